@@ -173,7 +173,7 @@ Test(conn, accept__after_the_peer_gave_up)
 	side_quiet(&b);
 }
 
-Test(conn, dup_connect__goes_where_the_other_went)
+Test(conn, dup_connect__reaches_the_peer_of_the_other)
 {
 	DAT_EP_HANDLE ep = side_ep(&a), other = side_ep(&b);
 
@@ -247,7 +247,7 @@ Test(conn, disconnect__flags)
 }
 
 /* All posted messages arrive before the end does. */
-Test(conn, disconnect__graceful_completes_what_was_posted)
+Test(conn, disconnect__graceful_completes_posted_requests)
 {
 	side_pair(&a, &b);
 	for (DAT_UINT64 i = 0; i < 10; i++)

@@ -51,7 +51,7 @@ static void talk(DAT_EP_HANDLE ep)
 	cr_assert_eq(side_dto(&b, 1), DAT_DTO_SUCCESS);
 }
 
-Test(provided, psp__endpoint_comes_bare)
+Test(provided, psp__endpoint_has_no_evds)
 {
 	DAT_CR_HANDLE cr;
 	DAT_EP_HANDLE ep = requested(&cr);
@@ -278,7 +278,7 @@ Test(provided, rsp__rejected)
 	assert_ok(dat_rsp_free(rsp));
 }
 
-Test(provided, rsp_free__takes_its_endpoint_along)
+Test(provided, rsp_free__frees_its_endpoint)
 {
 	DAT_EP_HANDLE ep;
 	DAT_RSP_HANDLE rsp = reserve(&ep);

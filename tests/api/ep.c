@@ -228,7 +228,7 @@ Test(ep, ep_modify__pz_and_evds)
 	assert_ok(dat_pz_free(p.pz_handle));
 }
 
-Test(ep, ep_modify__what_cannot_be)
+Test(ep, ep_modify__invalid_values_are_refused)
 {
 	static const DAT_EP_PARAM_MASK fixed[] = {
 		DAT_EP_FIELD_IA_HANDLE, DAT_EP_FIELD_EP_STATE, DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR,

@@ -187,7 +187,7 @@ static DAT_COUNT waiting_there(DAT_EVD_HANDLE evd, DAT_COUNT threshold)
 	return nmore + 1;
 }
 
-Test(evd, evd_resize__to_what_is_there_and_below)
+Test(evd, evd_resize__to_the_number_of_events_and_below)
 {
 	DAT_EVD_HANDLE evd = api_evd(&t, 16, DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG);
 	DAT_EP_HANDLE ep = flushing_ep(evd);

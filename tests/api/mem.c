@@ -109,7 +109,7 @@ Test(mem, lmr_create__bad_arguments)
 	cr_assert_eq(memcmp(&m, &pattern, sizeof(m)), 0);
 }
 
-Test(mem, lmr_create__memory_that_is_not_there)
+Test(mem, lmr_create__unmapped_memory)
 {
 	char *hole = mmap(NULL, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct made m;

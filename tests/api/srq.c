@@ -93,7 +93,7 @@ Test(srq, provider__announces_it)
 	cr_expect_geq(t.ia_attr.max_recv_per_srq, 1024);
 }
 
-Test(srq, srq_create__what_was_asked_for)
+Test(srq, srq_create__as_requested)
 {
 	DAT_SRQ_PARAM p = query();
 	DAT_HANDLE_TYPE type;
@@ -165,7 +165,7 @@ Test(srq, srq_create__zone_is_in_use)
 }
 
 /* Each call and argument that takes the handle: null, the async EVD, a freed SRQ. */
-Test(srq, each_call__handle_that_is_no_srq)
+Test(srq, each_call__invalid_srq_handle)
 {
 	DAT_HANDLE bad[] = {DAT_HANDLE_NULL, t.async, srq};
 	DAT_EP_ATTR attr = ep_attr();
@@ -281,7 +281,7 @@ Test(srq, srq_resize__within_the_room_and_beyond)
 	assert_ret(post(99), DAT_INSUFFICIENT_RESOURCES);
 }
 
-Test(srq, srq_resize__below_what_is_outstanding)
+Test(srq, srq_resize__below_the_outstanding_receives)
 {
 	for (uint64_t i = 0; i < 6; i++)
 		assert_ok(post(i));

@@ -80,7 +80,7 @@ ACTIVE(connect__peer_never_answers)
 	close(fd);
 }
 
-ACTIVE(connect__go_never_comes)
+ACTIVE(connect__missing_go)
 {
 	struct cm_msg m;
 	uint64_t id;
@@ -95,7 +95,7 @@ ACTIVE(connect__go_never_comes)
 }
 
 /* An infinite timeout is for the remote consumer, not for a peer that stops in the middle of the exchange. */
-ACTIVE(connect__go_never_comes_and_no_timeout)
+ACTIVE(connect__missing_go_and_no_timeout)
 {
 	uint64_t id;
 	int fd;
@@ -310,7 +310,7 @@ ACTIVE(answer__all_at_once)
 	close(fd);
 }
 
-ACTIVE(live__anything_but_a_farewell_breaks_it)
+ACTIVE(live__anything_but_a_disconnect_breaks_it)
 {
 	for (enum cm_type t = CM_REQ; t < CM_DISC; t++) {
 		uint64_t id;
@@ -325,7 +325,7 @@ ACTIVE(live__anything_but_a_farewell_breaks_it)
 	}
 }
 
-ACTIVE(farewell__peer_never_answers_it)
+ACTIVE(disconnect__without_an_answer_of_the_peer)
 {
 	struct dap_cm_conn *c;
 	struct cm_msg m;

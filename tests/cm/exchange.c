@@ -323,7 +323,7 @@ __attribute__((visibility("default"))) ssize_t getrandom(void *buf, size_t len, 
 }
 
 /* A process that has bound a port is about to listen there, and cannot choose another. */
-PAIR(listen__any_leaves_what_another_has_bound)
+PAIR(listen__any_avoids_a_bound_port)
 {
 	const uint64_t reserved = 16384 + 16 * th_number() + 2, ours = cm_port_of(QUAL) / 16;
 	struct dap_cm_listener *any;
@@ -494,7 +494,7 @@ PAIR(release__of_a_request)
 	ENDED(&a, DAP_CM_NON_PEER_REJECTED);
 }
 
-PAIR(close__cuts_what_is_connected)
+PAIR(close__breaks_connections)
 {
 	struct dap_cm_conn *c;
 

@@ -173,7 +173,7 @@ static void with_other(enum node_answer answer, struct th_child *child)
 	trio_ask();
 }
 
-Test(handoff, process__serves_what_it_is_handed)
+Test(handoff, process__serves_handed_off_requests)
 {
 	struct th_child child;
 

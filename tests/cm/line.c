@@ -112,7 +112,7 @@ LINE(idle__is_hung_up)
 }
 
 /* After the listener has moved to another process, the stream to the first one is useless. */
-LINE(stale__is_not_asked_again)
+LINE(stale__is_not_used_again)
 {
 	struct dap_cm_conn *c, *d;
 	struct dap_cm_listener *l = node_listen(&b, QUAL);
@@ -216,7 +216,7 @@ LINE(caller__begins_a_message_well)
 	is_cut_off(&w, CM_PREFIX_SIZE);
 }
 
-LINE(caller__asks_twice_with_one_id)
+LINE(caller__sends_two_requests_with_one_id)
 {
 	struct cm_wire w;
 
@@ -415,7 +415,7 @@ static void answers_with(enum cm_type type, const int *along)
 	node_listen(&b, QUAL);
 }
 
-LINE(called__asks_itself)
+LINE(called__connects_back)
 {
 	answers_with(CM_REQ, NULL);
 }

@@ -215,7 +215,7 @@ PASSIVE(request__peer_does_not_wait)
 	hold_request_then(say_rtu);
 }
 
-PASSIVE(request__reject_and_release_of_one_that_is_gone)
+PASSIVE(request__reject_and_release_after_its_end)
 {
 	hang_up(to_phase(CM_REQ, false));
 	SOON(((volatile struct dap_cm_conn *)b.request)->state == CM_GONE);
@@ -286,7 +286,7 @@ PASSIVE(live__peer_disconnects)
 	ENDED(&b, DAP_CM_DISCONNECTED);
 }
 
-PASSIVE(live__farewell_then_reset_is_a_farewell)
+PASSIVE(live__disconnect_then_reset_is_a_disconnect)
 {
 	int fd = to_phase(CM_RTU, true);
 

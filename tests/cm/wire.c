@@ -30,7 +30,7 @@ static bool same_msg(const struct cm_msg *a, const struct cm_msg *b)
 	       a->pd_size == b->pd_size && !memcmp(a->pd, b->pd, sizeof(a->pd));
 }
 
-Test(cm, wire__every_type_comes_back_as_it_went)
+Test(cm, wire__every_type_is_decoded_as_encoded)
 {
 	for (enum cm_type t = CM_REQ; t < CM_TYPES; t++) {
 		struct cm_msg in = sample(t), out;
@@ -63,7 +63,7 @@ Test(cm, wire__request_byte_by_byte)
 	cr_assert_eq(memcmp(w + 80, m.pd, 100), 0);
 }
 
-Test(cm, wire__part_of_a_message_asks_for_more)
+Test(cm, wire__part_of_a_message_needs_more_bytes)
 {
 	struct cm_msg in = sample(CM_REQ), out;
 	uint8_t w[CM_WIRE_SIZE];
@@ -140,7 +140,7 @@ Test(cm, wire__private_data_of_no_and_of_most_bytes)
 }
 
 /* Every accepted message has only one encoding. */
-Test(cm, wire__what_is_accepted_is_canonical)
+Test(cm, wire__accepted_messages_are_canonical)
 {
 	unsigned int seed = 20260401, accepted = 0;
 

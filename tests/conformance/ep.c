@@ -186,7 +186,7 @@ STATEMENT(ep_get_status__returns_whether_requests_are_outstanding, dat_ep_get_st
 
 /* ---- modify ---- */
 
-STATEMENT(ep_modify__what_is_in_the_mask_only, dat_ep_modify, DESCRIPTION)
+STATEMENT(ep_modify__only_fields_in_the_mask, dat_ep_modify, DESCRIPTION)
 {
 	DAT_EP_PARAM p, before, after;
 	struct side s;
@@ -218,7 +218,7 @@ STATEMENT(ep_modify__quality_not_supported, dat_ep_modify, RETURNS)
 	side_close(&s);
 }
 
-STATEMENT(ep_modify__what_can_not_be_modified, dat_ep_modify, DESCRIPTION)
+STATEMENT(ep_modify__constant_attributes, dat_ep_modify, DESCRIPTION)
 {
 	static const DAT_EP_PARAM_MASK fixed[] = {
 		DAT_EP_FIELD_IA_HANDLE, DAT_EP_FIELD_EP_STATE, DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR,
@@ -362,7 +362,7 @@ STATEMENT(ep_free__aborts_the_connection, dat_ep_free, DESCRIPTION)
 
 /* ---- buffers ---- */
 
-STATEMENT(ep_recv_query__counts_what_is_posted, dat_ep_recv_query, DESCRIPTION)
+STATEMENT(ep_recv_query__counts_posted_buffers, dat_ep_recv_query, DESCRIPTION)
 {
 	DAT_COUNT n = -7, span = -7;
 	DAT_RETURN ret;

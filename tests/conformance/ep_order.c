@@ -199,7 +199,7 @@ STATEMENT(ep_disconnect__follows_all_successes_on_one_evd, dat_ep_disconnect, DE
 	two_close(&a, &b);
 }
 
-STATEMENT(ep_disconnect__graceful_lets_requests_finish, dat_ep_disconnect, DESCRIPTION)
+STATEMENT(ep_disconnect__graceful_completes_requests, dat_ep_disconnect, DESCRIPTION)
 {
 	struct side a, b;
 

@@ -159,7 +159,7 @@ STATEMENT(ep_post_rdma_read__fills_front_segments_only, dat_ep_post_rdma_read, D
 	two_close(&a, &b);
 }
 
-STATEMENT(ep_post_send__the_iov_is_given_back, dat_ia_query, DESCRIPTION)
+STATEMENT(ep_post_send__the_iov_may_be_reused, dat_ia_query, DESCRIPTION)
 {
 	DAT_LMR_TRIPLET t;
 	struct side a, b;

@@ -273,7 +273,7 @@ STATEMENT(evd_resize__under_completions, dat_evd_resize, DESCRIPTION)
 	two_close(&a, &b);
 }
 
-STATEMENT(evd_resize__below_what_is_queued, dat_evd_resize, DESCRIPTION)
+STATEMENT(evd_resize__below_the_number_of_events, dat_evd_resize, DESCRIPTION)
 {
 	DAT_RETURN ret;
 	struct side s;

@@ -27,7 +27,7 @@ static DAT_RETURN make_at(struct side *s, void *at, DAT_VLEN len, int priv, stru
 	return make(s, DAT_MEM_TYPE_VIRTUAL, (DAT_REGION_DESCRIPTION){ .for_va = at }, len, priv, m);
 }
 
-STATEMENT(lmr_create__covers_what_was_asked_for, dat_lmr_create, DESCRIPTION)
+STATEMENT(lmr_create__covers_the_requested_range, dat_lmr_create, DESCRIPTION)
 {
 	struct made m;
 	struct side s;
@@ -107,7 +107,7 @@ STATEMENT(lmr_create__larger_than_the_adapter_can, dat_ia_query, DESCRIPTION)
 	side_close(&s);
 }
 
-STATEMENT(lmr_create__memory_that_is_not_there, dat_lmr_create, RETURNS)
+STATEMENT(lmr_create__unmapped_memory, dat_lmr_create, RETURNS)
 {
 	struct made m;
 	struct side s;

@@ -72,7 +72,7 @@ STATEMENT(rmr_bind__nothing_beside_the_piece, dat_rmr_bind, DESCRIPTION)
 	two_close(&a, &b);
 }
 
-STATEMENT(rmr_bind__no_right_that_was_not_given, dat_rmr_bind, DESCRIPTION)
+STATEMENT(rmr_bind__no_right_beyond_the_lmrs, dat_rmr_bind, DESCRIPTION)
 {
 	DAT_RMR_CONTEXT context;
 	struct side a, b;
@@ -134,7 +134,7 @@ STATEMENT(rmr_bind__length_zero_unbinds, dat_rmr_bind, DESCRIPTION)
 }
 
 /* A send after the bind carries a context that is valid when it arrives. */
-STATEMENT(rmr_bind__fences_what_follows, dat_rmr_bind, DESCRIPTION)
+STATEMENT(rmr_bind__fences_later_work, dat_rmr_bind, DESCRIPTION)
 {
 	DAT_RMR_CONTEXT context;
 	DAT_RMR_HANDLE rmr;

@@ -63,7 +63,7 @@ static DAT_SRQ_HANDLE two_with_srq(struct side *a, struct side *b, DAT_COUNT dto
 	return srq;
 }
 
-STATEMENT(srq_create__at_least_what_was_asked, dat_srq_create, DESCRIPTION)
+STATEMENT(srq_create__at_least_the_requested_length, dat_srq_create, DESCRIPTION)
 {
 	DAT_SRQ_HANDLE srq;
 	DAT_SRQ_PARAM p;
@@ -115,7 +115,7 @@ STATEMENT(srq_create__when_not_supported, dat_srq_create, RETURNS)
 	side_close(&s);
 }
 
-STATEMENT(srq_post_recv__any_endpoint_takes_it, dat_srq_post_recv, DESCRIPTION)
+STATEMENT(srq_post_recv__for_any_endpoint, dat_srq_post_recv, DESCRIPTION)
 {
 	DAT_EP_HANDLE a2, b2;
 	struct side a, b;
@@ -348,7 +348,7 @@ STATEMENT(srq_resize__loses_no_buffer, dat_srq_resize, DESCRIPTION)
 	two_close(&a, &b);
 }
 
-STATEMENT(srq_resize__below_what_is_outstanding, dat_srq_resize, DESCRIPTION)
+STATEMENT(srq_resize__below_the_outstanding_receives, dat_srq_resize, DESCRIPTION)
 {
 	DAT_SRQ_HANDLE srq;
 	struct side s;
@@ -363,7 +363,7 @@ STATEMENT(srq_resize__below_what_is_outstanding, dat_srq_resize, DESCRIPTION)
 	side_close(&s);
 }
 
-STATEMENT(srq_resize__beyond_what_is_possible, dat_srq_resize, RETURNS)
+STATEMENT(srq_resize__beyond_the_maximum, dat_srq_resize, RETURNS)
 {
 	DAT_SRQ_HANDLE srq;
 	DAT_RETURN ret;

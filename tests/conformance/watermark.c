@@ -255,7 +255,7 @@ STATEMENT(ep_set_watermark__hard_breaks_the_connection, dat_ep_set_watermark, DE
 	two_close(&a, &b);
 }
 
-STATEMENT(ep_set_watermark__hard_below_what_is_held_breaks_at_once, dat_ep_set_watermark, USAGE)
+STATEMENT(ep_set_watermark__hard_below_the_count_breaks_at_once, dat_ep_set_watermark, USAGE)
 {
 	struct side a, b;
 

@@ -304,7 +304,7 @@ Test(cno, wait__interrupted_by_signal)
 	cr_assert_eq(w.evd, (DAT_EVD_HANDLE)77);
 }
 
-Test(cno, modify_cno__what_came_before_is_the_old_ones)
+Test(cno, modify_cno__earlier_events_stay_with_the_old_cno)
 {
 	DAT_CNO_HANDLE second = make_cno(DAT_OS_WAIT_PROXY_AGENT_NULL), first = t.cno;
 

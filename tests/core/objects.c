@@ -135,7 +135,7 @@ Test(objects, ia_close__graceful_needs_all_freed)
 	assert_ret(dat_ia_close(z.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_HANDLE);
 }
 
-Test(objects, ia_close__abrupt_takes_all_along)
+Test(objects, ia_close__abrupt_frees_all_objects)
 {
 	struct zoo z = {.ia = fake_open("fake0")};
 	DAT_EP_STATE state;

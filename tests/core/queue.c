@@ -245,7 +245,7 @@ Test(queue, overflow__of_the_cq)
 	assert_ret(dat_evd_wait(t.evd, DAT_TIMEOUT_INFINITE, 1, &got, &nmore), DAT_INVALID_STATE);
 }
 
-Test(queue, ep_free__takes_its_completions_along)
+Test(queue, ep_free__removes_its_completions)
 {
 	DAT_COUNT nmore;
 	DAT_EVENT ev;

@@ -193,7 +193,7 @@ Test(calls, cr__is_queried_and_handed_off)
 	cr_assert_eq(state_of(a.ep), DAT_EP_STATE_CONNECTED);
 }
 
-Test(calls, dup_connect__goes_where_the_first_went)
+Test(calls, dup_connect__reaches_the_same_remote_end)
 {
 	DAT_EP_HANDLE more;
 	DAT_EVENT ev;

@@ -133,7 +133,7 @@ static void use_in_child(DAT_IA_HANDLE ia)
 	_exit(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS ? 0 : 7);
 }
 
-Test(misuse, fork__what_was_open_is_the_parents, .init = sides_open, .fini = sides_close)
+Test(misuse, fork__inherited_ias_are_the_parents, .init = sides_open, .fini = sides_close)
 {
 	pid_t pid = th_fork();
 	int status;

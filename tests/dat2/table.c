@@ -287,7 +287,7 @@ Test(dat2, common_connect__bad_arguments)
 		   DAT_INVALID_STATE);
 }
 
-Test(dat2, cno_fd__is_readable_when_an_event_comes)
+Test(dat2, cno_fd__is_readable_after_an_event)
 {
 	struct pollfd fd = { .events = POLLIN };
 	DAT_EVD_HANDLE evd, told = NULL;
@@ -374,7 +374,7 @@ Test(dat2, write_immed__is_reported_at_both_ends)
 	cr_assert_str_eq(b.mem, "hello");
 }
 
-Test(dat2, atomics__bring_what_was_there)
+Test(dat2, atomics__return_the_old_value)
 {
 	DAT_LMR_TRIPLET result = side_segment(&a, 8, 8);
 	DAT_RMR_TRIPLET at = side_remote(&b, 16, 8), odd = side_remote(&b, 17, 8);

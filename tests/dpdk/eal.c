@@ -103,7 +103,7 @@ Test(eal, queues__in_its_heap)
 	cr_assert_eq(used(), before);
 }
 
-Test(eal, queues__elsewhere_unless_asked_for)
+Test(eal, queues__elsewhere_by_default)
 {
 	size_t before;
 

@@ -55,7 +55,7 @@ RIG_TEST(bind_refuse, range__outside_the_lmr)
 	}
 }
 
-RIG_TEST(bind_refuse, lmr__that_is_none)
+RIG_TEST(bind_refuse, lmr__invalid_handle)
 {
 	DAT_LMR_TRIPLET t = seg(&b, 0, 100);
 	DAT_LMR_CONTEXT stale;
@@ -165,7 +165,7 @@ RIG_TEST(bind_refuse, arguments)
 		  DAT_INVALID_ARG7);
 }
 
-RIG_TEST(bind_refuse, rmr__that_is_none)
+RIG_TEST(bind_refuse, rmr__invalid_handle)
 {
 	DAT_LMR_TRIPLET t = seg(&b, 0, 100);
 	DAT_RMR_COOKIE c = { .as_64 = 1 };

@@ -330,7 +330,7 @@ static bool has_ended(void)
 	return state == DAT_EP_STATE_DISCONNECTED || state == DAT_EP_STATE_UNCONNECTED;
 }
 
-RIG_TEST(death_kill, while_it_comes_and_goes)
+RIG_TEST(death_kill, while_it_connects_and_disconnects)
 {
 	struct th_usage before;
 	struct card card;

@@ -276,7 +276,7 @@ RIG_TEST(error_flush, full_queues__are_flushed_whole)
 }
 
 /* Reset drops undequeued completions; none of them appears in the next connection. */
-RIG_TEST(error_flush, reset__forgets_what_was_not_taken)
+RIG_TEST(error_flush, reset__drops_undequeued_completions)
 {
 	for (uint64_t lap = 0; lap < 30; lap++) {
 		for (uint64_t i = 0; i < RIG_DTOS; i++) {

@@ -258,7 +258,7 @@ static void remote_refused(DAT_RMR_TRIPLET r, bool write, bool read)
 	}
 }
 
-RIG_TEST(error_transfer, remote__context_that_is_none)
+RIG_TEST(error_transfer, remote__invalid_context)
 {
 	static const DAT_RMR_CONTEXT none[] = { 0, 1, 0xff, 0x100, 0x12345678, 0xffffffff };
 

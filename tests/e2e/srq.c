@@ -113,7 +113,7 @@ RIG_TEST(srq, buffers__go_to_the_endpoint_that_gets_a_message)
 }
 
 /* dat_srq_query(3), its example. */
-RIG_TEST(srq, srq_query__counts_what_is_where)
+RIG_TEST(srq, srq_query__counts_posted_and_taken_receives)
 {
 	for (uint64_t i = 0; i < 3; i++)
 		must(give(i, PIECE));
@@ -234,7 +234,7 @@ RIG_TEST(srq, ep_reset__and_connected_again)
 	same(took_by(b.recv_evd, b1, DAT_DTO_SUCCESS), 1);
 }
 
-RIG_TEST(srq, ep_free__gives_back_what_was_not_dequeued)
+RIG_TEST(srq, ep_free__returns_undequeued_receives)
 {
 	for (uint64_t i = 0; i < RECVS; i++)
 		must(give(i, PIECE));

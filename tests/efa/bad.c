@@ -128,7 +128,7 @@ static struct efa_ep *to_be_acknowledged(uint32_t n)
 }
 
 /* The first to arrive was sent last: its acknowledgement also counts for those behind it. */
-Test(efa_bad_own, ack__of_what_comes_before_its_turn)
+Test(efa_bad_own, ack__of_an_early_packet)
 {
 	struct efa_ep *e = to_be_acknowledged(40);
 	const uint32_t limit = e->tx.limit;
@@ -163,7 +163,7 @@ Test(efa_bad_own, ack__beside_one_of_long_ago)
 }
 
 /* A credit that was sent before the message arrives after it. */
-Test(efa_bad_own, ack__of_what_comes_too_late)
+Test(efa_bad_own, ack__of_a_late_packet)
 {
 	struct efa_ep *e = to_be_acknowledged(40);
 	const uint32_t limit = e->tx.limit;

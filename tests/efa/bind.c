@@ -82,7 +82,7 @@ Test(efa_bind, refused__no_more_keys)
 	refused(-ENOMEM, "cannot register memory", "free LMRs");
 }
 
-Test(efa_bind, refused__memory_that_is_not_there)
+Test(efa_bind, refused__unmapped_memory)
 {
 	refused(-EFAULT, "some of it is not mapped", "dat_lmr_free()");
 }

@@ -154,4 +154,4 @@ static void is_done_so(const char *profile)
 	end();
 }
 
-Test(efa_keys, attribute__is_what_is_done) { each_profile(is_done_so); }
+Test(efa_keys, attribute__matches_the_commands) { each_profile(is_done_so); }

@@ -121,7 +121,7 @@ static void nothing_violated(void)
 	cr_assert_eq(softnic_efa_violations(r.nic, v, 1), 0, "%s: %s", v[0].name, v[0].detail);
 }
 
-Test(efa_silicon, send__of_no_bytes_goes_inline)
+Test(efa_silicon, send__of_no_bytes_is_inline)
 {
 	static const char *const profiles[] = { "seed=7", "seed=7 efa_inline=0", "seed=7 efa_profile=read" };
 
@@ -163,7 +163,7 @@ Test(efa_silicon, send__long_out_of_lmr_without_remote_read_registers_nothing)
 }
 
 /* The peer has no receive for the message, so it acknowledges none, however often it is asked. */
-Test(efa_silicon, drain__asks_a_peer_that_does_not_answer_once)
+Test(efa_silicon, drain__sends_one_request_to_a_silent_peer)
 {
 	struct softnic_efa_counters before, after;
 
@@ -199,7 +199,7 @@ static void laps(const char *params)
 	finish();
 }
 
-Test(efa_silicon, cq__of_a_consumer_that_never_arms_goes_round)
+Test(efa_silicon, cq__without_arms_wraps)
 {
 	laps("seed=7 efa_cq=512 efa_window=4");
 	laps("seed=7 efa_cq=512 efa_window=4 efa_reorder=1");
@@ -334,7 +334,7 @@ static void spy(void)
 }
 
 /* A command takes up to milliseconds in the kernel: other endpoints and their pollers do not wait. */
-Test(efa_silicon, commands__are_given_outside_the_engine)
+Test(efa_silicon, commands__run_outside_the_engine)
 {
 	struct dap_rmr *rmr;
 	uint32_t context;
@@ -397,7 +397,7 @@ Test(efa_silicon, cq__without_memory_for_it_is_made_smaller)
 }
 
 /* A peer that disconnects frees its QP and its address handle in any order; its message arrives later. */
-Test(efa_silicon, status__of_a_peer_that_goes_waits_for_its_manager)
+Test(efa_silicon, status__of_a_disconnecting_peer_waits_for_its_message)
 {
 	static const unsigned int statuses[] = { 8, 9, 13, 14 };
 
@@ -540,7 +540,7 @@ static void poll_beside_another(struct efa_engine *eng)
 }
 
 /* On hardware a poll drives no model: every mutex it locks is the driver's. */
-Test(efa_silicon, dequeue__after_ticks_met_polls_takes_no_mutex)
+Test(efa_silicon, dequeue__after_ticks_during_polls_takes_no_mutex)
 {
 	DAT_EVENT ev;
 

@@ -46,7 +46,7 @@ static int cq_create_when(const struct efa_told *told)
 	return err;
 }
 
-Test(ctl, cq_create__of_another_shape_than_asked_for)
+Test(ctl, cq_create__of_another_shape_than_requested)
 {
 	cr_assert_eq(cq_create_when(&(struct efa_told){ 0 }), 0);
 	cr_assert_eq(cq_create_when(&(struct efa_told){ .cq_entries = ENTRIES / 2 }), -EPROTO);
@@ -101,7 +101,7 @@ static int qp_create_when(bool wide, const struct efa_told *told, uint32_t entri
 	return err;
 }
 
-Test(ctl, qp_create__of_another_shape_than_asked_for)
+Test(ctl, qp_create__of_another_shape_than_requested)
 {
 	const struct efa_told truth = { 0 };
 

@@ -91,7 +91,7 @@ Test(pair, close__is_seen_and_a_new_device_is_reached, .init = open_pair, .fini 
 }
 
 /* Packets sent before the close are still delivered. */
-Test(pair, close__delivers_what_was_sent, .init = open_pair)
+Test(pair, close__delivers_sent_packets, .init = open_pair)
 {
 	cr_assert_eq(port_send(&a, 0, 64), 0);
 	cr_assert_eq(port_send(&a, 1, 64), 0);
@@ -104,7 +104,7 @@ Test(pair, close__delivers_what_was_sent, .init = open_pair)
 	sn_fab_close(b.fab);
 }
 
-Test(pair, full_ring__loses_nothing_and_sleep_asks_for_room, .init = open_pair, .fini = close_pair)
+Test(pair, full_ring__loses_nothing_and_sleep_requests_room, .init = open_pair, .fini = close_pair)
 {
 	struct sn_fab_stats stats;
 	struct pollfd woken;

@@ -277,7 +277,7 @@ static int calls_until_answered(int sock, void *arg)
 	return sent ? 0 : 1;
 }
 
-Test(peer, accept__without_a_spare_descriptor_waits_and_goes_on, .timeout = 60)
+Test(peer, accept__without_a_spare_descriptor_waits_and_continues, .timeout = 60)
 {
 	struct th_child child;
 	struct port port;

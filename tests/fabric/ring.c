@@ -45,7 +45,7 @@ static enum sn_ring_status put(struct pair *p, const void *bytes, size_t len)
 	return status;
 }
 
-Test(ring, random_traffic__comes_out_as_it_went_in)
+Test(ring, random_traffic__arrives_unchanged)
 {
 	static uint8_t sent[SN_FAB_MAX];
 	struct pair p;
@@ -87,7 +87,7 @@ Test(ring, random_traffic__comes_out_as_it_went_in)
 	teardown(&p);
 }
 
-Test(ring, full__takes_all_again_once_emptied)
+Test(ring, full__is_usable_again_once_emptied)
 {
 	struct pair p;
 	const void *data;

@@ -58,7 +58,7 @@ Test(libdat, file__override_wins)
 	expect_name("o");
 }
 
-Test(libdat, file__override_that_is_not_there_hides_the_others)
+Test(libdat, file__missing_override_hides_the_others)
 {
 	const char *said;
 

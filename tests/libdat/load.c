@@ -30,7 +30,7 @@ static void expect_said(const char *said, const char *what)
 	cr_assert(strstr(said, what), "%s", said);
 }
 
-Test(libdat, load__library_that_is_not_there)
+Test(libdat, load__missing_library)
 {
 	expect_said(said_on_failure("/nowhere/lib.so", "a"), "/nowhere/lib.so");
 }

@@ -161,7 +161,7 @@ Test(libdat, open__library_stays_until_the_last_instance_is_closed)
 	cr_assert_eq(log->finis, 2);
 }
 
-Test(libdat, open__failed_open_lets_the_library_go)
+Test(libdat, open__failed_open_unloads_the_library)
 {
 	DAT_IA_HANDLE ia;
 

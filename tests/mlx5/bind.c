@@ -95,7 +95,7 @@ RIG_TEST(bind, rmr_bind__gives_access_to_the_range)
 	cr_assert_eq(write_through(ctx, 99, 2), DAT_DTO_ERR_REMOTE_ACCESS);
 }
 
-RIG_TEST(bind, rmr_bind__gives_no_more_rights_than_asked)
+RIG_TEST(bind, rmr_bind__gives_no_more_rights_than_requested)
 {
 	DAT_RMR_CONTEXT ctx;
 

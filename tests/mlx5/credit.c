@@ -174,7 +174,7 @@ RIG_TEST(credit, drain__ends_when_all_before_it_has)
 }
 
 /* A destroyed object leaves nothing in the CQ; other entries stay, in order. */
-RIG_TEST(credit, qp_destroy__takes_its_completions_along)
+RIG_TEST(credit, qp_destroy__removes_its_completions)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);
 	DAT_RMR_TRIPLET t = rig_remote(&r.b, 0, 8);

@@ -72,7 +72,7 @@ RIG_TEST(error, remote_access__fails_it_and_flushes_the_rest_once)
 		  fake.log);
 }
 
-RIG_TEST(error, local_protection__of_a_key_that_is_none)
+RIG_TEST(error, local_protection__of_an_invalid_key)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 300);
 
@@ -122,7 +122,7 @@ RIG_TEST(error, transport__when_the_peer_is_gone)
 	cr_assert_eq(rig_ep(&r, &r.b, &r.b.ep), 0);
 }
 
-RIG_TEST(error, qp_error__flushes_what_is_posted_and_what_will_be)
+RIG_TEST(error, qp_error__flushes_earlier_and_later_posts)
 {
 	DAT_LMR_TRIPLET b = rig_local(&r.a, 0, 64);
 
@@ -176,7 +176,7 @@ RIG_TEST(error, async_handle__of_a_dead_device)
 	softnic_violations_clear(m5_ia(r.ia)->ctl->soft);
 }
 
-RIG_TEST(error, async_handle__of_a_port_that_goes_down)
+RIG_TEST(error, async_handle__of_a_port_that_is_down)
 {
 	struct softnic *soft = m5_ia(r.ia)->ctl->soft;
 

@@ -192,7 +192,7 @@ Test(fail, open__bad_params)
 }
 
 /* Pinning would detect these. */
-Test(fail, lmr_create__of_memory_that_is_not_there)
+Test(fail, lmr_create__of_unmapped_memory)
 {
 	struct rig_config c = { .params = "memlock=strict" };
 	const struct m5_ctl_ops *ops;

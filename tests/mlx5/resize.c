@@ -137,7 +137,7 @@ static void finish(void)
 }
 
 /* From every position of the ring, with every number of completions in it, twice. */
-Test(resize, cq_resize__moves_what_is_there)
+Test(resize, cq_resize__moves_completions)
 {
 	for (uint32_t at = 0; at < 80; at++) {
 		for (uint32_t n = 0; n < 1 << LOG; n++) {

@@ -117,7 +117,7 @@ static void srq_srq_post_recv__past_the_end_of_the_counters(void)
 RIG_TEST_ON(srq, srq_post_recv__past_the_end_of_the_counters, RIG_MODEL, model)
 RIG_TEST_ON(srq, srq_post_recv__past_the_end_of_the_counters, RIG_LOCKED, locked)
 
-RIG_TEST(srq, srq_post_recv__full_asks_core_once)
+RIG_TEST(srq, srq_post_recv__full_calls_core_once)
 {
 	fake.reap_count = 0;
 	for (uint64_t i = 0; i < RECVS; i++)
@@ -129,7 +129,7 @@ RIG_TEST(srq, srq_post_recv__full_asks_core_once)
 }
 
 /* A link never leads to a WQE in use. */
-RIG_TEST(srq, srq_post_recv__links_to_what_is_free)
+RIG_TEST(srq, srq_post_recv__links_to_free_wqes)
 {
 	for (uint64_t i = 0; i < RECVS; i++)
 		cr_assert_eq(give(i), DAT_SUCCESS);
@@ -193,7 +193,7 @@ RIG_TEST(srq, broken__is_reported_by_the_device)
 	softnic_violations_clear(m5_ia(r.ia)->ctl->soft);
 }
 
-RIG_TEST(srq, qp_destroy__gives_back_what_was_taken)
+RIG_TEST(srq, qp_destroy__returns_taken_receives)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);
 	uint32_t available, outstanding;

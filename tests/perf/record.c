@@ -80,7 +80,7 @@ static void quantiles_are_within(const struct record *r, double share)
 	}
 }
 
-Test(record, exact__is_what_was_put_in)
+Test(record, exact__returns_each_sample)
 {
 	struct record r;
 

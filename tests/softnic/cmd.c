@@ -75,7 +75,7 @@ Test(cmd, numbers__of_nothing)
 	}
 }
 
-Test(cmd, destroy__of_what_is_in_use_is_busy)
+Test(cmd, destroy__of_an_object_in_use_is_busy)
 {
 	struct drv_cq cq;
 	struct drv_qp qp = { 0 };
@@ -117,7 +117,7 @@ Test(cmd, objects__are_counted)
 	cr_expect_eq(softnic_object_count(d->nic, "umem"), 0);
 }
 
-Test(cmd, close__frees_what_was_left_behind)
+Test(cmd, close__frees_remaining_objects)
 {
 	struct softnic_config config = { .flags = SOFTNIC_NO_THREAD | SOFTNIC_LOOPBACK_ONLY };
 	struct softnic *mine = d->nic;
@@ -224,7 +224,7 @@ Test(cmd, mkey__refusals)
 	refused(AT_PAS + 16, 0x05, "cmd.resource");
 }
 
-Test(cmd, mkey__queried_is_what_was_made)
+Test(cmd, mkey__query_returns_the_created_context)
 {
 	struct drv_mr mr;
 	const uint8_t *mkc = d->out + AT_CTX;

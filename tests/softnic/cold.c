@@ -280,7 +280,7 @@ static void set_admin(unsigned int status)
 	cr_assert_eq(cold_run(c, 32, 32), 0);
 }
 
-Test(cold, link__comes_up_after_init_hca_and_goes_by_paos)
+Test(cold, link__up_after_init_hca_and_down_by_paos)
 {
 	cold_boot(c);
 	cr_expect_not(link_is_up(), "at once");
@@ -445,7 +445,7 @@ Test(cold, entry__each_field_wrong)
 	}
 }
 
-Test(cold, doorbell__of_a_slot_that_is_not_given)
+Test(cold, doorbell__of_a_slot_that_software_owns)
 {
 	cold_ring(c, 1 << 5);
 	softnic_pump(c->nic);

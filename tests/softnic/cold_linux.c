@@ -238,7 +238,7 @@ static uint8_t dealloc_pd_of(struct cold *c, uint32_t uid, uint32_t pdn)
 	return cold_run(c, 16, 16);
 }
 
-Test(cold_linux, uctx__what_it_made_is_not_anothers)
+Test(cold_linux, uctx__object_is_not_anothers)
 {
 	struct cold *c = cold_open();
 	uint32_t uid[2], pd;

@@ -36,7 +36,7 @@ static void expect_no_event(void)
 	cr_expect_not(drv_event(d, &type, data));
 }
 
-Test(cq, arm__next_completion_makes_one_event)
+Test(cq, arm__next_completion_raises_one_event)
 {
 	drv_nop(&qp, CE_ALWAYS);
 	expect_no_event();
@@ -50,7 +50,7 @@ Test(cq, arm__next_completion_makes_one_event)
 	expect_no_event();
 }
 
-Test(cq, arm__completion_that_is_not_consumed_makes_one_at_once)
+Test(cq, arm__unconsumed_completion_raises_an_event_at_once)
 {
 	drv_nop(&qp, CE_ALWAYS);
 	drv_arm(&cq, false);
@@ -73,7 +73,7 @@ Test(cq, arm__again_after_each_event)
 }
 
 /* The same command again is a repeated arm, until the host has handled its event. */
-Test(cq, arm__repeated_makes_no_second_event)
+Test(cq, arm__repeated_raises_no_second_event)
 {
 	drv_arm(&cq, false);
 	drv_arm(&cq, false);

@@ -109,7 +109,7 @@ static void take(unsigned int from, unsigned int to)
 }
 
 /* Grows and shrinks, from each position of the ring, with CQEs on both sides. */
-Test(cq_resize, resize__goes_on_in_the_new_ring)
+Test(cq_resize, resize__continues_in_the_new_ring)
 {
 	static const unsigned int logs[] = { 5, 3, 4, 7, 3 };
 	unsigned int posted = 0, taken = 0;

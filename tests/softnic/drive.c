@@ -180,7 +180,7 @@ Test(drive, scan__finds_an_arm_before_its_queue_is_destroyed)
 }
 
 /* An unarmed queue has no events, whatever its neighbours do. */
-Test(drive, scan__arms_no_queue_that_is_not_armed)
+Test(drive, scan__arms_no_unarmed_queue)
 {
 	struct drv_cq other;
 
@@ -314,7 +314,7 @@ Test(drive, callers__at_once_lose_no_doorbell)
 	drv_close(d);
 }
 
-Test(drive, adversary__poisons_what_was_completed)
+Test(drive, adversary__poisons_completed_wqes)
 {
 	struct drv_cqe e;
 

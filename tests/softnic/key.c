@@ -255,7 +255,7 @@ Test(key, window__bound_rebound_and_unbound)
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
 
-Test(key, window__needs_the_rights_of_what_it_lists)
+Test(key, window__needs_the_rights_of_its_entries)
 {
 	uint32_t key = drv_window(d, 4, 0xffffff);
 	struct drv_mr mr;
@@ -485,7 +485,7 @@ Test(key, umr__after_an_invalidate_to_variant_0_may_name_the_old)
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, old >> 8), 0);
 }
 
-Test(key, umr__what_follows_without_a_fence_is_seen)
+Test(key, umr__wqe_without_a_fence_is_reported)
 {
 	uint32_t key = drv_window(d, 4, 0xffffff);
 	struct drv_wqe w;

@@ -137,7 +137,7 @@ Test(port, second__carries_its_own_connections)
 	close_all();
 }
 
-Test(port, first__does_not_hear_what_is_for_the_second)
+Test(port, first__does_not_receive_packets_for_the_second)
 {
 	uint8_t gid[16], mac[6];
 

@@ -106,7 +106,7 @@ static void send(struct drv_qp *qp, uint32_t off, uint32_t len)
 	drv_post(qp, &w);
 }
 
-Test(qp, receive__takes_what_was_posted_in_order)
+Test(qp, receive__takes_wqes_in_order)
 {
 	struct drv_cqe e;
 
@@ -148,7 +148,7 @@ Test(qp, receive__too_short_fails_both_sides)
 	softnic_violations_clear(d->nic);
 }
 
-Test(qp, receive__key_that_is_not_one)
+Test(qp, receive__invalid_key)
 {
 	struct drv_mr bad = mr;
 	struct drv_cqe e;

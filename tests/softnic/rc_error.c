@@ -258,7 +258,7 @@ Test(rc_error, atomic__misaligned, .init = setup)
 	finish("", "remote.invalid_request");
 }
 
-Test(rc_error, rnr__recovers_when_a_receive_comes, .init = setup)
+Test(rc_error, rnr__recovers_after_a_receive_is_posted, .init = setup)
 {
 	struct softnic_counters c;
 	struct rig_cqe cqe;
@@ -359,7 +359,7 @@ Test(rc_error, retry__with_lost_answers_executes_once)
 }
 
 /* The ACK of a later message shows that a response was lost: no need to wait for the timer. */
-Test(rc_error, read__whose_answer_is_lost_is_asked_again_at_the_next_ack)
+Test(rc_error, read__with_a_lost_response_is_retried_at_the_next_ack)
 {
 	setup_with(&(struct rig_conn){.timeout = 21});	/* 8.6 s */
 	rig_fill(rb.data, 5000, 3);
@@ -388,7 +388,7 @@ Test(rc_error, peer_qp__destroyed_or_reset_answers_nothing)
 	finish("", "");
 }
 
-Test(rc_error, peer_device__gone_is_noticed_soon)
+Test(rc_error, peer_device__end_is_noticed_soon)
 {
 	struct rig_cqe cqe;
 

@@ -173,7 +173,7 @@ static void read_at(uint32_t at)
 }
 
 /* A delayed request, repeated and answered, arrives in addition to the maximum. */
-Test(rc_fuzz, read__that_comes_late_takes_no_resource_from_others, .init = setup, .fini = finish)
+Test(rc_fuzz, read__late_one_takes_no_resource_from_others, .init = setup, .fini = finish)
 {
 	enum { GRANTED = 16 };
 	uint32_t i;

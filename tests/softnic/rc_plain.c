@@ -121,7 +121,7 @@ Test(rc_plain, wqe__with_a_reserved_bit_is_seen)
 	cr_assert_eq(rig_wait(&ra, &rb).op, 0);
 }
 
-Test(rc_plain, write__after_its_key_is_gone_is_refused)
+Test(rc_plain, write__after_its_key_is_destroyed_is_refused)
 {
 	write_often();
 	memset(rb.data, 0, 8);
@@ -155,7 +155,7 @@ static struct rig_cqe message(void)
 	return cqe;
 }
 
-Test(rc_plain, send__into_a_key_that_is_gone_fails)
+Test(rc_plain, send__into_a_destroyed_key_fails)
 {
 	unsigned int i;
 

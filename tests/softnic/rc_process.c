@@ -106,7 +106,7 @@ Test(rc_process, one_sided__completes_while_the_target_computes, .timeout = 60)
 }
 
 /* A stopped process is not a lost packet, however short the timeout. */
-Test(rc_process, stopped_target__goes_on_where_it_was, .timeout = 60)
+Test(rc_process, stopped_target__continues, .timeout = 60)
 {
 	struct rig_cqe cqe;
 	int status;

@@ -27,7 +27,7 @@ Test(rc_wire, icrc__as_silicon_has_it)
 }
 
 /* The five reserved or variant bits of a BTH do not count; every other bit does. */
-Test(rc_wire, icrc__covers_what_is_invariant)
+Test(rc_wire, icrc__covers_invariant_fields)
 {
 	struct sn_outer outer = {.src = {0xfe, 0x80, [15] = 1}, .dst = {0xfe, 0x80, [15] = 2}};
 	uint8_t packet[64];
@@ -104,7 +104,7 @@ Test(rc_wire, parse__every_opcode_at_its_shortest)
 	}
 }
 
-Test(rc_wire, parse__refuses_what_is_not_aligned_or_of_another_version)
+Test(rc_wire, parse__refuses_misaligned_and_other_versions)
 {
 	struct sn_packet pkt;
 	uint8_t p[128];

@@ -186,7 +186,7 @@ Test(rmp, event__names_a_receive_queue)
 	cr_expect_eq(data[20], 1, "0 is a QP, 1 a receive queue, 2 a send queue");
 }
 
-Test(rmp, query__counts_what_is_left)
+Test(rmp, query__counts_remaining_wqes)
 {
 	struct drv_cqe e;
 
@@ -201,7 +201,7 @@ Test(rmp, query__counts_what_is_left)
 }
 
 /* IBTA: WQEs that a QP in error has not taken stay for the others. */
-Test(rmp, error__leaves_to_the_others_what_was_not_taken)
+Test(rmp, error__leaves_untaken_wqes_to_others)
 {
 	struct drv_cqe e;
 
@@ -218,7 +218,7 @@ Test(rmp, error__leaves_to_the_others_what_was_not_taken)
 }
 
 /* An unfinished message has taken a WQE: that one is flushed, with its own index. */
-Test(rmp, error__flushes_what_the_qp_has_taken)
+Test(rmp, error__flushes_the_taken_wqe)
 {
 	struct drv_cqe e;
 	unsigned int i = 0;
@@ -244,7 +244,7 @@ Test(rmp, error__flushes_what_the_qp_has_taken)
 }
 
 /* The command completes before the QP is flushed; a QP destroyed by then flushes nothing. */
-Test(rmp, destroy__before_last_wqe_loses_what_the_qp_has_taken)
+Test(rmp, destroy__before_last_wqe_loses_the_taken_wqe)
 {
 	struct drv_cqe e;
 	unsigned int i = 0;
@@ -434,7 +434,7 @@ Test(rmp, modify__what_is_refused)
 	drv_expect(d, "cmd.resource");
 }
 
-Test(rmp, create_qp__with_an_rmp_that_is_none)
+Test(rmp, create_qp__with_an_invalid_rmp)
 {
 	struct drv_qp qp = { 0 };
 

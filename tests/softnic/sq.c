@@ -48,7 +48,7 @@ Test(sq, nop__completes_with_its_index_and_user_index)
 	cr_expect_not(drv_poll(&cq, &e));
 }
 
-Test(sq, nop__goes_round_the_ring_and_the_index)
+Test(sq, nop__wraps_ring_and_index)
 {
 	struct drv_cqe e;
 
@@ -59,7 +59,7 @@ Test(sq, nop__goes_round_the_ring_and_the_index)
 	}
 }
 
-Test(sq, doorbell__takes_all_that_the_record_shows)
+Test(sq, doorbell__takes_all_wqes_of_the_record)
 {
 	struct drv_wqe w;
 	struct drv_cqe e;
@@ -101,7 +101,7 @@ Test(sq, blueflame__that_differs_is_seen)
 	drv_expect(d, "bf.mismatch");
 }
 
-Test(sq, blueflame__of_an_odd_size_is_seen)
+Test(sq, blueflame__of_an_invalid_size_is_reported)
 {
 	struct drv_wqe w;
 
@@ -174,7 +174,7 @@ Test(sq, producer__backwards_is_seen)
 	drv_expect(d, "db.backwards");
 }
 
-Test(sq, producer__over_what_completions_freed_is_seen)
+Test(sq, producer__beyond_freed_blocks_is_reported)
 {
 	struct drv_wqe w;
 
@@ -220,7 +220,7 @@ Test(sq, wqe__of_an_unknown_opcode)
 	expect_error(0x02, "wqe.opcode");
 }
 
-Test(sq, wqe__longer_than_what_was_rung)
+Test(sq, wqe__longer_than_the_doorbell_allows)
 {
 	struct drv_wqe w;
 
@@ -303,7 +303,7 @@ Test(sq, error__flushes_the_rest_in_order_by_its_completion_mode)
 	drv_expect(d, "wqe.opcode");
 }
 
-Test(sq, error__flushes_what_is_posted_later)
+Test(sq, error__flushes_later_posts)
 {
 	struct drv_cqe e;
 

@@ -182,7 +182,7 @@ Test(status, s10_rnr__without_retries)
 	expect(10, "", "");
 }
 
-Test(status, s10_rnr__not_when_a_receive_comes_in_time, .init = NULL)
+Test(status, s10_rnr__not_if_a_receive_is_posted_in_time, .init = NULL)
 {
 	struct softnic_efa_counters ctr;
 

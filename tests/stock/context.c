@@ -94,7 +94,7 @@ static int write_after_close(int sock, void *arg)
 	_exit(status == IBV_WC_SUCCESS || b.buf[0] == 0x77);
 }
 
-Test(stock, close_device__ends_what_peers_may_do)
+Test(stock, close_device__ends_access_of_peers)
 {
 	struct th_child child;
 

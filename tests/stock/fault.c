@@ -35,7 +35,7 @@ static enum ibv_port_state state(struct ibv_context *ctx)
 	return port.state;
 }
 
-Test(stock, port__goes_down_and_up)
+Test(stock, port__down_then_up)
 {
 	struct ibv_context *ctx = dx_open();
 	struct mlx5dv_devx_event_channel *ch = mlx5dv_devx_create_event_channel(ctx, 0);

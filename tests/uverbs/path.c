@@ -66,7 +66,7 @@ Test(path, own_mac__refused_by_the_device_and_no_next_hop)
 }
 
 /* The kernel's answer is valid for a second, for that address; then it is queried again. */
-Test(path, next_hop__is_asked_for_again_in_time)
+Test(path, next_hop__is_queried_again_in_time)
 {
 	static const uint8_t other[6] = { 0x02, 1, 2, 3, 4, 5 };
 	uint8_t gid[16] = { [10] = 0xff, [11] = 0xff, [12] = 192, [14] = 2, [15] = 9 }, mac[6];
@@ -149,7 +149,7 @@ Test(path, infiniband__header_between_subnets)
 	cr_assert_eq(word(0x4c), 9);
 }
 
-Test(path, order__is_asked_for_where_it_has_to_be)
+Test(path, order__is_requested_where_necessary)
 {
 	const struct m5_port port = { .up = true, .port_num = 1, .ethernet = true };
 

@@ -169,7 +169,7 @@ Test(data, completion__raises_the_interrupt)
 	dx_destroy(&d);
 }
 
-Test(data, port__goes_down_and_up)
+Test(data, port__down_then_up)
 {
 	uint8_t data[28];
 

@@ -83,7 +83,7 @@ Test(boot, mapped_page__eq_is_armed_by_a_store)
 	rig_close(r);
 }
 
-Test(boot, command_event__comes_by_its_vector)
+Test(boot, command_event__raises_its_vector)
 {
 	struct rig *r = rig_open();
 	int fd[2] = { eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };

@@ -268,7 +268,7 @@ Test(memory, unmap__while_the_device_is_at_it)
 }
 
 /* The device is stopped in the middle of a command, by its interrupt: the reply comes when it has gone on. */
-Test(memory, unmap__waits_until_the_device_lets_go)
+Test(memory, unmap__waits_until_the_device_is_done)
 {
 	const struct vm_dma_unmap unmap = { .argsz = sizeof(unmap), .iova = RIG_RAM_AT, .size = RIG_RAM };
 	struct vm_header h = { .command = VM_DMA_UNMAP, .size = sizeof(h) + sizeof(unmap) };

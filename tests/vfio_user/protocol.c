@@ -225,7 +225,7 @@ Test(protocol, config__msix_capability)
 	rig_close(r);
 }
 
-Test(protocol, msix_table__keeps_what_is_written_but_for_pending_bits)
+Test(protocol, msix_table__keeps_written_values_except_pending_bits)
 {
 	struct rig *r = rig_open();
 	uint64_t v = 0x1122334455667788, back;
