@@ -255,7 +255,7 @@ static inline bool sn_rc_all_is_sent(const struct sn_qp *qp)
 	return qp->sq_next == qp->sq_pi && qp->rc->req.wr == qp->wr_tail && !qp->rc->req.loaded;
 }
 
-/* rc_place.c */
+/* rc_mapping.c */
 static inline bool sn_rc_mapping_valid(const struct sn_qp *qp, const struct sn_rc_mapping *p, uint32_t key)
 {
 	return p->key == key && p->turn == qp->nic->key_turn;
