@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The memory of queues and doorbells: one memfd, given out in pages. What was freed is given out
- * again in the size that it had: sizes are powers of two, so nothing is gained by more.
+ * The memory of queues and doorbells: one memfd, allocated in pages. A freed extent is reused at its
+ * size: sizes are powers of two, so splitting would gain nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +69,7 @@ int sne_bar_take(struct sne_bar *bar, uint64_t bytes, uint64_t *off)
 	return 0;
 }
 
-/* An extent for which there is no room in the list is lost until the device is closed. */
+/* If the list has no room for an extent, it is lost until the device is closed. */
 void sne_bar_give(struct sne_bar *bar, uint64_t off, uint64_t bytes)
 {
 	if (bar->nfree < bar->room)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Completion queues: making, doorbell, events. What is written into them: cqe.c. */
+/* Completion queues: creation, doorbell, events. cqe.c writes the CQEs. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -41,7 +41,7 @@ static int check_caps(struct sne_nic *nic, unsigned int flags)
 	return -EOPNOTSUPP;
 }
 
-/* Of the device's memory. */
+/* Bytes of the device's memory. */
 static uint64_t ring_bytes(const struct softnic_efa_cq_attr *a)
 {
 	return a->flags & SOFTNIC_EFA_CQ_BUS ? 0 : (uint64_t)a->entries * a->entry_size * a->sub_cqs;
@@ -177,7 +177,7 @@ static void fire(struct sne_nic *nic, struct sne_cq *cq)
 		nic->config.host.cq_event(nic->config.host.ctx, cq->number);
 }
 
-/* libefa rings after some of its polls only: nothing follows from a counter that is behind. */
+/* libefa rings after some of its polls only: a counter that is behind means nothing. */
 static void consumed(struct sne_nic *nic, struct sne_cq *cq, uint16_t count)
 {
 	if ((uint16_t)(cq->written - count) >= 32768 && cq->attr.entries < 32768)
@@ -202,7 +202,7 @@ void sne_cq_doorbell(struct sne_nic *nic, struct sne_cq *cq)
 		return;
 	}
 	if (sn != (cq->events & 3)) {
-		/* One behind: the driver has not looked at its event yet, which comes anyhow. */
+		/* One behind: the driver has not handled its event yet, which comes anyway. */
 		if (sn != ((cq->events - 1) & 3))
 			sne_violate(nic, SNE_V_CQ_CMD_SN, "CQ %u: cmd_sn %u after %u events",
 				    cq->number, sn, cq->events);
@@ -229,7 +229,7 @@ void softnic_efa_kick_cq(struct softnic_efa *handle, uint16_t number)
 	sne_leave(nic);
 }
 
-/* Without the lock: it is on the driver's polling path, and the CQ is the driver's to keep. */
+/* Without the lock: this is on the driver's polling path, and the driver keeps the CQ alive. */
 void softnic_efa_cq_seen(struct softnic_efa *handle, uint16_t number, uint16_t sub, uint16_t taken)
 {
 	struct sne_nic *nic = (struct sne_nic *)handle;
@@ -247,7 +247,7 @@ static uint16_t unread_of(const struct sne_cq *cq, uint16_t sub)
 			  atomic_load_explicit(&cq->taken[sub], memory_order_relaxed));
 }
 
-/* What was told may be long ago: a driver that finds completions has no reason to tell. */
+/* The reported count may be old: a driver that finds completions need not report. */
 static void check_overrun(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub)
 {
 	const struct softnic_efa_host *host = &nic->config.host;
@@ -265,7 +265,7 @@ static void check_overrun(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub)
 			    cq->attr.entries, unread);
 }
 
-/* From the script: what the doorbell says is believed, and nothing else. */
+/* Fault script: only the doorbell's consumer counter counts. */
 static bool is_full(const struct sne_nic *nic, const struct sne_cq *cq)
 {
 	uint32_t consumed = cq->db ? atomic_load_explicit(cq->db, memory_order_acquire) : 0;
@@ -274,7 +274,7 @@ static bool is_full(const struct sne_nic *nic, const struct sne_cq *cq)
 	       (uint16_t)(cq->written - consumed) >= cq->attr.entries;
 }
 
-/* The word with the phase goes last, as one: a driver looks at it first. */
+/* The word with the phase is stored last and at once: a driver reads it first. */
 static void store(struct sne_nic *nic, const struct sne_cq *cq, uint64_t index, const struct sne_cqe *cqe)
 {
 	uint32_t size = cq->attr.entry_size;

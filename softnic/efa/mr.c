@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Protection domains and memory regions. A key is looked up at each use and never kept. */
+/* Protection domains and memory regions. A key is looked up at each use and never cached. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -70,7 +70,7 @@ static int check_access(struct sne_nic *nic, unsigned int access)
 	return -EOPNOTSUPP;
 }
 
-/* A new region: what of it is to be kept. */
+/* The arguments of a new region. */
 struct request {
 	uint16_t pd;
 	unsigned int access;
@@ -112,7 +112,7 @@ static int check_reg(struct sne_nic *nic, const struct request *r)
 	return check_access(nic, r->access);
 }
 
-/* The index is in both keys, so that a lookup costs nothing; the rest of them is random. */
+/* The index is in both keys, so a lookup is cheap; the other bits are random. */
 static void make_keys(struct sne_nic *nic, struct sne_mr *mr, uint32_t index)
 {
 	if (mr->rkey && (nic->fault.rkey_reuse || sne_below(nic, 2)))
@@ -275,7 +275,7 @@ const struct sne_mr *sne_mr_remote(struct sne_nic *nic, uint16_t pd, uint32_t rk
 	return check(mr, pd, addr, len, access, why);
 }
 
-/* The memory at addr, which goes on for *len bytes at most. NULL: the host refuses. */
+/* Pointer to the memory at addr, which continues for at most *len bytes. NULL: the host refuses. */
 static uint8_t *run(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, uint32_t *len)
 {
 	uint64_t size = UINT64_C(1) << mr->page_shift, at;

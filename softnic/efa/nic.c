@@ -41,7 +41,7 @@ static void init_numbers(struct sne_nic *nic)
 	nic->qp_ids.max = SNE_QPS;
 }
 
-/* What comes of the seed alone, so that a new one makes a new device of it. */
+/* Everything derived from the seed, so that a new seed makes a new device. */
 static void init_random(struct sne_nic *nic, uint64_t seed)
 {
 	uint16_t high;
@@ -51,14 +51,14 @@ static void init_random(struct sne_nic *nic, uint64_t seed)
 	nic->now = nic->births = 0;
 	high = (uint16_t)sne_below(nic, 256);
 	poison = sne_random(nic) | 1;
-	/* Queues that are there are poisoned already. */
+	/* Existing queues are poisoned already. */
 	if (nic->qp_ids.live)
 		return;
 	nic->qpn_high = high;
 	nic->poison = poison;
 }
 
-/* The GID of an EFA is made of the MAC of its interface; here of random bits and the index. */
+/* The GID of an EFA is derived from the MAC of its interface; here from random bits and the index. */
 static int choose_gid(struct sne_nic *nic)
 {
 	static const uint8_t none[16];
@@ -84,7 +84,7 @@ static void deliver(void *ctx, const struct sn_addr *src, const void *pkt, size_
 	sne_receive_packet(ctx, src, pkt, len);
 }
 
-/* What was in the link is lost and repeated; a peer that is gone is found out by that. */
+/* Packets in the link are lost and retransmitted, which also detects a peer that is gone. */
 static void down(void *ctx, const struct sn_addr *peer)
 {
 	struct sne_flow *flow = sne_flow_find(ctx, peer);
@@ -196,7 +196,7 @@ static void free_regions(struct sne_nic *nic)
 			sne_mr_free(nic, &nic->mrs[i]);
 }
 
-/* In a child the queues are not mapped: nothing of the model may touch them. */
+/* In a child the queues are not mapped, so the model must not touch them. */
 static void free_objects(struct sne_nic *nic, bool in_child)
 {
 	struct sne_rmsg *m;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The devices that the model can be. Limits of the generations are only partly published. */
+/* The devices that the model implements. The limits of the generations are only partly published. */
 #include <errno.h>
 
 #include "softnic/efa/sne.h"
@@ -25,7 +25,7 @@ static int find(const char *name)
 	return -EINVAL;
 }
 
-/* Each is the one before and something more. */
+/* Each adds to the one before. */
 static void add(struct softnic_efa_caps *c, int p)
 {
 	c->sub_cqs = p == EFA0 ? 2 : 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Queue pairs: making and ending. Their states: qp_modify.c. */
+/* Queue pairs: creation and destruction. Their states: qp_modify.c. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -67,7 +67,7 @@ static int check_caps(struct sne_nic *nic, unsigned int flags)
 	return -EOPNOTSUPP;
 }
 
-/* Of the device's memory. */
+/* Bytes of the device's memory. */
 static uint64_t rq_bytes(const struct softnic_efa_qp_attr *a)
 {
 	return a->flags & SOFTNIC_EFA_QP_BUS_RQ ? 0 : a->rq_depth * UINT64_C(16);
@@ -109,7 +109,7 @@ static void give_memory(struct sne_nic *nic, struct sne_qp *qp)
 	sne_bar_give(&nic->bar, qp->db_off, SNE_PAGE);
 }
 
-/* A batch must be whole WQEs, and never the whole queue where the device has a least depth. */
+/* A batch must be whole WQEs, and never the whole queue if the device has a minimum depth. */
 static uint32_t max_batch(const struct softnic_efa_caps *c, const struct sne_qp *qp)
 {
 	uint32_t n = c->max_tx_batch ? c->max_tx_batch * 64u / qp->wqe_size : qp->attr.sq_depth;
@@ -268,7 +268,7 @@ void sne_flush_forget(struct sne_nic *nic, struct sne_qp *qp)
 	qp->flushes_late = false;
 }
 
-/* Outstanding work is gone without a word; answers to peers end as aborted. */
+/* Drops outstanding work without completions; responses to peers end as aborted. */
 void sne_qp_forget(struct sne_nic *nic, struct sne_qp *qp)
 {
 	struct sne_wr *wr;

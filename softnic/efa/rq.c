@@ -9,7 +9,7 @@ static void *desc_at(struct sne_nic *nic, const struct sne_qp *qp, uint32_t inde
 	return qp->rq ? qp->rq + off : sne_dma(nic, qp->attr.rq_bus_addr + off, sizeof(struct sne_rx_desc));
 }
 
-/* One that is out of reach is a WR without a buffer. */
+/* An unreachable descriptor is a WR without a buffer. */
 static struct sne_rx_desc desc(struct sne_nic *nic, const struct sne_qp *qp, uint32_t index)
 {
 	struct sne_rx_desc d = { .lkey_ctrl = to_le32(SNE_RX_FIRST | SNE_RX_LAST) };
@@ -42,7 +42,7 @@ static void check_key(struct sne_nic *nic, struct sne_qp *qp, uint32_t index,
 			    index, sge->lkey, (unsigned long long)sge->addr, sge->len);
 }
 
-/* Of the WR that the descriptor at index is in, as far as the doorbell goes. */
+/* Parses the WR of the descriptor at index, up to the doorbell. */
 struct check {
 	bool inside;
 	uint16_t req_id;
@@ -114,7 +114,7 @@ bool sne_rq_doorbell(struct sne_nic *nic, struct sne_qp *qp)
 	return true;
 }
 
-/* Reads the WR at the head; returns how many descriptors it has. */
+/* Reads the WR at the head; returns its number of descriptors. */
 static uint32_t read_wr(struct sne_nic *nic, const struct sne_qp *qp, struct sne_receive *r)
 {
 	uint32_t n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a packet does at its target, and the verdict that its sender gets. */
+/* Executes a packet at its target, and returns the status for its sender. */
 #include <stdlib.h>
 
 #include "softnic/efa/sne.h"
@@ -11,7 +11,7 @@ static bool is_ready(const struct sne_qp *qp)
 	return qp->now.state == SOFTNIC_EFA_RTR || qp->now.state == SOFTNIC_EFA_RTS;
 }
 
-/* From the script: this packet, or each, finds its QP destroyed. */
+/* Fault script: this packet, or each, finds its QP destroyed. */
 static bool is_dead(struct sne_nic *nic)
 {
 	struct sne_fault *f = &nic->fault;
@@ -52,7 +52,7 @@ static uint8_t find_target(struct sne_nic *nic, const struct sne_hdr *h, struct 
 
 /* ---- receives */
 
-/* A send may arrive without the number of the AH that its sender has: most likely when it is new. */
+/* A send's CQE may lack the number of its sender's AH: most likely when the AH is new. */
 static bool is_unnamed(struct sne_nic *nic, struct sne_ah *ah, const struct sne_hdr *h)
 {
 	if (h->kind == SNE_K_WRITE || nic->window == 1)
@@ -91,7 +91,7 @@ static void put_cqe(struct sne_nic *nic, struct sne_qp *qp, const struct sne_flo
 	nic->ctr.rx_cqes++;
 }
 
-/* False: a key of the receive's is not good. */
+/* False: a key of the receive is invalid. */
 static bool scatter(struct sne_nic *nic, struct sne_qp *qp, const struct sne_receive *r,
 		    uint32_t off, const uint8_t *from, uint32_t len)
 {
@@ -117,7 +117,7 @@ static bool scatter(struct sne_nic *nic, struct sne_qp *qp, const struct sne_rec
 	return !len;
 }
 
-/* The header that a datagram's receive begins with: IBTA 8.3, of which only the addresses count. */
+/* The header in front of a datagram: IBTA 8.3, with only the addresses set. */
 static void make_grh(struct sne_nic *nic, const struct sne_flow *flow, uint32_t len,
 		     uint8_t grh[GRH])
 {
@@ -215,7 +215,7 @@ static struct sne_rmsg *find_rmsg(struct sne_nic *nic, struct sne_qp *qp, struct
 	return m;
 }
 
-/* All of it has been placed: it is told once, and takes a receive unless that was agreed away. */
+/* The write is complete: reported once, with a receive unless the QPs agreed on none. */
 static uint8_t tell(struct sne_nic *nic, struct sne_qp *qp, struct sne_flow *flow,
 		    const struct sne_hdr *h)
 {
@@ -301,7 +301,7 @@ static uint8_t read_request(struct sne_nic *nic, struct sne_qp *qp, struct sne_f
 	return SNE_OK;
 }
 
-/* One piece of an answer, or the reason why there is none. False: no room. */
+/* Sends one piece of a response, or the reason of its failure. False: no room. */
 static bool answer(struct sne_nic *nic, struct sne_job *job)
 {
 	uint32_t left = job->len - job->next, len = left < SNE_MTU ? left : SNE_MTU;
@@ -362,7 +362,7 @@ static uint8_t read_data(struct sne_nic *nic, struct sne_flow *flow, const struc
 	return SNE_OK;
 }
 
-/* ---- payload that is placed before the packet counts, and then once more */
+/* ---- payload that is written before the packet counts, and then once more */
 
 static void place_early(struct sne_nic *nic, struct sne_qp *qp, const struct sne_hdr *h,
 			const uint8_t *payload)
@@ -395,7 +395,7 @@ static bool comes_again(struct sne_nic *nic, struct sne_qp *qp, struct sne_flow 
 	return true;
 }
 
-/* From the script: the device refuses the first RDMA packets from the device of an AH. */
+/* Fault script: the device refuses the first RDMA packets from the device of an AH. */
 static bool is_unknown(struct sne_nic *nic, const struct sne_qp *qp, const struct sne_flow *flow,
 		       const struct sne_hdr *h)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inside of the software EFA. One lock per device, held in everything below but where it is said.
+ * Internals of the software EFA. One lock per device, held in all functions below unless stated.
  *
- * The way of a WQE: sq.c fetches and checks it, which makes a work request (WR); tx.c cuts it into
- * packets, which flow.c numbers; the window (window.c) holds them and lets them go in a random order;
- * srd.c acknowledges and repeats them; rx.c does at the target what they say; cqe.c completes.
+ * The path of a WQE: sq.c fetches and checks it, and makes a work request (WR). tx.c cuts that into
+ * packets, which flow.c numbers. The window (window.c) holds them and releases them in a random order.
+ * srd.c acknowledges and retransmits, rx.c executes them at the target, and cqe.c completes the WR.
  */
 #ifndef SNE_H
 #define SNE_H
@@ -27,16 +27,16 @@ enum {
 	SNE_SGES = 2,
 	SNE_WINDOW = 64,
 	SNE_HELD_MAX = 1024,
-	SNE_SEQS = 4096,		/* how far apart numbers of one flow can be */
-	SNE_FLIGHT = 512,		/* of these, packets not acknowledged */
+	SNE_SEQS = 4096,		/* range of outstanding numbers of one flow */
+	SNE_FLIGHT = 512,		/* unacknowledged packets of one flow */
 	SNE_BUCKETS = 64,
 	SNE_LATE_AHS = 4,		/* packets after a new AH that may lack its number */
-	SNE_ANY_PD = 0xffff,		/* of an AH: the script has all PDs share it */
+	SNE_ANY_PD = 0xffff,		/* an AH that all PDs share, by the fault script */
 	SNE_CQE_OP_OTHER = 7,
-	SNE_MR_PAGES = 4 << 20,		/* of all regions together */
+	SNE_MR_PAGES = 4 << 20,		/* total of all regions */
 };
 
-/* ---- numbers: the one freed last comes next */
+/* ---- numbers: the one freed last is reused first */
 struct sne_ids {
 	uint32_t *free;
 	uint32_t nfree, room, next, max, live;
@@ -63,10 +63,10 @@ struct sne_flow;
 struct sne_ah {
 	uint32_t refs;
 	uint16_t pd, number;
-	uint32_t late;			/* packets that still come without this number */
-	uint32_t refused;		/* RDMA packets, by the word unknown of the script */
+	uint32_t late;			/* packets whose CQEs still lack this number */
+	uint32_t refused;		/* RDMA packets refused by the fault script's `unknown` */
 	struct sne_flow *flow;
-	LIST_ENTRY(sne_ah) link;	/* of the flow */
+	LIST_ENTRY(sne_ah) link;	/* in the flow */
 };
 
 struct sne_cq {
@@ -77,9 +77,9 @@ struct sne_cq {
 	uint64_t ring_off, db_off;
 	_Atomic uint32_t *db;
 	uint32_t db_seen;
-	uint32_t written;		/* in all its rings */
-	uint32_t put[SNE_SUB_CQS];	/* in each */
-	_Atomic uint32_t taken[SNE_SUB_CQS];	/* 16 bits, valid when told */
+	uint32_t written;		/* total of all its rings */
+	uint32_t put[SNE_SUB_CQS];	/* per ring */
+	_Atomic uint32_t taken[SNE_SUB_CQS];	/* 16 bits, valid once reported */
 	_Atomic bool told;
 	bool armed;
 	uint32_t events;
@@ -93,7 +93,7 @@ struct sne_sge {
 enum sne_wr_state { SNE_WR_FREE, SNE_WR_CUTTING, SNE_WR_WAITING, SNE_WR_RNR, SNE_WR_DONE };
 
 struct sne_wr {
-	TAILQ_ENTRY(sne_wr) link;	/* of the list of its state */
+	TAILQ_ENTRY(sne_wr) link;	/* in the list of its state */
 	TAILQ_ENTRY(sne_wr) by_qp;
 	TAILQ_ENTRY(sne_wr) by_progress;	/* a read that waits for data */
 	struct sne_qp *qp;
@@ -103,10 +103,10 @@ struct sne_wr {
 	bool has_imm, is_inline, waits_for_data;
 	uint16_t req_id, req_id_ex[3], dest_qpn;
 	uint32_t qkey, imm, msg;
-	uint32_t len, next;		/* bytes; of these cut */
-	uint32_t pieces;		/* packets not acknowledged */
+	uint32_t len, next;		/* bytes; bytes cut so far */
+	uint32_t pieces;		/* unacknowledged packets */
 	uint32_t got;			/* bytes read */
-	uint32_t redo_off, redo_len;	/* the piece that met no receive */
+	uint32_t redo_off, redo_len;	/* the piece that found no receive */
 	uint32_t rnr_left;
 	uint64_t when;
 	unsigned int nsge;
@@ -128,25 +128,25 @@ struct sne_qp {
 	_Atomic uint32_t *sq_db, *rq_db;
 	uint32_t max_batch, wqe_size;
 	uint32_t sq_pc, sq_done, sq_phase_pc;	/* 16-bit counters run free in 32 */
-	uint32_t rq_pc, rq_cc;		/* descriptors */
+	uint32_t rq_pc, rq_cc;		/* in descriptors */
 	uint32_t msgs;
-	bool flushes_late;		/* in ERR, and what was outstanding goes on until flush_at */
+	bool flushes_late;		/* in ERR, with outstanding work continuing until flush_at */
 	uint64_t flush_at;		/* UINT64_MAX: never */
 	struct sne_wr *wrs;		/* sq_depth of them */
 	struct sne_wrs free, out;
-	uint64_t *sq_ids, *rq_ids;	/* outstanding request ids, as bits */
+	uint64_t *sq_ids, *rq_ids;	/* bitmaps of outstanding request ids */
 	LIST_ENTRY(sne_qp) link;
 };
 
 /* ---- packets */
 struct sne_pkt {
-	TAILQ_ENTRY(sne_pkt) by_time;	/* not acknowledged; inbox; free */
-	TAILQ_ENTRY(sne_pkt) by_seq;	/* of the flow */
+	TAILQ_ENTRY(sne_pkt) by_time;	/* unacknowledged; inbox; free */
+	TAILQ_ENTRY(sne_pkt) by_seq;	/* in the flow */
 	struct sne_flow *flow;
-	struct sne_wr *wr;		/* that its acknowledgement belongs to, or NULL */
-	struct sne_qp *qp;		/* with which it goes; NULL: whatever becomes of it */
+	struct sne_wr *wr;		/* the WR to acknowledge, or NULL */
+	struct sne_qp *qp;		/* the QP it ends with; NULL: independent */
 	uint64_t first, sent, born;
-	uint32_t tries;			/* repetitions that a peer was there to hear */
+	uint32_t tries;			/* retransmissions to a live peer */
 	bool numbered, in_flight, big;
 	struct sne_hdr hdr;
 	uint8_t payload[];
@@ -168,9 +168,9 @@ struct sne_flow {
 	uint32_t base;
 	uint8_t verdict[SNE_SEQS];	/* 0: not seen, else 1 + status */
 	LIST_HEAD(, sne_ah) ahs;
-	uint64_t looked;		/* in which turn stalled was found out */
+	uint64_t looked;		/* the turn in which stalled was computed */
 	bool stalled;
-	uint64_t away;			/* since when nobody has its GID; 0: it is there */
+	uint64_t away;			/* since when no device has its GID; 0: one has it */
 };
 
 /* A write with immediate whose pieces are arriving. */
@@ -182,11 +182,11 @@ struct sne_rmsg {
 	uint32_t msg, got;
 };
 
-/* A read that is being answered. */
+/* A read to be answered. */
 struct sne_job {
 	TAILQ_ENTRY(sne_job) link;
 	struct sne_flow *flow;
-	struct sne_qp *qp;		/* NULL: destroyed meanwhile */
+	struct sne_qp *qp;		/* NULL: destroyed */
 	uint16_t pd, src_qpn, dst_qpn;
 	uint32_t msg, len, next, rkey;
 	uint64_t addr;
@@ -206,7 +206,7 @@ struct sne_fault {
 	bool flush_late;
 	uint64_t flush_ns;		/* 0: never */
 	uint32_t window;		/* 0: unchanged */
-	uint32_t unknown;		/* RDMA packets that are refused at a new AH */
+	uint32_t unknown;		/* RDMA packets refused at a new AH */
 	uint32_t refuse_in[SNE_CMDS];	/* 0: off */
 };
 
@@ -226,7 +226,7 @@ struct sne_nic {
 	struct softnic_efa_config config;
 	struct softnic_efa_caps caps;
 	pthread_mutex_t lock;
-	unsigned int forks;		/* when it was opened */
+	unsigned int forks;		/* value of sne_forks at open */
 	bool virtual_time;
 	uint64_t rng, now, poison;
 	uint32_t life, window;
@@ -242,7 +242,7 @@ struct sne_nic {
 	struct sne_cq *cqs[SNE_CQS];
 	struct sne_qp *qps[SNE_QPS];
 	uint16_t qpn_high;
-	uint32_t late_flushes;		/* QPs that flush late, not never */
+	uint32_t late_flushes;		/* QPs with a limited late flush */
 	LIST_HEAD(, sne_qp) qp_list;
 	LIST_HEAD(, sne_flow) flows[SNE_BUCKETS];
 	uint32_t nflows, first_seq;	/* first_seq: of a new flow */
@@ -269,14 +269,14 @@ struct sne_nic {
 };
 
 /* base.c */
-extern unsigned int sne_forks;	/* how often this process is a child */
+extern unsigned int sne_forks;	/* number of forks up to this process */
 uint64_t sne_random(struct sne_nic *nic);
 static inline uint32_t sne_below(struct sne_nic *nic, uint32_t n)
 {
 	return (uint32_t)(sne_random(nic) >> 33) % n;
 }
 uint64_t sne_clock(void);
-/* False in a child of the process that opened it. */
+/* False in a child of the opener. */
 bool sne_enter(struct sne_nic *nic);
 void sne_leave(struct sne_nic *nic);
 void sne_thread_inline(struct sne_nic *nic, bool left);
@@ -290,10 +290,10 @@ void sne_id_give(struct sne_ids *ids, uint32_t id);
 void sne_ids_reset(struct sne_ids *ids);
 int sne_bar_open(struct sne_bar *bar);
 void sne_bar_close(struct sne_bar *bar, bool in_child);
-/* Whole pages, with what was in them before. */
+/* Whole pages with their old content. */
 int sne_bar_take(struct sne_bar *bar, uint64_t bytes, uint64_t *off);
 void sne_bar_give(struct sne_bar *bar, uint64_t off, uint64_t bytes);
-void sne_bar_reset(struct sne_bar *bar);	/* all of it is given back, and zero */
+void sne_bar_reset(struct sne_bar *bar);	/* frees and zeroes everything */
 static inline uint64_t sne_pages(uint64_t bytes)
 {
 	return (bytes + SNE_PAGE - 1) & ~(uint64_t)(SNE_PAGE - 1);
@@ -303,22 +303,22 @@ static inline uint64_t sne_pages(uint64_t bytes)
 void sne_violate(struct sne_nic *nic, enum sne_viol v, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* mr.c: the region, or NULL and the kind of violation when it is refused */
+/* mr.c: the region, or NULL and the kind of violation */
 enum sne_mr_error { SNE_MR_KEY, SNE_MR_PD, SNE_MR_RIGHTS };
 const struct sne_mr *sne_mr_local(struct sne_nic *nic, uint16_t pd, const struct sne_sge *sge,
 				  unsigned int access, enum sne_mr_error *why);
 const struct sne_mr *sne_mr_remote(struct sne_nic *nic, uint16_t pd, uint32_t rkey, uint64_t addr,
 				   uint64_t len, unsigned int access, enum sne_mr_error *why);
-/* Of a region that was found for these addresses. False: the host refuses. */
+/* For a region found for these addresses. False: the host refuses. */
 bool sne_mr_read(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, void *to, uint32_t len);
 bool sne_mr_write(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, const void *from,
 		  uint32_t len);
 void sne_mr_free(struct sne_nic *nic, struct sne_mr *mr);
-/* In ascending order, as PCIe writes the bytes of one packet: a host may poll the memory. */
+/* In ascending order, like PCIe writes the bytes of one packet: a host may poll the memory. */
 bool sne_mr_place(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, const void *from,
 		  uint32_t len);
 
-/* dma.c: len bytes of the host, in one page; NULL and a violation when it refuses */
+/* dma.c: len bytes of the host, in one page; NULL and a violation if it refuses */
 void *sne_dma(struct sne_nic *nic, uint64_t addr, size_t len);
 
 /* ah.c */
@@ -333,9 +333,9 @@ void sne_cqe_put(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub, struct sn
 bool sne_complete(struct sne_nic *nic);
 
 /* qp.c */
-void sne_qp_forget(struct sne_nic *nic, struct sne_qp *qp);	/* all that is outstanding */
+void sne_qp_forget(struct sne_nic *nic, struct sne_qp *qp);	/* drops outstanding work */
 void sne_qp_free(struct sne_nic *nic, struct sne_qp *qp);
-void sne_qp_free_memory(struct sne_qp *qp);	/* and nothing else */
+void sne_qp_free_memory(struct sne_qp *qp);	/* only its memory */
 void sne_flush_forget(struct sne_nic *nic, struct sne_qp *qp);
 /* qp_modify.c */
 bool sne_flush_late(struct sne_nic *nic);
@@ -343,7 +343,7 @@ bool sne_flush_late(struct sne_nic *nic);
 /* sq.c, wqe.c, rq.c */
 bool sne_sq_doorbell(struct sne_nic *nic, struct sne_qp *qp, bool by_poster);
 void sne_sq_poison(const struct sne_nic *nic, uint8_t *slot, size_t bytes);
-/* Fills the WR from the WQE: the status that it ends with, or SNE_OK. */
+/* Fills the WR from the WQE. Returns the status to end it with, or SNE_OK. */
 uint8_t sne_wqe_parse(struct sne_nic *nic, struct sne_qp *qp, const struct sne_tx_wqe *wqe,
 		      struct sne_wr *wr);
 bool sne_rq_doorbell(struct sne_nic *nic, struct sne_qp *qp);
@@ -373,9 +373,9 @@ static inline void sne_id_mark(uint64_t *ids, uint16_t id, bool on)
 }
 
 /* wr.c */
-struct sne_wr *sne_wr_new(struct sne_qp *qp);	/* NULL: the queue is full of them */
+struct sne_wr *sne_wr_new(struct sne_qp *qp);	/* NULL: all are in use */
 void sne_wr_start(struct sne_nic *nic, struct sne_wr *wr);
-void sne_wr_end(struct sne_nic *nic, struct sne_wr *wr, uint8_t status); /* to the done list */
+void sne_wr_end(struct sne_nic *nic, struct sne_wr *wr, uint8_t status); /* moves it to the done list */
 void sne_wr_acked(struct sne_nic *nic, struct sne_wr *wr, const struct sne_hdr *piece,
 		  uint8_t status);
 void sne_wr_data(struct sne_nic *nic, struct sne_wr *wr, const struct sne_hdr *h,
@@ -399,14 +399,14 @@ struct sne_pkt *sne_pkt_new(struct sne_nic *nic, size_t payload);
 void sne_pkt_free(struct sne_nic *nic, struct sne_pkt *pkt);
 struct sne_flow *sne_flow_get(struct sne_nic *nic, const uint8_t gid[16]);
 struct sne_flow *sne_flow_find(struct sne_nic *nic, const struct sn_addr *gid);
-/* Frees a flow that has no link and that nothing names. */
+/* Frees a flow without a link and without references. */
 void sne_flow_release(struct sne_nic *nic, struct sne_flow *flow);
 void sne_flow_number(struct sne_flow *flow, struct sne_pkt *pkt);
-void sne_flow_drop(struct sne_nic *nic, struct sne_pkt *pkt);	/* acknowledged or given up */
-int sne_transmit(struct sne_nic *nic, struct sne_pkt *pkt);	/* -EAGAIN: later */
-/* No room in the link, for now. */
+void sne_flow_drop(struct sne_nic *nic, struct sne_pkt *pkt);	/* acknowledged or abandoned */
+int sne_transmit(struct sne_nic *nic, struct sne_pkt *pkt);	/* -EAGAIN: retry later */
+/* The link has no room now. */
 bool sne_flow_blocked(struct sne_nic *nic, struct sne_flow *flow);
-/* For a packet with the next number, in the window and in the flow. */
+/* Is there room for another packet, in the window and in the flow? */
 bool sne_flow_has_room(struct sne_nic *nic, struct sne_flow *flow);
 void sne_flows_free(struct sne_nic *nic);
 
@@ -415,7 +415,7 @@ bool sne_retransmit(struct sne_nic *nic);
 void sne_receive_packet(struct sne_nic *nic, const struct sn_addr *src, const void *pkt,
 			size_t len);
 
-/* rx.c: the verdict for its sender, or SNE_SILENT */
+/* rx.c: the status for its sender, or SNE_SILENT */
 enum { SNE_SILENT = 254 };
 uint8_t sne_rx(struct sne_nic *nic, struct sne_flow *flow, const struct sne_hdr *h,
 	       const uint8_t *payload);
@@ -433,7 +433,7 @@ void sne_thread_stop(struct sne_nic *nic);
 /* fault.c */
 void sne_fault_default(struct sne_nic *nic, struct sne_fault *fault);
 bool sne_chance(struct sne_nic *nic, double p);
-/* By the fault script. */
+/* Does the fault script refuse this command? */
 bool sne_refuses(struct sne_nic *nic, enum sne_cmd cmd);
 
 #endif

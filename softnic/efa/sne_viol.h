@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the checker can hold against a driver: identifier, stable name, meaning. The rx.* are what a
- * peer's request did wrong as its target saw it: legal errors, but a test must say it meant them.
+ * Violations that the checker reports: identifier, stable name, meaning. The rx.* are errors in a peer's
+ * request, reported by its target. They are legal, but a test must expect them explicitly.
  */
 #ifndef SNE_VIOL_H
 #define SNE_VIOL_H
@@ -10,10 +10,10 @@
 	X(WQE_RESERVED, "wqe.reserved_bits") /* a bit that must be zero */                       \
 	X(WQE_META, "wqe.meta")              /* meta_desc is not set */                          \
 	X(WQE_FIRST_LAST, "wqe.first_last")  /* first and last are not both set */               \
-	X(WQE_PHASE, "wqe.phase")            /* not the phase of this turn of the ring */        \
-	X(WQE_COMP_REQ, "wqe.comp_req")      /* no completion asked for */                       \
+	X(WQE_PHASE, "wqe.phase")            /* not the phase of this lap of the ring */        \
+	X(WQE_COMP_REQ, "wqe.comp_req")      /* no completion requested */                       \
 	X(WQE_PARTIAL, "wqe.partial")        /* a doorbell before the whole WQE was written */   \
-	X(WQE_OPCODE, "wqe.opcode")          /* unknown, or the device or QP has it not */       \
+	X(WQE_OPCODE, "wqe.opcode")          /* unknown, or unsupported by the device or QP */       \
 	X(WQE_SGE_COUNT, "wqe.sge_count")    /* more buffers than the device takes */            \
 	X(WQE_INLINE, "wqe.inline")          /* longer than the WQE's room, or of a read */      \
 	X(WQE_LENGTH, "wqe.length")          /* longer than the MTU, or than max_rdma_size */    \
@@ -27,7 +27,7 @@
 	X(SQ_OVERRUN, "sq.overrun")           /* more outstanding than the depth */              \
 	X(SQ_BATCH, "sq.batch")               /* more WQEs in a doorbell than max_batch */       \
 	X(SQ_DOORBELL, "sq.doorbell")         /* more than 16 bits, or further than the depth */ \
-	X(SQ_BEHIND, "sq.behind_doorbell")    /* a WQE is written, the doorbell does not tell */ \
+	X(SQ_BEHIND, "sq.behind_doorbell")    /* a WQE is written that no doorbell announced */ \
 	X(SQ_STATE, "sq.state")               /* doorbell of a QP that is neither RTS nor ERR */ \
 	X(RQ_OVERRUN, "rq.overrun")                                                              \
 	X(RQ_DOORBELL, "rq.doorbell")     /* more than 16 bits */                                \
@@ -41,7 +41,7 @@
 	X(RQ_LKEY_RIGHTS, "rq.lkey_rights")                                                      \
 	X(RQ_LKEY_PD, "rq.lkey_pd")                                                              \
 	X(CQ_OVERRUN, "cq.overrun")     /* a CQE lost: the driver had not taken older ones */    \
-	X(CQ_CONSUMER, "cq.consumer")   /* the driver has taken what was never written */        \
+	X(CQ_CONSUMER, "cq.consumer")   /* the driver has taken CQEs that were not written */        \
 	X(CQ_CMD_SN, "cq.cmd_sn")       /* ahead of the events */                                \
 	X(CQ_ARM, "cq.arm")             /* of a CQ without events */                             \
 	X(AH_DUPLICATE, "ah.duplicate") /* a second one for one destination in a PD */           \
@@ -49,17 +49,17 @@
 	X(QP_TRANSITION, "qp.transition")                                                        \
 	X(DMA_REFUSED, "dma.refused")   /* a bus address that the host has not mapped */         \
 	X(CMD_FIELD, "cmd.field")             /* a value out of its range */                     \
-	X(CMD_OBJECT, "cmd.object")           /* names no object */                              \
-	X(CMD_RESOURCE, "cmd.resource")       /* more than there is */                           \
-	X(CMD_BUSY, "cmd.busy")               /* destroys what is in use */                      \
-	X(CMD_CAPS, "cmd.caps")               /* asks for what the device has not */             \
+	X(CMD_OBJECT, "cmd.object")           /* names a missing object */                              \
+	X(CMD_RESOURCE, "cmd.resource")       /* beyond a limit */                           \
+	X(CMD_BUSY, "cmd.busy")               /* destroys an object in use */                      \
+	X(CMD_CAPS, "cmd.caps")               /* not supported by the device */             \
 	X(RX_ADDRESS, "rx.bad_address")       /* rkey unknown, range, or of another PD */        \
 	X(RX_RIGHTS, "rx.rights")             /* rkey without the right */                       \
 	X(RX_UNKNOWN_PEER, "rx.unknown_peer") /* RDMA, and no AH of the initiator here */        \
-	X(RX_QKEY, "rx.qkey")                 /* dropped in silence */                           \
+	X(RX_QKEY, "rx.qkey")                 /* dropped silently */                           \
 	X(RX_SHORT, "rx.short_buffer")        /* the receive has less room than the message */   \
 	X(RX_FEATURE, "rx.feature")           /* one QP has unsolicited writes, the other not */ \
-	X(RX_OPCODE, "rx.opcode")             /* RDMA that this device has not */                \
+	X(RX_OPCODE, "rx.opcode")             /* RDMA that this device does not support */                \
 	X(RX_MALFORMED, "rx.malformed")
 
 enum sne_viol {

@@ -4,7 +4,7 @@
 
 enum { CHOICE = 8 };
 
-/* Gathers [off, off + len) of the message. False: a key is not good any more. */
+/* Gathers [off, off + len) of the message. False: a key is no longer valid. */
 static bool gather(struct sne_nic *nic, const struct sne_wr *wr, uint32_t off, uint32_t len,
 		   uint8_t *to)
 {
@@ -87,7 +87,7 @@ static bool cut_piece(struct sne_nic *nic, struct sne_wr *wr, uint32_t off, uint
 	return true;
 }
 
-/* One piece of it. False: no room. */
+/* Cuts one piece. False: no room. */
 static bool cut_next(struct sne_nic *nic, struct sne_wr *wr)
 {
 	uint32_t left = wr->len - wr->next, len = left < SNE_MTU ? left : SNE_MTU;
@@ -136,7 +136,7 @@ bool sne_retry_rnr(struct sne_nic *nic)
 	while ((wr = TAILQ_FIRST(&nic->rnr)) && wr->when <= nic->now) {
 		if (!cut_piece(nic, wr, wr->redo_off, wr->redo_len))
 			break;
-		if (wr->state == SNE_WR_RNR)	/* else its memory has gone, and it has ended */
+		if (wr->state == SNE_WR_RNR)	/* otherwise its memory was deregistered, and it has ended */
 			sne_wr_detach(nic, wr);
 		did = true;
 	}

@@ -3,12 +3,12 @@
 #include "softnic/efa/sne.h"
 
 enum {
-	RNR_NS = 20000,				/* between two tries */
+	RNR_NS = 20000,				/* between two RNR retries */
 	RNR_FOR_EVER = 7,
-	MSG_INDEX = 4096,			/* no SQ is deeper */
+	MSG_INDEX = 4096,			/* maximum SQ depth */
 };
 
-/* A read that was acknowledged and hears nothing more. */
+/* Timeout of an acknowledged read without further data. */
 #define READ_NS(nic) ((nic)->virtual_time ? UINT64_C(40000000) : UINT64_C(10000000000))
 
 struct sne_wr *sne_wr_new(struct sne_qp *qp)
@@ -69,7 +69,7 @@ static void stop_waiting(struct sne_nic *nic, struct sne_wr *wr)
 
 void sne_wr_start(struct sne_nic *nic, struct sne_wr *wr)
 {
-	/* Without the retries that a state change gave it a QP tries once. */
+	/* Without RNR retries from a state change a QP tries once. */
 	wr->rnr_left = wr->qp->now.rnr_retry;
 	move(nic, wr, SNE_WR_CUTTING);
 }
@@ -96,11 +96,11 @@ void sne_wr_release(struct sne_nic *nic, struct sne_wr *wr)
 	if (!(qp->attr.flags & SOFTNIC_EFA_QP_REQ_ID_64))
 		sne_id_mark(qp->sq_ids, wr->req_id, false);
 	wr->state = SNE_WR_FREE;
-	/* The one freed last comes next: a stale message meets a new one, to be told apart. */
+	/* The one freed last is reused first, so that a stale message meets a new WR. */
 	TAILQ_INSERT_HEAD(&qp->free, wr, link);
 }
 
-/* Over when all is cut, all pieces have their verdict, and a read has its bytes. */
+/* Ends a WR once everything is cut, all pieces are acknowledged, and a read has its bytes. */
 static void maybe_end(struct sne_nic *nic, struct sne_wr *wr)
 {
 	if (wr->state != SNE_WR_WAITING || wr->pieces)
@@ -134,7 +134,7 @@ void sne_wr_acked(struct sne_nic *nic, struct sne_wr *wr, const struct sne_hdr *
 		  uint8_t status)
 {
 	wr->pieces--;
-	/* Of a write only the piece that ends it can meet no receive: all others have been cut. */
+	/* Only the last piece of a write can find no receive: all others have been cut. */
 	if (status == SNE_REMOTE_RNR && wr->state == SNE_WR_WAITING && try_again(nic, wr, piece))
 		return;
 	if (status && !wr->status)

@@ -2,9 +2,10 @@
 /*
  * A ConnectX: BAR 0 with initialization segment and doorbell pages, BAR 2 with the MSI-X table.
  *
- * The client maps BAR 0 but for two pages. A store to those comes as a message, and acts at once: commands,
- * and the doorbells of the guest's driver itself. Its EQs share one word, have no record in memory, and so
- * each store counts. Doorbells of programs are stores to mapped pages, which the device scans.
+ * The client maps BAR 0 except for two pages. A store to those comes as a message, and takes effect at
+ * once: commands, and the doorbells of the guest's driver itself. Its EQs share one word and have no
+ * record in memory, so each store counts. Doorbells of programs are stores to mapped pages, which the
+ * device scans.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static void irq(void *ctx, unsigned int vector)
 	vf_irq_fire(&dev->irqs, vector);
 }
 
-/* Linux reads the timestamp formats of RoCE ports alone: QPs of InfiniBand ports it makes free-running. */
+/* Linux reads timestamp formats only for RoCE ports: QPs of InfiniBand ports are free-running. */
 static int open_device(struct vm_device *dev)
 {
 	const struct softnic_config config = {
@@ -70,7 +71,7 @@ static void settle(struct vm_device *dev)
 {
 	struct softnic_counters c;
 
-	softnic_counters(dev->nic, &c);		/* waits for the thread that drives the device */
+	softnic_counters(dev->nic, &c);		/* waits for the device */
 }
 
 static size_t violations(struct vm_device *dev, struct softnic_violation *v, size_t max)
@@ -81,7 +82,7 @@ static size_t violations(struct vm_device *dev, struct softnic_violation *v, siz
 	return n;
 }
 
-/* Two pieces: between the initialization segment and the driver's page, and above that. */
+/* Two areas: between the initialization segment and the driver's page, and above that. */
 static unsigned int mappable(const struct vm_device *dev, uint32_t bar,
 			     struct vfio_region_sparse_mmap_area area[VM_AREAS])
 {
@@ -101,7 +102,7 @@ static uint32_t *bar_word(struct vm_device *dev, uint64_t offset)
 	return (uint32_t *)(void *)(page + offset % PAGE);
 }
 
-/* A word of the BAR is read and written at once, as by the guest itself: the device does the same. */
+/* A word of the BAR is accessed at once, as by the guest itself and by the device. */
 static void read_bar(struct vm_device *dev, uint32_t bar, uint8_t *to, uint64_t offset, uint32_t count)
 {
 	(void)bar;
@@ -127,7 +128,7 @@ static void ring(struct vm_device *dev, uint64_t offset, const void *data)
 {
 	uint32_t in_page = offset % PAGE;
 
-	/* The rest of a WQE that is copied by words of 8 bytes: the device reads it in the queue. */
+	/* The rest of a WQE that is copied in words of 8 bytes: the device reads it in the queue. */
 	if (in_page >= BLUEFLAME && in_page % BLUEFLAME_HALF)
 		return;
 	softnic_mmio_write(dev->nic, (uint32_t)(offset / PAGE), in_page, data, 8);
@@ -170,7 +171,7 @@ static int write_doorbells(struct vm_device *dev, const uint8_t *from, uint64_t 
 	return 0;
 }
 
-/* Below the doorbell pages: the device is driven, so that it sees each command doorbell. */
+/* Below the doorbell pages: drives the device, so that it sees each command doorbell. */
 static int write_segment(struct vm_device *dev, const uint8_t *from, uint64_t offset, uint32_t count)
 {
 	uint32_t word;

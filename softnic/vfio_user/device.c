@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A device of the server: the model, and the function that is shown of it. */
+/* A device of the server: the model, and the PCI function in front of it. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "softnic/vfio_user/vm.h"
 
-enum { REPORTS_MAX = 64 };		/* of one client */
+enum { REPORTS_MAX = 64 };		/* per client */
 
 void vf_close(int fd)
 {

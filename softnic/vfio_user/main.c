@@ -11,7 +11,7 @@
 #include "softnic/vfio_user/vm.h"
 
 struct options {
-	struct vm_config config;	/* of each; name and index are its own */
+	struct vm_config config;	/* for each; name and index differ */
 	bool efa;
 	const char *profile;
 	char **sockets;
@@ -50,7 +50,7 @@ static unsigned int number(struct argp_state *state, const char *option, const c
 	return (unsigned int)n;
 }
 
-/* Linux's driver of Debian 12 knows neither WQEs of 128 bytes nor longer request ids. */
+/* Linux's driver of Debian 12 supports neither WQEs of 128 bytes nor longer request ids. */
 static bool is_profile(const char *name)
 {
 	static const char *const names[] = { "efa0", "efa1", "read", "write", "unsol" };

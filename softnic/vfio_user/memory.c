@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory of the guest: files of the client, mapped here at the bus addresses that the client says. A range
- * without a file is taken, and out of reach for the device.
+ * Memory of the guest: files of the client, mapped here at the client's bus addresses. A range without a
+ * file is reserved, and inaccessible to the device.
  */
 #include <errno.h>
 #include <signal.h>
@@ -14,8 +14,8 @@
 enum { PAGE = 4096 };
 
 /*
- * What is mapped, for the signal handler, which can take no lock. A length of 0: the place is free. The
- * handler only meets ranges that a device uses, and such a range stays until the device has let go of it.
+ * The maps, for the signal handler, which can take no lock. Length 0 means a free slot. The handler only
+ * sees ranges that a device uses, and such a range stays until the device is done with it.
  */
 static struct guarded {
 	_Atomic uintptr_t start;
@@ -47,7 +47,7 @@ static void unguard(void *start)
 	}
 }
 
-/* The whole range: pages of the file may be huge, and what is left of it is the client's loss. */
+/* Replaces the whole range: pages of the file may be huge, and the client loses the rest. */
 static void on_bus_error(int sig, siginfo_t *info, void *context)
 {
 	uintptr_t at = (uintptr_t)info->si_addr;
@@ -63,7 +63,7 @@ static void on_bus_error(int sig, siginfo_t *info, void *context)
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED)
 			return;
 	}
-	/* The access is made again, and ends the process as it would have. */
+	/* The access is repeated, and ends the process as without this handler. */
 	sigaction(sig, &before, NULL);
 }
 
@@ -74,7 +74,7 @@ int vm_memory_guard(void)
 	return sigaction(SIGBUS, &action, before.sa_sigaction ? NULL : &before) ? -errno : 0;
 }
 
-/* What the device writes to memory that it may only read is seen by the device alone. */
+/* Writes of the device to read-only memory are visible only to the device. */
 static int map_file(const struct vm_dma_map *in, int fd, uint64_t *vaddr)
 {
 	bool shared = in->flags & VFIO_DMA_MAP_FLAG_WRITE;
@@ -145,7 +145,7 @@ void vm_settle(struct vm_device *dev)
 	dev->kind->settle(dev);
 }
 
-/* The device may be at work in the memory when that leaves the table: it is waited for. */
+/* The device may still use the memory when it leaves the table, so this waits for the device. */
 static int unmap_one(struct vm_device *dev, const struct vm_dma_unmap *in)
 {
 	struct vf_map map;

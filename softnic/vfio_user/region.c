@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The regions of the function: BARs, of which the kind of device knows most, and config space. */
+/* The regions of the function: BARs, mostly implemented by the kind of device, and config space. */
 #include <errno.h>
 
 #include "softnic/vfio_user/vm.h"
@@ -31,7 +31,7 @@ static void describe_areas(struct sparse *s, uint32_t n)
 	s->cap.nr_areas = n;
 }
 
-/* Where the client has no room for the capability it learns how much that takes, and asks again. */
+/* A client without room for the capability gets the required size, and asks again. */
 int vm_region_info(struct vm_device *dev, struct vm_message *m)
 {
 	struct sparse s = { 0 };
@@ -81,7 +81,7 @@ int vm_region_read(struct vm_device *dev, struct vm_message *m)
 	return 0;
 }
 
-/* The pending bits are the device's: it has none, for an interrupt is an eventfd's at once. */
+/* The pending bits are the device's: they are always 0, because an interrupt signals its eventfd at once. */
 static void write_msix(struct vm_device *dev, const uint8_t *from, uint64_t offset, uint32_t count)
 {
 	uint64_t room = offset < VF_MSIX_SIZE / 2 ? VF_MSIX_SIZE / 2 - offset : 0;

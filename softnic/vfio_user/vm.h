@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inside of softnic-vm, a vfio-user server: each device has a socket, by which the QEMU of a guest shows it
- * as a PCI function. Nothing is seen of the models but softnic.h and softnic_efa.h. Config space, interrupts
- * and the table of maps are those of the other VFIO front (softnic/vfio/pci.h).
+ * Internals of softnic-vm, a vfio-user server: each device has a socket, through which a guest's QEMU
+ * presents it as a PCI function. The models are accessed only through softnic.h and softnic_efa.h.
+ * Config space, interrupts and the table of maps are shared with the other VFIO front
+ * (softnic/vfio/pci.h).
  *
- * Threads: one per device receives and executes messages; it alone changes the maps. The model's
- * thread calls back for memory and interrupts. Locks, outermost first: the model's, then that of the maps
- * or of the interrupts.
+ * Threads: one per device receives and executes messages; only it changes the maps. The model's thread
+ * calls back for memory and interrupts. Locks, outermost first: the model's, then that of the maps or of
+ * the interrupts.
  *
  * The client is not trusted: it, or its guest, may send anything. A bad message is reported and answered
- * with an error; one whose length makes no sense ends the connection, for the next one cannot be found.
+ * with an error. One with an impossible length ends the connection, because the next message cannot be
+ * found.
  */
 #ifndef SOFTNIC_VFIO_USER_VM_H
 #define SOFTNIC_VFIO_USER_VM_H
@@ -27,30 +29,30 @@ enum { VM_DEVICES_MAX = 16 };
 enum { VF_MSIX_BAR = 2 };		/* of a ConnectX */
 
 struct vm_config {
-	const char *name;		/* of the device in reports: the path of its socket */
+	const char *name;		/* name of the device in reports: the path of its socket */
 	unsigned int index, ports;
 	bool infiniband, physical;	/* physical: a PF, not a VF */
 	const char *efa;		/* an EFA of this profile; NULL: a ConnectX */
-	bool verbose;			/* report connections, and what the device held against its driver */
+	bool verbose;			/* report connections, and violations by the driver */
 	void (*report)(const char *line);	/* NULL: to stderr */
 };
 
 struct vm_device;
 
-/* What a kind of device does by itself. BARs are numbered as regions are. */
+/* The operations of a kind of device. BARs are numbered like regions. */
 enum { VM_AREAS = 2 };
 struct vm_kind {
-	/* Sets config.id, config.bar and bar_fd, too. 0, -errno */
+	/* Also sets config.id, config.bar and bar_fd. 0, -errno */
 	int (*open)(struct vm_device *dev);
 	void (*close)(struct vm_device *dev);
 	void (*reset)(struct vm_device *dev);
 	void (*settle)(struct vm_device *dev);		/* vm_settle() */
-	/* And clears them. */
+	/* Returns and clears them. */
 	size_t (*violations)(struct vm_device *dev, struct softnic_violation *v, size_t max);
-	/* What of the BAR the client may map, from bar_fd: how many areas. */
+	/* The areas of the BAR that the client may map, from bar_fd: returns their number. */
 	unsigned int (*mappable)(const struct vm_device *dev, uint32_t bar,
 				 struct vfio_region_sparse_mmap_area area[VM_AREAS]);
-	/* All of it is in the BAR, which is not that of the MSI-X table. */
+	/* The whole range is in the BAR, which is not that of the MSI-X table. */
 	void (*read)(struct vm_device *dev, uint32_t bar, uint8_t *to, uint64_t offset, uint32_t count);
 	int (*write)(struct vm_device *dev, uint32_t bar, const uint8_t *from, uint64_t offset,
 		     uint32_t count);
@@ -74,41 +76,41 @@ struct vm_device {
 		uint64_t offset;
 		uint32_t word;
 	} half;
-	atomic_uint reports;		/* since the client has come */
+	atomic_uint reports;		/* since the client connected */
 };
 
 /* ---- device.c */
 int vm_device_open(const struct vm_config *config, struct vm_device **dev);	/* 0, -errno */
 void vm_device_close(struct vm_device *dev);
-void vm_device_stop(struct vm_device *dev);	/* vm_serve() and vm_listen_run() return; from any thread */
+void vm_device_stop(struct vm_device *dev);	/* ends vm_serve() and vm_listen_run(); from any thread */
 void vm_device_reset(struct vm_device *dev);	/* a function-level reset; maps and interrupts stay */
-void vm_device_leave(struct vm_device *dev);	/* the client has gone: as after vm_device_open() */
-/* A line about what the client did, as long as there are not too many. */
+void vm_device_leave(struct vm_device *dev);	/* the client is gone: resets as after vm_device_open() */
+/* Reports an error of the client, up to a limit. */
 void vm_report(struct vm_device *dev, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- message.c */
 struct vm_message {
 	struct vm_header header;
-	uint8_t *in;			/* VM_PAYLOAD_MAX bytes, of which there are: */
+	uint8_t *in;			/* VM_PAYLOAD_MAX bytes, with this length: */
 	size_t len;
-	int fds[VM_FDS_MAX];		/* those that a request has taken are -1 */
+	int fds[VM_FDS_MAX];		/* those taken by a request are -1 */
 	unsigned int nfds;
-	bool fds_lost;			/* there were more */
+	bool fds_lost;			/* there were too many */
 
-	uint8_t *out;			/* the reply's: VM_PAYLOAD_MAX bytes */
+	uint8_t *out;			/* of the reply: VM_PAYLOAD_MAX bytes */
 	size_t out_len;
-	int out_fd;			/* goes with the reply, or -1 */
+	int out_fd;			/* sent with the reply, or -1 */
 };
 int vm_message_init(struct vm_message *m);	/* 0, -ENOMEM */
 void vm_message_free(struct vm_message *m);
-/* 1; 0: the client has closed the socket; -errno, with a report where the message is the cause. */
+/* 1; 0: the client has closed the socket; -errno, with a report if the message is the cause. */
 int vm_receive(struct vm_device *dev, int sock, struct vm_message *m);
 int vm_reply(struct vm_device *dev, int sock, struct vm_message *m, int err);
 void vm_message_close_fds(struct vm_message *m);
 
 /* ---- request.c: executes a command. 0 with the reply in m, or -errno. */
 int vm_execute(struct vm_device *dev, struct vm_message *m);
-/* Serves a client from its first message until it goes, or vm_device_stop(). Closes the socket. */
+/* Serves a client until it disconnects, or vm_device_stop(). Closes the socket. */
 void vm_serve(struct vm_device *dev, int sock);
 
 /* ---- region.c */
@@ -117,16 +119,16 @@ int vm_region_read(struct vm_device *dev, struct vm_message *m);
 int vm_region_write(struct vm_device *dev, struct vm_message *m);
 
 /* ---- memory.c */
-/* len bytes at a bus address of dev, a struct vm_device; NULL: the function does not reach them. */
+/* Translates a bus address of dev, a struct vm_device; NULL: inaccessible to the function. */
 void *vm_dma(void *dev, uint64_t addr, size_t len);
-/* Waits until the device has let go of all memory that it found before. */
+/* Waits until the device no longer uses memory that it translated before. */
 void vm_settle(struct vm_device *dev);
 int vm_dma_map(struct vm_device *dev, struct vm_message *m);
 int vm_dma_unmap(struct vm_device *dev, struct vm_message *m);
 void vm_unmap_all(struct vm_device *dev);
 /*
- * From here on memory of a client whose file has become shorter reads as zeros, in place of a signal that
- * ends the process. 0, -errno.
+ * From here on a truncated file of a client reads as zeros, instead of a signal that ends the process.
+ * 0, -errno.
  */
 int vm_memory_guard(void);
 
@@ -135,9 +137,9 @@ struct vm_listener {
 	struct vm_device *dev;
 	int fd;
 };
-/* A socket that only this user reaches; one that a dead server has left is replaced. 0, -errno. */
+/* Creates a socket that only this user can reach; replaces one left by a dead server. 0, -errno. */
 int vm_listen_open(struct vm_listener *l, struct vm_device *dev);
-void vm_listen_run(struct vm_listener *l);	/* serves one client after another until vm_device_stop() */
-void vm_listen_close(struct vm_listener *l);	/* and removes the socket */
+void vm_listen_run(struct vm_listener *l);	/* serves clients in sequence until vm_device_stop() */
+void vm_listen_close(struct vm_listener *l);	/* also removes the socket */
 
 #endif
