@@ -1,50 +1,50 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A software EFA, as its host sees it: admin commands as calls, queues and doorbells as memory,
- * DMA into this process, one event callback. Nothing else crosses. The model includes nothing from
+ * DMA into this process, one event callback. There is no other interface. The model includes nothing from
  * core/ or from a backend; a host (the in-process access of hw_efa, or a preload front) includes
- * only this header. The layouts of WQEs and CQEs are those of rdma-core's efa_io_defs.h, that of
- * the doorbell of a CQ is in efa_io_regs_defs.h; neither is repeated here.
+ * only this header. rdma-core's efa_io_defs.h defines the layouts of WQEs and CQEs, its
+ * efa_io_regs_defs.h the doorbell of a CQ.
  *
  * How a driver uses it, once per call of softnic_efa_qp_create:
  *   SQ    write whole WQEs (64 or 128 bytes, one each) at sq.ring, never read them back; then store
  *         the 16-bit producer counter, zero-extended, into *sq.doorbell; then softnic_efa_kick.
  *   RQ    write 16-byte descriptors at rq.ring, store the producer counter (in descriptors) into
  *         *rq.doorbell, softnic_efa_kick.
- *   CQ    look at the phase bit of the next entry; on an empty poll softnic_efa_pump.
+ *   CQ    check the phase bit of the next entry; after an empty poll call softnic_efa_pump.
  * Counters run free over 16 bits and start at 0; the SQ phase starts at 0, the CQ phase at 1. With
- * SOFTNIC_EFA_SCAN neither kick nor pump is needed (nor harmful): the device's thread looks at the
- * doorbells, as silicon does.
+ * SOFTNIC_EFA_SCAN kick and pump are not needed, but allowed: the device's thread scans the
+ * doorbells, like hardware.
  *
  * The CQE of a send may lack the number of its sender's AH (0xffff), although the AH exists: for up
  * to three packets after it was made, and at random. A CQ with SOFTNIC_EFA_CQ_SGID has the GID then.
  * With a window of 1 or SOFTNIC_EFA_NAMED each CQE has the number.
  *
- * The device is unordered on purpose: packets rest in a window and leave it in a random order drawn
- * from the seed; so do the pieces of an RDMA write, acknowledgements and TX completions. A write's
+ * The device is unordered on purpose: packets wait in a window and leave it in an order drawn from the
+ * seed; so do the pieces of an RDMA write, acknowledgements and TX completions. A write's
  * immediate is reported after all of its bytes have been placed. Payload may be placed twice,
- * before the completion. Nothing may be concluded from payload memory: only from CQEs.
+ * before the completion. Only CQEs are reliable, not the content of payload memory.
  *
- * Where what is published of an EFA leaves it open, this one does so: a receive with too little
- * room is spent, and completes with BAD_LENGTH (the sender's with 11); one whose key is not good
- * any more completes with INVALID_LKEY (the sender's with 12); a packet with a wrong qkey is
- * dropped, and its sender hears 13 or 15; RDMA that the target's device lacks is 18; a QP destroyed
- * while it answers a read is 8. A UD receive begins with 40 bytes of header, as verbs has it.
+ * AWS's documents leave these cases open, which the model decides. A receive that is too short is
+ * consumed, and completes with BAD_LENGTH (the sender's with 11). One with an invalid key completes
+ * with INVALID_LKEY (the sender's with 12). A packet with a wrong qkey is dropped, and its sender gets
+ * 13 or 15. RDMA that the target's device does not support is 18. A QP destroyed while it answers a
+ * read is 8. A UD receive begins with 40 bytes of header, as in verbs.
  *
  * Threads: every function may be called from any thread; the device has one lock. With
- * SOFTNIC_EFA_NO_THREAD the device does nothing but inside calls, reads no clock, and repeats
- * exactly for the same seed and the same calls (the seed has to be given). Devices of one process,
+ * SOFTNIC_EFA_NO_THREAD the device only works inside calls, reads no clock, and repeats a run exactly
+ * for the same seed and the same calls (a seed must be given). Devices of one process,
  * each without thread, run interleaved as their pumps are called.
  *
  * Queues and regions can be memory of the host at bus addresses, as a driver in a virtual machine has
  * them: each access asks the host where that is. An access that the host refuses is "dma.refused": a CQE
  * is lost, a receive descriptor is empty, data ends with INVALID_LKEY or REMOTE_BAD_ADDRESS.
  *
- * fork(): the device stays with the parent. In a child, calls fail with -ENODEV, kicks and pumps do
- * nothing, close frees the copy.
+ * fork(): the device stays with the parent. In a child, calls fail with -ENODEV, kicks and pumps have
+ * no effect, close frees the copy.
  *
- * Functions return 0 or -errno and write outputs only on success. What the driver did wrong is in
- * addition counted as a violation, see softnic_efa_violations.
+ * Functions return 0 or -errno and write outputs only on success. Errors of the driver
+ * are also counted as violations, see softnic_efa_violations.
  */
 #ifndef SOFTNIC_EFA_H
 #define SOFTNIC_EFA_H
@@ -58,7 +58,7 @@
 struct softnic_efa;
 
 enum softnic_efa_flags {
-	/* Doorbells are plain stores that nobody announces: the device's thread scans them. */
+	/* Doorbells are plain stores without a kick: the device's thread scans them. */
 	SOFTNIC_EFA_SCAN = 1 << 0,
 	/* The device's thread spins, yields, then sleeps, instead of sleeping at once (front). */
 	SOFTNIC_EFA_THREAD_BACKOFF = 1 << 1,
@@ -68,27 +68,28 @@ enum softnic_efa_flags {
 	SOFTNIC_EFA_ADVERSARIAL = 1 << 3,
 	/* Do not join the fabric: only QPs of this device reach each other. */
 	SOFTNIC_EFA_LOOPBACK_ONLY = 1 << 4,
-	/* The CQE of a send lacks the number of an AH that exists only where a script says so. */
+	/* The CQE of a send lacks the number of an existing AH only if a fault script says so. */
 	SOFTNIC_EFA_NAMED = 1 << 5,
 };
 
 struct softnic_efa_host {
 	/*
-	 * An armed CQ got a completion; it is disarmed by this. Called while the device is driven,
-	 * perhaps on its thread: may read memory, write file descriptors and store doorbells, and
-	 * must call nothing of this header.
+	 * An armed CQ got a completion, which disarms it. Called while the device is driven, perhaps on
+	 * its thread. It may read memory, write file descriptors and store doorbells, and must not call
+	 * any function of this header.
 	 */
 	void (*cq_event)(void *ctx, uint16_t cq);
 	/*
-	 * For the checker alone: how many CQEs the driver has taken from a sub-CQ by now, by its own
-	 * count. Asked, under the same rules, where one seems to be overrun. NULL: there is only what
-	 * softnic_efa_cq_seen has told.
+	 * For the checker only: returns how many CQEs the driver has taken from a sub-CQ so far. Called
+	 * under the same rules, if a sub-CQ seems to be overrun. NULL: only softnic_efa_cq_seen reports
+	 * it.
 	 */
 	uint16_t (*cq_taken)(void *ctx, uint16_t cq, uint16_t sub_cq);
 	/*
-	 * Where len bytes at a bus address are in this process; NULL: the host's IOMMU refuses. Such
-	 * bytes never cross a page of 4 KiB. Called as cq_event; what it returned is used until the device
-	 * gives up its lock, which softnic_efa_counters waits for. NULL: nothing has a bus address.
+	 * Translates a bus address to len bytes in this process; NULL: the host's IOMMU refuses. The
+	 * bytes never cross a page of 4 KiB. Called like cq_event; the device uses the pointer until it
+	 * releases its lock, for which softnic_efa_counters waits. NULL function: there are no bus
+	 * addresses.
 	 */
 	void *(*dma)(void *ctx, uint64_t addr, size_t len);
 	void *ctx;
@@ -96,11 +97,11 @@ struct softnic_efa_host {
 
 struct softnic_efa_config {
 	unsigned int flags;		/* enum softnic_efa_flags */
-	unsigned int index;		/* which adapter of this host: part of its GID */
-	uint64_t seed;			/* of keys, numbers, order and faults; 0: from the kernel */
+	unsigned int index;		/* index of this adapter on the host: part of its GID */
+	uint64_t seed;			/* for keys, numbers, order and faults; 0: from the kernel */
 	const char *profile;		/* of softnic_efa_profiles; NULL: the default, "wide" */
 	unsigned int window;		/* held for reordering; 0: 64 packets; 1: in order */
-	uint8_t gid[16];		/* all zero: made of the index and random bits */
+	uint8_t gid[16];		/* all zero: derived from the index and random bits */
 	struct softnic_efa_host host;
 };
 
@@ -119,20 +120,20 @@ const char *const *softnic_efa_profiles(void);
 /* 0, -EINVAL (no such profile), -ENOMEM, -EADDRINUSE (GID), -EMFILE, -EAGAIN (no thread). */
 int softnic_efa_open(const struct softnic_efa_config *config, struct softnic_efa **nic);
 
-/* Leaves the fabric and frees everything, objects that the host left behind included. */
+/* Leaves the fabric and frees everything, including objects that the host did not destroy. */
 void softnic_efa_close(struct softnic_efa *nic);
 
 /*
- * A function-level reset: no object is left, and what was outstanding is gone without a word. The memory of
- * softnic_efa_bar_fd stays, and is zero. The GID stays, and with it the peers that this device has heard of.
+ * A function-level reset: frees all objects, and drops outstanding work without completions. The memory
+ * of softnic_efa_bar_fd stays, zeroed. The GID and the known peers stay.
  */
 void softnic_efa_reset(struct softnic_efa *nic);
 
-/* What the admin queue's features and the kernel's query tell. All are the device's own limits. */
+/* Values of the admin queue's features and the kernel's query. All are the device's own limits. */
 struct softnic_efa_caps {
 	bool rdma_read, rdma_write;
-	bool unsolicited_write_recv;	/* SOFTNIC_EFA_QP_UNSOLICITED may be asked for */
-	bool wide_wqe;			/* SOFTNIC_EFA_QP_WIDE may be asked for */
+	bool unsolicited_write_recv;	/* SOFTNIC_EFA_QP_UNSOLICITED is supported */
+	bool wide_wqe;			/* SOFTNIC_EFA_QP_WIDE is supported */
 	bool req_id_64;			/* SOFTNIC_EFA_QP_REQ_ID_64, SOFTNIC_EFA_CQ_REQ_ID_64 */
 	bool rnr_retry;			/* modify to RTS may set rnr_retry */
 	bool cq_doorbell;		/* CQs have a doorbell and can be armed */
@@ -140,15 +141,15 @@ struct softnic_efa_caps {
 	uint32_t mtu;			/* bytes of payload of one send */
 	uint32_t max_rdma_size;		/* bytes of one read or write; 0 without RDMA */
 	uint16_t max_tx_batch;		/* in 64 bytes, between two doorbells; 0: any */
-	uint16_t min_sq_wr;		/* least SQ depth; a batch is then at most depth - 1 */
+	uint16_t min_sq_wr;		/* minimum SQ depth; a batch is then at most depth - 1 */
 	uint16_t sub_cqs;		/* rings in one CQ */
 	uint16_t inline_max;		/* of a 64-byte WQE */
-	uint16_t inline_max_wide;	/* of a 128-byte WQE; 0: there are none */
+	uint16_t inline_max_wide;	/* of a 128-byte WQE; 0: not supported */
 	uint16_t max_send_sge, max_recv_sge, max_rdma_sge;
 	uint32_t max_sq_wr, max_rq_wr;	/* WQEs of 64 bytes; descriptors */
 	uint32_t max_llq_size;		/* bytes of one SQ */
 	uint32_t max_qp, max_cq, max_cqe, max_ah, max_mr, max_pd;
-	uint32_t max_mr_pages;		/* of all regions of pages together */
+	uint32_t max_mr_pages;		/* total of all regions of pages */
 	uint64_t max_mr_size;
 	uint64_t page_size_cap;
 	uint8_t gid[16];
@@ -158,7 +159,7 @@ struct softnic_efa_caps {
 };
 void softnic_efa_caps(struct softnic_efa *nic, struct softnic_efa_caps *caps);
 
-/* Objects. A destroyed one's number is taken again at once: a stale use meets the new object. */
+/* Objects. The number of a destroyed object is reused at once: a stale number names the new object. */
 
 /* 0 or -ENOMEM (no number free). */
 int softnic_efa_pd_alloc(struct softnic_efa *nic, uint16_t *pd);
@@ -172,18 +173,17 @@ enum softnic_efa_access {		/* bits of the admin command REG_MR */
 };
 
 /*
- * len bytes at addr in this process, known to WQEs and peers by the addresses from iova on; byte
- * granular. lkey has 24 bits, rkey 32, and the two differ. 0, -EINVAL (PD, len 0, wrap),
- * -EOPNOTSUPP (an access that the profile lacks), -ENOMEM (table full).
- * After dereg has returned no byte of the region is touched any more; operations in flight end with
- * REMOTE_ERROR_BAD_ADDRESS or INVALID_LKEY. The next region gets the same
- * keys with probability 1/2.
+ * Registers len bytes at addr in this process, which WQEs and peers address from iova on; byte granular.
+ * lkey has 24 bits, rkey 32, and the two differ. 0, -EINVAL (PD, len 0, wrap), -EOPNOTSUPP (access not
+ * supported by the profile), -ENOMEM (table full). After dereg no byte of the region is accessed any
+ * more; operations in flight end with REMOTE_ERROR_BAD_ADDRESS or INVALID_LKEY. The next region gets the
+ * same keys with probability 1/2.
  */
 int softnic_efa_mr_reg(struct softnic_efa *nic, uint16_t pd, void *addr, uint64_t len,
 		       uint64_t iova, unsigned int access, uint32_t *lkey, uint32_t *rkey);
 /*
- * The same of pages at bus addresses: page i, of 1 << shift bytes, is what begins at iova, rounded down to a
- * page, plus i pages. The list is copied. 0, -EINVAL (also: no whole pages, another number of them, no
+ * The same with pages at bus addresses: page i, of 1 << shift bytes, starts i pages after iova, rounded
+ * down to a page. The list is copied. 0, -EINVAL (also: no whole pages, a wrong number of them, no
  * host.dma), -EOPNOTSUPP, -ENOMEM (also: max_mr_pages).
  */
 struct softnic_efa_pages {
@@ -197,18 +197,18 @@ int softnic_efa_mr_reg_pages(struct softnic_efa *nic, uint16_t pd, const struct 
 int softnic_efa_mr_dereg(struct softnic_efa *nic, uint32_t lkey);
 
 /*
- * An address handle for GID, in a PD. The admin command must not be given twice for one destination
- * in a PD: the model gives the same number again (each create wants its destroy) and counts the
- * violation "ah.duplicate". 0, -EINVAL (PD), -ENOMEM (table full).
+ * Creates an address handle for a GID, in a PD. A driver must not send the admin command twice for one
+ * destination in a PD. The model then returns the same number again (each create needs its destroy) and
+ * counts the violation "ah.duplicate". 0, -EINVAL (PD), -ENOMEM (table full).
  */
 int softnic_efa_ah_create(struct softnic_efa *nic, uint16_t pd, const uint8_t gid[16],
 			  uint16_t *ah);
 int softnic_efa_ah_destroy(struct softnic_efa *nic, uint16_t pd, uint16_t ah);
 
 /*
- * The pages behind rings and doorbells are one memfd, so that a front can let others map them:
- * bar_offset, page-aligned, is where a mapping of the memory begins in it. The pointers beside it
- * are the model's own mapping, valid until the object is destroyed.
+ * The pages of rings and doorbells are one memfd, so that a front can map them elsewhere: bar_offset,
+ * page-aligned, is the offset for such a mapping. The pointers are the model's own mapping, valid until
+ * the object is destroyed.
  */
 int softnic_efa_bar_fd(struct softnic_efa *nic, size_t *size);
 
@@ -216,7 +216,7 @@ enum softnic_efa_cq_flags {
 	SOFTNIC_EFA_CQ_EVENTS = 1 << 0,	/* may be armed; needs caps.cq_doorbell */
 	SOFTNIC_EFA_CQ_SGID = 1 << 1,	/* SGID of unknown senders; needs 32-byte entries */
 	SOFTNIC_EFA_CQ_REQ_ID_64 = 1 << 2,	/* TX CQEs carry 64-bit request ids */
-	SOFTNIC_EFA_CQ_BUS = 1 << 3,	/* the ring is at bus_addr, and the host's; needs host.dma */
+	SOFTNIC_EFA_CQ_BUS = 1 << 3,	/* the ring is host memory at bus_addr; needs host.dma */
 };
 
 struct softnic_efa_cq_attr {
@@ -251,15 +251,14 @@ int softnic_efa_cq_create(struct softnic_efa *nic, const struct softnic_efa_cq_a
 /* 0, -EINVAL, -EBUSY while a QP uses it. */
 int softnic_efa_cq_destroy(struct softnic_efa *nic, uint16_t cq);
 
-/* Acts on the CQ's doorbell word. */
+/* Handles the CQ's doorbell word. */
 void softnic_efa_kick_cq(struct softnic_efa *nic, uint16_t cq);
 
 /*
- * For the checker alone, costs nothing on silicon: how many CQEs the driver has taken from a sub-CQ
- * since its creation (16 bits are looked at). A CQE written over one that was not taken is
- * "cq.overrun"; it is lost, as on silicon. A driver that neither calls this nor is asked
- * (softnic_efa_host.cq_taken) overruns its CQ unnoticed, until it hurts: the doorbell's counter is
- * no help, since libefa stores it seldom.
+ * For the checker only, no part of hardware: reports how many CQEs the driver has taken from a sub-CQ
+ * since its creation (16 bits count). A CQE written over one not taken is "cq.overrun"; it is lost, as
+ * on hardware. Without this call or softnic_efa_host.cq_taken an overrun goes unnoticed: the doorbell's
+ * counter does not help, since libefa seldom stores it.
  */
 void softnic_efa_cq_seen(struct softnic_efa *nic, uint16_t cq, uint16_t sub_cq, uint16_t consumed);
 
@@ -284,7 +283,7 @@ struct softnic_efa_ring {
 	void *ring;
 	uint32_t depth;
 	uint16_t entry_size;		/* 64 or 128; 16 */
-	uint16_t sub_cq;		/* where its completions go */
+	uint16_t sub_cq;		/* target of its completions */
 	size_t ring_bytes;		/* whole pages */
 	uint64_t ring_bar_offset;
 	volatile uint32_t *doorbell;
@@ -296,18 +295,18 @@ struct softnic_efa_qp {
 	uint32_t handle;		/* for the calls below */
 	uint16_t qpn;			/* for peers and in CQEs */
 	uint32_t max_batch;		/* WQEs between two doorbells, by tx batch and min_sq_wr */
-	struct softnic_efa_ring sq;	/* write-only: poisoned at first and when fetched */
-	struct softnic_efa_ring rq;	/* host memory, zero at first; at rq_bus_addr ring is NULL */
+	struct softnic_efa_ring sq;	/* write-only: poisoned initially and when fetched */
+	struct softnic_efa_ring rq;	/* host memory, initially zero; at rq_bus_addr ring is NULL */
 };
 
 /* 0, -EINVAL, -EOPNOTSUPP (flags against caps), -ENOMEM (max_qp). */
 int softnic_efa_qp_create(struct softnic_efa *nic, const struct softnic_efa_qp_attr *attr,
 			  struct softnic_efa_qp *qp);
-/* Bytes that the model keeps for a QP besides its queues, where silicon has memory of its own. */
+/* Bytes that the model allocates per QP in addition to its queues; hardware has its own memory. */
 size_t softnic_efa_qp_memory(uint32_t sq_depth);
 /*
- * The QP is gone when it returns, with what was outstanding: no CQE of it is written later, those
- * written stay. Its number can be another's at once.
+ * Destroys the QP with its outstanding work: no CQE of it is written later, earlier ones stay. Its
+ * number may be reused at once.
  */
 int softnic_efa_qp_destroy(struct softnic_efa *nic, uint32_t handle);
 
@@ -345,32 +344,32 @@ int softnic_efa_qp_modify(struct softnic_efa *nic, uint32_t handle,
 int softnic_efa_qp_query(struct softnic_efa *nic, uint32_t handle, struct softnic_efa_modify *now);
 
 /*
- * Looks at both doorbells of a QP and takes one turn. It is for the thread that posts to the SQ:
- * what is written behind the doorbell is held against the driver ("sq.behind_doorbell").
+ * Reads both doorbells of a QP and runs one turn. Call it from the thread that posts to the SQ: a WQE
+ * written beyond the doorbell is the violation "sq.behind_doorbell".
  */
 void softnic_efa_kick(struct softnic_efa *nic, uint32_t handle);
 
 /*
- * One turn: takes up doorbells and packets, lets go of a random few of what is held, but of one at
- * least. True while there is something left that another turn would do; so a loop of pumps over all
- * devices of a process ends when none has anything to do. Without a thread each turn is also one
- * microsecond of the device's time, on which retransmission and silence run.
+ * Runs one turn: handles doorbells and packets, and releases a random few of the held packets, at least
+ * one. True while another turn would have work; so a loop of pumps over all devices of a process ends
+ * when none has any. Without a thread each turn is also one microsecond of the device's time, which
+ * counts for retransmissions and timeouts.
  */
 bool softnic_efa_pump(struct softnic_efa *nic);
 
 /*
- * Starts the random sequence and the device's time anew, for many seeds with one device. To be
- * called when nothing is in flight: -EBUSY otherwise.
+ * Restarts the random sequence and the device's time, for many seeds with one device. Call it when
+ * nothing is in flight: -EBUSY otherwise.
  */
 int softnic_efa_reseed(struct softnic_efa *nic, uint64_t seed);
 
 /* As softnic_violations: kinds with a non-zero count; returns how many kinds there are. */
 size_t softnic_efa_violations(struct softnic_efa *nic, struct softnic_violation *v, size_t max);
-/* All names, NULL-terminated; softnic/efa/sne_viol.h says what each means. */
+/* All names, NULL-terminated; softnic/efa/sne_viol.h explains each. */
 const char *const *softnic_efa_violation_names(void);
 void softnic_efa_violations_clear(struct softnic_efa *nic);
 
-/* Live objects by kind: "pd", "mr", "ah", "cq", "qp"; and "flow": the peers that are remembered. */
+/* Live objects by kind: "pd", "mr", "ah", "cq", "qp"; and "flow": the known peers. */
 size_t softnic_efa_object_count(struct softnic_efa *nic, const char *kind);
 
 struct softnic_efa_counters {
@@ -383,32 +382,32 @@ struct softnic_efa_counters {
 void softnic_efa_counters(struct softnic_efa *nic, struct softnic_efa_counters *c);
 
 /*
- * A seeded fault script, words parted by commas; "" ends it. 0, or -EINVAL and nothing changed.
- *   drop=P dup=P reorder=P	chances, 0 to 1, of each packet (reorder: beyond the window)
- *   twice=P		chance of a payload to be placed twice (ADVERSARIAL alone: 0.25)
- *   rnr=P		chance of a send to find the receiver not ready
- *   unnamed=P		chance of a receive CQE to lack the number of an AH that exists (1/64 by
- *			default, 0 with NAMED); 0: nor do the first ones after the AH was made
+ * A seeded fault script, words separated by commas; "" ends it. 0, or -EINVAL without a change.
+ *   drop=P dup=P reorder=P	probabilities, 0 to 1, for each packet (reorder: beyond the window)
+ *   twice=P		probability that a payload is placed twice (ADVERSARIAL alone: 0.25)
+ *   rnr=P		probability that a send finds the receiver not ready
+ *   unnamed=P		probability that a receive CQE lacks the number of an existing AH (1/64 by
+ *			default, 0 with NAMED); 0: also for the first ones of a new AH
  *   silence		this device neither answers nor acknowledges: peers get 13 or 15
  *   deadqp=N		the N-th packet from now on finds its QP destroyed (status 9); 0: all
- *   flush=US		a QP in ERR flushes US microseconds late, and its outstanding work goes on
- *			meanwhile; 0: it flushes only when it is destroyed
+ *   flush=US		a QP in ERR flushes US microseconds late, and its outstanding work
+ *			continues until then; 0: it flushes only when it is destroyed
  *   status=S[:N]	the N-th WQE from now on (1: the next) fails with completion status S
- *   cmd_fail=KIND[:N]	the N-th command from now on (1: the next) that makes a pd, mr, ah, cq or qp is
- *			refused for want of resources, or changes a qp (modify)
+ *   cmd_fail=KIND[:N]	the N-th command from now on (1: the next) that creates a pd, mr, ah, cq or
+ *			qp, or changes a qp (modify), is refused for lack of resources
  *   rkey_reuse		a region gets the keys of the one deregistered last, always
- *   consumer		a CQ of at most 32768 entries, with a doorbell, takes no completion more than
- *			its doorbell's consumer counter leaves room for: it is lost without a word
- *   unknown=N		of each AH the first N packets of RDMA that come from its device are refused with
- *			status 14, although the AH exists; nothing of them is placed or read
- *   late_dereg		access by the key of a region goes on after it was deregistered
+ *   consumer		a CQ of at most 32768 entries, with a doorbell, takes no more completions
+ *			than its doorbell's consumer counter leaves room for: others are lost silently
+ *   unknown=N		the first N RDMA packets from each AH's device are refused with status 14,
+ *			although the AH exists; they read and write nothing
+ *   late_dereg		access with the key of a region is possible after its deregistration
  *   shared_ah		an AH of a GID has the same number in all PDs
- *   rx_op		the CQE of a message that was received has an operation other than 0
- *   empty_sgl		a send of no buffers is taken
+ *   rx_op		the CQE of a received message has an operation other than 0
+ *   empty_sgl		a send without buffers is accepted
  *   window=N		as in the config
  *   seed=N		of the faults; without it the device's own sequence is used
  */
 int softnic_efa_fault(struct softnic_efa *nic, const char *script);
-const char *softnic_efa_fault_words(void);	/* those of a script that make something fail */
+const char *softnic_efa_fault_words(void);	/* the words of a script that cause failures */
 
 #endif

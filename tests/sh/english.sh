@@ -13,7 +13,6 @@ TEXT = {".c", ".h", ".inl", ".sh", ".py", ".awk", ".md", ".mk"}
 EXCEPT = {"tests/data/english.tsv", "tests/sh/english.sh", "tests/sh/english-plants.sh", "CHANGELOG.md"}
 PLACES = ("*.md", "Makefile", "configure.ac", "core", "hw_common", "hw_mlx5", "softnic", "include", "perf", "tests",
           "scripts", "examples", "man")
-LATER = re.compile("softnic/(efa/|vfio_user/|softnic_efa)")
 # Ahead of the text of a line: the marks of a comment.
 MARK = re.compile(r"^[ \t]*(/\*+|\*(?!/)|#+|//|\.\\\")?[ \t]*")
 
@@ -33,7 +32,7 @@ root = pathlib.Path(sys.argv[1])
 known, status = list(phrases()), 0
 for path in sorted(p for place in PLACES for found in root.glob(place) for p in (found, *found.rglob("*"))):
     name = path.relative_to(root).as_posix()
-    if not path.is_file() or not is_text(path) or name in EXCEPT or "__pycache__" in name or LATER.match(name):
+    if not path.is_file() or not is_text(path) or name in EXCEPT or "__pycache__" in name:
         continue
     text = "\n".join(MARK.sub("", line) for line in path.read_text(errors="replace").splitlines())
     for pattern, instead in known:
