@@ -71,15 +71,15 @@ CORE_SRC := $(call src,core $(addprefix core/,cm ep evd front mem sp))
 with_verbs = $(if $(filter yes,$(HAVE_MLX5DV)),$(1),$(2))
 # The hot calls of a backend are one source, compiled for each of these kinds, with FOLDER_FLAGS.
 M5_HOT := base base_locked v3 v3_locked
-EFA_HOT := narrow wide
+EFA_HOT := any
 M5_SRC := $(filter-out %/hot.c $(call with_verbs,hw_mlx5/ctl/none.c,hw_mlx5/ctl/uverbs% hw_mlx5/ctl/dv% hw_mlx5/ctl/vfio%),$(call src,hw_mlx5 hw_mlx5/ctl hw_mlx5/hot))
 with_efa = $(call with_verbs,$(if $(filter yes,$(HAVE_EFA)),$(1),$(2)),$(2))
 EFA_SRC := $(filter-out %/hot.c $(call with_efa,hw_efa/ctl/none.c,hw_efa/ctl/efadv%),$(call src,hw_efa hw_efa/ctl hw_efa/hot))
 # What both have in common.
 HW_SRC := $(filter-out $(call with_verbs,,hw_common/verbs%),$(call src,hw_common))
 # What the two API levels do not have as one object: the fronts are compiled for each of them.
-SOFT_HOT := hw_mlx5/ctl/soft_hot.c hw_efa/ctl/soft_hot.c
-LEVEL_SRC := hw_mlx5/hot/tables.c $(addprefix hw_efa/hot/,recv.c dequeue.c bind.c tables.c) $(SOFT_HOT)
+SOFT_HOT := hw_mlx5/ctl/soft_hot.c
+LEVEL_SRC := hw_mlx5/hot/tables.c $(addprefix hw_efa/hot/,recv.c dequeue.c bind.c) $(SOFT_HOT)
 DAT20_SRC := $(call src,core/front core/front/dat20) $(LEVEL_SRC)
 SHARED20_SRC = $(filter-out core/front/% $(LEVEL_SRC),$(CORE_SRC) $(M5_SRC) $(EFA_SRC) $(HW_SRC))
 SN_SRC := $(call src,softnic softnic/mlx5 softnic/efa softnic/fabric)
@@ -184,7 +184,6 @@ HOT_V3 := $(if $(filter x86_64%,$(shell $(CC) -dumpmachine 2>/dev/null)),-mavx2 
 $(foreach f,recv dequeue,$(O)/obj/hw_efa/hot/$f.o $(O)/obj/dat20/hw_efa/hot/$f.o): private CFLAGS_DIR := $(HOT)
 hw_mlx5_FLAGS = -DM5_HOT=m5_hot_$(1) -DM5_LOCKED=$(if $(findstring locked,$(1)),true,false) \
 	$(if $(findstring v3,$(1)),$(HOT_V3))
-hw_efa_FLAGS = -DEFA_HOT=efa_hot_$(1) -DEFA_WIDE=$(if $(filter wide,$(1)),true,false)
 
 # hot FOLDER, KIND, OBJECTS, FLAGS: the object of one kind of hot/hot.c, of one API level
 define hot

@@ -17,38 +17,36 @@ EFA_COLD void efa_lag(struct dap_ep *ep);
 EFA_COLD void efa_tick_want(struct efa_engine *eng);
 
 /* ---- evd.c ---- */
-/*
- * A hot dequeue has found what was parked before its turn to be next now: the EVD's own dequeues
- * take it from where it is. Everybody else who comes into the engine puts it into the ring first.
- */
-EFA_COLD void efa_set_ready(struct dap_evd *evd, struct dap_ep *ep, uint32_t what);
 EFA_COLD void efa_evd_wake(struct dap_evd *evd);
-EFA_COLD void efa_evd_full(struct dap_evd *evd, const struct efa_done *d);
+EFA_COLD void efa_evd_full(struct dap_evd *evd, struct dap_ep *ep, unsigned int flags);
 void efa_event(const struct efa_done *d, struct dap_event *ev);
 void efa_evd_purge(struct dap_evd *evd, const struct dap_ep *ep);
 /*
- * The device reads the consumer index when the CQ is armed, and a consumer that only polls never arms it.
- * So slow-path calls (arming posts, returning buffers) write the index after each quarter of the CQ.
+ * Arming the CQ writes the consumer index to the device. A consumer that only polls never arms, so the
+ * poll writes the index after each quarter of the CQ.
  */
 EFA_COLD void efa_ring_taken(struct efa_engine *eng);
-static inline void efa_tell_taken(struct efa_engine *eng)
-{
-	if (efa_unlikely(eng->cq.due))
-		efa_ring_taken(eng);
-}
 
-EFA_INLINE void efa_put_done(struct dap_evd *evd, const struct efa_done *d)
+EFA_INLINE void efa_put_done(struct dap_evd *evd, struct efa_done d)
 {
 	struct efa_evd *q = efa_evd(evd);
 
 	if (efa_unlikely(q->head - q->tail > q->mask)) {
-		efa_evd_full(evd, d);
+		efa_evd_full(evd, d.ep, d.flags);
 		return;
 	}
-	q->ring[q->head++ & q->mask] = *d;
-	q->has |= EFA_HAS_RING;
+	q->ring[q->head++ & q->mask] = d;
 	if (efa_unlikely(q->armed))
 		efa_evd_wake(evd);
+}
+
+/* The consumer has the completion: its place among requests or receives is free again. */
+EFA_INLINE void efa_done_taken(struct dap_ep *ep, unsigned int flags)
+{
+	if (flags & EFA_DONE_RECEIVE)
+		efa_ep(ep)->rx.free_at++;
+	else
+		efa_ep(ep)->tx.free_at++;
 }
 
 /* ---- key.c: in the engine ---- */
@@ -73,8 +71,7 @@ static inline bool efa_writable(struct dap_ep *ep, const struct efa_iov *s)
 			return false;
 		rx->lmr = lmr;
 	}
-	return s->addr >= lmr->addr && s->len <= lmr->length &&
-	       s->addr - lmr->addr <= lmr->length - s->len;
+	return s->len <= lmr->length && s->addr - lmr->addr <= lmr->length - s->len;
 }
 
 /* To a list of segments from offset at on; false: an LMR does not allow it. */
@@ -84,11 +81,8 @@ EFA_COLD bool efa_sink_ok(struct dap_ep *ep, const struct efa_iov *seg, unsigned
 			  uint32_t len);
 
 /* ---- wr.c: WQEs off the fast path ---- */
-/* The WQEs that have completed in order give their places back; how many requests may have. */
-uint32_t efa_sq_room(struct efa_ep *e);
-/* None is under way. */
-EFA_COLD bool efa_sq_idle(struct efa_ep *e);
-bool efa_sq_has(struct efa_ep *e, uint32_t n, bool reserve);
+/* All slots are free. */
+EFA_COLD void efa_slots_reset(struct efa_sq *sq);
 EFA_COLD void efa_wr_ring(struct dap_ep *ep);
 EFA_COLD void efa_wr_post(struct dap_ep *ep, const struct efa_wr *wr);
 /* No RDMA may be posted while the first one of the connection is under way, or is to be posted again. */
@@ -102,9 +96,6 @@ EFA_COLD void efa_rdma_post(struct dap_ep *ep, struct efa_wr *wr);
 EFA_COLD void efa_rdma_again(struct dap_ep *ep);
 /* A control message in the stage of the next WQE: seg[0] of the work request leads to it. */
 EFA_COLD struct efa_ctrl_msg *efa_wr_stage(struct dap_ep *ep, struct efa_wr *wr, uint32_t bytes);
-/* The header of the next packet in sequence, which takes a credit; of one out of it. */
-uint32_t efa_next_imm(struct efa_ep *e, enum efa_kind kind, bool se);
-uint32_t efa_unseq_imm(struct efa_ep *e);
 /* A software device that its callers drive looks at the doorbells of an endpoint. */
 EFA_COLD void efa_kick_driven(struct efa_engine *eng, struct efa_ep *e);
 static inline void efa_kick(struct efa_engine *eng, struct efa_ep *e)
@@ -117,7 +108,6 @@ static inline void efa_kick(struct efa_engine *eng, struct efa_ep *e)
 void efa_rx_refill(struct dap_ep *ep);
 /* Buffers go back a few at a time; the peer learns of free places with the next packet to it. */
 void efa_give_back(struct dap_ep *ep);
-void efa_batch(struct dap_ep *ep);
 EFA_COLD void efa_give_ack(struct dap_ep *ep);
 EFA_COLD void efa_credit(struct dap_ep *ep);
 /* Once for each connection: the peer takes one of its few spare buffers for it. */
@@ -129,8 +119,6 @@ void efa_dto_progress(struct dap_ep *ep, uint32_t index);
 EFA_COLD void efa_fail_dto(struct dap_ep *ep, uint32_t dto, enum dap_dto_status status);
 /* Delivers the longest prefix of requests that are done. */
 void efa_deliver_requests(struct dap_ep *ep);
-/* The oldest request has been delivered: those behind it that were done before. */
-void efa_catch_up(struct dap_ep *ep);
 EFA_COLD void efa_flush_requests(struct dap_ep *ep);
 
 /* ---- control.c: control messages, long messages, writes by software ---- */
@@ -141,10 +129,6 @@ EFA_COLD void efa_answer(struct dap_ep *ep, uint32_t id, enum dap_dto_status sta
 EFA_COLD void efa_pull_all(struct dap_ep *ep);
 
 /* ---- tx.c: requests that are not issued by their post ---- */
-/* Finds out how many requests may be posted hot, and prepares for them; false: none. */
-EFA_COLD bool efa_arm(struct efa_ep *e);
-/* What the WQEs of this lap of the ring begin with. */
-EFA_COLD void efa_forms(struct efa_sq *sq);
 /* Issues what can be issued. */
 EFA_COLD void efa_push(struct dap_ep *ep);
 /* How many bytes a request that is posted hot may have. */
@@ -152,15 +136,14 @@ EFA_COLD void efa_set_most(struct dap_ep *ep);
 
 /* ---- rx.c: packets and receives ---- */
 void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe);
+/* Delivers the packets of the window that are in their turn now. */
+void efa_rx_prefix(struct dap_ep *ep);
+/* A receive has been posted: goes on with a packet that waits for one, or flushes. */
 EFA_COLD void efa_rx_resume(struct dap_ep *ep);
-/* Gives parked packets to their receives, as far as they come next. */
-EFA_COLD void efa_rx_settle(struct dap_ep *ep);
 EFA_COLD void efa_flush_recvs(struct dap_ep *ep);
 EFA_COLD void efa_pull_done(struct dap_ep *ep, uint32_t recv);
 
 /* ---- lock.c ---- */
-/* Puts what efa_set_ready noted into the EVDs' rings: every call but a hot dequeue does that first. */
-EFA_COLD void efa_settle(struct efa_engine *eng);
 EFA_COLD void efa_tell_full(struct efa_engine *eng);
 
 /* ---- post.c: what the hot functions leave, in the engine ---- */
@@ -175,8 +158,6 @@ struct efa_request {
 	struct efa_iov seg[EFA_MAX_IOV];
 };
 EFA_COLD int efa_request(const struct efa_request *r);
-EFA_COLD int efa_recv_post(struct dap_ep *ep, unsigned int nseg, const struct efa_iov *seg,
-			   uint64_t cookie, unsigned int flags, uint32_t room);
 
 /* ---- cqe.c: what is no plain success, and the CQ off the fast path ---- */
 EFA_COLD void efa_cqe_rare(struct efa_engine *eng, const struct efa_cqe *cqe);

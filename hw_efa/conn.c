@@ -75,18 +75,14 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 	e->peer_window = be16_to_cpu(own->window);
 	e->sq.word0 = (uint64_t)EFA_TX_META << 16 |
 		      (uint64_t)(EFA_TX_FIRST | EFA_TX_LAST | EFA_TX_COMP_REQ) << 24 |
-		      (uint64_t)e->remote_qpn << 32;
+		      (uint64_t)e->remote_qpn << 32 | e->sq.gen;
 	e->sq.word1 = (uint64_t)e->ah << 32;
-	e->sq.word2[0] = be32_to_cpu(own->qkey);
-	efa_forms(&e->sq);
+	e->sq.qkey = be32_to_cpu(own->qkey);
 	e->tx.seq = ep->local_path.psn;
 	e->tx.limit = e->tx.seq + e->peer_window;
-	e->tx.heard = e->tx.seq;
 	e->rx.next = e->rx.safe = e->rx.told = p->psn;
-	e->rx.safe_seq = e->tx.seq;
 	e->rx.look_at = p->psn + EFA_LOOK_EACH;
 	e->more->oldest_ack = e->more->mark_ack = p->psn;
-	e->more->mark_pi = e->sq.pi;
 	e->tx.mtu = p->mtu < dev->mtu ? p->mtu : dev->mtu;
 	e->tx.can = ours & own->caps;
 	e->tx.no_reads = !ep->local_path.rd_out;
@@ -148,7 +144,7 @@ static bool settled(struct efa_engine *eng, struct efa_ep *e)
 
 	efa_take(eng);
 	efa_look(eng);
-	yes = efa_sq_idle(e) || e->tx.blocked & (EFA_B_HALT | EFA_B_ERROR);
+	yes = !e->sq.used || e->tx.blocked & (EFA_B_HALT | EFA_B_ERROR);
 	efa_give(eng);
 	return yes;
 }
@@ -178,7 +174,7 @@ void efa_qp_settle(struct dap_ep *ep)
 static bool is_flushed(struct efa_engine *eng, const void *ep)
 {
 	(void)eng;
-	return efa_sq_idle(efa_ep((struct dap_ep *)(uintptr_t)ep));
+	return !efa_ep((struct dap_ep *)(uintptr_t)ep)->sq.used;
 }
 
 #define FLUSH_LOOKS 64u			/* at a device: some ms */
@@ -253,7 +249,7 @@ int efa_recv_count(struct dap_ep *ep, uint32_t *recvs)
 	efa_take(eng);
 	efa_pump(eng);
 	efa_drain(eng, 1024);
-	*recvs = rx->posted - (rx->pulls ? rx->done : rx->match);
+	*recvs = rx->posted - rx->done;
 	efa_give(eng);
 	return 0;
 }
@@ -283,10 +279,9 @@ bool efa_qp_drain_done(struct dap_ep *ep)
 	efa_take(eng);
 	efa_pump(eng);
 	efa_drain(eng, 4096);
-	efa_take_heard(e);
 	if (e->tx.blocked & EFA_B_QUEUE)
 		efa_push(ep);
-	done = e->tx.done == e->tx.posted && efa_sq_idle(e);
+	done = e->tx.done == e->tx.posted && !e->sq.used;
 	if (done && !peer_has_all(e)) {
 		done = false;
 		ask = !e->more->ask_pause--;

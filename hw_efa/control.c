@@ -5,6 +5,7 @@
  * where a device has none. What the peer says is looked at before it is used.
  */
 #include "hw_efa/calls.h"
+#include "hw_efa/sq.h"
 
 /* ---- what is owed to the peer ---- */
 
@@ -39,7 +40,7 @@ void efa_answer_all(struct dap_ep *ep)
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_more *m = e->more;
 
-	while (m->answered != m->answers && !(e->tx.blocked & EFA_B_HALT) && efa_sq_has(e, 1, true))
+	while (m->answered != m->answers && !(e->tx.blocked & EFA_B_HALT) && efa_sq_has(&e->sq, true))
 		send_fin(ep, &m->answer[m->answered++ % ANSWERS]);
 }
 
@@ -57,7 +58,7 @@ static bool pull_one(struct dap_ep *ep, uint32_t index)
 		struct efa_wr wr = { .op = EFA_OP_RDMA_READ, .kind = EFA_S_PULL, .of = index,
 				     .remote = from.addr, .rkey = from.key, .nseg = 1 };
 
-		if (!efa_rdma_may(e) || !efa_sq_has(e, 1, false))
+		if (!efa_rdma_may(e) || !efa_sq_has(&e->sq, false))
 			return false;
 		wr.len = to.len = n < most ? n : most;
 		to.key = efa_lkey(to.key);
@@ -73,7 +74,9 @@ void efa_pull_all(struct dap_ep *ep)
 {
 	struct efa_ep *e = efa_ep(ep);
 
-	while (e->rx.pulls && e->rx.pull != e->rx.match && !(e->tx.blocked & EFA_B_HALT)) {
+	if ((int32_t)(e->rx.pull - e->rx.done) < 0)
+		e->rx.pull = e->rx.done;
+	while (e->rx.pull != e->rx.match && !(e->tx.blocked & EFA_B_HALT)) {
 		if (!pull_one(ep, e->rx.pull))
 			return;
 		e->rx.pull++;

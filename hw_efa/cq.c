@@ -91,12 +91,8 @@ static bool take_done(struct dap_evd *evd, struct efa_done *d)
 
 	if (q->head == q->tail)
 		return false;
-	*d = q->ring[q->tail & q->mask];
-	efa_took(q);
-	if (d->flags & EFA_DONE_RECEIVE)
-		efa_ep(d->ep)->rx.free_at++;
-	else
-		efa_ep(d->ep)->tx.free_at++;
+	*d = q->ring[q->tail++ & q->mask];
+	efa_done_taken(d->ep, d->flags);
 	return true;
 }
 
@@ -162,7 +158,7 @@ int efa_cq_fd(struct dap_evd *evd)
 
 static void arm_device(struct efa_engine *eng)
 {
-	if (eng->ctl->ops->cq_arm(eng->ctl, &eng->res, efa_cq_index(&eng->cq)))
+	if (eng->ctl->ops->cq_arm(eng->ctl, &eng->res, eng->cq.ci))
 		efa_tick_want(eng);
 }
 

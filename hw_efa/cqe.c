@@ -36,14 +36,6 @@ static enum dap_dto_status status_of(unsigned int status)
 
 /* ---- requests ---- */
 
-static bool live_slot(const struct efa_sq *sq, uint16_t id, struct efa_slot **slot)
-{
-	uint16_t index = id & (uint16_t)sq->mask;
-
-	*slot = &sq->slots[index];
-	return (id ^ index) == sq->gen && !(*slot)->done;
-}
-
 /* What a peer that ends may leave behind: its QP, its address handle and its host go in any order. */
 static bool means_gone(unsigned int status)
 {
@@ -55,14 +47,14 @@ static bool means_gone(unsigned int status)
  * The peer has gone. Mostly its connection has been ended in due form, and the word of that is on its
  * way; only when it does not come is this an error.
  */
-static void peer_gone(struct dap_ep *ep, const struct efa_slot *slot, const struct efa_cqe *cqe)
+static void peer_gone(struct dap_ep *ep, const union efa_slot *slot, const struct efa_cqe *cqe)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_more *m = e->more;
 	char text[240];
 
 	efa_block(&e->tx, EFA_B_HALT);
-	if (slot->kind <= EFA_S_PART)
+	if (slot->kind == EFA_S_DTO)
 		e->tx.dto[slot->of & e->tx.mask].left--;
 	if (m->gone)
 		return;
@@ -73,7 +65,7 @@ static void peer_gone(struct dap_ep *ep, const struct efa_slot *slot, const stru
 		snprintf(m->why, sizeof(m->why), "%s: %s", efa_decode_cqe(cqe, text, sizeof(text)),
 			 efa_status_cure(cqe->status));
 	m->gone = GONE_LOOKS;
-	m->gone_dto = slot->kind <= EFA_S_PART ? slot->of : e->tx.done - 1;
+	m->gone_dto = slot->kind == EFA_S_DTO ? slot->of : e->tx.done - 1;
 	efa_lag(ep);
 }
 
@@ -94,7 +86,7 @@ static void gone_look(struct dap_ep *ep)
 		efa_fail_dto(ep, e->more->gone_dto, DAP_DTO_TRANSPORT);
 }
 
-static void request_failed(struct dap_ep *ep, const struct efa_slot *slot, const struct efa_cqe *cqe)
+static void request_failed(struct dap_ep *ep, const union efa_slot *slot, const struct efa_cqe *cqe)
 {
 	enum dap_dto_status status = status_of(cqe->status);
 	struct efa_ep *e = efa_ep(ep);
@@ -108,7 +100,7 @@ static void request_failed(struct dap_ep *ep, const struct efa_slot *slot, const
 	if (cqe->status != EFA_ST_FLUSHED || !(e->tx.blocked & EFA_B_OVER))
 		efa_break(ep, "%s: %s", efa_decode_cqe(cqe, text, sizeof(text)),
 			  efa_status_cure(cqe->status));
-	if (slot->kind <= EFA_S_PART) {
+	if (slot->kind == EFA_S_DTO) {
 		e->tx.dto[slot->of & e->tx.mask].left--;
 		efa_fail_dto(ep, slot->of, status);
 	} else if (slot->kind == EFA_S_PULL) {
@@ -121,12 +113,12 @@ static void request_failed(struct dap_ep *ep, const struct efa_slot *slot, const
 	}
 }
 
-static void request_done(struct dap_ep *ep, const struct efa_slot *slot)
+static void request_done(struct dap_ep *ep, const union efa_slot *slot)
 {
 	struct efa_ep *e = efa_ep(ep);
 
 	switch (slot->kind) {
-	case EFA_S_DTO: case EFA_S_PART:
+	case EFA_S_DTO:
 		e->tx.dto[slot->of & e->tx.mask].left--;
 		efa_dto_progress(ep, slot->of);
 		break;
@@ -145,7 +137,7 @@ static void request_done(struct dap_ep *ep, const struct efa_slot *slot)
  * The device of a new peer may not know our address handle yet. It then refuses RDMA without doing any
  * of it, so the next tick posts it again. False: the completion is handled as any other.
  */
-static bool is_refused(struct dap_ep *ep, struct efa_slot *slot, const struct efa_cqe *cqe)
+static bool is_refused(struct dap_ep *ep, union efa_slot *slot, const struct efa_cqe *cqe)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_more *m = e->more;
@@ -169,24 +161,25 @@ static bool is_refused(struct dap_ep *ep, struct efa_slot *slot, const struct ef
 static void rare_request(struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_sq *sq = &efa_ep(ep)->sq;
-	struct efa_slot *slot;
+	uint32_t id = le16_to_cpu(cqe->req_id) ^ sq->gen;
+	union efa_slot slot;
 	char text[240];
 
-	if (!live_slot(sq, le16_to_cpu(cqe->req_id), &slot)) {
+	if (id > sq->mask || sq->slots[id].kind == EFA_S_FREE) {
 		if (cqe->status == EFA_ST_FLUSHED)
 			return;			/* of a QP that was given up before */
 		dap_log(DAP_LOG_WARN, "a completion of no request is dropped: %s",
 			efa_decode_cqe(cqe, text, sizeof(text)));
 		return;
 	}
-	slot->done = 1;
-	sq->others -= slot->kind != EFA_S_DTO;
-	if (is_refused(ep, slot, cqe))
+	slot = sq->slots[id];
+	efa_slot_free(sq, id);
+	if (is_refused(ep, &slot, cqe))
 		return;
 	if (cqe->status)
-		request_failed(ep, slot, cqe);
+		request_failed(ep, &slot, cqe);
 	else
-		request_done(ep, slot);
+		request_done(ep, &slot);
 }
 
 static void rare_receive(struct dap_ep *ep, const struct efa_cqe *cqe)
@@ -206,7 +199,7 @@ static void rare_receive(struct dap_ep *ep, const struct efa_cqe *cqe)
 
 void efa_cqe_rare(struct efa_engine *eng, const struct efa_cqe *cqe)
 {
-	struct dap_ep *ep = efa_ep_of(eng, le16_to_cpu(cqe->qp_num));
+	struct dap_ep *ep = eng->eps[le16_to_cpu(cqe->qp_num)];
 	char text[240];
 
 	if (!ep) {
@@ -220,13 +213,15 @@ void efa_cqe_rare(struct efa_engine *eng, const struct efa_cqe *cqe)
 		rare_request(ep, cqe);
 	else
 		rare_receive(ep, cqe);
+	if (efa_ep(ep)->tx.blocked & EFA_B_QUEUE)
+		efa_push(ep);
 }
 
 unsigned int efa_drain(struct efa_engine *eng, unsigned int max)
 {
 	unsigned int n = 0;
 
-	while (n < max && efa_poll_one(eng))
+	while (n < max && efa_poll_one(eng, &(struct efa_poller){ 0 }))
 		n++;
 	return n;
 }

@@ -24,52 +24,27 @@ struct efa_done {
 	struct dap_rmr *rmr;
 };
 
-enum { EFA_HAS_RING = 1, EFA_HAS_MESSAGE = 2, EFA_HAS_REQUEST = 4 };
-
 struct efa_evd {
 	struct efa_done *ring;
 	struct efa_engine *eng;
-	struct dap_ep *ready;		/* whose message or request is next, and there: efa_ready.h */
-	uint32_t has;			/* EFA_HAS_*: to be taken before the CQ is looked at */
 	uint32_t head, tail, mask, qlen;
-	bool armed, overflowed, told, in_ready;
+	bool armed, overflowed;
 	int wake, fd;			/* eventfd; epoll of it and the CQ's; -1 until somebody waits */
-	struct dap_evd *next_over, *next_ready;
+	struct dap_evd *next_over;
 };
 _Static_assert(sizeof(struct efa_evd) <= DAP_HW_EVD_SIZE, "EVD area");
 
 struct efa_cqring {
-	const uint8_t *next, *base;
-	const uint8_t *end;		/* of this quarter */
-	const uint8_t *last;
-	size_t quarter;			/* bytes */
-	uint32_t entries;
-	bool due;			/* a quarter was taken, and the device does not know */
-	uint32_t passed;		/* CQEs of the laps before this one */
-	uint8_t theirs;			/* what of the phase says that an entry is the device's */
+	const struct efa_cqe *base;
+	uint32_t mask, log;		/* of the entries */
+	uint32_t ci;			/* CQEs taken */
 };
-
-static inline uint32_t efa_cq_index(const struct efa_cqring *r)
-{
-	return r->passed + (uint32_t)((size_t)(r->next - r->base) / sizeof(struct efa_cqe));
-}
-
-/* One has been taken out of the ring. */
-static inline void efa_took(struct efa_evd *q)
-{
-	if (++q->tail == q->head)
-		q->has &= ~(uint32_t)EFA_HAS_RING;
-}
-
-#define EFA_MAX_EPS 2048u
 
 struct efa_engine {
 	bool driven;			/* the device is software, and its callers drive it */
-	uint16_t *by_qpn;		/* index in eps; 0: none. Small, since numbers are random */
-	struct dap_ep *eps[EFA_MAX_EPS];	/* the first is nobody */
+	struct dap_ep **eps;		/* by QP number */
 	struct efa_cqring cq;
 	uint32_t lock;			/* 1: a thread is in the engine */
-	struct dap_evd *ready;
 	struct dap_evd *over;		/* EVDs to be told full once the engine is left */
 
 	_Alignas(64) struct efa_ctl *ctl;
@@ -107,16 +82,5 @@ struct efa_key {
 	uint64_t addr, len;
 	uint32_t rkey;
 };
-
-/* One that has no EVD, where the number is of none. */
-static inline struct dap_ep *efa_ep_or_nobody(const struct efa_engine *eng, uint16_t qpn)
-{
-	return eng->eps[eng->by_qpn[qpn]];
-}
-
-static inline struct dap_ep *efa_ep_of(const struct efa_engine *eng, uint16_t qpn)
-{
-	return eng->by_qpn[qpn] ? efa_ep_or_nobody(eng, qpn) : NULL;
-}
 
 #endif

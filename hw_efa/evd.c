@@ -6,33 +6,16 @@
 #include "hw_efa/calls.h"
 
 /* Told once the engine has been left: that takes locks within which others come here. */
-void efa_evd_full(struct dap_evd *evd, const struct efa_done *d)
+void efa_evd_full(struct dap_evd *evd, struct dap_ep *ep, unsigned int flags)
 {
 	struct efa_evd *q = efa_evd(evd);
-	struct efa_ep *e = efa_ep(d->ep);
 
-	if (d->flags & EFA_DONE_RECEIVE)
-		e->rx.free_at++;
-	else
-		e->tx.free_at++;
+	efa_done_taken(ep, flags);
 	if (q->overflowed)
 		return;
 	q->overflowed = true;
 	q->next_over = q->eng->over;
 	q->eng->over = evd;
-}
-
-void efa_set_ready(struct dap_evd *evd, struct dap_ep *ep, uint32_t what)
-{
-	struct efa_evd *q = efa_evd(evd);
-
-	q->has |= what;
-	q->ready = ep;
-	if (q->in_ready)
-		return;
-	q->in_ready = true;
-	q->next_ready = q->eng->ready;
-	q->eng->ready = evd;
 }
 
 void efa_event(const struct efa_done *d, struct dap_event *ev)
@@ -64,7 +47,6 @@ void efa_evd_purge(struct dap_evd *evd, const struct dap_ep *ep)
 		if (q->ring[i & q->mask].ep != ep)
 			q->ring[keep++ & q->mask] = q->ring[i & q->mask];
 	q->head = keep;
-	q->has = q->head != q->tail ? EFA_HAS_RING : 0;
 }
 
 void efa_evd_wake(struct dap_evd *evd)
@@ -82,10 +64,8 @@ void efa_evd_wake(struct dap_evd *evd)
 void efa_ring_taken(struct efa_engine *eng)
 {
 	unsigned int sn = __atomic_load_n(&eng->res.cmd_sn, __ATOMIC_ACQUIRE);
-	uint16_t taken = (uint16_t)efa_cq_index(&eng->cq);
 
-	eng->cq.due = false;
 	if (eng->res.ring.doorbell)
 		dap_store_dbrec(eng->res.ring.doorbell,
-				htole32(efa_cq_doorbell(taken, sn, false)));
+				htole32(efa_cq_doorbell((uint16_t)eng->cq.ci, sn, false)));
 }

@@ -137,8 +137,6 @@ static uint32_t pow2_down(uint32_t n)
 static int cq_open(struct efa_ia *e, char *why, size_t whylen)
 {
 	struct efa_engine *eng = e->eng;
-	const uint8_t *base;
-	size_t bytes;
 	int err;
 
 	uint32_t wanted = least(e->params.cq_entries, pow2_down(e->dev.max_cqe)), n = wanted;
@@ -153,17 +151,11 @@ static int cq_open(struct efa_ia *e, char *why, size_t whylen)
 		dap_log(DAP_LOG_WARN, "%s: the CQ has %u entries instead of %u, for want of contiguous "
 			"memory: fewer endpoints have room in it", e->eng->ia->name, n, wanted);
 	eng->cq_entries = eng->res.ring.entries;
-	base = eng->res.ring.base;
-	bytes = (size_t)eng->cq_entries * sizeof(struct efa_cqe);
-	eng->cq = (struct efa_cqring){
-		.next = base, .base = base, .end = base + bytes / 4, .last = base + bytes,
-		.quarter = bytes / 4, .entries = eng->cq_entries,
-	};
+	eng->cq = (struct efa_cqring){ .base = eng->res.ring.base, .mask = eng->cq_entries - 1,
+				       .log = (uint32_t)__builtin_ctz(eng->cq_entries) };
 	e->ctl->cq = &eng->cq;
 	return 0;
 }
-
-static struct dap_ep nobody;
 
 static int engine_open(struct dap_ia *ia, char *why, size_t whylen)
 {
@@ -175,8 +167,7 @@ static int engine_open(struct dap_ia *ia, char *why, size_t whylen)
 		return -ENOMEM;
 	memset(eng, 0, sizeof(*eng));
 	pthread_mutex_init(&eng->ah_lock, NULL);
-	eng->by_qpn = calloc(1u << 16, sizeof(*eng->by_qpn));
-	eng->eps[0] = &nobody;
+	eng->eps = calloc(1u << 16, sizeof(struct dap_ep *));
 	eng->ctl = e->ctl;
 	eng->ia = ia;
 	eng->driven = e->ctl->soft && !e->params.silicon;
@@ -184,9 +175,9 @@ static int engine_open(struct dap_ia *ia, char *why, size_t whylen)
 	eng->no_arm = !e->dev.cq_doorbell;
 	eng->tick = (struct dap_timer){ .fn = efa_tick, .arg = eng };
 	e->eng = eng;
-	err = eng->by_qpn ? cq_open(e, why, whylen) : -ENOMEM;
+	err = eng->eps ? cq_open(e, why, whylen) : -ENOMEM;
 	if (err) {
-		free(eng->by_qpn);
+		free(eng->eps);
 		free(eng);
 	}
 	return err;
@@ -248,7 +239,6 @@ static int ia_open(struct dap_ia *ia, const char *params, char *why, size_t whyl
 	}
 	efa_shape_of(e, &shape);
 	e->wide = shape.wide;
-	e->calls = efa_hot_calls(e->wide);
 	caps_fill(ia);
 	return 0;
 }
@@ -265,17 +255,14 @@ static void ia_close(struct dap_ia *ia)
 	e->ctl->ops->cq_destroy(e->ctl, &e->eng->res);
 	e->ctl->ops->close(e->ctl);
 	pthread_mutex_destroy(&e->eng->ah_lock);
-	free(e->eng->by_qpn);
+	free(e->eng->eps);
 	free(e->eng);
 }
 
 static const void *ia_hot(const struct dap_ia *ia, enum dap_api api)
 {
-	const struct efa_ia *e = (const struct efa_ia *)(const void *)ia->hw_area;
-
-	if (api != efa_hot_api())
-		return NULL;
-	return e->eng->driven ? efa_soft_calls() : e->calls;
+	(void)ia;
+	return efa_hot_calls(api);
 }
 
 static int ia_async_fd(struct dap_ia *ia)

@@ -19,30 +19,11 @@ void efa_spin(uint32_t *lock)
 void efa_take(struct efa_engine *eng)
 {
 	efa_enter(eng);
-	efa_settle(eng);
 }
 
 void efa_give(struct efa_engine *eng)
 {
 	efa_leave(eng);
-}
-
-void efa_settle(struct efa_engine *eng)
-{
-	while (eng->ready) {
-		struct efa_evd *q = efa_evd(eng->ready);
-		uint32_t has = q->has;
-
-		eng->ready = q->next_ready;
-		q->in_ready = false;
-		q->has &= EFA_HAS_RING;
-		if (has & EFA_HAS_MESSAGE)
-			efa_rx_settle(q->ready);
-		if (has & EFA_HAS_REQUEST)
-			efa_catch_up(q->ready);
-		if (has & ~(uint32_t)EFA_HAS_RING && efa_ep(q->ready)->tx.blocked & EFA_B_QUEUE)
-			efa_push(q->ready);
-	}
 }
 
 void efa_tell_full(struct efa_engine *eng)

@@ -55,8 +55,8 @@ struct efa_more {			/* what is off the fast path */
 	struct dap_ep *lag_next;
 	uint32_t ask_pause;		/* looks until the peer's manager is asked again */
 	bool has_asked;			/* the peer, which then acknowledges all at once from then on */
-	uint32_t oldest_ack;		/* none under way is older; from WQE mark_pi on, than mark_ack */
-	uint32_t mark_ack, mark_pi;
+	uint32_t oldest_ack;		/* no ack under way is older; of this era, than mark_ack */
+	uint32_t mark_ack;
 	bool holds;			/* acks, for one that is too old */
 	uint64_t dropped;
 };
@@ -69,7 +69,7 @@ struct efa_ep {
 	struct efa_more *more;
 	uint32_t peer_window;
 	uint16_t qpn, remote_qpn, ah;
-	uint32_t from;			/* remote_qpn and ah as a CQE has them */
+	uint32_t from;			/* ah and remote_qpn as a CQE has them */
 	bool made;
 };
 _Static_assert(sizeof(struct efa_ep) <= DAP_HW_EP_SIZE, "endpoint area");
@@ -82,7 +82,6 @@ struct efa_ia {
 	struct efa_params params;
 	struct efa_engine *eng;
 	bool wide;			/* WQEs have 128 bytes */
-	const struct dap_hot *calls;	/* of the hardware, by wide */
 };
 _Static_assert(sizeof(struct efa_ia) <= DAP_HW_IA_SIZE, "IA area");
 

@@ -9,7 +9,6 @@
 static void keep_bind(struct dap_ep *ep, struct efa_dto *d)
 {
 	d->state = EFA_D_ISSUED | EFA_D_DONE;
-	efa_ep(ep)->tx.early++;
 	efa_deliver_requests(ep);
 }
 
@@ -19,8 +18,6 @@ int efa_request(const struct efa_request *r)
 	uint32_t i = tx->posted & tx->mask;
 	struct efa_work *w = &tx->work[tx->posted & tx->work_mask];
 
-	/* What waits for all before it is to know which are over. */
-	efa_settle(tx->eng);
 	if (tx->posted == tx->free_at)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	tx->dto[i] = (struct efa_dto){ .cookie = r->cookie, .remote = r->remote, .bytes = r->bytes,
@@ -32,7 +29,6 @@ int efa_request(const struct efa_request *r)
 	memcpy(w->seg, r->seg, r->nseg * sizeof(r->seg[0]));
 	tx->posted++;
 	tx->waiting++;
-	efa_disarm(tx);
 	if (r->bound && tx->blocked & (EFA_B_OVER | EFA_B_HALT))
 		keep_bind(r->ep, &tx->dto[i]);
 	/* What those before it wait for brings it on as well. */
@@ -40,33 +36,5 @@ int efa_request(const struct efa_request *r)
 		efa_flush_requests(r->ep);
 	else if (tx->waiting == 1)
 		efa_push(r->ep);
-	return 0;
-}
-
-int efa_recv_post(struct dap_ep *ep, unsigned int nseg, const struct efa_iov *seg, uint64_t cookie,
-		  unsigned int flags, uint32_t room)
-{
-	struct efa_ep *e = efa_ep(ep);
-	struct efa_rx *rx = &e->rx;
-	struct efa_recv *r = &rx->recv[rx->posted & rx->recv_mask];
-
-	if (rx->posted == rx->free_at)
-		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
-	r->cookie = cookie;
-	r->room = room;
-	r->state = EFA_R_POSTED;
-	r->status = 0;
-	r->flags = (uint8_t)flags;
-	r->nseg = (uint8_t)nseg;
-	memcpy(r->seg, seg, nseg * sizeof(*seg));
-	if (nseg == 1 && room >= 8 && efa_writable(ep, seg)) {
-		r->lmr = rx->lmr;
-		r->state = EFA_R_READY;
-	}
-	rx->posted++;
-	if (e->tx.blocked & EFA_B_ERROR)
-		efa_flush_recvs(ep);
-	else if (rx->stalled)
-		efa_rx_resume(ep);
 	return 0;
 }

@@ -14,9 +14,9 @@
 #include "hw_efa/lock.h"
 #include "hw_efa/ops.h"
 #include "hw_efa/rq.h"
+#include "hw_efa/sq.h"
 
 #define SQ_WQES 128u
-#define SPARE_WQES 8u			/* for credits and answers, see wr.c */
 #define RX_BATCH 8u
 #define UNSEQ_BUFS (EFA_ASKS * 2 + 8)	/* FINs of both kinds of question; credits */
 
@@ -82,12 +82,12 @@ size_t efa_ep_memory(const struct efa_ia *ia, uint32_t requests, uint32_t receiv
 
 	efa_shape_of(ia, &s);
 	return dap_ep_size() + sizeof(struct efa_more) + mem_bytes(ia, &s) +
-	       s.sq * ((s.wide ? 128 : 64) + sizeof(struct efa_slot)) +
+	       s.sq * ((s.wide ? 128 : 64) + sizeof(union efa_slot) + sizeof(uint16_t)) +
 	       s.rq * sizeof(struct efa_rx_desc) +
 	       pow2_up(requests) * sizeof(struct efa_work) +
 	       pow2_up(requests + 1) * sizeof(struct efa_dto) +
 	       pow2_up(receives) * sizeof(struct efa_recv) +
-	       ia->params.window * sizeof(union efa_place) +
+	       ia->params.window * sizeof(struct efa_place) +
 	       (ia->ctl->ops->qp_memory ? ia->ctl->ops->qp_memory(s.sq) : 0);
 }
 
@@ -153,6 +153,7 @@ static int rings_alloc(struct efa_ep *e, const struct dap_ep_attr *a, const stru
 	uint32_t recvs = pow2_up(max_of(a->max_recv_dtos, 1));
 
 	e->sq.slots = calloc(s->sq, sizeof(*e->sq.slots));
+	e->sq.ids = calloc(s->sq, sizeof(*e->sq.ids));
 	e->tx.dto = calloc(dtos, sizeof(*e->tx.dto));
 	e->tx.work = calloc(works, sizeof(*e->tx.work));
 	e->rx.recv = calloc(recvs, sizeof(*e->rx.recv));
@@ -160,13 +161,14 @@ static int rings_alloc(struct efa_ep *e, const struct dap_ep_attr *a, const stru
 	e->tx.mask = dtos - 1;
 	e->tx.work_mask = works - 1;
 	e->rx.recv_mask = recvs - 1;
-	return e->sq.slots && e->tx.dto && e->tx.work && e->rx.recv &&
+	return e->sq.slots && e->sq.ids && e->tx.dto && e->tx.work && e->rx.recv &&
 	       e->rx.place ? 0 : -ENOMEM;
 }
 
 static void rings_free(struct efa_ep *e)
 {
 	free(e->sq.slots);
+	free(e->sq.ids);
 	free(e->tx.dto);
 	free(e->tx.work);
 	free(e->rx.recv);
@@ -178,18 +180,17 @@ static void sq_fill(struct efa_ep *e, const struct efa_ia *ia, uint32_t gen)
 	const struct efa_qp_res *qp = &e->more->qp;
 	struct efa_sq *sq = &e->sq;
 
-	sq->ring = qp->sq.base;
+	sq->ring = sq->next = qp->sq.base;
+	sq->end = sq->ring + (size_t)qp->sq.entries * qp->sq.entry_size;
 	sq->doorbell = qp->sq.doorbell;
 	sq->mask = qp->sq.entries - 1;
-	sq->log = (uint8_t)__builtin_ctz(qp->sq.entries);
-	sq->shift = (uint8_t)__builtin_ctz(qp->sq.entry_size);
-	sq->gen = (uint16_t)(gen << sq->log);
-	sq->room = min_of(qp->sq.entries - SPARE_WQES - 1, UINT8_MAX);	/* efa_dto.left */
+	sq->entry_size = qp->sq.entry_size;
+	sq->gen = (uint16_t)(gen * qp->sq.entries);
+	sq->room = min_of(qp->sq.entries - EFA_SPARE_WQES - 1, UINT8_MAX);	/* efa_dto.left */
 	sq->max_batch = qp->max_batch ? qp->max_batch : qp->sq.entries;
 	sq->handle = qp->handle;
 	sq->inline_max = efa_inline_max(ia);
-	for (uint32_t i = 0; i <= sq->mask; i++)
-		sq->slots[i].done = 1;
+	efa_slots_reset(sq);
 }
 
 static void tx_fill(struct dap_ep *ep)
@@ -204,12 +205,12 @@ static void tx_fill(struct dap_ep *ep)
 	tx->mtu = efa_ia(ep->obj.ia)->dev.mtu;
 	tx->max_msg = (uint32_t)a->max_message_size;
 	tx->max_rdma = (uint32_t)a->max_rdma_size;
-	tx->deny_send = ~(allow | DAP_COMP_SOLICITED);
-	tx->deny_rdma = ~allow;
+	tx->deny[EFA_SEND] = ~(allow | DAP_COMP_SOLICITED);
+	tx->deny[EFA_WRITE] = tx->deny[EFA_READ] = ~allow;
 	tx->eng = efa_ia(ep->obj.ia)->eng;
-	tx->max_iov = a->max_request_iov;
-	tx->max_read_iov = a->max_rdma_read_iov;
-	tx->max_write_iov = a->max_rdma_write_iov;
+	tx->max_iov[EFA_SEND] = a->max_request_iov;
+	tx->max_iov[EFA_READ] = a->max_rdma_read_iov;
+	tx->max_iov[EFA_WRITE] = a->max_rdma_write_iov;
 }
 
 static void rx_fill(struct dap_ep *ep, const struct efa_shape *s, uint32_t gen)
@@ -225,9 +226,6 @@ static void rx_fill(struct dap_ep *ep, const struct efa_shape *s, uint32_t gen)
 	rx->gen = (uint16_t)(gen << rx->log);
 	rx->bufs = e->more->mem;
 	rx->stride = stride_of(efa_ia(ep->obj.ia));
-	rx->row_gen = 0xffff & ~rx->mask;
-	rx->begin = rx->bufs - rx->gen * rx->stride;
-	rx->lkey = e->more->mr.lkey;
 	rx->nbufs = s->bufs;
 	rx->lmr = &no_lmr;
 	rx->max = rx->free_at = max_of(ep->attr.max_recv_dtos, 1);
@@ -235,24 +233,10 @@ static void rx_fill(struct dap_ep *ep, const struct efa_shape *s, uint32_t gen)
 	rx->place_mask = rx->window - 1;
 	rx->deny = ~(ep->attr.recv_completion_flags & DAP_COMP_UNSIGNALLED);
 	rx->max_iov = ep->attr.max_recv_iov;
-	rx->picky = ep->attr.recv_completion_flags & DAP_COMP_SOLICITED;
+	rx->solicited_only = ep->attr.recv_completion_flags & DAP_COMP_SOLICITED;
 	rx->batch = min_of(rx->window / 2, RX_BATCH);
-	rx->slot = rx->ring;
-	rx->ring_end = rx->ring + ((size_t)rx->mask + 1) * sizeof(struct efa_rx_desc);
-	rx->batch_bytes = rx->batch * sizeof(struct efa_rx_desc);
-	efa_rq_turn(rx);
-	rx->desc = (uint64_t)(rx->lkey | EFA_RX_FIRST | EFA_RX_LAST) << 32 | rx->stride << 16;
-}
-
-/* There are no more endpoints than indexes: the CQ has no place for them (ia.c). */
-static void by_qpn_set(struct efa_engine *eng, struct dap_ep *ep)
-{
-	uint16_t i = 1;
-
-	while (eng->eps[i])
-		i++;
-	eng->eps[i] = ep;
-	eng->by_qpn[efa_ep(ep)->qpn] = i;
+	rx->desc = (uint64_t)(e->more->mr.lkey | EFA_RX_FIRST | EFA_RX_LAST) << 32 |
+		   (uint64_t)rx->stride << 16;
 }
 
 /* The QP numbers of the device are used again at once; what is late is known by its generation. */
@@ -284,7 +268,7 @@ static int make(struct dap_ep *ep, const struct efa_shape *s)
 	efa_take(ia->eng);
 	/* What came for a QP that had this number before is taken while nothing has it. */
 	efa_drain(ia->eng, ia->eng->cq_entries);
-	by_qpn_set(ia->eng, ep);
+	ia->eng->eps[e->qpn] = ep;
 	efa_rx_refill(ep);
 	efa_give(ia->eng);
 	return 0;
@@ -351,8 +335,7 @@ void efa_qp_end(struct dap_ep *ep)
 	if (e->more->destroyed)
 		return;
 	efa_take(eng);
-	eng->eps[eng->by_qpn[e->qpn]] = NULL;
-	eng->by_qpn[e->qpn] = 0;
+	eng->eps[e->qpn] = NULL;
 	e->sq.doorbell = e->rx.doorbell = &e->more->nowhere;
 	e->more->destroyed = true;
 	efa_give(eng);

@@ -39,7 +39,7 @@ static void emit(struct dap_ep *ep, uint32_t index)
 		done.flags |= EFA_DONE_BIND;
 		done.rmr = tx->work[index & tx->work_mask].rmr;
 	}
-	efa_put_done(ep->request_evd, &done);
+	efa_put_done(ep->request_evd, done);
 }
 
 void efa_deliver_requests(struct dap_ep *ep)
@@ -51,36 +51,15 @@ void efa_deliver_requests(struct dap_ep *ep)
 
 		if (!(d->state & EFA_D_DONE))
 			break;
-		emit(ep, tx->done);
+		if (efa_likely(!(d->flags | d->status)) && d->op != EFA_BIND && efa_likely(!tx->failed))
+			efa_put_done(ep->request_evd, (struct efa_done){
+				.ep = ep, .cookie = d->cookie, .bytes = d->bytes,
+				.op = (uint8_t)op_of(d) });
+		else
+			emit(ep, tx->done);
 		if (efa_next(tx) == tx->done)
 			tx->waiting--;
-		tx->early--;
 		tx->done++;
-	}
-}
-
-void efa_catch_up(struct dap_ep *ep)
-{
-	static const uint8_t ops[] = { DAP_OP_SEND, DAP_OP_RDMA_WRITE, DAP_OP_RDMA_READ };
-	struct efa_ep *e = efa_ep(ep);
-	struct efa_tx *tx = &e->tx;
-	struct efa_done done = { .ep = ep };
-
-	while (tx->early) {
-		const struct efa_dto *d = &tx->dto[tx->done & tx->mask];
-
-		if (!(d->state & EFA_D_DONE))
-			return;
-		if (d->status || d->flags || d->op == EFA_BIND) {
-			efa_deliver_requests(ep);
-			return;
-		}
-		done.cookie = d->cookie;
-		done.bytes = d->bytes;
-		done.op = ops[d->op];
-		tx->early--;
-		tx->done++;
-		efa_put_done(ep->request_evd, &done);
 	}
 }
 
@@ -90,7 +69,6 @@ static void finish(struct efa_tx *tx, struct efa_dto *d)
 		return;
 	unplace(tx, d);
 	d->state |= EFA_D_DONE;
-	tx->early++;
 }
 
 void efa_dto_progress(struct dap_ep *ep, uint32_t index)
@@ -128,12 +106,8 @@ void efa_flush_requests(struct dap_ep *ep)
 			d->status = DAP_DTO_FLUSHED;
 		d->state = EFA_D_ISSUED | EFA_D_DONE;
 		d->left = 0;
-		tx->early++;
-	}
+		}
 	tx->waiting = 0;
-	for (uint32_t i = 0; i <= e->sq.mask; i++)
-		e->sq.slots[i].done = 1;
-	e->sq.ci = e->sq.pi;
-	e->sq.others = 0;
+	efa_slots_reset(&e->sq);
 	efa_deliver_requests(ep);
 }

@@ -184,7 +184,6 @@ static int reserve(struct dap_ep *ep)
 		err = DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	else
 		tx->free_at--;
-	efa_disarm(tx);
 	efa_give(tx->eng);
 	return err;
 }

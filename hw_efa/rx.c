@@ -11,8 +11,7 @@
 #include <string.h>
 
 #include "hw_efa/calls.h"
-#include "hw_efa/rq.h"
-#include "hw_efa/seq.h"
+#include "hw_efa/hot/poll.inl"
 
 /* ---- receives ---- */
 
@@ -33,14 +32,14 @@ static void emit(struct dap_ep *ep, const struct efa_recv *r)
 	if (!done.status && (r->flags & DAP_COMP_UNSIGNALLED ||
 			   (ep->attr.recv_completion_flags & DAP_COMP_SOLICITED && !r->solicited)))
 		done.flags |= EFA_DONE_UNSIGNALLED;
-	efa_put_done(ep->recv_evd, &done);
+	efa_put_done(ep->recv_evd, done);
 }
 
 static void deliver_recvs(struct dap_ep *ep)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 
-	while (rx->pulls && rx->done != rx->match) {
+	while (rx->done != rx->match) {
 		const struct efa_recv *r = &rx->recv[rx->done & rx->recv_mask];
 
 		if (r->state != EFA_R_DONE)
@@ -48,23 +47,14 @@ static void deliver_recvs(struct dap_ep *ep)
 		rx->done++;
 		emit(ep, r);
 	}
-	rx->pulls &= rx->done != rx->match;
 }
 
-/* The receive has what it gets; no packet goes to it any more. */
+/* No further packet goes to the receive. */
 static void complete(struct dap_ep *ep, struct efa_recv *r, enum dap_dto_status status)
 {
-	struct efa_rx *rx = &efa_ep(ep)->rx;
-
 	r->status = (uint8_t)status;
 	r->state = EFA_R_DONE;
-	rx->match++;
-	if (!rx->pulls) {
-		emit(ep, r);
-		return;
-	}
-	if (rx->pull == rx->match - 1)
-		rx->pull++;
+	efa_ep(ep)->rx.match++;
 	deliver_recvs(ep);
 }
 
@@ -72,8 +62,6 @@ void efa_flush_recvs(struct dap_ep *ep)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 
-	if (!rx->pulls)
-		rx->done = rx->match;
 	for (uint32_t i = rx->done; i != rx->posted; i++) {
 		struct efa_recv *r = &rx->recv[i & rx->recv_mask];
 
@@ -82,7 +70,6 @@ void efa_flush_recvs(struct dap_ep *ep)
 		r->state = EFA_R_DONE;
 	}
 	rx->match = rx->pull = rx->posted;
-	rx->pulls = true;
 	deliver_recvs(ep);
 }
 
@@ -92,7 +79,7 @@ static bool scatter(struct dap_ep *ep, const struct efa_recv *r, uint32_t at, co
 {
 	if (efa_unlikely(r->nseg != 1) || efa_unlikely(!efa_writable(ep, &r->seg[0])))
 		return efa_scatter(ep, r->seg, r->nseg, at, from, len);
-	memcpy((void *)(uintptr_t)(r->seg[0].addr + at), from, len);
+	efa_copy(r->seg[0].addr + at, from, len);
 	return true;
 }
 
@@ -123,28 +110,6 @@ static void take_message(struct dap_ep *ep, const uint8_t *p, uint32_t len, bool
 	complete(ep, r, DAP_DTO_SUCCESS);
 }
 
-/* A message as most are, for a receive as most are, and none before it is on its way. */
-static bool take_plain(struct dap_ep *ep, struct efa_rx *rx, const uint8_t *from, uint32_t len)
-{
-	struct efa_recv *r = &rx->recv[rx->match & rx->recv_mask];
-	void *to = (void *)(uintptr_t)r->seg[0].addr;
-
-	if (efa_unlikely(r->info != EFA_R_PLAIN) || efa_unlikely(rx->pulls | rx->picky | rx->failed) ||
-	    efa_unlikely(!len) || efa_unlikely(len > r->room) ||
-	    efa_unlikely(!efa_writable(ep, &r->seg[0])))
-		return false;
-	if (efa_likely(len == 8))
-		memcpy(to, from, 8);
-	else
-		memcpy(to, from, len);
-	r->info = 0;
-	rx->match++;
-	efa_put_done(ep->recv_evd, &(struct efa_done){
-		.ep = ep, .cookie = r->cookie, .op = DAP_OP_RECEIVE, .bytes = len,
-		.flags = EFA_DONE_RECEIVE });
-	return true;
-}
-
 static EFA_COLD void take_fragment(struct dap_ep *ep, unsigned int kind, const uint8_t *p,
 				   uint32_t len, bool se)
 {
@@ -155,7 +120,6 @@ static EFA_COLD void take_fragment(struct dap_ep *ep, unsigned int kind, const u
 		if (rx->part_total || len < sizeof(struct efa_first))
 			return efa_break(ep, "the peer begins a message within another");
 		rx->part = 0;
-		r->state = EFA_R_POSTED;	/* not for a whole message any more */
 		rx->part_total = le32_to_cpu(((const struct efa_first *)(const void *)p)->total);
 		p += sizeof(struct efa_first);
 		len -= (uint32_t)sizeof(struct efa_first);
@@ -210,10 +174,7 @@ static EFA_COLD void take_rts(struct dap_ep *ep, const uint8_t *p, uint32_t len,
 	r->at = 0;
 	r->left = 0;
 	r->state = EFA_R_PULLS;
-	if (!rx->pulls)
-		rx->done = rx->pull = rx->match;
 	rx->match++;
-	rx->pulls = true;
 	efa_lag(ep);
 }
 
@@ -232,74 +193,60 @@ void efa_pull_done(struct dap_ep *ep, uint32_t index)
 
 /* ---- order ---- */
 
-/* What needs a receive that is not there stays where it is: false. */
-static bool consume(struct dap_ep *ep, const union efa_place *at)
+/* False: the packet needs a receive and there is none, so it stays in its place. */
+static bool consume(struct dap_ep *ep, const struct efa_place *at)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 	const uint8_t *p = efa_buf_at(rx, at->id);
-	uint32_t len = at->kind ? at->bytes : at->length;
-	unsigned int kind = at->kind & ~EFA_PLACE_SE;
-	bool se = at->kind & EFA_PLACE_SE;
+	bool rts = at->kind == EFA_K_CTRL && at->bytes >= sizeof(struct efa_ctrl_msg) &&
+		   *p == EFA_C_RTS;
 
-	switch (kind) {
-	case EFA_K_MSG:
-		if (rx->match == rx->posted)
-			return false;
-		if (efa_unlikely(!take_plain(ep, rx, p, len)))
-			take_message(ep, p, len, se);
-		break;
-	case EFA_K_WRITE:
-		break;
-	case EFA_K_FIRST: case EFA_K_NEXT:
-		if (rx->match == rx->posted)
-			return false;
-		take_fragment(ep, kind, p, len, se);
-		break;
-	default:
-		if (len >= sizeof(struct efa_ctrl_msg) && *p == EFA_C_RTS) {
-			if (rx->match == rx->posted)
-				return false;
-			take_rts(ep, p, len, se);
-		} else {
-			efa_ctrl_packet(ep, p, len);
-		}
-	}
+	if (efa_unlikely(rx->match == rx->posted) && (at->kind <= EFA_K_NEXT || rts))
+		return false;
+	if (efa_likely(at->kind == EFA_K_MSG))
+		take_message(ep, p, at->bytes, at->solicited);
+	else if (at->kind <= EFA_K_NEXT)
+		take_fragment(ep, at->kind, p, at->bytes, at->solicited);
+	else if (rts)
+		take_rts(ep, p, at->bytes, at->solicited);
+	else if (at->kind == EFA_K_CTRL)
+		efa_ctrl_packet(ep, p, at->bytes);
 	if (!(at->flags & EFA_CQE_UNSOLICITED))
-		efa_refill(rx, at->id);
+		efa_refill(rx, at->id, p);
 	rx->next++;
 	return true;
 }
 
-/* What lies in the window from the place awaited on. */
-static void consume_prefix(struct dap_ep *ep)
+void efa_rx_prefix(struct dap_ep *ep)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_rx *rx = &e->rx;
+	struct efa_poller into_rings = { 0 };
 
 	while (rx->ahead && !(e->tx.blocked & EFA_B_HALT)) {
-		union efa_place *at = &rx->place[rx->next & rx->place_mask];
+		struct efa_place *at = &rx->place[rx->next & rx->place_mask];
 
-		if (!at->word)
+		if (!at->flags)
 			return;
-		if (!consume(ep, at)) {
+		if (efa_unlikely(at->kind || at->solicited || rx->unusual || rx->part_total ||
+				 !efa_plain_message(&into_rings, ep, at->id, at->bytes)) &&
+		    !consume(ep, at)) {
 			rx->stalled = 1;
 			return;
 		}
-		at->word = 0;
+		at->flags = 0;
 		rx->ahead--;
 	}
 }
 
-void efa_rx_settle(struct dap_ep *ep)
-{
-	consume_prefix(ep);
-	efa_give_back(ep);
-}
-
 void efa_rx_resume(struct dap_ep *ep)
 {
+	if (efa_ep(ep)->tx.blocked & EFA_B_ERROR) {
+		efa_flush_recvs(ep);
+		return;
+	}
 	efa_ep(ep)->rx.stalled = 0;
-	consume_prefix(ep);
+	efa_rx_prefix(ep);
 	efa_give_back(ep);
 	efa_push(ep);
 }
@@ -329,7 +276,8 @@ static EFA_COLD void drop(struct dap_ep *ep, const struct efa_cqe *cqe)
 			"has gone, is dropped: %s", (void *)ep,
 			efa_decode_cqe(cqe, text, sizeof(text)));
 	if (!(cqe->flags & EFA_CQE_UNSOLICITED))
-		efa_refill(&e->rx, le16_to_cpu(cqe->req_id));
+		efa_refill(&e->rx, le16_to_cpu(cqe->req_id),
+			   efa_buf_at(&e->rx, le16_to_cpu(cqe->req_id)));
 	efa_give_back(ep);
 }
 
@@ -341,13 +289,13 @@ static EFA_COLD void stale(const struct efa_cqe *cqe)
 		efa_decode_cqe(cqe, text, sizeof(text)));
 }
 
-static EFA_COLD void put_aside(struct dap_ep *ep, uint32_t imm, const union efa_place *what)
+static EFA_COLD void put_aside(struct dap_ep *ep, uint32_t imm, const struct efa_place *what)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 	uint16_t seq = imm >> 12 & 0xffff, ahead = (uint16_t)(seq - rx->next);
-	union efa_place *at = &rx->place[seq & rx->place_mask];
+	struct efa_place *at = &rx->place[seq & rx->place_mask];
 
-	if (ahead >= rx->window || at->word) {
+	if (ahead >= rx->window || at->flags) {
 		efa_break(ep, "the peer sends number %u where %u to %u are awaited%s", seq,
 			  rx->next & 0xffff, (rx->next + rx->window - 1) & 0xffff,
 			  ahead < rx->window ? ", a second time" : "");
@@ -357,14 +305,13 @@ static EFA_COLD void put_aside(struct dap_ep *ep, uint32_t imm, const union efa_
 	rx->ahead++;
 }
 
-static EFA_COLD void unsequenced(struct dap_ep *ep, const union efa_place *p)
+static EFA_COLD void unsequenced(struct dap_ep *ep, const struct efa_place *p)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 
-	efa_take_heard(efa_ep(ep));
 	if (!(p->flags & EFA_CQE_UNSOLICITED)) {
 		efa_ctrl_packet(ep, efa_buf_at(rx, p->id), p->bytes);
-		efa_refill(rx, p->id);
+		efa_refill(rx, p->id, efa_buf_at(rx, p->id));
 	}
 	efa_give_back(ep);
 }
@@ -374,13 +321,11 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_rx *rx = &e->rx;
 	uint32_t imm = le32_to_cpu(cqe->imm);
-	const uint8_t kind = (uint8_t)(imm >> 29 | (imm & EFA_IMM_SE ? EFA_PLACE_SE : 0));
-	const union efa_place p = {
-		.id = le16_to_cpu(cqe->req_id), .kind = kind, .flags = cqe->flags,
-		.bytes = le16_to_cpu(cqe->length),
-		.length = kind ? EFA_PLACE_OTHER : le16_to_cpu(cqe->length),
+	const struct efa_place p = {
+		.id = le16_to_cpu(cqe->req_id), .bytes = le16_to_cpu(cqe->length),
+		.kind = (uint8_t)(imm >> 29), .flags = cqe->flags, .solicited = imm & EFA_IMM_SE,
 	};
-	bool write = imm >> 29 == EFA_K_WRITE, buf = !(p.flags & EFA_CQE_UNSOLICITED);
+	bool write = p.kind == EFA_K_WRITE, buf = !(p.flags & EFA_CQE_UNSOLICITED);
 
 	if (buf && efa_unlikely((p.id ^ rx->gen) >= rx->nbufs)) {
 		stale(cqe);
@@ -394,11 +339,11 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 		return;
 	}
 	efa_take_ack(e, imm);
-	if (efa_unlikely(imm >> 29 == EFA_K_UNSEQ)) {
+	if (efa_unlikely(p.kind == EFA_K_UNSEQ)) {
 		unsequenced(ep, &p);
 		return;
 	}
-	if (efa_unlikely(imm >> 29 >= EFA_KINDS) || efa_unlikely(!write && !buf) ||
+	if (efa_unlikely(p.kind >= EFA_KINDS) || efa_unlikely(!write && !buf) ||
 	    efa_unlikely(write != ((cqe->flags & EFA_CQE_OP_MASK) >> EFA_CQE_OP_SHIFT ==
 				   EFA_OP_RDMA_WRITE))) {
 		efa_break(ep, "the peer sends a packet of no known kind");
@@ -412,6 +357,6 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 		return;
 	}
 	if (efa_unlikely(rx->ahead))
-		consume_prefix(ep);
+		efa_rx_prefix(ep);
 	efa_give_back(ep);
 }

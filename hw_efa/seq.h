@@ -5,24 +5,32 @@
 
 #include "hw_efa/obj.h"
 
-/* What the peer knows to be free. */
-static inline uint32_t efa_told(const struct efa_ep *e)
-{
-	return e->tx.seq != e->rx.safe_seq ? e->rx.safe : e->rx.told;
-}
-
-/* All before the number awaited is free; the peer may have to wait for that, see wr.c. */
+/* Acknowledges all before the number awaited, as far as efa_bound_safe allows (wr.c). */
 EFA_COLD void efa_bound_safe(struct dap_ep *ep);
 static inline void efa_set_safe(struct dap_ep *ep)
 {
-	struct efa_ep *e = efa_ep(ep);
+	struct efa_rx *rx = &efa_ep(ep)->rx;
 
-	e->rx.told = efa_told(e);
-	e->rx.safe = e->rx.next;
-	if (efa_unlikely((int32_t)(e->rx.next - e->rx.look_at) >= 0))
+	rx->safe = rx->next;
+	if (efa_unlikely((int32_t)(rx->next - rx->look_at) >= 0))
 		efa_bound_safe(ep);
-	e->rx.safe_seq = e->tx.seq;
-	e->sq.imm = (e->sq.imm & ~(uint64_t)EFA_ACK_MASK) | (e->rx.safe & EFA_ACK_MASK);
+}
+
+/* The header of a packet, which acknowledges; of the next in sequence, which takes a credit. */
+static inline uint32_t efa_imm_of(struct efa_ep *e, enum efa_kind kind, bool se, uint32_t seq)
+{
+	e->rx.told = e->rx.safe;
+	return efa_imm(kind, se, seq, e->rx.safe);
+}
+
+static inline uint32_t efa_next_imm(struct efa_ep *e, enum efa_kind kind, bool se)
+{
+	return efa_imm_of(e, kind, se, e->tx.seq++);
+}
+
+static inline uint32_t efa_unseq_imm(struct efa_ep *e)
+{
+	return efa_imm_of(e, EFA_K_UNSEQ, false, 0);
 }
 
 /* Acks come in any order: one that is older than the last known is behind it by more than fits. */
@@ -33,22 +41,6 @@ static inline void efa_take_ack(struct efa_ep *e, uint32_t ack)
 
 	if (more <= tx->seq - known)
 		tx->limit += more;
-}
-
-/*
- * The one that a hot receive has noted. Others go on where no more messages are heard, and it would
- * be a new one after a round of theirs: an old one is forgotten.
- */
-static inline void efa_take_heard(struct efa_ep *e)
-{
-	struct efa_tx *tx = &e->tx;
-	uint32_t known = tx->limit - e->peer_window, more = (tx->heard - known) & EFA_ACK_MASK;
-
-	if (efa_likely(more <= tx->seq - known))
-		tx->limit += more;
-	else		/* loaded anew, rather than kept in registers for this */
-		tx->heard = *(volatile uint32_t *)&tx->limit -
-			    *(volatile uint32_t *)&e->peer_window;
 }
 
 #endif

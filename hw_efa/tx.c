@@ -18,7 +18,7 @@
 
 #include "hw_efa/calls.h"
 #include "hw_efa/place.h"
-#include "hw_efa/seq.h"
+#include "hw_efa/sq.h"
 
 static bool credit(const struct efa_tx *tx)
 {
@@ -35,7 +35,7 @@ static struct efa_iov piece(const struct efa_iov *seg, uint32_t at, uint32_t mos
 
 static void post(struct dap_ep *ep, struct efa_wr *wr, struct efa_dto *d)
 {
-	wr->kind = EFA_S_PART;
+	wr->kind = EFA_S_DTO;
 	wr->of = efa_next(&efa_ep(ep)->tx);
 	d->left++;
 	if (wr->op == EFA_OP_SEND)
@@ -68,7 +68,7 @@ static bool send_fragments(struct dap_ep *ep, struct efa_dto *d, struct efa_work
 		struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true };
 		bool first = !w->at;
 
-		if (!credit(&e->tx) || !efa_sq_has(e, 1, false))
+		if (!credit(&e->tx) || !efa_sq_has(&e->sq, false))
 			return false;
 		if (first) {
 			struct efa_first *f = (void *)efa_wr_stage(ep, &wr, sizeof(*f));
@@ -87,7 +87,7 @@ static bool send_whole(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true };
 	struct efa_ep *e = efa_ep(ep);
 
-	if (!credit(&e->tx) || !efa_sq_has(e, 1, false))
+	if (!credit(&e->tx) || !efa_sq_has(&e->sq, false))
 		return false;
 	wr.inl = !d->bytes;		/* as AWS's drivers do: no segment says how long nothing is */
 	add_pieces(&wr, w, d->bytes, d->bytes);
@@ -128,7 +128,7 @@ static bool send_rts(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_ctrl_msg *m;
 
-	if (!credit(&e->tx) || !efa_sq_has(e, 1, false) || e->tx.pulls_asked == EFA_ASKS)
+	if (!credit(&e->tx) || !efa_sq_has(&e->sq, false) || e->tx.pulls_asked == EFA_ASKS)
 		return false;
 	m = efa_wr_stage(ep, &wr, (uint32_t)(sizeof(*m) + w->nseg * sizeof(m->seg[0])));
 	m->op = EFA_C_RTS;
@@ -209,7 +209,7 @@ static bool issue_rdma(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 		struct efa_wr wr = { .op = write ? EFA_OP_RDMA_WRITE : EFA_OP_RDMA_READ,
 				     .nseg = 1, .rkey = w->rkey, .remote = d->remote + w->at };
 
-		if ((alone && d->left) || !efa_rdma_may(e) || !efa_sq_has(e, 1, false))
+		if ((alone && d->left) || !efa_rdma_may(e) || !efa_sq_has(&e->sq, false))
 			return false;
 		wr.has_imm = write && count_write(&e->tx, d);
 		wr.seg[0] = piece(w->seg, w->at, most);
@@ -246,7 +246,7 @@ static bool soft_write(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 		struct efa_ctrl_msg *m;
 		uint32_t n;
 
-		if (!credit(&e->tx) || !efa_sq_has(e, 1, false))
+		if (!credit(&e->tx) || !efa_sq_has(&e->sq, false))
 			return false;
 		if (!w->at)
 			e->tx.asks++;
@@ -332,7 +332,6 @@ void efa_push(struct dap_ep *ep)
 
 	if (e->tx.blocked & EFA_B_OVER)
 		return;
-	efa_take_heard(e);
 	efa_pull_all(ep);
 	efa_answer_all(ep);
 	if (e->more->holds)
@@ -341,7 +340,7 @@ void efa_push(struct dap_ep *ep)
 	issue_all(ep);
 	efa_wr_ring(ep);
 	if (e->tx.waiting || e->more->answers != e->more->answered || e->more->holds ||
-	    (e->rx.pulls && e->rx.pull != e->rx.match))
+	    e->rx.pull != e->rx.match)
 		efa_lag(ep);
 	else
 		e->tx.blocked &= ~(uint32_t)EFA_B_QUEUE;
@@ -350,48 +349,6 @@ void efa_push(struct dap_ep *ep)
 static uint32_t least(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
-}
-
-static uint64_t phase_of(const struct efa_sq *sq)
-{
-	return (uint64_t)(sq->pi >> sq->log & 1) << 24;
-}
-
-void efa_forms(struct efa_sq *sq)
-{
-	static const uint64_t forms[EFA_FORMS] = {
-		[EFA_F_SEND8] = EFA_OP_SEND | EFA_TX_HAS_IMM | EFA_TX_INLINE | UINT64_C(8) << 32,
-		[EFA_F_INLINE] = EFA_OP_SEND | EFA_TX_HAS_IMM | EFA_TX_INLINE,
-		[EFA_F_SEND] = EFA_OP_SEND | EFA_TX_HAS_IMM | UINT64_C(1) << 32,
-		[EFA_F_WRITE] = EFA_OP_RDMA_WRITE | EFA_TX_HAS_IMM | UINT64_C(1) << 32,
-		[EFA_F_READ] = EFA_OP_RDMA_READ | UINT64_C(1) << 32,
-	};
-
-	for (unsigned int i = 0; i < EFA_FORMS; i++)
-		sq->form[i] = sq->word0 | sq->gen | forms[i] << 16 | phase_of(sq);
-}
-
-/* The phase, and the places of the two numbers in their words, hold for all posts up to stop. */
-bool efa_arm(struct efa_ep *e)
-{
-	struct efa_tx *tx = &e->tx;
-	struct efa_sq *sq = &e->sq;
-	uint32_t n = 0;
-
-	efa_take_heard(e);
-	efa_tell_taken(tx->eng);
-	if (!tx->blocked) {
-		n = least(tx->limit - tx->seq, tx->free_at - tx->posted);
-		n = least(n, sq->mask + 1 - (sq->pi & sq->mask));
-		n = least(n, 0x10000 - (tx->seq & 0xffff));
-		if (sq->pi - sq->ci + n > sq->room)
-			n = least(n, efa_sq_room(e));
-	}
-	tx->stop = tx->posted + n;
-	if ((sq->form[0] ^ phase_of(sq)) & (uint64_t)EFA_TX_PHASE << 24)
-		efa_forms(sq);
-	sq->imm = sq->word1 | efa_imm(EFA_K_WRITE, false, tx->seq, e->rx.safe);
-	return n;
 }
 
 /* Requests of one WQE are posted hot. RDMA is not until the first one of the connection succeeded. */
@@ -404,8 +361,7 @@ void efa_set_most(struct dap_ep *ep)
 	uint32_t rdma = e->more->rdma == EFA_RDMA_WORKS ? most : 0;
 	bool reads = !tx->no_reads && !tx->peer_no_reads;
 
-	tx->most_send = least(tx->mtu, tx->max_msg);
-	__atomic_store_n(&tx->most_write, tx->can & EFA_CAN_WRITE && !tx->keeps ? rdma : 0,
-			 __ATOMIC_RELAXED);
-	__atomic_store_n(&tx->most_read, reads ? rdma : 0, __ATOMIC_RELAXED);
+	tx->most[EFA_SEND] = least(tx->mtu, tx->max_msg);
+	tx->most[EFA_WRITE] = tx->can & EFA_CAN_WRITE && !tx->keeps ? rdma : 0;
+	tx->most[EFA_READ] = reads ? rdma : 0;
 }

@@ -11,50 +11,38 @@ struct efa_engine;
 
 /* ---- send queue ---- */
 
-enum efa_slot_kind {			/* what a WQE was for */
-	EFA_S_DTO,			/* a request that was posted hot */
-	EFA_S_PART,			/* one that was not */
+enum efa_slot_kind {			/* what a WQE is for */
+	EFA_S_FREE,
+	EFA_S_DTO,			/* a request */
 	EFA_S_PULL, EFA_S_CREDIT, EFA_S_ANSWER,
 	EFA_S_FIRST,			/* the first RDMA: efa_more.first_rdma says of what kind */
 };
 
-#define EFA_SLOT_DONE (1u << 16)	/* efa_slot.state: kind and done as one */
+#define EFA_ERA_SHIFT 63		/* in efa_slot.word: the era of the post, see efa_bound_safe */
 
-struct efa_slot {
-	union {
-		struct {
-			uint32_t of;	/* DTO or receive */
-			union {
-				struct { uint16_t kind, done; };
-				uint32_t state;
-			};
-		};
-		uint64_t word;		/* of a DTO posted hot, and under way: its number */
+union efa_slot {
+	struct {
+		uint32_t of;		/* DTO or receive */
+		uint8_t kind;
 	};
-};
-
-enum efa_form {				/* of a WQE that is posted hot: what it begins with */
-	EFA_F_SEND8, EFA_F_INLINE, EFA_F_SEND, EFA_F_WRITE, EFA_F_READ, EFA_FORMS,
+	uint64_t word;
 };
 
 struct efa_sq {
-	uint8_t *ring;
+	uint8_t *ring, *next, *end;	/* next: of the next WQE */
 	volatile uint32_t *doorbell;
-	struct efa_slot *slots;
-	uint32_t pi, ci, mask;
-	uint64_t imm;			/* address handle, and the immediate of a write that is next */
-	uint64_t form[EFA_FORMS];	/* first words, all but the index; of this lap: efa_arm */
-	_Alignas(16) uint64_t word2[2];	/* qkey */
-	uint64_t word0, word1;		/* of the meta descriptor, without op, id, phase, length; AH */
-	uint32_t room;			/* WQEs that requests may have outstanding */
+	union efa_slot *slots;
+	uint16_t *ids;			/* slots: those in use, then the free ones */
+	uint32_t used;			/* slots in use: WQEs under way */
+	uint32_t room;			/* slots that requests may use */
+	uint32_t before;		/* slots in use that are of the era before this one */
+	uint64_t era;			/* 0, or the bit in efa_slot.word */
+	uint16_t entry_size, inline_max;
+	uint16_t gen;			/* in the bits of a request id above the slot */
+	uint32_t pi, mask;
+	uint64_t word0, word1, qkey;	/* of WQEs: flags, phase, peer's QP and gen; AH; qkey */
 	uint32_t quiet;			/* WQEs without their doorbell yet */
-	uint32_t others;		/* WQEs under way that were not posted hot */
-	uint32_t hot_from;		/* from this one on all were */
 	uint32_t max_batch, handle;
-	uint32_t kicked;		/* pi that a driven device has been told */
-	uint16_t gen;			/* in the bits of a request id above the index */
-	uint8_t log, shift;
-	uint16_t inline_max;
 };
 
 /* ---- requests ---- */
@@ -67,8 +55,8 @@ enum efa_dto_state {
 	EFA_D_PLAIN = 16,		/* some of it has no place in the sequence */
 };
 
-/* A bind has a bit that no request of a queue has: the hot ways take any of those, and not it. */
-enum efa_dto_op { EFA_SEND, EFA_WRITE, EFA_READ, EFA_BIND = 4 };
+/* Those of enum efa_op, and a bind, which has no WQE. */
+enum efa_dto_op { EFA_SEND, EFA_READ, EFA_WRITE, EFA_BIND };
 
 struct efa_dto {			/* one for each request that is not delivered */
 	uint64_t cookie, remote;
@@ -115,30 +103,23 @@ struct efa_tx {
 	const struct dap_lmr *lmr;	/* of the last post */
 	uint32_t mask;
 	uint32_t posted;		/* requests */
-	uint32_t stop;			/* posted: from here on it is to be asked what may be posted */
 	uint32_t done;			/* requests delivered */
 	uint32_t seq;			/* next sequence number */
-	uint32_t deny_send, deny_rdma;
-	uint64_t most_send, most_write, most_read;	/* bytes of a hot post */
+	/* By efa_dto_op: flags that are refused, and bytes of a request that goes out at once. */
+	uint32_t deny[3];
+	uint64_t most[3];
 	uint32_t written;		/* the number behind the last write */
 	uint32_t waiting;		/* requests at the end of the queue that are not issued yet */
-	uint32_t heard;			/* the last immediate: it may acknowledge more than limit knows */
 	uint32_t limit;			/* the first sequence number without credit */
 	uint32_t free_at;		/* posted may come to this: max more than what was dequeued */
-	union {
-		struct {
-			uint32_t blocked;
-			uint32_t early;	/* requests done and not delivered */
-		};
-		uint64_t held;		/* neither */
-	};
+	uint32_t blocked;		/* EFA_B_* */
 	struct efa_work *work;
 	uint32_t work_mask;
 	uint32_t max, mtu, max_msg, max_rdma;
 	struct efa_span written_to;	/* remote bytes of all writes under way lie in it: see place.c */
 	uint32_t plain;			/* writes with EFA_D_PLAIN */
 	uint32_t pulls_asked, asks;	/* RTS and emulated writes without their FIN */
-	uint32_t max_iov, max_read_iov, max_write_iov;
+	uint32_t max_iov[3];
 	bool no_reads, peer_no_reads;
 	uint8_t can;			/* EFA_CAN_*: of both ends */
 	bool failed;			/* a request has: all after it are flushed */
@@ -147,13 +128,7 @@ struct efa_tx {
 
 /* The first request that is not issued. */
 static inline uint32_t efa_next(const struct efa_tx *tx) { return tx->posted - tx->waiting; }
-/* Nothing is posted hot until efa_arm says so. */
-static inline void efa_disarm(struct efa_tx *tx) { tx->stop = tx->posted; }
-static inline void efa_block(struct efa_tx *tx, uint32_t why)
-{
-	tx->blocked |= why;
-	efa_disarm(tx);
-}
+static inline void efa_block(struct efa_tx *tx, uint32_t why) { tx->blocked |= why; }
 
 /* ---- a WQE off the fast path ---- */
 
@@ -161,7 +136,7 @@ static inline void efa_block(struct efa_tx *tx, uint32_t why)
 struct efa_wr {
 	uint8_t op;
 	bool has_imm, inl;
-	uint16_t kind;
+	uint8_t kind;
 	uint32_t of, imm;
 	uint64_t remote;
 	uint32_t rkey, len;		/* RDMA */

@@ -98,6 +98,15 @@ WIRE_AT(struct efa_cqe, ah, 8);
 WIRE_AT(struct efa_cqe, imm, 12);
 WIRE_AT(struct efa_cqe, length_hi, 16);
 
+/* The address handle and the QP number of the sender in one word. */
+static inline uint32_t efa_cqe_from(const struct efa_cqe *cqe)
+{
+	uint32_t from;
+
+	__builtin_memcpy(&from, &cqe->ah, sizeof(from));
+	return le32toh(from);
+}
+
 enum efa_status {			/* efa_io_comp_status */
 	EFA_ST_OK, EFA_ST_FLUSHED, EFA_ST_LOCAL_QP, EFA_ST_UNSUPPORTED_OP, EFA_ST_INVALID_AH,
 	EFA_ST_INVALID_LKEY, EFA_ST_LOCAL_LENGTH, EFA_ST_REMOTE_ADDRESS, EFA_ST_REMOTE_ABORT,

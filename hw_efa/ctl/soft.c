@@ -42,24 +42,12 @@ static void on_event(void *ctx, uint16_t cq)
 	(void)cq;
 }
 
-/*
- * Called with the device locked, while the driver may be taking completions. A lap that ends between
- * the two looks is seen; at its very end the answer may be a lap too much for a moment.
- */
-__attribute__((no_sanitize_thread))
+/* Called with the device locked, while the driver may be taking completions. */
 static uint16_t cq_taken(void *ctx, uint16_t cq, uint16_t sub_cq)
 {
-	const volatile struct efa_cqring *r = ((struct soft *)ctx)->ctl.cq;
-	uint32_t passed;
-	size_t at;
-
 	(void)cq;
 	(void)sub_cq;
-	do {
-		passed = r->passed;
-		at = (size_t)(r->next - r->base);
-	} while (passed != r->passed);
-	return (uint16_t)(passed + at / sizeof(struct efa_cqe));
+	return (uint16_t)__atomic_load_n(&((struct soft *)ctx)->ctl.cq->ci, __ATOMIC_RELAXED);
 }
 
 static int soft_caps(struct efa_ctl *ctl, struct efa_caps *to)

@@ -1,43 +1,37 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * Posts of uDAPL on an EFA, and this object's table EFA_HOT. The Makefile compiles this for each API
- * level and length of WQEs; EFA_WIDE: 128 bytes.
+ * Posts, and the table of hot calls. A request of one segment that fits one packet and waits for nothing
+ * goes out here; efa_request takes all others. Compiled for each API level.
  */
 #include "hw_efa/calls.h"
 #include "hw_efa/hot/common.inl"
-#include "hw_efa/hot/post.inl"
+#include "hw_efa/place.h"
+#include "hw_efa/sq.h"
 
-#define EFA_FULL_LOOKS 64		/* for completions, before a post is refused */
+#define EFA_FULL_LOOKS 64		/* at the CQ, before a post is refused */
 
-/* ---- All that does not go at once, and what is refused ---- */
+/* ---- requests that do not go out at once ---- */
 
-/* A rejected argument first, else what efa_request needs. */
-EFA_INLINE int efa_check_args(const struct efa_tx *tx, unsigned int op, int n,
-			      const DAT_LMR_TRIPLET *iov, const DAT_RMR_TRIPLET *remote,
-			      unsigned int flags)
+static int efa_check_args(const struct efa_tx *tx, unsigned int op, int n, const DAT_LMR_TRIPLET *iov,
+			  const DAT_RMR_TRIPLET *remote, unsigned int flags)
 {
-	uint32_t deny = op == EFA_SEND ? tx->deny_send : tx->deny_rdma;
-	uint32_t most = op == EFA_SEND   ? tx->max_iov
-			: op == EFA_READ ? tx->max_read_iov
-					 : tx->max_write_iov;
-
 	if (op == EFA_READ && tx->no_reads)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG1);
-	if ((unsigned int)n > most)
+	if ((unsigned int)n > tx->max_iov[op])
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
 	if (n && !iov)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG3);
 	if (op != EFA_SEND && !remote)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG5);
-	if (flags & deny & ~(uint32_t)DAP_COMP_BARRIER)
+	if (flags & tx->deny[op] & ~(uint32_t)DAP_COMP_BARRIER)
 		return DAP_ERR(DAP_INVALID_PARAMETER, op == EFA_SEND ? DAP_SUB_ARG5 : DAP_SUB_ARG6);
 	return 0;
 }
 
-/* Of a read only so much of the local segments counts as the remote buffer has. */
-EFA_INLINE int efa_measure(const struct efa_tx *tx, struct efa_request *r, int n,
-			   const DAT_LMR_TRIPLET *iov, uint64_t remote_len)
+/* A read transfers as many bytes as its remote buffer has; the local segments may have more. */
+static int efa_measure(const struct efa_tx *tx, struct efa_request *r, int n,
+		       const DAT_LMR_TRIPLET *iov, uint64_t remote_len)
 {
 	uint64_t max = r->op == EFA_SEND ? tx->max_msg : tx->max_rdma, sum = 0;
 	bool read = r->op == EFA_READ;
@@ -63,12 +57,12 @@ EFA_INLINE int efa_measure(const struct efa_tx *tx, struct efa_request *r, int n
 	return 0;
 }
 
-EFA_INLINE DAT_RETURN efa_post_any(struct dap_ep *ep, unsigned int op, int n,
-				   const DAT_LMR_TRIPLET *iov, uint64_t cookie,
-				   const DAT_RMR_TRIPLET *remote, unsigned int flags)
+static EFA_COLD DAT_RETURN efa_post_any(struct dap_ep *ep, unsigned int op, int n,
+					const DAT_LMR_TRIPLET *iov, uint64_t cookie,
+					const DAT_RMR_TRIPLET *remote, unsigned int flags)
 {
-	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
 	struct efa_tx *tx = &efa_ep(ep)->tx;
+	struct efa_engine *eng = tx->eng;
 	struct efa_request r = { .ep = ep, .op = (uint8_t)op, .flags = (uint8_t)flags,
 				 .cookie = cookie };
 	int err = efa_check_args(tx, op, n, iov, remote, flags);
@@ -81,184 +75,137 @@ EFA_INLINE DAT_RETURN efa_post_any(struct dap_ep *ep, unsigned int op, int n,
 		r.remote = front_rmr_va(remote);
 		r.rkey = front_rmr_key(remote);
 	}
-	efa_enter(eng);
-	/* Full of work whose completions nobody is to see: they are taken here. */
-	for (int i = 0; i < EFA_FULL_LOOKS && efa_unlikely(tx->posted == tx->free_at); i++) {
-		efa_pump(eng);
-		efa_drain(eng, 64);
-	}
-	err = efa_request(&r);
-	efa_leave(eng);
-	if (err && dap_ep_reap(ep, false)) {
+	do {
 		efa_enter(eng);
+		/* Suppressed completions free their places only when the CQ is polled. */
+		for (int i = 0; i < EFA_FULL_LOOKS && tx->posted == tx->free_at; i++) {
+			efa_pump(eng);
+			efa_drain(eng, 64);
+		}
 		err = efa_request(&r);
 		efa_leave(eng);
-	}
+	} while (err && dap_ep_reap(ep, false));
 	return efa_return(err);
 }
 
+/* ---- requests that go out at once ---- */
+
 /*
- * A post that did not go at once: by whatever way into the engine there is, once it is known what may
- * go. True: it went.
+ * The segment lies in an LMR of the endpoint's zone. A freed LMR loses its context, so the last LMR is
+ * valid as long as its context is that of the segment.
  */
-EFA_INLINE bool efa_post_again(struct dap_ep *ep, unsigned int op, int n,
-			       const DAT_LMR_TRIPLET *iov, uint64_t cookie,
-			       const DAT_RMR_TRIPLET *remote, unsigned int flags)
+EFA_INLINE bool efa_known(const struct dap_ep *ep, struct efa_tx *tx, uint32_t key, uint64_t va,
+			  uint64_t len)
 {
-	struct efa_engine *eng = efa_ep(ep)->tx.eng;
-	enum efa_end end = EFA_SLOW;
-	struct efa_was was;
+	const struct dap_lmr *lmr = tx->lmr;
 
-	efa_enter(eng);
-	if (n == 1 && efa_arm(efa_ep(ep))) {
-		if (op == EFA_SEND)
-			end = efa_send_one(ep, iov, cookie, flags, &was, true, true);
-		else if (op == EFA_WRITE)
-			end = efa_write_one(ep, iov, cookie, remote, flags, &was, true, true);
-		else
-			end = efa_read_one(ep, iov, cookie, remote, flags, &was, true, true);
+	if (efa_unlikely(lmr->lmr_context != key)) {
+		lmr = dap_lmr_find(ep->obj.ia, key);
+		if (!lmr || lmr->pz != ep->pz)
+			return false;
+		tx->lmr = lmr;
 	}
-	efa_leave(eng);
-	return end == EFA_POSTED;
+	return efa_likely(va - lmr->addr <= lmr->length - len) && efa_likely(len <= lmr->length);
 }
 
-/* ---- Send ---- */
-
-static EFA_COLD DAT_RETURN efa_send_slow(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
-					 uint64_t cookie, unsigned int flags)
+/* No write under way touches the same remote bytes; a write is under way itself from here on. */
+EFA_INLINE bool efa_placed(struct efa_tx *tx, unsigned int op, uint64_t va, uint64_t len)
 {
-	if (efa_post_again(ep, EFA_SEND, n, iov, cookie, NULL, flags))
-		return DAT_SUCCESS;
-	return efa_post_any(ep, EFA_SEND, n, iov, cookie, NULL, flags);
+	if (op == EFA_SEND)
+		return true;
+	if (op == EFA_READ)
+		return efa_apart(tx, va, len) || !efa_overlaps(tx, va, len, tx->posted);
+	return efa_place(tx, va, len, tx->posted) || efa_place_far(tx, va, len, tx->posted);
 }
 
-static __attribute__((noinline)) DAT_RETURN efa_send_far(struct dap_ep *ep, int n,
-							 const DAT_LMR_TRIPLET *iov,
-							 uint64_t cookie, unsigned int flags)
+/* The engine is locked. False: nothing has been done, and efa_request takes the request. */
+EFA_INLINE bool efa_post_now(struct dap_ep *ep, unsigned int op, const DAT_LMR_TRIPLET *iov,
+			     uint64_t cookie, const DAT_RMR_TRIPLET *remote, unsigned int flags)
 {
-	struct efa_was was;
-	enum efa_end end;
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_tx *tx = &e->tx;
+	const uint64_t len = op == EFA_READ ? front_rmr_len(remote) : front_lmr_len(iov);
+	const uint64_t va = front_lmr_va(iov), to = remote ? front_rmr_va(remote) : 0;
+	const uint32_t key = front_lmr_key(iov);
+	struct efa_dto *d = &tx->dto[tx->posted & tx->mask];
+	struct efa_wr wr = { .op = (uint8_t)op, .has_imm = op != EFA_READ, .kind = EFA_S_DTO,
+			     .of = tx->posted };
 
-	end = efa_send_one(ep, iov, cookie, flags, &was, false, true);
-	if (efa_likely(end == EFA_POSTED))
+	if (efa_unlikely(len - 1 >= tx->most[op]) || efa_unlikely(tx->blocked) ||
+	    (op == EFA_READ && efa_unlikely(len > front_lmr_len(iov))) ||
+	    (op == EFA_WRITE && efa_unlikely(len > front_rmr_len(remote))) ||
+	    (op != EFA_READ && efa_unlikely(tx->seq == tx->limit)) ||
+	    efa_unlikely(tx->posted == tx->free_at) || efa_unlikely(!efa_sq_has(&e->sq, false)) ||
+	    efa_unlikely(!efa_known(ep, tx, key, va, len)) ||
+	    (op == EFA_READ && efa_unlikely(!(tx->lmr->priv & DAP_PRIV_LOCAL_WRITE))) ||
+	    efa_unlikely(!efa_placed(tx, op, to, len)))
+		return false;
+	d->cookie = cookie;
+	d->remote = to;
+	d->bytes = (uint32_t)len;
+	d->info = EFA_INFO(1, op, (unsigned int)EFA_D_ISSUED | (op == EFA_WRITE ? EFA_D_PLACED : 0u), flags);
+	tx->posted++;
+	if (op == EFA_SEND && len <= e->sq.inline_max) {
+		wr.inl = true;
+		wr.data = (const void *)(uintptr_t)va;
+		wr.bytes = (uint32_t)len;
+	} else {
+		wr.nseg = 1;
+		wr.seg[0] = (struct efa_iov){ va, (uint32_t)len, efa_lkey(key) };
+	}
+	if (op != EFA_SEND) {
+		wr.remote = to;
+		wr.rkey = front_rmr_key(remote);
+		wr.len = (uint32_t)len;
+	}
+	if (wr.has_imm)
+		wr.imm = efa_next_imm(e, op == EFA_SEND ? EFA_K_MSG : EFA_K_WRITE,
+				      op == EFA_SEND && flags & DAP_COMP_SOLICITED);
+	dap_wc_flush();
+	efa_wqe_put(e, &wr);
+	efa_sq_doorbell(e);
+	return true;
+}
+
+EFA_INLINE DAT_RETURN efa_post(struct dap_ep *ep, unsigned int op, int n, const DAT_LMR_TRIPLET *iov,
+			       uint64_t cookie, const DAT_RMR_TRIPLET *remote, unsigned int flags)
+{
+	struct efa_tx *tx = &efa_ep(ep)->tx;
+	bool posted;
+
+	if (efa_unlikely(n != 1) || efa_unlikely(flags & tx->deny[op]) || efa_unlikely(!iov))
+		return efa_post_any(ep, op, n, iov, cookie, remote, flags);
+	if (op != EFA_SEND && efa_unlikely(!remote))
+		return efa_post_any(ep, op, n, iov, cookie, remote, flags);
+	efa_enter(tx->eng);
+	posted = efa_post_now(ep, op, iov, cookie, remote, flags);
+	efa_go(tx->eng);
+	if (efa_likely(posted))
 		return DAT_SUCCESS;
-	if (end == EFA_SLOW)
-		return efa_send_slow(ep, n, iov, cookie, flags);
-	return efa_send_slow(ep, n, iov, was.cookie, was.flags);
+	return efa_post_any(ep, op, n, iov, cookie, remote, flags);
 }
 
 static DAT_RETURN efa_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 			   DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
-	struct efa_was was;
-	enum efa_end end;
-
-	if (efa_unlikely(n != 1))
-		return efa_send_slow(ep, n, iov, cookie.as_64, flags);
-	end = efa_send_one(ep, iov, cookie.as_64, flags, &was, false, false);
-	if (efa_likely(end == EFA_POSTED))
-		return DAT_SUCCESS;
-	if (end == EFA_SLOW)
-		return efa_send_slow(ep, n, iov, cookie.as_64, flags);
-	if (end == EFA_FAR)
-		return efa_send_far(ep, n, iov, cookie.as_64, flags);
-	return end == EFA_NOTED_FAR ? efa_send_far(ep, n, iov, was.cookie, was.flags)
-				    : efa_send_slow(ep, n, iov, was.cookie, was.flags);
-}
-
-/* ---- RDMA write ---- */
-
-static EFA_COLD DAT_RETURN efa_write_slow(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
-					  uint64_t cookie, const DAT_RMR_TRIPLET *to,
-					  unsigned int flags)
-{
-	if (efa_post_again(ep, EFA_WRITE, n, iov, cookie, to, flags))
-		return DAT_SUCCESS;
-	return efa_post_any(ep, EFA_WRITE, n, iov, cookie, to, flags);
-}
-
-static __attribute__((noinline)) DAT_RETURN efa_write_far(struct dap_ep *ep, int n,
-							  const DAT_LMR_TRIPLET *iov,
-							  uint64_t cookie,
-							  const DAT_RMR_TRIPLET *to,
-							  unsigned int flags)
-{
-	struct efa_was was;
-	enum efa_end end;
-
-	end = efa_write_one(ep, iov, cookie, to, flags, &was, false, true);
-	if (efa_likely(end == EFA_POSTED))
-		return DAT_SUCCESS;
-	if (end == EFA_SLOW)
-		return efa_write_slow(ep, n, iov, cookie, to, flags);
-	return efa_write_slow(ep, n, iov, was.cookie, to, was.flags);
+	return efa_post(ep, EFA_SEND, n, iov, cookie.as_64, NULL, flags);
 }
 
 static DAT_RETURN efa_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 			    DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,
 			    DAT_COMPLETION_FLAGS flags)
 {
-	struct efa_was was;
-	enum efa_end end;
-
-	if (efa_unlikely(n != 1))
-		return efa_write_slow(ep, n, iov, cookie.as_64, to, flags);
-	end = efa_write_one(ep, iov, cookie.as_64, to, flags, &was, false, false);
-	if (efa_likely(end == EFA_POSTED))
-		return DAT_SUCCESS;
-	if (end == EFA_SLOW)
-		return efa_write_slow(ep, n, iov, cookie.as_64, to, flags);
-	return end == EFA_NOTED_FAR ? efa_write_far(ep, n, iov, was.cookie, to, was.flags)
-				    : efa_write_slow(ep, n, iov, was.cookie, to, was.flags);
-}
-
-/* ---- RDMA read ---- */
-
-static EFA_COLD DAT_RETURN efa_read_slow(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
-					 uint64_t cookie, const DAT_RMR_TRIPLET *from,
-					 unsigned int flags)
-{
-	if (efa_post_again(ep, EFA_READ, n, iov, cookie, from, flags))
-		return DAT_SUCCESS;
-	return efa_post_any(ep, EFA_READ, n, iov, cookie, from, flags);
-}
-
-static __attribute__((noinline)) DAT_RETURN efa_read_far(struct dap_ep *ep, int n,
-							 const DAT_LMR_TRIPLET *iov,
-							 uint64_t cookie,
-							 const DAT_RMR_TRIPLET *from,
-							 unsigned int flags)
-{
-	struct efa_was was;
-	enum efa_end end;
-
-	end = efa_read_one(ep, iov, cookie, from, flags, &was, false, true);
-	if (efa_likely(end == EFA_POSTED))
-		return DAT_SUCCESS;
-	if (end == EFA_SLOW)
-		return efa_read_slow(ep, n, iov, cookie, from, flags);
-	return efa_read_slow(ep, n, iov, was.cookie, from, was.flags);
+	return efa_post(ep, EFA_WRITE, n, iov, cookie.as_64, to, flags);
 }
 
 static DAT_RETURN efa_read(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 			   DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *from,
 			   DAT_COMPLETION_FLAGS flags)
 {
-	struct efa_was was;
-	enum efa_end end;
-
-	if (efa_unlikely(n != 1))
-		return efa_read_slow(ep, n, iov, cookie.as_64, from, flags);
-	end = efa_read_one(ep, iov, cookie.as_64, from, flags, &was, false, false);
-	if (efa_likely(end == EFA_POSTED))
-		return DAT_SUCCESS;
-	if (end == EFA_SLOW)
-		return efa_read_slow(ep, n, iov, cookie.as_64, from, flags);
-	return end == EFA_NOTED_FAR ? efa_read_far(ep, n, iov, was.cookie, from, was.flags)
-				    : efa_read_slow(ep, n, iov, was.cookie, from, was.flags);
+	return efa_post(ep, EFA_READ, n, iov, cookie.as_64, from, flags);
 }
 
-const struct dap_hot EFA_HOT = {
+static const struct dap_hot efa_calls = {
 	.post_send = efa_send,
 	.post_recv = efa_recv,
 	.rdma_read = efa_read,
@@ -271,3 +218,8 @@ const struct dap_hot EFA_HOT = {
 	.evd_dequeue = efa_dequeue,
 	.srq_post_recv = efa_no_srq,
 };
+
+const struct dap_hot *efa_hot_calls(enum dap_api api)
+{
+	return api == DAP_API ? &efa_calls : NULL;
+}

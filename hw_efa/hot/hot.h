@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tables of hot calls, for who chooses one and those who look at their code. */
+/* The hot calls, and their table. */
 #ifndef EFA_HOT_H
 #define EFA_HOT_H
 
 #include "core/hot.h"
 
-/* hot.c, as it is compiled: WQEs of 64 or of 128 bytes. */
-extern const struct dap_hot efa_hot_narrow, efa_hot_wide;
-
-/* What both have: ---- recv.c, dequeue.c ---- */
+/* ---- recv.c, dequeue.c ---- */
 DAT_RETURN efa_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
 		    DAT_COMPLETION_FLAGS flags);
 DAT_RETURN efa_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event);
@@ -32,13 +29,7 @@ DAT_RETURN efa_hot_bind(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet, DAT_
 			DAT_RMR_CONTEXT *context);
 #endif
 
-/* ---- tables.c ---- */
-const struct dap_hot *efa_hot_calls(bool wide);
-/* The API level that all of them have. */
-enum dap_api efa_hot_api(void);
-
-/* ---- ctl/soft_hot.c ---- */
-/* Those that give the calls to the instance's table, and drive the software EFA after them. */
-const struct dap_hot *efa_soft_calls(void);
+/* ---- hot.c ---- */
+const struct dap_hot *efa_hot_calls(enum dap_api api);	/* NULL: of another level than this library */
 
 #endif

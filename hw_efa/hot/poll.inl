@@ -1,149 +1,173 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The CQ: one completion at a time, those of plain success here, all others by efa_cqe_rare. */
+/* The CQ of the engine: one completion at a time, to the EVD of its endpoint. */
+#include "core/front/triplet.h"
 #include "hw_efa/lock.h"
+#include "hw_efa/rq.h"
+#include "hw_efa/sq.h"
 
-/* A request of one WQE, the oldest of its endpoint, without flags: its event. */
-EFA_INLINE bool efa_dto_plain(struct dap_ep *ep, struct efa_tx *tx, uint32_t index,
-			      struct efa_dto *d)
+/* A dequeue gets the next plain completion of its EVD here, if the ring of the EVD is empty. */
+struct efa_poller {
+	struct dap_evd *evd;		/* NULL: all completions go into rings */
+	DAT_EVENT *event;
+	bool got;
+};
+
+/* The device writes the phase last; it starts at 1 and changes with each lap of the ring. */
+EFA_INLINE const struct efa_cqe *efa_cqe_next(const struct efa_cqring *r)
 {
-	static const uint8_t ops[] = { DAP_OP_SEND, DAP_OP_RDMA_WRITE, DAP_OP_RDMA_READ };
-	struct efa_done done;
+	const struct efa_cqe *cqe = &r->base[r->ci & r->mask];
 
-	if (efa_unlikely(index != tx->done) || efa_unlikely(d->flags | d->status) ||
-	    efa_unlikely(tx->failed))
-		return false;
-	done.ep = ep;
-	done.cookie = d->cookie;
-	done.bytes = d->bytes;
-	done.op = ops[d->op];
-	done.status = 0;
-	done.flags = 0;
-	tx->done = index + 1;
-	tx->early--;
-	efa_put_done(ep->request_evd, &done);
-	return true;
+	if ((dap_load_owner(&cqe->flags) & EFA_CQE_PHASE) == (r->ci >> r->log & 1))
+		return NULL;
+	dap_rmb_cqe_owner();
+	return cqe;
 }
 
-EFA_INLINE bool efa_tx_done(struct dap_ep *ep, const struct efa_cqe *cqe)
+/* Software events come first, so evd->slow is read after the CQE (core/dap.h). */
+EFA_INLINE void efa_deliver(struct efa_poller *to, struct dap_evd *evd, struct efa_done d)
 {
-	struct efa_ep *e = efa_ep(ep);
-	struct efa_sq *sq = &e->sq;
-	struct efa_tx *tx = &e->tx;
-	uint16_t id = le16_to_cpu(cqe->req_id), index = id & (uint16_t)sq->mask;
-	struct efa_slot *slot = &sq->slots[index];
-	struct efa_dto *d;
-	uint32_t of;
-
-	if (efa_unlikely((id ^ index) != sq->gen) || efa_unlikely(slot->done) ||
-	    efa_unlikely(slot->kind > EFA_S_PART))
-		return false;
-	slot->done = 1;
-	sq->others -= slot->kind;
-	of = slot->of;
-	d = &tx->dto[of & tx->mask];
-	if (efa_unlikely(--d->left) || efa_unlikely((d->state & (EFA_D_ISSUED | EFA_D_WAITS)) !=
-						    EFA_D_ISSUED))
-		return true;
-	if (efa_unlikely(d->state & EFA_D_PLAIN)) {
-		efa_dto_progress(ep, of);
-		return true;
+	if (to->evd && efa_likely(to->evd == evd) &&
+	    efa_likely(!__atomic_load_n(&evd->slow, __ATOMIC_ACQUIRE))) {
+		front_event_dto(to->event, evd, d.ep, d.cookie, d.bytes, d.op);
+		efa_done_taken(d.ep, d.flags);
+		to->got = true;
+		return;
 	}
+	efa_put_done(evd, d);
+}
+
+/* A request without flags is done; it is delivered if it is the oldest. False: request.c takes it. */
+EFA_INLINE bool efa_plain_request(struct efa_poller *to, struct dap_ep *ep, struct efa_dto *d,
+				  uint32_t index)
+{
+	static const uint8_t ops[] = { DAP_OP_SEND, DAP_OP_RDMA_READ, DAP_OP_RDMA_WRITE };
+	struct efa_tx *tx = &efa_ep(ep)->tx;
+
+	if (efa_unlikely(d->left | d->flags | d->status) || efa_unlikely(tx->failed) ||
+	    efa_unlikely((d->state & ~EFA_D_PLACED) != EFA_D_ISSUED))
+		return false;
 	d->state = EFA_D_ISSUED | EFA_D_DONE;
-	tx->early++;
-	/* Who is next may be done already. */
-	if (efa_likely(efa_dto_plain(ep, tx, of, d)) && !tx->early)
+	if (index != tx->done)
 		return true;
-	if (of + 1 == tx->done || of == tx->done)
+	tx->done = index + 1;
+	efa_deliver(to, ep->request_evd, (struct efa_done){
+		.ep = ep, .cookie = d->cookie, .bytes = d->bytes, .op = ops[d->op] });
+	if (efa_unlikely(tx->dto[tx->done & tx->mask].state & EFA_D_DONE))
 		efa_deliver_requests(ep);
 	return true;
 }
 
-EFA_INLINE void efa_cqe_take(struct efa_engine *eng, const struct efa_cqe *cqe)
+/* A WQE of a request has completed. False: cqe.c handles the completion. */
+EFA_INLINE bool efa_request_done(struct efa_poller *to, struct dap_ep *ep, const struct efa_cqe *cqe)
 {
-	struct dap_ep *ep = efa_ep_of(eng, le16_to_cpu(cqe->qp_num));
-	unsigned int queue = (cqe->flags & EFA_CQE_QUEUE_MASK) >> EFA_CQE_QUEUE_SHIFT;
+	struct efa_ep *e = efa_ep(ep);
+	uint32_t id = le16_to_cpu(cqe->req_id) ^ e->sq.gen, of;
+	struct efa_dto *d;
 
-	if (efa_unlikely(!ep) || efa_unlikely(cqe->status)) {
-		efa_cqe_rare(eng, cqe);
-		return;
-	}
-	if (queue == EFA_CQE_RQ)
-		efa_rx_packet(ep, cqe);
-	else if (efa_unlikely(!efa_tx_done(ep, cqe)))
-		efa_cqe_rare(eng, cqe);
-	if (efa_unlikely(efa_ep(ep)->tx.blocked & EFA_B_QUEUE))
+	if (efa_unlikely(id > e->sq.mask) || efa_unlikely(e->sq.slots[id].kind != EFA_S_DTO))
+		return false;
+	of = e->sq.slots[id].of;
+	efa_slot_free(&e->sq, id);
+	d = &e->tx.dto[of & e->tx.mask];
+	d->left--;
+	if (efa_unlikely(!efa_plain_request(to, ep, d, of)))
+		efa_dto_progress(ep, of);
+	if (efa_unlikely(e->tx.blocked & EFA_B_QUEUE))
 		efa_push(ep);
+	return true;
 }
 
-/* The phase says whose the entry is; it starts at 1, and turns with each lap. */
-EFA_INLINE const struct efa_cqe *efa_cqe_next(const struct efa_cqring *r)
+/* The next message, whole, into a receive of one segment. False: rx.c takes it. */
+EFA_INLINE bool efa_plain_message(struct efa_poller *to, struct dap_ep *ep, uint32_t id, uint32_t len)
 {
-	const struct efa_cqe *cqe = (const void *)r->next;
+	struct efa_rx *rx = &efa_ep(ep)->rx;
+	struct efa_recv *r = &rx->recv[rx->match & rx->recv_mask];
+	const uint8_t *from = efa_buf_at(rx, id);
 
-	if ((dap_load_owner(&cqe->flags) ^ r->theirs) & EFA_CQE_PHASE) {
-		dap_rmb_cqe_owner();
-		return cqe;
+	if (efa_unlikely(rx->match == rx->posted) || efa_unlikely(rx->done != rx->match) ||
+	    efa_unlikely(r->info != EFA_R_PLAIN) ||
+	    efa_unlikely(len > r->room) || efa_unlikely(!efa_writable(ep, &r->seg[0])))
+		return false;
+	efa_copy(r->seg[0].addr, from, len);
+	rx->done = ++rx->match;
+	rx->next++;
+	efa_deliver(to, ep->recv_evd, (struct efa_done){
+		.ep = ep, .cookie = r->cookie, .op = DAP_OP_RECEIVE, .bytes = len,
+		.flags = EFA_DONE_RECEIVE });
+	if (efa_unlikely(efa_refill(rx, id, from) >= rx->batch))
+		efa_give_ack(ep);
+	return true;
+}
+
+/* A whole message that asks for no waiter; before its turn it goes into the window. False: rx.c. */
+EFA_INLINE bool efa_message(struct efa_poller *to, struct dap_ep *ep, const struct efa_cqe *cqe)
+{
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_rx *rx = &e->rx;
+	uint32_t imm = le32_to_cpu(cqe->imm), id = le16_to_cpu(cqe->req_id), seq = imm >> 12;
+	struct efa_place *at = &rx->place[seq & rx->place_mask];
+
+	if (efa_unlikely(seq > UINT16_MAX) ||
+	    efa_unlikely(efa_cqe_from(cqe) != e->from) || efa_unlikely((id ^ rx->gen) >= rx->nbufs) ||
+	    efa_unlikely(e->tx.blocked | rx->unusual | rx->part_total))
+		return false;
+	efa_take_ack(e, imm);
+	if (efa_likely(seq == (uint16_t)rx->next)) {
+		if (efa_unlikely(!efa_plain_message(to, ep, id, le16_to_cpu(cqe->length))))
+			return false;
+		if (efa_unlikely(rx->ahead))
+			efa_rx_prefix(ep);
+		return true;
 	}
-	return NULL;
+	if (efa_unlikely((uint16_t)(seq - rx->next) >= rx->window) || efa_unlikely(at->flags))
+		return false;
+	*at = (struct efa_place){ .id = (uint16_t)id, .bytes = le16_to_cpu(cqe->length),
+				  .flags = cqe->flags };
+	rx->ahead++;
+	return true;
 }
 
-/* cqe: what efa_cqe_next gave. */
-EFA_INLINE void efa_cqe_pass(struct efa_cqring *r, const struct efa_cqe *cqe)
+/* Status and flags but for the phase. */
+EFA_INLINE uint32_t efa_cqe_kind(const struct efa_cqe *cqe)
 {
-	r->next = (const uint8_t *)cqe + sizeof(*cqe);
-	if (efa_likely(r->next != r->end))
-		return;
-	r->due = true;
-	r->end += r->quarter;
-	if (r->next != r->last)
-		return;
-	r->passed += r->entries;
-	r->next = r->base;
-	r->end = r->base + r->quarter;
-	r->theirs ^= EFA_CQE_PHASE;
+	uint16_t word;
+
+	__builtin_memcpy(&word, &cqe->status, sizeof(word));
+	return word & ~((uint32_t)EFA_CQE_PHASE << 8);
 }
 
-/* Each field of a CQE is read once, and none wider than the device wrote it. */
-EFA_INLINE uint32_t efa_word(const struct efa_cqe *cqe, unsigned int at)
-{
-	uint32_t word;
+/* Of CQEs without an error: a send that has arrived; a WQE of any operation. */
+enum {
+	EFA_MESSAGE = (EFA_CQE_RQ << EFA_CQE_QUEUE_SHIFT | EFA_CQE_HAS_IMM) << 8,
+	EFA_REQUEST = EFA_CQE_SQ << EFA_CQE_QUEUE_SHIFT << 8,
+	EFA_OPS = (EFA_CQE_OP_MASK | EFA_CQE_HAS_IMM) << 8,
+};
 
-	__builtin_memcpy(&word, (const uint8_t *)cqe + at, sizeof(word));
-	return word;
+EFA_INLINE void efa_cqe_take(struct efa_engine *eng, struct efa_poller *to, const struct efa_cqe *cqe)
+{
+	struct dap_ep *ep = eng->eps[le16_to_cpu(cqe->qp_num)];
+
+	if (efa_likely(ep != NULL) && efa_cqe_kind(cqe) == EFA_MESSAGE) {
+		if (efa_likely(efa_message(to, ep, cqe)))
+			return;
+	} else if (efa_likely(ep != NULL) && (efa_cqe_kind(cqe) & ~(uint32_t)EFA_OPS) == EFA_REQUEST) {
+		if (efa_likely(efa_request_done(to, ep, cqe)))
+			return;
+	}
+	efa_cqe_rare(eng, cqe);
 }
 
-#define EFA_KIND(status, flags) ((uint32_t)(status) << 16 | (uint32_t)(flags) << 24)
-
-/* What says of which kind a CQE is. */
-EFA_INLINE uint32_t efa_kind_of(const struct efa_cqe *cqe)
+/* One completion of any endpoint. False: there is none. */
+EFA_INLINE bool efa_poll_one(struct efa_engine *eng, struct efa_poller *to)
 {
-	return efa_word(cqe, 0) & EFA_KIND(0xff, 0xff ^ EFA_CQE_PHASE);
-}
+	const struct efa_cqe *cqe = efa_cqe_next(&eng->cq);
+	const uint32_t ci = eng->cq.ci + 1;
 
-/* A completion of plain success of the send queue; of a send that has come. */
-EFA_INLINE bool efa_is_request(uint32_t kind)
-{
-	return (kind & EFA_KIND(0xff, EFA_CQE_QUEUE_MASK)) ==
-	       EFA_KIND(0, EFA_CQE_SQ << EFA_CQE_QUEUE_SHIFT);
-}
-
-EFA_INLINE bool efa_is_message(uint32_t kind)
-{
-	return kind == EFA_KIND(0, EFA_CQE_RQ << EFA_CQE_QUEUE_SHIFT | EFA_CQE_HAS_IMM);
-}
-
-/* One completion of any endpoint: false when there is none. */
-EFA_INLINE bool efa_poll_one(struct efa_engine *eng)
-{
-	const struct efa_cqe *cqe;
-
-	if (efa_unlikely(eng->ready != NULL))
-		efa_settle(eng);
-	efa_tell_taken(eng);
-	cqe = efa_cqe_next(&eng->cq);
 	if (!cqe)
 		return false;
-	efa_cqe_pass(&eng->cq, cqe);
-	efa_cqe_take(eng, cqe);
+	efa_cqe_take(eng, to, cqe);
+	__atomic_store_n(&eng->cq.ci, ci, __ATOMIC_RELAXED);
+	if (efa_unlikely(!(ci & eng->cq.mask >> 2)))
+		efa_ring_taken(eng);
 	return true;
 }

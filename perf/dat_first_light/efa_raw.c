@@ -19,7 +19,7 @@ static bool open_cq(struct raw *r, uint32_t entries)
 {
 	if (!ok(r->ctl->ops->cq_create(r->ctl, entries ? entries : 1024, &r->cq), "a CQ"))
 		return false;
-	r->ring = (struct efa_cqring){ .base = r->cq.ring.base, .next = r->cq.ring.base };
+	r->ring = (struct efa_cqring){ .base = r->cq.ring.base };
 	r->ctl->cq = &r->ring;
 	return true;
 }
@@ -162,7 +162,7 @@ static bool take_cqe(struct raw *r, struct efa_cqe *cqe)
 	memset(cqe, 0, sizeof(*cqe));
 	memcpy(cqe, from, ring->entry_size < sizeof(*cqe) ? ring->entry_size : sizeof(*cqe));
 	r->taken++;
-	r->ring.passed = r->taken;
+	__atomic_store_n(&r->ring.ci, r->taken, __ATOMIC_RELAXED);
 	return true;
 }
 

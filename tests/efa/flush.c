@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "hw_efa/sq.h"
 #include "tests/efa/rig.h"
 #include "tests/harness/harness.h"
 
@@ -37,7 +38,6 @@ static void post(void)
 
 Test(efa_flush, slow_post__after_a_doorbell_flushes_before_its_wqe, .timeout = 60)
 {
-	struct efa_slot kept;
 	struct efa_sq *sq, before;
 
 	rig_open(&r, "seed=7");
@@ -45,16 +45,15 @@ Test(efa_flush, slow_post__after_a_doorbell_flushes_before_its_wqe, .timeout = 6
 	sq = &efa_ep(r.a.ep)->sq;
 	cr_assert_eq(sq->quiet, 0, "the last WQE has had its doorbell");
 	before = *sq;
-	kept = sq->slots[sq->pi & sq->mask];
 	memset(ring, 0xa5, sizeof(ring));
-	sq->ring = (uint8_t *)ring;
-	slot = &ring[((size_t)(sq->pi & sq->mask) << sq->shift) / 8];
+	sq->next = (uint8_t *)ring;
+	slot = ring;
 	if (!th_step(post, look))
 		cr_skip_test("only on x86-64 can a call be stepped through");
 	cr_assert(written);
 	cr_assert_gt(flushes_before, 0, "the WQE may come to the device before the doorbell");
+	efa_slot_free(sq, sq->ids[sq->used - 1]);
 	*sq = before;
-	sq->slots[sq->pi & sq->mask] = kept;
 	rig_endpoints_free(&r);
 	rig_close(&r);
 }

@@ -32,10 +32,16 @@ static void look(const uint8_t *insn)
 static DAT_EVENT event;
 static DAT_RETURN ret;
 
-/* The function for hardware: the other one drives the device. */
+/* As on hardware: the dequeue does not drive the device. */
 static DAT_RETURN dequeue(struct dap_evd *evd)
 {
-	return efa_ia(r.ia)->calls->evd_dequeue(evd, &event);
+	struct efa_engine *eng = efa_ia(r.ia)->eng;
+	DAT_RETURN got;
+
+	eng->driven = false;
+	got = r.hot->evd_dequeue(evd, &event);
+	eng->driven = true;
+	return got;
 }
 
 static void dequeue_message(void)
@@ -58,7 +64,7 @@ static void messages_on_cq(void)
 {
 	struct efa_engine *eng = efa_ia(r.ia)->eng;
 	struct efa_cqring *cq = &eng->cq;
-	struct efa_cqe *at = (void *)(uintptr_t)cq->next, others[RING], messages[RING];
+	struct efa_cqe *at = (void *)(uintptr_t)&cq->base[cq->ci & cq->mask], others[RING], messages[RING];
 	unsigned int n = 0, nothers = 0, nmessages = 0;
 
 	for (unsigned int i = 0; i < MESSAGES; i++) {
@@ -69,7 +75,7 @@ static void messages_on_cq(void)
 	for (unsigned int i = 0; i < 64; i++)
 		efa_pump(eng);
 	efa_leave(eng);
-	for (; (at[n].flags ^ cq->theirs) & EFA_CQE_PHASE; n++)
+	for (; (at[n].flags & EFA_CQE_PHASE) != (cq->ci >> cq->log & 1); n++)
 		if (le16_to_cpu(at[n].qp_num) == efa_ep(r.b.ep)->qpn &&
 		    (at[n].flags & EFA_CQE_QUEUE_MASK) >> EFA_CQE_QUEUE_SHIFT == EFA_CQE_RQ)
 			messages[nmessages++] = at[n];

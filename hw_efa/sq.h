@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The send queue: slots and WQEs. A WQE's request id is its slot with the generation of the QP. Slots come
+ * from a free list, because completions arrive in any order.
+ */
+#ifndef EFA_SQ_H
+#define EFA_SQ_H
+
+#include "hw_efa/calls.h"
+#include "hw_efa/seq.h"
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "words of WQEs are assembled for little-endian hosts"
+#endif
+
+typedef uint64_t efa_u64 __attribute__((may_alias));
+
+#define EFA_SPARE_WQES 8u		/* for credits and answers */
+
+/* reserve: the WQE is a credit or an answer, which may use the spare ones. */
+EFA_INLINE bool efa_sq_has(const struct efa_sq *sq, bool reserve)
+{
+	return sq->used < sq->room + (reserve ? EFA_SPARE_WQES : 0);
+}
+
+EFA_INLINE uint32_t efa_slot_take(struct efa_sq *sq, uint32_t of, uint8_t kind)
+{
+	uint32_t id = sq->ids[sq->used++];
+
+	sq->slots[id].word = of | (uint64_t)kind << 32 | sq->era;
+	return id;
+}
+
+EFA_INLINE void efa_slot_free(struct efa_sq *sq, uint32_t id)
+{
+	sq->before -= (uint32_t)((sq->slots[id].word ^ sq->era) >> EFA_ERA_SHIFT);
+	sq->slots[id].kind = EFA_S_FREE;
+	sq->ids[--sq->used] = (uint16_t)id;
+}
+
+EFA_INLINE void efa_put_buf(efa_u64 *to, const struct efa_iov *s)
+{
+	to[0] = s->len | (uint64_t)s->key << 32;
+	to[1] = s->addr;
+}
+
+/* Data in the WQE; what is behind it is zero. */
+EFA_INLINE void efa_put_inline(efa_u64 *to, const struct efa_wr *wr, bool wide)
+{
+	uint64_t data[12];
+
+	if (efa_likely(wr->bytes == 8)) {
+		__builtin_memcpy(data, wr->data, 8);
+		to[0] = data[0];
+		to[1] = to[2] = to[3] = 0;
+		for (unsigned int i = 4; wide && i < 12; i++)
+			to[i] = 0;
+		return;
+	}
+	__builtin_memset(data, 0, sizeof(data));
+	__builtin_memcpy(data, wr->data, wr->bytes);
+	for (unsigned int i = 0; i < (wide ? 12 : 4); i++)
+		to[i] = data[i];
+}
+
+/*
+ * Writes the next WQE in ascending order, each word once: the ring is write-combined device memory. The
+ * caller rings the doorbell.
+ */
+EFA_INLINE void efa_wqe_put(struct efa_ep *e, const struct efa_wr *wr)
+{
+	struct efa_sq *sq = &e->sq;
+	efa_u64 *to = (efa_u64 *)(void *)sq->next;
+	const uint64_t ctrl = wr->op | (wr->has_imm ? EFA_TX_HAS_IMM : 0u) |
+			      (wr->inl ? EFA_TX_INLINE : 0u);
+	const bool wide = sq->entry_size == 128;
+
+	to[0] = sq->word0 | efa_slot_take(sq, wr->of, wr->kind) | ctrl << 16 |
+		(uint64_t)(wr->inl ? wr->bytes : wr->nseg) << 48;
+	to[1] = sq->word1 | wr->imm;
+	to[2] = sq->qkey;
+	to[3] = 0;
+	sq->pi++;
+	sq->next += sq->entry_size;
+	if (efa_unlikely(sq->next == sq->end)) {
+		sq->next = sq->ring;
+		sq->word0 ^= (uint64_t)EFA_TX_PHASE << 24;
+	}
+	if (wr->op == EFA_OP_SEND && wr->inl) {
+		efa_put_inline(to + 4, wr, wide);
+		return;
+	}
+	if (wr->op != EFA_OP_SEND) {
+		to[4] = wr->len | (uint64_t)wr->rkey << 32;
+		to[5] = wr->remote;
+		efa_put_buf(to + 6, &wr->seg[0]);
+	} else {
+		efa_put_buf(to + 4, &wr->seg[0]);
+		efa_put_buf(to + 6, &wr->seg[1]);
+	}
+	for (unsigned int i = 8; wide && i < 16; i++)
+		to[i] = 0;
+}
+
+/* The device sees the WQE before the doorbell. */
+EFA_INLINE void efa_sq_doorbell(struct efa_ep *e)
+{
+	dap_wc_flush();
+	dap_store_dbrec(e->sq.doorbell, htole32(e->sq.pi & 0xffff));
+	efa_kick(e->tx.eng, e);
+}
+
+#endif
