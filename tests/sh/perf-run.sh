@@ -141,7 +141,7 @@ fi
 # Another program and a missed limit are reported, with status 1.
 serve timeout -k 1 60 "$bin/dat_read_lat"
 timeout -k 1 60 "$bin/dat_write_lat" -p $port 127.0.0.1 >"$tmp/out" 2>&1 && exit 1
-says 'PEER_REJECTED' 'another program or version than this dat_write_lat'
+says 'PEER_REJECTED' 'it is no dat_write_lat of this version'
 timeout -k 1 60 "$bin/dat_read_lat" -p $port -n 5 127.0.0.1 >"$tmp/out" 2>&1 || { cat "$tmp/out"; exit 1; }
 wait $server || exit 1
 grep -q 'refused a client: another program' "$tmp/server" || { cat "$tmp/server"; exit 1; }
@@ -149,7 +149,7 @@ grep -q 'refused a client: another program' "$tmp/server" || { cat "$tmp/server"
 # Another kind of adapter: both sides report it, and the server waits for one that fits.
 serve timeout -k 1 110 "$bin/dat_read_bw"
 timeout -k 1 60 "$bin/dat_read_bw" -p $port -d soft-efa-0 127.0.0.1 >"$tmp/out" 2>&1 && exit 1
-says 'PEER_REJECTED' 'has another kind of adapter'
+says 'PEER_REJECTED' 'uses another kind of adapter'
 timeout -k 1 60 "$bin/dat_read_bw" -p $port -n 5 127.0.0.1 >"$tmp/out" 2>&1 || { cat "$tmp/out"; exit 1; }
 wait $server || exit 1
 
