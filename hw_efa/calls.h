@@ -22,8 +22,8 @@ EFA_COLD void efa_evd_full(struct dap_evd *evd, struct dap_ep *ep, unsigned int 
 void efa_event(const struct efa_done *d, struct dap_event *ev);
 void efa_evd_purge(struct dap_evd *evd, const struct dap_ep *ep);
 /*
- * Arming the CQ writes the consumer index to the device. A consumer that only polls never arms, so the
- * poll writes the index after each quarter of the CQ.
+ * A quarter of the CQ has been taken. Arming the CQ writes the consumer index to the device, but a consumer
+ * that only polls never arms, so it is written here. The phase changes after the last quarter.
  */
 EFA_COLD void efa_ring_taken(struct efa_engine *eng);
 
@@ -136,7 +136,7 @@ EFA_COLD void efa_set_most(struct dap_ep *ep);
 
 /* ---- rx.c: packets and receives ---- */
 void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe);
-/* Delivers the packets of the window that are in their turn now. */
+/* Delivers the packets of the window that are in their turn now, and gives their buffers back. */
 void efa_rx_prefix(struct dap_ep *ep);
 /* A receive has been posted: goes on with a packet that waits for one, or flushes. */
 EFA_COLD void efa_rx_resume(struct dap_ep *ep);

@@ -21,7 +21,7 @@ struct efa_done {
 	uint64_t cookie;
 	uint32_t bytes;
 	uint8_t op, status, flags;
-	struct dap_rmr *rmr;
+	struct dap_rmr *rmr;		/* of a bind */
 };
 
 struct efa_evd {
@@ -37,6 +37,8 @@ _Static_assert(sizeof(struct efa_evd) <= DAP_HW_EVD_SIZE, "EVD area");
 struct efa_cqring {
 	const struct efa_cqe *base;
 	uint32_t mask, log;		/* of the entries */
+	uint32_t quarter;		/* mask of a quarter of them */
+	uint32_t taken_phase;		/* of a CQE that was taken in the last lap */
 	uint32_t ci;			/* CQEs taken */
 };
 

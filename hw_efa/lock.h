@@ -15,19 +15,8 @@ EFA_COLD void efa_spin(uint32_t *lock);
 void efa_take(struct efa_engine *eng);
 void efa_give(struct efa_engine *eng);
 
-/*
- * The lock, where it soon is free. A caller that has to wait for longer does so out of line, after
- * another call: one within it would take registers from those that do not wait.
- */
-EFA_INLINE bool efa_come(struct efa_engine *eng)
+EFA_INLINE bool efa_try_enter(struct efa_engine *eng)
 {
-	unsigned int turns = EFA_LOCK_TURNS;
-
-	if (efa_likely(!__atomic_exchange_n(&eng->lock, 1, __ATOMIC_ACQUIRE)))
-		return true;
-	while (__atomic_load_n(&eng->lock, __ATOMIC_RELAXED))
-		if (!--turns)
-			return false;
 	return !__atomic_exchange_n(&eng->lock, 1, __ATOMIC_ACQUIRE);
 }
 
@@ -39,7 +28,7 @@ EFA_INLINE void efa_go(struct efa_engine *eng)
 
 EFA_INLINE void efa_enter(struct efa_engine *eng)
 {
-	if (efa_unlikely(__atomic_exchange_n(&eng->lock, 1, __ATOMIC_ACQUIRE)))
+	if (efa_unlikely(!efa_try_enter(eng)))
 		efa_spin(&eng->lock);
 }
 

@@ -87,7 +87,7 @@ size_t efa_ep_memory(const struct efa_ia *ia, uint32_t requests, uint32_t receiv
 	       pow2_up(requests) * sizeof(struct efa_work) +
 	       pow2_up(requests + 1) * sizeof(struct efa_dto) +
 	       pow2_up(receives) * sizeof(struct efa_recv) +
-	       ia->params.window * sizeof(struct efa_place) +
+	       ia->params.window * sizeof(struct efa_cqe) +
 	       (ia->ctl->ops->qp_memory ? ia->ctl->ops->qp_memory(s.sq) : 0);
 }
 

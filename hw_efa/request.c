@@ -29,6 +29,8 @@ static void emit(struct dap_ep *ep, uint32_t index)
 	if (tx->failed)
 		done.status = DAP_DTO_FLUSHED;
 	tx->failed |= done.status != 0;
+	if (efa_next(tx) == index)
+		tx->waiting--;
 	if (d->flags & DAP_COMP_SUPPRESS && !done.status) {
 		tx->free_at++;
 		return;
@@ -57,8 +59,6 @@ void efa_deliver_requests(struct dap_ep *ep)
 				.op = (uint8_t)op_of(d) });
 		else
 			emit(ep, tx->done);
-		if (efa_next(tx) == tx->done)
-			tx->waiting--;
 		tx->done++;
 	}
 }

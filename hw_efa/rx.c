@@ -47,6 +47,7 @@ static void deliver_recvs(struct dap_ep *ep)
 		rx->done++;
 		emit(ep, r);
 	}
+	rx->pulls = rx->done != rx->match;
 }
 
 /* No further packet goes to the receive. */
@@ -175,6 +176,7 @@ static EFA_COLD void take_rts(struct dap_ep *ep, const uint8_t *p, uint32_t len,
 	r->left = 0;
 	r->state = EFA_R_PULLS;
 	rx->match++;
+	rx->pulls = true;
 	efa_lag(ep);
 }
 
@@ -194,25 +196,27 @@ void efa_pull_done(struct dap_ep *ep, uint32_t index)
 /* ---- order ---- */
 
 /* False: the packet needs a receive and there is none, so it stays in its place. */
-static bool consume(struct dap_ep *ep, const struct efa_place *at)
+static bool consume(struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
-	const uint8_t *p = efa_buf_at(rx, at->id);
-	bool rts = at->kind == EFA_K_CTRL && at->bytes >= sizeof(struct efa_ctrl_msg) &&
-		   *p == EFA_C_RTS;
+	const uint32_t imm = le32_to_cpu(cqe->imm), bytes = le16_to_cpu(cqe->length);
+	const uint32_t kind = imm >> 29;
+	const uint8_t *p = efa_buf_at(rx, le16_to_cpu(cqe->req_id));
+	bool se = imm & EFA_IMM_SE;
+	bool rts = kind == EFA_K_CTRL && bytes >= sizeof(struct efa_ctrl_msg) && *p == EFA_C_RTS;
 
-	if (efa_unlikely(rx->match == rx->posted) && (at->kind <= EFA_K_NEXT || rts))
+	if (efa_unlikely(rx->match == rx->posted) && (kind <= EFA_K_NEXT || rts))
 		return false;
-	if (efa_likely(at->kind == EFA_K_MSG))
-		take_message(ep, p, at->bytes, at->solicited);
-	else if (at->kind <= EFA_K_NEXT)
-		take_fragment(ep, at->kind, p, at->bytes, at->solicited);
+	if (efa_likely(kind == EFA_K_MSG))
+		take_message(ep, p, bytes, se);
+	else if (kind <= EFA_K_NEXT)
+		take_fragment(ep, kind, p, bytes, se);
 	else if (rts)
-		take_rts(ep, p, at->bytes, at->solicited);
-	else if (at->kind == EFA_K_CTRL)
-		efa_ctrl_packet(ep, p, at->bytes);
-	if (!(at->flags & EFA_CQE_UNSOLICITED))
-		efa_refill(rx, at->id, p);
+		take_rts(ep, p, bytes, se);
+	else if (kind == EFA_K_CTRL)
+		efa_ctrl_packet(ep, p, bytes);
+	if (!(cqe->flags & EFA_CQE_UNSOLICITED))
+		efa_refill(rx, le16_to_cpu(cqe->req_id), p);
 	rx->next++;
 	return true;
 }
@@ -221,22 +225,23 @@ void efa_rx_prefix(struct dap_ep *ep)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_rx *rx = &e->rx;
+	struct efa_cqe *at = &rx->place[rx->next & rx->place_mask];
 	struct efa_poller into_rings = { 0 };
+	bool slow = e->tx.blocked | rx->unusual;
 
-	while (rx->ahead && !(e->tx.blocked & EFA_B_HALT)) {
-		struct efa_place *at = &rx->place[rx->next & rx->place_mask];
-
-		if (!at->flags)
-			return;
-		if (efa_unlikely(at->kind || at->solicited || rx->unusual || rx->part_total ||
-				 !efa_plain_message(&into_rings, ep, at->id, at->bytes)) &&
-		    !consume(ep, at)) {
-			rx->stalled = 1;
-			return;
+	for (; at->flags; at = &rx->place[rx->next & rx->place_mask]) {
+		if (efa_unlikely(slow) || efa_unlikely(le32_to_cpu(at->imm) > EFA_PLAIN_IMM) ||
+		    efa_unlikely(!efa_plain_message(&into_rings, ep, at))) {
+			if (e->tx.blocked & EFA_B_HALT)
+				break;
+			rx->stalled = !consume(ep, at);
+			if (rx->stalled)
+				break;
+			slow = e->tx.blocked | rx->unusual;
 		}
 		at->flags = 0;
-		rx->ahead--;
 	}
+	efa_give_back(ep);
 }
 
 void efa_rx_resume(struct dap_ep *ep)
@@ -245,9 +250,8 @@ void efa_rx_resume(struct dap_ep *ep)
 		efa_flush_recvs(ep);
 		return;
 	}
-	efa_ep(ep)->rx.stalled = 0;
+	efa_ep(ep)->rx.stalled = false;
 	efa_rx_prefix(ep);
-	efa_give_back(ep);
 	efa_push(ep);
 }
 
@@ -289,11 +293,11 @@ static EFA_COLD void stale(const struct efa_cqe *cqe)
 		efa_decode_cqe(cqe, text, sizeof(text)));
 }
 
-static EFA_COLD void put_aside(struct dap_ep *ep, uint32_t imm, const struct efa_place *what)
+static EFA_COLD void put_aside(struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
-	uint16_t seq = imm >> 12 & 0xffff, ahead = (uint16_t)(seq - rx->next);
-	struct efa_place *at = &rx->place[seq & rx->place_mask];
+	uint16_t seq = (uint16_t)(le32_to_cpu(cqe->imm) >> 12), ahead = (uint16_t)(seq - rx->next);
+	struct efa_cqe *at = &rx->place[seq & rx->place_mask];
 
 	if (ahead >= rx->window || at->flags) {
 		efa_break(ep, "the peer sends number %u where %u to %u are awaited%s", seq,
@@ -301,17 +305,17 @@ static EFA_COLD void put_aside(struct dap_ep *ep, uint32_t imm, const struct efa
 			  ahead < rx->window ? ", a second time" : "");
 		return;
 	}
-	*at = *what;
-	rx->ahead++;
+	*at = *cqe;
 }
 
-static EFA_COLD void unsequenced(struct dap_ep *ep, const struct efa_place *p)
+static EFA_COLD void unsequenced(struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
+	uint32_t id = le16_to_cpu(cqe->req_id);
 
-	if (!(p->flags & EFA_CQE_UNSOLICITED)) {
-		efa_ctrl_packet(ep, efa_buf_at(rx, p->id), p->bytes);
-		efa_refill(rx, p->id, efa_buf_at(rx, p->id));
+	if (!(cqe->flags & EFA_CQE_UNSOLICITED)) {
+		efa_ctrl_packet(ep, efa_buf_at(rx, id), le16_to_cpu(cqe->length));
+		efa_refill(rx, id, efa_buf_at(rx, id));
 	}
 	efa_give_back(ep);
 }
@@ -320,14 +324,11 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_rx *rx = &e->rx;
-	uint32_t imm = le32_to_cpu(cqe->imm);
-	const struct efa_place p = {
-		.id = le16_to_cpu(cqe->req_id), .bytes = le16_to_cpu(cqe->length),
-		.kind = (uint8_t)(imm >> 29), .flags = cqe->flags, .solicited = imm & EFA_IMM_SE,
-	};
-	bool write = p.kind == EFA_K_WRITE, buf = !(p.flags & EFA_CQE_UNSOLICITED);
+	const uint32_t imm = le32_to_cpu(cqe->imm), kind = imm >> 29;
+	bool write = kind == EFA_K_WRITE, buf = !(cqe->flags & EFA_CQE_UNSOLICITED);
+	bool next = (uint16_t)(imm >> 12) == (uint16_t)rx->next;
 
-	if (buf && efa_unlikely((p.id ^ rx->gen) >= rx->nbufs)) {
+	if (buf && efa_unlikely((le16_to_cpu(cqe->req_id) ^ rx->gen) >= rx->nbufs)) {
 		stale(cqe);
 		return;
 	}
@@ -339,24 +340,20 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 		return;
 	}
 	efa_take_ack(e, imm);
-	if (efa_unlikely(p.kind == EFA_K_UNSEQ)) {
-		unsequenced(ep, &p);
+	if (efa_unlikely(kind == EFA_K_UNSEQ)) {
+		unsequenced(ep, cqe);
 		return;
 	}
-	if (efa_unlikely(p.kind >= EFA_KINDS) || efa_unlikely(!write && !buf) ||
+	if (efa_unlikely(kind >= EFA_KINDS) || efa_unlikely(!write && !buf) ||
 	    efa_unlikely(write != ((cqe->flags & EFA_CQE_OP_MASK) >> EFA_CQE_OP_SHIFT ==
 				   EFA_OP_RDMA_WRITE))) {
 		efa_break(ep, "the peer sends a packet of no known kind");
 		return;
 	}
-	if (efa_unlikely((imm >> 12 & 0xffff) != (rx->next & 0xffff)) || efa_unlikely(rx->stalled) ||
-	    !consume(ep, &p)) {
-		put_aside(ep, imm, &p);
-		if ((imm >> 12 & 0xffff) == (rx->next & 0xffff))
-			rx->stalled = 1;
+	if (efa_unlikely(!next) || efa_unlikely(rx->stalled) || !consume(ep, cqe)) {
+		put_aside(ep, cqe);
+		rx->stalled |= next;
 		return;
 	}
-	if (efa_unlikely(rx->ahead))
-		efa_rx_prefix(ep);
-	efa_give_back(ep);
+	efa_rx_prefix(ep);
 }

@@ -9,38 +9,27 @@
 
 enum efa_recv_state { EFA_R_POSTED, EFA_R_PULLS, EFA_R_DONE };
 
-#define EFA_R_PLAIN (1u << 24)		/* efa_recv.info: one segment, no flag */
-
 struct efa_recv {
 	uint64_t cookie;
 	uint32_t room, got;		/* bytes */
-	union {
-		struct { uint8_t state, flags, status, nseg; };
-		uint32_t info;
-	};
+	uint8_t state, flags, status, nseg;
 	uint16_t left;			/* reads in the queue */
 	bool solicited;
+	const struct dap_lmr *lmr;	/* of a receive of one segment without flags, if it may be written */
 	struct efa_iov seg[EFA_MAX_IOV];
 	struct efa_iov from[EFA_MAX_IOV];	/* where a long message lies */
 	uint32_t at;			/* bytes of the message whose reads are issued */
 	uint32_t fin;			/* the sender's number of it */
-	uint32_t unused[8];
+	uint32_t unused[6];
 };
 _Static_assert(sizeof(struct efa_recv) == 1024, "a receive is found by a shift");
-
-/* A packet in the reorder window. flags: of its CQE, never 0; 0: no packet. */
-struct efa_place {
-	uint16_t id, bytes;
-	uint8_t kind, flags;
-	bool solicited;
-};
 
 struct efa_rx {
 	uint8_t *bufs;
 	struct efa_rx_desc *ring;
 	volatile uint32_t *doorbell;
 	struct efa_recv *recv;
-	struct efa_place *place;
+	struct efa_cqe *place;		/* the reorder window: CQEs of packets; flags 0: none */
 	const struct dap_lmr *lmr;	/* of the last receive: it may be written */
 	uint64_t desc;			/* second word of a descriptor, without the request id */
 	uint32_t stride, nbufs;
@@ -57,17 +46,18 @@ struct efa_rx {
 	uint32_t safe;			/* places that are free and have a receive: packets from number */
 	uint32_t told;			/* safe, in the last packet that was sent */
 	uint32_t window, place_mask;
-	uint32_t ahead;			/* packets that arrived before their turn */
 	union {
 		struct {
 			bool stalled;		/* a message waits for a receive */
 			bool asked;		/* the peer wants an ack of its last message */
 			bool solicited_only;	/* only solicited messages notify */
-			bool failed;		/* a receive has: all after it are flushed */
+			bool pulls;		/* a long message is read: some that match wait */
+			uint32_t part_total;	/* bytes of a message in fragments */
 		};
-		uint32_t unusual;	/* 0: none of these */
+		uint64_t unusual;	/* 0: none of these */
 	};
-	uint32_t part, part_total;	/* of a message in fragments */
+	uint32_t part;			/* bytes of it that are there */
+	bool failed;			/* a receive has: all after it are flushed */
 	uint32_t deny, max_iov;
 };
 

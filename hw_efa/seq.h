@@ -39,7 +39,7 @@ static inline void efa_take_ack(struct efa_ep *e, uint32_t ack)
 	struct efa_tx *tx = &e->tx;
 	uint32_t known = tx->limit - e->peer_window, more = (ack - known) & EFA_ACK_MASK;
 
-	if (more <= tx->seq - known)
+	if (more && more <= tx->seq - known)
 		tx->limit += more;
 }
 

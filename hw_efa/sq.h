@@ -73,7 +73,8 @@ EFA_INLINE void efa_wqe_put(struct efa_ep *e, const struct efa_wr *wr)
 	efa_u64 *to = (efa_u64 *)(void *)sq->next;
 	const uint64_t ctrl = wr->op | (wr->has_imm ? EFA_TX_HAS_IMM : 0u) |
 			      (wr->inl ? EFA_TX_INLINE : 0u);
-	const bool wide = sq->entry_size == 128;
+	const uint32_t size = sq->entry_size;
+	const bool wide = size == 128;
 
 	to[0] = sq->word0 | efa_slot_take(sq, wr->of, wr->kind) | ctrl << 16 |
 		(uint64_t)(wr->inl ? wr->bytes : wr->nseg) << 48;
@@ -81,7 +82,7 @@ EFA_INLINE void efa_wqe_put(struct efa_ep *e, const struct efa_wr *wr)
 	to[2] = sq->qkey;
 	to[3] = 0;
 	sq->pi++;
-	sq->next += sq->entry_size;
+	sq->next += size;
 	if (efa_unlikely(sq->next == sq->end)) {
 		sq->next = sq->ring;
 		sq->word0 ^= (uint64_t)EFA_TX_PHASE << 24;

@@ -5,63 +5,89 @@
 #include "hw_efa/hot/poll.inl"
 
 #define EFA_LOOKS 64			/* completions of other EVDs before this one counts as empty */
+#define EFA_APART static __attribute__((noinline))	/* called last: its caller saves no registers */
 
-static EFA_COLD void efa_convert(const struct efa_done *d, struct dap_evd *evd, DAT_EVENT *event)
+static EFA_COLD DAT_RETURN efa_dequeue_converted(const struct efa_done *d, struct dap_evd *evd,
+						 DAT_EVENT *event)
 {
 	struct dap_event ev;
 
 	efa_event(d, &ev);
 	front_event(&ev, evd, event);
+	efa_go(efa_evd(evd)->eng);
+	return DAT_SUCCESS;
 }
 
-/* Until the poller has a completion or the ring of its EVD has. */
-EFA_INLINE void efa_poll_until(const struct efa_evd *q, struct efa_engine *eng, struct efa_poller *to)
+/* In the engine, which it leaves. The ring is not empty; software events come before its completions. */
+EFA_INLINE DAT_RETURN efa_dequeue_ring(struct dap_evd *evd, DAT_EVENT *event)
+{
+	struct efa_evd *q = efa_evd(evd);
+	const struct efa_done *d = &q->ring[q->tail & q->mask];
+
+	if (efa_unlikely(__atomic_load_n(&evd->slow, __ATOMIC_ACQUIRE))) {
+		efa_go(q->eng);
+		return front_dequeue_cold(evd, event);
+	}
+	q->tail++;
+	efa_done_taken(d->ep, d->flags);
+	if (efa_unlikely(d->status | (d->flags & EFA_DONE_BIND)))
+		return efa_dequeue_converted(d, evd, event);
+	front_event_dto(event, evd, d->ep, d->cookie, d->bytes, d->op);
+	efa_go(q->eng);
+	return DAT_SUCCESS;
+}
+
+/* The poller or the ring of its EVD has a completion, or there is none. */
+EFA_INLINE bool efa_poll_for(const struct efa_evd *q, struct efa_engine *eng, struct efa_poller *to)
 {
 	for (int i = 0; i < EFA_LOOKS && efa_poll_one(eng, to); i++)
 		if (efa_likely(to->got) || q->head != q->tail)
-			break;
+			return true;
+	return false;
 }
 
-/* The oldest completion of the ring, if software events do not come first. */
-static __attribute__((noinline)) DAT_RETURN efa_dequeue_ring(struct dap_evd *evd, struct efa_evd *q,
-							     DAT_EVENT *event)
+/* In the engine, which it leaves. */
+EFA_APART DAT_RETURN efa_dequeue_poll(struct dap_evd *evd, DAT_EVENT *event)
 {
-	bool cold = __atomic_load_n(&evd->slow, __ATOMIC_ACQUIRE), got = !cold && q->head != q->tail;
+	struct efa_evd *q = efa_evd(evd);
+	struct efa_engine *eng = q->eng;
+	struct efa_poller to = { .evd = evd, .event = event };
+	DAT_RETURN ret = FRONT_CQ_EMPTY;
+	struct dap_evd *over;
 
-	if (got) {
-		const struct efa_done *d = &q->ring[q->tail++ & q->mask];
+	for (bool pump = eng->driven; !efa_poll_for(q, eng, &to) && pump; pump = false)
+		efa_pump(eng);
+	over = eng->over;
+	if (efa_likely(to.got))
+		ret = DAT_SUCCESS;
+	if (efa_likely(to.got) || (q->head == q->tail && !evd->slow))
+		efa_go(eng);
+	else
+		ret = efa_dequeue_ring(evd, event);
+	if (efa_unlikely(over != NULL))
+		efa_tell_full(eng);
+	return ret;
+}
 
-		efa_done_taken(d->ep, d->flags);
-		if (efa_unlikely(d->status) || efa_unlikely(d->flags & EFA_DONE_BIND))
-			efa_convert(d, evd, event);
-		else
-			front_event_dto(event, evd, d->ep, d->cookie, d->bytes, d->op);
-	}
-	efa_leave(q->eng);
-	if (efa_unlikely(cold))
-		return front_dequeue_cold(evd, event);
-	return got ? DAT_SUCCESS : FRONT_CQ_EMPTY;
+EFA_APART DAT_RETURN efa_dequeue_locked(struct dap_evd *evd, DAT_EVENT *event)
+{
+	efa_spin(&efa_evd(evd)->eng->lock);
+	if (efa_evd(evd)->head == efa_evd(evd)->tail)
+		return efa_dequeue_poll(evd, event);
+	return efa_dequeue_ring(evd, event);
 }
 
 DAT_RETURN efa_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 {
 	struct dap_evd *evd = handle;
 	struct efa_evd *q = efa_evd(evd);
-	struct efa_engine *eng = q->eng;
-	struct efa_poller to = { .evd = evd, .event = event };
 
 	/* An EVD without a CQ has no engine. */
-	if (efa_unlikely(!event) || efa_unlikely(!eng))
+	if (efa_unlikely(!event) || efa_unlikely(!q->eng))
 		return front_dequeue_cold(evd, event);
-	efa_enter(eng);
+	if (efa_unlikely(!efa_try_enter(q->eng)))
+		return efa_dequeue_locked(evd, event);
 	if (q->head == q->tail)
-		efa_poll_until(q, eng, &to);
-	if (efa_unlikely(eng->driven) && !to.got && q->head == q->tail) {
-		efa_pump(eng);
-		efa_poll_until(q, eng, &to);
-	}
-	if (efa_unlikely(!to.got))
-		return efa_dequeue_ring(evd, q, event);
-	efa_leave(eng);
-	return DAT_SUCCESS;
+		return efa_dequeue_poll(evd, event);
+	return efa_dequeue_ring(evd, event);
 }

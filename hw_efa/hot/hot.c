@@ -127,7 +127,7 @@ EFA_INLINE bool efa_post_now(struct dap_ep *ep, unsigned int op, const DAT_LMR_T
 	const uint64_t len = op == EFA_READ ? front_rmr_len(remote) : front_lmr_len(iov);
 	const uint64_t va = front_lmr_va(iov), to = remote ? front_rmr_va(remote) : 0;
 	const uint32_t key = front_lmr_key(iov);
-	struct efa_dto *d = &tx->dto[tx->posted & tx->mask];
+	struct efa_dto *d;
 	struct efa_wr wr = { .op = (uint8_t)op, .has_imm = op != EFA_READ, .kind = EFA_S_DTO,
 			     .of = tx->posted };
 
@@ -140,6 +140,7 @@ EFA_INLINE bool efa_post_now(struct dap_ep *ep, unsigned int op, const DAT_LMR_T
 	    (op == EFA_READ && efa_unlikely(!(tx->lmr->priv & DAP_PRIV_LOCAL_WRITE))) ||
 	    efa_unlikely(!efa_placed(tx, op, to, len)))
 		return false;
+	d = &tx->dto[tx->posted & tx->mask];
 	d->cookie = cookie;
 	d->remote = to;
 	d->bytes = (uint32_t)len;

@@ -12,17 +12,6 @@ struct efa_poller {
 	bool got;
 };
 
-/* The device writes the phase last; it starts at 1 and changes with each lap of the ring. */
-EFA_INLINE const struct efa_cqe *efa_cqe_next(const struct efa_cqring *r)
-{
-	const struct efa_cqe *cqe = &r->base[r->ci & r->mask];
-
-	if ((dap_load_owner(&cqe->flags) & EFA_CQE_PHASE) == (r->ci >> r->log & 1))
-		return NULL;
-	dap_rmb_cqe_owner();
-	return cqe;
-}
-
 /* Software events come first, so evd->slow is read after the CQE (core/dap.h). */
 EFA_INLINE void efa_deliver(struct efa_poller *to, struct dap_evd *evd, struct efa_done d)
 {
@@ -78,15 +67,16 @@ EFA_INLINE bool efa_request_done(struct efa_poller *to, struct dap_ep *ep, const
 }
 
 /* The next message, whole, into a receive of one segment. False: rx.c takes it. */
-EFA_INLINE bool efa_plain_message(struct efa_poller *to, struct dap_ep *ep, uint32_t id, uint32_t len)
+EFA_INLINE bool efa_plain_message(struct efa_poller *to, struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 	struct efa_recv *r = &rx->recv[rx->match & rx->recv_mask];
+	const struct dap_lmr *lmr = r->lmr;
+	const uint32_t id = le16_to_cpu(cqe->req_id), len = le16_to_cpu(cqe->length);
 	const uint8_t *from = efa_buf_at(rx, id);
 
-	if (efa_unlikely(rx->match == rx->posted) || efa_unlikely(rx->done != rx->match) ||
-	    efa_unlikely(r->info != EFA_R_PLAIN) ||
-	    efa_unlikely(len > r->room) || efa_unlikely(!efa_writable(ep, &r->seg[0])))
+	if (efa_unlikely(rx->match == rx->posted) || efa_unlikely(!lmr) ||
+	    efa_unlikely(lmr->lmr_context != r->seg[0].key) || efa_unlikely(len > r->room))
 		return false;
 	efa_copy(r->seg[0].addr, from, len);
 	rx->done = ++rx->match;
@@ -99,31 +89,32 @@ EFA_INLINE bool efa_plain_message(struct efa_poller *to, struct dap_ep *ep, uint
 	return true;
 }
 
+#define EFA_PLAIN_IMM 0x0fffffffu	/* up to here: whole messages that ask for no waiter */
+
 /* A whole message that asks for no waiter; before its turn it goes into the window. False: rx.c. */
 EFA_INLINE bool efa_message(struct efa_poller *to, struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_rx *rx = &e->rx;
-	uint32_t imm = le32_to_cpu(cqe->imm), id = le16_to_cpu(cqe->req_id), seq = imm >> 12;
-	struct efa_place *at = &rx->place[seq & rx->place_mask];
+	const uint32_t imm = le32_to_cpu(cqe->imm), seq = imm >> 12;
+	const uint16_t ahead = (uint16_t)(seq - rx->next);
+	struct efa_cqe *at = &rx->place[seq & rx->place_mask];
 
-	if (efa_unlikely(seq > UINT16_MAX) ||
-	    efa_unlikely(efa_cqe_from(cqe) != e->from) || efa_unlikely((id ^ rx->gen) >= rx->nbufs) ||
-	    efa_unlikely(e->tx.blocked | rx->unusual | rx->part_total))
+	if (efa_unlikely(imm > EFA_PLAIN_IMM) || efa_unlikely(efa_cqe_from(cqe) != e->from) ||
+	    efa_unlikely((le16_to_cpu(cqe->req_id) ^ rx->gen) >= rx->nbufs) ||
+	    efa_unlikely(e->tx.blocked | rx->unusual))
 		return false;
 	efa_take_ack(e, imm);
-	if (efa_likely(seq == (uint16_t)rx->next)) {
-		if (efa_unlikely(!efa_plain_message(to, ep, id, le16_to_cpu(cqe->length))))
+	if (efa_likely(!ahead)) {
+		if (efa_unlikely(!efa_plain_message(to, ep, cqe)))
 			return false;
-		if (efa_unlikely(rx->ahead))
+		if (efa_unlikely(rx->place[rx->next & rx->place_mask].flags))
 			efa_rx_prefix(ep);
 		return true;
 	}
-	if (efa_unlikely((uint16_t)(seq - rx->next) >= rx->window) || efa_unlikely(at->flags))
+	if (efa_unlikely(ahead >= rx->window) || efa_unlikely(at->flags))
 		return false;
-	*at = (struct efa_place){ .id = (uint16_t)id, .bytes = le16_to_cpu(cqe->length),
-				  .flags = cqe->flags };
-	rx->ahead++;
+	*at = *cqe;
 	return true;
 }
 
@@ -157,17 +148,21 @@ EFA_INLINE void efa_cqe_take(struct efa_engine *eng, struct efa_poller *to, cons
 	efa_cqe_rare(eng, cqe);
 }
 
-/* One completion of any endpoint. False: there is none. */
+/*
+ * One completion of any endpoint. False: there is none. The device writes the phase last; it starts at 1
+ * and changes with each lap of the ring.
+ */
 EFA_INLINE bool efa_poll_one(struct efa_engine *eng, struct efa_poller *to)
 {
-	const struct efa_cqe *cqe = efa_cqe_next(&eng->cq);
-	const uint32_t ci = eng->cq.ci + 1;
+	const uint32_t ci = eng->cq.ci;
+	const struct efa_cqe *cqe = &eng->cq.base[ci & eng->cq.mask];
 
-	if (!cqe)
+	if ((dap_load_owner(&cqe->flags) & EFA_CQE_PHASE) == eng->cq.taken_phase)
 		return false;
+	dap_rmb_cqe_owner();
 	efa_cqe_take(eng, to, cqe);
-	__atomic_store_n(&eng->cq.ci, ci, __ATOMIC_RELAXED);
-	if (efa_unlikely(!(ci & eng->cq.mask >> 2)))
+	__atomic_store_n(&eng->cq.ci, ci + 1, __ATOMIC_RELAXED);
+	if (efa_unlikely(!((ci + 1) & eng->cq.quarter)))
 		efa_ring_taken(eng);
 	return true;
 }

@@ -18,9 +18,10 @@ EFA_INLINE int efa_recv_check(const struct efa_rx *rx, int n, const DAT_LMR_TRIP
 	return 0;
 }
 
-EFA_INLINE int efa_recv_put(struct efa_rx *rx, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
+EFA_INLINE int efa_recv_put(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
 			    unsigned int flags)
 {
+	struct efa_rx *rx = &efa_ep(ep)->rx;
 	struct efa_recv *r = &rx->recv[rx->posted & rx->recv_mask];
 	uint64_t room = 0;
 
@@ -41,6 +42,7 @@ EFA_INLINE int efa_recv_put(struct efa_rx *rx, int n, const DAT_LMR_TRIPLET *iov
 	r->state = EFA_R_POSTED;
 	r->status = 0;
 	r->flags = (uint8_t)flags;
+	r->lmr = r->nseg == 1 && !flags && efa_writable(ep, &r->seg[0]) ? rx->lmr : NULL;
 	rx->posted++;
 	return 0;
 }
@@ -57,7 +59,7 @@ DAT_RETURN efa_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov, DAT
 		return efa_return(err);
 	do {
 		efa_enter(e->tx.eng);
-		err = efa_recv_put(&e->rx, n, iov, cookie.as_64, flags);
+		err = efa_recv_put(ep, n, iov, cookie.as_64, flags);
 		if (efa_unlikely(e->rx.stalled || e->tx.blocked & EFA_B_ERROR))
 			efa_rx_resume(ep);
 		efa_leave(e->tx.eng);
