@@ -18,13 +18,18 @@ enum {
 	AT_LINE = 0x3c,
 	AT_PCIE = 0x60,
 	AT_MSIX = 0x9c,
+	AT_GATEWAY = 0xb0,
 };
 enum { COMMAND_MEMORY = 1 << 1, COMMAND_MASTER = 1 << 2, STATUS_CAPS = 1 << 4 };
-enum { CAP_PCIE = 0x10, CAP_MSIX = 0x11 };
+enum { CAP_VENDOR = 0x09, CAP_PCIE = 0x10, CAP_MSIX = 0x11 };
 enum {
 	PCIE_DEVCTL = AT_PCIE + 8,
 	DEVCTL_FLR = 1 << 7,		/* in its upper byte */
 	MSIX_CONTROL = AT_MSIX + 2,
+	GATEWAY_SPACE = AT_GATEWAY + 4,	/* 16 bits; the status is in the upper three of 32 */
+	GATEWAY_TICKET = AT_GATEWAY + 8,
+	GATEWAY_LOCK = AT_GATEWAY + 0xc,
+	GATEWAY_SIZE = 0x18,
 };
 
 static void put16(uint8_t *at, uint16_t v)
@@ -48,6 +53,19 @@ static void put_whole(const struct vf_identity *id, uint8_t *c)
 	put16(c + AT_PCIE + 0x12, 0x103);
 	put32(c + AT_MSIX + 4, id->msix_bar);
 	put32(c + AT_MSIX + 8, VF_MSIX_SIZE / 2 | id->msix_bar);
+}
+
+/*
+ * Through a ConnectX's gateway tools read its internal address spaces. This one has no space: the status
+ * stays 0. A driver owns the gateway when the lock holds its ticket. A function has one driver, so there is
+ * one ticket.
+ */
+static void put_gateway(uint8_t *c)
+{
+	c[AT_MSIX + 1] = AT_GATEWAY;
+	c[AT_GATEWAY] = CAP_VENDOR;
+	c[AT_GATEWAY + 2] = GATEWAY_SIZE;
+	put32(c + GATEWAY_TICKET, 1);
 }
 
 static void put_caps(uint8_t *c)
@@ -79,6 +97,8 @@ void vf_config_reset(struct vf_config *config)
 	put_caps(c);
 	if (config->id.whole)
 		put_whole(&config->id, c);
+	if (config->id.gateway)
+		put_gateway(c);
 }
 
 ssize_t vf_config_read(struct vf_config *config, void *buf, size_t n, uint64_t off)
@@ -106,6 +126,14 @@ static uint8_t bar_bits(const struct vf_config *config, size_t byte)
 		byte += 4;
 	}
 	return size ? (uint8_t)(~(size - 1) >> 8 * byte) : 0;
+}
+
+static uint8_t writable_gateway(size_t at)
+{
+	bool space = at >= GATEWAY_SPACE && at < GATEWAY_SPACE + 2;
+	bool lock = at >= GATEWAY_LOCK && at < GATEWAY_LOCK + 4;
+
+	return space || lock ? 0xff : 0;
 }
 
 static uint8_t writable_whole(size_t at)
@@ -136,6 +164,8 @@ static uint8_t writable(const struct vf_config *config, size_t at)
 	}
 	if (at >= AT_BAR0 && at < AT_BAR0 + 4 * VF_BARS)
 		return bar_bits(config, at - AT_BAR0);
+	if (config->id.gateway && at >= AT_GATEWAY)
+		return writable_gateway(at);
 	return config->id.whole ? writable_whole(at) : 0;
 }
 

@@ -24,6 +24,7 @@ struct vf_identity {
 	 * Otherwise vfio-pci in a kernel would hide these.
 	 */
 	bool whole;
+	bool gateway;			/* a ConnectX's vendor-specific capability; with `whole` */
 	uint8_t msix_bar;
 };
 enum { VF_BARS = 6, VF_BAR_64 = 0x4, VF_BAR_PREFETCH = 0x8 };

@@ -46,6 +46,7 @@ static int open_device(struct vm_device *dev)
 		.device = dev->given.physical ? VF_DEVICE_ID : DEVICE_VF,
 		.class = dev->given.infiniband ? CLASS_INFINIBAND : VF_CLASS,
 		.subsystem = VF_SUBSYSTEM,
+		.gateway = dev->given.physical,
 		.msix_bar = VF_MSIX_BAR,
 	};
 	dev->config.bar[0] = (struct vf_bar){ size, VF_BAR_64 | VF_BAR_PREFETCH };

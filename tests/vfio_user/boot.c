@@ -32,6 +32,53 @@ Test(boot, boot__for_each_kind_of_function)
 	}
 }
 
+enum { CONFIG = VFIO_PCI_CONFIG_REGION_INDEX, CAPABILITIES = 0x34, VENDOR_SPECIFIC = 9 };
+
+/* Its offset in config space, or 0. */
+static uint8_t find_capability(struct rig *r, uint8_t id)
+{
+	uint8_t at, head[2];
+
+	cr_assert_eq(rig_read(r, CONFIG, CAPABILITIES, &at, 1), 0);
+	for (unsigned int i = 0; at && i < 48; i++) {
+		cr_assert_eq(rig_read(r, CONFIG, at, head, 2), 0);
+		if (head[0] == id)
+			return at;
+		at = head[1];
+	}
+	return 0;
+}
+
+/* As Linux does: take the lock, choose a space, read the status (none), and unlock. */
+Test(boot, gateway__of_a_physical_function_is_locked_and_has_no_space)
+{
+	const struct vm_config physical = { .ports = 1, .physical = true }, virtual = { .ports = 1 };
+	struct rig *r = rig_open_with(&virtual);
+	uint32_t ticket, lock = 1, space = 7, none = 0;
+	uint8_t at;
+
+	cr_expect_eq(find_capability(r, VENDOR_SPECIFIC), 0);
+	rig_close(r);
+	r = rig_open_with(&physical);
+	at = find_capability(r, VENDOR_SPECIFIC);
+	cr_assert(at);
+	cr_assert_eq(rig_read(r, CONFIG, at + 0xc, &lock, 4), 0);
+	cr_expect_eq(lock, 0);
+	cr_assert_eq(rig_read(r, CONFIG, at + 8, &ticket, 4), 0);
+	cr_expect_neq(ticket, 0);
+	cr_assert_eq(rig_write(r, CONFIG, at + 0xc, &ticket, 4), 0);
+	cr_assert_eq(rig_read(r, CONFIG, at + 0xc, &lock, 4), 0);
+	cr_expect_eq(lock, ticket);
+	space |= UINT32_MAX << 29;
+	cr_assert_eq(rig_write(r, CONFIG, at + 4, &space, 4), 0);
+	cr_assert_eq(rig_read(r, CONFIG, at + 4, &space, 4), 0);
+	cr_expect_eq(le32toh(space), 7);
+	cr_assert_eq(rig_write(r, CONFIG, at + 0xc, &none, 4), 0);
+	cr_assert_eq(rig_read(r, CONFIG, at + 0xc, &lock, 4), 0);
+	cr_expect_eq(lock, 0);
+	rig_close(r);
+}
+
 static uint32_t eq_state(struct rig *r, uint32_t eqn)
 {
 	rig_begin(r, CMD_QUERY_EQ, 0);
