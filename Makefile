@@ -438,9 +438,11 @@ stock-speed: all
 	@$(TEST_ENV) scripts/stock-speed $(O)
 
 # Linux's own drivers on the software ConnectX, in guests of QEMU.
-.PHONY: check-vm
+.PHONY: check-vm check-vm-full
 check-vm: all
 	@scripts/check-vm $(O)
+check-vm-full: all
+	@scripts/check-vm $(O) full
 
 # Debian's own programs of uDAPL 2.0, unmodified; and what is wrong on purpose is found wrong.
 .PHONY: check-dat2
@@ -565,7 +567,8 @@ clean:
 #: make check-asan   the same suites under address, leak and undefined-behaviour sanitizers
 #: make check-tsan   the thread programs under the race detector
 #: make check-stock  stock RDMA programs (perftest, UCX, dapl) on the software ConnectX
-#: make check-vm     Linux's mlx5_core and mlx5_ib on the software ConnectX, in guests of QEMU (downloads 110 MB once)
+#: make check-vm     Linux's mlx5_core and mlx5_ib on the software ConnectX, in guests of QEMU (downloads 300 MB once, 1 GB unpacked)
+#: make check-vm-full each pair of kernel, rdma-core, kind of port and size of pages, with all of dat_conform
 #: make check-pyverbs rdma-core's own tests (pyverbs) on the software adapters: build/pyverbs.md
 #: make coverage     lines of the accesses to an adapter that no test executes: build/coverage.txt
 #: make stock-speed  what stock programs take beside ours on the same model: build/speed.md

@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# scripts/check-vm where its packages cannot be had: without a network it is skipped, and what Debian has not signed
+# is an error. apt-get is made up.
+set -u
+. tests/harness/skip.sh
+needs_preload
+[ "$(dpkg --print-architecture 2>/dev/null)" = amd64 ] || skip "check-vm is for Debian on x86-64"
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+failed=0
+mkdir "$tmp/bin" "$tmp/build"
+ln -s "$DAPL_BUILD_DIR/bin" "$tmp/build/bin"
+printf '#!/bin/sh\ncat "%s/says"\nexit 100\n' "$tmp" >"$tmp/bin/apt-get"
+chmod 755 "$tmp/bin/apt-get"
+
+# ends STATUS WORDS: with what apt-get says in $tmp/says
+ends() {
+	local status
+	PATH=$tmp/bin:$PATH XDG_CACHE_HOME=$tmp/cache timeout 60 scripts/check-vm "$tmp/build" >"$tmp/out" 2>&1
+	status=$?
+	[ $status = "$1" ] && tail -n 1 "$tmp/out" | grep -q "^$2" && return
+	echo "not status $1 and '$2', but $status and:"
+	cat "$tmp/out"
+	failed=1
+}
+
+echo "E: Failed to fetch http://deb.debian.org/debian/dists/trixie/InRelease  Could not resolve 'deb.debian.org'" >"$tmp/says"
+ends 0 "skip   check-vm: Debian's archive cannot be reached"
+echo "W: GPG error: http://deb.debian.org/debian trixie InRelease: NO_PUBKEY 6ED0E7B82643E131" >"$tmp/says"
+ends 1 "FAIL   check-vm: the packages of debian13 are not genuine"
+echo "E: The repository 'http://deb.debian.org/debian trixie Release' is not signed." >"$tmp/says"
+ends 1 "FAIL   check-vm: the packages of debian13 are not genuine"
+echo "E: You don't have enough free space in /var/cache/apt/archives/." >"$tmp/says"
+ends 1 "FAIL   check-vm: apt-get update for debian13 fails"
+
+conf=$tmp/cache/dapl-direct/vm/debian13
+grep -q '^Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg$' "$conf/sources/debian.sources" ||
+	{ echo "no keyring"; failed=1; }
+grep -qiE 'trusted|allow(-|)(insecure|unauthenticated|weak)' "$conf"/apt.conf "$conf"/sources/* &&
+	{ echo "apt is configured to trust"; failed=1; }
+exit $failed
