@@ -567,7 +567,7 @@ clean:
 #: make check-asan   the same suites under address, leak and undefined-behaviour sanitizers
 #: make check-tsan   the thread programs under the race detector
 #: make check-stock  stock RDMA programs (perftest, UCX, dapl) on the software ConnectX
-#: make check-vm     Linux's mlx5_core and mlx5_ib on the software ConnectX, in guests of QEMU (downloads 300 MB once, 1 GB unpacked)
+#: make check-vm     Linux's mlx5_core, mlx5_ib and efa on the software adapters, in guests of QEMU (downloads 600 MB once, 1 GB unpacked)
 #: make check-vm-full each pair of kernel, rdma-core, kind of port and size of pages, with all of dat_conform
 #: make check-pyverbs rdma-core's own tests (pyverbs) on the software adapters: build/pyverbs.md
 #: make coverage     lines of the accesses to an adapter that no test executes: build/coverage.txt
