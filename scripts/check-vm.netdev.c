@@ -2,12 +2,17 @@
 /*
  * A network interface that carries nothing. It is a child of the first ConnectX, so mlx5_ib takes it
  * for the interface of the adapter's RoCE port, and makes GIDs of its addresses. The software ConnectX
- * has no Ethernet queues, from which mlx5_core would make an interface.
+ * has no Ethernet queues, from which mlx5_core would make an interface. Since Linux 6.3, mlx5_ib learns
+ * from mlx5_core which interface is the port's.
  */
 #include <linux/etherdevice.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/pci.h>
+#include <linux/version.h>
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+#include <linux/mlx5/driver.h>
+#endif
 
 static char *mac = "";
 module_param(mac, charp, 0);
@@ -24,6 +29,24 @@ static const struct net_device_ops ops = {
 	.ndo_set_mac_address = eth_mac_addr,
 	.ndo_validate_addr = eth_validate_addr,
 };
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+static void set_uplink(struct pci_dev *parent, struct net_device *dev)
+{
+	struct mlx5_core_dev *mdev = pci_get_drvdata(parent);
+
+	if (!mdev)
+		return;
+	mutex_lock(&mdev->mlx5e_res.uplink_netdev_lock);
+	mdev->mlx5e_res.uplink_netdev = dev;
+	mutex_unlock(&mdev->mlx5e_res.uplink_netdev_lock);
+	mlx5_core_uplink_netdev_event_replay(mdev);
+}
+#else
+static void set_uplink(struct pci_dev *parent, struct net_device *dev)
+{
+}
+#endif
 
 static int register_below(struct pci_dev *parent)
 {
@@ -43,6 +66,8 @@ static int register_below(struct pci_dev *parent)
 	err = register_netdev(netdev);
 	if (err)
 		free_netdev(netdev);
+	else
+		set_uplink(parent, netdev);
 	return err;
 }
 
@@ -57,6 +82,7 @@ static int __init start(void)
 
 static void __exit end(void)
 {
+	set_uplink(to_pci_dev(netdev->dev.parent), NULL);
 	unregister_netdev(netdev);
 	free_netdev(netdev);
 }
