@@ -118,14 +118,15 @@ ssize_t vf_config_read(struct vf_config *config, void *buf, size_t n, uint64_t o
 static uint8_t bar_bits(const struct vf_config *config, size_t byte)
 {
 	size_t i = byte / 4;
-	uint64_t size = config->bar[i].size;
+	uint64_t size = config->bar[i].size, bits;
 
 	byte %= 4;
 	if (!size && i && config->bar[i - 1].type & VF_BAR_64) {
 		size = config->bar[i - 1].size;
 		byte += 4;
 	}
-	return size ? (uint8_t)(~(size - 1) >> 8 * byte) : 0;
+	bits = size ? ~(size - 1) : 0;
+	return (uint8_t)(bits >> 8 * byte);
 }
 
 static uint8_t writable_gateway(size_t at)
