@@ -252,7 +252,8 @@ enum { AT_ADS = 0x18, ADS_RGID = 0x10, ADS_RMAC = 0x26, ADS_BYTES = 0x2c };
 #define ADS_DSCP	SN_FLD(0x10a, 6)
 #define ADS_UDP_SPORT	SN_FLD(0x110, 16)
 #define ADS_DEI_CFI	SN_FLD(0x120, 1)	/* Ethernet: follows three bits of priority */
-#define ADS_SL		SN_FLD(0x124, 4)
+#define ADS_ETH_PRIO	SN_FLD(0x121, 3)
+#define ADS_SL		SN_FLD(0x124, 4)	/* InfiniBand */
 #define ADS_PORT	SN_FLD(0x128, 8)
 
 /* RMPC, at AT_RMPC of CREATE_, MODIFY_ and QUERY_RMP; offsets WQ_ count from its work queue */

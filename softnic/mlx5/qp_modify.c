@@ -85,10 +85,28 @@ static void take_path(const struct request *r, struct sn_av *av)
 	memcpy(av->rmac, r->ads + ADS_RMAC, sizeof(av->rmac));
 }
 
+/* PRM "Address Path": the fields of one link layer are reserved on the other. */
+static const char *reserved_fault(const struct request *r)
+{
+	const uint8_t *ads = r->ads;
+
+	if (!r->c->nic->infiniband && sn_get(ads, ADS_SL))
+		return "sl: reserved on Ethernet, where eth_prio is the priority";
+	if (!r->c->nic->infiniband)
+		return NULL;
+	if (sn_get(ads, ADS_ETH_PRIO))
+		return "eth_prio: reserved on InfiniBand";
+	if (sn_get(ads, ADS_DSCP) || sn_get(ads, ADS_ECN) || sn_get(ads, ADS_UDP_SPORT))
+		return "dscp, ecn, udp_sport: reserved on InfiniBand";
+	return NULL;
+}
+
 static uint8_t check_path(const struct request *r, const struct sn_av *av)
 {
 	const char *fault = sn_path_fault(r->qp->port, av);
 
+	if (!fault)
+		fault = reserved_fault(r);
 	return fault ? sn_cmd_refuse(r->c, STAT_BAD_PARAM, "%s", fault) : STAT_OK;
 }
 

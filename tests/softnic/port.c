@@ -46,8 +46,8 @@ static uint16_t lid_of(unsigned int port)
 	return (uint16_t)sn_get(d->out + AT_CTX, SN_FLD(0x300, 16));
 }
 
-static uint8_t to_rtr(struct drv_qp *qp, uint32_t remote, const uint8_t *gid, const uint8_t *mac,
-		      uint16_t lid)
+static uint8_t *begin_rtr(struct drv_qp *qp, uint32_t remote, const uint8_t *gid, const uint8_t *mac,
+			  uint16_t lid)
 {
 	uint8_t *ctx = drv_modify(qp, CMD_INIT2RTR_QP);
 
@@ -59,6 +59,13 @@ static uint8_t to_rtr(struct drv_qp *qp, uint32_t remote, const uint8_t *gid, co
 		memcpy(ctx + AT_ADS + ADS_RGID, gid, 16);
 		memcpy(ctx + AT_ADS + ADS_RMAC, mac, 6);
 	}
+	return ctx + AT_ADS;
+}
+
+static uint8_t to_rtr(struct drv_qp *qp, uint32_t remote, const uint8_t *gid, const uint8_t *mac,
+		      uint16_t lid)
+{
+	begin_rtr(qp, remote, gid, mac, lid);
 	return drv_run(d, AT_PAS);
 }
 
@@ -189,6 +196,56 @@ Test(port, infiniband__keeps_partitions_apart)
 	drv_expect(d, "cmd.field");
 	connect_by_lid(1);
 	cr_expect_eq(send_ends_with(), 0x15);
+	close_all();
+}
+
+struct path_field {
+	const char *name;
+	struct sn_fld at;
+	unsigned int most;
+};
+
+/* PRM "Address Path": fields of the other link layer are reserved, and the device refuses them. */
+static void expect_reserved(const struct path_field *fields, size_t n, const uint8_t *gid,
+			    const uint8_t *mac, uint16_t lid)
+{
+	cr_assert_eq(init(&a, 1, 0), 0);
+	for (size_t i = 0; i < n; i++) {
+		sn_set(begin_rtr(&a, b.qpn, gid, mac, lid), fields[i].at, fields[i].most);
+		cr_expect_eq(drv_run(d, AT_PAS), 3, "%s", fields[i].name);
+		drv_expect(d, "cmd.field");
+	}
+}
+
+Test(port, init2rtr_qp__fields_of_ethernet_are_refused_on_infiniband)
+{
+	static const struct path_field fields[] = {
+		{ "eth_prio", ADS_ETH_PRIO, 7 }, { "dscp", ADS_DSCP, 63 }, { "ecn", ADS_ECN, 3 },
+		{ "udp_sport", ADS_UDP_SPORT, 0xffff },
+	};
+
+	open_with(SOFTNIC_INFINIBAND);
+	expect_reserved(fields, 4, NULL, NULL, lid_of(1));
+	sn_set(begin_rtr(&a, b.qpn, NULL, NULL, lid_of(1)), ADS_SL, 15);
+	cr_expect_eq(drv_run(d, AT_PAS), 0);
+	close_all();
+}
+
+/* IEEE 802.1Q: a priority has three bits; the fourth of a service level is another field. */
+Test(port, init2rtr_qp__service_level_is_refused_on_ethernet)
+{
+	static const struct path_field fields[] = {
+		{ "sl", ADS_SL, 1 }, { "dei_cfi", ADS_DEI_CFI, 1 },
+	};
+	uint8_t gid[16], mac[6], *ads;
+
+	open_with(0);
+	roce_address(1, gid, mac);
+	expect_reserved(fields, 2, gid, mac, 0);
+	ads = begin_rtr(&a, b.qpn, gid, mac, 0);
+	sn_set(ads, ADS_ETH_PRIO, 7);
+	sn_set(ads, ADS_DSCP, 63);
+	cr_expect_eq(drv_run(d, AT_PAS), 0);
 	close_all();
 }
 
