@@ -160,7 +160,7 @@ void dap_ep_attr_default(const struct dap_ia *ia, struct dap_ep_attr *attr);
 /* Replaces zero sizes and iov counts by defaults. INVALID_PARAMETER if the adapter does not support
  * them. */
 int dap_ep_attr_check(const struct dap_ia *ia, struct dap_ep_attr *attr);
-/* Is it a value of DAT_QOS, supported or not? */
-bool dap_qos_is_defined(uint32_t qos);
+/* INVALID_PARAMETER: no value of DAT_QOS; MODEL_NOT_SUPPORTED: one that the adapter lacks. */
+int dap_qos_check(const struct dap_ia *ia, uint32_t qos);
 
 #endif

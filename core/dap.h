@@ -149,6 +149,13 @@ struct dap_path {
 	uint8_t gid[16];
 };
 
+/* DAT_QOS: best effort is 0, each other class one bit. Their order, for tables of classes. */
+enum { DAP_QOS_ALL = 0xf, DAP_QOS_CLASSES = 5 };
+static inline unsigned int dap_qos_index(uint32_t qos)
+{
+	return qos ? 32u - (unsigned int)__builtin_clz(qos) : 0;
+}
+
 struct dap_ep_attr {			/* units and meaning as in DAT_EP_ATTR */
 	uint32_t service_type;
 	uint64_t max_message_size, max_rdma_size;
@@ -278,6 +285,7 @@ struct dap_ep {
 	struct dap_srq *srq;
 	struct dap_ep_attr attr;
 	struct dap_path local_path, remote_path;
+	uint32_t qos;			/* of its connection; set before qp_address */
 };
 
 struct dap_srq {
@@ -299,6 +307,7 @@ struct dap_caps {
 	uint32_t max_lmrs, max_pzs, max_rmrs, max_srqs, max_ep_per_srq, max_recv_per_srq;
 	uint64_t max_lmr_size, max_lmr_va, max_message_size, max_rdma_size, max_rmr_va;
 	uint32_t optimal_alignment;
+	uint32_t qos;			/* DAT_QOS bits that it supports beyond best effort */
 	/* Named attributes for dat_ia_query, e.g. "access"="model". */
 	struct { const char *name; char value[192]; } attr[18];
 	unsigned int nattr;

@@ -83,22 +83,24 @@ static bool sizes_are_possible(const struct dap_caps *caps, const struct dap_ep_
 	       FITS(max_rdma_read_out, max_rdma_read_out);
 }
 
-/* DAT_QOS: best effort, then one bit each. */
-bool dap_qos_is_defined(uint32_t qos)
+int dap_qos_check(const struct dap_ia *ia, uint32_t qos)
 {
-	return qos <= 0x8 && !(qos & (qos - 1));
+	if (qos & ~(uint32_t)DAP_QOS_ALL || qos & (qos - 1))
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
+	return qos & ~ia->caps.qos ? DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE) : 0;
 }
 
 int dap_ep_attr_check(const struct dap_ia *ia, struct dap_ep_attr *attr)
 {
 	struct dap_ep_attr full = *attr;
+	int err;
 
 	fill_gaps(ia, &full);
-	if (full.service_type != 0 || !dap_qos_is_defined(full.qos) || !flags_are_valid(&full) ||
+	if (full.service_type != 0 || !flags_are_valid(&full) ||
 	    !sizes_are_possible(&ia->caps, &full))
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
-	if (full.qos != 0)	/* only best effort is supported */
-		return DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE);
-	*attr = full;
-	return 0;
+	err = dap_qos_check(ia, full.qos);
+	if (!err)
+		*attr = full;
+	return err;
 }

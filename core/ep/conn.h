@@ -28,6 +28,7 @@ struct dap_connect_args {
 	struct sockaddr_in to;
 	uint64_t conn_qual;
 	uint32_t timeout_us;
+	uint32_t qos;			/* best effort: what the endpoint's attributes ask for */
 	const void *private_data;
 	uint32_t private_data_size;
 };

@@ -23,8 +23,9 @@
 
 /* All with ep->lock held. */
 
-/* Before a connection: fills the QP's address and sets up the timers. */
-int dap_conn_prepare(struct dap_ep *ep);
+/* Before a connection: fills the QP's address and sets up the timers. qos: asked by the call; best
+ * effort leaves it to the endpoint's attributes. */
+int dap_conn_prepare(struct dap_ep *ep, uint32_t qos);
 void dap_conn_timers(struct dap_ep *ep);
 /* Do both ends use the same backend and protocol version? If not, logs that. */
 bool dap_conn_compatible(const struct dap_path *own, const struct dap_path *peer);

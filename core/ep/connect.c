@@ -14,10 +14,12 @@
 #include "core/ia.h"
 #include "core/sp/sp.h"
 
-int dap_conn_prepare(struct dap_ep *ep)
+int dap_conn_prepare(struct dap_ep *ep, uint32_t qos)
 {
-	int err = ep->obj.ia->hw->qp_address(ep);
+	int err;
 
+	ep->qos = qos ? qos : ep->attr.qos;
+	err = ep->obj.ia->hw->qp_address(ep);
 	if (err)
 		return dap_err_from_errno(err);
 	dap_conn_timers(ep);
@@ -191,7 +193,7 @@ static int connect_locked(struct dap_ep *ep, const struct dap_connect_args *args
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + state);
 	if (!ep->has_qp)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP_NOTREADY);
-	err = dap_conn_prepare(ep);
+	err = dap_conn_prepare(ep, args->qos);
 	if (err)
 		return err;
 	err = dap_cm_connect(ep->obj.ia->cm, &args->to, args->conn_qual, args->timeout_us,

@@ -38,16 +38,15 @@ static int read_address(DAT_IA_ADDRESS_PTR to, struct sockaddr_in *addr)
 	return 0;
 }
 
-/* Only best effort is supported. */
-static int check_model(DAT_QOS qos, int qos_arg, DAT_CONNECT_FLAGS flags)
+static int check_model(const struct dap_ep *ep, DAT_QOS qos, int qos_arg, DAT_CONNECT_FLAGS flags)
 {
-	if (!dap_qos_is_defined(qos))
+	int err = dap_qos_check(ep->obj.ia, qos);
+
+	if (DAP_ERR_TYPE(err) == DAP_INVALID_PARAMETER)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG1 + qos_arg - 1);
 	if (flags & ~(DAT_CONNECT_FLAGS)DAT_CONNECT_MULTIPATH_FLAG)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG8);
-	if (qos != DAT_QOS_BEST_EFFORT || flags & DAT_CONNECT_MULTIPATH_FLAG)
-		return DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE);
-	return 0;
+	return flags ? DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE) : err;
 }
 
 /* ---- endpoints ---- */
@@ -58,7 +57,7 @@ DAT_RETURN front_ep_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR to, DAT_CON
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
 	struct dap_connect_args args = {
-		.conn_qual = conn_qual, .timeout_us = timeout, .private_data = pd,
+		.conn_qual = conn_qual, .timeout_us = timeout, .qos = qos, .private_data = pd,
 		.private_data_size = (uint32_t)pd_size,
 	};
 	int err;
@@ -71,7 +70,7 @@ DAT_RETURN front_ep_connect(DAT_EP_HANDLE handle, DAT_IA_ADDRESS_PTR to, DAT_CON
 	if (!err)
 		err = read_private_data(pd_size, pd, 5);
 	if (!err)
-		err = check_model(qos, 7, flags);
+		err = check_model(ep, qos, 7, flags);
 	return front_return(err ? err : dap_ep_connect(ep, &args));
 }
 
@@ -81,7 +80,8 @@ DAT_RETURN front_ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup_handle, 
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
 	struct dap_ep *dup = ep ? dap_obj_get(dup_handle, DAP_EP, ep->obj.ia) : NULL;
 	struct dap_connect_args args = {
-		.timeout_us = timeout, .private_data = pd, .private_data_size = (uint32_t)pd_size,
+		.timeout_us = timeout, .qos = qos, .private_data = pd,
+		.private_data_size = (uint32_t)pd_size,
 	};
 	int err;
 
@@ -91,7 +91,7 @@ DAT_RETURN front_ep_dup_connect(DAT_EP_HANDLE handle, DAT_EP_HANDLE dup_handle, 
 		return front_bad_arg(3);
 	err = read_private_data(pd_size, pd, 4);
 	if (!err)
-		err = check_model(qos, 6, DAT_CONNECT_DEFAULT_FLAG);
+		err = check_model(ep, qos, 6, DAT_CONNECT_DEFAULT_FLAG);
 	return front_return(err ? err : dap_ep_dup_connect(ep, dup, &args));
 }
 

@@ -9,6 +9,9 @@
 
 _Static_assert(DAP_EP_COMPLETION_PENDING == (int)DAT_EP_STATE_COMPLETION_PENDING &&
 	       DAP_EP_CONNECTED == (int)DAT_EP_STATE_CONNECTED, "states are DAT's");
+_Static_assert((int)DAT_QOS_BEST_EFFORT == 0 && DAP_QOS_ALL == ((int)DAT_QOS_HIGH_THROUGHPUT |
+	       (int)DAT_QOS_LOW_LATENCY | (int)DAT_QOS_ECONOMY | (int)DAT_QOS_PREMIUM),
+	       "classes are DAT's");
 
 /* Attributes that are counts: signed in DAT, and invalid if negative. srq_soft_hw is not among
  * them: its -1 means infinity. */

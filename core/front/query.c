@@ -76,7 +76,7 @@ static void provider_attr(struct dap_ia *ia, DAT_PROVIDER_ATTR *attr)
 		.lmr_mem_types_supported = DAT_MEM_TYPE_VIRTUAL | DAT_MEM_TYPE_LMR |
 			DAT_MEM_TYPE_SHARED_VIRTUAL,
 		.iov_ownership_on_return = DAT_IOV_CONSUMER,
-		.dat_qos_supported = DAT_QOS_BEST_EFFORT,
+		.dat_qos_supported = (DAT_QOS)ia->caps.qos,
 		.completion_flags_supported = DAT_COMPLETION_SUPPRESS_FLAG |
 			DAT_COMPLETION_SOLICITED_WAIT_FLAG | DAT_COMPLETION_UNSIGNALLED_FLAG |
 			DAT_COMPLETION_BARRIER_FENCE_FLAG,

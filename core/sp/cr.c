@@ -49,7 +49,7 @@ static int prepare_accept(const struct dap_cr *cr, struct dap_ep *ep)
 	int err = check_accept(cr, ep);
 
 	if (!err)
-		err = dap_conn_prepare(ep);
+		err = dap_conn_prepare(ep, 0);
 	if (err)
 		return err;
 	if (!dap_conn_compatible(&ep->local_path, &cr->remote_path))
