@@ -104,7 +104,7 @@ Test(conn, connect__arguments)
 	assert_ret(TO(NULL, 0, 0), DAT_INVALID_PARAMETER);
 	assert_code(TO(&six, 0, 0), DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNSUPPORTED);
 	assert_code(TO(&none, 0, 0), DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
-	assert_ret(TO(conn_host(), DAT_QOS_PREMIUM, 0), DAT_MODEL_NOT_SUPPORTED);
+	assert_code(TO(conn_host(), (DAT_QOS)3, 0), DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
 	assert_ret(TO(conn_host(), 0, DAT_CONNECT_MULTIPATH_FLAG), DAT_MODEL_NOT_SUPPORTED);
 	cr_assert_eq(side_state(a.ep), DAT_EP_STATE_UNCONNECTED);
 	side_listen(&b);

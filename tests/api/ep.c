@@ -140,9 +140,9 @@ Test(ep, ep_create__bad_attributes)
 	assert_ret(dat_ep_create(t.ia, t.pz, t.evd, t.evd, t.conn_evd, &attr, &ep),
 		   DAT_INVALID_PARAMETER);
 	attr = some_attr();
-	attr.qos = DAT_QOS_PREMIUM;
+	attr.qos = DAT_QOS_LOW_LATENCY | DAT_QOS_HIGH_THROUGHPUT;
 	assert_ret(dat_ep_create(t.ia, t.pz, t.evd, t.evd, t.conn_evd, &attr, &ep),
-		   DAT_MODEL_NOT_SUPPORTED);
+		   DAT_INVALID_PARAMETER);
 	attr = some_attr();
 	attr.recv_completion_flags = DAT_COMPLETION_SUPPRESS_FLAG;
 	assert_ret(dat_ep_create(t.ia, t.pz, t.evd, t.evd, t.conn_evd, &attr, &ep),

@@ -59,7 +59,7 @@ static void fill_caps(struct dap_caps *caps)
 		.max_rmrs = 1000, .max_lmr_size = 1 << 20, .max_lmr_va = UINT64_MAX,
 		.max_message_size = 1 << 16, .max_rdma_size = 1 << 18, .max_rmr_va = UINT64_MAX,
 		.optimal_alignment = 64, .attr = {{"access", "none"}}, .nattr = 1, .max_srqs = 10,
-		.max_recv_per_srq = 100, .max_ep_per_srq = 10,
+		.max_recv_per_srq = 100, .max_ep_per_srq = 10, .qos = fake.qos,
 	};
 	caps->address.sin_family = AF_INET;
 	caps->address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -225,6 +225,12 @@ static int qp_create(struct dap_ep *ep)
 	return made(FAKE_QP);
 }
 
+static int qp_address(struct dap_ep *ep)
+{
+	ep->local_path = (struct dap_path){ .link_layer = 1, .mtu = 1024, .qpn = 1 };
+	return step();
+}
+
 static int qp_ok(struct dap_ep *ep)
 {
 	(void)ep;
@@ -382,7 +388,7 @@ static const struct dap_hw fake_hw = {
 	.cq_fd = cq_fd, .cq_drain_fd = cq_drain_fd, .qp_create = qp_create, .qp_idle = qp_idle,
 	.recv_count = recv_count,
 	.cq_settle = cq_settle,
-	.qp_address = qp_ok, .qp_connect = qp_ok, .qp_error = qp_ok, .qp_drain_begin = qp_ok,
+	.qp_address = qp_address, .qp_connect = qp_ok, .qp_error = qp_ok, .qp_drain_begin = qp_ok,
 	.qp_drain_done = qp_drain_done, .qp_destroy = qp_destroy, .srq_create = srq_create,
 	.srq_destroy = srq_destroy, .srq_count = srq_count,
 };

@@ -25,6 +25,7 @@ struct fake {
 	bool unsolicited;		/* completions are of sends without the solicited flag */
 	bool recv_busy;			/* result of qp_idle for receives */
 	uint32_t recvs;			/* and recv_count */
+	uint32_t qos;			/* of IAs that are opened: DAT_QOS bits that they support */
 	unsigned int arms, polls;
 	struct dap_ep *last_post;	/* the endpoint of the last hot call, and its flags */
 	uint32_t last_flags;
