@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/dap.h"
 #include "core/param.h"
 
 #define SEPARATORS " \t;,"
@@ -21,6 +22,10 @@ const struct dap_param dap_core_param_table[] = {
 	  DAP_PARAM_AT(struct dap_core_params, spin_us), .unit = "microseconds",
 	  .meaning = "dat_evd_wait polls this long before it sleeps" },
 	{ .key = NULL },
+};
+
+static const char *const qos_classes[DAP_QOS_CLASSES] = {
+	"best_effort", "high_throughput", "low_latency", "economy", "premium",
 };
 
 struct word {
@@ -73,7 +78,7 @@ static int read_number(const struct dap_param *p, const char *s, void *out)
 	v = strtoull(s, &end, base);
 	if (*end || errno || v < p->least || v > p->most || (p->power_of_two && v & (v - 1)))
 		return -EINVAL;
-	store(p, out, v);
+	store(p, out, v << p->shift);
 	return 0;
 }
 
@@ -85,6 +90,25 @@ static int word_index(const char *const *words, const char *s)
 			return i;
 	}
 	return -EINVAL;
+}
+
+/* Without a class the number is for all of them. A later word overrides an earlier one. */
+static int read_qos(const struct dap_param *p, const char *s, void *out)
+{
+	const char *colon = strchr(s, ':');
+	size_t n = colon ? (size_t)(colon - s) : 0;
+	int err = -EINVAL;
+
+	for (size_t i = 0; i < DAP_QOS_CLASSES; i++) {
+		struct dap_param one = *p;
+
+		if (colon && (strlen(qos_classes[i]) != n || memcmp(qos_classes[i], s, n)))
+			continue;
+		one.offset += i;
+		one.size = 1;
+		err = read_number(&one, colon ? colon + 1 : s, out);
+	}
+	return err;
 }
 
 static int read_choice(const struct dap_param *p, const char *s, void *out)
@@ -120,6 +144,9 @@ void dap_param_range(const struct dap_param *p, char *text, size_t len)
 		snprintf(text, len, "a %s from %llu to %llu",
 			 p->power_of_two ? "power of two" : "number",
 			 (unsigned long long)p->least, (unsigned long long)p->most);
+	} else if (p->type == DAP_PARAM_QOS) {
+		snprintf(text, len, "a number from 0 to %llu, or one after a class and a colon, as in "
+			 "low_latency:%llu", (unsigned long long)p->most, (unsigned long long)p->most);
 	} else {
 		snprintf(text, len, "at most %zu bytes", p->size - 1);
 	}
@@ -141,6 +168,7 @@ static int read_value(const struct dap_param *p, const char *s, void *out, char 
 	switch (p->type) {
 	case DAP_PARAM_NUMBER: return read_number(p, s, out);
 	case DAP_PARAM_CHOICE: return read_choice(p, s, out);
+	case DAP_PARAM_QOS: return read_qos(p, s, out);
 	case DAP_PARAM_OWN: return p->read(s, out, why, whylen);
 	case DAP_PARAM_TEXT:
 	case DAP_PARAM_SCRIPT: break;

@@ -12,6 +12,9 @@
 
 enum dap_param_type {
 	DAP_PARAM_NUMBER,		/* from least to most; decimal, or hexadecimal after 0x */
+	/* likewise, one for each class of DAT_QOS: an array of uint8_t by dap_qos_index(). "N" sets
+	 * all of them, "class:N" one. Stores N << shift. */
+	DAP_PARAM_QOS,
 	DAP_PARAM_CHOICE,		/* one of words; stores its index + least */
 	DAP_PARAM_TEXT,			/* an array of char; one of words, if words is set */
 	DAP_PARAM_SCRIPT,		/* likewise, and commas are part of the value */
@@ -22,6 +25,7 @@ struct dap_param {
 	const char *key;
 	enum dap_param_type type;
 	bool power_of_two;
+	uint8_t shift;			/* of DAP_PARAM_QOS */
 	uint64_t least, most, otherwise;	/* otherwise: the default */
 	const char *const *words;	/* NULL-terminated */
 	/* Stores the value in the target struct. Returns 0, or -errno with the reason in why, which

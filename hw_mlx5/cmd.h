@@ -124,7 +124,7 @@ struct m5_qp_conn {
 	uint16_t mtu;			/* bytes */
 	uint8_t rgid[16], rmac[6];
 	uint16_t rlid;
-	uint8_t sl;
+	uint8_t sl, tclass;
 	bool grh;			/* InfiniBand: across subnets, or if the port requires it */
 	bool force_order;
 	uint8_t rd_in, rd_out;		/* reads it serves, and has outstanding */

@@ -95,13 +95,16 @@ static void address_path(struct m5_ads *ads, uint32_t qpn, const struct m5_qp_co
 		ads->mac_hi = cpu_to_be32((uint32_t)c->sl << 24 | (uint32_t)c->port->port_num << 16);
 		if (c->grh) {
 			ads->gid = cpu_to_be32(64);
+			ads->flow = cpu_to_be32((uint32_t)c->tclass << 20);
 			memcpy(ads->rgid, c->rgid, sizeof(ads->rgid));
 		}
 		return;
 	}
 	ads->gid = cpu_to_be32(index << 16 | 64);
 	memcpy(ads->rgid, c->rgid, sizeof(ads->rgid));
-	ads->udp = cpu_to_be32(udp_sport(qpn, c->remote_qpn));
+	/* RoCE v2 uses dscp, and sets the ECN bits itself; mlx5_ib sets both fields. */
+	ads->flow = cpu_to_be32((uint32_t)c->tclass << 20);
+	ads->udp = cpu_to_be32((uint32_t)c->tclass >> 2 << 16 | udp_sport(qpn, c->remote_qpn));
 	ads->mac_hi = cpu_to_be32((uint32_t)c->sl << 28 | (uint32_t)c->port->port_num << 16 |
 				  (uint32_t)c->rmac[0] << 8 | c->rmac[1]);
 	ads->mac_lo = cpu_to_be32((uint32_t)c->rmac[2] << 24 | (uint32_t)c->rmac[3] << 16 |

@@ -74,6 +74,7 @@ static void caps_limits(struct dap_caps *caps, const struct m5_dev_caps *dev)
 	caps->max_rmr_va = UINT64_MAX;
 	caps->max_message_size = caps->max_rdma_size = dev->max_msg;
 	caps->optimal_alignment = 256;
+	caps->qos = DAP_QOS_ALL;
 	caps->rmr_for_ep = true;
 	/* A window of an LMR whose key itself refers to another key. */
 	caps->zero_based = dev->max_indirection >= 2;
@@ -123,8 +124,10 @@ static int device_facts(struct m5_ia *m, char *why, size_t whylen)
 			 strerror(-err));
 		return err;
 	}
-	if (m->port.ethernet && m->params.sl > 7) {
-		snprintf(why, whylen, "sl=%u: must be 0 to 7 on Ethernet", m->params.sl);
+	for (size_t i = 0; m->port.ethernet && i < DAP_QOS_CLASSES; i++) {
+		if (m->params.sl[i] <= 7)
+			continue;
+		snprintf(why, whylen, "sl=%u: must be 0 to 7 on Ethernet", m->params.sl[i]);
 		return -EINVAL;
 	}
 	m->dev.bf = m->dev.bf && !m->ctl->no_bf;

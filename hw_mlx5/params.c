@@ -55,6 +55,8 @@ static const char *const base[] = { "base", NULL };
 #define FLAG(name, value, field) NUMBER(name, 1, value, field)
 #define CHOICE(name, list, first, field) \
 	.key = name, .type = DAP_PARAM_CHOICE, .words = list, .least = first, AT(field)
+#define QOS(name, max, left, field) \
+	.key = name, .type = DAP_PARAM_QOS, .most = max, .shift = left, AT(field)
 #define OWN(name, reader, what) \
 	.key = name, .type = DAP_PARAM_OWN, .read = reader, .must = what
 
@@ -84,13 +86,17 @@ const struct dap_param m5_param_table[] = {
 	  .meaning = "1: queues lie in the heap of a DPDK that the program runs" },
 	{ CHOICE("isa", base, true, base), .without = "what the processor has",
 	  .meaning = "base: hot functions that any x86-64 processor can run" },
+	{ QOS("tclass", 255, 0, tclass), .unit = "IP traffic class",
+	  .meaning = "traffic class of packets; the adapter sets its two ECN bits" },
+	{ QOS("dscp", 63, 2, tclass), .unit = "DSCP",
+	  .meaning = "likewise: a traffic class of four times this value" },
+	{ QOS("sl", 15, 0, sl),
+	  .meaning = "service level; on Ethernet the priority of frames, at most 7" },
 	{ NUMBER("gid_index", INT16_MAX, (uint64_t)-1, gid_index), .unit = "GID table index",
 	  .without = "the first RoCE v2 GID with an IPv4 address",
 	  .meaning = "GID of a port behind the kernel" },
 	{ NUMBER("pkey", UINT16_MAX, 0xffff, pkey),
 	  .meaning = "partition key of an InfiniBand port; 65535: the default partition" },
-	{ NUMBER("sl", 15, 0, sl),
-	  .meaning = "service level; on Ethernet the priority of frames, at most 7" },
 	{ OWN("ip", read_ip, "an IPv4 address"), .without = "the address in the GID",
 	  .meaning = "address by which peers reach the adapter" },
 	{ OWN("mac", read_mac, "six hexadecimal bytes with colons, not a multicast address"),

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/dap.h"
 #include "core/param.h"
 #include "hw_mlx5/mmio.h"
 
@@ -27,10 +28,11 @@ struct m5_params {
 	uint8_t scatter_cqe;		/* enum m5_scatter */
 	bool eal;			/* queue memory from the heap of the program's DPDK */
 	bool base;			/* use hot functions for any x86-64 processor */
+	/* By dap_qos_index(): IP traffic class; service level, or priority of Ethernet frames. */
+	uint8_t tclass[DAP_QOS_CLASSES], sl[DAP_QOS_CLASSES];
 	/* for a port behind the kernel */
 	int16_t gid_index;		/* entry of the GID table; -1: find the best one */
 	uint16_t pkey;			/* InfiniBand partition */
-	uint8_t sl;			/* service level, or priority of Ethernet frames */
 	/* for a device behind VFIO, which has no network interface */
 	bool has_ip, has_mac;
 	enum m5_gid_from gid_from;

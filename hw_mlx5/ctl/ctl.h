@@ -51,14 +51,13 @@ enum m5_access {		/* rights of a memory registration */
 
 struct m5_port {
 	bool up;
-	bool ethernet;		/* RoCE: gid, mac; else InfiniBand: lid, sl, pkey */
+	bool ethernet;		/* RoCE: gid, mac; else InfiniBand: lid, pkey */
 	uint16_t mtu;		/* active path MTU in bytes: 256 .. 4096 */
 	uint8_t port_num;
 	uint16_t gid_index;
 	uint8_t gid[16];
 	uint8_t mac[6];
 	uint16_t lid;
-	uint8_t sl;
 	uint16_t pkey_index;
 	bool grh;		/* InfiniBand: every packet needs a GRH */
 	uint8_t ipv4[4];	/* address that ia_address_ptr reports; 0: unknown */

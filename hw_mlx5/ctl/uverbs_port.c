@@ -114,7 +114,7 @@ static int port_infiniband(struct m5_ctl_uverbs *u, const struct ibv_port_attr *
 
 int uv_port_facts(struct m5_ctl_uverbs *u, struct m5_port *port)
 {
-	struct m5_port p = { .port_num = u->port_num, .sl = u->dv.params.sl };
+	struct m5_port p = { .port_num = u->port_num };
 	struct ibv_port_attr attr = { 0 };
 	int err = hw_error(ibv_query_port(u->dv.ctx, u->port_num, &attr));
 

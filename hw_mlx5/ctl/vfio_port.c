@@ -155,7 +155,7 @@ static int port_wait(struct m5_ctl_vfio *v, bool *up)
 
 int vf_port_open(struct m5_ctl_vfio *v, char *why, size_t whylen)
 {
-	struct m5_port port = { .ethernet = true, .port_num = 1, .sl = v->dv.params.sl };
+	struct m5_port port = { .ethernet = true, .port_num = 1 };
 	int err = choose_mac(v, &port, why, whylen);
 
 	if (!err)

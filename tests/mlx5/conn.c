@@ -118,8 +118,60 @@ Test(conn, ia_open__service_level_beyond_the_priorities_of_ethernet)
 	rig_close(&r, NULL);
 	c.params = "sl=8";
 	cr_assert_eq(rig_open(&r, &c), -EINVAL);
-	c.params = "sl=15";
+	c.params = "sl=premium:15";
 	cr_assert_eq(rig_open(&r, &c), -EINVAL);
+}
+
+struct marks {
+	unsigned int tclass, dscp, priority;
+};
+
+/* PRM "Address Path": tclass is in 27:20 of word 3, dscp in 21:16 of word 8, eth_prio in 30:28 of 9. */
+static void expect_marks(struct dap_ep *ep, struct marks want, const char *end)
+{
+	struct m5_qpc qpc = query(ep);
+
+	cr_expect_eq(be32_to_cpu(qpc.primary.flow) >> 20 & 255, want.tclass, "%s", end);
+	cr_expect_eq(be32_to_cpu(qpc.primary.udp) >> 16 & 63, want.dscp, "%s", end);
+	cr_expect_eq(be32_to_cpu(qpc.primary.mac_hi) >> 28 & 7, want.priority, "%s", end);
+}
+
+/* What the device knows of both ends, whose classes differ. */
+static void connect_with(const char *params, uint32_t mine, struct marks my, uint32_t theirs,
+			 struct marks their)
+{
+	struct rig_config c = { .params = params };
+
+	cr_assert_eq(rig_open(&r, &c), 0);
+	cr_assert_eq(rig_ep(&r, &r.a, &a), 0);
+	cr_assert_eq(rig_ep(&r, &r.b, &b), 0);
+	a->qos = mine;
+	b->qos = theirs;
+	cr_assert_eq(m5_hw.qp_address(a), 0);
+	cr_assert_eq(m5_hw.qp_address(b), 0);
+	a->remote_path = b->local_path;
+	b->remote_path = a->local_path;
+	cr_assert_eq(m5_hw.qp_connect(a), 0);
+	cr_assert_eq(m5_hw.qp_connect(b), 0);
+	expect_marks(a, my, params);
+	expect_marks(b, their, params);
+	close_rig();
+}
+
+enum { BEST_EFFORT, HIGH_THROUGHPUT, LOW_LATENCY, ECONOMY = 4, PREMIUM = 8 };
+
+/* RFC 2474: the DSCP is the upper six bits of the traffic class; RFC 3168: the lower two are ECN. */
+Test(conn, qp_connect__each_class_has_its_traffic_class_and_priority)
+{
+	connect_with("", BEST_EFFORT, (struct marks){ 0, 0, 0 }, PREMIUM, (struct marks){ 0, 0, 0 });
+	connect_with("tclass=0x6a sl=3", BEST_EFFORT, (struct marks){ 0x6a, 26, 3 }, ECONOMY,
+		     (struct marks){ 0x6a, 26, 3 });
+	connect_with("dscp=low_latency:46,sl=low_latency:5", LOW_LATENCY, (struct marks){ 184, 46, 5 },
+		     BEST_EFFORT, (struct marks){ 0, 0, 0 });
+	connect_with("tclass=8 tclass=premium:255 sl=1 sl=high_throughput:7", PREMIUM,
+		     (struct marks){ 255, 63, 1 }, HIGH_THROUGHPUT, (struct marks){ 8, 2, 7 });
+	connect_with("tclass=economy:4 dscp=2", ECONOMY, (struct marks){ 8, 2, 0 }, LOW_LATENCY,
+		     (struct marks){ 8, 2, 0 });
 }
 
 static void live(struct dap_ep *ep)

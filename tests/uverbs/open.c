@@ -106,11 +106,10 @@ static struct m5_port port_of(const char *params)
 
 Test(open, port__of_ethernet)
 {
-	struct m5_port port = port_of("sl=3");
+	struct m5_port port = port_of("");
 
 	cr_assert(port.up && port.ethernet);
 	cr_assert_eq(port.port_num, 1);
-	cr_assert_eq(port.sl, 3);
 	cr_assert_geq(port.mtu, 1024);
 	/* RFC 4291, appendix A: an interface identifier is derived from the MAC. */
 	cr_assert_eq(port.gid[8] ^ 2, port.mac[0]);
@@ -154,7 +153,7 @@ Test(open, port__of_infiniband)
 	cr_assert_eq(port.lid, 0x1234);
 	cr_assert_eq(port.pkey_index, 1);
 	cr_assert_eq(port_of("pkey=0x8001").pkey_index, 2);
-	cr_assert_eq(port_of("pkey=1;sl=5").pkey_index, 2);
+	cr_assert_eq(port_of("pkey=1").pkey_index, 2);
 	nothing_left();
 }
 

@@ -111,8 +111,8 @@ static void rtr(const struct m5_port *port, bool grh, bool force_order)
 	struct m5_ctl fake = { .ops = &ops };
 	const struct m5_qp_ref qp = { .ctl = &fake, .qpn = 0x123456 };
 	const struct m5_qp_conn conn = {
-		.port = port, .ethernet = port->ethernet, .mtu = 4096, .rlid = 0x4321, .sl = 5,
-		.rgid = { 0xfd, 0, 0, 0, 0, 0, 0, 1, [15] = 9 }, .grh = grh,
+		.port = port, .ethernet = port->ethernet, .mtu = 4096, .rlid = 0x4321,
+		.sl = 5, .tclass = 0xb9, .rgid = { 0xfd, 0, 0, 0, 0, 0, 0, 1, [15] = 9 }, .grh = grh,
 		.force_order = force_order,
 	};
 
@@ -133,6 +133,8 @@ Test(path, infiniband__lid_service_level_partition_and_port)
 	rtr(&port, false, false);
 	cr_assert_eq(word(0x30) & 0xffff, 3);
 	cr_assert_eq(word(0x34), 0x4321);
+	cr_assert_eq(word(0x3c), 0, "a packet without a GRH has no traffic class");
+	cr_assert_eq(word(0x50), 0, "DSCP and UDP source port are of Ethernet");
 	cr_assert_eq(word(0x54) >> 24 & 15, 5);
 	cr_assert_eq(word(0x54) >> 16 & 255, 2);
 	cr_assert_eq(word(0x40), 0);
@@ -145,6 +147,8 @@ Test(path, infiniband__header_between_subnets)
 	rtr(&port, true, false);
 	cr_assert_eq(word(0x34), 1u << 23 | 0x4321);
 	cr_assert_eq(word(0x38) & 255, 64);
+	cr_assert_eq(word(0x3c), 0xb9u << 20);
+	cr_assert_eq(word(0x50), 0);
 	cr_assert_eq(word(0x40), 0xfd000000);
 	cr_assert_eq(word(0x4c), 9);
 }
