@@ -119,6 +119,11 @@ static int device_facts(struct m5_ia *m, char *why, size_t whylen)
 
 	if (!err)
 		err = m->ctl->ops->port(m->ctl, &m->port);
+	if (err == -ENETDOWN && m->params.gid_index >= 0) {
+		snprintf(why, whylen, "gid_index=%d: that entry of the GID table has no RoCE v2 address",
+			 m->params.gid_index);
+		return -EINVAL;
+	}
 	if (err) {
 		snprintf(why, whylen, "cannot query device capabilities or port address: %s",
 			 strerror(-err));

@@ -29,16 +29,20 @@ static void port_address(struct m5_port *port, unsigned int index,
 		memcpy(port->ipv4, a->addr.gid + 12, 4);
 }
 
-/* The first RoCE v2 address; one that holds an IPv4 address is preferred. */
+/* The entry of gid_index, or the first RoCE v2 address; one that holds an IPv4 address is preferred. */
 static int port_gid(struct m5_ctl *ctl, struct m5_port *port)
 {
+	int wanted = soft_of(ctl)->params.gid_index;
 	bool found = false;
 
 	for (unsigned int i = 0; i < GIDS; i++) {
 		struct m5_query_roce_address_out a;
 		bool v4;
-		int err = gid_read(ctl, i, &a);
+		int err;
 
+		if (wanted >= 0 && (int)i != wanted)
+			continue;
+		err = gid_read(ctl, i, &a);
 		if (err == -EREMOTEIO)
 			break;
 		if (err)

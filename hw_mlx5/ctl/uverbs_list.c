@@ -94,7 +94,11 @@ static int port_carries(struct m5_ctl_uverbs *u, char *why, size_t whylen)
 		return -ENODEV;
 	}
 	err = uv_port_facts(u, &port);
-	if (err == -ENETDOWN)
+	if (err == -ENETDOWN && u->dv.params.gid_index >= 0)
+		snprintf(why, whylen, "entry %d of the GID table of port %u of %s has no RoCE v2 address: "
+			 "choose another with gid_index= in ia_params, or let the provider choose",
+			 u->dv.params.gid_index, u->port_num, name);
+	else if (err == -ENETDOWN)
 		snprintf(why, whylen, "port %u of %s has no RoCE v2 address: bring its network "
 			 "interface up and give it an IP address", u->port_num, name);
 	else if (err == -ENETUNREACH)

@@ -122,6 +122,20 @@ Test(conn, ia_open__service_level_beyond_the_priorities_of_ethernet)
 	cr_assert_eq(rig_open(&r, &c), -EINVAL);
 }
 
+/* The software ConnectX has a RoCE v2 address in entry 0 alone. */
+Test(conn, ia_open__gid_index_selects_an_entry_of_the_table)
+{
+	struct rig_config c = { .params = "gid_index=0" };
+
+	cr_assert_eq(rig_open(&r, &c), 0);
+	cr_expect_eq(m5_ia(r.ia)->port.gid_index, 0);
+	rig_close(&r, NULL);
+	c.params = "gid_index=1";
+	cr_assert_eq(rig_open(&r, &c), -EINVAL);
+	c.params = "gid_index=200";
+	cr_assert_eq(rig_open(&r, &c), -EINVAL);
+}
+
 struct marks {
 	unsigned int tclass, dscp, priority;
 };

@@ -38,7 +38,7 @@ Test(params, parse__bad_value_names_key_value_and_range)
 		{ "mmio=fast", { "mmio=fast", "auto", "measure" } },
 		{ "eal=yes", { "eal=yes", "from 0 to 1" } },
 		{ "isa=avx", { "isa=avx", "base" } },
-		{ "gid_index=32768", { "gid_index=32768", "from 0 to 32767" } },
+		{ "gid_index=256", { "gid_index=256", "from 0 to 255" } },
 		{ "pkey=0x10000", { "pkey=0x10000", "from 0 to 65535" } },
 		{ "sl=16", { "sl=16", "from 0 to 15" } },
 		{ "sl=fast:1", { "sl=fast:1", "from 0 to 15", "low_latency:15" } },

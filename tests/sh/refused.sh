@@ -36,7 +36,7 @@ refused 'cannot query the capabilities' '' env SOFTNIC_FAULT=fatal bash -c info
 sed 's/ "" ""$/ "pkey=0x7" ""/' "$DAT_OVERRIDE" >"$tmp/pkey.conf"
 refused 'not in partition 0x7' 'pkey=' env DAT_OVERRIDE="$tmp/pkey.conf" bash -c 'info --infiniband'
 sed 's/ "" ""$/ "gid_index=9" ""/' "$DAT_OVERRIDE" >"$tmp/gid.conf"
-refused 'no RoCE v2 address' 'IP address' env DAT_OVERRIDE="$tmp/gid.conf" bash -c info
+refused 'entry 9 of the GID table' 'gid_index=' env DAT_OVERRIDE="$tmp/gid.conf" bash -c info
 sed 's/ "" ""$/ "efa_window=8" ""/' "$DAT_OVERRIDE" >"$tmp/efa.conf"
 refused 'efa_window=8: this adapter has no such key' 'dapl-direct(7)' env DAT_OVERRIDE="$tmp/efa.conf" bash -c info
 
