@@ -15,7 +15,7 @@ __attribute__((visibility("default"))) const char *argp_program_version =
 
 enum key {
 	K_JSON = 1000, K_JSON_FILE, K_GBITS, K_INFINITE, K_CPU_UTIL, K_CPU, K_WARM_UP, K_VERIFY,
-	K_HISTOGRAM, K_PLOT, K_TARGET, K_UNBIND, K_PROCESSES,
+	K_HISTOGRAM, K_PLOT, K_TARGET, K_UNBIND, K_PROCESSES, K_TCLASS,
 };
 
 struct offer {
@@ -53,6 +53,7 @@ static const struct offer offers[] = {
 	{ TAKES_INLINE, { "inline_size", 'I', "BYTES", 0, "Largest size that is sent inline", 0 } },
 	{ 0, { "qp-timeout", 'u', "CODE", 0, "ACK timeout: 4.096 us * 2^CODE", 0 } },
 	{ 0, { "sl", 'S', "SL", 0, "Service level", 0 } },
+	{ 0, { "tclass", K_TCLASS, "N", 0, "IP traffic class", 0 } },
 	{ 0, { "gid-index", 'x', "N", 0, "Entry of the GID table", 0 } },
 	{ 0, { "cpu", K_CPU, "N", 0, "Run on this CPU (not pinned)", 0 } },
 	{ 0, { "CPU-freq", 'F', NULL, 0, "Accepted for perftest scripts, as -R and -z; no effect", 0 } },
@@ -139,7 +140,8 @@ static error_t parse_how(int key, char *arg, struct tool_options *o, struct argp
 	case 'I': o->inline_size = code(arg, 65535, state); return 0;
 	case 'u': o->timeout = code(arg, 31, state); return 0;
 	case 'S': o->sl = code(arg, 15, state); return 0;
-	case 'x': o->gid_index = code(arg, 65535, state); return 0;
+	case K_TCLASS: o->tclass = code(arg, 255, state); return 0;
+	case 'x': o->gid_index = code(arg, 255, state); return 0;
 	case K_CPU: o->cpu = (int)number(arg, 0, 4095, state); return 0;
 	case 'F': case 'R': case 'z': return 0;
 	default: return ARGP_ERR_UNKNOWN;

@@ -14,7 +14,7 @@ enum { OPTION_MAX_SIZE = 1 << 23, OPTION_MAX_EPS = 4096, OPTION_DEFAULT_PORT = 1
 struct tool_options {
 	const char *host;		/* NULL: the server */
 	const char *ia;
-	const char *gid_index, *sl, *timeout, *inline_size;	/* for ia_params; NULL: unchanged */
+	const char *gid_index, *sl, *tclass, *timeout, *inline_size;	/* for ia_params; NULL: unchanged */
 	const char *json, *plot;	/* files; NULL: none */
 	uint64_t port, size, iters, duration_s, margin_s, warm_up;
 	uint32_t eps, processes, depth, rx_depth, cq_mod, reads;	/* cq_mod, reads 0: default */

@@ -10,23 +10,29 @@
 
 enum { SIZES_MAX = 24, FIRST_SIZE = 2 };
 
+/* The options that are words of ia_params. */
+static void words_of(const struct tool_options *o, char *words, size_t len)
+{
+	const struct { const char *key, *value; } all[] = {
+		{ "inline", o->inline_size }, { "ack_timeout", o->timeout }, { "sl", o->sl },
+		{ "tclass", o->tclass }, { "gid_index", o->gid_index },
+	};
+	size_t n = 0;
+
+	*words = '\0';
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (all[i].value && n < len)
+			n += (size_t)snprintf(words + n, len - n, "%s=%s ", all[i].key, all[i].value);
+}
+
 static int open_adapter(struct tool *t)
 {
-	const struct tool_options *o = &t->o;
 	char words[160];
-	int n = 0;
 
-	n += snprintf(words, sizeof(words), "%s%s", o->inline_size ? "inline=" : "",
-		      o->inline_size ? o->inline_size : "");
-	n += snprintf(words + n, sizeof(words) - (size_t)n, "%s%s", o->timeout ? " ack_timeout=" : "",
-		      o->timeout ? o->timeout : "");
-	n += snprintf(words + n, sizeof(words) - (size_t)n, "%s%s", o->sl ? " sl=" : "",
-		      o->sl ? o->sl : "");
-	n += snprintf(words + n, sizeof(words) - (size_t)n, "%s%s", o->gid_index ? " gid_index=" : "",
-		      o->gid_index ? o->gid_index : "");
-	if (n && params_add(o->ia, words))
+	words_of(&t->o, words, sizeof(words));
+	if (*words && params_add(t->o.ia, words))
 		return -1;
-	return consumer_open(&t->c, o->ia);
+	return consumer_open(&t->c, t->o.ia);
 }
 
 static int stop_and_done(struct tool *t, struct tool_result *r)
