@@ -452,8 +452,8 @@ static bool wakes_after_change_at(unsigned int lock)
 }
 
 /*
- * Unsolicited sends complete once the stream requests all completions. A thread that gets no CPU for long looks
- * asleep, so a second try tells whether the waiter has that lock.
+ * Unsolicited sends complete once the stream requests all completions. A thread that gets no CPU
+ * for long looks asleep, so a second try tells whether the waiter has that lock.
  */
 Test(wait, ep_create__with_other_flags_reaches_a_waiter)
 {
