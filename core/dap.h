@@ -324,6 +324,8 @@ struct dap_lmr_page {
 	struct dap_lmr_page *next;	/* free pages: reused, never freed */
 };
 
+enum { DAP_DEVICE_SIZE = 72 };	/* "name port" */
+
 struct dap_ia {
 	struct dap_obj obj;
 	const void *tables[DAP_TABLES];	/* of this instance and its API level */
@@ -334,7 +336,13 @@ struct dap_ia {
 	struct dap_caps caps;
 	struct dap_cm *cm;
 	struct dap_lmr_page *lmr_dir[4096];
+	char device[DAP_DEVICE_SIZE];	/* as ia_params select it (core/param.h); "": name is the device */
 };
+
+static inline const char *dap_ia_device(const struct dap_ia *ia)
+{
+	return *ia->device ? ia->device : ia->name;
+}
 
 /* ---- obj.c ---- */
 /* Returns a zeroed object of the type in this IA, with the CHECKED table; NULL: out of memory. */

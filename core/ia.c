@@ -20,15 +20,24 @@ void dap_ia_in_child(void)
 	pthread_mutex_init(&async_lock, NULL);
 }
 
-static int open_backend(struct dap_ia *ia, const char *params, bool count)
+static int try_backends(struct dap_ia *ia, const char *params, char *why, size_t whylen)
 {
-	char why[256] = "no adapter has that name; dat_info(1) lists them";
 	int err = -ENODEV;
 
 	for (const struct dap_hw *const *hw = dap_backends; *hw && err == -ENODEV; hw++) {
 		ia->hw = *hw;
-		err = ia->hw->open(ia, params ? params : "", why, sizeof(why));
+		err = ia->hw->open(ia, params ? params : "", why, whylen);
 	}
+	return err;
+}
+
+static int open_backend(struct dap_ia *ia, const char *params, bool count)
+{
+	char why[256] = "no adapter has that name; dat_info(1) lists them";
+	int err = dap_params_device(params, ia->device, sizeof(ia->device), why, sizeof(why));
+
+	if (!err)
+		err = try_backends(ia, params, why, sizeof(why));
 	if (!err) {
 		core_ia(ia)->counted = ia->obj.api == DAP_API_20 && !ia->hw->ep_total && count;
 		return 0;

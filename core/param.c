@@ -21,6 +21,12 @@ const struct dap_param dap_core_param_table[] = {
 	{ .key = "spin_us", .most = 1000000, .otherwise = SPIN_US,
 	  DAP_PARAM_AT(struct dap_core_params, spin_us), .unit = "microseconds",
 	  .meaning = "dat_evd_wait polls this long before it sleeps" },
+	{ .key = "device", .type = DAP_PARAM_TEXT, DAP_PARAM_AT(struct dap_core_params, device),
+	  .without = "the IA name",
+	  .meaning = "adapter of the line: its name, PCI address, network interface or IP address" },
+	{ .key = "port", .most = UINT8_MAX, DAP_PARAM_AT(struct dap_core_params, port),
+	  .without = "1, or the port of the network interface",
+	  .meaning = "port of device; 0: as if it were not given" },
 	{ .key = NULL },
 };
 
@@ -29,7 +35,7 @@ static const char *const qos_classes[DAP_QOS_CLASSES] = {
 };
 
 struct word {
-	char key[32], value[256];
+	char key[64], value[256];
 	bool complete;			/* neither key nor value was truncated */
 };
 
@@ -221,6 +227,33 @@ static const char *next_word(const char *text, const struct dap_param *table, st
 	return text + len;
 }
 
+/* Whether text begins with OpenFabrics' form: a word and a number. *rest is what follows it. */
+static bool split_positional(const char *text, struct word *device, struct word *port,
+			     const char **rest)
+{
+	struct dap_param none = { .key = NULL };
+
+	*rest = text + strspn(text, SEPARATORS);
+	if (!**rest || (*rest)[strcspn(*rest, "=" SEPARATORS)] == '=')
+		return false;
+	*rest = next_word(*rest, &none, device);
+	*rest += strspn(*rest, SEPARATORS);
+	if (**rest < '0' || **rest > '9' || (*rest)[strcspn(*rest, "=" SEPARATORS)] == '=')
+		return false;
+	*rest = next_word(*rest, &none, port);
+	return true;
+}
+
+/* ia_params without OpenFabrics' form. */
+static const char *skip_positional(const char *text)
+{
+	struct word device, port;
+	const char *rest;
+
+	text = text ? text : "";
+	return split_positional(text, &device, &port, &rest) ? rest : text;
+}
+
 int dap_params_parse(const char *text, const struct dap_param *table, void *out, char *why,
 		     size_t whylen)
 {
@@ -230,7 +263,7 @@ int dap_params_parse(const char *text, const struct dap_param *table, void *out,
 	int err = 0;
 
 	set_defaults(table, out);
-	for (text = text ? text : ""; !err && *(text += strspn(text, SEPARATORS));) {
+	for (text = skip_positional(text); !err && *(text += strspn(text, SEPARATORS));) {
 		text = next_word(text, table, &w);
 		p = find(table, w.key);
 		if (p) {
@@ -253,19 +286,66 @@ static bool is_set(const char *variable)
 	return env && !strcmp(env, "1");
 }
 
-void dap_params_core(const char *text, struct dap_core_params *out)
+/* Returns 0, or the first error. */
+static int read_core(const char *text, struct dap_core_params *out, char *why, size_t whylen)
 {
 	const struct dap_param *p;
-	char why[1];
 	struct word w;
+	int err = 0;
 
 	set_defaults(dap_core_param_table, out);
+	*out->device = '\0';
 	out->validate = is_set("DAPL_VALIDATE");
 	out->count = is_set("DAPL_COUNT");
-	for (text = text ? text : ""; *(text += strspn(text, SEPARATORS));) {
+	for (text = skip_positional(text); *(text += strspn(text, SEPARATORS));) {
 		text = next_word(text, dap_core_param_table, &w);
 		p = find(dap_core_param_table, w.key);
-		if (p)
-			(void)apply_word(p, &w, out, why, sizeof(why));
+		if (p && !err)
+			err = apply_word(p, &w, out, why, whylen);
 	}
+	return err;
+}
+
+void dap_params_core(const char *text, struct dap_core_params *out)
+{
+	char why[1];
+
+	(void)read_core(text, out, why, sizeof(why));
+}
+
+/* OpenFabrics' form as values of the keys device and port. */
+static int read_positional(const struct word *device, const struct word *port,
+			   struct dap_core_params *out, char *why, size_t whylen)
+{
+	if (*out->device || out->port) {
+		snprintf(why, whylen, "ia_params: \"%s %s\" and device= or port= both select the device: "
+			 "remove one of them", device->key, port->key);
+		return -EINVAL;
+	}
+	if (!device->complete || read_text(find(dap_core_param_table, "device"), device->key, out) ||
+	    !port->complete || read_number(find(dap_core_param_table, "port"), port->key, out)) {
+		snprintf(why, whylen, "ia_params: \"%s %s\" must be a device of at most 63 bytes and a "
+			 "port from 0 to 255", device->key, port->key);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int dap_params_device(const char *text, char *out, size_t len, char *why, size_t whylen)
+{
+	struct dap_core_params core;
+	struct word device, port;
+	const char *rest;
+	int err;
+
+	err = read_core(text, &core, why, whylen);
+	if (!err && text && split_positional(text, &device, &port, &rest))
+		err = read_positional(&device, &port, &core, why, whylen);
+	if (!err && core.port && !*core.device) {
+		snprintf(why, whylen, "ia_params: port=%u needs device=, the name of the adapter", core.port);
+		err = -EINVAL;
+	}
+	if (!err)
+		snprintf(out, len, *core.device ? "%s %u" : "", core.device, core.port);
+	return err;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ia_params of a dat.conf line: words "key=value" separated by blanks, commas or semicolons. Each
- * backend has a table of its keys. Core's own keys are valid with every table.
+ * backend has a table of its keys. Core's own keys are valid with every table. The words may begin
+ * with OpenFabrics' form of device= and port=: a name and a number, as in "ib0 1".
  */
 #ifndef DAP_PARAM_H
 #define DAP_PARAM_H
@@ -59,9 +60,17 @@ extern const struct dap_param dap_core_param_table[];
 struct dap_core_params {
 	bool validate, count;
 	uint32_t spin_us;
+	char device[64];		/* "": the IA name */
+	uint32_t port;			/* 0: not given */
 };
 
 /* Reads core's keys. Ignores invalid values: dap_params_parse() reports them. */
 void dap_params_core(const char *text, struct dap_core_params *out);
+
+/*
+ * Writes the device that ia_params select as "name port" to out, or "" if they select none. Port 0
+ * stands for a port that was not given. Returns 0, or -EINVAL with the reason in why.
+ */
+int dap_params_device(const char *text, char *out, size_t len, char *why, size_t whylen);
 
 #endif

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "core/dap.h"
+#include "hw_common/device.h"
 #include "hw_common/soft.h"
 #include "softnic/softnic.h"
 
@@ -38,7 +39,7 @@ bool hw_soft_index(const char *ia_name, const char *prefix, unsigned int devices
 	size_t n = strlen(prefix);
 
 	if (strncmp(ia_name, prefix, n) || ia_name[n] < '0' ||
-	    ia_name[n] >= (char)('0' + devices) || ia_name[n + 1])
+	    ia_name[n] >= (char)('0' + devices) || !hw_device_ends(ia_name + n + 1))
 		return false;
 	*index = (unsigned int)(ia_name[n] - '0');
 	return true;

@@ -17,7 +17,7 @@ unsigned long hw_soft_fail(unsigned long n);
 /* Returns true if this request must fail. */
 bool hw_soft_fails(void);
 
-/* Parses "soft-x-0" for the prefix "soft-x-" and that many devices. */
+/* Parses "soft-x-0", or "soft-x-0 1", for the prefix "soft-x-" and that many devices. */
 bool hw_soft_index(const char *ia_name, const char *prefix, unsigned int devices,
 		   unsigned int *index);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/dap.h"
+#include "hw_common/device.h"
 #include "hw_common/verbs.h"
 
 int hw_error(int ret)
@@ -36,35 +37,16 @@ int hw_errno(void)
 	return errno ? hw_error(errno) : -EIO;
 }
 
-bool hw_name_split(const char *ia_name, char *device, size_t len, uint8_t *port)
-{
-	const char *dash = strrchr(ia_name, '-');
-	unsigned long n;
-	char *end;
-
-	if (!dash || dash == ia_name || (size_t)(dash - ia_name) >= len ||
-	    dash[1] < '0' || dash[1] > '9')
-		return false;
-	n = strtoul(dash + 1, &end, 10);
-	if (*end || n < 1 || n > UINT8_MAX)
-		return false;
-	memcpy(device, ia_name, (size_t)(dash - ia_name));
-	device[dash - ia_name] = 0;
-	*port = (uint8_t)n;
-	return true;
-}
-
 /*
  * libibverbs omits devices that it lacks memory, a descriptor or a library for. The kernel's list
  * tells these cases from a name that does not exist.
  */
 int hw_why_not_listed(const char *device, char *why, size_t whylen)
 {
-	const char *sysfs = secure_getenv("SYSFS_PATH");
 	char path[256];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/class/infiniband/%s", sysfs ? sysfs : "/sys", device);
+	snprintf(path, sizeof(path), "%s/class/infiniband/%s", hw_sysfs(), device);
 	if (access(path, F_OK)) {
 		snprintf(why, whylen, "there is no RDMA device %s: ibv_devices(1) lists them; "
 			 "if it lists none, load the module mlx5_ib or efa",

@@ -21,9 +21,6 @@ int hw_error(int ret);
 /* The same for a call that sets errno. */
 int hw_errno(void);
 
-/* Splits "mlx5_0-1" into the device's name and port. */
-bool hw_name_split(const char *ia_name, char *device, size_t len, uint8_t *port);
-
 /* ---- messages: cause and remedy ---- */
 /* For a device that libibverbs does not list: returns -ENODEV, or the shortage that hides it. */
 int hw_why_not_listed(const char *device, char *why, size_t whylen);

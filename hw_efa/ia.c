@@ -50,6 +50,7 @@ attr(struct dap_caps *caps, const char *name, const char *fmt, ...)
 
 static void caps_named(struct dap_caps *caps, const struct efa_ia *e)
 {
+	attr(caps, "device", "%s", e->ctl->device);
 	attr(caps, "access", "%s", e->ctl->ops->access);
 	attr(caps, "driven_by", "%s", !e->ctl->soft ? "hardware" :
 	     e->eng->driven ? "caller" : "thread");
@@ -226,7 +227,7 @@ static int ia_open(struct dap_ia *ia, const char *params, char *why, size_t whyl
 	int err;
 
 	*e = (struct efa_ia){ 0 };
-	err = efa_ctl_open(ia->name, params, &e->ctl, why, whylen);
+	err = efa_ctl_open(dap_ia_device(ia), params, &e->ctl, why, whylen);
 	if (err)
 		return err;
 	err = efa_params_parse(params, &e->params, why, whylen);

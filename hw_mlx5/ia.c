@@ -29,6 +29,7 @@ static void caps_named(struct dap_caps *caps, const struct m5_ia *m)
 	static const char *const scatter[] = { "off", "receives", "receives and reads" };
 	char text[sizeof(caps->attr[0].value)];
 
+	attr(caps, "device", m->ctl->device);
 	attr(caps, "access", m->ctl->ops->access);
 	m5_mmio_text(m, text, sizeof(text));
 	attr(caps, "doorbell", text);
@@ -184,7 +185,7 @@ int m5_ia_open(struct dap_ia *ia, const char *params, char *why, size_t whylen)
 	int err;
 
 	*m = (struct m5_ia){ 0 };
-	err = m5_ctl_open(ia->name, params, &m->ctl, why, whylen);
+	err = m5_ctl_open(dap_ia_device(ia), params, &m->ctl, why, whylen);
 	if (err)
 		return err;
 	err = m5_params_parse(params, &m->params, why, whylen);

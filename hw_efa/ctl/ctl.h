@@ -119,6 +119,7 @@ struct efa_ctl_ops {
 
 struct efa_ctl {
 	const struct efa_ctl_ops *ops;
+	char device[80];		/* the IA name that needs no ia_params: "efa_0-1" */
 	struct softnic_efa *soft;	/* the software EFA, or NULL */
 	const char *faults;		/* the words that its fault script knows */
 	const struct efa_cqring *cq;	/* the driver's own view of its CQ, which that one checks */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "hw_common/device.h"
 #include "hw_efa/ctl/efadv.h"
 
 static int find_queries(struct edv_queries *q, char *why, size_t whylen)
@@ -78,7 +79,8 @@ static int open_listed(struct edv *dv, const char *device, unsigned int port, ch
 		if (port == EDV_PORT)
 			err = context_of(dv, list[i], why, whylen);
 		else
-			snprintf(why, whylen, "%s has no port %u", device, port);
+			snprintf(why, whylen, "%s has no port %u: ibv_devinfo(1) lists its ports",
+				 device, port);
 	}
 	if (list)
 		ibv_free_device_list(list);
@@ -111,8 +113,10 @@ int edv_device_open(struct edv *dv, const char *ia_name, char *why, size_t whyle
 	uint8_t port;
 	int err;
 
-	if (!hw_name_split(ia_name, device, sizeof(device), &port))
-		return -ENODEV;
+	err = hw_device_split(ia_name, device, sizeof(device), &port, why, whylen);
+	if (err)
+		return err;
+	snprintf(dv->ctl.device, sizeof(dv->ctl.device), "%s-%u", device, port);
 	err = open_listed(dv, device, port, why, whylen);
 	return err ? err : listen_to(dv, why, whylen);
 }

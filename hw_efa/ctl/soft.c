@@ -10,6 +10,7 @@
 
 #include "core/barrier.h"
 #include "core/dap.h"
+#include "hw_common/device.h"
 #include "hw_common/soft.h"
 #include "hw_efa/ctl/ctl.h"
 #include "hw_efa/obj.h"
@@ -342,7 +343,9 @@ static int soft_open(const char *ia_name, const char *params, struct efa_ctl **c
 
 	if (!hw_soft_index(ia_name, SOFT_NAME, SOFT_DEVICES, &index))
 		return -ENODEV;
-	err = efa_params_parse(params, &p, why, whylen);
+	err = hw_device_only_port(ia_name, why, whylen);
+	if (!err)
+		err = efa_params_parse(params, &p, why, whylen);
 	if (err)
 		return err;
 	s = calloc(1, sizeof(*s));
@@ -350,6 +353,7 @@ static int soft_open(const char *ia_name, const char *params, struct efa_ctl **c
 		return -ENOMEM;
 	s->ctl.ops = &soft_ops;
 	s->ctl.faults = softnic_efa_fault_words();
+	snprintf(s->ctl.device, sizeof(s->ctl.device), SOFT_NAME "%u", index);
 	s->strict = p.strict;
 	s->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	err = s->fd < 0 ? -errno : start(s, &p, index, why, whylen);

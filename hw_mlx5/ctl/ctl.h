@@ -139,6 +139,7 @@ struct m5_ident {
 
 struct m5_ctl {
 	const struct m5_ctl_ops *ops;
+	char device[80];	/* the IA name that needs no ia_params: "mlx5_0-1" */
 	struct m5_ident ident;
 	struct softnic *soft;   /* the software adapter in this process, or NULL */
 	const char *faults;     /* the faults that its fault script may name */

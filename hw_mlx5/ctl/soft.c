@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hw_common/device.h"
 #include "hw_mlx5/ctl/soft.h"
 #include "softnic/softnic.h"
 
@@ -125,7 +126,10 @@ static int soft_open(struct m5_ctl *ctl, const char *ia_name, const char *params
 	if (!hw_soft_index(ia_name, SOFT_NAME, SOFT_DEVICES, &index))
 		return -ENODEV;
 	ctl->faults = softnic_fault_words();
-	err = m5_params_parse(params, &s->params, why, whylen);
+	snprintf(ctl->device, sizeof(ctl->device), SOFT_NAME "%u", index);
+	err = hw_device_only_port(ia_name, why, whylen);
+	if (!err)
+		err = m5_params_parse(params, &s->params, why, whylen);
 	return err ? err : soft_start(s, index, why, whylen);
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hw_common/device.h"
 #include "hw_mlx5/ctl/read.h"
 #include "hw_mlx5/ctl/uverbs.h"
 
@@ -100,8 +101,9 @@ static int uv_open(struct m5_ctl *ctl, const char *ia_name, const char *params, 
 	char device[64];
 	int err;
 
-	if (!hw_name_split(ia_name, device, sizeof(device), &u->port_num))
-		return -ENODEV;
+	err = hw_device_split(ia_name, device, sizeof(device), &u->port_num, why, whylen);
+	if (err)
+		return err;
 	err = uv_context(device, &u->dv.ctx, why, whylen);
 	if (err)
 		return err;
@@ -116,6 +118,7 @@ static int uv_open(struct m5_ctl *ctl, const char *ia_name, const char *params, 
 		goto err_close;
 	}
 	identify(u);
+	snprintf(ctl->device, sizeof(ctl->device), "%s-%u", device, u->port_num);
 	pthread_mutex_init(&u->hop_lock, NULL);
 	return 0;
 

@@ -90,7 +90,7 @@ static int port_carries(struct m5_ctl_uverbs *u, char *why, size_t whylen)
 	int err;
 
 	if (!has_port(u)) {
-		snprintf(why, whylen, "%s has no port %u", name, u->port_num);
+		snprintf(why, whylen, "%s has no port %u: ibv_devinfo(1) lists its ports", name, u->port_num);
 		return -ENODEV;
 	}
 	err = uv_port_facts(u, &port);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hw_common/device.h"
 #include "hw_mlx5/ctl/vfio.h"
 
 /* There is one shared page, which only 8-byte stores may write. */
@@ -126,7 +127,10 @@ static int vf_open(struct m5_ctl *ctl, const char *ia_name, const char *params, 
 	if (!vf_name(ia_name, pci))
 		return -ENODEV;
 	ctl->no_bf = true;
-	err = m5_params_parse(params, &v->dv.params, why, whylen);
+	snprintf(ctl->device, sizeof(ctl->device), "%s", pci);
+	err = hw_device_only_port(ia_name, why, whylen);
+	if (!err)
+		err = m5_params_parse(params, &v->dv.params, why, whylen);
 	return err ? err : start(v, pci, why, whylen);
 }
 

@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "hw_common/device.h"
 #include "hw_common/memory.h"
 #include "hw_mlx5/ctl/vfio.h"
 
@@ -25,11 +26,11 @@ bool vf_name(const char *ia_name, char pci[VF_PCI_LEN])
 	int end = 0;
 
 	if (sscanf(ia_name, "%4x:%2x:%2x.%1x%n", &domain, &bus, &slot, &function, &end) != 4 ||
-	    ia_name[end]) {
+	    !hw_device_ends(ia_name + end)) {
 		domain = 0;
 		end = 0;
 		if (sscanf(ia_name, "%2x:%2x.%1x%n", &bus, &slot, &function, &end) != 3 ||
-		    ia_name[end])
+		    !hw_device_ends(ia_name + end))
 			return false;
 	}
 	snprintf(pci, VF_PCI_LEN, "%04x:%02x:%02x.%x", domain & 0xffff, bus & 0xff, slot & 0xff,

@@ -149,3 +149,54 @@ Test(params, core__keys_of_core)
 	dap_params_core("validate=0", &c);
 	cr_assert(!c.validate);
 }
+
+static char device[72];
+
+static int selected(const char *text)
+{
+	strcpy(device, "?");
+	why[0] = '\0';
+	return dap_params_device(text, device, sizeof(device), why, sizeof(why));
+}
+
+Test(params, device__each_form_selects_name_and_port)
+{
+	static const char *const all[][2] = {
+		{ "", "" }, { "seed=1", "" }, { " ", "" }, { "port=0", "" },
+		{ "device=mlx5_0 port=1", "mlx5_0 1" }, { "port=2,device=mlx5_0;seed=1", "mlx5_0 2" },
+		{ "device=mlx5_0", "mlx5_0 0" }, { "device=0000:3b:00.0", "0000:3b:00.0 0" },
+		{ "mlx5_0 1", "mlx5_0 1" }, { "  eth2  0 ", "eth2 0" }, { "fe80::1 0", "fe80::1 0" },
+		{ "mlx5_0 2 inline=64 seed=1", "mlx5_0 2" },
+	};
+
+	cr_expect_eq(dap_params_device(NULL, device, sizeof(device), why, sizeof(why)), 0);
+	cr_expect_str_eq(device, "");
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		cr_expect_eq(selected(all[i][0]), 0, "%s: %s", all[i][0], why);
+		cr_expect_str_eq(device, all[i][1], "%s selects %s", all[i][0], device);
+		cr_expect_eq(parsed(all[i][0]), 0, "%s: %s", all[i][0], why);
+	}
+	cr_expect_eq(parsed("mlx5_0 1 inline=64"), 0, "%s", why);
+	cr_expect_eq(p.inline_max, 64);
+}
+
+Test(params, device__bad_form_names_cause_and_cure)
+{
+	static const struct refusal all[] = {
+		{ "mlx5_0 1 device=mlx5_1", { "\"mlx5_0 1\"", "device=", "remove one of them" } },
+		{ "mlx5_0 1 port=2", { "\"mlx5_0 1\"", "port=", "remove one of them" } },
+		{ "port=2", { "port=2", "needs device=" } },
+		{ "mlx5_0 256", { "\"mlx5_0 256\"", "port from 0 to 255" } },
+		{ "mlx5_0 1x", { "\"mlx5_0 1x\"", "port from 0 to 255" } },
+		{ "device=mlx5_0 port=256", { "port=256", "from 0 to 255" } },
+		{ "device=mlx5_0 port=one", { "port=one", "from 0 to 255" } },
+		{ "device= port=1", { "device has no value", "at most 63 bytes" } },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		cr_expect_eq(selected(all[i].text), -EINVAL, "%s", all[i].text);
+		for (size_t w = 0; w < 3 && all[i].words[w]; w++)
+			cr_expect(strstr(why, all[i].words[w]), "%s: \"%s\" lacks \"%s\"",
+				  all[i].text, why, all[i].words[w]);
+	}
+}
