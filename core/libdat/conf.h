@@ -41,6 +41,24 @@ enum conf_verdict {
 	CONF_NO_MEMORY,
 };
 
+/* Why a line is broken, what to write instead, and where. */
+struct conf_problem {
+	const char *why, *cure, *at;
+};
+
+/* The fields of a line by number. */
+enum conf_field { CONF_NAME, CONF_API, CONF_THREADS, CONF_DEFAULT, CONF_LIB, CONF_VERSION, CONF_PARAMS,
+		  CONF_PLATFORM };
+
+/*
+ * Splits one line of len bytes and overwrites it; line[len] must be writable. Each field begins where
+ * it begins in the line, with its quote if it has one. Returns CONF_ENTRY, CONF_EMPTY, or CONF_BROKEN
+ * with *problem.
+ */
+enum conf_verdict conf_split_line(char *line, size_t len, char *field[CONF_FIELDS],
+				  DAT_PROVIDER_INFO *info, bool *is_default,
+				  struct conf_problem *problem);
+
 /*
  * Parses one line of len bytes and overwrites it; line[len] must be writable. secure: the library
  * must be an absolute path. *out is malloc'ed for CONF_ENTRY; *why explains CONF_BROKEN or

@@ -22,8 +22,14 @@ static bool is_text(const char *s, size_t len)
 	return true;
 }
 
+static bool complain(struct conf_problem *problem, const char *at, const char *why, const char *cure)
+{
+	*problem = (struct conf_problem){ why, cure, at };
+	return false;
+}
+
 /* Removes quotes and backslashes in place; returns what follows, or NULL. */
-static char *unquote(char *s, const char **why)
+static char *unquote(char *s, struct conf_problem *problem)
 {
 	char *to = s;
 
@@ -31,13 +37,15 @@ static char *unquote(char *s, const char **why)
 		if (*s == '\\')
 			s++;
 		if (!*s) {
-			*why = "a quoted field does not end on its line";
+			complain(problem, to, "a quoted field does not end on its line",
+				 "write the closing quote");
 			return NULL;
 		}
 		*to++ = *s;
 	}
 	if (s[1] && !is_blank(s[1])) {
-		*why = "text directly after a closing quote";
+		complain(problem, s + 1, "text directly after a closing quote",
+			 "put a blank before it, or the quote after it");
 		return NULL;
 	}
 	/* The closing quote may be the last character: the null replaces it. */
@@ -45,19 +53,20 @@ static char *unquote(char *s, const char **why)
 	return s + 1;
 }
 
-static char *skip_word(char *s, const char **why)
+static char *skip_word(char *s, struct conf_problem *problem)
 {
 	for (; *s && !is_blank(*s); s++) {
 		if (*s == '"') {
-			*why = "a quote within a field";
+			complain(problem, s, "a quote within a field",
+				 "begin the field with a quote, or put a blank before it");
 			return NULL;
 		}
 	}
 	return s;
 }
 
-/* Returns the number of fields, or -1 with *why. */
-static int split(char *s, char *field[CONF_FIELDS], const char **why)
+/* Returns the number of fields, or -1 with *problem. */
+static int split(char *s, char *field[CONF_FIELDS], struct conf_problem *problem)
 {
 	int n = 0;
 
@@ -66,14 +75,16 @@ static int split(char *s, char *field[CONF_FIELDS], const char **why)
 
 		while (is_blank(*s))
 			s++;
+		problem->at = s;
 		if (!*s || *s == '#')
 			return n;
 		if (n == CONF_FIELDS) {
-			*why = "more than eight fields";
+			complain(problem, s, "more than eight fields",
+				 "put ia_params and platform_params between quotes");
 			return -1;
 		}
 		field[n++] = s;
-		after = *s == '"' ? unquote(s, why) : skip_word(s, why);
+		after = *s == '"' ? unquote(s, problem) : skip_word(s, problem);
 		if (!after)
 			return -1;
 		s = after;
@@ -125,29 +136,57 @@ static bool parse_choice(const char *s, const char *yes, const char *no, bool *o
 	return *out || strcmp(s, no) == 0;
 }
 
-enum { F_NAME, F_API, F_THREADS, F_DEFAULT, F_LIB, F_VERSION, F_PARAMS, F_PLATFORM };
-
-/* Returns NULL, or what is wrong. */
-static const char *check_fields(char *f[CONF_FIELDS], DAT_PROVIDER_INFO *info, bool *is_default)
+/* Returns false with *problem. */
+static bool check_fields(char *f[CONF_FIELDS], DAT_PROVIDER_INFO *info, bool *is_default,
+			 struct conf_problem *problem)
 {
 	bool threadsafe;
 
-	if (!*f[F_NAME] || strlen(f[F_NAME]) >= DAT_NAME_MAX_LENGTH)
-		return "the IA name is empty or longer than 255 bytes";
-	if ((*f[F_API] != 'u' && *f[F_API] != 'k') ||
-	    !parse_version(f[F_API] + 1, &info->dapl_version_major, &info->dapl_version_minor))
-		return "field 2 is not an API version such as u1.2";
-	if (!parse_choice(f[F_THREADS], "threadsafe", "nonthreadsafe", &threadsafe))
-		return "field 3 is neither threadsafe nor nonthreadsafe";
-	if (!parse_choice(f[F_DEFAULT], "default", "nondefault", is_default))
-		return "field 4 is neither default nor nondefault";
-	if (!*f[F_LIB])
-		return "the library path is empty";
-	if (!sound_provider_version(f[F_VERSION]))
-		return "field 6 is not a provider version such as dapl.1.2";
+	if (!*f[CONF_NAME] || strlen(f[CONF_NAME]) >= DAT_NAME_MAX_LENGTH)
+		return complain(problem, f[CONF_NAME], "the IA name is empty or longer than 255 bytes",
+				"write the name that programs open");
+	if ((*f[CONF_API] != 'u' && *f[CONF_API] != 'k') ||
+	    !parse_version(f[CONF_API] + 1, &info->dapl_version_major, &info->dapl_version_minor))
+		return complain(problem, f[CONF_API], "field 2 is not an API version such as u1.2",
+				"write u1.2 or u2.0");
+	if (!parse_choice(f[CONF_THREADS], "threadsafe", "nonthreadsafe", &threadsafe))
+		return complain(problem, f[CONF_THREADS],
+				"field 3 is neither threadsafe nor nonthreadsafe",
+				"most programs need nonthreadsafe");
+	if (!parse_choice(f[CONF_DEFAULT], "default", "nondefault", is_default))
+		return complain(problem, f[CONF_DEFAULT], "field 4 is neither default nor nondefault",
+				"write default, or nondefault to disable the line");
+	if (!*f[CONF_LIB])
+		return complain(problem, f[CONF_LIB], "the library path is empty",
+				"write the path of the provider library");
+	if (!sound_provider_version(f[CONF_VERSION]))
+		return complain(problem, f[CONF_VERSION],
+				"field 6 is not a provider version such as dapl.1.2",
+				"write a name, a major and a minor version with dots");
 	info->is_thread_safe = threadsafe ? DAT_TRUE : DAT_FALSE;
-	strcpy(info->ia_name, f[F_NAME]);
-	return NULL;
+	strcpy(info->ia_name, f[CONF_NAME]);
+	return true;
+}
+
+enum conf_verdict conf_split_line(char *line, size_t len, char *field[CONF_FIELDS],
+				  DAT_PROVIDER_INFO *info, bool *is_default,
+				  struct conf_problem *problem)
+{
+	int n;
+
+	line[len] = '\0';
+	if (!is_text(line, len)) {
+		complain(problem, line, "it contains control characters", "remove them");
+		return CONF_BROKEN;
+	}
+	n = split(line, field, problem);
+	if (n == 0)
+		return CONF_EMPTY;
+	if (n > 0 && n < CONF_FIELDS)
+		complain(problem, problem->at, "fewer than eight fields",
+			 "write \"\" for an empty ia_params or platform_params");
+	return n == CONF_FIELDS && check_fields(field, info, is_default, problem) ? CONF_ENTRY :
+	       CONF_BROKEN;
 }
 
 static struct conf_entry *entry_new(const DAT_PROVIDER_INFO *info, const char *lib,
@@ -168,38 +207,26 @@ static struct conf_entry *entry_new(const DAT_PROVIDER_INFO *info, const char *l
 enum conf_verdict conf_parse_line(char *line, size_t len, bool secure, struct conf_entry **out,
 				  const char **why)
 {
+	struct conf_problem problem = { NULL };
 	char *field[CONF_FIELDS];
 	DAT_PROVIDER_INFO info = {0};
 	bool is_default, kernel;
-	int n;
+	enum conf_verdict verdict = conf_split_line(line, len, field, &info, &is_default, &problem);
 
-	line[len] = '\0';
-	*why = NULL;
-	if (!is_text(line, len)) {
-		*why = "it contains control characters";
-		return CONF_BROKEN;
-	}
-	n = split(line, field, why);
-	if (n == 0)
-		return CONF_EMPTY;
-	if (n > 0 && n < CONF_FIELDS)
-		*why = "fewer than eight fields";
-	if (!*why)
-		*why = check_fields(field, &info, &is_default);
-	if (*why)
-		return CONF_BROKEN;
-
-	kernel = *field[F_API] == 'k';
+	*why = verdict == CONF_BROKEN ? problem.why : NULL;
+	if (verdict != CONF_ENTRY)
+		return verdict;
+	kernel = *field[CONF_API] == 'k';
 	if (kernel || info.dapl_version_major != DAT_VERSION_MAJOR ||
 	    info.dapl_version_minor < DAT_VERSION_MINOR || !is_default) {
 		*why = kernel ? "for kernel consumers" : !is_default ? "nondefault" :
 			"of another API version";
 		return CONF_SKIP;
 	}
-	if (secure && *field[F_LIB] != '/') {
+	if (secure && *field[CONF_LIB] != '/') {
 		*why = "the library path is not absolute, in a process with raised privileges";
 		return CONF_BROKEN;
 	}
-	*out = entry_new(&info, field[F_LIB], field[F_PARAMS]);
+	*out = entry_new(&info, field[CONF_LIB], field[CONF_PARAMS]);
 	return *out ? CONF_ENTRY : CONF_NO_MEMORY;
 }
