@@ -8,6 +8,7 @@
 
 #include "core/hot.h"
 #include "core/front/slots.h"
+#include "core/param.h"
 #include "tests/core/fake_hw.h"
 
 #define RING 256
@@ -379,8 +380,10 @@ static int srq_count(struct dap_srq *srq, uint32_t *available, uint32_t *outstan
 	return -EAGAIN;
 }
 
+static const struct dap_param no_params[] = { { .key = NULL } };
+
 static const struct dap_hw fake_hw = {
-	.name = "fake", .list = hw_list, .open = hw_open, .close = hw_close, .hot = hot,
+	.name = "fake", .params = no_params, .list = hw_list, .open = hw_open, .close = hw_close, .hot = hot,
 	.async_fd = hw_async_fd, .async_handle = hw_async_handle, .pz_create = pz_create,
 	.pz_destroy = pz_destroy, .lmr_create = lmr_create, .lmr_destroy = lmr_destroy,
 	.rmr_create = rmr_create, .rmr_destroy = rmr_destroy, .cq_create = cq_create,
