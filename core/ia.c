@@ -39,6 +39,7 @@ static int open_backend(struct dap_ia *ia, const char *params, bool count)
 	if (!err)
 		err = try_backends(ia, params, why, sizeof(why));
 	if (!err) {
+		dap_params_variables(ia->hw->params, ia->name);
 		core_ia(ia)->counted = ia->obj.api == DAP_API_20 && !ia->hw->ep_total && count;
 		return 0;
 	}

@@ -7,6 +7,7 @@
 
 #include "core/dap.h"
 #include "core/param.h"
+#include "core/variable.h"
 
 #define SEPARATORS " \t;,"
 #define SPIN_US 20		/* default of spin_us: how long a wait polls before it sleeps */
@@ -55,19 +56,6 @@ static void store(const struct dap_param *p, void *out, uint64_t v)
 	case 2: *(uint16_t *)at = (uint16_t)v; break;
 	case 4: *(uint32_t *)at = (uint32_t)v; break;
 	case 8: *(uint64_t *)at = v; break;
-	}
-}
-
-static bool is_number(enum dap_param_type type)
-{
-	return type == DAP_PARAM_NUMBER || type == DAP_PARAM_CHOICE;
-}
-
-static void set_defaults(const struct dap_param *table, void *out)
-{
-	for (; table->key; table++) {
-		if (is_number(table->type))
-			store(table, out, table->otherwise);
 	}
 }
 
@@ -182,6 +170,31 @@ static int read_value(const struct dap_param *p, const char *s, void *out, char 
 	return read_text(p, s, out);
 }
 
+/* The environment may set another default. */
+static void apply_variable(const struct dap_param *p, const struct dap_variable *v, void *out)
+{
+	const char *value = dap_variable_value(v);
+	char must[160], why[1];
+
+	if (!value || !read_value(p, value, out, why, sizeof(why)) || !dap_variable_report(v))
+		return;
+	dap_param_range(p, must, sizeof(must));
+	dap_log(DAP_LOG_ERR, "%s=%s is ignored: it sets the parameter %s, which must be %s", v->name,
+		value, p->key, must);
+}
+
+static void set_defaults(const struct dap_param *table, void *out)
+{
+	for (; table->key; table++) {
+		if (table->type == DAP_PARAM_NUMBER || table->type == DAP_PARAM_CHOICE)
+			store(table, out, table->otherwise);
+		for (const struct dap_variable *v = dap_variables; v->name; v++) {
+			if (v->kind == DAP_VARIABLE_DEFAULT && !strcmp(v->text, table->key))
+				apply_variable(table, v, out);
+		}
+	}
+}
+
 static int apply_word(const struct dap_param *p, const struct word *w, void *out, char *why,
 		      size_t whylen)
 {
@@ -279,13 +292,6 @@ int dap_params_parse(const char *text, const struct dap_param *table, void *out,
 	return err;
 }
 
-static bool is_set(const char *variable)
-{
-	const char *env = secure_getenv(variable);
-
-	return env && !strcmp(env, "1");
-}
-
 /* Returns 0, or the first error. */
 static int read_core(const char *text, struct dap_core_params *out, char *why, size_t whylen)
 {
@@ -295,8 +301,6 @@ static int read_core(const char *text, struct dap_core_params *out, char *why, s
 
 	set_defaults(dap_core_param_table, out);
 	*out->device = '\0';
-	out->validate = is_set("DAPL_VALIDATE");
-	out->count = is_set("DAPL_COUNT");
 	for (text = skip_positional(text); *(text += strspn(text, SEPARATORS));) {
 		text = next_word(text, dap_core_param_table, &w);
 		p = find(dap_core_param_table, w.key);
@@ -348,4 +352,21 @@ int dap_params_device(const char *text, char *out, size_t len, char *why, size_t
 	if (!err)
 		snprintf(out, len, *core.device ? "%s %u" : "", core.device, core.port);
 	return err;
+}
+
+void dap_params_variables(const struct dap_param *table, const char *ia_name)
+{
+	for (const struct dap_variable *v = dap_variables; v->name; v++) {
+		bool no_key = v->kind == DAP_VARIABLE_DEFAULT && !find(table, v->text) &&
+			      !find(dap_core_param_table, v->text);
+
+		if ((v->kind != DAP_VARIABLE_NONE && !no_key) || !dap_variable_value(v) ||
+		    !dap_variable_report(v))
+			continue;
+		if (no_key)
+			dap_log(DAP_LOG_WARN, "%s has no effect on %s: the adapter has no parameter %s",
+				v->name, ia_name, v->text);
+		else
+			dap_log(DAP_LOG_WARN, "%s has no effect: %s", v->name, v->text);
+	}
 }

@@ -73,4 +73,8 @@ void dap_params_core(const char *text, struct dap_core_params *out);
  */
 int dap_params_device(const char *text, char *out, size_t len, char *why, size_t whylen);
 
+/* Logs each environment variable that is set and has no effect on an adapter with this table: once in
+ * a process (core/variable.h). */
+void dap_params_variables(const struct dap_param *table, const char *ia_name);
+
 #endif

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/param.h"
@@ -199,4 +200,42 @@ Test(params, device__bad_form_names_cause_and_cure)
 			cr_expect(strstr(why, all[i].words[w]), "%s: \"%s\" lacks \"%s\"",
 				  all[i].text, why, all[i].words[w]);
 	}
+}
+
+Test(params, variables__set_defaults_that_ia_params_override)
+{
+	setenv("DAPL_ACK_TIMER", "20", 1);
+	setenv("DAPL_ACK_RETRY", "5", 1);
+	setenv("DAPL_RNR_TIMER", "28", 1);
+	setenv("DAPL_RNR_RETRY", "6", 1);
+	setenv("DAPL_MAX_INLINE", "64", 1);
+	setenv("DAPL_IB_SL", "3", 1);
+	setenv("DAPL_IB_PKEY", "0x8001", 1);
+	setenv("DAPL_TCLASS", "104", 1);
+	cr_assert_eq(parsed(""), 0, "%s", why);
+	cr_expect_eq(p.ack_timeout, 20);
+	cr_expect_eq(p.retry_cnt, 5);
+	cr_expect_eq(p.min_rnr, 28);
+	cr_expect_eq(p.rnr_retry, 6);
+	cr_expect_eq(p.inline_max, 64);
+	cr_expect_eq(p.sl[0], 3);
+	cr_expect_eq(p.pkey, 0x8001);
+	cr_expect_eq(p.tclass[0], 104);
+	cr_assert_eq(parsed("ack_timeout=3 tclass=8 pkey=0x7fff"), 0, "%s", why);
+	cr_expect_eq(p.ack_timeout, 3);
+	cr_expect_eq(p.tclass[0], 8);
+	cr_expect_eq(p.pkey, 0x7fff);
+}
+
+Test(params, variables__zero_as_pkey_and_bad_values_leave_the_default)
+{
+	setenv("DAPL_IB_PKEY", "0", 1);
+	setenv("DAPL_ACK_TIMER", "32", 1);
+	setenv("DAPL_RNR_RETRY", "", 1);
+	setenv("DAPL_CM_TOS", "many", 1);
+	cr_assert_eq(parsed(""), 0, "%s", why);
+	cr_expect_eq(p.pkey, 0xffff);
+	cr_expect_eq(p.ack_timeout, 16);
+	cr_expect_eq(p.rnr_retry, 7);
+	cr_expect_eq(p.tclass[0], 0);
 }

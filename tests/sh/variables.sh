@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Variables of OpenFabrics dapl: each that sets a parameter does, and each without effect is named once.
+set -u
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+info=$DAPL_BUILD_DIR/bin/dat_info
+status=0
+
+# Opens both instances of the IA, and a second time: says WORDS COUNT IA
+says() {
+	local words=$1 count=$2 ia=$3
+	"$info" -i "$ia" >"$tmp/out" 2>"$tmp/err" || { echo "$ia does not open"; status=1; }
+	[ "$(grep -ce "$words" "$tmp/err")" = "$count" ] && return
+	echo "$ia: not $count times \"$words\" on stderr:"
+	cat "$tmp/err"
+	status=1
+}
+DAPL_UCM_CQ_SIZE=2000 DAPL_DBG_TYPE=3 says 'DAPL_UCM_CQ_SIZE has no effect: ' 1 soft-mlx5-0
+DAPL_UCM_CQ_SIZE=2000 says 'DAPL_UCM_CQ_SIZE' 0 soft-mlx5-0
+DAPL_ACK_TIMER=20 DAPL_DBG_TYPE=3 says 'DAPL_ACK_TIMER' 0 soft-mlx5-0
+DAPL_ACK_TIMER=20 DAPL_DBG_TYPE=3 \
+	says 'DAPL_ACK_TIMER has no effect on soft-efa-0: the adapter has no parameter ack_timeout' 1 soft-efa-0
+DAPL_VALIDATE=1 DAPL_DBG_TYPE=3 says 'DAPL_VALIDATE' 0 soft-efa-0
+DAPL_MAX_INLINE=256 says 'DAPL_MAX_INLINE=256 is ignored: .* inline, which must be a number from 0 to 220' 1 soft-mlx5-0
+grep -q 'provider inline: 188' "$tmp/out" || { echo "DAPL_MAX_INLINE=256 is not ignored"; status=1; }
+DAPL_MAX_INLINE=64 says 'DAPL_MAX_INLINE' 0 soft-mlx5-0
+grep -q 'provider inline: 64' "$tmp/out" || { echo "DAPL_MAX_INLINE=64 is not obeyed"; status=1; }
+exit $status
