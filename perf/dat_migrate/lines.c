@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The lines of dat.conf: which are of OpenFabrics' providers, and what replaces them. */
+#include <arpa/inet.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/libdat/conf.h"
+#include "perf/dat_migrate/migrate.h"
+
+/* OpenFabrics' provider libraries, by the part of the name that is theirs. */
+static const struct kind {
+	const char *library;
+	size_t seen;			/* in struct migration */
+} kinds[] = {
+	{ "libdaploscm.so", offsetof(struct migration, was_scm) },
+	{ "libdaplscm.so", offsetof(struct migration, was_scm) },
+	{ "libdaplofa.so", offsetof(struct migration, was_cma) },
+	{ "libdaplcma.so", offsetof(struct migration, was_cma) },
+	{ "libdaploucm.so", offsetof(struct migration, was_ucm) },
+	{ "libdaplomcm.so", offsetof(struct migration, was_mcm) },
+};
+
+/* Names that the kernel gives to devices of other drivers. */
+static const char *const foreign[] = {
+	"mlx4_", "mthca", "ipath", "ehca", "qib", "hfi1_", "scif", "mic", "cxgb", "nes", "i40iw", NULL,
+};
+
+static const struct kind *kind_of(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (!strncmp(name, kinds[i].library, strlen(kinds[i].library)))
+			return &kinds[i];
+	}
+	return NULL;
+}
+
+static bool is_foreign(const char *device)
+{
+	for (const char *const *f = foreign; *f; f++) {
+		if (!strncmp(device, *f, strlen(*f)))
+			return true;
+	}
+	return false;
+}
+
+/* Whether this machine has an RDMA device or a network interface of that name, or it is an address. */
+static bool is_here(const char *device)
+{
+	static const char *const classes[] = { "infiniband", "net", NULL };
+	const char *sysfs = getenv("SYSFS_PATH");
+	uint8_t address[16];
+	char path[512];
+
+	for (const char *const *class = classes; *class; class++) {
+		snprintf(path, sizeof(path), "%s/class/%s/%s", sysfs ? sysfs : "/sys", *class, device);
+		if (!access(path, F_OK))
+			return true;
+	}
+	return inet_pton(AF_INET, device, address) == 1 || inet_pton(AF_INET6, device, address) == 1;
+}
+
+static void __attribute__((format(printf, 3, 4)))
+keep(struct migration *m, const char *raw, const char *fmt, ...)
+{
+	va_list ap;
+
+	puts(raw);
+	m->kept++;
+	fprintf(stderr, "%s:%u: kept: ", m->file, m->line);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+static void print_quoted(const char *text)
+{
+	putchar('"');
+	for (; *text; text++)
+		printf("%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
+	putchar('"');
+}
+
+static void print_name(const char *name)
+{
+	if (name[strcspn(name, " \t\"#\\")])
+		print_quoted(name);
+	else
+		fputs(name, stdout);
+}
+
+static void move(struct migration *m, const struct kind *kind, char *const f[CONF_FIELDS],
+		 const DAT_PROVIDER_INFO *info, const char *device, unsigned int port)
+{
+	bool level_2 = info->dapl_version_major == 2;
+
+	print_name(f[CONF_NAME]);
+	printf(" %s %s %s ", f[CONF_API], f[CONF_THREADS], f[CONF_DEFAULT]);
+	printf("%s%slibdapl-direct%s.so dapl_direct.%s \"device=%s", m->directory ? m->directory : "",
+	       m->directory ? "/" : "", level_2 ? "2" : "", level_2 ? "2.0" : "1.2", device);
+	if (port)
+		printf(" port=%u", port);
+	printf("\" ");
+	print_quoted(f[CONF_PLATFORM]);
+	putchar('\n');
+	if (!is_here(device))
+		fprintf(stderr, "%s:%u: this machine has no RDMA device and no network interface %s; for a "
+			"host name, write its address\n", m->file, m->line, device);
+	*(bool *)((char *)m + kind->seen) = true;
+	*(level_2 ? &m->was_2 : &m->was_1) = true;
+	m->moved++;
+}
+
+static void move_entry(struct migration *m, const char *raw, char *const f[CONF_FIELDS],
+		       const DAT_PROVIDER_INFO *info)
+{
+	const struct kind *kind = kind_of(f[CONF_LIB]);
+	char device[64], rest[2];
+	unsigned int port;
+
+	if (!kind)
+		keep(m, raw, "%s is not a library of OpenFabrics dapl", f[CONF_LIB]);
+	else if (*f[CONF_API] == 'k')
+		keep(m, raw, "it is for consumers in the kernel");
+	else if (sscanf(f[CONF_PARAMS], "%63s %u %1s", device, &port, rest) != 2 || port > 255)
+		keep(m, raw, "ia_params \"%s\" are not a device and a port; write device= and port=",
+		     f[CONF_PARAMS]);
+	else if (is_foreign(device))
+		keep(m, raw, "%s is not a ConnectX of the driver mlx5 and not an EFA", device);
+	else
+		move(m, kind, f, info, device, port);
+}
+
+static void move_line(struct migration *m, char *raw)
+{
+	char *line = strdup(raw), *field[CONF_FIELDS];
+	struct conf_problem problem;
+	DAT_PROVIDER_INFO info;
+	bool is_default;
+
+	if (!line)
+		abort();
+	switch (conf_split_line(line, strlen(line), field, &info, &is_default, &problem)) {
+	case CONF_ENTRY:
+		move_entry(m, raw, field, &info);
+		break;
+	case CONF_BROKEN:
+		printf("# %s\n", raw);
+		fprintf(stderr, "%s:%u:%td: %s; %s; the line is now a comment\n", m->file, m->line,
+			problem.at - line + 1, problem.why, problem.cure);
+		m->broken++;
+		break;
+	default:
+		puts(raw);
+	}
+	free(line);
+}
+
+static void report(const struct migration *m)
+{
+	static const char form[] = "%s: %s\n";
+
+	fprintf(stderr, "%s: %u lines moved to dapl-direct, %u kept, %u broken\n", m->file, m->moved,
+		m->kept, m->broken);
+	if (m->moved)
+		fprintf(stderr, form, m->file, "both ends of a connection must use dapl-direct: its "
+			"connection manager is another one, and uses the TCP ports 16384 to 32767");
+	if (m->was_cma)
+		fprintf(stderr, form, m->file, "lines of libdaplofa: connections use TCP instead of rdma_cm");
+	if (m->was_ucm)
+		fprintf(stderr, form, m->file, "lines of libdaploucm: connections use TCP instead of "
+			"datagrams of the fabric, so the hosts need an IP network");
+	if (m->was_mcm)
+		fprintf(stderr, form, m->file, "lines of libdaplomcm: there is no proxy of a coprocessor");
+	if (m->was_1)
+		fprintf(stderr, form, m->file, "lines of uDAPL 1.2 need the libdat.so.1 of dapl-direct");
+	if (m->was_2)
+		fprintf(stderr, form, m->file, "lines of uDAPL 2.0 keep the libdat2 of the system");
+}
+
+void migrate_lines(struct migration *m, FILE *in)
+{
+	char *line = NULL;
+	size_t room = 0;
+
+	while (getline(&line, &room, in) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		m->line++;
+		move_line(m, line);
+	}
+	free(line);
+	if (in != stdin)
+		fclose(in);
+	report(m);
+}

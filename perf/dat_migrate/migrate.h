@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef PERF_DAT_MIGRATE_H
+#define PERF_DAT_MIGRATE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct migration {
+	const char *file;		/* for messages */
+	const char *directory;		/* of the provider libraries, or NULL */
+	unsigned int line, moved, kept, broken;
+	bool was_1, was_2, was_scm, was_cma, was_ucm, was_mcm;	/* kinds of line that were moved */
+};
+
+/* lines.c: prints the new line for each line of the file, and reports differences on stderr. */
+void migrate_lines(struct migration *m, FILE *in);
+
+/* variables.c: reports each variable of the environment; prints the table of all, false if stdout
+ * cannot be written. */
+void migrate_environment(void);
+bool migrate_list_variables(void);
+
+#endif

@@ -1,0 +1,96 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# dat_migrate: each kind of line of OpenFabrics dapl, what it keeps and reports, and that its output works.
+set -u
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+migrate=$DAPL_BUILD_DIR/bin/dat_migrate
+status=0
+
+wrong() {
+	echo "$*"
+	cat "$tmp/out" "$tmp/err"
+	status=1
+}
+
+# becomes LINE NEW: dat_migrate prints NEW for LINE alone, and succeeds
+becomes() {
+	echo "$1" >"$tmp/old"
+	env -u DAT_OVERRIDE "$migrate" "$tmp/old" >"$tmp/out" 2>"$tmp/err" || wrong "$1: exit status $?"
+	[ "$(cat "$tmp/out")" = "$2" ] || wrong "$1: not $2"
+}
+
+# reports WORDS LINE: stderr has WORDS
+reports() {
+	grep -qe "$1" "$tmp/err" || wrong "$2: stderr does not say \"$1\""
+}
+
+becomes 'ofa-v2-mlx5_0-1u u2.0 nonthreadsafe default libdaploucm.so.2 dapl.2.0 "mlx5_0 1" ""' \
+	'ofa-v2-mlx5_0-1u u2.0 nonthreadsafe default libdapl-direct2.so dapl_direct.2.0 "device=mlx5_0 port=1" ""'
+reports 'datagrams of the fabric' ucm
+reports 'both ends of a connection must use dapl-direct' ucm
+reports 'uDAPL 2.0 keep the libdat2 of the system' ucm
+becomes 'ofa-v2-ib0	u2.0 threadsafe nondefault /usr/lib/libdaplofa.so.2 dapl.2.0 "lo 0" "x"' \
+	'ofa-v2-ib0 u2.0 threadsafe nondefault libdapl-direct2.so dapl_direct.2.0 "device=lo" "x"'
+reports 'instead of rdma_cm' cma
+! grep -q 'this machine has no' "$tmp/err" || wrong "lo: reported as missing"
+becomes 'OpenIB-cma u1.2 nonthreadsafe default libdaplcma.so.1 dapl.1.2 "host.example 0" ""' \
+	'OpenIB-cma u1.2 nonthreadsafe default libdapl-direct.so dapl_direct.1.2 "device=host.example" ""'
+reports 'libdat.so.1 of dapl-direct' 1.2
+reports 'no RDMA device and no network interface host.example; for a host name, write its address' cma
+becomes '"a name" u2.0 nonthreadsafe default libdaplomcm.so.2 dapl.2.0 "mlx5_0 2" ""' \
+	'"a name" u2.0 nonthreadsafe default libdapl-direct2.so dapl_direct.2.0 "device=mlx5_0 port=2" ""'
+reports 'no proxy' mcm
+for kept in '# a comment' '' \
+	'ofa-v2-mlx4_0-1 u2.0 nonthreadsafe default libdaploscm.so.2 dapl.2.0 "mlx4_0 1" ""' \
+	'ib0  k1.2 threadsafe default libdaplofa.so.2 dapl.1.2 "eth2 0" ""' \
+	'ib0 u2.0 nonthreadsafe default libother.so other.2.0 "eth2 0" ""' \
+	'ib0 u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "eth2" ""'; do
+	becomes "$kept" "$kept"
+done
+reports ':1: kept: ia_params "eth2" are not a device and a port' 'the last line'
+
+# A broken line becomes a comment, and the exit status says so.
+printf '%s\n' '# first' 'ib0 u2.0 nonthreadsafe maybe libdaplofa.so.2 dapl.2.0 "eth2 0" ""' >"$tmp/old"
+DAT_OVERRIDE=$tmp/old "$migrate" >"$tmp/out" 2>"$tmp/err"
+[ $? = 1 ] || wrong "a broken line: exit status 0"
+grep -qx '# ib0 u2.0 .*' "$tmp/out" || wrong "a broken line is no comment"
+reports "$tmp/old:2:24: field 4 is neither default nor nondefault; write default" "a broken line"
+! "$migrate" "$tmp/none" >"$tmp/out" 2>"$tmp/err" || wrong "a file that does not exist: exit status 0"
+reports "cannot read $tmp/none: No such file" "a file that does not exist"
+"$migrate" - <"$tmp/old" >"$tmp/out" 2>"$tmp/err"
+reports '^-:2:24: ' 'standard input'
+
+# The environment.
+DAPL_ACK_TIMER=20 DAPL_UCM_QP_SIZE=500 DAPL_NOT_THERE=1 "$migrate" - </dev/null >"$tmp/out" 2>"$tmp/err"
+reports 'DAPL_ACK_TIMER=20: default of ack_timeout' environment
+reports 'DAPL_UCM_QP_SIZE=500: no effect: ' environment
+reports 'DAPL_NOT_THERE=1: no effect: OpenFabrics dapl 2.1.10 does not have it' environment
+
+# The output of a file of OpenFabrics works: the same name, and its device.
+for level in 1.2 2.0; do
+	echo "ofa-v2-mlx5_0-1 u$level nonthreadsafe default libdaploscm.so.2 dapl.$level \"soft-mlx5-0 1\" \"\""
+done | "$migrate" -d "$DAPL_BUILD_DIR/lib" - >"$tmp/dat.conf" 2>"$tmp/err"
+DAT_OVERRIDE=$tmp/dat.conf "$DAPL_BUILD_DIR/bin/dat_info" -i ofa-v2-mlx5_0-1 >"$tmp/out" 2>&1 ||
+	wrong "the moved line does not open"
+grep -q '^    provider device: soft-mlx5-0$' "$tmp/out" || wrong "the moved line opens another device"
+
+# The table of dapl-direct(7) is that of the code, which has all of OpenFabrics' variables.
+"$migrate" --variables >"$tmp/out" 2>"$tmp/err" || wrong "--variables: exit status $?"
+sed -n 's/^\.It Ev \(D[A-Z_]*\) Ta /\1 /p' man/dapl-direct.7 | diff "$tmp/out" - ||
+	wrong "dapl-direct(7) differs from dat_migrate --variables"
+for v in ACK_RETRY ACK_TIMER CM_ARP_RETRY_COUNT CM_ARP_TIMEOUT_MS CM_ROUTE_RETRY_COUNT CM_ROUTE_TIMEOUT_MS CM_TOS \
+	DBG_DEST DBG_LEVEL DBG_SYS_MEM DBG_TYPE GLOBAL_ROUTING HOP_LIMIT IB_MTU IB_PKEY IB_SL LOOPBACK \
+	MAX_CM_RESPONSE_TIME MAX_CM_RETRIES MAX_INLINE MCM_ALWAYS_PROXY MCM_MFO MCM_MSG_MAX MCM_PORT_ID MCM_WR_MAX \
+	NETWORK_NODES NETWORK_PPN NETWORK_PROCESS_NUM NETWORK_TRESHOLD RNR_RETRY RNR_TIMER SCM_NETDEV TCLASS \
+	UCM_ARRAY_BITS UCM_CQ_SIZE UCM_DREP_TIME UCM_DREQ_RETRY UCM_ENTRY_BITS UCM_QP_SIZE UCM_REP_TIME UCM_RETRY \
+	UCM_RTU_TIME UCM_TIMER UCM_TX_BURST UCM_WAIT_TIME WR_MAX; do
+	[ "$(grep -c "^DAPL_$v " "$tmp/out")" = 1 ] || wrong "DAPL_$v is not in the table once"
+done
+"$DAPL_BUILD_DIR/bin/dat_info" --parameters >"$tmp/parameters"
+for key in $(sed -n 's/.* default of \([a-z_]*\).*/\1/p' "$tmp/out"); do
+	grep -q "^  $key " "$tmp/parameters" || wrong "$key is no parameter"
+done
+"$migrate" --help | grep -q 'Usage: dat_migrate' || wrong "--help"
+"$migrate" --version | grep -qE '^dat_migrate [0-9]+\.[0-9]+' || wrong "--version"
+exit $status
