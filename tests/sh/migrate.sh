@@ -91,6 +91,4 @@ done
 for key in $(sed -n 's/.* default of \([a-z_]*\).*/\1/p' "$tmp/out"); do
 	grep -q "^  $key " "$tmp/parameters" || wrong "$key is no parameter"
 done
-"$migrate" --help | grep -q 'Usage: dat_migrate' || wrong "--help"
-"$migrate" --version | grep -qE '^dat_migrate [0-9]+\.[0-9]+' || wrong "--version"
 exit $status
