@@ -87,8 +87,8 @@ UVERBS_SRC := $(call with_verbs,$(call src,softnic/preload softnic/uverbs softni
 EFADV_SRC := $(call with_efa,$(call src,softnic/uverbs/efadv))
 VFIO_SRC := $(call with_verbs,$(call src,softnic/preload softnic/vfio))
 # A server of its own: no rdma-core is needed.
-VM_SRC := $(call src,softnic/vfio_user softnic/vfio_user/efa) $(addprefix softnic/vfio/,config.c irq.c maps.c)
-RUN_SRC := $(call with_verbs,$(call src,softnic/run) softnic/efa/profile.c)
+VM_SRC := $(call src,softnic/vfio_user softnic/vfio_user/efa) $(addprefix softnic/vfio/,config.c irq.c maps.c) perf/common/program.c
+RUN_SRC := $(call with_verbs,$(call src,softnic/run) softnic/efa/profile.c perf/common/program.c)
 HARNESS_SRC := $(call src,tests/harness)
 PERF_COMMON := $(call src,perf/common)
 # Those with perftest's habits have a frame of their own.

@@ -7,10 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "perf/common/program.h"
 #include "perf/dat_bench/bench.h"
-
-__attribute__((visibility("default"))) const char *argp_program_version =
-	"dat_bench 0.1";
 
 static const char doc[] =
 	"Posts, binds and dequeues, one DAT call after another, between two endpoints of this "
@@ -71,7 +69,7 @@ static int latency(const struct opts *o)
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse, NULL, doc, NULL, NULL, NULL };
+	static const struct argp argp = { options, parse, NULL, doc, program_options, NULL, NULL };
 	struct opts o = { .ia = "soft-mlx5-0", .calls = 4096 };
 	const struct bench_op *op;
 	struct pair p = { .rmr = DAT_HANDLE_NULL };

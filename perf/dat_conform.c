@@ -10,11 +10,9 @@
 #include <string.h>
 
 #include "perf/common/consumer.h"
+#include "perf/common/program.h"
 #include "perf/dat_conform/report.h"
 #include "tests/conformance/far.h"
-
-__attribute__((visibility("default"))) const char *argp_program_version =
-	"dat_conform 0.1";
 
 static const char doc[] =
 	"Tries each statement of the uDAPL 1.2 manual pages on an Interface Adapter.\v"
@@ -136,7 +134,7 @@ static void list_all(const struct options *o)
 
 int main(int argc, char **argv)
 {
-	const struct argp argp = { options, parse, NULL, doc, NULL, NULL, NULL };
+	const struct argp argp = { options, parse, NULL, doc, program_options, NULL, NULL };
 	struct options o = { .list = false };
 
 	argp_err_exit_status = 64;

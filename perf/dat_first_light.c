@@ -16,12 +16,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "perf/common/program.h"
 #include "perf/common/stats.h"
 #include "perf/dat_first_light/probe.h"
 #include "perf/dat_first_light/report.h"
-
-__attribute__((visibility("default"))) const char *argp_program_version =
-	"dat_first_light 0.1";
 
 static const char doc[] =
 	"Asks an adapter what no manual and no software model can answer.\v"
@@ -239,7 +237,7 @@ static void list_all(void)
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse, NULL, doc, NULL, NULL, NULL };
+	static const struct argp argp = { options, parse, NULL, doc, program_options, NULL, NULL };
 	static char provider[PATH_MAX + 32];
 	struct state s = { .light = { .ia = "mlx5_0-1", .params = "" },
 			   .o = { .limit_s = 60, .total_s = 600 } };

@@ -13,10 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "perf/common/program.h"
 #include "perf/dat_info/dat_info.h"
-
-__attribute__((visibility("default"))) const char *argp_program_version =
-	"dat_info 0.1";
 
 static const char doc[] =
 	"Lists the Interface Adapters of dat.conf and whether they can be opened, the adapters of "
@@ -343,7 +341,7 @@ static bool show_json(const struct options *o, DAT_PROVIDER_INFO *const *list, D
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse, NULL, doc, NULL, NULL, NULL };
+	static const struct argp argp = { options, parse, NULL, doc, program_options, NULL, NULL };
 	static DAT_PROVIDER_INFO infos[MAX_IAS];
 	DAT_PROVIDER_INFO *list[MAX_IAS];
 	struct options o = { .ia = NULL };

@@ -9,11 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config.h"
+#include "perf/common/program.h"
 #include "perf/dat_migrate/migrate.h"
-
-__attribute__((visibility("default"))) const char *argp_program_version =
-	"dat_migrate " PACKAGE_VERSION;
 
 static const char doc[] =
 	"Reads a dat.conf with lines of OpenFabrics dapl 1.2 or 2.0, and the environment (DAPL_*). Prints "
@@ -65,7 +62,7 @@ static FILE *open_file(const char **name)
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse, "[FILE]", doc, NULL, NULL, NULL };
+	static const struct argp argp = { options, parse, "[FILE]", doc, program_options, NULL, NULL };
 	struct options o = { .file = NULL };
 	struct migration m = { .line = 0 };
 	FILE *in;

@@ -14,10 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "perf/common/program.h"
 #include "perf/dat_pingpong/pingpong.h"
-
-__attribute__((visibility("default"))) const char *argp_program_version =
-	"dat_pingpong 0.1";
 
 static const char doc[] =
 	"Moves verified data between two processes: send/recv, RDMA write, RDMA read, bind, a "
@@ -113,7 +111,7 @@ static int both_sides(struct pp_options *o)
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse, "[HOST]", doc, NULL, NULL, NULL };
+	static const struct argp argp = { options, parse, "[HOST]", doc, program_options, NULL, NULL };
 	struct pp_options o = { .ia = "soft-mlx5-0", .port = 45250, .rounds = 1000, .len = 4096 };
 
 	if (getrandom(&o.seed, sizeof(o.seed), 0) != sizeof(o.seed))

@@ -8,10 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "perf/common/program.h"
 #include "perf/tool/tool.h"
-
-__attribute__((visibility("default"))) const char *argp_program_version =
-	"dapl-direct perf 0.1";
 
 enum key {
 	K_JSON = 1000, K_JSON_FILE, K_GBITS, K_INFINITE, K_CPU_UTIL, K_CPU, K_WARM_UP, K_VERIFY,
@@ -59,7 +57,6 @@ static const struct offer offers[] = {
 	{ 0, { "CPU-freq", 'F', NULL, 0, "Accepted for perftest scripts, as -R and -z; no effect", 0 } },
 	{ 0, { "rdma_cm", 'R', NULL, OPTION_HIDDEN, NULL, 0 } },
 	{ 0, { "com_rdma_cm", 'z', NULL, OPTION_HIDDEN, NULL, 0 } },
-	{ 0, { NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 } },
 	{ 0, { NULL, 0, NULL, 0, "Output:", 3 } },
 	{ TAKES_DEPTH, { "noPeak", 'N', NULL, 0, "Omit the peak (always beyond 20000 operations)", 0 } },
 	{ TAKES_BYTES, { "report_gbits", K_GBITS, NULL, 0, "Gb/s instead of MiB/s", 0 } },
@@ -234,9 +231,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	asked = key;
 	switch (key) {
-	case 'h':
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-		return 0;
 	case ARGP_KEY_ARG:
 		if (p->o->host)
 			argp_error(state, "one HOST is enough");
@@ -256,7 +250,7 @@ void tool_parse(const struct tool_test *test, struct tool_options *o, int argc, 
 {
 	struct argp_option options[sizeof(offers) / sizeof(*offers) + 1] = { 0 };
 	char doc[256];
-	struct argp argp = { options, parse, "[HOST]", doc, NULL, NULL, NULL };
+	struct argp argp = { options, parse, "[HOST]", doc, program_options, NULL, NULL };
 	struct parsing p = { .o = o, .test = test };
 	size_t i, n = 0;
 

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "perf/common/program.h"
 #include "softnic/efa/sne.h"
 #include "softnic/run/run.h"
 
@@ -231,8 +232,8 @@ static int write_sysfs(const char *root, const struct options *o)
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = {options, parse, "COMMAND [ARGUMENT...]", doc, NULL,
-					 NULL,    NULL};
+	static const struct argp argp = {options, parse, "COMMAND [ARGUMENT...]", doc,
+					 program_options, NULL, NULL};
 	struct options o = { .adapters = { .devices = 1, .ports = 1 } };
 	char libraries[2 * PATH_MAX] = "";
 	struct run_dir dir;

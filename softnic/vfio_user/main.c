@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "perf/common/program.h"
 #include "softnic/vfio_user/vm.h"
 
 struct options {
@@ -161,7 +162,7 @@ static void end(struct served *s)
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse, "SOCKET...", doc, NULL, NULL, NULL };
+	static const struct argp argp = { options, parse, "SOCKET...", doc, program_options, NULL, NULL };
 	struct options o = { .config.ports = 1 };
 	struct served served[VM_DEVICES_MAX];
 	unsigned int started = 0;

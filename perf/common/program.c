@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
+#include "perf/common/program.h"
+
+__attribute__((visibility("default"))) const char *argp_program_version =
+	"dapl-direct " PACKAGE_VERSION;
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	(void)arg;
+	if (key != 'h')
+		return ARGP_ERR_UNKNOWN;
+	argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+	return 0;
+}
+
+static const struct argp_option options[] = {
+	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, 0 },
+	{ 0 },
+};
+static const struct argp argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
+const struct argp_child program_options[] = { { &argp, 0, NULL, 0 }, { 0 } };
