@@ -306,7 +306,7 @@ $(PERF_PROGS:%=$(O)/bin/%): $(O)/bin/%: $(O)/obj/perf/%.o $(call objs,$(PERF_COM
 LIBS_dat_info = -ljansson
 # They read dat.conf as libdat does, without its registry.
 $(O)/bin/dat_migrate: $(call objs,core/variable.c)
-$(O)/bin/dat_info $(O)/bin/dat_migrate: $(call objs,core/libdat/conf_line.c)
+$(O)/bin/dat_info $(O)/bin/dat_migrate: $(call objs,core/libdat/conf_line.c core/libdat/own_library.c)
 # It asks adapters below DAT as well.
 $(O)/bin/dat_first_light: $(ARCHIVES)
 LIBS_dat_first_light = $(group) $(EXT_LIBS) -ljansson

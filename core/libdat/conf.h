@@ -61,8 +61,8 @@ enum conf_verdict conf_split_line(char *line, size_t len, char *field[CONF_FIELD
 
 /*
  * Parses one line of len bytes and overwrites it; line[len] must be writable. secure: the library
- * must be an absolute path. *out is malloc'ed for CONF_ENTRY; *why explains CONF_BROKEN or
- * CONF_SKIP.
+ * must be an absolute path, or in libdat's own directory. *out is malloc'ed for CONF_ENTRY; *why
+ * explains CONF_BROKEN or CONF_SKIP.
  */
 enum conf_verdict conf_parse_line(char *line, size_t len, bool secure, struct conf_entry **out,
 				  const char **why);
@@ -73,6 +73,10 @@ int conf_add_line(struct conf *conf, char *line, size_t len, unsigned int number
 		  bool secure);
 /* To be called after the last line. Returns 0 or -ENOMEM. */
 int conf_mark_repeats(struct conf *conf);
+
+/* The absolute path of a library in libdat's own directory or in dapl-direct below it; NULL if there
+ * is none. The caller frees it. */
+char *conf_own_library(const char *name);
 
 /* Adds built-in entries for the software adapters if the provider is beside libdat. Returns 0 or
  * -ENOMEM. */

@@ -208,7 +208,7 @@ enum conf_verdict conf_parse_line(char *line, size_t len, bool secure, struct co
 				  const char **why)
 {
 	struct conf_problem problem = { NULL };
-	char *field[CONF_FIELDS];
+	char *field[CONF_FIELDS], *own;
 	DAT_PROVIDER_INFO info = {0};
 	bool is_default, kernel;
 	enum conf_verdict verdict = conf_split_line(line, len, field, &info, &is_default, &problem);
@@ -223,10 +223,12 @@ enum conf_verdict conf_parse_line(char *line, size_t len, bool secure, struct co
 			"of another API version";
 		return CONF_SKIP;
 	}
-	if (secure && *field[CONF_LIB] != '/') {
+	own = strchr(field[CONF_LIB], '/') ? NULL : conf_own_library(field[CONF_LIB]);
+	if (secure && !own && *field[CONF_LIB] != '/') {
 		*why = "the library path is not absolute, in a process with raised privileges";
 		return CONF_BROKEN;
 	}
-	*out = entry_new(&info, field[CONF_LIB], field[CONF_PARAMS]);
+	*out = entry_new(&info, own ? own : field[CONF_LIB], field[CONF_PARAMS]);
+	free(own);
 	return *out ? CONF_ENTRY : CONF_NO_MEMORY;
 }

@@ -44,7 +44,16 @@ echo 'soft-mlx5-0 u1.2 nonthreadsafe default /no/such/provider.so other.1.2 "" "
 lists 'soft-mlx5-0 soft-mlx5-0 soft-efa-0 soft-efa-0 ' 'with a line of the same name'
 with_etc "$bin/dat_info" -i soft-mlx5-0 || fail 'the spare does not open'
 
-mkdir "$tmp/etc/dat"
+# A package has the provider below libdat, and a dat.conf that names no directory.
+mkdir -p "$tmp/etc/dat" "$tmp/lib/dapl-direct"
+cp "$DAPL_BUILD_DIR/lib/libdat.so.1" "$tmp/lib"
+cp "$DAPL_BUILD_DIR/lib/libdapl-direct.so" "$tmp/lib/dapl-direct"
+with_etc env LD_LIBRARY_PATH="$tmp/lib" "$bin/dat_pingpong" -n 10 -q || fail 'the provider below libdat'
+scripts/mkconf libdapl-direct.so >"$tmp/etc/dat/dat.conf"
+with_etc env LD_LIBRARY_PATH="$tmp/lib" "$bin/dat_pingpong" -n 10 -q || fail 'the provider by its name'
+rm "$tmp/lib/dapl-direct/libdapl-direct.so"
+with_etc env LD_LIBRARY_PATH="$tmp/lib" "$bin/dat_pingpong" -n 10 -q && fail 'no provider below libdat'
+
 echo '# none' >"$tmp/etc/dat/dat.conf"
 lists '' 'with an empty /etc/dat/dat.conf'
 rm -r "$tmp/etc/dat" "$tmp/etc/dat.conf"

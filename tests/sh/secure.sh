@@ -51,3 +51,18 @@ if [ "$got" != "$(without_env)" ] || grep -q planted <<<"$got"; then
 	printf 'with the bit the environment should not count:\n%s\n' "$got"
 	exit 1
 fi
+
+unshare -m true 2>/dev/null || skip "no mount namespace for a dat.conf of its own"
+# A library without a path is accepted only where libdat is, or in dapl-direct below it.
+mkdir -p "$dir/etc/dat" "$dir/dapl-direct"
+touch "$dir/beside.so" "$dir/dapl-direct/below.so"
+for library in beside below absent; do
+	echo "$library u1.2 nonthreadsafe default $library.so d.1.2 a b"
+done >"$dir/etc/dat/dat.conf"
+cp /etc/passwd /etc/ld.so.cache "$dir/etc"
+export dir other_user
+got=$(unshare -m sh -c 'mount --bind "$dir/etc" /etc && exec $other_user "$dir/list"' 2>&1)
+if [ "$(grep -xE 'beside|below|absent|secure' <<<"$got" | tr '\n' ' ')" != 'beside below secure ' ]; then
+	printf 'libraries without a path, with the bit:\n%s\n' "$got"
+	exit 1
+fi
