@@ -6,6 +6,8 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
+# For what is loaded by name and never linked: the providers and the fronts of softnic.
+PROVIDERDIR ?= $(LIBDIR)
 INCDIR ?= $(PREFIX)/include
 BINDIR ?= $(PREFIX)/bin
 EXAMPLEDIR ?= $(PREFIX)/share/doc/dapl-direct/examples
@@ -515,7 +517,7 @@ bench-table: all $(BENCH20) $(PEER_BINS)
 ## Installing
 
 D := $(DESTDIR)
-INST_LIBS = $(strip $(LIBDAT) $(PROVIDER) $(PROVIDER20) $(UVERBS))
+INST_LIBS = $(strip $(PROVIDER) $(PROVIDER20) $(UVERBS))
 man_dir = $(MANDIR)/man$(patsubst .%,%,$(shell echo '$(suffix $(1))' | cut -c1-2))
 put = install -m $(1) $(2) '$(D)$(3)/'
 # The loader finds libraries through its cache. Without the right to write it, print where they are.
@@ -523,8 +525,9 @@ cached = @ldconfig 2>/dev/null && ldconfig -p | grep -q '$(LIBDIR)/libdat.so.1' 
 	echo 'install: programs find $(LIBDIR)/libdat.so.1 by LD_LIBRARY_PATH=$(LIBDIR)'
 
 install: all
-	install -d '$(D)$(LIBDIR)/pkgconfig' '$(D)$(INCDIR)/dat' '$(D)$(BINDIR)' '$(D)$(SYSCONFDIR)'
-	$(call put,755,$(INST_LIBS),$(LIBDIR))
+	install -d '$(D)$(LIBDIR)/pkgconfig' '$(D)$(PROVIDERDIR)' '$(D)$(INCDIR)/dat' '$(D)$(BINDIR)' '$(D)$(SYSCONFDIR)'
+	$(call put,755,$(LIBDAT),$(LIBDIR))
+	$(call put,755,$(INST_LIBS),$(PROVIDERDIR))
 	ln -sf libdat.so.1 '$(D)$(LIBDIR)/libdat.so'
 	$(call put,644,$(HEADERS),$(INCDIR)/dat)
 	$(call put,755,$(BINS),$(BINDIR))
@@ -534,18 +537,18 @@ install: all
 	@echo 'install: $(words $(MANS)) manual pages in $(D)$(MANDIR)'
 	@$(foreach m,$(MANS),install -D -m 644 $(m) '$(D)$(call man_dir,$(m))/$(notdir $(m))' &&) true
 	[ -e '$(D)$(SYSCONFDIR)/dat.conf' ] || \
-		scripts/mkconf '$(LIBDIR)/libdapl-direct.so' >'$(D)$(SYSCONFDIR)/dat.conf'
+		scripts/mkconf '$(PROVIDERDIR)/libdapl-direct.so' >'$(D)$(SYSCONFDIR)/dat.conf'
 	$(if $(D),,$(cached))
 
 # A modified dat.conf stays.
 uninstall:
-	rm -f $(patsubst $(O)/lib/%,'$(D)$(LIBDIR)/%',$(INST_LIBS)) '$(D)$(LIBDIR)/libdat.so' \
+	rm -f $(patsubst $(O)/lib/%,'$(D)$(PROVIDERDIR)/%',$(INST_LIBS)) '$(D)$(LIBDIR)/libdat.so.1' '$(D)$(LIBDIR)/libdat.so' \
 		'$(D)$(LIBDIR)/pkgconfig/dat.pc' $(HEADERS:include/%='$(D)$(INCDIR)/%') \
 		$(patsubst $(O)/bin/%,'$(D)$(BINDIR)/%',$(BINS)) \
 		$(foreach m,$(MANS),'$(D)$(call man_dir,$(m))/$(notdir $(m))') \
 		$(EXAMPLES:examples/%='$(D)$(EXAMPLEDIR)/%')
 	-rmdir '$(D)$(INCDIR)/dat' '$(D)$(EXAMPLEDIR)'
-	if scripts/mkconf '$(LIBDIR)/libdapl-direct.so' | cmp -s - '$(D)$(SYSCONFDIR)/dat.conf'; then \
+	if scripts/mkconf '$(PROVIDERDIR)/libdapl-direct.so' | cmp -s - '$(D)$(SYSCONFDIR)/dat.conf'; then \
 		rm '$(D)$(SYSCONFDIR)/dat.conf'; fi
 
 help:
