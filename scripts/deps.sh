@@ -7,6 +7,7 @@
 # deps.sh --stock  also the programs of `make check-stock`
 # deps.sh --pyverbs also what `make check-pyverbs` runs
 # deps.sh --bench  also those that `make bench` and `make bench-scale` compare with and draw by
+# deps.sh --chroot only what `make deb` and `make check-arm64` make their Debian systems with
 # deps.sh --all    also those of `make check-all`
 #
 # DEPS=no in the environment installs nothing, as --check, and also lists the optional packages. Each
@@ -21,6 +22,7 @@ tests="rdma-core ibverbs-utils ibverbs-providers dapl2-utils libfabric-bin"
 bench="libucx-dev libdapl2 dapl2-utils ucx-utils libfabric-bin gnuplot-nox"
 stock="perftest ucx-utils dapl2-utils libdapl2"
 pyverbs="python3-pyverbs python3-scapy"
+chroot="debootstrap iproute2"
 mode=install
 for arg; do
 	case $arg in
@@ -29,8 +31,9 @@ for arg; do
 	--stock) optional="$optional $stock" ;;
 	--pyverbs) optional="$optional $pyverbs" ;;
 	--bench) optional="$optional $bench" ;;
+	--chroot) needed= tests_need= tests= optional=$chroot ;;
 	--all) optional="$optional $stock $pyverbs $bench clang gcovr librte-eal23" ;;
-	*) echo "usage: scripts/deps.sh [--check] [--build] [--stock] [--pyverbs] [--bench] [--all]" >&2; exit 2 ;;
+	*) echo "usage: scripts/deps.sh [--check] [--build] [--stock] [--pyverbs] [--bench] [--chroot] [--all]" >&2; exit 2 ;;
 	esac
 done
 needed="$needed $tests_need"

@@ -106,6 +106,8 @@ said '^deps: they depend on libnew1$'
 said '^deps: they need newer versions of libold1$'
 ends 0 '' "valgrind libjansson-dev libibverbs-dev" scripts/deps.sh --build
 installs libjansson-dev libibverbs-dev
+ends 0 '' "valgrind libjansson-dev debootstrap" scripts/deps.sh --chroot
+installs debootstrap
 touch "$tmp/no-mirror"
 ends 1 'not installed: libcriterion-dev libfabric-bin$' "libcriterion-dev libfabric-bin" scripts/deps.sh
 ends 0 'not installed: libfabric-bin$' libfabric-bin scripts/deps.sh

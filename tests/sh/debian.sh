@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# debian/ agrees with the tree: each installed file is in exactly one package, each package of debian/control has
+# files, libdat1.symbols has what libdat exports, and the names clash with none of Debian's dapl.
+set -u
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+status=0
+MAKEFLAGS=$(sed -E 's/ ?-j[0-9]*//; s/ ?--jobserver-auth=[^ ]*//' <<<"${MAKEFLAGS-}")
+export MAKEFLAGS
+
+# complain TEXT: fails with the lines on stdin, if there are any
+complain() {
+	local found
+	found=$(cat)
+	[ -n "$found" ] || return 0
+	printf '%s\n%s\n' "$1" "$found"
+	status=1
+}
+
+lib=usr/lib/some-triple
+make -s PREFIX=/usr LIBDIR=/$lib PROVIDERDIR=/$lib/dapl-direct DESTDIR="$tmp/root" \
+	EXAMPLEDIR=/usr/share/doc/dapl-direct-doc/examples install >/dev/null || exit 1
+(cd "$tmp/root" && find . ! -type d | cut -c3- | sort) >"$tmp/files"
+
+# A pattern of debian/*.install names files or folders; those with two words are files of the tree.
+: >"$tmp/taken"
+for list in debian/*.install; do
+	while read -r pattern to; do
+		if [ -n "$to" ]; then
+			[ -e "$pattern" ] || echo "$list: the tree has no $pattern"
+			continue
+		fi
+		awk -v p="$pattern" 'BEGIN { gsub(/[.]/, "[.]", p); gsub(/[*]/, "[^/]*", p); p = "^" p "(/.*)?$" } $0 ~ p' \
+			"$tmp/files" >"$tmp/match"
+		[ -s "$tmp/match" ] || echo "$list: make install installs no $pattern"
+		cat "$tmp/match" >>"$tmp/taken"
+	done <"$list"
+done | complain "patterns without a file:"
+# Without rdma-core, softnic-run and the fronts are not built; the patterns then find softnic-vm only.
+sort "$tmp/taken" | uniq -d | complain "in two packages:"
+sort "$tmp/taken" | comm -13 - "$tmp/files" | complain "in no package:"
+
+sed -n 's/^Package: //p' debian/control | sort >"$tmp/packages"
+ls debian/*.install | sed 's,debian/,,; s,\.install,,' | comm -3 - "$tmp/packages" | complain "packages and lists differ:"
+sed -n "s/^packages='\(.*\)'$/\1/p" scripts/deb | tr ' ' '\n' | sort | comm -3 - "$tmp/packages" |
+	complain "scripts/deb and debian/control differ:"
+grep -xE 'libdat2.*|libdapl.*|dapl2.*' "$tmp/packages" | complain "names of Debian's dapl:"
+
+nm -D --defined-only "$DAPL_BUILD_DIR/lib/libdat.so.1" | awk '{ sub(/@@/, "@", $3); print $3 }' | sed 's/^DAT_1.2$/&@&/' |
+	sort >"$tmp/exports"
+awk '/^ / { print $1 }' debian/libdat1.symbols | sort | diff - "$tmp/exports" |
+	complain "libdat1.symbols: < of the file, > of the library"
+
+sed -n 's/^Tests: //p' debian/tests/control | sort | comm -3 - <(ls debian/tests | grep -vx control | sort) |
+	complain "debian/tests/control and its programs differ:"
+find debian -name changelog | complain "scripts/deb writes this file; configure.ac has the version:"
+diff <(sed -n '5,$p' LICENSE) <(sed -n '/^License: BSD-2-Clause$/,$p' debian/copyright | sed '/^License:/d; s/^ //; s/^\.$//' | sed '/./,$!d') |
+	complain "debian/copyright: < of LICENSE, > of the file"
+exit $status
