@@ -39,13 +39,22 @@ static void sleep_for_lock(struct sn_nic *nic)
 	}
 }
 
+static void pause_cpu(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
 void sn_enter(struct sn_nic *nic)
 {
 	for (int i = 0; i < SPINS; i++) {
 		if (!(atomic_load_explicit(&nic->lock, memory_order_relaxed) & HELD) &&
 		    try_lock(nic))
 			return;
-		__builtin_ia32_pause();
+		pause_cpu();
 	}
 	sleep_for_lock(nic);
 }
