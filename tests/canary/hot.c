@@ -73,11 +73,18 @@ int hot_mutex(struct target *t)
 
 int hot_kernel(struct target *t)
 {
+	(void)t;
+#if defined(__x86_64__)
 	int ret = 39;
 
-	(void)t;
 	__asm__ volatile("syscall" : "+a"(ret) : : "rcx", "r11", "memory");
 	return ret;
+#else
+	register long ret __asm__("x0"), call __asm__("x8") = 172;
+
+	__asm__ volatile("svc #0" : "=r"(ret) : "r"(call) : "memory");
+	return (int)ret;
+#endif
 }
 
 static __attribute__((noinline)) int callee(struct target *t)
@@ -100,8 +107,15 @@ int hot_callee(struct target *t)
 				 : "cc", "memory");                                                \
 		atomic_store_explicit(&t->count, 0, memory_order_release);                         \
 	} while (0)
+#define FLUSH "sfence"
 #else
-#define BLUEFLAME(flush) atomic_store_explicit(&t->count, 0, memory_order_release)
+#define BLUEFLAME(flush)                                                                           \
+	do {                                                                                       \
+		__asm__ volatile("dmb oshst; eor x9, %0, #256; dsb st; str q0, [%0]; " flush       \
+				 : : "r"(t->memory) : "x9", "memory");                             \
+		atomic_store_explicit(&t->count, 0, memory_order_release);                         \
+	} while (0)
+#define FLUSH "dsb st"
 #endif
 
 int hot_blueflame(struct target *t)
@@ -112,6 +126,6 @@ int hot_blueflame(struct target *t)
 
 int hot_flushed(struct target *t)
 {
-	BLUEFLAME("sfence");
+	BLUEFLAME(FLUSH);
 	return 0;
 }
