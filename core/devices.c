@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "config.h"
 #include "core/devices.h"
@@ -49,6 +52,62 @@ EXPORTED size_t dapl_direct_params(struct dapl_param *params, size_t max)
 	for (const struct dap_hw *const *hw = dap_backends; *hw; hw++)
 		n = add_table((*hw)->params, (*hw)->name, params, max, n);
 	return n;
+}
+
+/* Whether a device of the backend on this machine has the name of the IA, or that in ia_params. */
+static bool has_device(const struct dap_hw *hw, const char *name)
+{
+	struct dapl_device devs[64];
+	size_t n = hw->list(devs, sizeof(devs) / sizeof(devs[0])), len = strcspn(name, " ");
+
+	for (size_t i = 0; i < n && i < sizeof(devs) / sizeof(devs[0]); i++) {
+		const char *rest = devs[i].name + len;
+
+		if (!strncmp(devs[i].name, name, len) &&
+		    (!*rest || (name[len] && *rest == '-' && strtoul(rest + 1, NULL, 10))))
+			return true;
+	}
+	return false;
+}
+
+static const struct dap_hw *backend_of(const char *device)
+{
+	const struct dap_hw *const *hw = dap_backends;
+
+	while (*hw && !has_device(*hw, device))
+		hw++;
+	return *hw;
+}
+
+/* By the keys of the device's backend, or of any backend if none has the device. */
+static long check_backends(const char *device, const char *ia_params, char *why, size_t whylen)
+{
+	const struct dap_hw *owner = backend_of(device);
+	uint64_t values[512];
+	const char *at;
+	long farthest = -1;
+	char own[256];
+
+	for (const struct dap_hw *const *hw = dap_backends; *hw; hw++) {
+		if (owner && *hw != owner)
+			continue;
+		if (!dap_params_check(ia_params, (*hw)->params, values, &at, own, sizeof(own)))
+			return -1;
+		if (at - ia_params > farthest) {
+			farthest = at - ia_params;
+			snprintf(why, whylen, "%s", own);
+		}
+	}
+	return farthest;
+}
+
+EXPORTED long dapl_direct_check(const char *ia_name, const char *ia_params, char *why, size_t whylen)
+{
+	char device[DAP_DEVICE_SIZE];
+
+	if (dap_params_device(ia_params, device, sizeof(device), why, whylen))
+		return 0;
+	return check_backends(*device ? device : ia_name, ia_params, why, whylen);
 }
 
 EXPORTED void dapl_direct_build(struct dapl_build *build)

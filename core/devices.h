@@ -27,6 +27,13 @@ struct dapl_param {
 typedef size_t dapl_direct_params_fn(struct dapl_param *params, size_t max);
 dapl_direct_params_fn dapl_direct_params;
 
+/*
+ * Checks the ia_params of an IA with that name, without opening it. Returns -1 if they are valid, or the
+ * offset of the word that is not, with the reason in why.
+ */
+typedef long dapl_direct_check_fn(const char *ia_name, const char *ia_params, char *why, size_t whylen);
+dapl_direct_check_fn dapl_direct_check;
+
 struct dapl_build {
 	const char *version, *compiler;
 	const char *rdma_core;		/* release of the headers; "" without rdma-core */

@@ -267,8 +267,8 @@ static const char *skip_positional(const char *text)
 	return split_positional(text, &device, &port, &rest) ? rest : text;
 }
 
-int dap_params_parse(const char *text, const struct dap_param *table, void *out, char *why,
-		     size_t whylen)
+int dap_params_check(const char *text, const struct dap_param *table, void *out, const char **at,
+		     char *why, size_t whylen)
 {
 	struct dap_core_params core;
 	const struct dap_param *p;
@@ -277,6 +277,7 @@ int dap_params_parse(const char *text, const struct dap_param *table, void *out,
 
 	set_defaults(table, out);
 	for (text = skip_positional(text); !err && *(text += strspn(text, SEPARATORS));) {
+		*at = text;
 		text = next_word(text, table, &w);
 		p = find(table, w.key);
 		if (p) {
@@ -290,6 +291,14 @@ int dap_params_parse(const char *text, const struct dap_param *table, void *out,
 		}
 	}
 	return err;
+}
+
+int dap_params_parse(const char *text, const struct dap_param *table, void *out, char *why,
+		     size_t whylen)
+{
+	const char *at;
+
+	return dap_params_check(text, table, out, &at, why, whylen);
 }
 
 /* Returns 0, or the first error. */

@@ -50,6 +50,10 @@ struct dap_param {
 int dap_params_parse(const char *text, const struct dap_param *table, void *out, char *why,
 		     size_t whylen);
 
+/* The same; *at is the last word that was read, the wrong one after an error. */
+int dap_params_check(const char *text, const struct dap_param *table, void *out, const char **at,
+		     char *why, size_t whylen);
+
 /* The allowed values in words, and the value that applies without the key. */
 void dap_param_range(const struct dap_param *p, char *text, size_t len);
 void dap_param_default(const struct dap_param *p, char *text, size_t len);

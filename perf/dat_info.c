@@ -29,12 +29,13 @@ static const struct argp_option options[] = {
 	{ "list", 'l', NULL, 0, "Names only, open nothing", 0 },
 	{ "parameters", 'p', NULL, 0, "The keys of ia_params: default, range, unit, meaning; "
 	  "opens nothing", 0 },
+	{ "check", 'c', "FILE", 0, "Check a dat.conf: line, column, problem and cure; opens nothing", 0 },
 	{ "json", 'j', NULL, 0, "Everything as one JSON object", 0 },
 	{ 0 },
 };
 
 struct options {
-	const char *ia;
+	const char *ia, *check;
 	bool verbose, list, parameters, json;
 };
 
@@ -47,6 +48,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'v': o->verbose = true; break;
 	case 'l': o->list = true; break;
 	case 'p': o->parameters = true; break;
+	case 'c': o->check = arg; break;
 	case 'j': o->json = true; break;
 	case ARGP_KEY_ARG: argp_error(state, "unexpected '%s'", arg); break;
 	default: return ARGP_ERR_UNKNOWN;
@@ -81,7 +83,7 @@ const char *info_address(const DAT_IA_ATTR *a, char *buf, socklen_t size)
 /* Differences between a software adapter and hardware that a peer can see. */
 static void print_difference(const DAT_IA_ATTR *a)
 {
-	if (strncmp(a->adapter_name, "soft-", 5) == 0)
+	if (strncmp(a->vendor_name, "dapl-direct", 11) == 0)
 		printf("    differs from hardware: an operation on a stopped process completes when the "
 		       "process continues\n");
 }
@@ -349,6 +351,8 @@ int main(int argc, char **argv)
 	DAT_RETURN ret;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	if (o.check)
+		return info_check(o.check) ? EXIT_SUCCESS : EXIT_FAILURE;
 	if (o.parameters && !o.json)
 		return show_all_params() ? EXIT_SUCCESS : EXIT_FAILURE;
 	for (int i = 0; i < MAX_IAS; i++)

@@ -31,13 +31,13 @@ static bool complain(struct conf_problem *problem, const char *at, const char *w
 /* Removes quotes and backslashes in place; returns what follows, or NULL. */
 static char *unquote(char *s, struct conf_problem *problem)
 {
-	char *to = s;
+	char *to = s, *start = s;
 
 	for (s++; *s != '"'; s++) {
 		if (*s == '\\')
 			s++;
 		if (!*s) {
-			complain(problem, to, "a quoted field does not end on its line",
+			complain(problem, start, "a quoted field does not end on its line",
 				 "write the closing quote");
 			return NULL;
 		}

@@ -22,6 +22,9 @@ struct info_json {
 	const struct dapl_build *build;		/* NULL: the provider is not installed */
 };
 
+/* check.c: reports each problem of the file on stdout; true if it has none. */
+bool info_check(const char *file);
+
 /* The address of an IA as text, in buf; "none" where it has none. */
 const char *info_address(const DAT_IA_ATTR *a, char *buf, socklen_t size);
 /* Appends an IA to the list, opened unless names_only. True when it could be opened. */

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Checks a dat.conf: each line, its library, and ia_params where the library is this provider. */
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/libdat/conf.h"
+#include "perf/dat_info/dat_info.h"
+
+struct checked {
+	const char *file;
+	unsigned int line, entries, problems;
+};
+
+static void __attribute__((format(printf, 3, 4)))
+complain(struct checked *c, long column, const char *fmt, ...)
+{
+	va_list ap;
+
+	printf("%s:%u:%ld: ", c->file, c->line, column + 1);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+	c->problems++;
+}
+
+/* The column in the file of a place within a field, which had quotes and backslashes. */
+static long column_of(const char *raw, long field, long offset)
+{
+	field += raw[field] == '"';
+	for (; offset > 0; offset--)
+		field += raw[field] == '\\' ? 2 : 1;
+	return field;
+}
+
+static void check_params(struct checked *c, const char *raw, const char *line, char *const f[CONF_FIELDS],
+			 dapl_direct_check_fn *check)
+{
+	char why[256];
+	long at = check(f[CONF_NAME], f[CONF_PARAMS], why, sizeof(why));
+
+	if (at >= 0)
+		complain(c, column_of(raw, f[CONF_PARAMS] - line, at), "%s", why);
+}
+
+/* The provider is loaded, and not called: it opens nothing. */
+static void check_entry(struct checked *c, const char *raw, const char *line, char *const f[CONF_FIELDS])
+{
+	void *provider, *check;
+
+	c->entries++;
+	if (*f[CONF_API] == 'k')
+		return;
+	provider = dlopen(f[CONF_LIB], RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+	if (!provider) {
+		complain(c, f[CONF_LIB] - line, "the library cannot be loaded: %s; install it, or correct "
+			 "its path", dlerror());
+		return;
+	}
+	check = dlsym(provider, "dapl_direct_check");
+	if (!dlsym(provider, "dat_provider_init"))
+		complain(c, f[CONF_LIB] - line, "%s has no dat_provider_init; write the path of a uDAPL "
+			 "provider", f[CONF_LIB]);
+	else if (check)
+		check_params(c, raw, line, f, (dapl_direct_check_fn *)check);
+}
+
+static void check_line(struct checked *c, const char *raw)
+{
+	char *line = strdup(raw), *field[CONF_FIELDS];
+	struct conf_problem problem;
+	DAT_PROVIDER_INFO info;
+	enum conf_verdict verdict;
+	bool is_default;
+
+	if (!line)
+		abort();
+	verdict = conf_split_line(line, strlen(line), field, &info, &is_default, &problem);
+	if (strlen(raw) > CONF_LINE_MAX)
+		complain(c, CONF_LINE_MAX, "longer than 8192 bytes; shorten the line");
+	else if (verdict == CONF_BROKEN)
+		complain(c, problem.at - line, "%s; %s", problem.why, problem.cure);
+	else if (verdict == CONF_ENTRY)
+		check_entry(c, raw, line, field);
+	free(line);
+}
+
+bool info_check(const char *file)
+{
+	struct checked c = { .file = file };
+	FILE *in = fopen(file, "re");
+	char *raw = NULL;
+	size_t room = 0;
+
+	if (!in) {
+		fprintf(stderr, "dat_info: cannot read %s: %m\n", file);
+		return false;
+	}
+	while (getline(&raw, &room, in) > 0) {
+		raw[strcspn(raw, "\n")] = '\0';
+		c.line++;
+		check_line(&c, raw);
+	}
+	free(raw);
+	fclose(in);
+	printf("%s: %u entries, %u problems\n", file, c.entries, c.problems);
+	return !c.problems;
+}
