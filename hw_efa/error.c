@@ -19,7 +19,7 @@ void efa_break(struct dap_ep *ep, const char *fmt, ...)
 		va_start(ap, fmt);
 		vsnprintf(e->more->why, sizeof(e->more->why), fmt, ap);
 		va_end(ap);
-		dap_log(DAP_LOG_EP, "endpoint %p: the connection is broken: %s", (void *)ep,
+		dap_log(DAP_LOG_EP | DAP_LOG_CM, "endpoint %p: the connection is broken: %s", (void *)ep,
 			e->more->why);
 	}
 	efa_block(&e->tx, EFA_B_HALT);

@@ -62,7 +62,7 @@ static void log_failure(struct dap_ep *ep, const struct m5_cqe *cqe, bool reques
 	else
 		m5_decode_recv(e->rq.ring + (size_t)(index & e->rq.mask) * e->rq.stride,
 			       e->rq.max_iov, w, sizeof(w));
-	dap_log(DAP_LOG_EP, "endpoint %p failed: %s; work: %s", (void *)ep, c, w);
+	dap_log(DAP_LOG_EP | DAP_LOG_CM, "endpoint %p failed: %s; work: %s", (void *)ep, c, w);
 }
 
 static void fill_dto(struct m5_slow_cqe *r, struct dap_ep *ep, const struct m5_slot *slot,

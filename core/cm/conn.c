@@ -254,7 +254,7 @@ static void got_break(struct dap_cm_conn *c, const struct cm_msg *m)
 	for (; n < m->pd_size; n++)
 		why[n] = m->pd[n] >= ' ' && m->pd[n] < 127 ? (char)m->pd[n] : '?';
 	why[n] = '\0';
-	dap_log(DAP_LOG_EP, "the peer's endpoint broke the connection: %s", why);
+	dap_log(DAP_LOG_EP | DAP_LOG_CM, "the peer's endpoint broke the connection: %s", why);
 	cm_conn_lost(c, 0);
 }
 

@@ -9,11 +9,29 @@ static bool has_private_data(const struct dap_ep *ep, uint32_t number)
 	       (number == DAP_EV_PEER_REJECTED && ep->obj.api == DAP_API_20);
 }
 
+static void log_event(const struct dap_ep *ep, uint32_t number)
+{
+	static const char *const what[] = {
+		[DAP_EV_ESTABLISHED & 0xff] = "connected",
+		[DAP_EV_PEER_REJECTED & 0xff] = "the peer rejected the connection",
+		[DAP_EV_NON_PEER_REJECTED & 0xff] = "no Service Point took the request",
+		[DAP_EV_ACCEPT_ERROR & 0xff] = "the accepted connection failed",
+		[DAP_EV_DISCONNECTED & 0xff] = "disconnected",
+		[DAP_EV_BROKEN & 0xff] = "the connection is broken",
+		[DAP_EV_TIMED_OUT & 0xff] = "the peer did not answer in time",
+		[DAP_EV_UNREACHABLE & 0xff] = "no route to the peer",
+	};
+
+	dap_log(DAP_LOG_CM, "endpoint %p of %s: %s", (const void *)ep, ep->obj.ia->name,
+		what[number & 0xff]);
+}
+
 void dap_conn_event(struct dap_ep *ep, uint32_t number)
 {
 	struct core_ep *own = core_ep(ep);
 	struct dap_event ev = { .number = number, .conn.ep = ep };
 
+	log_event(ep, number);
 	if (!own->connect_evd)
 		return;
 	ev.after_cq = number == DAP_EV_DISCONNECTED || number == DAP_EV_BROKEN;

@@ -123,6 +123,13 @@ static void on_established(void *ctx, struct dap_cm_conn *conn)
 	unlock_ep(ep);
 }
 
+static void peer_gone(struct dap_ep *ep, uint32_t event)
+{
+	dap_log(DAP_LOG_CM, "endpoint %p of %s: the peer broke the connection, or its process or host has "
+		"ended", (void *)ep, ep->obj.ia->name);
+	dap_conn_finish(ep, DAP_CAUSE_BROKEN, event);
+}
+
 static void ended_orderly(struct dap_ep *ep, uint32_t event)
 {
 	const struct dap_hw *hw = ep->obj.ia->hw;
@@ -149,7 +156,7 @@ static void on_ended(void *ctx, struct dap_cm_conn *conn, enum dap_cm_end why, c
 	if (state == DAP_EP_ACTIVE_PENDING || state == DAP_EP_COMPLETION_PENDING)
 		dap_conn_finish(ep, DAP_CAUSE_FAILED, event);
 	else if (event == DAP_EV_BROKEN)
-		dap_conn_finish(ep, DAP_CAUSE_BROKEN, event);
+		peer_gone(ep, event);
 	else
 		ended_orderly(ep, event);
 	unlock_ep(ep);
@@ -205,6 +212,8 @@ static int connect_locked(struct dap_ep *ep, const struct dap_connect_args *args
 			dap_reason(err));
 		return dap_err_from_errno(err);
 	}
+	dap_log(DAP_LOG_CM, "endpoint %p of %s: connects to qualifier 0x%llx", (void *)ep,
+		ep->obj.ia->name, (unsigned long long)args->conn_qual);
 	own->counts.connects++;
 	own->active_side = true;
 	own->remote_addr = args->to;

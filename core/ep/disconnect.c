@@ -95,15 +95,19 @@ static void on_broken_timer(void *arg)
 	uint32_t incarnation = __atomic_exchange_n(&own->breaking, 0, __ATOMIC_ACQ_REL) - 1;
 	const struct dap_hw *hw = ep->obj.ia->hw;
 	struct dap_cm_conn *conn;
+	const char *why;
 	uint32_t event;
 
 	pthread_mutex_lock(&own->lock);
 	event = dap_conn_end_event(dap_ep_state(ep), DAP_CM_BROKEN);
 	if (incarnation == own->incarnation && dap_conn_finish(ep, DAP_CAUSE_BROKEN, event)) {
+		why = hw->qp_why ? hw->qp_why(ep) : NULL;
+		dap_log(DAP_LOG_CM, "endpoint %p of %s: this side broke the connection: %s", (void *)ep,
+			ep->obj.ia->name, why ? why : "a request or receive failed");
 		conn = own->conn;
 		own->conn = NULL;
 		if (conn)
-			dap_cm_break(conn, hw->qp_why ? hw->qp_why(ep) : NULL);
+			dap_cm_break(conn, why);
 	}
 	pthread_mutex_unlock(&own->lock);
 }
@@ -188,6 +192,8 @@ void dap_conn_ep_release(struct dap_ep *ep)
 	if (conn && ep->has_qp)
 		ia->hw->qp_error(ep);
 	if (conn) {
+		dap_log(DAP_LOG_CM, "endpoint %p of %s: freed while connected: disconnected", (void *)ep,
+			ia->name);
 		dap_cm_disconnect(conn, true);
 		dap_cm_release(conn);
 	}

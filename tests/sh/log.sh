@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The log of real runs: each line has time, thread and object; connections, disconnections and breaks with
+# their causes come with DAPL_DBG_TYPE=8; DAPL_DBG_DEST and DAT_DBG_DEST mean the same.
+set -u
+. tests/harness/perf-server.sh
+status=0
+
+# has FILE WORDS: a line of the log has WORDS, after time and thread
+has() {
+	grep -qE "^[0-2][0-9]:[0-5][0-9]:[0-6][0-9]\.[0-9]{6} [0-9]+ dapl-direct: $2" "$1" && return
+	echo "no line of the log says \"$2\":"
+	cat "$1"
+	status=1
+}
+
+ep='endpoint 0x[0-9a-f]+ of soft-mlx5-0'
+# An orderly end.
+serve env DAPL_DBG_TYPE=8 "$bin/dat_send_lat" -d soft-mlx5-0
+DAPL_DBG_TYPE=8 timeout -k 1 60 "$bin/dat_send_lat" -p $port -d soft-mlx5-0 -n 100 127.0.0.1 >"$tmp/log" 2>&1
+wait $server
+has "$tmp/log" "$ep: connects to qualifier 0x"
+for file in "$tmp/log" "$tmp/server"; do
+	has "$file" "$ep: connected$"
+	has "$file" "$ep: (freed while connected: |)disconnected$"
+	! grep -q 'broke' "$file" || { echo "an orderly end is a break:"; cat "$file"; status=1; }
+done
+
+# A break by a refused access: the last part of dat_pingpong.
+port=$((port + 3))
+DAPL_DBG_TYPE=8 timeout -k 1 60 "$bin/dat_pingpong" -q -n 20 -p $port >"$tmp/log" 2>&1
+has "$tmp/log" "endpoint 0x[0-9a-f]+ failed: .*remote access.*; work: RDMA_WRITE"
+has "$tmp/log" "$ep: this side broke the connection: "
+has "$tmp/log" "$ep: the connection is broken$"
+
+# A peer that dies.
+serve env DAPL_DBG_TYPE=8 "$bin/dat_pingpong" -s
+beside "$tmp/client" env DAPL_DBG_TYPE=8 "$bin/dat_pingpong" -q -n 0 -p $port 127.0.0.1
+client=$!
+until_said $client "$tmp/client" 'rounds$' || { echo "no round went by"; cat "$tmp/client"; exit 1; }
+kill -9 $server
+wait $server 2>/dev/null
+wait $client
+has "$tmp/client" "$ep: the peer broke the connection, or its process or host has ended$"
+has "$tmp/client" "$ep: the connection is broken$"
+client= server=
+
+# Errors alone are the default: a good run writes nothing, and a refused IA one line that names it.
+timeout -k 1 60 "$bin/dat_pingpong" -q -n 20 -p $((port + 3)) >"$tmp/out" 2>"$tmp/err"
+! grep -q dapl-direct: "$tmp/err" || { echo "a good run writes to the log:"; cat "$tmp/err"; status=1; }
+echo "ib0 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"inlin=1\" \"\"" >"$tmp/dat.conf"
+echo "ib1 u1.2 nonthreadsafe default /none/libnone.so dapl_direct.1.2 \"\" \"\"" >>"$tmp/dat.conf"
+# goes DEST FILE OTHER: both logs are in FILE, and not in OTHER
+goes() {
+	for ia in ib0 ib1; do
+		DAT_OVERRIDE=$tmp/dat.conf DAPL_DBG_DEST=$1 DAT_DBG_DEST=$1 "$bin/dat_info" -i $ia >"$tmp/out" 2>"$tmp/err"
+		grep -qE '(dapl-direct: cannot open ib0: |libdat: ib1 .*libnone)' "$tmp/$2" &&
+			! grep -qE 'dapl-direct: |libdat: ' "$tmp/$3" && continue
+		echo "destination $1: the log of $ia is not in $2 alone"
+		cat "$tmp/out" "$tmp/err"
+		status=1
+	done
+}
+goes '' err out
+goes 0 err out
+goes 1 out err
+goes 3 out err
+for ia in ib0 ib1; do
+	DAT_OVERRIDE=$tmp/dat.conf DAPL_DBG_DEST=2 DAT_DBG_DEST=2 "$bin/dat_info" -i $ia >"$tmp/out" 2>&1
+	! grep -qE 'dapl-direct: |libdat: ' "$tmp/out" || { echo "destination 2 writes here:"; cat "$tmp/out"; status=1; }
+done
+exit $status
