@@ -133,6 +133,20 @@ static void print_provider(const DAT_PROVIDER_ATTR *p)
 	       yes(p->lmr_sync_req));
 }
 
+/* The adapters of the IAs that could be opened: a line names one by ia_params, too. */
+static char opened[MAX_IAS][80];
+static size_t n_opened;
+
+void info_opened(const DAT_PROVIDER_ATTR *p)
+{
+	for (DAT_COUNT i = 0; i < p->num_provider_specific_attr && n_opened < MAX_IAS; i++) {
+		const DAT_NAMED_ATTR *a = &p->provider_specific_attr[i];
+
+		if (!strcmp(a->name, "device"))
+			snprintf(opened[n_opened++], sizeof(opened[0]), "%s", a->value);
+	}
+}
+
 static bool show_open(DAT_IA_HANDLE ia, const struct options *o)
 {
 	DAT_PROVIDER_ATTR p;
@@ -143,6 +157,7 @@ static bool show_open(DAT_IA_HANDLE ia, const struct options *o)
 		print_failure("dat_ia_query", ret);
 		return false;
 	}
+	info_opened(&p);
 	print_summary(&a, &p);
 	if (o->verbose) {
 		print_limits(&a);
@@ -178,6 +193,10 @@ static bool is_named(const char *name, DAT_PROVIDER_INFO *const *list, DAT_COUNT
 {
 	for (DAT_COUNT i = 0; i < n && i < MAX_IAS; i++) {
 		if (!strcmp(name, list[i]->ia_name))
+			return true;
+	}
+	for (size_t i = 0; i < n_opened; i++) {
+		if (!strcmp(name, opened[i]))
 			return true;
 	}
 	return false;

@@ -22,6 +22,8 @@ struct info_json {
 	const struct dapl_build *build;		/* NULL: the provider is not installed */
 };
 
+/* To be called for each IA that was opened: its adapter is one that dat.conf names. */
+void info_opened(const DAT_PROVIDER_ATTR *p);
 /* check.c: reports each problem of the file on stdout; true if it has none. */
 bool info_check(const char *file);
 

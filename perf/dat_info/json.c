@@ -106,8 +106,10 @@ static bool add_open(json_t *ia, const DAT_PROVIDER_INFO *info)
 	release(&c, why, sizeof(why));
 	if (ret == DAT_SUCCESS) {
 		ret = dat_ia_query(handle, NULL, DAT_IA_FIELD_ALL, &a, DAT_PROVIDER_FIELD_ALL, &p);
-		if (ret == DAT_SUCCESS)
+		if (ret == DAT_SUCCESS) {
+			info_opened(&p);
 			json_object_update_new(ia, attributes(&a, &p));
+		}
 		dat_ia_close(handle, DAT_CLOSE_ABRUPT_FLAG);
 	}
 	if (ret != DAT_SUCCESS)

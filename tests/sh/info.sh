@@ -47,6 +47,15 @@ refuses soft-efa-0 efa_window=9 'efa_window=9: must be a power of two from 4 to 
 refuses soft-efa-0 rnr_retry=7 'rnr_retry=7: this adapter has no such key'
 refuses soft-efa-0 efa_look=1s 'efa_look=1s: must be a number from 1 to 60000'
 
+# An adapter that a line selects under another name is not reported as missing.
+echo "ib0 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"device=soft-mlx5-1\" \"\"" \
+	>"$DAT_OVERRIDE"
+for json in '' --json; do
+	"$info" $json >"$tmp/out" 2>&1 || fail "ib0 does not open"
+	grep -q 'soft-mlx5-0' "$tmp/out" && grep -q 'soft-efa-1' "$tmp/out" || fail "an adapter without a line is not reported"
+	! grep -qE '"name": "soft-mlx5-1"|soft-mlx5-1  no line' "$tmp/out" || fail "the adapter of ib0 is reported as missing"
+done
+
 # A refused IA carries the provider's message, an opened one its attributes.
 cat >"$DAT_OVERRIDE" <<-END
 	soft-efa-0 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 "inlin=64" ""
