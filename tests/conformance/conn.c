@@ -227,10 +227,19 @@ STATEMENT(ep_connect__quality_not_supported, dat_ep_connect, DESCRIPTION)
 	must_be(DAT_MODEL_NOT_SUPPORTED,
 		dat_ep_connect(s.ep, side_address(&s), 1, SOON, 0, NULL, qos,
 			       DAT_CONNECT_DEFAULT_FLAG));
-	if (!s.attr.supports_multipath)
-		must_be(DAT_MODEL_NOT_SUPPORTED,
-			dat_ep_connect(s.ep, side_address(&s), 1, SOON, 0, NULL, DAT_QOS_BEST_EFFORT,
-				       DAT_CONNECT_MULTIPATH_FLAG));
+	side_close(&s);
+}
+
+STATEMENT(ep_connect__multipath_not_supported, dat_ep_connect, DESCRIPTION)
+{
+	struct side s;
+
+	side_open(&s);
+	if (s.attr.supports_multipath)
+		skip("supports_multipath is true");
+	must_be(DAT_MODEL_NOT_SUPPORTED,
+		dat_ep_connect(s.ep, side_address(&s), 1, SOON, 0, NULL, DAT_QOS_BEST_EFFORT,
+			       DAT_CONNECT_MULTIPATH_FLAG));
 	side_close(&s);
 }
 
