@@ -5,13 +5,19 @@
 
 #include "softnic/efa/sne.h"
 
+enum { DRIVING_TURNS = 16 };
+
 unsigned int sne_forks;
 
 bool sne_enter(struct sne_nic *nic)
 {
 	if (nic->forks != sne_forks)
 		return false;
-	pthread_mutex_lock(&nic->lock);
+	if (pthread_mutex_trylock(&nic->lock)) {
+		atomic_fetch_add(&nic->callers, 1);
+		pthread_mutex_lock(&nic->lock);
+		atomic_fetch_sub(&nic->callers, 1);
+	}
 	return true;
 }
 
@@ -47,19 +53,42 @@ static void wake(struct sne_nic *nic)
 		return;			/* the counter is full: it is awake */
 }
 
+void sne_thread_hand_over(struct sne_nic *nic)
+{
+	nic->handed_over = true;
+	if (nic->threaded && nic->resting)
+		wake(nic);
+}
+
 /*
- * After an inline turn, peers need not wake a thread for a while. The thread is woken once, to check
- * again after a tick, and again at the end of each tick as long as there are turns.
+ * A caller that goes on posting or polling drives the device, so peers need not wake the thread for a
+ * while. The thread is woken once, to check again after a tick, and again at the end of each tick as long
+ * as there are such turns. A caller of a few turns does not drive it: it may go on to wait in its own
+ * memory. While a CQ is armed the host waits for an event, and the peers go on to wake the thread.
  */
-void sne_thread_inline(struct sne_nic *nic, bool left)
+void sne_thread_inline(struct sne_nic *nic, bool left, bool posted)
 {
 	if (!nic->threaded)
 		return;
 	nic->inline_turns++;
-	if (!nic->resting || (!left && !nic->armed))
+	if (nic->armed && !nic->armed_cqs && nic->inline_turns - nic->turns_at_arm >= DRIVING_TURNS) {
+		if (nic->fab)
+			sn_fab_awake(nic->fab);
+		nic->armed = false;
+		left = true;
+	} else if (nic->armed && (left || (posted && nic->rest_ns == UINT64_MAX))) {
+		sne_thread_hand_over(nic);	/* it finishes the work, or retransmits it */
+	}
+	if (left && nic->resting)
+		wake(nic);
+}
+
+void sne_thread_watch(struct sne_nic *nic)
+{
+	if (nic->armed || !nic->threaded)
 		return;
-	if (nic->armed && nic->fab)
-		sn_fab_awake(nic->fab);
-	nic->armed = false;
-	wake(nic);
+	nic->armed = !nic->fab || sn_fab_sleep(nic->fab);
+	nic->turns_at_arm = nic->inline_turns;
+	if (!nic->armed)
+		sne_thread_hand_over(nic);
 }

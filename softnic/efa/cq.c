@@ -130,8 +130,15 @@ int softnic_efa_cq_create(struct softnic_efa *handle, const struct softnic_efa_c
 	return err;
 }
 
+static void set_armed(struct sne_nic *nic, struct sne_cq *cq, bool armed)
+{
+	nic->armed_cqs += (uint32_t)armed - (uint32_t)cq->armed;
+	cq->armed = armed;
+}
+
 void sne_cq_free(struct sne_nic *nic, struct sne_cq *cq)
 {
+	set_armed(nic, cq, false);
 	nic->cqs[cq->number] = NULL;
 	give_ring(nic, cq);
 	if (cq->db)
@@ -170,7 +177,7 @@ int softnic_efa_cq_destroy(struct softnic_efa *handle, uint16_t number)
 
 static void fire(struct sne_nic *nic, struct sne_cq *cq)
 {
-	cq->armed = false;
+	set_armed(nic, cq, false);
 	cq->events++;
 	nic->ctr.events++;
 	if (nic->config.host.cq_event)
@@ -208,7 +215,7 @@ void sne_cq_doorbell(struct sne_nic *nic, struct sne_cq *cq)
 				    cq->number, sn, cq->events);
 		return;
 	}
-	cq->armed = true;
+	set_armed(nic, cq, true);
 	if ((uint16_t)db != (uint16_t)cq->written)
 		fire(nic, cq);
 }
@@ -225,7 +232,7 @@ void softnic_efa_kick_cq(struct softnic_efa *handle, uint16_t number)
 		sne_cq_doorbell(nic, cq);
 	else
 		sne_violate(nic, SNE_V_DB_UNKNOWN, "doorbell of CQ %u, which is none", number);
-	sne_thread_inline(nic, true);
+	sne_thread_watch(nic);
 	sne_leave(nic);
 }
 

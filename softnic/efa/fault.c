@@ -237,7 +237,7 @@ int softnic_efa_fault(struct softnic_efa *handle, const char *script)
 		nic->window = f.window;
 	else
 		nic->window = nic->config.window ? nic->config.window : SNE_WINDOW;
-	sne_thread_inline(nic, true);
+	sne_thread_hand_over(nic);
 	sne_leave(nic);
 	return 0;
 }

@@ -108,7 +108,7 @@ void softnic_efa_kick(struct softnic_efa *handle, uint32_t number)
 	} else {
 		sne_violate(nic, SNE_V_DB_UNKNOWN, "doorbell of QP %u, which is none", number);
 	}
-	sne_thread_inline(nic, sne_turn(nic, true));
+	sne_thread_inline(nic, sne_turn(nic, true), true);
 	sne_leave(nic);
 }
 
@@ -121,7 +121,7 @@ bool softnic_efa_pump(struct softnic_efa *handle)
 		return false;
 	left = sne_doorbells(nic);
 	left |= sne_turn(nic, false);
-	sne_thread_inline(nic, left);
+	sne_thread_inline(nic, left, false);
 	sne_leave(nic);
 	return left;
 }

@@ -141,7 +141,7 @@ int softnic_efa_qp_modify(struct softnic_efa *handle, uint32_t number,
 		err = -ENOMEM;
 	if (!err)
 		set(nic, qp, modify);
-	sne_thread_inline(nic, true);
+	sne_thread_hand_over(nic);
 	sne_leave(nic);
 	return err;
 }

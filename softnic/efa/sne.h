@@ -262,10 +262,13 @@ struct sne_nic {
 
 	/* thread.c */
 	pthread_t thread;
-	bool threaded, armed, resting;
+	bool threaded, armed, resting, handed_over;
 	atomic_bool stop;
 	int event_fd;
-	unsigned int inline_turns;
+	unsigned int inline_turns, turns_at_arm;
+	uint64_t rest_ns;		/* the thread's last sleep */
+	atomic_uint callers;		/* that wait for the lock */
+	uint32_t armed_cqs;
 };
 
 /* base.c */
@@ -279,7 +282,12 @@ uint64_t sne_clock(void);
 /* False in a child of the opener. */
 bool sne_enter(struct sne_nic *nic);
 void sne_leave(struct sne_nic *nic);
-void sne_thread_inline(struct sne_nic *nic, bool left);
+/* A caller took a turn that left work or not, at a post or at a poll. */
+void sne_thread_inline(struct sne_nic *nic, bool left, bool posted);
+/* The thread takes the next turn at once. */
+void sne_thread_hand_over(struct sne_nic *nic);
+/* The host waits for an event: peers wake the thread. */
+void sne_thread_watch(struct sne_nic *nic);
 
 /* profile.c */
 int sne_profile(struct softnic_efa_caps *caps, const char *name);

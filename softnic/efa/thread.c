@@ -13,7 +13,7 @@
 #include "softnic/efa/sne.h"
 
 enum {
-	ROUNDS = 256,       /* turns before others get the lock */
+	ROUNDS = 256,       /* turns, at most, unless a caller waits for the lock */
 	TICK_NS = 1000000,  /* the thread takes over this long after the last inline turn */
 	RETRY_NS = 1000000, /* period of checking for retransmissions */
 	SPINS = 64,
@@ -54,7 +54,7 @@ static uint64_t take_over(struct sne_nic *nic, struct rest *r)
 	if (nic->armed && nic->fab)
 		sn_fab_awake(nic->fab);
 	nic->armed = false;
-	for (unsigned int i = 0; i < ROUNDS; i++) {
+	for (unsigned int i = 0; i < ROUNDS && (!i || !atomic_load(&nic->callers)); i++) {
 		left = sne_doorbells(nic);
 		left |= sne_turn(nic, false);
 		worked |= left;
@@ -70,6 +70,7 @@ static uint64_t take_over(struct sne_nic *nic, struct rest *r)
 	if (nic->fab && !sn_fab_sleep(nic->fab))
 		return 0;
 	nic->armed = true;
+	nic->turns_at_arm = nic->inline_turns;
 	if (flags & SOFTNIC_EFA_SCAN)
 		return next_nap(r);
 	return must_repeat(nic) ? RETRY_NS : UINT64_MAX;
@@ -91,6 +92,7 @@ static void sleep_until_woken(struct sne_nic *nic, uint64_t ns)
 	if (fds[1].revents) {
 		pthread_mutex_lock(&nic->lock);
 		sn_fab_service(nic->fab);
+		nic->handed_over |= nic->armed;
 		pthread_mutex_unlock(&nic->lock);
 	}
 }
@@ -106,14 +108,16 @@ static void *run(void *arg)
 		uint64_t ns = TICK_NS;
 
 		pthread_mutex_lock(&nic->lock);
-		if (seen == nic->inline_turns || nic->config.flags & SOFTNIC_EFA_SCAN)
+		if (nic->handed_over || seen == nic->inline_turns || nic->config.flags & SOFTNIC_EFA_SCAN)
 			ns = take_over(nic, &r);
 		seen = nic->inline_turns;
+		nic->handed_over = false;
+		nic->rest_ns = ns;
 		nic->resting = ns != 0;
 		pthread_mutex_unlock(&nic->lock);
 		if (ns)
 			sleep_until_woken(nic, ns);
-		else if (r.idle++ > SPINS)
+		else if (r.idle++ > SPINS || atomic_load(&nic->callers))
 			sched_yield();
 	}
 	return NULL;
