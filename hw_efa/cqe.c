@@ -277,13 +277,17 @@ static void push_lagging(struct efa_engine *eng)
 /*
  * The manager's thread, each millisecond for as long as something waits that only polling brings on:
  * requests without credit, a peer whose RDMA our software does, a sleeper on a CQ that cannot be
- * armed. While there are connections it looks now and then, for consumers that do not poll.
+ * armed. While there are connections it looks now and then, for consumers that do not poll. A thread that
+ * is in the engine does this work itself, so the tick does not wait for it.
  */
 void efa_tick(void *arg)
 {
 	struct efa_engine *eng = arg;
 
-	efa_take(eng);
+	if (!efa_try_enter(eng)) {
+		dap_cm_timer(eng->ia->cm, &eng->tick, EFA_TICK_US);
+		return;
+	}
 	eng->ticking = false;
 	efa_pump(eng);
 	efa_drain(eng, 1024);

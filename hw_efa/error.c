@@ -6,8 +6,6 @@
 
 #include "hw_efa/calls.h"
 
-#define FAST_US 1000u
-
 /* Once for each endpoint; what follows is the consequence. */
 void efa_break(struct dap_ep *ep, const char *fmt, ...)
 {
@@ -50,5 +48,5 @@ void efa_tick_want(struct efa_engine *eng)
 		return;
 	eng->ticking = true;
 	eng->slow = !now;
-	dap_cm_timer(eng->ia->cm, &eng->tick, eng->slow ? eng->look_us : FAST_US);
+	dap_cm_timer(eng->ia->cm, &eng->tick, eng->slow ? eng->look_us : EFA_TICK_US);
 }
