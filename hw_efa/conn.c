@@ -8,9 +8,8 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "core/clock.h"
 #include "hw_efa/lock.h"
 #include "hw_efa/ops.h"
 #include "hw_efa/seq.h"
@@ -21,11 +20,6 @@ static uint8_t own_caps(const struct efa_caps *dev)
 {
 	return (uint8_t)((dev->rdma_write ? EFA_CAN_WRITE : 0) |
 			 (dev->unsolicited_write_recv ? EFA_CAN_UNSOLICITED : 0));
-}
-
-static uint32_t least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
 }
 
 int efa_qp_address(struct dap_ep *ep)
@@ -39,8 +33,8 @@ int efa_qp_address(struct dap_ep *ep)
 	};
 	struct dap_path path = {
 		.link_layer = LINK_ETHERNET,
-		.rd_in = (uint8_t)least(ep->attr.max_rdma_read_in, 128),
-		.rd_out = (uint8_t)least(ep->attr.max_rdma_read_out, 128),
+		.rd_in = (uint8_t)efa_min(ep->attr.max_rdma_read_in, 128),
+		.rd_out = (uint8_t)efa_min(ep->attr.max_rdma_read_out, 128),
 		.mtu = (uint16_t)ia->dev.mtu, .qpn = e->qpn, .proto = EFA_PROTO,
 	};
 	uint16_t first;
@@ -128,33 +122,22 @@ int efa_qp_connect(struct dap_ep *ep)
 		e->more->ah = NULL;
 		return err;
 	}
-	efa_take(ia->eng);
+	efa_enter(ia->eng);
 	set_peer(ep, p, &own);
 	efa_tick_want(ia->eng);
-	efa_give(ia->eng);
+	efa_leave(ia->eng);
 	return 0;
 }
 
-#define WAIT_US 20u
+#define SETTLE_LOOKS 32u		/* between two looks at the clock */
 #define SETTLE_MS 500			/* a guard: a peer that is there answers at once */
 
-static bool settled(struct efa_engine *eng, struct efa_ep *e)
+static bool is_settled(struct efa_engine *eng, const void *ep)
 {
-	bool yes;
+	const struct efa_ep *e = efa_ep((struct dap_ep *)(uintptr_t)ep);
 
-	efa_take(eng);
-	efa_look(eng);
-	yes = !e->sq.used || e->tx.blocked & (EFA_B_HALT | EFA_B_ERROR);
-	efa_give(eng);
-	return yes;
-}
-
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+	(void)eng;
+	return !e->sq.used || e->tx.blocked & (EFA_B_HALT | EFA_B_ERROR);
 }
 
 /*
@@ -164,11 +147,10 @@ static uint64_t now_ms(void)
 void efa_qp_settle(struct dap_ep *ep)
 {
 	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
-	uint64_t until = now_ms() + SETTLE_MS;
+	uint64_t until = dap_now_ms() + SETTLE_MS;
 
-	for (unsigned int i = 0; !settled(eng, efa_ep(ep)) && now_ms() < until; i++)
-		if (i > 16)
-			usleep(WAIT_US);
+	while (!efa_await(eng, is_settled, ep, SETTLE_LOOKS) && dap_now_ms() < until)
+		;
 }
 
 static bool is_flushed(struct efa_engine *eng, const void *ep)
@@ -193,18 +175,18 @@ int efa_qp_error(struct dap_ep *ep)
 	struct efa_ep *e = efa_ep(ep);
 	int err;
 
-	efa_take(eng);
+	efa_enter(eng);
 	if (e->tx.blocked & EFA_B_OVER) {
-		efa_give(eng);
+		efa_leave(eng);
 		return 0;
 	}
 	efa_look(eng);
 	efa_block(&e->tx, EFA_B_ENDING);
-	efa_give(eng);
+	efa_leave(eng);
 	err = ia->ctl->ops->qp_error(ia->ctl, &e->more->qp);
 	if (err || !efa_await(eng, is_flushed, ep, eng->driven ? FLUSH_PUMPS : FLUSH_LOOKS))
 		efa_qp_end(ep);
-	efa_take(eng);
+	efa_enter(eng);
 	efa_drain(eng, eng->cq_entries);
 	efa_block(&e->tx, EFA_B_ERROR);
 	efa_flush_requests(ep);
@@ -212,7 +194,7 @@ int efa_qp_error(struct dap_ep *ep)
 	eng->emulating -= e->more->emulates;
 	eng->live -= e->more->live;
 	e->more->emulates = e->more->live = false;
-	efa_give(eng);
+	efa_leave(eng);
 	return 0;
 }
 
@@ -222,9 +204,9 @@ const char *efa_qp_why(struct dap_ep *ep)
 	const struct efa_more *m = efa_ep(ep)->more;
 	bool known;
 
-	efa_take(eng);			/* it is written once, in there */
+	efa_enter(eng);			/* it is written once, in there */
 	known = m && m->explained;
-	efa_give(eng);
+	efa_leave(eng);
 	return known ? m->why : NULL;
 }
 
@@ -233,12 +215,12 @@ void efa_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle)
 	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
 	struct efa_ep *e = efa_ep(ep);
 
-	efa_take(eng);
+	efa_enter(eng);
 	efa_pump(eng);
 	efa_drain(eng, 1024);
 	*recv_idle = e->rx.free_at - e->rx.posted == e->rx.max;
 	*request_idle = e->tx.free_at - e->tx.posted == e->tx.max;
-	efa_give(eng);
+	efa_leave(eng);
 }
 
 int efa_recv_count(struct dap_ep *ep, uint32_t *recvs)
@@ -246,11 +228,11 @@ int efa_recv_count(struct dap_ep *ep, uint32_t *recvs)
 	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
 	const struct efa_rx *rx = &efa_ep(ep)->rx;
 
-	efa_take(eng);
+	efa_enter(eng);
 	efa_pump(eng);
 	efa_drain(eng, 1024);
 	*recvs = rx->posted - rx->done;
-	efa_give(eng);
+	efa_leave(eng);
 	return 0;
 }
 
@@ -276,7 +258,7 @@ bool efa_qp_drain_done(struct dap_ep *ep)
 	struct efa_ep *e = efa_ep(ep);
 	bool done, ask = false;
 
-	efa_take(eng);
+	efa_enter(eng);
 	efa_pump(eng);
 	efa_drain(eng, 4096);
 	if (e->tx.blocked & EFA_B_QUEUE)
@@ -291,7 +273,7 @@ bool efa_qp_drain_done(struct dap_ep *ep)
 		}
 	}
 	done = done || e->tx.blocked & EFA_B_ERROR;
-	efa_give(eng);
+	efa_leave(eng);
 	if (ask)
 		dap_ep_look(ep);
 	return done;
@@ -302,12 +284,12 @@ void efa_qp_look(struct dap_ep *ep)
 	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
 	struct efa_ep *e = efa_ep(ep);
 
-	efa_take(eng);
+	efa_enter(eng);
 	efa_pump(eng);
 	efa_drain(eng, eng->cq_entries);
 	if (!(e->tx.blocked & EFA_B_OVER)) {
 		e->rx.asked = true;
 		efa_credit(ep);
 	}
-	efa_give(eng);
+	efa_leave(eng);
 }

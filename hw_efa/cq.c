@@ -44,14 +44,14 @@ int efa_cq_resize(struct dap_evd *evd, unsigned int entries)
 	ring = calloc(size, sizeof(*ring));
 	if (!ring)
 		return -ENOMEM;
-	efa_take(q->eng);
+	efa_enter(q->eng);
 	for (uint32_t i = q->tail; i != q->head; i++)
 		ring[i & (size - 1)] = q->ring[i & q->mask];
 	old = q->ring;
 	q->ring = ring;
 	q->mask = size - 1;
 	q->qlen = entries;
-	efa_give(q->eng);
+	efa_leave(q->eng);
 	free(old);
 	return 0;
 }
@@ -70,11 +70,11 @@ int efa_cq_destroy(struct dap_evd *evd)
 {
 	struct efa_evd *q = efa_evd(evd);
 
-	efa_take(q->eng);
+	efa_enter(q->eng);
 	unlink_over(q->eng, evd);
 	q->eng->armed -= q->armed;
 	q->armed = false;
-	efa_give(q->eng);
+	efa_leave(q->eng);
 	if (q->fd >= 0)
 		close(q->fd);
 	if (q->wake >= 0)
@@ -104,7 +104,7 @@ bool efa_cq_poll(struct dap_evd *evd, struct dap_event *ev)
 	struct efa_done d;
 	bool got;
 
-	efa_take(eng);
+	efa_enter(eng);
 	got = take_done(evd, &d);
 	if (!got) {
 		efa_pump(eng);
@@ -113,7 +113,7 @@ bool efa_cq_poll(struct dap_evd *evd, struct dap_event *ev)
 				break;
 		got = take_done(evd, &d);
 	}
-	efa_give(eng);
+	efa_leave(eng);
 	if (got)
 		efa_event(&d, ev);
 	return got;
@@ -170,13 +170,13 @@ int efa_cq_arm(struct dap_evd *evd, bool solicited_only)
 	(void)solicited_only;		/* core looks at each event's own flags */
 	if (fd < 0)
 		return fd;
-	efa_take(q->eng);
+	efa_enter(q->eng);
 	q->eng->armed += !q->armed;
 	q->armed = true;
 	if (q->head != q->tail)
 		efa_evd_wake(evd);
 	arm_device(q->eng);
-	efa_give(q->eng);
+	efa_leave(q->eng);
 	return 0;
 }
 
@@ -189,14 +189,14 @@ void efa_cq_drain_fd(struct dap_evd *evd)
 
 	(void)got;
 	q->eng->ctl->ops->cq_drain(q->eng->ctl, &q->eng->res);
-	efa_take(q->eng);
+	efa_enter(q->eng);
 	arm_device(q->eng);
 	efa_drain(q->eng, LOOKS);
-	efa_give(q->eng);
+	efa_leave(q->eng);
 }
 
 void efa_cq_settle(struct dap_evd *evd)
 {
-	efa_take(efa_evd(evd)->eng);
-	efa_give(efa_evd(evd)->eng);
+	efa_enter(efa_evd(evd)->eng);
+	efa_leave(efa_evd(evd)->eng);
 }

@@ -248,10 +248,10 @@ bool efa_await(struct efa_engine *eng, bool (*is_so)(struct efa_engine *eng, con
 	for (unsigned int i = 0; i < looks && !yes; i++) {
 		if (i > 16 && !eng->driven)
 			usleep(TURN_US);
-		efa_take(eng);
+		efa_enter(eng);
 		efa_look(eng);
 		yes = is_so(eng, arg);
-		efa_give(eng);
+		efa_leave(eng);
 	}
 	return yes;
 }
@@ -293,5 +293,5 @@ void efa_tick(void *arg)
 	efa_drain(eng, 1024);
 	push_lagging(eng);
 	efa_tick_want(eng);
-	efa_give(eng);
+	efa_leave(eng);
 }

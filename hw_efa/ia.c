@@ -70,18 +70,13 @@ static void caps_named(struct dap_caps *caps, const struct efa_ia *e)
 	attr(caps, "efa_silicon", "%s", "never run on EFA hardware");
 }
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 static void caps_limits(struct dap_caps *caps, const struct efa_ia *e)
 {
 	const struct efa_caps *dev = &e->dev;
 	struct efa_shape s;
 
 	efa_shape_of(e, &s);
-	caps->max_eps = least(dev->max_qp, e->eng->cq_entries / s.cqes);
+	caps->max_eps = efa_min(dev->max_qp, e->eng->cq_entries / s.cqes);
 	caps->max_dto_per_ep = 4096;
 	caps->max_rdma_read_in = caps->max_rdma_read_out = 128;
 	caps->max_evds = 65536;
@@ -140,7 +135,7 @@ static int cq_open(struct efa_ia *e, char *why, size_t whylen)
 	struct efa_engine *eng = e->eng;
 	int err;
 
-	uint32_t wanted = least(e->params.cq_entries, pow2_down(e->dev.max_cqe)), n = wanted;
+	uint32_t wanted = efa_min(e->params.cq_entries, pow2_down(e->dev.max_cqe)), n = wanted;
 
 	while ((err = e->ctl->ops->cq_create(e->ctl, n, &eng->res)) == -ENOMEM && n > LEAST_CQ)
 		n /= 2;

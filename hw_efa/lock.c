@@ -5,6 +5,8 @@
 
 #include "hw_efa/lock.h"
 
+#define EFA_LOCK_TURNS 256u		/* looks at a lock, before its thread is given a chance */
+
 void efa_spin(uint32_t *lock)
 {
 	unsigned int turns = 0;
@@ -16,22 +18,12 @@ void efa_spin(uint32_t *lock)
 	} while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE));
 }
 
-void efa_take(struct efa_engine *eng)
-{
-	efa_enter(eng);
-}
-
-void efa_give(struct efa_engine *eng)
-{
-	efa_leave(eng);
-}
-
 void efa_tell_full(struct efa_engine *eng)
 {
 	struct dap_evd *evd;
 
 	do {
-		efa_take(eng);
+		efa_enter(eng);
 		evd = eng->over;
 		eng->over = evd ? efa_evd(evd)->next_over : NULL;
 		efa_go(eng);

@@ -10,10 +10,6 @@
 #include "hw_efa/calls.h"
 
 EFA_COLD void efa_spin(uint32_t *lock);
-#define EFA_LOCK_TURNS 256u		/* looks at a lock, before its thread is given a chance */
-/* For calls that are not hot: what is ready is put into the EVDs' rings first. */
-void efa_take(struct efa_engine *eng);
-void efa_give(struct efa_engine *eng);
 
 EFA_INLINE bool efa_try_enter(struct efa_engine *eng)
 {

@@ -51,17 +51,17 @@ static int add_key(struct efa_ia *ia, struct dap_lmr *lmr)
 
 	if (!(lmr->priv & DAP_PRIV_REMOTE_WRITE))
 		return 0;
-	efa_take(ia->eng);
+	efa_enter(ia->eng);
 	l->key = efa_key_add(ia->eng, &k);
-	efa_give(ia->eng);
+	efa_leave(ia->eng);
 	return l->key ? 0 : -ENOMEM;
 }
 
 void efa_key_del(struct efa_engine *eng, struct efa_key *k)
 {
-	efa_take(eng);
+	efa_enter(eng);
 	efa_key_unlink(eng, k);
-	efa_give(eng);
+	efa_leave(eng);
 	free(k);
 }
 
@@ -99,9 +99,9 @@ int efa_lmr_destroy(struct dap_lmr *lmr)
 	struct efa_lmr *l = efa_lmr(lmr);
 
 	/* What remembers it by its context must not know it any more. */
-	efa_take(ia->eng);
+	efa_enter(ia->eng);
 	lmr->lmr_context = ~lmr->lmr_context;
-	efa_give(ia->eng);
+	efa_leave(ia->eng);
 	if (l->key)
 		efa_key_del(ia->eng, l->key);
 	l->key = NULL;

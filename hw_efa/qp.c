@@ -25,11 +25,6 @@ static uint32_t pow2_up(uint32_t n)
 	return n > 1 ? 1u << (32 - __builtin_clz(n - 1)) : 1;
 }
 
-static uint32_t min_of(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 static uint32_t max_of(uint32_t a, uint32_t b)
 {
 	return a > b ? a : b;
@@ -45,7 +40,7 @@ uint16_t efa_inline_max(const struct efa_ia *ia)
 	uint32_t can = wide(ia) ? ia->dev.inline_max_wide : ia->dev.inline_max;
 	uint32_t room = wide(ia) ? 96 : 32;
 
-	return (uint16_t)min_of(min_of(can, room), ia->params.inl);
+	return (uint16_t)efa_min(efa_min(can, room), ia->params.inl);
 }
 
 void efa_shape_of(const struct efa_ia *ia, struct efa_shape *s)
@@ -122,12 +117,12 @@ static int reserve(struct efa_engine *eng, uint32_t cqes)
 {
 	int err = 0;
 
-	efa_take(eng);
+	efa_enter(eng);
 	if (eng->cq_used + cqes > eng->cq_entries)
 		err = -ENOSPC;
 	else
 		eng->cq_used += cqes;
-	efa_give(eng);
+	efa_leave(eng);
 	if (err)
 		dap_log(DAP_LOG_ERR, "an endpoint has up to %u completions outstanding, and %u of "
 			"the CQ's %u places are left: open the IA with a greater efa_cq= in "
@@ -138,9 +133,9 @@ static int reserve(struct efa_engine *eng, uint32_t cqes)
 
 static void unreserve(struct efa_engine *eng, uint32_t cqes)
 {
-	efa_take(eng);
+	efa_enter(eng);
 	eng->cq_used -= cqes;
-	efa_give(eng);
+	efa_leave(eng);
 }
 
 static const struct dap_lmr no_lmr;	/* nothing lies in it */
@@ -186,7 +181,7 @@ static void sq_fill(struct efa_ep *e, const struct efa_ia *ia, uint32_t gen)
 	sq->mask = qp->sq.entries - 1;
 	sq->entry_size = qp->sq.entry_size;
 	sq->gen = (uint16_t)(gen * qp->sq.entries);
-	sq->room = min_of(qp->sq.entries - EFA_SPARE_WQES - 1, UINT8_MAX);	/* efa_dto.left */
+	sq->room = efa_min(qp->sq.entries - EFA_SPARE_WQES - 1, UINT8_MAX);	/* efa_dto.left */
 	sq->max_batch = qp->max_batch ? qp->max_batch : qp->sq.entries;
 	sq->handle = qp->handle;
 	sq->inline_max = efa_inline_max(ia);
@@ -234,7 +229,7 @@ static void rx_fill(struct dap_ep *ep, const struct efa_shape *s, uint32_t gen)
 	rx->deny = ~(ep->attr.recv_completion_flags & DAP_COMP_UNSIGNALLED);
 	rx->max_iov = ep->attr.max_recv_iov;
 	rx->solicited_only = ep->attr.recv_completion_flags & DAP_COMP_SOLICITED;
-	rx->batch = min_of(rx->window / 2, RX_BATCH);
+	rx->batch = efa_min(rx->window / 2, RX_BATCH);
 	rx->desc = (uint64_t)(e->more->mr.lkey | EFA_RX_FIRST | EFA_RX_LAST) << 32 |
 		   (uint64_t)rx->stride << 16;
 }
@@ -265,12 +260,12 @@ static int make(struct dap_ep *ep, const struct efa_shape *s)
 	rx_fill(ep, s, gen);
 	e->qpn = e->more->qp.qpn;
 	e->made = true;
-	efa_take(ia->eng);
+	efa_enter(ia->eng);
 	/* What came for a QP that had this number before is taken while nothing has it. */
 	efa_drain(ia->eng, ia->eng->cq_entries);
 	ia->eng->eps[e->qpn] = ep;
 	efa_rx_refill(ep);
-	efa_give(ia->eng);
+	efa_leave(ia->eng);
 	return 0;
 }
 
@@ -334,11 +329,11 @@ void efa_qp_end(struct dap_ep *ep)
 
 	if (e->more->destroyed)
 		return;
-	efa_take(eng);
+	efa_enter(eng);
 	eng->eps[e->qpn] = NULL;
 	e->sq.doorbell = e->rx.doorbell = &e->more->nowhere;
 	e->more->destroyed = true;
-	efa_give(eng);
+	efa_leave(eng);
 	ia->ctl->ops->qp_destroy(ia->ctl, &e->more->qp);
 }
 
@@ -349,7 +344,7 @@ int efa_qp_destroy(struct dap_ep *ep)
 	struct efa_ep *e = efa_ep(ep);
 
 	efa_qp_end(ep);
-	efa_take(eng);
+	efa_enter(eng);
 	efa_drain(eng, eng->cq_entries);
 	leave_lag(eng, ep);
 	eng->emulating -= e->more->emulates;
@@ -358,7 +353,7 @@ int efa_qp_destroy(struct dap_ep *ep)
 	efa_evd_purge(ep->recv_evd, ep);
 	if (ep->request_evd != ep->recv_evd)
 		efa_evd_purge(ep->request_evd, ep);
-	efa_give(eng);
+	efa_leave(eng);
 	if (e->more->ah)
 		efa_ah_put(eng, e->more->ah);
 	mem_free(ep, e->more);

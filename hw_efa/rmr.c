@@ -23,14 +23,14 @@ int efa_rmr_create(struct dap_rmr *rmr)
 /* One call at a time changes an RMR, and not in the engine all the while. */
 static void begin_change(struct efa_engine *eng, struct efa_rmr *r)
 {
-	efa_take(eng);
+	efa_enter(eng);
 	while (r->busy) {
-		efa_give(eng);
+		efa_leave(eng);
 		sched_yield();
-		efa_take(eng);
+		efa_enter(eng);
 	}
 	r->busy = true;
-	efa_give(eng);
+	efa_leave(eng);
 }
 
 static void end_old(struct efa_ia *ia, struct efa_rmr *old)
@@ -140,9 +140,9 @@ static int begin_new(struct dap_rmr *rmr, const struct range *to, struct efa_rmr
 	if (!(to->priv & DAP_PRIV_REMOTE_WRITE))
 		return 0;
 	k.rkey = new->mr.rkey;
-	efa_take(ia->eng);
+	efa_enter(ia->eng);
 	new->key = efa_key_add(ia->eng, &k);
-	efa_give(ia->eng);
+	efa_leave(ia->eng);
 	if (new->key)
 		return 0;
 	dap_log(DAP_LOG_ERR, "RMR %p: no memory is left for its context", (void *)rmr);
@@ -179,12 +179,12 @@ static int reserve(struct dap_ep *ep)
 	struct efa_tx *tx = &efa_ep(ep)->tx;
 	int err = 0;
 
-	efa_take(tx->eng);
+	efa_enter(tx->eng);
 	if (tx->posted == tx->free_at)
 		err = DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	else
 		tx->free_at--;
-	efa_give(tx->eng);
+	efa_leave(tx->eng);
 	return err;
 }
 
@@ -195,7 +195,7 @@ static bool change(struct dap_rmr *rmr, struct dap_ep *ep, const struct range *t
 	struct efa_engine *eng = efa_ia(rmr->obj.ia)->eng;
 	bool flushed;
 
-	efa_take(eng);
+	efa_enter(eng);
 	flushed = is_flushed(ep);
 	if (flushed) {
 		*old = *new;
@@ -204,7 +204,7 @@ static bool change(struct dap_rmr *rmr, struct dap_ep *ep, const struct range *t
 		remember(rmr, to);
 		rmr->rmr_context = new->bound ? new->mr.rkey : 0;
 	}
-	efa_give(eng);
+	efa_leave(eng);
 	return !flushed;
 }
 
@@ -245,12 +245,12 @@ int efa_bind(struct dap_rmr *rmr, void *ep_handle, struct dap_lmr *lmr, uint64_t
 		return err;
 	begin_change(eng, efa_rmr(rmr));
 	err = rebind(rmr, ep, &to, &r.bound);
-	efa_take(eng);
+	efa_enter(eng);
 	efa_rmr(rmr)->busy = false;
 	efa_ep(ep)->tx.free_at++;
 	if (!err)
 		err = efa_request(&r);
-	efa_give(eng);
+	efa_leave(eng);
 	if (!err)
 		*context = rmr->rmr_context;
 	return err;

@@ -346,22 +346,17 @@ void efa_push(struct dap_ep *ep)
 		e->tx.blocked &= ~(uint32_t)EFA_B_QUEUE;
 }
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Requests of one WQE are posted hot. RDMA is not until the first one of the connection succeeded. */
 void efa_set_most(struct dap_ep *ep)
 {
 	const struct efa_caps *dev = &efa_ia(ep->obj.ia)->dev;
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_tx *tx = &e->tx;
-	uint32_t most = least(tx->max_rdma, dev->max_rdma_size);
+	uint32_t most = efa_min(tx->max_rdma, dev->max_rdma_size);
 	uint32_t rdma = e->more->rdma == EFA_RDMA_WORKS ? most : 0;
 	bool reads = !tx->no_reads && !tx->peer_no_reads;
 
-	tx->most[EFA_SEND] = least(tx->mtu, tx->max_msg);
+	tx->most[EFA_SEND] = efa_min(tx->mtu, tx->max_msg);
 	tx->most[EFA_WRITE] = tx->can & EFA_CAN_WRITE && !tx->keeps ? rdma : 0;
 	tx->most[EFA_READ] = reads ? rdma : 0;
 }

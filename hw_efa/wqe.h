@@ -12,6 +12,11 @@
 
 #include "core/endian.h"
 
+static inline uint32_t efa_min(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
 enum efa_op { EFA_OP_SEND, EFA_OP_RDMA_READ, EFA_OP_RDMA_WRITE };
 
 enum {					/* efa_io_tx_meta_desc.ctrl1 */

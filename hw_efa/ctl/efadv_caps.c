@@ -25,11 +25,6 @@ int edv_caps(struct efa_ctl *ctl, struct efa_caps *caps)
 	return 0;
 }
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 static uint32_t positive(int n)
 {
 	return n > 0 ? (uint32_t)n : 0;
@@ -42,7 +37,7 @@ static void tell_efa(struct efa_caps *c, const struct edv_device_attr *a)
 	c->rnr_retry = a->device_caps & EFADV_DEVICE_ATTR_CAPS_RNR_RETRY;
 	c->rdma_write = a->device_caps & EDV_CAP_RDMA_WRITE;
 	c->unsolicited_write_recv = c->rdma_write && a->device_caps & EDV_CAP_UNSOLICITED;
-	c->inline_max = (uint16_t)least(a->inline_buf_size, NARROW_INLINE);
+	c->inline_max = (uint16_t)efa_min(a->inline_buf_size, NARROW_INLINE);
 	c->wide_wqe = a->inline_buf_size_ex > NARROW_INLINE;
 	c->inline_max_wide = c->wide_wqe ? a->inline_buf_size_ex : 0;
 	c->max_send_sge = a->max_sq_sge;
@@ -55,7 +50,7 @@ static void tell_efa(struct efa_caps *c, const struct edv_device_attr *a)
 /* The library's max_qp_wr is bounded by what of a send queue the device has room for. */
 static void tell_device(struct efa_caps *c, const struct ibv_device_attr *a)
 {
-	c->max_sq_wr = least(c->max_sq_wr, positive(a->max_qp_wr));
+	c->max_sq_wr = efa_min(c->max_sq_wr, positive(a->max_qp_wr));
 	c->max_rdma_sge = (uint16_t)positive(a->max_sge_rd);
 	c->max_qp = positive(a->max_qp);
 	c->max_cq = positive(a->max_cq);
@@ -130,7 +125,7 @@ static int try_qp(struct edv *dv, void *pd, struct edv_cq *q, char *why, size_t 
 			 strerror(-err));
 		return err;
 	}
-	dv->caps.min_sq_wr = (uint16_t)least(sq.num_entries, UINT16_MAX);
+	dv->caps.min_sq_wr = (uint16_t)efa_min(sq.num_entries, UINT16_MAX);
 	ibv_destroy_qp(qp);
 	return 0;
 }

@@ -38,9 +38,9 @@ static void come(uint32_t imm, uint16_t src, uint16_t len, unsigned int flags)
 		.ah = cpu_to_le16(e->ah), .src_qp = cpu_to_le16(src),
 	};
 
-	efa_take(efa_ia(r.ia)->eng);
+	efa_enter(efa_ia(r.ia)->eng);
 	efa_rx_packet(r.a.ep, &cqe);
-	efa_give(efa_ia(r.ia)->eng);
+	efa_leave(efa_ia(r.ia)->eng);
 }
 
 static void packet(uint32_t imm, uint16_t src, uint16_t len)

@@ -57,9 +57,9 @@ static void a_step(void)
 	struct efa_engine *eng = efa_ia(r.ia)->eng;
 
 	softnic_efa_pump(r.nic);
-	efa_take(eng);
+	efa_enter(eng);
 	efa_drain(eng, 1);
-	efa_give(eng);
+	efa_leave(eng);
 }
 
 /* Replaces core's handling of a broken connection. */

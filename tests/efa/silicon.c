@@ -104,9 +104,9 @@ Test(efa_silicon, message__of_unknown_gid_is_dropped)
 	};
 	memcpy(cqe.sgid, r.a.ep->remote_path.gid, sizeof(cqe.sgid));
 	cqe.sgid[15] ^= 1;
-	efa_take(efa_ia(r.ia)->eng);
+	efa_enter(efa_ia(r.ia)->eng);
 	efa_rx_packet(r.a.ep, &cqe);
-	efa_give(efa_ia(r.ia)->eng);
+	efa_leave(efa_ia(r.ia)->eng);
 	cr_assert_eq(e->rx.next, next);
 	cr_assert_null(fake.broken, "%s", fake.said);
 	cr_assert_not_null(strstr(fake.said, "stranger"), "it said: %s", fake.said);
@@ -515,13 +515,13 @@ static void *stays_a_while(void *arg)
 {
 	const unsigned int before = __atomic_load_n(&mutexes, __ATOMIC_SEQ_CST);
 
-	efa_take(arg);
+	efa_enter(arg);
 	__atomic_store_n(&inside, true, __ATOMIC_SEQ_CST);
 	while (!__atomic_load_n(&polls, __ATOMIC_SEQ_CST))
 		sched_yield();
 	for (int i = 0; i < 100 && __atomic_load_n(&mutexes, __ATOMIC_SEQ_CST) == before; i++)
 		usleep(100);
-	efa_give(arg);
+	efa_leave(arg);
 	return NULL;
 }
 

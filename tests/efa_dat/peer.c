@@ -146,11 +146,11 @@ static void packet(enum efa_kind kind, uint32_t seq, const void *data, uint32_t 
 	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true, .kind = EFA_S_ANSWER,
 			     .imm = efa_imm(kind, false, seq, inner_efa(&b)->rx.safe) };
 
-	efa_take(eng);
+	efa_enter(eng);
 	memcpy(efa_wr_stage(inner(&b), &wr, len), data, len);
 	efa_wr_post(inner(&b), &wr);
 	efa_wr_ring(inner(&b));
-	efa_give(eng);
+	efa_leave(eng);
 }
 
 static uint32_t next_seq(void)
