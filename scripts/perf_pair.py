@@ -37,12 +37,12 @@ def both(server, client, ready=None, limit=LIMIT):
     return done.stdout
 
 
-def results(build, program, args):
-    """The records of one of our programs."""
+def results(build, program, args, on=()):
+    """The records of one of our programs. on: options of the server too."""
     port = str(random.randrange(8192, 16384))
     path = f"{build}/perf-pair.json"
-    both([f"{build}/bin/{program}", "-p", port],
-         [f"{build}/bin/{program}", "-p", port, "--out_json_file", path] + args + ["127.0.0.1"],
+    both([f"{build}/bin/{program}", "-p", port, *on],
+         [f"{build}/bin/{program}", "-p", port, *on, "--out_json_file", path] + args + ["127.0.0.1"],
          ready="Waiting for client")
     with open(path, encoding="utf-8") as f:
         found = json.load(f)["results"]

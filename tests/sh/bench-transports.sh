@@ -27,14 +27,16 @@ judge() {
 		for title in heads:
 		    ours = title.startswith("ours")
 		    for row in ["write 64 KB, GB/s", "write 1 MB, GB/s"] + (
-		            ["write 8 B, us", "message 8 B, us", "write 8 B, M/s"] if ours else []):
+		            ["write 8 B, us", "message 8 B, us", "write 8 B, M/s", "write 4 KB, GB/s"] if ours else []):
 		        # A peer that fails has no figure, and a line reports it.
 		        assert (not ours and f"Failed: {title}, {row}: " in text) or float(rows[row][title]) > 0
 		assert len(bars) == 7 and all(b[3] == "holds" or b[3].startswith("short by ") for b in bars), bars
 	END
 }
 
-ours=("ours, target polls" "ours, target asleep") theirs=()
+ours=("ours, target polls" "ours, target asleep")
+ours+=("ours on an EFA, target polls" "ours on an EFA, target asleep")
+theirs=()
 command -v ucx_perftest >/dev/null && theirs+=("UCX posix" "UCX sysv" "UCX cma" "UCX tcp")
 command -v fi_pingpong >/dev/null && theirs+=("libfabric shm" "libfabric tcp")
 if [ -n "${DAPL_ALL-}" ]; then
