@@ -11,13 +11,13 @@
 #ifndef DAP_H
 #define DAP_H
 
-#include <netinet/in.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
+#include "core/addr.h"
 #include "core/err.h"
 
 struct dap_hw;
@@ -301,7 +301,7 @@ struct dap_srq {
 struct dap_caps {
 	char vendor[64];
 	uint32_t hw_major, hw_minor, fw_major, fw_minor;
-	struct sockaddr_in address;
+	union dap_addr address;
 	uint32_t max_eps, max_dto_per_ep, max_rdma_read_in, max_rdma_read_out;
 	uint32_t max_evds, max_evd_qlen, max_iov, max_rdma_read_iov, max_rdma_write_iov;
 	uint32_t max_lmrs, max_pzs, max_rmrs, max_srqs, max_ep_per_srq, max_recv_per_srq;

@@ -91,7 +91,7 @@ static void caps_limits(struct dap_caps *caps, const struct efa_ia *e)
 }
 
 /* 0.0.0.0 is unknown. The peers of the software EFA are on this host. */
-static void caps_address(const char *name, const struct efa_ia *e, struct sockaddr_in *to)
+static void caps_address(const char *name, const struct efa_ia *e, union dap_addr *to)
 {
 	static const uint8_t none[4], loopback[4] = { 127, 0, 0, 1 };
 	bool given = memcmp(e->params.ip, none, sizeof(none)) != 0;
@@ -100,8 +100,8 @@ static void caps_address(const char *name, const struct efa_ia *e, struct sockad
 	memcpy(ip, !given && e->ctl->soft ? loopback : e->params.ip, sizeof(ip));
 	if (!given && !e->ctl->soft)
 		hw_address_default(name, ip);
-	to->sin_family = AF_INET;
-	memcpy(&to->sin_addr, ip, sizeof(ip));
+	*to = dap_addr_v4(INADDR_ANY);
+	memcpy(&to->v4.sin_addr, ip, sizeof(ip));
 }
 
 static void caps_fill(struct dap_ia *ia)

@@ -105,11 +105,10 @@ static void caps_fill(struct dap_ia *ia)
 
 	*caps = (struct dap_caps){ 0 };
 	caps_ident(caps, m->ctl);
-	caps->address.sin_family = AF_INET;
-	memcpy(&caps->address.sin_addr, m->port.ipv4, sizeof(m->port.ipv4));
+	caps->address = dap_addr_v4(INADDR_LOOPBACK);
 	caps->host_only = m->ctl->soft != NULL;
-	if (caps->host_only)
-		caps->address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (!caps->host_only)
+		memcpy(&caps->address.v4.sin_addr, m->port.ipv4, sizeof(m->port.ipv4));
 	caps_limits(caps, &m->dev);
 	caps_named(caps, m);
 }

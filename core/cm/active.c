@@ -47,7 +47,7 @@ static int attempt_tcp(struct dap_cm_conn *c)
 	if (fd < 0)
 		return -errno;
 	cm_sock_options(fd);
-	if (connect(fd, (const struct sockaddr *)&c->peer, sizeof(c->peer)) && errno != EINPROGRESS)
+	if (connect(fd, &c->peer.sa, dap_addr_len(&c->peer)) && errno != EINPROGRESS)
 		err = -errno;
 	else
 		err = cm_conn_watch(c, fd, EPOLLOUT);
@@ -131,10 +131,10 @@ static void active_timeout(struct dap_cm_conn *c)
 /* TCP can connect a socket to itself if the port is in the ephemeral range. */
 static bool is_self_connected(int fd)
 {
-	struct sockaddr_in a = { 0 }, b = { 0 };
+	union dap_addr a, b;
 
-	return cm_sock_ends(fd, &a, &b) && a.sin_port == b.sin_port &&
-	       a.sin_addr.s_addr == b.sin_addr.s_addr;
+	return cm_sock_ends(fd, &a, &b) && dap_addr_same(&a, &b) &&
+	       dap_addr_port(&a) == dap_addr_port(&b);
 }
 
 static void active_connected(struct dap_cm_conn *c)
@@ -248,7 +248,7 @@ static int draw_id(uint64_t *id)
 	return 0;
 }
 
-static int prepare_connect(struct dap_cm_conn *c, const struct sockaddr_in *to, uint64_t conn_qual,
+static int prepare_connect(struct dap_cm_conn *c, const union dap_addr *to, uint64_t conn_qual,
 			   const struct dap_path *path, const void *pd, uint32_t pd_size)
 {
 	struct cm_msg req = { .type = CM_REQ, .conn_qual = conn_qual, .path = *path };
@@ -259,7 +259,7 @@ static int prepare_connect(struct dap_cm_conn *c, const struct sockaddr_in *to, 
 	c->conn_qual = conn_qual;
 	c->retry_us = RETRY_FIRST_US;
 	c->peer = *to;
-	c->peer.sin_port = htons(cm_port_of(conn_qual));
+	dap_addr_set_port(&c->peer, cm_port_of(conn_qual));
 	req.id = c->id;
 	req.pd_size = pd_size;
 	if (pd_size)
@@ -291,7 +291,7 @@ static int start_connect(struct dap_cm *cm, struct dap_cm_conn *c)
 	return 0;
 }
 
-int dap_cm_connect(struct dap_cm *cm, const struct sockaddr_in *to, uint64_t conn_qual,
+int dap_cm_connect(struct dap_cm *cm, const union dap_addr *to, uint64_t conn_qual,
 		   uint32_t timeout_us, const struct dap_path *path, const void *pd,
 		   uint32_t pd_size, void *ctx, struct dap_cm_conn **conn)
 {

@@ -151,10 +151,10 @@ static void stop_loop(void)
 
 /* ---- open and close ---- */
 
-int dap_cm_open(const struct dap_cm_ops *ops, const struct sockaddr_in *local, bool everywhere,
+int dap_cm_open(const struct dap_cm_ops *ops, const union dap_addr *local, bool everywhere,
 		struct dap_cm **out)
 {
-	const bool unknown = local->sin_addr.s_addr == htonl(INADDR_ANY);
+	const bool unknown = dap_addr_is_any(local);
 	struct dap_cm *cm = calloc(1, sizeof(*cm));
 	int err = 0;
 
@@ -164,7 +164,7 @@ int dap_cm_open(const struct dap_cm_ops *ops, const struct sockaddr_in *local, b
 	cm->address = *local;
 	cm->everywhere = everywhere || unknown;
 	if (unknown)
-		cm->address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		cm->address = dap_addr_v4(INADDR_LOOPBACK);
 	TAILQ_INIT(&cm->conns);
 	pthread_mutex_lock(&cm_life);
 	if (!cm_loop.users)

@@ -33,7 +33,7 @@ enum dap_cm_end {
 
 struct dap_cm_request {
 	const struct dap_path *path;
-	struct sockaddr_in from;
+	union dap_addr from;
 	uint64_t conn_qual;
 	const void *private_data;
 	uint32_t private_data_size;
@@ -71,7 +71,7 @@ void dap_cm_count(struct dap_cm *cm, struct dap_cm_counts *counts);
  * address only. If everywhere is set or the address is unknown, they accept them on every address
  * of the host.
  */
-int dap_cm_open(const struct dap_cm_ops *ops, const struct sockaddr_in *local, bool everywhere,
+int dap_cm_open(const struct dap_cm_ops *ops, const union dap_addr *local, bool everywhere,
 		struct dap_cm **cm);
 /* Cuts the remaining connections. No callback runs after it returns. */
 void dap_cm_close(struct dap_cm *cm);
@@ -99,7 +99,7 @@ int dap_cm_listen(struct dap_cm *cm, uint64_t *conn_qual, bool any, void *ctx,
 void dap_cm_unlisten(struct dap_cm_listener *l);
 
 /* timeout_us 0xffffffff: no timeout. While there is no listener, it retries until the timeout. */
-int dap_cm_connect(struct dap_cm *cm, const struct sockaddr_in *to, uint64_t conn_qual,
+int dap_cm_connect(struct dap_cm *cm, const union dap_addr *to, uint64_t conn_qual,
 		   uint32_t timeout_us, const struct dap_path *path, const void *pd,
 		   uint32_t pd_size, void *ctx, struct dap_cm_conn **conn);
 /* Active, within reply(): the QP is in RTS; sends the RTU. */

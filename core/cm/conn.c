@@ -5,7 +5,6 @@
  * Orderly disconnection: the side that receives the second DISC resets its socket. By then every
  * message has arrived, so neither side keeps a port in TIME_WAIT.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +15,10 @@
 
 void cm_conn_log(const struct dap_cm_conn *c, const char *what)
 {
-	char ip[INET_ADDRSTRLEN] = "?";
+	char ip[DAP_ADDR_TEXT];
 
-	inet_ntop(AF_INET, &c->peer.sin_addr, ip, sizeof(ip));
-	dap_log(DAP_LOG_WARN, "%s port %u, qualifier 0x%llx: %s", ip, ntohs(c->peer.sin_port),
-		(unsigned long long)c->conn_qual, what);
+	dap_log(DAP_LOG_WARN, "%s port %u, qualifier 0x%llx: %s",
+		dap_addr_text(&c->peer, ip), dap_addr_port(&c->peer), (unsigned long long)c->conn_qual, what);
 }
 
 void cm_conn_state(struct dap_cm_conn *c, enum cm_state state, uint64_t deadline_us)

@@ -59,8 +59,8 @@ struct dap_cm_conn {
 	uint64_t tried;			/* active: time of the last retry, us */
 	uint32_t retry_us;
 	int send_err;			/* -errno of a failed send: recv(2) then reports only the end */
-	struct sockaddr_in peer;
-	struct in_addr called;		/* passive: our address that the peer connected to */
+	union dap_addr peer;
+	union dap_addr called;		/* passive: our address that the peer connected to */
 	uint32_t in_len, out_off, out_len;
 	/* The space for a CUT also buffers received bytes: a connection on a mux reads none of
 	 * its own. */
@@ -100,7 +100,7 @@ struct cm_mux {
 	bool stale;			/* its listener has gone: no new connections */
 	bool wants_out, dirty;
 	int moved_fd;			/* descriptor received before its message is complete, or -1 */
-	struct sockaddr_in at;		/* the listener's address */
+	union dap_addr at;		/* the listener's address */
 	unsigned int n_conns, n_out;
 	struct cm_conn_list conns;
 	struct cm_conns out;		/* with queued data; the first may be partly sent */

@@ -188,9 +188,6 @@ static bool send_end(const struct cm_mux *mux, const struct dap_cm_conn *c, int 
  */
 static int move_out(struct dap_cm_conn *c)
 {
-	const struct sockaddr_in at = {
-		.sin_family = AF_INET, .sin_port = htons(c->port), .sin_addr = c->called,
-	};
 	struct cm_mux *mux = c->mux;
 	int fd[2], err;
 
@@ -199,7 +196,7 @@ static int move_out(struct dap_cm_conn *c)
 	cm_mux_flush(mux);
 	if (!TAILQ_EMPTY(&mux->out))
 		return -EAGAIN;
-	err = cm_local_pair(&at, fd);
+	err = cm_local_pair(&c->called, fd);
 	if (err)
 		return err;
 	err = cm_conn_watch(c, fd[0], EPOLLIN | EPOLLRDHUP);

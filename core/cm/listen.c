@@ -8,7 +8,6 @@
  * Its abstract name contains the user, the address and the port. Names belong to one network
  * namespace, as addresses do. Its connections are muxes (mux.c).
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +21,7 @@
 
 static void port_enter(struct cm_acceptor *acceptor, int fd)
 {
-	struct sockaddr_in from, called;
+	union dap_addr from, called;
 
 	if (!cm_sock_ends(fd, &called, &from)) {
 		close(fd);		/* already closed */
@@ -33,31 +32,24 @@ static void port_enter(struct cm_acceptor *acceptor, int fd)
 	cm_passive_accepted(((struct cm_port *)acceptor)->port, fd, &from, &called);
 }
 
-static struct sockaddr_in listen_address(const struct dap_cm *cm, uint16_t number)
+static union dap_addr listen_address(const struct dap_cm *cm, uint16_t number)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(number) };
+	union dap_addr at = cm->everywhere ? dap_addr_v4(INADDR_ANY) : cm->address;
 
-	at.sin_addr.s_addr = cm->everywhere ? htonl(INADDR_ANY) : cm->address.sin_addr.s_addr;
+	dap_addr_set_port(&at, number);
 	return at;
-}
-
-static const char *address_text(struct in_addr at, char ip[INET_ADDRSTRLEN])
-{
-	const char *text = inet_ntop(AF_INET, &at, ip, INET_ADDRSTRLEN);
-
-	return text ? text : "?";
 }
 
 static int port_bind(struct cm_port *p, struct dap_cm *cm)
 {
-	struct sockaddr_in at = listen_address(cm, p->port);
-	char ip[INET_ADDRSTRLEN];
-	int err = cm_acceptor_open(&p->acceptor, (const struct sockaddr *)&at, sizeof(at), SOCK_STREAM);
+	union dap_addr at = listen_address(cm, p->port);
+	char ip[DAP_ADDR_TEXT];
+	int err = cm_acceptor_open(&p->acceptor, &at.sa, dap_addr_len(&at), SOCK_STREAM);
 
-	p->at = at.sin_addr;
+	p->at = at;
 	if (err == -EADDRNOTAVAIL && !cm->everywhere) {
 		dap_log(DAP_LOG_WARN, "no interface has the adapter's address %s: listening on all "
-			"addresses of this host", address_text(at.sin_addr, ip));
+			"addresses of this host", dap_addr_text(&at, ip));
 		cm->everywhere = true;
 		return port_bind(p, cm);
 	}
@@ -93,11 +85,11 @@ static void port_put(struct cm_port *p)
 /* This process's listening socket for the port that peers of the adapter reach, or NULL. */
 static struct cm_port *port_find(const struct dap_cm *cm, uint16_t number)
 {
-	struct in_addr at = listen_address(cm, number).sin_addr;
+	union dap_addr at = listen_address(cm, number);
 	struct cm_port *p;
 
 	LIST_FOREACH(p, &cm_loop.ports, link) {
-		if (p->port == number && (p->at.s_addr == at.s_addr || p->at.s_addr == INADDR_ANY))
+		if (p->port == number && (dap_addr_same(&p->at, &at) || dap_addr_is_any(&p->at)))
 			break;
 	}
 	return p;
@@ -111,12 +103,17 @@ static void local_enter(struct cm_acceptor *acceptor, int fd)
 }
 
 /* If there is none, local peers use TCP. */
-static struct cm_local *local_get(struct in_addr address, uint16_t port)
+static struct cm_local *local_get(const struct dap_cm *cm, uint16_t port)
 {
+	union dap_addr at = cm->address;
 	struct cm_local *n;
 	struct sockaddr_un name;
-	socklen_t len = cm_local_name(address, port, &name);
-	int err = cm_local_get(&cm_loop.locals, &name, len, SOCK_STREAM, local_enter, &n);
+	socklen_t len;
+	int err;
+
+	dap_addr_set_port(&at, port);
+	len = cm_local_name(&at, &name);
+	err = cm_local_get(&cm_loop.locals, &name, len, SOCK_STREAM, local_enter, &n);
 
 	if (err) {
 		dap_log(DAP_LOG_WARN, "cannot listen on the local socket @%s: %s; peers of this host "
@@ -124,9 +121,7 @@ static struct cm_local *local_get(struct in_addr address, uint16_t port)
 			err == -EADDRINUSE ? "another process has bound this name" : strerror(-err));
 		return NULL;
 	}
-	n->at = (struct sockaddr_in){
-		.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = address,
-	};
+	n->at = at;
 	return n;
 }
 
@@ -137,8 +132,7 @@ static bool is_taken(const struct cm_port *p, const struct dap_cm *cm, uint64_t 
 	const struct dap_cm_listener *l;
 
 	LIST_FOREACH(l, &p->listeners, link) {
-		if (l->conn_qual == conn_qual &&
-		    l->cm->address.sin_addr.s_addr == cm->address.sin_addr.s_addr)
+		if (l->conn_qual == conn_qual && dap_addr_same(&l->cm->address, &cm->address))
 			return true;
 	}
 	return false;
@@ -176,7 +170,7 @@ static int listen_to(struct dap_cm *cm, struct dap_cm_listener *l, uint64_t conn
 	}
 	l->cm = cm;
 	l->port = p;
-	l->local = local_get(cm->address.sin_addr, p->port);
+	l->local = local_get(cm, p->port);
 	l->conn_qual = conn_qual;
 	LIST_INSERT_HEAD(&p->listeners, l, link);
 	LIST_INSERT_HEAD(&cm->listeners, l, link_cm);
@@ -189,16 +183,16 @@ static int listen_to(struct dap_cm *cm, struct dap_cm_listener *l, uint64_t conn
  */
 static bool is_reserved(const struct dap_cm *cm, uint16_t number)
 {
-	const struct sockaddr_in at = listen_address(cm, number);
+	const union dap_addr at = listen_address(cm, number);
 	bool reserved;
 	int fd;
 
 	if (port_find(cm, number))
 		return false;
-	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	fd = socket(at.sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return false;		/* listen_to() reports the error */
-	reserved = bind(fd, (const struct sockaddr *)&at, sizeof(at)) && errno == EADDRINUSE;
+	reserved = bind(fd, &at.sa, dap_addr_len(&at)) && errno == EADDRINUSE;
 	close(fd);
 	return reserved;
 }
@@ -225,12 +219,13 @@ static int listen_any(struct dap_cm *cm, struct dap_cm_listener *l)
 static void log_port_in_use(const struct dap_cm *cm, uint64_t conn_qual)
 {
 	uint16_t number = cm_port_of(conn_qual);
-	char ip[INET_ADDRSTRLEN];
+	union dap_addr at = listen_address(cm, number);
+	char ip[DAP_ADDR_TEXT];
 
 	if (!port_find(cm, number))
 		dap_log(DAP_LOG_ERR, "cannot listen on %s port %u, qualifier 0x%llx: %s",
-			address_text(listen_address(cm, number).sin_addr, ip), number,
-			(unsigned long long)conn_qual, dap_reason(-EADDRINUSE));
+			dap_addr_text(&at, ip), number, (unsigned long long)conn_qual,
+			dap_reason(-EADDRINUSE));
 }
 
 int dap_cm_listen(struct dap_cm *cm, uint64_t *conn_qual, bool any, void *ctx,

@@ -31,7 +31,7 @@ LIST_HEAD(cm_locals, cm_local);
 
 struct dap_cm {
 	const struct dap_cm_ops *ops;
-	struct sockaddr_in address;
+	union dap_addr address;
 	bool everywhere;		/* listens on all addresses of the host */
 	unsigned int generation;
 	struct dap_cm_counts counts;
@@ -136,7 +136,7 @@ struct cm_local {			/* a local listening socket, shared by the process's listene
 	struct sockaddr_un name;
 	unsigned int users;		/* listeners */
 	uint64_t conn_qual;		/* of a handoff listener */
-	struct sockaddr_in at;		/* of a mux's listener: the address peers use */
+	union dap_addr at;		/* of a mux's listener: the address peers use */
 	LIST_ENTRY(cm_local) link;
 };
 

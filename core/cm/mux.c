@@ -233,7 +233,7 @@ static void mux_idle(void *arg)
 	mux_lose(arg, 0);
 }
 
-static struct cm_mux *mux_new(int fd, const struct sockaddr_in *at, const struct cm_role *passive)
+static struct cm_mux *mux_new(int fd, const union dap_addr *at, const struct cm_role *passive)
 {
 	struct cm_mux *mux = calloc(1, sizeof(*mux));
 	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = mux };
@@ -332,8 +332,8 @@ static bool message_without_conn(struct cm_mux *mux, const struct cm_msg *m)
 		return refuse_request(mux, m->id);
 	c->id = m->id;
 	c->peer = mux->at;
-	c->called = mux->at.sin_addr;
-	c->port = ntohs(mux->at.sin_port);
+	c->called = mux->at;
+	c->port = dap_addr_port(&mux->at);
 	mux_add(mux, c);
 	cm_conn_message(c, m);
 	return true;
@@ -430,19 +430,19 @@ bool cm_mux_read(struct cm_mux *mux)
 
 /* ---- the connecting side ---- */
 
-static struct cm_mux *mux_to(const struct sockaddr_in *at)
+static struct cm_mux *mux_to(const union dap_addr *at)
 {
 	struct cm_mux *mux;
 
 	LIST_FOREACH(mux, &cm_loop.muxes, link) {
-		if (!mux->passive && !mux->stale && mux->at.sin_port == at->sin_port &&
-		    mux->at.sin_addr.s_addr == at->sin_addr.s_addr)
+		if (!mux->passive && !mux->stale && dap_addr_same(&mux->at, at) &&
+		    dap_addr_port(&mux->at) == dap_addr_port(at))
 			break;
 	}
 	return mux;
 }
 
-static int mux_open(const struct sockaddr_in *at, struct cm_mux **out)
+static int mux_open(const union dap_addr *at, struct cm_mux **out)
 {
 	int fd = cm_local_connect(at);
 
@@ -488,7 +488,7 @@ static void close_oldest_idle(void)
 		mux_lose(oldest, 0);
 }
 
-void cm_mux_accepted(int fd, const struct sockaddr_in *at, const struct cm_role *passive)
+void cm_mux_accepted(int fd, const union dap_addr *at, const struct cm_role *passive)
 {
 	struct cm_mux *mux;
 

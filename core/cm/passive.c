@@ -16,7 +16,7 @@
 /* ---- half-open ---- */
 
 /* The connection to drop before one more from this source can stay, or NULL. */
-static struct dap_cm_conn *half_open_victim(const struct sockaddr_in *from)
+static struct dap_cm_conn *half_open_victim(const union dap_addr *from)
 {
 	struct dap_cm_conn *c, *oldest = NULL;
 	unsigned int same = 0;
@@ -24,7 +24,7 @@ static struct dap_cm_conn *half_open_victim(const struct sockaddr_in *from)
 	if (cm_loop.half_opens < cm_limits.half_open_source)
 		return NULL;
 	TAILQ_FOREACH(c, &cm_loop.half_open, link) {
-		if (c->peer.sin_addr.s_addr != from->sin_addr.s_addr)
+		if (!dap_addr_same(&c->peer, from))
 			continue;
 		if (!same++)
 			oldest = c;
@@ -49,8 +49,8 @@ static void half_open_add(struct dap_cm_conn *c)
 	cm_loop.half_opens++;
 }
 
-void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from,
-			 const struct sockaddr_in *called)
+void cm_passive_accepted(uint16_t port, int fd, const union dap_addr *from,
+			 const union dap_addr *called)
 {
 	struct dap_cm_conn *c = cm_conn_new(&cm_passive, CM_WAIT_REQ), *oldest;
 
@@ -64,7 +64,7 @@ void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from,
 		cm_conn_read(oldest);
 	c->fd = fd;
 	c->peer = *from;
-	c->called = called->sin_addr;
+	c->called = *called;
 	c->port = port;
 	half_open_add(c);
 	if (cm_conn_watch(c, fd, EPOLLIN | EPOLLRDHUP)) {
@@ -79,8 +79,8 @@ void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from,
 
 /* A listener of the adapter with the called address, else one that listens everywhere, else any
  * if any is set. */
-static struct dap_cm_listener *listener_find(uint16_t port, uint64_t conn_qual, struct in_addr called,
-					     bool any)
+static struct dap_cm_listener *listener_find(uint16_t port, uint64_t conn_qual,
+					     const union dap_addr *called, bool any)
 {
 	struct dap_cm_listener *l, *other = NULL;
 	const struct cm_port *p;
@@ -91,7 +91,7 @@ static struct dap_cm_listener *listener_find(uint16_t port, uint64_t conn_qual, 
 		LIST_FOREACH(l, &p->listeners, link) {
 			if (l->conn_qual != conn_qual)
 				continue;
-			if (l->cm->address.sin_addr.s_addr == called.s_addr)
+			if (dap_addr_same(&l->cm->address, called))
 				return l;
 			if (any || l->cm->everywhere)
 				other = l;
@@ -139,7 +139,7 @@ static void got_req(struct dap_cm_conn *c, const struct cm_msg *m)
 
 	c->id = m->id;
 	c->conn_qual = m->conn_qual;
-	l = listener_find(c->port, m->conn_qual, c->called, false);
+	l = listener_find(c->port, m->conn_qual, &c->called, false);
 	if (!l) {
 		passive_refuse(c, &(struct cm_msg){ .reason = CM_REASON_NO_LISTENER });
 		return;
@@ -153,7 +153,7 @@ static void got_req(struct dap_cm_conn *c, const struct cm_msg *m)
 void cm_passive_handed(const struct cm_handed *h)
 {
 	uint16_t port = cm_port_of(h->req.conn_qual);
-	struct dap_cm_listener *l = listener_find(port, h->req.conn_qual, h->own.sin_addr, true);
+	struct dap_cm_listener *l = listener_find(port, h->req.conn_qual, &h->own, true);
 	struct dap_cm_conn *c = l ? cm_conn_new(&cm_passive, CM_WAIT_ACCEPT) : NULL;
 
 	if (!c || cm_conn_watch(c, h->fd, EPOLLIN | EPOLLRDHUP)) {
@@ -163,7 +163,7 @@ void cm_passive_handed(const struct cm_handed *h)
 	}
 	c->fd = h->fd;
 	c->peer = h->peer;
-	c->called = h->own.sin_addr;
+	c->called = h->own;
 	c->port = port;
 	c->id = h->req.id;
 	c->conn_qual = h->req.conn_qual;

@@ -30,7 +30,7 @@ struct dap_cm_listener {
 struct cm_port {			/* for peers */
 	struct cm_acceptor acceptor;
 	uint16_t port;
-	struct in_addr at;
+	union dap_addr at;		/* any: all addresses of the host */
 	LIST_HEAD(, dap_cm_listener) listeners;
 	LIST_ENTRY(cm_port) link;
 };
@@ -45,7 +45,7 @@ struct cm_pending {			/* accepted by a handoff listener, request not yet receive
 
 struct cm_handed {			/* a request that was handed off */
 	int fd;
-	struct sockaddr_in own, peer;
+	union dap_addr own, peer;
 	struct cm_msg req;
 	const uint8_t *rest;		/* bytes of the next message */
 	uint32_t rest_len;
@@ -53,8 +53,8 @@ struct cm_handed {			/* a request that was handed off */
 
 /* ---- passive.c ---- */
 extern const struct cm_role cm_passive;
-void cm_passive_accepted(uint16_t port, int fd, const struct sockaddr_in *from,
-			 const struct sockaddr_in *called);
+void cm_passive_accepted(uint16_t port, int fd, const union dap_addr *from,
+			 const union dap_addr *called);
 /* Owns h->fd. */
 void cm_passive_handed(const struct cm_handed *h);
 

@@ -54,17 +54,17 @@ socklen_t cm_handoff_name(uint64_t conn_qual, struct sockaddr_un *name)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
 }
 
-socklen_t cm_local_name(struct in_addr address, uint16_t port, struct sockaddr_un *name)
+socklen_t cm_local_name(const union dap_addr *at, struct sockaddr_un *name)
 {
 	int len;
 
 	*name = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	len = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, MUX_NAME "%u.%08x.%u",
-		       geteuid(), ntohl(address.s_addr), port);
+		       geteuid(), ntohl(at->v4.sin_addr.s_addr), dap_addr_port(at));
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
 }
 
-bool cm_local_parse(const struct sockaddr_un *name, socklen_t len, struct sockaddr_in *at)
+bool cm_local_parse(const struct sockaddr_un *name, socklen_t len, union dap_addr *at)
 {
 	char text[sizeof(name->sun_path)] = "";
 	size_t head = offsetof(struct sockaddr_un, sun_path) + 1;
@@ -75,17 +75,15 @@ bool cm_local_parse(const struct sockaddr_un *name, socklen_t len, struct sockad
 	memcpy(text, name->sun_path + 1, len - head);
 	if (sscanf(text, LOCAL_NAME "%8x.%5u", &address, &port) != 2 || port > UINT16_MAX)
 		return false;
-	*at = (struct sockaddr_in){
-		.sin_family = AF_INET, .sin_port = htons((uint16_t)port),
-		.sin_addr.s_addr = htonl(address),
-	};
+	*at = dap_addr_v4(address);
+	dap_addr_set_port(at, (uint16_t)port);
 	return true;
 }
 
-int cm_local_connect(const struct sockaddr_in *to)
+int cm_local_connect(const union dap_addr *to)
 {
 	struct sockaddr_un name;
-	socklen_t len = cm_local_name(to->sin_addr, ntohs(to->sin_port), &name);
+	socklen_t len = cm_local_name(to, &name);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
@@ -96,7 +94,7 @@ int cm_local_connect(const struct sockaddr_in *to)
 	return -ENOENT;
 }
 
-static int bind_pair(int fd, const struct sockaddr_in *at)
+static int bind_pair(int fd, const union dap_addr *at)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 	uint64_t rest[2];
@@ -105,13 +103,13 @@ static int bind_pair(int fd, const struct sockaddr_in *at)
 	if (getrandom(rest, sizeof(rest), 0) != sizeof(rest))
 		return -1;
 	len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, LOCAL_NAME "%08x.%u.%jx.%jx",
-		       ntohl(at->sin_addr.s_addr), ntohs(at->sin_port), (uintmax_t)rest[0],
+		       ntohl(at->v4.sin_addr.s_addr), dap_addr_port(at), (uintmax_t)rest[0],
 		       (uintmax_t)rest[1]);
 	return bind(fd, (struct sockaddr *)&name,
 		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len));
 }
 
-int cm_local_pair(const struct sockaddr_in *at, int fd[2])
+int cm_local_pair(const union dap_addr *at, int fd[2])
 {
 	int err;
 
@@ -140,15 +138,15 @@ void cm_sock_options(int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &user_ms, sizeof(user_ms));
 }
 
-static bool read_end(const struct sockaddr_storage *end, socklen_t len, struct sockaddr_in *to)
+static bool read_end(const struct sockaddr_storage *end, socklen_t len, union dap_addr *to)
 {
 	if (end->ss_family != AF_INET)
 		return cm_local_parse((const struct sockaddr_un *)end, len, to);
-	memcpy(to, end, sizeof(*to));
+	memcpy(to, end, sizeof(to->v4));
 	return true;
 }
 
-bool cm_sock_ends(int fd, struct sockaddr_in *own, struct sockaddr_in *peer)
+bool cm_sock_ends(int fd, union dap_addr *own, union dap_addr *peer)
 {
 	struct sockaddr_storage o, p;
 	socklen_t lo = sizeof(o), lp = sizeof(p);
@@ -169,10 +167,10 @@ bool cm_sock_ends(int fd, struct sockaddr_in *own, struct sockaddr_in *peer)
  */
 bool cm_sock_connected(int fd)
 {
-	struct sockaddr_in own, peer;
+	union dap_addr own, peer;
 	const int off = 0;
 
-	if (!cm_sock_ends(fd, &own, &peer) || own.sin_addr.s_addr != peer.sin_addr.s_addr)
+	if (!cm_sock_ends(fd, &own, &peer) || !dap_addr_same(&own, &peer))
 		return false;
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &off, sizeof(off));
 	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &off, sizeof(off));

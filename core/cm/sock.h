@@ -3,29 +3,30 @@
 #ifndef DAP_CM_SOCK_H
 #define DAP_CM_SOCK_H
 
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 
+#include "core/addr.h"
+
 uint16_t cm_port_of(uint64_t conn_qual);
 
 /* The abstract name of the handoff listener for this qualifier. */
 socklen_t cm_handoff_name(uint64_t conn_qual, struct sockaddr_un *name);
 /* The abstract name of the local listener beside a TCP port. */
-socklen_t cm_local_name(struct in_addr address, uint16_t port, struct sockaddr_un *name);
+socklen_t cm_local_name(const union dap_addr *at, struct sockaddr_un *name);
 /* Returns the socket, or -errno; -ENOENT: use TCP. */
-int cm_local_connect(const struct sockaddr_in *to);
+int cm_local_connect(const union dap_addr *to);
 /* A pair of connected sockets; the name of the first one contains the address at. */
-int cm_local_pair(const struct sockaddr_in *at, int fd[2]);
+int cm_local_pair(const union dap_addr *at, int fd[2]);
 /* Parses the name of such a socket; false for any other name. */
-bool cm_local_parse(const struct sockaddr_un *name, socklen_t len, struct sockaddr_in *at);
+bool cm_local_parse(const struct sockaddr_un *name, socklen_t len, union dap_addr *at);
 
 void cm_sock_options(int fd);
 /* The addresses of both ends; for a local socket those of its listener. False if not connected. */
-bool cm_sock_ends(int fd, struct sockaddr_in *own, struct sockaddr_in *peer);
+bool cm_sock_ends(int fd, union dap_addr *own, union dap_addr *peer);
 /* Call this once the socket is connected. Returns true if the peer is on this host. */
 bool cm_sock_connected(int fd);
 

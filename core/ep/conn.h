@@ -25,7 +25,7 @@ unsigned int dap_sp_used(struct dap_ia *ia);
 
 /* ---- what the API fronts call, by the rules of api.h ---- */
 struct dap_connect_args {
-	struct sockaddr_in to;
+	union dap_addr to;
 	uint64_t conn_qual;
 	uint32_t timeout_us;
 	uint32_t qos;			/* best effort: what the endpoint's attributes ask for */

@@ -268,11 +268,10 @@ static void on_device(void *arg)
 }
 
 /* Consumers pass an IA's address to their peers, so it must be one that accepts connections. */
-static void name_address(struct sockaddr_in *address)
+static void name_address(union dap_addr *address)
 {
-	address->sin_family = AF_INET;
-	if (address->sin_addr.s_addr == htonl(INADDR_ANY))
-		address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (dap_addr_is_any(address))
+		*address = dap_addr_v4(INADDR_LOOPBACK);
 }
 
 int dap_conn_open(struct dap_ia *ia)

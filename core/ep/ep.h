@@ -23,7 +23,7 @@ struct core_ep {
 	struct dap_ep *counted_next;	/* link in recv_evd->counted */
 	struct dap_cm_conn *conn;
 	struct dap_cr *cr;		/* the request it will accept */
-	struct sockaddr_in local_addr, remote_addr;
+	union dap_addr local_addr, remote_addr;
 	uint64_t local_qual, remote_qual;	/* listening qualifiers; 0 on the active side */
 	bool active_side;		/* it connected to remote_addr, remote_qual */
 	struct dap_ep_counts counts;

@@ -22,7 +22,7 @@ static int read_private_data(DAT_COUNT size, const void *pd, int n)
 	return 0;
 }
 
-static int read_address(DAT_IA_ADDRESS_PTR to, struct sockaddr_in *addr)
+static int read_address(DAT_IA_ADDRESS_PTR to, union dap_addr *addr)
 {
 	uint32_t host;
 
@@ -30,11 +30,11 @@ static int read_address(DAT_IA_ADDRESS_PTR to, struct sockaddr_in *addr)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
 	if (((const struct sockaddr *)to)->sa_family != AF_INET)
 		return DAP_ERR(DAP_INVALID_ADDRESS, DAP_SUB_ADDR_UNSUPPORTED);
-	memcpy(addr, to, sizeof(*addr));
-	host = ntohl(addr->sin_addr.s_addr);
+	memcpy(addr, to, sizeof(addr->v4));
+	host = ntohl(addr->v4.sin_addr.s_addr);
 	if (host == INADDR_ANY || host == INADDR_BROADCAST || IN_MULTICAST(host))
 		return DAP_ERR(DAP_INVALID_ADDRESS, DAP_SUB_ADDR_MALFORMED);
-	addr->sin_port = 0;
+	dap_addr_set_port(addr, 0);
 	return 0;
 }
 

@@ -18,7 +18,7 @@ int dap_conn_request(void *ctx, struct dap_cm_conn *conn, const struct dap_cm_re
 	cr->conn = conn;
 	cr->remote_path = *r->path;
 	cr->remote_addr = r->from;
-	cr->remote_addr.sin_port = 0;
+	dap_addr_set_port(&cr->remote_addr, 0);
 	cr->conn_qual = r->conn_qual;
 	cr->private_data_size = r->private_data_size;
 	memcpy(cr->private_data, r->private_data, r->private_data_size);

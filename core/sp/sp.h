@@ -17,7 +17,7 @@ struct dap_psp {			/* also an RSP: see its type */
 	uint32_t psp_flags;
 	struct dap_ep *ep;		/* RSP only, until its request */
 	struct dap_cm_listener *listener;
-	struct sockaddr_in address;	/* DAP_PSP_COMMON: the consumer's address */
+	union dap_addr address;		/* DAP_PSP_COMMON: the consumer's address */
 	uint32_t refs;
 };
 
@@ -27,7 +27,7 @@ struct dap_cr {
 	struct dap_ep *ep;		/* reserved by an RSP, or provided */
 	struct dap_cm_conn *conn;
 	struct dap_path remote_path;
-	struct sockaddr_in remote_addr;
+	union dap_addr remote_addr;
 	uint64_t conn_qual;
 	uint32_t private_data_size;
 	uint8_t private_data[DAP_MAX_PRIVATE_DATA];

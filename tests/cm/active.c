@@ -109,7 +109,7 @@ ACTIVE(connect__missing_go_and_no_timeout)
 
 ACTIVE(connect__unreachable)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = INADDR_BROADCAST };
+	union dap_addr to = dap_addr_v4(INADDR_BROADCAST);
 	struct dap_path path = path_of(1);
 	struct dap_cm_conn *c;
 

@@ -67,7 +67,7 @@ PAIR(connect__each_side_gets_each_event_once)
 	cr_assert_eq(b.readies, 1);
 	cr_assert_eq(a.ended + b.ended, 0);
 	cr_assert_eq(b.conn_qual, QUAL);
-	cr_assert_eq(b.from.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
+	cr_assert_eq(b.from.v4.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
 	cr_assert(same_path(&b.path, &one));
 	cr_assert(same_path(&a.path, &two));
 }
@@ -178,17 +178,17 @@ PAIR(listen__twice_on_one_qualifier)
 /* Two adapters of one process: the destination address decides. */
 PAIR(listen__same_qualifier_on_two_addresses)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET };
+	union dap_addr to = { .v4 = { .sin_family = AF_INET } };
 	struct dap_path path = path_of(1);
 	struct dap_cm_conn *c;
 	struct node d;
 
 	node_open(&d, "127.0.0.3");
 	node_listen(&d, QUAL);
-	inet_pton(AF_INET, home, &to.sin_addr);
+	inet_pton(AF_INET, home, &to.v4.sin_addr);
 	cr_assert_eq(dap_cm_connect(a.cm, &to, QUAL, FOR_EVER, &path, NULL, 0, &a, &c), 0);
 	SOON(a.established == 1);
-	inet_pton(AF_INET, "127.0.0.3", &to.sin_addr);
+	inet_pton(AF_INET, "127.0.0.3", &to.v4.sin_addr);
 	cr_assert_eq(dap_cm_connect(a.cm, &to, QUAL, FOR_EVER, &path, NULL, 0, &a, &c), 0);
 	SOON(a.established == 2);
 	cr_assert_eq(b.requests, 1);

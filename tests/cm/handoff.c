@@ -27,8 +27,8 @@ Test(handoff, handoff__to_another_adapter_of_the_process)
 	cr_assert(same_path(&trio.c.path, &sent));
 	cr_assert_eq(trio.c.got_size, sizeof(pd));
 	cr_assert_arr_eq(trio.c.got, pd, sizeof(pd));
-	cr_assert_eq(trio.c.from.sin_addr.s_addr, trio.b.from.sin_addr.s_addr);
-	cr_assert_eq(trio.c.from.sin_port, trio.b.from.sin_port);
+	cr_assert_eq(trio.c.from.v4.sin_addr.s_addr, trio.b.from.v4.sin_addr.s_addr);
+	cr_assert_eq(trio.c.from.v4.sin_port, trio.b.from.v4.sin_port);
 	SOON(trio.a.established == 1);
 	cr_assert_eq(dap_cm_disconnect(trio.conn, false), 0);
 	ENDED(&trio.a, DAP_CM_DISCONNECTED);

@@ -36,7 +36,10 @@ static void close_both(void)
 
 static socklen_t line_name(struct sockaddr_un *name)
 {
-	return cm_local_name((struct in_addr){ htonl(INADDR_LOOPBACK) }, cm_port_of(QUAL), name);
+	union dap_addr at = dap_addr_v4(INADDR_LOOPBACK);
+
+	dap_addr_set_port(&at, cm_port_of(QUAL));
+	return cm_local_name(&at, name);
 }
 
 static int bare_line(void)

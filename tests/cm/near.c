@@ -46,7 +46,7 @@ NEAR(way__is_local_within_a_host)
 	node_pair(&a, &b, QUAL, &c);
 	cr_assert(c->mux);
 	cr_assert_eq(c->fd, -1);
-	cr_assert_eq(b.from.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
+	cr_assert_eq(b.from.v4.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
 }
 
 NEAR(way__is_tcp_when_it_is_to_be)
@@ -59,14 +59,20 @@ NEAR(way__is_tcp_when_it_is_to_be)
 	cr_assert(by_tcp(c));
 }
 
-static const struct in_addr loopback = { .s_addr = 0x0100007f };	/* network byte order */
+static socklen_t listener_name(struct sockaddr_un *name)
+{
+	union dap_addr at = dap_addr_v4(INADDR_LOOPBACK);
+
+	dap_addr_set_port(&at, cm_port_of(QUAL));
+	return cm_local_name(&at, name);
+}
 
 /* Binds a socket to the listener's name: len is that of the address. */
 static int squat(socklen_t *len, struct sockaddr_un *name)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
-	*len = cm_local_name(loopback, cm_port_of(QUAL), name);
+	*len = listener_name(name);
 	cr_assert_eq(bind(fd, (struct sockaddr *)name, *len), 0);
 	return fd;
 }
@@ -132,7 +138,7 @@ NEAR(connect__name_taken_with_full_backlog_goes_by_tcp)
 static int other_user(int sock, void *arg)
 {
 	struct sockaddr_un name;
-	socklen_t len = cm_local_name(loopback, cm_port_of(QUAL), &name);
+	socklen_t len = listener_name(&name);
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
 	if (setresuid(NOBODY_UID, NOBODY_UID, NOBODY_UID) || bind(fd, (struct sockaddr *)&name, len))
@@ -257,7 +263,7 @@ Test(near, name__is_read_whole)
 	};
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 	socklen_t head = offsetof(struct sockaddr_un, sun_path) + 1;
-	struct sockaddr_in at = { 0 };
+	union dap_addr at = { .sa = { 0 } };
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		strcpy(name.sun_path + 1, bad[i]);
@@ -266,8 +272,8 @@ Test(near, name__is_read_whole)
 	}
 	strcpy(name.sun_path + 1, "dapl-direct.near.7f000001.20674");
 	cr_assert(cm_local_parse(&name, head + 31, &at));
-	cr_assert_eq(at.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
-	cr_assert_eq(at.sin_port, htons(20674));
+	cr_assert_eq(at.v4.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
+	cr_assert_eq(at.v4.sin_port, htons(20674));
 	name.sun_path[0] = '/';
 	cr_assert_not(cm_local_parse(&name, head + 31, &at));
 }

@@ -141,11 +141,11 @@ static const struct dap_cm_ops ops = {
 
 void node_open(struct node *n, const char *address)
 {
-	struct sockaddr_in local = { .sin_family = AF_INET };
+	union dap_addr local = dap_addr_v4(INADDR_ANY);
 
 	memset(n, 0, sizeof(*n));
 	pthread_mutex_init(&n->lock, NULL);
-	inet_pton(AF_INET, address, &local.sin_addr);
+	inet_pton(AF_INET, address, &local.v4.sin_addr);
 	n->calls.s_addr = htonl(INADDR_LOOPBACK);
 	cr_assert_eq(dap_cm_open(&ops, &local, false, &n->cm), 0);
 }
@@ -169,7 +169,7 @@ struct dap_cm_listener *node_listen(struct node *n, uint64_t conn_qual)
 int node_connect_pd(struct node *n, uint64_t conn_qual, uint32_t timeout_us, const void *pd,
 		    uint32_t size, struct dap_cm_conn **c)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr = n->calls };
+	union dap_addr to = { .v4 = { .sin_family = AF_INET, .sin_addr = n->calls } };
 	struct dap_path path = path_of(1);
 
 	return dap_cm_connect(n->cm, &to, conn_qual, timeout_us, &path, pd, size, n, c);

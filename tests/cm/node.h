@@ -32,7 +32,7 @@ struct node {
 	pthread_mutex_t lock;		/* protects passive */
 	struct dap_cm_conn *_Atomic passive;	/* the last accepted, NULL once it ended */
 	struct dap_path path;		/* the last received */
-	struct sockaddr_in from;
+	union dap_addr from;
 	uint64_t conn_qual;
 	uint32_t got_size;
 	uint8_t got[DAP_MAX_PRIVATE_DATA];

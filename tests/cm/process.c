@@ -307,7 +307,7 @@ Test(cm, open__leaves_the_limit_of_descriptors)
 
 Test(cm, open__without_descriptors_or_memory)
 {
-	struct sockaddr_in local = { .sin_family = AF_INET };
+	union dap_addr local = dap_addr_v4(INADDR_ANY);
 	struct th_usage before, now;
 	struct dap_cm *cm = NULL;
 

@@ -62,8 +62,7 @@ static void fill_caps(struct dap_caps *caps)
 		.optimal_alignment = 64, .attr = {{"access", "none"}}, .nattr = 1, .max_srqs = 10,
 		.max_recv_per_srq = 100, .max_ep_per_srq = 10, .qos = fake.qos,
 	};
-	caps->address.sin_family = AF_INET;
-	caps->address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	caps->address = dap_addr_v4(INADDR_LOOPBACK);
 }
 
 static int hw_open(struct dap_ia *ia, const char *params, char *why, size_t whylen)

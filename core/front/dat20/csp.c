@@ -20,14 +20,14 @@ static bool is_stream(const DAT_COMM *comm)
 }
 
 /* Service points accept on all addresses of an IA, as PSPs do: only the port counts. */
-static int read_port(DAT_IA_ADDRESS_PTR address, int n, struct sockaddr_in *to)
+static int read_port(DAT_IA_ADDRESS_PTR address, int n, union dap_addr *to)
 {
 	if (!address)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG1 + n - 1);
 	if (((const struct sockaddr *)address)->sa_family != AF_INET)
 		return DAP_ERR(DAP_INVALID_ADDRESS, DAP_SUB_ADDR_UNSUPPORTED);
-	memcpy(to, address, sizeof(*to));
-	return to->sin_port ? 0 : DAP_ERR(DAP_INVALID_ADDRESS, DAP_SUB_ADDR_MALFORMED);
+	memcpy(to, address, sizeof(to->v4));
+	return dap_addr_port(to) ? 0 : DAP_ERR(DAP_INVALID_ADDRESS, DAP_SUB_ADDR_MALFORMED);
 }
 
 DAT_RETURN front_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm, DAT_IA_ADDRESS_PTR address,
@@ -35,7 +35,7 @@ DAT_RETURN front_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm, DAT_IA_ADDR
 {
 	struct dap_ia *ia = dap_obj_get(ia_handle, DAP_IA, NULL);
 	struct dap_evd *evd = ia ? dap_obj_get(evd_handle, DAP_EVD, ia) : NULL;
-	struct sockaddr_in at;
+	union dap_addr at;
 	struct dap_psp *csp;
 	uint64_t qual;
 	int err;
@@ -53,7 +53,7 @@ DAT_RETURN front_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm, DAT_IA_ADDR
 		return front_bad_handle(DAP_SUB_HANDLE_EVD_CR);
 	if (!out)
 		return front_bad_arg(5);
-	qual = ntohs(at.sin_port);
+	qual = dap_addr_port(&at);
 	err = dap_psp_create(ia, &qual, false, evd, DAP_PSP_COMMON, &csp);
 	if (DAP_ERR_TYPE(err) == DAP_CONN_QUAL_IN_USE)
 		err = DAP_ERR(DAP_PORT_IN_USE, DAP_SUB_NONE);
@@ -103,7 +103,7 @@ DAT_RETURN front_csp_free(DAT_CSP_HANDLE handle)
 DAT_RETURN front_ep_common_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR to, DAT_TIMEOUT timeout,
 				   DAT_COUNT pd_size, const DAT_PVOID pd)
 {
-	struct sockaddr_in at;
+	union dap_addr at;
 	int err;
 
 	if (!dap_obj_get(ep, DAP_EP, NULL))
@@ -118,6 +118,6 @@ DAT_RETURN front_ep_common_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR to, DAT_
 		return front_bad_arg(4);
 	if (pd_size && !pd)
 		return front_bad_arg(5);
-	return front_ep_connect(ep, to, ntohs(at.sin_port), timeout, pd_size, pd,
+	return front_ep_connect(ep, to, dap_addr_port(&at), timeout, pd_size, pd,
 				DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
