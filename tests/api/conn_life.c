@@ -91,7 +91,7 @@ Test(conn, each_end_knows_the_other)
 Test(conn, connect__arguments)
 {
 	struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
-	struct sockaddr_in none = { .sin_family = AF_INET };
+	struct sockaddr_in none = { .sin_family = AF_INET }, odd = { .sin_family = AF_UNIX };
 	unsigned char pd[300] = { 0 };
 	DAT_CR_HANDLE cr;
 
@@ -102,7 +102,8 @@ Test(conn, connect__arguments)
 #define TO(to, qos, flags)                                                                         \
 	dat_ep_connect(a.ep, (DAT_IA_ADDRESS_PTR)(to), conn_qual(), 1000000, 0, NULL, qos, flags)
 	assert_ret(TO(NULL, 0, 0), DAT_INVALID_PARAMETER);
-	assert_code(TO(&six, 0, 0), DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNSUPPORTED);
+	assert_code(TO(&odd, 0, 0), DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNSUPPORTED);
+	assert_ret(TO(&six, 0, 0), DAT_INVALID_ADDRESS);
 	assert_code(TO(&none, 0, 0), DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
 	assert_code(TO(conn_host(), (DAT_QOS)3, 0), DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
 	assert_ret(TO(conn_host(), 0, DAT_CONNECT_MULTIPATH_FLAG), DAT_MODEL_NOT_SUPPORTED);

@@ -229,7 +229,7 @@ Test(dat2, csp__bad_arguments)
 	DAT_COMM comm = { AF_INET, SOCK_STREAM, IPPROTO_TCP }, udp = { AF_INET, SOCK_DGRAM, 0 };
 	const in_port_t port = own_port();
 	DAT_CSP_HANDLE csp = (DAT_CSP_HANDLE)&comm;
-	struct sockaddr six = { .sa_family = AF_INET6 };
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
 	const DAT_PROVIDER *p = PROVIDER(b.ep);
 	DAT_PSP_HANDLE psp;
 	DAT_CSP_PARAM param;
@@ -244,7 +244,7 @@ Test(dat2, csp__bad_arguments)
 	assert_ret(p->csp_create_func(raw, &udp, side_address(port), b.cr, &csp),
 		   DAT_COMM_NOT_SUPPORTED);
 	assert_ret(p->csp_create_func(raw, &comm, NULL, b.cr, &csp), DAT_INVALID_PARAMETER);
-	assert_ret(p->csp_create_func(raw, &comm, &six, b.cr, &csp), DAT_INVALID_ADDRESS);
+	assert_ret(p->csp_create_func(raw, &comm, (DAT_IA_ADDRESS_PTR)&six, b.cr, &csp), DAT_INVALID_ADDRESS);
 	assert_ret(p->csp_create_func(raw, &comm, side_address(0), b.cr, &csp),
 		   DAT_INVALID_ADDRESS);
 	assert_ret(p->csp_create_func(raw, &comm, side_address(port), b.dto, &csp),
@@ -267,13 +267,14 @@ Test(dat2, csp__bad_arguments)
 Test(dat2, common_connect__bad_arguments)
 {
 	const DAT_PROVIDER *p = PROVIDER(a.ep);
-	struct sockaddr six = { .sa_family = AF_INET6 };
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
 	char data[4] = "abc";
 
 	assert_ret(p->ep_common_connect_func(a.pz, side_address(9), SOON, 0, NULL),
 		   DAT_INVALID_HANDLE);
 	assert_ret(p->ep_common_connect_func(a.ep, NULL, SOON, 0, NULL), DAT_INVALID_PARAMETER);
-	assert_ret(p->ep_common_connect_func(a.ep, &six, SOON, 0, NULL), DAT_INVALID_ADDRESS);
+	assert_ret(p->ep_common_connect_func(a.ep, (DAT_IA_ADDRESS_PTR)&six, SOON, 0, NULL),
+		   DAT_INVALID_ADDRESS);
 	assert_ret(p->ep_common_connect_func(a.ep, side_address(0), SOON, 0, NULL),
 		   DAT_INVALID_ADDRESS);
 	assert_ret(p->ep_common_connect_func(a.ep, side_address(9), 0, 0, NULL),
