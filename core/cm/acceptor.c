@@ -56,11 +56,13 @@ static void acceptor_ready(struct cm_item *item, uint32_t events)
 static int listen_at(const struct sockaddr *at, socklen_t len, int type)
 {
 	int fd = socket(at->sa_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), err;
-	const int on = 1;
+	const int on = 1, off = 0;
 
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (at->sa_family == AF_INET6)		/* :: accepts IPv4, too */
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
 	if (bind(fd, at, len) || listen(fd, SOMAXCONN)) {
 		err = -errno;
 		close(fd);

@@ -41,7 +41,7 @@ static void send_req(struct dap_cm_conn *c)
 /* Returns 0 or -errno of a system call. */
 static int attempt_tcp(struct dap_cm_conn *c)
 {
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int fd = socket(c->peer.sa.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int err = 0;
 
 	if (fd < 0)

@@ -2,7 +2,8 @@
 /*
  * Listening. A software adapter listens on its own address only. A listener accepts connections on
  * every address of the host if no interface of this network namespace has that address. So do
- * listeners of other adapters, since peers may use any name of their host.
+ * listeners of other adapters, since peers may use any name of their host: one socket bound to ::
+ * accepts IPv4 and IPv6.
  *
  * Each address and port also has a local stream socket for processes of the same host and user.
  * Its abstract name contains the user, the address and the port. Names belong to one network
@@ -32,9 +33,21 @@ static void port_enter(struct cm_acceptor *acceptor, int fd)
 	cm_passive_accepted(((struct cm_port *)acceptor)->port, fd, &from, &called);
 }
 
+/* :: is for both families; a kernel without IPv6 has only 0.0.0.0. */
+static union dap_addr every_address(void)
+{
+	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 && errno == EAFNOSUPPORT)
+		return dap_addr_v4(INADDR_ANY);
+	if (fd >= 0)
+		close(fd);
+	return (union dap_addr){ .v6 = { .sin6_family = AF_INET6 } };
+}
+
 static union dap_addr listen_address(const struct dap_cm *cm, uint16_t number)
 {
-	union dap_addr at = cm->everywhere ? dap_addr_v4(INADDR_ANY) : cm->address;
+	union dap_addr at = cm->everywhere ? every_address() : cm->address;
 
 	dap_addr_set_port(&at, number);
 	return at;

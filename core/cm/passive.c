@@ -15,6 +15,14 @@
 
 /* ---- half-open ---- */
 
+/* A host has the whole /64 of its IPv6 address. */
+static bool same_source(const union dap_addr *a, const union dap_addr *b)
+{
+	if (dap_addr_is_v6(a) && dap_addr_is_v6(b))
+		return !memcmp(&a->v6.sin6_addr, &b->v6.sin6_addr, 8);
+	return dap_addr_same(a, b);
+}
+
 /* The connection to drop before one more from this source can stay, or NULL. */
 static struct dap_cm_conn *half_open_victim(const union dap_addr *from)
 {
@@ -24,7 +32,7 @@ static struct dap_cm_conn *half_open_victim(const union dap_addr *from)
 	if (cm_loop.half_opens < cm_limits.half_open_source)
 		return NULL;
 	TAILQ_FOREACH(c, &cm_loop.half_open, link) {
-		if (!dap_addr_same(&c->peer, from))
+		if (!same_source(&c->peer, from))
 			continue;
 		if (!same++)
 			oldest = c;

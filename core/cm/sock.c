@@ -54,28 +54,59 @@ socklen_t cm_handoff_name(uint64_t conn_qual, struct sockaddr_un *name)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
 }
 
+/* The host in hexadecimal: 8 digits of IPv4, 32 of IPv6. */
+static const char *hex_of(const union dap_addr *at, char hex[33])
+{
+	const uint8_t *host = (const uint8_t *)&at->v4.sin_addr;
+	size_t n = sizeof(at->v4.sin_addr);
+
+	if (dap_addr_is_v6(at)) {
+		host = at->v6.sin6_addr.s6_addr;
+		n = sizeof(at->v6.sin6_addr);
+	}
+	for (size_t i = 0; i < n; i++)
+		sprintf(hex + 2 * i, "%02x", host[i]);
+	return hex;
+}
+
+static bool read_hex(const char *hex, union dap_addr *at)
+{
+	uint8_t host[16];
+	size_t n = strlen(hex) / 2;
+
+	if (strlen(hex) % 2 || (n != 4 && n != 16))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		sscanf(hex + 2 * i, "%2hhx", &host[i]);
+	memset(at, 0, sizeof(*at));
+	at->sa.sa_family = n == 4 ? AF_INET : AF_INET6;
+	memcpy(n == 4 ? (void *)&at->v4.sin_addr : &at->v6.sin6_addr, host, n);
+	return true;
+}
+
 socklen_t cm_local_name(const union dap_addr *at, struct sockaddr_un *name)
 {
+	char hex[33];
 	int len;
 
 	*name = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	len = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, MUX_NAME "%u.%08x.%u",
-		       geteuid(), ntohl(at->v4.sin_addr.s_addr), dap_addr_port(at));
+	len = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, MUX_NAME "%u.%s.%u",
+		       geteuid(), hex_of(at, hex), dap_addr_port(at));
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
 }
 
 bool cm_local_parse(const struct sockaddr_un *name, socklen_t len, union dap_addr *at)
 {
-	char text[sizeof(name->sun_path)] = "";
+	char text[sizeof(name->sun_path)] = "", hex[33];
 	size_t head = offsetof(struct sockaddr_un, sun_path) + 1;
-	unsigned int address, port;
+	unsigned int port;
 
 	if (name->sun_family != AF_UNIX || len <= head || name->sun_path[0])
 		return false;
 	memcpy(text, name->sun_path + 1, len - head);
-	if (sscanf(text, LOCAL_NAME "%8x.%5u", &address, &port) != 2 || port > UINT16_MAX)
+	if (sscanf(text, LOCAL_NAME "%32[0-9a-f].%5u", hex, &port) != 2 || port > UINT16_MAX ||
+	    !read_hex(hex, at))
 		return false;
-	*at = dap_addr_v4(address);
 	dap_addr_set_port(at, (uint16_t)port);
 	return true;
 }
@@ -98,13 +129,13 @@ static int bind_pair(int fd, const union dap_addr *at)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 	uint64_t rest[2];
+	char hex[33];
 	int len;
 
 	if (getrandom(rest, sizeof(rest), 0) != sizeof(rest))
 		return -1;
-	len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, LOCAL_NAME "%08x.%u.%jx.%jx",
-		       ntohl(at->v4.sin_addr.s_addr), dap_addr_port(at), (uintmax_t)rest[0],
-		       (uintmax_t)rest[1]);
+	len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, LOCAL_NAME "%s.%u.%jx.%jx",
+		       hex_of(at, hex), dap_addr_port(at), (uintmax_t)rest[0], (uintmax_t)rest[1]);
 	return bind(fd, (struct sockaddr *)&name,
 		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len));
 }
@@ -140,9 +171,10 @@ void cm_sock_options(int fd)
 
 static bool read_end(const struct sockaddr_storage *end, socklen_t len, union dap_addr *to)
 {
-	if (end->ss_family != AF_INET)
+	if (end->ss_family == AF_UNIX)
 		return cm_local_parse((const struct sockaddr_un *)end, len, to);
-	memcpy(to, end, sizeof(to->v4));
+	memcpy(to, end, sizeof(*to));
+	dap_addr_unmap(to);
 	return true;
 }
 

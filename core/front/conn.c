@@ -22,17 +22,31 @@ static int read_private_data(DAT_COUNT size, const void *pd, int n)
 	return 0;
 }
 
+/* Can it be the address of a host? RFC 4007: a link-local one exists on each link. */
+static bool is_host(const union dap_addr *addr)
+{
+	uint32_t host = ntohl(addr->v4.sin_addr.s_addr);
+
+	if (dap_addr_is_any(addr))
+		return false;
+	if (!dap_addr_is_v6(addr))
+		return host != INADDR_BROADCAST && !IN_MULTICAST(host);
+	if (!IN6_IS_ADDR_LINKLOCAL(&addr->v6.sin6_addr) || addr->v6.sin6_scope_id)
+		return !IN6_IS_ADDR_MULTICAST(&addr->v6.sin6_addr);
+	dap_log(DAP_LOG_WARN, "a link-local IPv6 address needs its interface: set sin6_scope_id");
+	return false;
+}
+
 static int read_address(DAT_IA_ADDRESS_PTR to, union dap_addr *addr)
 {
-	uint32_t host;
-
 	if (!to)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
-	if (((const struct sockaddr *)to)->sa_family != AF_INET)
+	addr->sa.sa_family = ((const struct sockaddr *)to)->sa_family;
+	if (addr->sa.sa_family != AF_INET && addr->sa.sa_family != AF_INET6)
 		return DAP_ERR(DAP_INVALID_ADDRESS, DAP_SUB_ADDR_UNSUPPORTED);
-	memcpy(addr, to, sizeof(addr->v4));
-	host = ntohl(addr->v4.sin_addr.s_addr);
-	if (host == INADDR_ANY || host == INADDR_BROADCAST || IN_MULTICAST(host))
+	memcpy(addr, to, dap_addr_len(addr));
+	dap_addr_unmap(addr);
+	if (!is_host(addr))
 		return DAP_ERR(DAP_INVALID_ADDRESS, DAP_SUB_ADDR_MALFORMED);
 	dap_addr_set_port(addr, 0);
 	return 0;

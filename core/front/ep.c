@@ -218,7 +218,7 @@ DAT_RETURN front_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_P
 		.connect_evd_handle = own->connect_evd,
 		.srq_handle = ep->srq,
 #ifdef DAP_DAT20
-		.comm = { AF_INET, SOCK_STREAM, 0 },
+		.comm = { own->local_addr.sa.sa_family, SOCK_STREAM, 0 },
 #endif
 	};
 	to_dat(&ep->attr, &param->ep_attr);

@@ -259,7 +259,8 @@ Test(near, name__is_read_whole)
 {
 	static const char *const bad[] = {
 		"", "dapl-direct.near.", "dapl-direct.near.7f000001", "dapl-direct.near.7f000001.",
-		"dapl-direct.near.7f000001.65536", "dapl-direct.0.7f000001.1", "x",
+		"dapl-direct.near.7f000001.65536", "dapl-direct.near.7f00000.80",
+		"dapl-direct.0.7f000001.1", "x",
 	};
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 	socklen_t head = offsetof(struct sockaddr_un, sun_path) + 1;
@@ -274,6 +275,12 @@ Test(near, name__is_read_whole)
 	cr_assert(cm_local_parse(&name, head + 31, &at));
 	cr_assert_eq(at.v4.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
 	cr_assert_eq(at.v4.sin_port, htons(20674));
+	strcpy(name.sun_path + 1, "dapl-direct.near.20010db8000000000000000000000009.80");
+	cr_assert(cm_local_parse(&name, head + 52, &at));
+	cr_assert_eq(at.v6.sin6_family, AF_INET6);
+	cr_assert_eq(at.v6.sin6_addr.s6_addr[0], 0x20);
+	cr_assert_eq(at.v6.sin6_addr.s6_addr[15], 9);
+	cr_assert_eq(at.v6.sin6_port, htons(80));
 	name.sun_path[0] = '/';
 	cr_assert_not(cm_local_parse(&name, head + 31, &at));
 }

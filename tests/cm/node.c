@@ -145,7 +145,10 @@ void node_open(struct node *n, const char *address)
 
 	memset(n, 0, sizeof(*n));
 	pthread_mutex_init(&n->lock, NULL);
-	inet_pton(AF_INET, address, &local.v4.sin_addr);
+	if (inet_pton(AF_INET, address, &local.v4.sin_addr) != 1) {
+		local = (union dap_addr){ .v6 = { .sin6_family = AF_INET6 } };
+		cr_assert_eq(inet_pton(AF_INET6, address, &local.v6.sin6_addr), 1);
+	}
 	n->calls.s_addr = htonl(INADDR_LOOPBACK);
 	cr_assert_eq(dap_cm_open(&ops, &local, false, &n->cm), 0);
 }

@@ -115,6 +115,8 @@ void th_again_with(const char *const options[], int argc, char **argv);	/* of so
 #define TH_NUMBERS 512u
 unsigned int th_number(void);
 uint64_t th_qual(void);
+/* Why a test cannot use ::1; NULL: this machine has IPv6. */
+const char *th_no_ipv6(void);
 unsigned int th_number_fds(void);	/* descriptors that it uses */
 
 /* Resources of this process */

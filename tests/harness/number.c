@@ -4,10 +4,12 @@
  * bound and do not listen. The process itself may still listen on one of them, with SO_REUSEADDR; a
  * process that asks for any free port does not get them.
  */
+#include <errno.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -76,4 +78,15 @@ unsigned int th_number_fds(void)
 uint64_t th_qual(void)
 {
 	return 0x200000 | ((PORTS * th_number()) ^ 0x80);
+}
+
+const char *th_no_ipv6(void)
+{
+	struct sockaddr_in6 at = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int err = fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) ? errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return err ? strerror(err) : NULL;
 }

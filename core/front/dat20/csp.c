@@ -10,23 +10,24 @@
 #include "core/front/slots.h"
 #include "core/sp/sp.h"
 
-/* The only communicator; endpoint parameters report it, too. */
-static DAT_COMM stream = { AF_INET, SOCK_STREAM, 0 };
+/* The only communicators; endpoint parameters report them, too. */
+static DAT_COMM stream4 = { AF_INET, SOCK_STREAM, 0 }, stream6 = { AF_INET6, SOCK_STREAM, 0 };
 
 static bool is_stream(const DAT_COMM *comm)
 {
-	return comm->domain == stream.domain && comm->type == stream.type &&
+	return (comm->domain == AF_INET || comm->domain == AF_INET6) && comm->type == SOCK_STREAM &&
 	       (comm->protocol == 0 || comm->protocol == IPPROTO_TCP);
 }
 
 /* Service points accept on all addresses of an IA, as PSPs do: only the port counts. */
-static int read_port(DAT_IA_ADDRESS_PTR address, int n, union dap_addr *to)
+static int read_port(DAT_IA_ADDRESS_PTR address, int family, int n, union dap_addr *to)
 {
 	if (!address)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG1 + n - 1);
-	if (((const struct sockaddr *)address)->sa_family != AF_INET)
+	to->sa.sa_family = ((const struct sockaddr *)address)->sa_family;
+	if (to->sa.sa_family != family)
 		return DAP_ERR(DAP_INVALID_ADDRESS, DAP_SUB_ADDR_UNSUPPORTED);
-	memcpy(to, address, sizeof(to->v4));
+	memcpy(to, address, dap_addr_len(to));
 	return dap_addr_port(to) ? 0 : DAP_ERR(DAP_INVALID_ADDRESS, DAP_SUB_ADDR_MALFORMED);
 }
 
@@ -46,7 +47,7 @@ DAT_RETURN front_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm, DAT_IA_ADDR
 		return front_bad_arg(2);
 	if (!is_stream(comm))
 		return front_return(DAP_ERR(DAP_COMM_NOT_SUPPORTED, DAP_SUB_NONE));
-	err = read_port(address, 3, &at);
+	err = read_port(address, comm->domain, 3, &at);
 	if (err)
 		return front_return(err);
 	if (!evd || core_evd(evd)->internal || !(evd->flags & DAP_EVD_CR))
@@ -83,7 +84,7 @@ DAT_RETURN front_csp_query(DAT_CSP_HANDLE handle, DAT_CSP_PARAM_MASK mask, DAT_C
 		return front_bad_arg(3);
 	*param = (DAT_CSP_PARAM){
 		.ia_handle = front_ia_handle(csp->obj.ia),
-		.comm = &stream,
+		.comm = dap_addr_is_v6(&csp->address) ? &stream6 : &stream4,
 		.address_ptr = (DAT_IA_ADDRESS_PTR)&csp->address,
 		.evd_handle = csp->evd,
 	};
@@ -108,7 +109,8 @@ DAT_RETURN front_ep_common_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR to, DAT_
 
 	if (!dap_obj_get(ep, DAP_EP, NULL))
 		return front_bad_handle(DAP_SUB_HANDLE_EP);
-	err = read_port(to, 2, &at);
+	err = read_port(to, to && ((const struct sockaddr *)to)->sa_family == AF_INET6 ? AF_INET6 : AF_INET,
+			2, &at);
 	if (err)
 		return front_return(err);
 	/* An error about the qualifier has the same number here: it concerns the address. */

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Managers whose addresses are IPv6, and callers of either family. */
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "tests/cm/node.h"
+
+#define QUAL th_qual()
+
+static struct node a, b;
+
+/* Skips on a machine without it. */
+static void needs_ipv6(void)
+{
+	if (th_no_ipv6())
+		cr_skip_test("no IPv6 on this machine, ::1: %s", th_no_ipv6());
+}
+
+static void open_two(const char *mine, const char *theirs)
+{
+	needs_ipv6();
+	node_open(&a, mine);
+	node_open(&b, theirs);
+	node_listen(&b, QUAL);
+}
+
+static union dap_addr addr_of(const char *text)
+{
+	union dap_addr at = { .v6 = { .sin6_family = AF_INET6 } };
+
+	if (inet_pton(AF_INET6, text, &at.v6.sin6_addr) == 1)
+		return at;
+	at = dap_addr_v4(0);
+	cr_assert_eq(inet_pton(AF_INET, text, &at.v4.sin_addr), 1);
+	return at;
+}
+
+static struct dap_cm_conn *call(const char *to)
+{
+	const union dap_addr at = addr_of(to);
+	struct dap_path path = path_of(1);
+	struct dap_cm_conn *c;
+
+	cr_assert_eq(dap_cm_connect(a.cm, &at, QUAL, SOON_MS * 1000u, &path, NULL, 0, &a, &c), 0);
+	return c;
+}
+
+static void close_two(void)
+{
+	node_close(&a);
+	node_close(&b);
+}
+
+static void expect_from(const char *text)
+{
+	const union dap_addr at = addr_of(text);
+
+	cr_assert(dap_addr_same(&b.from, &at));
+}
+
+Test(six, connect__to_an_ipv6_address_by_the_local_path)
+{
+	struct dap_cm_conn *c;
+
+	open_two("::1", "::1");
+	c = call("::1");
+	SOON(a.established == 1);
+	cr_assert(c->mux);
+	expect_from("::1");
+	close_two();
+}
+
+Test(six, connect__to_an_ipv6_address_by_tcp)
+{
+	struct dap_cm_conn *c;
+
+	cm_limits.tcp = true;
+	open_two("::1", "::1");
+	c = call("::1");
+	SOON(a.established == 1);
+	cr_assert_not(c->mux);
+	expect_from("::1");
+	close_two();
+}
+
+/* An adapter with an IPv6 address of its own listens there alone. */
+Test(six, listen__at_an_ipv6_address_does_not_answer_at_ipv4)
+{
+	cm_limits.tcp = true;
+	open_two("::1", "::1");
+	call("127.0.0.1");
+	call("::1");
+	SOON(a.established == 1);
+	cr_assert_eq(a.established + a.ended, 1);
+	cr_assert_eq(b.requests, 1);
+	expect_from("::1");
+	close_two();
+}
+
+/* RFC 3493, 3.7: one socket bound to :: accepts both; an IPv4 caller is shown as such. */
+Test(six, listen__everywhere_answers_both_families)
+{
+	cm_limits.tcp = true;
+	open_two("0.0.0.0", "0.0.0.0");
+	call("::1");
+	SOON(a.established == 1);
+	expect_from("::1");
+	call("127.0.0.1");
+	SOON(a.established == 2);
+	expect_from("127.0.0.1");
+	cr_assert_eq(b.from.sa.sa_family, AF_INET);
+	close_two();
+}
+
+/* One qualifier at addresses of both families: the called address decides. */
+Test(six, listen__same_qualifier_at_ipv4_and_ipv6)
+{
+	struct node d;
+
+	open_two("::1", "::1");
+	node_open(&d, "127.0.0.1");
+	node_listen(&d, QUAL);
+	call("127.0.0.1");
+	SOON(a.established == 1);
+	cr_assert_eq(d.requests, 1);
+	call("::1");
+	SOON(a.established == 2);
+	cr_assert_eq(b.requests, 1);
+	node_close(&d);
+	close_two();
+}
+
+/* A request is moved off the shared stream; the new listener sees the same caller. */
+Test(six, handoff__of_a_request_to_an_ipv6_address)
+{
+	struct node d;
+
+	open_two("::1", "::1");
+	node_open(&d, "::1");
+	node_listen(&d, QUAL + 1);
+	b.answer = NODE_HOLD;
+	call("::1");
+	SOON(b.request);
+	cr_assert_eq(dap_cm_handoff(b.request, QUAL + 1, &b.path, NULL, 0), 0);
+	SOON(a.established == 1);
+	cr_assert_eq(d.requests, 1);
+	cr_assert(dap_addr_same(&d.from, &b.from));
+	node_close(&d);
+	close_two();
+}
