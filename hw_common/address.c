@@ -20,25 +20,41 @@ static int no_socket(int err, char *why, size_t whylen)
 
 /* Any address that this process can bind to. Whether 127/8 or addresses of other machines can be
  * bound depends on the kernel's configuration. */
-int hw_address_here(const uint8_t ip[4], char *why, size_t whylen)
+int hw_address_here(const union dap_addr *ip, char *why, size_t whylen)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET };
-	char text[INET_ADDRSTRLEN] = "";
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(ip->sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char text[DAP_ADDR_TEXT];
 	int err;
 
 	if (fd < 0)
 		return no_socket(errno, why, whylen);
-	memcpy(&at.sin_addr, ip, 4);
-	err = at.sin_addr.s_addr && !bind(fd, (struct sockaddr *)&at, sizeof(at)) ? 0 : -EINVAL;
+	err = !dap_addr_is_any(ip) && !bind(fd, &ip->sa, dap_addr_len(ip)) ? 0 : -EINVAL;
 	close(fd);
 	if (err)
 		snprintf(why, whylen, "ia_params: ip=%s is not an address of this machine: ip addr "
-			 "lists them", inet_ntop(AF_INET, ip, text, sizeof(text)));
+			 "lists them", dap_addr_text(ip, text));
 	return err;
 }
 
-static int interface_address(const char *name, uint8_t ip[4], char *why, size_t whylen)
+int hw_address_parse(const char *value, union dap_addr *ip, char *why, size_t whylen)
+{
+	union dap_addr v6 = { .v6 = { .sin6_family = AF_INET6 } };
+
+	*ip = dap_addr_v4(INADDR_ANY);
+	if (inet_pton(AF_INET, value, &ip->v4.sin_addr) == 1)
+		return 0;
+	if (inet_pton(AF_INET6, value, &v6.v6.sin6_addr) != 1)
+		return -EINVAL;
+	*ip = v6;
+	dap_addr_unmap(ip);
+	if (!dap_addr_is_v6(ip) || !IN6_IS_ADDR_LINKLOCAL(&ip->v6.sin6_addr))
+		return 0;
+	snprintf(why, whylen, "ia_params: ip=%s: peers cannot use a link-local address: give a global or "
+		 "unique local one", value);
+	return -EADDRNOTAVAIL;
+}
+
+static int interface_address(const char *name, union dap_addr *ip, char *why, size_t whylen)
 {
 	struct ifreq req = { .ifr_addr.sa_family = AF_INET };
 	int fd, err = 0;
@@ -61,24 +77,29 @@ static int interface_address(const char *name, uint8_t ip[4], char *why, size_t 
 			 name);
 		return -EINVAL;
 	}
-	memcpy(ip, &((const struct sockaddr_in *)(const void *)&req.ifr_addr)->sin_addr, 4);
+	memcpy(&ip->v4, &req.ifr_addr, sizeof(ip->v4));
 	return 0;
 }
 
-int hw_address_read(const char *value, uint8_t ip[4], char *why, size_t whylen)
+int hw_address_read(const char *value, union dap_addr *ip, char *why, size_t whylen)
 {
-	uint8_t found[4];
-	int err = inet_pton(AF_INET, value, found) == 1 ?
-		  hw_address_here(found, why, whylen) : interface_address(value, found, why, whylen);
+	union dap_addr found;
+	int err = hw_address_parse(value, &found, why, whylen);
 
 	if (!err)
-		memcpy(ip, found, sizeof(found));
-	return err;
+		err = hw_address_here(&found, why, whylen);
+	else if (err == -EINVAL)
+		err = interface_address(value, &found, why, whylen);
+	if (err)
+		return err == -EADDRNOTAVAIL ? -EINVAL : err;
+	*ip = found;
+	dap_addr_set_port(ip, 0);
+	return 0;
 }
 
 /* The source address that this machine uses for outside networks; sends nothing (RFC 5737: the
  * target does not exist). */
-static int default_route_address(uint8_t ip[4])
+static int default_route_address(union dap_addr *ip)
 {
 	struct sockaddr_in far = { .sin_family = AF_INET, .sin_port = htons(9),
 				   .sin_addr.s_addr = htonl(0xc6336401) };	/* 198.51.100.1 */
@@ -94,11 +115,11 @@ static int default_route_address(uint8_t ip[4])
 		err = -errno;
 	close(fd);
 	if (!err)
-		memcpy(ip, &at.sin_addr, 4);
+		ip->v4.sin_addr = at.sin_addr;
 	return err;
 }
 
-void hw_address_default(const char *ia_name, uint8_t ip[4])
+void hw_address_default(const char *ia_name, union dap_addr *ip)
 {
 	int err = default_route_address(ip);
 

@@ -93,15 +93,12 @@ static void caps_limits(struct dap_caps *caps, const struct efa_ia *e)
 /* 0.0.0.0 is unknown. The peers of the software EFA are on this host. */
 static void caps_address(const char *name, const struct efa_ia *e, union dap_addr *to)
 {
-	static const uint8_t none[4], loopback[4] = { 127, 0, 0, 1 };
-	bool given = memcmp(e->params.ip, none, sizeof(none)) != 0;
-	uint8_t ip[4];
-
-	memcpy(ip, !given && e->ctl->soft ? loopback : e->params.ip, sizeof(ip));
-	if (!given && !e->ctl->soft)
-		hw_address_default(name, ip);
-	*to = dap_addr_v4(INADDR_ANY);
-	memcpy(&to->v4.sin_addr, ip, sizeof(ip));
+	*to = e->params.ip;
+	if (to->sa.sa_family)
+		return;
+	*to = dap_addr_v4(e->ctl->soft ? INADDR_LOOPBACK : INADDR_ANY);
+	if (!e->ctl->soft)
+		hw_address_default(name, to);
 }
 
 static void caps_fill(struct dap_ia *ia)

@@ -11,7 +11,7 @@ static int read_ip(const char *value, void *out, char *why, size_t whylen)
 {
 	struct efa_params *p = out;
 
-	return hw_address_read(value, p->ip, why, whylen);
+	return hw_address_read(value, &p->ip, why, whylen);
 }
 
 static const char *const profiles[] = {
@@ -39,7 +39,7 @@ const struct dap_param efa_param_table[] = {
 	{ NUMBER("efa_look", 1, 60000, 20, look_ms), .unit = "milliseconds",
 	  .meaning = "interval at which the library polls the CQ while the program does not" },
 	{ .key = "ip", .type = DAP_PARAM_OWN, .read = read_ip,
-	  .must = "an IPv4 address of this machine or a network interface that has one",
+	  .must = "an IPv4 or IPv6 address of this machine, or a network interface with IPv4",
 	  .without = "the address of the default route; 127.0.0.1 for a software adapter",
 	  .meaning = "address by which peers reach the adapter" },
 	{ .key = "write_order", .type = DAP_PARAM_CHOICE, .words = orders, AT(relaxed),

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/dap.h"
 #include "core/param.h"
 
 struct efa_params {
@@ -14,7 +15,7 @@ struct efa_params {
 	uint32_t rendezvous;		/* a longer message is read by its receiver */
 	uint32_t cq_entries;		/* of the one CQ */
 	uint32_t inl;			/* bytes of a message in its WQE; above 32 these are wide */
-	uint8_t ip[4];			/* where peers reach this host; 0.0.0.0: it is not told */
+	union dap_addr ip;		/* where peers reach this host; family 0: not given */
 	bool relaxed;			/* writes may become visible in any order */
 	uint32_t look_ms;		/* between looks at the CQ for consumers that do not poll */
 	/* of the software EFA */

@@ -7,6 +7,7 @@
 
 #include "config.h"
 #include "core/hot.h"
+#include "hw_common/address.h"
 #include "hw_mlx5/mlx5.h"
 #include "hw_mlx5/hot/hot.h"
 #include "hw_mlx5/obj.h"
@@ -107,7 +108,9 @@ static void caps_fill(struct dap_ia *ia)
 	caps_ident(caps, m->ctl);
 	caps->address = dap_addr_v4(INADDR_LOOPBACK);
 	caps->host_only = m->ctl->soft != NULL;
-	if (!caps->host_only)
+	if (m->params.has_ip)
+		caps->address = m->params.ip;
+	else if (!caps->host_only)
 		memcpy(&caps->address.v4.sin_addr, m->port.ipv4, sizeof(m->port.ipv4));
 	caps_limits(caps, &m->dev);
 	caps_named(caps, m);
@@ -188,6 +191,8 @@ int m5_ia_open(struct dap_ia *ia, const char *params, char *why, size_t whylen)
 	if (err)
 		return err;
 	err = m5_params_parse(params, &m->params, why, whylen);
+	if (!err && m->ctl->soft && m->params.has_ip)
+		err = hw_address_here(&m->params.ip, why, whylen);
 	if (!err)
 		err = start(ia, why, whylen);
 	if (err) {

@@ -6,16 +6,16 @@
 #include <string.h>
 
 #include "config.h"
+#include "hw_common/address.h"
 #include "hw_mlx5/params.h"
 
 static int read_ip(const char *value, void *out, char *why, size_t whylen)
 {
 	struct m5_params *p = out;
+	int err = hw_address_parse(value, &p->ip, why, whylen);
 
-	(void)why;
-	(void)whylen;
-	p->has_ip = inet_pton(AF_INET, value, p->ip) == 1;
-	return p->has_ip ? 0 : -EINVAL;
+	p->has_ip = !err;
+	return err ? -EINVAL : 0;
 }
 
 static int read_mac(const char *value, void *out, char *why, size_t whylen)
@@ -97,7 +97,8 @@ const struct dap_param m5_param_table[] = {
 	  .meaning = "GID of a port; by VFIO there is only that of gid or ip" },
 	{ NUMBER("pkey", UINT16_MAX, 0xffff, pkey),
 	  .meaning = "partition key of an InfiniBand port; 65535: the default partition" },
-	{ OWN("ip", read_ip, "an IPv4 address"), .without = "the address in the GID",
+	{ OWN("ip", read_ip, "an IPv4 or IPv6 address"),
+	  .without = "the address in the GID; 127.0.0.1 for a software adapter",
 	  .meaning = "address by which peers reach the adapter" },
 	{ OWN("mac", read_mac, "six hexadecimal bytes with colons, not a multicast address"),
 	  .without = "the MAC address of the device", .meaning = "MAC address of a device by VFIO" },

@@ -36,7 +36,8 @@ struct m5_params {
 	/* for a device behind VFIO, which has no network interface */
 	bool has_ip, has_mac;
 	enum m5_gid_from gid_from;
-	uint8_t ip[4], mac[6], gid[16];
+	union dap_addr ip;
+	uint8_t mac[6], gid[16];
 	/* for the software ConnectX */
 	uint64_t seed;
 	bool strict;			/* abort if the device found errors of this driver */

@@ -60,7 +60,7 @@ struct m5_port {
 	uint16_t lid;
 	uint16_t pkey_index;
 	bool grh;		/* InfiniBand: every packet needs a GRH */
-	uint8_t ipv4[4];	/* address that ia_address_ptr reports; 0: unknown */
+	uint8_t ipv4[4];	/* of the GID, or of ip= in ia_params; 0: there is none */
 };
 
 enum m5_event_kind {

@@ -58,6 +58,18 @@ void m5_model(uint32_t part, struct m5_ident *ident)
 			snprintf(ident->model, sizeof(ident->model), "%s", models[i].model);
 }
 
+void m5_gid_of_ip(const union dap_addr *ip, uint8_t gid[16])
+{
+	const uint8_t mapped[12] = { [10] = 0xff, 0xff };
+
+	if (dap_addr_is_v6(ip)) {
+		memcpy(gid, &ip->v6.sin6_addr, 16);
+		return;
+	}
+	memcpy(gid, mapped, sizeof(mapped));
+	memcpy(gid + 12, &ip->v4.sin_addr, 4);
+}
+
 bool m5_gid_is_ipv4(const uint8_t gid[16])
 {
 	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };

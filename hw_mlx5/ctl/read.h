@@ -17,6 +17,8 @@ void m5_mac(uint16_t hi, uint32_t lo, uint8_t mac[6]);
 void m5_model(uint32_t part, struct m5_ident *ident);
 /* ::ffff:0:0/96 (RFC 4291): an IPv4 address. */
 bool m5_gid_is_ipv4(const uint8_t gid[16]);
+/* IBTA annex A17: the GID of RoCE v2 is the IPv6 address, or the mapped IPv4 address. */
+void m5_gid_of_ip(const union dap_addr *ip, uint8_t gid[16]);
 
 /* ---- port.c: by commands, 0 or -errno ---- */
 /* Path MTU, and the permanent MAC. */

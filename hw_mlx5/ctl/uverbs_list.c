@@ -110,7 +110,7 @@ static int port_carries(struct m5_ctl_uverbs *u, char *why, size_t whylen)
 	if (err)
 		return hw_error(err);
 	if (u->dv.params.has_ip) {
-		err = hw_address_here(u->dv.params.ip, why, whylen);
+		err = hw_address_here(&u->dv.params.ip, why, whylen);
 		if (err)
 			return err;
 	}

@@ -13,23 +13,28 @@
 #define HOP_NS 1000000000u	/* the kernel itself caches a neighbour for longer */
 
 /* Preference of a GID table entry, in ascending order. */
-enum preference { UNUSABLE, LINK_LOCAL, GLOBAL, IPV4 };
+enum preference { UNUSABLE, LINK_LOCAL, GLOBAL, IPV4, GIVEN };
 
-static enum preference prefer(const struct ibv_gid_entry *e)
+static enum preference prefer(const struct m5_params *params, const struct ibv_gid_entry *e)
 {
+	uint8_t given[16];
+
 	if (e->gid_type != IBV_GID_TYPE_ROCE_V2)
 		return UNUSABLE;
+	m5_gid_of_ip(&params->ip, given);
+	if (params->has_ip && !memcmp(e->gid.raw, given, sizeof(given)))
+		return GIVEN;
 	if (m5_gid_is_ipv4(e->gid.raw))
 		return IPV4;
 	return e->gid.raw[0] == 0xfe && e->gid.raw[1] == 0x80 ? LINK_LOCAL : GLOBAL;
 }
 
-/* Chooses the entry named in ia_params, or the best one; -ENETDOWN if there is none. */
+/* Chooses the entry of gid_index, that of ip, or the best one; -ENETDOWN if there is none. */
 static int gid_choose(struct m5_ctl_uverbs *u, int entries, struct ibv_gid_entry *best)
 {
-	enum preference found = UNUSABLE;
+	enum preference found = UNUSABLE, best_possible = u->dv.params.has_ip ? GIVEN : IPV4;
 
-	for (int i = 0; i < entries && found != IPV4; i++) {
+	for (int i = 0; i < entries && found < best_possible; i++) {
 		struct ibv_gid_entry e;
 		enum preference p;
 
@@ -37,7 +42,7 @@ static int gid_choose(struct m5_ctl_uverbs *u, int entries, struct ibv_gid_entry
 			continue;
 		if (ibv_query_gid_ex(u->dv.ctx, u->port_num, (uint32_t)i, &e, 0))
 			continue;
-		p = prefer(&e);
+		p = prefer(&u->dv.params, &e);
 		if (p > found) {
 			*best = e;
 			found = p;
@@ -78,7 +83,7 @@ static int port_roce(struct m5_ctl *ctl, int entries, struct m5_port *port)
 	port->gid_index = (uint16_t)gid.gid_index;
 	uv_of(ctl)->gid_index = (uint8_t)gid.gid_index;
 	memcpy(port->gid, gid.gid.raw, sizeof(port->gid));
-	if (prefer(&gid) == IPV4 && !uv_of(ctl)->dv.params.has_ip)
+	if (m5_gid_is_ipv4(gid.gid.raw) && !uv_of(ctl)->dv.params.has_ip)
 		memcpy(port->ipv4, gid.gid.raw + 12, sizeof(port->ipv4));
 	mac_read(ctl, gid.gid_index, port->mac);
 	return 0;
@@ -123,7 +128,8 @@ int uv_port_facts(struct m5_ctl_uverbs *u, struct m5_port *port)
 	p.up = attr.state == IBV_PORT_ACTIVE;
 	p.ethernet = attr.link_layer == IBV_LINK_LAYER_ETHERNET;
 	p.mtu = (uint16_t)(128u << attr.active_mtu);
-	memcpy(p.ipv4, u->dv.params.ip, sizeof(p.ipv4));
+	if (!dap_addr_is_v6(&u->dv.params.ip))
+		memcpy(p.ipv4, &u->dv.params.ip.v4.sin_addr, sizeof(p.ipv4));
 	err = p.ethernet ? port_roce(&u->dv.ctl, attr.gid_tbl_len, &p) : port_infiniband(u, &attr, &p);
 	if (!err)
 		*port = p;

@@ -22,13 +22,6 @@ static void gid_of_mac(const uint8_t mac[6], uint8_t gid[16])
 	memcpy(gid, made, sizeof(made));
 }
 
-static void gid_of_ip(const uint8_t ip[4], uint8_t gid[16])
-{
-	const uint8_t made[16] = { [10] = 0xff, 0xff, ip[0], ip[1], ip[2], ip[3] };
-
-	memcpy(gid, made, sizeof(made));
-}
-
 static int address(const struct m5_ctl_vfio *v, struct m5_port *port, char *why, size_t whylen)
 {
 	const struct m5_params *p = &v->dv.params;
@@ -38,14 +31,15 @@ static int address(const struct m5_ctl_vfio *v, struct m5_port *port, char *why,
 	} else if (p->gid_from == M5_GID_GIVEN) {
 		memcpy(port->gid, p->gid, sizeof(port->gid));
 	} else if (p->has_ip) {
-		gid_of_ip(p->ip, port->gid);
+		m5_gid_of_ip(&p->ip, port->gid);
 	} else {
 		snprintf(why, whylen, "ia_params lack ip=: %s has no network interface with an address. "
-			 "Set ip=A.B.C.D, or gid=auto if all peers are in one Ethernet",
+			 "Set ip= to its address, or gid=auto if all peers are in one Ethernet",
 			 v->dev->pci);
 		return -EINVAL;
 	}
-	memcpy(port->ipv4, p->ip, sizeof(port->ipv4));
+	if (!dap_addr_is_v6(&p->ip))
+		memcpy(port->ipv4, &p->ip.v4.sin_addr, sizeof(port->ipv4));
 	return 0;
 }
 

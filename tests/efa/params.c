@@ -36,7 +36,7 @@ Test(params, parse__bad_word_reports_key_value_and_range)
 		{ "variant=soft", { "variant=soft", "silicon" } },
 		{ "seed=x", { "seed=x", "from 0" } },
 		{ "strict=2", { "strict=2", "from 0 to 1" } },
-		{ "ip=", { "ip has no value", "IPv4 address" } },
+		{ "ip=", { "ip has no value", "IPv4 or IPv6 address" } },
 		{ "ip=nosuchif0", { "ip=nosuchif0", "no such interface" } },
 		{ "validate=x", { "validate=x", "from 0 to 1" } },
 		{ "efa_windo=64", { "efa_windo=64", "no such key" } },
@@ -69,7 +69,10 @@ Test(params, parse__words_and_defaults)
 	cr_assert_eq(parsed("spin_us=5,efa_window=8;ip=127.0.0.1 fault=drop=0.1,dup=0.2"), 0, "%s", why);
 	cr_assert(p.window == 8 && p.cq_entries == 65536 && p.rendezvous == 32768 && p.inl == 32);
 	cr_assert(p.look_ms == 20 && !p.reorder && !p.silicon && !p.profile[0]);
-	cr_assert_eq(p.ip[0], 127);
+	cr_assert_eq(p.ip.v4.sin_addr.s_addr, htonl(0x7f000001));
+	cr_assert_eq(parsed("ip=fe80::1"), -EINVAL);
+	cr_assert(strstr(why, "link-local"), "%s", why);
+	cr_assert_eq(parsed("spin_us=5,efa_window=8;ip=127.0.0.1 fault=drop=0.1,dup=0.2"), 0, "%s", why);
 	cr_assert_str_eq(p.fault, "drop=0.1,dup=0.2");
 	setenv("DAPL_EFA_PROFILE", "read", 1);
 	cr_assert_eq(parsed(""), 0);

@@ -77,7 +77,7 @@ Test(efa_address, ia_open__refuses_an_address_that_the_machine_lacks)
 		{ "ip=192.0.2.7", "192.0.2.7 is not an address of this machine" },
 		{ "ip=0.0.0.0", "is not an address of this machine" },
 		{ "ip=nosuch0", "no such interface" },
-		{ "ip=", "ip has no value: must be an IPv4 address" },
+		{ "ip=", "ip has no value: must be an IPv4 or IPv6 address" },
 		{ "ip=300.1.2.3.4.5.6.7", "neither an address nor an interface" },
 	};
 	DAT_PROVIDER_INFO info = { .ia_name = "soft-efa-0", .dapl_version_major = DAT_VERSION_MAJOR,
@@ -97,12 +97,12 @@ Test(efa_address, ia_open__refuses_an_address_that_the_machine_lacks)
 /* As in a separate network namespace. */
 Test(efa_address, default__of_a_machine_without_routes)
 {
-	uint8_t ip[4] = { 0 };
+	union dap_addr ip = dap_addr_v4(INADDR_ANY);
 
 	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET))
 		cr_skip_test("a test may not have a network of its own here");
-	hw_address_default("rdmap0s6-1", ip);
-	cr_assert_arr_eq(ip, "\0\0\0", 4);
+	hw_address_default("rdmap0s6-1", &ip);
+	cr_assert(dap_addr_is_any(&ip));
 	said("rdmap0s6-1: cannot choose an address for peers on other hosts");
 	said("no default route");
 	said("ip= in ia_params");

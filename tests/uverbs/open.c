@@ -141,6 +141,25 @@ Test(open, port__of_several_addresses)
 	nothing_left();
 }
 
+/* IBTA annex A17: the GID of an IPv6 address is that address. */
+Test(open, port__of_the_address_in_ia_params)
+{
+	static const struct ibv_gid_entry table[] = {
+		{ .gid.raw = { [10] = 0xff, 0xff, 10, 0, 0, 7 }, .gid_type = IBV_GID_TYPE_ROCE_V2 },
+		{ .gid.raw = { [15] = 1 }, .gid_type = IBV_GID_TYPE_ROCE_V2 },
+		{ .gid.raw = { [10] = 0xff, 0xff, 127, 0, 0, 1 }, .gid_type = IBV_GID_TYPE_ROCE_V2 },
+	};
+
+	calls_port.gids = table;
+	calls_port.ngids = 3;
+	cr_assert_eq(port_of("").gid_index, 0);
+	cr_assert_eq(port_of("ip=127.0.0.1").gid_index, 2);
+	cr_assert_eq(port_of("ip=127.0.0.2").gid_index, 0);
+	if (!th_no_ipv6())
+		cr_assert_eq(port_of("ip=::1").gid_index, 1);
+	nothing_left();
+}
+
 Test(open, port__of_infiniband)
 {
 	struct m5_port port;
