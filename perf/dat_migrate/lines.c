@@ -180,7 +180,8 @@ static void report(const struct migration *m)
 	if (m->was_1)
 		fprintf(stderr, form, m->file, "lines of uDAPL 1.2 need the libdat.so.1 of dapl-direct");
 	if (m->was_2)
-		fprintf(stderr, form, m->file, "lines of uDAPL 2.0 keep the libdat2 of the system");
+		fprintf(stderr, form, m->file, "lines of uDAPL 2.0 keep the libdat2 of the system; "
+			"if the loader does not find libdapl-direct2.so, set its directory with -d");
 }
 
 void migrate_lines(struct migration *m, FILE *in)
