@@ -358,8 +358,10 @@ int dap_params_device(const char *text, char *out, size_t len, char *why, size_t
 		snprintf(why, whylen, "ia_params: port=%u needs device=, the name of the adapter", core.port);
 		err = -EINVAL;
 	}
-	if (!err)
-		snprintf(out, len, *core.device ? "%s %u" : "", core.device, core.port);
+	if (!err && *core.device)
+		snprintf(out, len, "%s %u", core.device, core.port);
+	else
+		*out = '\0';
 	return err;
 }
 

@@ -207,7 +207,7 @@ static struct conf_entry *entry_new(const DAT_PROVIDER_INFO *info, const char *l
 enum conf_verdict conf_parse_line(char *line, size_t len, bool secure, struct conf_entry **out,
 				  const char **why)
 {
-	struct conf_problem problem = { NULL };
+	struct conf_problem problem = { .why = NULL };
 	char *field[CONF_FIELDS], *own;
 	DAT_PROVIDER_INFO info = {0};
 	bool is_default, kernel;
