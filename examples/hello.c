@@ -104,7 +104,7 @@ static int listen_and_print(DAT_CONN_QUAL qual)
 
 static int connect_and_send(const char *host, DAT_CONN_QUAL qual)
 {
-	struct addrinfo hint = { .ai_family = AF_INET }, *to;
+	struct addrinfo hint = { .ai_family = strchr(host, ':') ? AF_INET6 : AF_INET }, *to;
 	DAT_DTO_COOKIE cookie = { .as_64 = 0 };
 
 	if (getaddrinfo(host, NULL, &hint, &to)) {

@@ -5,7 +5,6 @@
  * adapters without a line in dat.conf, its parameters and its build.
  */
 #include <argp.h>
-#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "perf/common/program.h"
+#include "perf/common/consumer.h"
 #include "perf/dat_info/dat_info.h"
 
 static const char doc[] =
@@ -70,16 +70,6 @@ static void print_named(const char *what, DAT_COUNT n, const DAT_NAMED_ATTR *att
 		printf("    %s %s: %s\n", what, attr[i].name, attr[i].value);
 }
 
-const char *info_address(const DAT_IA_ATTR *a, char *buf, socklen_t size)
-{
-	const DAT_SOCK_ADDR *sa = a->ia_address_ptr;
-	const void *addr = &((const struct sockaddr_in *)(const void *)sa)->sin_addr;
-
-	if (sa->sa_family == AF_INET6)
-		addr = &((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr;
-	return inet_ntop(sa->sa_family, addr, buf, size) ? buf : "none";
-}
-
 /* Differences between a software adapter and hardware that a peer can see. */
 static void print_difference(const DAT_IA_ATTR *a)
 {
@@ -94,7 +84,7 @@ static void print_summary(const DAT_IA_ATTR *a, const DAT_PROVIDER_ATTR *p)
 
 	printf("    adapter %s, hardware %u.%u, firmware %u.%u, address %s\n", a->vendor_name,
 	       a->hardware_version_major, a->hardware_version_minor, a->firmware_version_major,
-	       a->firmware_version_minor, info_address(a, buf, sizeof(buf)));
+	       a->firmware_version_minor, consumer_address(a, buf, sizeof(buf)));
 	print_difference(a);
 	printf("    provider %s %u.%u\n", p->provider_name, p->provider_version_major,
 	       p->provider_version_minor);

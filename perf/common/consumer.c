@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "perf/common/consumer.h"
 
+#include <arpa/inet.h>
 #include <netdb.h>
 #include <sched.h>
 #include <stdio.h>
@@ -178,16 +179,32 @@ int consumer_wait_request(struct consumer *c, DAT_CR_HANDLE *cr, uint64_t timeou
 	return 0;
 }
 
-int consumer_resolve(const char *host, struct sockaddr_in *to)
+const char *consumer_address(const DAT_IA_ATTR *a, char *buf, socklen_t size)
+{
+	const DAT_SOCK_ADDR *sa = a->ia_address_ptr;
+	const void *addr = &((const struct sockaddr_in *)(const void *)sa)->sin_addr;
+
+	if (!sa)
+		return "none";
+	if (sa->sa_family == AF_INET6)
+		addr = &((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr;
+	return inet_ntop(sa->sa_family, addr, buf, size) ? buf : "none";
+}
+
+int consumer_resolve(const char *host, struct sockaddr_storage *to)
 {
 	struct addrinfo hint = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM }, *list;
 	int err = getaddrinfo(host, NULL, &hint, &list);
 
 	if (err) {
+		hint.ai_family = AF_INET6;
+		err = getaddrinfo(host, NULL, &hint, &list);
+	}
+	if (err) {
 		fprintf(stderr, "%s: %s\n", host, gai_strerror(err));
 		return -1;
 	}
-	memcpy(to, list->ai_addr, sizeof(*to));
+	memcpy(to, list->ai_addr, list->ai_addrlen);
 	freeaddrinfo(list);
 	return 0;
 }
@@ -195,7 +212,7 @@ int consumer_resolve(const char *host, struct sockaddr_in *to)
 int consumer_request(struct consumer *c, const char *host, uint64_t conn_qual, uint32_t timeout_us,
 		     const void *pd, int len)
 {
-	struct sockaddr_in to;
+	struct sockaddr_storage to;
 
 	if (consumer_resolve(host, &to))
 		return -1;

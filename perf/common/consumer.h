@@ -63,7 +63,10 @@ void region_free(struct region *r);
 /* Listens at conn_qual; returns after it has accepted one connection request. */
 int consumer_listen(struct consumer *c, uint64_t conn_qual);
 int consumer_wait_request(struct consumer *c, DAT_CR_HANDLE *cr, uint64_t timeout_ns);
-int consumer_resolve(const char *host, struct sockaddr_in *to);
+/* The address of an adapter as text, or "none". */
+const char *consumer_address(const DAT_IA_ATTR *a, char *buf, socklen_t size);
+/* Prefers IPv4: an adapter has an IPv6 address only if ip= in dat.conf says so. */
+int consumer_resolve(const char *host, struct sockaddr_storage *to);
 /* Requests a connection to a host name or address, with private data. */
 int consumer_request(struct consumer *c, const char *host, uint64_t conn_qual, uint32_t timeout_us,
 		     const void *pd, int len);

@@ -27,8 +27,6 @@ void info_opened(const DAT_PROVIDER_ATTR *p);
 /* check.c: reports each problem of the file on stdout; true if it has none. */
 bool info_check(const char *file);
 
-/* The address of an IA as text, in buf; "none" where it has none. */
-const char *info_address(const DAT_IA_ATTR *a, char *buf, socklen_t size);
 /* Appends an IA to the list, opened unless names_only. True when it could be opened. */
 bool info_json_ia(json_t *ias, const DAT_PROVIDER_INFO *info, bool names_only);
 /* Prints all of it and frees the list. False when stdout cannot be written. */

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "perf/common/consumer.h"
 #include "perf/dat_info/dat_info.h"
 
 static json_t *named(DAT_COUNT n, const DAT_NAMED_ATTR *attr)
@@ -39,7 +40,7 @@ static json_t *attributes(const DAT_IA_ATTR *a, const DAT_PROVIDER_ATTR *p)
 	snprintf(fw, sizeof(fw), "%u.%u", a->firmware_version_major, a->firmware_version_minor);
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:i}",
 			 "vendor", a->vendor_name, "hardware", hw, "firmware", fw,
-			 "address", info_address(a, buf, sizeof(buf)), "provider", p->provider_name,
+			 "address", consumer_address(a, buf, sizeof(buf)), "provider", p->provider_name,
 			 "limits", limits(a),
 			 "transport_attributes", named(a->num_transport_attr, a->transport_attr),
 			 "vendor_attributes", named(a->num_vendor_attr, a->vendor_attr),

@@ -157,12 +157,10 @@ static void print_named(const char *what, DAT_COUNT n, const DAT_NAMED_ATTR *a)
 
 static void print_adapter(const DAT_IA_ATTR *a)
 {
-	const struct sockaddr_in *in = (const struct sockaddr_in *)a->ia_address_ptr;
-	char addr[INET_ADDRSTRLEN] = "none";
+	char addr[INET6_ADDRSTRLEN];
 
-	if (in && in->sin_family == AF_INET)
-		inet_ntop(AF_INET, &in->sin_addr, addr, sizeof(addr));
-	printf("adapter %s by %s, address %s\n", a->adapter_name, a->vendor_name, addr);
+	printf("adapter %s by %s, address %s\n", a->adapter_name, a->vendor_name,
+	       consumer_address(a, addr, sizeof(addr)));
 	printf("  %-22s %u.%u, firmware %u.%u\n", "hardware", a->hardware_version_major,
 	       a->hardware_version_minor, a->firmware_version_major, a->firmware_version_minor);
 	printf("  %-22s %d endpoints of %d DTOs, %d segments (read %d, write %d)\n", "at most",

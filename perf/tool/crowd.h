@@ -20,7 +20,7 @@ struct crowd {
 	struct tool *t;
 	struct consumer c;		/* with its own adapter */
 	struct crowd_slot *slots;	/* -q of them */
-	struct sockaddr_in to;
+	struct sockaddr_storage to;
 	struct crowd_sample *samples;
 	uint64_t n, room, limit, until;	/* made; allocated; limit; until: ticks, 0 for none */
 	uint64_t begun, ended;

@@ -194,7 +194,7 @@ static int lost_on_the_way(struct tool *t)
 
 int tool_connect(struct tool *t)
 {
-	struct sockaddr_in to;
+	struct sockaddr_storage to;
 	uint32_t i;
 
 	if (consumer_resolve(t->o.host, &to) || tool_fits(t) || ctl_open(t) || memory_open(t) ||

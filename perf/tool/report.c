@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "perf/tool/report.h"
 
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -35,7 +34,6 @@ static void take_named(struct tool_facts *f, const DAT_PROVIDER_ATTR *p)
 
 void report_facts(struct tool *t, struct tool_facts *f)
 {
-	const struct sockaddr_in *in;
 	DAT_PROVIDER_ATTR prov;
 	DAT_EVD_HANDLE async;
 	DAT_IA_ATTR ia;
@@ -50,9 +48,8 @@ void report_facts(struct tool *t, struct tool_facts *f)
 	snprintf(f->provider, sizeof(f->provider), "%.60s %u.%u, uDAPL %u.%u, %s", prov.provider_name,
 		 prov.provider_version_major, prov.provider_version_minor, prov.dapl_version_major,
 		 prov.dapl_version_minor, prov.is_thread_safe ? "threadsafe" : "nonthreadsafe");
-	in = (const struct sockaddr_in *)ia.ia_address_ptr;
-	if (in && in->sin_family == AF_INET)
-		inet_ntop(AF_INET, &in->sin_addr, f->address, sizeof(f->address));
+	if (ia.ia_address_ptr)
+		consumer_address(&ia, f->address, sizeof(f->address));
 	take_named(f, &prov);
 }
 
