@@ -137,10 +137,16 @@ DAT_EVENT side_wait(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 
 DAT_IA_ADDRESS_PTR side_address(in_port_t port)
 {
-	static struct sockaddr_in address;
+	static union { struct sockaddr_in v4; struct sockaddr_in6 v6; } address;
+	DAT_IA_ATTR ia;
 
-	address = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(port),
-					.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	address.v4 = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(port),
+					   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	assert_ok(dat_ia_query(b.ia, NULL, DAT_IA_ALL, &ia, 0, NULL));
+	if (ia.ia_address_ptr->sa_family == AF_INET6) {
+		memcpy(&address.v6, ia.ia_address_ptr, sizeof(address.v6));
+		address.v6.sin6_port = htons(port);
+	}
 	return (DAT_IA_ADDRESS_PTR)&address;
 }
 
