@@ -36,7 +36,7 @@ BUILD_GOALS := all libs run asm install uninstall dist
 AUTO_DEPS := run check check-races check-dat2 dat2-table covered bench-table bench-scale bench-transports
 INSTALLS := $(if $(filter no,$(DEPS)),,$(filter $(AUTO_DEPS),$(GOALS)))
 DEPS_STAMP := $(O)/.deps$(if $(filter-out $(BUILD_GOALS),$(GOALS)),-tests)$(if $(INSTALLS),,-checked)
-ifneq ($(filter-out help clean deps deb check-asan check-tsan check-all coverage,$(GOALS)),)
+ifneq ($(filter-out help clean deps deb check-arm64 check-asan check-tsan check-all coverage,$(GOALS)),)
 include $(O)/config.mk
 endif
 
@@ -562,6 +562,13 @@ dist:
 	$(call say,DIST,$(O)/$(DIST).tar.gz)
 	$(Q)git archive --format=tar.gz --prefix=$(DIST)/ -o $(O)/$(DIST).tar.gz HEAD
 
+# Cross-compiled in a chroot, run by qemu-user: function, not ordering. T= for some suites.
+.PHONY: check-arm64
+check-arm64:
+	@scripts/deps.sh --chroot
+	@mkdir -p $(O)
+	@scripts/check-arm64 $(O) $(T)
+
 # Debian packages, built and tried in clean chroots: build/deb.
 .PHONY: deb
 deb:
@@ -591,6 +598,7 @@ clean:
 #: make bench-transports UCX posix, sysv, cma, tcp and libfabric shm, tcp beside our device: build/transports.md
 #: make asm          the hot functions in build/asm, with a diff against the last commit
 #: make install      PREFIX= DESTDIR= SYSCONFDIR= (and make uninstall)
+#: make check-arm64  the suites of arm64 by qemu-user, and barriers in the disassembly (root; T=suite for one)
 #: make deb          Debian packages, built, judged and tried in clean chroots: build/deb (root; SUITE=trixie for one)
 #: make dist         the committed files as build/dapl-direct-VERSION.tar.gz
 #: make deps         install the Debian packages that are missing; run and check do so, too (not with DEPS=no)
