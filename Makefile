@@ -588,7 +588,7 @@ clean:
 #: make check-tsan   the thread programs under the race detector
 #: make check-stock  stock RDMA programs (perftest, UCX, dapl) on the software ConnectX
 #: make check-vm     Linux's mlx5_core, mlx5_ib and efa on the software adapters, in guests of QEMU (downloads 600 MB once, 1 GB unpacked)
-#: make check-vm-full each pair of kernel, rdma-core, kind of port and size of pages, with all of dat_conform
+#: make check-vm-full all of dat_conform with each pair of kernel, rdma-core, kind of port and size of pages
 #: make check-pyverbs rdma-core's own tests (pyverbs) on the software adapters: build/pyverbs.md
 #: make coverage     lines of the accesses to an adapter that no test executes: build/coverage.txt
 #: make stock-speed  what stock programs take beside ours on the same model: build/speed.md
