@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* Lists of segments. This end writes into one, by software or by a read, if its LMR allows it. */
+/* Lists of segments. Software and RDMA reads of this end write only where the LMR allows it. */
 #include <string.h>
 
 #include "hw_efa/calls.h"

@@ -3,7 +3,7 @@
 #include "softnic/mlx5/dev.h"
 
 enum {
-	ROUNDS = 256,	/* per call; the thread or the next call does the rest */
+	ROUNDS = 256,	/* most rounds of a call; the thread or the next call does the rest */
 	ERR_QPS = 8,	/* QPs in ERR flushed per round */
 };
 

@@ -277,7 +277,7 @@ static bool scan_page(struct sn_nic *nic, struct sn_uar *uar)
 	return rung || any;
 }
 
-/* A host that relies on scanning does so in every poll: a slot without a page costs one load. */
+/* Each poll scans if doorbells are not trapped, so a slot without a page costs only one load. */
 static bool scan_all(struct sn_nic *nic)
 {
 	bool any = false;

@@ -464,7 +464,7 @@ Test(efa_admin, reg_mr__with_a_list_in_chunks)
 	cr_expect_eq(reg_chunks(CHUNK + 1, 4092), 0);
 	cr_expect_eq(reg_chunks(3 * CHUNK, 4092), 0);
 	cr_expect_eq(reg_chunks(CHUNK, 4097), ILLEGAL);
-	/* The list of the last pages has an address that is no page's. */
+	/* The last list of pages is at an address that is not aligned to a page. */
 	efa_put(at, 4088, 8, 17);
 	cr_expect_eq(reg_chunks(2 * CHUNK, 4092), ILLEGAL);
 	efa_put(at, 4088, 8, 0);

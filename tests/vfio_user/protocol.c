@@ -424,7 +424,10 @@ Test(protocol, descriptors__that_are_not_wanted_are_refused_and_closed)
 	rig_close(r);
 }
 
-/* As QEMU sends them: a run of descriptors in one message, a run of vectors without in the next. */
+/*
+ * QEMU sends several messages: one has descriptors for a range of vectors, the next has none for
+ * another range.
+ */
 Test(protocol, set_irqs__in_pieces)
 {
 	struct rig *r = rig_open();
