@@ -377,7 +377,7 @@ static struct {
 	DAT_EP_HANDLE ep;
 	struct th_aside changer;
 	unsigned int locks, at;		/* the change comes before this lock of the waiter */
-	bool changed, changing;
+	bool claimed, changed, changing;
 } flip;
 
 static DAT_EP_HANDLE ep_with(DAT_COMPLETION_FLAGS recv_flags)
@@ -398,9 +398,15 @@ static void change_flags(void *arg)
 	__atomic_store_n(&flip.changed, true, __ATOMIC_RELEASE);
 }
 
+/* Only one thread makes the change: a waiter that looks asleep may still reach its lock. */
+static bool claim_change(void)
+{
+	return !__atomic_exchange_n(&flip.claimed, true, __ATOMIC_ACQ_REL);
+}
+
 static void change_at_lock(void *arg)
 {
-	if (flip.locks++ != flip.at)
+	if (flip.locks++ != flip.at || !claim_change())
 		return;
 	__atomic_store_n(&flip.changing, true, __ATOMIC_RELEASE);
 	th_aside(&flip.changer, change_flags, arg, 20000);
@@ -435,13 +441,14 @@ static bool wakes_after_change_at(unsigned int lock)
 	flip.ep = ep_with(DAT_COMPLETION_SOLICITED_WAIT_FLAG);
 	flip.at = lock;
 	flip.locks = 0;
-	flip.changed = false;
+	flip.claimed = flip.changed = false;
 	flip.changer.started = false;
 	th_aside(&waiter, wait_stepwise, &w, 20000);
 	cr_assert(TH_WITHIN(20000, is_changed() || sleeps(&waiter)));
-	came = is_changed();
+	came = !claim_change();
 	if (!came)
 		change_flags(NULL);
+	cr_assert(TH_WITHIN(20000, is_changed()));
 	th_aside_end(&flip.changer);
 	fake_complete_dto(flip.evd, flip.ep, 1, false);
 	cr_assert(TH_WITHIN(20000, is_done(&w)), "asleep after a change at lock %u", lock);
