@@ -13,6 +13,7 @@ struct core_ep {
 	bool attached;			/* recv_evd and request_evd count it as a feeder */
 	/* made for a request that is not accepted yet: not the consumer's */
 	bool provided;
+	bool active_side;		/* it connected to remote_addr, remote_qual */
 	struct dap_evd *connect_evd;
 	struct dap_ep *srq_next;	/* link in srq->eager */
 	/* High watermarks of receives; the soft one is attr.srq_soft_hw. While counted, and under
@@ -25,14 +26,13 @@ struct core_ep {
 	struct dap_cr *cr;		/* the request it will accept */
 	union dap_addr local_addr, remote_addr;
 	uint64_t local_qual, remote_qual;	/* listening qualifiers; 0 on the active side */
-	bool active_side;		/* it connected to remote_addr, remote_qual */
 	struct dap_ep_counts counts;
 	struct dap_timer drain, broken;
 	uint32_t drain_looks;		/* checks left in a graceful disconnect */
 	uint32_t incarnation;		/* number of its QP, incremented by reset; atomic */
 	uint32_t breaking;		/* incarnation + 1 if reported broken, else 0; atomic */
-	uint64_t *cleared;		/* 2.0: counters at the last reset, or NULL */
 	uint32_t private_data_size;
+	uint64_t *cleared;		/* 2.0: counters at the last reset, or NULL */
 	uint8_t private_data[DAP_MAX_PRIVATE_DATA];
 };
 
