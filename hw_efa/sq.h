@@ -58,7 +58,8 @@ EFA_INLINE void efa_put_inline(efa_u64 *to, const struct efa_wr *wr, bool wide)
 		return;
 	}
 	__builtin_memset(data, 0, sizeof(data));
-	__builtin_memcpy(data, wr->data, wr->bytes);
+	if (wr->bytes)
+		__builtin_memcpy(data, wr->data, wr->bytes);
 	for (unsigned int i = 0; i < (wide ? 12 : 4); i++)
 		to[i] = data[i];
 }
