@@ -40,6 +40,8 @@ static const struct refusal refusals[] = {
 	  .cause = "locked-memory limit is 64 KiB", .cure = "ulimit -l" },
 	{ "_ibv_query_gid_ex", ENODATA, "mlx5_0-1", .err = -EIO, .cause = "no RoCE v2 address",
 	  .cure = "IP address" },
+	{ "_ibv_query_gid_ex", ENODATA, "mlx5_0-1", .params = "gid_index=2", .err = -EIO,
+	  .cause = "entry 2 of the GID table of port 1 of mlx5_0 has no RoCE v2", .cure = "gid_index=" },
 	{ "mlx5dv_devx_create_event_channel", EMFILE, "mlx5_0-1", .err = -EMFILE,
 	  .cause = "cannot create an event channel", .cure = "" },
 	{ "epoll_create1", EMFILE, "mlx5_0-1", .err = -EMFILE, .cause = "cannot create an event channel",
