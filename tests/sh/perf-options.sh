@@ -24,7 +24,7 @@ one_program() {
 	local p=$bin/$1
 	must 0 '^Usage: ' "$p" --help || return 1
 	must 0 '^Usage: ' "$p" -h || return 1
-	must 0 'dapl-direct perf' "$p" --version || return 1
+	must 0 '^dapl-direct [0-9]' "$p" --version || return 1
 	must 64 'unrecognized option' "$p" --no-such-option || return 1
 	must 64 "-n 'many' is not a number" "$p" -n many || return 1
 	must 64 'requires an argument' "$p" -n || return 1

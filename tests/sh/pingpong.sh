@@ -45,7 +45,7 @@ must 64 'is not a number' "$bin" -n many
 must 64 'at least one byte' "$bin" -l 0
 must 64 'unrecognized option' "$bin" --no-such-option
 must 0 'Usage' "$bin" --help
-must 0 '^dat_pingpong ' "$bin" --version
+must 0 '^dapl-direct [0-9]' "$bin" --version
 
 # Another process serves there already: the second one prints what to do.
 serve "$bin" -s
