@@ -71,7 +71,7 @@ static inline void dap_rmb_cqe_owner(void)
 	__asm__ volatile(DAP_ORDER_LOADS ::: "memory");
 }
 
-/* The fields of a CQE before the consumer index that returns its slot to the device. */
+/* The fields of a CQE or an EQE before the consumer index that returns its slot to the device. */
 static inline void dap_mb_cqe_before_ci(void)
 {
 	dap_rmb_cqe_owner();

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/barrier.h"
 #include "core/dap.h"
 #include "hw_common/memory.h"
 #include "hw_mlx5/ctl/vfio.h"
@@ -33,7 +34,7 @@ static void ring_eq(const struct vf_device *d, const struct vf_eq *eq, unsigned 
 {
 	volatile be32_t *reg = (volatile be32_t *)(volatile void *)((uint8_t *)d->uar->base_addr + offset);
 
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	dap_mb_cqe_before_ci();
 	*reg = m5_eq_doorbell(&eq->eq);
 }
 
