@@ -162,7 +162,7 @@ Test(cno, wait__each_evd_once_in_order)
 	}
 	expect_none();
 	for (int i = 0; i < 40; i += 2)
-		fake_complete_dto(evd[i], t.ep, 1, false);
+		fake_complete_dto(evd[i], fake_ep(t.ia, t.pz, evd[i]), 1, false);
 	for (int i = 0; i < 40; i += 2) {
 		DAT_EVD_HANDLE got;
 
