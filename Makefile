@@ -364,7 +364,7 @@ endef
 $(foreach s,$(SUITES),$(eval $(call suite,$(s))))
 
 TEST_ENV = DAT_OVERRIDE=$(abspath $(CONF)) LD_LIBRARY_PATH=$(abspath $(O)/lib) \
-	DAPL_BUILD_DIR=$(abspath $(O)) CC='$(CC)' SAN='$(SAN)'
+	DAPL_BUILD_DIR=$(abspath $(O)) DAPL_DBG_ABORT=1 CC='$(CC)' SAN='$(SAN)'
 
 # What must go red does: a test that fails, and each fault that a sanitizer is there for.
 $(O)/obj/tests/canary/%.o: private CFLAGS_DIR := -w

@@ -392,6 +392,25 @@ void dap_evd_unfeed(struct dap_evd *evd);
 /* Posts an asynchronous event to the IA's async EVD. */
 void dap_async_post(struct dap_ia *ia, uint32_t number, struct dap_obj *obj, int reason);
 
+/* ---- invariant.c ---- */
+/*
+ * An invariant of cold code is true whatever a caller, a peer or a device does. If it is not, this
+ * library has a defect: the log gets the condition and the object, and the IA has failed as after
+ * dap_ia_fatal(). The caller goes on, or returns if it cannot. With DAPL_DBG_ABORT=1, which the
+ * tests set, the process aborts instead.
+ *
+ * Any thread may check one, with any locks held but the connection manager's.
+ */
+bool dap_invariant_broken(const struct dap_obj *obj, const char *what, const char *file, int line)
+	__attribute__((cold, noinline));
+static inline bool dap_invariant_check(const struct dap_obj *obj, bool holds, const char *what,
+				       const char *file, int line)
+{
+	return __builtin_expect(holds, 1) || dap_invariant_broken(obj, what, file, line);
+}
+/* Whether the condition about the object holds. */
+#define dap_invariant(obj, cond) dap_invariant_check(obj, (cond), #cond, __FILE__, __LINE__)
+
 /* ---- called by a backend ---- */
 /* An error completion or a QP event: leads to DISCONNECTED, BROKEN. Idempotent. Any thread, any
  * lock held: the connection manager's thread does the rest. */

@@ -109,6 +109,10 @@ struct dap_hw {
 	void (*qp_look)(struct dap_ep *ep);
 	/* After it the EVDs hold no completions of the QP that were not dequeued. */
 	int (*qp_destroy)(struct dap_ep *ep);
+
+	/* One line about an endpoint's queues or an EVD's CQ, for the log; of another object nothing. A
+	 * snapshot, of objects that may be half made. NULL: nothing to tell. */
+	void (*describe)(const struct dap_obj *obj, char *line, size_t len);
 };
 
 /* The built-in backends, NULL-terminated; open tries each until one knows the name. */

@@ -52,6 +52,11 @@ static int open_backend(struct dap_ia *ia, const char *params, bool count)
 			      : dap_err_from_errno(err);
 }
 
+static void on_failure(void *ia)
+{
+	dap_ia_fatal(ia);
+}
+
 static void configure(struct dap_ia *ia, const struct dap_ia_args *args,
 		      const struct dap_core_params *params)
 {
@@ -63,6 +68,7 @@ static void configure(struct dap_ia *ia, const struct dap_ia_args *args,
 	ia->threadsafe = args->threadsafe;
 	own->validate = params->validate;
 	own->spin_us = params->spin_us;
+	own->failure = (struct dap_timer){.fn = on_failure, .arg = ia};
 	pthread_mutex_init(&own->lock, NULL);
 }
 
@@ -298,6 +304,8 @@ int dap_ia_close(struct dap_ia *ia, bool graceful)
 	if (graceful && in_use(ia))
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_IA_IN_USE);
 	destroy_all(ia);
+	dap_invariant(&ia->obj, !in_use(ia));
+	dap_cm_timer_close(ia->cm, &core_ia(ia)->failure);
 	dap_conn_close(ia);
 	close_async(ia);
 	ia->hw->close(ia);

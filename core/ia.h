@@ -26,6 +26,8 @@ struct core_ia {
 	uint64_t made[DAP_TYPES], freed[DAP_TYPES], asyncs[5];
 	uint64_t psps_any;		/* PSPs with any qualifier */
 	uint64_t *cleared;		/* 2.0: counters at the last reset, or NULL */
+	struct dap_timer failure;	/* fails the IA, once: invariant.h */
+	bool failed;			/* atomic: it is set */
 };
 
 /* pub comes first: a handle is the address of either. */

@@ -164,6 +164,8 @@ void dap_obj_free(void *object)
 	struct dap_obj *obj = object;
 	struct pool *p = &pools[obj->type];
 
+	if (!dap_invariant(obj, obj->type != DAP_NONE))
+		return;
 	if (obj->ia && obj->type != DAP_IA)
 		__atomic_add_fetch(&core_ia(obj->ia)->freed[obj->type], 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&obj->table, dap_dead_table[obj->api], __ATOMIC_RELEASE);

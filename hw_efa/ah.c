@@ -62,7 +62,7 @@ static void ah_release(struct efa_engine *eng, struct efa_ah *ah)
 {
 	struct efa_ah **at = &eng->ahs;
 
-	if (--ah->refs)
+	if (!dap_invariant(&eng->ia->obj, ah->refs) || --ah->refs)
 		return;
 	while (*at != ah)
 		at = &(*at)->next;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hw_efa/ops.h"
 #include "hw_efa/proto.h"
 #include "hw_efa/wqe.h"
 
@@ -173,4 +174,33 @@ const char *efa_decode_cqe(const struct efa_cqe *c, char *buf, size_t len)
 		add(&t, ")");
 	}
 	return buf;
+}
+
+static void describe_ep(const struct efa_ep *e, char *buf, size_t len)
+{
+	struct text t = { buf, len, 0 };
+
+	if (!e->made)
+		return;
+	add(&t, "QP %u, peer's QP %u through AH %u%s", e->qpn, e->remote_qpn, e->ah,
+	    e->more->destroyed ? ", destroyed" : "");
+	if (*e->more->why)
+		add(&t, ": %s", e->more->why);
+}
+
+static void describe_evd(const struct efa_evd *q, char *buf, size_t len)
+{
+	struct text t = { buf, len, 0 };
+
+	add(&t, "%u completions, %s%s", q->head - q->tail, q->armed ? "armed" : "not armed",
+	    q->overflowed ? ", overflowed" : "");
+}
+
+void efa_describe(const struct dap_obj *obj, char *buf, size_t len)
+{
+	if (obj->type == DAP_EP)
+		describe_ep((const struct efa_ep *)(const void *)((const struct dap_ep *)obj)->hw, buf, len);
+	else if (obj->type == DAP_EVD && ((const struct dap_evd *)obj)->has_cq)
+		describe_evd((const struct efa_evd *)(const void *)((const struct dap_evd *)obj)->hw, buf,
+			     len);
 }

@@ -329,4 +329,5 @@ const struct dap_hw efa_hw = {
 	.qp_drain_done = efa_qp_drain_done,
 	.qp_look = efa_qp_look,
 	.qp_destroy = efa_qp_destroy,
+	.describe = efa_describe,
 };

@@ -31,6 +31,9 @@ int efa_cq_fd(struct dap_evd *evd);
 void efa_cq_drain_fd(struct dap_evd *evd);
 void efa_cq_settle(struct dap_evd *evd);
 
+/* decode.c */
+void efa_describe(const struct dap_obj *obj, char *line, size_t len);
+
 /* qp.c */
 /* What an endpoint with this window has in the send queue, the receive queue, the CQ. */
 struct efa_shape {

@@ -330,6 +330,7 @@ void efa_qp_end(struct dap_ep *ep)
 	if (e->more->destroyed)
 		return;
 	efa_enter(eng);
+	dap_invariant(&ep->obj, eng->eps[e->qpn] == ep);
 	eng->eps[e->qpn] = NULL;
 	e->sq.doorbell = e->rx.doorbell = &e->more->nowhere;
 	e->more->destroyed = true;
@@ -347,6 +348,8 @@ int efa_qp_destroy(struct dap_ep *ep)
 	efa_enter(eng);
 	efa_drain(eng, eng->cq_entries);
 	leave_lag(eng, ep);
+	dap_invariant(&ep->obj, eng->emulating >= e->more->emulates && eng->live >= e->more->live &&
+		      eng->cq_used >= e->more->cqes);
 	eng->emulating -= e->more->emulates;
 	eng->live -= e->more->live;
 	eng->cq_used -= e->more->cqes;

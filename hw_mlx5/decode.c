@@ -252,3 +252,34 @@ const char *m5_decode_cqe(const struct m5_cqe *cqe, char *buf, size_t len)
 			 cqe->op_own & 2 ? " solicited" : "");
 	return buf;
 }
+
+static void describe_ep(const struct m5_ep *e, char *buf, size_t len)
+{
+	uint16_t ci = (uint16_t)__atomic_load_n(&e->done.sq_ci, __ATOMIC_RELAXED);
+	struct line l = { buf, len, 0 };
+	char oldest[256];
+
+	put_text(&l, "QP 0x%x, blocks posted up to %u, completed up to %u, receives %u and %" PRIu64,
+		 e->qp.qpn, e->sq.pi, ci, e->rq.pi, e->done.rq_ci);
+	if (e->sq.ring && ci != (uint16_t)e->sq.pi)
+		put_text(&l, "; oldest request: %s",
+			 m5_decode_wqe(e->sq.ring, e->sq.mask, ci, oldest, sizeof(oldest)));
+}
+
+static void describe_cq(const struct m5_cq *cq, char *buf, size_t len)
+{
+	struct line l = { buf, len, 0 };
+	char next[160];
+
+	put_text(&l, "CQ 0x%x of %u entries at %u", cq->cqn, cq->mask + 1, cq->ci);
+	if (cq->next)
+		put_text(&l, "; there: %s", m5_decode_cqe(cq->next, next, sizeof(next)));
+}
+
+void m5_describe(const struct dap_obj *obj, char *buf, size_t len)
+{
+	if (obj->type == DAP_EP)
+		describe_ep((const struct m5_ep *)(const void *)((const struct dap_ep *)obj)->hw, buf, len);
+	else if (obj->type == DAP_EVD && ((const struct dap_evd *)obj)->has_cq)
+		describe_cq((const struct m5_cq *)(const void *)((const struct dap_evd *)obj)->hw, buf, len);
+}

@@ -263,4 +263,5 @@ const struct dap_hw m5_hw = {
 	.qp_drain_begin = m5_qp_drain_begin,
 	.qp_drain_done = m5_qp_drain_done,
 	.qp_destroy = m5_qp_destroy,
+	.describe = m5_describe,
 };

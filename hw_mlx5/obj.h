@@ -474,5 +474,7 @@ struct dap_rmr *m5_window_pop(struct m5_ia *ia, struct dap_ep *ep);
 const char *m5_decode_wqe(const void *ring, uint32_t mask, uint32_t index, char *buf, size_t len);
 const char *m5_decode_recv(const void *wqe, unsigned int slots, char *buf, size_t len);
 const char *m5_decode_cqe(const struct m5_cqe *cqe, char *buf, size_t len);
+/* dap_hw.describe */
+void m5_describe(const struct dap_obj *obj, char *buf, size_t len);
 
 #endif

@@ -344,6 +344,7 @@ int m5_qp_destroy(struct dap_ep *ep)
 	struct m5_ep *e = m5_ep(ep);
 	int err;
 
+	dap_invariant(&ep->obj, e->gen && ia->dir[e->uidx >> 12]->ep[e->uidx & 0xfff] == ep);
 	m5_rmr_revoke_bound(ep);
 	if (e->done.shared)
 		m5_qp_last_wqe(ep);

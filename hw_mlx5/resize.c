@@ -141,6 +141,7 @@ void m5_cq_unreserve(struct dap_evd *evd, uint32_t internal)
 	struct m5_ia *ia = m5_ia(evd->obj.ia);
 
 	pthread_mutex_lock(&ia->lock);
+	dap_invariant(&evd->obj, m5_cq(evd)->reserved >= internal);
 	m5_cq(evd)->reserved -= internal;
 	pthread_mutex_unlock(&ia->lock);
 }

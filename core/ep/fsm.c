@@ -60,6 +60,7 @@ static void set_state(struct dap_ep *ep, enum dap_ep_state state)
 	uint64_t number = state == DAP_EP_CONNECTED ?
 			  __atomic_add_fetch(&connections, 1, __ATOMIC_RELAXED) : 0;
 
+	dap_invariant(&ep->obj, state != DAP_EP_CONNECTED || ep->has_qp);
 	__atomic_store_n(&ep->state, (uint32_t)state, __ATOMIC_RELEASE);
 	__atomic_store_n(&ep->connection, number, __ATOMIC_RELEASE);
 	__atomic_store_n(&ep->obj.table, tables[which], __ATOMIC_RELEASE);

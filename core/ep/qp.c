@@ -42,8 +42,10 @@ static int attach_evd(struct dap_ep *ep, struct dap_evd *evd, uint32_t flags, ui
 static int create_qp(struct dap_ep *ep)
 {
 	const struct dap_hw *hw = ep->obj.ia->hw;
-	int err = hw->qp_create(ep);
+	int err;
 
+	dap_invariant(&ep->obj, !ep->has_qp && ep->recv_evd->has_cq && ep->request_evd->has_cq);
+	err = hw->qp_create(ep);
 	if (err)
 		return dap_err_from_errno(err);
 	err = hw->qp_address(ep);
@@ -107,6 +109,7 @@ static void destroy_qp(struct dap_ep *ep)
 {
 	struct dap_evd *a = ep->recv_evd, *b = ep->request_evd, *first = a < b ? a : b;
 
+	dap_invariant(&ep->obj, dap_ep_state(ep) != DAP_EP_CONNECTED);
 	pthread_mutex_lock(&core_evd(first)->cq_lock);
 	if (a != b)
 		pthread_mutex_lock(&core_evd(first == a ? b : a)->cq_lock);

@@ -138,8 +138,9 @@ void dap_evd_feed(struct dap_evd *handle)
 void dap_evd_unfeed(struct dap_evd *handle)
 {
 	struct core_evd *evd = core_evd(handle);
+	uint32_t before = __atomic_fetch_sub(&evd->feeders, 1, __ATOMIC_RELEASE);
 
-	__atomic_sub_fetch(&evd->feeders, 1, __ATOMIC_RELEASE);
+	dap_invariant(&evd->pub.obj, before > 0);
 }
 
 /* DAT 1.2 dat_ep_create(3): all streams that feed one EVD must have the same of these flags. */
@@ -175,6 +176,7 @@ void dap_evd_remove_stream(struct dap_evd *handle)
 	struct core_evd *evd = core_evd(handle);
 
 	pthread_mutex_lock(&evd->lock);
+	dap_invariant(&handle->obj, evd->streams > 0);
 	evd->streams--;
 	dap_evd_unfeed(handle);
 	pthread_mutex_unlock(&evd->lock);

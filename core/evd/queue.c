@@ -132,6 +132,7 @@ int dap_evd_post(struct dap_evd *handle, const struct dap_event *ev)
 /* Removes the event at index i of the software queue; moves older events up. */
 static void remove_at(struct core_evd *evd, uint32_t i, struct dap_event *ev)
 {
+	dap_invariant(&evd->pub.obj, i - evd->soft_tail < dap_evd_soft_count(evd));
 	*ev = *dap_evd_soft_at(evd, i);
 	for (; i != evd->soft_tail; i--)
 		*dap_evd_soft_at(evd, i) = *dap_evd_soft_at(evd, i - 1);
@@ -227,12 +228,24 @@ uint32_t dap_evd_collect(struct core_evd *evd)
 	return limit;
 }
 
+/* Whether a backend may give this event out of the EVD's CQ. */
+static bool is_of_cq(const struct core_evd *evd, const struct dap_event *ev)
+{
+	const struct dap_ep *ep = ev->dto.ep;
+
+	if (ev->number == DAP_EV_RMR_BIND)
+		return ev->bind.rmr != NULL;
+	return ev->number == DAP_EV_DTO && ep && ep->obj.type == DAP_EP &&
+	       (ep->recv_evd == &evd->pub || ep->request_evd == &evd->pub);
+}
+
 bool dap_evd_poll(struct core_evd *evd, struct dap_event *ev)
 {
 	if (!evd->pub.has_cq)
 		return false;
 	memset(ev, 0, sizeof(*ev));
-	return evd->pub.obj.ia->hw->cq_poll(&evd->pub, ev);
+	return evd->pub.obj.ia->hw->cq_poll(&evd->pub, ev) &&
+	       dap_invariant(&evd->pub.obj, is_of_cq(evd, ev));
 }
 
 void dap_evd_in_turn(struct core_evd *evd, const struct dap_event *polled, struct dap_event *ev)

@@ -38,6 +38,7 @@ static int dir_add(struct dap_ia *ia, struct dap_lmr *lmr)
 	err = page_of(ia, lmr->lmr_context, &page);
 	if (!err) {
 		page->live++;
+		dap_invariant(&lmr->obj, !page->lmr[lmr->lmr_context >> 8 & 0xfff]);
 		__atomic_store_n(&page->lmr[lmr->lmr_context >> 8 & 0xfff], lmr, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&core_ia(ia)->lock);
@@ -55,12 +56,15 @@ static void dir_remove(struct dap_ia *ia, const struct dap_lmr *lmr)
 
 	pthread_mutex_lock(&own->lock);
 	page = *slot;
+	if (!dap_invariant(&lmr->obj, page && page->lmr[lmr->lmr_context >> 8 & 0xfff] == lmr))
+		goto out;
 	__atomic_store_n(&page->lmr[lmr->lmr_context >> 8 & 0xfff], NULL, __ATOMIC_RELEASE);
 	if (!--page->live) {
 		__atomic_store_n(slot, NULL, __ATOMIC_RELEASE);
 		page->next = own->lmr_spare;
 		own->lmr_spare = page;
 	}
+out:
 	pthread_mutex_unlock(&own->lock);
 }
 
@@ -127,6 +131,8 @@ static int register_lmr(struct dap_lmr *lmr)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY_REGION);
 	if (err)
 		return dap_err_from_errno(err);
+	dap_invariant(&lmr->obj, lmr->lmr_context && lmr->reg_addr <= lmr->addr &&
+		      lmr->addr - lmr->reg_addr + lmr->length <= lmr->reg_size);
 	if (!(lmr->priv & (DAP_PRIV_REMOTE_READ | DAP_PRIV_REMOTE_WRITE)))
 		lmr->rmr_context = 0;
 	if (dir_add(ia, lmr)) {

@@ -35,5 +35,7 @@ void dap_pz_hold(struct dap_pz *pz)
 
 void dap_pz_drop(struct dap_pz *pz)
 {
-	__atomic_sub_fetch(&pz->refs, 1, __ATOMIC_RELEASE);
+	uint32_t before = __atomic_fetch_sub(&pz->refs, 1, __ATOMIC_RELEASE);
+
+	dap_invariant(&pz->obj, before > 0);
 }

@@ -136,7 +136,9 @@ void dap_srq_hold(struct dap_srq *srq)
 
 void dap_srq_drop(struct dap_srq *srq)
 {
-	__atomic_sub_fetch(&srq->refs, 1, __ATOMIC_RELEASE);
+	uint32_t before = __atomic_fetch_sub(&srq->refs, 1, __ATOMIC_RELEASE);
+
+	dap_invariant(&srq->obj, before > 0);
 }
 
 void dap_srq_join(struct dap_srq *srq, struct dap_ep *ep)

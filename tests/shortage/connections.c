@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Connections from one connect to the next, and windows in between. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/dap.h"
 #include "tests/shortage/shortage.h"
 
 static DAT_EP_HANDLE ep[2];	/* active, passive */
@@ -212,6 +214,24 @@ Test(shortage, async__device_fails, .timeout = 60)
 	for (int i = 0; i < 2; i++)
 		cr_assert_eq(next(b.conn_evd, &ev), DAT_CONNECTION_EVENT_BROKEN);
 	cr_assert_not(make_ep(&another));
+	free_all();
+	no_trouble();
+	bench_close();
+}
+
+/* A defect of the library, here planted, ends in the same way. */
+Test(shortage, async__invariant_is_broken, .timeout = 60)
+{
+	DAT_EVENT ev;
+
+	unsetenv("DAPL_DBG_ABORT");
+	bench_open();
+	cr_assert(make_both() && join());
+	cr_assert_not(dap_invariant((struct dap_obj *)ep[0], ep[0] == ep[1]));
+	cr_assert_eq(next(b.async, &ev), DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	cr_assert_eq(ev.event_data.asynch_error_event_data.dat_handle, b.ia);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(next(b.conn_evd, &ev), DAT_CONNECTION_EVENT_BROKEN);
 	free_all();
 	no_trouble();
 	bench_close();
