@@ -4,6 +4,7 @@
 # no complaint from mandoc, prototypes and constants as in the headers, every return code of uDAPL 1.2
 # for each call, examples that compile.
 set -u
+. tests/harness/man_example.sh
 shopt -s lastpipe
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -82,40 +83,10 @@ codes() {
 		complain "calls of only one: tests/data/return-codes.tsv, tests/abi/symbols"
 }
 
-# An example is part of a function with these variables.
 examples() {
 	local page
 	for page in man/*.3; do
-		awk -v page="$page" '/^\.Sh / { in_examples = $2 == "EXAMPLES" }
-			!in_examples { next }
-			/^\.Bd -literal/ { print "{\n#line " FNR + 1 " \"" page "\""; code = 1; next }
-			/^\.Ed/ { if (code) print "}"; code = 0; next }
-			code { gsub(/\\e/, "\\"); sub(/^\\&/, ""); print }' "$page" >"$tmp/body"
-		[ -s "$tmp/body" ] || continue
-		cat - "$tmp/body" >"$tmp/example.c" <<-END
-			#include <dat/udat.h>
-			#include <dat/dat_registry.h>
-			#include <dat/dapl_direct.h>
-			#include <stdio.h>
-			#include <stdlib.h>
-			#include <string.h>
-			extern DAT_IA_HANDLE ia;
-			extern DAT_PZ_HANDLE pz;
-			extern DAT_EP_HANDLE ep;
-			extern DAT_EVD_HANDLE evd;
-			extern DAT_LMR_HANDLE lmr;
-			extern DAT_RMR_HANDLE rmr;
-			extern DAT_CR_HANDLE cr;
-			extern DAT_LMR_TRIPLET segment;
-			extern DAT_RMR_TRIPLET remote;
-			extern char *buf;
-			extern size_t len;
-			extern DAT_RETURN ret;
-			void example(void);
-			void example(void)
-			{
-		END
-		echo '}' >>"$tmp/example.c"
+		example "$page" >"$tmp/example.c" || continue
 		$cc -fsyntax-only -Wall -Wextra -Wno-unused-variable -Werror -Iinclude "$tmp/example.c" 2>&1
 	done | complain "examples that do not compile:"
 }
