@@ -94,6 +94,9 @@ void dap_cno_abort(struct dap_cno *cno);
 void dap_cno_destroy(struct dap_cno *cno);
 /* On success evd is the one that triggered, or NULL if all EVDs are gone. */
 int dap_cno_wait(struct dap_cno *cno, uint32_t timeout_us, struct dap_evd **evd);
+/* A descriptor that is readable if dap_cno_wait may have an EVD to return. The CNO's: it closes
+ * it. */
+int dap_cno_fd(struct dap_cno *cno, int *fd);
 
 /* ---- srq.c ---- */
 struct dap_srq_args {

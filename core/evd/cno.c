@@ -15,8 +15,8 @@ static void close_fds(struct dap_cno *cno)
 	}
 	if (cno->cq_fds >= 0)
 		close(cno->cq_fds);
-	if (cno->proxy_fd)
-		close(cno->proxy_fd - 1);
+	if (cno->consumer_fd >= 0)
+		close(cno->consumer_fd);
 }
 
 static int open_fds(struct dap_cno *cno)
@@ -24,6 +24,7 @@ static int open_fds(struct dap_cno *cno)
 	bool all = true;
 	int err;
 
+	cno->consumer_fd = -1;
 	for (unsigned int e = 0; e < DAP_CNO_QUEUES; e++) {
 		cno->queue[e].fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 		all &= cno->queue[e].fd >= 0;
@@ -63,6 +64,36 @@ close_all:
 free_obj:
 	dap_obj_free(cno);
 	return err;
+}
+
+/* Combines the descriptors of dap_cno_sleep(). */
+static int open_consumer_fd(const struct dap_cno *cno)
+{
+	struct epoll_event in = {.events = EPOLLIN};
+	int fd = epoll_create1(EPOLL_CLOEXEC), err;
+
+	if (fd < 0)
+		return -errno;
+	if (!epoll_ctl(fd, EPOLL_CTL_ADD, cno->queue[DAP_CNO_WAITERS].fd, &in) &&
+	    !epoll_ctl(fd, EPOLL_CTL_ADD, cno->cq_fds, &in))
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+int dap_cno_fd(struct dap_cno *cno, int *fd)
+{
+	int got;
+
+	pthread_mutex_lock(&cno->lock);
+	got = cno->consumer_fd;
+	if (got < 0)
+		got = open_consumer_fd(cno);
+	if (got >= 0)
+		*fd = cno->consumer_fd = got;
+	pthread_mutex_unlock(&cno->lock);
+	return got < 0 ? dap_err_from_errno(got) : 0;
 }
 
 void dap_cno_abort(struct dap_cno *cno)

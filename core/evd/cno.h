@@ -23,7 +23,8 @@ struct dap_cno {
 	bool agent_changing;		/* one thread changes the agent; others wait */
 	bool dead;
 	int cq_fds;			/* epoll: the CQs of its EVDs */
-	int proxy_fd;			/* 2.0: the consumer's poll descriptor + 1, or 0 */
+	int consumer_fd;		/* see dap_cno_fd; -1 until the first call */
+	bool fd_created;		/* 2.0: the consumer asked for a CNO with a descriptor */
 	struct dap_cno_queue queue[DAP_CNO_QUEUES];
 	struct dap_agent *agent;	/* written under lock by the thread that changes it */
 };

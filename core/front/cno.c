@@ -49,9 +49,9 @@ static void proxy(struct dap_cno *cno, DAT_CNO_PARAM *param)
 	dap_cno_get_agent(cno, &agent.proxy_agent_func, &agent.instance_data);
 	param->proxy_type = DAT_PROXY_TYPE_NONE;
 	param->proxy.none = NULL;
-	if (cno->proxy_fd) {
+	if (cno->fd_created) {
 		param->proxy_type = DAT_PROXY_TYPE_FD;
-		param->proxy.fd = cno->proxy_fd - 1;
+		param->proxy.fd = cno->consumer_fd;
 	} else if (agent.proxy_agent_func) {
 		param->proxy_type = DAT_PROXY_TYPE_AGENT;
 		param->proxy.agent = agent;
@@ -110,4 +110,15 @@ DAT_RETURN front_cno_wait(DAT_CNO_HANDLE handle, DAT_TIMEOUT timeout, DAT_EVD_HA
 	if (!err || DAP_ERR_TYPE(err) == DAP_QUEUE_EMPTY)
 		*out = evd;
 	return front_return(err);
+}
+
+DAT_RETURN front_cno_fd(DAT_CNO_HANDLE handle, int *fd)
+{
+	struct dap_cno *cno = dap_obj_get(handle, DAP_CNO, NULL);
+
+	if (!cno)
+		return front_bad_handle(DAP_SUB_HANDLE_CNO);
+	if (!fd)
+		return front_bad_arg(2);
+	return front_return(dap_cno_fd(cno, fd));
 }

@@ -10,6 +10,8 @@
 #ifndef DAPL_DIRECT_H
 #define DAPL_DIRECT_H
 
+#include <stddef.h>
+
 #ifndef _UDAT_H_
 #include <dat/udat.h>
 #endif
@@ -25,6 +27,7 @@ struct dapl_direct {
 	DAT_UINT64 magic;
 	DAT_UINT64 size;		/* of this struct, as the provider knows it */
 	DAT_RETURN (*evd_dequeue_n)(DAT_EVD_HANDLE, DAT_COUNT, DAT_EVENT *, DAT_COUNT *);
+	DAT_RETURN (*cno_fd)(DAT_CNO_HANDLE, int *);
 };
 
 /* The extension of the provider of a handle, except IA handles; NULL: none. */
@@ -50,6 +53,23 @@ static inline DAT_RETURN dapl_evd_dequeue_n(DAT_EVD_HANDLE evd_handle, DAT_COUNT
 	if (!ext)
 		return (DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)DAT_NOT_IMPLEMENTED;
 	return ext->evd_dequeue_n(evd_handle, max, events, count);
+}
+
+/* Whether the provider's version of the extension has the member. */
+#define DAPL_DIRECT_HAS(ext, member) ((ext) && (ext)->size > offsetof(struct dapl_direct, member))
+
+/* A descriptor for poll(2) or epoll(7), readable on a trigger of the CNO: see dapl_cno_fd(3). */
+static inline DAT_RETURN dapl_cno_fd(DAT_CNO_HANDLE cno_handle, int *fd)
+{
+	const struct dapl_direct *ext;
+
+	if (cno_handle == DAT_HANDLE_NULL)
+		return (DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)DAT_INVALID_HANDLE |
+		       (DAT_RETURN)DAT_INVALID_HANDLE_CNO;
+	ext = dapl_direct_of(cno_handle);
+	if (!DAPL_DIRECT_HAS(ext, cno_fd))
+		return (DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)DAT_NOT_IMPLEMENTED;
+	return ext->cno_fd(cno_handle, fd);
 }
 
 #ifdef __cplusplus

@@ -3,35 +3,15 @@
  * CNOs with a descriptor instead of an agent: the consumer polls it with poll(2), and asks for the
  * EVD once it is readable.
  */
-#include <errno.h>
-#include <sys/epoll.h>
-#include <unistd.h>
-
 #include "core/api.h"
 #include "core/evd/cno.h"
 #include "core/front/slots.h"
-
-/* Readable if dat_cno_wait() may have something to return: combines the CNO's two descriptors. */
-static int open_proxy(const struct dap_cno *cno)
-{
-	struct epoll_event in = { .events = EPOLLIN };
-	int fd = epoll_create1(EPOLL_CLOEXEC), err;
-
-	if (fd < 0)
-		return -errno;
-	if (!epoll_ctl(fd, EPOLL_CTL_ADD, cno->queue[DAP_CNO_WAITERS].fd, &in) &&
-	    !epoll_ctl(fd, EPOLL_CTL_ADD, cno->cq_fds, &in))
-		return fd;
-	err = -errno;
-	close(fd);
-	return err;
-}
 
 DAT_RETURN front_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD *fd, DAT_CNO_HANDLE *out)
 {
 	struct dap_ia *ia = dap_obj_get(ia_handle, DAP_IA, NULL);
 	struct dap_cno *cno;
-	int err, proxy;
+	int err;
 
 	if (!ia)
 		return front_bad_handle(DAP_SUB_HANDLE_IA);
@@ -42,13 +22,12 @@ DAT_RETURN front_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD *fd, DAT_CNO_HAND
 	err = dap_cno_create(ia, NULL, NULL, &cno);
 	if (err)
 		return front_return(err);
-	proxy = open_proxy(cno);
-	if (proxy < 0) {
+	err = dap_cno_fd(cno, fd);
+	if (err) {
 		dap_cno_free(cno);
-		return front_return(dap_err_from_errno(proxy));
+		return front_return(err);
 	}
-	cno->proxy_fd = proxy + 1;
-	*fd = proxy;
+	cno->fd_created = true;
 	*out = cno;
 	return DAT_SUCCESS;
 }
