@@ -11,6 +11,10 @@ for source in examples/*.c; do
 		printf '%s\nstatus %s, from %s\n' "$out" $code "$name"
 		status=1
 	fi
+	if grep -q 'ia_name = ' "$source" && ! out=$(timeout -k 1 30 "$DAPL_BUILD_DIR/examples/$name" soft-efa-0 2>&1); then
+		printf '%s\nfrom %s on an EFA\n' "$out" "$name"
+		status=1
+	fi
 	[ "$name" != storage ] || [[ $out = "1000 clients"* ]] || { echo "storage: $out"; status=1; }
 done
 exit $status
