@@ -93,6 +93,7 @@ VM_SRC := $(call src,softnic/vfio_user softnic/vfio_user/efa) $(addprefix softni
 RUN_SRC := $(call with_verbs,$(call src,softnic/run) softnic/efa/profile.c perf/common/program.c)
 HARNESS_SRC := $(call src,tests/harness)
 PERF_COMMON := $(call src,perf/common)
+CONSUMER_SRC := perf/common/consumer.c perf/common/stats.c
 # Those with perftest's habits have a frame of their own.
 PERF_TOOLS := $(patsubst perf/%.c,%,$(wildcard $(foreach t,write send read bind conn,perf/dat_$(t)_*.c)))
 PERF_TOOL_SRC := $(call src,perf/tool)
@@ -100,6 +101,7 @@ PERF_PROGS := $(filter-out peer_% scale,$(patsubst perf/%.c,%,$(wildcard perf/*.
 NO_SUITE := harness canary tsan sh data $(call with_verbs,,stock uverbs vfio_ctl dpdk vfio) \
 	$(call with_efa,,uverbs_efa efadv) $(if $(filter yes,$(HAVE_DAT2)),,dat2)
 SUITES := $(filter-out $(NO_SUITE),$(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/*.c)))))
+SUITES20 := $(if $(filter yes,$(HAVE_DAT2)),programs2)
 TSAN_PROGS := $(patsubst tests/tsan/%.c,%,$(wildcard tests/tsan/*.c))
 EXAMPLES := $(wildcard examples/*.c)
 HEADERS := $(wildcard include/dat/*.h)
@@ -119,7 +121,7 @@ BINS := $(if $(RUN_SRC),$(O)/bin/softnic-run) $(O)/bin/softnic-vm $(PERF_PROGS:%
 EXAMPLE_BINS := $(EXAMPLES:%.c=$(O)/%)
 CONF := $(O)/etc/dat.conf
 CONF20 := $(if $(PROVIDER20),$(O)/etc/dat2.conf $(O)/etc/bench2.conf)
-SUITE_BINS := $(SUITES:%=$(O)/tests/%)
+SUITE_BINS := $(patsubst %,$(O)/tests/%,$(SUITES) $(SUITES20))
 
 .PHONY: all libs tests deps
 libs: $(LIBDAT) $(ARCHIVES) $(PROVIDER) $(PROVIDER20) $(UVERBS) $(CONF) $(O)/etc/bench.conf $(CONF20)
@@ -170,7 +172,7 @@ $(O)/obj/dat20/%.o: %.c $(O)/flags
 # The version script of a shared library decides what it exports, not an attribute per function.
 $(call objs,$(LIBDAT_SRC)): private VISIBILITY :=
 $(call objs,$(UVERBS_SRC) $(EFADV_SRC) $(VFIO_SRC)): private VISIBILITY :=
-$(O)/obj/tests/%.o: private CPPFLAGS_ALL += $(CRITERION_CFLAGS)
+$(O)/obj/tests/%.o $(O)/obj/dat20/tests/%.o: private CPPFLAGS_ALL += $(CRITERION_CFLAGS)
 $(foreach s,$(SUITES),$(eval $(O)/obj/tests/$(s)/%.o: private CFLAGS_DIR = $$(CFLAGS_$(s))))
 # What `make coverage` counts: the accesses to an adapter through rdma-core. Unoptimized, so that a line is a line.
 COVERED := $(foreach f,uverbs dv vfio eq port,hw_mlx5/ctl/$(f)*.c) hw_common/verbs*.c hw_efa/ctl/efadv*.c
@@ -363,6 +365,13 @@ $(O)/tests/$(1): $(call objs,$(call src,tests/$(1))) $(HARNESS) $(LIBDAT) \
 endef
 $(foreach s,$(SUITES),$(eval $(call suite,$(s))))
 
+# The same source for uDAPL 2.0, with the registry of the system.
+PROGRAMS20_SRC := $(call src,tests/programs) $(CONSUMER_SRC)
+$(O)/tests/programs2: $(PROGRAMS20_SRC:%.c=$(O)/obj/dat20/%.o) $(HARNESS)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -ldat2 $(EXT_LIBS) $(CRITERION_LIBS) -lm
+
 TEST_ENV = DAT_OVERRIDE=$(abspath $(CONF)) LD_LIBRARY_PATH=$(abspath $(O)/lib) \
 	DAPL_BUILD_DIR=$(abspath $(O)) DAPL_DBG_ABORT=1 CC='$(CC)' SAN='$(SAN)'
 
@@ -416,13 +425,13 @@ $(O)/tests/hot-tables2: $(HOT_TABLES20_SRC:%.c=$(O)/obj/dat20/%.o)
 CANARIES := $(O)/tests/canary $(if $(SAN),,$(O)/tests/canary-hot.so)
 
 # With T= only what it names and the libraries are built.
-T_SUITE := $(filter $(SUITES),$(firstword $(subst /, ,$(T))))
+T_SUITE := $(filter $(SUITES) $(SUITES20),$(firstword $(subst /, ,$(T))))
 .PHONY: check run bench help clean install uninstall
 CHECK_NEEDS := $(if $(T_SUITE),$(LIBDAT) $(PROVIDER) $(CONF) $(O)/tests/$(T_SUITE) \
-	$(if $(filter dat2,$(T_SUITE)),$(PROVIDER20) $(CONF20)),\
+	$(if $(filter dat2 programs2,$(T_SUITE)),$(PROVIDER20) $(CONF20)),\
 	all $(if $(SAN),,$(SHIM20) $(PEER_BINS) $(BENCH20) $(SCALE)) $(if $(filter sh/%,$(T)),,tests $(CANARIES) $(if $(SAN),,$(HOT_TABLES) $(HOT_TABLES20))))
 check: $(CHECK_NEEDS)
-	@$(TEST_ENV) scripts/check $(O) $(if $(T),-t '$(T)') $(if $(T_SUITE),$(T_SUITE),$(SUITES))
+	@$(TEST_ENV) scripts/check $(O) $(if $(T),-t '$(T)') $(if $(T_SUITE),$(T_SUITE),$(SUITES) $(SUITES20))
 
 # Stock RDMA programs on the software ConnectX; those of make check are a few of them.
 .PHONY: check-stock

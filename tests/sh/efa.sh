@@ -42,11 +42,18 @@ pingpong() {
 		"$DAPL_BUILD_DIR/bin/dat_pingpong" -i $DAPL_TEST_IA -n 100
 }
 
+# Programs in the manner of others, at both levels.
+programs() {
+	suite programs
+	[ ! -x "$DAPL_BUILD_DIR/tests/programs2" ] || suite programs2
+}
+
 attributes=$tmp/attributes
 DAT_OVERRIDE=$DAPL_BUILD_DIR/etc/dat.conf "$DAPL_BUILD_DIR/bin/dat_info" -v -i $DAPL_TEST_IA >"$attributes" ||
 	exit 1
 pingpong
 level2
+programs
 if [ "${DAPL_ALL-}" = 1 ]; then
 	suite conformance
 	suite api

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What published programs do beside the transfers: open, queues, qualifiers, and the order of frees. */
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/programs/programs.h"
+
+TestSuite(habits, .timeout = 100);
+
+/* pscom opens the first entry of the registry that opens. */
+Test(habits, registry_list_providers__third_entry_is_the_first_that_opens)
+{
+	static const char *const names[] = { NO_LIBRARY, NO_ADAPTER };
+	DAT_PROVIDER_INFO info[8], *list[8];
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_RETURN ret = DAT_SUCCESS;
+	DAT_IA_HANDLE ia;
+	DAT_COUNT n, i;
+
+	for (i = 0; i < 8; i++)
+		list[i] = &info[i];
+	ok(dat_registry_list_providers(8, &n, list));
+	must(n == 4);
+	for (i = 0; i < n; i++) {
+		must(!strcmp(info[i].ia_name, i < 2 ? names[i] : program_ia()));
+		ret = dat_ia_open(info[i].ia_name, 8, &async, &ia);
+		if (ret == DAT_SUCCESS)
+			break;
+	}
+	ok(ret);
+	must(i == 2);
+	ok(dat_ia_close(ia, DAT_CLOSE_DEFAULT));
+}
+
+/* ---- NetPIPE asks for 20,000 DTOs of an endpoint ---- */
+
+enum { DTOS = 20000, REAP = 64, MOST_EPS = 16 };
+
+static DAT_COUNT most_dtos(struct program *p)
+{
+	DAT_IA_ATTR attr;
+
+	ok(dat_ia_query(p->c.ia, NULL, DAT_IA_ALL, &attr, 0, NULL));
+	return attr.max_dto_per_ep;
+}
+
+Test(habits, ep_create__more_dtos_than_the_adapter_has_are_refused)
+{
+	struct program p;
+	DAT_EP_ATTR attr;
+	DAT_EP_HANDLE ep;
+
+	program_open(&p, 4096, NULL);
+	attr = program_attr(&p);
+	must(most_dtos(&p) < DTOS);
+	attr.max_recv_dtos = attr.max_request_dtos = DTOS;
+	must(DAT_GET_TYPE(dat_ep_create(p.c.ia, p.c.pz, p.c.recv_evd, p.c.req_evd, p.c.conn_evd, &attr,
+					&ep)) == DAT_INVALID_PARAMETER);
+	attr.max_recv_dtos = attr.max_request_dtos = most_dtos(&p);
+	ok(dat_ep_create(p.c.ia, p.c.pz, p.c.recv_evd, p.c.req_evd, p.c.conn_evd, &attr, &ep));
+	program_close(&p);
+}
+
+/* A queue that is full of suppressed requests has room again without a dequeue. */
+static bool has_room(DAT_RETURN ret)
+{
+	if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES)
+		return false;
+	ok(ret);
+	return true;
+}
+#define POST(call) must(TH_WITHIN(SOON_MS, has_room(call)))
+
+/* One message has its number for the receiver, in the order of the posts of its endpoint. */
+static void send_number(struct program *p, uint64_t n, bool signaled)
+{
+	uint64_t *word = (uint64_t *)p->mem.buf + n;
+	DAT_LMR_TRIPLET from = piece_of(p, n * sizeof(*word), sizeof(*word));
+
+	*word = n;
+	POST(dat_ep_post_send(p->c.ep, 1, &from, cookie_of(n),
+			      signaled ? DAT_COMPLETION_DEFAULT_FLAG : DAT_COMPLETION_SUPPRESS_FLAG));
+	if (signaled)
+		program_completes(p, p->c.req_evd, n);
+}
+
+/* Posts a share of the receives to one more endpoint of p, which is connected to one of peer. */
+static void one_more(struct program *p, struct program *peer, const DAT_EP_ATTR *attr, uint64_t first,
+		     uint64_t end)
+{
+	must(!consumer_make_ep(&p->c, attr));
+	must(!consumer_make_ep(&peer->c, NULL));
+	for (uint64_t n = first; n < end; n++) {
+		DAT_LMR_TRIPLET into = piece_of(p, n * sizeof(n), sizeof(n));
+
+		ok(dat_ep_post_recv(p->c.ep, 1, &into, cookie_of(n), DAT_COMPLETION_DEFAULT_FLAG));
+	}
+	program_join(peer, p, th_qual());
+}
+
+Test(habits, ep_post_recv__20000_outstanding_all_complete)
+{
+	uint64_t seen[MOST_EPS] = { 0 };
+	DAT_EP_HANDLE senders[MOST_EPS];
+	struct program a, b;
+	DAT_EP_ATTR attr;
+	uint64_t each;
+	unsigned int eps;
+
+	program_open(&a, DTOS * sizeof(uint64_t), NULL);
+	program_open(&b, DTOS * sizeof(uint64_t), NULL);
+	attr = program_attr(&a);
+	attr.max_recv_dtos = most_dtos(&a);
+	each = (uint64_t)attr.max_recv_dtos;
+	eps = (unsigned int)((DTOS + each - 1) / each);
+	must(eps <= MOST_EPS);
+	must(!consumer_listen(&a.c, th_qual()));
+	ok(dat_evd_create(a.c.ia, DTOS, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &a.c.recv_evd));
+	for (unsigned int i = 0; i < eps; i++) {
+		uint64_t end = (i + 1) * each < DTOS ? (i + 1) * each : DTOS;
+
+		one_more(&a, &b, &attr, i * each, end);
+		senders[i] = b.c.ep;
+		seen[i] = i * each;
+	}
+	for (uint64_t n = 0; n < DTOS; n++) {
+		b.c.ep = senders[n / each];
+		send_number(&b, n, n % REAP == REAP - 1 || n == DTOS - 1 || n % each == each - 1);
+	}
+	for (unsigned int i = 0; i < DTOS; i++) {
+		DAT_EVENT ev;
+		uint64_t n;
+
+		must(!consumer_completion(&a.c, a.c.recv_evd, &ev));
+		must(ev.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS);
+		n = ev.event_data.dto_completion_event_data.user_cookie.as_64;
+		must(n < DTOS && n == seen[n / each]++);
+		must(((uint64_t *)a.mem.buf)[n] == n);
+	}
+	program_close(&a);
+	program_close(&b);
+}
+
+/* ---- suppression ---- */
+
+static void write_number(struct program *p, struct program *to, uint64_t n, DAT_COMPLETION_FLAGS flags)
+{
+	struct card card = program_card(to, 0);
+	DAT_LMR_TRIPLET from = piece_of(p, 0, sizeof(n));
+	DAT_RMR_TRIPLET there = place_at(&card, 0, sizeof(n));
+
+	*(uint64_t *)p->mem.buf = n;
+	POST(dat_ep_post_rdma_write(p->c.ep, 1, &from, cookie_of(n), &there, flags));
+	must(TH_WITHIN(SOON_MS, __atomic_load_n((uint64_t *)to->mem.buf, __ATOMIC_ACQUIRE) == n));
+}
+
+/*
+ * NetPIPE asks for it in the attributes of the endpoint as well as in each post, polls memory, and
+ * dequeues nothing. The flag of the post decides.
+ */
+Test(habits, ep_create__suppression_as_an_attribute_leaves_the_choice_to_each_post)
+{
+	struct program a, b;
+	DAT_EP_ATTR attr;
+	DAT_EVENT ev;
+
+	program_open(&b, 4096, NULL);
+	attr = program_attr(&b);
+	attr.request_completion_flags = DAT_COMPLETION_SUPPRESS_FLAG;
+	program_open(&a, 4096, &attr);
+	must(program_attr(&a).request_completion_flags == DAT_COMPLETION_SUPPRESS_FLAG);
+	must(!consumer_listen(&b.c, th_qual()));
+	program_join(&a, &b, th_qual());
+	for (uint64_t n = 1; n <= 1000; n++)
+		write_number(&a, &b, n, DAT_COMPLETION_SUPPRESS_FLAG);
+	must(DAT_GET_TYPE(dat_evd_dequeue(a.c.req_evd, &ev)) == DAT_QUEUE_EMPTY);
+	write_number(&a, &b, 1001, DAT_COMPLETION_DEFAULT_FLAG);
+	program_completes(&a, a.c.req_evd, 1001);
+	must(DAT_GET_TYPE(dat_evd_dequeue(a.c.req_evd, &ev)) == DAT_QUEUE_EMPTY);
+	program_close(&a);
+	program_close(&b);
+}
+
+/* ---- qualifiers ---- */
+
+/* pscom starts at its process id, and takes the next one that is not in use. */
+static uint64_t listen_from(struct program *p, uint64_t qual)
+{
+	for (unsigned int i = 0; i < 100; i++, qual++) {
+		DAT_RETURN ret = dat_psp_create(p->c.ia, qual, p->c.cr_evd, DAT_PSP_CONSUMER_FLAG,
+						&p->c.psp);
+
+		if (ret == DAT_SUCCESS)
+			return qual;
+		must(DAT_GET_TYPE(ret) == DAT_CONN_QUAL_IN_USE);
+	}
+	must(false);			/* none of 100 is free */
+	return 0;
+}
+
+/* Another process has some qualifiers from here on, and waits for a request of the last. */
+static int listener(int sock, void *arg)
+{
+	uint64_t qual[3], from = *(uint64_t *)arg;
+	struct program p;
+
+	program_open(&p, 4096, NULL);
+	for (int i = 0; i < 3; i++)
+		qual[i] = listen_from(&p, from);
+	must(qual[0] < qual[1] && qual[1] < qual[2]);
+	must(!th_send(sock, &qual[2], sizeof(qual[2])));
+	program_accept(&p);
+	must(!th_meet(sock));
+	program_close(&p);
+	return 0;
+}
+
+Test(habits, psp_create__from_the_process_id_finds_the_next_free_qualifier)
+{
+	/* With this bit its port is none of th_qual()'s. */
+	uint64_t pid = (uint64_t)getpid() | 0x2000, other, own;
+	struct program p, to_own, to_other;
+	struct th_child child;
+
+	must(!th_spawn(&child, listener, &pid));
+	must(!th_recv(child.sock, &other, sizeof(other)));
+	program_open(&p, 4096, NULL);
+	program_open(&to_own, 4096, NULL);
+	program_open(&to_other, 4096, NULL);
+	own = listen_from(&p, pid);
+	must(own > other && own < pid + 100);
+	program_dial(&to_other, other);
+	program_join(&to_own, &p, own);
+	must(!th_meet(child.sock));
+	must(!th_join(&child, SOON_MS));
+	program_close(&to_other);
+	program_close(&to_own);
+	program_close(&p);
+}
+
+/* ---- the order of frees ---- */
+
+/* HTX frees the PZ first, ignores the error, and frees the LMRs after it. */
+Test(habits, pz_free__before_its_lmrs_fails_and_changes_nothing)
+{
+	struct program a, b;
+	struct card to;
+	DAT_RETURN ret;
+
+	program_open(&a, 4096, NULL);
+	program_open(&b, 4096, NULL);
+	must(!consumer_listen(&b.c, th_qual()));
+	program_join(&a, &b, th_qual());
+	to = program_card(&b, 0);
+	for (int i = 0; i < 2; i++) {
+		DAT_LMR_TRIPLET from = piece_of(&a, 0, 64);
+		DAT_RMR_TRIPLET there = place_at(&to, 0, 64);
+
+		ret = dat_pz_free(i ? a.c.pz : b.c.pz);
+		must(DAT_GET_TYPE(ret) == DAT_INVALID_STATE);
+		must(DAT_GET_SUBTYPE(ret) == DAT_INVALID_STATE_PZ_IN_USE);
+		memset(a.mem.buf, i + 1, 64);
+		ok(dat_ep_post_rdma_write(a.c.ep, 1, &from, cookie_of(7), &there,
+					  DAT_COMPLETION_DEFAULT_FLAG));
+		program_completes(&a, a.c.req_evd, 7);
+		must(!memcmp(a.mem.buf, b.mem.buf, 64));
+	}
+	ok(dat_ep_free(a.c.ep));
+	ret = dat_pz_free(a.c.pz);
+	must(DAT_GET_TYPE(ret) == DAT_INVALID_STATE);
+	ok(dat_lmr_free(a.mem.lmr));
+	ok(dat_pz_free(a.c.pz));
+	program_close(&a);
+	program_close(&b);
+}

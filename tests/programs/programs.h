@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Consumers in the manner of published uDAPL programs: MPI libraries, benchmarks, exercisers of
+ * adapters. Compiled for each API level: `programs`, and `programs2` through Debian's libdat2.
+ * DAPL_TEST_IA names the adapter.
+ */
+#ifndef TESTS_PROGRAMS_H
+#define TESTS_PROGRAMS_H
+
+#include <criterion/criterion.h>
+
+#include "perf/common/consumer.h"
+#include "tests/harness/harness.h"
+
+#ifdef DAP_DAT20
+#define REMOTE_ADDRESS virtual_address
+#else
+#define REMOTE_ADDRESS target_address
+#endif
+
+#define SOON_MS 20000			/* only guards against hangs */
+
+/* For the second process as well: ends the process with a message. */
+void program_must(bool cond, const char *what, const char *file, int line);
+#define must(cond) program_must((cond), #cond, __FILE__, __LINE__)
+#define ok(call) must(dat_ok((call), #call))
+
+/* The names in dat.conf, in this order: the first two cannot be opened. */
+#define NO_LIBRARY "no-library"
+#define NO_ADAPTER "no-adapter"
+const char *program_ia(void);
+
+/* An IA with an endpoint, and memory that is open to the peer. */
+struct program {
+	struct consumer c;
+	struct region mem;
+};
+
+/* What a program tells the other before they connect. */
+struct card {
+	uint64_t qual, address;
+	DAT_RMR_CONTEXT context;
+};
+
+void program_open(struct program *p, size_t bytes, const DAT_EP_ATTR *attr);
+void program_close(struct program *p);
+/* The attributes that dat_ep_create gives an endpoint without any. */
+DAT_EP_ATTR program_attr(struct program *p);
+struct card program_card(const struct program *p, uint64_t qual);
+/* Connects by the qualifier; accepts a request. Both wait until the connection is established. */
+void program_dial(struct program *p, uint64_t qual);
+void program_accept(struct program *p);
+/* Connects two programs of this process. */
+void program_join(struct program *from, struct program *to, uint64_t qual);
+
+DAT_LMR_TRIPLET piece_of(const struct program *p, size_t at, uint32_t len);
+DAT_RMR_TRIPLET place_at(const struct card *c, size_t at, uint32_t len);
+DAT_DTO_COOKIE cookie_of(uint64_t n);
+/* The next request of this cookie has ended well. */
+void program_completes(struct program *p, DAT_EVD_HANDLE evd, uint64_t cookie);
+
+#endif
