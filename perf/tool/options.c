@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "perf/common/program.h"
+#include "perf/tool/perftest_only.h"
 #include "perf/tool/tool.h"
 
 enum key {
@@ -56,7 +57,7 @@ static const struct offer offers[] = {
 	{ 0, { "cpu", K_CPU, "N", 0, "Run on this CPU (not pinned)", 0 } },
 	{ 0, { "CPU-freq", 'F', NULL, 0, "Accepted for perftest scripts, as -R and -z; no effect", 0 } },
 	{ 0, { "rdma_cm", 'R', NULL, OPTION_HIDDEN, NULL, 0 } },
-	{ 0, { "com_rdma_cm", 'z', NULL, OPTION_HIDDEN, NULL, 0 } },
+	{ 0, { "comm_rdma_cm", 'z', NULL, OPTION_HIDDEN, NULL, 0 } },
 	{ 0, { NULL, 0, NULL, 0, "Output:", 3 } },
 	{ TAKES_DEPTH, { "noPeak", 'N', NULL, 0, "Omit the peak (always beyond 20000 operations)", 0 } },
 	{ TAKES_BYTES, { "report_gbits", K_GBITS, NULL, 0, "Gb/s instead of MiB/s", 0 } },
@@ -240,6 +241,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		check_options(p, state);
 		return 0;
 	}
+	perftest_only_refuse(key, state);
 	err = parse_what(key, arg, p, state);
 	if (err == ARGP_ERR_UNKNOWN)
 		err = parse_how(key, arg, p->o, state);
@@ -248,7 +250,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 void tool_parse(const struct tool_test *test, struct tool_options *o, int argc, char **argv)
 {
-	struct argp_option options[sizeof(offers) / sizeof(*offers) + 1] = { 0 };
+	struct argp_option options[sizeof(offers) / sizeof(*offers) + PERFTEST_ONLY + 1] = { 0 };
 	char doc[256];
 	struct argp argp = { options, parse, "[HOST]", doc, program_options, NULL, NULL };
 	struct parsing p = { .o = o, .test = test };
@@ -259,6 +261,7 @@ void tool_parse(const struct tool_test *test, struct tool_options *o, int argc, 
 	for (i = 0; i < sizeof(offers) / sizeof(*offers); i++)
 		if (!offers[i].takes || offers[i].takes & test->takes)
 			options[n++] = offers[i].option;
+	perftest_only(options + n);
 	*o = (struct tool_options){
 		.ia = "soft-mlx5-0", .port = OPTION_DEFAULT_PORT, .size = test->size,
 		.iters = test->iters, .eps = 1, .processes = 1, .depth = test->depth,

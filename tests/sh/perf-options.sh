@@ -93,6 +93,43 @@ means_nothing() {
 	must 64 'not with -b' "$bin/dat_send_bw" -b -e
 }
 
+# The long options of perftest 26.
+perftest="
+port ib-dev ib-port mtu size iters tx-depth qp-timeout sl gid-index all CPU-freq connection qp events
+vector inline_size outs mcg comm_rdma_cm rdma_cm tos hop_limit help MGID rx-depth bidirectional cq-mod
+noPeak version report-cycles report-histogrm report-unsorted atomic_type dualport post_list duration
+margin source_mac dest_mac dest_ip source_ip dest_port source_port ethertype limit_bw limit_msgrate
+server client mac_fwd use_rss report-counters force-link remote_mac local_mac remote_ip local_ip
+remote_port local_port run_infinitely report_gbits use-srq no_lock use-null-mr report-both reversed
+pkey_index tcp burst_size typical_pkt_size rate_limit rate_limit_type rate_units output cpu_util
+out_json out_json_file latency_gap flow_label retry_count dont_xchg_versions payload_file_path use_cuda
+use_cuda_bus_id use_cuda_dmabuf use_cuda_pcie_mapping use_data_direct cuda_mem_type use_musa
+use_musa_bus_id use_musa_dmabuf use_musa_pcie_mapping use_rocm use_rocm_dmabuf use_neuron
+use_neuron_dmabuf use_hl use_mlu use_mlu_dmabuf use_opencl opencl_platform_id use_ib_dm_dmabuf gpu_touch
+mmap mmap-offset ipv6 ipv6-addr raw_ipv6 report-per-port odp use_hugepages use_old_post_send promiscuous
+sniffer raw_mcast mr_per_qp dlid tclass wait_destroy flows flows_burst reply_every perform_warm_up
+vlan_en vlan_pcp recv_post_list aes_xts encrypt_on_tx sig_before aes_block_size kek_path
+credentials_path data_enc_keys_number data_enc_key_app_path log_dci_streams log_active_dci_streams
+disable_pcie_relaxed use_ooo congest_type bind_source_ip write_with_imm send_with_imm
+no_enhanced_reorder unsolicited_write connectionless cqe_poll tph_mem cpu_id ph disable_dynamic_polling
+sig_offload data_validation data_validation_debug pin_cores numa_node disable_numa"
+
+# Each exists in some program, or is refused with the reason, which is also on the page.
+perftest_is_known() {
+	local name p
+	for p in $programs; do "$bin/$p" --help; done >"$tmp/help"
+	for name in $perftest; do
+		case $name in rdma_cm | comm_rdma_cm) continue ;; esac	# hidden
+		grep -qE -e "--$name([= ]|\$)" "$tmp/help" && continue
+		must 64 "^dat_write_bw: --$name of perftest does not exist here: .* .*" "$bin/dat_write_bw" "--$name=1" ||
+			return 1
+		grep -qE -e "^\.Fl .*-$name [,.]" man/dat_perf.7 || { echo "man/dat_perf.7 has no --$name"; return 1; }
+	done
+	must 64 'of perftest does not exist here: ' "$bin/dat_send_lat" -c UD || return 1
+	must 64 'of perftest does not exist here: ' "$bin/dat_read_bw" -a -i 1
+}
+
+perftest_is_known || exit 1
 means_nothing || exit 1
 as_documented || exit 1
 for program in $programs; do
