@@ -13,7 +13,6 @@
 
 static _Thread_local void (*at_locks)(void *arg);
 static _Thread_local void *at_locks_arg;
-static _Thread_local bool inside;
 
 void th_at_locks(void (*fn)(void *arg), void *arg)
 {
@@ -27,6 +26,7 @@ __attribute__((visibility("default"))) int pthread_mutex_lock(pthread_mutex_t *m
 {
 	static int (*real)(pthread_mutex_t *);
 	int (*lock)(pthread_mutex_t *) = __atomic_load_n(&real, __ATOMIC_ACQUIRE);
+	static _Thread_local bool inside;
 	void (*fn)(void *arg) = at_locks;
 
 	if (!lock) {
