@@ -60,7 +60,7 @@ EFA_APART DAT_RETURN efa_dequeue_poll(struct dap_evd *evd, DAT_EVENT *event)
 	over = eng->over;
 	if (efa_likely(to.got))
 		ret = DAT_SUCCESS;
-	if (efa_likely(to.got) || (q->head == q->tail && !evd->slow))
+	if (efa_likely(to.got) || (q->head == q->tail && !__atomic_load_n(&evd->slow, __ATOMIC_ACQUIRE)))
 		efa_go(eng);
 	else
 		ret = efa_dequeue_ring(evd, event);
