@@ -219,8 +219,9 @@ static inline bool dap_rmr_is_bound(const struct dap_rmr *rmr)
 
 /*
  * Bits of dap_evd.slow: any bit takes a dequeue off the hot path. A dequeue tests it after it has
- * seen the owner bit of the CQE. ESTABLISHED is posted before the peer may send. So a thread that
- * sees a receive of that connection also sees the bit, and dequeues ESTABLISHED first.
+ * seen the owner bit of the CQE. Before the peer may send, either ESTABLISHED is posted (passive
+ * side) or EARLY is set (active side). So a thread that sees a receive of that connection also sees
+ * a bit, and dequeues ESTABLISHED first.
  */
 enum {
 	DAP_SLOW_SOFT = 1,		/* the software queue or the stash holds events */
@@ -230,6 +231,7 @@ enum {
 	DAP_SLOW_CNO = 16,		/* a CNO watches the CQ: it is read under cq_lock */
 	DAP_SLOW_COUNT = 32,		/* receives are counted (ep/recv.c): likewise */
 	DAP_SLOW_LOCKED = 64,		/* a slow call holds cq_lock: dap_evd_leave_hot_path */
+	DAP_SLOW_EARLY = 128,		/* a peer may send before ESTABLISHED: dap_evd_early */
 };
 
 /* A delayed call from the connection manager's thread; see dap_cm_timer. */

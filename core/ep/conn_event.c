@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Events of connections, and how connections end. Locks: see conn_parts.h. */
 #include "core/ep/conn_parts.h"
+#include "core/evd/evd.h"
 
 /* Before DAT 2.0 a rejection has no private data. */
 static bool has_private_data(const struct dap_ep *ep, uint32_t number)
@@ -42,6 +43,18 @@ void dap_conn_event(struct dap_ep *ep, uint32_t number)
 	dap_evd_post(own->connect_evd, &ev);
 }
 
+void dap_conn_early(struct dap_ep *ep)
+{
+	__atomic_store_n(&core_ep(ep)->early, true, __ATOMIC_RELEASE);
+	dap_evd_early(ep->recv_evd);
+}
+
+void dap_conn_not_early(struct dap_ep *ep)
+{
+	if (__atomic_exchange_n(&core_ep(ep)->early, false, __ATOMIC_ACQ_REL))
+		dap_evd_not_early(ep->recv_evd);
+}
+
 /* An endpoint in error takes nothing more from its SRQ: 2.0 consumers wait for this event
  * (dtestsrq). */
 static void report_last_receive(struct dap_ep *ep)
@@ -58,6 +71,7 @@ bool dap_conn_finish(struct dap_ep *ep, enum dap_ep_cause cause, uint32_t event)
 		ep->obj.ia->hw->qp_error(ep);
 	dap_ep_fsm(ep, cause);
 	dap_conn_event(ep, event);
+	dap_conn_not_early(ep);
 	report_last_receive(ep);
 	return true;
 }

@@ -31,6 +31,10 @@ void dap_conn_timers(struct dap_ep *ep);
 bool dap_conn_compatible(const struct dap_path *own, const struct dap_path *peer);
 /* Posts the event to the endpoint's connect EVD, with the peer's private data if it has any. */
 void dap_conn_event(struct dap_ep *ep, uint32_t number);
+/* From here on the peer may send: its messages wait until an event of the connection is posted. */
+void dap_conn_early(struct dap_ep *ep);
+/* That event is posted, or the endpoint goes away. */
+void dap_conn_not_early(struct dap_ep *ep);
 /* If the cause applies: QP to error, then state, then the event, so that all work is flushed when
  * the consumer sees the event. Returns false, without effect, if it does not apply. */
 bool dap_conn_finish(struct dap_ep *ep, enum dap_ep_cause cause, uint32_t event);

@@ -4,7 +4,8 @@
  * Locks: see conn_parts.h.
  *
  * The passive side is in RTS and has posted ESTABLISHED to its connect EVD before the GO lets the
- * active side post, so no receive completes before its connection is known.
+ * active side post. Its own first message may overtake the GO: the active side's EVD keeps it back
+ * until ESTABLISHED is posted there. So no receive completes before its connection is known.
  */
 #include <errno.h>
 #include <string.h>
@@ -88,6 +89,7 @@ static void on_reply(void *ctx, struct dap_cm_conn *conn, const struct dap_path 
 		return;
 	err = apply_reply(ep, path, pd, size);
 	if (!err) {
+		dap_conn_early(ep);
 		dap_cm_rtu(conn);
 	} else {
 		dap_log(DAP_LOG_ERR, "endpoint %p cannot be connected: %s", (void *)ep,
@@ -120,6 +122,7 @@ static void on_established(void *ctx, struct dap_cm_conn *conn)
 		return;
 	if (!dap_ep_fsm(ep, DAP_CAUSE_ESTABLISHED))
 		dap_conn_event(ep, DAP_EV_ESTABLISHED);
+	dap_conn_not_early(ep);
 	unlock_ep(ep);
 }
 

@@ -198,6 +198,7 @@ void dap_conn_ep_release(struct dap_ep *ep)
 		dap_cm_release(conn);
 	}
 	dap_ep_fsm(ep, DAP_CAUSE_FREE);
+	dap_conn_not_early(ep);
 	pthread_mutex_unlock(&own->lock);
 	dap_cm_timer_close(ia->cm, &own->drain);
 	dap_cm_timer_close(ia->cm, &own->broken);

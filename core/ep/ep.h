@@ -24,6 +24,7 @@ struct core_ep {
 	struct dap_ep *counted_next;	/* link in recv_evd->counted */
 	struct dap_cm_conn *conn;
 	struct dap_cr *cr;		/* the request it will accept */
+	bool early;			/* atomic: its peer may send, and ESTABLISHED is not posted yet */
 	union dap_addr local_addr, remote_addr;
 	uint64_t local_qual, remote_qual;	/* listening qualifiers; 0 on the active side */
 	struct dap_ep_counts counts;

@@ -24,7 +24,7 @@ static int dequeue_event(struct core_evd *evd, struct dap_event *ev)
 	struct dap_event polled;
 	uint32_t limit;
 	int err;
-	bool got;
+	bool got, polls;
 
 	pthread_mutex_lock(&evd->lock);
 	err = check_state(evd);
@@ -34,13 +34,12 @@ static int dequeue_event(struct core_evd *evd, struct dap_event *ev)
 	if (err || got)
 		return err;
 
-	got = dap_evd_poll(evd, &polled);
-	pthread_mutex_lock(&evd->lock);
-	if (!got)
-		got = dap_evd_take_after(evd, limit, ev);
-	else
-		dap_evd_in_turn(evd, &polled, ev);
-	pthread_mutex_unlock(&evd->lock);
+	do {
+		polls = dap_evd_poll(evd, &polled);
+		pthread_mutex_lock(&evd->lock);
+		got = polls ? dap_evd_in_turn(evd, &polled, ev) : dap_evd_take_after(evd, limit, ev);
+		pthread_mutex_unlock(&evd->lock);
+	} while (polls && !got);
 	return got ? 0 : DAP_ERR(DAP_QUEUE_EMPTY, DAP_SUB_NONE);
 }
 

@@ -39,6 +39,7 @@ struct core_evd {
 	bool notified;			/* a notifying event has arrived during the wait */
 	bool off_hot_path;		/* a slow call holds cq_lock */
 	bool internal;			/* no consumer sees it: its completions are dropped */
+	uint32_t early;			/* endpoints whose peer may send before ESTABLISHED is posted */
 	pthread_cond_t left;		/* the waiter has returned */
 
 	/* Held while completions are taken from the CQ in the slow path; taken before lock. */
@@ -90,9 +91,9 @@ void dap_evd_update_slow(struct core_evd *evd);
  * limit. */
 bool dap_evd_take_soft(struct core_evd *evd, struct dap_event *ev);
 bool dap_evd_take_after(struct core_evd *evd, uint32_t limit, struct dap_event *ev);
-/* Returns the completion just polled, unless an older event precedes it: then returns that, and
- * sets the completion aside. */
-void dap_evd_in_turn(struct core_evd *evd, const struct dap_event *polled, struct dap_event *ev);
+/* Returns the completion just polled, unless it must wait or an older event precedes it: then sets
+ * the completion aside, and returns that event, if any. */
+bool dap_evd_in_turn(struct core_evd *evd, const struct dap_event *polled, struct dap_event *ev);
 int dap_evd_need_stash(struct core_evd *evd);
 /* cq_lock is held, lock is not. After leave no hot dequeue is running, and each dequeue takes
  * cq_lock until join. Needed around dap_evd_collect() if nothing else keeps dequeues off the hot
@@ -106,6 +107,10 @@ uint32_t dap_evd_collect(struct core_evd *evd);
 void dap_evd_wake(struct core_evd *evd);
 /* Like wake, for a waiter that may be about to sleep: its next sleep ends at once. */
 void dap_evd_signal(struct core_evd *evd);
+
+/* Completions of an endpoint that is core_ep.early stay in the stash. Lock is not held. */
+void dap_evd_early(struct dap_evd *evd);
+void dap_evd_not_early(struct dap_evd *evd);
 
 /* ---- ep/recv.c ---- */
 /* A completion is set aside, or leaves the stash. */

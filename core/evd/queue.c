@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/ep/ep.h"
 #include "core/evd/cno.h"
 
 void dap_evd_update_slow(struct core_evd *evd)
@@ -34,6 +35,8 @@ void dap_evd_update_slow(struct core_evd *evd)
 		bits |= DAP_SLOW_COUNT;
 	if (evd->off_hot_path)
 		bits |= DAP_SLOW_LOCKED;
+	if (evd->early)
+		bits |= DAP_SLOW_EARLY;
 	__atomic_store_n(&evd->pub.slow, bits, __ATOMIC_RELEASE);
 }
 
@@ -148,12 +151,14 @@ static void remove_at(struct core_evd *evd, uint32_t i, struct dap_event *ev)
 static bool take_established(struct core_evd *evd, const struct dap_event *next,
 			     struct dap_event *ev)
 {
+	const struct dap_ep *ep = next->dto.ep;
+
 	if (next->number != DAP_EV_DTO)
 		return false;
 	for (uint32_t i = evd->soft_tail; i != evd->soft_head; i++) {
 		const struct dap_event *other = dap_evd_soft_at(evd, i);
 
-		if (other->number == DAP_EV_ESTABLISHED && other->conn.ep == next->dto.ep) {
+		if (other->number == DAP_EV_ESTABLISHED && other->conn.ep == ep) {
 			remove_at(evd, i, ev);
 			return true;
 		}
@@ -161,29 +166,53 @@ static bool take_established(struct core_evd *evd, const struct dap_event *next,
 	return false;
 }
 
-bool dap_evd_take_soft(struct core_evd *evd, struct dap_event *ev)
+static bool is_early(const struct dap_ep *ep)
 {
-	const struct dap_event *next;
+	return __atomic_load_n(&core_ep(ep)->early, __ATOMIC_ACQUIRE);
+}
 
-	if (dap_evd_soft_count(evd) && !dap_evd_soft_at(evd, evd->soft_tail)->after_cq) {
-		remove_at(evd, evd->soft_tail, ev);
-		return true;
-	}
-	if (!dap_evd_stash_count(evd))
+/* A message that has overtaken the event of its connection. */
+static bool is_early_message(const struct dap_event *ev)
+{
+	return ev->number == DAP_EV_DTO && is_early(ev->dto.ep);
+}
+
+/* Removes the oldest completion that need not wait; moves older ones up. */
+static bool take_stash(struct core_evd *evd, struct dap_event *ev)
+{
+	uint32_t i = evd->stash_tail;
+
+	while (i != evd->stash_head && is_early_message(dap_evd_stash_at(evd, i)))
+		i++;
+	if (i == evd->stash_head)
 		return false;
-	next = dap_evd_stash_at(evd, evd->stash_tail);
-	if (take_established(evd, next, ev))
+	*ev = *dap_evd_stash_at(evd, i);
+	if (take_established(evd, ev, ev))
 		return true;
-	*ev = *next;
+	for (; i != evd->stash_tail; i--)
+		*dap_evd_stash_at(evd, i) = *dap_evd_stash_at(evd, i - 1);
 	evd->stash_tail++;
 	dap_evd_uncount(evd, ev);
 	dap_evd_update_slow(evd);
 	return true;
 }
 
+bool dap_evd_take_soft(struct core_evd *evd, struct dap_event *ev)
+{
+	if (dap_evd_soft_count(evd) && !dap_evd_soft_at(evd, evd->soft_tail)->after_cq) {
+		remove_at(evd, evd->soft_tail, ev);
+		return true;
+	}
+	return take_stash(evd, ev);
+}
+
 bool dap_evd_take_after(struct core_evd *evd, uint32_t limit, struct dap_event *ev)
 {
+	const struct dap_event *next = dap_evd_soft_at(evd, evd->soft_tail);
+
 	if (!dap_evd_soft_count(evd) || evd->soft_tail == limit)
+		return false;
+	if (next->after_cq && is_early(next->conn.ep))
 		return false;
 	remove_at(evd, evd->soft_tail, ev);
 	return true;
@@ -248,18 +277,44 @@ bool dap_evd_poll(struct core_evd *evd, struct dap_event *ev)
 	       dap_invariant(&evd->pub.obj, is_of_cq(evd, ev));
 }
 
-void dap_evd_in_turn(struct core_evd *evd, const struct dap_event *polled, struct dap_event *ev)
+bool dap_evd_in_turn(struct core_evd *evd, const struct dap_event *polled, struct dap_event *ev)
 {
-	bool set_aside = dap_evd_soft_count(evd) && !dap_evd_need_stash(evd) &&
+	bool set_aside = (dap_evd_soft_count(evd) || is_early_message(polled)) && !dap_evd_need_stash(evd) &&
 			 put_stash(evd, polled);
 
 	if (!set_aside) {
 		*ev = *polled;
-		return;
+		return true;
 	}
 	if (!polled->unsignalled)
 		notify_event(evd);
-	dap_evd_take_soft(evd, ev);
+	return dap_evd_take_soft(evd, ev);
+}
+
+void dap_evd_early(struct dap_evd *handle)
+{
+	struct core_evd *evd = core_evd(handle);
+
+	pthread_mutex_lock(&evd->lock);
+	evd->early++;
+	dap_evd_update_slow(evd);
+	pthread_mutex_unlock(&evd->lock);
+}
+
+/* A message that has waited notifies again: at its arrival a dequeue did not find it. */
+void dap_evd_not_early(struct dap_evd *handle)
+{
+	struct core_evd *evd = core_evd(handle);
+
+	pthread_mutex_lock(&evd->lock);
+	dap_invariant(&handle->obj, evd->early > 0);
+	evd->early--;
+	dap_evd_update_slow(evd);
+	if (dap_evd_stash_count(evd)) {
+		notify_event(evd);
+		dap_evd_wake(evd);
+	}
+	pthread_mutex_unlock(&evd->lock);
 }
 
 void dap_evd_purge(struct dap_evd *handle, const struct dap_ep *ep)

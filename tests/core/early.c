@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dat_ep_connect(3): no message arrives before ESTABLISHED is on the EVD. A peer may send as soon as its own
+ * side is connected, so a message can overtake the CM's last word. Here the test is that peer, and says it
+ * after the message.
+ */
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/cm/sock.h"
+#include "core/cm/wire.h"
+#include "tests/core/fake_hw.h"
+
+enum { SOON_US = 10000000, SHORT_US = 50000 };
+
+static struct fake_objects o;
+static int listener, peer;
+static uint64_t id;
+
+/* Listens at the port of some qualifier, and returns that. Tests run side by side. */
+static DAT_CONN_QUAL listen_somewhere(struct sockaddr_in *at)
+{
+	for (DAT_CONN_QUAL qual = (DAT_CONN_QUAL)getpid();; qual++) {
+		*at = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(cm_port_of(qual)),
+					    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+		listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (!bind(listener, (struct sockaddr *)at, sizeof(*at)) && !listen(listener, 1))
+			return qual;
+		close(listener);
+	}
+}
+
+static void say(enum cm_type type)
+{
+	struct cm_msg m = { .type = type, .id = id,
+			    .path = { .link_layer = 1, .mtu = 1024, .qpn = 7 } };
+	struct cm_wire w;
+
+	cm_wire_put(&m, &w);
+	cr_assert_eq(send(peer, &w, sizeof(w), MSG_NOSIGNAL), (ssize_t)sizeof(w));
+}
+
+static enum cm_type hear(void)
+{
+	struct cm_wire w;
+	struct cm_msg m;
+
+	cr_assert_eq(recv(peer, &w, sizeof(w), MSG_WAITALL), (ssize_t)sizeof(w));
+	cr_assert_eq(cm_wire_get(&w, sizeof(w), &m), 1);
+	id = m.id;
+	return m.type;
+}
+
+/* Up to the RTU: from then on the peer may send. */
+static void connect_but_last_word(DAT_EP_HANDLE ep)
+{
+	struct sockaddr_in at;
+	DAT_CONN_QUAL qual = listen_somewhere(&at);
+	struct pollfd p;
+
+	cr_assert_eq(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&at, qual, SOON_US, 0, NULL,
+				    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG), DAT_SUCCESS);
+	p = (struct pollfd){ .fd = listener, .events = POLLIN };
+	cr_assert_eq(poll(&p, 1, SOON_US / 1000), 1);
+	peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	cr_assert_eq(hear(), CM_REQ);
+	say(CM_REP);
+	cr_assert_eq(hear(), CM_RTU);
+}
+
+static void message(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, uint64_t cookie)
+{
+	fake_complete_dto(evd, ep, cookie, false);
+}
+
+static void end(void)
+{
+	close(peer);
+	close(listener);
+	fake_close(o.ia);
+}
+
+static DAT_EVENT_NUMBER wait_for(DAT_EVD_HANDLE evd, DAT_TIMEOUT us)
+{
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	return dat_evd_wait(evd, us, 1, &ev, &more) == DAT_SUCCESS ? ev.event_number : 0;
+}
+
+static DAT_EVENT_NUMBER poll_once(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT ev;
+
+	return dat_evd_dequeue(evd, &ev) == DAT_SUCCESS ? ev.event_number : 0;
+}
+
+static uint64_t next_cookie(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT ev;
+
+	if (dat_evd_dequeue(evd, &ev) != DAT_SUCCESS || ev.event_number != DAT_DTO_COMPLETION_EVENT)
+		return 0;
+	return ev.event_data.dto_completion_event_data.user_cookie.as_64;
+}
+
+static void setup(void)
+{
+	fake_open_objects(&o, DAT_EVD_DEFAULT_FLAG);
+}
+
+TestSuite(early, .init = setup, .timeout = 60);
+
+Test(early, dequeue__message_comes_after_ESTABLISHED)
+{
+	connect_but_last_word(o.ep);
+	message(o.evd, o.ep, 1);
+	message(o.evd, o.ep, 2);
+	cr_expect_eq(poll_once(o.evd), 0);
+	cr_expect_eq(poll_once(o.evd), 0);
+	say(CM_GO);
+	cr_expect_eq(wait_for(o.evd, SOON_US), DAT_CONNECTION_EVENT_ESTABLISHED);
+	cr_expect_eq(poll_once(o.evd), DAT_DTO_COMPLETION_EVENT);
+	cr_expect_eq(poll_once(o.evd), DAT_DTO_COMPLETION_EVENT);
+	end();
+}
+
+Test(early, wait__message_comes_after_ESTABLISHED)
+{
+	connect_but_last_word(o.ep);
+	message(o.evd, o.ep, 1);
+	cr_expect_eq(wait_for(o.evd, SHORT_US), 0);
+	say(CM_GO);
+	cr_expect_eq(wait_for(o.evd, SOON_US), DAT_CONNECTION_EVENT_ESTABLISHED);
+	cr_expect_eq(wait_for(o.evd, SOON_US), DAT_DTO_COMPLETION_EVENT);
+	end();
+}
+
+/* An EVD of its own for connections: ESTABLISHED is there when the message is dequeued. */
+static DAT_EP_HANDLE ep_of_two(DAT_EVD_HANDLE *connections)
+{
+	DAT_EP_HANDLE ep;
+
+	*connections = fake_evd(o.ia, 4, DAT_EVD_CONNECTION_FLAG);
+	cr_assert_eq(dat_ep_create(o.ia, o.pz, o.evd, o.evd, *connections, NULL, &ep), DAT_SUCCESS);
+	return ep;
+}
+
+static void *say_go_later(void *unused)
+{
+	usleep(SHORT_US);
+	say(CM_GO);
+	return unused;
+}
+
+Test(early, wait__of_another_evd_is_woken_by_ESTABLISHED)
+{
+	DAT_EVD_HANDLE connections;
+	DAT_EP_HANDLE ep = ep_of_two(&connections);
+	pthread_t later;
+
+	connect_but_last_word(ep);
+	message(o.evd, ep, 1);
+	cr_expect_eq(wait_for(o.evd, SHORT_US), 0);
+	pthread_create(&later, NULL, say_go_later, NULL);
+	cr_expect_eq(wait_for(o.evd, SOON_US), DAT_DTO_COMPLETION_EVENT);
+	cr_expect_eq(poll_once(connections), DAT_CONNECTION_EVENT_ESTABLISHED);
+	pthread_join(later, NULL);
+	end();
+}
+
+Test(early, cno__is_triggered_by_ESTABLISHED)
+{
+	DAT_EVD_HANDLE connections, got;
+	DAT_EP_HANDLE ep = ep_of_two(&connections);
+	DAT_CNO_HANDLE cno;
+
+	cr_assert_eq(dat_cno_create(o.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno), DAT_SUCCESS);
+	cr_assert_eq(dat_evd_modify_cno(o.evd, cno), DAT_SUCCESS);
+	connect_but_last_word(ep);
+	message(o.evd, ep, 1);
+	if (dat_cno_wait(cno, SHORT_US, &got) == DAT_SUCCESS)
+		cr_expect_eq(poll_once(o.evd), 0);
+	say(CM_GO);
+	cr_assert_eq(dat_cno_wait(cno, SOON_US, &got), DAT_SUCCESS);
+	cr_expect_eq(got, o.evd);
+	cr_expect_eq(poll_once(o.evd), DAT_DTO_COMPLETION_EVENT);
+	end();
+}
+
+/* If a peer never says its last word, completions of other endpoints are still dequeued. */
+Test(early, dequeue__others_go_on)
+{
+	DAT_EVD_HANDLE connections;
+	DAT_EP_HANDLE ep = ep_of_two(&connections);
+
+	connect_but_last_word(ep);
+	message(o.evd, ep, 1);
+	message(o.evd, o.ep, 2);
+	message(o.evd, ep, 3);
+	message(o.evd, o.ep, 4);
+	cr_expect_eq(next_cookie(o.evd), 2);
+	cr_expect_eq(wait_for(o.evd, SOON_US), DAT_DTO_COMPLETION_EVENT);
+	cr_expect_eq(poll_once(o.evd), 0);
+	say(CM_GO);
+	cr_expect_eq(wait_for(connections, SOON_US), DAT_CONNECTION_EVENT_ESTABLISHED);
+	cr_expect(TH_WITHIN(SOON_US / 1000, poll_once(o.evd) == DAT_DTO_COMPLETION_EVENT));
+	cr_expect_eq(next_cookie(o.evd), 3);
+	end();
+}
+
+/* The peer goes away instead: the messages are dequeued before the event that says so. */
+Test(early, failed__messages_come_before_the_end)
+{
+	connect_but_last_word(o.ep);
+	message(o.evd, o.ep, 1);
+	cr_expect_eq(poll_once(o.evd), 0);
+	close(peer);
+	cr_expect_eq(wait_for(o.evd, SOON_US), DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	cr_expect_eq(poll_once(o.evd), DAT_DTO_COMPLETION_EVENT);
+	cr_expect_eq(poll_once(o.evd), 0);
+	end();
+}
+
+Test(early, free__drops_what_waits)
+{
+	DAT_EVD_HANDLE connections;
+	DAT_EP_HANDLE ep = ep_of_two(&connections);
+
+	connect_but_last_word(ep);
+	message(o.evd, ep, 1);
+	cr_expect_eq(poll_once(o.evd), 0);
+	cr_expect_eq(dat_ep_free(ep), DAT_SUCCESS);
+	cr_expect_eq(poll_once(o.evd), 0);
+	message(o.evd, o.ep, 2);
+	cr_expect_eq(poll_once(o.evd), DAT_DTO_COMPLETION_EVENT);
+	end();
+}
