@@ -156,16 +156,18 @@ Test(libdat, file__broken_lines_are_named_and_the_others_work)
 {
 	const char *path = write_file("a", "# text\n" LINE "half a line\n" LINE "\n%s\n", "a", "b",
 				      "c u1.2 threadsafe default /x d.1.2 \"\" \"");
-	char want[512];
-	const char *said;
+	char third[256], sixth[256];
+	const char *said, *second;
 
 	capture_begin(STDERR_FILENO);
 	cr_assert_eq(load(path, NULL, NULL, false), 0);
 	said = capture_end();
-	snprintf(want, sizeof(want),
-		 "libdat: %s:3: line ignored: fewer than eight fields\n"
-		 "libdat: %s:6: line ignored: a quoted field does not end on its line\n", path, path);
-	cr_assert_str_eq(said, want);
+	snprintf(third, sizeof(third), "libdat: %s:3: line ignored: fewer than eight fields\n", path);
+	snprintf(sixth, sizeof(sixth),
+		 "libdat: %s:6: line ignored: a quoted field does not end on its line\n", path);
+	second = strchr(said, '\n');
+	cr_assert(second && memmem(said, (size_t)(++second - said), third, strlen(third)), "%s", said);
+	cr_assert(strstr(second, sixth) && !strchr(second, '\n')[1], "%s", said);
 	cr_assert_eq(conf.usable, 2);
 	cr_assert_eq(conf.broken, 2);
 	cr_assert_eq(conf.first->line, 2);
