@@ -67,7 +67,7 @@ RPATH := -Wl,-rpath,'$$ORIGIN/../lib:$$ORIGIN/../$$LIB'
 objs = $(patsubst %.c,$(O)/obj/%.o,$(1))
 src = $(sort $(foreach d,$(1),$(wildcard $(d)/*.c)))
 
-LIBDAT_SRC := $(call src,core/libdat)
+LIBDAT_SRC := $(call src,core/libdat) core/log_line.c
 CORE_SRC := $(call src,core $(addprefix core/,cm ep evd front mem sp))
 # Without rdma-core no adapter is reached, and there are no programs to preload into.
 with_verbs = $(if $(filter yes,$(HAVE_MLX5DV)),$(1),$(2))

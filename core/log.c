@@ -9,17 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <syslog.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "core/dap.h"
+#include "core/log_line.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static unsigned int kinds = DAP_LOG_ERR, dests;
-
-static long utc_offset;	/* read once: localtime_r() takes a lock that a forked child may inherit taken */
-
-enum { DEST_STDOUT = 1, DEST_SYSLOG = 2 };
 
 static unsigned int number(const char *name, unsigned int otherwise)
 {
@@ -35,24 +30,9 @@ static unsigned int number(const char *name, unsigned int otherwise)
 
 static void read_environment(void)
 {
-	time_t now = time(NULL);
-	struct tm local;
-
-	if (localtime_r(&now, &local))
-		utc_offset = local.tm_gmtoff;
+	dap_log_zone();
 	kinds = number("DAPL_DBG_TYPE", DAP_LOG_ERR);
 	dests = number("DAPL_DBG_DEST", 0);
-}
-
-static void print_line(int fd, const char *line)
-{
-	struct timespec now;
-	long s;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	s = (now.tv_sec + utc_offset) % 86400;
-	dprintf(fd, "%02ld:%02ld:%02ld.%06ld %d dapl-direct: %s\n", s / 3600, s / 60 % 60, s % 60,
-		now.tv_nsec / 1000, gettid(), line);
 }
 
 void dap_log(unsigned int kind, const char *fmt, ...)
@@ -69,11 +49,6 @@ void dap_log(unsigned int kind, const char *fmt, ...)
 	va_end(ap);
 	if (n < 0)
 		return;
-	if (dests & DEST_STDOUT)
-		print_line(STDOUT_FILENO, line);
-	if (dests & DEST_SYSLOG)
-		syslog(kind == DAP_LOG_ERR ? LOG_ERR : LOG_INFO, "%d dapl-direct: %s", gettid(), line);
-	if (!(dests & (DEST_STDOUT | DEST_SYSLOG)))
-		print_line(STDERR_FILENO, line);
+	dap_log_line(dests, kind == DAP_LOG_ERR ? LOG_ERR : LOG_INFO, "dapl-direct", line);
 	errno = err;		/* libdat reads errno if a provider does not register */
 }

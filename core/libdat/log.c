@@ -4,12 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <syslog.h>
-#include <unistd.h>
 
 #include "core/libdat/log.h"
-
-#define DEST_STDOUT 1
-#define DEST_SYSLOG 2
+#include "core/log_line.h"
 
 static unsigned long kinds = DAT_LOG_ERROR, dest;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -19,6 +16,7 @@ static void read_environment(void)
 	const char *type = secure_getenv("DAT_DBG_TYPE");
 	const char *where = secure_getenv("DAT_DBG_DEST");
 
+	dap_log_zone();
 	if (type)
 		kinds = strtoul(type, NULL, 0);
 	if (where)
@@ -36,14 +34,7 @@ void dat_log(enum dat_log_kind kind, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-
-	/* One write(2) per line, so that lines of threads do not mix. */
-	if (dest & DEST_STDOUT)
-		dprintf(STDOUT_FILENO, "libdat: %s\n", line);
-	if (dest & DEST_SYSLOG)
-		syslog(kind == DAT_LOG_ERROR ? LOG_ERR : LOG_DEBUG, "libdat: %s", line);
-	if (!(dest & (DEST_STDOUT | DEST_SYSLOG)))
-		dprintf(STDERR_FILENO, "libdat: %s\n", line);
+	dap_log_line((unsigned int)dest, kind == DAT_LOG_ERROR ? LOG_ERR : LOG_DEBUG, "libdat", line);
 }
 
 void dat_log_return(enum dat_log_kind kind, DAT_RETURN ret, const char *fmt, ...)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The parser's functions are not exported, so its objects are linked in beside libdat.so.1.
-LIBDAT_UNIT := $(call objs,$(addprefix core/libdat/,conf_line.c conf_file.c own_library.c log.c))
+LIBDAT_UNIT := $(call objs,core/log_line.c $(addprefix core/libdat/,conf_line.c conf_file.c own_library.c log.c))
 
 # Providers to load. Undefined symbols are allowed: one of them is there to have one.
 LIBDAT_PLUGINS := $(patsubst tests/libdat/plugin/%.c,$(O)/lib/test-provider-%.so,\

@@ -6,9 +6,9 @@ set -u
 . tests/harness/perf-server.sh
 status=0
 
-# has FILE WORDS: a line of the log has WORDS, after time and thread
+# has FILE WORDS [WHO]: a line of the log has WORDS, after time and thread
 has() {
-	grep -qE "^[0-2][0-9]:[0-5][0-9]:[0-6][0-9]\.[0-9]{6} [0-9]+ dapl-direct: $2" "$1" && return
+	grep -qE "^[0-2][0-9]:[0-5][0-9]:[0-6][0-9]\.[0-9]{6} [0-9]+ ${3:-dapl-direct}: $2" "$1" && return
 	echo "no line of the log says \"$2\":"
 	cat "$1"
 	status=1
@@ -61,6 +61,8 @@ goes() {
 		status=1
 	done
 }
+DAT_OVERRIDE=$tmp/dat.conf "$bin/dat_info" -i ib1 >"$tmp/out" 2>"$tmp/err"
+has "$tmp/err" 'ib1 \(line 2 of dat\.conf\): ' libdat
 goes '' err out
 goes 0 err out
 goes 1 out err

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A line of a log, of the registry and of the provider: local time, thread, who, and text. */
+#ifndef DAP_LOG_LINE_H
+#define DAP_LOG_LINE_H
+
+/* Reads the time zone; before the first line. */
+void dap_log_zone(void);
+/* dests: 1 standard output, 2 syslog with this priority, 3 both, otherwise standard error. */
+void dap_log_line(unsigned int dests, int priority, const char *who, const char *text);
+
+#endif
