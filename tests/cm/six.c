@@ -2,6 +2,7 @@
 /* Managers whose addresses are IPv6, and callers of either family. */
 #include <arpa/inet.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/cm/node.h"
 
@@ -147,4 +148,41 @@ Test(six, handoff__of_a_request_to_an_ipv6_address)
 	cr_assert(dap_addr_same(&d.from, &b.from));
 	node_close(&d);
 	close_two();
+}
+
+/* The manager accepts a connection from an address that this machine does not have. */
+static int accept_from(const char *text)
+{
+	const union dap_addr from = addr_of(text), called = addr_of("127.0.0.1");
+	int fds[2];
+
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
+	cr_assert(cm_enter(cm_loop.generation));
+	cm_passive_accepted(cm_port_of(QUAL), fds[0], &from, &called);
+	cm_leave();
+	return fds[1];
+}
+
+/* Half-open connections of one host are limited, and a host has a whole /64. */
+Test(six, flood__from_addresses_of_one_64_is_from_one_source)
+{
+	static const char *const from[] = {
+		"2001:db8:0:1::1", "2001:db8:0:1::2", "2001:db8:0:1:ffff::3", "2001:db8:0:2::1",
+		"2001:db8:0:2::2", "10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4", "2001:db8:0:1::4",
+	};
+	enum { N = sizeof(from) / sizeof(*from) };
+	int fds[N];
+
+	cm_limits.half_open_source = 3;
+	node_open(&b, "127.0.0.1");
+	node_listen(&b, QUAL);
+	for (int i = 0; i < N; i++) {
+		fds[i] = accept_from(from[i]);
+		cr_assert_eq(cm_loop.half_opens, (unsigned int)(i < N - 1 ? i + 1 : N - 1), "%s", from[i]);
+	}
+	cr_assert(raw_is_cut(fds[0]));		/* the oldest of the same /64 */
+	for (int i = 0; i < N; i++)
+		close(fds[i]);
+	SOON(cm_loop.half_opens == 0);
+	node_close(&b);
 }
