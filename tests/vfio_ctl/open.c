@@ -288,6 +288,24 @@ Test(open, port__by_ia_params)
 	nothing_left();
 }
 
+Test(open, port__has_the_gid_of_an_ipv6_ip)
+{
+	static const uint8_t v6[16] = { 0x20, 0x01, 0x0d, 0xb8, [15] = 9 }, none[4];
+	struct m5_ctl *a = opened(VFIO_IA, "ip=2001:db8::9"),
+		      *b = opened(VFIO_IA, "ip=10.1.2.3;gid=2001:db8::9"),
+		      *c = opened(VFIO_IA, "ip=10.1.2.3");
+	struct m5_port pa = port_of(a), pb = port_of(b), pc = port_of(c);
+
+	cr_assert_arr_eq(pa.gid, v6, 16);
+	cr_assert_arr_eq(pa.ipv4, none, 4);
+	cr_assert_eq(pb.gid_index, pa.gid_index, "the device's table has the GID once");
+	cr_assert_neq(pc.gid_index, pa.gid_index);
+	a->ops->close(a);
+	b->ops->close(b);
+	c->ops->close(c);
+	nothing_left();
+}
+
 Test(open, uar__is_for_doorbells_of_8_bytes)
 {
 	struct m5_ctl *ctl = opened(VFIO_IA, "gid=auto");
