@@ -191,8 +191,9 @@ static in_port_t own_port(void)
 
 Test(dat2, csp__is_reached_by_its_port)
 {
-	DAT_COMM comm = { AF_INET, SOCK_STREAM, 0 }, odd = { AF_INET6, SOCK_DGRAM, 0 };
 	const in_port_t port = own_port();
+	const int family = ((struct sockaddr *)side_address(port))->sa_family;
+	DAT_COMM comm = { family, SOCK_STREAM, 0 }, odd = { AF_INET6, SOCK_DGRAM, 0 };
 	const DAT_PROVIDER *p = PROVIDER(b.ep);
 	DAT_CSP_HANDLE csp, other;
 	DAT_HANDLE_TYPE type;
@@ -210,6 +211,8 @@ Test(dat2, csp__is_reached_by_its_port)
 		   DAT_PORT_IN_USE);
 	assert_ok(p->csp_query_func(csp, DAT_CSP_FIELD_ALL, &param));
 	cr_assert_eq(param.ia_handle, b.ia);
+	cr_assert_eq(param.comm->domain, family);
+	cr_assert_eq(((struct sockaddr *)param.address_ptr)->sa_family, family);
 	cr_assert_eq(ntohs(((struct sockaddr_in *)param.address_ptr)->sin_port), port);
 	assert_ok(dat_get_handle_type(csp, &type));
 	cr_assert_eq(type, DAT_HANDLE_TYPE_CSP);
