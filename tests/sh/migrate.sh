@@ -75,6 +75,15 @@ DAT_OVERRIDE=$tmp/dat.conf "$DAPL_BUILD_DIR/bin/dat_info" -i ofa-v2-mlx5_0-1 >"$
 	wrong "the moved line does not open"
 grep -q '^    provider device: soft-mlx5-0$' "$tmp/out" || wrong "the moved line opens another device"
 
+# At uDAPL 2.0 too: the suite reads etc/dat2.conf of its build directory.
+if [ -x "$DAPL_BUILD_DIR/tests/dat2" ] && [ -e "$DAPL_BUILD_DIR/lib/libdapl-direct2.so" ]; then
+	mkdir "$tmp/etc"
+	grep ' u2\.0 ' "$tmp/dat.conf" >"$tmp/etc/dat2.conf"
+	env -u DAT_OVERRIDE DAPL_BUILD_DIR="$tmp" DAPL_TEST_IA=ofa-v2-mlx5_0-1 "$DAPL_BUILD_DIR/tests/dat2" \
+		--filter 'attributes/ia__returns_its_identity' >"$tmp/out" 2>&1 &&
+		grep -q 'Tested: 1 | Passing: 1 ' "$tmp/out" || wrong "the moved line of 2.0 does not open"
+fi
+
 # The table of dapl-direct(7) is that of the code, which has all of OpenFabrics' variables.
 "$migrate" --variables >"$tmp/out" 2>"$tmp/err" || wrong "--variables: exit status $?"
 sed -n 's/^\.It Ev \(D[A-Z_]*\) Ta /\1 /p' man/dapl-direct.7 | diff "$tmp/out" - ||
