@@ -33,7 +33,7 @@ say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(patsubst $(O)/%,%,$(2))')
 GOALS := $(or $(MAKECMDGOALS),all)
 # A build needs fewer packages than the tests. Only the goals of AUTO_DEPS install packages; DEPS=no keeps them from it.
 BUILD_GOALS := all libs run asm install uninstall dist
-AUTO_DEPS := run check check-races check-dat2 dat2-table covered bench-table bench-scale bench-transports
+AUTO_DEPS := run soak check check-races check-dat2 dat2-table covered bench-table bench-scale bench-transports
 INSTALLS := $(if $(filter no,$(DEPS)),,$(filter $(AUTO_DEPS),$(GOALS)))
 DEPS_STAMP := $(O)/.deps$(if $(filter-out $(BUILD_GOALS),$(GOALS)),-tests)$(if $(INSTALLS),,-checked)
 ifneq ($(filter-out help clean deps deb check-arm64 check-asan check-tsan check-all coverage,$(GOALS)),)
@@ -503,6 +503,12 @@ bench:
 	@[ '$(HAVE_UCT)' = yes ] || ! pkg-config --exists ucx-uct || rm -f $(O)/config.mk
 	+@$(MAKE) bench-table
 
+# Short-lived clients for MINUTES on each adapter of IA: build/soak.
+MINUTES := 60
+.PHONY: soak
+soak: all $(O)/tests/soak
+	@$(TEST_ENV) scripts/soak $(O) '$(MINUTES)' $(IA)
+
 bench-scale: all $(SCALE)
 	@scripts/deps.sh --bench || echo 'bench-scale: goes on without them'
 	@$(TEST_ENV) scripts/bench-scale $(O)
@@ -601,6 +607,7 @@ clean:
 #: make check-pyverbs rdma-core's own tests (pyverbs) on the software adapters: build/pyverbs.md
 #: make coverage     lines of the accesses to an adapter that no test executes: build/coverage.txt
 #: make stock-speed  what stock programs take beside ours on the same model: build/speed.md
+#: make soak         clients that are killed, stopped or left, for MINUTES=60 on each adapter (IA=): plots in build/soak
 #: make check-all    all of these, with gcc and clang
 #: make bench        instructions and nanoseconds per call beside libibverbs, UCX and dapl: build/bench.md
 #: make bench-scale  posts, polls, sizes, registration and connections as they grow: plots in build/
