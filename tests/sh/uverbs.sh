@@ -146,6 +146,10 @@ if [ $access = devx ]; then
 	pingpong mlx5_0-2 --infiniband --ports 2
 	step info-infiniband 'link_layer: infiniband' "$run" --infiniband "$build/bin/dat_info" -i $ia
 fi
+if [ $access != vfio ]; then	# a device behind VFIO serves one process
+	suite programs
+	suite programs2
+fi
 if [ "${DAPL_ALL-}" = 1 ] && [ -z "${DAPL_COVERED-}" ]; then
 	suite api
 	suite e2e
