@@ -20,7 +20,7 @@ Test(habits, registry_list_providers__third_entry_is_the_first_that_opens)
 	for (i = 0; i < 8; i++)
 		list[i] = &info[i];
 	ok(dat_registry_list_providers(8, &n, list));
-	must(n == 4);
+	must(n >= 4);
 	for (i = 0; i < n; i++) {
 		must(!strcmp(info[i].ia_name, i < 2 ? names[i] : program_ia()));
 		ret = dat_ia_open(info[i].ia_name, 8, &async, &ia);

@@ -30,10 +30,28 @@ const char *program_ia(void)
 	return name ? name : "soft-mlx5-0";
 }
 
-static void print_line(int fd, const char *ia, const char *instance, const char *dir)
+const char *program_relaxed_ia(void)
 {
-	dprintf(fd, "%s u" LEVEL " %s default %s/lib/" PROVIDER " dapl_direct." LEVEL " \"strict=1\" \"\"\n",
-		ia, instance, dir);
+	return strstr(program_ia(), "efa") ? "relaxed" : NULL;
+}
+
+static void print_line(int fd, const char *ia, const char *instance, const char *dir, const char *params)
+{
+	dprintf(fd, "%s u%s %s default %s/lib/%s dapl_direct.%s \"strict=1%s\" \"\"\n", ia, LEVEL, instance,
+		dir, PROVIDER, LEVEL, params);
+}
+
+static void print_lines(int fd, const char *dir)
+{
+	char params[128];
+
+	print_line(fd, NO_LIBRARY, "nonthreadsafe", "/nowhere", "");
+	print_line(fd, NO_ADAPTER, "nonthreadsafe", dir, "");
+	print_line(fd, program_ia(), "nonthreadsafe", dir, "");
+	print_line(fd, program_ia(), "threadsafe", dir, "");
+	snprintf(params, sizeof(params), ";device=%s;write_order=relaxed", program_ia());
+	if (program_relaxed_ia())
+		print_line(fd, program_relaxed_ia(), "nonthreadsafe", dir, params);
 }
 
 /* libdat2 has read its file before main: the process restarts with a file of its own. */
@@ -47,10 +65,7 @@ __attribute__((constructor)) static void use_own_file(int argc, char **argv)
 	if (of && atoi(of) == getpid())
 		return;
 	fd = memfd_create("dat.conf", 0);
-	print_line(fd, NO_LIBRARY, "nonthreadsafe", "/nowhere");
-	print_line(fd, NO_ADAPTER, "nonthreadsafe", dir ? dir : "build");
-	print_line(fd, program_ia(), "nonthreadsafe", dir ? dir : "build");
-	print_line(fd, program_ia(), "threadsafe", dir ? dir : "build");
+	print_lines(fd, dir ? dir : "build");
 	snprintf(text, sizeof(text), "/proc/self/fd/%d", fd);
 	setenv("DAT_OVERRIDE", text, 1);
 	snprintf(text, sizeof(text), "%d", getpid());
@@ -60,8 +75,13 @@ __attribute__((constructor)) static void use_own_file(int argc, char **argv)
 
 void program_open(struct program *p, size_t bytes, const DAT_EP_ATTR *attr)
 {
+	program_open_ia(p, program_ia(), bytes, attr);
+}
+
+void program_open_ia(struct program *p, const char *ia, size_t bytes, const DAT_EP_ATTR *attr)
+{
 	*p = (struct program){ .c.idle_ns = SOON_MS * 1000000ull };
-	must(!consumer_open(&p->c, program_ia()));
+	must(!consumer_open(&p->c, ia));
 	must(!consumer_make_ep(&p->c, attr));
 	must(!region_create(&p->c, &p->mem, bytes, DAT_MEM_PRIV_ALL_FLAG));
 }

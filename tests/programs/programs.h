@@ -25,10 +25,12 @@ void program_must(bool cond, const char *what, const char *file, int line);
 #define must(cond) program_must((cond), #cond, __FILE__, __LINE__)
 #define ok(call) must(dat_ok((call), #call))
 
-/* The names in dat.conf, in this order: the first two cannot be opened. */
+/* The names in dat.conf, in this order; the first two cannot be opened. */
 #define NO_LIBRARY "no-library"
 #define NO_ADAPTER "no-adapter"
 const char *program_ia(void);
+/* The same adapter with write_order=relaxed; NULL: it has no such parameter. */
+const char *program_relaxed_ia(void);
 
 /* An IA with an endpoint, and memory that is open to the peer. */
 struct program {
@@ -42,7 +44,8 @@ struct card {
 	DAT_RMR_CONTEXT context;
 };
 
-void program_open(struct program *p, size_t bytes, const DAT_EP_ATTR *attr);
+void program_open_ia(struct program *p, const char *ia, size_t bytes, const DAT_EP_ATTR *attr);
+void program_open(struct program *p, size_t bytes, const DAT_EP_ATTR *attr);	/* program_ia() */
 void program_close(struct program *p);
 /* The attributes that dat_ep_create gives an endpoint without any. */
 DAT_EP_ATTR program_attr(struct program *p);
