@@ -10,6 +10,8 @@
 #include "core/dap.h"
 #include "core/front/level.h"
 
+struct dapl_work;
+
 struct dap_hot {
 	DAT_RETURN (*post_send)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
 				DAT_COMPLETION_FLAGS);
@@ -45,6 +47,8 @@ struct dap_hot {
 	DAT_RETURN (*evd_dequeue)(DAT_EVD_HANDLE, DAT_EVENT *);
 	/* dapl_direct.h; NULL: core takes them one by one. */
 	DAT_RETURN (*evd_dequeue_n)(DAT_EVD_HANDLE, DAT_COUNT max, DAT_EVENT *, DAT_COUNT *count);
+	/* dapl_direct.h; NULL: core posts them one by one. */
+	DAT_RETURN (*ep_post_n)(DAT_EP_HANDLE, DAT_COUNT n, const struct dapl_work *, DAT_COUNT *posted);
 	DAT_RETURN (*srq_post_recv)(DAT_SRQ_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE);
 };
 
@@ -56,6 +60,12 @@ DAT_RETURN front_return(int err);
 DAT_RETURN front_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event) __attribute__((cold));
 /* Reports the first bad argument of evd_dequeue_n, or DAT_SUCCESS. */
 DAT_RETURN front_dequeue_n_args(DAT_COUNT max, const DAT_EVENT *events, const DAT_COUNT *count)
+	__attribute__((cold));
+/* Reports the first bad argument of ep_post_n, or DAT_SUCCESS. */
+DAT_RETURN front_post_n_args(DAT_COUNT n, const struct dapl_work *work, const DAT_COUNT *posted)
+	__attribute__((cold));
+/* Posts one request of ep_post_n by these calls. */
+DAT_RETURN front_post_one(const struct dap_hot *calls, DAT_EP_HANDLE ep, const struct dapl_work *work)
 	__attribute__((cold));
 
 #endif

@@ -47,13 +47,20 @@ static int print_slot(const char *table, const char *slot, any_fn fn)
 }
 
 /* Only if the backend has its own function, instead of core's loop. */
-static int print_dequeue_n(const struct pair *p)
+static int print_direct(const char *table, const char *slot, any_fn own, any_fn core)
 {
-	any_fn own = (any_fn)dapl_direct_of(p->a.req_evd)->evd_dequeue_n;
+	return own == core ? 0 : print_slot(table, slot, own);
+}
 
-	if (own == (any_fn)dapl_direct_of(p->a.pz)->evd_dequeue_n)
-		return 0;
-	return print_slot("evd", "evd_dequeue_n", own);
+static int print_directs(const struct pair *p)
+{
+	const struct dapl_direct *core = dapl_direct_of(p->a.pz);
+
+	return print_direct("evd", "evd_dequeue_n",
+			    (any_fn)dapl_direct_of(p->a.req_evd)->evd_dequeue_n,
+			    (any_fn)core->evd_dequeue_n) |
+	       print_direct("ep", "ep_post_n", (any_fn)dapl_direct_of(p->a.ep)->ep_post_n,
+			    (any_fn)core->ep_post_n);
 }
 
 static int print_tables(struct pair *p, DAT_SRQ_HANDLE shared)
@@ -73,7 +80,7 @@ static int print_tables(struct pair *p, DAT_SRQ_HANDLE shared)
 	       print_slot("ep", "ep_post_rdma_write", (any_fn)ep->ep_post_rdma_write_func) |
 	       print_slot("rmr", "rmr_bind", (any_fn)rmr->rmr_bind_func) |
 	       print_slot("evd", "evd_dequeue", (any_fn)evd->evd_dequeue_func) |
-	       print_dequeue_n(p) |
+	       print_directs(p) |
 	       print_slot("recv_evd", "evd_dequeue", (any_fn)recv->evd_dequeue_func);
 }
 

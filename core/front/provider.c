@@ -35,7 +35,7 @@ struct front_live {
 	const struct dap_hot *hot;
 	bool checked;
 	DAT_PROVIDER ep, evd, rmr, srq;
-	struct dapl_direct evd_direct;
+	struct dapl_direct ep_direct, evd_direct;
 	struct front_live *next;
 };
 
@@ -52,6 +52,7 @@ struct front_provider {
 static struct dapl_direct checked_direct = {
 	.magic = DAPL_DIRECT_MAGIC, .size = sizeof(checked_direct),
 	.evd_dequeue_n = front_evd_dequeue_n, .cno_fd = front_cno_fd,
+	.ep_post_n = front_ep_post_n,
 };
 
 #define SLOT(call) .call##_func = front_##call
@@ -161,12 +162,16 @@ static int set_params(struct front_provider *provider, const char *params)
 	return 0;
 }
 
-/* Extra EVD calls beyond DAT go to the backend, too. */
+/* Calls beyond DAT go to the backend, too, if it has its own. */
 static void live_direct(struct front_live *live, const struct dap_hot *hot)
 {
-	live->evd_direct = checked_direct;
-	live->evd_direct.evd_dequeue_n = hot->evd_dequeue_n;
+	live->ep_direct = live->evd_direct = checked_direct;
+	live->ep.extension = &live->ep_direct;
 	live->evd.extension = &live->evd_direct;
+	if (hot->ep_post_n)
+		live->ep_direct.ep_post_n = hot->ep_post_n;
+	if (hot->evd_dequeue_n)
+		live->evd_direct.evd_dequeue_n = hot->evd_dequeue_n;
 }
 
 /* A validating or counting instance has live handles, too, but all their calls are checked. */
@@ -186,8 +191,7 @@ static struct front_live *make_live(struct front_provider *p, const struct dap_h
 		live->ep.ep_post_rdma_read_func = hot->rdma_read;
 		live->ep.ep_post_rdma_write_func = hot->rdma_write;
 		live->evd.evd_dequeue_func = hot->evd_dequeue;
-		if (hot->evd_dequeue_n)
-			live_direct(live, hot);
+		live_direct(live, hot);
 		live->rmr.rmr_bind_func = hot->rmr_bind;
 		live->srq.srq_post_recv_func = hot->srq_post_recv;
 	}

@@ -47,6 +47,8 @@ DAT_RETURN front_evd_free(DAT_EVD_HANDLE evd);
 /* from dapl_direct.h */
 DAT_RETURN front_evd_dequeue_n(DAT_EVD_HANDLE evd, DAT_COUNT max, DAT_EVENT *events,
 			       DAT_COUNT *count);
+DAT_RETURN front_ep_post_n(DAT_EP_HANDLE ep, DAT_COUNT n, const struct dapl_work *work,
+			   DAT_COUNT *posted);
 DAT_RETURN front_cno_fd(DAT_CNO_HANDLE cno, int *fd);
 DAT_RETURN front_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
 			   DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,

@@ -102,6 +102,17 @@ static DAT_RETURN soft_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov
 	return after_post(ep, hw_calls(e->obj.ia)->rdma_write(ep, n, iov, cookie, to, flags));
 }
 
+/* Those before a failure have been posted. */
+static DAT_RETURN soft_post_n(DAT_EP_HANDLE ep, DAT_COUNT n, const struct dapl_work *work,
+			      DAT_COUNT *posted)
+{
+	const struct dap_ep *e = ep;
+	DAT_RETURN ret = hw_calls(e->obj.ia)->ep_post_n(ep, n, work, posted);
+
+	after_post(ep, DAT_SUCCESS);
+	return ret;
+}
+
 #ifdef DAP_DAT20
 
 static DAT_RETURN soft_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr, const DAT_LMR_TRIPLET *triplet,
@@ -220,7 +231,7 @@ const struct dap_hot *m5_soft_calls(void)
 		.atomic = soft_atomic,
 #endif
 		.evd_dequeue = soft_dequeue, .evd_dequeue_n = soft_dequeue_n,
-		.srq_post_recv = soft_srq_recv,
+		.ep_post_n = soft_post_n, .srq_post_recv = soft_srq_recv,
 	};
 
 	return &calls;

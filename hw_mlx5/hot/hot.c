@@ -313,6 +313,7 @@ static M5_NOINLINE DAT_RETURN m5_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR
 #include "hw_mlx5/hot/bind_call.inl"
 #include "hw_mlx5/hot/poll.inl"
 #include "hw_mlx5/hot/poll_n.inl"
+#include "hw_mlx5/hot/post_n.inl"
 
 const struct dap_hot M5_HOT = {
 	.post_send = m5_send, .post_recv = m5_recv,
@@ -320,5 +321,6 @@ const struct dap_hot M5_HOT = {
 #ifdef DAP_DAT20
 	.send_inval = m5_send_inval, .write_immed = m5_write_imm, .atomic = m5_atomic,
 #endif
-	.evd_dequeue = m5_dequeue, .evd_dequeue_n = m5_dequeue_n, .srq_post_recv = m5_srq_recv,
+	.evd_dequeue = m5_dequeue, .evd_dequeue_n = m5_dequeue_n, .ep_post_n = m5_post_n,
+	.srq_post_recv = m5_srq_recv,
 };

@@ -22,12 +22,32 @@ extern "C" {
 
 #define DAPL_DIRECT_MAGIC 0x746365726964706cULL
 
+/* One request of dapl_ep_post_n(3). */
+enum { DAPL_WORK_WRITE = 1, DAPL_WORK_READ, DAPL_WORK_SEND, DAPL_WORK_BIND };
+struct dapl_work {
+	unsigned short op;		/* DAPL_WORK_* */
+	unsigned short segments;	/* in iov; 0: only the one at address */
+	DAT_UINT32 flags;		/* DAT_COMPLETION_FLAGS */
+	DAT_LMR_CONTEXT lmr_context;
+	DAT_UINT32 length;		/* of all segments together */
+	DAT_VADDR address;
+	DAT_CONTEXT cookie;
+	DAT_VADDR target;		/* write, read: the peer's memory */
+	DAT_RMR_CONTEXT rmr_context;
+	DAT_UINT32 privileges;		/* bind: this to new_context */
+	DAT_RMR_HANDLE rmr_handle;
+	DAT_LMR_HANDLE lmr_handle;	/* only uDAPL 2.0 needs it */
+	DAT_RMR_CONTEXT *new_context;
+	DAT_LMR_TRIPLET *iov;
+};
+
 /* The structure behind `extension' of the provider's table. Later versions append to it. */
 struct dapl_direct {
 	DAT_UINT64 magic;
 	DAT_UINT64 size;		/* of this struct, as the provider knows it */
 	DAT_RETURN (*evd_dequeue_n)(DAT_EVD_HANDLE, DAT_COUNT, DAT_EVENT *, DAT_COUNT *);
 	DAT_RETURN (*cno_fd)(DAT_CNO_HANDLE, int *);
+	DAT_RETURN (*ep_post_n)(DAT_EP_HANDLE, DAT_COUNT, const struct dapl_work *, DAT_COUNT *);
 };
 
 /* The extension of the provider of a handle, except IA handles; NULL: none. */
@@ -70,6 +90,21 @@ static inline DAT_RETURN dapl_cno_fd(DAT_CNO_HANDLE cno_handle, int *fd)
 	if (!DAPL_DIRECT_HAS(ext, cno_fd))
 		return (DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)DAT_NOT_IMPLEMENTED;
 	return ext->cno_fd(cno_handle, fd);
+}
+
+/* Posts n requests in order, with one doorbell where possible: see dapl_ep_post_n(3). */
+static inline DAT_RETURN dapl_ep_post_n(DAT_EP_HANDLE ep_handle, DAT_COUNT n,
+					const struct dapl_work *work, DAT_COUNT *posted)
+{
+	const struct dapl_direct *ext;
+
+	if (ep_handle == DAT_HANDLE_NULL)
+		return (DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)DAT_INVALID_HANDLE |
+		       (DAT_RETURN)DAT_INVALID_HANDLE_EP;
+	ext = dapl_direct_of(ep_handle);
+	if (!DAPL_DIRECT_HAS(ext, ep_post_n))
+		return (DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)DAT_NOT_IMPLEMENTED;
+	return ext->ep_post_n(ep_handle, n, work, posted);
 }
 
 #ifdef __cplusplus

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Several requests in one call, dapl_direct.h: the same effects and completions as of as many calls, in the
+ * same order.
+ */
+#include <string.h>
+
+#include <dat/dapl_direct.h>
+
+#include "tests/e2e/rig.h"
+
+#define MOST 24
+
+static struct end a, b;
+static struct dapl_work work[MOST];
+
+static void setup(void)
+{
+	rig_conf("");
+	pair_open(&a, &b);
+	memset(work, 0, sizeof(work));
+	for (int i = 0; i < RIG_MEM; i++)
+		a.mem[i] = (char)(i * 7 + i / 256);
+}
+
+static void teardown(void)
+{
+	pair_close(&a, &b);
+}
+
+TestSuite(post_n, .timeout = 60);
+
+/* Of len bytes between the same offset of both ends. */
+static struct dapl_work request(unsigned short op, uint64_t cookie, size_t off, uint32_t len)
+{
+	DAT_LMR_TRIPLET from = seg(&a, off, len);
+	DAT_RMR_TRIPLET to = far(&b, off, len);
+
+	return (struct dapl_work){ .op = op, .cookie.as_64 = cookie, .length = len,
+				   .lmr_context = from.lmr_context, .address = from.virtual_address,
+				   .rmr_context = to.rmr_context, .target = to.target_address };
+}
+
+static void post_all(DAT_COUNT n)
+{
+	DAT_COUNT posted = -1;
+
+	must(dapl_ep_post_n(a.ep, n, work, &posted));
+	same(posted, n);
+}
+
+static void is_written(size_t off, size_t len)
+{
+	check(!memcmp(a.mem + off, b.mem + off, len));
+}
+
+/* Each number of 8-byte writes, over the end of the ring many times. */
+RIG_TEST(post_n, post_n__writes_of_8_bytes_in_order)
+{
+	for (DAT_COUNT n = 1; n <= MOST; n++) {
+		for (int lap = 0; lap < 8; lap++) {
+			memset(b.mem, 0, 8 * MOST);
+			for (DAT_COUNT i = 0; i < n; i++)
+				work[i] = request(DAPL_WORK_WRITE, (uint64_t)i + 1, 8 * (size_t)i, 8);
+			post_all(n);
+			took_range(a.req_evd, 1, (uint64_t)n, DAT_DTO_SUCCESS);
+			is_written(0, 8 * (size_t)n);
+			check(all_bytes(b.mem + 8 * n, (size_t)(8 * (MOST - n)), 0));
+		}
+	}
+	rig_empty(a.req_evd);
+}
+
+/* The same place again and again: the last write stays. */
+RIG_TEST(post_n, post_n__the_last_write_wins)
+{
+	for (uint64_t lap = 0; lap < 100; lap++) {
+		for (unsigned int i = 0; i < 16; i++) {
+			work[i] = request(DAPL_WORK_WRITE, i, 0, 8);
+			work[i].address += 8 * i;
+		}
+		post_all(16);
+		took_range(a.req_evd, 0, 15, DAT_DTO_SUCCESS);
+		check(!memcmp(b.mem, a.mem + 8 * 15, 8));
+	}
+}
+
+/* Every length in turn, so that plain writes stand between all others. */
+RIG_TEST(post_n, post_n__writes_of_any_length)
+{
+	static const uint32_t lengths[] = { 8, 1, 8, 8, 64, 8, 8, 8, 4096, 0, 8, 8, 8, 8, 8, 28, 200, 8 };
+	DAT_COUNT n = sizeof(lengths) / sizeof(*lengths);
+
+	for (int lap = 0; lap < 20; lap++) {
+		memset(b.mem, 0, RIG_MEM);
+		for (DAT_COUNT i = 0; i < n; i++)
+			work[i] = request(DAPL_WORK_WRITE, (uint64_t)i, (size_t)i * 1024, lengths[i]);
+		post_all(n);
+		took_range(a.req_evd, 0, (uint64_t)n - 1, DAT_DTO_SUCCESS);
+		for (DAT_COUNT i = 0; i < n; i++)
+			is_written((size_t)i * 1024, lengths[i]);
+	}
+}
+
+RIG_TEST(post_n, post_n__sends_writes_reads_and_segments)
+{
+	DAT_LMR_TRIPLET pieces[3] = { seg(&a, 100, 10), seg(&a, 300, 20), seg(&a, 500, 30) };
+
+	for (uint64_t lap = 0; lap < 20; lap++) {
+		memset(b.mem + 8192, (int)lap + 1, 64);
+		must(do_recv(&b, lap, 4096, 64));
+		work[0] = request(DAPL_WORK_WRITE, 1, 0, 8);
+		work[1] = request(DAPL_WORK_SEND, 2, 16, 40);
+		work[2] = request(DAPL_WORK_READ, 3, 8192, 64);
+		work[3] = request(DAPL_WORK_WRITE, 4, 1024, 60);
+		work[3].segments = 3;
+		work[3].iov = pieces;
+		work[4] = request(DAPL_WORK_WRITE, 5, 8, 8);
+		post_all(5);
+		took_range(a.req_evd, 1, 5, DAT_DTO_SUCCESS);
+		same(took(b.recv_evd, lap, DAT_DTO_SUCCESS), 40);
+		check(!memcmp(b.mem + 4096, a.mem + 16, 40));
+		check(all_bytes(a.mem + 8192, 64, (int)lap + 1));
+		check(!memcmp(b.mem + 1024, a.mem + 100, 10) && !memcmp(b.mem + 1034, a.mem + 300, 20) &&
+		      !memcmp(b.mem + 1054, a.mem + 500, 30));
+		is_written(0, 16);
+	}
+}
+
+/* The window is open for what is posted behind its bind: the peer hears of it in the same batch. */
+RIG_TEST(post_n, post_n__a_bind_and_the_message_that_names_it)
+{
+	DAT_RMR_CONTEXT context = 0, last = 0;
+	DAT_RMR_HANDLE rmr;
+
+	must(dat_rmr_create(a.pz, &rmr));
+	for (uint64_t lap = 0; lap < 20; lap++) {
+		must(do_recv(&b, lap, 0, 64));
+		work[0] = request(DAPL_WORK_BIND, 1, 256, 64);
+		work[0].rmr_handle = rmr;
+		work[0].lmr_handle = a.lmr;
+		work[0].privileges = DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
+		work[0].new_context = &context;
+		work[1] = request(DAPL_WORK_SEND, 2, 0, 8);
+		work[2] = request(DAPL_WORK_WRITE, 3, 512, 8);
+		post_all(3);
+		check(context != last);
+		last = context;
+		took_bind(a.req_evd, rmr, 1, DAT_RMR_BIND_SUCCESS);
+		took_range(a.req_evd, 2, 3, DAT_DTO_SUCCESS);
+		took(b.recv_evd, lap, DAT_DTO_SUCCESS);
+		memset(b.mem, (int)lap + 1, 8);
+		must(do_write(&b, 9, 0, through(context, &a, 256, 8), 0));
+		took(b.req_evd, 9, DAT_DTO_SUCCESS);
+		check(all_bytes(a.mem + 256, 8, (int)lap + 1));
+	}
+}
+
+RIG_TEST(post_n, post_n__completion_flags)
+{
+	for (int lap = 0; lap < 50; lap++) {
+		for (unsigned int i = 0; i < 16; i++) {
+			work[i] = request(DAPL_WORK_WRITE, i, 8 * i, 8);
+			work[i].flags = i == 5 || i == 15 ? 0 : SUPPRESS;
+		}
+		post_all(16);
+		took(a.req_evd, 5, DAT_DTO_SUCCESS);
+		took(a.req_evd, 15, DAT_DTO_SUCCESS);
+		is_written(0, 128);
+	}
+	rig_empty(a.req_evd);
+}
+
+/* A queue of RIG_DTOS requests: what does not fit is refused, what was posted completes. */
+RIG_TEST(post_n, post_n__full_queue_posts_what_fits)
+{
+	DAT_COUNT posted, sum = 0;
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	while (ret == DAT_SUCCESS) {
+		for (unsigned int i = 0; i < MOST; i++)
+			work[i] = request(DAPL_WORK_WRITE, (uint64_t)sum + i, 8 * i, 8);
+		posted = -1;
+		ret = dapl_ep_post_n(a.ep, MOST, work, &posted);
+		check(posted >= 0 && posted <= MOST && (posted == MOST) == (ret == DAT_SUCCESS));
+		sum += posted;
+		check(sum <= 16 * RIG_DTOS);
+	}
+	must_code(ret, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+	check(sum >= RIG_DTOS);
+	took_range(a.req_evd, 0, (uint64_t)sum - 1, DAT_DTO_SUCCESS);
+	rig_empty(a.req_evd);
+	must(do_write(&a, 7, 0, far(&b, 0, 8), 0));
+	took(a.req_evd, 7, DAT_DTO_SUCCESS);
+}
+
+/* Those before the bad one are posted, those behind it are not. */
+RIG_TEST(post_n, post_n__bad_request_in_the_middle)
+{
+	static const struct {
+		struct dapl_work w;
+		DAT_RETURN type;
+	} bad[] = {
+		{ { .op = 0 }, DAT_INVALID_PARAMETER },
+		{ { .op = 77 }, DAT_INVALID_PARAMETER },
+		{ { .op = DAPL_WORK_BIND }, DAT_INVALID_HANDLE },
+		{ { .op = DAPL_WORK_SEND, .segments = 2 }, DAT_INVALID_PARAMETER },
+		{ { .op = DAPL_WORK_WRITE, .segments = 60000 }, DAT_INVALID_PARAMETER },
+		{ { .op = DAPL_WORK_READ, .flags = 0x4000, .length = 8 }, DAT_INVALID_PARAMETER },
+	};
+
+	for (DAT_COUNT at = 0; at < 6; at++) {
+		for (unsigned int k = 0; k < sizeof(bad) / sizeof(*bad); k++) {
+			DAT_COUNT posted = -1;
+
+			memset(b.mem, 0, 64);
+			for (unsigned int i = 0; i < 8; i++)
+				work[i] = request(DAPL_WORK_WRITE, i, 8 * i, 8);
+			work[at] = bad[k].w;
+			must_fail(dapl_ep_post_n(a.ep, 8, work, &posted), bad[k].type);
+			same(posted, at);
+			if (at)
+				took_range(a.req_evd, 0, (uint64_t)at - 1, DAT_DTO_SUCCESS);
+			rig_empty(a.req_evd);
+			is_written(0, 8 * (size_t)at);
+			check(all_bytes(b.mem + 8 * at, 8, 0));
+		}
+	}
+}
+
+/* Memory outside the LMR is refused by the adapter, not read: the connection ends. */
+RIG_TEST(post_n, post_n__address_outside_the_lmr_is_an_error_completion)
+{
+	for (unsigned int i = 0; i < 4; i++)
+		work[i] = request(DAPL_WORK_WRITE, i, 8 * i, 8);
+	work[2].address += RIG_MEM - 20;
+	post_all(4);
+	took_range(a.req_evd, 0, 1, DAT_DTO_SUCCESS);
+	took_error(a.req_evd, 2);
+	took(a.req_evd, 3, FLUSHED);
+	took_ends(&a, &b, DAT_CONNECTION_EVENT_BROKEN);
+}
+
+RIG_TEST(post_n, post_n__bad_arguments)
+{
+	DAT_HANDLE others[] = { DAT_HANDLE_NULL, a.pz, a.req_evd };
+	DAT_COUNT posted = 77;
+
+	work[0] = request(DAPL_WORK_WRITE, 0, 0, 8);
+	for (unsigned int i = 0; i < sizeof(others) / sizeof(*others); i++)
+		must_code(dapl_ep_post_n(others[i], 1, work, &posted), DAT_INVALID_HANDLE,
+			  DAT_INVALID_HANDLE_EP);
+	must_code(dapl_ep_post_n(a.ep, 0, work, &posted), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	must_code(dapl_ep_post_n(a.ep, -1, work, &posted), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	must_code(dapl_ep_post_n(a.ep, 1, NULL, &posted), DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	must_code(dapl_ep_post_n(a.ep, 1, work, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	same(posted, 77);
+	rig_empty(a.req_evd);
+}
+
+RIG_TEST(post_n, post_n__endpoint_that_is_not_connected)
+{
+	DAT_EP_HANDLE fresh = end_ep(&a, NULL);
+	DAT_COUNT posted = 77;
+
+	work[0] = request(DAPL_WORK_WRITE, 0, 0, 8);
+	must_fail(dapl_ep_post_n(fresh, 1, work, &posted), DAT_INVALID_STATE);
+	same(posted, 0);
+	must(dat_ep_free(fresh));
+	must_fail(dapl_ep_post_n(fresh, 1, work, &posted), DAT_INVALID_HANDLE);
+	must(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	took_ends(&a, &b, DAT_CONNECTION_EVENT_DISCONNECTED);
+	post_all(1);
+	took(a.req_evd, 0, FLUSHED);
+}
