@@ -99,7 +99,7 @@ int main(int argc, char **argv)
 			break;
 		}
 		printf("%s\t%s\t%.1f\t%u\n", op->name, op->function, ns,
-		       op->dequeues ? op->dequeues : 1);
+		       op->dequeues ?: op->posts ?: 1);
 		fflush(stdout);
 	}
 	pair_close(&p);

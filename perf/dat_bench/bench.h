@@ -20,6 +20,7 @@ struct bench_op {
 	DAT_RETURN (*call)(struct pair *p);
 	bool binds, receives, needs_receive;
 	unsigned int dequeues;	/* completions that one call dequeues */
+	unsigned int posts;	/* requests that one call posts; 0: one */
 	unsigned int endpoints;	/* that produce the completions in turns; 0: one */
 	enum bench_on on;
 	bool messages;		/* dequeues receives, not writes */
@@ -32,6 +33,9 @@ extern const struct bench_op bench_ops[];	/* ends with a NULL name */
 extern bool bench_warm;
 /* Runs op n times in batches; *ns is the time per call. -1: a call failed. */
 int bench_run(struct pair *p, const struct bench_op *op, unsigned int n, double *ns);
+
+/* post_n.c */
+DAT_RETURN bench_post_16(struct pair *p);
 
 /* crowd.c */
 enum bench_crowd { BENCH_CROWD_OK, BENCH_CROWD_FAILED, BENCH_CROWD_NONE };

@@ -292,6 +292,8 @@ const struct bench_op bench_ops[] = {
 	{ ROW("each of 1 dequeued", bench_each_of_1), .dequeues = 1, .on = BENCH_ORDERED },
 	{ ROW("each of 4 dequeued", bench_each_of_4), .dequeues = 4, .on = BENCH_ORDERED },
 	{ ROW("each of 16 dequeued", bench_each_of_16), .dequeues = 16, .on = BENCH_ORDERED },
+	{ ROW("post_n, each of 16 writes 8 B", bench_post_16), .posts = BENCH_BATCH,
+	  .on = BENCH_ORDERED },
 	{ ROW("dequeue, 64 endpoints", bench_dequeue_some), .dequeues = 1,
 	  .endpoints = BENCH_SOME, .on = BENCH_ORDERED },
 	{ ROW("dequeue, 4096 endpoints", bench_dequeue_many), .dequeues = 1,
@@ -458,7 +460,8 @@ static int post_batch(struct pair *p, const struct bench_op *op, uint64_t *ns)
 {
 	if (op->needs_receive && many_recvs(p, BENCH_BATCH))
 		return -1;
-	if (calls(p, op, BENCH_BATCH, DAT_SUCCESS, ns) || reap(p->a.req_evd, BENCH_BATCH))
+	if (calls(p, op, BENCH_BATCH / (op->posts ?: 1), DAT_SUCCESS, ns) ||
+	    reap(p->a.req_evd, BENCH_BATCH))
 		return -1;
 	peer_looks(p);
 	return op->needs_receive ? reap(p->b.recv_evd, BENCH_BATCH) : 0;
