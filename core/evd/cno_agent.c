@@ -98,8 +98,10 @@ struct dap_agent *dap_agent_start(struct dap_cno *cno, dap_agent_fn fn, void *da
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&a->thread, NULL, agent_run, a);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!err)
+	if (!err) {
+		pthread_setname_np(a->thread, "dapl-agent");
 		return a;
+	}
 	free(a);
 	return NULL;
 }

@@ -141,6 +141,8 @@ static int thread_start(struct vf_device *d)
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	err = pthread_create(&d->thread, NULL, serve, d);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!err)
+		pthread_setname_np(d->thread, "dapl-vfio");
 	return -err;
 }
 

@@ -134,7 +134,7 @@ int sne_thread_start(struct sne_nic *nic)
 	if (nic->event_fd < 0)
 		return -errno;
 	nic->threaded = true;
-	err = sn_begin_thread(&nic->thread, run, nic);
+	err = sn_begin_thread(&nic->thread, "softnic-efa", run, nic);
 	if (!err)
 		return 0;
 	nic->threaded = false;

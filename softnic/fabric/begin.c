@@ -25,7 +25,7 @@ static int create_thread(pthread_t *thread, void *(*run)(void *), void *arg)
  * EAGAIN means that the machine or container is at its limit of tasks or memory. On a busy machine that
  * passes, and a real device needs no host thread, so this retries for a second.
  */
-int sn_begin_thread(pthread_t *thread, void *(*run)(void *), void *arg)
+int sn_begin_thread(pthread_t *thread, const char *name, void *(*run)(void *), void *arg)
 {
 	const struct timespec pause = { 0, PAUSE_NS };
 	int err = create_thread(thread, run, arg);
@@ -34,5 +34,7 @@ int sn_begin_thread(pthread_t *thread, void *(*run)(void *), void *arg)
 		nanosleep(&pause, NULL);
 		err = create_thread(thread, run, arg);
 	}
+	if (!err)
+		pthread_setname_np(*thread, name);
 	return err;
 }

@@ -146,7 +146,7 @@ struct sn_fab_stats {
 void sn_fab_stats(const struct sn_fab *fabric, struct sn_fab_stats *stats);
 
 /* Starts a device's thread, with signals blocked. Retries for up to a second. 0 or -errno. */
-int sn_begin_thread(pthread_t *thread, void *(*run)(void *), void *arg);
+int sn_begin_thread(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
 
 static inline bool sn_addr_equal(const struct sn_addr *a, const struct sn_addr *b)
 {

@@ -206,7 +206,7 @@ int sn_thread_start(struct sn_nic *nic)
 	if (err)
 		goto close_fds;
 	nic->dev->threaded = true;
-	err = sn_begin_thread(&nic->dev->thread, thread_main, nic);
+	err = sn_begin_thread(&nic->dev->thread, "softnic-mlx5", thread_main, nic);
 	if (!err)
 		return 0;
 	nic->dev->threaded = false;
