@@ -36,7 +36,7 @@ BUILD_GOALS := all libs run asm install uninstall dist
 AUTO_DEPS := run soak check check-races check-dat2 dat2-table covered bench-table bench-scale bench-transports
 INSTALLS := $(if $(filter no,$(DEPS)),,$(filter $(AUTO_DEPS),$(GOALS)))
 DEPS_STAMP := $(O)/.deps$(if $(filter-out $(BUILD_GOALS),$(GOALS)),-tests)$(if $(INSTALLS),,-checked)
-ifneq ($(filter-out help clean deps deb check-arm64 check-asan check-tsan check-all coverage,$(GOALS)),)
+ifneq ($(filter-out help clean deps deb check-arm64 check-asan check-tsan check-all check-nightly fuzz coverage,$(GOALS)),)
 include $(O)/config.mk
 endif
 
@@ -98,10 +98,11 @@ CONSUMER_SRC := perf/common/consumer.c perf/common/stats.c
 PERF_TOOLS := $(patsubst perf/%.c,%,$(wildcard $(foreach t,write send read bind conn,perf/dat_$(t)_*.c)))
 PERF_TOOL_SRC := $(call src,perf/tool)
 PERF_PROGS := $(filter-out peer_% scale,$(patsubst perf/%.c,%,$(wildcard perf/*.c)))
-NO_SUITE := harness canary tsan sh data $(call with_verbs,,stock uverbs vfio_ctl dpdk vfio) \
+NO_SUITE := harness canary tsan fuzz sh data $(call with_verbs,,stock uverbs vfio_ctl dpdk vfio) \
 	$(call with_efa,,uverbs_efa efadv) $(if $(filter yes,$(HAVE_DAT2)),,dat2)
 SUITES := $(filter-out $(NO_SUITE),$(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/*.c)))))
 SUITES20 := $(if $(filter yes,$(HAVE_DAT2)),programs2)
+FUZZ_TARGETS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
 TSAN_PROGS := $(patsubst tests/tsan/%.c,%,$(wildcard tests/tsan/*.c))
 EXAMPLES := $(wildcard examples/*.c)
 HEADERS := $(wildcard include/dat/*.h)
@@ -401,6 +402,13 @@ $(O)/tests/canary-hot.so: $(O)/obj/tests/canary/hot.o
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -shared -o $@ $^
 
+# clang's libFuzzer calls each target, with the project's objects linked in.
+FUZZ_BINS := $(FUZZ_TARGETS:%=$(O)/tests/fuzz/%)
+$(FUZZ_BINS): $(O)/tests/fuzz/%: $(O)/obj/tests/fuzz/%.o $(call objs,$(LIBDAT_SRC)) $(ARCHIVES)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(group) $(EXT_LIBS)
+
 # Between Debian's test programs and libdat2: see scripts/check-dat2.
 SHIM20 := $(if $(PROVIDER20),$(O)/tests/dat2-shim.so)
 $(O)/tests/dat2-shim.so: $(O)/obj/tests/dat2/shim/shim.o
@@ -475,6 +483,22 @@ check-asan:
 
 check-tsan:
 	+@$(MAKE) BUILD=$(O)/tsan SAN=thread check-races
+
+# RUNS inputs of each target or of T, or SECONDS of it. check-nightly: what takes too long for every change.
+.PHONY: fuzz fuzz-run check-nightly
+FUZZ_T := $(or $(T),$(FUZZ_TARGETS))
+FUZZ_RUNS := $(or $(RUNS),$(if $(SECONDS),-1,20000))
+fuzz:
+	@command -v clang >/dev/null || { echo 'fuzz: clang is not installed: scripts/deps.sh --all installs it' >&2; exit 1; }
+	+@$(MAKE) BUILD=$(O)/fuzz CC=clang SAN=address,undefined,fuzzer-no-link CFLAGS='-fprofile-instr-generate -fcoverage-mapping' \
+		LDFLAGS=-fprofile-instr-generate fuzz-run
+
+fuzz-run: $(FUZZ_T:%=$(O)/tests/fuzz/%)
+	@scripts/fuzz $(O) $(FUZZ_RUNS) $(or $(SECONDS),0) $(FUZZ_T)
+
+check-nightly:
+	@scripts/deps.sh --all
+	+@$(MAKE) T= RUNS= SECONDS=60 fuzz
 
 check-races: libs $(TSAN_BINS) $(O)/tests/canary-race
 	@$(TEST_ENV) DAT_OVERRIDE=$(abspath $(O)/etc/bench.conf) scripts/check $(O) -r $(TSAN_PROGS)
@@ -601,6 +625,8 @@ clean:
 #: make dat2-table   OpenFabrics' provider and ours side by side, in build/dat2.md
 #: make check-asan   the same suites under address, leak and undefined-behaviour sanitizers
 #: make check-tsan   the thread programs under the race detector
+#: make fuzz         random input for the parsers and the software adapters (T=target, RUNS=, SECONDS=; needs clang)
+#: make check-nightly a minute of each fuzz target
 #: make check-stock  stock RDMA programs (perftest, UCX, dapl) on the software ConnectX
 #: make check-vm     Linux's mlx5_core, mlx5_ib and efa on the software adapters, in guests of QEMU (downloads 600 MB once, 1 GB unpacked)
 #: make check-vm-full all of dat_conform with each pair of kernel, rdma-core, kind of port and size of pages

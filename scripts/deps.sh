@@ -32,7 +32,7 @@ for arg; do
 	--pyverbs) optional="$optional $pyverbs" ;;
 	--bench) optional="$optional $bench" ;;
 	--chroot) needed= tests_need= tests= optional=$chroot ;;
-	--all) optional="$optional $stock $pyverbs $bench clang gcovr librte-eal23" ;;
+	--all) optional="$optional $stock $pyverbs $bench clang llvm gcovr librte-eal23" ;;
 	*) echo "usage: scripts/deps.sh [--check] [--build] [--stock] [--pyverbs] [--bench] [--chroot] [--all]" >&2; exit 2 ;;
 	esac
 done
