@@ -68,9 +68,9 @@ static void check_entry(struct checked *c, const char *raw, const char *line, ch
 		check_params(c, raw, line, f, (dapl_direct_check_fn *)check);
 }
 
-static void check_line(struct checked *c, const char *raw)
+static void check_line(struct checked *c, const char *raw, size_t len)
 {
-	char *line = strdup(raw), *field[CONF_FIELDS];
+	char *line = malloc(len + 1), *field[CONF_FIELDS];
 	struct conf_problem problem;
 	DAT_PROVIDER_INFO info;
 	enum conf_verdict verdict;
@@ -78,8 +78,9 @@ static void check_line(struct checked *c, const char *raw)
 
 	if (!line)
 		abort();
-	verdict = conf_split_line(line, strlen(line), field, &info, &is_default, &problem);
-	if (strlen(raw) > CONF_LINE_MAX)
+	memcpy(line, raw, len);
+	verdict = conf_split_line(line, len, field, &info, &is_default, &problem);
+	if (len > CONF_LINE_MAX)
 		complain(c, CONF_LINE_MAX, "longer than 8192 bytes; shorten the line");
 	else if (verdict == CONF_BROKEN)
 		complain(c, problem.at - line, "%s; %s", problem.why, problem.cure);
@@ -94,15 +95,15 @@ bool info_check(const char *file)
 	FILE *in = fopen(file, "re");
 	char *raw = NULL;
 	size_t room = 0;
+	ssize_t len;
 
 	if (!in) {
 		fprintf(stderr, "dat_info: cannot read %s: %m\n", file);
 		return false;
 	}
-	while (getline(&raw, &room, in) > 0) {
-		raw[strcspn(raw, "\n")] = '\0';
+	while ((len = getline(&raw, &room, in)) > 0) {
 		c.line++;
-		check_line(&c, raw);
+		check_line(&c, raw, (size_t)len - (raw[len - 1] == '\n'));
 	}
 	free(raw);
 	fclose(in);

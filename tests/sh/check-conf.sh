@@ -42,6 +42,11 @@ if [ -e "${lib%.so}2.so" ]; then
 	finds $((${#our2} + 2)) 'inlin=1: this adapter has no such key' "$our2\"inlin=1\" \"\""
 fi
 
+# libdat ignores a line with a null byte: what stands before it is no comment.
+printf '# first\n# null \0 byte\n' >"$conf"
+! "$info" --check "$conf" >"$tmp/out" 2>&1 && grep -q "^$conf:2:1: .*control characters" "$tmp/out" ||
+	{ echo "a null byte in a comment:"; cat "$tmp/out"; status=1; }
+
 for good in "$DAPL_BUILD_DIR"/etc/*.conf; do
 	"$info" --check "$good" >"$tmp/out" 2>&1 && grep -q "^$good: [1-9][0-9]* entries, 0 problems" "$tmp/out" && continue
 	echo "$good has problems:"
