@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dat_info --check reads the same file as libdat: it finds a problem where libdat ignores a line, and only there.
- * No library is loaded; each one "is" a provider whose check complains of the last byte of ia_params.
+ * dat_info --check reads the same file as libdat: it finds a problem where libdat ignores a line, and
+ * nowhere else. No library is loaded: in its place is one check, which refuses the last byte of ia_params.
  *
  * Judges: perf/dat_info/check.c
  */
