@@ -407,7 +407,7 @@ FUZZ_BINS := $(FUZZ_TARGETS:%=$(O)/tests/fuzz/%)
 $(FUZZ_BINS): $(O)/tests/fuzz/%: $(O)/obj/tests/fuzz/%.o $(call objs,$(LIBDAT_SRC)) $(ARCHIVES)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(group) $(EXT_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer $(FUZZ_LDFLAGS_$*) -o $@ $(filter %.o,$^) $(group) $(EXT_LIBS)
 
 # Between Debian's test programs and libdat2: see scripts/check-dat2.
 SHIM20 := $(if $(PROVIDER20),$(O)/tests/dat2-shim.so)
