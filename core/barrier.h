@@ -115,6 +115,20 @@ static inline uint8_t dap_load_owner(const volatile uint8_t *p)
 #endif
 }
 
+/* The same for a CQE whose status lies beside that byte, and is written with it. */
+static inline uint16_t dap_load_owner16(const volatile void *p)
+{
+#if DAP_TSAN
+	const volatile uint64_t *word = (const volatile uint64_t *)((uintptr_t)p & ~(uintptr_t)7);
+
+	return (uint16_t)(__atomic_load_n(word, __ATOMIC_ACQUIRE) >> ((uintptr_t)p % 8 * 8));
+#else
+	typedef uint16_t __attribute__((may_alias)) dap_u16;
+
+	return *(const volatile dap_u16 *)p;
+#endif
+}
+
 /* For spin loops: wait for a store of another CPU. */
 static inline void dap_pause(void)
 {

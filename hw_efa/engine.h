@@ -38,7 +38,7 @@ struct efa_cqring {
 	const struct efa_cqe *base;
 	uint32_t mask, log;		/* of the entries */
 	uint32_t quarter;		/* mask of a quarter of them */
-	uint32_t taken_phase;		/* of a CQE that was taken in the last lap */
+	uint32_t taken;			/* the phase of CQEs of the last lap, shifted by 8 bits */
 	uint32_t ci;			/* CQEs taken */
 };
 

@@ -118,34 +118,28 @@ EFA_INLINE bool efa_message(struct efa_poller *to, struct dap_ep *ep, const stru
 	return true;
 }
 
-/* Status and flags but for the phase. */
-EFA_INLINE uint32_t efa_cqe_kind(const struct efa_cqe *cqe)
-{
-	uint16_t word;
-
-	__builtin_memcpy(&word, &cqe->status, sizeof(word));
-	return word & ~((uint32_t)EFA_CQE_PHASE << 8);
-}
-
-/* Of CQEs without an error: a send that has arrived; a WQE of any operation. */
+/* Status and flags of CQEs without an error: a send that has arrived; a WQE of any operation. */
 enum {
-	EFA_MESSAGE = (EFA_CQE_RQ << EFA_CQE_QUEUE_SHIFT | EFA_CQE_HAS_IMM) << 8,
-	EFA_REQUEST = EFA_CQE_SQ << EFA_CQE_QUEUE_SHIFT << 8,
+	EFA_NEW = EFA_CQE_PHASE << 8,
+	EFA_MESSAGE = EFA_NEW | (EFA_CQE_RQ << EFA_CQE_QUEUE_SHIFT | EFA_CQE_HAS_IMM) << 8,
+	EFA_REQUEST = EFA_NEW | EFA_CQE_SQ << EFA_CQE_QUEUE_SHIFT << 8,
 	EFA_OPS = (EFA_CQE_OP_MASK | EFA_CQE_HAS_IMM) << 8,
 };
 
-EFA_INLINE void efa_cqe_take(struct efa_engine *eng, struct efa_poller *to, const struct efa_cqe *cqe)
+/* kind: status and flags, with the phase as EFA_NEW. */
+EFA_INLINE void efa_cqe_take(struct efa_engine *eng, struct efa_poller *to, const struct efa_cqe *cqe,
+			     uint32_t kind)
 {
 	struct dap_ep *ep = eng->eps[le16_to_cpu(cqe->qp_num)];
 
-	if (efa_likely(ep != NULL) && efa_cqe_kind(cqe) == EFA_MESSAGE) {
-		if (efa_likely(efa_message(to, ep, cqe)))
-			return;
-	} else if (efa_likely(ep != NULL) && (efa_cqe_kind(cqe) & ~(uint32_t)EFA_OPS) == EFA_REQUEST) {
-		if (efa_likely(efa_request_done(to, ep, cqe)))
-			return;
-	}
-	efa_cqe_rare(eng, cqe);
+	if (efa_unlikely(!ep))
+		efa_cqe_rare(eng, cqe);
+	else if (kind == EFA_MESSAGE && efa_likely(efa_message(to, ep, cqe)))
+		return;
+	else if ((kind & ~(uint32_t)EFA_OPS) == EFA_REQUEST && efa_likely(efa_request_done(to, ep, cqe)))
+		return;
+	else
+		efa_cqe_rare(eng, cqe);
 }
 
 /*
@@ -156,11 +150,12 @@ EFA_INLINE bool efa_poll_one(struct efa_engine *eng, struct efa_poller *to)
 {
 	const uint32_t ci = eng->cq.ci;
 	const struct efa_cqe *cqe = &eng->cq.base[ci & eng->cq.mask];
+	const uint32_t kind = le16toh(dap_load_owner16(&cqe->status)) ^ eng->cq.taken;
 
-	if ((dap_load_owner(&cqe->flags) & EFA_CQE_PHASE) == eng->cq.taken_phase)
+	if (!(kind & EFA_NEW))
 		return false;
 	dap_rmb_cqe_owner();
-	efa_cqe_take(eng, to, cqe);
+	efa_cqe_take(eng, to, cqe, kind);
 	__atomic_store_n(&eng->cq.ci, ci + 1, __ATOMIC_RELAXED);
 	if (efa_unlikely(!((ci + 1) & eng->cq.quarter)))
 		efa_ring_taken(eng);
