@@ -66,14 +66,13 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 	e->remote_qpn = (uint16_t)p->qpn;
 	e->ah = e->more->ah->number;
 	e->from = e->ah | (uint32_t)e->remote_qpn << 16;
-	e->peer_window = be16_to_cpu(own->window);
 	e->sq.word0 = (uint64_t)EFA_TX_META << 16 |
 		      (uint64_t)(EFA_TX_FIRST | EFA_TX_LAST | EFA_TX_COMP_REQ) << 24 |
 		      (uint64_t)e->remote_qpn << 32 | e->sq.gen;
 	e->sq.word1 = (uint64_t)e->ah << 32;
 	e->sq.qkey = be32_to_cpu(own->qkey);
-	e->tx.seq = ep->local_path.psn;
-	e->tx.limit = e->tx.seq + e->peer_window;
+	e->tx.seq = e->tx.acked = ep->local_path.psn;
+	e->tx.limit = e->tx.seq + be16_to_cpu(own->window);
 	e->rx.next = e->rx.safe = e->rx.told = p->psn;
 	e->rx.look_at = p->psn + EFA_LOOK_EACH;
 	e->more->oldest_ack = e->more->mark_ack = p->psn;
@@ -246,7 +245,7 @@ int efa_qp_drain_begin(struct dap_ep *ep)
 /* All requests are done. What the peer's adapter has is not what the peer has: that is asked. */
 static bool peer_has_all(const struct efa_ep *e)
 {
-	return e->tx.limit - e->peer_window == e->tx.seq || e->tx.blocked & EFA_B_HALT;
+	return e->tx.acked == e->tx.seq || e->tx.blocked & EFA_B_HALT;
 }
 
 #define ASK_LOOKS 20u			/* until the peer is asked again */

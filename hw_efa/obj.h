@@ -67,7 +67,6 @@ struct efa_ep {
 	_Alignas(64) struct efa_tx tx;
 	_Alignas(64) struct efa_rx rx;
 	struct efa_more *more;
-	uint32_t peer_window;
 	uint16_t qpn, remote_qpn, ah;
 	uint32_t from;			/* ah and remote_qpn as a CQE has them */
 	bool made;

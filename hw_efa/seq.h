@@ -37,10 +37,12 @@ static inline uint32_t efa_unseq_imm(struct efa_ep *e)
 static inline void efa_take_ack(struct efa_ep *e, uint32_t ack)
 {
 	struct efa_tx *tx = &e->tx;
-	uint32_t known = tx->limit - e->peer_window, more = (ack - known) & EFA_ACK_MASK;
+	uint32_t more = (ack - tx->acked) & EFA_ACK_MASK;
 
-	if (more && more <= tx->seq - known)
+	if (more && more <= tx->seq - tx->acked) {
+		tx->acked += more;
 		tx->limit += more;
+	}
 }
 
 #endif

@@ -110,6 +110,7 @@ struct efa_tx {
 	uint64_t most[3];
 	uint32_t written;		/* the number behind the last write */
 	uint32_t waiting;		/* requests at the end of the queue that are not issued yet */
+	uint32_t acked;			/* places of the peer that are free again, by sequence number */
 	uint32_t limit;			/* the first sequence number without credit */
 	uint32_t free_at;		/* posted may come to this: max more than what was dequeued */
 	uint32_t blocked;		/* EFA_B_* */

@@ -109,7 +109,7 @@ static void on_the_cq(unsigned int at, uint32_t seq, uint32_t ack)
 	((struct efa_cqe *)(uintptr_t)ring->base)[(ring->ci + at) & ring->mask] = (struct efa_cqe){
 		.req_id = cpu_to_le16((uint16_t)(e->rx.gen + at)),
 		.imm = cpu_to_le32(efa_imm(EFA_K_MSG, false, e->rx.next + seq,
-					   e->tx.limit - e->peer_window + ack)),
+					   e->tx.acked + ack)),
 		.flags = (uint8_t)(EFA_CQE_HAS_IMM | EFA_CQE_RQ << EFA_CQE_QUEUE_SHIFT |
 				   !(ring->ci >> ring->log & 1)),
 		.qp_num = cpu_to_le16(e->qpn), .length = cpu_to_le16(8),
@@ -147,7 +147,7 @@ Test(efa_bad_own, ack__of_an_early_packet)
 Test(efa_bad_own, ack__of_a_late_packet)
 {
 	struct efa_ep *e = to_be_acknowledged(40);
-	const uint32_t limit = e->tx.limit;
+	const uint32_t limit = e->tx.limit, acked = e->tx.acked;
 	struct efa_cqring *ring;
 	DAT_EVENT ev;
 
@@ -157,7 +157,7 @@ Test(efa_bad_own, ack__of_a_late_packet)
 	on_the_cq(0, 0, 5);
 	ring = &efa_ia(r.ia)->eng->cq;
 	((struct efa_cqe *)(uintptr_t)ring->base)[ring->ci & ring->mask].imm =
-		cpu_to_le32(efa_imm(EFA_K_UNSEQ, false, 0, limit - e->peer_window + 5));
+		cpu_to_le32(efa_imm(EFA_K_UNSEQ, false, 0, acked + 5));
 	cr_assert_neq(r.hot->evd_dequeue(r.a.recv, &ev), DAT_SUCCESS);
 	cr_assert_eq(e->tx.limit - limit, 30, "%u of 30 are known", e->tx.limit - limit);
 }
