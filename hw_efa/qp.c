@@ -152,10 +152,12 @@ static int rings_alloc(struct efa_ep *e, const struct dap_ep_attr *a, const stru
 	e->tx.dto = calloc(dtos, sizeof(*e->tx.dto));
 	e->tx.work = calloc(works, sizeof(*e->tx.work));
 	e->rx.recv = calloc(recvs, sizeof(*e->rx.recv));
-	e->rx.place = calloc(window, sizeof(*e->rx.place));
+	e->rx.place = malloc(window * sizeof(*e->rx.place));
 	e->tx.mask = dtos - 1;
 	e->tx.work_mask = works - 1;
 	e->rx.recv_mask = recvs - 1;
+	for (uint32_t i = 0; e->rx.place && i < window; i++)
+		efa_place_clear(&e->rx.place[i]);
 	return e->sq.slots && e->sq.ids && e->tx.dto && e->tx.work && e->rx.recv &&
 	       e->rx.place ? 0 : -ENOMEM;
 }

@@ -221,25 +221,32 @@ static bool consume(struct dap_ep *ep, const struct efa_cqe *cqe)
 	return true;
 }
 
+/* Delivers the plain messages that are in their turn; returns the place of the packet after them. */
+static struct efa_cqe *plain_prefix(struct dap_ep *ep)
+{
+	struct efa_rx *rx = &efa_ep(ep)->rx;
+	struct efa_cqe *at = &rx->place[rx->next & rx->place_mask];
+	struct efa_poller into_rings = { 0 };
+
+	if (efa_unlikely(efa_ep(ep)->tx.blocked | rx->unusual))
+		return at;
+	while (le32_to_cpu(at->imm) <= EFA_PLAIN_IMM && efa_plain_message(&into_rings, ep, at)) {
+		efa_place_clear(at);
+		at = &rx->place[rx->next & rx->place_mask];
+	}
+	return at;
+}
+
 void efa_rx_prefix(struct dap_ep *ep)
 {
 	struct efa_ep *e = efa_ep(ep);
-	struct efa_rx *rx = &e->rx;
-	struct efa_cqe *at = &rx->place[rx->next & rx->place_mask];
-	struct efa_poller into_rings = { 0 };
-	bool slow = e->tx.blocked | rx->unusual;
+	struct efa_cqe *at;
 
-	for (; at->flags; at = &rx->place[rx->next & rx->place_mask]) {
-		if (efa_unlikely(slow) || efa_unlikely(le32_to_cpu(at->imm) > EFA_PLAIN_IMM) ||
-		    efa_unlikely(!efa_plain_message(&into_rings, ep, at))) {
-			if (e->tx.blocked & EFA_B_HALT)
-				break;
-			rx->stalled = !consume(ep, at);
-			if (rx->stalled)
-				break;
-			slow = e->tx.blocked | rx->unusual;
-		}
-		at->flags = 0;
+	while (!efa_place_is_empty(at = plain_prefix(ep)) && !(e->tx.blocked & EFA_B_HALT)) {
+		e->rx.stalled = !consume(ep, at);
+		if (e->rx.stalled)
+			break;
+		efa_place_clear(at);
 	}
 	efa_give_back(ep);
 }
@@ -299,7 +306,7 @@ static EFA_COLD void put_aside(struct dap_ep *ep, const struct efa_cqe *cqe)
 	uint16_t seq = (uint16_t)(le32_to_cpu(cqe->imm) >> 12), ahead = (uint16_t)(seq - rx->next);
 	struct efa_cqe *at = &rx->place[seq & rx->place_mask];
 
-	if (ahead >= rx->window || at->flags) {
+	if (ahead >= rx->window || !efa_place_is_empty(at)) {
 		efa_break(ep, "the peer sends number %u where %u to %u are awaited%s", seq,
 			  rx->next & 0xffff, (rx->next + rx->window - 1) & 0xffff,
 			  ahead < rx->window ? ", a second time" : "");

@@ -29,7 +29,7 @@ struct efa_rx {
 	struct efa_rx_desc *ring;
 	volatile uint32_t *doorbell;
 	struct efa_recv *recv;
-	struct efa_cqe *place;		/* the reorder window: CQEs of packets; flags 0: none */
+	struct efa_cqe *place;		/* the reorder window: CQEs of packets; see efa_place_is_empty */
 	const struct dap_lmr *lmr;	/* of the last receive: it may be written */
 	uint64_t desc;			/* second word of a descriptor, without the request id */
 	uint32_t stride, nbufs;
@@ -60,5 +60,16 @@ struct efa_rx {
 	bool failed;			/* a receive has: all after it are flushed */
 	uint32_t deny, max_iov;
 };
+
+/* A place of the window without a packet has an immediate of no kind. */
+static inline bool efa_place_is_empty(const struct efa_cqe *at)
+{
+	return le32_to_cpu(at->imm) == UINT32_MAX;
+}
+
+static inline void efa_place_clear(struct efa_cqe *at)
+{
+	at->imm = cpu_to_le32(UINT32_MAX);
+}
 
 #endif

@@ -108,11 +108,11 @@ EFA_INLINE bool efa_message(struct efa_poller *to, struct dap_ep *ep, const stru
 	if (efa_likely(!ahead)) {
 		if (efa_unlikely(!efa_plain_message(to, ep, cqe)))
 			return false;
-		if (efa_unlikely(rx->place[rx->next & rx->place_mask].flags))
+		if (efa_unlikely(!efa_place_is_empty(&rx->place[rx->next & rx->place_mask])))
 			efa_rx_prefix(ep);
 		return true;
 	}
-	if (efa_unlikely(ahead >= rx->window) || efa_unlikely(at->flags))
+	if (efa_unlikely(ahead >= rx->window) || efa_unlikely(!efa_place_is_empty(at)))
 		return false;
 	*at = *cqe;
 	return true;
