@@ -186,7 +186,7 @@ option = $(shell $(CC) -Werror $(1) -c -x c -o /dev/null /dev/null 2>/dev/null &
 HOT := -fno-tree-slp-vectorize $(call option,-fno-tree-tail-merge) $(call option,-fno-crossjumping)
 # The hot functions are made once more, for processors that have these (hot/isa.c asks).
 HOT_V3 := $(if $(filter x86_64%,$(shell $(CC) -dumpmachine 2>/dev/null)),-mavx2 -mmovbe -mbmi -mbmi2)
-$(foreach f,recv dequeue,$(O)/obj/hw_efa/hot/$f.o $(O)/obj/dat20/hw_efa/hot/$f.o): private CFLAGS_DIR := $(HOT)
+$(foreach f,recv dequeue,$(O)/obj/hw_efa/hot/$f.o $(O)/obj/dat20/hw_efa/hot/$f.o) $(O)/obj/hw_efa/rx.o: private CFLAGS_DIR := $(HOT)
 hw_mlx5_FLAGS = -DM5_HOT=m5_hot_$(1) -DM5_LOCKED=$(if $(findstring locked,$(1)),true,false) \
 	$(if $(findstring v3,$(1)),$(HOT_V3))
 

@@ -19,7 +19,7 @@ EFA_COLD void efa_tick_want(struct efa_engine *eng);
 
 /* ---- evd.c ---- */
 EFA_COLD void efa_evd_wake(struct dap_evd *evd);
-EFA_COLD void efa_evd_full(struct dap_evd *evd, struct dap_ep *ep, unsigned int flags);
+EFA_COLD void efa_evd_full(struct dap_evd *evd, struct dap_ep *ep, bool receive);
 void efa_event(const struct efa_done *d, struct dap_event *ev);
 void efa_evd_purge(struct dap_evd *evd, const struct dap_ep *ep);
 /*
@@ -33,7 +33,7 @@ EFA_INLINE void efa_put_done(struct dap_evd *evd, struct efa_done d)
 	struct efa_evd *q = efa_evd(evd);
 
 	if (efa_unlikely(q->head - q->tail > q->mask)) {
-		efa_evd_full(evd, d.ep, d.flags);
+		efa_evd_full(evd, d.ep, d.receive);
 		return;
 	}
 	q->ring[q->head++ & q->mask] = d;
@@ -42,12 +42,9 @@ EFA_INLINE void efa_put_done(struct dap_evd *evd, struct efa_done d)
 }
 
 /* The consumer has the completion: its place among requests or receives is free again. */
-EFA_INLINE void efa_done_taken(struct dap_ep *ep, unsigned int flags)
+EFA_INLINE void efa_done_taken(struct dap_ep *ep, unsigned int receive)
 {
-	if (flags & EFA_DONE_RECEIVE)
-		efa_ep(ep)->rx.free_at++;
-	else
-		efa_ep(ep)->tx.free_at++;
+	efa_ep(ep)->free_at[receive]++;
 }
 
 /* ---- key.c: in the engine ---- */

@@ -217,8 +217,8 @@ void efa_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle)
 	efa_enter(eng);
 	efa_pump(eng);
 	efa_drain(eng, 1024);
-	*recv_idle = e->rx.free_at - e->rx.posted == e->rx.max;
-	*request_idle = e->tx.free_at - e->tx.posted == e->tx.max;
+	*recv_idle = e->free_at[1] - e->rx.posted == e->rx.max;
+	*request_idle = e->free_at[0] - e->tx.posted == e->tx.max;
 	efa_leave(eng);
 }
 

@@ -92,7 +92,7 @@ static bool take_done(struct dap_evd *evd, struct efa_done *d)
 	if (q->head == q->tail)
 		return false;
 	*d = q->ring[q->tail++ & q->mask];
-	efa_done_taken(d->ep, d->flags);
+	efa_done_taken(d->ep, d->receive);
 	return true;
 }
 

@@ -14,14 +14,14 @@
 
 /* ---- completions ---- */
 
-enum { EFA_DONE_UNSIGNALLED = 1, EFA_DONE_RECEIVE = 2, EFA_DONE_BIND = 4 };
+enum { EFA_DONE_UNSIGNALLED = 1, EFA_DONE_BIND = 2 };
 
 struct efa_done {
 	struct dap_ep *ep;
 	uint64_t cookie;
-	uint32_t bytes;
+	uint64_t bytes;			/* of a bind: the address of its RMR */
 	uint8_t op, status, flags;
-	struct dap_rmr *rmr;		/* of a bind */
+	uint8_t receive;		/* 0: a request */
 };
 
 struct efa_evd {

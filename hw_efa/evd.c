@@ -6,11 +6,11 @@
 #include "hw_efa/calls.h"
 
 /* Told once the engine has been left: that takes locks within which others come here. */
-void efa_evd_full(struct dap_evd *evd, struct dap_ep *ep, unsigned int flags)
+void efa_evd_full(struct dap_evd *evd, struct dap_ep *ep, bool receive)
 {
 	struct efa_evd *q = efa_evd(evd);
 
-	efa_done_taken(ep, flags);
+	efa_done_taken(ep, receive);
 	if (q->overflowed)
 		return;
 	q->overflowed = true;
@@ -23,14 +23,14 @@ void efa_event(const struct efa_done *d, struct dap_event *ev)
 	*ev = (struct dap_event){ .unsignalled = (d->flags & EFA_DONE_UNSIGNALLED) != 0 };
 	if (d->flags & EFA_DONE_BIND) {
 		ev->number = DAP_EV_RMR_BIND;
-		ev->bind.rmr = d->rmr;
+		ev->bind.rmr = (struct dap_rmr *)(uintptr_t)d->bytes;
 		ev->bind.cookie = d->cookie;
 		ev->bind.status = d->status && d->status != DAP_DTO_FLUSHED ?
 				  DAP_RMR_OPERATION_FAILED : d->status;
 		return;
 	}
 	ev->number = DAP_EV_DTO;
-	ev->receive = d->flags & EFA_DONE_RECEIVE && !d->status;
+	ev->receive = d->receive && !d->status;
 	ev->dto.ep = d->ep;
 	ev->dto.cookie = d->cookie;
 	ev->dto.length = d->bytes;

@@ -67,6 +67,7 @@ struct efa_ep {
 	_Alignas(64) struct efa_tx tx;
 	_Alignas(64) struct efa_rx rx;
 	struct efa_more *more;
+	uint32_t free_at[2];		/* posted of tx and rx may come to this: max more than was dequeued */
 	uint16_t qpn, remote_qpn, ah;
 	uint32_t from;			/* ah and remote_qpn as a CQE has them */
 	bool made;

@@ -32,14 +32,14 @@ static void emit(struct dap_ep *ep, uint32_t index)
 	if (efa_next(tx) == index)
 		tx->waiting--;
 	if (d->flags & DAP_COMP_SUPPRESS && !done.status) {
-		tx->free_at++;
+		efa_done_taken(ep, false);
 		return;
 	}
 	if (d->flags & DAP_COMP_UNSIGNALLED && !done.status)
 		done.flags = EFA_DONE_UNSIGNALLED;
 	if (d->op == EFA_BIND) {
 		done.flags |= EFA_DONE_BIND;
-		done.rmr = tx->work[index & tx->work_mask].rmr;
+		done.bytes = (uintptr_t)tx->work[index & tx->work_mask].rmr;
 	}
 	efa_put_done(ep->request_evd, done);
 }

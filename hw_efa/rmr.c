@@ -176,15 +176,15 @@ static bool is_flushed(const struct dap_ep *ep)
 /* A place among the requests for the bind, so that its completion has room once it has been done. */
 static int reserve(struct dap_ep *ep)
 {
-	struct efa_tx *tx = &efa_ep(ep)->tx;
+	struct efa_ep *e = efa_ep(ep);
 	int err = 0;
 
-	efa_enter(tx->eng);
-	if (tx->posted == tx->free_at)
+	efa_enter(e->tx.eng);
+	if (e->tx.posted == e->free_at[0])
 		err = DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	else
-		tx->free_at--;
-	efa_leave(tx->eng);
+		e->free_at[0]--;
+	efa_leave(e->tx.eng);
 	return err;
 }
 
@@ -247,7 +247,7 @@ int efa_bind(struct dap_rmr *rmr, void *ep_handle, struct dap_lmr *lmr, uint64_t
 	err = rebind(rmr, ep, &to, &r.bound);
 	efa_enter(eng);
 	efa_rmr(rmr)->busy = false;
-	efa_ep(ep)->tx.free_at++;
+	efa_ep(ep)->free_at[0]++;
 	if (!err)
 		err = efa_request(&r);
 	efa_leave(eng);

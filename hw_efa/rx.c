@@ -19,7 +19,7 @@ static void emit(struct dap_ep *ep, const struct efa_recv *r)
 {
 	struct efa_done done = {
 		.ep = ep, .cookie = r->cookie, .op = DAP_OP_RECEIVE, .status = r->status,
-		.bytes = r->got, .flags = EFA_DONE_RECEIVE,
+		.bytes = r->got, .receive = true,
 	};
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 

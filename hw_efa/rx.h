@@ -38,7 +38,7 @@ struct efa_rx {
 	uint32_t gen;			/* in the bits of a request id above the index */
 	uint8_t log;
 	uint32_t recv_mask, max;
-	uint32_t posted, match, free_at;
+	uint32_t posted, match;
 	uint32_t done;			/* receives delivered */
 	uint32_t pull;			/* the first long message that may have reads to issue */
 	uint32_t next;			/* sequence number awaited */

@@ -112,7 +112,6 @@ struct efa_tx {
 	uint32_t waiting;		/* requests at the end of the queue that are not issued yet */
 	uint32_t acked;			/* places of the peer that are free again, by sequence number */
 	uint32_t limit;			/* the first sequence number without credit */
-	uint32_t free_at;		/* posted may come to this: max more than what was dequeued */
 	uint32_t blocked;		/* EFA_B_* */
 	struct efa_work *work;
 	uint32_t work_mask;

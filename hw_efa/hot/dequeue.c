@@ -29,7 +29,7 @@ EFA_INLINE DAT_RETURN efa_dequeue_ring(struct dap_evd *evd, DAT_EVENT *event)
 		return front_dequeue_cold(evd, event);
 	}
 	q->tail++;
-	efa_done_taken(d->ep, d->flags);
+	efa_done_taken(d->ep, d->receive);
 	if (efa_unlikely(d->status | (d->flags & EFA_DONE_BIND)))
 		return efa_dequeue_converted(d, evd, event);
 	front_event_dto(event, evd, d->ep, d->cookie, d->bytes, d->op);
@@ -40,9 +40,11 @@ EFA_INLINE DAT_RETURN efa_dequeue_ring(struct dap_evd *evd, DAT_EVENT *event)
 /* The poller or the ring of its EVD has a completion, or there is none. */
 EFA_INLINE bool efa_poll_for(const struct efa_evd *q, struct efa_engine *eng, struct efa_poller *to)
 {
-	for (int i = 0; i < EFA_LOOKS && efa_poll_one(eng, to); i++)
-		if (efa_likely(to->got) || q->head != q->tail)
+	for (int i = 0; i < EFA_LOOKS && efa_poll_one(eng, to); i++) {
+		if (!to->aside && (efa_likely(to->got) || q->head != q->tail))
 			return true;
+		to->aside = false;
+	}
 	return false;
 }
 

@@ -9,7 +9,7 @@
 struct efa_poller {
 	struct dap_evd *evd;		/* NULL: all completions go into rings */
 	DAT_EVENT *event;
-	bool got;
+	bool got, aside;		/* aside: the completion brought no event */
 };
 
 /* Software events come first, so evd->slow is read after the CQE (core/dap.h). */
@@ -18,7 +18,7 @@ EFA_INLINE void efa_deliver(struct efa_poller *to, struct dap_evd *evd, struct e
 	if (to->evd && efa_likely(to->evd == evd) &&
 	    efa_likely(!__atomic_load_n(&evd->slow, __ATOMIC_ACQUIRE))) {
 		front_event_dto(to->event, evd, d.ep, d.cookie, d.bytes, d.op);
-		efa_done_taken(d.ep, d.flags);
+		efa_done_taken(d.ep, d.receive);
 		to->got = true;
 		return;
 	}
@@ -83,7 +83,7 @@ EFA_INLINE bool efa_plain_message(struct efa_poller *to, struct dap_ep *ep, cons
 	rx->next++;
 	efa_deliver(to, ep->recv_evd, (struct efa_done){
 		.ep = ep, .cookie = r->cookie, .op = DAP_OP_RECEIVE, .bytes = len,
-		.flags = EFA_DONE_RECEIVE });
+		.receive = true });
 	if (efa_unlikely(efa_refill(rx, id, from) >= rx->batch))
 		efa_give_ack(ep);
 	return true;
@@ -91,30 +91,38 @@ EFA_INLINE bool efa_plain_message(struct efa_poller *to, struct dap_ep *ep, cons
 
 #define EFA_PLAIN_IMM 0x0fffffffu	/* up to here: whole messages that ask for no waiter */
 
-/* A whole message that asks for no waiter; before its turn it goes into the window. False: rx.c. */
+/* A packet before its turn goes into the window. False: its place is taken, or too far ahead. */
+EFA_INLINE bool efa_put_aside(struct efa_poller *to, struct efa_rx *rx, const struct efa_cqe *cqe,
+			      uint32_t seq)
+{
+	struct efa_cqe *at = &rx->place[seq & rx->place_mask];
+
+	if (efa_unlikely((uint16_t)(seq - rx->next) >= rx->window) ||
+	    efa_unlikely(!efa_place_is_empty(at)))
+		return false;
+	*at = *cqe;
+	to->aside = true;
+	return true;
+}
+
+/* A whole message that asks for no waiter. False: rx.c takes it. */
 EFA_INLINE bool efa_message(struct efa_poller *to, struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_rx *rx = &e->rx;
 	const uint32_t imm = le32_to_cpu(cqe->imm), seq = imm >> 12;
-	const uint16_t ahead = (uint16_t)(seq - rx->next);
-	struct efa_cqe *at = &rx->place[seq & rx->place_mask];
 
 	if (efa_unlikely(imm > EFA_PLAIN_IMM) || efa_unlikely(efa_cqe_from(cqe) != e->from) ||
 	    efa_unlikely((le16_to_cpu(cqe->req_id) ^ rx->gen) >= rx->nbufs) ||
 	    efa_unlikely(e->tx.blocked | rx->unusual))
 		return false;
 	efa_take_ack(e, imm);
-	if (efa_likely(!ahead)) {
-		if (efa_unlikely(!efa_plain_message(to, ep, cqe)))
-			return false;
-		if (efa_unlikely(!efa_place_is_empty(&rx->place[rx->next & rx->place_mask])))
-			efa_rx_prefix(ep);
-		return true;
-	}
-	if (efa_unlikely(ahead >= rx->window) || efa_unlikely(!efa_place_is_empty(at)))
+	if (efa_unlikely((uint16_t)seq != (uint16_t)rx->next))
+		return efa_put_aside(to, rx, cqe, seq);
+	if (efa_unlikely(!efa_plain_message(to, ep, cqe)))
 		return false;
-	*at = *cqe;
+	if (efa_unlikely(!efa_place_is_empty(&rx->place[rx->next & rx->place_mask])))
+		efa_rx_prefix(ep);
 	return true;
 }
 
