@@ -163,6 +163,27 @@ Test(efa_bad_own, ack__of_a_late_packet)
 }
 
 /*
+ * A control message arrives before the message that it follows. The message alone fills no batch of
+ * receive buffers. With a window of 4 both are half of it, so the peer must learn of its two places.
+ */
+Test(efa_bad, credit__after_a_control_message_out_of_order)
+{
+	const struct efa_ctrl_msg credit = { .op = EFA_C_CREDIT };
+	struct efa_ep *e = efa_ep(r.a.ep);
+	const uint32_t first = e->rx.next;
+	DAT_EVENT ev;
+
+	cr_assert_eq(rig_recv(&r, &r.a, 1, 0, 64), DAT_SUCCESS);
+	other_id = 1;
+	memcpy(efa_buf_at(&e->rx, e->rx.gen ^ other_id), &credit, sizeof(credit));
+	packet(efa_imm(EFA_K_CTRL, false, first + 1, e->tx.seq), e->remote_qpn, sizeof(credit));
+	on_the_cq(0, 0, 0);
+	cr_assert_eq(r.hot->evd_dequeue(r.a.recv, &ev), DAT_SUCCESS);
+	cr_assert_eq(e->rx.next - first, 2);
+	cr_assert_eq(e->rx.told - first, 2, "the peer knows of %u free places", e->rx.told - first);
+}
+
+/*
  * While a packet is outstanding others are acknowledged, but never so far ahead that the receiver may
  * still be waiting for its old ack.
  */
