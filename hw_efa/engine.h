@@ -14,14 +14,14 @@
 
 /* ---- completions ---- */
 
-enum { EFA_DONE_UNSIGNALLED = 1, EFA_DONE_BIND = 2 };
+#define EFA_DONE_BIND 0x80u		/* in efa_done.status */
 
 struct efa_done {
 	struct dap_ep *ep;
 	uint64_t cookie;
 	uint64_t bytes;			/* of a bind: the address of its RMR */
-	uint8_t op, status, flags;
-	uint8_t receive;		/* 0: a request */
+	uint8_t op, status;
+	bool receive, unsignalled;
 };
 
 struct efa_evd {

@@ -20,21 +20,23 @@ void efa_evd_full(struct dap_evd *evd, struct dap_ep *ep, bool receive)
 
 void efa_event(const struct efa_done *d, struct dap_event *ev)
 {
-	*ev = (struct dap_event){ .unsignalled = (d->flags & EFA_DONE_UNSIGNALLED) != 0 };
-	if (d->flags & EFA_DONE_BIND) {
+	const uint32_t status = d->status & ~EFA_DONE_BIND;
+
+	*ev = (struct dap_event){ .unsignalled = d->unsignalled };
+	if (d->status & EFA_DONE_BIND) {
 		ev->number = DAP_EV_RMR_BIND;
 		ev->bind.rmr = (struct dap_rmr *)(uintptr_t)d->bytes;
 		ev->bind.cookie = d->cookie;
-		ev->bind.status = d->status && d->status != DAP_DTO_FLUSHED ?
-				  DAP_RMR_OPERATION_FAILED : d->status;
+		ev->bind.status = status && status != DAP_DTO_FLUSHED ? DAP_RMR_OPERATION_FAILED :
+				  status;
 		return;
 	}
 	ev->number = DAP_EV_DTO;
-	ev->receive = d->receive && !d->status;
+	ev->receive = d->receive && !status;
 	ev->dto.ep = d->ep;
 	ev->dto.cookie = d->cookie;
 	ev->dto.length = d->bytes;
-	ev->dto.status = d->status;
+	ev->dto.status = status;
 	ev->dto.op = d->op;
 }
 

@@ -233,7 +233,7 @@ static void rx_fill(struct dap_ep *ep, const struct efa_shape *s, uint32_t gen)
 	rx->solicited_only = ep->attr.recv_completion_flags & DAP_COMP_SOLICITED;
 	rx->batch = efa_min(rx->window / 2, RX_BATCH);
 	rx->desc = (uint64_t)(e->more->mr.lkey | EFA_RX_FIRST | EFA_RX_LAST) << 32 |
-		   (uint64_t)rx->stride << 16;
+		   rx->stride << 16;
 }
 
 /* The QP numbers of the device are used again at once; what is late is known by its generation. */

@@ -36,9 +36,9 @@ static void emit(struct dap_ep *ep, uint32_t index)
 		return;
 	}
 	if (d->flags & DAP_COMP_UNSIGNALLED && !done.status)
-		done.flags = EFA_DONE_UNSIGNALLED;
+		done.unsignalled = true;
 	if (d->op == EFA_BIND) {
-		done.flags |= EFA_DONE_BIND;
+		done.status |= EFA_DONE_BIND;
 		done.bytes = (uintptr_t)tx->work[index & tx->work_mask].rmr;
 	}
 	efa_put_done(ep->request_evd, done);

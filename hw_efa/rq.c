@@ -22,10 +22,8 @@ void efa_rx_refill(struct dap_ep *ep)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 
-	for (uint32_t i = 0; i < rx->nbufs; i++) {
-		if (efa_refill(rx, i | rx->gen, efa_buf_at(rx, i | rx->gen)) == rx->batch)
-			ring_rq(ep);
-	}
+	for (uint32_t i = 0; i < rx->nbufs; i++)
+		efa_refill(rx, i | rx->gen, efa_buf_at(rx, i | rx->gen));
 	ring_rq(ep);
 }
 

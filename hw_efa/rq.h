@@ -7,7 +7,7 @@
 
 EFA_INLINE uint8_t *efa_buf_at(const struct efa_rx *rx, uint32_t id)
 {
-	return rx->bufs + (size_t)(id ^ rx->gen) * rx->stride;
+	return rx->bufs + (id ^ rx->gen) * rx->stride;
 }
 
 EFA_INLINE void efa_copy(uint64_t to, const uint8_t *from, uint32_t len)
@@ -18,14 +18,13 @@ EFA_INLINE void efa_copy(uint64_t to, const uint8_t *from, uint32_t len)
 		__builtin_memcpy((void *)(uintptr_t)to, from, len);
 }
 
-/* Writes the descriptor of a buffer; returns how many the device has not been told of. */
-EFA_INLINE uint32_t efa_refill(struct efa_rx *rx, uint32_t id, const uint8_t *buf)
+/* Writes the descriptor of a buffer. */
+EFA_INLINE void efa_refill(struct efa_rx *rx, uint32_t id, const uint8_t *buf)
 {
 	const uint64_t desc[2] = { htole64((uintptr_t)buf), htole64(rx->desc | id) };
 	const uint32_t pi = rx->pi++;
 
 	__builtin_memcpy(&rx->ring[pi & rx->mask], desc, sizeof(desc));
-	return pi + 1 - rx->rung;
 }
 
 #endif

@@ -31,7 +31,7 @@ static void emit(struct dap_ep *ep, const struct efa_recv *r)
 	}
 	if (!done.status && (r->flags & DAP_COMP_UNSIGNALLED ||
 			   (ep->attr.recv_completion_flags & DAP_COMP_SOLICITED && !r->solicited)))
-		done.flags |= EFA_DONE_UNSIGNALLED;
+		done.unsignalled = true;
 	efa_put_done(ep->recv_evd, done);
 }
 
@@ -303,16 +303,13 @@ static EFA_COLD void stale(const struct efa_cqe *cqe)
 static EFA_COLD void put_aside(struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
-	uint16_t seq = (uint16_t)(le32_to_cpu(cqe->imm) >> 12), ahead = (uint16_t)(seq - rx->next);
-	struct efa_cqe *at = &rx->place[seq & rx->place_mask];
+	const uint16_t seq = (uint16_t)(le32_to_cpu(cqe->imm) >> 12);
 
-	if (ahead >= rx->window || !efa_place_is_empty(at)) {
-		efa_break(ep, "the peer sends number %u where %u to %u are awaited%s", seq,
-			  rx->next & 0xffff, (rx->next + rx->window - 1) & 0xffff,
-			  ahead < rx->window ? ", a second time" : "");
+	if (efa_put_aside(&(struct efa_poller){ 0 }, rx, cqe, seq))
 		return;
-	}
-	*at = *cqe;
+	efa_break(ep, "the peer sends number %u where %u to %u are awaited%s", seq, rx->next & 0xffff,
+		  (rx->next + rx->window - 1) & 0xffff,
+		  (uint16_t)(seq - rx->next) < rx->window ? ", a second time" : "");
 }
 
 static EFA_COLD void unsequenced(struct dap_ep *ep, const struct efa_cqe *cqe)

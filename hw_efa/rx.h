@@ -32,7 +32,8 @@ struct efa_rx {
 	struct efa_cqe *place;		/* the reorder window: CQEs of packets; see efa_place_is_empty */
 	const struct dap_lmr *lmr;	/* of the last receive: it may be written */
 	uint64_t desc;			/* second word of a descriptor, without the request id */
-	uint32_t stride, nbufs;
+	size_t stride;			/* of the buffers */
+	uint32_t nbufs;
 	uint32_t mask, pi, rung;	/* of the RQ; rung: pi in the doorbell */
 	uint32_t batch;			/* buffers given back by one doorbell */
 	uint32_t gen;			/* in the bits of a request id above the index */

@@ -22,28 +22,31 @@ static EFA_COLD DAT_RETURN efa_dequeue_converted(const struct efa_done *d, struc
 EFA_INLINE DAT_RETURN efa_dequeue_ring(struct dap_evd *evd, DAT_EVENT *event)
 {
 	struct efa_evd *q = efa_evd(evd);
+	struct efa_engine *eng = q->eng;
 	const struct efa_done *d = &q->ring[q->tail & q->mask];
 
 	if (efa_unlikely(__atomic_load_n(&evd->slow, __ATOMIC_ACQUIRE))) {
-		efa_go(q->eng);
+		efa_go(eng);
 		return front_dequeue_cold(evd, event);
 	}
 	q->tail++;
 	efa_done_taken(d->ep, d->receive);
-	if (efa_unlikely(d->status | (d->flags & EFA_DONE_BIND)))
+	if (efa_unlikely(d->status))
 		return efa_dequeue_converted(d, evd, event);
 	front_event_dto(event, evd, d->ep, d->cookie, d->bytes, d->op);
-	efa_go(q->eng);
+	efa_go(eng);
 	return DAT_SUCCESS;
 }
 
 /* The poller or the ring of its EVD has a completion, or there is none. */
 EFA_INLINE bool efa_poll_for(const struct efa_evd *q, struct efa_engine *eng, struct efa_poller *to)
 {
-	for (int i = 0; i < EFA_LOOKS && efa_poll_one(eng, to); i++) {
-		if (!to->aside && (efa_likely(to->got) || q->head != q->tail))
+	for (int looks = EFA_LOOKS; looks && efa_poll_one(eng, to); to->aside = false) {
+		if (to->aside)
+			continue;
+		if (efa_likely(to->got) || q->head != q->tail)
 			return true;
-		to->aside = false;
+		looks--;
 	}
 	return false;
 }
@@ -57,8 +60,8 @@ EFA_APART DAT_RETURN efa_dequeue_poll(struct dap_evd *evd, DAT_EVENT *event)
 	DAT_RETURN ret = FRONT_CQ_EMPTY;
 	struct dap_evd *over;
 
-	for (bool pump = eng->driven; !efa_poll_for(q, eng, &to) && pump; pump = false)
-		efa_pump(eng);
+	if (!efa_poll_for(q, eng, &to) && efa_unlikely(eng->driven))
+		efa_look(eng);
 	over = eng->over;
 	if (efa_likely(to.got))
 		ret = DAT_SUCCESS;

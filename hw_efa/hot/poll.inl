@@ -66,7 +66,7 @@ EFA_INLINE bool efa_request_done(struct efa_poller *to, struct dap_ep *ep, const
 	return true;
 }
 
-/* The next message, whole, into a receive of one segment. False: rx.c takes it. */
+/* The next message, whole, into a receive of one segment. No doorbell. False: rx.c takes it. */
 EFA_INLINE bool efa_plain_message(struct efa_poller *to, struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
@@ -84,8 +84,7 @@ EFA_INLINE bool efa_plain_message(struct efa_poller *to, struct dap_ep *ep, cons
 	efa_deliver(to, ep->recv_evd, (struct efa_done){
 		.ep = ep, .cookie = r->cookie, .op = DAP_OP_RECEIVE, .bytes = len,
 		.receive = true });
-	if (efa_unlikely(efa_refill(rx, id, from) >= rx->batch))
-		efa_give_ack(ep);
+	efa_refill(rx, id, from);
 	return true;
 }
 
@@ -100,7 +99,7 @@ EFA_INLINE bool efa_put_aside(struct efa_poller *to, struct efa_rx *rx, const st
 	if (efa_unlikely((uint16_t)(seq - rx->next) >= rx->window) ||
 	    efa_unlikely(!efa_place_is_empty(at)))
 		return false;
-	*at = *cqe;
+	__builtin_memcpy(at, cqe, offsetof(struct efa_cqe, sgid));
 	to->aside = true;
 	return true;
 }
@@ -123,6 +122,8 @@ EFA_INLINE bool efa_message(struct efa_poller *to, struct dap_ep *ep, const stru
 		return false;
 	if (efa_unlikely(!efa_place_is_empty(&rx->place[rx->next & rx->place_mask])))
 		efa_rx_prefix(ep);
+	else if (efa_unlikely(rx->pi - rx->rung >= rx->batch))
+		efa_give_ack(ep);
 	return true;
 }
 
