@@ -20,21 +20,6 @@
 #define ACCESSES "model"
 #endif
 
-static size_t ia_list(struct dapl_device *devs, size_t max)
-{
-	struct efa_ctl_device found[16];
-	size_t n = efa_ctl_list(found, 16);
-
-	for (size_t i = 0; i < n && i < max && i < 16; i++) {
-		_Static_assert(sizeof(devs->name) == sizeof(found->name) &&
-			       sizeof(devs->why) == sizeof(found->why), "lists of devices");
-		memcpy(devs[i].name, found[i].name, sizeof(devs[i].name));
-		memcpy(devs[i].why, found[i].why, sizeof(devs[i].why));
-		memcpy(devs[i].access, found[i].access, sizeof(devs[i].access));
-	}
-	return n;
-}
-
 /* ---- attributes ---- */
 
 static void __attribute__((format(printf, 3, 4)))
@@ -295,7 +280,7 @@ const struct dap_hw efa_hw = {
 	.name = "efa",
 	.accesses = ACCESSES,
 	.params = efa_param_table,
-	.list = ia_list,
+	.list = efa_ctl_list,
 	.open = ia_open,
 	.close = ia_close,
 	.stop = ia_stop,

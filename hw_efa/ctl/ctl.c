@@ -20,7 +20,7 @@ int efa_ctl_open(const char *ia_name, const char *params, struct efa_ctl **ctl, 
 	return err;
 }
 
-size_t efa_ctl_list(struct efa_ctl_device *devs, size_t max)
+size_t efa_ctl_list(struct dapl_device *devs, size_t max)
 {
 	size_t n = 0;
 

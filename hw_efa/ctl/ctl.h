@@ -14,9 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/hw.h"
+
 struct efa_ctl;
 struct softnic_efa;
-
 
 /* Read from the device, never assumed: generations differ in all of it. */
 struct efa_caps {
@@ -125,14 +126,10 @@ struct efa_ctl {
 	const struct efa_cqring *cq;	/* the driver's own view of its CQ, which that one checks */
 };
 
-struct efa_ctl_device {
-	char name[64], access[16], why[160];
-};
-
 struct efa_access_kind {
 	int (*open)(const char *ia_name, const char *params, struct efa_ctl **ctl, char *why,
 		    size_t whylen);	/* -ENODEV: no name of it */
-	size_t (*list)(struct efa_ctl_device *devs, size_t max);
+	size_t (*list)(struct dapl_device *devs, size_t max);
 };
 
 extern const struct efa_access_kind efa_access_soft, efa_access_efadv;
@@ -140,6 +137,6 @@ extern const struct efa_access_kind efa_access_soft, efa_access_efadv;
 /* Judges ia_params only where the name is one of ours. */
 int efa_ctl_open(const char *ia_name, const char *params, struct efa_ctl **ctl, char *why,
 		 size_t whylen);
-size_t efa_ctl_list(struct efa_ctl_device *devs, size_t max);
+size_t efa_ctl_list(struct dapl_device *devs, size_t max);
 
 #endif

@@ -112,7 +112,7 @@ enum { EDV_PORT = 1 };			/* an EFA has one */
  * cause and cure. */
 int edv_device_open(struct edv *dv, const char *ia_name, char *why, size_t whylen);
 void edv_device_close(struct edv *dv);
-size_t edv_list(struct efa_ctl_device *devs, size_t max);
+size_t edv_list(struct dapl_device *devs, size_t max);
 
 /* ---- efadv_caps.c ---- */
 /* Fills in caps: 0, or -errno with cause and cure. */

@@ -128,12 +128,12 @@ void edv_device_close(struct edv *dv)
 }
 
 /* False: it is no EFA. */
-static bool list_device(struct ibv_device *device, struct efa_ctl_device *entry)
+static bool list_device(struct ibv_device *device, struct dapl_device *entry)
 {
 	struct edv dv = { .ctx = NULL, .poll_fd = -1 };
 	int err;
 
-	*entry = (struct efa_ctl_device){ .access = "efadv" };
+	*entry = (struct dapl_device){ .access = "efadv" };
 	snprintf(entry->name, sizeof(entry->name), "%.58s-%u", device->name, EDV_PORT);
 	hw_enter();
 	err = context_of(&dv, device, entry->why, sizeof(entry->why));
@@ -145,9 +145,9 @@ static bool list_device(struct ibv_device *device, struct efa_ctl_device *entry)
 	return true;
 }
 
-size_t edv_list(struct efa_ctl_device *devs, size_t max)
+size_t edv_list(struct dapl_device *devs, size_t max)
 {
-	struct efa_ctl_device entry;
+	struct dapl_device entry;
 	struct ibv_device **list;
 	size_t found = 0;
 	int n = 0;

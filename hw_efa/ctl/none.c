@@ -17,7 +17,7 @@ static int none_open(const char *ia_name, const char *params, struct efa_ctl **c
 	return -ENODEV;
 }
 
-static size_t none_list(struct efa_ctl_device *devs, size_t max)
+static size_t none_list(struct dapl_device *devs, size_t max)
 {
 	(void)devs;
 	(void)max;

@@ -367,10 +367,10 @@ static int soft_open(const char *ia_name, const char *params, struct efa_ctl **c
 	return 0;
 }
 
-static size_t soft_list(struct efa_ctl_device *devs, size_t max)
+static size_t soft_list(struct dapl_device *devs, size_t max)
 {
 	for (unsigned int i = 0; i < SOFT_DEVICES && i < max; i++) {
-		devs[i] = (struct efa_ctl_device){ .access = "model" };
+		devs[i] = (struct dapl_device){ .access = "model" };
 		snprintf(devs[i].name, sizeof(devs[i].name), SOFT_NAME "%u", i);
 	}
 	return SOFT_DEVICES;

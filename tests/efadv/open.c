@@ -192,7 +192,7 @@ Test(open, efa_ctl_open__of_the_first_generation)
 	nothing_left();
 }
 
-static const struct efa_ctl_device *listed(const struct efa_ctl_device *devs, size_t n)
+static const struct dapl_device *listed(const struct dapl_device *devs, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(devs[i].name, "efa_0-1"))
@@ -202,7 +202,7 @@ static const struct efa_ctl_device *listed(const struct efa_ctl_device *devs, si
 
 Test(open, efa_ctl_list__returns_each_device)
 {
-	struct efa_ctl_device devs[8];
+	struct dapl_device devs[8];
 	size_t n = efa_ctl_list(devs, 8);
 
 	cr_assert_eq(n, 3);
