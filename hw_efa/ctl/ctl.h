@@ -26,13 +26,12 @@ struct efa_caps {
 	bool cq_with_sgid;		/* a CQE without an address handle has its sender's GID */
 	uint32_t mtu;			/* bytes of one send; larger messages are the backend's work */
 	uint16_t inline_max, inline_max_wide;	/* bytes in a WQE of 64, of 128 */
-	uint16_t max_tx_batch;		/* 64-byte WQEs between two doorbells; 0: no limit */
 	uint16_t min_sq_wr;
 	uint16_t sub_cqs;		/* rings of a CQ */
-	uint16_t max_send_sge, max_recv_sge, max_rdma_sge;
+	uint16_t max_send_sge;
 	uint32_t max_sq_wr, max_rq_wr;	/* 64-byte WQEs; receives */
 	uint32_t max_rdma_size;		/* bytes of one read or write */
-	uint32_t max_qp, max_cq, max_cqe, max_ah, max_mr, max_pd;
+	uint32_t max_qp, max_cqe, max_mr, max_pd;
 	uint64_t max_mr_size;
 	uint16_t device_id;		/* PCI */
 	uint8_t gid[16];

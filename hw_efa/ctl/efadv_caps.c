@@ -41,7 +41,6 @@ static void tell_efa(struct efa_caps *c, const struct edv_device_attr *a)
 	c->wide_wqe = a->inline_buf_size_ex > NARROW_INLINE;
 	c->inline_max_wide = c->wide_wqe ? a->inline_buf_size_ex : 0;
 	c->max_send_sge = a->max_sq_sge;
-	c->max_recv_sge = a->max_rq_sge;
 	c->max_sq_wr = a->max_sq_wr;
 	c->max_rq_wr = a->max_rq_wr;
 	c->max_rdma_size = a->max_rdma_size;
@@ -51,11 +50,8 @@ static void tell_efa(struct efa_caps *c, const struct edv_device_attr *a)
 static void tell_device(struct efa_caps *c, const struct ibv_device_attr *a)
 {
 	c->max_sq_wr = efa_min(c->max_sq_wr, positive(a->max_qp_wr));
-	c->max_rdma_sge = (uint16_t)positive(a->max_sge_rd);
 	c->max_qp = positive(a->max_qp);
-	c->max_cq = positive(a->max_cq);
 	c->max_cqe = positive(a->max_cqe);
-	c->max_ah = positive(a->max_ah);
 	c->max_mr = positive(a->max_mr);
 	c->max_pd = positive(a->max_pd);
 	c->max_mr_size = a->max_mr_size;
