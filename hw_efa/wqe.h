@@ -20,7 +20,7 @@ static inline uint32_t efa_min(uint32_t a, uint32_t b)
 enum efa_op { EFA_OP_SEND, EFA_OP_RDMA_READ, EFA_OP_RDMA_WRITE };
 
 enum {					/* efa_io_tx_meta_desc.ctrl1 */
-	EFA_TX_OP_MASK = 0x0f, EFA_TX_HAS_IMM = 0x10, EFA_TX_INLINE = 0x20, EFA_TX_META = 0x80,
+	EFA_TX_HAS_IMM = 0x10, EFA_TX_INLINE = 0x20, EFA_TX_META = 0x80,
 	/* ctrl2 */
 	EFA_TX_PHASE = 0x01, EFA_TX_FIRST = 0x04, EFA_TX_LAST = 0x08, EFA_TX_COMP_REQ = 0x10,
 	/* efa_io_cdesc_common.flags */
@@ -32,7 +32,6 @@ enum {					/* efa_io_tx_meta_desc.ctrl1 */
 
 #define EFA_RX_FIRST (1u << 30)		/* efa_io_rx_desc.lkey_ctrl */
 #define EFA_RX_LAST (1u << 31)
-#define EFA_LKEY_MASK 0xffffffu
 #define EFA_NO_AH 0xffff		/* of a CQE: the sender has no address handle here */
 
 struct efa_tx_meta {
@@ -127,12 +126,8 @@ static inline uint32_t efa_cq_doorbell(uint16_t consumed, unsigned int cmd_sn, b
 }
 
 /* ---- decode.c: one line of text, for every message about one ---- */
-const char *efa_status_name(unsigned int status);
 /* What to do about it, or what to look for. */
 const char *efa_status_cure(unsigned int status);
-/* bytes: 64 or 128. */
-const char *efa_decode_wqe(const void *wqe, unsigned int bytes, char *buf, size_t len);
-const char *efa_decode_rx(const struct efa_rx_desc *desc, char *buf, size_t len);
 const char *efa_decode_cqe(const struct efa_cqe *cqe, char *buf, size_t len);
 
 #endif
