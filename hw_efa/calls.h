@@ -57,19 +57,26 @@ const struct efa_key *efa_key_find(struct efa_engine *eng, const struct dap_ep *
 /* ---- seg.c: lists of segments ---- */
 /* From offset at of a list to the end of the segment that the offset lies in. */
 EFA_COLD struct efa_iov efa_seg_rest(const struct efa_iov *seg, uint32_t at);
-/* The segment lies in an LMR of the zone that its owner lets be written. */
+/*
+ * The segment lies in an LMR of the endpoint's zone; write: that its owner lets be written. The last LMR of
+ * either kind is kept. A freed LMR loses its context, so it is valid as long as it has that of the segment.
+ */
+EFA_INLINE bool efa_allowed(struct dap_ep *ep, bool write, uint32_t key, uint64_t va, uint64_t len)
+{
+	const struct dap_lmr **last = write ? &efa_ep(ep)->rx.lmr : &efa_ep(ep)->tx.lmr, *lmr = *last;
+
+	if (efa_unlikely(lmr->lmr_context != key)) {
+		lmr = dap_lmr_find(ep->obj.ia, key);
+		if (!lmr || lmr->pz != ep->pz || (write && !(lmr->priv & DAP_PRIV_LOCAL_WRITE)))
+			return false;
+		*last = lmr;
+	}
+	return efa_likely(len <= lmr->length) && efa_likely(va - lmr->addr <= lmr->length - len);
+}
+
 static inline bool efa_writable(struct dap_ep *ep, const struct efa_iov *s)
 {
-	struct efa_rx *rx = &efa_ep(ep)->rx;
-	const struct dap_lmr *lmr = rx->lmr;
-
-	if (efa_unlikely(lmr->lmr_context != s->key)) {
-		lmr = dap_lmr_find(ep->obj.ia, s->key);
-		if (!lmr || !(lmr->priv & DAP_PRIV_LOCAL_WRITE) || lmr->pz != ep->pz)
-			return false;
-		rx->lmr = lmr;
-	}
-	return s->len <= lmr->length && s->addr - lmr->addr <= lmr->length - s->len;
+	return efa_allowed(ep, true, s->key, s->addr, s->len);
 }
 
 /* To a list of segments from offset at on; false: an LMR does not allow it. */

@@ -270,14 +270,10 @@ static bool soft_write(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 /* The consumer's segments, before the first byte of them goes out or comes in. */
 static bool segments_ok(struct dap_ep *ep, const struct efa_dto *d, const struct efa_work *w)
 {
-	if (d->op == EFA_READ)
-		return efa_sink_ok(ep, w->seg, w->nseg, d->bytes);
 	for (unsigned int i = 0; i < w->nseg; i++) {
 		const struct efa_iov *s = &w->seg[i];
-		const struct dap_lmr *lmr = dap_lmr_find(ep->obj.ia, s->key);
 
-		if (!lmr || lmr->pz != ep->pz || s->addr < lmr->addr || s->len > lmr->length ||
-		    s->addr - lmr->addr > lmr->length - s->len)
+		if (!efa_allowed(ep, d->op == EFA_READ, s->key, s->addr, s->len))
 			return false;
 	}
 	return true;

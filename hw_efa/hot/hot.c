@@ -90,24 +90,6 @@ static EFA_COLD DAT_RETURN efa_post_any(struct dap_ep *ep, unsigned int op, int 
 
 /* ---- requests that go out at once ---- */
 
-/*
- * The segment lies in an LMR of the endpoint's zone. A freed LMR loses its context, so the last LMR is
- * valid as long as its context is that of the segment.
- */
-EFA_INLINE bool efa_known(const struct dap_ep *ep, struct efa_tx *tx, uint32_t key, uint64_t va,
-			  uint64_t len)
-{
-	const struct dap_lmr *lmr = tx->lmr;
-
-	if (efa_unlikely(lmr->lmr_context != key)) {
-		lmr = dap_lmr_find(ep->obj.ia, key);
-		if (!lmr || lmr->pz != ep->pz)
-			return false;
-		tx->lmr = lmr;
-	}
-	return efa_likely(va - lmr->addr <= lmr->length - len) && efa_likely(len <= lmr->length);
-}
-
 /* No write under way touches the same remote bytes; a write is under way itself from here on. */
 EFA_INLINE bool efa_placed(struct efa_tx *tx, unsigned int op, uint64_t va, uint64_t len)
 {
@@ -136,8 +118,7 @@ EFA_INLINE bool efa_post_now(struct dap_ep *ep, unsigned int op, const DAT_LMR_T
 	    (op == EFA_WRITE && efa_unlikely(len > front_rmr_len(remote))) ||
 	    (op != EFA_READ && efa_unlikely(tx->seq == tx->limit)) ||
 	    efa_unlikely(tx->posted == e->free_at[0]) || efa_unlikely(!efa_sq_has(&e->sq, false)) ||
-	    efa_unlikely(!efa_known(ep, tx, key, va, len)) ||
-	    (op == EFA_READ && efa_unlikely(!(tx->lmr->priv & DAP_PRIV_LOCAL_WRITE))) ||
+	    efa_unlikely(!efa_allowed(ep, op == EFA_READ, key, va, len)) ||
 	    efa_unlikely(!efa_placed(tx, op, to, len)))
 		return false;
 	d = &tx->dto[tx->posted & tx->mask];
