@@ -166,11 +166,11 @@ EFA_COLD int efa_request(const struct efa_request *r);
 
 /* ---- cqe.c: what is no plain success, and the CQ off the fast path ---- */
 EFA_COLD void efa_cqe_rare(struct efa_engine *eng, const struct efa_cqe *cqe);
-/* Takes completions until there are none, at most max. */
-EFA_COLD unsigned int efa_drain(struct efa_engine *eng, unsigned int max);
+/* In the engine: takes the completions that there are. */
+EFA_COLD void efa_drain(struct efa_engine *eng);
 /* A software device that its callers drive takes a turn. */
 EFA_COLD void efa_pump(struct efa_engine *eng);
-/* In the engine: takes what there is. */
+/* Both. */
 EFA_COLD void efa_look(struct efa_engine *eng);
 /* Call without the lock. Polls until is_so(), called with the lock, is true; false after looks polls. */
 EFA_COLD bool efa_await(struct efa_engine *eng, bool (*is_so)(struct efa_engine *eng, const void *arg),

@@ -186,7 +186,7 @@ int efa_qp_error(struct dap_ep *ep)
 	if (err || !efa_await(eng, is_flushed, ep, eng->driven ? FLUSH_PUMPS : FLUSH_LOOKS))
 		efa_qp_end(ep);
 	efa_enter(eng);
-	efa_drain(eng, eng->cq_entries);
+	efa_drain(eng);
 	efa_block(&e->tx, EFA_B_ERROR);
 	efa_flush_requests(ep);
 	efa_flush_recvs(ep);
@@ -215,8 +215,7 @@ void efa_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle)
 	struct efa_ep *e = efa_ep(ep);
 
 	efa_enter(eng);
-	efa_pump(eng);
-	efa_drain(eng, 1024);
+	efa_look(eng);
 	*recv_idle = e->free_at[1] - e->rx.posted == e->rx.max;
 	*request_idle = e->free_at[0] - e->tx.posted == e->tx.max;
 	efa_leave(eng);
@@ -228,8 +227,7 @@ int efa_recv_count(struct dap_ep *ep, uint32_t *recvs)
 	const struct efa_rx *rx = &efa_ep(ep)->rx;
 
 	efa_enter(eng);
-	efa_pump(eng);
-	efa_drain(eng, 1024);
+	efa_look(eng);
 	*recvs = rx->posted - rx->done;
 	efa_leave(eng);
 	return 0;
@@ -258,8 +256,7 @@ bool efa_qp_drain_done(struct dap_ep *ep)
 	bool done, ask = false;
 
 	efa_enter(eng);
-	efa_pump(eng);
-	efa_drain(eng, 4096);
+	efa_look(eng);
 	if (e->tx.blocked & EFA_B_QUEUE)
 		efa_push(ep);
 	done = e->tx.done == e->tx.posted && !e->sq.used;
@@ -284,8 +281,7 @@ void efa_qp_look(struct dap_ep *ep)
 	struct efa_ep *e = efa_ep(ep);
 
 	efa_enter(eng);
-	efa_pump(eng);
-	efa_drain(eng, eng->cq_entries);
+	efa_look(eng);
 	if (!(e->tx.blocked & EFA_B_OVER)) {
 		e->rx.asked = true;
 		efa_credit(ep);

@@ -96,8 +96,6 @@ static bool take_done(struct dap_evd *evd, struct efa_done *d)
 	return true;
 }
 
-#define LOOKS 256u			/* completions of others before ours counts as absent */
-
 bool efa_cq_poll(struct dap_evd *evd, struct dap_event *ev)
 {
 	struct efa_engine *eng = efa_evd(evd)->eng;
@@ -107,10 +105,7 @@ bool efa_cq_poll(struct dap_evd *evd, struct dap_event *ev)
 	efa_enter(eng);
 	got = take_done(evd, &d);
 	if (!got) {
-		efa_pump(eng);
-		for (unsigned int i = 0; i < LOOKS && efa_evd(evd)->head == efa_evd(evd)->tail; i++)
-			if (!efa_drain(eng, 1))
-				break;
+		efa_look(eng);
 		got = take_done(evd, &d);
 	}
 	efa_leave(eng);
@@ -191,7 +186,7 @@ void efa_cq_drain_fd(struct dap_evd *evd)
 	q->eng->ctl->ops->cq_drain(q->eng->ctl, &q->eng->res);
 	efa_enter(q->eng);
 	arm_device(q->eng);
-	efa_drain(q->eng, LOOKS);
+	efa_drain(q->eng);
 	efa_leave(q->eng);
 }
 

@@ -217,13 +217,10 @@ void efa_cqe_rare(struct efa_engine *eng, const struct efa_cqe *cqe)
 		efa_push(ep);
 }
 
-unsigned int efa_drain(struct efa_engine *eng, unsigned int max)
+void efa_drain(struct efa_engine *eng)
 {
-	unsigned int n = 0;
-
-	while (n < max && efa_poll_one(eng, &(struct efa_poller){ 0 }))
-		n++;
-	return n;
+	for (uint32_t n = 0; n < eng->cq_entries && efa_poll_one(eng, &(struct efa_poller){ 0 }); n++)
+		;
 }
 
 void efa_pump(struct efa_engine *eng)
@@ -237,7 +234,7 @@ void efa_pump(struct efa_engine *eng)
 void efa_look(struct efa_engine *eng)
 {
 	efa_pump(eng);
-	efa_drain(eng, eng->cq_entries);
+	efa_drain(eng);
 }
 
 bool efa_await(struct efa_engine *eng, bool (*is_so)(struct efa_engine *eng, const void *arg),
@@ -289,8 +286,7 @@ void efa_tick(void *arg)
 		return;
 	}
 	eng->ticking = false;
-	efa_pump(eng);
-	efa_drain(eng, 1024);
+	efa_look(eng);
 	push_lagging(eng);
 	efa_tick_want(eng);
 	efa_leave(eng);

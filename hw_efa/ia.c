@@ -177,8 +177,6 @@ static int check_device(const struct efa_ia *e, char *why, size_t whylen)
 		lacks = "an MTU between 1024 and 65472 bytes";
 	else if (dev->max_send_sge < 2)
 		lacks = "two segments in a send";
-	else if (dev->sub_cqs != 1)
-		lacks = "a CQ of one ring";
 	else if (dev->max_rq_wr < 128 || dev->max_sq_wr < 32)
 		lacks = "queues of 128 receives and 32 sends";
 	if (!lacks)

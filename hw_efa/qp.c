@@ -264,7 +264,7 @@ static int make(struct dap_ep *ep, const struct efa_shape *s)
 	e->made = true;
 	efa_enter(ia->eng);
 	/* What came for a QP that had this number before is taken while nothing has it. */
-	efa_drain(ia->eng, ia->eng->cq_entries);
+	efa_drain(ia->eng);
 	ia->eng->eps[e->qpn] = ep;
 	efa_rx_refill(ep);
 	efa_leave(ia->eng);
@@ -348,7 +348,7 @@ int efa_qp_destroy(struct dap_ep *ep)
 
 	efa_qp_end(ep);
 	efa_enter(eng);
-	efa_drain(eng, eng->cq_entries);
+	efa_drain(eng);
 	leave_lag(eng, ep);
 	dap_invariant(&ep->obj, eng->emulating >= e->more->emulates && eng->live >= e->more->live &&
 		      eng->cq_used >= e->more->cqes);

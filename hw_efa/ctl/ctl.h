@@ -27,7 +27,6 @@ struct efa_caps {
 	uint32_t mtu;			/* bytes of one send; larger messages are the backend's work */
 	uint16_t inline_max, inline_max_wide;	/* bytes in a WQE of 64, of 128 */
 	uint16_t min_sq_wr;
-	uint16_t sub_cqs;		/* rings of a CQ */
 	uint16_t max_send_sge;
 	uint32_t max_sq_wr, max_rq_wr;	/* 64-byte WQEs; receives */
 	uint32_t max_rdma_size;		/* bytes of one read or write */

@@ -56,7 +56,6 @@ static void tell_device(struct efa_caps *c, const struct ibv_device_attr *a)
 	c->max_pd = positive(a->max_pd);
 	c->max_mr_size = a->max_mr_size;
 	c->device_id = (uint16_t)a->vendor_part_id;
-	c->sub_cqs = 1;
 	snprintf(c->vendor, sizeof(c->vendor), "Amazon EFA 0x%04x", a->vendor_part_id);
 	sscanf(a->fw_ver, "%hu.%hu", &c->fw[0], &c->fw[1]);
 }

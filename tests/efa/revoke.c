@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "hw_efa/lock.h"
+#include "hw_efa/hot/poll.inl"
 #include "tests/efa/rig.h"
 
 enum { LEN = 60000, OLD = 0x11, NEW = 0xee };
@@ -58,7 +58,7 @@ static void a_step(void)
 
 	softnic_efa_pump(r.nic);
 	efa_enter(eng);
-	efa_drain(eng, 1);
+	efa_poll_one(eng, &(struct efa_poller){ 0 });
 	efa_leave(eng);
 }
 
