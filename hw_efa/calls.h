@@ -16,6 +16,12 @@ EFA_COLD void efa_break(struct dap_ep *ep, const char *fmt, ...)
 EFA_COLD void efa_lag(struct dap_ep *ep);
 #define EFA_TICK_US 1000u
 EFA_COLD void efa_tick_want(struct efa_engine *eng);
+/* After so many wake-ups for nothing, by writes of a peer, the tick polls for a waiter until they end. */
+#define EFA_FRUITLESS 32u
+static inline bool efa_tick_polls(const struct efa_engine *eng)
+{
+	return eng->armed && (eng->no_arm || eng->fruitless >= EFA_FRUITLESS);
+}
 
 /* ---- evd.c ---- */
 EFA_COLD void efa_evd_wake(struct dap_evd *evd);
@@ -172,6 +178,8 @@ EFA_COLD void efa_drain(struct efa_engine *eng);
 EFA_COLD void efa_pump(struct efa_engine *eng);
 /* Both. */
 EFA_COLD void efa_look(struct efa_engine *eng);
+/* The next completion wakes those who wait, by an event of the device or at the next tick. */
+EFA_COLD void efa_arm_device(struct efa_engine *eng);
 /* Call without the lock. Polls until is_so(), called with the lock, is true; false after looks polls. */
 EFA_COLD bool efa_await(struct efa_engine *eng, bool (*is_so)(struct efa_engine *eng, const void *arg),
 			const void *arg, unsigned int looks);

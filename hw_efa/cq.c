@@ -151,12 +151,6 @@ int efa_cq_fd(struct dap_evd *evd)
 	return fd;
 }
 
-static void arm_device(struct efa_engine *eng)
-{
-	if (eng->ctl->ops->cq_arm(eng->ctl, &eng->res, eng->cq.ci))
-		efa_tick_want(eng);
-}
-
 int efa_cq_arm(struct dap_evd *evd, bool solicited_only)
 {
 	struct efa_evd *q = efa_evd(evd);
@@ -170,7 +164,7 @@ int efa_cq_arm(struct dap_evd *evd, bool solicited_only)
 	q->armed = true;
 	if (q->head != q->tail)
 		efa_evd_wake(evd);
-	arm_device(q->eng);
+	efa_arm_device(q->eng);
 	efa_leave(q->eng);
 	return 0;
 }
@@ -185,7 +179,8 @@ void efa_cq_drain_fd(struct dap_evd *evd)
 	(void)got;
 	q->eng->ctl->ops->cq_drain(q->eng->ctl, &q->eng->res);
 	efa_enter(q->eng);
-	arm_device(q->eng);
+	q->eng->fruitless++;
+	efa_arm_device(q->eng);
 	efa_drain(q->eng);
 	efa_leave(q->eng);
 }

@@ -255,6 +255,12 @@ bool efa_await(struct efa_engine *eng, bool (*is_so)(struct efa_engine *eng, con
 
 /* ---- what no completion brings about ---- */
 
+void efa_arm_device(struct efa_engine *eng)
+{
+	if (efa_tick_polls(eng) || eng->ctl->ops->cq_arm(eng->ctl, &eng->res, eng->cq.ci))
+		efa_tick_want(eng);
+}
+
 static void push_lagging(struct efa_engine *eng)
 {
 	struct dap_ep *list = eng->lag;
@@ -280,13 +286,20 @@ static void push_lagging(struct efa_engine *eng)
 void efa_tick(void *arg)
 {
 	struct efa_engine *eng = arg;
+	uint32_t ci;
 
 	if (!efa_try_enter(eng)) {
 		dap_cm_timer(eng->ia->cm, &eng->tick, EFA_TICK_US);
 		return;
 	}
 	eng->ticking = false;
+	ci = eng->cq.ci;
 	efa_look(eng);
+	if (eng->fruitless >= EFA_FRUITLESS && ci == eng->cq.ci) {
+		eng->fruitless = 0;
+		efa_arm_device(eng);
+		efa_look(eng);
+	}
 	push_lagging(eng);
 	efa_tick_want(eng);
 	efa_leave(eng);

@@ -62,6 +62,7 @@ struct efa_engine {
 	struct dap_timer tick;
 	bool ticking;
 	bool no_arm;			/* the device raises no events of its CQ */
+	uint32_t fruitless;		/* wake-ups by the device in a row, since a waiter got a completion */
 	bool slow;			/* the tick that is set is one of the slow ones */
 	uint32_t look_us;		/* between two of these */
 	pthread_mutex_t ah_lock;	/* of ahs, held while the kernel makes one; never within lock */

@@ -41,7 +41,7 @@ void efa_lag(struct dap_ep *ep)
 
 void efa_tick_want(struct efa_engine *eng)
 {
-	bool now = eng->lag || eng->emulating || (eng->armed && eng->no_arm);
+	bool now = eng->lag || eng->emulating || efa_tick_polls(eng);
 
 	if ((eng->ticking && !(eng->slow && now)) || !eng->ia->cm ||
 	    !(now || eng->live))

@@ -59,6 +59,7 @@ void efa_evd_wake(struct dap_evd *evd)
 
 	q->armed = false;
 	q->eng->armed--;
+	q->eng->fruitless = 0;
 	n = write(q->wake, &one, sizeof(one));
 	(void)n;
 }
