@@ -79,7 +79,7 @@ void sne_thread_inline(struct sne_nic *nic, bool left, bool posted)
 	} else if (nic->armed && (left || (posted && nic->rest_ns == UINT64_MAX))) {
 		sne_thread_hand_over(nic);	/* it finishes the work, or retransmits it */
 	}
-	if (left && nic->resting)
+	if (left && nic->resting && nic->rest_ns > SNE_TICK_NS)
 		wake(nic);
 }
 

@@ -20,6 +20,8 @@
 #include "softnic/fabric/fabric.h"
 #include "softnic/softnic_efa.h"
 
+#define SNE_TICK_NS 1000000u	/* the thread takes over this long after the last inline turn */
+
 enum {
 	SNE_PAGE = 4096,
 	SNE_PDS = 256, SNE_AHS = 1024, SNE_MRS = 65536, SNE_CQS = 512, SNE_QPS = 256,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The device's thread: asleep while a caller drives the device inline, otherwise active. It executes
- * one-sided operations while the host computes or sleeps.
+ * one-sided operations while the host computes or sleeps. After work it spins a little, because the next
+ * packet often follows soon.
  */
 #include <errno.h>
 #include <poll.h>
@@ -14,7 +15,6 @@
 
 enum {
 	ROUNDS = 256,       /* turns, at most, unless a caller waits for the lock */
-	TICK_NS = 1000000,  /* the thread takes over this long after the last inline turn */
 	RETRY_NS = 1000000, /* period of checking for retransmissions */
 	SPINS = 64,
 	YIELDS = 64,
@@ -48,7 +48,6 @@ static uint64_t next_nap(struct rest *r)
 /* Needs the lock. How long it may sleep, in ns: 0 not at all, UINT64_MAX until it is woken. */
 static uint64_t take_over(struct sne_nic *nic, struct rest *r)
 {
-	unsigned int flags = nic->config.flags;
 	bool left = false, worked = false;
 
 	if (nic->armed && nic->fab)
@@ -65,13 +64,13 @@ static uint64_t take_over(struct sne_nic *nic, struct rest *r)
 		*r = (struct rest){ 0 };
 	if (left)
 		return 0;
-	if (flags & SOFTNIC_EFA_THREAD_BACKOFF && r->idle < SPINS + YIELDS)
+	if (r->idle < (nic->config.flags & SOFTNIC_EFA_SCAN ? SPINS + YIELDS : SPINS))
 		return 0;
 	if (nic->fab && !sn_fab_sleep(nic->fab))
 		return 0;
 	nic->armed = true;
 	nic->turns_at_arm = nic->inline_turns;
-	if (flags & SOFTNIC_EFA_SCAN)
+	if (nic->config.flags & SOFTNIC_EFA_SCAN)
 		return next_nap(r);
 	return must_repeat(nic) ? RETRY_NS : UINT64_MAX;
 }
@@ -105,7 +104,7 @@ static void *run(void *arg)
 
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
 	while (!atomic_load(&nic->stop)) {
-		uint64_t ns = TICK_NS;
+		uint64_t ns = SNE_TICK_NS;
 
 		pthread_mutex_lock(&nic->lock);
 		if (nic->handed_over || seen == nic->inline_turns || nic->config.flags & SOFTNIC_EFA_SCAN)
