@@ -60,16 +60,14 @@ struct softnic_efa;
 enum softnic_efa_flags {
 	/* Doorbells are plain stores without a kick: the device's thread scans them. */
 	SOFTNIC_EFA_SCAN = 1 << 0,
-	/* The device's thread spins, yields, then sleeps, instead of sleeping at once (front). */
-	SOFTNIC_EFA_THREAD_BACKOFF = 1 << 1,
 	/* No device thread, no clock: only kick and pump drive it (unit tests, seeds, bench). */
-	SOFTNIC_EFA_NO_THREAD = 1 << 2,
+	SOFTNIC_EFA_NO_THREAD = 1 << 1,
 	/* Duplicate placement and poisoned RQ descriptors too; SQ slots are always poisoned. */
-	SOFTNIC_EFA_ADVERSARIAL = 1 << 3,
+	SOFTNIC_EFA_ADVERSARIAL = 1 << 2,
 	/* Do not join the fabric: only QPs of this device reach each other. */
-	SOFTNIC_EFA_LOOPBACK_ONLY = 1 << 4,
+	SOFTNIC_EFA_LOOPBACK_ONLY = 1 << 3,
 	/* The CQE of a send lacks the number of an existing AH only if a fault script says so. */
-	SOFTNIC_EFA_NAMED = 1 << 5,
+	SOFTNIC_EFA_NAMED = 1 << 4,
 };
 
 struct softnic_efa_host {

@@ -306,7 +306,7 @@ static int start(struct soft *s, const struct efa_params *p, unsigned int index,
 		 size_t whylen)
 {
 	const struct softnic_efa_config config = {
-		.flags = (p->silicon ? SOFTNIC_EFA_SCAN | SOFTNIC_EFA_THREAD_BACKOFF : 0) |
+		.flags = (p->silicon ? SOFTNIC_EFA_SCAN : 0) |
 			 (p->step ? SOFTNIC_EFA_NO_THREAD | SOFTNIC_EFA_LOOPBACK_ONLY : 0) |
 			 (p->adversarial ? SOFTNIC_EFA_ADVERSARIAL : 0),
 		.index = index,

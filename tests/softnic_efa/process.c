@@ -157,7 +157,7 @@ Test(process, scanned_doorbells__need_no_call)
 	struct cqe c;
 	struct wqe w;
 
-	open_threaded(SOFTNIC_EFA_SCAN | SOFTNIC_EFA_THREAD_BACKOFF | SOFTNIC_EFA_LOOPBACK_ONLY);
+	open_threaded(SOFTNIC_EFA_SCAN | SOFTNIC_EFA_LOOPBACK_ONLY);
 	cr_assert_eq(softnic_efa_ah_create(s.nic, s.pd, s.caps.gid, &s.ah), 0);
 	side_name(&s, s.qp.qpn, s.mem, s.rkey);
 	for (uint16_t i = 0; i < 200; i++) {

@@ -20,7 +20,7 @@ static void on_completion(void *ctx, uint16_t cq)
 static int open_model(struct uv_device *dev)
 {
 	struct softnic_efa_config config = {
-		.flags = SOFTNIC_EFA_SCAN | SOFTNIC_EFA_THREAD_BACKOFF | SOFTNIC_EFA_NAMED,
+		.flags = SOFTNIC_EFA_SCAN | SOFTNIC_EFA_NAMED,
 		.index = dev->index,
 		.profile = getenv("SOFTNIC_EFA"),
 		.host = { .cq_event = on_completion, .ctx = dev },

@@ -45,7 +45,6 @@ static int map_queues(struct vm_device *dev)
 static int open_model(struct vm_device *dev)
 {
 	const struct softnic_efa_config config = {
-		.flags = SOFTNIC_EFA_THREAD_BACKOFF,
 		.index = dev->given.index,
 		.profile = dev->given.efa,
 		.host = { .cq_event = ve_event, .dma = vm_dma, .ctx = dev },
