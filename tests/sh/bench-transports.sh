@@ -30,7 +30,7 @@ judge() {
 		            ["write 8 B, us", "message 8 B, us", "write 8 B, M/s", "write 4 KB, GB/s"] if ours else []):
 		        # A peer that fails has no figure, and a line reports it.
 		        assert (not ours and f"Failed: {title}, {row}: " in text) or float(rows[row][title]) > 0
-		assert len(bars) == 7 and all(b[3] == "holds" or b[3].startswith("short by ") for b in bars), bars
+		assert len(bars) == 11 and all(b[3] == "holds" or b[3].startswith("short by ") for b in bars), bars
 	END
 }
 
