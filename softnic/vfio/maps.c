@@ -140,10 +140,13 @@ int vf_maps_remove(struct vf_maps *t, uint64_t iova, uint64_t size, uint64_t *re
 static void *find_memory(const struct vf_maps *t, uint64_t iova, uint64_t len)
 {
 	size_t i = first_above(t, iova);
-	const struct vf_map *m = &t->map[i];
+	const struct vf_map *m;
 	uint64_t off, room;
 
-	if (i == t->n || m->iova > iova || !m->vaddr)
+	if (i == t->n)
+		return NULL;		/* there may be no table either */
+	m = &t->map[i];
+	if (m->iova > iova || !m->vaddr)
 		return NULL;
 	off = iova - m->iova;
 	for (room = m->size - off; room < len; room += t->map[i].size) {
