@@ -404,6 +404,9 @@ $(O)/tests/canary-hot.so: $(O)/obj/tests/canary/hot.o
 
 # clang's libFuzzer calls each target, with the project's objects linked in.
 FUZZ_BINS := $(FUZZ_TARGETS:%=$(O)/tests/fuzz/%)
+$(O)/tests/canary-fuzz: $(O)/obj/tests/canary/fuzz.o
+	$(Q)$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $^
+
 $(FUZZ_BINS): $(O)/tests/fuzz/%: $(O)/obj/tests/fuzz/%.o $(call objs,$(LIBDAT_SRC)) $(ARCHIVES)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
@@ -493,7 +496,7 @@ fuzz:
 	+@$(MAKE) BUILD=$(O)/fuzz CC=clang SAN=address,undefined,fuzzer-no-link CFLAGS='-fprofile-instr-generate -fcoverage-mapping' \
 		LDFLAGS=-fprofile-instr-generate fuzz-run
 
-fuzz-run: $(FUZZ_T:%=$(O)/tests/fuzz/%)
+fuzz-run: $(FUZZ_T:%=$(O)/tests/fuzz/%) $(O)/tests/canary-fuzz
 	@scripts/fuzz $(O) $(FUZZ_RUNS) $(or $(SECONDS),0) $(FUZZ_T)
 
 check-nightly:
