@@ -501,7 +501,7 @@ fuzz-run: $(FUZZ_T:%=$(O)/tests/fuzz/%) $(O)/tests/canary-fuzz
 
 check-nightly:
 	@scripts/deps.sh --all
-	+@$(MAKE) T= RUNS= SECONDS=60 fuzz
+	+@$(MAKE) T= RUNS= SECONDS=$(or $(SECONDS),60) fuzz
 
 check-races: libs $(TSAN_BINS) $(O)/tests/canary-race
 	@$(TEST_ENV) DAT_OVERRIDE=$(abspath $(O)/etc/bench.conf) scripts/check $(O) -r $(TSAN_PROGS)
