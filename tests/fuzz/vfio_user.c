@@ -7,6 +7,7 @@
  * Judges: softnic/vfio_user softnic/vfio/config.c softnic/vfio/irq.c softnic/vfio/maps.c
  */
 #include <linux/vfio.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -147,15 +148,28 @@ static void write_guest(struct fuzz_input *in)
 	FUZZ_ASSERT(pwrite(guest, bytes, sizeof(bytes), fuzz_u16(in) % (PAGES * 4096 - 16)) == sizeof(bytes));
 }
 
+/* Reads the replies, for which the socket may have no room. */
+static void *drain(void *sock)
+{
+	uint8_t reply[4096];
+
+	while (recv(*(int *)sock, reply, sizeof(reply), 0) > 0)
+		;
+	return NULL;
+}
+
 static void stream(struct vm_device *dev, struct fuzz_input *in)
 {
 	size_t len = in->left < STREAM ? in->left : STREAM;
+	pthread_t reader;
 	int pair[2];
 
 	FUZZ_ASSERT(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair));
 	FUZZ_ASSERT(send(pair[0], in->at, len, MSG_DONTWAIT) == (ssize_t)len);
 	shutdown(pair[0], SHUT_WR);
+	FUZZ_ASSERT(!pthread_create(&reader, NULL, drain, &pair[0]));
 	vm_serve(dev, pair[1]);
+	pthread_join(reader, NULL);
 	close(pair[0]);
 }
 
