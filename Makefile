@@ -98,7 +98,7 @@ CONSUMER_SRC := perf/common/consumer.c perf/common/stats.c
 PERF_TOOLS := $(patsubst perf/%.c,%,$(wildcard $(foreach t,write send read bind conn,perf/dat_$(t)_*.c)))
 PERF_TOOL_SRC := $(call src,perf/tool)
 PERF_PROGS := $(filter-out peer_% scale,$(patsubst perf/%.c,%,$(wildcard perf/*.c)))
-NO_SUITE := harness canary tsan fuzz sh data $(call with_verbs,,stock uverbs vfio_ctl dpdk vfio) \
+NO_SUITE := harness canary tsan fuzz sh data walk $(call with_verbs,,stock uverbs vfio_ctl dpdk vfio) \
 	$(call with_efa,,uverbs_efa efadv) $(if $(filter yes,$(HAVE_DAT2)),,dat2)
 SUITES := $(filter-out $(NO_SUITE),$(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/*.c)))))
 SUITES20 := $(if $(filter yes,$(HAVE_DAT2)),programs2)
@@ -440,7 +440,7 @@ T_SUITE := $(filter $(SUITES) $(SUITES20),$(firstword $(subst /, ,$(T))))
 .PHONY: check run bench help clean install uninstall
 CHECK_NEEDS := $(if $(T_SUITE),$(LIBDAT) $(PROVIDER) $(CONF) $(O)/tests/$(T_SUITE) \
 	$(if $(filter dat2 programs2,$(T_SUITE)),$(PROVIDER20) $(CONF20)),\
-	all $(if $(SAN),,$(SHIM20) $(PEER_BINS) $(BENCH20) $(SCALE)) $(if $(filter sh/%,$(T)),,tests $(CANARIES) $(if $(SAN),,$(HOT_TABLES) $(HOT_TABLES20))))
+	all $(if $(SAN),,$(SHIM20) $(PEER_BINS) $(BENCH20) $(SCALE)) $(WALK) $(if $(filter sh/%,$(T)),,tests $(CANARIES) $(if $(SAN),,$(HOT_TABLES) $(HOT_TABLES20))))
 check: $(CHECK_NEEDS)
 	@$(TEST_ENV) scripts/check $(O) $(if $(T),-t '$(T)') $(if $(T_SUITE),$(T_SUITE),$(SUITES) $(SUITES20))
 

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * dat_walk: random calls of DAT by two processes of two threads, judged by a model. A mismatch is shrunk to
+ * few calls, which are printed as a C program.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+
+#include "tests/walk/walk.h"
+
+enum { SHRINK_TRIES = 2000, SHRINK_MS = 60000 };
+
+struct walk {
+	struct shared *shared;
+	struct agents *agents;
+	struct model *m;
+	struct call waits[PROCS][THREADS]; /* background calls */
+	bool waiting[PROCS][THREADS];
+	const char *why;
+	char outcome[200];
+};
+
+/* A walk as it was made, and the calls of a shorter one. */
+struct list {
+	struct call c[MAX_CALLS];
+	int n;
+};
+
+int patience_ms = PATIENCE_MS;
+static bool verbose;
+
+static void tell_call(const struct call *c, const char *outcome)
+{
+	fprintf(stderr, "%d.%d %s", c->proc, c->thread, op_names[c->op]);
+	for (int i = 0; op_args[c->op][i]; i++)
+		fprintf(stderr, " %c%d", op_args[c->op][i], c->a[i]);
+	fprintf(stderr, "%s: %s\n", c->background ? " (background)" : "", outcome);
+}
+
+static void walk_end(struct walk *w)
+{
+	agents_stop(w->agents);
+	model_free(w->m);
+	/* Processes that ended just now may still have their qualifiers. */
+	w->shared->qual += 0x10000;
+}
+
+/* False: a mismatch. */
+static bool take_outcome(struct walk *w, const struct call *c)
+{
+	struct outcome o = {0};
+	int err = agent_receive(w->agents, c, &o, 2 * patience_ms, &w->why);
+
+	if (err < 0) {
+		snprintf(w->outcome, sizeof(w->outcome), "%s", w->why);
+	} else if (err > 0) {
+		snprintf(w->outcome, sizeof(w->outcome), "not made");
+	} else {
+		describe(&o, w->outcome, sizeof(w->outcome));
+		if (!model_judge(w->m, c, &o) || !model_judge_memory(w->m))
+			w->why = model_why(w->m);
+	}
+	if (verbose)
+		tell_call(c, w->outcome);
+	return !w->why;
+}
+
+/* Background waits that must return have returned. */
+static bool collect(struct walk *w, struct call *failed)
+{
+	for (int p = 0; p < PROCS; p++) {
+		for (int t = 0; t < THREADS; t++) {
+			if (!w->waiting[p][t] || !model_waiter_due(w->m, &w->waits[p][t]))
+				continue;
+			w->waiting[p][t] = false;
+			*failed = w->waits[p][t];
+			if (!take_outcome(w, &w->waits[p][t]))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* 1: made, 0: left out, negative: a mismatch, at *failed. */
+static int make_step(struct walk *w, struct call *c, struct call *failed)
+{
+	*failed = *c;
+	if (w->waiting[c->proc][c->thread])
+		c->thread = (uint8_t)!c->thread;
+	if (w->waiting[c->proc][c->thread] || !model_may(w->m, c))
+		return 0;
+	model_plan(w->m, c);
+	agent_send(w->agents, c);
+	if (c->background) {
+		model_begin_wait(w->m, c);
+		w->waits[c->proc][c->thread] = *c;
+		w->waiting[c->proc][c->thread] = true;
+		if (verbose)
+			tell_call(c, "begun");
+		return 1;
+	}
+	if (!take_outcome(w, c))
+		return -1;
+	return collect(w, failed) ? 1 : -1;
+}
+
+/* False: a mismatch, in the calls that every walk begins with. */
+static bool walk_begin(struct walk *w)
+{
+	struct call c, failed;
+
+	memset(w->waiting, 0, sizeof(w->waiting));
+	fill_memory(w->shared);
+	w->why = NULL;
+	w->m = model_new(w->shared);
+	w->agents = agents_start(w->shared);
+	for (int i = 0; world_call(i, &c); i++) {
+		if (make_step(w, &c, &failed) <= 0)
+			return false;
+	}
+	return true;
+}
+
+/* Ends the waits, and dequeues what is left. */
+static int finish(struct walk *w, struct list *made)
+{
+	struct call failed;
+
+	for (int p = 0; p < PROCS; p++) {
+		for (int t = 0; t < THREADS; t++) {
+			struct call c = {
+				.op = EVD_SET_UNWAITABLE, .proc = (uint8_t)p, .thread = (uint8_t)!t};
+
+			if (!w->waiting[p][t])
+				continue;
+			c.a[0] = w->waits[p][t].a[0];
+			made->c[made->n++] = c;
+			if (w->waiting[p][!t] || make_step(w, &made->c[made->n - 1], &failed) < 0)
+				return w->waiting[p][!t] ? 0 : -1;
+		}
+	}
+	for (int p = 0; p < PROCS; p++) {
+		for (int i = 1; i < SLOTS && made->n < MAX_CALLS; i++) {
+			struct call c = {.op = EVD_DEQUEUE, .proc = (uint8_t)p, .a = {i, -1}};
+
+			if (model_kind(w->m, p, i) != EVD || !model_live(w->m, p, i))
+				continue;
+			for (int left = model_events(w->m, p, i); left >= 0 && made->n < MAX_CALLS;
+			     left--) {
+				made->c[made->n++] = c;
+				if (make_step(w, &made->c[made->n - 1], &failed) < 0)
+					return -1;
+			}
+		}
+	}
+	return 0;
+}
+
+/* A new walk of this seed; negative after a mismatch. */
+static int walk_seed(struct walk *w, uint64_t seed, int steps, struct list *made)
+{
+	struct chooser ch = {.random = seed * 0x9E3779B97F4A7C15ULL + 88172645463325252ULL, .next = {1, 1}};
+	struct call failed;
+	int err = 0;
+
+	made->n = 0;
+	for (int i = 0; i < steps && !err && ch.next[0] < SLOTS - 2 && ch.next[1] < SLOTS - 2; i++) {
+		choose(&ch, w->m, &made->c[made->n++]);
+		err = make_step(w, &made->c[made->n - 1], &failed) < 0 ? -1 : 0;
+	}
+	return err ? err : finish(w, made);
+}
+
+/* ---- shrinking ---- */
+
+/* The same mismatch: the same words, whatever the numbers are. */
+static bool same_why(const char *a, const char *b)
+{
+	while (*a || *b) {
+		if (isxdigit((unsigned char)*a) && isxdigit((unsigned char)*b)) {
+			a += strspn(a, "0123456789abcdefABCDEF");
+			b += strspn(b, "0123456789abcdefABCDEF");
+		} else if (*a++ != *b++) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* True if these calls lead to that mismatch; then *made has the calls that were made. */
+static bool fails(struct walk *w, const struct list *calls, struct list *made, const char *why)
+{
+	struct call failed;
+	int err = 0;
+
+	made->n = 0;
+	if (!walk_begin(w))
+		err = -1;
+	for (int i = 0; i < calls->n && err >= 0; i++) {
+		struct call *c = &made->c[made->n];
+
+		*c = calls->c[i];
+		err = make_step(w, c, &failed);
+		made->n += err != 0;
+	}
+	if (err >= 0 || !same_why(w->why, why)) {
+		walk_end(w);
+		return false;
+	}
+	return true;
+}
+
+/* Leaves out parts, half of the list first, then smaller ones, until each call is needed. */
+static void shrink(struct walk *w, struct list *calls, const char *why)
+{
+	static struct list shorter, made;
+	int64_t end = now_ms() + SHRINK_MS;
+	int size = calls->n / 2, tries = 0;
+
+	while (size && tries < SHRINK_TRIES && now_ms() < end) {
+		bool less = false;
+
+		for (int from = calls->n - size; from > -size && now_ms() < end; from -= size) {
+			int at = from < 0 ? 0 : from, stop = from + size;
+
+			if (stop > calls->n)
+				continue;
+			shorter.n = calls->n - (stop - at);
+			memcpy(shorter.c, calls->c, sizeof(calls->c[0]) * (size_t)at);
+			memcpy(&shorter.c[at], &calls->c[stop],
+			       sizeof(calls->c[0]) * (size_t)(calls->n - stop));
+			tries++;
+			if (!fails(w, &shorter, &made, why))
+				continue;
+			walk_end(w);
+			*calls = made;
+			less = true;
+		}
+		if (!less)
+			size /= 2;
+		else if (size > calls->n)
+			size = calls->n;
+	}
+}
+
+static void report(struct walk *w, const char *path, struct list *calls, const char *why)
+{
+	static struct list made;
+	int tries = 0;
+
+	patience_ms = SHRINK_PATIENCE_MS;
+	shrink(w, calls, why);
+	verbose = true;
+	while (!fails(w, calls, &made, why)) {
+		if (++tries < 8)
+			continue;
+		printf("the mismatch does not come again with its %d calls\n", calls->n);
+		return;
+	}
+	printf("%d calls: %s\n", made.n, w->why);
+	print_program(path, w->shared, made.c, made.n, w->why, w->outcome, w->m);
+	printf("program: %s\n", path);
+	walk_end(w);
+}
+
+/* ---- options ---- */
+
+static void usage(void)
+{
+	fprintf(stderr,
+		"Usage: dat_walk [-i IA] [-s SEED] [-n WALKS] [-c CALLS] [-m MINUTES] [-o FILE] [-kqv]\n"
+		"Random calls by two processes of two threads, judged by a model of DAT.\n"
+		"  -i IA       adapter; default soft-mlx5-0\n"
+		"  -s SEED     of the first walk; each further walk has the next number; default 1\n"
+		"  -n WALKS    default 1\n"
+		"  -c CALLS    of a walk; default 300\n"
+		"  -m MINUTES  walks until then, whatever -n says\n"
+		"  -o FILE     for the program that shows a mismatch; default walk.c\n"
+		"  -k          keeps a mismatch as it is: no shrinking, no program\n"
+		"  -q          waits half a second, not 20 s, for an event that must come\n"
+		"  -v          prints each call\n");
+	exit(2);
+}
+
+int main(int argc, char **argv)
+{
+	static struct list made;
+	struct walk w = {0};
+	const char *ia = "soft-mlx5-0", *path = "walk.c";
+	long seed = 1, walks = 1, calls = 300, minutes = 0, total = 0, i;
+	bool keep = false;
+	int64_t end;
+	int opt;
+
+	while ((opt = getopt(argc, argv, "i:s:n:c:m:o:kqv")) != -1) {
+		switch (opt) {
+		case 'i':
+			ia = optarg;
+			break;
+		case 's':
+			seed = atol(optarg);
+			break;
+		case 'n':
+			walks = atol(optarg);
+			break;
+		case 'c':
+			calls = atol(optarg);
+			break;
+		case 'm':
+			minutes = atol(optarg);
+			break;
+		case 'o':
+			path = optarg;
+			break;
+		case 'k':
+			keep = true;
+			break;
+		case 'q':
+			patience_ms = SHRINK_PATIENCE_MS;
+			break;
+		case 'v':
+			verbose = true;
+			break;
+		default:
+			usage();
+		}
+	}
+	if (calls < 1 || calls > MAX_CALLS / 2 || optind != argc)
+		usage();
+	signal(SIGPIPE, SIG_IGN);
+	w.shared = mmap(NULL, sizeof(*w.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (w.shared == MAP_FAILED) {
+		perror("dat_walk: mmap");
+		return 2;
+	}
+	snprintf(w.shared->ia, sizeof(w.shared->ia), "%s", ia);
+	w.shared->qual = 0x5700000000 + ((uint64_t)getpid() << 4);
+	end = now_ms() + minutes * 60000;
+	for (i = 0; minutes ? now_ms() < end : i < walks; i++) {
+		char why[400];
+		int err;
+
+		made.n = 0;
+		err = !walk_begin(&w) ? -1 : walk_seed(&w, (uint64_t)(seed + i), (int)calls, &made);
+		total += made.n;
+		if (err) {
+			printf("%s, seed %ld: mismatch after %d calls: %s\n", ia, seed + i, made.n, w.why);
+			printf("outcome: %s\n", w.outcome);
+			fflush(stdout);
+			snprintf(why, sizeof(why), "%s", w.why);
+			walk_end(&w);
+			if (!keep)
+				report(&w, path, &made, why);
+			return 1;
+		}
+		walk_end(&w);
+	}
+	printf("%s, seeds %ld to %ld: %ld calls, no mismatch\n", ia, seed, seed + i - 1, total);
+	return 0;
+}
