@@ -423,7 +423,7 @@ static bool rdma_may(const struct model *m, const struct call *c, const struct o
 		return false;
 	if (ep && ep->peer >= 0 && ep->peer_process != process)
 		return false;
-	if (key_again(m, process, slot, true))
+	if (key_again(m, process, slot, true) || memchr(&m->unknown[process][c->a[9]], 1, (size_t)c->a[4]))
 		return false;
 	if (ep && ep->request->n && !ep->request->w[ep->request->n - 1].done &&
 	    peer_of((struct model *)m, ep)) {
