@@ -205,7 +205,7 @@ static bool fails(struct walk *w, const struct list *calls, struct list *made, c
 		err = make_step(w, c, &failed);
 		made->n += err != 0;
 	}
-	if (err >= 0 || !same_why(w->why, why)) {
+	if (err >= 0 || !w->why || !same_why(w->why, why)) {
 		walk_end(w);
 		return false;
 	}
@@ -343,7 +343,10 @@ int main(int argc, char **argv)
 		int err;
 
 		made.n = 0;
-		err = !walk_begin(&w) ? -1 : walk_seed(&w, (uint64_t)(seed + i), (int)calls, &made);
+		/* Another program may have a qualifier: the next ones are tried. */
+		while (!walk_begin(&w) && !w.why)
+			walk_end(&w);
+		err = w.why ? -1 : walk_seed(&w, (uint64_t)(seed + i), (int)calls, &made);
 		total += made.n;
 		if (err) {
 			printf("%s, seed %ld: mismatch after %d calls: %s\n", ia, seed + i, made.n, w.why);
