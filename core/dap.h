@@ -115,6 +115,7 @@ struct dap_event {
 			struct dap_rmr *rmr;
 			uint64_t cookie;
 			uint32_t status;
+			struct dap_ep *ep;	/* by which it was posted */
 		} bind;
 		struct {
 			struct dap_obj *sp;	/* PSP or RSP */

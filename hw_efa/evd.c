@@ -27,6 +27,7 @@ void efa_event(const struct efa_done *d, struct dap_event *ev)
 		ev->number = DAP_EV_RMR_BIND;
 		ev->bind.rmr = (struct dap_rmr *)(uintptr_t)d->bytes;
 		ev->bind.cookie = d->cookie;
+		ev->bind.ep = d->ep;
 		ev->bind.status = status && status != DAP_DTO_FLUSHED ? DAP_RMR_OPERATION_FAILED :
 				  status;
 		return;

@@ -76,8 +76,9 @@ static void fill_dto(struct m5_slow_cqe *r, struct dap_ep *ep, const struct m5_s
 	};
 }
 
-static void fill_bind(struct m5_slow_cqe *r, struct m5_ep *e, uint32_t index, unsigned int syndrome)
+static void fill_bind(struct m5_slow_cqe *r, struct dap_ep *ep, uint32_t index, unsigned int syndrome)
 {
+	const struct m5_ep *e = m5_ep(ep);
 	const struct m5_slot *slot = &e->done.sq_slots[index & e->done.sq_mask];
 	const struct m5_slot *second = slot + 1;
 	enum dap_dto_status status = DAP_DTO_SUCCESS;
@@ -88,7 +89,7 @@ static void fill_bind(struct m5_slow_cqe *r, struct m5_ep *e, uint32_t index, un
 		.number = DAP_EV_RMR_BIND,
 		.unsignalled = (slot->flags & DAP_COMP_UNSIGNALLED) != 0,
 		.bind = { .rmr = (struct dap_rmr *)(uintptr_t)second->cookie,
-			  .cookie = slot->cookie, .status = status },
+			  .cookie = slot->cookie, .status = status, .ep = ep },
 	};
 }
 
@@ -103,7 +104,7 @@ static bool take_request(struct m5_slow_cqe *r, struct dap_ep *ep, const struct 
 	if (kind & M5_KIND_BIND)
 		m5_bind_done(e->done.sq_slots, e->done.sq_mask, index, !syndrome);
 	if (visible && kind & M5_KIND_BIND)
-		fill_bind(r, e, index, syndrome);
+		fill_bind(r, ep, index, syndrome);
 	else if (visible)
 		fill_dto(r, ep, slot, syndrome ? m5_syndrome_status(syndrome) : DAP_DTO_SUCCESS,
 			 slot->bytes);

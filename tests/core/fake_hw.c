@@ -314,7 +314,7 @@ static DAT_RETURN rmr_bind(DAT_RMR_HANDLE h, const DAT_LMR_TRIPLET *t, DAT_MEM_P
 	struct dap_rmr *rmr = h;
 	struct dap_ep *ep = dap_obj_get(ep_handle, DAP_EP, rmr->obj.ia);
 	struct dap_event ev = {.number = DAP_EV_RMR_BIND,
-			       .bind = {.rmr = rmr, .cookie = cookie.as_64}};
+			       .bind = {.rmr = rmr, .cookie = cookie.as_64, .ep = ep}};
 
 	if (!ep)
 		return front_bad_handle(DAP_SUB_HANDLE_EP);
