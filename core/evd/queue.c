@@ -317,6 +317,11 @@ void dap_evd_not_early(struct dap_evd *handle)
 	pthread_mutex_unlock(&evd->lock);
 }
 
+static const struct dap_ep *ep_of(const struct dap_event *ev)
+{
+	return ev->number == DAP_EV_RMR_BIND ? ev->bind.ep : ev->dto.ep;
+}
+
 void dap_evd_purge(struct dap_evd *handle, const struct dap_ep *ep)
 {
 	struct core_evd *evd = core_evd(handle);
@@ -327,7 +332,7 @@ void dap_evd_purge(struct dap_evd *handle, const struct dap_ep *ep)
 	for (uint32_t i = evd->stash_tail; i != evd->stash_head; i++) {
 		const struct dap_event *ev = dap_evd_stash_at(evd, i);
 
-		if (ev->number != DAP_EV_DTO || ev->dto.ep != ep)
+		if (ep_of(ev) != ep)
 			*dap_evd_stash_at(evd, keep++) = *ev;
 	}
 	evd->stash_head = keep;
