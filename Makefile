@@ -502,6 +502,12 @@ fuzz-run: $(FUZZ_T:%=$(O)/tests/fuzz/%) $(O)/tests/canary-fuzz
 check-nightly:
 	@scripts/deps.sh --all
 	+@$(MAKE) T= RUNS= SECONDS=$(or $(SECONDS),60) fuzz
+	+@$(MAKE) walk
+
+# Random DAT calls, judged by a model of DAT: WALKS on each adapter, from seed WALK_SEED.
+.PHONY: walk
+walk: all $(WALK)
+	@$(TEST_ENV) scripts/walk $(O) $(WALKS)
 
 check-races: libs $(TSAN_BINS) $(O)/tests/canary-race
 	@$(TEST_ENV) DAT_OVERRIDE=$(abspath $(O)/etc/bench.conf) scripts/check $(O) -r $(TSAN_PROGS)
@@ -629,7 +635,8 @@ clean:
 #: make check-asan   the same suites under address, leak and undefined-behaviour sanitizers
 #: make check-tsan   the thread programs under the race detector
 #: make fuzz         random input for the parsers and the software adapters (T=target, RUNS=, SECONDS=; needs clang)
-#: make check-nightly a minute of each fuzz target
+#: make walk         random DAT calls, judged by a model of DAT (WALKS=600 on each adapter)
+#: make check-nightly a minute of each fuzz target, and make walk
 #: make check-stock  stock RDMA programs (perftest, UCX, dapl) on the software ConnectX
 #: make check-vm     Linux's mlx5_core, mlx5_ib and efa on the software adapters, in guests of QEMU (downloads 600 MB once, 1 GB unpacked)
 #: make check-vm-full all of dat_conform with each pair of kernel, rdma-core, kind of port and size of pages
