@@ -16,7 +16,7 @@ EFA_COLD void efa_break(struct dap_ep *ep, const char *fmt, ...)
 EFA_COLD void efa_lag(struct dap_ep *ep);
 #define EFA_TICK_US 1000u
 EFA_COLD void efa_tick_want(struct efa_engine *eng);
-/* After so many wake-ups for nothing, by writes of a peer, the tick polls for a waiter until they end. */
+/* After this number of wake-ups in a row without an event, the tick polls for a waiter until writes end. */
 #define EFA_FRUITLESS 32u
 static inline bool efa_tick_polls(const struct efa_engine *eng)
 {
