@@ -176,7 +176,7 @@ EFA_COLD void efa_cqe_rare(struct efa_engine *eng, const struct efa_cqe *cqe);
 EFA_COLD void efa_drain(struct efa_engine *eng);
 /* A software device that its callers drive takes a turn. */
 EFA_COLD void efa_pump(struct efa_engine *eng);
-/* Both. */
+/* Lets such a device take a turn, and takes the completions. */
 EFA_COLD void efa_look(struct efa_engine *eng);
 /* The next completion wakes those who wait, by an event of the device or at the next tick. */
 EFA_COLD void efa_arm_device(struct efa_engine *eng);

@@ -216,8 +216,8 @@ void efa_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle)
 
 	efa_enter(eng);
 	efa_look(eng);
-	*recv_idle = e->free_at[1] - e->rx.posted == e->rx.max;
-	*request_idle = e->free_at[0] - e->tx.posted == e->tx.max;
+	*recv_idle = e->free_at[EFA_RECEIVES] - e->rx.posted == e->rx.max;
+	*request_idle = e->free_at[EFA_REQUESTS] - e->tx.posted == e->tx.max;
 	efa_leave(eng);
 }
 

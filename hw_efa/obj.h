@@ -62,12 +62,14 @@ struct efa_more {			/* what is off the fast path */
 };
 #define EFA_STAGE 512u
 
+enum { EFA_REQUESTS, EFA_RECEIVES };
+
 struct efa_ep {
 	struct efa_sq sq;
 	_Alignas(64) struct efa_tx tx;
 	_Alignas(64) struct efa_rx rx;
 	struct efa_more *more;
-	uint32_t free_at[2];		/* posted of tx and rx may come to this: max more than was dequeued */
+	uint32_t free_at[2];		/* EFA_REQUESTS: posted stays below it, max more than was dequeued */
 	uint16_t qpn, remote_qpn, ah;
 	uint32_t from;			/* ah and remote_qpn as a CQE has them */
 	bool made;

@@ -18,7 +18,7 @@ int efa_request(const struct efa_request *r)
 	uint32_t i = tx->posted & tx->mask;
 	struct efa_work *w = &tx->work[tx->posted & tx->work_mask];
 
-	if (tx->posted == efa_ep(r->ep)->free_at[0])
+	if (tx->posted == efa_ep(r->ep)->free_at[EFA_REQUESTS])
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	tx->dto[i] = (struct efa_dto){ .cookie = r->cookie, .remote = r->remote, .bytes = r->bytes,
 				       .op = r->op, .flags = r->flags };

@@ -197,7 +197,7 @@ static void tx_fill(struct dap_ep *ep)
 	uint32_t allow = DAP_COMP_SUPPRESS | (a->request_completion_flags & DAP_COMP_UNSIGNALLED);
 
 	tx->lmr = &no_lmr;
-	tx->max = efa_ep(ep)->free_at[0] = max_of(a->max_request_dtos, 1);
+	tx->max = efa_ep(ep)->free_at[EFA_REQUESTS] = max_of(a->max_request_dtos, 1);
 	tx->blocked = EFA_B_DOWN;
 	tx->mtu = efa_ia(ep->obj.ia)->dev.mtu;
 	tx->max_msg = (uint32_t)a->max_message_size;
@@ -225,7 +225,7 @@ static void rx_fill(struct dap_ep *ep, const struct efa_shape *s, uint32_t gen)
 	rx->stride = stride_of(efa_ia(ep->obj.ia));
 	rx->nbufs = s->bufs;
 	rx->lmr = &no_lmr;
-	rx->max = e->free_at[1] = max_of(ep->attr.max_recv_dtos, 1);
+	rx->max = e->free_at[EFA_RECEIVES] = max_of(ep->attr.max_recv_dtos, 1);
 	rx->window = efa_ia(ep->obj.ia)->params.window;
 	rx->place_mask = rx->window - 1;
 	rx->deny = ~(ep->attr.recv_completion_flags & DAP_COMP_UNSIGNALLED);

@@ -180,10 +180,10 @@ static int reserve(struct dap_ep *ep)
 	int err = 0;
 
 	efa_enter(e->tx.eng);
-	if (e->tx.posted == e->free_at[0])
+	if (e->tx.posted == e->free_at[EFA_REQUESTS])
 		err = DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	else
-		e->free_at[0]--;
+		e->free_at[EFA_REQUESTS]--;
 	efa_leave(e->tx.eng);
 	return err;
 }
@@ -247,7 +247,7 @@ int efa_bind(struct dap_rmr *rmr, void *ep_handle, struct dap_lmr *lmr, uint64_t
 	err = rebind(rmr, ep, &to, &r.bound);
 	efa_enter(eng);
 	efa_rmr(rmr)->busy = false;
-	efa_ep(ep)->free_at[0]++;
+	efa_ep(ep)->free_at[EFA_REQUESTS]++;
 	if (!err)
 		err = efa_request(&r);
 	efa_leave(eng);

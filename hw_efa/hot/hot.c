@@ -78,7 +78,7 @@ static EFA_COLD DAT_RETURN efa_post_any(struct dap_ep *ep, unsigned int op, int 
 	do {
 		efa_enter(eng);
 		/* Suppressed completions free their places only when the CQ is polled. */
-		for (int i = 0; i < EFA_FULL_LOOKS && tx->posted == efa_ep(ep)->free_at[0]; i++)
+		for (int i = 0; i < EFA_FULL_LOOKS && tx->posted == efa_ep(ep)->free_at[EFA_REQUESTS]; i++)
 			efa_look(eng);
 		err = efa_request(&r);
 		efa_leave(eng);
@@ -115,7 +115,8 @@ EFA_INLINE bool efa_post_now(struct dap_ep *ep, unsigned int op, const DAT_LMR_T
 	    (op == EFA_READ && efa_unlikely(len > front_lmr_len(iov))) ||
 	    (op == EFA_WRITE && efa_unlikely(len > front_rmr_len(remote))) ||
 	    (op != EFA_READ && efa_unlikely(tx->seq == tx->limit)) ||
-	    efa_unlikely(tx->posted == e->free_at[0]) || efa_unlikely(!efa_sq_has(&e->sq, false)) ||
+	    efa_unlikely(tx->posted == e->free_at[EFA_REQUESTS]) ||
+	    efa_unlikely(!efa_sq_has(&e->sq, false)) ||
 	    efa_unlikely(!efa_allowed(ep, op == EFA_READ, key, va, len)) ||
 	    efa_unlikely(!efa_placed(tx, op, to, len)))
 		return false;

@@ -25,7 +25,7 @@ EFA_INLINE int efa_recv_put(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov
 	struct efa_recv *r = &rx->recv[rx->posted & rx->recv_mask];
 	uint64_t room = 0;
 
-	if (efa_unlikely(rx->posted == efa_ep(ep)->free_at[1]))
+	if (efa_unlikely(rx->posted == efa_ep(ep)->free_at[EFA_RECEIVES]))
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	r->nseg = 0;
 	for (int i = 0; i < n; i++) {
