@@ -33,7 +33,7 @@ Test(efa_device, status__each_of_a_request)
 		{ 10, DAT_DTO_ERR_RECEIVER_NOT_READY, "not ready", OURS },
 		{ 11, DAT_DTO_ERR_REMOTE_RESPONDER, "receive too short", OURS },
 		{ 12, DAT_DTO_ERR_BAD_RESPONSE, "bad remote status", "do not agree" },
-		{ 13, DAT_DTO_ERR_TRANSPORT, "stopped to answer", "host up?" },
+		{ 13, DAT_DTO_ERR_TRANSPORT, "has stopped", "host up?" },
 		{ 14, DAT_DTO_ERR_TRANSPORT, "no address handle for us", "Connect again" },
 		{ 15, DAT_DTO_ERR_TRANSPORT, "never answered", "security groups" },
 		{ 18, DAT_DTO_ERR_TRANSPORT, "differ in a feature", "same release" },
