@@ -47,7 +47,7 @@ static const struct {
 	[EFA_ST_RNR] = { "receiver not ready", OURS },
 	[EFA_ST_REMOTE_LENGTH] = { "remote receive too short", OURS },
 	[EFA_ST_REMOTE_STATUS] = { "bad remote status", "its adapter and ours do not agree" },
-	[EFA_ST_UNRESPONSIVE] = { "the remote side has stopped to answer", "is its host up?" },
+	[EFA_ST_UNRESPONSIVE] = { "the remote side has stopped answering", "is its host up?" },
 	[EFA_ST_UNKNOWN_PEER] = {
 		"the remote side has no address handle for us",
 		"is its end of the connection gone? Connect again" },
