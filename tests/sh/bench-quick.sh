@@ -63,7 +63,10 @@ judge() {
 		bars = text[text.index("# Bars"):].splitlines()[4:]
 		assert len([b for b in bars if "holds" in b or "short by" in b]) == len(bars)
 		levels = 2 if "direct 2.0" in have else 1
-		assert len(bars) >= levels * (13 * 2 + 4) + 2, f"{len(bars)} bars for {levels} levels of the API"
+		assert len(bars) >= levels * (14 * 2 + 4) + 2, f"{len(bars)} bars for {levels} levels of the API"
+		assert "| direct 1.2: bind unbound RMR, instructions | 120 |" in text
+		assert levels == 1 or "| direct 2.0: bind unbound RMR, instructions | 132 |" in text
+		assert "| direct 1.2: post_n, each of 16 writes 8 B, instructions | 30 |" in text
 		assert "ibv_post_send" in missing or any("ns to those of ibv_poll_cq" in b for b in bars)
 		assert not any("rebind RMR, more where threadsafe" in b and "short" in b for b in bars)
 	END
