@@ -60,6 +60,9 @@ complain "named in the documents and not there:" "$(
 		while read -r p; do
 			[[ $p == *[{\<]* ]] || [ -n "$(compgen -G "$p*")" ] || echo "$p"
 		done)"
+complain "a file without its folder in 'Where to change what':" "$(awk -F'|' '
+	/^## /{ inside = /Where to change what/ }
+	inside { print /^\|/ ? $3 : $0 }' CONTRIBUTING.md | grep -oE '`[^` /]+\.(c|h|inl)`')"
 complain "not in a table of tests/README.md:" "$(
 	find tests -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | while read -r suite; do
 		grep -q "^| \`$suite\` |" tests/README.md || echo "tests/$suite"
