@@ -152,3 +152,20 @@ Test(ctl, cq_create__by_rdma_core_59_and_60_succeeds)
 		cr_assert_eq(cq_create_when(&(struct efa_told){ 0 }), 0, "release %s", releases[i]);
 	}
 }
+
+/* conn.c names the availability zone for EINVAL alone, so another errno of the device does not become it. */
+Test(ctl, ah_create__einval_is_kept)
+{
+	const uint8_t gid[16] = { 0xfe, 0x80 };
+	void *pd, *priv = NULL;
+	uint16_t ah;
+
+	cr_assert_eq(ctl->ops->pd_alloc(ctl, &pd), 0);
+	calls_fail_named("ibv_create_ah", EINVAL);
+	cr_expect_eq(ctl->ops->ah_create(ctl, pd, gid, &ah, &priv), -EINVAL);
+	calls_fail_named("ibv_create_ah", EBADMSG);
+	cr_expect_eq(ctl->ops->ah_create(ctl, pd, gid, &ah, &priv), -EIO);
+	calls_stop();
+	cr_expect_null(priv);
+	cr_assert_eq(ctl->ops->pd_free(ctl, pd), 0);
+}
