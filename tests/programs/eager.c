@@ -147,6 +147,7 @@ static void server_open(struct program *p)
 
 	eager_open(p);
 	order = attribute(p, "write_order");
+	cr_assert(*order, "the provider has no attribute write_order");
 	if (strcmp(order, relaxed ? "relaxed" : "kept"))
 		cr_skip_test("the adapter says write_order = %s", order);
 	must(!consumer_listen(&p->c, th_qual()));

@@ -97,6 +97,17 @@ for ia in soft-mlx5-0 soft-efa-0; do
 	done
 done
 
+# An adapter keeps the order of writes unless ia_params say otherwise. order_is IA PARAMS ORDER
+order_is() {
+	echo "$1 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"$2\" \"\"" \
+		>"$DAT_OVERRIDE"
+	"$info" -i "$1" >"$tmp/out" 2>&1 || fail "$1 does not open with \"$2\""
+	grep -qx " *provider write_order: $3" "$tmp/out" || fail "$1 with \"$2\": write_order is not $3"
+}
+order_is soft-mlx5-0 '' kept
+order_is soft-efa-0 '' kept
+order_is soft-efa-0 write_order=relaxed relaxed
+
 # The default of each parameter is a value that it accepts.
 # defaults ADAPTER: those that are one word, as ia_params
 defaults() {
