@@ -11,7 +11,7 @@ trap 'rm -rf "$tmp"' EXIT
 failed=0
 mkdir "$tmp/bin" "$tmp/build"
 ln -s "$DAPL_BUILD_DIR/bin" "$tmp/build/bin"
-printf '#!/bin/sh\ncat "%s/says"\nexit 100\n' "$tmp" >"$tmp/bin/apt-get"
+printf '#!/bin/sh\necho "$@" >"%s/args"\ncat "%s/says"\nexit 100\n' "$tmp" "$tmp" >"$tmp/bin/apt-get"
 chmod 755 "$tmp/bin/apt-get"
 
 # ends STATUS WORDS: with what apt-get says in $tmp/says
@@ -39,4 +39,7 @@ grep -q '^Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg$' "$conf/sou
 	{ echo "no keyring"; failed=1; }
 grep -qiE 'trusted|allow(-|)(insecure|unauthenticated|weak)' "$conf"/apt.conf "$conf"/sources/* &&
 	{ echo "apt is configured to trust"; failed=1; }
+for o in APT::Get::AllowUnauthenticated Acquire::Allow{Insecure,Weak,DowngradeToInsecure}Repositories; do
+	grep -q -- "-o $o=false " "$tmp/args" || { echo "apt-get is called without $o=false: $(<"$tmp/args")"; failed=1; }
+done
 exit $failed
