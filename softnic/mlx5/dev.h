@@ -313,6 +313,7 @@ struct sn_cmd {
 	size_t inlen, outlen;
 	const char *name;	/* of its opcode */
 	uint32_t syndrome;
+	uint32_t user;		/* the program whose objects alone it may name, or 0 */
 };
 
 /* viol.c */

@@ -64,6 +64,7 @@ uint8_t sn_cmd_create_umem(struct sn_cmd *c)
 		goto free_umem;
 	umem->buf.offset = off;
 	umem->buf.len -= off;
+	umem->uid = (uint16_t)sn_get(c->in, CMD_UID);
 	err = sn_table_add(c->nic, &c->nic->umems, SN_NUMBER_BITS, SN_LOG_MAX_UMEM, umem, &umem->id);
 	if (err)
 		goto free_buf;
@@ -117,13 +118,21 @@ uint8_t sn_cmd_list(struct sn_cmd *c, struct sn_buf *b, unsigned int log_page, u
 	return STAT_OK;
 }
 
-uint8_t sn_cmd_umem(struct sn_cmd *c, struct sn_buf *b, uint32_t id, uint64_t offset,
-		    uint64_t len, unsigned int align)
+/* Linux stamps the uid of a program's command, but does not look at the umems that the command names. */
+static struct sn_umem *find_umem(struct sn_cmd *c, uint32_t id)
 {
 	struct sn_umem *umem = sn_table_find(&c->nic->umems, id);
 
+	return umem && (!c->user || c->user == umem->uid) ? umem : NULL;
+}
+
+uint8_t sn_cmd_umem(struct sn_cmd *c, struct sn_buf *b, uint32_t id, uint64_t offset,
+		    uint64_t len, unsigned int align)
+{
+	struct sn_umem *umem = find_umem(c, id);
+
 	if (!umem)
-		return sn_cmd_refuse(c, STAT_BAD_RES, "no umem %#x", id);
+		return sn_cmd_refuse(c, STAT_BAD_RES, "user context %u has no umem %#x", c->user, id);
 	if (offset > umem->buf.len || len > umem->buf.len - offset)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "beyond umem %#x", id);
 	if ((umem->buf.offset + offset) % align)
@@ -140,7 +149,7 @@ uint8_t sn_cmd_umem(struct sn_cmd *c, struct sn_buf *b, uint32_t id, uint64_t of
 uint8_t sn_cmd_umem_queue(struct sn_cmd *c, struct sn_buf *b, const struct sn_umem_at *at,
 			  uint64_t len, unsigned int align)
 {
-	const struct sn_umem *umem = sn_table_find(&c->nic->umems, at->id);
+	const struct sn_umem *umem = find_umem(c, at->id);
 	uint64_t page, in_page;
 
 	if (umem) {

@@ -155,6 +155,7 @@ struct sn_uar {
 
 struct sn_umem {
 	uint32_t id;
+	uint16_t uid;		/* user context of the program that created it; 0: the driver */
 	unsigned int refs;
 	struct sn_buf buf;
 };

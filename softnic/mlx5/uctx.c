@@ -105,6 +105,7 @@ uint8_t sn_uctx_check(struct sn_cmd *c)
 		return STAT_OK;
 	if (!sn_table_find(&c->nic->uctxs, uid))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "no user context %u", uid);
+	c->user = uid;
 	rule = find_rule(c);
 	o = rule && rule->role != MAKES ? sn_table_find(&c->nic->owned, object_key(rule, c->in)) : NULL;
 	if (o && o->uid != uid)

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A program names a umem in a command. Linux only puts the uid of its user context there and does not look at
+ * the umem: the device alone keeps a program from another's memory.
+ */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "tests/softnic/cold_rig.h"
+
+enum { OWN, ANOTHERS, DRIVERS, UMEMS };
+enum { RECORD_AT = 4096, UMEM_SIZE = 2 * 4096, EQ_AT = UMEMS * UMEM_SIZE, MEM_SIZE = EQ_AT + 4096 };
+
+static struct cold *c;
+static uint8_t *mem;
+static uint32_t uid, pd, uar, eqn, cqn, umem[UMEMS];
+
+static uint8_t run_as(uint32_t user, size_t inlen)
+{
+	sn_set(c->in, CMD_UID, user);
+	return cold_run(c, inlen, 16);
+}
+
+static uint32_t create_uctx(void)
+{
+	cold_begin(c, 0xa04, 0);
+	cr_assert_eq(cold_run(c, 0x40, 16), 0);
+	return sn_get(c->out, SN_FLD(0x50, 16));
+}
+
+static uint32_t create_umem(uint32_t user, uint8_t *at)
+{
+	uint8_t *ctx = c->in + AT_CTX;
+
+	cold_begin(c, CMD_CREATE_UMEM, 0);
+	sn_set64(ctx, UMEM_NUM_MTT, 2);
+	sn_set64(ctx, UMEM_MTT, (uintptr_t)at | MTT_RD | MTT_WR);
+	sn_set64(ctx, UMEM_MTT + 8, (uintptr_t)(at + 4096) | MTT_RD | MTT_WR);
+	cr_assert_eq(run_as(user, AT_CTX + UMEM_MTT + 16), 0);
+	return sn_get(c->out, CMD_NUMBER);
+}
+
+static uint32_t create_eq(uint8_t *ring)
+{
+	cold_begin(c, CMD_CREATE_EQ, 0);
+	sn_set(c->in + AT_CTX, EQC_LOG_SIZE, 6);
+	sn_set(c->in + AT_CTX, EQC_UAR, uar);
+	sn_set64(c->in, AT_PAS, (uintptr_t)ring);
+	cr_assert_eq(cold_run(c, AT_PAS + 8, 16), 0);
+	return sn_get(c->out, CMD_EQN);
+}
+
+static size_t begin_cq(uint32_t ring, uint32_t record)
+{
+	uint8_t *ctx = c->in + AT_CTX;
+
+	cold_begin(c, CMD_CREATE_CQ, 0);
+	sn_set(ctx, CQC_LOG_SIZE, 4);
+	sn_set(ctx, CQC_UAR, uar);
+	sn_set(ctx, CQC_EQN, eqn);
+	sn_set(ctx, CQC_DBR_UMEM, 1);
+	sn_set32(ctx, CQC_DBR_UMEM_ID, record);
+	sn_set64(ctx, CQC_DBR_ADDR, RECORD_AT);
+	sn_set(c->in, CQ_UMEM_VALID, 1);
+	sn_set32(c->in, CQ_UMEM_ID, ring);
+	return AT_PAS;
+}
+
+/* Another ring, with the record that the CQ has. */
+static size_t begin_resize(uint32_t ring, uint32_t record)
+{
+	(void)record;
+	cold_begin(c, CMD_MODIFY_CQ, 1);
+	sn_set(c->in, CMD_NUMBER, cqn);
+	sn_set32(c->in, CQ_MODIFY_SELECT, 7);
+	sn_set(c->in + AT_CTX, CQC_LOG_SIZE, 5);
+	sn_set(c->in, CQ_UMEM_VALID, 1);
+	sn_set32(c->in, CQ_UMEM_ID, ring);
+	return AT_PAS;
+}
+
+static size_t begin_qp(uint32_t ring, uint32_t record)
+{
+	uint8_t *ctx = c->in + AT_QPC;
+
+	cold_begin(c, CMD_CREATE_QP, 0);
+	sn_set(ctx, QPC_PM_STATE, 3);
+	sn_set(ctx, QPC_PD, pd);
+	sn_set(ctx, QPC_UAR, uar);
+	sn_set(ctx, QPC_CQN_SND, cqn);
+	sn_set(ctx, QPC_CQN_RCV, cqn);
+	sn_set(ctx, QPC_LOG_SQ_SIZE, 3);
+	sn_set(ctx, QPC_LOG_RQ_SIZE, 3);
+	sn_set(ctx, QPC_LOG_RQ_STRIDE, 2);
+	sn_set(ctx, QPC_TS_FORMAT, TS_DEFAULT);
+	sn_set(ctx, QPC_DBR_UMEM, 1);
+	sn_set32(ctx, QPC_DBR_UMEM_ID, record);
+	sn_set64(ctx, QPC_DBR_ADDR, RECORD_AT);
+	sn_set(c->in, QP_WQ_UMEM_VALID, 1);
+	sn_set32(c->in, QP_WQ_UMEM_ID, ring);
+	return AT_PAS;
+}
+
+static size_t begin_rmp(uint32_t ring, uint32_t record)
+{
+	uint8_t *wq = c->in + AT_WQ;
+
+	cold_begin(c, CMD_CREATE_RMP, 0);
+	sn_set(c->in + AT_RMPC, RMPC_STATE, RMPC_RDY);
+	sn_set(wq, WQ_TYPE, WQ_LINKED_LIST);
+	sn_set(wq, WQ_PD, pd);
+	sn_set(wq, WQ_LOG_STRIDE, 6);
+	sn_set(wq, WQ_LOG_SIZE, 3);
+	sn_set(wq, WQ_UMEM, 1);
+	sn_set32(wq, WQ_UMEM_ID, ring);
+	sn_set(wq, WQ_DBR_UMEM, 1);
+	sn_set32(wq, WQ_DBR_UMEM_ID, record);
+	sn_set64(wq, WQ_DBR_ADDR, RECORD_AT);
+	return AT_PAS;
+}
+
+static size_t begin_mkey(uint32_t pages, uint32_t record)
+{
+	uint8_t *mkc = c->in + AT_CTX;
+
+	(void)record;
+	cold_begin(c, CMD_CREATE_MKEY, 0);
+	sn_set(mkc, MKC_LR, 1);
+	sn_set(mkc, MKC_MODE_1_0, MODE_MTT);
+	sn_set(mkc, MKC_QPN, 0xffffff);
+	sn_set(mkc, MKC_PD, pd);
+	sn_set(mkc, MKC_LOG_PAGE, 12);
+	sn_set64(mkc, MKC_LEN, 4096);
+	sn_set32(mkc, MKC_XLT_SIZE, 1);
+	sn_set(c->in, MKEY_UMEM_VALID, 1);
+	sn_set32(c->in, MKEY_UMEM_ID, pages);
+	return AT_PAS;
+}
+
+static void setup(void)
+{
+	c = cold_open();
+	cold_boot(c);
+	mem = aligned_alloc(4096, MEM_SIZE);
+	cr_assert_not_null(mem);
+	memset(mem, 0, MEM_SIZE);
+	cr_assert_eq(cold_simple(c, CMD_ALLOC_UAR, 0), 0);
+	uar = sn_get(c->out, CMD_NUMBER);
+	cr_assert_eq(cold_simple(c, CMD_ALLOC_PD, 0), 0);
+	pd = sn_get(c->out, CMD_NUMBER);
+	eqn = create_eq(mem + EQ_AT);
+	uid = create_uctx();
+	umem[OWN] = create_umem(uid, mem);
+	umem[ANOTHERS] = create_umem(create_uctx(), mem + UMEM_SIZE);
+	umem[DRIVERS] = create_umem(0, mem + 2 * UMEM_SIZE);
+	cr_assert_eq(run_as(uid, begin_cq(umem[OWN], umem[OWN])), 0);
+	cqn = sn_get(c->out, CMD_NUMBER);
+}
+
+static void teardown(void)
+{
+	cold_close(c);
+	free(mem);
+}
+
+TestSuite(cold_umem, .init = setup, .fini = teardown, .timeout = 60);
+
+Test(cold_umem, uctx__umem_is_not_anothers)
+{
+	static const struct {
+		const char *name;
+		size_t (*begin)(uint32_t ring, uint32_t record);
+		bool record;
+	} commands[] = {
+		{ "CREATE_CQ", begin_cq, true },	{ "MODIFY_CQ", begin_resize, false },
+		{ "CREATE_QP", begin_qp, true },	{ "CREATE_RMP", begin_rmp, true },
+		{ "CREATE_MKEY", begin_mkey, false },
+	};
+	uint64_t refused = 0;
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		size_t (*begin)(uint32_t, uint32_t) = commands[i].begin;
+
+		for (int other = ANOTHERS; other <= DRIVERS; other++) {
+			cr_expect_eq(run_as(uid, begin(umem[other], umem[OWN])), 0x05, "%s: %d",
+				     commands[i].name, other);
+			refused++;
+			if (!commands[i].record)
+				continue;
+			cr_expect_eq(run_as(uid, begin(umem[OWN], umem[other])), 0x05, "%s: record %d",
+				     commands[i].name, other);
+			refused++;
+		}
+		cr_expect_eq(run_as(uid, begin(umem[OWN], umem[OWN])), 0, "%s", commands[i].name);
+		cr_expect_eq(run_as(0, begin(umem[ANOTHERS], umem[OWN])), 0, "%s: the driver may name all",
+			     commands[i].name);
+	}
+	cr_expect_eq(cold_count(c, "cmd.resource"), refused);
+}
