@@ -4,7 +4,7 @@
 set -u
 vm=$(mktemp -d)
 trap 'kill -KILL "${guests[@]}" 2>/dev/null; rm -rf "$vm"' EXIT
-limit=20 off_limit=2 status=0 failed=0
+limit=20 off_limit=2 run_limit=900 status=0 failed=0
 declare -A guests=()
 . scripts/check-vm.judge
 
@@ -37,5 +37,30 @@ guest "@@ ok probe" "@@ done"
 kill -KILL "${guests[guest]}"
 end guest >"$vm/out"
 fails
+
+# kernel LINE...: the verdict about a guest that shows these
+kernel() {
+	printf '%s\r\n' "[    1.0] a warning at boot" "@@ begin probe 1" "$@" >"$vm/guest.log"
+	judge guest "" >"$vm/out"
+}
+
+first="@@ kernel [    2.0] check-vm: the first job"
+kernel "[    2.0] check-vm: the first job" "$first" "@@ done" "[    9.0] reboot: Power down"
+fails
+kernel "$first" "[    3.0] infiniband mlx5_0: create_qp:3206:(pid 1): Create QP type 2 failed" "@@ done"
+fails "guest: kernel: 1 lines .*Create QP"
+kernel "$first" "@@ kernel [    3.0] mlx5_core 0000:00:01.0: cmd[0]: CREATE_CQ(0x400) No done completion" "@@ done"
+fails "guest: kernel: 1 lines .*No done completion"
+kernel "$first" "@@ done" "[    9.0] Kernel panic - not syncing"
+fails "guest: kernel: 1 lines .*Kernel panic"
+kernel "[    2.0] check-vm: the first job" "@@ done"
+fails "guest: kernel: its warnings are missing"
+kernel "[    2.0] check-vm: the first job"
+fails
+
+judge_time 900 >"$vm/out"
+fails
+judge_time 901 >"$vm/out"
+fails "check-vm: takes 901 s"
 
 exit $failed
