@@ -119,6 +119,20 @@ Test(mlx5_ib, create_qp__queue_1_sends_datagrams)
 	drv_qp_free(&qp);
 }
 
+/* Subnet management is of InfiniBand alone. */
+Test(mlx5_ib, create_qp__queue_0_of_an_infiniband_port_sends_datagrams)
+{
+	struct drv_qp qp = { 0 };
+
+	teardown();
+	d = drv_open(SOFTNIC_INFINIBAND);
+	drv_cq(d, &cq, 4, false);
+	cr_assert_eq(make_qp(&qp, QP0, true), 0);
+	to_rts(&qp);
+	cr_expect_eq(drv_state(&qp), 3, "RTS");
+	drv_qp_free(&qp);
+}
+
 Test(mlx5_ib, create_qp__services_that_are_refused)
 {
 	static const struct {
