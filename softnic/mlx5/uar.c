@@ -115,18 +115,23 @@ uint8_t sn_cmd_dealloc_uar(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-/* The first eight bytes of a control segment: index, DS and QPN. */
+/*
+ * The QP in the first eight bytes of a control segment: index, DS and QPN. On the page of another program it
+ * is none: hardware ignores such a doorbell.
+ */
 static struct sn_qp *doorbell_qp(struct sn_nic *nic, uint32_t page, const uint8_t *ctrl)
 {
 	uint32_t qpn = sn_get32(ctrl, 4) >> 8;
 	struct sn_qp *qp = sn_table_find(&nic->qps, qpn);
 
-	if (!qp)
-		sn_violate(nic, SN_V_DB_UNKNOWN_QP, "doorbell on UAR %u for unknown QP %#x", page, qpn);
-	else if (qp->uar->page != page)
+	if (qp && qp->uar->page == page)
+		return qp;
+	if (qp)
 		sn_violate(nic, SN_V_DB_UAR, "doorbell of QP %#x of UAR %u on UAR %u", qpn,
 			   qp->uar->page, page);
-	return qp;
+	else
+		sn_violate(nic, SN_V_DB_UNKNOWN_QP, "doorbell on UAR %u for unknown QP %#x", page, qpn);
+	return NULL;
 }
 
 static bool same_in_queue(struct sn_qp *qp, uint16_t idx, const uint8_t *data, size_t n)

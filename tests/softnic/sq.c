@@ -145,6 +145,29 @@ Test(sq, doorbell__on_another_page_is_seen)
 	cr_expect_eq(drv_simple(d, CMD_DEALLOC_UAR, uar), 0);
 }
 
+/* A program may write to its own page, and to no other: the page protects the QPs of other programs. */
+Test(sq, doorbell__on_another_page_starts_nothing)
+{
+	struct drv_wqe w;
+	struct drv_cqe e;
+	uint32_t uar;
+
+	cr_assert_eq(drv_simple(d, CMD_ALLOC_UAR, 0), 0);
+	uar = sn_get(d->out, CMD_NUMBER);
+	drv_ctrl(&qp, &w, 0, CE_ALWAYS << 2, 0);
+	drv_put(&qp, &w);
+	__atomic_store_n(&qp.dbr[1], htobe32(qp.pi), __ATOMIC_RELEASE);
+	for (unsigned int len = 8; len <= 64; len += 56) {
+		softnic_mmio_write(d->nic, uar, 0x800, w.b, len);
+		drv_expect(d, "db.uar");
+		softnic_pump(d->nic);
+		cr_expect_not(drv_poll(&cq, &e), "%u bytes", len);
+	}
+	softnic_mmio_write(d->nic, qp.uar, 0x800, w.b, 8);
+	cr_expect(drv_poll(&cq, &e), "its own page");
+	cr_expect_eq(drv_simple(d, CMD_DEALLOC_UAR, uar), 0);
+}
+
 Test(sq, doorbell__ahead_of_the_record_is_seen)
 {
 	struct drv_wqe w;

@@ -179,8 +179,8 @@ static void set_record(struct guest *g, unsigned int page, unsigned int word, ui
 	__atomic_store_n((uint32_t *)(void *)(at + 4ul * word), htobe32(v), __ATOMIC_RELEASE);
 }
 
-/* An RDMA write of n bytes to the same place in the peer's page. */
-static void post_write(struct guest *g, uint32_t at, uint32_t n, uint32_t rkey)
+/* An RDMA write of n bytes to the same place in the peer's page, without the doorbell: its WQE. */
+static const uint8_t *put_write(struct guest *g, uint32_t at, uint32_t n, uint32_t rkey)
 {
 	uint8_t *w;
 
@@ -196,7 +196,12 @@ static void post_write(struct guest *g, uint32_t at, uint32_t n, uint32_t rkey)
 	sn_set32(w, 36, g->key);
 	sn_set64(w, 40, DATA_VA + at);
 	set_record(g, QP_RECORD, 1, ++g->pi & 0xffff);
-	ring(g, DB_SQ, w);
+	return w;
+}
+
+static void post_write(struct guest *g, uint32_t at, uint32_t n, uint32_t rkey)
+{
+	ring(g, DB_SQ, put_write(g, at, n, rkey));
 }
 
 static bool has_cqe(const struct guest *g)
@@ -265,6 +270,34 @@ Test(traffic, completion_event__comes_by_its_vector)
 		cr_assert_eq(take_cqe(&a), 0);
 		a.eq_ci++;
 	}
+	end(&a);
+	end(&b);
+}
+
+/* On the page of the driver, whose stores are messages; see rings() in boot.c. */
+static bool rings_elsewhere(struct guest *g, const uint8_t *wqe)
+{
+	cr_assert_eq(rig_write(g->r, VFIO_PCI_BAR0_REGION_INDEX, g->driver_uar * 4096 + DB_SQ, wqe, 8), 0);
+	return rig_violations(g->r, "db.uar") > 0;
+}
+
+Test(traffic, doorbell__on_anothers_page_starts_nothing_and_other_devices_go_on)
+{
+	struct guest a = make(), b = make();
+	const uint8_t *wqe;
+
+	connect_to(&a, &b);
+	connect_to(&b, &a);
+	memset(a.data, 1, 8);
+	wqe = put_write(&a, 0, 8, b.key);
+	cr_assert(TH_WITHIN(TH_PEER_MS, rings_elsewhere(&a, wqe)), "the doorbell is not reported");
+	post_write(&b, 8, 8, a.key);
+	cr_expect_eq(take_cqe(&b), 0);
+	cr_expect_not(has_cqe(&a));
+	cr_expect_eq(b.data[0], 0, "written by a doorbell of another program");
+	ring(&a, DB_SQ, wqe);
+	cr_expect_eq(take_cqe(&a), 0);
+	cr_expect_eq(b.data[0], 1);
 	end(&a);
 	end(&b);
 }
