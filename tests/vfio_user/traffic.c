@@ -107,6 +107,20 @@ static void make_qp(struct guest *g)
 	g->qpn = run(g, AT_PAS + 8, CMD_NUMBER);
 }
 
+static void boot(struct guest *g)
+{
+	rig_boot(g->r);
+	g->driver_uar = simple(g, CMD_ALLOC_UAR, CMD_NUMBER);
+	g->uar = simple(g, CMD_ALLOC_UAR, CMD_NUMBER);
+	g->pdn = simple(g, CMD_ALLOC_PD, CMD_NUMBER);
+	g->lid = (uint16_t)simple(g, CMD_QUERY_HCA_VPORT_CONTEXT, SN_FLD(0x80 + 0x300, 16));
+	g->pi = g->ci = g->eq_ci = g->arms = 0;
+	make_eq(g);
+	make_cq(g);
+	make_key(g);
+	make_qp(g);
+}
+
 static struct guest make(void)
 {
 	struct guest g = { .r = rig_open_with(&(struct vm_config){ .ports = 1, .infiniband = true }) };
@@ -117,16 +131,8 @@ static struct guest make(void)
 		fds[i] = g.event;
 	cr_assert_eq(rig_set_irqs(g.r, VFIO_PCI_MSIX_IRQ_INDEX, 0, VECTOR + 1,
 				  (struct rig_fds){ fds, VECTOR + 1 }), 0);
-	rig_boot(g.r);
 	rig_map_bar(g.r);
-	g.driver_uar = simple(&g, CMD_ALLOC_UAR, CMD_NUMBER);
-	g.uar = simple(&g, CMD_ALLOC_UAR, CMD_NUMBER);
-	g.pdn = simple(&g, CMD_ALLOC_PD, CMD_NUMBER);
-	g.lid = (uint16_t)simple(&g, CMD_QUERY_HCA_VPORT_CONTEXT, SN_FLD(0x80 + 0x300, 16));
-	make_eq(&g);
-	make_cq(&g);
-	make_key(&g);
-	make_qp(&g);
+	boot(&g);
 	return g;
 }
 
@@ -333,4 +339,100 @@ Test(traffic, rdma_write__to_a_guest_that_has_crashed)
 	cr_expect(rig_works(a.r));
 	end(&a);
 	end(&b);
+}
+
+/* What the reset or the gap left of the connection is given up, and both QPs begin again. */
+static void connect_again(struct guest *g, struct guest *peer)
+{
+	struct guest *both[] = { g, peer };
+
+	for (int i = 0; i < 2; i++) {
+		modify(both[i], CMD_2RST_QP);
+		run(both[i], AT_PAS, CMD_NUMBER);
+		both[i]->pi = 0;
+		set_record(both[i], QP_RECORD, 1, 0);
+	}
+	connect_to(g, peer);
+	connect_to(peer, g);
+}
+
+static void expect_written(struct guest *g, struct guest *peer, int value)
+{
+	memset(g->data, value, 4096);
+	post_write(g, 0, 4096, peer->key);
+	cr_assert_eq(take_cqe(g), 0);
+	cr_assert_arr_eq(peer->data, g->data, 4096);
+}
+
+static void expect_empty(struct guest *g)
+{
+	static const char *const kinds[] = { "qp", "cq", "eq", "mkey", "pd", "uar" };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		cr_expect_eq(softnic_object_count(g->r->dev->nic, kinds[i]), 0, "%s", kinds[i]);
+}
+
+static void reset_by_qemu(struct rig *r)
+{
+	cr_assert_eq(rig_request(r, VM_RESET, NULL, 0), 0);
+}
+
+static void reset_by_config_space(struct rig *r)
+{
+	uint16_t flr = 0x8000;
+
+	cr_assert_eq(rig_write(r, VFIO_PCI_CONFIG_REGION_INDEX, 0x68, &flr, 2), 0);
+}
+
+/* The guest boots again, and the peer reaches it. A third device notices nothing. */
+Test(traffic, reset__of_the_target_under_writes)
+{
+	static void (*const resets[])(struct rig *r) = { reset_by_qemu, reset_by_config_space };
+	struct guest a = make(), b = make(), other = make();
+
+	connect_to(&a, &b);
+	connect_to(&b, &a);
+	connect_to(&other, &other);
+	for (unsigned int way = 0; way < 2; way++) {
+		for (int i = 0; i < 8; i++)
+			post_write(&a, 0, 4096, b.key);
+		resets[way](b.r);
+		expect_empty(&b);
+		expect_written(&other, &other, (int)way + 1);
+		for (int i = 0; i < 8; i++)
+			cr_assert_eq(take_cqe(&a) % 13, 0, "neither success nor an error of the requester");
+		cr_assert_eq(rig_unmap(b.r, RIG_RAM_AT, RIG_RAM), 0);
+		boot(&b);
+		connect_again(&a, &b);
+		expect_written(&a, &b, (int)way + 3);
+	}
+	expect_written(&other, &other, 9);
+	end(&a);
+	end(&b);
+	end(&other);
+}
+
+Test(traffic, unmap_and_map__in_the_middle_of_writes)
+{
+	struct guest a = make(), b = make(), other = make();
+
+	connect_to(&a, &b);
+	connect_to(&b, &a);
+	connect_to(&other, &other);
+	for (int i = 0; i < 100; i++) {
+		unsigned int opcode;
+
+		post_write(&a, 0, 4096, b.key);
+		cr_assert_eq(rig_unmap(b.r, RIG_RAM_AT, RIG_RAM), 0);
+		cr_assert_eq(rig_map(b.r, RIG_RAM_AT, RIG_RAM, b.r->ram_fd, 0), 0);
+		expect_written(&other, &other, i);
+		opcode = take_cqe(&a);
+		cr_assert_eq(opcode % 13, 0, "%u", i);
+		if (opcode)
+			connect_again(&a, &b);
+	}
+	expect_written(&a, &b, 200);
+	end(&a);
+	end(&b);
+	end(&other);
 }
