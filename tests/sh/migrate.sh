@@ -13,10 +13,10 @@ wrong() {
 	status=1
 }
 
-# becomes LINE NEW: dat_migrate prints NEW for LINE alone, and succeeds
+# becomes LINE NEW: dat_migrate -d /dir prints NEW for LINE alone, and succeeds
 becomes() {
 	echo "$1" >"$tmp/old"
-	env -u DAT_OVERRIDE "$migrate" "$tmp/old" >"$tmp/out" 2>"$tmp/err" || wrong "$1: exit status $?"
+	env -u DAT_OVERRIDE "$migrate" -d /dir "$tmp/old" >"$tmp/out" 2>"$tmp/err" || wrong "$1: exit status $?"
 	[ "$(cat "$tmp/out")" = "$2" ] || wrong "$1: not $2"
 }
 
@@ -26,20 +26,20 @@ reports() {
 }
 
 becomes 'ofa-v2-mlx5_0-1u u2.0 nonthreadsafe default libdaploucm.so.2 dapl.2.0 "mlx5_0 1" ""' \
-	'ofa-v2-mlx5_0-1u u2.0 nonthreadsafe default libdapl-direct2.so dapl_direct.2.0 "device=mlx5_0 port=1" ""'
+	'ofa-v2-mlx5_0-1u u2.0 nonthreadsafe default /dir/libdapl-direct2.so dapl_direct.2.0 "device=mlx5_0 port=1" ""'
 reports 'datagrams of the fabric' ucm
 reports 'both ends of a connection must use dapl-direct' ucm
 reports 'uDAPL 2.0 keep the libdat2 of the system' ucm
 becomes 'ofa-v2-ib0	u2.0 threadsafe nondefault /usr/lib/libdaplofa.so.2 dapl.2.0 "lo 0" "x"' \
-	'ofa-v2-ib0 u2.0 threadsafe nondefault libdapl-direct2.so dapl_direct.2.0 "device=lo" "x"'
+	'ofa-v2-ib0 u2.0 threadsafe nondefault /dir/libdapl-direct2.so dapl_direct.2.0 "device=lo" "x"'
 reports 'instead of rdma_cm' cma
 ! grep -q 'this machine has no' "$tmp/err" || wrong "lo: reported as missing"
 becomes 'OpenIB-cma u1.2 nonthreadsafe default libdaplcma.so.1 dapl.1.2 "host.example 0" ""' \
-	'OpenIB-cma u1.2 nonthreadsafe default libdapl-direct.so dapl_direct.1.2 "device=host.example" ""'
+	'OpenIB-cma u1.2 nonthreadsafe default /dir/libdapl-direct.so dapl_direct.1.2 "device=host.example" ""'
 reports 'libdat.so.1 of dapl-direct' 1.2
 reports 'no RDMA device and no network interface host.example; for a host name, write its address' cma
 becomes '"a name" u2.0 nonthreadsafe default libdaplomcm.so.2 dapl.2.0 "mlx5_0 2" ""' \
-	'"a name" u2.0 nonthreadsafe default libdapl-direct2.so dapl_direct.2.0 "device=mlx5_0 port=2" ""'
+	'"a name" u2.0 nonthreadsafe default /dir/libdapl-direct2.so dapl_direct.2.0 "device=mlx5_0 port=2" ""'
 reports 'no proxy' mcm
 for kept in '# a comment' '' \
 	'ofa-v2-mlx4_0-1 u2.0 nonthreadsafe default libdaploscm.so.2 dapl.2.0 "mlx4_0 1" ""' \
