@@ -23,7 +23,7 @@ static const char doc[] =
 enum { OPT_VARIABLES = 256 };
 
 static const struct argp_option options[] = {
-	{ "directory", 'd', "DIR", 0, "Where the provider libraries are (the loader finds them)", 0 },
+	{ "directory", 'd', "DIR", 0, "Where the provider libraries are (where they are installed)", 0 },
 	{ "variables", OPT_VARIABLES, NULL, 0,
 	  "Print each variable of the environment and its effect, and do nothing else", 0 },
 	{ 0 },

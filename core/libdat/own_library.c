@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Libraries in the directory of libdat. */
+/* Libraries in the directory of libdat, or of another library. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,12 +24,12 @@ static char *below(const char *dir, size_t len, const char *subdir, const char *
 	return NULL;
 }
 
-char *conf_own_library(const char *name)
+char *conf_library_beside(const void *address, const char *name)
 {
 	char *self, *slash, *path = NULL;
 	Dl_info info;
 
-	if (!dladdr(own, &info))
+	if (!dladdr(address, &info))
 		return NULL;
 	self = realpath(info.dli_fname, NULL);
 	slash = self ? strrchr(self, '/') : NULL;
@@ -39,4 +39,9 @@ char *conf_own_library(const char *name)
 		path = below(self, (size_t)(slash - self), own, name);
 	free(self);
 	return path;
+}
+
+char *conf_own_library(const char *name)
+{
+	return conf_library_beside(own, name);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The lines of dat.conf: which are of OpenFabrics' providers, and what replaces them. */
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -22,6 +23,8 @@ static const struct kind {
 	{ "libdaploucm.so", offsetof(struct migration, was_ucm) },
 	{ "libdaplomcm.so", offsetof(struct migration, was_mcm) },
 };
+
+static const char provider_1[] = "libdapl-direct.so", provider_2[] = "libdapl-direct2.so";
 
 /* Names that the kernel gives to devices of other drivers. */
 static const char *const foreign[] = {
@@ -94,6 +97,17 @@ static void print_name(const char *name)
 		fputs(name, stdout);
 }
 
+/* libdat finds its provider by the name. The libdat2 of the system searches only where the loader does. */
+static void print_library(const struct migration *m, bool level_2)
+{
+	if (m->directory)
+		printf("%s/%s", m->directory, level_2 ? provider_2 : provider_1);
+	else if (level_2 && m->library_2)
+		print_name(m->library_2);
+	else
+		fputs(level_2 ? provider_2 : provider_1, stdout);
+}
+
 static void move(struct migration *m, const struct kind *kind, char *const f[CONF_FIELDS],
 		 const DAT_PROVIDER_INFO *info, const char *device, unsigned int port)
 {
@@ -101,8 +115,8 @@ static void move(struct migration *m, const struct kind *kind, char *const f[CON
 
 	print_name(f[CONF_NAME]);
 	printf(" %s %s %s ", f[CONF_API], f[CONF_THREADS], f[CONF_DEFAULT]);
-	printf("%s%slibdapl-direct%s.so dapl_direct.%s \"device=%s", m->directory ? m->directory : "",
-	       m->directory ? "/" : "", level_2 ? "2" : "", level_2 ? "2.0" : "1.2", device);
+	print_library(m, level_2);
+	printf(" dapl_direct.%s \"device=%s", level_2 ? "2.0" : "1.2", device);
 	if (port)
 		printf(" port=%u", port);
 	printf("\" ");
@@ -180,8 +194,10 @@ static void report(const struct migration *m)
 	if (m->was_1)
 		fprintf(stderr, form, m->file, "lines of uDAPL 1.2 need the libdat.so.1 of dapl-direct");
 	if (m->was_2)
-		fprintf(stderr, form, m->file, "lines of uDAPL 2.0 keep the libdat2 of the system; "
-			"if the loader does not find libdapl-direct2.so, set its directory with -d");
+		fprintf(stderr, form, m->file, "lines of uDAPL 2.0 keep the libdat2 of the system");
+	if (m->was_2 && !m->directory && !m->library_2)
+		fprintf(stderr, form, m->file, "libdapl-direct2.so is not beside libdat.so.1: if the loader "
+			"does not find it, set its directory with -d");
 }
 
 void migrate_lines(struct migration *m, FILE *in)
@@ -189,6 +205,7 @@ void migrate_lines(struct migration *m, FILE *in)
 	char *line = NULL;
 	size_t room = 0;
 
+	m->library_2 = conf_library_beside(dlsym(RTLD_DEFAULT, "dat_ia_openv"), provider_2);
 	while (getline(&line, &room, in) > 0) {
 		line[strcspn(line, "\n")] = '\0';
 		m->line++;
@@ -198,4 +215,5 @@ void migrate_lines(struct migration *m, FILE *in)
 	if (in != stdin)
 		fclose(in);
 	report(m);
+	free(m->library_2);
 }

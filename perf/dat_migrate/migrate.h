@@ -8,6 +8,7 @@
 struct migration {
 	const char *file;		/* for messages */
 	const char *directory;		/* of the provider libraries, or NULL */
+	char *library_2;		/* path of the provider of uDAPL 2.0, or NULL */
 	unsigned int line, moved, kept, broken;
 	bool was_1, was_2, was_scm, was_cma, was_ucm, was_mcm;	/* kinds of line that were moved */
 };

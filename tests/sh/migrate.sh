@@ -50,6 +50,25 @@ for kept in '# a comment' '' \
 done
 reports ':1: kept: ia_params "eth2" are not a device and a port' 'the last line'
 
+# Without -d a line of 2.0 has the path of the provider, since libdat2 does not look beside libdat.so.1:
+# in libdat's directory, as make install has it, or in dapl-direct below it, as packages have it.
+# default_library LINE LIBRARY
+default_library() {
+	echo "ib0 $1 nonthreadsafe default libdaploscm.so.2 dapl.2.0 \"mlx5_0 1\" \"\"" |
+		LD_LIBRARY_PATH=$tmp/lib "$migrate" - >"$tmp/out" 2>"$tmp/err"
+	[ "$(cut -d' ' -f5 "$tmp/out")" = "$2" ] || wrong "$1: the library is not $2"
+}
+mkdir -p "$tmp/lib/dapl-direct"
+cp "$DAPL_BUILD_DIR/lib/libdat.so.1" "$tmp/lib"
+default_library u2.0 libdapl-direct2.so
+reports 'is not beside libdat.so.1' 'no provider of 2.0'
+touch "$tmp/lib/dapl-direct/libdapl-direct2.so"
+default_library u2.0 "$tmp/lib/dapl-direct/libdapl-direct2.so"
+touch "$tmp/lib/libdapl-direct2.so"
+default_library u2.0 "$tmp/lib/libdapl-direct2.so"
+! grep -q 'not beside' "$tmp/err" || wrong 'the provider of 2.0 is reported as missing'
+default_library u1.2 libdapl-direct.so
+
 # A broken line becomes a comment, and the exit status says so.
 printf '%s\n' '# first' 'ib0 u2.0 nonthreadsafe maybe libdaplofa.so.2 dapl.2.0 "eth2 0" ""' >"$tmp/old"
 DAT_OVERRIDE=$tmp/old "$migrate" >"$tmp/out" 2>"$tmp/err"
@@ -70,7 +89,7 @@ reports 'DAPL_NOT_THERE=1: no effect: OpenFabrics dapl 2.1.10 does not have it' 
 # The output of a file of OpenFabrics works: the same name, and its device.
 for level in 1.2 2.0; do
 	echo "ofa-v2-mlx5_0-1 u$level nonthreadsafe default libdaploscm.so.2 dapl.$level \"soft-mlx5-0 1\" \"\""
-done | "$migrate" -d "$DAPL_BUILD_DIR/lib" - >"$tmp/dat.conf" 2>"$tmp/err"
+done | "$migrate" - >"$tmp/dat.conf" 2>"$tmp/err"
 DAT_OVERRIDE=$tmp/dat.conf "$DAPL_BUILD_DIR/bin/dat_info" -i ofa-v2-mlx5_0-1 >"$tmp/out" 2>&1 ||
 	wrong "the moved line does not open"
 grep -q '^    provider device: soft-mlx5-0$' "$tmp/out" || wrong "the moved line opens another device"
@@ -82,6 +101,14 @@ if [ -x "$DAPL_BUILD_DIR/tests/dat2" ] && [ -e "$DAPL_BUILD_DIR/lib/libdapl-dire
 	env -u DAT_OVERRIDE DAPL_BUILD_DIR="$tmp" DAPL_TEST_IA=ofa-v2-mlx5_0-1 "$DAPL_BUILD_DIR/tests/dat2" \
 		--filter 'attributes/ia__returns_its_identity' >"$tmp/out" 2>&1 &&
 		grep -q 'Tested: 1 | Passing: 1 ' "$tmp/out" || wrong "the moved line of 2.0 does not open"
+fi
+
+# Debian's dat.conf of OpenFabrics dapl: no line is broken, some move, and each keeps its name.
+names() { awk '{ print $1 }' "$1"; }
+if grep -qs '^ofa-v2-mlx5_0.* libdaploscm' /etc/dat.conf; then
+	"$migrate" /etc/dat.conf >"$tmp/out" 2>"$tmp/err" || wrong "/etc/dat.conf: exit status $?"
+	reports '^/etc/dat.conf: [1-9][0-9]* lines moved to dapl-direct, .* 0 broken$' /etc/dat.conf
+	diff <(names /etc/dat.conf) <(names "$tmp/out") || wrong "/etc/dat.conf: other names"
 fi
 
 # The table of dapl-direct(7) is that of the code, which has all of OpenFabrics' variables.
