@@ -248,7 +248,7 @@ static bool peer_has_all(const struct efa_ep *e)
 
 #define ASK_LOOKS 20u			/* until the peer is asked again */
 
-/* By its own way, which keeps order, and by the manager's: nobody may be polling there. */
+/* Asks the peer on the data path, which keeps order, and through the manager: the peer may not poll. */
 bool efa_qp_drain_done(struct dap_ep *ep)
 {
 	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;

@@ -96,7 +96,7 @@ static void request_failed(struct dap_ep *ep, const union efa_slot *slot, const 
 		peer_gone(ep, slot, cqe);
 		return;
 	}
-	/* What is flushed from a connection thought to be alive means the same as an error. */
+	/* A flushed request of a connection that is not ending means the same as an error. */
 	if (cqe->status != EFA_ST_FLUSHED || !(e->tx.blocked & EFA_B_OVER))
 		efa_break(ep, "%s: %s", efa_decode_cqe(cqe, text, sizeof(text)),
 			  efa_status_cure(cqe->status));

@@ -29,7 +29,7 @@ struct efa_evd {
 	struct efa_engine *eng;
 	uint32_t head, tail, mask, qlen;
 	bool armed, overflowed;
-	int wake, fd;			/* eventfd; epoll of it and the CQ's; -1 until somebody waits */
+	int wake, fd;			/* eventfd; epoll of it and the CQ's; -1 until a thread waits */
 	struct dap_evd *next_over;
 };
 _Static_assert(sizeof(struct efa_evd) <= DAP_HW_EVD_SIZE, "EVD area");
@@ -47,7 +47,7 @@ struct efa_engine {
 	struct dap_ep **eps;		/* by QP number */
 	struct efa_cqring cq;
 	uint32_t lock;			/* 1: a thread is in the engine */
-	struct dap_evd *over;		/* EVDs to be told full once the engine is left */
+	struct dap_evd *over;		/* full EVDs: reported once the engine is left */
 
 	_Alignas(64) struct efa_ctl *ctl;
 	struct efa_cq_res res;

@@ -96,7 +96,7 @@ struct efa_lmr {
 };
 _Static_assert(sizeof(struct efa_lmr) <= DAP_HW_LMR_SIZE, "LMR area");
 
-#define EFA_RMR_HAD 32u			/* a context differs from so many before it */
+#define EFA_RMR_HAD 32u			/* a context differs from this many before it */
 
 struct efa_rmr {
 	struct efa_mr mr;		/* what it is bound to */

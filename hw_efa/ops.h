@@ -42,7 +42,7 @@ struct efa_shape {
 };
 /* Bytes of a message that go within its WQE. */
 uint16_t efa_inline_max(const struct efa_ia *ia);
-/* Bytes that an endpoint of so many requests and receives takes, its queues included. */
+/* Bytes that an endpoint of this many requests and receives takes, its queues included. */
 size_t efa_ep_memory(const struct efa_ia *ia, uint32_t requests, uint32_t receives);
 void efa_shape_of(const struct efa_ia *ia, struct efa_shape *s);
 int efa_qp_create(struct dap_ep *ep);

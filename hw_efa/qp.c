@@ -3,7 +3,7 @@
 /*
  * Queue pairs: made and destroyed. An endpoint has one, with receive buffers for the whole window
  * and for what comes out of sequence. Whatever its QP can complete at a time has its place in the
- * CQ, or the endpoint is refused: an EFA overruns a CQ without a word.
+ * CQ, or the endpoint is refused: an EFA reports no overrun of a CQ.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -108,7 +108,7 @@ static void mem_free(struct dap_ep *ep, struct efa_more *m)
 {
 	struct efa_ctl *ctl = efa_ia(ep->obj.ia)->ctl;
 
-	/* What the device may still write must not become somebody else's memory. */
+	/* The device may still write here: the memory must not be reused. */
 	if (!ctl->ops->mr_dereg(ctl, &m->mr))
 		munmap(m->mem, m->mem_bytes);
 }

@@ -92,8 +92,8 @@ static int hold_old(struct dap_rmr *rmr, const struct range *to, struct efa_mr *
 }
 
 /*
- * The device may give a key again at once. One that this RMR has had lately is held, and another one
- * asked for; and whoever still has it must not come in by it meanwhile.
+ * The device may give a key again at once. If the RMR had that key lately, it is held, without
+ * access, while another registration returns another key.
  */
 static int register_new(struct dap_rmr *rmr, const struct range *to, struct efa_mr *mr)
 {

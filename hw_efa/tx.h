@@ -87,7 +87,7 @@ struct efa_work {			/* of a DTO that is not issued in one go */
 enum {					/* efa_tx.blocked: why nothing goes out at once */
 	EFA_B_DOWN = 1,			/* not connected yet */
 	EFA_B_ERROR = 2,		/* nor ever again: all is flushed */
-	EFA_B_ENDING = 64,		/* the device has been told to flush */
+	EFA_B_ENDING = 64,		/* the device is flushing */
 	EFA_B_OVER = EFA_B_ERROR | EFA_B_ENDING,
 	EFA_B_HALT = 4,			/* an error is on its way to the consumer */
 	EFA_B_HOLD = 8,			/* writes have no place in the sequence, see tx.c */

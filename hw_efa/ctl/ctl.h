@@ -93,7 +93,7 @@ struct efa_ctl_ops {
 	/* It may have more entries. */
 	int (*cq_create)(struct efa_ctl *ctl, uint32_t entries, struct efa_cq_res *cq);
 	void (*cq_destroy)(struct efa_ctl *ctl, struct efa_cq_res *cq);
-	/* The next completion makes the descriptor readable. consumed: so many CQEs were taken. */
+	/* The next completion makes the descriptor readable. consumed: CQEs taken until now. */
 	int (*cq_arm)(struct efa_ctl *ctl, struct efa_cq_res *cq, uint32_t consumed);
 	int (*cq_fd)(struct efa_ctl *ctl, struct efa_cq_res *cq);	/* -1 where none can be armed */
 	void (*cq_drain)(struct efa_ctl *ctl, struct efa_cq_res *cq);

@@ -9,7 +9,7 @@
  *   efadv_obj.c    PDs, registrations, address handles, QPs
  *   efadv_cq.c     the CQ and its events; those of the device
  *
- * The queues are told from rdma-core 59 on, the doorbell that arms a CQ from 60 on. This is built
+ * rdma-core reports the queues from 59 on, the doorbell that arms a CQ from 60 on. This is built
  * with headers as old as those of 44.0, so that the calls are looked up in the process, and what
  * newer headers have is declared here. The library takes structures by their length: fields that one
  * does not know stay as they were before the call, zero.
@@ -97,7 +97,7 @@ struct edv {
 	struct edv_queries query;
 	struct efa_caps caps;
 	int poll_fd;			/* what happens to the device */
-	bool gone;			/* and has been told */
+	bool gone;			/* the event of its removal was delivered */
 };
 
 static inline struct edv *edv_of(struct efa_ctl *ctl)
@@ -127,7 +127,7 @@ int edv_mr_reg(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t len, unsig
 int edv_mr_dereg(struct efa_ctl *ctl, struct efa_mr *mr);
 int edv_ah_create(struct efa_ctl *ctl, void *pd, const uint8_t gid[16], uint16_t *ah, void **priv);
 void edv_ah_destroy(struct efa_ctl *ctl, void *pd, uint16_t ah, void *priv);
-/* A QP and what is told of its queues. entries: of the SQ and the RQ. */
+/* Creates a QP and returns the attributes of its queues. */
 int edv_qp_make(struct edv *dv, const struct efa_qp_param *p, struct ibv_qp **qp,
 	       struct edv_wq_attr *sq, struct edv_wq_attr *rq);
 int edv_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uint32_t qkey,

@@ -84,7 +84,7 @@ static int ask(struct edv *dv, struct ibv_port_attr *port)
 	return 0;
 }
 
-/* A device without events refuses a CQ with a channel; before 60.0 no doorbell is told. */
+/* A device without events refuses a CQ with a channel; rdma-core before 60.0 reports no doorbell. */
 static int try_cq(struct edv *dv, struct edv_cq *q, char *why, size_t whylen)
 {
 	struct edv_cq_attr attr;

@@ -180,7 +180,7 @@ bool edv_async_read(struct efa_ctl *ctl, enum efa_event *ev)
 		case HW_EVENT_NONE:
 			return false;
 		case HW_EVENT_GONE:
-			/* It stays readable for ever: it is told once and no longer looked at. */
+			/* It stays readable for ever: report it once and stop polling it. */
 			dv->gone = true;
 			epoll_ctl(dv->poll_fd, EPOLL_CTL_DEL, dv->ctx->async_fd, NULL);
 			*ev = EFA_EVENT_FATAL;

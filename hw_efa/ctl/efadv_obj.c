@@ -165,7 +165,7 @@ int edv_qp_make(struct edv *dv, const struct efa_qp_param *p, struct ibv_qp **qp
 	new = make(dv, p);
 	err = new ? hw_error(dv->query.wqs(new, sq, rq, sizeof(*sq))) : hw_errno();
 	if (!err && !as_expected(p, sq, rq)) {
-		dap_log(DAP_LOG_ERR, "libefa tells of queues that this driver does not know: "
+		dap_log(DAP_LOG_ERR, "libefa reports queues that this driver does not know: "
 			"entries of %u and %u bytes", sq->entry_size, rq->entry_size);
 		err = -EPROTO;
 	}
@@ -209,7 +209,7 @@ int edv_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uint32_t qk
 
 	if (err)
 		return err;
-	/* Who counts places counts by what was asked for. */
+	/* The driver counts free places from the lengths that it asked for. */
 	err = sq.num_entries != p->sq_entries || rq.num_entries != p->rq_entries ? -EPROTO :
 	      modify(qp, &attr, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
 	if (err) {
