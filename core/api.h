@@ -32,6 +32,7 @@ void dap_pz_hold(struct dap_pz *pz);
 void dap_pz_drop(struct dap_pz *pz);
 
 /* ---- lmr.c ---- */
+enum dap_mem_type { DAP_MEM_VIRTUAL = 0, DAP_MEM_LMR = 1, DAP_MEM_SHARED_VIRTUAL = 2 };
 struct dap_lmr_args {
 	enum dap_mem_type mem_type;
 	void *region;			/* address; struct dap_lmr for DAP_MEM_LMR */

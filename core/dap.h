@@ -22,10 +22,7 @@
 
 struct dap_hw;
 struct dap_cm;
-struct dap_cm_conn;
-struct dap_cm_listener;
 struct dap_cr;
-struct dap_psp;
 
 enum dap_type {
 	DAP_NONE, DAP_IA, DAP_PZ, DAP_LMR, DAP_RMR, DAP_EVD, DAP_EP, DAP_PSP, DAP_RSP, DAP_CR,
@@ -179,8 +176,6 @@ struct dap_pz {
 	_Alignas(64) uint8_t hw[DAP_HW_PZ_SIZE];
 	uint32_t refs;			/* LMRs, RMRs, EPs and SRQs in it; atomic */
 };
-
-enum dap_mem_type { DAP_MEM_VIRTUAL = 0, DAP_MEM_LMR = 1, DAP_MEM_SHARED_VIRTUAL = 2 };
 
 struct dap_lmr {
 	struct dap_obj obj;
@@ -348,26 +343,11 @@ static inline const char *dap_ia_device(const struct dap_ia *ia)
 }
 
 /* ---- obj.c ---- */
-/* Returns a zeroed object of the type in this IA, with the CHECKED table; NULL: out of memory. */
-void *dap_obj_alloc(enum dap_type type, struct dap_ia *ia);
-/* The handle is dead from here on; the memory is reused for an object of the same type. */
-void dap_obj_free(void *obj);
 /* Returns the object if h is a live handle of that type (and IA, unless ia is NULL), else NULL. h
  * may be any pointer value. */
 void *dap_obj_get(const void *h, enum dap_type type, const struct dap_ia *ia);
-/* Type of a live handle, else DAP_NONE. */
-enum dap_type dap_obj_type(const void *h);
 /* Calls fn for each live object of the type in the IA (abrupt close). fn may free it. */
 void dap_obj_each(enum dap_type type, struct dap_ia *ia, void (*fn)(void *obj, void *arg), void *arg);
-unsigned int dap_obj_count(enum dap_type type, const struct dap_ia *ia);
-/* The table of freed handles, one for each API level; fronts register theirs. */
-extern const void *dap_dead_table[DAP_APIS];
-
-/* Sets the table that DAT calls on the handle use. */
-static inline void dap_obj_set_table(struct dap_obj *obj, enum dap_table table)
-{
-	__atomic_store_n(&obj->table, obj->ia->tables[table], __ATOMIC_RELEASE);
-}
 
 /* ---- lmr.c ---- */
 static inline struct dap_lmr *dap_lmr_find(const struct dap_ia *ia, uint32_t context)
@@ -382,16 +362,7 @@ static inline struct dap_lmr *dap_lmr_find(const struct dap_ia *ia, uint32_t con
 	return lmr && lmr->lmr_context == context ? lmr : NULL;
 }
 
-/* ---- evd/: software events ---- */
-/* Appends an event and wakes a waiter. Returns 0, or -ENOSPC if the EVD is full: that raises
- * EVD_OVERFLOW, except for software events (the caller gets the error) and connection requests (the
- * peer gets NON_PEER_REJECTED). */
-int dap_evd_post(struct dap_evd *evd, const struct dap_event *ev);
-/* The slow path of dequeue: evd->slow is non-zero or the CQ is empty. Returns 0 or a DAP_ERR. */
-int dap_evd_dequeue_cold(struct dap_evd *evd, struct dap_event *ev);
-/* A stream of connection events or requests starts or stops feeding the EVD. */
-void dap_evd_feed(struct dap_evd *evd);
-void dap_evd_unfeed(struct dap_evd *evd);
+/* ---- evd/ ---- */
 /* Posts an asynchronous event to the IA's async EVD. */
 void dap_async_post(struct dap_ia *ia, uint32_t number, struct dap_obj *obj, int reason);
 
@@ -448,20 +419,7 @@ void dap_cm_timer(struct dap_cm *cm, struct dap_timer *t, uint64_t delay_us);
 /* After this returns, it is neither called nor can be set again. */
 void dap_cm_timer_close(struct dap_cm *cm, struct dap_timer *t);
 
-/* ---- ep/fsm.c: the only writer of an endpoint's state and table ---- */
-enum dap_ep_cause {			/* events in an endpoint's life */
-	DAP_CAUSE_CONNECT, DAP_CAUSE_RESERVE, DAP_CAUSE_UNRESERVE, DAP_CAUSE_REQUEST,
-	DAP_CAUSE_TENTATIVE, DAP_CAUSE_ACCEPT, DAP_CAUSE_REJECT, DAP_CAUSE_ESTABLISHED,
-	DAP_CAUSE_FAILED, DAP_CAUSE_DISCONNECT_GRACEFUL, DAP_CAUSE_DISCONNECT_ABRUPT,
-	DAP_CAUSE_ENDED, DAP_CAUSE_BROKEN, DAP_CAUSE_RESET, DAP_CAUSE_FREE, DAP_CAUSES
-};
-/* Applies the cause. Returns 0, or DAP_ERR(INVALID_STATE, SUB_STATE_EP + state) with the state
- * unchanged. ep->lock is held. */
-int dap_ep_fsm(struct dap_ep *ep, enum dap_ep_cause cause);
-/* Only looks up the next state; -1 if the cause is refused. */
-int dap_ep_fsm_next(enum dap_ep_state state, enum dap_ep_cause cause);
-/* Sets a new endpoint to UNCONNECTED. */
-void dap_ep_fsm_init(struct dap_ep *ep);
+/* ---- ep/fsm.h has its writer ---- */
 static inline enum dap_ep_state dap_ep_state(const struct dap_ep *ep)
 {
 	return (enum dap_ep_state)__atomic_load_n(&ep->state, __ATOMIC_ACQUIRE);

@@ -10,6 +10,7 @@
 #include "core/fork.h"
 #include "core/hw.h"
 #include "core/ia.h"
+#include "core/obj.h"
 #include "core/param.h"
 
 /* IAs may share an asynchronous EVD: protects each one's pointer to it. */

@@ -14,6 +14,7 @@
 #include "core/ia.h"
 #include "core/mem/lmr.h"
 #include "core/mem/srq.h"
+#include "core/obj.h"
 #include "core/sp/sp.h"
 
 #define DOUBLINGS 16		/* each as large as all before it plus base */

@@ -22,6 +22,9 @@
 
 #include "core/dap.h"
 
+struct dap_cm_conn;
+struct dap_cm_listener;
+
 enum dap_cm_end {
 	DAP_CM_REJECTED,	/* the peer's consumer rejected; private data may be present */
 	DAP_CM_NON_PEER_REJECTED, /* no listener before the timeout, queue full, other version */

@@ -8,6 +8,8 @@
 
 #include "core/dap.h"
 
+struct dap_psp;
+
 /* ---- connect.c, disconnect.c ---- */
 /* Starts the connection manager of an IA and watches the backend's asynchronous events. */
 int dap_conn_open(struct dap_ia *ia);

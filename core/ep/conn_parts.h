@@ -19,6 +19,7 @@
 #include "core/cm/cm.h"
 #include "core/ep/conn.h"
 #include "core/ep/ep.h"
+#include "core/ep/fsm.h"
 #include "core/hw.h"
 
 /* All with ep->lock held. */

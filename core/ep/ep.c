@@ -6,7 +6,9 @@
 
 #include "core/ep/conn.h"
 #include "core/ep/ep.h"
+#include "core/ep/fsm.h"
 #include "core/evd/evd.h"
+#include "core/obj.h"
 
 size_t dap_ep_size(void)
 {

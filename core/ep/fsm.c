@@ -6,7 +6,7 @@
  * State and table are separate words. A call that still finds the old table behaves as if it came
  * before the change: its QP flushes, but exists.
  */
-#include "core/dap.h"
+#include "core/ep/fsm.h"
 
 #define NO (-1)
 

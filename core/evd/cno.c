@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/evd/cno.h"
+#include "core/obj.h"
 
 static void close_fds(struct dap_cno *cno)
 {

@@ -5,6 +5,7 @@
 
 #include "core/cm/cm.h"
 #include "core/evd/evd.h"
+#include "core/obj.h"
 
 /* If a stream has one of these flags, the consumer controls notification; all streams must
  * agree. */

@@ -84,6 +84,17 @@ static inline struct dap_event *dap_evd_stash_at(const struct core_evd *evd, uin
 	return &evd->stash[i & (evd->soft_size - 1)];
 }
 
+/* ---- queue.c, dequeue.c, evd.c; lock is not held ---- */
+/* Appends an event and wakes a waiter. Returns 0, or -ENOSPC if the EVD is full: that raises
+ * EVD_OVERFLOW, except for software events (the caller gets the error) and connection requests (the
+ * peer gets NON_PEER_REJECTED). */
+int dap_evd_post(struct dap_evd *evd, const struct dap_event *ev);
+/* The slow path of dequeue: evd->slow is non-zero or the CQ is empty. Returns 0 or a DAP_ERR. */
+int dap_evd_dequeue_cold(struct dap_evd *evd, struct dap_event *ev);
+/* A stream of connection events or requests starts or stops feeding the EVD. */
+void dap_evd_feed(struct dap_evd *evd);
+void dap_evd_unfeed(struct dap_evd *evd);
+
 /* The only writer of evd->slow. */
 void dap_evd_update_slow(struct core_evd *evd);
 /* Takes the next event outside the CQ; false if there is none. Software events come before the

@@ -19,6 +19,7 @@
 #include "core/hot.h"
 #include "core/hw.h"
 #include "core/ia.h"
+#include "core/obj.h"
 
 #include <dat/dapl_direct.h>
 #ifdef DAP_DAT20

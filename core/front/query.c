@@ -7,6 +7,7 @@
 #include "core/api.h"
 #include "core/front/slots.h"
 #include "core/ia.h"
+#include "core/obj.h"
 #include "core/sp/sp.h"
 
 _Static_assert(sizeof(struct dap_named) == sizeof(DAT_NAMED_ATTR) &&

@@ -9,6 +9,7 @@
 #include "core/hw.h"
 #include "core/ia.h"
 #include "core/mem/lmr.h"
+#include "core/obj.h"
 
 static int page_of(struct dap_ia *ia, uint32_t context, struct dap_lmr_page **out)
 {

@@ -3,7 +3,7 @@
 #ifndef DAP_LMR_H
 #define DAP_LMR_H
 
-#include "core/dap.h"
+#include "core/api.h"
 #include "core/mem/shared.h"
 
 struct core_lmr {

@@ -2,6 +2,7 @@
 /* Protection Zones. */
 #include "core/api.h"
 #include "core/hw.h"
+#include "core/obj.h"
 
 int dap_pz_create(struct dap_ia *ia, struct dap_pz **out)
 {

@@ -2,6 +2,7 @@
 /* Remote Memory Regions: create and free. Backends bind them. */
 #include "core/api.h"
 #include "core/hw.h"
+#include "core/obj.h"
 
 int dap_rmr_create(struct dap_pz *pz, bool for_ep, struct dap_rmr **out)
 {

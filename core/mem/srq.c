@@ -6,6 +6,7 @@
 #include "core/evd/evd.h"
 #include "core/hw.h"
 #include "core/mem/srq.h"
+#include "core/obj.h"
 
 static bool is_possible(const struct dap_caps *caps, const struct dap_srq_args *args)
 {

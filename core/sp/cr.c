@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/ep/conn_parts.h"
+#include "core/obj.h"
 #include "core/sp/sp.h"
 
 int dap_conn_request(void *ctx, struct dap_cm_conn *conn, const struct dap_cm_request *r)

@@ -11,8 +11,10 @@
 #include <errno.h>
 
 #include "core/ep/conn_parts.h"
+#include "core/evd/evd.h"
 #include "core/fork.h"
 #include "core/ia.h"
+#include "core/obj.h"
 #include "core/sp/sp.h"
 
 /* Guards listener and ep of all RSPs: the thread that takes the listener handles the rest. */

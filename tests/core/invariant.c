@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/mem/lmr.h"
+#include "core/obj.h"
 #include "tests/core/fake_hw.h"
 
 static struct fake_objects o;

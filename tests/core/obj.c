@@ -2,6 +2,7 @@
 /* Handles: live, freed, foreign, and invalid pointers. */
 #include <string.h>
 
+#include "core/obj.h"
 #include "tests/core/fake_hw.h"
 
 Test(core, obj_get__live)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/ep/fsm.h"
 #include "tests/core/fake_hw.h"
 
 static char mem[4096];

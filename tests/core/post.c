@@ -3,6 +3,7 @@
 #include <dat/udat_redirection.h>
 
 #include "core/ep/ep.h"
+#include "core/ep/fsm.h"
 #include "core/front/slots.h"
 #include "core/ia.h"
 #include "tests/core/fake_hw.h"

@@ -2,6 +2,7 @@
 /* The order of an EVD's events from software and from the device, and the full EVD. */
 #include <errno.h>
 
+#include "core/evd/evd.h"
 #include "tests/core/fake_hw.h"
 
 #define ALL (DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG)

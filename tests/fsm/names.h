@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "core/dap.h"
+#include "core/ep/fsm.h"
 
 const char *state_name(enum dap_ep_state state);
 const char *cause_name(enum dap_ep_cause cause);

@@ -8,6 +8,7 @@
 
 #include "core/cm/private.h"
 #include "core/dap.h"
+#include "core/obj.h"
 #include "hw_efa/obj.h"
 #include "hw_mlx5/ctl/soft.h"
 #include "hw_mlx5/obj.h"

@@ -20,6 +20,7 @@
 #include "core/hw.h"
 #include "core/front/slots.h"
 #include "core/ia.h"
+#include "core/obj.h"
 
 #include <dat2/dat_ib_extensions.h>
 
