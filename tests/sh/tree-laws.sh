@@ -46,6 +46,8 @@ law "named in the documents" CONTRIBUTING.md '' 's,`core/cm/wire.c`,`core/cm/wir
 law "a file without its folder" CONTRIBUTING.md '' 's,`core/cm/wire.c`,`wire.c`,'
 law "not in a table of tests" tests/README.md '' '/^| `fsm` |/d'
 law "a table cell of over 15 words" README.md '| a b c d e f g h i j k l m n o p |'
+law "declares dap_ep_fsm, which no backend uses" core/dap.h 'int dap_ep_fsm(struct dap_ep *ep, enum dap_ep_cause cause);'
+law "declares dap_psp, which no backend uses" core/dap.h 'struct dap_psp;'
 law "a backend sees more" core/dap.h '' 's/^\tuint32_t slow;/&\n\tint unseen1, unseen2;/'
 # Two files whose objects depend on each other.
 mkdir -p build/obj/core/evd
