@@ -40,7 +40,7 @@ EXPORT DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd, DAT_EVD_PARAM_MASK mask, DAT
 	DAT_RETURN (*call)(DAT_EVD_HANDLE, DAT_EVD_PARAM_MASK, DAT_EVD_PARAM *) = real("dat_evd_query");
 	DAT_RETURN ret = call(evd, mask, param);
 
-	/* A query that does not follow a change. */
+	/* The query reports the state before the last change. */
 	if (planted("query") && ret == DAT_SUCCESS)
 		param->evd_state = DAT_EVD_STATE_ENABLED | DAT_EVD_STATE_WAITABLE;
 	return ret;
@@ -79,20 +79,6 @@ EXPORT DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_
 	if (planted("byte") && n > 0 && iov->segment_length)
 		*(unsigned char *)(uintptr_t)iov->virtual_address ^= 0x10;
 	return call(ep, n, iov, cookie, &moved, flags);
-}
-
-/* Rights that were not asked for. */
-EXPORT DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv,
-			       DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
-			       DAT_RMR_CONTEXT *context)
-{
-	DAT_RETURN (*call)
-	(DAT_RMR_HANDLE, const DAT_LMR_TRIPLET *, DAT_MEM_PRIV_FLAGS, DAT_EP_HANDLE, DAT_RMR_COOKIE,
-	 DAT_COMPLETION_FLAGS, DAT_RMR_CONTEXT *) = real("dat_rmr_bind");
-
-	if (planted("rights") && (unsigned)priv <= DAT_MEM_PRIV_ALL_FLAG)
-		priv |= DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
-	return call(rmr, triplet, priv, ep, cookie, flags, context);
 }
 
 /* Private data that is cut. */
