@@ -34,6 +34,7 @@ static const struct argp_option options[] = {
 	{ "params", 'a', "PARAMS", 0, "ia_params of each open, e.g. ip=10.0.0.7", 0 },
 	{ "probe", 't', "NUMBERS", 0, "Only these probes, e.g. 3,10-12", 0 },
 	{ "json", OPT_JSON, "FILE", 0, "Write the answers as JSON", 0 },
+	{ "quick", 'q', NULL, 0, "Fewer connections and messages", 0 },
 	{ "limit", OPT_LIMIT, "SECONDS", 0, "Limit for one probe (60)", 0 },
 	{ "total", OPT_TOTAL, "SECONDS", 0, "Limit for all probes (600)", 0 },
 	{ "list", OPT_LIST, NULL, 0, "Numbers and questions only", 0 },
@@ -99,6 +100,7 @@ static error_t parse(int key, char *arg, struct argp_state *argp)
 			argp_error(argp, "%s: numbers of probes are 1 to %d, as in 3,10-12", arg,
 				   MAX_PROBES - 1);
 		break;
+	case 'q': s->light.quick = true; break;
 	case OPT_JSON: s->o.json = arg; break;
 	case OPT_LIMIT: s->o.limit_s = seconds(arg, argp); break;
 	case OPT_TOTAL: s->o.total_s = seconds(arg, argp); break;

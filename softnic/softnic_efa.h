@@ -393,7 +393,8 @@ void softnic_efa_counters(struct softnic_efa *nic, struct softnic_efa_counters *
  *   status=S[:N]	the N-th WQE from now on (1: the next) fails with completion status S
  *   cmd_fail=KIND[:N]	the N-th command from now on (1: the next) that creates a pd, mr, ah, cq or
  *			qp, or changes a qp (modify), is refused for lack of resources
- *   rkey_reuse		a region gets the keys of the one deregistered last, always
+ *   rkey_reuse[=N]	a region gets the keys of the one that was deregistered N registrations ago, always
+ *			(1: the last one; 127 at most)
  *   consumer		a CQ of at most 32768 entries, with a doorbell, takes no more completions
  *			than its doorbell's consumer counter leaves room for: others are lost silently
  *   unknown=N		the first N RDMA packets from each AH's device are refused with status 14,
@@ -402,6 +403,7 @@ void softnic_efa_counters(struct softnic_efa *nic, struct softnic_efa_counters *
  *   shared_ah		an AH of a GID has the same number in all PDs
  *   rx_op		the CQE of a received message has an operation other than 0
  *   empty_sgl		a send without buffers is accepted
+ *   arm_only		as consumer, but only a doorbell that arms the CQ counts
  *   window=N		as in the config
  *   seed=N		of the faults; without it the device's own sequence is used
  */

@@ -26,7 +26,7 @@ struct answer {
 struct light {
 	const char *ia, *params;	/* params: ia_params of every open */
 	const char *provider;		/* path of the library */
-	bool efa;
+	bool efa, quick;
 	char access[16];		/* "devx", "vfio", "efadv", "model" */
 	char adapter[300];
 };
@@ -74,6 +74,8 @@ bool succeeded(struct answer *a, DAT_EVD_HANDLE evd, const char *of);
 
 /* When a probe of many rounds stops early: a busy machine may take minutes for all of them. */
 uint64_t long_enough(void);
+/* The same for the probes that no adapter ends early: below the limit of a probe. */
+uint64_t nearly_a_minute(void);
 
 /* One transfer of len bytes, from its post to its completion, or of a message to its receipt. */
 typedef bool round_fn(struct pair *p, size_t len);
@@ -89,7 +91,7 @@ probe_fn probe_bind, probe_rebind, probe_old_key, probe_bind_cost;
 probe_fn probe_order, probe_threads, probe_integrity, probe_connections;
 probe_fn probe_doorbell, probe_measure, probe_inline, probe_scatter_recv, probe_scatter_read;
 probe_fn probe_mtu, probe_link, probe_heartbeat, probe_bond, probe_mac;
-probe_fn probe_wide, probe_rendezvous, probe_window;
+probe_fn probe_wide, probe_rendezvous, probe_window, probe_laps;
 /* ---- efa.c, efa_objects.c: through the device's own calls */
 probe_fn probe_flush, probe_consumer, probe_empty, probe_unnamed, probe_refused, probe_rkey;
 probe_fn probe_dereg, probe_least, probe_store_order, probe_two_pds, probe_rx_op, probe_cq_size;

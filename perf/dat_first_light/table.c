@@ -43,7 +43,7 @@ const struct probe probes[] = {
 	  "only the switch's counters tell", "sl=PRIORITY" },
 	{ 42, CONNECTX, "Is data in order where the fabric has several ways?", NULL,
 	  "loopback has one way; write_order of dat_info says what the adapter promises", "nothing" },
-	{ 43, CONNECTX, "Are queue counters and ECE needed?", NULL,
+	{ 43, CONNECTX, "Are queue counters, ECE and isolate_vl_tc needed?", NULL,
 	  "they are statistics and tuning: no transfer depends on them", "nothing" },
 
 	{ 60, EFA, "Is efa_inline=80 better?", probe_wide, NULL, NULL },
@@ -62,6 +62,7 @@ const struct probe probes[] = {
 	{ 78, EFA, "Does each PD get its own number for an address handle?", probe_two_pds, NULL, NULL },
 	{ 79, EFA, "Do receives of sends have operation 0?", probe_rx_op, NULL, NULL },
 	{ 80, EFA, "Does the order of stores into a WQE matter?", probe_store_order, NULL, NULL },
+	{ 81, EFA, "Does the IA's CQ go on for two laps without a wait?", probe_laps, NULL, NULL },
 
 	{ 90, EFA, "Does another availability zone answer?", NULL,
 	  "it takes a second host there; both ends have to be in one zone", "nothing" },

@@ -155,6 +155,11 @@ uint64_t long_enough(void)
 	return now_ns() + 8000000000u;
 }
 
+uint64_t nearly_a_minute(void)
+{
+	return now_ns() + 40000000000u;
+}
+
 /* ---- latencies: each pair has its own parameters, and so its own process */
 
 enum { ROUNDS = 1500, ROUNDS_BIG = 200, WARM = 20, BIG = 16384 };

@@ -204,6 +204,7 @@ void sne_cq_doorbell(struct sne_nic *nic, struct sne_cq *cq)
 	consumed(nic, cq, (uint16_t)db);
 	if (!(db & SNE_CQ_DB_ARM))
 		return;
+	cq->db_armed = db;
 	if (!(cq->attr.flags & SOFTNIC_EFA_CQ_EVENTS)) {
 		sne_violate(nic, SNE_V_CQ_ARM, "CQ %u was made without events", cq->number);
 		return;
@@ -277,7 +278,9 @@ static bool is_full(const struct sne_nic *nic, const struct sne_cq *cq)
 {
 	uint32_t consumed = cq->db ? atomic_load_explicit(cq->db, memory_order_acquire) : 0;
 
-	return nic->fault.consumer && cq->db && cq->attr.entries <= 32768 &&
+	if (nic->fault.arm_only)
+		consumed = cq->db_armed;
+	return (nic->fault.consumer || nic->fault.arm_only) && cq->db && cq->attr.entries <= 32768 &&
 	       (uint16_t)(cq->written - consumed) >= cq->attr.entries;
 }
 

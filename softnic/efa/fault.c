@@ -8,7 +8,7 @@
 const char *softnic_efa_fault_words(void)
 {
 	return "drop dup reorder twice rnr unnamed silence deadqp flush status cmd_fail rkey_reuse consumer "
-	       "unknown late_dereg shared_ah rx_op empty_sgl";
+	       "unknown late_dereg shared_ah rx_op empty_sgl arm_only";
 }
 
 static uint64_t draw(uint64_t *state)
@@ -161,6 +161,17 @@ static int parse_unknown(struct sne_fault *f, const char *value)
 	return 0;
 }
 
+/* The keys of an index are numbers of eight bits, two for each turn. */
+static int parse_reuse(struct sne_fault *f, const char *value)
+{
+	uint64_t n;
+
+	if (parse_number(value, 127, &n, NULL) || !n)
+		return -EINVAL;
+	f->rkey_turns = (uint32_t)n;
+	return 0;
+}
+
 static int parse_window(struct sne_fault *f, const char *value)
 {
 	uint64_t n;
@@ -176,12 +187,12 @@ static const struct flag {
 	size_t offset;
 } flags[] = {
 	{ "silence", offsetof(struct sne_fault, silence) },
-	{ "rkey_reuse", offsetof(struct sne_fault, rkey_reuse) },
 	{ "consumer", offsetof(struct sne_fault, consumer) },
 	{ "late_dereg", offsetof(struct sne_fault, late_dereg) },
 	{ "shared_ah", offsetof(struct sne_fault, shared_ah) },
 	{ "rx_op", offsetof(struct sne_fault, rx_op) },
 	{ "empty_sgl", offsetof(struct sne_fault, empty_sgl) },
+	{ "arm_only", offsetof(struct sne_fault, arm_only) },
 };
 
 static int parse_word(struct sne_fault *f, char *word)
@@ -194,9 +205,13 @@ static int parse_word(struct sne_fault *f, char *word)
 		*(bool *)((char *)f + flags[i].offset) = true;
 		return 0;
 	}
+	if (!strcmp(word, "rkey_reuse"))
+		return parse_reuse(f, "1");
 	if (!value)
 		return -EINVAL;
 	*value++ = 0;
+	if (!strcmp(word, "rkey_reuse"))
+		return parse_reuse(f, value);
 	if (!strcmp(word, "deadqp"))
 		return parse_dead(f, value);
 	if (!strcmp(word, "flush"))

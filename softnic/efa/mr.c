@@ -115,7 +115,13 @@ static int check_reg(struct sne_nic *nic, const struct request *r)
 /* The index is in both keys, so a lookup is cheap; the other bits are random. */
 static void make_keys(struct sne_nic *nic, struct sne_mr *mr, uint32_t index)
 {
-	if (mr->rkey && (nic->fault.rkey_reuse || sne_below(nic, 2)))
+	if (nic->fault.rkey_turns > 1) {
+		mr->turn = mr->turn % nic->fault.rkey_turns + 1;
+		mr->lkey = (2 * mr->turn - 1) << 16 | index;
+		mr->rkey = 2 * mr->turn << 16 | index;
+		return;
+	}
+	if (mr->rkey && (nic->fault.rkey_turns == 1 || sne_below(nic, 2)))
 		return;
 	mr->lkey = (sne_below(nic, 255) + 1) << 16 | index;
 	do

@@ -52,7 +52,7 @@ struct sne_pd {
 struct sne_mr {
 	bool live;
 	uint16_t pd;
-	uint32_t lkey, rkey;
+	uint32_t lkey, rkey, turn;
 	unsigned int access, page_shift;
 	uint8_t *addr;			/* NULL: it is these pages, */
 	uint64_t *pages;		/* of which the first has the byte at iova */
@@ -78,7 +78,7 @@ struct sne_cq {
 	uint8_t *ring;			/* NULL: at attr.bus_addr */
 	uint64_t ring_off, db_off;
 	_Atomic uint32_t *db;
-	uint32_t db_seen;
+	uint32_t db_seen, db_armed;	/* the last doorbell, and the last one that armed */
 	uint32_t written;		/* total of all its rings */
 	uint32_t put[SNE_SUB_CQS];	/* per ring */
 	_Atomic uint32_t taken[SNE_SUB_CQS];	/* 16 bits, valid once reported */
@@ -198,8 +198,8 @@ enum sne_cmd { SNE_CMD_PD, SNE_CMD_MR, SNE_CMD_AH, SNE_CMD_CQ, SNE_CMD_QP, SNE_C
 
 struct sne_fault {
 	double drop, dup, reorder, twice, rnr, unnamed;
-	bool silence, own_seed, rkey_reuse, consumer;
-	bool late_dereg, shared_ah, rx_op, empty_sgl;
+	bool silence, own_seed, consumer;
+	bool late_dereg, shared_ah, rx_op, empty_sgl, arm_only;
 	uint64_t seed;
 	bool dead_on, dead_all;
 	uint32_t dead_in;
@@ -209,6 +209,7 @@ struct sne_fault {
 	uint64_t flush_ns;		/* 0: never */
 	uint32_t window;		/* 0: unchanged */
 	uint32_t unknown;		/* RDMA packets refused at a new AH */
+	uint32_t rkey_turns;		/* keys of each index before the first comes again; 0: random */
 	uint32_t refuse_in[SNE_CMDS];	/* 0: off */
 };
 

@@ -16,7 +16,7 @@ has() {
 
 # whole IA LINES: each question must have a line, and an answer that the provider assumes
 whole() {
-	timeout 300 "$first_light" -i "$1" >"$tmp/out" 2>"$tmp/err" || {
+	timeout 300 "$first_light" -q -i "$1" >"$tmp/out" 2>"$tmp/err" || {
 		echo "not all answers of $1 are good"
 		cat "$tmp/out" "$tmp/err"
 		status=1
@@ -34,7 +34,7 @@ whole() {
 answers() {
 	local number params regex
 	while IFS=$'\t' read -r number params regex; do
-		timeout 120 "$first_light" -i "$1" -a "$params" -t "$number" >"$tmp/out" 2>"$tmp/err"
+		timeout 120 "$first_light" -q -i "$1" -a "$params" -t "$number" >"$tmp/out" 2>"$tmp/err"
 		if [ ! -s "$tmp/out" ] || grep -qvE "^ *[0-9]+ ($regex)" "$tmp/out"; then
 			echo "question $number with $params is not answered by \"$regex\":"
 			cat "$tmp/out" "$tmp/err"

@@ -4,7 +4,7 @@
 # changes its line as required.
 set -u
 . tests/harness/first-light.sh
-whole soft-efa-0 25
+whole soft-efa-0 26
 
 # number, ia_params, the resulting line
 answers soft-efa-0 <<'END'
@@ -22,14 +22,17 @@ answers soft-efa-0 <<'END'
 63	fault=cmd_fail=cq:2	tune .*32768 at most .set: efa_cq=32768
 70	fault=flush=0	bad .*0 of 4 sends and 0 of 8 receives are flushed
 70	fault=flush=300000	tune .*late: 4 sends and 8 receives are flushed after
+70	fault=cmd_fail=modify:7	bad .*the transition to ERR is refused
 71	fault=consumer	bad .*completions stop after 64 in a CQ of 64
 72	fault=status=3	bad .*ends with status 3.*.set: nothing: send at least one byte
 72	fault=empty_sgl	good .*one of no buffers is taken as well
 73	fault=unnamed=0	good .*all of 1280 receives
 73	fault=unnamed=1	good .*yes: 1280 of 1280, 1280 of them with a GID
+73	fault=silence	bad .*after 0 messages none arrives
 74	fault=unknown=3	good .*yes: 60 times with 20 new handles
 74	fault=status=7	bad .*RDMA fails otherwise in 1 of 20
 75	fault=rkey_reuse	tune .*yes: 199 of 200 at once
+75	fault=rkey_reuse=5	good .*later: [0-9]+ of 200
 76	fault=late_dereg	bad .*goes on after the call has returned
 76	efa_profile=read	skip .*the adapter does no RDMA write
 77	fault=cmd_fail=cq:2	bad .*a CQ of 16 is refused
@@ -37,6 +40,8 @@ answers soft-efa-0 <<'END'
 78	fault=shared_ah	tune .*both are
 79	fault=rx_op	bad .*no: it is 7
 80	fault=silence	bad .*a send in this driver's order fails
+81	fault=consumer	good .*yes: 8193 messages with a CQ of 4096
+81	fault=arm_only	bad .*no: message [0-9]+ with a CQ of 4096 ends with none
 1-7,70-80	efa_profile=read	good|skip .*the adapter does no RDMA write|tune .*yes
 END
 
