@@ -68,6 +68,15 @@ for n in $(seq 2 100); do
 	grep -q '^18 bad' "$tmp/out" && break
 done
 grep -q '^18 bad .*QUERY_ROCE_ADDRESS is refused' "$tmp/out" || { echo "no MAC is not seen"; cat "$tmp/out"; status=1; }
+# Events that the kernel delivers by DEVX: an adapter without them is seen there, too.
+no_event() {
+	SOFTNIC_FAULT=quirk=$2 "$run" "$DAPL_BUILD_DIR/bin/dat_first_light" -i mlx5_0-1 -t $1 >"$tmp/$2" 2>&1
+}
+no_event 22 no_srq_limit &
+no_event 24 no_qp_error
+wait
+grep -q '^22 bad .*nothing comes within' "$tmp/no_srq_limit" || { echo "a missing limit event is not seen"; cat "$tmp/no_srq_limit"; status=1; }
+grep -q '^24 bad .*its target has no event' "$tmp/no_qp_error" || { echo "a missing QP event is not seen"; cat "$tmp/no_qp_error"; status=1; }
 # A link that its administrator has set down is brought up.
 SOFTNIC_FAULT=admin_down "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a ip=10.0.0.7 -t 16 \
 	>"$tmp/out" 2>&1
