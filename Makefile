@@ -10,6 +10,8 @@ LIBDIR ?= $(PREFIX)/lib
 PROVIDERDIR ?= $(LIBDIR)
 INCDIR ?= $(PREFIX)/include
 BINDIR ?= $(PREFIX)/bin
+# dat_qualify finds its modules from where it is.
+QUALIFYDIR = $(BINDIR)/../share/dapl-direct/qualify
 EXAMPLEDIR ?= $(PREFIX)/share/doc/dapl-direct/examples
 MANDIR ?= $(PREFIX)/share/man
 # Where libdat looks first, whatever the prefix; elsewhere the file needs DAT_OVERRIDE.
@@ -105,6 +107,7 @@ SUITES20 := $(if $(filter yes,$(HAVE_DAT2)),programs2)
 FUZZ_TARGETS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
 TSAN_PROGS := $(patsubst tests/tsan/%.c,%,$(wildcard tests/tsan/*.c))
 EXAMPLES := $(wildcard examples/*.c)
+QUALIFY := $(wildcard qualify/*.py)
 HEADERS := $(wildcard include/dat/*.h)
 MANS := $(wildcard man/*.[1-8] man/*.[1-8]dat)
 
@@ -118,7 +121,7 @@ PROVIDER := $(O)/lib/libdapl-direct.so
 PROVIDER20 := $(if $(filter yes,$(HAVE_DAT2)),$(O)/lib/libdapl-direct2.so)
 UVERBS := $(if $(UVERBS_SRC),$(O)/lib/softnic-uverbs.so $(O)/lib/softnic-vfio.so) \
 	$(if $(EFADV_SRC),$(O)/lib/softnic-efadv.so)
-BINS := $(if $(RUN_SRC),$(O)/bin/softnic-run) $(O)/bin/softnic-vm $(PERF_PROGS:%=$(O)/bin/%)
+BINS := $(if $(RUN_SRC),$(O)/bin/softnic-run) $(O)/bin/softnic-vm $(PERF_PROGS:%=$(O)/bin/%) $(O)/bin/dat_qualify
 EXAMPLE_BINS := $(EXAMPLES:%.c=$(O)/%)
 CONF := $(O)/etc/dat.conf
 CONF20 := $(if $(PROVIDER20),$(O)/etc/dat2.conf $(O)/etc/bench2.conf)
@@ -299,6 +302,12 @@ $(O)/bin/softnic-vm: $(call objs,$(VM_SRC)) $(O)/lib/libsoftnic.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(EXT_LIBS)
+
+$(O)/bin/dat_qualify: qualify/dat_qualify $(QUALIFY) $(O)/config.mk
+	$(call say,GEN,$@)
+	@mkdir -p $(@D) $(O)/share/dapl-direct/qualify
+	$(Q)install -m 644 $(QUALIFY) $(O)/share/dapl-direct/qualify
+	$(Q)sed 's/@VERSION@/$(VERSION)/' $< >$@ && chmod 755 $@
 
 $(PERF_PROGS:%=$(O)/bin/%): $(O)/bin/%: $(O)/obj/perf/%.o $(call objs,$(PERF_COMMON)) $(LIBDAT) \
 		$$(call objs,$$(call src,perf/$$*)) \
@@ -579,6 +588,7 @@ install: all
 	ln -sf libdat.so.1 '$(D)$(LIBDIR)/libdat.so'
 	$(call put,644,$(HEADERS),$(INCDIR)/dat)
 	$(call put,755,$(BINS),$(BINDIR))
+	install -d '$(D)$(QUALIFYDIR)' && $(call put,644,$(QUALIFY),$(QUALIFYDIR))
 	sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@LIBDIR@,$(LIBDIR),' -e 's,@INCDIR@,$(INCDIR),' scripts/dat.pc.in \
 		>'$(D)$(LIBDIR)/pkgconfig/dat.pc'
 	install -d '$(D)$(EXAMPLEDIR)' && $(call put,644,$(EXAMPLES),$(EXAMPLEDIR))
@@ -592,10 +602,10 @@ install: all
 uninstall:
 	rm -f $(patsubst $(O)/lib/%,'$(D)$(PROVIDERDIR)/%',$(INST_LIBS)) '$(D)$(LIBDIR)/libdat.so.1' '$(D)$(LIBDIR)/libdat.so' \
 		'$(D)$(LIBDIR)/pkgconfig/dat.pc' $(HEADERS:include/%='$(D)$(INCDIR)/%') \
-		$(patsubst $(O)/bin/%,'$(D)$(BINDIR)/%',$(BINS)) \
+		$(patsubst $(O)/bin/%,'$(D)$(BINDIR)/%',$(BINS)) $(QUALIFY:qualify/%='$(D)$(QUALIFYDIR)/%') \
 		$(foreach m,$(MANS),'$(D)$(call man_dir,$(m))/$(notdir $(m))') \
 		$(EXAMPLES:examples/%='$(D)$(EXAMPLEDIR)/%')
-	-rmdir '$(D)$(INCDIR)/dat' '$(D)$(EXAMPLEDIR)'
+	-rmdir '$(D)$(INCDIR)/dat' '$(D)$(EXAMPLEDIR)' '$(D)$(QUALIFYDIR)'
 	if scripts/mkconf '$(PROVIDERDIR)/libdapl-direct.so' | cmp -s - '$(D)$(SYSCONFDIR)/dat.conf'; then \
 		rm '$(D)$(SYSCONFDIR)/dat.conf'; fi
 

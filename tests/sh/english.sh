@@ -12,7 +12,7 @@ TEXT = {".c", ".h", ".inl", ".sh", ".py", ".awk", ".md", ".mk"}
 # A file of phrases, names of variables, and past releases.
 EXCEPT = {"tests/data/english.tsv", "tests/sh/english.sh", "tests/sh/english-plants.sh", "CHANGELOG.md"}
 PLACES = ("*.md", "Makefile", "configure.ac", "core", "hw_common", "hw_mlx5", "softnic", "include", "perf", "tests",
-          "scripts", "examples", "man")
+          "scripts", "examples", "man", "qualify")
 # Ahead of the text of a line: the marks of a comment.
 MARK = re.compile(r"^[ \t]*(/\*+|\*(?!/)|#+|//|\.\\\")?[ \t]*")
 

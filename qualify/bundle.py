@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The bundle: a tar whose bytes follow from its members. Its first member, SUMS, has the size and
+hash of each other member and of each of its blocks, and the two sums of a block that find one
+changed byte in it."""
+import hashlib
+import io
+import re
+import subprocess
+import tarfile
+
+BLOCK = 4096
+PRIME = (1 << 31) - 1  # above any position in a block and in SUMS
+NAMESPACE = "dat-qualify"
+
+
+class Damaged(Exception):
+    """A bundle that is not as it was written; the text names file and offset."""
+
+
+def sums(block):
+    """Hash, sum, and sum weighted by position: where one byte differs by d, they grow by d and
+    by position * d."""
+    return (
+        hashlib.sha256(block).hexdigest(),
+        sum(block) % PRIME,
+        sum(i * b for i, b in enumerate(block)) % PRIME,
+    )
+
+
+def sums_text(members):
+    lines = []
+    for name, data in members.items():
+        lines.append(f"file {hashlib.sha256(data).hexdigest()} {len(data)} {name}")
+        for at in range(0, len(data), BLOCK):
+            lines.append("block {} {} {}".format(*sums(data[at : at + BLOCK])))
+    text = "\n".join(lines) + "\n"
+    return (text + own_line(text.encode())).encode()
+
+
+def own_line(text):
+    return "self {} {} {}\n".format(*sums(text))
+
+
+def header(name, size):
+    info = tarfile.TarInfo(name)
+    info.size, info.mode = size, 0o644
+    return info.tobuf(tarfile.USTAR_FORMAT)
+
+
+def pack(members, stated=None):
+    """The whole bundle; stated: its SUMS, if that is known."""
+    out = io.BytesIO()
+    for name, data in {"SUMS": stated or sums_text(members), **members}.items():
+        out.write(header(name, len(data)) + data + bytes(-len(data) % 512))
+    return out.getvalue() + bytes(1024)
+
+
+def changed_byte(block, wanted):
+    """Offset and original value of the one byte that differs, or None."""
+    _, plain, weighted = sums(block)
+    d = (int(wanted[1]) - plain) % PRIME if wanted[1].isdigit() and wanted[2].isdigit() else 0
+    if not d:
+        return None
+    at = (int(wanted[2]) - weighted) * pow(d, -1, PRIME) % PRIME
+    if at >= len(block):
+        return None
+    value = block[at] + (d if d < 256 else d - PRIME)
+    if not 0 <= value < 256:
+        return None
+    if hashlib.sha256(block[:at] + bytes([value]) + block[at + 1 :]).hexdigest() != wanted[0]:
+        return None
+    return at, value
+
+
+def check_member(name, data, size, blocks):
+    for n, wanted in enumerate(blocks):
+        block = data[n * BLOCK : min((n + 1) * BLOCK, size)]
+        if hashlib.sha256(block).hexdigest() == wanted[0]:
+            continue
+        found = changed_byte(block, wanted)
+        if found:
+            raise Damaged(
+                f"{name}: byte {n * BLOCK + found[0]} was 0x{found[1]:02x} and is 0x{block[found[0]]:02x}"
+            )
+        raise Damaged(f"{name}: bytes {n * BLOCK} to {n * BLOCK + len(block) - 1} are changed")
+
+
+def read_sums(raw):
+    """The text of SUMS and where it ends. One damaged byte must not hide it."""
+    match = re.search(rb"^self [0-9a-f]{64} \d+ \d+\n", raw[512:], re.M)
+    stated = re.fullmatch(rb"([0-7]{11})", raw[124:135])
+    end = 512 + (match.end() if match else int(stated[1], 8) if stated else 0)
+    body, mark, own = raw[512:end].rpartition(b"self ")
+    right = own_line(body)[5:].encode()
+    if mark and own == right:
+        return body, end
+    found = (
+        mark
+        and len(own.split()) == 3
+        and changed_byte(body, [f.decode(errors="replace") for f in own.split()])
+    )
+    if not found and mark and len(own) == len(right):
+        n = next(i for i, (a, b) in enumerate(zip(own, right)) if a != b)
+        found = (len(body) + 5 + n, right[n]) if own[n + 1 :] == right[n + 1 :] else None
+    if found:
+        raise Damaged(
+            f"SUMS: byte {found[0]} was 0x{found[1]:02x} and is 0x{raw[512 + found[0]]:02x}"
+        )
+    raise Damaged("SUMS is changed in more than one byte, or is not there")
+
+
+def unpack(raw):
+    """Members by name. Raises Damaged for any byte that is not as pack() wrote it."""
+    text, end = read_sums(raw)
+    sizes, blocks = {}, {}
+    for line in text.decode().splitlines():
+        kind, *rest = line.split(" ")
+        if kind == "file":
+            name = rest[2]
+            sizes[name], blocks[name] = int(rest[1]), []
+        else:
+            blocks[name].append(rest)
+    members, at = {}, end + -end % 512
+    for name, size in sizes.items():
+        data = raw[at + 512 : at + 512 + size]
+        if len(data) < size:
+            raise Damaged(f"{name}: the bundle ends after {len(data)} of {size} bytes")
+        check_member(name, data, size, blocks[name])
+        members[name] = data
+        at += 512 + size + -size % 512
+    check_frame(raw, members, raw[512:end])
+    return members
+
+
+def check_frame(raw, members, stated):
+    """The headers and the bytes between members."""
+    right = pack(members, stated)
+    if raw == right:
+        return
+    if len(raw) != len(right):
+        raise Damaged(f"the bundle has {len(raw)} bytes, and its members need {len(right)}")
+    n = next(i for i, (a, b) in enumerate(zip(raw, right)) if a != b)
+    at, inside = 0, "end of the bundle"
+    for name, data in {"SUMS": stated, **members}.items():
+        following = at + 512 + len(data) + -len(data) % 512
+        if at <= n < following:
+            inside = f"header of {name}" if n < at + 512 else f"padding after {name}"
+            break
+        at = following
+    raise Damaged(f"{inside}: byte {n} of the bundle was 0x{right[n]:02x} and is 0x{raw[n]:02x}")
+
+
+def keygen(args, data=b""):
+    return subprocess.run(
+        ["ssh-keygen", *args], input=data, capture_output=True, timeout=120, check=False
+    )
+
+
+def sign(path, key, role):
+    """Writes PATH.ROLE.sig and returns its name."""
+    with open(path, "rb") as f:
+        data = f.read()
+    unpack(data)
+    done = keygen(["-Y", "sign", "-f", key, "-n", NAMESPACE], data)
+    if done.returncode:
+        raise ValueError(
+            f"ssh-keygen cannot sign with {key}: {done.stderr.decode(errors='replace').strip()}"
+        )
+    name = f"{path}.{role}.sig"
+    with open(name, "wb") as f:
+        f.write(done.stdout)
+    return name
+
+
+def check_signature(data, signature, signers):
+    """(is it valid, what to say). Without a list of signers only the key is known."""
+    if not signers:
+        done = keygen(["-Y", "check-novalidate", "-n", NAMESPACE, "-s", signature], data)
+        return (
+            not done.returncode,
+            said(done) + "; without --signers the key is not known to be anyone's",
+        )
+    found = keygen(["-Y", "find-principals", "-s", signature, "-f", signers])
+    if found.returncode:
+        return False, f"its key is not in {signers}"
+    person = found.stdout.decode(errors="replace").splitlines()[0]
+    done = keygen(
+        ["-Y", "verify", "-f", signers, "-I", person, "-n", NAMESPACE, "-s", signature], data
+    )
+    return not done.returncode, said(done)
+
+
+def said(done):
+    return " ".join((done.stdout or done.stderr).decode(errors="replace").split())

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is tested, and on which machine: adapter, host, programs, and the error counters of a
+port."""
+import hashlib
+import json
+import os
+import platform
+import re
+
+# Errors of the link or the adapter. They are not to grow in any phase.
+LINK = {
+    "symbol_error",
+    "link_error_recovery",
+    "link_downed",
+    "port_rcv_errors",
+    "port_rcv_remote_physical_errors",
+    "port_rcv_switch_relay_errors",
+    "port_xmit_discards",
+    "port_xmit_constraint_errors",
+    "port_rcv_constraint_errors",
+    "local_link_integrity_errors",
+    "excessive_buffer_overrun_errors",
+    "VL15_dropped",
+    "rx_icrc_encapsulated",
+    "rx_drops",
+}
+# Errors of requests. Some phases provoke them; in the others they are not to grow.
+REQUEST = {
+    "out_of_sequence",
+    "packet_seq_err",
+    "implied_nak_seq_err",
+    "local_ack_timeout_err",
+    "duplicate_request",
+    "rnr_nak_retry_err",
+    "out_of_buffer",
+    "req_cqe_error",
+    "req_cqe_flush_error",
+    "req_remote_access_errors",
+    "req_remote_invalid_request",
+    "req_transport_retries_exceeded",
+    "resp_cqe_error",
+    "resp_cqe_flush_error",
+    "resp_local_length_error",
+    "resp_remote_access_errors",
+    "rdma_read_wr_err",
+    "rdma_write_wr_err",
+    "retrans_timeout_events",
+    "unresponsive_remote_events",
+    "impaired_remote_conn_events",
+}
+
+# The options of the kernel's command line that change times.
+TUNING = re.compile(
+    r"(isolcpus|nohz|rcu_nocbs|intel_|amd_|iommu|mitigations|.*huge|idle|processor\.|cpuidle|pcie|nosmt)"
+)
+
+
+def sysfs():
+    """Where sysfs is. softnic-run has its own, which SYSFS_PATH names as for libibverbs."""
+    return os.environ.get("SYSFS_PATH") or "/sys"
+
+
+def text(*path):
+    """The first line of a file, or None."""
+    try:
+        with open(os.path.join(*path), encoding="utf-8", errors="replace") as f:
+            return f.readline().strip()
+    except OSError:
+        return None
+
+
+def device(ia):
+    """The folder of the IA's device and its port, or None: software adapters have none."""
+    name, _, port = ia.rpartition("-")
+    folder = os.path.join(sysfs(), "class/infiniband", name)
+    return (folder, port) if name and os.path.isdir(folder) else (None, None)
+
+
+def read_all(folder):
+    try:
+        return {
+            n: int(v) for n in sorted(os.listdir(folder)) if (v := text(folder, n)) and v.isdigit()
+        }
+    except OSError:
+        return {}
+
+
+def counters(ia):
+    """Values of counters by name; empty if the adapter has none."""
+    folder, port = device(ia)
+    if not folder:
+        return {}
+    found = {}
+    for kind in ("counters", "hw_counters"):
+        found.update(read_all(os.path.join(folder, "ports", port, kind)))
+    return found
+
+
+def pci(ia):
+    folder, port = device(ia)
+    if not folder:
+        return {}
+    keys = {n: text(folder, n) for n in ("board_id", "fw_ver", "hw_rev", "node_guid", "hca_type")}
+    for n in (
+        "vendor",
+        "device",
+        "subsystem_vendor",
+        "subsystem_device",
+        "revision",
+        "current_link_speed",
+        "current_link_width",
+        "max_link_speed",
+        "max_link_width",
+        "numa_node",
+    ):
+        keys["pci_" + n] = text(folder, "device", n)
+    keys["pci_address"] = os.path.basename(os.path.realpath(os.path.join(folder, "device")))
+    keys["driver"] = os.path.basename(os.path.realpath(os.path.join(folder, "device/driver")))
+    for n in ("rate", "state", "link_layer"):
+        keys["port_" + n] = text(folder, "ports", port, n)
+    return {k: v for k, v in keys.items() if v}
+
+
+def host():
+    cpu = {}
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as f:
+            for line in f:
+                key, _, value = line.partition(":")
+                cpu.setdefault(key.strip(), value.strip())
+    except OSError:
+        pass
+    release = {}
+    try:
+        with open("/etc/os-release", encoding="utf-8") as f:
+            release = dict(line.rstrip().split("=", 1) for line in f if "=" in line)
+    except OSError:
+        pass
+    found = {
+        "name": platform.node(),
+        "kernel": platform.release(),
+        "machine": platform.machine(),
+        "system": release.get("PRETTY_NAME", "").strip('"'),
+        "cpu": cpu.get("model name"),
+        "microcode": cpu.get("microcode"),
+        "cpus": str(os.cpu_count()),
+        "bios": text("/sys/class/dmi/id/bios_version"),
+        "product": text("/sys/class/dmi/id/product_name"),
+        "tuning": " ".join(w for w in (text("/proc/cmdline") or "").split() if TUNING.match(w)),
+    }
+    return {k: v for k, v in found.items() if v}
+
+
+def digest(path):
+    try:
+        with open(path, "rb") as f:
+            return hashlib.sha256(f.read()).hexdigest()
+    except OSError:
+        return None
+
+
+def loaded(path):
+    """The libraries of the provider, next to the programs or where the loader looks for them."""
+    lib = os.path.join(os.path.dirname(path), "lib")
+    folders = (
+        [lib] + [os.path.join(lib, n) for n in sorted(os.listdir(lib))]
+        if os.path.isdir(lib)
+        else []
+    )
+    folders += [os.path.join(f, "dapl-direct") for f in folders]
+    for folder in folders:
+        for name in ("libdat.so.1", "libdapl-direct.so"):
+            if os.path.isfile(os.path.join(folder, name)):
+                yield name, os.path.join(folder, name)
+
+
+def hashes(programs):
+    names = {
+        n: os.path.join(programs, n) for n in sorted(os.listdir(programs)) if n.startswith("dat_")
+    }
+    own = os.path.dirname(os.path.realpath(__file__))
+    names.update(
+        {"qualify/" + n: os.path.join(own, n) for n in sorted(os.listdir(own)) if n.endswith(".py")}
+    )
+    for name, path in loaded(programs):
+        names.setdefault(name, path)
+    return {n: d for n, path in names.items() if (d := digest(path))}
+
+
+def collect(ia, programs, info):
+    """All of one end. info: dat_info's output, as Child.finish() returns it."""
+    try:
+        report = json.loads(info["stdout"])
+    except ValueError:
+        report = {}
+    adapters = [a for a in report.get("adapters", []) if a.get("name") == ia]
+    return {
+        "ia": ia,
+        "adapter": adapters[0] if adapters else {},
+        "build": report.get("build") or {},
+        "dat_info": info,
+        "device": pci(ia),
+        "host": host(),
+        "sha256": hashes(programs),
+        "environment": {
+            k: v
+            for k, v in sorted(os.environ.items())
+            if k.startswith(("DAT_", "DAPL_", "SOFTNIC_", "MLX5_"))
+            or k in ("LD_PRELOAD", "SYSFS_PATH")
+        },
+    }

@@ -1,0 +1,403 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""From evidence to verdicts. Nothing here runs a program or looks at this machine, so that verify
+does the same."""
+import collections
+import fnmatch
+import json
+import re
+import signal
+
+import identity
+import steps
+
+PASS, COMMENT, FAIL = "PASS", "PASS with comment", "FAIL"
+NOT_APPLICABLE, NOT_TESTED = "NOT APPLICABLE", "NOT TESTED"
+VERDICTS = (PASS, COMMENT, FAIL, NOT_APPLICABLE, NOT_TESTED)
+
+Check = collections.namedtuple("Check", "name step section verdict reason attribute seconds")
+
+
+def result_of(name, verdict, reason="", attribute="", seconds=0):
+    return name, verdict, reason, attribute, seconds
+
+
+class Evidence:
+    """What the judges read: records of steps and the files that programs wrote."""
+
+    def __init__(self, manifest, members):
+        self.manifest, self.members = manifest, members
+        self.steps = {s["name"]: s for s in manifest["steps"]}
+
+    def record(self, name):
+        entry = self.steps.get(name)
+        return (
+            json.loads(self.members[entry["evidence"]]) if entry and entry.get("evidence") else None
+        )
+
+    def result(self, child):
+        """The JSON that a program wrote, or None."""
+        try:
+            return json.loads(self.members[child["result"]])
+        except (KeyError, ValueError, TypeError):
+            return None
+
+    def end(self, which):
+        record = self.record("identity") or {}
+        return record.get(which) or {}
+
+    def attributes(self):
+        adapter = self.end("here").get("adapter") or {}
+        return {
+            **adapter.get("provider_attributes", {}),
+            **{f"limits.{k}": v for k, v in adapter.get("limits", {}).items()},
+        }
+
+
+def last_line(text):
+    lines = [s for line in text.splitlines() if (s := line.strip()) and not s.endswith("FAILED")]
+    return lines[-1] if lines else ""
+
+
+def died(child):
+    """How a child ended that should have succeeded; empty if it did."""
+    if child["killed"]:
+        return f"{child['argv'][0]} was killed: {child['killed']}, after {child['seconds']:.0f} s"
+    if child["status"] < 0:
+        return f"{child['argv'][0]} was ended by {signal.Signals(-child['status']).name}"
+    if child["status"]:
+        return (
+            f"{child['argv'][0]} ended with status {child['status']}: "
+            f"{last_line(child['stderr']) or last_line(child['stdout'])}"
+        )
+    return ""
+
+
+def judge_identity(record, evidence, _):
+    for which in ("here", "peer"):
+        end = record.get(which)
+        if end is None:
+            yield result_of(which, NOT_APPLICABLE, "both ends are on this host", "loopback")
+            continue
+        adapter = end["adapter"]
+        if not adapter.get("opened"):
+            why = (adapter.get("error") or {}).get("why") or f"dat_info does not list {end['ia']}"
+            yield result_of(which, FAIL, why)
+            continue
+        yield result_of(
+            which,
+            PASS,
+            f"{adapter['vendor']}, firmware {adapter['firmware']}, {adapter['provider']} "
+            f"{end['build'].get('version', '')}, {end['host'].get('kernel', '')}",
+        )
+    here, peer = record["here"]["build"].get("version"), (record.get("peer") or {}).get(
+        "build", {}
+    ).get("version")
+    if peer and peer != here:
+        yield result_of("releases", COMMENT, f"the ends have different releases: {here} and {peer}")
+
+
+def judge_conform(record, evidence, entry):
+    child = record["children"][-1]
+    report = evidence.result(child)
+    if not report:
+        yield result_of("statements", FAIL, died(child) or "dat_conform wrote no results")
+        return
+    verdicts = {"PASS": PASS, "FAIL": FAIL, "SKIP": NOT_APPLICABLE}
+    for s in report["statements"]:
+        verdict, reason, attribute = verdicts[s["verdict"]], s["reason"], ""
+        if verdict == NOT_APPLICABLE and reason.endswith("(-r)"):
+            verdict = NOT_TESTED
+        elif verdict == NOT_APPLICABLE:
+            named = re.match(r"[a-z]+(_[a-z]+)+(?= (is|has|=))", reason)
+            attribute = named[0] if named else f"{s['page']}(3), {s['section']}"
+        yield result_of(s["name"], verdict, reason, attribute, s["ms"] / 1000)
+    if len(report["statements"]) != sum(report["count"].values()) or bool(
+        report["count"]["fail"]
+    ) != bool(child["status"]):
+        yield result_of(
+            "statements", FAIL, "counts, statements and exit status of dat_conform disagree"
+        )
+
+
+def judge_questions(record, evidence, entry):
+    child = record["children"][-1]
+    report = evidence.result(child)
+    if not report:
+        yield result_of("questions", FAIL, died(child) or "dat_first_light wrote no answers")
+        return
+    for p in report["probes"]:
+        verdict = {"good": PASS, "tune": COMMENT, "skip": NOT_APPLICABLE}.get(p["verdict"], FAIL)
+        reason, attribute = f"{p['question']} {p['answer']}", ""
+        if verdict == COMMENT:
+            reason += f"; set {p['set']}"
+        if verdict == NOT_APPLICABLE and p["answer"].startswith("not probed"):
+            verdict = NOT_TESTED
+        elif verdict == NOT_APPLICABLE:
+            attribute = f"access = {report['access']}"
+        yield result_of(f"{p['number']:02d}", verdict, reason, attribute, p["ms"] / 1000)
+
+
+def judge_perf(record, evidence, entry):
+    """Both ends succeed, each size is there with at least the requested operations, and the
+    data is verified."""
+    reason = next(filter(None, map(died, reversed(record["children"]))), "")
+    client = record["children"][-1]
+    report = evidence.result(client)
+    if not reason and not report:
+        reason = "no results were written"
+    if (
+        not reason
+        and "--verify" in client["argv"]
+        and not (report["test_info"]["verified"] and "all data verified" in client["stdout"])
+    ):
+        reason = "the data was not verified"
+    wanted = 23 if "-a" in client["argv"] else 1
+    if not reason and len(report["results"]) != wanted:
+        reason = f"{len(report['results'])} of {wanted} sizes were measured"
+    if not reason and any(r["n_iterations"] < requested(client["argv"]) for r in report["results"]):
+        reason = "fewer operations than requested"
+    yield result_of("", FAIL if reason else PASS, reason or figures(report), "", client["seconds"])
+
+
+def requested(argv):
+    value = {argv[i]: argv[i + 1] for i in range(len(argv) - 1)}
+    return (
+        int(value.get("-n", 1))
+        * int(value.get("--processes", 1))
+        * (int(value.get("-q", 1)) if argv[0].endswith("_bw") else 1)
+    )
+
+
+def figures(report):
+    """The result in a few words; of all sizes, the largest rate."""
+    row = report["results"][-1]
+    if "t_typical" in row:
+        return f"median {row['t_typical']:.2f} us, 99% {row['percentile_99']:.2f}, worst {row['t_max']:.2f}"
+    if "BW_average" in row:
+        return f"at most {max(r['BW_average'] for r in report['results']):.1f} MiB/s"
+    return f"{row.get('MsgRate', 0):.3f} million per second"
+
+
+def judge_pingpong(record, evidence, entry):
+    reason = next(filter(None, map(died, reversed(record["children"]))), "")
+    client = record["children"][-1]
+    for text in ("every byte verified", "write through the revoked window: refused"):
+        if not reason and text not in client["stdout"]:
+            reason = f'dat_pingpong does not say "{text}"'
+    yield result_of(
+        "",
+        FAIL if reason else PASS,
+        reason or "every byte verified; the closed window refuses a write",
+        "",
+        client["seconds"],
+    )
+
+
+def judge_statements(record, evidence, entry):
+    """Statements of the conformance step, selected by page or section."""
+    key, patterns = entry["args"]
+    conform = evidence.record("conformance")
+    report = evidence.result(conform["children"][-1]) if conform else None
+    chosen = (
+        [
+            s
+            for s in report["statements"]
+            if any(fnmatch.fnmatch(s[key], p) for p in patterns.split("|"))
+        ]
+        if report
+        else []
+    )
+    if not chosen:
+        yield result_of("", NOT_TESTED, "the step conformance has no results")
+        return
+    count = collections.Counter(s["verdict"] for s in chosen)
+    reason = f"{count['PASS']} of {len(chosen)} statements hold, {count['SKIP']} are not applicable"
+    bad = [s["name"] for s in chosen if s["verdict"] == "FAIL"]
+    yield result_of(
+        "",
+        FAIL if bad else PASS if count["PASS"] else NOT_TESTED,
+        f"{reason}: {', '.join(bad)}" if bad else reason,
+    )
+
+
+def judge_death(record, evidence, entry):
+    """The survivor ends within 30 s with status 1 and a message."""
+    survivor = record["children"][1 if record["victim"] == "server" else 0]
+    said = survivor["stderr"] + survivor["stdout"]
+    if not record["measuring"]:
+        reason = "nothing was measured before: " + last_line(said)
+    elif survivor["killed"] or record["after_s"] > 30:
+        reason = f"the other end went on for {record['after_s']:.0f} s"
+    elif survivor["status"] != 1:
+        reason = died(survivor) or "the other end reports success"
+    elif not re.search(r"connection ended: [A-Z_]+", said):
+        reason = "the other end does not say why it ended"
+    else:
+        event = re.search(r"connection ended: ([A-Z_]+)", said)[1]
+        yield result_of(
+            "",
+            PASS,
+            f"the other end reports {event} after {record['after_s']:.1f} s",
+            "",
+            record["after_s"],
+        )
+        return
+    yield result_of("", FAIL, reason, "", record["after_s"])
+
+
+def judge_soak(record, evidence, entry):
+    reason = next(filter(None, map(died, reversed(record["children"]))), "")
+    yield result_of(
+        "programs",
+        FAIL if reason else PASS,
+        reason or f"{len(record['children'])} programs, {record['seconds']} s",
+        "",
+        record["seconds"],
+    )
+    for child in record["children"]:
+        name = child["role"]
+        if not name.endswith("client") or not evidence.result(child):
+            continue
+        info = evidence.result(child)
+        if "--verify" in child["argv"]:
+            good = info["test_info"]["verified"] and "all data verified" in child["stdout"]
+            yield result_of(
+                f"{name}/data",
+                PASS if good else FAIL,
+                "all data verified" if good else "the data was not verified",
+            )
+    for name in sorted({s[1] for s in record["samples"]}):
+        yield from judge_held(name, [s for s in record["samples"] if s[1] == name])
+
+
+def judge_held(name, samples):
+    """Memory, descriptors and threads: the most of the last quarter is at most that of the
+    second, and a little."""
+    n = len(samples)
+    if n < 16:
+        yield result_of(f"{name}/memory", NOT_TESTED, f"{n} samples are too few")
+        return
+    for column, what, slack in ((2, "memory", 2048), (3, "descriptors", 4), (4, "threads", 1)):
+        early = max(s[column] for s in samples[n // 4 : n // 2])
+        late = max(s[column] for s in samples[n * 3 // 4 :])
+        unit = " KiB" if what == "memory" else ""
+        yield result_of(
+            f"{name}/{what}",
+            FAIL if late > early * 1.1 + slack else PASS,
+            f"{early}{unit} in the second quarter of the time, {late}{unit} in the last",
+        )
+
+
+def judge_counters(record, evidence, entry):
+    """No error in any phase: the counters around each step, of both ends."""
+    for which in ("here", "peer"):
+        end = evidence.end(which)
+        if not end:
+            continue
+        if not record[which]:
+            access = end.get("adapter", {}).get("provider_attributes", {}).get("access", "unknown")
+            yield result_of(
+                which,
+                NOT_APPLICABLE,
+                "the adapter has no counters in /sys/class/infiniband",
+                f"access = {access}",
+            )
+            continue
+        for section in steps.SECTIONS[1:-1]:
+            yield from judge_phase(which, section, evidence)
+
+
+def judge_phase(which, section, evidence):
+    names = identity.LINK if section in steps.PROVOKING else identity.LINK | identity.REQUEST
+    grown, seen = {}, False
+    for entry in evidence.manifest["steps"]:
+        found = evidence.record(entry["name"]) if entry["section"] == section else None
+        if not found or not found.get("counters"):
+            continue
+        seen = True
+        before, after = (side[which] for side in found["counters"])
+        for name in sorted(names & before.keys() & after.keys()):
+            if after[name] != before[name]:
+                grown[name] = grown.get(name, 0) + after[name] - before[name]
+    if seen:
+        yield result_of(
+            f"{which}/{section}",
+            FAIL if grown else PASS,
+            "; ".join(f"{k} grew by {v}" for k, v in sorted(grown.items()))
+            or "no error counter has grown",
+        )
+
+
+JUDGES = {
+    "identity": judge_identity,
+    "conform": judge_conform,
+    "questions": judge_questions,
+    "perf": judge_perf,
+    "pingpong": judge_pingpong,
+    "statements": judge_statements,
+    "death": judge_death,
+    "soak": judge_soak,
+    "counters": judge_counters,
+}
+
+
+def judge_step(entry, evidence):
+    if entry["kind"] == "absent" or entry["not_run"]:
+        return [result_of("", NOT_TESTED, entry["not_run"] or entry["why"])]
+    if entry["not_applicable"]:
+        return [result_of("", NOT_APPLICABLE, *entry["not_applicable"])]
+    record = evidence.record(entry["name"])
+    if record.get("cut"):
+        return [result_of("", NOT_TESTED, "the time of the run ended before the step")]
+    if record.get("broken"):
+        return [result_of("", FAIL, record["broken"])]
+    return list(JUDGES[entry["kind"]](record, evidence, entry))
+
+
+def deviations(text):
+    """Rows of a file of known deviations: id, pattern of checks, pattern of reasons, text."""
+    rows = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        row = line.split("\t")
+        if len(row) != 4 or not all(row):
+            raise ValueError(
+                f"line {number}: four fields separated by tabs are needed: id, check, reason, text"
+            )
+        rows.append(row)
+    return rows
+
+
+def judge_all(manifest, members):
+    """All checks, with the known deviations applied."""
+    evidence, checks = Evidence(manifest, members), []
+    known = deviations(members["deviations.tsv"].decode())
+    for entry in manifest["steps"]:
+        for name, verdict, reason, attribute, seconds in judge_step(entry, evidence):
+            full = f"{entry['name']}/{name}" if name else entry["name"]
+            if verdict == FAIL:
+                for number, check, why, text in known:
+                    if fnmatch.fnmatchcase(full, check) and fnmatch.fnmatchcase(reason, why):
+                        verdict, reason = COMMENT, f"known deviation {number}: {text} ({reason})"
+                        break
+            checks.append(
+                Check(
+                    full,
+                    entry["name"],
+                    entry["section"],
+                    verdict,
+                    reason,
+                    attribute,
+                    round(seconds, 3),
+                )
+            )
+    return checks
+
+
+def overall(checks):
+    """The verdict of a step, a section or the bundle."""
+    found = {c.verdict for c in checks}
+    return next(
+        (v for v in (FAIL, COMMENT, PASS, NOT_TESTED, NOT_APPLICABLE) if v in found), NOT_TESTED
+    )

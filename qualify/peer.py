@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Children on this host or on the peer's, by the same calls. A child has a process group of its
+own."""
+import json
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+import identity
+
+PORT = 45298
+# What a peer may ask for. Programs that write files are started here only.
+PROGRAMS = {
+    f"dat_{p}"
+    for p in (
+        "conform",
+        "pingpong",
+        "conn_rate",
+        "write_lat",
+        "write_bw",
+        "read_lat",
+        "read_bw",
+        "send_lat",
+        "send_bw",
+        "bind_lat",
+        "bind_bw",
+    )
+}
+WRITES = ("--json", "--junit", "--out_json", "--plot")
+LONGEST = 1 << 20  # bytes of output that evidence keeps
+
+
+class Child:
+    """A program with its output in files."""
+
+    def __init__(self, argv, where):
+        self.argv, self.begun = argv, time.monotonic()
+        self.out, self.err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
+        self.process = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=self.out,
+            stderr=self.err,
+            cwd=where,
+            start_new_session=True,
+        )
+        self.seconds = self.killed = None
+
+    def output(self):
+        return [
+            os.pread(f.fileno(), LONGEST, 0).decode(errors="replace") for f in (self.out, self.err)
+        ]
+
+    def kill(self, why):
+        if self.process.poll() is None:
+            self.killed = why
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+    def finish(self, limit):
+        """Waits, kills what is left, and returns what there is to judge."""
+        try:
+            self.process.wait(max(limit, 0))
+        except subprocess.TimeoutExpired:
+            self.kill("time limit")
+            self.process.wait()
+        self.seconds = round(time.monotonic() - self.begun, 3)
+        self.kill(None)
+        status = self.process.wait()
+        out, err = self.output()
+        self.out.close()
+        self.err.close()
+        return {
+            "argv": [os.path.basename(self.argv[0]), *self.argv[1:]],
+            "status": status,
+            "seconds": self.seconds,
+            "killed": self.killed,
+            "stdout": out,
+            "stderr": err,
+        }
+
+
+class Host:
+    """This host: the programs beside dat_qualify."""
+
+    def __init__(self, programs, ia):
+        self.programs, self.ia, self.where = programs, ia, tempfile.mkdtemp(prefix="dat_qualify.")
+        self.children = {}
+
+    def start(self, program, args):
+        child = Child([os.path.join(self.programs, program), *args], self.where)
+        self.children[child.process.pid] = child
+        return child.process.pid
+
+    def output(self, child):
+        return self.children[child].output()
+
+    def alive(self, child):
+        return self.children[child].process.poll() is None
+
+    def kill(self, child, why):
+        self.children[child].kill(why)
+
+    def finish(self, child, limit):
+        return self.children.pop(child).finish(limit)
+
+    def identity(self):
+        child = self.start("dat_info", ["-v", "--json", "-i", self.ia])
+        return identity.collect(self.ia, self.programs, self.finish(child, 30))
+
+    def counters(self):
+        return identity.counters(self.ia)
+
+    def close(self):
+        for child in list(self.children):
+            self.kill(child, "end of the run")
+            self.finish(child, 5)
+        for name in os.listdir(self.where):
+            os.unlink(os.path.join(self.where, name))
+        os.rmdir(self.where)
+
+
+class Remote:
+    """The host where dat_qualify serve runs; each call is a line of JSON there and back."""
+
+    def __init__(self, host, port):
+        self.sock = socket.create_connection((host, port), 20)
+        self.sock.settimeout(120)
+        self.file = self.sock.makefile("rw", encoding="utf-8", newline="\n")
+        self.ia = self.call("hello")
+
+    def call(self, name, *args):
+        self.file.write(json.dumps([name, *args]) + "\n")
+        self.file.flush()
+        line = self.file.readline()
+        if not line:
+            raise ConnectionError("dat_qualify serve has ended the connection; see its output")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise ConnectionError(f"dat_qualify serve: {answer['error']}")
+        return answer["value"]
+
+    def __getattr__(self, name):
+        return lambda *args: self.call(name, *args)
+
+    def close(self):
+        self.sock.close()
+
+
+def answer(host, name, args):
+    """One request of a run elsewhere."""
+    if name == "hello":
+        return host.ia
+    if name == "start":
+        program, given = args
+        if program not in PROGRAMS or not all(
+            isinstance(a, str) and not a.startswith(WRITES) for a in given
+        ):
+            raise ValueError(f"refused: {program} {given}")
+    elif name == "finish":
+        args = (args[0], min(args[1], 90))
+    elif name not in ("output", "alive", "kill", "identity", "counters"):
+        raise ValueError(f"there is no request {name}")
+    return getattr(host, name)(*args)
+
+
+def session(sock, make):
+    host = make()
+    try:
+        with sock.makefile("rw", encoding="utf-8", newline="\n") as file:
+            for line in file:
+                try:
+                    name, *args = json.loads(line)
+                    reply = {"value": answer(host, name, args)}
+                except (ValueError, KeyError, TypeError, OSError) as error:
+                    reply = {"error": f"{type(error).__name__}: {error}"}
+                file.write(json.dumps(reply) + "\n")
+                file.flush()
+    except OSError as error:
+        print(f"dat_qualify: the run has ended: {error}", flush=True)
+    finally:
+        host.close()
+
+
+def serve(make, port):
+    """One run at a time, until interrupted."""
+    with socket.create_server(("", port), backlog=1) as listener:
+        print(f"dat_qualify: serving at TCP port {listener.getsockname()[1]}", flush=True)
+        while True:
+            sock, address = listener.accept()
+            print(f"dat_qualify: a run from {address[0]}", flush=True)
+            with sock:
+                session(sock, make)

@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs the steps and collects their evidence."""
+import fnmatch
+import json
+import os
+import random
+import re
+import sys
+import time
+
+import judge
+import peer
+import steps
+
+RESERVE = 8  # seconds for what comes after the last step
+LEAST = 5  # a step does not start with less time
+
+
+class Run:
+    """One run: both ends, its deadline and its evidence."""
+
+    def __init__(self, options, here, other):
+        self.options, self.here, self.peer = options, here, other
+        self.host = options.peer or "127.0.0.1"
+        self.seed = (
+            options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 31)
+        )
+        self.random = random.Random(self.seed)
+        self.begun, self.deadline = (
+            time.time(),
+            time.monotonic() + (300 if options.quick else 3600) - RESERVE,
+        )
+        self.members, self.entries, self.limits = {}, [], {}
+
+    def qual(self):
+        """A connection qualifier that no other run of this host has."""
+        return str((os.getpid() % 8192) << 28 | 8192 + self.random.randrange(8192))
+
+    def left(self):
+        return self.deadline - time.monotonic()
+
+    def other(self):
+        """The end where servers run."""
+        return self.peer or self.here
+
+    def keep_result(self, entry, child, file):
+        """What a program wrote becomes a member of the bundle, as it is."""
+        path = os.path.join(self.here.where, file)
+        if os.path.exists(path):
+            name = f"evidence/{entry['n']:03d}-{entry['name']}.{file}"
+            with open(path, "rb") as f:
+                self.members[name] = f.read()
+            os.unlink(path)
+            child["result"] = name
+
+    def alone(self, entry, step, program, args, limit, result=None):
+        """A program without a server."""
+        child = self.here.finish(self.here.start(program, args), limit)
+        child["role"] = "client"
+        if result:
+            self.keep_result(entry, child, result)
+        return {"children": [child]}
+
+    def start_server(self, program, args, ready):
+        server = self.other().start(program, args)
+        for _ in range(100):
+            found = re.search(ready, self.other().output(server)[0])
+            if found or not self.other().alive(server):
+                return server, found
+            time.sleep(0.1)
+        return server, None
+
+    def start_pair(self, program, args, result):
+        """A measuring program: server, then client, and the file of the client's results."""
+        qual = ["-p", self.qual()]
+        server, _ = self.start_server(program, qual + ["-d", self.other().ia], "Waiting for client")
+        client = self.here.start(
+            program, qual + ["-d", self.here.ia, *args, "--out_json_file", result, self.host]
+        )
+        return server, client
+
+    def finish_pair(self, entry, pair, limit, result):
+        server, client = pair
+        client = self.here.finish(client, limit)
+        server = self.other().finish(server, 15 if client["status"] else 30)
+        client["role"], server["role"] = "client", "server"
+        self.keep_result(entry, client, result)
+        return [server, client]
+
+    def do_identity(self, entry, step, limit):
+        both = {"here": self.here.identity(), "peer": self.peer.identity() if self.peer else None}
+        self.limits = both["here"]["adapter"].get("limits", {})
+        return both
+
+    def do_conform(self, entry, step, limit):
+        args = ["-i", self.here.ia, "--json", "result.json", "--limit", "30"]
+        if not self.peer:
+            return self.alone(entry, step, step.program, args, limit, "result.json")
+        server, found = self.start_server(
+            step.program,
+            ["--serve", "-i", self.peer.ia, "--port", "0"],
+            r"serving at TCP port (\d+)",
+        )
+        if found:
+            args += ["-r", self.host, "--port", found[1]]
+        record = self.alone(entry, step, step.program, args, limit, "result.json")
+        self.peer.kill(server, "end of the step")
+        record["children"].insert(0, {"role": "server", **self.peer.finish(server, 5)})
+        return record
+
+    def do_questions(self, entry, step, limit):
+        args = [
+            "-i",
+            self.here.ia,
+            "--json",
+            "result.json",
+            "--total",
+            str(max(int(limit) - 10, 1)),
+            *step.args,
+        ]
+        return self.alone(entry, step, step.program, args, limit, "result.json")
+
+    def do_perf(self, entry, step, limit):
+        pair = self.start_pair(step.program, list(step.args), "result.json")
+        return {"children": self.finish_pair(entry, pair, limit, "result.json")}
+
+    def do_pingpong(self, entry, step, limit):
+        args = ["-q", "-S", str(entry["seed"]), "-p", self.qual(), *step.args]
+        if not self.peer:
+            return self.alone(entry, step, step.program, ["-i", self.here.ia, *args], limit)
+        server, _ = self.start_server(step.program, ["-s", "-i", self.peer.ia, *args[3:5]], ".")
+        client = self.here.finish(
+            self.here.start(step.program, ["-i", self.here.ia, *args, self.host]), limit
+        )
+        server = self.peer.finish(server, 15)
+        return {"children": [{"role": "server", **server}, {"role": "client", **client}]}
+
+    def do_statements(self, entry, step, limit):
+        return {"children": []}
+
+    def do_death(self, entry, step, limit):
+        """Kills one end during a measurement of minutes, and waits for the other."""
+        started = time.monotonic()
+        server, client = self.start_pair(step.program, ["-D", "300"], "result.json")
+        until = time.monotonic() + min(limit / 2, 40)
+        while (
+            "\n #" not in self.here.output(client)[0]
+            and self.here.alive(client)
+            and time.monotonic() < until
+        ):
+            time.sleep(0.1)
+        measuring = "\n #" in self.here.output(client)[0] and self.here.alive(client)
+        time.sleep(0.3)
+        ends = {"server": (self.other(), server), "client": (self.here, client)}
+        victim, survivor = (
+            ends[e] for e in (step.args[0], "client" if step.args[0] == "server" else "server")
+        )
+        victim[0].kill(victim[1], "by this step")
+        begun = time.monotonic()
+        survived = survivor[0].finish(survivor[1], min(32, limit - 5 - (begun - started)))
+        after = time.monotonic() - begun
+        dead = victim[0].finish(victim[1], 5)
+        server, client = (dead, survived) if step.args[0] == "server" else (survived, dead)
+        return {
+            "children": [{"role": "server", **server}, {"role": "client", **client}],
+            "victim": step.args[0],
+            "measuring": measuring,
+            "after_s": round(after, 2),
+        }
+
+    def do_soak(self, entry, step, limit):
+        """All pairs at once, for the planned time or what is left of the run."""
+        seconds = int(min(int(step.args[0]), limit - 15))
+        pairs = [
+            self.start_pair(program, ["-D", str(seconds), *args], f"{program}.json")
+            for program, args in steps.SOAK_PAIRS
+        ]
+        begun, samples = time.monotonic(), []
+        while any(self.here.alive(c) for _, c in pairs) and time.monotonic() < begun + limit - 8:
+            for (program, _), (server, client) in zip(steps.SOAK_PAIRS, pairs):
+                for role, pid in (("server", None if self.peer else server), ("client", client)):
+                    held = pid and usage(pid)
+                    if held:
+                        samples.append(
+                            [round(time.monotonic() - begun, 2), f"{program} {role}", *held]
+                        )
+            time.sleep(max(0.25, seconds / 200))
+        children = []
+        for (program, _), pair in zip(steps.SOAK_PAIRS, pairs):
+            for child in self.finish_pair(entry, pair, 10, f"{program}.json"):
+                children.append({**child, "role": f"{program} {child['role']}"})
+        return {"children": children, "samples": samples, "seconds": seconds}
+
+    def do_counters(self, entry, step, limit):
+        return self.both_counters()
+
+    def both_counters(self):
+        return {"here": self.here.counters(), "peer": self.peer.counters() if self.peer else {}}
+
+    def why_not(self, step):
+        """(why the step does not run, why it does not apply)"""
+        if not any(fnmatch.fnmatch(step.name, p) for p in self.options.steps.split(",")):
+            return "not selected by --steps", None
+        if step.needs and self.limits.get(step.needs[0], 0) < step.needs[1]:
+            return None, (
+                f"the adapter has {self.limits.get(step.needs[0], 0)} and {step.needs[1]} are needed",
+                f"limits.{step.needs[0]}",
+            )
+        if step.name != "counters" and self.left() < (
+            20 if step.kind in ("soak", "death") else LEAST
+        ):
+            return f"only {max(self.left(), 0):.0f} s of the run were left", None
+        return None, None
+
+    def one(self, number, step):
+        entry = {
+            "n": number,
+            "name": step.name,
+            "section": step.section,
+            "title": step.title,
+            "kind": step.kind,
+            "program": step.program,
+            "args": list(step.args),
+            "seed": self.random.randrange(1 << 31),
+            "why": step.why,
+            "limit": step.limit,
+            "evidence": None,
+            "not_run": None,
+            "not_applicable": None,
+        }
+        self.entries.append(entry)
+        if step.kind == "absent":
+            return entry
+        entry["not_run"], entry["not_applicable"] = self.why_not(step)
+        if entry["not_run"] or entry["not_applicable"]:
+            return entry
+        limit = min(step.limit, self.left()) if step.name != "counters" else step.limit
+        begun, before = time.time(), self.both_counters()
+        try:
+            record = getattr(self, "do_" + step.kind)(entry, step, limit)
+        except OSError as error:
+            record = {"children": [], "broken": f"the step was not finished: {error}"}
+        after = self.both_counters()
+        record.update(
+            begun=round(begun, 3),
+            took=round(time.time() - begun, 3),
+            counters={e: [before[e], after[e]] for e in before},
+        )
+        record["cut"] = limit < step.limit and any(
+            c.get("killed") == "time limit" for c in record.get("children", ())
+        )
+        entry["evidence"] = f"evidence/{number:03d}-{step.name}.json"
+        self.members[entry["evidence"]] = as_json(record)
+        return entry
+
+    def all(self, plan):
+        """Every step; what each gives is printed as it ends."""
+        manifest = {
+            "schema": 1,
+            "program": f"dat_qualify {self.options.release}",
+            "quick": self.options.quick,
+            "ia": self.here.ia,
+            "peer": self.options.peer,
+            "seed": self.seed,
+            "begun": round(self.begun),
+            "tester": self.options.tester,
+            "selected": self.options.steps,
+            "api": "1.2",
+            "steps": self.entries,
+        }
+        text = b""
+        if self.options.deviations:
+            with open(self.options.deviations, "rb") as f:
+                text = f.read()
+        self.members["deviations.tsv"] = text
+        judge.deviations(text.decode())
+        for number, step in enumerate(plan, 1):
+            entry = self.one(number, step)
+            checks = [c for c in judge.judge_all(manifest, self.members) if c.step == step.name]
+            verdict = judge.overall(checks)
+            worst = next((c.reason for c in checks if c.verdict == verdict), "")
+            many = (
+                f"{sum(c.verdict == judge.PASS for c in checks)} of {len(checks)} checks pass"
+                if len(checks) > 1
+                else worst
+            )
+            if not entry["not_run"] or self.options.steps == "*":
+                print(
+                    f"{verdict:<18} {step.name:<26} {worst if verdict == judge.FAIL else many}",
+                    flush=True,
+                )
+        manifest["seconds"] = round(time.time() - self.begun, 1)
+        return manifest
+
+
+def usage(pid):
+    """Resident memory in KiB, descriptors and threads of a process; None if it has ended."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as f:
+            fields = dict(line.split(":", 1) for line in f if ":" in line)
+        return (
+            int(fields["VmRSS"].split()[0]),
+            len(os.listdir(f"/proc/{pid}/fd")),
+            int(fields["Threads"]),
+        )
+    except (OSError, KeyError, ValueError):
+        return None
+
+
+def as_json(value):
+    return (json.dumps(value, indent=1, sort_keys=True) + "\n").encode()
+
+
+def ends(options, programs):
+    """This host, and the peer or None."""
+    here = peer.Host(programs, options.ia)
+    if not options.peer:
+        return here, None
+    try:
+        return here, peer.Remote(options.peer, options.port)
+    except OSError as error:
+        here.close()
+        sys.exit(
+            f"dat_qualify: no dat_qualify serve answers at {options.peer}, TCP port {options.port}: {error}; "
+            "start it there first"
+        )

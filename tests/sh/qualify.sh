@@ -1,0 +1,179 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# dat_qualify: a bundle of a few steps is verified, each changed byte is refused by name and offset, a failure
+# is reported unless a known deviation has it, and signatures are checked.
+set -u
+. tests/harness/skip.sh
+command -v ssh-keygen >/dev/null || skip "no ssh-keygen"
+[ -z "${SAN-}" ] || skip "the programs are slow under a sanitizer"
+tmp=$(mktemp -d)
+trap '[ -z "$server" ] || kill "$server"; rm -rf "$tmp"' EXIT
+status=0 server=
+ia=soft-mlx5-0
+
+# q ARGUMENT...: the program, its output in $tmp/out
+q() { timeout 60 "$DAPL_BUILD_DIR/bin/dat_qualify" "$@" >"$tmp/out" 2>&1 </dev/null; }
+
+wrong() {
+	echo "$1:"
+	cat "$tmp/out"
+	status=1
+}
+
+# has TEXT PATTERN: the output has a line of this form
+has() { grep -qE -- "$2" "$tmp/out" || wrong "$1: no line with $2"; }
+
+# run FILE OPTION...: a quick run of some steps
+run() {
+	local file=$1
+	shift
+	q run --quick -i $ia -o "$tmp/$file" --seed 5 --tester 'A & <B>' "$@"
+}
+
+passes() {
+	run good.tar --steps 'identity,windows-closed,latency-bind,counters' || wrong "a run does not pass"
+	has "a run" '^PASS +windows-closed '
+	has "a run" '^NOT APPLICABLE +counters '
+	has "a run" '^PASS: [1-9].* 0 FAIL, '
+	q verify -x "$tmp/x" "$tmp/good.tar" || wrong "a bundle is not verified"
+	python3 - "$tmp/x" <<'PY' || wrong "the members are not as they should be"
+import hashlib, html.parser, json, pathlib, sys, xml.etree.ElementTree as tree
+x = pathlib.Path(sys.argv[1])
+manifest = json.loads((x / "manifest.json").read_text())
+checks = {c["name"]: c for c in manifest["checks"]}
+assert checks["windows-closed"]["verdict"] == "PASS" and manifest["seed"] == 5
+assert checks["soak"]["verdict"] == "NOT TESTED" and "--steps" in checks["soak"]["reason"]
+assert checks["counters/here"]["attribute"] == "access = model"
+cases = tree.parse(x / "junit.xml").getroot().findall("*/testcase")
+assert sorted(c.get("name") for c in cases) == sorted(checks)
+page = (x / "report.html").read_text()
+for text in ("A &amp; &lt;B&gt;", "windows-closed", "<svg", hashlib.sha256((x / "deviations.tsv").read_bytes()).hexdigest()):
+    assert text in page, text
+assert "http" not in page.replace("http-equiv", ""), "the page needs another file"
+identity = json.loads(next((x / "evidence").glob("*-identity.json")).read_text())
+assert identity["here"]["adapter"]["name"] == "soft-mlx5-0" and identity["here"]["host"]["kernel"]
+assert len(identity["here"]["sha256"]["dat_conform"]) == 64
+PY
+}
+
+# One byte is changed at places of each kind; the seed is fixed. The program is asked once, its module for the others.
+changed_bytes() {
+	PYTHONPATH=qualify python3 -B - "$tmp/good.tar" "$tmp/bad.tar" >"$tmp/out" 2>&1 <<'PY' || wrong "a changed byte"
+import random, sys, tarfile, bundle
+data = open(sys.argv[1], "rb").read()
+members = tarfile.open(sys.argv[1]).getmembers()
+r = random.Random(19)
+
+def refused(at, value, text):
+    changed = data[:at] + bytes([value]) + data[at + 1:]
+    try:
+        bundle.unpack(changed)
+    except bundle.Damaged as error:
+        assert str(error).startswith(text), f"byte {at}: {text}: {error}"
+        return changed
+    raise AssertionError(f"byte {at} may change: {text}")
+
+assert list(bundle.unpack(data)) == [m.name for m in members[1:]]
+for m in members[1:]:
+    for _ in range(4 if m.size else 0):
+        n = r.randrange(m.size)
+        old = data[m.offset_data + n]
+        new = (old + r.randrange(1, 256)) % 256
+        last = refused(m.offset_data + n, new, f"{m.name}: byte {n} was 0x{old:02x} and is 0x{new:02x}")
+    n = m.offset + r.randrange(512)
+    refused(n, data[n] ^ 1, f"header of {m.name}: byte {n} ")
+sums = members[0]
+for n in (0, sums.size // 2, sums.size - 90, sums.size - 2, *(r.randrange(sums.size) for _ in range(8))):
+    old = data[sums.offset_data + n]
+    refused(sums.offset_data + n, old ^ 1, f"SUMS: byte {n} was 0x{old:02x} and is 0x{old ^ 1:02x}")
+refused(130, data[130] ^ 1, "header of SUMS: byte 130 ")
+refused(len(data) - 1, 7, "end of the bundle")
+with open(sys.argv[2], "wb") as f:
+    f.write(last)
+PY
+	q verify "$tmp/bad.tar" && wrong "a changed byte is verified"
+	has "a changed byte" 'bad.tar: report.html: byte [0-9]+ was 0x.. and is 0x..$'
+	head -c 4000 "$tmp/good.tar" >"$tmp/bad.tar"
+	q verify "$tmp/bad.tar" && wrong "half a bundle is verified"
+}
+
+# A verdict that the evidence does not give is found even if all hashes fit.
+forged() {
+	PYTHONPATH=qualify python3 -B - "$tmp/good.tar" "$tmp/bad.tar" <<'PY'
+import sys, bundle
+members = bundle.unpack(open(sys.argv[1], "rb").read())
+name = next(n for n in members if n.endswith("windows-closed.json"))
+members[name] = members[name].replace(b"every byte verified", b"every byte is right")
+open(sys.argv[2], "wb").write(bundle.pack(members))
+PY
+	q verify "$tmp/bad.tar" && wrong "a forged verdict is verified"
+	has "a forged verdict" 'windows-closed: the bundle states PASS, and its evidence gives FAIL'
+}
+
+# The model lets a peer write by an old key: a failure, unless it is known.
+planted() {
+	for instance in nonthreadsafe threadsafe; do
+		echo "$ia u1.2 $instance default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"fault=quirk=old_keys\" \"\""
+	done >"$tmp/dat.conf"
+	DAT_OVERRIDE=$tmp/dat.conf run fail.tar --steps 'identity,windows-closed' && wrong "a planted failure passes"
+	has "a planted failure" '^FAIL +windows-closed '
+	q verify "$tmp/fail.tar" || wrong "a bundle of a failure is not verified"
+	has "a planted failure" '^FAIL: .* 1 FAIL, '
+	printf '# a comment\nD7\twindows-*\t*\told keys\n' >"$tmp/known"
+	DAT_OVERRIDE=$tmp/dat.conf run known.tar --steps 'identity,windows-closed' -d "$tmp/known" || wrong "a known deviation fails"
+	has "a known deviation" '^PASS with comment +windows-closed +known deviation D7: old keys'
+	q verify "$tmp/known.tar" || wrong "a bundle with a deviation is not verified"
+	echo 'D8 windows' >"$tmp/known"
+	run none.tar --steps none -d "$tmp/known" && wrong "a malformed deviation is accepted"
+	has "a malformed deviation" 'line 1: four fields'
+}
+
+signatures() {
+	ssh-keygen -q -t ed25519 -N '' -f "$tmp/key" && ssh-keygen -q -t ed25519 -N '' -f "$tmp/other" || exit 1
+	echo "tester@example.org namespaces=\"dat-qualify\" $(cut -d' ' -f1,2 "$tmp/key.pub")" >"$tmp/signers"
+	q verify --signers "$tmp/signers" "$tmp/good.tar" && wrong "no signature is accepted"
+	q sign -k "$tmp/key" "$tmp/good.tar" || wrong "not signed"
+	q verify --signers "$tmp/signers" "$tmp/good.tar" || wrong "a signature is not verified"
+	has "a signature" '^signature good.tar.tester.sig: valid: Good "dat-qualify" signature for tester@example.org'
+	q sign -k "$tmp/other" --role reviewer "$tmp/good.tar" || wrong "not signed by a reviewer"
+	q verify --signers "$tmp/signers" "$tmp/good.tar" && wrong "a signature of another key is accepted"
+	has "a signature of another key" 'reviewer.sig: NOT valid: its key is not in'
+	q verify --signers "$tmp/signers" -s "$tmp/good.tar.tester.sig" "$tmp/known.tar" && wrong "a signature of another bundle"
+	q sign -k "$tmp/none" "$tmp/good.tar" && wrong "signed without a key"
+}
+
+peer() {
+	local port i
+	: >"$tmp/server"
+	"$DAPL_BUILD_DIR/bin/dat_qualify" serve -i $ia --port 0 >>"$tmp/server" 2>&1 &
+	server=$!
+	for i in {1..200}; do
+		port=$(sed -n 's/.*serving at TCP port //p' "$tmp/server")
+		[ -n "$port" ] && break
+		sleep 0.1
+	done
+	run peer.tar -p 127.0.0.1 --port "$port" --steps 'identity,windows-closed,death-send_bw-server' || wrong "with a peer"
+	has "with a peer" '^PASS +death-send_bw-server +the other end reports BROKEN'
+	q verify "$tmp/peer.tar" || wrong "a bundle of two ends is not verified"
+	kill $server
+	wait $server 2>/dev/null
+	server=
+	run peer.tar -p 127.0.0.1 --port "$port" && wrong "without a peer"
+	has "without a peer" "no dat_qualify serve answers at 127.0.0.1"
+}
+
+options() {
+	q verify "$tmp/none.tar" && wrong "no bundle is verified"
+	q run --nonsense
+	[ $? = 64 ] || wrong "an invalid option"
+	q list -q && has "the list" '^conformance +Conformance '
+}
+
+passes
+changed_bytes
+forged
+planted
+signatures
+peer
+options
+exit $status
