@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One-sided transfers need no help from the target's program: it sleeps, computes, or is in the kernel. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "tests/e2e/rig.h"
 
@@ -21,7 +23,7 @@ static void teardown(void)
 	end_close(&a);
 }
 
-TestSuite(data_target, .timeout = 60);
+TestSuite(data_target, .timeout = 180);
 
 enum manner { COMPUTES, SLEEPS, READS_A_PIPE };
 
@@ -44,22 +46,37 @@ static void compute_until(const char *mem)
 	}
 }
 
+static void target_connect(int sock, struct end *e)
+{
+	struct where where;
+
+	end_open(e, BYTES, NULL);
+	end_listen(e);
+	where.qual = e->qual;
+	where.memory = far(e, 0, BYTES);
+	th_send(sock, &where, sizeof(where));
+	must(dat_cr_accept(end_request(e), e->ep, 0, NULL));
+	took_conn(e, e->ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	same(th_meet(sock), 0);
+}
+
+static void connect_to(struct where *w)
+{
+	end_open(&a, 2 * BYTES, NULL);
+	same(th_recv(peer.sock, w, sizeof(*w)), 0);
+	must(end_dial(a.ep, w->qual, SOON_MS * 1000u));
+	took_conn(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+	same(th_meet(peer.sock), 0);
+}
+
 /* From ESTABLISHED on it makes no DAT call. */
 static int target(int sock, void *arg)
 {
 	enum manner manner = *(enum manner *)arg;
-	struct where where;
 	struct end e;
 	char c;
 
-	end_open(&e, BYTES, NULL);
-	end_listen(&e);
-	where.qual = e.qual;
-	where.memory = far(&e, 0, BYTES);
-	th_send(sock, &where, sizeof(where));
-	must(dat_cr_accept(end_request(&e), e.ep, 0, NULL));
-	took_conn(&e, e.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
-	same(th_meet(sock), 0);
+	target_connect(sock, &e);
 	if (manner == COMPUTES)
 		compute_until(e.mem);
 	else if (manner == SLEEPS)
@@ -77,11 +94,7 @@ static void transfer(enum manner manner)
 	struct where w;
 
 	peer_spawn(&peer, target, &manner);
-	end_open(&a, 2 * BYTES, NULL);
-	same(th_recv(peer.sock, &w, sizeof(w)), 0);
-	must(end_dial(a.ep, w.qual, SOON_MS * 1000u));
-	took_conn(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
-	same(th_meet(peer.sock), 0);
+	connect_to(&w);
 	fill(a.mem, BYTES - 1, 77);
 	a.mem[BYTES - 1] = 'y';
 	for (uint64_t i = 0; i < 3; i++) {
@@ -121,4 +134,55 @@ RIG_TEST(data_target, sleeps_as_the_writer_does)
 {
 	rig_sleeps = true;
 	transfer(SLEEPS);
+}
+
+/* More writes without completions than any queue holds. */
+static unsigned int many(void)
+{
+	return getenv("DAPL_ALL") ? 100000 : 3000;
+}
+
+/* From ESTABLISHED on it blocks in one system call. */
+static int blocked_target(int sock, void *arg)
+{
+	struct end e;
+	uint64_t got;
+	char c;
+
+	(void)arg;
+	target_connect(sock, &e);
+	same(read(sock, &c, 1), 1);
+	for (uint64_t i = 0; i < many(); i++) {
+		memcpy(&got, e.mem + i * sizeof(got), sizeof(got));
+		same(got, i);
+	}
+	same(th_meet(sock), 0);
+	end_close(&e);
+	return 0;
+}
+
+RIG_TEST(data_target, suppressed_writes__complete_while_the_target_makes_no_call)
+{
+	unsigned int n = many();
+	DAT_RMR_TRIPLET to;
+	uint64_t begin;
+	struct where w;
+
+	peer_spawn(&peer, blocked_target, NULL);
+	connect_to(&w);
+	to = w.memory;
+	to.segment_length = sizeof(uint64_t);
+	begin = th_now_ms();
+	for (uint64_t i = 0; i < n; i++) {
+		memcpy(a.mem + i * sizeof(i), &i, sizeof(i));
+		to.target_address = w.memory.target_address + i * sizeof(i);
+		soon(do_write(&a, i, i * sizeof(i), to, i + 1 < n ? SUPPRESS : 0));
+	}
+	took(a.req_evd, n - 1, DAT_DTO_SUCCESS);
+	fprintf(stderr, "note: %u suppressed writes of 8 bytes to a blocked target: %llu ms\n", n,
+		(unsigned long long)(th_now_ms() - begin));
+	same(th_send(peer.sock, "x", 1), 0);
+	same(th_meet(peer.sock), 0);
+	took_conn(&a, a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	peer_done(&peer);
 }
