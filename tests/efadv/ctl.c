@@ -108,9 +108,24 @@ Test(ctl, qp_create__of_another_shape_than_requested)
 	cr_assert_eq(qp_create_when(false, &truth, SQ), 0);
 	cr_assert_eq(qp_create_when(true, &truth, SQ), 0);
 	cr_assert_eq(qp_create_when(false, &(struct efa_told){ .wqe_size = 128 }, SQ), -EPROTO);
-	/* A depth below the minimum is raised to it. */
-	cr_assert_gt(caps.min_sq_wr, 1);
-	cr_assert_eq(qp_create_when(false, &truth, caps.min_sq_wr / 2), -EPROTO);
+}
+
+Test(ctl, qp_create__each_call_fails)
+{
+	static const struct { const char *call; int answer, err; } calls[] = {
+		{ "efadv_create_qp_ex", EPERM, -EPERM },
+		{ "efadv_query_qp_wqs", EINVAL, -EIO },
+		{ "ibv_modify_qp", EINVAL, -EIO },
+	};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		int err;
+
+		calls_fail_named(calls[i].call, calls[i].answer);
+		err = qp_create_when(false, &(struct efa_told){ 0 }, SQ);
+		calls_stop();
+		cr_expect_eq(err, calls[i].err, "%s: %d", calls[i].call, err);
+	}
 }
 
 /* One event for each arm that finds new completions, and none once the descriptor is drained. */

@@ -47,10 +47,10 @@ release=$(libefa_release)
 info() { "$run" --efa "$@" "$build/bin/dat_info" -i efa_0-1; }
 [ "$release" -ge 59 ] ||
 	refused 'no efadv_query_qp_wqs' 'rdma-core 59 or newer' env SOFTNIC_EFADV=none bash -c info
-refused 'first generation' 'a later one' bash -c 'info --profile efa0'
+refused 'first generation\|Nitro v3' 'a later one\|Nitro v4' bash -c 'info --profile efa0'
 # 56 creates CQs with entries of 32 bytes on any device.
 [ "$release" -ge 56 ] ||
-	refused '16-byte entries' 'rdma-core 59 or newer' bash -c 'info --profile efa1'
+	refused '16-byte entries\|completion queue' 'rdma-core 59 or newer' bash -c 'info --profile efa1'
 # A later one without RDMA read, with a libefa that can query its queues, and in software.
 [ "$release" -lt 63 ] && queries=63 || queries=none
 refused 'PCI id 0xefa1) has no RDMA read' 'Nitro v4 or newer' env SOFTNIC_EFADV=$queries \
