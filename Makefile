@@ -78,7 +78,7 @@ M5_HOT := base base_locked v3 v3_locked
 EFA_HOT := any
 M5_SRC := $(filter-out %/hot.c $(call with_verbs,hw_mlx5/ctl/none.c,hw_mlx5/ctl/uverbs% hw_mlx5/ctl/dv% hw_mlx5/ctl/vfio%),$(call src,hw_mlx5 hw_mlx5/ctl hw_mlx5/hot))
 with_efa = $(call with_verbs,$(if $(filter yes,$(HAVE_EFA)),$(1),$(2)),$(2))
-EFA_SRC := $(filter-out %/hot.c $(call with_efa,hw_efa/ctl/none.c,hw_efa/ctl/efadv%),$(call src,hw_efa hw_efa/ctl hw_efa/hot))
+EFA_SRC := $(filter-out %/hot.c $(call with_efa,,hw_efa/ctl/efadv%),$(call src,hw_efa hw_efa/ctl hw_efa/hot))
 # What both have in common.
 HW_SRC := $(filter-out $(call with_verbs,,hw_common/verbs%),$(call src,hw_common))
 # What the two API levels do not have as one object: the fronts are compiled for each of them.

@@ -3,11 +3,14 @@
 /* Whose device an IA name is: each kind of access is asked in turn. */
 #include <errno.h>
 
+#include "config.h"
 #include "hw_efa/ctl/ctl.h"
 
 static const struct efa_access_kind *const kinds[] = {
 	&efa_access_soft,
+#ifdef HAVE_EFADV
 	&efa_access_efadv,
+#endif
 };
 
 int efa_ctl_open(const char *ia_name, const char *params, struct efa_ctl **ctl, char *why,
