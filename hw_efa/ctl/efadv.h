@@ -3,11 +3,9 @@
  * Access through the kernel's efa driver, by libibverbs and libefa (efadv). The library makes all
  * objects and says where their queues lie; descriptors, doorbells and completions pass it by.
  *
- *   efadv.c        opening and closing
- *   efadv_list.c   which devices there are, and why one can not be opened
+ *   efadv.c        which devices there are, opening, and why one can not be opened
  *   efadv_caps.c   what a device can: asked, or found out with objects made to try
- *   efadv_obj.c    PDs, registrations, address handles, QPs
- *   efadv_cq.c     the CQ and its events; those of the device
+ *   efadv_obj.c    PDs, registrations, address handles, CQs, QPs; events
  *
  * rdma-core reports the queues from 59 on, the doorbell that arms a CQ from 60 on. This is built
  * with headers as old as those of 44.0, so that the calls are looked up in the process, and what
@@ -107,36 +105,19 @@ static inline struct edv *edv_of(struct efa_ctl *ctl)
 
 enum { EDV_PORT = 1 };			/* an EFA has one */
 
-/* ---- efadv_list.c ---- */
-/* Fills in ctx and query: 0; -ENODEV, with words only where the device is an EFA; or -errno with
- * cause and cure. */
-int edv_device_open(struct edv *dv, const char *ia_name, char *why, size_t whylen);
-void edv_device_close(struct edv *dv);
-size_t edv_list(struct dapl_device *devs, size_t max);
-
 /* ---- efadv_caps.c ---- */
 /* Fills in caps: 0, or -errno with cause and cure. */
 int edv_caps_read(struct edv *dv, char *why, size_t whylen);
-int edv_caps(struct efa_ctl *ctl, struct efa_caps *caps);
 
 /* ---- efadv_obj.c ---- */
-int edv_pd_alloc(struct efa_ctl *ctl, void **pd);
-int edv_pd_free(struct efa_ctl *ctl, void *pd);
-int edv_mr_reg(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t len, unsigned int access,
-	      struct efa_mr *mr);
-int edv_mr_dereg(struct efa_ctl *ctl, struct efa_mr *mr);
-int edv_ah_create(struct efa_ctl *ctl, void *pd, const uint8_t gid[16], uint16_t *ah, void **priv);
-void edv_ah_destroy(struct efa_ctl *ctl, void *pd, uint16_t ah, void *priv);
-/* Creates a QP and returns the attributes of its queues. */
+extern const struct efa_ctl_ops edv_ops;
+
+void edv_context_close(struct ibv_context *ctx);
+void edv_device_close(struct edv *dv);
+/* A QP and what is told of its queues. entries: of the SQ and the RQ. */
 int edv_qp_make(struct edv *dv, const struct efa_qp_param *p, struct ibv_qp **qp,
 	       struct edv_wq_attr *sq, struct edv_wq_attr *rq);
-int edv_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uint32_t qkey,
-		 struct efa_qp_res *qp);
-int edv_qp_ready(struct efa_ctl *ctl, struct efa_qp_res *qp);
-int edv_qp_error(struct efa_ctl *ctl, struct efa_qp_res *qp);
-void edv_qp_destroy(struct efa_ctl *ctl, struct efa_qp_res *qp);
 
-/* ---- efadv_cq.c ---- */
 struct edv_cq {				/* efa_cq_res.priv */
 	struct ibv_cq *cq;
 	struct ibv_comp_channel *channel;	/* NULL: it cannot be armed */
@@ -146,14 +127,5 @@ struct edv_cq {				/* efa_cq_res.priv */
 int edv_cq_make(struct edv *dv, uint32_t entries, bool events, struct edv_cq *q,
 	       struct edv_cq_attr *attr);
 void edv_cq_unmake(struct edv_cq *q);
-int edv_cq_create(struct efa_ctl *ctl, uint32_t entries, struct efa_cq_res *cq);
-void edv_cq_destroy(struct efa_ctl *ctl, struct efa_cq_res *cq);
-int edv_cq_arm(struct efa_ctl *ctl, struct efa_cq_res *cq, uint32_t consumed);
-int edv_cq_fd(struct efa_ctl *ctl, struct efa_cq_res *cq);
-void edv_cq_drain(struct efa_ctl *ctl, struct efa_cq_res *cq);
-/* 0, or -errno. */
-int edv_events_open(struct edv *dv);
-int edv_async_fd(struct efa_ctl *ctl);
-bool edv_async_read(struct efa_ctl *ctl, enum efa_event *ev);
 
 #endif

@@ -19,12 +19,6 @@
 #define LEAST_LOCKED (64u << 10)	/* less than the receive buffers of an endpoint */
 #define FIRST_PCI_ID 0xefa0u
 
-int edv_caps(struct efa_ctl *ctl, struct efa_caps *caps)
-{
-	*caps = edv_of(ctl)->caps;
-	return 0;
-}
-
 static uint32_t positive(int n)
 {
 	return n > 0 ? (uint32_t)n : 0;
@@ -131,10 +125,10 @@ static int try_memory(struct edv *dv, void *pd, char *why, size_t whylen)
 	void *mem = mmap(NULL, LEAST_LOCKED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			 -1, 0);
 	int err = mem == MAP_FAILED ? -ENOMEM :
-		  edv_mr_reg(&dv->ctl, pd, (uintptr_t)mem, LEAST_LOCKED, EFA_LOCAL_WRITE, &mr);
+		  edv_ops.mr_reg(&dv->ctl, pd, (uintptr_t)mem, LEAST_LOCKED, EFA_LOCAL_WRITE, &mr);
 
 	if (!err)
-		err = edv_mr_dereg(&dv->ctl, &mr);
+		err = edv_ops.mr_dereg(&dv->ctl, &mr);
 	if (mem != MAP_FAILED)
 		munmap(mem, LEAST_LOCKED);
 	if (err)
@@ -157,7 +151,7 @@ static int try_queues(struct edv *dv, void *pd, char *why, size_t whylen)
 static int try_objects(struct edv *dv, char *why, size_t whylen)
 {
 	void *pd;
-	int err = edv_pd_alloc(&dv->ctl, &pd);
+	int err = edv_ops.pd_alloc(&dv->ctl, &pd);
 
 	if (err) {
 		snprintf(why, whylen, "%s gives no protection domain: %s", dv->ctx->device->name,
@@ -167,7 +161,7 @@ static int try_objects(struct edv *dv, char *why, size_t whylen)
 	err = try_queues(dv, pd, why, whylen);
 	if (!err)
 		err = try_memory(dv, pd, why, whylen);
-	edv_pd_free(&dv->ctl, pd);
+	edv_ops.pd_free(&dv->ctl, pd);
 	return err;
 }
 

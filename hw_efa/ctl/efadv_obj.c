@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* Protection domains, registrations, address handles and queue pairs: the library's to make. */
+/* What the library makes: protection domains, registrations, address handles, CQs and QPs; events. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
 #include "core/dap.h"
 #include "hw_efa/ctl/efadv.h"
+#include "hw_efa/wqe.h"
 
 enum { WIDE = 128, NARROW = 64, RX_DESC = 16, RNR_FOR_EVER = 7 };
 
-int edv_pd_alloc(struct efa_ctl *ctl, void **pd)
+static int edv_pd_alloc(struct efa_ctl *ctl, void **pd)
 {
 	struct ibv_pd *new;
 	int err = 0;
@@ -25,7 +29,7 @@ int edv_pd_alloc(struct efa_ctl *ctl, void **pd)
 	return err;
 }
 
-int edv_pd_free(struct efa_ctl *ctl, void *pd)
+static int edv_pd_free(struct efa_ctl *ctl, void *pd)
 {
 	int err;
 
@@ -43,7 +47,7 @@ static unsigned int verbs_access(unsigned int access)
 	       (access & EFA_REMOTE_READ ? (unsigned int)IBV_ACCESS_REMOTE_READ : 0);
 }
 
-int edv_mr_reg(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t len, unsigned int access,
+static int edv_mr_reg(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t len, unsigned int access,
 	      struct efa_mr *mr)
 {
 	struct ibv_mr *new;
@@ -61,7 +65,7 @@ int edv_mr_reg(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t len, unsig
 	return err;
 }
 
-int edv_mr_dereg(struct efa_ctl *ctl, struct efa_mr *mr)
+static int edv_mr_dereg(struct efa_ctl *ctl, struct efa_mr *mr)
 {
 	int err;
 
@@ -82,7 +86,7 @@ static int ah_number(struct ibv_ah *ah, uint16_t *number)
 	return err;
 }
 
-int edv_ah_create(struct efa_ctl *ctl, void *pd, const uint8_t gid[16], uint16_t *ah, void **priv)
+static int edv_ah_create(struct efa_ctl *ctl, void *pd, const uint8_t gid[16], uint16_t *ah, void **priv)
 {
 	struct ibv_ah_attr attr = { .is_global = 1, .port_num = EDV_PORT };
 	struct ibv_ah *new;
@@ -105,7 +109,7 @@ int edv_ah_create(struct efa_ctl *ctl, void *pd, const uint8_t gid[16], uint16_t
 	return err;
 }
 
-void edv_ah_destroy(struct efa_ctl *ctl, void *pd, uint16_t ah, void *priv)
+static void edv_ah_destroy(struct efa_ctl *ctl, void *pd, uint16_t ah, void *priv)
 {
 	(void)ctl;
 	(void)pd;
@@ -113,6 +117,150 @@ void edv_ah_destroy(struct efa_ctl *ctl, void *pd, uint16_t ah, void *priv)
 	hw_enter();
 	ibv_destroy_ah(priv);
 	hw_leave();
+}
+
+/* ---- completion queues ---- */
+
+static int channel_open(struct edv *dv, struct ibv_comp_channel **channel)
+{
+	struct ibv_comp_channel *new;
+	int err;
+
+	errno = 0;
+	new = ibv_create_comp_channel(dv->ctx);
+	if (!new)
+		return hw_errno();
+	err = hw_nonblocking(new->fd);
+	if (err)
+		ibv_destroy_comp_channel(new);
+	else
+		*channel = new;
+	return err;
+}
+
+/* Entries have 32 bytes from 59.0 on; libefa 44.0 makes those of a CQ that names unknown senders so. */
+static struct ibv_cq *cq_make(struct edv *dv, uint32_t entries, struct ibv_comp_channel *channel)
+{
+	struct ibv_cq_init_attr_ex attr = { .cqe = entries, .channel = channel };
+	struct edv_cq_init_attr efa = {
+		.wc_flags = dv->caps.cq_with_sgid ? EFADV_WC_EX_WITH_SGID : 0,
+	};
+	struct ibv_cq_ex *cq;
+
+	errno = 0;
+	cq = efadv_create_cq(dv->ctx, &attr, (struct efadv_cq_init_attr *)&efa, sizeof(efa));
+	return cq ? ibv_cq_ex_to_cq(cq) : NULL;
+}
+
+static int cq_create(struct edv *dv, uint32_t entries, struct edv_cq *q, struct edv_cq_attr *attr)
+{
+	int err;
+
+	q->cq = cq_make(dv, entries, q->channel);
+	if (!q->cq)
+		return errno == EOPNOTSUPP ? -EOPNOTSUPP : hw_errno();
+	err = hw_error(dv->query.cq(q->cq, attr, sizeof(*attr)));
+	if (err)
+		ibv_destroy_cq(q->cq);
+	return err;
+}
+
+int edv_cq_make(struct edv *dv, uint32_t entries, bool events, struct edv_cq *q,
+	       struct edv_cq_attr *attr)
+{
+	struct edv_cq new = { .channel = NULL };
+	int err;
+
+	*attr = (struct edv_cq_attr){ 0 };
+	hw_enter();
+	err = events ? channel_open(dv, &new.channel) : 0;
+	if (!err) {
+		err = cq_create(dv, entries, &new, attr);
+		if (err && new.channel)
+			ibv_destroy_comp_channel(new.channel);
+	}
+	hw_leave();
+	if (!err)
+		*q = new;
+	return err;
+}
+
+void edv_cq_unmake(struct edv_cq *q)
+{
+	hw_enter();
+	ibv_destroy_cq(q->cq);
+	if (q->channel)
+		ibv_destroy_comp_channel(q->channel);
+	hw_leave();
+}
+
+static int edv_cq_create(struct efa_ctl *ctl, uint32_t entries, struct efa_cq_res *to)
+{
+	struct edv *dv = edv_of(ctl);
+	struct edv_cq *q = calloc(1, sizeof(*q));
+	struct edv_cq_attr attr;
+	int err;
+
+	if (!q)
+		return -ENOMEM;
+	err = edv_cq_make(dv, entries, dv->caps.cq_doorbell, q, &attr);
+	if (!err && (attr.num_entries < entries || attr.num_entries & (attr.num_entries - 1) ||
+		     attr.entry_size != sizeof(struct efa_cqe))) {
+		edv_cq_unmake(q);
+		err = -EPROTO;
+	}
+	if (err) {
+		free(q);
+		return err;
+	}
+	*to = (struct efa_cq_res){
+		.ring = { attr.buffer, q->channel ? attr.doorbell : NULL, attr.num_entries,
+			  (uint16_t)attr.entry_size },
+		.priv = q,
+	};
+	return 0;
+}
+
+static void edv_cq_destroy(struct efa_ctl *ctl, struct efa_cq_res *cq)
+{
+	(void)ctl;
+	edv_cq_unmake(cq->priv);
+	free(cq->priv);
+}
+
+static int edv_cq_arm(struct efa_ctl *ctl, struct efa_cq_res *cq, uint32_t consumed)
+{
+	unsigned int sn = __atomic_load_n(&cq->cmd_sn, __ATOMIC_ACQUIRE);
+
+	(void)ctl;
+	if (!cq->ring.doorbell)
+		return -EOPNOTSUPP;
+	*cq->ring.doorbell = htole32(efa_cq_doorbell((uint16_t)consumed, sn, true));
+	return 0;
+}
+
+static int edv_cq_fd(struct efa_ctl *ctl, struct efa_cq_res *cq)
+{
+	const struct edv_cq *q = cq->priv;
+
+	(void)ctl;
+	return q->channel ? q->channel->fd : -1;
+}
+
+static void edv_cq_drain(struct efa_ctl *ctl, struct efa_cq_res *cq)
+{
+	struct edv_cq *q = cq->priv;
+	unsigned int n = 0;
+	struct ibv_cq *of;
+	void *context;
+
+	(void)ctl;
+	while (q->channel && !ibv_get_cq_event(q->channel, &of, &context))
+		n++;
+	if (!n)
+		return;
+	ibv_ack_cq_events(q->cq, n);
+	__atomic_add_fetch(&cq->cmd_sn, n, __ATOMIC_RELEASE);
 }
 
 /* ---- queue pairs ---- */
@@ -126,7 +274,7 @@ static uint64_t operations(const struct efa_caps *c)
 }
 
 /* WQEs of 128 bytes come with more inline data than fits into one of 64. */
-static struct ibv_qp *make(struct edv *dv, const struct efa_qp_param *p)
+static struct ibv_qp *qp_make(struct edv *dv, const struct efa_qp_param *p)
 {
 	const struct efa_caps *c = &dv->caps;
 	struct ibv_cq *cq = ((struct edv_cq *)p->cq->priv)->cq;
@@ -162,7 +310,7 @@ int edv_qp_make(struct edv *dv, const struct efa_qp_param *p, struct ibv_qp **qp
 
 	*sq = *rq = (struct edv_wq_attr){ 0 };
 	hw_enter();
-	new = make(dv, p);
+	new = qp_make(dv, p);
 	err = new ? hw_error(dv->query.wqs(new, sq, rq, sizeof(*sq))) : hw_errno();
 	if (!err && !as_expected(p, sq, rq)) {
 		dap_log(DAP_LOG_ERR, "libefa reports queues that this driver does not know: "
@@ -177,7 +325,7 @@ int edv_qp_make(struct edv *dv, const struct efa_qp_param *p, struct ibv_qp **qp
 	return err;
 }
 
-static int modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+static int qp_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	int err;
 
@@ -187,7 +335,7 @@ static int modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	return err;
 }
 
-static void destroy(struct ibv_qp *qp)
+static void qp_destroy(struct ibv_qp *qp)
 {
 	hw_enter();
 	ibv_destroy_qp(qp);
@@ -199,7 +347,7 @@ static struct efa_ring ring_of(const struct edv_wq_attr *q)
 	return (struct efa_ring){ q->buffer, q->doorbell, q->num_entries, (uint16_t)q->entry_size };
 }
 
-int edv_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uint32_t qkey,
+static int edv_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uint32_t qkey,
 		 struct efa_qp_res *to)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = EDV_PORT, .qkey = qkey };
@@ -211,9 +359,9 @@ int edv_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uint32_t qk
 		return err;
 	/* The driver counts free places from the lengths that it asked for. */
 	err = sq.num_entries != p->sq_entries || rq.num_entries != p->rq_entries ? -EPROTO :
-	      modify(qp, &attr, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+	      qp_modify(qp, &attr, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
 	if (err) {
-		destroy(qp);
+		qp_destroy(qp);
 		return err;
 	}
 	*to = (struct efa_qp_res){ .sq = ring_of(&sq), .rq = ring_of(&rq),
@@ -222,19 +370,19 @@ int edv_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uint32_t qk
 	return 0;
 }
 
-int edv_qp_ready(struct efa_ctl *ctl, struct efa_qp_res *qp)
+static int edv_qp_ready(struct efa_ctl *ctl, struct efa_qp_res *qp)
 {
 	struct ibv_qp_attr rtr = { .qp_state = IBV_QPS_RTR };
 	struct ibv_qp_attr rts = { .qp_state = IBV_QPS_RTS, .rnr_retry = RNR_FOR_EVER };
-	int err = modify(qp->priv, &rtr, 0);
+	int err = qp_modify(qp->priv, &rtr, 0);
 
 	if (err)
 		return err;
-	return modify(qp->priv, &rts, IBV_QP_SQ_PSN |
+	return qp_modify(qp->priv, &rts, IBV_QP_SQ_PSN |
 		      (edv_of(ctl)->caps.rnr_retry ? IBV_QP_RNR_RETRY : 0));
 }
 
-int edv_qp_error(struct efa_ctl *ctl, struct efa_qp_res *qp)
+static int edv_qp_error(struct efa_ctl *ctl, struct efa_qp_res *qp)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 	int err;
@@ -246,8 +394,89 @@ int edv_qp_error(struct efa_ctl *ctl, struct efa_qp_res *qp)
 	return err;
 }
 
-void edv_qp_destroy(struct efa_ctl *ctl, struct efa_qp_res *qp)
+static void edv_qp_destroy(struct efa_ctl *ctl, struct efa_qp_res *qp)
 {
 	(void)ctl;
-	destroy(qp->priv);
+	qp_destroy(qp->priv);
 }
+
+/* ---- the device ---- */
+
+static int edv_async_fd(struct efa_ctl *ctl)
+{
+	return edv_of(ctl)->poll_fd;
+}
+
+static bool edv_async_read(struct efa_ctl *ctl, enum efa_event *ev)
+{
+	struct edv *dv = edv_of(ctl);
+
+	while (!dv->gone) {
+		switch (hw_async_event(dv->ctx, EDV_PORT)) {
+		case HW_EVENT_NONE:
+			return false;
+		case HW_EVENT_GONE:
+			/* It stays readable for ever: report it once and stop polling it. */
+			dv->gone = true;
+			epoll_ctl(dv->poll_fd, EPOLL_CTL_DEL, dv->ctx->async_fd, NULL);
+			*ev = EFA_EVENT_FATAL;
+			return true;
+		case HW_EVENT_PORT_DOWN:
+			*ev = EFA_EVENT_PORT_DOWN;
+			return true;
+		default:
+			break;
+		}
+	}
+	return false;
+}
+
+static int edv_caps(struct efa_ctl *ctl, struct efa_caps *caps)
+{
+	*caps = edv_of(ctl)->caps;
+	return 0;
+}
+
+void edv_context_close(struct ibv_context *ctx)
+{
+	hw_enter();
+	ibv_close_device(ctx);
+	hw_leave();
+}
+
+void edv_device_close(struct edv *dv)
+{
+	close(dv->poll_fd);
+	edv_context_close(dv->ctx);
+}
+
+static void edv_close(struct efa_ctl *ctl)
+{
+	struct edv *dv = edv_of(ctl);
+
+	edv_device_close(dv);
+	free(dv);
+}
+
+const struct efa_ctl_ops edv_ops = {
+	.access = "efadv",
+	.close = edv_close,
+	.caps = edv_caps,
+	.pd_alloc = edv_pd_alloc,
+	.pd_free = edv_pd_free,
+	.mr_reg = edv_mr_reg,
+	.mr_dereg = edv_mr_dereg,
+	.ah_create = edv_ah_create,
+	.ah_destroy = edv_ah_destroy,
+	.cq_create = edv_cq_create,
+	.cq_destroy = edv_cq_destroy,
+	.cq_arm = edv_cq_arm,
+	.cq_fd = edv_cq_fd,
+	.cq_drain = edv_cq_drain,
+	.qp_create = edv_qp_create,
+	.qp_ready = edv_qp_ready,
+	.qp_error = edv_qp_error,
+	.qp_destroy = edv_qp_destroy,
+	.async_fd = edv_async_fd,
+	.async_read = edv_async_read,
+};
