@@ -13,100 +13,94 @@
 
 enum { WIDE = 128, NARROW = 64, RX_DESC = 16, RNR_FOR_EVER = 7 };
 
+_Static_assert((int)EFA_LOCAL_WRITE == IBV_ACCESS_LOCAL_WRITE &&
+	       (int)EFA_REMOTE_WRITE == IBV_ACCESS_REMOTE_WRITE &&
+	       (int)EFA_REMOTE_READ == IBV_ACCESS_REMOTE_READ, "mr_reg passes them on");
+
+/* Around each call: those that return an object set errno. */
+static void enter(void)
+{
+	hw_enter();
+	errno = 0;
+}
+
+static int leave(int ret)
+{
+	int err = hw_error(ret);
+
+	hw_leave();
+	return err;
+}
+
+static int leave_with(const void *object)
+{
+	int err = object ? 0 : hw_errno();
+
+	hw_leave();
+	return err;
+}
+
 static int edv_pd_alloc(struct efa_ctl *ctl, void **pd)
 {
 	struct ibv_pd *new;
-	int err = 0;
 
-	hw_enter();
-	errno = 0;
+	enter();
 	new = ibv_alloc_pd(edv_of(ctl)->ctx);
-	if (!new)
-		err = hw_errno();
-	hw_leave();
-	if (!err)
+	if (new)
 		*pd = new;
-	return err;
+	return leave_with(new);
 }
 
 static int edv_pd_free(struct efa_ctl *ctl, void *pd)
 {
-	int err;
-
 	(void)ctl;
-	hw_enter();
-	err = hw_error(ibv_dealloc_pd(pd));
-	hw_leave();
-	return err;
-}
-
-static unsigned int verbs_access(unsigned int access)
-{
-	return (access & EFA_LOCAL_WRITE ? (unsigned int)IBV_ACCESS_LOCAL_WRITE : 0) |
-	       (access & EFA_REMOTE_WRITE ? (unsigned int)IBV_ACCESS_REMOTE_WRITE : 0) |
-	       (access & EFA_REMOTE_READ ? (unsigned int)IBV_ACCESS_REMOTE_READ : 0);
+	enter();
+	return leave(ibv_dealloc_pd(pd));
 }
 
 static int edv_mr_reg(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t len, unsigned int access,
-	      struct efa_mr *mr)
+		      struct efa_mr *mr)
 {
 	struct ibv_mr *new;
-	int err = 0;
 
 	(void)ctl;
-	hw_enter();
-	errno = 0;
-	new = ibv_reg_mr(pd, (void *)(uintptr_t)addr, len, verbs_access(access));
-	if (!new)
-		err = hw_errno();
-	hw_leave();
-	if (!err)
+	enter();
+	new = ibv_reg_mr(pd, (void *)(uintptr_t)addr, len, access);
+	if (new)
 		*mr = (struct efa_mr){ .lkey = new->lkey, .rkey = new->rkey, .priv = new };
-	return err;
+	return leave_with(new);
 }
 
 static int edv_mr_dereg(struct efa_ctl *ctl, struct efa_mr *mr)
 {
-	int err;
-
 	(void)ctl;
-	hw_enter();
-	err = hw_error(ibv_dereg_mr(mr->priv));
-	hw_leave();
-	return err;
-}
-
-static int ah_number(struct ibv_ah *ah, uint16_t *number)
-{
-	struct efadv_ah_attr attr = { 0 };
-	int err = hw_error(efadv_query_ah(ah, &attr, sizeof(attr)));
-
-	if (!err)
-		*number = attr.ahn;
-	return err;
+	enter();
+	return leave(ibv_dereg_mr(mr->priv));
 }
 
 static int edv_ah_create(struct efa_ctl *ctl, void *pd, const uint8_t gid[16], uint16_t *ah, void **priv)
 {
 	struct ibv_ah_attr attr = { .is_global = 1, .port_num = EDV_PORT };
+	struct efadv_ah_attr made = { 0 };
 	struct ibv_ah *new;
 	int err;
 
 	(void)ctl;
 	memcpy(attr.grh.dgid.raw, gid, sizeof(attr.grh.dgid.raw));
-	hw_enter();
-	errno = 0;
+	enter();
 	new = ibv_create_ah(pd, &attr);
 	if (new)
-		err = ah_number(new, ah);
+		err = hw_error(efadv_query_ah(new, &made, sizeof(made)));
 	else
 		err = errno == EINVAL ? -EINVAL : hw_errno();
 	if (new && err)
 		ibv_destroy_ah(new);
 	hw_leave();
-	if (!err)
-		*priv = new;
-	return err;
+	if (err)
+		return err;
+	*ah = made.ahn;
+	*priv = new;
+	return 0;
 }
 
 static void edv_ah_destroy(struct efa_ctl *ctl, void *pd, uint16_t ah, void *priv)
@@ -114,9 +108,8 @@ static void edv_ah_destroy(struct efa_ctl *ctl, void *pd, uint16_t ah, void *pri
 	(void)ctl;
 	(void)pd;
 	(void)ah;
-	hw_enter();
-	ibv_destroy_ah(priv);
-	hw_leave();
+	enter();
+	leave(ibv_destroy_ah(priv));
 }
 
 /* ---- completion queues ---- */
@@ -327,12 +320,8 @@ int edv_qp_make(struct edv *dv, const struct efa_qp_param *p, struct ibv_qp **qp
 
 static int qp_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
-	int err;
-
-	hw_enter();
-	err = hw_error(ibv_modify_qp(qp, attr, mask | IBV_QP_STATE));
-	hw_leave();
-	return err;
+	enter();
+	return leave(ibv_modify_qp(qp, attr, mask | IBV_QP_STATE));
 }
 
 static void qp_destroy(struct ibv_qp *qp)
@@ -370,28 +359,25 @@ static int edv_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uint
 	return 0;
 }
 
+static int to_state(struct efa_qp_res *qp, enum ibv_qp_state state, int mask)
+{
+	struct ibv_qp_attr attr = { .qp_state = state, .rnr_retry = RNR_FOR_EVER };
+
+	return qp_modify(qp->priv, &attr, mask);
+}
+
 static int edv_qp_ready(struct efa_ctl *ctl, struct efa_qp_res *qp)
 {
-	struct ibv_qp_attr rtr = { .qp_state = IBV_QPS_RTR };
-	struct ibv_qp_attr rts = { .qp_state = IBV_QPS_RTS, .rnr_retry = RNR_FOR_EVER };
-	int err = qp_modify(qp->priv, &rtr, 0);
+	int err = to_state(qp, IBV_QPS_RTR, 0);
 
-	if (err)
-		return err;
-	return qp_modify(qp->priv, &rts, IBV_QP_SQ_PSN |
-		      (edv_of(ctl)->caps.rnr_retry ? IBV_QP_RNR_RETRY : 0));
+	return err ? err : to_state(qp, IBV_QPS_RTS, IBV_QP_SQ_PSN |
+				    (edv_of(ctl)->caps.rnr_retry ? IBV_QP_RNR_RETRY : 0));
 }
 
 static int edv_qp_error(struct efa_ctl *ctl, struct efa_qp_res *qp)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
-	int err;
-
 	(void)ctl;
-	hw_enter();
-	err = hw_error(ibv_modify_qp(qp->priv, &attr, IBV_QP_STATE));
-	hw_leave();
-	return err;
+	return to_state(qp, IBV_QPS_ERR, 0);
 }
 
 static void edv_qp_destroy(struct efa_ctl *ctl, struct efa_qp_res *qp)
