@@ -51,7 +51,6 @@ void efa_shape_of(const struct efa_ia *ia, struct efa_shape *s)
 	s->sq = SQ_WQES;
 	while (s->sq > 16 && s->sq > dev->max_sq_wr / (s->wide ? 2 : 1))
 		s->sq /= 2;
-	s->sq = max_of(s->sq, pow2_up(dev->min_sq_wr));
 	s->bufs = ia->params.window + UNSEQ_BUFS;
 	s->rq = pow2_up(s->bufs);
 	/* A write without a receive takes a place of the same window. */
@@ -172,7 +171,8 @@ static void rings_free(struct efa_ep *e)
 	free(e->rx.place);
 }
 
-static void sq_fill(struct efa_ep *e, const struct efa_ia *ia, uint32_t gen)
+/* The ring may be longer than asked for: the slots bound what is in it. */
+static void sq_fill(struct efa_ep *e, const struct efa_ia *ia, uint32_t slots, uint32_t gen)
 {
 	const struct efa_qp_res *qp = &e->more->qp;
 	struct efa_sq *sq = &e->sq;
@@ -180,11 +180,11 @@ static void sq_fill(struct efa_ep *e, const struct efa_ia *ia, uint32_t gen)
 	sq->ring = sq->next = qp->sq.base;
 	sq->end = sq->ring + (size_t)qp->sq.entries * qp->sq.entry_size;
 	sq->doorbell = qp->sq.doorbell;
-	sq->mask = qp->sq.entries - 1;
+	sq->mask = slots - 1;
 	sq->entry_size = qp->sq.entry_size;
-	sq->gen = (uint16_t)(gen * qp->sq.entries);
-	sq->room = efa_min(qp->sq.entries - EFA_SPARE_WQES - 1, UINT8_MAX);	/* efa_dto.left */
-	sq->max_batch = qp->max_batch ? qp->max_batch : qp->sq.entries;
+	sq->gen = (uint16_t)(gen * slots);
+	sq->room = efa_min(slots - EFA_SPARE_WQES - 1, UINT8_MAX);	/* efa_dto.left */
+	sq->max_batch = qp->max_batch ? qp->max_batch : slots;
 	sq->handle = qp->handle;
 	sq->inline_max = efa_inline_max(ia);
 	efa_slots_reset(sq);
@@ -257,7 +257,7 @@ static int make(struct dap_ep *ep, const struct efa_shape *s)
 	if (err)
 		return err;
 	gen = __atomic_add_fetch(&ia->eng->gen, 1, __ATOMIC_RELAXED);
-	sq_fill(e, ia, gen);
+	sq_fill(e, ia, s->sq, gen);
 	tx_fill(ep);
 	rx_fill(ep, s, gen);
 	e->qpn = e->more->qp.qpn;

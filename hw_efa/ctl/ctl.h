@@ -26,7 +26,6 @@ struct efa_caps {
 	bool cq_with_sgid;		/* a CQE without an address handle has its sender's GID */
 	uint32_t mtu;			/* bytes of one send; larger messages are the backend's work */
 	uint16_t inline_max, inline_max_wide;	/* bytes in a WQE of 64, of 128 */
-	uint16_t min_sq_wr;
 	uint16_t max_send_sge;
 	uint32_t max_sq_wr, max_rq_wr;	/* 64-byte WQEs; receives */
 	uint32_t max_rdma_size;		/* bytes of one read or write */
@@ -55,7 +54,7 @@ struct efa_cq_res {
 struct efa_qp_param {
 	void *pd;
 	const struct efa_cq_res *cq;
-	uint32_t sq_entries, rq_entries;	/* powers of two */
+	uint32_t sq_entries, rq_entries;	/* powers of two; the SQ may get more */
 	bool wide, unsolicited;
 };
 

@@ -114,18 +114,4 @@ extern const struct efa_ctl_ops edv_ops;
 
 void edv_context_close(struct ibv_context *ctx);
 void edv_device_close(struct edv *dv);
-/* A QP and what is told of its queues. entries: of the SQ and the RQ. */
-int edv_qp_make(struct edv *dv, const struct efa_qp_param *p, struct ibv_qp **qp,
-	       struct edv_wq_attr *sq, struct edv_wq_attr *rq);
-
-struct edv_cq {				/* efa_cq_res.priv */
-	struct ibv_cq *cq;
-	struct ibv_comp_channel *channel;	/* NULL: it cannot be armed */
-};
-
-/* events: of a device that has such, with a channel. */
-int edv_cq_make(struct edv *dv, uint32_t entries, bool events, struct edv_cq *q,
-	       struct edv_cq_attr *attr);
-void edv_cq_unmake(struct edv_cq *q);
-
 #endif

@@ -79,43 +79,21 @@ static int ask(struct edv *dv, struct ibv_port_attr *port)
 }
 
 /* A device without events refuses a CQ with a channel; rdma-core before 60.0 reports no doorbell. */
-static int try_cq(struct edv *dv, struct edv_cq *q, char *why, size_t whylen)
+static int try_cq(struct edv *dv)
 {
-	struct edv_cq_attr attr;
-	int err = edv_cq_make(dv, 16, true, q, &attr);
+	struct efa_cq_res cq;
+	int err;
 
-	if (err == -EOPNOTSUPP)
-		err = edv_cq_make(dv, 16, false, q, &attr);
-	if (err) {
-		snprintf(why, whylen, "%s gives no completion queue: %s", dv->ctx->device->name,
-			 strerror(-err));
-		return err;
+	dv->caps.cq_doorbell = true;
+	err = edv_ops.cq_create(&dv->ctl, 16, &cq);
+	if (err == -EOPNOTSUPP) {
+		dv->caps.cq_doorbell = false;
+		err = edv_ops.cq_create(&dv->ctl, 16, &cq);
 	}
-	dv->caps.cq_doorbell = q->channel && attr.doorbell;
-	if (attr.entry_size == sizeof(struct efa_cqe))
-		return 0;
-	snprintf(why, whylen, "libefa makes completion queues of %u-byte entries, and %zu are "
-		 "needed: install rdma-core 59 or newer", attr.entry_size, sizeof(struct efa_cqe));
-	edv_cq_unmake(q);
-	return -EOPNOTSUPP;
-}
-
-/* The library takes the least depth that the device has for one that is asked to be less. */
-static int try_qp(struct edv *dv, void *pd, struct edv_cq *q, char *why, size_t whylen)
-{
-	const struct efa_cq_res cq = { .priv = q };
-	const struct efa_qp_param p = { .pd = pd, .cq = &cq, .sq_entries = 1, .rq_entries = 1 };
-	struct edv_wq_attr sq, rq;
-	struct ibv_qp *qp;
-	int err = edv_qp_make(dv, &p, &qp, &sq, &rq);
-
-	if (err) {
-		snprintf(why, whylen, "%s gives no queue pair: %s", dv->ctx->device->name,
-			 strerror(-err));
+	if (err)
 		return err;
-	}
-	dv->caps.min_sq_wr = (uint16_t)efa_min(sq.num_entries, UINT16_MAX);
-	ibv_destroy_qp(qp);
+	dv->caps.cq_doorbell = cq.ring.doorbell;
+	edv_ops.cq_destroy(&dv->ctl, &cq);
 	return 0;
 }
 
@@ -136,31 +114,23 @@ static int try_memory(struct edv *dv, void *pd, char *why, size_t whylen)
 	return err;
 }
 
-static int try_queues(struct edv *dv, void *pd, char *why, size_t whylen)
-{
-	struct edv_cq q;
-	int err = try_cq(dv, &q, why, whylen);
-
-	if (err)
-		return err;
-	err = try_qp(dv, pd, &q, why, whylen);
-	edv_cq_unmake(&q);
-	return err;
-}
-
 static int try_objects(struct edv *dv, char *why, size_t whylen)
 {
+	const char *name = dv->ctx->device->name;
 	void *pd;
-	int err = edv_ops.pd_alloc(&dv->ctl, &pd);
+	int err = try_cq(dv);
 
 	if (err) {
-		snprintf(why, whylen, "%s gives no protection domain: %s", dv->ctx->device->name,
-			 strerror(-err));
+		snprintf(why, whylen, "%s gives no completion queue: %s", name, err == -EPROTO ?
+			 "its entries are not those of rdma-core 59 or newer" : strerror(-err));
 		return err;
 	}
-	err = try_queues(dv, pd, why, whylen);
-	if (!err)
-		err = try_memory(dv, pd, why, whylen);
+	err = edv_ops.pd_alloc(&dv->ctl, &pd);
+	if (err) {
+		snprintf(why, whylen, "%s gives no protection domain: %s", name, strerror(-err));
+		return err;
+	}
+	err = try_memory(dv, pd, why, whylen);
 	edv_ops.pd_free(&dv->ctl, pd);
 	return err;
 }

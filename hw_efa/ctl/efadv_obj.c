@@ -114,101 +114,68 @@ static void edv_ah_destroy(struct efa_ctl *ctl, void *pd, uint16_t ah, void *pri
 
 /* ---- completion queues ---- */
 
-static int channel_open(struct edv *dv, struct ibv_comp_channel **channel)
-{
-	struct ibv_comp_channel *new;
-	int err;
+struct edv_cq {				/* efa_cq_res.priv */
+	struct ibv_cq *cq;
+	struct ibv_comp_channel *channel;	/* NULL: it cannot be armed */
+};
 
-	errno = 0;
-	new = ibv_create_comp_channel(dv->ctx);
-	if (!new)
-		return hw_errno();
-	err = hw_nonblocking(new->fd);
-	if (err)
-		ibv_destroy_comp_channel(new);
-	else
-		*channel = new;
-	return err;
+static int channel_open(struct edv *dv, struct edv_cq *q)
+{
+	q->channel = ibv_create_comp_channel(dv->ctx);
+	return q->channel ? hw_nonblocking(q->channel->fd) : hw_errno();
 }
 
 /* Entries have 32 bytes from 59.0 on; libefa 44.0 makes those of a CQ that names unknown senders so. */
-static struct ibv_cq *cq_make(struct edv *dv, uint32_t entries, struct ibv_comp_channel *channel)
+static int cq_make(struct edv *dv, uint32_t entries, struct edv_cq *q, struct edv_cq_attr *attr)
 {
-	struct ibv_cq_init_attr_ex attr = { .cqe = entries, .channel = channel };
+	struct ibv_cq_init_attr_ex init = { .cqe = entries, .channel = q->channel };
 	struct edv_cq_init_attr efa = {
 		.wc_flags = dv->caps.cq_with_sgid ? EFADV_WC_EX_WITH_SGID : 0,
 	};
 	struct ibv_cq_ex *cq;
-
-	errno = 0;
-	cq = efadv_create_cq(dv->ctx, &attr, (struct efadv_cq_init_attr *)&efa, sizeof(efa));
-	return cq ? ibv_cq_ex_to_cq(cq) : NULL;
-}
-
-static int cq_create(struct edv *dv, uint32_t entries, struct edv_cq *q, struct edv_cq_attr *attr)
-{
 	int err;
 
-	q->cq = cq_make(dv, entries, q->channel);
-	if (!q->cq)
+	cq = efadv_create_cq(dv->ctx, &init, (struct efadv_cq_init_attr *)&efa, sizeof(efa));
+	if (!cq)
 		return errno == EOPNOTSUPP ? -EOPNOTSUPP : hw_errno();
+	q->cq = ibv_cq_ex_to_cq(cq);
 	err = hw_error(dv->query.cq(q->cq, attr, sizeof(*attr)));
-	if (err)
+	if (!err && (attr->num_entries < entries || attr->num_entries & (attr->num_entries - 1) ||
+		     attr->entry_size != sizeof(struct efa_cqe)))
+		err = -EPROTO;
+	return err;
+}
+
+static void cq_free(struct edv_cq *q)
+{
+	if (q->cq)
 		ibv_destroy_cq(q->cq);
-	return err;
-}
-
-int edv_cq_make(struct edv *dv, uint32_t entries, bool events, struct edv_cq *q,
-	       struct edv_cq_attr *attr)
-{
-	struct edv_cq new = { .channel = NULL };
-	int err;
-
-	*attr = (struct edv_cq_attr){ 0 };
-	hw_enter();
-	err = events ? channel_open(dv, &new.channel) : 0;
-	if (!err) {
-		err = cq_create(dv, entries, &new, attr);
-		if (err && new.channel)
-			ibv_destroy_comp_channel(new.channel);
-	}
-	hw_leave();
-	if (!err)
-		*q = new;
-	return err;
-}
-
-void edv_cq_unmake(struct edv_cq *q)
-{
-	hw_enter();
-	ibv_destroy_cq(q->cq);
 	if (q->channel)
 		ibv_destroy_comp_channel(q->channel);
-	hw_leave();
+	free(q);
 }
 
 static int edv_cq_create(struct efa_ctl *ctl, uint32_t entries, struct efa_cq_res *to)
 {
 	struct edv *dv = edv_of(ctl);
 	struct edv_cq *q = calloc(1, sizeof(*q));
-	struct edv_cq_attr attr;
+	struct edv_cq_attr attr = { 0 };
 	int err;
 
 	if (!q)
 		return -ENOMEM;
-	err = edv_cq_make(dv, entries, dv->caps.cq_doorbell, q, &attr);
-	if (!err && (attr.num_entries < entries || attr.num_entries & (attr.num_entries - 1) ||
-		     attr.entry_size != sizeof(struct efa_cqe))) {
-		edv_cq_unmake(q);
-		err = -EPROTO;
-	}
-	if (err) {
-		free(q);
+	enter();
+	err = dv->caps.cq_doorbell ? channel_open(dv, q) : 0;
+	if (!err)
+		err = cq_make(dv, entries, q, &attr);
+	if (err)
+		cq_free(q);
+	hw_leave();
+	if (err)
 		return err;
-	}
 	*to = (struct efa_cq_res){
 		.ring = { attr.buffer, q->channel ? attr.doorbell : NULL, attr.num_entries,
-			  (uint16_t)attr.entry_size },
+			  sizeof(struct efa_cqe) },
 		.priv = q,
 	};
 	return 0;
@@ -217,8 +184,9 @@ static int edv_cq_create(struct efa_ctl *ctl, uint32_t entries, struct efa_cq_re
 static void edv_cq_destroy(struct efa_ctl *ctl, struct efa_cq_res *cq)
 {
 	(void)ctl;
-	edv_cq_unmake(cq->priv);
-	free(cq->priv);
+	enter();
+	cq_free(cq->priv);
+	hw_leave();
 }
 
 static int edv_cq_arm(struct efa_ctl *ctl, struct efa_cq_res *cq, uint32_t consumed)
@@ -284,51 +252,21 @@ static struct ibv_qp *qp_make(struct edv *dv, const struct efa_qp_param *p)
 		.flags = p->unsolicited ? EDV_QP_UNSOLICITED : 0,
 	};
 
-	errno = 0;
 	return efadv_create_qp_ex(dv->ctx, &attr, (struct efadv_qp_init_attr *)&efa, sizeof(efa));
 }
 
-static bool as_expected(const struct efa_qp_param *p, const struct edv_wq_attr *sq,
-			const struct edv_wq_attr *rq)
+static int qp_check(const struct efa_qp_param *p, const struct edv_wq_attr *sq,
+		    const struct edv_wq_attr *rq)
 {
-	return sq->buffer && sq->doorbell && rq->buffer && rq->doorbell &&
-	       sq->entry_size == (p->wide ? WIDE : NARROW) && rq->entry_size == RX_DESC;
-}
+	const uint32_t size = p->wide ? WIDE : NARROW;
 
-int edv_qp_make(struct edv *dv, const struct efa_qp_param *p, struct ibv_qp **qp,
-	       struct edv_wq_attr *sq, struct edv_wq_attr *rq)
-{
-	struct ibv_qp *new;
-	int err;
-
-	*sq = *rq = (struct edv_wq_attr){ 0 };
-	hw_enter();
-	new = qp_make(dv, p);
-	err = new ? hw_error(dv->query.wqs(new, sq, rq, sizeof(*sq))) : hw_errno();
-	if (!err && !as_expected(p, sq, rq)) {
-		dap_log(DAP_LOG_ERR, "libefa reports queues that this driver does not know: "
-			"entries of %u and %u bytes", sq->entry_size, rq->entry_size);
-		err = -EPROTO;
-	}
-	if (new && err)
-		ibv_destroy_qp(new);
-	hw_leave();
-	if (!err)
-		*qp = new;
-	return err;
-}
-
-static int qp_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
-{
-	enter();
-	return leave(ibv_modify_qp(qp, attr, mask | IBV_QP_STATE));
-}
-
-static void qp_destroy(struct ibv_qp *qp)
-{
-	hw_enter();
-	ibv_destroy_qp(qp);
-	hw_leave();
+	if (sq->buffer && sq->doorbell && rq->buffer && rq->doorbell && sq->entry_size == size &&
+	    rq->entry_size == RX_DESC && rq->num_entries == p->rq_entries &&
+	    sq->num_entries >= p->sq_entries)
+		return 0;
+	dap_log(DAP_LOG_ERR, "libefa reports queues that this driver does not know: "
+		"entries of %u and %u bytes", sq->entry_size, rq->entry_size);
+	return -EPROTO;
 }
 
 static struct efa_ring ring_of(const struct edv_wq_attr *q)
@@ -337,53 +275,60 @@ static struct efa_ring ring_of(const struct edv_wq_attr *q)
 }
 
 static int edv_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uint32_t qkey,
-		 struct efa_qp_res *to)
+			 struct efa_qp_res *to)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = EDV_PORT, .qkey = qkey };
-	struct edv_wq_attr sq, rq;
+	struct edv_wq_attr sq = { 0 }, rq = { 0 };
+	struct edv *dv = edv_of(ctl);
 	struct ibv_qp *qp;
-	int err = edv_qp_make(edv_of(ctl), p, &qp, &sq, &rq);
+	int err;
 
+	enter();
+	qp = qp_make(dv, p);
+	err = qp ? hw_error(dv->query.wqs(qp, &sq, &rq, sizeof(sq))) : hw_errno();
+	if (!err)
+		err = qp_check(p, &sq, &rq);
+	if (!err)
+		err = hw_error(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
+					     IBV_QP_PORT | IBV_QP_QKEY));
+	if (qp && err)
+		ibv_destroy_qp(qp);
+	hw_leave();
 	if (err)
 		return err;
-	/* The driver counts free places from the lengths that it asked for. */
-	err = sq.num_entries != p->sq_entries || rq.num_entries != p->rq_entries ? -EPROTO :
-	      qp_modify(qp, &attr, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
-	if (err) {
-		qp_destroy(qp);
-		return err;
-	}
 	*to = (struct efa_qp_res){ .sq = ring_of(&sq), .rq = ring_of(&rq),
 				   .qpn = (uint16_t)qp->qp_num, .max_batch = sq.max_batch,
 				   .priv = qp };
 	return 0;
 }
 
-static int to_state(struct efa_qp_res *qp, enum ibv_qp_state state, int mask)
+static int qp_modify(struct efa_qp_res *qp, enum ibv_qp_state state, int mask)
 {
 	struct ibv_qp_attr attr = { .qp_state = state, .rnr_retry = RNR_FOR_EVER };
 
-	return qp_modify(qp->priv, &attr, mask);
+	enter();
+	return leave(ibv_modify_qp(qp->priv, &attr, mask | IBV_QP_STATE));
 }
 
 static int edv_qp_ready(struct efa_ctl *ctl, struct efa_qp_res *qp)
 {
-	int err = to_state(qp, IBV_QPS_RTR, 0);
+	int err = qp_modify(qp, IBV_QPS_RTR, 0);
 
-	return err ? err : to_state(qp, IBV_QPS_RTS, IBV_QP_SQ_PSN |
+	return err ? err : qp_modify(qp, IBV_QPS_RTS, IBV_QP_SQ_PSN |
 				    (edv_of(ctl)->caps.rnr_retry ? IBV_QP_RNR_RETRY : 0));
 }
 
 static int edv_qp_error(struct efa_ctl *ctl, struct efa_qp_res *qp)
 {
 	(void)ctl;
-	return to_state(qp, IBV_QPS_ERR, 0);
+	return qp_modify(qp, IBV_QPS_ERR, 0);
 }
 
 static void edv_qp_destroy(struct efa_ctl *ctl, struct efa_qp_res *qp)
 {
 	(void)ctl;
-	qp_destroy(qp->priv);
+	enter();
+	leave(ibv_destroy_qp(qp->priv));
 }
 
 /* ---- the device ---- */

@@ -63,7 +63,7 @@ static int soft_caps(struct efa_ctl *ctl, struct efa_caps *to)
 		.rnr_retry = c->rnr_retry, .cq_doorbell = c->cq_doorbell,
 		.cq_with_sgid = c->cq_with_sgid, .mtu = c->mtu,
 		.inline_max = c->inline_max, .inline_max_wide = c->inline_max_wide,
-		.min_sq_wr = c->min_sq_wr, .max_send_sge = c->max_send_sge,
+		.max_send_sge = c->max_send_sge,
 		.max_sq_wr = c->max_sq_wr, .max_rq_wr = c->max_rq_wr,
 		.max_rdma_size = c->max_rdma_size, .max_qp = c->max_qp,
 		.max_cqe = c->max_cqe, .max_mr = c->max_mr,
@@ -195,9 +195,10 @@ static int to_init(struct efa_ctl *ctl, uint32_t handle, uint32_t qkey)
 static int soft_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uint32_t qkey,
 			  struct efa_qp_res *to)
 {
+	const uint32_t least = soft_of(ctl)->caps.min_sq_wr;
 	const struct softnic_efa_qp_attr attr = {
 		.pd = pd_number(p->pd), .send_cq = p->cq->number, .recv_cq = p->cq->number,
-		.sq_depth = p->sq_entries, .rq_depth = p->rq_entries,
+		.sq_depth = p->sq_entries < least ? least : p->sq_entries, .rq_depth = p->rq_entries,
 		.flags = (p->wide ? SOFTNIC_EFA_QP_WIDE : 0) |
 			 (p->unsolicited ? SOFTNIC_EFA_QP_UNSOLICITED : 0),
 	};

@@ -48,8 +48,7 @@ bool raw_open(const struct light *l, struct raw *r, uint32_t cq_entries)
 bool raw_qp(struct raw *r, struct raw_qp *q, uint32_t rq_entries)
 {
 	const struct efa_qp_param p = {
-		.pd = r->pd, .cq = &r->cq, .rq_entries = rq_entries,
-		.sq_entries = r->caps.min_sq_wr > RAW_DEPTH ? r->caps.min_sq_wr : RAW_DEPTH,
+		.pd = r->pd, .cq = &r->cq, .sq_entries = RAW_DEPTH, .rq_entries = rq_entries,
 	};
 
 	*q = (struct raw_qp){ 0 };

@@ -110,6 +110,12 @@ Test(ctl, qp_create__of_another_shape_than_requested)
 	cr_assert_eq(qp_create_when(false, &(struct efa_told){ .wqe_size = 128 }, SQ), -EPROTO);
 }
 
+Test(ctl, qp_create__below_the_least_depth_gets_that_depth)
+{
+	cr_assert_eq(qp_create_when(false, &(struct efa_told){ 0 }, LEAST_SQ / 2), 0);
+	cr_assert_eq(qp_create_when(true, &(struct efa_told){ 0 }, LEAST_SQ / 2), 0);
+}
+
 Test(ctl, qp_create__each_call_fails)
 {
 	static const struct { const char *call; int answer, err; } calls[] = {

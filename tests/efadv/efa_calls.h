@@ -11,6 +11,7 @@
 struct efa_told {
 	uint32_t lacks;			/* bits of device_caps */
 	uint16_t inline_ex;
+	uint32_t sq_wr;
 	const char *hidden;		/* dlsym finds no such name */
 	uint32_t cqe_size, wqe_size, cq_entries;
 	int port_state;
