@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /* The machine's EFAs: listed, opened, and in words why one of them can not be opened and what to do. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,57 +11,25 @@
 #include "hw_common/device.h"
 #include "hw_efa/ctl/efadv.h"
 
-static int find_queries(struct edv_queries *q, char *why, size_t whylen)
-{
-	union {
-		void *found;
-		__typeof__(q->wqs) wqs;
-		__typeof__(q->cq) cq;
-	} wqs = { dlsym(RTLD_DEFAULT, "efadv_query_qp_wqs") },
-	  cq = { dlsym(RTLD_DEFAULT, "efadv_query_cq") };
-
-	if (!wqs.found || !cq.found) {
-		snprintf(why, whylen, "libefa has no %s: install rdma-core 59 or newer (60 to sleep "
-			 "in waits), as AWS's EFA installer does",
-			 wqs.found ? "efadv_query_cq" : "efadv_query_qp_wqs");
-		return -EOPNOTSUPP;
-	}
-	*q = (struct edv_queries){ wqs.wqs, cq.cq };
-	return 0;
-}
-
 /* The kernel tells no kind of these nodes, nor of a few others; libefa knows which are its. */
 static bool may_be_efa(const struct ibv_device *dev)
 {
 	return dev->node_type == IBV_NODE_UNSPECIFIED;
 }
 
-static bool is_efa(struct ibv_context *ctx)
-{
-	struct efadv_device_attr attr;
-
-	return efadv_query_device(ctx, &attr, sizeof(attr)) != EOPNOTSUPP;
-}
-
 static int context_of(struct edv *dv, struct ibv_device *dev, char *why, size_t whylen)
 {
-	int err = -ENODEV, answer;
+	int answer;
 
 	errno = 0;
 	dv->ctx = ibv_open_device(dev);
-	if (!dv->ctx) {
-		answer = errno;
-		hw_why_not_open(dev, answer, why, whylen);
-		return answer ? hw_error(answer) : -EIO;
+	if (dv->ctx) {
+		hw_fork_handle();
+		return 0;
 	}
-	hw_fork_handle();
-	if (is_efa(dv->ctx))
-		err = find_queries(&dv->query, why, whylen);
-	else
-		snprintf(why, whylen, "%s is no adapter that this provider drives", dev->name);
-	if (err)
-		ibv_close_device(dv->ctx);
-	return err;
+	answer = errno;
+	hw_why_not_open(dev, answer, why, whylen);
+	return hw_error(answer ? answer : EIO);
 }
 
 static int open_listed(struct edv *dv, const char *device, unsigned int port, char *why,
@@ -90,89 +57,62 @@ static int open_listed(struct edv *dv, const char *device, unsigned int port, ch
 	return listed ? err : hw_why_not_listed(device, why, whylen);
 }
 
-static int edv_events_open(struct edv *dv)
+static int watch_events(struct edv *dv, char *why, size_t whylen)
 {
 	int err;
 
 	dv->poll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (dv->poll_fd < 0)
-		return hw_errno();
-	err = hw_nonblocking(dv->ctx->async_fd);
+	err = dv->poll_fd < 0 ? hw_errno() : hw_nonblocking(dv->ctx->async_fd);
 	if (!err)
 		err = hw_watch(dv->poll_fd, dv->ctx->async_fd);
 	if (err)
-		close(dv->poll_fd);
+		snprintf(why, whylen, "%s gives no event channel: %s", dv->ctx->device->name,
+			 strerror(-err));
 	return err;
-}
-
-static int listen_to(struct edv *dv, char *why, size_t whylen)
-{
-	int err = edv_events_open(dv);
-
-	if (!err)
-		return 0;
-	snprintf(why, whylen, "%s gives no event channel: %s", dv->ctx->device->name,
-		 strerror(-err));
-	edv_context_close(dv->ctx);
-	return err;
-}
-
-static int edv_device_open(struct edv *dv, const char *ia_name, char *why, size_t whylen)
-{
-	char device[64];
-	uint8_t port;
-	int err;
-
-	err = hw_device_split(ia_name, device, sizeof(device), &port, why, whylen);
-	if (err)
-		return err;
-	snprintf(dv->ctl.device, sizeof(dv->ctl.device), "%s-%u", device, port);
-	err = open_listed(dv, device, port, why, whylen);
-	return err ? err : listen_to(dv, why, whylen);
 }
 
 static int edv_open(const char *ia_name, const char *params, struct efa_ctl **ctl, char *why,
 		    size_t whylen)
 {
 	struct edv *dv = calloc(1, sizeof(*dv));
+	char device[64];
+	uint8_t port;
 	int err;
 
 	(void)params;
 	if (!dv)
 		return -ENOMEM;
 	dv->ctl.ops = &edv_ops;
-	err = edv_device_open(dv, ia_name, why, whylen);
-	if (err)
-		goto err_free;
-	err = edv_caps_read(dv, why, whylen);
-	if (err)
-		goto err_close;
+	dv->poll_fd = -1;
+	err = hw_device_split(ia_name, device, sizeof(device), &port, why, whylen);
+	if (!err)
+		err = open_listed(dv, device, port, why, whylen);
+	if (!err)
+		err = watch_events(dv, why, whylen);
+	if (!err)
+		err = edv_caps_read(dv, why, whylen);
+	if (err) {
+		edv_ops.close(&dv->ctl);
+		return err;
+	}
+	snprintf(dv->ctl.device, sizeof(dv->ctl.device), "%s-%u", device, port);
 	*ctl = &dv->ctl;
 	return 0;
-
-err_close:
-	edv_device_close(dv);
-err_free:
-	free(dv);
-	return err;
 }
 
-/* False: it is no EFA. */
-static bool list_device(struct ibv_device *device, struct dapl_device *entry)
+static bool list_device(const char *device, struct dapl_device *entry)
 {
-	struct edv dv = { .ctx = NULL, .poll_fd = -1 };
+	struct efa_ctl *ctl;
 	int err;
 
-	*entry = (struct dapl_device){ .access = "efadv" };
-	snprintf(entry->name, sizeof(entry->name), "%.58s-%u", device->name, EDV_PORT);
-	hw_enter();
-	err = context_of(&dv, device, entry->why, sizeof(entry->why));
-	hw_leave();
-	if (err)
-		return err != -ENODEV;
-	edv_caps_read(&dv, entry->why, sizeof(entry->why));
-	edv_context_close(dv.ctx);
-	return true;
+	*entry = (struct dapl_device){ .access = "efadv", .why = "out of memory" };
+	snprintf(entry->name, sizeof(entry->name), "%.58s-%u", device, EDV_PORT);
+	err = edv_open(entry->name, NULL, &ctl, entry->why, sizeof(entry->why));
+	if (!err) {
+		ctl->ops->close(ctl);
+		entry->why[0] = '\0';
+	}
+	return err != -ENODEV;
 }
 
 static size_t edv_list(struct dapl_device *devs, size_t max)
@@ -186,7 +126,7 @@ static size_t edv_list(struct dapl_device *devs, size_t max)
 	list = ibv_get_device_list(&n);
 	hw_leave();
 	for (int i = 0; list && i < n; i++) {
-		if (!may_be_efa(list[i]) || !list_device(list[i], &entry))
+		if (!list_device(list[i]->name, &entry))
 			continue;
 		if (found < max)
 			devs[found] = entry;

@@ -84,15 +84,12 @@ _Static_assert(sizeof(struct edv_cq_init_attr) == 48 &&
 
 enum { EDV_QP_UNSOLICITED = 1 << 0 };	/* edv_qp_init_attr.flags, 52.0 */
 
-struct edv_queries {
-	int (*wqs)(struct ibv_qp *qp, struct edv_wq_attr *sq, struct edv_wq_attr *rq, uint32_t inlen);
-	int (*cq)(struct ibv_cq *cq, struct edv_cq_attr *attr, uint32_t inlen);
-};
-
 struct edv {
 	struct efa_ctl ctl;
 	struct ibv_context *ctx;
-	struct edv_queries query;
+	int (*query_wqs)(struct ibv_qp *qp, struct edv_wq_attr *sq, struct edv_wq_attr *rq,
+			 uint32_t inlen);
+	int (*query_cq)(struct ibv_cq *cq, struct edv_cq_attr *attr, uint32_t inlen);
 	struct efa_caps caps;
 	int poll_fd;			/* what happens to the device */
 	bool gone;			/* the event of its removal was delivered */
@@ -112,6 +109,4 @@ int edv_caps_read(struct edv *dv, char *why, size_t whylen);
 /* ---- efadv_obj.c ---- */
 extern const struct efa_ctl_ops edv_ops;
 
-void edv_context_close(struct ibv_context *ctx);
-void edv_device_close(struct edv *dv);
 #endif

@@ -6,10 +6,11 @@
  * least send queue, whether a CQ can be armed, how long its entries are, and whether memory can be
  * locked.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "hw_common/memory.h"
 #include "hw_efa/ctl/efadv.h"
@@ -19,9 +20,16 @@
 #define LEAST_LOCKED (64u << 10)	/* less than the receive buffers of an endpoint */
 #define FIRST_PCI_ID 0xefa0u
 
-static uint32_t positive(int n)
+static int find_queries(struct edv *dv, char *why, size_t whylen)
 {
-	return n > 0 ? (uint32_t)n : 0;
+	dv->query_wqs = (__typeof__(dv->query_wqs))dlsym(RTLD_DEFAULT, "efadv_query_qp_wqs");
+	dv->query_cq = (__typeof__(dv->query_cq))dlsym(RTLD_DEFAULT, "efadv_query_cq");
+	if (dv->query_wqs && dv->query_cq)
+		return 0;
+	snprintf(why, whylen, "libefa has no %s: install rdma-core 59 or newer (60 to sleep in "
+		 "waits), as AWS's EFA installer does",
+		 dv->query_wqs ? "efadv_query_cq" : "efadv_query_qp_wqs");
+	return -EOPNOTSUPP;
 }
 
 /* inline_buf_size: of any WQE before 63.0, then of narrow ones. */
@@ -38,16 +46,17 @@ static void tell_efa(struct efa_caps *c, const struct edv_device_attr *a)
 	c->max_sq_wr = a->max_sq_wr;
 	c->max_rq_wr = a->max_rq_wr;
 	c->max_rdma_size = a->max_rdma_size;
+	c->cq_with_sgid = a->device_caps & EFADV_DEVICE_ATTR_CAPS_CQ_WITH_SGID;
 }
 
 /* The library's max_qp_wr is bounded by what of a send queue the device has room for. */
 static void tell_device(struct efa_caps *c, const struct ibv_device_attr *a)
 {
-	c->max_sq_wr = efa_min(c->max_sq_wr, positive(a->max_qp_wr));
-	c->max_qp = positive(a->max_qp);
-	c->max_cqe = positive(a->max_cqe);
-	c->max_mr = positive(a->max_mr);
-	c->max_pd = positive(a->max_pd);
+	c->max_sq_wr = efa_min(c->max_sq_wr, (uint32_t)a->max_qp_wr);
+	c->max_qp = (uint32_t)a->max_qp;
+	c->max_cqe = (uint32_t)a->max_cqe;
+	c->max_mr = (uint32_t)a->max_mr;
+	c->max_pd = (uint32_t)a->max_pd;
 	c->max_mr_size = a->max_mr_size;
 	c->device_id = (uint16_t)a->vendor_part_id;
 	snprintf(c->vendor, sizeof(c->vendor), "Amazon EFA 0x%04x", a->vendor_part_id);
@@ -59,19 +68,20 @@ static int ask(struct edv *dv, struct ibv_port_attr *port)
 	struct edv_device_attr efa = { 0 };
 	struct ibv_device_attr dev;
 	union ibv_gid gid;
-	int err = hw_error(efadv_query_device(dv->ctx, (struct efadv_device_attr *)&efa, sizeof(efa)));
+	int ret = efadv_query_device(dv->ctx, (struct efadv_device_attr *)&efa, sizeof(efa));
 
-	if (!err)
-		err = hw_error(ibv_query_device(dv->ctx, &dev));
-	if (!err)
-		err = hw_error(ibv_query_port(dv->ctx, EDV_PORT, port));
-	if (err)
-		return err;
-	errno = 0;
-	if (ibv_query_gid(dv->ctx, EDV_PORT, 0, &gid))
-		return hw_errno();
+	if (ret == EOPNOTSUPP)
+		return -ENODEV;
+	if (!ret)
+		ret = ibv_query_device(dv->ctx, &dev);
+	if (!ret)
+		ret = ibv_query_port(dv->ctx, EDV_PORT, port);
+	errno = EIO;
+	if (!ret && ibv_query_gid(dv->ctx, EDV_PORT, 0, &gid))
+		ret = errno;
+	if (ret)
+		return hw_error(ret);
 	tell_efa(&dv->caps, &efa);
-	dv->caps.cq_with_sgid = efa.device_caps & EFADV_DEVICE_ATTR_CAPS_CQ_WITH_SGID;
 	tell_device(&dv->caps, &dev);
 	dv->caps.mtu = port->max_msg_sz;
 	memcpy(dv->caps.gid, gid.raw, sizeof(dv->caps.gid));
@@ -100,15 +110,13 @@ static int try_cq(struct edv *dv)
 static int try_memory(struct edv *dv, void *pd, char *why, size_t whylen)
 {
 	struct efa_mr mr;
-	void *mem = mmap(NULL, LEAST_LOCKED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			 -1, 0);
-	int err = mem == MAP_FAILED ? -ENOMEM :
-		  edv_ops.mr_reg(&dv->ctl, pd, (uintptr_t)mem, LEAST_LOCKED, EFA_LOCAL_WRITE, &mr);
+	void *mem = aligned_alloc(LEAST_LOCKED, LEAST_LOCKED);
+	int err = !mem ? -ENOMEM : edv_ops.mr_reg(&dv->ctl, pd, (uintptr_t)mem, LEAST_LOCKED,
+						  EFA_LOCAL_WRITE, &mr);
 
 	if (!err)
 		err = edv_ops.mr_dereg(&dv->ctl, &mr);
-	if (mem != MAP_FAILED)
-		munmap(mem, LEAST_LOCKED);
+	free(mem);
 	if (err)
 		hw_why_memory(err, why, whylen);
 	return err;
@@ -155,14 +163,17 @@ static int check(struct edv *dv, const struct ibv_port_attr *port, char *why, si
 
 int edv_caps_read(struct edv *dv, char *why, size_t whylen)
 {
+	const char *name = dv->ctx->device->name;
 	struct ibv_port_attr port;
 	int err = ask(dv, &port);
 
-	if (err) {
-		snprintf(why, whylen, "%s does not tell its capabilities: %s",
-			 dv->ctx->device->name, strerror(-err));
-		return err;
-	}
-	err = check(dv, &port, why, whylen);
+	if (err == -ENODEV)
+		snprintf(why, whylen, "%s is no adapter that this provider drives", name);
+	else if (err)
+		snprintf(why, whylen, "%s does not tell its capabilities: %s", name, strerror(-err));
+	if (!err)
+		err = find_queries(dv, why, whylen);
+	if (!err)
+		err = check(dv, &port, why, whylen);
 	return err ? err : try_objects(dv, why, whylen);
 }

@@ -139,7 +139,7 @@ static int cq_make(struct edv *dv, uint32_t entries, struct edv_cq *q, struct ed
 	if (!cq)
 		return errno == EOPNOTSUPP ? -EOPNOTSUPP : hw_errno();
 	q->cq = ibv_cq_ex_to_cq(cq);
-	err = hw_error(dv->query.cq(q->cq, attr, sizeof(*attr)));
+	err = hw_error(dv->query_cq(q->cq, attr, sizeof(*attr)));
 	if (!err && (attr->num_entries < entries || attr->num_entries & (attr->num_entries - 1) ||
 		     attr->entry_size != sizeof(struct efa_cqe)))
 		err = -EPROTO;
@@ -285,7 +285,7 @@ static int edv_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uint
 
 	enter();
 	qp = qp_make(dv, p);
-	err = qp ? hw_error(dv->query.wqs(qp, &sq, &rq, sizeof(sq))) : hw_errno();
+	err = qp ? hw_error(dv->query_wqs(qp, &sq, &rq, sizeof(sq))) : hw_errno();
 	if (!err)
 		err = qp_check(p, &sq, &rq);
 	if (!err)
@@ -368,24 +368,16 @@ static int edv_caps(struct efa_ctl *ctl, struct efa_caps *caps)
 	return 0;
 }
 
-void edv_context_close(struct ibv_context *ctx)
-{
-	hw_enter();
-	ibv_close_device(ctx);
-	hw_leave();
-}
-
-void edv_device_close(struct edv *dv)
-{
-	close(dv->poll_fd);
-	edv_context_close(dv->ctx);
-}
-
 static void edv_close(struct efa_ctl *ctl)
 {
 	struct edv *dv = edv_of(ctl);
 
-	edv_device_close(dv);
+	if (dv->poll_fd >= 0)
+		close(dv->poll_fd);
+	enter();
+	if (dv->ctx)
+		ibv_close_device(dv->ctx);
+	hw_leave();
 	free(dv);
 }
 
