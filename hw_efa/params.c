@@ -14,9 +14,7 @@ static int read_ip(const char *value, void *out, char *why, size_t whylen)
 	return hw_address_read(value, &p->ip, why, whylen);
 }
 
-static const char *const profiles[] = {
-	"efa0", "efa1", "read", "write", "unsol", "wide", "reqid64", NULL,
-};
+static const char *const profiles[] = { "read", "write", "unsol", "wide", "reqid64", NULL };
 static const char *const orders[] = { "kept", "relaxed", NULL };
 static const char *const silicon[] = { "silicon", NULL };
 
