@@ -18,6 +18,8 @@
 
 #define PAGE 4096u
 
+const char *const hw_soft_variants[] = { "silicon", NULL };
+
 static unsigned long fail_at, fail_seen;
 
 unsigned long hw_soft_fail(unsigned long n)

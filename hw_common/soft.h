@@ -9,6 +9,21 @@
 
 struct softnic_violation;
 
+/* Rows of a table of ia_params (core/param.h). The target struct has these fields. */
+#define HW_SOFT_PARAMS(target)                                                                     \
+	{ .key = "seed", .most = UINT64_MAX, DAP_PARAM_AT(target, seed),                           \
+	  .meaning = "software adapter: seed of random keys, order, faults; 0: from the kernel" }, \
+	{ .key = "strict", .most = 1, DAP_PARAM_AT(target, strict),                                \
+	  .meaning = "software adapter, 1: abort if the device found an error of the driver" },    \
+	{ .key = "adversarial", .most = 1, DAP_PARAM_AT(target, adversarial),                      \
+	  .meaning = "software adapter, 1: delay, and use each freedom of hardware" },             \
+	{ .key = "variant", .type = DAP_PARAM_CHOICE, .words = hw_soft_variants, .least = true,    \
+	  DAP_PARAM_AT(target, silicon), .without = "driven by its callers",                       \
+	  .meaning = "software adapter, silicon: hot functions of hardware, a thread as the device" }, \
+	{ .key = "fault", .type = DAP_PARAM_SCRIPT, DAP_PARAM_AT(target, fault),                   \
+	  .without = "no faults", .meaning = "software adapter: fault script, such as drop=0.01" }
+extern const char *const hw_soft_variants[];
+
 /*
  * For tests: the n-th (from 1) request of any kind to any of these accesses fails once; 0 turns it
  * off. Returns the number of requests since the last call.

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "hw_common/address.h"
+#include "hw_common/soft.h"
 #include "hw_efa/params.h"
 #include "hw_efa/proto.h"
 
@@ -16,14 +17,12 @@ static int read_ip(const char *value, void *out, char *why, size_t whylen)
 
 static const char *const profiles[] = { "read", "write", "unsol", "wide", "reqid64", NULL };
 static const char *const orders[] = { "kept", "relaxed", NULL };
-static const char *const silicon[] = { "silicon", NULL };
 
 #define AT(field) DAP_PARAM_AT(struct efa_params, field)
 #define NUMBER(name, min, max, value, field) \
 	.key = name, .least = min, .most = max, .otherwise = value, AT(field)
 #define POWER(name, min, max, value, field) \
 	.power_of_two = true, NUMBER(name, min, max, value, field)
-#define FLAG(name, field) NUMBER(name, 0, 1, 0, field)
 
 const struct dap_param efa_param_table[] = {
 	{ POWER("efa_window", 4, EFA_MAX_WINDOW, 64, window), .unit = "packets",
@@ -47,19 +46,9 @@ const struct dap_param efa_param_table[] = {
 	{ .key = "efa_profile", .type = DAP_PARAM_TEXT, .words = profiles, AT(profile),
 	  .without = "DAPL_EFA_PROFILE, or wide",
 	  .meaning = "software adapter: which generation of the device it is" },
-	{ FLAG("efa_step", step),
+	{ NUMBER("efa_step", 0, 1, 0, step),
 	  .meaning = "software adapter, 1: no thread, only calls drive the device" },
-	{ NUMBER("seed", 0, UINT64_MAX, 0, seed),
-	  .meaning = "software adapter: seed of random order, keys, faults; 0: from the kernel" },
-	{ FLAG("strict", strict),
-	  .meaning = "software adapter, 1: abort if the device found an error of the driver" },
-	{ FLAG("adversarial", adversarial),
-	  .meaning = "software adapter, 1: delay more, and place payload twice at times" },
-	{ .key = "variant", .type = DAP_PARAM_CHOICE, .words = silicon, .least = true, AT(silicon),
-	  .without = "driven by its callers",
-	  .meaning = "software adapter, silicon: hot functions of hardware, a thread as the device" },
-	{ .key = "fault", .type = DAP_PARAM_SCRIPT, AT(fault), .without = "no faults",
-	  .meaning = "software adapter: fault script, such as drop=0.01" },
+	HW_SOFT_PARAMS(struct efa_params),
 	{ .key = NULL },
 };
 

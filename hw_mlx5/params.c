@@ -7,6 +7,7 @@
 
 #include "config.h"
 #include "hw_common/address.h"
+#include "hw_common/soft.h"
 #include "hw_mlx5/params.h"
 
 static int read_ip(const char *value, void *out, char *why, size_t whylen)
@@ -46,13 +47,11 @@ static int read_gid(const char *value, void *out, char *why, size_t whylen)
 
 static const char *const mmio[] = { "auto", "blueflame", "combined", "doorbell", "measure", NULL };
 static const char *const strict[] = { "strict", NULL };
-static const char *const silicon[] = { "silicon", NULL };
 static const char *const base[] = { "base", NULL };
 
 #define AT(field) DAP_PARAM_AT(struct m5_params, field)
 #define NUMBER(name, max, value, field) \
 	.key = name, .most = max, .otherwise = value, AT(field)
-#define FLAG(name, value, field) NUMBER(name, 1, value, field)
 #define CHOICE(name, list, first, field) \
 	.key = name, .type = DAP_PARAM_CHOICE, .words = list, .least = first, AT(field)
 #define QOS(name, max, left, field) \
@@ -82,7 +81,7 @@ const struct dap_param m5_param_table[] = {
 	  .meaning = "how an Endpoint writes to its register; auto: as blueflame" },
 	{ NUMBER("scatter_cqe", M5_SCATTER_READS_TOO, M5_SCATTER_NONE, scatter_cqe),
 	  .meaning = "data of up to 32 bytes in the CQE; 1: received data, 2: RDMA reads also" },
-	{ FLAG("eal", WITH_DPDK, eal),
+	{ NUMBER("eal", 1, WITH_DPDK, eal),
 	  .meaning = "1: queues lie in the heap of a DPDK that the program runs" },
 	{ CHOICE("isa", base, true, base), .without = "what the processor has",
 	  .meaning = "base: hot functions that any x86-64 processor can run" },
@@ -104,18 +103,9 @@ const struct dap_param m5_param_table[] = {
 	  .without = "the MAC address of the device", .meaning = "MAC address of a device by VFIO" },
 	{ OWN("gid", read_gid, "auto or an IPv6 address"), .without = "made from ip",
 	  .meaning = "GID of a device by VFIO; auto: the link-local GID of its MAC address" },
-	{ NUMBER("seed", UINT64_MAX, 0, seed),
-	  .meaning = "software adapter: seed of random keys, QP numbers, faults; 0: from the kernel" },
-	{ FLAG("strict", 0, strict),
-	  .meaning = "software adapter, 1: abort if the device found an error of the driver" },
-	{ FLAG("adversarial", 0, adversarial),
-	  .meaning = "software adapter, 1: delay, and overwrite what was consumed" },
 	{ CHOICE("memlock", strict, true, memlock), .without = "not strict",
 	  .meaning = "software adapter, strict: enforce the limit of locked memory" },
-	{ CHOICE("variant", silicon, true, silicon), .without = "driven by its callers",
-	  .meaning = "software adapter, silicon: hot functions of hardware, a thread as the device" },
-	{ .key = "fault", .type = DAP_PARAM_SCRIPT, AT(fault), .without = "no faults",
-	  .meaning = "software adapter: fault script, such as drop=0.01,dup=0.01" },
+	HW_SOFT_PARAMS(struct m5_params),
 	{ .key = NULL },
 };
 
