@@ -94,21 +94,20 @@ static int soft_pd_free(struct efa_ctl *ctl, void *pd)
 	return softnic_efa_pd_dealloc(ctl->soft, pd_number(pd));
 }
 
+_Static_assert((int)EFA_LOCAL_WRITE == SOFTNIC_EFA_LOCAL_WRITE &&
+	       (int)EFA_REMOTE_WRITE == SOFTNIC_EFA_REMOTE_WRITE &&
+	       (int)EFA_REMOTE_READ == SOFTNIC_EFA_REMOTE_READ, "mr_reg passes them on");
+
 static int soft_mr_reg(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t len,
 		       unsigned int access, struct efa_mr *mr)
 {
-	unsigned int bits = (access & EFA_LOCAL_WRITE ? SOFTNIC_EFA_LOCAL_WRITE : 0) |
-			    (access & EFA_REMOTE_WRITE ? SOFTNIC_EFA_REMOTE_WRITE : 0) |
-			    (access & EFA_REMOTE_READ ? SOFTNIC_EFA_REMOTE_READ : 0);
-
 	int err = hw_soft_fails() ? -ENOMEM :
-		  hw_soft_pages(addr, len, bits & (SOFTNIC_EFA_LOCAL_WRITE |
-						   SOFTNIC_EFA_REMOTE_WRITE));
+		  hw_soft_pages(addr, len, access & (EFA_LOCAL_WRITE | EFA_REMOTE_WRITE));
 
 	if (err)
 		return err;
 	mr->priv = NULL;
-	return softnic_efa_mr_reg(ctl->soft, pd_number(pd), (void *)(uintptr_t)addr, len, addr, bits,
+	return softnic_efa_mr_reg(ctl->soft, pd_number(pd), (void *)(uintptr_t)addr, len, addr, access,
 				  &mr->lkey, &mr->rkey);
 }
 
@@ -182,14 +181,15 @@ static void soft_cq_drain(struct efa_ctl *ctl, struct efa_cq_res *cq)
 		__atomic_add_fetch(&cq->cmd_sn, (unsigned int)events, __ATOMIC_RELEASE);
 }
 
-static int to_init(struct efa_ctl *ctl, uint32_t handle, uint32_t qkey)
+static int qp_modify(struct efa_ctl *ctl, uint32_t handle, enum softnic_efa_qp_state state,
+		     unsigned int mask, uint32_t qkey)
 {
 	const struct softnic_efa_modify m = {
-		.mask = SOFTNIC_EFA_SET_STATE | SOFTNIC_EFA_SET_QKEY,
-		.state = SOFTNIC_EFA_INIT, .qkey = qkey,
+		.mask = SOFTNIC_EFA_SET_STATE | mask, .state = state, .qkey = qkey,
+		.rnr_retry = 7,
 	};
 
-	return hw_soft_fails() ? -EIO : softnic_efa_qp_modify(ctl->soft, handle, &m);
+	return softnic_efa_qp_modify(ctl->soft, handle, &m);
 }
 
 static int soft_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uint32_t qkey,
@@ -207,7 +207,8 @@ static int soft_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uin
 
 	if (err)
 		return err;
-	err = to_init(ctl, qp.handle, qkey);
+	err = hw_soft_fails() ? -EIO : qp_modify(ctl, qp.handle, SOFTNIC_EFA_INIT,
+						 SOFTNIC_EFA_SET_QKEY, qkey);
 	if (err) {
 		softnic_efa_qp_destroy(ctl->soft, qp.handle);
 		return err;
@@ -222,25 +223,18 @@ static int soft_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uin
 
 static int soft_qp_ready(struct efa_ctl *ctl, struct efa_qp_res *qp)
 {
-	struct softnic_efa_modify m = { .mask = SOFTNIC_EFA_SET_STATE, .state = SOFTNIC_EFA_RTR };
-	int err = hw_soft_fails() ? -EIO : softnic_efa_qp_modify(ctl->soft, qp->handle, &m);
+	unsigned int rnr = soft_of(ctl)->caps.rnr_retry ? SOFTNIC_EFA_SET_RNR_RETRY : 0;
+	int err = hw_soft_fails() ? -EIO : qp_modify(ctl, qp->handle, SOFTNIC_EFA_RTR, 0, 0);
 
 	if (err)
 		return err;
-	m = (struct softnic_efa_modify){
-		.mask = SOFTNIC_EFA_SET_STATE | SOFTNIC_EFA_SET_SQ_PSN |
-			(soft_of(ctl)->caps.rnr_retry ? SOFTNIC_EFA_SET_RNR_RETRY : 0),
-		.state = SOFTNIC_EFA_RTS, .rnr_retry = 7,
-	};
-	return hw_soft_fails() ? -EIO : softnic_efa_qp_modify(ctl->soft, qp->handle, &m);
+	return hw_soft_fails() ? -EIO : qp_modify(ctl, qp->handle, SOFTNIC_EFA_RTS,
+						  SOFTNIC_EFA_SET_SQ_PSN | rnr, 0);
 }
 
 static int soft_qp_error(struct efa_ctl *ctl, struct efa_qp_res *qp)
 {
-	const struct softnic_efa_modify m = { .mask = SOFTNIC_EFA_SET_STATE,
-					      .state = SOFTNIC_EFA_ERR };
-
-	return softnic_efa_qp_modify(ctl->soft, qp->handle, &m);
+	return qp_modify(ctl, qp->handle, SOFTNIC_EFA_ERR, 0, 0);
 }
 
 static void soft_qp_destroy(struct efa_ctl *ctl, struct efa_qp_res *qp)
