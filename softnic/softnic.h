@@ -128,6 +128,8 @@ void softnic_mmio_write(struct softnic *nic, uint32_t page, uint32_t offset, con
 
 /* Drives the device on the calling thread until idle. True if there was work. */
 bool softnic_pump(struct softnic *nic);
+/* The same, and waits for a thread that drives it: each doorbell that was stored before has been seen. */
+void softnic_scan(struct softnic *nic);
 
 /* A violation by the driver. Counted since open; names are stable. */
 struct softnic_violation {

@@ -112,6 +112,15 @@ bool softnic_pump(struct softnic *handle)
 	return any;
 }
 
+void softnic_scan(struct softnic *handle)
+{
+	struct sn_nic *nic = (struct sn_nic *)handle;
+
+	sn_enter(nic);
+	sn_pump(nic);
+	sn_leave(nic);
+}
+
 void softnic_mmio_write(struct softnic *handle, uint32_t page, uint32_t offset, const void *data,
 			size_t len)
 {

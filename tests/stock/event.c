@@ -98,6 +98,23 @@ Test(stock, cq_event__solicited_only)
 	unpair(&a, &b);
 }
 
+/* IBTA 11.4.2.2: the second request does not weaken the first, though both are stores to one word. */
+Test(stock, cq_event__solicited_after_any)
+{
+	struct st_end a, b;
+
+	pair(&a, &b);
+	for (int i = 0; i < 20; i++) {
+		st_recv(&b, 64);
+		cr_assert_eq(ibv_req_notify_cq(b.cq, 0), 0);
+		cr_assert_eq(ibv_req_notify_cq(b.cq, 1), 0);
+		send_small(&a, 0);
+		take_event(&b);
+		cr_assert_eq(st_poll(&b), IBV_WC_SUCCESS);
+	}
+	unpair(&a, &b);
+}
+
 /* ibv_destroy_cq waits for the acknowledgement of events that were read: there are only unread ones. */
 Test(stock, destroy_cq__with_events_unread)
 {

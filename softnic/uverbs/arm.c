@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ibv_req_notify_cq: the device sees each arm before the next one. Both are stores to one word of the
+ * doorbell record and of the UAR page, so a scan alone finds only the last. verbs_set_ops is how a provider
+ * gives its functions to libibverbs; a program that arms by itself does not come here.
+ */
+#include <dlfcn.h>
+
+#include <infiniband/verbs.h>
+
+#include "softnic/uverbs/front.h"
+
+struct verbs_context_ops;		/* of libibverbs; not public */
+
+EXPORT void verbs_set_ops(struct verbs_context *ctx, const struct verbs_context_ops *ops);
+
+static int (*provider_arm)(struct ibv_cq *cq, int solicited_only);
+
+static int arm(struct ibv_cq *cq, int solicited_only)
+{
+	int err = provider_arm(cq, solicited_only);
+	struct uv_device *dev;
+	struct stat st;
+
+	if (pre_real()->fstat(cq->context->cmd_fd, &st))
+		return err;
+	dev = uv_device_of(&st);
+	if (dev && !dev->detached && dev->kind->adapter == UV_CONNECTX)
+		softnic_scan(dev->nic);
+	return err;
+}
+
+/* libibverbs may be outside of the global scope. */
+static void set_ops(struct verbs_context *ctx, const struct verbs_context_ops *ops)
+{
+	void *lib = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	__typeof__(&set_ops) real = (__typeof__(real))dlsym(lib ?: RTLD_NEXT, "verbs_set_ops");
+
+	real(ctx, ops);
+	if (lib)
+		dlclose(lib);
+}
+
+/* First libibverbs sets functions that fail, then the provider its own, in several calls. */
+void verbs_set_ops(struct verbs_context *ctx, const struct verbs_context_ops *ops)
+{
+	struct ibv_context_ops *now = &ctx->context.ops;
+	bool first = !now->req_notify_cq;
+
+	set_ops(ctx, ops);
+	if (first || now->req_notify_cq == arm || (provider_arm && provider_arm != now->req_notify_cq))
+		return;
+	provider_arm = now->req_notify_cq;
+	now->req_notify_cq = arm;
+}
