@@ -104,6 +104,19 @@ int uv_create_qp_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_ex_crea
 	return 0;
 }
 
+/* The types other than the basic one have no method here. */
+bool uv_create_srq_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_create_srq *core)
+{
+	*core = (struct ib_uverbs_create_srq){
+		.user_handle = attr_number(hdr, UVERBS_ATTR_CREATE_SRQ_USER_HANDLE),
+		.pd_handle = (uint32_t)attr_number(hdr, UVERBS_ATTR_CREATE_SRQ_PD_HANDLE),
+		.max_wr = (uint32_t)attr_number(hdr, UVERBS_ATTR_CREATE_SRQ_MAX_WR),
+		.max_sge = (uint32_t)attr_number(hdr, UVERBS_ATTR_CREATE_SRQ_MAX_SGE),
+		.srq_limit = (uint32_t)attr_number(hdr, UVERBS_ATTR_CREATE_SRQ_LIMIT),
+	};
+	return attr_number(hdr, UVERBS_ATTR_CREATE_SRQ_TYPE) == IB_UVERBS_SRQT_BASIC;
+}
+
 /* Only the extended form includes the provider's part. */
 int uv_device_queried(struct uv_req *req, const struct ib_uverbs_query_device_resp *base, const void *drv,
 		      size_t drv_size)

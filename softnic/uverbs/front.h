@@ -301,6 +301,7 @@ void uv_copy_out(void *dst, size_t len, const void *src, size_t size);
 
 /* ---- forms.c: the part common to all adapters; _attrs: of the method of the same name */
 void uv_create_cq_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_ex_create_cq *core);
+bool uv_create_srq_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_create_srq *core);
 int uv_create_qp_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_ex_create_qp *core);
 void uv_create_cq_args(const struct uv_req *req, struct ib_uverbs_ex_create_cq *core);
 void uv_create_qp_args(const struct uv_req *req, struct ib_uverbs_ex_create_qp *core);
@@ -352,6 +353,7 @@ int uv_create_cq_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
 int uv_resize_cq(struct uv_req *req);
 int uv_modify_cq(struct uv_req *req);
 int uv_create_srq(struct uv_req *req);
+int uv_create_srq_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
 int uv_modify_srq(struct uv_req *req);
 int uv_query_srq(struct uv_req *req);
 int uv_create_qp(struct uv_req *req);

@@ -180,6 +180,8 @@ static int methods(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_h
 		return uv_create_cq_ioctl(ctx, hdr);
 	case (uint32_t)UVERBS_OBJECT_QP << 16 | UVERBS_METHOD_QP_CREATE:
 		return uv_create_qp_ioctl(ctx, hdr);
+	case (uint32_t)UVERBS_OBJECT_SRQ << 16 | UVERBS_METHOD_SRQ_CREATE:
+		return uv_create_srq_ioctl(ctx, hdr);
 	case (uint32_t)UVERBS_OBJECT_DEVICE << 16 | UVERBS_METHOD_QUERY_CONTEXT:
 	case (uint32_t)UVERBS_OBJECT_ASYNC_EVENT << 16 | UVERBS_METHOD_ASYNC_EVENT_ALLOC:
 	case (uint32_t)UVERBS_OBJECT_PD << 16 | MLX5_IB_METHOD_PD_QUERY:

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include <infiniband/verbs.h>
+#include <rdma/ib_user_ioctl_cmds.h>
 
 #include "softnic/uverbs/front.h"
 
@@ -60,33 +61,88 @@ static int create(struct uv_device *dev, const struct mlx5_ib_create_srq *drv,
 	return uv_create_free(dev, PRM_CREATE_RMP, cmd, len, rmpn);
 }
 
-int uv_create_srq(struct uv_req *req)
+static int create_srq(struct uv_req *req, const struct ib_uverbs_create_srq *in, uint32_t pdn,
+		      struct ib_uverbs_create_srq_resp *resp)
 {
-	struct ib_uverbs_create_srq_resp resp = { 0 };
 	struct mlx5_ib_create_srq_resp drv_resp = { 0 };
-	struct ib_uverbs_create_srq in;
-	struct mlx5_ib_create_srq drv;
 	struct uv_obj *srq = req->made;
+	struct mlx5_ib_create_srq drv;
 	struct shape shape;
 	int err;
 
-	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
 	uv_copy_in(&drv, sizeof(drv), req->uhw_in, req->uhw_in_len);
-	err = shape_of(req->dev, &in, &shape);
+	err = shape_of(req->dev, in, &shape);
 	if (!err)
 		err = check_driver(&drv);
 	if (!err)
-		err = create(req->dev, &drv, &shape, req->obj->number, in.srq_limit, &srq->number);
+		err = create(req->dev, &drv, &shape, pdn, in->srq_limit, &srq->number);
 	if (err)
 		return err;
 	srq->cap.max_recv_wr = (UINT32_C(1) << shape.log_size) - 1;
 	srq->cap.max_recv_sge = (UINT32_C(1) << shape.log_stride) / SEG - 1;
-	uv_source_add(srq, in.user_handle);
-	resp.srq_handle = srq->handle;
-	resp.max_wr = srq->cap.max_recv_wr;
-	resp.max_sge = srq->cap.max_recv_sge;
+	uv_source_add(srq, in->user_handle);
+	*resp = (struct ib_uverbs_create_srq_resp){
+		.srq_handle = srq->handle,
+		.max_wr = srq->cap.max_recv_wr,
+		.max_sge = srq->cap.max_recv_sge,
+	};
 	drv_resp.srqn = srq->number;
-	return uv_answer(req, &resp, sizeof(resp), &drv_resp, sizeof(drv_resp));
+	return uv_answer(req, resp, sizeof(*resp), &drv_resp, sizeof(drv_resp));
+}
+
+int uv_create_srq(struct uv_req *req)
+{
+	struct ib_uverbs_create_srq_resp resp;
+	struct ib_uverbs_create_srq in;
+
+	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
+	return create_srq(req, &in, req->obj->number, &resp);
+}
+
+static int put_srq(struct ib_uverbs_ioctl_hdr *hdr, const struct ib_uverbs_create_srq_resp *resp)
+{
+	int err = uv_attr_put(hdr, UVERBS_ATTR_CREATE_SRQ_RESP_MAX_WR, &resp->max_wr,
+			      sizeof(resp->max_wr));
+
+	return err ? err : uv_attr_put(hdr, UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE, &resp->max_sge,
+				       sizeof(resp->max_sge));
+}
+
+/* libibverbs uses this method in an imported context. */
+int uv_create_srq_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	struct ib_uverbs_attr *handle = uv_attr(hdr, UVERBS_ATTR_CREATE_SRQ_HANDLE);
+	struct uv_req req = uv_attr_req(ctx, hdr);
+	struct ib_uverbs_create_srq_resp resp;
+	struct ib_uverbs_create_srq in;
+	struct uv_obj *srq;
+	int err;
+
+	if (!handle || !uv_create_srq_attrs(hdr, &in))
+		return -EINVAL;
+	srq = req.made = uv_obj_new(ctx, UV_SRQ);
+	if (!srq)
+		return -ENOMEM;
+	req.out = &resp;
+	req.out_len = sizeof(resp);
+	err = uv_obj_hold_handle(srq, UV_HELD_PD, UV_PD, in.pd_handle);
+	if (!err)
+		err = create_srq(&req, &in, srq->held[UV_HELD_PD]->number, &resp);
+	if (err)
+		goto free_srq;
+	err = uv_source_tells(srq, hdr, UVERBS_ATTR_CREATE_SRQ_EVENT_FD);
+	if (!err)
+		err = put_srq(hdr, &resp);
+	if (err)
+		goto destroy_srq;
+	handle->data = srq->handle;
+	return 0;
+
+destroy_srq:
+	uv_obj_destroy(srq);
+free_srq:
+	uv_obj_free(srq);
+	return err;
 }
 
 /* Only the limit can be changed, not the size. */

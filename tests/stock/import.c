@@ -67,6 +67,27 @@ Test(stock, import_device__a_write_with_an_imported_pd_and_region)
 	st_close(a.ctx);
 }
 
+Test(stock, import_device__makes_a_shared_receive_queue)
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 8, .max_sge = 2 } };
+	struct ibv_srq_attr is;
+	struct imported i;
+	struct ibv_srq *srq;
+	struct st_end a;
+
+	st_create(&a, st_open());
+	import(&i, &a);
+	cr_assert_not_null(srq = ibv_create_srq(i.pd, &attr), "errno %d", errno);
+	cr_expect_geq(attr.attr.max_wr, 8);
+	cr_expect_geq(attr.attr.max_sge, 2);
+	cr_assert_eq(ibv_query_srq(srq, &is), 0);
+	cr_expect_geq(is.max_wr, attr.attr.max_wr);
+	cr_expect_eq(ibv_destroy_srq(srq), 0);
+	unimport(&i);
+	st_destroy(&a);
+	st_close(a.ctx);
+}
+
 /* The kernel's file lives until its last descriptor is closed. */
 Test(stock, import_device__outlives_the_first_descriptor)
 {
