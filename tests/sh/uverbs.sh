@@ -153,8 +153,15 @@ fi
 if [ "${DAPL_ALL-}" = 1 ] && [ -z "${DAPL_COVERED-}" ]; then
 	suite api
 	suite e2e
-	[ $access = efadv ] || DAPL_TEST_HUGE=1 suite e2e
 	dat20 '@(dat2|window|zero|counters)/*'
+	if [ $access != efadv ]; then
+		export DAPL_TEST_HUGE=1
+		suite e2e
+		suite api
+		suite conformance
+		dat20 '@(dat2|window|zero|counters)/*'
+		unset DAPL_TEST_HUGE
+	fi
 	if [ $access = devx ]; then
 		front="$run --infiniband"
 		suite e2e --filter '@(data_message|data_rdma|bind_access|srq)/*'
@@ -168,8 +175,11 @@ else
 	suite api --filter '@(conn|evd|fail|mem|srq)/*'
 	suite e2e --filter '@(data_message|data_wake|bind_access|error_flush|scatter_cqe)/*'
 	[ $access = efadv ] || DAPL_TEST_HUGE=1 suite e2e --filter '@(data_rdma|srq)/*'
+	[ $access = efadv ] || DAPL_TEST_HUGE=1 suite api --filter 'srq/*'
 	[ $access != efadv ] || SOFTNIC_FAULT=unnamed=0.2 suite e2e --filter 'data_rdma/*'
 	dat20 "$([ $access = efadv ] && echo 'dat2/*' || echo 'window/*')"	# an EFA's have no endpoint
 	conformance -t 'rmr*'
 fi
+[ $access = efadv ] || DAPL_TEST_HUGE=1 DAPL_DBG_TYPE=0xff step huge 'queue memory in a huge page' \
+	"$run" "$build/tests/e2e" --jobs 1 --filter 'data_rdma/write__every_size'
 exit $failed
