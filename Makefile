@@ -91,10 +91,10 @@ UVERBS_SRC := $(call with_verbs,$(call src,softnic/preload softnic/uverbs softni
 EFADV_SRC := $(call with_efa,$(call src,softnic/uverbs/efadv))
 VFIO_SRC := $(call with_verbs,$(call src,softnic/preload softnic/vfio))
 # A server of its own: no rdma-core is needed.
-VM_SRC := $(call src,softnic/vfio_user softnic/vfio_user/efa) $(addprefix softnic/vfio/,config.c irq.c maps.c) perf/common/program.c
-RUN_SRC := $(call with_verbs,$(call src,softnic/run) softnic/efa/profile.c perf/common/program.c)
+VM_SRC := $(call src,softnic/vfio_user softnic/vfio_user/efa) $(addprefix softnic/vfio/,config.c irq.c maps.c) softnic/argp/program.c
+RUN_SRC := $(call with_verbs,$(call src,softnic/run) softnic/efa/profile.c softnic/argp/program.c)
 HARNESS_SRC := $(call src,tests/harness)
-PERF_COMMON := $(call src,perf/common)
+PERF_COMMON := $(call src,perf/common) softnic/argp/program.c
 CONSUMER_SRC := perf/common/consumer.c perf/common/stats.c
 # Those with perftest's habits have a frame of their own.
 PERF_TOOLS := $(patsubst perf/%.c,%,$(wildcard $(foreach t,write send read bind conn,perf/dat_$(t)_*.c)))
@@ -327,7 +327,7 @@ LIBS_dat_first_light = $(group) $(EXT_LIBS) -ljansson
 
 # The same program of uDAPL 2.0, for `make bench` alone.
 BENCH20 := $(if $(PROVIDER20),$(O)/tests/dat_bench2)
-BENCH20_SRC := perf/dat_bench.c $(call src,perf/dat_bench perf/common)
+BENCH20_SRC := perf/dat_bench.c $(call src,perf/dat_bench) $(PERF_COMMON)
 $(O)/tests/dat_bench2: $(BENCH20_SRC:%.c=$(O)/obj/dat20/%.o)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)

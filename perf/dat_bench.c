@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "perf/common/program.h"
+#include "softnic/argp/program.h"
 #include "perf/dat_bench/bench.h"
 
 static const char doc[] =

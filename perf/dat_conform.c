@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "perf/common/consumer.h"
-#include "perf/common/program.h"
+#include "softnic/argp/program.h"
 #include "perf/dat_conform/report.h"
 #include "tests/conformance/far.h"
 

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "perf/common/program.h"
+#include "softnic/argp/program.h"
 #include "perf/common/stats.h"
 #include "perf/dat_first_light/probe.h"
 #include "perf/dat_first_light/report.h"

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "perf/common/program.h"
+#include "softnic/argp/program.h"
 #include "perf/common/consumer.h"
 #include "perf/dat_info/dat_info.h"
 

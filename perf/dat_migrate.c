@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "perf/common/program.h"
+#include "softnic/argp/program.h"
 #include "perf/dat_migrate/migrate.h"
 
 static const char doc[] =

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "perf/common/program.h"
+#include "softnic/argp/program.h"
 #include "perf/dat_pingpong/pingpong.h"
 
 static const char doc[] =

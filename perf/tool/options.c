@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "perf/common/program.h"
+#include "softnic/argp/program.h"
 #include "perf/tool/perftest_only.h"
 #include "perf/tool/tool.h"
 

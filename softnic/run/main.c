@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "perf/common/program.h"
+#include "softnic/argp/program.h"
 #include "softnic/efa/sne.h"
 #include "softnic/run/run.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "perf/common/program.h"
+#include "softnic/argp/program.h"
 #include "softnic/vfio_user/vm.h"
 
 struct options {

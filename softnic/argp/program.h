@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef PERF_COMMON_PROGRAM_H
-#define PERF_COMMON_PROGRAM_H
+#ifndef SOFTNIC_ARGP_PROGRAM_H
+#define SOFTNIC_ARGP_PROGRAM_H
 
 #include <argp.h>
 

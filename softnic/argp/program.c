@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "config.h"
 
-#include "perf/common/program.h"
+#include "softnic/argp/program.h"
 
 __attribute__((visibility("default"))) const char *argp_program_version =
 	"dapl-direct " PACKAGE_VERSION;
