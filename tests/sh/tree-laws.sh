@@ -31,6 +31,7 @@ law "over 110 columns" core/obj.c "/* $(printf 'a%.0s' {1..110}) */"
 law "first line is not" core/new.c '/* no licence */'
 law "softnic includes what it judges" softnic/mlx5/cq.c '#include "hw_mlx5/wqe.h"'
 law "softnic includes what it judges" softnic/efa/cq.c '#include "core/dap.h"'
+law "softnic includes more than softnic" softnic/run/main.c '#include "perf/common/pair.h"'
 law "softnic copies from" softnic/fabric/ring.c 'int process_vm_readv;'
 law "core names an adapter" core/obj.c '/* as mlx5 has it */'
 law "core includes a backend" core/obj.c '#include "hw_common/soft.h"'

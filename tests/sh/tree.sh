@@ -26,6 +26,8 @@ complain "first line is not the SPDX line:" \
 	"$(sources | xargs awk 'FNR == 1 && !/SPDX-License-Identifier: BSD-2-Clause/ { print FILENAME }')"
 complain "softnic includes what it judges:" \
 	"$(grep -rnE '#include "(core|hw_[a-z0-9]*)/' softnic --include='*.[ch]')"
+complain "softnic includes more than softnic:" \
+	"$(grep -rnE '#include "' softnic --include='*.[ch]' | grep -vE '"(softnic/|config\.h"|core/|hw_)')"
 # A copy into another process could end after its target has revoked the memory; one out of it could block.
 complain "softnic copies from or to another process:" \
 	"$(grep -rnE 'process_vm_|/proc/[^"]*/mem"|PTRACE_' softnic --include='*.[ch]')"
