@@ -21,6 +21,7 @@ static const char *const names[] = {
 	[SN_Q_NO_SCATTER] = "no_scatter",
 	[SN_Q_NO_HEARTBEAT] = "no_heartbeat",
 	[SN_Q_SMALL_MTU] = "small_mtu",
+	[SN_Q_EARLY_LIMIT] = "early_limit",
 	[SN_Q_UMR_DISABLED] = "umr_disabled",
 };
 

@@ -17,6 +17,7 @@ enum sn_quirk {
 	SN_Q_NO_SCATTER,	/* cs_req and cs_res are ignored */
 	SN_Q_NO_HEARTBEAT,	/* the health counter stands still while there are many mkeys */
 	SN_Q_SMALL_MTU,		/* frames of 1500 bytes, as after a reset */
+	SN_Q_EARLY_LIMIT,	/* the SRQ limit event comes when the limit is reached, one receive early */
 	SN_Q_UMR_DISABLED,	/* as SN_Q_NO_UMR, and the capabilities say so */
 };
 

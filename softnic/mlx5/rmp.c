@@ -190,7 +190,7 @@ static uint16_t wqes_left(const struct sn_srq *srq)
 /* IBTA, "SRQ Limit Reached": once per arming. */
 static void check_limit(struct sn_nic *nic, struct sn_srq *srq)
 {
-	if (!srq->lwm || wqes_left(srq) >= srq->lwm)
+	if (!srq->lwm || wqes_left(srq) >= srq->lwm + (unsigned int)sn_quirk(nic, SN_Q_EARLY_LIMIT))
 		return;
 	srq->lwm = 0;
 	event(nic, srq, SN_EV_SRQ_LIMIT);

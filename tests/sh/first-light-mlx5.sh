@@ -30,6 +30,7 @@ answers soft-mlx5-0 <<'END'
 21	fault=cmd_fail=0x90f:1	bad .*the query is refused
 21	fault=cmd_fail=0x90c:1	bad .*no SRQ is made
 22	fault=quirk=no_srq_limit	bad .*nothing comes within 3 s
+22	fault=quirk=early_limit	bad .*it comes with 4 left
 22	fault=cmd_fail=0x90d:1	bad .*it is refused
 23	fault=quirk=no_last_wqe	bad .*its event is missing: an end waits [0-9]+ ms
 24	fault=quirk=no_qp_error	bad .*its target has no event
