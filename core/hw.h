@@ -101,8 +101,8 @@ struct dap_hw {
 	/* Why it called dap_ep_broken(), for the peer's log; may return NULL. NULL: unknown. */
 	const char *(*qp_why)(struct dap_ep *ep);
 	/* Graceful disconnect: begin marks the end of the send queue (the caller is its only
-	 * poster); done reports, from any thread, whether everything before the mark has
-	 * completed. */
+	 * poster; NULL: no mark is needed); done reports, from any thread, whether everything before
+	 * the mark has completed. */
 	int (*qp_drain_begin)(struct dap_ep *ep);
 	bool (*qp_drain_done)(struct dap_ep *ep);
 	/* The peer asked for progress with dap_ep_look(): poll the CQ and acknowledge. Optional. */

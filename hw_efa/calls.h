@@ -190,7 +190,7 @@ void efa_tick(void *eng);
 void efa_key_del(struct efa_engine *eng, struct efa_key *k);
 
 /* ---- rmr.c ---- */
-EFA_COLD int efa_bind(struct dap_rmr *rmr, void *ep_handle, struct dap_lmr *lmr, uint64_t addr,
+EFA_COLD int efa_bind(struct dap_rmr *rmr, struct dap_ep *ep, struct dap_lmr *lmr, uint64_t addr,
 		      uint64_t len, uint32_t priv, uint64_t cookie, unsigned int flags,
 		      uint32_t *context);
 

@@ -233,13 +233,6 @@ int efa_recv_count(struct dap_ep *ep, uint32_t *recvs)
 	return 0;
 }
 
-/* Nothing has to be marked: no request comes after these (the state says so). */
-int efa_qp_drain_begin(struct dap_ep *ep)
-{
-	(void)ep;
-	return 0;
-}
-
 /* All requests are done. What the peer's adapter has is not what the peer has: that is asked. */
 static bool peer_has_all(const struct efa_ep *e)
 {

@@ -27,7 +27,7 @@ int efa_cq_create(struct dap_evd *evd, unsigned int entries)
 	struct efa_evd *q = efa_evd(evd);
 	uint32_t size = ring_size(entries);
 
-	*q = (struct efa_evd){ .eng = efa_ia(evd->obj.ia)->eng, .mask = size - 1, .qlen = entries,
+	*q = (struct efa_evd){ .eng = efa_ia(evd->obj.ia)->eng, .mask = size - 1,
 			       .wake = -1, .fd = -1 };
 	q->ring = calloc(size, sizeof(*q->ring));
 	return q->ring ? 0 : -ENOMEM;
@@ -50,7 +50,6 @@ int efa_cq_resize(struct dap_evd *evd, unsigned int entries)
 	old = q->ring;
 	q->ring = ring;
 	q->mask = size - 1;
-	q->qlen = entries;
 	efa_leave(q->eng);
 	free(old);
 	return 0;

@@ -27,7 +27,7 @@ struct efa_done {
 struct efa_evd {
 	struct efa_done *ring;
 	struct efa_engine *eng;
-	uint32_t head, tail, mask, qlen;
+	uint32_t head, tail, mask;
 	bool armed, overflowed;
 	int wake, fd;			/* eventfd; epoll of it and the CQ's; -1 until a thread waits */
 	struct dap_evd *next_over;

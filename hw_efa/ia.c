@@ -308,7 +308,6 @@ const struct dap_hw efa_hw = {
 	.qp_settle = efa_qp_settle,
 	.qp_error = efa_qp_error,
 	.qp_why = efa_qp_why,
-	.qp_drain_begin = efa_qp_drain_begin,
 	.qp_drain_done = efa_qp_drain_done,
 	.qp_look = efa_qp_look,
 	.qp_destroy = efa_qp_destroy,

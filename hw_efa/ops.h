@@ -62,7 +62,6 @@ int efa_qp_error(struct dap_ep *ep);
 const char *efa_qp_why(struct dap_ep *ep);
 void efa_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle);
 int efa_recv_count(struct dap_ep *ep, uint32_t *recvs);
-int efa_qp_drain_begin(struct dap_ep *ep);
 bool efa_qp_drain_done(struct dap_ep *ep);
 void efa_qp_look(struct dap_ep *ep);
 

@@ -271,24 +271,13 @@ static int make(struct dap_ep *ep, const struct efa_shape *s)
 	return 0;
 }
 
-static int check_attr(const struct dap_ep *ep)
-{
-	const struct dap_ep_attr *a = &ep->attr;
-
-	return a->max_request_iov > EFA_MAX_IOV || a->max_recv_iov > EFA_MAX_IOV ||
-	       a->max_rdma_read_iov > EFA_MAX_IOV || a->max_rdma_write_iov > EFA_MAX_IOV ?
-	       -EINVAL : 0;
-}
-
 int efa_qp_create(struct dap_ep *ep)
 {
 	struct efa_ia *ia = efa_ia(ep->obj.ia);
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_shape s;
-	int err = check_attr(ep);
+	int err;
 
-	if (err)
-		return err;
 	efa_shape_of(ia, &s);
 	err = reserve(ia->eng, s.cqes);
 	if (err)

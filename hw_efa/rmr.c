@@ -158,10 +158,8 @@ static void remember(struct dap_rmr *rmr, const struct range *to)
 	__atomic_store_n(&rmr->length, to->lmr ? to->len : 0, __ATOMIC_RELEASE);
 }
 
-static int check_ep(const struct dap_rmr *rmr, struct dap_ep *ep)
+static int check_ep(const struct dap_rmr *rmr, const struct dap_ep *ep)
 {
-	if (!ep)
-		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EP);
 	if (!ep->has_qp || !dap_ep_may_request(ep))
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + dap_ep_state(ep));
 	return ep->pz != rmr->pz ? DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG4) : 0;
@@ -229,10 +227,9 @@ static int rebind(struct dap_rmr *rmr, struct dap_ep *ep, const struct range *to
 	return 0;
 }
 
-int efa_bind(struct dap_rmr *rmr, void *ep_handle, struct dap_lmr *lmr, uint64_t addr, uint64_t len,
+int efa_bind(struct dap_rmr *rmr, struct dap_ep *ep, struct dap_lmr *lmr, uint64_t addr, uint64_t len,
 	     uint32_t priv, uint64_t cookie, unsigned int flags, uint32_t *context)
 {
-	struct dap_ep *ep = dap_obj_get(ep_handle, DAP_EP, rmr->obj.ia);
 	struct efa_request r = { .ep = ep, .op = EFA_BIND, .flags = (uint8_t)flags,
 				 .cookie = cookie, .rmr = rmr };
 	const struct range to = lmr ? (struct range){ lmr, addr, len, priv } : (struct range){ 0 };

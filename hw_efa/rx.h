@@ -20,7 +20,7 @@ struct efa_recv {
 	struct efa_iov from[EFA_MAX_IOV];	/* where a long message lies */
 	uint32_t at;			/* bytes of the message whose reads are issued */
 	uint32_t fin;			/* the sender's number of it */
-	uint32_t unused[6];
+	uint32_t pad[6];
 };
 _Static_assert(sizeof(struct efa_recv) == 1024, "a receive is found by a shift");
 

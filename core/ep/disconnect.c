@@ -42,7 +42,7 @@ static void disconnect_gracefully(struct dap_ep *ep)
 	dap_ep_fsm(ep, DAP_CAUSE_DISCONNECT_GRACEFUL);
 	core_ep(ep)->drain_looks = DRAIN_LOOKS;
 	/* Without room for its mark in the send queue, it waits for the time limit. */
-	if (ia->hw->qp_drain_begin(ep))
+	if (ia->hw->qp_drain_begin && ia->hw->qp_drain_begin(ep))
 		dap_log(DAP_LOG_WARN, "endpoint %p cannot mark the end of its send queue: disconnects "
 			"without waiting for posted work", (void *)ep);
 	check_drain(ep);

@@ -12,7 +12,7 @@ static EFA_COLD DAT_RETURN efa_bind_any(struct dap_rmr *rmr, const void *handle,
 					uint64_t cookie, unsigned int flags, uint32_t *context)
 {
 	const unsigned int allow = DAP_COMP_SUPPRESS | DAP_COMP_UNSIGNALLED | DAP_COMP_BARRIER;
-	const struct dap_ep *e = dap_obj_get(ep, DAP_EP, rmr->obj.ia);
+	struct dap_ep *e = dap_obj_get(ep, DAP_EP, rmr->obj.ia);
 	struct dap_lmr *lmr = NULL;
 	int err = 0;
 
@@ -28,7 +28,7 @@ static EFA_COLD DAT_RETURN efa_bind_any(struct dap_rmr *rmr, const void *handle,
 	if (!err && front_lmr_len(t))
 		err = front_bind_range(rmr, handle, t, priv, &lmr);
 	if (!err)
-		err = efa_bind(rmr, ep, lmr, front_lmr_va(t), front_lmr_len(t), priv, cookie, flags,
+		err = efa_bind(rmr, e, lmr, front_lmr_va(t), front_lmr_len(t), priv, cookie, flags,
 			       context);
 	return efa_return(err);
 }
