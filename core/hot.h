@@ -36,7 +36,8 @@ struct dap_hot {
 	/* A send that ends a context at the peer. NULL: caps.rmr_for_ep is not set. */
 	DAT_RETURN (*send_inval)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
 				 DAT_COMPLETION_FLAGS, DAT_RMR_CONTEXT);
-	/* The endpoint has been checked by the front; args are counted as those of rdma_write. */
+	/* The front has checked the endpoint; args are counted as those of rdma_write. NULL, here and
+	 * in atomic: the front reports DAT_MODEL_NOT_SUPPORTED. */
 	DAT_RETURN (*write_immed)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
 				  const DAT_RMR_TRIPLET *, DAT_UINT32 imm, DAT_COMPLETION_FLAGS);
 	/* swap: puts operand where compare is; otherwise adds operand. */
@@ -49,6 +50,7 @@ struct dap_hot {
 	DAT_RETURN (*evd_dequeue_n)(DAT_EVD_HANDLE, DAT_COUNT max, DAT_EVENT *, DAT_COUNT *count);
 	/* dapl_direct.h; NULL: core posts them one by one. */
 	DAT_RETURN (*ep_post_n)(DAT_EP_HANDLE, DAT_COUNT n, const struct dapl_work *, DAT_COUNT *posted);
+	/* NULL: srq_create of struct dap_hw refuses, so no call is made. */
 	DAT_RETURN (*srq_post_recv)(DAT_SRQ_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE);
 };
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Binds, and calls that no EFA carries out: the immediate is this driver's own, and an EFA has no
- * atomics. Compiled for each API level.
- */
+/* Posting a bind. Compiled for each API level. */
 #include "hw_efa/calls.h"
 #include "hw_efa/hot/common.inl"
 
-/* A command to the device for each: nothing of it is fast. */
+/* A bind is at least one command to the device, so no part of this is fast. */
 static EFA_COLD DAT_RETURN efa_bind_any(struct dap_rmr *rmr, const void *handle,
 					const DAT_LMR_TRIPLET *t, unsigned int priv, void *ep,
 					uint64_t cookie, unsigned int flags, uint32_t *context)
@@ -33,47 +30,7 @@ static EFA_COLD DAT_RETURN efa_bind_any(struct dap_rmr *rmr, const void *handle,
 	return efa_return(err);
 }
 
-EFA_COLD DAT_RETURN efa_no_srq(DAT_SRQ_HANDLE srq, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
-			       DAT_DTO_COOKIE cookie)
-{
-	(void)srq;
-	(void)n;
-	(void)iov;
-	(void)cookie;
-	return DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED;
-}
-
 #ifdef DAP_DAT20
-
-EFA_COLD DAT_RETURN efa_no_write_imm(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
-				     DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,
-				     DAT_UINT32 imm, DAT_COMPLETION_FLAGS flags)
-{
-	(void)ep;
-	(void)n;
-	(void)iov;
-	(void)cookie;
-	(void)to;
-	(void)imm;
-	(void)flags;
-	return DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED;
-}
-
-EFA_COLD DAT_RETURN efa_no_atomic(DAT_EP_HANDLE ep, bool swap, DAT_UINT64 operand,
-				  DAT_UINT64 compare, DAT_LMR_TRIPLET *result,
-				  DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *at,
-				  DAT_COMPLETION_FLAGS flags)
-{
-	(void)ep;
-	(void)swap;
-	(void)operand;
-	(void)compare;
-	(void)result;
-	(void)cookie;
-	(void)at;
-	(void)flags;
-	return DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED;
-}
 
 EFA_COLD DAT_RETURN efa_hot_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr,
 				 const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv,

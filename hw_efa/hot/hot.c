@@ -192,12 +192,7 @@ static const struct dap_hot efa_calls = {
 	.rdma_read = efa_read,
 	.rdma_write = efa_write,
 	.rmr_bind = efa_hot_bind,
-#ifdef DAP_DAT20
-	.write_immed = efa_no_write_imm,
-	.atomic = efa_no_atomic,
-#endif
 	.evd_dequeue = efa_dequeue,
-	.srq_post_recv = efa_no_srq,
 };
 
 const struct dap_hot *efa_hot_calls(enum dap_api api)

@@ -10,19 +10,12 @@ DAT_RETURN efa_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov, DAT_DTO
 		    DAT_COMPLETION_FLAGS flags);
 DAT_RETURN efa_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event);
 
-/* ---- bind.c: binds, and calls that no EFA carries out ---- */
-DAT_RETURN efa_no_srq(DAT_SRQ_HANDLE srq, DAT_COUNT n, DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie);
+/* ---- bind.c ---- */
 #ifdef DAP_DAT20
 DAT_RETURN efa_hot_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr, const DAT_LMR_TRIPLET *triplet,
 			DAT_MEM_PRIV_FLAGS priv, DAT_VA_TYPE va_type, DAT_EP_HANDLE ep,
 			DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
 			DAT_RMR_CONTEXT *context);
-DAT_RETURN efa_no_write_imm(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
-			    DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to, DAT_UINT32 imm,
-			    DAT_COMPLETION_FLAGS flags);
-DAT_RETURN efa_no_atomic(DAT_EP_HANDLE ep, bool swap, DAT_UINT64 operand, DAT_UINT64 compare,
-			 DAT_LMR_TRIPLET *result, DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *at,
-			 DAT_COMPLETION_FLAGS flags);
 #else
 DAT_RETURN efa_hot_bind(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv,
 			DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,

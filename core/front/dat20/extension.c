@@ -114,6 +114,7 @@ DAT_RETURN front_handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_lis
 	bool known = op == DAT_IB_RDMA_WRITE_IMMED_OP || op == DAT_IB_FETCH_AND_ADD_OP ||
 		     op == DAT_IB_CMP_AND_SWAP_OP;
 	int err = front_check_request(ep, 0, NULL, 0);
+	const struct dap_hot *hot;
 
 	if (dap_obj_type(handle) == DAP_NONE)
 		return front_bad_handle(DAP_SUB_HANDLE1);
@@ -125,7 +126,10 @@ DAT_RETURN front_handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_lis
 		return front_return(DAP_ERR(DAP_NOT_IMPLEMENTED, DAP_SUB_NONE));
 	if (err)
 		return front_return(err);
+	hot = core_ia(ep->obj.ia)->hot;
+	if (op == DAT_IB_RDMA_WRITE_IMMED_OP ? !hot->write_immed : !hot->atomic)
+		return front_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
 	if (op == DAT_IB_RDMA_WRITE_IMMED_OP)
-		return write_immed(ep, core_ia(ep->obj.ia)->hot, args);
-	return atomic(ep, core_ia(ep->obj.ia)->hot, op == DAT_IB_CMP_AND_SWAP_OP, args);
+		return write_immed(ep, hot, args);
+	return atomic(ep, hot, op == DAT_IB_CMP_AND_SWAP_OP, args);
 }
