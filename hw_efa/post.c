@@ -16,7 +16,7 @@ int efa_request(const struct efa_request *r)
 {
 	struct efa_tx *tx = &efa_ep(r->ep)->tx;
 	uint32_t i = tx->posted & tx->mask;
-	struct efa_work *w = &tx->work[tx->posted & tx->work_mask];
+	struct efa_work *w = &tx->work[i];
 
 	if (tx->posted == efa_ep(r->ep)->free_at[EFA_REQUESTS])
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);

@@ -70,18 +70,23 @@ static size_t mem_bytes(const struct efa_ia *ia, const struct efa_shape *s)
 	return (bufs + stage + 4095) & ~(size_t)4095;
 }
 
+/* The arrays of software, see rings_alloc. */
+static size_t rings_bytes(const struct efa_ia *ia, const struct efa_shape *s, uint32_t requests,
+			  uint32_t receives)
+{
+	return ia->params.window * sizeof(struct efa_cqe) + receives * sizeof(struct efa_recv) +
+	       requests * (sizeof(struct efa_dto) + sizeof(struct efa_work)) +
+	       s->sq * (sizeof(union efa_slot) + sizeof(uint16_t));
+}
+
 size_t efa_ep_memory(const struct efa_ia *ia, uint32_t requests, uint32_t receives)
 {
 	struct efa_shape s;
 
 	efa_shape_of(ia, &s);
 	return dap_ep_size() + sizeof(struct efa_more) + mem_bytes(ia, &s) +
-	       s.sq * ((s.wide ? 128 : 64) + sizeof(union efa_slot) + sizeof(uint16_t)) +
-	       s.rq * sizeof(struct efa_rx_desc) +
-	       pow2_up(requests) * sizeof(struct efa_work) +
-	       pow2_up(requests + 1) * sizeof(struct efa_dto) +
-	       pow2_up(receives) * sizeof(struct efa_recv) +
-	       ia->params.window * sizeof(struct efa_cqe) +
+	       s.sq * (s.wide ? 128 : 64) + s.rq * sizeof(struct efa_rx_desc) +
+	       rings_bytes(ia, &s, pow2_up(requests), pow2_up(receives)) +
 	       (ia->ctl->ops->qp_memory ? ia->ctl->ops->qp_memory(s.sq) : 0);
 }
 
@@ -139,36 +144,26 @@ static void unreserve(struct efa_engine *eng, uint32_t cqes)
 
 static const struct dap_lmr no_lmr;	/* nothing lies in it */
 
-static int rings_alloc(struct efa_ep *e, const struct dap_ep_attr *a, const struct efa_shape *s,
-		       uint32_t window)
+/* One allocation; the caller frees rx.place, which is its start. */
+static int rings_alloc(struct efa_ep *e, const struct efa_ia *ia, const struct dap_ep_attr *a,
+		       const struct efa_shape *s)
 {
-	uint32_t works = pow2_up(max_of(a->max_request_dtos, 1));
-	uint32_t dtos = pow2_up(max_of(a->max_request_dtos, 1) + 1);
-	uint32_t recvs = pow2_up(max_of(a->max_recv_dtos, 1));
+	uint32_t dtos = pow2_up(a->max_request_dtos), recvs = pow2_up(a->max_recv_dtos);
+	uint32_t window = ia->params.window;
 
-	e->sq.slots = calloc(s->sq, sizeof(*e->sq.slots));
-	e->sq.ids = calloc(s->sq, sizeof(*e->sq.ids));
-	e->tx.dto = calloc(dtos, sizeof(*e->tx.dto));
-	e->tx.work = calloc(works, sizeof(*e->tx.work));
-	e->rx.recv = calloc(recvs, sizeof(*e->rx.recv));
-	e->rx.place = malloc(window * sizeof(*e->rx.place));
+	e->rx.place = calloc(1, rings_bytes(ia, s, dtos, recvs));
+	if (!e->rx.place)
+		return -ENOMEM;
+	e->tx.dto = (void *)(e->rx.place + window);
+	e->sq.slots = (void *)(e->tx.dto + dtos);
+	e->tx.work = (void *)(e->sq.slots + s->sq);
+	e->rx.recv = (void *)(e->tx.work + dtos);
+	e->sq.ids = (void *)(e->rx.recv + recvs);
 	e->tx.mask = dtos - 1;
-	e->tx.work_mask = works - 1;
 	e->rx.recv_mask = recvs - 1;
-	for (uint32_t i = 0; e->rx.place && i < window; i++)
+	for (uint32_t i = 0; i < window; i++)
 		efa_place_clear(&e->rx.place[i]);
-	return e->sq.slots && e->sq.ids && e->tx.dto && e->tx.work && e->rx.recv &&
-	       e->rx.place ? 0 : -ENOMEM;
-}
-
-static void rings_free(struct efa_ep *e)
-{
-	free(e->sq.slots);
-	free(e->sq.ids);
-	free(e->tx.dto);
-	free(e->tx.work);
-	free(e->rx.recv);
-	free(e->rx.place);
+	return 0;
 }
 
 /* The ring may be longer than asked for: the slots bound what is in it. */
@@ -283,7 +278,7 @@ int efa_qp_create(struct dap_ep *ep)
 	if (err)
 		return err;
 	*e = (struct efa_ep){ .more = calloc(1, sizeof(*e->more)) };
-	err = e->more ? rings_alloc(e, &ep->attr, &s, ia->params.window) : -ENOMEM;
+	err = e->more ? rings_alloc(e, ia, &ep->attr, &s) : -ENOMEM;
 	if (!err)
 		err = mem_alloc(ep, e->more, &s);
 	if (err)
@@ -294,7 +289,7 @@ int efa_qp_create(struct dap_ep *ep)
 		return 0;
 	mem_free(ep, e->more);
 free_rings:
-	rings_free(e);
+	free(e->rx.place);
 	free(e->more);
 	*e = (struct efa_ep){ 0 };
 	unreserve(ia->eng, s.cqes);
@@ -351,7 +346,7 @@ int efa_qp_destroy(struct dap_ep *ep)
 	if (e->more->ah)
 		efa_ah_put(eng, e->more->ah);
 	mem_free(ep, e->more);
-	rings_free(e);
+	free(e->rx.place);
 	free(e->more);
 	*e = (struct efa_ep){ 0 };
 	return 0;

@@ -39,7 +39,7 @@ static void emit(struct dap_ep *ep, uint32_t index)
 		done.unsignalled = true;
 	if (d->op == EFA_BIND) {
 		done.status |= EFA_DONE_BIND;
-		done.bytes = (uintptr_t)tx->work[index & tx->work_mask].rmr;
+		done.bytes = (uintptr_t)tx->work[index & tx->mask].rmr;
 	}
 	efa_put_done(ep->request_evd, done);
 }

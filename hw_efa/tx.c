@@ -314,7 +314,7 @@ static void issue_all(struct dap_ep *ep)
 		uint32_t index = efa_next(tx);
 		struct efa_dto *d = &tx->dto[index & tx->mask];
 
-		if (!issue(ep, d, &tx->work[index & tx->work_mask]))
+		if (!issue(ep, d, &tx->work[index & tx->mask]))
 			break;
 		d->state |= EFA_D_ISSUED;
 		tx->waiting--;

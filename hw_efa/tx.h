@@ -99,7 +99,7 @@ struct efa_span { uint64_t lo, hi; };
 
 struct efa_tx {
 	struct efa_engine *eng;
-	struct efa_dto *dto;		/* a place more than max: a hot post notes before it knows */
+	struct efa_dto *dto;
 	const struct dap_lmr *lmr;	/* of the last post */
 	uint32_t mask;
 	uint32_t posted;		/* requests */
@@ -114,7 +114,6 @@ struct efa_tx {
 	uint32_t limit;			/* the first sequence number without credit */
 	uint32_t blocked;		/* EFA_B_* */
 	struct efa_work *work;
-	uint32_t work_mask;
 	uint32_t max, mtu, max_msg, max_rdma;
 	struct efa_span written_to;	/* remote bytes of all writes under way lie in it: see place.c */
 	uint32_t plain;			/* writes with EFA_D_PLAIN */

@@ -35,9 +35,10 @@ EFA_INLINE bool efa_plain_request(struct efa_poller *to, struct dap_ep *ep, stru
 	if (efa_unlikely(d->left | d->flags | d->status) || efa_unlikely(tx->failed) ||
 	    efa_unlikely((d->state & ~EFA_D_PLACED) != EFA_D_ISSUED))
 		return false;
-	d->state = EFA_D_ISSUED | EFA_D_DONE;
-	if (index != tx->done)
+	if (index != tx->done) {
+		d->state = EFA_D_ISSUED | EFA_D_DONE;
 		return true;
+	}
 	tx->done = index + 1;
 	efa_deliver(to, ep->request_evd, (struct efa_done){
 		.ep = ep, .cookie = d->cookie, .bytes = d->bytes, .op = ops[d->op] });
