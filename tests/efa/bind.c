@@ -105,7 +105,7 @@ Test(efa_bind, device__that_has_but_one_key)
 	is_as_before(given);
 }
 
-/* Allocations of the registration and of the context's entry. */
+/* Each allocation of a bind, if it makes any. */
 Test(efa_bind, process__without_memory)
 {
 	uint32_t given = 0x5a5a5a5a;
@@ -123,7 +123,7 @@ Test(efa_bind, process__without_memory)
 		said("memory", "");
 		is_as_before(given);
 	} while (n < 100);
-	cr_assert(n > 1 && n < 100, "%lu allocations", n);
+	cr_assert(n < 100, "%lu allocations", n);
 	cr_assert_neq(given, context);
 }
 
