@@ -54,7 +54,8 @@ EFA_INLINE void efa_done_taken(struct dap_ep *ep, unsigned int receive)
 }
 
 /* ---- key.c: in the engine ---- */
-struct efa_key *efa_key_add(struct efa_engine *eng, const struct efa_key *k);
+void efa_key_link(struct efa_engine *eng, struct efa_key *k);
+/* Writes by the key have ended when it returns. The key need not be linked. */
 void efa_key_unlink(struct efa_engine *eng, const struct efa_key *k);
 /* NULL: no such right. */
 const struct efa_key *efa_key_find(struct efa_engine *eng, const struct dap_ep *ep, uint32_t rkey,
@@ -184,10 +185,6 @@ EFA_COLD void efa_arm_device(struct efa_engine *eng);
 EFA_COLD bool efa_await(struct efa_engine *eng, bool (*is_so)(struct efa_engine *eng, const void *arg),
 			const void *arg, unsigned int looks);
 void efa_tick(void *eng);
-
-/* ---- mr.c ---- */
-/* Outside of the engine. Writes by the key have ended when it returns. */
-void efa_key_del(struct efa_engine *eng, struct efa_key *k);
 
 /* ---- rmr.c ---- */
 EFA_COLD int efa_bind(struct dap_rmr *rmr, struct dap_ep *ep, struct dap_lmr *lmr, uint64_t addr,

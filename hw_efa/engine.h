@@ -78,7 +78,7 @@ struct efa_ah {				/* one for each PD and GID */
 	uint32_t refs;
 };
 
-/* A context by which a peer may write in software. */
+/* A context of emulated RDMA writes. */
 struct efa_key {
 	struct efa_key *next;
 	struct dap_pz *pz;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* The contexts by which a peer may write in software: exact, for each packet. */
-#include <stdlib.h>
-
+/* The contexts of emulated RDMA writes. The right to write is checked for each packet. */
 #include "hw_efa/calls.h"
 
 static struct efa_key **bucket(struct efa_engine *eng, uint32_t rkey)
@@ -10,17 +8,12 @@ static struct efa_key **bucket(struct efa_engine *eng, uint32_t rkey)
 	return &eng->keys[(rkey ^ rkey >> 8 ^ rkey >> 16) & 0xff];
 }
 
-struct efa_key *efa_key_add(struct efa_engine *eng, const struct efa_key *k)
+void efa_key_link(struct efa_engine *eng, struct efa_key *k)
 {
-	struct efa_key *new = malloc(sizeof(*new)), **at;
+	struct efa_key **at = bucket(eng, k->rkey);
 
-	if (!new)
-		return NULL;
-	*new = *k;
-	at = bucket(eng, new->rkey);
-	new->next = *at;
-	*at = new;
-	return new;
+	k->next = *at;
+	*at = k;
 }
 
 void efa_key_unlink(struct efa_engine *eng, const struct efa_key *k)

@@ -2,7 +2,6 @@
 /* Copyright (c) 2026 dapl-direct authors */
 /* Protection zones and memory registrations. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "core/dap.h"
 #include "hw_common/memory.h"
@@ -42,29 +41,6 @@ void efa_mr_refused(uint64_t addr, uint64_t len, int err)
 		(unsigned long long)addr, why);
 }
 
-static int add_key(struct efa_ia *ia, struct dap_lmr *lmr)
-{
-	struct efa_lmr *l = efa_lmr(lmr);
-	const struct efa_key k = {
-		.pz = lmr->pz, .addr = lmr->addr, .len = lmr->length, .rkey = l->mr.rkey,
-	};
-
-	if (!(lmr->priv & DAP_PRIV_REMOTE_WRITE))
-		return 0;
-	efa_enter(ia->eng);
-	l->key = efa_key_add(ia->eng, &k);
-	efa_leave(ia->eng);
-	return l->key ? 0 : -ENOMEM;
-}
-
-void efa_key_del(struct efa_engine *eng, struct efa_key *k)
-{
-	efa_enter(eng);
-	efa_key_unlink(eng, k);
-	efa_leave(eng);
-	free(k);
-}
-
 int efa_lmr_create(struct dap_lmr *lmr)
 {
 	struct efa_ia *ia = efa_ia(lmr->obj.ia);
@@ -80,11 +56,13 @@ int efa_lmr_create(struct dap_lmr *lmr)
 		efa_mr_refused(lmr->addr, lmr->length, err);
 		return err;
 	}
-	err = add_key(ia, lmr);
-	if (err) {
-		ia->ctl->ops->mr_dereg(ia->ctl, &l->mr);
-		return err;
-	}
+	l->key = (struct efa_key){
+		.pz = lmr->pz, .addr = lmr->addr, .len = lmr->length, .rkey = l->mr.rkey,
+	};
+	efa_enter(ia->eng);
+	if (lmr->priv & DAP_PRIV_REMOTE_WRITE)
+		efa_key_link(ia->eng, &l->key);
+	efa_leave(ia->eng);
 	lmr->lmr_context = l->mr.lkey << 8 |
 			   __atomic_add_fetch(&ia->eng->lmr_gen, 1, __ATOMIC_RELAXED);
 	lmr->rmr_context = lmr->priv & (DAP_PRIV_REMOTE_READ | DAP_PRIV_REMOTE_WRITE) ? l->mr.rkey : 0;
@@ -101,9 +79,7 @@ int efa_lmr_destroy(struct dap_lmr *lmr)
 	/* What remembers it by its context must not know it any more. */
 	efa_enter(ia->eng);
 	lmr->lmr_context = ~lmr->lmr_context;
+	efa_key_unlink(ia->eng, &l->key);
 	efa_leave(ia->eng);
-	if (l->key)
-		efa_key_del(ia->eng, l->key);
-	l->key = NULL;
 	return ia->ctl->ops->mr_dereg(ia->ctl, &l->mr);
 }

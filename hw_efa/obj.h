@@ -92,7 +92,7 @@ _Static_assert(sizeof(struct efa_pz) <= DAP_HW_PZ_SIZE, "PZ area");
 
 struct efa_lmr {
 	struct efa_mr mr;
-	struct efa_key *key;
+	struct efa_key key;
 };
 _Static_assert(sizeof(struct efa_lmr) <= DAP_HW_LMR_SIZE, "LMR area");
 
@@ -102,7 +102,7 @@ struct efa_rmr {
 	struct efa_mr mr;		/* what it is bound to */
 	bool bound;
 	bool busy;			/* a call is changing it, outside of the engine */
-	struct efa_key *key;
+	struct efa_key key;
 	uint32_t nhad, had[EFA_RMR_HAD];	/* its last contexts */
 };
 _Static_assert(sizeof(struct efa_rmr) <= DAP_HW_RMR_SIZE, "RMR area");

@@ -35,8 +35,6 @@ static void begin_change(struct efa_engine *eng, struct efa_rmr *r)
 
 static void end_old(struct efa_ia *ia, struct efa_rmr *old)
 {
-	if (old->key)
-		efa_key_del(ia->eng, old->key);
 	if (old->bound)
 		ia->ctl->ops->mr_dereg(ia->ctl, &old->mr);
 }
@@ -44,10 +42,14 @@ static void end_old(struct efa_ia *ia, struct efa_rmr *old)
 int efa_rmr_destroy(struct dap_rmr *rmr)
 {
 	struct efa_ia *ia = efa_ia(rmr->obj.ia);
+	struct efa_rmr *r = efa_rmr(rmr);
 
-	begin_change(ia->eng, efa_rmr(rmr));
-	end_old(ia, efa_rmr(rmr));
-	*efa_rmr(rmr) = (struct efa_rmr){ 0 };
+	begin_change(ia->eng, r);
+	efa_enter(ia->eng);
+	efa_key_unlink(ia->eng, &r->key);
+	efa_leave(ia->eng);
+	end_old(ia, r);
+	*r = (struct efa_rmr){ 0 };
 	return 0;
 }
 
@@ -128,28 +130,6 @@ static int register_new(struct dap_rmr *rmr, const struct range *to, struct efa_
 	return err;
 }
 
-static int begin_new(struct dap_rmr *rmr, const struct range *to, struct efa_rmr *new)
-{
-	struct efa_ia *ia = efa_ia(rmr->obj.ia);
-	struct efa_key k = { .pz = rmr->pz, .addr = to->addr, .len = to->len };
-	int err = register_new(rmr, to, &new->mr);
-
-	if (err)
-		return err;
-	new->bound = true;
-	if (!(to->priv & DAP_PRIV_REMOTE_WRITE))
-		return 0;
-	k.rkey = new->mr.rkey;
-	efa_enter(ia->eng);
-	new->key = efa_key_add(ia->eng, &k);
-	efa_leave(ia->eng);
-	if (new->key)
-		return 0;
-	dap_log(DAP_LOG_ERR, "RMR %p: no memory is left for its context", (void *)rmr);
-	ia->ctl->ops->mr_dereg(ia->ctl, &new->mr);
-	return -ENOMEM;
-}
-
 static void remember(struct dap_rmr *rmr, const struct range *to)
 {
 	rmr->lmr = to->lmr;
@@ -191,6 +171,7 @@ static bool change(struct dap_rmr *rmr, struct dap_ep *ep, const struct range *t
 		   const struct efa_rmr *new, struct efa_rmr *old)
 {
 	struct efa_engine *eng = efa_ia(rmr->obj.ia)->eng;
+	struct efa_rmr *r = efa_rmr(rmr);
 	bool flushed;
 
 	efa_enter(eng);
@@ -198,7 +179,13 @@ static bool change(struct dap_rmr *rmr, struct dap_ep *ep, const struct range *t
 	if (flushed) {
 		*old = *new;
 	} else {
-		*efa_rmr(rmr) = *new;
+		efa_key_unlink(eng, &r->key);
+		*r = *new;
+		r->key = (struct efa_key){
+			.pz = rmr->pz, .addr = to->addr, .len = to->len, .rkey = new->mr.rkey,
+		};
+		if (to->priv & DAP_PRIV_REMOTE_WRITE)
+			efa_key_link(eng, &r->key);
 		remember(rmr, to);
 		rmr->rmr_context = new->bound ? new->mr.rkey : 0;
 	}
@@ -212,12 +199,11 @@ static int rebind(struct dap_rmr *rmr, struct dap_ep *ep, const struct range *to
 	struct efa_rmr old = *efa_rmr(rmr), new = old;
 	int err = 0;
 
-	new.bound = false;
-	new.key = NULL;
+	new.bound = to->lmr != NULL;
 	if (is_flushed(ep))
 		return 0;
-	if (to->lmr)
-		err = begin_new(rmr, to, &new);
+	if (new.bound)
+		err = register_new(rmr, to, &new.mr);
 	if (err)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY_REGION);
 	if (new.bound)
