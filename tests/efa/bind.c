@@ -17,16 +17,11 @@ static uint32_t context;
 static const struct efa_ctl_ops *real;
 static struct efa_ctl_ops ops;
 static int answer;
-static uint32_t one_key;
 
 static int answers(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t len, unsigned int access,
 		   struct efa_mr *mr)
 {
-	int err = answer ? answer : real->mr_reg(ctl, pd, addr, len, access, mr);
-
-	if (!err && one_key)
-		mr->rkey = one_key;
-	return err;
+	return answer ? answer : real->mr_reg(ctl, pd, addr, len, access, mr);
 }
 
 static void setup(void)
@@ -90,19 +85,6 @@ Test(efa_bind, refused__unmapped_memory)
 Test(efa_bind, refused__whatever_else)
 {
 	refused(-EIO, "cannot register memory", strerror(EIO));
-}
-
-/* A peer with the old context could access the new window. */
-Test(efa_bind, device__that_has_but_one_key)
-{
-	uint32_t given = 0x5a5a5a5a;
-
-	one_key = context;
-	memset(&fake, 0, sizeof(fake));
-	lacks(rig_bind(rmr, &r.b, LEN, &given));
-	one_key = 0;
-	said("keys that it has had lately", "create another");
-	is_as_before(given);
 }
 
 /* Each allocation of a bind, if it makes any. */
