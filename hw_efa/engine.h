@@ -56,7 +56,6 @@ struct efa_engine {
 	uint32_t gen;
 	uint32_t armed, emulating;	/* EVDs that wait; endpoints whose peer needs our hands */
 	uint32_t live;			/* connected endpoints */
-	uint32_t new_keys;		/* binds since the device gave a key again */
 	uint8_t lmr_gen;
 	struct dap_ep *lag;		/* have something to issue */
 	struct dap_timer tick;

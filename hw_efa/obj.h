@@ -96,14 +96,11 @@ struct efa_lmr {
 };
 _Static_assert(sizeof(struct efa_lmr) <= DAP_HW_LMR_SIZE, "LMR area");
 
-#define EFA_RMR_HAD 32u			/* a context differs from this many before it */
-
 struct efa_rmr {
-	struct efa_mr mr;		/* what it is bound to */
-	bool bound;
+	struct efa_mr mr;		/* of its last bind */
+	bool bound;			/* mr is registered */
 	bool busy;			/* a call is changing it, outside of the engine */
 	struct efa_key key;
-	uint32_t nhad, had[EFA_RMR_HAD];	/* its last contexts */
 };
 _Static_assert(sizeof(struct efa_rmr) <= DAP_HW_RMR_SIZE, "RMR area");
 
