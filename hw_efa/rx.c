@@ -95,39 +95,28 @@ static EFA_COLD void refuse(struct dap_ep *ep, struct efa_recv *r, uint32_t len)
 	complete(ep, r, DAP_DTO_LOCAL_PROTECTION);
 }
 
-static void take_message(struct dap_ep *ep, const uint8_t *p, uint32_t len, bool se)
+static void take_data(struct dap_ep *ep, unsigned int kind, const uint8_t *p, uint32_t len, bool se)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 	struct efa_recv *r = &rx->recv[rx->match & rx->recv_mask];
 
-	if (efa_unlikely(rx->part_total))
-		return efa_break(ep, "the peer begins a message within another");
-	if (efa_unlikely(len > r->room) || efa_unlikely(len && !scatter(ep, r, 0, p, len))) {
-		refuse(ep, r, len);
-		return;
-	}
-	r->got = len;
-	r->solicited = se;
-	complete(ep, r, DAP_DTO_SUCCESS);
-}
-
-static EFA_COLD void take_fragment(struct dap_ep *ep, unsigned int kind, const uint8_t *p,
-				   uint32_t len, bool se)
-{
-	struct efa_rx *rx = &efa_ep(ep)->rx;
-	struct efa_recv *r = &rx->recv[rx->match & rx->recv_mask];
-
-	if (kind == EFA_K_FIRST) {
-		if (rx->part_total || len < sizeof(struct efa_first))
+	if (kind != EFA_K_NEXT) {
+		if (efa_unlikely(rx->part_total))
 			return efa_break(ep, "the peer begins a message within another");
 		rx->part = 0;
+		rx->part_total = len;
+	}
+	if (kind == EFA_K_FIRST) {
+		if (len < sizeof(struct efa_first))
+			return efa_break(ep, "the peer sends a first fragment of %u bytes", len);
 		rx->part_total = le32_to_cpu(((const struct efa_first *)(const void *)p)->total);
 		p += sizeof(struct efa_first);
 		len -= (uint32_t)sizeof(struct efa_first);
 	}
-	if (len > rx->part_total - rx->part || !rx->part_total)
+	if (len > rx->part_total - rx->part || (!rx->part_total && kind != EFA_K_MSG))
 		return efa_break(ep, "the peer sends a piece of no message, or more than it said");
-	if (rx->part_total > r->room || !efa_scatter(ep, r->seg, r->nseg, rx->part, p, len)) {
+	if (efa_unlikely(rx->part_total > r->room) ||
+	    efa_unlikely(len && !scatter(ep, r, rx->part, p, len))) {
 		refuse(ep, r, rx->part_total);
 		return;
 	}
@@ -207,10 +196,8 @@ static bool consume(struct dap_ep *ep, const struct efa_cqe *cqe)
 
 	if (efa_unlikely(rx->match == rx->posted) && (kind <= EFA_K_NEXT || rts))
 		return false;
-	if (efa_likely(kind == EFA_K_MSG))
-		take_message(ep, p, bytes, se);
-	else if (kind <= EFA_K_NEXT)
-		take_fragment(ep, kind, p, bytes, se);
+	if (kind <= EFA_K_NEXT)
+		take_data(ep, kind, p, bytes, se);
 	else if (rts)
 		take_rts(ep, p, bytes, se);
 	else if (kind == EFA_K_CTRL)
