@@ -26,6 +26,11 @@ static inline bool efa_tick_polls(const struct efa_engine *eng)
 /* ---- evd.c ---- */
 EFA_COLD void efa_evd_wake(struct dap_evd *evd);
 EFA_COLD void efa_evd_full(struct dap_evd *evd, struct dap_ep *ep, bool receive);
+/*
+ * A completion with flags of its post, and EFA_DONE_BIND. DAT has one order, so after the first error all are
+ * flushed, whatever the device did.
+ */
+void efa_emit(struct dap_evd *evd, struct efa_done d, unsigned int flags, bool *failed);
 void efa_event(const struct efa_done *d, struct dap_event *ev);
 void efa_evd_purge(struct dap_evd *evd, const struct dap_ep *ep);
 /*

@@ -18,6 +18,20 @@ void efa_evd_full(struct dap_evd *evd, struct dap_ep *ep, bool receive)
 	q->eng->over = evd;
 }
 
+void efa_emit(struct dap_evd *evd, struct efa_done d, unsigned int flags, bool *failed)
+{
+	if (*failed)
+		d.status = DAP_DTO_FLUSHED;
+	*failed |= d.status != 0;
+	if (flags & DAP_COMP_SUPPRESS && !d.status) {
+		efa_done_taken(d.ep, d.receive);
+		return;
+	}
+	d.unsignalled = flags & DAP_COMP_UNSIGNALLED && !d.status;
+	d.status |= flags & EFA_DONE_BIND;
+	efa_put_done(evd, d);
+}
+
 void efa_event(const struct efa_done *d, struct dap_event *ev)
 {
 	const uint32_t status = d->status & ~EFA_DONE_BIND;
@@ -36,7 +50,7 @@ void efa_event(const struct efa_done *d, struct dap_event *ev)
 	ev->receive = d->receive && !status;
 	ev->dto.ep = d->ep;
 	ev->dto.cookie = d->cookie;
-	ev->dto.length = d->bytes;
+	ev->dto.length = d->receive && status ? 0 : d->bytes;
 	ev->dto.status = status;
 	ev->dto.op = d->op;
 }

@@ -16,7 +16,7 @@ static enum dap_dto_op op_of(const struct efa_dto *d)
 						    DAP_OP_RDMA_READ;
 }
 
-static void emit(struct dap_ep *ep, uint32_t index)
+static void emit_request(struct dap_ep *ep, uint32_t index)
 {
 	struct efa_tx *tx = &efa_ep(ep)->tx;
 	const struct efa_dto *d = &tx->dto[index & tx->mask];
@@ -24,24 +24,15 @@ static void emit(struct dap_ep *ep, uint32_t index)
 		.ep = ep, .cookie = d->cookie, .bytes = d->bytes, .op = (uint8_t)op_of(d),
 		.status = d->status,
 	};
+	unsigned int flags = d->flags;
 
-	/* What the device did beyond an error counts for nothing: DAT has one order. */
-	if (tx->failed)
-		done.status = DAP_DTO_FLUSHED;
-	tx->failed |= done.status != 0;
 	if (efa_next(tx) == index)
 		tx->waiting--;
-	if (d->flags & DAP_COMP_SUPPRESS && !done.status) {
-		efa_done_taken(ep, false);
-		return;
-	}
-	if (d->flags & DAP_COMP_UNSIGNALLED && !done.status)
-		done.unsignalled = true;
 	if (d->op == EFA_BIND) {
-		done.status |= EFA_DONE_BIND;
+		flags |= EFA_DONE_BIND;
 		done.bytes = (uintptr_t)tx->work[index & tx->mask].rmr;
 	}
-	efa_put_done(ep->request_evd, done);
+	efa_emit(ep->request_evd, done, flags, &tx->failed);
 }
 
 void efa_deliver_requests(struct dap_ep *ep)
@@ -58,7 +49,7 @@ void efa_deliver_requests(struct dap_ep *ep)
 				.ep = ep, .cookie = d->cookie, .bytes = d->bytes,
 				.op = (uint8_t)op_of(d) });
 		else
-			emit(ep, tx->done);
+			emit_request(ep, tx->done);
 		tx->done++;
 	}
 }

@@ -15,24 +15,14 @@
 
 /* ---- receives ---- */
 
-static void emit(struct dap_ep *ep, const struct efa_recv *r)
+static void emit_receive(struct dap_ep *ep, const struct efa_recv *r)
 {
-	struct efa_done done = {
-		.ep = ep, .cookie = r->cookie, .op = DAP_OP_RECEIVE, .status = r->status,
-		.bytes = r->got, .receive = true,
-	};
 	struct efa_rx *rx = &efa_ep(ep)->rx;
+	bool quiet = rx->solicited_only && !r->solicited;
 
-	if (efa_unlikely(rx->failed) && !done.status)
-		done.status = DAP_DTO_FLUSHED;
-	if (efa_unlikely(done.status)) {
-		rx->failed = true;
-		done.bytes = 0;
-	}
-	if (!done.status && (r->flags & DAP_COMP_UNSIGNALLED ||
-			   (ep->attr.recv_completion_flags & DAP_COMP_SOLICITED && !r->solicited)))
-		done.unsignalled = true;
-	efa_put_done(ep->recv_evd, done);
+	efa_emit(ep->recv_evd, (struct efa_done){ .ep = ep, .cookie = r->cookie, .op = DAP_OP_RECEIVE,
+						  .status = r->status, .bytes = r->got, .receive = true },
+		 r->flags | (quiet ? DAP_COMP_UNSIGNALLED : 0u), &rx->failed);
 }
 
 static void deliver_recvs(struct dap_ep *ep)
@@ -45,7 +35,7 @@ static void deliver_recvs(struct dap_ep *ep)
 		if (r->state != EFA_R_DONE)
 			break;
 		rx->done++;
-		emit(ep, r);
+		emit_receive(ep, r);
 	}
 	rx->pulls = rx->done != rx->match;
 }
