@@ -20,9 +20,15 @@
 #include "hw_efa/place.h"
 #include "hw_efa/sq.h"
 
-static bool credit(const struct efa_tx *tx)
+static bool has_credit(const struct efa_tx *tx)
 {
 	return tx->seq != tx->limit;
+}
+
+/* A packet in sequence may go out. */
+static bool may_send(const struct efa_ep *e)
+{
+	return has_credit(&e->tx) && efa_sq_has(&e->sq, false);
 }
 
 /* The piece of a list that begins at offset at, at most most bytes long. */
@@ -59,40 +65,28 @@ static uint32_t add_pieces(struct efa_wr *wr, const struct efa_work *w, uint32_t
 	return n;
 }
 
-static bool send_fragments(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
+/* A message that fits one packet is whole. Others are fragments, the first of which tells the length. */
+static bool send_packets(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 {
 	struct efa_ep *e = efa_ep(ep);
-	bool se = d->flags & DAP_COMP_SOLICITED;
+	const bool whole = d->bytes <= e->tx.mtu && w->nseg <= 2;
 
-	while (w->at < d->bytes) {
+	do {
 		struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true };
-		bool first = !w->at;
+		enum efa_kind kind = whole ? EFA_K_MSG : w->at ? EFA_K_NEXT : EFA_K_FIRST;
 
-		if (!credit(&e->tx) || !efa_sq_has(&e->sq, false))
+		if (!may_send(e))
 			return false;
-		if (first) {
+		if (kind == EFA_K_FIRST) {
 			struct efa_first *f = (void *)efa_wr_stage(ep, &wr, sizeof(*f));
 
 			f->total = cpu_to_le32(d->bytes);
 		}
-		w->at += add_pieces(&wr, w, d->bytes, e->tx.mtu - (first ? 8 : 0));
-		wr.imm = efa_next_imm(e, first ? EFA_K_FIRST : EFA_K_NEXT, se);
+		wr.inl = !d->bytes;	/* as AWS's drivers send an empty message: it has no segment */
+		w->at += add_pieces(&wr, w, d->bytes, e->tx.mtu - wr.seg[0].len);
+		wr.imm = efa_next_imm(e, kind, d->flags & DAP_COMP_SOLICITED);
 		post(ep, &wr, d);
-	}
-	return true;
-}
-
-static bool send_whole(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
-{
-	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true };
-	struct efa_ep *e = efa_ep(ep);
-
-	if (!credit(&e->tx) || !efa_sq_has(&e->sq, false))
-		return false;
-	wr.inl = !d->bytes;		/* as AWS's drivers do: no segment says how long nothing is */
-	add_pieces(&wr, w, d->bytes, d->bytes);
-	wr.imm = efa_next_imm(e, EFA_K_MSG, d->flags & DAP_COMP_SOLICITED);
-	post(ep, &wr, d);
+	} while (w->at < d->bytes);
 	return true;
 }
 
@@ -112,56 +106,41 @@ static bool expose(struct dap_ep *ep, const struct efa_iov *s, struct efa_seg *t
 	return true;
 }
 
-static bool is_exposed(struct dap_ep *ep, const struct efa_work *w)
+/* Offers the message to the peer, which reads it. False: the peer may not read all of its segments. */
+static bool stage_rts(struct dap_ep *ep, const struct efa_dto *d, const struct efa_work *w,
+		      struct efa_wr *wr)
 {
-	struct efa_seg seg;
-
-	for (unsigned int i = 0; i < w->nseg; i++)
-		if (!expose(ep, &w->seg[i], &seg))
-			return false;
-	return true;
-}
-
-static bool send_rts(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
-{
-	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true };
-	struct efa_ep *e = efa_ep(ep);
 	struct efa_ctrl_msg *m;
 
-	if (!credit(&e->tx) || !efa_sq_has(&e->sq, false) || e->tx.pulls_asked == EFA_ASKS)
-		return false;
-	m = efa_wr_stage(ep, &wr, (uint32_t)(sizeof(*m) + w->nseg * sizeof(m->seg[0])));
+	m = efa_wr_stage(ep, wr, (uint32_t)(sizeof(*m) + w->nseg * sizeof(m->seg[0])));
 	m->op = EFA_C_RTS;
 	m->nseg = cpu_to_le16((uint16_t)w->nseg);
-	m->id = cpu_to_le32(efa_next(&e->tx));
+	m->id = cpu_to_le32(efa_next(&efa_ep(ep)->tx));
 	m->total_lo = cpu_to_le32(d->bytes);
-	for (unsigned int i = 0; i < w->nseg; i++) {
-		if (expose(ep, &w->seg[i], &m->seg[i]))
-			continue;
-		d->status = DAP_DTO_LOCAL_PROTECTION;
-		efa_break(ep, "a send of %u bytes out of memory that no LMR of its zone holds",
-			  d->bytes);
-		return true;
-	}
-	d->state |= EFA_D_WAITS;
-	e->tx.pulls_asked++;
-	wr.imm = efa_next_imm(e, EFA_K_CTRL, d->flags & DAP_COMP_SOLICITED);
-	post(ep, &wr, d);
+	for (unsigned int i = 0; i < w->nseg; i++)
+		if (!expose(ep, &w->seg[i], &m->seg[i]))
+			return false;
 	return true;
 }
 
 static bool issue_send(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 {
 	const struct efa_params *p = &efa_ia(ep->obj.ia)->params;
-	const struct efa_tx *tx = &efa_ep(ep)->tx;
+	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true };
+	struct efa_ep *e = efa_ep(ep);
+	struct efa_tx *tx = &e->tx;
 
-	if (tx->plain)
+	if (tx->plain || !may_send(e))
 		return false;
-	if (d->bytes <= tx->mtu && w->nseg <= 2)
-		return send_whole(ep, d, w);
-	if (d->bytes <= p->rendezvous || d->bytes <= tx->mtu || w->at || !is_exposed(ep, w))
-		return send_fragments(ep, d, w);
-	return send_rts(ep, d, w);
+	if (d->bytes <= p->rendezvous || d->bytes <= tx->mtu || w->at || !stage_rts(ep, d, w, &wr))
+		return send_packets(ep, d, w);
+	if (tx->pulls_asked == EFA_ASKS)
+		return false;
+	d->state |= EFA_D_WAITS;
+	tx->pulls_asked++;
+	wr.imm = efa_next_imm(e, EFA_K_CTRL, d->flags & DAP_COMP_SOLICITED);
+	post(ep, &wr, d);
+	return true;
 }
 
 /* The next write may be under way: none before it touches its bytes; in kept order there is none. */
@@ -187,7 +166,7 @@ static bool overlapped(struct efa_tx *tx, const struct efa_dto *d)
 /* The next packet of a write has a place in the sequence; else sends wait for the write. */
 static bool count_write(struct efa_tx *tx, struct efa_dto *d)
 {
-	if (!(tx->blocked & EFA_B_HOLD) && credit(tx))
+	if (!(tx->blocked & EFA_B_HOLD) && has_credit(tx))
 		return true;
 	tx->plain += !(d->state & EFA_D_PLAIN);
 	efa_block(tx, EFA_B_PLAIN);
@@ -246,7 +225,7 @@ static bool soft_write(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 		struct efa_ctrl_msg *m;
 		uint32_t n;
 
-		if (!credit(&e->tx) || !efa_sq_has(&e->sq, false))
+		if (!may_send(e))
 			return false;
 		if (!w->at)
 			e->tx.asks++;
