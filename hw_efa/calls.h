@@ -186,9 +186,11 @@ EFA_COLD void efa_pump(struct efa_engine *eng);
 EFA_COLD void efa_look(struct efa_engine *eng);
 /* The next completion wakes those who wait, by an event of the device or at the next tick. */
 EFA_COLD void efa_arm_device(struct efa_engine *eng);
-/* Call without the lock. Polls until is_so(), called with the lock, is true; false after looks polls. */
-EFA_COLD bool efa_await(struct efa_engine *eng, bool (*is_so)(struct efa_engine *eng, const void *arg),
-			const void *arg, unsigned int looks);
+/*
+ * Call without the lock. Polls until no WQE of the endpoint is outstanding, or blocked has one of the EFA_B_*
+ * in stop. False after so many polls.
+ */
+EFA_COLD bool efa_await_sends(struct dap_ep *ep, uint32_t stop, unsigned int polls);
 void efa_tick(void *eng);
 
 /* ---- rmr.c ---- */

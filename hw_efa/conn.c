@@ -131,31 +131,16 @@ int efa_qp_connect(struct dap_ep *ep)
 #define SETTLE_LOOKS 32u		/* between two looks at the clock */
 #define SETTLE_MS 500			/* a guard: a peer that is there answers at once */
 
-static bool is_settled(struct efa_engine *eng, const void *ep)
-{
-	const struct efa_ep *e = efa_ep((struct dap_ep *)(uintptr_t)ep);
-
-	(void)eng;
-	return !e->sq.used || e->tx.blocked & (EFA_B_HALT | EFA_B_ERROR);
-}
-
 /*
  * The word of the end comes by another way than acknowledgements, and has been ahead of them: sends
  * that the peer had taken were flushed. Those to a QP in error come back at once.
  */
 void efa_qp_settle(struct dap_ep *ep)
 {
-	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
 	uint64_t until = dap_now_ms() + SETTLE_MS;
 
-	while (!efa_await(eng, is_settled, ep, SETTLE_LOOKS) && dap_now_ms() < until)
+	while (!efa_await_sends(ep, EFA_B_HALT | EFA_B_ERROR, SETTLE_LOOKS) && dap_now_ms() < until)
 		;
-}
-
-static bool is_flushed(struct efa_engine *eng, const void *ep)
-{
-	(void)eng;
-	return !efa_ep((struct dap_ep *)(uintptr_t)ep)->sq.used;
 }
 
 #define FLUSH_LOOKS 64u			/* at a device: some ms */
@@ -183,7 +168,7 @@ int efa_qp_error(struct dap_ep *ep)
 	efa_block(&e->tx, EFA_B_ENDING);
 	efa_leave(eng);
 	err = ia->ctl->ops->qp_error(ia->ctl, &e->more->qp);
-	if (err || !efa_await(eng, is_flushed, ep, eng->driven ? FLUSH_PUMPS : FLUSH_LOOKS))
+	if (err || !efa_await_sends(ep, 0, eng->driven ? FLUSH_PUMPS : FLUSH_LOOKS))
 		efa_qp_end(ep);
 	efa_enter(eng);
 	efa_drain(eng);

@@ -237,20 +237,21 @@ void efa_look(struct efa_engine *eng)
 	efa_drain(eng);
 }
 
-bool efa_await(struct efa_engine *eng, bool (*is_so)(struct efa_engine *eng, const void *arg),
-	       const void *arg, unsigned int looks)
+bool efa_await_sends(struct dap_ep *ep, uint32_t stop, unsigned int polls)
 {
-	bool yes = false;
+	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
+	struct efa_ep *e = efa_ep(ep);
+	bool done = false;
 
-	for (unsigned int i = 0; i < looks && !yes; i++) {
+	for (unsigned int i = 0; i < polls && !done; i++) {
 		if (i > 16 && !eng->driven)
 			usleep(TURN_US);
 		efa_enter(eng);
 		efa_look(eng);
-		yes = is_so(eng, arg);
+		done = !e->sq.used || e->tx.blocked & stop;
 		efa_leave(eng);
 	}
-	return yes;
+	return done;
 }
 
 /* ---- what no completion brings about ---- */
