@@ -87,6 +87,8 @@ void rig_endpoints(struct rig *r, void (*change)(struct dap_path *a, struct dap_
 	cr_assert_eq(efa_hw.qp_connect(r->b.ep), 0);
 	cr_assert_eq(efa_hw.qp_connect(r->a.ep), 0);
 	memset(&fake, 0, sizeof(fake));
+	fake_ends[0] = r->a.ep;
+	fake_ends[1] = r->b.ep;
 }
 
 void rig_endpoints_free(struct rig *r)

