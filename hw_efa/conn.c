@@ -218,15 +218,18 @@ int efa_recv_count(struct dap_ep *ep, uint32_t *recvs)
 	return 0;
 }
 
-/* All requests are done. What the peer's adapter has is not what the peer has: that is asked. */
+/* A completion says that the peer's adapter has the message; an ack, that its software has it. */
 static bool peer_has_all(const struct efa_ep *e)
 {
 	return e->tx.acked == e->tx.seq || e->tx.blocked & EFA_B_HALT;
 }
 
-#define ASK_LOOKS 20u			/* until the peer is asked again */
+#define ASK_LOOKS 20u			/* polls until the peer is asked again */
 
-/* Asks the peer on the data path, which keeps order, and through the manager: the peer may not poll. */
+/*
+ * The peer may not poll, so the connection manager asks it to. Once asked, the peer acknowledges each message
+ * without delay.
+ */
 bool efa_qp_drain_done(struct dap_ep *ep)
 {
 	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
@@ -241,10 +244,8 @@ bool efa_qp_drain_done(struct dap_ep *ep)
 	if (done && !peer_has_all(e)) {
 		done = false;
 		ask = !e->more->ask_pause--;
-		if (ask) {
+		if (ask)
 			e->more->ask_pause = ASK_LOOKS;
-			efa_ask_ack(ep);
-		}
 	}
 	done = done || e->tx.blocked & EFA_B_ERROR;
 	efa_leave(eng);

@@ -53,8 +53,7 @@ struct efa_more {			/* what is off the fast path */
 	uint32_t rdma_tries;		/* that are left */
 	struct efa_wr first_rdma;
 	struct dap_ep *lag_next;
-	uint32_t ask_pause;		/* looks until the peer's manager is asked again */
-	bool has_asked;			/* the peer, which then acknowledges all at once from then on */
+	uint32_t ask_pause;		/* polls until the peer's manager is asked again */
 	uint32_t oldest_ack;		/* no ack under way is older; of this era, than mark_ack */
 	uint32_t mark_ack;
 	bool holds;			/* acks, for one that is too old */

@@ -56,10 +56,7 @@ enum efa_ctrl_op {
 	EFA_C_OPS
 };
 
-enum {
-	EFA_CTRL_LAST = 1,		/* flags of RW: its FIN is wanted */
-	EFA_CTRL_ASK = 1,		/* of CREDIT: acks are wanted without delay */
-};
+#define EFA_CTRL_LAST 1u		/* flag of RW: the sender waits for its FIN */
 
 struct efa_seg { le32_t addr_lo, addr_hi, len, rkey; };
 WIRE_SIZE(struct efa_seg, 16);
