@@ -29,7 +29,7 @@ void efa_rx_refill(struct dap_ep *ep)
 
 static bool credit_is_due(const struct efa_ep *e)
 {
-	return e->rx.safe - e->rx.told >= (e->rx.asked ? 1 : e->rx.window / 2) && !e->more->credit_out &&
+	return e->rx.safe - e->rx.advertised >= (e->rx.asked ? 1 : e->rx.window / 2) && !e->more->credit_out &&
 	       !(e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT | EFA_B_OVER));
 }
 
@@ -74,6 +74,6 @@ void efa_give_back(struct dap_ep *ep)
 
 	if (!unrung)
 		efa_set_safe(ep);
-	if (unrung >= rx->batch || rx->asked || rx->next - e->rx.told >= rx->window / 2)
+	if (unrung >= rx->batch || rx->asked || rx->next - e->rx.advertised >= rx->window / 2)
 		efa_give_ack(ep);
 }

@@ -45,7 +45,7 @@ struct efa_rx {
 	uint32_t next;			/* sequence number awaited */
 	uint32_t look_at;		/* next: from here on safe is for efa_bound_safe */
 	uint32_t safe;			/* places that are free and have a receive: packets from number */
-	uint32_t told;			/* safe, in the last packet that was sent */
+	uint32_t advertised;			/* safe, in the last packet that was sent */
 	uint32_t window, place_mask;
 	union {
 		struct {

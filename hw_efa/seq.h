@@ -19,7 +19,7 @@ static inline void efa_set_safe(struct dap_ep *ep)
 /* The header of a packet, which acknowledges; of the next in sequence, which takes a credit. */
 static inline uint32_t efa_imm_of(struct efa_ep *e, enum efa_kind kind, bool se, uint32_t seq)
 {
-	e->rx.told = e->rx.safe;
+	e->rx.advertised = e->rx.safe;
 	return efa_imm(kind, se, seq, e->rx.safe);
 }
 

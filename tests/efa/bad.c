@@ -180,7 +180,8 @@ Test(efa_bad, credit__after_a_control_message_out_of_order)
 	on_the_cq(0, 0, 0);
 	cr_assert_eq(r.hot->evd_dequeue(r.a.recv, &ev), DAT_SUCCESS);
 	cr_assert_eq(e->rx.next - first, 2);
-	cr_assert_eq(e->rx.told - first, 2, "the peer knows of %u free places", e->rx.told - first);
+	cr_assert_eq(e->rx.advertised - first, 2, "the peer knows of %u free places",
+		     e->rx.advertised - first);
 }
 
 /*
