@@ -73,7 +73,7 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 	e->sq.qkey = be32_to_cpu(own->qkey);
 	e->tx.seq = e->tx.acked = ep->local_path.psn;
 	e->tx.limit = e->tx.seq + be16_to_cpu(own->window);
-	e->rx.next = e->rx.safe = e->rx.advertised = p->psn;
+	e->rx.next = e->rx.acked_to = e->rx.advertised = p->psn;
 	e->rx.look_at = p->psn + EFA_LOOK_EACH;
 	e->more->oldest_ack = e->more->mark_ack = p->psn;
 	e->tx.mtu = p->mtu < dev->mtu ? p->mtu : dev->mtu;

@@ -29,7 +29,7 @@ void efa_rx_refill(struct dap_ep *ep)
 
 static bool credit_is_due(const struct efa_ep *e)
 {
-	return e->rx.safe - e->rx.advertised >= (e->rx.asked ? 1 : e->rx.window / 2) && !e->more->credit_out &&
+	return e->rx.acked_to - e->rx.advertised >= (e->rx.asked ? 1 : e->rx.window / 2) && !e->more->credit_out &&
 	       !(e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT | EFA_B_OVER));
 }
 
@@ -62,7 +62,7 @@ void efa_give_ack(struct dap_ep *ep)
 
 	if (rx->pi != rx->rung)
 		ring_rq(ep);
-	efa_set_safe(ep);
+	efa_ack_delivered(ep);
 	efa_credit(ep);
 }
 
@@ -73,7 +73,7 @@ void efa_give_back(struct dap_ep *ep)
 	uint32_t unrung = rx->pi - rx->rung;
 
 	if (!unrung)
-		efa_set_safe(ep);
+		efa_ack_delivered(ep);
 	if (unrung >= rx->batch || rx->asked || rx->next - e->rx.advertised >= rx->window / 2)
 		efa_give_ack(ep);
 }

@@ -43,9 +43,9 @@ struct efa_rx {
 	uint32_t done;			/* receives delivered */
 	uint32_t pull;			/* the first long message that may have reads to issue */
 	uint32_t next;			/* sequence number awaited */
-	uint32_t look_at;		/* next: from here on safe is for efa_bound_safe */
-	uint32_t safe;			/* places that are free and have a receive: packets from number */
-	uint32_t advertised;			/* safe, in the last packet that was sent */
+	uint32_t look_at;		/* next: from here on acked_to is for efa_bound_ack */
+	uint32_t acked_to;			/* places that are free and have a receive: packets from number */
+	uint32_t advertised;			/* acked_to, in the last packet that was sent */
 	uint32_t window, place_mask;
 	union {
 		struct {

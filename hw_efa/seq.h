@@ -5,22 +5,22 @@
 
 #include "hw_efa/obj.h"
 
-/* Acknowledges all before the number awaited, as far as efa_bound_safe allows (wr.c). */
-EFA_COLD void efa_bound_safe(struct dap_ep *ep);
-static inline void efa_set_safe(struct dap_ep *ep)
+/* Acknowledges all before the number awaited, as far as efa_bound_ack allows (wr.c). */
+EFA_COLD void efa_bound_ack(struct dap_ep *ep);
+static inline void efa_ack_delivered(struct dap_ep *ep)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 
-	rx->safe = rx->next;
+	rx->acked_to = rx->next;
 	if (efa_unlikely((int32_t)(rx->next - rx->look_at) >= 0))
-		efa_bound_safe(ep);
+		efa_bound_ack(ep);
 }
 
 /* The header of a packet, which acknowledges; of the next in sequence, which takes a credit. */
 static inline uint32_t efa_imm_of(struct efa_ep *e, enum efa_kind kind, bool se, uint32_t seq)
 {
-	e->rx.advertised = e->rx.safe;
-	return efa_imm(kind, se, seq, e->rx.safe);
+	e->rx.advertised = e->rx.acked_to;
+	return efa_imm(kind, se, seq, e->rx.acked_to);
 }
 
 static inline uint32_t efa_next_imm(struct efa_ep *e, enum efa_kind kind, bool se)

@@ -18,7 +18,7 @@ enum efa_slot_kind {			/* what a WQE is for */
 	EFA_S_FIRST,			/* the first RDMA: efa_more.first_rdma says of what kind */
 };
 
-#define EFA_ERA_SHIFT 63		/* in efa_slot.word: the era of the post, see efa_bound_safe */
+#define EFA_ERA_SHIFT 63		/* in efa_slot.word: the era of the post, see efa_bound_ack */
 
 union efa_slot {
 	struct {

@@ -20,7 +20,7 @@ void efa_slots_reset(struct efa_sq *sq)
  * sent that is far ahead of the oldest one under way. That one is known by eras: when no WQE of the era
  * before is under way, none is older than mark_ack, and the next era begins.
  */
-void efa_bound_safe(struct dap_ep *ep)
+void efa_bound_ack(struct dap_ep *ep)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_more *m = e->more;
@@ -33,11 +33,11 @@ void efa_bound_safe(struct dap_ep *ep)
 	ahead = rx->next - m->oldest_ack;
 	m->holds = ahead > EFA_MAX_AHEAD;
 	if (m->holds) {
-		rx->safe = m->oldest_ack + EFA_MAX_AHEAD;
+		rx->acked_to = m->oldest_ack + EFA_MAX_AHEAD;
 		efa_lag(ep);
 	}
 	if (passed) {
-		m->mark_ack = rx->safe;
+		m->mark_ack = rx->acked_to;
 		e->sq.before = e->sq.used;
 		e->sq.era ^= UINT64_C(1) << EFA_ERA_SHIFT;
 	}
@@ -112,6 +112,6 @@ void efa_rdma_again(struct dap_ep *ep)
 		return;
 	}
 	if (wr.has_imm)
-		wr.imm = (wr.imm & ~EFA_ACK_MASK) | (e->rx.safe & EFA_ACK_MASK);
+		wr.imm = (wr.imm & ~EFA_ACK_MASK) | (e->rx.acked_to & EFA_ACK_MASK);
 	efa_rdma_post(ep, &wr);
 }

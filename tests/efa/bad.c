@@ -191,20 +191,20 @@ Test(efa_bad, credit__after_a_control_message_out_of_order)
 Test(efa_bad, ack__of_a_delayed_packet_is_no_new_one)
 {
 	struct efa_ep *e = efa_ep(r.a.ep);
-	const uint32_t first = e->rx.safe;
+	const uint32_t first = e->rx.acked_to;
 
 	cr_assert_eq(rig_send(&r, &r.a, 1, 0, 8), DAT_SUCCESS);
 	for (uint32_t i = 0; i < EFA_ACK_MASK + 1; i++) {
 		written();
 		cr_assert_null(fake.broken, "%s", fake.said);
-		if (e->rx.safe != first)
-			cr_assert_gt((first - e->rx.safe) & EFA_ACK_MASK, EFA_MAX_WINDOW,
-				     "%u are acknowledged", e->rx.safe - first);
+		if (e->rx.acked_to != first)
+			cr_assert_gt((first - e->rx.acked_to) & EFA_ACK_MASK, EFA_MAX_WINDOW,
+				     "%u are acknowledged", e->rx.acked_to - first);
 	}
-	cr_assert_lt(e->rx.safe - first, EFA_ACK_MASK);
-	for (int i = 0; i < 20000 && e->rx.safe != e->rx.next; i++)
+	cr_assert_lt(e->rx.acked_to - first, EFA_ACK_MASK);
+	for (int i = 0; i < 20000 && e->rx.acked_to != e->rx.next; i++)
 		efa_tick(efa_ia(r.ia)->eng);
-	cr_assert_eq(e->rx.safe, e->rx.next, "what was held back is not acknowledged");
+	cr_assert_eq(e->rx.acked_to, e->rx.next, "what was held back is not acknowledged");
 }
 
 Test(efa_bad, packet__of_an_unknown_sender_is_dropped)

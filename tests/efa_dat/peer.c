@@ -144,7 +144,7 @@ static void packet(enum efa_kind kind, uint32_t seq, const void *data, uint32_t 
 {
 	struct efa_engine *eng = efa_ia((struct dap_ia *)b.ia)->eng;
 	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true, .kind = EFA_S_ANSWER,
-			     .imm = efa_imm(kind, false, seq, inner_efa(&b)->rx.safe) };
+			     .imm = efa_imm(kind, false, seq, inner_efa(&b)->rx.acked_to) };
 
 	efa_enter(eng);
 	memcpy(efa_wr_stage(inner(&b), &wr, len), data, len);
