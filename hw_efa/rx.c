@@ -18,11 +18,11 @@
 static void emit_receive(struct dap_ep *ep, const struct efa_recv *r)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
-	bool quiet = rx->solicited_only && !r->solicited;
+	bool silent = rx->solicited_only && !r->solicited;
 
 	efa_emit(ep->recv_evd, (struct efa_done){ .ep = ep, .cookie = r->cookie, .op = DAP_OP_RECEIVE,
 						  .status = r->status, .bytes = r->got, .receive = true },
-		 r->flags | (quiet ? DAP_COMP_UNSIGNALLED : 0u), &rx->failed);
+		 r->flags | (silent ? DAP_COMP_UNSIGNALLED : 0u), &rx->failed);
 }
 
 static void deliver_recvs(struct dap_ep *ep)

@@ -41,7 +41,7 @@ struct efa_sq {
 	uint16_t gen;			/* in the bits of a request id above the slot */
 	uint32_t pi, mask;
 	uint64_t word0, word1, qkey;	/* of WQEs: flags, phase, peer's QP and gen; AH; qkey */
-	uint32_t quiet;			/* WQEs without their doorbell yet */
+	uint32_t unrung;			/* WQEs without their doorbell yet */
 	uint32_t max_batch, handle;
 };
 

@@ -56,9 +56,9 @@ void efa_kick_driven(struct efa_engine *eng, struct efa_ep *e)
 
 void efa_wr_ring(struct dap_ep *ep)
 {
-	if (!efa_ep(ep)->sq.quiet)
+	if (!efa_ep(ep)->sq.unrung)
 		return;
-	efa_ep(ep)->sq.quiet = 0;
+	efa_ep(ep)->sq.unrung = 0;
 	efa_sq_doorbell(efa_ep(ep));
 }
 
@@ -78,12 +78,12 @@ void efa_wr_post(struct dap_ep *ep, const struct efa_wr *wr)
 {
 	struct efa_ep *e = efa_ep(ep);
 
-	if (e->sq.quiet == e->sq.max_batch)
+	if (e->sq.unrung == e->sq.max_batch)
 		efa_wr_ring(ep);
-	if (!e->sq.quiet)
+	if (!e->sq.unrung)
 		dap_wc_flush();
 	efa_wqe_put(e, wr);
-	e->sq.quiet++;
+	e->sq.unrung++;
 }
 
 /* The first RDMA is kept, because the device of a new peer may refuse it (cqe.c). */

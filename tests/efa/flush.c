@@ -43,7 +43,7 @@ Test(efa_flush, slow_post__after_a_doorbell_flushes_before_its_wqe, .timeout = 6
 	rig_open(&r, "seed=7");
 	rig_endpoints(&r, NULL);
 	sq = &efa_ep(r.a.ep)->sq;
-	cr_assert_eq(sq->quiet, 0, "the last WQE has had its doorbell");
+	cr_assert_eq(sq->unrung, 0, "the last WQE has had its doorbell");
 	before = *sq;
 	memset(ring, 0xa5, sizeof(ring));
 	sq->next = (uint8_t *)ring;
