@@ -13,7 +13,7 @@
 EFA_COLD void efa_break(struct dap_ep *ep, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* The endpoint has something to issue that its own completions will not bring about. */
-EFA_COLD void efa_lag(struct dap_ep *ep);
+EFA_COLD void efa_defer(struct dap_ep *ep);
 #define EFA_TICK_US 1000u
 EFA_COLD void efa_tick_want(struct efa_engine *eng);
 /* After this number of wake-ups in a row without an event, the tick polls for a waiter until writes end. */

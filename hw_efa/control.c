@@ -20,7 +20,7 @@ void efa_answer(struct dap_ep *ep, uint32_t id, enum dap_dto_status status)
 		return;
 	}
 	m->answer[m->answers++ % ANSWERS] = (struct efa_answer){ id, status };
-	efa_lag(ep);
+	efa_defer(ep);
 }
 
 static void send_fin(struct dap_ep *ep, const struct efa_answer *a)

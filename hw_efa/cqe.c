@@ -66,7 +66,7 @@ static void peer_gone(struct dap_ep *ep, const union efa_slot *slot, const struc
 			 efa_status_cure(cqe->status));
 	m->gone = GONE_LOOKS;
 	m->gone_dto = slot->kind == EFA_S_DTO ? slot->of : e->tx.done - 1;
-	efa_lag(ep);
+	efa_defer(ep);
 }
 
 static void gone_look(struct dap_ep *ep)
@@ -77,7 +77,7 @@ static void gone_look(struct dap_ep *ep)
 	if (!e->more->gone || e->tx.blocked & EFA_B_OVER)
 		return;
 	if (--e->more->gone) {
-		efa_lag(ep);
+		efa_defer(ep);
 		return;
 	}
 	memcpy(why, e->more->why, sizeof(why));
@@ -154,7 +154,7 @@ static bool is_refused(struct dap_ep *ep, union efa_slot *slot, const struct efa
 		return false;
 	m->rdma_tries--;
 	m->rdma = EFA_RDMA_REFUSED;
-	efa_lag(ep);
+	efa_defer(ep);
 	return true;
 }
 
@@ -262,16 +262,16 @@ void efa_arm_device(struct efa_engine *eng)
 		efa_tick_want(eng);
 }
 
-static void push_lagging(struct efa_engine *eng)
+static void push_deferred(struct efa_engine *eng)
 {
-	struct dap_ep *list = eng->lag;
+	struct dap_ep *list = eng->deferred;
 
-	eng->lag = NULL;
+	eng->deferred = NULL;
 	while (list) {
 		struct dap_ep *ep = list;
 
-		list = efa_ep(ep)->more->lag_next;
-		efa_ep(ep)->more->in_lag = false;
+		list = efa_ep(ep)->more->next_deferred;
+		efa_ep(ep)->more->is_deferred = false;
 		gone_look(ep);
 		efa_rdma_again(ep);
 		efa_push(ep);
@@ -301,7 +301,7 @@ void efa_tick(void *arg)
 		efa_arm_device(eng);
 		efa_look(eng);
 	}
-	push_lagging(eng);
+	push_deferred(eng);
 	efa_tick_want(eng);
 	efa_leave(eng);
 }

@@ -57,7 +57,7 @@ struct efa_engine {
 	uint32_t armed, emulating;	/* EVDs that wait; endpoints whose peer needs our hands */
 	uint32_t live;			/* connected endpoints */
 	uint8_t lmr_gen;
-	struct dap_ep *lag;		/* have something to issue */
+	struct dap_ep *deferred;		/* have something to issue */
 	struct dap_timer tick;
 	bool ticking;
 	bool no_arm;			/* the device raises no events of its CQ */

@@ -25,23 +25,23 @@ void efa_break(struct dap_ep *ep, const char *fmt, ...)
 		dap_ep_broken(ep);
 }
 
-void efa_lag(struct dap_ep *ep)
+void efa_defer(struct dap_ep *ep)
 {
 	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
 	struct efa_ep *e = efa_ep(ep);
 
 	efa_block(&e->tx, EFA_B_QUEUE);
-	if (e->more->in_lag)
+	if (e->more->is_deferred)
 		return;
-	e->more->in_lag = true;
-	e->more->lag_next = eng->lag;
-	eng->lag = ep;
+	e->more->is_deferred = true;
+	e->more->next_deferred = eng->deferred;
+	eng->deferred = ep;
 	efa_tick_want(eng);
 }
 
 void efa_tick_want(struct efa_engine *eng)
 {
-	bool now = eng->lag || eng->emulating || efa_tick_polls(eng);
+	bool now = eng->deferred || eng->emulating || efa_tick_polls(eng);
 
 	if ((eng->ticking && !(eng->slow && now)) || !eng->ia->cm ||
 	    !(now || eng->live))

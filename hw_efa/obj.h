@@ -45,14 +45,14 @@ struct efa_more {			/* what is off the fast path */
 	struct efa_answer answer[4 * EFA_ASKS];
 	uint32_t answers, answered;
 	char why[EFA_WHY];		/* it is broken */
-	bool credit_out, explained, in_lag, emulates, live;
+	bool credit_out, explained, is_deferred, emulates, live;
 	bool destroyed;			/* the QP: it did not flush */
 	uint32_t nowhere;		/* its doorbells are here then */
 	uint32_t gone, gone_dto;	/* looks until a QP that is gone is an error; first request */
 	enum efa_rdma rdma;
 	uint32_t rdma_tries;		/* that are left */
 	struct efa_wr first_rdma;
-	struct dap_ep *lag_next;
+	struct dap_ep *next_deferred;
 	uint32_t ask_pause;		/* polls until the peer's manager is asked again */
 	uint32_t oldest_ack;		/* no ack under way is older; of this era, than mark_ack */
 	uint32_t mark_ack;

@@ -296,14 +296,14 @@ free_rings:
 	return err;
 }
 
-static void leave_lag(struct efa_engine *eng, struct dap_ep *ep)
+static void remove_deferred(struct efa_engine *eng, struct dap_ep *ep)
 {
-	struct dap_ep **at = &eng->lag;
+	struct dap_ep **at = &eng->deferred;
 
 	while (*at && *at != ep)
-		at = &efa_ep(*at)->more->lag_next;
+		at = &efa_ep(*at)->more->next_deferred;
 	if (*at)
-		*at = efa_ep(ep)->more->lag_next;
+		*at = efa_ep(ep)->more->next_deferred;
 }
 
 /* Its number is another's from here on: what it completes is dropped. */
@@ -333,7 +333,7 @@ int efa_qp_destroy(struct dap_ep *ep)
 	efa_qp_end(ep);
 	efa_enter(eng);
 	efa_drain(eng);
-	leave_lag(eng, ep);
+	remove_deferred(eng, ep);
 	dap_invariant(&ep->obj, eng->emulating >= e->more->emulates && eng->live >= e->more->live &&
 		      eng->cq_used >= e->more->cqes);
 	eng->emulating -= e->more->emulates;

@@ -53,7 +53,7 @@ void efa_credit(struct dap_ep *ep)
 	if (efa_sq_has(&efa_ep(ep)->sq, true))
 		send_credit(ep);
 	else
-		efa_lag(ep);
+		efa_defer(ep);
 }
 
 void efa_give_ack(struct dap_ep *ep)

@@ -156,7 +156,7 @@ static EFA_COLD void take_rts(struct dap_ep *ep, const uint8_t *p, uint32_t len,
 	r->state = EFA_R_PULLS;
 	rx->match++;
 	rx->pulls = true;
-	efa_lag(ep);
+	efa_defer(ep);
 }
 
 void efa_pull_done(struct dap_ep *ep, uint32_t index)

@@ -316,7 +316,7 @@ void efa_push(struct dap_ep *ep)
 	efa_wr_ring(ep);
 	if (e->tx.waiting || e->more->answers != e->more->answered || e->more->holds ||
 	    e->rx.pull != e->rx.match)
-		efa_lag(ep);
+		efa_defer(ep);
 	else
 		e->tx.blocked &= ~(uint32_t)EFA_B_QUEUE;
 }

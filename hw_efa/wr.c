@@ -34,7 +34,7 @@ void efa_bound_ack(struct dap_ep *ep)
 	m->holds = ahead > EFA_MAX_AHEAD;
 	if (m->holds) {
 		rx->acked_to = m->oldest_ack + EFA_MAX_AHEAD;
-		efa_lag(ep);
+		efa_defer(ep);
 	}
 	if (passed) {
 		m->mark_ack = rx->acked_to;
@@ -108,7 +108,7 @@ void efa_rdma_again(struct dap_ep *ep)
 	if (e->more->rdma != EFA_RDMA_REFUSED || e->tx.blocked & (EFA_B_OVER | EFA_B_HALT))
 		return;
 	if (!efa_sq_has(&e->sq, false)) {
-		efa_lag(ep);
+		efa_defer(ep);
 		return;
 	}
 	if (wr.has_imm)
