@@ -105,7 +105,7 @@ EFA_COLD void efa_wr_post(struct dap_ep *ep, const struct efa_wr *wr);
 /* No RDMA may be posted while the first one of the connection is under way, or is to be posted again. */
 static inline bool efa_rdma_may(const struct efa_ep *e)
 {
-	return e->more->rdma == EFA_RDMA_NONE || e->more->rdma == EFA_RDMA_WORKS;
+	return e->cold->rdma == EFA_RDMA_NONE || e->cold->rdma == EFA_RDMA_WORKS;
 }
 
 EFA_COLD void efa_rdma_post(struct dap_ep *ep, struct efa_wr *wr);

@@ -27,7 +27,7 @@ int efa_qp_address(struct dap_ep *ep)
 	const struct efa_ia *ia = efa_ia(ep->obj.ia);
 	const struct efa_ep *e = efa_ep(ep);
 	const struct efa_own own = {
-		.qkey = cpu_to_be32(e->more->qkey),
+		.qkey = cpu_to_be32(e->cold->qkey),
 		.window = cpu_to_be16((uint16_t)ia->params.window),
 		.caps = own_caps(&ia->dev),
 	};
@@ -64,7 +64,7 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 	uint8_t ours = own_caps(dev);
 
 	e->remote_qpn = (uint16_t)p->qpn;
-	e->ah = e->more->ah->number;
+	e->ah = e->cold->ah->number;
 	e->from = e->ah | (uint32_t)e->remote_qpn << 16;
 	e->sq.word0 = (uint64_t)EFA_TX_META << 16 |
 		      (uint64_t)(EFA_TX_FIRST | EFA_TX_LAST | EFA_TX_COMP_REQ) << 24 |
@@ -75,16 +75,16 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 	e->tx.limit = e->tx.seq + be16_to_cpu(own->window);
 	e->rx.next = e->rx.acked_to = e->rx.advertised = p->psn;
 	e->rx.look_at = p->psn + EFA_LOOK_EACH;
-	e->more->oldest_ack = e->more->mark_ack = p->psn;
+	e->cold->oldest_ack = e->cold->mark_ack = p->psn;
 	e->tx.mtu = p->mtu < dev->mtu ? p->mtu : dev->mtu;
 	e->tx.can = ours & own->caps;
 	e->tx.no_reads = !ep->local_path.rd_out;
 	e->tx.peer_no_reads = !p->rd_in;
 	e->tx.keeps = e->tx.can & EFA_CAN_WRITE && !efa_ia(ep->obj.ia)->params.relaxed;
-	e->more->rdma = EFA_RDMA_NONE;
-	e->more->rdma_tries = EFA_RDMA_TRIES;
+	e->cold->rdma = EFA_RDMA_NONE;
+	e->cold->rdma_tries = EFA_RDMA_TRIES;
 	efa_set_most(ep);
-	e->more->live = true;
+	e->cold->live = true;
 	efa_ia(ep->obj.ia)->eng->live++;
 	/* Each end counts packets of the other from the number that both know. */
 	e->tx.blocked &= EFA_B_QUEUE;
@@ -92,7 +92,7 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 		efa_block(&e->tx, EFA_B_HOLD);
 	if (e->tx.can & EFA_CAN_WRITE)
 		return;
-	e->more->emulates = true;
+	e->cold->emulates = true;
 	efa_ia(ep->obj.ia)->eng->emulating++;
 }
 
@@ -112,13 +112,13 @@ int efa_qp_connect(struct dap_ep *ep)
 			be16_to_cpu(own.window), own.caps);
 		return -EPROTO;
 	}
-	err = efa_ah_get(ia->eng, efa_pz(ep->pz)->pd, p->gid, &e->more->ah);
+	err = efa_ah_get(ia->eng, efa_pz(ep->pz)->pd, p->gid, &e->cold->ah);
 	if (err)
 		return err;
-	err = ia->ctl->ops->qp_ready(ia->ctl, &e->more->qp);
+	err = ia->ctl->ops->qp_ready(ia->ctl, &e->cold->qp);
 	if (err) {
-		efa_ah_put(ia->eng, e->more->ah);
-		e->more->ah = NULL;
+		efa_ah_put(ia->eng, e->cold->ah);
+		e->cold->ah = NULL;
 		return err;
 	}
 	efa_enter(ia->eng);
@@ -167,7 +167,7 @@ int efa_qp_error(struct dap_ep *ep)
 	efa_look(eng);
 	efa_block(&e->tx, EFA_B_ENDING);
 	efa_leave(eng);
-	err = ia->ctl->ops->qp_error(ia->ctl, &e->more->qp);
+	err = ia->ctl->ops->qp_error(ia->ctl, &e->cold->qp);
 	if (err || !efa_await_sends(ep, 0, eng->driven ? FLUSH_PUMPS : FLUSH_LOOKS))
 		efa_qp_end(ep);
 	efa_enter(eng);
@@ -175,9 +175,9 @@ int efa_qp_error(struct dap_ep *ep)
 	efa_block(&e->tx, EFA_B_ERROR);
 	efa_flush_requests(ep);
 	efa_flush_recvs(ep);
-	eng->emulating -= e->more->emulates;
-	eng->live -= e->more->live;
-	e->more->emulates = e->more->live = false;
+	eng->emulating -= e->cold->emulates;
+	eng->live -= e->cold->live;
+	e->cold->emulates = e->cold->live = false;
 	efa_leave(eng);
 	return 0;
 }
@@ -185,7 +185,7 @@ int efa_qp_error(struct dap_ep *ep)
 const char *efa_qp_why(struct dap_ep *ep)
 {
 	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
-	const struct efa_more *m = efa_ep(ep)->more;
+	const struct efa_ep_cold *m = efa_ep(ep)->cold;
 	bool known;
 
 	efa_enter(eng);			/* it is written once, in there */
@@ -243,9 +243,9 @@ bool efa_qp_drain_done(struct dap_ep *ep)
 	done = e->tx.done == e->tx.posted && !e->sq.used;
 	if (done && !peer_has_all(e)) {
 		done = false;
-		ask = !e->more->ask_pause--;
+		ask = !e->cold->ask_pause--;
 		if (ask)
-			e->more->ask_pause = ASK_LOOKS;
+			e->cold->ask_pause = ASK_LOOKS;
 	}
 	done = done || e->tx.blocked & EFA_B_ERROR;
 	efa_leave(eng);

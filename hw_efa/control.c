@@ -13,7 +13,7 @@
 
 void efa_answer(struct dap_ep *ep, uint32_t id, enum dap_dto_status status)
 {
-	struct efa_more *m = efa_ep(ep)->more;
+	struct efa_ep_cold *m = efa_ep(ep)->cold;
 
 	if (m->answers - m->answered == ANSWERS) {
 		efa_break(ep, "the peer asks for more than %u things at a time", ANSWERS);
@@ -38,7 +38,7 @@ static void send_fin(struct dap_ep *ep, const struct efa_answer *a)
 void efa_answer_all(struct dap_ep *ep)
 {
 	struct efa_ep *e = efa_ep(ep);
-	struct efa_more *m = e->more;
+	struct efa_ep_cold *m = e->cold;
 
 	while (m->answered != m->answers && !(e->tx.blocked & EFA_B_HALT) && efa_sq_has(&e->sq, true))
 		send_fin(ep, &m->answer[m->answered++ % ANSWERS]);

@@ -50,7 +50,7 @@ static bool means_gone(unsigned int status)
 static void peer_gone(struct dap_ep *ep, const union efa_slot *slot, const struct efa_cqe *cqe)
 {
 	struct efa_ep *e = efa_ep(ep);
-	struct efa_more *m = e->more;
+	struct efa_ep_cold *m = e->cold;
 	char text[240];
 
 	efa_block(&e->tx, EFA_B_HALT);
@@ -74,16 +74,16 @@ static void gone_look(struct dap_ep *ep)
 	struct efa_ep *e = efa_ep(ep);
 	char why[EFA_WHY];
 
-	if (!e->more->gone || e->tx.blocked & EFA_B_OVER)
+	if (!e->cold->gone || e->tx.blocked & EFA_B_OVER)
 		return;
-	if (--e->more->gone) {
+	if (--e->cold->gone) {
 		efa_defer(ep);
 		return;
 	}
-	memcpy(why, e->more->why, sizeof(why));
+	memcpy(why, e->cold->why, sizeof(why));
 	efa_break(ep, "%s", why);
-	if (e->more->gone_dto - e->tx.done < e->tx.posted - e->tx.done)
-		efa_fail_dto(ep, e->more->gone_dto, DAP_DTO_TRANSPORT);
+	if (e->cold->gone_dto - e->tx.done < e->tx.posted - e->tx.done)
+		efa_fail_dto(ep, e->cold->gone_dto, DAP_DTO_TRANSPORT);
 }
 
 static void request_failed(struct dap_ep *ep, const union efa_slot *slot, const struct efa_cqe *cqe)
@@ -127,7 +127,7 @@ static void request_done(struct dap_ep *ep, const union efa_slot *slot)
 		efa_pull_done(ep, slot->of);
 		break;
 	case EFA_S_CREDIT:
-		e->more->credit_out = false;
+		e->cold->credit_out = false;
 		efa_credit(ep);		/* what has become due meanwhile */
 		break;
 	}
@@ -140,7 +140,7 @@ static void request_done(struct dap_ep *ep, const union efa_slot *slot)
 static bool is_refused(struct dap_ep *ep, union efa_slot *slot, const struct efa_cqe *cqe)
 {
 	struct efa_ep *e = efa_ep(ep);
-	struct efa_more *m = e->more;
+	struct efa_ep_cold *m = e->cold;
 
 	if (slot->kind != EFA_S_FIRST)
 		return false;
@@ -270,8 +270,8 @@ static void push_deferred(struct efa_engine *eng)
 	while (list) {
 		struct dap_ep *ep = list;
 
-		list = efa_ep(ep)->more->next_deferred;
-		efa_ep(ep)->more->is_deferred = false;
+		list = efa_ep(ep)->cold->next_deferred;
+		efa_ep(ep)->cold->is_deferred = false;
 		gone_look(ep);
 		efa_rdma_again(ep);
 		efa_push(ep);

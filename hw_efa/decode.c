@@ -104,9 +104,9 @@ static void describe_ep(const struct efa_ep *e, char *buf, size_t len)
 	if (!e->made)
 		return;
 	add(&t, "QP %u, peer's QP %u through AH %u%s", e->qpn, e->remote_qpn, e->ah,
-	    e->more->destroyed ? ", destroyed" : "");
-	if (*e->more->why)
-		add(&t, ": %s", e->more->why);
+	    e->cold->destroyed ? ", destroyed" : "");
+	if (*e->cold->why)
+		add(&t, ": %s", e->cold->why);
 }
 
 static void describe_evd(const struct efa_evd *q, char *buf, size_t len)

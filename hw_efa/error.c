@@ -12,13 +12,13 @@ void efa_break(struct dap_ep *ep, const char *fmt, ...)
 	struct efa_ep *e = efa_ep(ep);
 	va_list ap;
 
-	if (!e->more->explained && !(e->tx.blocked & EFA_B_OVER)) {
-		e->more->explained = true;
+	if (!e->cold->explained && !(e->tx.blocked & EFA_B_OVER)) {
+		e->cold->explained = true;
 		va_start(ap, fmt);
-		vsnprintf(e->more->why, sizeof(e->more->why), fmt, ap);
+		vsnprintf(e->cold->why, sizeof(e->cold->why), fmt, ap);
 		va_end(ap);
 		dap_log(DAP_LOG_EP | DAP_LOG_CM, "endpoint %p: the connection is broken: %s", (void *)ep,
-			e->more->why);
+			e->cold->why);
 	}
 	efa_block(&e->tx, EFA_B_HALT);
 	if (!(e->tx.blocked & EFA_B_OVER))
@@ -31,10 +31,10 @@ void efa_defer(struct dap_ep *ep)
 	struct efa_ep *e = efa_ep(ep);
 
 	efa_block(&e->tx, EFA_B_QUEUE);
-	if (e->more->is_deferred)
+	if (e->cold->is_deferred)
 		return;
-	e->more->is_deferred = true;
-	e->more->next_deferred = eng->deferred;
+	e->cold->is_deferred = true;
+	e->cold->next_deferred = eng->deferred;
 	eng->deferred = ep;
 	efa_tick_want(eng);
 }

@@ -34,7 +34,7 @@ enum efa_rdma {				/* the first RDMA of a connection, which goes alone */
 };
 #define EFA_RDMA_TRIES 100u		/* one each ms */
 
-struct efa_more {			/* what is off the fast path */
+struct efa_ep_cold {			/* what is off the fast path */
 	struct efa_qp_res qp;
 	struct efa_mr mr;		/* of the receive buffers and the stage */
 	uint8_t *mem;
@@ -67,7 +67,7 @@ struct efa_ep {
 	struct efa_sq sq;
 	_Alignas(64) struct efa_tx tx;
 	_Alignas(64) struct efa_rx rx;
-	struct efa_more *more;
+	struct efa_ep_cold *cold;
 	uint32_t free_at[2];		/* EFA_REQUESTS: posted stays below it, max more than was dequeued */
 	uint16_t qpn, remote_qpn, ah;
 	uint32_t from;			/* ah and remote_qpn as a CQE has them */

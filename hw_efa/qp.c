@@ -84,13 +84,13 @@ size_t efa_ep_memory(const struct efa_ia *ia, uint32_t requests, uint32_t receiv
 	struct efa_shape s;
 
 	efa_shape_of(ia, &s);
-	return dap_ep_size() + sizeof(struct efa_more) + mem_bytes(ia, &s) +
+	return dap_ep_size() + sizeof(struct efa_ep_cold) + mem_bytes(ia, &s) +
 	       s.sq * (s.wide ? 128 : 64) + s.rq * sizeof(struct efa_rx_desc) +
 	       rings_bytes(ia, &s, pow2_up(requests), pow2_up(receives)) +
 	       (ia->ctl->ops->qp_memory ? ia->ctl->ops->qp_memory(s.sq) : 0);
 }
 
-static int mem_alloc(struct dap_ep *ep, struct efa_more *m, const struct efa_shape *s)
+static int mem_alloc(struct dap_ep *ep, struct efa_ep_cold *m, const struct efa_shape *s)
 {
 	struct efa_ia *ia = efa_ia(ep->obj.ia);
 	int err;
@@ -108,7 +108,7 @@ static int mem_alloc(struct dap_ep *ep, struct efa_more *m, const struct efa_sha
 	return err;
 }
 
-static void mem_free(struct dap_ep *ep, struct efa_more *m)
+static void mem_free(struct dap_ep *ep, struct efa_ep_cold *m)
 {
 	struct efa_ctl *ctl = efa_ia(ep->obj.ia)->ctl;
 
@@ -169,7 +169,7 @@ static int rings_alloc(struct efa_ep *e, const struct efa_ia *ia, const struct d
 /* The ring may be longer than asked for: the slots bound what is in it. */
 static void sq_fill(struct efa_ep *e, const struct efa_ia *ia, uint32_t slots, uint32_t gen)
 {
-	const struct efa_qp_res *qp = &e->more->qp;
+	const struct efa_qp_res *qp = &e->cold->qp;
 	struct efa_sq *sq = &e->sq;
 
 	sq->ring = sq->next = qp->sq.base;
@@ -208,7 +208,7 @@ static void tx_fill(struct dap_ep *ep)
 static void rx_fill(struct dap_ep *ep, const struct efa_shape *s, uint32_t gen)
 {
 	struct efa_ep *e = efa_ep(ep);
-	const struct efa_qp_res *qp = &e->more->qp;
+	const struct efa_qp_res *qp = &e->cold->qp;
 	struct efa_rx *rx = &e->rx;
 
 	rx->ring = qp->rq.base;
@@ -216,7 +216,7 @@ static void rx_fill(struct dap_ep *ep, const struct efa_shape *s, uint32_t gen)
 	rx->mask = qp->rq.entries - 1;
 	rx->log = (uint8_t)__builtin_ctz(qp->rq.entries);
 	rx->gen = (uint16_t)(gen << rx->log);
-	rx->bufs = e->more->mem;
+	rx->bufs = e->cold->mem;
 	rx->stride = stride_of(efa_ia(ep->obj.ia));
 	rx->nbufs = s->bufs;
 	rx->lmr = &no_lmr;
@@ -227,7 +227,7 @@ static void rx_fill(struct dap_ep *ep, const struct efa_shape *s, uint32_t gen)
 	rx->max_iov = ep->attr.max_recv_iov;
 	rx->solicited_only = ep->attr.recv_completion_flags & DAP_COMP_SOLICITED;
 	rx->batch = efa_min(rx->window / 2, RX_BATCH);
-	rx->desc = (uint64_t)(e->more->mr.lkey | EFA_RX_FIRST | EFA_RX_LAST) << 32 |
+	rx->desc = (uint64_t)(e->cold->mr.lkey | EFA_RX_FIRST | EFA_RX_LAST) << 32 |
 		   rx->stride << 16;
 }
 
@@ -244,18 +244,18 @@ static int make(struct dap_ep *ep, const struct efa_shape *s)
 	uint32_t gen;
 	int err;
 
-	if (getrandom(&e->more->qkey, sizeof(e->more->qkey), 0) != sizeof(e->more->qkey))
+	if (getrandom(&e->cold->qkey, sizeof(e->cold->qkey), 0) != sizeof(e->cold->qkey))
 		return -EIO;
 	/* The highest bit is the kernel's own. */
-	e->more->qkey &= 0x7fffffff;
-	err = ia->ctl->ops->qp_create(ia->ctl, &p, e->more->qkey, &e->more->qp);
+	e->cold->qkey &= 0x7fffffff;
+	err = ia->ctl->ops->qp_create(ia->ctl, &p, e->cold->qkey, &e->cold->qp);
 	if (err)
 		return err;
 	gen = __atomic_add_fetch(&ia->eng->gen, 1, __ATOMIC_RELAXED);
 	sq_fill(e, ia, s->sq, gen);
 	tx_fill(ep);
 	rx_fill(ep, s, gen);
-	e->qpn = e->more->qp.qpn;
+	e->qpn = e->cold->qp.qpn;
 	e->made = true;
 	efa_enter(ia->eng);
 	/* What came for a QP that had this number before is taken while nothing has it. */
@@ -277,20 +277,20 @@ int efa_qp_create(struct dap_ep *ep)
 	err = reserve(ia->eng, s.cqes);
 	if (err)
 		return err;
-	*e = (struct efa_ep){ .more = calloc(1, sizeof(*e->more)) };
-	err = e->more ? rings_alloc(e, ia, &ep->attr, &s) : -ENOMEM;
+	*e = (struct efa_ep){ .cold = calloc(1, sizeof(*e->cold)) };
+	err = e->cold ? rings_alloc(e, ia, &ep->attr, &s) : -ENOMEM;
 	if (!err)
-		err = mem_alloc(ep, e->more, &s);
+		err = mem_alloc(ep, e->cold, &s);
 	if (err)
 		goto free_rings;
-	e->more->cqes = s.cqes;
+	e->cold->cqes = s.cqes;
 	err = make(ep, &s);
 	if (!err)
 		return 0;
-	mem_free(ep, e->more);
+	mem_free(ep, e->cold);
 free_rings:
 	free(e->rx.place);
-	free(e->more);
+	free(e->cold);
 	*e = (struct efa_ep){ 0 };
 	unreserve(ia->eng, s.cqes);
 	return err;
@@ -301,9 +301,9 @@ static void remove_deferred(struct efa_engine *eng, struct dap_ep *ep)
 	struct dap_ep **at = &eng->deferred;
 
 	while (*at && *at != ep)
-		at = &efa_ep(*at)->more->next_deferred;
+		at = &efa_ep(*at)->cold->next_deferred;
 	if (*at)
-		*at = efa_ep(ep)->more->next_deferred;
+		*at = efa_ep(ep)->cold->next_deferred;
 }
 
 /* Its number is another's from here on: what it completes is dropped. */
@@ -313,15 +313,15 @@ void efa_qp_end(struct dap_ep *ep)
 	struct efa_engine *eng = ia->eng;
 	struct efa_ep *e = efa_ep(ep);
 
-	if (e->more->destroyed)
+	if (e->cold->destroyed)
 		return;
 	efa_enter(eng);
 	dap_invariant(&ep->obj, eng->eps[e->qpn] == ep);
 	eng->eps[e->qpn] = NULL;
-	e->sq.doorbell = e->rx.doorbell = &e->more->nowhere;
-	e->more->destroyed = true;
+	e->sq.doorbell = e->rx.doorbell = &e->cold->nowhere;
+	e->cold->destroyed = true;
 	efa_leave(eng);
-	ia->ctl->ops->qp_destroy(ia->ctl, &e->more->qp);
+	ia->ctl->ops->qp_destroy(ia->ctl, &e->cold->qp);
 }
 
 int efa_qp_destroy(struct dap_ep *ep)
@@ -334,20 +334,20 @@ int efa_qp_destroy(struct dap_ep *ep)
 	efa_enter(eng);
 	efa_drain(eng);
 	remove_deferred(eng, ep);
-	dap_invariant(&ep->obj, eng->emulating >= e->more->emulates && eng->live >= e->more->live &&
-		      eng->cq_used >= e->more->cqes);
-	eng->emulating -= e->more->emulates;
-	eng->live -= e->more->live;
-	eng->cq_used -= e->more->cqes;
+	dap_invariant(&ep->obj, eng->emulating >= e->cold->emulates && eng->live >= e->cold->live &&
+		      eng->cq_used >= e->cold->cqes);
+	eng->emulating -= e->cold->emulates;
+	eng->live -= e->cold->live;
+	eng->cq_used -= e->cold->cqes;
 	efa_evd_purge(ep->recv_evd, ep);
 	if (ep->request_evd != ep->recv_evd)
 		efa_evd_purge(ep->request_evd, ep);
 	efa_leave(eng);
-	if (e->more->ah)
-		efa_ah_put(eng, e->more->ah);
-	mem_free(ep, e->more);
+	if (e->cold->ah)
+		efa_ah_put(eng, e->cold->ah);
+	mem_free(ep, e->cold);
 	free(e->rx.place);
-	free(e->more);
+	free(e->cold);
 	*e = (struct efa_ep){ 0 };
 	return 0;
 }

@@ -29,7 +29,7 @@ void efa_rx_refill(struct dap_ep *ep)
 
 static bool credit_is_due(const struct efa_ep *e)
 {
-	return e->rx.acked_to - e->rx.advertised >= (e->rx.asked ? 1 : e->rx.window / 2) && !e->more->credit_out &&
+	return e->rx.acked_to - e->rx.advertised >= (e->rx.asked ? 1 : e->rx.window / 2) && !e->cold->credit_out &&
 	       !(e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT | EFA_B_OVER));
 }
 
@@ -40,7 +40,7 @@ static EFA_COLD void send_credit(struct dap_ep *ep)
 
 	efa_wr_stage(ep, &wr, sizeof(struct efa_ctrl_msg))->op = EFA_C_CREDIT;
 	wr.imm = efa_unseq_imm(e);
-	e->more->credit_out = true;
+	e->cold->credit_out = true;
 	efa_wr_post(ep, &wr);
 	efa_wr_ring(ep);
 }

@@ -259,7 +259,7 @@ static EFA_COLD void drop(struct dap_ep *ep, const struct efa_cqe *cqe)
 	struct efa_ep *e = efa_ep(ep);
 	char text[240];
 
-	if (!(e->tx.blocked & (EFA_B_HALT | EFA_B_OVER)) && !e->more->dropped++)
+	if (!(e->tx.blocked & (EFA_B_HALT | EFA_B_OVER)) && !e->cold->dropped++)
 		dap_log(DAP_LOG_WARN, "endpoint %p: a packet of a stranger, or of a connection that "
 			"has gone, is dropped: %s", (void *)ep,
 			efa_decode_cqe(cqe, text, sizeof(text)));

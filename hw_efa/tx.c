@@ -309,12 +309,12 @@ void efa_push(struct dap_ep *ep)
 		return;
 	efa_pull_all(ep);
 	efa_answer_all(ep);
-	if (e->more->holds)
+	if (e->cold->holds)
 		efa_give_ack(ep);
 	efa_credit(ep);
 	issue_all(ep);
 	efa_wr_ring(ep);
-	if (e->tx.waiting || e->more->answers != e->more->answered || e->more->holds ||
+	if (e->tx.waiting || e->cold->answers != e->cold->answered || e->cold->holds ||
 	    e->rx.pull != e->rx.match)
 		efa_defer(ep);
 	else
@@ -328,7 +328,7 @@ void efa_set_most(struct dap_ep *ep)
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_tx *tx = &e->tx;
 	uint32_t most = efa_min(tx->max_rdma, dev->max_rdma_size);
-	uint32_t rdma = e->more->rdma == EFA_RDMA_WORKS ? most : 0;
+	uint32_t rdma = e->cold->rdma == EFA_RDMA_WORKS ? most : 0;
 	bool reads = !tx->no_reads && !tx->peer_no_reads;
 
 	tx->most[EFA_SEND] = efa_min(tx->mtu, tx->max_msg);

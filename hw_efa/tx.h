@@ -15,7 +15,7 @@ enum efa_slot_kind {			/* what a WQE is for */
 	EFA_S_FREE,
 	EFA_S_DTO,			/* a request */
 	EFA_S_PULL, EFA_S_CREDIT, EFA_S_ANSWER,
-	EFA_S_FIRST,			/* the first RDMA: efa_more.first_rdma says of what kind */
+	EFA_S_FIRST,			/* the first RDMA: efa_ep_cold.first_rdma says of what kind */
 };
 
 #define EFA_ERA_SHIFT 63		/* in efa_slot.word: the era of the post, see efa_bound_ack */

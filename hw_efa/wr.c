@@ -23,7 +23,7 @@ void efa_slots_reset(struct efa_sq *sq)
 void efa_bound_ack(struct dap_ep *ep)
 {
 	struct efa_ep *e = efa_ep(ep);
-	struct efa_more *m = e->more;
+	struct efa_ep_cold *m = e->cold;
 	struct efa_rx *rx = &e->rx;
 	bool passed = !e->sq.before;
 	uint32_t ahead;
@@ -65,10 +65,10 @@ void efa_wr_ring(struct dap_ep *ep)
 struct efa_ctrl_msg *efa_wr_stage(struct dap_ep *ep, struct efa_wr *wr, uint32_t bytes)
 {
 	struct efa_ep *e = efa_ep(ep);
-	uint8_t *at = e->more->stage + (size_t)e->sq.ids[e->sq.used] * EFA_STAGE;
+	uint8_t *at = e->cold->stage + (size_t)e->sq.ids[e->sq.used] * EFA_STAGE;
 
 	memset(at, 0, bytes);
-	wr->seg[0] = (struct efa_iov){ (uintptr_t)at, bytes, e->more->mr.lkey };
+	wr->seg[0] = (struct efa_iov){ (uintptr_t)at, bytes, e->cold->mr.lkey };
 	wr->nseg = 1;
 	return (struct efa_ctrl_msg *)(void *)at;
 }
@@ -89,7 +89,7 @@ void efa_wr_post(struct dap_ep *ep, const struct efa_wr *wr)
 /* The first RDMA is kept, because the device of a new peer may refuse it (cqe.c). */
 void efa_rdma_post(struct dap_ep *ep, struct efa_wr *wr)
 {
-	struct efa_more *m = efa_ep(ep)->more;
+	struct efa_ep_cold *m = efa_ep(ep)->cold;
 
 	if (m->rdma != EFA_RDMA_WORKS) {
 		m->rdma = EFA_RDMA_TRIED;
@@ -103,9 +103,9 @@ void efa_rdma_post(struct dap_ep *ep, struct efa_wr *wr)
 void efa_rdma_again(struct dap_ep *ep)
 {
 	struct efa_ep *e = efa_ep(ep);
-	struct efa_wr wr = e->more->first_rdma;
+	struct efa_wr wr = e->cold->first_rdma;
 
-	if (e->more->rdma != EFA_RDMA_REFUSED || e->tx.blocked & (EFA_B_OVER | EFA_B_HALT))
+	if (e->cold->rdma != EFA_RDMA_REFUSED || e->tx.blocked & (EFA_B_OVER | EFA_B_HALT))
 		return;
 	if (!efa_sq_has(&e->sq, false)) {
 		efa_defer(ep);

@@ -75,7 +75,7 @@ Test(efa_device, peer__silent, .init = setup)
 
 static void forget_the_other(struct end *e)
 {
-	struct efa_ah *ah = inner_efa(e)->more->ah;
+	struct efa_ah *ah = inner_efa(e)->cold->ah;
 
 	cr_assert_eq(softnic_efa_ah_destroy(device(e), (uint16_t)(uintptr_t)ah->pd, ah->number), 0);
 }
