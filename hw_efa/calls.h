@@ -175,7 +175,7 @@ struct efa_request {
 EFA_COLD int efa_request(const struct efa_request *r);
 
 /* ---- cqe.c: what is no plain success, and the CQ off the fast path ---- */
-EFA_COLD void efa_cqe_rare(struct efa_engine *eng, const struct efa_cqe *cqe);
+EFA_COLD void efa_cqe_slow(struct efa_engine *eng, const struct efa_cqe *cqe);
 /* In the engine: takes the completions that there are. */
 EFA_COLD void efa_drain(struct efa_engine *eng);
 /* A software device that its callers drive takes a turn. */

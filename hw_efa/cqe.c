@@ -158,7 +158,7 @@ static bool is_refused(struct dap_ep *ep, union efa_slot *slot, const struct efa
 	return true;
 }
 
-static void rare_request(struct dap_ep *ep, const struct efa_cqe *cqe)
+static void request_slow(struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_sq *sq = &efa_ep(ep)->sq;
 	uint32_t id = le16_to_cpu(cqe->req_id) ^ sq->gen;
@@ -182,7 +182,7 @@ static void rare_request(struct dap_ep *ep, const struct efa_cqe *cqe)
 		request_done(ep, &slot);
 }
 
-static void rare_receive(struct dap_ep *ep, const struct efa_cqe *cqe)
+static void receive_slow(struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_ep *e = efa_ep(ep);
 	char text[240];
@@ -197,7 +197,7 @@ static void rare_receive(struct dap_ep *ep, const struct efa_cqe *cqe)
 		  efa_status_cure(cqe->status));
 }
 
-void efa_cqe_rare(struct efa_engine *eng, const struct efa_cqe *cqe)
+void efa_cqe_slow(struct efa_engine *eng, const struct efa_cqe *cqe)
 {
 	struct dap_ep *ep = eng->eps[le16_to_cpu(cqe->qp_num)];
 	char text[240];
@@ -210,9 +210,9 @@ void efa_cqe_rare(struct efa_engine *eng, const struct efa_cqe *cqe)
 		return;
 	}
 	if ((cqe->flags & EFA_CQE_QUEUE_MASK) >> EFA_CQE_QUEUE_SHIFT == EFA_CQE_SQ)
-		rare_request(ep, cqe);
+		request_slow(ep, cqe);
 	else
-		rare_receive(ep, cqe);
+		receive_slow(ep, cqe);
 	if (efa_ep(ep)->tx.blocked & EFA_B_QUEUE)
 		efa_push(ep);
 }

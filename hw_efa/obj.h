@@ -14,7 +14,7 @@
 #include "hw_efa/rx.h"
 #include "hw_efa/tx.h"
 
-/* What the hot functions call in rare cases, placed apart; not "cold", see obj.h. */
+/* What the hot functions call off the fast path, placed apart; not "cold", see obj.h. */
 #define EFA_COLD __attribute__((noinline, section(".text.unlikely.efa")))
 #define EFA_INLINE static inline __attribute__((always_inline))
 #define efa_likely(x) __builtin_expect(!!(x), 1)

@@ -143,13 +143,13 @@ EFA_INLINE void efa_cqe_take(struct efa_engine *eng, struct efa_poller *to, cons
 	struct dap_ep *ep = eng->eps[le16_to_cpu(cqe->qp_num)];
 
 	if (efa_unlikely(!ep))
-		efa_cqe_rare(eng, cqe);
+		efa_cqe_slow(eng, cqe);
 	else if (kind == EFA_MESSAGE && efa_likely(efa_message(to, ep, cqe)))
 		return;
 	else if ((kind & ~(uint32_t)EFA_OPS) == EFA_REQUEST && efa_likely(efa_request_done(to, ep, cqe)))
 		return;
 	else
-		efa_cqe_rare(eng, cqe);
+		efa_cqe_slow(eng, cqe);
 }
 
 /*

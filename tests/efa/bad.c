@@ -261,7 +261,7 @@ Test(efa_bad, completion__of_a_qp_that_has_gone)
 			       .flags = EFA_CQE_SQ << EFA_CQE_QUEUE_SHIFT };
 
 	rig_endpoints_free(&r);
-	efa_cqe_rare(efa_ia(r.ia)->eng, &cqe);
+	efa_cqe_slow(efa_ia(r.ia)->eng, &cqe);
 	cr_assert_not_null(strstr(fake.said, "no endpoint"));
 }
 
