@@ -16,7 +16,7 @@ EFA_INLINE bool efa_no_writes(const struct efa_tx *tx)
 }
 
 /* No write under way touches these bytes: seen at first sight. */
-EFA_INLINE bool efa_apart(const struct efa_tx *tx, uint64_t va, uint64_t len)
+EFA_INLINE bool efa_clear_of_writes(const struct efa_tx *tx, uint64_t va, uint64_t len)
 {
 	return efa_no_writes(tx) || va >= tx->written_to.hi || va + len <= tx->written_to.lo;
 }

@@ -159,7 +159,7 @@ static bool place(struct efa_tx *tx, struct efa_dto *d)
 
 static bool overlapped(struct efa_tx *tx, const struct efa_dto *d)
 {
-	return !efa_apart(tx, d->remote, d->bytes) &&
+	return !efa_clear_of_writes(tx, d->remote, d->bytes) &&
 	       efa_overlaps(tx, d->remote, d->bytes, efa_next(tx));
 }
 

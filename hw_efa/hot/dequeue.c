@@ -5,7 +5,7 @@
 #include "hw_efa/hot/poll.inl"
 
 #define EFA_LOOKS 64			/* completions of other EVDs before this one counts as empty */
-#define EFA_APART static __attribute__((noinline))	/* called last: its caller saves no registers */
+#define EFA_TAIL_CALL static __attribute__((noinline))	/* called last: its caller saves no registers */
 
 static EFA_COLD DAT_RETURN efa_dequeue_converted(const struct efa_done *d, struct dap_evd *evd,
 						 DAT_EVENT *event)
@@ -52,7 +52,7 @@ EFA_INLINE bool efa_poll_for(const struct efa_evd *q, struct efa_engine *eng, st
 }
 
 /* In the engine, which it leaves. */
-EFA_APART DAT_RETURN efa_dequeue_poll(struct dap_evd *evd, DAT_EVENT *event)
+EFA_TAIL_CALL DAT_RETURN efa_dequeue_poll(struct dap_evd *evd, DAT_EVENT *event)
 {
 	struct efa_evd *q = efa_evd(evd);
 	struct efa_engine *eng = q->eng;
@@ -74,7 +74,7 @@ EFA_APART DAT_RETURN efa_dequeue_poll(struct dap_evd *evd, DAT_EVENT *event)
 	return ret;
 }
 
-EFA_APART DAT_RETURN efa_dequeue_locked(struct dap_evd *evd, DAT_EVENT *event)
+EFA_TAIL_CALL DAT_RETURN efa_dequeue_locked(struct dap_evd *evd, DAT_EVENT *event)
 {
 	efa_spin(&efa_evd(evd)->eng->lock);
 	if (efa_evd(evd)->head == efa_evd(evd)->tail)

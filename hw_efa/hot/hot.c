@@ -94,7 +94,7 @@ EFA_INLINE bool efa_placed(struct efa_tx *tx, unsigned int op, uint64_t va, uint
 	if (op == EFA_SEND)
 		return true;
 	if (op == EFA_READ)
-		return efa_apart(tx, va, len) || !efa_overlaps(tx, va, len, tx->posted);
+		return efa_clear_of_writes(tx, va, len) || !efa_overlaps(tx, va, len, tx->posted);
 	return efa_place(tx, va, len, tx->posted) || efa_place_far(tx, va, len, tx->posted);
 }
 
