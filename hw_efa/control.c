@@ -86,7 +86,7 @@ void efa_pull_all(struct dap_ep *ep)
 /* ---- what the peer says ---- */
 
 /* The request that the peer means, when it may mean it. */
-static struct efa_dto *meant(struct dap_ep *ep, uint32_t id, bool refused)
+static struct efa_dto *find_answered_request(struct dap_ep *ep, uint32_t id, bool refused)
 {
 	struct efa_tx *tx = &efa_ep(ep)->tx;
 	struct efa_dto *d = &tx->dto[id & tx->mask];
@@ -100,11 +100,11 @@ static struct efa_dto *meant(struct dap_ep *ep, uint32_t id, bool refused)
 	return d;
 }
 
-static void got_fin(struct dap_ep *ep, const struct efa_ctrl_msg *m)
+static void take_fin(struct dap_ep *ep, const struct efa_ctrl_msg *m)
 {
 	struct efa_tx *tx = &efa_ep(ep)->tx;
 	uint32_t id = le32_to_cpu(m->id);
-	struct efa_dto *d = meant(ep, id, m->flags);
+	struct efa_dto *d = find_answered_request(ep, id, m->flags);
 
 	if (!d)
 		return;
@@ -121,7 +121,8 @@ static void got_fin(struct dap_ep *ep, const struct efa_ctrl_msg *m)
 	efa_dto_progress(ep, id);
 }
 
-static bool allowed(struct dap_ep *ep, const struct efa_ctrl_msg *m, uint64_t *addr, uint32_t *len)
+static bool find_write_target(struct dap_ep *ep, const struct efa_ctrl_msg *m, uint64_t *addr,
+			      uint32_t *len)
 {
 	const struct efa_seg *s = &m->seg[0];
 
@@ -153,7 +154,7 @@ static void soft_write(struct dap_ep *ep, const struct efa_ctrl_msg *m, uint32_t
 	uint64_t addr;
 	uint32_t n;
 
-	if (!allowed(ep, m, &addr, &n))
+	if (!find_write_target(ep, m, &addr, &n))
 		return efa_answer(ep, le32_to_cpu(m->id), DAP_DTO_REMOTE_ACCESS);
 	if (n != len - sizeof(*m) - sizeof(m->seg[0]))
 		return efa_break(ep, "the peer writes %u bytes, and says %u", len, n);
@@ -172,7 +173,7 @@ void efa_ctrl_packet(struct dap_ep *ep, const uint8_t *p, uint32_t len)
 	if (m->op == EFA_C_CREDIT)
 		return;
 	if (m->op == EFA_C_FIN)
-		got_fin(ep, m);
+		take_fin(ep, m);
 	else if (m->op == EFA_C_RW && len > rdma)
 		soft_write(ep, m, len);
 	else

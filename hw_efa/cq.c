@@ -115,7 +115,7 @@ bool efa_cq_poll(struct dap_evd *evd, struct dap_event *ev)
 
 /* ---- sleeping ---- */
 
-static int watch(int epoll, int fd)
+static int watch_fd(int epoll, int fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 
@@ -136,9 +136,9 @@ int efa_cq_fd(struct dap_evd *evd)
 	if (fd < 0)
 		return -errno;
 	wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	err = wake < 0 ? -errno : watch(fd, wake);
+	err = wake < 0 ? -errno : watch_fd(fd, wake);
 	if (!err && dev >= 0)
-		err = watch(fd, dev);
+		err = watch_fd(fd, dev);
 	if (err) {
 		close(fd);
 		if (wake >= 0)

@@ -7,7 +7,7 @@
  */
 #include "hw_efa/place.h"
 
-static void widen(struct efa_span *s, uint64_t va, uint64_t len)
+static void widen_span(struct efa_span *s, uint64_t va, uint64_t len)
 {
 	if (va < s->lo)
 		s->lo = va;
@@ -27,7 +27,7 @@ bool efa_overlaps(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number)
 			continue;
 		if (va < d->remote + d->bytes && d->remote < va + len)
 			return true;
-		widen(&all, d->remote, d->bytes);
+		widen_span(&all, d->remote, d->bytes);
 		written = i + 1;
 	}
 	tx->written = written;
@@ -39,7 +39,7 @@ bool efa_place_far(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number
 {
 	if (efa_overlaps(tx, va, len, number))
 		return false;
-	widen(&tx->written_to, va, len);
+	widen_span(&tx->written_to, va, len);
 	tx->written = number + 1;
 	return true;
 }

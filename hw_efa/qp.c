@@ -30,15 +30,15 @@ static uint32_t max_of(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-static bool wide(const struct efa_ia *ia)
+static bool has_wide_wqes(const struct efa_ia *ia)
 {
 	return ia->dev.wide_wqe && ia->params.inl > ia->dev.inline_max;
 }
 
 uint16_t efa_inline_max(const struct efa_ia *ia)
 {
-	uint32_t can = wide(ia) ? ia->dev.inline_max_wide : ia->dev.inline_max;
-	uint32_t room = wide(ia) ? 96 : 32;
+	uint32_t can = has_wide_wqes(ia) ? ia->dev.inline_max_wide : ia->dev.inline_max;
+	uint32_t room = has_wide_wqes(ia) ? 96 : 32;
 
 	return (uint16_t)efa_min(efa_min(can, room), ia->params.inl);
 }
@@ -47,7 +47,7 @@ void efa_shape_of(const struct efa_ia *ia, struct efa_shape *s)
 {
 	const struct efa_caps *dev = &ia->dev;
 
-	s->wide = wide(ia);
+	s->wide = has_wide_wqes(ia);
 	s->sq = SQ_WQES;
 	while (s->sq > 16 && s->sq > dev->max_sq_wr / (s->wide ? 2 : 1))
 		s->sq /= 2;
@@ -117,7 +117,7 @@ static void mem_free(struct dap_ep *ep, struct efa_ep_cold *m)
 		munmap(m->mem, m->mem_bytes);
 }
 
-static int reserve(struct efa_engine *eng, uint32_t cqes)
+static int reserve_cqes(struct efa_engine *eng, uint32_t cqes)
 {
 	int err = 0;
 
@@ -135,7 +135,7 @@ static int reserve(struct efa_engine *eng, uint32_t cqes)
 	return err;
 }
 
-static void unreserve(struct efa_engine *eng, uint32_t cqes)
+static void release_cqes(struct efa_engine *eng, uint32_t cqes)
 {
 	efa_enter(eng);
 	eng->cq_used -= cqes;
@@ -232,7 +232,7 @@ static void rx_fill(struct dap_ep *ep, const struct efa_shape *s, uint32_t gen)
 }
 
 /* The QP numbers of the device are used again at once; what is late is known by its generation. */
-static int make(struct dap_ep *ep, const struct efa_shape *s)
+static int make_qp(struct dap_ep *ep, const struct efa_shape *s)
 {
 	struct efa_ia *ia = efa_ia(ep->obj.ia);
 	struct efa_ep *e = efa_ep(ep);
@@ -274,7 +274,7 @@ int efa_qp_create(struct dap_ep *ep)
 	int err;
 
 	efa_shape_of(ia, &s);
-	err = reserve(ia->eng, s.cqes);
+	err = reserve_cqes(ia->eng, s.cqes);
 	if (err)
 		return err;
 	*e = (struct efa_ep){ .cold = calloc(1, sizeof(*e->cold)) };
@@ -284,7 +284,7 @@ int efa_qp_create(struct dap_ep *ep)
 	if (err)
 		goto free_rings;
 	e->cold->cqes = s.cqes;
-	err = make(ep, &s);
+	err = make_qp(ep, &s);
 	if (!err)
 		return 0;
 	mem_free(ep, e->cold);
@@ -292,7 +292,7 @@ free_rings:
 	free(e->rx.place);
 	free(e->cold);
 	*e = (struct efa_ep){ 0 };
-	unreserve(ia->eng, s.cqes);
+	release_cqes(ia->eng, s.cqes);
 	return err;
 }
 

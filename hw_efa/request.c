@@ -3,7 +3,7 @@
 /* The ends of requests: delivered to their EVD in the order of their posts, once they are done. */
 #include "hw_efa/calls.h"
 
-static void unplace(struct efa_tx *tx, struct efa_dto *d)
+static void unplace_write(struct efa_tx *tx, struct efa_dto *d)
 {
 	if (d->state & EFA_D_PLAIN && !--tx->plain)
 		tx->blocked &= ~(uint32_t)EFA_B_PLAIN;
@@ -54,11 +54,11 @@ void efa_deliver_requests(struct dap_ep *ep)
 	}
 }
 
-static void finish(struct efa_tx *tx, struct efa_dto *d)
+static void finish_request(struct efa_tx *tx, struct efa_dto *d)
 {
 	if (d->left || !(d->state & EFA_D_ISSUED) || d->state & (EFA_D_WAITS | EFA_D_DONE))
 		return;
-	unplace(tx, d);
+	unplace_write(tx, d);
 	d->state |= EFA_D_DONE;
 }
 
@@ -66,7 +66,7 @@ void efa_dto_progress(struct dap_ep *ep, uint32_t index)
 {
 	struct efa_tx *tx = &efa_ep(ep)->tx;
 
-	finish(tx, &tx->dto[index & tx->mask]);
+	finish_request(tx, &tx->dto[index & tx->mask]);
 	if (index == tx->done)
 		efa_deliver_requests(ep);
 }
@@ -92,7 +92,7 @@ void efa_flush_requests(struct dap_ep *ep)
 
 		if (d->state & EFA_D_DONE)
 			continue;
-		unplace(tx, d);
+		unplace_write(tx, d);
 		if (!d->status)
 			d->status = DAP_DTO_FLUSHED;
 		d->state = EFA_D_ISSUED | EFA_D_DONE;

@@ -41,7 +41,7 @@ static void deliver_recvs(struct dap_ep *ep)
 }
 
 /* No further packet goes to the receive. */
-static void complete(struct dap_ep *ep, struct efa_recv *r, enum dap_dto_status status)
+static void complete_receive(struct dap_ep *ep, struct efa_recv *r, enum dap_dto_status status)
 {
 	r->status = (uint8_t)status;
 	r->state = EFA_R_DONE;
@@ -65,8 +65,8 @@ void efa_flush_recvs(struct dap_ep *ep)
 }
 
 /* A receive of one segment, as most are. */
-static bool scatter(struct dap_ep *ep, const struct efa_recv *r, uint32_t at, const uint8_t *from,
-		    uint32_t len)
+static bool scatter_data(struct dap_ep *ep, const struct efa_recv *r, uint32_t at,
+			 const uint8_t *from, uint32_t len)
 {
 	if (efa_unlikely(r->nseg != 1) || efa_unlikely(!efa_writable(ep, &r->seg[0])))
 		return efa_scatter(ep, r->seg, r->nseg, at, from, len);
@@ -74,15 +74,15 @@ static bool scatter(struct dap_ep *ep, const struct efa_recv *r, uint32_t at, co
 	return true;
 }
 
-static EFA_COLD void refuse(struct dap_ep *ep, struct efa_recv *r, uint32_t len)
+static EFA_COLD void refuse_message(struct dap_ep *ep, struct efa_recv *r, uint32_t len)
 {
 	if (len > r->room) {
 		efa_break(ep, "a message of %u bytes for a receive of %u", len, r->room);
-		complete(ep, r, DAP_DTO_LOCAL_LENGTH);
+		complete_receive(ep, r, DAP_DTO_LOCAL_LENGTH);
 		return;
 	}
 	efa_break(ep, "a receive into memory that no LMR of its zone lets be written");
-	complete(ep, r, DAP_DTO_LOCAL_PROTECTION);
+	complete_receive(ep, r, DAP_DTO_LOCAL_PROTECTION);
 }
 
 static void take_data(struct dap_ep *ep, unsigned int kind, const uint8_t *p, uint32_t len, bool se)
@@ -106,8 +106,8 @@ static void take_data(struct dap_ep *ep, unsigned int kind, const uint8_t *p, ui
 	if (len > rx->part_total - rx->part || (!rx->part_total && kind != EFA_K_MSG))
 		return efa_break(ep, "the peer sends a piece of no message, or more than it said");
 	if (efa_unlikely(rx->part_total > r->room) ||
-	    efa_unlikely(len && !scatter(ep, r, rx->part, p, len))) {
-		refuse(ep, r, rx->part_total);
+	    efa_unlikely(len && !scatter_data(ep, r, rx->part, p, len))) {
+		refuse_message(ep, r, rx->part_total);
 		return;
 	}
 	rx->part += len;
@@ -116,7 +116,7 @@ static void take_data(struct dap_ep *ep, unsigned int kind, const uint8_t *p, ui
 	r->got = rx->part_total;
 	r->solicited = se;
 	rx->part_total = 0;
-	complete(ep, r, DAP_DTO_SUCCESS);
+	complete_receive(ep, r, DAP_DTO_SUCCESS);
 }
 
 /* The receive that a long message goes to: its reads are issued by efa_pull_all. */
@@ -145,7 +145,7 @@ static EFA_COLD void take_rts(struct dap_ep *ep, const uint8_t *p, uint32_t len,
 		return efa_break(ep, "the peer offers %u bytes in pieces of %llu", total,
 				 (unsigned long long)sum);
 	if (total > r->room || !efa_sink_ok(ep, r->seg, r->nseg, total)) {
-		refuse(ep, r, total);
+		refuse_message(ep, r, total);
 		return;
 	}
 	r->got = total;
@@ -175,7 +175,7 @@ void efa_pull_done(struct dap_ep *ep, uint32_t index)
 /* ---- order ---- */
 
 /* False: the packet needs a receive and there is none, so it stays in its place. */
-static bool consume(struct dap_ep *ep, const struct efa_cqe *cqe)
+static bool consume_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 	const uint32_t imm = le32_to_cpu(cqe->imm), bytes = le16_to_cpu(cqe->length);
@@ -220,7 +220,7 @@ void efa_rx_prefix(struct dap_ep *ep)
 	struct efa_cqe *at;
 
 	while (!efa_place_is_empty(at = plain_prefix(ep)) && !(e->tx.blocked & EFA_B_HALT)) {
-		e->rx.stalled = !consume(ep, at);
+		e->rx.stalled = !consume_packet(ep, at);
 		if (e->rx.stalled)
 			break;
 		efa_place_clear(at);
@@ -254,7 +254,7 @@ static EFA_COLD bool is_unnamed_peer(struct dap_ep *ep, const struct efa_cqe *cq
 	       !memcmp(cqe->sgid, ep->remote_path.gid, sizeof(cqe->sgid));
 }
 
-static EFA_COLD void drop(struct dap_ep *ep, const struct efa_cqe *cqe)
+static EFA_COLD void drop_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_ep *e = efa_ep(ep);
 	char text[240];
@@ -269,7 +269,7 @@ static EFA_COLD void drop(struct dap_ep *ep, const struct efa_cqe *cqe)
 	efa_give_back(ep);
 }
 
-static EFA_COLD void stale(const struct efa_cqe *cqe)
+static EFA_COLD void drop_stale(const struct efa_cqe *cqe)
 {
 	char text[240];
 
@@ -277,7 +277,7 @@ static EFA_COLD void stale(const struct efa_cqe *cqe)
 		efa_decode_cqe(cqe, text, sizeof(text)));
 }
 
-static EFA_COLD void put_aside(struct dap_ep *ep, const struct efa_cqe *cqe)
+static EFA_COLD void put_packet_aside(struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 	const uint16_t seq = (uint16_t)(le32_to_cpu(cqe->imm) >> 12);
@@ -289,7 +289,7 @@ static EFA_COLD void put_aside(struct dap_ep *ep, const struct efa_cqe *cqe)
 		  (uint16_t)(seq - rx->next) < rx->window ? ", a second time" : "");
 }
 
-static EFA_COLD void unsequenced(struct dap_ep *ep, const struct efa_cqe *cqe)
+static EFA_COLD void take_unsequenced(struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 	uint32_t id = le16_to_cpu(cqe->req_id);
@@ -310,19 +310,19 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 	bool next = (uint16_t)(imm >> 12) == (uint16_t)rx->next;
 
 	if (buf && efa_unlikely((le16_to_cpu(cqe->req_id) ^ rx->gen) >= rx->nbufs)) {
-		stale(cqe);
+		drop_stale(cqe);
 		return;
 	}
 	if (efa_unlikely(le16_to_cpu(cqe->src_qp) != e->remote_qpn) ||
 	    (efa_unlikely(le16_to_cpu(cqe->ah) != e->ah) && !is_unnamed_peer(ep, cqe)) ||
 	    efa_unlikely(e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT)) ||
 	    efa_unlikely(!(cqe->flags & EFA_CQE_HAS_IMM))) {
-		drop(ep, cqe);
+		drop_packet(ep, cqe);
 		return;
 	}
 	efa_take_ack(e, imm);
 	if (efa_unlikely(kind == EFA_K_UNSEQ)) {
-		unsequenced(ep, cqe);
+		take_unsequenced(ep, cqe);
 		return;
 	}
 	if (efa_unlikely(kind >= EFA_KINDS) || efa_unlikely(!write && !buf) ||
@@ -331,8 +331,8 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 		efa_break(ep, "the peer sends a packet of no known kind");
 		return;
 	}
-	if (efa_unlikely(!next) || efa_unlikely(rx->stalled) || !consume(ep, cqe)) {
-		put_aside(ep, cqe);
+	if (efa_unlikely(!next) || efa_unlikely(rx->stalled) || !consume_packet(ep, cqe)) {
+		put_packet_aside(ep, cqe);
 		rx->stalled |= next;
 		return;
 	}

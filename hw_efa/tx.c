@@ -32,14 +32,14 @@ static bool may_send(const struct efa_ep *e)
 }
 
 /* The piece of a list that begins at offset at, at most most bytes long. */
-static struct efa_iov piece(const struct efa_iov *seg, uint32_t at, uint32_t most)
+static struct efa_iov piece_at(const struct efa_iov *seg, uint32_t at, uint32_t most)
 {
 	struct efa_iov s = efa_seg_rest(seg, at);
 
 	return (struct efa_iov){ s.addr, s.len < most ? s.len : most, efa_lkey(s.key) };
 }
 
-static void post(struct dap_ep *ep, struct efa_wr *wr, struct efa_dto *d)
+static void post_packet(struct dap_ep *ep, struct efa_wr *wr, struct efa_dto *d)
 {
 	wr->kind = EFA_S_DTO;
 	wr->of = efa_next(&efa_ep(ep)->tx);
@@ -57,7 +57,7 @@ static uint32_t add_pieces(struct efa_wr *wr, const struct efa_work *w, uint32_t
 	uint32_t n = 0;
 
 	while (wr->nseg < 2 && n < room && w->at + n < total) {
-		struct efa_iov p = piece(w->seg, w->at + n, room - n);
+		struct efa_iov p = piece_at(w->seg, w->at + n, room - n);
 
 		wr->seg[wr->nseg++] = p;
 		n += p.len;
@@ -85,7 +85,7 @@ static bool send_packets(struct dap_ep *ep, struct efa_dto *d, struct efa_work *
 		wr.inl = !d->bytes;	/* as AWS's drivers send an empty message: it has no segment */
 		w->at += add_pieces(&wr, w, d->bytes, e->tx.mtu - wr.seg[0].len);
 		wr.imm = efa_next_imm(e, kind, d->flags & DAP_COMP_SOLICITED);
-		post(ep, &wr, d);
+		post_packet(ep, &wr, d);
 	} while (w->at < d->bytes);
 	return true;
 }
@@ -94,7 +94,7 @@ static bool send_packets(struct dap_ep *ep, struct efa_dto *d, struct efa_work *
  * The segment as its peer may read it, where the consumer gave the right to read its LMR. No right is
  * added to that: a key of an EFA is good for every QP of the zone, and for the whole registration.
  */
-static bool expose(struct dap_ep *ep, const struct efa_iov *s, struct efa_seg *to)
+static bool expose_segment(struct dap_ep *ep, const struct efa_iov *s, struct efa_seg *to)
 {
 	struct dap_lmr *lmr = dap_lmr_find(ep->obj.ia, s->key);
 
@@ -118,7 +118,7 @@ static bool stage_rts(struct dap_ep *ep, const struct efa_dto *d, const struct e
 	m->id = cpu_to_le32(efa_next(&efa_ep(ep)->tx));
 	m->total_lo = cpu_to_le32(d->bytes);
 	for (unsigned int i = 0; i < w->nseg; i++)
-		if (!expose(ep, &w->seg[i], &m->seg[i]))
+		if (!expose_segment(ep, &w->seg[i], &m->seg[i]))
 			return false;
 	return true;
 }
@@ -139,12 +139,12 @@ static bool issue_send(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 	d->state |= EFA_D_WAITS;
 	tx->pulls_asked++;
 	wr.imm = efa_next_imm(e, EFA_K_CTRL, d->flags & DAP_COMP_SOLICITED);
-	post(ep, &wr, d);
+	post_packet(ep, &wr, d);
 	return true;
 }
 
 /* The next write may be under way: none before it touches its bytes; in kept order there is none. */
-static bool place(struct efa_tx *tx, struct efa_dto *d)
+static bool place_write(struct efa_tx *tx, struct efa_dto *d)
 {
 	if (d->state & EFA_D_PLACED)
 		return true;
@@ -157,7 +157,7 @@ static bool place(struct efa_tx *tx, struct efa_dto *d)
 	return true;
 }
 
-static bool overlapped(struct efa_tx *tx, const struct efa_dto *d)
+static bool overlaps_write(struct efa_tx *tx, const struct efa_dto *d)
 {
 	return !efa_clear_of_writes(tx, d->remote, d->bytes) &&
 	       efa_overlaps(tx, d->remote, d->bytes, efa_next(tx));
@@ -182,7 +182,7 @@ static bool issue_rdma(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 
 	if (alone && e->tx.mtu < most)
 		most = e->tx.mtu;
-	if (write ? !place(&e->tx, d) : !w->at && overlapped(&e->tx, d))
+	if (write ? !place_write(&e->tx, d) : !w->at && overlaps_write(&e->tx, d))
 		return false;
 	while (w->at < d->bytes) {
 		struct efa_wr wr = { .op = write ? EFA_OP_RDMA_WRITE : EFA_OP_RDMA_READ,
@@ -191,14 +191,14 @@ static bool issue_rdma(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 		if ((alone && d->left) || !efa_rdma_may(e) || !efa_sq_has(&e->sq, false))
 			return false;
 		wr.has_imm = write && count_write(&e->tx, d);
-		wr.seg[0] = piece(w->seg, w->at, most);
+		wr.seg[0] = piece_at(w->seg, w->at, most);
 		if (wr.seg[0].len > d->bytes - w->at)
 			wr.seg[0].len = d->bytes - w->at;
 		wr.len = wr.seg[0].len;
 		w->at += wr.len;
 		if (wr.has_imm)
 			wr.imm = efa_next_imm(e, EFA_K_WRITE, false);
-		post(ep, &wr, d);
+		post_packet(ep, &wr, d);
 	}
 	return true;
 }
@@ -218,7 +218,7 @@ static bool soft_write(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 	const uint32_t head = sizeof(struct efa_ctrl_msg) + sizeof(struct efa_seg);
 	struct efa_ep *e = efa_ep(ep);
 
-	if (!place(&e->tx, d) || (!w->at && e->tx.asks == EFA_ASKS))
+	if (!place_write(&e->tx, d) || (!w->at && e->tx.asks == EFA_ASKS))
 		return false;
 	while (w->at < d->bytes) {
 		struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true };
@@ -241,7 +241,7 @@ static bool soft_write(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 			d->state |= EFA_D_WAITS;
 		}
 		wr.imm = efa_next_imm(e, EFA_K_CTRL, false);
-		post(ep, &wr, d);
+		post_packet(ep, &wr, d);
 	}
 	return true;
 }
@@ -258,7 +258,7 @@ static bool segments_ok(struct dap_ep *ep, const struct efa_dto *d, const struct
 	return true;
 }
 
-static bool issue(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
+static bool issue_request(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 {
 	const struct efa_tx *tx = &efa_ep(ep)->tx;
 
@@ -293,7 +293,7 @@ static void issue_all(struct dap_ep *ep)
 		uint32_t index = efa_next(tx);
 		struct efa_dto *d = &tx->dto[index & tx->mask];
 
-		if (!issue(ep, d, &tx->work[index & tx->mask]))
+		if (!issue_request(ep, d, &tx->work[index & tx->mask]))
 			break;
 		d->state |= EFA_D_ISSUED;
 		tx->waiting--;
