@@ -16,7 +16,7 @@ static void log_no_way(const struct efa_engine *eng, const uint8_t gid[16], int 
 
 	inet_ntop(AF_INET6, own, from, sizeof(from));
 	inet_ntop(AF_INET6, gid, to, sizeof(to));
-	dap_log(DAP_LOG_ERR, "no address handle from GID %s to GID %s: %s%s", from, to,
+	dap_log(DAP_LOG_ERR, "cannot create an address handle from GID %s to GID %s: %s%s", from, to,
 		strerror(-err), err == -EINVAL ? ": is the peer in another availability zone?" : "");
 }
 

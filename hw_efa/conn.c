@@ -106,8 +106,8 @@ int efa_qp_connect(struct dap_ep *ep)
 
 	memcpy(&own, p->own, sizeof(own));
 	if (!path_fits(p, &own)) {
-		dap_log(DAP_LOG_ERR, "the peer is of another kind or version: protocol 0x%x (0x%x is "
-			"ours), qp %u, MTU %u, window %u, capabilities 0x%x: both ends have to run the "
+		dap_log(DAP_LOG_ERR, "the peer is of another kind or version: protocol 0x%x (ours is "
+			"0x%x), QP %u, MTU %u, window %u, capabilities 0x%x: both ends have to run the "
 			"same release of this provider", p->proto, EFA_PROTO, p->qpn, p->mtu,
 			be16_to_cpu(own.window), own.caps);
 		return -EPROTO;

@@ -16,7 +16,8 @@ void efa_answer(struct dap_ep *ep, uint32_t id, enum dap_dto_status status)
 	struct efa_ep_cold *m = efa_ep(ep)->cold;
 
 	if (m->answers - m->answered == ANSWERS) {
-		efa_break(ep, "the peer asks for more than %u things at a time", ANSWERS);
+		efa_break(ep, "protocol error: the peer has more than %u requests without an answer",
+			  ANSWERS);
 		return;
 	}
 	m->answer[m->answers++ % ANSWERS] = (struct efa_answer){ id, status };
@@ -94,7 +95,8 @@ static struct efa_dto *find_answered_request(struct dap_ep *ep, uint32_t id, boo
 	/* Up to the one that is being issued: its first packets may be answered. */
 	if (id - tx->done > efa_next(tx) - tx->done || id - tx->done >= tx->posted - tx->done ||
 	    d->op == EFA_READ || !(refused || d->state & EFA_D_WAITS)) {
-		efa_break(ep, "the peer answers request %u, which has not been made", id);
+		efa_break(ep, "protocol error: the peer answers request %u, which has not been made",
+			  id);
 		return NULL;
 	}
 	return d;
@@ -157,7 +159,8 @@ static void soft_write(struct dap_ep *ep, const struct efa_ctrl_msg *m, uint32_t
 	if (!find_write_target(ep, m, &addr, &n))
 		return efa_answer(ep, le32_to_cpu(m->id), DAP_DTO_REMOTE_ACCESS);
 	if (n != len - sizeof(*m) - sizeof(m->seg[0]))
-		return efa_break(ep, "the peer writes %u bytes, and says %u", len, n);
+		return efa_break(ep, "protocol error: the peer announces a write of %u bytes "
+				 "in a packet of %u", n, len);
 	write_ascending((uint8_t *)(uintptr_t)addr, data, n);
 	if (m->flags & EFA_CTRL_LAST)
 		efa_answer(ep, le32_to_cpu(m->id), DAP_DTO_SUCCESS);
@@ -169,7 +172,8 @@ void efa_ctrl_packet(struct dap_ep *ep, const uint8_t *p, uint32_t len)
 	uint32_t rdma = (uint32_t)(sizeof(*m) + sizeof(m->seg[0]));
 
 	if (len < sizeof(*m))
-		return efa_break(ep, "the peer sends a control message of %u bytes", len);
+		return efa_break(ep, "protocol error: the peer sends a control message of %u bytes",
+				 len);
 	if (m->op == EFA_C_CREDIT)
 		return;
 	if (m->op == EFA_C_FIN)
@@ -177,5 +181,6 @@ void efa_ctrl_packet(struct dap_ep *ep, const uint8_t *p, uint32_t len)
 	else if (m->op == EFA_C_RW && len > rdma)
 		soft_write(ep, m, len);
 	else
-		efa_break(ep, "the peer sends control message %u of %u bytes", m->op, len);
+		efa_break(ep, "protocol error: the peer sends control message %u of %u bytes", m->op,
+			  len);
 }

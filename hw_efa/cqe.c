@@ -168,7 +168,7 @@ static void request_slow(struct dap_ep *ep, const struct efa_cqe *cqe)
 	if (id > sq->mask || sq->slots[id].kind == EFA_S_FREE) {
 		if (cqe->status == EFA_ST_FLUSHED)
 			return;			/* of a QP that was given up before */
-		dap_log(DAP_LOG_WARN, "a completion of no request is dropped: %s",
+		dap_log(DAP_LOG_WARN, "dropped a completion that belongs to no request: %s",
 			efa_decode_cqe(cqe, text, sizeof(text)));
 		return;
 	}
@@ -205,7 +205,7 @@ void efa_cqe_slow(struct efa_engine *eng, const struct efa_cqe *cqe)
 	if (!ep) {
 		if (cqe->status == EFA_ST_FLUSHED)
 			return;			/* its QP has been destroyed */
-		dap_log(DAP_LOG_EP, "a completion of no endpoint is dropped: %s",
+		dap_log(DAP_LOG_EP, "dropped a completion that belongs to no endpoint: %s",
 			efa_decode_cqe(cqe, text, sizeof(text)));
 		return;
 	}

@@ -81,9 +81,11 @@ static EFA_COLD void refuse_message(struct dap_ep *ep, struct efa_recv *r, uint3
 		complete_receive(ep, r, DAP_DTO_LOCAL_LENGTH);
 		return;
 	}
-	efa_break(ep, "a receive into memory that no LMR of its zone lets be written");
+	efa_break(ep, "the memory of a receive is in no LMR of its PZ with local write access");
 	complete_receive(ep, r, DAP_DTO_LOCAL_PROTECTION);
 }
+
+#define UNFINISHED "protocol error: the peer started a message before its previous one was complete"
 
 static void take_data(struct dap_ep *ep, unsigned int kind, const uint8_t *p, uint32_t len, bool se)
 {
@@ -92,19 +94,21 @@ static void take_data(struct dap_ep *ep, unsigned int kind, const uint8_t *p, ui
 
 	if (kind != EFA_K_NEXT) {
 		if (efa_unlikely(rx->part_total))
-			return efa_break(ep, "the peer begins a message within another");
+			return efa_break(ep, UNFINISHED);
 		rx->part = 0;
 		rx->part_total = len;
 	}
 	if (kind == EFA_K_FIRST) {
 		if (len < sizeof(struct efa_first))
-			return efa_break(ep, "the peer sends a first fragment of %u bytes", len);
+			return efa_break(ep, "protocol error: the first fragment of a message has %u bytes",
+					 len);
 		rx->part_total = le32_to_cpu(((const struct efa_first *)(const void *)p)->total);
 		p += sizeof(struct efa_first);
 		len -= (uint32_t)sizeof(struct efa_first);
 	}
 	if (len > rx->part_total - rx->part || (!rx->part_total && kind != EFA_K_MSG))
-		return efa_break(ep, "the peer sends a piece of no message, or more than it said");
+		return efa_break(ep, "protocol error: the peer sends a fragment of no message, or more "
+				 "bytes than it announced");
 	if (efa_unlikely(rx->part_total > r->room) ||
 	    efa_unlikely(len && !scatter_data(ep, r, rx->part, p, len))) {
 		refuse_message(ep, r, rx->part_total);
@@ -130,9 +134,9 @@ static EFA_COLD void take_rts(struct dap_ep *ep, const uint8_t *p, uint32_t len,
 	uint64_t sum = 0;
 
 	if (rx->part_total)
-		return efa_break(ep, "the peer begins a message within another");
+		return efa_break(ep, UNFINISHED);
 	if (!n || n > EFA_MAX_IOV || len < sizeof(*m) + n * sizeof(m->seg[0]) || !total)
-		return efa_break(ep, "the peer offers a message of %u pieces", n);
+		return efa_break(ep, "protocol error: the peer offers a message of %u pieces", n);
 	for (unsigned int i = 0; i < n; i++) {
 		const struct efa_seg *s = &m->seg[i];
 
@@ -142,8 +146,8 @@ static EFA_COLD void take_rts(struct dap_ep *ep, const uint8_t *p, uint32_t len,
 		sum += r->from[i].len;
 	}
 	if (sum != total)
-		return efa_break(ep, "the peer offers %u bytes in pieces of %llu", total,
-				 (unsigned long long)sum);
+		return efa_break(ep, "protocol error: the peer offers %u bytes in pieces of %llu",
+				 total, (unsigned long long)sum);
 	if (total > r->room || !efa_sink_ok(ep, r->seg, r->nseg, total)) {
 		refuse_message(ep, r, total);
 		return;
@@ -260,8 +264,8 @@ static EFA_COLD void drop_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 	char text[240];
 
 	if (!(e->tx.blocked & (EFA_B_HALT | EFA_B_OVER)) && !e->cold->dropped++)
-		dap_log(DAP_LOG_WARN, "endpoint %p: a packet of a stranger, or of a connection that "
-			"has gone, is dropped: %s", (void *)ep,
+		dap_log(DAP_LOG_WARN, "endpoint %p: dropped a packet that is not from its peer: %s",
+			(void *)ep,
 			efa_decode_cqe(cqe, text, sizeof(text)));
 	if (!(cqe->flags & EFA_CQE_UNSOLICITED))
 		efa_refill(&e->rx, le16_to_cpu(cqe->req_id),
@@ -273,7 +277,7 @@ static EFA_COLD void drop_stale(const struct efa_cqe *cqe)
 {
 	char text[240];
 
-	dap_log(DAP_LOG_EP, "a completion of a QP that had this number before is dropped: %s",
+	dap_log(DAP_LOG_EP, "dropped a completion of a QP that had this number before: %s",
 		efa_decode_cqe(cqe, text, sizeof(text)));
 }
 
@@ -284,8 +288,8 @@ static EFA_COLD void put_packet_aside(struct dap_ep *ep, const struct efa_cqe *c
 
 	if (efa_put_aside(&(struct efa_poller){ 0 }, rx, cqe, seq))
 		return;
-	efa_break(ep, "the peer sends number %u where %u to %u are awaited%s", seq, rx->next & 0xffff,
-		  (rx->next + rx->window - 1) & 0xffff,
+	efa_break(ep, "protocol error: the peer sends number %u where %u to %u are awaited%s", seq,
+		  rx->next & 0xffff, (rx->next + rx->window - 1) & 0xffff,
 		  (uint16_t)(seq - rx->next) < rx->window ? ", a second time" : "");
 }
 
@@ -328,7 +332,7 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 	if (efa_unlikely(kind >= EFA_KINDS) || efa_unlikely(!write && !buf) ||
 	    efa_unlikely(write != ((cqe->flags & EFA_CQE_OP_MASK) >> EFA_CQE_OP_SHIFT ==
 				   EFA_OP_RDMA_WRITE))) {
-		efa_break(ep, "the peer sends a packet of no known kind");
+		efa_break(ep, "protocol error: the peer sends a packet of no known kind");
 		return;
 	}
 	if (efa_unlikely(!next) || efa_unlikely(rx->stalled) || !consume_packet(ep, cqe)) {

@@ -266,8 +266,8 @@ static bool issue_request(struct dap_ep *ep, struct efa_dto *d, struct efa_work 
 		return false;
 	if (!w->at && !segments_ok(ep, d, w)) {
 		d->status = DAP_DTO_LOCAL_PROTECTION;
-		efa_break(ep, "a request with a segment that no LMR of its zone holds, with the "
-			  "right to it");
+		efa_break(ep, "a segment of a request is in no LMR of the endpoint's PZ with the "
+			  "right that the request needs");
 		return true;
 	}
 	if (d->op == EFA_SEND)
@@ -276,7 +276,7 @@ static bool issue_request(struct dap_ep *ep, struct efa_dto *d, struct efa_work 
 		return true;
 	if (d->op == EFA_READ && tx->peer_no_reads) {
 		d->status = DAP_DTO_REMOTE_RESPONDER;
-		efa_break(ep, "a read of a peer that said that it serves none");
+		efa_break(ep, "the peer accepts no RDMA reads (its max_rdma_read_in is 0)");
 		return true;
 	}
 	if (d->op == EFA_WRITE && !(tx->can & EFA_CAN_WRITE))
