@@ -164,7 +164,7 @@ static void broken_for(const char *why)
 {
 	both_broken();
 	said(why);
-	said("the peer's endpoint broke the connection: ");
+	said("the peer's endpoint broke the connection: protocol error: ");
 	cr_assert_eq(took(a.recv, 1), DAT_DTO_ERR_FLUSHED);
 	pair_close();
 }
@@ -213,7 +213,7 @@ Test(efa_peer, fragments__of_no_message, .init = setup)
 {
 	ok(do_recv(&a, 1, 0, 64));
 	packet(EFA_K_NEXT, next_seq(), some, 8);
-	broken_for("no message");
+	broken_for("a fragment of no message");
 }
 
 Test(efa_peer, recv__fragments_longer_than_announced_break_the_connection, .init = setup)
@@ -222,7 +222,7 @@ Test(efa_peer, recv__fragments_longer_than_announced_break_the_connection, .init
 
 	ok(do_recv(&a, 1, 0, 64));
 	packet(EFA_K_FIRST, next_seq(), &m, sizeof(m));
-	broken_for("the peer");
+	broken_for("bytes than it announced");
 }
 
 Test(efa_peer, fragments__a_message_within_another, .init = setup)
@@ -232,7 +232,7 @@ Test(efa_peer, fragments__a_message_within_another, .init = setup)
 	ok(do_recv(&a, 1, 0, 64));
 	packet(EFA_K_FIRST, next_seq(), &m, sizeof(m));
 	packet(EFA_K_FIRST, next_seq() + 1, &m, sizeof(m));
-	broken_for(" a message ");
+	broken_for("protocol error: the peer started a message before its previous one");
 }
 
 Test(efa_peer, fragments__a_whole_message_within_another, .init = setup)
@@ -242,7 +242,7 @@ Test(efa_peer, fragments__a_whole_message_within_another, .init = setup)
 	ok(do_recv(&a, 1, 0, 64));
 	packet(EFA_K_FIRST, next_seq(), &m, sizeof(m));
 	packet(EFA_K_MSG, next_seq() + 1, some, 8);
-	broken_for(" a message ");
+	broken_for("protocol error: the peer started a message before its previous one");
 }
 
 Test(efa_peer, fragments__an_offer_within_another, .init = setup)
@@ -257,7 +257,7 @@ Test(efa_peer, fragments__an_offer_within_another, .init = setup)
 	ok(do_recv(&a, 1, 0, 64));
 	packet(EFA_K_FIRST, next_seq(), &m, sizeof(m));
 	packet(EFA_K_CTRL, next_seq() + 1, offer, sizeof(offer));
-	broken_for(" a message ");
+	broken_for("protocol error: the peer started a message before its previous one");
 }
 
 struct told {
@@ -328,7 +328,7 @@ Test(efa_peer, packet__of_an_unknown_sender, .init = setup)
 	peer_is_another(1);
 	ok(do_recv(&a, 1, 0, 64));
 	packet(EFA_K_MSG, next_seq(), some, 8);
-	cr_assert(TH_WITHIN(SOON_MS, (took_none(a.recv), was_said(" a packet "))));
+	cr_assert(TH_WITHIN(SOON_MS, (took_none(a.recv), was_said("not from its peer"))));
 	peer_is_another(-1);
 	ok(do_send(&b, 2, 0, 8));
 	cr_assert_eq(took(a.recv, 1), DAT_DTO_SUCCESS);
