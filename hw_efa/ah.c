@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* Address handles, shared by the endpoints of a zone that have the same peer GID. */
+/* Address handles. The endpoints of a PZ whose peers have the same GID share one. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static void log_no_way(const struct efa_engine *eng, const uint8_t gid[16], int 
 		strerror(-err), err == -EINVAL ? ": is the peer in another availability zone?" : "");
 }
 
-/* One for each PD and GID, as the device wants it. */
+/* One for each PD and GID, because the device accepts no second. */
 static int ah_find_or_make(struct efa_engine *eng, void *pd, const uint8_t gid[16], struct efa_ah **out)
 {
 	struct efa_ah *ah = eng->ahs;

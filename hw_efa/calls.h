@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the files of hw_efa call of each other, from the ground up: a file calls none that stands below
- * it here. Above all stand the calls of core (ops.h).
+ * The functions that files of hw_efa call in each other, lowest layer first: a file calls no file
+ * that is listed below it. The entry points for core are in ops.h.
  */
 #ifndef EFA_CALLS_H
 #define EFA_CALLS_H
@@ -9,14 +9,17 @@
 #include "hw_efa/obj.h"
 
 /* ---- error.c ---- */
-/* The connection is to end: what is said once, in words. */
+/* Ends the connection for this reason. The first reason of an endpoint is kept and logged. */
 EFA_COLD void efa_break(struct dap_ep *ep, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The endpoint has something to issue that its own completions will not bring about. */
+/* The endpoint has work to issue, and no completion of its own may come; so the tick does it. */
 EFA_COLD void efa_defer(struct dap_ep *ep);
 #define EFA_TICK_US 1000u
 EFA_COLD void efa_tick_want(struct efa_engine *eng);
-/* After this number of wake-ups in a row without an event, the tick polls for a waiter until writes end. */
+/*
+ * After this number of wake-ups in a row without an event, the tick polls for a waiter until writes
+ * end.
+ */
 #define EFA_FRUITLESS 32u
 static inline bool efa_tick_polls(const struct efa_engine *eng)
 {
@@ -27,15 +30,16 @@ static inline bool efa_tick_polls(const struct efa_engine *eng)
 EFA_COLD void efa_evd_wake(struct dap_evd *evd);
 EFA_COLD void efa_evd_full(struct dap_evd *evd, struct dap_ep *ep, bool receive);
 /*
- * A completion with flags of its post, and EFA_DONE_BIND. DAT has one order, so after the first error all are
- * flushed, whatever the device did.
+ * A completion with flags of its post, and EFA_DONE_BIND. DAT has one order, so after the first
+ * error all are flushed, whatever the device did.
  */
 void efa_emit(struct dap_evd *evd, struct efa_done d, unsigned int flags, bool *failed);
 void efa_event(const struct efa_done *d, struct dap_event *ev);
 void efa_evd_purge(struct dap_evd *evd, const struct dap_ep *ep);
 /*
- * A quarter of the CQ has been taken. Arming the CQ writes the consumer index to the device, but a consumer
- * that only polls never arms, so it is written here. The phase changes after the last quarter.
+ * A quarter of the CQ has been taken. Arming the CQ writes the consumer index to the device, but a
+ * consumer that only polls never arms, so it is written here. The phase changes after the last
+ * quarter.
  */
 EFA_COLD void efa_ring_taken(struct efa_engine *eng);
 
@@ -52,7 +56,9 @@ EFA_INLINE void efa_put_done(struct dap_evd *evd, struct efa_done d)
 		efa_evd_wake(evd);
 }
 
-/* The consumer has the completion: its place among requests or receives is free again. */
+/*
+ * The consumer has dequeued the completion, so the place of the request or receive is free again.
+ */
 EFA_INLINE void efa_done_taken(struct dap_ep *ep, unsigned int receive)
 {
 	efa_ep(ep)->free_at[receive]++;
@@ -62,16 +68,17 @@ EFA_INLINE void efa_done_taken(struct dap_ep *ep, unsigned int receive)
 void efa_key_link(struct efa_engine *eng, struct efa_key *k);
 /* Writes by the key have ended when it returns. The key need not be linked. */
 void efa_key_unlink(struct efa_engine *eng, const struct efa_key *k);
-/* NULL: no such right. */
+/* NULL: the key gives no right to write these bytes. */
 const struct efa_key *efa_key_find(struct efa_engine *eng, const struct dap_ep *ep, uint32_t rkey,
 				   uint64_t addr, uint64_t len);
 
 /* ---- seg.c: lists of segments ---- */
-/* From offset at of a list to the end of the segment that the offset lies in. */
+/* From offset at of a list to the end of the segment that contains the offset. */
 EFA_COLD struct efa_iov efa_seg_rest(const struct efa_iov *seg, uint32_t at);
 /*
- * The segment lies in an LMR of the endpoint's zone; write: that its owner lets be written. The last LMR of
- * either kind is kept. A freed LMR loses its context, so it is valid as long as it has that of the segment.
+ * Does the segment lie in an LMR of the endpoint's PZ, for write in one with local write access?
+ * The last LMR of each kind is cached. A freed LMR loses its context, so a cached LMR is valid if
+ * its context matches.
  */
 EFA_INLINE bool efa_allowed(struct dap_ep *ep, bool write, uint32_t key, uint64_t va, uint64_t len)
 {
@@ -91,7 +98,7 @@ static inline bool efa_writable(struct dap_ep *ep, const struct efa_iov *s)
 	return efa_allowed(ep, true, s->key, s->addr, s->len);
 }
 
-/* To a list of segments from offset at on; false: an LMR does not allow it. */
+/* Copies to a list of segments, from offset at on. False: an LMR does not allow it. */
 EFA_COLD bool efa_scatter(struct dap_ep *ep, const struct efa_iov *seg, unsigned int nseg,
 			  uint32_t at, const uint8_t *from, uint32_t len);
 EFA_COLD bool efa_sink_ok(struct dap_ep *ep, const struct efa_iov *seg, unsigned int nseg,
@@ -102,7 +109,10 @@ EFA_COLD bool efa_sink_ok(struct dap_ep *ep, const struct efa_iov *seg, unsigned
 EFA_COLD void efa_slots_reset(struct efa_sq *sq);
 EFA_COLD void efa_wr_ring(struct dap_ep *ep);
 EFA_COLD void efa_wr_post(struct dap_ep *ep, const struct efa_wr *wr);
-/* No RDMA may be posted while the first one of the connection is under way, or is to be posted again. */
+/*
+ * No RDMA may be posted while the first one of the connection is outstanding or waits for another
+ * try.
+ */
 static inline bool efa_rdma_may(const struct efa_ep *e)
 {
 	return e->cold->rdma == EFA_RDMA_NONE || e->cold->rdma == EFA_RDMA_WORKS;
@@ -111,9 +121,12 @@ static inline bool efa_rdma_may(const struct efa_ep *e)
 EFA_COLD void efa_rdma_post(struct dap_ep *ep, struct efa_wr *wr);
 /* Posts the first RDMA again if the peer's device refused it. */
 EFA_COLD void efa_rdma_again(struct dap_ep *ep);
-/* A control message in the stage of the next WQE: seg[0] of the work request leads to it. */
+/*
+ * A zeroed control message in the stage of the next WQE, which seg[0] of the work request refers
+ * to.
+ */
 EFA_COLD struct efa_ctrl_msg *efa_wr_stage(struct dap_ep *ep, struct efa_wr *wr, uint32_t bytes);
-/* A software device that its callers drive looks at the doorbells of an endpoint. */
+/* Lets a software device without a thread see the doorbells of an endpoint. */
 EFA_COLD void efa_kick_driven(struct efa_engine *eng, struct efa_ep *e);
 static inline void efa_kick(struct efa_engine *eng, struct efa_ep *e)
 {
@@ -121,15 +134,18 @@ static inline void efa_kick(struct efa_engine *eng, struct efa_ep *e)
 		efa_kick_driven(eng, e);
 }
 
-/* ---- rq.c: receive buffers, and what the peer learns of them ---- */
+/* ---- rq.c: receive buffers, and the acknowledgements that free them for the peer ---- */
 void efa_rx_refill(struct dap_ep *ep);
-/* Buffers go back a few at a time; the peer learns of free places with the next packet to it. */
+/*
+ * Gives buffers back to the device in batches. The next packet acknowledges their places to the
+ * peer.
+ */
 void efa_give_back(struct dap_ep *ep);
 EFA_COLD void efa_give_ack(struct dap_ep *ep);
 EFA_COLD void efa_credit(struct dap_ep *ep);
 
-/* ---- request.c: the ends of requests ---- */
-/* A WQE of the request has completed, or what it waited for has come. */
+/* ---- request.c: completed requests ---- */
+/* A WQE of the request has completed, or the FIN that it waited for has come. */
 void efa_dto_progress(struct dap_ep *ep, uint32_t index);
 EFA_COLD void efa_fail_dto(struct dap_ep *ep, uint32_t dto, enum dap_dto_status status);
 /* Delivers the longest prefix of requests that are done. */
@@ -139,21 +155,24 @@ EFA_COLD void efa_flush_requests(struct dap_ep *ep);
 /* ---- control.c: control messages, long messages, writes by software ---- */
 EFA_COLD void efa_ctrl_packet(struct dap_ep *ep, const uint8_t *p, uint32_t len);
 EFA_COLD void efa_answer_all(struct dap_ep *ep);
-/* Its FIN, to the peer. */
+/* Sends the peer a FIN for its request id, at once or later. */
 EFA_COLD void efa_answer(struct dap_ep *ep, uint32_t id, enum dap_dto_status status);
 EFA_COLD void efa_pull_all(struct dap_ep *ep);
 
 /* ---- tx.c: requests that are not issued by their post ---- */
-/* Issues what can be issued. */
+/* Issues all waiting work that can go out now. */
 EFA_COLD void efa_push(struct dap_ep *ep);
-/* How many bytes a request that is posted hot may have. */
+/* Sets the length limits of requests that the fast path posts. */
 EFA_COLD void efa_set_most(struct dap_ep *ep);
 
 /* ---- rx.c: packets and receives ---- */
 void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe);
-/* Delivers the packets of the window that are in their turn now, and gives their buffers back. */
+/*
+ * Delivers the packets of the reorder window that are next in sequence, and gives their buffers
+ * back.
+ */
 void efa_rx_prefix(struct dap_ep *ep);
-/* A receive has been posted: goes on with a packet that waits for one, or flushes. */
+/* A receive has been posted: delivers a packet that waits for one, or flushes the receive. */
 EFA_COLD void efa_rx_resume(struct dap_ep *ep);
 EFA_COLD void efa_flush_recvs(struct dap_ep *ep);
 EFA_COLD void efa_pull_done(struct dap_ep *ep, uint32_t recv);
@@ -161,7 +180,7 @@ EFA_COLD void efa_pull_done(struct dap_ep *ep, uint32_t recv);
 /* ---- lock.c ---- */
 EFA_COLD void efa_tell_full(struct efa_engine *eng);
 
-/* ---- post.c: what the hot functions leave, in the engine ---- */
+/* ---- post.c: requests that the fast path does not post, in the engine ---- */
 struct efa_request {
 	struct dap_ep *ep;
 	uint8_t op, flags;
@@ -174,19 +193,19 @@ struct efa_request {
 };
 EFA_COLD int efa_request(const struct efa_request *r);
 
-/* ---- cqe.c: what is no plain success, and the CQ off the fast path ---- */
+/* ---- cqe.c: completions that the fast path does not handle ---- */
 EFA_COLD void efa_cqe_slow(struct efa_engine *eng, const struct efa_cqe *cqe);
-/* In the engine: takes the completions that there are. */
+/* In the engine: polls the CQ until it is empty. */
 EFA_COLD void efa_drain(struct efa_engine *eng);
-/* A software device that its callers drive takes a turn. */
+/* Lets a software device without a thread do some work. */
 EFA_COLD void efa_pump(struct efa_engine *eng);
-/* Lets such a device take a turn, and takes the completions. */
+/* Both of these. */
 EFA_COLD void efa_look(struct efa_engine *eng);
-/* The next completion wakes those who wait, by an event of the device or at the next tick. */
+/* The next completion wakes the waiters, by an event of the device or at the next tick. */
 EFA_COLD void efa_arm_device(struct efa_engine *eng);
 /*
- * Call without the lock. Polls until no WQE of the endpoint is outstanding, or blocked has one of the EFA_B_*
- * in stop. False after so many polls.
+ * Call without the lock. Polls until no WQE of the endpoint is outstanding, or blocked has one of
+ * the EFA_B_* in stop. False after this many polls.
  */
 EFA_COLD bool efa_await_sends(struct dap_ep *ep, uint32_t stop, unsigned int polls);
 void efa_tick(void *eng);

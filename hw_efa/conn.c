@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * Connections: where an endpoint is, to whom it is connected, how it ends. Both ends have their
- * receives posted and the address handle of the other before either may send: the connection
- * manager sees to that, so that no packet meets an unknown sender.
+ * Connections: the address of an endpoint, its connection to a peer, and the end of that. The
+ * connection manager lets an end send only after both ends have posted receive buffers and created
+ * an address handle for the other. So a device knows the sender of each packet.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "hw_efa/ops.h"
 #include "hw_efa/seq.h"
 
-#define LINK_ETHERNET 2		/* the only one of two that an EFA is anything like */
+#define LINK_ETHERNET 2		/* of the link layers that core knows, the one most like an EFA's */
 
 static uint8_t own_caps(const struct efa_caps *dev)
 {
@@ -86,7 +86,7 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 	efa_set_most(ep);
 	e->cold->live = true;
 	efa_ia(ep->obj.ia)->eng->live++;
-	/* Each end counts packets of the other from the number that both know. */
+	/* Each end counts the packets of the other from a number that both know. */
 	e->tx.blocked &= EFA_B_QUEUE;
 	if ((ours ^ own->caps) & EFA_CAN_UNSOLICITED)
 		efa_block(&e->tx, EFA_B_HOLD);
@@ -128,12 +128,13 @@ int efa_qp_connect(struct dap_ep *ep)
 	return 0;
 }
 
-#define SETTLE_LOOKS 32u		/* between two looks at the clock */
-#define SETTLE_MS 500			/* a guard: a peer that is there answers at once */
+#define SETTLE_LOOKS 32u		/* polls between two looks at the clock */
+#define SETTLE_MS 500			/* a guard: a live peer acknowledges at once */
 
 /*
- * The word of the end comes by another way than acknowledgements, and has been ahead of them: sends
- * that the peer had taken were flushed. Those to a QP in error come back at once.
+ * The peer's disconnect message takes another path than acknowledgements and may overtake them.
+ * Sends that the peer has taken must not be flushed then. A send to a QP in error completes at
+ * once.
  */
 void efa_qp_settle(struct dap_ep *ep)
 {
@@ -143,14 +144,15 @@ void efa_qp_settle(struct dap_ep *ep)
 		;
 }
 
-#define FLUSH_LOOKS 64u			/* at a device: some ms */
-#define FLUSH_PUMPS 4096u		/* of one that the caller drives */
+#define FLUSH_LOOKS 64u			/* polls of a device: some ms */
+#define FLUSH_PUMPS 4096u		/* polls of a software device without a thread */
 
 /*
- * What the device has accepted is taken first, and what it flushes; then software flushes what is
- * left, so that a consumer that sees the end of the connection finds all requests and receives done.
- * AWS documents that a QP is flushed when it is destroyed, and not that it is in state ERR: where that
- * does not come soon the QP goes, and the endpoint stays. No access by the device follows on FLUSHED.
+ * Takes the completions of the device, those that it flushes included. Then software flushes the
+ * rest, so all requests and receives are complete when the consumer sees the end of the connection.
+ * AWS documents that destroying a QP flushes it, but not that state ERR does. If the flush does not
+ * come soon, the QP is destroyed and the endpoint stays. The device accesses no memory after
+ * FLUSHED is delivered.
  */
 int efa_qp_error(struct dap_ep *ep)
 {
@@ -188,7 +190,7 @@ const char *efa_qp_why(struct dap_ep *ep)
 	const struct efa_ep_cold *m = efa_ep(ep)->cold;
 	bool known;
 
-	efa_enter(eng);			/* it is written once, in there */
+	efa_enter(eng);			/* why is written once, in the engine */
 	known = m && m->explained;
 	efa_leave(eng);
 	return known ? m->why : NULL;
@@ -227,8 +229,8 @@ static bool peer_has_all(const struct efa_ep *e)
 #define ASK_LOOKS 20u			/* polls until the peer is asked again */
 
 /*
- * The peer may not poll, so the connection manager asks it to. Once asked, the peer acknowledges each message
- * without delay.
+ * The peer may not poll, so the connection manager asks it to. Once asked, the peer acknowledges
+ * each message without delay.
  */
 bool efa_qp_drain_done(struct dap_ep *ep)
 {

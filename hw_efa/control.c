@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * Control messages: credits, long messages that their receiver reads, and RDMA writes done by software
- * where a device has none. What the peer says is looked at before it is used.
+ * Control messages: credits, long messages that the receiver reads, and emulated RDMA writes for
+ * devices without them. Each field from the peer is checked before use.
  */
 #include "hw_efa/calls.h"
 #include "hw_efa/sq.h"
 
-/* ---- what is owed to the peer ---- */
+/* ---- answers to the peer ---- */
 
 #define ANSWERS (4 * EFA_ASKS)
 
@@ -84,15 +84,20 @@ void efa_pull_all(struct dap_ep *ep)
 	}
 }
 
-/* ---- what the peer says ---- */
+/* ---- messages from the peer ---- */
 
-/* The request that the peer means, when it may mean it. */
+/*
+ * The request that the peer answers. NULL, and the connection is broken: none may be answered so.
+ */
 static struct efa_dto *find_answered_request(struct dap_ep *ep, uint32_t id, bool refused)
 {
 	struct efa_tx *tx = &efa_ep(ep)->tx;
 	struct efa_dto *d = &tx->dto[id & tx->mask];
 
-	/* Up to the one that is being issued: its first packets may be answered. */
+	/*
+	 * The request that is being issued is included, because the peer may refuse its first
+	 * packets.
+	 */
 	if (id - tx->done > efa_next(tx) - tx->done || id - tx->done >= tx->posted - tx->done ||
 	    d->op == EFA_READ || !(refused || d->state & EFA_D_WAITS)) {
 		efa_break(ep, "protocol error: the peer answers request %u, which has not been made",
@@ -133,7 +138,10 @@ static bool find_write_target(struct dap_ep *ep, const struct efa_ctrl_msg *m, u
 	return efa_key_find(efa_ia(ep->obj.ia)->eng, ep, le32_to_cpu(s->rkey), *addr, *len) != NULL;
 }
 
-/* A thread that polls this memory sees the bytes in ascending order; memcpy promises none. */
+/*
+ * A thread that polls this memory must see the bytes in ascending order, which memcpy does not
+ * guarantee.
+ */
 static void write_ascending(uint8_t *to, const uint8_t *from, uint32_t len)
 {
 	uint64_t word;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * The calls of core for an EVD: its ring of completions (evd.c) and the descriptors of waiting threads.
- * An EVD of n events has a ring of at least 3n and n + 64.
+ * Entry points for an EVD: its ring of completions (evd.c) and the file descriptors of waiting
+ * threads. The ring of an EVD of n events has at least 3n and at least n + 64 entries.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -113,7 +113,7 @@ bool efa_cq_poll(struct dap_evd *evd, struct dap_event *ev)
 	return got;
 }
 
-/* ---- sleeping ---- */
+/* ---- waiting ---- */
 
 static int watch_fd(int epoll, int fd)
 {
@@ -122,8 +122,10 @@ static int watch_fd(int epoll, int fd)
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
 }
 
-/* Made by the first wait. The device's descriptor wakes one that waits for the CQ, our eventfd one whose
- * completions another thread has taken. */
+/*
+ * The first wait creates it. The device's fd wakes the waiter if the CQ has a completion, and the
+ * eventfd if another thread has put one into the ring.
+ */
 int efa_cq_fd(struct dap_evd *evd)
 {
 	struct efa_evd *q = efa_evd(evd);
@@ -155,7 +157,7 @@ int efa_cq_arm(struct dap_evd *evd, bool solicited_only)
 	struct efa_evd *q = efa_evd(evd);
 	int fd = efa_cq_fd(evd);
 
-	(void)solicited_only;		/* core looks at each event's own flags */
+	(void)solicited_only;		/* core tests the flags of each event */
 	if (fd < 0)
 		return fd;
 	efa_enter(q->eng);
@@ -168,7 +170,10 @@ int efa_cq_arm(struct dap_evd *evd, bool solicited_only)
 	return 0;
 }
 
-/* The device's word is for all who sleep: it is armed again for those that are not awake yet. */
+/*
+ * An event of the device wakes the waiters of all EVDs, so the CQ is armed again for the other
+ * waiters.
+ */
 void efa_cq_drain_fd(struct dap_evd *evd)
 {
 	struct efa_evd *q = efa_evd(evd);

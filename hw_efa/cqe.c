@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* Completions off the fast path, and the tick. */
+/* Completions that the fast path does not handle, and the tick. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include "hw_efa/lock.h"
 #include "hw_efa/hot/poll.inl"
 
-#define GONE_LOOKS 100u			/* in ms: the word of the peer's manager comes first */
+#define GONE_LOOKS 100u			/* ticks of a ms, in which the peer's disconnect message arrives */
 
 static enum dap_dto_status status_of(unsigned int status)
 {
@@ -36,7 +36,10 @@ static enum dap_dto_status status_of(unsigned int status)
 
 /* ---- requests ---- */
 
-/* What a peer that ends may leave behind: its QP, its address handle and its host go in any order. */
+/*
+ * The peer ends. It may destroy its QP before its address handle, or after it, and its host may go
+ * first.
+ */
 static bool means_gone(unsigned int status)
 {
 	return status == EFA_ST_REMOTE_QPN || status == EFA_ST_REMOTE_ABORT ||
@@ -44,8 +47,8 @@ static bool means_gone(unsigned int status)
 }
 
 /*
- * The peer has gone. Mostly its connection has been ended in due form, and the word of that is on its
- * way; only when it does not come is this an error.
+ * The peer's QP no longer exists. Usually the peer has disconnected and its message is on the way.
+ * If no message comes within GONE_LOOKS, this is an error.
  */
 static void peer_gone(struct dap_ep *ep, const union efa_slot *slot, const struct efa_cqe *cqe)
 {
@@ -96,7 +99,7 @@ static void request_failed(struct dap_ep *ep, const union efa_slot *slot, const 
 		peer_gone(ep, slot, cqe);
 		return;
 	}
-	/* A flushed request of a connection that is not ending means the same as an error. */
+	/* A flushed WQE of a live connection is an error as well. */
 	if (cqe->status != EFA_ST_FLUSHED || !(e->tx.blocked & EFA_B_OVER))
 		efa_break(ep, "%s: %s", efa_decode_cqe(cqe, text, sizeof(text)),
 			  efa_status_cure(cqe->status));
@@ -128,14 +131,15 @@ static void request_done(struct dap_ep *ep, const union efa_slot *slot)
 		break;
 	case EFA_S_CREDIT:
 		e->cold->credit_out = false;
-		efa_credit(ep);		/* what has become due meanwhile */
+		efa_credit(ep);		/* another credit may have become due meanwhile */
 		break;
 	}
 }
 
 /*
- * The device of a new peer may not know our address handle yet. It then refuses RDMA without doing any
- * of it, so the next tick posts it again. False: the completion is handled as any other.
+ * The device of a new peer may not know our address handle yet. It then refuses RDMA without
+ * executing any part of it, so the next tick posts the RDMA again. False: the completion is handled
+ * like any other.
  */
 static bool is_refused(struct dap_ep *ep, union efa_slot *slot, const struct efa_cqe *cqe)
 {
@@ -167,7 +171,7 @@ static void request_slow(struct dap_ep *ep, const struct efa_cqe *cqe)
 
 	if (id > sq->mask || sq->slots[id].kind == EFA_S_FREE) {
 		if (cqe->status == EFA_ST_FLUSHED)
-			return;			/* of a QP that was given up before */
+			return;			/* of a QP that has been destroyed early */
 		dap_log(DAP_LOG_WARN, "dropped a completion that belongs to no request: %s",
 			efa_decode_cqe(cqe, text, sizeof(text)));
 		return;
@@ -254,7 +258,7 @@ bool efa_await_sends(struct dap_ep *ep, uint32_t stop, unsigned int polls)
 	return done;
 }
 
-/* ---- what no completion brings about ---- */
+/* ---- the tick ---- */
 
 void efa_arm_device(struct efa_engine *eng)
 {
@@ -279,10 +283,11 @@ static void push_deferred(struct efa_engine *eng)
 }
 
 /*
- * The manager's thread, each millisecond for as long as something waits that only polling brings on:
- * requests without credit, a peer whose RDMA our software does, a sleeper on a CQ that cannot be
- * armed. While there are connections it looks now and then, for consumers that do not poll. A thread that
- * is in the engine does this work itself, so the tick does not wait for it.
+ * Runs on the thread of the connection manager: each millisecond while work waits that needs
+ * polling, which is a request without credit, a peer whose writes are emulated, or a waiter on a CQ
+ * that cannot be armed. While there are connections, it polls at intervals of look_us for consumers
+ * that do not poll. If another thread is in the engine, that thread polls, so the tick does not
+ * wait for the lock.
  */
 void efa_tick(void *arg)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An IA has one CQ and one engine: a poll of any EVD takes completions for all EVDs, since credits and
- * answers of one direction arrive with the other (DESIGN.md).
+ * An IA has one CQ and one engine. A poll of any EVD takes completions for all EVDs, because
+ * credits and answers of one direction arrive with packets of the other (DESIGN.md).
  */
 #ifndef EFA_ENGINE_H
 #define EFA_ENGINE_H
@@ -29,7 +29,7 @@ struct efa_evd {
 	struct efa_engine *eng;
 	uint32_t head, tail, mask;
 	bool armed, overflowed;
-	int wake, fd;			/* eventfd; epoll of it and the CQ's; -1 until a thread waits */
+	int wake, fd;			/* eventfd; epoll of it and the CQ's fd; -1 before the first wait */
 	struct dap_evd *next_over;
 };
 _Static_assert(sizeof(struct efa_evd) <= DAP_HW_EVD_SIZE, "EVD area");
@@ -43,28 +43,28 @@ struct efa_cqring {
 };
 
 struct efa_engine {
-	bool driven;			/* the device is software, and its callers drive it */
+	bool driven;			/* the device is software and works only within calls */
 	struct dap_ep **eps;		/* by QP number */
 	struct efa_cqring cq;
 	uint32_t lock;			/* 1: a thread is in the engine */
-	struct dap_evd *over;		/* full EVDs: reported once the engine is left */
+	struct dap_evd *over;		/* EVDs whose overflow is reported after efa_leave */
 
 	_Alignas(64) struct efa_ctl *ctl;
 	struct efa_cq_res res;
 	struct dap_ia *ia;
 	uint32_t cq_entries, cq_used;
 	uint32_t gen;
-	uint32_t armed, emulating;	/* EVDs that wait; endpoints whose peer needs our hands */
+	uint32_t armed, emulating;	/* EVDs with a waiter; endpoints whose writes are emulated */
 	uint32_t live;			/* connected endpoints */
 	uint8_t lmr_gen;
-	struct dap_ep *deferred;		/* have something to issue */
+	struct dap_ep *deferred;		/* endpoints with work that the tick issues */
 	struct dap_timer tick;
 	bool ticking;
 	bool no_arm;			/* the device raises no events of its CQ */
 	uint32_t fruitless;		/* wake-ups by the device in a row, since a waiter got a completion */
-	bool slow;			/* the tick that is set is one of the slow ones */
-	uint32_t look_us;		/* between two of these */
-	pthread_mutex_t ah_lock;	/* of ahs, held while the kernel makes one; never within lock */
+	bool slow;			/* the timer is set to look_us and not to EFA_TICK_US */
+	uint32_t look_us;		/* period of the tick of an idle connection */
+	pthread_mutex_t ah_lock;	/* of ahs; held during commands, never taken within lock */
 	struct efa_ah *ahs;
 	struct efa_key *keys[256];
 };

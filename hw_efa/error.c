@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* Breaks a connection; puts endpoints on the list of the tick. */
+/* Breaks a connection, and defers work of an endpoint to the tick. */
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "hw_efa/calls.h"
 
-/* Once for each endpoint; what follows is the consequence. */
+/* Only the first reason is kept, because later errors follow from it. */
 void efa_break(struct dap_ep *ep, const char *fmt, ...)
 {
 	struct efa_ep *e = efa_ep(ep);

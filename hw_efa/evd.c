@@ -5,7 +5,7 @@
 
 #include "hw_efa/calls.h"
 
-/* Told once the engine has been left: that takes locks within which others come here. */
+/* efa_leave reports it, because the report takes locks whose holders may enter the engine. */
 void efa_evd_full(struct dap_evd *evd, struct dap_ep *ep, bool receive)
 {
 	struct efa_evd *q = efa_evd(evd);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* The engine's lock, and what slow calls do as they enter and leave. */
+/* The engine's lock: waiting for it, and reports of overflows after leaving. */
 #include <sched.h>
 
 #include "hw_efa/lock.h"
 
-#define EFA_LOCK_TURNS 256u		/* looks at a lock, before its thread is given a chance */
+#define EFA_LOCK_TURNS 256u		/* looks at the lock before the CPU is yielded to its holder */
 
 void efa_spin(uint32_t *lock)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The engine's lock. All calls take it, in both kinds of instance: the library's thread enters an
- * engine some 50 times a second beside a consumer of one thread. Uncontended it is one exchange and
- * one store. No kernel command is given and nothing is waited for while it is held.
+ * The engine's lock. "In the engine" means that the caller holds it. All calls take it, also those
+ * of a consumer with one thread, because the library's thread takes it some 50 times a second.
+ * Uncontended, it costs one exchange and one store. Its holder neither gives a command to the
+ * kernel nor waits.
  */
 #ifndef EFA_LOCK_H
 #define EFA_LOCK_H
@@ -16,7 +17,7 @@ EFA_INLINE bool efa_try_enter(struct efa_engine *eng)
 	return !__atomic_exchange_n(&eng->lock, 1, __ATOMIC_ACQUIRE);
 }
 
-/* For calls that put nothing into an EVD: none can have become full. */
+/* Leaves the engine, if the caller put no completion into an EVD: no EVD can have overflowed. */
 EFA_INLINE void efa_go(struct efa_engine *eng)
 {
 	__atomic_store_n(&eng->lock, 0, __ATOMIC_RELEASE);

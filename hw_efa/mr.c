@@ -22,7 +22,7 @@ int efa_pz_destroy(struct dap_pz *pz)
 	return ctl->ops->pd_free(ctl, efa_pz(pz)->pd);
 }
 
-/* What the device can guard; the rest is software's (key.c). */
+/* The rights that the device can check. Software checks emulated writes (key.c). */
 unsigned int efa_access_of(const struct efa_caps *dev, uint32_t priv)
 {
 	const uint32_t writes = DAP_PRIV_LOCAL_WRITE | DAP_PRIV_REMOTE_WRITE;
@@ -76,7 +76,7 @@ int efa_lmr_destroy(struct dap_lmr *lmr)
 	struct efa_ia *ia = efa_ia(lmr->obj.ia);
 	struct efa_lmr *l = efa_lmr(lmr);
 
-	/* What remembers it by its context must not know it any more. */
+	/* Caches compare the context, so none matches the LMR from now on. */
 	efa_enter(ia->eng);
 	lmr->lmr_context = ~lmr->lmr_context;
 	efa_key_unlink(ia->eng, &l->key);

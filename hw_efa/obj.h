@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an EFA object adds to its DAT object. All of it belongs to who is in the engine (lock.h).
+ * The parts of DAT objects that belong to this backend. They are accessed in the engine (lock.h).
  *
  * Counters run free and are masked on use.
  */
@@ -14,21 +14,24 @@
 #include "hw_efa/rx.h"
 #include "hw_efa/tx.h"
 
-/* What the hot functions call off the fast path, placed apart; not "cold", see obj.h. */
+/*
+ * For functions that the fast path calls in unlikely cases: out of the way of its code. The
+ * attribute "cold" would also optimize them for size (hw_mlx5/obj.h).
+ */
 #define EFA_COLD __attribute__((noinline, section(".text.unlikely.efa")))
 #define EFA_INLINE static inline __attribute__((always_inline))
 #define efa_likely(x) __builtin_expect(!!(x), 1)
 #define efa_unlikely(x) __builtin_expect(!!(x), 0)
 
-/* A FIN that is owed to the peer. */
+/* A FIN that is to be sent to the peer. */
 struct efa_answer { uint32_t id, status; };
-#define EFA_ASKS 8u			/* asked by either side at a time */
+#define EFA_ASKS 8u			/* requests of a kind that await the peer's FIN at a time */
 
 #define EFA_WHY 240u
 
 enum efa_rdma {				/* the first RDMA of a connection, which goes alone */
 	EFA_RDMA_NONE,
-	EFA_RDMA_TRIED,			/* it is under way */
+	EFA_RDMA_TRIED,			/* it is outstanding */
 	EFA_RDMA_REFUSED,		/* the peer's device does not know our address handle yet */
 	EFA_RDMA_WORKS,
 };
@@ -41,22 +44,22 @@ struct efa_ep_cold {			/* what is off the fast path */
 	size_t mem_bytes;
 	uint8_t *stage;			/* EFA_STAGE bytes for each WQE */
 	struct efa_ah *ah;
-	uint32_t qkey, cqes;		/* places in the CQ that are its */
+	uint32_t qkey, cqes;		/* cqes: entries of the CQ that are reserved for it */
 	struct efa_answer answer[4 * EFA_ASKS];
 	uint32_t answers, answered;
-	char why[EFA_WHY];		/* it is broken */
+	char why[EFA_WHY];		/* the reason for the end of the connection */
 	bool credit_out, explained, is_deferred, emulates, live;
-	bool destroyed;			/* the QP: it did not flush */
-	uint32_t nowhere;		/* its doorbells are here then */
-	uint32_t gone, gone_dto;	/* looks until a QP that is gone is an error; first request */
+	bool destroyed;			/* the QP is, because it did not flush */
+	uint32_t nowhere;		/* the doorbells of a destroyed QP */
+	uint32_t gone, gone_dto;	/* ticks until a vanished peer is an error; first failed request */
 	enum efa_rdma rdma;
-	uint32_t rdma_tries;		/* that are left */
+	uint32_t rdma_tries;		/* tries that are left */
 	struct efa_wr first_rdma;
 	struct dap_ep *next_deferred;
 	uint32_t ask_pause;		/* polls until the peer's manager is asked again */
-	uint32_t oldest_ack;		/* no ack under way is older; of this era, than mark_ack */
-	uint32_t mark_ack;
-	bool holds;			/* acks, for one that is too old */
+	uint32_t oldest_ack;		/* no ack in flight is older */
+	uint32_t mark_ack;		/* no ack of this era is older */
+	bool holds;			/* acks are held back, because one in flight is too old */
 	uint64_t dropped;
 };
 #define EFA_STAGE 512u
@@ -68,9 +71,9 @@ struct efa_ep {
 	_Alignas(64) struct efa_tx tx;
 	_Alignas(64) struct efa_rx rx;
 	struct efa_ep_cold *cold;
-	uint32_t free_at[2];		/* EFA_REQUESTS: posted stays below it, max more than was dequeued */
+	uint32_t free_at[2];		/* posted may not exceed it: dequeued + max */
 	uint16_t qpn, remote_qpn, ah;
-	uint32_t from;			/* ah and remote_qpn as a CQE has them */
+	uint32_t from;			/* ah and remote_qpn in the form of efa_cqe_from */
 	bool made;
 };
 _Static_assert(sizeof(struct efa_ep) <= DAP_HW_EP_SIZE, "endpoint area");

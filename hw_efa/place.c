@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * Two writes to the same bytes have to be under way one after the other, since an EFA orders
- * nothing. A write beyond the range that all writes under way lie in touches none of their bytes.
- * For one within it the requests are searched, which also makes the range as small as it can be.
+ * An EFA orders nothing, so of two writes to the same bytes the second waits until the first has
+ * completed. A write outside the range that contains all outstanding writes touches none of their
+ * bytes. For a write within the range, the requests are searched; the search also shrinks the range
+ * to its minimum.
  */
 #include "hw_efa/place.h"
 

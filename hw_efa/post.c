@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* Requests and receives that the hot functions leave. In the engine. */
+/* Requests that the fast path does not post. In the engine. */
 #include <string.h>
 
 #include "hw_efa/lock.h"
 
-/* The connection ended after this bind was carried out: it is not flushed, unless a request before it is. */
+/*
+ * The connection ended after the bind was carried out, so the bind succeeds unless an earlier
+ * request failed.
+ */
 static void keep_bind(struct dap_ep *ep, struct efa_dto *d)
 {
 	d->state = EFA_D_ISSUED | EFA_D_DONE;
@@ -31,7 +34,7 @@ int efa_request(const struct efa_request *r)
 	tx->waiting++;
 	if (r->bound && tx->blocked & (EFA_B_OVER | EFA_B_HALT))
 		keep_bind(r->ep, &tx->dto[i]);
-	/* What those before it wait for brings it on as well. */
+	/* If earlier requests wait, the event that continues them continues this one as well. */
 	if (tx->blocked & EFA_B_ERROR)
 		efa_flush_requests(r->ep);
 	else if (tx->waiting == 1)

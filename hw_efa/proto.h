@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What two of these drivers say to each other over SRD, which delivers each packet once, in no
- * order. The header of every packet is its immediate word, so that payload starts at offset 0:
+ * The protocol of two hw_efa drivers over SRD, which delivers each packet once, in any order. The
+ * header of a packet is its immediate word, so that the payload starts at offset 0:
  *
  *	31:29	kind
- *	28	the sender asks that a waiter be woken (DAT_COMPLETION_SOLICITED_WAIT)
+ *	28	wakes a waiter for solicited messages (DAT_COMPLETION_SOLICITED_WAIT)
  *	27:12	sequence number
  *	11:0	acknowledgement: low bits of the number of places freed so far in the window
  *
- * One sequence for sends and RDMA writes of a direction: a receiver delivers the longest prefix that
- * is there, so a message is seen after all writes before it. Each number is one credit, and takes at
- * most one receive and one completion at the peer: who has none waits, and RNR does not happen.
+ * Sends and RDMA writes of a direction have one sequence. A receiver delivers the longest prefix that has
+ * arrived, so a message is delivered after all writes before it. Each number is one credit and takes at
+ * most one receive and one completion at the peer. A sender without credit waits, so RNR does not occur.
  */
 #ifndef EFA_PROTO_H
 #define EFA_PROTO_H
@@ -24,20 +24,20 @@
 
 enum efa_kind {
 	EFA_K_MSG,			/* a whole message */
-	EFA_K_FIRST,			/* efa_first, then the first bytes of one */
-	EFA_K_NEXT,			/* its next bytes */
+	EFA_K_FIRST,			/* efa_first, then the first bytes of a message */
+	EFA_K_NEXT,			/* the next bytes of that message */
 	EFA_K_CTRL,			/* efa_ctrl_msg, in sequence */
-	EFA_K_UNSEQ,			/* efa_ctrl_msg, out of it: the sequence number is 0 */
-	EFA_K_WRITE,			/* of an RDMA write that has landed */
+	EFA_K_UNSEQ,			/* efa_ctrl_msg without a sequence number: it is 0 */
+	EFA_K_WRITE,			/* the immediate of an RDMA write */
 	EFA_KINDS
 };
 
 #define EFA_IMM_SE (1u << 28)
 #define EFA_ACK_MASK 0xfffu
-#define EFA_MAX_WINDOW 1024u		/* an ack of 12 bits tells old ones from new */
-/* So far may an ack be ahead of one that is still under way: that one is no new one, either. */
+#define EFA_MAX_WINDOW 1024u		/* leaves room in 12 bits to distinguish old acks from new ones */
+/* An ack may be this far ahead of an older one in flight, which then is not taken for a new one. */
 #define EFA_MAX_AHEAD (EFA_ACK_MASK - EFA_MAX_WINDOW)
-#define EFA_LOOK_EACH (EFA_MAX_AHEAD / 3)	/* acks after which the oldest is looked for */
+#define EFA_LOOK_EACH (EFA_MAX_AHEAD / 3)	/* acks between two updates of oldest_ack */
 
 static inline uint32_t efa_imm(enum efa_kind kind, bool se, uint32_t seq, uint32_t ack)
 {
@@ -49,10 +49,10 @@ struct efa_first { le32_t total, zero; };
 WIRE_SIZE(struct efa_first, 8);
 
 enum efa_ctrl_op {
-	EFA_C_RTS = 1,			/* a message lies in these segments: read it */
-	EFA_C_CREDIT,			/* nothing but the ack in the header */
-	EFA_C_FIN,			/* the request id has been done; flags: enum dap_dto_status */
-	EFA_C_RW,			/* emulated write: to seg[0], the data follows */
+	EFA_C_RTS = 1,			/* the peer shall read a message from these segments */
+	EFA_C_CREDIT,			/* carries only the ack in the header */
+	EFA_C_FIN,			/* request id is complete; flags: enum dap_dto_status */
+	EFA_C_RW,			/* emulated write to seg[0]; the data follows */
 	EFA_C_OPS
 };
 
@@ -66,13 +66,15 @@ WIRE_SIZE(struct efa_seg, 16);
 struct efa_ctrl_msg {
 	uint8_t op, flags;
 	le16_t nseg;
-	le32_t id;			/* of the request, in its sender's count */
+	le32_t id;			/* number of the request at its sender */
 	le32_t total_lo, total_hi;
 	struct efa_seg seg[];
 };
 WIRE_SIZE(struct efa_ctrl_msg, 16);
 
-/* What an end says of itself in dap_path.own, big-endian as the rest of that message. */
+/*
+ * The backend's part of the connection request and reply (dap_path.own), big-endian like the rest.
+ */
 enum {					/* caps */
 	EFA_CAN_WRITE = 1, EFA_CAN_UNSOLICITED = 2, EFA_CAN_ALL = 3,
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * Queue pairs: made and destroyed. An endpoint has one, with receive buffers for the whole window
- * and for what comes out of sequence. Whatever its QP can complete at a time has its place in the
- * CQ, or the endpoint is refused: an EFA reports no overrun of a CQ.
+ * Creates and destroys QPs. An endpoint has one, with receive buffers for the whole window and for
+ * control messages out of sequence. All completions that its QP can have outstanding have entries
+ * of the CQ reserved, or the endpoint is refused, because an EFA overruns a CQ without an error.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ void efa_shape_of(const struct efa_ia *ia, struct efa_shape *s)
 		s->sq /= 2;
 	s->bufs = ia->params.window + UNSEQ_BUFS;
 	s->rq = pow2_up(s->bufs);
-	/* A write without a receive takes a place of the same window. */
+	/* A write that consumes no receive has a CQE, and takes a place of the same window. */
 	s->cqes = s->sq + s->bufs;
 }
 
@@ -112,7 +112,7 @@ static void mem_free(struct dap_ep *ep, struct efa_ep_cold *m)
 {
 	struct efa_ctl *ctl = efa_ia(ep->obj.ia)->ctl;
 
-	/* The device may still write here: the memory must not be reused. */
+	/* If the device may still write to the memory, it must not be reused. */
 	if (!ctl->ops->mr_dereg(ctl, &m->mr))
 		munmap(m->mem, m->mem_bytes);
 }
@@ -142,7 +142,7 @@ static void release_cqes(struct efa_engine *eng, uint32_t cqes)
 	efa_leave(eng);
 }
 
-static const struct dap_lmr no_lmr;	/* nothing lies in it */
+static const struct dap_lmr no_lmr;	/* contains no address */
 
 /* One allocation; the caller frees rx.place, which is its start. */
 static int rings_alloc(struct efa_ep *e, const struct efa_ia *ia, const struct dap_ep_attr *a,
@@ -231,7 +231,10 @@ static void rx_fill(struct dap_ep *ep, const struct efa_shape *s, uint32_t gen)
 		   rx->stride << 16;
 }
 
-/* The QP numbers of the device are used again at once; what is late is known by its generation. */
+/*
+ * The device reuses QP numbers at once. The generation in a request id tells late completions
+ * apart.
+ */
 static int make_qp(struct dap_ep *ep, const struct efa_shape *s)
 {
 	struct efa_ia *ia = efa_ia(ep->obj.ia);
@@ -246,7 +249,7 @@ static int make_qp(struct dap_ep *ep, const struct efa_shape *s)
 
 	if (getrandom(&e->cold->qkey, sizeof(e->cold->qkey), 0) != sizeof(e->cold->qkey))
 		return -EIO;
-	/* The highest bit is the kernel's own. */
+	/* The kernel refuses a qkey with the highest bit. */
 	e->cold->qkey &= 0x7fffffff;
 	err = ia->ctl->ops->qp_create(ia->ctl, &p, e->cold->qkey, &e->cold->qp);
 	if (err)
@@ -258,7 +261,9 @@ static int make_qp(struct dap_ep *ep, const struct efa_shape *s)
 	e->qpn = e->cold->qp.qpn;
 	e->made = true;
 	efa_enter(ia->eng);
-	/* What came for a QP that had this number before is taken while nothing has it. */
+	/*
+	 * Completions of an earlier QP with this number are dropped before the number is assigned.
+	 */
 	efa_drain(ia->eng);
 	ia->eng->eps[e->qpn] = ep;
 	efa_rx_refill(ep);
@@ -306,7 +311,7 @@ static void remove_deferred(struct efa_engine *eng, struct dap_ep *ep)
 		*at = efa_ep(ep)->cold->next_deferred;
 }
 
-/* Its number is another's from here on: what it completes is dropped. */
+/* Another QP may get the number from now on, so completions of this one are dropped. */
 void efa_qp_end(struct dap_ep *ep)
 {
 	struct efa_ia *ia = efa_ia(ep->obj.ia);

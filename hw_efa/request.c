@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* The ends of requests: delivered to their EVD in the order of their posts, once they are done. */
+/* Completed requests are delivered to their EVD in the order of their posts. */
 #include "hw_efa/calls.h"
 
 static void unplace_write(struct efa_tx *tx, struct efa_dto *d)

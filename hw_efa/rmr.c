@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * RMRs on a device without memory windows. A bind registers the range with the remote rights asked for, and
- * then ends the previous registration. So the new context differs from the previous one, which is invalid
- * when the bind returns. A bind is two commands of the device and pins the pages. For peers whose writes are
- * emulated, the table of keys has the context of an RMR that may be written (key.c).
+ * RMRs on a device without memory windows. A bind registers the range with the remote rights asked
+ * for, and then ends the previous registration. So the new context differs from the previous one,
+ * which is invalid when the bind returns. A bind is two commands of the device and pins the pages.
+ * For peers whose writes are emulated, the table of keys has the context of an RMR that may be
+ * written (key.c).
  */
 #include <sched.h>
 
@@ -66,8 +67,8 @@ static int register_range(const struct dap_rmr *rmr, const struct range *to, str
 }
 
 /*
- * The device may give an unbound RMR its last key again, by which a peer could access the new window. The
- * range is then registered once more while that key is taken.
+ * The device may give an unbound RMR its last key again, by which a peer could access the new
+ * window. The range is then registered once more while that key is taken.
  */
 static int register_new(struct dap_rmr *rmr, const struct range *to, struct efa_mr *mr)
 {
@@ -118,7 +119,9 @@ static bool is_flushed(const struct dap_ep *ep)
 	return efa_ep((struct dap_ep *)(uintptr_t)ep)->tx.blocked & (EFA_B_OVER | EFA_B_HALT);
 }
 
-/* Takes a place among the requests before the bind is carried out, so that its completion has one. */
+/*
+ * Takes a place among the requests before the bind is carried out, so that its completion has one.
+ */
 static int reserve_request(struct dap_ep *ep)
 {
 	struct efa_ep *e = efa_ep(ep);
@@ -133,7 +136,10 @@ static int reserve_request(struct dap_ep *ep)
 	return err;
 }
 
-/* The commands are given outside of the engine: the new registration first, then the end of the old. */
+/*
+ * The commands are given outside of the engine: the new registration first, then the end of the
+ * old.
+ */
 static int rebind(struct dap_rmr *rmr, struct dap_ep *ep, const struct range *to, bool *bound)
 {
 	struct efa_ia *ia = efa_ia(rmr->obj.ia);

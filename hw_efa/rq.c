@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * Receive buffers go back to the device, a batch by one doorbell. The next packet acknowledges their
- * places to the peer, or a control message of its own if there is none for long.
+ * Receive buffers go back to the device in batches with one doorbell. The next packet to the peer
+ * acknowledges their places. If none is sent for half a window, a control message does.
  */
 #include "hw_efa/calls.h"
 #include "hw_efa/rq.h"
@@ -29,8 +29,8 @@ void efa_rx_refill(struct dap_ep *ep)
 
 static bool credit_is_due(const struct efa_ep *e)
 {
-	return e->rx.acked_to - e->rx.advertised >= (e->rx.asked ? 1 : e->rx.window / 2) && !e->cold->credit_out &&
-	       !(e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT | EFA_B_OVER));
+	return e->rx.acked_to - e->rx.advertised >= (e->rx.asked ? 1 : e->rx.window / 2) &&
+	       !e->cold->credit_out && !(e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT | EFA_B_OVER));
 }
 
 static EFA_COLD void send_credit(struct dap_ep *ep)

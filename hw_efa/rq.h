@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Receive buffers. A request id has the index of its buffer and the generation of the QP. */
+/*
+ * Receive buffers. A request id is the index of its buffer, with the generation of the QP above it.
+ */
 #ifndef EFA_RQ_H
 #define EFA_RQ_H
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * Packets: put in order, and given to the receives posted.
+ * Puts packets in order and delivers them to the posted receives.
  *
- * The RQ has receive buffers of ours only, since it is consumed in order of arrival, which is not
- * that of sending. A place in the window is free again when its packet has been consumed and a
- * buffer stands behind it; what waits for the consumer's receive keeps its place, and the sender
- * runs out of credit.
+ * Packets arrive in any order and consume the RQ in that order. So the RQ has the driver's own
+ * buffers, and data is copied to the consumer's receive. A place in the window is free again when
+ * its packet has been delivered and a new buffer is posted for it. A packet that waits for the
+ * consumer's receive keeps its place, so the sender runs out of credit.
  */
 #include <string.h>
 
@@ -40,7 +40,7 @@ static void deliver_recvs(struct dap_ep *ep)
 	rx->pulls = rx->done != rx->match;
 }
 
-/* No further packet goes to the receive. */
+/* The receive gets no further packet. */
 static void complete_receive(struct dap_ep *ep, struct efa_recv *r, enum dap_dto_status status)
 {
 	r->status = (uint8_t)status;
@@ -64,7 +64,7 @@ void efa_flush_recvs(struct dap_ep *ep)
 	deliver_recvs(ep);
 }
 
-/* A receive of one segment, as most are. */
+/* Most receives have one segment. */
 static bool scatter_data(struct dap_ep *ep, const struct efa_recv *r, uint32_t at,
 			 const uint8_t *from, uint32_t len)
 {
@@ -123,7 +123,7 @@ static void take_data(struct dap_ep *ep, unsigned int kind, const uint8_t *p, ui
 	complete_receive(ep, r, DAP_DTO_SUCCESS);
 }
 
-/* The receive that a long message goes to: its reads are issued by efa_pull_all. */
+/* Offers a long message to the next receive. efa_pull_all issues its reads. */
 static EFA_COLD void take_rts(struct dap_ep *ep, const uint8_t *p, uint32_t len, bool se)
 {
 	const struct efa_ctrl_msg *m = (const void *)p;
@@ -202,7 +202,10 @@ static bool consume_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 	return true;
 }
 
-/* Delivers the plain messages that are in their turn; returns the place of the packet after them. */
+/*
+ * Delivers the plain messages that are next in sequence; returns the place of the packet after
+ * them.
+ */
 static struct efa_cqe *plain_prefix(struct dap_ep *ep)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
@@ -244,9 +247,9 @@ void efa_rx_resume(struct dap_ep *ep)
 }
 
 /*
- * A device may not have the number of an address handle that exists: mostly soon after it was made,
- * but at any time. The GID tells the peer then. Where the CQE has none (a write has bytes of its
- * length there) the QP number does, and our random qkey, which the device has checked.
+ * A CQE may lack the number of an existing address handle, mostly soon after its creation but also
+ * later. Then the GID identifies the peer. If the CQE has no GID either (a write has its length
+ * there), the QP number does, together with our random qkey, which the device has checked.
  */
 static EFA_COLD bool is_unnamed_peer(struct dap_ep *ep, const struct efa_cqe *cqe)
 {

@@ -13,13 +13,13 @@ struct efa_recv {
 	uint64_t cookie;
 	uint32_t room, got;		/* bytes */
 	uint8_t state, flags, status, nseg;
-	uint16_t left;			/* reads in the queue */
+	uint16_t left;			/* outstanding RDMA reads */
 	bool solicited;
-	const struct dap_lmr *lmr;	/* of a receive of one segment without flags, if it may be written */
+	const struct dap_lmr *lmr;	/* of the segment, if there is one, writable, and no flag */
 	struct efa_iov seg[EFA_MAX_IOV];
-	struct efa_iov from[EFA_MAX_IOV];	/* where a long message lies */
+	struct efa_iov from[EFA_MAX_IOV];	/* the sender's segments of a long message */
 	uint32_t at;			/* bytes of the message whose reads are issued */
-	uint32_t fin;			/* the sender's number of it */
+	uint32_t fin;			/* the sender's request number of the long message */
 	uint32_t pad[6];
 };
 _Static_assert(sizeof(struct efa_recv) == 1024, "a receive is found by a shift");
@@ -30,7 +30,7 @@ struct efa_rx {
 	volatile uint32_t *doorbell;
 	struct efa_recv *recv;
 	struct efa_cqe *place;		/* the reorder window: CQEs of packets; see efa_place_is_empty */
-	const struct dap_lmr *lmr;	/* of the last receive: it may be written */
+	const struct dap_lmr *lmr;	/* cached by efa_allowed: it may be written */
 	uint64_t desc;			/* second word of a descriptor, without the request id */
 	size_t stride;			/* of the buffers */
 	uint32_t nbufs;
@@ -41,28 +41,28 @@ struct efa_rx {
 	uint32_t recv_mask, max;
 	uint32_t posted, match;
 	uint32_t done;			/* receives delivered */
-	uint32_t pull;			/* the first long message that may have reads to issue */
-	uint32_t next;			/* sequence number awaited */
-	uint32_t look_at;		/* next: from here on acked_to is for efa_bound_ack */
-	uint32_t acked_to;			/* places that are free and have a receive: packets from number */
+	uint32_t pull;			/* the first receive that may have reads to issue */
+	uint32_t next;			/* awaited sequence number */
+	uint32_t look_at;		/* from this number on, efa_bound_ack sets acked_to */
+	uint32_t acked_to;			/* packets before this number are acknowledged */
 	uint32_t advertised;			/* acked_to, in the last packet that was sent */
 	uint32_t window, place_mask;
 	union {
 		struct {
 			bool stalled;		/* a message waits for a receive */
-			bool asked;		/* the peer wants an ack of its last message */
+			bool asked;		/* the peer disconnects: acknowledge each message at once */
 			bool solicited_only;	/* only solicited messages notify */
-			bool pulls;		/* a long message is read: some that match wait */
+			bool pulls;		/* a long message is being read, so later receives wait */
 			uint32_t part_total;	/* bytes of a message in fragments */
 		};
 		uint64_t unusual;	/* 0: none of these */
 	};
-	uint32_t part;			/* bytes of it that are there */
-	bool failed;			/* a receive has: all after it are flushed */
+	uint32_t part;			/* bytes of that message that have arrived */
+	bool failed;			/* a receive failed, so all after it are flushed */
 	uint32_t deny, max_iov;
 };
 
-/* A place of the window without a packet has an immediate of no kind. */
+/* An empty place of the window has an immediate of no kind. */
 static inline bool efa_place_is_empty(const struct efa_cqe *at)
 {
 	return le32_to_cpu(at->imm) == UINT32_MAX;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* Lists of segments. Software and RDMA reads of this end write only where the LMR allows it. */
+/* Lists of segments. Copies and RDMA reads write only where an LMR allows local writes. */
 #include <string.h>
 
 #include "hw_efa/calls.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sequence numbers: what this end has told the peer to be free, and what the peer acknowledged. */
+/* Sequence numbers and acknowledgements of both directions. */
 #ifndef EFA_SEQ_H
 #define EFA_SEQ_H
 
 #include "hw_efa/obj.h"
 
-/* Acknowledges all before the number awaited, as far as efa_bound_ack allows (wr.c). */
+/* Acknowledges all packets before the awaited number, as far as efa_bound_ack allows (wr.c). */
 EFA_COLD void efa_bound_ack(struct dap_ep *ep);
 static inline void efa_ack_delivered(struct dap_ep *ep)
 {
@@ -16,7 +16,7 @@ static inline void efa_ack_delivered(struct dap_ep *ep)
 		efa_bound_ack(ep);
 }
 
-/* The header of a packet, which acknowledges; of the next in sequence, which takes a credit. */
+/* The header of a packet. It carries the acknowledgement. */
 static inline uint32_t efa_imm_of(struct efa_ep *e, enum efa_kind kind, bool se, uint32_t seq)
 {
 	e->rx.advertised = e->rx.acked_to;
@@ -33,7 +33,10 @@ static inline uint32_t efa_unseq_imm(struct efa_ep *e)
 	return efa_imm_of(e, EFA_K_UNSEQ, false, 0);
 }
 
-/* Acks come in any order: one that is older than the last known is behind it by more than fits. */
+/*
+ * Acks arrive in any order. One that is older than the last one would free more than is
+ * outstanding.
+ */
 static inline void efa_take_ack(struct efa_ep *e, uint32_t ack)
 {
 	struct efa_tx *tx = &e->tx;

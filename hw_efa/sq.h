@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The send queue: slots and WQEs. A WQE's request id is its slot with the generation of the QP. Slots come
- * from a free list, because completions arrive in any order.
+ * The send queue: slots and WQEs. A WQE's request id is its slot with the generation of the QP.
+ * Slots come from a free list, because completions arrive in any order.
  */
 #ifndef EFA_SQ_H
 #define EFA_SQ_H
@@ -17,7 +17,7 @@ typedef uint64_t efa_u64 __attribute__((may_alias));
 
 #define EFA_SPARE_WQES 8u		/* for credits and answers */
 
-/* reserve: the WQE is a credit or an answer, which may use the spare ones. */
+/* reserve: the WQE is a credit or an answer, which may use the spare slots. */
 EFA_INLINE bool efa_sq_has(const struct efa_sq *sq, bool reserve)
 {
 	return sq->used < sq->room + (reserve ? EFA_SPARE_WQES : 0);
@@ -44,7 +44,7 @@ EFA_INLINE void efa_put_buf(efa_u64 *to, const struct efa_iov *s)
 	to[1] = s->addr;
 }
 
-/* Data in the WQE; what is behind it is zero. */
+/* Inline data, padded with zeros. */
 EFA_INLINE void efa_put_inline(efa_u64 *to, const struct efa_wr *wr, bool wide)
 {
 	uint64_t data[12];
@@ -65,8 +65,8 @@ EFA_INLINE void efa_put_inline(efa_u64 *to, const struct efa_wr *wr, bool wide)
 }
 
 /*
- * Writes the next WQE in ascending order, each word once: the ring is write-combined device memory. The
- * caller rings the doorbell.
+ * Writes the next WQE in ascending order, each word once: the ring is write-combined device memory.
+ * The caller rings the doorbell.
  */
 EFA_INLINE void efa_wqe_put(struct efa_ep *e, const struct efa_wr *wr)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * Requests that are not issued by their post: those that wait for a credit, for a place in the send
- * queue or for what is before them, and those of more than one packet. They are issued in order.
+ * Requests that the fast path does not post: those that wait for a credit, for a slot of the send
+ * queue or for earlier requests, and those of more than one packet. They are issued in order.
  *
- * SRD orders nothing. Sends and writes carry one sequence, so that the peer sees a message after
- * the writes before it. Here is waited for the rest: a write or read of bytes that a write under
- * way may touch waits for that one, and a fenced request for all before it. With write_order=kept a
- * packet of a write waits for the packets of all writes before it.
+ * SRD orders nothing. Sends and writes share one sequence, so the peer delivers a message after the
+ * writes before it. The other rules of order are kept here by waiting. A write or read waits for
+ * outstanding writes to the same bytes, and a fenced request for all requests before it. With
+ * write_order=kept, a packet of a write waits for the packets of all writes before it.
  *
- * A peer that does not look at its completions gives no credits, and its memory is to be written all
- * the same: a write without credit goes without a number. A send then waits for such writes before
- * it. So it is with all writes where the two ends cannot count them (one takes a receive for each,
- * the other does not).
+ * A peer that does not poll gives no credits, but its memory must be written nevertheless. So a
+ * write without credit goes out without a sequence number, and sends wait until such writes have
+ * completed. If a write takes a receive buffer at one end and none at the other, no write has a
+ * number.
  */
 #include <string.h>
 
@@ -50,7 +50,7 @@ static void post_packet(struct dap_ep *ep, struct efa_wr *wr, struct efa_dto *d)
 		efa_rdma_post(ep, wr);
 }
 
-/* As many bytes as a packet takes, of at most segs segments; returns how many. */
+/* Adds as many bytes as the packet has room for, in at most two segments; returns their number. */
 static uint32_t add_pieces(struct efa_wr *wr, const struct efa_work *w, uint32_t total,
 			   uint32_t room)
 {
@@ -65,7 +65,10 @@ static uint32_t add_pieces(struct efa_wr *wr, const struct efa_work *w, uint32_t
 	return n;
 }
 
-/* A message that fits one packet is whole. Others are fragments, the first of which tells the length. */
+/*
+ * A message that fits one packet is whole. Others are fragments, the first of which tells the
+ * length.
+ */
 static bool send_packets(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 {
 	struct efa_ep *e = efa_ep(ep);
@@ -91,8 +94,9 @@ static bool send_packets(struct dap_ep *ep, struct efa_dto *d, struct efa_work *
 }
 
 /*
- * The segment as its peer may read it, where the consumer gave the right to read its LMR. No right is
- * added to that: a key of an EFA is good for every QP of the zone, and for the whole registration.
+ * The segment with the key by which the peer may read it, if the consumer gave the LMR remote read
+ * access. The driver adds no right, because a key of an EFA is valid for each QP of the PD and for
+ * the whole registration.
  */
 static bool expose_segment(struct dap_ep *ep, const struct efa_iov *s, struct efa_seg *to)
 {
@@ -106,7 +110,9 @@ static bool expose_segment(struct dap_ep *ep, const struct efa_iov *s, struct ef
 	return true;
 }
 
-/* Offers the message to the peer, which reads it. False: the peer may not read all of its segments. */
+/*
+ * Offers the message to the peer, which reads it. False: the peer may not read all of its segments.
+ */
 static bool stage_rts(struct dap_ep *ep, const struct efa_dto *d, const struct efa_work *w,
 		      struct efa_wr *wr)
 {
@@ -143,7 +149,10 @@ static bool issue_send(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 	return true;
 }
 
-/* The next write may be under way: none before it touches its bytes; in kept order there is none. */
+/*
+ * The write may go out: no outstanding write touches its bytes, and with write_order=kept no write
+ * is outstanding. It counts as outstanding from now on.
+ */
 static bool place_write(struct efa_tx *tx, struct efa_dto *d)
 {
 	if (d->state & EFA_D_PLACED)
@@ -163,7 +172,10 @@ static bool overlaps_write(struct efa_tx *tx, const struct efa_dto *d)
 	       efa_overlaps(tx, d->remote, d->bytes, efa_next(tx));
 }
 
-/* The next packet of a write has a place in the sequence; else sends wait for the write. */
+/*
+ * The next packet of a write gets a sequence number. False: it goes without, and sends wait for the
+ * write.
+ */
 static bool count_write(struct efa_tx *tx, struct efa_dto *d)
 {
 	if (!(tx->blocked & EFA_B_HOLD) && has_credit(tx))
@@ -212,7 +224,7 @@ static struct efa_seg remote_seg(const struct efa_dto *d, const struct efa_work 
 				 cpu_to_le32(len), cpu_to_le32(w->rkey) };
 }
 
-/* Data after a control message: the peer copies it. */
+/* An emulated write: a control message with the data, which the peer copies. */
 static bool soft_write(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 {
 	const uint32_t head = sizeof(struct efa_ctrl_msg) + sizeof(struct efa_seg);
@@ -246,7 +258,7 @@ static bool soft_write(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 	return true;
 }
 
-/* The consumer's segments, before the first byte of them goes out or comes in. */
+/* Checks the consumer's segments before the first byte is sent or received. */
 static bool segments_ok(struct dap_ep *ep, const struct efa_dto *d, const struct efa_work *w)
 {
 	for (unsigned int i = 0; i < w->nseg; i++) {
@@ -321,7 +333,10 @@ void efa_push(struct dap_ep *ep)
 		e->tx.blocked &= ~(uint32_t)EFA_B_QUEUE;
 }
 
-/* Requests of one WQE are posted hot. RDMA is not until the first one of the connection succeeded. */
+/*
+ * The fast path posts requests of one WQE, and RDMA only after the first one of the connection has
+ * succeeded.
+ */
 void efa_set_most(struct dap_ep *ep)
 {
 	const struct efa_caps *dev = &efa_ia(ep->obj.ia)->dev;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The send queue of an endpoint, and its requests that are not delivered. */
+/* The send queue of an endpoint, and its requests without a delivered completion. */
 #ifndef EFA_TX_H
 #define EFA_TX_H
 
@@ -11,18 +11,18 @@ struct efa_engine;
 
 /* ---- send queue ---- */
 
-enum efa_slot_kind {			/* what a WQE is for */
+enum efa_slot_kind {			/* purpose of a WQE */
 	EFA_S_FREE,
 	EFA_S_DTO,			/* a request */
 	EFA_S_PULL, EFA_S_CREDIT, EFA_S_ANSWER,
-	EFA_S_FIRST,			/* the first RDMA: efa_ep_cold.first_rdma says of what kind */
+	EFA_S_FIRST,			/* the first RDMA; efa_ep_cold.first_rdma has its kind */
 };
 
 #define EFA_ERA_SHIFT 63		/* in efa_slot.word: the era of the post, see efa_bound_ack */
 
 union efa_slot {
 	struct {
-		uint32_t of;		/* DTO or receive */
+		uint32_t of;		/* number of the request or receive */
 		uint8_t kind;
 	};
 	uint64_t word;
@@ -33,9 +33,9 @@ struct efa_sq {
 	volatile uint32_t *doorbell;
 	union efa_slot *slots;
 	uint16_t *ids;			/* slots: those in use, then the free ones */
-	uint32_t used;			/* slots in use: WQEs under way */
+	uint32_t used;			/* slots in use, which are the outstanding WQEs */
 	uint32_t room;			/* slots that requests may use */
-	uint32_t before;		/* slots in use that are of the era before this one */
+	uint32_t before;		/* slots in use from the previous era */
 	uint64_t era;			/* 0, or the bit in efa_slot.word */
 	uint16_t entry_size, inline_max;
 	uint16_t gen;			/* in the bits of a request id above the slot */
@@ -49,10 +49,10 @@ struct efa_sq {
 
 enum efa_dto_state {
 	EFA_D_ISSUED = 1,		/* all its WQEs are in the queue */
-	EFA_D_WAITS = 2,		/* for a FIN */
+	EFA_D_WAITS = 2,		/* it waits for a FIN */
 	EFA_D_DONE = 4,
-	EFA_D_PLACED = 8,		/* a write whose WQEs may have begun to write */
-	EFA_D_PLAIN = 16,		/* some of it has no place in the sequence */
+	EFA_D_PLACED = 8,		/* a write that may have reached the peer's memory */
+	EFA_D_PLAIN = 16,		/* a write with a packet without a sequence number */
 };
 
 /* Those of enum efa_op, and a bind, which has no WQE. */
@@ -63,36 +63,39 @@ struct efa_dto {			/* one for each request that is not delivered */
 	uint32_t bytes;
 	union {
 		struct {
-			uint8_t left;	/* WQEs in the queue */
+			uint8_t left;	/* outstanding WQEs */
 			uint8_t op, state, flags;
 		};
-		uint32_t info;		/* written whole by a hot post */
+		uint32_t info;		/* the fast path writes all four at once */
 	};
-	uint8_t status;			/* once it is not 0, nothing is posted hot any more */
+	uint8_t status;			/* enum dap_dto_status */
 };
 _Static_assert(sizeof(struct efa_dto) == 32, "a request is found by a shift");
 #define EFA_INFO(left, op, state, flags)                                                           \
 	((left) | (op) << 8 | (state) << 16 | (uint32_t)(flags) << 24)
 
-/* key: the context of a consumer's segment; in a work request, and remotely, the key itself. */
+/*
+ * key: the LMR context in a consumer's segment; the device's key in a work request or a remote
+ * segment.
+ */
 struct efa_iov { uint64_t addr; uint32_t len, key; };
 
-struct efa_work {			/* of a DTO that is not issued in one go */
+struct efa_work {			/* the rest of a request that the fast path does not post */
 	uint32_t rkey, nseg;
 	uint32_t at;			/* bytes issued */
 	struct dap_rmr *rmr;
 	struct efa_iov seg[EFA_MAX_IOV];
 };
 
-enum {					/* efa_tx.blocked: why nothing goes out at once */
+enum {					/* efa_tx.blocked: why the fast path posts nothing */
 	EFA_B_DOWN = 1,			/* not connected yet */
-	EFA_B_ERROR = 2,		/* nor ever again: all is flushed */
-	EFA_B_ENDING = 64,		/* the device is flushing */
+	EFA_B_ERROR = 2,		/* the connection has ended and all work is flushed */
+	EFA_B_ENDING = 64,		/* the QP is in the error state and flushes */
 	EFA_B_OVER = EFA_B_ERROR | EFA_B_ENDING,
 	EFA_B_HALT = 4,			/* an error is on its way to the consumer */
-	EFA_B_HOLD = 8,			/* writes have no place in the sequence, see tx.c */
-	EFA_B_PLAIN = 32,		/* nor have some that are under way: sends wait */
-	EFA_B_QUEUE = 16,		/* requests before it wait */
+	EFA_B_HOLD = 8,			/* no write has a sequence number, see tx.c */
+	EFA_B_PLAIN = 32,		/* sends wait for writes without a sequence number */
+	EFA_B_QUEUE = 16,		/* earlier requests wait */
 };
 
 struct efa_span { uint64_t lo, hi; };
@@ -100,29 +103,29 @@ struct efa_span { uint64_t lo, hi; };
 struct efa_tx {
 	struct efa_engine *eng;
 	struct efa_dto *dto;
-	const struct dap_lmr *lmr;	/* of the last post */
+	const struct dap_lmr *lmr;	/* cached by efa_allowed */
 	uint32_t mask;
 	uint32_t posted;		/* requests */
 	uint32_t done;			/* requests delivered */
 	uint32_t seq;			/* next sequence number */
-	/* By efa_dto_op: flags that are refused, and bytes of a request that goes out at once. */
+	/* By efa_dto_op: refused flags, and the most bytes that the fast path posts. */
 	uint32_t deny[3];
 	uint64_t most[3];
-	uint32_t written;		/* the number behind the last write */
-	uint32_t waiting;		/* requests at the end of the queue that are not issued yet */
-	uint32_t acked;			/* places of the peer that are free again, by sequence number */
+	uint32_t written;		/* 1 + the number of the last write */
+	uint32_t waiting;		/* posted requests that are not issued yet */
+	uint32_t acked;			/* the peer has acknowledged all before this sequence number */
 	uint32_t limit;			/* the first sequence number without credit */
 	uint32_t blocked;		/* EFA_B_* */
 	struct efa_work *work;
 	uint32_t max, mtu, max_msg, max_rdma;
-	struct efa_span written_to;	/* remote bytes of all writes under way lie in it: see place.c */
+	struct efa_span written_to;	/* contains all outstanding writes, see place.c */
 	uint32_t plain;			/* writes with EFA_D_PLAIN */
-	uint32_t pulls_asked, asks;	/* RTS and emulated writes without their FIN */
+	uint32_t pulls_asked, asks;	/* RTS, and emulated writes, that await a FIN */
 	uint32_t max_iov[3];
 	bool no_reads, peer_no_reads;
-	uint8_t can;			/* EFA_CAN_*: of both ends */
-	bool failed;			/* a request has: all after it are flushed */
-	bool keeps;			/* one packet of all writes is under way at a time */
+	uint8_t can;			/* EFA_CAN_* that both ends have */
+	bool failed;			/* a request failed, so all after it are flushed */
+	bool keeps;			/* write_order=kept: one packet of all writes is outstanding */
 };
 
 /* The first request that is not issued. */
@@ -131,7 +134,7 @@ static inline void efa_block(struct efa_tx *tx, uint32_t why) { tx->blocked |= w
 
 /* ---- a WQE off the fast path ---- */
 
-/* imm: 0 and has_imm false where there is none. */
+/* imm: 0 without has_imm. */
 struct efa_wr {
 	uint8_t op;
 	bool has_imm, inl;
@@ -141,7 +144,7 @@ struct efa_wr {
 	uint32_t rkey, len;		/* RDMA */
 	unsigned int nseg;
 	struct efa_iov seg[2];
-	const void *data;		/* of an inline one */
+	const void *data;		/* inline data */
 	uint32_t bytes;
 };
 

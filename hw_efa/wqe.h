@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Descriptors of an EFA, little-endian, as AWS publishes them in efa_io_defs.h of rdma-core and of
- * the kernel driver. One WQE is one slot of the send queue: 64 bytes, or 128 ("wide") in a QP that
- * was made so.
+ * Descriptors of an EFA, little-endian, as in efa_io_defs.h of rdma-core and of the kernel driver.
+ * A WQE is one slot of the send queue: 64 bytes, or 128 in a QP created with wide WQEs.
  */
 #ifndef EFA_WQE_H
 #define EFA_WQE_H
@@ -85,7 +84,7 @@ struct efa_rx_desc {
 WIRE_SIZE(struct efa_rx_desc, 16);
 WIRE_AT(struct efa_rx_desc, lkey_ctrl, 12);
 
-struct efa_cqe {			/* 16 or 32 bytes of it; what follows qp_num is of receives */
+struct efa_cqe {			/* 16 or 32 bytes; only a receive has the fields after qp_num */
 	le16_t req_id;
 	uint8_t status, flags;
 	le16_t qp_num;
@@ -125,8 +124,8 @@ static inline uint32_t efa_cq_doorbell(uint16_t consumed, unsigned int cmd_sn, b
 	return consumed | (cmd_sn & 3) << 29 | (uint32_t)arm << 31;
 }
 
-/* ---- decode.c: one line of text, for every message about one ---- */
-/* What to do about it, or what to look for. */
+/* ---- decode.c: text for messages ---- */
+/* The likely cause of a status, or a remedy. */
 const char *efa_status_cure(unsigned int status);
 const char *efa_decode_cqe(const struct efa_cqe *cqe, char *buf, size_t len);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* WQEs off the fast path: built in memory, copied whole, a doorbell for several of them. */
+/* WQEs off the fast path. One doorbell announces several of them. */
 #include <string.h>
 
 #include "hw_efa/calls.h"
@@ -16,9 +16,10 @@ void efa_slots_reset(struct efa_sq *sq)
 }
 
 /*
- * A delayed packet carries an old ack, which would pass for a new one a round of acks later. So no ack is
- * sent that is far ahead of the oldest one under way. That one is known by eras: when no WQE of the era
- * before is under way, none is older than mark_ack, and the next era begins.
+ * A delayed packet carries an old ack. After 4,096 further acks the peer would take it for a new
+ * one. So no ack is sent that is more than EFA_MAX_AHEAD ahead of the oldest one in flight. Eras
+ * tell which that is: when no WQE of the previous era is outstanding, no ack in flight is older
+ * than mark_ack, and the next era begins.
  */
 void efa_bound_ack(struct dap_ep *ep)
 {
@@ -73,7 +74,10 @@ struct efa_ctrl_msg *efa_wr_stage(struct dap_ep *ep, struct efa_wr *wr, uint32_t
 	return (struct efa_ctrl_msg *)(void *)at;
 }
 
-/* No WQE may reach the device before the doorbell of those before it, or a batch would be longer. */
+/*
+ * A WQE must not reach the device before the doorbell of the previous batch, or the batch is too
+ * long.
+ */
 void efa_wr_post(struct dap_ep *ep, const struct efa_wr *wr)
 {
 	struct efa_ep *e = efa_ep(ep);
@@ -99,7 +103,10 @@ void efa_rdma_post(struct dap_ep *ep, struct efa_wr *wr)
 	efa_wr_post(ep, wr);
 }
 
-/* The WQE keeps its sequence number. Its ack is renewed, because an old one passes for a new one later. */
+/*
+ * The WQE keeps its sequence number. Its ack is renewed, because the peer could take an old one for
+ * new.
+ */
 void efa_rdma_again(struct dap_ep *ep)
 {
 	struct efa_ep *e = efa_ep(ep);

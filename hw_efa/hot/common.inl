@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Helpers of all hot calls. */
+/* Shared by the hot calls. */
 #include "core/front/triplet.h"
 #include "hw_efa/hot/hot.h"
 #include "hw_efa/lock.h"

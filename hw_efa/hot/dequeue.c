@@ -4,7 +4,7 @@
 #include "hw_efa/hot/hot.h"
 #include "hw_efa/hot/poll.inl"
 
-#define EFA_LOOKS 64			/* completions of other EVDs before this one counts as empty */
+#define EFA_LOOKS 64			/* completions of other EVDs after which a dequeue reports empty */
 #define EFA_TAIL_CALL static __attribute__((noinline))	/* called last: its caller saves no registers */
 
 static EFA_COLD DAT_RETURN efa_dequeue_converted(const struct efa_done *d, struct dap_evd *evd,
@@ -18,7 +18,10 @@ static EFA_COLD DAT_RETURN efa_dequeue_converted(const struct efa_done *d, struc
 	return DAT_SUCCESS;
 }
 
-/* In the engine, which it leaves. The ring is not empty; software events come before its completions. */
+/*
+ * Enters in the engine and leaves it. The ring is not empty. Software events precede its
+ * completions.
+ */
 EFA_INLINE DAT_RETURN efa_dequeue_ring(struct dap_evd *evd, DAT_EVENT *event)
 {
 	struct efa_evd *q = efa_evd(evd);
@@ -38,7 +41,7 @@ EFA_INLINE DAT_RETURN efa_dequeue_ring(struct dap_evd *evd, DAT_EVENT *event)
 	return DAT_SUCCESS;
 }
 
-/* The poller or the ring of its EVD has a completion, or there is none. */
+/* Polls until the poller or the ring of its EVD has a completion. False: neither has one. */
 EFA_INLINE bool efa_poll_for(const struct efa_evd *q, struct efa_engine *eng, struct efa_poller *to)
 {
 	for (int looks = EFA_LOOKS; looks && efa_poll_one(eng, to); to->aside = false) {
@@ -51,7 +54,7 @@ EFA_INLINE bool efa_poll_for(const struct efa_evd *q, struct efa_engine *eng, st
 	return false;
 }
 
-/* In the engine, which it leaves. */
+/* Enters in the engine and leaves it. */
 EFA_TAIL_CALL DAT_RETURN efa_dequeue_poll(struct dap_evd *evd, DAT_EVENT *event)
 {
 	struct efa_evd *q = efa_evd(evd);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * Posts, and the table of hot calls. A request of one segment that fits one packet and waits for nothing
- * goes out here; efa_request takes all others. Compiled for each API level.
+ * Posts, and the table of hot calls. The fast path posts a request that has one segment, fits one
+ * packet and need not wait; efa_request takes all others. Compiled for each API level.
  */
 #include "hw_efa/calls.h"
 #include "hw_efa/hot/common.inl"
 #include "hw_efa/place.h"
 #include "hw_efa/sq.h"
 
-#define EFA_FULL_LOOKS 64		/* at the CQ, before a post is refused */
+#define EFA_FULL_LOOKS 64		/* polls of the CQ before a post is refused */
 
-/* ---- requests that do not go out at once ---- */
+/* ---- slow path ---- */
 
 static int efa_check_args(const struct efa_tx *tx, unsigned int op, int n, const DAT_LMR_TRIPLET *iov,
 			  const DAT_RMR_TRIPLET *remote, unsigned int flags)
@@ -86,9 +86,12 @@ static EFA_COLD DAT_RETURN efa_post_any(struct dap_ep *ep, unsigned int op, int 
 	return efa_return(err);
 }
 
-/* ---- requests that go out at once ---- */
+/* ---- fast path ---- */
 
-/* No write under way touches the same remote bytes; a write is under way itself from here on. */
+/*
+ * No outstanding write touches the same remote bytes. If the request is a write, it counts as
+ * outstanding now.
+ */
 EFA_INLINE bool efa_placed(struct efa_tx *tx, unsigned int op, uint64_t va, uint64_t len)
 {
 	if (op == EFA_SEND)
@@ -98,7 +101,7 @@ EFA_INLINE bool efa_placed(struct efa_tx *tx, unsigned int op, uint64_t va, uint
 	return efa_place(tx, va, len, tx->posted) || efa_place_far(tx, va, len, tx->posted);
 }
 
-/* The engine is locked. False: nothing has been done, and efa_request takes the request. */
+/* In the engine. False: nothing has been done, and efa_request takes the request. */
 EFA_INLINE bool efa_post_now(struct dap_ep *ep, unsigned int op, const DAT_LMR_TRIPLET *iov,
 			     uint64_t cookie, const DAT_RMR_TRIPLET *remote, unsigned int flags)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The CQ of the engine: one completion at a time, to the EVD of its endpoint. */
+/* Polls the CQ of the engine: each completion goes to the EVD of its endpoint. */
 #include "core/front/triplet.h"
 #include "hw_efa/lock.h"
 #include "hw_efa/rq.h"
 #include "hw_efa/sq.h"
 
-/* A dequeue gets the next plain completion of its EVD here, if the ring of the EVD is empty. */
+/* A dequeue whose ring is empty gets the next plain completion of its EVD without the ring. */
 struct efa_poller {
 	struct dap_evd *evd;		/* NULL: all completions go into rings */
 	DAT_EVENT *event;
@@ -25,7 +25,10 @@ EFA_INLINE void efa_deliver(struct efa_poller *to, struct dap_evd *evd, struct e
 	efa_put_done(evd, d);
 }
 
-/* A request without flags is done; it is delivered if it is the oldest. False: request.c takes it. */
+/*
+ * Completes a request without flags, and delivers it if it is the oldest. False: request.c handles
+ * it.
+ */
 EFA_INLINE bool efa_plain_request(struct efa_poller *to, struct dap_ep *ep, struct efa_dto *d,
 				  uint32_t index)
 {
@@ -67,7 +70,10 @@ EFA_INLINE bool efa_request_done(struct efa_poller *to, struct dap_ep *ep, const
 	return true;
 }
 
-/* The next message, whole, into a receive of one segment. No doorbell. False: rx.c takes it. */
+/*
+ * Delivers the next message, if it is whole and its receive has one segment. False: rx.c handles
+ * it.
+ */
 EFA_INLINE bool efa_plain_message(struct efa_poller *to, struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
@@ -89,9 +95,11 @@ EFA_INLINE bool efa_plain_message(struct efa_poller *to, struct dap_ep *ep, cons
 	return true;
 }
 
-#define EFA_PLAIN_IMM 0x0fffffffu	/* up to here: whole messages that ask for no waiter */
+#define EFA_PLAIN_IMM 0x0fffffffu	/* up to this one: whole messages that are not solicited */
 
-/* A packet before its turn goes into the window. False: its place is taken, or too far ahead. */
+/*
+ * Puts a packet that is not next in sequence into the window. False: its place is taken or outside.
+ */
 EFA_INLINE bool efa_put_aside(struct efa_poller *to, struct efa_rx *rx, const struct efa_cqe *cqe,
 			      uint32_t seq)
 {
@@ -105,7 +113,7 @@ EFA_INLINE bool efa_put_aside(struct efa_poller *to, struct efa_rx *rx, const st
 	return true;
 }
 
-/* A whole message that asks for no waiter. False: rx.c takes it. */
+/* A whole message that is not solicited. False: rx.c handles it. */
 EFA_INLINE bool efa_message(struct efa_poller *to, struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_ep *e = efa_ep(ep);
@@ -128,7 +136,7 @@ EFA_INLINE bool efa_message(struct efa_poller *to, struct dap_ep *ep, const stru
 	return true;
 }
 
-/* Status and flags of CQEs without an error: a send that has arrived; a WQE of any operation. */
+/* Status and flags of successful CQEs: of a received send, and of a WQE of any operation. */
 enum {
 	EFA_NEW = EFA_CQE_PHASE << 8,
 	EFA_MESSAGE = EFA_NEW | (EFA_CQE_RQ << EFA_CQE_QUEUE_SHIFT | EFA_CQE_HAS_IMM) << 8,
@@ -153,8 +161,8 @@ EFA_INLINE void efa_cqe_take(struct efa_engine *eng, struct efa_poller *to, cons
 }
 
 /*
- * One completion of any endpoint. False: there is none. The device writes the phase last; it starts at 1
- * and changes with each lap of the ring.
+ * Handles the next completion of any endpoint. False: there is none. The device writes the phase
+ * last. The phase starts at 1 and changes with each lap of the ring.
  */
 EFA_INLINE bool efa_poll_one(struct efa_engine *eng, struct efa_poller *to)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Posting a receive: into memory of software's own. Compiled for each API level. */
+/* Posts a receive, which only the driver uses (rx.c). Compiled for each API level. */
 #include "hw_efa/calls.h"
 #include "hw_efa/hot/common.inl"
 
@@ -47,7 +47,6 @@ EFA_INLINE int efa_recv_put(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov
 	return 0;
 }
 
-/* A receive is memory of this driver: no doorbell. */
 DAT_RETURN efa_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov, DAT_DTO_COOKIE cookie,
 		    DAT_COMPLETION_FLAGS flags)
 {
