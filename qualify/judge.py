@@ -129,7 +129,7 @@ def judge_questions(record, evidence, entry):
         verdict = {"good": PASS, "tune": COMMENT, "skip": NOT_APPLICABLE}.get(p["verdict"], FAIL)
         reason, attribute = f"{p['question']} {p['answer']}", ""
         if verdict == COMMENT:
-            reason += f"; set {p['set']}"
+            reason += f"; to set: {p['set']}"
         if verdict == NOT_APPLICABLE and p["answer"].startswith("not probed"):
             verdict = NOT_TESTED
         elif verdict == NOT_APPLICABLE:

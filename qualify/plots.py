@@ -4,7 +4,7 @@ its own dashes."""
 import html
 import math
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 300, 62, 14, 14, 42
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 300, 72, 18, 14, 48
 COLORS = ("#1b5e9b", "#b3500f", "#2f7a3d", "#7a3d8f", "#8a6d00", "#5a5a5a")
 DASHES = ("", "7 3", "2 3", "10 3 2 3", "4 2", "1 2")
 
@@ -80,7 +80,7 @@ def lines(title, series, x_title, y_title, log_x=2, log_y=True):
             f'<path class="grid" d="M{LEFT} {to_y(t):.1f}H{WIDTH - RIGHT}"/>{label(LEFT - 6, to_y(t) + 4, si(t), "end")}'
         )
     for t in x_ticks:
-        out.append(label(to_x(t), HEIGHT - BOTTOM + 16, (size if log_x == 2 else si)(t)))
+        out.append(label(to_x(t), HEIGHT - BOTTOM + 18, (size if log_x == 2 else si)(t)))
     out.append(label((LEFT + WIDTH) / 2, HEIGHT - 8, x_title))
     out.append(
         f'<text transform="translate(14 {(TOP + HEIGHT - BOTTOM) / 2:.0f}) rotate(-90)" '

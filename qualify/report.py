@@ -28,8 +28,9 @@ h3{font-size:1em;margin:1.2em 0 .3em}
 p{margin:.4em 0}a{color:#1b5e9b}
 table{border-collapse:collapse;width:100%;font-size:.92em;margin-bottom:.8em}
 th,td{text-align:left;vertical-align:top;padding:4px 8px;border-bottom:1px solid var(--line)}
-th{background:var(--soft);font-weight:600}
-td.n,th.n{text-align:right;white-space:nowrap}.k td:first-child{white-space:nowrap;width:1%}
+th{background:var(--soft);font-weight:600;overflow-wrap:normal}
+.s td:first-child,.k td:first-child{white-space:nowrap}.c td:first-child{min-width:14em}
+td.n,th.n{text-align:right;white-space:nowrap}.k td:first-child{width:1%}
 code,.hash{font:12.5px/1.4 ui-monospace,"DejaVu Sans Mono",monospace}
 .v{display:inline-block;padding:0 .5em;border-radius:3px;font-size:.85em;font-weight:600;white-space:nowrap;border:1px solid}
 .pass{background:#e3f3e6;color:#155724;border-color:#9ccfa6}.comment{background:#fff3cd;color:#6b4e00;border-color:#e2c35a}
@@ -38,18 +39,19 @@ code,.hash{font:12.5px/1.4 ui-monospace,"DejaVu Sans Mono",monospace}
 .verdict{font-size:1.15em;padding:.1em .7em}
 .cards{display:flex;flex-wrap:wrap;gap:8px;margin:1em 0}.cards div{border:1px solid var(--line);padding:6px 14px;border-radius:4px}
 .cards b{display:block;font-size:1.3em}
-.plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,440px),1fr));gap:16px}
-figure{margin:0;border:1px solid var(--line);border-radius:4px;padding:10px}figcaption{font-weight:600;margin-bottom:4px}
-figure>svg{width:100%;height:auto;display:block;font:12px system-ui,"DejaVu Sans",sans-serif}
+.plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,440px),1fr));gap:16px;margin-bottom:12px}
+figure{margin:0;max-width:720px;border:1px solid var(--line);border-radius:4px;padding:10px}figcaption{font-weight:600;margin-bottom:4px}
+figure>svg{width:100%;height:auto;display:block;font:15px system-ui,"DejaVu Sans",sans-serif}
 svg path,.line{fill:none}.axis{stroke:#444}.grid{stroke:#e3e5e8}.line{stroke-width:2}
 .legend{font-size:.85em}.legend svg{width:30px;height:8px;margin-right:5px}.legend span{margin-right:14px;white-space:nowrap}
 details{margin:.4em 0}summary{cursor:pointer}
 @media(max-width:620px){body{padding:10px;font-size:14px}
-.t thead{display:none}.t tr{display:block;border-bottom:1px solid var(--line);padding:6px 0}
+.t thead{display:none}.t td:first-child{white-space:normal;min-width:0;width:auto}.t tr{display:block;border-bottom:1px solid var(--line);padding:6px 0}
 .t td{display:block;border:0;padding:1px 0}.t td.n{display:inline-block;margin-right:1em}.t td.n:empty{display:none}
 .k td:first-child{color:#666}.k td[data-h]:nth-child(2)::before{display:none}
 .t td[data-h]:not(:empty)::before{content:attr(data-h) ": ";color:#666}}
-@media print{body{font-size:10pt;max-width:none;padding:0}h2{break-after:avoid}tr,figure,.cards div{break-inside:avoid}
+.c,.s{overflow-wrap:break-word}
+@media print{.hash{font-size:7pt}body{font-size:10pt;max-width:none;padding:0}h2{break-after:avoid}tr,figure,.cards div{break-inside:avoid}
 .v,th,figure *{print-color-adjust:exact;-webkit-print-color-adjust:exact}details::details-content{content-visibility:visible}
 a{color:inherit;text-decoration:none}.plots{grid-template-columns:1fr 1fr}}
 """
@@ -173,6 +175,11 @@ def facts(end):
     return {k: str(v) for k, v in found.items() if v}
 
 
+def wrap(name):
+    """A long name may wrap between its parts."""
+    return e(name).replace("__", "__<wbr>").replace("/", "/<wbr>")
+
+
 def section_steps(section, manifest, checks, evidence):
     rows = []
     for entry in manifest["steps"]:
@@ -190,13 +197,13 @@ def section_steps(section, manifest, checks, evidence):
         took = f"{record['took']:.1f}" if record.get("took") and command else ""
         rows.append(
             [
-                e(entry["name"]),
+                wrap(entry["name"]),
                 mark(judge.overall(own)),
-                f"{e(entry['title'])}. {said}" + (f"<br>{shown}" if shown else ""),
+                f"{e(entry['title'])}: {said}" + (f"<br>{shown}" if shown else ""),
                 took,
             ]
         )
-    return table(["Step", "Verdict", "What, and result", "Seconds"], rows, (3,))
+    return table(["Step", "Verdict", "What, and result", "Seconds"], rows, (3,), "t s")
 
 
 def not_plain(section, checks):
@@ -214,9 +221,8 @@ def not_plain(section, checks):
         )
     }
     odd.sort(key=lambda c: order[c.verdict])
-    return table(
-        ["Check", "Verdict", "Reason"], [[e(c.name), mark(c.verdict), reason(c)] for c in odd]
-    )
+    rows = [[wrap(c.name), mark(c.verdict), reason(c)] for c in odd]
+    return table(["Check", "Verdict", "Reason"], rows, kind="t c")
 
 
 def results(evidence, section):
