@@ -91,6 +91,9 @@ static bool short_writes_in_order(const char *order, const char *profile, unsign
 	return ordered;
 }
 
+/* The profiles of devices with RDMA write. */
+static const char *const writers[] = { "write", "unsol", "wide", "reqid64" };
+
 static void all_kept(bool (*run)(const char *, const char *, unsigned int), const char *profile)
 {
 	for (unsigned int seed = 1; seed <= SEEDS; seed++)
@@ -99,14 +102,14 @@ static void all_kept(bool (*run)(const char *, const char *, unsigned int), cons
 
 Test(efa_order, write__kept_becomes_visible_in_ascending_order)
 {
-	all_kept(long_write_in_order, "write");
-	all_kept(long_write_in_order, "wide");
+	for (size_t i = 0; i < sizeof(writers) / sizeof(writers[0]); i++)
+		all_kept(long_write_in_order, writers[i]);
 }
 
 Test(efa_order, writes__kept_become_visible_as_posted)
 {
-	all_kept(short_writes_in_order, "write");
-	all_kept(short_writes_in_order, "wide");
+	for (size_t i = 0; i < sizeof(writers) / sizeof(writers[0]); i++)
+		all_kept(short_writes_in_order, writers[i]);
 }
 
 Test(efa_order, writes__emulated_become_visible_as_posted)

@@ -473,20 +473,33 @@ Test(rc_error, write_imm__with_a_wrong_key_and_no_receive_raises_an_event, .init
  * IBTA 9.9.6.3, class J: the receive reports a failed memory management operation, the QP goes to
  * ERR, and the requester gets no answer.
  */
-Test(rc_error, send_inval__of_a_wrong_key_fails_the_receive_without_a_nak)
+static void inval_is_refused(uint32_t key, const char *violations)
 {
 	struct softnic_counters c;
 
-	setup_with(&(struct rig_conn){.retry = 1});
 	rig_recv(&b, rb.data, 64);
 	rig_recv(&b, rb.data, 64);
-	rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND_INV, .va = ra.data, .len = 10,
-					   .imm = rb.key ^ 1});
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND_INV, .va = ra.data, .len = 10, .imm = key});
 	expect(&rb, &ra, 14, 0x06, 0);
 	expect(&rb, &ra, 14, 5, 1);
 	cr_assert_eq(rig_qp_state(&b), ERR);
 	expect(&ra, &rb, 13, 0x15, 0);
 	softnic_counters(rb.nic, &c);
 	cr_assert_eq(c.naks, 0);
-	finish("", "remote.access");
+	finish("", violations);
+}
+
+Test(rc_error, send_inval__of_a_wrong_key_fails_the_receive_without_a_nak)
+{
+	setup_with(&(struct rig_conn){.retry = 1});
+	inval_is_refused(rb.key ^ 1, "remote.access");
+}
+
+Test(rc_error, send_inval__of_a_window_of_another_qp_fails_the_receive_without_a_nak)
+{
+	struct rig_qp other;
+
+	setup_with(&(struct rig_conn){.retry = 1});
+	rig_qp(&rb, &other);
+	inval_is_refused(rig_key_of(&rb, other.qpn, rb.data, 64, 0xf), "remote.access");
 }

@@ -85,7 +85,7 @@ static void open_cq(struct rig *rig)
 	rig->cqn = command(rig, in, AT_PAS + 8 * (len / PAGE), CMD_CREATE_CQ, out, sizeof(out));
 }
 
-uint32_t rig_key(struct rig *rig, void *va, size_t len, unsigned int rights)
+uint32_t rig_key_of(struct rig *rig, uint32_t qpn, void *va, size_t len, unsigned int rights)
 {
 	uint8_t *in = calloc(1, IN_MAX), out[16], *ctx = in + AT_CTX;
 	uintptr_t first = (uintptr_t)va & ~(uintptr_t)(PAGE - 1);
@@ -98,7 +98,7 @@ uint32_t rig_key(struct rig *rig, void *va, size_t len, unsigned int rights)
 	sn_set(ctx, MKC_RR, rights >> 2 & 1);
 	sn_set(ctx, MKC_RW, rights >> 3 & 1);
 	sn_set(ctx, MKC_EN_RINVAL, 1);
-	sn_set(ctx, MKC_QPN, 0xffffff);
+	sn_set(ctx, MKC_QPN, qpn);
 	sn_set(ctx, MKC_KEY, 0x5c);
 	sn_set(ctx, MKC_PD, rig->pdn);
 	sn_set64(ctx, MKC_START, (uintptr_t)va);
@@ -112,6 +112,11 @@ uint32_t rig_key(struct rig *rig, void *va, size_t len, unsigned int rights)
 	index = command(rig, in, IN_MAX, CMD_CREATE_MKEY, out, sizeof(out));
 	free(in);
 	return index << 8 | 0x5c;
+}
+
+uint32_t rig_key(struct rig *rig, void *va, size_t len, unsigned int rights)
+{
+	return rig_key_of(rig, 0xffffff, va, len, rights);
 }
 
 void rig_destroy_key(struct rig *rig, uint32_t key)

@@ -72,6 +72,8 @@ void rig_open_irq(struct rig *rig, unsigned int flags, uint64_t seed,
 void rig_close(struct rig *rig);
 /* A key of [va, va + len) of the data, with rights of the mkey context (bits LR 1, LW 2, RR 4, RW 8). */
 uint32_t rig_key(struct rig *rig, void *va, size_t len, unsigned int rights);
+/* The same, for this QP alone. */
+uint32_t rig_key_of(struct rig *rig, uint32_t qpn, void *va, size_t len, unsigned int rights);
 void rig_destroy_key(struct rig *rig, uint32_t key);
 
 void rig_qp(struct rig *rig, struct rig_qp *qp);

@@ -201,6 +201,32 @@ Test(open, m5_cmd_caps__order_of_writes)
 	nothing_left();
 }
 
+static void write_order_is(uint8_t reorders, bool keeps, const char *text)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	static DAT_PROVIDER_ATTR attr;
+	const char *is = "missing";
+	DAT_IA_HANDLE ia;
+
+	calls_port.reorders = reorders;
+	calls_port.keeps_order = keeps;
+	must(rig_ia_open(&async, &ia));
+	must(dat_ia_query(ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, &attr));
+	for (DAT_COUNT i = 0; i < attr.num_provider_specific_attr; i++)
+		if (!strcmp(attr.provider_specific_attr[i].name, "write_order"))
+			is = attr.provider_specific_attr[i].value;
+	cr_expect_str_eq(is, text, "%s in place of %s", is, text);
+	must(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+}
+
+Test(open, ia_query__write_order_follows_the_capabilities)
+{
+	rig_conf("");
+	write_order_is(0, false, "kept");
+	write_order_is(CALLS_REORDERS_RW, true, "kept by order of each endpoint");
+	write_order_is(CALLS_REORDERS_ALL, false, "kept unless the fabric is set up to reorder");
+}
+
 Test(open, m5_ctl_list__returns_each_port)
 {
 	struct dapl_device devs[8];
