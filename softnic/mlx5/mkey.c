@@ -37,6 +37,8 @@ static uint8_t read_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "BSF: not in the caps");
 	if (!m->length64 && m->start + m->len < m->start)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "start_addr + len wraps");
+	if (!m->length64 && m->len > UINT64_C(1) << 63)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "len above 2^log_max_mrw_sz");
 	if (m->mode == MODE_MTT && (m->length64 || m->len >> 56))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "an MTT list for all addresses (length64)");
 	if (m->free && !m->umr_en)

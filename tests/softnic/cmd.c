@@ -224,6 +224,29 @@ Test(cmd, mkey__refusals)
 	refused(AT_PAS + 16, 0x05, "cmd.resource");
 }
 
+/* log_max_mrw_sz is 63, for keys without a list of pages, too. */
+Test(cmd, mkey__length_above_the_announced_limit_is_refused)
+{
+	static const uint32_t modes[] = { MODE_PA, MODE_KLM };
+	uint8_t *mkc = d->in + AT_CTX;
+
+	for (size_t i = 0; i < 2; i++) {
+		mkey_base();
+		sn_set(mkc, MKC_MODE_1_0, modes[i]);
+		sn_set64(mkc, MKC_START, 0);
+		sn_set64(mkc, MKC_LEN, UINT64_C(1) << 63 | 1);
+		sn_set32(d->in, MKEY_XLT_ACTUAL, 0);
+		refused(AT_PAS, 0x03, "cmd.field");
+		mkey_base();
+		sn_set(mkc, MKC_MODE_1_0, modes[i]);
+		sn_set64(mkc, MKC_START, 0);
+		sn_set64(mkc, MKC_LEN, UINT64_C(1) << 63);
+		sn_set32(d->in, MKEY_XLT_ACTUAL, 0);
+		cr_expect_eq(drv_run(d, AT_PAS), 0);
+		cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, sn_get(d->out, CMD_NUMBER)), 0);
+	}
+}
+
 Test(cmd, mkey__query_returns_the_created_context)
 {
 	struct drv_mr mr;
