@@ -28,7 +28,17 @@ static FILE *open_conf(const char **name)
 	return f;
 }
 
-/* Position after the opening quote of the field; NULL if there is no such field. */
+/* The end of the field at p, of which a closing quote is no part. */
+static const char *field_end(const char *p)
+{
+	bool quoted = *p == '"';
+
+	for (p += quoted; *p && *p != '\n' && (quoted ? *p != '"' : *p != ' ' && *p != '\t'); p++)
+		p += *p == '\\' && p[1];
+	return p;
+}
+
+/* The field ia_params, with its opening quote if it has one; NULL if there is no such field. */
 static const char *params_of(const char *line)
 {
 	const char *p = line;
@@ -36,14 +46,21 @@ static const char *params_of(const char *line)
 
 	for (field = 0; field < PARAMS_FIELD; field++) {
 		p += strspn(p, " \t");
-		if (*p == '"')
-			p = strchr(p + 1, '"');
-		if (!p || !*p)
-			return NULL;
-		p += strcspn(p, " \t");
+		p = field_end(p);
+		p += *p == '"';
 	}
 	p += strspn(p, " \t");
-	return *p == '"' ? p + 1 : NULL;
+	return *p && *p != '\n' ? p : NULL;
+}
+
+/* After the words that the line has: OpenFabrics' form of device and port comes first, and of a key
+ * that is given twice the last value counts. */
+static void write_with_words(FILE *out, const char *line, const char *params, const char *words)
+{
+	const char *end = field_end(params), *quote = *params == '"' ? "" : "\"";
+
+	fprintf(out, "%.*s%s%.*s ", (int)(params - line), line, quote, (int)(end - params), params);
+	fprintf(out, "%s%s%s", words, quote, end);
 }
 
 static bool is_of(const char *line, const char *ia)
@@ -72,7 +89,7 @@ int params_add(const char *ia, const char *words)
 	while (getline(&line, &room, in) > 0) {
 		at = is_of(line, ia) ? params_of(line) : NULL;
 		if (at)
-			fprintf(out, "%.*s%s %s", (int)(at - line), line, words, at);
+			write_with_words(out, line, at, words);
 		else
 			fputs(line, out);
 	}

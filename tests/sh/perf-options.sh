@@ -129,6 +129,19 @@ perftest_is_known() {
 	must 64 'of perftest does not exist here: ' "$bin/dat_read_bw" -a -i 1
 }
 
+# An option is added to the ia_params of the line: after OpenFabrics' form, it overrides the line's value,
+# and ia_params may be without quotes. no.such.host is looked up when the adapter is open.
+line_has_params() {
+	local params p=$bin/dat_write_lat
+	export DAT_OVERRIDE=$tmp/dat.conf
+	for params in '"soft-mlx5-0 1"' '"soft-mlx5-0 1 sl=9 tclass=low_latency:8"' device=soft-mlx5-0 '"device=soft-mlx5-0,sl=9"'; do
+		echo "ib0 u1.2 nonthreadsafe default libdapl-direct.so dapl_direct.1.2 $params \"\"" >"$tmp/dat.conf"
+		must 1 '^no.such.host: ' "$p" -d ib0 -S 3 --tclass 106 no.such.host || return 1
+		must 1 'sl=9: must be 0 to 7 on Ethernet' "$p" -d ib0 -S 9 h || return 1
+	done
+}
+
+(line_has_params) || exit 1
 perftest_is_known || exit 1
 means_nothing || exit 1
 as_documented || exit 1
