@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/devices.h"
+#include "core/libdat/conf.h"
 #include "core/variable.h"
 #include "perf/dat_migrate/migrate.h"
 
@@ -35,26 +38,79 @@ bool migrate_list_variables(void)
 	return !fflush(stdout) && !ferror(stdout);
 }
 
+/* Of one adapter, so it is not in core's table. */
+static const struct dap_variable efa_profile = {
+	"DAPL_EFA_PROFILE", DAP_VARIABLE_READ, "which device the software EFA is", NULL
+};
+
 static const struct dap_variable *find_variable(const char *entry, size_t len)
 {
 	const struct dap_variable *v = dap_variables;
 
+	if (!strncmp(efa_profile.name, entry, len) && !efa_profile.name[len])
+		return &efa_profile;
 	while (v->name && (strncmp(v->name, entry, len) || v->name[len]))
 		v++;
 	return v->name ? v : NULL;
 }
 
+/* The provider's check of ia_params, or NULL if the provider is not beside libdat.so.1. */
+static dapl_direct_check_fn *load_check(void)
+{
+	char *path = conf_library_beside(dlsym(RTLD_DEFAULT, "dat_ia_openv"), "libdapl-direct.so");
+	void *provider = path ? dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE) : NULL;
+
+	free(path);
+	return provider ? (dapl_direct_check_fn *)dlsym(provider, "dapl_direct_check") : NULL;
+}
+
+/* Whether the parameter refuses the value; why says what it accepts. */
+static bool is_refused(const struct dap_variable *v, const char *value, dapl_direct_check_fn *check,
+		       char *why, size_t whylen)
+{
+	char params[256];
+
+	if (v->kind != DAP_VARIABLE_DEFAULT || !check || !*value || (v->unset && !strcmp(value, v->unset)))
+		return false;
+	snprintf(params, sizeof(params), "%s=%s", v->text, value);
+	return check("soft-mlx5-0", params, why, whylen) >= 0;
+}
+
+static void report_variable(const char *entry, dapl_direct_check_fn *check)
+{
+	static const char prefix[] = "ia_params: ";
+	size_t len = strcspn(entry, "=");
+	const struct dap_variable *v = find_variable(entry, len);
+	char why[256];
+
+	if (v && is_refused(v, entry + len + 1, check, why, sizeof(why))) {
+		fprintf(stderr, "environment: %s: ignored: %s\n", entry,
+			why + (strncmp(why, prefix, strlen(prefix)) ? 0 : strlen(prefix)));
+	} else if (v) {
+		fprintf(stderr, "environment: %s: ", entry);
+		print_effect(stderr, v);
+	} else if (!strncmp(entry, "DAPL_", 5)) {
+		fprintf(stderr, "environment: %s: no effect: OpenFabrics dapl 2.1.10 does not have "
+			"it either\n", entry);
+	}
+}
+
+/* The provider must not see the variables: it logs bad ones itself. */
 void migrate_environment(void)
 {
-	for (char **e = environ; *e; e++) {
-		const struct dap_variable *v = find_variable(*e, strcspn(*e, "="));
+	dapl_direct_check_fn *check;
+	size_t n = 0;
+	char **all;
 
-		if (v) {
-			fprintf(stderr, "environment: %s: ", *e);
-			print_effect(stderr, v);
-		} else if (!strncmp(*e, "DAPL_", 5)) {
-			fprintf(stderr, "environment: %s: no effect: OpenFabrics dapl 2.1.10 does not have "
-				"it either\n", *e);
-		}
-	}
+	while (environ[n])
+		n++;
+	all = calloc(n + 1, sizeof(*all));
+	if (!all)
+		abort();
+	memcpy(all, environ, n * sizeof(*all));
+	clearenv();
+	check = load_check();
+	for (char **entry = all; *entry; entry++)
+		report_variable(*entry, check);
+	free(all);
 }
