@@ -267,7 +267,7 @@ static const char *skip_positional(const char *text)
 	return split_positional(text, &device, &port, &rest) ? rest : text;
 }
 
-int dap_params_check(const char *text, const struct dap_param *table, void *out, const char **at,
+int dap_params_words(const char *text, const struct dap_param *table, void *out, const char **at,
 		     char *why, size_t whylen)
 {
 	struct dap_core_params core;
@@ -275,7 +275,6 @@ int dap_params_check(const char *text, const struct dap_param *table, void *out,
 	struct word w;
 	int err = 0;
 
-	set_defaults(table, out);
 	for (text = skip_positional(text); !err && *(text += strspn(text, SEPARATORS));) {
 		*at = text;
 		text = next_word(text, table, &w);
@@ -291,6 +290,13 @@ int dap_params_check(const char *text, const struct dap_param *table, void *out,
 		}
 	}
 	return err;
+}
+
+int dap_params_check(const char *text, const struct dap_param *table, void *out, const char **at,
+		     char *why, size_t whylen)
+{
+	set_defaults(table, out);
+	return dap_params_words(text, table, out, at, why, whylen);
 }
 
 int dap_params_parse(const char *text, const struct dap_param *table, void *out, char *why,

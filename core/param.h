@@ -50,7 +50,11 @@ struct dap_param {
 int dap_params_parse(const char *text, const struct dap_param *table, void *out, char *why,
 		     size_t whylen);
 
-/* The same; *at is the last word that was read, the wrong one after an error. */
+/* The same without defaults: *out keeps what the words of text do not set. */
+int dap_params_words(const char *text, const struct dap_param *table, void *out, const char **at,
+		     char *why, size_t whylen);
+
+/* As dap_params_parse(); *at is the last word that was read, the wrong one after an error. */
 int dap_params_check(const char *text, const struct dap_param *table, void *out, const char **at,
 		     char *why, size_t whylen);
 

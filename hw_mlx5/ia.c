@@ -116,6 +116,25 @@ static void caps_fill(struct dap_ia *ia)
 	caps_named(caps, m);
 }
 
+/* Ethernet has eight priorities. DAPL_IB_SL may be for other ports of the host: above 7 it is ignored. */
+static int check_priorities(struct m5_ia *m, char *why, size_t whylen)
+{
+	for (size_t i = 0; i < DAP_QOS_CLASSES; i++) {
+		if (m->params.sl_given[i] <= 7)
+			continue;
+		snprintf(why, whylen, "sl=%u: must be 0 to 7 on Ethernet", m->params.sl_given[i]);
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < DAP_QOS_CLASSES; i++) {
+		if (m->params.sl[i] <= 7)
+			continue;
+		dap_log(DAP_LOG_ERR, "%s: DAPL_IB_SL is ignored: its value %u must be 0 to 7 on Ethernet",
+			m->ctl->device, m->params.sl[i]);
+		memcpy(m->params.sl, m->params.sl_given, sizeof(m->params.sl));
+	}
+	return 0;
+}
+
 static int device_facts(struct m5_ia *m, char *why, size_t whylen)
 {
 	int err = m5_cmd_caps(m->ctl, &m->dev);
@@ -132,12 +151,10 @@ static int device_facts(struct m5_ia *m, char *why, size_t whylen)
 			 strerror(-err));
 		return err;
 	}
-	for (size_t i = 0; m->port.ethernet && i < DAP_QOS_CLASSES; i++) {
-		if (m->params.sl[i] <= 7)
-			continue;
-		snprintf(why, whylen, "sl=%u: must be 0 to 7 on Ethernet", m->params.sl[i]);
-		return -EINVAL;
-	}
+	if (m->port.ethernet)
+		err = check_priorities(m, why, whylen);
+	if (err)
+		return err;
 	m->dev.bf = m->dev.bf && !m->ctl->no_bf;
 	/* Lengths in slots and segments have 31 bits. */
 	if (m->dev.max_msg > 1ull << 30)

@@ -111,6 +111,14 @@ const struct dap_param m5_param_table[] = {
 
 int m5_params_parse(const char *params, struct m5_params *p, char *why, size_t whylen)
 {
+	struct m5_params given = { 0 };
+	const char *at;
+	int err;
+
 	*p = (struct m5_params){ 0 };
-	return dap_params_parse(params, m5_param_table, p, why, whylen);
+	err = dap_params_parse(params, m5_param_table, p, why, whylen);
+	if (!err)
+		err = dap_params_words(params, m5_param_table, &given, &at, why, whylen);
+	memcpy(p->sl_given, given.sl, sizeof(p->sl_given));
+	return err;
 }

@@ -30,6 +30,7 @@ struct m5_params {
 	bool base;			/* use hot functions for any x86-64 processor */
 	/* By dap_qos_index(): IP traffic class; service level, or priority of Ethernet frames. */
 	uint8_t tclass[DAP_QOS_CLASSES], sl[DAP_QOS_CLASSES];
+	uint8_t sl_given[DAP_QOS_CLASSES];	/* by ia_params, without DAPL_IB_SL */
 	/* for a port behind the kernel */
 	int16_t gid_index;		/* entry of the GID table; -1: find the best one */
 	uint16_t pkey;			/* InfiniBand partition */

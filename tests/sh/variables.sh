@@ -26,4 +26,14 @@ DAPL_MAX_INLINE=256 says 'DAPL_MAX_INLINE=256 is ignored: .* inline, which must 
 grep -q 'provider inline: 188' "$tmp/out" || { echo "DAPL_MAX_INLINE=256 is not ignored"; status=1; }
 DAPL_MAX_INLINE=64 says 'DAPL_MAX_INLINE' 0 soft-mlx5-0
 grep -q 'provider inline: 64' "$tmp/out" || { echo "DAPL_MAX_INLINE=64 is not obeyed"; status=1; }
+# On Ethernet a service level above 7 is ignored, but refused in ia_params; InfiniBand has it.
+ignored='DAPL_IB_SL is ignored: its value 9 must be 0 to 7 on Ethernet'
+DAPL_IB_SL=9 says "soft-mlx5-0: $ignored" 2 soft-mlx5-0
+DAPL_IB_SL=7 says "DAPL_IB_SL" 0 soft-mlx5-0
+printf 'ib0 u1.2 nonthreadsafe default libdapl-direct.so dapl_direct.1.2 "device=soft-mlx5-0 %s" ""\n' \
+	'sl=low_latency:3' >"$tmp/dat.conf"
+DAT_OVERRIDE=$tmp/dat.conf DAPL_IB_SL=9 says "$ignored" 1 ib0
+sed 's/:3/:8/; s/sl=/dscp=1,sl=/' "$tmp/dat.conf" >"$tmp/refused.conf"
+DAPL_IB_SL=9 DAT_OVERRIDE=$tmp/refused.conf "$info" -i ib0 >"$tmp/out" 2>&1 && { echo "sl=8 opens"; status=1; }
+grep -q 'sl=8: must be 0 to 7 on Ethernet' "$tmp/out" || { echo "sl=8 is not refused:"; cat "$tmp/out"; status=1; }
 exit $status
