@@ -12,7 +12,7 @@ enum { LEAST = 32, WRITES = 200 };
 
 static uint32_t ring_of(const struct end *e)
 {
-	return efa_ep((struct dap_ep *)e->ep)->more->qp.sq.entries;
+	return efa_ep((struct dap_ep *)e->ep)->cold->qp.sq.entries;
 }
 
 /* 32 WQEs of 64 bytes are 16 of 128, which is less than the least depth. */
