@@ -2,7 +2,6 @@
 /* Copyright (c) 2026 dapl-direct authors */
 /* The adapter: opened, described, closed. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,37 +21,41 @@
 
 /* ---- attributes ---- */
 
-static void __attribute__((format(printf, 3, 4)))
-attr(struct dap_caps *caps, const char *name, const char *fmt, ...)
-{
-	va_list ap;
-
-	caps->attr[caps->nattr].name = name;
-	va_start(ap, fmt);
-	vsnprintf(caps->attr[caps->nattr++].value, sizeof(caps->attr[0].value), fmt, ap);
-	va_end(ap);
-}
-
 static void caps_named(struct dap_caps *caps, const struct efa_ia *e)
 {
-	attr(caps, "device", "%s", e->ctl->device);
-	attr(caps, "access", "%s", e->ctl->ops->access);
-	attr(caps, "driven_by", "%s", !e->ctl->soft ? "hardware" :
-	     e->eng->driven ? "caller" : "thread");
-	attr(caps, "inline", "%u", efa_inline_max(e));
-	attr(caps, "path_mtu", "%u", e->dev.mtu);
-	attr(caps, "hot_functions", "%s%s", e->eng->driven ? "model" : "silicon",
-	     e->wide ? "-wide" : "");
-	attr(caps, "write_order", "%s", e->params.relaxed ? "relaxed" : "kept");
-	attr(caps, "send_completion", "%s", "at the peer's adapter");
-	attr(caps, "efa_device_id", "0x%04x", e->dev.device_id);
-	attr(caps, "efa_rdma_write", "%s", e->dev.rdma_write ? "native" : "emulated");
-	attr(caps, "efa_rmr_bind", "%s", "reregister");
-	attr(caps, "efa_rendezvous_threshold", "%u", e->params.rendezvous);
-	attr(caps, "efa_endpoint_memory", "%zu", efa_ep_memory(e, 64, 64));
-	if (e->ctl->soft)
-		attr(caps, "faults", "%s", e->ctl->faults);
-	attr(caps, "efa_silicon", "%s", "never run on EFA hardware");
+	char id[8];
+	const struct { const char *name, *text; size_t number; } rows[] = {
+		{ "device", e->ctl->device, 0 },
+		{ "access", e->ctl->ops->access, 0 },
+		{ "driven_by", !e->ctl->soft ? "hardware" : e->eng->driven ? "caller" : "thread", 0 },
+		{ "inline", NULL, efa_inline_max(e) },
+		{ "path_mtu", NULL, e->dev.mtu },
+		{ "hot_functions", e->eng->driven ? e->wide ? "model-wide" : "model" :
+		  e->wide ? "silicon-wide" : "silicon", 0 },
+		{ "write_order", e->params.relaxed ? "relaxed" : "kept", 0 },
+		{ "send_completion", "at the peer's adapter", 0 },
+		{ "efa_device_id", id, 0 },
+		{ "efa_rdma_write", e->dev.rdma_write ? "native" : "emulated", 0 },
+		{ "efa_rmr_bind", "reregister", 0 },
+		{ "efa_rendezvous_threshold", NULL, e->params.rendezvous },
+		{ "efa_endpoint_memory", NULL, efa_ep_memory(e, 64, 64) },
+		{ "efa_silicon", "never run on EFA hardware", 0 },
+		{ "faults", e->ctl->faults, 0 },	/* last: only of a software adapter */
+	};
+	const unsigned int n = sizeof(rows) / sizeof(rows[0]) - !e->ctl->soft;
+
+	snprintf(id, sizeof(id), "0x%04x", e->dev.device_id);
+	for (unsigned int i = 0; i < n; i++) {
+		const char *text = rows[i].text;
+		char *to = caps->attr[i].value;
+
+		caps->attr[i].name = rows[i].name;
+		if (text)
+			snprintf(to, sizeof(caps->attr[i].value), "%s", text);
+		else
+			snprintf(to, sizeof(caps->attr[i].value), "%zu", rows[i].number);
+	}
+	caps->nattr = n;
 }
 
 static void caps_limits(struct dap_caps *caps, const struct efa_ia *e)
