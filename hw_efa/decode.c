@@ -1,31 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /* Completions as text: what every message about one of them uses. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "hw_efa/ops.h"
 #include "hw_efa/proto.h"
 #include "hw_efa/wqe.h"
-
-struct text {
-	char *buf;
-	size_t len, at;
-};
-
-static void __attribute__((format(printf, 2, 3))) add(struct text *t, const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	if (t->at >= t->len)
-		return;
-	va_start(ap, fmt);
-	n = vsnprintf(t->buf + t->at, t->len - t->at, fmt, ap);
-	va_end(ap);
-	t->at += n > 0 ? (size_t)n : 0;
-}
 
 #define OURS "this driver rules it out: please report it"
 
@@ -70,51 +51,41 @@ const char *efa_status_cure(unsigned int status)
 
 const char *efa_decode_cqe(const struct efa_cqe *c, char *buf, size_t len)
 {
-	static const char *const ops[8] = {
-		"SEND", "RDMA_READ", "RDMA_WRITE", "OP?", "OP?", "OP?", "OP?", "OP?",
-	};
-	static const char *const kinds[8] = {
-		"MSG", "FIRST", "NEXT", "CTRL", "UNSEQ", "WRITE", "KIND?", "KIND?",
-	};
+	static const char *const ops[] = { "SEND", "RDMA_READ", "RDMA_WRITE" };
+	static const char *const queues[] = { "no queue", "SQ", "RQ", "no queue" };
+	static const char *const kinds[8] = { "MSG", "FIRST", "NEXT", "CTRL", "UNSEQ", "WRITE" };
 	unsigned int queue = (c->flags & EFA_CQE_QUEUE_MASK) >> EFA_CQE_QUEUE_SHIFT;
 	unsigned int op = (c->flags & EFA_CQE_OP_MASK) >> EFA_CQE_OP_SHIFT;
 	uint32_t imm = le32_to_cpu(c->imm);
-	struct text t = { buf, len, 0 };
+	const char *kind = kinds[imm >> 29];
+	char from[64] = "", with[64] = "";
 
-	add(&t, "CQE of %s %s qp %u id 0x%04x phase %u: %s", queue == EFA_CQE_SQ ? "SQ" :
-	    queue == EFA_CQE_RQ ? "RQ" : "no queue", ops[op], le16_to_cpu(c->qp_num),
-	    le16_to_cpu(c->req_id), c->flags & EFA_CQE_PHASE,
-	    is_known(c->status) ? statuses[c->status].name : "?");
-	if (queue != EFA_CQE_RQ)
-		return buf;
-	add(&t, ", %u bytes of qp %u ah %u", le16_to_cpu(c->length), le16_to_cpu(c->src_qp),
-	    le16_to_cpu(c->ah));
-	if (c->flags & EFA_CQE_UNSOLICITED)
-		add(&t, " unsolicited");
-	if (c->flags & EFA_CQE_HAS_IMM)
-		add(&t, " imm (%s%s seq %u ack %u)", kinds[imm >> 29], imm & EFA_IMM_SE ? " SE" : "",
-		    imm >> 12 & 0xffff, imm & EFA_ACK_MASK);
+	if (queue == EFA_CQE_RQ)
+		snprintf(from, sizeof(from), ", %u bytes of qp %u ah %u%s", le16_to_cpu(c->length),
+			 le16_to_cpu(c->src_qp), le16_to_cpu(c->ah),
+			 c->flags & EFA_CQE_UNSOLICITED ? " unsolicited" : "");
+	if (queue == EFA_CQE_RQ && c->flags & EFA_CQE_HAS_IMM)
+		snprintf(with, sizeof(with), " imm (%s%s seq %u ack %u)", kind ? kind : "KIND?",
+			 imm & EFA_IMM_SE ? " SE" : "", imm >> 12 & 0xffff, imm & EFA_ACK_MASK);
+	snprintf(buf, len, "CQE of %s %s qp %u id 0x%04x phase %u: %s%s%s", queues[queue],
+		 op < 3 ? ops[op] : "OP?", le16_to_cpu(c->qp_num), le16_to_cpu(c->req_id),
+		 c->flags & EFA_CQE_PHASE, is_known(c->status) ? statuses[c->status].name : "?",
+		 from, with);
 	return buf;
 }
 
 static void describe_ep(const struct efa_ep *e, char *buf, size_t len)
 {
-	struct text t = { buf, len, 0 };
-
-	if (!e->made)
-		return;
-	add(&t, "QP %u, peer's QP %u through AH %u%s", e->qpn, e->remote_qpn, e->ah,
-	    e->cold->destroyed ? ", destroyed" : "");
-	if (*e->cold->why)
-		add(&t, ": %s", e->cold->why);
+	if (e->made)
+		snprintf(buf, len, "QP %u, peer's QP %u through AH %u%s%s%s", e->qpn, e->remote_qpn,
+			 e->ah, e->cold->destroyed ? ", destroyed" : "", *e->cold->why ? ": " : "",
+			 e->cold->why);
 }
 
 static void describe_evd(const struct efa_evd *q, char *buf, size_t len)
 {
-	struct text t = { buf, len, 0 };
-
-	add(&t, "%u completions, %s%s", q->head - q->tail, q->armed ? "armed" : "not armed",
-	    q->overflowed ? ", overflowed" : "");
+	snprintf(buf, len, "%u completions, %s%s", q->head - q->tail, q->armed ? "armed" : "not armed",
+		 q->overflowed ? ", overflowed" : "");
 }
 
 void efa_describe(const struct dap_obj *obj, char *buf, size_t len)
