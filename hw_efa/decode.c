@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* Completions as text: what every message about one of them uses. */
+/* Completions, endpoints and EVDs as text, for messages. */
 #include <stdio.h>
 #include <string.h>
 

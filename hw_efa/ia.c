@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* The adapter: opened, described, closed. */
+/* The adapter: open, query, close. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,12 +125,13 @@ static int cq_open(struct efa_ia *e, char *why, size_t whylen)
 	while ((err = e->ctl->ops->cq_create(e->ctl, n, &eng->res)) == -ENOMEM && n > LEAST_CQ)
 		n /= 2;
 	if (err) {
-		snprintf(why, whylen, "no completion queue of %u entries: %s", n, strerror(-err));
+		snprintf(why, whylen, "cannot create a completion queue of %u entries: %s", n,
+			 strerror(-err));
 		return err;
 	}
 	if (n < wanted)
-		dap_log(DAP_LOG_WARN, "%s: the CQ has %u entries instead of %u, for want of contiguous "
-			"memory: fewer endpoints have room in it", e->eng->ia->name, n, wanted);
+		dap_log(DAP_LOG_WARN, "%s: the CQ has %u entries instead of %u, because contiguous "
+			"memory is short: it serves fewer endpoints", e->eng->ia->name, n, wanted);
 	eng->cq_entries = eng->res.ring.entries;
 	eng->cq = (struct efa_cqring){ .base = eng->res.ring.base, .mask = eng->cq_entries - 1,
 				       .quarter = eng->cq_entries / 4 - 1,
@@ -184,7 +185,7 @@ static int check_device(const struct efa_ia *e, char *why, size_t whylen)
 		lacks = "queues of 128 receives and 32 sends";
 	if (!lacks)
 		return 0;
-	snprintf(why, whylen, "the device lacks %s, which this driver needs", lacks);
+	snprintf(why, whylen, "the device does not support %s, which this driver needs", lacks);
 	return -EOPNOTSUPP;
 }
 
@@ -269,7 +270,7 @@ static void ia_async_handle(struct dap_ia *ia)
 	}
 }
 
-/* ---- what an EFA has not ---- */
+/* ---- not supported ---- */
 
 static int no_srq(struct dap_srq *srq)
 {

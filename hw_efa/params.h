@@ -11,19 +11,19 @@
 #include "core/param.h"
 
 struct efa_params {
-	uint32_t window;		/* packets that the peer may have under way to an endpoint */
+	uint32_t window;		/* packets that a peer may have in flight to an endpoint */
 	uint32_t rendezvous;		/* a longer message is read by its receiver */
 	uint32_t cq_entries;		/* of the one CQ */
-	uint32_t inl;			/* bytes of a message in its WQE; above 32 these are wide */
+	uint32_t inl;			/* largest message in a WQE; above 32: WQEs of 128 bytes */
 	union dap_addr ip;		/* where peers reach this host; family 0: not given */
 	bool relaxed;			/* writes may become visible in any order */
-	uint32_t look_ms;		/* between looks at the CQ for consumers that do not poll */
+	uint32_t look_ms;		/* interval of polls for consumers that do not poll */
 	/* of the software EFA */
 	uint64_t seed;
 	uint32_t reorder;		/* packets it holds; 0: its default */
-	bool strict;			/* abort when the device found fault with this driver */
+	bool strict;			/* abort if the device found an error of the driver */
 	bool adversarial;
-	bool silicon;			/* the post and poll of a real device */
+	bool silicon;			/* the hot functions of hardware */
 	bool step;			/* no thread: only calls drive it */
 	char profile[16];
 	char fault[128];

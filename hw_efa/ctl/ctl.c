@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* Whose device an IA name is: each kind of access is asked in turn. */
+/* The first access that knows an IA name opens the device. */
 #include <errno.h>
 
 #include "config.h"

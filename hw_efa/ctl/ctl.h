@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an EFA needs from outside its driver: a device and its capabilities, protection domains,
- * memory keys, address handles, and SRD QPs and CQs with their raw queues. Implementations:
- * efa_ctl_soft (the software EFA in this process), efa_ctl_efadv (rdma-core 59 and newer). Above it
- * stands core/hw.h, the same as for every backend; the data path lies below.
+ * The operations of a device that hw_efa needs: capabilities, protection domains, memory keys, address
+ * handles, and SRD QPs and CQs with their raw queues. Two accesses implement them: efa_access_soft (the
+ * software EFA in this process) and efa_access_efadv (rdma-core 59 and newer).
  *
- * Functions return 0 or -errno. Slow path only. Safe to call from any thread.
+ * Functions return 0 or -errno. None is on the fast path. Any thread may call them.
  */
 #ifndef EFA_CTL_H
 #define EFA_CTL_H
@@ -19,12 +18,12 @@
 struct efa_ctl;
 struct softnic_efa;
 
-/* Read from the device, never assumed: generations differ in all of it. */
+/* Read from the device: generations differ in each field. */
 struct efa_caps {
 	bool rdma_read, rdma_write, unsolicited_write_recv, wide_wqe, rnr_retry;
 	bool cq_doorbell;		/* CQs can be armed */
 	bool cq_with_sgid;		/* a CQE without an address handle has its sender's GID */
-	uint32_t mtu;			/* bytes of one send; larger messages are the backend's work */
+	uint32_t mtu;			/* bytes of one send; hw_efa splits longer messages */
 	uint16_t inline_max, inline_max_wide;	/* bytes in a WQE of 64, of 128 */
 	uint16_t max_send_sge;
 	uint32_t max_sq_wr, max_rq_wr;	/* 64-byte WQEs; receives */
@@ -45,8 +44,8 @@ struct efa_ring {			/* as mapped */
 };
 
 struct efa_cq_res {
-	struct efa_ring ring;		/* doorbell: NULL where there is none */
-	unsigned int cmd_sn;		/* events that were taken */
+	struct efa_ring ring;		/* doorbell: NULL if the CQ cannot be armed */
+	unsigned int cmd_sn;		/* events that cq_drain() has taken */
 	uint16_t number;
 	void *priv;
 };
@@ -62,7 +61,7 @@ struct efa_qp_res {
 	struct efa_ring sq, rq;		/* the SQ is write-combined: never read back */
 	uint16_t qpn;
 	uint32_t max_batch;		/* WQEs between two doorbells */
-	uint32_t handle;		/* what the software EFA is kicked with */
+	uint32_t handle;		/* names the QP in kick() */
 	void *priv;
 };
 
@@ -85,53 +84,53 @@ struct efa_ctl_ops {
 		      struct efa_mr *mr);
 	/* Access has ended when it returns. */
 	int (*mr_dereg)(struct efa_ctl *ctl, struct efa_mr *mr);
-	/* Once for each PD and GID: the caller keeps count. -EINVAL: no way leads to the GID. */
+	/* Called once for each PD and GID. -EINVAL: the GID cannot be reached. */
 	int (*ah_create)(struct efa_ctl *ctl, void *pd, const uint8_t gid[16], uint16_t *ah,
 			 void **priv);
 	void (*ah_destroy)(struct efa_ctl *ctl, void *pd, uint16_t ah, void *priv);
-	/* It may have more entries. */
+	/* The CQ may get more entries. */
 	int (*cq_create)(struct efa_ctl *ctl, uint32_t entries, struct efa_cq_res *cq);
 	void (*cq_destroy)(struct efa_ctl *ctl, struct efa_cq_res *cq);
 	/* The next completion makes the descriptor readable. consumed: CQEs taken until now. */
 	int (*cq_arm)(struct efa_ctl *ctl, struct efa_cq_res *cq, uint32_t consumed);
-	int (*cq_fd)(struct efa_ctl *ctl, struct efa_cq_res *cq);	/* -1 where none can be armed */
+	int (*cq_fd)(struct efa_ctl *ctl, struct efa_cq_res *cq);	/* -1: the CQ cannot be armed */
 	void (*cq_drain)(struct efa_ctl *ctl, struct efa_cq_res *cq);
-	/* Able to take receives (INIT). */
+	/* The new QP is in INIT: receives can be posted. */
 	int (*qp_create)(struct efa_ctl *ctl, const struct efa_qp_param *p, uint32_t qkey,
 			 struct efa_qp_res *qp);
 	int (*qp_ready)(struct efa_ctl *ctl, struct efa_qp_res *qp);	/* RTR, RTS */
 	int (*qp_error)(struct efa_ctl *ctl, struct efa_qp_res *qp);
-	/* No CQE of it comes any more. */
+	/* When it returns, the QP adds no more CQEs. */
 	void (*qp_destroy)(struct efa_ctl *ctl, struct efa_qp_res *qp);
-	/* What happens to the device: a pollable descriptor, and the next event. NULL: nothing does. */
+	/* Asynchronous events: a pollable descriptor, and the next event. NULL: the device has none. */
 	int (*async_fd)(struct efa_ctl *ctl);
 	bool (*async_read)(struct efa_ctl *ctl, enum efa_event *ev);
 
-	/* Of the software EFA, NULL elsewhere. It takes a turn, where its callers drive it; */
+	/* The next three: software EFA, else NULL. Runs one turn of a device that its callers drive. */
 	void (*drive)(struct efa_ctl *ctl);
-	/* and looks at the doorbells of a QP. For who has the queue. */
+	/* Handles the doorbells of a QP, by the thread that posts to it. */
 	void (*kick)(struct efa_ctl *ctl, uint32_t handle);
-	/* What it takes for a QP with a send queue of that length. */
+	/* Bytes that the device needs for a QP with a send queue of that depth. */
 	size_t (*qp_memory)(uint32_t sq);
 };
 
 struct efa_ctl {
 	const struct efa_ctl_ops *ops;
-	char device[80];		/* the IA name that needs no ia_params: "efa_0-1" */
+	char device[80];		/* the IA name without ia_params: "efa_0-1" */
 	struct softnic_efa *soft;	/* the software EFA, or NULL */
-	const char *faults;		/* the words that its fault script knows */
-	const struct efa_cqring *cq;	/* the driver's own view of its CQ, which that one checks */
+	const char *faults;		/* the words of its fault script */
+	const struct efa_cqring *cq;	/* what hw_efa has taken of its CQ: the software EFA checks it */
 };
 
 struct efa_access_kind {
 	int (*open)(const char *ia_name, const char *params, struct efa_ctl **ctl, char *why,
-		    size_t whylen);	/* -ENODEV: no name of it */
+		    size_t whylen);	/* -ENODEV: the name is not one of this access */
 	size_t (*list)(struct dapl_device *devs, size_t max);
 };
 
 extern const struct efa_access_kind efa_access_soft, efa_access_efadv;
 
-/* Judges ia_params only where the name is one of ours. */
+/* Checks ia_params only if the name is that of an EFA. */
 int efa_ctl_open(const char *ia_name, const char *params, struct efa_ctl **ctl, char *why,
 		 size_t whylen);
 size_t efa_ctl_list(struct dapl_device *devs, size_t max);

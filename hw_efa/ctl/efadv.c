@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* The machine's EFAs: listed, opened, and in words why one of them can not be opened and what to do. */
+/* Lists and opens the machine's EFAs. Messages say why one cannot be opened, and what to do. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "hw_common/device.h"
 #include "hw_efa/ctl/efadv.h"
 
-/* The kernel tells no kind of these nodes, nor of a few others; libefa knows which are its. */
+/* The kernel has no type for nodes of EFAs and a few others; libefa recognizes EFAs. */
 static bool may_be_efa(const struct ibv_device *dev)
 {
 	return dev->node_type == IBV_NODE_UNSPECIFIED;
@@ -66,8 +66,8 @@ static int watch_events(struct edv *dv, char *why, size_t whylen)
 	if (!err)
 		err = hw_watch(dv->poll_fd, dv->ctx->async_fd);
 	if (err)
-		snprintf(why, whylen, "%s gives no event channel: %s", dv->ctx->device->name,
-			 strerror(-err));
+		snprintf(why, whylen, "cannot create an event channel on %s: %s",
+			 dv->ctx->device->name, strerror(-err));
 	return err;
 }
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Access through the kernel's efa driver, by libibverbs and libefa (efadv). The library makes all
- * objects and says where their queues lie; descriptors, doorbells and completions pass it by.
+ * Access through the kernel's efa driver, by libibverbs and libefa (efadv). The library creates all
+ * objects and reports where their queues are. Descriptors, doorbells and completions bypass the library.
  *
- *   efadv.c        which devices there are, opening, and why one can not be opened
- *   efadv_caps.c   what a device can: asked, or found out with objects made to try
- *   efadv_obj.c    PDs, registrations, address handles, CQs, QPs; events
+ *   efadv.c        lists and opens devices
+ *   efadv_caps.c   queries capabilities, and tries what no query reports
+ *   efadv_obj.c    operations: PDs, registrations, address handles, CQs, QPs, events
  *
- * rdma-core reports the queues from 59 on, the doorbell that arms a CQ from 60 on. This is built
- * with headers as old as those of 44.0, so that the calls are looked up in the process, and what
- * newer headers have is declared here. The library takes structures by their length: fields that one
- * does not know stay as they were before the call, zero.
+ * libefa reports queues from rdma-core 59 on, and the doorbell that arms a CQ from 60 on. This code
+ * compiles with headers as old as those of 44.0: it looks the two queries up in the process, and declares
+ * here what newer headers have. libefa accepts structures of other lengths, and does not write the fields
+ * that it does not know.
  */
 #ifndef EFA_CTL_EFADV_H
 #define EFA_CTL_EFADV_H
@@ -71,12 +71,12 @@ _Static_assert(sizeof(struct edv_qp_init_attr) == 16 &&
 	       "efadv_qp_init_attr");
 
 /*
- * The length of 59.0 on, since 59.0 and 60.0 refuse one that is shorter (59.1, 60.1 and 61.0 do not);
- * those before take what is longer, as long as it is zero.
+ * Its length is that of 59.0, because 59.0 and 60.0 refuse a shorter one (59.1, 60.1 and 61.0 do not).
+ * Older releases accept a longer one if the rest is zero.
  */
 struct edv_cq_init_attr {		/* efadv_cq_init_attr */
 	uint64_t comp_mask, wc_flags;
-	uint8_t unused[32];		/* memory of the caller's for the CQ */
+	uint8_t unused[32];		/* the caller's memory for the CQ */
 };
 _Static_assert(sizeof(struct edv_cq_init_attr) == 48 &&
 	       offsetof(struct edv_cq_init_attr, wc_flags) ==
@@ -91,8 +91,8 @@ struct edv {
 			 uint32_t inlen);
 	int (*query_cq)(struct ibv_cq *cq, struct edv_cq_attr *attr, uint32_t inlen);
 	struct efa_caps caps;
-	int poll_fd;			/* what happens to the device */
-	bool gone;			/* the event of its removal was delivered */
+	int poll_fd;			/* epoll of asynchronous events */
+	bool gone;			/* the fatal event was reported */
 };
 
 static inline struct edv *edv_of(struct efa_ctl *ctl)
@@ -103,7 +103,7 @@ static inline struct edv *edv_of(struct efa_ctl *ctl)
 enum { EDV_PORT = 1 };			/* an EFA has one */
 
 /* ---- efadv_caps.c ---- */
-/* Fills in caps: 0, or -errno with cause and cure. */
+/* Fills in caps. Returns 0, or -errno with cause and remedy in why. */
 int edv_caps_read(struct edv *dv, char *why, size_t whylen);
 
 /* ---- efadv_obj.c ---- */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * What a device can. libibverbs and efadv are asked; what an old libefa has no word for (RDMA write,
- * unsolicited receive, wide WQEs) is absent. What no call tells is seen at objects made to try: the
- * least send queue, whether a CQ can be armed, how long its entries are, and whether memory can be
- * locked.
+ * Capabilities of a device, from libibverbs and efadv. A capability that an old libefa cannot report (RDMA
+ * write, unsolicited receive, wide WQEs) counts as absent. No query reports whether a CQ can be armed, how
+ * long its entries are, and whether memory can be locked: temporary objects show that.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,9 +15,9 @@
 #include "hw_efa/ctl/efadv.h"
 #include "hw_efa/wqe.h"
 
-#define NARROW_INLINE 32u		/* bytes that a WQE of 64 has room for */
-#define LEAST_LOCKED (64u << 10)	/* less than the receive buffers of an endpoint */
-#define FIRST_PCI_ID 0xefa0u
+#define NARROW_INLINE 32u		/* inline bytes of a 64-byte WQE */
+#define LEAST_LOCKED (64u << 10)	/* less than the receive buffers of an endpoint need */
+#define NITRO_V3_PCI_ID 0xefa0u
 
 static int find_queries(struct edv *dv, char *why, size_t whylen)
 {
@@ -32,7 +31,7 @@ static int find_queries(struct edv *dv, char *why, size_t whylen)
 	return -EOPNOTSUPP;
 }
 
-/* inline_buf_size: of any WQE before 63.0, then of narrow ones. */
+/* inline_buf_size: before 63.0 of any WQE, from then on of 64-byte WQEs. */
 static void tell_efa(struct efa_caps *c, const struct edv_device_attr *a)
 {
 	c->rdma_read = a->device_caps & EFADV_DEVICE_ATTR_CAPS_RDMA_READ;
@@ -49,7 +48,7 @@ static void tell_efa(struct efa_caps *c, const struct edv_device_attr *a)
 	c->cq_with_sgid = a->device_caps & EFADV_DEVICE_ATTR_CAPS_CQ_WITH_SGID;
 }
 
-/* The library's max_qp_wr is bounded by what of a send queue the device has room for. */
+/* max_qp_wr is also limited by the device's memory for send queues. */
 static void tell_device(struct efa_caps *c, const struct ibv_device_attr *a)
 {
 	c->max_sq_wr = efa_min(c->max_sq_wr, (uint32_t)a->max_qp_wr);
@@ -88,7 +87,7 @@ static int ask(struct edv *dv, struct ibv_port_attr *port)
 	return 0;
 }
 
-/* A device without events refuses a CQ with a channel; rdma-core before 60.0 reports no doorbell. */
+/* A device without events refuses a CQ with a channel. rdma-core below 60 reports no CQ doorbell. */
 static int try_cq(struct edv *dv)
 {
 	struct efa_cq_res cq;
@@ -129,13 +128,13 @@ static int try_objects(struct edv *dv, char *why, size_t whylen)
 	int err = try_cq(dv);
 
 	if (err) {
-		snprintf(why, whylen, "%s gives no completion queue: %s", name, err == -EPROTO ?
+		snprintf(why, whylen, "cannot create a completion queue on %s: %s", name, err == -EPROTO ?
 			 "its entries are not those of rdma-core 59 or newer" : strerror(-err));
 		return err;
 	}
 	err = edv_ops.pd_alloc(&dv->ctl, &pd);
 	if (err) {
-		snprintf(why, whylen, "%s gives no protection domain: %s", name, strerror(-err));
+		snprintf(why, whylen, "cannot create a protection domain on %s: %s", name, strerror(-err));
 		return err;
 	}
 	err = try_memory(dv, pd, why, whylen);
@@ -143,14 +142,14 @@ static int try_objects(struct edv *dv, char *why, size_t whylen)
 	return err;
 }
 
-/* The CQ of the first generation has several rings, and efadv tells one address. */
+/* A CQ of Nitro v3 has several rings, and efadv reports the address of one. */
 static int check(struct edv *dv, const struct ibv_port_attr *port, char *why, size_t whylen)
 {
 	const char *name = dv->ctx->device->name;
 
-	if (dv->caps.device_id == FIRST_PCI_ID) {
-		snprintf(why, whylen, "%s is of the first generation (PCI id 0xefa0), whose queues "
-			 "libefa does not tell: use an instance of a later one", name);
+	if (dv->caps.device_id == NITRO_V3_PCI_ID) {
+		snprintf(why, whylen, "%s is an EFA of Nitro v3 (instances p4d, p3dn, c5n, g4dn), which "
+			 "is not supported: use Nitro v4 or newer", name);
 		return -EOPNOTSUPP;
 	}
 	if (port->state != IBV_PORT_ACTIVE) {
@@ -168,9 +167,10 @@ int edv_caps_read(struct edv *dv, char *why, size_t whylen)
 	int err = ask(dv, &port);
 
 	if (err == -ENODEV)
-		snprintf(why, whylen, "%s is no adapter that this provider drives", name);
+		snprintf(why, whylen, "this provider does not support %s", name);
 	else if (err)
-		snprintf(why, whylen, "%s does not tell its capabilities: %s", name, strerror(-err));
+		snprintf(why, whylen, "cannot query the capabilities of %s: %s", name,
+			 strerror(-err));
 	if (!err)
 		err = find_queries(dv, why, whylen);
 	if (!err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* What the library makes: protection domains, registrations, address handles, CQs and QPs; events. */
+/* The operations of the access. libibverbs and libefa create the objects. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ _Static_assert((int)EFA_LOCAL_WRITE == IBV_ACCESS_LOCAL_WRITE &&
 	       (int)EFA_REMOTE_WRITE == IBV_ACCESS_REMOTE_WRITE &&
 	       (int)EFA_REMOTE_READ == IBV_ACCESS_REMOTE_READ, "mr_reg passes them on");
 
-/* Around each call: those that return an object set errno. */
+/* enter() and a leave enclose each call. Calls that return an object set errno. */
 static void enter(void)
 {
 	hw_enter();
@@ -116,7 +116,7 @@ static void edv_ah_destroy(struct efa_ctl *ctl, void *pd, uint16_t ah, void *pri
 
 struct edv_cq {				/* efa_cq_res.priv */
 	struct ibv_cq *cq;
-	struct ibv_comp_channel *channel;	/* NULL: it cannot be armed */
+	struct ibv_comp_channel *channel;	/* NULL: the CQ cannot be armed */
 };
 
 static int channel_open(struct edv *dv, struct edv_cq *q)
@@ -125,7 +125,7 @@ static int channel_open(struct edv *dv, struct edv_cq *q)
 	return q->channel ? hw_nonblocking(q->channel->fd) : hw_errno();
 }
 
-/* Entries have 32 bytes from 59.0 on; libefa 44.0 makes those of a CQ that names unknown senders so. */
+/* Entries have 32 bytes from 59.0 on, and in 44.0 those of a CQ that reports unknown senders. */
 static int cq_make(struct edv *dv, uint32_t entries, struct edv_cq *q, struct edv_cq_attr *attr)
 {
 	struct ibv_cq_init_attr_ex init = { .cqe = entries, .channel = q->channel };
@@ -234,7 +234,7 @@ static uint64_t operations(const struct efa_caps *c)
 					   IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM) : 0);
 }
 
-/* WQEs of 128 bytes come with more inline data than fits into one of 64. */
+/* libefa makes WQEs of 128 bytes if the inline data does not fit into 64. */
 static struct ibv_qp *qp_make(struct edv *dv, const struct efa_qp_param *p)
 {
 	const struct efa_caps *c = &dv->caps;
@@ -264,8 +264,9 @@ static int qp_check(const struct efa_qp_param *p, const struct edv_wq_attr *sq,
 	    rq->entry_size == RX_DESC && rq->num_entries == p->rq_entries &&
 	    sq->num_entries >= p->sq_entries)
 		return 0;
-	dap_log(DAP_LOG_ERR, "libefa reports queues that this driver does not know: "
-		"entries of %u and %u bytes", sq->entry_size, rq->entry_size);
+	dap_log(DAP_LOG_ERR, "libefa reports queue entries of %u and %u bytes, expected %u and "
+		"%u, or other queue lengths: please report this", sq->entry_size, rq->entry_size, size,
+		RX_DESC);
 	return -EPROTO;
 }
 
@@ -347,7 +348,7 @@ static bool edv_async_read(struct efa_ctl *ctl, enum efa_event *ev)
 		case HW_EVENT_NONE:
 			return false;
 		case HW_EVENT_GONE:
-			/* It stays readable for ever: report it once and stop polling it. */
+			/* The descriptor stays readable for ever: report it once and stop polling it. */
 			dv->gone = true;
 			epoll_ctl(dv->poll_fd, EPOLL_CTL_DEL, dv->ctx->async_fd, NULL);
 			*ev = EFA_EVENT_FATAL;
