@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# sh/english refuses each phrase of its list, in a comment and across a line break, and nothing else.
+# sh/english refuses each phrase of its list, in a comment and across a line break, and nothing else;
+# in each folder of the tree, in a clone and in a tarball.
 set -u
 status=0
 tmp=$(mktemp -d)
@@ -24,4 +25,20 @@ while IFS=$'\t' read -r pattern _ example; do
 done <tests/data/english.tsv
 [ $rows -gt 10 ] || { echo "only $rows phrases"; status=1; }
 planted '/* The EVD reports each completion; an empty poll returns at once. */' || status=1
+
+# planted_in FOLDER: the check of the tree in $tmp names the file there
+planted_in() {
+	local file=$1/planted.c
+	mkdir -p "$tmp/$1"
+	echo '/* Nobody waits for it. */' >"$tmp/$file"
+	bash tests/sh/english.sh "$tmp" | grep -q "^${file#./}:1: " || { echo "not read: $1, $tree"; status=1; }
+	rm "$tmp/$file"
+}
+folders=$(for f in * .ci; do [ ! -d "$f" ] || echo "$f"; done | grep -v '^build')
+for tree in tarball clone; do
+	[ $tree = tarball ] || git -C "$tmp" init -q
+	for folder in . $folders; do
+		planted_in "$folder" $tree
+	done
+done
 exit $status

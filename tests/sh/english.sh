@@ -6,13 +6,12 @@ set -u
 exec python3 - "${1-.}" <<'END'
 import pathlib
 import re
+import subprocess
 import sys
 
 TEXT = {".c", ".h", ".inl", ".sh", ".py", ".awk", ".md", ".mk"}
 # A file of phrases, names of variables, and past releases.
 EXCEPT = {"tests/data/english.tsv", "tests/sh/english.sh", "tests/sh/english-plants.sh", "CHANGELOG.md"}
-PLACES = ("*.md", "Makefile", "configure.ac", "core", "hw_common", "hw_mlx5", "softnic", "include", "perf", "tests",
-          "scripts", "examples", "man", "qualify")
 # Ahead of the text of a line: the marks of a comment.
 MARK = re.compile(r"^[ \t]*(/\*+|\*(?!/)|#+|//|\.\\\")?[ \t]*")
 
@@ -28,11 +27,21 @@ def is_text(path):
     return path.suffix in TEXT or path.suffix[1:2].isdigit() or not path.suffix
 
 
+def files(root):
+    """Of a clone, the files that git tracks or could add; of a tarball, all but the build directories."""
+    if (root / ".git").exists():
+        names = subprocess.run(("git", "-C", root, "ls-files", "-co", "--exclude-standard"), check=True,
+                               stdout=subprocess.PIPE, universal_newlines=True).stdout.splitlines()
+        return [root / n for n in names]
+    return [p for top in root.iterdir() if not top.name.startswith("build")
+            for p in (top, *top.rglob("*")) if "__pycache__" not in p.parts]
+
+
 root = pathlib.Path(sys.argv[1])
 known, status = list(phrases()), 0
-for path in sorted(p for place in PLACES for found in root.glob(place) for p in (found, *found.rglob("*"))):
+for path in sorted(files(root)):
     name = path.relative_to(root).as_posix()
-    if not path.is_file() or not is_text(path) or name in EXCEPT or "__pycache__" in name:
+    if not path.is_file() or not is_text(path) or name in EXCEPT:
         continue
     text = "\n".join(MARK.sub("", line) for line in path.read_text(errors="replace").splitlines())
     for pattern, instead in known:
