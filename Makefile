@@ -79,9 +79,9 @@ EFA_HOT := any
 M5_SRC := $(filter-out %/hot.c $(call with_verbs,hw_mlx5/ctl/none.c,hw_mlx5/ctl/uverbs% hw_mlx5/ctl/dv% hw_mlx5/ctl/vfio%),$(call src,hw_mlx5 hw_mlx5/ctl hw_mlx5/hot))
 with_efa = $(call with_verbs,$(if $(filter yes,$(HAVE_EFA)),$(1),$(2)),$(2))
 EFA_SRC := $(filter-out %/hot.c $(call with_efa,,hw_efa/ctl/efadv%),$(call src,hw_efa hw_efa/ctl hw_efa/hot))
-# What both have in common.
+# Code that both backends use.
 HW_SRC := $(filter-out $(call with_verbs,,hw_common/verbs%),$(call src,hw_common))
-# What the two API levels do not have as one object: the fronts are compiled for each of them.
+# Sources that are compiled once for each API level, as the fronts are.
 SOFT_HOT := hw_mlx5/ctl/soft_hot.c
 LEVEL_SRC := hw_mlx5/hot/tables.c $(addprefix hw_efa/hot/,recv.c dequeue.c bind.c) $(SOFT_HOT)
 DAT20_SRC := $(call src,core/front core/front/dat20) $(LEVEL_SRC)
@@ -156,7 +156,7 @@ deps:
 
 ## Compiling
 
-# Rewritten only when a flag changes, so that no object is older than the way it was asked for.
+# Rewritten only when a flag changes. Objects depend on it, so that changed flags compile them again.
 $(O)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL)' | cmp -s - $@ || \
@@ -178,7 +178,7 @@ $(call objs,$(LIBDAT_SRC)): private VISIBILITY :=
 $(call objs,$(UVERBS_SRC) $(EFADV_SRC) $(VFIO_SRC)): private VISIBILITY :=
 $(O)/obj/tests/%.o $(O)/obj/dat20/tests/%.o: private CPPFLAGS_ALL += $(CRITERION_CFLAGS)
 $(foreach s,$(SUITES),$(eval $(O)/obj/tests/$(s)/%.o: private CFLAGS_DIR = $$(CFLAGS_$(s))))
-# What `make coverage` counts: the accesses to an adapter through rdma-core. Unoptimized, so that a line is a line.
+# `make coverage` counts these files: the accesses to an adapter through rdma-core. Unoptimized, so that a line is a line.
 COVERED := $(foreach f,uverbs dv vfio eq port,hw_mlx5/ctl/$(f)*.c) hw_common/verbs*.c hw_efa/ctl/efadv*.c
 $(if $(COV),$(patsubst %.c,$(O)/obj/%.o,$(wildcard $(COVERED)))): \
 	private CFLAGS_DIR = -O0 --coverage -fprofile-update=atomic
@@ -187,7 +187,7 @@ $(if $(COV),$(patsubst %.c,$(O)/obj/%.o,$(wildcard $(COVERED)))): \
 # alike are not to meet, for which registers are moved and saved. clang has no such option.
 option = $(shell $(CC) -Werror $(1) -c -x c -o /dev/null /dev/null 2>/dev/null && echo $(1))
 HOT := -fno-tree-slp-vectorize $(call option,-fno-tree-tail-merge) $(call option,-fno-crossjumping)
-# The hot functions are made once more, for processors that have these (hot/isa.c asks).
+# The hot functions are compiled a second time with these instruction sets; hot/isa.c detects them.
 HOT_V3 := $(if $(filter x86_64%,$(shell $(CC) -dumpmachine 2>/dev/null)),-mavx2 -mmovbe -mbmi -mbmi2)
 $(foreach f,recv dequeue,$(O)/obj/hw_efa/hot/$f.o $(O)/obj/dat20/hw_efa/hot/$f.o) $(O)/obj/hw_efa/rx.o: private CFLAGS_DIR := $(HOT)
 hw_mlx5_FLAGS = -DM5_HOT=m5_hot_$(1) -DM5_LOCKED=$(if $(findstring locked,$(1)),true,false) \
@@ -251,7 +251,7 @@ $(O)/lib/libdapl-direct.so: $(ARCHIVES) $(LIBDAT) core/provider.map
 	$(Q)$(CC) $(LDFLAGS_ALL) $(SHARED) -Wl,-z,nodelete $(call map,core/provider.map) -o $@ \
 		-Wl,--whole-archive $(ARCHIVES) -Wl,--no-whole-archive $(ldat) $(EXT_LIBS)
 
-# Its registry is the system's.
+# The provider of uDAPL 2.0 uses the system's registry, libdat2.
 $(O)/lib/libdapl-direct2.so: $(DAT20_SRC:%.c=$(O)/obj/dat20/%.o) $(call hot_objs,$(O)/obj/dat20) $(call objs,$(SHARED20_SRC)) $(SN_OBJS) \
 		core/front/dat20/provider.map
 	$(call say,LD,$@)
@@ -333,7 +333,7 @@ $(O)/tests/dat_bench2: $(BENCH20_SRC:%.c=$(O)/obj/dat20/%.o)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -ldat2 -lm
 
-# What `make bench` compares with, where its headers are.
+# Peers that `make bench` compares with, if their headers are installed.
 PEERS := $(call with_verbs,verbs) $(if $(filter yes,$(HAVE_UCT)),uct) $(if $(PROVIDER20),dapl)
 PEER_BINS := $(PEERS:%=$(O)/tests/peer_%)
 PEER_SRC := $(call src,perf/peer) perf/common/stats.c
@@ -348,7 +348,7 @@ $(PEER_BINS): $(call objs,$(PEER_SRC))
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(PEER_LIBS_$(@F:peer_%=%)) -ldl -lm
 
-# What `make bench-scale` runs besides the programs.
+# A program that `make bench-scale` runs besides the installed ones.
 SCALE := $(O)/tests/scale-bench
 SCALE_SRC := perf/scale.c perf/dat_bench/crowd.c $(PERF_COMMON)
 $(O)/tests/scale-bench: $(call objs,$(SCALE_SRC)) $(LIBDAT)
@@ -385,7 +385,7 @@ $(O)/tests/programs2: $(PROGRAMS20_SRC:%.c=$(O)/obj/dat20/%.o) $(HARNESS)
 TEST_ENV = DAT_OVERRIDE=$(abspath $(CONF)) LD_LIBRARY_PATH=$(abspath $(O)/lib) \
 	DAPL_BUILD_DIR=$(abspath $(O)) DAPL_DBG_ABORT=1 CC='$(CC)' SAN='$(SAN)'
 
-# What must go red does: a test that fails, and each fault that a sanitizer is there for.
+# Tests of the tests: one that must fail, and one for each fault that a sanitizer must report.
 $(O)/obj/tests/canary/%.o: private CFLAGS_DIR := -w
 $(O)/tests/canary: $(O)/obj/tests/canary/faults.o
 	$(call say,LD,$@)
@@ -465,7 +465,7 @@ check-pyverbs: all
 	@scripts/deps.sh --pyverbs
 	@$(TEST_ENV) scripts/check-pyverbs $(O)
 
-# What stock programs take beside ours: build/speed.md.
+# The speed of stock programs beside ours: build/speed.md.
 .PHONY: stock-speed
 stock-speed: all
 	@scripts/deps.sh --stock

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the API fronts call. Fronts have checked the arguments: dap_obj_get found handles to be
+ * Functions that the API fronts call. Fronts have checked the arguments: dap_obj_get found handles to be
  * live objects of the IA, and masks and enums are valid. Functions return 0 or a DAP_ERR, and
  * write outputs only on success.
  */

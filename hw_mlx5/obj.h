@@ -397,7 +397,7 @@ struct m5_slow_cqe {
 };
 /* Takes the CQE at ci, which software owns. True: r is filled; false: there is no event for it. */
 M5_COLD bool m5_cqe_slow(struct dap_evd *evd, struct m5_slow_cqe *r);
-/* What needs locks, after the CQ has been left. */
+/* The part of a slow completion that needs locks. The caller has left the CQ. */
 M5_COLD void m5_cqe_follow_up(struct dap_evd *evd, const struct m5_slow_cqe *r);
 enum dap_dto_status m5_syndrome_status(unsigned int syndrome);
 bool m5_cq_poll(struct dap_evd *evd, struct dap_event *ev);

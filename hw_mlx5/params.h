@@ -13,7 +13,7 @@
 
 enum m5_gid_from { M5_GID_OF_IP, M5_GID_AUTO, M5_GID_GIVEN };	/* auto: from the MAC address */
 
-/* What scatter to CQE is used for. */
+/* Messages whose data the adapter may put into the CQE. */
 enum m5_scatter { M5_SCATTER_NONE, M5_SCATTER_RECEIVES, M5_SCATTER_READS_TOO };
 
 struct m5_params {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * What threads other than the poller do with a CQ that they own: remove the completions of a
+ * Work of threads other than the poller on a CQ that they own: they remove the completions of a
  * destroyed QP, reap internal completions for credit, and check whether a WQE has completed.
  *
  * A slot is released only after its CQE has left the CQ, so a poster may take credit only from

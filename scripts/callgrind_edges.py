@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What callgrind says that the calls made by one function cost."""
+"""The cost of the calls that one function makes, as counted by callgrind."""
 import re
 
 SPEC = re.compile(r"\((\d+)\)(?: (.*))?")

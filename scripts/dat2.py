@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What check-dat2 and dat2-table have in common: programs with fixed ports."""
+"""Functions of check-dat2 and dat2-table: programs with fixed ports."""
 import fcntl
 import os
 import tempfile

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What scripts/hot-check knows of arm64. Barriers are those of core/barrier.h.
+"""The rules of scripts/hot-check for arm64. Barriers are those of core/barrier.h.
 
 BlueFlame: each path from the start of a function to a store into the register has `dmb oshst` (WQE before
 doorbell record), then `dsb st` (doorbell record before the register). Each path from that store to the end of

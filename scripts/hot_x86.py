@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What scripts/hot-check knows of x86-64."""
+"""The rules of scripts/hot-check for x86-64."""
 import re
 
 COMMENT = "#"

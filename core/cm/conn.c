@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What both sides of a connection share: sending, receiving, and ending it.
+ * Code of both sides of a connection: it sends, receives and ends the connection.
  *
  * Orderly disconnection: the side that receives the second DISC resets its socket. By then every
  * message has arrived, so neither side keeps a port in TIME_WAIT.

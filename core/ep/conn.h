@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What an IA and an endpoint need of the connection code (connect.c, psp.c, cr.c): it starts with
+ * Calls of an IA and an endpoint to the connection code (connect.c, psp.c, cr.c): it starts with
  * the IA, stops with it, and abandons the connections of an object that is freed.
  */
 #ifndef DAP_CONN_H

@@ -93,8 +93,8 @@ M5_INLINE bool m5_cqe_next(const struct m5_cq *cq, uint8_t op_own)
 }
 
 /*
- * What m5_dequeue does not do: waits for a CQ in use, and takes rare completions, one after
- * another if they give no event.
+ * The slow path of m5_dequeue: waits for a CQ in use, and takes rare completions. If one gives no
+ * event, it takes the next one.
  */
 static M5_COLD M5_NOINLINE DAT_RETURN m5_dequeue_slow(struct dap_evd *evd, DAT_EVENT *event)
 {

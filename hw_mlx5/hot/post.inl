@@ -125,7 +125,8 @@ M5_INLINE DAT_RETURN m5_post_block(struct m5_sq *sq, struct m5_wqe_pos pos, unsi
 	return m5_post_at(sq, pos, ctrl, w, 1);
 }
 
-/* The ctrl segment of a WQE without flags: with one segment, or ds more. */
+/* The ctrl segment of a WQE without flags. ds is added to the count of segments in ctrl_send and
+ * ctrl_write. */
 M5_INLINE m5_v2 m5_ctrl_plain(const struct m5_sq *sq, unsigned int op, unsigned int ds, uint32_t pi)
 {
 	m5_v2 v = m5_ctrl_of(op == M5_OP_SEND ? sq->ctrl_send : sq->ctrl_write, pi);

@@ -40,8 +40,8 @@ M5_INLINE volatile uint8_t *m5_reg_next(struct m5_sq *sq)
 	uintptr_t reg = sq->reg;
 
 #if defined(__x86_64__) && !DAP_TSAN
-	/* One instruction, where the compiler needs three; relative to the endpoint, like all
-	 * accesses. */
+	/* Flips the BlueFlame half by one xor to memory; compiled C takes three instructions. The
+	 * address is relative to the endpoint, like all accesses. */
 	__asm__ volatile("xorq $256, %c1(%0)"
 			 : : "r"((uint8_t *)sq - offsetof(struct dap_ep, hw)),
 			     "i"(offsetof(struct dap_ep, hw) + offsetof(struct m5_sq, reg))

@@ -132,7 +132,7 @@ typedef enum dat_psp_flags {
 	DAT_PSP_PROVIDER_FLAG	= 0x01
 } DAT_PSP_FLAGS;
 
-/* What an LMR is made from. As a provider attribute: or-ed together. */
+/* Kinds of memory for an LMR. A provider attribute is the OR of several. */
 typedef enum dat_mem_type {
 	DAT_MEM_TYPE_VIRTUAL		= 0x00,	/* a range of this process */
 	DAT_MEM_TYPE_LMR		= 0x01,	/* what another LMR covers */

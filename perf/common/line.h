@@ -12,7 +12,8 @@ struct line {
 	_Alignas(64) _Atomic uint64_t turn;	/* starts at 0 */
 };
 
-/* Answers the other side rounds times. The sides are threads, or processes that share the line. */
+/* Waits for the other side and answers; repeats this `rounds` times. The sides are two threads, or
+ * two processes that share the line. */
 void line_echo(struct line *l, uint64_t rounds);
 /* Returns half a round trip in ns. The line is at 2 * rounds then; store 0 before another run. */
 double line_ping(struct line *l, uint64_t rounds);

@@ -10,7 +10,7 @@ enum { PAIR_BYTES = 4096, PAIR_PLACES = 32, PAIR_DTOS = 64 };
 struct pair {
 	struct consumer a, b;
 	struct region local, window;	/* of a; only an RMR opens window to the peer */
-	struct region remote;		/* of b, open to a: PAIR_PLACES times PAIR_BYTES */
+	struct region remote;		/* memory of b that a may access; PAIR_PLACES blocks of PAIR_BYTES */
 	DAT_RMR_HANDLE rmr;		/* of a */
 	bool no_rmr;			/* set before the open if the provider has no RMRs */
 	DAT_RMR_CONTEXT context;

@@ -39,9 +39,9 @@ DAT_RETURN bench_post_16(struct pair *p);
 
 /* crowd.c */
 enum bench_crowd { BENCH_CROWD_OK, BENCH_CROWD_FAILED, BENCH_CROWD_NONE };
-/* From now on use n endpoints, at most BENCH_MANY. NONE: too few descriptors, after a message. */
+/* Switches to n endpoints, at most BENCH_MANY. NONE: too few file descriptors; it printed a message. */
 enum bench_crowd bench_crowd(struct pair *p, unsigned int n);
-void bench_crowd_next(struct pair *p);	/* the next of them becomes p->a.ep */
+void bench_crowd_next(struct pair *p);	/* sets p->a.ep to the next endpoint */
 
 /* latency.c: half round trip of an 8-byte send/recv and of a cache line, in ns; between two
  * processes that poll. -1 on failure. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What dat_info prints as JSON. */
+/* The content of dat_info --json. */
 #ifndef PERF_DAT_INFO_H
 #define PERF_DAT_INFO_H
 

@@ -7,7 +7,7 @@
 
 #include "tests/api/conn.h"
 
-/* What fails on purpose is seen at once; what must succeed has time on a loaded machine. */
+/* QUICK for an attempt that must fail; PATIENT for one that must succeed on a loaded machine. */
 enum { QUICK_MS = 250, PATIENT_MS = 10000 };
 
 /* The result of an attempt. Nothing here may assert, since asserting allocates. */

@@ -179,7 +179,7 @@ static DAT_RETURN status_of_it(struct bring *b)
 	return tried(dat_ep_get_status(b->s.ep, &state, &recv_idle, &request_idle));
 }
 
-/* What is kept beside an endpoint has nothing to do with its state. */
+/* The consumer's context of an endpoint is independent of its state. */
 static DAT_RETURN context_of_it(struct bring *b)
 {
 	DAT_HANDLE_TYPE type;
@@ -264,7 +264,7 @@ ROW(ia_close_abrupt, dat_ia_close, close_abruptly,
 					       GONE,  GONE,  GONE,  GONE,  GONE,  GONE,  GONE,  GONE,  GONE);
 /* clang-format on */
 
-/* What may be modified until a connection is asked for or accepted; the PZ not even so long, but of
+/* Attributes that may change until a connection is requested or accepted. The PZ may change only on
  * an endpoint that the provider made. */
 #define MODIFY(name_, bit, reserved, passive)                                                      \
 	static const struct row name_##_row = {                                                    \

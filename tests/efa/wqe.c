@@ -23,7 +23,7 @@ static const uint8_t write_ref[64] = {
 	0x00, 0x10, 0x00, 0x00, 0x42, 0x00, 0x00, 0x00, 0x00, 0x30, 0, 0, 0x02, 0, 0, 0,
 };
 
-/* What the driver writes for a QP of generation 0x8000 to QP 0x1234, as slot id. */
+/* The WQE of slot id that the driver writes for a QP of generation 0x8000 to QP 0x1234. */
 static const uint8_t *put(unsigned int id, bool second_lap, const struct efa_wr *wr)
 {
 	static uint8_t ring[2 * 64];

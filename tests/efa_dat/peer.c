@@ -315,7 +315,7 @@ Test(efa_peer, receive__too_short, .init = setup)
 	pair_close();
 }
 
-/* What a CQE must name as its source. */
+/* The source that a CQE must name. */
 static void peer_is_another(int by)
 {
 	inner_efa(&a)->remote_qpn = (uint16_t)(inner_efa(&a)->remote_qpn + by);

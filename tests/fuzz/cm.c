@@ -463,7 +463,7 @@ static void receive(int sock)
 	struct cm_msg m;
 
 	for (ssize_t at = 0; at + (ssize_t)CM_WIRE_SIZE <= n; at += CM_WIRE_SIZE) {
-		/* What the manager sends is well formed; a part may have been read before. */
+		/* The manager sends well-formed messages; the start of one may have been read before. */
 		if (cm_wire_get(wire + at, CM_WIRE_SIZE, &m) == 1)
 			ids[IDS - 1] = m.id;
 	}

@@ -48,7 +48,7 @@ static const struct {
 };
 enum { CREATES = 11 };
 
-/* What makes a command valid: a number, or that of an existing object. */
+/* A field that makes a command valid: a constant, or the number of an existing object. */
 #define OF(kind) (0x80000000u | (kind))
 static const struct {
 	enum kind command;

@@ -70,7 +70,7 @@ class Mailbox:
 
 
 def read_log(log):
-    """What is accepted of the seven commands; queues of datagrams and of the kernel itself are others."""
+    """Accepts the seven commands; not those for queues of datagrams or of the kernel itself."""
     link, path = log.split(":", 1)
     with open(path) as f:
         for status, command, digits in map(str.split, f):

@@ -150,7 +150,7 @@ static void expect_marks(struct dap_ep *ep, struct marks want, const char *end)
 	cr_expect_eq(be32_to_cpu(qpc.primary.mac_hi) >> 28 & 7, want.priority, "%s", end);
 }
 
-/* What the device knows of both ends, whose classes differ. */
+/* The connection of both ends as the device has it; their traffic classes differ. */
 static void connect_with(const char *params, uint32_t mine, struct marks my, uint32_t theirs,
 			 struct marks their)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What published programs do beside the transfers: open, queues, qualifiers, and the order of frees. */
+/* Habits of published programs beside the transfers: open, queues, qualifiers, and the order of frees. */
 #include <string.h>
 #include <unistd.h>
 

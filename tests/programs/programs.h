@@ -38,7 +38,7 @@ struct program {
 	struct region mem;
 };
 
-/* What a program tells the other before they connect. */
+/* A program sends it to the other before they connect. */
 struct card {
 	uint64_t qual, address;
 	DAT_RMR_CONTEXT context;

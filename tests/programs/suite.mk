@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What each consumer needs is that of our own programs, which are compiled for both levels, too.
+# The consumer code of our own programs, compiled for both levels as well.
 $(O)/tests/programs: $(call objs,$(CONSUMER_SRC))

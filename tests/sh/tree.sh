@@ -31,7 +31,7 @@ complain "softnic includes more than softnic:" \
 # A copy into another process could end after its target has revoked the memory; one out of it could block.
 complain "softnic copies from or to another process:" \
 	"$(grep -rnE 'process_vm_|/proc/[^"]*/mem"|PTRACE_' softnic --include='*.[ch]')"
-# What a backend may see of core: the two seams, the objects, tools, and the accessors of DAT's types.
+# Headers of core that a backend may include: the two seams, the objects, tools, and the accessors of DAT's types.
 complain "a backend includes more of core than it may:" \
 	"$(grep -rnE '#include "core/' hw_* --include='*.[ch]' --include='*.inl' |
 		grep -vE '"core/(hw|hot|dap|barrier|clock|endian|param|front/triplet)\.h"')"

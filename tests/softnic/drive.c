@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What drives the device: its own thread, a scan of plain stores, several callers at once. */
+/* Drivers of the device: its own thread, a scan of plain stores, several callers at once. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@ enum { LIMIT = 0x14, LAST_WQE = 0x13, CATASTROPHIC = 0x12 };
 static struct drv *d;
 static struct drv_cq scq, rcq;
 static struct drv_srq srq;
-static struct drv_qp a, b, to_a, to_b;	/* a and b share; each has its own sender */
+static struct drv_qp a, b, to_a, to_b;	/* a and b share one SRQ; to_a and to_b send to them */
 static struct drv_mr mr;
 
 static void open_all(void)

@@ -60,7 +60,7 @@ void efa_post_write(struct efa_guest *g, const struct efa_guest *peer, uint32_t 
 void efa_ring(struct efa_guest *g, uint32_t offset, uint32_t value);	/* BAR 4 */
 int efa_poll(struct efa_guest *g);			/* status of the next completion; -1: there is none */
 int efa_wait(struct efa_guest *g);
-void efa_arm(struct efa_guest *g);			/* the CQ, and the EQ */
+void efa_arm(struct efa_guest *g);			/* arms the CQ and the EQ */
 bool efa_event(struct efa_guest *g);			/* an interrupt comes, with an event of the CQ */
 void efa_end(struct efa_guest *g);
 

@@ -304,7 +304,7 @@ Test(efa_traffic, crash__of_the_target_ends_writes_and_the_next_guest_boots)
 	close_pair();
 }
 
-/* What one guest left in its queues is not seen by the next one. */
+/* The next guest does not see the bytes that one left in its queues. */
 Test(efa_traffic, crash__leaves_no_bytes_in_the_queues)
 {
 	struct rig *r = efa_open("write");

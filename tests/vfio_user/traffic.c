@@ -341,7 +341,7 @@ Test(traffic, rdma_write__to_a_guest_that_has_crashed)
 	end(&b);
 }
 
-/* What the reset or the gap left of the connection is given up, and both QPs begin again. */
+/* Drops the connection that the reset or the gap has damaged, and connects both QPs again. */
 static void connect_again(struct guest *g, struct guest *peer)
 {
 	struct guest *both[] = { g, peer };

@@ -324,7 +324,7 @@ static const uint8_t weights[OPS] = {
 #define ALL_STREAMS (DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG)
 
 /*
- * What every walk begins with. In each process: zone 1, EVDs 2 and 3, regions 4 and 5, RMR 6, PSP 7,
+ * The calls at the start of every walk. In each process: zone 1, EVDs 2 and 3, regions 4 and 5, RMR 6, PSP 7,
  * and endpoints 8 to 10; 8 and 9 are connected to those of the other process.
  */
 static const struct call world[] = {

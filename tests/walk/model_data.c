@@ -280,7 +280,7 @@ static void run_rdma(struct model *m, int process, struct obj *ep, struct obj *p
 	int priv = w->kind == WRITE ? DAT_MEM_PRIV_LOCAL_READ_FLAG : DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
 
 	if (w->data) {
-		w->done = true; /* it may have been executed before a message that waited */
+		w->done = true; /* already executed, ahead of a message that had to wait */
 		return;
 	}
 	if (w->len && !remote_right(m, peer, w)) {

@@ -56,7 +56,7 @@ static void print_steps(FILE *f, const struct call *calls, int n)
 	int steps = 0;
 
 	fprintf(f, "\nstatic DAT_HANDLE nowhere;\n\nstatic void make_step(int step)\n{\n\tswitch (step) {\n"
-		   "\t/* What every walk begins with. */\n");
+		   "\t/* The calls at the start of every walk. */\n");
 	for (; world_call(steps, &c); steps++)
 		print_step(f, steps, &c);
 	fprintf(f, "\t/* The calls of the mismatch. */\n");
@@ -157,7 +157,7 @@ void print_program(const char *path, const struct shared *s, const struct call *
 	if (model_wrong_byte(m, &process, &where, &value))
 		fprintf(f, "#define WRONG byte_differs(%d, %d, %d)\n", process, where, value);
 	else
-		fprintf(f, "/* What the last call returned. */\n#define WRONG (!strcmp(text, \"%s\"))\n",
+		fprintf(f, "/* The result of the last call. */\n#define WRONG (!strcmp(text, \"%s\"))\n",
 			outcome);
 	fputs(main_text, f);
 	fclose(f);

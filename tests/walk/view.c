@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the choice of calls asks about the objects of the model. */
+/* Queries of the model's objects, for the choice of the next call. */
 #include "tests/walk/model.h"
 
 enum kind model_kind(const struct model *m, int process, int slot)

@@ -105,7 +105,7 @@ static void count_ia(struct dap_ia *ia, struct count20 *c)
 		c->value[i] = UNKNOWN;
 }
 
-/* What the QP has counted, plus software counts and those of earlier QPs. */
+/* The counters of the QP, plus software counters and those of earlier QPs. */
 static void ep_totals(struct dap_ep *ep, struct dap_ep_counts *all)
 {
 	struct core_ep *own = core_ep(ep);

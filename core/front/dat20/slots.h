@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a 2.0 provider adds to core/front/slots.h: functions with other arguments, and functions
+ * Functions that a 2.0 provider adds to core/front/slots.h: functions with other arguments, and functions
  * that 1.2 does not have.
  */
 #ifndef DAP_FRONT_DAT20_SLOTS_H

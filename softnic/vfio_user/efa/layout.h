@@ -51,7 +51,7 @@ enum {
 };
 #define VE_EQ_DB_ARM (UINT32_C(1) << 31)
 
-/* What the device writes for a register that was read by VE_MMIO_READ. */
+/* The device's answer to VE_MMIO_READ: the value of a register. */
 struct ve_mmio_response {
 	uint16_t id, offset;
 	uint32_t value;
