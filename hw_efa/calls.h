@@ -143,6 +143,8 @@ void efa_rx_refill(struct dap_ep *ep);
 void efa_give_back(struct dap_ep *ep);
 EFA_COLD void efa_give_ack(struct dap_ep *ep);
 EFA_COLD void efa_credit(struct dap_ep *ep);
+/* Once for each connection: the peer takes one of its few spare buffers for it. */
+EFA_COLD void efa_ask_ack(struct dap_ep *ep);
 
 /* ---- request.c: completed requests ---- */
 /* A WQE of the request has completed, or the FIN that it waited for has come. */

@@ -228,10 +228,7 @@ static bool peer_has_all(const struct efa_ep *e)
 
 #define ASK_LOOKS 20u			/* polls until the peer is asked again */
 
-/*
- * The peer may not poll, so the connection manager asks it to. Once asked, the peer acknowledges
- * each message without delay.
- */
+/* Asks the peer on the data path, which keeps order, and through the manager: the peer may not poll. */
 bool efa_qp_drain_done(struct dap_ep *ep)
 {
 	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
@@ -246,8 +243,10 @@ bool efa_qp_drain_done(struct dap_ep *ep)
 	if (done && !peer_has_all(e)) {
 		done = false;
 		ask = !e->cold->ask_pause--;
-		if (ask)
+		if (ask) {
 			e->cold->ask_pause = ASK_LOOKS;
+			efa_ask_ack(ep);
+		}
 	}
 	done = done || e->tx.blocked & EFA_B_ERROR;
 	efa_leave(eng);

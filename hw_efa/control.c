@@ -182,8 +182,10 @@ void efa_ctrl_packet(struct dap_ep *ep, const uint8_t *p, uint32_t len)
 	if (len < sizeof(*m))
 		return efa_break(ep, "protocol error: the peer sends a control message of %u bytes",
 				 len);
-	if (m->op == EFA_C_CREDIT)
+	if (m->op == EFA_C_CREDIT) {
+		efa_ep(ep)->rx.asked |= (m->flags & EFA_CTRL_ASK) != 0;
 		return;
+	}
 	if (m->op == EFA_C_FIN)
 		take_fin(ep, m);
 	else if (m->op == EFA_C_RW && len > rdma)

@@ -57,6 +57,7 @@ struct efa_ep_cold {			/* what is off the fast path */
 	struct efa_wr first_rdma;
 	struct dap_ep *next_deferred;
 	uint32_t ask_pause;		/* polls until the peer's manager is asked again */
+	bool has_asked;			/* the peer is asked, and acknowledges each message without delay */
 	uint32_t oldest_ack;		/* no ack in flight is older */
 	uint32_t mark_ack;		/* no ack of this era is older */
 	bool holds;			/* acks are held back, because one in flight is too old */

@@ -56,7 +56,10 @@ enum efa_ctrl_op {
 	EFA_C_OPS
 };
 
-#define EFA_CTRL_LAST 1u		/* flag of RW: the sender waits for its FIN */
+enum {
+	EFA_CTRL_LAST = 1,		/* flag of RW: the sender waits for its FIN */
+	EFA_CTRL_ASK = 1,		/* flag of CREDIT: the sender waits for acks */
+};
 
 struct efa_seg { le32_t addr_lo, addr_hi, len, rkey; };
 WIRE_SIZE(struct efa_seg, 16);

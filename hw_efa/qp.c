@@ -18,7 +18,7 @@
 
 #define SQ_WQES 128u
 #define RX_BATCH 8u
-#define UNSEQ_BUFS (EFA_ASKS * 2 + 8)	/* FINs of long messages and of emulated writes; credits */
+#define UNSEQ_BUFS (EFA_ASKS * 2 + 8)	/* FINs of long messages and of emulated writes; credits; ASK */
 
 static uint32_t pow2_up(uint32_t n)
 {

@@ -33,27 +33,39 @@ static bool credit_is_due(const struct efa_ep *e)
 	       !e->cold->credit_out && !(e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT | EFA_B_OVER));
 }
 
-static EFA_COLD void send_credit(struct dap_ep *ep)
+/* With EFA_CTRL_ASK the peer is asked for acks. One at a time: the peer has few spare buffers. */
+static EFA_COLD void send_credit(struct dap_ep *ep, uint8_t flags)
 {
 	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true, .kind = EFA_S_CREDIT };
 	struct efa_ep *e = efa_ep(ep);
+	struct efa_ctrl_msg *m = efa_wr_stage(ep, &wr, sizeof(*m));
 
-	efa_wr_stage(ep, &wr, sizeof(struct efa_ctrl_msg))->op = EFA_C_CREDIT;
+	m->op = EFA_C_CREDIT;
+	m->flags = flags;
 	wr.imm = efa_unseq_imm(e);
 	e->cold->credit_out = true;
 	efa_wr_post(ep, &wr);
 	efa_wr_ring(ep);
 }
 
-/* One at a time: the peer has few spare buffers. */
 void efa_credit(struct dap_ep *ep)
 {
 	if (!credit_is_due(efa_ep(ep)))
 		return;
 	if (efa_sq_has(&efa_ep(ep)->sq, true))
-		send_credit(ep);
+		send_credit(ep, 0);
 	else
 		efa_defer(ep);
+}
+
+void efa_ask_ack(struct dap_ep *ep)
+{
+	struct efa_ep_cold *m = efa_ep(ep)->cold;
+
+	if (m->has_asked || m->credit_out || !efa_sq_has(&efa_ep(ep)->sq, true))
+		return;
+	m->has_asked = true;
+	send_credit(ep, EFA_CTRL_ASK);
 }
 
 void efa_give_ack(struct dap_ep *ep)
