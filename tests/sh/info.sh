@@ -97,6 +97,11 @@ for ia in soft-mlx5-0 soft-efa-0; do
 	done
 done
 
+# A ConnectX has an attribute that no software adapter has, so the source is read.
+for name in $(sed -n 's/.*\battr(caps, "\([a-z_]*\)".*/\1/p' hw_mlx5/ia.c); do
+	grep -qx ".It Li $name" man/dat_ia_query.3 || fail "dat_ia_query(3) does not describe $name"
+done
+
 # An adapter keeps the order of writes unless ia_params say otherwise. order_is IA PARAMS ORDER
 order_is() {
 	echo "$1 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"$2\" \"\"" \

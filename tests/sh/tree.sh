@@ -74,5 +74,5 @@ complain "a table cell of over 15 words:" "$(awk -F'|' '
 		for (i = 2; i < NF; i++)
 			if (split($i, words, " ") > 15)
 				print FILENAME ":" FNR ":" $i
-	}' ./*.md ./*/README.md)"
+	}' $(find . -name '*.md' -not -path './build*' -not -path './.git/*'))"
 exit $status
