@@ -25,7 +25,7 @@ static const struct {
 	{ "write_with_imm send_with_imm unsolicited_write",
 	  "uDAPL 1.2 has no immediate data; use dat_send_lat or dat_send_bw" },
 	{ "l:post_list recv_post_list use_old_post_send",
-	  "a DAT call posts one request; use -Q for fewer completions" },
+	  "these programs post one request at a time; use -Q for fewer completions" },
 	{ "cqe_poll disable_dynamic_polling",
 	  "dat_evd_dequeue returns one event; use -Q for fewer completions" },
 	{ "no_lock", "instances of these programs have no locks; nothing needs to be set" },
