@@ -74,7 +74,7 @@ static inline void dap_addr_unmap(union dap_addr *a)
 	*a = v4;
 }
 
-/* Without port and scope. */
+/* The address as text, without port and scope. */
 static inline const char *dap_addr_text(const union dap_addr *a, char text[DAP_ADDR_TEXT])
 {
 	const void *host = dap_addr_is_v6(a) ? (const void *)&a->v6.sin6_addr : &a->v4.sin_addr;

@@ -91,7 +91,7 @@ void dap_psp_free(struct dap_psp *psp)
 	sp_free(psp);
 }
 
-/* ---- reserved ---- */
+/* ---- reserved service points ---- */
 
 static int ep_cause(struct dap_ep *ep, enum dap_ep_cause cause)
 {

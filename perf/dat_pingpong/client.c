@@ -255,7 +255,8 @@ static int set_up(struct client *k, const struct pp_options *o)
 			     &k->server, &got))
 		return -1;
 	if (got != sizeof(k->server) || k->server.version != PP_VERSION) {
-		fprintf(stderr, "%s: the server is not of this version\n", o->host);
+		fprintf(stderr, "%s: the server runs another version: install the same release "
+			"on both hosts\n", o->host);
 		return -1;
 	}
 	return 0;

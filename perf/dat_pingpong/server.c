@@ -26,7 +26,8 @@ static int accept_client(struct server *s, const struct pp_options *o)
 		memcpy(&hello, param.private_data, sizeof(hello));
 	if (param.private_data_size < (DAT_COUNT)sizeof(hello) || hello.version != PP_VERSION ||
 	    hello.len == 0 || hello.len > PP_MAX_DATA) {
-		fprintf(stderr, "refused a client that is not of this version\n");
+		fprintf(stderr, "refused a client that runs another version: install the same release "
+			"on both hosts\n");
 		dat_ok(dat_cr_reject(cr), "dat_cr_reject");
 		return -1;
 	}

@@ -232,8 +232,10 @@ static int serve_message(struct tool *t)
 	case OP_START: return serve_size(t);
 	case OP_ROW: puts(t->msg.text); fflush(stdout); return 0;
 	case OP_BYE: report_line(); return 1;
-	default: fprintf(stderr, "protocol error: message %u from the client\n", t->msg.op); return -1;
 	}
+	fprintf(stderr, "protocol error: unexpected message %u from the client; "
+		"run the same release on both hosts\n", t->msg.op);
+	return -1;
 }
 
 static int server(struct tool *t)

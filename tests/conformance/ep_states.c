@@ -303,7 +303,7 @@ STATEMENT(cr_accept__in_passive_connection_pending, dat_cr_accept, DESCRIPTION)
 	bring_done(&b);
 }
 
-/* As is that of a Public one whose provider made the endpoint. */
+/* So is the endpoint that the provider made for a request at a Public Service Point. */
 STATEMENT(cr_accept__in_tentative_connection_pending, dat_cr_accept, DESCRIPTION)
 {
 	struct bring b;

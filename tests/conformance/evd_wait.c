@@ -258,7 +258,7 @@ STATEMENT(evd_wait__interrupted_by_a_signal, dat_evd_wait, RETURNS)
 	side_close(&s);
 }
 
-/* ---- what wakes ---- */
+/* ---- which completions end a wait ---- */
 
 /* A pair whose b gets receives with these flags, and whose a requests with those. */
 static void two_with_flags(struct side *a, struct side *b, int request, int recv)

@@ -145,7 +145,7 @@ static void admit(DAT_CR_HANDLE cr)
 	must(dat_cr_accept(cr, ep, 0, NULL));
 }
 
-/* The slot is the SRQ's again when its answer has been sent, or will never be. */
+/* The slot is posted to the SRQ again when its answer has been sent, or cannot be sent any more. */
 static void dto(const DAT_DTO_COMPLETION_EVENT_DATA *d)
 {
 	uint64_t cookie = d->user_cookie.as_64;

@@ -56,5 +56,5 @@ done
 printf '%s\n' "ofa-v2-mlx5_0-1u $our \"mlx5_0 1\" \"\"" "ib0 $our \"device=eth2 efa_window=8\" \"\"" >"$conf"
 "$info" --check "$conf" >"$tmp/out" 2>&1 || { cat "$tmp/out"; status=1; }
 ! "$info" --check "$tmp/none" >"$tmp/out" 2>&1 && grep -q "cannot read $tmp/none: No such file" "$tmp/out" ||
-	{ echo "a file that does not exist"; cat "$tmp/out"; status=1; }
+	{ echo "dat_info --check does not refuse a file that does not exist:"; cat "$tmp/out"; status=1; }
 exit $status

@@ -62,7 +62,7 @@ wrong "unexpected 'more'" more
 wrong 'none of these probes is for' -i soft-mlx5-0 -t 70
 wrong 'name of the adapter is empty' -i ''
 if scripts/first-light -b "$DAPL_BUILD_DIR" -Z >"$tmp/out" 2>&1 || ! grep -q '^usage: scripts/first-light' "$tmp/out"; then
-	echo "scripts/first-light takes -Z"
+	echo "scripts/first-light accepts the unknown option -Z"
 	status=1
 fi
 exit $status

@@ -217,7 +217,7 @@ static void nothing_left(const struct count *before, const char *what, unsigned 
 		  now.usage.threads, before->usage.fds, before->usage.threads);
 }
 
-/* ---- failing ---- */
+/* ---- scenarios in which the n-th request fails ---- */
 
 struct shortage {
 	const char *of;

@@ -206,7 +206,7 @@ Test(bus, pages_of_all_regions__have_a_limit)
 	free(list);
 }
 
-/* Without an IOMMU to ask, and at addresses that entries do not fit. */
+/* Bus addresses are refused without an IOMMU, and if they are not aligned to an entry. */
 Test(bus, queues_at_bus_addresses__are_judged)
 {
 	struct softnic_efa_cq_attr cq = { .entries = 64, .entry_size = 32, .sub_cqs = 1,

@@ -22,7 +22,7 @@ struct walk {
 	char outcome[200];
 };
 
-/* A walk as it was made, and the calls of a shorter one. */
+/* The calls of a walk, or those that are left while it shrinks. */
 struct list {
 	struct call c[MAX_CALLS];
 	int n;
