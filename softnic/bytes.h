@@ -7,7 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Copies k to 2 k bytes as two halves that may overlap. Reads all before it writes. */
+/* Defines a function that copies k to 2 k bytes as two halves, which may overlap. It reads all
+ * bytes before it writes any. */
 #define SN_BYTES_PAIR(name, type) \
 	static inline void name(uint8_t *d, const uint8_t *s, size_t n) \
 	{ \

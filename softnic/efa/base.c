@@ -26,7 +26,7 @@ void sne_leave(struct sne_nic *nic)
 	pthread_mutex_unlock(&nic->lock);
 }
 
-/* splitmix64 */
+/* The pseudo-random generator splitmix64. */
 uint64_t sne_random(struct sne_nic *nic)
 {
 	uint64_t z = nic->rng += UINT64_C(0x9e3779b97f4a7c15);
@@ -50,7 +50,7 @@ static void wake(struct sne_nic *nic)
 
 	nic->resting = false;
 	if (write(nic->event_fd, &one, sizeof(one)) < 0)
-		return;			/* the counter is full: it is awake */
+		return;			/* a full counter means that the thread is awake */
 }
 
 void sne_thread_hand_over(struct sne_nic *nic)
@@ -77,7 +77,8 @@ void sne_thread_inline(struct sne_nic *nic, bool left, bool posted)
 		nic->armed = false;
 		left = true;
 	} else if (nic->armed && (left || (posted && nic->rest_ns == UINT64_MAX))) {
-		sne_thread_hand_over(nic);	/* it finishes the work, or retransmits it */
+		/* the thread finishes the work, or retransmits it */
+		sne_thread_hand_over(nic);
 	}
 	if (left && nic->resting && nic->rest_ns > SNE_TICK_NS)
 		wake(nic);

@@ -41,7 +41,7 @@ static int check_caps(struct sne_nic *nic, unsigned int flags)
 	return -EOPNOTSUPP;
 }
 
-/* Bytes of the device's memory. */
+/* The size of a CQ's ring in bytes of the device's memory. */
 static uint64_t ring_bytes(const struct softnic_efa_cq_attr *a)
 {
 	return a->flags & SOFTNIC_EFA_CQ_BUS ? 0 : (uint64_t)a->entries * a->entry_size * a->sub_cqs;
@@ -184,7 +184,8 @@ static void fire(struct sne_nic *nic, struct sne_cq *cq)
 		nic->config.host.cq_event(nic->config.host.ctx, cq->number);
 }
 
-/* libefa rings after some of its polls only: a counter that is behind means nothing. */
+/* libefa reports its consumer counter after some polls only. So a counter that is behind is no
+ * error. */
 static void consumed(struct sne_nic *nic, struct sne_cq *cq, uint16_t count)
 {
 	if ((uint16_t)(cq->written - count) >= 32768 && cq->attr.entries < 32768)
@@ -210,7 +211,8 @@ void sne_cq_doorbell(struct sne_nic *nic, struct sne_cq *cq)
 		return;
 	}
 	if (sn != (cq->events & 3)) {
-		/* One behind: the driver has not handled its event yet, which comes anyway. */
+		/* A number that is one behind is no error: the driver has not yet handled the last
+		 * event. */
 		if (sn != ((cq->events - 1) & 3))
 			sne_violate(nic, SNE_V_CQ_CMD_SN, "CQ %u: cmd_sn %u after %u events",
 				    cq->number, sn, cq->events);
@@ -237,7 +239,9 @@ void softnic_efa_kick_cq(struct softnic_efa *handle, uint16_t number)
 	sne_leave(nic);
 }
 
-/* Without the lock: this is on the driver's polling path, and the driver keeps the CQ alive. */
+/*
+ * This function takes no lock, because the driver polls through it. The driver keeps the CQ alive.
+ */
 void softnic_efa_cq_seen(struct softnic_efa *handle, uint16_t number, uint16_t sub, uint16_t taken)
 {
 	struct sne_nic *nic = (struct sne_nic *)handle;
@@ -255,7 +259,7 @@ static uint16_t unread_of(const struct sne_cq *cq, uint16_t sub)
 			  atomic_load_explicit(&cq->taken[sub], memory_order_relaxed));
 }
 
-/* The reported count may be old: a driver that finds completions need not report. */
+/* The reported count may be old: a driver that finds completions need not report its count. */
 static void check_overrun(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub)
 {
 	const struct softnic_efa_host *host = &nic->config.host;
@@ -273,7 +277,7 @@ static void check_overrun(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub)
 			    cq->attr.entries, unread);
 }
 
-/* Fault script: only the doorbell's consumer counter counts. */
+/* With this fault, only the counter in the consumer's doorbell frees entries of the CQ. */
 static bool is_full(const struct sne_nic *nic, const struct sne_cq *cq)
 {
 	uint32_t consumed = cq->db ? atomic_load_explicit(cq->db, memory_order_acquire) : 0;
@@ -284,7 +288,7 @@ static bool is_full(const struct sne_nic *nic, const struct sne_cq *cq)
 	       (uint16_t)(cq->written - consumed) >= cq->attr.entries;
 }
 
-/* The word with the phase is stored last and at once: a driver reads it first. */
+/* The word with the phase bit is stored last and in one piece, because a driver reads it first. */
 static void store(struct sne_nic *nic, const struct sne_cq *cq, uint64_t index, const struct sne_cqe *cqe)
 {
 	uint32_t size = cq->attr.entry_size;

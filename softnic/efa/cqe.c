@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Completions of the send queue, in a random order, some of them late. */
+/* Completions of the send queue. They are written in a random order, and some of them late. */
 #include "softnic/efa/sne.h"
 
 enum { CHOICE = 8 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory of the host at bus addresses. */
+/* Access to the host's memory by bus address. */
 #include "softnic/efa/sne.h"
 
 void *sne_dma(struct sne_nic *nic, uint64_t addr, size_t len)

@@ -61,7 +61,7 @@ static const struct share shares[] = {
 	{ "unnamed", offsetof(struct sne_fault, unnamed) },
 };
 
-/* A NaN fails every comparison, so the test is for the valid range. */
+/* A NaN makes every comparison false. So the test asks whether the value is in the valid range. */
 static int parse_share(struct sne_fault *f, const char *key, const char *value)
 {
 	char *end;
@@ -161,7 +161,7 @@ static int parse_unknown(struct sne_fault *f, const char *value)
 	return 0;
 }
 
-/* The keys of an index are numbers of eight bits, two for each turn. */
+/* Keys of one index differ in eight bits only, and each turn takes two keys. */
 static int parse_reuse(struct sne_fault *f, const char *value)
 {
 	uint64_t n;

@@ -214,7 +214,9 @@ static int put(struct sne_nic *nic, struct sne_pkt *pkt)
 	return err;
 }
 
-/* A packet that found the link full may be a retransmission, and after its answer nothing retries it. */
+/*
+ * A packet that finds the link full may be a retransmission. After its answer, nothing retries it.
+ */
 bool sne_flow_blocked(struct sne_nic *nic, struct sne_flow *flow)
 {
 	if (flow->blocked && (!nic->fab || sn_fab_has_room(nic->fab, &flow->dest)))
@@ -232,7 +234,8 @@ bool sne_flow_has_room(struct sne_nic *nic, struct sne_flow *flow)
 			   flow->next_seq - oldest->hdr.seq < SNE_SEQS);
 }
 
-/* -EAGAIN: try again. All else counts as sent: packets lost on the wire are retransmitted. */
+/* -EAGAIN: the caller must try again. Any other result counts as sent, because packets lost on the
+ * wire are retransmitted. */
 int sne_transmit(struct sne_nic *nic, struct sne_pkt *pkt)
 {
 	const struct sne_pkt *oldest = TAILQ_FIRST(&pkt->flow->by_seq);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Object numbers, reused at once: a stale number names a new object. */
+/* Object numbers. A freed number is reused at once, so a stale number names a new object. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -7,7 +7,8 @@
 
 int sne_id_take(struct sne_ids *ids, uint32_t *id)
 {
-	/* The room to return it is allocated now, so that returning cannot fail. */
+	/* The list entry for returning the number is allocated now, so that returning it cannot
+	 * fail. */
 	if (ids->room <= ids->live) {
 		uint32_t room = ids->room ? 2 * ids->room : 16;
 		uint32_t *list = realloc(ids->free, room * sizeof(*list));

@@ -75,7 +75,7 @@ struct request {
 	uint16_t pd;
 	unsigned int access;
 	uint8_t *addr;
-	const struct softnic_efa_pages *pages;	/* NULL: at addr */
+	const struct softnic_efa_pages *pages;	/* NULL: the region is the memory at addr */
 	uint64_t len, iova;
 };
 
@@ -281,7 +281,8 @@ const struct sne_mr *sne_mr_remote(struct sne_nic *nic, uint16_t pd, uint32_t rk
 	return check(mr, pd, addr, len, access, why);
 }
 
-/* Pointer to the memory at addr, which continues for at most *len bytes. NULL: the host refuses. */
+/* Returns a pointer to the memory at addr and its contiguous length, at most *len, in *len. NULL:
+ * the host refuses the access. */
 static uint8_t *run(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, uint32_t *len)
 {
 	uint64_t size = UINT64_C(1) << mr->page_shift, at;

@@ -41,7 +41,7 @@ static void init_numbers(struct sne_nic *nic)
 	nic->qp_ids.max = SNE_QPS;
 }
 
-/* Everything derived from the seed, so that a new seed makes a new device. */
+/* Derives all random values of the device from the seed, so that a new seed makes a new device. */
 static void init_random(struct sne_nic *nic, uint64_t seed)
 {
 	uint16_t high;
@@ -51,14 +51,15 @@ static void init_random(struct sne_nic *nic, uint64_t seed)
 	nic->now = nic->births = 0;
 	high = (uint16_t)sne_below(nic, 256);
 	poison = sne_random(nic) | 1;
-	/* Existing queues are poisoned already. */
+	/* Queues that exist have been poisoned at their creation. */
 	if (nic->qp_ids.live)
 		return;
 	nic->qpn_high = high;
 	nic->poison = poison;
 }
 
-/* The GID of an EFA is derived from the MAC of its interface; here from random bits and the index. */
+/* Adapters derive the GID of an EFA from the MAC of its interface. The model takes random bits and
+ * the device's index. */
 static int choose_gid(struct sne_nic *nic)
 {
 	static const uint8_t none[16];
@@ -84,7 +85,7 @@ static void deliver(void *ctx, const struct sn_addr *src, const void *pkt, size_
 	sne_receive_packet(ctx, src, pkt, len);
 }
 
-/* Packets in the link are lost and retransmitted, which also detects a peer that is gone. */
+/* The packets in the link are lost. Their retransmission also detects a peer that is gone. */
 static void down(void *ctx, const struct sn_addr *peer)
 {
 	struct sne_flow *flow = sne_flow_find(ctx, peer);
@@ -196,7 +197,7 @@ static void free_regions(struct sne_nic *nic)
 			sne_mr_free(nic, &nic->mrs[i]);
 }
 
-/* In a child the queues are not mapped, so the model must not touch them. */
+/* A forked child does not map the queues, so the model must not touch them there. */
 static void free_objects(struct sne_nic *nic, bool in_child)
 {
 	struct sne_rmsg *m;

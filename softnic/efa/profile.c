@@ -25,7 +25,7 @@ static int find(const char *name)
 	return -EINVAL;
 }
 
-/* Each adds to the one before. */
+/* Adds the capabilities of profile p and of all profiles before it. */
 static void add(struct softnic_efa_caps *c, int p)
 {
 	c->sub_cqs = p == EFA0 ? 2 : 1;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One turn of the device, and its callers. */
+/* One turn of the device, and the functions that run turns. */
 #include "softnic/efa/sne.h"
 
 enum {
-	BUDGET = 64,			/* packets taken from the fabric in a turn */
-	TURN_NS = 1000,			/* for a device without a clock */
-	IDLE_NS = 50000,		/* if only the passing of time can cause work */
+	BUDGET = 64,			/* packets that one turn takes from the fabric */
+	/* the time that one turn stands for, in a device without a clock */
+	TURN_NS = 1000,
+	IDLE_NS = 50000,		/* the same, if only the passing of time can cause work */
 };
 
 bool sne_doorbells(struct sne_nic *nic)
@@ -23,7 +24,7 @@ bool sne_doorbells(struct sne_nic *nic)
 	return did;
 }
 
-/* Packets that arrive during this wait for the next turn. */
+/* Handles the packets in the inbox. Packets that arrive meanwhile wait for the next turn. */
 static bool take_inbox(struct sne_nic *nic)
 {
 	struct sne_pkts now = TAILQ_HEAD_INITIALIZER(now);
@@ -51,14 +52,16 @@ static bool waits(const struct sne_nic *nic)
 	       !TAILQ_EMPTY(&nic->inbox) || !TAILQ_EMPTY(&nic->jobs);
 }
 
-/* If turns are the clock, further turns cause a retransmission or a timeout. */
+/* In a device whose clock counts turns, does it need further turns for a retransmission or a
+ * timeout? */
 static bool waits_for_time(const struct sne_nic *nic)
 {
 	return nic->virtual_time && (nic->late_flushes || !TAILQ_EMPTY(&nic->unacked) ||
 				     !TAILQ_EMPTY(&nic->rnr) || !TAILQ_EMPTY(&nic->reads));
 }
 
-/* Most posts are only accepted here: packets that leave one by one could not overtake each other. */
+/* Should this turn send packets? Most posts only queue them, because packets that leave one by one
+ * could not overtake each other. */
 static bool lets_go(struct sne_nic *nic, bool posted)
 {
 	if (!nic->nheld)

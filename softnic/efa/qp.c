@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Queue pairs: creation and destruction. Their states: qp_modify.c. */
+/* Queue pairs: creation and destruction. qp_modify.c has their states. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -67,7 +67,7 @@ static int check_caps(struct sne_nic *nic, unsigned int flags)
 	return -EOPNOTSUPP;
 }
 
-/* Bytes of the device's memory. */
+/* The size of a receive queue in bytes of the device's memory. */
 static uint64_t rq_bytes(const struct softnic_efa_qp_attr *a)
 {
 	return a->flags & SOFTNIC_EFA_QP_BUS_RQ ? 0 : a->rq_depth * UINT64_C(16);
@@ -109,7 +109,8 @@ static void give_memory(struct sne_nic *nic, struct sne_qp *qp)
 	sne_bar_give(&nic->bar, qp->db_off, SNE_PAGE);
 }
 
-/* A batch must be whole WQEs, and never the whole queue if the device has a minimum depth. */
+/* The most WQEs that one doorbell may announce. If the device has a minimum depth, this is less
+ * than the whole queue. */
 static uint32_t max_batch(const struct softnic_efa_caps *c, const struct sne_qp *qp)
 {
 	uint32_t n = c->max_tx_batch ? c->max_tx_batch * 64u / qp->wqe_size : qp->attr.sq_depth;

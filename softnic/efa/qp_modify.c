@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The states of a QP, as far as an EFA has them. */
+/* The state transitions of a QP that an EFA supports. */
 #include <errno.h>
 
 #include "softnic/efa/sne.h"
@@ -48,7 +48,8 @@ static int check(struct sne_nic *nic, const struct sne_qp *qp, const struct soft
 	return 0;
 }
 
-/* A request outstanding at a peer may have been executed or not: its completion says flushed. */
+/* The peer may have executed an outstanding request or not. Its completion has the status flushed
+ * in both cases. */
 static void flush_now(struct sne_nic *nic, struct sne_qp *qp)
 {
 	struct sne_wr *wr, *next;
@@ -82,7 +83,8 @@ bool sne_flush_late(struct sne_nic *nic)
 	return did;
 }
 
-/* Fault script: outstanding work continues for a while, or until the QP is destroyed. */
+/* Flushes the QP. A fault script can make outstanding work continue for a while, or until the QP is
+ * destroyed. */
 static void flush(struct sne_nic *nic, struct sne_qp *qp)
 {
 	const struct sne_fault *f = &nic->fault;

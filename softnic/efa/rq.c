@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The receive queue: descriptors in host memory, taken in the order of arrival. */
+/* The receive queue: descriptors in host memory, which arriving packets consume in order. */
 #include "softnic/efa/sne.h"
 
 static void *desc_at(struct sne_nic *nic, const struct sne_qp *qp, uint32_t index)
@@ -9,7 +9,9 @@ static void *desc_at(struct sne_nic *nic, const struct sne_qp *qp, uint32_t inde
 	return qp->rq ? qp->rq + off : sne_dma(nic, qp->attr.rq_bus_addr + off, sizeof(struct sne_rx_desc));
 }
 
-/* An unreachable descriptor is a WR without a buffer. */
+/*
+ * Reads a descriptor. If the host's memory cannot be reached, this counts as a WR without a buffer.
+ */
 static struct sne_rx_desc desc(struct sne_nic *nic, const struct sne_qp *qp, uint32_t index)
 {
 	struct sne_rx_desc d = { .lkey_ctrl = to_le32(SNE_RX_FIRST | SNE_RX_LAST) };
@@ -42,7 +44,7 @@ static void check_key(struct sne_nic *nic, struct sne_qp *qp, uint32_t index,
 			    index, sge->lkey, (unsigned long long)sge->addr, sge->len);
 }
 
-/* Parses the WR of the descriptor at index, up to the doorbell. */
+/* The state of the checks of descriptors, up to the one that the doorbell announced. */
 struct check {
 	bool inside;
 	uint16_t req_id;

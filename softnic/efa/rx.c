@@ -11,7 +11,7 @@ static bool is_ready(const struct sne_qp *qp)
 	return qp->now.state == SOFTNIC_EFA_RTR || qp->now.state == SOFTNIC_EFA_RTS;
 }
 
-/* Fault script: this packet, or each, finds its QP destroyed. */
+/* The fault script may make this packet, or each packet, find its QP destroyed. */
 static bool is_dead(struct sne_nic *nic)
 {
 	struct sne_fault *f = &nic->fault;
@@ -50,9 +50,9 @@ static uint8_t find_target(struct sne_nic *nic, const struct sne_hdr *h, struct 
 	return SNE_OK;
 }
 
-/* ---- receives */
+/* ---- Packets for a receive */
 
-/* A send's CQE may lack the number of its sender's AH: most likely when the AH is new. */
+/* The CQE of a send may lack the number of the sender's AH, most likely when the AH is new. */
 static bool is_unnamed(struct sne_nic *nic, struct sne_ah *ah, const struct sne_hdr *h)
 {
 	if (h->kind == SNE_K_WRITE || nic->window == 1)
@@ -91,7 +91,7 @@ static void put_cqe(struct sne_nic *nic, struct sne_qp *qp, const struct sne_flo
 	nic->ctr.rx_cqes++;
 }
 
-/* False: a key of the receive is invalid. */
+/* Copies the message to the receive's buffers. False: a key of the receive is invalid. */
 static bool scatter(struct sne_nic *nic, struct sne_qp *qp, const struct sne_receive *r,
 		    uint32_t off, const uint8_t *from, uint32_t len)
 {
@@ -117,7 +117,7 @@ static bool scatter(struct sne_nic *nic, struct sne_qp *qp, const struct sne_rec
 	return !len;
 }
 
-/* The header in front of a datagram: IBTA 8.3, with only the addresses set. */
+/* Writes the GRH in front of a datagram (IBTA 8.3). Only the addresses in it are set. */
 static void make_grh(struct sne_nic *nic, const struct sne_flow *flow, uint32_t len,
 		     uint8_t grh[GRH])
 {
@@ -159,7 +159,7 @@ static uint8_t receive(struct sne_nic *nic, struct sne_qp *qp, struct sne_flow *
 	return SNE_OK;
 }
 
-/* ---- RDMA */
+/* ---- RDMA requests */
 
 static uint8_t check_rdma(struct sne_nic *nic, struct sne_qp *qp, const struct sne_flow *flow,
 			  const struct sne_hdr *h, unsigned int access)
@@ -215,7 +215,8 @@ static struct sne_rmsg *find_rmsg(struct sne_nic *nic, struct sne_qp *qp, struct
 	return m;
 }
 
-/* The write is complete: reported once, with a receive unless the QPs agreed on none. */
+/* The write is complete. It is reported once, and takes a receive unless the QPs agreed on
+ * unsolicited writes. */
 static uint8_t tell(struct sne_nic *nic, struct sne_qp *qp, struct sne_flow *flow,
 		    const struct sne_hdr *h)
 {
@@ -301,7 +302,7 @@ static uint8_t read_request(struct sne_nic *nic, struct sne_qp *qp, struct sne_f
 	return SNE_OK;
 }
 
-/* Sends one piece of a response, or the reason of its failure. False: no room. */
+/* Sends one piece of a response, or the reason of a failure. False: there is no room for it now. */
 static bool answer(struct sne_nic *nic, struct sne_job *job)
 {
 	uint32_t left = job->len - job->next, len = left < SNE_MTU ? left : SNE_MTU;
@@ -362,7 +363,7 @@ static uint8_t read_data(struct sne_nic *nic, struct sne_flow *flow, const struc
 	return SNE_OK;
 }
 
-/* ---- payload that is written before the packet counts, and then once more */
+/* ---- Payload that is written before its packet counts as received, and again afterwards */
 
 static void place_early(struct sne_nic *nic, struct sne_qp *qp, const struct sne_hdr *h,
 			const uint8_t *payload)

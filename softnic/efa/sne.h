@@ -20,7 +20,8 @@
 #include "softnic/fabric/fabric.h"
 #include "softnic/softnic_efa.h"
 
-#define SNE_TICK_NS 1000000u	/* the thread takes over this long after the last inline turn */
+/* If no caller drives the device for this long, its thread takes over */
+#define SNE_TICK_NS 1000000u
 
 enum {
 	SNE_PAGE = 4096,
@@ -29,16 +30,18 @@ enum {
 	SNE_SGES = 2,
 	SNE_WINDOW = 64,
 	SNE_HELD_MAX = 1024,
-	SNE_SEQS = 4096,		/* range of outstanding numbers of one flow */
-	SNE_FLIGHT = 512,		/* unacknowledged packets of one flow */
+	SNE_SEQS = 4096,		/* most outstanding numbers of one flow */
+	SNE_FLIGHT = 512,		/* most unacknowledged packets of one flow */
 	SNE_BUCKETS = 64,
-	SNE_LATE_AHS = 4,		/* packets after a new AH that may lack its number */
-	SNE_ANY_PD = 0xffff,		/* an AH that all PDs share, by the fault script */
+	/* packets after the creation of an AH whose CQEs may lack its number */
+	SNE_LATE_AHS = 4,
+	/* the PD of an AH that all PDs share, if the fault script says so */
+	SNE_ANY_PD = 0xffff,
 	SNE_CQE_OP_OTHER = 7,
-	SNE_MR_PAGES = 4 << 20,		/* total of all regions */
+	SNE_MR_PAGES = 4 << 20,		/* most pages of all regions together */
 };
 
-/* ---- numbers: the one freed last is reused first */
+/* ---- Numbers of objects: the number freed last is reused first */
 struct sne_ids {
 	uint32_t *free;
 	uint32_t nfree, room, next, max, live;
@@ -54,8 +57,9 @@ struct sne_mr {
 	uint16_t pd;
 	uint32_t lkey, rkey, turn;
 	unsigned int access, page_shift;
-	uint8_t *addr;			/* NULL: it is these pages, */
-	uint64_t *pages;		/* of which the first has the byte at iova */
+	uint8_t *addr;			/* NULL: the region consists of the pages in `pages` */
+	/* page addresses; the first page contains the byte at iova */
+	uint64_t *pages;
 	uint32_t npages;
 	uint64_t len, iova;
 };
@@ -65,23 +69,26 @@ struct sne_flow;
 struct sne_ah {
 	uint32_t refs;
 	uint16_t pd, number;
-	uint32_t late;			/* packets whose CQEs still lack this number */
-	uint32_t refused;		/* RDMA packets refused by the fault script's `unknown` */
+	/* number of further packets whose CQEs lack this AH's number */
+	uint32_t late;
+	uint32_t refused;		/* RDMA packets that the fault `unknown` has refused */
 	struct sne_flow *flow;
-	LIST_ENTRY(sne_ah) link;	/* in the flow */
+	LIST_ENTRY(sne_ah) link;	/* entry in the flow's list */
 };
 
 struct sne_cq {
 	uint16_t number;
 	struct softnic_efa_cq_attr attr;
 	uint32_t users;
-	uint8_t *ring;			/* NULL: at attr.bus_addr */
+	uint8_t *ring;			/* NULL: the ring is at attr.bus_addr */
 	uint64_t ring_off, db_off;
 	_Atomic uint32_t *db;
-	uint32_t db_seen, db_armed;	/* the last doorbell, and the last one that armed */
-	uint32_t written;		/* total of all its rings */
-	uint32_t put[SNE_SUB_CQS];	/* per ring */
-	_Atomic uint32_t taken[SNE_SUB_CQS];	/* 16 bits, valid once reported */
+	/* the value of the last doorbell, and of the last doorbell that armed the CQ */
+	uint32_t db_seen, db_armed;
+	uint32_t written;		/* CQEs written to all rings together */
+	uint32_t put[SNE_SUB_CQS];	/* CQEs written to each ring */
+	/* CQEs that the driver has taken: 16 bits, valid once reported */
+	_Atomic uint32_t taken[SNE_SUB_CQS];
 	_Atomic bool told;
 	bool armed;
 	uint32_t events;
@@ -95,9 +102,9 @@ struct sne_sge {
 enum sne_wr_state { SNE_WR_FREE, SNE_WR_CUTTING, SNE_WR_WAITING, SNE_WR_RNR, SNE_WR_DONE };
 
 struct sne_wr {
-	TAILQ_ENTRY(sne_wr) link;	/* in the list of its state */
+	TAILQ_ENTRY(sne_wr) link;	/* entry in the list of its state */
 	TAILQ_ENTRY(sne_wr) by_qp;
-	TAILQ_ENTRY(sne_wr) by_progress;	/* a read that waits for data */
+	TAILQ_ENTRY(sne_wr) by_progress;	/* entry in the list of reads that wait for data */
 	struct sne_qp *qp;
 	struct sne_flow *flow;
 	enum sne_wr_state state;
@@ -105,10 +112,11 @@ struct sne_wr {
 	bool has_imm, is_inline, waits_for_data;
 	uint16_t req_id, req_id_ex[3], dest_qpn;
 	uint32_t qkey, imm, msg;
-	uint32_t len, next;		/* bytes; bytes cut so far */
-	uint32_t pieces;		/* unacknowledged packets */
-	uint32_t got;			/* bytes read */
-	uint32_t redo_off, redo_len;	/* the piece that found no receive */
+	/* bytes of the message, and how many of them are in packets */
+	uint32_t len, next;
+	uint32_t pieces;		/* unacknowledged packets of this WR */
+	uint32_t got;			/* bytes of the read that have arrived */
+	uint32_t redo_off, redo_len;	/* the piece that found no receive at the peer */
 	uint32_t rnr_left;
 	uint64_t when;
 	unsigned int nsge;
@@ -122,31 +130,37 @@ struct sne_qp {
 	uint32_t handle;
 	uint16_t qpn;
 	struct softnic_efa_qp_attr attr;
-	struct softnic_efa_modify now;	/* state, qkey, sq_psn, rnr_retry */
+	struct softnic_efa_modify now;	/* the current state, qkey, sq_psn and rnr_retry */
 	struct sne_cq *scq, *rcq;
 	uint16_t ssub, rsub;
-	uint8_t *sq, *rq;		/* rq NULL: at attr.rq_bus_addr, or there is none */
+	/* rq is NULL if it is at attr.rq_bus_addr, or if there is none */
+	uint8_t *sq, *rq;
 	uint64_t sq_off, rq_off, db_off;
 	_Atomic uint32_t *sq_db, *rq_db;
 	uint32_t max_batch, wqe_size;
-	uint32_t sq_pc, sq_done, sq_phase_pc;	/* 16-bit counters run free in 32 */
-	uint32_t rq_pc, rq_cc;		/* in descriptors */
+	/* counters of WQEs: the device's have 16 bits, these have 32 */
+	uint32_t sq_pc, sq_done, sq_phase_pc;
+	uint32_t rq_pc, rq_cc;		/* counters of receive descriptors */
 	uint32_t msgs;
-	bool flushes_late;		/* in ERR, with outstanding work continuing until flush_at */
+	/* the QP is in ERR, but outstanding work continues until flush_at */
+	bool flushes_late;
 	uint64_t flush_at;		/* UINT64_MAX: never */
-	struct sne_wr *wrs;		/* sq_depth of them */
+	struct sne_wr *wrs;		/* an array of sq_depth entries */
 	struct sne_wrs free, out;
 	uint64_t *sq_ids, *rq_ids;	/* bitmaps of outstanding request ids */
 	LIST_ENTRY(sne_qp) link;
 };
 
-/* ---- packets */
+/* ---- Packets of a device */
 struct sne_pkt {
-	TAILQ_ENTRY(sne_pkt) by_time;	/* unacknowledged; inbox; free */
-	TAILQ_ENTRY(sne_pkt) by_seq;	/* in the flow */
+	/* entry in the list of unacknowledged packets, in the inbox or in the free list */
+	TAILQ_ENTRY(sne_pkt) by_time;
+	TAILQ_ENTRY(sne_pkt) by_seq;	/* entry in the flow's list */
 	struct sne_flow *flow;
-	struct sne_wr *wr;		/* the WR to acknowledge, or NULL */
-	struct sne_qp *qp;		/* the QP it ends with; NULL: independent */
+	/* the WR that this packet's acknowledgement completes, or NULL */
+	struct sne_wr *wr;
+	/* the QP whose destruction drops the packet; NULL: none does */
+	struct sne_qp *qp;
 	uint64_t first, sent, born;
 	uint32_t tries;			/* retransmissions to a live peer */
 	bool numbered, in_flight, big;
@@ -155,27 +169,28 @@ struct sne_pkt {
 };
 TAILQ_HEAD(sne_pkts, sne_pkt);
 
-/* One peer device, in both directions. */
+/* The flow between this device and one peer device, in both directions. */
 struct sne_flow {
 	LIST_ENTRY(sne_flow) link;
 	struct sn_fab_dest dest;
 	bool self;
 	bool responsive, blocked;
 	uint32_t peer_life;
-	/* sending */
+	/* for sending */
 	uint32_t next_seq, flight;
 	struct sne_pkts by_seq;
-	struct sne_pkt *sent[SNE_SEQS];	/* by number */
-	/* receiving */
+	struct sne_pkt *sent[SNE_SEQS];	/* the sent packets, by sequence number */
+	/* for receiving */
 	uint32_t base;
-	uint8_t verdict[SNE_SEQS];	/* 0: not seen, else 1 + status */
+	uint8_t verdict[SNE_SEQS];	/* 0: the packet has not arrived; else 1 + its status */
 	LIST_HEAD(, sne_ah) ahs;
-	uint64_t looked;		/* the turn in which stalled was computed */
+	uint64_t looked;		/* the turn in which `stalled` was computed */
 	bool stalled;
-	uint64_t away;			/* since when no device has its GID; 0: one has it */
+	/* the time since which no device has the peer's GID; 0: a device has it */
+	uint64_t away;
 };
 
-/* A write with immediate whose pieces are arriving. */
+/* A write with immediate of which some pieces have arrived. */
 struct sne_rmsg {
 	LIST_ENTRY(sne_rmsg) link;
 	struct sne_flow *flow;
@@ -184,11 +199,11 @@ struct sne_rmsg {
 	uint32_t msg, got;
 };
 
-/* A read to be answered. */
+/* A read request of a peer, which this device has to answer. */
 struct sne_job {
 	TAILQ_ENTRY(sne_job) link;
 	struct sne_flow *flow;
-	struct sne_qp *qp;		/* NULL: destroyed */
+	struct sne_qp *qp;		/* NULL: the QP has been destroyed */
 	uint16_t pd, src_qpn, dst_qpn;
 	uint32_t msg, len, next, rkey;
 	uint64_t addr;
@@ -204,13 +219,16 @@ struct sne_fault {
 	bool dead_on, dead_all;
 	uint32_t dead_in;
 	uint8_t status;
-	uint32_t status_in;		/* 0: off */
+	uint32_t status_in;		/* number of WQEs until one fails; 0: none fails */
 	bool flush_late;
-	uint64_t flush_ns;		/* 0: never */
-	uint32_t window;		/* 0: unchanged */
-	uint32_t unknown;		/* RDMA packets refused at a new AH */
-	uint32_t rkey_turns;		/* keys of each index before the first comes again; 0: random */
-	uint32_t refuse_in[SNE_CMDS];	/* 0: off */
+	uint64_t flush_ns;		/* time of a late flush; 0: no flush is late */
+	uint32_t window;		/* packets in the window; 0: as the profile has it */
+	/* RDMA packets that are refused after the creation of an AH */
+	uint32_t unknown;
+	/* keys of each index before the first key is used again; 0: keys are random */
+	uint32_t rkey_turns;
+	/* number of commands of each kind until one is refused; 0: none is */
+	uint32_t refuse_in[SNE_CMDS];
 };
 
 struct sne_extent {
@@ -234,7 +252,7 @@ struct sne_nic {
 	uint64_t rng, now, poison;
 	uint32_t life, window;
 	struct sn_addr gid;
-	struct sn_fab *fab;		/* NULL: loopback only */
+	struct sn_fab *fab;		/* NULL: the device has no fabric and reaches only itself */
 	struct sne_bar bar;
 
 	struct sne_ids pd_ids, ah_ids, mr_ids, cq_ids, qp_ids;
@@ -245,10 +263,10 @@ struct sne_nic {
 	struct sne_cq *cqs[SNE_CQS];
 	struct sne_qp *qps[SNE_QPS];
 	uint16_t qpn_high;
-	uint32_t late_flushes;		/* QPs with a limited late flush */
+	uint32_t late_flushes;		/* QPs whose late flush has a time limit */
 	LIST_HEAD(, sne_qp) qp_list;
 	LIST_HEAD(, sne_flow) flows[SNE_BUCKETS];
-	uint32_t nflows, first_seq;	/* first_seq: of a new flow */
+	uint32_t nflows, first_seq;	/* first_seq: the first sequence number of a new flow */
 
 	struct sne_pkt *held[SNE_HELD_MAX];
 	uint32_t nheld;
@@ -263,64 +281,64 @@ struct sne_nic {
 	struct softnic_efa_counters ctr;
 	struct { uint64_t count; char detail[120]; } viol[SNE_V_COUNT];
 
-	/* thread.c */
+	/* of thread.c */
 	pthread_t thread;
 	bool threaded, armed, resting, handed_over;
 	atomic_bool stop;
 	int event_fd;
 	unsigned int inline_turns, turns_at_arm;
-	uint64_t rest_ns;		/* the thread's last sleep */
-	atomic_uint callers;		/* that wait for the lock */
+	uint64_t rest_ns;		/* the length of the thread's last sleep */
+	atomic_uint callers;		/* callers that wait for the lock */
 	uint32_t armed_cqs;
 };
 
-/* base.c */
-extern unsigned int sne_forks;	/* number of forks up to this process */
+/* functions of base.c */
+extern unsigned int sne_forks;	/* number of forks from the first process to this one */
 uint64_t sne_random(struct sne_nic *nic);
 static inline uint32_t sne_below(struct sne_nic *nic, uint32_t n)
 {
 	return (uint32_t)(sne_random(nic) >> 33) % n;
 }
 uint64_t sne_clock(void);
-/* False in a child of the opener. */
+/* Takes the lock. False: this process is a forked child of the opener. */
 bool sne_enter(struct sne_nic *nic);
 void sne_leave(struct sne_nic *nic);
-/* A caller took a turn that left work or not, at a post or at a poll. */
+/* A caller ran a turn during a post or a poll; left: work remains. */
 void sne_thread_inline(struct sne_nic *nic, bool left, bool posted);
-/* The thread takes the next turn at once. */
+/* Makes the thread run the next turn at once. */
 void sne_thread_hand_over(struct sne_nic *nic);
-/* The host waits for an event: peers wake the thread. */
+/* The host waits for an event, so peers must wake the thread. */
 void sne_thread_watch(struct sne_nic *nic);
 
-/* profile.c */
+/* a function of profile.c */
 int sne_profile(struct softnic_efa_caps *caps, const char *name);
 
-/* ids.c, bar.c */
+/* functions of ids.c and bar.c */
 int sne_id_take(struct sne_ids *ids, uint32_t *id);
 void sne_id_give(struct sne_ids *ids, uint32_t id);
 void sne_ids_reset(struct sne_ids *ids);
 int sne_bar_open(struct sne_bar *bar);
 void sne_bar_close(struct sne_bar *bar, bool in_child);
-/* Whole pages with their old content. */
+/* Allocates whole pages. They keep their old content. */
 int sne_bar_take(struct sne_bar *bar, uint64_t bytes, uint64_t *off);
 void sne_bar_give(struct sne_bar *bar, uint64_t off, uint64_t bytes);
-void sne_bar_reset(struct sne_bar *bar);	/* frees and zeroes everything */
+void sne_bar_reset(struct sne_bar *bar);	/* frees all extents and zeroes the memory */
 static inline uint64_t sne_pages(uint64_t bytes)
 {
 	return (bytes + SNE_PAGE - 1) & ~(uint64_t)(SNE_PAGE - 1);
 }
 
-/* viol.c */
+/* functions of viol.c */
 void sne_violate(struct sne_nic *nic, enum sne_viol v, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* mr.c: the region, or NULL and the kind of violation */
+/* functions of mr.c: they return the region, or NULL and the kind of violation */
 enum sne_mr_error { SNE_MR_KEY, SNE_MR_PD, SNE_MR_RIGHTS };
 const struct sne_mr *sne_mr_local(struct sne_nic *nic, uint16_t pd, const struct sne_sge *sge,
 				  unsigned int access, enum sne_mr_error *why);
 const struct sne_mr *sne_mr_remote(struct sne_nic *nic, uint16_t pd, uint32_t rkey, uint64_t addr,
 				   uint64_t len, unsigned int access, enum sne_mr_error *why);
-/* For a region found for these addresses. False: the host refuses. */
+/* Copies from a region that was found for these addresses. False: the host refuses the access. */
 bool sne_mr_read(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, void *to, uint32_t len);
 bool sne_mr_write(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, const void *from,
 		  uint32_t len);
@@ -329,29 +347,30 @@ void sne_mr_free(struct sne_nic *nic, struct sne_mr *mr);
 bool sne_mr_place(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, const void *from,
 		  uint32_t len);
 
-/* dma.c: len bytes of the host, in one page; NULL and a violation if it refuses */
+/* a function of dma.c: len bytes of host memory within one page; if the host refuses the access:
+ * NULL, and a violation is counted */
 void *sne_dma(struct sne_nic *nic, uint64_t addr, size_t len);
 
-/* ah.c */
+/* functions of ah.c */
 struct sne_ah *sne_ah_find(struct sne_nic *nic, uint16_t pd, uint16_t number);
 void sne_ah_free(struct sne_nic *nic, struct sne_ah *ah);
 struct sne_ah *sne_ah_of_flow(const struct sne_flow *flow, uint16_t pd);
 
-/* cq.c, cqe.c */
+/* functions of cq.c and cqe.c */
 void sne_cq_doorbell(struct sne_nic *nic, struct sne_cq *cq);
 void sne_cq_free(struct sne_nic *nic, struct sne_cq *cq);
 void sne_cqe_put(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub, struct sne_cqe *cqe);
 bool sne_complete(struct sne_nic *nic);
 
-/* qp.c */
+/* functions of qp.c */
 void sne_qp_forget(struct sne_nic *nic, struct sne_qp *qp);	/* drops outstanding work */
 void sne_qp_free(struct sne_nic *nic, struct sne_qp *qp);
-void sne_qp_free_memory(struct sne_qp *qp);	/* only its memory */
+void sne_qp_free_memory(struct sne_qp *qp);	/* frees only the QP's memory */
 void sne_flush_forget(struct sne_nic *nic, struct sne_qp *qp);
-/* qp_modify.c */
+/* functions of qp_modify.c */
 bool sne_flush_late(struct sne_nic *nic);
 
-/* sq.c, wqe.c, rq.c */
+/* functions of sq.c, wqe.c and rq.c */
 bool sne_sq_doorbell(struct sne_nic *nic, struct sne_qp *qp, bool by_poster);
 void sne_sq_poison(const struct sne_nic *nic, uint8_t *slot, size_t bytes);
 /* Fills the WR from the WQE. Returns the status to end it with, or SNE_OK. */
@@ -383,29 +402,30 @@ static inline void sne_id_mark(uint64_t *ids, uint16_t id, bool on)
 		ids[id / 64] &= ~(UINT64_C(1) << (id % 64));
 }
 
-/* wr.c */
-struct sne_wr *sne_wr_new(struct sne_qp *qp);	/* NULL: all are in use */
+/* functions of wr.c */
+struct sne_wr *sne_wr_new(struct sne_qp *qp);	/* NULL: all WRs are in use */
 void sne_wr_start(struct sne_nic *nic, struct sne_wr *wr);
-void sne_wr_end(struct sne_nic *nic, struct sne_wr *wr, uint8_t status); /* moves it to the done list */
+/* moves the WR to the done list */
+void sne_wr_end(struct sne_nic *nic, struct sne_wr *wr, uint8_t status);
 void sne_wr_acked(struct sne_nic *nic, struct sne_wr *wr, const struct sne_hdr *piece,
 		  uint8_t status);
 void sne_wr_data(struct sne_nic *nic, struct sne_wr *wr, const struct sne_hdr *h,
 		 const uint8_t *payload);
 struct sne_wr *sne_wr_of_msg(struct sne_qp *qp, uint32_t msg);
 void sne_wr_release(struct sne_nic *nic, struct sne_wr *wr);
-void sne_wr_detach(struct sne_nic *nic, struct sne_wr *wr);	/* from its lists */
+void sne_wr_detach(struct sne_nic *nic, struct sne_wr *wr);	/* removes the WR from its lists */
 bool sne_wr_timers(struct sne_nic *nic);
 
-/* tx.c */
+/* functions of tx.c */
 bool sne_cut(struct sne_nic *nic);
 bool sne_retry_rnr(struct sne_nic *nic);
 
-/* window.c */
+/* functions of window.c */
 void sne_hold(struct sne_nic *nic, struct sne_pkt *pkt);
 bool sne_release(struct sne_nic *nic);
 void sne_pkts_forget(struct sne_nic *nic, struct sne_qp *qp);
 
-/* flow.c */
+/* functions of flow.c */
 struct sne_pkt *sne_pkt_new(struct sne_nic *nic, size_t payload);
 void sne_pkt_free(struct sne_nic *nic, struct sne_pkt *pkt);
 struct sne_flow *sne_flow_get(struct sne_nic *nic, const uint8_t gid[16]);
@@ -413,35 +433,36 @@ struct sne_flow *sne_flow_find(struct sne_nic *nic, const struct sn_addr *gid);
 /* Frees a flow without a link and without references. */
 void sne_flow_release(struct sne_nic *nic, struct sne_flow *flow);
 void sne_flow_number(struct sne_flow *flow, struct sne_pkt *pkt);
-void sne_flow_drop(struct sne_nic *nic, struct sne_pkt *pkt);	/* acknowledged or abandoned */
+/* the packet is acknowledged or abandoned */
+void sne_flow_drop(struct sne_nic *nic, struct sne_pkt *pkt);
 int sne_transmit(struct sne_nic *nic, struct sne_pkt *pkt);	/* -EAGAIN: retry later */
-/* The link has no room now. */
+/* True: the link has no room now. */
 bool sne_flow_blocked(struct sne_nic *nic, struct sne_flow *flow);
 /* Is there room for another packet, in the window and in the flow? */
 bool sne_flow_has_room(struct sne_nic *nic, struct sne_flow *flow);
 void sne_flows_free(struct sne_nic *nic);
 
-/* srd.c */
+/* functions of srd.c */
 bool sne_retransmit(struct sne_nic *nic);
 void sne_receive_packet(struct sne_nic *nic, const struct sn_addr *src, const void *pkt,
 			size_t len);
 
-/* rx.c: the status for its sender, or SNE_SILENT */
+/* functions of rx.c: they return the status for the packet's sender, or SNE_SILENT */
 enum { SNE_SILENT = 254 };
 uint8_t sne_rx(struct sne_nic *nic, struct sne_flow *flow, const struct sne_hdr *h,
 	       const uint8_t *payload);
 void sne_rx_forget(struct sne_nic *nic, struct sne_qp *qp);
 bool sne_answer_reads(struct sne_nic *nic);
 
-/* pump.c */
+/* functions of pump.c */
 bool sne_turn(struct sne_nic *nic, bool posted);
 bool sne_doorbells(struct sne_nic *nic);
 
-/* thread.c */
+/* functions of thread.c */
 int sne_thread_start(struct sne_nic *nic);
 void sne_thread_stop(struct sne_nic *nic);
 
-/* fault.c */
+/* functions of fault.c */
 void sne_fault_default(struct sne_nic *nic, struct sne_fault *fault);
 bool sne_chance(struct sne_nic *nic, double p);
 /* Does the fault script refuse this command? */

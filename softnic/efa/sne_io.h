@@ -34,26 +34,27 @@ enum sne_status {
 	SNE_FEATURE_MISMATCH = 18,
 };
 
-/* ctrl1 */
+/* fields of sne_tx_meta.ctrl1 */
 #define SNE_C1_OP 0x0f
 #define SNE_C1_IMM 0x10
 #define SNE_C1_INLINE 0x20
 #define SNE_C1_MBZ 0x40
 #define SNE_C1_META 0x80
-/* ctrl2 */
+/* fields of ctrl2 */
 #define SNE_C2_PHASE 0x01
 #define SNE_C2_FIRST 0x04
 #define SNE_C2_LAST 0x08
 #define SNE_C2_COMP 0x10
 #define SNE_C2_MBZ 0xe2
-/* ctrl3 */
+/* fields of ctrl3 */
 #define SNE_C3_MBZ 0xfc
 
 struct sne_tx_meta {
 	le16_t req_id;
 	uint8_t ctrl1, ctrl2;
 	le16_t dest_qpn;
-	le16_t length;			/* inline: bytes; else: number of buffers */
+	/* length in bytes of inline data, or the number of buffers */
+	le16_t length;
 	le32_t imm;
 	le16_t ah;
 	uint8_t ctrl3, rsvd15;
@@ -78,7 +79,8 @@ struct sne_tx_remote {
 };
 SN_SIZE(struct sne_tx_remote, 16);
 
-struct sne_tx_wqe {			/* of 128 bytes; one of 64 ends at half */
+/* The WQE has 128 bytes; a WQE of 64 bytes ends in the middle */
+struct sne_tx_wqe {
 	struct sne_tx_meta meta;
 	union {
 		struct sne_tx_buf buf[2];
@@ -114,7 +116,8 @@ SN_SIZE(struct sne_rx_desc, 16);
 #define SNE_CQE_UNSOLICITED 0x80
 #define SNE_AH_UNKNOWN 0xffff
 
-struct sne_cqe {			/* of 32 bytes; one of 16 ends at half */
+/* The CQE has 32 bytes; a CQE of 16 bytes ends in the middle */
+struct sne_cqe {
 	le16_t req_id;
 	uint8_t status, flags;
 	le16_t qpn;
@@ -129,7 +132,7 @@ struct sne_cqe {			/* of 32 bytes; one of 16 ends at half */
 		} rx;
 	};
 	union {
-		le16_t length_hi;	/* of a write */
+		le16_t length_hi;	/* only in the CQE of a write */
 		uint8_t sgid[16];
 	};
 };

@@ -16,30 +16,35 @@ enum { SNE_VERSION = 1, SNE_MTU = 8928 };
 
 enum sne_kind {
 	SNE_K_ACK = 1,
-	SNE_K_DATAGRAM,		/* of a UD QP: neither numbered nor acknowledged */
+	SNE_K_DATAGRAM,		/* a datagram of a UD QP, neither numbered nor acknowledged */
 	SNE_K_SEND,
-	SNE_K_WRITE,		/* one piece */
-	SNE_K_READ,		/* the request */
-	SNE_K_DATA,		/* one piece of the data, or the status of a failure */
+	SNE_K_WRITE,		/* one piece of a write */
+	SNE_K_READ,		/* a read request */
+	SNE_K_DATA,		/* one piece of a read's data, or the status of its failure */
 };
 
 enum {
 	SNE_F_IMM = 1,
-	SNE_F_UNSOLICITED = 2,	/* the sending QP's setting */
+	SNE_F_UNSOLICITED = 2,	/* whether the sending QP allows unsolicited writes */
 };
 
 struct sne_hdr {
 	uint32_t magic;
 	uint8_t version, kind, flags, status;
-	uint32_t src_life, dst_life;	/* random for each open device; dst 0: unknown yet */
-	uint32_t seq;			/* in the flow; ACK: of the acknowledged packet */
-	uint32_t una;			/* all before are complete and will not be sent again */
+	/* random numbers of both devices, chosen when they open; dst 0: not known yet */
+	uint32_t src_life, dst_life;
+	/* number in the flow; in an ACK the number of the acknowledged packet */
+	uint32_t seq;
+	/* all packets before this number are complete and will not be sent again */
+	uint32_t una;
 	uint16_t src_qpn, dst_qpn;
 	uint32_t qkey;
-	uint32_t msg;			/* the sender's number of the message, in its QP */
-	uint32_t msg_len, off, len;	/* of the message; of this piece */
+	/* the sender's number of the message, counted for each QP */
+	uint32_t msg;
+	/* the length of the message; offset and length of this piece */
+	uint32_t msg_len, off, len;
 	uint32_t imm, rkey;
-	uint64_t addr;			/* start of the message, at the target */
+	uint64_t addr;			/* the address of the message's first byte at the target */
 };
 SN_SIZE(struct sne_hdr, 64);
 

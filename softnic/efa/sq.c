@@ -25,7 +25,8 @@ static uint8_t *slot(const struct sne_qp *qp, uint32_t index)
 	return qp->sq + (size_t)(index & (qp->attr.sq_depth - 1)) * qp->wqe_size;
 }
 
-/* A request id that is outstanding, or longer than the queue's, is ambiguous. */
+/* Is the request id valid? An id that is outstanding, or has more bits than the queue uses, is
+ * ambiguous. */
 static bool check_req_id(struct sne_nic *nic, struct sne_qp *qp, const struct sne_wr *wr)
 {
 	if (qp->attr.flags & SOFTNIC_EFA_QP_REQ_ID_64)
@@ -59,14 +60,14 @@ static uint8_t check_header(struct sne_nic *nic, struct sne_qp *qp, const struct
 			    qp->sq_pc, phase);
 		return SNE_QP_INTERNAL;
 	}
-	/* The effect on hardware is unknown: here the completion comes all the same. */
+	/* The effect on hardware is unknown. The model writes the completion nevertheless. */
 	if (!(m->ctrl2 & SNE_C2_COMP))
 		sne_violate(nic, SNE_V_WQE_COMP_REQ, "QP %u WQE %u: ctrl2 %#x", qp->qpn, qp->sq_pc,
 			    m->ctrl2);
 	return SNE_OK;
 }
 
-/* Fault script: the n-th WQE fails by itself. */
+/* The fault script can make the n-th WQE fail. */
 static uint8_t injected(struct sne_nic *nic)
 {
 	if (!nic->fault.status_in || --nic->fault.status_in)
@@ -83,7 +84,7 @@ static void fetch_one(struct sne_nic *nic, struct sne_qp *qp)
 	bool partial;
 
 	if (!wr)
-		return;			/* an overrun, reported already */
+		return;			/* this overrun has been reported before */
 	memcpy(&wqe, at, qp->wqe_size);
 	partial = poisoned(nic, at, qp->wqe_size);
 	sne_sq_poison(nic, at, qp->wqe_size);
@@ -127,7 +128,8 @@ static bool check_doorbell(struct sne_nic *nic, struct sne_qp *qp, uint32_t db, 
 	if (qp->sq_pc + n - qp->sq_done > qp->attr.sq_depth)
 		sne_violate(nic, SNE_V_SQ_OVERRUN, "QP %u: %u outstanding, depth %u", qp->qpn,
 			    qp->sq_pc + n - qp->sq_done, qp->attr.sq_depth);
-	/* Without kicks, any number of doorbells may have been stored since the last scan. */
+	/* Without kicks, any number of doorbells may have been stored since the last scan of the
+	 * BAR. */
 	if (by_poster && n > qp->max_batch)
 		sne_violate(nic, SNE_V_SQ_BATCH,
 			    "QP %u: %u WQEs with one doorbell, not more than %u", qp->qpn, n,

@@ -10,13 +10,14 @@
 enum { NS_PER_MS = 1000000, TRIES = 8 };
 
 struct patience {
-	uint64_t repeat;		/* retransmit after this time without an acknowledgement */
+	uint64_t repeat;		/* time without an acknowledgement until a retransmission */
 	uint64_t silent;		/* timeout for a live peer that does not answer */
-	uint64_t stalled;		/* for one that has not even read its packets */
-	uint64_t absent;		/* for a GID that no device has */
+	uint64_t stalled;		/* timeout for a peer that has not even read its packets */
+	uint64_t absent;		/* timeout for a GID that no device has */
 };
 
-/* Without a thread the clock counts turns, of which a seed takes thousands. */
+/* A device without a thread counts turns instead of time. A test with one seed takes thousands of
+ * turns. */
 static const struct patience in_turns = {
 	2 * NS_PER_MS, 20 * NS_PER_MS, 100 * NS_PER_MS, 5 * NS_PER_MS,
 }, in_earnest = {
@@ -39,7 +40,8 @@ static void give_up(struct sne_nic *nic, struct sne_pkt *pkt)
 		sne_wr_acked(nic, wr, &h, status);
 }
 
-/* A peer that was stopped, or seemed stopped because we were, gets some more tries after it is back. */
+/* Has the packet's time run out? A peer that was stopped, or seemed so because we were stopped,
+ * gets some more tries. */
 static bool time_is_up(struct sne_nic *nic, const struct sne_pkt *pkt, bool stalled)
 {
 	const struct patience *p = patience(nic);
@@ -96,7 +98,7 @@ static void acknowledge(struct sne_nic *nic, struct sne_flow *flow, uint32_t seq
 	struct sne_pkt *ack = sne_pkt_new(nic, 0);
 
 	if (!ack)
-		return;			/* as if the packet were lost */
+		return;			/* the packet is treated as lost */
 	ack->flow = flow;
 	ack->hdr.kind = SNE_K_ACK;
 	ack->hdr.seq = seq;
@@ -138,21 +140,23 @@ static void take_numbered(struct sne_nic *nic, struct sne_flow *flow, const stru
 
 	advance(flow, h->una);
 	if (h->seq - flow->base >= SNE_SEQS) {
-		nic->ctr.duplicates++;		/* acknowledged long ago */
+		nic->ctr.duplicates++;		/* the packet was acknowledged long ago */
 		return;
 	}
 	if (*verdict)
 		nic->ctr.duplicates++;
 	else
 		*verdict = (uint8_t)(1 + sne_rx(nic, flow, h, payload));
-	/* Dropped silently: it may come again. */
+	/* The packet is dropped silently, because it may come again. */
 	if (*verdict == 1 + SNE_SILENT)
 		*verdict = 0;
 	else
 		acknowledge(nic, flow, h->seq, (uint8_t)(*verdict - 1));
 }
 
-/* A peer that was reopened starts with new numbers. */
+/*
+ * Are both devices still the ones of this flow? A peer that was reopened starts with new numbers.
+ */
 static bool same_lives(struct sne_nic *nic, struct sne_flow *flow, const struct sne_hdr *h)
 {
 	if (h->dst_life && h->dst_life != nic->life)

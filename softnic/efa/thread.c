@@ -15,7 +15,7 @@
 
 enum {
 	ROUNDS = 256,       /* turns, at most, unless a caller waits for the lock */
-	RETRY_NS = 1000000, /* period of checking for retransmissions */
+	RETRY_NS = 1000000, /* how often retransmissions are checked */
 	SPINS = 64,
 	YIELDS = 64,
 	NAP_MIN_NS = 20000,
@@ -34,7 +34,8 @@ static bool must_repeat(const struct sne_nic *nic)
 	       !TAILQ_EMPTY(&nic->reads);
 }
 
-/* Scanned doorbells wake no thread: check again soon, then less often. */
+/* Doorbells that are found by scanning wake no thread. So the thread checks again soon, and later
+ * less often. */
 static uint64_t next_nap(struct rest *r)
 {
 	if (!r->nap_ns || r->naps < SHORT_NAPS)
@@ -45,7 +46,8 @@ static uint64_t next_nap(struct rest *r)
 	return r->nap_ns;
 }
 
-/* Needs the lock. How long it may sleep, in ns: 0 not at all, UINT64_MAX until it is woken. */
+/* How long the thread may sleep, in ns. 0: not at all; UINT64_MAX: until it is woken. Needs the
+ * lock. */
 static uint64_t take_over(struct sne_nic *nic, struct rest *r)
 {
 	bool left = false, worked = false;
@@ -141,7 +143,7 @@ int sne_thread_start(struct sne_nic *nic)
 	return err;
 }
 
-/* A child has the descriptor and no thread. */
+/* A forked child has the descriptor but no thread. */
 void sne_thread_stop(struct sne_nic *nic)
 {
 	uint64_t one = 1;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Cuts work requests into packets, a random one of the first few at a time. */
+/* Cuts work requests into packets, each time from a random one of the first few requests. */
 #include "softnic/efa/sne.h"
 
 enum { CHOICE = 8 };
 
-/* Gathers [off, off + len) of the message. False: a key is no longer valid. */
+/* Copies the bytes [off, off + len) of the message. False: a key is no longer valid. */
 static bool gather(struct sne_nic *nic, const struct sne_wr *wr, uint32_t off, uint32_t len,
 		   uint8_t *to)
 {
@@ -87,7 +87,7 @@ static bool cut_piece(struct sne_nic *nic, struct sne_wr *wr, uint32_t off, uint
 	return true;
 }
 
-/* Cuts one piece. False: no room. */
+/* Cuts one packet from the work request. False: there is no room for it. */
 static bool cut_next(struct sne_nic *nic, struct sne_wr *wr)
 {
 	uint32_t left = wr->len - wr->next, len = left < SNE_MTU ? left : SNE_MTU;
@@ -136,7 +136,8 @@ bool sne_retry_rnr(struct sne_nic *nic)
 	while ((wr = TAILQ_FIRST(&nic->rnr)) && wr->when <= nic->now) {
 		if (!cut_piece(nic, wr, wr->redo_off, wr->redo_len))
 			break;
-		if (wr->state == SNE_WR_RNR)	/* otherwise its memory was deregistered, and it has ended */
+		/* in any other state the WR has ended, because its memory was deregistered */
+		if (wr->state == SNE_WR_RNR)
 			sne_wr_detach(nic, wr);
 		did = true;
 	}

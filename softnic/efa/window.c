@@ -9,7 +9,7 @@
 
 enum { AT_ONCE = 4 };
 
-/* Removes one from the list, whose order is kept for a window of one. */
+/* Removes packet i from the window. A window of one packet keeps the order of its list. */
 static struct sne_pkt *take(struct sne_nic *nic, uint32_t i)
 {
 	struct sne_pkt *pkt = nic->held[i];
@@ -19,7 +19,7 @@ static struct sne_pkt *take(struct sne_nic *nic, uint32_t i)
 	return pkt;
 }
 
-/* It has left the window for good, or waits for its acknowledgement. */
+/* The packet has left the window for good, or waits for its acknowledgement. */
 static void sent(struct sne_nic *nic, struct sne_pkt *pkt)
 {
 	struct sne_wr *wr = pkt->wr;
@@ -53,7 +53,8 @@ static bool let_go(struct sne_nic *nic, uint32_t i)
 
 void sne_hold(struct sne_nic *nic, struct sne_pkt *pkt)
 {
-	/* Only acknowledgements are unlimited; a lost one is requested again. */
+	/* Only acknowledgements are unlimited. If an acknowledgement is lost, the peer requests it
+	 * again. */
 	if (nic->nheld == SNE_HELD_MAX) {
 		nic->ctr.drops++;
 		if (pkt->numbered)
@@ -65,7 +66,7 @@ void sne_hold(struct sne_nic *nic, struct sne_pkt *pkt)
 	nic->held[nic->nheld++] = pkt;
 }
 
-/* Releases a few, at least one; all of them if another device waits for a turn. */
+/* Releases a few packets, at least one. If another device waits for a turn, releases all. */
 bool sne_release(struct sne_nic *nic)
 {
 	uint32_t n = nic->window == 1 || nic->threaded ? nic->nheld : 1 + sne_below(nic, AT_ONCE);
@@ -79,7 +80,7 @@ bool sne_release(struct sne_nic *nic)
 	return did;
 }
 
-/* Drops the packets of the QP. */
+/* Drops all packets of a QP. */
 void sne_pkts_forget(struct sne_nic *nic, struct sne_qp *qp)
 {
 	struct sne_pkt *pkt, *next;

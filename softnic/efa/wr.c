@@ -3,7 +3,7 @@
 #include "softnic/efa/sne.h"
 
 enum {
-	RNR_NS = 20000,				/* between two RNR retries */
+	RNR_NS = 20000,				/* time between two RNR retries */
 	RNR_FOR_EVER = 7,
 	MSG_INDEX = 4096,			/* maximum SQ depth */
 };
@@ -69,7 +69,7 @@ static void stop_waiting(struct sne_nic *nic, struct sne_wr *wr)
 
 void sne_wr_start(struct sne_nic *nic, struct sne_wr *wr)
 {
-	/* Without RNR retries from a state change a QP tries once. */
+	/* If no state change has set RNR retries, a QP tries once. */
 	wr->rnr_left = wr->qp->now.rnr_retry;
 	move(nic, wr, SNE_WR_CUTTING);
 }
@@ -96,11 +96,12 @@ void sne_wr_release(struct sne_nic *nic, struct sne_wr *wr)
 	if (!(qp->attr.flags & SOFTNIC_EFA_QP_REQ_ID_64))
 		sne_id_mark(qp->sq_ids, wr->req_id, false);
 	wr->state = SNE_WR_FREE;
-	/* The one freed last is reused first, so that a stale message meets a new WR. */
+	/* The WR that was freed last is reused first, so that a stale message meets a new WR. */
 	TAILQ_INSERT_HEAD(&qp->free, wr, link);
 }
 
-/* Ends a WR once everything is cut, all pieces are acknowledged, and a read has its bytes. */
+/* Ends a WR once it is cut completely, all pieces are acknowledged, and a read has all of its
+ * bytes. */
 static void maybe_end(struct sne_nic *nic, struct sne_wr *wr)
 {
 	if (wr->state != SNE_WR_WAITING || wr->pieces)
@@ -134,7 +135,9 @@ void sne_wr_acked(struct sne_nic *nic, struct sne_wr *wr, const struct sne_hdr *
 		  uint8_t status)
 {
 	wr->pieces--;
-	/* Only the last piece of a write can find no receive: all others have been cut. */
+	/*
+	 * Only the last piece of a write needs a receive. All other pieces have been cut by then.
+	 */
 	if (status == SNE_REMOTE_RNR && wr->state == SNE_WR_WAITING && try_again(nic, wr, piece))
 		return;
 	if (status && !wr->status)

@@ -12,7 +12,7 @@
 
 enum {
 	AT_ONCE = 16,
-	PAUSE_NS = 50000000,	/* for a listener without a free descriptor */
+	PAUSE_NS = 50000000,	/* how long a listener pauses if no descriptor is free */
 };
 
 static void forget_half_open(struct sn_fab *f, unsigned int i)
@@ -35,7 +35,7 @@ void sn_caller_serve(struct sn_fab *f, unsigned int i)
 	if (!err) {
 		epoll_ctl(f->epfd, EPOLL_CTL_DEL, f->half_open[i], NULL);
 		f->half_open[i] = -1;
-		/* A peer may not have this device's own address. */
+		/* A peer must not have the same address as this device. */
 		if (sn_addr_equal(&link->peer, &f->config.gid) || sn_fab_add_link(f, link, &slot)) {
 			f->stats.refused++;
 			sn_link_free(link, false);
@@ -47,7 +47,8 @@ void sn_caller_serve(struct sn_fab *f, unsigned int i)
 	sn_registry_unlock();
 }
 
-/* If there are too many, the oldest silent caller is dropped. Callers of another user are refused. */
+/* Accepts a connection. If too many callers are silent, the oldest of them is dropped. Callers of
+ * another user are refused. */
 static void take_caller(struct sn_fab *f, int sock)
 {
 	bool ours = sn_link_same_user(sock);
@@ -99,7 +100,7 @@ static bool turn_away(struct sn_fab *f)
 	return sock >= 0;
 }
 
-/* A listener that is readable and cannot be served would keep every poller busy. */
+/* The listener pauses: if it were readable but could not be served, every poller would be busy. */
 static void out_of_descriptors(struct sn_fab *f, int err)
 {
 	if (!f->warned)

@@ -12,11 +12,12 @@
 #include "softnic/fabric/link.h"
 
 #define POOL 32
-#define REORDER_NS UINT64_C(500000)	/* if no other packet comes */
+/* a packet that was held back leaves after this time if no other packet comes */
+#define REORDER_NS UINT64_C(500000)
 #define DELAY_NS UINT64_C(2000000)
 
 struct held {
-	bool used, overtaken;		/* overtaken: to be sent after the next packet */
+	bool used, overtaken;		/* overtaken: the packet is to be sent after the next one */
 	uint64_t due;
 	struct sn_fab_dest dest;
 	size_t len;
@@ -39,7 +40,7 @@ uint64_t sn_fab_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* splitmix64 */
+/* The pseudo-random generator splitmix64. */
 static uint64_t draw_random(struct sn_chaos *c)
 {
 	uint64_t z = c->state += UINT64_C(0x9e3779b97f4a7c15);
@@ -86,7 +87,7 @@ static void release_held(struct sn_fab *f, bool overtaken_too, bool all)
 
 		if (!h->used || !(all || h->due <= now || (overtaken_too && h->overtaken)))
 			continue;
-		/* No room in the ring: one more lost packet. */
+		/* The ring has no room, so the packet is lost. */
 		if (sn_fab_send_now(f, &h->dest, h->bytes, h->len))
 			f->stats.dropped++;
 		h->used = false;

@@ -7,7 +7,8 @@
 
 #include "softnic/fabric/link.h"
 
-/* A polling device checks its sockets this seldom: a system call costs more than a poll. */
+/* A device checks its sockets once in this number of polls, because a system call costs more than a
+ * poll. */
 #define SERVICE_POLLS 256
 #define EVENTS 16
 
@@ -98,7 +99,7 @@ static unsigned int poll_link(struct sn_fab *f, struct sn_link *link, unsigned i
 	return done;
 }
 
-/* Packets in the ring when the peer dies were sent, and are delivered. */
+/* When the peer dies, packets that are in the ring have been sent and are delivered. */
 static void drop_link(struct sn_fab *f, uint32_t slot)
 {
 	struct sn_link *link = f->links[slot];

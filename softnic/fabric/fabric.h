@@ -30,14 +30,16 @@ struct sn_addr {
 };
 
 enum sn_fab_flags {
-	SN_FAB_ALONE = 1 << 0,	/* no socket: reaches only its own GID */
+	SN_FAB_ALONE = 1 << 0,	/* the fabric has no socket and reaches only its own GID */
 };
 
 struct sn_fab_config {
 	struct sn_addr gid;
-	unsigned int flags;		/* enum sn_fab_flags */
-	uint32_t protocol;		/* packet format of the model: links connect equal ones only */
-	size_t ring_bytes;		/* per direction, a power of two >= 64 KiB; 0: the default */
+	unsigned int flags;		/* bits of enum sn_fab_flags */
+	/* packet format of the model; only devices with the same format connect */
+	uint32_t protocol;
+	/* size of one direction's ring, a power of two >= 64 KiB; 0: the default */
+	size_t ring_bytes;
 	/*
 	 * Delivers one packet from the port src. A hostile peer may still be writing to pkt: copy
 	 * headers before checking them. May send; must not close or poll.
@@ -54,7 +56,7 @@ struct sn_fab_dest {
 	uint32_t slot;
 };
 
-/* 0, -EADDRINUSE if the GID is taken, -ENOMEM, -errno of the sockets. */
+/* Returns 0, -EADDRINUSE if the GID is taken, -ENOMEM, or -errno of the socket calls. */
 int sn_fab_open(const struct sn_fab_config *config, struct sn_fab **fabric);
 void sn_fab_close(struct sn_fab *fabric);
 
@@ -65,7 +67,9 @@ void sn_fab_close(struct sn_fab *fabric);
  * -EMSGSIZE. Other -errno: no link could be made.
  */
 int sn_fab_reserve(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len, void **pkt);
-/* 0: in the ring. -EAGAIN as above, if a fault script delayed the packet. */
+/*
+ * Returns 0 if the packet is in the ring. -EAGAIN as above, if a fault script delayed the packet.
+ */
 int sn_fab_commit(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len);
 
 /*
@@ -107,7 +111,8 @@ bool sn_fab_unread(const struct sn_fab *fabric, const struct sn_fab_dest *dest);
  */
 unsigned int sn_fab_poll(struct sn_fab *fabric, unsigned int budget);
 
-/* A poll now would find nothing. Counts as a poll: returns false at the latest when the sockets are due. */
+/* True: a poll now would find nothing. The call counts as a poll, so it returns false at the latest
+ * when the sockets are due. */
 bool sn_fab_quiet(struct sn_fab *fabric);
 
 /* Readable if a peer connected, left, or woke this fabric. -1 with SN_FAB_ALONE. */
@@ -141,7 +146,8 @@ int sn_fab_set_faults(struct sn_fab *fabric, const struct sn_fab_faults *faults)
 
 struct sn_fab_stats {
 	uint64_t sent, received, full, wakeups, links_made, links_lost, refused;
-	uint64_t dropped, duplicated, reordered, corrupted, delayed;	/* by the fault script */
+	/* packets that the fault script has dropped, duplicated, and so on */
+	uint64_t dropped, duplicated, reordered, corrupted, delayed;
 };
 void sn_fab_stats(const struct sn_fab *fabric, struct sn_fab_stats *stats);
 

@@ -76,7 +76,7 @@ static int map_rings(struct sn_link *link, int fd, size_t ring_bytes, unsigned i
 
 	if (map == MAP_FAILED)
 		return -errno;
-	/* In a child a stray access faults instead of mixing into the parent's packets. */
+	/* In a forked child an access faults, so it cannot write into the parent's packets. */
 	madvise(map, bytes, MADV_DONTFORK);
 	link->map = map;
 	link->map_bytes = bytes;
@@ -242,7 +242,7 @@ static int receive_hello(int sock, struct sn_link_hello *hello, int *fd)
 	return -EPROTO;
 }
 
-/* Shared memory of the right size, sealed so that its size cannot change. */
+/* Is fd shared memory of the right size, sealed so that its size cannot change? */
 static bool memory_valid(int fd, size_t ring_bytes)
 {
 	struct statfs fs;
@@ -285,7 +285,8 @@ void sn_link_wake(struct sn_link *link)
 {
 	static const char byte;
 
-	/* A full socket already has wake-ups in it; the next service notices a dead one. */
+	/* A full socket already contains wake-ups. If the peer is dead, the next service notices
+	 * it. */
 	if (link->sock >= 0)
 		send(link->sock, &byte, sizeof(byte), MSG_NOSIGNAL | MSG_DONTWAIT);
 }

@@ -15,7 +15,7 @@
 #define SN_LINK_RING_MIN (64u << 10)
 #define SN_LINK_RING_MAX (64u << 20)
 #define SN_LINK_RING_DEFAULT (1u << 20)
-#define SN_FAB_HALF_OPEN 32u	/* accepted, but without a hello yet */
+#define SN_FAB_HALF_OPEN 32u	/* most accepted connections without a hello message */
 
 /* The memory of a link: a page with the shared words of both rings, then the data of each. */
 #define SN_LINK_CTL_BYTES 4096u
@@ -43,7 +43,8 @@ struct sn_link {
 	int sock;			/* -1: loopback */
 	bool broken;			/* to be torn down at the next service */
 	uint64_t asked;			/* rx.pos at the last check for a starved peer */
-	bool wake_unchecked;			/* sent to, but its sleep flag not checked yet: */
+	/* a packet was sent but the peer's sleep flag not checked yet; entry in the list: */
+	bool wake_unchecked;
 	SLIST_ENTRY(sn_link) untold_link;
 	size_t blocked;			/* length of a packet that found the ring full */
 	struct sn_ring tx, rx;
@@ -54,24 +55,29 @@ struct sn_link {
 struct sn_fab {
 	struct sn_fab_config config;
 	int epfd, listener;
-	int spare;			/* closed to turn a caller away if no other descriptor is left */
-	uint64_t paused;		/* the listener is not watched until then, ns; 0: it is */
-	bool warned;			/* about the lack of descriptors */
-	struct sn_link **links;		/* slots; an empty one is NULL */
-	uint32_t slots, used;		/* allocated, and the highest number ever used */
-	uint32_t turn;			/* link to poll first */
+	/* a spare descriptor: closed to turn a caller away if no other is left */
+	int spare;
+	/* until this time (ns) the listener is not watched; 0: it is watched */
+	uint64_t paused;
+	/* a warning about the lack of descriptors has been logged */
+	bool warned;
+	struct sn_link **links;		/* array of slots; an empty slot is NULL */
+	/* number of allocated slots, and the highest number ever used */
+	uint32_t slots, used;
+	uint32_t turn;			/* the link that the next poll begins with */
 	bool polling;
-	bool held;			/* wake-ups wait for sn_fab_release: */
+	bool held;			/* wake-ups wait for sn_fab_release(); the list of them: */
 	SLIST_HEAD(, sn_link) wake_unchecked;
 	/* Another device of this process connected to this one or left: check the sockets. */
 	_Atomic uint32_t attention;
-	bool forked;			/* this is the child's copy: everything is closed */
+	/* this is a forked child's copy, and everything in it is closed */
+	bool forked;
 	unsigned int polls;
 	int half_open[SN_FAB_HALF_OPEN];
 	unsigned int half_open_next;
 	struct sn_chaos *chaos;
 	struct sn_fab_stats stats;
-	struct sn_fab *next;		/* registry */
+	struct sn_fab *next;		/* entry in the registry */
 };
 
 /* Loopback: one private ring. */
@@ -104,11 +110,12 @@ void sn_registry_unlock(void);
 /* Tells the device of this process with the GID, if any, to check its sockets. */
 void sn_registry_notify(const struct sn_addr *gid);
 
-/* Keys of the epoll set: the listener; SN_KEY_HALF_OPEN and a caller's number; a link's slot. */
+/* Keys of the epoll set: SN_KEY_LISTENER, SN_KEY_HALF_OPEN plus a caller's number, or a link's
+ * slot. */
 #define SN_KEY_LISTENER UINT64_MAX
 #define SN_KEY_HALF_OPEN (UINT64_C(1) << 32)
 
-/* send.c. The first two: 0 or -errno. */
+/* Functions of send.c. The first two return 0 or -errno. */
 int sn_fab_watch(struct sn_fab *fabric, int fd, uint64_t key);
 int sn_fab_add_link(struct sn_fab *fabric, struct sn_link *link, uint32_t *slot);
 void sn_fab_break_link(struct sn_fab *fabric, struct sn_link *link);
@@ -117,16 +124,17 @@ int sn_fab_reserve_now(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t l
 int sn_fab_send_now(struct sn_fab *fabric, struct sn_fab_dest *dest, const void *bytes,
 		    size_t len);
 
-/* caller.c: accepts callers; reads the hello of one; watches the listener again. */
+/* Functions of caller.c: accept callers, read the hello of a caller, watch the listener again. */
 void sn_callers_accept(struct sn_fab *fabric);
 void sn_caller_serve(struct sn_fab *fabric, unsigned int i);
 void sn_callers_resume(struct sn_fab *fabric);
 
-/* chaos.c: while faults are set, sn_chaos_send runs between sn_fab_commit and the ring. */
-uint64_t sn_fab_now(void);		/* CLOCK_MONOTONIC, ns */
+/* Functions of chaos.c. While faults are set, sn_chaos_send runs between sn_fab_commit and the
+ * ring. */
+uint64_t sn_fab_now(void);		/* the time by CLOCK_MONOTONIC, in ns */
 /* A buffer for a packet that may never enter a ring. */
 uint8_t *sn_chaos_room(struct sn_fab *fabric);
-/* Sends the packet built there. */
+/* Sends the packet that was built in sn_chaos_room(). */
 int sn_chaos_send(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len);
 /* Sends delayed packets that are due. */
 void sn_chaos_release(struct sn_fab *fabric);

@@ -22,7 +22,8 @@ static _Atomic uint32_t *word_at(const struct sn_ring *ring, uint64_t pos)
 
 enum { AHEAD = 2 * SN_RING_LINE };
 
-/* The word of a record: the length of the first packet in the lower half, of the second in the upper. */
+/* The length word of a record has the first packet's length in its lower half and the second's in
+ * its upper half. */
 enum { PIGGYBACK_SHIFT = 16, LEN_MASK = 0xffff };
 
 _Static_assert(SN_FAB_MAX < LEN_MASK, "a length in half a word, and none looks like SKIP");
@@ -47,7 +48,8 @@ static uint64_t to_end(const struct sn_ring *ring)
 	return ring->size - (ring->pos & (ring->size - 1));
 }
 
-/* Bytes used by a record of len: the skipped end, the record, and the zero word behind it. */
+/* The bytes that a record of len bytes uses: the skipped end of the ring, the record, and the zero
+ * word behind it. */
 static uint64_t bytes_needed(const struct sn_ring *tx, size_t len)
 {
 	uint64_t bytes = record_bytes(len);

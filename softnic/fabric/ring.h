@@ -23,11 +23,13 @@
 #define SN_RING_APART 256u
 #define SN_RING_SKIP UINT32_MAX	/* the rest of the ring is unused, continue at its start */
 
-/* Shared. The consumer writes head and asleep; the producer clears asleep. */
+/* Memory shared by both sides. The consumer writes head and asleep; the producer clears asleep. */
 struct sn_ring_ctl {
 	_Alignas(SN_RING_APART) _Atomic uint64_t head;	/* bytes consumed so far */
-	_Alignas(SN_RING_APART) _Atomic uint32_t asleep;	/* wake me at the next record */
-	_Alignas(SN_RING_APART) _Atomic uint32_t starved;	/* producer's: wake me when there is room */
+	/* the consumer wants a wake-up at the next record */
+	_Alignas(SN_RING_APART) _Atomic uint32_t asleep;
+	/* written by the producer, which wants a wake-up when there is room */
+	_Alignas(SN_RING_APART) _Atomic uint32_t starved;
 };
 
 _Static_assert(sizeof(struct sn_ring_ctl) == 3 * SN_RING_APART, "far from each other");
@@ -36,14 +38,14 @@ _Static_assert(sizeof(struct sn_ring_ctl) == 3 * SN_RING_APART, "far from each o
 struct sn_ring {
 	struct sn_ring_ctl *ctl;
 	uint8_t *data;
-	uint64_t size;			/* a power of two */
+	uint64_t size;			/* size of the ring, a power of two */
 	uint64_t pos;
-	uint64_t seen;			/* producer: head when last read */
+	uint64_t seen;			/* producer: the consumer's head when last read */
 	uint32_t piggyback;			/* consumer: length of the second packet last read, or 0 */
 };
 
 enum sn_ring_status {
-	SN_RING_BROKEN = -2,		/* the other side's words are invalid */
+	SN_RING_BROKEN = -2,		/* the other side has written invalid words */
 	SN_RING_FULL = -1,
 	SN_RING_OK = 0,
 };
@@ -73,7 +75,7 @@ bool sn_ring_await_room(struct sn_ring *tx, size_t len);
 bool sn_ring_has_room(struct sn_ring *tx, size_t len);
 bool sn_ring_unread(const struct sn_ring *tx);
 
-/* No record; one load. */
+/* Is the ring without a record? Costs one load. */
 static inline bool sn_ring_empty(const struct sn_ring *rx)
 {
 	const void *word = rx->data + (rx->pos & (rx->size - 1));
@@ -82,12 +84,12 @@ static inline bool sn_ring_empty(const struct sn_ring *rx)
 }
 
 /*
- * The oldest record: returns the length of its first packet and sets *data and rx->piggyback; 0: none;
- * SN_RING_BROKEN.
+ * Finds the oldest record. Returns the length of its first packet and sets *data and rx->piggyback.
+ * 0: there is no record; SN_RING_BROKEN.
  */
 int sn_ring_peek(struct sn_ring *rx, const void **data);
 
-/* Frees the peeked record's space; piggyback as it was then. */
+/* Frees the space of the record that sn_ring_peek() found; piggyback: as peek set it. */
 void sn_ring_pop(struct sn_ring *rx, size_t len, size_t piggyback);
 
 /* Must a starved producer be woken? Takes its request. Call after a run of sn_ring_pop. */

@@ -36,7 +36,7 @@ static bool all_users_are_mapped(void)
 	while (fscanf(f, "%u %u %u", &inside, &outside, &count) == 3)
 		mapped += count;
 	fclose(f);
-	/* All numbers but (uid_t)-1, which is no user. */
+	/* A map of all uids has every number but (uid_t)-1, which is no uid. */
 	return mapped >= UINT32_MAX;
 }
 
