@@ -113,7 +113,8 @@ static bool is_strided(const struct sn_mkey *m)
 	return m->mode == MODE_KLM && m->nklm && m->klm[0].key == KLM_STRIDED;
 }
 
-/* Returns the number of entries that follow, or 0 if they do not make up a row. */
+/* Returns the number of entries in each row of a strided list, or 0 if the entries do not make up
+ * whole rows. */
 static uint32_t row_entries(const struct sn_mkey *m)
 {
 	uint32_t n = (uint16_t)m->klm[0].va;
@@ -133,7 +134,7 @@ static uint64_t entry_len(const struct sn_mkey *m, const struct sn_klm *k)
 	return is_strided(m) ? (uint16_t)k->len : k->len;
 }
 
-/* A list without rows is one row that ends with the list. */
+/* A list without a strided block counts as one row that ends with the list. */
 static enum sn_acc walk_indirect(struct walk *w, const struct sn_mkey *m, const struct sn_access *a,
 				 unsigned int depth)
 {
@@ -169,7 +170,7 @@ static enum sn_acc walk_indirect(struct walk *w, const struct sn_mkey *m, const 
 	return left ? SN_ACC_BOUNDS : SN_ACC_OK;
 }
 
-/* Uses subtractions only: no sum of values chosen by the peer can wrap. */
+/* The test uses subtractions only, so that no sum of values that the peer chose can wrap. */
 static bool is_outside(const struct sn_mkey *m, const struct sn_access *a)
 {
 	if (m->length64)
@@ -182,7 +183,7 @@ static enum sn_acc walk_key(struct walk *w, const struct sn_access *a, unsigned 
 {
 	const struct sn_mkey *m = sn_mkey_find(w->nic, a->key);
 
-	/* IBTA: the key of a zero-length access is not checked. */
+	/* IBTA: a zero-length access does not check its key. */
 	if (!a->len)
 		return SN_ACC_OK;
 	if (!m || (m->key != (a->key & 0xff) && !sn_quirk(w->nic, SN_Q_OLD_KEYS)))

@@ -12,7 +12,7 @@ static void free_mkey(struct sn_nic *nic, void *mkey)
 		sn_mkey_free(nic, mkey);
 }
 
-/* Frees users before the objects they use. */
+/* Frees all objects: those that use others first, then the used ones. */
 void sn_objects_free(struct sn_nic *nic)
 {
 	sn_table_each(nic, &nic->qps, sn_qp_free);
@@ -29,7 +29,7 @@ void sn_objects_free(struct sn_nic *nic)
 	sn_table_each(nic, &nic->owned, sn_owned_free);
 }
 
-/* Resets everything as at power-on, except the fields of the initialization segment. */
+/* Resets the device as at power-on, except the fields of the initialization segment. */
 void sn_boot_reset(struct sn_nic *nic)
 {
 	struct sn_cold *cold = nic->dev->cold;
@@ -160,7 +160,7 @@ uint8_t sn_cmd_teardown_hca(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-/* HOST_ENDIANNESS: the first bit means a big-endian host. */
+/* In HOST_ENDIANNESS the first bit stands for a big-endian host. */
 uint8_t sn_cmd_access_reg(struct sn_cmd *c)
 {
 	enum { WRITE = 0, PAOS = 0x5006, HOST_ENDIANNESS = 0x7004, AT_REG = 0x10 };

@@ -157,7 +157,8 @@ static uint8_t execute_command(struct sn_cmd *c)
 	return status;
 }
 
-/* A line of the file SOFTNIC_COMMANDS: status, name, and the bytes without the list that may end them. */
+/* Writes a line to the file SOFTNIC_COMMANDS: the status, the name and the bytes of the command,
+ * without a list at its end. */
 static void log_command(const struct sn_cmd *c, uint8_t status)
 {
 	const char *path = secure_getenv("SOFTNIC_COMMANDS");

@@ -43,8 +43,8 @@ static const struct value general[] = {
 	{ SN_FLD(0x11a, 6), 16 },	/* log_max_klm_list_size */
 	{ SN_FLD(0x14a, 6), SN_LOG_READS },	/* log_max_ra_req_qp */
 	{ SN_FLD(0x15a, 6), SN_LOG_READS },	/* log_max_ra_res_qp */
-	{ SN_FLD(0x170, 16), 1 },	/* gid_table_size: code of 16 entries */
-	{ SN_FLD(0x190, 16), 0 },	/* pkey_table_size: code of 128 entries */
+	{ SN_FLD(0x170, 16), 1 },	/* gid_table_size: 1 stands for 16 entries */
+	{ SN_FLD(0x190, 16), 0 },	/* pkey_table_size: 0 stands for 128 entries */
 	{ SN_FLD(0x1ab, 5), 16 },	/* local_ca_ack_delay */
 	{ SN_FLD(0x1c3, 5), SN_LOG_MSG_MAX },	/* log_max_msg */
 	{ SN_FLD(0x1fc, 4), 1 },	/* cqe_version */
@@ -111,7 +111,7 @@ static void fill_values(uint8_t *cap, const struct value *v, size_t n)
 #define CAP_LINK_DOWN	SN_FLD(0x1b4, 1)	/* disable_link_up_by_init_hca */
 #define CAP_ROCE_SPORT	SN_FLD(0x04, 1)		/* sw_r_roce_src_udp_port */
 #define CAP_UMR_DISABLED SN_FLD(0x208, 2)	/* umr_modify_atomic_disabled, umr_indirect_mkey_disabled */
-enum { CHECKSUM_NONE = 2, CHECKSUM_ON = 3 };	/* 0 off, 1 initial value, 2 invalid */
+enum { CHECKSUM_NONE = 2, CHECKSUM_ON = 3 };	/* values: 0 off, 1 initial value, 2 invalid */
 
 static void fill_ports(uint8_t *cap, const struct sn_nic *nic)
 {
@@ -155,7 +155,8 @@ static bool fill_caps(const struct sn_nic *nic, uint8_t *cap, unsigned int type)
 	}
 }
 
-/* Capabilities that a driver may select when it boots a cold device. Otherwise the maximum is in force. */
+/* Applies the capabilities that a driver selected while it booted a cold device. If the driver
+ * selected none, the maximum is in force. */
 static void apply_selection(const struct sn_cold *cold, uint8_t *cap, unsigned int type, bool current)
 {
 	if (type == CAP_GENERAL) {
@@ -166,7 +167,7 @@ static void apply_selection(const struct sn_cold *cold, uint8_t *cap, unsigned i
 	}
 }
 
-/* op_mod: capability type << 1, bit 0 current (not maximum) */
+/* op_mod: capability type << 1; bit 0 selects the current value instead of the maximum */
 uint8_t sn_cmd_query_hca_cap(struct sn_cmd *c)
 {
 	uint32_t op_mod = sn_get(c->in, CMD_OP_MOD);
@@ -179,7 +180,8 @@ uint8_t sn_cmd_query_hca_cap(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-/* The driver writes all capabilities of a type. Those without a choice must equal the current values. */
+/* The driver writes all capabilities of a type. Capabilities that it cannot choose must equal the
+ * current values. */
 uint8_t sn_cmd_set_hca_cap(struct sn_cmd *c)
 {
 	unsigned int type = sn_get(c->in, CMD_OP_MOD) >> 1;

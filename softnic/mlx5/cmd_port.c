@@ -61,8 +61,9 @@ uint8_t sn_cmd_query_roce(struct sn_cmd *c)
 }
 
 /*
- * A port has one fabric address: the GID set last, or the one derived from the MAC if no GID is set. If
- * another port already has the address, nothing changes, as in a network.
+ * Sets the port's address on the fabric. A port has one: the GID set last, or the GID derived from
+ * the MAC if none is set. If another port already has the address, nothing changes, as in a
+ * network.
  */
 static void answer_to(struct sn_port *port, const struct sn_gid *last)
 {
@@ -116,7 +117,7 @@ void sn_port_reset(struct sn_nic *nic)
 	}
 }
 
-/* EUI-64 of the MAC */
+/* Writes the EUI-64 of the MAC. */
 static void guid(uint8_t *at, const uint8_t mac[6])
 {
 	memcpy(at, mac, 3);
@@ -154,7 +155,7 @@ uint8_t sn_cmd_query_vport_state(struct sn_cmd *c)
 	if (!port)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "port %u", sn_get(c->in, CMD_PORT));
 	up = !port->link_down;
-	sn_set(c->out, VPORT_SPEED, up ? 1000 : 0);	/* units of 100 Mb/s */
+	sn_set(c->out, VPORT_SPEED, up ? 1000 : 0);	/* speed in units of 100 Mb/s */
 	sn_set(c->out, VPORT_ADMIN, !port->admin_down);
 	sn_set(c->out, VPORT_STATE, up);
 	return STAT_OK;
@@ -169,8 +170,8 @@ uint8_t sn_cmd_query_hca_vport(struct sn_cmd *c)
 	if (!port || !c->nic->infiniband)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "port %u is no InfiniBand port",
 				     sn_get(c->in, CMD_PORT));
-	sn_set(ctx, HVC_PHYS_STATE, port->link_down ? 3 : 5);	/* disabled, link up */
-	sn_set(ctx, HVC_PORT_STATE, port->link_down ? 1 : 4);	/* down, active */
+	sn_set(ctx, HVC_PHYS_STATE, port->link_down ? 3 : 5);	/* 3: disabled; 5: link up */
+	sn_set(ctx, HVC_PORT_STATE, port->link_down ? 1 : 4);	/* 1: down; 4: active */
 	sn_set(ctx, HVC_VPORT_STATE, port->link_down ? 1 : 4);
 	memcpy(ctx + HVC_SYS_GUID, c->nic->port[0].gid[0].gid + 8, 8);
 	memcpy(ctx + HVC_PORT_GUID, port->gid[0].gid + 8, 8);
@@ -186,7 +187,7 @@ uint8_t sn_cmd_query_hca_vport(struct sn_cmd *c)
  */
 uint8_t sn_cmd_query_pkey(struct sn_cmd *c)
 {
-	enum { ENTRIES = 128, ALL = 0xffff };	/* matches pkey_table_size */
+	enum { ENTRIES = 128, ALL = 0xffff };	/* the number of entries matches pkey_table_size */
 	uint32_t index = sn_get(c->in, PKEY_INDEX);
 	uint32_t first = index == ALL ? 0 : index, n = index == ALL ? ENTRIES : 1;
 
@@ -242,7 +243,8 @@ uint8_t sn_cmd_mad(struct sn_cmd *c)
 	c->out[METHOD] = GET_RESP;
 	sn_set(c->out, SN_FLD(PI_LID * 8, 16), port->lid);
 	sn_set(c->out, SN_FLD(PI_SM_LID * 8, 16), 1);
-	c->out[PI_STATE] = port->link_down ? 1 : 4;		/* down, active */
-	c->out[PI_PHYS] = (uint8_t)((port->link_down ? 3 : 5) << 4);	/* disabled, link up */
+	c->out[PI_STATE] = port->link_down ? 1 : 4;		/* 1: down; 4: active */
+	/* 3: disabled; 5: link up */
+	c->out[PI_PHYS] = (uint8_t)((port->link_down ? 3 : 5) << 4);
 	return STAT_OK;
 }

@@ -89,7 +89,8 @@ static bool any_set(const uint8_t *p, size_t len)
 	return x;
 }
 
-/* PRM: the control signature covers the fields after the data, the other one the whole block. */
+/* PRM: the control signature covers the fields behind the data, the other signature the whole
+ * block. */
 static bool block_signed(const struct block *b)
 {
 	return signed_right(b->rsvd0, offsetof(struct block, ctrl_signature) + 1 -
@@ -123,7 +124,7 @@ static enum delivery check_block(const struct walk *w, const struct block *b)
 	return DELIVERED;
 }
 
-/* Moves to the next mailbox of the chain. */
+/* Moves the position to the next mailbox of the chain. */
 static enum delivery next_block(struct walk *w, struct block **b)
 {
 	enum delivery bad = w->out ? BAD_OUT_POINTER : BAD_IN_POINTER, d;
@@ -274,7 +275,8 @@ static void send_completion_event(struct sn_nic *nic, unsigned int slot)
 	sn_async(nic, SN_EV_CMD, 0, data);
 }
 
-/* If the command creates the EQ for command events, that EQ gets no event for the command itself. */
+/* Executes the command in a slot. If it creates the EQ for command events, that EQ gets no event
+ * for it. */
 static void run_slot(struct sn_nic *nic, unsigned int slot, struct entry *e)
 {
 	bool heard = sn_eq_subscribed(nic, SN_EV_CMD);

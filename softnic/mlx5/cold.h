@@ -29,13 +29,13 @@ SN_AT(struct sn_health, synd, 0x3d);
 
 struct sn_iseg {
 	be32_t fw_rev;			/* minor(16) major(16) */
-	be32_t cmdif_rev;		/* cmd_interface_rev(16) fw_rev_subminor(16) */
+	be32_t cmdif_rev;		/* minor version (16 bits), major version (16) */
 	be32_t rsvd0[2];
 	be32_t cmdq_high;
 	be32_t cmdq_low;		/* addr(20) rsvd(1) nic_interface(3) log_size(4) log_stride(4) */
 	be32_t cmd_doorbell;
 	be32_t rsvd1[120];
-	be32_t initializing;		/* bit 31 */
+	be32_t initializing;		/* the initializing flag is bit 31 */
 	struct sn_health health;
 	be32_t rsvd2[880];
 	be32_t timer_high, timer_low;
@@ -56,22 +56,26 @@ enum sn_boot { SN_BOOT_OFF, SN_BOOT_ENABLED, SN_BOOT_READY };
 
 struct sn_cold {
 	enum sn_boot state;
-	bool looked;			/* initialization is complete */
+	bool looked;			/* the device has noticed that initialization is complete */
 	bool link_kept_down;		/* INIT_HCA must not bring the link up */
-	uint8_t checksum;		/* cmdif_checksum: 1 initial, 0 off, 3 on */
+	uint8_t checksum;		/* cmdif_checksum: 1 initial value, 0 off, 3 on */
 	bool roce_sport;		/* the driver enabled the optional RoCE capabilities */
 
-	/* cmdq.c */
-	uint32_t seen;			/* owned slots without a doorbell: run at the next pass */
-	uint32_t early;			/* slots run that way: the doorbell may still come */
-	uint8_t *in;			/* a command in contiguous memory */
+	/* fields of cmdq.c */
+	/* owned slots without a doorbell, which run at the next pass */
+	uint32_t seen;
+	/* slots that ran without their doorbell, which may still come */
+	uint32_t early;
+	uint8_t *in;			/* buffer for the input of a command, in one piece */
 	size_t in_size;
 	uint8_t *out;
 
-	/* pages.c: pages given by the driver */
+	/* fields of pages.c: pages that the driver has given */
 	uint64_t *pages;
 	uint32_t npages, pages_size;
-	int32_t asked;			/* by an unanswered event; negative: pages to take back */
+	/* pages requested by an event that the driver has not answered; negative: pages to take
+	 * back */
+	int32_t asked;
 	uint32_t look;			/* index of the page to be checked next */
 };
 
@@ -81,25 +85,26 @@ static inline struct sn_iseg *sn_iseg(struct sn_nic *nic)
 }
 
 /* iseg.c: updates the fields that the driver reads and acts on those that it writes. */
-int sn_cold_open(struct sn_nic *nic);		/* 0, -ENOMEM */
+int sn_cold_open(struct sn_nic *nic);		/* returns 0 or -ENOMEM */
 void sn_cold_close(struct sn_nic *nic);
 void sn_cold_reset(struct sn_nic *nic);
 bool sn_iseg_scan(struct sn_nic *nic);
 void sn_iseg_fatal(struct sn_nic *nic, uint8_t syndrome);
 
-/* cmdq.c */
+/* functions of cmdq.c */
 void sn_cmdq_ring(struct sn_nic *nic, uint64_t queue, uint32_t vector);
 
 /* boot.c: 0 if the current boot state allows the command; else reports the refusal and returns its status. */
 uint8_t sn_boot_check(struct sn_cmd *c);
 void sn_boot_reset(struct sn_nic *nic);
 
-/* pages.c */
+/* functions of pages.c */
 enum sn_page_stage { SN_PAGES_BOOT = 1, SN_PAGES_INIT = 2, SN_PAGES_REGULAR = 3 };
-int32_t sn_pages_wanted(struct sn_nic *nic, enum sn_page_stage stage);	/* more than those given */
+/* pages that the stage needs beyond those given */
+int32_t sn_pages_wanted(struct sn_nic *nic, enum sn_page_stage stage);
 bool sn_pages_left(struct sn_nic *nic);		/* is there a page for another object? */
 /* Requests more pages, or asks the driver to take some back, according to the number of objects. */
 void sn_pages_balance(struct sn_nic *nic);
-void sn_pages_forget(struct sn_nic *nic);	/* the device stops using all of them */
+void sn_pages_forget(struct sn_nic *nic);	/* the device stops using all pages */
 
 #endif

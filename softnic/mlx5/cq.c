@@ -6,10 +6,10 @@
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 
-/* No arm command has this value: all reserved bits are set. */
+/* A value that no arm command has: all reserved bits are set. */
 #define NEVER_ARMED UINT32_C(0xffffffff)
 
-/* Features missing from the capabilities are refused, as by firmware, not ignored. */
+/* Checks the CQ context. It refuses features that the capabilities lack, as firmware does. */
 static uint8_t check_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq *cq)
 {
 	unsigned int cqe_sz = sn_get(ctx, CQC_CQE_SZ);
@@ -32,7 +32,7 @@ static uint8_t check_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq 
 	return STAT_OK;
 }
 
-/* Accepts both forms: umem ids from DEVX, page addresses from a kernel driver. */
+/* Reads where the ring is: a umem id from DEVX, or page addresses from a kernel driver. */
 static uint8_t read_ring(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq *cq)
 {
 	uint64_t bytes = (uint64_t)cq->cqe_size << cq->log_size;
@@ -150,8 +150,8 @@ uint8_t sn_cmd_query_cq(struct sn_cmd *c)
 }
 
 /*
- * PRM "Resizing a CQ": a special CQE ends the old ring, and the index continues in the new one. The
- * driver itself copies the CQEs left in the old ring.
+ * PRM "Resizing a CQ": a special CQE ends the old ring, and the index continues in the new ring.
+ * The driver itself copies the CQEs that are left in the old ring.
  */
 static uint8_t resize(struct sn_cmd *c, struct sn_cq *cq, uint32_t select)
 {
@@ -215,7 +215,9 @@ static uint32_t notified_index(const struct sn_cq *cq, uint32_t ci)
 	return cq->had_event && later ? cq->notified : ci;
 }
 
-/* PRM CQ arm: command sequence(2 bits at 28) solicited(bit 24) consumer index(24). */
+/*
+ * PRM CQ arm: command sequence number (2 bits at 28), solicited (bit 24), consumer index (24 bits).
+ */
 static void arm_cq(struct sn_nic *nic, struct sn_cq *cq, uint32_t word)
 {
 	uint32_t ci = word & 0xffffff;
@@ -258,7 +260,8 @@ void sn_cq_doorbell(struct sn_nic *nic, uint32_t hi, uint32_t cqn, bool trapped)
 		arm_cq(nic, cq, hi);
 }
 
-/* Handles an arm word in the record whose doorbell was overwritten by another's, or is yet to come. */
+/* Handles an arm word in the doorbell record. Its MMIO doorbell was overwritten by that of another
+ * CQ, or is yet to come. */
 void sn_cq_scan(struct sn_nic *nic, struct sn_cq *cq)
 {
 	uint32_t rec;

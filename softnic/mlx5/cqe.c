@@ -5,7 +5,8 @@
 struct cqe64 {
 	uint8_t rsvd0[22];
 	be16_t slid;
-	be32_t flags_rqpn;		/* reserved(2) GRH(2) SL(4) source QPN(24), of a UD receive */
+	/* of a UD receive: reserved (2 bits), GRH (2), SL (4), source QPN (24) */
+	be32_t flags_rqpn;
 	uint8_t rsvd28[4];
 	be32_t srqn_uidx;
 	be32_t imm_inval_pkey;
@@ -26,7 +27,7 @@ SN_AT(struct cqe64, sop_drop_qpn, 56);
 SN_AT(struct cqe64, wqe_counter, 60);
 SN_AT(struct cqe64, op_own, 63);
 
-/* The same bytes of an error entry */
+/* Offsets of these fields in an error entry */
 enum { CQE_VENDOR = 54, CQE_SYNDROME = 55 };
 
 static bool is_error(const struct sn_cqe *c)
@@ -34,7 +35,8 @@ static bool is_error(const struct sn_cqe *c)
 	return c->op == SN_CQE_REQ_ERR || c->op == SN_CQE_RESP_ERR;
 }
 
-/* PRM: raises an event with the syndrome "overrun"; the CQ accepts no more CQEs, and its QPs fail. */
+/* The CQ overruns. PRM: it raises an event with the syndrome "overrun", accepts no more CQEs, and
+ * its QPs fail. */
 static void overrun(struct sn_nic *nic, struct sn_cq *cq)
 {
 	uint8_t data[28] = { 0 };
@@ -66,7 +68,8 @@ static bool has_room(struct sn_nic *nic, struct sn_cq *cq)
 	return ((cq->pi - cq->ci) & 0xffffff) < size;
 }
 
-/* PRM, scatter to CQE: up to 32 bytes start in the descriptor, up to 64 use the half before it. */
+/* PRM, scatter to CQE: up to 32 bytes start at the descriptor; up to 64 start in the half before
+ * the descriptor. */
 enum { SMALL_32 = 1, SMALL_64 = 2, SMALL_IN_DESCRIPTOR = 32 };
 
 static unsigned int small_format(const struct sn_cqe *c)
@@ -88,15 +91,17 @@ static void fill_datagram(struct cqe64 *e, const struct sn_datagram *d)
 }
 
 /*
- * Version 1: the user index replaces the SRQ number of version 0. Bytes without a meaning in this kind
- * of entry are zero, so that a driver that reads the wrong field is noticed.
+ * Fills a CQE of version 1, where the user index replaces the SRQ number of version 0. Bytes that
+ * have no meaning in this kind of CQE are zero, so that a driver that reads a wrong field is
+ * noticed.
  */
 static void fill_cqe(struct cqe64 *e, const struct sn_qp *qp, const struct sn_cqe *c, uint8_t own)
 {
 	be64_t last = to_be64((uint64_t)c->wqe_opcode << 56 | (uint64_t)qp->qpn << 32 |
 			      (uint64_t)c->counter << 16 | own);
 
-	/* Written in place: a consumer on this core reads the fields from the store buffer. */
+	/* The CQE is written in place, because a consumer on this core reads the fields from the
+	 * store buffer. */
 	memset(e, 0, offsetof(struct cqe64, srqn_uidx));
 	if (qp->ud && c->op >= SN_CQE_RESP_SEND && c->op <= SN_CQE_RESP_SEND_IMM)
 		fill_datagram(e, &qp->datagram);
@@ -146,7 +151,7 @@ static inline struct cqe64 *next_slot(struct sn_nic *nic, struct sn_cq *cq)
 		overrun(nic, cq);
 		return NULL;
 	}
-	/* A 128-byte entry has its descriptor in the second half. */
+	/* The descriptor of a 128-byte entry is in its second half. */
 	return sn_buf_at(nic, &cq->buf, (uint64_t)slot * cq->cqe_size + cq->cqe_size - 64u, 64);
 }
 
@@ -167,7 +172,7 @@ bool sn_cqe_write(struct sn_qp *qp, struct sn_cq *cq, const struct sn_cqe *c)
 	return true;
 }
 
-/* This is no completion: an armed CQ stays armed. */
+/* This CQE is not a completion, so an armed CQ stays armed. */
 bool sn_cqe_end(struct sn_nic *nic, struct sn_cq *cq)
 {
 	struct cqe64 *e = next_slot(nic, cq);

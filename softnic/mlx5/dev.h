@@ -13,10 +13,10 @@ enum {
 	SN_BAR_PAGES = 2048,
 	SN_UAR_FIRST = SOFTNIC_UAR_DRIVER,
 	SN_PAGE = 4096,
-	SN_KLM_DEPTH = 4,	/* reported as max_indirection */
+	SN_KLM_DEPTH = 4,	/* longest chain of keys, reported as max_indirection */
 	SN_LOG_MSG_MAX = 30,
-	SN_LOG_READS = 4,	/* responder resources of a QP */
-	SN_NUMBER_BITS = 24,	/* of most object numbers */
+	SN_LOG_READS = 4,	/* log2 of a QP's responder resources */
+	SN_NUMBER_BITS = 24,	/* bits of most object numbers */
 	SN_EQN_BITS = 8,
 	SN_UID_BITS = 16,
 	SN_ANY_QPN = 0xffffff,
@@ -35,7 +35,7 @@ enum {
 	SN_LOG_MAX_UCTX = 8,
 };
 
-/* PRM UAR page: CQ and EQ doorbells, two BlueFlame registers of two halves each */
+/* PRM UAR page: the doorbells of CQs and EQs, and two BlueFlame registers of two halves each */
 enum {
 	SN_UAR_CQ = 0x20,
 	SN_UAR_EQ_ARM = 0x40,
@@ -54,42 +54,48 @@ static inline bool sn_is_bf(uint32_t offset)
 struct sn_device {
 	int bar_fd;
 	uint8_t *bar;
-	atomic_ulong dirty[SN_BAR_PAGES / 64];	/* pages rung while the device was busy */
+	/* one bit for each page that was rung while the device was busy */
+	atomic_ulong dirty[SN_BAR_PAGES / 64];
 	atomic_bool any_dirty;
 	uint32_t uar_hint;
-	_Atomic uint64_t eq_db[256];	/* last doorbell of each EQ: see sn_eq_post */
+	_Atomic uint64_t eq_db[256];	/* last doorbell of each EQ, see sn_eq_post */
 	atomic_bool any_eq_db;
 
-	/* thread.c */
+	/* fields of thread.c */
 	pthread_t thread;
 	bool threaded;
 	bool armed;			/* peers must wake the thread */
 	bool resting;			/* the thread sleeps, perhaps for long, */
-	uint64_t until;			/* until then at most */
+	uint64_t until;			/* and at most until this time */
 	atomic_bool stop;
 	atomic_uint inline_pumps;	/* number of calls that drove the device: shows a polling host */
 	int epoll_fd, event_fd, timer_fd;
 
 	uint32_t resd_lkey;
-	struct sn_pd no_pd;		/* of queues of type REG_UMR */
-	unsigned int cmd_count;		/* commands with the opcode in the fault script */
+	struct sn_pd no_pd;		/* the PD of queues of type REG_UMR */
+	/* number of executed commands with the opcode in the fault script */
+	unsigned int cmd_count;
 	uint16_t issi;
 	bool roce_en;
-	struct sn_cold *cold;		/* cold.h; NULL: the creator of the device has booted it */
+	/* see cold.h; NULL: the creator of the device has booted it */
+	struct sn_cold *cold;
 };
 
-/* table.c */
-int sn_table_insert(struct sn_table *t, uint32_t number, void *obj);	/* 0, -ENOMEM, -EEXIST */
+/* functions of table.c */
+/* returns 0, -ENOMEM or -EEXIST */
+int sn_table_insert(struct sn_table *t, uint32_t number, void *obj);
 void sn_table_remove(struct sn_table *t, uint32_t number);
-/* Inserts under a free random number of the given width. 0, -ENOMEM, -ENOSPC: 1 << log_max exist. */
+/* Inserts the object under a free random number of the given width. Returns 0, -ENOMEM, or -ENOSPC
+ * if 1 << log_max objects exist. */
 int sn_table_add(struct sn_nic *nic, struct sn_table *t, unsigned int bits, unsigned int log_max,
 		 void *obj, uint32_t *number);
 void sn_table_free(struct sn_table *t);
 /* Calls fn for each object; fn may remove its argument. */
 void sn_table_each(struct sn_nic *nic, struct sn_table *t, void (*fn)(struct sn_nic *, void *));
 
-/* dma.c */
-void *sn_dma_host(struct sn_nic *nic, uint64_t addr, uint64_t len);	/* by the host's IOMMU */
+/* functions of dma.c */
+/* translates through the host's IOMMU */
+void *sn_dma_host(struct sn_nic *nic, uint64_t addr, uint64_t len);
 static inline void *sn_dma(struct sn_nic *nic, uint64_t addr, uint64_t len)
 {
 	if (nic->host.dma || !addr)
@@ -104,9 +110,9 @@ void sn_buf_from_addr(struct sn_buf *b, uint64_t addr, uint64_t len);
 void sn_buf_release(struct sn_buf *b);
 void *sn_buf_at_page(struct sn_nic *nic, const struct sn_buf *b, uint64_t off, uint64_t len);
 /*
- * Pointer to [off, off + len), which must not cross a page. NULL: refused or outside. Callers must not
- * keep the pointer: the host may unmap a page from its IOMMU at any time, and the next access must then
- * be refused.
+ * Returns a pointer to [off, off + len), which must not cross a page. NULL: the host refuses, or
+ * the range is outside. Callers must not keep the pointer: the host may unmap a page from its IOMMU
+ * at any time, and the next access must then be refused.
  */
 static inline void *sn_buf_at(struct sn_nic *nic, const struct sn_buf *b, uint64_t off,
 			      uint64_t len)
@@ -116,7 +122,7 @@ static inline void *sn_buf_at(struct sn_nic *nic, const struct sn_buf *b, uint64
 	return b->pages ? sn_buf_at_page(nic, b, off, len)
 			: sn_dma(nic, b->base + b->offset + off, len);
 }
-/* Length of the longest run from off that sn_buf_at accepts, at most len. */
+/* Returns the length of the longest run from off that sn_buf_at accepts, at most len. */
 uint64_t sn_buf_run(const struct sn_buf *b, uint64_t off, uint64_t len);
 bool sn_buf_copy_out(struct sn_nic *nic, const struct sn_buf *b, uint64_t off, void *dst,
 		     uint64_t len);
@@ -133,17 +139,19 @@ static inline bool sn_dbr_read(struct sn_nic *nic, const struct sn_buf *b, unsig
 	return true;
 }
 
-/* eq.c */
+/* functions of eq.c */
 void sn_eq_event(struct sn_nic *nic, struct sn_eq *eq, enum sn_event type, uint8_t sub_type,
 		 const uint8_t data[28]);
 void sn_async(struct sn_nic *nic, enum sn_event type, uint8_t sub_type, const uint8_t data[28]);
-bool sn_eq_subscribed(struct sn_nic *nic, enum sn_event type);	/* is there an EQ for this type? */
+/* has an EQ subscribed to this type of event? */
+bool sn_eq_subscribed(struct sn_nic *nic, enum sn_event type);
 void sn_eq_doorbell(struct sn_nic *nic, uint32_t page, uint32_t value, bool arm);
-void sn_eq_post(struct sn_nic *nic, uint32_t page, uint32_t value, bool arm);	/* without lock */
+/* may be called without the lock */
+void sn_eq_post(struct sn_nic *nic, uint32_t page, uint32_t value, bool arm);
 bool sn_eq_take_posted(struct sn_nic *nic);
 void sn_eq_free(struct sn_nic *nic, void *eq);
 
-/* cq.c, cqe.c */
+/* functions of cq.c and cqe.c */
 struct sn_cqe {
 	enum sn_cqe_op op;
 	uint8_t syndrome, vendor, wqe_opcode;
@@ -151,7 +159,7 @@ struct sn_cqe {
 	uint16_t counter;
 	uint32_t byte_cnt;
 	be32_t imm;
-	const void *small;	/* byte_cnt bytes of payload in the CQE, at most SN_SMALL; or NULL */
+	const void *small;	/* the payload in the CQE, of byte_cnt <= SN_SMALL bytes; or NULL */
 };
 /* False: the CQ is in error; the QP must go to ERR. */
 bool sn_cqe_write(struct sn_qp *qp, struct sn_cq *cq, const struct sn_cqe *c);
@@ -160,7 +168,7 @@ bool sn_cqe_end(struct sn_nic *nic, struct sn_cq *cq);
 void sn_cq_doorbell(struct sn_nic *nic, uint32_t hi, uint32_t cqn, bool trapped);
 void sn_cq_scan(struct sn_nic *nic, struct sn_cq *cq);
 void sn_cq_free(struct sn_nic *nic, void *cq);
-void sn_cq_event(struct sn_nic *nic, struct sn_cq *cq);	/* disarms it */
+void sn_cq_event(struct sn_nic *nic, struct sn_cq *cq);	/* raises the event and disarms the CQ */
 static inline void sn_cq_set_armed(struct sn_nic *nic, struct sn_cq *cq, bool any, bool solicited)
 {
 	nic->cqs_armed += (uint32_t)(any || solicited);
@@ -169,7 +177,7 @@ static inline void sn_cq_set_armed(struct sn_nic *nic, struct sn_cq *cq, bool an
 	cq->armed_solicited = solicited;
 }
 
-/* sq.c */
+/* functions of sq.c */
 enum { SN_POISON = 0xde };	/* fills consumed WQEs in adversarial mode */
 static inline uint16_t sn_blocks(unsigned int ds)
 {
@@ -177,7 +185,8 @@ static inline uint16_t sn_blocks(unsigned int ds)
 }
 /* Reads the producer counter from the doorbell record and puts the QP on the run list. */
 void sn_sq_doorbell(struct sn_qp *qp);
-void sn_sq_record(struct sn_qp *qp, uint32_t rec);	/* the same, with the counter already read */
+/* the same, if the caller has read the counter */
+void sn_sq_record(struct sn_qp *qp, uint32_t rec);
 /* Pointer to a WQEBB in the queue, or NULL. */
 static inline const uint8_t *sn_sq_block(struct sn_qp *qp, uint16_t idx)
 {
@@ -186,80 +195,84 @@ static inline const uint8_t *sn_sq_block(struct sn_qp *qp, uint16_t idx)
 	return sn_buf_at(qp->nic, &qp->buf, qp->sq_off + at, SN_WQEBB);
 }
 
-/* drops the FIFO without completions */
-void sn_wr_forget(struct sn_qp *qp);	/* what is in the FIFO never completes */
+/* functions of wr.c */
+void sn_wr_forget(struct sn_qp *qp);	/* drops the FIFO's entries, which get no completions */
 void sn_sq_flush(struct sn_qp *qp);
 
-/* wqe.c */
+/* functions of wqe.c */
 bool sn_sq_copy(struct sn_qp *qp, uint16_t idx, unsigned int ds, uint8_t *dst);
 struct sn_ctrl;
 /* False: this block holds no WQE of this queue and position. */
 bool sn_wqe_ctrl_ok(struct sn_qp *qp, const struct sn_ctrl *ctrl);
-/* Parses the raw WQE. SN_SYND_OK or the syndrome of the error CQE. */
+/* Parses the raw WQE. Returns SN_SYND_OK, or the syndrome of the error CQE. */
 uint8_t sn_wqe_parse(struct sn_qp *qp, struct sn_wqe *wqe);
 int sn_rq_parse(struct sn_qp *qp, struct sn_rwqe *r, const uint8_t *raw, uint32_t len);
 
-/* umr.c */
+/* functions of umr.c */
 uint8_t sn_umr_execute(struct sn_qp *qp, const struct sn_wqe *wqe);
 
-/* rq.c. Flushes the receives counted by the record. True if there were any. */
+/* A function of rq.c. Flushes the receives that the doorbell record announces. True if there were
+ * any. */
 bool sn_rq_flush(struct sn_qp *qp);
 
-/* rmp.c: receives shared by several QPs */
+/* functions of rmp.c: receives shared by several QPs */
 int sn_srq_next(struct sn_qp *qp, struct sn_rwqe *rwqe);
 int sn_srq_refetch(struct sn_qp *qp, struct sn_rwqe *rwqe);
 void sn_srq_put_back(struct sn_qp *qp);
-/* The WQE taken by the QP has been completed, flushed or lost. */
+/* The WQE that the QP has taken is completed, flushed or lost. */
 void sn_srq_release(struct sn_qp *qp);
 void sn_srq_free(struct sn_nic *nic, void *srq);
 
-/* uctx.c */
+/* functions of uctx.c */
 void sn_uctx_free(struct sn_nic *nic, void *uctx);
 void sn_owned_free(struct sn_nic *nic, void *owned);
 
-/* xrc.c */
+/* functions of xrc.c */
 void sn_xrc_srq_free(struct sn_nic *nic, void *srq);
 void sn_xrcd_free(struct sn_nic *nic, void *xrcd);
 
-/* qp.c */
+/* functions of qp.c */
 void sn_qp_reset_queues(struct sn_qp *qp);
 void sn_qp_free(struct sn_nic *nic, void *qp);
 
-/* mkey.c */
+/* functions of mkey.c */
 void sn_mkey_free(struct sn_nic *nic, void *mkey);
 int sn_mkey_reserved(struct sn_nic *nic);
-/* Sets the PD and the rights of a key from a context: 0, -EINVAL. */
+/* Sets the PD and the rights of a key from a context. Returns 0 or -EINVAL. */
 int sn_mkey_modify(struct sn_nic *nic, uint32_t mkey, const void *mkc);
 void sn_klm_read(struct sn_klm *klm, const uint8_t *entry);
 
-/* uar.c */
+/* functions of uar.c */
 void sn_uar_free(struct sn_nic *nic, void *uar);
 int sn_bar_open(struct sn_nic *nic);
 void sn_bar_close(struct sn_nic *nic);
 void sn_bar_forget(struct sn_nic *nic);
-/* Handles one trapped write. */
+/* Handles one write that the hypervisor trapped. */
 void sn_uar_write(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data,
 		  size_t len);
 /* Stores a write in the page, for the thread that drives the device. */
 void sn_uar_store(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data);
 bool sn_uar_scan(struct sn_nic *nic);
 
-/* uar_plain.c: the fast path of a trapped write. False: not applicable, nothing was done. */
+/* uar_plain.c: the fast path of a trapped write. False: it cannot handle this write and did
+ * nothing. */
 bool sn_uar_plain(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data, size_t len);
 
-/* cmd_port.c */
+/* functions of cmd_port.c */
 void sn_port_reset(struct sn_nic *nic);
 
-/* pump.c */
+/* functions of pump.c */
 void sn_enter(struct sn_nic *nic);
 bool sn_enter_try(struct sn_nic *nic);
-void sn_leave(struct sn_nic *nic);	/* and handles what was kicked meanwhile */
+/* unlocks, after it has handled kicks that came meanwhile */
+void sn_leave(struct sn_nic *nic);
 /* Runs the commands in a cold device's queue, then drives the device. */
 bool sn_pump(struct sn_nic *nic);
 
-/* drive.c: handles all pending work except commands. True if there was any. */
+/* drive.c: handles all pending work except commands. True if there was any work. */
 bool sn_drive(struct sn_nic *nic);
-/* The common state: no work is pending, and no CQ is armed, so no thread waits for an interrupt. */
+/* Is no work pending, and no CQ armed, so that no thread waits for an interrupt? This is the common
+ * state. */
 static inline bool sn_is_idle(const struct sn_nic *nic)
 {
 	return !(nic->config.flags & (SOFTNIC_SCAN_UARS | SOFTNIC_ADVERSARIAL)) && !nic->dev->cold &&
@@ -269,77 +282,85 @@ bool sn_poll_idle(struct sn_nic *nic);	/* true if a drive would find no work; co
 /* Handles arrived packets, and drives the device if there is more work. True if there was any. */
 bool sn_handle_arrivals(struct sn_nic *nic);
 
-/* thread.c */
+/* functions of thread.c */
 int sn_thread_start(struct sn_nic *nic);
 void sn_thread_stop(struct sn_nic *nic);
 void sn_thread_forget(struct sn_nic *nic);
 
-/* wake.c */
+/* functions of wake.c */
 enum { SN_TICK_NS = 1000000 };	/* the thread takes over this long after the last inline pump */
 void sn_thread_set_timer(struct sn_device *dev, uint64_t at);
 int sn_thread_add_fd(struct sn_device *dev, int fd);
 void sn_thread_wake(struct sn_nic *nic);
-void sn_thread_recall(struct sn_nic *nic);	/* if a command made its deadline too late */
+/* to be called if a command set a deadline that the thread would miss */
+void sn_thread_recall(struct sn_nic *nic);
 void sn_thread_inline(struct sn_nic *nic);	/* called by each inline pump */
-/* Keeps the wake-up armed while a CQ is armed. False: a packet has arrived meanwhile. */
+/* Keeps the wake-up armed while a CQ is armed. False: a packet has arrived meanwhile, so do not
+ * sleep. */
 bool sn_thread_watch(struct sn_nic *nic, bool any);
-void sn_thread_rewatch(struct sn_port *port);	/* after its fabric got a new descriptor */
+/* to be called after the port's fabric got a new descriptor */
+void sn_thread_rewatch(struct sn_port *port);
 
-/* fork.c */
-int sn_fork_add(struct sn_nic *nic);	/* 0, -ENOMEM */
+/* functions of fork.c */
+int sn_fork_add(struct sn_nic *nic);	/* returns 0 or -ENOMEM */
 void sn_fork_remove(struct sn_nic *nic);
 
-/* timer.c */
+/* functions of timer.c */
 bool sn_timers_run(struct sn_nic *nic);
 /* Reading the clock costs as much as an idle pump, so only every sixteenth pump does. */
 static inline bool sn_timers_due(const struct sn_nic *nic)
 {
 	return nic->heap_used && (nic->timer_turn % 16 == 0 || nic->thread_driven);
 }
-uint64_t sn_internal_timer(struct sn_nic *nic);	/* updates its page; returns it */
-uint64_t sn_timers_next(struct sn_nic *nic);	/* deadline, or UINT64_MAX */
+/* updates the page of the internal timer and returns its value */
+uint64_t sn_internal_timer(struct sn_nic *nic);
+uint64_t sn_timers_next(struct sn_nic *nic);	/* returns the earliest deadline, or UINT64_MAX */
 
-/* boot.c: frees all objects of the driver */
+/* boot.c: frees all objects that the driver created */
 void sn_objects_free(struct sn_nic *nic);
 
-/* cmd.c */
+/* functions of cmd.c */
 enum { SN_CMD_OUT_MAX = 0x1010 };	/* longest output of any command: QUERY_HCA_CAP */
-/* out has SN_CMD_OUT_MAX bytes; outlen is the driver's output length. */
+/* The buffer out has SN_CMD_OUT_MAX bytes; outlen is the length of the driver's output. */
 void sn_cmd_run(struct sn_nic *nic, const uint8_t *in, size_t inlen, uint8_t *out, size_t outlen);
 struct sn_cmd {
 	struct sn_nic *nic;
 	const uint8_t *in;
 	uint8_t *out;
 	size_t inlen, outlen;
-	const char *name;	/* of its opcode */
+	const char *name;	/* name of the opcode */
 	uint32_t syndrome;
-	uint32_t user;		/* the program whose objects alone it may name, or 0 */
+	/* the command may only name objects of this user context; 0: all objects */
+	uint32_t user;
 };
 
-/* viol.c */
+/* functions of viol.c */
 uint8_t sn_cmd_refuse(struct sn_cmd *c, uint8_t status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 uint8_t sn_cmd_refuse_errno(struct sn_cmd *c, int err);
 /* uctx.c: 0 if the command's user context may do this, else a status. */
 uint8_t sn_uctx_check(struct sn_cmd *c);
-void sn_uctx_record(struct sn_cmd *c);	/* records what an executed command created or destroyed */
-/* reg.c: the read-only registers of ACCESS_REG */
+/* records objects that an executed command created or destroyed */
+void sn_uctx_record(struct sn_cmd *c);
+/* reg.c: reads the read-only registers of ACCESS_REG */
 uint8_t sn_reg_query(struct sn_cmd *c, uint32_t reg, bool write);
-/* link.c */
-void sn_link_update(struct sn_port *port);		/* after a change of its inputs */
-void sn_link_admin(struct sn_port *port, bool up);	/* down at once, up after training */
+/* functions of link.c */
+/* to be called after a change of its inputs */
+void sn_link_update(struct sn_port *port);
+/* the link goes down at once, and up after training */
+void sn_link_admin(struct sn_port *port, bool up);
 uint8_t sn_link_paos(struct sn_cmd *c, const uint8_t *in, uint8_t *out, bool write);
 
-/* obj.c */
+/* functions of obj.c */
 void sn_umem_free(struct sn_nic *nic, void *umem);
 void sn_pd_free(struct sn_nic *nic, void *pd);
 /*
- * All return 0 or a status. sn_cmd_list: a queue's page list in a command, page_offset in units of 1/64
- * page.
+ * These functions return 0 or a status. sn_cmd_list reads a queue's page list in a command;
+ * page_offset counts in units of 1/64 page.
  */
 uint8_t sn_cmd_list(struct sn_cmd *c, struct sn_buf *b, unsigned int log_page, uint32_t page_offset,
 		    uint64_t len);
-/* A queue in a umem; bits is the width of page_offset in its context. */
+/* The place of a queue in a umem; bits is the width of page_offset in its context. */
 struct sn_umem_at {
 	uint32_t id;
 	unsigned int bits;
@@ -347,7 +368,7 @@ struct sn_umem_at {
 };
 uint8_t sn_cmd_umem_queue(struct sn_cmd *c, struct sn_buf *b, const struct sn_umem_at *at,
 			  uint64_t len, unsigned int align);
-/* Any other buffer in a umem. */
+/* Finds any other buffer in a umem. */
 uint8_t sn_cmd_umem(struct sn_cmd *c, struct sn_buf *b, uint32_t id, uint64_t offset,
 		    uint64_t len, unsigned int align);
 

@@ -5,9 +5,10 @@
 
 #include "softnic/mlx5/sn.h"
 
-/* table.c: numbers are 24 bits and never 0 */
+/* functions of table.c: numbers have 24 bits and are never 0 */
 void *sn_table_search(const struct sn_table *t, uint32_t number);
-/* Fibonacci hashing: random numbers and small consecutive ones (UAR pages) spread alike. */
+/* Fibonacci hashing, because it spreads random numbers and small consecutive numbers (UAR pages)
+ * alike. */
 static inline uint32_t sn_table_hash(uint32_t number)
 {
 	return number * UINT32_C(2654435769) >> 8;
@@ -30,12 +31,13 @@ static inline struct sn_mkey *sn_mkey_find(struct sn_nic *nic, uint32_t key)
 	return sn_table_find(&nic->mkeys, key >> 8);
 }
 
-/* timer.c */
-uint64_t sn_now(void);			/* CLOCK_MONOTONIC, ns */
-int sn_timer_arm(struct sn_nic *nic, struct sn_timer *t, uint64_t deadline); /* 0, -ENOMEM */
+/* functions of timer.c */
+uint64_t sn_now(void);			/* the time by CLOCK_MONOTONIC, in ns */
+/* returns 0 or -ENOMEM */
+int sn_timer_arm(struct sn_nic *nic, struct sn_timer *t, uint64_t deadline);
 void sn_timer_cancel(struct sn_nic *nic, struct sn_timer *t);
 
-/* splitmix64, seeded */
+/* The pseudo-random generator splitmix64, with the device's seed. */
 static inline uint64_t sn_random(struct sn_nic *nic)
 {
 	uint64_t z = nic->rng += UINT64_C(0x9e3779b97f4a7c15);
@@ -54,17 +56,18 @@ static inline void sn_qp_kick(struct sn_qp *qp)
 	TAILQ_INSERT_TAIL(&qp->nic->run, qp, run);
 }
 
-/* sq.c */
+/* functions of sq.c */
 enum sn_sq_status {
-	SN_SQ_WQE,		/* *wqe is the wire's until sn_wr_done(wqe->wr, ...) */
-	SN_SQ_EMPTY,		/* no more WQEs, stopped by an error, or not RTS */
+	SN_SQ_WQE,		/* *wqe belongs to the wire half until sn_wr_done(wqe->wr, ...) */
+	SN_SQ_EMPTY,		/* no more WQEs, stopped by an error, or the QP is not in RTS */
 	SN_SQ_FENCED,		/* waits for WQEs in flight; the QP is kicked when it can continue */
 };
 enum sn_sq_status sn_sq_next(struct sn_qp *qp, struct sn_wqe *wqe);
 /* Fetches the WQE of an unfinished wr again, for retransmission. False: the queue is unreadable. */
 bool sn_sq_refetch(struct sn_qp *qp, struct sn_wr *wr, struct sn_wqe *wqe);
 
-/* rq.c. Takes the next receive WQE (RQ or SRQ). 1; 0: none posted (RNR); -EIO: unusable (fail the QP). */
+/* rq.c. Takes the next receive WQE (RQ or SRQ). Returns 1; 0: none is posted (RNR); -EIO: the WQE
+ * is unusable, so the QP must fail. */
 int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe);
 /*
  * The segment of the next receive WQE, if it is in the RQ and has only one. The WQE is not taken: the
@@ -73,10 +76,11 @@ int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe);
 bool sn_rq_peek(struct sn_qp *qp, struct sn_sge *sge);
 /* Puts the last WQE back. A limit event of its SRQ is not revoked. */
 void sn_rq_put_back(struct sn_qp *qp, const struct sn_rwqe *rwqe);
-/* Reads the last WQE again: rwqe->idx and srq name it. 1, or -EIO as above. */
+/* Reads the last WQE again, which rwqe->idx and srq name. Returns 1, or -EIO as above. */
 int sn_rq_refetch(struct sn_qp *qp, struct sn_rwqe *rwqe);
 
-/* wr.c. The FIFO, oldest first: i in [0, sn_wr_count). Entries keep their slots until they retire. */
+/* wr.c. The FIFO of WRs, oldest first: i in [0, sn_wr_count). Entries keep their slots until they
+ * retire. */
 static inline uint32_t sn_wr_count(const struct sn_qp *qp)
 {
 	return qp->wr_tail - qp->wr_head;
@@ -117,15 +121,15 @@ void sn_qp_event(struct sn_qp *qp, enum sn_event event);
 /* access.c. Why an access was refused, in the order of the checks. */
 enum sn_acc {
 	SN_ACC_OK,
-	SN_ACC_STALE,		/* no such index, or another key byte */
+	SN_ACC_STALE,		/* no key with this index, or another key byte */
 	SN_ACC_FREE,
 	SN_ACC_PD,
 	SN_ACC_QPN,
 	SN_ACC_RIGHTS,
 	SN_ACC_BOUNDS,
-	SN_ACC_DEPTH,		/* KLM of KLM of ... */
+	SN_ACC_DEPTH,		/* a chain of KLMs that is too long */
 	SN_ACC_GONE,		/* a key in the list is stale or free */
-	SN_ACC_DMA,		/* refused by the host's IOMMU */
+	SN_ACC_DMA,		/* the host's IOMMU refused the access */
 	SN_ACC_MANY,		/* more pieces than the caller's vector holds */
 };
 
@@ -133,16 +137,16 @@ struct sn_access {
 	uint32_t key;
 	struct sn_pd *pd;
 	uint32_t qpn;
-	uint8_t rights;		/* all of them are required */
+	uint8_t rights;		/* the access needs all of these rights */
 	uint64_t va, len;
 };
 
 /*
- * Pointer to the bytes if the access is valid and lies in one piece of a direct key. NULL: use
- * sn_mkey_map(), which also returns the reason.
+ * Returns a pointer to the bytes if the access is valid and lies in one piece of a direct key.
+ * NULL: use sn_mkey_map(), which also returns the reason.
  */
 void *sn_mkey_at(struct sn_nic *nic, const struct sn_access *a);
-/* Checks the access only. Never touches memory. */
+/* Checks the access only; does not touch memory. */
 enum sn_acc sn_mkey_check(struct sn_nic *nic, const struct sn_access *a);
 /* Checks the access and returns its pieces in this process; *n is set on success. len 0 gives 0 pieces. */
 enum sn_acc sn_mkey_map(struct sn_nic *nic, const struct sn_access *a, struct iovec *iov,
@@ -176,9 +180,9 @@ enum sn_acc sn_scatter(struct sn_qp *qp, const struct sn_sge *sge, unsigned int 
 /* The same into a receive WQE, with the PD of its queue. */
 enum sn_acc sn_scatter_recv(struct sn_qp *qp, const struct sn_rwqe *r, uint32_t off,
 			    const void *src, uint32_t len);
-/* Both check the access but write nothing if src is NULL. */
+/* Both functions check the access but write nothing if src is NULL. */
 
-/* viol.c */
+/* functions of viol.c */
 void sn_violate(struct sn_nic *nic, enum sn_viol v, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

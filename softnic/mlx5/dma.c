@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Host memory: bus addresses, page lists, and page lists used as one buffer. */
+/* Host memory: bus addresses, page lists, and page lists that are used as one buffer. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/param.h>

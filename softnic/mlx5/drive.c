@@ -3,8 +3,9 @@
 #include "softnic/mlx5/dev.h"
 
 enum {
-	ROUNDS = 256,	/* most rounds of a call; the thread or the next call does the rest */
-	ERR_QPS = 8,	/* QPs in ERR flushed per round */
+	/* most rounds of a call; the thread or the next call does the remaining work */
+	ROUNDS = 256,
+	ERR_QPS = 8,	/* QPs in ERR that are flushed per round */
 };
 
 /*
@@ -20,7 +21,7 @@ static bool defer_work(struct sn_nic *nic)
 	return true;
 }
 
-/* Runs the QPs that are on the list now. Those they kick wait for the next round. */
+/* Runs the QPs that are on the list now. QPs that they kick wait for the next round. */
 static bool run_qps(struct sn_nic *nic)
 {
 	struct sn_qp *last = TAILQ_LAST(&nic->run, sn_run_list);
@@ -102,7 +103,8 @@ bool sn_drive(struct sn_nic *nic)
 
 	if (nic->forked)
 		return false;
-	/* A kick or a command also gets here: the thread must do the deferred work, and may be asleep. */
+	/* A kick or a command also gets here. Then the thread must do the deferred work, and it may
+	 * be asleep. */
 	if (!nic->thread_driven)
 		sn_thread_inline(nic);
 	for (int round = 0; round < ROUNDS; round++) {
@@ -138,7 +140,7 @@ bool sn_poll_idle(struct sn_nic *nic)
 	return true;
 }
 
-/* Handles packets only, if there is no other work. If they cause more work, the device is driven. */
+/* Handles packets, and drives the device if they cause more work. True if there was any work. */
 bool sn_handle_arrivals(struct sn_nic *nic)
 {
 	bool any;

@@ -82,7 +82,7 @@ static void deliver(void *ctx, const struct sn_addr *src, const void *bytes, siz
 		nic->ctr.drops++;
 }
 
-/* peer NULL: the links to all peers */
+/* Cuts the links to peer, or to all peers if it is NULL. */
 static void lose_links(struct sn_port *port, const struct sn_addr *peer)
 {
 	struct sn_nic *nic = port->nic;
@@ -220,7 +220,7 @@ static bool poll_port(struct sn_port *port)
 	return any;
 }
 
-/* While a device is being opened, or after that failed, its ports have no fabric. */
+/* While a device is being opened, or after opening failed, its ports have no fabric. */
 bool sn_fabric_poll(struct sn_nic *nic)
 {
 	bool any = false;

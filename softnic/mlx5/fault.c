@@ -26,7 +26,7 @@ static const struct share shares[] = {
 	{ "rnr", offsetof(struct sn_fault, rnr) },
 };
 
-/* A NaN fails every comparison, so the test is for the valid range. */
+/* A NaN makes every comparison false. So the test asks whether the value is in the valid range. */
 static int parse_share(struct sn_fault *f, const char *key, const char *value)
 {
 	char *end;
@@ -67,7 +67,7 @@ static int parse_cmd_fail(struct sn_fault *f, const char *value)
 /* Actions that a script triggers at once. */
 struct deed {
 	bool fatal;
-	unsigned int links_down;	/* a bit for each port */
+	unsigned int links_down;	/* one bit for each port */
 };
 
 static int parse_link(struct deed *deed, const char *value)
@@ -109,7 +109,7 @@ static int parse_word(struct sn_fault *f, char *word, struct deed *deed)
 	return end == value || *end ? -EINVAL : 0;
 }
 
-/* A fatal error: one event, and from now on only destroy commands are executed. */
+/* Causes a fatal error: the device sends one event and then executes only destroy commands. */
 static void fail_device(struct sn_nic *nic)
 {
 	enum { SYNDROME_FW = 1 };	/* PRM health syndromes: internal error */

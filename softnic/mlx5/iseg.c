@@ -14,9 +14,9 @@ enum {
 	SIZES = SN_CMDQ_LOG_SIZE << 4 | SN_CMDQ_LOG_STRIDE,
 	SIZES_MASK = 0xff,
 	INTERFACE_SHIFT = 8,
-	RFR = 31,			/* "recovery flow required" */
+	RFR = 31,			/* bit "recovery flow required" */
 	HEALTH_TICK_NS = 10000000,
-	MANY_KEYS = 32,			/* SN_Q_NO_HEARTBEAT */
+	MANY_KEYS = 32,			/* number of mkeys for the quirk SN_Q_NO_HEARTBEAT */
 	TIMER_TICK_NS = 1000,
 };
 
@@ -51,7 +51,7 @@ void sn_iseg_fatal(struct sn_nic *nic, uint8_t syndrome)
 	__atomic_store_n(&s->health.synd, syndrome, __ATOMIC_RELEASE);
 }
 
-/* The health counter stops after a fatal error. */
+/* Advances the health counter, which stops after a fatal error. */
 static void tick(struct sn_nic *nic)
 {
 	struct sn_iseg *s = sn_iseg(nic);

@@ -6,9 +6,9 @@
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 
-enum { TRAINING_NS = 100000000 };	/* hardware takes seconds */
+enum { TRAINING_NS = 100000000 };	/* time of the training; hardware takes seconds */
 
-/* PRM port change event: sub type 1 down, 4 active; the port in the upper half of byte 8. */
+/* PRM port change event: sub type 1 is down, 4 is active; the upper half of byte 8 is the port. */
 void sn_link_update(struct sn_port *port)
 {
 	const uint8_t data[28] = { [8] = (uint8_t)(port->number << 4) };
@@ -40,7 +40,7 @@ void sn_link_admin(struct sn_port *port, bool up)
 #define PAOS_PORT	SN_FLD(0x08, 8)
 #define PAOS_ADMIN	SN_FLD(0x14, 4)
 #define PAOS_OPER	SN_FLD(0x1c, 4)
-#define PAOS_ASE	SN_FLD(0x20, 1)	/* admin status enable */
+#define PAOS_ASE	SN_FLD(0x20, 1)	/* field "admin status enable" */
 enum { PAOS_UP = 1, PAOS_DOWN = 2 };
 
 uint8_t sn_link_paos(struct sn_cmd *c, const uint8_t *in, uint8_t *out, bool write)

@@ -217,7 +217,7 @@ int sn_mkey_modify(struct sn_nic *nic, uint32_t mkey, const void *mkc)
 	return 0;
 }
 
-/* The key for all bus addresses, for local use. PRM "reserved lkey". */
+/* Creates the key for all bus addresses, for local use. PRM "reserved lkey". */
 int sn_mkey_reserved(struct sn_nic *nic)
 {
 	struct sn_mkey *m = calloc(1, sizeof(*m));

@@ -131,7 +131,7 @@ size_t softnic_object_count(struct softnic *handle, const char *kind)
 	const struct {
 		const char *kind;
 		const struct sn_table *table;
-		size_t own;		/* objects of the device itself */
+		size_t own;		/* number of objects that belong to the device itself */
 	} kinds[] = {
 		{ "qp", &nic->qps, 0 }, { "cq", &nic->cqs, 0 },	    { "mkey", &nic->mkeys, 1 },
 		{ "pd", &nic->pds, 0 }, { "uar", &nic->uars, 0 },   { "umem", &nic->umems, 0 },

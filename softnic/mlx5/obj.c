@@ -118,7 +118,8 @@ uint8_t sn_cmd_list(struct sn_cmd *c, struct sn_buf *b, unsigned int log_page, u
 	return STAT_OK;
 }
 
-/* Linux stamps the uid of a program's command, but does not look at the umems that the command names. */
+/* Finds the umem that a command names. Linux stamps the uid on a program's command, but does not
+ * check the umems in it. */
 static struct sn_umem *find_umem(struct sn_cmd *c, uint32_t id)
 {
 	struct sn_umem *umem = sn_table_find(&c->nic->umems, id);

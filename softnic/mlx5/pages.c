@@ -19,8 +19,8 @@ enum {
 	EXCESS = 3 * CHUNK,	/* with more spare pages the device returns some */
 };
 enum { CANNOT_GIVE = 0, GIVE = 1, TAKE = 2, AT_LIST = 0x10 };
-#define PAGES_COUNT	SN_FLD(0x60, 32)	/* in; QUERY_PAGES: out */
-#define PAGES_TAKEN	SN_FLD(0x40, 32)	/* MANAGE_PAGES: out */
+#define PAGES_COUNT	SN_FLD(0x60, 32)	/* input of MANAGE_PAGES; output of QUERY_PAGES */
+#define PAGES_TAKEN	SN_FLD(0x40, 32)	/* output of MANAGE_PAGES */
 
 static uint32_t objects(const struct sn_nic *nic)
 {
@@ -73,7 +73,7 @@ static uint64_t page_mark(uint64_t page)
 	return (page ^ UINT64_C(0x50a6e5)) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* Checks one page per call, as hardware touches its memory now and then. */
+/* Checks one page per call, because hardware touches its memory now and then. */
 static void look_at_one(struct sn_nic *nic)
 {
 	struct sn_cold *cold = nic->dev->cold;
@@ -120,7 +120,7 @@ uint8_t sn_cmd_query_pages(struct sn_cmd *c)
 
 	if (stage < SN_PAGES_BOOT || stage > SN_PAGES_REGULAR)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "op_mod %u", stage);
-	/* A device that is not cold has its own memory and requests no pages. */
+	/* Only a cold device requests pages. Any other has its own memory. */
 	if (c->nic->dev->cold)
 		sn_set(c->out, PAGES_COUNT, (uint32_t)sn_pages_wanted(c->nic, stage));
 	return STAT_OK;
@@ -175,7 +175,7 @@ static uint8_t accept_pages(struct sn_cmd *c, uint32_t n)
 	return status;
 }
 
-/* Returns spare pages, the newest first. */
+/* Returns spare pages to the driver, the newest first. */
 static uint8_t return_pages(struct sn_cmd *c, uint32_t n)
 {
 	struct sn_cold *cold = c->nic->dev->cold;

@@ -19,7 +19,7 @@ static void gid_of_lid(uint16_t lid, uint8_t gid[16])
 				(uint8_t)(lid >> 8), (uint8_t)lid}, 16);
 }
 
-/* IBTA 4.1.3: unicast LIDs end at 0xbfff. */
+/* Chooses a unicast LID. IBTA 4.1.3: these end at 0xbfff. */
 static int choose_lid(struct sn_port *port)
 {
 	uint16_t lid;
@@ -32,14 +32,15 @@ static int choose_lid(struct sn_port *port)
 	return 0;
 }
 
-/* The GID derived from the MAC. */
+/* Writes the GID that is derived from the MAC. */
 void sn_port_first_gid(const uint8_t m[6], uint8_t gid[16])
 {
 	memcpy(gid, (uint8_t[]){0xfe, 0x80, 0, 0, 0, 0, 0, 0, m[0] ^ 2, m[1], m[2], 0xff, 0xfe,
 				m[3], m[4], m[5]}, 16);
 }
 
-/* A locally administered MAC, random except for the port's index on its host, and the GID derived from it. */
+/* Chooses a locally administered MAC, which is random except for the port's index on its host, and
+ * the GID derived from it. */
 static int choose_mac(struct sn_port *port)
 {
 	uint8_t *m = port->mac;
@@ -111,7 +112,8 @@ bool sn_port_acceptable(const struct sn_port *port, const struct sn_addr *src, c
 	if (len < sizeof(struct sn_bth) + SN_ICRC)
 		return false;
 	memcpy(&icrc, (const uint8_t *)bytes + iov.iov_len, sizeof(icrc));
-	/* Shared memory does not flip bits. An ICRC of zero means that the sender did not compute it. */
+	/* Is the ICRC right? Shared memory does not flip bits, so an ICRC of zero means that the
+	 * sender did not compute it. */
 	return !icrc || icrc == icrc_of(src->raw, port->address, &iov, 1);
 }
 
@@ -195,7 +197,8 @@ static void end_both(struct sn_port *port, struct sn_fab_dest *dest, const struc
 	port->nic->ctr.tx_packets += frame->packets + 1;
 }
 
-/* IBTA 9.2: padded to words. The ICRC is computed only while a fault script may flip bits. */
+/* Sends the packet, padded to words (IBTA 9.2). The ICRC is computed only while a fault script may
+ * flip bits. */
 int sn_port_end(struct sn_port *port, struct sn_fab_dest *dest, const struct sn_frame *frame)
 {
 	uint32_t bytes = frame_bytes(frame), icrc = 0;

@@ -14,9 +14,10 @@ struct sn_packet;
 /* A packet to send: headers, beginning with the BTH, and payload. */
 struct sn_frame {
 	uint32_t head_len, len;
-	uint32_t packets;		/* number of packets in the train */
-	uint32_t piggyback;			/* bytes of headers of a second packet, or 0 */
-	uint8_t *head, *payload;	/* buffers for both */
+	/* number of packets that the frame stands for, if it is a train */
+	uint32_t packets;
+	uint32_t piggyback;			/* length of the headers of a second packet, or 0 */
+	uint8_t *head, *payload;	/* buffers for headers and payload */
 	uint8_t *piggyback_head;
 };
 
@@ -39,7 +40,7 @@ int sn_port_end(struct sn_port *port, struct sn_fab_dest *dest, const struct sn_
 bool sn_port_can_piggyback(const struct sn_port *port);
 void sn_port_block(struct sn_waiter *waiter);
 void sn_port_unblock(struct sn_waiter *waiter);
-/* Selects the port's address on the fabric: 0, or -EAGAIN. */
+/* Selects the port's address on the fabric. Returns 0 or -EAGAIN. */
 int sn_port_choose_address(struct sn_port *port);
 /* True if the length and the ICRC of a packet are valid. */
 bool sn_port_acceptable(const struct sn_port *port, const struct sn_addr *src, const void *bytes,

@@ -91,14 +91,15 @@ enum {
 #define CMD_OPCODE	SN_FLD(0x00, 16)
 #define CMD_UID		SN_FLD(0x10, 16)
 #define CMD_OP_MOD	SN_FLD(0x30, 16)
-/* PDN, UAR, CQN, QPN, mkey index, umem id: the object number is always here, in input and output */
+/* The number of an object (PDN, UAR, CQN, QPN, mkey index, umem id) is always here, in input and
+ * output */
 #define CMD_NUMBER	SN_FLD(0x48, 24)
 /* The port of a command: other_vport(1) reserved(11) port_num(4) vport_number(16) */
 #define CMD_PORT	SN_FLD(0x4c, 4)
 #define PKEY_INDEX	SN_FLD(0x70, 16)
 #define GID_INDEX	SN_FLD(0x70, 16)
-#define GID_COUNT	SN_FLD(0x60, 16)	/* out */
-/* except an EQ's, which has eight bits */
+#define GID_COUNT	SN_FLD(0x60, 16)	/* output */
+/* the number of an EQ has eight bits */
 #define CMD_EQN		SN_FLD(0x58, 8)
 
 /* UCTX: number and capabilities of a user context, in CREATE_ and DESTROY_UCTX */
@@ -109,7 +110,7 @@ enum {
 enum { AT_PAS = 0x110, AT_CTX = 0x10 };
 
 /* UMEM: PRM umem context, at AT_CTX of CREATE_UMEM */
-#define UMEM_LOG_PAGE	SN_FLD(0x9b, 5)		/* minus 12 */
+#define UMEM_LOG_PAGE	SN_FLD(0x9b, 5)		/* log2 minus 12 */
 enum { UMEM_PAGE_OFFSET = 0x14, UMEM_NUM_MTT = 0x18, UMEM_MTT = 0x20 };
 
 /* PRM MTT entry */
@@ -172,9 +173,9 @@ enum { CQC_DBR_UMEM_ID = 0x04, CQC_DBR_ADDR = 0x38, CQC_BYTES = 64 };
 enum { CQC_ERROR = 0xa, CQC_FIRED = 0xa, CQC_ARMED_SOL = 0x6, CQC_ARMED = 0x9 };
 #define CQ_UMEM_VALID	SN_FLD(0x2e0, 1)
 enum { CQ_UMEM_OFFSET = 0x50, CQ_UMEM_ID = 0x58, CQ_MODIFY_SELECT = 0x0c };
-/* MODIFY_CQ field select, op_mod 0 */
+/* Field select of MODIFY_CQ with op_mod 0 */
 enum { CQ_SEL_PERIOD = 1 << 0, CQ_SEL_MAX_COUNT = 1 << 1, CQ_SEL_OI = 1 << 2 };
-/* op_mod 1, resize: size, page offset and page size change together */
+/* op_mod 1 resizes the CQ: size, page offset and page size change together */
 enum { CQ_MODIFY_RESIZE = 1, CQ_SEL_RING = 7 };
 
 /* QPC, at AT_QPC of CREATE_QP and of the transitions */
@@ -187,7 +188,7 @@ enum { AT_QPC = 0x18, QPC_BYTES = 0xe8, QP_OPT_MASK = 0x10 };
 #define QPC_MTU		SN_FLD(0x40, 3)
 #define QPC_LOG_MSG_MAX	SN_FLD(0x43, 5)
 #define QPC_LOG_RQ_SIZE	SN_FLD(0x49, 4)
-#define QPC_LOG_RQ_STRIDE SN_FLD(0x4d, 3)	/* minus 4 */
+#define QPC_LOG_RQ_STRIDE SN_FLD(0x4d, 3)	/* log2 minus 4 */
 #define QPC_NO_SQ	SN_FLD(0x50, 1)
 #define QPC_LOG_SQ_SIZE	SN_FLD(0x51, 4)
 #define QPC_TS_FORMAT	SN_FLD(0x58, 2)
@@ -251,9 +252,10 @@ enum { AT_ADS = 0x18, ADS_RGID = 0x10, ADS_RMAC = 0x26, ADS_BYTES = 0x2c };
 #define ADS_ECN		SN_FLD(0x108, 2)
 #define ADS_DSCP	SN_FLD(0x10a, 6)
 #define ADS_UDP_SPORT	SN_FLD(0x110, 16)
-#define ADS_DEI_CFI	SN_FLD(0x120, 1)	/* Ethernet: follows three bits of priority */
+/* Ethernet: the field behind three bits of priority */
+#define ADS_DEI_CFI	SN_FLD(0x120, 1)
 #define ADS_ETH_PRIO	SN_FLD(0x121, 3)
-#define ADS_SL		SN_FLD(0x124, 4)	/* InfiniBand */
+#define ADS_SL		SN_FLD(0x124, 4)	/* InfiniBand only */
 #define ADS_PORT	SN_FLD(0x128, 8)
 
 /* RMPC, at AT_RMPC of CREATE_, MODIFY_ and QUERY_RMP; offsets WQ_ count from its work queue */
@@ -265,11 +267,11 @@ enum { RMPC_RDY = 1, RMPC_ERR = 3 };
 #define RMP_SEL_LWM	SN_FLD(0xbf, 1)
 #define WQ_TYPE		SN_FLD(0x00, 4)
 #define WQ_SIGNATURE	SN_FLD(0x04, 1)
-#define WQ_PAGE_OFFSET	SN_FLD(0x2b, 5)	/* in 64ths of a page */
+#define WQ_PAGE_OFFSET	SN_FLD(0x2b, 5)	/* in units of 1/64 page */
 #define WQ_LWM		SN_FLD(0x30, 16)
 #define WQ_PD		SN_FLD(0x48, 24)
 #define WQ_LOG_STRIDE	SN_FLD(0x10c, 4)
-#define WQ_LOG_PAGE	SN_FLD(0x113, 5)	/* minus 12 */
+#define WQ_LOG_PAGE	SN_FLD(0x113, 5)	/* log2 minus 12 */
 #define WQ_LOG_SIZE	SN_FLD(0x11b, 5)
 #define WQ_DBR_UMEM	SN_FLD(0x120, 1)
 #define WQ_UMEM		SN_FLD(0x121, 1)

@@ -11,7 +11,7 @@
 #include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/dev.h"
 
-enum { SPINS = 1000 };	/* a drive is short: try this often before sleeping */
+enum { SPINS = 1000 };	/* attempts before a caller sleeps: most drives are short */
 
 enum { HELD = 1, KICKED = 2, AWAITED = 4 };
 
@@ -22,7 +22,7 @@ static bool try_lock(struct sn_nic *nic)
 	return atomic_compare_exchange_strong(&nic->lock, &free, HELD);
 }
 
-/* A thread that has slept takes the lock as contended: there may be other waiters. */
+/* Sleeps until the lock is free, and takes it as contended, because there may be other waiters. */
 static void sleep_for_lock(struct sn_nic *nic)
 {
 	unsigned int was = atomic_load(&nic->lock);
@@ -127,7 +127,8 @@ void softnic_mmio_write(struct softnic *handle, uint32_t page, uint32_t offset, 
 	struct sn_nic *nic = (struct sn_nic *)handle;
 
 	if (offset == SN_UAR_EQ || offset == SN_UAR_EQ_ARM) {
-		/* May be called from inside the interrupt, so it is always posted to the lock holder. */
+		/* This may be called from inside the interrupt, so the doorbell is always left to
+		 * the lock holder. */
 		sn_eq_post(nic, page, sn_get32(data, 0), offset == SN_UAR_EQ_ARM);
 		softnic_pump(handle);
 		return;

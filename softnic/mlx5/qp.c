@@ -7,7 +7,7 @@
 #include "softnic/mlx5/prm.h"
 #include "softnic/mlx5/quirk.h"
 
-/* QPs 0 and 1 send datagrams. A queue for UMRs alone has the layout of a datagram QP. */
+/* QPs 0 and 1 send datagrams. A queue only for UMRs has the layout of a datagram QP. */
 static bool known_service(const struct sn_nic *nic, unsigned int st)
 {
 	switch (st) {
@@ -50,8 +50,8 @@ static uint8_t find_objects(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *
 }
 
 /*
- * Scatter to CQE: off, up to 32 bytes, or up to 64 with 128-byte CQEs. The device puts small payloads
- * into the CQE and marks it; the host copies them to the buffer.
+ * Scatter to CQE has three settings: off, up to 32 bytes, or up to 64 with 128-byte CQEs. The
+ * device puts small payloads into the CQE and marks it; the host copies them to the buffer.
  */
 static bool read_scatter(const uint8_t *ctx, struct sn_qp *qp)
 {
@@ -202,7 +202,7 @@ static void leave_lists(struct sn_qp *qp)
 	qp->on_run = qp->on_err = false;
 }
 
-/* Allowed in any state, as on hardware; WQEs in flight get no completions. */
+/* A QP may be freed in any state, as on hardware. Its WQEs in flight get no completions. */
 void sn_qp_free(struct sn_nic *nic, void *obj)
 {
 	struct sn_qp *qp = obj;

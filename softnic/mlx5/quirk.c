@@ -52,7 +52,7 @@ bool sn_quirk_hides(const struct sn_nic *nic, enum sn_event type)
 	}
 }
 
-/* The first packet of a WRITE is written after its last one, late enough for a poller to notice. */
+/* Writes the first packet of a WRITE after its last one, late enough for a poller to notice. */
 enum sn_acc sn_quirk_write(struct sn_qp *qp, const struct sn_access *a, const void *payload,
 			   bool first, bool last)
 {

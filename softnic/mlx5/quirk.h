@@ -6,19 +6,20 @@
 #include "softnic/mlx5/dev.h"
 
 enum sn_quirk {
-	SN_Q_NO_RMP_COUNT,	/* QUERY_RMP: hw_counter stays 0 */
-	SN_Q_NO_SRQ_LIMIT,	/* no SRQ limit event */
-	SN_Q_NO_QP_ERROR,	/* no event for a QP that fails without a CQE */
-	SN_Q_NO_LAST_WQE,	/* no Last WQE Reached event */
+	SN_Q_NO_RMP_COUNT,	/* QUERY_RMP always returns hw_counter 0 */
+	SN_Q_NO_SRQ_LIMIT,	/* there is no SRQ limit event */
+	SN_Q_NO_QP_ERROR,	/* a QP that fails without a CQE causes no event */
+	SN_Q_NO_LAST_WQE,	/* there is no Last WQE Reached event */
 	SN_Q_NO_UMR,		/* every UMR ends with a bind error */
 	SN_Q_NO_REBIND,		/* a UMR of a key that is not free ends with a bind error */
-	SN_Q_OLD_KEYS,		/* the key byte and the free state of a key are not checked */
+	/* the device checks neither the key byte nor the free state of a key */
+	SN_Q_OLD_KEYS,
 	SN_Q_UNORDERED,		/* the first packet of a WRITE is written after its last one */
-	SN_Q_NO_SCATTER,	/* cs_req and cs_res are ignored */
+	SN_Q_NO_SCATTER,	/* the device ignores cs_req and cs_res */
 	SN_Q_NO_HEARTBEAT,	/* the health counter stands still while there are many mkeys */
-	SN_Q_SMALL_MTU,		/* frames of 1500 bytes, as after a reset */
+	SN_Q_SMALL_MTU,		/* the MTU is that of frames of 1500 bytes, as after a reset */
 	SN_Q_EARLY_LIMIT,	/* the SRQ limit event comes when the limit is reached, one receive early */
-	SN_Q_UMR_DISABLED,	/* as SN_Q_NO_UMR, and the capabilities say so */
+	SN_Q_UMR_DISABLED,	/* like SN_Q_NO_UMR, and the capabilities say so */
 };
 
 static inline bool sn_quirk(const struct sn_nic *nic, enum sn_quirk quirk)
@@ -26,9 +27,9 @@ static inline bool sn_quirk(const struct sn_nic *nic, enum sn_quirk quirk)
 	return nic->fault.quirks >> quirk & 1;
 }
 
-int sn_quirk_parse(struct sn_fault *f, const char *name);	/* 0, -EINVAL */
+int sn_quirk_parse(struct sn_fault *f, const char *name);	/* returns 0 or -EINVAL */
 bool sn_quirk_hides(const struct sn_nic *nic, enum sn_event type);
-/* Replaces sn_mkey_write() with SN_Q_UNORDERED: one packet of a WRITE. */
+/* Writes one packet of a WRITE, instead of sn_mkey_write(), if SN_Q_UNORDERED is set. */
 enum sn_acc sn_quirk_write(struct sn_qp *qp, const struct sn_access *a, const void *payload,
 			   bool first, bool last);
 

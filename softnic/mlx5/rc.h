@@ -17,23 +17,24 @@
 #include "softnic/mlx5/wire_api.h"
 
 enum {
-	SN_RC_WINDOW = 224,	/* request packets in flight */
-	SN_RC_ACK_EVERY = 16,	/* request an ACK this often within a long message */
+	SN_RC_WINDOW = 224,	/* most request packets in flight */
+	SN_RC_ACK_EVERY = 16,	/* packets of a long message between two requests for an ACK */
 	SN_RC_DELAY_POLLS = 64,	/* empty polls before delayed ACKs are sent */
 	SN_RC_STREAM_POLLS = 8,	/* the same, for a WRITE that closely follows another */
 	SN_RC_DELAY_MAX = 8,	/* requests that one delayed ACK may cover */
 	SN_RC_BURST = 32,	/* packets (or trains) a QP may send per turn */
 	SN_RC_TRAIN = 16384,	/* payload bytes of one train: see sn_rc_train */
-	SN_RC_READS = 16,	/* responder resources a QP may have; the reported maximum */
-	SN_RC_TIMEOUT_MIN = 12,	/* 4.096 us << 12: what this host's scheduler can keep */
+	SN_RC_READS = 16,	/* most responder resources of a QP, as reported */
+	/* shortest timeout, 4.096 us << 12: this host's scheduler can keep it */
+	SN_RC_TIMEOUT_MIN = 12,
 };
 
 /* A RDMA READ or an atomic that needs a response. */
 struct sn_rc_read {
 	bool atomic;
-	bool again;		/* a repeated request, perhaps answered before */
-	uint64_t va;		/* atomic: the original value */
-	uint32_t rkey, len, psn, sent;	/* sent: packets of the response */
+	bool again;		/* the request is repeated, and may have been answered before */
+	uint64_t va;		/* of an atomic: the original value */
+	uint32_t rkey, len, psn, sent;	/* sent: number of packets of the response */
 };
 
 /* An atomic that was executed: a repeated request gets the saved result. */
@@ -58,28 +59,29 @@ static inline struct sn_wr *sn_rc_wr(const struct sn_qp *qp, uint32_t number)
 	return &qp->wr[number & (qp->sq_size - 1)];
 }
 
-/* NOP and UMR complete inside the device. */
+/* Does the WR complete inside the device? A NOP and a UMR do. */
 static inline bool sn_rc_is_ours(const struct sn_wr *wr)
 {
 	return !wr->done && wr->opcode != SN_OP_NOP && wr->opcode != SN_OP_UMR;
 }
 
 #define SN_RC_NO_GAP UINT32_MAX
-#define SN_RC_LEN_MAX (1u << 31)	/* IBTA 9.7.4.1.6: of a RDMA request */
+#define SN_RC_LEN_MAX (1u << 31)	/* IBTA 9.7.4.1.6: longest RDMA request */
 
 struct sn_rc_req {
-	uint32_t psn_next;	/* of the next new message */
-	uint32_t psn_una;	/* oldest not acknowledged */
-	uint32_t psn_max;	/* one past the newest ever sent */
-	uint32_t wr;		/* FIFO number of the wr being sent, or next to be */
-	uint32_t pkt;		/* its next packet */
-	bool loaded;		/* the message of that wr has begun */
-	bool rnr_wait;		/* waits after an RNR NAK */
+	uint32_t psn_next;	/* PSN of the next new message */
+	uint32_t psn_una;	/* oldest PSN that is not acknowledged */
+	uint32_t psn_max;	/* PSN after the newest one ever sent */
+	uint32_t wr;		/* FIFO number of the WR that is being sent, or of the next one */
+	uint32_t pkt;		/* number of its next packet */
+	bool loaded;		/* the message of that WR has begun */
+	bool rnr_wait;		/* the requester waits after an RNR NAK */
 	bool unreachable;	/* no peer at that address: retries are fast */
 	bool link_lost;		/* the packets in flight were lost */
-	uint8_t retries, rnr_retries;	/* remaining */
-	uint32_t in_flight;	/* upper bound, in packets */
-	uint32_t gap_psn;	/* a lost READ response made the requester go back to here */
+	uint8_t retries, rnr_retries;	/* remaining retries */
+	uint32_t in_flight;	/* upper bound of the packets in flight */
+	/* a READ response was lost, and the requester went back to this PSN */
+	uint32_t gap_psn;
 	uint32_t progress, progress_seen;
 	struct sn_timer ack_timer, rnr_timer;
 };
@@ -87,26 +89,28 @@ struct sn_rc_req {
 /* The responder's next answer; a greater one replaces a smaller one. */
 enum sn_rc_answer {
 	SN_ANSWER_NONE,
-	SN_ANSWER_ACK,		/* acknowledges everything before psn */
-	SN_ANSWER_SEQUENCE_NAK,	/* psn is missing */
+	SN_ANSWER_ACK,		/* acknowledges all packets before psn */
+	SN_ANSWER_SEQUENCE_NAK,	/* the packet psn is missing */
 	SN_ANSWER_RNR_NAK,
-	SN_ANSWER_FATAL_NAK,		/* NAK with nak_code at nak_psn, then the QP goes to ERR */
+	/* sends a NAK with nak_code at nak_psn; then the QP goes to ERR */
+	SN_ANSWER_FATAL_NAK,
 };
 
 struct sn_rc_resp {
-	uint32_t psn;		/* expected next */
+	uint32_t psn;		/* PSN that is expected next */
 	uint32_t msn;
-	enum sn_bth_class in;	/* inside a SEND or WRITE of several packets */
+	enum sn_bth_class in;	/* class of the SEND or WRITE whose packets are arriving */
 	bool nak_sent;		/* packets after the gap are dropped silently */
 	bool established;
 	enum sn_rc_answer answer;
 	enum sn_nak_code nak_code;
 	uint32_t delayed_requests;	/* requests covered by the delayed ACK */
 	uint32_t nak_psn;
-	enum sn_event event;	/* of the fatal NAK; SN_EV_COMPLETION: a CQE reports it instead */
-	struct sn_srq *srq;	/* the SRQ of the receive WQE in use, or NULL */
-	uint16_t rwqe;		/* and its index */
-	uint32_t off;		/* of the current message */
+	/* event of the fatal NAK; SN_EV_COMPLETION: a CQE reports it instead */
+	enum sn_event event;
+	struct sn_srq *srq;	/* the SRQ of the receive WQE in use, or NULL, */
+	uint16_t rwqe;		/* and the index of that WQE */
+	uint32_t off;		/* bytes of the current message that have arrived */
 	uint64_t va;
 	uint32_t rkey, len;	/* of the current WRITE */
 	struct sn_rc_read read[SN_RC_READS];
@@ -121,9 +125,9 @@ struct sn_rc_resp {
  */
 struct sn_rc_scratch {
 	const struct sn_qp *sender, *reader, *receiver;
-	struct sn_wqe send;		/* the sender's, while it has loaded one */
-	const struct sn_wr *read_wr;	/* the reader's, */
-	struct sn_wqe read;		/* whose segments receive the response */
+	struct sn_wqe send;		/* the WQE of the sender, while it has loaded one */
+	const struct sn_wr *read_wr;	/* the READ whose response arrives, */
+	struct sn_wqe read;		/* and its WQE, whose segments receive the response */
 	struct sn_rwqe receive;
 };
 
@@ -133,7 +137,7 @@ struct sn_rc_scratch {
  */
 struct sn_rc_mapping {
 	uint32_t key, turn;
-	uint64_t start, len;	/* len 0: not contiguous, or not allowed */
+	uint64_t start, len;	/* len 0: the key is not contiguous, or access is not allowed */
 	uint8_t *at;
 };
 
@@ -142,28 +146,30 @@ struct sn_rc {
 	struct sn_rc_scratch *scratch;
 	struct sn_fab_dest dest;
 	struct sn_waiter waiter;
-	struct sn_rc_mapping target;	/* of the WRITE executed last */
-	struct sn_rc_mapping local;	/* of the receives used last */
+	struct sn_rc_mapping target;	/* the key of the WRITE executed last */
+	struct sn_rc_mapping local;	/* the key of the receives used last */
 	bool ack_delayed;		/* an ACK is delayed: see sn_rc_ack_after_cqe */
 	TAILQ_ENTRY(sn_rc) delayed_link;
 	struct sn_rc_req req;
 	struct sn_rc_resp resp;
 };
 
-/* The wire's state of a port. (port.c) */
+/* The wire half's state of a port. (port.c) */
 struct sn_fabric {
 	struct sn_fab *fab;
 	uint32_t fault_generation;
-	struct sn_timer chaos;		/* the fault script delays packets until then */
+	/* the fault script delays packets until this timer expires */
+	struct sn_timer chaos;
 	TAILQ_HEAD(, sn_waiter) blocked;
 	TAILQ_HEAD(, sn_rc) delayed_acks;
-	unsigned int idle;		/* empty polls since an ACK was delayed or a packet came */
+	/* empty polls since an ACK was delayed or a packet arrived */
+	unsigned int idle;
 	unsigned int ack_delay_polls;		/* empty polls before delayed ACKs are sent */
 	unsigned int empty_polls, empty_polls_at_write;	/* empty polls in total, and at the last WRITE */
-	struct sn_rc_scratch scratch;		/* in the first port, for the whole device */
+	struct sn_rc_scratch scratch;		/* in the first port only: for the whole device */
 };
 
-/* rc_port.c: the port */
+/* rc_port.c: sends through the port */
 
 /*
  * Sends headers (the opcode, QPN and PSN of the BTH are filled in here) and payload. Returns as
@@ -171,16 +177,16 @@ struct sn_fabric {
  */
 struct sn_rc_out {
 	uint8_t opcode;
-	uint32_t train;		/* packets; 0 means 1 */
+	uint32_t train;		/* number of packets; 0 means 1 */
 	bool solicited, ackreq;
 	uint32_t psn;
 	uint8_t ext[SN_HEADER_MAX - sizeof(struct sn_bth)];
 	uint32_t ext_len;
-	uint32_t len;			/* payload, */
-	const struct sn_wqe *wqe;	/* from this WQE at off, */
+	uint32_t len;			/* the payload: len bytes, */
+	const struct sn_wqe *wqe;	/* from this WQE, beginning at off, */
 	uint32_t off;
-	const struct sn_access *memory;	/* or from this key */
-	enum sn_acc refused;		/* the reason for -EACCES */
+	const struct sn_access *memory;	/* or from the memory of this key */
+	enum sn_acc refused;		/* the reason, if sn_rc_send returns -EACCES */
 };
 int sn_rc_send(struct sn_qp *qp, struct sn_rc_out *out);
 /*
@@ -206,8 +212,8 @@ static inline uint32_t sn_rc_flags(bool solicited, uint32_t len)
 }
 
 /*
- * Length of a delayed ACK that this packet may carry, or 0. A request that may break the connection
- * carries none. sn_rc_put_piggyback writes the ACK at head.
+ * The length of a delayed ACK that this packet may carry, or 0. A request that may break the
+ * connection carries no ACK. sn_rc_put_piggyback writes the ACK at head.
  */
 static inline uint32_t sn_rc_piggyback(const struct sn_qp *qp, bool send)
 {
@@ -244,9 +250,10 @@ void sn_rc_acknowledged(struct sn_qp *qp);
 bool sn_rc_send_delayed_acks(struct sn_port *port, bool any);
 bool sn_rc_ack_may_wait(const struct sn_port *port);
 
-/* rc_req.c: requests out. True if only the burst limit stopped it. */
+/* rc_req.c: sends requests. True if only the burst limit stopped it. */
 bool sn_rc_req_run(struct sn_qp *qp);
-/* rc_plain.c: the fast path for the next WQE. The queue is not empty. False: not applicable, or no room. */
+/* rc_plain.c: the fast path for the next WQE. The queue is not empty. False: it cannot send this
+ * WQE, or there is no room. */
 bool sn_rc_plain(struct sn_qp *qp);
 /* The same for a WQE at a known address. */
 bool sn_rc_plain_at(struct sn_qp *qp, const uint8_t *at);
@@ -255,7 +262,7 @@ static inline bool sn_rc_all_is_sent(const struct sn_qp *qp)
 	return qp->sq_next == qp->sq_pi && qp->rc->req.wr == qp->wr_tail && !qp->rc->req.loaded;
 }
 
-/* rc_mapping.c */
+/* functions of rc_mapping.c */
 static inline bool sn_rc_mapping_valid(const struct sn_qp *qp, const struct sn_rc_mapping *p, uint32_t key)
 {
 	return p->key == key && p->turn == qp->nic->key_turn;
@@ -265,7 +272,7 @@ static inline bool sn_rc_mapping_valid(const struct sn_qp *qp, const struct sn_r
 void sn_rc_cache_target(struct sn_qp *qp);
 /* False: no mapping; len then stays 0 until a change. */
 bool sn_rc_mapping_fill(struct sn_qp *qp, struct sn_rc_mapping *p, uint32_t key, uint8_t rights);
-/* Pointer to len > 0 bytes in it, or NULL. */
+/* Returns a pointer to len > 0 bytes in the mapping, or NULL. */
 static inline void *sn_rc_mapping_at(const struct sn_qp *qp, const struct sn_rc_mapping *p, uint32_t key,
 				   uint64_t va, uint32_t len)
 {
@@ -274,7 +281,7 @@ static inline void *sn_rc_mapping_at(const struct sn_qp *qp, const struct sn_rc_
 	return sn_rc_mapping_valid(qp, p, key) && off <= p->len && len <= p->len - off ? p->at + off : NULL;
 }
 
-/* rc_ack.c: responses in */
+/* rc_ack.c: handles responses */
 void sn_rc_ack_in(struct sn_qp *qp, const struct sn_packet *pkt);
 /* Handles an ACK up to and including psn. */
 void sn_rc_acked(struct sn_qp *qp, uint32_t psn);
@@ -285,7 +292,7 @@ void sn_rc_atomic_in(struct sn_qp *qp, const struct sn_packet *pkt);
 void sn_rc_timers_init(struct sn_qp *qp);
 /* Retransmits from the oldest unacknowledged packet. */
 void sn_rc_go_back(struct sn_qp *qp);
-/* The oldest unfinished message, or NULL. */
+/* Returns the oldest unfinished message, or NULL. */
 struct sn_wr *sn_rc_oldest(const struct sn_qp *qp);
 /* The message ends: no more of its response is written. */
 void sn_rc_drop_response(struct sn_qp *qp, const struct sn_wr *wr);
@@ -300,17 +307,18 @@ void sn_rc_rnr_in(struct sn_qp *qp, uint8_t timer);
 bool sn_rc_spend_retry(struct sn_qp *qp);
 void sn_rc_made_progress(struct sn_qp *qp);
 
-/* rc_plain_in.c: the fast path for an arrived request or ACK. False: not applicable, nothing was done. */
+/* rc_plain_in.c: the fast path for an arrived request or ACK. False: it cannot handle the packet
+ * and did nothing. */
 bool sn_rc_plain_in(struct sn_port *port, const struct sn_addr *src, const uint8_t *bytes, size_t len);
 
-/* rc_resp.c: requests in */
+/* rc_resp.c: handles requests */
 void sn_rc_request_in(struct sn_qp *qp, const struct sn_packet *pkt);
 
-/* rc_ack_out.c: ACKs and NAKs out */
+/* rc_ack_out.c: sends ACKs and NAKs */
 void sn_rc_set_answer(struct sn_qp *qp, enum sn_rc_answer what);
 /* Requests the ACK for a message whose CQE the host has just been given. */
 void sn_rc_ack_after_cqe(struct sn_qp *qp);
-/* The same for a WRITE. */
+/* Requests the ACK for a WRITE. */
 void sn_rc_ack_write(struct sn_qp *qp);
 /* Requests a NAK after which the QP goes to ERR. */
 void sn_rc_fatal_nak(struct sn_qp *qp, uint32_t psn, enum sn_nak_code code, enum sn_event event);
@@ -320,7 +328,7 @@ void sn_rc_refuse(struct sn_qp *qp, uint32_t psn, const struct sn_access *a, enu
 int sn_rc_send_answer(struct sn_qp *qp);
 void sn_rc_put_aeth(struct sn_qp *qp, struct sn_rc_out *out, uint8_t syndrome);
 
-/* rc_read.c: READs and atomics in, their responses out */
+/* rc_read.c: handles requests for READs and atomics, and sends their responses */
 void sn_rc_read_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool duplicate);
 void sn_rc_atomic_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool duplicate);
 static inline bool sn_rc_answer_pending(const struct sn_qp *qp)

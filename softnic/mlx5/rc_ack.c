@@ -44,13 +44,13 @@ static void finish_plain(struct sn_qp *qp, uint32_t psn)
 	if (una == r->psn_una)
 		return;
 	move_una(qp, una);
-	/* Local operations behind them have waited for this. */
+	/* Local operations that were posted after them have waited for this. */
 	sn_wr_retire(qp);
 }
 
 /*
- * The peer has everything before psn. False: it answered a READ before psn, and that response was lost.
- * May leave the QP in ERR.
+ * The peer has received everything before psn. False: the peer answered a READ before psn, and that
+ * response was lost. May leave the QP in ERR.
  */
 static bool acknowledge_upto(struct sn_qp *qp, uint32_t psn)
 {
@@ -147,7 +147,7 @@ void sn_rc_ack_in(struct sn_qp *qp, const struct sn_packet *pkt)
 		nak_in(qp, value);
 }
 
-/* The READ or atomic whose next response this is, or NULL. */
+/* Returns the READ or atomic that this packet responds to, or NULL. */
 static struct sn_wr *answered_wr(struct sn_qp *qp, const struct sn_packet *pkt)
 {
 	struct sn_wr *wr;

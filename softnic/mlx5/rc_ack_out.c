@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The responder's ACKs and NAKs: pending and delayed ones; stopping a connection. */
+/* The responder's ACKs and NAKs, pending and delayed. Also stops a connection. */
 #include <errno.h>
 #include <string.h>
 

@@ -11,17 +11,17 @@
 #include "softnic/mlx5/rc.h"
 #include "softnic/mlx5/wqe.h"
 
-/* Two instances, as most of the checks depend on the opcode. */
+/* There are two instances, because most of the checks depend on the opcode. */
 #define EITHER static inline __attribute__((always_inline))
 
 struct plain {
 	uint8_t ds, ce, solicited;
-	const struct sn_raddr *to;	/* of a WRITE */
+	const struct sn_raddr *to;	/* only in a WRITE */
 	const uint8_t *data;
 	uint32_t len;
 };
 
-/* No fence, no reserved bit; the WQE belongs to this queue and index. */
+/* The WQE has no fence and no reserved bit, and belongs to this queue and index. */
 EITHER bool ctrl_is_plain(const struct sn_qp *qp, const uint8_t *raw, bool write, struct plain *p)
 {
 	uint32_t word = (uint32_t)qp->sq_next << 8 | (write ? SN_OP_WRITE : SN_OP_SEND), flags;
@@ -48,7 +48,7 @@ static const uint8_t *by_key(struct sn_qp *qp, const struct sn_data *d, uint32_t
 	return sn_mkey_at(qp->nic, &a);
 }
 
-/* The only data segment ends the WQE. */
+/* Is the only data segment at the end of the WQE? */
 EITHER bool data_is_plain(struct sn_qp *qp, const uint8_t *raw, bool write, struct plain *p)
 {
 	unsigned int pos = write ? 32 : 16, end = p->ds * 16u;

@@ -17,7 +17,8 @@ struct plain {
 	const uint8_t *ext, *payload;
 };
 
-/* Like sn_packet_parse, for these two opcodes and a single packet that requests an ACK. */
+/* Parses the packet like sn_packet_parse, for these two opcodes and a single packet that requests
+ * an ACK. */
 static bool is_plain(const uint8_t *bytes, size_t len, struct plain *p)
 {
 	be64_t first;
@@ -30,7 +31,7 @@ static bool is_plain(const uint8_t *bytes, size_t len, struct plain *p)
 	memcpy(&first, bytes, sizeof(first));
 	memcpy(&last, bytes + sizeof(first), sizeof(last));
 	memcpy(&icrc, bytes + len - sizeof(icrc), sizeof(icrc));
-	/* Load once: the sender may still write to the packet. */
+	/* The words are loaded once, because the sender may still write to the packet. */
 	__asm__ volatile("" ::: "memory");
 	head = from_be64(first);
 	psn = from_be32(last);
@@ -53,7 +54,7 @@ static bool is_plain(const uint8_t *bytes, size_t len, struct plain *p)
 static bool is_ack(const uint8_t *bytes, size_t len, struct plain *p)
 {
 	be64_t first;
-	be32_t rest[3];		/* of the BTH, AETH, ICRC */
+	be32_t rest[3];		/* the last words of the BTH, the AETH and the ICRC */
 	uint64_t head;
 
 	if (len != ACK_BYTES)
@@ -69,7 +70,8 @@ static bool is_ack(const uint8_t *bytes, size_t len, struct plain *p)
 	       (from_be32(rest[1]) >> 24 & SN_AETH_KIND) == SN_AETH_ACK;
 }
 
-/* The last requester most often sends again. NULL: unknown QP, or a slow-path case. */
+/* Finds the QP of a packet; the requester of the last packet most often sends again. NULL: the QP
+ * is unknown, or in a state for the slow path. */
 static inline struct sn_qp *receiver(struct sn_port *port, const struct sn_addr *src, const struct plain *p)
 {
 	struct sn_nic *nic = port->nic;
@@ -106,7 +108,8 @@ static bool write_in(struct sn_qp *qp, const struct plain *p)
 	return true;
 }
 
-/* The receive has one segment that holds the whole message, and no data goes into the CQE. */
+/* Handles a SEND. The receive must have one segment that holds the whole message, and no data may
+ * go into the CQE. */
 static bool send_in(struct sn_qp *qp, const struct plain *p)
 {
 	static const be32_t none;
@@ -159,7 +162,7 @@ bool sn_rc_plain_in(struct sn_port *port, const struct sn_addr *src, const uint8
 	if (!qp || !is_next(qp, &p) || !(p.write ? write_in(qp, &p) : send_in(qp, &p)))
 		return false;
 	port->nic->ctr.rx_packets++;
-	/* The CQ may have overrun. */
+	/* The CQ may have overrun, which moves the QP to ERR. */
 	if (qp->state == SN_QP_ERR)
 		return true;
 	s = &qp->rc->resp;

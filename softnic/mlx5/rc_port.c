@@ -88,7 +88,8 @@ bool sn_rc_ack_may_wait(const struct sn_port *port)
 	return !nic->thread_driven && !nic->cqs_armed && port->fabric->idle < port->fabric->ack_delay_polls;
 }
 
-/* Returns true always: a device with a delayed ACK is not idle. */
+/* Sends the delayed ACKs of idle QPs. Returns true always, because a device with a delayed ACK is
+ * not idle. */
 bool sn_rc_send_delayed_acks(struct sn_port *port, bool any)
 {
 	struct sn_fabric *fabric = port->fabric;

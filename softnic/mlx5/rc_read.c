@@ -222,7 +222,7 @@ static int send_answer(struct sn_qp *qp)
 	return err;
 }
 
-/* The NAK was sent, or the peer is gone. */
+/* The NAK has been sent, or the peer is gone. */
 static void fail_qp(struct sn_qp *qp)
 {
 	enum sn_event event = qp->rc->resp.event;

@@ -50,7 +50,7 @@ static bool load_message(struct sn_qp *qp)
 	return true;
 }
 
-/* The loaded message cannot be sent. */
+/* The loaded message cannot be sent, so its WR fails. */
 static void give_up(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome)
 {
 	qp->rc->req.loaded = false;
@@ -58,7 +58,8 @@ static void give_up(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome)
 	sn_rc_fail(qp, wr, syndrome, 0);
 }
 
-/* Another QP may have sent since this message was loaded. */
+/* Another QP may have used the scratch WQE since this message was loaded: then fetches the receive
+ * again. */
 static bool refetch_receive(struct sn_qp *qp)
 {
 	struct sn_rc_scratch *scratch = qp->rc->scratch;
@@ -132,7 +133,7 @@ static void put_imm(struct sn_rc_out *out, be32_t imm)
 	out->ext_len += (uint32_t)sizeof(imm);
 }
 
-/* Selects from the opcodes for middle, first, last, only. */
+/* Selects from the opcodes for middle, first, last and only packets. */
 static uint8_t pick_opcode(bool first, bool last, const uint8_t opcodes[4])
 {
 	return opcodes[(last ? 2 : 0) + (first ? 1 : 0)];
@@ -167,7 +168,7 @@ static const uint8_t *opcodes_of(uint8_t wqe_opcode)
 	}
 }
 
-/* Headers of SEND or WRITE packets; out->len is the payload of this packet. */
+/* Writes the headers of SEND or WRITE packets; out->len is the payload of this packet. */
 static void data_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct sn_rc_out *out)
 {
 	const struct sn_rc_req *r = &qp->rc->req;
@@ -239,7 +240,7 @@ static bool is_send(uint8_t opcode)
 	return opcode == SN_OP_SEND || opcode == SN_OP_SEND_IMM || opcode == SN_OP_SEND_INVAL;
 }
 
-/* False: nothing more for now. */
+/* Sends some packets. False: there is nothing more to send for now. */
 static bool send_some(struct sn_qp *qp)
 {
 	struct sn_rc_req *r = &qp->rc->req;
