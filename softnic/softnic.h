@@ -31,9 +31,9 @@ enum softnic_flags {
 	/* Do not join the fabric: only QPs of this device reach each other. */
 	SOFTNIC_LOOPBACK_ONLY = 1 << 4,
 	/*
-	 * As after power-on: page 0 of the BAR is the initialization segment, whose command doorbell is
-	 * scanned, and the driver boots the device (pages, ENABLE_HCA to INIT_HCA). Needs
-	 * SOFTNIC_SCAN_UARS.
+	 * The device is as after power-on: page 0 of the BAR is the initialization segment, whose
+	 * command doorbell is scanned. The driver boots the device (pages, ENABLE_HCA to INIT_HCA).
+	 * Needs SOFTNIC_SCAN_UARS.
 	 */
 	SOFTNIC_COLD = 1 << 5,
 	/* The ports are InfiniBand: LIDs, partitions and no RoCE addresses. */
@@ -52,19 +52,22 @@ struct softnic_host {
 	 */
 	void *(*dma)(void *ctx, uint64_t addr, size_t len);
 	/*
-	 * MSI-X. Called while the device is being driven. The handler may read memory, write file
-	 * descriptors and ring EQ doorbells with softnic_mmio_write, as a driver's handler does; they
-	 * take effect after the handler returns. It must not call anything else here.
+	 * Raises an MSI-X interrupt. Called while the device is being driven. The handler may read
+	 * memory, write file descriptors and ring EQ doorbells with softnic_mmio_write, as a
+	 * driver's handler does; they take effect after the handler returns. It must not call
+	 * anything else here.
 	 */
 	void (*irq)(void *ctx, unsigned int vector);
 	void *ctx;
 };
 
 struct softnic_config {
-	unsigned int flags;		/* enum softnic_flags */
-	unsigned int index;		/* of this adapter on the host: 0, 1, ...; part of its addresses */
-	unsigned int ports;		/* 1 or 2; 0: 1 */
-	uint64_t seed;			/* for random keys, QPNs and faults; 0: from the kernel */
+	unsigned int flags;		/* bits of enum softnic_flags */
+	/* index of this adapter on the host: 0, 1, ...; it is part of the addresses */
+	unsigned int index;
+	unsigned int ports;		/* number of ports, 1 or 2; 0 means 1 */
+	/* seed of random keys, QPNs and faults; 0: the kernel chooses it */
+	uint64_t seed;
 	/*
 	 * The BAR page that begins with the internal timer: 64 bits, big-endian, in ns. It is updated
 	 * with each CQE and once a millisecond. Needs SOFTNIC_SCAN_UARS. CQEs then have timestamps of
@@ -74,7 +77,8 @@ struct softnic_config {
 	struct softnic_host host;
 };
 
-/* 0, or -EINVAL, -ENOMEM, -EMFILE, -EAGAIN (no thread), -errno of the fabric's sockets. */
+/* Returns 0, -EINVAL, -ENOMEM, -EMFILE, -EAGAIN (no thread could be created), or -errno of the
+ * fabric's sockets. */
 int softnic_open(const struct softnic_config *config, struct softnic **nic);
 
 /* Leaves the fabric and frees everything, including objects that the host did not destroy. */
@@ -128,14 +132,15 @@ void softnic_mmio_write(struct softnic *nic, uint32_t page, uint32_t offset, con
 
 /* Drives the device on the calling thread until idle. True if there was work. */
 bool softnic_pump(struct softnic *nic);
-/* The same, and waits for a thread that drives it: each doorbell that was stored before has been seen. */
+/* Does the same and waits for a thread that drives the device. Afterwards the device has seen each
+ * doorbell that was stored before the call. */
 void softnic_scan(struct softnic *nic);
 
 /* A violation by the driver. Counted since open; names are stable. */
 struct softnic_violation {
 	const char *name;		/* "wqe.reserved_bits", "sq.overrun", ... */
 	uint64_t count;
-	char detail[120];		/* message of the first one */
+	char detail[120];		/* message of the first violation of this kind */
 };
 
 /* Fills at most max entries with nonzero counts; returns the number of kinds with a nonzero count. */
@@ -151,7 +156,7 @@ size_t softnic_object_count(struct softnic *nic, const char *kind);
 struct softnic_counters {
 	uint64_t doorbells, blueflames, wqes, cqes, eqes;
 	uint64_t tx_packets, rx_packets, retransmits, rnr_naks, naks, drops;
-	uint64_t by_calls, by_thread;	/* drives that found work */
+	uint64_t by_calls, by_thread;	/* number of drives that found work */
 };
 void softnic_counters(struct softnic *nic, struct softnic_counters *c);
 

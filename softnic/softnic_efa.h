@@ -72,9 +72,9 @@ enum softnic_efa_flags {
 
 struct softnic_efa_host {
 	/*
-	 * An armed CQ got a completion, which disarms it. Called while the device is driven, perhaps on
-	 * its thread. It may read memory, write file descriptors and store doorbells, and must not call
-	 * any function of this header.
+	 * Called when an armed CQ got a completion, which disarms it. Called while the device is
+	 * driven, perhaps on its thread. The function may read memory, write file descriptors and
+	 * store doorbells, and must not call any function of this header.
 	 */
 	void (*cq_event)(void *ctx, uint16_t cq);
 	/*
@@ -94,12 +94,16 @@ struct softnic_efa_host {
 };
 
 struct softnic_efa_config {
-	unsigned int flags;		/* enum softnic_efa_flags */
+	unsigned int flags;		/* bits of enum softnic_efa_flags */
 	unsigned int index;		/* index of this adapter on the host: part of its GID */
-	uint64_t seed;			/* for keys, numbers, order and faults; 0: from the kernel */
-	const char *profile;		/* of softnic_efa_profiles; NULL: the default, "wide" */
-	unsigned int window;		/* held for reordering; 0: 64 packets; 1: in order */
-	uint8_t gid[16];		/* all zero: derived from the index and random bits */
+	/* seed of keys, numbers, order and faults; 0: the kernel chooses it */
+	uint64_t seed;
+	/* a name of softnic_efa_profiles; NULL: the default, "wide" */
+	const char *profile;
+	/* packets that wait for reordering; 0: 64; 1: the device keeps the order */
+	unsigned int window;
+	/* all zero: the GID is derived from the index and random bits */
+	uint8_t gid[16];
 	struct softnic_efa_host host;
 };
 
@@ -115,7 +119,8 @@ struct softnic_efa_config {
  */
 const char *const *softnic_efa_profiles(void);
 
-/* 0, -EINVAL (no such profile), -ENOMEM, -EADDRINUSE (GID), -EMFILE, -EAGAIN (no thread). */
+/* Returns 0, -EINVAL (no such profile), -ENOMEM, -EADDRINUSE (GID), -EMFILE, or -EAGAIN (no thread
+ * could be created). */
 int softnic_efa_open(const struct softnic_efa_config *config, struct softnic_efa **nic);
 
 /* Leaves the fabric and frees everything, including objects that the host did not destroy. */
@@ -136,35 +141,35 @@ struct softnic_efa_caps {
 	bool rnr_retry;			/* modify to RTS may set rnr_retry */
 	bool cq_doorbell;		/* CQs have a doorbell and can be armed */
 	bool cq_with_sgid;		/* SOFTNIC_EFA_CQ_SGID */
-	uint32_t mtu;			/* bytes of payload of one send */
-	uint32_t max_rdma_size;		/* bytes of one read or write; 0 without RDMA */
-	uint16_t max_tx_batch;		/* in 64 bytes, between two doorbells; 0: any */
-	uint16_t min_sq_wr;		/* minimum SQ depth; a batch is then at most depth - 1 */
+	uint32_t mtu;			/* most bytes of payload in one send */
+	uint32_t max_rdma_size;		/* most bytes of one read or write; 0: no RDMA */
+	uint16_t max_tx_batch;		/* units of 64 bytes between two doorbells; 0: any number */
+	uint16_t min_sq_wr;		/* minimum SQ depth; if set, a batch is at most depth - 1 */
 	uint16_t sub_cqs;		/* rings in one CQ */
-	uint16_t inline_max;		/* of a 64-byte WQE */
-	uint16_t inline_max_wide;	/* of a 128-byte WQE; 0: not supported */
+	uint16_t inline_max;		/* inline bytes of a 64-byte WQE */
+	uint16_t inline_max_wide;	/* inline bytes of a 128-byte WQE; 0: not supported */
 	uint16_t max_send_sge, max_recv_sge, max_rdma_sge;
-	uint32_t max_sq_wr, max_rq_wr;	/* WQEs of 64 bytes; descriptors */
-	uint32_t max_llq_size;		/* bytes of one SQ */
+	uint32_t max_sq_wr, max_rq_wr;	/* most WQEs of 64 bytes; most receive descriptors */
+	uint32_t max_llq_size;		/* most bytes of one SQ */
 	uint32_t max_qp, max_cq, max_cqe, max_ah, max_mr, max_pd;
-	uint32_t max_mr_pages;		/* total of all regions of pages */
+	uint32_t max_mr_pages;		/* most pages of all regions together */
 	uint64_t max_mr_size;
 	uint64_t page_size_cap;
 	uint8_t gid[16];
 	uint64_t guid;
-	uint16_t device_id;		/* PCI: 0xefa0, 0xefa1, ... */
+	uint16_t device_id;		/* PCI device id: 0xefa0, 0xefa1, ... */
 	const char *profile;
 };
 void softnic_efa_caps(struct softnic_efa *nic, struct softnic_efa_caps *caps);
 
 /* Objects. The number of a destroyed object is reused at once: a stale number names the new object. */
 
-/* 0 or -ENOMEM (no number free). */
+/* Returns 0 or -ENOMEM (no number is free). */
 int softnic_efa_pd_alloc(struct softnic_efa *nic, uint16_t *pd);
-/* 0, -EINVAL, -EBUSY while it has objects. */
+/* Returns 0, -EINVAL, or -EBUSY while the PD has objects. */
 int softnic_efa_pd_dealloc(struct softnic_efa *nic, uint16_t pd);
 
-enum softnic_efa_access {		/* bits of the admin command REG_MR */
+enum softnic_efa_access {		/* access bits of the admin command REG_MR */
 	SOFTNIC_EFA_LOCAL_WRITE = 1 << 0,
 	SOFTNIC_EFA_REMOTE_WRITE = 1 << 1,
 	SOFTNIC_EFA_REMOTE_READ = 1 << 2,
@@ -212,24 +217,26 @@ int softnic_efa_bar_fd(struct softnic_efa *nic, size_t *size);
 
 enum softnic_efa_cq_flags {
 	SOFTNIC_EFA_CQ_EVENTS = 1 << 0,	/* may be armed; needs caps.cq_doorbell */
-	SOFTNIC_EFA_CQ_SGID = 1 << 1,	/* SGID of unknown senders; needs 32-byte entries */
+	/* CQEs have the SGID of unknown senders; needs 32-byte entries */
+	SOFTNIC_EFA_CQ_SGID = 1 << 1,
 	SOFTNIC_EFA_CQ_REQ_ID_64 = 1 << 2,	/* TX CQEs carry 64-bit request ids */
 	SOFTNIC_EFA_CQ_BUS = 1 << 3,	/* the ring is host memory at bus_addr; needs host.dma */
 };
 
 struct softnic_efa_cq_attr {
-	uint32_t entries;		/* of each sub-CQ; a power of two, 1 to caps.max_cqe */
-	uint16_t entry_size;		/* 16 or 32 */
+	/* entries of each sub-CQ; a power of two, 1 to caps.max_cqe */
+	uint32_t entries;
+	uint16_t entry_size;		/* bytes of an entry, 16 or 32 */
 	uint16_t sub_cqs;		/* must be caps.sub_cqs */
 	unsigned int flags;		/* enum softnic_efa_cq_flags */
 	uint64_t bus_addr;		/* a multiple of entry_size */
 };
 
 struct softnic_efa_cq {
-	uint16_t cq;			/* its number */
+	uint16_t cq;			/* number of the CQ */
 	/* Sub-CQ i begins at ring + i * entries * entry_size. All zero at first. NULL: at bus_addr. */
 	void *ring;
-	size_t ring_bytes;		/* whole pages */
+	size_t ring_bytes;		/* a multiple of the page size */
 	uint64_t ring_bar_offset;
 	/*
 	 * consumer counter [15:0], cmd_sn [30:29], arm [31]. NULL without caps.cq_doorbell.
@@ -239,14 +246,14 @@ struct softnic_efa_cq {
 	 * written to the CQ fires at once. Without the arm bit it only tells what was consumed.
 	 */
 	volatile uint32_t *doorbell;
-	uint64_t doorbell_bar_offset;	/* of its page */
+	uint64_t doorbell_bar_offset;	/* offset of the page of the doorbell */
 	uint32_t doorbell_page_offset;
 };
 
-/* 0, -EINVAL, -EOPNOTSUPP (flags against caps), -ENOMEM. */
+/* Returns 0, -EINVAL, -EOPNOTSUPP (a flag that caps lacks), or -ENOMEM. */
 int softnic_efa_cq_create(struct softnic_efa *nic, const struct softnic_efa_cq_attr *attr,
 			  struct softnic_efa_cq *cq);
-/* 0, -EINVAL, -EBUSY while a QP uses it. */
+/* Returns 0, -EINVAL, or -EBUSY while a QP uses the CQ. */
 int softnic_efa_cq_destroy(struct softnic_efa *nic, uint16_t cq);
 
 /* Handles the CQ's doorbell word. */
@@ -262,17 +269,19 @@ void softnic_efa_cq_seen(struct softnic_efa *nic, uint16_t cq, uint16_t sub_cq, 
 
 enum softnic_efa_qp_flags {
 	SOFTNIC_EFA_QP_UNSOLICITED = 1 << 0,	/* writes with immediate take no receive */
-	SOFTNIC_EFA_QP_WIDE = 1 << 1,		/* SQ of 128-byte WQEs */
-	SOFTNIC_EFA_QP_REQ_ID_64 = 1 << 2,	/* req_id_ex counts; send CQ with it */
-	SOFTNIC_EFA_QP_UD = 1 << 3,		/* unreliable datagrams, not SRD: sends only */
+	SOFTNIC_EFA_QP_WIDE = 1 << 1,		/* the SQ has 128-byte WQEs */
+	/* SQ WQEs carry 64-bit request ids in req_id_ex; the send CQ needs the same */
+	SOFTNIC_EFA_QP_REQ_ID_64 = 1 << 2,
+	/* unreliable datagrams instead of SRD: sends only */
+	SOFTNIC_EFA_QP_UD = 1 << 3,
 	SOFTNIC_EFA_QP_BUS_RQ = 1 << 4,		/* the RQ is at rq_bus_addr; needs host.dma */
 };
 
 struct softnic_efa_qp_attr {
 	uint16_t pd, send_cq, recv_cq;
-	/* WQEs: a power of two >= min_sq_wr, within max_llq_size; 0: no SQ */
+	/* number of WQEs: a power of two >= min_sq_wr, within max_llq_size; 0: the QP has no SQ */
 	uint32_t sq_depth;
-	uint32_t rq_depth;	/* descriptors; a power of two; 0: no RQ */
+	uint32_t rq_depth;	/* number of descriptors, a power of two; 0: the QP has no RQ */
 	unsigned int flags;	/* enum softnic_efa_qp_flags */
 	uint64_t rq_bus_addr;	/* a multiple of 16 */
 };
@@ -280,24 +289,25 @@ struct softnic_efa_qp_attr {
 struct softnic_efa_ring {
 	void *ring;
 	uint32_t depth;
-	uint16_t entry_size;		/* 64 or 128; 16 */
-	uint16_t sub_cq;		/* target of its completions */
-	size_t ring_bytes;		/* whole pages */
+	uint16_t entry_size;		/* 64 or 128 in an SQ; 16 in an RQ */
+	uint16_t sub_cq;		/* the sub-CQ of its completions */
+	size_t ring_bytes;		/* a multiple of the page size */
 	uint64_t ring_bar_offset;
 	volatile uint32_t *doorbell;
-	uint64_t doorbell_bar_offset;	/* of its page */
+	uint64_t doorbell_bar_offset;	/* offset of the page of the doorbell */
 	uint32_t doorbell_page_offset;
 };
 
 struct softnic_efa_qp {
-	uint32_t handle;		/* for the calls below */
-	uint16_t qpn;			/* for peers and in CQEs */
-	uint32_t max_batch;		/* WQEs between two doorbells, by tx batch and min_sq_wr */
+	uint32_t handle;		/* names the QP in the calls below */
+	uint16_t qpn;			/* names the QP for peers and in CQEs */
+	/* most WQEs between two doorbells, from max_tx_batch and min_sq_wr */
+	uint32_t max_batch;
 	struct softnic_efa_ring sq;	/* write-only: poisoned initially and when fetched */
 	struct softnic_efa_ring rq;	/* host memory, initially zero; at rq_bus_addr ring is NULL */
 };
 
-/* 0, -EINVAL, -EOPNOTSUPP (flags against caps), -ENOMEM (max_qp). */
+/* Returns 0, -EINVAL, -EOPNOTSUPP (a flag that caps lacks), or -ENOMEM (max_qp). */
 int softnic_efa_qp_create(struct softnic_efa *nic, const struct softnic_efa_qp_attr *attr,
 			  struct softnic_efa_qp *qp);
 /* Bytes that the model allocates per QP in addition to its queues; hardware has its own memory. */
@@ -308,7 +318,7 @@ size_t softnic_efa_qp_memory(uint32_t sq_depth);
  */
 int softnic_efa_qp_destroy(struct softnic_efa *nic, uint32_t handle);
 
-enum softnic_efa_qp_state {		/* numbers of the admin command MODIFY_QP */
+enum softnic_efa_qp_state {		/* values of the admin command MODIFY_QP */
 	SOFTNIC_EFA_RESET = 0,
 	SOFTNIC_EFA_INIT = 1,
 	SOFTNIC_EFA_RTR = 2,
@@ -324,10 +334,10 @@ enum softnic_efa_modify_mask {
 };
 
 struct softnic_efa_modify {
-	unsigned int mask;		/* enum softnic_efa_modify_mask */
+	unsigned int mask;		/* bits of enum softnic_efa_modify_mask */
 	enum softnic_efa_qp_state state;
 	uint32_t qkey, sq_psn;
-	uint8_t rnr_retry;		/* 0 to 7; 7: for ever. Without it: none */
+	uint8_t rnr_retry;		/* 0 to 7; 7: repeats for ever. If not set: no retries */
 };
 
 /*
@@ -338,7 +348,7 @@ struct softnic_efa_modify {
  */
 int softnic_efa_qp_modify(struct softnic_efa *nic, uint32_t handle,
 			  const struct softnic_efa_modify *modify);
-/* State, qkey, sq_psn, rnr_retry; mask is not written. */
+/* Returns state, qkey, sq_psn and rnr_retry. Does not write mask. */
 int softnic_efa_qp_query(struct softnic_efa *nic, uint32_t handle, struct softnic_efa_modify *now);
 
 /*
@@ -361,13 +371,13 @@ bool softnic_efa_pump(struct softnic_efa *nic);
  */
 int softnic_efa_reseed(struct softnic_efa *nic, uint64_t seed);
 
-/* As softnic_violations: kinds with a non-zero count; returns how many kinds there are. */
+/* Like softnic_violations: fills in kinds with a non-zero count and returns how many there are. */
 size_t softnic_efa_violations(struct softnic_efa *nic, struct softnic_violation *v, size_t max);
-/* All names, NULL-terminated; softnic/efa/sne_viol.h explains each. */
+/* Returns all names, NULL-terminated; softnic/efa/sne_viol.h explains each. */
 const char *const *softnic_efa_violation_names(void);
 void softnic_efa_violations_clear(struct softnic_efa *nic);
 
-/* Live objects by kind: "pd", "mr", "ah", "cq", "qp"; and "flow": the known peers. */
+/* Counts live objects of a kind: "pd", "mr", "ah", "cq", "qp"; and "flow": the known peers. */
 size_t softnic_efa_object_count(struct softnic_efa *nic, const char *kind);
 
 struct softnic_efa_counters {

@@ -58,8 +58,9 @@ static void give_up(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome)
 	sn_rc_fail(qp, wr, syndrome, 0);
 }
 
-/* Another QP may have used the scratch WQE since this message was loaded: then fetches the receive
- * again. */
+/*
+ * Fetches the WQE of the loaded message again, if another QP has used the scratch space meanwhile.
+ */
 static bool refetch_receive(struct sn_qp *qp)
 {
 	struct sn_rc_scratch *scratch = qp->rc->scratch;

@@ -21,7 +21,7 @@ static bool gives_cqe(const struct sn_packet *pkt)
 	return pkt->shape->class == SN_C_SEND || (pkt->shape->parts & SN_P_IMM);
 }
 
-/* The packet is complete: expect the next one. */
+/* The packet is complete, so the QP expects the next PSN. */
 static void advance_psn(struct sn_qp *qp, const struct sn_packet *pkt)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
@@ -50,7 +50,7 @@ static void fail_unusable_wqe(struct sn_qp *qp)
 		sn_rc_fatal_nak(qp, qp->rc->resp.psn, SN_NAK_REMOTE_OPERATIONAL, SN_EV_WQ_CATAS);
 }
 
-/* Takes a receive WQE. False: none posted, or unusable; the NAK is set. */
+/* Takes a receive WQE. False: none is posted, or it is unusable; the NAK has been requested. */
 static bool take_receive(struct sn_qp *qp)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
@@ -242,7 +242,7 @@ static void write_in(struct sn_qp *qp, const struct sn_packet *pkt)
 		advance_psn(qp, pkt);
 }
 
-/* IBTA 9.7.4.1.4 and .5: the packet has the right position in its message, and its length fits. */
+/* Has the packet the right position in its message, and the right length? IBTA 9.7.4.1.4 and .5. */
 static bool well_placed(const struct sn_qp *qp, const struct sn_packet *pkt)
 {
 	bool first = pkt->shape->parts & SN_P_FIRST, last = pkt->shape->parts & SN_P_LAST;
@@ -254,7 +254,8 @@ static bool well_placed(const struct sn_qp *qp, const struct sn_packet *pkt)
 	return sn_rc_train_fits(qp, pkt, last) && (first || pkt->len > 0);
 }
 
-/* An old PSN: the response was lost, or the packet was late. Only READs are executed again. */
+/* Handles an old PSN: the response was lost, or the packet came late. Only READs are executed
+ * again. */
 static void duplicate_in(struct sn_qp *qp, const struct sn_packet *pkt)
 {
 	switch (pkt->shape->class) {

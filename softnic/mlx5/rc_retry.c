@@ -171,7 +171,7 @@ void sn_rc_rnr_in(struct sn_qp *qp, uint8_t code)
 		sn_rc_fail(qp, wr, SN_SYND_RNR_RETRY, VENDOR_RETRY);
 		return;
 	}
-	if (r->rnr_retries != 7)	/* infinite retries */
+	if (r->rnr_retries != 7)	/* 7 means infinite retries */
 		r->rnr_retries--;
 	r->retries = qp->retry_count;
 	r->progress++;

@@ -83,7 +83,8 @@ bool sn_packet_parse(const void *bytes, size_t len, struct sn_packet *pkt)
 
 	if (len < sizeof(bth) + SN_ICRC)
 		return false;
-	/* Load once: the sender may still write to the packet, and gcc may reload. */
+	/* The header is loaded once, because the sender may still write to the packet. Without the
+	 * barrier gcc may load it again. */
 	memcpy(&bth, bytes, sizeof(bth));
 	__asm__ volatile("" ::: "memory");
 	pkt->shape = shape_of(bth.opcode);
@@ -114,7 +115,7 @@ static uint8_t *put16(uint8_t *p, uint16_t v)
 	return p + 2;
 }
 
-/* IPv4: type of service, time to live and checksum are variant. */
+/* Writes the IPv4 header. Its type of service, time to live and checksum may change on the way. */
 static uint8_t *put_ipv4(uint8_t *p, const struct sn_outer *outer, uint16_t udp_len)
 {
 	memcpy(p, (uint8_t[]){0x45, 0xff}, 2);
@@ -125,7 +126,7 @@ static uint8_t *put_ipv4(uint8_t *p, const struct sn_outer *outer, uint16_t udp_
 	return p + 20;
 }
 
-/* IPv6: traffic class, flow label and hop limit are variant. */
+/* Writes the IPv6 header. Its traffic class, flow label and hop limit may change on the way. */
 static uint8_t *put_ipv6(uint8_t *p, const struct sn_outer *outer, uint16_t udp_len)
 {
 	memcpy(p, (uint8_t[]){0x6f, 0xff, 0xff, 0xff}, 4);
@@ -136,7 +137,8 @@ static uint8_t *put_ipv6(uint8_t *p, const struct sn_outer *outer, uint16_t udp_
 	return p + 40;
 }
 
-/* Annex A17.3.3: 8 bytes of ones in place of InfiniBand's LRH, then IP, then UDP without its checksum. */
+/* Computes the CRC of the outer headers. Annex A17.3.3: 8 bytes of ones in place of InfiniBand's
+ * LRH, then IP, then UDP without its checksum. */
 static uint32_t crc_of_outer(const struct sn_outer *outer, size_t len)
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};

@@ -41,7 +41,7 @@ enum sn_bth_opcode {
 	SN_BTH_FETCH_ADD = 0x14,
 	SN_BTH_SEND_LAST_INV = 0x16,
 	SN_BTH_SEND_ONLY_INV = 0x17,
-	SN_BTH_OPCODES = 0x18,		/* of reliable connections */
+	SN_BTH_OPCODES = 0x18,		/* number of opcodes of reliable connections */
 	SN_BTH_UD_SEND_ONLY = 0x64,
 	SN_BTH_UD_SEND_ONLY_IMM = 0x65,
 };
@@ -115,18 +115,18 @@ enum sn_nak_code {
 	SN_NAK_INVALID_REQUEST = 1,
 	SN_NAK_REMOTE_ACCESS = 2,
 	SN_NAK_REMOTE_OPERATIONAL = 3,
-	SN_NAK_NONE = 4,	/* no NAK is sent: class J of IBTA 9.9.6.3 */
+	SN_NAK_NONE = 4,	/* no NAK is sent, as in class J of IBTA 9.9.6.3 */
 };
 
-/* Parts of an opcode. */
+/* Flags of an opcode. */
 enum sn_bth_part {
 	SN_P_FIRST = 1 << 0,	/* first packet of a message */
 	SN_P_LAST = 1 << 1,	/* last packet of a message */
 	SN_P_RETH = 1 << 2,
 	SN_P_AETH = 1 << 3,
-	SN_P_IMM = 1 << 4,	/* ImmDt */
-	SN_P_INV = 1 << 5,	/* IETH */
-	SN_P_ATOMIC = 1 << 6,	/* AtomicETH */
+	SN_P_IMM = 1 << 4,	/* the packet has an ImmDt header */
+	SN_P_INV = 1 << 5,	/* the packet has an IETH header */
+	SN_P_ATOMIC = 1 << 6,	/* the packet has an AtomicETH header */
 	SN_P_ATOMIC_ACK = 1 << 7,
 	SN_P_PAYLOAD = 1 << 8,
 	SN_P_DETH = 1 << 9,
@@ -138,20 +138,20 @@ enum sn_bth_class {
 	SN_C_WRITE,
 	SN_C_READ,
 	SN_C_ATOMIC,
-	SN_C_READ_RESP,		/* from here on: packets to the requester */
+	SN_C_READ_RESP,		/* this class and the following ones go to the requester */
 	SN_C_ACK,
 	SN_C_ATOMIC_ACK,
-	SN_C_DATAGRAM,		/* belongs to no connection */
+	SN_C_DATAGRAM,		/* the packet belongs to no connection */
 };
 
 struct sn_bth_shape {
-	uint8_t class, header;	/* header: bytes of all headers */
+	uint8_t class, header;	/* header: length of all headers together */
 	uint16_t parts;
 };
 
 extern const struct sn_bth_shape sn_bth_shapes[SN_BTH_OPCODES];
 
-/* The longest headers: BTH + AtomicETH. */
+/* The length of the longest headers, BTH and AtomicETH. */
 #define SN_HEADER_MAX 40
 #define SN_ICRC 4
 
@@ -160,7 +160,7 @@ struct sn_packet {
 	const struct sn_bth_shape *shape;
 	uint32_t dqpn, psn;
 	uint16_t pkey;
-	uint8_t opcode, train;	/* train: number of packets that follow each other behind one header */
+	uint8_t opcode, train;	/* train: number of packets behind this header */
 	bool solicited, ackreq;
 	struct sn_deth deth;
 	struct sn_ip ip;
@@ -168,19 +168,19 @@ struct sn_packet {
 	struct sn_aeth aeth;
 	struct sn_atomiceth atomic;
 	be64_t original;
-	be32_t imm;		/* ImmDt or IETH */
+	be32_t imm;		/* the immediate or the rkey, from ImmDt or IETH */
 	const uint8_t *payload;
 	uint32_t len;
 };
 
-/* False: malformed, or of an unknown service. */
+/* False: the packet is malformed, or of an unknown service. */
 bool sn_packet_parse(const void *bytes, size_t len, struct sn_packet *pkt);
 
 /* The outer headers of a packet; an IPv4-mapped GID means IPv4. */
 struct sn_outer {
 	uint8_t src[16], dst[16];
-	uint16_t ident;			/* IPv4 identification */
-	uint16_t sport;			/* UDP source port */
+	uint16_t ident;			/* identification field of IPv4 */
+	uint16_t sport;			/* source port of UDP */
 };
 
 /*
@@ -189,7 +189,7 @@ struct sn_outer {
  */
 uint32_t sn_icrc(const struct sn_outer *outer, const struct iovec *iov, unsigned int n);
 
-/* PSN arithmetic: how far a is ahead of b, in [-2^23, 2^23). */
+/* Returns how far PSN a is ahead of b, in [-2^23, 2^23). */
 static inline int32_t sn_psn_diff(uint32_t a, uint32_t b)
 {
 	return (int32_t)((a - b) << 8) >> 8;

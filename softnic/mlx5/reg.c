@@ -5,11 +5,11 @@
 
 enum { AT_REG = 0x10 };
 enum { REG_PMTU = 0x5003, REG_PTYS = 0x5004, REG_PVLC = 0x500f, REG_NODE_DESC = 0x6001 };
-#define REG_PORT	SN_FLD(0x08, 8)		/* local_port, in port registers */
+#define REG_PORT	SN_FLD(0x08, 8)		/* local_port of the port registers */
 
 #define PTYS_PROTO_MASK	SN_FLD(0x1d, 3)
 enum { PTYS_IB = 1 << 0, PTYS_ETH = 1 << 2 };
-/* Fields of capability, admin and oper: */
+/* The fields capability, admin and oper: */
 static const struct sn_fld ptys_eth[] = { SN_FLD(0x60, 32), SN_FLD(0xc0, 32), SN_FLD(0x120, 32) };
 static const struct sn_fld ptys_width[] = { SN_FLD(0x80, 16), SN_FLD(0xe0, 16), SN_FLD(0x140, 16) };
 static const struct sn_fld ptys_rate[] = { SN_FLD(0x90, 16), SN_FLD(0xf0, 16), SN_FLD(0x150, 16) };
@@ -28,7 +28,7 @@ static void node_desc(uint8_t *reg)
 	memcpy(reg, words, sizeof(words));
 }
 
-/* Everything reports 100 Gb/s. A link that is down has no speed. */
+/* Every port reports 100 Gb/s. A link that is down has no speed. */
 static void ptys(const struct sn_port *port, uint8_t *reg)
 {
 	bool ib = port->nic->infiniband;

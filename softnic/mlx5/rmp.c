@@ -35,7 +35,7 @@ static uint8_t read_sizes(struct sn_cmd *c, const uint8_t *wq, struct sn_srq *sr
 				     sn_get(wq, WQ_TYPE));
 	if (sn_get(wq, WQ_SIGNATURE))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "signature: not in the caps");
-	/* At least a next segment and a data segment. */
+	/* A WQE has at least a next segment and a data segment. */
 	if (log_stride < 5 || log_stride > 11)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "log_wq_stride %u", log_stride);
 	if (log_size > 15)
@@ -138,7 +138,7 @@ uint8_t sn_cmd_destroy_rmp(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-/* PRM "QP/SRQ event": the type of an RMP is that of a receive queue. */
+/* PRM "QP/SRQ event": an RMP has the type of a receive queue. */
 enum { QUEUE_RQ = 1 };
 
 static void event(struct sn_nic *nic, const struct sn_srq *srq, enum sn_event type)
@@ -150,7 +150,7 @@ static void event(struct sn_nic *nic, const struct sn_srq *srq, enum sn_event ty
 	sn_async(nic, type, 0, data);
 }
 
-/* The queue is unusable from now on, and each QP that uses it will fail. */
+/* Makes the queue unusable, so that each QP that uses it will fail. */
 static int fail_srq(struct sn_nic *nic, struct sn_srq *srq)
 {
 	srq->error = true;
@@ -187,7 +187,7 @@ static uint16_t wqes_left(const struct sn_srq *srq)
 	return (uint16_t)(srq->pi - srq->taken);
 }
 
-/* IBTA, "SRQ Limit Reached": once per arming. */
+/* Raises the event "SRQ Limit Reached" (IBTA), once per arming. */
 static void check_limit(struct sn_nic *nic, struct sn_srq *srq)
 {
 	if (!srq->lwm || wqes_left(srq) >= srq->lwm + (unsigned int)sn_quirk(nic, SN_Q_EARLY_LIMIT))

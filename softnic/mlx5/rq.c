@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The receive queue. It has no doorbell: the record is read when a packet arrives. */
+/* The receive queue. It has no MMIO doorbell: its doorbell record is read when a packet arrives. */
 #include <errno.h>
 
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/wqe.h"
 
-/* Reads the producer index from the record. False: unreadable or invalid. */
+/* Reads the producer index from the doorbell record. False: it is unreadable or invalid. */
 static bool read_producer(struct sn_qp *qp)
 {
 	uint32_t rec;
@@ -100,7 +100,9 @@ bool sn_rq_peek(struct sn_qp *qp, struct sn_sge *sge)
 	return true;
 }
 
-/* Of an SRQ only the WQE taken by this QP is flushed: the others belong to all QPs. */
+/*
+ * Flushes the WQE that this QP took from an SRQ. The other WQEs of the SRQ belong to all its QPs.
+ */
 static bool flush_taken(struct sn_qp *qp)
 {
 	struct sn_cqe cqe = { .op = SN_CQE_RESP_ERR, .counter = qp->srq_idx,

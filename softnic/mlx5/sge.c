@@ -14,7 +14,7 @@ struct cursor {
 	uint8_t rights;
 };
 
-/* The next part of the message within one element. False: no more. */
+/* Finds the next part of the message within one element. False: there are no more. */
 static bool next_part(struct cursor *cur, struct sn_access *a, const uint8_t **inl)
 {
 	while (cur->n && cur->skip >= cur->sge->len) {
@@ -34,7 +34,8 @@ static bool next_part(struct cursor *cur, struct sn_access *a, const uint8_t **i
 	return true;
 }
 
-/* The address if one contiguous element holds the whole message, the common case. Else NULL. */
+/* Returns the address if one contiguous element holds the whole message, which is the common case;
+ * else NULL. */
 static uint8_t *single_element(const struct cursor *cur)
 {
 	const struct sn_sge *sge = cur->sge;
@@ -48,7 +49,7 @@ static uint8_t *single_element(const struct cursor *cur)
 	return sge->inl ? (uint8_t *)(uintptr_t)sge->inl + cur->skip : sn_mkey_at(cur->qp->nic, &a);
 }
 
-/* The list is shorter than the message. */
+/* The list has ended before the message. */
 static enum sn_acc list_end(const struct cursor *cur, enum sn_acc acc, const struct sn_access *a)
 {
 	if (acc && acc != SN_ACC_MANY)
@@ -79,7 +80,7 @@ enum sn_acc sn_gather(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n
 	return list_end(&cur, acc, &a);
 }
 
-/* No inline data here: sn_wqe_parse() refuses it in a READ. */
+/* The list has no inline data: sn_wqe_parse() refuses a READ with inline data. */
 static enum sn_acc scatter(struct cursor *cur, const uint8_t *src)
 {
 	struct sn_access a = { 0 };

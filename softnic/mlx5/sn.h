@@ -27,13 +27,14 @@
 
 struct sn_nic;
 struct sn_qp;
-struct sn_rc;			/* the wire's state of one QP, private to rc_*.c */
-struct sn_ud;			/* the same for a datagram QP, in ud.h */
-struct sn_fabric;		/* the wire's state of a port, in rc.h */
+struct sn_rc;			/* state of one QP that only rc_*.c uses */
+struct sn_ud;			/* the same for a datagram QP, see ud.h */
+struct sn_fabric;		/* state of a port that only the wire half uses, see rc.h */
 
 enum {
 	SN_WQEBB = 64,
-	SN_DS_MAX = 63,		/* PRM ctrl segment: 6 bits of 16-byte units */
+	/* longest WQE in units of 16 bytes: the ctrl segment has 6 bits for it */
+	SN_DS_MAX = 63,
 	SN_SGE_MAX = 62,
 	SN_GIDS = 16,
 	SN_PORTS = 2,
@@ -104,7 +105,7 @@ enum sn_event {
 
 enum sn_qp_state { SN_QP_RST = 0, SN_QP_INIT = 1, SN_QP_RTR = 2, SN_QP_RTS = 3, SN_QP_ERR = 6 };
 
-/* mkey context, access bits */
+/* Rights, as the access bits of the mkey context */
 enum sn_rights {
 	SN_LR = 1 << 0,
 	SN_LW = 1 << 1,
@@ -113,9 +114,9 @@ enum sn_rights {
 	SN_ATOMIC = 1 << 4,
 };
 
-/* ---- objects ------------------------------------------------------------------------------ */
+/* ---- Objects */
 
-/* Open-addressed table from a 24-bit number to an object; grows. (table.c) */
+/* A hash table from 24-bit numbers to objects, with open addressing. It grows. (table.c) */
 struct sn_table {
 	void **slot;
 	uint32_t *number;
@@ -124,16 +125,17 @@ struct sn_table {
 
 /* A run of DMA-able pages: queue, doorbell record or umem. (dma.c) */
 struct sn_buf {
-	uint64_t base;		/* of the first page, or of all if pages is NULL */
+	/* address of the first page, or of the whole run if pages is NULL */
+	uint64_t base;
 	uint64_t *pages;
 	uint32_t npages;
 	uint8_t page_shift;
 	uint8_t perm;		/* MTT rights: 1 readable, 2 writable */
-	uint64_t offset, len;	/* the part that is used */
-	struct sn_umem *umem;	/* holds a reference, or NULL */
+	uint64_t offset, len;	/* the part of the pages that is used */
+	struct sn_umem *umem;	/* the buffer holds a reference to this umem, or NULL */
 };
 
-struct sn_timer {		/* timer.c: one shot, monotonic */
+struct sn_timer {		/* see timer.c: a timer that fires once, by the monotonic clock */
 	uint64_t deadline;
 	uint32_t slot;		/* index in the heap + 1; 0: not armed */
 	void (*fire)(struct sn_nic *nic, struct sn_timer *timer);
@@ -147,10 +149,11 @@ struct sn_pd {
 struct sn_uar {
 	uint32_t page;
 	unsigned int refs;
-	LIST_HEAD(, sn_qp) qps;		/* QPs with doorbells in this page */
+	LIST_HEAD(, sn_qp) qps;		/* QPs whose doorbells are in this page */
 	LIST_HEAD(, sn_cq) cqs;
 	LIST_HEAD(, sn_eq) eqs;
-	bool eqs_shared;	/* has had two EQs at a time: one arm may have overwritten another */
+	/* the page has had two EQs at a time, so one arm may have overwritten another */
+	bool eqs_shared;
 };
 
 struct sn_umem {
@@ -170,12 +173,12 @@ struct sn_mkey {
 	uint8_t key, before;	/* variant byte of lkey and rkey, now and before the last UMR */
 	uint8_t mode;		/* PRM access_mode: 0 PA, 1 MTT, 2 KLM, 3 KSM */
 	uint8_t rights;		/* enum sn_rights */
-	uint8_t log_page;	/* of an MTT or KSM entry */
+	uint8_t log_page;	/* size of the memory of an MTT or KSM entry */
 	bool free, umr_en, length64, rinval;
-	struct sn_pd *pd;	/* NULL: the reserved lkey */
-	uint32_t qpn;		/* 0xffffff: any */
+	struct sn_pd *pd;	/* NULL: the key is the reserved lkey */
+	uint32_t qpn;		/* the only QP that may use it; 0xffffff: any QP */
 	uint64_t start, len;
-	struct sn_buf buf;	/* MTT */
+	struct sn_buf buf;	/* of a key with MTTs */
 	struct sn_klm *klm;
 	uint32_t nklm, max_klm;
 };
@@ -185,13 +188,14 @@ struct sn_srq {
 	uint32_t rmpn;
 	struct sn_pd *pd;
 	struct sn_buf buf, dbr;
-	uint32_t size, stride;	/* number of WQEs; bytes */
+	uint32_t size, stride;	/* number of WQEs; bytes of each */
 	uint16_t next;		/* index of the next WQE to take */
-	uint16_t taken, pi;	/* totals taken and posted, modulo 2^16 */
-	uint16_t lwm;		/* if armed: event when fewer are left */
+	uint16_t taken, pi;	/* totals of taken and posted WQEs, modulo 2^16 */
+	uint16_t lwm;		/* if armed: raises an event when fewer WQEs are left */
 	bool error;
-	bool cyclic;		/* else a linked list */
-	uint8_t *held;		/* per index: taken by a QP and not completed */
+	bool cyclic;		/* false: the WQEs are a linked list */
+	/* for each index: whether a QP has taken the WQE and not completed it */
+	uint8_t *held;
 	unsigned int refs;
 };
 
@@ -203,8 +207,8 @@ struct sn_eq {
 	uint8_t vector;
 	bool armed;
 	uint32_t pi, ci;
-	uint64_t events;	/* bitmask of asynchronous event types */
-	struct sn_timer late;	/* see sn_eq_event */
+	uint64_t events;	/* bitmask of the types of asynchronous events */
+	struct sn_timer late;	/* timer of a late interrupt, see fire_eq */
 	unsigned int refs;
 	LIST_ENTRY(sn_eq) link;
 };
@@ -219,7 +223,7 @@ struct sn_cq {
 	bool oi, error;
 	bool armed, armed_solicited;
 	uint32_t arm_seen;	/* arm word of the last arm that was handled */
-	uint32_t pi, ci;	/* modulo 2^24; ci as last read from the record */
+	uint32_t pi, ci;	/* modulo 2^24; ci: as last read from the doorbell record */
 	uint32_t solicited;	/* pi after the last solicited or error CQE */
 	uint32_t notified;	/* pi at the last event, if any */
 	bool had_event;
@@ -227,7 +231,7 @@ struct sn_cq {
 	LIST_ENTRY(sn_cq) link;
 };
 
-/* Scatter/gather element of a WQE: by key, or inside the WQE. */
+/* A scatter/gather element of a WQE: memory of a key, or data inside the WQE. */
 struct sn_sge {
 	uint64_t va;
 	uint32_t len, key;
@@ -242,7 +246,7 @@ struct sn_av {			/* PRM address path */
 	bool grh, force_loopback;
 };
 
-/* A send WQE, unwrapped and parsed. */
+/* A send WQE, copied from the ring and parsed. */
 struct sn_wqe {
 	struct sn_wr *wr;
 	uint8_t opcode, ds;
@@ -251,33 +255,33 @@ struct sn_wqe {
 	be32_t imm;		/* immediate or rkey of SEND_INVAL, as in the WQE */
 	uint64_t raddr;
 	uint32_t rkey;
-	uint64_t swap_add, compare;	/* atomics */
-	struct sn_av av;	/* UD */
+	uint64_t swap_add, compare;	/* operands of atomics */
+	struct sn_av av;	/* address of a UD WQE */
 	uint32_t dqpn, qkey;
-	uint32_t len;		/* of all SGEs together */
-	uint8_t syndrome;	/* if the WQE does not parse */
+	uint32_t len;		/* length of all SGEs together */
+	uint8_t syndrome;	/* the syndrome, if the WQE cannot be parsed */
 	unsigned int nsge;
 	struct sn_sge sge[SN_SGE_MAX];
 	uint8_t raw[SN_DS_MAX * 16] __attribute__((aligned(16)));
 };
 
-/* One WQE in flight. */
+/* A send WQE in flight. */
 struct sn_wr {
 	uint16_t idx;		/* WQEBB index modulo 2^16 */
 	uint8_t opcode, ds, ce;
 	uint8_t syndrome, vendor;
-	bool done, counted;	/* counted: a read or atomic that wr_reads includes */
-	bool small;		/* its response is in the QP's small, for the CQE */
+	bool done, counted;	/* counted: wr_reads includes this read or atomic */
+	bool small;		/* its response is in the QP's small buffer, for the CQE */
 	uint32_t byte_cnt;
-	/* for the wire: */
-	uint32_t psn, npsn;	/* first PSN and how many */
+	/* fields for the wire half: */
+	uint32_t psn, npsn;	/* its first PSN, and the number of its PSNs */
 	uint32_t len;		/* message length */
 };
 
 /* A receive WQE, parsed. */
 struct sn_rwqe {
-	uint16_t idx;		/* wqe_counter of its CQE */
-	struct sn_srq *srq;	/* its SRQ, or NULL */
+	uint16_t idx;		/* wqe_counter in its CQE */
+	struct sn_srq *srq;	/* the SRQ that it came from, or NULL */
 	uint32_t len;
 	unsigned int nsge;
 	struct sn_sge sge[SN_SGE_MAX];
@@ -297,12 +301,12 @@ struct sn_datagram {		/* sender fields in the CQE of a UD receive */
 
 struct sn_port {
 	struct sn_nic *nic;
-	uint8_t number;		/* 1, 2 */
-	bool link_down;		/* for one of three reasons: see link.c */
+	uint8_t number;		/* port number, 1 or 2 */
+	bool link_down;		/* for one of three reasons, see link.c */
 	bool unplugged, admin_down;
 	struct sn_timer training;
 	uint8_t mac[6];
-	uint16_t lid;		/* InfiniBand */
+	uint16_t lid;		/* LID of an InfiniBand port */
 	struct sn_gid gid[SN_GIDS];
 	uint8_t address[16];	/* the port's address on the fabric */
 	struct sn_fabric *fabric;
@@ -312,7 +316,7 @@ struct sn_port {
 
 struct sn_qp {
 	struct sn_nic *nic;
-	struct sn_port *port;	/* the first, unless a transition names another */
+	struct sn_port *port;	/* the first port, unless a transition names another */
 	uint32_t qpn, uidx;
 	enum sn_qp_state state;
 	struct sn_pd *pd;
@@ -324,7 +328,7 @@ struct sn_qp {
 	/* transport attributes, each valid after the transition that sets it */
 	struct sn_av av;
 	uint32_t remote_qpn, sq_psn, rq_psn;
-	uint32_t qkey;		/* UD */
+	uint32_t qkey;		/* of a UD QP */
 	uint16_t pkey;
 	uint16_t mtu;		/* bytes */
 	uint8_t max_rd_atomic;	/* outstanding reads and atomics as requester (2^log_sra_max) */
@@ -334,18 +338,18 @@ struct sn_qp {
 	bool rre, rwe, rae, no_sq, no_rq, rlky;
 	bool umr_only;		/* REG_UMR: the driver's own QP, without a PD */
 
-	/* send queue; counters are WQEBB indexes modulo 2^16 */
+	/* send queue; its counters are WQEBB indexes modulo 2^16 */
 	uint32_t sq_size;	/* WQEBBs */
-	uint64_t sq_off;	/* of the SQ in buf */
-	uint16_t sq_pi;		/* from the last doorbell */
-	uint16_t sq_next;	/* next to fetch */
-	uint16_t sq_done;	/* oldest WQE not retired */
+	uint64_t sq_off;	/* offset of the send queue in buf */
+	uint16_t sq_pi;		/* producer index of the last doorbell */
+	uint16_t sq_next;	/* index of the next WQE to fetch */
+	uint16_t sq_done;	/* index of the oldest WQE that is not retired */
 	uint16_t sq_reported;	/* blocks up to here are free for the host: a CQE has reported them */
-	bool sq_stopped;	/* a WQE in the FIFO has failed: fetching stops */
+	bool sq_stopped;	/* a WQE in the FIFO has failed, so fetching stops */
 	bool sq_fenced;
 	bool umr_unfenced;	/* the next WQE must carry a small fence */
-	struct sn_wr *wr;	/* FIFO, a ring of sq_size */
-	uint32_t wr_head, wr_tail;	/* free running */
+	struct sn_wr *wr;	/* the FIFO of WQEs in flight, a ring of sq_size entries */
+	uint32_t wr_head, wr_tail;	/* indexes into the FIFO, which only grow */
 	uint32_t wr_reads;	/* unfinished reads and atomics in the FIFO */
 	/* scatter to CQE (PRM cs_req, cs_res): largest payload, and a buffer for each wr */
 	uint8_t small_req, small_res;
@@ -354,27 +358,27 @@ struct sn_qp {
 	/* receive queue */
 	uint32_t rq_size, rq_stride;
 	uint16_t rq_next, rq_done, rq_pi;
-	uint16_t srq_idx;	/* of the WQE taken from its SRQ, while srq_holds */
+	uint16_t srq_idx;	/* index of the WQE taken from the SRQ, while srq_holds */
 	bool srq_holds;
 	struct sn_timer srq_flush;	/* delayed flush of that WQE, for a QP in error */
 
 	TAILQ_ENTRY(sn_qp) run;
 	bool on_run, on_err;
 	TAILQ_ENTRY(sn_qp) err;
-	LIST_ENTRY(sn_qp) link;	/* of its UAR */
-	struct sn_rc *rc;	/* one of the two */
+	LIST_ENTRY(sn_qp) link;	/* entry in the list of its UAR */
+	struct sn_rc *rc;	/* one of these two is set */
 	struct sn_ud *ud;
-	struct sn_datagram datagram;	/* the one being received */
-	uint8_t ctx[0xe8];	/* QPC as the driver gave it, for QUERY_QP */
+	struct sn_datagram datagram;	/* the datagram that is being received */
+	uint8_t ctx[0xe8];	/* the QPC that the driver wrote, for QUERY_QP */
 };
 
 /* Fault probabilities, 0..1. The device parses the script; the wire applies it. */
 struct sn_fault {
 	double drop, dup, reorder, corrupt, delay, rnr;
 	uint64_t seed;
-	uint32_t generation;	/* changes with each script: restarts the random sequence */
+	uint32_t generation;	/* changes with each script, which restarts the random sequence */
 	uint16_t cmd_opcode;
-	uint32_t cmd_nth;	/* 0: none */
+	uint32_t cmd_nth;	/* number of the command that fails; 0: none fails */
 	uint32_t quirks;	/* bits of quirk.h */
 	bool admin_down;		/* INIT_HCA does not bring the links up: an administrator must */
 };
@@ -385,12 +389,13 @@ struct sn_viol_entry {
 };
 
 struct sn_nic {
-	atomic_uint lock;	/* pump.c */
+	atomic_uint lock;	/* the lock, see pump.c */
 	struct softnic_config config;
 	struct softnic_host host;
 
 	struct sn_table qps, cqs, eqs, mkeys, pds, uars, umems, srqs, xrc_srqs, xrcds, uctxs, owned;
-	struct sn_qp *last_rung, *last_requester;	/* of the last doorbell and request */
+	/* the QPs of the last doorbell and of the last request */
+	struct sn_qp *last_rung, *last_requester;
 	TAILQ_HEAD(sn_run_list, sn_qp) run;
 	TAILQ_HEAD(sn_err_list, sn_qp) err;
 	struct sn_timer **heap;
@@ -400,14 +405,16 @@ struct sn_nic {
 	unsigned int ports;
 	bool infiniband;
 	bool fatal;
-	bool forked;		/* this is the copy in a child: fork.c */
+	bool forked;		/* this process is a forked child and has a copy: fork.c */
 	LIST_ENTRY(sn_nic) link;
-	uint32_t cqs_armed;	/* a CQ is armed: peers must wake the device's thread */
+	uint32_t cqs_armed;	/* number of armed CQs: then peers must wake the device's thread */
 	uint32_t key_turn;	/* incremented when keys or connections change */
-	unsigned int rings;	/* doorbells on the fast path: uar_plain.c */
-	bool thread_driven;		/* by the device's thread: leave no work for the next pump */
+	unsigned int rings;	/* number of doorbells on the fast path, see uar_plain.c */
+	/* the device's thread is driving: leave no work for the next pump */
+	bool thread_driven;
 
-	struct sn_device *dev;		/* private to the device half: bar, thread, ... (dev.h) */
+	/* fields that only the device half uses: BAR, thread, ... (dev.h) */
+	struct sn_device *dev;
 	uint64_t rng;
 	struct softnic_counters ctr;
 	struct sn_fault fault;

@@ -51,7 +51,7 @@
 	X(CMD_RESOURCE, "cmd.resource") \
 	X(CMD_STATE, "cmd.state") \
 	X(CMD_BUSY, "cmd.busy") \
-	/* a cold device: the command queue and the firmware pages */ \
+	/* violations only in a cold device: the command queue and the firmware pages */ \
 	X(CMDQ_TYPE, "cmdq.type") \
 	X(CMDQ_RESERVED, "cmdq.reserved_bits") \
 	X(CMDQ_LENGTH, "cmdq.length") \
@@ -61,7 +61,7 @@
 	X(CMDQ_SIGNATURE, "cmdq.signature") \
 	X(CMDQ_OWNER, "cmdq.ownership") \
 	X(PAGES_TOUCHED, "pages.touched") \
-	/* a refused request of the peer: reported by the responder */ \
+	/* requests of the peer that the responder refuses and reports */ \
 	X(REMOTE_ACCESS, "remote.access") \
 	X(REMOTE_INVALID, "remote.invalid_request") \
 	X(REMOTE_OPERATIONAL, "remote.operational") \

@@ -47,8 +47,8 @@ void sn_sq_record(struct sn_qp *qp, uint32_t rec)
 }
 
 /*
- * Reports reserved bits; a WQE that sets them is executed all the same. The immediate field of opcodes
- * without one is not checked: libmlx5's ibv_wr_send leaves stale bytes there.
+ * Reports reserved bits. A WQE that sets them is executed nevertheless. The immediate field of
+ * opcodes without one is not checked: libmlx5's ibv_wr_send leaves stale bytes there.
  */
 static void ctrl_reserved(struct sn_qp *qp, const struct sn_ctrl *ctrl)
 {
@@ -62,7 +62,7 @@ static void ctrl_reserved(struct sn_qp *qp, const struct sn_ctrl *ctrl)
 			   opcode, word >> 8 & 0xffff);
 }
 
-/* PRM fence modes; see enum sn_fence. */
+/* Must a WQE with this PRM fence mode wait? See enum sn_fence. */
 static bool is_fenced(const struct sn_qp *qp, uint8_t fence)
 {
 	switch (fence) {
@@ -123,7 +123,8 @@ bool sn_sq_refetch(struct sn_qp *qp, struct sn_wr *wr, struct sn_wqe *wqe)
 	return sn_sq_copy(qp, wr->idx, wr->ds, wqe->raw) && parse_wqe(qp, wr, wqe);
 }
 
-/* Fetches the block at sq_next, or only its control segment if no more is readable. Returns the bytes. */
+/* Fetches the block at sq_next, or only its control segment if no more is readable. Returns the
+ * number of fetched bytes. */
 static unsigned int fetch_wqe(struct sn_qp *qp, struct sn_wqe *wqe)
 {
 	const uint8_t *block = sn_sq_block(qp, qp->sq_next);
@@ -131,7 +132,9 @@ static unsigned int fetch_wqe(struct sn_qp *qp, struct sn_wqe *wqe)
 	if (!block)
 		return sn_sq_copy(qp, qp->sq_next, 1, wqe->raw) ? sizeof(struct sn_ctrl) : 0;
 	memcpy(wqe->raw, block, SN_WQEBB);
-	/* Execute what was checked: the host may still write to the WQE. */
+	/*
+	 * The checks and the execution use one copy, because the host may still write to the WQE.
+	 */
 	__asm__ volatile("" ::: "memory");
 	return SN_WQEBB;
 }
@@ -141,7 +144,8 @@ static bool is_read(uint8_t opcode)
 	return opcode == SN_OP_READ || opcode == SN_OP_ATOMIC_CS || opcode == SN_OP_ATOMIC_FA;
 }
 
-/* Puts the fetched WQE in the FIFO. False: not for the wire (done here, or stopped). */
+/* Puts the fetched WQE into the FIFO. False: the wire half does not get it, because it is complete
+ * or the queue has stopped. */
 static bool take_wqe(struct sn_qp *qp, struct sn_wqe *wqe, unsigned int fetched)
 {
 	const struct sn_ctrl *ctrl = (const void *)wqe->raw;
@@ -157,7 +161,8 @@ static bool take_wqe(struct sn_qp *qp, struct sn_wqe *wqe, unsigned int fetched)
 		sn_wr_done(qp, wr, wqe->syndrome, 0, 0);
 		return false;
 	}
-	/* Hosts post a NOP to end a connection: everything received must be acknowledged before. */
+	/* Hosts post a NOP to end a connection: the responder must acknowledge everything received
+	 * before it. */
 	if (opcode == SN_OP_NOP && qp->rc)
 		sn_rc_flush_delayed_ack(qp);
 	if (opcode == SN_OP_NOP || opcode == SN_OP_UMR) {

@@ -33,7 +33,8 @@ static void place_object(struct sn_table *t, uint32_t number, void *obj)
 	t->live++;
 }
 
-/* Rehashes and drops the marks of removed objects. A quarter full afterwards, so that growth is rare. */
+/* Rehashes the table and drops the marks of removed objects. It is a quarter full afterwards, so
+ * growth is rare. */
 static int grow_table(struct sn_table *t)
 {
 	size_t size = 16;
@@ -74,7 +75,8 @@ int sn_table_add(struct sn_nic *nic, struct sn_table *t, unsigned int bits, unsi
 		 void *obj, uint32_t *number)
 {
 	uint32_t mask = (UINT32_C(1) << bits) - 1;
-	/* Random, because on hardware numbers have no meaning; a stale number then stays invalid for long. */
+	/* The number is random, because on hardware numbers have no meaning. A stale number then
+	 * stays invalid for long. */
 	uint32_t first = (uint32_t)sn_random(nic) & mask;
 
 	if (t->live >= UINT32_C(1) << log_max)

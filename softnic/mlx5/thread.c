@@ -18,13 +18,18 @@
 #include "softnic/mlx5/dev.h"
 
 enum {
-	FLUSH_NS = 10000000,	/* period of reading the records of QPs in ERR */
+	FLUSH_NS = 10000000,	/* how often the doorbell records of QPs in ERR are read */
 	SPINS = 64,
 	YIELDS = 64,
-	CROWDED_NS = 20000,	/* a longer yield means that another thread used the core */
-	CROWDED_TIMES = 4096,	/* after this the thread sleeps so often without trying another yield */
+	/* a yield that lasts longer means that another thread used the core */
+	CROWDED_NS = 20000,
+	/* number of sleeps after that until the thread tries another yield */
+	CROWDED_TIMES = 4096,
 	SLICE_NS = 100000,
-	SCAN_MIN_NS = 20000,	/* a doorbell in a scanned page wakes no thread: look again */
+	/*
+	 * a doorbell in a scanned page wakes no thread, so the thread looks again after this time
+	 */
+	SCAN_MIN_NS = 20000,
 	SCAN_MAX_NS = 1000000,
 	SCAN_MIN_TIMES = 64,	/* number of short pauses before they grow */
 };
@@ -42,7 +47,7 @@ static void drain_fd(int fd)
 		;
 }
 
-/* Needs the lock. Does the work and returns the end of the next sleep; 0: do not sleep. */
+/* Does the work and returns the end of the next sleep; 0: do not sleep. Needs the lock. */
 static uint64_t take_over(struct sn_nic *nic, struct backoff *b)
 {
 	struct sn_device *dev = nic->dev;
@@ -79,7 +84,7 @@ static uint64_t take_over(struct sn_nic *nic, struct backoff *b)
 	return until;
 }
 
-/* True if a peer woke the thread. */
+/* Sleeps. True if a peer woke the thread. */
 static bool sleep_until_woken(struct sn_device *dev)
 {
 	struct epoll_event ev[2 + SN_PORTS];
@@ -151,7 +156,8 @@ static void *thread_main(void *arg)
 			sn_internal_timer(nic);
 		if ((now == pumps || woken) && sn_enter_try(nic)) {
 			until = take_over(nic, &b);
-			/* Needs the lock: from here on an inline pump that disarms shortens the timer. */
+			/* From here on, an inline pump that disarms the wake-up shortens this
+			 * timer. Needs the lock. */
 			sn_thread_set_timer(dev, until);
 			dev->resting = until != 0;
 			dev->until = until;
@@ -226,7 +232,7 @@ void sn_thread_stop(struct sn_nic *nic)
 	close_fds(nic->dev);
 }
 
-/* A child has no thread, and must not wake or delay the parent's. */
+/* A forked child has no thread, and must not wake or delay the parent's. */
 void sn_thread_forget(struct sn_nic *nic)
 {
 	nic->dev->threaded = nic->dev->armed = nic->dev->resting = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One-shot timers: a binary heap by deadline; each timer knows its index. */
+/* One-shot timers in a binary heap, sorted by deadline. Each timer knows its index in the heap. */
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>

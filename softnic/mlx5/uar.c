@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * UAR pages. A write is either trapped, and seen whole, or found in the page by a scan. A scanned word
- * is only a hint: the next queue on the same register may have overwritten it. So the device reads the
- * doorbell record of every queue of the page, which is written first and is authoritative.
+ * UAR pages. A write is either trapped and seen whole, or found in the page by a scan. A scanned
+ * word is only a hint: the next queue on the same register may have overwritten it. So the device
+ * reads the doorbell records of all queues of the page. A driver writes the record first, and the
+ * record is authoritative.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +70,8 @@ int softnic_bar_fd(struct softnic *handle, size_t *size)
 	return nic->dev->bar_fd;
 }
 
-/* Lowest free page after the last one allocated: a stale doorbell then seldom reaches a new owner. */
+/* Allocates the lowest free page after the last allocated one. So a stale doorbell seldom reaches a
+ * new owner. */
 uint8_t sn_cmd_alloc_uar(struct sn_cmd *c)
 {
 	struct sn_device *dev = c->nic->dev;
@@ -116,8 +118,8 @@ uint8_t sn_cmd_dealloc_uar(struct sn_cmd *c)
 }
 
 /*
- * The QP in the first eight bytes of a control segment: index, DS and QPN. On the page of another program it
- * is none: hardware ignores such a doorbell.
+ * Finds the QP from the first eight bytes of a control segment: index, DS and QPN. A QP on the page
+ * of another program does not count, because hardware ignores such a doorbell.
  */
 static struct sn_qp *doorbell_qp(struct sn_nic *nic, uint32_t page, const uint8_t *ctrl)
 {
@@ -282,7 +284,8 @@ static bool scan_page(struct sn_nic *nic, struct sn_uar *uar)
 	return rung || any;
 }
 
-/* Each poll scans if doorbells are not trapped, so a slot without a page costs only one load. */
+/* Scans all pages. Each poll scans if doorbells are not trapped, so a slot without a page costs
+ * only one load. */
 static bool scan_all(struct sn_nic *nic)
 {
 	bool any = false;
@@ -297,7 +300,7 @@ static bool scan_all(struct sn_nic *nic)
 	return any;
 }
 
-/* Cleared before the scan: a page marked during the scan is scanned again. */
+/* The mark is cleared before the scan, so that a page marked during the scan is scanned again. */
 bool sn_uar_scan(struct sn_nic *nic)
 {
 	struct sn_device *dev = nic->dev;

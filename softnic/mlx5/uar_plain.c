@@ -21,7 +21,7 @@ static struct sn_qp *doorbell_qp(struct sn_nic *nic, uint32_t page, uint32_t qpn
 	return qp;
 }
 
-/* Is this the block after the last one sent, and by the record the only new one? */
+/* Is this block the one after the last sent block, and by the doorbell record the only new one? */
 static bool is_next(struct sn_qp *qp, const uint8_t *data)
 {
 	const struct sn_rc_req *r = qp->rc ? &qp->rc->req : NULL;

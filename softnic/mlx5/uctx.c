@@ -16,7 +16,7 @@ struct uctx {
 	uint32_t uid;
 };
 
-/* Raw packets and internal resources are not in the caps. */
+/* The capabilities of a user context exclude raw packets and internal resources. */
 uint8_t sn_cmd_create_uctx(struct sn_cmd *c)
 {
 	struct uctx *u;
@@ -47,7 +47,7 @@ void sn_uctx_free(struct sn_nic *nic, void *obj)
 enum kind { QP = 1, CQ, MKEY, PD, UAR, RMP, UMEM, XRC_SRQ, XRCD };
 enum role { MAKES, ENDS, USES };
 
-/* Commands with the object number in the common field. */
+/* Commands whose object number is in the common field. */
 static const struct rule {
 	uint16_t opcode;
 	uint8_t kind, role;
@@ -133,7 +133,8 @@ void sn_owned_free(struct sn_nic *nic, void *obj)
 	free(o);
 }
 
-/* Of the context that ends: a UAR that was given back while a queue was on it. Linux does not ask again. */
+/* Frees a UAR of the context that ends, if it was given back while a queue was on it. Linux does
+ * not free it again. */
 static void free_uar(struct sn_nic *nic, void *obj)
 {
 	const struct owned *o = obj;

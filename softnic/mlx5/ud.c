@@ -40,13 +40,16 @@ void sn_ud_modified(struct sn_qp *qp, enum sn_qp_state from)
 		qp->ud->psn = qp->sq_psn & SN_PSN_MASK;
 }
 
-/* IBTA 10.2.5: a Q_Key with the highest bit set selects the QP's own. */
+/* The Q_Key of a packet. IBTA 10.2.5: if the highest bit of the WQE's Q_Key is set, the QP's own is
+ * used. */
 static uint32_t q_key(const struct sn_qp *qp, const struct sn_wqe *wqe)
 {
 	return wqe->qkey & Q_KEY_OF_QP ? qp->qkey : wqe->qkey;
 }
 
-/* 0, -EAGAIN, or the syndrome of the WQE's completion. A packet that is lost is no error. */
+/*
+ * Returns 0, -EAGAIN, or the syndrome of the WQE's completion. A packet that is lost is no error.
+ */
 static int send_packet(struct sn_qp *qp)
 {
 	const struct sn_wqe *wqe = &qp->ud->wqe;
@@ -112,7 +115,7 @@ void sn_ud_run(struct sn_qp *qp)
 	sn_qp_kick(qp);
 }
 
-/* IBTA 9.6.1: checks QP, state, partition and Q_Key. */
+/* Finds the QP that receives a packet. IBTA 9.6.1: checks QP, state, partition and Q_Key. */
 static struct sn_qp *receiver(struct sn_port *port, const struct sn_packet *pkt)
 {
 	struct sn_qp *qp = sn_qp_find(port->nic, pkt->dqpn);
@@ -130,7 +133,7 @@ static void put_grh(const struct sn_port *port, const struct sn_addr *src,
 	memcpy(grh, &pkt->ip.tclass_flow, 4);
 	grh[4] = (uint8_t)(pkt->len >> 8);
 	grh[5] = (uint8_t)pkt->len;
-	grh[6] = port->nic->infiniband ? 0x1b : 17;	/* IBA, UDP */
+	grh[6] = port->nic->infiniband ? 0x1b : 17;	/* next header: 0x1b is IBA, 17 is UDP */
 	grh[7] = pkt->ip.hop_limit;
 	memcpy(grh + 8, src->raw, 16);
 	memcpy(grh + 24, port->address, 16);

@@ -7,17 +7,18 @@
 #include "softnic/mlx5/rc_wire.h"
 #include "softnic/mlx5/wire_api.h"
 
-enum { SN_GRH_BYTES = 40 };	/* in front of the data of each receive; IBTA 11.4.1.2 */
+/* length of the header in front of the data of each receive; IBTA 11.4.1.2 */
+enum { SN_GRH_BYTES = 40 };
 
 struct sn_ud {
 	struct sn_fab_dest dest;
 	struct sn_waiter waiter;
 	uint32_t psn;
 	bool loaded;
-	struct sn_wqe wqe;		/* the next one to send, if loaded */
+	struct sn_wqe wqe;		/* the next WQE to send, if loaded */
 };
 
-/* Like sn_rc_stop. */
+/* Stops a datagram QP, like sn_rc_stop for others. */
 static inline void sn_ud_stop(struct sn_qp *qp)
 {
 	if (!qp->ud)

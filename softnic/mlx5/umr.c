@@ -41,7 +41,7 @@ struct umr {
 	struct sn_mkey *m;
 	uint64_t mask;
 	uint32_t nklm;
-	uint32_t first;		/* first entry of the key's list to replace */
+	uint32_t first;		/* first entry of the key's list that is replaced */
 };
 
 static uint8_t refuse_umr(const struct umr *u, enum sn_viol v, const char *words)
@@ -59,7 +59,7 @@ static bool is_zero(const uint8_t *p, size_t len)
 	return true;
 }
 
-/* Checks the WQE itself. */
+/* Checks the fields of the WQE, without the mkey. */
 static uint8_t check_wqe(struct umr *u)
 {
 	unsigned int list;
@@ -92,7 +92,7 @@ static void check_variant(const struct umr *u, const struct sn_mkey *m)
 		refuse_umr(u, SN_V_MKEY_STALE, "another variant than the key has");
 }
 
-/* The bytes in the pages of an MTT key, from its first byte on. */
+/* The number of bytes in the pages of an MTT key, counted from its first byte. */
 static uint64_t mtt_room(const struct sn_mkey *m)
 {
 	uint64_t all = (uint64_t)m->buf.npages << m->buf.page_shift;
@@ -100,7 +100,7 @@ static uint64_t mtt_room(const struct sn_mkey *m)
 	return m->buf.umem ? m->buf.len : all - m->buf.offset;
 }
 
-/* May this QP change this mkey so? */
+/* May this QP make this change to this mkey? */
 static uint8_t check_mkey(struct umr *u)
 {
 	uint32_t key = from_be32(u->wqe->imm);
@@ -168,7 +168,8 @@ static void set_right(struct umr *u, uint64_t mask, struct sn_fld f, uint8_t rig
 		u->m->rights |= right;
 }
 
-/* Changes the fields in the mask. The list was replaced before, so no key mixes old and new. */
+/* Changes the fields in the mask. The list has been replaced before, so no key mixes old and new
+ * entries. */
 static void apply_mask(struct umr *u)
 {
 	struct sn_mkey *m = u->m;

@@ -22,7 +22,7 @@ void sn_violate(struct sn_nic *nic, enum sn_viol v, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* FNV-1a: the same refusal has the same syndrome in every build. */
+/* The hash FNV-1a, so that the same refusal has the same syndrome in every build. */
 static uint32_t text_hash(const char *s)
 {
 	uint32_t h = 2166136261u;
@@ -66,7 +66,9 @@ uint8_t sn_cmd_refuse(struct sn_cmd *c, uint8_t status, const char *fmt, ...)
 	return status;
 }
 
-/* A lack of resources in the model is no violation by the driver. */
+/*
+ * Refuses a command for an errno. A lack of resources in the model is no violation by the driver.
+ */
 uint8_t sn_cmd_refuse_errno(struct sn_cmd *c, int err)
 {
 	if (err == -EINVAL)

@@ -27,7 +27,7 @@ void sn_thread_inline(struct sn_nic *nic)
 {
 	struct sn_device *dev = nic->dev;
 
-	/* Only the lock holder writes this counter: no read-modify-write is needed. */
+	/* Only the lock holder writes this counter, so it needs no read-modify-write. */
 	atomic_store_explicit(&dev->inline_pumps,
 			      atomic_load_explicit(&dev->inline_pumps, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
@@ -57,7 +57,7 @@ void sn_thread_wake(struct sn_nic *nic)
 	uint64_t one = 1;
 
 	if (nic->dev->threaded && write(nic->dev->event_fd, &one, sizeof(one)) < 0)
-		return;		/* the counter is full: the thread is awake */
+		return;		/* a full counter means that the thread is awake */
 }
 
 /* The thread handles timers and failed queues while there are any; otherwise it may sleep. */

@@ -5,26 +5,29 @@
 
 #include "softnic/mlx5/sn.h"
 
-/* port.c: an entry of the partition table; RoCE has only the default one. False: no such entry. */
+/* port.c: finds an entry of the partition table; RoCE has only the default one. False: there is no
+ * such entry. */
 bool sn_port_pkey(const struct sn_nic *nic, uint32_t index, uint16_t *pkey);
 /* The reason why an address path is invalid, or NULL. */
 const char *sn_path_fault(const struct sn_port *port, const struct sn_av *av);
 void sn_port_first_gid(const uint8_t mac[6], uint8_t gid[16]);
 
 /* fabric.c. softnic_open has filled config, rng, tables and ports. Assigns unique addresses to the ports. */
-int sn_fabric_open(struct sn_nic *nic);		/* 0, -errno */
+int sn_fabric_open(struct sn_nic *nic);		/* returns 0 or -errno */
 void sn_fabric_close(struct sn_nic *nic);
 /*
  * Moves the port to another address; its links are lost. 1: moved, with a new descriptor; 0: it has that
  * address already; -errno: it keeps the old one.
  */
 int sn_fabric_readdress(struct sn_port *port, const uint8_t gid[16]);
-/* Between the two calls wake-ups of peers are deferred to the end. */
+/* Between these two calls, wake-ups of peers are deferred to the end. */
 void sn_fabric_hold(struct sn_nic *nic);
 void sn_fabric_release(struct sn_nic *nic);
 /* Delayed ACKs are pending: some empty polls will send them. */
 bool sn_fabric_ack_pending(const struct sn_nic *nic);
-/* A poll would find no work. True for a few hundred calls at most, then a poll is due. */
+/*
+ * True: a poll would find no work. It is true for a few hundred calls at most; then a poll is due.
+ */
 bool sn_fabric_quiet(struct sn_nic *nic);
 /* Handles arrived packets and sends pending ones. True if it did anything, or some remain. */
 bool sn_fabric_poll(struct sn_nic *nic);
@@ -34,14 +37,16 @@ int sn_fabric_fd(struct sn_nic *nic, unsigned int port);
 bool sn_fabric_arm(struct sn_nic *nic);
 void sn_fabric_disarm(struct sn_nic *nic);	/* also drains the fd */
 
-/* rc.c */
-int sn_rc_create(struct sn_qp *qp);		/* 0, -ENOMEM; CREATE_QP */
+/* functions of rc.c */
+int sn_rc_create(struct sn_qp *qp);		/* called by CREATE_QP; returns 0 or -ENOMEM */
 void sn_rc_destroy(struct sn_qp *qp);
-/* After a transition: qp->state is new and its attributes are set. RST drops all state. */
+/* Called after a transition: qp->state is new and its attributes are set. RST drops all state. */
 void sn_rc_modified(struct sn_qp *qp, enum sn_qp_state from);
-/* The QP has left the run list: fetch and send as windows, credits and resources allow. */
+/* Called when the QP has left the run list: fetches and sends as windows, credits and resources
+ * allow. */
 void sn_rc_run(struct sn_qp *qp);
-/* rc_ack_out.c. The QP has just entered ERR: no more packets, timers or access to wr. Writes no CQE. */
+/* rc_ack_out.c. Called when the QP has just entered ERR. Afterwards there are no more packets,
+ * timers or accesses to wr. Writes no CQE. */
 void sn_rc_stop(struct sn_qp *qp);
 /* Sends a delayed ACK now. */
 void sn_rc_flush_delayed_ack(struct sn_qp *qp);

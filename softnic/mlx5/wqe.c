@@ -6,7 +6,7 @@
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/wqe.h"
 
-/* PRM: a WQE may wrap to the start of the ring at any segment. */
+/* Copies a WQE. PRM: it may wrap to the start of the ring at any segment. */
 bool sn_sq_copy(struct sn_qp *qp, uint16_t idx, unsigned int ds, uint8_t *dst)
 {
 	uint32_t size = qp->sq_size * SN_WQEBB;
@@ -73,7 +73,7 @@ static unsigned int parse_inline(struct sn_wqe *wqe, unsigned int pos, uint32_t 
 	return pos + ((4 + len + 15) & ~15u);
 }
 
-/* PRM: a byte count of 0 means 2^31, which no driver intends. */
+/* Parses a data segment. PRM: a byte count of 0 means 2^31, which no driver intends. */
 static uint8_t parse_data(struct sn_qp *qp, struct sn_wqe *wqe, unsigned int pos)
 {
 	uint64_t total = 0;
@@ -120,7 +120,7 @@ static uint8_t parse_raddr(struct sn_qp *qp, struct sn_wqe *wqe)
 	return SN_SYND_OK;
 }
 
-/* PRM: eight bytes, big-endian operands, one data segment for the result. */
+/* Parses an atomic. PRM: eight bytes, big-endian operands, one data segment for the result. */
 static uint8_t parse_atomic(struct sn_qp *qp, struct sn_wqe *wqe)
 {
 	const struct sn_atomic *at = (const void *)(wqe->raw + 32);
@@ -138,7 +138,7 @@ static uint8_t parse_atomic(struct sn_qp *qp, struct sn_wqe *wqe)
 	return synd;
 }
 
-/* PRM "Datagram segment"; otherwise like a SEND. */
+/* Parses a UD WQE, which is like a SEND behind its PRM "Datagram segment". */
 static uint8_t parse_datagram(struct sn_qp *qp, struct sn_wqe *wqe)
 {
 	const struct sn_ud_av *a = (const void *)(wqe->raw + 16);

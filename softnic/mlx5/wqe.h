@@ -24,7 +24,7 @@ struct sn_ud_av {
 	be32_t qkey, rsvd0;
 	be32_t dqpn;			/* extended(1) reserved(7) QPN(24) */
 	uint8_t stat_rate_sl, fl_mlid;
-	be16_t rlid;			/* RoCE v2: the UDP source port */
+	be16_t rlid;			/* with RoCE v2 this is the UDP source port */
 	uint8_t rsvd1[4];
 	uint8_t rmac[6], tclass, hop_limit;
 	be32_t grh_gid_fl;		/* reserved(1) GRH(1) reserved(2) GID index(8) flow label(20) */
@@ -66,9 +66,9 @@ enum { SN_AV_EXTENDED = 1u << 31, SN_AV_GRH = 1u << 30 };
 
 enum sn_fence {
 	SN_FENCE_NONE = 0,
-	SN_FENCE_SMALL = 1,		/* after local operations */
-	SN_FENCE_READ = 2,		/* after reads and atomics */
-	SN_FENCE_STRONG = 3,		/* after everything */
+	SN_FENCE_SMALL = 1,		/* waits for local operations */
+	SN_FENCE_READ = 2,		/* waits for reads and atomics */
+	SN_FENCE_STRONG = 3,		/* waits for all earlier work */
 	SN_FENCE_SMALL_READ = 4,
 };
 

@@ -16,7 +16,7 @@ struct sn_wr *sn_wr_push(struct sn_qp *qp, uint16_t idx, uint8_t opcode, uint8_t
 	return wr;
 }
 
-/* Poisons the blocks before the CQE that frees them. */
+/* Poisons the blocks that a CQE is about to free. */
 static void report_blocks(struct sn_qp *qp, uint16_t upto)
 {
 	bool poison = qp->nic->config.flags & SOFTNIC_ADVERSARIAL;
@@ -58,7 +58,7 @@ static bool complete_wr(struct sn_qp *qp, const struct sn_wr *wr)
 		.byte_cnt = wr->byte_cnt,
 	};
 	if (wr->small && !wr->syndrome) {
-		/* The host must still read the destination from the WQE. */
+		/* The host must still read from the WQE where the data belongs. */
 		cqe.small = qp->small[(qp->wr_head - 1) & (qp->sq_size - 1)];
 		report_blocks(qp, wr->idx);
 		qp->sq_reported = qp->sq_done;
@@ -148,7 +148,7 @@ void sn_wr_forget(struct sn_qp *qp)
 	qp->wr_head = qp->wr_tail;
 }
 
-/* In ERR: flushes WQEs that were never fetched. */
+/* In state ERR: flushes the WQEs that were never fetched. */
 void sn_sq_flush(struct sn_qp *qp)
 {
 	while (qp->sq_next != qp->sq_pi) {
@@ -199,8 +199,8 @@ static void last_wqe(struct sn_nic *nic, struct sn_timer *timer)
 }
 
 /*
- * 2ERR_QP completes before the QP is flushed: the WQE taken from an SRQ comes back later. A driver that
- * destroys the QP before the event loses the WQE.
+ * Defers the flush of a WQE that was taken from an SRQ, because 2ERR_QP completes before the QP is
+ * flushed. A driver that destroys the QP before the event loses the WQE.
  */
 static void srq_flush_later(struct sn_qp *qp)
 {
@@ -237,7 +237,7 @@ void sn_qp_event(struct sn_qp *qp, enum sn_event event)
 {
 	uint8_t data[28] = { 0 };
 
-	sn_set32(data, 24, qp->qpn);	/* queue type 0 (QP) in byte 20 */
+	sn_set32(data, 24, qp->qpn);	/* byte 20 stays 0: the queue type is a QP */
 	sn_async(qp->nic, event, 0, data);
 }
 

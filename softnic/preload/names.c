@@ -76,7 +76,8 @@ int ioctl(int fd, unsigned long request, ...)
 	return front_ioctl(fd, request, arg, &ret) ? result(ret) : pre_real()->ioctl(fd, request, arg);
 }
 
-/* On a host with RDMA devices, netlink would list those instead of the software devices. */
+/* On a host with RDMA devices netlink would list them instead of the software devices, so it is
+ * refused. */
 int socket(int domain, int type, int protocol)
 {
 	if (domain == AF_NETLINK && protocol == NETLINK_RDMA && pre_device_count())

@@ -20,7 +20,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* ---- real.c: the C library's own functions */
+/* ---- Functions of real.c, which call the C library's own */
 #define PRE_REAL_NAMES(X) \
 	X(open) X(fopen) X(opendir) X(stat) X(lstat) X(fstat) X(access) X(readlink) X(realpath) X(close) \
 	X(ioctl) X(pread) X(pwrite) X(socket) X(pthread_spin_unlock)
@@ -32,29 +32,33 @@ struct pre_real {
 };
 const struct pre_real *pre_real(void);
 
-/* ---- names.c: functions that both fronts replace */
+/* ---- Functions of names.c: calls that both fronts replace */
 /* Returns path, or its location below SYSFS_PATH if it starts with one of trees (NULL-terminated). */
 const char *pre_moved(const char *path, const char *const *trees, char moved[PATH_MAX]);
 
-/* Supplied by the front. False: not a software device. ret: the return value of the call, or -errno. */
+/* Functions that the front supplies. False: the call does not concern a software device. ret: the
+ * return value of the call, or -errno. */
 bool front_open(const char *path, int flags, int *ret);
 bool front_ioctl(int fd, unsigned long request, void *arg, int *ret);
 const char *front_path(const char *path, char moved[PATH_MAX]);
 
-/* ---- env.c */
-/* SOFTNIC_DEVICES; the largest number */
+/* ---- Functions of env.c */
+/* The largest value of SOFTNIC_DEVICES */
 enum { PRE_DEVICES = 16 };
 unsigned int pre_device_count(void);
-bool pre_asked(const char *variable);		/* is its value 1? */
+bool pre_asked(const char *variable);		/* is the variable's value 1? */
 void pre_print_violations(const struct softnic_violation *v, size_t n);
 /*
- * The newest fork handler runs first before a fork. The model's locks nest inside a front's, so its
- * handlers, registered by its first device, must be older than the front's. 0, -errno.
+ * Opens the model before the front registers its fork handlers. The newest fork handler runs first
+ * before a fork. The model's locks nest inside a front's, so the model's handlers must be older.
+ * Returns 0 or -errno.
  */
 int pre_open_model_once(void);
 
-/* ---- populate.c */
-/* Pins like the kernel. -EFAULT if a page is missing or read-only. */
+/* ---- Functions of populate.c */
+/*
+ * Checks the pages as the kernel does when it pins them. -EFAULT if a page is missing or read-only.
+ */
 int pre_populate(uint64_t start, uint64_t len, bool write);
 
 #endif

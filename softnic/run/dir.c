@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The temporary directory. SIGKILL leaves it behind; the next softnic-run finds its lock free and
- * removes it.
+ * The temporary directory. SIGKILL leaves it behind. The next softnic-run finds that its lock is
+ * free, and removes it.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -31,7 +31,8 @@ static bool find_in_path(const char *command, char path[PATH_MAX])
 	return false;
 }
 
-/* Does it use a dynamic loader? True for files other than ELF, such as a script. */
+/* Does the program use a dynamic loader? The answer is yes for files other than ELF, such as
+ * scripts. */
 static bool is_dynamic(int fd)
 {
 	Elf64_Ehdr h;
@@ -83,7 +84,7 @@ int run_program_check(const char *command)
 	}
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return 0;		/* it may be executable all the same */
+		return 0;		/* the file may be executable nevertheless */
 	if (raises_privileges(fd))
 		fprintf(stderr, "softnic-run: %s is setuid, setgid or has file capabilities: the loader "
 			"ignores preloaded libraries there; run a copy without them, or as that user\n",
@@ -122,7 +123,8 @@ static int library_beside(const char *front, char path[PATH_MAX])
 	return access(path, R_OK) ? -errno : 0;
 }
 
-/* The loader's search path for this program: its run path names a multiarch directory. */
+/* Finds the front in the loader's search path for this program: its run path names a multiarch
+ * directory. */
 static int in_search_path(const char *front, char path[PATH_MAX])
 {
 	Dl_serinfo size, *dirs = NULL;

@@ -11,7 +11,7 @@ enum { RUN_DEVICES_MAX = 16, RUN_PORTS_MAX = 2 };
 enum run_status { STATUS_TROUBLE = 125, STATUS_CANNOT_RUN = 126, STATUS_NOT_FOUND = 127 };
 
 struct run_adapters {
-	unsigned int devices, ports;	/* ports: of each device */
+	unsigned int devices, ports;	/* ports: number of ports of each device */
 	bool infiniband;
 	const char *efa;		/* the profile; NULL: ConnectX adapters */
 };
@@ -19,7 +19,7 @@ struct run_adapters {
 /* The kernel's view of the devices, as files below root: libibverbs reads it through SYSFS_PATH. */
 struct run_sysfs {
 	const char *root;
-	int err;		/* the first -errno; later writes do nothing */
+	int err;		/* the first error as -errno; later writes do nothing */
 };
 
 /* Write a file and a symbolic link in a directory below root. */
@@ -58,7 +58,7 @@ void run_dir_remove(struct run_dir *dir);
 /* Finds command in PATH. Nonzero, with a message on stderr, if it cannot be preloaded. */
 int run_program_check(const char *command);
 
-/* The front "uverbs" or "vfio": in ../lib beside this binary, or in the library directory. */
+/* Finds the front "uverbs" or "vfio" in ../lib beside this binary, or in the library directory. */
 int run_library_path(const char *front, char path[PATH_MAX]);
 
 #endif

@@ -28,7 +28,7 @@ static const struct run_attribute pci[] = {
 	{ "gid_attrs/types/0", "IB/RoCE v1" },
 };
 
-/* libefa of Debian 12 binds no device later than efa2. */
+/* The PCI id of the device. libefa of Debian 12 binds no device later than efa2. */
 static unsigned int device_id(const char *profile)
 {
 	struct softnic_efa_caps caps;
@@ -44,7 +44,7 @@ static void write_function(struct run_sysfs *fs, const char *dir, unsigned int i
 	run_sysfs_put(fs, dir, "device", "0x%04x\n", id);
 	run_sysfs_put(fs, dir, "subsystem_device", "0x%04x\n", id);
 	run_sysfs_put(fs, dir, "modalias", "pci:v00001D0Fd0000%04Xsv00001D0Fsd0000%04Xbc02sc00i00\n", id, id);
-	/* libfabric checks the driver of the function. */
+	/* libfabric checks the name of the function's driver. */
 	run_sysfs_put(fs, "bus/pci/drivers/efa", "bind", "\n");
 	run_sysfs_link(fs, dir, "driver", "../../../bus/pci/drivers/efa");
 }

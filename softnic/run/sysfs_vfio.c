@@ -21,7 +21,7 @@ static void write_group(struct run_sysfs *fs, unsigned int number, const char *f
 	run_sysfs_put(fs, "dev/vfio", name, "%s\n", pci);
 }
 
-/* As the bus and the driver list it. */
+/* Writes the function as the bus and the driver list it. */
 static void write_bus(struct run_sysfs *fs, const char *function, const char *pci)
 {
 	run_sysfs_link(fs, "bus/pci/devices", pci, "../../../%s", function);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ibv_req_notify_cq: the device sees each arm before the next one. Both are stores to one word of the
- * doorbell record and of the UAR page, so a scan alone finds only the last. verbs_set_ops is how a provider
- * gives its functions to libibverbs; a program that arms by itself does not come here.
+ * Replaces ibv_req_notify_cq, so that the device sees each arm before the next one. Both are stores
+ * to one word of the doorbell record and of the UAR page, so a scan alone finds only the last. A
+ * provider gives its functions to libibverbs by verbs_set_ops. A program that arms without
+ * libibverbs is not seen here.
  */
 #include <dlfcn.h>
 
@@ -10,7 +11,7 @@
 
 #include "softnic/uverbs/front.h"
 
-struct verbs_context_ops;		/* of libibverbs; not public */
+struct verbs_context_ops;		/* a private type of libibverbs */
 
 EXPORT void verbs_set_ops(struct verbs_context *ctx, const struct verbs_context_ops *ops);
 
@@ -30,7 +31,7 @@ static int arm(struct ibv_cq *cq, int solicited_only)
 	return err;
 }
 
-/* libibverbs may be outside of the global scope. */
+/* Calls libibverbs's own function, which may be outside of the global scope. */
 static void set_ops(struct verbs_context *ctx, const struct verbs_context_ops *ops)
 {
 	void *lib = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_NOLOAD);

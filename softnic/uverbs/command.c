@@ -5,7 +5,7 @@
 
 #include "softnic/uverbs/front.h"
 
-/* PRM command interface: command status to errno, as in mlx5_core. */
+/* Converts a command status to an errno as mlx5_core does. PRM, command interface. */
 static int status_errno(uint32_t status)
 {
 	switch (status) {
@@ -61,7 +61,7 @@ size_t uv_pages(uint64_t addr, uint64_t len, unsigned int shift)
 	return len ? (size_t)(((addr + len - 1) >> shift) - first + 1) : 0;
 }
 
-/* Bus addresses are this process's own, so a page list has no gaps. */
+/* Fills in a page list. Bus addresses are this process's own, so the list has no gaps. */
 void uv_fill_pages(uint8_t *list, uint64_t addr, size_t npages, unsigned int shift,
 		   uint64_t flags)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Device, port, protection domain, address handle. */
+/* Commands for the device, ports, protection domains and address handles. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +15,11 @@
 enum {
 	VENDOR_ID = 0x02c9,		/* the OUI, as verbs reports it */
 	PART_ID = 0x101d,		/* ConnectX-6 Dx */
-	PKEYS = 2,			/* entries of an InfiniBand port: as softnic-run writes into sysfs */
+	/* entries of an InfiniBand port's partition table, as softnic-run writes them into sysfs */
+	PKEYS = 2,
 	SPEED_EDR = 32,
 	WIDTH_4X = 2,
-	SEG = 16,			/* unit of a WQE */
+	SEG = 16,			/* bytes of a unit of a WQE */
 	SQ_DESC_MAX = 512,		/* SQ descriptor size that mlx5_ib reports */
 };
 
@@ -59,7 +60,8 @@ static bool has_devx(const struct uv_device *dev)
 	return uv_cap(dev, CAP_LOG_MAX_UCTX) && !pre_asked("SOFTNIC_NO_DEVX");
 }
 
-/* log_max_uctx limits the contexts; beyond it CREATE_UCTX fails with LIM_ERR. */
+/* Is there room for another context? log_max_uctx limits them; beyond it CREATE_UCTX fails with
+ * LIM_ERR. */
 static bool has_room(const struct uv_device *dev)
 {
 	const struct uv_ctx *ctx;
@@ -70,7 +72,7 @@ static bool has_room(const struct uv_device *dev)
 	return n < log2_of(dev, CAP_LOG_MAX_UCTX);
 }
 
-/* The uid in the commands of a context. 0 is the kernel's. */
+/* Returns a uid for the commands of a context. 0 is the kernel's. */
 static uint16_t new_uid(struct uv_device *dev)
 {
 	if (!++dev->last_uid)
@@ -78,7 +80,7 @@ static uint16_t new_uid(struct uv_device *dev)
 	return dev->last_uid;
 }
 
-/* Doorbell pages are objects (UAR_OBJ_ALLOC): no static ones, so tot_bfregs stays 0. */
+/* Doorbell pages are objects (UAR_OBJ_ALLOC). There are no static ones, so tot_bfregs stays 0. */
 int uv_get_context(struct uv_req *req)
 {
 	struct mlx5_ib_alloc_ucontext_resp drv = ucontext(req->dev);
@@ -226,7 +228,7 @@ int uv_query_device(struct uv_req *req)
 	return uv_device_queried(req, &resp, &drv, sizeof(drv));
 }
 
-/* Additional fields of an InfiniBand port: LIDs assigned by a subnet manager. */
+/* Fills in the additional fields of an InfiniBand port: LIDs, as a subnet manager assigns them. */
 static int lids(struct uv_device *dev, unsigned int port, struct ib_uverbs_query_port_resp *resp)
 {
 	uint8_t out[PRM_VPORT_OUT];
@@ -245,7 +247,7 @@ static int lids(struct uv_device *dev, unsigned int port, struct ib_uverbs_query
 static struct ib_uverbs_query_port_resp port_of(struct uv_req *req, bool down)
 {
 	return (struct ib_uverbs_query_port_resp){
-		.port_cap_flags = 1u << 26,		/* IP-based GIDs */
+		.port_cap_flags = 1u << 26,		/* the port has IP-based GIDs */
 		.max_msg_sz = log2_of(req->dev, CAP_LOG_MAX_MSG),
 		.gid_tbl_len = req->dev->gids,
 		.pkey_tbl_len = 1,
@@ -255,7 +257,7 @@ static struct ib_uverbs_query_port_resp port_of(struct uv_req *req, bool down)
 		.max_vl_num = 1,
 		.active_width = WIDTH_4X,
 		.active_speed = SPEED_EDR,
-		.phys_state = down ? 3 : 5,	/* disabled, link up */
+		.phys_state = down ? 3 : 5,	/* 3: disabled; 5: link up */
 		.link_layer = IBV_LINK_LAYER_ETHERNET,
 	};
 }

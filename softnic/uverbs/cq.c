@@ -71,7 +71,7 @@ int uv_create_cq(struct uv_req *req)
 	return create_cq(req, &core);
 }
 
-/* libibverbs uses this method in an imported context. */
+/* libibverbs uses this method for an imported context. */
 int uv_create_cq_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct ib_uverbs_attr *handle = uv_attr(hdr, UVERBS_ATTR_CREATE_CQ_HANDLE);

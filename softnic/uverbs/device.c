@@ -15,7 +15,8 @@
 #include "softnic/uverbs/front.h"
 
 static pthread_mutex_t registry = PTHREAD_MUTEX_INITIALIZER;
-/* Each is set once. After a fork the child's copies are detached and moved behind the live ones. */
+/* Each entry is set once. After a fork the child's copies are detached and moved behind the live
+ * ones. */
 static struct uv_device *_Atomic live[PRE_DEVICES];
 static struct uv_device *_Atomic lost;
 static atomic_uint any_device;

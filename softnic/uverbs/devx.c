@@ -13,11 +13,11 @@
 
 enum role { MAKES = 1, MODIFIES, QUERIES, GENERAL };
 
-/* The method of an opcode, and the opcode that creates its object. */
+/* A method's opcodes: an opcode, and the opcode that creates its object. */
 static const struct rule {
 	uint16_t opcode;
 	uint8_t role;
-	uint16_t maker;			/* MAKES: the opcode that destroys it */
+	uint16_t maker;			/* for MAKES: the opcode that destroys the object */
 } rules[] = {
 	{ PRM_CREATE_MKEY, MAKES, PRM_DESTROY_MKEY },
 	{ PRM_CREATE_CQ, MAKES, PRM_DESTROY_CQ },
@@ -178,7 +178,7 @@ int uv_devx_destroy(struct uv_obj *obj)
 	return rule ? uv_cmd_number(obj->ctx->dev, rule->maker, obj->number, NULL, 0) : -EINVAL;
 }
 
-/* The opcode that creates an object of this type by DEVX. 0: none. */
+/* Returns the opcode that creates an object of this type through DEVX. 0: none does. */
 static uint16_t maker_of(const struct uv_obj *obj)
 {
 	switch (obj->type) {
@@ -240,7 +240,7 @@ int uv_devx(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr
 	case (uint32_t)MLX5_IB_OBJECT_DEVX << 16 | MLX5_IB_METHOD_DEVX_QUERY_EQN:
 		return query_eqn(ctx, hdr);
 	case (uint32_t)MLX5_IB_OBJECT_DEVX << 16 | MLX5_IB_METHOD_DEVX_QUERY_UAR:
-		return -EINVAL;		/* of static pages, which do not exist */
+		return -EINVAL;		/* there are no static pages to select */
 	case (uint32_t)MLX5_IB_OBJECT_DEVX_OBJ << 16 | MLX5_IB_METHOD_DEVX_OBJ_CREATE:
 		return create(ctx, hdr);
 	case (uint32_t)MLX5_IB_OBJECT_DEVX_OBJ << 16 | MLX5_IB_METHOD_DEVX_OBJ_DESTROY:

@@ -46,7 +46,7 @@ static int alloc_event_channel(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *h
 			     uv_attr(hdr, MLX5_IB_ATTR_DEVX_ASYNC_EVENT_FD_ALLOC_HANDLE));
 }
 
-/* Some events need an object, others must not have one. */
+/* Can a program subscribe to this event? Some events need an object; others must not have one. */
 static bool subscribable(uint16_t event, bool of_object)
 {
 	switch (event) {
@@ -238,8 +238,8 @@ void uv_devx_leave(struct uv_ctx *ctx)
 }
 
 /*
- * Without the front's reader, is there a descriptor left? If not, drops the channel; else opens a reader
- * again.
+ * After the front has closed its reader: has the program a descriptor of the channel left? If not,
+ * drops the channel; else opens a reader again.
  */
 static void check_channel(struct uv_chan *chan)
 {

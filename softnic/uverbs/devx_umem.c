@@ -34,9 +34,9 @@ static int read_range(struct ib_uverbs_ioctl_hdr *hdr, struct range *r)
 }
 
 /*
- * The largest page size in the bitmap that is not longer than the umem and divides address and length;
- * else 4 KiB. As in the kernel, except that here memory contiguous for the program is also contiguous
- * for the device, as in a huge page or behind an IOMMU.
+ * Returns the largest page size in the bitmap that is not longer than the umem and divides address
+ * and length; else 4 KiB. The kernel does the same. But here memory that is contiguous for the
+ * program is also contiguous for the device, as in a huge page or behind an IOMMU.
  */
 static unsigned int page_shift(const struct range *r)
 {

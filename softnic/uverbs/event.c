@@ -86,7 +86,8 @@ static bool is_comp_of(const void *record, const void *arg)
 	return desc->cq_handle == obj->user_handle;
 }
 
-/* The type of object of an asynchronous event, whose record holds only the program's handle. */
+/* Returns the type of the object of an asynchronous event. The event's record holds only the
+ * program's handle. */
 static enum uv_type type_of(uint32_t event)
 {
 	switch (event) {
@@ -211,7 +212,7 @@ static void on_port(struct uv_device *dev, const uint8_t *eqe)
 	}
 }
 
-/* PRM, events: the verbs event for a type, or -1 if it concerns no object. */
+/* Returns the verbs event for a PRM event type, or -1 if it concerns no object. */
 static int verbs_event(uint8_t type)
 {
 	switch (type) {
@@ -230,7 +231,7 @@ static int verbs_event(uint8_t type)
 	}
 }
 
-/* The object number in an EQE, or 0. */
+/* Returns the object number in an EQE, or 0. */
 static uint32_t number_of(const uint8_t *eqe)
 {
 	switch (eqe[EQE_TYPE]) {
@@ -261,7 +262,7 @@ static void on_event(struct uv_device *dev, const uint8_t *eqe)
 	}
 }
 
-/* Called with the model locked: must not call the model, and may only use memory. */
+/* Called while the model is locked: it must not call the model, and may only use memory. */
 void uv_irq(void *ctx, unsigned int vector)
 {
 	struct uv_device *dev = ctx;

@@ -104,7 +104,7 @@ int uv_create_qp_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_ex_crea
 	return 0;
 }
 
-/* The types other than the basic one have no method here. */
+/* SRQs of other types than the basic one have no method here. */
 bool uv_create_srq_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_create_srq *core)
 {
 	*core = (struct ib_uverbs_create_srq){
@@ -117,7 +117,7 @@ bool uv_create_srq_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_creat
 	return attr_number(hdr, UVERBS_ATTR_CREATE_SRQ_TYPE) == IB_UVERBS_SRQT_BASIC;
 }
 
-/* Only the extended form includes the provider's part. */
+/* Writes the response of QUERY_DEVICE. Only the extended form includes the provider's part. */
 int uv_device_queried(struct uv_req *req, const struct ib_uverbs_query_device_resp *base, const void *drv,
 		      size_t drv_size)
 {
@@ -149,7 +149,7 @@ int uv_qp_hold(struct uv_obj *qp)
 	return uv_obj_hold_handle(qp, UV_HELD_SRQ, UV_SRQ, core->srq_handle);
 }
 
-/* The response of a command without an extended form has room for base alone. */
+/* Writes the response. In a command without an extended form it has room for base alone. */
 int uv_cq_ready(struct uv_req *req, const struct ib_uverbs_ex_create_cq *core, uint32_t cqe, const void *drv,
 		size_t drv_size)
 {

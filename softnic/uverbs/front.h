@@ -28,7 +28,7 @@
 #include "softnic/preload/preload.h"
 
 enum {
-	UV_MAJOR = 231,			/* of /dev/infiniband/uverbsN */
+	UV_MAJOR = 231,			/* device number of /dev/infiniband/uverbsN */
 	UV_MINOR = 192,
 	UV_HASH = 256,
 	UV_EQ_LOG = 12,
@@ -47,22 +47,23 @@ enum uv_adapter { UV_CONNECTX, UV_EFA, UV_ADAPTERS };
 struct uv_kind {
 	enum uv_adapter adapter;
 	int (*open)(struct uv_device *dev);	/* opens the model; its BAR in bar_fd */
-	void (*close)(struct uv_device *dev);	/* after an open that failed later on */
+	/* called after an open that failed in a later step */
+	void (*close)(struct uv_device *dev);
 	bool (*pump)(struct uv_device *dev);
 	int (*fault)(struct uv_device *dev, const char *script);
 	size_t (*violations)(struct uv_device *dev, struct softnic_violation *v, size_t max);
 	/* Methods of this adapter only; -EPROTONOSUPPORT: unknown method. NULL: none. */
 	int (*ioctl)(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);
 	int (*gid)(struct uv_device *dev, unsigned int port, unsigned int index,
-		   struct uv_gid *gid);	/* -ENODATA: empty */
-	int (*destroy)(struct uv_obj *obj);	/* at the device */
+		   struct uv_gid *gid);	/* -ENODATA: the entry is empty */
+	int (*destroy)(struct uv_obj *obj);	/* destroys the object at the device */
 };
 extern const struct uv_kind uv_mlx5, uv_efa;
 
 enum uv_chan_kind {
-	UV_CHAN_ASYNC,			/* of a context */
-	UV_CHAN_COMP,			/* of CQs */
-	UV_CHAN_DEVX_EVENT,		/* of subscriptions */
+	UV_CHAN_ASYNC,			/* asynchronous events of a context */
+	UV_CHAN_COMP,			/* completion events of CQs */
+	UV_CHAN_DEVX_EVENT,		/* events of DEVX subscriptions */
 	UV_CHAN_DEVX_QUERY,		/* results of asynchronous queries */
 };
 
@@ -70,17 +71,19 @@ enum uv_chan_kind {
 struct uv_chan {
 	LIST_ENTRY(uv_chan) link;
 	enum uv_chan_kind kind;
-	unsigned int refs;		/* context or CQs; DEVX: the program's descriptor */
+	/* number of CQs, plus one for a context; DEVX: the program's descriptor */
+	unsigned int refs;
 	int wr;
 	dev_t dev;
 	ino_t ino;
 	bool imported;			/* created for an imported context */
 
-	/* DEVX */
+	/* of a DEVX channel */
 	struct uv_ctx *ctx;
 	int rd;				/* the front's reading end, else -1 */
-	bool omit_data;			/* cookies only; at most one unread record per subscription */
-	uint64_t written;		/* records so far */
+	/* records contain cookies only; at most one unread record per subscription */
+	bool omit_data;
+	uint64_t written;		/* number of records written so far */
 	LIST_HEAD(, uv_sub) subs;
 };
 
@@ -88,23 +91,25 @@ struct uv_chan {
 struct uv_sub {
 	LIST_ENTRY(uv_sub) by_number, by_chan;
 	struct uv_chan *chan;
-	struct uv_obj *obj;		/* NULL: without an object */
+	struct uv_obj *obj;		/* NULL: the subscription has no object */
 	uint32_t number;
 	uint8_t event;
-	int eventfd;			/* is signaled instead of the channel, or -1 */
+	/* an eventfd that is signaled instead of the channel, or -1 */
+	int eventfd;
 	uint64_t cookie;
-	uint64_t record;		/* the last record of the channel from this subscription */
+	/* number of this subscription's last record in the channel */
+	uint64_t record;
 };
 
 /* One open() of the device. */
 struct uv_ctx {
 	LIST_ENTRY(uv_ctx) link;
 	struct uv_device *dev;
-	uint64_t id;			/* the offset of its file: device.c */
-	int fd;				/* one of the program's descriptors of it */
+	uint64_t id;			/* the offset of its open file, see device.c */
+	int fd;				/* one of the program's descriptors of this context */
 	struct uv_chan *async;		/* NULL until GET_CONTEXT */
-	uint16_t uid;			/* 0: opened without DEVX */
-	uint8_t cqe_version;		/* negotiated with its program */
+	uint16_t uid;			/* 0: the context was opened without DEVX */
+	uint8_t cqe_version;		/* CQE version, as negotiated with the program */
 };
 
 enum uv_type { UV_PD = 1, UV_MR, UV_MW, UV_CQ, UV_QP, UV_UAR, UV_AH, UV_SRQ, UV_DEVX, UV_UMEM };
@@ -112,32 +117,34 @@ enum uv_type { UV_PD = 1, UV_MR, UV_MW, UV_CQ, UV_QP, UV_UAR, UV_AH, UV_SRQ, UV_
 struct uv_obj {
 	enum uv_type type;
 	uint32_t handle;
-	uint32_t number;		/* the device's: PD, mkey index, CQN, QPN, UAR page */
+	/* number at the device: PD, mkey index, CQN, QPN or UAR page */
+	uint32_t number;
 	struct uv_ctx *ctx;
 	unsigned int users;		/* number of objects that refer to this one */
-	struct uv_obj *held[4];		/* PD, CQs and SRQ that this one refers to */
+	struct uv_obj *held[4];		/* the PD, CQs and SRQ that this object refers to */
 	uint64_t user_handle;
 
-	/* sources of events */
-	void (*end_events)(struct uv_obj *obj);	/* NULL: not an event source yet */
+	/* fields of an object that is a source of events */
+	void (*end_events)(struct uv_obj *obj);	/* NULL: the object is not an event source yet */
 	LIST_ENTRY(uv_obj) by_number;
 	struct uv_chan *chan;
-	struct uv_chan *async;		/* for asynchronous events; NULL: the context's first */
-	uint32_t comp_events, async_events;	/* delivered and not recalled */
+	/* channel for asynchronous events; NULL: the context's first */
+	struct uv_chan *async;
+	uint32_t comp_events, async_events;	/* number of events delivered and not recalled */
 
-	uint16_t opcode;		/* DEVX: of the command that created it */
+	uint16_t opcode;		/* DEVX: opcode of the command that created the object */
 
-	/* of a QP; of an SRQ: its size */
-	uint8_t state;			/* enum ib_qp_state */
+	/* fields of a QP; of an SRQ only its size */
+	uint8_t state;			/* a value of enum ib_qp_state */
 	uint8_t port;
-	struct ib_uverbs_ex_create_qp cap;	/* from CREATE_QP, for QUERY_QP */
+	struct ib_uverbs_ex_create_qp cap;	/* the arguments of CREATE_QP, for QUERY_QP */
 
-	/* of a CQ */
+	/* fields of a CQ */
 	uint32_t cqe_size;
 
-	void *queues;			/* of an EFA's CQ or QP; freed with it */
+	void *queues;			/* queues of an EFA's CQ or QP, freed with it */
 
-	/* of an MR: low byte of its keys; its arguments, for REREG_MR */
+	/* fields of an MR: the low byte of its keys, and its arguments for REREG_MR */
 	uint8_t key;
 	struct ib_uverbs_reg_mr mr;
 };
@@ -151,22 +158,22 @@ struct uv_eq {
 struct uv_device {
 	pthread_mutex_t lock;
 	const struct uv_kind *kind;
-	struct softnic *nic;		/* of a ConnectX */
-	struct softnic_efa *efa;	/* of an EFA */
+	struct softnic *nic;		/* the model of a ConnectX */
+	struct softnic_efa *efa;	/* the model of an EFA */
 	unsigned int index;
-	bool detached;			/* this process is a child of the device's owner */
-	struct uv_device *lost;		/* next detached one */
+	bool detached;			/* this process is a forked child of the device's owner */
+	struct uv_device *lost;		/* next detached device */
 	int bar_fd;
 	dev_t bar_dev;
 	ino_t bar_ino;
-	uint8_t cap[4096], roce[4096];	/* QUERY_HCA_CAP */
-	unsigned int ports, gids;	/* gids: of a port */
+	uint8_t cap[4096], roce[4096];	/* output of QUERY_HCA_CAP */
+	unsigned int ports, gids;	/* gids: entries of a port's GID table */
 	bool infiniband;
 	uint8_t next_key;
 	uint16_t last_uid;
 	struct uv_eq eq;
 
-	struct uv_obj **obj;		/* by handle; 0 is unused */
+	struct uv_obj **obj;		/* objects by handle; handle 0 is unused */
 	uint32_t nobj, obj_hint;
 	LIST_HEAD(, uv_ctx) ctxs;
 
@@ -174,7 +181,7 @@ struct uv_device {
 	LIST_HEAD(, uv_obj) sources[UV_HASH];
 	LIST_HEAD(, uv_sub) sub_hash[UV_HASH];
 	LIST_HEAD(, uv_chan) chans;
-	unsigned int ports_down;	/* a bit for each port */
+	unsigned int ports_down;	/* one bit for each port */
 };
 
 /* An uverbs command as INVOKE_WRITE carries it. The program sets the lengths. */
@@ -184,39 +191,41 @@ struct uv_req {
 	const void *in, *uhw_in;
 	void *out, *uhw_out;
 	size_t in_len, out_len, uhw_in_len, uhw_out_len;
-	bool extended;			/* the longer form of the command */
-	struct uv_obj *obj;		/* named by the command, or NULL */
-	struct uv_obj *made;		/* created by the command, or NULL; freed if it fails */
+	bool extended;			/* the command has the extended form */
+	struct uv_obj *obj;		/* the object that the command names, or NULL */
+	/* the object that the command creates, or NULL; freed if the command fails */
+	struct uv_obj *made;
 };
 
-/* ---- device.c: the registry of this process's devices */
-/* A new fd, or -errno. kind: used if this is the device's first open. */
+/* ---- Functions of device.c: the registry of this process's devices */
+/* Returns a new fd, or -errno. kind: used if this is the device's first open. */
 int uv_open_device(unsigned int index, const struct uv_kind *kind);
 struct uv_device *uv_device_of(const struct stat *st);
 void uv_closed(const struct stat *st);		/* the program has closed this pipe */
 struct uv_ctx *uv_ctx_of(struct uv_device *dev, int fd);
-bool uv_any_device(void);		/* in this process or in its parent */
+bool uv_any_device(void);		/* true if this process or its parent has opened a device */
 void uv_ctx_close(struct uv_ctx *ctx);
-/* The program closes fd. True: that was its last descriptor of this context. */
+/* The program closes fd. True: this was its last descriptor of the context. */
 bool uv_ctx_ends_with(struct uv_ctx *ctx, int fd);
 void uv_pump(void);
 void uv_report(void);
 /* softnic_fault on an open device. A test under the preload finds it by dlsym. */
 EXPORT int softnic_front_fault(unsigned int index, const char *script);
 
-/* ---- command.c: PRM commands */
+/* ---- Functions of command.c: PRM commands */
 int uv_cmd(struct uv_device *dev, const void *in, size_t inlen, void *out, size_t outlen);
 int uv_cmd_number(struct uv_device *dev, enum prm_opcode opcode, uint32_t number, void *out,
 		  size_t outlen);
-/* CREATE_x: returns the new number. in is zero except for its context. */
+/* Executes CREATE_x and returns the new number. in is zero except for its context. */
 int uv_create(struct uv_device *dev, enum prm_opcode opcode, void *in, size_t inlen,
 	      uint32_t *number);
-/* A zeroed CREATE_x with the pages of this memory; free() it. Arguments as of uv_fill_pages. */
+/* Returns a zeroed CREATE_x with the pages of this memory, to be freed by free(). Arguments as of
+ * uv_fill_pages. */
 uint8_t *uv_create_alloc(uint64_t addr, uint64_t bytes, unsigned int shift, uint64_t flags, size_t *len);
 /* Like uv_create, and frees in. */
 int uv_create_free(struct uv_device *dev, enum prm_opcode opcode, uint8_t *in, size_t inlen,
 		   uint32_t *number);
-/* ALLOC_x, without a context */
+/* Executes ALLOC_x, which has no context */
 int uv_alloc(struct uv_device *dev, enum prm_opcode opcode, uint32_t *number);
 /* flags: the low bits of an MTT, or 0 for a queue's page list. */
 void uv_fill_pages(uint8_t *list, uint64_t addr, size_t npages, unsigned int shift,
@@ -242,56 +251,61 @@ int uv_query_gid(struct uv_device *dev, unsigned int port, unsigned int index, s
 void uv_rmac_of(const uint8_t gid[16], uint8_t mac[6]);
 int uv_query_vport(struct uv_device *dev, unsigned int port, uint8_t out[PRM_VPORT_OUT]);
 
-/* ---- object.c */
+/* ---- Functions of object.c */
 struct uv_obj *uv_obj_new(struct uv_ctx *ctx, enum uv_type type);
-/* 0; -ENOENT: no such handle in this context; -EINVAL: another type. As in Linux. */
+/* Returns 0; -ENOENT: the context has no such handle; -EINVAL: the object has another type. Linux
+ * does the same. */
 int uv_obj_find(struct uv_ctx *ctx, enum uv_type type, uint32_t handle, struct uv_obj **obj);
 struct uv_obj *uv_obj_any(struct uv_ctx *ctx, uint32_t handle);
 void uv_obj_hold(struct uv_obj *obj, unsigned int slot, struct uv_obj *held);
 int uv_obj_hold_handle(struct uv_obj *obj, unsigned int slot, enum uv_type type, uint32_t handle);
 void uv_obj_free(struct uv_obj *obj);
-/* Destroys it at the device as well: 0, -EBUSY, -errno of the command. */
+/* Destroys the object at the device as well. Returns 0, -EBUSY, or -errno of the command. */
 int uv_obj_destroy(struct uv_obj *obj);
 /* For methods that name one object by an attribute and destroy it. */
 int uv_obj_end(struct uv_ctx *ctx, enum uv_type type, struct ib_uverbs_ioctl_hdr *hdr, uint16_t id);
 void uv_obj_purge(struct uv_ctx *ctx);
 
-/* ---- chan.c: changes to the list of channels need both locks */
+/* ---- Functions of chan.c: changes to the list of channels need both locks */
 int uv_chan_new(struct uv_device *dev, enum uv_chan_kind kind, int *fd, struct uv_chan **chan);
 /* NULL if fd is no channel of this kind. */
 struct uv_chan *uv_chan_find(struct uv_device *dev, enum uv_chan_kind kind, int fd);
-void uv_chan_put(struct uv_chan *chan);		/* under the event lock */
-void uv_chan_reap(struct uv_device *dev);	/* as well: frees what the program has closed */
+void uv_chan_put(struct uv_chan *chan);		/* needs the event lock */
+/* needs the event lock, too: frees channels that the program has closed */
+void uv_chan_reap(struct uv_device *dev);
 bool uv_chan_abandoned(const struct uv_chan *chan);
 int uv_chan_reader(const struct uv_chan *chan);	/* the front's own reading end, or -1 */
-/* Needs the event lock. False: full or closed, the record is lost. */
+/* Needs the event lock. False: the channel is full or closed, so the record is lost. */
 bool uv_chan_send(struct uv_chan *chan, const void *record);
 bool uv_chan_send_bytes(struct uv_chan *chan, const void *record, size_t len);
 /* Removes unread records that match; returns their number. */
 unsigned int uv_chan_recall(struct uv_chan *chan,
 			    bool (*match)(const void *record, const void *arg), const void *arg);
 
-/* ---- event.c */
+/* ---- Functions of event.c */
 int uv_eq_create(struct uv_device *dev);
-void uv_completion(struct uv_device *dev, uint32_t cqn);	/* under the event lock */
+void uv_completion(struct uv_device *dev, uint32_t cqn);	/* needs the event lock */
 void uv_irq(void *ctx, unsigned int vector);
-/* A CQ reports completions to the channel of fd; -1: to none. */
+/* Makes a CQ report completions to the channel of fd; -1: to no channel. */
 int uv_source_channel(struct uv_obj *cq, int fd);
 /* Makes obj an event source. Destroying it recalls unread events; its counts are then final. */
 void uv_source_add(struct uv_obj *obj, uint64_t user_handle);
 /* The object reports asynchronous events to the channel in the attribute, if there is one. */
 int uv_source_tells(struct uv_obj *obj, struct ib_uverbs_ioctl_hdr *hdr, uint16_t id);
 
-/* ---- ioctl.c, write.c, attr.c: 0 or -errno */
+/* ---- Functions of ioctl.c, write.c and attr.c: they return 0 or -errno */
 int uv_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
 int uv_write(struct uv_req *req, uint32_t command);
 struct ib_uverbs_attr *uv_attr(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id);
-/* An attribute's data; up to 8 bytes lie in the attribute itself. NULL: no address. */
+/* Returns an attribute's data; up to 8 bytes lie in the attribute itself. NULL: the attribute has
+ * no address. */
 const void *uv_attr_in(const struct ib_uverbs_attr *a);
 bool uv_attr_number(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id, uint64_t *v);
-/* Writes nothing if the program did not pass the attribute. */
+/*
+ * Writes to an attribute of the program. Writes nothing if the program did not pass the attribute.
+ */
 int uv_attr_put(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id, const void *src, size_t size);
-/* The provider's attributes, in the form of a write command. */
+/* Returns the provider's attributes in the form of a write command. */
 struct uv_req uv_attr_req(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
 /* Copies the response, as far as both sides know its fields; drv is the provider's part. Returns 0. */
 int uv_answer(struct uv_req *req, const void *resp, size_t size, const void *drv, size_t drv_size);
@@ -299,7 +313,8 @@ int uv_answer(struct uv_req *req, const void *resp, size_t size, const void *drv
 void uv_copy_in(void *dst, size_t size, const void *src, size_t len);
 void uv_copy_out(void *dst, size_t len, const void *src, size_t size);
 
-/* ---- forms.c: the part common to all adapters; _attrs: of the method of the same name */
+/* ---- Functions of forms.c, the part common to all adapters; _attrs: for the method of the same
+ * name */
 void uv_create_cq_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_ex_create_cq *core);
 bool uv_create_srq_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_create_srq *core);
 int uv_create_qp_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_ex_create_qp *core);
@@ -318,12 +333,12 @@ int uv_device_queried(struct uv_req *req, const struct ib_uverbs_query_device_re
 int uv_qp_queried(struct uv_req *req, struct ib_uverbs_query_qp_resp *resp);
 int uv_qp_modified(struct uv_req *req, uint8_t state);
 int uv_create_channel(struct uv_req *req);
-/* Checks every memory registration: 0, -EINVAL, -EFAULT. */
+/* Checks the range of a memory registration. Returns 0, -EINVAL or -EFAULT. */
 int uv_pin(uint64_t start, uint64_t len, uint64_t access);
 /* Destroys the object named by the command. */
 int uv_destroy(struct uv_req *req);
 
-/* ---- devx.c, devx_umem.c, devx_event.c: the methods; -EPROTONOSUPPORT: not a DEVX method */
+/* ---- Functions of devx.c, devx_umem.c and devx_event.c; -EPROTONOSUPPORT: not a DEVX method */
 int uv_devx(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);
 int uv_devx_umem(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);
 int uv_devx_event(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);
@@ -333,11 +348,11 @@ bool uv_devx_is_query(struct uv_ctx *ctx, uint32_t handle, const struct ib_uverb
 int uv_devx_destroy(struct uv_obj *obj);
 /* Needs the event lock. Delivers an event of the device. */
 void uv_devx_notify(struct uv_device *dev, uint8_t event, uint32_t number, const uint8_t *eqe);
-void uv_devx_leave(struct uv_ctx *ctx);		/* closes its channels */
+void uv_devx_leave(struct uv_ctx *ctx);		/* closes the context's DEVX channels */
 /* The program has closed the descriptor with this identity. */
 void uv_devx_closed(struct uv_device *dev, const struct stat *st);
 
-/* ---- the commands: context.c, mr.c, cq.c, srq.c, qp.c, qp_modify.c */
+/* ---- Commands in context.c, mr.c, cq.c, srq.c, qp.c and qp_modify.c */
 int uv_get_context(struct uv_req *req);
 int uv_import(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);
 int uv_query_mr(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);

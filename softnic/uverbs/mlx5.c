@@ -11,7 +11,7 @@
 
 #include "softnic/uverbs/front.h"
 
-/* SOFTNIC_PORTS and SOFTNIC_LINK, as softnic-run sets them. */
+/* Reads SOFTNIC_PORTS and SOFTNIC_LINK, which softnic-run sets. */
 static void choose_ports(struct softnic_config *config)
 {
 	const char *ports = getenv("SOFTNIC_PORTS"), *link = getenv("SOFTNIC_LINK");

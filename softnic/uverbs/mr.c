@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory regions and windows: mkeys. */
+/* Memory regions and windows: both are mkeys at the device. */
 #include <errno.h>
 
 #include <infiniband/verbs.h>
@@ -14,7 +14,7 @@ enum {
 	PAGES_MAX = 1 << 16,
 };
 
-/* The smallest page size that keeps the list short and divides both addresses alike. */
+/* Returns the smallest page size that keeps the list short and divides both addresses alike. */
 static unsigned int page_shift(uint64_t start, uint64_t iova, uint64_t len)
 {
 	unsigned int shift = 12;
@@ -95,7 +95,7 @@ int uv_reg_mr(struct uv_req *req)
 	return uv_answer(req, &resp, sizeof(resp), NULL, 0);
 }
 
-/* Arguments that the program omits stay unchanged. */
+/* Merges the arguments. Those that the program omits stay unchanged. */
 static int rereg_args(const struct ib_uverbs_rereg_mr *in, struct ib_uverbs_reg_mr *mr)
 {
 	const uint32_t known = IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD |
@@ -128,7 +128,7 @@ static int replace_mkey(struct uv_obj *mr, const struct ib_uverbs_reg_mr *args, 
 	return 0;
 }
 
-/* Like the UMR of Linux's driver: the same memory keeps its keys. */
+/* Changes the rights of an mkey, like the UMR of Linux's driver: the same memory keeps its keys. */
 static int rewrite_mkey(struct uv_obj *mr, const struct ib_uverbs_reg_mr *args, uint32_t pdn)
 {
 	uint8_t mkc[PRM_MKC_LEN] = { 0 };
@@ -167,7 +167,8 @@ int uv_rereg_mr(struct uv_req *req)
 	return uv_answer(req, &resp, sizeof(resp), NULL, 0);
 }
 
-/* A window is an mkey that a UMR fills: no translation yet, and room for one list of KLMs. */
+/* Creates a window. It is an mkey that a UMR fills: no translation yet, and room for one list of
+ * KLMs. */
 static int create_mw(struct uv_device *dev, uint32_t pdn, bool type2, uint8_t key, uint32_t *index)
 {
 	enum { KLMS = 4 };

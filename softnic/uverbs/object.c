@@ -126,7 +126,7 @@ int uv_obj_end(struct uv_ctx *ctx, enum uv_type type, struct ib_uverbs_ioctl_hdr
 	return err;
 }
 
-/* The order in which a dead context's objects are destroyed: users before the objects they use. */
+/* The rank in which a dead context's objects are destroyed: users before the objects they use. */
 static unsigned int turn_of(const struct uv_obj *obj)
 {
 	switch (obj->type) {
@@ -150,7 +150,7 @@ static unsigned int turn_of(const struct uv_obj *obj)
 	}
 }
 
-/* If the device refuses, the object stays with it. */
+/* Destroys the objects of a context. If the device refuses, the object stays with the device. */
 void uv_obj_purge(struct uv_ctx *ctx)
 {
 	for (unsigned int turn = 0; turn <= 6; turn++) {

@@ -18,7 +18,7 @@ EXPORT int access(const char *path, int mode);
 EXPORT int close(int fd);
 EXPORT int pthread_spin_unlock(pthread_spinlock_t *lock);
 
-/* The N of /dev/infiniband/uverbsN for a device of this front, else -1. */
+/* Returns the N of /dev/infiniband/uverbsN for a device of this front, else -1. */
 static int device_path(const char *path)
 {
 	static const char prefix[] = "/dev/infiniband/uverbs";
@@ -93,7 +93,9 @@ int access(const char *path, int mode)
 	return device_path(path) < 0 ? pre_real()->access(front_path(path, moved), mode) : 0;
 }
 
-/* The program may free memory after close() returns: no DMA may happen after this. */
+/*
+ * The program may free memory after close() returns, so the device must not access it after that.
+ */
 int close(int fd)
 {
 	struct uv_device *dev;

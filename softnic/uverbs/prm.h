@@ -61,14 +61,15 @@ enum prm_opcode {
 #define PRM_VPORT_PORT		PRM(0x08, 12, 4)
 
 enum prm_size {
-	PRM_SHORT = 16,			/* a command or output without a context */
-	PRM_OBJECT_IN = 0x110,		/* CREATE_x with its context; the page list follows */
-	PRM_CTX = 0x10,			/* CREATE_{MKEY,CQ,EQ}: where the context starts */
+	PRM_SHORT = 16,			/* length of a command or output without a context */
+	/* length of CREATE_x with its context; the page list follows */
+	PRM_OBJECT_IN = 0x110,
+	PRM_CTX = 0x10,			/* offset of the context in CREATE_{MKEY,CQ,EQ} */
 	PRM_MKC_LEN = 0x40,
-	PRM_QPC = 0x18,			/* CREATE_QP, transitions and QUERY_QP */
+	PRM_QPC = 0x18,			/* in CREATE_QP, transitions and QUERY_QP */
 	PRM_QPC_SIZE = 0xe8,
-	PRM_RMPC = 0x20,		/* CREATE_, MODIFY_, QUERY_RMP */
-	PRM_WQ = 0x50,			/* the work queue in it */
+	PRM_RMPC = 0x20,		/* in CREATE_, MODIFY_ and QUERY_RMP */
+	PRM_WQ = 0x50,			/* offset of the work queue in the context */
 	PRM_QP_OUT = 0x110,
 	PRM_CAP_OUT = 16 + 4096,
 	PRM_ROCE_OUT = 0x30,
@@ -105,7 +106,7 @@ enum prm_cap_type { PRM_CAP_GENERAL = 0, PRM_CAP_ROCE = 4 };
 #define CAP_ROCE_TS_FORMAT	PRM(0x00, 30, 2)
 #define CAP_ROCE_TABLE_SIZE	PRM(0x1c, 16, 16)
 
-/* CREATE_MKEY */
+/* fields of CREATE_MKEY */
 #define MKEY_PG_ACCESS		PRM(0x0c, 0, 1)
 #define MKEY_UMEM_VALID		PRM(0x0c, 1, 1)
 #define MKEY_OCTOWORDS		PRM(0x60, 0, 32)
@@ -129,19 +130,19 @@ enum { MTT_READ = 1 << 0, MTT_WRITE = 1 << 1 };
 enum prm_access_mode { PRM_ACCESS_PA = 0, PRM_ACCESS_MTT = 1, PRM_ACCESS_KLM = 2 };
 enum { PRM_ANY_QPN = 0xffffff };
 
-/* CREATE_EQ */
+/* fields of CREATE_EQ */
 #define EQC_LOG_SIZE		PRM(0x0c, 3, 5)
 #define EQC_UAR_PAGE		PRM(0x0c, 8, 24)
 #define EQC_INTR		PRM(0x14, 24, 8)
 #define EQC_LOG_PAGE_SIZE	PRM(0x18, 3, 5)
 enum { EQ_EVENT_MASK = 0x58 };		/* 256 bits; the lowest event types come last in a qword */
 
-/* CREATE_UMEM: the umem context, where other commands have theirs */
+/* fields of CREATE_UMEM: its context is where other commands have theirs */
 #define UMEM_LOG_PAGE_SIZE	PRM(0x10, 27, 5)
 #define UMEM_PAGE_OFFSET	PRM(0x14, 0, 32)
 enum { UMEM_NUM_MTT = 0x18, UMEM_MTT = 0x20 };
 
-/* CREATE_CQ */
+/* fields of CREATE_CQ */
 #define CQ_UMEM_VALID		PRM(0x5c, 0, 1)
 #define CQC_DBR_UMEM_VALID	PRM(0x00, 6, 1)
 #define CQC_CQE_SZ		PRM(0x00, 8, 3)
@@ -155,13 +156,13 @@ enum { UMEM_NUM_MTT = 0x18, UMEM_MTT = 0x20 };
 #define CQC_MAX_COUNT		PRM(0x10, 16, 16)
 enum { CQC_DBR = 0x38 };
 
-/* MODIFY_CQ: the fields to modify; their meaning depends on op_mod */
+/* fields of MODIFY_CQ: a mask of the fields to modify, whose meaning depends on op_mod */
 #define CQ_SELECT		PRM(0x0c, 0, 32)
 enum { PRM_CQ_MODERATE = 0, PRM_CQ_RESIZE = 1 };
 enum { CQ_SELECT_PERIOD = 1 << 0, CQ_SELECT_COUNT = 1 << 1 };
 enum { CQ_SELECT_SIZE = 1 << 0, CQ_SELECT_OFFSET = 1 << 1, CQ_SELECT_PAGE_SIZE = 1 << 2 };
 
-/* CREATE_QP, transitions, QUERY_QP */
+/* fields of CREATE_QP, transitions and QUERY_QP */
 #define QP_OPT_PARAM		PRM(0x10, 0, 32)
 #define QP_WQ_UMEM_VALID	PRM(0x10c, 0, 1)
 #define QPC_STATE		PRM(0x00, 0, 4)
@@ -202,7 +203,7 @@ enum { CQ_SELECT_SIZE = 1 << 0, CQ_SELECT_OFFSET = 1 << 1, CQ_SELECT_PAGE_SIZE =
 #define QPC_DBR_UMEM_VALID	PRM(0xd0, 3, 1)
 enum { QPC_DBR = 0xa0, QPC_PATH = 0x18 };
 
-/* CREATE_, MODIFY_, QUERY_RMP and the work queue in them */
+/* fields of CREATE_, MODIFY_ and QUERY_RMP and the work queue in them */
 #define RMP_STATE		PRM(0x08, 0, 4)
 #define RMP_SELECT_LWM		PRM(0x14, 31, 1)
 #define RMPC_STATE		PRM(0x00, 8, 4)
@@ -217,7 +218,7 @@ enum { PRM_RMP_READY = 1 };
 #define WQ_UMEM_VALID		PRM(0x24, 1, 1)
 enum { WQ_DBR = 0x10, PRM_WQ_LINKED_LIST = 0 };
 
-/* Address path, inside of the QP context. */
+/* fields of an address path, inside of the QP context */
 #define ADS_PKEY_INDEX		PRM(0x00, 16, 16)
 #define ADS_GRH			PRM(0x04, 8, 1)
 #define ADS_RLID		PRM(0x04, 16, 16)
@@ -256,22 +257,22 @@ enum prm_optpar {
 	PRM_OPT_PRI_PORT = 1 << 16,
 };
 
-/* QUERY_ROCE_ADDRESS */
+/* offsets in QUERY_ROCE_ADDRESS */
 enum { ROCE_ADDRESS = 0x10, ROCE_GID = ROCE_ADDRESS };
 #define ROCE_MAC_HIGH		PRM(0x10, 16, 16)
 #define ROCE_MAC_LOW		PRM(0x14, 0, 32)
 #define ROCE_VERSION		PRM(0x18, 24, 8)
-/* QUERY_HCA_VPORT_CONTEXT, of an InfiniBand port */
+/* offsets in QUERY_HCA_VPORT_CONTEXT, for an InfiniBand port */
 enum { VPORT_CONTEXT = 0x10, VPORT_PORT_GUID = VPORT_CONTEXT + 0x30 };
 #define VPORT_LID		PRM(0x60, 0, 16)
 #define VPORT_SM_LID		PRM(0x64, 0, 16)
 
 enum prm_roce_version { PRM_ROCE_V1 = 0, PRM_ROCE_V2 = 2 };
 
-/* EQE */
+/* offsets in an EQE */
 enum {
 	EQE_SIZE = 64, EQE_TYPE = 1, EQE_SUBTYPE = 3, EQE_DATA = 32, EQE_NUMBER = EQE_DATA + 24,
-	EQE_PORT = EQE_DATA + 8,	/* of a port change: the port, in the upper half */
+	EQE_PORT = EQE_DATA + 8,	/* for a port change: the port is in the upper half */
 	EQE_OWNER = 63,
 };
 enum prm_event {

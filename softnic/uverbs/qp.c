@@ -9,12 +9,12 @@
 
 #include "softnic/uverbs/front.h"
 
-/* The provider's flags. */
+/* Flags of the provider's part of CREATE_QP. */
 enum {
 	QP_FLAGS = MLX5_QP_FLAG_UAR_PAGE_INDEX | MLX5_QP_FLAG_BFREG_INDEX |
 		MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE,
 	SQ_SHIFT = 6,
-	SEG = 16,			/* a data segment */
+	SEG = 16,			/* bytes of a data segment */
 };
 
 static bool power_of_two(uint32_t n)
@@ -73,7 +73,8 @@ static void fill_scatter(uint8_t *qpc, const struct uv_obj *qp, const struct mlx
 		sn_set(qpc, QPC_CS_REQ, qp->held[UV_HELD_SEND_CQ]->cqe_size == 128 ? 0x22 : 0x11);
 }
 
-/* Like mlx5_ib: free-running (0) if the device reports no formats, else its default (1). */
+/* Returns the timestamp format as mlx5_ib does: free-running (0) if the device reports no formats,
+ * else its default (1). */
 static uint32_t ts_format(const struct uv_device *dev)
 {
 	uint32_t cap = dev->infiniband ? uv_cap(dev, CAP_SQ_TS_FORMAT)
@@ -82,7 +83,8 @@ static uint32_t ts_format(const struct uv_device *dev)
 	return cap != 0;
 }
 
-/* One buffer, the receive queue first; its pages follow the context. */
+/* Creates the QP at the device. One buffer holds both queues, the receive queue first; its pages
+ * follow the context. */
 static int create(struct uv_device *dev, struct uv_obj *qp, const struct mlx5_ib_create_qp *drv)
 {
 	uint64_t rq = drv->rq_wqe_count ? (uint64_t)drv->rq_wqe_count << drv->rq_wqe_shift : 0;
@@ -109,7 +111,7 @@ static int create(struct uv_device *dev, struct uv_obj *qp, const struct mlx5_ib
 	return uv_create_free(dev, PRM_CREATE_QP, cmd, len, &qp->number);
 }
 
-/* qp->cap holds the program's arguments. */
+/* Creates a QP. qp->cap holds the program's arguments. */
 static int create_qp(struct uv_req *req)
 {
 	struct mlx5_ib_create_qp_resp resp = { 0 };

@@ -11,10 +11,11 @@ enum { ANY_STATE = 0xff, ACK_REQ_FREQ = 8 };
 
 enum { RC = 1 << 0, UD = 1 << 1, OPT_RIGHTS = PRM_OPT_RRE | PRM_OPT_RAE | PRM_OPT_RWE };
 
-/* Searched from the top: the first entry that matches service, old and new state is used. */
+/* The table is searched from the top: the first entry that matches service, old and new state is
+ * used. */
 static const struct transition {
 	uint8_t service, from, to;
-	uint16_t opcode;		/* 0: no command */
+	uint16_t opcode;		/* 0: the transition needs no command */
 	uint32_t required, optional;
 	uint32_t optpar;		/* required attributes that the command takes as optional ones */
 } transitions[] = {
@@ -86,7 +87,8 @@ static void set_grh(uint8_t *path, const struct ib_uverbs_qp_dest *d)
 	memcpy(path + ADS_RGID, d->dgid, sizeof(d->dgid));
 }
 
-/* A GRH is sent if the program asks for one: between subnets. */
+/* Sets the path to a LID. A GRH is sent if the program asks for one, which it needs between
+ * subnets. */
 static int set_lid_path(uint8_t *path, const struct ib_uverbs_qp_dest *d)
 {
 	if (d->sl > 15 || !d->dlid)
@@ -147,7 +149,7 @@ static void set_access(uint8_t *qpc, uint32_t access)
 	}
 }
 
-/* The optional parameters in the program's mask. */
+/* Returns the optional parameters in the program's mask. */
 static uint32_t optpar_of(uint32_t mask)
 {
 	return (mask & IBV_QP_ACCESS_FLAGS ? PRM_OPT_RRE | PRM_OPT_RAE | PRM_OPT_RWE : 0u) |
@@ -225,7 +227,7 @@ static int fill_qpc(struct uv_obj *qp, uint8_t *qpc, const struct ib_uverbs_modi
 	return 0;
 }
 
-/* A datagram is one packet of at most the port's MTU. */
+/* Sets fields of a UD QP. A datagram is one packet of at most the port's MTU. */
 static void set_datagram(uint8_t *qpc)
 {
 	sn_set(qpc, QPC_MTU, IBV_MTU_4096);

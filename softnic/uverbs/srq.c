@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared receive queues: receive memory pools. */
+/* Shared receive queues, which are receive memory pools at the device. */
 #include <errno.h>
 
 #include <infiniband/verbs.h>
@@ -108,7 +108,7 @@ static int put_srq(struct ib_uverbs_ioctl_hdr *hdr, const struct ib_uverbs_creat
 				       sizeof(resp->max_sge));
 }
 
-/* libibverbs uses this method in an imported context. */
+/* libibverbs uses this method for an imported context. */
 int uv_create_srq_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct ib_uverbs_attr *handle = uv_attr(hdr, UVERBS_ATTR_CREATE_SRQ_HANDLE);

@@ -17,9 +17,11 @@ static const struct command {
 	const char *name;
 	uint32_t number;
 	uint16_t in, out;		/* shorter input or output is refused with ENOSPC, as in the kernel */
-	uint8_t names, at;		/* type of the object that it names, and the offset of the handle */
-	uint8_t makes;			/* type of the object that it creates */
-	int (*run[UV_ADAPTERS])(struct uv_req *req);	/* NULL: this adapter does not have it */
+	/* type of the object that the command names, and the offset of the handle in it */
+	uint8_t names, at;
+	uint8_t makes;			/* type of the object that the command creates */
+	/* NULL: this adapter does not have the command */
+	int (*run[UV_ADAPTERS])(struct uv_req *req);
 } commands[] = {
 	{ CMD(GET_CONTEXT), 8, 8, NONE, 0, { uv_get_context, uve_get_context } },
 	{ CMD(QUERY_DEVICE), 8, 176, NONE, 0, { uv_query_device, uve_query_device } },

@@ -24,9 +24,10 @@ enum { COMMAND_MEMORY = 1 << 1, COMMAND_MASTER = 1 << 2, STATUS_CAPS = 1 << 4 };
 enum { CAP_VENDOR = 0x09, CAP_PCIE = 0x10, CAP_MSIX = 0x11 };
 enum {
 	PCIE_DEVCTL = AT_PCIE + 8,
-	DEVCTL_FLR = 1 << 7,		/* in its upper byte */
+	DEVCTL_FLR = 1 << 7,		/* in the upper byte of the register */
 	MSIX_CONTROL = AT_MSIX + 2,
-	GATEWAY_SPACE = AT_GATEWAY + 4,	/* 16 bits; the status is in the upper three of 32 */
+	/* a field of 16 bits; the status is in the upper three of 32 bits */
+	GATEWAY_SPACE = AT_GATEWAY + 4,
 	GATEWAY_TICKET = AT_GATEWAY + 8,
 	GATEWAY_LOCK = AT_GATEWAY + 0xc,
 	GATEWAY_SIZE = 0x18,
@@ -44,10 +45,11 @@ static void put32(uint8_t *at, uint32_t v)
 	memcpy(at, &v, sizeof(v));
 }
 
-/* Fields that vfio-pci in a kernel would hide. */
+/* Writes the fields that vfio-pci in a kernel would hide. */
 static void put_whole(const struct vf_identity *id, uint8_t *c)
 {
-	/* Function-level reset, role-based errors; link: capability and status, 16 lanes of 8 GT/s */
+	/* Function-level reset, role-based errors; of the link capability and status: 16 lanes of 8
+	 * GT/s */
 	put32(c + AT_PCIE + 4, UINT32_C(1) << 28 | 1 << 15);
 	put32(c + AT_PCIE + 0xc, 0x103);
 	put16(c + AT_PCIE + 0x12, 0x103);
@@ -79,7 +81,8 @@ static void put_caps(uint8_t *c)
 	put16(c + MSIX_CONTROL, VF_VECTORS - 1);
 }
 
-/* When the kernel passes a function on, memory is enabled and bus mastering disabled. */
+/* Resets the config space as the kernel passes a function on: memory enabled, bus mastering
+ * disabled. */
 void vf_config_reset(struct vf_config *config)
 {
 	uint8_t *c = config->bytes;
@@ -144,20 +147,20 @@ static uint8_t writable_whole(size_t at)
 	case PCIE_DEVCTL + 1:
 		return 0xff;
 	case MSIX_CONTROL + 1:
-		return 0xc0;		/* enable, mask all */
+		return 0xc0;		/* enable, and mask all */
 	default:
 		return 0;
 	}
 }
 
-/* The bits of a byte that a driver may change. */
+/* Returns the bits of a byte that a driver may change. */
 static uint8_t writable(const struct vf_config *config, size_t at)
 {
 	switch (at) {
 	case AT_COMMAND:
-		return 0x47;		/* I/O, memory, mastering, parity */
+		return 0x47;		/* I/O, memory, bus mastering, parity */
 	case AT_COMMAND + 1:
-		return 0x05;		/* SERR, no INTx */
+		return 0x05;		/* SERR, and no INTx */
 	case AT_LINE:
 		return 0xff;
 	default:

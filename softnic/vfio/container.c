@@ -110,7 +110,8 @@ static void wait_for_devices(struct vf_container *c)
 
 	LIST_FOREACH(g, &c->groups, link)
 		if (g->dev)
-			softnic_counters(g->dev->nic, &counters);	/* waits for the device */
+			/* returns only when the device has released its lock */
+			softnic_counters(g->dev->nic, &counters);
 }
 
 static int container_ioctl(struct vf_object *obj, int fd, unsigned long request, void *arg)

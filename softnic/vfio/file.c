@@ -10,8 +10,8 @@ static LIST_HEAD(, vf_file) files = LIST_HEAD_INITIALIZER(files);
 static atomic_bool any_file;
 
 /*
- * Descriptor numbers in the list, checked without the lock: the device closes its own descriptors while
- * a thread with the lock waits for it.
+ * The list contains descriptor numbers. It is checked without the lock, because the device closes
+ * its own descriptors while a thread with the lock waits for it.
  */
 enum { FDS = 65536 };
 static atomic_ulong marks[FDS / 64];

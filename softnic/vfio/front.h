@@ -23,10 +23,13 @@
 /* vfio-pci: the upper bits of an offset are the region index, so BAR 0 starts at 0. */
 enum { VF_REGION_SHIFT = 40 };
 
-/* The object of a descriptor: the first member of a container, a group and a device. (file.c) */
+/*
+ * The object of a descriptor. It is the first member of a container, a group and a device. (file.c)
+ */
 struct vf_object {
 	const struct vf_kind *kind;
-	unsigned int refs;		/* descriptors, and objects that refer to this one */
+	/* number of descriptors, and of objects that refer to this one */
+	unsigned int refs;
 };
 
 struct vf_kind {
@@ -38,7 +41,7 @@ extern const struct vf_kind vf_container_kind, vf_device_kind;
 struct vf_container {
 	struct vf_object obj;
 	LIST_HEAD(, vf_group) groups;
-	uint32_t iommu;			/* VFIO_TYPE1*_IOMMU; 0: not set yet */
+	uint32_t iommu;			/* a value VFIO_TYPE1*_IOMMU; 0: not set yet */
 	struct vf_maps maps;
 };
 
@@ -47,7 +50,7 @@ struct vf_group {
 	unsigned int index;		/* index of its function */
 	struct vf_container *container;
 	struct vf_device *dev;
-	LIST_ENTRY(vf_group) link;	/* in its container */
+	LIST_ENTRY(vf_group) link;	/* entry in the list of its container */
 };
 
 struct vf_device {
@@ -70,37 +73,39 @@ struct vf_file {
 	struct vf_object *obj;
 };
 
-/* ---- file.c; all but the first four need the front's lock */
+/* ---- Functions of file.c; all but the first four need the front's lock */
 void vf_lock(void);
 void vf_unlock(void);
 bool vf_any_file(void);
 bool vf_is_file(int fd);		/* is it a descriptor of this front? */
-/* Takes over fd, which may be -errno, and a reference; releases both on failure. fd, or -errno. */
+/* Takes over fd, which may be -errno, and a reference; releases both on failure. Returns fd or
+ * -errno. */
 int vf_file_add(int fd, struct vf_object *obj);
-struct vf_file *vf_file_of(int fd);	/* finds duplicates as well */
-void vf_file_closed(int fd);		/* is about to be closed */
-void vf_files_forget(void);		/* in a child: they belong to its parent */
-void vf_put(struct vf_object *obj);	/* drops one reference */
+struct vf_file *vf_file_of(int fd);	/* finds duplicates of the descriptor as well */
+void vf_file_closed(int fd);		/* called before fd is closed */
+/* called in a forked child, whose descriptors belong to its parent */
+void vf_files_forget(void);
+void vf_put(struct vf_object *obj);	/* drops one reference to the object */
 
-/* ---- container.c, dma.c */
-int vf_container_open(void);		/* a new descriptor, or -errno */
+/* ---- Functions of container.c and dma.c */
+int vf_container_open(void);		/* returns a new descriptor, or -errno */
 int vf_map(struct vf_container *c, const struct vfio_iommu_type1_dma_map *map);
 int vf_unmap(struct vf_container *c, struct vfio_iommu_type1_dma_unmap *unmap);
 /* Usable bus addresses, as on a PC's IOMMU: first and last of each range. */
 extern const uint64_t vf_iova_ranges[2][2];
 
-/* ---- group.c */
+/* ---- Functions of group.c */
 int vf_group_open(const char *path, unsigned int index, int flags);
 
-/* ---- device.c */
+/* ---- Functions of device.c */
 int vf_device_open(struct vf_group *g, int group_fd);
-void vf_devices_report(void);		/* those that are still open */
-void vf_devices_forget(void);		/* in a child, as above */
+void vf_devices_report(void);		/* reports violations of devices that are still open */
+void vf_devices_forget(void);		/* called in a forked child, as above */
 /* softnic_fault on an open device. A test under the preload finds it by dlsym. */
 EXPORT int softnic_front_fault(unsigned int index, const char *script);
 
-/* ---- paths.c */
-/* The N of /dev/vfio/N for a device of this front, else -1. */
+/* ---- Functions of paths.c */
+/* Returns the N of /dev/vfio/N for a device of this front, else -1. */
 int vf_group_path(const char *path);
 bool vf_container_path(const char *path);
 

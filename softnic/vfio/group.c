@@ -12,7 +12,8 @@
 
 #include "softnic/vfio/front.h"
 
-/* A container without groups drops its IOMMU, and with it all maps. */
+/* Removes the group from its container. A container without groups drops its IOMMU, and with it all
+ * maps. */
 static void leave_container(struct vf_group *g)
 {
 	struct vf_container *c = g->container;

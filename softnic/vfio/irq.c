@@ -78,7 +78,7 @@ static void signal_fd(int fd)
 	uint64_t one = 1;
 
 	if (fd >= 0 && write(fd, &one, sizeof(one)) < 0)
-		return;		/* the counter is full: it is readable */
+		return;		/* a full counter means that the eventfd is readable */
 }
 
 void vf_irq_fire(struct vf_irqs *irqs, unsigned int vector)

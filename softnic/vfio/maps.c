@@ -18,7 +18,7 @@ void vf_maps_free(struct vf_maps *t)
 	pthread_rwlock_destroy(&t->lock);
 }
 
-/* Index of the first map that ends above iova. */
+/* Returns the index of the first map that ends above iova. */
 static size_t first_above(const struct vf_maps *t, uint64_t iova)
 {
 	size_t low = 0, high = t->n;
@@ -92,7 +92,8 @@ int vf_maps_add(struct vf_maps *t, const struct vf_map *map)
 	return err;
 }
 
-/* The maps [from, to) of the table that lie in the range; one that lies in it only partly is an error. */
+/* Finds the maps [from, to) of the table that lie in the range. A map that lies in it only partly
+ * is an error. */
 static int find_whole(const struct vf_maps *t, uint64_t iova, uint64_t size, size_t *from,
 		      size_t *to)
 {
@@ -144,7 +145,7 @@ static void *find_memory(const struct vf_maps *t, uint64_t iova, uint64_t len)
 	uint64_t off, room;
 
 	if (i == t->n)
-		return NULL;		/* there may be no table either */
+		return NULL;		/* the program may have no map at all */
 	m = &t->map[i];
 	if (m->iova > iova || !m->vaddr)
 		return NULL;

@@ -4,11 +4,12 @@
 #define SOFTNIC_VFIO_NAMES_H
 
 enum {
-	VF_GROUP = 11,			/* of the first function; each has its own group */
+	/* number of the first function's group; each function has its own group */
+	VF_GROUP = 11,
 	VF_VENDOR = 0x15b3,
 	VF_DEVICE_ID = 0x101d,
 	VF_SUBSYSTEM = 0x0001,
-	VF_CLASS = 0x0200,		/* network, Ethernet */
+	VF_CLASS = 0x0200,		/* PCI class: network, Ethernet */
 };
 
 /* The argument is the bus, from 1 on. */

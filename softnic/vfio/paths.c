@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* File names: which belong to VFIO, and where paths of sysfs are redirected. */
+/* File names: which ones belong to VFIO, and where paths of sysfs are redirected. */
 #include <stdio.h>
 #include <string.h>
 

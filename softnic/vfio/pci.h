@@ -16,7 +16,7 @@
 
 enum { VF_CONFIG = 4096, VF_VECTORS = 64, VF_MAPS_MAX = 65535 };
 
-/* ---- config.c */
+/* ---- Functions of config.c */
 struct vf_identity {
 	uint16_t vendor, device, class, subsystem;
 	/*
@@ -24,15 +24,17 @@ struct vf_identity {
 	 * Otherwise vfio-pci in a kernel would hide these.
 	 */
 	bool whole;
-	bool gateway;			/* a ConnectX's vendor-specific capability; with `whole` */
+	/* the function has a ConnectX's vendor-specific capability; only with `whole` */
+	bool gateway;
 	uint8_t msix_bar;
 };
 enum { VF_BARS = 6, VF_BAR_64 = 0x4, VF_BAR_PREFETCH = 0x8 };
 struct vf_bar {
-	uint64_t size;			/* 0: there is none, or it is the upper half of the one before */
-	uint8_t type;			/* VF_BAR_64, VF_BAR_PREFETCH */
+	/* 0: there is no BAR, or it is the upper half of the one before */
+	uint64_t size;
+	uint8_t type;			/* flags VF_BAR_64, VF_BAR_PREFETCH */
 };
-enum { VF_MSIX_SIZE = 8192 };		/* the table, and in the second half the pending bits */
+enum { VF_MSIX_SIZE = 8192 };		/* the table, and the pending bits in the second half */
 struct vf_config {
 	struct vf_identity id;
 	uint8_t bytes[VF_CONFIG];
@@ -45,14 +47,15 @@ ssize_t vf_config_write(struct vf_config *config, const void *buf, size_t n, uin
 /* Has the driver started a function-level reset through the device control register? Clears the bit. */
 bool vf_config_take_flr(struct vf_config *config);
 
-/* ---- irq.c: targets of interrupts: the front's own eventfds, or -1 */
+/* ---- Functions of irq.c: targets of interrupts are the front's own eventfds, or -1 */
 struct vf_irqs {
 	pthread_mutex_t lock;
-	bool on;			/* MSI-X is enabled, for this many vectors: */
+	bool on;			/* MSI-X is enabled, for this number of vectors: */
 	unsigned int enabled;
 	bool grows;			/* a later call may add vectors */
 	int msix[VF_VECTORS];
-	int err, req;			/* VFIO_PCI_ERR_IRQ_INDEX, VFIO_PCI_REQ_IRQ_INDEX */
+	/* targets of VFIO_PCI_ERR_IRQ_INDEX and VFIO_PCI_REQ_IRQ_INDEX */
+	int err, req;
 };
 void vf_irqs_init(struct vf_irqs *irqs);
 void vf_irqs_free(struct vf_irqs *irqs);
@@ -60,28 +63,33 @@ void vf_irqs_clear(struct vf_irqs *irqs);	/* drops all eventfds */
 int vf_irq_info(const struct vf_irqs *irqs, struct vfio_irq_info *info);
 int vf_irq_set(struct vf_irqs *irqs, const struct vfio_irq_set *set);
 void vf_irq_fire(struct vf_irqs *irqs, unsigned int vector);
-void vf_close(int fd);			/* the front's close(): a preload replaces that name */
+/* the front's own close(), because a preload replaces that name */
+void vf_close(int fd);
 
-/* ---- maps.c: memory of this process at a bus address, as the IOMMU translates it */
+/* ---- Functions of maps.c: memory of this process at a bus address, as the IOMMU translates it */
 struct vf_map {
 	uint64_t iova, size;
-	uint64_t vaddr;			/* 0: a reserved range without memory */
+	uint64_t vaddr;			/* 0: the range is reserved and has no memory */
 };
 struct vf_maps {
 	pthread_rwlock_t lock;
-	struct vf_map *map;		/* by iova */
+	struct vf_map *map;		/* sorted by iova */
 	size_t n, room;
 };
 void vf_maps_init(struct vf_maps *t);
 void vf_maps_free(struct vf_maps *t);
 void vf_maps_clear(struct vf_maps *t);
-struct vf_map *vf_maps_take(struct vf_maps *t, size_t *n);	/* empties it; the caller frees them */
-int vf_maps_add(struct vf_maps *t, const struct vf_map *map);	/* 0, -EEXIST, -ENOSPC, -ENOMEM */
-/* Removes the maps in the range. 0, or -EINVAL if one lies in it only partly: none is removed. */
+/* empties the table; the caller frees the maps */
+struct vf_map *vf_maps_take(struct vf_maps *t, size_t *n);
+/* returns 0, -EEXIST, -ENOSPC or -ENOMEM */
+int vf_maps_add(struct vf_maps *t, const struct vf_map *map);
+/* Removes the maps in the range. Returns 0, or -EINVAL if a map lies in it only partly: then none
+ * is removed. */
 int vf_maps_remove(struct vf_maps *t, uint64_t iova, uint64_t size, uint64_t *removed);
-void *vf_maps_find(struct vf_maps *t, uint64_t iova, uint64_t len);	/* NULL: not all of it is mapped */
+/* NULL: a part of the range is not mapped */
+void *vf_maps_find(struct vf_maps *t, uint64_t iova, uint64_t len);
 
-/* 0, -EINVAL if the program's structure is too short. */
+/* Evaluates to 0, or to -EINVAL if the program's structure is too short. */
 #define VF_ARGSZ(arg, type, last) \
 	(((const type *)(arg))->argsz < offsetof(type, last) + sizeof(((type *)0)->last) ? -EINVAL : 0)
 

@@ -72,7 +72,8 @@ static void settle(struct vm_device *dev)
 {
 	struct softnic_counters c;
 
-	softnic_counters(dev->nic, &c);		/* waits for the device */
+	/* returns only when the device has released its lock */
+	softnic_counters(dev->nic, &c);
 }
 
 static size_t violations(struct vm_device *dev, struct softnic_violation *v, size_t max)
@@ -83,7 +84,8 @@ static size_t violations(struct vm_device *dev, struct softnic_violation *v, siz
 	return n;
 }
 
-/* Two areas: between the initialization segment and the driver's page, and above that. */
+/* Two areas can be mapped: between the initialization segment and the driver's page, and above that
+ * page. */
 static unsigned int mappable(const struct vm_device *dev, uint32_t bar,
 			     struct vfio_region_sparse_mmap_area area[VM_AREAS])
 {
@@ -103,7 +105,7 @@ static uint32_t *bar_word(struct vm_device *dev, uint64_t offset)
 	return (uint32_t *)(void *)(page + offset % PAGE);
 }
 
-/* A word of the BAR is accessed at once, as by the guest itself and by the device. */
+/* A word of the BAR is read at once, as the guest and the device do it. */
 static void read_bar(struct vm_device *dev, uint32_t bar, uint8_t *to, uint64_t offset, uint32_t count)
 {
 	(void)bar;
@@ -172,7 +174,8 @@ static int write_doorbells(struct vm_device *dev, const uint8_t *from, uint64_t 
 	return 0;
 }
 
-/* Below the doorbell pages: drives the device, so that it sees each command doorbell. */
+/* Handles a store below the doorbell pages: drives the device, so that it sees each command
+ * doorbell. */
 static int write_segment(struct vm_device *dev, const uint8_t *from, uint64_t offset, uint32_t count)
 {
 	uint32_t word;

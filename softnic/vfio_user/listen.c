@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The socket of a device: one client at a time, others wait. */
+/* The socket of a device. It serves one client at a time; others wait. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -85,7 +85,8 @@ static int next_client(struct vm_listener *l)
 		sock = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC);
 		if (sock >= 0)
 			return sock;
-		/* Without free descriptors the client stays in the backlog, and the listener readable. */
+		/* If no descriptor is free, the client stays in the backlog, and the listener stays
+		 * readable. */
 		if (errno != EAGAIN && errno != EINTR)
 			poll(p, 1, PAUSE_MS);
 	}

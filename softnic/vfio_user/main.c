@@ -12,7 +12,8 @@
 #include "softnic/vfio_user/vm.h"
 
 struct options {
-	struct vm_config config;	/* for each; name and index differ */
+	/* the configuration of each device; only name and index differ */
+	struct vm_config config;
 	bool efa;
 	const char *profile;
 	char **sockets;

@@ -42,7 +42,7 @@ void vm_message_close_fds(struct vm_message *m)
 	m->nfds = 0;
 }
 
-/* Waits until the socket is ready: 0, -ECANCELED when the server ends. */
+/* Waits until the socket is ready. Returns 0, or -ECANCELED when the server ends. */
 static int wait_for(struct vm_device *dev, int sock, short events)
 {
 	struct pollfd p[2] = { { .fd = sock, .events = events }, { .fd = dev->stop_fd, .events = POLLIN } };
@@ -75,7 +75,8 @@ static void keep_fds(struct vm_message *m, struct msghdr *h)
 	m->fds_lost |= !!(h->msg_flags & MSG_CTRUNC);
 }
 
-/* Receives all of len bytes. 1; 0 if the socket was closed before the first one; -EPIPE after it. */
+/* Receives all of len bytes. Returns 1; 0 if the socket was closed before the first byte; -EPIPE
+ * after it. */
 static int receive(struct vm_device *dev, int sock, struct vm_message *m, void *buf, size_t len)
 {
 	size_t have = 0;

@@ -29,7 +29,7 @@ enum { VM_TYPE = 0xf, VM_TYPE_COMMAND = 0, VM_TYPE_REPLY = 1, VM_NO_REPLY = 1 <<
 
 struct vm_header {
 	uint16_t id, command;
-	uint32_t size;			/* of the whole message */
+	uint32_t size;			/* bytes of the whole message */
 	uint32_t flags, error;
 };
 SN_SIZE(struct vm_header, 16);
@@ -61,9 +61,9 @@ struct vm_access {
 SN_SIZE(struct vm_access, 16);
 
 enum {
-	VM_TRANSFER_MAX = 1 << 20,	/* data of one access */
+	VM_TRANSFER_MAX = 1 << 20,	/* most bytes of data in one access */
 	VM_PAYLOAD_MAX = sizeof(struct vm_access) + VM_TRANSFER_MAX,
-	VM_FDS_MAX = 16,		/* of one message */
+	VM_FDS_MAX = 16,		/* most descriptors in one message */
 	VM_MAPS_MAX = 1024,
 };
 

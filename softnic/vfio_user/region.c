@@ -13,7 +13,7 @@ static uint64_t region_size(const struct vm_device *dev, uint32_t index)
 
 struct sparse {
 	struct vfio_region_info info;
-	struct {			/* struct vfio_region_info_cap_sparse_mmap */
+	struct {			/* a struct vfio_region_info_cap_sparse_mmap */
 		struct vfio_info_cap_header header;
 		uint32_t nr_areas, reserved;
 	} cap;
@@ -81,7 +81,8 @@ int vm_region_read(struct vm_device *dev, struct vm_message *m)
 	return 0;
 }
 
-/* The pending bits are the device's: they are always 0, because an interrupt signals its eventfd at once. */
+/* Writes to the MSI-X table. The pending bits belong to the device: they are always 0, because an
+ * interrupt signals its eventfd at once. */
 static void write_msix(struct vm_device *dev, const uint8_t *from, uint64_t offset, uint32_t count)
 {
 	uint64_t room = offset < VF_MSIX_SIZE / 2 ? VF_MSIX_SIZE / 2 - offset : 0;

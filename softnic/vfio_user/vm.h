@@ -26,15 +26,15 @@
 #include "softnic/vfio_user/protocol.h"
 
 enum { VM_DEVICES_MAX = 16 };
-enum { VF_MSIX_BAR = 2 };		/* of a ConnectX */
+enum { VF_MSIX_BAR = 2 };		/* the BAR with the MSI-X table of a ConnectX */
 
 struct vm_config {
 	const char *name;		/* name of the device in reports: the path of its socket */
 	unsigned int index, ports;
-	bool infiniband, physical;	/* physical: a PF, not a VF */
-	const char *efa;		/* an EFA of this profile; NULL: a ConnectX */
-	bool verbose;			/* report connections, and violations by the driver */
-	void (*report)(const char *line);	/* NULL: to stderr */
+	bool infiniband, physical;	/* physical: the function is a PF, not a VF */
+	const char *efa;		/* the device is an EFA of this profile; NULL: a ConnectX */
+	bool verbose;			/* report connections, and the driver's violations */
+	void (*report)(const char *line);	/* NULL: reports go to stderr */
 };
 
 struct vm_device;
@@ -42,17 +42,17 @@ struct vm_device;
 /* The operations of a kind of device. BARs are numbered like regions. */
 enum { VM_AREAS = 2 };
 struct vm_kind {
-	/* Also sets config.id, config.bar and bar_fd. 0, -errno */
+	/* Also sets config.id, config.bar and bar_fd. Returns 0 or -errno */
 	int (*open)(struct vm_device *dev);
 	void (*close)(struct vm_device *dev);
 	void (*reset)(struct vm_device *dev);
-	void (*settle)(struct vm_device *dev);		/* vm_settle() */
-	/* Returns and clears them. */
+	void (*settle)(struct vm_device *dev);		/* the function behind vm_settle() */
+	/* Returns the violations and clears them. */
 	size_t (*violations)(struct vm_device *dev, struct softnic_violation *v, size_t max);
 	/* The areas of the BAR that the client may map, from bar_fd: returns their number. */
 	unsigned int (*mappable)(const struct vm_device *dev, uint32_t bar,
 				 struct vfio_region_sparse_mmap_area area[VM_AREAS]);
-	/* The whole range is in the BAR, which is not that of the MSI-X table. */
+	/* The whole range is in the BAR. The BAR of the MSI-X table never comes here. */
 	void (*read)(struct vm_device *dev, uint32_t bar, uint8_t *to, uint64_t offset, uint32_t count);
 	int (*write)(struct vm_device *dev, uint32_t bar, const uint8_t *from, uint64_t offset,
 		     uint32_t count);
@@ -62,10 +62,10 @@ extern const struct vm_kind vm_connectx, vm_efa;
 struct vm_device {
 	struct vm_config given;
 	const struct vm_kind *kind;
-	struct softnic *nic;		/* of a ConnectX */
-	struct vm_efa *efa;		/* of an EFA */
+	struct softnic *nic;		/* the model of a ConnectX */
+	struct vm_efa *efa;		/* the EFA */
 	int bar_fd;
-	int stop_fd;			/* readable: the server ends */
+	int stop_fd;			/* readable when the server ends */
 	struct vf_config config;
 	struct vf_irqs irqs;
 	struct vf_maps maps;
@@ -76,11 +76,12 @@ struct vm_device {
 		uint64_t offset;
 		uint32_t word;
 	} half;
-	atomic_uint reports;		/* since the client connected */
+	atomic_uint reports;		/* number of reports since the client connected */
 };
 
-/* ---- device.c */
-int vm_device_open(const struct vm_config *config, struct vm_device **dev);	/* 0, -errno */
+/* ---- Functions of device.c */
+/* returns 0 or -errno */
+int vm_device_open(const struct vm_config *config, struct vm_device **dev);
 void vm_device_close(struct vm_device *dev);
 void vm_device_stop(struct vm_device *dev);	/* ends vm_serve() and vm_listen_run(); from any thread */
 void vm_device_reset(struct vm_device *dev);	/* a function-level reset; maps and interrupts stay */
@@ -88,38 +89,40 @@ void vm_device_leave(struct vm_device *dev);	/* the client is gone: resets as af
 /* Reports an error of the client, up to a limit. */
 void vm_report(struct vm_device *dev, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* ---- message.c */
+/* ---- Functions of message.c */
 struct vm_message {
 	struct vm_header header;
-	uint8_t *in;			/* VM_PAYLOAD_MAX bytes, with this length: */
+	/* buffer of VM_PAYLOAD_MAX bytes, and the length of the data in it: */
+	uint8_t *in;
 	size_t len;
-	int fds[VM_FDS_MAX];		/* those taken by a request are -1 */
+	int fds[VM_FDS_MAX];		/* descriptors of the message; -1: a request has taken it */
 	unsigned int nfds;
-	bool fds_lost;			/* there were too many */
+	bool fds_lost;			/* there were too many descriptors */
 
-	uint8_t *out;			/* of the reply: VM_PAYLOAD_MAX bytes */
+	uint8_t *out;			/* buffer of the reply, VM_PAYLOAD_MAX bytes */
 	size_t out_len;
-	int out_fd;			/* sent with the reply, or -1 */
+	int out_fd;			/* descriptor to send with the reply, or -1 */
 };
-int vm_message_init(struct vm_message *m);	/* 0, -ENOMEM */
+int vm_message_init(struct vm_message *m);	/* returns 0 or -ENOMEM */
 void vm_message_free(struct vm_message *m);
-/* 1; 0: the client has closed the socket; -errno, with a report if the message is the cause. */
+/* Returns 1; 0: the client has closed the socket; -errno, with a report if the message is the
+ * cause. */
 int vm_receive(struct vm_device *dev, int sock, struct vm_message *m);
 int vm_reply(struct vm_device *dev, int sock, struct vm_message *m, int err);
 void vm_message_close_fds(struct vm_message *m);
 
-/* ---- request.c: executes a command. 0 with the reply in m, or -errno. */
+/* ---- A function of request.c: executes a command. Returns 0 with the reply in m, or -errno. */
 int vm_execute(struct vm_device *dev, struct vm_message *m);
 /* Serves a client until it disconnects, or vm_device_stop(). Closes the socket. */
 void vm_serve(struct vm_device *dev, int sock);
 
-/* ---- region.c */
+/* ---- A function of region.c */
 int vm_region_info(struct vm_device *dev, struct vm_message *m);
 int vm_region_read(struct vm_device *dev, struct vm_message *m);
 int vm_region_write(struct vm_device *dev, struct vm_message *m);
 
-/* ---- memory.c */
-/* Translates a bus address of dev, a struct vm_device; NULL: inaccessible to the function. */
+/* ---- Functions of memory.c */
+/* Translates a bus address of dev, a struct vm_device. NULL: the function cannot access it. */
 void *vm_dma(void *dev, uint64_t addr, size_t len);
 /* Waits until the device no longer uses memory that it translated before. */
 void vm_settle(struct vm_device *dev);
@@ -127,17 +130,18 @@ int vm_dma_map(struct vm_device *dev, struct vm_message *m);
 int vm_dma_unmap(struct vm_device *dev, struct vm_message *m);
 void vm_unmap_all(struct vm_device *dev);
 /*
- * From here on a truncated file of a client reads as zeros, instead of a signal that ends the process.
- * 0, -errno.
+ * After this call, the memory of a truncated file of a client reads as zeros. Without it, a signal
+ * ends the process. Returns 0 or -errno.
  */
 int vm_memory_guard(void);
 
-/* ---- listen.c */
+/* ---- Functions of listen.c */
 struct vm_listener {
 	struct vm_device *dev;
 	int fd;
 };
-/* Creates a socket that only this user can reach; replaces one left by a dead server. 0, -errno. */
+/* Creates a socket that only this user can reach; replaces one left by a dead server. Returns 0 or
+ * -errno. */
 int vm_listen_open(struct vm_listener *l, struct vm_device *dev);
 void vm_listen_run(struct vm_listener *l);	/* serves clients in sequence until vm_device_stop() */
 void vm_listen_close(struct vm_listener *l);	/* also removes the socket */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Device, port, protection domain, memory, address handle. */
+/* Commands for the device, ports, protection domains, memory and address handles. */
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "softnic/uverbs/efa/front.h"
 
 enum {
-	/* Features that a program must support, in its GET_CONTEXT. */
+	/* Features that a program names in its GET_CONTEXT. */
 	KNOWS_TX_BATCH = 1 << 0,
 	KNOWS_MIN_SQ_WR = 1 << 1,
 	/* Device capabilities that an older system header does not define. */
@@ -21,7 +21,7 @@ enum {
 	WIDTH_4X = 2,
 };
 
-/* libefa 44.0 binds PCI ids up to efa2; later devices report that one. */
+/* The PCI id of the device. libefa 44.0 binds ids up to efa2, so later devices report that. */
 static uint16_t device_id(const struct softnic_efa_caps *caps)
 {
 	return caps->device_id < 0xefa2 ? caps->device_id : 0xefa2;
@@ -53,13 +53,13 @@ int uve_get_context(struct uv_req *req)
 	drv.max_llq_size = caps.max_llq_size;
 	drv.max_tx_batch = caps.max_tx_batch;
 	drv.min_sq_wr = caps.min_sq_wr;
-	/* inline_buf_size_ex is reserved in older headers. */
+	/* Older headers name inline_buf_size_ex as a reserved field. */
 	memcpy((uint8_t *)&drv + offsetof(struct efa_ibv_alloc_ucontext_resp, min_sq_wr) +
 	       sizeof(drv.min_sq_wr), &caps.inline_max_wide, sizeof(caps.inline_max_wide));
 	return uv_answer(req, &resp, sizeof(resp), &drv, sizeof(drv));
 }
 
-/* The GUID is as in sysfs, equal for every process that sees the device. */
+/* The GUID is the one in sysfs, the same for every process that sees the device. */
 static struct ib_uverbs_query_device_resp device(const struct uv_device *dev,
 						 const struct softnic_efa_caps *c)
 {
@@ -127,7 +127,7 @@ int uve_query_port(struct uv_req *req)
 		.lmc = 1,
 		.active_width = WIDTH_4X,
 		.active_speed = SPEED_EDR,
-		.phys_state = 5,			/* link up */
+		.phys_state = 5,			/* 5: link up */
 		.link_layer = IBV_LINK_LAYER_UNSPECIFIED,
 	};
 	struct softnic_efa_caps caps;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Access to the device of a context for softnic-efadv.so, in place of a newer libefa. */
+/* Gives softnic-efadv.so access to the device of a context, so that it can stand for a newer
+ * libefa. */
 #include <errno.h>
 #include <string.h>
 

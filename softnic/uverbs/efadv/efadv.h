@@ -23,15 +23,16 @@ struct efadv_device_attr {
 	uint32_t max_sq_wr, max_rq_wr;
 	uint16_t max_sq_sge, max_rq_sge;
 	uint16_t inline_buf_size;
-	uint16_t inline_buf_size_ex;	/* 63.0; reserved in earlier releases */
+	uint16_t inline_buf_size_ex;	/* since 63.0; a reserved field in earlier releases */
 	uint32_t device_caps, max_rdma_size;
 };
 _Static_assert(sizeof(struct efadv_device_attr) == 32, "efadv_device_attr");
 
-struct efadv_qp_init_attr {		/* 55.0; 65.0 appends 64 flags of work requests */
+struct efadv_qp_init_attr {		/* since 55.0; 65.0 appends 64 flags of work requests */
 	uint64_t comp_mask;
 	uint32_t driver_qp_type;
-	uint16_t flags;			/* 52.0; this and all later fields were reserved */
+	/* since 52.0; this and all later fields were reserved before */
+	uint16_t flags;
 	uint8_t sl, reserved;
 };
 _Static_assert(sizeof(struct efadv_qp_init_attr) == 16, "efadv_qp_init_attr");
@@ -47,10 +48,10 @@ EXPORT struct ibv_cq_ex *efadv_create_cq(struct ibv_context *context,
 					 struct ibv_cq_init_attr_ex *attr,
 					 struct efadv_cq_init_attr *efa, uint32_t inlen);
 
-/* 0: the installed libefa, with the queries of 60 added. */
+/* Returns the release to emulate. 0: the installed libefa, with the queries of 60 added. */
 unsigned int sed_release(void);
 const struct uve_direct *sed_front(void);
-/* The definition in the program's libefa, or NULL. */
+/* Returns the definition in the program's libefa, or NULL. */
 void *sed_real(const char *name);
 
 #endif

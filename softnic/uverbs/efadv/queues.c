@@ -8,22 +8,22 @@
 
 #include "softnic/uverbs/efadv/efadv.h"
 
-struct wq_attr {			/* efadv_wq_attr */
+struct wq_attr {			/* the layout of efadv_wq_attr */
 	uint64_t comp_mask;
 	uint8_t *buffer;
 	uint32_t entry_size, num_entries;
 	uint32_t *doorbell;
 	uint32_t max_batch;
-	uint16_t caps;			/* 65.0 */
+	uint16_t caps;			/* since 65.0 */
 	uint8_t reserved[2];
 };
 _Static_assert(sizeof(struct wq_attr) == 40, "efadv_wq_attr");
 
-struct cq_attr {			/* efadv_cq_attr */
+struct cq_attr {			/* the layout of efadv_cq_attr */
 	uint64_t comp_mask;
 	uint8_t *buffer;
 	uint32_t entry_size, num_entries;
-	uint32_t *doorbell;		/* 60.0 */
+	uint32_t *doorbell;		/* since 60.0 */
 };
 _Static_assert(sizeof(struct cq_attr) == 32, "efadv_cq_attr");
 

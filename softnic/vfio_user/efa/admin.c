@@ -32,7 +32,8 @@ static uint32_t reg(const struct vm_efa *efa, enum ve_reg r)
 	return efa->reg[r / 4];
 }
 
-/* Entries of a ring whose depth is a power of two and whose entries have the size of ours; else 0. */
+/* Returns the number of entries of a ring. Its depth must be a power of two, and its entries must
+ * have the size of ours; else 0. */
 static uint32_t depth_of(const struct vm_efa *efa, enum ve_reg caps, uint32_t size_mask)
 {
 	uint32_t v = reg(efa, caps), depth = v & 0xffff;
@@ -63,7 +64,7 @@ static uint8_t status_of(int err)
 	}
 }
 
-/* The phase bit of entry n: 1 in the first turn of the ring. */
+/* The phase bit of entry n: 1 during the first lap of the ring. */
 static uint8_t phase_of(uint32_t n, uint32_t depth)
 {
 	return n & depth ? 0 : VE_PHASE;
@@ -84,7 +85,7 @@ static uint8_t execute(struct vm_device *dev, const union ve_command *in, union 
 	return status_of(err);
 }
 
-/* The phase goes last: the driver looks at it first. */
+/* The phase bit is written last, because the driver looks at it first. */
 static void respond(struct vm_device *dev, union ve_response *to, union ve_response *out, uint8_t phase)
 {
 	uint32_t first;

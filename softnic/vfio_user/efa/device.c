@@ -26,7 +26,8 @@ static void describe(struct vm_device *dev)
 	bar[VE_DB_BAR] = (struct vf_bar){ VE_DB_BYTES, VF_BAR_64 };
 }
 
-/* Linux's driver has no send queue with WQEs of 128 bytes, nor one with longer request ids. */
+/* Refuses features that Linux's driver lacks: send queues with WQEs of 128 bytes, and longer
+ * request ids. */
 static int check_caps(const struct softnic_efa_caps *c)
 {
 	return c->wide_wqe || c->max_qp > VE_QPS || c->max_cq > VE_CQS ? -EOPNOTSUPP : 0;
@@ -97,7 +98,8 @@ static void settle(struct vm_device *dev)
 {
 	struct softnic_efa_counters c;
 
-	softnic_efa_counters(dev->efa->nic, &c);	/* waits for the thread that drives the device */
+	/* returns only when the thread that drives the device has released its lock */
+	softnic_efa_counters(dev->efa->nic, &c);
 }
 
 static size_t violations(struct vm_device *dev, struct softnic_violation *v, size_t max)
@@ -119,7 +121,7 @@ static unsigned int mappable(const struct vm_device *dev, uint32_t bar,
 	return 1;
 }
 
-/* Registers alone can be read: queues and doorbells of silicon are write-only. */
+/* Only registers can be read. The queues and doorbells of an EFA are write-only. */
 static void read_bar(struct vm_device *dev, uint32_t bar, uint8_t *to, uint64_t offset, uint32_t count)
 {
 	for (uint32_t at = 0; at < count; at++) {
@@ -143,7 +145,7 @@ static void ring(struct vm_device *dev, uint32_t offset, uint32_t value)
 		vm_report(dev, "doorbell at %#x, which belongs to no queue", offset);
 }
 
-/* A client that does not map the queues stores WQEs by messages. */
+/* Handles a store. A client that does not map the queues sends WQEs in messages. */
 static int write_bar(struct vm_device *dev, uint32_t bar, const uint8_t *from, uint64_t offset,
 		     uint32_t count)
 {

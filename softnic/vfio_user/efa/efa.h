@@ -21,34 +21,35 @@ enum { VE_REG_BAR = 0, VE_MSIX_BAR = 1, VE_MEM_BAR = 2, VE_DB_BAR = 4 };
 enum {
 	VE_PAGE = 4096,
 	VE_REG_BYTES = 8192,
-	VE_MEM_BYTES = 256 << 20,	/* more than all SQs of the model can take */
+	VE_MEM_BYTES = 256 << 20,	/* more bytes than all SQs of the model can take */
 	VE_DB_BYTES = 4 << 20,
 	VE_QPS = 256, VE_CQS = 512, VE_EQS = 32, VE_UARS = 1024,
-	VE_RQ_DB = 64,			/* in the page of a QP, whose SQ has the doorbell at 0 */
-	VE_MAX_CQE = 32768,		/* the field has 16 bits */
+	/* offset of the RQ's doorbell in the page of a QP; that of the SQ is at 0 */
+	VE_RQ_DB = 64,
+	VE_MAX_CQE = 32768,		/* the field in the command has 16 bits */
 	VE_MAX_EQE = 4096,
 };
 
 struct ve_qp {
 	bool live;
 	uint16_t uar;
-	volatile uint32_t *sq, *rq;	/* doorbells; NULL: no such queue */
+	volatile uint32_t *sq, *rq;	/* doorbells; NULL: the QP has no such queue */
 };
 
 struct ve_cq {
 	bool live;
 	uint16_t uar;
-	volatile uint32_t *db;		/* NULL: none */
-	int eqn;			/* -1: no events */
+	volatile uint32_t *db;		/* doorbell; NULL: the CQ has none */
+	int eqn;			/* -1: the CQ sends no events */
 };
 
 struct ve_eq {
 	bool live, armed;
-	bool untold;			/* has events without an interrupt */
+	bool untold;			/* the EQ has events for which no interrupt was sent */
 	uint8_t vector;
 	uint64_t addr;
-	uint32_t depth, next;		/* next counts on */
-	unsigned int cqs;		/* that use it */
+	uint32_t depth, next;		/* depth; counter of the next entry */
+	unsigned int cqs;		/* number of CQs that use the EQ */
 };
 
 struct ve_uar {
@@ -59,19 +60,19 @@ struct ve_uar {
 struct vm_efa {
 	struct softnic_efa *nic;
 	struct softnic_efa_caps caps;
-	uint8_t *mem;			/* BAR 2 */
+	uint8_t *mem;			/* memory of BAR 2 */
 	uint32_t reg[VE_REGS_END / 4];
-	uint16_t aq_head, acq_tail;	/* entries taken and written, counted on */
-	struct ve_qp qp[VE_QPS];	/* by handle */
+	uint16_t aq_head, acq_tail;	/* counters of the entries taken and written */
+	struct ve_qp qp[VE_QPS];	/* QPs by handle */
 	struct ve_uar uar[VE_UARS];
 	uint32_t aenq_groups;
 
-	pthread_mutex_t eq_lock;	/* over eq and cq[].eqn */
+	pthread_mutex_t eq_lock;	/* protects eq and cq[].eqn */
 	struct ve_eq eq[VE_EQS];
 	struct ve_cq cq[VE_CQS];
 };
 
-/* Executes a command: 0 and the rest of the response, or -errno. */
+/* Executes a command. Returns 0 with the rest of the response, or -errno. */
 typedef int ve_fn(struct vm_device *dev, const union ve_command *in, union ve_response *out);
 
 static inline uint64_t ve_address(uint32_t lo, uint32_t hi)
@@ -79,33 +80,36 @@ static inline uint64_t ve_address(uint32_t lo, uint32_t hi)
 	return (uint64_t)hi << 32 | lo;
 }
 
-/* ---- uar.c */
+/* ---- Functions of uar.c */
 ve_fn ve_alloc_uar, ve_dealloc_uar;
-bool ve_uar_hold(struct vm_efa *efa, uint16_t uar);	/* false: there is none */
+bool ve_uar_hold(struct vm_efa *efa, uint16_t uar);	/* false: there is no such UAR */
 void ve_uar_drop(struct vm_efa *efa, uint16_t uar);
 
-/* ---- eq.c */
+/* ---- Functions of eq.c */
 ve_fn ve_create_eq, ve_destroy_eq;
 void ve_event(void *dev, uint16_t cq);
 void ve_arm_eq(struct vm_device *dev, uint32_t word);
-int ve_cq_set_eq(struct vm_efa *efa, uint16_t cq, int eqn);	/* -1: none. 0, -EINVAL: no such EQ */
+/* eqn -1: no EQ. Returns 0, or -EINVAL if there is no such EQ */
+int ve_cq_set_eq(struct vm_efa *efa, uint16_t cq, int eqn);
 
-/* ---- qp.c, cq.c, mr.c, pd.c, feature.c */
+/* ---- Functions of qp.c, cq.c, mr.c, pd.c and feature.c */
 ve_fn ve_create_qp, ve_modify_qp, ve_query_qp, ve_destroy_qp;
-int ve_ring_qp(struct vm_efa *efa, uint32_t handle, uint32_t in_page, uint32_t value);	/* 0, -ENOENT */
+/* returns 0 or -ENOENT */
+int ve_ring_qp(struct vm_efa *efa, uint32_t handle, uint32_t in_page, uint32_t value);
 ve_fn ve_create_cq, ve_destroy_cq;
 int ve_ring_cq(struct vm_efa *efa, uint32_t cq, uint32_t in_page, uint32_t value);
 ve_fn ve_reg_mr, ve_dereg_mr;
 ve_fn ve_alloc_pd, ve_dealloc_pd, ve_create_ah, ve_destroy_ah;
 ve_fn ve_get_feature, ve_set_feature, ve_get_stats;
 
-/* ---- admin.c: takes commands up to a count of entries */
+/* ---- A function of admin.c: takes commands up to a count of entries */
 void ve_admin_ring(struct vm_device *dev, uint32_t producer);
 
-/* ---- regs.c */
+/* ---- Functions of regs.c */
 void ve_regs_reset(struct vm_efa *efa);		/* as after power-on */
-void ve_reset(struct vm_device *dev);		/* registers and objects */
-uint32_t ve_reg_read(const struct vm_efa *efa, uint32_t offset);	/* UINT32_MAX: there is none */
+void ve_reset(struct vm_device *dev);		/* resets registers and objects */
+/* UINT32_MAX: there is no such register */
+uint32_t ve_reg_read(const struct vm_efa *efa, uint32_t offset);
 void ve_reg_write(struct vm_device *dev, uint32_t offset, uint32_t value);
 
 #endif

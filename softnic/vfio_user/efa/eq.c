@@ -88,7 +88,7 @@ int ve_cq_set_eq(struct vm_efa *efa, uint16_t cq, int eqn)
 	return err;
 }
 
-/* Without memory the event is lost; the interrupt comes. */
+/* Writes an event. If its memory cannot be reached, the event is lost but the interrupt is sent. */
 static void write_event(struct vm_device *dev, struct ve_eq *eq, uint16_t cq)
 {
 	uint64_t addr = eq->addr + (uint64_t)(eq->next & (eq->depth - 1)) * sizeof(struct ve_eqe);

@@ -84,7 +84,8 @@ int ve_get_feature(struct vm_device *dev, const union ve_command *in, union ve_r
 	return 0;			/* all hints are 0: the driver takes its own values */
 }
 
-/* Nothing asynchronous ever happens to this device, and it makes nothing of what it hears of its host. */
+/* Sets a feature, without effect: this device has no asynchronous events, and ignores information
+ * about its host. */
 int ve_set_feature(struct vm_device *dev, const union ve_command *in, union ve_response *out)
 {
 	(void)out;

@@ -12,7 +12,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "entries are read as they are in memory");
 
-/* ---- BAR 0 */
+/* ---- Registers of BAR 0 */
 enum ve_reg {
 	VE_VERSION = 0x00,
 	VE_CONTROLLER = 0x04,
@@ -39,14 +39,15 @@ enum ve_reg {
 };
 
 enum {
-	VE_CAPS_RESET_TIMEOUT = 1,	/* shifts; the timeouts count 100 ms */
+	/* shifts in the register; the timeouts count in units of 100 ms */
+	VE_CAPS_RESET_TIMEOUT = 1,
 	VE_CAPS_DMA_WIDTH = 8,
 	VE_CAPS_ADMIN_TIMEOUT = 16,
 	VE_ACQ_VECTOR = 24,
 	VE_INTR_MASKED = 1,
 	VE_CTL_RESET = 1,
 	VE_STS_READY = 1 << 0,
-	VE_STS_RESET = 1 << 3,		/* in progress */
+	VE_STS_RESET = 1 << 3,		/* the reset is in progress */
 	VE_STS_FATAL = 1 << 5,
 };
 #define VE_EQ_DB_ARM (UINT32_C(1) << 31)
@@ -58,14 +59,15 @@ struct ve_mmio_response {
 };
 SN_SIZE(struct ve_mmio_response, 8);
 
-/* ---- admin queue */
-enum { VE_ENTRY = 64, VE_PHASE = 1 };	/* of AQ and ACQ; the phase is bit 0 of flags */
+/* ---- Layouts of the admin queue */
+/* an entry of AQ or ACQ has 64 bytes; the phase is bit 0 of its flags */
+enum { VE_ENTRY = 64, VE_PHASE = 1 };
 
 struct ve_head {
 	uint16_t id;
 	uint8_t opcode, flags;
 };
-enum { VE_CTRL_DATA = 1 << 1, VE_CTRL_INDIRECT = 1 << 2 };	/* flags */
+enum { VE_CTRL_DATA = 1 << 1, VE_CTRL_INDIRECT = 1 << 2 };	/* values of flags */
 
 struct ve_status {
 	uint16_t id;
@@ -111,7 +113,7 @@ struct ve_create_qp {
 	uint32_t reserved2;
 };
 SN_SIZE(struct ve_create_qp, VE_ENTRY);
-enum { VE_QP_UD = 1, VE_QP_SRD = 2 };				/* type */
+enum { VE_QP_UD = 1, VE_QP_SRD = 2 };				/* values of type */
 enum { VE_QP_SQ_VIRT = 1 << 0, VE_QP_RQ_VIRT = 1 << 1, VE_QP_UNSOLICITED = 1 << 2 };
 
 struct ve_created_qp {
@@ -129,7 +131,7 @@ struct ve_modify_qp {
 	uint16_t reserved;
 };
 
-struct ve_handle {			/* QUERY_QP, DESTROY_QP, DEREG_MR (its lkey) */
+struct ve_handle {			/* in QUERY_QP, DESTROY_QP and DEREG_MR (its lkey) */
 	struct ve_head head;
 	uint32_t handle;
 };
@@ -147,7 +149,8 @@ struct ve_create_ah {
 	uint16_t pd, reserved;
 };
 
-struct ve_number {			/* of AH, CQ, PD, UAR or EQ; pd is DESTROY_AH's */
+/* number of an AH, CQ, PD, UAR or EQ; only DESTROY_AH has pd */
+struct ve_number {
 	struct ve_head head;
 	uint16_t number, pd;
 };
@@ -168,19 +171,20 @@ struct ve_reg_mr {
 	uint64_t len;
 	uint8_t flags, access;
 	uint16_t reserved2;
-	uint32_t npages;		/* redundant: Linux leaves it 0 */
+	uint32_t npages;		/* a redundant field, which Linux leaves 0 */
 	uint64_t iova;
 };
 SN_SIZE(struct ve_reg_mr, VE_ENTRY);
 SN_AT(struct ve_reg_mr, len, 40);
-enum { VE_MR_SHIFT = 0x1f, VE_MR_PHYSICAL = 1 << 7 };		/* flags */
+enum { VE_MR_SHIFT = 0x1f, VE_MR_PHYSICAL = 1 << 7 };		/* values of flags */
 
 struct ve_keys {
 	struct ve_status status;
 	uint32_t lkey, rkey;
 };
 
-/* A list of lists: pages of 512 addresses, named by chunks of a page, each with the next one at its end. */
+/* Limits of a list of lists: it has pages of 512 addresses. Chunks of a page name them, and each
+ * chunk ends with the address of the next one. */
 enum { VE_CHUNK_POINTERS = 510, VE_LIST_PAGE = 4096 };
 struct ve_chunk {
 	uint64_t list[VE_CHUNK_POINTERS];
@@ -196,27 +200,27 @@ struct ve_create_cq {
 	uint16_t sub_cqs, uar;
 };
 SN_SIZE(struct ve_create_cq, 28);
-enum { VE_CQ_EVENTS = 1 << 5, VE_CQ_VIRT = 1 << 6 };		/* caps1 */
-enum { VE_CQ_WORDS = 0x1f, VE_CQ_SGID = 1 << 5 };		/* caps2 */
+enum { VE_CQ_EVENTS = 1 << 5, VE_CQ_VIRT = 1 << 6 };		/* bits of caps1 */
+enum { VE_CQ_WORDS = 0x1f, VE_CQ_SGID = 1 << 5 };		/* fields of caps2 */
 
 struct ve_created_cq {
 	struct ve_status status;
 	uint16_t number, depth;
-	uint32_t db, flags;		/* flags: 1, db is valid */
+	uint32_t db, flags;		/* flags: bit 0 means that db is valid */
 };
 
 struct ve_create_eq {
 	struct ve_head head;
 	uint16_t depth;
-	uint8_t vector, caps;		/* caps: words of an entry */
+	uint8_t vector, caps;		/* caps: number of words in an entry */
 	uint32_t addr_lo, addr_hi;
 	uint32_t events, reserved;
 };
 SN_SIZE(struct ve_create_eq, 24);
-enum { VE_EVENT_COMPLETION = 1 };				/* events */
+enum { VE_EVENT_COMPLETION = 1 };				/* values of events */
 
 struct ve_eqe {
-	uint32_t common;		/* bit 0: phase; type of a completion: 0 */
+	uint32_t common;		/* bit 0: phase; the type of a completion is 0 */
 	uint32_t reserved;
 	uint16_t cq, reserved2;
 	uint32_t reserved3;
@@ -233,7 +237,7 @@ struct ve_feature_command {
 	struct ve_buffer buffer;
 	uint8_t reserved, feature;
 	uint16_t reserved2;
-	uint32_t supported_groups, enabled_groups;	/* AENQ_CONFIG */
+	uint32_t supported_groups, enabled_groups;	/* of the feature AENQ_CONFIG */
 };
 SN_AT(struct ve_feature_command, supported_groups, 20);
 
@@ -290,7 +294,8 @@ enum { VE_STATS_BASIC = 0, VE_STATS_WRITE = 3 };
 
 struct ve_stats {
 	struct ve_status status;
-	uint64_t value[5];		/* of BASIC: bytes and packets sent, received; drops */
+	/* of statistics BASIC: bytes and packets sent, bytes and packets received, drops */
+	uint64_t value[5];
 };
 
 union ve_command {

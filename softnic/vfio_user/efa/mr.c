@@ -6,7 +6,7 @@
 
 #include "softnic/vfio_user/efa/efa.h"
 
-/* From the guest, page by page: two of them need not lie together. */
+/* Copies from the guest, page by page, because the pages need not be contiguous. */
 static int copy_in(struct vm_device *dev, void *to, uint64_t addr, size_t len)
 {
 	for (size_t done = 0, n; done < len; done += n) {
@@ -24,7 +24,7 @@ static int copy_in(struct vm_device *dev, void *to, uint64_t addr, size_t len)
 
 enum { PER_PAGE = VE_LIST_PAGE / sizeof(uint64_t) };
 
-/* The pages of the list that one chunk names. */
+/* Copies the pages of the list that one chunk names. */
 static int copy_chunk(struct vm_device *dev, const struct ve_chunk *chunk, uint64_t *list, uint32_t n)
 {
 	int err = 0;
@@ -49,7 +49,7 @@ static int copy_chunks(struct vm_device *dev, struct ve_buffer at, uint64_t *lis
 
 		if (at.length < pointers + sizeof(at) || at.length > sizeof(chunk))
 			return -EINVAL;
-		/* The next one is named at the end of a full chunk. */
+		/* A full chunk ends with the address of the next one. */
 		err = copy_in(dev, &chunk, ve_address(at.addr_lo, at.addr_hi),
 			      part < n - done ? offsetof(struct ve_chunk, next) + sizeof(at) : pointers);
 		if (!err)

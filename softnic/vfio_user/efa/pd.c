@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Protection domains and address handles: the model has all of them. */
+/* Protection domains and address handles, which the model implements. */
 #include "softnic/vfio_user/efa/efa.h"
 
 int ve_alloc_pd(struct vm_device *dev, const union ve_command *in, union ve_response *out)

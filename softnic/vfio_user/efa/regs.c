@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The registers. A driver reads them by asking for a response in its memory: no read has to wait for PCIe. */
+/* The registers. A driver reads them by requesting a response in its memory, so that no read waits
+ * for PCIe. */
 #include <string.h>
 
 #include "softnic/vfio_user/efa/efa.h"
@@ -14,8 +15,8 @@ static uint32_t *reg(struct vm_efa *efa, enum ve_reg r)
 void ve_regs_reset(struct vm_efa *efa)
 {
 	memset(efa->reg, 0, sizeof(efa->reg));
-	*reg(efa, VE_VERSION) = 1;			/* 0.1 */
-	*reg(efa, VE_CONTROLLER) = 1;			/* 0.0.1 */
+	*reg(efa, VE_VERSION) = 1;			/* version 0.1 */
+	*reg(efa, VE_CONTROLLER) = 1;			/* version 0.0.1 */
 	*reg(efa, VE_CAPS) = TIMEOUT << VE_CAPS_RESET_TIMEOUT | DMA_BITS << VE_CAPS_DMA_WIDTH;
 	*reg(efa, VE_DEV_STS) = VE_STS_READY;
 	efa->aq_head = efa->acq_tail = 0;
@@ -42,7 +43,7 @@ uint32_t ve_reg_read(const struct vm_efa *efa, uint32_t offset)
 	return offset < VE_REGS_END && offset % 4 == 0 ? efa->reg[offset / 4] : UINT32_MAX;
 }
 
-/* The word with the id of the request goes last, with the rest in one store. */
+/* The word with the request's id is written last, with the rest of the response in one store. */
 static void answer(struct vm_device *dev, uint32_t request)
 {
 	struct vm_efa *efa = dev->efa;
@@ -60,7 +61,7 @@ static void answer(struct vm_device *dev, uint32_t request)
 	__atomic_store_n((uint64_t *)to, word, __ATOMIC_RELEASE);
 }
 
-/* A reset begins with the bit and ends when the driver clears it. */
+/* Handles the control register. A reset begins with the bit and ends when the driver clears it. */
 static void control(struct vm_device *dev, uint32_t value)
 {
 	if (value & VE_CTL_RESET) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* UARs: numbers that contexts have. A doorbell page belongs to a queue; the UAR only has to be there. */
+/* UARs: numbers that belong to contexts. A doorbell page belongs to a queue; its UAR only has to
+ * exist. */
 #include <errno.h>
 
 #include "softnic/vfio_user/efa/efa.h"
