@@ -3,6 +3,7 @@
 
 mailboxes.py keep LOG DRIVER       prints rows for theirs.tsv
 mailboxes.py compare LOG...        compares ours with theirs.tsv, by differences.tsv
+mailboxes.py path LOG FIELD...     prints these fields of the path of each INIT2RTR_QP
 
 LOG is LINK:FILE. With LINK+devx only commands of user contexts count: the others are another driver's.
 """
@@ -89,6 +90,12 @@ def keep(log, driver):
             print(m.link, driver, m.command, m.digits, sep="\t")
 
 
+def path(log, *names):
+    for m in read_log(log):
+        if m.command == "INIT2RTR_QP":
+            print(*(m.seen[f"qpc.primary_address_path.{name}"] for name in names))
+
+
 def shown(values):
     return ",".join(sorted(v if v == "set" else f"{v:#x}" for v in values)) or "-"
 
@@ -129,5 +136,7 @@ def compare(logs):
 if __name__ == "__main__":
     if sys.argv[1] == "keep":
         keep(*sys.argv[2:])
+    elif sys.argv[1] == "path":
+        path(*sys.argv[2:])
     else:
         sys.exit(compare(sys.argv[2:]))

@@ -136,6 +136,39 @@ Test(conn, ia_open__gid_index_selects_an_entry_of_the_table)
 	cr_assert_eq(rig_open(&r, &c), -EINVAL);
 }
 
+/* A second RoCE v2 address: 2001:db8::1. */
+static void add_gid(unsigned int index)
+{
+	const struct m5_set_roce_address_in in = {
+		.hdr.opcode = cpu_to_be16(M5_CMD_SET_ROCE_ADDRESS),
+		.index = cpu_to_be32(index << 16),
+		.addr = { .gid = { 0x20, 1, 0xd, 0xb8, [15] = 1 }, .mac_lo = cpu_to_be32(index),
+			  .version = cpu_to_be32(M5_ROCE_L3_IPV6 << 8 | M5_ROCE_V2) },
+	};
+	struct m5_out_hdr out[2];
+
+	cr_assert_eq(m5_cmd(m5_ia(r.ia)->ctl, &in, sizeof(in), out, sizeof(out)), 0);
+}
+
+/* PRM "Address Path": src_addr_index is in 23:16 of word 2. */
+static unsigned int source_of(struct dap_ep *ep)
+{
+	return be32_to_cpu(query(ep).primary.gid) >> 16 & 255;
+}
+
+Test(conn, qp_connect__source_is_the_entry_of_the_port_among_two)
+{
+	open_rig();
+	add_gid(1);
+	address(1024, 1024);
+	cr_assert_eq(m5_hw.qp_connect(a), 0);
+	m5_ia(r.ia)->port.gid_index = 1;
+	cr_assert_eq(m5_hw.qp_connect(b), 0);
+	cr_expect_eq(source_of(a), 0);
+	cr_expect_eq(source_of(b), 1);
+	close_rig();
+}
+
 struct marks {
 	unsigned int tclass, dscp, priority;
 };

@@ -153,6 +153,23 @@ Test(path, infiniband__header_between_subnets)
 	cr_assert_eq(word(0x4c), 9);
 }
 
+/* PRM "Address Path": src_addr_index is in 23:16 of word 2, tclass in 27:20 of 3, dscp in 21:16 of 8,
+ * eth_prio in 30:28 of 9. */
+Test(path, ethernet__entry_of_the_table_traffic_class_and_priority)
+{
+	struct m5_port port = { .up = true, .port_num = 2, .ethernet = true };
+
+	for (unsigned int index = 0; index < 256; index += 85) {
+		port.gid_index = (uint16_t)index;
+		rtr(&port, false, false);
+		cr_expect_eq(word(0x38), index << 16 | 64);
+	}
+	cr_assert_eq(word(0x30), 0, "a RoCE packet has the default partition");
+	cr_assert_eq(word(0x3c), 0xb9u << 20);
+	cr_assert_eq(word(0x50) >> 16, 0xb9 >> 2);
+	cr_assert_eq(word(0x54) >> 16, 5u << 12 | 2);
+}
+
 Test(path, order__is_requested_where_necessary)
 {
 	const struct m5_port port = { .up = true, .port_num = 1, .ethernet = true };
