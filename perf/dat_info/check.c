@@ -46,6 +46,19 @@ static void check_params(struct checked *c, const char *raw, const char *line, c
 		complain(c, column_of(raw, f[CONF_PARAMS] - line, at), "%s", why);
 }
 
+/* A name without a slash: libdat looks beside itself first; libdat2 of uDAPL 2.0 does not. */
+static void *load_library(const char *api, const char *name)
+{
+	char *own = NULL;
+	void *library;
+
+	if (api[1] == '1' && !strchr(name, '/'))
+		own = conf_library_beside(dlsym(RTLD_DEFAULT, "dat_ia_openv"), name);
+	library = dlopen(own ? own : name, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+	free(own);
+	return library;
+}
+
 /* The provider is loaded, and not called: it opens nothing. */
 static void check_entry(struct checked *c, const char *raw, const char *line, char *const f[CONF_FIELDS])
 {
@@ -54,7 +67,7 @@ static void check_entry(struct checked *c, const char *raw, const char *line, ch
 	c->entries++;
 	if (*f[CONF_API] == 'k')
 		return;
-	provider = dlopen(f[CONF_LIB], RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+	provider = load_library(f[CONF_API], f[CONF_LIB]);
 	if (!provider) {
 		complain(c, f[CONF_LIB] - line, "the library cannot be loaded: %s; install it, or correct "
 			 "its path", dlerror());

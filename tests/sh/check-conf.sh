@@ -47,6 +47,16 @@ printf '# first\n# null \0 byte\n' >"$conf"
 ! "$info" --check "$conf" >"$tmp/out" 2>&1 && grep -q "^$conf:2:1: .*control characters" "$tmp/out" ||
 	{ echo "a null byte in a comment:"; cat "$tmp/out"; status=1; }
 
+# The folders of a package: libdat finds a name without a slash below its own directory, libdat2 does not.
+mkdir -p "$tmp/bin" "$tmp/lib/dapl-direct"
+cp "$info" "$tmp/bin" && cp -L "${lib%/*}/libdat.so.1" "$tmp/lib" && cp "$lib" "$tmp/lib/dapl-direct" || exit 1
+info=$tmp/bin/dat_info
+unset LD_LIBRARY_PATH
+finds 57 'inlin=1: this adapter has no such key' 'ib0 u1.2 nonthreadsafe default libdapl-direct.so a.1.2 "inlin=1" ""'
+finds 32 'cannot be loaded: .*; install it' 'ib0 u2.0 nonthreadsafe default libdapl-direct.so a.2.0 "" ""'
+finds 32 'cannot be loaded: .*; install it' 'ib0 u1.2 nonthreadsafe default libnone.so a.1.2 "" ""'
+info=$DAPL_BUILD_DIR/bin/dat_info
+
 for good in "$DAPL_BUILD_DIR"/etc/*.conf; do
 	"$info" --check "$good" >"$tmp/out" 2>&1 && grep -q "^$good: [1-9][0-9]* entries, 0 problems" "$tmp/out" && continue
 	echo "$good has problems:"
