@@ -318,6 +318,7 @@ $(PERF_PROGS:%=$(O)/bin/%): $(O)/bin/%: $(O)/obj/perf/%.o $(call objs,$(PERF_COM
 		$(if $(filter $*,$(PERF_TOOLS)),-ljansson) $(LIBS_$*) -lm
 
 LIBS_dat_info = -ljansson
+LIBS_dat_integrity = -ljansson
 # They read dat.conf as libdat does, without its registry.
 $(O)/bin/dat_migrate: $(call objs,core/variable.c)
 $(O)/bin/dat_info $(O)/bin/dat_migrate: $(call objs,core/libdat/conf_line.c core/libdat/own_library.c)

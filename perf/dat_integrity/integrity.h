@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The parts of dat_integrity: two endpoints of one process, transfers of many shapes, and refusals. */
+#ifndef INTEGRITY_H
+#define INTEGRITY_H
+
+#include "perf/common/consumer.h"
+
+enum { LEN_MAX = 1 << 20, SEGS_MAX = 64, GUARD = 64, AREA = LEN_MAX + SEGS_MAX * 256, DONE_MAX = 4 };
+
+/* Memory of one side, registered with all rights. */
+struct area {
+	unsigned char *mem;
+	DAT_LMR_CONTEXT lmr;
+	DAT_RMR_CONTEXT rmr;
+};
+
+enum queue { Q_REQUEST, Q_RECEIVE, Q_BIND, QUEUES };
+
+struct done {
+	DAT_DTO_COMPLETION_STATUS status;
+	DAT_VLEN length;
+};
+
+/* a posts all transfers; b receives, and binds the windows. */
+struct world {
+	struct consumer a, b;
+	struct area local, remote;	/* of a, of b */
+	DAT_RMR_HANDLE rmr;		/* of b */
+	bool windows;			/* the adapter has RMRs */
+	DAT_CONN_QUAL qual;
+	DAT_IA_ATTR attr;
+	struct done done[QUEUES][DONE_MAX];
+};
+
+enum op { OP_SEND, OP_WRITE, OP_READ, OP_WINDOW, OPS };
+enum plant { PLANT_NOTHING, PLANT_DATA, PLANT_GUARD };
+
+struct tally {
+	uint64_t transfers, bytes, failed;
+};
+
+enum { MESSAGES_MAX = 20, MESSAGE_LEN = 256, REFUSALS_MAX = 128 };
+
+struct refusal {
+	const char *name;
+	size_t len;
+	const char *expected, *found;	/* statuses */
+	bool good;
+};
+
+struct report {
+	const char *ia, *json;
+	uint64_t seed, rounds;
+	bool quick, data, refusals;
+	enum plant plant;
+	struct tally op[OPS];
+	struct refusal refusal[REFUSALS_MAX];
+	unsigned int n_refusals;
+	char message[MESSAGES_MAX][MESSAGE_LEN];
+	unsigned int n_messages;	/* kept */
+	uint64_t failures;
+};
+
+extern const char *const op_names[OPS];
+
+/* Counts a failure, prints it on stderr and keeps the first MESSAGES_MAX. */
+__attribute__((format(printf, 2, 3))) void report_failure(struct report *r, const char *form, ...);
+/* Writes the file r->json; -1 after a message. */
+int report_json(const struct report *r, const struct world *w);
+
+/* world.c: 0, or -1 after a message on stderr */
+int world_open(struct world *w, const char *ia);
+void world_close(struct world *w);
+/* Waits until a has this many completions of requests, and b of receives and binds: w->done. */
+int world_wait(struct world *w, const unsigned int count[QUEUES]);
+/* Waits until both sides have the end of the connection. */
+int world_wait_end(struct world *w);
+/* Ends the connection, if it has not ended, and connects two new endpoints. */
+int world_reconnect(struct world *w);
+/* An LMR of the bytes at mem. */
+int world_register(struct consumer *c, void *mem, size_t len, DAT_MEM_PRIV_FLAGS rights,
+		   DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *local, DAT_RMR_CONTEXT *remote);
+/* Binds the window of b to these bytes of its area; len 0 unbinds. Waits for the completion. */
+int world_bind(struct world *w, size_t at, size_t len, DAT_MEM_PRIV_FLAGS rights,
+	       DAT_RMR_CONTEXT *context);
+
+/* transfer.c, refuse.c: -1 if the world can not be used any more; failures are in the report. */
+int transfer_all(struct world *w, struct report *r);
+int refuse_all(struct world *w, struct report *r);
+
+#endif
