@@ -193,6 +193,47 @@ def judge_pingpong(record, evidence, entry):
     )
 
 
+def judge_integrity(record, evidence, entry):
+    """One check for each operation, or one for all refused accesses."""
+    child = record["children"][-1]
+    report = evidence.result(child)
+    wrong = died(child)
+    if not report or bool(report["failures"]) != bool(child["status"]):
+        yield result_of("program", FAIL, wrong or "dat_integrity wrote no results that fit")
+        return
+    if "refusals" in entry["args"]:
+        bad = [x for x in report["refusals"] if not x["good"]]
+        reason = "; ".join(
+            f"{x['name']}, {x['bytes']} bytes: {x['found']} instead of {x['expected']}" for x in bad
+        )
+        if not report["refusals"] or (wrong and not bad):
+            reason = wrong or "nothing was tried"
+        count = len(report["refusals"])
+        yield result_of(
+            "",
+            FAIL if reason else PASS,
+            reason or f"{count} accesses refused",
+            "",
+            child["seconds"],
+        )
+        return
+    blamed = any(t["failed"] for t in report["transfers"].values())
+    if wrong and not blamed:
+        yield result_of("program", FAIL, wrong)
+    for op, t in report["transfers"].items():
+        said = [m for m in report["messages"] if m.startswith(op + " ")]
+        if op == "window" and not report["windows"]:
+            yield result_of(op, NOT_APPLICABLE, "the adapter has no RMRs", "limits.rmrs")
+        elif t["failed"]:
+            yield result_of(op, FAIL, said[0] if said else f"{t['failed']} transfers failed")
+        elif not t["transfers"] or (wrong and not blamed):
+            yield result_of(
+                op, NOT_TESTED, "dat_integrity ended before" if wrong else "no transfer"
+            )
+        else:
+            yield result_of(op, PASS, f"{t['transfers']} transfers, {t['bytes']} bytes")
+
+
 def judge_statements(record, evidence, entry):
     """Statements of the conformance step, selected by page or section."""
     key, patterns = entry["args"]
@@ -334,6 +375,7 @@ JUDGES = {
     "questions": judge_questions,
     "perf": judge_perf,
     "pingpong": judge_pingpong,
+    "integrity": judge_integrity,
     "statements": judge_statements,
     "death": judge_death,
     "soak": judge_soak,

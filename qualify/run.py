@@ -120,6 +120,10 @@ class Run:
         ]
         return self.alone(entry, step, step.program, args, limit, "result.json")
 
+    def do_integrity(self, entry, step, limit):
+        args = ["-i", self.here.ia, "-S", str(entry["seed"]), "--json", "result.json", *step.args]
+        return self.alone(entry, step, step.program, args, limit, "result.json")
+
     def do_perf(self, entry, step, limit):
         pair = self.start_pair(step.program, list(step.args), "result.json")
         return {"children": self.finish_pair(entry, pair, limit, "result.json")}

@@ -81,9 +81,11 @@ def integrity(quick):
     yield step(
         "integrity-segments",
         INTEGRITY,
-        "alignments and lists of segments, each operation",
-        "absent",
-        why="no program of this release varies alignment and segments",
+        "alignments and lists of segments, each operation, in loopback",
+        "integrity",
+        "dat_integrity",
+        ("-t", "data", *(("-q",) if quick else ("-n", 4))),
+        60 if quick else 300,
     )
 
 
@@ -232,6 +234,15 @@ def plan(quick):
             "statements of the sections RETURN VALUES",
             "statements",
             args=("section", "RETURN VALUES"),
+        ),
+        step(
+            "errors-refused",
+            ERRORS,
+            "wrong contexts, bounds and rights, and unbound windows, in loopback",
+            "integrity",
+            "dat_integrity",
+            ("-t", "refusals"),
+            60,
         ),
         *death(quick),
         step(
