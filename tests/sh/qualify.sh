@@ -31,8 +31,10 @@ run() {
 }
 
 passes() {
-	run good.tar --steps 'identity,windows-closed,latency-bind,counters' || wrong "a run does not pass"
+	run good.tar --steps 'identity,integrity-segments,windows-closed,errors-refused,latency-bind,counters' || wrong "a run does not pass"
 	has "a run" '^PASS +windows-closed '
+	has "a run" '^PASS +integrity-segments +4 of 4 checks pass$'
+	has "a run" '^PASS +errors-refused +96 accesses refused$'
 	has "a run" '^NOT APPLICABLE +counters '
 	has "a run" '^PASS: [1-9].* 0 FAIL, '
 	q verify -x "$tmp/x" "$tmp/good.tar" || wrong "a bundle is not verified"
@@ -42,6 +44,9 @@ x = pathlib.Path(sys.argv[1])
 manifest = json.loads((x / "manifest.json").read_text())
 checks = {c["name"]: c for c in manifest["checks"]}
 assert checks["windows-closed"]["verdict"] == "PASS" and manifest["seed"] == 5
+for op in ("send", "write", "read", "window"):
+    check = checks["integrity-segments/" + op]
+    assert check["verdict"] == "PASS" and int(check["reason"].split()[0]) > 1000, check
 assert checks["soak"]["verdict"] == "NOT TESTED" and "--steps" in checks["soak"]["reason"]
 assert checks["counters/here"]["attribute"] == "access = model"
 cases = tree.parse(x / "junit.xml").getroot().findall("*/testcase")
@@ -115,10 +120,11 @@ planted() {
 	for instance in nonthreadsafe threadsafe; do
 		echo "$ia u1.2 $instance default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"fault=quirk=old_keys\" \"\""
 	done >"$tmp/dat.conf"
-	DAT_OVERRIDE=$tmp/dat.conf run fail.tar --steps 'identity,windows-closed' && wrong "a planted failure passes"
+	DAT_OVERRIDE=$tmp/dat.conf run fail.tar --steps 'identity,windows-closed,errors-refused' && wrong "a planted failure passes"
 	has "a planted failure" '^FAIL +windows-closed '
+	has "a planted failure" '^FAIL +errors-refused +write, unbound window, 1 bytes: SUCCESS instead of REMOTE_ACCESS'
 	q verify "$tmp/fail.tar" || wrong "a bundle of a failure is not verified"
-	has "a planted failure" '^FAIL: .* 1 FAIL, '
+	has "a planted failure" '^FAIL: .* 2 FAIL, '
 	printf '# a comment\nD7\twindows-*\t*\told keys\n' >"$tmp/known"
 	DAT_OVERRIDE=$tmp/dat.conf run known.tar --steps 'identity,windows-closed' -d "$tmp/known" || wrong "a known deviation fails"
 	has "a known deviation" '^PASS with comment +windows-closed +known deviation D7: old keys'
