@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dat_bench: what one DAT call costs. `make bench` runs it twice: under callgrind, which counts
- * instructions, and alone, for time; scripts/bench makes the table.
+ * dat_bench measures the cost of one DAT call. `make bench` runs it twice: under callgrind, which
+ * counts instructions, and alone, for time; scripts/bench makes the table.
  */
 #include <argp.h>
 #include <stdio.h>

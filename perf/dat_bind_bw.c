@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Binds of memory windows, with as many outstanding as the endpoints allow. */
+/* Measures binds of memory windows, with as many outstanding as the endpoints allow. */
 #include "perf/tool/bw.h"
 #include "perf/tool/window.h"
 

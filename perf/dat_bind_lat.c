@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Binds of a memory window in sequence, from post to completion. */
+/* Measures binds of a memory window in sequence, from post to completion. */
 #include "perf/tool/lat.h"
 #include "perf/tool/window.h"
 

@@ -73,7 +73,8 @@ static void print_result(const struct statement *s, const struct outcome *o)
 	fflush(stdout);
 }
 
-/* In its own process, so that the statements' processes do not inherit an open adapter. */
+/* Opens the IA in a process of its own, so that the statements' processes do not inherit an open
+ * adapter. */
 static int open_once(int sock, void *name)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;

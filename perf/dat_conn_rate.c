@@ -23,12 +23,13 @@ struct shared {
 	struct {
 		_Atomic uint64_t n, first, last;
 	} worker[OPTION_MAX_PROCESSES];
-	struct crowd_sample samples[];	/* room for each process */
+	struct crowd_sample samples[];	/* a sample record for each process */
 };
 
 static uint64_t room_of(const struct tool *t)
 {
-	/* With -D more than can be made; untouched pages use no memory. */
+	/* Returns the number of samples to make room for. With -D this is more than can be made,
+	 * because untouched pages use no memory. */
 	return t->o.duration_s ? t->o.duration_s * 100000 : t->iters;
 }
 
@@ -38,7 +39,7 @@ static int worker(struct tool *t, struct shared *s, unsigned int which, pid_t pa
 	struct crowd_sample *warm = calloc(t->o.warm_up + 1, sizeof(*warm));
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)		/* the parent exited before that */
+	if (getppid() != parent)		/* the parent had exited before prctl */
 		return 1;
 	c.samples = warm;
 	if (!warm || crowd_open(&c) || crowd_run(&c))
@@ -89,7 +90,7 @@ static int start(struct tool *t, struct shared *s, pid_t *pids)
 	return 0;
 }
 
-/* A process killed by a signal could not report it. */
+/* Reports the signal that killed a process, because that process could not report it. */
 static void tell_signal(int status)
 {
 	if (WIFSIGNALED(status))
@@ -97,7 +98,7 @@ static void tell_signal(int status)
 			strsignal(WTERMSIG(status)));
 }
 
-/* -1 if one of them failed; no process remains. */
+/* Waits for all processes. -1 if one of them failed. Afterwards no process remains. */
 static int wait_for(struct tool *t, struct shared *s, pid_t *pids)
 {
 	unsigned int left = t->o.processes, i;
@@ -128,7 +129,7 @@ static int wait_for(struct tool *t, struct shared *s, pid_t *pids)
 	}
 	if (!bad || WIFSIGNALED(first))
 		return bad ? -1 : 0;
-	/* The processes notice a dead server at once, which may be the reason. */
+	/* The cause may be a dead server, which the processes notice at once. */
 	return tool_failed(t);
 }
 

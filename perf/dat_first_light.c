@@ -111,7 +111,8 @@ static error_t parse(int key, char *arg, struct argp_state *argp)
 	return 0;
 }
 
-static struct light *found;		/* what the adapter is; shared with a child */
+/* attributes of the adapter, in memory that a child shares */
+static struct light *found;
 
 static void look(const struct light *l, struct answer *a)
 {
@@ -144,12 +145,12 @@ static pid_t start(const struct light *l, probe_fn *probe, struct answer *a)
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	setpgid(0, 0);			/* its own children end with it */
+	setpgid(0, 0);			/* its own children end with the process group */
 	probe(l, a);
-	_exit(0);			/* what is open ends with the process */
+	_exit(0);			/* everything that is open ends with the process */
 }
 
-/* False: it did not exit in time. */
+/* Waits for a probe. False: it did not exit in time. */
 static bool wait_in_time(pid_t pid, unsigned int limit_s, int *status)
 {
 	uint64_t until = now_ns() + limit_s * 1000000000ull;
@@ -168,7 +169,7 @@ static bool wait_in_time(pid_t pid, unsigned int limit_s, int *status)
 
 #define no_answer(a, ...) say(a, NO_ANSWER, "nothing", __VA_ARGS__)
 
-/* limit_s 0: there is no time left. */
+/* Runs a probe. limit_s 0: there is no time left for it. */
 static void ask(const struct light *l, probe_fn *probe, unsigned int limit_s, struct answer *a)
 {
 	int status = 0;
@@ -212,7 +213,7 @@ static int run_all(const struct light *l, const struct options *o, struct answer
 	return light_report_json(&report, o->json) || !all;
 }
 
-/* The provider of this build, or the installed one. */
+/* Finds the provider of this build, or the installed one. */
 static const char *find_provider(char *path, size_t size)
 {
 	ssize_t n = readlink("/proc/self/exe", path, size - 1);

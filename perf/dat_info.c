@@ -70,7 +70,7 @@ static void print_named(const char *what, DAT_COUNT n, const DAT_NAMED_ATTR *att
 		printf("    %s %s: %s\n", what, attr[i].name, attr[i].value);
 }
 
-/* Differences between a software adapter and hardware that a peer can see. */
+/* Prints differences between a software adapter and hardware that a peer can see. */
 static void print_difference(const DAT_IA_ATTR *a)
 {
 	if (strncmp(a->vendor_name, "dapl-direct", 11) == 0)
@@ -123,7 +123,7 @@ static void print_provider(const DAT_PROVIDER_ATTR *p)
 	       yes(p->lmr_sync_req));
 }
 
-/* The adapters of the IAs that could be opened: a line names one by ia_params, too. */
+/* Names of the adapters whose IAs could be opened. A line may name its adapter by ia_params. */
 static char opened[MAX_IAS][80];
 static size_t n_opened;
 
@@ -192,7 +192,7 @@ static bool is_named(const char *name, DAT_PROVIDER_INFO *const *list, DAT_COUNT
 	return false;
 }
 
-/* The file with the adapters, found as libdat does. */
+/* Finds the file with the adapters, as libdat does. */
 static const char *conf_file(void)
 {
 	static const char *const places[] = { "/etc/dat/dat.conf", "/etc/dat.conf" };
@@ -231,7 +231,7 @@ static void print_line_for(const struct dapl_device *d, void *in_provider)
 	free(path);
 }
 
-/* A function of this project's provider, or NULL where that is not installed. */
+/* Returns a function of this project's provider, or NULL if the provider is not installed. */
 static void *in_provider(const char *name)
 {
 	void *provider = dlopen("libdapl-direct.so", RTLD_NOW | RTLD_LOCAL);
@@ -239,7 +239,7 @@ static void *in_provider(const char *name)
 	return provider ? dlsym(provider, name) : NULL;
 }
 
-/* Adapters without a line in dat.conf. Returns how many. */
+/* Finds adapters without a line in dat.conf. Returns their number. */
 static size_t find_unnamed(struct dapl_device *devs, const char *ia, DAT_PROVIDER_INFO *const *list,
 			   DAT_COUNT n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RDMA reads, with as many outstanding as the endpoints allow. */
+/* Measures RDMA reads, with as many outstanding as the endpoints allow. */
 #include "perf/tool/bw.h"
 #include "perf/tool/check.h"
 

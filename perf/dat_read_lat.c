@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RDMA reads in sequence: the whole round trip. */
+/* Measures RDMA reads in sequence: the whole round trip. */
 #include "perf/tool/lat.h"
 
 static int read_once(struct tool *t, uint64_t i)

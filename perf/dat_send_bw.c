@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages, with as many outstanding as the endpoints allow; the receiver reposts each receive. */
+/* Measures messages, with as many outstanding as the endpoints allow. The receiver reposts each
+ * receive. */
 #include <stdio.h>
 
 #include "perf/tool/bw.h"
 #include "perf/tool/check.h"
 
-static uint64_t received, sent;		/* of this size, warm-up included */
+static uint64_t received, sent;		/* number of messages of this size, including the warm-up */
 
 static DAT_RETURN post(struct tool *t, unsigned int ep, DAT_DTO_COOKIE cookie,
 		       DAT_COMPLETION_FLAGS flags)

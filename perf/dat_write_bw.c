@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RDMA writes, with as many outstanding as the endpoints allow. */
+/* Measures RDMA writes, with as many outstanding as the endpoints allow. */
 #include "perf/tool/bw.h"
 #include "perf/tool/check.h"
 

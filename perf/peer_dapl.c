@@ -42,7 +42,7 @@ static void fill_all(void)
 	big_target = to(PEER_BIG);
 }
 
-/* Batches */
+/* Functions around the batches */
 
 static int reap(DAT_EVD_HANDLE evd, unsigned int n)
 {
@@ -107,7 +107,7 @@ static int feed(unsigned int n)
 	return 0;
 }
 
-/* The calls */
+/* The measured calls */
 
 PEER_CALL dapl_write8(void)
 {

@@ -26,7 +26,7 @@ static struct {
 static char memory[2 * PEER_BIG] __attribute__((aligned(PEER_BIG)));
 static uct_iov_t small_iov, big_iov;
 
-/* Setup */
+/* Setup of the peer */
 
 static bool ok(ucs_status_t status, const char *what)
 {
@@ -56,7 +56,7 @@ static bool open_iface(const char *device)
 	return good;
 }
 
-/* Opens rc_mlx5 on the device of that name. False: it has none. */
+/* Opens rc_mlx5 on the device of that name. False: the device has no rc_mlx5. */
 static bool open_on(uct_component_h component, const char *md_name)
 {
 	uct_tl_resource_desc_t *tls;
@@ -165,7 +165,7 @@ static bool open_all(void)
 	return true;
 }
 
-/* Batches */
+/* Functions around the batches */
 
 static int flush(unsigned int n)
 {
@@ -193,7 +193,7 @@ static int feed(unsigned int n)
 	return 0;
 }
 
-/* The calls */
+/* The measured calls */
 
 PEER_CALL uct_write8(void)
 {

@@ -28,7 +28,7 @@ static struct ibv_send_wr write8, write64, write4k, read4k, send4k, pieces;
 static struct ibv_recv_wr recv4k;
 static struct ibv_mw_bind bind, unbind;
 
-/* Setup */
+/* Setup of the peer */
 
 static void fill(struct ibv_send_wr *wr, struct ibv_sge *s, uint32_t len, enum ibv_wr_opcode op,
 		 unsigned int flags)
@@ -156,7 +156,7 @@ static const char *open_all(void)
 	return NULL;
 }
 
-/* Batches */
+/* Functions around the batches */
 
 static int reap(struct ibv_cq *cq, unsigned int n)
 {
@@ -234,7 +234,7 @@ static int have_unbound(unsigned int n)
 	return bind_now(&unbind);
 }
 
-/* The calls */
+/* The measured calls */
 
 PEER_CALL verbs_write8(void)
 {
@@ -347,7 +347,7 @@ static const struct peer_op by_verbs[] = {
 	{ 0 },
 };
 
-/* The same through ibv_wr_*: each post takes several calls, so a function wraps them. */
+/* The same calls through ibv_wr_*. Each post takes several calls, so a function wraps them. */
 
 static inline void begin(void)
 {
@@ -392,7 +392,8 @@ WRAPPED do_pieces(void)
 	return ibv_wr_complete(v.ax);
 }
 
-/* A window of type 2: bound once, and invalidated before it can be bound again. */
+/* Binds a window of type 2. It was bound once, and must be invalidated before it can be bound
+ * again. */
 WRAPPED do_bind(void)
 {
 	begin();

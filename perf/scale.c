@@ -25,7 +25,7 @@ static const uint64_t wait_ns = 20000000000u;	/* only guards against hangs */
 static struct pair p;
 static unsigned int patience_us, early, nothing;
 
-/* One DAT call each; the profiler finds them by name. */
+/* Functions that make one DAT call each. The profiler finds them by name. */
 CALL DAT_RETURN scale_post(void)
 {
 	DAT_LMR_TRIPLET l = { .lmr_context = p.local.lmr_context,
@@ -44,13 +44,13 @@ CALL DAT_RETURN scale_dequeue(DAT_EVENT *ev)
 	return dat_evd_dequeue(p.a.req_evd, ev);
 }
 
-/* The same on an empty EVD: the cost of a dequeue that comes too early. */
+/* Dequeues from an empty EVD: the cost of a dequeue that comes too early. */
 CALL DAT_RETURN scale_nothing(DAT_EVENT *ev)
 {
 	return dat_evd_dequeue(p.a.req_evd, ev);
 }
 
-/* The target polls as well, which drives its device where callers do. */
+/* Polls at the target, which drives its device if callers drive it. */
 CALL DAT_RETURN scale_target(DAT_EVENT *ev)
 {
 	return dat_evd_dequeue(p.b.req_evd, ev);
@@ -92,7 +92,7 @@ static int batch(uint64_t *post, uint64_t *dequeue)
 	return scale_nothing(&ev) == DAT_SUCCESS ? -1 : 0;
 }
 
-/* The profiler collects while this runs. */
+/* The measured part: the profiler collects while this runs. */
 CALL int scale_measured(unsigned int calls, uint64_t *post, uint64_t *dequeue)
 {
 	unsigned int done;

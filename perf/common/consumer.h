@@ -25,10 +25,10 @@ struct consumer {
 	DAT_EVD_HANDLE async_evd, cr_evd, conn_evd, recv_evd, req_evd;
 	DAT_EP_HANDLE ep;
 	DAT_PSP_HANDLE psp;
-	bool threadsafe;	/* set before it is opened */
-	bool blocking;		/* dat_evd_wait instead of dat_evd_dequeue in a loop */
+	bool threadsafe;	/* to be set before it is opened */
+	bool blocking;		/* waits call dat_evd_wait instead of dat_evd_dequeue in a loop */
 	bool broken;		/* a BROKEN or DISCONNECTED event has arrived */
-	DAT_EVENT_NUMBER end;	/* that event */
+	DAT_EVENT_NUMBER end;	/* the number of that event */
 	uint64_t idle_ns;	/* longest wait without any event */
 };
 
@@ -40,9 +40,9 @@ struct region {
 	DAT_RMR_CONTEXT rmr_context;
 };
 
-/* True when ret is DAT_SUCCESS; else prints what failed and why. */
+/* True if ret is DAT_SUCCESS. Else prints the call that failed, and why. */
 bool dat_ok(DAT_RETURN ret, const char *what);
-/* The same for the open of an IA, with advice. */
+/* The same for opening an IA, with advice. */
 bool ia_opened(DAT_RETURN ret, const char *name);
 const char *dat_event_name(DAT_EVENT_NUMBER n);
 const char *dat_status_name(DAT_DTO_COMPLETION_STATUS s);
@@ -54,7 +54,7 @@ int consumer_open(struct consumer *c, const char *ia_name);
  */
 int consumer_expect(struct consumer *c, unsigned int connections);
 int consumer_make_ep(struct consumer *c, const DAT_EP_ATTR *attr);
-/* Abrupt: closing the IA frees all remaining objects. */
+/* Closes abruptly: that frees all remaining objects. */
 void consumer_close(struct consumer *c);
 
 int region_create(struct consumer *c, struct region *r, size_t len, DAT_MEM_PRIV_FLAGS priv);
@@ -65,24 +65,29 @@ int consumer_listen(struct consumer *c, uint64_t conn_qual);
 int consumer_wait_request(struct consumer *c, DAT_CR_HANDLE *cr, uint64_t timeout_ns);
 /* The address of an adapter as text, or "none". */
 const char *consumer_address(const DAT_IA_ATTR *a, char *buf, socklen_t size);
-/* Prefers IPv4: an adapter has an IPv6 address only if ip= in dat.conf says so. */
+/* Finds the address of a host. Prefers IPv4: an adapter has an IPv6 address only if ip= in dat.conf
+ * says so. */
 int consumer_resolve(const char *host, struct sockaddr_storage *to);
 /* Requests a connection to a host name or address, with private data. */
 int consumer_request(struct consumer *c, const char *host, uint64_t conn_qual, uint32_t timeout_us,
 		     const void *pd, int len);
-/* The same, and waits; private data of the peer is copied to pd (*pd_len bytes). */
+/*
+ * Requests a connection and waits for it. The peer's private data are copied to pd (*pd_len bytes).
+ */
 int consumer_connect(struct consumer *c, const char *host, uint64_t conn_qual,
 		     uint32_t timeout_us, const void *my_pd, int my_len, void *pd, int *pd_len);
-/* Any other event is stored in c->end. */
+/* Waits until the connection is established. Any other event is stored in c->end. */
 int consumer_wait_established(struct consumer *c, void *pd, int *pd_len);
 
-/* The next completion of the EVD. -1: the connection ended (c->broken, no message), or a timeout. */
+/* Waits for the next completion of the EVD. -1: the connection ended (c->broken, no message), or a
+ * timeout. */
 int consumer_completion(struct consumer *c, DAT_EVD_HANDLE evd, DAT_EVENT *ev);
 /* True once the connect EVD has reported the end of the connection: c->end. Does not wait. */
 bool consumer_ended(struct consumer *c);
-/* The end of the connection, within timeout: 0 and c->end. */
+/* Waits up to timeout for the end of the connection. Returns 0 and sets c->end. */
 int consumer_wait_end(struct consumer *c, uint64_t timeout_ns);
-/* The same after a failure that the end may explain: waits long enough for a thread without a CPU. */
+/* The same after a failure that the end of the connection may explain. Waits long enough for a
+ * thread that gets no CPU. */
 int consumer_heard_end(struct consumer *c);
 
 #endif

@@ -9,15 +9,16 @@ enum { PAIR_BYTES = 4096, PAIR_PLACES = 32, PAIR_DTOS = 64 };
 
 struct pair {
 	struct consumer a, b;
-	struct region local, window;	/* of a; only an RMR opens window to the peer */
+	/* memory of a; only an RMR makes `window` accessible to the peer */
+	struct region local, window;
 	struct region remote;		/* memory of b that a may access; PAIR_PLACES blocks of PAIR_BYTES */
-	DAT_RMR_HANDLE rmr;		/* of a */
+	DAT_RMR_HANDLE rmr;		/* RMR of a */
 	bool no_rmr;			/* set before the open if the provider has no RMRs */
 	DAT_RMR_CONTEXT context;
-	DAT_CONN_QUAL qual;		/* b listens there */
+	DAT_CONN_QUAL qual;		/* qualifier at which b listens */
 };
 
-/* 0, or -1 after a message on stderr. close frees a partly opened pair, too. */
+/* Returns 0, or -1 after a message on stderr. pair_close frees a partly opened pair, too. */
 int pair_open(struct pair *p, const char *ia);
 void pair_close(struct pair *p);
 /* Adds two endpoints with short queues on the same EVDs, as a.ep and b.ep. */

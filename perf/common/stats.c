@@ -13,7 +13,7 @@ uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* The clock's own overhead: the median of some readings. */
+/* Returns the time that reading the clock takes: the median of some readings. */
 static uint64_t clock_ns(void)
 {
 	static uint64_t cost = UINT64_MAX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Samples of one operation, all kept, and the figures for a table. */
+/* The samples of one operation, all of which are kept, and the figures for a table. */
 #ifndef PERF_STATS_H
 #define PERF_STATS_H
 
@@ -11,23 +11,23 @@ struct samples {
 	size_t n, size;
 };
 
-/* Nanoseconds of CLOCK_MONOTONIC. */
+/* Returns the nanoseconds of CLOCK_MONOTONIC. */
 uint64_t now_ns(void);
-/* Time since start, without the overhead of reading the clock. */
+/* Returns the time since start, minus the time that reading the clock takes. */
 uint64_t since_ns(uint64_t start);
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int samples_init(struct samples *s, size_t size);
 void samples_free(struct samples *s);
-/* Beyond size the oldest sample is overwritten. */
+/* Adds a sample. If there are `size` already, it overwrites the oldest. */
 void samples_add(struct samples *s, uint64_t ns);
 void samples_clear(struct samples *s);
-/* Sorts; q in 0..1. 0 when there is no sample. */
+/* Sorts the samples and returns a quantile, q in 0..1. Returns 0 if there is no sample. */
 uint64_t samples_quantile(struct samples *s, double q);
 
 /*
- * The first wait for a batch of completions. With few batches a profiler runs and slows the device down,
- * so the wait is long. Among many, which are timed, a late one is repeated.
+ * How long to wait first for a batch of completions. With few batches a profiler runs and slows the
+ * device down, so the wait is long. With many batches, which are timed, a late batch is repeated.
  */
 static inline unsigned int batch_wait_us(unsigned int batches)
 {

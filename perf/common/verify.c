@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The finaliser of splitmix64: eight bytes of the pattern for the word at index i. */
+/* Returns eight bytes of the pattern, for the word at index i: the finaliser of splitmix64. */
 static uint64_t pattern_word(uint64_t seed, uint64_t round, uint64_t i)
 {
 	uint64_t x = seed + round * 0x9e3779b97f4a7c15u + (i + 1) * 0xd1342543de82ef95u;

@@ -8,7 +8,7 @@
 
 void pattern_fill(void *buf, size_t len, uint64_t seed, uint64_t round);
 
-/* Offset of the first wrong byte, or len if all are right. */
+/* Returns the offset of the first wrong byte, or len if all are right. */
 size_t pattern_check(const void *buf, size_t len, uint64_t seed, uint64_t round);
 
 #endif

@@ -11,35 +11,38 @@
 
 enum { BENCH_BATCH = 16, BENCH_WARM = 16, BENCH_BIG = PAIR_BYTES, BENCH_SOME = 64, BENCH_MANY = 4096 };
 
-/* Adapters that keep order, and those whose driver restores it (an EFA). */
+/* Adapters for which an operation is measured: those that keep order, and those whose driver
+ * restores it (an EFA). */
 enum bench_on { BENCH_ANY, BENCH_ORDERED, BENCH_UNORDERED };
 
 struct bench_op {
 	const char *name;	/* "post write 8 B inline": a row of the table */
-	const char *function;	/* of the call: the profiler finds it by name */
+	const char *function;	/* name of the function that makes the call, for the profiler */
 	DAT_RETURN (*call)(struct pair *p);
 	bool binds, receives, needs_receive;
 	unsigned int dequeues;	/* completions that one call dequeues */
 	unsigned int posts;	/* requests that one call posts; 0: one */
-	unsigned int endpoints;	/* that produce the completions in turns; 0: one */
+	/* number of endpoints that produce the completions in turns; 0: one */
+	unsigned int endpoints;
 	enum bench_on on;
-	bool messages;		/* dequeues receives, not writes */
+	bool messages;		/* the operation dequeues receives, not writes */
 };
 
-extern const struct bench_op bench_ops[];	/* ends with a NULL name */
+extern const struct bench_op bench_ops[];	/* The last element has a NULL name. */
 
-/* ops.c */
-/* Completions are polled for, without sleeping: the caller drives the device. */
+/* functions of ops.c */
+/* If set, completions are polled for without sleeping, so that the caller drives the device. */
 extern bool bench_warm;
 /* Runs op n times in batches; *ns is the time per call. -1: a call failed. */
 int bench_run(struct pair *p, const struct bench_op *op, unsigned int n, double *ns);
 
-/* post_n.c */
+/* functions of post_n.c */
 DAT_RETURN bench_post_16(struct pair *p);
 
-/* crowd.c */
+/* functions of crowd.c */
 enum bench_crowd { BENCH_CROWD_OK, BENCH_CROWD_FAILED, BENCH_CROWD_NONE };
-/* Switches to n endpoints, at most BENCH_MANY. NONE: too few file descriptors; it printed a message. */
+/* Opens n endpoints, at most BENCH_MANY. NONE: there are too few file descriptors, which a message
+ * has reported. */
 enum bench_crowd bench_crowd(struct pair *p, unsigned int n);
 void bench_crowd_next(struct pair *p);	/* sets p->a.ep to the next endpoint */
 

@@ -5,12 +5,14 @@
 
 #include "perf/dat_bench/bench.h"
 
-enum { STRIDE = 61, OTHER_FDS = 100 };	/* a prime, so that every endpoint gets its turn */
+/* STRIDE is a prime, so that every endpoint gets its turn */
+enum { STRIDE = 61, OTHER_FDS = 100 };
 
 static DAT_EP_HANDLE crowd[BENCH_MANY];
 static unsigned int have, turn, size;
 
-/* Both ends of a connection are in this process, and each needs a descriptor. */
+/* Are there enough descriptors for n connections? Both ends are in this process, and each needs
+ * one. */
 static bool descriptors_for(unsigned int n)
 {
 	rlim_t need = 2 * (rlim_t)n + OTHER_FDS;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A latency needs a reference from the same moment: the time of a cache line from one core to the other
- * and back, measured just before and just after in the same run.
+ * A latency is only comparable with a reference from the same moment. The reference is the time of
+ * a cache line from one core to the other and back, measured just before and just after in the same
+ * run.
  */
 #include <sched.h>
 #include <signal.h>

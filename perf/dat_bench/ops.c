@@ -26,7 +26,8 @@ static DAT_LMR_TRIPLET at(const struct region *r, uint64_t len)
 				  .segment_length = (LENGTH)len };
 }
 
-/* The same bytes in four segments. Inlined into its caller, see bind_window. */
+/* A list of four segments with the same bytes as one. The function is inlined into its caller, see
+ * bind_window. */
 enum { SEGMENTS = 4 };
 
 static inline __attribute__((always_inline)) void
@@ -48,7 +49,8 @@ static DAT_RMR_TRIPLET target_at(const struct pair *p, unsigned int place, uint6
 				  .segment_length = (LENGTH)len };
 }
 
-/* Changes the address each time: a second write to an address may have to wait for the first. */
+/* Returns a target. The address changes each time, because a second write to an address may have to
+ * wait for the first. */
 static DAT_RMR_TRIPLET next_target(const struct pair *p, uint64_t len)
 {
 	static unsigned int turn;
@@ -58,7 +60,8 @@ static DAT_RMR_TRIPLET next_target(const struct pair *p, uint64_t len)
 
 static const DAT_DTO_COOKIE cookie = { .as_64 = 7 };
 
-/* One call each. External and not inlined: the profiler finds them by name. */
+/* Functions that make one call each. They are external and not inlined, so that the profiler finds
+ * them by name. */
 #if defined(__clang__)
 #define BENCH_CALL __attribute__((noinline, used)) static DAT_RETURN
 #else
@@ -96,7 +99,7 @@ BENCH_CALL bench_feed_message(struct pair *p)
 	return dat_ep_post_send(p->a.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* Posts work for the measured dequeue. Posts here must not count as those above. */
+/* Posts work for the measured dequeue. These posts must not count as those above do. */
 BENCH_CALL bench_feed(struct pair *p)
 {
 	DAT_LMR_TRIPLET l = at(&p->local, 8);
@@ -161,7 +164,7 @@ BENCH_CALL bench_recv(struct pair *p)
 	return dat_ep_post_recv(p->b.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* Inlined into its caller: instructions are counted on the edge to the DAT call. */
+/* Inlined into its caller, because instructions are counted from there to the DAT call. */
 static inline __attribute__((always_inline)) DAT_RETURN
 bind_window(struct pair *p, const DAT_LMR_TRIPLET *l, DAT_MEM_PRIV_FLAGS priv)
 {
@@ -238,7 +241,7 @@ BENCH_CALL bench_dequeue_none(struct pair *p)
 }
 
 /* Dequeues several completions at once through dapl_direct.h, whose inline part is counted too. */
-static DAT_COUNT taken_short;	/* by calls that found fewer completions than requested */
+static DAT_COUNT taken_short;	/* number of calls that found fewer completions than requested */
 
 BENCH_CALL bench_take(DAT_EVD_HANDLE evd, DAT_COUNT n)
 {
@@ -382,7 +385,7 @@ static int recv_batch(struct pair *p, const struct bench_op *op, uint64_t *ns)
 	return reap(p->a.req_evd, BENCH_BATCH) || reap(p->b.recv_evd, BENCH_BATCH) ? -1 : 0;
 }
 
-/* Dequeues n completions by op, or fewer if they have not arrived. */
+/* Dequeues n completions with op, or fewer if they have not arrived. */
 static unsigned int dequeue_some(struct pair *p, const struct bench_op *op, unsigned int n)
 {
 	unsigned int got;
@@ -401,7 +404,9 @@ static int feed_op(struct pair *p, const struct bench_op *op)
 	return many_recvs(p, 1) || !dat_ok(bench_feed_message(p), "dat_ep_post_send") ? -1 : 0;
 }
 
-/* An EFA's driver counts writes: a peer that never polls returns no credits. */
+/*
+ * Polls at the peer. An EFA's driver counts writes, and a peer that never polls returns no credits.
+ */
 static void peer_looks(struct pair *p)
 {
 	DAT_EVENT ev;
@@ -420,9 +425,10 @@ static void wait_for_device(struct pair *p, unsigned int us)
 }
 
 /*
- * All completions must have arrived before the first call, and only time ensures that without a call. If
- * the device's thread was delayed for longer, the batch is discarded and repeated. A polling program has
- * its code and tables in the cache, so the first calls after the wait are not timed.
+ * How long to wait before the first call of a batch. All completions must have arrived by then, and
+ * only time ensures that without a call. If the device's thread was late, the batch is discarded
+ * and repeated. A polling program has its code and tables in the cache, so the first calls after
+ * the wait are not timed.
  */
 static unsigned int first_wait_us;
 
@@ -481,7 +487,7 @@ static int run_batch(struct pair *p, const struct bench_op *op, unsigned int *ma
 	return post_batch(p, op, ns);
 }
 
-/* The median of the batches: one that lost the CPU does not count. */
+/* Returns the median of the batches, so that a batch which lost the CPU does not count. */
 int bench_run(struct pair *p, const struct bench_op *op, unsigned int n, double *ns)
 {
 	static bool has_written;

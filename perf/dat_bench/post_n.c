@@ -4,7 +4,7 @@
 
 #include <dat/dapl_direct.h>
 
-/* Only the first call makes the requests, as in a program that repeats them. */
+/* Returns the requests. Only the first call makes them, as in a program that repeats them. */
 static struct dapl_work *work_of(const struct pair *p)
 {
 	static struct dapl_work work[BENCH_BATCH];

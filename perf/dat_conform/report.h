@@ -14,10 +14,10 @@ struct report {
 	const char *ia;
 	struct result *results;
 	size_t n;
-	unsigned int count[3];		/* by verdict */
+	unsigned int count[3];		/* number of statements by verdict */
 };
 
-/* 0, or -1 after a line on stderr. */
+/* Returns 0, or -1 after a line on stderr. */
 int report_json(const struct report *report, const char *file);
 int report_junit(const struct report *report, const char *file);
 

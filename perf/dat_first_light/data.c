@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Data integrity and order. */
+/* Probes of data integrity and of order. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -11,13 +11,13 @@
 #include "perf/common/verify.h"
 #include "perf/dat_first_light/probe.h"
 
-/* ---- order: the target polls the last byte of a write, and then checks the others */
+/* ---- Order: the target polls the last byte of a write, and then checks the others */
 
 enum { ORDER_WRITES = 1000, ORDER_BYTES = 65536 };
 
 struct order {
 	volatile uint8_t *buf;
-	_Atomic unsigned int seen;	/* writes whose last byte has arrived */
+	_Atomic unsigned int seen;	/* number of writes whose last byte has arrived */
 	_Atomic unsigned int torn;
 	_Atomic bool stop;
 };
@@ -95,7 +95,7 @@ void probe_order(const struct light *l, struct answer *a)
 	pthread_join(thread, NULL);
 }
 
-/* ---- two threads post to one endpoint in turns: the doorbells must arrive in order */
+/* ---- Two threads post to one endpoint in turns: the doorbells must arrive in order */
 
 enum { TURNS = 10000 };
 
@@ -125,7 +125,8 @@ static void *post_in_turn(struct turns *t, unsigned int me)
 			atomic_store(&t->failed, true);
 			return NULL;
 		}
-		/* One completion for two requests: each waits for its own before the next post. */
+		/* There is one completion for two requests, so each thread waits for its own before
+		 * the next post. */
 		if (me && (!succeeded(t->a, t->p->a.req_evd, "a write of a pair of threads") ||
 			   !succeeded(t->a, t->p->a.req_evd, "a write of a pair of threads")))
 			atomic_store(&t->failed, true);
@@ -154,7 +155,7 @@ void probe_threads(const struct light *l, struct answer *a)
 		     atomic_load(&t.posted));
 }
 
-/* ---- data arrives byte for byte, in batches that fill the send queue's WQEs and doorbells */
+/* ---- Data arrives byte for byte, in batches that fill the send queue's WQEs and doorbells */
 
 static bool write_batch(struct pair *p, unsigned int round, unsigned int n, size_t len, struct answer *a)
 {

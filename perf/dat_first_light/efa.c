@@ -52,7 +52,7 @@ void probe_flush(const struct light *l, struct answer *a)
 		good(a, "yes: %d sends and %d receives are flushed within %.2f ms", SENDS, RECVS, ms);
 }
 
-/* More than two laps of a short CQ without writing its doorbell. */
+/* Receives for more than two laps of a short CQ without writing the CQ's doorbell. */
 void probe_consumer(const struct light *l, struct answer *a)
 {
 	enum { ENTRIES = 64, LAPS = 4 };
@@ -106,7 +106,7 @@ void probe_empty(const struct light *l, struct answer *a)
 
 enum { ROUNDS = 20 };
 
-/* The first messages after an address handle was created, as after each connection. */
+/* Looks at the first messages after the creation of an address handle, as after each connection. */
 void probe_unnamed(const struct light *l, struct answer *a)
 {
 	enum { MESSAGES = 64 };
@@ -151,7 +151,7 @@ void probe_unnamed(const struct light *l, struct answer *a)
 		     unnamed, all, with_gid, last_ms);
 }
 
-/* RDMA right after the address handle was created: status 14 means "unknown peer". */
+/* Posts RDMA right after the creation of an address handle. Status 14 means "unknown peer". */
 void probe_refused(const struct light *l, struct answer *a)
 {
 	unsigned int refusals = 0, other = 0;
@@ -194,7 +194,7 @@ void probe_refused(const struct light *l, struct answer *a)
 		good(a, "no: never with %d new handles", ROUNDS);
 }
 
-/* The median time of posting one. 0: one is lost. */
+/* Returns the median time of posting one write. 0: a write was lost. */
 static double post_ns(struct raw *r, const uint8_t *order)
 {
 	enum { SENDS = 2000 };
@@ -220,7 +220,8 @@ static double post_ns(struct raw *r, const uint8_t *order)
 	return ns;
 }
 
-/* A processor may need more transactions for stores to write-combined memory that do not ascend. */
+/* Compares orders of stores. A processor may need more transactions for stores to write-combined
+ * memory that do not ascend. */
 void probe_store_order(const struct light *l, struct answer *a)
 {
 	static const uint8_t ours[] = { 0, 4, 5, 6, 7, 1, 2, 3 };
@@ -241,7 +242,7 @@ void probe_store_order(const struct light *l, struct answer *a)
 		good(a, "no: a post takes %.0f ns, ascending %.0f", now, ascending);
 }
 
-/* The driver handles receives with another operation on its slow path. */
+/* Looks for receives with another operation, because the driver handles those on its slow path. */
 void probe_rx_op(const struct light *l, struct answer *a)
 {
 	struct efa_cqe c;

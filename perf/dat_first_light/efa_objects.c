@@ -44,7 +44,7 @@ void probe_rkey(const struct light *l, struct answer *a)
 
 enum { PATTERN = 0x5a, WRITE_AT = RAW_MEM / 2, WRITE_LEN = RAW_MEM / 2 };
 
-/* The pattern is written after the deregistration has returned, and must stay. */
+/* Writes a pattern after the deregistration has returned. True: the device has written over it. */
 static bool written_after(struct raw *r, uint32_t len)
 {
 	struct efa_cqe c;
@@ -73,7 +73,7 @@ static enum deregistered dereg_under_write(struct raw *r, uint32_t len, useconds
 	if (r->ctl->ops->mr_reg(r->ctl, r->pd, (uintptr_t)r->mem + WRITE_AT, len, access, &mr))
 		return REFUSED;
 	d.rkey = mr.rkey;
-	if (!raw_qp(r, &r->a, 1))	/* a refused write moves its QP to ERR */
+	if (!raw_qp(r, &r->a, 1))	/* the refused write has moved its QP to ERR */
 		return REFUSED;
 	raw_rdma(r, &r->a, &r->b, &d);
 	usleep(us);
@@ -87,7 +87,7 @@ static enum deregistered dereg_under_write(struct raw *r, uint32_t len, useconds
 	return written_after(r, len) ? WRITTEN : QUIET;
 }
 
-/* A try counts if the write had not ended before its memory was deregistered. */
+/* Tries many times. A try counts if the write had not ended before its memory was deregistered. */
 void probe_dereg(const struct light *l, struct answer *a)
 {
 	enum { TRIES = 10, MOST = 100 };
@@ -125,7 +125,7 @@ void probe_dereg(const struct light *l, struct answer *a)
 	     ms / counted);
 }
 
-/* Opening an IA creates one of each. */
+/* Opens an IA, which creates one object of each kind. */
 void probe_least(const struct light *l, struct answer *a)
 {
 	struct efa_cq_res cq;
@@ -145,7 +145,8 @@ void probe_least(const struct light *l, struct answer *a)
 		     q.res.rq.entries);
 }
 
-/* The kernel needs 1 MiB of contiguous memory, which a fragmented host may lack. */
+/* Creates a large CQ. The kernel needs 1 MiB of contiguous memory for it, which a fragmented host
+ * may lack. */
 void probe_cq_size(const struct light *l, struct answer *a)
 {
 	uint32_t wanted = 65536, entries;

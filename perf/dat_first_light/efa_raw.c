@@ -61,7 +61,7 @@ bool raw_ah(struct raw *r, void *pd, uint16_t *ah, void **priv)
 	return ok(r->ctl->ops->ah_create(r->ctl, pd, r->caps.gid, ah, priv), "an AH");
 }
 
-/* The doorbell, and the software EFA's. */
+/* Rings the doorbell, and kicks the device if it is a software EFA. */
 static void ring(struct raw *r, const struct raw_qp *q, const struct efa_ring *queue, uint32_t pi)
 {
 	dap_wc_flush();

@@ -21,32 +21,35 @@ struct raw {
 	struct efa_caps caps;
 	void *pd;
 	struct efa_cq_res cq;
-	struct efa_cqring ring;		/* used for the software EFA's checks */
+	struct efa_cqring ring;		/* needed only for the software EFA's checks */
 	uint32_t taken;
 	struct raw_qp a, b;
-	uint8_t *mem;			/* RAW_MEM bytes, shared by both */
+	uint8_t *mem;			/* RAW_MEM bytes, which both QPs use */
 	struct efa_mr mr;
 	uint16_t ah;
 	void *ah_priv;
-	const uint8_t *order;		/* in which the eight words of a WQE are stored; NULL: ascending */
+	/* order in which the eight words of a WQE are stored; NULL: ascending */
+	const uint8_t *order;
 };
 
-/* cq_entries 0: default. False after a line on stderr. Nothing is freed: the process exits. */
+/* cq_entries 0 means the default. False: it failed, after a line on stderr. Nothing is freed,
+ * because the process exits. */
 bool raw_open(const struct light *l, struct raw *r, uint32_t cq_entries);
 bool raw_qp(struct raw *r, struct raw_qp *q, uint32_t rq_entries);
 bool raw_ah(struct raw *r, void *pd, uint16_t *ah, void **priv);
 void raw_recv(struct raw *r, struct raw_qp *q, uint32_t n);
-/* The first len bytes of the memory, inside the WQE if inl. len 0: inline, or a list without buffers. */
+/* Sends the first len bytes of the memory, inside the WQE if inl is set. len 0: an inline message,
+ * or a list without buffers. */
 void raw_send(struct raw *r, struct raw_qp *q, const struct raw_qp *to, uint32_t len, bool inl);
 struct raw_rdma {
 	enum efa_op op;
-	uint64_t local, remote;		/* offsets in the memory */
+	uint64_t local, remote;		/* local and remote are offsets in the memory */
 	uint32_t len, rkey;
 };
 void raw_rdma(struct raw *r, struct raw_qp *q, const struct raw_qp *to, const struct raw_rdma *d);
 /* Takes one completion. */
 bool raw_poll(struct raw *r, struct efa_cqe *cqe);
-/* The same, within ms milliseconds. */
+/* Takes one completion, within ms milliseconds. */
 bool raw_wait(struct raw *r, struct efa_cqe *cqe, unsigned int ms);
 static inline bool raw_is_recv(const struct efa_cqe *c)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The port of a ConnectX: time to link-up, MTU, MAC, and bond. */
+/* Probes of a ConnectX port: time to link-up, MTU, MAC, and bond. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +31,8 @@ void probe_link(const struct light *l, struct answer *a)
 }
 
 /*
- * By VFIO this provider gives an IA up whose firmware shows no sign of life for 2.6 s. Registrations keep the
- * firmware busy meanwhile.
+ * Behind VFIO this provider gives up an IA whose firmware does not respond for 2.6 s. The probe
+ * keeps the firmware busy with registrations meanwhile.
  */
 void probe_heartbeat(const struct light *l, struct answer *a)
 {
@@ -82,7 +82,7 @@ void probe_mtu(const struct light *l, struct answer *a)
 		good(a, "yes: %s bytes", mtu);
 }
 
-/* A command below DAT. Firmware may refuse it to a user context. */
+/* Reads the MAC by a command below DAT. Firmware may refuse the command to a user context. */
 void probe_mac(const struct light *l, struct answer *a)
 {
 	static const uint8_t none[6];
@@ -108,7 +108,7 @@ void probe_mac(const struct light *l, struct answer *a)
 		     port.mac[3], port.mac[4], port.mac[5]);
 }
 
-/* The network interface of the port, from its GID table. */
+/* Finds the network interface of the port in its GID table. */
 static bool interface_of(const char *root, const char *ia, char *name, size_t size)
 {
 	const char *dash = strrchr(ia, '-');

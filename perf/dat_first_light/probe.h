@@ -10,9 +10,9 @@
 
 enum verdict {
 	NO_ANSWER,		/* a call failed, or the process ended early */
-	GOOD,			/* as this provider assumes */
+	GOOD,			/* the adapter behaves as this provider assumes */
 	TUNE,			/* it works, but another setting works better */
-	BAD,			/* not as this provider assumes */
+	BAD,			/* the adapter does not behave as this provider assumes */
 	SKIPPED,
 };
 
@@ -24,10 +24,10 @@ struct answer {
 
 /* The arguments of each probe. */
 struct light {
-	const char *ia, *params;	/* params: ia_params of every open */
-	const char *provider;		/* path of the library */
+	const char *ia, *params;	/* params: additional ia_params for every open */
+	const char *provider;		/* path of the provider's library */
 	bool efa, quick;
-	char access[16];		/* "devx", "vfio", "efadv", "model" */
+	char access[16];		/* access: "devx", "vfio", "efadv" or "model" */
 	char adapter[300];
 };
 
@@ -37,15 +37,15 @@ struct probe {
 	unsigned int number, kinds;
 	const char *question;
 	void (*run)(const struct light *l, struct answer *a);
-	const char *why_not;	/* if run is NULL: the reason */
-	const char *set;	/* parameter of that probe */
+	const char *why_not;	/* the reason, if run is NULL */
+	const char *set;	/* parameter that the probe may propose */
 };
 
-extern const struct probe probes[];	/* the last one has no number */
+extern const struct probe probes[];	/* the last element has no number */
 
-/* ---- world.c */
+/* ---- Functions of world.c */
 
-/* The answer: set is what to set. */
+/* Writes the answer. set: the parameter that should be set. */
 void say(struct answer *a, enum verdict verdict, const char *set, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 #define good(a, ...) say(a, GOOD, "nothing", __VA_ARGS__)
@@ -53,16 +53,17 @@ void say(struct answer *a, enum verdict verdict, const char *set, const char *fm
 #define tune(a, set, ...) say(a, TUNE, set, __VA_ARGS__)
 #define bad(a, set, ...) say(a, BAD, set, __VA_ARGS__)
 
-/* Makes this process open the IA with the parameters of the run and these. Once per process. */
+/* Makes this process open the IA with the parameters of the run and with params. To be called once
+ * per process. */
 void light_conf(const struct light *l, const char *params);
-/* Connects two endpoints. On failure returns false, and the failure is the answer. */
+/* Connects two endpoints. If that fails, returns false, and the failure is the answer. */
 bool light_pair(const struct light *l, const char *params, struct pair *p, struct answer *a);
-/* A named attribute of the provider, or "". */
+/* Returns a named attribute of the provider, or "". */
 void light_attr(DAT_IA_HANDLE ia, const char *name, char *value, size_t size);
 
 DAT_LMR_TRIPLET piece_of(const struct region *r, size_t offset, size_t len);
 DAT_RMR_TRIPLET target_of(const struct region *r, size_t offset, size_t len);
-/* Post to a.ep, receive on b.ep; false after a line on stderr. */
+/* These post to a.ep and receive on b.ep. False after a line on stderr. */
 bool post_write(struct pair *p, const struct region *from, const DAT_RMR_TRIPLET *to);
 bool post_send(struct pair *p, size_t len);
 bool post_recv(struct pair *p, size_t len);
@@ -72,18 +73,21 @@ const char *completed(DAT_EVD_HANDLE evd, unsigned int ms);
 /* Waits for a successful completion; a failure becomes the answer. */
 bool succeeded(struct answer *a, DAT_EVD_HANDLE evd, const char *of);
 
-/* When a probe of many rounds stops early: a busy machine may take minutes for all of them. */
+/* Returns the time at which a probe of many rounds stops early, because a busy machine may take
+ * minutes for all of them. */
 uint64_t long_enough(void);
-/* The same for the probes that no adapter ends early: below the limit of a probe. */
+/* Returns the same for probes that no adapter ends early. It is below the time limit of a probe. */
 uint64_t nearly_a_minute(void);
 
-/* One transfer of len bytes, from its post to its completion, or of a message to its receipt. */
+/*
+ * Makes one transfer of len bytes: from its post to its completion, or of a message to its receipt.
+ */
 typedef bool round_fn(struct pair *p, size_t len);
 round_fn write_round, read_round, send_round;
-/* The median time of many, in a process of its own. 0: no figure. */
+/* Returns the median time of many transfers, in a process of its own. 0: there is no figure. */
 double median_us(const struct light *l, const char *params, round_fn *round, size_t len);
 
-/* ---- queues.c, shared.c, window.c, data.c, tuning.c, port.c: through DAT only */
+/* ---- Probes of queues.c, shared.c, window.c, data.c, tuning.c and port.c, which use only DAT */
 typedef void probe_fn(const struct light *l, struct answer *a);
 probe_fn probe_endpoints, probe_many, probe_resize, probe_responder_error;
 probe_fn probe_srq_count, probe_srq_limit, probe_srq_back;
@@ -92,7 +96,7 @@ probe_fn probe_order, probe_threads, probe_integrity, probe_connections;
 probe_fn probe_doorbell, probe_measure, probe_inline, probe_scatter_recv, probe_scatter_read;
 probe_fn probe_mtu, probe_link, probe_heartbeat, probe_bond, probe_mac;
 probe_fn probe_wide, probe_rendezvous, probe_window, probe_laps;
-/* ---- efa.c, efa_objects.c: through the device's own calls */
+/* ---- Probes of efa.c and efa_objects.c, which use the device's own calls */
 probe_fn probe_flush, probe_consumer, probe_empty, probe_unnamed, probe_refused, probe_rkey;
 probe_fn probe_dereg, probe_least, probe_store_order, probe_two_pds, probe_rx_op, probe_cq_size;
 

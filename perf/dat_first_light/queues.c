@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Queues: creation, number, growth, and reports of connection errors. */
+/* Probes of queues: creation, number, growth, and reports of connection errors. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "perf/common/stats.h"
 #include "perf/dat_first_light/probe.h"
 
-/* Adapters with a real-time clock refuse QPs of another timestamp format. */
+/* Creates endpoints. Adapters with a real-time clock refuse QPs of another timestamp format. */
 void probe_endpoints(const struct light *l, struct answer *a)
 {
 	struct pair p = { .no_rmr = true };
@@ -36,7 +36,8 @@ static unsigned long huge_pages_free(void)
 	return n;
 }
 
-/* A queue starts at an offset of its memory that its context must be able to express. */
+/* Creates many queues. A queue starts at an offset of its memory that its context must be able to
+ * express. */
 void probe_many(const struct light *l, struct answer *a)
 {
 	enum { EVDS = 64, ENDPOINTS = 32 };
@@ -74,7 +75,7 @@ void probe_many(const struct light *l, struct answer *a)
 		good(a, "yes: %u EVDs and %u connections, %s", EVDS, 2 * ENDPOINTS, pages);
 }
 
-/* Requests that are outstanding during the change complete in the old ring or the new one. */
+/* Resizes with outstanding requests. They complete in the old ring or in the new one. */
 static bool grow_under_load(struct pair *p, unsigned int under_way, DAT_COUNT to_len, struct answer *a)
 {
 	DAT_RMR_TRIPLET to = target_of(&p->remote, 0, 64);
@@ -111,8 +112,8 @@ void probe_resize(const struct light *l, struct answer *a)
 }
 
 /*
- * The responder has no request that could complete with an error, and the requester does not poll: only
- * an event of the adapter can report the error to the responder.
+ * Causes an error at the responder. It has no request that could complete with an error, and the
+ * requester does not poll. So only an event of the adapter can report the error to the responder.
  */
 void probe_responder_error(const struct light *l, struct answer *a)
 {
@@ -156,7 +157,8 @@ static bool renew_endpoints(struct pair *p)
 	return true;
 }
 
-/* Each connection makes its own address handle and QPs, whose first packets are special. */
+/* Connects again and again. Each connection makes its own address handle and QPs, whose first
+ * packets are special. */
 void probe_connections(const struct light *l, struct answer *a)
 {
 	struct pair p = { .no_rmr = true };
@@ -179,8 +181,8 @@ void probe_connections(const struct light *l, struct answer *a)
 }
 
 /*
- * The CQ of an EFA's IA, which all its EVDs share, for more than two laps. Nothing waits, so no doorbell
- * arms it; this driver only reports what it has taken.
+ * Uses the CQ of an EFA's IA, which all its EVDs share, for more than two laps. No thread waits, so
+ * no doorbell arms the CQ; the driver only reports how many CQEs it has taken.
  */
 void probe_laps(const struct light *l, struct answer *a)
 {

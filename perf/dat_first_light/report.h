@@ -15,7 +15,9 @@ struct light_report {
 
 void report_line(const struct probe *p, const struct answer *a);
 void report_add(struct light_report *r, const struct probe *p, const struct answer *a, unsigned int ms);
-/* Writes them, unless file is NULL, and frees them. 0, or -1 after a line on stderr. */
+/*
+ * Writes the results, unless file is NULL, and frees them. Returns 0, or -1 after a line on stderr.
+ */
 int light_report_json(struct light_report *r, const char *file);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared receive queues: counts, watermark events and returned receives. */
+/* Probes of shared receive queues: counts, watermark events and returned receives. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static bool post_shared(struct pair *p, DAT_SRQ_HANDLE srq, unsigned int n)
 	return true;
 }
 
-/* Replaces the endpoint of b by one that takes its receives from the SRQ. */
+/* Replaces the endpoint of b by an endpoint that takes its receives from the SRQ. */
 static bool join_srq(struct pair *p, DAT_SRQ_HANDLE srq)
 {
 	DAT_EP_ATTR attr = {
@@ -139,7 +139,7 @@ static bool refill_srq(struct pair *p, DAT_SRQ_HANDLE srq)
 	return post_shared(p, srq, (unsigned int)(RECVS - q.outstanding_dto_count));
 }
 
-/* Ends the connection with a message outstanding; ns: how long freeing the endpoint took. */
+/* Ends the connection with a message outstanding. ns: how long it took to free the endpoint. */
 static bool end_abruptly(struct pair *p, uint64_t *ns)
 {
 	uint64_t start;
@@ -160,7 +160,8 @@ static bool end_abruptly(struct pair *p, uint64_t *ns)
 	return true;
 }
 
-/* A receive that was taken is returned as flushed, some time after the end of the connection. */
+/* Checks that a receive that was taken is returned as flushed, some time after the end of the
+ * connection. */
 void probe_srq_back(const struct light *l, struct answer *a)
 {
 	enum { ENDS = 8, LATE_MS = 900 };

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parameters whose best value depends on the machine: compares times of the same transfer. */
+/* Probes of parameters whose best value depends on the machine: they compare times of the same
+ * transfer. */
 #include <stdio.h>
 #include <string.h>
 
 #include "perf/common/stats.h"
 #include "perf/dat_first_light/probe.h"
 
-#define CLEARLY 0.97			/* less than a few percent is noise */
+#define CLEARLY 0.97			/* a difference of a few percent is noise */
 
 enum { SETTINGS = 3, TIMES = 3 };
 
-/* The least of several times for each setting, taken in turns: the machine may be busy for a while. */
+/* Finds the shortest of several times for each setting. The settings take turns, because the
+ * machine may be busy for a while. */
 static void times_of(const struct light *l, round_fn *round, size_t len,
 		     const char *const *settings, unsigned int n, double *us)
 {
@@ -22,7 +24,7 @@ static void times_of(const struct light *l, round_fn *round, size_t len,
 	}
 }
 
-/* The default against one other setting. */
+/* Compares the default with one other setting. */
 static void compare(const struct light *l, struct answer *a, round_fn *round, size_t len,
 		    const char *other, const char *what)
 {
@@ -41,7 +43,8 @@ static void compare(const struct light *l, struct answer *a, round_fn *round, si
 		good(a, "yes: %s takes %.2f us, and %.2f us with %s", what, now, then, other);
 }
 
-/* BlueFlame copies a request to the adapter; after a doorbell of 8 bytes the adapter fetches it. */
+/* Compares two doorbells: BlueFlame copies a request to the adapter; after a doorbell of 8 bytes
+ * the adapter fetches it. */
 void probe_doorbell(const struct light *l, struct answer *a)
 {
 	static const char *const settings[SETTINGS] = { "", "mmio=combined", "bf_eps=0" };
@@ -62,7 +65,8 @@ void probe_doorbell(const struct light *l, struct answer *a)
 		     us[2]);
 }
 
-/* The measurement writes zero blocks to an unused register: an adapter may report an error, or stop. */
+/* Tries the measurement, which writes zero blocks to an unused register. An adapter may report an
+ * error, or stop. */
 void probe_measure(const struct light *l, struct answer *a)
 {
 	struct pair p = { .no_rmr = true };
@@ -89,8 +93,8 @@ void probe_inline(const struct light *l, struct answer *a)
 }
 
 /*
- * Data in a CQE is copied to memory when the completion is dequeued. An adapter that ignores the option
- * writes it to memory at once.
+ * Is the data in memory before the dequeue? Data in a CQE is copied to memory when the completion
+ * is dequeued. An adapter that ignores the option writes it to memory at once.
  */
 static bool is_in_memory(struct pair *p, bool read, struct answer *a)
 {
@@ -142,7 +146,7 @@ void probe_scatter_read(const struct light *l, struct answer *a)
 	scatter(l, a, "scatter_cqe=2", true);
 }
 
-/* ---- of an EFA */
+/* ---- Probes of an EFA */
 
 void probe_wide(const struct light *l, struct answer *a)
 {

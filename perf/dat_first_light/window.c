@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory windows: a peer (b) writes into the window that a binds. */
+/* Probes of memory windows: a peer (b) writes into the window that a binds. */
 #include <stdio.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static bool open_window(const struct light *l, struct window *w, struct answer *
 	return false;
 }
 
-/* len 0 unbinds. "": the call was refused. */
+/* Binds the window; len 0 unbinds. Returns "" if the call was refused. */
 static const char *bind_window(struct window *w, size_t len)
 {
 	DAT_LMR_TRIPLET l = piece_of(&w->p.window, 0, len);
@@ -69,7 +69,8 @@ static bool write_ok(struct window *w, struct answer *a)
 	return false;
 }
 
-/* The UMR also sets the atomic right, as libmlx5 does, which umr_modify_atomic_disabled forbids. */
+/* Binds a window. Like libmlx5, the UMR also sets the atomic right, which
+ * umr_modify_atomic_disabled forbids. */
 void probe_bind(const struct light *l, struct answer *a)
 {
 	struct window w;
@@ -80,7 +81,7 @@ void probe_bind(const struct light *l, struct answer *a)
 	good(a, "yes: bound, written by the peer, unbound");
 }
 
-/* More binds than an RMR has keys, each without an unbind before it. */
+/* Binds more often than an RMR has keys, each time without an unbind before. */
 void probe_rebind(const struct light *l, struct answer *a)
 {
 	enum { BINDS = 1000 };
@@ -99,7 +100,7 @@ void probe_rebind(const struct light *l, struct answer *a)
 	good(a, "yes: %d times, never unbound between", i);
 }
 
-/* The refusal ends the connection. */
+/* Writes through an old key. The refusal ends the connection. */
 void probe_old_key(const struct light *l, struct answer *a)
 {
 	DAT_RMR_CONTEXT old;
@@ -117,7 +118,9 @@ void probe_old_key(const struct light *l, struct answer *a)
 		    "no: a peer still writes by the context that was bound before");
 }
 
-/* On an EFA a bind is a registration, which takes longer if the device reuses keys. */
+/*
+ * Measures binds. On an EFA a bind is a registration, which takes longer if the device reuses keys.
+ */
 void probe_bind_cost(const struct light *l, struct answer *a)
 {
 	enum { BINDS = 200 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared by the probes: their own dat.conf, two endpoints, completions, latencies. */
+/* Functions that the probes share: their own dat.conf, two endpoints, completions, latencies. */
 #include <errno.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ void say(struct answer *a, enum verdict verdict, const char *set, const char *fm
 	va_end(ap);
 }
 
-/* The file has no name, so a killed process leaves none behind. */
+/* Writes a dat.conf. The file has no name, so a killed process leaves no file behind. */
 void light_conf(const struct light *l, const char *params)
 {
 	static const char *const instances[] = { "nonthreadsafe", "threadsafe" };
@@ -160,7 +160,7 @@ uint64_t nearly_a_minute(void)
 	return now_ns() + 40000000000u;
 }
 
-/* ---- latencies: each pair has its own parameters, and so its own process */
+/* ---- Latencies: each pair has its own parameters, and so its own process */
 
 enum { ROUNDS = 1500, ROUNDS_BIG = 200, WARM = 20, BIG = 16384 };
 
@@ -176,7 +176,8 @@ bool read_round(struct pair *p, size_t len)
 	return post_read(p, len) && !strcmp(completed(p->a.req_evd, 10000), "SUCCESS");
 }
 
-/* The buffers may be too short. Polls both EVDs in turns, because polling drives a software adapter. */
+/* Sends a message and the answer. The buffers may be too short for more. Polls both EVDs in turns,
+ * because polling drives a software adapter. */
 bool send_round(struct pair *p, size_t len)
 {
 	const DAT_EVD_HANDLE evds[] = { p->b.recv_evd, p->a.req_evd };

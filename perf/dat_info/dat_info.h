@@ -16,20 +16,20 @@ enum { MAX_IAS = 64, MAX_PARAMS = 128 };
 
 struct info_json {
 	json_t *ias;				/* filled by info_json_ia() */
-	const struct dapl_device *devs;		/* those that no line of dat.conf names */
+	const struct dapl_device *devs;		/* adapters that no line of dat.conf names */
 	const struct dapl_param *params;
 	size_t n_devs, n_params;
 	const struct dapl_build *build;		/* NULL: the provider is not installed */
 };
 
-/* To be called for each IA that was opened: its adapter is one that dat.conf names. */
+/* To be called for each IA that was opened, so that its adapter counts as named by dat.conf. */
 void info_opened(const DAT_PROVIDER_ATTR *p);
 /* check.c: reports each problem of the file on stdout; true if it has none. */
 bool info_check(const char *file);
 
-/* Appends an IA to the list, opened unless names_only. True when it could be opened. */
+/* Appends an IA to the list, and opens it unless names_only is set. True if it could be opened. */
 bool info_json_ia(json_t *ias, const DAT_PROVIDER_INFO *info, bool names_only);
-/* Prints all of it and frees the list. False when stdout cannot be written. */
+/* Prints the document and frees the list. False if stdout cannot be written. */
 bool info_json_print(struct info_json *j);
 
 #endif

@@ -63,7 +63,7 @@ static void capture(struct captured *c)
 		dup2(c->file, STDERR_FILENO);
 }
 
-/* The text, without its last newline. */
+/* Returns the text, without its last newline, and frees the buffer. */
 static void release(struct captured *c, char *text, size_t size)
 {
 	ssize_t n = -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The lines of dat.conf: which are of OpenFabrics' providers, and what replaces them. */
+/* The lines of dat.conf: recognizes those of OpenFabrics' providers, and replaces them. */
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -11,10 +11,10 @@
 #include "core/libdat/conf.h"
 #include "perf/dat_migrate/migrate.h"
 
-/* OpenFabrics' provider libraries, by the part of the name that is theirs. */
+/* OpenFabrics' provider libraries, each by the distinctive part of its name. */
 static const struct kind {
 	const char *library;
-	size_t seen;			/* in struct migration */
+	size_t seen;			/* offset of a counter in struct migration */
 } kinds[] = {
 	{ "libdaploscm.so", offsetof(struct migration, was_scm) },
 	{ "libdaplscm.so", offsetof(struct migration, was_scm) },
@@ -51,7 +51,7 @@ static bool is_foreign(const char *device)
 	return false;
 }
 
-/* Whether this machine has an RDMA device or a network interface of that name, or it is an address. */
+/* Has this machine an RDMA device or a network interface of that name? True for an address, too. */
 static bool is_here(const char *device)
 {
 	static const char *const classes[] = { "infiniband", "net", NULL };
@@ -97,7 +97,8 @@ static void print_name(const char *name)
 		fputs(name, stdout);
 }
 
-/* libdat finds its provider by the name. The libdat2 of the system searches only where the loader does. */
+/* Prints the library. libdat finds its provider by the name; the system's libdat2 searches only
+ * where the loader does. */
 static void print_library(const struct migration *m, bool level_2)
 {
 	if (m->directory)

@@ -6,18 +6,18 @@
 #include <stdio.h>
 
 struct migration {
-	const char *file;		/* for messages */
-	const char *directory;		/* of the provider libraries, or NULL */
+	const char *file;		/* name of the file, for messages */
+	const char *directory;		/* directory of the provider libraries, or NULL */
 	char *library_2;		/* path of the provider of uDAPL 2.0, or NULL */
 	unsigned int line, moved, kept, broken;
-	bool was_1, was_2, was_scm, was_cma, was_ucm, was_mcm;	/* kinds of line that were moved */
+	bool was_1, was_2, was_scm, was_cma, was_ucm, was_mcm;	/* which kinds of line were moved */
 };
 
 /* lines.c: prints the new line for each line of the file, and reports differences on stderr. */
 void migrate_lines(struct migration *m, FILE *in);
 
-/* variables.c: reports each variable of the environment; prints the table of all, false if stdout
- * cannot be written. */
+/* variables.c: reports each variable of the environment; prints the table of all variables, false
+ * if stdout cannot be written. */
 void migrate_environment(void);
 bool migrate_list_variables(void);
 

@@ -16,12 +16,12 @@ static const char *const row_name[ROWS] = {
 
 struct client {
 	struct pp p;
-	struct region data;	/* written to the server, and read from it */
-	struct region window;	/* only an RMR opens it to the peer */
+	struct region data;	/* memory that the client writes to the server, and reads from it */
+	struct region window;	/* memory that only an RMR makes accessible to the peer */
 	DAT_RMR_HANDLE rmr;
 	struct pp_memory server;
 	struct samples row[ROWS];
-	uint64_t done;		/* rounds so far */
+	uint64_t done;		/* number of rounds so far */
 };
 
 /* Sends a request to the server and receives the answer; data: the answer's payload. */
@@ -112,7 +112,7 @@ static int do_read(struct client *k, uint64_t round)
 	return verify(k, "read", k->data.buf, k->p.seed, round);
 }
 
-/* len 0 unbinds. */
+/* Binds the window; len 0 unbinds. */
 static int bind_window(struct client *k, uint64_t len, uint64_t round, struct samples *s,
 		       DAT_RMR_CONTEXT *context)
 {
@@ -162,7 +162,8 @@ static int do_window(struct client *k, uint64_t round, DAT_RMR_CONTEXT *context)
 	return bind_window(k, 0, round, &k->row[R_UNBIND], &none);
 }
 
-/* The context of the last bind is invalid: the server's write must fail and change nothing. */
+/* Checks that the context of the last bind is invalid: the server's write must fail and change
+ * nothing. */
 static int do_revoked(struct client *k, uint64_t round, DAT_RMR_CONTEXT context)
 {
 	struct pp_msg m = { .op = PP_WRITE_REVOKED, .round = round, .len = k->p.len,

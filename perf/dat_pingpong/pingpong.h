@@ -12,11 +12,12 @@
 enum { PP_VERSION = 1, PP_RECVS = 4, PP_MAX_DATA = 1 << 20 };
 
 enum pp_op {
-	PP_ECHO,		/* data of the round; answer: data of the round, server's seed */
+	/* carries the round's data; the answer carries the round's data with the server's seed */
+	PP_ECHO,
 	PP_CHECK_WRITE,		/* the client wrote the round's data: verify and wipe it */
 	PP_FILL_READ,		/* put the round's data where the client will read it */
 	PP_WRITE_WINDOW,	/* write the round's data through rmr_context */
-	PP_WRITE_REVOKED,	/* the same; it must fail and break the connection */
+	PP_WRITE_REVOKED,	/* the same, but the write must fail and break the connection */
 	PP_BYE,
 	PP_ANSWER,
 };
@@ -25,26 +26,26 @@ struct pp_msg {
 	uint32_t op;
 	uint32_t good;		/* in an answer: the request succeeded */
 	uint64_t round;
-	uint64_t addr;		/* of the window */
+	uint64_t addr;		/* address of the window */
 	uint32_t rmr_context;
 	uint32_t len;
 };
 
-struct pp_hello {		/* private data of the client */
+struct pp_hello {		/* private data that the client sends */
 	uint32_t version;
 	uint32_t len;
 	uint64_t seed;
 };
 
-struct pp_memory {		/* private data of the server: the address of its memory */
-	uint64_t addr;		/* write target; the read source follows at addr + len */
+struct pp_memory {		/* private data that the server sends: the address of its memory */
+	uint64_t addr;		/* target of writes; the source of reads follows at addr + len */
 	uint32_t rmr_context;
 	uint32_t version;
 };
 
 struct pp_options {
 	const char *ia, *host;
-	uint64_t port, rounds, seed;	/* rounds 0: for ever */
+	uint64_t port, rounds, seed;	/* rounds 0: endless */
 	uint32_t len;
 	bool server, both, blocking, quiet;
 };
@@ -57,12 +58,12 @@ struct pp {
 	uint64_t seed;
 };
 
-/* pp.c */
+/* functions of pp.c */
 int pp_open(struct pp *p, const char *ia, uint32_t len, bool blocking);
 int pp_post_recvs(struct pp *p);
 /* Sends msg and the len bytes of data behind it in p->send.buf; waits for the completion. */
 int pp_send(struct pp *p, const struct pp_msg *msg, uint32_t data);
-/* The next message and its data; the slot stays valid until pp_release. */
+/* Waits for the next message and its data. The slot stays valid until pp_release. */
 int pp_receive(struct pp *p, struct pp_msg *msg, void **data, unsigned int *slot);
 int pp_release(struct pp *p, unsigned int slot);
 /* Posts one RDMA request and waits for it. -1: posting failed or the connection ended. */
@@ -73,7 +74,7 @@ void pp_print_attributes(struct pp *p);
 /* Reports that the connection ended unexpectedly. Always returns 1, the exit status. */
 int pp_lost(struct pp *p, const char *where);
 
-/* client.c, server.c: the exit status */
+/* functions of client.c and server.c: they return the exit status */
 int pp_client(const struct pp_options *o);
 int pp_server(const struct pp_options *o);
 

@@ -8,7 +8,7 @@
 
 struct server {
 	struct pp p;
-	struct region target;	/* len bytes written by the client, len bytes read by it */
+	struct region target;	/* len bytes that the client writes, then len bytes that it reads */
 	bool revoked_seen;
 };
 
@@ -53,7 +53,7 @@ static uint32_t verify(const char *what, const void *buf, const struct pp *p, ui
 	return 0;
 }
 
-/* A write to the revoked window: it must fail with REMOTE_ACCESS and break the connection. */
+/* Writes to the revoked window, which must fail with REMOTE_ACCESS and break the connection. */
 static int write_revoked(struct server *s, const struct pp_msg *m)
 {
 	DAT_DTO_COMPLETION_STATUS status;
@@ -104,7 +104,9 @@ static int answer_request(struct server *s, const struct pp_msg *m, const void *
 	}
 }
 
-/* 0: the client disconnected or ended with the revoked write; 1: anything else. */
+/*
+ * Serves the client. 0: the client disconnected, or ended with the revoked write; 1: anything else.
+ */
 static int serve(struct server *s)
 {
 	struct pp_msg m, a = { .op = PP_ANSWER };

@@ -10,25 +10,28 @@
 enum { PEER_BATCH = 16, PEER_SMALL = 8, PEER_LINE = 64, PEER_BIG = 4096, PEER_DEPTH = 64 };
 
 struct peer_op {
-	const char *name;	/* the name of dat_bench's row */
-	const char *function;	/* of the call: the profiler finds it by name */
+	const char *name;	/* name of the same row of dat_bench */
+	const char *function;	/* name of the function that makes the call, for the profiler */
 	int (*call)(void);	/* returns 0; a dequeue: the number of completions taken */
-	int (*before)(unsigned int n);	/* before each batch, not timed; NULL: nothing */
-	int (*after)(unsigned int n);	/* the same after it */
-	unsigned int batch, wanted;	/* calls per batch; the required result of each */
+	int (*before)(unsigned int n);	/* called before each batch, not timed; NULL: nothing */
+	int (*after)(unsigned int n);	/* the same after each batch */
+	/* number of calls per batch; required result of each call */
+	unsigned int batch, wanted;
 };
 
-/* main() after the setup: `-n CALLS`; prints a line per operation. Returns the exit status. */
+/* The main function of a peer after its setup: `-n CALLS`. Prints a line per operation. Returns the
+ * exit status. */
 int peer_run(int argc, char **argv, const struct peer_op *ops);
 
-/* For the call of an operation: external and not inlined, so that the profiler finds it by name. */
+/* Marks the function of an operation as external and not inlined, so that the profiler finds it by
+ * name. */
 #if defined(__clang__)
 #define PEER_CALL __attribute__((noinline, used)) static int
 #else
 #define PEER_CALL __attribute__((noinline, noclone, used)) static int
 #endif
 
-/* All completions must have arrived before the first dequeue, and only time ensures that without a call. */
+/* Waits until all completions must have arrived, because only time ensures that without a call. */
 void peer_let_complete(void);
 
 #endif

@@ -10,7 +10,8 @@
 
 static int (*of_libc)(pthread_spinlock_t *lock);
 
-/* Libraries release locks before a program's constructors run; the function is looked up there, too. */
+/* Libraries release locks before a program's constructors run, so the function is looked up there,
+ * too. */
 __attribute__((constructor)) static void find(void)
 {
 	void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);

@@ -17,26 +17,28 @@ typedef DAT_RETURN bw_post_fn(struct tool *t, unsigned int ep, DAT_DTO_COOKIE co
 typedef int bw_also_fn(struct tool *t);		/* handles receives if the peer sends too */
 
 struct bw {
-	uint64_t *posted_at, *done_at;	/* for the peak; NULL: not measured */
-	uint64_t posted, done;		/* of all endpoints */
-	uint64_t begun;			/* ticks */
+	/* ticks of each post and completion, for the peak; NULL: not measured */
+	uint64_t *posted_at, *done_at;
+	uint64_t posted, done;		/* operations of all endpoints */
+	uint64_t begun;			/* ticks at the start */
 	uint64_t start, end;		/* the measured part: ticks, and operations done by then */
 	uint64_t done_at_start, done_at_end;
-	uint64_t n;			/* per endpoint; 0: until deadline */
-	uint64_t from, to;		/* with -D: between the margins */
+	uint64_t n;			/* operations per endpoint; 0: until the deadline */
+	uint64_t from, to;		/* with -D: the ticks between the margins */
 	uint32_t mod;
 	uint32_t next;			/* the endpoint to fill first */
 };
 
-/* bw.c */
+/* functions of bw.c */
 int bw_begin(struct tool *t, struct bw *b, bool warm_up);
 void bw_finish(struct tool *t, struct bw *b, struct tool_result *r);
 /* If nothing completed between the margins of -D, counts all posted operations and their time. */
 void bw_count_all(const struct tool *t, struct bw *b);
 uint32_t bw_moderation(const struct tool *t);
-/* tool_test.serve of one-sided operations: the server's own with -b, then the target's part. */
+/* tool_test.serve of one-sided operations: first this side's own operations with -b, then the
+ * target's part. */
 int bw_serve(struct tool *t);
-/* The first half of it. */
+/* The first half of bw_serve. */
 int bw_own(struct tool *t);
 
 static inline bool bw_room(const struct tool *t, const struct bw *b, const struct tool_ep *e,
@@ -100,7 +102,7 @@ static inline int bw_reap(struct tool *t, struct bw *b)
 	return 0;
 }
 
-/* With -e, when nothing can be posted. */
+/* Sleeps, with -e, if nothing can be posted. */
 static inline int bw_sleep(struct tool *t, struct bw *b)
 {
 	DAT_EVENT ev;
@@ -131,8 +133,8 @@ static inline bool bw_over(const struct tool *t, struct bw *b)
 }
 
 /*
- * 0: all endpoints are full; 1: one lap was posted, and completions and clock must be checked, because
- * filling thousands of endpoints may take longer than -D; -1.
+ * Posts. 0: all endpoints are full; 1: one lap was posted, and completions and clock must be
+ * checked, because filling thousands of endpoints may take longer than -D; -1: failed.
  */
 static inline __attribute__((always_inline)) int bw_fill(struct tool *t, struct bw *b,
 							 bw_post_fn *post)

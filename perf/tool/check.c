@@ -7,7 +7,8 @@
 
 #include "perf/common/verify.h"
 
-/* The two sides use different data, so a side that finds its own has received nothing. */
+/* Returns the seed of a side. The two sides use different data, so a side that finds its own has
+ * received nothing. */
 static uint64_t seed_of(const struct tool *t, bool client)
 {
 	return client ? t->seed : ~t->seed;

@@ -5,9 +5,10 @@
 
 #include "perf/tool/tool.h"
 
-/* With --verify: fills what this side sends (local, for reads mine), wipes what it receives. */
+/* With --verify, fills the memory that this side sends (local, for reads mine), and wipes the
+ * memory that it receives. */
 int check_prepare(struct tool *t);
-/* tool_test.finish: checks what this side received. */
+/* tool_test.finish: checks the data that this side received. */
 int check_finish(struct tool *t);
 /* Checks one slice of a region. -1 after a line on stderr. */
 int check_slice(const struct tool *t, const struct region *r, uint32_t ep);

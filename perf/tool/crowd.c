@@ -113,7 +113,7 @@ int crowd_run(struct crowd *c)
 	return 0;
 }
 
-/* The server */
+/* Functions of the server */
 
 static DAT_EVD_HANDLE ends;		/* connection events of all endpoints except the control endpoint */
 static DAT_COUNT ends_room = POOL;
@@ -128,7 +128,8 @@ int crowd_listen(struct tool *t)
 		      "dat_evd_create") ? 0 : -1;
 }
 
-/* For n endpoints, whose connections may begin and end before the EVD is polled. */
+/* Makes room for the events of n endpoints, whose connections may begin and end before the EVD is
+ * polled. */
 static int room_for_ends(unsigned int n)
 {
 	if (2 * n <= (unsigned int)ends_room)
@@ -154,7 +155,7 @@ static int an_endpoint(struct tool *t, DAT_EP_HANDLE *ep)
 	return 0;
 }
 
-/* An endpoint whose connection has ended can be used again. */
+/* Takes the events of ended connections, whose endpoints can be used again. */
 static int take_ends(void)
 {
 	DAT_EP_HANDLE ep;

@@ -8,23 +8,24 @@
 #include "perf/tool/tool.h"
 
 struct crowd_sample {
-	uint64_t from, to;		/* ticks */
+	uint64_t from, to;		/* start and end of a connection, in ticks */
 };
 
 struct crowd_slot {
 	DAT_EP_HANDLE ep;
-	uint64_t from;			/* start of the outstanding request */
+	uint64_t from;			/* start of the outstanding request, in ticks */
 };
 
 struct crowd {
 	struct tool *t;
-	struct consumer c;		/* with its own adapter */
-	struct crowd_slot *slots;	/* -q of them */
+	struct consumer c;		/* a consumer with an adapter of its own */
+	struct crowd_slot *slots;	/* an array of -q slots */
 	struct sockaddr_storage to;
 	struct crowd_sample *samples;
-	uint64_t n, room, limit, until;	/* made; allocated; limit; until: ticks, 0 for none */
+	/* connections made; allocated samples; limits: number, and ticks or 0 */
+	uint64_t n, room, limit, until;
 	uint64_t begun, ended;
-	_Atomic uint64_t *seen;		/* n, for another process; or NULL */
+	_Atomic uint64_t *seen;		/* a copy of n for another process; or NULL */
 };
 
 int crowd_open(struct crowd *c);
@@ -32,7 +33,7 @@ int crowd_open(struct crowd *c);
 int crowd_run(struct crowd *c);
 void crowd_close(struct crowd *c);
 
-/* The server: tool_test.open and .serve. */
+/* Functions of the server: tool_test.open and .serve. */
 int crowd_listen(struct tool *t);
 int crowd_serve(struct tool *t);
 

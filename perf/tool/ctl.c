@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Control messages, on an endpoint of their own. */
+/* Control messages. They use an endpoint of their own. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,7 +59,8 @@ int ctl_wait_any(struct tool *t)
 				break;
 			return 0;
 		}
-		/* A message that arrived before the end of the connection, after the wait was over. */
+		/* A message may have arrived before the end of the connection, but after the wait
+		 * was over. */
 		if (consumer_ended(&t->c)) {
 			if (ctl_poll(t))
 				return 0;
@@ -122,7 +123,7 @@ int ctl_endpoint(struct tool *t)
 	if (t->c.ep != DAT_HANDLE_NULL && !dat_ok(dat_ep_free(t->c.ep), "dat_ep_free"))
 		return -1;
 	t->c.ep = DAT_HANDLE_NULL;
-	/* Receives of the previous endpoint. */
+	/* Removes completions of the previous endpoint's receives. */
 	while (dat_evd_dequeue(t->c.recv_evd, &ev) == DAT_SUCCESS)
 		;
 	if (consumer_make_ep(&t->c, NULL))

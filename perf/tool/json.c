@@ -95,7 +95,7 @@ static json_t *result_of(const struct tool *t, const struct tool_result *r)
 	return j;
 }
 
-/* A new file, or an existing one. */
+/* Can the file be created, or an existing one be written? */
 static int can_write(const char *path)
 {
 	char folder[512];

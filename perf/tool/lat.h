@@ -8,10 +8,11 @@
 
 #include "perf/tool/tool.h"
 
-/* Does the i-th operation, from 1 and including the warm-up, and waits for it. 0, 1: STOP arrived, -1. */
+/* Does the i-th operation, counted from 1 and including the warm-up, and waits for it. Returns 0;
+ * 1: STOP arrived; -1. */
 typedef int lat_fn(struct tool *t, uint64_t i);
 
-/* lat.c */
+/* functions of lat.c */
 int lat_begin(struct tool *t);
 int lat_finish(struct tool *t, struct tool_result *r);
 
@@ -22,7 +23,7 @@ static inline __attribute__((always_inline)) int lat_one(struct tool *t, uint64_
 	return give(t, i) || (take && take(t, i)) ? -1 : 0;
 }
 
-/* tool_test.measure. take: NULL if there is no answer. */
+/* tool_test.measure. take is NULL if the operation has no answer. */
 static inline __attribute__((always_inline)) int lat_run(struct tool *t, struct tool_result *r,
 							 lat_fn *give, lat_fn *take)
 {
@@ -50,7 +51,7 @@ static inline __attribute__((always_inline)) int lat_run(struct tool *t, struct 
 	return lat_finish(t, r);
 }
 
-/* tool_test.serve: the other side of it. */
+/* tool_test.serve: the server's side of the same. */
 static inline __attribute__((always_inline)) int lat_answer(struct tool *t, lat_fn *take,
 							    lat_fn *give)
 {

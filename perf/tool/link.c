@@ -10,17 +10,17 @@
 
 enum {
 	MAGIC = 0x64617470, VERSION = 1, PAGE = 4096, DEFAULT_READS = 4, MEMORY_MAX = 1 << 30,
-	NOBODY_US = 3000000,		/* without any answer */
-	SLOW_US = 30000000,		/* for a server that answers but has no CPU */
+	NOBODY_US = 3000000,		/* timeout if no server answers */
+	SLOW_US = 30000000,		/* timeout for a server that answers but has no CPU */
 };
 
-/* One more for a control message. */
+/* Returns the requests of an endpoint, with one more for a control message. */
 static DAT_COUNT requests_of(const struct tool *t)
 {
 	return (DAT_COUNT)t->o.depth + 1;
 }
 
-/* Receives of a measured endpoint; one if it receives nothing. */
+/* Returns the receives of a measured endpoint; one if it receives nothing. */
 static DAT_COUNT receives_of(const struct tool *t)
 {
 	return t->test->takes & TAKES_RX ? (DAT_COUNT)t->o.rx_depth : 1;
@@ -41,7 +41,7 @@ DAT_EP_ATTR tool_ep_attr(const struct tool *t)
 	};
 }
 
-/* The measured endpoints */
+/* Functions for the measured endpoints */
 
 static int make_evd(struct tool *t, uint64_t len, DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
 {
@@ -80,7 +80,7 @@ static int make_ep(struct tool *t)
 	return consumer_make_ep(&t->data, &attr);
 }
 
-/* Endpoints connected before the measurement. */
+/* Returns the number of endpoints that are connected before the measurement. */
 static uint32_t eps_before(const struct tool *t)
 {
 	return t->test->metric == TOOL_CONNECTIONS ? 0 : t->o.eps;
@@ -94,7 +94,7 @@ static struct tool_peer memory_of(const struct tool *t, uint32_t which)
 	};
 }
 
-/* The client */
+/* Functions of the client */
 
 struct tool_hello tool_hello(const struct tool *t, uint32_t which)
 {
@@ -175,7 +175,8 @@ static int connect_control(struct tool *t)
 	return -1;
 }
 
-/* For endpoints after the first: the shared connection EVD may have reported the end of the first. */
+/* Has the first connection ended? The shared connection EVD may report that while others are
+ * established. */
 static int lost_on_the_way(struct tool *t)
 {
 	DAT_EVENT_NUMBER end = t->data.end;
@@ -211,9 +212,9 @@ int tool_connect(struct tool *t)
 	return 0;
 }
 
-/* The server */
+/* Functions of the server */
 
-/* The client's values are used. */
+/* Uses the client's values of some options. */
 static void take_options(struct tool *t, const struct tool_hello *h)
 {
 	struct tool_options *o = &t->o;
@@ -249,7 +250,7 @@ static const char *fault_of(const struct tool_hello *h, const char *name, uint32
 	return NULL;
 }
 
-/* Any request. A client that is connected already may be gone. */
+/* Takes any request. A client that is connected already may have gone. */
 static int any_request(struct tool *t, bool first, DAT_CR_HANDLE *cr)
 {
 	uint64_t until = now_ns() + TOOL_SILENCE_US * 1000ull;
@@ -304,7 +305,8 @@ static int accept_one(struct tool *t, struct consumer *c, uint32_t which, DAT_CR
 	return consumer_wait_established(c, NULL, NULL);
 }
 
-/* A client that did not wait for the answer tries again, or another one comes. */
+/* Accepts the control connection. A client that did not wait for the answer tries again, or another
+ * one comes. */
 static int accept_control(struct tool *t)
 {
 	struct tool_hello h;

@@ -18,7 +18,7 @@ enum key {
 };
 
 struct offer {
-	unsigned int takes;	/* programs that take one of these; 0: all */
+	unsigned int takes;	/* bits of the programs that have the option; 0: all programs */
 	struct argp_option option;
 };
 
@@ -121,7 +121,7 @@ static double quantity(const char *s, struct argp_state *state)
 	return v;
 }
 
-/* For ia_params, whose values the provider checks again. */
+/* Checks a value for ia_params, which the provider checks again. */
 static const char *code(const char *s, uint64_t max, struct argp_state *state)
 {
 	number(s, 0, max, state);
@@ -193,7 +193,7 @@ static error_t parse_what(int key, char *arg, struct parsing *p, struct argp_sta
 	}
 }
 
-/* Refuses combinations, which are known only at the end. */
+/* Refuses combinations of options, which are known only after the last option. */
 static void check_options(struct parsing *p, struct argp_state *state)
 {
 	struct tool_options *o = p->o;

@@ -12,14 +12,16 @@ enum { OPTION_MAX_SIZE = 1 << 23, OPTION_MAX_EPS = 4096, OPTION_DEFAULT_PORT = 1
 	OPTION_MAX_PROCESSES = 64 };
 
 struct tool_options {
-	const char *host;		/* NULL: the server */
+	const char *host;		/* NULL: this side is the server */
 	const char *ia;
-	const char *gid_index, *sl, *tclass, *timeout, *inline_size;	/* for ia_params; NULL: unchanged */
-	const char *json, *plot;	/* files; NULL: none */
+	/* values for ia_params; NULL: unchanged */
+	const char *gid_index, *sl, *tclass, *timeout, *inline_size;
+	const char *json, *plot;	/* names of files; NULL: none */
 	uint64_t port, size, iters, duration_s, margin_s, warm_up;
-	uint32_t eps, processes, depth, rx_depth, cq_mod, reads;	/* cq_mod, reads 0: default */
+	/* cq_mod and reads: 0 means the default */
+	uint32_t eps, processes, depth, rx_depth, cq_mod, reads;
 	int cpu;			/* -1: the system chooses */
-	double limit_bw, limit_rate;	/* 0: none */
+	double limit_bw, limit_rate;	/* limits; 0: none */
 	bool all, both_ways, events, gbits, no_peak, verify, infinite, cpu_util, target_polls;
 	bool histogram, list_sorted, list_unsorted, cycles, unbind;
 };

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PARAMS_FIELD = 6 };	/* ia_params comes after six fields */
+enum { PARAMS_FIELD = 6 };	/* index of the field ia_params in a line */
 
 static FILE *open_conf(const char **name)
 {
@@ -28,7 +28,7 @@ static FILE *open_conf(const char **name)
 	return f;
 }
 
-/* The end of the field at p, of which a closing quote is no part. */
+/* Finds the end of the field at p. A closing quote is not part of the field. */
 static const char *field_end(const char *p)
 {
 	bool quoted = *p == '"';
@@ -38,7 +38,9 @@ static const char *field_end(const char *p)
 	return p;
 }
 
-/* The field ia_params, with its opening quote if it has one; NULL if there is no such field. */
+/*
+ * Finds the field ia_params, with its opening quote if it has one; NULL if there is no such field.
+ */
 static const char *params_of(const char *line)
 {
 	const char *p = line;
@@ -53,8 +55,8 @@ static const char *params_of(const char *line)
 	return *p && *p != '\n' ? p : NULL;
 }
 
-/* After the words that the line has: OpenFabrics' form of device and port comes first, and of a key
- * that is given twice the last value counts. */
+/* Adds the words behind those of the line. OpenFabrics' form of device and port must come first,
+ * and if a key is given twice the last value counts. */
 static void write_with_words(FILE *out, const char *line, const char *params, const char *words)
 {
 	const char *end = field_end(params), *quote = *params == '"' ? "" : "\"";

@@ -6,7 +6,9 @@
 
 enum { KEYS = 2000, NAME = 32 };
 
-/* Names with their letters, and what to do. dat_perf(7) has the same table. */
+/*
+ * Each entry has the option's names with their letters, and advice. dat_perf(7) has the same table.
+ */
 static const struct {
 	const char *names, *why;
 } table[] = {
@@ -65,7 +67,8 @@ static struct {
 	const char *why;
 } options[PERFTEST_ONLY];
 
-/* The value of an option is optional, so that the refusal comes before a complaint about it. */
+/* Makes a hidden option. Its value is optional, so that the refusal comes before a complaint about
+ * the value. */
 static struct argp_option hidden(size_t n, const char *word, size_t len, const char *why)
 {
 	size_t letter = len > 2 && word[1] == ':' ? 2 : 0;

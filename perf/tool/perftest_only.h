@@ -5,11 +5,11 @@
 
 #include <argp.h>
 
-enum { PERFTEST_ONLY = 140 };		/* most options */
+enum { PERFTEST_ONLY = 140 };		/* most options in the table */
 
-/* Appends them; returns their number. */
+/* Appends the options; returns their number. */
 size_t perftest_only(struct argp_option *to);
-/* Ends the program if this is the key of one. */
+/* Ends the program if this is the key of such an option. */
 void perftest_only_refuse(int key, struct argp_state *state);
 
 #endif

@@ -67,7 +67,8 @@ void tool_place(const struct tool *t, char *text, size_t len)
 
 struct race {
 	struct line line;
-	_Atomic unsigned int chunks;	/* chunks wanted, reduced on a machine that has no time for them */
+	/* number of chunks, reduced if the machine has no time for all */
+	_Atomic unsigned int chunks;
 };
 
 static void *race_follow(void *race)
@@ -87,7 +88,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The median of the chunks: one that lost the CPU does not count. */
+/* Returns the median of the chunks, so that a chunk which lost the CPU does not count. */
 static double race_lead(struct race *r)
 {
 	uint64_t until = now_ns() + enough_ns;
@@ -116,7 +117,7 @@ static int another(const cpu_set_t *set, int me, int wanted)
 	return -1;
 }
 
-/* A pinned program may still use the CPUs that its process was started with for this. */
+/* The CPUs with which the process was started. A pinned program may still use them for this. */
 static cpu_set_t allowed;
 
 __attribute__((constructor)) static void remember(void)

@@ -53,7 +53,7 @@ static void latency_column(const struct tool_report *r, FILE *p, size_t offset)
 	fprintf(p, "e\n");
 }
 
-/* 2, 64, 1 KiB, 8 MiB */
+/* Labels an axis with sizes such as 2, 64, 1 KiB and 8 MiB. */
 static void bytes_axis(FILE *p)
 {
 	fprintf(p, "set xlabel 'bytes'\nset logscale x 2\nset format x '%%.0b %%BB'\n");

@@ -17,7 +17,7 @@ int record_init(struct record *r, uint64_t room, double part)
 		r->buckets = calloc(RECORD_BUCKETS, sizeof(*r->buckets));
 	if (!r->stamps && !r->buckets)
 		return -ENOMEM;
-	/* Touches its pages before the first sample. */
+	/* Touches the pages before the first sample. */
 	if (r->stamps)
 		memset(r->stamps, 1, (room + 1) * sizeof(*r->stamps));
 	return 0;
@@ -107,7 +107,7 @@ int record_finish(struct record *r)
 	return 0;
 }
 
-/* The middle of a bucket, in ticks. */
+/* Returns the middle of a bucket, in ticks. */
 static double bucket_value(unsigned int b)
 {
 	unsigned int shift;

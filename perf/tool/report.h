@@ -7,7 +7,7 @@
 
 #include "perf/tool/tool.h"
 
-/* Attributes of the adapter and its provider; "" if unknown. */
+/* Attributes of the adapter and of its provider; "" if unknown. */
 struct tool_facts {
 	char adapter[128], provider[128], address[64];
 	char access[64], driven_by[64], doorbell[64], inline_size[64], link[64], mtu[64], hot[64];
@@ -26,14 +26,14 @@ void report_row(const struct tool *t, const struct tool_result *r, char *text, s
 void report_samples(const struct tool *t);
 void report_worst(const struct tool *t, const struct tool_result *r);
 void report_line(void);
-/* 0, or 1 if -w or -y was missed, after a message. */
+/* Returns 0, or 1 after a message if -w or -y was missed. */
 int report_limits(const struct tool *t, const struct tool_result *r);
 
 /* progress.c: a thread that prints a line on stderr every two seconds. doing: NULL means measuring. */
 void progress_start(struct tool *t, const char *doing);
 void progress_stop(void);
 
-/* json.c, plot.c: 0 or -1 after a line on stderr. */
+/* Functions of json.c and plot.c. They return 0, or -1 after a line on stderr. */
 /* Checks before the measurement that the files can be written. */
 int report_possible(const struct tool *t);
 int report_json(const struct tool *t, const struct tool_report *r);

@@ -10,7 +10,7 @@
 
 enum { SIZES_MAX = 24, FIRST_SIZE = 2 };
 
-/* The options that are words of ia_params. */
+/* Makes words of ia_params from the options. */
 static void words_of(const struct tool_options *o, char *words, size_t len)
 {
 	const struct { const char *key, *value; } all[] = {
@@ -148,7 +148,7 @@ static int results_told(struct tool *t, struct tool_report *rep)
 	return status;
 }
 
-/* The answer to the first message holds the peer's CPU. */
+/* Exchanges the places of both sides. The answer to the first message contains the peer's CPU. */
 static int exchange_place(struct tool *t, struct tool_report *rep)
 {
 	struct tool_msg m = { .op = OP_ROW };
@@ -223,7 +223,7 @@ static int serve_size(struct tool *t)
 	return ctl_send(t, &m) || !good ? -1 : 0;
 }
 
-/* 1: the client is done. */
+/* Handles one message. 1: the client is done. */
 static int serve_message(struct tool *t)
 {
 	if (ctl_wait_any(t))

@@ -15,7 +15,7 @@ static bool counter_is_steady(void)
 #if defined(__x86_64__)
 	unsigned int a, b, c, d;
 
-	/* "Invariant TSC", Intel SDM volume 3, 18.17.1 */
+	/* the bit "Invariant TSC", Intel SDM volume 3, 18.17.1 */
 	return __get_cpuid(0x80000007, &a, &b, &c, &d) && d & 1u << 8;
 #elif defined(__aarch64__)
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The clock of the measured loops: the CPU's counter if its rate is constant, else CLOCK_MONOTONIC.
- * Calibrated against that clock when the program starts.
+ * The counter is calibrated against CLOCK_MONOTONIC when the program starts.
  */
 #ifndef PERF_TICKS_H
 #define PERF_TICKS_H

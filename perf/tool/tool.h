@@ -21,28 +21,28 @@ enum tool_metric { TOOL_LATENCY, TOOL_BANDWIDTH, TOOL_RATE, TOOL_CONNECTIONS };
 
 /* Options that apply to a program: bits of tool_test.takes. */
 enum {
-	TAKES_SIZE = 1 << 0,		/* -s -a, and -f */
-	TAKES_DEPTH = 1 << 1,		/* -t -Q -N -y */
-	TAKES_RX = 1 << 2,		/* -r */
-	TAKES_BOTH = 1 << 3,		/* -b */
-	TAKES_READS = 1 << 4,		/* -o */
+	TAKES_SIZE = 1 << 0,		/* options -s -a and -f */
+	TAKES_DEPTH = 1 << 1,		/* options -t -Q -N -y */
+	TAKES_RX = 1 << 2,		/* option -r */
+	TAKES_BOTH = 1 << 3,		/* option -b */
+	TAKES_READS = 1 << 4,		/* option -o */
 	TAKES_VERIFY = 1 << 5,
-	TAKES_EVENTS = 1 << 6,		/* -e */
-	TAKES_SAMPLES = 1 << 7,		/* -H -U -C --histogram */
-	TAKES_TARGET = 1 << 8,		/* --target-polls */
+	TAKES_EVENTS = 1 << 6,		/* option -e */
+	TAKES_SAMPLES = 1 << 7,		/* options -H -U -C --histogram */
+	TAKES_TARGET = 1 << 8,		/* option --target-polls */
 	TAKES_UNBIND = 1 << 9,
-	TAKES_INLINE = 1 << 10,		/* -I */
-	TAKES_EPS = 1 << 11,		/* -q */
+	TAKES_INLINE = 1 << 10,		/* option -I */
+	TAKES_EPS = 1 << 11,		/* option -q */
 	TAKES_PROCESSES = 1 << 12,
-	TAKES_BYTES = 1 << 13,		/* --report_gbits -w */
-	/* Of all bandwidth programs. */
+	TAKES_BYTES = 1 << 13,		/* options --report_gbits -w */
+	/* options of all bandwidth programs */
 	TAKES_STREAM = TAKES_SIZE | TAKES_DEPTH | TAKES_EPS | TAKES_BOTH | TAKES_VERIFY |
 		       TAKES_EVENTS | TAKES_BYTES,
 };
 
 enum {
 	TOOL_SPINS = 4096, TOOL_TEXT = 232,
-	TOOL_SILENCE_US = 60000000,	/* a peer that lives and sends nothing */
+	TOOL_SILENCE_US = 60000000,	/* time limit for a peer that lives and sends nothing */
 };
 
 struct tool;
@@ -51,10 +51,11 @@ struct tool_result {
 	uint64_t size, iters;
 	double peak, average;		/* bytes per second */
 	double rate;			/* operations per second */
-	double cpu;			/* of this process, percent of one CPU */
-	double line_ns;			/* half round trip of a cache line, around this measurement */
+	double cpu;			/* CPU time of this process, percent of one CPU */
+	/* half round trip of a cache line, measured around this measurement */
+	double line_ns;
 	struct record_summary lat;
-	uint64_t started_ns;		/* CLOCK_REALTIME of its first sample */
+	uint64_t started_ns;		/* time of its first sample by CLOCK_REALTIME */
 	struct record_worst worst[RECORD_WORST];
 };
 
@@ -62,28 +63,31 @@ struct tool_test {
 	const char *name, *title, *doc;
 	enum tool_metric metric;
 	unsigned int takes;
-	uint64_t size, iters;		/* defaults */
+	uint64_t size, iters;		/* default values */
 	uint32_t depth;
-	double part;			/* fraction of a sample that counts */
-	bool looks;			/* the target polls its memory */
-	/* All return 0 or -1 after a line on stderr. open, prepare, finish may be NULL. */
-	int (*open)(struct tool *t);	/* both sides, connected, once */
-	int (*prepare)(struct tool *t);	/* both sides, before each size */
+	double part;			/* fraction of a sample that counts as its time */
+	bool looks;			/* true if the target polls its memory */
+	/* These functions return 0, or -1 after a line on stderr. open, prepare and finish may be
+	 * NULL. */
+	int (*open)(struct tool *t);	/* called on both sides, connected, once */
+	int (*prepare)(struct tool *t);	/* called on both sides, before each size */
 	int (*measure)(struct tool *t, struct tool_result *r);
-	int (*serve)(struct tool *t);	/* until STOP */
-	int (*drain)(struct tool *t);	/* the client with -b, between STOP and DONE */
-	int (*finish)(struct tool *t);	/* both sides, after STOP: checks for --verify */
+	int (*serve)(struct tool *t);	/* serves until STOP arrives */
+	int (*drain)(struct tool *t);	/* called by the client with -b, between STOP and DONE */
+	int (*finish)(struct tool *t);	/* called on both sides after STOP: checks for --verify */
 };
 
 enum tool_op { OP_START = 1, OP_READY, OP_STOP, OP_DONE, OP_ROW, OP_BYE, OP_WINDOW };
 
 struct tool_msg {
 	uint32_t op;
-	uint32_t good;			/* DONE: the verification succeeded */
-	uint64_t size, seed;		/* START */
-	uint64_t sent;			/* STOP, DONE: messages, including the warm-up */
-	uint64_t count, ns;		/* DONE: the server's own operations that count, and their time */
-	uint64_t addr;			/* WINDOW */
+	uint32_t good;			/* in DONE: the verification succeeded */
+	uint64_t size, seed;		/* in START */
+	/* in STOP and DONE: number of messages, including the warm-up */
+	uint64_t sent;
+	/* in DONE: the server's own operations that count, and their time */
+	uint64_t count, ns;
+	uint64_t addr;			/* in WINDOW: the address of the window */
 	uint32_t rmr_context;
 	char text[TOOL_TEXT - 4];
 };
@@ -96,7 +100,7 @@ struct tool_peer {			/* private data of the server's answer, for each endpoint *
 struct tool_hello {			/* private data of each request */
 	uint32_t magic, version;
 	char program[16];
-	uint32_t which;			/* 0: control, then endpoints from 1 */
+	uint32_t which;			/* 0: the control endpoint; from 1: a measured endpoint */
 	uint32_t eps, depth, rx_depth, reads;
 	uint32_t both_ways, events, verify, target_polls, infinite;
 	uint64_t size, iters, duration_s, margin_s, warm_up, cq_mod;
@@ -105,7 +109,7 @@ struct tool_hello {			/* private data of each request */
 
 struct tool_ep {
 	DAT_EP_HANDLE ep;
-	struct tool_peer peer;		/* the peer's memory */
+	struct tool_peer peer;		/* address of the peer's memory */
 	uint64_t posted, completed, signalled;
 };
 
@@ -114,70 +118,75 @@ struct tool {
 	struct tool_options o;
 	bool client;
 	struct consumer c;		/* the control endpoint and its EVDs */
-	struct consumer data;		/* the same IA, with the measured EVDs */
+	struct consumer data;		/* the same IA with the EVDs of the measured endpoints */
 	struct region ctl_send, ctl_recv;
-	struct region mine, local;	/* open to the peer, and not; a slice for each endpoint */
+	/* memory that the peer may access, and memory that it may not; a slice for each endpoint */
+	struct region mine, local;
 	struct tool_ep *eps;
 	size_t slice;
-	uint64_t max_size, size;	/* of all measurements; of this one */
+	uint64_t max_size, size;	/* largest size of all measurements; size of this one */
 	uint64_t seed, deadline, iters;
-	uint64_t started_ns;		/* CLOCK_REALTIME of the measurement */
+	uint64_t started_ns;		/* start of the measurement by CLOCK_REALTIME */
 	struct record rec;
-	struct tool_msg msg;		/* the last one received */
-	bool stop;			/* it is STOP or DONE: the peer sends no more */
-	bool draining;			/* the client, with -b, after its STOP */
-	uint64_t own_count, own_ns;	/* operations of this side that count */
+	struct tool_msg msg;		/* the message received last */
+	/* that message is STOP or DONE, so the peer sends no more */
+	bool stop;
+	bool draining;			/* the client, with -b, has sent STOP and waits */
+	uint64_t own_count, own_ns;	/* this side's operations that count, and their time */
 	uint64_t sent;
-	volatile uint64_t progress;	/* operations so far, including those that do not count */
-	uint64_t silent_since, seen;	/* for tool_idle() */
+	/* number of operations so far, including those that do not count */
+	volatile uint64_t progress;
+	uint64_t silent_since, seen;	/* state of tool_idle() */
 };
 
 /* Each program defines this; main.c passes it to run.c. */
 extern const struct tool_test tool_test;
 int tool_main(const struct tool_test *test, int argc, char **argv);
 
-/* place.c */
-/* 0, or -1 after a line on stderr. */
+/* functions of place.c */
+/* Pins the process to a CPU. Returns 0, or -1 after a line on stderr. */
 int tool_pin(int cpu);
 /* Describes the current CPU and the allowed ones in words. */
 void tool_place(const struct tool *t, char *text, size_t len);
-/* Half a round trip of a cache line between this CPU and another, in ns; 0 without another CPU. */
+/* Returns half a round trip of a cache line between this CPU and another, in ns; 0 if there is no
+ * other CPU. */
 double tool_line_ns(int other);
-uint64_t tool_wall_ns(void);		/* CLOCK_REALTIME */
-double tool_cpu_s(void);		/* CPU time of this process and its children */
+uint64_t tool_wall_ns(void);		/* returns the time by CLOCK_REALTIME */
+double tool_cpu_s(void);		/* returns the CPU time of this process and its children */
 
-/* link.c */
+/* functions of link.c */
 int tool_connect(struct tool *t);
 int tool_serve_connect(struct tool *t);
 DAT_EP_ATTR tool_ep_attr(const struct tool *t);
 struct tool_hello tool_hello(const struct tool *t, uint32_t which);
-/* limits.c: -1 if the options exceed the adapter's limits, after a message. */
+/* limits.c: -1, after a message, if the options exceed the adapter's limits. */
 int tool_fits(struct tool *t);
 
-/* ctl.c */
+/* functions of ctl.c */
 int ctl_open(struct tool *t);
 /* Creates an endpoint to connect: the first one, or a replacement for one that failed to connect. */
 int ctl_endpoint(struct tool *t);
 int ctl_send(struct tool *t, const struct tool_msg *m);
 /* Sends BYE. The server exits on it, perhaps before this side knows that it has arrived. */
 void ctl_bye(struct tool *t);
-/* Sleeps until a message arrives; in t->msg. */
+/* Sleeps until a message arrives, which is then in t->msg. */
 int ctl_wait_any(struct tool *t);
-/* Waits for a message of that kind: any other is an error. */
+/* Waits for a message of that kind. Any other message is an error. */
 int ctl_wait(struct tool *t, enum tool_op op);
 /* True if a message has arrived, which is in t->msg. Does not wait. */
 bool ctl_poll(struct tool *t);
 
-/* loop.c: waiting */
+/* functions of loop.c, for waiting */
 /* Checks during a wait. 0: go on waiting; 1: the peer sent STOP; -1: it is gone. */
 int tool_idle(struct tool *t, DAT_RETURN ret);
-/* -1, after printing the status of a failed completion. */
+/* Prints the status of a failed completion, and returns -1. */
 int tool_bad(struct tool *t, const DAT_EVENT *ev);
-/* -1, after printing why a post was refused. */
+/* Prints why a post was refused, and returns -1. */
 int tool_refused(struct tool *t, DAT_RETURN ret);
-/* -1, after printing that the connection has ended. */
+/* Prints that the connection has ended, and returns -1. */
 int tool_lost(struct tool *t);
-/* -1 after another failure with its message; prints also if the connection has ended. */
+/* Returns -1 after a failure that has printed a message. If the connection has ended, prints that,
+ * too. */
 int tool_failed(struct tool *t);
 int tool_post_recv(struct tool *t, unsigned int ep);
 int tool_post_recvs(struct tool *t);
@@ -197,7 +206,7 @@ static inline bool tool_good(const DAT_EVENT *ev)
 	       ev->event_data.rmr_completion_event_data.status == DAT_RMR_BIND_SUCCESS;
 }
 
-/* Waits for the next completion. 0; 1: STOP instead; -1. */
+/* Waits for the next completion. Returns 0; 1: STOP came instead; -1. */
 static inline int tool_wait(struct tool *t, DAT_EVD_HANDLE evd, DAT_EVENT *ev)
 {
 	unsigned int spins = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_bind_lat and dat_bind_bw: RMRs over local memory; the server writes through one of them. */
+/* The windows of dat_bind_lat and dat_bind_bw: RMRs over local memory. The server writes through
+ * one of them. */
 #ifndef PERF_WINDOW_H
 #define PERF_WINDOW_H
 
@@ -8,10 +9,10 @@
 enum { WINDOW_MAX = OPTION_MAX_EPS, WINDOW_EACH = 64 };
 
 extern DAT_RMR_HANDLE windows[WINDOW_MAX];
-extern DAT_RMR_CONTEXT window_context;		/* from the previous bind */
-extern unsigned int window_count;		/* per endpoint, which share none */
+extern DAT_RMR_CONTEXT window_context;		/* context of the previous bind */
+extern unsigned int window_count;		/* windows per endpoint; endpoints share none */
 
-/* tool_test.open and .serve; with --verify, .measure calls check at the end. */
+/* tool_test.open and .serve. With --verify, .measure calls windows_check at the end. */
 int windows_open(struct tool *t);
 int windows_serve(struct tool *t);
 int windows_check(struct tool *t);
