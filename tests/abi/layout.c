@@ -78,7 +78,7 @@ AT(DAT_EP_ATTR, ep_transport_specific, 80);
 AT(DAT_EP_ATTR, ep_provider_specific_count, 88);
 AT(DAT_EP_ATTR, ep_provider_specific, 96);
 
-/* 2.0's DAT_COMM is not in it yet; the attributes end it. */
+/* The test knows no DAT_COMM of 2.0; the attributes are the last member. */
 SIZE(DAT_EP_PARAM, 192);
 AT(DAT_EP_PARAM, ia_handle, 0);
 AT(DAT_EP_PARAM, ep_state, 8);
@@ -117,7 +117,7 @@ SIZE(DAT_SRQ_ATTR, 12);
 SIZE(DAT_PROVIDER_INFO, 268);
 SIZE(struct dat_provider, 560);
 
-/* A check beyond the compiler's: a member of the same size may have changed its type. */
+/* This test checks more than the compiler: a member of the same size may have changed its type. */
 Test(abi, event__members_share_the_union)
 {
 	DAT_EVENT event;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Binaries of providers and consumers only agree on the slot numbers. */
+/* Binaries of providers and consumers agree on nothing but the slot numbers, so these must not
+ * change. */
 #include <dat/dat_registry.h>
 
 #include "tests/abi/slots.h"

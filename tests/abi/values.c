@@ -35,7 +35,7 @@ IS(DAT_CLASS_WARNING, 0x40000000);
 IS(DAT_GET_TYPE(0x8005000c), DAT_INVALID_HANDLE);
 IS(DAT_GET_SUBTYPE(0x8005000c), DAT_INVALID_HANDLE_EP);
 
-/* 2.0 inserts a subtype in each of the last three groups: 1.2's numbers end here. */
+/* 2.0 inserts a subtype into each of the last three groups, so the numbers of 1.2 end here. */
 IS(DAT_SUB_INTERRUPTED, 1);
 IS(DAT_RESOURCE_MEMORY, 2);
 IS(DAT_RESOURCE_SRQ, 10);
@@ -126,7 +126,7 @@ IS(DAT_DTO_ERR_FLUSHED, 1);
 IS(DAT_DTO_ERR_REMOTE_ACCESS, 6);
 IS(DAT_RMR_OPERATION_FAILED, 11);
 
-/* 2.0 has DAT_EP_FIELD_COMM as 0x4: these are one bit lower here. */
+/* 2.0 uses 0x4 for DAT_EP_FIELD_COMM, so the following bits are one position lower in 1.2. */
 IS(DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR, 0x4);
 IS(DAT_EP_FIELD_SRQ_HANDLE, 0x400);
 IS(DAT_EP_FIELD_EP_ATTR_SERVICE_TYPE, 0x1000);

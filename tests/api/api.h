@@ -13,16 +13,17 @@
 #include "tests/harness/harness.h"
 
 #define API_MEM 8192
-#define API_LONG 30000000	/* us: longer than any wait here */
+#define API_LONG 30000000	/* in us: longer than any wait of these tests */
 
 struct api {
 	DAT_IA_HANDLE ia;
-	DAT_EVD_HANDLE async, evd, conn_evd;	/* evd: DTO and RMR bind; conn_evd: all others */
+	/* evd is for DTOs and RMR binds; conn_evd is for all other streams */
+	DAT_EVD_HANDLE async, evd, conn_evd;
 	DAT_PZ_HANDLE pz;
 	DAT_EP_HANDLE ep;
 	DAT_LMR_HANDLE lmr;
 	DAT_RMR_HANDLE rmr;
-	DAT_CNO_HANDLE cno;		/* never triggered */
+	DAT_CNO_HANDLE cno;		/* a CNO that is never triggered */
 	DAT_LMR_CONTEXT lmr_context;
 	DAT_RMR_CONTEXT rmr_context;
 	DAT_IA_ATTR ia_attr;
@@ -32,11 +33,12 @@ struct api {
 
 const char *api_ia_name(void);
 void api_open(struct api *a);
-/* Skip the test if the provider announces this: srq_supported; a named attribute with that value. */
+/* These skip the test if the provider reports that it does not support SRQs, or if a named
+ * attribute has the value. */
 void api_needs_srq(DAT_IA_HANDLE ia);
 void api_skip_if(DAT_IA_HANDLE ia, const char *name, const char *value);
-void api_close(struct api *a);		/* abruptly */
-/* Frees one by one and closes gracefully. */
+void api_close(struct api *a);		/* closes abruptly */
+/* Frees the objects in turn, and closes gracefully. */
 void api_close_gracefully(struct api *a);
 
 DAT_EVD_HANDLE api_evd(struct api *a, DAT_COUNT qlen, DAT_EVD_FLAGS flags);

@@ -5,7 +5,7 @@
 
 #include "tests/api/api.h"
 
-#define SHORT 20000		/* us */
+#define SHORT 20000		/* a time in us */
 
 static struct api t;
 static DAT_CNO_HANDLE cno;
@@ -113,7 +113,7 @@ Test(cno, wait__software_event_of_another_thread)
 	expect_none();
 }
 
-/* A flushed receive completes at once: the adapter writes a CQE. */
+/* Completes a flushed receive: the adapter writes its CQE at once. */
 static void complete_one(DAT_EP_HANDLE ep, uint64_t cookie)
 {
 	DAT_LMR_TRIPLET seg = {.lmr_context = t.lmr_context, .virtual_address = (uintptr_t)t.mem,
@@ -133,7 +133,7 @@ static uint64_t take_one(DAT_EVD_HANDLE evd)
 	return ev.event_data.dto_completion_event_data.user_cookie.as_64;
 }
 
-/* An attempt without a peer, given up: DISCONNECTED, with all posted work flushed. */
+/* Connects to no peer and gives up: the event is DISCONNECTED, and all posted work is flushed. */
 static void disconnect(DAT_EP_HANDLE ep)
 {
 	DAT_EP_STATE state;
@@ -216,7 +216,7 @@ Test(cno, agent__completions)
 	cr_assert_eq(__atomic_load_n(&calls, __ATOMIC_ACQUIRE), 10);
 }
 
-/* Everything is released: descriptors, threads, handles. */
+/* A freed CNO leaves no descriptor, thread or handle behind. */
 Test(cno, free__holds_nothing)
 {
 	unsigned int calls = 0;

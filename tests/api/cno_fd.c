@@ -48,7 +48,7 @@ static void post_se(void)
 	assert_ok(dat_evd_post_se(soft, &ev));
 }
 
-/* After it a posted receive is flushed at once: the adapter writes a CQE. */
+/* Disconnects. A receive that is posted afterwards is flushed at once: the adapter writes a CQE. */
 static void disconnect(void)
 {
 	assert_ok(dat_ep_connect(ep, t.ia_attr.ia_address_ptr, 45672, DAT_TIMEOUT_INFINITE, 0, NULL,
@@ -64,7 +64,7 @@ static void flush_receives(int n)
 		assert_ok(dat_ep_post_recv(ep, 0, NULL, cookie, DAT_COMPLETION_DEFAULT_FLAG));
 }
 
-/* Follows the rule of the man page; returns the number of events. */
+/* Arms the CNO again by the rule of the man page; returns the number of events. */
 static int rearm(void)
 {
 	DAT_EVD_HANDLE which;
@@ -89,7 +89,7 @@ Test(cno_fd, cno_fd__is_readable_until_the_trigger_is_taken)
 	post_se();
 	cr_assert(readable(API_LONG / 1000));
 	assert_ok(dat_evd_dequeue(soft, &ev));
-	cr_assert(readable(0));		/* a dequeue takes no trigger */
+	cr_assert(readable(0));		/* a dequeue does not take a trigger */
 	assert_ok(dat_cno_wait(cno, 0, &which));
 	cr_assert_eq(which, soft);
 	cr_assert_not(readable(0));
@@ -108,7 +108,9 @@ Test(cno_fd, cno_fd__each_call_returns_the_same)
 	cr_assert(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 }
 
-/* A loop that waits for events only: each number of completions is found, round after round. */
+/*
+ * Runs a loop that only waits for events: each number of completions is found, round after round.
+ */
 static void serve(uint32_t mode)
 {
 	struct epoll_event want = { .events = EPOLLIN | mode, .data.fd = fd }, got;
@@ -194,7 +196,7 @@ Test(cno_fd, cno_fd__bad_arguments)
 	cr_assert_eq(got, -1);
 }
 
-/* Handles of another provider, and of a version of this one before the call. */
+/* The call gets handles of another provider, and of a version of this one that lacks the call. */
 Test(cno_fd, cno_fd__provider_without_the_call)
 {
 	struct dapl_direct old = *dapl_direct_of(cno);

@@ -176,7 +176,7 @@ DAT_DTO_COMPLETION_STATUS side_dto(struct side *s, DAT_UINT64 cookie)
 	return ev.event_data.dto_completion_event_data.status;
 }
 
-/* ---- states ---- */
+/* ---- Bringing an endpoint into each state ---- */
 
 static void reserve(struct side *s)
 {
@@ -192,7 +192,7 @@ static void be_asked(struct side *s, struct side *peer)
 	side_request(s);
 }
 
-/* Without a receive at the peer, a send stays outstanding. */
+/* The peer has posted no receive, so a send stays outstanding. */
 static void be_leaving(struct side *s, struct side *peer)
 {
 	side_pair(s, peer);

@@ -10,7 +10,7 @@
 
 #include "tests/api/api.h"
 
-#define CONN_SOON 20000000	/* us: only guards against hangs */
+#define CONN_SOON 20000000	/* in us: only guards against hangs */
 
 struct side {
 	DAT_IA_HANDLE ia;
@@ -23,26 +23,26 @@ struct side {
 	char *mem;
 };
 
-/* One for each test process, and the same in its children: call it before they are forked. */
+/* A qualifier for each test process, which its children share: call this before they are forked. */
 DAT_CONN_QUAL conn_qual(void);
-DAT_IA_ADDRESS_PTR conn_host(void);	/* this host */
+DAT_IA_ADDRESS_PTR conn_host(void);	/* address of this host */
 
 void side_open(struct side *s);
 void side_close(struct side *s);
-/* Two of them for most suites: .init and .fini. */
+/* Two sides for most suites, opened by .init and closed by .fini. */
 extern struct side a, b;
 void sides_open(void);
 void sides_close(void);
 void side_listen(struct side *s);
 DAT_EP_HANDLE side_ep(struct side *s);
 DAT_RETURN side_try_connect(struct side *s, DAT_EP_HANDLE ep, DAT_TIMEOUT timeout);
-void side_connect(struct side *s);		/* s->ep, no limit of time */
-DAT_CR_HANDLE side_request(struct side *s);	/* waits for one */
+void side_connect(struct side *s);		/* connects s->ep, without a time limit */
+DAT_CR_HANDLE side_request(struct side *s);	/* waits for a connection request */
 /* Waits for the next connection event and checks number and endpoint. */
 DAT_CONNECTION_EVENT_DATA side_event(struct side *s, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number);
 /* Checks that there is no further event; those in flight have arrived with the peer's event. */
 void side_quiet(struct side *s);
-void side_pair(struct side *a, struct side *b);	/* connected, events taken */
+void side_pair(struct side *a, struct side *b);	/* connects both, and takes the events */
 DAT_EP_STATE side_state(DAT_EP_HANDLE ep);
 DAT_RETURN side_recv(struct side *s, DAT_EP_HANDLE ep, DAT_UINT64 cookie);
 DAT_RETURN side_send(struct side *s, DAT_EP_HANDLE ep, DAT_UINT64 cookie);
@@ -54,7 +54,8 @@ DAT_DTO_COMPLETION_STATUS side_dto(struct side *s, DAT_UINT64 cookie);
  * is child, which will be stopped.
  */
 void side_bring(struct side *s, struct side *peer, struct th_child *child, DAT_EP_STATE state);
-/* A process with one side, which connects after th_meet. Call before this process opens its own. */
+/* Starts a process with one side, which connects after th_meet. Call this before the caller opens
+ * its own side. */
 void side_spawn_connector(struct th_child *child);
 
 #endif

@@ -7,10 +7,13 @@
 
 #include "tests/api/conn.h"
 
-/* QUICK for an attempt that must fail; PATIENT for one that must succeed on a loaded machine. */
+/*
+ * QUICK is for an attempt that must fail; PATIENT is for one that must succeed on a loaded machine.
+ */
 enum { QUICK_MS = 250, PATIENT_MS = 10000 };
 
-/* The result of an attempt. Nothing here may assert, since asserting allocates. */
+/* The result of an attempt. The functions that fill it must not assert, because asserting
+ * allocates. */
 struct outcome {
 	DAT_RETURN listen, connect, accept;
 	DAT_EVENT_NUMBER active, passive;
@@ -22,7 +25,7 @@ static DAT_EVENT_NUMBER next_event(DAT_EVD_HANDLE evd, unsigned int ms, DAT_EVEN
 	return TH_WITHIN(ms, dat_evd_dequeue(evd, ev) == DAT_SUCCESS) ? ev->event_number : 0;
 }
 
-/* ms: how long a request may take to arrive, and the connection a little longer. */
+/* ms: how long a request may take to arrive. The connection may take a little longer. */
 static void attempt(struct outcome *o, unsigned int ms)
 {
 	DAT_EVENT ev;
@@ -68,7 +71,8 @@ static void open_both(void)
 	side_open(&b);
 }
 
-/* Uses new endpoints, whatever the state of the old ones. Their request may still arrive. */
+/* An attempt with new endpoints succeeds, whatever the state of the old ones. A request of theirs
+ * may still arrive. */
 static void works_again(void)
 {
 	DAT_EVENT_NUMBER number;
@@ -104,7 +108,8 @@ Test(conn_fail, each_allocation, .timeout = 100)
 		well = judge(&o, n) && n > all;
 		works_again();
 		cr_assert(well || n <= all || ms == QUICK_MS, "none of %lu failed", all);
-		/* On a loaded machine time may have run out before the n-th: then again, with patience. */
+		/* On a loaded machine the time may have run out before the n-th allocation: then
+		 * this tries again, with more time. */
 		ms = n > all ? PATIENT_MS : QUICK_MS;
 		n += n <= all;
 		cr_assert_lt(n, 200);

@@ -20,7 +20,7 @@ static DAT_RETURN connect_with(DAT_COUNT size, void *pd)
 			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
-/* ---- connect and accept ---- */
+/* ---- Connect and accept ---- */
 
 Test(conn, private_data__reach_both_sides)
 {
@@ -115,7 +115,8 @@ Test(conn, connect__arguments)
 	assert_ret(dat_cr_accept(cr, b.ep, -1, pd), DAT_INVALID_PARAMETER);
 	assert_ret(dat_cr_accept(cr, b.ep, 1, NULL), DAT_INVALID_PARAMETER);
 	assert_ret(dat_cr_accept(cr, NULL, 0, NULL), DAT_INVALID_HANDLE);
-	assert_ret(dat_cr_accept(cr, a.ep, 0, NULL), DAT_INVALID_HANDLE);	/* another IA's */
+	/* the EP belongs to another IA */
+	assert_ret(dat_cr_accept(cr, a.ep, 0, NULL), DAT_INVALID_HANDLE);
 	assert_ok(dat_cr_accept(cr, b.ep, 256, pd));
 	side_event(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
@@ -185,7 +186,8 @@ Test(conn, dup_connect__reaches_the_peer_of_the_other)
 		   DAT_INVALID_PARAMETER);
 	assert_ret(dat_ep_dup_connect(ep, b.ep, 1000000, 0, NULL, DAT_QOS_BEST_EFFORT),
 		   DAT_INVALID_HANDLE);
-	/* The passive end does not know where its peer listens. */
+	/* The passive side does not know where its peer listens, so it cannot duplicate the
+	 * connection. */
 	assert_ret(dat_ep_dup_connect(other, b.ep, 1000000, 0, NULL, DAT_QOS_BEST_EFFORT),
 		   DAT_INVALID_PARAMETER);
 	assert_ok(dat_ep_dup_connect(ep, a.ep, CONN_SOON, 0, NULL, DAT_QOS_BEST_EFFORT));
@@ -224,7 +226,7 @@ Test(conn, established__comes_before_the_first_receive)
 	}
 }
 
-/* ---- disconnecting ---- */
+/* ---- Disconnecting ---- */
 
 Test(conn, disconnect__abrupt_is_done_when_it_returns)
 {
@@ -247,7 +249,7 @@ Test(conn, disconnect__flags)
 		    DAT_INVALID_ARG2);
 }
 
-/* All posted messages arrive before the end does. */
+/* All posted messages arrive before the end of the connection does. */
 Test(conn, disconnect__graceful_completes_posted_requests)
 {
 	side_pair(&a, &b);
@@ -264,7 +266,8 @@ Test(conn, disconnect__graceful_completes_posted_requests)
 	}
 }
 
-/* Each end has received everything that the other sent, whichever end disconnects first, and however. */
+/* Each side has received everything that the other sent, whichever of them disconnects first,
+ * gracefully or not. */
 Test(conn, disconnect__by_the_receiver)
 {
 	static const DAT_CLOSE_FLAGS how[] = { DAT_CLOSE_GRACEFUL_FLAG, DAT_CLOSE_ABRUPT_FLAG };
@@ -301,7 +304,8 @@ Test(conn, disconnect__graceful_waits_for_the_peers_receive)
 	assert_ok(dat_ep_disconnect(a.ep, DAT_CLOSE_GRACEFUL_FLAG));
 	th_sleep_ms(50);
 	cr_assert_eq(side_state(a.ep), DAT_EP_STATE_DISCONNECT_PENDING);
-	assert_ok(dat_ep_disconnect(a.ep, DAT_CLOSE_GRACEFUL_FLAG));	/* no-op */
+	/* a no-op, because the endpoint is disconnected */
+	assert_ok(dat_ep_disconnect(a.ep, DAT_CLOSE_GRACEFUL_FLAG));
 	assert_ok(side_recv(&b, b.ep, 2));
 	cr_assert_eq(side_dto(&b, 2), DAT_DTO_SUCCESS);
 	cr_assert_eq(side_dto(&a, 1), DAT_DTO_SUCCESS);
@@ -356,7 +360,8 @@ Test(conn, disconnect__aborts_an_attempt)
 	side_quiet(&b);
 }
 
-/* dat_ep_reset(3): the marker idiom. Posts after the end are flushed, in order. */
+/* dat_ep_reset(3): a receive that is posted after the end serves as a marker. It is flushed after
+ * all earlier work. */
 Test(conn, disconnected__marker_comes_last)
 {
 	side_pair(&a, &b);
@@ -489,7 +494,7 @@ Test(conn, reset__many_times_under_errors)
 		cr_assert_leq(last.rss_kb, first.rss_kb + 4096);
 }
 
-/* ---- threads that wait ---- */
+/* ---- Threads that wait ---- */
 
 static void *wait_for_ever(void *evd)
 {
@@ -521,7 +526,9 @@ Test(conn, cancelled__waiter_delays_no_other_waiter)
 	side_pair(&a, &b);
 }
 
-/* Two threads wait, one for each side: whichever of them reads the socket, both get their event. */
+/*
+ * Two threads wait, one for each side. Whichever of them reads the socket, both get their events.
+ */
 static void *wait_for_request(void *side)
 {
 	return side_request(side);

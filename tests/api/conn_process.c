@@ -6,7 +6,7 @@
 
 #include "tests/api/conn.h"
 
-#define A_SECOND 1000		/* ms */
+#define A_SECOND 1000		/* in ms */
 
 static struct side s;
 static struct th_child peer;
@@ -20,7 +20,7 @@ static void teardown(void)
 TestSuite(process, .fini = teardown, .timeout = 60);
 
 enum role {
-	CONNECTOR, ACCEPTOR, REJECTOR, LISTENER	/* which never answers */
+	CONNECTOR, ACCEPTOR, REJECTOR, LISTENER	/* the LISTENER never answers */
 };
 
 static void play(struct side *p, enum role role)
@@ -75,7 +75,7 @@ static void with_peer(enum role role)
 	cr_assert_eq(th_meet(peer.sock), 0);
 }
 
-/* Connected; both have reported it. */
+/* Starts the peer and connects to it; both processes have reported the connection. */
 static void connected_to(enum role role)
 {
 	with_peer(role);
@@ -122,7 +122,7 @@ Test(process, reject)
 	side_event(&s, s.ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
 }
 
-/* ---- kill ---- */
+/* ---- Kill ---- */
 
 /* Outstanding requests complete once each, in order, none with success. */
 static void all_flushed(DAT_UINT64 first, DAT_UINT64 last)
@@ -160,13 +160,13 @@ Test(process, kill__peer_that_accepted)
 	kill_connected(ACCEPTOR);
 }
 
-/* Sends that the peer will never receive are outstanding. */
+/* The peer is killed while sends are outstanding that it will never receive. */
 Test(process, kill__peer_with_requests_outstanding)
 {
 	connected_to(ACCEPTOR);
 	api_skip_if(s.ia, "send_completion", "at the peer's adapter");
 	assert_ok(side_send(&s, s.ep, 1));
-	cr_assert_eq(side_dto(&s, 1), DAT_DTO_SUCCESS);	/* its one receive */
+	cr_assert_eq(side_dto(&s, 1), DAT_DTO_SUCCESS);	/* the only receive of the peer */
 	for (DAT_UINT64 i = 2; i <= 6; i++)
 		assert_ok(side_send(&s, s.ep, i));
 	th_watch();
@@ -235,7 +235,7 @@ Test(process, kill__peer_that_owes_its_answer)
 	side_quiet(&s);
 }
 
-/* A stopped process is not a dead one. */
+/* A peer whose process is stopped is not taken for dead. */
 Test(process, stop__peer_for_a_while)
 {
 	connected_to(ACCEPTOR);

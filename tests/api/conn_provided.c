@@ -72,7 +72,7 @@ Test(provided, psp__endpoint_has_no_evds)
 	cr_assert_eq(p.ep_attr.max_rdma_read_out, peer.ep_attr.max_rdma_read_in);
 }
 
-/* Without a PZ it has no memory and cannot be connected; the request is not affected. */
+/* Without a PZ the endpoint has no memory and cannot be connected; the request is not affected. */
 Test(provided, psp__endpoint_without_a_zone)
 {
 	DAT_CR_HANDLE cr;
@@ -104,7 +104,7 @@ Test(provided, psp__another_endpoint_does_not_serve)
 	talk(ep);
 }
 
-/* One attribute after the other, the PZ last; EVDs and PZ count it as a user at once. */
+/* The attributes are set in turn, the PZ last. EVDs and PZ count the endpoint as a user at once. */
 Test(provided, modify__piece_by_piece)
 {
 	DAT_CR_HANDLE cr;
@@ -132,7 +132,7 @@ Test(provided, modify__piece_by_piece)
 	talk(ep);
 }
 
-/* Once accepted it is an endpoint like any other. */
+/* After the accept it is an endpoint like any other. */
 Test(provided, psp__belongs_to_the_consumer_in_the_end)
 {
 	DAT_CR_HANDLE cr;
@@ -229,7 +229,7 @@ Test(provided, psp_create_any__provides_too)
 	side_event(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-/* ---- reserved ---- */
+/* ---- Reserved service points ---- */
 
 static DAT_RSP_HANDLE reserve(DAT_EP_HANDLE *ep)
 {
@@ -292,7 +292,8 @@ Test(provided, rsp_free__frees_its_endpoint)
 	close_gracefully(&b);
 }
 
-/* Abrupt close with all kinds of endpoints: nothing leaks. The first round allocates what stays. */
+/* An abrupt close with all kinds of endpoints leaks nothing. The first round allocates memory that
+ * stays. */
 Test(provided, ia_close__with_requests_pending)
 {
 	struct th_usage before, after;

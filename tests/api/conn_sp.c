@@ -12,9 +12,9 @@ Test(sp, psp_create__arguments)
 	DAT_PSP_HANDLE psp = (DAT_PSP_HANDLE)&psp;
 
 	assert_ret(dat_psp_create(b.ia, conn_qual(), b.conn_evd, DAT_PSP_CONSUMER_FLAG, &psp),
-		   DAT_INVALID_HANDLE);		/* not for requests */
+		   DAT_INVALID_HANDLE);		/* an EVD that takes no requests */
 	assert_ret(dat_psp_create(b.ia, conn_qual(), a.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp),
-		   DAT_INVALID_HANDLE);		/* another IA's */
+		   DAT_INVALID_HANDLE);		/* an EVD of another IA */
 	assert_ret(dat_psp_create(b.ia, conn_qual(), b.cr_evd, (DAT_PSP_FLAGS)7, &psp),
 		   DAT_INVALID_PARAMETER);
 	assert_ret(dat_psp_create(b.ia, conn_qual(), b.cr_evd, DAT_PSP_CONSUMER_FLAG, NULL),
@@ -59,7 +59,7 @@ Test(sp, psp_create__only_software_adapter_refuses_other_addresses)
 	side_pair(&a, &b);
 }
 
-/* Ports used by other programs of the host do not matter. */
+/* A qualifier does not depend on ports that other programs of the host use. */
 Test(sp, psp_create__leaves_the_port_of_its_number_alone)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET };
@@ -203,7 +203,7 @@ Test(sp, backlog__of_one_under_many)
 	side_event(&a, queued, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-/* ---- reserved ---- */
+/* ---- Reserved service points ---- */
 
 static DAT_RSP_HANDLE reserve(void)
 {
@@ -249,7 +249,7 @@ Test(sp, rsp__listens_no_more_after_its_request)
 	side_request(&b);
 	assert_ok(side_try_connect(&a, late, 100000));
 	side_event(&a, late, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-	side_listen(&b);		/* the qualifier is free again */
+	side_listen(&b);		/* the qualifier can be used again */
 }
 
 Test(sp, rsp__rejected_endpoint_is_free_again)
@@ -275,7 +275,7 @@ Test(sp, rsp_free__gives_the_endpoint_back)
 	assert_ok(dat_ep_free(b.ep));
 }
 
-/* Handles of service points that have had their request do not disturb others. */
+/* A service point that has had its request needs no free before the IA is closed. */
 Test(sp, rsp__spent_one_does_not_keep_the_adapter_open)
 {
 	struct side c;
@@ -302,7 +302,7 @@ Test(sp, rsp_create__failure_leaves_the_endpoint_as_it_was)
 	cr_assert_eq(side_state(b.ep), DAT_EP_STATE_UNCONNECTED);
 }
 
-/* ---- handoff ---- */
+/* ---- Handoff ---- */
 
 Test(sp, handoff__to_another_service_point)
 {

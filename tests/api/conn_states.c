@@ -16,7 +16,8 @@
 #define G DAT_EP_STATE_DISCONNECT_PENDING
 #define D DAT_EP_STATE_DISCONNECTED
 
-enum { STATES = 8, STAYS = -1, NO = -2 };	/* NO: INVALID_STATE, and stays */
+/* NO: the call returns INVALID_STATE, and the state stays */
+enum { STATES = 8, STAYS = -1, NO = -2 };
 
 static const DAT_EP_STATE states[STATES] = { U, R, P, A, M, C, G, D };
 static const char *const names[STATES] = { "UNCONNECTED", "RESERVED", "PASSIVE_PENDING",

@@ -76,7 +76,7 @@ static bool same_attr(const DAT_EP_ATTR *a, const DAT_EP_ATTR *b)
 	       a->ep_provider_specific == b->ep_provider_specific;
 }
 
-/* Attributes are as the consumer set them. */
+/* dat_ep_query returns the attributes as the consumer set them. */
 Test(ep, ep_create__keeps_attributes)
 {
 	DAT_EP_ATTR attr = some_attr();
@@ -167,7 +167,8 @@ Test(ep, ep_create__completion_flags_on_one_evd)
 
 	attr.recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
 	assert_ret(dat_ep_create(t.ia, t.pz, t.evd, t.evd, t.conn_evd, &attr, &ep),
-		   DAT_INVALID_PARAMETER);		/* t.ep feeds it, signalled */
+		   /* the receives of t.ep feed the EVD, signalled */
+		   DAT_INVALID_PARAMETER);
 	assert_ret(dat_ep_create(t.ia, t.pz, merged, t.evd, t.conn_evd, &attr, &ep),
 		   DAT_INVALID_PARAMETER);
 	assert_ok(dat_ep_create(t.ia, t.pz, evd, t.evd, t.conn_evd, &attr, &ep));
@@ -222,7 +223,8 @@ Test(ep, ep_modify__pz_and_evds)
 	cr_assert_eq(q.connect_evd_handle, p.connect_evd_handle);
 	assert_ret(dat_pz_free(p.pz_handle), DAT_INVALID_STATE);
 	assert_ret(dat_evd_free(p.recv_evd_handle), DAT_INVALID_STATE);
-	assert_ok(dat_evd_free(t.evd));		/* what it used before is free */
+	/* the EVD that the endpoint used before can be freed */
+	assert_ok(dat_evd_free(t.evd));
 	assert_ok(dat_evd_free(t.conn_evd));
 	assert_ok(dat_ep_free(t.ep));
 	assert_ok(dat_pz_free(p.pz_handle));
@@ -327,7 +329,7 @@ Test(ep, request__unconnected)
 	assert_ret(dat_ep_post_rdma_write(t.ep, 0, NULL, cookie, &remote, 0), DAT_INVALID_STATE);
 }
 
-/* The EVD has room for all their outstanding requests. */
+/* The EVD has room for the outstanding requests of all endpoints. */
 Test(ep, ep_create__many)
 {
 	DAT_EVD_HANDLE evd = api_evd(&t, 100 * (7 + 9), DAT_EVD_DTO_FLAG);

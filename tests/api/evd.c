@@ -111,7 +111,8 @@ Test(evd, evd_resize__up_and_down)
 
 	for (DAT_COUNT qlen = 32; qlen <= 2048; qlen *= 4) {
 		ret = dat_evd_resize(t.evd, qlen);
-		/* The page allows a refusal for lack of resources; nothing has changed then. */
+		/* The page allows a refusal for lack of resources. In that case nothing has
+		 * changed. */
 		if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES)
 			continue;
 		assert_ok(ret);
@@ -122,7 +123,7 @@ Test(evd, evd_resize__up_and_down)
 	assert_ret(dat_evd_resize(t.conn_evd, 0), DAT_INVALID_PARAMETER);
 }
 
-/* An attempt without a peer, given up: DISCONNECTED, with all posted work flushed. */
+/* Connects to no peer and gives up: the event is DISCONNECTED, and all posted work is flushed. */
 static DAT_EP_HANDLE flushing_ep(DAT_EVD_HANDLE evd)
 {
 	DAT_EP_ATTR attr = {.max_recv_dtos = 64, .max_request_dtos = 1};
@@ -155,7 +156,8 @@ static void take(DAT_EVD_HANDLE evd, uint64_t from, uint64_t to)
 	}
 }
 
-/* Twice its size and back, at each step with completions before and behind it. */
+/* The EVD grows to twice its size and shrinks again, at each step with completions on both sides of
+ * the ring's end. */
 Test(evd, evd_resize__loses_no_completion)
 {
 	static const DAT_COUNT qlens[] = {32, 16, 20, 64, 40, 16, 32};
@@ -196,7 +198,7 @@ Test(evd, evd_resize__to_the_number_of_events_and_below)
 	DAT_EVENT ev;
 
 	flush(ep, 0, 6);
-	cr_assert_eq(waiting_there(evd, 6), 6);	/* cookie 0 */
+	cr_assert_eq(waiting_there(evd, 6), 6);	/* the event with cookie 0 */
 	assert_code(dat_evd_resize(evd, 4), DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_OPEN);
 	assert_ok(dat_evd_query(evd, DAT_EVD_FIELD_EVD_QLEN, &param));
 	cr_assert_eq(param.evd_qlen, 16);
@@ -213,7 +215,7 @@ Test(evd, evd_resize__to_the_number_of_events_and_below)
 	cr_assert_eq(waiting_there(evd, 6), 6);
 }
 
-/* Each has its own room in the CQ for completions that the consumer does not see. */
+/* Each endpoint has its own room in the CQ for completions that the consumer does not see. */
 Test(evd, evd_create__a_thousand_endpoints)
 {
 	DAT_EVD_HANDLE evd = api_evd(&t, 1024, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* No memory, no descriptors: the call returns the error, and earlier objects still work. */
+/* When memory or descriptors are missing, the call returns the error, and earlier objects still
+ * work. */
 #include <string.h>
 
 #include "tests/api/api.h"
 
-static struct api t;		/* stays open, so that threads shared by all IAs are running */
+/* an IA that stays open, so that the threads that all IAs share are running */
+static struct api t;
 
 static void setup(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Handles and their objects. The suite conformance tries bad ones: bad_input.c. */
+/* Handles and their objects. bad_input.c of the suite conformance tries invalid handles. */
 #include "tests/api/api.h"
 
 static struct api t;
@@ -27,7 +27,7 @@ static void teardown(void)
 
 TestSuite(handles, .init = setup, .fini = teardown, .timeout = 120);
 
-/* An EVD must have been created for the stream. */
+/* An EVD must have been created for the stream that it gets. */
 Test(handles, ep_create__evd_for_other_streams)
 {
 	DAT_EP_HANDLE ep;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The first dat_ia_open() of a process, which loads the provider, without memory. */
+/* The first dat_ia_open() of a process, which loads the provider, when there is no memory. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +18,8 @@ static DAT_RETURN open_and_close(void)
 	return ret == DAT_SUCCESS ? dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG) : ret;
 }
 
-/* In a child each time, since a library stays loaded. 0: it failed; 1: fewer allocations; 2: wrong. */
+/* Runs in a child each time, because a library stays loaded. 0: the n-th allocation failed; 1:
+ * there are fewer; 2: wrong result. */
 static int fail_nth(int sock, void *arg)
 {
 	unsigned long n = *(unsigned long *)arg, seen;

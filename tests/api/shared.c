@@ -13,10 +13,10 @@ typedef char cookie_t[DAT_LMR_COOKIE_SIZE];
 
 static struct side s;
 static struct th_child peer;
-static int memory, other_memory;	/* memfds */
+static int memory, other_memory;	/* both are memfds */
 static cookie_t cookie;
 
-/* A name of this run alone. It contains zeros, because it is no string. */
+/* A name that only this run uses. It contains zeros, because it is not a string. */
 static void setup(void)
 {
 	pid_t pid = getpid();
@@ -170,7 +170,7 @@ Test(shared, lmr_create__name_and_memory_of_another_process)
 	assert_ok(try(&s, &last, other, &r));
 	assert_ok(dat_lmr_free(r.lmr));
 	th_kill(&peer);
-	assert_ok(try(&s, &last, mem, &r));	/* nothing is left of it */
+	assert_ok(try(&s, &last, mem, &r));	/* nothing of the memory is registered any more */
 }
 
 Test(shared, lmr_create__within_one_process)
@@ -205,7 +205,7 @@ Test(shared, lmr_create__not_shared_or_not_there)
 	assert_ret(try_len(&s, &cookie, mem, 0, &r), DAT_INVALID_PARAMETER);
 	assert_ok(try_len(&s, &cookie, mem + 100, 200, &r));
 	assert_ok(dat_lmr_free(r.lmr));
-	/* Two contiguous mappings are one memory; with a hole they are not. */
+	/* Two contiguous mappings count as one memory; with a hole between them they do not. */
 	cr_assert_eq(madvise(mem, SIZE / 2, MADV_DONTFORK), 0);
 	assert_ok(try(&s, &cookie, mem, &r));
 	assert_ok(dat_lmr_free(r.lmr));

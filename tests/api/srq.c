@@ -62,7 +62,7 @@ static DAT_EP_HANDLE ep_of(DAT_SRQ_HANDLE s)
 	return ep;
 }
 
-/* The next event on the asynchronous EVD is the low watermark of this SRQ. */
+/* Is the next event on the asynchronous EVD the low watermark of this SRQ? */
 static bool low(void)
 {
 	DAT_EVENT ev;
@@ -164,7 +164,7 @@ Test(srq, srq_create__zone_is_in_use)
 	assert_ok(dat_pz_free(pz));
 }
 
-/* Each call and argument that takes the handle: null, the async EVD, a freed SRQ. */
+/* Each call that takes an SRQ gets invalid handles: null, the async EVD, a freed SRQ. */
 Test(srq, each_call__invalid_srq_handle)
 {
 	DAT_HANDLE bad[] = {DAT_HANDLE_NULL, t.async, srq};

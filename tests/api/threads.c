@@ -22,7 +22,9 @@ static void name_of(const char *task, char name[64])
 		fclose(f);
 }
 
-/* Threads of this process with that name; NULL: with the name of the first one. */
+/*
+ * Counts the threads of this process with that name. NULL stands for the name of the first thread.
+ */
 static int count_threads(const char *wanted)
 {
 	char name[64], first[64];
@@ -52,7 +54,7 @@ Test(threads, names__of_all_threads_of_an_ia_with_an_agent)
 {
 	DAT_OS_WAIT_PROXY_AGENT a = { .proxy_agent_func = agent };
 	const char *model = strstr(api_ia_name(), "efa") ? "softnic-efa\n" : "softnic-mlx5\n";
-	int before = count_threads(NULL);	/* with those of the test framework */
+	int before = count_threads(NULL);	/* includes the threads of the test framework */
 	DAT_CNO_HANDLE cno;
 	struct api t;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each of these must count as a failure: `wrong` always, the others under the sanitizers, whose reports
+ * Each test must count as a failure: `wrong` always, the others under the sanitizers, whose reports
  * Criterion hides by default. `sound` must pass.
  */
 #include <criterion/criterion.h>

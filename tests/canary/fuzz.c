@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A fault behind three bytes, which scripts/fuzz must find. */
+/* A fault that only an input of three certain bytes reaches. scripts/fuzz must find it. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Faults that scripts/hot-check must find in a hot function, each planted in one; and a clean one. */
+/* Hot functions with one fault each, which scripts/hot-check must find; and a function without a
+ * fault. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ int hot_callee(struct target *t);
 int hot_blueflame(struct target *t);
 int hot_flushed(struct target *t);
 
-/* Out of line, like error exits: hot-check ignores it. */
+/* An error exit out of line, which hot-check ignores. */
 static __attribute__((cold, noinline)) int refuse(struct target *t)
 {
 	t->memory = malloc(64);
@@ -98,7 +99,8 @@ int hot_callee(struct target *t)
 }
 
 #if defined(__x86_64__)
-/* Like a post of a threadsafe IA: the register's other half, a fence, the WQE, the unlock. */
+/* A macro that rings like a post of a threadsafe IA: the register's other half, a fence, the WQE,
+ * the unlock. */
 #define BLUEFLAME(flush)                                                                           \
 	do {                                                                                       \
 		__asm__ volatile("xorq $256, %0; sfence; movaps %%xmm0, (%1); " flush              \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A certain race: the detector must end this program with its own status. */
+/* A race that always happens: the detector must end this program with its own status. */
 #include <pthread.h>
 
 static int shared;

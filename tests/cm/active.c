@@ -94,7 +94,8 @@ ACTIVE(connect__missing_go)
 	close(fd);
 }
 
-/* An infinite timeout is for the remote consumer, not for a peer that stops in the middle of the exchange. */
+/* An infinite timeout is meant for the peer's consumer, not for a peer that stops in the middle of
+ * the exchange. */
 ACTIVE(connect__missing_go_and_no_timeout)
 {
 	uint64_t id;
@@ -142,7 +143,8 @@ ACTIVE(connect__reset_before_the_request_was_read)
 	node_close(&b);
 }
 
-static atomic_bool reset_first, was_reset;	/* the peer resets when the next REQ is to be sent */
+/* the peer resets the connection when the next REQ is to be sent */
+static atomic_bool reset_first, was_reset;
 
 __attribute__((visibility("default"))) ssize_t send(int fd, const void *buf, size_t len, int flags)
 {
@@ -293,7 +295,9 @@ ACTIVE(answer__byte_by_byte)
 	close(fd);
 }
 
-/* All in one segment, with the closing message: each step is still handled in turn. */
+/*
+ * All messages come in one segment, with the closing message. Each step is still handled in turn.
+ */
 ACTIVE(answer__all_at_once)
 {
 	struct cm_wire w[3];
@@ -341,7 +345,7 @@ ACTIVE(disconnect__without_an_answer_of_the_peer)
 	SOON(a.established == 1);
 	cr_assert_eq(dap_cm_disconnect(c, false), 0);
 	ENDED(&a, DAP_CM_DISCONNECTED);
-	cr_assert_eq(raw_hear(fd, &m), 1);	/* the RTU */
+	cr_assert_eq(raw_hear(fd, &m), 1);	/* the message is the RTU */
 	cr_assert_eq(raw_hear(fd, &m), 1);
 	cr_assert_eq(m.type, CM_DISC);
 	cr_assert(raw_is_cut(fd));

@@ -12,7 +12,7 @@ TestSuite(door, .init = trio_open, .fini = trio_close, .timeout = 60);
 
 #define NOBODY_UID 65534
 
-/* ---- bad messages ---- */
+/* ---- Bad messages ---- */
 
 static void say(int door, const void *bytes, size_t len, const int *fds, size_t n)
 {
@@ -34,7 +34,7 @@ static void say(int door, const void *bytes, size_t len, const int *fds, size_t 
 	cr_assert_eq(sendmsg(door, &m, MSG_NOSIGNAL), (ssize_t)len, "%s", strerror(errno));
 }
 
-/* It closes the socket, with or without having read everything. */
+/* The listener closes the socket, with or without having read everything. */
 static bool is_sent_away(int door)
 {
 	struct timeval soon = { .tv_sec = SOON_MS / 1000 };
@@ -56,7 +56,7 @@ static void lie(const char *what, const void *bytes, size_t len, const int *fds,
 	close(door);
 }
 
-/* After the last bad message a good one is accepted. */
+/* A good message is accepted after the last bad message. */
 static void tell_the_truth(void)
 {
 	trio_ask();
@@ -127,7 +127,8 @@ Test(door, bad_caller__passes_no_connection)
 	tell_the_truth();
 }
 
-/* A good message with one bit changed, or truncated: most are refused, and none does harm. */
+/* A good message has one bit changed, or is truncated. Most of these are refused, and none does
+ * harm. */
 Test(door, bad_caller__corrupts_requests)
 {
 	unsigned int seed = 1;
@@ -155,7 +156,7 @@ Test(door, bad_caller__corrupts_requests)
 	tell_the_truth();
 }
 
-/* The socket is no longer non-blocking: no thread blocks on it. */
+/* The socket was made blocking before it was passed: no thread of the manager blocks on it. */
 Test(door, bad_caller__passes_a_blocking_connection)
 {
 	int fd = trio_ask_bare(), door;
@@ -165,7 +166,7 @@ Test(door, bad_caller__passes_a_blocking_connection)
 	trio.c.answer = NODE_HOLD;
 	raw_message(&w, CM_REQ, ID, NEXT);
 	door = trio_knock(NEXT, 0);
-	say(door, &w, sizeof(w), &fd, 1);	/* the peer's own end */
+	say(door, &w, sizeof(w), &fd, 1);	/* the descriptor is the other end of this socket */
 	SOON(trio.c.requests == 1);
 	close(door);
 	dap_cm_release(trio.c.request);
@@ -223,7 +224,7 @@ Test(door, pending__one_of_too_many)
 	tell_the_truth();
 }
 
-/* ---- other users ---- */
+/* ---- Other users ---- */
 
 /* Each connection that the listener does not accept takes a place in its backlog, until it is full. */
 static void fill_backlog(const struct sockaddr_un *name, socklen_t len)
@@ -236,11 +237,11 @@ static void fill_backlog(const struct sockaddr_un *name, socklen_t len)
 	cr_assert_eq(errno, EAGAIN);
 }
 
-/* A process of another user has bound the name, listens, and accepts no connection. */
+/* A process of another user that has bound the name, listens, and accepts no connection. */
 static int busy_stranger(int sock, void *arg)
 {
 	struct sockaddr_un name;
-	socklen_t len = cm_handoff_name(NEXT, &name);	/* still of our own user */
+	socklen_t len = cm_handoff_name(NEXT, &name);	/* the socket still belongs to our user */
 	int fd;
 
 	(void)arg;
@@ -274,7 +275,7 @@ Test(door, handoff__full_backlog_of_another_user_finds_no_listener)
 static int stranger(int sock, void *arg)
 {
 	struct sockaddr_un name;
-	socklen_t len = cm_handoff_name(NEXT, &name);	/* still of our own user */
+	socklen_t len = cm_handoff_name(NEXT, &name);	/* the socket still belongs to our user */
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0), tcp = socket(AF_INET, SOCK_STREAM, 0);
 	bool guest = *(bool *)arg;
 	struct cm_wire w;

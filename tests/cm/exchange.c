@@ -15,7 +15,7 @@
 
 static struct node a, b;
 static struct dap_cm_listener *l;
-static const char *home;		/* of b */
+static const char *home;		/* the address of b */
 
 static void open_near(void)
 {
@@ -37,7 +37,7 @@ static void close_both(void)
 	node_close(&b);
 }
 
-/* a connects; b has the request and has not answered it yet. */
+/* Node a connects; node b has the request and has not answered it yet. */
 static struct dap_cm_conn *asks(void)
 {
 	struct dap_cm_conn *c;
@@ -48,7 +48,7 @@ static struct dap_cm_conn *asks(void)
 	return c;
 }
 
-/* Each by TCP, and by the local path. */
+/* Defines each test twice: with TCP and with the local path. */
 #define PAIR(name)                                                                                 \
 	static void name(void);                                                                    \
 	Test(cm, name, .init = open_far, .fini = close_both) { name(); }                           \
@@ -100,7 +100,7 @@ PAIR(connect__private_data_too_long)
 	cr_assert_eq(node_connect_pd(&a, QUAL, FOR_EVER, pd, sizeof(pd), &c), -EMSGSIZE);
 	c = asks();
 	cr_assert_eq(dap_cm_accept(b.request, &path, pd, sizeof(pd), &b), -EMSGSIZE);
-	cr_assert_eq(node_accept(&b), 0);	/* the request is still there */
+	cr_assert_eq(node_accept(&b), 0);	/* node b still has the request */
 	SOON(a.established == 1);
 }
 
@@ -224,7 +224,7 @@ PAIR(listen__port_is_another_process)
 	cr_assert_eq(th_join(&child, SOON_MS), 0);
 }
 
-/* Two adapters of one host behave like two hosts. */
+/* Two adapters of one host can use the same port on their addresses, like two hosts. */
 PAIR(listen__port_of_another_process_on_another_address_is_free)
 {
 	uint64_t qual = QUAL;
@@ -313,7 +313,7 @@ PAIR(listen__any_picks_a_free_one)
 static bool chosen;
 static unsigned int choice;
 
-/* The test chooses the random bytes. */
+/* Replaces getrandom, so that the test chooses the random bytes. */
 __attribute__((visibility("default"))) ssize_t getrandom(void *buf, size_t len, unsigned int flags)
 {
 	if (!chosen || len != sizeof(choice))
@@ -336,7 +336,7 @@ PAIR(listen__any_avoids_a_bound_port)
 	cr_assert_neq(cm_port_of(qual) / 16, ours, "%llu", (unsigned long long)qual);
 }
 
-/* ---- disconnecting ---- */
+/* ---- Disconnecting ---- */
 
 PAIR(disconnect__orderly_by_the_active_side)
 {
@@ -382,7 +382,8 @@ PAIR(disconnect__by_both_at_once)
 	}
 }
 
-/* In the callback: later the peer's answer may have ended the connection before the release. */
+/* The release happens in the callback. Later, the peer's answer might have ended the connection
+ * before it. */
 PAIR(disconnect__then_release_still_informs_the_peer)
 {
 	struct dap_cm_conn *c;
@@ -460,7 +461,7 @@ PAIR(break__is_reported_to_the_peer_only)
 	cr_assert_eq(a.ended, 0);
 }
 
-/* Text for a terminal has only printable bytes. */
+/* Text that goes to a terminal has only printable bytes. */
 PAIR(break__logs_the_reason)
 {
 	char said[512] = "";
@@ -502,7 +503,7 @@ PAIR(close__breaks_connections)
 	node_close(&b);
 	ENDED(&a, DAP_CM_BROKEN);
 	cr_assert_eq(b.ended, 0);
-	node_open(&b, home);		/* for close_both */
+	node_open(&b, home);		/* close_both closes this node */
 }
 
 PAIR(unlisten__requests_handed_over_live_on)
@@ -513,7 +514,8 @@ PAIR(unlisten__requests_handed_over_live_on)
 	SOON(a.established == 1);
 }
 
-/* A single-use listener for each connection, as in dapltest: no request may be lost between two. */
+/* Each connection has a listener that is used once, as in dapltest: no request may be lost between
+ * two listeners. */
 PAIR(unlisten__and_listen_again_loses_no_request)
 {
 	dap_cm_unlisten(l);

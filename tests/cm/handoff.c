@@ -63,7 +63,8 @@ Test(handoff, handoff__no_descriptor)
 {
 	node_listen(&trio.c, NEXT);
 	trio_ask();
-	dap_cm_sync(trio.b.cm);		/* a failing accept(2) has a descriptor for a moment */
+	/* accept(2) uses a descriptor for a moment even if it fails, so this waits */
+	dap_cm_sync(trio.b.cm);
 	cr_assert_eq(th_fds_limit(0), 0);
 	cr_assert_eq(trio_hand_off(&trio.b, NEXT), -EMFILE);
 	th_fds_restore();
@@ -80,7 +81,7 @@ Test(handoff, handoff__refused_there)
 	ENDED(&trio.a, DAP_CM_NON_PEER_REJECTED);
 }
 
-/* The listener is freed at once: whichever side sees the request first, the peer gets an answer. */
+/* The listener is freed at once. Whichever side sees the request first, the peer gets an answer. */
 Test(handoff, handoff__listener_that_leaves)
 {
 	struct dap_cm_listener *l = node_listen(&trio.c, NEXT);
@@ -93,7 +94,7 @@ Test(handoff, handoff__listener_that_leaves)
 	cr_assert_eq(trio.a.established, 0);
 }
 
-/* The socket that the peer is moved to has a name; no other process can have bound it before. */
+/* The socket to which the peer is moved has a name that no other process can have bound before. */
 Test(handoff, handoff__guessed_name_of_the_pair_is_bound)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
@@ -112,7 +113,7 @@ Test(handoff, handoff__guessed_name_of_the_pair_is_bound)
 	SOON(trio.a.established == 1);
 }
 
-/* ---- bare peers ---- */
+/* ---- Peers that are sockets of the test ---- */
 
 Test(handoff, handoff__peer_has_gone)
 {
@@ -147,7 +148,7 @@ Test(handoff, handoff__in_the_middle_of_a_message)
 	cr_assert_eq(node_accept(&trio.c), -ECONNRESET);
 }
 
-/* ---- other processes ---- */
+/* ---- Other processes ---- */
 
 static int other(int sock, void *arg)
 {
@@ -255,7 +256,7 @@ static int other_of_many(int sock, void *arg)
 	return th_meet(sock);
 }
 
-/* They wait in its backlog while it sleeps; then it serves them all. */
+/* The requests wait in the backlog while the process sleeps. Then it serves them all. */
 Test(handoff, process__wakes_up_to_many)
 {
 	struct th_child child;
@@ -297,7 +298,7 @@ Test(handoff, fork__child_holds_no_door_open)
 	th_kill(&child);
 }
 
-/* It sleeps, and the backlog of its handoff socket is full. */
+/* The process sleeps, and the backlog of its handoff socket is full. */
 Test(handoff, process__is_busy)
 {
 	struct th_child child;

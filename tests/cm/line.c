@@ -21,7 +21,7 @@ static void open_both(void)
 	node_open(&b, "127.0.0.1");
 }
 
-/* Serves one more connection before it ends, to show that nothing is damaged. */
+/* Serves one more connection before both nodes close, to show that nothing is damaged. */
 static void close_both(void)
 {
 	struct dap_cm_conn *c;
@@ -52,7 +52,7 @@ static int bare_line(void)
 	return fd;
 }
 
-/* Replaces b. */
+/* Replaces node b by a socket of the test. */
 static int bare_listener(void)
 {
 	struct sockaddr_un name;
@@ -81,7 +81,7 @@ static void establish(int fd, uint64_t id)
 	hears(fd, CM_GO, id);
 }
 
-/* ---- normal use ---- */
+/* ---- Normal use ---- */
 
 LINE(connections__share_one)
 {
@@ -114,7 +114,7 @@ LINE(idle__is_hung_up)
 	cr_assert_eq(a.why[DAP_CM_DISCONNECTED], 1);
 }
 
-/* After the listener has moved to another process, the stream to the first one is useless. */
+/* After the listener has moved to another process, the stream to the first process is useless. */
 LINE(stale__is_not_used_again)
 {
 	struct dap_cm_conn *c, *d;
@@ -125,7 +125,7 @@ LINE(stale__is_not_used_again)
 	first = c->mux;
 	dap_cm_unlisten(l);
 	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &d), 0);
-	SOON(__atomic_load_n(&first->stale, __ATOMIC_RELAXED));	/* it was marked there */
+	SOON(__atomic_load_n(&first->stale, __ATOMIC_RELAXED));	/* it was marked */
 	node_listen(&b, QUAL);
 	SOON(a.established == 2);
 	cr_assert_neq(d->mux, first);
@@ -146,7 +146,7 @@ LINE(released__is_a_break_for_that_one_alone)
 	cr_assert_eq(b.ended, 2);
 }
 
-/* ---- good and bad callers ---- */
+/* ---- Good and bad callers ---- */
 
 LINE(caller__byte_by_byte)
 {
@@ -163,7 +163,7 @@ LINE(caller__byte_by_byte)
 	ENDED(&b, DAP_CM_BROKEN);
 }
 
-/* All in one segment, with the next request: each in its order. */
+/* All messages come in one segment, with the next request. They are handled in their order. */
 LINE(caller__sends_all_at_once)
 {
 	struct cm_wire w[5];
@@ -185,7 +185,7 @@ LINE(caller__sends_all_at_once)
 	SOON(b.why[DAP_CM_BROKEN] == 2);
 }
 
-/* A malformed message ends the caller's stream, and nothing else. */
+/* A malformed message ends the caller's stream and nothing else. */
 static void is_cut_off(const void *bytes, size_t len)
 {
 	struct dap_cm_conn *c;
@@ -316,7 +316,7 @@ LINE(caller__never_reads)
 static struct dap_cm_conn *bystander;
 static bool asked, queued;
 
-/* When the first connection of a lost stream ends, core sends on another one of it. */
+/* When the first connection of a lost stream ends, core sends on another one of that stream. */
 static void send_on_bystander(struct node *n, const struct dap_cm_conn *conn)
 {
 	(void)n;
@@ -327,7 +327,7 @@ static void send_on_bystander(struct node *n, const struct dap_cm_conn *conn)
 	asked = true;
 }
 
-/* The lost stream must not keep it, or it would never be freed. */
+/* The lost stream must not keep this connection, or it would never be freed. */
 LINE(lost__connection_that_sends_meanwhile_is_not_kept)
 {
 	struct cm_mux *line;
@@ -386,7 +386,7 @@ LINE(caller__brings_descriptors)
 	close(fd);
 }
 
-/* ---- both directions ---- */
+/* ---- Both directions ---- */
 
 static int called_by_a(struct dap_cm_conn **c, int n)
 {
@@ -451,7 +451,8 @@ LINE(called__moves_it)
 
 	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sv), 0);
 	raw_message(&w, CM_MOVE, ID, 0);
-	cm_send_fd(fd, &(struct iovec){ &w, sizeof(w) }, 1, sv[1]);	/* of no connection */
+	/* the message names no connection */
+	cm_send_fd(fd, &(struct iovec){ &w, sizeof(w) }, 1, sv[1]);
 	raw_message(&w, CM_MOVE, c[0]->id, 0);
 	cm_send_fd(fd, &(struct iovec){ &w, sizeof(w) }, 1, sv[1]);
 	close(sv[1]);
@@ -485,7 +486,7 @@ LINE(called__hangs_up_on_many)
 	node_listen(&b, QUAL);
 }
 
-/* ---- a process that dies in the middle ---- */
+/* ---- A process that dies in the middle ---- */
 
 static int victim(int sock, void *arg)
 {
@@ -526,7 +527,7 @@ Test(line, kill__caller_with_many_half_open, .timeout = 60)
 	close_both();
 }
 
-/* ---- which thread does the work ---- */
+/* ---- The thread that handles messages ---- */
 
 /* A caller that drives the manager handles arrived messages in its own thread. */
 LINE(drive__by_a_caller)
@@ -537,7 +538,8 @@ LINE(drive__by_a_caller)
 	node_listen(&b, QUAL);
 	fd = bare_line();
 	establish(fd, ID);
-	cr_assert_geq(dap_cm_sleep_begin(b.cm), 0);	/* from here the thread leaves streams alone */
+	/* from here on the manager's thread leaves streams to this caller */
+	cr_assert_geq(dap_cm_sleep_begin(b.cm), 0);
 	dap_cm_sync(b.cm);
 	raw_message(&w, CM_REQ, ID + 1, QUAL);
 	raw_send(fd, &w, sizeof(w));
@@ -548,7 +550,8 @@ LINE(drive__by_a_caller)
 	cr_assert_not(dap_cm_drive(b.cm));
 	hears(fd, CM_REP, ID + 1);
 	dap_cm_sleep_end(b.cm, cm_loop.mux_fd);
-	raw_say(fd, CM_RTU, ID + 1, 0);		/* the driving caller has stopped: the thread takes over */
+	/* the driving caller has stopped, so the thread takes over */
+	raw_say(fd, CM_RTU, ID + 1, 0);
 	hears(fd, CM_GO, ID + 1);
 	close(fd);
 }
@@ -565,13 +568,13 @@ LINE(drive__one_of_those_that_sleep)
 	cr_assert_geq(first, 0);
 	cr_assert_eq(second, -1);
 	dap_cm_sleep_end(a.cm, first);
-	establish(fd, ID + 1);			/* the other sleeps: the thread takes over */
+	establish(fd, ID + 1);			/* the caller sleeps, so the thread takes over */
 	dap_cm_sleep_end(b.cm, second);
 	establish(fd, ID + 2);
 	close(fd);
 }
 
-/* A connection without memory gets an error, and the stream continues. */
+/* A connection for which there is no memory gets an error, and the stream continues. */
 LINE(drive__without_memory)
 {
 	const char *san = getenv("SAN");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The local path: when it is used, and processes that interfere with it. */
+/* The local path: when it is used, and other processes that interfere with it. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -67,7 +67,7 @@ static socklen_t listener_name(struct sockaddr_un *name)
 	return cm_local_name(&at, name);
 }
 
-/* Binds a socket to the listener's name: len is that of the address. */
+/* Binds a socket to the listener's name; len is the length of that address. */
 static int squat(socklen_t *len, struct sockaddr_un *name)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -134,7 +134,7 @@ NEAR(connect__name_taken_with_full_backlog_goes_by_tcp)
 	close(fd);
 }
 
-/* A process of another user: its backlog is full, and later it accepts. */
+/* A process of another user. Its backlog is full, and later it accepts. */
 static int other_user(int sock, void *arg)
 {
 	struct sockaddr_un name;
@@ -180,7 +180,7 @@ Test(near, connect__full_backlog_of_another_user_goes_by_tcp)
 	connect_beside_other_user(true);
 }
 
-/* ---- user namespaces ---- */
+/* ---- User namespaces ---- */
 
 enum { NO_NAMESPACE = 77 };
 
@@ -237,7 +237,7 @@ Test(near, connect__user_without_number_goes_by_tcp)
 	cr_assert_eq(in_namespace(NULL), 1);
 }
 
-/* 65534 is mapped, but unmapped users have the same number. */
+/* The namespace maps uid 65534, but unmapped users are reported by the same number. */
 Test(near, connect__user_with_overflow_number_goes_by_tcp)
 {
 	char map[32];
@@ -254,7 +254,7 @@ Test(near, connect__mapped_user_shares_a_line)
 	cr_assert_eq(in_namespace(map), 0);
 }
 
-/* A name is read exactly as it was written, or not at all. */
+/* A name is used only if it is read completely. */
 Test(near, name__is_read_whole)
 {
 	static const char *const bad[] = {

@@ -124,7 +124,7 @@ static void on_ended(void *ctx, struct dap_cm_conn *conn, enum dap_cm_end why, c
 	if (n->passive == conn)
 		n->passive = NULL;
 	pthread_mutex_unlock(&n->lock);
-	/* In this order: a thread that sees the end also sees its reason. */
+	/* The order matters: a thread that sees the end also sees its reason. */
 	n->why[why]++;
 	n->ended++;
 }
@@ -200,7 +200,7 @@ void node_disconnect(struct node *n, bool abrupt)
 	pthread_mutex_unlock(&n->lock);
 }
 
-/* ---- bare sockets ---- */
+/* ---- Sockets of the test ---- */
 
 static struct sockaddr_in raw_address(uint64_t conn_qual)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A stand-in for core on top of one struct dap_cm: each callback does what the test has chosen, and is
- * counted. And the other extreme, a bare TCP socket that can send anything.
+ * A stand-in for core on top of one struct dap_cm: each callback does as the test has chosen, and
+ * is counted. There is also a plain TCP socket, which can send any bytes.
  */
 #ifndef TEST_CM_NODE_H
 #define TEST_CM_NODE_H
@@ -22,16 +22,17 @@ struct node {
 	struct dap_cm *cm;
 	enum node_answer answer;
 	bool no_rtu, no_go;
-	bool parts;			/* disconnects and releases an established connection, in
-					 * the callback */
-	struct in_addr calls;		/* 127.0.0.1 */
+	/* in the callback, an established connection is disconnected and released */
+	bool parts;
+	struct in_addr calls;		/* the address that it connects to: 127.0.0.1 */
 	void (*on_end)(struct node *n, const struct dap_cm_conn *conn);
-	uint32_t pd_size;		/* of the data it accepts with */
+	uint32_t pd_size;		/* length of the private data with which it accepts */
 	atomic_uint requests, replies, readies, established, ended, looks, why[DAP_CM_BROKEN + 1];
-	struct dap_cm_conn *_Atomic request;	/* the last, not yet answered */
+	struct dap_cm_conn *_Atomic request;	/* the last request that is not answered yet */
 	pthread_mutex_t lock;		/* protects passive */
-	struct dap_cm_conn *_Atomic passive;	/* the last accepted, NULL once it ended */
-	struct dap_path path;		/* the last received */
+	/* the connection accepted last; NULL once it has ended */
+	struct dap_cm_conn *_Atomic passive;
+	struct dap_path path;		/* the path received last */
 	union dap_addr from;
 	uint64_t conn_qual;
 	uint32_t got_size;
@@ -41,14 +42,14 @@ struct node {
 void node_open(struct node *n, const char *address);
 void node_close(struct node *n);
 struct dap_cm_listener *node_listen(struct node *n, uint64_t conn_qual);
-/* Connects to n->calls. 0 or -errno. */
+/* Connects to n->calls. Returns 0 or -errno. */
 int node_connect(struct node *n, uint64_t conn_qual, uint32_t timeout_us, struct dap_cm_conn **c);
 int node_connect_pd(struct node *n, uint64_t conn_qual, uint32_t timeout_us, const void *pd,
 		    uint32_t size, struct dap_cm_conn **c);
-int node_accept(struct node *n);	/* the request kept by NODE_HOLD */
+int node_accept(struct node *n);	/* accepts the request that NODE_HOLD kept */
 /* Connects a to b, which listens, and waits until both are established. */
 void node_pair(struct node *a, struct node *b, uint64_t conn_qual, struct dap_cm_conn **c);
-/* The last one that n accepted, if it has not ended yet. */
+/* Disconnects the connection that n accepted last, if it has not ended yet. */
 void node_disconnect(struct node *n, bool abrupt);
 /* The private data of a node, made from its seed. */
 void pattern(uint8_t *to, size_t len, unsigned int seed);
@@ -67,9 +68,9 @@ int raw_accept(int listener);
 void raw_send(int fd, const void *buf, size_t len);
 void raw_message(struct cm_wire *w, enum cm_type type, uint64_t id, uint64_t conn_qual);
 void raw_say(int fd, enum cm_type type, uint64_t id, uint64_t conn_qual);
-/* Whole message, or 0 at the end, -1 on a reset or after SOON_MS. */
+/* Reads a whole message. Returns 0 at the end of the stream, -1 on a reset or after SOON_MS. */
 int raw_hear(int fd, struct cm_msg *msg);
-/* The other side closes its socket without a message. */
+/* Does the other side close its socket without a message? */
 bool raw_is_cut(int fd);
 void raw_reset(int fd);
 

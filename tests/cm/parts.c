@@ -67,7 +67,7 @@ Test(cm, port__differs_for_neighbours)
 	}
 }
 
-/* Peers of another version rely on these values. */
+/* Peers of another version rely on these numbers. */
 Test(cm, port__of_some_qualifiers)
 {
 	cr_assert_eq(cm_port_of(0), 24576);
@@ -116,7 +116,7 @@ Test(cm, timer__those_due_earlier_come_earlier)
 	struct node n;
 
 	node_open(&n, "127.0.0.1");
-	clock_stop();			/* its callback sets timers, too */
+	clock_stop();			/* the callback itself sets timers */
 	dap_cm_timer(n.cm, &t[0], 60000);
 	dap_cm_timer(n.cm, &t[1], 20000);
 	dap_cm_timer(n.cm, &t[2], 40000);
@@ -134,7 +134,7 @@ static void slow_turn(void *arg)
 
 	turns++;
 	th_sleep_ms(1);
-	cr_assert(t->fn == slow_turn);	/* still there */
+	cr_assert(t->fn == slow_turn);	/* the timer is still set */
 }
 
 /* After close returns, a callback that had begun is over, and the timer stays off. */

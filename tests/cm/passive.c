@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The listening side, against bad clients. Whatever one does, the next is served. */
+/* The listening side with bad clients. Whatever a client does, the next client is served. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static void open_both(void)
 	l = node_listen(&b, QUAL);
 }
 
-/* Serves one more connection before it ends, to show that nothing is damaged. */
+/* Serves one more connection before both nodes close, to show that nothing is damaged. */
 static void close_both(void)
 {
 	struct dap_cm_conn *c;
@@ -141,7 +141,7 @@ PASSIVE(client__slow_one_is_dropped_at_its_deadline)
 	close(fd);
 }
 
-/* ---- each phase of a connection, and its end ---- */
+/* ---- The end of a connection in each phase ---- */
 
 static int to_phase(enum cm_type last, bool accept)
 {
@@ -304,7 +304,7 @@ PASSIVE(live__peer_sends_malformed_messages)
 	close(fd);
 }
 
-/* ---- many ---- */
+/* ---- Many clients ---- */
 
 PASSIVE(flood__ten_thousand_half_open)
 {
@@ -380,7 +380,8 @@ PASSIVE(flood__in_total)
 	cm_limits.half_open_source = 20;
 	for (unsigned int i = 0; i < 100; i++)
 		fds[i] = raw_connect(QUAL);
-	cr_assert(raw_is_cut(fds[79]));		/* the oldest were dropped to make room */
+	/* the oldest connections were dropped to make room */
+	cr_assert(raw_is_cut(fds[79]));
 	cr_assert_leq(cm_loop.half_opens, 20);
 	for (unsigned int i = 0; i < 100; i++)
 		close(fds[i]);
@@ -395,7 +396,9 @@ static bool probed(const struct dap_cm_conn *c)
 	return on;
 }
 
-/* Probes of thousands of connections within one host would delay each other. */
+/*
+ * The probes of thousands of connections within one host would delay each other, so there are none.
+ */
 PASSIVE(keepalive__is_for_other_hosts)
 {
 	struct sockaddr_in from = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000002) };
@@ -417,7 +420,9 @@ PASSIVE(keepalive__is_for_other_hosts)
 	close(fd);
 }
 
-/* Without a descriptor for it the connection waits in the backlog, and the thread does not spin. */
+/*
+ * If no descriptor is free for a connection, it waits in the backlog, and the thread does not spin.
+ */
 PASSIVE(accept__no_descriptor_left)
 {
 	struct cm_msg m;

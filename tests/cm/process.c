@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Peers in other processes, which are killed; forks; and leak checks. */
+/* Peers in other processes that are killed; forks; and leak checks. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static void kill_passive_in(enum cm_state phase, enum dap_cm_end why)
 	node_close(&a);
 }
 
-/* Each by the local path, and by TCP. */
+/* Defines each test twice: with the local path and with TCP. */
 #define BOTH_WAYS(name)                                                                            \
 	static void name(void);                                                                    \
 	Test(near, name) { name(); }                                                               \
@@ -145,9 +145,9 @@ BOTH_WAYS(kill__peer_that_connected)
 	kill_active_in(CM_LIVE);
 }
 
-/* ---- fork ---- */
+/* ---- Fork ---- */
 
-/* A victim with a child of its own, which must not keep the connection open. */
+/* A peer to be killed, with a child of its own. The child must not keep the connection open. */
 static int victim_with_child(int sock, void *arg)
 {
 	struct dap_cm_conn *c;
@@ -226,7 +226,7 @@ Test(cm, fork__child_opens_its_own)
 	node_close(&b);
 }
 
-/* ---- leaks ---- */
+/* ---- Leaks ---- */
 
 static void connect_and_part(struct node *a, struct node *b, unsigned int i)
 {
@@ -243,7 +243,7 @@ static void connect_and_part(struct node *a, struct node *b, unsigned int i)
 /* The address sanitizer keeps freed memory for a while. */
 #define RSS_SLACK_KB (TH_ASAN ? 1 << 20 : 512)
 
-/* DAPL_CONNECTIONS says how many. */
+/* DAPL_CONNECTIONS sets the number of connections. */
 Test(cm, successive__connections_leave_nothing_behind, .timeout = 600)
 {
 	const char *env = getenv("DAPL_CONNECTIONS");

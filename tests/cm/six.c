@@ -10,7 +10,7 @@
 
 static struct node a, b;
 
-/* Skips on a machine without it. */
+/* Skips the test on a machine without IPv6. */
 static void needs_ipv6(void)
 {
 	if (th_no_ipv6())
@@ -84,7 +84,7 @@ Test(six, connect__to_an_ipv6_address_by_tcp)
 	close_two();
 }
 
-/* An adapter with an IPv6 address of its own listens there alone. */
+/* An adapter with an IPv6 address listens only at this address. */
 Test(six, listen__at_an_ipv6_address_does_not_answer_at_ipv4)
 {
 	cm_limits.tcp = true;
@@ -131,7 +131,7 @@ Test(six, listen__same_qualifier_at_ipv4_and_ipv6)
 	close_two();
 }
 
-/* A request is moved off the shared stream; the new listener sees the same caller. */
+/* A request leaves the shared stream. The new listener sees the same caller. */
 Test(six, handoff__of_a_request_to_an_ipv6_address)
 {
 	struct node d;
@@ -180,7 +180,7 @@ Test(six, flood__from_addresses_of_one_64_is_from_one_source)
 		fds[i] = accept_from(from[i]);
 		cr_assert_eq(cm_loop.half_opens, (unsigned int)(i < N - 1 ? i + 1 : N - 1), "%s", from[i]);
 	}
-	cr_assert(raw_is_cut(fds[0]));		/* the oldest of the same /64 */
+	cr_assert(raw_is_cut(fds[0]));		/* the oldest connection of the same /64 */
 	for (int i = 0; i < N; i++)
 		close(fds[i]);
 	SOON(cm_loop.half_opens == 0);

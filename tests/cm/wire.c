@@ -42,7 +42,7 @@ Test(cm, wire__every_type_is_decoded_as_encoded)
 	}
 }
 
-/* The exact bytes, so that a later version cannot change them unnoticed. */
+/* The exact bytes of a request, so that a later version cannot change them unnoticed. */
 Test(cm, wire__request_byte_by_byte)
 {
 	static const uint8_t head[] = {
@@ -99,15 +99,17 @@ Test(cm, wire__one_wrong_field)
 		{ CM_REQ, 5, 2, -EPROTONOSUPPORT }, { CM_REQ, 4, 1, -EPROTONOSUPPORT },
 		{ CM_REQ, 6, 0, -EPROTO }, { CM_REQ, 6, CM_TYPES, -EPROTO },
 		{ CM_REQ, 7, 1, -EPROTO },
-		{ CM_REQ, 24, 0, -EPROTO }, { CM_REQ, 24, 3, -EPROTO },	/* link layer */
-		{ CM_REQ, 27, 16, -EPROTO },				/* sl */
-		{ CM_REQ, 28, 0, -EPROTO },				/* mtu, 0x0400 */
-		{ CM_REQ, 35, 1, -EPROTO },	/* reserved */
-		{ CM_REQ, 36, 1, -EPROTO }, { CM_REQ, 40, 1, -EPROTO },	/* 25 bits */
-		{ CM_REQ, 72, 1, -EPROTO },				/* 356 bytes */
-		{ CM_REQ, 73, 99, -EPROTO },				/* of 100 */
+		{ CM_REQ, 24, 0, -EPROTO }, { CM_REQ, 24, 3, -EPROTO },	/* unknown link layer */
+		{ CM_REQ, 27, 16, -EPROTO },				/* service level above 15 */
+		{ CM_REQ, 28, 0, -EPROTO },				/* MTU of 0x0400 */
+		{ CM_REQ, 35, 1, -EPROTO },	/* reserved byte */
+		{ CM_REQ, 36, 1, -EPROTO }, { CM_REQ, 40, 1, -EPROTO },	/* numbers of 25 bits */
+		/* 356 bytes of private data */
+		{ CM_REQ, 72, 1, -EPROTO },
+		/* wrong size of the 100 bytes */
+		{ CM_REQ, 73, 99, -EPROTO },
 		{ CM_REQ, 74, 1, -EPROTO }, { CM_REQ, 79, 1, -EPROTO }, { CM_REQ, 335, 1, -EPROTO },
-		{ CM_REP, 16, 1, -EPROTO },				/* conn_qual */
+		{ CM_REP, 16, 1, -EPROTO },				/* qualifier in a REP */
 		{ CM_RTU, 24, 2, -EPROTO }, { CM_RTU, 71, 1, -EPROTO }, { CM_RTU, 73, 1, -EPROTO },
 		{ CM_GO, 80, 1, -EPROTO }, { CM_DISC, 74, 1, -EPROTO },
 		{ CM_REJ, 74, 0, -EPROTO }, { CM_REJ, 74, CM_REASONS, -EPROTO },

@@ -12,8 +12,8 @@
 #define MAX_ARGS 11
 
 union value {
-	void *ptr;			/* handles and pointers */
-	uint64_t n;			/* integers, enums and masks */
+	void *ptr;			/* value of a handle or pointer */
+	uint64_t n;			/* value of an integer, enum or mask */
 	DAT_CONTEXT context;
 	DAT_REGION_DESCRIPTION region;
 	DAT_OS_WAIT_PROXY_AGENT agent;
@@ -22,7 +22,8 @@ union value {
 enum direction { ARG_IN, ARG_OUT, ARG_INOUT };
 
 struct param {
-	const char *name, *type;	/* type: also of the target of a pointer */
+	/* type: for a pointer argument also the type of its target */
+	const char *name, *type;
 	enum direction direction;
 	bool points;
 };
@@ -32,17 +33,18 @@ struct call {
 	DAT_RETURN (*make)(const union value *v);
 	const struct param *params;
 	unsigned int n_params;
-	const char *codes;		/* of the page, separated by blanks */
+	const char *codes;		/* return codes on the page, separated by blanks */
 };
 
-/* ---- bad_world.c: one object of each type, and the good arguments ---- */
+/* ---- bad_world.c: one object of each type, and good arguments ---- */
 
 enum kind { IA, PZ, EVD, SOFT_EVD, CR_EVD, CONN_EVD, EP, LMR, RMR, PSP, RSP, CR, CNO, SRQ, KINDS };
 
 struct world {
 	struct side s;
 	DAT_HANDLE handle[KINDS];
-	DAT_EP_HANDLE idle, reserved, dialler, up[2];	/* up: connected to each other */
+	/* up: two endpoints that are connected to each other */
+	DAT_EP_HANDLE idle, reserved, dialler, up[2];
 	DAT_CONN_QUAL reserved_qual;
 	DAT_EP_ATTR ep_attr;
 	DAT_EP_PARAM ep_param;
@@ -54,10 +56,11 @@ struct world {
 	DAT_PROVIDER provider;
 };
 
-void world_make(struct world *w, int i);	/* several can exist: i distinguishes their qualifiers */
-/* Frees one by one, then closes gracefully: no object may be missing or left over. */
+/* several worlds can exist: i distinguishes their qualifiers */
+void world_make(struct world *w, int i);
+/* Frees the objects in turn, then closes gracefully. No object may be missing or left over. */
 void world_free(struct world *w);
-void world_drop(struct world *w);		/* in whatever state */
+void world_drop(struct world *w);		/* frees a world in any state */
 
 extern const char *const kind_names[KINDS];
 /* Does the parameter accept a handle of that kind? */
@@ -72,7 +75,8 @@ union room {
 void good_values(struct world *w, const struct call *c, union room *room, union value *v);
 /* The permitted results of a call with good values, if SUCCESS is not the only one. */
 bool is_good_code(const struct call *c, DAT_RETURN ret);
-/* Before and after a call with good values: prepare, and free what it left outside of a world. */
+/* Called before and after a call with good values: prepares it, and frees objects that the call
+ * left outside of a world. */
 void good_begin(struct world *w, const struct call *c);
 void good_end(struct world *w, const struct call *c, const union value *v, DAT_RETURN ret);
 

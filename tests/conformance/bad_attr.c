@@ -8,13 +8,14 @@
 
 #include "tests/conformance/fixture.h"
 
-enum form { COUNT, SOME, LENGTH, FLAGS, QOS, SERVICE };	/* SOME: at least one */
+enum form { COUNT, SOME, LENGTH, FLAGS, QOS, SERVICE };	/* SOME: a count of at least one */
 
 struct member {
 	const char *name;
-	size_t at;			/* in DAT_EP_ATTR or DAT_SRQ_ATTR */
+	size_t at;			/* offset in DAT_EP_ATTR or DAT_SRQ_ATTR */
 	enum form form;
-	size_t most;			/* in DAT_IA_ATTR; for flags: the valid ones */
+	/* offset of the maximum in DAT_IA_ATTR; of flags: the mask of valid bits */
+	size_t most;
 	DAT_EP_PARAM_MASK bit;
 };
 
@@ -58,7 +59,7 @@ struct row {
 	const char *ignores;		/* a count that this call ignores */
 };
 
-/* ---- one value ---- */
+/* ---- One value ---- */
 
 static void put(const struct row *row, const struct member *m, uint64_t n)
 {
@@ -111,7 +112,7 @@ static void done(const struct row *row, const struct member *m, uint64_t n, bool
 			     (unsigned long long)n, code_name(DAT_GET_TYPE(ret)), ret);
 }
 
-/* ---- all values of one attribute ---- */
+/* ---- All values of one attribute ---- */
 
 static void try_count(const struct row *row, const struct member *m)
 {
@@ -194,7 +195,7 @@ static void each_attribute(const void *arg)
 	side_free(&s);
 }
 
-/* ---- the calls ---- */
+/* ---- The calls ---- */
 
 static DAT_RETURN create(const struct member *m, DAT_HANDLE *out)
 {
@@ -208,7 +209,8 @@ static DAT_RETURN create_with_srq(const struct member *m, DAT_HANDLE *out)
 	return dat_ep_create_with_srq(s.ia, s.pz, s.recv_evd, s.req_evd, s.conn_evd, srq, &ep_attr, out);
 }
 
-/* A refused value changes nothing: the endpoint is as good as before for the next value. */
+/* Modifies an endpoint. A refused value changes nothing, so the endpoint can be used for the next
+ * value. */
 static DAT_RETURN modify(const struct member *m, DAT_HANDLE *out)
 {
 	DAT_EP_PARAM p = { .ep_attr = ep_attr };

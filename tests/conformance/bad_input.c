@@ -17,10 +17,10 @@ static union room room[MAX_ARGS];
 
 struct trial {
 	const struct call *c;
-	const struct param *p;		/* the bad one */
+	const struct param *p;		/* the bad argument */
 	unsigned int at;
 	union value v[MAX_ARGS];
-	/* Handles: its location, which may be inside the target of a pointer argument. */
+	/* For a handle: its location, which may be inside the target of a pointer argument. */
 	DAT_HANDLE *handle;
 	uint32_t code;
 };
@@ -32,7 +32,7 @@ static void begin(struct trial *t, const struct call *c, unsigned int at)
 	good_values(&here, c, room, t->v);
 }
 
-/* The number is returned even if they do not fit: dat_registry_list_providers(3). */
+/* dat_registry_list_providers(3) returns the number of providers even if they do not fit. */
 static bool may_write(const struct param *p)
 {
 	return !strcmp(p->name, "entries_returned");
@@ -64,9 +64,9 @@ static void refused(const struct trial *t, uint32_t code, const char *what)
 	wrote_nothing(t, what);
 }
 
-/* ---- handles ---- */
+/* ---- Handles ---- */
 
-/* Memory that begins like an object, but is none; at 1 it is not even aligned. */
+/* Returns memory that begins like an object but is not one. At offset 1 it is not even aligned. */
 static void *false_object(size_t at)
 {
 	static char mem[2][4096] __attribute__((aligned(64)));
@@ -80,10 +80,10 @@ static bool null_is_none(const struct trial *t)
 	static const char *const names[] = { "cno_handle", "recv_evd_handle", "request_evd_handle",
 					     "connect_evd_handle" };
 
-	/* The provider has created it, or creates one. */
+	/* The provider has created the endpoint, or creates it during the call. */
 	if (!strcmp(t->c->name, "dat_cr_accept") || !strcmp(t->c->name, "dat_rsp_create"))
 		return !strcmp(t->p->name, "ep_handle");
-	if (!strcmp(t->c->name, "dat_rsp_create"))	/* or is asked to */
+	if (!strcmp(t->c->name, "dat_rsp_create"))	/* or the consumer has asked it to */
 		return !strcmp(t->p->name, "ep_handle") &&
 		       here.s.attr.ep_creator != DAT_PSP_CREATES_EP_NEVER;
 	for (size_t i = 0; t->at && i < sizeof(names) / sizeof(names[0]); i++) {
@@ -105,7 +105,8 @@ static bool loads_unaligned(void)
 #if defined(__aarch64__)
 	return false;
 #else
-	return !getenv("SAN") || !*getenv("SAN");	/* which would report the load itself */
+	/* the sanitizer would report the load itself */
+	return !getenv("SAN") || !*getenv("SAN");
 #endif
 }
 
@@ -148,8 +149,8 @@ static void try_handles(struct trial *t)
 }
 
 /*
- * The LMR of another LMR, and new objects for an endpoint: there dat_ep_modify(3) calls a bad handle a
- * bad parameter.
+ * Tries other bad handles inside the region: an LMR for an LMR, and new objects for an endpoint,
+ * where dat_ep_modify(3) calls a bad handle a bad parameter.
  */
 static void try_region(struct trial *t)
 {
@@ -188,12 +189,13 @@ static void try_members(struct trial *t)
 	}
 }
 
-/* ---- enums and masks ---- */
+/* ---- Enums and masks ---- */
 
 static const struct set {
 	const char *type;
-	uint64_t valid;			/* bits; of an enum: a bit for each value */
-	bool is_enum, wide;		/* wide: of 64 bits */
+	/* the valid bits; of an enum: one bit for each valid value */
+	uint64_t valid;
+	bool is_enum, wide;		/* wide: the mask has 64 bits */
 } sets[] = {
 	{ "DAT_CNO_PARAM_MASK", DAT_CNO_FIELD_ALL, false, false },
 	{ "DAT_CR_PARAM_MASK", DAT_CR_FIELD_ALL, false, false },
@@ -211,10 +213,10 @@ static const struct set {
 	{ "DAT_MEM_PRIV_FLAGS", DAT_MEM_PRIV_ALL_FLAG, false, false },
 	{ "DAT_COMPLETION_FLAGS", SUPPRESS | SOLICITED | UNSIGNALLED | BARRIER, false, false },
 	{ "DAT_CONNECT_FLAGS", DAT_CONNECT_MULTIPATH_FLAG, false, false },
-	{ "DAT_CLOSE_FLAGS", 0x3, true, false },	/* 0, 1 */
+	{ "DAT_CLOSE_FLAGS", 0x3, true, false },	/* the values 0 and 1 */
 	{ "DAT_PSP_FLAGS", 0x3, true, false },
-	{ "DAT_MEM_TYPE", 0x7, true, false },		/* 0, 1, 2 */
-	{ "DAT_QOS", 0x117, true, false },		/* 0, 1, 2, 4, 8 */
+	{ "DAT_MEM_TYPE", 0x7, true, false },		/* the values 0, 1 and 2 */
+	{ "DAT_QOS", 0x117, true, false },		/* the values 0, 1, 2, 4 and 8 */
 };
 
 static const struct set *set_of(const struct param *p)
@@ -253,14 +255,14 @@ static void try_set(struct trial *t, const struct set *set)
 	if (set->is_enum)
 		try_number(t, INT_MAX);
 	if (!strcmp(t->p->name, "evd_flags"))
-		try_number(t, 0);		/* an EVD for nothing */
+		try_number(t, 0);		/* an EVD for no stream at all */
 }
 
-/* ---- sizes ---- */
+/* ---- Sizes ---- */
 
 struct size {
 	const char *call, *param;
-	int64_t least;			/* the maximum: as in most_of() */
+	int64_t least;			/* the smallest good value; the largest is in most_of() */
 };
 
 static const struct size sizes[] = {
@@ -331,9 +333,11 @@ static void try_size(struct trial *t, const struct size *size)
 	}
 }
 
-/* ---- pointers ---- */
+/* ---- Pointers ---- */
 
-/* Optional pointers; and pointers to data, which are not checked on the fast path. */
+/*
+ * NULL is good for optional pointers, and for pointers to data, which the fast path does not check.
+ */
 static bool null_will_do(const struct trial *t)
 {
 	static const char *const names[] = {
@@ -354,7 +358,7 @@ static bool null_will_do(const struct trial *t)
 	return false;
 }
 
-/* A page without a code for it allows anything. */
+/* A page that has no code for a null pointer allows any result. */
 static void try_null(struct trial *t)
 {
 	if (null_will_do(t) || !strstr(t->c->codes, " DAT_INVALID_PARAMETER "))
@@ -363,14 +367,14 @@ static void try_null(struct trial *t)
 	refused(t, DAT_INVALID_PARAMETER, "null");
 }
 
-/* ---- all of it ---- */
+/* ---- All arguments of all calls ---- */
 
 static bool is_pointer(const struct param *p)
 {
 	return p->points || strstr(p->type, "_PTR") || !strcmp(p->type, "DAT_PVOID");
 }
 
-/* No memory, or no time for a connection to be made. */
+/* Zero is bad for a length, and for the time in which a connection is made. */
 static bool zero_is_bad(const struct trial *t)
 {
 	return !strcmp(t->p->name, "length") ||
@@ -398,7 +402,7 @@ static void try_param(const struct call *c, unsigned int at)
 
 enum amount { LEAST, ONE_MORE, MOST, AMOUNTS };
 
-/* With a size at its minimum, or at its maximum, where a shortage is possible. */
+/* Calls with a size at its minimum, or at its maximum, where a shortage is possible. */
 static void is_done(const struct call *c, unsigned int at, const struct size *size, enum amount amount)
 {
 	union value v[MAX_ARGS];

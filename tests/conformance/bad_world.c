@@ -21,7 +21,7 @@ bool kind_fits(const struct param *p, enum kind kind)
 	return !strcmp(p->type, "DAT_HANDLE") || !strcmp(p->type, handle_types[kind]);
 }
 
-/* ---- making ---- */
+/* ---- Making a world ---- */
 
 /* Two endpoints of one adapter: the connection goes back to the same adapter. */
 static void be_up(struct world *w)
@@ -123,7 +123,7 @@ void world_drop(struct world *w)
 	(void)dat_ia_close(w->s.ia, DAT_CLOSE_ABRUPT_FLAG);
 }
 
-/* ---- good arguments ---- */
+/* ---- Good arguments ---- */
 
 static bool begins(const char *text, const char *with)
 {
@@ -140,7 +140,7 @@ static DAT_HANDLE good_evd(struct world *w, const struct call *c, const char *na
 		return w->s.conn_evd;
 	if (begins(c->name, "dat_psp_") || begins(c->name, "dat_rsp_"))
 		return w->s.cr_evd;
-	return w->s.soft_evd;		/* nothing feeds it */
+	return w->s.soft_evd;		/* no stream feeds this EVD */
 }
 
 static DAT_HANDLE good_ep(struct world *w, const struct call *c, const char *name)
@@ -169,7 +169,7 @@ static DAT_HANDLE good_handle(struct world *w, const struct call *c, const struc
 	return DAT_HANDLE_NULL;
 }
 
-/* Any other input that an argument points to. */
+/* Returns a good target for any other pointer to input. */
 static void *good_pointer(struct world *w, const struct param *p)
 {
 	const struct {
@@ -207,7 +207,7 @@ static uint64_t good_number(struct world *w, const struct call *c, const char *n
 		{ "hard_high_watermark", (uint64_t)DAT_WATERMARK_INFINITE },
 	};
 
-	if (!strcmp(name, "timeout"))	/* of a connection it may not be 0 */
+	if (!strcmp(name, "timeout"))	/* the timeout of a connection may not be 0 */
 		return begins(c->name, "dat_ep_") ? SOON : 0;
 	if (!strcmp(c->name, "dat_ep_modify"))
 		return DAT_EP_FIELD_EP_ATTR_QOS;
@@ -215,7 +215,8 @@ static uint64_t good_number(struct world *w, const struct call *c, const char *n
 		if (!strcmp(name, numbers[i].name))
 			return numbers[i].n;
 	}
-	return 0;			/* nothing, by default, none of them */
+	/* 0 stands for nothing, for the default, or for none of the flags */
+	return 0;
 }
 
 static bool is_handle(const struct param *p)
@@ -227,7 +228,7 @@ static bool is_handle(const struct param *p)
 
 void good_values(struct world *w, const struct call *c, union room *room, union value *v)
 {
-	/* A read returns only what fits, a write has room for all. */
+	/* A read needs room for its data; a write has room for all of it. */
 	w->remote.segment_length = strcmp(c->name, "dat_ep_post_rdma_read") ? 8192 : 0;
 	for (unsigned int i = 0; i < c->n_params; i++) {
 		const struct param *p = &c->params[i];

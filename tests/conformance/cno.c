@@ -19,7 +19,7 @@ static DAT_CNO_HANDLE cno_of(struct side *s, DAT_OS_WAIT_PROXY_AGENT agent)
 	return cno;
 }
 
-/* A CNO with one EVD of software events. */
+/* Creates a CNO with one EVD of software events. */
 static DAT_CNO_HANDLE with_evd(struct side *s, DAT_EVD_HANDLE *evd)
 {
 	DAT_CNO_HANDLE cno;
@@ -92,7 +92,7 @@ STATEMENT(cno_create__bad_arguments, dat_cno_create, RETURNS)
 	side_close(&s);
 }
 
-/* The pages do not define an invalid agent: data without a function is the only possible one. */
+/* The pages do not define an invalid agent. Data without a function is the only possible one. */
 STATEMENT(cno_modify_agent__data_without_a_function, dat_cno_modify_agent, RETURNS)
 {
 	DAT_OS_WAIT_PROXY_AGENT agent = { .instance_data = &agent };
@@ -264,7 +264,7 @@ STATEMENT(cno_free__with_a_waiter, dat_cno_free, DESCRIPTION)
 	side_close(&s);
 }
 
-/* ---- which CNO ---- */
+/* ---- Choice of the CNO ---- */
 
 STATEMENT(evd_modify_cno__moves_the_trigger, dat_evd_modify_cno, DESCRIPTION)
 {
@@ -311,7 +311,7 @@ STATEMENT(evd_wait__preempts_the_cno, dat_evd_wait, DESCRIPTION)
 	side_close(&s);
 }
 
-/* ---- the proxy agent ---- */
+/* ---- The proxy agent ---- */
 
 static DAT_EVD_HANDLE called_with;
 static int calls;

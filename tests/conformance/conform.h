@@ -19,14 +19,14 @@
 
 #include "tests/harness/harness.h"
 
-/* ---- the table ---- */
+/* ---- The table of statements ---- */
 
 struct statement {
 	const char *name;		/* call__condition */
-	const char *page;		/* of section 3, such as dat_evd_wait */
-	const char *section;		/* of the page */
+	const char *page;		/* man page of section 3, such as dat_evd_wait */
+	const char *section;		/* section of the page */
 	void (*fn)(const void *row);
-	const void *row;		/* of a generated table, or NULL */
+	const void *row;		/* row of a generated table, or NULL */
 	const char *file;
 	int line;
 };
@@ -54,16 +54,16 @@ struct statement {
 #define PARAMETERS "PARAMETERS"
 
 size_t conform_count(void);
-const struct statement *conform_get(size_t i);		/* in the order of files */
+const struct statement *conform_get(size_t i);		/* statements in the order of files */
 const struct statement *conform_find(const char *name);
 
-/* ---- running ---- */
+/* ---- Running a statement ---- */
 
 enum verdict { VERDICT_PASS, VERDICT_FAIL, VERDICT_SKIP };
 
 #define MAX_NOTES 256
 
-struct note {			/* a call of the page returned this type of code */
+struct note {			/* a call of the page has returned this type of code */
 	char call[32];
 	uint32_t type;
 };
@@ -77,23 +77,27 @@ struct outcome {
 };
 
 struct conform_options {
-	const char *ia;			/* of both sides, unless */
-	const char *peer_ia;		/* the other side has its own */
-	const char *host;		/* where `dat_conform --serve` runs, or NULL: a process here */
-	uint16_t port;			/* its TCP port; 0 for --serve: any free one */
-	unsigned int limit_ms;		/* for one statement */
+	const char *ia;			/* the IA of both sides, unless */
+	const char *peer_ia;		/* the peer side has an IA of its own */
+	/* host where `dat_conform --serve` runs, or NULL: the peer is a process here */
+	const char *host;
+	/* TCP port of that program; 0 with --serve: any free port */
+	uint16_t port;
+	unsigned int limit_ms;		/* time limit of one statement */
 };
 
 extern struct conform_options conform_options;
 
 void conform_run(const struct statement *s, struct outcome *outcome);
-/* For a process that is no statement but makes calls like one. */
+/* Called by a process that runs no statement but makes calls like one. */
 void conform_outside(void);
 const char *verdict_name(enum verdict v);
-/* "DAT_INVALID_STATE" for a type; in hex for one that has no name. */
+/*
+ * Returns the name of a type, such as "DAT_INVALID_STATE", or its number in hex if it has no name.
+ */
 const char *code_name(uint32_t type);
 
-/* ---- within a statement, its children and its threads ---- */
+/* ---- Functions for a statement, its children and its threads ---- */
 
 void conform_note(const char *call, DAT_RETURN ret);
 /* Records calls that start with "dat_"; ends the statement unless the type matches. */
@@ -103,12 +107,14 @@ void conform_check(bool ok, const char *text, const char *file, int line);
 void conform_same(uint64_t got, uint64_t want, const char *text, const char *file, int line);
 _Noreturn void conform_fail(const char *file, int line, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* The reason names the provider attribute, or the optional part of the page. */
+/*
+ * Skips the statement. The reason names the provider attribute, or the optional part of the page.
+ */
 _Noreturn void skip(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #define must(call) conform_expect((call), DAT_SUCCESS, #call, __FILE__, __LINE__)
 #define must_be(type, call) conform_expect((call), (uint32_t)(type), #call, __FILE__, __LINE__)
-/* Records the code of a call without checking it. */
+/* Makes a call and records its code without checking it. */
 #define tried(call) conform_tried((call), #call)
 DAT_RETURN conform_tried(DAT_RETURN got, const char *text);
 #define check(cond) conform_check((cond), #cond, __FILE__, __LINE__)

@@ -26,7 +26,7 @@ STATEMENT(ep_connect__both_sides_get_an_event, dat_ep_connect, DESCRIPTION)
 	two_close(&a, &b);
 }
 
-/* ---- private data ---- */
+/* ---- Private data ---- */
 
 static void exchange(DAT_COUNT len)
 {
@@ -52,7 +52,7 @@ static void exchange(DAT_COUNT len)
 	d = took_conn(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	check(d.private_data_size >= len);
 	same(len ? memcmp(d.private_data, back, (size_t)len) : 0, 0);
-	/* It stays until the endpoint is reset. */
+	/* The private data stay until the endpoint is reset. */
 	must(dat_ep_disconnect(b.ep, DAT_CLOSE_ABRUPT_FLAG));
 	took_conn(&a, a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 	same(len ? memcmp(d.private_data, back, (size_t)len) : 0, 0);
@@ -88,7 +88,7 @@ STATEMENT(ep_connect__private_data_out_of_range, dat_evd_dequeue, DESCRIPTION)
 	two_close(&a, &b);
 }
 
-/* ---- how connecting fails ---- */
+/* ---- Failures to connect ---- */
 
 STATEMENT(ep_connect__rejected_by_the_peer, dat_ep_connect, DESCRIPTION)
 {
@@ -137,7 +137,7 @@ STATEMENT(ep_connect__backlog_is_full, dat_psp_create, DESCRIPTION)
 		a.ep = side_ep(&a, NULL);
 		must(dial(a.ep, &b, b.qual, SOON));
 	}
-	/* Whichever came last. */
+	/* The event that arrived last decides the state. */
 	must(dat_evd_wait(a.conn_evd, SOON, 1, &ev, &n));
 	same(ev.event_number, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	two_close(&a, &b);
@@ -301,7 +301,7 @@ STATEMENT(ep_dup_connect__bad_arguments, dat_ep_dup_connect, RETURNS)
 	two_close(&a, &b);
 }
 
-/* ---- how connections end ---- */
+/* ---- Ends of connections ---- */
 
 static void ends_both(DAT_CLOSE_FLAGS how)
 {

@@ -5,7 +5,7 @@
 
 #include "tests/conformance/fixture.h"
 
-/* a connects to b, whose request is returned. */
+/* Connects a to b, and returns the request that b gets. */
 static DAT_CR_HANDLE asked(struct side *a, struct side *b)
 {
 	side_open(a);
@@ -58,7 +58,7 @@ STATEMENT(cr_query__each_field_alone, dat_cr_query, DESCRIPTION)
 	bring_done(&b);
 }
 
-/* The page defines these in this state; both ends must agree on them. */
+/* The page defines these ports in this state. Both sides must agree on them. */
 STATEMENT(ep_query__ports_of_an_endpoint_with_its_request, dat_ep_query, DESCRIPTION)
 {
 	DAT_EP_PARAM here, there;
@@ -193,7 +193,7 @@ STATEMENT(cr_handoff__destroys_the_request, dat_cr_handoff, DESCRIPTION)
 	two_close(&a, &b);
 }
 
-/* The first's endpoint is free again, the second's is used. */
+/* The endpoint of the first service point is free again, that of the second is used. */
 STATEMENT(cr_handoff__between_reserved_service_points, dat_cr_handoff, DESCRIPTION)
 {
 	DAT_RSP_HANDLE rsp;
@@ -232,7 +232,7 @@ STATEMENT(cr_handoff__with_a_provided_endpoint, dat_cr_handoff, DESCRIPTION)
 	bring_done(&b);
 }
 
-/* It names the adapter's host: another open of the adapter may listen there. */
+/* The handoff names the adapter's host, where another open of the adapter may listen. */
 STATEMENT(cr_handoff__to_another_instance, dat_cr_handoff, DESCRIPTION)
 {
 	struct side a, b, c;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The statements as the suite `conformance`: a test of the same name for each. */
+/* The statements as the suite `conformance`, with a test of the same name for each. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
@@ -29,5 +29,5 @@ static void try_it(const char *name)
 		try_it(#name);                                                                     \
 	}
 
-/* Made from the table itself: suite.mk. */
+/* This file is made from the table itself, see suite.mk. */
 #include "conformance_names.h"

@@ -112,7 +112,7 @@ STATEMENT(ep_create__streams_of_one_evd_agree, dat_ep_create, USAGE)
 	side_close(&s);
 }
 
-/* ---- query ---- */
+/* ---- Query ---- */
 
 STATEMENT(ep_query__as_it_was_made, dat_ep_query, DESCRIPTION)
 {
@@ -184,7 +184,7 @@ STATEMENT(ep_get_status__returns_whether_requests_are_outstanding, dat_ep_get_st
 	two_close(&a, &b);
 }
 
-/* ---- modify ---- */
+/* ---- Modify ---- */
 
 STATEMENT(ep_modify__only_fields_in_the_mask, dat_ep_modify, DESCRIPTION)
 {
@@ -274,7 +274,7 @@ STATEMENT(ep_modify__moves_the_streams, dat_ep_modify, DESCRIPTION)
 	two_close(&a, &b);
 }
 
-/* ---- reset, free ---- */
+/* ---- Reset and free ---- */
 
 STATEMENT(ep_reset__can_be_connected_again, dat_ep_reset, DESCRIPTION)
 {
@@ -312,7 +312,8 @@ STATEMENT(ep_reset__receives_of_an_unconnected_stay, dat_ep_reset, DESCRIPTION)
 	two_close(&a, &b);
 }
 
-/* The marker is the last of its queue: once it is dequeued, so are all before it. */
+/* The marker is the last entry of its queue. Once it is dequeued, all entries before it are
+ * dequeued as well. */
 STATEMENT(ep_reset__a_marker_completes_when_all_is_drained, dat_ep_reset, USAGE)
 {
 	struct side a, b;
@@ -360,7 +361,7 @@ STATEMENT(ep_free__aborts_the_connection, dat_ep_free, DESCRIPTION)
 	two_close(&a, &b);
 }
 
-/* ---- buffers ---- */
+/* ---- Buffers ---- */
 
 STATEMENT(ep_recv_query__counts_posted_buffers, dat_ep_recv_query, DESCRIPTION)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The order of completions, suppressed ones, and their order relative to connection events. */
+/*
+ * The order of completions, also of suppressed ones, and their order relative to connection events.
+ */
 #include <string.h>
 
 #include "tests/conformance/fixture.h"
@@ -39,7 +41,7 @@ STATEMENT(ep_post_send__suppressed_success_is_silent, dat_ep_post_send, PARAMETE
 	two_close(&a, &b);
 }
 
-/* More than the queue holds, without an event that frees slots. */
+/* More sends than the queue holds are posted, without an event that frees slots. */
 STATEMENT(ep_post_send__suppressed_without_end, dat_ep_post_send, PARAMETERS)
 {
 	struct side a, b;
@@ -110,7 +112,7 @@ STATEMENT(ep_post_rdma_write__barrier_waits_for_reads, dat_ep_post_rdma_write, P
 	two_close(&a, &b);
 }
 
-/* ---- after an error, and after the end ---- */
+/* ---- Order after an error, and after the end ---- */
 
 STATEMENT(ep_post_rdma_write__all_after_an_error_fail, dat_ep_disconnect, DESCRIPTION)
 {
@@ -217,7 +219,7 @@ STATEMENT(ep_disconnect__graceful_completes_requests, dat_ep_disconnect, DESCRIP
 	two_close(&a, &b);
 }
 
-/* As soon as its first receive is there, so is ESTABLISHED. */
+/* As soon as the first receive has completed, ESTABLISHED is on its EVD. */
 STATEMENT(ep_connect__no_receive_before_established, dat_ep_connect, DESCRIPTION)
 {
 	struct side a, b;
@@ -239,7 +241,7 @@ STATEMENT(ep_connect__no_receive_before_established, dat_ep_connect, DESCRIPTION
 	}
 }
 
-/* ---- overflow ---- */
+/* ---- Overflow ---- */
 
 STATEMENT(evd_dequeue__overflow_is_an_async_event, dat_evd_post_se, DESCRIPTION)
 {

@@ -12,7 +12,7 @@ static void fill(struct side *s, size_t off, size_t len, unsigned int seed)
 		s->mem[off + i] = (char)(seed + i * 7);
 }
 
-/* ---- what is moved ---- */
+/* ---- Transfers and their data ---- */
 
 STATEMENT(ep_post_send__arrives_whole, dat_ep_post_send, DESCRIPTION)
 {
@@ -177,14 +177,14 @@ STATEMENT(ep_post_send__the_iov_may_be_reused, dat_ia_query, DESCRIPTION)
 	two_close(&a, &b);
 }
 
-/* ---- posts of all four kinds: what they refuse ---- */
+/* ---- Refusals by posts of all four kinds ---- */
 
 enum kind { SEND, RECV, RDMA_READ, RDMA_WRITE };
 
 struct post {
 	enum kind kind;
-	DAT_COUNT most;			/* segments */
-	int need;			/* right of the LMR */
+	DAT_COUNT most;			/* largest number of segments */
+	int need;			/* the right that the LMR needs */
 };
 
 static const struct post sending = { SEND, 4, DAT_MEM_PRIV_LOCAL_READ_FLAG };
@@ -302,7 +302,7 @@ static void full(const void *row)
 }
 EACH_POST(queue_full, RETURNS, full);
 
-/* A provider reports it at once, or in the completion: the pages allow both. */
+/* A provider reports the error at once, or in the completion. The pages allow both. */
 static void refused_or_completed(const struct post *p, struct side *a, struct side *b, DAT_RETURN ret,
 				 uint32_t at_once, uint32_t or_at_once)
 {
@@ -372,7 +372,7 @@ static void outside(const void *row)
 }
 EACH_POST(outside_the_lmr, RETURNS, outside);
 
-/* ---- lengths and rights at the other end ---- */
+/* ---- Lengths and rights at the peer ---- */
 
 STATEMENT(ep_post_rdma_write__remote_buffer_too_small, dat_ep_post_rdma_write, RETURNS)
 {

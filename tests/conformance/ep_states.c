@@ -15,7 +15,8 @@
 #define P DAT_EP_STATE_PASSIVE_CONNECTION_PENDING
 #define T DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING
 
-enum { STATES = 9, STAYS = -1, NO = -2, GONE = -3 };	/* NO: INVALID_STATE, and stays */
+/* NO: the call returns INVALID_STATE, and the state stays */
+enum { STATES = 9, STAYS = -1, NO = -2, GONE = -3 };
 
 static const DAT_EP_STATE states[STATES] = { U, R, P, T, A, M, C, G, D };
 static const char *const names[STATES] = {
@@ -26,7 +27,7 @@ static const char *const names[STATES] = {
 
 struct row {
 	DAT_RETURN (*call)(struct bring *b);
-	DAT_EP_PARAM_MASK mask;		/* instead of a call: the attribute to modify */
+	DAT_EP_PARAM_MASK mask;		/* the attribute to modify; then there is no other call */
 	int next[STATES];
 };
 
@@ -75,7 +76,7 @@ static void all_cells(const void *arg)
 		one_cell(arg, i);
 }
 
-/* ---- calls ---- */
+/* ---- Calls ---- */
 
 static DAT_RETURN connect_it(struct bring *b)
 {
@@ -83,7 +84,8 @@ static DAT_RETURN connect_it(struct bring *b)
 	return dial(b->s.ep, &b->peer, b->peer.qual, SOON);
 }
 
-/* As another endpoint of the side was, which has its own EVDs: those of the side may hold events. */
+/* Duplicates the connection of another endpoint of the side. It has its own EVDs, because those of
+ * the side may hold events. */
 static DAT_RETURN dup_connect_it(struct bring *b)
 {
 	struct side here = b->s, there = b->peer;
@@ -105,7 +107,7 @@ static DAT_RETURN reserve_it(struct bring *b)
 	return tried(dat_rsp_create(b->s.ia, some_qual(1), b->s.ep, b->s.cr_evd, &rsp));
 }
 
-/* With the request of another endpoint of the peer's. */
+/* Accepts the request of another endpoint of the peer. */
 static DAT_RETURN accept_it(struct bring *b)
 {
 	DAT_PSP_HANDLE psp;
@@ -179,7 +181,7 @@ static DAT_RETURN status_of_it(struct bring *b)
 	return tried(dat_ep_get_status(b->s.ep, &state, &recv_idle, &request_idle));
 }
 
-/* The consumer's context of an endpoint is independent of its state. */
+/* A consumer's context can be set and read in each state of an endpoint. */
 static DAT_RETURN context_of_it(struct bring *b)
 {
 	DAT_HANDLE_TYPE type;

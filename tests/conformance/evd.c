@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Event Dispatchers: their life and states. Waiting is in evd/wait.c. */
+/* Event Dispatchers: life and states. evd_wait.c has the waits. */
 #include "tests/conformance/fixture.h"
 
 static const int streams[6] = {
@@ -83,7 +83,7 @@ STATEMENT(evd_create__flags_out_of_range, dat_evd_create, RETURNS)
 	side_close(&s);
 }
 
-/* ---- dequeue, post ---- */
+/* ---- Dequeue and post ---- */
 
 STATEMENT(evd_dequeue__empty, dat_evd_dequeue, RETURNS)
 {
@@ -149,7 +149,7 @@ STATEMENT(evd_post_se__no_software_event, dat_evd_post_se, RETURNS)
 	side_close(&s);
 }
 
-/* ---- states ---- */
+/* ---- States ---- */
 
 STATEMENT(evd_disable__is_reported_and_repeats, dat_evd_disable, DESCRIPTION)
 {
@@ -219,7 +219,7 @@ STATEMENT(evd_clear_unwaitable__wait_is_permitted, dat_evd_clear_unwaitable, DES
 	side_close(&s);
 }
 
-/* ---- resize, query, free ---- */
+/* ---- Resize, query and free ---- */
 
 STATEMENT(evd_resize__keeps_every_event, dat_evd_resize, DESCRIPTION)
 {
@@ -237,7 +237,8 @@ STATEMENT(evd_resize__keeps_every_event, dat_evd_resize, DESCRIPTION)
 	side_close(&s);
 }
 
-/* Whether it is done or refused for want of resources, each completion is still there. */
+/* Resizes an EVD with completions. Whether that succeeds or fails for lack of resources, each
+ * completion is still there. */
 static bool resize_under_completions(struct side *a, struct side *b, DAT_COUNT qlen)
 {
 	DAT_RETURN ret;

@@ -7,7 +7,7 @@
 
 #include "tests/conformance/fixture.h"
 
-#define LOOK_US 60000		/* how long to watch a waiter that must not wake */
+#define LOOK_US 60000		/* how long a waiter is watched that must not wake */
 
 struct waiter {
 	DAT_EVD_HANDLE evd;
@@ -49,7 +49,7 @@ static void ends_with(struct waiter *w, uint32_t type)
 	same(DAT_GET_TYPE(w->ret), type);
 }
 
-/* ---- results ---- */
+/* ---- Results ---- */
 
 STATEMENT(evd_wait__takes_the_first, dat_evd_wait, DESCRIPTION)
 {
@@ -175,7 +175,7 @@ STATEMENT(evd_wait__nowhere_to_put_results, dat_evd_wait, RETURNS)
 	side_close(&s);
 }
 
-/* ---- one waiter ---- */
+/* ---- One waiter ---- */
 
 STATEMENT(evd_wait__a_waiter_owns_the_evd, dat_evd_wait, DESCRIPTION)
 {
@@ -258,9 +258,9 @@ STATEMENT(evd_wait__interrupted_by_a_signal, dat_evd_wait, RETURNS)
 	side_close(&s);
 }
 
-/* ---- which completions end a wait ---- */
+/* ---- Completions that end a wait ---- */
 
-/* A pair whose b gets receives with these flags, and whose a requests with those. */
+/* Opens a pair: b gets receives with the first flags, and a gets requests with the second flags. */
 static void two_with_flags(struct side *a, struct side *b, int request, int recv)
 {
 	DAT_EP_ATTR attr = side_attr();

@@ -16,7 +16,7 @@ struct hello {
 	DAT_SOCK_ADDR address;
 };
 
-/* ---- what it does ---- */
+/* ---- Executing an order ---- */
 
 static uint64_t accept_one(struct side *s, uint64_t len)
 {
@@ -78,7 +78,7 @@ static int far_side(int sock, void *arg)
 	return 0;
 }
 
-/* ---- who tells it ---- */
+/* ---- Sending an order ---- */
 
 static int dial_host(const char *host)
 {

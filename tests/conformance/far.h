@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The other end in its own process, here or, if conform_options.host names a host that runs `dat_conform
- * --serve`, there. It executes orders from a socket: an order is three numbers, its answer two, all
- * big-endian.
+ * The peer side in a process of its own. That runs on this host, or where `dat_conform --serve`
+ * runs if conform_options.host names a host. It executes orders from a socket: an order is three
+ * numbers, its answer two, all big-endian.
  */
 #ifndef TESTS_CONFORM_FAR_H
 #define TESTS_CONFORM_FAR_H
@@ -12,29 +12,30 @@
 enum far_order {
 	FAR_ACCEPT,		/* accepts the next request, with this many bytes of private data */
 	FAR_REJECT,
-	FAR_HANDOFF,		/* to this qualifier: the code */
-	FAR_EVENT,		/* waits for the next connection event: its number */
-	FAR_RECV,		/* posts: offset, length */
-	FAR_RECEIVED,		/* waits for the completion: status, length */
-	FAR_SEND,		/* offset, length; waits for the completion: status */
-	FAR_FILL,		/* all memory with this byte */
-	FAR_BYTE,		/* at offset: its value */
+	/* hands the request off to this qualifier; answers the return code */
+	FAR_HANDOFF,
+	FAR_EVENT,		/* waits for the next connection event; answers its number */
+	FAR_RECV,		/* posts a receive: offset and length */
+	FAR_RECEIVED,		/* waits for its completion; answers status and length */
+	FAR_SEND,		/* sends from offset and length, and waits; answers the status */
+	FAR_FILL,		/* fills all memory with this byte */
+	FAR_BYTE,		/* answers the byte at this offset */
 	FAR_LEAVE,		/* disconnects abruptly */
 };
 
 struct far_end {
 	int sock;
-	struct th_child child;		/* of this host */
+	struct th_child child;		/* the process, if it is on this host */
 	DAT_CONN_QUAL qual;
 	DAT_RMR_CONTEXT rmr_context;
-	DAT_VADDR mem;			/* MEM bytes */
+	DAT_VADDR mem;			/* address of its memory, MEM bytes */
 	DAT_SOCK_ADDR address;
 };
 
-/* Before any IA is opened here. */
+/* To be called before any IA is opened in this process. */
 void far_open(struct far_end *f);
-void far_close(struct far_end *f);		/* its process ends, whatever it is doing */
-void far_kill(struct far_end *f);		/* by SIGKILL, where it is on this host */
+void far_close(struct far_end *f);		/* ends its process, at any point */
+void far_kill(struct far_end *f);		/* the same by SIGKILL, if it is on this host */
 uint64_t far_ask(struct far_end *f, enum far_order order, uint64_t a, uint64_t b, uint64_t *second);
 /* Serves every client, each in its own process. Returns only on failure. */
 int far_serve(void);

@@ -34,7 +34,7 @@ DAT_EVD_HANDLE side_evd(struct side *s, DAT_COUNT qlen, int flags)
 	return evd;
 }
 
-/* Attributes that any adapter supports. */
+/* Returns attributes that any adapter supports. */
 DAT_EP_ATTR side_attr(void)
 {
 	return (DAT_EP_ATTR){
@@ -139,7 +139,7 @@ void side_free(struct side *s)
 	forget(s);
 }
 
-/* ---- connections ---- */
+/* ---- Connections ---- */
 
 DAT_IA_ADDRESS_PTR side_address(struct side *s)
 {
@@ -251,7 +251,7 @@ bool gets_to(DAT_EP_HANDLE ep, DAT_EP_STATE state)
 	return TH_WITHIN(SOON_MS, state_of(ep) == state);
 }
 
-/* ---- states ---- */
+/* ---- States ---- */
 
 static void reserve(struct bring *b)
 {
@@ -282,7 +282,7 @@ static void be_dialling(struct bring *b)
 	must(dial(b->s.ep, &b->peer, b->peer.qual, SOON));
 }
 
-/* Without a receive at the peer, a send stays outstanding. */
+/* The peer has posted no receive, so a send stays outstanding. */
 static void be_leaving(struct bring *b)
 {
 	join(&b->s, b->s.ep, &b->peer, b->peer.ep);

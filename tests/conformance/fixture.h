@@ -10,7 +10,7 @@
 #include "tests/conformance/conform.h"
 
 #define SOON_MS 15000			/* only guards against hangs */
-#define SOON (SOON_MS * 1000u)		/* us */
+#define SOON (SOON_MS * 1000u)		/* in us */
 #define MEM 65536
 #define DTOS 16
 
@@ -29,77 +29,81 @@ struct side {
 	DAT_PZ_HANDLE pz;
 	DAT_EP_HANDLE ep;
 	DAT_PSP_HANDLE psp;
-	DAT_CONN_QUAL qual;		/* once it listens */
+	DAT_CONN_QUAL qual;		/* the qualifier, once the side listens */
 	DAT_LMR_HANDLE lmr;
 	DAT_LMR_CONTEXT lmr_context;
 	DAT_RMR_CONTEXT rmr_context;
 	DAT_IA_ATTR ia_attr;
 	DAT_PROVIDER_ATTR attr;
 	bool is_peer;
-	char *mem;			/* MEM bytes, page aligned */
+	char *mem;			/* MEM bytes, aligned to a page */
 };
 
-/* The second side uses the peer's IA. */
+/* Opens an IA; the second side uses the peer's. */
 void side_open(struct side *s);
 void side_open_peer(struct side *s);
-void side_close(struct side *s);	/* abruptly */
-void side_free(struct side *s);		/* one by one, then gracefully */
+void side_close(struct side *s);	/* closes abruptly */
+void side_free(struct side *s);		/* frees the objects in turn, then closes gracefully */
 DAT_IA_HANDLE ia_open(DAT_EVD_HANDLE *async);
 
 DAT_EVD_HANDLE side_evd(struct side *s, DAT_COUNT qlen, int flags);
 DAT_EP_ATTR side_attr(void);
 DAT_EP_HANDLE side_ep(struct side *s, const DAT_EP_ATTR *attr);
-/* An endpoint on new EVDs, which are returned; NULL for the side's own. */
+/* Creates an endpoint on new EVDs, which are returned. For NULL it uses the side's own EVD. */
 DAT_EP_HANDLE side_ep_on(struct side *s, const DAT_EP_ATTR *attr, DAT_EVD_HANDLE recv_evd,
 			 DAT_EVD_HANDLE req_evd);
 DAT_LMR_HANDLE side_lmr(struct side *s, DAT_PZ_HANDLE pz, void *mem, size_t len, int priv,
 			DAT_LMR_CONTEXT *lmr_context, DAT_RMR_CONTEXT *rmr_context);
 
-/* ---- connections ---- */
+/* ---- Connections ---- */
 
 DAT_IA_ADDRESS_PTR side_address(struct side *s);
 void side_listen(struct side *s);
-DAT_CONN_QUAL some_qual(int i);		/* of this process, 0 <= i < 16 */
+DAT_CONN_QUAL some_qual(int i);		/* a qualifier of this process, 0 <= i < 16 */
 DAT_RETURN dial(DAT_EP_HANDLE ep, struct side *to, DAT_CONN_QUAL qual, DAT_TIMEOUT timeout);
 DAT_RETURN dial_with(DAT_EP_HANDLE ep, struct side *to, DAT_CONN_QUAL qual, const void *pd, int len);
 DAT_CR_HANDLE side_request(struct side *s);
-DAT_EP_HANDLE ep_of(DAT_CR_HANDLE cr);		/* that it came with, or null */
-void give_all(struct side *s, DAT_EP_HANDLE ep);	/* the PZ and the EVDs of the side */
+/* the endpoint that came with the request, or null */
+DAT_EP_HANDLE ep_of(DAT_CR_HANDLE cr);
+/* gives the endpoint the PZ and the EVDs of the side */
+void give_all(struct side *s, DAT_EP_HANDLE ep);
 DAT_CONNECTION_EVENT_DATA took_conn(struct side *s, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number);
 void join(struct side *a, DAT_EP_HANDLE ea, struct side *b, DAT_EP_HANDLE eb);
-void two_open(struct side *a, struct side *b);		/* a has dialled b */
+void two_open(struct side *a, struct side *b);		/* opens both and makes a connect to b */
 void two_open_with(struct side *a, struct side *b, const DAT_EP_ATTR *attr);
 void two_close(struct side *a, struct side *b);
-/* Skips if a send completes before the peer's receive has taken it, by the provider's attribute. */
+/* Skips the statement if a send completes before the peer's receive has taken it, as the provider's
+ * attribute reports. */
 void needs_end_to_end(const struct side *s);
 DAT_EP_STATE state_of(DAT_EP_HANDLE ep);
 bool gets_to(DAT_EP_HANDLE ep, DAT_EP_STATE state);
 
 /*
- * Brings s->ep into the state with calls of a consumer; b is the other end, memory for a side that is
- * not open. bring_done ends it.
+ * Brings s->ep into the state with calls of a consumer. b is the peer side: memory for a side that
+ * is not open. bring_done ends it.
  */
 struct bring {
 	struct side s, peer;
 	struct th_child child;
-	DAT_CR_HANDLE cr;		/* PASSIVE_, TENTATIVE_CONNECTION_PENDING */
-	DAT_RSP_HANDLE rsp;		/* RESERVED, PASSIVE_CONNECTION_PENDING */
+	/* the request, in PASSIVE_ and TENTATIVE_CONNECTION_PENDING */
+	DAT_CR_HANDLE cr;
+	DAT_RSP_HANDLE rsp;		/* the RSP, in RESERVED and PASSIVE_CONNECTION_PENDING */
 };
 /*
- * False only if the provider makes no endpoints: TENTATIVE_CONNECTION_PENDING, whose s->ep is one of the
- * provider's.
+ * False only for TENTATIVE_CONNECTION_PENDING, and only if the provider makes no endpoints. In that
+ * state s->ep is an endpoint of the provider.
  */
 bool bring(struct bring *b, DAT_EP_STATE state);
 void bring_done(struct bring *b);
 
-/* ---- posts and events ---- */
+/* ---- Posts and events ---- */
 
 DAT_LMR_TRIPLET seg(const struct side *s, size_t off, size_t len);
 DAT_RMR_TRIPLET far(const struct side *s, size_t off, size_t len);
 DAT_RMR_TRIPLET through(DAT_RMR_CONTEXT context, const struct side *s, size_t off, size_t len);
 DAT_CONTEXT cookie(uint64_t n);
 
-/* On the side's endpoint; 64 bytes at off. They record the code without checking it. */
+/* These post 64 bytes at off on the side's endpoint. They record the code without checking it. */
 DAT_RETURN do_recv(struct side *s, uint64_t cookie, size_t off, size_t len);
 DAT_RETURN do_send(struct side *s, uint64_t cookie, size_t off, size_t len, int flags);
 DAT_RETURN do_write(struct side *s, uint64_t cookie, size_t off, DAT_RMR_TRIPLET to, int flags);
@@ -107,9 +111,9 @@ DAT_RETURN do_read(struct side *s, uint64_t cookie, size_t off, DAT_RMR_TRIPLET 
 DAT_RETURN do_bind(struct side *s, DAT_RMR_HANDLE rmr, uint64_t cookie, size_t off, size_t len,
 		   int priv, DAT_RMR_CONTEXT *context);
 
-/* Waits until a thread that stored its id there is inside its wait. */
+/* Waits until a thread is inside its wait. The thread has stored its id in *tid. */
 void is_waiting(const pid_t *tid);
-DAT_EVENT took(DAT_EVD_HANDLE evd);			/* the next, by polling */
+DAT_EVENT took(DAT_EVD_HANDLE evd);			/* returns the next event, by polling */
 DAT_DTO_COMPLETION_EVENT_DATA took_any(DAT_EVD_HANDLE evd, uint64_t cookie);
 size_t took_dto(DAT_EVD_HANDLE evd, uint64_t cookie, DAT_DTO_COMPLETION_STATUS status);
 void took_bind(DAT_EVD_HANDLE evd, DAT_RMR_HANDLE rmr, uint64_t cookie,

@@ -293,7 +293,7 @@ STATEMENT(ia_query__masks_out_of_range, dat_ia_query, RETURNS)
 	side_close(&s);
 }
 
-/* ---- handles of any type ---- */
+/* ---- Handles of any type ---- */
 
 static const DAT_HANDLE_TYPE types[] = {
 	DAT_HANDLE_TYPE_IA, DAT_HANDLE_TYPE_EP, DAT_HANDLE_TYPE_EVD, DAT_HANDLE_TYPE_PZ,

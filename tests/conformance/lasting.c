@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Durations, and requests that must be ignored. */
+/* Objects that must last, and arguments that must be ignored. */
 #include <string.h>
 
 #include "tests/conformance/fixture.h"
 
 #define ASKING 4
 
-/* The answer to another request, the end of its peer and of the service point change nothing. */
+/* The answer to another request, the end of its peer, and the end of the service point change
+ * nothing. */
 STATEMENT(cr_query__private_data_stay_until_answered, dat_cr_query, DESCRIPTION)
 {
 	DAT_EP_HANDLE ep[ASKING];
@@ -39,7 +40,7 @@ STATEMENT(cr_query__private_data_stay_until_answered, dat_cr_query, DESCRIPTION)
 	two_close(&a, &b);
 }
 
-/* The second one has the length of the first, whatever the argument. */
+/* The second LMR has the length of the first, whatever the argument. */
 STATEMENT(lmr_create__of_an_lmr_passes_over_the_length, dat_lmr_create, PARAMETERS)
 {
 	static const DAT_VLEN lengths[] = { 1, MEM, MEM + 1, (DAT_VLEN)-1 };
@@ -60,7 +61,7 @@ STATEMENT(lmr_create__of_an_lmr_passes_over_the_length, dat_lmr_create, PARAMETE
 	side_close(&s);
 }
 
-/* It belongs to the IA that created it, even if an IA that shares it closes abruptly. */
+/* The async EVD belongs to the IA that created it, even if an IA that shares it closes abruptly. */
 STATEMENT(ia_close__leaves_an_async_evd_of_another, dat_ia_close, DESCRIPTION)
 {
 	DAT_EVD_HANDLE async, shared;

@@ -77,7 +77,7 @@ STATEMENT(lmr_create__of_an_lmr, dat_lmr_create, PARAMETERS)
 	side_close(&s);
 }
 
-/* ---- arguments ---- */
+/* ---- Arguments ---- */
 
 STATEMENT(lmr_create__bad_arguments, dat_lmr_create, RETURNS)
 {
@@ -121,7 +121,7 @@ STATEMENT(lmr_create__unmapped_memory, dat_lmr_create, RETURNS)
 	side_close(&s);
 }
 
-/* ---- query, free ---- */
+/* ---- Query and free ---- */
 
 STATEMENT(lmr_query__as_it_was_made, dat_lmr_query, DESCRIPTION)
 {
@@ -215,7 +215,7 @@ STATEMENT(lmr_free__its_rmr_context_breaks_connections, dat_lmr_free, DESCRIPTIO
 	two_close(&a, &b);
 }
 
-/* ---- sync ---- */
+/* ---- Sync ---- */
 
 STATEMENT(lmr_sync__whole_and_part, dat_lmr_sync_rdma_read, DESCRIPTION)
 {

@@ -17,10 +17,11 @@ struct reg {
 	DAT_RMR_CONTEXT rmr_context;
 };
 
-/* Known to both sides of a statement. No text: a cookie has 40 bytes, and any may be zero. */
+/* A cookie that both sides of a statement know. It is not text: it has 40 bytes, and any may be
+ * zero. */
 static struct {
 	cookie_id id, last_differs;
-	int memory, other;		/* descriptors */
+	int memory, other;		/* descriptors of the memory */
 } both;
 
 static void agree(void)
@@ -90,14 +91,14 @@ STATEMENT(lmr_create__not_shared_by_the_platform, dat_lmr_create, RETURNS)
 	side_close(&s);
 }
 
-/* ---- two processes ---- */
+/* ---- Two processes ---- */
 
 struct hello {
 	DAT_CONN_QUAL qual;
 	DAT_RMR_CONTEXT context;
 	DAT_VADDR at;
 	DAT_SOCK_ADDR address;
-	bool refused;			/* it cannot share memory, see the skip above */
+	bool refused;			/* the provider cannot share memory, see the skip above */
 };
 
 /* Registers the memory under the cookie, and serves every client. */
@@ -137,7 +138,7 @@ static void open_beside(struct side *s, struct th_child *child, struct hello *he
 		skip("lmr_mem_types_supported of the peer has no SHARED_VIRTUAL");
 }
 
-/* Writes 64 bytes from there, in the memory of this context, through the peer's context. */
+/* Writes 64 bytes from `from`, in the memory of this context, through the peer's context. */
 static void write_through(struct side *s, DAT_LMR_CONTEXT context, char *from,
 			  const struct hello *hello, size_t off)
 {
@@ -157,8 +158,8 @@ static void all_are(const char *at, char byte)
 }
 
 /*
- * A write through one's context is in the other's memory, and can be sent from there through its own
- * context.
+ * A write through one side's context changes the memory of the other, which can send it from there
+ * through its own context.
  */
 STATEMENT(lmr_create__two_processes_share_by_cookie, dat_lmr_create, PARAMETERS)
 {

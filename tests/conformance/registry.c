@@ -56,7 +56,7 @@ STATEMENT(registry_list_providers__no_registry, dat_registry_list_providers, RET
 	must_be(DAT_INTERNAL_ERROR, dat_registry_list_providers(MANY, &n, list));
 }
 
-/* ---- what a provider calls ---- */
+/* ---- Calls of a provider ---- */
 
 static const DAT_PROVIDER_INFO info = { "conformance-own", DAT_VERSION_MAJOR, DAT_VERSION_MINOR,
 					DAT_THREADSAFE };

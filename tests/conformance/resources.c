@@ -14,7 +14,7 @@
 
 #include "tests/conformance/fixture.h"
 
-#define MOST 400		/* allocations of one call */
+#define MOST 400		/* most allocations of one call */
 
 struct row {
 	const char *page;
@@ -202,7 +202,8 @@ static DAT_RETURN dup_connect_it(void)
 static void disconnect_it(void)
 {
 	must(dat_ep_disconnect(s.ep, DAT_CLOSE_ABRUPT_FLAG));
-	took(s.conn_evd);	/* whichever came first, this end or the peer's timeout */
+	/* the event of this side or of the peer's timeout, whichever came first */
+	took(s.conn_evd);
 	must(dat_ep_reset(s.ep));
 }
 
@@ -248,12 +249,12 @@ ROW(ep_connect, connect_it, disconnect_it);
 ROW(ep_dup_connect, dup_connect_it, disconnect_it);
 ROW(srq_create, make_srq, free_srq);
 
-/* ---- qualifiers ---- */
+/* ---- Qualifiers ---- */
 
-#define PORTS 64512		/* unprivileged ones: from 1024 */
-#define OTHERS 512		/* other descriptors of a process */
+#define PORTS 64512		/* number of unprivileged ports, which begin at 1024 */
+#define OTHERS 512		/* most other descriptors of a process */
 
-/* A network namespace of its own. */
+/* Gets a network namespace of its own. */
 static bool has_own_network(void)
 {
 	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
@@ -267,7 +268,7 @@ static bool has_own_network(void)
 	return !up;
 }
 
-struct share {			/* of the ports, for one process */
+struct share {			/* the ports that one process binds */
 	unsigned int first, n;
 };
 
@@ -292,7 +293,7 @@ static int hold_ports(int sock, void *arg)
 	return 0;
 }
 
-/* One process may not have that many descriptors. */
+/* Binds all ports, in several processes, because one process may not have that many descriptors. */
 static void take_all_ports(void)
 {
 	static struct th_child child[256];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Remote Memory Regions: binding, and a context afterwards. */
+/* Remote Memory Regions: binds, and the contexts that they give. */
 #include <string.h>
 
 #include "tests/conformance/fixture.h"
@@ -15,7 +15,7 @@ static DAT_RMR_HANDLE rmr_of(struct side *s)
 	return rmr;
 }
 
-/* Bound to 4096 bytes at 4096, and completed. */
+/* Binds the RMR to 4096 bytes at 4096, and waits for the completion. */
 static DAT_RMR_CONTEXT bound(struct side *s, DAT_RMR_HANDLE rmr, int priv)
 {
 	DAT_RMR_CONTEXT context = 0;
@@ -25,7 +25,7 @@ static DAT_RMR_CONTEXT bound(struct side *s, DAT_RMR_HANDLE rmr, int priv)
 	return context;
 }
 
-/* A request of a through b's context is refused, and the connection breaks. */
+/* Checks that a request of a through b's context is refused, and that the connection breaks. */
 static void is_refused(struct side *a, struct side *b, DAT_RETURN posted, uint64_t n)
 {
 	must_be(DAT_SUCCESS, posted);
@@ -189,7 +189,7 @@ STATEMENT(rmr_bind__flushed_when_disconnected, dat_rmr_bind, DESCRIPTION)
 	bring_done(&b);
 }
 
-/* ---- refused ---- */
+/* ---- Refused binds ---- */
 
 STATEMENT(rmr_bind__beyond_the_lmr, dat_rmr_bind, RETURNS)
 {
@@ -272,7 +272,7 @@ STATEMENT(rmr_bind__queue_full, dat_rmr_bind, RETURNS)
 	bring_done(&b);
 }
 
-/* ---- query, free ---- */
+/* ---- Query and free ---- */
 
 STATEMENT(rmr_query__as_it_was_bound, dat_rmr_query, DESCRIPTION)
 {

@@ -17,7 +17,7 @@ extern const struct statement *const __stop_statements[];
 
 struct conform_options conform_options = { .ia = "soft-mlx5-0", .port = 45299, .limit_ms = 30000 };
 
-/* Shared with the child that runs a statement, and with children of that one. */
+/* The outcome is shared with the child that runs a statement, and with children of that child. */
 static struct outcome *current;
 
 size_t conform_count(void)
@@ -36,7 +36,7 @@ static int by_place(const void *a, const void *b)
 	return files ? files : x->line - y->line;
 }
 
-/* Compilers are free to emit them in any order. */
+/* The table must be sorted, because compilers may emit the statements in any order. */
 const struct statement *conform_get(size_t i)
 {
 	static const struct statement *sorted[MAX_STATEMENTS];
@@ -57,7 +57,7 @@ const struct statement *conform_find(const char *name)
 	return NULL;
 }
 
-/* ---- running ---- */
+/* ---- Running a statement ---- */
 
 static int run_here(int sock, void *arg)
 {
@@ -149,7 +149,7 @@ const char *code_name(uint32_t type)
 	return text;
 }
 
-/* ---- within a statement ---- */
+/* ---- Functions for a statement ---- */
 
 void conform_note(const char *call, DAT_RETURN ret)
 {
@@ -180,10 +180,10 @@ DAT_RETURN conform_tried(DAT_RETURN got, const char *text)
 	return got;
 }
 
-/* exit() is for the process that forked this one, and a failure needs no cleanup. */
+/* exit() handlers belong to the process that forked this one, and a failure needs no cleanup. */
 static _Noreturn void end(enum verdict verdict, const char *reason)
 {
-	/* The first failure counts: others follow from it. */
+	/* The first failure counts, because others follow from it. */
 	if (current->verdict != VERDICT_FAIL) {
 		current->verdict = verdict;
 		snprintf(current->reason, sizeof(current->reason), "%s", reason);

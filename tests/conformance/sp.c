@@ -12,7 +12,7 @@ static DAT_RETURN reserve(struct side *s, DAT_CONN_QUAL qual, DAT_EP_HANDLE ep, 
 	return tried(dat_rsp_create(s->ia, qual, ep, s->cr_evd, rsp));
 }
 
-/* ---- public ---- */
+/* ---- Public service points ---- */
 
 STATEMENT(psp_create__takes_many_requests, dat_psp_create, DESCRIPTION)
 {
@@ -206,7 +206,7 @@ STATEMENT(psp_free__handle_is_dead_afterwards, dat_psp_free, DESCRIPTION)
 	side_close(&s);
 }
 
-/* ---- reserved ---- */
+/* ---- Reserved service points ---- */
 
 STATEMENT(rsp_create__reserves_the_endpoint, dat_rsp_create, DESCRIPTION)
 {

@@ -2,7 +2,7 @@
 /* Endpoints created by the provider for a Service Point's requests. */
 #include "tests/conformance/fixture.h"
 
-/* b listens so that its provider makes the endpoints; a connects. */
+/* Makes b listen so that its provider makes the endpoints, and a connect. */
 static DAT_CR_HANDLE asked(struct side *a, struct side *b, bool any)
 {
 	const DAT_PSP_FLAGS flag = DAT_PSP_PROVIDER_FLAG;
@@ -32,7 +32,9 @@ static void both_connected(struct side *a, struct side *b, DAT_EP_HANDLE ep)
 	same(state_of(ep), DAT_EP_STATE_CONNECTED);
 }
 
-/* With its missing attributes it serves the request, whose handle implies it. */
+/*
+ * Gives the endpoint its missing attributes and accepts. The request's handle implies the endpoint.
+ */
 static void serves(struct side *a, struct side *b, DAT_CR_HANDLE cr)
 {
 	DAT_EP_HANDLE ep = ep_of(cr);
@@ -76,8 +78,8 @@ STATEMENT(psp_create_any__provided_endpoint_has_no_zone, dat_psp_create_any, DES
 }
 
 /*
- * As dat_cr_accept(3) requires: it serves as many reads as the peer may have outstanding, and has no
- * more than the peer serves.
+ * dat_cr_accept(3) requires that the endpoint serves as many reads as the peer may have
+ * outstanding, and has no more than the peer serves.
  */
 STATEMENT(psp_create__provided_attributes_match_the_request, dat_psp_create, DESCRIPTION)
 {
@@ -165,7 +167,7 @@ STATEMENT(cr_reject__provided_endpoint_is_the_providers_again, dat_cr_reject, DE
 	must(dat_cr_reject(cr));
 	must_be(DAT_INVALID_HANDLE, dat_ep_free(ep));
 	took_conn(&a, a.ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
-	/* Its former event streams do not keep any object from being freed, either. */
+	/* The endpoint's former event streams do not keep any object from being freed, either. */
 	side_free(&b);
 	side_close(&a);
 }
@@ -190,7 +192,7 @@ STATEMENT(psp_free__delivered_requests_keep_their_endpoints, dat_psp_free, DESCR
 	two_close(&a, &b);
 }
 
-/* ---- reserved ---- */
+/* ---- Reserved service points ---- */
 
 static DAT_EP_HANDLE reserved(struct side *s, DAT_RSP_HANDLE *rsp)
 {
@@ -228,6 +230,6 @@ STATEMENT(rsp_free__with_an_endpoint_of_the_providers, dat_rsp_free, DESCRIPTION
 	side_open(&s);
 	reserved(&s, &rsp);
 	must(dat_rsp_free(rsp));
-	/* Nothing of it is left in the adapter. */
+	/* Nothing of the endpoint is left in the adapter. */
 	side_free(&s);
 }

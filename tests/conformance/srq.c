@@ -50,7 +50,7 @@ static DAT_SRQ_PARAM params(DAT_SRQ_HANDLE srq)
 	return p;
 }
 
-/* a sends, b has an SRQ of that many; joined. */
+/* Connects two sides: a sends, and b has an SRQ of that length. */
 static DAT_SRQ_HANDLE two_with_srq(struct side *a, struct side *b, DAT_COUNT dtos)
 {
 	DAT_SRQ_HANDLE srq;
@@ -210,7 +210,8 @@ STATEMENT(ep_reset__srq_stays, dat_ep_create_with_srq, DESCRIPTION)
 	two_close(&a, &b);
 }
 
-/* The example of the page: counts after posting, after a message, after its completion was dequeued. */
+/* The example of the page: counts after posting, after a message, and after its completion was
+ * dequeued. */
 STATEMENT(srq_query__counts, dat_srq_query, USAGE)
 {
 	struct side a, b;
@@ -250,7 +251,7 @@ STATEMENT(srq_query__mask_out_of_range, dat_srq_query, RETURNS)
 	side_close(&s);
 }
 
-/* ---- posts ---- */
+/* ---- Posts ---- */
 
 STATEMENT(srq_post_recv__queue_full, dat_srq_post_recv, RETURNS)
 {
@@ -326,7 +327,7 @@ STATEMENT(srq_post_recv__lmr_lacks_the_right, dat_srq_post_recv, RETURNS)
 	two_close(&a, &b);
 }
 
-/* ---- resize, low watermark, free ---- */
+/* ---- Resize, low watermark and free ---- */
 
 STATEMENT(srq_resize__loses_no_buffer, dat_srq_resize, DESCRIPTION)
 {

@@ -10,7 +10,7 @@ $(O)/conformance_names.h: $(O)/bin/dat_conform
 	$(Q)$< --list | sed -n 's/^\([a-z_0-9]*\) .*/NAMED(\1)/p' >$@
 $(O)/obj/tests/conformance/criterion.o: $(O)/conformance_names.h
 
-# Bad input is tried on the calls of the headers.
+# The table of bad input has a row for each call in the headers.
 $(O)/conform_calls.h: scripts/prototypes tests/conformance/calls.awk tests/data/return-codes.tsv $(HEADERS)
 	@mkdir -p $(@D)
 	$(Q)CC='$(CC)' scripts/prototypes | awk -f tests/conformance/calls.awk tests/data/return-codes.tsv - >$@

@@ -62,7 +62,7 @@ STATEMENT(two_processes__rejected, dat_cr_reject, DESCRIPTION)
 	close_both(&s, &f);
 }
 
-/* A request to one process is accepted by another; they only share the host. */
+/* A request to one process is accepted by another process. They share only the host. */
 STATEMENT(cr_handoff__to_another_process, dat_cr_handoff, DESCRIPTION)
 {
 	struct far_end first, second;

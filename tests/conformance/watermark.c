@@ -5,7 +5,7 @@
 #include "tests/conformance/fixture.h"
 
 #define INFINITE DAT_WATERMARK_INFINITE
-#define SOFT 0x010			/* of srq_watermarks_supported */
+#define SOFT 0x010			/* a bit of srq_watermarks_supported */
 #define HARD 0x100
 
 static DAT_RETURN set(DAT_EP_HANDLE ep, DAT_COUNT soft, DAT_COUNT hard)
@@ -21,7 +21,7 @@ static void need(const struct side *s, int watermark)
 	skip("srq_watermarks_supported is 0x%x", (unsigned int)s->attr.srq_watermarks_supported);
 }
 
-/* The counts for s->ep are these, and each can be queried alone. */
+/* Checks that s->ep has these counts, and that each can be queried alone. */
 static void holds(struct side *s, DAT_COUNT n)
 {
 	bool nbufs_known = s->attr.ep_recv_info_supported & 0x01;
@@ -46,7 +46,9 @@ static void receives(struct side *s, int n)
 		must(do_recv(s, (uint64_t)i, (size_t)i * 64, 64));
 }
 
-/* The peer's send has completed: the message has arrived and is not dequeued yet. */
+/*
+ * Sends messages. Their completions show that they have arrived; the receives are not dequeued yet.
+ */
 static void arrive(struct side *from, int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -55,7 +57,7 @@ static void arrive(struct side *from, int n)
 	}
 }
 
-/* a sends; b takes receives from an SRQ with that many in it. */
+/* Connects two sides: a sends; b takes receives from an SRQ that has this number of them. */
 static DAT_SRQ_HANDLE two_with_srq(struct side *a, struct side *b, int n, DAT_COUNT soft)
 {
 	DAT_SRQ_ATTR srq_attr = { n, 1, DAT_SRQ_LW_DEFAULT };

@@ -73,7 +73,7 @@ static void change_agent_at_lock(void *arg)
 		th_aside(&change.other, query_and_change, arg, 20000);
 }
 
-/* False: the call takes no such lock. */
+/* Changes the agent while the call is at this lock. False: the call takes no such lock. */
 static bool changes_beside_at(unsigned int lock)
 {
 	cr_assert_eq(dat_cno_modify_agent(t.cno, agent_of(&change.calls)), DAT_SUCCESS);

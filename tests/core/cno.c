@@ -7,7 +7,7 @@
 #include "tests/core/fake_hw.h"
 
 #define ALL (DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG)
-#define LONG 60000000		/* us: longer than any of these tests may take */
+#define LONG 60000000		/* in us: longer than any of these tests may take */
 #define SHORT 30000
 
 static struct {
@@ -128,7 +128,7 @@ Test(cno, wait__triggered_before_and_once)
 	fake_post_se(t.evd);
 	fake_post_se(t.evd);
 	expect(t.evd);
-	expect_none();		/* both were reported by then */
+	expect_none();		/* both completions had been reported by then */
 	fake_post_se(t.evd);
 	expect(t.evd);
 }
@@ -254,7 +254,7 @@ Test(cno, wait__waiter_on_the_evd_comes_first)
 	pthread_join(thread, NULL);
 	cr_assert_eq(ret, DAT_SUCCESS);
 	expect_none();
-	fake_complete_dto(t.evd, t.ep, 2, false);	/* armed again after the wait */
+	fake_complete_dto(t.evd, t.ep, 2, false);	/* the EVD is armed again after the wait */
 	expect(t.evd);
 }
 
@@ -323,7 +323,7 @@ Test(cno, modify_cno__earlier_events_stay_with_the_old_cno)
 	cr_assert_eq(dat_evd_modify_cno(t.evd, DAT_HANDLE_NULL), DAT_SUCCESS);
 	cr_assert_eq(dat_cno_free(second), DAT_SUCCESS);
 	fake_complete_dto(t.evd, t.ep, 3, false);
-	dequeue(t.evd);		/* the software event */
+	dequeue(t.evd);		/* takes the software event */
 	for (uint64_t i = 1; i <= 3; i++)
 		cr_assert_eq(dequeue(t.evd), i);
 }
@@ -337,7 +337,8 @@ Test(cno, cno_free__evd_or_waiter)
 	cr_assert_eq(dat_evd_modify_cno(t.evd, DAT_HANDLE_NULL), DAT_SUCCESS);
 	start(&w);
 	assert_ret(dat_cno_free(t.cno), DAT_INVALID_STATE);
-	cr_assert_eq(dat_evd_modify_cno(soft, t.cno), DAT_SUCCESS);	/* the page's example */
+	/* the example of the page */
+	cr_assert_eq(dat_evd_modify_cno(soft, t.cno), DAT_SUCCESS);
 	fake_post_se(soft);
 	cr_assert_eq(result(&w), DAT_SUCCESS);
 	cr_assert_eq(dat_evd_free(soft), DAT_SUCCESS);
@@ -430,7 +431,8 @@ Test(cno, agent__at_create_is_called_once)
 	cr_assert_eq(dat_cno_query(cno, DAT_CNO_FIELD_ALL, &param), DAT_SUCCESS);
 	cr_assert_null(param.agent.proxy_agent_func);
 	fake_post_se(soft);
-	cr_assert_eq(dat_cno_wait(cno, LONG, &got), DAT_SUCCESS);	/* as well */
+	/* the waiter gets the trigger as well */
+	cr_assert_eq(dat_cno_wait(cno, LONG, &got), DAT_SUCCESS);
 	th_sleep_ms(20);
 	cr_assert_eq(count(&c.n), 1);
 	cr_assert_eq(dat_evd_free(soft), DAT_SUCCESS);
@@ -538,7 +540,7 @@ static void *take_all(void *arg)
 	return NULL;
 }
 
-/* Another thread dequeues while the agent polls the CQ, with a nonthreadsafe IA. */
+/* With a nonthreadsafe IA, another thread dequeues while the agent polls the CQ. */
 Test(cno, agent__beside_a_dequeuer)
 {
 	struct calls c = {0};

@@ -18,7 +18,9 @@ static struct fake_objects o;
 static int listener, peer;
 static uint64_t id;
 
-/* Listens at the port of some qualifier, and returns that. Tests run side by side. */
+/*
+ * Listens at the port of some qualifier and returns the qualifier, because tests run side by side.
+ */
 static DAT_CONN_QUAL listen_somewhere(struct sockaddr_in *at)
 {
 	for (DAT_CONN_QUAL qual = (DAT_CONN_QUAL)getpid();; qual++) {
@@ -52,7 +54,7 @@ static enum cm_type hear(void)
 	return m.type;
 }
 
-/* Up to the RTU: from then on the peer may send. */
+/* Connects up to the RTU. From then on the peer may send. */
 static void connect_but_last_word(DAT_EP_HANDLE ep)
 {
 	struct sockaddr_in at;
@@ -137,7 +139,7 @@ Test(early, wait__message_comes_after_ESTABLISHED)
 	end();
 }
 
-/* An EVD of its own for connections: ESTABLISHED is there when the message is dequeued. */
+/* Connections have an EVD of their own: ESTABLISHED is on it when the message is dequeued. */
 static DAT_EP_HANDLE ep_of_two(DAT_EVD_HANDLE *connections)
 {
 	DAT_EP_HANDLE ep;
@@ -189,7 +191,8 @@ Test(early, cno__is_triggered_by_ESTABLISHED)
 	end();
 }
 
-/* If a peer never says its last word, completions of other endpoints are still dequeued. */
+/* If a peer never sends its last message of the connection setup, completions of other endpoints
+ * are still dequeued. */
 Test(early, dequeue__others_go_on)
 {
 	DAT_EVD_HANDLE connections;
@@ -210,7 +213,7 @@ Test(early, dequeue__others_go_on)
 	end();
 }
 
-/* The peer goes away instead: the messages are dequeued before the event that says so. */
+/* The peer disconnects instead. The messages are dequeued before the event of that. */
 Test(early, failed__messages_come_before_the_end)
 {
 	connect_but_last_word(o.ep);

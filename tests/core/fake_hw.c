@@ -269,7 +269,7 @@ static int qp_destroy(struct dap_ep *ep)
 	return 0;
 }
 
-/* Hot calls: a posted request has completed. */
+/* The hot calls: a posted request completes at once. */
 
 static DAT_RETURN post(struct dap_ep *ep, struct dap_evd *evd, uint64_t cookie, uint32_t flags)
 {

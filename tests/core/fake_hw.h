@@ -18,25 +18,26 @@ enum fake_kind { FAKE_IA, FAKE_PZ, FAKE_LMR, FAKE_RMR, FAKE_CQ, FAKE_QP, FAKE_SR
 
 struct fake {
 	int live[FAKE_KINDS];
-	unsigned long calls;		/* of functions that may fail */
-	unsigned long fail_at;		/* the n-th fails, from 1; 0: none */
-	int fail_with;			/* -errno */
+	unsigned long calls;		/* number of calls of functions that may fail */
+	unsigned long fail_at;		/* the number of the call that fails, from 1; 0: none */
+	int fail_with;			/* the error that it returns, as -errno */
 	bool silent;			/* posts do not complete by themselves */
 	bool unsolicited;		/* completions are of sends without the solicited flag */
-	bool recv_busy;			/* result of qp_idle for receives */
-	uint32_t recvs;			/* and recv_count */
-	uint32_t qos;			/* of IAs that are opened: DAT_QOS bits that they support */
+	bool recv_busy;			/* qp_idle reports receives as busy */
+	uint32_t recvs;			/* the result of recv_count */
+	uint32_t qos;			/* DAT_QOS bits that newly opened IAs support */
 	unsigned int arms, polls;
-	struct dap_ep *last_post;	/* the endpoint of the last hot call, and its flags */
+	/* the endpoint of the last hot call, and the flags of that call */
+	struct dap_ep *last_post;
 	uint32_t last_flags;
 	void (*on_poll)(struct dap_evd *evd);	/* called in cq_poll, before it polls */
 };
 
 extern struct fake fake;
 
-/* Opens IA "fake0", or "fake1" as another, through libdat. */
+/* Opens IA "fake0", or "fake1" as a second one, through libdat. */
 DAT_IA_HANDLE fake_open(const char *name);
-/* The same, threadsafe. */
+/* Opens the IA as a threadsafe one. */
 DAT_IA_HANDLE fake_open_safe(const char *name);
 void fake_params(const char *name, const char *params);
 /* Closes abruptly, and asserts that backend and process have no objects left. */
@@ -47,10 +48,10 @@ bool fake_is_clean(void);
 void fake_complete(DAT_EVD_HANDLE evd, const struct dap_event *ev);
 void fake_complete_dto(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, uint64_t cookie, bool unsignalled);
 
-/* dat_evd_post_se() of an event without data. */
+/* Posts an event without data by dat_evd_post_se(). */
 void fake_post_se(DAT_EVD_HANDLE evd);
 
-/* Objects of any size. */
+/* These create objects of any size. */
 DAT_EVD_HANDLE fake_evd(DAT_IA_HANDLE ia, int qlen, DAT_EVD_FLAGS flags);
 DAT_PZ_HANDLE fake_pz(DAT_IA_HANDLE ia);
 DAT_EP_HANDLE fake_ep(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE evd);

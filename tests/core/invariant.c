@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Invariants: what a defect of the library itself leads to. Each test plants one. */
+/* Invariants, which only a defect of the library itself breaks. Each test plants such a defect. */
 #include <signal.h>
 #include <stdlib.h>
 
@@ -41,7 +41,7 @@ Test(invariant, pz_drop__of_no_reference_fails_the_ia)
 	DAT_LMR_HANDLE lmr = fake_lmr(o.ia, o.pz, mem, sizeof(mem), DAT_MEM_PRIV_ALL_FLAG, &context);
 
 	drop_reference((struct dap_pz *)o.pz);
-	drop_reference((struct dap_pz *)o.pz);	/* the endpoint's */
+	drop_reference((struct dap_pz *)o.pz);	/* drops the reference of the endpoint */
 	cr_assert_eq(dat_lmr_free(lmr), DAT_SUCCESS);
 	assert_reported_once();
 }
@@ -88,7 +88,7 @@ Test(invariant, ia_close__with_an_object_left_still_closes)
 {
 	struct dap_obj *left = dap_obj_alloc(DAP_CR, (struct dap_ia *)o.ia);
 
-	left->type = DAP_CNO;	/* in the wrong pool: no close finds it */
+	left->type = DAP_CNO;	/* puts it into the wrong pool, where no close finds it */
 	cr_assert_eq(dat_ia_close(o.ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 }
 

@@ -60,7 +60,7 @@ Test(objects, ia_open__bad_async_evd)
 	evd = dto;
 	assert_code(dat_ia_open("fake0", 0, &evd, &out), DAT_INVALID_HANDLE,
 		    DAT_INVALID_HANDLE_EVD_ASYNC);
-	evd = async;	/* of another name */
+	evd = async;	/* an EVD of another IA name */
 	assert_ret(dat_ia_open("fake1", 0, &evd, &out), DAT_INVALID_HANDLE);
 	evd = ia;
 	assert_ret(dat_ia_open("fake0", 0, &evd, &out), DAT_INVALID_HANDLE);
@@ -69,7 +69,7 @@ Test(objects, ia_open__bad_async_evd)
 	fake_close(ia);
 }
 
-/* One of each, including all that depend on others. */
+/* One object of each type, including all that depend on others. */
 struct zoo {
 	DAT_IA_HANDLE ia;
 	DAT_PZ_HANDLE pz;
@@ -244,7 +244,7 @@ Test(objects, create__nth_backend_call_fails)
 	cr_assert_gt(n, 8);
 }
 
-/* An IA is open already: the manager's thread runs, so its start is not part of the test. */
+/* An IA is open already, so the manager's thread runs, and its start is not part of the test. */
 Test(objects, create__nth_allocation_fails)
 {
 	DAT_IA_HANDLE other = fake_open("fake1");
@@ -291,7 +291,7 @@ Test(objects, create_and_free__holds_nothing)
 	cr_assert_leq(after.threads, before.threads);
 }
 
-/* A fatal error of an SRQ: reported once, and visible in its state. */
+/* A fatal error of an SRQ is reported once, and its state shows it. */
 Test(objects, srq__that_the_device_gives_up)
 {
 	DAT_IA_HANDLE ia = fake_open("fake0");

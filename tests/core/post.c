@@ -22,7 +22,7 @@ static void teardown(void)
 
 TestSuite(post, .init = open_all, .fini = teardown, .timeout = 60);
 
-/* The causes that lead to a state from UNCONNECTED, by any way. */
+/* Applies the causes that lead to a state from UNCONNECTED, by any path. */
 static void lead_to(struct dap_ep *ep, enum dap_ep_state state)
 {
 	static const enum dap_ep_cause way[DAP_EP_STATES][3] = {
@@ -185,7 +185,8 @@ Test(post, table__follows_state)
 	cr_assert_eq(live->ep_post_recv_func, hot->post_recv);
 	cr_assert_eq(live->ep_post_rdma_read_func, hot->rdma_read);
 	cr_assert_eq(live->ep_post_rdma_write_func, hot->rdma_write);
-	cr_assert_eq(live->evd_dequeue_func, front_evd_dequeue);	/* not of this handle */
+	/* a function that does not depend on the handle */
+	cr_assert_eq(live->evd_dequeue_func, front_evd_dequeue);
 	cr_assert_eq(live->rmr_bind_func, front_rmr_bind);
 	lead_back(ep);
 	cr_assert_eq(ep->obj.table, checked);
@@ -298,7 +299,7 @@ Test(post, validate__bind)
 		     DAT_SUCCESS);
 }
 
-/* An endpoint without EVDs: a caller without room for a post reaps its completions. */
+/* If an endpoint has no EVDs, a poster without room reaps its completions. */
 Test(post, reap__endpoint_without_evds)
 {
 	DAT_EP_HANDLE ep = fake_ep(t.ia, t.pz, NULL);

@@ -4,7 +4,7 @@
 
 #include "tests/core/fake_hw.h"
 
-#define SOON 20000000		/* us: only guards against hangs */
+#define SOON 20000000		/* in us: only guards against hangs */
 
 static struct fake_objects o;
 
@@ -66,7 +66,7 @@ Test(qos, ep_connect__class_that_the_adapter_lacks_is_refused)
 	fake_close(o.ia);
 }
 
-/* Best effort in the call leaves the class to the attributes of the endpoint. */
+/* Best effort in the call means that the endpoint's attributes decide the class. */
 Test(qos, ep_connect__class_of_the_call_precedes_that_of_the_endpoint)
 {
 	static const struct { DAT_QOS attr, call; uint32_t used; } cases[] = {

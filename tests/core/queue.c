@@ -166,12 +166,14 @@ static void post_end_within_poll(struct dap_evd *evd)
 	post_conn(DAP_EV_DISCONNECTED, t.a);
 }
 
-/* The CQ was empty before the end was posted: completions in between do not come after it. */
+/* The CQ was empty before the end was posted. Completions that arrive in between come before the
+ * end. */
 Test(queue, dequeue__end_posted_while_polling)
 {
 	polls_left = 2;
 	fake.on_poll = post_end_within_poll;
-	expect_empty();		/* posted within: the CQ has not been seen empty since */
+	/* the event was posted during the poll: the CQ has not been seen empty since */
+	expect_empty();
 	fake_complete_dto(t.evd, t.a, 1, false);
 	expect_dto(t.a, 1);
 	expect_conn(DAP_EV_DISCONNECTED, t.a);
@@ -186,7 +188,7 @@ Test(queue, post_se__full)
 	for (uintptr_t i = 0; i < 8; i++)
 		cr_assert_eq(next().event_data.software_event_data.pointer, (void *)i);
 	expect_empty();
-	/* dat_evd_post_se(3): nothing overflowed. */
+	/* dat_evd_post_se(3): the failed post is no overflow of the EVD. */
 	assert_ret(dat_evd_dequeue(t.async, &(DAT_EVENT){0}), DAT_QUEUE_EMPTY);
 }
 
@@ -242,7 +244,7 @@ Test(queue, overflow__of_the_cq)
 	cr_assert_eq(dat_evd_dequeue(t.async, &got), DAT_SUCCESS);
 	cr_assert_eq(got.event_number, DAT_ASYNC_ERROR_EVD_OVERFLOW);
 	assert_ret(dat_evd_dequeue(t.async, &got), DAT_QUEUE_EMPTY);
-	expect_dto(t.a, 1);	/* what had been delivered is not lost */
+	expect_dto(t.a, 1);	/* the completion that had been delivered is not lost */
 	assert_ret(dat_evd_wait(t.evd, DAT_TIMEOUT_INFINITE, 1, &got, &nmore), DAT_INVALID_STATE);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The register of shared memory beside forged entries of another user. */
+/* The register of shared memory when another user has forged entries. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stddef.h>
@@ -92,7 +92,7 @@ Test(shared_memory, enter__full_backlog_of_another_user_is_passed_over)
 	enter_beside_other_user(true);
 }
 
-/* The descriptor that is lacking last is the one that checks the other entry's owner. */
+/* The descriptor that is opened last is the one that checks the other entry's owner. */
 Test(shared_memory, enter__without_descriptors_returns_emfile)
 {
 	void *memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -7,7 +7,7 @@
 #include "tests/core/fake_hw.h"
 
 #define ALL (DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG)
-#define LONG 60000000		/* us: longer than any of these tests may take */
+#define LONG 60000000		/* in us: longer than any of these tests may take */
 
 static struct fake_objects t;
 
@@ -195,7 +195,8 @@ Test(wait, wait__unsignalled_already_there_is_returned)
 
 static void complete_at_arming(struct dap_evd *evd)
 {
-	/* The first poll after the CQ is armed finds it: the descriptor will not become readable. */
+	/* The first poll after the CQ is armed finds the completion, so the descriptor will not
+	 * become readable. */
 	static bool once;
 
 	if (once || !fake.arms)
@@ -246,7 +247,7 @@ Test(wait, set_unwaitable__refuses_and_wakes)
 	cr_assert_eq(dat_evd_query(t.evd, DAT_EVD_FIELD_EVD_STATE, &param), DAT_SUCCESS);
 	cr_assert(param.evd_state & DAT_EVD_STATE_UNWAITABLE);
 	fake_post_se(t.evd);
-	cr_assert_eq(dat_evd_dequeue(t.evd, &ev), DAT_SUCCESS);	/* it may be polled */
+	cr_assert_eq(dat_evd_dequeue(t.evd, &ev), DAT_SUCCESS);	/* a dequeue may poll the CQ */
 	cr_assert_eq(dat_evd_clear_unwaitable(t.evd), DAT_SUCCESS);
 	fake_post_se(t.evd);
 	cr_assert_eq(dat_evd_wait(t.evd, 0, 1, &ev, &nmore), DAT_SUCCESS);
@@ -376,7 +377,7 @@ static struct {
 	DAT_EVD_HANDLE evd;
 	DAT_EP_HANDLE ep;
 	struct th_aside changer;
-	unsigned int locks, at;		/* the change comes before this lock of the waiter */
+	unsigned int locks, at;		/* the change is made before this lock of the waiter */
 	bool claimed, changed, changing;
 } flip;
 
@@ -431,7 +432,7 @@ static bool sleeps(const struct th_aside *waiter)
 	       th_goes_on_sleeping(__atomic_load_n(&waiter->tid, __ATOMIC_ACQUIRE));
 }
 
-/* False: the waiter slept before it reached that lock. The change is made then. */
+/* False: the waiter slept before it reached that lock, and the change was made then. */
 static bool wakes_after_change_at(unsigned int lock)
 {
 	struct waiter w = { .evd = flip.evd, .timeout = LONG, .threshold = 1 };
@@ -460,7 +461,7 @@ static bool wakes_after_change_at(unsigned int lock)
 
 /*
  * Unsolicited sends complete once the stream requests all completions. A thread that gets no CPU
- * for long looks asleep, so a second try tells whether the waiter has that lock.
+ * for long looks asleep, so a second try shows whether the waiter reaches that lock.
  */
 Test(wait, ep_create__with_other_flags_reaches_a_waiter)
 {

@@ -5,7 +5,7 @@
 
 #include "tests/core/fake_hw.h"
 
-#define LONG 60000000		/* us: longer than any of these tests may take */
+#define LONG 60000000		/* in us: longer than any of these tests may take */
 #define QLEN 8
 
 static struct {
@@ -99,7 +99,7 @@ Test(watermark, more_than_there_is_room_for__nothing_is_lost)
 		cr_assert_eq(dequeued(), i);
 }
 
-/* The peak was passed and left again between two polls. */
+/* The number of receives passed the peak and returned between two polls. */
 Test(watermark, peak_seen_only_by_the_dequeuer__is_reported)
 {
 	set(2, DAT_WATERMARK_INFINITE);
@@ -162,7 +162,7 @@ Test(watermark, cno__is_triggered)
 	cr_expect_eq(dequeued(), 1);
 }
 
-/* Once everything is reported, dequeues are as cheap as ever. */
+/* Once all watermarks are reported, dequeues use the fast path again. */
 Test(watermark, reported__counts_no_more)
 {
 	const struct dap_evd *evd = t.evd;

@@ -12,7 +12,7 @@ TestSuite(attributes, .init = sides_open, .fini = sides_close, .timeout = 60);
 static DAT_IA_ATTR ia;
 static DAT_PROVIDER_ATTR provider;
 
-/* Every field is overwritten. */
+/* Queries the attributes. Every field has another value before. */
 static void ask(void)
 {
 	memset(&ia, 0xa5, sizeof(ia));
@@ -66,7 +66,7 @@ Test(attributes, ia__returns_numbers)
 	cr_assert(!ia.max_srqs || (ia.max_ep_per_srq > 0 && ia.max_recv_per_srq > 0));
 }
 
-/* Lengths have 32 bits here: larger limits of the adapter are cut off, not wrapped. */
+/* Lengths have 32 bits here: larger limits of the adapter become the maximum and do not wrap. */
 Test(attributes, ia__returns_lengths)
 {
 	ask();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Calls that 1.2 has as well, through the table of 2.0, whose slots, arguments and parameters differ.
- * Their effects are tested at the other level.
+ * Calls that exist in 1.2, too, through the table of 2.0. Their slots, arguments and parameters
+ * differ. Tests of 1.2 check their effects.
  */
 #include "tests/dat2/dat2.h"
 
@@ -156,7 +156,7 @@ Test(calls, rsp__reserves_its_endpoint)
 	cr_assert_eq(state_of(b.ep), DAT_EP_STATE_UNCONNECTED);
 }
 
-/* Two service points of b; the request goes to the first, and is handed off to the other. */
+/* b has two service points. The request goes to the first, which hands it off to the second. */
 Test(calls, cr__is_queried_and_handed_off)
 {
 	DAT_CONN_QUAL qual, other;

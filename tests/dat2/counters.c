@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counters of the InfiniBand extension: their values equal the work done. */
+/* Counters of the InfiniBand extension: their values equal the number of operations. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,8 @@
 
 TestSuite(counters, .init = sides_open, .fini = sides_close, .timeout = 60);
 
-/* libdat2 passes no extension call to an EFA, which lacks part of the extension: its table does. */
+/* Calls the extension through the provider's table: libdat2 passes no extension call to an EFA,
+ * which lacks a part of the extension. */
 static DAT_RETURN by_table(DAT_HANDLE handle, DAT_EXTENDED_OP op, ...)
 {
 	/* The table takes the provider's own IA handle. */
@@ -28,7 +29,7 @@ static DAT_RETURN by_table(DAT_HANDLE handle, DAT_EXTENDED_OP op, ...)
 	return ret;
 }
 
-/* Like the macros of dat_ib_extensions.h, through libdat2 or the table. */
+/* Defines calls like the macros of dat_ib_extensions.h, through libdat2 or through the table. */
 #define extension(handle, op, all, ...)                                                            \
 	(strstr(side_ia_name(), "efa") ?                                                           \
 		 by_table(handle, (DAT_EXTENDED_OP)(op), (int)(all), __VA_ARGS__) :                \
@@ -43,7 +44,7 @@ static void all_of(DAT_HANDLE handle, int all, DAT_UINT64 *to)
 	assert_ok(query_counters(handle, all, to, 0));
 }
 
-/* An EFA may not know some of these: it returns all ones. */
+/* An EFA may not know a counter: then its value is all ones. */
 static void needs_known(DAT_HANDLE handle, int all, int which)
 {
 	DAT_UINT64 v[DCNT_IA_ALL_COUNTERS];
@@ -161,7 +162,7 @@ Test(counters, evd__counts_waits_and_events)
 	cr_assert_leq(v[DCNT_EVD_WAIT_BLOCKED], 2);
 }
 
-/* A single counter is written to its own element, and the others stay unchanged. */
+/* A single counter is written to its own element. The other elements stay unchanged. */
 Test(counters, one__has_its_own_place)
 {
 	DAT_UINT64 v[DCNT_EP_ALL_COUNTERS] = { 11, 12, 13 };
@@ -223,7 +224,7 @@ static DAT_UINT64 dequeue_some(DAT_EVD_HANDLE evd, unsigned int n)
 	return missed;
 }
 
-/* Many laps of the ring, with invisible completions, and with events that a wait takes. */
+/* The ring wraps many times, with invisible completions and with events that a wait takes. */
 Test(counters, evd__counts_events_dequeued)
 {
 	DAT_UINT64 v[DCNT_EVD_ALL_COUNTERS];
@@ -245,7 +246,7 @@ Test(counters, evd__counts_events_dequeued)
 	cr_assert_leq(v[DCNT_EVD_DEQUEUE_POLL_FOUND], found);
 }
 
-/* The ring grows with completions in it; others disappear with their endpoint. */
+/* The ring grows with completions in it. Other completions disappear with their endpoint. */
 Test(counters, evd__counts_on_when_its_ring_changes)
 {
 	DAT_EVD_PARAM param;
@@ -373,7 +374,7 @@ Test(counters, reset__of_one_and_of_all)
 			assert_ok(dat_ep_post_send(a.ep, 1, &from, cookie, 0));
 			side_wait(b.dto, DAT_DTO_COMPLETION_EVENT);
 		}
-		/* Its value was returned, and it counts from 0 again. */
+		/* The call returned the counter's value, and the counter starts from 0 again. */
 		assert_ok(query_counters(b.ep, DCNT_EP_RECV, v, 1));
 		cr_assert_eq(v[DCNT_EP_RECV], 2);
 		all_of(b.ep, DCNT_EP_ALL_COUNTERS, v);
@@ -415,7 +416,8 @@ Test(counters, reset__without_memory)
 
 /* ---- posts, and dequeues with and without an event ---- */
 
-/* Posts writes of 8 bytes, sends of up to 200 and reads of 32, and returns the expected sums. */
+/* Posts writes of 8 bytes, sends of up to 200 bytes and reads of 32 bytes, and returns the expected
+ * sums. */
 static DAT_UINT64 post_each_kind(void)
 {
 	DAT_LMR_TRIPLET from[2], to = side_segment(&b, 0, 512), sink = side_segment(&a, 4096, 64);
@@ -468,7 +470,7 @@ Test(counters, ep__counts_each_kind_and_its_bytes)
 	cr_assert_eq(one_of(b.dto, DCNT_EVD_ALL_COUNTERS, DCNT_EVD_DEQUEUE_FOUND), 100);
 }
 
-/* Inline data, references, lists, and zero bytes: each has its own path. */
+/* Inline data, data by reference, lists and zero bytes have different paths. */
 Test(counters, ep__counts_posts_of_each_shape)
 {
 	static const DAT_SEG_LENGTH sizes[] = { 0, 1, 8, 64, 65, 4096 };
@@ -537,7 +539,7 @@ Test(counters, ep__counts_sends_that_end_a_context)
 	cr_assert_eq(one_of(b.ep, DCNT_EP_ALL_COUNTERS, DCNT_EP_RECV_DATA), 16);
 }
 
-/* ---- an EFA: its posts and dequeues count nothing, checked calls do ---- */
+/* ---- An EFA: its posts and dequeues count nothing, but its checked calls do ---- */
 
 static void open_efa(void)
 {

@@ -13,7 +13,7 @@
 
 #include "tests/harness/assert_ret.h"
 
-#define SOON 20000000			/* us: only guards against hangs */
+#define SOON 20000000			/* in us: only guards against hangs */
 #define MEM 8192
 
 struct side {
@@ -27,11 +27,11 @@ struct side {
 	char *mem;
 };
 
-extern struct side a, b;		/* open in each test */
+extern struct side a, b;		/* two sides, opened for each test */
 
-/* From DAPL_TEST_IA, or the software ConnectX in this process. */
+/* The IA in DAPL_TEST_IA, or the software ConnectX in this process. */
 const char *side_ia_name(void);
-/* Does the attribute have this value? */
+/* Does the provider's attribute have this value? */
 bool side_says(const char *name, const char *value);
 /* Skips the test if the attribute says that the feature is missing. */
 void side_needs(const char *name);
@@ -40,11 +40,12 @@ void side_needs_zero_based(void);
 void side_needs_srq(void);
 void sides_open(void);
 void sides_close(void);
-/* A skipped test ends there: its .fini is not called, and libdat2 only frees what is closed. */
+/* Skips a test. A skipped test ends at once: its .fini is not called, and libdat2 only frees
+ * objects that are closed. */
 #define side_skip(...) (sides_close(), cr_skip_test(__VA_ARGS__))
 /* Connects a.ep and b.ep, with the qualifier. */
 void sides_connect(void);
-/* Connects two more endpoints: the first is one of a's. */
+/* Connects two more endpoints. The first belongs to a. */
 void sides_connect_more(DAT_EP_HANDLE *of_a, DAT_EP_HANDLE *of_b);
 DAT_EVENT side_wait(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number);
 DAT_LMR_TRIPLET side_segment(const struct side *s, DAT_VADDR offset, DAT_SEG_LENGTH length);

@@ -36,7 +36,7 @@ __attribute__((constructor(65535))) static void try_and_exit(void)
 	_exit(DAT_GET_TYPE(ret) == DAT_PROVIDER_NOT_FOUND ? 1 : 2);
 }
 
-/* Opens name with a file that holds this line: 0 works, 1 PROVIDER_NOT_FOUND. */
+/* Opens name with a dat.conf of this line. 0: success; 1: PROVIDER_NOT_FOUND. */
 static int try_line(const char *name, const char *line)
 {
 	char file[] = "/tmp/dapl-dat2-XXXXXX", me[64];
@@ -58,7 +58,7 @@ static int try_line(const char *name, const char *line)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
 }
 
-/* A line for our library, or for one beside it. */
+/* Tries a line that names our library, or another library beside it. */
 static int try_entry(const char *name, const char *version, const char *safe, const char *lib)
 {
 	const char *dir = getenv("DAPL_BUILD_DIR");
@@ -98,7 +98,8 @@ Test(misuse, dat_conf__version_is_another)
 	cr_assert_eq(try_entry(SOFT, "u2.1", "nonthreadsafe", OURS), 1);
 }
 
-/* A consumer that requests nonthreadsafe, as all do with Debian's header, does not see the other. */
+/* A consumer that requests nonthreadsafe, as all do with Debian's header, does not see a threadsafe
+ * line. */
 Test(misuse, dat_conf__thread_flag_is_another)
 {
 	cr_assert_eq(try_entry(SOFT, "u2.0", "threadsafe", OURS), 1);
@@ -125,7 +126,7 @@ static void use_in_child(DAT_IA_HANDLE ia)
 	if (DAT_GET_TYPE(dat_ep_free(a.ep)) != DAT_INVALID_HANDLE)
 		_exit(4);
 	dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
-	/* It may open its own. */
+	/* A forked child may open an IA of its own. */
 	if (open_named("soft-mlx5-0", DAT_FALSE, &ia) != DAT_SUCCESS)
 		_exit(5);
 	if (dat_pz_create(ia, &pz) != DAT_SUCCESS)
@@ -185,7 +186,7 @@ Test(misuse, close__of_the_opening_that_has_the_connect_evd, .init = sides_open,
 	assert_ok(dat_evd_free(evd));
 }
 
-/* A consumer that uses one table for all handles: that of the IA. */
+/* A consumer that uses one table for all handles takes that of the IA. */
 Test(misuse, table__of_the_ia_serves_all_handles, .init = sides_open, .fini = sides_close)
 {
 	extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE *);
@@ -235,7 +236,7 @@ Test(misuse, lmr__of_no_length, .init = sides_open, .fini = sides_close)
 		   DAT_LENGTH_ERROR);
 }
 
-/* The two values changed places since 1.2. */
+/* The two values of this state have been exchanged since 1.2. */
 Test(misuse, srq__that_works_is_not_in_error, .init = sides_open, .fini = sides_close)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 4, .max_recv_iov = 1 };

@@ -8,7 +8,7 @@
 
 struct side a, b;
 
-/* libdat2 has read its file before main: the process restarts with the file of 2.0. */
+/* libdat2 has read its file before main, so the process restarts with the dat.conf of 2.0. */
 __attribute__((constructor)) static void choose_file(int argc, char **argv)
 {
 	const char *dir = getenv("DAPL_BUILD_DIR"), *now = getenv("DAT_OVERRIDE");
@@ -81,7 +81,7 @@ void side_needs_srq(void)
 		side_skip("the adapter says srq_supported = FALSE");
 }
 
-/* The right for atomics, if supported. */
+/* Returns the right for atomics, if the adapter supports them. */
 static DAT_MEM_PRIV_FLAGS rights(DAT_IA_HANDLE ia)
 {
 	DAT_IA_ATTR attr;

@@ -27,7 +27,7 @@ typedef DAT_RETURN slot_fn(void *, long, long, long, long, long, long, long, lon
 
 Test(dat2, table__each_call_knows_a_wrong_handle)
 {
-	/* Slots for which a PZ is valid, and the one that opens an IA. */
+	/* For each slot, whether a PZ is a valid handle for it. Slot 0 opens an IA. */
 	static const char good[79] = {
 		[0] = 1, [3] = 1, [4] = 1, [5] = 1,	/* ia_open, contexts, handle_type */
 		[40] = 1, [51] = 1, [52] = 1, [72] = 1,	/* rmr_create, pz_query, pz_free, for_ep */
@@ -85,7 +85,7 @@ Test(dat2, attributes__report_the_features)
 	cr_assert_eq(provider.evd_stream_merging_supported[2][4], DAT_TRUE);
 }
 
-/* The opposite: efa__reports_missing_features. */
+/* The opposite is tested by efa__reports_missing_features. */
 Test(dat2, attributes__of_a_connectx)
 {
 	DAT_PROVIDER_ATTR provider;
@@ -183,7 +183,7 @@ Test(dat2, cr_reject__carries_private_data)
 	cr_assert_str_eq(ev.event_data.connect_event_data.private_data, "no");
 }
 
-/* One of the ports of this process, as a qualifier. */
+/* Returns a port of this process, as a qualifier. */
 static in_port_t own_port(void)
 {
 	return (in_port_t)(16384 + 16 * th_number());
@@ -255,7 +255,7 @@ Test(dat2, csp__bad_arguments)
 	assert_ret(p->csp_create_func(raw, &comm, side_address(port), b.cr, NULL),
 		   DAT_INVALID_PARAMETER);
 	cr_assert_eq(csp, (DAT_CSP_HANDLE)&comm);
-	/* A PSP is invalid. */
+	/* This function expects another handle than a PSP. */
 	assert_ok(dat_psp_create_any(b.ia, &qual, b.cr, DAT_PSP_CONSUMER_FLAG, &psp));
 	assert_ret(p->csp_query_func(psp, DAT_CSP_FIELD_ALL, &param), DAT_INVALID_HANDLE);
 	assert_ret(p->csp_free_func(psp), DAT_INVALID_HANDLE);

@@ -50,7 +50,7 @@ static DAT_RMR_CONTEXT bind_it(DAT_RMR_HANDLE rmr, DAT_EP_HANDLE ep, DAT_SEG_LEN
 	return context;
 }
 
-/* The status of a write of word through the context, over ep. */
+/* Returns the status of a write of `word` through the context, over ep. */
 static DAT_DTO_COMPLETION_STATUS write_by(DAT_EP_HANDLE ep, DAT_RMR_CONTEXT context, const char *word)
 {
 	DAT_RMR_TRIPLET to = side_remote(&b, 0, LEN);
@@ -64,7 +64,7 @@ static DAT_DTO_COMPLETION_STATUS write_by(DAT_EP_HANDLE ep, DAT_RMR_CONTEXT cont
 	return ev.event_data.dto_completion_event_data.status;
 }
 
-/* A send over a.ep that invalidates this context; a's completion, and b's. */
+/* Sends over a.ep and invalidates this context; checks the completions of a and b. */
 static void send_end(DAT_RMR_CONTEXT context, DAT_DTO_COMPLETION_EVENT_DATA *at_a,
 		     DAT_DTO_COMPLETION_EVENT_DATA *at_b)
 {
@@ -185,7 +185,7 @@ Test(window, bind__through_one_endpoint_at_a_time)
 	cr_assert_eq(write_by(a.ep, context, "no"), DAT_DTO_ERR_REMOTE_ACCESS);
 }
 
-/* A new owner of its QP number does not get the window. */
+/* A new endpoint that gets the QP number does not get the window. */
 Test(window, ep_free__ends_what_is_bound_through_it)
 {
 	DAT_EP_HANDLE of_a, of_b;
@@ -257,7 +257,9 @@ Test(window, send_with_invalidate__then_it_may_be_bound_to_another)
 	cr_assert_str_eq(b.mem, "moved");
 }
 
-/* The device has invalidated it, and b has not yet dequeued the receive that reports it. */
+/*
+ * The device has invalidated the window, and b has not yet dequeued the receive that reports this.
+ */
 Test(window, bind__before_the_completion_of_the_invalidate)
 {
 	DAT_LMR_TRIPLET from = side_segment(&a, 1024, 8), to = side_segment(&b, 4096, LEN);
@@ -325,7 +327,9 @@ Test(window, send_with_invalidate__of_another_endpoint)
 	cr_assert_str_eq(b.mem, "still");
 }
 
-/* Inline, from many segments, suppressed: like any other send. */
+/*
+ * A send with invalidate can be inline, have many segments, or be suppressed, like any other send.
+ */
 Test(window, send_with_invalidate__is_a_send)
 {
 	DAT_LMR_TRIPLET from[3], to = side_segment(&b, 4096, 1024);
@@ -393,7 +397,7 @@ Test(window, bad__arguments)
 				a.ep, bind_cookie, 0, &context), DAT_INVALID_HANDLE);
 }
 
-/* ---- Beside other threads ---- */
+/* ---- Calls beside other threads ---- */
 
 static struct {
 	struct th_aside aside;
@@ -411,12 +415,12 @@ static void grow(void *arg)
 		cr_expect_eq(dat_ep_create(b.ia, b.pz, NULL, b.dto, NULL, NULL, &ep), DAT_SUCCESS);
 }
 
-/* The dequeuing thread has stopped before a lock: another one grows the CQ meanwhile. */
+/* The dequeuing thread stops before a lock. Meanwhile another thread grows the CQ. */
 static void grow_meanwhile(void *arg)
 {
 	if (growth.locks++)
 		return;
-	/* Behind VFIO that thread sleeps for each command, too. */
+	/* Behind VFIO the growing thread sleeps for each command, too. */
 	growth.stuck = !th_aside(&growth.aside, grow, arg, SOON / 1000 / 2) &&
 		       !TH_WITHIN(SOON / 1000 / 2, __atomic_load_n(&growth.aside.done, __ATOMIC_ACQUIRE));
 	if (!growth.stuck)
@@ -437,7 +441,7 @@ static DAT_EVENT dequeue_slowly(DAT_EVD_HANDLE evd)
 	return ev;
 }
 
-/* Whatever lock the poller is about to take, it does not hold the CQ: the CQ can grow. */
+/* Whichever lock the poller is about to take, it does not hold the CQ, so the CQ can grow. */
 Test(window, dequeue__of_an_end_lets_the_evd_grow)
 {
 	DAT_LMR_TRIPLET from, to;
@@ -496,7 +500,8 @@ static void bound_is_open(void)
 	bind_it(move.rmr, b.ep, 0);
 }
 
-/* Another thread binds the RMR through b.ep before this lock of the call. False: there is no such lock. */
+/* Another thread binds the RMR through b.ep before this lock of the call. False: the call takes no
+ * such lock. */
 static bool binds_beside_free_at(unsigned int lock)
 {
 	DAT_EP_HANDLE of_a, of_b;

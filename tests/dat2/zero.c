@@ -5,7 +5,7 @@
 #include "tests/dat2/dat2.h"
 #include "tests/harness/harness.h"
 
-enum { AT = 1001, LEN = 3000 };		/* not at page boundaries */
+enum { AT = 1001, LEN = 3000 };		/* an offset and a length that are no page boundaries */
 
 static DAT_LMR_HANDLE lmr;
 static DAT_LMR_CONTEXT lmr_context;
@@ -52,7 +52,7 @@ static DAT_DTO_COMPLETION_STATUS write_at(DAT_RMR_CONTEXT context, DAT_VADDR at,
 	return dto(&a);
 }
 
-/* Only b's bytes from the LMR's offset on are these. */
+/* Checks that only b's bytes from the LMR's offset on have changed. */
 static void landed(DAT_VADDR offset, DAT_SEG_LENGTH len, int byte)
 {
 	const char *p = b.mem + AT + offset;
@@ -148,7 +148,7 @@ Test(zero, lmr__takes_atomics)
 	DAT_VADDR base;
 	DAT_VLEN size;
 
-	/* Aligned for the device as well. */
+	/* The range is aligned for the device as well. */
 	region.for_va = now;
 	assert_ok(dat_lmr_create(b.ia, DAT_MEM_TYPE_VIRTUAL, region, 64, b.pz, DAT_MEM_PRIV_ALL_FLAG |
 				 (DAT_MEM_PRIV_FLAGS)DAT_IB_MEM_PRIV_REMOTE_ATOMIC,
@@ -189,7 +189,7 @@ Test(zero, rmr__of_an_lmr_by_address)
 	cr_assert_eq(param.lmr_triplet.virtual_address, (DAT_VADDR)(unsigned long)b.mem + AT + 50);
 	cr_assert_eq(write_at(context, 0, 100, 3), DAT_DTO_SUCCESS);
 	landed(50, 100, 3);
-	/* The same with virtual addresses, which use the fast path from then on. */
+	/* Uses virtual addresses, which take the fast path from the second time on. */
 	for (int i = 0; i < 3; i++) {
 		context = bind_it(rmr, b.lmr, side_segment(&b, AT + 200, 100), DAT_VA_TYPE_VA);
 		assert_ok(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
@@ -234,7 +234,7 @@ Test(zero, rmr__of_one_endpoint)
 	cr_assert_eq(write_at(context, 10, 10, 3), DAT_DTO_ERR_REMOTE_ACCESS);
 }
 
-/* Each allocation lacking in turn: nothing leaks, and the next call succeeds. */
+/* Each allocation fails in turn: nothing leaks, and the next call succeeds. */
 Test(zero, lmr_create__without_memory)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = b.mem };

@@ -12,7 +12,7 @@
 #define HEAP_MB "64"
 #define CHUNK (2u << 20)
 
-struct heap {				/* struct rte_malloc_socket_stats */
+struct heap {				/* the layout of struct rte_malloc_socket_stats */
 	size_t total, free, greatest;
 	unsigned int frees, allocs;
 	size_t used;
@@ -115,7 +115,7 @@ Test(eal, queues__elsewhere_by_default)
 	closed();
 }
 
-/* Loaded, and not started: none of its functions is called. */
+/* The EAL is loaded and not started, so none of its functions is called. */
 Test(eal, queues__without_one_that_runs)
 {
 	library();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Slow calls on an EVD while another thread dequeues or waits: one thread stops before each lock that it
- * takes, and the other one runs its step there.
+ * Slow calls on an EVD while another thread dequeues or waits. One thread stops before each lock
+ * that it takes, and the other thread runs its step there.
  */
 #include "tests/e2e/rig.h"
 
@@ -35,7 +35,7 @@ static DAT_CNO_HANDLE make_cno(void)
 
 static struct {
 	struct th_aside dequeuer;
-	uint64_t next;			/* the next cookie */
+	uint64_t next;			/* cookie of the next post */
 	bool wrong;
 } order;
 
@@ -50,7 +50,8 @@ static void take_one(void *arg)
 		order.wrong = true;
 }
 
-/* There is one dequeuer: its previous step may still wait for the run token. */
+/* Dequeues in the other thread. There is one dequeuer at a time: its previous step may still wait
+ * for the run token. */
 static void dequeue_meanwhile(void *arg)
 {
 	if (order.dequeuer.started && !__atomic_load_n(&order.dequeuer.done, __ATOMIC_ACQUIRE))

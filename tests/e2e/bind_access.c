@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The memory that a bound context gives access to, and no more. */
+/* The memory that a bound context gives access to. All other memory is refused. */
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -101,7 +101,7 @@ RIG_TEST(bind_access, rights__none)
 	window_refuses_write(&a, &b, c, 0, 1);
 }
 
-/* An LMR without remote rights has no context for peers; a window over it has. */
+/* An LMR without remote rights has no context for peers. A window over it has one. */
 RIG_TEST(bind_access, rights__over_an_lmr_without_remote_ones)
 {
 	DAT_LMR_CONTEXT lmr_context, own = b.lmr_context;
@@ -157,7 +157,7 @@ RIG_TEST(bind_access, zone__not_that_of_the_endpoint_it_comes_by)
 	window_opens(&a, &b, c, 0, 100);
 }
 
-/* A context belongs to an adapter: at another one it is invalid, or names another window. */
+/* A context belongs to an adapter. At another adapter it is invalid, or names another window. */
 RIG_TEST(bind_access, adapter__not_the_one_it_was_made_on)
 {
 	DAT_RMR_CONTEXT c = window_bind(&b, rmr, 0, 100, RIGHTS_RW);

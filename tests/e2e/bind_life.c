@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The life of a context: rebound, moved, closed, freed, flushed. */
+/* The life of a context: the window is rebound, moved, closed, freed or flushed. */
 #include <string.h>
 
 #include "tests/e2e/window.h"
@@ -154,7 +154,8 @@ RIG_TEST(bind_life, free__with_the_completion_still_to_be_taken)
 	same(end_state(b.ep), DAT_EP_STATE_CONNECTED);
 }
 
-/* The context is sent in the very next post: the fence makes it valid when it arrives. */
+/* The context is sent in the very next post. The fence makes the context valid when the message
+ * arrives. */
 RIG_TEST(bind_life, bind__then_send_of_the_context)
 {
 	for (uint64_t i = 0; i < 300; i++) {
@@ -186,7 +187,8 @@ RIG_TEST(bind_life, rebind__a_thousand_times)
 		window_opens(&a, &b, c[i], i * 8, 8);
 		for (unsigned int k = 0; k < i; k++)
 			check(c[k] != c[i]);
-		if (i && i % 85 == 0) {		/* three in each round of a key */
+		/* this happens three times in each round of a key */
+		if (i && i % 85 == 0) {
 			window_refuses_write(&a, &b, c[i - 1], (i - 1) * 8, 8);
 			window_refuses_read(&a, &b, c[i - 80], (i - 80) * 8, 8);
 		}
@@ -197,7 +199,7 @@ RIG_TEST(bind_life, rebind__a_thousand_times)
 		window_refuses_write(&a, &b, c[i], i * 8, 8);
 }
 
-/* As many binds as the queue holds, at once, without waiting: the last one counts. */
+/* The queue is filled with binds, without waiting. The last bind counts. */
 RIG_TEST(bind_life, rebind__many_outstanding)
 {
 	DAT_RMR_CONTEXT c[RIG_DTOS];
@@ -212,7 +214,7 @@ RIG_TEST(bind_life, rebind__many_outstanding)
 	window_refuses_write(&a, &b, c[13], 1300, 100);
 }
 
-/* ---- through another endpoint ---- */
+/* ---- Binds through another endpoint ---- */
 
 struct pair_of_eps {
 	DAT_EP_HANDLE x, y;
@@ -238,7 +240,7 @@ RIG_TEST(bind_life, rebind__through_another_endpoint)
 		b.ep = i & 1 ? eb : p.y;
 		c = window_bind(&b, rmr, 0, 100, RIGHTS_RW);
 		check(c != old);
-		a.ep = i & 2 ? ea : p.x;	/* peers of both can use it */
+		a.ep = i & 2 ? ea : p.x;	/* peers of both endpoints can use the context */
 		window_opens(&a, &b, c, 0, 100);
 		if (i % 100 == 50) {
 			b.ep = a.ep == ea ? eb : p.y;
@@ -247,7 +249,7 @@ RIG_TEST(bind_life, rebind__through_another_endpoint)
 	}
 }
 
-/* While the last bind is outstanding on another endpoint, with its completion still on the EVD. */
+/* The last bind is outstanding on another endpoint, with its completion still on the EVD. */
 RIG_TEST(bind_life, rebind__through_another_endpoint_without_waiting)
 {
 	struct pair_of_eps p = second_connection();
@@ -270,7 +272,7 @@ RIG_TEST(bind_life, rebind__through_another_endpoint_without_waiting)
 	window_opens(&a, &b, c[2], 200, 100);
 }
 
-/* For two endpoints: in any order. */
+/* Takes the completions of two endpoints, in any order. */
 static void took_dtos_and_binds(DAT_EVD_HANDLE evd, unsigned int dtos, unsigned int binds)
 {
 	DAT_EVENT ev;
@@ -288,7 +290,8 @@ static void took_dtos_and_binds(DAT_EVD_HANDLE evd, unsigned int dtos, unsigned 
 	}
 }
 
-/* Its completion is the last of as many as the endpoint allows, none of which is dequeued. */
+/* The completion of the last bind is behind as many others as the endpoint allows. None of them is
+ * dequeued. */
 RIG_TEST(bind_life, rebind__through_another_endpoint_behind_a_full_queue)
 {
 	struct pair_of_eps p = second_connection();
@@ -330,7 +333,8 @@ RIG_TEST(bind_life, window__outlives_the_connection_it_was_bound_through)
 
 /* ---- flushed ---- */
 
-/* The state of the key is then unknown: the next bind resolves that, and so does freeing. */
+/* After a flush the state of the key is unknown. The next bind resolves that, and so does freeing
+ * the RMR. */
 RIG_TEST(bind_life, disconnected__flushes_and_can_be_bound_again)
 {
 	struct pair_of_eps p = second_connection();
@@ -383,7 +387,8 @@ RIG_TEST(bind_life, reset__between_binds)
 	for (int i = 0; i < 30; i++) {
 		c = window_bind(&b, rmr, 0, 100, RIGHTS_RW);
 		window_opens(&a, &b, c, 0, 100);
-		if (i % 3 == 2)		/* one that is still outstanding when it ends */
+		/* a bind that is still outstanding when the connection ends */
+		if (i % 3 == 2)
 			must(do_bind(&b, rmr, 9, 0, 100, RIGHTS_RW, &c));
 		must(dat_ep_disconnect(i & 1 ? b.ep : a.ep, DAT_CLOSE_ABRUPT_FLAG));
 		took_ends(&b, &a, DAT_CONNECTION_EVENT_DISCONNECTED);

@@ -12,7 +12,7 @@ static void setup(void)
 	bound = window_bind(&b, rmr, 0, 100, RIGHTS_RW);
 }
 
-/* The window is unchanged, and nothing has been posted. */
+/* Checks that the window is unchanged, and that nothing has been posted. */
 static void teardown(void)
 {
 	rig_empty(b.req_evd);
@@ -128,7 +128,7 @@ RIG_TEST(bind_refuse, endpoint__not_connected)
 		  DAT_INVALID_HANDLE_EP);
 }
 
-/* Local rights of each LMR against the requested remote ones. */
+/* Each LMR's local rights are tried with each set of remote rights. */
 RIG_TEST(bind_refuse, rights__that_the_lmr_lacks)
 {
 	DAT_LMR_TRIPLET t = seg(&b, 0, 100);
@@ -179,8 +179,8 @@ RIG_TEST(bind_refuse, rmr__invalid_handle)
 }
 
 /*
- * With more outstanding binds than the endpoint allows the next one is refused, and the window stays as
- * the last accepted one set it.
+ * If an endpoint has as many outstanding binds as it allows, the next one is refused. The window
+ * stays as the last accepted bind set it.
  */
 RIG_TEST(bind_refuse, queue__full)
 {

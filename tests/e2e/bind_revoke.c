@@ -33,7 +33,7 @@ struct writer {
 	pthread_t thread;
 };
 
-/* a writes a different value each time, until it is refused. Does not assert. */
+/* Makes a write a different value each time, until a write is refused. Does not assert. */
 static void *write_on(void *arg)
 {
 	struct writer *w = arg;
@@ -113,7 +113,9 @@ RIG_TEST(bind_revoke, unbind__when_its_completion_is_seen)
 	}
 }
 
-/* To the same memory under another context, which works like any other memory. */
+/*
+ * The window is bound to the same memory under another context, which works like any other context.
+ */
 RIG_TEST(bind_revoke, rebind__when_its_completion_is_seen)
 {
 	struct writer w;
@@ -126,7 +128,9 @@ RIG_TEST(bind_revoke, rebind__when_its_completion_is_seen)
 	}
 }
 
-/* The endpoint that it arrives through is freed: no work of that connection is executed any more. */
+/*
+ * The endpoint that receives the writes is freed: no work of that connection is executed any more.
+ */
 RIG_TEST(bind_revoke, ep_free__when_it_returns)
 {
 	static char seen[BYTES];
@@ -146,7 +150,7 @@ RIG_TEST(bind_revoke, ep_free__when_it_returns)
 	}
 }
 
-/* So is the whole adapter. */
+/* The whole adapter is closed. */
 RIG_TEST(bind_revoke, ia_close__when_it_returns)
 {
 	static char seen[BYTES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages: every byte of every size, in different segments. */
+/* Messages of each size and different segments: every byte is checked. */
 #include <string.h>
 
 #include "tests/e2e/rig.h"
@@ -40,7 +40,7 @@ RIG_TEST(data_message, send__every_size)
 	for (size_t i = 0; i < SIZES; i++) {
 		rig_sleeps = i & 1;
 		one_size(&a, &b, sizes[i], 0);
-		one_size(&b, &a, sizes[i], 3);	/* addresses that are not aligned */
+		one_size(&b, &a, sizes[i], 3);	/* the addresses are not aligned */
 	}
 	rig_empty(a.recv_evd);
 	rig_empty(b.req_evd);
@@ -68,7 +68,7 @@ RIG_TEST(data_message, send__nothing)
 	check(all_bytes(b.mem, 64, 0xee));
 }
 
-/* One message, split differently at each side. */
+/* Sends one message, which each side splits differently. */
 static void in_pieces(unsigned int sender, unsigned int receiver, size_t size, uint64_t seed)
 {
 	DAT_DTO_COOKIE c = { .as_64 = seed };
@@ -80,7 +80,7 @@ static void in_pieces(unsigned int sender, unsigned int receiver, size_t size, u
 	pieces_blank(&r);
 	must(dat_ep_post_recv(b.ep, (DAT_COUNT)r.n, r.seg, c, DAT_COMPLETION_DEFAULT_FLAG));
 	must(dat_ep_post_send(a.ep, (DAT_COUNT)s.n, s.seg, c, DAT_COMPLETION_DEFAULT_FLAG));
-	memset(s.seg, 0, sizeof(s.seg));	/* the program may reuse them */
+	memset(s.seg, 0, sizeof(s.seg));	/* the program may reuse the segments at once */
 	same(took(b.recv_evd, seed, DAT_DTO_SUCCESS), size);
 	took(a.req_evd, seed, DAT_DTO_SUCCESS);
 	check(pieces_filled(&r, seed));
@@ -113,7 +113,9 @@ RIG_TEST(data_message, send__more_pieces_than_the_attributes_allow)
 	one_size(&a, &b, 100, 0);
 }
 
-/* Many in flight, of one packet and several: each completes its receive, in order. */
+/*
+ * Many messages are in flight, of one packet and of several. Each completes its receive, in order.
+ */
 RIG_TEST(data_message, send__a_queue_full_in_order)
 {
 	for (uint64_t lap = 0; lap < 20; lap++) {
@@ -139,7 +141,7 @@ RIG_TEST(data_message, send__a_queue_full_in_order)
 	}
 }
 
-/* Both directions at the same time. */
+/* Both sides send at the same time. */
 RIG_TEST(data_message, send__crossing)
 {
 	for (uint64_t i = 0; i < RIG_DTOS; i++) {

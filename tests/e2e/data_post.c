@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The completion flags, and full queues. */
+/* Completion flags, and full queues. */
 #include <string.h>
 
 #include "tests/e2e/rig.h"
@@ -18,7 +18,7 @@ static void teardown(void)
 
 TestSuite(data_post, .timeout = 60);
 
-/* ---- suppressed ---- */
+/* ---- Suppressed requests ---- */
 
 /* This request completes after all earlier ones have been executed. */
 static void settle(uint64_t cookie)
@@ -89,15 +89,16 @@ RIG_TEST(data_post, suppress__endpoint_without_request_evd)
 		soon(do_write(&a, i, 0, far(&b, 0, 4), i & 1 ? SUPPRESS : 0));
 	}
 	a.ep = own;
-	/* Another connection's read says nothing about this one: wait for the last value. */
+	/* A read of another connection does not show the state of this one, so this waits for the
+	 * last value. */
 	check(TH_WITHIN(SOON_MS, !memcmp(a.mem, b.mem, 4)));
 }
 
 /* ---- barrier ---- */
 
 /*
- * The data of a read is written on to another target: that needs a fence, and the bytes must not be
- * taken when the write is posted.
+ * The data of a read is written to another target. That needs a fence: the bytes must not be taken
+ * when the write is posted.
  */
 RIG_TEST(data_post, barrier__waits_for_reads)
 {
@@ -139,7 +140,7 @@ RIG_TEST(data_post, barrier__not_on_receives)
 	took(b.recv_evd, 2, DAT_DTO_SUCCESS);
 }
 
-/* ---- flags that are refused ---- */
+/* ---- Flags that are refused ---- */
 
 RIG_TEST(data_post, unsignalled__refused_unless_the_endpoint_is)
 {
@@ -157,9 +158,9 @@ RIG_TEST(data_post, unsignalled__refused_unless_the_endpoint_is)
 	settle(2);
 }
 
-/* ---- full ---- */
+/* ---- Full queues ---- */
 
-/* Without receives they stay outstanding: exactly as many as the endpoint's limit. */
+/* The peer has no receives, so sends stay outstanding: exactly as many as the endpoint's limit. */
 RIG_TEST(data_post, full__until_completions_are_taken)
 {
 	for (uint64_t lap = 0; lap < 10; lap++) {

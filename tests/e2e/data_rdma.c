@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RDMA writes and reads: every byte of every size, and no byte outside. */
+/* RDMA writes and reads of each size: every byte arrives, and no byte outside changes. */
 #include <string.h>
 
 #include "tests/e2e/pieces.h"
@@ -21,7 +21,9 @@ static void teardown(void)
 
 TestSuite(data_rdma, .timeout = 60);
 
-/* The seed's data is at to->mem + HALF + 64 + skew, and no byte around it changed. */
+/*
+ * Checks that the seed's data is at to->mem + HALF + 64 + skew, and that no byte around it changed.
+ */
 static void landed(const struct end *to, size_t size, size_t skew, uint64_t seed)
 {
 	const char *at = to->mem + HALF + 64 + skew;
@@ -98,7 +100,8 @@ RIG_TEST(data_rdma, nothing__needs_no_right)
 
 static void write_pieces(unsigned int n, size_t size, uint64_t seed)
 {
-	DAT_RMR_TRIPLET to = far(&b, HALF + 64, size + seed % 3);	/* may be longer */
+	/* the remote buffer may be longer */
+	DAT_RMR_TRIPLET to = far(&b, HALF + 64, size + seed % 3);
 	DAT_DTO_COOKIE c = { .as_64 = seed };
 	struct pieces p;
 
@@ -138,7 +141,7 @@ RIG_TEST(data_rdma, each_number_of_pieces)
 	}
 }
 
-/* The remote buffer gives the length; the local one may be longer. */
+/* The remote buffer determines the length; the local one may be longer. */
 RIG_TEST(data_rdma, read__into_more_than_is_read)
 {
 	DAT_LMR_TRIPLET t[3] = { seg(&a, 0, 100), seg(&a, 1000, 100), seg(&a, 2000, 100) };
@@ -177,7 +180,7 @@ RIG_TEST(data_rdma, lengths__that_do_not_fit_are_refused)
 	write_size(&a, &b, 100, 0);
 }
 
-/* A write before a send has arrived when the message arrives. */
+/* A write that was posted before a send has arrived when the message arrives. */
 RIG_TEST(data_rdma, write__before_send)
 {
 	for (uint64_t i = 0; i < 200; i++) {
@@ -193,7 +196,7 @@ RIG_TEST(data_rdma, write__before_send)
 	rig_empty(a.req_evd);
 }
 
-/* More reads than either side can have outstanding. */
+/* More reads are posted than either side can have outstanding. */
 RIG_TEST(data_rdma, reads__a_queue_full)
 {
 	for (uint64_t i = 0; i < RIG_DTOS; i++)
@@ -222,7 +225,7 @@ RIG_TEST(data_rdma, both_directions_at_once)
 	}
 }
 
-/* An endpoint to itself is a peer like any other: both in one IA. */
+/* An endpoint can write to another of the same IA. */
 RIG_TEST(data_rdma, write__within_one_adapter)
 {
 	DAT_EP_HANDLE x = end_ep(&a, NULL), y = end_ep(&a, NULL), own = a.ep;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One-sided transfers need no help from the target's program: it sleeps, computes, or is in the kernel. */
+/* One-sided transfers need no help from the target's program, which sleeps, computes, or is in the
+ * kernel. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ struct where {
 
 static volatile unsigned int sink;
 
-/* Until the last byte of the transfer has changed, without any call. */
+/* Computes until the last byte of the transfer has changed, without any call. */
 static void compute_until(const char *mem)
 {
 	const volatile char *last = mem + BYTES - 1;
@@ -69,7 +70,7 @@ static void connect_to(struct where *w)
 	same(th_meet(peer.sock), 0);
 }
 
-/* From ESTABLISHED on it makes no DAT call. */
+/* The target makes no DAT call after ESTABLISHED. */
 static int target(int sock, void *arg)
 {
 	enum manner manner = *(enum manner *)arg;
@@ -104,7 +105,8 @@ static void transfer(enum manner manner)
 		took(a.req_evd, i + 10, DAT_DTO_SUCCESS);
 		check(!memcmp(a.mem, a.mem + BYTES, BYTES));
 	}
-	/* All completed while the target's program was busy: only now may it continue. */
+	/* All transfers have completed while the target's program was busy. Only now may it
+	 * continue. */
 	a.mem[BYTES - 1] = 'z';
 	must(do_write(&a, 4, 0, w.memory, 0));
 	took(a.req_evd, 4, DAT_DTO_SUCCESS);
@@ -129,20 +131,20 @@ RIG_TEST(data_target, blocks_in_the_kernel)
 	transfer(READS_A_PIPE);
 }
 
-/* The waiter for the completion sleeps, too: no thread polls. */
+/* The thread that waits for the completion sleeps, too: no thread polls. */
 RIG_TEST(data_target, sleeps_as_the_writer_does)
 {
 	rig_sleeps = true;
 	transfer(SLEEPS);
 }
 
-/* More writes without completions than any queue holds. */
+/* The number of writes without completions: more than any queue holds. */
 static unsigned int many(void)
 {
 	return getenv("DAPL_ALL") ? 100000 : 3000;
 }
 
-/* From ESTABLISHED on it blocks in one system call. */
+/* The target blocks in one system call after ESTABLISHED. */
 static int blocked_target(int sock, void *arg)
 {
 	struct end e;

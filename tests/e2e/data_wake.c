@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Completions that end a sleep. */
+/* Completions that wake a sleeping waiter. */
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ static void *wait_long(void *arg)
 	return NULL;
 }
 
-/* In the kernel, asleep: proc(5), third field. */
+/* Is the thread asleep in the kernel? proc(5), third field. */
 static bool is_asleep(pid_t tid)
 {
 	char path[64], state = 0;
@@ -63,8 +63,8 @@ static void waiter_start(struct waiter *w, DAT_EVD_HANDLE evd)
 	*w = (struct waiter){ .evd = evd };
 	same(pthread_create(&w->thread, NULL, wait_long, w), 0);
 	/*
-	 * It is in the call as soon as other callers are refused, and has checked the queue once it
-	 * sleeps.
+	 * The waiter is in the call as soon as other callers are refused. It has checked the queue
+	 * once it sleeps.
 	 */
 	check(TH_WITHIN(SOON_MS, DAT_GET_TYPE(dat_evd_dequeue(evd, &ev)) == DAT_INVALID_STATE));
 	check(TH_WITHIN(SOON_MS, is_asleep(__atomic_load_n(&w->tid, __ATOMIC_ACQUIRE))));
@@ -220,7 +220,7 @@ static void *count_all(void *arg)
 	return NULL;
 }
 
-/* A completion may come before, during and after the arming: none is missed. */
+/* Completions come before, during and after the arming. The waiter misses none. */
 RIG_TEST(data_wake, completions__at_any_moment_of_falling_asleep)
 {
 	struct counter c = { .n = 1000, .evd = b.recv_evd };
@@ -238,7 +238,7 @@ RIG_TEST(data_wake, completions__at_any_moment_of_falling_asleep)
 	pthread_join(thread, NULL);
 }
 
-/* One thread waits for ten, which come one by one. */
+/* One thread waits for ten completions, which come one by one. */
 RIG_TEST(data_wake, threshold__of_completions)
 {
 	DAT_COUNT more;

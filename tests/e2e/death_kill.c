@@ -23,7 +23,7 @@ static void teardown(void)
 
 TestSuite(death_kill, .timeout = 120);
 
-/* Loads everything that stays loaded, before it is counted. */
+/* Loads all libraries that stay loaded, before resources are counted. */
 static void warm_up(struct th_usage *usage)
 {
 	end_open(&s, RIG_MEM, NULL);
@@ -36,7 +36,7 @@ static bool is_told(DAT_EVENT *ev)
 	return dat_evd_dequeue(s.conn_evd, ev) == DAT_SUCCESS;
 }
 
-/* The event of the end, in time and once. */
+/* Checks that the event of the end comes in time, and only once. */
 static void told(DAT_EVENT_NUMBER number)
 {
 	DAT_EVENT ev;
@@ -49,7 +49,7 @@ static void told(DAT_EVENT_NUMBER number)
 	same(end_state(s.ep), DAT_EP_STATE_DISCONNECTED);
 }
 
-/* Before close the marker has arrived, and nothing after it. */
+/* Checks that the marker has arrived before the close, and nothing after it. */
 static void all_came_back(struct opposite *o)
 {
 	check(TH_WITHIN(SOON_MS, (ledger_take(&o->requests),
@@ -71,7 +71,7 @@ static void kill_while(enum activity does, bool listens, unsigned int after_ms)
 	end_open(&s, RIG_MEM, NULL);
 	peer_meet(&peer, &plan, &s, &card);
 	opposite_init(&o, &s, &card, does);
-	/* It has started, and then runs for some time. */
+	/* The peer has started, and then works for some time. */
 	since = th_now_ms();
 	while (th_now_ms() - since < SOON_MS && does != WRITES && does != READS && o.moved < 3)
 		opposite_work(&o);
@@ -131,7 +131,7 @@ RIG_TEST(death_kill, peer__that_binds)
 	kill_each(BINDS);
 }
 
-/* ---- before it is connected ---- */
+/* ---- Death before the connection is established ---- */
 
 static int dials_and_waits(int sock, void *arg)
 {
@@ -162,7 +162,7 @@ RIG_TEST(death_kill, before_its_request_is_accepted)
 		cr = end_request(&s);
 		th_kill(&peer);
 		if (lap & 1)
-			th_sleep_ms(20);	/* known to be dead by then, or not yet */
+			th_sleep_ms(20);	/* the peer's death may be known by then or not */
 		if (lap & 2) {
 			must(dat_cr_reject(cr));
 		} else {
@@ -231,7 +231,8 @@ RIG_TEST(death_kill, between_our_accept_and_established)
 		card_swap(peer.sock, &s, &card, true);
 		cr = end_request(&s);
 		kill(peer.pid, SIGSTOP);
-		same(waitpid(peer.pid, &status, WUNTRACED), peer.pid);	/* each thread of it */
+		/* waits for each thread of the peer */
+		same(waitpid(peer.pid, &status, WUNTRACED), peer.pid);
 		must(dat_cr_accept(cr, s.ep, 0, NULL));
 		same(end_state(s.ep), DAT_EP_STATE_COMPLETION_PENDING);
 		th_watch();
@@ -279,7 +280,7 @@ RIG_TEST(death_kill, while_we_disconnect)
 	usage_is_back(&before, 4);
 }
 
-/* ---- connecting and disconnecting again and again ---- */
+/* ---- Connecting and disconnecting again and again ---- */
 
 static int comes_and_goes(int sock, void *arg)
 {

@@ -23,7 +23,7 @@ static void teardown(void)
 
 TestSuite(death_other, .timeout = 120);
 
-/* ---- stopped ---- */
+/* ---- Stopped processes ---- */
 
 #define STOPPED 3
 
@@ -49,7 +49,7 @@ static void work_for(uint64_t ms)
 	}
 }
 
-/* A stopped process is not a dead one, whatever it was doing: everything continues. */
+/* A stopped process is not taken for a dead one: everything continues, whatever it was doing. */
 RIG_TEST(death_other, stopped__peers_for_two_seconds)
 {
 	struct card card;
@@ -82,7 +82,7 @@ RIG_TEST(death_other, stopped__peers_for_two_seconds)
 	}
 }
 
-/* ---- exiting ---- */
+/* ---- Exiting processes ---- */
 
 enum leaving { EXIT, EXIT_AT_ONCE, EXEC, ABORT };
 
@@ -100,7 +100,7 @@ static int leaves(int sock, void *arg)
 	signal(SIGABRT, SIG_DFL);
 	switch (how) {
 	case EXIT:
-		return 0;		/* flushes stdio, without the runner's atexit handlers */
+		return 0;		/* flushes stdio, and skips the runner's atexit handlers */
 	case EXIT_AT_ONCE:
 		_exit(0);
 	case EXEC:
@@ -153,7 +153,7 @@ RIG_TEST(death_other, leaves__by_abort)
 	left(ABORT);
 }
 
-/* Library threads and live objects remain: exit() must still finish. */
+/* Library threads and live objects remain. exit() must still finish. */
 static int exits(int sock, void *arg)
 {
 	struct card other;
@@ -179,7 +179,7 @@ RIG_TEST(death_other, leaves__with_exit_handlers)
 	th_join(&peer, SOON_MS);
 }
 
-/* ---- both at once ---- */
+/* ---- Both processes exit at once ---- */
 
 static int ends_with_us(int sock, void *arg)
 {
@@ -228,7 +228,7 @@ RIG_TEST(death_other, disconnect__by_both_at_once)
 	end_free(&s);
 }
 
-/* ---- fork ---- */
+/* ---- Fork ---- */
 
 static struct end t;
 
@@ -251,7 +251,8 @@ static void child_work(int what)
 
 	if (what == 1)
 		execl("/bin/true", "true", NULL);
-	if (what == 2) {		/* what it inherited is the parent's; it may have its own */
+	/* the inherited IA belongs to the parent; the child may have its own */
+	if (what == 2) {
 		pair_open(&x, &y);
 		fill(x.mem, 5000, 1);
 		must(do_write(&x, 3, 0, far(&y, 20000, 5000), 0));

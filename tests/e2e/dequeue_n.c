@@ -16,7 +16,8 @@ static DAT_EVENT got[MOST + 1];
 
 static void setup(void)
 {
-	rig_conf("");		/* not strict: one of these overflows a queue */
+	/* the configuration without strict=1, because one test overflows a queue */
+	rig_conf("");
 	pair_open(&a, &b);
 }
 
@@ -76,7 +77,9 @@ RIG_TEST(dequeue_n, dequeue_n__each_number_in_order)
 	}
 }
 
-/* All available events, and no byte behind them is touched; over the end of the ring many times. */
+/*
+ * The call returns all available events and touches no byte behind them. The ring wraps many times.
+ */
 RIG_TEST(dequeue_n, dequeue_n__fewer_than_asked)
 {
 	DAT_COUNT count;
@@ -85,7 +88,7 @@ RIG_TEST(dequeue_n, dequeue_n__fewer_than_asked)
 		int n = 1 + lap % 5;
 
 		write_some(0, (uint64_t)n, 0);
-		/* The first is left out of this call; the others come in order behind it. */
+		/* This call leaves the first event out. The others follow in order. */
 		took(a.req_evd, 0, DAT_DTO_SUCCESS);
 		memset(got, 0x5a, sizeof(got));
 		for (int have = 0; have < n; have += count) {
@@ -186,7 +189,8 @@ static DAT_EVD_HANDLE mixed_evd(struct end *e)
 	return evd;
 }
 
-/* Events posted by the consumer come before completions, each kind in its order, as with single calls. */
+/* Events that the consumer posted come before completions, each kind in its order, as with single
+ * calls. */
 RIG_TEST(dequeue_n, dequeue_n__software_events_and_binds_among_completions)
 {
 	DAT_EVENT se = { .event_number = DAT_SOFTWARE_EVENT };
@@ -234,7 +238,7 @@ RIG_TEST(dequeue_n, dequeue_n__errors_among_completions)
 	took_ends(&a, &b, DAT_CONNECTION_EVENT_BROKEN);
 }
 
-/* Two endpoints in turns on one EVD: each event names its own. */
+/* Two endpoints complete in turns on one EVD. Each event names its endpoint. */
 RIG_TEST(dequeue_n, dequeue_n__completions_of_several_endpoints)
 {
 	DAT_EP_HANDLE first = a.ep, second = end_ep(&a, NULL);
@@ -293,7 +297,7 @@ RIG_TEST(dequeue_n, dequeue_n__overflow)
 	rig_empty(small);
 }
 
-/* Likewise for one event: the completion stays for the next call. */
+/* A refused dat_evd_dequeue() leaves the completion for the next call. */
 RIG_TEST(dequeue_n, dequeue__no_event_takes_nothing)
 {
 	uint64_t until = th_now_ms() + SOON_MS;

@@ -92,7 +92,7 @@ static void some_work(struct worker *w, uint64_t steps)
 	}
 }
 
-/* ---- ways to end ---- */
+/* ---- Ways to end a connection ---- */
 
 enum end_by { BAD_KEY, BAD_SEGMENT, BAD_RECEIVE, ABRUPT, ABRUPT_BY_PEER, GRACEFUL_BY_BOTH, WAYS };
 
@@ -117,8 +117,8 @@ static void spoil(struct worker *w, enum end_by how)
 }
 
 /*
- * An end without receives, or with an error of its own, makes the other one's sends wait: the planned
- * error may never be reached. Then a call ends the connection.
+ * A side without receives, or with an error of its own, makes the other side's sends wait. The
+ * planned error may then never happen, so a call ends the connection.
  */
 static void finish(enum end_by how)
 {
@@ -134,14 +134,14 @@ static void finish(enum end_by how)
 	else
 		must(dat_ep_disconnect(b.ep, DAT_CLOSE_ABRUPT_FLAG));
 	if (how == GRACEFUL_BY_BOTH) {
-		/* Sends without a receive would take ten seconds. */
+		/* A graceful end would take ten seconds, because sends lack a receive. */
 		must(dat_ep_disconnect(b.ep, DAT_CLOSE_GRACEFUL_FLAG));
 		must(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
 		must(dat_ep_disconnect(b.ep, DAT_CLOSE_ABRUPT_FLAG));
 	}
 }
 
-/* One event for the end, and no other. */
+/* Checks that the end causes one event and no other. */
 static void told_once(struct end *e)
 {
 	DAT_COUNT more;
@@ -155,7 +155,7 @@ static void told_once(struct end *e)
 	same(end_state(e->ep), DAT_EP_STATE_DISCONNECTED);
 }
 
-/* dat_ep_reset(3): the last post completes last. */
+/* Drains the queues. dat_ep_reset(3): the last post completes last. */
 static void drain(struct worker *w)
 {
 	check(TH_WITHIN(SOON_MS, (ledger_take(&w->requests),
@@ -192,7 +192,7 @@ static void many_lives(enum end_by how)
 {
 	for (uint64_t seed = 1; seed <= 60; seed++)
 		one_life(seed, how);
-	/* The surviving endpoints work. */
+	/* The surviving endpoints still work. */
 	fill(a.mem, 5000, 3);
 	must(do_recv(&b, 1, 10000, 5000));
 	must(do_send(&a, 2, 0, 5000, 0));
@@ -231,7 +231,7 @@ RIG_TEST(error_flush, ledger__graceful_by_both_then_abrupt)
 	many_lives(GRACEFUL_BY_BOTH);
 }
 
-/* ---- the ways alone ---- */
+/* ---- Single ways ---- */
 
 /* Suppressed work that fails is reported, and so is all suppressed work behind it. */
 RIG_TEST(error_flush, suppressed__failures_are_reported)
@@ -249,7 +249,7 @@ RIG_TEST(error_flush, suppressed__failures_are_reported)
 	rig_empty(a.req_evd);
 }
 
-/* A queue full of work without dequeued completions: all of them are there afterwards. */
+/* All completions of a full queue are there afterwards, though none has been dequeued before. */
 RIG_TEST(error_flush, full_queues__are_flushed_whole)
 {
 	rig_needs_end_to_end();

@@ -8,7 +8,7 @@ static struct end a, b;
 static DAT_EVD_HANDLE small;
 static DAT_EP_HANDLE eps[CROWD], peers[CROWD];
 
-/* Endpoints of a whose receives complete on an EVD with a length of one. */
+/* Opens endpoints of a whose receives complete on an EVD with a length of one. */
 static void setup(void)
 {
 	DAT_EP_ATTR attr = rig_attr();
@@ -67,7 +67,7 @@ RIG_TEST(error_overflow, overflow__all_else_continues)
 		check(++n < CROWD * RIG_DTOS);
 	}
 	must_code(ret, DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_CONFIG_NOTIFY);
-	/* Neighbours on other EVDs. */
+	/* Connections on other EVDs are not affected. */
 	fill(a.mem, 5000, 1);
 	must(do_recv(&b, 1, 10000, 5000));
 	must(do_send(&a, 2, 0, 5000, 0));
@@ -89,7 +89,7 @@ RIG_TEST(error_overflow, overflow__all_can_be_freed)
 	end_free(&b);
 }
 
-/* Events that fit are kept, however short the EVD was created. */
+/* Events that fit are kept, even if the EVD was created short. */
 RIG_TEST(error_overflow, as_many_as_fit__are_kept)
 {
 	DAT_LMR_TRIPLET t = seg(&a, 0, 64);
@@ -106,7 +106,7 @@ RIG_TEST(error_overflow, as_many_as_fit__are_kept)
 	must_fail(dat_evd_dequeue(a.async, &ev), DAT_QUEUE_EMPTY);
 }
 
-/* Resized far beyond its first ring with completions on it: none is lost or out of order. */
+/* An EVD with completions is resized far beyond its first ring: none is lost or out of order. */
 RIG_TEST(error_overflow, resized__under_traffic)
 {
 	DAT_COUNT size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Transfers that fail: the events of each side, and that both can reconnect. */
+/* Transfers that fail: both sides get events, and both can reconnect. */
 #include <string.h>
 
 #include "tests/e2e/rig.h"
@@ -18,7 +18,7 @@ static void teardown(void)
 
 TestSuite(error_transfer, .timeout = 60);
 
-/* Both got one event each; they can be reconnected and work. */
+/* Checks that both sides got one event each, and can be reconnected and used. */
 static void recovers(void)
 {
 	took_ends(&a, &b, DAT_CONNECTION_EVENT_BROKEN);
@@ -35,7 +35,7 @@ static void recovers(void)
 	check(filled(b.mem + 10000, 5000, 4));
 }
 
-/* ---- receives ---- */
+/* ---- Receives ---- */
 
 RIG_TEST(error_transfer, receive__too_short)
 {
@@ -75,7 +75,7 @@ RIG_TEST(error_transfer, receive__too_short_in_pieces)
 	recovers();
 }
 
-/* A send waits for a receive that is posted later. */
+/* A send waits for a receive, which is posted later. */
 RIG_TEST(error_transfer, receive__posted_late)
 {
 	rig_needs_end_to_end();
@@ -89,12 +89,12 @@ RIG_TEST(error_transfer, receive__posted_late)
 	check(filled(b.mem, 100, 1));
 }
 
-/* ---- local segments ---- */
+/* ---- Local segments ---- */
 
 struct bad {
 	const char *what;
 	DAT_LMR_TRIPLET t;
-	bool writes_only;		/* no read access */
+	bool writes_only;		/* the LMR gives no read access */
 };
 
 static DAT_LMR_CONTEXT of_another_zone(struct end *e)
@@ -144,7 +144,7 @@ static void make_bad(struct bad *bad, struct end *e, size_t len)
 	bad[6].writes_only = true;
 }
 
-/* For an endpoint that sends or writes: short data would be copied if that were allowed. */
+/* Tries each bad source of a send or write. Short data would be copied if that were allowed. */
 static void each_source(size_t len)
 {
 	DAT_RMR_TRIPLET to = far(&b, 0, len);
@@ -163,7 +163,7 @@ static void each_source(size_t len)
 		memset(b.mem, 0xee, len);
 		must(dat_ep_post_rdma_write(a.ep, 1, &bad[i].t, c, &to, 0));
 		took(a.req_evd, 3, DAT_DTO_ERR_LOCAL_PROTECTION);
-		/* The first packets of several may have been written. */
+		/* Of several packets, the first ones may have been written. */
 		check(len > 1024 || all_bytes(b.mem, len, 0xee));
 		recovers();
 	}
@@ -242,7 +242,7 @@ RIG_TEST(error_transfer, segment__to_receive_into_bad)
 	}
 }
 
-/* ---- remote buffers ---- */
+/* ---- Remote buffers ---- */
 
 static void remote_refused(DAT_RMR_TRIPLET r, bool write, bool read)
 {
@@ -271,7 +271,7 @@ RIG_TEST(error_transfer, remote__invalid_context)
 	remote_refused(far(&b, (size_t)-1, 8), true, true);
 }
 
-/* Each right of an LMR, and nothing beyond it. */
+/* Each right of an LMR allows its access, and no other. */
 RIG_TEST(error_transfer, remote__rights_of_the_lmr)
 {
 	const DAT_MEM_PRIV_FLAGS local = DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
@@ -291,7 +291,7 @@ RIG_TEST(error_transfer, remote__rights_of_the_lmr)
 	remote_refused(through(lmr, &b, 0, 100), true, true);
 }
 
-/* The peer serves no reads: the reader gets an error instead of waiting. */
+/* The peer serves no reads, so the reader gets an error instead of waiting. */
 RIG_TEST(error_transfer, read__from_an_endpoint_that_serves_none)
 {
 	DAT_EP_ATTR attr = rig_attr();

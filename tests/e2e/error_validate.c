@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* With validation a post fails at once where the adapter would break the connection. */
+/* With validation, a post fails at once in cases where the adapter would break the connection. */
 #include "tests/e2e/rig.h"
 
 static struct end a, b;
@@ -10,7 +10,7 @@ static void setup(void)
 	pair_open(&a, &b);
 }
 
-/* After a refusal: nothing has been posted, and everything still works. */
+/* Checks after a refusal that nothing has been posted, and that everything still works. */
 static void teardown(void)
 {
 	rig_empty(a.req_evd);
@@ -117,7 +117,8 @@ RIG_TEST(error_validate, segment__the_last_of_several)
 	DAT_LMR_TRIPLET t[3] = { seg(&a, 0, 10), { 0 }, seg(&a, 0, 10) };
 	DAT_RMR_TRIPLET r = far(&b, 0, 20);
 
-	must(dat_ep_post_rdma_write(a.ep, 3, t, c, &r, 0));	/* the empty one is not checked */
+	/* an empty segment is not checked */
+	must(dat_ep_post_rdma_write(a.ep, 3, t, c, &r, 0));
 	took(a.req_evd, 1, DAT_DTO_SUCCESS);
 	t[2].lmr_context ^= 1;
 	must_code(dat_ep_post_rdma_write(a.ep, 3, t, c, &r, 0), DAT_PRIVILEGES_VIOLATION,
@@ -166,7 +167,7 @@ RIG_TEST(error_validate, bind__across_zones)
 	must_fail(dat_rmr_bind(own, &t, RIGHTS_RW, a.ep, rc, 0, &context), DAT_INVALID_PARAMETER);
 }
 
-/* Every successful path works as well. */
+/* Correct posts succeed as without validation. */
 RIG_TEST(error_validate, good_posts__are_carried_out)
 {
 	DAT_RMR_CONTEXT context;

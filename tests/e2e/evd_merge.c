@@ -7,15 +7,15 @@
 
 #define STREAMS 6
 
-/* One stream that feeds the EVD, and its objects. */
+/* A stream that feeds the EVD, and its objects. */
 struct feed {
 	DAT_EVD_HANDLE evd;
-	DAT_EP_HANDLE near, away;	/* of a and b */
+	DAT_EP_HANDLE near, away;	/* endpoints of a and of b */
 	DAT_PSP_HANDLE psp;
 	DAT_RMR_HANDLE rmr;
 	DAT_IA_HANDLE ia;
 	DAT_SRQ_HANDLE srq;
-	char software;			/* its address is the event's pointer */
+	char software;			/* its address is the pointer in the software event */
 };
 
 static struct end a, b;
@@ -33,7 +33,7 @@ static void teardown(void)
 
 TestSuite(evd_merge, .timeout = 60);
 
-/* ---- endpoints ---- */
+/* ---- Endpoints ---- */
 
 static void make_eps(struct feed *f, DAT_EVD_HANDLE recv, DAT_EVD_HANDLE req, DAT_EVD_HANDLE conn)
 {
@@ -184,7 +184,7 @@ static void async_end(struct feed *f, const DAT_EVENT *ev)
 	must(dat_ia_close(f->ia, DAT_CLOSE_ABRUPT_FLAG));
 }
 
-/* In the order of the matrix. */
+/* The streams, in the order of the matrix. */
 static const struct stream {
 	int flag;
 	void (*feed)(struct feed *f);
@@ -199,9 +199,9 @@ static const struct stream {
 	{ DAT_EVD_ASYNC_FLAG, async_feed, async_is, async_end },
 };
 
-/* ---- pairs ---- */
+/* ---- Pairs ---- */
 
-/* Two events in any order, one of each feed. */
+/* Takes two events in any order, one of each stream. */
 static void take_both(DAT_EVD_HANDLE evd, const struct stream *of[2], struct feed feeds[2])
 {
 	DAT_EVENT ev[2];
@@ -257,6 +257,6 @@ RIG_TEST(evd_merge, streams__of_each_pair_arrive_and_can_be_told_apart)
 			check(!evd);
 		}
 	}
-	/* At least an EVD with one stream is always supported. */
+	/* An EVD with one stream is always supported. */
 	check(announced >= STREAMS);
 }

@@ -11,7 +11,7 @@
 
 #define CHILDREN 40
 #define CHILD_S 60		/* only guards against hangs */
-#define MAY_ALLOCATE (!TH_ASAN)	/* in a child the allocator's locks may be held */
+#define MAY_ALLOCATE (!TH_ASAN)	/* in a child, the allocator's locks may be held */
 
 static struct end s, t;
 static DAT_EP_HANDLE busy_ep;
@@ -30,7 +30,7 @@ static void teardown(void)
 
 TestSuite(fork, .timeout = 120);
 
-/* ---- threads that hold locks nearly always ---- */
+/* ---- Threads that hold locks nearly always ---- */
 
 static bool stopped(void)
 {
@@ -91,7 +91,7 @@ static void *await(void *arg)
 	return arg;
 }
 
-/* ---- the child ---- */
+/* ---- The child ---- */
 
 #define foreign(call) must_fail(call, DAT_INVALID_HANDLE)
 
@@ -146,7 +146,7 @@ static void calls_are_refused(void)
 	foreign(dat_ia_close(t.ia, DAT_CLOSE_ABRUPT_FLAG));
 }
 
-/* Its own objects differ from all inherited handles. */
+/* Checks that the child's own objects have other handles than all inherited ones. */
 static void own_ones_work(void)
 {
 	struct end x, y;
@@ -176,7 +176,7 @@ static _Noreturn void child(int what)
 	_exit(0);
 }
 
-/* ---- the parent ---- */
+/* ---- The parent ---- */
 
 static void still_works(uint64_t seed)
 {
@@ -216,7 +216,7 @@ RIG_TEST(fork, child_of_a_process_that_opens__opens_its_own)
 
 	if (!MAY_ALLOCATE)
 		cr_skip_test("the address sanitizer cannot allocate in a child of threads");
-	/* The first open must not overlap a fork: dapl-direct(7). */
+	/* The first open must not coincide with a fork, see dapl-direct(7). */
 	open_and_close();
 	for (int i = 0; i < 2; i++)
 		check(!pthread_create(&threads[i], NULL, come_and_go, NULL));

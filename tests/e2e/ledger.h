@@ -8,25 +8,25 @@
 
 #include "tests/e2e/rig.h"
 
-#define LEDGER_MAX 4096		/* outstanding at a time */
+#define LEDGER_MAX 4096		/* most outstanding posts at a time */
 
 struct ledger {
 	DAT_EVD_HANDLE evd;
-	uint64_t posted, done;		/* all before done have completed */
+	uint64_t posted, done;		/* counters: posts before `done` have completed */
 	bool failed;
-	DAT_DTO_COMPLETION_STATUS how;	/* the first failure */
-	bool silent[LEDGER_MAX];	/* suppressed */
+	DAT_DTO_COMPLETION_STATUS how;	/* status of the first failure */
+	bool silent[LEDGER_MAX];	/* whether each post was suppressed */
 };
 
 struct ledger ledger_of(DAT_EVD_HANDLE evd);
-/* The cookie for the next post; ledger_posted() when it was accepted. */
+/* Returns the cookie for the next post; call ledger_posted() when it was accepted. */
 uint64_t ledger_next(const struct ledger *l);
 bool ledger_posted(struct ledger *l, DAT_RETURN ret, bool silent);
-/* Dequeues completions and checks them against the ledger. True if there were any. */
+/* Dequeues completions and checks them. True if there were any. */
 bool ledger_take(struct ledger *l);
 /* Dequeues until everything has completed, except successful suppressed posts. */
 void ledger_settle(struct ledger *l);
-/* For an endpoint that has ended: everything has completed, and nothing is left. */
+/* Checks an endpoint that has ended: everything has completed, and nothing is left. */
 void ledger_close(struct ledger *l);
 
 #endif

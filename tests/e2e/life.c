@@ -8,7 +8,7 @@
 
 #define LEN 16384u
 
-/* One step: false ends the life. */
+/* Records the result of a step. False ends the life. */
 static bool step(struct life *l, DAT_RETURN ret, const char *what)
 {
 	l->step = what;
@@ -99,7 +99,7 @@ static bool move(struct life *l)
 	       expect_done(l, a->req_evd, dto, "read");
 }
 
-/* Waits need a descriptor and memory of their own. */
+/* Waits for an event. Waits need a descriptor and memory of their own. */
 static bool wait_for_one(struct life *l)
 {
 	DAT_COUNT more;
@@ -140,7 +140,7 @@ bool life_ended_well(const struct life *l)
 {
 	if (!l->step)
 		return true;
-	/* A provider that cannot even be loaded: dat_ia_open(3). */
+	/* dat_ia_open(3): this code stands for a provider that cannot even be loaded. */
 	if (DAT_GET_TYPE(l->ret) == DAT_PROVIDER_NOT_FOUND)
 		return !l->a.ia;
 	if (l->ret != DAT_SUCCESS)

@@ -11,15 +11,15 @@
 struct life {
 	struct end a, b;
 	DAT_RMR_HANDLE rmr;
-	const char *step;		/* the failing step; NULL: all succeeded */
-	DAT_RETURN ret;			/* return code of that call, or */
-	DAT_EVENT_NUMBER event;		/* an unexpected event; 0: none in time */
+	const char *step;		/* the step that failed; NULL: all succeeded */
+	DAT_RETURN ret;			/* return code of the failed call, or */
+	DAT_EVENT_NUMBER event;		/* an unexpected event; 0: no event came in time */
 	DAT_DTO_COMPLETION_STATUS status;
 };
 
-/* True if all succeeded. In any case everything is closed when it returns. */
+/* True if all steps succeeded. In any case everything is closed when it returns. */
 bool life_run(struct life *l, unsigned int connect_ms);
-/* The failure is a shortage, or a connection that was not established. */
+/* True if the failure is a shortage, or a connection that was not established. */
 bool life_ended_well(const struct life *l);
 const char *life_words(const struct life *l);
 

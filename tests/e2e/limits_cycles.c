@@ -5,7 +5,7 @@
 /* The address sanitizer keeps freed memory for a while. */
 #define SLACK_KB (TH_ASAN ? 100000 : 1024)
 
-/* The last connection's sockets are closed a moment later. */
+/* descriptors of the last connection, which are closed a moment later */
 #define FDS_SLACK 4
 
 static struct end a, b;
@@ -23,7 +23,8 @@ static void plateau(const struct th_usage *early)
 
 static void setup(void)
 {
-	/* The model touches its register pages one after the other, so none is used here. */
+	/* The model uses its register pages one after the other and touches their memory, so none
+	 * is used here. */
 	rig_conf("strict=1;bf_eps=0");
 	end_open(&a, RIG_MEM, NULL);
 	end_open(&b, RIG_MEM, NULL);
@@ -59,7 +60,7 @@ RIG_TEST(limits_cycles, cycles__leave_nothing_behind)
 	plateau(&early);
 }
 
-/* New endpoints each time, with windows. */
+/* Each round has new endpoints with windows. */
 RIG_TEST(limits_cycles, endpoints__one_after_the_other)
 {
 	struct th_usage early;

@@ -23,7 +23,7 @@ static void teardown(void)
 
 TestSuite(limits_many, .timeout = 120);
 
-/* ---- at once ---- */
+/* ---- Many connections at once ---- */
 
 #define CROWD 300
 
@@ -55,7 +55,7 @@ static DAT_EVENT_NUMBER ends_seen(DAT_EVD_HANDLE evd)
 	return n;
 }
 
-/* The adapter of each end supports that many. */
+/* Skips the test unless the adapters of both sides support that many connections. */
 static void needs_a_crowd(void)
 {
 	DAT_IA_ATTR attr;
@@ -68,7 +68,8 @@ static void needs_a_crowd(void)
 RIG_TEST(limits_many, endpoints__three_hundred_at_once)
 {
 	needs_a_crowd();
-	/* For each i: i of a writes to its own slot at b, notifies it, and reads the slot back. */
+	/* For each i, endpoint i of a writes to its own slot at b, notifies b, and reads the slot
+	 * back. */
 	crowd_evds(&a);
 	crowd_evds(&b);
 	for (int i = 0; i < CROWD; i++) {
@@ -103,7 +104,7 @@ RIG_TEST(limits_many, endpoints__three_hundred_at_once)
 	}
 }
 
-/* All of them end at the same time. */
+/* All connections end at the same time. */
 RIG_TEST(limits_many, endpoints__that_all_lose_their_peer)
 {
 	needs_a_crowd();
@@ -134,7 +135,7 @@ RIG_TEST(limits_many, endpoints__that_all_lose_their_peer)
 	rig_empty(a.recv_evd);
 }
 
-/* ---- qualifiers and private data ---- */
+/* ---- Qualifiers and private data ---- */
 
 static int holds_a_qualifier(int sock, void *arg)
 {
@@ -201,7 +202,7 @@ RIG_TEST(limits_many, private_data__too_long)
 	took_conn(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-/* dat_ep_connect(3): retries until the timeout. */
+/* dat_ep_connect(3): the call retries until the timeout. */
 RIG_TEST(limits_many, connect__without_a_listener_until_the_timeout)
 {
 	uint64_t start;

@@ -85,7 +85,7 @@ RIG_TEST(limits_memory, descriptors__run_out_at_each_point_of_a_life)
 	check(life_run(&l, SOON_MS));
 }
 
-/* ---- locked memory ---- */
+/* ---- Locked memory ---- */
 
 enum { PLENTY = 4u << 20 };
 
@@ -94,7 +94,7 @@ static void memlock(size_t bytes)
 	same(th_memlock(bytes), 0);
 }
 
-/* A container's limit may be 64 KB. */
+/* Skips the test if the limit cannot be raised. A container's limit may be 64 KB. */
 static void memlock_is_ours(void)
 {
 	int err = th_memlock(PLENTY);
@@ -161,10 +161,10 @@ RIG_TEST(limits_memory, memlock__of_nothing)
 	end_open(&a, RIG_MEM, NULL);
 }
 
-/* ---- commands of the device ---- */
+/* ---- Commands of the device ---- */
 
 struct command {
-	const char *name, *word;	/* in the fault script */
+	const char *name, *word;	/* name of the command, and the word of the fault script */
 };
 
 static const struct command of_connectx[] = {
@@ -232,7 +232,7 @@ static void each_fails(const struct command *c)
 
 RIG_TEST(limits_memory, command__each_of_a_life_fails)
 {
-	rig_conf("fault=cmd_fail=0:1");		/* or there is none to test */
+	rig_conf("fault=cmd_fail=0:1");		/* a device may lack this command */
 	for (const struct command *c = rig_model() ? of_connectx : of_efa; c->name; c++)
 		each_fails(c);
 }

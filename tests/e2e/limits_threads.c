@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads that share one adapter, each with its own endpoints and EVDs, while others create and destroy
- * objects: allowed with both kinds of IA.
+ * Threads share one adapter, each with its own endpoints and EVDs, while others create and destroy
+ * objects. Both kinds of IA allow that.
  */
 #include <pthread.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 #define THREADS 4
 #define PART 8192u
-#define APART (2 * THREADS * PART)	/* memory outside of all threads' parts */
+#define APART (2 * THREADS * PART)	/* offset of memory outside of all threads' parts */
 #define ALL (APART + 4096u)
 
 static struct end a, b;
@@ -30,7 +30,7 @@ static void teardown(void)
 
 TestSuite(limits_threads, .timeout = 120);
 
-/* A copy of an end with a part of its memory, and its own EVDs and endpoint. */
+/* Makes a copy of an end that has a part of its memory, its own EVDs and its own endpoint. */
 static void share(struct end *own, const struct end *of, unsigned int i)
 {
 	*own = *of;
@@ -50,7 +50,7 @@ struct worker {
 	const char *wrong;
 };
 
-/* Only the main thread may assert: a worker prints the error, and ends. */
+/* Prints an error, because only the main thread may assert. False ends the worker. */
 static bool done(DAT_EVD_HANDLE evd, uint64_t cookie)
 {
 	DAT_EVENT ev;
@@ -137,7 +137,7 @@ RIG_TEST(limits_threads, each_with_its_own_endpoint)
 	workers_stop();
 }
 
-/* Creates and destroys every type of object meanwhile, in the same two adapters. */
+/* Meanwhile every type of object is created and destroyed in the same two adapters. */
 RIG_TEST(limits_threads, beside_creation_and_destruction)
 {
 	DAT_EP_HANDLE x, y;
@@ -168,7 +168,7 @@ RIG_TEST(limits_threads, beside_creation_and_destruction)
 	workers_stop();
 }
 
-/* Opens and closes adapters meanwhile, and connections to them. */
+/* Meanwhile adapters are opened and closed, and connections to them are made. */
 RIG_TEST(limits_threads, beside_adapters_that_come_and_go)
 {
 	struct end c;
@@ -191,7 +191,7 @@ RIG_TEST(limits_threads, beside_adapters_that_come_and_go)
 	workers_stop();
 }
 
-/* One connection breaks again and again meanwhile. */
+/* Meanwhile one connection breaks again and again. */
 RIG_TEST(limits_threads, beside_a_connection_that_breaks)
 {
 	workers_start();
@@ -209,7 +209,7 @@ RIG_TEST(limits_threads, beside_a_connection_that_breaks)
 	workers_stop();
 }
 
-/* dat_evd_wait() in each thread, woken only by its own completions. */
+/* Each thread waits in dat_evd_wait(), and only its own completions wake it. */
 static void *sleep_and_work(void *arg)
 {
 	struct worker *w = arg;

@@ -28,7 +28,7 @@ void peer_join(int sock, struct end *e, struct card *other, bool listens)
 	took_conn(e, e->ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-/* ---- its work ---- */
+/* ---- The work of the second process ---- */
 
 static DAT_RMR_TRIPLET part(DAT_RMR_TRIPLET memory, uint64_t at, size_t len)
 {
@@ -62,7 +62,7 @@ static void bind_and_tell(struct ledger *requests, struct end *e, DAT_RMR_HANDLE
 	if (!ledger_posted(requests, do_bind(e, rmr, ledger_next(requests), 0, BLOCK, RIGHTS_RW, &c),
 			   false))
 		return;
-	memcpy(e->mem + NOTE, &c, sizeof(c));	/* short: copied when it is posted */
+	memcpy(e->mem + NOTE, &c, sizeof(c));	/* the context is short, so the post copies it */
 	ledger_posted(requests, do_send(e, ledger_next(requests), NOTE, sizeof(c), SUPPRESS), true);
 }
 
@@ -114,7 +114,7 @@ void peer_meet(struct th_child *child, const struct peer_plan *plan, struct end 
 	peer_join(child->sock, e, other, !plan->listens);
 }
 
-/* ---- the other side of it ---- */
+/* ---- The work of the first process ---- */
 
 void opposite_init(struct opposite *o, struct end *e, const struct card *peer, enum activity does)
 {

@@ -7,7 +7,7 @@
 
 enum activity { IDLES, SENDS, RECEIVES, WRITES, READS, BINDS, ACTIVITIES };
 
-/* Exchanged by two processes before they connect. */
+/* Data that two processes exchange before they connect. */
 struct card {
 	DAT_CONN_QUAL qual;
 	DAT_RMR_TRIPLET memory;
@@ -20,10 +20,10 @@ void peer_join(int sock, struct end *e, struct card *other, bool listens);
 
 struct peer_plan {
 	enum activity does;
-	bool listens;			/* else it connects */
+	bool listens;			/* whether the peer listens; otherwise it connects */
 };
 
-/* Spawns it; call peer_meet() once this process has its own end. */
+/* Spawns the peer. Call peer_meet() once this process has its own end. */
 void peer_start(struct th_child *child, const struct peer_plan *plan);
 void peer_meet(struct th_child *child, const struct peer_plan *plan, struct end *e,
 	       struct card *other);
@@ -34,7 +34,7 @@ struct opposite {
 	struct card peer;
 	enum activity peer_does;
 	struct ledger requests, receives;
-	uint64_t moved;			/* successful completions */
+	uint64_t moved;			/* number of successful completions */
 };
 void opposite_init(struct opposite *o, struct end *e, const struct card *peer, enum activity does);
 void opposite_work(struct opposite *o);

@@ -8,23 +8,24 @@
 
 #include "tests/e2e/rig.h"
 
-#define PIECES_MAX 30		/* segments of a post of the ConnectX */
+#define PIECES_MAX 30		/* most segments of a post on a ConnectX */
 
 struct pieces {
 	DAT_LMR_TRIPLET seg[PIECES_MAX];
 	unsigned int n;
-	size_t gap[PIECES_MAX];	/* bytes before each, and after the last */
+	size_t gap[PIECES_MAX];	/* bytes before each piece, and after the last */
 	size_t total;
 };
 
-/* Two connected ends of len bytes, whose posts have the largest number of segments. */
+/* Opens two connected ends of len bytes, whose posts have the largest number of segments. */
 void pieces_pair(struct end *a, struct end *b, size_t len);
-/* Splits size bytes into n pieces at off, at positions chosen by the seed. One of several is empty. */
+/* Splits size bytes into n pieces from off on. The seed chooses the positions. Some pieces are
+ * empty. */
 void pieces_cut(struct pieces *p, const struct end *e, size_t off, unsigned int n, size_t size,
 		uint64_t seed);
 void pieces_fill(const struct pieces *p, uint64_t seed);
 void pieces_blank(const struct pieces *p);
-/* The pieces hold the seed's data, and the bytes between them did not change. */
+/* Checks that the pieces hold the seed's data, and that the bytes between them did not change. */
 bool pieces_filled(const struct pieces *p, uint64_t seed);
 
 /* Interesting sizes, ascending: around 8 in registers, 28 in one block, 188 inline, MTU and page. */

@@ -30,7 +30,7 @@ static void teardown(void)
 
 TestSuite(post_n, .timeout = 60);
 
-/* Of len bytes between the same offset of both ends. */
+/* Makes a request of len bytes, with the same offset at both ends. */
 static struct dapl_work request(unsigned short op, uint64_t cookie, size_t off, uint32_t len)
 {
 	DAT_LMR_TRIPLET from = seg(&a, off, len);
@@ -54,7 +54,7 @@ static void is_written(size_t off, size_t len)
 	check(!memcmp(a.mem + off, b.mem + off, len));
 }
 
-/* Each number of 8-byte writes, over the end of the ring many times. */
+/* Posts each number of 8-byte writes. The ring wraps many times. */
 RIG_TEST(post_n, post_n__writes_of_8_bytes_in_order)
 {
 	for (DAT_COUNT n = 1; n <= MOST; n++) {
@@ -71,7 +71,7 @@ RIG_TEST(post_n, post_n__writes_of_8_bytes_in_order)
 	rig_empty(a.req_evd);
 }
 
-/* The same place again and again: the last write stays. */
+/* The writes have the same target: the last one stays. */
 RIG_TEST(post_n, post_n__the_last_write_wins)
 {
 	for (uint64_t lap = 0; lap < 100; lap++) {
@@ -127,7 +127,9 @@ RIG_TEST(post_n, post_n__sends_writes_reads_and_segments)
 	}
 }
 
-/* The window is open for what is posted behind its bind: the peer hears of it in the same batch. */
+/*
+ * A window is open for all requests behind its bind. The same batch sends the context to the peer.
+ */
 RIG_TEST(post_n, post_n__a_bind_and_the_message_that_names_it)
 {
 	DAT_RMR_CONTEXT context = 0, last = 0;
@@ -171,7 +173,8 @@ RIG_TEST(post_n, post_n__completion_flags)
 	rig_empty(a.req_evd);
 }
 
-/* A queue of RIG_DTOS requests: what does not fit is refused, what was posted completes. */
+/* The queue has room for RIG_DTOS requests. Requests that do not fit are refused; posted ones
+ * complete. */
 RIG_TEST(post_n, post_n__full_queue_posts_what_fits)
 {
 	DAT_COUNT posted, sum = 0;
@@ -194,7 +197,7 @@ RIG_TEST(post_n, post_n__full_queue_posts_what_fits)
 	took(a.req_evd, 7, DAT_DTO_SUCCESS);
 }
 
-/* Those before the bad one are posted, those behind it are not. */
+/* Requests before the bad one are posted; requests behind it are not. */
 RIG_TEST(post_n, post_n__bad_request_in_the_middle)
 {
 	static const struct {

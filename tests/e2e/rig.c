@@ -8,9 +8,9 @@
 
 #include "tests/e2e/rig.h"
 
-/* ---- results ---- */
+/* ---- Results ---- */
 
-static bool second;		/* this is the second process */
+static bool second;		/* this process is the second one */
 
 static void failed(const char *what, const char *why, const char *file, int line)
 {
@@ -62,7 +62,7 @@ void rig_same(uint64_t got, uint64_t want, const char *what, const char *file, i
 	failed(what, text, file, line);
 }
 
-/* ---- ends ---- */
+/* ---- Ends ---- */
 
 static bool configured;
 
@@ -84,7 +84,7 @@ static void configure(void)
 		rig_conf("strict=1");
 }
 
-/* Opens it for a moment, as the test would. */
+/* Opens the IA for a moment to query its provider, as the test would. */
 static void provider(DAT_PROVIDER_ATTR *attr, const char *name, char *value, size_t len)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
@@ -188,7 +188,8 @@ static int tell_faults(int sock, void *arg)
 	return th_send(sock, faults, sizeof(faults));
 }
 
-/* In another process: the registry reads the configuration once. Children inherit the result. */
+/* Runs in another process, because the registry reads the configuration once. Children inherit the
+ * result. */
 static void ask_for_faults(void)
 {
 	static bool asked;
@@ -209,7 +210,8 @@ static void needs_fault(const char *word)
 		cr_skip_test("the adapter says faults = %s", faults);
 }
 
-/* Injected faults, which only software devices support, each its own. */
+/* Skips the test unless the device can inject faults. Only software devices can; each has its own
+ * words. */
 static void needs_faults(const char *params)
 {
 	const char *fault = strstr(params, "fault="), *lock = strstr(params, "memlock=");
@@ -400,7 +402,7 @@ DAT_EP_STATE end_state(DAT_EP_HANDLE ep)
 	return state;
 }
 
-/* ---- the second process ---- */
+/* ---- The second process ---- */
 
 void rig_second(void)
 {
@@ -437,7 +439,7 @@ void usage_is_back(const struct th_usage *before, unsigned int maps_slack)
 {
 	struct th_usage now;
 
-	/* A joined thread leaves /proc a little later. */
+	/* A thread that was joined leaves /proc a little later. */
 	check(TH_WITHIN(SOON_MS, (th_usage(&now), now.threads <= before->threads)));
 	/* A device that outlives the adapter closes its link to a dead peer by itself. */
 	check(TH_WITHIN(SOON_MS, (th_usage(&now), now.fds <= before->fds)));

@@ -18,7 +18,7 @@
 #include "tests/harness/harness.h"
 
 #define SOON_MS 20000		/* only guards against hangs */
-#define A_SECOND 1000		/* ms by th_watch: limit for noticing a death */
+#define A_SECOND 1000		/* in ms of th_watch: limit for noticing a death */
 
 #define FLUSHED DAT_DTO_ERR_FLUSHED
 #define SUPPRESS DAT_COMPLETION_SUPPRESS_FLAG
@@ -38,22 +38,24 @@
 	}                                                                                          \
 	static void name##_body(void)
 
-/* ---- features that an adapter may announce to lack; the test is then skipped ---- */
+/* ---- Features that an adapter may lack; the test is then skipped ---- */
 
 /* A named attribute of the provider, or "" */
 const char *rig_attribute(const char *name);
 /* Skips if the attribute has this value: "what" is missing. */
 void rig_skip_if(const char *name, const char *value);
-/* srq_supported */
+/* Needs the attribute srq_supported */
 void rig_needs_srq(void);
-/* Sends complete when the peer's consumer has them, not when its adapter has. */
+/* Needs sends that complete when the peer's consumer has them, not when its adapter has them. */
 void rig_needs_end_to_end(void);
-/* They do not: for tests that check such an adapter's guarantees as well. */
+/*
+ * True if sends complete earlier: for tests that check the guarantees of such an adapter as well.
+ */
 bool rig_sends_end_near(void);
-/* Window contexts that do not repeat within a stated number of binds. */
+/* Needs window contexts that do not repeat within a stated number of binds. */
 void rig_needs_fresh_contexts(void);
 
-/* ---- checks; in the second process a failure ends it with status 2 ---- */
+/* ---- Checks; in the second process a failure ends it with status 2 ---- */
 
 void rig_expect(DAT_RETURN got, DAT_RETURN type, const char *what, const char *file, int line);
 void rig_expect_code(DAT_RETURN got, DAT_RETURN code, const char *what, const char *file, int line);
@@ -68,7 +70,7 @@ void rig_same(uint64_t got, uint64_t want, const char *what, const char *file, i
 #define check(cond) rig_check((cond), #cond, __FILE__, __LINE__)
 #define same(got, want) rig_same((uint64_t)(got), (uint64_t)(want), #got " is " #want, __FILE__, __LINE__)
 
-/* ---- ends ---- */
+/* ---- Ends ---- */
 
 struct end {
 	DAT_IA_HANDLE ia;
@@ -76,7 +78,7 @@ struct end {
 	DAT_EVD_HANDLE async, cr_evd, conn_evd, recv_evd, req_evd;
 	DAT_EP_HANDLE ep;
 	DAT_PSP_HANDLE psp;
-	DAT_CONN_QUAL qual;		/* once it listens */
+	DAT_CONN_QUAL qual;		/* the qualifier, once the end listens */
 	DAT_LMR_HANDLE lmr;
 	DAT_LMR_CONTEXT lmr_context;
 	DAT_RMR_CONTEXT rmr_context;
@@ -89,31 +91,36 @@ struct end {
 
 /* Sets the ia_params of all IAs that this process opens; call before the first. */
 const char *rig_ia_name(void);
-/* Is the adapter the software ConnectX of this process? */
+/* True if the adapter is the software ConnectX of this process. */
 bool rig_model(void);
 void rig_conf(const char *params);
 DAT_EP_ATTR rig_attr(void);
 DAT_RETURN rig_ia_open(DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia);
 
-void end_open(struct end *e, size_t len, const DAT_EP_ATTR *attr);	/* attr NULL: rig_attr() */
-DAT_EP_HANDLE end_ep(struct end *e, const DAT_EP_ATTR *attr);		/* one more on the same EVDs */
+/* attr NULL stands for rig_attr() */
+void end_open(struct end *e, size_t len, const DAT_EP_ATTR *attr);
+/* creates one more endpoint on the same EVDs */
+DAT_EP_HANDLE end_ep(struct end *e, const DAT_EP_ATTR *attr);
 DAT_LMR_HANDLE end_lmr(struct end *e, void *mem, size_t len, DAT_MEM_PRIV_FLAGS priv,
 		       DAT_LMR_CONTEXT *lmr_context, DAT_RMR_CONTEXT *rmr_context);
-void end_close(struct end *e);			/* abruptly; no effect if it is not open */
-void end_free(struct end *e);			/* one by one, then gracefully */
+/* closes abruptly; has no effect if it is not open */
+void end_close(struct end *e);
+/* frees the objects in turn, then closes gracefully */
+void end_free(struct end *e);
 
-void end_listen(struct end *e);			/* to a qualifier of its own */
+void end_listen(struct end *e);			/* listens at a qualifier of its own */
 DAT_RETURN end_dial(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual, DAT_TIMEOUT timeout);
 DAT_CR_HANDLE end_request(struct end *e);
-/* ea of a connects, eb of b accepts; both have had ESTABLISHED. b starts to listen if necessary. */
+/* Connects ea of a to eb of b; both have had ESTABLISHED. b starts to listen if necessary. */
 void end_join(struct end *a, DAT_EP_HANDLE ea, struct end *b, DAT_EP_HANDLE eb);
-void pair_open(struct end *a, struct end *b);	/* RIG_MEM, rig_attr(), joined */
+/* opens two ends with RIG_MEM and rig_attr(), and joins them */
+void pair_open(struct end *a, struct end *b);
 void pair_close(struct end *a, struct end *b);
-/* Both endpoints are disconnected, by either end: resets them and joins them again. */
+/* Resets both endpoints, which either side has disconnected, and joins them again. */
 void pair_again(struct end *a, struct end *b);
 DAT_EP_STATE end_state(DAT_EP_HANDLE ep);
 
-/* ---- segments and posts: offsets are into the end's memory ---- */
+/* ---- Segments and posts: offsets are in the end's memory ---- */
 
 DAT_LMR_TRIPLET seg(const struct end *e, size_t off, size_t len);
 DAT_RMR_TRIPLET far(const struct end *e, size_t off, size_t len);
@@ -126,41 +133,44 @@ DAT_RETURN do_read(struct end *e, uint64_t cookie, size_t off, DAT_RMR_TRIPLET f
 DAT_RETURN do_bind(struct end *e, DAT_RMR_HANDLE rmr, uint64_t cookie, size_t off, size_t len,
 		   DAT_MEM_PRIV_FLAGS priv, DAT_RMR_CONTEXT *context);
 
-/* Retries until there is room, which the device must make by itself: no completion is dequeued. */
+/* Retries a post until there is room. The device must make room by itself, because no completion is
+ * dequeued. */
 #define soon(post) check(TH_WITHIN(SOON_MS, rig_posted(post)))
 bool rig_posted(DAT_RETURN ret);
 
-/* ---- events ---- */
+/* ---- Events ---- */
 
-/* rig_next sleeps in dat_evd_wait() instead of polling with dat_evd_dequeue(). */
+/* If set, rig_next sleeps in dat_evd_wait() instead of polling with dat_evd_dequeue(). */
 extern bool rig_sleeps;
 bool rig_next(DAT_EVD_HANDLE evd, DAT_EVENT *ev, unsigned int ms);
 void rig_empty(DAT_EVD_HANDLE evd);
-/* Checks the next event, a DTO completion with that cookie and status. Returns its length. */
+/* Checks the next event: a DTO completion with that cookie and status. Returns its length. */
 size_t took(DAT_EVD_HANDLE evd, uint64_t cookie, DAT_DTO_COMPLETION_STATUS status);
-/* The same with any error status. */
+/* The same for any error status, which it returns. */
 DAT_DTO_COMPLETION_STATUS took_error(DAT_EVD_HANDLE evd, uint64_t cookie);
 void took_range(DAT_EVD_HANDLE evd, uint64_t first, uint64_t last, DAT_DTO_COMPLETION_STATUS status);
 void took_bind(DAT_EVD_HANDLE evd, DAT_RMR_HANDLE rmr, uint64_t cookie,
 	       DAT_RMR_BIND_COMPLETION_STATUS status);
 void took_conn(struct end *e, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number);
-/* Both endpoints of a pair get the event of the end, and no other. */
+/* Checks that both endpoints of a pair get the event of the end, and no other. */
 void took_ends(struct end *a, struct end *b, DAT_EVENT_NUMBER number);
 
-/* ---- test data ---- */
+/* ---- Test data ---- */
 
 void fill(void *mem, size_t len, uint64_t seed);
 bool filled(const void *mem, size_t len, uint64_t seed);
 bool all_bytes(const void *mem, size_t len, int value);
 
-/* ---- the second process ---- */
+/* ---- The second process ---- */
 
-/* Forked before any IA is opened here. A failed check ends it. */
+/* Forks the second process, before any IA is opened here. A failed check ends it. */
 void peer_spawn(struct th_child *child, int (*fn)(int sock, void *arg), void *arg);
-void rig_second(void);			/* for a process that the test has forked itself */
-void peer_done(struct th_child *child);		/* waits until it ends by itself with status 0 */
+/* makes a process that the test has forked itself a second process */
+void rig_second(void);
+/* waits until the second process ends by itself with status 0 */
+void peer_done(struct th_child *child);
 
-/* Checks that fds, threads, and maps within some slack, have returned to before. */
+/* Checks that fds, threads and, within some slack, maps are as many as before. */
 void usage_is_back(const struct th_usage *before, unsigned int maps_slack);
 
 #endif

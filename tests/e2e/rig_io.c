@@ -4,7 +4,7 @@
 
 #include "tests/e2e/rig.h"
 
-/* ---- posts ---- */
+/* ---- Posts ---- */
 
 DAT_LMR_TRIPLET seg(const struct end *e, size_t off, size_t len)
 {
@@ -77,7 +77,7 @@ bool rig_posted(DAT_RETURN ret)
 	return true;
 }
 
-/* ---- events ---- */
+/* ---- Events ---- */
 
 bool rig_sleeps;
 
@@ -165,7 +165,7 @@ void took_ends(struct end *a, struct end *b, DAT_EVENT_NUMBER number)
 	rig_empty(b->conn_evd);
 }
 
-/* ---- bytes ---- */
+/* ---- Bytes ---- */
 
 static unsigned char byte_at(size_t i, uint64_t seed)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ia_param scatter_cqe: the data of small receives and reads is in the CQE. */
+/* With the ia_param scatter_cqe, the data of small receives and reads is in the CQE. */
 #include "tests/e2e/rig.h"
 
 static struct end a, b;
@@ -48,7 +48,8 @@ RIG_TEST(scatter_cqe, read__each_size)
 	}
 }
 
-/* The write comes after the message: once it is in memory, the message's CQE is there, but no data yet. */
+/* The write follows the message. Once the write is in memory, the message's CQE is there, but its
+ * data is not in memory yet. */
 RIG_TEST(scatter_cqe, receive__data_is_in_the_completion)
 {
 	volatile char *flag = b.mem + 1000;
@@ -71,7 +72,8 @@ static DAT_DTO_COOKIE cookie(uint64_t c)
 	return (DAT_DTO_COOKIE){ .as_64 = c };
 }
 
-/* Three segments: one is empty, and the last is not filled; over the end of the ring. */
+/* A message has three segments: one is empty, and the last is not filled. The segments cross the
+ * end of the ring. */
 RIG_TEST(scatter_cqe, several_segments)
 {
 	for (uint64_t i = 0; i < 300; i++) {
@@ -98,7 +100,7 @@ RIG_TEST(scatter_cqe, several_segments)
 	}
 }
 
-/* Reads without an event: some have a completion nevertheless, which others take. */
+/* Some reads without an event have a completion nevertheless, which other calls reap. */
 RIG_TEST(scatter_cqe, read__suppressed_has_its_data)
 {
 	for (uint64_t lap = 0; lap < 20; lap++) {
@@ -113,14 +115,14 @@ RIG_TEST(scatter_cqe, read__suppressed_has_its_data)
 	}
 }
 
-/* The sender gets the error of its message, unless it has had a success event before. */
+/* Checks that the sender gets the error of its message, unless it had a success event before. */
 static void sender_hears(uint64_t of)
 {
 	if (!rig_sends_end_near())
 		took_error(a.req_evd, of);
 }
 
-/* Rights and lengths are checked as usual. */
+/* The device checks rights and lengths as usual. */
 RIG_TEST(scatter_cqe, receive__too_long)
 {
 	must(do_recv(&b, 1, 0, 10));

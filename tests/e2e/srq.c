@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Endpoints with a shared receive queue, in use: b and its second endpoint receive from two senders. */
+/* Endpoints with a shared receive queue in use: b has two endpoints, which receive from two
+ * senders. */
 #include <string.h>
 
 #include "tests/e2e/rig.h"
@@ -7,9 +8,9 @@
 #define RECVS 8
 #define PIECE 1024
 
-static struct end a, b;			/* a sends through both of its endpoints */
+static struct end a, b;			/* a sends through both of its endpoints; b receives */
 static DAT_SRQ_HANDLE srq;
-static DAT_EP_HANDLE a2, b1, b2;	/* a.ep to b1, a2 to b2 */
+static DAT_EP_HANDLE a2, b1, b2;	/* a.ep is connected to b1, a2 to b2 */
 
 static DAT_EP_HANDLE shared_ep(DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv)
 {
@@ -45,7 +46,7 @@ static void teardown(void)
 	pair_close(&a, &b);
 }
 
-/* The device will report violations. */
+/* Opens an adapter whose device will report violations. */
 static void setup_wrong(void)
 {
 	rig_conf("");
@@ -56,7 +57,7 @@ TestSuite(srq_wrong, .init = setup_wrong, .fini = teardown, .timeout = 60);
 TestSuite(srq, .timeout = 60);
 TestSuite(srq_other, .init = open_ends, .fini = teardown, .timeout = 60);
 
-/* The cookie selects the buffer. */
+/* Posts a receive. The cookie selects the buffer. */
 static DAT_RETURN give(uint64_t cookie, size_t len)
 {
 	DAT_LMR_TRIPLET s = seg(&b, cookie % 32 * PIECE, len);
@@ -112,7 +113,7 @@ RIG_TEST(srq, buffers__go_to_the_endpoint_that_gets_a_message)
 	rig_empty(b.recv_evd);
 }
 
-/* dat_srq_query(3), its example. */
+/* dat_srq_query(3): the example of the page. */
 RIG_TEST(srq, srq_query__counts_posted_and_taken_receives)
 {
 	for (uint64_t i = 0; i < 3; i++)
@@ -129,7 +130,7 @@ RIG_TEST(srq, srq_query__counts_posted_and_taken_receives)
 	same(query().max_recv_dtos, RECVS);
 }
 
-/* A full queue, lap after lap. */
+/* The queue is full during many laps. */
 RIG_TEST(srq, srq_post_recv__laps)
 {
 	uint64_t posted = 0;
@@ -147,7 +148,7 @@ RIG_TEST(srq, srq_post_recv__laps)
 	}
 }
 
-/* An undequeued completion keeps its slot, and only that one. */
+/* Only an undequeued completion keeps its slot. */
 RIG_TEST(srq, srq_post_recv__around_an_undequeued_completion)
 {
 	DAT_EVD_HANDLE own = NULL;
@@ -289,7 +290,7 @@ RIG_TEST(srq, ep_query__of_a_connected_endpoint)
 	same(recv_idle, DAT_TRUE);
 }
 
-/* Too short a buffer ends its connection and no other; the slot is freed. */
+/* A message that is longer than its buffer ends only its connection. The slot is freed. */
 Test(srq_wrong, buffer__too_short)
 {
 	must(give(1, 10));
@@ -302,7 +303,7 @@ Test(srq_wrong, buffer__too_short)
 	same(query().outstanding_dto_count, 0);
 }
 
-/* A receive uses the SRQ's zone, all other work the endpoint's. */
+/* A receive uses the zone of the SRQ, all other work uses that of the endpoint. */
 Test(srq_other, zone__of_the_endpoint_another)
 {
 	DAT_PZ_HANDLE pz = NULL;
@@ -315,7 +316,7 @@ Test(srq_other, zone__of_the_endpoint_another)
 	same(took_by(b.recv_evd, b1, DAT_DTO_SUCCESS), 3);
 }
 
-/* Completions without an event do not use the queue up. */
+/* Completions without an event do not fill the queue. */
 Test(srq_other, recv_evd__none)
 {
 	b1 = shared_ep(b.pz, DAT_HANDLE_NULL);

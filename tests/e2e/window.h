@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Windows from a peer's view: b opens memory, a accesses it. */
+/* Windows as a peer uses them: b opens memory, and a accesses it. */
 #ifndef TESTS_E2E_WINDOW_H
 #define TESTS_E2E_WINDOW_H
 
@@ -7,13 +7,14 @@
 
 #define WINDOW_COOKIE 77
 
-/* pair_open(), and an RMR of b's zone with nothing bound. */
+/* Opens a pair, and an RMR of b's zone without a binding. */
 void window_pair(struct end *a, struct end *b, DAT_RMR_HANDLE *rmr);
-/* a writes to b's memory under the context, and reads it back: both succeed, each byte right. */
+/* Checks that a can write to b's memory under the context and read it back, and that each byte is
+ * right. */
 void window_opens(struct end *a, struct end *b, DAT_RMR_CONTEXT context, size_t off, size_t len);
 /*
- * One write or read of a under the context is refused: REMOTE_ACCESS, no byte changed, and both
- * endpoints BROKEN. Reconnects them afterwards.
+ * Checks that a write or read of a under the context is refused: REMOTE_ACCESS, no byte changed,
+ * and both endpoints BROKEN. Reconnects them afterwards.
  */
 void window_refuses_write(struct end *a, struct end *b, DAT_RMR_CONTEXT context, size_t off,
 			  size_t len);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Peers and devices that violate the protocol: each ends with a status and a message, none hangs. */
+/* Peers and devices that violate the protocol. Each case ends with a status and a message, and none
+ * hangs. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
@@ -25,7 +26,7 @@ static void broken_with(struct dap_ep *ep, const char *word)
 	cr_assert_not_null(strstr(fake.said, word), "it said: %s", fake.said);
 }
 
-static uint32_t other_id;	/* request id other than the first buffer's */
+static uint32_t other_id;	/* a request id that is not the first buffer's */
 
 /* Delivers a packet from b to a, like the peer's adapter. */
 static void come(uint32_t imm, uint16_t src, uint16_t len, unsigned int flags)
@@ -48,7 +49,7 @@ static void packet(uint32_t imm, uint16_t src, uint16_t len)
 	come(imm, src, len, 0);
 }
 
-/* Delivers the next write, which takes no buffer. */
+/* Delivers the next write, which uses no receive buffer. */
 static void written(void)
 {
 	struct efa_ep *e = efa_ep(r.a.ep);
@@ -81,7 +82,8 @@ Test(efa_bad, sequence__a_second_time)
  */
 Test(efa_bad, credit__of_a_peer_that_only_receives)
 {
-	const unsigned int n = 7;	/* so that credit runs out at every position within a round of acks */
+	/* this number makes credit run out at every position within a round of acks */
+	const unsigned int n = 7;
 	struct dap_event ev;
 
 	for (unsigned int round = 0; round < 7 * (EFA_ACK_MASK + 1) / n; round++) {
@@ -117,7 +119,7 @@ static void on_the_cq(unsigned int at, uint32_t seq, uint32_t ack)
 	};
 }
 
-/* An endpoint whose peer has this many packets to acknowledge. */
+/* Makes an endpoint whose peer has this many packets to acknowledge. */
 static struct efa_ep *to_be_acknowledged(uint32_t n)
 {
 	rig_open(&r, "seed=7");
@@ -126,7 +128,8 @@ static struct efa_ep *to_be_acknowledged(uint32_t n)
 	return efa_ep(r.a.ep);
 }
 
-/* The first to arrive was sent last: its acknowledgement also counts for those behind it. */
+/* The packet that arrives first was sent last. Its acknowledgement also counts for the packets
+ * behind it. */
 Test(efa_bad_own, ack__of_an_early_packet)
 {
 	struct efa_ep *e = to_be_acknowledged(40);
@@ -143,7 +146,7 @@ Test(efa_bad_own, ack__of_an_early_packet)
 	cr_assert_eq(e->tx.limit - limit, 30, "%u of 30 are known", e->tx.limit - limit);
 }
 
-/* A credit that was sent before the message arrives after it. */
+/* A credit arrives after the message, although it was sent before it. */
 Test(efa_bad_own, ack__of_a_late_packet)
 {
 	struct efa_ep *e = to_be_acknowledged(40);
@@ -229,7 +232,7 @@ Test(efa_bad, packet__for_a_qp_that_had_the_number_before)
 	cr_assert_not_null(strstr(fake.said, "had this number before"), "it said: %s", fake.said);
 }
 
-/* Reads happen between the devices. */
+/* Simulates a failed read: reads happen between the devices. */
 static void answer_to_a_read(uint8_t status)
 {
 	const struct efa_ctrl_msg fin = { .op = EFA_C_FIN, .flags = status };

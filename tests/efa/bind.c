@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Binds that fail: the message, and that the previous context stays valid. */
+/* Binds that fail: there is a message, and the previous context stays valid. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static struct rig r;
 static struct dap_rmr *rmr;
 static uint32_t context;
 
-/* The real device, except for the results of registrations. */
+/* The operations of the device. Only the results of registrations are replaced. */
 static const struct efa_ctl_ops *real;
 static struct efa_ctl_ops ops;
 static int answer;
@@ -35,7 +35,7 @@ static void setup(void)
 	rmr = rig_rmr(&r, &r.b);
 	cr_assert_eq(rig_bind(rmr, &r.b, LEN, &context), 0);
 	cr_assert_eq(rig_next(&r, r.b.req).number, DAP_EV_RMR_BIND);
-	r.b.lmr->rmr_context = context;		/* named by a's requests */
+	r.b.lmr->rmr_context = context;		/* the requests of a name this context */
 }
 
 TestSuite(efa_bind, .init = setup, .timeout = 60);
@@ -87,7 +87,7 @@ Test(efa_bind, refused__whatever_else)
 	refused(-EIO, "cannot register memory", strerror(EIO));
 }
 
-/* Each allocation of a bind, if it makes any. */
+/* Each allocation of a bind fails in turn, if a bind allocates. */
 Test(efa_bind, process__without_memory)
 {
 	uint32_t given = 0x5a5a5a5a;
@@ -109,7 +109,7 @@ Test(efa_bind, process__without_memory)
 	cr_assert_neq(given, context);
 }
 
-/* ---- the connection ends while the device ends the previous registration ---- */
+/* ---- The connection ends while the device ends the previous registration ---- */
 
 static int ends_the_connection(struct efa_ctl *ctl, struct efa_mr *mr)
 {

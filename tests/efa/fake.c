@@ -16,7 +16,7 @@ void dap_ep_broken(struct dap_ep *ep)
 
 struct dap_ep *fake_ends[2];
 
-/* The connection manager passes the request to the peer. */
+/* In core, the connection manager passes this request to the peer. */
 void dap_ep_look(struct dap_ep *ep)
 {
 	efa_hw.qp_look(fake_ends[ep == fake_ends[0]]);
@@ -59,7 +59,7 @@ void *dap_obj_get(const void *h, enum dap_type type, const struct dap_ia *ia)
 	return o && o->type == type && (!ia || o->ia == ia) ? (void *)(uintptr_t)h : NULL;
 }
 
-/* There is no connection manager's thread: the test checks timers itself. */
+/* The tests have no connection manager, so they check timers themselves. */
 void dap_cm_timer(struct dap_cm *cm, struct dap_timer *t, uint64_t delay_us)
 {
 	(void)cm;

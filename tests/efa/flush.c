@@ -14,7 +14,7 @@
 
 static struct rig r;
 static _Alignas(64) uint64_t ring[2048];
-static volatile const uint64_t *slot;		/* start of the WQE */
+static volatile const uint64_t *slot;		/* the first word of the WQE */
 static volatile unsigned int flushes, flushes_before;
 static volatile bool written;
 

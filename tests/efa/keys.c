@@ -16,7 +16,7 @@ TestSuite(efa_keys, .timeout = 60);
 static struct rig r;
 static struct dap_rmr *rmr;
 
-/* Every registration is checked. */
+/* The operations of the device. Every registration is checked. */
 static const struct efa_ctl_ops *real;
 static struct efa_ctl_ops ops;
 static uint32_t had[LAPS + 1];
@@ -71,7 +71,7 @@ static enum dap_dto_status try_it(uint32_t context, bool write)
 {
 	DAT_RETURN ret;
 
-	r.b.lmr->rmr_context = context;		/* named by a's requests */
+	r.b.lmr->rmr_context = context;		/* the requests of a name this context */
 	ret = write ? rig_write(&r, &r.a, 1, 0, 0, 8) : rig_read(&r, &r.a, 1, 0, 0, 8);
 	cr_assert_eq(ret, DAT_SUCCESS);
 	return rig_next(&r, r.a.req).dto.status;
@@ -130,7 +130,7 @@ static const char *announced(void)
 	return "nothing";
 }
 
-/* By the commands to the device. */
+/* Checks this by the commands to the device. */
 static void is_done_so(const char *profile)
 {
 	start(profile);

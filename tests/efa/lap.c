@@ -32,7 +32,7 @@ static void look(const uint8_t *insn)
 static DAT_EVENT event;
 static DAT_RETURN ret;
 
-/* As on hardware: the dequeue does not drive the device. */
+/* Dequeues without driving the device, as on hardware. */
 static DAT_RETURN dequeue(struct dap_evd *evd)
 {
 	struct efa_engine *eng = efa_ia(r.ia)->eng;
@@ -49,7 +49,8 @@ static void dequeue_message(void)
 	ret = dequeue(r.b.recv);
 }
 
-/* A CQE of the previous lap: the other phase, and the immediate of a packet in the window. */
+/* Returns a CQE of the previous lap: it has the other phase, and the immediate of a packet in the
+ * window. */
 static struct efa_cqe of_last_lap(struct efa_cqe cqe)
 {
 	uint32_t imm = (uint32_t)le32_to_cpu(cqe.imm);
@@ -59,7 +60,8 @@ static struct efa_cqe of_last_lap(struct efa_cqe cqe)
 	return cqe;
 }
 
-/* Both ends' CQEs of three messages lie on the CQ: the requests first, then messages 1, 2 and 0. */
+/* Puts the CQEs of both ends for three messages on the CQ: the requests first, then messages 1, 2
+ * and 0. */
 static void messages_on_cq(void)
 {
 	struct efa_engine *eng = efa_ia(r.ia)->eng;
@@ -95,7 +97,7 @@ static void messages_on_cq(void)
 
 Test(efa_lap, dequeue__beside_the_device_reads_no_number_of_the_last_lap, .timeout = 60)
 {
-	if (TH_ASAN)	/* thousands of instructions, each of which is one round */
+	if (TH_ASAN)	/* the dequeue has thousands of instructions, and each is one round */
 		cr_skip_test("not under a sanitizer");
 	rig_open(&r, "seed=7");
 	rig_endpoints(&r, NULL);

@@ -30,7 +30,7 @@ static void finish(void)
 	rig_close(&r);
 }
 
-/* The written slots are the first ones. */
+/* Are the written slots the first ones? */
 static bool is_prefix(const uint8_t *mem, uint32_t places, uint32_t size)
 {
 	bool ended = false;
@@ -91,7 +91,7 @@ static bool short_writes_in_order(const char *order, const char *profile, unsign
 	return ordered;
 }
 
-/* The profiles of devices with RDMA write. */
+/* Profiles of devices with RDMA write. */
 static const char *const writers[] = { "write", "unsol", "wide", "reqid64" };
 
 static void all_kept(bool (*run)(const char *, const char *, unsigned int), const char *profile)
@@ -118,7 +118,7 @@ Test(efa_order, writes__emulated_become_visible_as_posted)
 	all_kept(short_writes_in_order, "read");
 }
 
-/* The check of the tests above detects the reordering of an EFA. */
+/* The check of the tests above does detect reordering: an EFA reorders writes. */
 Test(efa_order, writes__relaxed_become_visible_in_any_order)
 {
 	unsigned int longs = 0, shorts = 0;
@@ -131,7 +131,7 @@ Test(efa_order, writes__relaxed_become_visible_in_any_order)
 	cr_assert(shorts, "every series of writes was in order");
 }
 
-/* A single write is posted to the device in the call itself. */
+/* A write of one packet is posted to the device during the call. */
 Test(efa_order, write__kept_of_one_packet_is_native)
 {
 	struct efa_ep *e;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ia_params of an EFA: strict, with the key, the value and the valid range. */
+/*
+ * ia_params of an EFA are parsed strictly. An error names the key, the value and the valid range.
+ */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which writes must wait for an earlier one, compared with a search of all outstanding ones. */
+/* The writes that must wait for an earlier one, compared with a search of all outstanding ones. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
@@ -36,7 +36,8 @@ static void one_ends(void)
 		tx.done++;
 }
 
-/* Posts a write if allowed; a read, which is not tracked like a write, in any case. */
+/* Posts a write if allowed, or a read. Reads are not tracked like writes, so they are always
+ * posted. */
 static void one_comes(uint64_t va, uint32_t len, bool write)
 {
 	bool free = !touched(va, len), may;
@@ -52,7 +53,7 @@ static void one_comes(uint64_t va, uint32_t len, bool write)
 						       .state = write ? EFA_D_PLACED : 0 };
 }
 
-/* Consecutive and random writes, with few and many outstanding. */
+/* Writes to consecutive and random addresses, with few and many outstanding. */
 Test(efa_place, write__waits_for_one_under_way_to_its_bytes_and_no_other)
 {
 	static const uint32_t under_way[] = { 3, 6, 12, DTOS - 1 };

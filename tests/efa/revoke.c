@@ -11,7 +11,7 @@ enum { LEN = 60000, OLD = 0x11, NEW = 0xee };
 static struct rig r;
 static struct dap_rmr *rmr;
 
-/* The window has four packets, and LEN bytes are seven: the rest waits for credit. */
+/* The window has four packets. LEN bytes are seven packets, so the rest waits for credit. */
 static void setup(void)
 {
 	rig_open(&r, "seed=7 efa_profile=read efa_window=4");
@@ -21,14 +21,14 @@ static void setup(void)
 
 TestSuite(efa_revoke, .init = setup, .timeout = 60);
 
-/* The previous binding has ended. */
+/* Binds to len bytes, which ends the previous binding. */
 static void bind_to(uint32_t len)
 {
 	uint32_t context;
 
 	cr_assert_eq(rig_bind(rmr, &r.b, len, &context), 0);
 	if (len)
-		r.b.lmr->rmr_context = context;	/* named by a's requests */
+		r.b.lmr->rmr_context = context;	/* the requests of a name this context */
 }
 
 static void opened(void)
@@ -76,7 +76,7 @@ static void is_refused(const char *what)
 	cr_assert_eq(ev.dto.status, DAP_DTO_REMOTE_ACCESS, "status %u", ev.dto.status);
 }
 
-/* The first packets have arrived and are written, later ones are refused. */
+/* The first packets have arrived and are written. Later packets are refused. */
 static void write_ends_with(void (*end)(void))
 {
 	memset(r.a.mem, NEW, RIG_MEM);

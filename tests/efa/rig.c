@@ -17,7 +17,7 @@ static void *object(struct rig *r, enum dap_type type, size_t size)
 	return o;
 }
 
-/* Like core's directory of LMRs. */
+/* Enters an LMR into a directory like core's. */
 static void enter(struct dap_ia *ia, struct dap_lmr *lmr)
 {
 	struct dap_lmr_page **page = &ia->lmr_dir[lmr->lmr_context >> 20];
@@ -123,14 +123,14 @@ int rig_bind(struct dap_rmr *rmr, const struct side *s, uint32_t len, uint32_t *
 }
 
 static uint64_t drawn;
-static unsigned int turn;	/* selects one of the two ways to poll */
+static unsigned int turn;	/* alternates between the two ways to poll */
 
 void rig_draw(uint64_t seed)
 {
 	drawn = seed;
 }
 
-/* Replaces the kernel's. */
+/* Replaces the kernel's function. */
 ssize_t getrandom(void *to, size_t len, unsigned int flags)
 {
 	(void)flags;
@@ -167,7 +167,7 @@ void rig_close(struct rig *r)
 	free(r->ia);
 }
 
-/* Like a consumer: with the hot function of the device's variant. */
+/* Dequeues like a consumer, with the hot function of the device's variant. */
 static bool dequeue(struct dap_evd *evd, struct dap_event *ev)
 {
 	const struct dap_hot *hot = efa_hw.hot(evd->obj.ia, DAP_API_12);
@@ -189,7 +189,8 @@ static bool dequeue(struct dap_evd *evd, struct dap_event *ev)
 	return true;
 }
 
-/* A waiter and a poller take completions by different paths, and either may have done so before. */
+/* Polls in one of two ways, because a waiter and a poller take completions by different paths and
+ * may alternate. */
 bool rig_poll(struct dap_evd *evd, struct dap_event *ev)
 {
 	return turn++ % 4 ? dequeue(evd, ev) : efa_hw.cq_poll(evd, ev);

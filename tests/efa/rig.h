@@ -41,21 +41,25 @@ struct rig {
 	uint64_t trace;			/* hash of the polls for each completion */
 };
 
-/* From here on the driver's random numbers come from the seed: it then determines the run. */
+/*
+ * From here on the driver's random numbers depend on the seed, so that the seed determines the run.
+ */
 void rig_draw(uint64_t seed);
 
 /* params: ia_params in addition to efa_step=1. Asserts success. */
 void rig_open(struct rig *r, const char *params);
-void rig_close(struct rig *r);		/* and the model reports no violation */
+/* closes both, and checks that the model reports no violation */
+void rig_close(struct rig *r);
 /* Creates and connects new endpoints; change: called between their addresses and the connection, or NULL. */
 void rig_endpoints(struct rig *r, void (*change)(struct dap_path *a, struct dap_path *b));
 void rig_endpoints_free(struct rig *r);
-struct dap_rmr *rig_rmr(struct rig *r, const struct side *s);	/* in its zone */
-/* To the first bytes of its memory with all remote rights; 0 bytes: unbinds. */
+/* creates an RMR in the zone of s */
+struct dap_rmr *rig_rmr(struct rig *r, const struct side *s);
+/* Binds to the first bytes of the side's memory with all remote rights; 0 bytes: unbinds. */
 int rig_bind(struct dap_rmr *rmr, const struct side *s, uint32_t len, uint32_t *context);
-/* The next completion, or false. */
+/* Takes the next completion. False: there is none. */
 bool rig_poll(struct dap_evd *evd, struct dap_event *ev);
-/* Like rig_poll, but must find one before the device is idle. */
+/* Like rig_poll, but a completion must come before the device is idle. */
 struct dap_event rig_next(struct rig *r, struct dap_evd *evd);
 
 DAT_RETURN rig_send(struct rig *r, struct side *s, uint64_t cookie, uint32_t off, uint32_t len);

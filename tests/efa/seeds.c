@@ -51,7 +51,7 @@ static bool filled(const uint8_t *p, uint64_t seed, uint32_t n, uint32_t len)
  */
 enum { SOURCE = 0, TARGET = 65536, READS = 131072, RECEIVES = 196608 };
 
-/* The current seed, as a command: printed if the test ends within one. */
+/* The command that repeats the current seed. It is printed if the test ends in that seed. */
 static char replay[512];
 static bool within;
 
@@ -147,7 +147,7 @@ static void crowd_post(struct rig *r, struct crowd *c, uint64_t seed)
 	cr_assert_eq(rig_send(r, c->from, 1000 + c->dtos++, SOURCE + at, len), DAT_SUCCESS);
 }
 
-/* The completion must be the next one. */
+/* Dequeues a completion, which must be the next one. */
 static void crowd_look(struct crowd *c, uint64_t seed, bool receives)
 {
 	struct dap_event ev;
@@ -222,7 +222,9 @@ static void run_seed(struct rig *r, uint64_t seed)
 
 enum { BLOCK = 50 };
 
-/* For half of the blocks: packets are lost, retransmitted, and write their bytes twice. */
+/*
+ * Faults for half of the blocks: packets are lost and retransmitted, and write their bytes twice.
+ */
 #define FAULTS "fault=drop=0.02,dup=0.05,reorder=0.2,twice=0.3,rnr=0.05"
 
 /*
@@ -234,7 +236,7 @@ static uint64_t run_block(const char *profile, unsigned int window, uint64_t fir
 	char params[192];
 	struct rig r;
 
-	/* WQEs are wide if the device supports that. */
+	/* WQEs are wide if the device supports wide ones. */
 	snprintf(params, sizeof(params), "seed=%llu efa_profile=%s efa_window=%u efa_inline=80 "
 		 "write_order=%s %s", (unsigned long long)first + 1, profile, window,
 		 first / BLOCK / 2 % 2 ? "kept" : "relaxed",
@@ -295,7 +297,7 @@ Test(efa_seeds, profile__unsol) { seeds("unsol", 20); }
 Test(efa_seeds, profile__wide) { seeds("wide", 20); }
 Test(efa_seeds, profile__reqid64) { seeds("reqid64", 10); }
 
-/* A seed gives the same result again, also by itself. */
+/* A seed gives the same result when it runs again, also by itself. */
 Test(efa_seeds, seed__again_is_the_same_run)
 {
 	uint64_t trace = run_one("wide", 4, 137);

@@ -29,7 +29,7 @@ static void finish(void)
 	rig_close(&r);
 }
 
-/* ---- devices that the driver refuses ---- */
+/* ---- Devices that the driver refuses ---- */
 
 Test(efa_silicon, ia_open__device_without_rdma_read_is_refused)
 {
@@ -53,12 +53,12 @@ Test(efa_silicon, ia_open__device_without_rdma_read_is_refused)
 	}
 }
 
-/* ---- packets without the number of their sender's address handle ---- */
+/* ---- Packets without the number of their sender's address handle ---- */
 
 static void messages_without_ah(bool gids)
 {
 	open_with("seed=7");
-	if (!gids) {			/* they would give another sender */
+	if (!gids) {			/* with GIDs the CQE would name another sender */
 		efa_ia(r.ia)->dev.cq_with_sgid = false;
 		r.a.ep->remote_path.gid[15] ^= 1;
 		r.b.ep->remote_path.gid[15] ^= 1;
@@ -86,7 +86,7 @@ Test(efa_silicon, message__without_ah_number_nor_gid_is_delivered)
 	messages_without_ah(false);
 }
 
-/* The same QP number on another host. */
+/* A QP of another host has the same number. */
 Test(efa_silicon, message__of_unknown_gid_is_dropped)
 {
 	struct efa_ep *e;
@@ -113,7 +113,7 @@ Test(efa_silicon, message__of_unknown_gid_is_dropped)
 	cr_assert_not_null(strstr(fake.said, "not from its peer"), "it said: %s", fake.said);
 }
 
-/* ---- requests as made by AWS's own drivers ---- */
+/* ---- Requests as AWS's own drivers make them ---- */
 
 static void nothing_violated(void)
 {
@@ -190,7 +190,8 @@ static void laps(const char *params)
 {
 	open_with(params);
 	cr_assert_eq(softnic_efa_fault(r.nic, "consumer"), 0);
-	for (uint64_t i = 0; i < 1500; i++) {	/* two completions each, a lap is 512 */
+	/* each round has two completions, and a lap has 512 */
+	for (uint64_t i = 0; i < 1500; i++) {
 		cr_assert_eq(rig_recv(&r, &r.b, i, 0, 64), DAT_SUCCESS);
 		cr_assert_eq(rig_send(&r, &r.a, i, 0, 8), DAT_SUCCESS);
 		cr_assert_eq(rig_next(&r, r.b.recv).dto.status, DAP_DTO_SUCCESS, "%s", fake.said);
@@ -206,7 +207,7 @@ Test(efa_silicon, cq__without_arms_wraps)
 	laps("seed=7 efa_cq=512 efa_window=4 efa_reorder=1");
 }
 
-/* ---- the end of a QP ---- */
+/* ---- The end of a QP ---- */
 
 enum { OLD = 0x11, NEW = 0xee, LEN = 60000 };
 
@@ -254,7 +255,7 @@ Test(efa_silicon, end__by_device_that_flushes_late_logs_nothing)
 	late_flush("seed=7 variant=silicon");
 }
 
-/* ---- commands to the kernel ---- */
+/* ---- Commands to the kernel ---- */
 
 static const struct efa_ctl_ops *real;
 static unsigned int commands;
@@ -334,7 +335,8 @@ static void spy(void)
 	efa_ia(r.ia)->ctl->ops = &ops;
 }
 
-/* A command takes up to milliseconds in the kernel: other endpoints and their pollers do not wait. */
+/* A command can take milliseconds in the kernel. Other endpoints and their pollers do not wait for
+ * it. */
 Test(efa_silicon, commands__run_outside_the_engine)
 {
 	struct dap_rmr *rmr;
@@ -421,7 +423,7 @@ Test(efa_silicon, status__of_a_disconnecting_peer_waits_for_its_message)
 
 /* ---- RDMA that a peer refuses because it does not have the address handle yet ---- */
 
-/* Two RDMAs of several packets each, and a message after a write. */
+/* Posts two RDMAs of several packets each, and a message behind a write. */
 static void refused_first(const char *params, DAT_RETURN (*rdma)(void))
 {
 	struct dap_event ev;
@@ -485,7 +487,7 @@ Test(efa_silicon, send__long_whose_read_is_refused_at_first_arrives)
 	finish();
 }
 
-/* A peer whose address handle is gone for good. */
+/* A peer has no address handle for us any more. */
 Test(efa_silicon, read__refused_always_breaks_the_connection)
 {
 	open_with("seed=7");
@@ -499,9 +501,9 @@ Test(efa_silicon, read__refused_always_breaks_the_connection)
 	finish();
 }
 
-/* ---- the engine's lock ---- */
+/* ---- The engine's lock ---- */
 
-static unsigned int mutexes;		/* locked by the poller */
+static unsigned int mutexes;		/* number of mutexes that the poller has locked */
 
 static void count_lock(void *arg)
 {
@@ -511,7 +513,7 @@ static void count_lock(void *arg)
 
 static bool inside, polls;		/* the other thread is in the engine; the poller tries to enter */
 
-/* Like the library's thread, in the engine while the poller arrives. */
+/* The other thread stays in the engine, like the library's thread, while the poller arrives. */
 static void *stays_a_while(void *arg)
 {
 	const unsigned int before = __atomic_load_n(&mutexes, __ATOMIC_SEQ_CST);

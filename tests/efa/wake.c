@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events of the CQ for a waiter: writes of a peer have no event for it, but each has a completion. */
+/* Events of the CQ for a waiter. Writes of a peer cause no DAT event, but each has a completion in
+ * the CQ. */
 #include <criterion/criterion.h>
 #include <poll.h>
 
@@ -22,7 +23,7 @@ static void device_works(void)
 		;
 }
 
-/* One write, whose completion its sender takes. */
+/* Makes one write; its sender takes the completion. */
 static void write_once(void)
 {
 	struct dap_event ev;

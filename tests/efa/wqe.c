@@ -6,15 +6,16 @@
 #include "hw_efa/rq.h"
 #include "hw_efa/sq.h"
 
-/* A send of 8 inline bytes, the second lap of a ring, to QP 0x1234 by AH 0x0056. */
+/* A send of 8 inline bytes in the second lap of a ring, to QP 0x1234 through AH 0x0056. */
 static const uint8_t send_inline[64] = {
-	0x05, 0x80, 0xb0, 0x1d, 0x34, 0x12, 0x08, 0x00,	/* id, meta imm inline send, phase, qp, 8 */
-	0x7b, 0x70, 0x00, 0x00, 0x56, 0x00, 0x00, 0x00,	/* imm: MSG 7, ack 0x7b; AH */
-	0x78, 0x56, 0x34, 0x12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,	/* qkey */
+	/* request id; flags meta, imm, inline, send; phase; QP; length 8 */
+	0x05, 0x80, 0xb0, 0x1d, 0x34, 0x12, 0x08, 0x00,
+	0x7b, 0x70, 0x00, 0x00, 0x56, 0x00, 0x00, 0x00,	/* immediate: MSG 7, ack 0x7b; the AH */
+	0x78, 0x56, 0x34, 0x12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,	/* the qkey */
 	1, 2, 3, 4, 5, 6, 7, 8,
 };
 
-/* An RDMA write of 4,096 bytes: remote first, then the one local segment. */
+/* An RDMA write of 4,096 bytes: the remote address comes first, then the one local segment. */
 static const uint8_t write_ref[64] = {
 	0x01, 0x00, 0x92, 0x1c, 0x34, 0x12, 0x01, 0x00,
 	0x00, 0x00, 0x00, 0xa0, 0x56, 0x00, 0x00, 0x00,
@@ -23,7 +24,7 @@ static const uint8_t write_ref[64] = {
 	0x00, 0x10, 0x00, 0x00, 0x42, 0x00, 0x00, 0x00, 0x00, 0x30, 0, 0, 0x02, 0, 0, 0,
 };
 
-/* The WQE of slot id that the driver writes for a QP of generation 0x8000 to QP 0x1234. */
+/* Returns the WQE of slot id that the driver writes for a QP of generation 0x8000 to QP 0x1234. */
 static const uint8_t *put(unsigned int id, bool second_lap, const struct efa_wr *wr)
 {
 	static uint8_t ring[2 * 64];

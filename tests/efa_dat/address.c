@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The address of an adapter without one: ip= in ia_params. */
+/* The address of an adapter that has none itself: ip= in ia_params. */
 #include <arpa/inet.h>
 #include <dat/dat_registry.h>
 #include <sched.h>
@@ -41,7 +41,7 @@ Test(efa_address, ia_query__returns_the_given_address)
 	}
 }
 
-/* Two adapters listen on one qualifier: the destination address decides. */
+/* Calls one of two adapters that listen at one qualifier. The destination address decides. */
 static void calls(struct end *to, struct end *other, DAT_EP_HANDLE ep)
 {
 	DAT_EVENT ev;
@@ -94,7 +94,7 @@ Test(efa_address, ia_open__refuses_an_address_that_the_machine_lacks)
 	}
 }
 
-/* As in a separate network namespace. */
+/* The situation is that of a separate network namespace. */
 Test(efa_address, default__of_a_machine_without_routes)
 {
 	union dap_addr ip = dap_addr_v4(INADDR_ANY);

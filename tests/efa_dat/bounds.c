@@ -67,7 +67,7 @@ static void both_done(struct end *from, struct end *to)
 		cr_assert_eq(took(to->recv, i), DAT_DTO_SUCCESS);
 }
 
-/* The smallest CQ for an endpoint, with both its queues full again and again. */
+/* The CQ is the smallest one for an endpoint. Both its queues are filled again and again. */
 Test(efa_bounds, cq__is_never_overrun)
 {
 	pair_open("efa_cq=256", "efa_cq=256");
@@ -102,7 +102,7 @@ static unsigned long mapped(void)
 	return pages * 4096;
 }
 
-/* The rings of its queues were mapped with the device. */
+/* The rings of the endpoint's queues were mapped with the device. */
 Test(efa_bounds, memory__of_an_endpoint_is_as_reported_and_below_a_mebibyte)
 {
 	enum { MANY = 32 };
@@ -136,7 +136,7 @@ static void a_message(uint32_t len)
 	cr_assert_eq(took(b.recv, 1), DAT_DTO_SUCCESS);
 }
 
-/* Two writes to one address: the second is held. */
+/* Posts two writes to one address, the second of which is held, and a read. */
 static void two_writes_and_a_read(uint32_t len)
 {
 	ok(do_write(&a, 3, 0, 16384, len));
@@ -168,7 +168,7 @@ Test(efa_bounds, requests__allocate_nothing)
 	pair_open("", "");
 	n = allocations(a_message);
 	cr_assert_eq(n, 0, "%lu allocations for messages", n);
-	/* The model itself makes one for each write and for each read. */
+	/* The model itself makes one allocation for each write and for each read. */
 	n = allocations(two_writes_and_a_read);
 	cr_assert_leq(n, 9, "%lu allocations for 6 writes and 3 reads", n);
 	pair_close();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Misbehaving devices: the DAT event, the status, and the message. */
+/* Devices that misbehave: the DAT event, the status, and the message are checked. */
 #include <stdio.h>
 
 #include "tests/efa_dat/rig.h"
@@ -13,7 +13,7 @@ static void setup(void)
 
 #define OURS "please report it"
 
-/* Each status of a WQE, in its completion and as text with advice. */
+/* Each status of a WQE is in its completion, and in the text with advice. */
 Test(efa_device, status__each_of_a_request)
 {
 	static const struct {
@@ -91,7 +91,7 @@ Test(efa_device, target__that_does_not_know_us, .init = setup)
 	pair_close();
 }
 
-/* The message arrives all the same: its CQE has the GID of its sender. */
+/* The message arrives nevertheless, because its CQE has the GID of its sender. */
 Test(efa_device, receiver__without_address_handle_takes_the_message, .init = setup)
 {
 	forget_the_other(&b);
@@ -102,7 +102,8 @@ Test(efa_device, receiver__without_address_handle_takes_the_message, .init = set
 	pair_close();
 }
 
-/* A write in flight is complete by then, or refused; a later one is refused, or flushed behind it. */
+/* A write in flight is complete by then, or refused. A later write is refused, or flushed behind
+ * it. */
 Test(efa_device, key__revoked_in_flight, .init = setup)
 {
 	DAT_DTO_COMPLETION_STATUS under_way;
@@ -119,7 +120,7 @@ Test(efa_device, key__revoked_in_flight, .init = setup)
 	pair_close();
 }
 
-/* The peer's endpoint is freed in the middle of everything; later connections reuse its number. */
+/* The peer's endpoint is freed in the middle of transfers. Later connections reuse its number. */
 Test(efa_device, completion__of_an_endpoint_that_has_gone)
 {
 	for (int i = 0; i < 20; i++) {

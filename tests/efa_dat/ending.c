@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The peer ends the connection: everything that it received was sent, and has succeeded. */
+/* The peer ends the connection. All requests whose data it received complete with success. */
 #include "tests/efa_dat/rig.h"
 
 TestSuite(efa_ending, .timeout = 120);
@@ -16,7 +16,7 @@ static void messages(void)
 		cr_assert_eq(took(b.recv, i), DAT_DTO_SUCCESS);
 }
 
-/* The message of the end takes another path than acknowledgements, and may arrive before them. */
+/* The disconnect message takes another path than acknowledgements, and may arrive before them. */
 static void ends_by(DAT_CLOSE_FLAGS how, const char *params)
 {
 	for (int round = 0; round < ROUNDS; round++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Peers of different capabilities: the common ones are used, and DAT's contract is the same. */
+/* Peers of different capabilities use the common ones, and DAT's contract is the same. */
 #include <stdio.h>
 #include <string.h>
 
@@ -27,7 +27,9 @@ static bool filled(const char *p, uint32_t len, unsigned int seed)
 	return true;
 }
 
-/* A write, the message that announces it, and a read of it, all posted before the first completion. */
+/*
+ * Posts a write, the message that announces it, and a read of it, all before the first completion.
+ */
 static void round_of(struct end *s, struct end *t, uint32_t len, unsigned int seed, const char *what)
 {
 	fill(s->mem + SOURCE, len, seed);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A peer that sends wrong data, or is of a wrong kind: the DAT event, and the message. */
+/*
+ * A peer that sends wrong data, or is of a wrong kind: the DAT event and the message are checked.
+ */
 #include <string.h>
 
 #include "tests/efa_dat/rig.h"
 
 TestSuite(efa_peer, .timeout = 120);
 
-/* ---- in its address ---- */
+/* ---- Wrong data in the peer's address ---- */
 
 static void (*lie)(struct dap_path *p, struct efa_own *own);
 
@@ -122,7 +124,7 @@ Test(efa_peer, address__of_the_acceptor_is_invalid)
 	}
 }
 
-/* An adapter of another kind. */
+/* The peer is an adapter of another kind. */
 Test(efa_peer, connect__from_and_to_a_connectx)
 {
 	for (int i = 0; i < 2; i++) {
@@ -132,7 +134,7 @@ Test(efa_peer, connect__from_and_to_a_connectx)
 	}
 }
 
-/* ---- in its packets ---- */
+/* ---- Wrong data in the peer's packets ---- */
 
 static void setup(void)
 {
@@ -201,7 +203,7 @@ Test(efa_peer, packet__of_no_kind, .init = setup)
 	broken_for("no known kind");
 }
 
-/* A message with a write's number would be counted and not delivered. */
+/* A message that has a write's number would be counted and not delivered. */
 Test(efa_peer, packet__of_a_message_with_a_writes_number, .init = setup)
 {
 	ok(do_recv(&a, 1, 0, 64));
@@ -264,7 +266,7 @@ struct told {
 	const char *name, *why;
 	struct efa_seg seg[2];
 	uint32_t len;
-	struct efa_ctrl_msg m;		/* its own segments must follow: nothing else may */
+	struct efa_ctrl_msg m;		/* its own segments must follow, and nothing else */
 };
 
 static void tell(const struct told *t)
@@ -304,7 +306,7 @@ Test(efa_peer, control__message_of_each_wrong_kind)
 		tell(&all[i]);
 }
 
-/* It would be too long for the receive: that one gets the error, and so does its sender. */
+/* The data is too long for the receive, so the receive and its sender get the error. */
 Test(efa_peer, receive__too_short, .init = setup)
 {
 	ok(do_recv(&a, 1, 0, 10));
@@ -315,14 +317,14 @@ Test(efa_peer, receive__too_short, .init = setup)
 	pair_close();
 }
 
-/* The source that a CQE must name. */
+/* Changes the source of a packet. A CQE must name the peer's. */
 static void peer_is_another(int by)
 {
 	inner_efa(&a)->remote_qpn = (uint16_t)(inner_efa(&a)->remote_qpn + by);
 	inner_efa(&a)->from += (uint32_t)by << 16;
 }
 
-/* Not from the peer: the connection continues. */
+/* A packet that is not from the peer is dropped, and the connection continues. */
 Test(efa_peer, packet__of_an_unknown_sender, .init = setup)
 {
 	peer_is_another(1);

@@ -11,7 +11,7 @@
 
 struct end a, b;
 
-/* ---- messages: replaces core's log ---- */
+/* ---- Messages: replaces core's log ---- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char text[65536];
@@ -47,7 +47,7 @@ void said(const char *words)
 	cr_assert(TH_WITHIN(SOON_MS, was_said(words)), "no message `%s', but:\n%s", words, text);
 }
 
-/* ---- ends ---- */
+/* ---- Ends ---- */
 
 static DAT_EVD_HANDLE evd(struct end *e, int flags)
 {
@@ -145,7 +145,7 @@ struct softnic_efa *device(const struct end *e)
 	return efa_ia((struct dap_ia *)e->ia)->ctl->soft;
 }
 
-/* ---- requests ---- */
+/* ---- Requests ---- */
 
 static DAT_LMR_TRIPLET near(const struct end *e, uint32_t off, uint32_t len)
 {
@@ -197,7 +197,7 @@ DAT_RETURN do_read(struct end *e, uint64_t cookie, uint32_t off, uint32_t at, ui
 				     DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* ---- events ---- */
+/* ---- Events ---- */
 
 DAT_DTO_COMPLETION_STATUS took(DAT_EVD_HANDLE from, uint64_t cookie)
 {

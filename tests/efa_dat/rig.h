@@ -38,9 +38,9 @@ extern struct end a, b;
 /* Opens an adapter ("soft-efa-0") with its ia_params. */
 void end_open(struct end *e, const char *name, const char *params);
 void end_close(struct end *e);
-/* b listens, a connects; returns its request. */
+/* Makes b listen and a connect; returns the request. */
 DAT_CR_HANDLE end_request(void);
-void pair_join(void);			/* ESTABLISHED on both */
+void pair_join(void);			/* accepts; ESTABLISHED has come on both sides */
 void pair_open(const char *a_params, const char *b_params);
 void pair_close(void);
 
@@ -50,19 +50,19 @@ struct softnic_efa *device(const struct end *e);
 
 DAT_RETURN do_send(struct end *e, uint64_t cookie, uint32_t off, uint32_t len);
 DAT_RETURN do_recv(struct end *e, uint64_t cookie, uint32_t off, uint32_t len);
-/* To the other's memory: from off, to at. */
+/* Writes to the other end's memory: from offset `from` to offset `at`. */
 DAT_RETURN do_write(struct end *e, uint64_t cookie, uint32_t off, uint32_t at, uint32_t len);
 DAT_RETURN do_read(struct end *e, uint64_t cookie, uint32_t off, uint32_t at, uint32_t len);
 
-/* The next completion must have this cookie; returns its status. */
+/* Takes the next completion, which must have this cookie; returns its status. */
 DAT_DTO_COMPLETION_STATUS took(DAT_EVD_HANDLE evd, uint64_t cookie);
-/* There must be no completion. */
+/* Checks that there is no completion. */
 void took_none(DAT_EVD_HANDLE evd);
-/* The next event of its connection. */
+/* Takes the next event of the end's connection. */
 void took_conn(struct end *e, DAT_EVENT_NUMBER number);
-/* Both get the event of the broken connection, and no other. */
+/* Checks that both ends get the event of the broken connection, and no other. */
 void both_broken(void);
-/* Waits for this message. */
+/* Waits for a message with these words. */
 void said(const char *words);
 bool was_said(const char *words);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The access by itself: failures leak nothing, and its arguments are checked. */
+/* The access by itself: failures leak nothing, and it checks its arguments. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <poll.h>
@@ -134,7 +134,8 @@ Test(ctl, qp_create__each_call_fails)
 	}
 }
 
-/* One event for each arm that finds new completions, and none once the descriptor is drained. */
+/* There is one event for each arm that finds new completions, and none once the descriptor is
+ * drained. */
 Test(ctl, cq_arm__with_nothing_in_the_cq)
 {
 	struct efa_cq_res cq;
@@ -163,7 +164,7 @@ Test(ctl, cq_arm__without_a_reported_doorbell)
 	ctl->ops->cq_destroy(ctl, &cq);
 }
 
-/* These two refuse a structure shorter than their own. */
+/* The releases 59 and 60 refuse a structure shorter than their own. */
 Test(ctl, cq_create__by_rdma_core_59_and_60_succeeds)
 {
 	static const char *const releases[] = { "59", "60" };
@@ -174,7 +175,8 @@ Test(ctl, cq_create__by_rdma_core_59_and_60_succeeds)
 	}
 }
 
-/* conn.c names the availability zone for EINVAL alone, so another errno of the device does not become it. */
+/* conn.c explains EINVAL by the availability zone, so the access must not turn another errno into
+ * EINVAL. */
 Test(ctl, ah_create__einval_is_kept)
 {
 	const uint8_t gid[16] = { 0xfe, 0x80 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* libefa raises the depth of a send queue to the least that the device has. */
+/* libefa raises the depth of a send queue to the device's minimum. */
 #include <string.h>
 
 #include "hw_efa/obj.h"
@@ -15,7 +15,7 @@ static uint32_t ring_of(const struct end *e)
 	return efa_ep((struct dap_ep *)e->ep)->cold->qp.sq.entries;
 }
 
-/* 32 WQEs of 64 bytes are 16 of 128, which is less than the least depth. */
+/* 32 WQEs of 64 bytes are 16 WQEs of 128 bytes, which is less than the minimum. */
 Test(depth, post__with_fewer_slots_than_the_ring_has_entries)
 {
 	struct end a, b;

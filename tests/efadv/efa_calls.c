@@ -8,7 +8,7 @@
 
 struct efa_told efa_told;
 
-/* Looked up by version, since this is the function itself. */
+/* Looks up the function by its version, because this function replaces it. */
 void *dlsym(void *restrict handle, const char *restrict name)
 {
 	static void *(*real)(void *, const char *);
@@ -18,7 +18,7 @@ void *dlsym(void *restrict handle, const char *restrict name)
 	return efa_told.hidden && !strcmp(efa_told.hidden, name) ? NULL : real(handle, name);
 }
 
-/* ---- device ---- */
+/* ---- The device ---- */
 
 int efadv_query_device(struct ibv_context *ctx, struct efadv_device_attr *attr, uint32_t inlen)
 {
@@ -66,7 +66,7 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 	return calls_ended(CALLS_REAL(ibv_destroy_cq)(cq));
 }
 
-/* By its symbol alone: efadv.h of 59.0 and newer declares it, with a structure of its own. */
+/* Defined only by its symbol: efadv.h of 59.0 and newer declares it with a structure of its own. */
 int query_cq(struct ibv_cq *cq, struct edv_cq_attr *attr, uint32_t inlen) __asm__("efadv_query_cq");
 int query_cq(struct ibv_cq *cq, struct edv_cq_attr *attr, uint32_t inlen)
 {
@@ -105,7 +105,7 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	return err ? err : CALLS_REAL(ibv_modify_qp)(qp, attr, mask);
 }
 
-/* As efadv_query_cq. */
+/* Defined like efadv_query_cq. */
 int query_wqs(struct ibv_qp *qp, struct edv_wq_attr *sq, struct edv_wq_attr *rq, uint32_t inlen)
 	__asm__("efadv_query_qp_wqs");
 int query_wqs(struct ibv_qp *qp, struct edv_wq_attr *sq, struct edv_wq_attr *rq, uint32_t inlen)

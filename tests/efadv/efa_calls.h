@@ -9,10 +9,10 @@
 
 /* Values reported instead of the true ones, if nonzero. */
 struct efa_told {
-	uint32_t lacks;			/* bits of device_caps */
+	uint32_t lacks;			/* bits to remove from device_caps */
 	uint16_t inline_ex;
 	uint32_t sq_wr;
-	const char *hidden;		/* dlsym finds no such name */
+	const char *hidden;		/* a name that dlsym does not find */
 	uint32_t cqe_size, wqe_size, cq_entries;
 	int port_state;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The device that each name opens, its reported attributes, and why one is refused. */
+/* The device that each name opens, the attributes that it reports, and the reasons for refusals. */
 #include <criterion/criterion.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -141,10 +141,10 @@ Test(open, caps__each_that_a_device_lacks)
 	cr_assert(!caps_of(&(struct efa_told){ .inline_ex = 32 }).wide_wqe);
 }
 
-/* A release of rdma-core in front of the installed one: 44.0 has no RDMA write, and 56.0 has. */
+/* The calls stand for a release of rdma-core: 44.0 has no RDMA write, and 56.0 has it. */
 Test(open, caps__by_release)
 {
-	bool writes = dlsym(RTLD_DEFAULT, "efadv_query_mr");	/* 50.0 */
+	bool writes = dlsym(RTLD_DEFAULT, "efadv_query_mr");	/* a call of release 50.0 */
 	struct efa_caps installed;
 
 	setenv("SOFTNIC_EFADV", "0", 1);
@@ -159,7 +159,7 @@ Test(open, caps__by_release)
 	cr_assert_eq(caps_of(&(struct efa_told){ 0 }).wide_wqe, installed.wide_wqe);
 }
 
-/* It refuses a CQ with a channel. */
+/* The device refuses a CQ with a channel. */
 Test(open, caps__of_a_device_without_events)
 {
 	struct efa_caps c;

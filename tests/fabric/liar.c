@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Bad peers, on the socket and in the shared memory: each is refused, and the others continue. */
+/* Bad peers, on the socket and in the shared memory. Each is refused, and other peers continue. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +53,7 @@ static int call(const struct sn_addr *to)
 
 enum { MANY = 8 };
 
-/* With the same descriptor n times. */
+/* Sends a message with the same descriptor n times. */
 static void greet_with(int sock, const void *bytes, size_t len, int fd, size_t n)
 {
 	union {
@@ -175,7 +175,7 @@ Test(liar, bad_memory__is_refused, .init = setup, .fini = teardown)
 	refuse(&good, sizeof(good), memory(size, SEALS | F_SEAL_WRITE), 5);
 }
 
-/* A caller that behaves well at first. */
+/* Becomes a peer that behaves well at first. */
 static uint8_t *befriend(int *sock)
 {
 	size_t size = SN_LINK_CTL_BYTES + 2 * PORT_RING;

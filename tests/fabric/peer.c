@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two processes: sleeping, dying, forking. */
+/* Two processes that sleep, die or fork. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <poll.h>
@@ -35,7 +35,7 @@ static void join_child(struct port *port, int sock)
 	port_aim(port, &peer);
 }
 
-/* Sleeps until a packet arrives. False after a timeout: a lost wake-up. */
+/* Sleeps until a packet arrives. False: a timeout, because a wake-up was lost. */
 static bool await_packet(struct port *port)
 {
 	unsigned int before = port->got;
@@ -89,7 +89,7 @@ Test(peer, sleeping_pingpong__loses_no_wakeup, .timeout = 60)
 	sn_fab_close(port.fab);
 }
 
-/* Sends as much as fits, for ever; sleeps when the ring is full. */
+/* Sends as much as fits, endlessly; sleeps when the ring is full. */
 static int flood(int sock, void *arg)
 {
 	struct port port;
@@ -148,7 +148,9 @@ Test(peer, sigkill__wakes_a_sleeper, .timeout = 60)
 	sn_fab_close(port.fab);
 }
 
-/* The child's child uses its copy of the fabric and outlives it; the peer must not notice it. */
+/*
+ * The child of the peer uses its copy of the fabric and outlives the peer, which must not matter.
+ */
 static int fork_and_die(int sock, void *arg)
 {
 	struct port port;
@@ -222,7 +224,7 @@ Test(peer, raw_clone__cannot_touch_the_rings, .timeout = 60)
 	sn_fab_close(b.fab);
 }
 
-/* Calls once on request; returns whether the device closed the socket, at once or later. */
+/* Calls when asked. Returns whether the device closed the socket, at once or later. */
 static int calls_and_waits(int sock, void *arg)
 {
 	struct port port;

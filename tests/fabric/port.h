@@ -15,7 +15,7 @@ struct port {
 	uint32_t next;			/* number of the next packet in order */
 	uint32_t last;			/* number of the last packet */
 	unsigned int disordered;
-	struct port *echo_via;		/* send each packet back through this one */
+	struct port *echo_via;		/* if set, each packet is sent back through this port */
 };
 
 /* Opens a fabric with a new address. Fails the test on error. */
@@ -23,16 +23,17 @@ void port_open(struct port *port, unsigned int flags);
 void port_open_at(struct port *port, const struct sn_addr *addr, unsigned int flags);
 void port_aim(struct port *port, const struct sn_addr *peer);
 
-/* Opens two that send to each other. */
+/* Opens two ports that send to each other. */
 void ports_open(struct port *a, struct port *b);
 void ports_close(struct port *a, struct port *b);
 
-/* Sends a packet of len bytes (>= 4): its number and a pattern made from it. As sn_fab_send. */
+/* Sends a packet of len bytes (>= 4): its number and a pattern made from it. Returns as
+ * sn_fab_send. */
 int port_send(struct port *port, uint32_t number, size_t len);
-/* The length of packet number in the streams of this suite: 4 to about 4200. */
+/* Returns the length of a packet in the streams of this suite: 4 to about 4200. */
 size_t port_len(uint32_t number);
 
-/* Polls both until no packet is left. */
+/* Polls both ports until no packet is left. */
 void ports_settle(struct port *a, struct port *b);
 
 #endif

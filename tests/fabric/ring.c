@@ -79,7 +79,10 @@ Test(ring, random_traffic__arrives_unchanged)
 			sn_ring_pop(&p.rx, (size_t)len, 0);
 			out++;
 		}
-		if (i % 5000 == 4999)	/* now and then the ring is full or empty */
+		/*
+		 * drain only now and then, so that the ring is sometimes full and sometimes empty
+		 */
+		if (i % 5000 == 4999)
 			srand(rand() & 1 ? i : i + 1);
 	}
 	cr_assert_gt(out, 10000);
@@ -150,7 +153,7 @@ Test(ring, second_packet__rides_behind_the_first)
 	teardown(&p);
 }
 
-/* With any bytes in the ring, a peek stays inside and reports bad lengths. */
+/* The ring contains arbitrary bytes. A peek stays inside and reports bad lengths. */
 Test(ring, hostile_lengths__are_refused)
 {
 	static const uint32_t bad[] = {SN_FAB_MAX + 1, SIZE, 0x7fffffff, 0x80000000, 0xfffffffe,
@@ -164,7 +167,7 @@ Test(ring, hostile_lengths__are_refused)
 		memcpy(p.data, &bad[i], 4);
 		cr_assert_eq(sn_ring_peek(&p.rx, &data), SN_RING_BROKEN);
 	}
-	memset(p.data, 0xff, SIZE);	/* endless skips */
+	memset(p.data, 0xff, SIZE);	/* a ring that consists of skips only */
 	cr_assert_eq(sn_ring_peek(&p.rx, &data), SN_RING_BROKEN);
 	p.rx.pos = SIZE - 64;		/* a record across the end of the ring */
 	memcpy(p.data + SIZE - 64, &(uint32_t){61}, 4);
@@ -201,8 +204,9 @@ enum { ROUNDS = 200000 };
 struct race {
 	struct pair p;
 	atomic_uint round, done;
-	bool room;			/* tests the race for room instead of the one for records */
-	bool saw;			/* the other thread's result of this round */
+	/* tests the race for room; otherwise the race for records */
+	bool room;
+	bool saw;			/* whether the other thread saw the request in this round */
 };
 
 static void until(atomic_uint *word, unsigned int value)

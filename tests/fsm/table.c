@@ -20,8 +20,8 @@
 #define x (-1)
 
 static const int want[DAP_EP_STATES][DAP_CAUSES] = {
-/* connect reserve unreserve request tentative accept reject established failed graceful abrupt
- * ended broken reset free */
+/* causes: connect reserve unreserve request tentative accept reject established failed graceful
+ * abrupt ended broken reset free */
 [U] = { A, R, x, x, T, M, x, x, x, x, x, x, x, U, U },
 [R] = { x, x, U, P, T, x, x, x, x, x, x, x, x, x, x },
 [P] = { x, x, x, x, x, M, U, x, x, x, x, x, x, x, x },
@@ -37,7 +37,7 @@ static const int want[DAP_EP_STATES][DAP_CAUSES] = {
 [DAP_EP_UNCONFIGURED_TENTATIVE] = { x, x, x, x, x, x, x, x, x, x, x, x, x, x, x },
 };
 
-static int checked, live;	/* represent the two tables */
+static int checked, live;	/* objects that stand for the two tables */
 static struct dap_ia ia;
 static struct dap_ep ep;
 
@@ -78,7 +78,7 @@ Test(fsm, fresh_endpoint_is_unconnected_and_checked, .init = setup)
 	cr_assert_eq(ep.obj.table, &checked);
 }
 
-/* No endpoint is stuck: each reachable state can be left by free or by a release. */
+/* No endpoint is stuck: from each reachable state, free or a release ends it. */
 Test(fsm, every_state_is_reached_from_unconnected_and_left)
 {
 	bool seen[DAP_EP_STATES] = { [U] = true };

@@ -29,7 +29,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
 ssize_t __wrap_getrandom(void *to, size_t len, unsigned int flags);
 
 enum { CONNS = 16, PEERS = 8, LISTENERS = 4, QUALS = 6, IDS = 4, STEPS = 256 };
-enum role { NONE, REQUESTED, CONNECTED };	/* CONNECTED: core expects ended() */
+enum role { NONE, REQUESTED, CONNECTED };	/* CONNECTED: core expects a call of ended() */
 
 static struct fuzz_input in;
 static bool intercept;
@@ -40,11 +40,11 @@ static struct dap_cm *cms[2];
 static struct dap_cm_listener *listeners[LISTENERS];
 static unsigned int depth;
 static uint8_t pd[DAP_MAX_PRIVATE_DATA + 1];
-/* Core listens on the first three at times, and on the others never. */
+/* Qualifiers. Core sometimes listens on the first three, and never on the others. */
 static const uint64_t quals[QUALS] = { 45250, 45251, 45250 + (1ull << 14), 7, 77, 777 };
-static uint64_t ids[IDS];			/* the last: one that the manager chose */
+static uint64_t ids[IDS];			/* ids; the last one was chosen by the manager */
 
-/* ---- what the manager would get from the system ---- */
+/* ---- Replacements for functions of the system ---- */
 
 int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*fn)(void *), void *arg)
 {
@@ -79,7 +79,7 @@ ssize_t __wrap_getrandom(void *to, size_t len, unsigned int flags)
 	return (ssize_t)len;
 }
 
-/* One turn of the manager's thread. */
+/* Runs one turn of the manager's thread. */
 static void turn(void)
 {
 	struct epoll_event ev[64];
@@ -112,7 +112,7 @@ static void advance(uint64_t us)
 	turn();
 }
 
-/* ---- core ---- */
+/* ---- Core ---- */
 
 static struct dap_path some_path(void)
 {
@@ -203,7 +203,7 @@ static void call(int i, unsigned int how)
 		use(i, how);
 }
 
-/* Around each callback; core may call for any other connection from it. */
+/* Called around each callback. In it, core may call the manager for any other connection. */
 static void callback_begins(void)
 {
 	FUZZ_ASSERT(!depth++);
@@ -321,7 +321,7 @@ static void listen_core(void)
 	}
 }
 
-/* ---- peers ---- */
+/* ---- Peers ---- */
 
 static void add_peer(int fd)
 {
@@ -388,7 +388,7 @@ static int connect_handoff(void)
 	return open_socket(AF_UNIX, SOCK_SEQPACKET, &name, len);
 }
 
-/* A descriptor to send along. */
+/* Returns a descriptor to send along. */
 static int some_fd(void)
 {
 	union dap_addr at = address_of(quals[0]);
@@ -412,7 +412,7 @@ static int some_fd(void)
 	return pair[0];
 }
 
-/* A message that is whole, mostly, and its length. */
+/* Makes a message, which is mostly whole, and returns its length. */
 static size_t some_message(uint8_t *wire)
 {
 	struct cm_msg m = {
@@ -463,13 +463,14 @@ static void receive(int sock)
 	struct cm_msg m;
 
 	for (ssize_t at = 0; at + (ssize_t)CM_WIRE_SIZE <= n; at += CM_WIRE_SIZE) {
-		/* The manager sends well-formed messages; the start of one may have been read before. */
+		/* The manager sends well-formed messages. The start of this one may have been read
+		 * before. */
 		if (cm_wire_get(wire + at, CM_WIRE_SIZE, &m) == 1)
 			ids[IDS - 1] = m.id;
 	}
 }
 
-/* ---- scripts ---- */
+/* ---- Scripts ---- */
 
 static void step(void)
 {
@@ -528,7 +529,7 @@ static void release_all(enum role role)
 	}
 }
 
-/* Core releases requests before it closes; close cuts its other connections. */
+/* Core releases requests before it closes. The close cuts core's other connections. */
 static void end(void)
 {
 	if (fuzz_below(&in, 2))
@@ -548,7 +549,7 @@ static void end(void)
 	FUZZ_ASSERT(!cm_loop.users && !cm_loop.half_opens && !cm_loop.n_muxes && !cm_loop.n_pending);
 }
 
-/* A network of its own, where that is allowed: other processes have the same ports. */
+/* Creates a network namespace, if that is allowed, because other processes use the same ports. */
 static void own_network(void)
 {
 	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };

@@ -40,7 +40,7 @@ static uint64_t some_address(struct fuzz_input *in)
 	return (uintptr_t)mem + (rarely(in) ? fuzz_u16(in) : fuzz_u8(in) * 16u);
 }
 
-/* ---- commands ---- */
+/* ---- Commands ---- */
 
 static void make_cq(struct fuzz_input *in, unsigned int i)
 {
@@ -113,11 +113,11 @@ static void destroy(struct fuzz_input *in, unsigned int i)
 	}
 }
 
-/* ---- queues ---- */
+/* ---- Queues ---- */
 
 static void put(uint8_t *at, uint64_t v, size_t len)
 {
-	memcpy(at, &v, len);			/* little-endian, as the tests' machines are */
+	memcpy(at, &v, len);			/* the machines that run tests are little-endian */
 }
 
 static void change_bytes(struct fuzz_input *in, uint8_t *at, unsigned int len)
@@ -185,7 +185,7 @@ static void arm(struct fuzz_input *in, unsigned int i)
 	softnic_efa_kick_cq(nic, cqs[i].cq);
 }
 
-/* ---- packets ---- */
+/* ---- Packets ---- */
 
 static struct sne_hdr some_header(struct fuzz_input *in)
 {
@@ -217,14 +217,15 @@ static void packet(struct fuzz_input *in)
 	pkt = calloc(1, len + 1);
 	FUZZ_ASSERT(pkt);
 	memcpy(pkt, &h, len < sizeof(h) ? len : sizeof(h));
-	pkt = realloc(pkt, len ? len : 1);		/* a read beyond it is found */
+	/* an exact size, so that a sanitizer finds a read beyond it */
+	pkt = realloc(pkt, len ? len : 1);
 	pthread_mutex_lock(&device()->lock);
 	sne_receive_packet(device(), &from, pkt, len);
 	pthread_mutex_unlock(&device()->lock);
 	free(pkt);
 }
 
-/* ---- scripts ---- */
+/* ---- Scripts ---- */
 
 static void step(struct fuzz_input *in)
 {

@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Ends the run with the input: libFuzzer stores it. */
+/* Ends the run, and libFuzzer stores the input. */
 #define FUZZ_ASSERT(condition) ((condition) ? (void)0 : fuzz_fail(__FILE__, __LINE__, #condition))
 
 static inline void fuzz_fail(const char *file, int line, const char *condition)

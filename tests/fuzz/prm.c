@@ -12,7 +12,7 @@
 
 enum { PAGE = 4096, SLOTS = 4, IN = 0x1010, STEPS = 64 };
 enum kind { NONE, PD, UAR, UMEM, MKEY, EQ, CQ, QP, RMP, XRCD, XRC_SRQ, UCTX, KINDS };
-/* The arena: a page for the queue of each slot, one for all records, and data. */
+/* The arena has a page for the queue of each slot, one page for all records, and data. */
 enum { RECORDS = KINDS * SLOTS * PAGE, DATA = RECORDS + PAGE, DATA_LEN = 4 * PAGE, ARENA = DATA + DATA_LEN };
 enum { LOG_RQ = 4, LOG_SQ = 5, SQ_AT = 64 << LOG_RQ };
 
@@ -23,12 +23,12 @@ static uint16_t sq_pi[SLOTS];
 
 static const struct {
 	uint16_t opcode;
-	enum kind kind;			/* of its number */
+	enum kind kind;			/* kind of object that its number names */
 } commands[] = {
 	{ CMD_ALLOC_PD, PD }, { CMD_ALLOC_UAR, UAR }, { CMD_CREATE_UMEM, UMEM }, { CMD_CREATE_MKEY, MKEY },
 	{ CMD_CREATE_EQ, EQ }, { CMD_CREATE_CQ, CQ }, { CMD_CREATE_QP, QP }, { CMD_CREATE_RMP, RMP },
 	{ CMD_ALLOC_XRCD, XRCD }, { CMD_CREATE_XRC_SRQ, XRC_SRQ }, { CMD_CREATE_UCTX, UCTX },
-	/* the first CREATES commands make an object */
+	/* the first CREATES commands of the table create an object */
 	{ CMD_RST2INIT_QP, QP }, { CMD_INIT2RTR_QP, QP }, { CMD_RTR2RTS_QP, QP }, { CMD_RTS2RTS_QP, QP },
 	{ CMD_INIT2INIT_QP, QP }, { CMD_2ERR_QP, QP }, { CMD_2RST_QP, QP }, { CMD_QUERY_QP, QP },
 	{ CMD_DESTROY_QP, QP }, { CMD_QUERY_CQ, CQ }, { CMD_MODIFY_CQ, CQ }, { CMD_DESTROY_CQ, CQ },
@@ -153,7 +153,8 @@ static void run(struct fuzz_input *in, unsigned int i)
 	sn_set(c, is_eq ? CMD_EQN : CMD_NUMBER, live[kind][slot]);
 	fill(in, c, kind, slot);
 	change_bytes(in, c + 2, IN - 2);
-	c = realloc(c, len ? len : 1);			/* a read beyond it is found */
+	/* an exact size, so that a sanitizer finds a read beyond it */
+	c = realloc(c, len ? len : 1);
 	FUZZ_ASSERT(c && softnic_cmd(nic, c, len, out, sizeof(out)) == (len < 8 ? -22 : 0));
 	if (len >= 8 && !out[0] && i < CREATES)
 		live[kind][slot] = sn_get(out, is_eq ? CMD_EQN : CMD_NUMBER);
@@ -164,7 +165,7 @@ static void run(struct fuzz_input *in, unsigned int i)
 	free(c);
 }
 
-/* Enough objects for a QP that sends to itself. */
+/* Makes the objects of a QP that sends to itself. */
 static void make_objects(struct fuzz_input *in)
 {
 	static const uint8_t order[] = { 0, 1, 2, 4, 5, 3, 6, 11, 12, 13 };
@@ -173,7 +174,7 @@ static void make_objects(struct fuzz_input *in)
 		run(in, order[i]);
 }
 
-/* Three segments after that of control: address or data, on existing keys. */
+/* Writes three segments behind the control segment: addresses or data, on existing keys. */
 static void put_segments(struct fuzz_input *in, uint8_t *w)
 {
 	for (uint32_t at = 16; at < 64; at += 16) {

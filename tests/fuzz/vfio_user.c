@@ -43,7 +43,7 @@ static void open_devices(void)
 
 static const struct {
 	uint16_t command;
-	uint16_t size;			/* of its structure */
+	uint16_t size;			/* size of the command's structure */
 } requests[] = {
 	{ VM_REGION_WRITE, sizeof(struct vm_access) + 8 }, { VM_REGION_READ, sizeof(struct vm_access) },
 	{ VM_DMA_MAP, sizeof(struct vm_dma_map) }, { VM_DMA_UNMAP, sizeof(struct vm_dma_unmap) },
@@ -58,7 +58,7 @@ static void put(size_t at, uint64_t v, size_t len)
 		memcpy(message.in + at, &v, len);
 }
 
-/* A sound request, apart from numbers that the input selects. */
+/* Fills in a correct request, apart from numbers that the input selects. */
 static void fill(struct fuzz_input *in, uint16_t command)
 {
 	switch (command) {
@@ -126,7 +126,7 @@ static void request(struct vm_device *dev, struct fuzz_input *in)
 	FUZZ_ASSERT(message.in);
 	fill(in, command);
 	change_words(in);
-	/* A read beyond it is found. */
+	/* The buffer has an exact size, so that a sanitizer finds a read beyond it. */
 	message.in = realloc(message.in, message.len ? message.len : 1);
 	FUZZ_ASSERT(message.in);
 	message.header = (struct vm_header){ .command = fuzz_below(in, 32) == 31 ? fuzz_u16(in) : command };
@@ -148,7 +148,7 @@ static void write_guest(struct fuzz_input *in)
 	FUZZ_ASSERT(pwrite(guest, bytes, sizeof(bytes), fuzz_u16(in) % (PAGES * 4096 - 16)) == sizeof(bytes));
 }
 
-/* Reads the replies, for which the socket may have no room. */
+/* Reads the replies. Without a reader the socket might have no room for them. */
 static void *drain(void *sock)
 {
 	uint8_t reply[4096];

@@ -22,7 +22,8 @@ static void encode_again(const uint8_t *data, const struct cm_msg *msg)
 
 static int decode(const uint8_t *data, size_t len, struct cm_msg *msg)
 {
-	uint8_t *exact = malloc(len ? len : 1);		/* a read beyond it is found */
+	/* an exact size, so that a sanitizer finds a read beyond it */
+	uint8_t *exact = malloc(len ? len : 1);
 	int ret;
 
 	FUZZ_ASSERT(exact);

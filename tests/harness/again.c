@@ -9,8 +9,8 @@
 #include "tests/harness/harness.h"
 
 /*
- * The sanitizer runtime is not the first library of a program with an instrumented preload, which is
- * accepted. A too large allocation by libmlx5 fails as with malloc.
+ * Sets options of the sanitizer. With an instrumented preload its runtime is not the first library
+ * of a program, which must be accepted. A too large allocation by libmlx5 must fail as with malloc.
  */
 static void tell_sanitizer(void)
 {

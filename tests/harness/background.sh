@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Background processes, and waiting for their output; sourced.
 
-# beside FILE COMMAND...: runs it in the background ($!), with its output in FILE from the start. A
-# redirection is done by the new process: until then, a file would have the output of the previous one.
+# beside FILE COMMAND...: runs the command in the background ($!), with its output in FILE from the
+# start. The new process does the redirection. Without care a reader could still find the output of
+# the previous program in the file.
 beside() {
 	local file=$1
 	shift
@@ -28,8 +29,8 @@ until_said() {
 	return 1
 }
 
-# A qualifier that no other test uses. Its TCP port is below 24576, where no test in C has any (th_qual);
-# another script may have it.
+# Chooses a qualifier that no other test uses. Its TCP port is below 24576, where no test in C has a
+# port (th_qual); another script may have it.
 port=$((($$ % 8192) << 28 | 8192 + RANDOM % 7000))
 
 # serve COMMAND...: starts a server with a new qualifier as -p; sets $server and $port. Its output is in

@@ -15,9 +15,9 @@
 
 #include "tests/harness/harness.h"
 
-static atomic_uint armed;		/* enum th_fail */
+static atomic_uint armed;		/* a value of enum th_fail */
 static atomic_ulong seen, victim;
-static _Thread_local bool starter;	/* the thread that called th_fail_start */
+static _Thread_local bool starter;	/* true in the thread that called th_fail_start */
 static atomic_bool huge_told, huge_some;
 static atomic_uint huge_mapped;
 
@@ -79,7 +79,8 @@ static bool fails(unsigned int kind)
 #define REAL(name) __libc_##name
 #endif
 
-#define SEEN __attribute__((visibility("default")))	/* libraries use these, too */
+/* visible, because libraries use these functions, too */
+#define SEEN __attribute__((visibility("default")))
 
 void *REAL(malloc)(size_t size);
 void *REAL(calloc)(size_t n, size_t size);
@@ -116,7 +117,7 @@ SEEN int posix_memalign(void **out, size_t align, size_t size)
 	return 0;
 }
 
-/* The sanitizer's strdup would not call the malloc above. */
+/* Replaces strdup, because the sanitizer's would not call the malloc above. */
 SEEN char *strdup(const char *s)
 {
 	size_t len = strlen(s) + 1;

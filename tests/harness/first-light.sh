@@ -6,7 +6,7 @@ trap 'rm -rf "$tmp"' EXIT
 status=0
 first_light=$DAPL_BUILD_DIR/bin/dat_first_light
 
-# has WHAT REGEX: the output must match
+# has TEXT REGEX: the output must match the expression
 has() {
 	grep -qE "$2" "$tmp/out" && return
 	echo "no $1: nothing is like \"$2\" in"
@@ -43,7 +43,7 @@ answers() {
 	done
 }
 
-# wrong WORDS OPTION...: must be refused with these words
+# wrong WORDS OPTION...: the program must refuse these options with these words
 wrong() {
 	local words=$1 code
 	shift

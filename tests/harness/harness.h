@@ -15,7 +15,7 @@
 
 /* Time */
 
-uint64_t th_now_ms(void);		/* monotonic */
+uint64_t th_now_ms(void);		/* monotonic time in ms */
 void th_sleep_ms(unsigned int ms);
 
 /*
@@ -32,7 +32,7 @@ void th_sleep_ms(unsigned int ms);
 	})
 void th_yield(void);
 
-/* Is this built with the address sanitizer? */
+/* Is this program built with the address sanitizer? */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define TH_ASAN 1
@@ -50,9 +50,9 @@ void th_yield(void);
  * to make. False after ms milliseconds.
  */
 bool th_asleep(const pid_t *tid, unsigned int ms);
-/* Does this thread of this process sleep? Do all others? */
+/* Does this thread of this process sleep? */
 bool th_sleeps(pid_t tid);
-bool th_goes_on_sleeping(pid_t tid);	/* at several checks */
+bool th_goes_on_sleeping(pid_t tid);	/* does it sleep at each of several checks? */
 bool th_others_sleep(void);
 
 /*
@@ -67,26 +67,29 @@ uint64_t th_watched_ms(void);
 
 struct th_child {
 	pid_t pid;
-	int sock;			/* the parent's end; the child gets the other */
+	int sock;			/* the parent's socket; the child has the other one */
 };
 
 /* fork() for tests: with the address sanitizer, when no other thread can hold one of its locks. */
 pid_t th_fork(void);
-/* Forks; the child runs fn and exits with its result. It dies with its parent. 0 or -errno. */
+/*
+ * Forks; the child runs fn and exits with its result. It dies with its parent. Returns 0 or -errno.
+ */
 int th_spawn(struct th_child *child, int (*fn)(int sock, void *arg), void *arg);
 /*
- * The IA to open: usual, or in a child one of DAPL_TEST_CHILD_IA, a list separated by commas. For
- * adapters that serve one process at a time.
+ * Returns the IA to open: usual, or in a child one of DAPL_TEST_CHILD_IA, a list separated by
+ * commas. For adapters that serve one process at a time.
  */
 const char *th_ia(const char *usual);
-void th_is_parent(void);		/* for a child that is a test itself, and may have children */
-void th_is_child(void);			/* after a fork() without th_spawn */
+/* for a child that acts as a test itself, and may have children */
+void th_is_parent(void);
+void th_is_child(void);			/* to be called after a fork() without th_spawn */
 /*
  * Waits up to ms, then kills. Returns the exit status, 128 + signal if a signal killed it, or
  * -ETIMEDOUT. With the leak checker a child that leaks exits with TH_LEAKED.
  */
 int th_join(struct th_child *child, unsigned int ms);
-void th_kill(struct th_child *child);	/* SIGKILL, and waits for it */
+void th_kill(struct th_child *child);	/* kills the child by SIGKILL, and waits for it */
 #define TH_LEAKED 99
 
 /*
@@ -96,15 +99,18 @@ void th_kill(struct th_child *child);	/* SIGKILL, and waits for it */
 bool th_step(void (*call)(void), void (*before)(const uint8_t *insn));
 
 
-/* Transfers exactly len bytes within TH_PEER_MS; 0, -EPIPE if the other side is gone, or -ETIMEDOUT. */
+/* These transfer exactly len bytes within TH_PEER_MS. They return 0, -EPIPE if the other side is
+ * gone, or -ETIMEDOUT. */
 #define TH_PEER_MS 30000
 int th_send(int sock, const void *buf, size_t len);
 int th_recv(int sock, void *buf, size_t len);
-int th_meet(int sock);			/* waits until both sides get here; as th_recv */
+/* waits until both processes have called this; returns as th_recv */
+int th_meet(int sock);
 
-/* From a constructor: restarts the program under softnic-run, unless it runs there already. */
+/* Called by a constructor: restarts the program under softnic-run, unless it runs there already. */
 void th_again_under_softnic(int argc, char **argv);
-void th_again_with(const char *const options[], int argc, char **argv);	/* of softnic-run; NULL ends them */
+/* with options of softnic-run, which NULL ends */
+void th_again_with(const char *const options[], int argc, char **argv);
 
 /*
  * A number below TH_NUMBERS that no other process of the machine gets while this one or a child of it
@@ -115,9 +121,9 @@ void th_again_with(const char *const options[], int argc, char **argv);	/* of so
 #define TH_NUMBERS 512u
 unsigned int th_number(void);
 uint64_t th_qual(void);
-/* Why a test cannot use ::1; NULL: this machine has IPv6. */
+/* Returns why a test cannot use ::1. NULL: this machine has IPv6. */
 const char *th_no_ipv6(void);
-unsigned int th_number_fds(void);	/* descriptors that it uses */
+unsigned int th_number_fds(void);	/* number of descriptors that the number uses */
 
 /* Resources of this process */
 
@@ -125,7 +131,7 @@ struct th_usage {
 	unsigned int fds;
 	unsigned int threads;
 	unsigned int maps;		/* lines of /proc/self/maps */
-	size_t rss_kb;			/* without shared and file memory */
+	size_t rss_kb;			/* without shared memory and memory of files */
 };
 void th_usage(struct th_usage *usage);
 /* Lowers RLIMIT_NOFILE so that only n more descriptors can be opened; th_fds_restore undoes it. */
@@ -135,9 +141,11 @@ void th_fds_restore(void);
 int th_memlock(size_t bytes);
 #define TH_NO_MEMLOCK "RLIMIT_MEMLOCK is lower than the test needs, and only root may raise it"
 
-/* Simulates for mmap a machine with huge pages, or without; 0 with the race detector. */
+/*
+ * Makes mmap behave as on a machine with huge pages, or without; returns 0 with the race detector.
+ */
 void th_huge_pages(bool some);
-unsigned int th_huge_mapped(void);	/* how many are mapped */
+unsigned int th_huge_mapped(void);	/* returns how many are mapped */
 
 /* Interleavings, by no timing */
 
@@ -152,12 +160,14 @@ struct th_aside {
 	pthread_t thread;
 	void (*fn)(void *arg);
 	void *arg;
-	pid_t tid;			/* atomic, like the next */
+	pid_t tid;			/* atomic, like the next field */
 	bool done, started;
 };
-/* Starts it, and waits until it has returned (true) or sleeps; at most ms, to guard against hangs. */
+/* Starts the thread, and waits until its function has returned (true) or it sleeps. Waits at most
+ * ms, to guard against hangs. */
 bool th_aside(struct th_aside *a, void (*fn)(void *arg), void *arg, unsigned int ms);
-void th_aside_end(struct th_aside *a);	/* waits until it has returned; no effect if it never started */
+/* waits until the function has returned; no effect if it never started */
+void th_aside_end(struct th_aside *a);
 
 /* Allocations that fail */
 
@@ -168,8 +178,8 @@ enum th_fail { TH_FAIL_HEAP = 1, TH_FAIL_MMAP = 2, TH_FAIL_ON = 4 };
  * library of this process; with TH_FAIL_ON all later ones fail, too. n = 0 only counts.
  */
 void th_fail_start(unsigned int kinds, unsigned long n);
-/* The number so far. The n-th failed if that is at least n. */
+/* Returns the number of allocations so far. The n-th one has failed if the number is at least n. */
 unsigned long th_fail_count(void);
-unsigned long th_fail_stop(void);	/* returns the total */
+unsigned long th_fail_stop(void);	/* ends this, and returns the number */
 
 #endif

@@ -17,7 +17,8 @@
 #include "tests/harness/harness.h"
 
 #define PORTS 16
-#define LOWEST 24576			/* of 16 * TH_NUMBERS: see core/cm/sock.c on ports */
+/* the lowest of 16 * TH_NUMBERS ports; core/cm/sock.c explains how qualifiers map to ports */
+#define LOWEST 24576
 
 static int held[1 + PORTS], n_held;
 
@@ -74,7 +75,7 @@ unsigned int th_number_fds(void)
 	return (unsigned int)n_held;
 }
 
-/* The 14-bit parts of 0x200000 are 0 and 0x80. */
+/* Returns the first qualifier of the number: the 14-bit parts of 0x200000 are 0 and 0x80. */
 uint64_t th_qual(void)
 {
 	return 0x200000 | ((PORTS * th_number()) ^ 0x80);

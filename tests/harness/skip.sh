@@ -6,13 +6,13 @@ skip() {
 	exit 77
 }
 
-# softnic-run, which preloads a library of this build.
+# needs_preload: softnic-run exists, and preloads a library of this build.
 needs_preload() {
 	[ -z "${SAN-}" ] || skip "a library under a sanitizer cannot be preloaded"
 	[ -x "$DAPL_BUILD_DIR/bin/softnic-run" ] || skip "softnic-run is not built: no rdma-core"
 }
 
-# needs_valgrind PROGRAM: both exist, and valgrind can read the program.
+# needs_valgrind PROGRAM: both programs exist, and valgrind can read PROGRAM.
 needs_valgrind() {
 	[ -x "$1" ] && command -v valgrind >/dev/null || skip "not built here"
 	! valgrind "$1" --help 2>&1 | grep -q 'corrupted debuginfo' ||

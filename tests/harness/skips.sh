@@ -4,14 +4,14 @@
 # Reasons of the machine or of a page of DAT. An unknown counter returns its own value.
 not_of_the_adapter='^(the provider has no attributes of its own for an endpoint|the transport reads any registered memory: the page leaves the check to it|nothing that this call allocates can fail|that counter [0-9]+ is unknown|RLIMIT_MEMLOCK is lower than .*|the address sanitizer cannot .*|not under a sanitizer|a test may not have a network of its own here.*)$'
 
-# A field that dat_ia_query fills in, or a named attribute of 2.0.
+# Names of a field that dat_ia_query fills in, or of an attribute of 2.0.
 of_dat() {
 	grep -rqwE "$1;" include/dat/dat.h include/dat/udat.h ||
 		{ [ -d /usr/include/dat2 ] && grep -rqE "\\b$1;|\"$1\"" /usr/include/dat2; }
 }
 
-# announced NAME VALUE: by a named attribute with that value (none: the provider has no such attribute,
-# and a page documents it), or by one of DAT's own.
+# announced NAME VALUE: true if a named attribute has that value, or one of DAT's own. VALUE none:
+# the provider has no such attribute, and a page documents it.
 announced() {
 	if grep -q "provider $1: " "$attributes"; then
 		grep -qFx "    provider $1: $2" "$attributes"
@@ -22,8 +22,8 @@ announced() {
 	fi
 }
 
-# unannounced LOG: prints the skips in a suite's verbose log that the adapter does not announce; true if
-# there are any. $attributes: the output of dat_info -v for the adapter.
+# unannounced LOG: prints the skips in a suite's verbose log that the adapter does not announce;
+# true if there are any. $attributes is the output of dat_info -v for the adapter.
 unannounced() {
 	local line reason found=1
 	while IFS= read -r line; do

@@ -21,7 +21,7 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 	before_each((const uint8_t *)at->uc_mcontext.gregs[REG_RIP]);
 }
 
-/* Sets and clears the trap flag, below the red zone of the function that this is inlined into. */
+/* Sets or clears the trap flag, with the stack below the red zone of the inlining function. */
 static void trap(bool on)
 {
 	const unsigned long flag = 0x100, flip = on ? flag : 0;

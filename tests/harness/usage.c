@@ -38,7 +38,8 @@ static unsigned int file_lines(const char *path)
 	return n;
 }
 
-/* Without shared memory: a ring between two devices is touched page by page as it is used. */
+/* Returns the resident memory without shared memory: the pages of a ring between two devices become
+ * resident one by one, as the ring is used. */
 static size_t rss_kb(void)
 {
 	FILE *f = fopen("/proc/self/statm", "re");
@@ -52,7 +53,7 @@ static size_t rss_kb(void)
 	return (resident - shared) * (size_t)sysconf(_SC_PAGESIZE) / 1024;
 }
 
-#define EXITING 4		/* PF_EXITING of linux/sched.h */
+#define EXITING 4		/* the bit PF_EXITING of linux/sched.h */
 
 /* A joined thread is visible for a moment longer: the kernel wakes the joining thread first. */
 static bool is_exiting(const char *thread)
@@ -94,8 +95,8 @@ void th_usage(struct th_usage *usage)
 {
 	if (__sanitizer_purge_allocator)
 		__sanitizer_purge_allocator();
-	usage->fds = dir_entries("/proc/self/fd") - 1;	/* without the one in use here */
-	usage->fds -= th_number_fds();			/* nor the harness's own */
+	usage->fds = dir_entries("/proc/self/fd") - 1;	/* minus the descriptor in use here */
+	usage->fds -= th_number_fds();			/* minus the harness's own descriptors */
 	usage->threads = threads();
 	usage->maps = file_lines("/proc/self/maps");
 	usage->rss_kb = rss_kb();
@@ -103,7 +104,7 @@ void th_usage(struct th_usage *usage)
 
 static rlim_t saved_limit;
 
-/* The number of the (n + 1)th new descriptor: open ones may leave gaps. */
+/* Returns the number of the (n + 1)th new descriptor. The open ones may leave gaps. */
 static int number_after(unsigned int n)
 {
 	int fd = dup(0), last;
@@ -122,7 +123,7 @@ int th_fds_limit(unsigned int n)
 	struct rlimit lim;
 	int end;
 
-	th_number();		/* afterwards there is no descriptor left for it */
+	th_number();		/* now, because later no descriptor is left for it */
 	end = number_after(n);
 	if (end < 0 || getrlimit(RLIMIT_NOFILE, &lim))
 		return -errno;
@@ -168,7 +169,7 @@ bool th_sleeps(pid_t tid)
 	return state == 'S';
 }
 
-/* It may sleep for a moment in a lock on its way. */
+/* Checks several times, because the thread may sleep for a moment in a lock on its way. */
 bool th_goes_on_sleeping(pid_t tid)
 {
 	for (int i = 0; i < 3; i++) {

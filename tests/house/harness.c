@@ -142,7 +142,8 @@ Test(house, fds_limit__lets_two_more_be_opened)
 	two_more_can_be_opened();
 }
 
-/* A thread of the test's framework, or the parent process, may leave a gap among the numbers. */
+/* A thread of the test's framework, or the parent process, may leave a gap among the descriptor
+ * numbers. */
 Test(house, fds_limit__lets_two_more_be_opened_around_one_that_is_open)
 {
 	int gap, open_beyond;
@@ -154,7 +155,7 @@ Test(house, fds_limit__lets_two_more_be_opened_around_one_that_is_open)
 	close(open_beyond);
 }
 
-/* As in a container with a limit of 64 KB of locked memory. */
+/* The situation is that of a container with a limit of 64 KB of locked memory. */
 Test(house, memlock__above_the_hard_limit)
 {
 	struct rlimit lim = { 64 << 10, 64 << 10 };
@@ -207,10 +208,11 @@ static void lock_both(void *n)
 	pthread_mutex_unlock(&one);
 }
 
-/* Another thread is blocked inside the first mutex, and runs before it. */
+/* Counts. It runs in another thread, before that thread takes its first mutex. */
 static void count(void *n)
 {
-	static struct th_aside other;	/* a detached thread writes to it at its end */
+	/* global, because a detached thread writes to it at its end */
+	static struct th_aside other;
 	bool done = th_aside(&other, lock_both, n, 20000);
 
 	cr_expect_eq(done, *(int *)n == 100);

@@ -6,7 +6,7 @@
 
 #include "core/libdat/conf.h"
 
-/* In memory of exactly this size, so that a sanitizer detects one byte more. */
+/* Parses the bytes in memory of exactly this size, so that a sanitizer detects one byte more. */
 static enum conf_verdict parse_bytes(const char *bytes, size_t len, bool secure,
 				     struct conf_entry **entry, const char **why)
 {
@@ -179,7 +179,8 @@ Test(libdat, line__relative_library_needs_ordinary_privileges)
 	free(entry);
 }
 
-/* Lines for others are not checked by our rules: a host's file has lines of many providers. */
+/* A line for another API is not checked by our rules, because a host's file has lines of many
+ * providers. */
 Test(line, secure__relative_path_of_another_api_is_no_fault)
 {
 	struct conf_entry *entry = NULL;
@@ -244,7 +245,7 @@ Test(libdat, line__random_ones_are_judged_and_touch_nothing_else)
 			cr_assert(*entry->info.ia_name && *entry->lib_path);
 		free(entry);
 	}
-	/* The generator still produces every kind. */
+	/* The generator has produced every kind of line. */
 	cr_assert(seen[CONF_ENTRY] && seen[CONF_EMPTY] && seen[CONF_SKIP] && seen[CONF_BROKEN],
 		  "%u %u %u %u", seen[0], seen[1], seen[2], seen[3]);
 }

@@ -9,7 +9,7 @@
 
 #define LIMIT 200
 
-/* NULL, or the error. Criterion does not run in the child that this is for. */
+/* Returns NULL or the error. It runs in a child, where Criterion's checks do not work. */
 static const char *one_round(void)
 {
 	DAT_PROVIDER_INFO info[2], *to[] = {&info[0], &info[1]};
@@ -30,7 +30,7 @@ static const char *one_round(void)
 	return DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES ? NULL : "open returned something else";
 }
 
-/* In a child each time, since a library stays loaded. */
+/* Runs in a child each time, because a library stays loaded. */
 static int fail_nth(int sock, void *arg)
 {
 	unsigned long n = *(unsigned long *)arg, done;

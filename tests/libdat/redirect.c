@@ -14,7 +14,7 @@
 typedef DAT_RETURN (*any_call)(void *handle, long, long, long, long, long, long, long, long, long,
 			       long, long);
 
-/* The call, the number of its slot, and the object that a null handle is reported as. */
+/* The calls: each has the number of its slot, and the object that a null handle is reported as. */
 static const struct {
 	const char *name;
 	any_call call;
@@ -98,7 +98,8 @@ static DAT_RETURN call(size_t i, void *handle)
 	return calls[i].call(handle, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 }
 
-/* With dat_ia_openv, _close, _strerror and the three of the registry: the 72. */
+/* The 72 calls of libdat are these 66, dat_ia_openv, dat_ia_close, dat_strerror, and three of the
+ * registry. */
 _Static_assert(CALLS == 66, "every redirected call");
 
 Test(libdat, redirect__null_handle)
@@ -108,7 +109,7 @@ Test(libdat, redirect__null_handle)
 			     calls[i].name);
 }
 
-/* A table of distinct addresses, and an object with that table. */
+/* A table of distinct addresses, and an object that has this table. */
 static union {
 	struct dat_provider provider;
 	struct {

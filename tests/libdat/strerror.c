@@ -183,12 +183,12 @@ Test(libdat, strerror__type_alone_or_as_a_warning)
 Test(libdat, strerror__values_that_are_none)
 {
 	static const DAT_RETURN values[] = {
-		1,					/* a subtype without a type */
+		1,					/* a subtype alone, without a type */
 		DAT_CLASS_ERROR,
-		DAT_CLASS_ERROR | 0x00150000,		/* 2.0's DAT_RESERVED_LMR */
+		DAT_CLASS_ERROR | 0x00150000,		/* DAT_RESERVED_LMR of 2.0 */
 		DAT_CLASS_ERROR | 0x0ffe0000,
-		DAT_CLASS_ERROR | 0x10000000,		/* 2.0's extension base */
-		DAT_CLASS_ERROR | 0x3fff0000,		/* 2.0's DAT_NOT_IMPLEMENTED */
+		DAT_CLASS_ERROR | 0x10000000,		/* the base of extensions in 2.0 */
+		DAT_CLASS_ERROR | 0x3fff0000,		/* DAT_NOT_IMPLEMENTED of 2.0 */
 		DAT_CLASS_ERROR | DAT_ABORT | (DAT_THREAD_SAFETY_NOT_FOUND + 1),
 		DAT_CLASS_ERROR | DAT_ABORT | 0xffff,
 		DAT_CLASS_ERROR | DAT_CLASS_WARNING | DAT_ABORT,

@@ -12,7 +12,8 @@
 #include "tests/libdat/util.h"
 
 static char dir[64];
-static pid_t owner;		/* the process that made it, not a child that it forked */
+/* the process that made the directory, not a child that it forked */
+static pid_t owner;
 static int captured = -1, saved = -1, replaced;
 static char text[65536];
 
@@ -56,7 +57,8 @@ static const char *vwrite_file(const char *name, const char *format, va_list ap)
 
 	cr_assert_not_null(file);
 	vfprintf(file, format, ap);
-	/* Whatever the umask is: a file that others may write is not trusted. */
+	/* The mode must not depend on the umask, because a file that others may write is not
+	 * trusted. */
 	cr_assert_eq(fchmod(fileno(file), 0644), 0);
 	cr_assert_eq(fclose(file), 0);
 	return path;

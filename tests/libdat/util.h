@@ -12,12 +12,12 @@ const char *write_file(const char *name, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 const char *temp_path(const char *name);
 
-/* write_file() as the dat.conf of this process. */
+/* Writes a file like write_file(), and makes it the dat.conf of this process. */
 void use_conf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Absolute path of a test provider: "one", "noinit", ... */
+/* Returns the absolute path of a test provider: "one", "noinit", ... */
 const char *plugin_path(const char *name);
-/* The counts of that provider; NULL before it was loaded. */
+/* Returns the counts of that provider; NULL before it was loaded. */
 struct plugin_log *plugin_log_of(const char *name);
 
 /* Redirects standard error (2) or output (1) into memory; capture_end returns the text, and restores it. */

@@ -60,7 +60,8 @@ RIG_TEST(args, iov__missing)
 
 RIG_TEST(args, flags__not_of_this_call)
 {
-	/* No UNSIGNALLED without the endpoint's attribute; SUPPRESS and BARRIER not on a receive. */
+	/* Invalid flags: UNSIGNALLED without the endpoint's attribute; SUPPRESS and BARRIER on a
+	 * receive. */
 	static const unsigned int bad_recv[] = { 1, 2, 4, 8, 0x10, 0x100 };
 	static const unsigned int bad_send[] = { 4, 0x10, 0x20, 0x80000000 };
 	static const unsigned int bad_rdma[] = { 2, 4, 0x10, 0x40, 0x100 };
@@ -98,7 +99,7 @@ RIG_TEST(args, length__over_the_limits)
 	REFUSED(DAT_LENGTH_ERROR, 0, READ(0, NULL, &t, 0));
 }
 
-/* Sums that are small after a wrap. */
+/* Sums of lengths that wrap, so that the result is small. */
 RIG_TEST(args, length__overflows)
 {
 	l[0].segment_length = UINT64_MAX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Windows: the access that a context gives, and its end. */
+/* Windows: the access that a context gives, and the end of that access. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 static struct rig r;
 static struct dap_rmr *rmr;
-static struct dap_ep *c, *d;		/* a second connection of the same zone: c on b's side */
+static struct dap_ep *c, *d;		/* a second connection in the same zone: c is on b's side */
 
 static void open_rig(void)
 {
@@ -64,7 +64,7 @@ static DAT_DTO_COMPLETION_STATUS write_through(DAT_RMR_CONTEXT context, size_t o
 	return ev.event_data.dto_completion_event_data.status;
 }
 
-/* A refused access ends the connection: connects a new pair for the next try. */
+/* Connects a new pair for the next try, because a refused access ends the connection. */
 static void again(void)
 {
 	DAT_EVENT ev;
@@ -157,8 +157,8 @@ RIG_TEST(bind, rmr_destroy__ends_the_context)
 }
 
 /*
- * More contexts than one key has variants: each works, none repeats within 1020, the previous one is
- * invalid.
+ * There are more contexts than one key has variants. Each works, none repeats within 1020, and the
+ * previous one is invalid.
  */
 RIG_TEST(bind, rebind__past_all_variants_of_a_key)
 {
@@ -186,7 +186,8 @@ RIG_TEST(bind, rebind__past_all_variants_of_a_key)
 /* The step between two contexts of an RMR differs from that of other RMRs. */
 RIG_TEST(bind, rebind__next_context_does_not_follow_from_the_last)
 {
-	enum { N = 24 };		/* a chance of 1/128 each, so not all by accident */
+	/* each RMR may agree by chance with a probability of 1/128, but not all of them */
+	enum { N = 24 };
 	DAT_LMR_TRIPLET t = rig_local(&r.b, 0, 64);
 	DAT_RMR_CONTEXT ctx[2];
 	struct dap_rmr *other;
@@ -210,7 +211,7 @@ RIG_TEST(bind, rebind__next_context_does_not_follow_from_the_last)
 	cr_assert_lt(equal, N, "every context is the one before and %u", first);
 }
 
-/* As many as the endpoint allows, each with its own RMR, across each change of their keys. */
+/* As many binds as the endpoint allows, each on its own RMR, also when their keys change. */
 RIG_TEST(bind, rmr_bind__max_request_dtos_that_change_keys_together)
 {
 	enum { N = 16, ROUNDS = 600 };
@@ -251,7 +252,8 @@ static void end_c(void)
 /* The WQE that invalidates the old key is not the consumer's. */
 RIG_TEST(bind, rmr_bind__flushed_with_a_change_of_keys)
 {
-	enum { BINDS = 300 };		/* more than a key has variants: one of them changes keys */
+	/* more binds than a key has variants, so one of them changes keys */
+	enum { BINDS = 300 };
 	DAT_RMR_CONTEXT ctx;
 	DAT_EVENT ev;
 
@@ -274,7 +276,8 @@ RIG_TEST(bind, rebind__through_another_endpoint)
 	DAT_RMR_CONTEXT ctx[3];
 
 	cr_assert_eq(bind_on(r.b.ep, 0, 64, RW, 0, &ctx[0]), DAT_SUCCESS);
-	/* The first one's completion is not dequeued: the bind must find it in the CQ. */
+	/* The completion of the first bind is not dequeued, so the second bind must find it in the
+	 * CQ. */
 	cr_assert(TH_WITHIN(5000, bind_on(c, 1000, 64, RW, 0, &ctx[1]) == DAT_SUCCESS));
 	cr_assert(TH_WITHIN(5000, bind_on(r.b.ep, 2000, 64, RW, 0, &ctx[2]) == DAT_SUCCESS));
 	for (int i = 0; i < 3; i++)
@@ -427,11 +430,11 @@ RIG_TEST(bind, rmr_bind__arguments)
 	cr_assert_eq(rmr->length, 0);
 }
 
-/* ---- Beside other threads ---- */
+/* ---- Binds beside other threads ---- */
 
 static struct {
 	struct th_aside freer;
-	struct rig_side side;		/* with a request EVD of its own */
+	struct rig_side side;		/* a side with a request EVD of its own */
 	struct dap_ep *ep, *peer;
 	unsigned int locks, at;
 } gone;
@@ -449,7 +452,8 @@ static void free_at_lock(void *arg)
 		th_aside(&gone.freer, free_ep_and_evd, arg, 20000);
 }
 
-/* The bind on the endpoint that is freed was not dequeued. False: the bind takes no such lock. */
+/* The previous bind, on the endpoint that is freed, was not dequeued. False: the new bind takes no
+ * such lock. */
 static bool binds_beside_free_at(unsigned int lock)
 {
 	DAT_RMR_CONTEXT ctx;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A connection's attributes from two paths: MTU, source port, and refused paths. */
+/* A connection's attributes from the paths of both ends: MTU, source port, and paths that are
+ * refused. */
 #include <criterion/criterion.h>
 #include <errno.h>
 
@@ -24,7 +25,7 @@ static void close_rig(void)
 	rig_close(&r, NULL);
 }
 
-/* Two new QPs, whose ports have these MTUs. */
+/* Makes two new QPs, whose ports have these MTUs. */
 static void address(uint16_t mine, uint16_t theirs)
 {
 	rig_ep_free(a);
@@ -64,7 +65,7 @@ static uint16_t sport_of(struct dap_ep *ep)
 	return (uint16_t)be32_to_cpu(qpc.primary.udp);
 }
 
-/* IBTA 9.7.5: 256 is 1, 4096 is 5; the smaller of the two ends'. */
+/* IBTA 9.7.5: code 1 is 256 and 5 is 4096. The connection has the smaller MTU of its two ends. */
 Test(conn, qp_connect__takes_the_smaller_mtu)
 {
 	open_rig();
@@ -109,7 +110,9 @@ Test(conn, qp_connect__source_ports)
 	close_rig();
 }
 
-/* IEEE 802.1Q: three bits of priority. The fourth of an SL would be the drop eligible bit. */
+/*
+ * IEEE 802.1Q: a priority has three bits. The fourth bit of an SL would be the drop eligible bit.
+ */
 Test(conn, ia_open__service_level_beyond_the_priorities_of_ethernet)
 {
 	struct rig_config c = { .params = "sl=7" };
@@ -183,7 +186,7 @@ static void expect_marks(struct dap_ep *ep, struct marks want, const char *end)
 	cr_expect_eq(be32_to_cpu(qpc.primary.mac_hi) >> 28 & 7, want.priority, "%s", end);
 }
 
-/* The connection of both ends as the device has it; their traffic classes differ. */
+/* Checks the connection of both ends at the device; their traffic classes differ. */
 static void connect_with(const char *params, uint32_t mine, struct marks my, uint32_t theirs,
 			 struct marks their)
 {
@@ -227,7 +230,7 @@ static void live(struct dap_ep *ep)
 	ep->obj.table = ep->obj.ia->tables[DAP_TABLE_EP_LIVE];
 }
 
-/* The device would execute one; the peer may not serve any. */
+/* The device would execute the read, but the peer may not serve any. */
 RIG_TEST(conn, rdma_read__where_none_may_be_outstanding)
 {
 	static const struct { uint32_t out, in; DAT_RETURN ret; } cases[] = {
@@ -265,7 +268,7 @@ RIG_TEST(conn, rdma_read__where_none_may_be_outstanding)
 		cr_expect_eq(m5_hw.qp_connect(a), -EPROTO, #member " " #value);                    \
 	} while (0)
 
-/* Values from a peer are checked. */
+/* Values that come from a peer are checked. */
 Test(conn, qp_connect__refuses_a_path_that_can_not_be)
 {
 	open_rig();

@@ -30,7 +30,8 @@ static DAT_RETURN write_8(uint64_t cookie, DAT_COMPLETION_FLAGS flags)
 	return r.hot->rdma_write(r.a.ep, 1, &l, rig_cookie(cookie), &t, flags);
 }
 
-/* The device has its own thread, too, so the time of completions is not under our control. */
+/* Retries a write. The device also has its own thread, so the time of completions is not under our
+ * control. */
 static bool write_soon(uint64_t cookie, DAT_COMPLETION_FLAGS flags)
 {
 	return TH_WITHIN(5000, write_8(cookie, flags) == DAT_SUCCESS);
@@ -53,7 +54,7 @@ RIG_TEST(credit, rdma_write__as_many_as_the_attributes_allow)
 			cr_assert(rig_event(&r, r.a.request, &ev));
 			cr_assert_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64,
 				     lap * 100 + i);
-			/* Each event makes room for one. */
+			/* Each dequeued event makes room for one post. */
 			if (i == 0) {
 				cr_assert_eq(write_8(lap * 100 + 50, 0), DAT_SUCCESS);
 				cr_assert(is_full(write_8(0, 0)));
@@ -128,7 +129,7 @@ RIG_TEST(credit, reap__goes_no_further_than_a_visible_completion)
 	cr_assert(rig_empty(&r, r.a.request));
 }
 
-/* c on the EVDs of a's endpoint, d on those of b's. */
+/* Connects c, on the EVDs of a's endpoint, with d, on those of b's. */
 static void second_pair(struct dap_ep **c, struct dap_ep **d)
 {
 	struct rig_side s = r.a;
@@ -219,6 +220,6 @@ RIG_TEST(credit, cq_resize__within_the_ring)
 	cr_assert_eq(m5_hw.cq_resize(r.a.request, 100), 0);
 	cr_assert_eq(m5_hw.cq_resize(r.a.request, 10), 0);
 	cr_assert_eq(m5_hw.cq_resize(r.a.request, 1000), -ENOSPC);
-	/* All slots but one, which is for the CQE that ends the ring. */
+	/* The CQ has room in all slots but one, which is for the CQE that ends the ring. */
 	cr_assert_eq(m5_cq(r.a.request)->room, m5_cq(r.a.request)->mask - 10);
 }

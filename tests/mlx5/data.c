@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Data moves from one endpoint to the other, by every operation, and is reported. */
+/* Data moves from one endpoint to the other by every operation, and is reported. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +124,8 @@ RIG_TEST(data, rdma_read__fills_front_segments_and_cuts_the_last)
 	cr_assert_eq(r.a.mem[500], 0xee);
 }
 
-/* Four segments of which some are empty, from a few bytes inline to many by reference. */
+/* Writes have four segments, some of them empty, from a few bytes inline to many bytes by
+ * reference. */
 RIG_TEST(data, rdma_write__gathers_segments)
 {
 	for (size_t each = 0; each < 400; each += 13) {
@@ -187,7 +188,8 @@ RIG_TEST(data, post_recv__scatters_over_segments)
 	cr_assert_eq(r.b.mem[650], 0);
 }
 
-/* Many more posts than the 16 bits of a producer index: every position of the ring, several laps. */
+/* There are many more posts than the producer index can count in 16 bits: every position of the
+ * ring, for several laps. */
 RIG_TEST(data, rdma_write__over_the_wrap_of_ring_and_index)
 {
 	static const size_t lengths[] = { 8, 100, 180, 40, 28, 600 };
@@ -227,7 +229,8 @@ RIG_TEST(data, cq_poll__gives_the_same_as_dequeue)
 	cr_assert(!m5_hw.cq_poll(r.b.recv, &ev));
 }
 
-/* Reported, without waking a waiter: unsignaled posts, and receives that the sender did not solicit. */
+/* Completions are marked as waking no waiter: unsignaled posts, and receives that the sender did
+ * not solicit. */
 Test(data, cq_poll__marks_completions_that_wake_no_waiter)
 {
 	struct rig_config c = { .attr = { .request_completion_flags = DAP_COMP_UNSIGNALLED,
@@ -301,7 +304,8 @@ RIG_TEST(data, qp_idle__after_suppressed_work_without_a_poll)
 	cr_assert(request_idle(r.a.ep));
 }
 
-/* The largest number of segments: WQEs too long for a BlueFlame register, over the ring's end. */
+/* Writes have the largest number of segments. These WQEs are too long for a BlueFlame register, and
+ * cross the ring's end. */
 Test(data, rdma_write__of_thirty_segments)
 {
 	struct rig_config c = { .attr = { .max_request_iov = 30, .max_rdma_write_iov = 30,
@@ -330,7 +334,9 @@ Test(data, rdma_write__of_thirty_segments)
 	rig_close(&r, NULL);
 }
 
-/* More endpoints than BlueFlame registers: the others share a page and write eight bytes. */
+/*
+ * There are more endpoints than BlueFlame registers. The others share a page and write eight bytes.
+ */
 RIG_TEST(data, rdma_write__of_endpoints_on_one_uar)
 {
 	struct dap_ep *a[12], *b[12];
@@ -357,7 +363,7 @@ RIG_TEST(data, rdma_write__of_endpoints_on_one_uar)
 	cr_assert_eq(m5_ia(r.ia)->bf_regs_left, m5_ia(r.ia)->params.bf_eps - 2u);
 }
 
-/* A freed LMR is not copied from, even if the endpoint has cached it. */
+/* Data of a freed LMR is not copied, even if the endpoint has cached the LMR. */
 RIG_TEST(data, rdma_write__of_an_lmr_that_was_freed)
 {
 	struct dap_lmr lmr = { .obj.ia = r.ia, .pz = r.pz, .addr = (uintptr_t)r.a.mem,

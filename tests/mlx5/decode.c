@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One line of text for each element, whatever its bytes. */
+/* Each WQE and CQE becomes one line of text, whatever its bytes. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +77,7 @@ Test(decode, cqe__of_error_and_success)
 			 "CQE RESP_SEND qpn 0x0 uidx 0 wqe 0 bytes 99 solicited");
 }
 
-/* Any bytes, any buffer size: the text is terminated, and no access is outside of either. */
+/* Any bytes and any buffer size: the text is terminated, and no access is outside of either. */
 Test(decode, anything__stays_within_bounds)
 {
 	uint8_t *ring = malloc(64);

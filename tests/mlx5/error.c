@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Failed work: its status, the flush behind it, and how often each is reported. */
+/* Failed work: its status, the flush behind it, and the number of its reports. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -54,7 +54,7 @@ RIG_TEST(error, remote_access__fails_it_and_flushes_the_rest_once)
 		cr_assert_eq(r.hot->post_recv(r.a.ep, 1, &b, rig_cookie(100 + i), 0), DAT_SUCCESS);
 	cr_assert_eq(write_to(1, good, 0), DAT_SUCCESS);
 	cr_assert_eq(write_to(2, bad, 0), DAT_SUCCESS);
-	/* Failures of suppressed work are reported all the same. */
+	/* Failures of suppressed work are reported nevertheless. */
 	for (uint64_t i = 3; i < 9; i++)
 		cr_assert_eq(write_to(i, good, i & 1 ? DAT_COMPLETION_SUPPRESS_FLAG : 0),
 			     DAT_SUCCESS);
@@ -83,7 +83,7 @@ RIG_TEST(error, local_protection__of_an_invalid_key)
 	cr_assert_eq(fake.broken, r.a.ep);
 }
 
-/* Short enough to be inlined: the device still checks it. */
+/* The write is short enough to be inlined, but the device still checks it. */
 RIG_TEST(error, local_protection__of_a_short_write)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, RIG_BYTES - 4, 8);
@@ -140,7 +140,7 @@ RIG_TEST(error, qp_error__flushes_earlier_and_later_posts)
 	for (uint64_t i = 0; i < 4; i++)
 		expect(r.a.request, r.a.ep, i, DAT_DTO_ERR_FLUSHED);
 	cr_assert_eq(fake.broken_count, 0, "flushes after a disconnect are no failure");
-	/* The queues stay usable: as many again. */
+	/* The queues stay usable for as many requests again. */
 	for (uint64_t i = 0; i < 40; i++) {
 		cr_assert_eq(write_to(i, rig_remote(&r.b, 0, 8), 0), DAT_SUCCESS);
 		expect(r.a.request, r.a.ep, i, DAT_DTO_ERR_FLUSHED);
@@ -190,7 +190,7 @@ RIG_TEST(error, async_handle__of_a_port_that_is_down)
 	cr_assert_eq(fake.async_count, 1);
 }
 
-/* Every syndrome, in a CQE written by the test in place of the device's next one. */
+/* Every syndrome occurs once, in a CQE that the test writes in place of the device's next one. */
 Test(error, cqe_rare__of_every_syndrome)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A waiter's file descriptor becomes readable by the next completion, and only by that. */
+/* The next completion makes a waiter's file descriptor readable, and nothing else does. */
 #include <criterion/criterion.h>
 #include <poll.h>
 
@@ -44,7 +44,7 @@ static void dequeue_both(void)
 	cr_assert(rig_event(&r, r.b.recv, &ev));
 }
 
-/* Two waiters: one's event is not delayed by the other's unread event. */
+/* There are two waiters. An unread event of one does not delay the event of the other. */
 RIG_TEST(event, cq_arm__of_two_at_a_time_again_and_again)
 {
 	for (int i = 0; i < 20; i++) {
@@ -61,7 +61,7 @@ RIG_TEST(event, cq_arm__of_two_at_a_time_again_and_again)
 	}
 }
 
-/* One event for each arm, however many completions; none without. */
+/* There is one event for each arm, however many completions come; and none without an arm. */
 RIG_TEST(event, cq_arm__is_for_one_event)
 {
 	cr_assert_eq(m5_hw.cq_arm(r.b.recv, false), 0);
@@ -76,7 +76,7 @@ RIG_TEST(event, cq_arm__is_for_one_event)
 	cr_assert(!readable(r.b.recv, 50));
 }
 
-/* A completion between the last poll and the arm is an event as well. */
+/* A completion between the last poll and the arm causes an event, too. */
 RIG_TEST(event, cq_arm__after_the_completion)
 {
 	send_one(0);
@@ -100,7 +100,7 @@ RIG_TEST(event, cq_arm__again_with_the_completion_still_there)
 		dequeue_both();
 }
 
-/* No event has been taken: the same arm again, without a second event. */
+/* Arming again before the event was taken causes no second event. */
 RIG_TEST(event, cq_arm__twice)
 {
 	for (int i = 0; i < 3; i++)

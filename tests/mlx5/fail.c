@@ -25,7 +25,8 @@ static void count_objects(size_t *n)
 		n[i] = softnic_object_count(m5_ia(r.ia)->ctl->soft, kinds[i]);
 }
 
-/* Calls once for each request that it makes with that one failing, and once more, which must succeed. */
+/* Runs the call with each of its requests failing in turn, and once more without a failure, when it
+ * must succeed. */
 static void each_fails(const char *what, int (*call)(void), void (*undo)(void))
 {
 	size_t before[KINDS], after[KINDS];
@@ -115,7 +116,7 @@ static void free_pair(void)
 	other = NULL;
 }
 
-/* Waiting needs a channel, created at the first arm. */
+/* Arms a CQ. Waiting needs a channel, which the first arm creates. */
 static int make_channel(void)
 {
 	int err = rig_evd(&r, 10, &evd);
@@ -143,7 +144,7 @@ Test(fail, objects__every_request)
 	rig_close(&r, NULL);
 }
 
-/* All keys of an RMR were created with it: no bind needs a command. */
+/* All keys of an RMR are created with it, so no bind needs a command. */
 Test(fail, rmr_bind__where_no_command_succeeds)
 {
 	DAT_RMR_CONTEXT ctx, before = 0;
@@ -191,7 +192,7 @@ Test(fail, open__bad_params)
 		     -ENODEV);
 }
 
-/* Pinning would detect these. */
+/* Pinning would detect these pages. */
 Test(fail, lmr_create__of_unmapped_memory)
 {
 	struct rig_config c = { .params = "memlock=strict" };

@@ -10,12 +10,12 @@ struct fake_core {
 	struct dap_ep *broken;
 	struct dap_evd *overflowed;
 	struct dap_ia *fatal;
-	uint32_t async;			/* number of the last event for the asynchronous EVD */
+	uint32_t async;			/* number of the last event on the asynchronous EVD */
 	unsigned int async_count;
 	struct dap_srq *low, *broken_srq;
 	unsigned int broken_count, reap_count, cold_count, log_count, low_count;
 	int err;			/* the last DAP_ERR that became a DAT_RETURN */
-	bool quiet;			/* errors are expected */
+	bool quiet;			/* the test expects errors, so they are not printed */
 	char log[512];
 	struct dap_obj *obj[FAKE_OBJECTS];	/* live objects */
 	unsigned int nobj;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Taking over a CQ: the taker waits for the current poller, and keeps the next one out. */
+/* Taking over a CQ: the thread waits for the current poller, and keeps the next poller out. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,7 +9,7 @@
 #include "tests/harness/harness.h"
 #include "tests/mlx5/rig.h"
 
-#define SHORT 50			/* ms: enough to detect a taker that does not wait */
+#define SHORT 50			/* ms: enough to detect a thread that does not wait */
 
 static struct rig r;
 static struct m5_cq *cq;
@@ -75,7 +75,7 @@ RIG_TEST(gate, cq_enter__waits_while_the_cq_is_taken)
 	cr_expect_eq(cq->in_poll, 0);
 }
 
-/* A second taker gets the CQ after the first. */
+/* The second of two threads gets the CQ after the first. */
 RIG_TEST(gate, cq_take__of_two)
 {
 	pthread_t t;

@@ -22,9 +22,9 @@ static struct captured_wqe captured[] = {
 };
 #define CAPTURED (sizeof(captured) / sizeof(captured[0]))
 
-#define MEM_ADDR 0x5a0012340000ull	/* address of the memory in the capture */
+#define MEM_ADDR 0x5a0012340000ull	/* address of the memory in the captured WQEs */
 #define MEM_LEN 0x10000ull
-#define ACCESS_REMOTE_WRITE 2		/* IBV_ACCESS_* */
+#define ACCESS_REMOTE_WRITE 2		/* a bit of IBV_ACCESS_* */
 #define ACCESS_REMOTE_READ 4
 
 struct bench {				/* an endpoint with only its queues */
@@ -42,14 +42,14 @@ struct bench {				/* an endpoint with only its queues */
 
 static const struct dap_lmr no_lmr;
 
-static bool v3;				/* the hot functions of newer processors */
+static bool v3;				/* use the hot functions for newer processors */
 
 static const struct dap_hot *silicon(void)
 {
 	return m5_hot_calls(v3, false);
 }
 
-/* A test of all hot functions that this processor can run. */
+/* Defines a test of all hot functions that this processor can run. */
 #define GOLDEN(name)                                                                               \
 	static void name(void);                                                                    \
 	Test(golden, name)                                                                         \
@@ -238,7 +238,7 @@ GOLDEN(wqe__as_libmlx5_writes_it)
 	}
 }
 
-/* The capture covers all WQEs that the driver builds. */
+/* The capture covers all kinds of WQEs that the driver builds. */
 GOLDEN(captured__covers_what_is_built)
 {
 	unsigned int seen = 0;
@@ -250,7 +250,7 @@ GOLDEN(captured__covers_what_is_built)
 			   1u << CAPTURED_RECV | 1u << CAPTURED_BIND);
 }
 
-/* Data that the consumer may not read is not copied into a WQE: it is sent by reference. */
+/* Data that the consumer may not read is not copied into a WQE, but sent by reference. */
 GOLDEN(rdma_write__of_foreign_memory_is_not_copied)
 {
 	const struct captured_wqe c = { .flags = CAPTURED_INLINE, .ring = 16, .qpn = 5 };
@@ -286,7 +286,7 @@ GOLDEN(rdma_write__of_foreign_memory_is_not_copied)
 	free(b);
 }
 
-/* Gathered data that reaches the ring's end at any byte, between segments and within one. */
+/* Gathered data reaches the ring's end at any byte, between segments and within one. */
 GOLDEN(rdma_write__gathers_over_the_ring_end)
 {
 	const struct captured_wqe c = { .flags = CAPTURED_INLINE, .ring = 8, .qpn = 5 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* CQs that grow beyond their first ring while completions come and are polled. */
+/* CQs grow beyond their first ring while completions come and are polled. */
 #include <criterion/criterion.h>
 #include <poll.h>
 #include <pthread.h>
@@ -80,7 +80,7 @@ static void *grower(void *arg)
 	return arg;
 }
 
-/* As at the creation of an endpoint, unnoticed by the thread that polls the CQ. */
+/* The CQ grows as at the creation of an endpoint, unnoticed by the thread that polls it. */
 RIG_TEST(grow, cq_resize__beside_a_poller)
 {
 	unsigned int log = m5_cq(r.b.recv)->log;
@@ -107,7 +107,7 @@ static bool readable(struct dap_evd *evd)
 	return poll(&p, 1, 1) == 1;
 }
 
-/* A waiter with an armed CQ is woken by a later completion, and finds it. */
+/* A later completion wakes a waiter with an armed CQ, and the waiter finds it. */
 RIG_TEST(grow, cq_resize__of_an_armed_queue)
 {
 	cr_assert_eq(m5_hw.cq_arm(r.b.recv, false), 0);

@@ -30,7 +30,7 @@ static DAT_RETURN write_8(DAT_COMPLETION_FLAGS flags)
 	return r.hot->rdma_write(r.a.ep, 1, &l, rig_cookie(5), &t, flags);
 }
 
-/* One inline block, a window of three, and further blocks. */
+/* Posts one inline block, a window of three blocks, and further blocks. */
 static void use(void)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 64, 64);
@@ -122,7 +122,8 @@ Test(mmio, m5_mmio_judge__a_page_that_combines_or_not)
 	cr_assert_eq(m5_mmio_judge(5, 0), M5_MMIO_DOORBELL);
 }
 
-/* A quarter of the requests, at most 64 and at least each one: that returns credit in time. */
+/* One request of a group is signaled. A group is a quarter of the queue: at most 64 and at least
+ * one request. That returns credit in time. */
 static void suppressed_with(uint32_t dtos, uint32_t signal_every)
 {
 	struct rig_config c = { .attr = { .max_request_dtos = dtos } };

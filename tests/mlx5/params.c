@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ia_params of a ConnectX, and their syntax: strict, with the key, the value and the valid range. */
+/* ia_params of a ConnectX are parsed strictly. An error names the key, the value and the valid
+ * range. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ static int parsed(const char *text)
 }
 
 struct refusal {
-	const char *text, *words[3];	/* ia_params; words in the message */
+	const char *text, *words[3];	/* the ia_params, and words of the message */
 };
 
 Test(params, parse__bad_value_names_key_value_and_range)

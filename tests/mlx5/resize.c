@@ -14,8 +14,9 @@
 #define LOG 4u
 
 struct played {
-	struct m5_ctl ctl;		/* first: the driver's view */
-	struct m5_cqe *ring, *next;	/* next: registered last */
+	/* the first member, because the driver sees it as struct m5_ctl */
+	struct m5_ctl ctl;
+	struct m5_cqe *ring, *next;	/* next: the ring that was registered last */
 	unsigned int log;
 	uint32_t pi;
 	unsigned int umems, refuse;
@@ -80,7 +81,7 @@ static int play_obj_cmd(struct m5_obj *obj, const void *in, size_t inlen, void *
 	}
 	dev_write(M5_CQE_RESIZE);
 	t.dev.ring = t.dev.next;
-	t.dev.log = b[16 + 12];		/* cqc.log_cq_size */
+	t.dev.log = b[16 + 12];		/* the field cqc.log_cq_size */
 	return 0;
 }
 
@@ -136,7 +137,7 @@ static void finish(void)
 	cr_assert_null(fake.overflowed);
 }
 
-/* From every position of the ring, with every number of completions in it, twice. */
+/* The test runs from every position of the ring, with every number of completions in it, twice. */
 Test(resize, cq_resize__moves_completions)
 {
 	for (uint32_t at = 0; at < 80; at++) {

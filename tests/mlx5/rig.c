@@ -10,7 +10,7 @@
 #include "tests/harness/harness.h"
 #include "tests/mlx5/rig.h"
 
-/* As in core, the memory of a freed object is reused for the next of its type, and nothing else. */
+/* Freed objects. As in core, their memory is reused only for objects of the same type. */
 static struct dap_obj *dead[FAKE_OBJECTS];
 static unsigned int ndead;
 
@@ -266,7 +266,7 @@ static void ia_free(struct rig *r)
 	dead_free();
 }
 
-static const char live_table, checked_table;	/* only their addresses count */
+static const char live_table, checked_table;	/* only the addresses of these tables matter */
 
 enum rig_variant rig_variant;
 
@@ -399,7 +399,8 @@ DAT_RMR_TRIPLET rig_remote(const struct rig_side *s, size_t off, size_t len)
 	return t;
 }
 
-/* While a CQ is taken no lock may be acquired: other threads take the CQ with that lock held. */
+/* Checks that this thread has not taken a CQ. While it has, it may take no lock: others take the CQ
+ * with that lock held. */
 static void is_outside(void *evd)
 {
 	cr_assert_not(__atomic_load_n(&m5_cq(evd)->in_poll, __ATOMIC_RELAXED),

@@ -17,7 +17,7 @@ struct rig_side {
 	struct dap_ep *ep;
 	struct dap_evd *request, *recv;
 	struct dap_lmr *lmr;
-	struct dap_srq *srq;		/* for later calls of rig_ep */
+	struct dap_srq *srq;		/* an SRQ for later calls of rig_ep */
 	uint8_t *mem;
 };
 
@@ -31,11 +31,12 @@ struct rig {
 
 struct rig_config {
 	const char *params;		/* ia_params */
-	struct dap_ep_attr attr;	/* zero members: 16 DTOs, 4 segments, 4 reads */
-	unsigned int qlen;		/* of every EVD; 0: 64 */
+	/* members that are zero stand for 16 DTOs, 4 segments and 4 reads */
+	struct dap_ep_attr attr;
+	unsigned int qlen;		/* length of every EVD; 0: 64 */
 };
 
-/* 0, or the first error, with nothing leaked. */
+/* Returns 0, or the first error, with nothing leaked. */
 int rig_open(struct rig *r, const struct rig_config *config);
 /*
  * Closes all. Fails the test if the device reported a violation, or has objects left. excused: one
@@ -43,13 +44,13 @@ int rig_open(struct rig *r, const struct rig_config *config);
  */
 void rig_close(struct rig *r, const char *excused);
 
-/* The variants of hot functions and device for the rigs of this test. */
+/* Variants of hot functions and device for the rigs of a test. */
 enum rig_variant { RIG_MODEL, RIG_SILICON, RIG_LOCKED, RIG_ADVERSARIAL };
 extern enum rig_variant rig_variant;
 
 /*
- * A test with a rig around it, once for each variant. Not through the suite's init and fini: there an
- * assertion, or a crash, would have no effect.
+ * Defines a test that runs with a rig, once for each variant. It does not use the suite's init and
+ * fini: there an assertion, or a crash, would have no effect.
  */
 #define RIG_TEST(suite, call)                                                                      \
 	static void suite##_##call(void);                                                          \
@@ -68,7 +69,7 @@ extern enum rig_variant rig_variant;
 		close_rig();                                                                       \
 	}
 
-/* Each returns 0 or -errno, for tests that let one of them fail. */
+/* These return 0 or -errno, for tests that make one of them fail. */
 int rig_evd(struct rig *r, unsigned int qlen, struct dap_evd **evd);
 int rig_ep(struct rig *r, struct rig_side *s, struct dap_ep **ep);
 int rig_connect(struct dap_ep *a, struct dap_ep *b);
@@ -81,9 +82,9 @@ void rig_evd_free(struct dap_evd *evd);
 
 DAT_LMR_TRIPLET rig_local(const struct rig_side *s, size_t off, size_t len);
 DAT_RMR_TRIPLET rig_remote(const struct rig_side *s, size_t off, size_t len);
-/* Waits for the next event a few seconds; false: none. */
+/* Waits a few seconds for the next event. False: there is none. */
 bool rig_event(struct rig *r, struct dap_evd *evd, DAT_EVENT *event);
-/* No event is there after the device was driven. */
+/* True if no event is there after the device was driven. */
 bool rig_empty(struct rig *r, struct dap_evd *evd);
 
 static inline DAT_DTO_COOKIE rig_cookie(uint64_t v)

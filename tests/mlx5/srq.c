@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The shared receive queue from the device's view: links, record, limit; and its slots. */
+/* The shared receive queue as the device sees it: links, record, limit; and its slots. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static DAT_RETURN give(uint64_t cookie)
 	return r.hot->srq_post_recv(srq, 1, &l, rig_cookie(cookie));
 }
 
-/* A message arrives, and its completion is dequeued: returns the receive's cookie. */
+/* Sends a message and dequeues its completion; returns the receive's cookie. */
 static uint64_t arrive(void)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);
@@ -82,11 +82,13 @@ RIG_TEST(srq, srq_post_recv__writes_link_data_and_end)
 	DAT_LMR_TRIPLET l = rig_local(&r.b, 0x40, 0x99);
 	struct m5_srq *q = m5_srq(srq);
 	const uint8_t want[48] = {
-		0, 0, 0, 1,						/* the next is 1 */
+		/* index of the next WQE: 1 */
+		0, 0, 0, 1,
 		[16] = 0, 0, 0, 0x99,
 		[20] = (uint8_t)(l.lmr_context >> 24), (uint8_t)(l.lmr_context >> 16),
 		[22] = (uint8_t)(l.lmr_context >> 8), (uint8_t)l.lmr_context,
-		[38] = 1,						/* end of list: key 0x100 */
+		/* key 0x100 ends the list */
+		[38] = 1,
 	};
 	uint64_t va = htobe64(l.virtual_address);
 
@@ -99,7 +101,7 @@ RIG_TEST(srq, srq_post_recv__writes_link_data_and_end)
 	cr_expect_eq(be32toh(q->dbrec[0]), 1);
 }
 
-/* More posts than the record's counter has bits, in a queue that is full all the time. */
+/* There are more posts than the record's counter has bits, in a queue that is full all the time. */
 static void srq_srq_post_recv__past_the_end_of_the_counters(void)
 {
 	uint64_t posted = 0;
@@ -179,7 +181,7 @@ RIG_TEST(srq, srq_limit__is_reported_by_the_device)
 	cr_expect_eq(fake.low, srq);
 }
 
-/* The device follows no link out of the list: the queue ends there, and core gets an error. */
+/* The device follows no link out of the list. The queue ends there, and core gets an error. */
 RIG_TEST(srq, broken__is_reported_by_the_device)
 {
 	struct m5_next_seg *first = (struct m5_next_seg *)m5_srq(srq)->ring;
@@ -212,7 +214,7 @@ RIG_TEST(srq, qp_destroy__returns_taken_receives)
 	r.b.srq = NULL;
 }
 
-/* In the middle of a message the WQE is the QP's, and only its flush returns it. */
+/* In the middle of a message the WQE belongs to the QP. Only the QP's flush returns it. */
 RIG_TEST(srq, qp_destroy__in_the_middle_of_a_message)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 60000), b = rig_local(&r.b, 0, 60000);

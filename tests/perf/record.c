@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Samples of perf/tool: none is dropped, percentiles are right, the worst ones have time stamps. */
+/* Samples of perf/tool: none is dropped, percentiles are right, and the worst samples have time
+ * stamps. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@ enum { SAMPLES = 20000 };
 
 static uint64_t values[SAMPLES];
 
-/* From one tick to some seconds, each power of two equally often. */
+/* Makes values from one tick to some seconds, with the same number in each power of two. */
 static void make_values(void)
 {
 	uint64_t x = 88172645463325252u;

@@ -6,7 +6,8 @@
 
 #include "perf/tool/tool.h"
 
-static unsigned int empty, idle;	/* dequeues left that find nothing; checks during the wait */
+/* number of dequeues that will find nothing; number of checks during the wait */
+static unsigned int empty, idle;
 
 static DAT_RETURN dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *ev)
 {
@@ -20,7 +21,7 @@ static DAT_RETURN dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *ev)
 	return DAT_SUCCESS;
 }
 
-/* The client is done, and sends STOP. */
+/* Replaces the tool's check: the client is done, and sends STOP. */
 int tool_idle(struct tool *t, DAT_RETURN ret)
 {
 	(void)ret;
@@ -62,7 +63,9 @@ Test(wait, wait__ends_with_stop)
 	cr_assert_eq(idle, 1);
 }
 
-/* Otherwise the completion would be taken for that of the first post of the next size. */
+/*
+ * If this did not wait, the completion would be taken for that of the first post of the next size.
+ */
 Test(wait, own_completion__waited_for_after_stop)
 {
 	struct tool t = a_tool(3 * TOOL_SPINS);

@@ -11,10 +11,11 @@
 
 #define SLOT (1u << 20)
 #define SLOTS 4u
-#define BYTES (2 * SLOTS * SLOT)	/* the slots of the peer's messages, then those of this side's */
+/* bytes of the slots for the peer's messages, and of those for this side's */
+#define BYTES (2 * SLOTS * SLOT)
 
 struct tail {
-	uint32_t len, number;		/* number is the last word in memory, and is polled */
+	uint32_t len, number;		/* number is the last word in memory; the peer polls it */
 };
 
 static const uint32_t sizes[] = { 1, 0, 7, 64, 200, 4095, 11585, 65536, SLOT - sizeof(struct tail) };
@@ -22,7 +23,7 @@ static const uint32_t sizes[] = { 1, 0, 7, 64, 200, 4095, 11585, 65536, SLOT - s
 
 TestSuite(eager, .timeout = 100);
 
-/* A message ends where its slot ends. */
+/* Returns the tail of a message, which ends where its slot ends. */
 static struct tail *tail_of(const struct program *p, uint32_t n, bool ours)
 {
 	unsigned char *slot = (unsigned char *)p->mem.buf + (n % SLOTS + (ours ? SLOTS : 0)) * SLOT;
@@ -35,8 +36,8 @@ static unsigned char byte_of(uint32_t n, uint32_t i)
 	return (unsigned char)(n * 31 + i * 7 + i / 256);
 }
 
-static bool relaxed;			/* the order of writes */
-static uint32_t notes;			/* sends that have come, if it is */
+static bool relaxed;			/* whether the adapter's order of writes is relaxed */
+static uint32_t notes;			/* if it is, the number of sends that have arrived */
 
 static void note_receive(struct program *p)
 {
@@ -62,7 +63,7 @@ static bool has_come(struct program *p, uint32_t n)
 	return notes > n || (note_has_come(p) && notes > n);
 }
 
-/* All that is before the last word is there. */
+/* Checks that all bytes before the last word have arrived. */
 static void message_is_whole(const struct program *p, uint32_t n)
 {
 	const struct tail *t = tail_of(p, n, false);
@@ -74,7 +75,8 @@ static void message_is_whole(const struct program *p, uint32_t n)
 		must(data[i] == byte_of(n, i));
 }
 
-/* False: the connection has ended. The slot is free, because the peer has answered its last message. */
+/* Posts a message. Its slot is free, because the peer has answered the slot's last message. False:
+ * the connection has ended. */
 static bool message_post(struct program *p, const struct card *peer, uint32_t n)
 {
 	struct tail *t = tail_of(p, n, true);
@@ -96,7 +98,7 @@ static bool message_post(struct program *p, const struct card *peer, uint32_t n)
 					     DAT_COMPLETION_SUPPRESS_FLAG) == DAT_SUCCESS);
 }
 
-/* A provider attribute; "" if there is none of this name. */
+/* Returns a provider attribute; "" if there is none of this name. */
 static const char *attribute(struct program *p, const char *name)
 {
 	static DAT_PROVIDER_ATTR attr;
@@ -115,7 +117,7 @@ static void eager_open(struct program *p)
 		note_receive(p);
 }
 
-/* ---- the second process: a client that sends, up to SLOTS messages ahead of the answers ---- */
+/* ---- The second process: a client that sends up to SLOTS messages ahead of the answers ---- */
 
 static int client(int sock, void *arg)
 {
@@ -199,7 +201,7 @@ Test(eager, rdma_write__polled_tail_comes_after_its_data)
 	exchange();
 }
 
-/* The client inherits what relaxed is. */
+/* The client inherits the value of `relaxed`. */
 Test(eager, rdma_write__in_relaxed_order_is_there_when_a_later_send_is)
 {
 	if (!program_relaxed_ia())
@@ -208,7 +210,7 @@ Test(eager, rdma_write__in_relaxed_order_is_there_when_a_later_send_is)
 	exchange();
 }
 
-/* The server sees the end of the connection, no part of a message, and serves the next client. */
+/* The server sees the end of the connection but no partial message, and serves the next client. */
 Test(eager, rdma_write__client_is_killed_while_the_server_polls_memory)
 {
 	uint32_t for_ever = UINT32_MAX - SLOTS, some = 3 * SIZES, kill_at = 5 * SIZES + 1;

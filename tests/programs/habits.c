@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Habits of published programs beside the transfers: open, queues, qualifiers, and the order of frees. */
+/* Habits of published programs other than transfers: open, queues, qualifiers, and the order of
+ * frees. */
 #include <string.h>
 #include <unistd.h>
 
@@ -7,7 +8,7 @@
 
 TestSuite(habits, .timeout = 100);
 
-/* pscom opens the first entry of the registry that opens. */
+/* pscom opens the first entry of the registry that it can open. */
 Test(habits, registry_list_providers__third_entry_is_the_first_that_opens)
 {
 	static const char *const names[] = { NO_LIBRARY, NO_ADAPTER };
@@ -71,7 +72,8 @@ static bool has_room(DAT_RETURN ret)
 }
 #define POST(call) must(TH_WITHIN(SOON_MS, has_room(call)))
 
-/* A message is its number; those of an endpoint come in the order of its receives. */
+/* Sends a message that contains its number. The messages of an endpoint arrive in the order of its
+ * receives. */
 static DAT_RETURN send_number(struct program *p, uint64_t n)
 {
 	uint64_t *word = (uint64_t *)p->mem.buf + n;
@@ -81,7 +83,8 @@ static DAT_RETURN send_number(struct program *p, uint64_t n)
 	return dat_ep_post_send(p->c.ep, 1, &from, cookie_of(n), DAT_COMPLETION_SUPPRESS_FLAG);
 }
 
-/* Dequeues what has come; an endpoint has this many receives. Returns the number of all so far. */
+/* Dequeues the messages that have arrived. Each endpoint has this number of receives. Returns the
+ * number of all messages so far. */
 static unsigned int take_numbers(struct program *p, uint64_t each)
 {
 	static uint64_t taken, of_ep[MOST_EPS];
@@ -99,7 +102,9 @@ static unsigned int take_numbers(struct program *p, uint64_t each)
 	return (unsigned int)taken;
 }
 
-/* Posts a share of the receives to one more endpoint of p, which is connected to one of peer. */
+/*
+ * Posts a share of the receives to one more endpoint of p. It is connected to an endpoint of peer.
+ */
 static void one_more(struct program *p, struct program *peer, const DAT_EP_ATTR *attr, uint64_t first,
 		     uint64_t end)
 {
@@ -141,7 +146,7 @@ Test(habits, ep_post_recv__20000_outstanding_all_complete)
 	program_close(&b);
 }
 
-/* ---- suppression ---- */
+/* ---- Suppressed completions ---- */
 
 static void write_number(struct program *p, struct program *to, uint64_t n, DAT_COMPLETION_FLAGS flags)
 {
@@ -155,7 +160,7 @@ static void write_number(struct program *p, struct program *to, uint64_t n, DAT_
 }
 
 /*
- * NetPIPE asks for it in the attributes of the endpoint as well as in each post, polls memory, and
+ * NetPIPE requests suppression in the endpoint's attributes and in each post, polls memory, and
  * dequeues nothing. The flag of the post decides.
  */
 Test(habits, ep_create__suppression_as_an_attribute_leaves_the_choice_to_each_post)
@@ -181,9 +186,11 @@ Test(habits, ep_create__suppression_as_an_attribute_leaves_the_choice_to_each_po
 	program_close(&b);
 }
 
-/* ---- qualifiers ---- */
+/* ---- Qualifiers ---- */
 
-/* pscom starts at its process id, and takes the next one that is not in use. */
+/*
+ * Listens like pscom: it starts at its process id, and takes the next qualifier that is not in use.
+ */
 static uint64_t listen_from(struct program *p, uint64_t qual)
 {
 	for (unsigned int i = 0; i < 100; i++, qual++) {
@@ -194,11 +201,11 @@ static uint64_t listen_from(struct program *p, uint64_t qual)
 			return qual;
 		must(DAT_GET_TYPE(ret) == DAT_CONN_QUAL_IN_USE);
 	}
-	must(false);			/* none of 100 is free */
+	must(false);			/* none of 100 qualifiers is free */
 	return 0;
 }
 
-/* Another process has some qualifiers from here on, and waits for a request of the last. */
+/* Another process that uses some qualifiers from here on, and waits for a request at the last. */
 static int listener(int sock, void *arg)
 {
 	uint64_t qual[3], from = *(uint64_t *)arg;
@@ -217,7 +224,7 @@ static int listener(int sock, void *arg)
 
 Test(habits, psp_create__from_the_process_id_finds_the_next_free_qualifier)
 {
-	/* With this bit its port is none of th_qual()'s. */
+	/* With this bit the qualifier's port is none of th_qual()'s. */
 	uint64_t pid = (uint64_t)getpid() | 0x2000, other, own;
 	struct program p, to_own, to_other;
 	struct th_child child;
@@ -238,9 +245,9 @@ Test(habits, psp_create__from_the_process_id_finds_the_next_free_qualifier)
 	program_close(&p);
 }
 
-/* ---- the order of frees ---- */
+/* ---- The order of frees ---- */
 
-/* HTX frees the PZ first, ignores the error, and frees the LMRs after it. */
+/* HTX frees the PZ first, ignores the error, and then frees the LMRs. */
 Test(habits, pz_free__before_its_lmrs_fails_and_changes_nothing)
 {
 	struct program a, b;

@@ -54,7 +54,7 @@ static void print_lines(int fd, const char *dir)
 		print_line(fd, program_relaxed_ia(), "nonthreadsafe", dir, params);
 }
 
-/* libdat2 has read its file before main: the process restarts with a file of its own. */
+/* libdat2 has read its file before main, so the process restarts with a dat.conf of its own. */
 __attribute__((constructor)) static void use_own_file(int argc, char **argv)
 {
 	const char *dir = getenv("DAPL_BUILD_DIR"), *of = getenv("PROGRAMS_PID");

@@ -18,13 +18,13 @@
 #define ASKED 4u			/* requests of each connection in a round */
 #define RECVS 512u
 #define PIECE 64u
-#define SENT (1ull << 32)		/* in a cookie: the answer from that slot */
+#define SENT (1ull << 32)		/* a bit in a cookie: the answer from that slot */
 /* The model's hash tables vary in size by this much. A leak per connection, 32 bytes at least, is more. */
 #define HEAP_SLACK (200u << 10)
 
 TestSuite(churn, .timeout = 300);
 
-/* ---- a process of clients ---- */
+/* ---- A process of clients ---- */
 
 static DAT_EP_HANDLE client[125];
 
@@ -49,7 +49,7 @@ static void come(struct end *e, DAT_CONN_QUAL qual)
 		next_event(e->conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-/* Each has one request outstanding; the answer equals the request. */
+/* Sends a request on each connection. Each answer equals its request. */
 static void ask(struct end *e, uint64_t seed)
 {
 	const size_t answers = EACH * PIECE;
@@ -69,7 +69,7 @@ static void ask(struct end *e, uint64_t seed)
 	check(!memcmp(e->mem, e->mem + answers, answers));
 }
 
-/* 0: gracefully; 1: abruptly; 2: by closing the IA. */
+/* Ends the connections. 0: gracefully; 1: abruptly; 2: by closing the IA. */
 static void leave(struct end *e, unsigned int how)
 {
 	for (unsigned int i = 0; how < 2 && i < EACH; i++)
@@ -104,11 +104,11 @@ static int client_main(int sock, void *arg)
 	return 0;
 }
 
-/* ---- the server ---- */
+/* ---- The server ---- */
 
 static struct end s;
 static DAT_SRQ_HANDLE srq;
-static DAT_EVD_HANDLE evd;		/* for all events */
+static DAT_EVD_HANDLE evd;		/* the EVD for all events */
 static DAT_CR_HANDLE waiting[1000];
 
 static void give(uint64_t place)
@@ -132,7 +132,7 @@ static void open_server(void)
 	for (uint64_t place = 0; place < RECVS; place++)
 		give(place);
 	must(dat_psp_create_any(s.ia, &s.qual, evd, DAT_PSP_CONSUMER_FLAG, &s.psp));
-	/* The first wait creates descriptors, which stay. */
+	/* The first wait creates descriptors, which stay open. */
 	must_fail(dat_evd_wait(evd, 1000, 1, &ev, &more), DAT_TIMEOUT_EXPIRED);
 }
 
@@ -145,7 +145,7 @@ static void admit(DAT_CR_HANDLE cr)
 	must(dat_cr_accept(cr, ep, 0, NULL));
 }
 
-/* The slot is posted to the SRQ again when its answer has been sent, or cannot be sent any more. */
+/* Posts the slot to the SRQ again when its answer has been sent, or cannot be sent any more. */
 static void dto(const DAT_DTO_COMPLETION_EVENT_DATA *d)
 {
 	uint64_t cookie = d->user_cookie.as_64;
@@ -194,14 +194,14 @@ static void serve(unsigned int to_leave, unsigned int kept)
 	same(came, to_leave);
 }
 
-/* ---- the server's resources ---- */
+/* ---- The server's resources ---- */
 
 #define KINDS 8
 
 struct state {
 	struct holding holding;
-	size_t objects[KINDS];		/* of the device */
-	unsigned int links;		/* mappings of the fabric */
+	size_t objects[KINDS];		/* number of objects of the device */
+	unsigned int links;		/* number of mappings of the fabric */
 };
 
 static unsigned int links(void)
@@ -243,7 +243,8 @@ static bool nothing_stays(const struct state *before, struct state *now)
 	return now->holding.fds <= before->holding.fds && now->links <= before->links;
 }
 
-/* first: the state after the first round, NULL in it. That round allocates the slabs, which stay. */
+/* first: the state after the first round; NULL in that round itself, which allocates the slabs that
+ * stay. */
 static void judge(const struct state *before, unsigned int round, const struct holding *first)
 {
 	struct state now;
@@ -269,7 +270,8 @@ static void rounds(struct th_child *peers, unsigned int n)
 	for (unsigned int round = 0; round < n; round++) {
 		for (unsigned int i = 0; i < PROCESSES; i++)
 			same(th_meet(peers[i].sock), 0);
-		/* The slabs reach their final size. */
+		/* In the first round, all clients wait for each other, so that the slabs reach
+		 * their final size. */
 		serve(ALL, round ? 0 : ALL);
 		judge(&before, round, round ? &first.holding : NULL);
 		state_now(&now);

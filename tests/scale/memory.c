@@ -7,11 +7,13 @@
 #include "tests/scale/scale.h"
 
 #define MANY 4096u
-#define FEWER 1024u			/* with a sanitizer, whose heap gives no figures */
-#define AT_ONCE 32u			/* connections that are being established */
+/* number of connections with a sanitizer, whose heap gives no figures */
+#define FEWER 1024u
+/* number of connections that are being established at a time */
+#define AT_ONCE 32u
 #define DTOS 16
 #define BYTES 64u
-#define MOST (12u << 10)		/* bytes for each */
+#define MOST (12u << 10)		/* most bytes of each endpoint */
 
 TestSuite(memory, .timeout = 300);
 
@@ -31,7 +33,7 @@ static unsigned int smaller(unsigned int a, unsigned int b)
 	return a < b ? a : b;
 }
 
-/* ---- the second process connects, and sends a message through each endpoint ---- */
+/* ---- The second process connects, and sends a message through each endpoint ---- */
 
 static void dial_all(struct end *e, DAT_CONN_QUAL qual, unsigned int n)
 {
@@ -75,7 +77,7 @@ static int dialler(int sock, void *arg)
 	return 0;
 }
 
-/* ---- this process accepts, and is measured ---- */
+/* ---- This process accepts, and is measured ---- */
 
 static void accept_all(struct end *e, unsigned int n)
 {
@@ -104,7 +106,7 @@ static void answer_all(struct end *e, unsigned int n)
 	}
 }
 
-/* The mapping of both rings of each endpoint, if it has that length. */
+/* Returns the size of the mappings of both rings of each endpoint, if they are there. */
 static size_t rings(unsigned int n)
 {
 	size_t bytes = 0;
@@ -126,7 +128,7 @@ static void judge(const struct holding *before, const struct holding *now, unsig
 		"descriptors: %u\n", (now->shared - before->shared) >> 10, now->fds - before->fds);
 	check(TH_ASAN || heap <= MOST);
 	check(TH_ASAN || beside <= MOST);
-	/* One socket for each; waits need a few more. */
+	/* Each endpoint has one socket; waits need a few more descriptors. */
 	check(now->fds - before->fds <= n + 16);
 }
 

@@ -7,7 +7,7 @@
 
 #include "tests/scale/scale.h"
 
-#define OTHER_FDS 200u			/* of a test process, apart from connections */
+#define OTHER_FDS 200u			/* descriptors of a test process, apart from connections */
 
 static size_t status_kb(const char *name)
 {

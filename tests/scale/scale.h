@@ -11,15 +11,19 @@
 /* The resources of this process. */
 struct holding {
 	size_t heap;			/* bytes allocated by malloc, including its mappings */
-	size_t anon, shared;		/* resident bytes: private, and shared with other processes */
+	/* resident bytes: private, and shared with other processes */
+	size_t anon, shared;
 	unsigned int fds, maps, threads;
 };
 void holding_now(struct holding *h);
 
-/* Raises the limit of descriptors for n connections in one process. Returns the number they suffice for. */
+/* Raises the limit of descriptors for n connections in one process. Returns the number of
+ * connections for which the limit suffices. */
 unsigned int scale_connections(unsigned int n);
 
-/* An end with EVDs for n endpoints: one each for requests, connections, receives, sends. */
+/*
+ * Opens an end with EVDs for n endpoints: one each for requests, connections, receives and sends.
+ */
 void wide_end(struct end *e, unsigned int n);
 
 /* Waits for the next event of the EVD, which must have this number; returns it. */

@@ -26,7 +26,8 @@ conform() {
 
 conform process "$build/bin/dat_conform" -i soft-mlx5-0
 conform uverbs "$run" "$build/bin/dat_conform" -i mlx5_0-1
-# There the device has no network interface with an address, and a second process needs a second device.
+# Behind VFIO the device has no network interface with an address, and a second process needs a
+# second device.
 for i in 0000:0{1,2,3,4}:00.0; do
 	scripts/mkconf "$build/lib/libdapl-direct.so" gid=auto | sed -n "s/^mlx5_0-1 /$i /p"
 done >"$tmp/vfio.conf"
@@ -48,7 +49,7 @@ with open(listed) as f:
         if not line.startswith("#"):
             access, name, verdict, reason = line.rstrip("\n").split("\t")
             assert reason, line
-            # uverbs.sh compares those of the suites.
+            # uverbs.sh compares the results of the suites.
             if "/" not in name:
                 known[access, name] = verdict
 wrong = 0

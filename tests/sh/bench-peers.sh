@@ -10,7 +10,7 @@ trap 'rm -rf "$tmp"' EXIT
 
 "$build/bin/dat_bench" -n 16 2>"$tmp/err" | cut -f1 >"$tmp/ours"
 
-# peer COUNT COMMAND...: it has COUNT rows, each of which dat_bench has too
+# peer COUNT COMMAND...: the command prints COUNT rows, and dat_bench has each of them too
 peer() {
 	local rows=$1
 	shift

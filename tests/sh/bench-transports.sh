@@ -10,7 +10,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 ln -s "$build/bin" "$build/etc" "$build/lib" "$tmp/"
 
-# judge COLUMN...: these columns have figures; any other is missing because of its package
+# judge COLUMN...: these columns have figures. Every other column is missing because of its package
 judge() {
 	python3 - "$tmp/transports.md" "$@" <<-'END' || { cat "$tmp/transports.md"; exit 1; }
 		import sys
@@ -28,7 +28,7 @@ judge() {
 		    ours = title.startswith("ours")
 		    for row in ["write 64 KB, GB/s", "write 1 MB, GB/s"] + (
 		            ["write 8 B, us", "message 8 B, us", "write 8 B, M/s", "write 4 KB, GB/s"] if ours else []):
-		        # A peer that fails has no figure, and a line reports it.
+		        # A peer that fails has no figure, and a line reports the failure.
 		        assert (not ours and f"Failed: {title}, {row}: " in text) or float(rows[row][title]) > 0
 		assert len(bars) == 11 and all(b[3] == "holds" or b[3].startswith("short by ") for b in bars), bars
 	END

@@ -1,6 +1,6 @@
 #!/bin/bash
-# SPDX-License-Identifier: BSD-2-Clause
-# dat_info --check: each problem of a dat.conf with line, column and cure, and the exit status.
+# SPDX-License-Identifier: BSD-2-Clause dat_info --check reports each problem of a dat.conf with
+# line, column and cure, and by its exit status.
 set -u
 [ -z "${SAN-}" ] || { echo "a provider under a sanitizer cannot be loaded twice"; exit 77; }
 tmp=$(mktemp -d)
@@ -42,7 +42,7 @@ if [ -e "${lib%.so}2.so" ]; then
 	finds $((${#our2} + 2)) 'inlin=1: this adapter has no such key' "$our2\"inlin=1\" \"\""
 fi
 
-# libdat ignores a line with a null byte: what stands before it is no comment.
+# libdat ignores a line with a null byte. The text before the null byte does not make it a comment.
 printf '# first\n# null \0 byte\n' >"$conf"
 ! "$info" --check "$conf" >"$tmp/out" 2>&1 && grep -q "^$conf:2:1: .*control characters" "$tmp/out" ||
 	{ echo "a null byte in a comment:"; cat "$tmp/out"; status=1; }

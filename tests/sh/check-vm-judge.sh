@@ -1,6 +1,6 @@
 #!/bin/bash
-# SPDX-License-Identifier: BSD-2-Clause
-# The verdicts of scripts/check-vm about guests that are made up: a process, and what a console would have shown.
+# SPDX-License-Identifier: BSD-2-Clause The verdicts of scripts/check-vm about simulated guests: a
+# process, and the text of a guest's console.
 set -u
 vm=$(mktemp -d)
 trap 'kill -KILL "${guests[@]}" 2>/dev/null; rm -rf "$vm"' EXIT
@@ -8,7 +8,7 @@ limit=20 off_limit=2 run_limit=900 status=0 failed=0
 declare -A guests=()
 . scripts/check-vm.judge
 
-# guest LINE...: it shows these and goes on for a minute
+# guest LINE...: a guest shows these lines and continues for a minute
 guest() {
 	printf '%s\r\n' "$@" >"$vm/guest.log"
 	sleep 60 &
@@ -16,7 +16,7 @@ guest() {
 	disown $!
 }
 
-# fails WORDS...: one verdict for each in $vm/out is FAIL, and no other
+# fails WORDS...: $vm/out has one FAIL with each of these words, and no other
 fails() {
 	local words ok=1
 	[ "$(grep -c '^FAIL' "$vm/out")" = $# ] || ok=
@@ -38,7 +38,7 @@ kill -KILL "${guests[guest]}"
 end guest >"$vm/out"
 fails
 
-# kernel LINE...: the verdict about a guest that shows these
+# kernel LINE...: prints the verdict about a guest that shows these lines
 kernel() {
 	printf '%s\r\n' "[    1.0] a warning at boot" "@@ begin probe 1" "$@" >"$vm/guest.log"
 	judge guest "" >"$vm/out"

@@ -21,7 +21,7 @@ peer() {	# peer LEVEL ARG...
 	DAT_OVERRIDE=$DAPL_BUILD_DIR/etc/$conf timeout -k 1 60 "$dir/peer$level" "$@"
 }
 
-# pair IA SERVER CLIENT: runs these levels on the ends of a connection of this IA.
+# pair IA SERVER CLIENT: connects two consumers over this IA, whose levels are SERVER and CLIENT
 pair() {
 	local qual pid
 	beside "$dir/server" peer "$2" "$1"

@@ -9,7 +9,7 @@ status=0
 MAKEFLAGS=$(sed -E 's/ ?-j[0-9]*//; s/ ?--jobserver-auth=[^ ]*//' <<<"${MAKEFLAGS-}")
 export MAKEFLAGS
 
-# complain TEXT: fails with the lines on stdin, if there are any
+# complain TEXT: fails and prints the lines on stdin, if there are any
 complain() {
 	local found
 	found=$(cat)
@@ -23,7 +23,7 @@ make -s PREFIX=/usr LIBDIR=/$lib PROVIDERDIR=/$lib/dapl-direct DESTDIR="$tmp/roo
 	EXAMPLEDIR=/usr/share/doc/dapl-direct-doc/examples install >/dev/null || exit 1
 (cd "$tmp/root" && find . ! -type d | cut -c3- | sort) >"$tmp/files"
 
-# A pattern of debian/*.install names files or folders; those with two words are files of the tree.
+# A pattern of debian/*.install names files or folders. A line of two words names files of the tree.
 : >"$tmp/taken"
 for list in debian/*.install; do
 	while read -r pattern to; do

@@ -52,12 +52,13 @@ cat >"$tmp/bin/apt-cache" <<'END'
 END
 printf '#!/bin/sh\nexec "$@"\n' >"$tmp/bin/sudo"
 chmod +x "$tmp"/bin/*
-# Without sudo: a PATH with everything else.
+# A PATH without sudo, and with everything else.
 mkdir "$tmp/rootless"
 ln -sf /usr/bin/* /bin/* "$tmp"/bin/* "$tmp/rootless/"
 rm "$tmp/rootless/sudo"
 
-# ends STATUS WORDS ABSENT COMMAND...
+# ends STATUS WORDS ABSENT COMMAND...: runs the command while the packages in ABSENT are not
+# installed
 ends() {
 	local want=$1 words=$2 status
 	export ABSENT=$3
@@ -74,7 +75,8 @@ ends() {
 	failed=1
 }
 
-# installs PACKAGE...: apt-get was called for these, after they were named; without arguments: not called
+# installs PACKAGE...: apt-get was called for these packages, after they were named; without
+# arguments it was not called
 installs() {
 	local flags="--no-install-recommends --no-upgrade" got
 	got=$(sed -n "s/^apt-get install -y -q $flags //p" "$tmp/calls" | tail -n 1)
@@ -113,7 +115,8 @@ ends 1 'not installed: libcriterion-dev libfabric-bin$' "libcriterion-dev libfab
 ends 0 'not installed: libfabric-bin$' libfabric-bin scripts/deps.sh
 rm "$tmp/no-mirror"
 
-# A release without libdapl-dev, libdapl2 and dapl2-utils: the rest is installed, they are named once.
+# A release lacks libdapl-dev, libdapl2 and dapl2-utils. The other packages are installed, and these
+# are named once.
 export GONE="libdapl-dev libdapl2 dapl2-utils"
 ends 0 '' "$GONE libibverbs-dev libfabric-bin" scripts/deps.sh
 installs libibverbs-dev libfabric-bin
@@ -128,7 +131,7 @@ ends 1 'left out: libjansson-dev$' "libjansson-dev libibverbs-dev" scripts/deps.
 installs libibverbs-dev
 export GONE="libdapl-dev dapl2-utils"
 
-# A fresh image, and one with old package lists.
+# A fresh image has no package lists, another one has old lists.
 touch "$tmp/no-lists"
 ends 0 'fetching newer package lists' "$GONE libfabric-bin" scripts/deps.sh
 installs libfabric-bin
@@ -146,7 +149,7 @@ installs
 path=$tmp/rootless ends 0 'as root: apt-get install .*libdapl-dev$' libdapl-dev scripts/deps.sh --build
 installs
 
-# Only configure, for the different goals; nothing is compiled.
+# mk GOAL: runs only configure for a goal of make; nothing is compiled.
 mk() {
 	rm -rf "$tmp/build/.deps"*
 	ends "$1" "$2" "$3" make BUILD="$tmp/build" -n "${@:4}"

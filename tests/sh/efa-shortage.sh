@@ -1,6 +1,6 @@
 #!/bin/bash
-# SPDX-License-Identifier: BSD-2-Clause
-# Each allocation, request and descriptor lacking in turn, on the software EFA, with and without RDMA write.
+# SPDX-License-Identifier: BSD-2-Clause The suite shortage on the software EFA, with and without
+# RDMA write: each allocation, request and descriptor fails in turn.
 export DAPL_TEST_IA=soft-efa-0
 for DAPL_EFA_PROFILE in wide read; do
 	export DAPL_EFA_PROFILE

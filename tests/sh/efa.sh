@@ -12,7 +12,7 @@ failed=0
 # With more than one job Criterion itself leaks.
 jobs=$([ -n "${SAN-}" ] && echo 1 || echo 2)
 
-# step NAME COMMAND...
+# step NAME COMMAND...: runs the command as one step of this test
 step() {
 	local name=$1 start=$SECONDS log=$tmp/log
 	shift
@@ -30,7 +30,7 @@ suite() {
 	! unannounced "$tmp/log" || failed=1
 }
 
-# The suite of uDAPL 2.0; the counters also on an IA that counts in software what its adapter does not.
+# Runs the suite of uDAPL 2.0. Its tests of counters also run on an IA that counts in software.
 level2() {
 	[ -x "$DAPL_BUILD_DIR/tests/dat2" ] || return 0
 	suite dat2
@@ -42,7 +42,7 @@ pingpong() {
 		"$DAPL_BUILD_DIR/bin/dat_pingpong" -i $DAPL_TEST_IA -n 100
 }
 
-# Programs in the manner of others, at both levels.
+# Runs the suites of programs in the manner of published ones, at both API levels.
 programs() {
 	suite programs
 	[ ! -x "$DAPL_BUILD_DIR/tests/programs2" ] || suite programs2

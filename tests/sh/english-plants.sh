@@ -8,7 +8,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 mkdir "$tmp/perf"
 
-# planted TEXT: what the check prints about a file with this text
+# planted TEXT: prints the output of the check for a file with this text
 planted() {
 	printf '%b\n' "$1" >"$tmp/perf/planted.c"
 	bash tests/sh/english.sh "$tmp"
@@ -26,7 +26,7 @@ done <tests/data/english.tsv
 [ $rows -gt 10 ] || { echo "only $rows phrases"; status=1; }
 planted '/* The EVD reports each completion; an empty poll returns at once. */' || status=1
 
-# planted_in FOLDER: the check of the tree in $tmp names the file there
+# planted_in FOLDER: checks that the check of the tree in $tmp names the file in FOLDER
 planted_in() {
 	local file=$1/planted.c
 	mkdir -p "$tmp/$1"

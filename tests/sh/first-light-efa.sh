@@ -6,7 +6,7 @@ set -u
 . tests/harness/first-light.sh
 whole soft-efa-0 26
 
-# number, ia_params, the resulting line
+# each line: number, ia_params, and the resulting line of the report
 answers soft-efa-0 <<'END'
 1	fault=silence	bad .*the first write ends with TRANSPORT
 2	write_order=relaxed efa_reorder=256 fault=drop=0.05	bad .*the last byte came before others .set: write_order=kept

@@ -6,7 +6,7 @@ set -u
 . tests/harness/first-light.sh
 whole soft-mlx5-0 29
 
-# number, ia_params, the resulting line
+# each line: number, ia_params, and the resulting line of the report
 answers soft-mlx5-0 <<'END'
 1	fault=drop=1	bad .*the first write ends with TRANSPORT
 1	fault=cmd_fail=0x500:1	bad .*two endpoints are not connected

@@ -41,7 +41,7 @@ for file in "$tmp/lost" "$tmp/out"; do
 done
 grep -q 'there is no RDMA device mlx5_9' "$tmp/bad" || { echo "no reason in the report"; status=1; }
 
-# Only the questions, for an adapter behind VFIO, whose address is a parameter; also as JSON.
+# Prints only the questions, for an adapter behind VFIO, whose address is a parameter; also as JSON.
 timeout 300 "$run" --vfio scripts/first-light -pq -a ip=10.0.0.7 -j "$tmp/json" -b "$DAPL_BUILD_DIR" -o "$tmp/vfio" \
 	0000:01:00.0 >"$tmp/out" 2>&1 || {
 	echo "the questions of an adapter by VFIO failed"
@@ -57,7 +57,7 @@ assert d["schema"] == 1 and d["access"] == "vfio" and d["ia_params"] == "ip=10.0
 assert {p["number"] for p in d["probes"]} >= {1, 16, 24, 44}, d
 assert all(p["verdict"] in ("good", "tune", "skip") and p["answer"] and p["set"] for p in d["probes"]), d
 END
-# A port of a bond.
+# The interface of a port belongs to a bond.
 "$run" sh -c 'net=$SYSFS_PATH/class/net; mkdir -p $net/bond0 $net/enp1s0np0 && ln -s ../bond0 $net/enp1s0np0/master &&
 	exec "$0" -i mlx5_0-1 -t 17' "$DAPL_BUILD_DIR/bin/dat_first_light" >"$tmp/out" 2>&1
 grep -q '^17 tune .*yes: enp1s0np0, of bond0' "$tmp/out" || { echo "a bond is not seen"; cat "$tmp/out"; status=1; }
@@ -68,7 +68,7 @@ for n in $(seq 2 100); do
 	grep -q '^18 bad' "$tmp/out" && break
 done
 grep -q '^18 bad .*QUERY_ROCE_ADDRESS is refused' "$tmp/out" || { echo "no MAC is not seen"; cat "$tmp/out"; status=1; }
-# Events that the kernel delivers by DEVX: an adapter without them is seen there, too.
+# The kernel delivers some events by DEVX. The script notices an adapter without them there, too.
 no_event() {
 	SOFTNIC_FAULT=quirk=$2 "$run" "$DAPL_BUILD_DIR/bin/dat_first_light" -i mlx5_0-1 -t $1 >"$tmp/$2" 2>&1
 }

@@ -56,7 +56,7 @@ for json in '' --json; do
 	! grep -qE '"name": "soft-mlx5-1"|soft-mlx5-1  no line' "$tmp/out" || fail "the adapter of ib0 is reported as missing"
 done
 
-# A refused IA carries the provider's message, an opened one its attributes.
+# An entry for a refused IA contains the provider's message, one for an opened IA its attributes.
 cat >"$DAT_OVERRIDE" <<-END
 	soft-efa-0 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 "inlin=64" ""
 	soft-mlx5-0 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 "inline=64" ""
@@ -102,7 +102,8 @@ for name in $(sed -n 's/.*\battr(caps, "\([a-z_]*\)".*/\1/p' hw_mlx5/ia.c); do
 	grep -qx ".It Li $name" man/dat_ia_query.3 || fail "dat_ia_query(3) does not describe $name"
 done
 
-# An adapter keeps the order of writes unless ia_params say otherwise. order_is IA PARAMS ORDER
+# Without ia_params an adapter keeps the order of writes. order_is IA PARAMS ORDER: checks the
+# attribute
 order_is() {
 	echo "$1 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"$2\" \"\"" \
 		>"$DAT_OVERRIDE"
@@ -113,8 +114,8 @@ order_is soft-mlx5-0 '' kept
 order_is soft-efa-0 '' kept
 order_is soft-efa-0 write_order=relaxed relaxed
 
-# The default of each parameter is a value that it accepts.
-# defaults ADAPTER: those that are one word, as ia_params
+# The default of each parameter is a value that it accepts. defaults ADAPTER: prints defaults of one
+# word, as ia_params
 defaults() {
 	awk -v adapter="$1" '/adapter:$/ { ours = $1 == "any" || $1 == adapter; next }
 		ours && /^  [a-z]/ && $3 ~ /;$/ { sub(/;/, "", $3); print $1 "=" $3 }' "$tmp/parameters" | tr '\n' ' '

@@ -24,7 +24,7 @@ END
 ${CC:-gcc} ${SAN:+-fsanitize=$SAN} -o "$root/consumer" "$root/consumer.c" $(pkg-config --cflags --libs dat)
 LD_LIBRARY_PATH=$root$prefix/lib "$root/consumer"
 grep -q "^soft-mlx5-0 .* $prefix/lib/libdapl-direct.so " "$root/etc/dat/dat.conf"
-# Many programs take the first adapter that opens, so the software ones are last.
+# Many programs open the first adapter that works, so the software adapters are last.
 [ "$(awk '!/^#/ { print $1 }' "$root/etc/dat/dat.conf" | uniq | tail -n 2 | tr '\n' ' ')" = 'soft-mlx5-0 soft-efa-0 ' ] ||
 	{ echo "software adapters do not stand last:"; cat "$root/etc/dat/dat.conf"; exit 1; }
 rm "$root"/consumer*
@@ -57,8 +57,8 @@ if [ "$arch" != lib/ ]; then
 	[ -z "$left" ] || { echo "still there after uninstall: $left"; exit 1; }
 fi
 
-# Without DESTDIR it is for this system: a user who cannot register the library gets a message how
-# programs find it.
+# Without DESTDIR the installation is for this system. If the user cannot register the library, a
+# message explains how programs find it.
 printf '#!/bin/sh\nexit 1\n' >"$root/ldconfig"
 chmod +x "$root/ldconfig"
 own=(PREFIX="$root/own" SYSCONFDIR="$root/own/etc")

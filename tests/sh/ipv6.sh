@@ -39,7 +39,7 @@ timeout -k 1 60 "$hello" ::1 || exit 1
 wait $client && [ -s "$tmp/hello" ] || { cat "$tmp/hello"; echo "hello -s received nothing"; exit 1; }
 client=
 
-# The same at uDAPL 2.0. libdat2 reads etc/dat2.conf of the folder before main().
+# The same tests at uDAPL 2.0. libdat2 reads etc/dat2.conf of the folder before main().
 tests=$DAPL_BUILD_DIR/tests/dat2
 [ -x "$tests" ] && [ -e "$DAPL_BUILD_DIR/etc/dat2.conf" ] || exit 0
 mkdir "$tmp/etc"

@@ -15,7 +15,7 @@ has() {
 }
 
 ep='endpoint 0x[0-9a-f]+ of soft-mlx5-0'
-# An orderly end.
+# A connection that ends in order.
 serve env DAPL_DBG_TYPE=8 "$bin/dat_send_lat" -d soft-mlx5-0
 DAPL_DBG_TYPE=8 timeout -k 1 60 "$bin/dat_send_lat" -p $port -d soft-mlx5-0 -n 100 127.0.0.1 >"$tmp/log" 2>&1
 wait $server
@@ -26,14 +26,14 @@ for file in "$tmp/log" "$tmp/server"; do
 	! grep -q 'broke' "$file" || { echo "an orderly end is a break:"; cat "$file"; status=1; }
 done
 
-# A break by a refused access: the last part of dat_pingpong.
+# A connection that breaks by a refused access: the last part of dat_pingpong.
 port=$((port + 3))
 DAPL_DBG_TYPE=8 timeout -k 1 60 "$bin/dat_pingpong" -q -n 20 -p $port >"$tmp/log" 2>&1
 has "$tmp/log" "endpoint 0x[0-9a-f]+ failed: .*remote access.*; work: RDMA_WRITE"
 has "$tmp/log" "$ep: this side broke the connection: "
 has "$tmp/log" "$ep: the connection is broken$"
 
-# A peer that dies.
+# A connection whose peer dies.
 serve env DAPL_DBG_TYPE=8 "$bin/dat_pingpong" -s
 beside "$tmp/client" env DAPL_DBG_TYPE=8 "$bin/dat_pingpong" -q -n 0 -p $port 127.0.0.1
 client=$!
@@ -45,12 +45,13 @@ has "$tmp/client" "$ep: the peer broke the connection, or its process or host ha
 has "$tmp/client" "$ep: the connection is broken$"
 client= server=
 
-# Errors alone are the default: a good run writes nothing, and a refused IA one line that names it.
+# The default is to log errors alone: a good run writes nothing, and a refused IA writes one line
+# that names it.
 timeout -k 1 60 "$bin/dat_pingpong" -q -n 20 -p $((port + 3)) >"$tmp/out" 2>"$tmp/err"
 ! grep -q dapl-direct: "$tmp/err" || { echo "a good run writes to the log:"; cat "$tmp/err"; status=1; }
 echo "ib0 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"inlin=1\" \"\"" >"$tmp/dat.conf"
 echo "ib1 u1.2 nonthreadsafe default /none/libnone.so dapl_direct.1.2 \"\" \"\"" >>"$tmp/dat.conf"
-# goes DEST FILE OTHER: both logs are in FILE, and not in OTHER
+# goes DEST FILE OTHER: both logs are written to FILE, and not to OTHER
 goes() {
 	for ia in ib0 ib1; do
 		DAT_OVERRIDE=$tmp/dat.conf DAPL_DBG_DEST=$1 DAT_DBG_DEST=$1 "$bin/dat_info" -i $ia >"$tmp/out" 2>"$tmp/err"

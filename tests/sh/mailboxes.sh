@@ -1,7 +1,7 @@
 #!/bin/bash
-# SPDX-License-Identifier: BSD-2-Clause
-# The commands that hw_mlx5 gives, in process and through DEVX, beside those of Linux and UCX: each field that
-# differs has its reason in tests/data/mailboxes/differences.tsv, and no reserved bit is set.
+# SPDX-License-Identifier: BSD-2-Clause The commands that hw_mlx5 sends, in process and through
+# DEVX, compared with those of Linux and UCX. Each field that differs has its reason in
+# tests/data/mailboxes/differences.tsv, and no reserved bit is set.
 set -u
 build=$DAPL_BUILD_DIR
 . tests/harness/skip.sh
@@ -12,7 +12,7 @@ trap 'rm -rf "$tmp"' EXIT
 failed=0
 logs=("ethernet:$tmp/model" "ethernet:$tmp/zero" "ethernet+devx:$tmp/ethernet" "infiniband+devx:$tmp/infiniband")
 
-# capture NAME COMMAND...
+# capture NAME COMMAND...: stores the commands that COMMAND sends under NAME
 capture() {
 	SOFTNIC_COMMANDS=$tmp/$1 timeout -k 5 120 "${@:2}" >"$tmp/out" 2>&1 && return
 	echo "$1: ${*:2} ends with $?"
@@ -20,7 +20,7 @@ capture() {
 	exit 1
 }
 
-# They connect, make an EVD grow, an SRQ and windows.
+# These probes connect, make an EVD grow, and create an SRQ and windows.
 probes=("$build/bin/dat_first_light" -t 1,20,21,30 -i)
 capture model "${probes[@]}" soft-mlx5-0
 capture ethernet "$build/bin/softnic-run" "${probes[@]}" mlx5_0-1
@@ -30,7 +30,8 @@ capture zero "$build/tests/dat2" --jobs 1 --filter 'zero/@(lmr__is_written_from_
 compare() { python3 tests/harness/mailboxes.py compare "${logs[@]}"; }
 compare || failed=1
 
-# planted COMMAND DIGIT WORDS: the comparison finds another value in this digit of a command of ours
+# planted COMMAND DIGIT WORDS: changes this digit in one of our commands, and the comparison must
+# find it
 planted() {
 	local found
 	cp "$tmp/model" "$tmp/kept"

@@ -17,7 +17,7 @@ NESTED = set("""Ac Ad An Ao Ap Aq Ar At Bc Bo Bq Brc Bro Brq Bsx Bx Cd Cm Dc Do 
     Ev Fa Fc Fl Fn Fo Fr Ft Fx Ic In Li Lk Ms Mt Nm No Ns Nx Oc Oo Op Ot Ox Pa Pc Pf Po Pq Qc Ql Qo Qq
     Sc So Sq Sx Sy Ta Tn Ux Va Vt Xc Xo Xr""".split())
 LINES = NESTED | SILENT | {"Sh", "Ss", "It", "Nd", "D1", "Dl", "Ex", "Rv", "St", "Lb", "Es", "Fd"}
-# As the first word after a macro these are meant as words of English.
+# Words that look like macros but are meant as words of English, as the first word after a macro.
 ENGLISH = {"Ad", "An", "At", "Do", "In", "Me", "Ms", "No", "So"}
 
 
@@ -56,7 +56,7 @@ def source(path):
         got = of_macro(line) if is_macro else words(plain(line))
         if literal:
             got = [w for w in got if w != "&"]
-        # "&" is only allowed after a backslash.
+        # An "&" is only allowed after a backslash.
         if "Ns" in line.split() and "&" in got:
             got.append("(an unescaped &)")
         found += [(number, w) for w in got if w != "&"]

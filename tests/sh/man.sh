@@ -11,7 +11,7 @@ trap 'rm -rf "$tmp"' EXIT
 status=0
 cc=${CC:-gcc}
 
-# complain TEXT: fails with the lines on stdin, if there are any
+# complain TEXT: fails and prints the lines on stdin, if there are any
 complain() {
 	local found
 	found=$(cat)
@@ -30,7 +30,8 @@ there_is_a_page() {
 	} | sort | comm -23 - "$tmp/names" | complain "no manual page:"
 }
 
-# The pages are not installed where mandoc looks for references, so this checks them.
+# lint: checks references to other pages, because the pages are not installed where mandoc looks for
+# them.
 lint() {
 	mandoc -T lint man/*.[1-8] 2>"$tmp/err" | grep -v 'referenced manual not found' | complain "mandoc finds:"
 	grep -v 'outdated mandoc.db' "$tmp/err" | complain "mandoc says:"
@@ -39,7 +40,8 @@ lint() {
 	grep -LE '^\.\\" SPDX-License-Identifier: BSD-2-Clause' man/*.[1-8] | complain "no SPDX line:"
 }
 
-# One line for each prototype, as pages and headers have them; dat_ia_open() is a macro.
+# prototypes: prints one line for each prototype, as pages and headers have them; dat_ia_open() is a
+# macro.
 prototypes() {
 	awk '/^\.Sh /{ in_synopsis = $2 == "SYNOPSIS" } !in_synopsis { next }
 		$1 == ".Ft" { type = substr($0, 5) }
@@ -62,7 +64,8 @@ constants() {
 	$cc -fsyntax-only -Iinclude "$tmp/constants.c" 2>&1 | grep error | complain "constants that no header has:"
 }
 
-# Codes with an item and some text in RETURN VALUES: returned, or not with a reason.
+# listed_codes: prints the codes that have an item with text in RETURN VALUES: they are returned, or
+# not, with a reason.
 listed_codes() {
 	awk '/^\.Sh / { in_values = $0 == ".Sh RETURN VALUES" } !in_values { next }
 		$1 == ".It" { tags = ""; for (i = 3; i <= NF; i++) if ($i ~ /^DAT_/) tags = tags " " $i; next }

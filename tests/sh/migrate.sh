@@ -1,6 +1,6 @@
 #!/bin/bash
-# SPDX-License-Identifier: BSD-2-Clause
-# dat_migrate: each kind of line of OpenFabrics dapl, what it keeps and reports, and that its output works.
+# SPDX-License-Identifier: BSD-2-Clause dat_migrate converts each kind of line of OpenFabrics dapl.
+# Its messages and its output are checked.
 set -u
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -50,9 +50,9 @@ for kept in '# a comment' '' \
 done
 reports ':1: kept: ia_params "eth2" are not a device and a port' 'the last line'
 
-# Without -d a line of 2.0 has the path of the provider, since libdat2 does not look beside libdat.so.1:
-# in libdat's directory, as make install has it, or in dapl-direct below it, as packages have it.
-# default_library LINE LIBRARY
+# If -d is missing, a line of 2.0 gets the path of the provider, because libdat2 does not look
+# beside libdat.so.1. The provider is in libdat's directory after make install, or in dapl-direct
+# below it in packages. default_library LINE LIBRARY: checks that path
 default_library() {
 	echo "ib0 $1 nonthreadsafe default libdaploscm.so.2 dapl.2.0 \"mlx5_0 1\" \"\"" |
 		LD_LIBRARY_PATH=$tmp/lib "$migrate" - >"$tmp/out" 2>"$tmp/err"
@@ -69,7 +69,7 @@ default_library u2.0 "$tmp/lib/libdapl-direct2.so"
 ! grep -q 'not beside' "$tmp/err" || wrong 'the provider of 2.0 is reported as missing'
 default_library u1.2 libdapl-direct.so
 
-# A broken line becomes a comment, and the exit status says so.
+# A broken line becomes a comment, and the exit status reports it.
 printf '%s\n' '# first' 'ib0 u2.0 nonthreadsafe maybe libdaplofa.so.2 dapl.2.0 "eth2 0" ""' >"$tmp/old"
 DAT_OVERRIDE=$tmp/old "$migrate" >"$tmp/out" 2>"$tmp/err"
 [ $? = 1 ] || wrong "a broken line: exit status 0"
@@ -80,7 +80,7 @@ reports "cannot read $tmp/none: No such file" "a file that does not exist"
 "$migrate" - <"$tmp/old" >"$tmp/out" 2>"$tmp/err"
 reports '^-:2:24: ' 'standard input'
 
-# The environment.
+# Variables of the environment are reported.
 DAPL_ACK_TIMER=20 DAPL_UCM_QP_SIZE=500 DAPL_NOT_THERE=1 "$migrate" - </dev/null >"$tmp/out" 2>"$tmp/err"
 reports 'DAPL_ACK_TIMER=20: default of ack_timeout' environment
 reports 'DAPL_UCM_QP_SIZE=500: no effect: ' environment
@@ -93,7 +93,7 @@ reports 'DAPL_IB_PKEY=0: default of pkey; 0 is ignored$' environment
 reports 'DAPL_DBG_ABORT=1: whether a defect of the provider aborts the process$' environment
 reports 'DAPL_EFA_PROFILE=read: which device the software EFA is$' environment
 
-# The output of a file of OpenFabrics works: the same name, and its device.
+# A converted file of OpenFabrics works: it has the same name and opens its device.
 for level in 1.2 2.0; do
 	echo "ofa-v2-mlx5_0-1 u$level nonthreadsafe default libdaploscm.so.2 dapl.$level \"soft-mlx5-0 1\" \"\""
 done | "$migrate" - >"$tmp/dat.conf" 2>"$tmp/err"
@@ -101,7 +101,7 @@ DAT_OVERRIDE=$tmp/dat.conf "$DAPL_BUILD_DIR/bin/dat_info" -i ofa-v2-mlx5_0-1 >"$
 	wrong "the moved line does not open"
 grep -q '^    provider device: soft-mlx5-0$' "$tmp/out" || wrong "the moved line opens another device"
 
-# At uDAPL 2.0 too: the suite reads etc/dat2.conf of its build directory.
+# The converted file works at uDAPL 2.0, too: the suite reads etc/dat2.conf of its build directory.
 if [ -x "$DAPL_BUILD_DIR/tests/dat2" ] && [ -e "$DAPL_BUILD_DIR/lib/libdapl-direct2.so" ]; then
 	mkdir "$tmp/etc"
 	grep ' u2\.0 ' "$tmp/dat.conf" >"$tmp/etc/dat2.conf"
@@ -110,7 +110,8 @@ if [ -x "$DAPL_BUILD_DIR/tests/dat2" ] && [ -e "$DAPL_BUILD_DIR/lib/libdapl-dire
 		grep -q 'Tested: 1 | Passing: 1 ' "$tmp/out" || wrong "the moved line of 2.0 does not open"
 fi
 
-# Debian's dat.conf of OpenFabrics dapl: no line is broken, some move, and each keeps its name.
+# Debian's dat.conf of OpenFabrics dapl has no broken line. Some lines move, and each keeps its
+# name.
 names() { awk '{ print $1 }' "$1"; }
 if grep -qs '^ofa-v2-mlx5_0.* libdaploscm' /etc/dat.conf; then
 	"$migrate" /etc/dat.conf >"$tmp/out" 2>"$tmp/err" || wrong "/etc/dat.conf: exit status $?"
@@ -118,7 +119,7 @@ if grep -qs '^ofa-v2-mlx5_0.* libdaploscm' /etc/dat.conf; then
 	diff <(names /etc/dat.conf) <(names "$tmp/out") || wrong "/etc/dat.conf: other names"
 fi
 
-# The table of dapl-direct(7) is that of the code, which has all of OpenFabrics' variables.
+# The table of dapl-direct(7) equals that of the code, which has all of OpenFabrics' variables.
 "$migrate" --variables >"$tmp/out" 2>"$tmp/err" || wrong "--variables: exit status $?"
 sed -n 's/^\.It Ev \(D[A-Z_]*\) Ta /\1 /p' man/dapl-direct.7 | diff "$tmp/out" - ||
 	wrong "dapl-direct(7) differs from dat_migrate --variables"

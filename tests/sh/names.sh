@@ -11,7 +11,7 @@ export tmp
 info=$DAPL_BUILD_DIR/bin/dat_info
 status=0
 
-# conf IA PARAMS: a dat.conf for this line alone
+# conf IA PARAMS: writes a dat.conf that has only this line
 conf() {
 	echo "$1 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"$2\" \"\"" >"$tmp/dat.conf"
 	export DAT_OVERRIDE=$tmp/dat.conf

@@ -5,7 +5,8 @@
 set -u
 . tests/harness/perf-server.sh
 
-# start PROGRAM OPTION...: the client measures for minutes, until it is stopped
+# start PROGRAM OPTION...: starts a server and a client that measures for minutes, until it is
+# stopped
 start() {
 	local program=$1
 	shift
@@ -18,7 +19,7 @@ start() {
 	exit 1
 }
 
-# survivor PID FILE WHO PEER
+# survivor PID FILE WHO PEER: checks that the process exits soon, and reports its peer
 survivor() {
 	local status
 	for _ in $(seq 300); do
@@ -34,7 +35,7 @@ survivor() {
 	exit 1
 }
 
-# each_dies PROGRAM...
+# each_dies PROGRAM...: kills each side of each program in turn
 each_dies() {
 	local program
 	for program; do

@@ -98,7 +98,7 @@ until_it_waits() {	# PID FILE
 	exit 1
 }
 
-# The first message carries the place, the second begins or answers a measurement.
+# The first message contains the place of the process, the second begins or answers a measurement.
 for HOW in refused untold; do
 	for WORD in 1 2; do
 		export HOW WORD
@@ -122,7 +122,7 @@ for HOW in refused untold; do
 	done
 done
 
-# No message would make it continue, or end.
+# The client waits: no message makes it continue, or end.
 export HOW=orphan WORD=0
 serve "$bin/dat_conn_rate"
 beside "$tmp/client" env LD_PRELOAD="$tmp/gone.so" "$bin/dat_conn_rate" -p $port --warm-up 0 127.0.0.1

@@ -5,7 +5,7 @@
 set -u
 . tests/harness/perf-server.sh
 
-# The operations outstanding when all endpoints are full take several times as long as the measurement.
+# The outstanding operations of full endpoints take several times as long as the measurement.
 serve timeout -k 1 200 "$bin/dat_bind_bw"
 timeout -k 1 200 "$bin/dat_bind_bw" -p $port -q 600 -D 1 --warm-up 1 127.0.0.1 >"$tmp/client" 2>&1 </dev/null
 status=$?

@@ -56,7 +56,8 @@ offered() {
 		awk '{ print $1 }' | grep -vxE 'V|help|usage' | sort
 }
 
-# A page lists the options of its program beyond the common ones; dat_perf(7) has all of them.
+# as_documented: a page lists the options of its program beyond the common ones. dat_perf(7) has all
+# of them.
 as_documented() {
 	local p option
 	for p in $programs; do offered $p; done | sort | uniq -c | awk '$1 == 9 { print $2 }' >"$tmp/common"
@@ -71,7 +72,7 @@ as_documented() {
 	done
 }
 
-# Options without an effect in a program are refused.
+# means_nothing: options without an effect in a program are refused.
 means_nothing() {
 	local p
 	for p in dat_bind_lat dat_bind_bw dat_read_lat dat_read_bw; do
@@ -114,7 +115,8 @@ disable_pcie_relaxed use_ooo congest_type bind_source_ip write_with_imm send_wit
 no_enhanced_reorder unsolicited_write connectionless cqe_poll tph_mem cpu_id ph disable_dynamic_polling
 sig_offload data_validation data_validation_debug pin_cores numa_node disable_numa"
 
-# Each exists in some program, or is refused with the reason, which is also on the page.
+# perftest_is_known: each option exists in some program, or is refused with the reason, which is
+# also on the page.
 perftest_is_known() {
 	local name p
 	for p in $programs; do "$bin/$p" --help; done >"$tmp/help"

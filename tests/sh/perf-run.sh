@@ -58,7 +58,7 @@ says() {
 	done
 }
 
-# The worst samples of each size have times relative to its start.
+# starts: the worst samples of each size have times relative to its start.
 starts() {
 	sed -n 's/.* over *\([0-9.]*\) s after the start, at [0-9]*:\([0-9]*\):\([0-9.]*\)$/\1 \2 \3/p' "$tmp/out" |
 		awk '{ printf "%.4f\n", ($2 * 60 + $3 - $1 + 3600) % 3600 }' | sort -u | wc -l
@@ -96,7 +96,8 @@ records BW_average $all
 pair dat_write_bw -D 3 -f 0 -s 64 --target-polls
 says ' \.\.\. 64 bytes: 2 s, '
 pair dat_bind_bw --unbind -n 300 -q 2
-# As many windows as outstanding binds, through all contexts of a key: they change to new keys together.
+# There are as many windows as outstanding binds, and they use all contexts of a key: they change to
+# new keys together.
 pair dat_bind_bw -n 40000 -t 64 -Q 1
 records MsgRate 4096
 rate -n 20 -q 2 --processes 2 --warm-up 2 && records connections_per_s 4 && says 'Waiting *: asleep'
@@ -114,7 +115,7 @@ if command -v gnuplot >/dev/null; then
 	grep -q '1 MiB' "$tmp/plot.svg" || { echo "the axis does not say MiB"; exit 1; }
 fi
 
-# The same on a software EFA.
+# The same runs on a software EFA.
 both=(-d soft-efa-0)
 for p in write read send bind; do
 	pair dat_${p}_lat -n 20 --warm-up 5
@@ -126,7 +127,7 @@ done
 rate -n 20
 both=()
 
-# The same through the kernel's interface, if a library can be preloaded.
+# The same runs through the kernel's interface, if a library can be preloaded.
 if [ -x "$bin/softnic-run" ] && [ -z "${SAN-}" ]; then
 	front=("$bin/softnic-run") both=(-d mlx5_0-1)
 	for p in dat_write_bw dat_send_bw dat_read_bw dat_bind_bw; do
@@ -138,7 +139,7 @@ if [ -x "$bin/softnic-run" ] && [ -z "${SAN-}" ]; then
 	front=() both=()
 fi
 
-# Another program and a missed limit are reported, with status 1.
+# If the other side runs another program, or misses a limit, this is reported with status 1.
 serve timeout -k 1 60 "$bin/dat_read_lat"
 timeout -k 1 60 "$bin/dat_write_lat" -p $port 127.0.0.1 >"$tmp/out" 2>&1 && exit 1
 says 'PEER_REJECTED' 'it is no dat_write_lat of this version'
@@ -146,14 +147,15 @@ timeout -k 1 60 "$bin/dat_read_lat" -p $port -n 5 127.0.0.1 >"$tmp/out" 2>&1 || 
 wait $server || exit 1
 grep -q 'refused a client: another program' "$tmp/server" || { cat "$tmp/server"; exit 1; }
 
-# Another kind of adapter: both sides report it, and the server waits for one that fits.
+# If the other side has another kind of adapter, both report it, and the server waits for a client
+# that fits.
 serve timeout -k 1 110 "$bin/dat_read_bw"
 timeout -k 1 60 "$bin/dat_read_bw" -p $port -d soft-efa-0 127.0.0.1 >"$tmp/out" 2>&1 && exit 1
 says 'PEER_REJECTED' 'uses another kind of adapter'
 timeout -k 1 60 "$bin/dat_read_bw" -p $port -n 5 127.0.0.1 >"$tmp/out" 2>&1 || { cat "$tmp/out"; exit 1; }
 wait $server || exit 1
 
-# A second client gets a message that no server waits, however long the first one takes.
+# A second client gets a message that no server waits, even if the first client runs for long.
 serve timeout -k 1 110 "$bin/dat_send_bw"
 beside "$tmp/first" timeout -k 1 110 "$bin/dat_send_bw" -p $port -D 100 127.0.0.1
 first=$!

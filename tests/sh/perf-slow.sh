@@ -5,7 +5,7 @@
 set -u
 . tests/harness/perf-server.sh
 
-# end WHAT STATUS: both sides have succeeded, and there is a row
+# end WHAT STATUS: checks that both sides have succeeded, and that there is a row
 end() {
 	local served
 	wait $server
@@ -21,7 +21,7 @@ client() {	# client OPTION...
 	timeout -k 1 100 "$bin/dat_send_lat" -p $port "$@" 127.0.0.1 >"$tmp/client" 2>&1 </dev/null
 }
 
-# A server that accepts its client only after the time limit for a missing server.
+# The server accepts its client only after the time limit for a missing server.
 serve "$bin/dat_send_lat"
 kill -STOP $server
 beside "$tmp/client" timeout -k 1 100 "$bin/dat_send_lat" -p $port -n 50 127.0.0.1
@@ -194,12 +194,12 @@ DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT us, DAT_COUNT n, DAT_EVE
 END
 ${CC:-gcc} -Wall -Iinclude -shared -fPIC -o "$tmp/slow.so" "$tmp/slow.c" || exit 1
 
-# The client's last message, whose acknowledgement died with its server.
+# The client's last message has arrived, but its acknowledgement was lost with its server.
 serve "$bin/dat_send_lat"
 SLOW=deaf LD_PRELOAD=$tmp/slow.so client -n 5 --warm-up 1
 end "a client that is not told that its last word has come" $?
 
-# Seconds with messages, warm-up included, are no timeout.
+# Messages can take seconds, also during the warm-up. That is no timeout.
 serve "$bin/dat_send_lat"
 SLOW=jumps LD_PRELOAD=$tmp/slow.so client -n 50
 end "a client to which 300 s go by" $?
@@ -245,7 +245,7 @@ if [ $status != 1 ] || ! grep -q 'the server is gone; see its output' "$tmp/clie
 	exit 1
 fi
 
-# A server that dies: the client's processes notice it first, the main process later.
+# The server dies. The client's processes notice it first, the main process later.
 serve "$bin/dat_conn_rate"
 beside "$tmp/client" env SLOW=first LD_PRELOAD="$tmp/slow.so" "$bin/dat_conn_rate" -p $port -D 300 127.0.0.1
 client=$!

@@ -14,7 +14,7 @@ start() {
 	return 1
 }
 
-# survivor PID FILE WHO: it exits by itself, with status 1 and a BROKEN event
+# survivor PID FILE WHO: checks that the process exits by itself, with status 1 and a BROKEN event
 survivor() {
 	local i status
 	for i in $(seq 300); do

@@ -16,7 +16,8 @@ must() {	# must STATUS TEXT COMMAND...: exits so and says so
 	fi
 }
 
-# both TEXT OPTION...: both sides here succeed, at a qualifier with an unused port
+# both TEXT OPTION...: runs both sides on this machine, at a qualifier with an unused port; they
+# succeed
 both() {
 	local text=$1 try status
 	shift
@@ -47,6 +48,6 @@ must 64 'unrecognized option' "$bin" --no-such-option
 must 0 'Usage' "$bin" --help
 must 0 '^dapl-direct [0-9]' "$bin" --version
 
-# Another process serves there already: the second one prints what to do.
+# If another process serves at the qualifier already, the second server prints advice.
 serve "$bin" -s
 must 1 "another process listens at $port: -p chooses another" "$bin" -s -p $port

@@ -12,7 +12,7 @@ failed=0
 
 fail() { echo "$*"; failed=1; }
 
-# device ADDRESS VENDOR CLASS DRIVER [GROUP]
+# device ADDRESS VENDOR CLASS DRIVER [GROUP]: adds a device to the simulated /sys
 device() {
 	local d=$pci/$1
 	mkdir -p "$d" "$SYSFS/bus/pci/drivers/$4"
@@ -70,7 +70,8 @@ machine() {
 	: >"$LOG"
 }
 
-# does STATUS PATTERN CALLS COMMAND...: exit status, output, and the calls of DPDK's program
+# does STATUS PATTERN CALLS COMMAND...: runs the command and checks exit status, output, and calls
+# of DPDK's program
 does() {
 	local status=$1 pattern=$2 calls=$3 got
 	shift 3

@@ -11,7 +11,7 @@ trap '[ -z "$server" ] || kill "$server"; rm -rf "$tmp"' EXIT
 status=0 server=
 ia=soft-mlx5-0
 
-# q ARGUMENT...: the program, its output in $tmp/out
+# q ARGUMENT...: runs the program; its output is in $tmp/out
 q() { timeout 60 "$DAPL_BUILD_DIR/bin/dat_qualify" "$@" >"$tmp/out" 2>&1 </dev/null; }
 
 wrong() {
@@ -61,7 +61,8 @@ assert len(identity["here"]["sha256"]["dat_conform"]) == 64
 PY
 }
 
-# One byte is changed at places of each kind; the seed is fixed. The program is asked once, its module for the others.
+# Changes one byte at places of each kind, with a fixed seed. The program itself checks one of them,
+# its Python module the others.
 changed_bytes() {
 	PYTHONPATH=qualify python3 -B - "$tmp/good.tar" "$tmp/bad.tar" >"$tmp/out" 2>&1 <<'PY' || wrong "a changed byte"
 import random, sys, tarfile, bundle
@@ -102,7 +103,7 @@ PY
 	q verify "$tmp/bad.tar" && wrong "half a bundle is verified"
 }
 
-# A verdict that the evidence does not give is found even if all hashes fit.
+# A verdict that does not follow from the evidence is refused, even if all hashes are right.
 forged() {
 	PYTHONPATH=qualify python3 -B - "$tmp/good.tar" "$tmp/bad.tar" <<'PY'
 import sys, bundle
@@ -115,7 +116,7 @@ PY
 	has "a forged verdict" 'windows-closed: the bundle states PASS, and its evidence gives FAIL'
 }
 
-# The model lets a peer write by an old key: a failure, unless it is known.
+# The model lets a peer write through an old key. This is a failure, unless it is a known deviation.
 planted() {
 	for instance in nonthreadsafe threadsafe; do
 		echo "$ia u1.2 $instance default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"fault=quirk=old_keys\" \"\""

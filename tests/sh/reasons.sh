@@ -23,7 +23,7 @@ case $seen in
 *) echo "not both calls were made to fail:$seen"; exit 1 ;;
 esac
 
-# A call that chooses the qualifier itself logs none.
+# If a call chooses the qualifier itself, a qualifier in use is not logged.
 seen=
 for n in $(seq 6 40); do
 	out=$(ulimit -n $n; timeout 5 "$bin/dat_bench" -n 16 2>&1)

@@ -40,7 +40,8 @@ refused 'entry 9 of the GID table' 'gid_index=' env DAT_OVERRIDE="$tmp/gid.conf"
 sed 's/ "" ""$/ "efa_window=8" ""/' "$DAT_OVERRIDE" >"$tmp/efa.conf"
 refused 'efa_window=8: this adapter has no such key' 'dapl-direct(7)' env DAT_OVERRIDE="$tmp/efa.conf" bash -c info
 
-# A first generation and a libefa without the queries of queues, and a port that does not exist.
+# Refused are: a first generation, a libefa without the queries of queues, and a port that does not
+# exist.
 . tests/harness/libefa.sh
 release=$(libefa_release)
 [ -n "$release" ] || exit $failed		# built without libefa
@@ -48,10 +49,11 @@ info() { "$run" --efa "$@" "$build/bin/dat_info" -i efa_0-1; }
 [ "$release" -ge 59 ] ||
 	refused 'no efadv_query_qp_wqs' 'rdma-core 59 or newer' env SOFTNIC_EFADV=none bash -c info
 refused 'first generation\|Nitro v3' 'a later one\|Nitro v4' bash -c 'info --profile efa0'
-# 56 creates CQs with entries of 32 bytes on any device.
+# libefa 56 creates CQs with entries of 32 bytes on any device.
 [ "$release" -ge 56 ] ||
 	refused '16-byte entries\|completion queue' 'rdma-core 59 or newer' bash -c 'info --profile efa1'
-# A later one without RDMA read, with a libefa that can query its queues, and in software.
+# A later generation without RDMA read is refused, with a libefa that can query its queues, and in
+# software.
 [ "$release" -lt 63 ] && queries=63 || queries=none
 refused 'PCI id 0xefa1) has no RDMA read' 'Nitro v4 or newer' env SOFTNIC_EFADV=$queries \
 	bash -c 'info --profile efa1'
@@ -62,7 +64,7 @@ refused 'efa_0 has no port 2' '' env DAT_OVERRIDE="$tmp/port.conf" \
 	"$run" --efa "$build/bin/dat_info" -i efa_0-2
 sed 's/ "" ""$/ "rnr_retry=7" ""/' "$DAT_OVERRIDE" >"$tmp/mlx5.conf"
 refused 'rnr_retry=7: this adapter has no such key' 'dapl-direct(7)' env DAT_OVERRIDE="$tmp/mlx5.conf" bash -c info
-# hw_mlx5 sees each name first, and ignores the parameters of others.
+# hw_mlx5 gets each name first, and ignores the parameters of other backends.
 if ! DAT_OVERRIDE=$tmp/efa.conf timeout 20 bash -c info >"$tmp/out" 2>&1; then
 	echo "efa_0-1 does not open with a key of an EFA:"
 	cat "$tmp/out"

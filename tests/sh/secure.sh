@@ -35,7 +35,7 @@ ${CC:-cc} -Iinclude "$dir/list.c" -o "$dir/list" "$dir/libdat.so.1" -Wl,-rpath,"
 echo 'planted u1.2 nonthreadsafe default /x d.1.2 a b' >"$dir/dat.conf"
 other_user="setpriv --reuid 65534 --regid 65534 --clear-groups"
 $other_user true 2>/dev/null || skip "there is no other user in this namespace"
-# Without time and thread of a line of the log, which differ.
+# plain: removes time and thread from a line of the log, because they differ.
 plain() { sed 's/^[0-9:.]* [0-9]* libdat: /libdat: /'; }
 with_env() { DAT_OVERRIDE=$dir/dat.conf DAT_DBG_TYPE=0xff $other_user "$dir/list" 2>&1 | plain; }
 without_env() { env -u DAT_OVERRIDE -u DAT_DBG_TYPE $other_user "$dir/list" 2>&1 | plain; }

@@ -45,7 +45,7 @@ start() {
 	return 1
 }
 
-# case ARGUMENT...: runs with these arguments on both sides
+# case ARGUMENT...: runs both sides with these arguments
 failed=0
 pingpong() {
 	local server_status client_status

@@ -28,7 +28,8 @@ complain "softnic includes what it judges:" \
 	"$(grep -rnE '#include "(core|hw_[a-z0-9]*)/' softnic --include='*.[ch]')"
 complain "softnic includes more than softnic:" \
 	"$(grep -rnE '#include "' softnic --include='*.[ch]' | grep -vE '"(softnic/|config\.h"|core/|hw_)')"
-# A copy into another process could end after its target has revoked the memory; one out of it could block.
+# A copy into another process could end after its target has revoked the memory. A copy out of
+# another process could block.
 complain "softnic copies from or to another process:" \
 	"$(grep -rnE 'process_vm_|/proc/[^"]*/mem"|PTRACE_' softnic --include='*.[ch]')"
 # Headers of core that a backend may include: the two seams, the objects, tools, and the accessors of DAT's types.

@@ -21,7 +21,7 @@ server=
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$tmp"' EXIT
 failed=0
 
-# Behind VFIO no network interface gives an address, and a device serves one process at a time.
+# Behind VFIO no network interface has an address, and a device serves one process at a time.
 if [ $access = vfio ]; then
 	ia=0000:01:00.0
 	export DAPL_TEST_CHILD_IA=0000:02:00.0,0000:03:00.0,0000:04:00.0 RIG_PARAMS=gid=auto
@@ -46,14 +46,15 @@ fi
 export DAPL_TEST_IA=$ia
 front=$run		# of the suites
 
-# The model's violations by this driver. A bad key, address or right is a consumer's, as is a CQ that is
-# never emptied.
+# faults: prints the model's violations by this driver. A bad key, address or right is the
+# consumer's error, and so is a CQ that is never emptied.
 faults() {
 	grep -a 'softnic: violation' "$1" |
 		grep -avE 'violation (mkey\.|remote\.|dma\.refused|cq\.overrun|rx\.|wqe\.lkey)'
 }
 
-# step NAME SUMMARY COMMAND...: it succeeds, prints the summary, and the device reports no violation
+# step NAME SUMMARY COMMAND...: checks that the command succeeds and prints the summary, and that
+# the device reports no violation
 step() {
 	local name=$1 summary=$2 status start=$SECONDS
 	shift 2
@@ -69,7 +70,7 @@ step() {
 	failed=1
 }
 
-# The statements of dat_conform; those in accesses.tsv may fail.
+# conformance: runs the statements of dat_conform; those in accesses.tsv may fail.
 conformance() {
 	local start=$SECONDS summary
 	timeout -k 5 300 "$run" "$build/bin/dat_conform" -i $ia "$@" >"$tmp/conformance" 2>&1
@@ -85,7 +86,7 @@ conformance() {
 	failed=1
 }
 
-# pingpong IA [OPTION...]: under softnic-run
+# pingpong IA [OPTION...]: runs dat_pingpong under softnic-run
 pingpong() {
 	local ia=$1 status
 	local ping=("$build/bin/dat_pingpong" -i "$ia" -n 200)
@@ -101,7 +102,8 @@ pingpong() {
 	failed=1
 }
 
-# listed VERDICT PATTERN: the entries of tests/data/accesses.tsv for this access that match the pattern
+# listed VERDICT PATTERN: prints the entries of tests/data/accesses.tsv for this access that match
+# the pattern
 listed() {
 	awk -F'\t' -v access=${access/devx/uverbs} -v verdict="$1" -v what="$2" \
 		'($1 == access || $1 == "both") && $3 == verdict && $2 ~ what { print $2 }' \
@@ -115,7 +117,8 @@ suite() {
 	without=$(listed 'NOT RUN' "^$name/" | sed "s|^$name/||" | paste -sd '|')
 	[ $# != 0 ] || [ -z "$without" ] || set -- --filter "!(@($without))"
 	step "$name" 'Synthesis:.*Failing: 0 .*Crashing: 0' $front "$build/tests/$name" --jobs 1 --verbose "$@"
-	# With InfiniBand the two ends have other adapters. A test may be skipped if the adapter announces it.
+	# With InfiniBand both sides have other adapters. A test may be skipped if the adapter
+	# announces the reason.
 	[ "$front" = "$run" ] || return
 	grep -a '^\[SKIP\]' "$tmp/$name" | grep -avE ': (Test is disabled|the adapter says )' |
 		grep -avF -f <(listed SKIP "^$name/" | sed "s|^$name/|[SKIP] |; s|/|::|; s|$|: |") || return
@@ -137,7 +140,7 @@ model='NVIDIA ConnectX-6 Dx,.* firmware 22\.36'
 [ $access != efadv ] || model='Amazon EFA 0xefa'
 step model "$model" "$run" "$build/bin/dat_info" -i $ia
 if [ $access = devx ]; then
-	# A second port, and InfiniBand ports: dat.conf names them like any other.
+	# A second port, and InfiniBand ports. dat.conf names them like any other port.
 	sed 's/^mlx5_0-1 /mlx5_0-2 /' "$DAT_OVERRIDE" >"$tmp/two.conf"
 	cat "$DAT_OVERRIDE" >>"$tmp/two.conf"
 	export DAT_OVERRIDE=$tmp/two.conf

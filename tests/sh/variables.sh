@@ -7,7 +7,8 @@ trap 'rm -rf "$tmp"' EXIT
 info=$DAPL_BUILD_DIR/bin/dat_info
 status=0
 
-# Opens both instances of the IA, and a second time: says WORDS COUNT IA
+# says WORDS COUNT IA: opens both instances of the IA, and a second time; the log has WORDS that
+# many times
 says() {
 	local words=$1 count=$2 ia=$3
 	"$info" -i "$ia" >"$tmp/out" 2>"$tmp/err" || { echo "$ia does not open"; status=1; }

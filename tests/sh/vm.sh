@@ -47,7 +47,7 @@ wait_for test -S "$tmp/b" || bad "no sockets of EFAs: $(cat "$tmp/err")"
 kill -TERM $pid
 wait $pid || bad "the exit status of a server of EFAs is $?"
 
-# A killed one leaves its sockets, and the next server replaces them.
+# A killed server leaves its sockets, and the next server replaces them.
 "$vm" "$tmp/a" 2>"$tmp/err" &
 pid=$!
 wait_for test -S "$tmp/a"

@@ -12,7 +12,8 @@ out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 status=0
 
-# shows NAME SEED: the defect is found from this seed, and its program shows it. $why says what is wrong otherwise.
+# shows NAME SEED: the walk finds the defect from this seed, and its program shows the defect. If
+# not, $why has the reason.
 shows() {
 	local name=$1 seed=$2
 	WALK_PLANT=$name LD_PRELOAD=$plant timeout 120 "$DAPL_BUILD_DIR/tests/dat_walk" -s "$seed" -n 200 -q \
@@ -30,7 +31,7 @@ shows() {
 	[ $? = 1 ]
 }
 
-# A mismatch that depends on time may not come again, so other seeds are tried.
+# A mismatch that depends on time may not appear again, so other seeds are tried.
 for name in code query lost length status place byte private; do
 	for seed in 1 1001 2001; do
 		shows $name $seed && { echo "note: $name: $calls calls"; continue 2; }

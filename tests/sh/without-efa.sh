@@ -4,7 +4,7 @@
 set -u
 . tests/harness/skip.sh
 [ -x "$DAPL_BUILD_DIR/bin/softnic-run" ] || skip "softnic-run is not built: no rdma-core"
-# make cannot have a space in a path, and TMPDIR may have one.
+# A path of make cannot have a space, but TMPDIR may have one.
 tmp=$(TMPDIR= mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 unset MAKEFLAGS MAKELEVEL MFLAGS SAN
@@ -25,7 +25,7 @@ if ! without_efa WERROR=1 "$tmp/build/obj/hw_efa/ctl/ctl.o"; then
 	cat "$tmp/out"
 	exit 1
 fi
-# Its suite.mk names prerequisites, so make knows the target; nothing links it.
+# tests/efadv/suite.mk names prerequisites, so make knows the target. Nothing links it.
 without_efa -n "$tmp/build/tests/efadv"
 if grep -q -- "-o $tmp/build/tests/efadv " "$tmp/out"; then
 	echo "the suite efadv is built --without-efa"

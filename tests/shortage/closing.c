@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dat_ia_close(3) calls it a catastrophe if closing lacks resources, dat_ep_disconnect(3) has a code for
- * it: here neither needs any.
+ * Closing when resources are missing. dat_ia_close(3) calls that a catastrophe,
+ * dat_ep_disconnect(3) has a code for it; here neither call needs any resources.
  */
 #include "tests/shortage/shortage.h"
 
@@ -14,7 +14,7 @@ static bool open_empty(void)
 	return STEP(dat_ia_open((DAT_NAME_PTR)(uintptr_t)bench_name(), 8, &async, &ia));
 }
 
-/* A listener, a window, and an endpoint that is about to be connected. */
+/* Opens a listener, a window, and an endpoint that is about to be connected. */
 static bool open_full(void)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = b.mem };

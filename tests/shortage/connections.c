@@ -6,7 +6,7 @@
 #include "core/dap.h"
 #include "tests/shortage/shortage.h"
 
-static DAT_EP_HANDLE ep[2];	/* active, passive */
+static DAT_EP_HANDLE ep[2];	/* the active and the passive endpoint */
 static DAT_CONN_QUAL qual;
 
 static bool make_ep(DAT_EP_HANDLE *to)
@@ -30,7 +30,7 @@ static bool make_both(void)
 	return MAKE(dat_psp_create_any(b.ia, &qual, b.cr_evd, DAT_PSP_CONSUMER_FLAG, psp));
 }
 
-/* Returns a request, or none if the attempt has ended. */
+/* Returns a request, or null if the attempt has ended. */
 static DAT_CR_HANDLE request(void)
 {
 	DAT_EVENT ev;
@@ -42,7 +42,7 @@ static DAT_CR_HANDLE request(void)
 						   DAT_HANDLE_NULL;
 }
 
-/* Both sides get the result. */
+/* Checks that both sides get the result. */
 static bool both_established(void)
 {
 	bool all = true;
@@ -130,7 +130,7 @@ Test(shortage, connect__each_lack, .timeout = 120)
 	bench_close();
 }
 
-/* Reserved, rejected, and handed to another process. */
+/* A request is reserved, rejected, or handed off to another process. */
 static bool refuse(void)
 {
 	DAT_HANDLE *rsp;
@@ -157,8 +157,8 @@ Test(shortage, cr_reject__each_lack, .timeout = 120)
 }
 
 /*
- * Enough binds to use up the keys of one mkey, so that another is created. If every bind creates one, a
- * few are enough.
+ * Binds often enough to use up the keys of one mkey, so that another is created. If every bind
+ * creates one, a few are enough.
  */
 static bool bind_often(void)
 {
@@ -219,7 +219,7 @@ Test(shortage, async__device_fails, .timeout = 60)
 	bench_close();
 }
 
-/* A defect of the library, here planted, ends in the same way. */
+/* A planted defect of the library ends the IA in the same way. */
 Test(shortage, async__invariant_is_broken, .timeout = 60)
 {
 	DAT_EVENT ev;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Objects of each type, and their modifications. */
+/* Objects of each type, and changes of their attributes. */
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 TestSuite(shortage, .timeout = 120);
 
-static void *shared;		/* MEM bytes that could be shared with other processes */
+static void *shared;		/* MEM bytes that other processes could share */
 static char cookie[DAT_LMR_COOKIE_SIZE] = "shortage";
 
 static void open_all(void)
@@ -120,7 +120,7 @@ Test(shortage, create__each_lack)
 	bench_close();
 }
 
-/* ---- modifications ---- */
+/* ---- Changes ---- */
 
 static void called(DAT_PVOID data, DAT_EVD_HANDLE evd)
 {
@@ -128,7 +128,7 @@ static void called(DAT_PVOID data, DAT_EVD_HANDLE evd)
 	__atomic_fetch_add((int *)data, 1, __ATOMIC_RELAXED);
 }
 
-/* Moved between CNOs with an agent and without. */
+/* An EVD is moved between CNOs with an agent and without. */
 static bool change_cnos(void)
 {
 	static int calls;
@@ -158,7 +158,7 @@ Test(shortage, cno_modify__each_lack)
 	bench_close();
 }
 
-/* Queued events are there afterwards, whether the queue has grown or not. */
+/* Queued events are still there afterwards, whether the queue has grown or not. */
 static bool resize_evd(DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT ev = { .event_number = DAT_SOFTWARE_EVENT };
@@ -176,7 +176,7 @@ static bool resize_evd(DAT_EVD_HANDLE evd)
 	return done;
 }
 
-/* Unknown if the device does not report it. */
+/* Returns the outstanding receives; the number is unknown if the device does not report it. */
 static DAT_COUNT outstanding(DAT_SRQ_HANDLE srq)
 {
 	DAT_SRQ_PARAM p = { .max_recv_dtos = 0 };
@@ -224,7 +224,8 @@ Test(shortage, resize__each_lack)
 	bench_close();
 }
 
-/* Modifies attributes that need a new queue pair. Without one the endpoint stays as before. */
+/* Modifies attributes that need a new queue pair. If that cannot be created, the endpoint stays as
+ * before. */
 static bool modify_ep(void)
 {
 	DAT_EP_ATTR attr = small();
@@ -247,7 +248,7 @@ static bool modify_ep(void)
 	STEP(dat_ep_query(ep, DAT_EP_FIELD_ALL, &p));
 	if (!done && p.ep_attr.max_recv_dtos != before.ep_attr.max_recv_dtos)
 		odd("a change that was refused was done");
-	/* If neither the new queue pair nor the old one could be created, it has none. */
+	/* If neither the new queue pair nor the old one could be created, the endpoint has none. */
 	done &= STEP(dat_ep_post_recv(ep, 1, &t, c, DAT_COMPLETION_DEFAULT_FLAG));
 	return STEP(dat_ep_reset(ep)) && done;
 }

@@ -15,16 +15,17 @@
 #include "softnic/softnic.h"
 #include "softnic/softnic_efa.h"
 
-#define MOST 3000		/* failures of one scenario */
+#define MOST 3000		/* most failures of one scenario */
 #define KEPT 64
-#define QUIET_MS 60		/* without an event: all wait for the end of a shortage */
+/* time without an event in which all sides wait for the end of a shortage */
+#define QUIET_MS 60
 
 struct bench b;
 static DAT_HANDLE made[KEPT];
 static unsigned int n_made;
-static char trouble[200];	/* the first error */
+static char trouble[200];	/* text of the first error */
 
-/* ---- steps ---- */
+/* ---- Steps ---- */
 
 void odd(const char *text)
 {
@@ -32,7 +33,7 @@ void odd(const char *text)
 		snprintf(trouble, sizeof(trouble), "%s", text);
 }
 
-/* Calls that may run out of resources, by DAT's page or by ours, if DAT 1.2 has no such code. */
+/* May this call run out of resources? DAT's page allows it, or ours if DAT 1.2 has no such code. */
 static bool may_lack(const char *text)
 {
 	static const char *const calls[] = {
@@ -41,7 +42,7 @@ static bool may_lack(const char *text)
 		"dat_ep_post_", "dat_lmr_create(", "dat_rmr_create(", "dat_rmr_bind(",
 		"dat_psp_create(", "dat_psp_create_any(", "dat_rsp_create(", "dat_srq_create(",
 		"dat_srq_resize(", "dat_srq_post_recv(",
-		/* without such a code in DAT 1.2 */
+		/* calls that have no such code in DAT 1.2 */
 		"dat_cno_modify_agent(", "dat_evd_modify_cno(", "dat_ep_modify(", "dat_ep_reset(",
 		"dat_evd_wait(", "dat_cr_handoff(",
 	};
@@ -77,7 +78,7 @@ DAT_HANDLE *keep(void)
 	return &made[n_made];
 }
 
-/* Only a successful call writes its output. */
+/* Drops the handle of a failed call, because only a successful call writes its output. */
 bool kept(bool done)
 {
 	if (!done && made[n_made])
@@ -108,7 +109,7 @@ static DAT_RETURN free_one(DAT_HANDLE h)
 	}
 }
 
-/* Requests without an answer, and unwanted events. */
+/* Drops requests that no step answers, and unwanted events. */
 static void empty(DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT ev;
@@ -130,7 +131,7 @@ void free_all(void)
 	empty(b.soft_evd);
 }
 
-/* ---- resources ---- */
+/* ---- Resources ---- */
 
 #define DEVICE_KINDS 8u
 
@@ -140,7 +141,7 @@ struct adapter {
 	const char *kinds[DEVICE_KINDS];
 	size_t (*count)(const char *kind);
 	int (*fault)(const char *script);
-	bool soft_evds;			/* its EVDs need nothing from the device */
+	bool soft_evds;			/* the EVDs of this backend need nothing from the device */
 };
 
 struct count {
@@ -203,7 +204,7 @@ static void nothing_left(const struct count *before, const char *what, unsigned 
 {
 	struct count now;
 
-	/* A thread reports the end of a connection. */
+	/* A thread reports the end of a connection, so this waits. */
 	if (TH_WITHIN(SOON_MS, (empty(b.cr_evd), as_before(before))))
 		return;
 	count(&now);
@@ -217,7 +218,7 @@ static void nothing_left(const struct count *before, const char *what, unsigned 
 		  now.usage.threads, before->usage.fds, before->usage.threads);
 }
 
-/* ---- scenarios in which the n-th request fails ---- */
+/* ---- Scenarios in which the n-th request fails ---- */
 
 struct shortage {
 	const char *of;
@@ -230,7 +231,7 @@ static void heap_start(unsigned long n)
 	th_fail_start(TH_FAIL_HEAP | TH_FAIL_MMAP, n);
 }
 
-/* Shortages that last: of allocations from the n-th on, of descriptors. */
+/* Shortages that last: all allocations from the n-th on fail, or all descriptors are used. */
 static unsigned long no_heap_from, no_heap_seen;
 static bool no_fds, relieved;
 
@@ -279,7 +280,9 @@ static const struct shortage shortages[3] = {
 	{ "request", device_start, device_stop },
 };
 
-/* Resources created once per process are created here. */
+/*
+ * Runs the scenario without a failure. Resources that each process creates once are created here.
+ */
 static void whole(bool (*scenario)(void))
 {
 	struct count before;
@@ -332,7 +335,7 @@ void needs_nothing(bool (*before)(void), void (*act)(void))
 	} while (seen >= n);
 }
 
-/* With no free descriptor, then one, and so on, until nothing fails. */
+/* Runs the scenario with no free descriptor, then with one, and so on, until nothing fails. */
 static void each_descriptor(bool (*scenario)(void))
 {
 	struct count before;
@@ -364,7 +367,7 @@ void each_failure(bool (*scenario)(void))
 	whole(scenario);
 }
 
-/* ---- setup ---- */
+/* ---- Setup ---- */
 
 /* Makes this program the provider, whatever dat.conf contains. */
 static void be_provider(void)
@@ -396,7 +399,8 @@ void bench_open(void)
 	DAT_IA_ATTR attr;
 
 	be_provider();
-	/* A stream is kept for the next connection: do not wait for its timeout each time. */
+	/* A mux is kept for the next connection. Its idle time is short, so that the tests do not
+	 * wait for it. */
 	cm_limits.idle_us = 1000;
 	memset(&b, 0, sizeof(b));
 	b.mem = aligned_alloc(4096, MEM);

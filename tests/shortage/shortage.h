@@ -15,7 +15,7 @@
 #define SOON_MS 20000		/* only guards against hangs */
 #define MEM 65536
 
-/* The adapter of a test: opened before anything fails, closed gracefully at the end. */
+/* The adapter of a test. It is opened before anything fails, and closed gracefully at the end. */
 struct bench {
 	DAT_IA_HANDLE ia;
 	DAT_EVD_HANDLE async, cr_evd, conn_evd, dto_evd, soft_evd;
@@ -30,11 +30,12 @@ struct bench {
 };
 extern struct bench b;
 
-/* The adapter in DAPL_TEST_IA, one of those with a software device. */
+/* The adapter in DAPL_TEST_IA, if it has a software device. */
 const char *bench_name(void);
 void bench_open(void);
 void bench_close(void);
-void bench_fault(const char *script);	/* see softnic_fault(), softnic_efa_fault() */
+/* sets a fault script, see softnic_fault() and softnic_efa_fault() */
+void bench_fault(const char *script);
 
 /*
  * Records a return code, and returns whether the call succeeded. A failure must be a lack of resources,
@@ -43,10 +44,12 @@ void bench_fault(const char *script);	/* see softnic_fault(), softnic_efa_fault(
  */
 bool step(DAT_RETURN ret, const char *text);
 #define STEP(call) step((call), #call)
-void odd(const char *text);	/* records an error without a code */
-void no_trouble(void);		/* clears it */
+void odd(const char *text);	/* records an error that has no code */
+void no_trouble(void);		/* clears the recorded error */
 
-/* The objects of a scenario are freed in reverse order, by their type. */
+/*
+ * Returns a slot for a handle. The objects of a scenario are freed in reverse order, by their type.
+ */
 DAT_HANDLE *keep(void);		/* the slot for the next handle */
 #define MAKE(call) kept(STEP(call))
 bool kept(bool made);
@@ -57,14 +60,16 @@ void free_all(void);
  * succeeded, and starts anew each time.
  */
 void each_failure(bool (*scenario)(void));
-/* Checks that act, which undoes before, needs no allocation: none succeeds from any point on. */
+/*
+ * Checks that act needs no allocation: from some point on none succeeds. before prepares each try.
+ */
 void needs_nothing(bool (*before)(void), void (*act)(void));
 
 DAT_LMR_TRIPLET piece(size_t off, size_t len);
 DAT_EP_ATTR small(void);
 /*
- * The next event of either, or 0. An attempt to connect continues while a shortage lasts: if no event
- * comes for a while the shortage ends, and then one must come.
+ * Returns the next event of either EVD, or 0. An attempt to connect continues while a shortage
+ * lasts. If no event comes for a while, the shortage ends, and then an event must come.
  */
 DAT_EVENT_NUMBER next_of(DAT_EVD_HANDLE evd, DAT_EVD_HANDLE other, DAT_EVENT *ev);
 DAT_EVENT_NUMBER next(DAT_EVD_HANDLE evd, DAT_EVENT *ev);

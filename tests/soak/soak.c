@@ -28,10 +28,10 @@ enum ending { KILLED, STOPPED_KILLED, STOPPED_CONTINUED, EXECED, LEFT_ABRUPTLY, 
 struct job {
 	struct peer_plan plan;
 	enum ending ending;
-	unsigned int ms;		/* of work */
+	unsigned int ms;		/* time of the client's work */
 };
 
-/* ---- a server ---- */
+/* ---- A server ---- */
 
 static bool is_over(struct opposite *o)
 {
@@ -48,7 +48,7 @@ static void leave(struct opposite *o, enum ending how)
 	check(TH_WITHIN(SOON_MS, is_over(o)));
 }
 
-/* Until the client's end. */
+/* Works until the client has ended. */
 static void go_on(struct opposite *o)
 {
 	uint64_t end = th_now_ms() + SOON_MS;
@@ -93,7 +93,7 @@ static void serve_one(int sock, struct end *e, const struct job *job)
 	rig_empty(e->conn_evd);
 }
 
-/* Ends when the socket does. */
+/* Serves until the socket is closed. */
 static int server_main(int sock, void *arg)
 {
 	struct job job;
@@ -115,11 +115,11 @@ static int server_main(int sock, void *arg)
 	return 0;
 }
 
-/* ---- the clients' parent, which opens no IA ---- */
+/* ---- The clients' parent, which opens no IA ---- */
 
 struct server {
 	struct th_child child;
-	struct holding base;		/* the most that it held in the warm-up */
+	struct holding base;		/* the most that the server held during the warm-up */
 	unsigned int served;
 };
 

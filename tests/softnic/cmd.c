@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Commands: the output of each, and the status of each refusal. */
+/* Commands: the output of each command, and the status of each refusal. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
@@ -387,7 +387,8 @@ Test(cmd, caps__of_each_type)
 	refused(16, 0x03, "cmd.field");
 }
 
-/* As of a VF without these features: the command succeeds, with all fields zero. */
+/* The capabilities are those of a VF without these features: the command succeeds, and all fields
+ * are zero. */
 Test(cmd, caps__of_steering_and_device_memory_are_empty)
 {
 	static const uint32_t types[] = { 0x01, 0x07, 0x0f, 0x20 };

@@ -77,7 +77,7 @@ Test(cold, boot__infiniband_port_has_its_guids_after_each_reset)
 
 static const struct too_early {
 	uint16_t opcode;
-	int state;	/* 0 off, 1 enabled, 2 running */
+	int state;	/* 0: off, 1: enabled, 2: running */
 } too_early[] = {
 	{ CMD_QUERY_HCA_CAP, 0 }, { CMD_INIT_HCA, 0 }, { CMD_QUERY_PAGES, 0 }, { CMD_ALLOC_PD, 0 },
 	{ CMD_ALLOC_PD, 1 }, { CMD_ALLOC_UAR, 1 }, { CMD_QUERY_NIC_VPORT_CONTEXT, 1 },
@@ -110,7 +110,7 @@ Test(cold, init_hca__without_pages)
 	cr_expect_eq(cold_simple(c, CMD_INIT_HCA, 0), 0x04, "no pages");
 }
 
-/* Capabilities that the driver may choose, and others. */
+/* Sets capabilities that the driver may choose, and others. */
 Test(cold, set_hca_cap__choices)
 {
 	static uint8_t cap[4096];
@@ -293,7 +293,7 @@ Test(cold, link__up_after_init_hca_and_down_by_paos)
 	nothing_held_against();
 }
 
-/* The word that arms one EQ is overwritten by another's before the device reads it. */
+/* The word that arms one EQ is overwritten by that of another EQ before the device reads it. */
 Test(cold, eq__whose_arming_is_hidden)
 {
 	static uint8_t rings[2][4096] __attribute__((aligned(4096)));
@@ -303,7 +303,7 @@ Test(cold, eq__whose_arming_is_hidden)
 	cr_assert(TH_WITHIN(10000, link_is_up()));
 	cr_assert_eq(cold_simple(c, CMD_ALLOC_UAR, 0), 0);
 	uar = sn_get(c->out, CMD_NUMBER);
-	eqn[0] = new_eq(rings[0], uar, 1 << 9);		/* port change */
+	eqn[0] = new_eq(rings[0], uar, 1 << 9);		/* subscribes to the port change event */
 	eqn[1] = new_eq(rings[1], uar, 0);
 	word = (uint32_t *)(void *)((uint8_t *)softnic_uar(c->nic, uar) + 0x40);
 	__atomic_store_n(word, htobe32(eqn[0] << 24), __ATOMIC_RELEASE);
@@ -316,7 +316,7 @@ Test(cold, eq__whose_arming_is_hidden)
 	nothing_held_against();
 }
 
-/* ---- pages */
+/* ---- Pages */
 
 Test(cold, pages__that_cannot_be_used)
 {
@@ -349,7 +349,7 @@ Test(cold, pages__taken_back)
 	nothing_held_against();
 }
 
-/* ---- violations */
+/* ---- Violations */
 
 static void bad_type(void)
 {
@@ -418,7 +418,7 @@ static const struct wrong {
 	{ "cmdq.block_number", bad_block, 0x3 },
 };
 
-/* Repairs what each test breaks, except the reserved bits, which the next cold_give clears. */
+/* Repairs the damage of each test, except the reserved bits, which the next cold_give clears. */
 static void heal(void)
 {
 	cold_entry(c, 0)[1] = 0;

@@ -35,7 +35,7 @@ Test(cold_linux, alloc_uar__first_after_each_boot_is_the_drivers)
 	cold_close(c);
 }
 
-/* A host that got the descriptor cannot remove the pages from under the device. */
+/* A host that got the descriptor of the BAR cannot remove the pages from under the device. */
 Test(cold_linux, bar_fd__size_cannot_be_changed)
 {
 	struct cold *c = cold_open();
@@ -259,7 +259,8 @@ Test(cold_linux, uctx__object_is_not_anothers)
 	cold_close(c);
 }
 
-/* A UAR that a program gives back too early is refused. Linux does not ask again, but ends the context. */
+/* A UAR that a program frees too early is refused. Linux does not free it again, but ends the
+ * context. */
 Test(cold_linux, uctx__takes_its_uars_with_it)
 {
 	struct cold *c = cold_open();

@@ -16,17 +16,17 @@ struct cold {
 	uint8_t *bar, *queue;
 	uint8_t *in_box[COLD_BOXES], *out_box[COLD_BOXES];
 	uint8_t *pages;
-	unsigned int given;		/* of pages */
+	unsigned int given;		/* number of pages given */
 	unsigned int irqs;
 	uint8_t in[COLD_BOXES * 512], out[COLD_OUT];
-	uint64_t refuse_at, refuse_len;	/* the IOMMU refuses this range */
+	uint64_t refuse_at, refuse_len;	/* the range that the IOMMU refuses */
 };
 
 struct cold *cold_open(void);
-struct cold *cold_open_flags(unsigned int flags);	/* additional enum softnic_flags */
+struct cold *cold_open_flags(unsigned int flags);	/* additional bits of enum softnic_flags */
 void cold_close(struct cold *c);
 
-/* The entry of a slot; a test's changes apply to the next command of that slot. */
+/* Returns the entry of a slot. A test's changes apply to the next command of that slot. */
 uint8_t *cold_entry(struct cold *c, unsigned int slot);
 /* Zeroes c->in and sets opcode and op_mod. */
 void cold_begin(struct cold *c, uint16_t opcode, uint16_t op_mod);
@@ -35,16 +35,16 @@ void cold_give(struct cold *c, unsigned int slot, size_t inlen, size_t outlen);
 void cold_ring(struct cold *c, uint32_t slots);
 /* Waits until the device returns the slot; returns its delivery status and fetches the output. */
 unsigned int cold_wait(struct cold *c, unsigned int slot, size_t outlen);
-/* Runs a command in slot 0, without a delivery error; returns its status. */
+/* Runs a command in slot 0, which must have no delivery error. Returns its status. */
 uint8_t cold_run(struct cold *c, size_t inlen, size_t outlen);
 uint8_t cold_simple(struct cold *c, uint16_t opcode, uint16_t op_mod);
-/* Gives n more pages. */
+/* Gives n more pages to the device. */
 uint8_t cold_give_pages(struct cold *c, unsigned int n);
 void cold_enable(struct cold *c);	/* boots until just before INIT_HCA */
 void cold_boot(struct cold *c);
 uint64_t cold_count(struct cold *c, const char *violation);
 
-/* cold.c: does a test there provoke this violation? */
+/* cold.c: is there a test that provokes this violation? */
 int cold_provokes(const char *violation);
 
 #endif

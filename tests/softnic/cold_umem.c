@@ -66,7 +66,7 @@ static size_t begin_cq(uint32_t ring, uint32_t record)
 	return AT_PAS;
 }
 
-/* Another ring, with the record that the CQ has. */
+/* Makes the command that resizes to another ring, with the record that the CQ has. */
 static size_t begin_resize(uint32_t ring, uint32_t record)
 {
 	(void)record;

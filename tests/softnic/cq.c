@@ -72,7 +72,7 @@ Test(cq, arm__again_after_each_event)
 	}
 }
 
-/* The same command again is a repeated arm, until the host has handled its event. */
+/* The same arm command again is a repeated arm, until the host has handled the event. */
 Test(cq, arm__repeated_raises_no_second_event)
 {
 	drv_arm(&cq, false);
@@ -88,7 +88,8 @@ Test(cq, arm__repeated_raises_no_second_event)
 	expect_event(0, cq.cqn, 24);
 }
 
-/* Completions while nothing was armed have had no event, whether the host has polled them or not. */
+/* Completions that came while nothing was armed have had no event, whether the host has polled them
+ * or not. */
 Test(cq, arm__after_an_event_and_more)
 {
 	drv_arm(&cq, false);
@@ -260,7 +261,7 @@ Test(cq, eq__without_a_consumer_overruns)
 	drv_expect(d, "eq.overrun");
 }
 
-/* A handler that rearms its EQ, as softnic.h allows. */
+/* A handler that arms its EQ again, as softnic.h allows. */
 static struct drv *rearmer;
 static void rearm(void *ctx, unsigned int vector)
 {

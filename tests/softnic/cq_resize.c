@@ -11,7 +11,7 @@ static struct drv *d;
 static struct drv_cq cq;
 static struct drv_qp qp;
 static uint8_t *first;			/* the ring that came with the doorbell record */
-static uint32_t umem;			/* of the current ring, 0: of the first */
+static uint32_t umem;			/* umem of the current ring; 0: the first ring */
 
 static void open_rts(void)
 {
@@ -54,7 +54,7 @@ static uint8_t *cqe_of(uint8_t *ring, unsigned int log, uint32_t index)
 	return ring + 64ul * (index & ((1u << log) - 1));
 }
 
-/* Moves the CQEs from the consumer index up to the one that ends the old ring, by one slot. */
+/* Moves the CQEs from the consumer index up to the CQE that ends the old ring, by one slot. */
 static void move(uint8_t *ring, unsigned int log)
 {
 	for (uint32_t i = cq.ci;; i++) {
@@ -108,7 +108,7 @@ static void take(unsigned int from, unsigned int to)
 	}
 }
 
-/* Grows and shrinks, from each position of the ring, with CQEs on both sides. */
+/* The CQ grows and shrinks, from each position of the ring, with CQEs on both sides of the end. */
 Test(cq_resize, resize__continues_in_the_new_ring)
 {
 	static const unsigned int logs[] = { 5, 3, 4, 7, 3 };
@@ -133,7 +133,7 @@ Test(cq_resize, resize__continues_in_the_new_ring)
 	}
 }
 
-/* The CQE that ends a ring is no completion, and does not disarm. */
+/* The CQE that ends a ring is not a completion, and does not disarm the CQ. */
 Test(cq_resize, resize__leaves_an_armed_queue_armed)
 {
 	uint8_t type, data[28];

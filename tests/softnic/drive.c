@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Drivers of the device: its own thread, a scan of plain stores, several callers at once. */
+/* The three ways to drive the device: its own thread, a scan of plain stores, several callers at
+ * once. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static void close_all(void)
 	drv_loop_close(&cq, &qp);
 }
 
-/* As on hardware: a store into the page, without a call. */
+/* Stores the doorbell into the page without a call, as on hardware. */
 static void store_doorbell(const struct drv_wqe *w, uint32_t offset)
 {
 	uint8_t *page = softnic_uar(d->nic, qp.uar);
@@ -99,7 +100,7 @@ Test(drive, scan__finds_a_stored_arm)
 	close_all();
 }
 
-/* The very first arm: the record holds 0, as it did before. */
+/* Arms a CQ for the very first time: the doorbell record still holds 0. */
 static void store_arm(struct drv_cq *c, bool ring)
 {
 	uint8_t *page = softnic_uar(d->nic, d->uar);
@@ -145,7 +146,7 @@ Test(drive, scan__finds_an_arm_that_was_overwritten)
 	close_all();
 }
 
-/* A record whose doorbell is stored later: the doorbell then arms nothing new. */
+/* A record is found whose doorbell is stored later. The doorbell then arms nothing new. */
 Test(drive, scan__takes_an_arm_once)
 {
 	struct drv_cq other;
@@ -165,7 +166,9 @@ Test(drive, scan__takes_an_arm_once)
 	close_all();
 }
 
-/* The host arms and destroys at once: the arm was for this queue, not for an unknown one. */
+/*
+ * The host arms and destroys the queue at once. The arm was for this queue, not for an unknown one.
+ */
 Test(drive, scan__finds_an_arm_before_its_queue_is_destroyed)
 {
 	struct drv_cq other;
@@ -179,7 +182,7 @@ Test(drive, scan__finds_an_arm_before_its_queue_is_destroyed)
 	close_all();
 }
 
-/* An unarmed queue has no events, whatever its neighbours do. */
+/* An unarmed queue gets no events, even if its neighbours are armed. */
 Test(drive, scan__arms_no_unarmed_queue)
 {
 	struct drv_cq other;
@@ -208,7 +211,9 @@ static uint32_t eq_beside(const uint8_t *ring)
 	return sn_get(d->out, CMD_EQN);
 }
 
-/* The arm of one EQ is overwritten by another's, which is then destroyed, as by Linux. */
+/*
+ * The arm of one EQ is overwritten by that of another EQ, which is then destroyed, as Linux does.
+ */
 Test(drive, scan__finds_an_event_of_an_eq_whose_arm_was_stored_over)
 {
 	void *ring = drv_pages(4096);
@@ -232,7 +237,7 @@ Test(drive, scan__finds_an_event_of_an_eq_whose_arm_was_stored_over)
 	free(ring);
 }
 
-/* No call follows the store. */
+/* The thread finds the doorbell, because no call follows the store. */
 static void thread_finds(unsigned int flags)
 {
 	struct drv_cqe e;
@@ -287,7 +292,8 @@ static void *caller(void *arg)
 	return NULL;
 }
 
-/* A doorbell that finds the device busy is not lost, whatever drives it: no caller pumps here. */
+/* A doorbell that finds the device busy is not lost, whatever drives the device. No caller pumps
+ * here. */
 Test(drive, callers__at_once_lose_no_doorbell)
 {
 	static struct drv_cq cqs[CALLERS];

@@ -20,9 +20,9 @@ struct drv_eq {
 struct drv {
 	struct softnic *nic;
 	uint32_t pd, uar;
-	struct drv_eq eq;		/* completions and all asynchronous events */
+	struct drv_eq eq;		/* the EQ for completions and all asynchronous events */
 	unsigned int irqs;
-	uint64_t refuse_at, refuse_len;	/* the IOMMU refuses this range */
+	uint64_t refuse_at, refuse_len;	/* the range that the IOMMU refuses */
 	uint8_t in[DRV_IN], out[DRV_OUT];
 };
 
@@ -32,7 +32,7 @@ struct drv_cq {
 	unsigned int log, arm_sn;
 	uint8_t *ring;
 	uint32_t *dbr;
-	bool keep_ci;			/* do not publish the consumer index */
+	bool keep_ci;			/* the CQ's consumer index is not published */
 };
 
 struct drv_qp {
@@ -47,7 +47,9 @@ struct drv_qp {
 	uint16_t pi, rq_pi;
 };
 
-/* A list of WQEs of 64 bytes, linked as libmlx5 does it: the last free one is never posted. */
+/*
+ * An SRQ: a list of WQEs of 64 bytes, linked as libmlx5 does it. The last free WQE is never posted.
+ */
 struct drv_srq {
 	struct drv *d;
 	uint32_t rmpn, pd, umem;
@@ -69,16 +71,17 @@ struct drv_cqe {
 	uint16_t counter;
 };
 
-/* flags are inverted: without any there is no thread and no fabric. */
+/* These open a device. flags are inverted: without any there is no thread and no fabric. */
 struct drv *drv_open_irq(unsigned int flags, void (*handler)(void *ctx, unsigned int vector));
 struct drv *drv_open_ports(unsigned int flags, void (*handler)(void *ctx, unsigned int vector),
 			   unsigned int ports);
-struct drv *drv_open_two(unsigned int flags);	/* ports */
-/* Fails the test if the device does not open. close fails it after an unexpected violation. */
+struct drv *drv_open_two(unsigned int flags);	/* opens a device with two ports */
+/* Fails the test if the device does not open. drv_close fails it after an unexpected violation. */
 struct drv *drv_open(unsigned int flags);
 void drv_close(struct drv *d);
 
-/* Runs the command in d->in (opcode set by drv_begin); returns its status; output in d->out. */
+/* drv_begin sets the opcode in d->in. drv_run runs the command and returns its status; the output
+ * is in d->out. */
 void drv_begin(struct drv *d, uint16_t opcode);
 uint8_t drv_run(struct drv *d, size_t inlen);
 uint8_t drv_simple(struct drv *d, uint16_t opcode, uint32_t number);
@@ -90,10 +93,10 @@ void *drv_pages(size_t len);
 uint32_t drv_umem(struct drv *d, void *mem, size_t len);
 void drv_umem_free(struct drv *d, uint32_t id);
 
-/* rights: of enum drv_rights. The mkey is an MTT key over new pages. */
+/* Registers new pages as an MTT key; rights are those of enum drv_rights. */
 enum drv_rights { DRV_LR = 1, DRV_LW = 2, DRV_RR = 4, DRV_RW = 8, DRV_A = 16, DRV_ALL = 31 };
 void drv_mr(struct drv *d, struct drv_mr *mr, size_t len, unsigned int rights);
-/* A key that a UMR may change. */
+/* Registers a key that a UMR may change. */
 void drv_mr_umr(struct drv *d, struct drv_mr *mr, size_t len, unsigned int rights);
 void drv_mr_free(struct drv *d, struct drv_mr *mr);
 /* Creates a window: KLM, umr_en, free. Returns its key. */
@@ -114,7 +117,7 @@ void drv_eq_arm(struct drv *d);
 void drv_qp_begin(struct drv *d, struct drv_qp *qp, struct drv_cq *scq, struct drv_cq *rcq);
 void drv_qp(struct drv *d, struct drv_qp *qp, struct drv_cq *scq, struct drv_cq *rcq);
 void drv_qp_free(struct drv_qp *qp);
-/* Starts a CREATE_RMP in d->in; drv_srq completes it. srq->pd 0: the device's. */
+/* Starts a CREATE_RMP in d->in; drv_srq completes it. srq->pd 0 stands for the device's PD. */
 void drv_srq_begin(struct drv *d, struct drv_srq *srq);
 void drv_srq(struct drv *d, struct drv_srq *srq);
 void drv_srq_free(struct drv_srq *srq);
@@ -130,7 +133,7 @@ uint8_t *drv_modify(struct drv_qp *qp, uint16_t opcode);
 uint8_t drv_init(struct drv_qp *qp);
 uint8_t drv_rtr(struct drv_qp *qp, uint32_t remote_qpn, uint32_t psn);
 uint8_t drv_rts(struct drv_qp *qp, uint32_t psn);
-uint8_t drv_to(struct drv_qp *qp, uint16_t opcode);	/* 2ERR, 2RST */
+uint8_t drv_to(struct drv_qp *qp, uint16_t opcode);	/* 2ERR or 2RST */
 void drv_connect(struct drv_qp *a, struct drv_qp *b);
 unsigned int drv_state(struct drv_qp *qp);
 /* Opens a device with one CQ of 1 << log entries and one QP connected to itself. */
@@ -151,8 +154,8 @@ void drv_umr(struct drv_wqe *w, uint8_t flags, uint16_t klms, uint64_t mask);
 void drv_mkc(struct drv_wqe *w, unsigned int rights, uint32_t qpn_key, uint64_t start,
 	     uint64_t len, bool free);
 void drv_klm(struct drv_wqe *w, const void *va, uint32_t len, uint32_t key);
-void drv_pad(struct drv_wqe *w);	/* zeros to a multiple of four segments */
-/* Copies it into the ring, sets DS, and advances the producer; ring sends the doorbell. */
+void drv_pad(struct drv_wqe *w);	/* adds zeros up to a multiple of four segments */
+/* Copies the WQE into the ring, sets DS, and advances the producer; ring: rings the doorbell. */
 uint16_t drv_put(struct drv_qp *qp, struct drv_wqe *w);
 void drv_ring(struct drv_qp *qp, const struct drv_wqe *w);
 uint16_t drv_post(struct drv_qp *qp, struct drv_wqe *w);

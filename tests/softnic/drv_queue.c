@@ -12,7 +12,7 @@ void drv_cq(struct drv *d, struct drv_cq *cq, unsigned int log, bool oi)
 	size_t bytes = 64ul << log;
 
 	*cq = (struct drv_cq){ .d = d, .log = log };
-	/* ring, then the doorbell record in its own page */
+	/* the ring, then the doorbell record in a page of its own */
 	bytes = (bytes + 4095) & ~4095ul;
 	cq->ring = drv_pages(bytes + 4096);
 	cq->dbr = (uint32_t *)(void *)(cq->ring + bytes);
@@ -75,7 +75,9 @@ static bool come(struct drv_cq *cq, struct drv_cqe *cqe)
 	return false;
 }
 
-/* Another thread may hold the device, and another process the CPU. */
+/*
+ * Waits for a CQE with patience: another thread may hold the device, and another process the CPU.
+ */
 void drv_wait(struct drv_cq *cq, struct drv_cqe *cqe)
 {
 	for (int i = 0; i < 1000; i++) {

@@ -63,7 +63,7 @@ void drv_mkc(struct drv_wqe *w, unsigned int rights, uint32_t qpn_key, uint64_t 
 
 void drv_klm(struct drv_wqe *w, const void *va, uint32_t len, uint32_t key)
 {
-	drv_data(w, va, len, key);	/* the same sixteen bytes */
+	drv_data(w, va, len, key);	/* an inline list has the same sixteen bytes */
 }
 
 void drv_pad(struct drv_wqe *w)

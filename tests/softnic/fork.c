@@ -16,7 +16,7 @@ static struct drv_cq cq;
 static struct drv_qp qp;
 static atomic_bool stop;
 
-/* Holds the lock most of the time, so that some children are forked while it does. */
+/* Holds the device's lock most of the time, so that some children are forked meanwhile. */
 static void *pump(void *arg)
 {
 	(void)arg;
@@ -33,7 +33,9 @@ static void post_nop(void)
 	drv_post(&qp, &w);
 }
 
-/* Each call returns, a doorbell has no effect, and the objects can be freed. */
+/*
+ * Checks in a child that each call returns, a doorbell has no effect, and the objects can be freed.
+ */
 static int in_child(void)
 {
 	struct softnic_counters before, after;
@@ -89,7 +91,7 @@ Test(fork, at_work__leaves_the_device_to_the_parent, .timeout = 60)
 	fork_at_work(SOFTNIC_NO_THREAD | SOFTNIC_LOOPBACK_ONLY);
 }
 
-/* The parent's scan must not find the child's plain stores into the pages. */
+/* The parent's scan must not find plain stores of the child in the pages. */
 Test(fork, pages__are_not_shared, .timeout = 60)
 {
 	uint64_t *word;

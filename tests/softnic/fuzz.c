@@ -60,7 +60,7 @@ static uint32_t some(enum kind kind)
 	return rnd(16) ? live[kind][rnd(SLOTS)] : rnd(1 << 24);
 }
 
-/* Mostly zeros, so that some inputs pass the first check. */
+/* Fills the input mostly with zeros, so that some inputs pass the first check. */
 static void sprinkle(uint8_t *in, size_t len)
 {
 	for (unsigned int n = rnd(6); n--;)
@@ -69,7 +69,10 @@ static void sprinkle(uint8_t *in, size_t len)
 
 static const struct {
 	uint16_t opcode;
-	enum kind kind;		/* of its number, in or out */
+	/*
+	 * kind of the object that its number names, and whether that is in the input or the output
+	 */
+	enum kind kind;
 	bool creates;
 } commands[] = {
 	{ CMD_ALLOC_PD, PD, true },	  { CMD_ALLOC_UAR, UAR, true },
@@ -158,7 +161,7 @@ static void fill(uint8_t *in, uint16_t opcode, enum kind kind)
 		sprinkle(in, AT_PAS + 64);
 }
 
-/* All the way to RTS, so that doorbells find a QP. */
+/* Moves the QP up to RTS, so that doorbells find a QP. */
 static void bring_up(uint32_t qpn)
 {
 	static const uint16_t steps[] = { CMD_RST2INIT_QP, CMD_INIT2RTR_QP, CMD_RTR2RTS_QP };
@@ -187,7 +190,7 @@ static void random_command(void)
 		bring_up(sn_get(out, CMD_NUMBER));
 }
 
-/* Random bytes that resemble WQEs and records, all over the arena. */
+/* Fills all of the arena with random bytes that resemble WQEs and records. */
 static void random_memory(void)
 {
 	static const uint8_t ops[] = { 0, 1, 8, 9, 10, 11, 16, 17, 18, 0x25, 0x33 };
@@ -247,7 +250,7 @@ Test(fuzz, nonsense__is_survived_scanning)
 	fuzz(2, SOFTNIC_SCAN_UARS | SOFTNIC_ADVERSARIAL);
 }
 
-/* A QP that is set up correctly, then gets random input. */
+/* Sets up a QP correctly, and then gives it random input. */
 static void feed_wqes(uint64_t seed)
 {
 	struct drv *d = drv_open(0);

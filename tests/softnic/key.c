@@ -54,7 +54,7 @@ static uint8_t rdma(uint8_t opcode, uint32_t lkey, const void *local, uint32_t l
 	return (uint8_t)e.syndrome;
 }
 
-/* A WRITE from src to (va, rkey); its syndrome. */
+/* Posts a WRITE to (va, rkey) and returns its syndrome. */
 static uint8_t rdma_write(uint32_t lkey, const void *from, uint32_t len, uint64_t va, uint32_t rkey)
 {
 	return rdma(0x08, lkey, from, len, va, rkey);
@@ -72,7 +72,7 @@ static void reset(struct drv_qp *q)
 	q->dbr[0] = q->dbr[1] = 0;
 }
 
-/* After an error both QPs are restarted. */
+/* Restarts both QPs after an error. */
 static void revive(void)
 {
 	struct drv_cqe e;
@@ -187,7 +187,7 @@ Test(key, page__that_the_iommu_refuses)
 	drv_expect(d, "dma.refused");
 }
 
-/* Windows */
+/* Tests of windows */
 
 static uint8_t umr(struct drv_wqe *w)
 {
@@ -198,7 +198,7 @@ static uint8_t umr(struct drv_wqe *w)
 	return (uint8_t)e.syndrome;
 }
 
-/* key: current; tag: the next variant. A type-1 bind: no check, no QPN. */
+/* Posts a bind as of type 1: no check, no QPN. key: the current key; tag: the next variant. */
 static uint8_t bind(uint32_t *key, uint8_t tag, const struct drv_mr *mr, size_t off, uint32_t len,
 		    unsigned int rights)
 {
@@ -268,7 +268,8 @@ Test(key, window__needs_the_rights_of_its_entries)
 	drv_mr_free(d, &mr);
 }
 
-/* The key of the window is good; the one that it lists is gone. The two have different syndromes. */
+/* The key of the window is valid, but the key in its list is gone. The two cases have different
+ * syndromes. */
 Test(key, window__over_a_destroyed_region_is_a_remote_operational_error)
 {
 	uint32_t key = drv_window(d, 4, 0xffffff);
@@ -410,7 +411,8 @@ static uint8_t set_len(const struct drv_mr *mr, uint64_t len)
 	return umr(&w);
 }
 
-/* A key with a list of pages: a UMR without entries may change its length as far as those go. */
+/* A key has a list of pages. A UMR without entries may change the key's length up to the end of
+ * those pages. */
 Test(key, umr__length_of_an_mtt_key_within_its_pages)
 {
 	struct drv_mr mr;
@@ -438,7 +440,8 @@ Test(key, umr__length_of_an_mtt_key_beyond_its_pages_is_refused)
 	drv_mr_free(d, &mr);
 }
 
-/* The variant that a UMR writes is the key's from then on: with any other it is not found. */
+/* The variant that a UMR writes is the key's from then on. An access with another variant does not
+ * find the key. */
 Test(key, umr__gives_the_key_its_variant)
 {
 	uint32_t key = drv_window(d, 4, 0xffffff);
@@ -472,7 +475,7 @@ Test(key, umr__of_another_variant_is_seen)
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
 
-/* As libmlx5 does it. */
+/* The test follows libmlx5. */
 Test(key, umr__after_an_invalidate_to_variant_0_may_name_the_old)
 {
 	uint32_t key = drv_window(d, 4, 0xffffff), old;
@@ -538,7 +541,9 @@ Test(key, umr__list_by_pointer)
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
 
-/* As libmlx5 invalidates any key: of one that is bound to no QP, every QP passes the check. */
+/*
+ * libmlx5 invalidates any key in this way. If the key is bound to no QP, every QP passes the check.
+ */
 Test(key, umr__check_qpn_of_a_key_of_any_qp)
 {
 	uint32_t key = drv_window(d, 4, 0xffffff);

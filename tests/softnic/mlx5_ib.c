@@ -119,7 +119,7 @@ Test(mlx5_ib, create_qp__queue_1_sends_datagrams)
 	drv_qp_free(&qp);
 }
 
-/* Subnet management is of InfiniBand alone. */
+/* Only InfiniBand has subnet management. */
 Test(mlx5_ib, create_qp__queue_0_of_an_infiniband_port_sends_datagrams)
 {
 	struct drv_qp qp = { 0 };
@@ -141,9 +141,9 @@ Test(mlx5_ib, create_qp__services_that_are_refused)
 		uint8_t status;
 		const char *violation;
 	} bad[] = {
-		{ QP0, true, 0x03, "cmd.field" },	/* Ethernet has none */
+		{ QP0, true, 0x03, "cmd.field" },	/* Ethernet has no such queue */
 		{ QP1, false, 0x05, "cmd.resource" },
-		{ 3, true, 0x03, "cmd.field" },		/* XRC */
+		{ 3, true, 0x03, "cmd.field" },		/* XRC is not supported */
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -155,7 +155,7 @@ Test(mlx5_ib, create_qp__services_that_are_refused)
 	}
 }
 
-/* Linux names no PD for the queue by which it changes keys. */
+/* Linux names no PD for the queue that changes keys. */
 Test(mlx5_ib, create_qp__for_umrs_has_no_pd_and_sends_nothing)
 {
 	struct drv_qp qp = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two ports, and ports of InfiniBand: LIDs, partitions. */
+/* Devices with two ports, and ports of InfiniBand: LIDs and partitions. */
 #include <criterion/criterion.h>
 
 #include "tests/harness/harness.h"
@@ -140,7 +140,8 @@ Test(port, second__carries_its_own_connections)
 	cr_assert_eq(to_rtr(&b, a.qpn, gid, mac, 0), 0);
 	to_rts(&a);
 	to_rts(&b);
-	cr_expect_eq(send_ends_with(), 0x16);	/* b has no receive: RNR, and no retries */
+	/* b has no receive: the completion reports RNR, without retries */
+	cr_expect_eq(send_ends_with(), 0x16);
 	close_all();
 }
 

@@ -31,13 +31,13 @@ static void close_two(void)
 
 TestSuite(qp, .init = open_two, .fini = close_two);
 
-/* Each transition in each state: the state after it, or refusal with 0x10. */
+/* Tries each transition in each state: checks the state after it, or a refusal with 0x10. */
 Test(qp, transitions__each_in_each_state)
 {
 	enum { RST, INIT, RTR, RTS, ERR = 6, NO = 99 };
 	static const unsigned int states[] = { RST, INIT, RTR, RTS, ERR };
 	static const unsigned int want[5][5] = {
-		/* RST2INIT, INIT2RTR, RTR2RTS, 2ERR, 2RST */
+		/* columns: RST2INIT, INIT2RTR, RTR2RTS, 2ERR, 2RST */
 		{ INIT, NO, NO, ERR, RST },
 		{ NO, RTR, NO, ERR, RST },
 		{ NO, NO, RTS, ERR, RST },
@@ -82,7 +82,7 @@ Test(qp, rtr__with_a_bad_field_leaves_the_state)
 {
 	cr_assert_eq(drv_init(&a), 0);
 	cr_assert_eq(drv_init(&b), 0);
-	/* b's valid command stays in the buffer; it is changed to name a, and broken. */
+	/* The valid command for b stays in the buffer. It is changed to name a, and then broken. */
 	cr_assert_eq(drv_rtr(&b, a.qpn, 0), 0);
 	sn_set(d->in, CMD_NUMBER, a.qpn);
 	cr_expect_eq(modify_with(CMD_INIT2RTR_QP, QPC_MTU, 6, false), 0x03);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Errors: each NAK, each exhausted retry, the completions and events of both sides, and the flush. */
+/* Errors: each NAK, each exhausted retry, completions and events of both sides, and the flush. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <string.h>
@@ -60,8 +60,9 @@ static void write_to(void *raddr, uint32_t rkey, uint32_t len)
 }
 
 /*
- * Three WQEs, the middle one bad: the first completes, the second with its syndrome, the third is
- * flushed; the responder's QP is in ERR, and its posted receive flushed, with the event.
+ * Posts three WQEs, the middle one bad. The first completes, the second has its syndrome, and the
+ * third is flushed. The responder's QP is in ERR, its posted receive is flushed, and the event
+ * comes.
  */
 static void bad_write(void *raddr, uint32_t rkey, uint32_t len, unsigned int syndrome, int event)
 {
@@ -331,7 +332,7 @@ Test(rc_error, retry__is_exhausted)
 	finish("", "");
 }
 
-/* Lost responses: the peer executes once all the same. */
+/* Responses are lost, but the peer executes each request only once. */
 Test(rc_error, retry__with_lost_answers_executes_once)
 {
 	uint64_t *word;
@@ -361,7 +362,7 @@ Test(rc_error, retry__with_lost_answers_executes_once)
 /* The ACK of a later message shows that a response was lost: no need to wait for the timer. */
 Test(rc_error, read__with_a_lost_response_is_retried_at_the_next_ack)
 {
-	setup_with(&(struct rig_conn){.timeout = 21});	/* 8.6 s */
+	setup_with(&(struct rig_conn){.timeout = 21});	/* a timeout of 8.6 s */
 	rig_fill(rb.data, 5000, 3);
 	cr_assert_eq(softnic_fault(rb.nic, "drop=1"), 0);
 	read_from(rb.data, rb.key, 5000);
@@ -392,7 +393,8 @@ Test(rc_error, peer_device__end_is_noticed_soon)
 {
 	struct rig_cqe cqe;
 
-	setup_with(&(struct rig_conn){.timeout = 20});	/* 4.3 s: does not end this */
+	/* a timeout of 4.3 s, which does not end this test */
+	setup_with(&(struct rig_conn){.timeout = 20});
 	write_to(rb.data, rb.key, 8);
 	rig_ring(&a);
 	expect(&ra, &rb, 0, 0, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A peer that sends random packets: half of them valid with the right PSN, half noise. It can break its
+ * A peer sends random packets: half of them valid with the right PSN, half noise. It can break its
  * own connection and nothing else.
  */
 #include <criterion/criterion.h>
@@ -53,7 +53,8 @@ static void connect_victim(void)
 	rig_connect_to(&victim, &peer, &(struct rig_conn){.mtu = 1, .timeout = 20});
 	for (int i = 0; i < 20; i++)
 		rig_recv(&victim, rig.data + 4096 * i, draw(3000) + 1);
-	/* Work to acknowledge and answer: the requester gets noise, too. */
+	/* Gives the victim work that needs acknowledgements and responses. The requester gets
+	 * noise, too. */
 	rig_post(&victim, &(struct rig_wr){.op = RIG_READ, .va = rig.data, .len = 2000});
 	rig_post(&victim, &(struct rig_wr){.op = RIG_SEND, .va = rig.data, .len = 700});
 	rig_post(&victim, &(struct rig_wr){.op = RIG_FA, .va = rig.data, .len = 8});
@@ -172,7 +173,7 @@ static void read_at(uint32_t at)
 	cr_assert_eq(sn_fab_send(evil, &dest, &iov, 1), 0);
 }
 
-/* A delayed request, repeated and answered, arrives in addition to the maximum. */
+/* A delayed copy of a repeated and answered request arrives in addition to the maximum. */
 Test(rc_fuzz, read__late_one_takes_no_resource_from_others, .init = setup, .fini = finish)
 {
 	enum { GRANTED = 16 };
@@ -191,7 +192,7 @@ Test(rc_fuzz, read__late_one_takes_no_resource_from_others, .init = setup, .fini
 	cr_assert_geq(heard, 1 + GRANTED);
 }
 
-/* A write of len bytes in one train with a false packet count. */
+/* Sends a WRITE of len bytes as one train with a wrong packet count. */
 static unsigned int write_of(uint32_t train, uint32_t len)
 {
 	struct {

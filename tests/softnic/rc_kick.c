@@ -17,7 +17,9 @@ static struct rig first, second, target;
 static struct rig_qp from_first, from_second, to_first, to_second;
 static sem_t in_irq, go_on;
 
-/* The thread that drives the target stops here, with the device locked, until the test lets it go on. */
+/*
+ * Stops the thread that drives the target, with the device locked, until the test lets it continue.
+ */
 static void irq(void *rig, unsigned int vector)
 {
 	(void)rig;
@@ -59,7 +61,7 @@ static void teardown(void)
 	rig_close(&target);
 }
 
-/* The entry stays unread, so each arming of the queue interrupts again. */
+/* Arms the EQ. The entry stays unread, so each arming interrupts again. */
 static void arm_eq(void)
 {
 	be32_t db[2] = {to_be32(target.eqn << 24)};
@@ -80,7 +82,7 @@ static void send_from(struct rig_qp *qp)
 	rig_post_ring(qp, &(struct rig_wr){.op = RIG_SEND, .va = qp->rig->data, .len = LEN});
 }
 
-/* The device decides which interrupt comes from the kick after the thread has armed. */
+/* The device decides which interrupt is caused by the kick after the thread has armed. */
 static void send_in_nth_irq(unsigned int n)
 {
 	setup();

@@ -87,7 +87,7 @@ static struct rig_cqe move(size_t off, uint32_t len)
 	return rig_wait(&rig, NULL);
 }
 
-/* A target that has executed a WRITE has cached the key. */
+/* Sends a WRITE, because a target that has executed a WRITE has cached the key. */
 static void get_to_know(void)
 {
 	for (unsigned int i = 0; i < 2; i++)
@@ -107,7 +107,7 @@ static void stop_here(void)
 	raise(SIGSTOP);
 }
 
-/* The rest of the device works, whatever the child's state. */
+/* Checks that the rest of the device works, whatever the child's state. */
 static void check_device(void)
 {
 	struct rig_qp a, b;
@@ -209,7 +209,8 @@ static void *map_common(void)
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 }
 
-/* The new program, with its own memory at the address that the old one had registered. */
+/* Runs in the program that exec started. It has its own memory at the address that the old program
+ * had registered. */
 __attribute__((constructor)) static void be_new_program(void)
 {
 	const char *fd = getenv("RC_LATE_SOCK");

@@ -34,7 +34,8 @@ static uint32_t length(unsigned int i)
 	return (i * UINT32_C(2654435761) >> 18) % SLOT;
 }
 
-/* Ordered stream of SENDs, WRITEs, READs and atomics; the receiver checks order and content. */
+/* Posts the i-th message of an ordered stream of SENDs, WRITEs, READs and atomics. The receiver
+ * checks order and content. */
 static void post(unsigned int i)
 {
 	uint8_t *from = ra.data + (i % 32) * SLOT, *to = rb.data + (32 + i % 32) * SLOT;

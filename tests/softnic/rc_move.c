@@ -46,7 +46,7 @@ static uint32_t sizes(unsigned int mtu, unsigned int i)
 	return i < sizeof(list) / sizeof(list[0]) ? list[i] : UINT32_MAX;
 }
 
-/* SEND, WRITE and READ of each critical size, at each path MTU. */
+/* Sends a SEND, WRITE and READ of each critical size, with this path MTU. */
 static void every_size(unsigned int code)
 {
 	unsigned int mtu = 128u << code, i;
@@ -219,7 +219,7 @@ Test(rc_move, suppressed__complete_with_the_signalled_one, .init = setup_connect
 	teardown();
 }
 
-/* Both ends on one device, by its address or by none. */
+/* Both ends are on one device; the path has its address or none. */
 /* The host waits for nothing else: its SEND is complete when the response arrives. */
 Test(rc_move, answer__brings_the_ack_with_it, .init = setup_connected)
 {
@@ -331,7 +331,7 @@ Test(rc_move, fence__waits_for_reads, .init = setup_connected)
 	teardown();
 }
 
-/* Two QPs at once and both ways: neither starves. */
+/* Two QPs send at once, in both directions. Neither starves. */
 Test(rc_move, two_qps__share_the_link, .init = setup)
 {
 	struct rig_qp c, d;
@@ -361,7 +361,7 @@ Test(rc_move, two_qps__share_the_link, .init = setup)
 	teardown();
 }
 
-/* ---- long messages of several QPs, packet by packet in turns ---- */
+/* ---- Long messages of several QPs, packet by packet in turns ---- */
 
 enum { THREE = 3, LONG = 300000, PLACE = 1 << 19 };
 
@@ -378,7 +378,7 @@ static void setup_three(void)
 	}
 }
 
-/* Each with its own source and target. */
+/* Runs three QPs at once, each with its own source and target. */
 static void three_at_once(unsigned int op, const struct rig *from, const struct rig *to)
 {
 	for (unsigned int i = 0; i < THREE; i++) {

@@ -63,7 +63,7 @@ static struct rig_cqe move(unsigned int op, size_t off, uint32_t len)
 	return rig_wait(&rig, NULL);
 }
 
-/* The first write lets the target cache the key, the second one uses the cache. */
+/* Writes twice: the first write makes the target cache the key, the second uses the cache. */
 static void get_to_know(void)
 {
 	cr_assert_eq(move(RIG_WRITE, FAR, 8).op, 0);
@@ -92,7 +92,7 @@ Test(rc_peer, wrong_range_or_key__is_judged_by_the_target, .timeout = 60)
 	rig_close(&rig);
 }
 
-/* Its memory never changes once the key is destroyed, whatever was in flight. */
+/* A target whose memory never changes once the key is destroyed, whatever was in flight. */
 static int revoker(int sock, void *arg)
 {
 	volatile uint64_t *word;
@@ -129,7 +129,7 @@ Test(rc_peer, destroyed_key__is_not_used_any_more, .timeout = 60)
 	finish();
 }
 
-/* Two messages in order: a message never arrives before an earlier write. */
+/* Two messages follow each other: a message never arrives before an earlier write. */
 enum { ROUNDS = 500 };
 
 static int reader(int sock, void *arg)
@@ -173,7 +173,7 @@ Test(rc_peer, message__comes_after_the_writes_before_it, .timeout = 60)
 	finish();
 }
 
-/* Writes into its peer until it is killed. */
+/* A process that writes into its peer until it is killed. */
 static int writer(int sock, void *arg)
 {
 	(void)arg;
@@ -200,7 +200,7 @@ Test(rc_peer, killed_initiator__leaves_nothing_locked, .timeout = 120)
 	}
 }
 
-/* Polls its device and checks only the last bytes. */
+/* A process that polls its device and checks only the last bytes. */
 static int watcher(int sock, void *arg)
 {
 	volatile uint64_t *last;
@@ -232,7 +232,7 @@ Test(rc_peer, large_write__shows_its_last_bytes_last, .timeout = 120)
 	finish();
 }
 
-/* Polls until it is killed. */
+/* A process that polls until it is killed. */
 static int poller(int sock, void *arg)
 {
 	(void)arg;

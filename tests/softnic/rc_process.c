@@ -41,7 +41,7 @@ static void start(int (*fn)(int sock, void *arg), const struct rig_conn *conn)
 	cr_assert_eq(th_meet(child.sock), 0);
 }
 
-/* Blocks in a system call unrelated to its device. */
+/* A target that blocks in a system call unrelated to its device. */
 static int sleeper(int sock, void *arg)
 {
 	(void)arg;
@@ -81,7 +81,7 @@ Test(rc_process, one_sided__completes_while_the_target_sleeps, .timeout = 60)
 	rig_close(&rig);
 }
 
-/* Waits for a word of its memory to change and never calls into the device. */
+/* A target that waits for a word of its memory to change and never calls into the device. */
 static int computer(int sock, void *arg)
 {
 	volatile uint8_t *word;
@@ -105,7 +105,7 @@ Test(rc_process, one_sided__completes_while_the_target_computes, .timeout = 60)
 	rig_close(&rig);
 }
 
-/* A stopped process is not a lost packet, however short the timeout. */
+/* A packet to a stopped process does not count as lost, however short the timeout. */
 Test(rc_process, stopped_target__continues, .timeout = 60)
 {
 	struct rig_cqe cqe;
@@ -179,7 +179,7 @@ Test(rc_process, killed_target__is_a_transport_error_within_a_second, .timeout =
 	rig_close(&rig);
 }
 
-/* If each ping has to wait for a processor, they end after a while with this number. */
+/* If each ping has to wait for a processor, the test ends after this time with fewer pings. */
 enum { PINGS = 20000, PINGS_MS = 20000 };
 
 static int ponger(int sock, void *arg)

@@ -10,10 +10,10 @@
 
 enum {
 	PAGE = 4096,
-	QUEUES = 4 << 20,		/* at the start of the arena */
+	QUEUES = 4 << 20,		/* offset of the queues in the arena */
 	LOG_CQ = 13,
 	LOG_EQ = 6,
-	LOG_SQ = 8,			/* blocks */
+	LOG_SQ = 8,			/* log2 of the blocks of a send queue */
 	LOG_RQ = 8,
 	RQ_STRIDE = 16,
 	IN_MAX = AT_PAS + 8 * (RIG_DATA / PAGE + 1),

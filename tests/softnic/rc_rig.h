@@ -13,7 +13,7 @@
 
 struct rig {
 	struct softnic *nic;
-	uint8_t *arena, *data;		/* data: RIG_DATA bytes under key */
+	uint8_t *arena, *data;		/* data: RIG_DATA bytes that the key covers */
 	size_t used;			/* bytes used for queues */
 	uint32_t uar, pdn, eqn, cqn, mkey, key;
 	uint8_t *cq, *eq;
@@ -30,7 +30,8 @@ struct rig_qp {
 	uint16_t rq_pi, sq_pi;
 	unsigned int ce;		/* completion mode of posted WQEs; initially 2 */
 	unsigned int fence, solicited;
-	uint8_t last[8];		/* last WQE's first bytes: the doorbell's value */
+	/* first bytes of the last WQE, which are the doorbell's value */
+	uint8_t last[8];
 };
 
 /* The attributes of a connection; a zero field means the default in brackets. */
@@ -41,9 +42,9 @@ struct rig_conn {
 	unsigned int timeout;		/* [12] */
 	unsigned int min_rnr;		/* [1: 0.01 ms] */
 	unsigned int log_rd;		/* reads in flight, log2 [4]; RIG_NO: 0 */
-	unsigned int log_rd_b;		/* granted by b to a, if less */
-	unsigned int rights;		/* RIG_R... of the QPs [all] */
-	bool loop;			/* force loopback: no address */
+	unsigned int log_rd_b;		/* reads that b grants to a, if fewer */
+	unsigned int rights;		/* rights RIG_R... of the QPs [all] */
+	bool loop;			/* force loopback: the path has no address */
 };
 enum { RIG_NO = ~0u, RIG_RRE = 1, RIG_RWE = 2, RIG_RAE = 4, RIG_NONE = 8 };
 
@@ -52,7 +53,7 @@ struct rig_cqe {
 	unsigned int syndrome, counter, wqe_op;
 	uint32_t len, qpn, imm;
 	bool solicited;
-	unsigned int format;		/* 1: data begins at at, 2: 64 bytes before it */
+	unsigned int format;		/* 1: the data begins at `at`; 2: 64 bytes before it */
 	const uint8_t *at;
 };
 
@@ -63,16 +64,17 @@ struct rig_peer {
 	void *data;
 };
 
-/* For the next rigs: CQE size, 64 or 128; for their QPs: PRM cs_req and cs_res. */
+/* Settings for the next rigs: CQE size, 64 or 128; and for their QPs: PRM cs_req and cs_res. */
 extern struct rig_scatter { unsigned int cqe_size, req, res; } rig_scatter;
 void rig_open(struct rig *rig, unsigned int flags, uint64_t seed);
 /* irq: called with the rig by the thread that drives the device. */
 void rig_open_irq(struct rig *rig, unsigned int flags, uint64_t seed,
 		  void (*irq)(void *rig, unsigned int vector));
 void rig_close(struct rig *rig);
-/* A key of [va, va + len) of the data, with rights of the mkey context (bits LR 1, LW 2, RR 4, RW 8). */
+/* Creates a key for [va, va + len) of the data, with rights of the mkey context (bits LR 1, LW 2,
+ * RR 4, RW 8). */
 uint32_t rig_key(struct rig *rig, void *va, size_t len, unsigned int rights);
-/* The same, for this QP alone. */
+/* The same, for this QP only. */
 uint32_t rig_key_of(struct rig *rig, uint32_t qpn, void *va, size_t len, unsigned int rights);
 void rig_destroy_key(struct rig *rig, uint32_t key);
 
@@ -81,7 +83,7 @@ void rig_connect(struct rig_qp *a, struct rig_qp *b, const struct rig_conn *conn
 struct rig_peer rig_peer(const struct rig_qp *qp);
 /* Connects one side. Set qp->psn before. */
 void rig_connect_to(struct rig_qp *qp, const struct rig_peer *peer, const struct rig_conn *conn);
-void rig_qp_to(struct rig_qp *qp, uint16_t opcode);	/* 2ERR, 2RST */
+void rig_qp_to(struct rig_qp *qp, uint16_t opcode);	/* 2ERR or 2RST */
 unsigned int rig_qp_state(struct rig_qp *qp);
 
 void rig_recv(struct rig_qp *qp, void *va, uint32_t len);
@@ -90,7 +92,7 @@ enum { RIG_SEND_INV = 1, RIG_WRITE = 8, RIG_WRITE_IMM = 9, RIG_SEND = 10, RIG_SE
 struct rig_wr {
 	unsigned int op;
 	void *va;
-	uint32_t len, lkey;		/* lkey 0: the rig's */
+	uint32_t len, lkey;		/* lkey 0 stands for the key of the rig */
 	void *raddr;
 	uint32_t rkey, imm;
 	uint64_t swap_add, compare;
@@ -102,12 +104,12 @@ void rig_ring(struct rig_qp *qp);
 uint16_t rig_post_ring(struct rig_qp *qp, const struct rig_wr *wr);
 
 bool rig_poll(struct rig *rig, struct rig_cqe *cqe);
-/* The type of the next asynchronous event; -1: none. */
+/* Returns the type of the next asynchronous event; -1: none. */
 int rig_event(struct rig *rig);
 
 /* Drives both devices (one may be NULL) until neither has work. */
 void rig_settle(struct rig *a, struct rig *b);
-/* Drives both until rig has a CQE; fails the test after 20 s. */
+/* Drives both devices until rig has a CQE; fails the test after 20 s. */
 struct rig_cqe rig_wait(struct rig *rig, struct rig *other);
 
 /* Fails the test if the device counted a violation that is not in the comma-separated list. */

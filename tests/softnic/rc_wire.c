@@ -82,7 +82,8 @@ Test(rc_wire, parse__write_with_immediate)
 	cr_assert_eq(memcmp(pkt.payload, "hello", 5), 0);
 }
 
-/* For each opcode: one byte less than its headers is refused, and so is a payload it cannot have. */
+/* For each opcode, a packet that is one byte shorter than its headers is refused, and so is one
+ * with an invalid payload. */
 Test(rc_wire, parse__every_opcode_at_its_shortest)
 {
 	struct sn_packet pkt;

@@ -28,7 +28,7 @@ static void post(void)
 	drv_post(&qp, &w);
 }
 
-/* A WRITE of len bytes from the region, by this lkey. */
+/* Posts a WRITE of len bytes from the region, through this lkey. */
 static void from(uint32_t lkey, uint32_t off, uint32_t len)
 {
 	drv_ctrl(&qp, &w, 0x08, CE_ALWAYS << 2, 0);
@@ -130,7 +130,7 @@ static void rq_overrun(void)
 	send(&mr, 8);
 }
 
-/* One message to a QP with an SRQ whose list was corrupted. */
+/* Sends one message to a QP with an SRQ whose list was corrupted. */
 static void to_srq(unsigned int posted, uint32_t link)
 {
 	drv_srq(d, &srq);
@@ -294,7 +294,7 @@ static void gone(void *ctx, const struct sn_addr *peer_addr)
 static void rx_malformed(void)
 {
 	struct sn_fab_config config = { .deliver = nothing, .down = gone };
-	uint8_t packet[16] = { 0x1f };	/* no opcode of RC */
+	uint8_t packet[16] = { 0x1f };	/* 0x1f is not an opcode of RC */
 	struct iovec iov = { packet, sizeof(packet) };
 	struct sn_fab_dest to = { 0 };
 	struct sn_fab *stranger;

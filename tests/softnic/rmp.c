@@ -71,7 +71,7 @@ static bool event(uint8_t want, uint32_t number)
 	return found;
 }
 
-/* State, remaining WQEs and armed limit, from QUERY_RMP. */
+/* Returns a field of QUERY_RMP: state, remaining WQEs or armed limit. */
 static unsigned int query(struct sn_fld fld, bool of_wq)
 {
 	cr_assert_eq(drv_simple(d, CMD_QUERY_RMP, srq.rmpn), 0);
@@ -122,7 +122,7 @@ Test(rmp, order__is_that_of_the_links)
 		drv_srq_done(&srq, back[i]);
 	for (int i = 0; i < 3; i++)
 		drv_srq_recv(&srq, &mr, 8192, 100);
-	/* The last one in the list comes first. */
+	/* The WQE that is last in the list is posted first. */
 	for (int i = 0; i < 3; i++) {
 		send(&to_a, 0, 8);
 		drv_wait(&rcq, &e);
@@ -174,7 +174,7 @@ Test(rmp, limit__already_reached_when_armed)
 	cr_expect_not(event(LIMIT, srq.rmpn), "0 disarms");
 }
 
-/* Linux finds the program that waits for it by the number and this type. */
+/* Linux finds the waiting program by the number and this type. */
 Test(rmp, event__names_a_receive_queue)
 {
 	uint8_t type, data[28];
@@ -200,7 +200,7 @@ Test(rmp, query__counts_remaining_wqes)
 	cr_expect_eq(query(WQ_LOG_SIZE, true), srq.log);
 }
 
-/* IBTA: WQEs that a QP in error has not taken stay for the others. */
+/* IBTA: WQEs that a QP in error has not taken stay for the other QPs. */
 Test(rmp, error__leaves_untaken_wqes_to_others)
 {
 	struct drv_cqe e;
@@ -217,7 +217,7 @@ Test(rmp, error__leaves_untaken_wqes_to_others)
 	cr_expect_eq(e.opcode, 2);
 }
 
-/* An unfinished message has taken a WQE: that one is flushed, with its own index. */
+/* An unfinished message has taken a WQE. That WQE is flushed, with its own index. */
 Test(rmp, error__flushes_the_taken_wqe)
 {
 	struct drv_cqe e;
@@ -358,7 +358,8 @@ Test(rmp, destroy__while_qps_use_it)
 	cr_expect_eq(softnic_object_count(d->nic, "rmp"), 1);
 }
 
-/* The first WQEs of the ring, linked to themselves; in the second lap in the same order. */
+/* Posts the first WQEs of the ring, linked to themselves. In the second lap they come in the same
+ * order. */
 static void lap(struct drv_srq *ring, struct drv_qp *by)
 {
 	struct drv_cqe e;
@@ -415,7 +416,7 @@ Test(rmp, create__what_is_refused)
 	refused(WQ_SIGNATURE, 1, true, 0x03);
 	refused(WQ_LOG_STRIDE, 4, true, 0x03);
 	refused(WQ_LOG_SIZE, 16, true, 0x03);
-	refused(WQ_LOG_SIZE, 9, true, 0x03);	/* longer than its umem */
+	refused(WQ_LOG_SIZE, 9, true, 0x03);	/* the queue is longer than its umem */
 	refused(WQ_LWM, 9, true, 0x03);
 	refused(WQ_PD, 0x777, true, 0x05);
 	cr_expect_eq(softnic_object_count(d->nic, "rmp"), 1);

@@ -35,7 +35,9 @@ static bool untouched(const uint8_t *p, size_t len)
 	return true;
 }
 
-/* A success of that length; up to `most` bytes are in the CQE, longer payloads at data. */
+/*
+ * Checks a success of that length. Up to `most` bytes are in the CQE; longer payloads are at data.
+ */
 static void arrived(struct rig *rig, struct rig *other, uint32_t len, uint32_t most, uint8_t *data,
 		    uint32_t seed)
 {
@@ -92,7 +94,7 @@ Test(scatter, one_side_alone)
 	each_size((struct rig_scatter){.cqe_size = 128, .res = 1}, 0, 32);
 }
 
-/* Without a CQE the payload goes to memory. */
+/* A read without a CQE writes its payload to memory. */
 Test(scatter, read__unsignalled)
 {
 	open_both((struct rig_scatter){.cqe_size = 64, .req = 0x11, .res = 1});
@@ -108,7 +110,7 @@ Test(scatter, read__unsignalled)
 	close_both("", "");
 }
 
-/* Keys are checked although nothing is written. */
+/* The keys are checked although nothing is written. */
 Test(scatter, receive__memory_that_may_not_be_written)
 {
 	struct rig_cqe cqe;

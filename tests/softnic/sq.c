@@ -199,7 +199,7 @@ Test(sq, producer__beyond_freed_blocks_is_reported)
 {
 	struct drv_wqe w;
 
-	/* All unsignaled: no CQE ever frees a block. */
+	/* All WQEs are unsignaled, so no CQE ever frees a block. */
 	for (int i = 0; i < 65; i++) {
 		drv_ctrl(&qp, &w, 0, CE_ERR << 2, 0);
 		drv_post(&qp, &w);
@@ -315,7 +315,7 @@ Test(sq, error__flushes_the_rest_in_order_by_its_completion_mode)
 	cr_expect_eq(e.syndrome, 0x02);
 	for (uint16_t i = 1; i <= 4; i++) {
 		if (i == 3)
-			continue;	/* CE_FIRST: no CQE for a flush */
+			continue;	/* CE_FIRST means that a flush has no CQE */
 		cr_assert(drv_poll(&cq, &e));
 		cr_expect_eq(e.syndrome, 0x05);
 		cr_expect_eq(e.counter, i);

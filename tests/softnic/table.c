@@ -11,7 +11,7 @@ enum { OBJECTS = 200 };
 
 static char object[OBJECTS];
 
-/* Numbers with the same hash, so that all but one are displaced. */
+/* Finds numbers with the same hash, so that all but one are displaced. */
 static unsigned int crowd(uint32_t number[], unsigned int n)
 {
 	unsigned int found = 0;

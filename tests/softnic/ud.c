@@ -103,7 +103,7 @@ static void send_text(uint32_t qkey, const char *text)
 	sent(0);
 }
 
-/* Takes b's receive completion; returns its index in the CQ for the raw bytes. */
+/* Takes b's receive completion. Returns its index in the CQ, for access to the raw bytes. */
 static const uint8_t *received(unsigned int opcode, uint32_t len)
 {
 	const uint8_t *raw = cq.ring + 64ul * (cq.ci & ((1u << cq.log) - 1));
@@ -234,7 +234,7 @@ Test(ud, receive__too_short_of_an_srq_drops_the_datagram)
 	drv_srq_free(&srq);
 }
 
-/* The sender's address vector contains all three; no router changes them. */
+/* The sender's address vector contains all three fields, and no router changes them. */
 Test(ud, receive__grh_has_the_traffic_class_flow_label_and_hop_limit_of_the_sender)
 {
 	struct drv_wqe w;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Peers that send noise, allocations that fail: nothing breaks and nothing leaks. */
+/* Peers that send noise, and allocations that fail: nothing breaks and nothing leaks. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 static struct side a, b;
 
-/* A packet whose every field is either correct or noise. */
+/* Writes a packet whose every field is either correct or noise. */
 static size_t noise(uint8_t *pkt, uint64_t *rng)
 {
 	struct sne_hdr h = {
@@ -53,7 +53,7 @@ Test(bad, invalid_packets__do_no_harm, .timeout = 60)
 		softnic_efa_pump(a.nic);
 		sn_fab_poll(fab, 64);
 	}
-	/* It still serves correct peers. */
+	/* Checks that the device still serves correct peers. */
 	softnic_efa_violations_clear(a.nic);
 	w_rdma(&b, &w, OP_WRITE, 0, 1, 0, 8192, 500);
 	fill(b.mem, 500, 3);
@@ -94,7 +94,7 @@ Test(bad, peers__that_are_gone_are_forgotten, .timeout = 60)
 	side_ready(&a, 7);
 	for (unsigned int i = 0; i < 50; i++)
 		visit(i);
-	/* An acknowledgement may have named the last one when its link ended. */
+	/* An acknowledgement may have named the last flow when its link ended. */
 	cr_assert_leq(softnic_efa_object_count(a.nic, "flow"), 2);
 	cr_assert_eq(softnic_efa_ah_create(a.nic, a.pd, a.caps.gid, &a.ah), 0);
 	cr_assert_eq(softnic_efa_ah_create(a.nic, a.pd, gid, &ah), 0);
@@ -105,7 +105,7 @@ Test(bad, peers__that_are_gone_are_forgotten, .timeout = 60)
 	side_close(&a);
 }
 
-/* A device of another model is no peer: its links are refused at once. */
+/* A device of another model is not accepted as a peer: its links are refused at once. */
 Test(bad, other_protocol__is_not_joined)
 {
 	struct softnic_efa_counters ctr;
@@ -127,7 +127,7 @@ Test(bad, other_protocol__is_not_joined)
 	pair_close(&a, &b);
 }
 
-/* All requests of a driver, with each allocation failing in turn. True: nothing failed. */
+/* Makes all requests of a driver, with each allocation failing in turn. True: nothing failed. */
 static bool whole_life(unsigned long n)
 {
 	struct softnic_efa_config config = { .flags = SOFTNIC_EFA_NO_THREAD, .seed = 1 };

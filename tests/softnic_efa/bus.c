@@ -164,7 +164,8 @@ Test(bus, pages_of_a_region__are_judged)
 		{ { list, 3, 12 }, 8193, 4096, 0 },
 		{ { list, 3, 12 }, 8192, 4096, -EINVAL },
 		{ { list, 1, 16 }, 65536, 0, 0 },
-		{ { list, 1, 17 }, 65536, 0, -EINVAL },		/* 0x10000 is no such page */
+		/* a page of 1 << 17 bytes cannot start at 0x10000 */
+		{ { list, 1, 17 }, 65536, 0, -EINVAL },
 		{ { list, 3, 11 }, 6144, 0, -EINVAL },
 		{ { list, 1, 76 }, 4096, 0, -EINVAL },
 		{ { list, 0, 12 }, 0, 0, -EINVAL },
@@ -230,7 +231,7 @@ Test(bus, queues_at_bus_addresses__are_judged)
 	pair_close(&a, &b);
 }
 
-/* A script lets accesses go on after a dereg; pages that are not known any more are out of reach. */
+/* A fault script allows accesses after a dereg, but not to pages that the device has dropped. */
 Test(bus, late_access__finds_no_pages)
 {
 	open_pair("write");

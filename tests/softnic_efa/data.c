@@ -187,7 +187,7 @@ Test(data, request_ids_of_64_bits__come_back)
 	close_pair();
 }
 
-/* Published: the number may be missing at any time, and mostly is at first. */
+/* AWS documents that the AH's number may be missing at any time; mostly it is missing at first. */
 Test(data, known_sender__sometimes_by_its_gid, .init = NULL)
 {
 	unsigned int unnamed = 0;
@@ -252,7 +252,7 @@ Test(data, cq_of_16_entries__wraps)
 	close_pair();
 }
 
-/* As ib_send_lat makes it. */
+/* The CQ has one entry, as in ib_send_lat. */
 Test(data, cq_of_1_entry__wraps)
 {
 	pair_open(&a, &b, &(struct setup){ .cq = 1 });

@@ -14,8 +14,8 @@ enum { NUMBERS = 4096, READS = 5000, QPN = 7 };
 static struct peer {
 	struct sn_fab *fab;
 	struct sn_fab_dest dest;
-	uint32_t most;			/* the highest number, from 0 on */
-	bool all;			/* the first is acknowledged, too */
+	uint32_t most;			/* the highest packet number so far */
+	bool all;			/* whether the first response is acknowledged, too */
 } peer;
 
 static void say(struct sne_hdr *h)

@@ -52,7 +52,7 @@ static struct cqe wait_one(void)
 	return c;
 }
 
-/* Blocks in a system call unrelated to its device. */
+/* A target that blocks in a system call unrelated to its device. */
 static int sleeper(int sock, void *arg)
 {
 	(void)arg;
@@ -117,7 +117,7 @@ static bool event_came(void)
 	return __atomic_load_n(&s.events, __ATOMIC_ACQUIRE) != 0;
 }
 
-/* Sleeps until its event: only the device's thread runs. */
+/* A target that sleeps until its event. Only the device's thread runs. */
 static int waiter(int sock, void *arg)
 {
 	struct cqe c;
@@ -151,7 +151,7 @@ Test(process, armed_cq__event_by_the_thread)
 	side_close(&s);
 }
 
-/* Doorbells without a call. */
+/* Doorbells are stored without a call. */
 Test(process, scanned_doorbells__need_no_call)
 {
 	struct cqe c;

@@ -35,7 +35,7 @@ static void wqe_phase(void)
 	ring(&a);
 }
 
-/* Half of a WQE, then the doorbell. */
+/* Writes half of a WQE, then rings the doorbell. */
 static void wqe_partial(void)
 {
 	w_send(&a, &w, 1, 0, 10);
@@ -128,7 +128,7 @@ static void wqe_lkey_pd(void)
 	post(&a, &w);
 }
 
-/* The device makes no progress, since its peer is silent. */
+/* The device makes no progress, because its peer is silent. */
 static void sq_overrun(void)
 {
 	softnic_efa_fault(b.nic, "silence");
@@ -270,7 +270,7 @@ static void cmd_field(void)
 	cr_assert_eq(softnic_efa_cq_create(a.nic, &attr, &cq), -22);
 }
 
-/* Devices that reach memory of the host alone. */
+/* Devices that can only reach memory of the host. */
 static void dma_refused(void)
 {
 	softnic_efa_close(a.nic);

@@ -37,7 +37,7 @@ static void expect_nothing_left(void)
 	munmap(bar, MEM);
 }
 
-/* The next driver finds what the first one found. */
+/* Checks that the next driver finds the device as the first one did. */
 static void expect_works(uint32_t seed)
 {
 	side_objects(&a, &(struct setup){ .profile = "write" });

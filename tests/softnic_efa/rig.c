@@ -255,7 +255,7 @@ void w_head(const struct side *s, struct wqe *w, unsigned int op, unsigned int f
 	memset(w, 0, sizeof(*w));
 	put16(w->b, id);
 	w->b[2] = (uint8_t)(op | flags | 0x80);
-	w->b[3] = 0x1c;			/* first, last, completion */
+	w->b[3] = 0x1c;			/* flags first, last, and completion */
 	put16(w->b + 4, s->peer_qpn);
 	put16(w->b + 6, length);
 	if (flags & IMM)

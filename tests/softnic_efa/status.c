@@ -272,7 +272,7 @@ Test(status, s13_unresponsive__in_the_middle_of_a_read)
 	expect(13, "", "");
 }
 
-/* It has received the packets sent while it was stopped, and answers: it was not dead. */
+/* The peer has received the packets sent while it was stopped, and answers, so it was not dead. */
 Test(status, s00_ok__stopped_longer_than_a_silent_one_may_be)
 {
 	rx_post(&b, 1, 0, 100);
@@ -343,7 +343,7 @@ Test(status, qkey__is_dropped_in_silence)
 	expect(15, "", "rx.qkey");
 }
 
-/* ---- by script */
+/* ---- Statuses that a fault script causes */
 
 Test(status, script__every_status_on_the_nth_wqe)
 {
@@ -440,8 +440,8 @@ static void send_and_hear(uint16_t id)
 }
 
 /*
- * A retransmission finds the link full: the first copy is answered, and nothing retries. Later packets
- * must be sent all the same, once there is room.
+ * A retransmission finds the link full. The first copy is answered, and nothing retries it. Later
+ * packets must still be sent, once there is room.
  */
 Test(status, s00_ok__after_a_repetition_that_met_a_full_link)
 {

@@ -47,7 +47,7 @@ bw ib_atomic_bw -A FETCH_AND_ADD -n 200
 	bw ib_read_bw -q 4 -n 100
 	bw ib_read_bw -e -n 100
 	bw ib_atomic_bw -A CMP_AND_SWAP -q 4 -n 100
-	# It destroys its receive CQ on one side only, and its doorbell page while in use.
+	# The program destroys its receive CQ on one side only, and its doorbell page while in use.
 	allowed='cmd.busy x1: DEALLOC_UAR'
 	bw ib_send_bw -n 200
 	bw ib_send_bw -a -n 20

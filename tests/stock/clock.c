@@ -48,7 +48,7 @@ Test(stock, clock_info__leads_to_the_time_of_day)
 	st_close(ctx);
 }
 
-/* libmlx5 maps the clock where no doorbell page is. */
+/* libmlx5 maps the clock at an offset where no doorbell page is. */
 Test(stock, query_rt_values__beside_all_uars)
 {
 	struct ibv_context *ctx = st_open();
@@ -66,7 +66,7 @@ Test(stock, query_rt_values__beside_all_uars)
 	st_close(ctx);
 }
 
-/* Replaces a CQ and the QP of end by ones with this kind of timestamp. */
+/* Replaces a CQ and the QP of the end by objects with this kind of timestamp. */
 static struct ibv_cq_ex *stamp(struct st_end *end, uint64_t kind)
 {
 	struct ibv_cq_init_attr_ex cq = { .cqe = 4 * ST_DEPTH, .wc_flags = IBV_WC_STANDARD_FLAGS | kind };

@@ -164,11 +164,11 @@ Test(stock, devx_obj__verbs_objects_by_command)
 	st_close(a.ctx);
 }
 
-/* Of the leak detector, which is not in every build. */
+/* A function of the leak detector, which is not in every build. */
 extern void __lsan_disable(void) __attribute__((weak));
 extern void __lsan_enable(void) __attribute__((weak));
 
-/* libmlx5's part is leaked on purpose; the device's side counts. */
+/* Leaves objects behind. libmlx5's part is leaked on purpose; only the device's side counts. */
 static void leave_behind(void)
 {
 	struct dx d;

@@ -90,7 +90,7 @@ static void create_qp(struct dx *d)
 	dx_put(qpc, 0x00, 19, 2, 3);
 	dx_put(qpc, 0x04, 8, 24, pd.pdn);
 	dx_put(qpc, 0x08, 17, 4, 4);
-	dx_put(qpc, 0x08, 24, 2, 1);	/* ts_format: the device's default */
+	dx_put(qpc, 0x08, 24, 2, 1);	/* ts_format: the default of the device */
 	dx_put(qpc, 0x0c, 8, 24, d->uar->page_id);
 	dx_put(qpc, 0x10, 8, 24, 0x123);
 	dx_put(qpc, 0x7c, 8, 24, d->cqn);
@@ -178,7 +178,7 @@ void dx_connect_to(struct dx *d, const uint8_t gid[16])
 	modify(d, cmd);
 }
 
-/* WQE, record, doorbell: each seen before the next. */
+/* Stores the WQE, the record and the doorbell. The device sees each before the next. */
 static void post(struct dx *d, uint8_t *wqe, uint8_t opcode, unsigned int ds)
 {
 	uint64_t db;

@@ -25,8 +25,8 @@ pingpong_says() { grep 'iters in' "$tmp/client"; }
 # The rows of perftest's table: they start with two numbers.
 rows() { grep -E '^ *[0-9]+ +[0-9]+ ' "$tmp/client"; }
 
-# sizes: number of rows; each with all iterations and a figure in column $1. Few bytes in much time are
-# 0.00 MB/s.
+# perftest: checks that there are `sizes` rows, each with all iterations and a figure in column $1.
+# Few bytes in a long time are printed as 0.00 MB/s.
 perftest() {
 	local column=$1 n count=1
 	n=$(($(option n 1000) * $(option q 1)))
@@ -89,7 +89,7 @@ efa_info() {
 }
 efa_info_says() { grep -o 'domain: .*' "$tmp/client" | tr '\n' ' '; }
 
-# A row for each size, with as many acknowledged ("=") as sent, on both sides.
+# rows_of: counts rows with as many acknowledged ("=") as sent messages, on both sides.
 rows_of() { grep -cE '^[0-9.]+[km]? +[0-9.]+[km]? +=' "$tmp/$1"; }
 libfabric() {
 	local f

@@ -83,7 +83,8 @@ Test(stock, local_inv__of_an_indirect_mkey)
 	destroy(&o);
 }
 
-/* Rows of two matrices: 8 bytes of every 64 of the one, then 4 bytes of every 16 of the other. */
+/* Maps rows of two matrices: 8 of every 64 bytes of the first, then 4 of every 16 bytes of the
+ * second. */
 static enum ibv_wc_status map_columns(struct owner *o, uint32_t rows)
 {
 	struct mlx5dv_mr_interleaved columns[2] = {
@@ -115,7 +116,7 @@ Test(stock, wr_mr_interleaved__takes_a_column_of_each_matrix)
 		cr_expect_eq(o.end.buf[1024 + 64 * i + 8], 0);
 		cr_expect_eq(o.end.buf[4096 + 16 * i + 4], 0);
 	}
-	/* From the middle of a row into the next one. */
+	/* The access goes from the middle of a row into the next row. */
 	memset(o.peer.buf, 0x5a, 8);
 	cr_assert_eq(st_write(&o.peer, ROW + 6, o.mkey->rkey, 8), IBV_WC_SUCCESS);
 	cr_expect_eq(o.end.buf[1024 + 64 + 5], ROW + 6);

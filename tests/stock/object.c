@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Objects of verbs: refusals, references, and queries. */
+/* Objects of verbs: refused calls, references, and queries. */
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -71,7 +71,8 @@ Test(stock, modify_qp__wrong_order_or_attributes)
 	st_close(a.ctx);
 }
 
-/* Other memory, other rights, another PD: the old key is invalid, and a refused call changes nothing. */
+/* A region gets other memory, other rights or another PD. The old key becomes invalid. A refused
+ * call changes nothing. */
 Test(stock, rereg_mr__ends_the_old_key)
 {
 	struct st_end a, b;
@@ -230,7 +231,7 @@ Test(stock, reg_mr__arguments)
 	st_close(ctx);
 }
 
-/* As Linux answers of a device without this capability. */
+/* The answer is that of Linux for a device without this capability. */
 Test(stock, reg_mr__on_demand_is_not_supported)
 {
 	struct ibv_context *ctx = st_open();

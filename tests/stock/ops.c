@@ -10,7 +10,7 @@ enum { AT = 8192, LEN = 64 };
 
 struct two {
 	struct st_end a, b;
-	struct ibv_mr *mr;		/* b's memory, with all rights */
+	struct ibv_mr *mr;		/* region of b's memory, with all rights */
 };
 
 static void start(struct two *t)
@@ -125,7 +125,7 @@ Test(stock, post_atomic__fetch_and_add_compare_and_swap)
 	end(&t);
 }
 
-/* A window of b's that a may write through; returns its key. */
+/* Binds a window of b through which a may write. Returns its key. */
 static uint32_t open_window(struct two *t, struct ibv_mw *mw)
 {
 	struct ibv_send_wr bind = {
@@ -175,7 +175,7 @@ static void send_numbered(struct two *t, uint32_t number)
 	cr_assert_eq(post(t, &wr, LEN), IBV_WC_SUCCESS);
 }
 
-/* Completions from before the resize come first, in both directions. */
+/* Completions from before the resize come first, whether the CQ grows or shrinks. */
 Test(stock, resize_cq__keeps_what_is_in_it)
 {
 	static const int size[] = { 255, 31, 1023, 15 };

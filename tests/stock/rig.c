@@ -26,7 +26,7 @@ void st_close(struct ibv_context *ctx)
 
 void st_create(struct st_end *end, struct ibv_context *ctx)
 {
-	/* Both ways of posting: the newer calls are only for the operation named here. */
+	/* Allows both ways of posting. The newer calls only support the operation named here. */
 	struct ibv_qp_init_attr_ex attr = {
 		.qp_type = IBV_QPT_RC,
 		.cap = { ST_DEPTH, ST_DEPTH, 4, 4, 64 },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory windows of both types, bound by libmlx5: their access and its end; and sends that invalidate
- * them remotely.
+ * Memory windows of both types, bound by libmlx5: access, the end of access, and sends that
+ * invalidate windows of the peer.
  */
 #include <string.h>
 
@@ -145,7 +145,7 @@ Test(stock, bind_type_2__write_invalidate_bind_again)
 	teardown(&f);
 }
 
-/* A send of a that invalidates a window of b; with ibv_post_send, or with the newer calls. */
+/* Sends from a and invalidates a window of b, with ibv_post_send or with the newer calls. */
 static void send_end(struct st_end *a, uint32_t rkey, bool new_calls)
 {
 	struct ibv_sge sge = { (uintptr_t)a->buf, 32, a->mr->lkey };

@@ -73,7 +73,7 @@ static void agent(DAT_PVOID data, DAT_EVD_HANDLE which)
 	atomic_fetch_add(&called, 1);
 }
 
-/* No listener is there: the attempt fails, and the endpoint is DISCONNECTED. */
+/* Connects without a listener: the attempt fails, and the endpoint is DISCONNECTED. */
 static void disconnect(DAT_IA_HANDLE ia)
 {
 	DAT_COUNT nmore;

@@ -18,7 +18,7 @@ static DAT_CONN_QUAL qual(unsigned int n)
 	return 0x300000 + 8 * (DAT_CONN_QUAL)getpid() + n;
 }
 
-/* ---- the server: an endpoint for each request, freed when its connection has ended ---- */
+/* ---- The server: an endpoint for each request, freed when its connection has ended ---- */
 
 static void accept_request(void *arg, DAT_CR_HANDLE cr, unsigned int n)
 {
@@ -51,7 +51,8 @@ static DAT_RETURN dial(DAT_EP_HANDLE ep)
 			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
-/* Exactly one event ends it, whichever call was first; its endpoint can then be used again. */
+/* Connects and disconnects. Exactly one event ends the connection, whichever call was first. Its
+ * endpoint can then be used again. */
 static void connect_and_part(DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd, unsigned int n)
 {
 	DAT_EVENT_NUMBER event;
@@ -93,7 +94,7 @@ static void *client(void *arg)
 		  DAT_SUCCESS, "evd_create");
 	ep = make_ep(evd);
 	for (unsigned int n = 0; n < ROUNDS; n++) {
-		if (n % 10 == 9) {		/* in the middle of an attempt */
+		if (n % 10 == 9) {		/* disconnects in the middle of an attempt */
 			tsan_must(dial(ep) == DAT_SUCCESS, "connect");
 			tsan_must(dat_ep_free(ep) == DAT_SUCCESS, "free");
 			while (dat_evd_dequeue(evd, &ev) == DAT_SUCCESS)

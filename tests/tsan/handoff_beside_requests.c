@@ -83,7 +83,7 @@ static void *client(void *arg)
 	return arg;
 }
 
-/* The second server is sometimes absent; a reserved service point is always about to be freed. */
+/* The second server is sometimes absent. A reserved service point is always about to be freed. */
 static void *come_and_go(void *arg)
 {
 	struct server *s = &servers[1];

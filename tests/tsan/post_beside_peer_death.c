@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The peer dies while one thread posts and another polls: the state and table pointer switch. */
+/* The peer dies while one thread posts and another polls: the endpoint's state and table pointer
+ * change. */
 #include "tests/tsan/tsan.h"
 
 static atomic_uint posted;

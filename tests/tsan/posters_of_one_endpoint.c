@@ -48,7 +48,8 @@ static void take_all(void)
 	DAT_EVENT ev, none;
 
 	while (left) {
-		dat_evd_dequeue(p.b.req_evd, &none);	/* an EFA's peer returns credits when it polls */
+		/* the peer of an EFA returns credits only when it polls */
+		dat_evd_dequeue(p.b.req_evd, &none);
 		if (dat_evd_dequeue(p.a.req_evd, &ev) != DAT_SUCCESS) {
 			tsan_must(now_ns() < until, "completions are missing");
 			sched_yield();

@@ -21,7 +21,8 @@ static void must(int ok, const char *what)
 
 struct object {
 	const DAT_PROVIDER *table;
-	DAT_RETURN answer;		/* written before `ready` is the table, read by its functions */
+	/* written before `ready` becomes the table, and read by functions of that table */
+	DAT_RETURN answer;
 };
 
 static DAT_RETURN not_ready(DAT_EP_HANDLE ep)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * All posts suppressed, another thread polling: the poster may reap, the poller may drop internal
- * completions.
+ * All posts are suppressed, and another thread polls. The poster may reap, and the poller may drop
+ * internal completions.
  */
 #include "tests/tsan/tsan.h"
 

@@ -83,7 +83,7 @@ static void *taker(void *arg)
 	return NULL;
 }
 
-/* No listener is there: the attempt fails, and the endpoint is DISCONNECTED. */
+/* Connects without a listener: the attempt fails, and the endpoint is DISCONNECTED. */
 static void disconnect(DAT_IA_HANDLE ia)
 {
 	DAT_COUNT nmore;

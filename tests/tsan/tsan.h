@@ -52,7 +52,8 @@ static inline DAT_RETURN tsan_write(struct pair *p, DAT_COMPLETION_FLAGS flags)
 	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, flags);
 }
 
-/* Posts until it succeeds; a full queue waits for the poller. False: the endpoint is gone. */
+/* Posts until it succeeds. If the queue is full, it waits for the poller. False: the endpoint is
+ * gone. */
 static inline bool tsan_write_all(struct pair *p, unsigned int n, DAT_COMPLETION_FLAGS flags)
 {
 	uint64_t until = now_ns() + TSAN_LIMIT_S * 1000000000ull;

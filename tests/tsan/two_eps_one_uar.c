@@ -52,7 +52,7 @@ int main(void)
 	tsan_must(pair_open(&p, tsan_ia()) == 0, "pair_open");
 	for (i = 0; i < EPS; i++)
 		connect_one(&p, i);
-	/* The last two share a UAR: all registers are in use. */
+	/* The last two endpoints share a UAR, because all registers are in use. */
 	x = (struct one){ &p, eps[EPS - 2] };
 	y = (struct one){ &p, eps[EPS - 1] };
 	t = tsan_thread(poster, &x);

@@ -72,7 +72,9 @@ static int fail(const char *name)
 	return answer;
 }
 
-/* Functions that not only these libraries call fail only by name, and are not counted. */
+/*
+ * Fails if its name was chosen. For functions that other libraries call, too: they are not counted.
+ */
 static int fails_if_named(const char *name)
 {
 	const char *only = named;
@@ -80,7 +82,7 @@ static int fails_if_named(const char *name)
 	return only && !strcmp(only, name) && spared-- <= 0 ? fail(name) : 0;
 }
 
-/* 0, or the errno for this call. */
+/* Returns 0, or the errno with which this call must fail. */
 static int fails(const char *name)
 {
 	return ++seen == victim ? fail(name) : fails_if_named(name);
@@ -128,7 +130,7 @@ static int port_told(struct ibv_context *ctx, uint8_t port, struct ibv_port_attr
 	return err;
 }
 
-/* Replaces its async descriptor by our pipe. */
+/* Replaces the context's async descriptor by our pipe. */
 static void take_over(struct ibv_context *ctx)
 {
 	struct verbs_context *v = verbs_get_ctx(ctx);
@@ -206,7 +208,7 @@ void calls_vanish(void)
 {
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
-	/* Closes the last writer: reads then end. */
+	/* Closes the last writer, so that reads report the end. */
 	dup2(null, contexts[ncontexts - 1].end);
 	close(null);
 }
@@ -350,7 +352,7 @@ int mlx5dv_devx_destroy_eq(struct mlx5dv_devx_eq *eq)
 	return err ? err : calls_ended(CALLS_REAL(mlx5dv_devx_destroy_eq)(eq));
 }
 
-/* Called while there are events: not counted. */
+/* Called while there are events, so it is not counted. */
 int mlx5dv_vfio_process_events(struct ibv_context *ctx)
 {
 	int err = CALLS_REAL(mlx5dv_vfio_process_events)(ctx);
@@ -358,7 +360,7 @@ int mlx5dv_vfio_process_events(struct ibv_context *ctx)
 	return err ? err : fails_if_named(__func__);
 }
 
-/* ---- commands and objects ---- */
+/* ---- Commands and objects ---- */
 
 /* PRM, "QUERY_ROCE_ADDRESS": the index in the upper half of the third word. */
 static const void *first_entry(const void *in, size_t inlen, uint8_t *copy)
@@ -406,7 +408,7 @@ static bool told_caps_2(const void *in, void *out, size_t outlen)
 	return true;
 }
 
-/* Status 4, BAD_SYS_STATE: refused to a user context. */
+/* Status 4, BAD_SYS_STATE, refuses this command to a user context. */
 static bool refuses_roce_address(const void *in, void *out, size_t outlen)
 {
 	const uint8_t *b = in;
@@ -474,7 +476,7 @@ int mlx5dv_devx_obj_destroy(struct mlx5dv_devx_obj *obj)
 	return err ? err : calls_ended(CALLS_REAL(mlx5dv_devx_obj_destroy)(obj));
 }
 
-/* ---- events ---- */
+/* ---- Events ---- */
 
 int mlx5dv_devx_query_eqn(struct ibv_context *ctx, uint32_t vector, uint32_t *eqn)
 {
@@ -520,7 +522,7 @@ ssize_t mlx5dv_devx_get_event(struct mlx5dv_devx_event_channel *channel,
 	return CALLS_REAL(mlx5dv_devx_get_event)(channel, data, len);
 }
 
-/* ---- the C library's ---- */
+/* ---- Functions of the C library ---- */
 
 int epoll_create1(int flags)
 {
@@ -540,7 +542,7 @@ int fcntl(int fd, int cmd, ...)
 	va_start(args, cmd);
 	arg = va_arg(args, void *);
 	va_end(args);
-	/* The others belong to the creator of descriptors below. */
+	/* Other descriptors belong to the functions below that create them. */
 	if (cmd == F_GETFL && fails_if_named(__func__))
 		return -1;
 	if (cmd == F_DUPFD_CLOEXEC && fails_if_named("F_DUPFD_CLOEXEC"))

@@ -11,24 +11,25 @@
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 
-/* From here to calls_stop the n-th call (from 1) fails with err; n = 0 only counts. */
+/* From here to calls_stop, the n-th call (from 1) fails with err. n = 0 only counts. */
 void calls_fail(unsigned long n, int err);
 /*
- * Every call of that name fails. Allowed in addition: fcntl, F_DUPFD_CLOEXEC, epoll_create1, epoll_ctl
- * and calls that destroy objects.
+ * Every call of that name fails. The name may also be fcntl, F_DUPFD_CLOEXEC, epoll_create1,
+ * epoll_ctl, or a call that destroys objects.
  */
 void calls_fail_named(const char *name, int err);
 /* The same, for every call after the first ones. */
 void calls_fail_named_after(unsigned long first, const char *name, int err);
-unsigned long calls_stop(void);		/* returns the total */
-const char *calls_failed(void);		/* the name of the one that failed last, or NULL */
-/* For a call of that name: 0, or the errno to fail with, which errno holds, too. */
+unsigned long calls_stop(void);		/* returns the number of calls */
+const char *calls_failed(void);		/* returns the name of the call that failed last, or NULL */
+/* Called by each replaced function with its name. Returns 0, or the errno to fail with, which errno
+ * holds, too. */
 int calls_fails(const char *name);
-/* The same for a call that only fails by name, and is not counted. */
+/* The same for a function that only fails by name, and is not counted. */
 int calls_fails_named(const char *name);
 /* Number of objects created and not destroyed, of all kinds. */
 long calls_held(void);
-/* Count a created object, NULL if it failed; and a destroyed one, by the return value. */
+/* These count a created object (NULL: it failed) and a destroyed one, by the return value. */
 void *calls_made(void *made);
 int calls_ended(int err);
 
@@ -49,12 +50,14 @@ struct calls_port {
 	uint16_t lid;
 	uint8_t infiniband;		/* ports report InfiniBand */
 	uint8_t cqe_version_0;		/* QUERY_HCA_CAP reports CQEs without a user index */
-	uint8_t reorders;		/* RC data may be placed out of order: enum below */
+	/* RC data may be placed out of order: a value of the enum below */
+	uint8_t reorders;
 	uint8_t keeps_order;		/* and a QP can request order */
 	uint8_t no_roce_address;	/* QUERY_ROCE_ADDRESS is refused */
 	uint8_t no_errors;		/* only completion events can be subscribed to */
 	uint16_t pkeys[4];
-	const struct ibv_gid_entry *gids;	/* a GID table; each with the device's first MAC */
+	/* a GID table; each entry has the device's first MAC */
+	const struct ibv_gid_entry *gids;
 	uint32_t ngids;
 	int events_lost;		/* this many reads of the event channel overflow */
 	bool true_events;		/* port and device events come from the device, not from
@@ -68,6 +71,6 @@ extern uint8_t calls_path[44];
 
 /* Raises async events of the context opened last, as the kernel does. */
 void calls_async(enum ibv_event_type type, unsigned int port);
-void calls_vanish(void);		/* the device is gone */
+void calls_vanish(void);		/* reports that the device is gone */
 
 #endif

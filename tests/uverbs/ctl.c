@@ -53,7 +53,7 @@ Test(ctl, evch_create__that_fails)
 	close_one();
 }
 
-/* PRM, ALLOC_PD: an object without attributes. */
+/* Makes an object without attributes, by PRM ALLOC_PD. */
 static struct m5_obj *make(void)
 {
 	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(0x800) };
@@ -64,7 +64,7 @@ static struct m5_obj *make(void)
 	return obj;
 }
 
-/* The object stays in the context, which frees it when it is closed. */
+/* The object stays in the context. Closing the context frees it. */
 Test(ctl, obj_destroy__that_is_refused)
 {
 	struct m5_obj *obj = make();

@@ -40,7 +40,7 @@ Test(event, device__fails)
 	told_died();
 }
 
-/* The kernel's answer for a device that was removed from its programs. */
+/* The kernel answers this for a device that was taken from its programs. */
 Test(event, channel__that_ends)
 {
 	calls_fail_named("mlx5dv_devx_get_event", EIO);
@@ -55,7 +55,7 @@ Test(event, device__vanishes)
 	told_died();
 }
 
-/* ---- the device itself fails: through softnic-run's front ---- */
+/* ---- The device itself fails, through softnic-run's front ---- */
 
 TestSuite(front, .init = open_truly, .fini = told_close, .timeout = 60);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A program with an open adapter that forks: parent and child do not disturb each other. */
+/* A program with an open adapter forks. Parent and child do not disturb each other. */
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,7 +38,8 @@ static void ends_with(pid_t child, int want)
 	same(WIFEXITED(status) ? WEXITSTATUS(status) : -1, want);
 }
 
-/* The device reads what the parent writes while a child exists: it kept its pages. */
+/* The device reads the data that the parent writes while a child exists, so it uses the parent's
+ * pages. */
 Test(forks, child__that_lives_on)
 {
 	int ends[2];
@@ -70,7 +71,7 @@ static int lives(int sock, void *arg)
 	return life_run(&l, SOON_MS) ? 0 : 1;
 }
 
-/* Behind VFIO its parent's device is in use; it opens another. */
+/* Behind VFIO the parent's device is in use, so the child opens another device. */
 Test(forks, child__that_opens_a_device_of_its_own)
 {
 	struct th_child child;
@@ -81,7 +82,9 @@ Test(forks, child__that_opens_a_device_of_its_own)
 	moves(2);
 }
 
-/* A program started by a child does not inherit the VFIO group, which would keep it busy. */
+/*
+ * A program that a child starts does not inherit the VFIO group, which would keep the device busy.
+ */
 Test(forks, child__that_starts_another_program)
 {
 	pid_t child = th_fork();

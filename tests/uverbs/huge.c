@@ -46,8 +46,8 @@ TestSuite(huge, .timeout = 60);
 Test(huge, queues__share_a_page)
 {
 	begin(true);
-	same(th_huge_mapped(), 2);		/* an IA each */
-	same(objects_of_eight_more(), 8);	/* QPs */
+	same(th_huge_mapped(), 2);		/* each IA has its own pages */
+	same(objects_of_eight_more(), 8);	/* the objects are QPs only */
 	moves();
 	end();
 }
@@ -56,7 +56,7 @@ Test(huge, queues__without_a_page)
 {
 	begin(false);
 	same(th_huge_mapped(), 0);
-	same(objects_of_eight_more(), 16);	/* and as many registrations */
+	same(objects_of_eight_more(), 16);	/* for each QP there is a registration */
 	moves();
 	end();
 }
@@ -88,7 +88,7 @@ Test(huge, queues__that_need_a_registration_of_their_own)
 		must(dat_srq_create(a.ia, a.pz, &attr, &srq[i]));
 	must(dat_evd_create(a.ia, 2000, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &large));
 	same(th_huge_mapped(), 2);
-	same(calls_held() - before, 2 * 4 + 2);	/* objects, and a registration each */
+	same(calls_held() - before, 2 * 4 + 2);	/* each has its objects and a registration */
 	must(dat_evd_free(large));
 	for (int i = 0; i < 4; i++)
 		must(dat_srq_free(srq[i]));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The device that each name opens, the attributes of a port, and why a device is refused. */
+/* The device that each name opens, the attributes of its port, and the reasons for refusals. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -119,7 +119,7 @@ Test(open, port__of_ethernet)
 	cr_assert_arr_eq(port.gid + 13, port.mac + 3, 3);
 }
 
-/* RoCE v2 before v1, an IPv4 address before others, unless ia_params name an entry. */
+/* RoCE v2 is preferred to v1, and an IPv4 address to others, unless ia_params name an entry. */
 Test(open, port__of_several_addresses)
 {
 	static const struct ibv_gid_entry table[] = {
@@ -247,7 +247,7 @@ Test(open, m5_ctl_list__returns_each_port)
 	nothing_left();
 }
 
-/* Firmware may withhold errors of objects: the rest must work. */
+/* Firmware may withhold errors of objects. Everything else must work. */
 Test(open, subscription__refused_by_firmware)
 {
 	struct life l;

@@ -42,7 +42,7 @@ Test(path, next_hop__unknown_to_the_kernel_is_the_peer)
 	cr_assert_arr_neq(calls_path + RMAC, none, sizeof(none));
 }
 
-/* Only that one case needs the MAC, so a device that withholds it is opened all the same. */
+/* Only that case needs the MAC, so a device that withholds it is opened nevertheless. */
 Test(path, own_mac__refused_by_the_device)
 {
 	calls_port.no_roce_address = 1;
@@ -92,7 +92,7 @@ Test(path, next_hop__is_queried_again_in_time)
 	ctl->ops->close(ctl);
 }
 
-/* ---- commands, recorded by an access ---- */
+/* ---- Commands that an access records ---- */
 
 static uint8_t kept[512];
 

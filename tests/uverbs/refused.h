@@ -6,20 +6,20 @@
 #include <stddef.h>
 
 struct refusal {
-	const char *call;		/* the call that fails, NULL: none does */
-	int answer;			/* with this errno */
-	const char *name, *params;	/* of what is opened */
+	const char *call;		/* the call that fails; NULL: none */
+	int answer;			/* the errno with which it fails */
+	const char *name, *params;	/* name and parameters of the IA that is opened */
 	int err;
 	const char *cause, *cure;	/* words of the message */
 	const void *device;		/* state of the device, defined by the suite */
 };
 
-/* Opens: 0 and *ctl, or a negative errno and a message. */
+/* Opens the device. Returns 0 and *ctl, or a negative errno and a message. */
 typedef int refused_open(const struct refusal *r, void **ctl, char *why, size_t whylen);
 
-/* Runs each in a process that may lock 64 KiB. */
+/* Runs each refusal in a process that may lock 64 KiB. */
 void refused_each(const struct refusal *refusals, size_t n, refused_open *open);
-/* No object of libibverbs or libmlx5 is left. */
+/* Checks that only n objects of libibverbs and libmlx5 are left. */
 void nothing_left_but(long n);
 void nothing_left(void);
 

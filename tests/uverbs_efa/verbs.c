@@ -107,7 +107,7 @@ static void start_wr(struct ibv_qp_ex *ex, void (*op)(struct ibv_qp_ex *))
 {
 	ibv_wr_start(ex);
 	ex->wr_id = 7;
-	ex->wr_flags = IBV_SEND_SIGNALED;	/* libefa takes no other */
+	ex->wr_flags = IBV_SEND_SIGNALED;	/* libefa accepts no other flags */
 	op(ex);
 	ibv_wr_set_ud_addr(ex, ah, qp->qp_num, QKEY);
 }
@@ -238,7 +238,7 @@ static void put32(uint8_t *p, uint32_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* A write that libefa 44.0 cannot encode, written directly. */
+/* Writes a WQE of an RDMA write directly, because libefa 44.0 cannot encode it. */
 static void write_by_hand(const struct wq_attr *sq, uint16_t ahn)
 {
 	uint8_t w[64] = { 0x21, 0, 0x82, 0x1c };
@@ -276,7 +276,8 @@ Test(verbs, queries_of_the_queues__lead_to_them)
 	cr_assert_eq(rq.num_entries, DEPTH);
 	cr_assert_eq(cqs.f(ibv_cq_ex_to_cq(cq), &c, sizeof(c)), 0);
 	cr_assert_eq(c.num_entries, 4 * DEPTH);
-	cr_assert(c.entry_size == 16 || c.entry_size == 32, "%u", c.entry_size);	/* 44.0, 56.0 */
+	/* sizes of 44.0 and of 56.0 */
+	cr_assert(c.entry_size == 16 || c.entry_size == 32, "%u", c.entry_size);
 	cr_assert(c.doorbell);
 	cr_assert_eq(efadv_query_ah(ah, &a, sizeof(a)), 0);
 	memset(mem, 0x33, 500);

@@ -81,7 +81,7 @@ static int32_t pages_wanted(struct ibv_context *ctx)
 	return (int32_t)dx_get(out, 12, 0, 32);
 }
 
-/* The firmware requests pages for them, and libmlx5 gives them between commands. */
+/* The firmware requests pages for the objects, and libmlx5 gives them between commands. */
 Test(boot, pages__for_many_objects)
 {
 	enum { MANY = 3000 };
@@ -97,7 +97,7 @@ Test(boot, pages__for_many_objects)
 	ibv_close_device(ctx);
 }
 
-/* A child has the descriptors but no device: its parent continues, and keeps the group. */
+/* A child has the descriptors but no device. Its parent continues, and keeps the group. */
 Test(boot, fork__leaves_the_parent_alone)
 {
 	struct ibv_context *ctx = rig_open(&name);
@@ -161,7 +161,7 @@ Test(boot, fatal__commands_fail_and_close_ends)
 	ibv_close_device(rig_open(&name));
 }
 
-/* rdma-core 44.0: processing events of an unhealthy device aborts the program. */
+/* rdma-core 44.0 aborts the program if it processes events of an unhealthy device. */
 Test(boot, fatal__health_is_seen, .signal = SIGABRT)
 {
 	struct ibv_context *ctx = rig_open(&name);
@@ -170,7 +170,9 @@ Test(boot, fatal__health_is_seen, .signal = SIGABRT)
 	mlx5dv_vfio_process_events(ctx);
 }
 
-/* libmlx5 counts polls, at least a second apart, in which the counter did not change. */
+/*
+ * libmlx5 counts polls, at least a second apart, between which the health counter did not change.
+ */
 Test(boot, health__of_a_device_at_rest)
 {
 	struct ibv_context *ctx = rig_open(&name);

@@ -51,7 +51,7 @@ static void create_eq(void)
 	arm();
 }
 
-/* The type of the next event and its data; after an early interrupt it waits again. */
+/* Returns the type of the next event, and its data. After an early interrupt it waits again. */
 static uint8_t next_event(uint8_t data[28])
 {
 	for (;;) {
@@ -74,12 +74,12 @@ static uint32_t port_is_up(void)
 {
 	uint8_t in[16] = { 0 }, out[16] = { 0 };
 
-	dx_head(in, 0x750, 0);		/* QUERY_VPORT_STATE */
+	dx_head(in, 0x750, 0);		/* the command QUERY_VPORT_STATE */
 	cr_assert_eq(rig_cmd(ctx, in, sizeof(in), out, sizeof(out)), 0);
 	return dx_get(out, 12, 28, 4);
 }
 
-/* The link comes up some time after INIT_HCA; that event must not reach a test's queue. */
+/* The link comes up some time after INIT_HCA. The event of that must not reach a test's queue. */
 static void setup(void)
 {
 	name = rig_name();
@@ -128,7 +128,7 @@ Test(data, rdma_write__to_itself)
 	free(mem);
 }
 
-/* Memory that starts inside a page, and is longer than a page of the mkey may be at once. */
+/* The memory starts inside a page, and is longer than a page of the mkey may be. */
 Test(data, memory__not_aligned)
 {
 	enum { LEN = 3 << 20 };

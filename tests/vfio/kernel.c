@@ -201,7 +201,7 @@ Test(kernel, device__config_space)
 	cr_expect_eq(v, 0x15b3, "the vendor can be changed");
 	pread(f.device, &v, 2, (off_t)r.offset + 4);
 	cr_expect_eq(v & 4, 0, "the function reaches memory before its driver says so");
-	/* PCI: a BAR is sized by writing all ones. */
+	/* PCI: the size of a BAR is read after all ones were written to it. */
 	pwrite(f.device, &bar, 4, (off_t)r.offset + 0x10);
 	pread(f.device, &bar, 4, (off_t)r.offset + 0x10);
 	cr_expect_eq(~(bar & ~0xfu) + 1, 8u << 20);
@@ -266,7 +266,7 @@ Test(kernel, device__interrupts)
 	rig_fds_close(&f);
 }
 
-/* The files that a program finds in sysfs and below /dev. */
+/* A program finds these files in sysfs and below /dev. */
 Test(kernel, paths__lead_to_the_group)
 {
 	char path[64], link[256];

@@ -10,7 +10,7 @@
 
 #include "tests/harness/harness.h"
 
-/* Tests run in parallel, and a group serves one: each has its own functions. */
+/* Tests run in parallel, and a group serves one process, so each process has its own functions. */
 enum { RIG_FUNCTIONS = 16, RIG_GROUP = 11 };
 
 struct rig_name {
@@ -18,14 +18,14 @@ struct rig_name {
 	unsigned int index;
 };
 
-/* The name of a function that no other process has; it stays this process's. */
+/* Returns the name of a function that no other process has. It stays reserved for this process. */
 struct rig_name rig_name(void);
 
-/* NULL and errno when the device cannot be opened. */
+/* Returns NULL and sets errno if the device cannot be opened. */
 struct ibv_context *rig_try_open(const char *pci);
 struct ibv_context *rig_open(const struct rig_name *name);
 
-/* One command by mlx5dv_devx_general_cmd: its status. */
+/* Runs one command by mlx5dv_devx_general_cmd. Returns its status. */
 uint8_t rig_cmd(struct ibv_context *ctx, void *in, size_t inlen, void *out, size_t outlen);
 /* Sets entry 0 of the address table from the port's MAC, and returns it. */
 void rig_set_gid(struct ibv_context *ctx, uint8_t gid[16]);
@@ -33,13 +33,13 @@ void rig_set_gid(struct ibv_context *ctx, uint8_t gid[16]);
 /* softnic_fault on the device that this process has open. */
 void rig_fault(const struct rig_name *name, const char *script);
 
-/* VFIO directly: descriptors of a container, a group in it, the function. */
+/* Direct use of VFIO: descriptors of a container, of a group in it, and of the function. */
 struct rig_fds {
 	int container, group, device;
 };
 struct rig_fds rig_fds(const struct rig_name *name);
 void rig_fds_close(const struct rig_fds *f);
-/* 0 or errno of an ioctl. */
+/* Returns 0 or the errno of an ioctl. */
 int rig_ioctl(int fd, unsigned long request, void *arg);
 int rig_map(int container, void *mem, uint64_t iova, uint64_t size);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Event queues and channels without a device: rings that a test writes. */
+/* Event queues and channels without a device: the test itself writes the rings. */
 #include <criterion/criterion.h>
 #include <errno.h>
 
@@ -42,7 +42,7 @@ static struct m5_evch *channel(void)
 	return ch;
 }
 
-/* 1 and 65 have the same hash. */
+/* The numbers 1 and 65 have the same hash. */
 Test(eq, m5_eq_read__completion_goes_to_the_channel_of_its_cq)
 {
 	struct m5_evch *a = channel(), *b = channel();

@@ -46,7 +46,7 @@ static volatile uint32_t *word(size_t offset)
 	return (volatile uint32_t *)(volatile void *)(bar + offset);
 }
 
-/* Replaces the page with this word by memory, which is equal except for that word. */
+/* Replaces the page that has this word by memory, which differs only in that word. */
 static void replace(size_t offset, uint32_t value)
 {
 	uint8_t *page = bar + offset / 4096 * 4096;
@@ -64,9 +64,9 @@ static void told_of_the_end(void)
 {
 	struct m5_event ev;
 
-	/* A link-up event may come first. */
+	/* An event of the link may come first. */
 	cr_assert(TH_WITHIN(SOON_MS, ctl->ops->async_read(ctl, &ev) == 1 && ev.kind == M5_EVENT_FATAL));
-	/* The device itself may have reported it before the thread checked. */
+	/* The device itself may have reported its failure before the thread checked. */
 	cr_assert(TH_WITHIN(SOON_MS, __atomic_load_n(&dev->watch.dead, __ATOMIC_SEQ_CST)));
 }
 
@@ -101,7 +101,7 @@ Test(health, firmware_stands_still)
 	replace(HEALTH_COUNTER, 77);
 	vfio_hurry(NULL);
 	told_of_the_end();
-	/* It checks again half a second later. */
+	/* The thread checks again half a second later. */
 	cr_assert(TH_WITHIN(SOON_MS, (why = vf_health(dev)) != NULL));
 	cr_assert_str_eq(why, "its firmware has stopped");
 }
@@ -131,7 +131,7 @@ Test(health, firmware_pauses)
 	vfio_time(0);
 }
 
-/* The firmware runs, but does not see the command: its waiter is released. */
+/* The firmware runs, but does not see the command. The thread that waits for it is released. */
 Test(health, command_is_not_answered)
 {
 	struct m5_port port;
@@ -143,7 +143,7 @@ Test(health, command_is_not_answered)
 	told_of_the_end();
 }
 
-/* A command that waits is not released then; there is none. */
+/* The failure cannot release a waiting command, because no descriptor is left for that. */
 Test(health, device_fails__no_descriptor_is_left)
 {
 	calls_fail_named("F_DUPFD_CLOEXEC", EMFILE);
@@ -203,7 +203,7 @@ Test(health, each_call_to_a_dead_device_fails)
 	cr_expect(strstr(why, "close all its IAs"), "%s", why);
 }
 
-/* The ring fills beyond one read; the last event still arrives. */
+/* The ring gets more events than one read takes. The last event still arrives. */
 Test(health, port__flaps_without_a_reader)
 {
 	const struct m5_eq *eq = &dev->async.eq;

@@ -14,7 +14,7 @@
 #include "hw_mlx5/ctl/vfio.h"
 #include "tests/vfio_ctl/vfio_ctl.h"
 
-/* The next definition after this program's. */
+/* Finds the next definition of a function after this program's. */
 #define REAL(name)                                                                                 \
 	({                                                                                         \
 		static __typeof__(&(name)) real_;                                                  \
@@ -30,7 +30,8 @@ static bool ends_with(const char *path, const char *end)
 	return n >= m && !strcmp(path + n - m, end);
 }
 
-/* The driver's queries of the machine: links of the device, and permissions. Named by the end of the path. */
+/* Queries of the driver about the machine: links of the device, and permissions. A test names them
+ * by the end of the path. */
 ssize_t readlink(const char *path, char *target, size_t size)
 {
 	static const char other[] = "../../../bus/pci/drivers/mlx5_core";
@@ -94,7 +95,8 @@ DIR *opendir(const char *path)
 	return calls_fails_named(path) ? NULL : REAL(opendir)(path);
 }
 
-/* Not for calls by a library: libmlx5 44.0 keeps the device in use if it finds no descriptor. */
+/* True if the driver itself called. Calls by a library do not fail: libmlx5 44.0 keeps the device
+ * in use if it finds no descriptor. */
 static bool by_driver(const void *caller)
 {
 	Dl_info own, its;
@@ -120,7 +122,7 @@ unsigned int vfio_no_threads(unsigned int times)
 	return left;
 }
 
-/* The other threads are the device's. */
+/* Only threads of this driver can fail to start; other threads belong to the device. */
 int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
 {
 	int err;
@@ -132,11 +134,11 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(vo
 	return err ? err : REAL(pthread_create)(thread, attr, fn, arg);
 }
 
-/* ---- time of the health thread ---- */
+/* ---- Time of the health thread ---- */
 
 static bool hurries;
 static volatile uint32_t *heart;
-static _Thread_local uint64_t gained;	/* ms */
+static _Thread_local uint64_t gained;	/* time that this thread has skipped, in ms */
 
 void vfio_hurry(volatile uint32_t *counter)
 {
@@ -168,14 +170,14 @@ int poll(struct pollfd *fds, nfds_t n, int ms)
 	return REAL(poll)(fds, n, ms);
 }
 
-static _Thread_local uint64_t fixed;	/* ms */
+static _Thread_local uint64_t fixed;	/* time of this thread's clock, in ms */
 
 void vfio_time(uint64_t ms)
 {
 	fixed = ms;
 }
 
-/* The device keeps the true time: a timer in the future would stop its thread. */
+/* The device uses the true time, because a timer in the future would stop its thread. */
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
 	int err = REAL(clock_gettime)(clock, now);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The device that each name opens, with which address, and why a device is refused. */
+/* The device that each name opens, its address, and the reasons for refusals. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -97,7 +97,7 @@ Test(open, m5_ctl_open__port_is_infiniband)
 	nothing_left();
 }
 
-/* The kernel's driver has left it so. */
+/* The kernel's driver has left the port down. */
 Test(open, m5_ctl_open__port_is_administratively_down)
 {
 	struct m5_port port;
@@ -126,7 +126,7 @@ Test(open, m5_ctl_open__port_has_no_cable)
 	nothing_left();
 }
 
-/* Resources that each open needs, from the first on. */
+/* Checks an open without each resource that it needs, from the first on. */
 static void lacks_in_turn(const char *name, int lack)
 {
 	unsigned long n = 0;
@@ -155,7 +155,7 @@ Test(open, m5_ctl_open__no_thread_or_descriptor)
 	lacks_in_turn("open /", EMFILE);
 }
 
-/* The device here is a program, which waits for its thread. */
+/* The device of this test is a program, which waits for its thread. */
 Test(open, m5_ctl_open__machine_has_no_thread_for_a_moment)
 {
 	struct m5_ctl *ctl = NULL;
@@ -168,7 +168,7 @@ Test(open, m5_ctl_open__machine_has_no_thread_for_a_moment)
 	nothing_left();
 }
 
-/* Steps before libmlx5 is called. */
+/* These steps come before libmlx5 is called. */
 Test(open, m5_ctl_open__no_memory)
 {
 	struct m5_ctl *ctl = NULL;

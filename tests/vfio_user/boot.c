@@ -34,7 +34,7 @@ Test(boot, boot__for_each_kind_of_function)
 
 enum { CONFIG = VFIO_PCI_CONFIG_REGION_INDEX, CAPABILITIES = 0x34, VENDOR_SPECIFIC = 9 };
 
-/* Its offset in config space, or 0. */
+/* Returns the offset of a capability in config space, or 0. */
 static uint8_t find_capability(struct rig *r, uint8_t id)
 {
 	uint8_t at, head[2];
@@ -94,7 +94,7 @@ static bool fires(int fd)
 	return poll(&p, 1, TH_PEER_MS) == 1;
 }
 
-/* Stores to one word, one after the other, by the driver's own page: none of them is lost. */
+/* The driver's own page gets stores to one word, one after the other. None of them is lost. */
 Test(boot, trapped_page__each_eq_is_armed)
 {
 	enum { EQS = 4 };
@@ -113,7 +113,7 @@ Test(boot, trapped_page__each_eq_is_armed)
 	rig_close(r);
 }
 
-/* A page of another owner is mapped: a store there is found by a scan. */
+/* A page of another owner is mapped. A scan finds a store there. */
 Test(boot, mapped_page__eq_is_armed_by_a_store)
 {
 	struct rig *r = rig_open();
@@ -153,7 +153,7 @@ Test(boot, command_event__raises_its_vector)
 	rig_close(r);
 }
 
-/* Two stores of 4 bytes in place of one of 8: a CQ's arm word, and of the CQ that it names. */
+/* A doorbell of 8 bytes is stored in two halves of 4: a CQ's arm word, and the number of the CQ. */
 Test(boot, trapped_page__doorbell_in_halves)
 {
 	struct rig *r = rig_open();
@@ -165,15 +165,15 @@ Test(boot, trapped_page__doorbell_in_halves)
 	cr_expect_eq(rig_violations(r, "cq.unknown"), 0);
 	rig_set_reg(r, uar * 4096 + 0x24, 0x123456);
 	cr_expect_eq(rig_violations(r, "cq.unknown"), 1);
-	/* A second half alone is none. */
+	/* The second half alone is not a doorbell. */
 	rig_set_reg(r, uar * 4096 + 0x24, 0x123456);
 	cr_expect_eq(rig_violations(r, "cq.unknown"), 1);
 	rig_close(r);
 }
 
 /*
- * A doorbell of 8 bytes. While the device's thread is at work it is left in the page, where a scan finds
- * only what belongs there: so it is rung until it is judged.
+ * Rings a doorbell of 8 bytes until the device reports it. While the device's thread works, the
+ * doorbell stays in the page, where a scan finds only valid doorbells.
  */
 static bool rings(struct rig *r, uint64_t offset, const char *violation)
 {
@@ -203,7 +203,7 @@ Test(boot, doorbells__of_queues_and_pages_that_are_not_the_guests)
 	rig_close(r);
 }
 
-/* Whatever a guest stores: the function is reset, and boots. */
+/* After random stores of a guest, the function can be reset and booted. */
 Test(boot, random_stores__and_then_a_reset)
 {
 	struct rig *r = rig_open(), *other = rig_open();
@@ -231,7 +231,7 @@ Test(boot, random_stores__and_then_a_reset)
 	rig_close(other);
 }
 
-/* By the bit of the PCI Express capability at 0x60. */
+/* The bit of the PCI Express capability at 0x60 starts the reset. */
 Test(boot, function_level_reset__by_config_space)
 {
 	struct rig *r = rig_open();
@@ -250,7 +250,7 @@ Test(boot, function_level_reset__by_config_space)
 	rig_close(r);
 }
 
-/* The guest reboots: QEMU resets the function, maps and eventfds stay. */
+/* The guest reboots. QEMU resets the function; maps and eventfds stay. */
 Test(boot, reset__ends_all_objects_of_the_guest)
 {
 	struct rig *r = rig_open();
@@ -268,7 +268,7 @@ Test(boot, reset__ends_all_objects_of_the_guest)
 	rig_close(r);
 }
 
-/* How often this process, client and server, maps a file of that name. */
+/* Returns how often this process, which is client and server, maps a file of that name. */
 static unsigned int mappings(const char *name)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
@@ -282,7 +282,8 @@ static unsigned int mappings(const char *name)
 	return n;
 }
 
-/* The socket closes with everything in use; the next guest finds a function as after power-on. */
+/* The socket closes while everything is in use. The next guest finds the function as after
+ * power-on. */
 Test(boot, crash__leaves_nothing_behind)
 {
 	struct rig *r = rig_open();
@@ -316,7 +317,7 @@ Test(boot, crash__leaves_nothing_behind)
 	rig_close(r);
 }
 
-/* Every message of a boot is the last one of a guest. */
+/* The guest crashes after each message of a boot in turn. */
 Test(boot, crash__at_each_step)
 {
 	struct rig *r = rig_open();

@@ -11,7 +11,9 @@ enum { ISEG_QUEUE_HIGH = 0x10, ISEG_QUEUE_LOW = 0x14, ISEG_DOORBELL = 0x18, ISEG
 enum { ENTRY_IN_LEN = 0x04, ENTRY_IN_PTR = 0x08, ENTRY_IN = 0x10, ENTRY_OUT = 0x20,
        ENTRY_OUT_PTR = 0x30, ENTRY_OUT_LEN = 0x38, ENTRY_OWN = 0x3f };
 enum { BOX_NEXT = 0x230, BOX_NUMBER = 0x238, BOX_DATA = 512, BOX = 1024, BOXES = 12 };
-/* Pages of the guest's memory: the queue, the mailboxes in and out, those of the firmware */
+/*
+ * Pages of the guest's memory: the queue, the input and output mailboxes, and the firmware's pages
+ */
 enum { QUEUE = 0, IN_BOXES = 1, OUT_BOXES = 5, FIRMWARE = 16 };
 enum { CONFIG_COMMAND = 4, MASTER_AND_MEMORY = 6 };
 
@@ -68,7 +70,7 @@ void rig_begin(struct rig *r, uint16_t opcode, uint16_t op_mod)
 	sn_set(r->in, CMD_OP_MOD, op_mod);
 }
 
-/* A chain of mailboxes from a page on: its bus address. */
+/* Builds a chain of mailboxes that starts at a page; returns its bus address. */
 static uint64_t chain(struct rig *r, unsigned int page)
 {
 	uint8_t *box;

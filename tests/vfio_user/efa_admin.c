@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Registers and admin commands of the EFA, as a driver gives them and as it should not. */
+/* Registers and admin commands of the EFA: correct and incorrect uses. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@ enum { CREATE_QP = 1, QUERY_QP = 3, DESTROY_QP = 4, REG_MR = 7, DEREG_MR = 8, CR
        GET_FEATURE = 11, SET_FEATURE = 12, GET_STATS = 13, ALLOC_PD = 14, DEALLOC_PD = 15, DEALLOC_UAR = 17,
        CREATE_EQ = 18, DESTROY_EQ = 19 };
 enum { NO_RESOURCE = 1, UNSUPPORTED = 3, MALFORMED = 4, ILLEGAL = 5, BUSY = 7 };
-/* Of the guest's memory: here is none. */
+/* An address where the guest has no memory. */
 #define NOWHERE UINT64_C(0x7f000000)
 
 static struct efa_guest g;
@@ -59,7 +59,8 @@ Test(efa_admin, bar_sizes__are_found_by_writing_ones)
 {
 	static const struct {
 		unsigned int bar;
-		uint32_t low, high;	/* what is read; high: of the next register */
+		/* value of the register; high: value of the next register */
+		uint32_t low, high;
 	} bars[] = {
 		{ 0, 0xffffe000, 0xffffe000 }, { 2, 0xf000000c, 0xffffffff }, { 4, 0xffc00004, 0xffffffff },
 	};
@@ -93,7 +94,7 @@ Test(efa_admin, register__is_the_same_by_a_response_and_by_a_read)
 	efa_end(&g);
 }
 
-/* Each one is reported, and the device goes on. */
+/* Each bad access is reported, and the device continues. */
 Test(efa_admin, bad_register_access__is_reported)
 {
 	struct rig *r = efa_open("write");
@@ -136,7 +137,7 @@ Test(efa_admin, completion__interrupts_unless_masked)
 	efa_end(&g);
 }
 
-/* Many turns of both rings. */
+/* Both rings wrap many times. */
 Test(efa_admin, queue__goes_round)
 {
 	struct rig *r = efa_open("write");
@@ -167,7 +168,7 @@ Test(efa_admin, entry_of_another_turn__is_malformed)
 	efa_probe(&g, r);
 	for (unsigned int i = 0; i < EFA_DEPTH; i++)
 		cr_assert_eq(efa_simple(&g, ALLOC_PD, 0), 0);
-	efa_op(&g, ALLOC_PD)[3] = 1;		/* the phase of the first turn */
+	efa_op(&g, ALLOC_PD)[3] = 1;		/* the phase of the first lap */
 	cr_expect_eq(efa_run(&g), MALFORMED);
 	cr_expect(efa_works(&g));
 	efa_end(&g);
@@ -256,7 +257,7 @@ Test(efa_admin, destroy__of_what_is_in_use_is_busy)
 	cr_expect_eq(efa_simple(&g, DESTROY_EQ, g.eqn), 0);
 	cr_expect_eq(efa_simple(&g, DEALLOC_UAR, g.uar), 0);
 	cr_expect_eq(efa_simple(&g, DEALLOC_PD, g.pd), 0);
-	/* And of what is not there any more. */
+	/* Commands for an object that does not exist any more are refused. */
 	cr_expect_eq(efa_simple(&g, DESTROY_QP, g.qp), ILLEGAL);
 	cr_expect_eq(efa_simple(&g, DESTROY_QP, UINT32_MAX), ILLEGAL);
 	cr_expect_eq(efa_simple(&g, QUERY_QP, 5000), ILLEGAL);
@@ -267,7 +268,7 @@ Test(efa_admin, destroy__of_what_is_in_use_is_busy)
 	efa_end(&g);
 }
 
-/* A change of a good command, and its status. */
+/* A change of a good command, and the status after it. */
 struct change {
 	unsigned int at, bytes;
 	uint64_t value;
@@ -349,7 +350,7 @@ Test(efa_admin, create_eq__bad_fields_are_refused)
 	efa_end(&g);
 }
 
-/* ---- regions */
+/* ---- Regions */
 
 enum { PER_PAGE = 512, IN_CHUNK = 510 };
 
@@ -422,7 +423,8 @@ Test(efa_admin, reg_mr__with_a_list_in_one_buffer)
 	efa_end(&g);
 }
 
-/* Chunks in the pages from EFA_LISTS on, each of whose pointers names the page behind all of them. */
+/* Makes chunks in the pages from EFA_LISTS on. Each pointer in them names the page behind all of
+ * them. */
 static void make_chunks(unsigned int n, uint64_t list)
 {
 	for (unsigned int i = 0; i < n; i++) {
@@ -464,7 +466,7 @@ Test(efa_admin, reg_mr__with_a_list_in_chunks)
 	cr_expect_eq(reg_chunks(CHUNK + 1, 4092), 0);
 	cr_expect_eq(reg_chunks(3 * CHUNK, 4092), 0);
 	cr_expect_eq(reg_chunks(CHUNK, 4097), ILLEGAL);
-	/* The last list of pages is at an address that is not aligned to a page. */
+	/* The address of the last list of pages is not aligned to a page. */
 	efa_put(at, 4088, 8, 17);
 	cr_expect_eq(reg_chunks(2 * CHUNK, 4092), ILLEGAL);
 	efa_put(at, 4088, 8, 0);

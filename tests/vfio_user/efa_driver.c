@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The guest's driver of the EFA, as Linux's: efa_com.c and efa_verbs.c; data path as libefa's. */
+/* The guest's driver of the EFA. It follows Linux's efa_com.c and efa_verbs.c; its data path
+ * follows libefa. */
 #include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -207,7 +208,7 @@ uint8_t *efa_data(struct efa_guest *g, uint32_t at)
 	return page + off % 4096;
 }
 
-/* The list is in one buffer. */
+/* Registers a region whose page list is in one buffer. */
 static void reg_mr(struct efa_guest *g)
 {
 	uint8_t *in = efa_op(g, 7), *list;
@@ -260,7 +261,7 @@ static void modify(struct efa_guest *g, uint32_t state, uint32_t mask)
 {
 	uint8_t *in = efa_op(g, 2);
 
-	efa_put(in, 4, 4, mask | 3);		/* and the current state, as Linux gives it */
+	efa_put(in, 4, 4, mask | 3);		/* also gives the current state, as Linux does */
 	efa_put(in, 8, 4, g->qp);
 	efa_put(in, 12, 4, state);
 	efa_put(in, 16, 4, state - 1);

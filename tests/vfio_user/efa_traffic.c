@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two guests with an EFA each move data; one of them loses memory, resets, or goes. */
+/* Two guests with an EFA each move data. One of them loses memory, is reset, or crashes. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -49,7 +49,7 @@ static void send(uint32_t len)
 	cr_assert_eq(efa_wait(&a), 0);
 }
 
-/* The queues go round several times. */
+/* The queues wrap several times. */
 Test(efa_traffic, send__crosses_pages_that_lie_apart)
 {
 	open_pair();
@@ -102,7 +102,7 @@ Test(efa_traffic, send__whose_wqe_comes_by_a_message)
 Test(efa_traffic, completion_event__comes_by_its_vector)
 {
 	open_pair();
-	for (int i = 0; i < 300; i++) {			/* more than the EQ has entries */
+	for (int i = 0; i < 300; i++) {			/* more events than the EQ has entries */
 		efa_arm(&a);
 		send(10);
 		cr_assert(efa_event(&a), "%d", i);
@@ -110,7 +110,9 @@ Test(efa_traffic, completion_event__comes_by_its_vector)
 	close_pair();
 }
 
-/* libefa stores the consumer counter after a poll: that is no arm, and ends none. */
+/*
+ * libefa stores the consumer counter after a poll. That store neither arms the CQ nor disarms it.
+ */
 Test(efa_traffic, arm__outlives_the_next_store)
 {
 	open_pair();
@@ -121,7 +123,7 @@ Test(efa_traffic, arm__outlives_the_next_store)
 	close_pair();
 }
 
-/* Events come while the EQ is not armed: the interrupt comes with the arm. */
+/* Events come while the EQ is not armed. The interrupt comes when it is armed. */
 Test(efa_traffic, event_of_an_eq_that_is_not_armed__interrupts_when_it_is)
 {
 	uint64_t n;
@@ -163,7 +165,7 @@ Test(efa_traffic, doorbell__that_belongs_to_no_queue_is_reported)
 	close_pair();
 }
 
-/* A doorbell of a QP that was destroyed must not ring the next one with its number. */
+/* A doorbell of a destroyed QP must not ring the next QP with its number. */
 Test(efa_traffic, doorbell__of_a_destroyed_qp_is_reported)
 {
 	open_pair();
@@ -188,7 +190,7 @@ Test(efa_traffic, unmapped_memory_of_the_target__ends_a_write_with_bad_address)
 	close_pair();
 }
 
-/* All queues of the sender are gone with its memory; the device lives on. */
+/* All queues of the sender disappear with its memory. The device continues. */
 Test(efa_traffic, unmapped_memory_of_the_sender__loses_its_completions)
 {
 	open_pair();
@@ -202,7 +204,7 @@ Test(efa_traffic, unmapped_memory_of_the_sender__loses_its_completions)
 	close_pair();
 }
 
-/* Over and over, under way. */
+/* The memory is unmapped and mapped again and again during writes. */
 Test(efa_traffic, unmap_and_map__in_the_middle_of_writes)
 {
 	open_pair();
@@ -247,7 +249,7 @@ static void close_irqs(struct efa_guest *g)
 	close(g->irq[1]);
 }
 
-/* After a reset: the peer reaches the guest. */
+/* Boots the guest again after a reset, and checks that the peer reaches it. */
 static void boot_again(struct rig *r)
 {
 	cr_assert_eq(rig_unmap(r, RIG_RAM_AT, RIG_RAM), 0);
@@ -259,7 +261,8 @@ static void boot_again(struct rig *r)
 	cr_expect_eq(efa_wait(&a), 0);
 }
 
-/* By the register, by config space, and by QEMU. The guest boots again, and the peer reaches it. */
+/* The register, config space and QEMU can reset the function. The guest boots again, and the peer
+ * reaches it. */
 Test(efa_traffic, reset__under_traffic_leaves_nothing)
 {
 	open_pair();
@@ -304,7 +307,7 @@ Test(efa_traffic, crash__of_the_target_ends_writes_and_the_next_guest_boots)
 	close_pair();
 }
 
-/* The next guest does not see the bytes that one left in its queues. */
+/* The next guest does not see bytes that a guest left in its queues. */
 Test(efa_traffic, crash__leaves_no_bytes_in_the_queues)
 {
 	struct rig *r = efa_open("write");
@@ -343,7 +346,7 @@ Test(efa_traffic, random_stores__and_then_a_reset)
 	close_pair();
 }
 
-/* Commands of random bytes: each one is answered. */
+/* Commands consist of random bytes. Each gets a response. */
 Test(efa_traffic, random_commands__are_answered)
 {
 	uint64_t x = 88172645463325252;

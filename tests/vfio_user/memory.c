@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory of the guest: what is mapped, what is not, and what is taken away while it is used. */
+/* Memory of the guest: mapped, not mapped, and unmapped while it is used. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -139,7 +139,7 @@ Test(memory, map__as_many_as_are_announced)
 	rig_close(r);
 }
 
-/* Addresses without a file, and those of nothing at all. */
+/* Tries addresses without a file, and addresses that are not mapped at all. */
 Test(memory, command_queue__where_nothing_is_mapped)
 {
 	struct rig *r = rig_open();
@@ -157,7 +157,7 @@ Test(memory, command_queue__where_nothing_is_mapped)
 	rig_close(r);
 }
 
-/* Without its bus master bit a function reaches nothing. */
+/* Without its bus master bit, a function cannot access memory. */
 Test(memory, command__without_mastering_is_not_taken)
 {
 	struct rig *r = rig_open();
@@ -175,7 +175,7 @@ Test(memory, command__without_mastering_is_not_taken)
 	rig_close(r);
 }
 
-/* The device writes to a copy: the client's file stays. */
+/* The device writes to a copy. The client's file does not change. */
 Test(memory, read_only__is_not_written_to)
 {
 	struct vm_dma_map m = { .argsz = 32, .flags = VFIO_DMA_MAP_FLAG_READ, .iova = RIG_RAM_AT,
@@ -196,7 +196,7 @@ Test(memory, read_only__is_not_written_to)
 	rig_close(r);
 }
 
-/* The client's file is cut short under the device, which then reads zeros; the server goes on. */
+/* The client truncates the file under the device, which then reads zeros. The server continues. */
 Test(memory, file__that_becomes_shorter_is_the_loss_of_its_device)
 {
 	struct rig *r = rig_open(), *other = rig_open();
@@ -222,7 +222,7 @@ struct ringer {
 	atomic_bool stop;
 };
 
-/* A guest that gives commands all the time, by plain stores to the BAR. */
+/* A guest that sends commands all the time, by plain stores to the BAR. */
 static void *ring_all_the_time(void *arg)
 {
 	struct ringer *p = arg;
@@ -245,7 +245,7 @@ static void start_ringing(struct ringer *p, pthread_t *thread, struct rig *r)
 	cr_assert_eq(pthread_create(thread, NULL, ring_all_the_time, p), 0);
 }
 
-/* The memory is unmapped here as well: were the device still at it, this process would end. */
+/* The memory is unmapped here as well. If the device still used it, this process would crash. */
 Test(memory, unmap__while_the_device_is_at_it)
 {
 	struct rig *r = rig_open();
@@ -267,7 +267,8 @@ Test(memory, unmap__while_the_device_is_at_it)
 	rig_close(r);
 }
 
-/* The device is stopped in the middle of a command, by its interrupt: the reply comes when it has gone on. */
+/* An interrupt stops the device in the middle of a command. The reply comes when the device has
+ * continued. */
 Test(memory, unmap__waits_until_the_device_is_done)
 {
 	const struct vm_dma_unmap unmap = { .argsz = sizeof(unmap), .iova = RIG_RAM_AT, .size = RIG_RAM };
@@ -312,7 +313,7 @@ Test(memory, reset__under_traffic)
 		rig_set_reg(r, 0x14, RIG_RAM_AT);
 	}
 	cr_expect(rig_works(other));
-	/* The guest crashes: the server finds its socket closed while the device is at work. */
+	/* The guest crashes. The server finds its socket closed while the device is at work. */
 	rig_hang_up(r);
 	atomic_store(&p.stop, true);
 	pthread_join(thread, NULL);

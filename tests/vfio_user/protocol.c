@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages: what a client may ask, and what no client may send. */
+/* Messages that a client may send, and messages that no client may send. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static struct vm_header header(enum vm_command command, uint32_t size, uint32_t 
 	return (struct vm_header){ .id = 7, .command = (uint16_t)command, .size = size, .flags = flags };
 }
 
-/* A message of REGION_WRITE, with data for as much as is sent of it. */
+/* A message of REGION_WRITE. Only as much data as needed is sent. */
 struct write {
 	uint64_t offset;
 	uint32_t region, count;
@@ -98,7 +98,7 @@ static struct vfio_region_info region_info(struct rig *r, uint32_t index, uint32
 	return info;
 }
 
-/* All but the initialization segment and the driver's page of doorbells. */
+/* All pages can be mapped except the initialization segment and the driver's page of doorbells. */
 Test(protocol, region_info__bar_is_mapped_but_for_two_pages)
 {
 	struct rig *r = rig_open();
@@ -184,7 +184,8 @@ Test(protocol, config__identity_is_the_chosen_one)
 	}
 }
 
-/* As an operating system finds out: a BAR keeps the bits above its size. */
+/* The size of a BAR is found as an operating system does it: the BAR keeps only the bits above its
+ * size. */
 Test(protocol, config__bar_sizes)
 {
 	struct rig *r = rig_open();
@@ -317,7 +318,9 @@ Test(protocol, unknown_command__is_refused_and_the_connection_stays)
 	rig_close(r);
 }
 
-/* An unrequested message to the server. The next request finds its own answer. */
+/*
+ * A reply that nothing requested is sent to the server. The next request still gets its own answer.
+ */
 Test(protocol, reply_as_request__is_reported_and_has_no_reply)
 {
 	struct rig *r = rig_open();
@@ -399,7 +402,7 @@ static int open_fds(void)
 	return (int)u.fds;
 }
 
-/* Descriptors that no request takes are closed. */
+/* Descriptors that no request uses are closed. */
 Test(protocol, descriptors__that_are_not_wanted_are_refused_and_closed)
 {
 	struct rig *r = rig_open();
@@ -467,7 +470,7 @@ Test(protocol, random_bytes__never_end_the_server)
 			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
 			bytes[k] = (uint8_t)x;
 		}
-		/* Half of them are whole messages of a known command. */
+		/* Half of the inputs are whole messages of a known command. */
 		size = sizeof(bytes);
 		if (i % 2) {
 			bytes[2] %= 20, bytes[3] = 0;

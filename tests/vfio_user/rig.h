@@ -18,7 +18,7 @@
 enum {
 	RIG_RAM_AT = 0x100000,		/* bus address of the guest's memory */
 	RIG_RAM = 1 << 20,
-	RIG_PAGES = 128,		/* for the firmware */
+	RIG_PAGES = 128,		/* number of pages for the firmware */
 	RIG_REPLY = VM_PAYLOAD_MAX,
 };
 
@@ -28,63 +28,73 @@ struct rig {
 	int sock, served;		/* both ends */
 	int ram_fd, bar_fd;
 	uint8_t *ram;
-	uint8_t *bar;			/* all of BAR 0, also what is not offered for mapping; or NULL */
+	/* all of BAR 0, also the pages that a client may not map; or NULL */
+	uint8_t *bar;
 	uint16_t id;
-	unsigned int given;		/* pages */
-	uint8_t in[4096], out[8192];	/* a command of the device, flat */
+	unsigned int given;		/* number of pages given */
+	uint8_t in[4096], out[8192];	/* a command of the device without mailboxes */
 	uint8_t reply[RIG_REPLY];
 	size_t reply_len;
-	int reply_fd;			/* of the last reply, or -1: the test's to close */
+	/* the descriptor of the last reply, or -1; the test closes it */
+	int reply_fd;
 };
 
-extern atomic_uint rig_lines;		/* of reports, of all devices */
+extern atomic_uint rig_lines;		/* number of lines in reports of all devices */
 
-struct rig *rig_open(void);		/* a device and a client that has agreed on a version */
+/* opens a device and a client that has agreed on a version */
+struct rig *rig_open(void);
 struct rig *rig_open_with(const struct vm_config *config);
 void rig_close(struct rig *r);
-/* A new client of the same device; the test negotiates. */
+/* Connects a new client of the same device. The test negotiates the version. */
 void rig_connect(struct rig *r);
-void rig_hang_up(struct rig *r);	/* until the server has seen it */
-bool rig_is_cut(struct rig *r);		/* the server has closed the connection */
+/* closes the connection, and waits until the server has seen it */
+void rig_hang_up(struct rig *r);
+bool rig_is_cut(struct rig *r);		/* true if the server has closed the connection */
 
-/* ---- messages */
+/* ---- Messages */
 struct rig_fds {
 	const int *fd;
 	unsigned int n;
 };
 void rig_send(struct rig *r, const struct vm_header *h, const void *payload, size_t len, struct rig_fds fds);
-/* The reply's errno; what came with it is in the rig. */
+/* Returns the errno of the reply. Its data is in the rig. */
 int rig_receive(struct rig *r);
-/* Sends a request, checks the reply's header, and gives its errno. */
+/* Sends a request, checks the reply's header, and returns its errno. */
 int rig_request(struct rig *r, enum vm_command command, const void *payload, size_t len);
 int rig_request_fds(struct rig *r, enum vm_command command, const void *payload, size_t len,
 		    struct rig_fds fds);
 int rig_version(struct rig *r);
-int rig_map(struct rig *r, uint64_t iova, uint64_t size, int fd, uint64_t offset);	/* fd -1: none */
+/* fd -1: the range has no file */
+int rig_map(struct rig *r, uint64_t iova, uint64_t size, int fd, uint64_t offset);
 int rig_unmap(struct rig *r, uint64_t iova, uint64_t size);
 int rig_read(struct rig *r, uint32_t region, uint64_t offset, void *data, uint32_t len);
 int rig_write(struct rig *r, uint32_t region, uint64_t offset, const void *data, uint32_t len);
 int rig_set_irqs(struct rig *r, uint32_t index, uint32_t start, uint32_t count, struct rig_fds fds);
 unsigned int rig_reports(const struct rig *r);
 
-/* ---- the guest's driver */
-uint32_t rig_reg(struct rig *r, uint32_t offset);	/* of BAR 0, big-endian */
+/* ---- The guest's driver */
+uint32_t rig_reg(struct rig *r, uint32_t offset);	/* reads a big-endian word of BAR 0 */
 void rig_set_reg(struct rig *r, uint32_t offset, uint32_t value);
 void rig_map_bar(struct rig *r);
-void rig_probe(struct rig *r);		/* maps memory, turns mastering on, gives the queue's address */
-void rig_begin(struct rig *r, uint16_t opcode, uint16_t op_mod);	/* r->in, else zero */
-uint8_t rig_run(struct rig *r, size_t inlen, size_t outlen);	/* the command's status */
+/* maps memory, enables bus mastering, and sets the queue's address */
+void rig_probe(struct rig *r);
+/* sets opcode and op_mod in r->in, which is zero otherwise */
+void rig_begin(struct rig *r, uint16_t opcode, uint16_t op_mod);
+/* runs the command and returns its status */
+uint8_t rig_run(struct rig *r, size_t inlen, size_t outlen);
 uint8_t rig_simple(struct rig *r, uint16_t opcode, uint16_t op_mod);
-void rig_ring(struct rig *r, size_t inlen, size_t outlen);	/* gives it, and does not wait */
-void rig_give(struct rig *r, size_t inlen, size_t outlen);	/* without the doorbell */
-void rig_boot(struct rig *r);		/* rig_probe, then ENABLE_HCA to INIT_HCA */
-bool rig_works(struct rig *r);		/* a PD can be made and freed */
+/* starts the command and does not wait */
+void rig_ring(struct rig *r, size_t inlen, size_t outlen);
+/* does the same without the doorbell */
+void rig_give(struct rig *r, size_t inlen, size_t outlen);
+void rig_boot(struct rig *r);		/* calls rig_probe, then sends ENABLE_HCA to INIT_HCA */
+bool rig_works(struct rig *r);		/* true if a PD can be created and freed */
 uint32_t rig_alloc_uar(struct rig *r);
-/* An EQ in page n of the EQs, for the events of the mask. */
+/* Creates an EQ in page n of the EQs, for the events of the mask. */
 uint32_t rig_create_eq(struct rig *r, uint32_t uar, unsigned int n, uint8_t vector, uint64_t events);
 void rig_arm_eq(struct rig *r, uint32_t uar, uint32_t eqn, uint32_t ci);
 uint64_t rig_violations(struct rig *r, const char *name);
-/* Memory of the guest for one page: its bus address, and where it is. */
+/* Memory of the guest for one page: its bus address, and a pointer to it. */
 enum { RIG_EQ_PAGE = 200 };
 uint64_t rig_page(struct rig *r, unsigned int n, uint8_t **at);
 

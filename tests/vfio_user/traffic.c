@@ -101,7 +101,8 @@ static void make_qp(struct guest *g)
 	sn_set(ctx, QPC_CQN_RCV, g->cqn);
 	sn_set(ctx, QPC_LOG_SQ_SIZE, LOG_SQ);
 	sn_set(ctx, QPC_RQ_TYPE, RQ_ZERO);
-	sn_set(ctx, QPC_TS_FORMAT, TS_FREE_RUNNING);	/* as Linux on an InfiniBand port */
+	/* the format that Linux uses on an InfiniBand port */
+	sn_set(ctx, QPC_TS_FORMAT, TS_FREE_RUNNING);
 	sn_set64(ctx, QPC_DBR_ADDR, rig_page(g->r, QP_RECORD, NULL));
 	sn_set64(g->r->in, AT_PAS, rig_page(g->r, SQ_PAGE, NULL));
 	g->qpn = run(g, AT_PAS + 8, CMD_NUMBER);
@@ -185,7 +186,8 @@ static void set_record(struct guest *g, unsigned int page, unsigned int word, ui
 	__atomic_store_n((uint32_t *)(void *)(at + 4ul * word), htobe32(v), __ATOMIC_RELEASE);
 }
 
-/* An RDMA write of n bytes to the same place in the peer's page, without the doorbell: its WQE. */
+/* Writes a WQE for an RDMA write of n bytes to the same place in the peer's page, without the
+ * doorbell. Returns the WQE. */
 static const uint8_t *put_write(struct guest *g, uint32_t at, uint32_t n, uint32_t rkey)
 {
 	uint8_t *w;
@@ -195,7 +197,7 @@ static const uint8_t *put_write(struct guest *g, uint32_t at, uint32_t n, uint32
 	memset(w, 0, 64);
 	sn_set32(w, 0, (g->pi & 0xffff) << 8 | 0x08);
 	sn_set32(w, 4, g->qpn << 8 | 3);
-	w[11] = 2 << 2;				/* a CQE always */
+	w[11] = 2 << 2;				/* the WQE always has a CQE */
 	sn_set64(w, 16, DATA_VA + at);
 	sn_set32(w, 24, rkey);
 	sn_set32(w, 32, n);
@@ -280,7 +282,7 @@ Test(traffic, completion_event__comes_by_its_vector)
 	end(&b);
 }
 
-/* On the page of the driver, whose stores are messages; see rings() in boot.c. */
+/* Rings the doorbell on the driver's page, where stores are messages; see rings() in boot.c. */
 static bool rings_elsewhere(struct guest *g, const uint8_t *wqe)
 {
 	cr_assert_eq(rig_write(g->r, VFIO_PCI_BAR0_REGION_INDEX, g->driver_uar * 4096 + DB_SQ, wqe, 8), 0);
@@ -308,7 +310,7 @@ Test(traffic, doorbell__on_anothers_page_starts_nothing_and_other_devices_go_on)
 	end(&b);
 }
 
-/* The peer's memory is no longer mapped: the peer refuses, and both servers go on. */
+/* The peer's memory is no longer mapped. The peer refuses the write, and both servers continue. */
 Test(traffic, rdma_write__to_memory_that_the_peer_has_unmapped)
 {
 	struct guest a = make(), b = make();
@@ -325,7 +327,7 @@ Test(traffic, rdma_write__to_memory_that_the_peer_has_unmapped)
 	end(&b);
 }
 
-/* One guest crashes in the middle of it. */
+/* One guest crashes in the middle of writes. */
 Test(traffic, rdma_write__to_a_guest_that_has_crashed)
 {
 	struct guest a = make(), b = make();
@@ -341,7 +343,7 @@ Test(traffic, rdma_write__to_a_guest_that_has_crashed)
 	end(&b);
 }
 
-/* Drops the connection that the reset or the gap has damaged, and connects both QPs again. */
+/* Drops the connection, which the reset or the gap has damaged, and connects both QPs again. */
 static void connect_again(struct guest *g, struct guest *peer)
 {
 	struct guest *both[] = { g, peer };
@@ -384,7 +386,7 @@ static void reset_by_config_space(struct rig *r)
 	cr_assert_eq(rig_write(r, VFIO_PCI_CONFIG_REGION_INDEX, 0x68, &flr, 2), 0);
 }
 
-/* The guest boots again, and the peer reaches it. A third device notices nothing. */
+/* The guest boots again, and the peer reaches it. A third device is not affected. */
 Test(traffic, reset__of_the_target_under_writes)
 {
 	static void (*const resets[])(struct rig *r) = { reset_by_qemu, reset_by_config_space };

@@ -49,7 +49,7 @@ static void make_call(const struct call *c)
 	}
 }
 
-/* The handle of an object that is gone may be that of a newer one. */
+/* Has the handle of a freed object been given to a newer object? */
 static bool given_again(const struct call *c)
 {
 	for (int i = 0; op_args[c->op][i]; i++) {
@@ -159,7 +159,7 @@ void agents_stop(struct agents *a)
 void agent_send(struct agents *a, const struct call *c)
 {
 	if (send(a->fd[c->proc][c->thread], c, sizeof(*c), MSG_NOSIGNAL) != sizeof(*c))
-		return; /* the process is gone, as agent_receive() finds */
+		return; /* the process is gone, which agent_receive() notices */
 }
 
 int agent_receive(struct agents *a, const struct call *c, struct outcome *o, int limit_ms, const char **why)

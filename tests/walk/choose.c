@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The choice of a call: objects of the right type that make progress, and sometimes a wrong one. */
+/* The choice of a call. It takes objects of the right type that make progress, and sometimes a
+ * wrong one. */
 #include "tests/walk/walk.h"
 
 static uint64_t next_random(struct chooser *ch)
@@ -20,7 +21,7 @@ static bool one_in(struct chooser *ch, int n)
 	return below(ch, n) == 0;
 }
 
-/* A live object of that kind, the newer ones more often; -1 if there is none. */
+/* Returns a live object of that kind, more often a newer one; -1 if there is none. */
 static int pick(struct chooser *ch, const struct model *m, int process, enum kind kind)
 {
 	int found = -1, n = 0;
@@ -32,7 +33,7 @@ static int pick(struct chooser *ch, const struct model *m, int process, enum kin
 	return found;
 }
 
-/* An endpoint in one of these states. */
+/* Returns an endpoint in one of these states. */
 static int pick_ep(struct chooser *ch, const struct model *m, int process, unsigned states)
 {
 	int found = -1, n = 0, peer[2];
@@ -57,7 +58,7 @@ static int pick_evd(struct chooser *ch, const struct model *m, int process, int 
 	return found;
 }
 
-/* Lengths around those at which messages travel in another way. */
+/* Returns a length near those at which the path of a message changes. */
 static int length(struct chooser *ch)
 {
 	static const int edges[] = {0, 1, 32, 64, 188, 256, 1024, 4096, 8192};
@@ -78,7 +79,7 @@ static enum kind kind_of(char arg)
 	return p ? kinds[p - letters] : NONE;
 }
 
-/* Handles: as the call wants them, or, once in a while, any other. */
+/* Chooses handles that fit the call or, once in a while, any others. */
 static void choose_handles(struct chooser *ch, const struct model *m, struct call *c)
 {
 	for (int i = 0; op_args[c->op][i]; i++) {
@@ -111,7 +112,7 @@ static int flags_of_post(struct chooser *ch, bool recv)
 			       : 0;
 }
 
-/* A range in an LMR, or, once in a while, beyond it. */
+/* Chooses a range in an LMR or, once in a while, beyond it. */
 static void choose_range(struct chooser *ch, const struct model *m, int process, int lmr, int *off,
 			 int *len)
 {

@@ -22,7 +22,7 @@ struct walk {
 	char outcome[200];
 };
 
-/* The calls of a walk, or those that are left while it shrinks. */
+/* The calls of a walk, or the remaining calls while it shrinks. */
 struct list {
 	struct call c[MAX_CALLS];
 	int n;
@@ -43,11 +43,11 @@ static void walk_end(struct walk *w)
 {
 	agents_stop(w->agents);
 	model_free(w->m);
-	/* Processes that ended just now may still have their qualifiers. */
+	/* Processes that have just ended may still use their qualifiers. */
 	w->shared->qual += 0x10000;
 }
 
-/* False: a mismatch. */
+/* Takes the outcome of a call. False: a mismatch. */
 static bool take_outcome(struct walk *w, const struct call *c)
 {
 	struct outcome o = {0};
@@ -67,7 +67,7 @@ static bool take_outcome(struct walk *w, const struct call *c)
 	return !w->why;
 }
 
-/* Background waits that must return have returned. */
+/* Takes the outcomes of background waits that must have returned. */
 static bool collect(struct walk *w, struct call *failed)
 {
 	for (int p = 0; p < PROCS; p++) {
@@ -83,7 +83,7 @@ static bool collect(struct walk *w, struct call *failed)
 	return true;
 }
 
-/* 1: made, 0: left out, negative: a mismatch, at *failed. */
+/* Makes a call. 1: made; 0: left out; negative: a mismatch, at *failed. */
 static int make_step(struct walk *w, struct call *c, struct call *failed)
 {
 	*failed = *c;
@@ -106,7 +106,7 @@ static int make_step(struct walk *w, struct call *c, struct call *failed)
 	return collect(w, failed) ? 1 : -1;
 }
 
-/* False: a mismatch, in the calls that every walk begins with. */
+/* Makes the calls that every walk begins with. False: a mismatch in them. */
 static bool walk_begin(struct walk *w)
 {
 	struct call c, failed;
@@ -123,7 +123,7 @@ static bool walk_begin(struct walk *w)
 	return true;
 }
 
-/* Ends the waits, and dequeues what is left. */
+/* Ends the waits, and dequeues the remaining events. */
 static int finish(struct walk *w, struct list *made)
 {
 	struct call failed;
@@ -158,7 +158,7 @@ static int finish(struct walk *w, struct list *made)
 	return 0;
 }
 
-/* A new walk of this seed; negative after a mismatch. */
+/* Runs a new walk of this seed. Negative: a mismatch. */
 static int walk_seed(struct walk *w, uint64_t seed, int steps, struct list *made)
 {
 	struct chooser ch = {.random = seed * 0x9E3779B97F4A7C15ULL + 88172645463325252ULL, .next = {1, 1}};
@@ -173,9 +173,9 @@ static int walk_seed(struct walk *w, uint64_t seed, int steps, struct list *made
 	return err ? err : finish(w, made);
 }
 
-/* ---- shrinking ---- */
+/* ---- Shrinking ---- */
 
-/* The same mismatch: the same words, whatever the numbers are. */
+/* Is it the same mismatch? It has the same words, with any numbers. */
 static bool same_why(const char *a, const char *b)
 {
 	while (*a || *b) {
@@ -212,7 +212,7 @@ static bool fails(struct walk *w, const struct list *calls, struct list *made, c
 	return true;
 }
 
-/* Leaves out parts, half of the list first, then smaller ones, until each call is needed. */
+/* Leaves out parts of the list, first half of it, then smaller parts, until each call is needed. */
 static void shrink(struct walk *w, struct list *calls, const char *why)
 {
 	static struct list shorter, made;
@@ -265,7 +265,7 @@ static void report(struct walk *w, const char *path, struct list *calls, const c
 	walk_end(w);
 }
 
-/* ---- options ---- */
+/* ---- Options ---- */
 
 static void usage(void)
 {
@@ -343,7 +343,7 @@ int main(int argc, char **argv)
 		int err;
 
 		made.n = 0;
-		/* Another program may have a qualifier: the next ones are tried. */
+		/* Another program may use a qualifier, so the next ones are tried. */
 		while (!walk_begin(&w) && !w.why)
 			walk_end(&w);
 		err = w.why ? -1 : walk_seed(&w, (uint64_t)(seed + i), (int)calls, &made);

@@ -7,7 +7,7 @@ struct model *model_new(const struct shared *s)
 	struct model *m = calloc(1, sizeof(*m));
 
 	m->s = s;
-	/* An EFA keeps messages that have no receive yet. */
+	/* an EFA keeps messages that have no receive yet */
 	m->eager = strstr(s->ia, "efa");
 	m->bad_at = -1;
 	memcpy(m->shadow, s->mem, sizeof(m->shadow));
@@ -46,7 +46,7 @@ const char *model_why(const struct model *m)
 	return m->why;
 }
 
-/* ---- return codes ---- */
+/* ---- Return codes ---- */
 
 struct obj *need(struct model *m, const struct call *c, int arg, enum kind kind, struct verdict *v)
 {
@@ -57,7 +57,7 @@ struct obj *need(struct model *m, const struct call *c, int arg, enum kind kind,
 	return o;
 }
 
-/* The subtype names the state that was found. */
+/* Does the subtype name the state that was found? */
 static bool subtype_fits(unsigned states, DAT_RETURN ret)
 {
 	static const struct {
@@ -86,7 +86,7 @@ void need_state(struct verdict *v, const struct obj *ep, unsigned states)
 		v->can |= ERR(INVALID_STATE);
 }
 
-/* True if the call succeeded, as it may. */
+/* True if the call succeeded, and was allowed to. */
 bool succeeded(struct model *m, const struct verdict *v, const struct outcome *o)
 {
 	const char *major = "?", *minor = "";
@@ -190,7 +190,7 @@ static void judge_evd_query(struct model *m, const struct call *c, const struct 
 		same(m, o, 4, evd->flags, "evd_flags");
 }
 
-/* No event is lost: a queue that is shorter than its events is refused. */
+/* A queue that is shorter than its events is refused, so no event is lost. */
 static void judge_evd_resize(struct model *m, const struct call *c, const struct outcome *o)
 {
 	struct verdict v = {.can = ERR(INSUFFICIENT_RESOURCES)};
@@ -303,7 +303,7 @@ static void judge_wait(struct model *m, const struct call *c, const struct outco
 	}
 }
 
-/* A trigger names an EVD of the CNO; only software events are followed. */
+/* A trigger names an EVD of the CNO. The model knows only triggers of software events. */
 static void judge_cno_wait(struct model *m, const struct call *c, const struct outcome *o)
 {
 	struct verdict v = {.can = ERR(QUEUE_EMPTY)};
@@ -325,7 +325,7 @@ static void judge_cno_wait(struct model *m, const struct call *c, const struct o
 	}
 }
 
-/* ---- memory ---- */
+/* ---- Memory ---- */
 
 static void judge_lmr_create(struct model *m, const struct call *c, const struct outcome *o)
 {
@@ -445,7 +445,7 @@ static void judge_bind_post(struct model *m, const struct call *c, const struct 
 	queue_work(m, c->proc, ep, ep->request, &w);
 }
 
-/* ---- any object ---- */
+/* ---- Objects of any type ---- */
 
 static void judge_type(struct model *m, const struct call *c, const struct outcome *o)
 {
@@ -543,7 +543,7 @@ static void judge_call(struct model *m, const struct call *c, const struct outco
 }
 /* clang-format on */
 
-/* An endpoint's call whose state is wrong names that state. */
+/* If an endpoint is in a wrong state, the return code of the call names that state. */
 static void judge_subtype(struct model *m, const struct call *c, unsigned states, const struct outcome *o)
 {
 	int arg = c->op == RMR_BIND ? 2 : c->op == CR_ACCEPT ? 1 : 0;

@@ -14,18 +14,18 @@ enum work_kind { SEND, WRITE, READ, BIND, RECV, GONE };
 /* A post whose completion has not been dequeued. */
 struct work {
 	enum work_kind kind;
-	bool done;        /* its completion comes without another call */
-	bool silent;      /* no event if it succeeds */
-	bool cause;       /* it ends the connection */
+	bool done;        /* its completion comes without a further call */
+	bool silent;      /* it has no event if it succeeds */
+	bool cause;       /* its failure ends the connection */
 	bool visible;     /* WRITE: a later message has arrived */
-	bool maybe;       /* its completion may come, see model.eager */
-	bool reported;    /* its completion has come, before that of an earlier send */
+	bool maybe;       /* its completion may come already, see model.eager */
+	bool reported;    /* its completion came before that of an earlier send */
 	uint32_t allowed; /* bit mask of statuses */
 	int cookie, lmr, n, off, len;
 	int process, slot, at; /* RDMA: the remote side; BIND: slot is the RMR */
-	int length;            /* RECV: bytes of the message, -1: not known */
-	int from_cookie;       /* RECV: of the sender's post */
-	uint8_t *data;         /* bytes that move */
+	int length;            /* RECV: length of the message, -1: not known */
+	int from_cookie;       /* RECV: cookie of the sender's post */
+	uint8_t *data;         /* the bytes that it moves */
 };
 
 struct queue {
@@ -35,7 +35,7 @@ struct queue {
 };
 
 struct conn_event {
-	uint32_t allowed; /* bit mask of event numbers, without the stream */
+	uint32_t allowed; /* bit mask of event numbers, without those of the stream */
 	int private_size;
 };
 
@@ -45,13 +45,13 @@ struct obj {
 	enum kind kind;
 	int process, slot;
 	bool live;
-	int users;          /* objects that keep it from being freed */
-	int64_t context;    /* of the consumer */
+	int users;          /* number of objects that keep it from being freed */
+	int64_t context;    /* the consumer's context */
 	int pz, lmr;        /* RMR: the LMR that it is bound to */
-	int off, len, priv; /* LMR, RMR */
+	int off, len, priv; /* LMR and RMR: the range and the rights */
 	int64_t lmr_key, rmr_key;
-	bool unsure, binding; /* RMR: a bind failed; a bind is outstanding */
-	int bound_by;         /* RMR: the endpoint of the last bind */
+	bool unsure, binding; /* RMR: a bind has failed; a bind is outstanding */
+	int bound_by;         /* RMR: the endpoint of its last bind */
 	/* EVD */
 	int qlen, flags, cno, se[MAX_EVENTS], se_n;
 	bool disabled, unwaitable, waiting, triggered;
@@ -79,10 +79,10 @@ struct model {
 	uint8_t busy[PROCS][BYTES]; /* outstanding transfers that use the byte */
 	bool unknown[PROCS][BYTES];
 	char why[400];
-	int bad_process, bad_at; /* a wrong byte; bad_at -1: none */
+	int bad_process, bad_at; /* the place of a wrong byte; bad_at -1: there is none */
 };
 
-/* Errors that a call must return, one of them, and those that it may. */
+/* The errors of which a call must return one, and the errors that it may return. */
 struct verdict {
 	uint32_t must, can;
 };
@@ -97,7 +97,7 @@ static inline struct obj *at(struct model *m, int process, int slot)
 	return slot < 0 || slot >= SLOTS ? NULL : &m->objs[process][slot];
 }
 
-/* NULL: not a live object of that type. */
+/* Returns NULL if there is no live object of that type. */
 static inline struct obj *find(const struct model *m, int process, int slot, enum kind kind)
 {
 	struct obj *o = at((struct model *)m, process, slot);
@@ -105,7 +105,7 @@ static inline struct obj *find(const struct model *m, int process, int slot, enu
 	return o && o->live && o->kind == kind ? o : NULL;
 }
 
-/* model_data.c: transfers and memory */
+/* functions of model_data.c: transfers and memory */
 bool range_free(const struct model *m, int process, int off, int len);
 void fill_shadow(struct model *m, const struct call *c, int n, int off, int len, int cookie);
 void queue_work(struct model *m, int process, struct obj *ep, struct queue *q, const struct work *w);
@@ -122,14 +122,14 @@ bool request_may(const struct model *m, const struct obj *ep);
 bool post_may(const struct model *m, const struct call *c);
 int evd_load(const struct model *m, int process, int evd);
 
-/* model_event.c: events */
+/* functions of model_event.c: events */
 bool mismatch(struct model *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void count_events(const struct model *m, int process, int evd, int *certain, int *possible);
 bool judge_event(struct model *m, const struct call *c, struct obj *evd, const struct outcome *o);
 void end_late(struct model *m, struct obj *ep);
 struct obj *peer_of(struct model *m, const struct obj *ep);
 
-/* model.c, model_conn.c */
+/* functions of model.c and model_conn.c */
 bool succeeded(struct model *m, const struct verdict *v, const struct outcome *o);
 struct obj *need(struct model *m, const struct call *c, int arg, enum kind kind, struct verdict *v);
 void need_state(struct verdict *v, const struct obj *ep, unsigned states);

@@ -80,7 +80,7 @@ void judge_ep_query(struct model *m, const struct call *c, const struct outcome 
 		same(m, o, 5, ep->evd[2], "connect_evd_handle");
 }
 
-/* A post whose completion cannot have come. */
+/* Is it impossible that the post has completed? */
 static bool waits(const struct queue *q)
 {
 	return q->n && !q->w[q->n - 1].done && !q->w[q->n - 1].maybe;
@@ -148,7 +148,7 @@ void judge_connect(struct model *m, const struct call *c, const struct outcome *
 	psp->crs[psp->crs_n++].private_size = c->a[2];
 }
 
-/* The request that an endpoint has made and that the program has not answered. */
+/* Returns the request that an endpoint has made and that the program has not answered. */
 struct obj *request_of(const struct model *m, const struct obj *ep)
 {
 	for (int p = 0; p < PROCS; p++) {
@@ -163,7 +163,7 @@ struct obj *request_of(const struct model *m, const struct obj *ep)
 	return NULL;
 }
 
-/* An endpoint whose connection may end now with one result at each side. */
+/* May the connection of this endpoint end now, with one result at each side? */
 bool end_may(const struct model *m, const struct obj *ep)
 {
 	const struct obj *peer;
@@ -285,7 +285,7 @@ void judge_reject(struct model *m, const struct call *c, const struct outcome *o
 	cr->live = false;
 }
 
-/* ---- transfers ---- */
+/* ---- Transfers ---- */
 
 void judge_post(struct model *m, const struct call *c, const struct outcome *o)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Transfers: which bytes move, which rights they need, and how they end. */
+/* Transfers: the bytes that they move, the rights that they need, and how they end. */
 #include "tests/walk/model.h"
 
 bool range_free(const struct model *m, int process, int off, int len)
@@ -24,7 +24,7 @@ static void range_forget(struct model *m, int process, int off, int len)
 	memset(&m->unknown[process][off], 1, (size_t)len);
 }
 
-/* A post of a message first stores its bytes. */
+/* Stores the bytes of a message before its post. */
 void fill_shadow(struct model *m, const struct call *c, int n, int off, int len, int cookie)
 {
 	for (int i = 0; i < len; i++) {
@@ -44,7 +44,7 @@ static uint8_t *message_bytes(const struct model *m, int process, int n, int off
 	return bytes;
 }
 
-/* ---- the end of a transfer ---- */
+/* ---- The end of a transfer ---- */
 
 static void store_local(struct model *m, int process, const struct work *w, int len)
 {
@@ -77,7 +77,7 @@ static void settle_rmr(struct model *m, int process, const struct work *w, bool 
 		rmr->unsure = true;
 }
 
-/* A message has arrived: the writes that were posted before it have, too. */
+/* A message has arrived, so the writes that were posted before it have arrived as well. */
 static void settle_earlier_writes(struct model *m, const struct obj *ep, const struct work *recv)
 {
 	struct obj *from = peer_of(m, ep);
@@ -117,7 +117,7 @@ static void settle(struct model *m, int process, const struct obj *ep, struct wo
 		store_remote(m, w);
 	} else if ((w->kind == WRITE || w->kind == READ) && !w->visible) {
 		range_hold(m, w->process, w->at, w->len, -1);
-		/* A refused write changes nothing. */
+		/* A refused write changes no byte. */
 		if (w->kind == WRITE && w->data && status != DAT_DTO_ERR_REMOTE_ACCESS)
 			range_forget(m, w->process, w->at, w->len);
 	}
@@ -125,7 +125,8 @@ static void settle(struct model *m, int process, const struct obj *ep, struct wo
 	w->data = NULL;
 }
 
-/* A completion implies those of earlier silent requests. A send stays until its message has a receive. */
+/* A completion implies those of earlier silent requests. A send is kept until its message has a
+ * receive. */
 void complete_work(struct model *m, int process, const struct obj *ep, struct queue *q, struct work *w,
 		   DAT_DTO_COMPLETION_STATUS status)
 {
@@ -145,7 +146,7 @@ void complete_work(struct model *m, int process, const struct obj *ep, struct qu
 	memmove(q->w, &q->w[n], (size_t)q->n * sizeof(q->w[0]));
 }
 
-/* Posts that are discarded have no completion: nothing is known of their bytes. */
+/* Discarded posts have no completion, so nothing is known of their bytes. */
 void drop_work(struct model *m, int process, struct queue *q)
 {
 	for (int i = 0; i < q->n; i++)
@@ -154,7 +155,7 @@ void drop_work(struct model *m, int process, struct queue *q)
 	q->failed = false;
 }
 
-/* ---- rights ---- */
+/* ---- Rights ---- */
 
 static bool local_right(const struct model *m, int process, const struct obj *ep, const struct work *w,
 			int priv)
@@ -198,7 +199,7 @@ bool uses_lmr(const struct model *m, int process, int slot)
 	return false;
 }
 
-/* The key of an object that is gone may belong to another one by now. */
+/* Does the key of a freed object possibly belong to another object? */
 bool key_again(const struct model *m, int process, int slot, bool remote)
 {
 	const struct obj *o = &m->objs[process][slot];
@@ -214,13 +215,13 @@ bool key_again(const struct model *m, int process, int slot, bool remote)
 	return false;
 }
 
-/* ---- execution, in the order of the posts ---- */
+/* ---- Execution in the order of the posts ---- */
 
 /* A failure ends the connection; later requests are flushed. */
 static void fail_request(struct model *m, int process, struct obj *ep, int i, uint32_t allowed)
 {
 	ep->request->w[i].done = true;
-	/* The peer may end the connection before its answer has come. */
+	/* The peer may end the connection before the answer has arrived. */
 	ep->request->w[i].allowed = allowed | STATUS(ERR_FLUSHED);
 	ep->request->w[i].cause = true;
 	for (int k = i + 1; k < ep->request->n; k++) {
@@ -243,7 +244,7 @@ static struct work *next_receive(struct obj *peer)
 	return NULL;
 }
 
-/* False: the message waits for a receive. */
+/* Executes a send. False: the message waits for a receive. */
 static bool run_send(struct model *m, int process, struct obj *ep, struct obj *peer, int i)
 {
 	struct work *w = &ep->request->w[i], *r;
@@ -280,7 +281,7 @@ static void run_rdma(struct model *m, int process, struct obj *ep, struct obj *p
 	int priv = w->kind == WRITE ? DAT_MEM_PRIV_LOCAL_READ_FLAG : DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
 
 	if (w->data) {
-		w->done = true; /* already executed, ahead of a message that had to wait */
+		w->done = true; /* executed before, ahead of a message that had to wait */
 		return;
 	}
 	if (w->len && !remote_right(m, peer, w)) {
@@ -304,7 +305,8 @@ static void run_rdma(struct model *m, int process, struct obj *ep, struct obj *p
 	}
 }
 
-/* Without a receive a message waits; what is posted after it waits as well, unless the adapter is eager. */
+/* Executes requests. A message without a receive waits. Requests behind it wait as well, unless the
+ * adapter is eager. */
 void run_requests(struct model *m, int process, struct obj *ep)
 {
 	struct obj *peer = peer_of(m, ep);
@@ -330,7 +332,7 @@ void run_requests(struct model *m, int process, struct obj *ep)
 	}
 }
 
-/* ---- the end of a connection ---- */
+/* ---- The end of a connection ---- */
 
 /* Requests that are done before the failure of this endpoint's request keep their success. */
 static void end_queue(struct queue *q, bool keep, uint32_t also)
@@ -346,7 +348,7 @@ static void end_queue(struct queue *q, bool keep, uint32_t also)
 	}
 }
 
-/* here and there: the connection events that the two sides may get. */
+/* here and there: events of the connection that the two sides may get */
 void end_connection(struct model *m, int process, struct obj *ep, uint32_t here, uint32_t there,
 		    bool abrupt)
 {
@@ -369,7 +371,8 @@ void end_connection(struct model *m, int process, struct obj *ep, uint32_t here,
 	peer->states |= STATE(DISCONNECTED);
 }
 
-/* A second end of the connection, before the first has been seen: any transfer may be flushed. */
+/* The connection ends a second time before the first end has been seen. Any transfer may be
+ * flushed. */
 void end_twice(struct model *m, struct obj *ep)
 {
 	struct obj *sides[] = {ep, peer_of(m, ep)};
@@ -407,7 +410,7 @@ void queue_work(struct model *m, int process, struct obj *ep, struct queue *q, c
 		run_requests(m, ep->peer_process, peer_of(m, ep));
 }
 
-/* ---- which posts have a result that DAT defines ---- */
+/* ---- Posts that have a result that DAT defines ---- */
 
 static bool rdma_may(const struct model *m, const struct call *c, const struct obj *ep)
 {
@@ -435,7 +438,8 @@ static bool rdma_may(const struct model *m, const struct call *c, const struct o
 				 .slot = slot,
 				 .at = c->a[9]};
 
-		/* When it fails, behind a message that waits, is not known. */
+		/* The request is behind a message that waits, so the time of its failure is
+		 * unknown. */
 		return local_right(m, c->proc, ep, &w, DAT_MEM_PRIV_LOCAL_WRITE_FLAG) &&
 		       local_right(m, c->proc, ep, &w, DAT_MEM_PRIV_LOCAL_READ_FLAG) &&
 		       remote_right(m, peer_of((struct model *)m, ep), &w);
@@ -443,7 +447,9 @@ static bool rdma_may(const struct model *m, const struct call *c, const struct o
 	return true;
 }
 
-/* If the peer has no receive, a message that may not be read fails at once, or when it is sent. */
+/*
+ * If the peer has no receive, a message from unreadable memory fails at once, or when it is sent.
+ */
 static bool local_error_may(const struct model *m, const struct call *c, const struct obj *ep)
 {
 	struct work w = {.lmr = c->a[1], .off = c->a[3], .len = c->a[4]};
@@ -479,10 +485,10 @@ bool post_may(const struct model *m, const struct call *c)
 	} else if (!range_free(m, c->proc, c->a[3], c->a[4])) {
 		return false;
 	}
-	/* A region that is no LMR, or that is gone, has a context that no region has. */
+	/* An object that is not an LMR, or that was freed, has a context that no region has. */
 	if (lmr < 0 || m->objs[c->proc][lmr].kind != LMR || key_again(m, c->proc, lmr, false))
 		return false;
-	/* A receive that is partly in its region fails or not: that depends on the message. */
+	/* A receive that is only partly in its region may fail, depending on the message. */
 	if (recv && c->a[3] < m->objs[c->proc][lmr].off + m->objs[c->proc][lmr].len &&
 	    c->a[3] + c->a[4] > m->objs[c->proc][lmr].off &&
 	    (c->a[3] < m->objs[c->proc][lmr].off ||
@@ -501,7 +507,8 @@ bool post_may(const struct model *m, const struct call *c)
 		return false;
 	if (c->op == EP_POST_SEND && !local_error_may(m, c, ep))
 		return false;
-	/* Whether a post comes before the end of the connection is not known until its event. */
+	/* It is unknown whether a post comes before the end of the connection, until the event of
+	 * that comes. */
 	if (ep->ended && ep->states != STATE(DISCONNECTED))
 		return false;
 	return recv || request_may(m, ep);

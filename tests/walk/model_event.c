@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events: which must come at an EVD, which may, and in which order. */
+/* Events: those that must come at an EVD, those that may, and their order. */
 #include <stdarg.h>
 
 #include "tests/walk/model.h"
@@ -77,7 +77,7 @@ void count_events(const struct model *m, int process, int evd, int *certain, int
 	*possible += sure;
 }
 
-/* Events that there may be if all that is posted completes. */
+/* The number of events if all posted work completes. */
 int evd_load(const struct model *m, int process, int evd)
 {
 	int load = m->objs[process][evd].se_n;
@@ -95,7 +95,7 @@ int evd_load(const struct model *m, int process, int evd)
 	return load;
 }
 
-/* ---- completions ---- */
+/* ---- Completions ---- */
 
 static struct work *next_with_event(struct queue *q, int cookie)
 {
@@ -135,7 +135,8 @@ static bool judge_work(struct model *m, const struct call *c, struct obj *ep, st
 	}
 	q->failed |= status != DAT_DTO_SUCCESS;
 	if (q->failed)
-		end_late(m, ep); /* even if only flushed: this side knows */
+		/* even if the work was only flushed, because this side knows the end */
+		end_late(m, ep);
 	complete_work(m, c->proc, ep, q, w, status);
 	return true;
 }
@@ -179,7 +180,7 @@ static bool judge_bind(struct model *m, const struct call *c, const struct outco
 	return mismatch(m, "cookie %lld is not that of a next bind", (long long)o->v[1]);
 }
 
-/* ---- connections ---- */
+/* ---- Connections ---- */
 
 static bool judge_request(struct model *m, const struct call *c, const struct outcome *o)
 {

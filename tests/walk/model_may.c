@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which calls have a result that DAT defines. */
+/* The calls that have a result that DAT defines. */
 #include "tests/walk/model.h"
 
 static bool connect_may(const struct model *m, const struct call *c)
@@ -10,7 +10,7 @@ static bool connect_may(const struct model *m, const struct call *c)
 		return false;
 	if (ep && evd_load(m, c->proc, ep->evd[TO_CONNECT]) >= m->objs[c->proc][ep->evd[TO_CONNECT]].qlen)
 		return false;
-	/* Requests of several endpoints come in any order. */
+	/* Requests of several endpoints arrive in any order. */
 	return psp && !psp->crs_n &&
 	       evd_load(m, psp->process, psp->evd[0]) < m->objs[psp->process][psp->evd[0]].qlen;
 }
@@ -19,7 +19,7 @@ static bool accept_may(const struct model *m, const struct call *c)
 {
 	const struct obj *ep = find(m, c->proc, c->a[1], EP), *cr = find(m, c->proc, c->a[0], CR);
 
-	/* The endpoint of a loop is in another state. */
+	/* An endpoint that is connected to itself is in another state. */
 	(void)cr;
 	return !ep ||
 	       (ep->evd[TO_CONNECT] >= 0 && !ep->conn_n &&
@@ -46,7 +46,7 @@ static bool bind_may(const struct model *m, const struct call *c)
 		return false;
 	if (!ep)
 		return true;
-	/* A bind that is flushed leaves the old context open or not. */
+	/* After a flushed bind, the old context may be valid or not. */
 	return ep->evd[TO_REQUEST] >= 0 && ep->request->n < MAX_WORK - 4 && !ep->ended &&
 	       evd_load(m, c->proc, ep->evd[TO_REQUEST]) + 2 < m->objs[c->proc][ep->evd[TO_REQUEST]].qlen &&
 	       request_may(m, ep) && !(ep->states & STATE(DISCONNECTED));
@@ -77,7 +77,7 @@ static bool evd_may(const struct model *m, const struct call *c)
 		return c->op == EVD_POST_SE || c->op == EVD_SET_UNWAITABLE || c->op == EVD_QUERY;
 	if (c->op == EVD_POST_SE)
 		return evd->se_n < MAX_EVENTS;
-	/* An EVD that is too short for what may come overflows. */
+	/* An EVD that is too short for its possible events overflows. */
 	if (c->op == EVD_RESIZE)
 		return c->a[1] < evd->se_n || c->a[1] >= evd_load(m, c->proc, c->a[0]) + 4 || c->a[1] < 1;
 	if (c->op != EVD_WAIT)

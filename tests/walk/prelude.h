@@ -26,18 +26,18 @@ struct shared {
 	DAT_RMR_CONTEXT rmr_context[PROCS][SLOTS];
 	uint64_t qual;
 	char ia[64];
-	int turn; /* of a printed program: the step that may run */
+	int turn; /* in a printed program: the step that may run */
 	int wrong;
 };
 
 struct outcome {
 	DAT_RETURN ret;
-	DAT_UINT32 event; /* its number, 0 if there is none */
+	DAT_UINT32 event; /* number of the event; 0: there is none */
 	int64_t v[VALUES];
 };
 
 static struct shared *shared;
-static int proc; /* of this process */
+static int proc; /* number of this process */
 static DAT_HANDLE handles[SLOTS];
 static __thread struct outcome out;
 
@@ -46,7 +46,8 @@ static inline DAT_HANDLE handle_at(int slot)
 	return slot < 0 ? DAT_HANDLE_NULL : handles[slot];
 }
 
-/* A newer object may have the address of one that was freed: the last slot is the right one. */
+/* Returns the last slot with this handle, because a newer object may have the address of a freed
+ * one. */
 static inline int slot_of(DAT_HANDLE handle)
 {
 	int slot = handle ? SLOTS - 1 : -1;
@@ -81,7 +82,7 @@ static inline void fill_memory(struct shared *s)
 		s->mem[i / BYTES][i % BYTES] = (uint8_t)(i * 13 + (i >> 8));
 }
 
-/* The private data of a connection or of its acceptance. */
+/* Makes the private data of a connection or of its acceptance. */
 static inline void *private_data(int n, uint8_t *bytes)
 {
 	for (int i = 0; i < n && i < 64; i++)
@@ -89,7 +90,7 @@ static inline void *private_data(int n, uint8_t *bytes)
 	return n ? bytes : NULL;
 }
 
-/* n pieces of len bytes at offset off; the first piece is at the highest address. */
+/* Makes n pieces of len bytes at offset off. The first piece is at the highest address. */
 static inline DAT_LMR_TRIPLET *segments(DAT_LMR_TRIPLET *iov, int lmr, int n, int off, int len)
 {
 	int end = off + len;
@@ -105,7 +106,7 @@ static inline DAT_LMR_TRIPLET *segments(DAT_LMR_TRIPLET *iov, int lmr, int n, in
 	return iov;
 }
 
-/* Byte i of a message goes to, or comes from, this offset. */
+/* Returns the offset of byte i of a message. */
 static inline int locate(int n, int off, int len, int i)
 {
 	int size = n > 0 ? len / n : 0;
@@ -392,7 +393,8 @@ static inline DAT_RETURN post_send(DAT_HANDLE ep, int lmr, int n, int off, int l
 	return dat_ep_post_send(ep, n, segments(iov, lmr, n, off, len), c, (DAT_COMPLETION_FLAGS)flags);
 }
 
-/* The remote side is len bytes at offset at in an LMR or RMR of process, in slot. */
+/* Posts an RDMA. The remote side is len bytes at offset `at` in the LMR or RMR of this process and
+ * slot. */
 static inline DAT_RETURN post_rdma(DAT_HANDLE ep, bool read, int lmr, int n, int off, int len, int cookie,
 				   int flags, int process, int slot, int at)
 {
@@ -493,7 +495,7 @@ static inline DAT_RETURN wait_event(DAT_HANDLE evd, int timeout_us, int threshol
 	return ret;
 }
 
-/* A transfer may need some time. */
+/* Polls for a while, because a transfer may need some time. */
 static inline bool byte_differs(int process, int at, int value)
 {
 	int64_t end = now_ms() + 500;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The calls of a mismatch as a C program, which needs only the headers and libdat. */
+/* Prints the calls of a mismatch as a C program, which needs only the headers and libdat. */
 #include <ctype.h>
 
 #include "tests/walk/walk.h"
 
-/* The functions that the calls use. */
+/* The text of the functions that the calls use. */
 extern const char prelude_begin[], prelude_end[];
 __asm__(".section .rodata\n"
 	"prelude_begin: .incbin \"tests/walk/prelude.h\"\n"
@@ -27,7 +27,7 @@ static void print_argument(FILE *f, char what, int value)
 		fprintf(f, "%d", value);
 }
 
-/* The text of a call, with its arguments for H(n), NEW(n), N(n) and S(n). */
+/* Prints a call. Its arguments are H(n), NEW(n), N(n) and S(n). */
 static void print_call(FILE *f, const struct call *c)
 {
 	for (const char *p = texts[c->op]; *p; p++) {

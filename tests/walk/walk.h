@@ -20,10 +20,10 @@ enum op {
 
 enum { ARGS = 10, MAX_CALLS = 4000, PATIENCE_MS = 20000, SHRINK_PATIENCE_MS = 500 };
 
-/* An event that must come, comes within this time. */
+/* limit of the time within which a required event comes */
 extern int patience_ms;
 
-/* background: the walk goes on before the call returns. */
+/* background: the walk continues before the call returns. */
 struct call {
 	uint8_t op, proc, thread, background;
 	int a[ARGS];
@@ -32,38 +32,41 @@ struct call {
 extern const char *const op_names[OPS];
 extern const char *const op_args[OPS];
 
-/* ---- model.c: what DAT says ---- */
+/* ---- model.c: the rules of DAT ---- */
 
 struct model;
 
 struct model *model_new(const struct shared *s);
 void model_free(struct model *m);
-/* A call whose result DAT does not define, or that would wait for ever, is left out. */
+/* May the call be made? Calls whose result DAT does not define, or that would wait for ever, are
+ * left out. */
 bool model_may(const struct model *m, const struct call *c);
 /* Sets the time limits of a call. */
 void model_plan(const struct model *m, struct call *c);
-/* Takes the outcome of a call. On a mismatch false, and model_why() describes it. */
+/* Judges the outcome of a call. False: a mismatch, which model_why() describes. */
 bool model_judge(struct model *m, const struct call *c, const struct outcome *o);
 bool model_judge_memory(struct model *m);
 const char *model_why(const struct model *m);
-/* A wrong byte, for the printed program; false: something else is wrong. */
+/* Returns a wrong byte for the printed program. False: the mismatch is something else. */
 bool model_wrong_byte(const struct model *m, int *process, int *at, int *value);
-/* A background wait has begun. */
+/* Notes that a background wait has begun. */
 void model_begin_wait(struct model *m, const struct call *c);
-/* The background wait at this EVD must return now. */
+/* Must the background wait at this EVD return now? */
 bool model_waiter_due(const struct model *m, const struct call *c);
 
-/* ---- for the choice of calls ---- */
+/* ---- Queries for the choice of calls ---- */
 
 enum kind { NONE, IA, PZ, EVD, CNO, LMR, RMR, EP, PSP, CR, KINDS };
 
 enum kind model_kind(const struct model *m, int process, int slot);
 bool model_live(const struct model *m, int process, int slot);
-/* Events that must come at an EVD. */
+/* Returns the number of events that must come at an EVD. */
 int model_events(const struct model *m, int process, int slot);
-/* Bit mask of the states that an endpoint may have; the process and slot of its peer. */
+/*
+ * Returns a bit mask of the states that an endpoint may have, and the process and slot of its peer.
+ */
 unsigned model_states(const struct model *m, int process, int slot, int peer[2]);
-/* The range of an LMR. */
+/* Returns the range of an LMR. */
 void model_range(const struct model *m, int process, int slot, int *off, int *len);
 int model_evd_flags(const struct model *m, int process, int slot);
 bool model_waiting(const struct model *m, int process, int slot);
@@ -75,7 +78,8 @@ struct agents;
 struct agents *agents_start(struct shared *s);
 void agents_stop(struct agents *a);
 void agent_send(struct agents *a, const struct call *c);
-/* 0, 1 if a handle has been given again and the call was not made, or a negative number with the reason. */
+/* Returns 0; 1 if a handle was given again and the call was not made; or a negative number with the
+ * reason. */
 int agent_receive(struct agents *a, const struct call *c, struct outcome *o, int limit_ms,
 		  const char **why);
 
@@ -83,7 +87,7 @@ int agent_receive(struct agents *a, const struct call *c, struct outcome *o, int
 
 struct chooser {
 	uint64_t random;
-	int next[PROCS]; /* free slot */
+	int next[PROCS]; /* the free slot of each process */
 	int cookie;
 };
 

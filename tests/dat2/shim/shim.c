@@ -21,12 +21,13 @@
 #define EXPORT __attribute__((visibility("default")))
 #define MAX_RECVS 65536
 #define MAX_SIZES 64
-#define FAULT_AT 2		/* index of the event to remove; of messages the first is changed */
+/* index of the event to remove; of messages, the first is changed */
+#define FAULT_AT 2
 
 enum kind { SEND, WRITE, READ, RECV, KINDS };
 
 struct recv {
-	DAT_HANDLE ep;			/* NULL: in an SRQ */
+	DAT_HANDLE ep;			/* NULL: the receive is in an SRQ */
 	DAT_UINT64 cookie;
 	DAT_LMR_TRIPLET iov[4];
 	int n;
@@ -36,11 +37,11 @@ struct recv {
 static const char *const names[KINDS] = { "send", "write", "read", "recv" };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct recv *recvs;
-static unsigned int nrecvs;		/* slots used so far */
+static unsigned int nrecvs;		/* number of slots used so far */
 static struct { DAT_UINT64 size; unsigned long count; } sizes[KINDS][MAX_SIZES];
 static unsigned long sums[KINDS], events, failures, established;
 static unsigned long messages;
-static unsigned int made;		/* objects */
+static unsigned int made;		/* number of objects created */
 static bool corrupt, drop, private, handle, refuse, done;
 
 static void *next(const char *name)
@@ -67,7 +68,7 @@ static void count(enum kind kind, DAT_UINT64 size)
 
 struct hash {
 	DAT_UINT64 h, word;
-	unsigned int fill;		/* bytes in word */
+	unsigned int fill;		/* number of bytes in `word` */
 };
 
 static void hash_byte(struct hash *s, unsigned char byte)
@@ -79,7 +80,7 @@ static void hash_byte(struct hash *s, unsigned char byte)
 	s->fill = 0;
 }
 
-/* By words if possible: messages may have megabytes. */
+/* Hashes by words if possible, because messages may have megabytes. */
 static void hash(struct hash *s, const unsigned char *p, DAT_UINT64 len)
 {
 	DAT_UINT64 word;
@@ -178,7 +179,7 @@ EXPORT DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR to, DAT_CO
 	return NEXT(dat_ep_connect)(ep, to, qual, timeout, size, copy, qos, flags);
 }
 
-/* ---- objects: the second is changed ---- */
+/* ---- Objects: the second one is changed ---- */
 
 static bool refuses(void)
 {
@@ -194,7 +195,7 @@ static DAT_RETURN maybe_spoil(DAT_RETURN ret, DAT_HANDLE *out)
 {
 	pthread_mutex_lock(&lock);
 	if (handle && !done && made >= FAULT_AT && ret == DAT_SUCCESS) {
-		*out = (char *)*out + 4097;	/* may be a number of the registry */
+		*out = (char *)*out + 4097;	/* the handle may be a number of the registry */
 		done = true;
 	}
 	pthread_mutex_unlock(&lock);
@@ -276,10 +277,10 @@ static void received(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 		sums[RECV] += hash_iov(r->iov, r->n, dto->transfered_length);
 		return;
 	}
-	failures++;		/* a receive that was never posted */
+	failures++;		/* a completion of a receive that was never posted */
 }
 
-/* True: pass it to the consumer. */
+/* Counts an event. True: the consumer gets it. */
 static bool see(const DAT_EVENT *ev)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &ev->event_data.dto_completion_event_data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Needs an undefined symbol: only a library that is bound at once shows that when it loads. */
+/* A library that uses an undefined symbol. Loading fails only if all symbols are bound at once. */
 #include <dat/dat_registry.h>
 
 extern void symbol_that_nobody_has(void);

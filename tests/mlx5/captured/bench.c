@@ -14,7 +14,7 @@ void die(const char *what)
 	exit(1);
 }
 
-/* ---- the QP, connected to itself */
+/* ---- The QP, connected to itself */
 
 static void modify(struct bench *b, struct ibv_qp_attr *attr, int mask)
 {
@@ -70,7 +70,7 @@ void bench_create(struct bench *b)
 	NEED(b->cq = ibv_create_cq(b->ctx, 4 * DEPTH, NULL, NULL, 0));
 	attr.send_cq = attr.recv_cq = b->cq;
 	NEED(b->qp = ibv_create_qp(b->pd, &attr));
-	/* Always the same address, so that a new capture only differs in new content. */
+	/* The address is always the same, so that a new capture differs only in new content. */
 	b->buf = mmap((void *)0x5a0012340000, BUFFER, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	NEED(b->buf != MAP_FAILED);
@@ -103,7 +103,7 @@ void bench_reap(struct bench *b)
 	}
 }
 
-/* ---- a case, and how to post it */
+/* ---- A case, and how to post it */
 
 static struct ibv_mw *window(struct bench *b, const struct captured_wqe *c)
 {
@@ -218,7 +218,9 @@ struct captured_wqe element_case(struct bench *b, const char *name, enum capture
 	for (unsigned int i = 0; i < nsge; i++) {
 		uint8_t *p = b->buf + i * ELEMENT;
 
-		/* A receive needs none, and is as long as all elements of another case. */
+		/*
+		 * A receive does not fill the data. It is as long as all elements of another case.
+		 */
 		for (uint32_t k = 0; op != CAPTURED_RECV && k < len; k++)
 			p[k] = captured_payload(i, k);
 		c.sge[i] = (struct captured_sge){ (uintptr_t)p, len, b->mr->lkey };

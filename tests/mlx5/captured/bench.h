@@ -16,7 +16,7 @@ enum {
 	MAX_INLINE = 220,
 	BUFFER = 1 << 16,
 	ELEMENT = 4096,
-	TARGET = 32768,			/* target of remote addresses */
+	TARGET = 32768,			/* offset of the memory that remote addresses name */
 };
 
 struct bench {
@@ -29,7 +29,7 @@ struct bench {
 	struct mlx5dv_qp dv;
 	uint8_t *buf;
 	uint32_t sq_index, rq_index;	/* blocks, and receive WQEs, posted since the reset */
-	uint32_t unreaped;		/* signaled sends whose completion was not polled */
+	uint32_t unreaped;		/* signaled sends whose completions have not been polled */
 	bool bound2;			/* the type 2 window is bound */
 };
 
@@ -41,7 +41,7 @@ void bench_create(struct bench *b);
 void bench_reset(struct bench *b);
 /* Waits until all signaled sends are complete: the queue never fills, and the ring is stable. */
 void bench_reap(struct bench *b);
-/* Fills values into c that are known only now: keys of windows, the QPN. */
+/* Fills in values of c that are known only now: keys of windows, the QPN. */
 void bench_post(struct bench *b, struct captured_wqe *c);
 
 struct captured_wqe element_case(struct bench *b, const char *name, enum captured_op op,

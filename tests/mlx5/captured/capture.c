@@ -20,7 +20,7 @@ enum {
 	FILL_B = 0xff,
 };
 
-/* ---- the ring's content */
+/* ---- The content of the ring */
 
 static uint32_t dbrec(const struct bench *b, unsigned int word)
 {
@@ -51,7 +51,7 @@ static uint32_t snapshot(struct bench *b, const struct captured_wqe *c, uint8_t 
 	return (out[7] & 0x3f) * 16u;
 }
 
-/* Receives that are posted already must stay unchanged. */
+/* Fills the ring. Receives that have been posted must stay unchanged. */
 static void fill_ring(struct bench *b, const struct captured_wqe *c, int value)
 {
 	uint8_t *rq = b->dv.rq.buf;
@@ -85,7 +85,7 @@ static void advance(struct bench *b, uint32_t index)
 
 /* The state of the QP before the request. */
 struct setting {
-	uint32_t index;			/* not 0: a filler always comes first */
+	uint32_t index;			/* not 0: a filler request always comes first */
 	void (*early)(struct bench *b), (*late)(struct bench *b);
 };
 
@@ -166,7 +166,7 @@ static void capture(struct bench *b, struct captured_wqe c, uint32_t index)
 	capture_in(b, c, &(struct setting){ .index = index });
 }
 
-/* ---- the cases */
+/* ---- The cases */
 
 static void free_window2(struct bench *b)
 {
@@ -311,7 +311,7 @@ static void capture_atomics(struct bench *b)
 	capture(b, c, 4);
 }
 
-/* At the end of the ring and of the 16-bit counter. */
+/* Captures requests at the end of the ring and of the 16-bit counter. */
 static void capture_wraps(struct bench *b)
 {
 	uint32_t ring = b->dv.sq.wqe_cnt;

@@ -41,11 +41,11 @@ struct captured_sge {
 
 struct captured_mw {
 	int type;			/* 1 or 2; 0: no window */
-	uint32_t rkey;			/* of the window when it was posted */
-	uint32_t new_rkey;		/* after the bind */
+	uint32_t rkey;			/* key of the window before the post */
+	uint32_t new_rkey;		/* key after the bind */
 	uint32_t mr_lkey;
-	uint64_t addr, len;		/* len 0: unbind */
-	uint32_t access;		/* IBV_ACCESS_* */
+	uint64_t addr, len;		/* range; len 0: unbind */
+	uint32_t access;		/* bits IBV_ACCESS_* */
 };
 
 struct captured_wqe {
@@ -54,14 +54,15 @@ struct captured_wqe {
 	unsigned int flags;
 	uint32_t qpn;
 	uint32_t index;			/* WQEBB counter (or receive counter) of its first block */
-	uint32_t ring;			/* WQEBBs (or receive WQEs) in the ring */
-	uint32_t stride;		/* of a receive WQE */
+	uint32_t ring;			/* number of WQEBBs (or receive WQEs) in the ring */
+	uint32_t stride;		/* stride of a receive WQE */
 	unsigned int nsge;
 	struct captured_sge sge[4];
 	uint64_t raddr;
 	uint32_t rkey;
-	uint32_t imm;			/* host order; the rkey of SEND_INVAL and LOCAL_INVAL */
-	uint64_t compare_add, swap;	/* atomics */
+	/* immediate in host order; or the rkey of SEND_INVAL and LOCAL_INVAL */
+	uint32_t imm;
+	uint64_t compare_add, swap;	/* operands of atomics */
 	struct captured_mw mw;
 	const char *bytes;
 };

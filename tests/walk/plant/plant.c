@@ -29,7 +29,7 @@ EXPORT DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz)
 	DAT_RETURN (*call)(DAT_PZ_HANDLE) = real("dat_pz_free");
 	DAT_RETURN ret = call(pz);
 
-	/* A wrong return code. */
+	/* The call returns a wrong code. */
 	if (planted("code") && DAT_GET_TYPE(ret) == DAT_INVALID_STATE)
 		return DAT_CLASS_ERROR | DAT_INVALID_PARAMETER;
 	return ret;
@@ -54,7 +54,7 @@ EXPORT DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 
 	if (ret != DAT_SUCCESS || event->event_number != DAT_DTO_COMPLETION_EVENT)
 		return ret;
-	/* A lost completion, a wrong length, a failure that is reported as success. */
+	/* A completion is lost, has a wrong length, or reports a failure as success. */
 	if (planted("lost"))
 		return call(evd, event);
 	if (planted("length") && dto->status == DAT_DTO_SUCCESS)
@@ -64,7 +64,7 @@ EXPORT DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 	return ret;
 }
 
-/* One more byte than was asked for, and one that has changed. */
+/* One more byte is written than requested, or one byte is changed. */
 EXPORT DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 					 DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
 					 DAT_COMPLETION_FLAGS flags)
@@ -81,7 +81,7 @@ EXPORT DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_
 	return call(ep, n, iov, cookie, &moved, flags);
 }
 
-/* Private data that is cut. */
+/* The private data are truncated. */
 EXPORT DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr, DAT_EP_HANDLE ep, DAT_COUNT size, const DAT_PVOID data)
 {
 	DAT_RETURN (*call)
