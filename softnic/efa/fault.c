@@ -2,13 +2,14 @@
 /* The fault script. It is parsed as a whole before any part takes effect. */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "softnic/efa/sne.h"
 
 const char *softnic_efa_fault_words(void)
 {
 	return "drop dup reorder twice rnr unnamed silence deadqp flush status cmd_fail rkey_reuse consumer "
-	       "unknown late_dereg shared_ah rx_op empty_sgl arm_only";
+	       "unknown late_dereg shared_ah rx_op empty_sgl slow_sgl slow_read arm_only";
 }
 
 static uint64_t draw(uint64_t *state)
@@ -35,6 +36,15 @@ bool sne_refuses(struct sne_nic *nic, enum sne_cmd cmd)
 	uint32_t *in = &nic->fault.refuse_in[cmd];
 
 	return *in && !--*in;
+}
+
+/* Longer than a transfer of the model takes, so that a comparison of times is certain. */
+void sne_slow(bool slow)
+{
+	enum { STEP_US = 50 };
+
+	if (slow)
+		usleep(STEP_US);
 }
 
 enum { UNNAMED_EACH = 64 };
@@ -192,6 +202,8 @@ static const struct flag {
 	{ "shared_ah", offsetof(struct sne_fault, shared_ah) },
 	{ "rx_op", offsetof(struct sne_fault, rx_op) },
 	{ "empty_sgl", offsetof(struct sne_fault, empty_sgl) },
+	{ "slow_sgl", offsetof(struct sne_fault, slow_sgl) },
+	{ "slow_read", offsetof(struct sne_fault, slow_read) },
 	{ "arm_only", offsetof(struct sne_fault, arm_only) },
 };
 

@@ -214,7 +214,7 @@ enum sne_cmd { SNE_CMD_PD, SNE_CMD_MR, SNE_CMD_AH, SNE_CMD_CQ, SNE_CMD_QP, SNE_C
 struct sne_fault {
 	double drop, dup, reorder, twice, rnr, unnamed;
 	bool silence, own_seed, consumer;
-	bool late_dereg, shared_ah, rx_op, empty_sgl, arm_only;
+	bool late_dereg, shared_ah, rx_op, empty_sgl, arm_only, slow_sgl, slow_read;
 	uint64_t seed;
 	bool dead_on, dead_all;
 	uint32_t dead_in;
@@ -465,6 +465,7 @@ void sne_thread_stop(struct sne_nic *nic);
 /* functions of fault.c */
 void sne_fault_default(struct sne_nic *nic, struct sne_fault *fault);
 bool sne_chance(struct sne_nic *nic, double p);
+void sne_slow(bool slow);	/* delays the device, if so */
 /* Does the fault script refuse this command? */
 bool sne_refuses(struct sne_nic *nic, enum sne_cmd cmd);
 

@@ -112,6 +112,7 @@ static uint8_t parse_send(struct sne_nic *nic, struct sne_qp *qp, const struct s
 	/* Drivers send empty messages inline: no device is known to accept a send without buffers. */
 	if ((!n && !nic->fault.empty_sgl) || n > nic->caps.max_send_sge)
 		return sge_count(nic, qp, n);
+	sne_slow(nic->fault.slow_sgl);
 	for (uint32_t i = 0; i < n && !status; i++)
 		status = parse_buf(nic, qp, &wqe->buf[i], wr);
 	return status;
@@ -124,6 +125,7 @@ static uint8_t parse_rdma(struct sne_nic *nic, struct sne_qp *qp, const struct s
 	uint32_t n = from_le16(wqe->meta.length);
 	uint8_t status;
 
+	sne_slow(nic->fault.slow_read && wr->op == SNE_READ);
 	wr->remote.rkey = from_le32(remote->rkey);
 	wr->remote.addr = address(remote->addr_lo, remote->addr_hi);
 	if (wr->is_inline)
