@@ -18,6 +18,7 @@ answers soft-efa-0 <<'END'
 7	fault=cmd_fail=mr:20	bad .*a bind ends with a refused call
 32	fault=late_dereg	bad .*a peer still writes by the context
 60-62	fault=silence	bad .*no figure: .* with the default fails
+60	fault=slow_sgl	tune .*no: a message of 64 bytes takes [0-9]{2,}[.].*.set: efa_inline=80
 61	fault=slow_read	tune .*no: a message of 256 KiB .*.set: efa_rendezvous=1073741824
 60	efa_profile=unsol	skip .*the adapter takes 32 bytes at most
 63	fault=cmd_fail=cq:2	tune .*32768 at most .set: efa_cq=32768
