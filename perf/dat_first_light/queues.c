@@ -91,7 +91,7 @@ static bool grow_under_load(struct pair *p, unsigned int under_way, DAT_COUNT to
 		return false;
 	}
 	for (unsigned int i = 0; i < under_way; i++)
-		if (!succeeded(a, p->a.req_evd, "a write across the change"))
+		if (!succeeded_within(a, p->a.req_evd, 3000, "a write across the change"))
 			return false;
 	return true;
 }

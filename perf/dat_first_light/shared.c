@@ -59,8 +59,8 @@ static bool open_shared(const struct light *l, struct pair *p, DAT_SRQ_HANDLE *s
 static bool send_some(struct pair *p, unsigned int n, struct answer *a)
 {
 	for (unsigned int i = 0; i < n; i++) {
-		if (!post_send(p, BYTES) || !succeeded(a, p->a.req_evd, "a send to an SRQ") ||
-		    !succeeded(a, p->b.recv_evd, "a receive of an SRQ"))
+		if (!post_send(p, BYTES) || !succeeded_within(a, p->a.req_evd, 3000, "a send to an SRQ") ||
+		    !succeeded_within(a, p->b.recv_evd, 3000, "a receive of an SRQ"))
 			return false;
 	}
 	return true;

@@ -140,14 +140,19 @@ const char *completed(DAT_EVD_HANDLE evd, unsigned int ms)
 	return "none";
 }
 
-bool succeeded(struct answer *a, DAT_EVD_HANDLE evd, const char *of)
+bool succeeded_within(struct answer *a, DAT_EVD_HANDLE evd, unsigned int ms, const char *of)
 {
-	const char *status = completed(evd, 10000);
+	const char *status = completed(evd, ms);
 
 	if (!strcmp(status, "SUCCESS"))
 		return true;
 	bad(a, "nothing", "no: %s ends with %s", of, status);
 	return false;
+}
+
+bool succeeded(struct answer *a, DAT_EVD_HANDLE evd, const char *of)
+{
+	return succeeded_within(a, evd, 10000, of);
 }
 
 uint64_t long_enough(void)
