@@ -5,6 +5,7 @@
 
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
+#include "softnic/mlx5/quirk.h"
 
 /* A value that no arm command has: all reserved bits are set. */
 #define NEVER_ARMED UINT32_C(0xffffffff)
@@ -174,7 +175,7 @@ static uint8_t resize(struct sn_cmd *c, struct sn_cq *cq, uint32_t select)
 	status = read_ring(c, ctx, &new);
 	if (status)
 		return status;
-	if (!sn_cqe_end(c->nic, cq)) {
+	if (!sn_quirk(c->nic, SN_Q_NO_RESIZE_CQE) && !sn_cqe_end(c->nic, cq)) {
 		sn_buf_release(&new.buf);
 		return sn_cmd_refuse(c, STAT_BAD_RES_STATE, "resize: the ring takes no more");
 	}

@@ -221,6 +221,7 @@ int sn_srq_refetch(struct sn_qp *qp, struct sn_rwqe *rwqe);
 void sn_srq_put_back(struct sn_qp *qp);
 /* The WQE that the QP has taken is completed, flushed or lost. */
 void sn_srq_release(struct sn_qp *qp);
+void sn_srq_lose(struct sn_qp *qp);	/* SN_Q_LOST_WQE: forgets the WQE, and takes one first if needed */
 void sn_srq_free(struct sn_nic *nic, void *srq);
 
 /* functions of uctx.c */

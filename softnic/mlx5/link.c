@@ -5,8 +5,10 @@
  */
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
+#include "softnic/mlx5/quirk.h"
 
-enum { TRAINING_NS = 100000000 };	/* time of the training; hardware takes seconds */
+#define TRAINING_NS		UINT64_C(100000000)	/* time of the training; hardware takes seconds */
+#define SLOW_TRAINING_NS	UINT64_C(60000000000)	/* SN_Q_SLOW_LINK */
 
 /* PRM port change event: sub type 1 is down, 4 is active; the upper half of byte 8 is the port. */
 void sn_link_update(struct sn_port *port)
@@ -28,10 +30,12 @@ static void trained(struct sn_nic *nic, struct sn_timer *timer)
 
 void sn_link_admin(struct sn_port *port, bool up)
 {
+	uint64_t ns = sn_quirk(port->nic, SN_Q_SLOW_LINK) ? SLOW_TRAINING_NS : TRAINING_NS;
+
 	port->admin_down = !up;
 	port->training.fire = trained;
 	if (up)
-		(void)!sn_timer_arm(port->nic, &port->training, sn_now() + TRAINING_NS);
+		(void)!sn_timer_arm(port->nic, &port->training, sn_now() + ns);
 	else
 		sn_timer_cancel(port->nic, &port->training);
 	sn_link_update(port);

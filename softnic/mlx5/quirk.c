@@ -23,6 +23,12 @@ static const char *const names[] = {
 	[SN_Q_SMALL_MTU] = "small_mtu",
 	[SN_Q_EARLY_LIMIT] = "early_limit",
 	[SN_Q_UMR_DISABLED] = "umr_disabled",
+	[SN_Q_LOST_WQE] = "lost_wqe",
+	[SN_Q_NO_RESIZE_CQE] = "no_resize_cqe",
+	[SN_Q_SLOW_LINK] = "slow_link",
+	[SN_Q_SLOW_BF] = "slow_bf",
+	[SN_Q_SLOW_INLINE] = "slow_inline",
+	[SN_Q_SLOW_READ] = "slow_read",
 };
 
 int sn_quirk_parse(struct sn_fault *f, const char *name)
@@ -50,6 +56,15 @@ bool sn_quirk_hides(const struct sn_nic *nic, enum sn_event type)
 	default:
 		return false;
 	}
+}
+
+/* The sleep is longer than a transfer of this model takes, so a comparison of times has a clear result. */
+void sn_quirk_slows(const struct sn_nic *nic, enum sn_quirk quirk)
+{
+	enum { STEP_US = 50 };
+
+	if (sn_quirk(nic, quirk))
+		usleep(STEP_US);
 }
 
 /* Writes the first packet of a WRITE after its last one, late enough for a poller to notice. */

@@ -20,6 +20,12 @@ enum sn_quirk {
 	SN_Q_SMALL_MTU,		/* the MTU is that of frames of 1500 bytes, as after a reset */
 	SN_Q_EARLY_LIMIT,	/* the SRQ limit event comes when the limit is reached, one receive early */
 	SN_Q_UMR_DISABLED,	/* like SN_Q_NO_UMR, and the capabilities say so */
+	SN_Q_LOST_WQE,		/* each QP in ERR keeps a receive of its SRQ, and no event follows */
+	SN_Q_NO_RESIZE_CQE,	/* no CQE ends the old ring of a resized CQ */
+	SN_Q_SLOW_LINK,		/* the link trains for a minute */
+	SN_Q_SLOW_BF,		/* a BlueFlame write takes longer than a doorbell */
+	SN_Q_SLOW_INLINE,	/* inline data takes longer than data that the device reads */
+	SN_Q_SLOW_READ,		/* a read whose data is not inside its CQE takes longer */
 };
 
 static inline bool sn_quirk(const struct sn_nic *nic, enum sn_quirk quirk)
@@ -27,6 +33,8 @@ static inline bool sn_quirk(const struct sn_nic *nic, enum sn_quirk quirk)
 	return nic->fault.quirks >> quirk & 1;
 }
 
+/* Sleeps if the device has this quirk: one of its steps takes longer. */
+void sn_quirk_slows(const struct sn_nic *nic, enum sn_quirk quirk);
 int sn_quirk_parse(struct sn_fault *f, const char *name);	/* returns 0 or -EINVAL */
 bool sn_quirk_hides(const struct sn_nic *nic, enum sn_event type);
 /* Writes one packet of a WRITE, instead of sn_mkey_write(), if SN_Q_UNORDERED is set. */

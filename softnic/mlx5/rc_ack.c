@@ -2,6 +2,7 @@
 /* The requester's receiving half: ACKs, NAKs and the responses to READs and atomics. */
 #include <string.h>
 
+#include "softnic/mlx5/quirk.h"
 #include "softnic/mlx5/rc.h"
 
 #define VENDOR_NAK 0x88		/* mlx5 reports this with the errors of a NAK */
@@ -199,6 +200,8 @@ static void take_answer(struct sn_qp *qp, struct sn_wr *wr, uint32_t off, const 
 		return;
 	if (keep_small(qp, wr, data, len))
 		data = NULL;
+	else
+		sn_quirk_slows(qp->nic, SN_Q_SLOW_READ);
 	if (len && sn_scatter(qp, wqe->sge, wqe->nsge, off, data, len) != SN_ACC_OK) {
 		sn_rc_fail(qp, wr, SN_SYND_LOCAL_PROT, 0);
 		return;

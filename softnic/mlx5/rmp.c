@@ -318,3 +318,12 @@ void sn_srq_put_back(struct sn_qp *qp)
 	qp->srq->taken--;
 	sn_srq_release(qp);
 }
+
+void sn_srq_lose(struct sn_qp *qp)
+{
+	struct sn_rwqe rwqe;
+
+	if (!qp->srq_holds)
+		(void)sn_srq_next(qp, &rwqe);
+	sn_srq_release(qp);
+}

@@ -13,6 +13,7 @@
 
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
+#include "softnic/mlx5/quirk.h"
 
 int sn_bar_open(struct sn_nic *nic)
 {
@@ -181,10 +182,12 @@ static void ring_sq(struct sn_nic *nic, uint32_t page, const uint8_t *data, size
 	uint16_t pi;
 	uint32_t rec;
 
-	if (len > 8)
+	if (len > 8) {
 		nic->ctr.blueflames++;
-	else
+		sn_quirk_slows(nic, SN_Q_SLOW_BF);
+	} else {
 		nic->ctr.doorbells++;
+	}
 	if (!qp || !qp->sq_size || !sn_dbr_read(nic, &qp->dbr, 1, &rec))
 		return;
 	if (qp->state != SN_QP_RST) {

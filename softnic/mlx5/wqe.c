@@ -4,6 +4,7 @@
 #include <sys/param.h>
 
 #include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/quirk.h"
 #include "softnic/mlx5/wqe.h"
 
 /* Copies a WQE. PRM: it may wrap to the start of the ring at any segment. */
@@ -87,6 +88,7 @@ static uint8_t parse_data(struct sn_qp *qp, struct sn_wqe *wqe, unsigned int pos
 			return bad_wqe(qp, wqe, SN_V_WQE_SEGMENT, "inline data in a read");
 		if (count & SN_INLINE) {
 			count &= ~SN_INLINE;
+			sn_quirk_slows(qp->nic, SN_Q_SLOW_INLINE);
 			pos = parse_inline(wqe, pos, count);
 			if (!pos)
 				return bad_wqe(qp, wqe, SN_V_WQE_INLINE, "inline beyond DS");

@@ -4,6 +4,7 @@
  * (PRM "Completion" and CE field). Receives complete as they arrive. The error state flushes both queues.
  */
 #include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/quirk.h"
 #include "softnic/mlx5/ud.h"
 #include "softnic/mlx5/wqe.h"
 
@@ -206,6 +207,10 @@ static void srq_flush_later(struct sn_qp *qp)
 {
 	enum { FLUSH_NS = 1000000 };
 
+	if (sn_quirk(qp->nic, SN_Q_LOST_WQE)) {
+		sn_srq_lose(qp);
+		return;
+	}
 	qp->srq_flush.fire = last_wqe;
 	if (sn_timer_arm(qp->nic, &qp->srq_flush, sn_now() + FLUSH_NS))
 		last_wqe(qp->nic, &qp->srq_flush);

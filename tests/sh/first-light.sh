@@ -81,10 +81,19 @@ grep -q '^24 bad .*its target has no event' "$tmp/no_qp_error" || { echo "a miss
 SOFTNIC_FAULT=admin_down "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a ip=10.0.0.7 -t 16 \
 	>"$tmp/out" 2>&1
 grep -qE '^16 good .*open after' "$tmp/out" || { echo "a link that is down is not raised"; cat "$tmp/out"; status=1; }
+# A link that trains for long: the provider waits, and logs it. This runs beside the next question.
+SOFTNIC_FAULT=quirk=slow_link "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a ip=10.0.0.7 -t 16 \
+	--limit 3 >"$tmp/link" 2>&1 &
 # Firmware without a heartbeat ends the IA.
 SOFTNIC_FAULT=quirk=no_heartbeat "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a ip=10.0.0.7 \
 	-t 44 >"$tmp/out" 2>&1
 grep -qE '^44 bad .*the IA is lost after [0-9.]+ s' "$tmp/out" || { echo "no heartbeat is not seen"; cat "$tmp/out"; status=1; }
+wait
+grep -q '0000:01:00.0 does not open in time' "$tmp/link" && grep -q 'waiting for the link of' "$tmp/link" || {
+	echo "a link that trains for long is not seen"
+	cat "$tmp/link"
+	status=1
+}
 [ -e "$DAPL_BUILD_DIR/lib/softnic-efadv.so" ] || exit $status		# built without libefa
 SOFTNIC_EFADV=63 timeout 300 "$run" --efa scripts/first-light -q -b "$DAPL_BUILD_DIR" -o "$tmp/efa" efa_0-1 >"$tmp/out" 2>&1 || {
 	echo "first-light of an EFA failed"
