@@ -10,7 +10,7 @@
 #include <string.h>
 
 union dap_addr {
-	struct sockaddr sa;		/* sa_family: AF_INET or AF_INET6; 0: no address */
+	struct sockaddr sa;		/* AF_INET or AF_INET6; 0: there is no address */
 	struct sockaddr_in v4;
 	struct sockaddr_in6 v6;
 };
@@ -40,14 +40,14 @@ static inline void dap_addr_set_port(union dap_addr *a, uint16_t port)
 		a->v4.sin_port = htons(port);
 }
 
-/* 0.0.0.0, :: or none. */
+/* Is the address 0.0.0.0, ::, or none? */
 static inline bool dap_addr_is_any(const union dap_addr *a)
 {
 	return dap_addr_is_v6(a) ? IN6_IS_ADDR_UNSPECIFIED(&a->v6.sin6_addr) :
 				   a->v4.sin_addr.s_addr == htonl(INADDR_ANY);
 }
 
-/* The same host; of link-local addresses also the same link. */
+/* Are both addresses of the same host? Link-local addresses must be of the same link, too. */
 static inline bool dap_addr_same(const union dap_addr *a, const union dap_addr *b)
 {
 	if (a->sa.sa_family != b->sa.sa_family)
@@ -63,7 +63,7 @@ static inline union dap_addr dap_addr_v4(uint32_t host)
 	return (union dap_addr){ .v4 = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(host) } };
 }
 
-/* An IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2) becomes the IPv4 address. */
+/* Converts an IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2) to the IPv4 address. */
 static inline void dap_addr_unmap(union dap_addr *a)
 {
 	union dap_addr v4 = { .v4 = { .sin_family = AF_INET, .sin_port = a->v6.sin6_port } };
@@ -74,7 +74,7 @@ static inline void dap_addr_unmap(union dap_addr *a)
 	*a = v4;
 }
 
-/* The address as text, without port and scope. */
+/* Returns the address as text, without port and scope. */
 static inline const char *dap_addr_text(const union dap_addr *a, char text[DAP_ADDR_TEXT])
 {
 	const void *host = dap_addr_is_v6(a) ? (const void *)&a->v6.sin6_addr : &a->v4.sin_addr;

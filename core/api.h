@@ -19,8 +19,8 @@ struct dap_ia_args {
 	/* Fills ia->tables and ia->hot once the backend is open. */
 	int (*make_tables)(struct dap_ia *ia);
 	uint32_t async_qlen;
-	struct dap_evd *async_evd;	/* the consumer's, or NULL */
-	bool no_async_evd;		/* another consumer listens */
+	struct dap_evd *async_evd;	/* the consumer's EVD, or NULL */
+	bool no_async_evd;		/* true if another consumer listens */
 };
 int dap_ia_open(const struct dap_ia_args *args, struct dap_ia **ia);
 int dap_ia_close(struct dap_ia *ia, bool graceful);
@@ -35,7 +35,7 @@ void dap_pz_drop(struct dap_pz *pz);
 enum dap_mem_type { DAP_MEM_VIRTUAL = 0, DAP_MEM_LMR = 1, DAP_MEM_SHARED_VIRTUAL = 2 };
 struct dap_lmr_args {
 	enum dap_mem_type mem_type;
-	void *region;			/* address; struct dap_lmr for DAP_MEM_LMR */
+	void *region;			/* an address; for DAP_MEM_LMR a struct dap_lmr */
 	const void *cookie;		/* DAP_MEM_SHARED_VIRTUAL: DAP_COOKIE_SIZE bytes */
 	uint64_t length;
 	struct dap_pz *pz;
@@ -51,7 +51,7 @@ int dap_lmr_check(const struct dap_ia *ia, const struct dap_pz *pz, uint32_t con
 		  uint64_t length, uint32_t priv);
 
 /* ---- rmr.c ---- */
-/* for_ep: see caps.rmr_for_ep. */
+/* for_ep: see caps.rmr_for_ep, the window belongs to one endpoint. */
 int dap_rmr_create(struct dap_pz *pz, bool for_ep, struct dap_rmr **rmr);
 void dap_rmr_free(struct dap_rmr *rmr);
 
@@ -59,9 +59,9 @@ void dap_rmr_free(struct dap_rmr *rmr);
 int dap_evd_create(struct dap_ia *ia, uint32_t qlen, uint32_t flags, struct dap_cno *cno,
 		   struct dap_evd **evd);
 int dap_evd_free(struct dap_evd *evd);
-/* Waiters return ABORT; no further thread can wait. */
+/* Makes waiters return ABORT. No further thread can wait. */
 void dap_evd_abort(struct dap_evd *evd);
-/* No thread waits and no stream feeds it. */
+/* Frees the EVD. No thread may wait on it, and no stream may feed it. */
 void dap_evd_destroy(struct dap_evd *evd);
 int dap_evd_resize(struct dap_evd *evd, uint32_t qlen);
 void dap_evd_set_waitable(struct dap_evd *evd, bool waitable);
@@ -76,7 +76,7 @@ int dap_evd_wait(struct dap_evd *evd, uint32_t timeout_us, uint32_t threshold, s
 		 uint32_t *nmore);
 
 /* ---- evd/trigger.c ---- */
-/* From now on notifying events trigger this CNO, or none. */
+/* From now on notifying events trigger this CNO; NULL: no CNO. */
 int dap_evd_set_cno(struct dap_evd *evd, struct dap_cno *cno);
 void dap_evd_set_enabled(struct dap_evd *evd, bool enabled);
 
@@ -91,12 +91,12 @@ void dap_cno_get_agent(struct dap_cno *cno, dap_agent_fn *fn, void **data);
 int dap_cno_free(struct dap_cno *cno);
 /* Ends waits and agent calls, because all EVDs are gone; returns after them. */
 void dap_cno_abort(struct dap_cno *cno);
-/* After dap_cno_abort: frees the CNO. */
+/* Frees the CNO, after dap_cno_abort. */
 void dap_cno_destroy(struct dap_cno *cno);
 /* On success evd is the one that triggered, or NULL if all EVDs are gone. */
 int dap_cno_wait(struct dap_cno *cno, uint32_t timeout_us, struct dap_evd **evd);
-/* A descriptor that is readable if dap_cno_wait may have an EVD to return. The CNO's: it closes
- * it. */
+/* Returns a descriptor that is readable if dap_cno_wait may have an EVD to return. The CNO owns the
+ * descriptor and closes it. */
 int dap_cno_fd(struct dap_cno *cno, int *fd);
 
 /* ---- srq.c ---- */
@@ -112,14 +112,15 @@ int dap_srq_set_lw(struct dap_srq *srq, uint32_t low_watermark);
 struct dap_srq_info {
 	uint32_t max_recv_dtos, max_recv_iov, low_watermark;
 	uint32_t available, outstanding;
-	bool counted;			/* available and outstanding are known */
-	bool broken;			/* its state is ERROR */
+	bool counted;			/* true if available and outstanding are known */
+	bool broken;			/* true if the SRQ is in state ERROR */
 };
 void dap_srq_query(struct dap_srq *srq, struct dap_srq_info *info);
-/* An endpoint that uses it is created or freed. */
+/* Called when an endpoint that uses the SRQ is created or freed. */
 void dap_srq_hold(struct dap_srq *srq);
 void dap_srq_drop(struct dap_srq *srq);
-/* Its QP is created, or about to be destroyed. If its receive EVD is internal, posters reap it. */
+/* Called when the QP of an endpoint is created, or about to be destroyed. If its receive EVD is
+ * internal, posters reap it. */
 void dap_srq_join(struct dap_srq *srq, struct dap_ep *ep);
 void dap_srq_leave(struct dap_srq *srq, struct dap_ep *ep);
 
@@ -128,8 +129,8 @@ struct dap_ep_args {
 	struct dap_pz *pz;
 	/* NULL: the consumer wants no such events */
 	struct dap_evd *recv_evd, *request_evd, *connect_evd;
-	struct dap_srq *srq;					/* or NULL */
-	const struct dap_ep_attr *attr;				/* NULL: defaults */
+	struct dap_srq *srq;					/* the SRQ, or NULL */
+	const struct dap_ep_attr *attr;				/* NULL: default attributes */
 };
 int dap_ep_create(struct dap_ia *ia, const struct dap_ep_args *args, struct dap_ep **ep);
 /* A provided endpoint, for a request: without PZ, EVDs and QP until dap_ep_modify gives it a PZ.
@@ -155,7 +156,7 @@ struct dap_ep_change {
 	uint32_t set;
 	struct dap_pz *pz;
 	struct dap_evd *recv_evd, *request_evd, *connect_evd;
-	struct dap_ep_attr attr;	/* all attributes: unchanged ones as they were */
+	struct dap_ep_attr attr;	/* all attributes; those without a bit are unchanged */
 };
 int dap_ep_modify(struct dap_ep *ep, const struct dap_ep_change *change);
 
@@ -164,7 +165,8 @@ void dap_ep_attr_default(const struct dap_ia *ia, struct dap_ep_attr *attr);
 /* Replaces zero sizes and iov counts by defaults. INVALID_PARAMETER if the adapter does not support
  * them. */
 int dap_ep_attr_check(const struct dap_ia *ia, struct dap_ep_attr *attr);
-/* INVALID_PARAMETER: no value of DAT_QOS; MODEL_NOT_SUPPORTED: one that the adapter lacks. */
+/* Returns INVALID_PARAMETER if qos is not a value of DAT_QOS; MODEL_NOT_SUPPORTED if the adapter
+ * lacks it. */
 int dap_qos_check(const struct dap_ia *ia, uint32_t qos);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Monotonic time in ns. */
+/* Returns the monotonic time in ns. */
 static inline uint64_t dap_now_ns(void)
 {
 	struct timespec ts;

@@ -10,13 +10,13 @@
 /* Parses ip= of ia_params: an address of this machine or the name of an interface. Returns 0, or
  * -errno with cause and remedy in why. */
 int hw_address_read(const char *value, union dap_addr *ip, char *why, size_t whylen);
-/* The same without interfaces, of any machine. -EINVAL: no address; -EADDRNOTAVAIL: a link-local one,
- * why says so. */
+/* Parses an address of any machine, but no interface. -EINVAL: it is not an address;
+ * -EADDRNOTAVAIL: it is link-local, and why says so. */
 int hw_address_parse(const char *value, union dap_addr *ip, char *why, size_t whylen);
 /* Can peers connect to this address? Returns 0, or -errno with cause and remedy in why. */
 int hw_address_here(const union dap_addr *ip, char *why, size_t whylen);
-/* Without ip=: the IPv4 address of the default route. If there is no such route, logs that and leaves
- * ip alone. */
+/* Finds the address if ip= is missing: the IPv4 address of the default route. If there is no such
+ * route, logs that and leaves ip alone. */
 void hw_address_default(const char *ia_name, union dap_addr *ip);
 
 #endif

@@ -40,7 +40,7 @@ static bool read_line(const char *path, char *line, int size)
 	return ok;
 }
 
-/* "dev-1", of which the device may contain dashes. */
+/* Splits "dev-1" into device and port. The device may contain dashes. */
 static bool split_dash(const char *name, char *device, size_t len, uint8_t *port)
 {
 	const char *dash = strrchr(name, '-');
@@ -58,13 +58,14 @@ static bool split_dash(const char *name, char *device, size_t len, uint8_t *port
 	return true;
 }
 
-/* The last component of the path, into device. */
+/* Copies the last component of the path into device. */
 static void copy_base(const char *path, char *device, size_t len)
 {
 	snprintf(device, len, "%s", strrchr(path, '/') + 1);
 }
 
-/* An Ethernet interface, or a VLAN or bond over one: the device has a GID of it. */
+/* Finds the device of an Ethernet interface, or of a VLAN or bond over one: the device has a GID of
+ * the interface. */
 static bool find_by_gid(const char *interface, char *device, size_t len, uint8_t *port)
 {
 	char pattern[PATH_MAX], line[IF_NAMESIZE + 1];
@@ -89,7 +90,7 @@ static bool find_by_gid(const char *interface, char *device, size_t len, uint8_t
 	return ok;
 }
 
-/* IP over InfiniBand: the interface and the RDMA device belong to one PCI function. */
+/* Finds the device of an IP over InfiniBand interface: both belong to one PCI function. */
 static bool find_by_function(const char *interface, char *device, size_t len, uint8_t *port)
 {
 	char path[PATH_MAX], line[16] = "0";
@@ -115,7 +116,8 @@ static bool is_address(const struct sockaddr *sa, int family, const uint8_t addr
 	return !memcmp(&((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr, address, 16);
 }
 
-/* The interface with this address; false if name is none, or one of another machine. */
+/* Finds the interface with this address. False if name is not an address, or is one of another
+ * machine. */
 static bool interface_of(const char *name, char interface[IF_NAMESIZE])
 {
 	struct ifaddrs *list, *i;

@@ -21,7 +21,7 @@ const char *hw_sysfs(void);
  */
 int hw_device_split(const char *text, char *device, size_t len, uint8_t *port, char *why, size_t whylen);
 
-/* Whether the name of a device ends here. */
+/* Does the name of a device end here? */
 bool hw_device_ends(const char *rest);
 
 /* Returns 0, or -EINVAL with the reason in why, if text selects another port than the only one. */

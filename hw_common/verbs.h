@@ -18,13 +18,13 @@ struct ibv_device;
  * errors are kept; all others are internal to driver and kernel and become -EIO.
  */
 int hw_error(int ret);
-/* The same for a call that sets errno. */
+/* Converts the errno of a call that sets errno. */
 int hw_errno(void);
 
 /* ---- messages: cause and remedy ---- */
 /* For a device that libibverbs does not list: returns -ENODEV, or the shortage that hides it. */
 int hw_why_not_listed(const char *device, char *why, size_t whylen);
-/* For a device that did not open. */
+/* Explains why a device did not open. */
 void hw_why_not_open(struct ibv_device *dev, int answer, char *why, size_t whylen);
 
 /* ---- verbs_event.c ---- */

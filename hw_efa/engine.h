@@ -19,7 +19,7 @@
 struct efa_done {
 	struct dap_ep *ep;
 	uint64_t cookie;
-	uint64_t bytes;			/* of a bind: the address of its RMR */
+	uint64_t bytes;			/* for a bind: the address of its RMR */
 	uint8_t op, status;
 	bool receive, unsignalled;
 };
@@ -36,15 +36,15 @@ _Static_assert(sizeof(struct efa_evd) <= DAP_HW_EVD_SIZE, "EVD area");
 
 struct efa_cqring {
 	const struct efa_cqe *base;
-	uint32_t mask, log;		/* of the entries */
-	uint32_t quarter;		/* mask of a quarter of them */
+	uint32_t mask, log;		/* mask and log2 of the number of entries */
+	uint32_t quarter;		/* mask of a quarter of the entries */
 	uint32_t taken;			/* the phase of CQEs of the last lap, shifted by 8 bits */
-	uint32_t ci;			/* CQEs taken */
+	uint32_t ci;			/* number of CQEs taken */
 };
 
 struct efa_engine {
 	bool driven;			/* the device is software and works only within calls */
-	struct dap_ep **eps;		/* by QP number */
+	struct dap_ep **eps;		/* endpoints by QP number */
 	struct efa_cqring cq;
 	uint32_t lock;			/* 1: a thread is in the engine */
 	struct dap_evd *over;		/* EVDs whose overflow is reported after efa_leave */
@@ -54,22 +54,26 @@ struct efa_engine {
 	struct dap_ia *ia;
 	uint32_t cq_entries, cq_used;
 	uint32_t gen;
-	uint32_t armed, emulating;	/* EVDs with a waiter; endpoints whose writes are emulated */
-	uint32_t live;			/* connected endpoints */
+	/* number of EVDs with a waiter; number of endpoints whose writes are emulated */
+	uint32_t armed, emulating;
+	uint32_t live;			/* number of connected endpoints */
 	uint8_t lmr_gen;
 	struct dap_ep *deferred;		/* endpoints with work that the tick issues */
 	struct dap_timer tick;
 	bool ticking;
 	bool no_arm;			/* the device raises no events of its CQ */
-	uint32_t fruitless;		/* wake-ups by the device in a row, since a waiter got a completion */
-	bool slow;			/* the timer is set to look_us and not to EFA_TICK_US */
+	/* wake-ups by the device in a row since a waiter last got a completion */
+	uint32_t fruitless;
+	/* true if the timer is set to look_us instead of EFA_TICK_US */
+	bool slow;
 	uint32_t look_us;		/* period of the tick of an idle connection */
-	pthread_mutex_t ah_lock;	/* of ahs; held during commands, never taken within lock */
+	/* protects ahs; held during commands, never taken within lock */
+	pthread_mutex_t ah_lock;
 	struct efa_ah *ahs;
 	struct efa_key *keys[256];
 };
 
-struct efa_ah {				/* one for each PD and GID */
+struct efa_ah {				/* an address handle, one for each PD and GID */
 	struct efa_ah *next;
 	void *pd, *priv;
 	uint8_t gid[16];

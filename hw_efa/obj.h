@@ -25,21 +25,22 @@
 
 /* A FIN that is to be sent to the peer. */
 struct efa_answer { uint32_t id, status; };
-#define EFA_ASKS 8u			/* requests of a kind that await the peer's FIN at a time */
+#define EFA_ASKS 8u			/* most requests of a kind that await the peer's FIN */
 
 #define EFA_WHY 240u
 
-enum efa_rdma {				/* the first RDMA of a connection, which goes alone */
+/* state of the first RDMA of a connection, which goes alone */
+enum efa_rdma {
 	EFA_RDMA_NONE,
 	EFA_RDMA_TRIED,			/* it is outstanding */
 	EFA_RDMA_REFUSED,		/* the peer's device does not know our address handle yet */
 	EFA_RDMA_WORKS,
 };
-#define EFA_RDMA_TRIES 100u		/* one each ms */
+#define EFA_RDMA_TRIES 100u		/* most tries, one in each ms */
 
-struct efa_ep_cold {			/* what is off the fast path */
+struct efa_ep_cold {			/* state that the fast path does not use */
 	struct efa_qp_res qp;
-	struct efa_mr mr;		/* of the receive buffers and the stage */
+	struct efa_mr mr;		/* registration of the receive buffers and the stage */
 	uint8_t *mem;
 	size_t mem_bytes;
 	uint8_t *stage;			/* EFA_STAGE bytes for each WQE */
@@ -47,19 +48,20 @@ struct efa_ep_cold {			/* what is off the fast path */
 	uint32_t qkey, cqes;		/* cqes: entries of the CQ that are reserved for it */
 	struct efa_answer answer[4 * EFA_ASKS];
 	uint32_t answers, answered;
-	char why[EFA_WHY];		/* the reason for the end of the connection */
+	char why[EFA_WHY];		/* text of the reason for the end of the connection */
 	bool credit_out, explained, is_deferred, emulates, live;
-	bool destroyed;			/* the QP is, because it did not flush */
-	uint32_t nowhere;		/* the doorbells of a destroyed QP */
+	bool destroyed;			/* the QP has been destroyed, because it did not flush */
+	uint32_t nowhere;		/* target of doorbells of a destroyed QP */
 	uint32_t gone, gone_dto;	/* ticks until a vanished peer is an error; first failed request */
 	enum efa_rdma rdma;
-	uint32_t rdma_tries;		/* tries that are left */
+	uint32_t rdma_tries;		/* number of tries that are left */
 	struct efa_wr first_rdma;
 	struct dap_ep *next_deferred;
-	uint32_t ask_pause;		/* polls until the peer's manager is asked again */
+	/* number of polls until the peer's manager is asked again */
+	uint32_t ask_pause;
 	bool has_asked;			/* the peer is asked, and acknowledges each message without delay */
-	uint32_t oldest_ack;		/* no ack in flight is older */
-	uint32_t mark_ack;		/* no ack of this era is older */
+	uint32_t oldest_ack;		/* number before which no ack in flight is */
+	uint32_t mark_ack;		/* number before which no ack of this era is */
 	bool holds;			/* acks are held back, because one in flight is too old */
 	uint64_t dropped;
 };
@@ -100,7 +102,7 @@ struct efa_lmr {
 _Static_assert(sizeof(struct efa_lmr) <= DAP_HW_LMR_SIZE, "LMR area");
 
 struct efa_rmr {
-	struct efa_mr mr;		/* of its last bind */
+	struct efa_mr mr;		/* registration of the last bind */
 	bool bound;			/* mr is registered */
 	bool busy;			/* a call is changing it, outside of the engine */
 	struct efa_key key;

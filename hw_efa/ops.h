@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The functions of struct dap_hw, by the file they stand in. */
+/* The functions of struct dap_hw, by file. */
 #ifndef EFA_OPS_H
 #define EFA_OPS_H
 
@@ -15,7 +15,8 @@ int efa_pz_destroy(struct dap_pz *pz);
 int efa_lmr_create(struct dap_lmr *lmr);
 int efa_lmr_destroy(struct dap_lmr *lmr);
 unsigned int efa_access_of(const struct efa_caps *dev, uint32_t priv);
-void efa_mr_refused(uint64_t addr, uint64_t len, int err);	/* says why, and what to do */
+/* writes the cause and the remedy */
+void efa_mr_refused(uint64_t addr, uint64_t len, int err);
 
 /* rmr.c */
 int efa_rmr_create(struct dap_rmr *rmr);
@@ -35,19 +36,21 @@ void efa_cq_settle(struct dap_evd *evd);
 void efa_describe(const struct dap_obj *obj, char *line, size_t len);
 
 /* qp.c */
-/* What an endpoint with this window has in the send queue, the receive queue, the CQ. */
+/*
+ * Entries that an endpoint with this window needs in the send queue, the receive queue and the CQ.
+ */
 struct efa_shape {
 	uint32_t sq, rq, bufs, cqes;
 	bool wide;
 };
-/* Bytes of a message that go within its WQE. */
+/* Returns the most bytes of a message that its WQE can contain. */
 uint16_t efa_inline_max(const struct efa_ia *ia);
-/* Bytes that an endpoint of this many requests and receives takes, its queues included. */
+/* Returns the memory of an endpoint with this many requests and receives, its queues included. */
 size_t efa_ep_memory(const struct efa_ia *ia, uint32_t requests, uint32_t receives);
 void efa_shape_of(const struct efa_ia *ia, struct efa_shape *s);
 int efa_qp_create(struct dap_ep *ep);
 int efa_qp_destroy(struct dap_ep *ep);
-/* Destroys the QP, and keeps the endpoint. */
+/* Destroys the QP, but keeps the endpoint. */
 void efa_qp_end(struct dap_ep *ep);
 
 /* ah.c */

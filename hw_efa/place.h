@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The remote bytes that outstanding writes may touch. The fast path has the inline functions. */
+/*
+ * The remote bytes that outstanding writes may touch. The inline functions belong to the fast path.
+ */
 #ifndef EFA_PLACE_H
 #define EFA_PLACE_H
 

@@ -20,21 +20,22 @@
 #include "core/endian.h"
 
 #define EFA_PROTO_VERSION 3u
-#define EFA_PROTO (0x65660000u | EFA_PROTO_VERSION)	/* "ef" */
+#define EFA_PROTO (0x65660000u | EFA_PROTO_VERSION)	/* the letters "ef" and the version */
 
 enum efa_kind {
-	EFA_K_MSG,			/* a whole message */
+	EFA_K_MSG,			/* the packet is a whole message */
 	EFA_K_FIRST,			/* efa_first, then the first bytes of a message */
 	EFA_K_NEXT,			/* the next bytes of that message */
-	EFA_K_CTRL,			/* efa_ctrl_msg, in sequence */
-	EFA_K_UNSEQ,			/* efa_ctrl_msg without a sequence number: it is 0 */
+	EFA_K_CTRL,			/* an efa_ctrl_msg with a sequence number */
+	EFA_K_UNSEQ,			/* an efa_ctrl_msg without a sequence number, which is 0 */
 	EFA_K_WRITE,			/* the immediate of an RDMA write */
 	EFA_KINDS
 };
 
 #define EFA_IMM_SE (1u << 28)
 #define EFA_ACK_MASK 0xfffu
-#define EFA_MAX_WINDOW 1024u		/* leaves room in 12 bits to distinguish old acks from new ones */
+/* most packets in a window; 12 bits still distinguish old acks from new ones */
+#define EFA_MAX_WINDOW 1024u
 /* An ack may be this far ahead of an older one in flight, which then is not taken for a new one. */
 #define EFA_MAX_AHEAD (EFA_ACK_MASK - EFA_MAX_WINDOW)
 #define EFA_LOOK_EACH (EFA_MAX_AHEAD / 3)	/* acks between two updates of oldest_ack */
@@ -49,9 +50,10 @@ struct efa_first { le32_t total, zero; };
 WIRE_SIZE(struct efa_first, 8);
 
 enum efa_ctrl_op {
-	EFA_C_RTS = 1,			/* the peer shall read a message from these segments */
+	EFA_C_RTS = 1,			/* the peer must read a message from these segments */
 	EFA_C_CREDIT,			/* carries only the ack in the header */
-	EFA_C_FIN,			/* request id is complete; flags: enum dap_dto_status */
+	/* the request with this id is complete; flags: a value of enum dap_dto_status */
+	EFA_C_FIN,
 	EFA_C_RW,			/* emulated write to seg[0]; the data follows */
 	EFA_C_OPS
 };
@@ -64,7 +66,7 @@ enum {
 struct efa_seg { le32_t addr_lo, addr_hi, len, rkey; };
 WIRE_SIZE(struct efa_seg, 16);
 
-#define EFA_MAX_IOV 30u			/* segments of a DTO */
+#define EFA_MAX_IOV 30u			/* most segments of a DTO */
 
 struct efa_ctrl_msg {
 	uint8_t op, flags;
@@ -78,7 +80,7 @@ WIRE_SIZE(struct efa_ctrl_msg, 16);
 /*
  * The backend's part of the connection request and reply (dap_path.own), big-endian like the rest.
  */
-enum {					/* caps */
+enum {					/* bits of caps */
 	EFA_CAN_WRITE = 1, EFA_CAN_UNSOLICITED = 2, EFA_CAN_ALL = 3,
 };
 

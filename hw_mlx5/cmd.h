@@ -12,20 +12,20 @@
 struct m5_dev_caps {
 	uint32_t max_srq, max_srq_wqe;
 	uint32_t max_qp, max_qp_blocks, max_cq, max_cqe, max_mkey, max_pd;
-	uint32_t max_rd_in, max_rd_out;	/* reads per QP, as responder and as requester */
-	uint32_t max_sq_wqe, max_rq_wqe;	/* bytes */
+	uint32_t max_rd_in, max_rd_out;	/* most reads of a QP, as responder and as requester */
+	uint32_t max_sq_wqe, max_rq_wqe;	/* most bytes of a WQE */
 	uint64_t max_msg;
 	unsigned int max_mr_log;	/* log2 of the largest key's size in bytes */
-	unsigned int klm_slots;		/* largest KLM list */
-	unsigned int max_indirection;	/* how many keys may refer to one another in a chain */
-	uint8_t umr_fence;		/* fm_ce_se bits of work that follows a change of a key */
+	unsigned int klm_slots;		/* length of the largest KLM list */
+	unsigned int max_indirection;	/* longest chain of keys that refer to one another */
+	uint8_t umr_fence;		/* fm_ce_se bits that work behind a change of a key needs */
 	uint8_t num_ports;
 	uint8_t cqe_version;		/* 1: CQEs carry the user index */
 	bool bf, cq_resize;
 	bool windows;			/* firmware lets UMRs change atomic rights and KLM lists */
 	bool ethernet;
-	bool reorders;			/* may place RC data out of order */
-	bool force_order;		/* except for a QP that demands order */
+	bool reorders;			/* the device may place RC data out of order */
+	bool force_order;		/* but keeps the order for a QP that demands it */
 	uint16_t bf_buf_size;		/* half of a BlueFlame register, in bytes */
 };
 
@@ -73,7 +73,7 @@ struct m5_cq_param {
 	unsigned int log_size;
 	uint32_t uar_page, eqn;
 	uint32_t umem_id;
-	uint64_t offset, dbrec;		/* of ring and record in the umem */
+	uint64_t offset, dbrec;		/* offsets of ring and record in the umem */
 };
 int m5_cmd_cq(struct m5_ctl *ctl, const struct m5_cq_param *p, struct m5_obj **obj, uint32_t *cqn);
 
@@ -83,18 +83,22 @@ int m5_cmd_cq_resize(struct m5_ctl *ctl, struct m5_obj *obj, uint32_t cqn,
 
 struct m5_qp_param {
 	uint32_t pdn, uar_page, send_cqn, recv_cqn, uidx;
-	unsigned int log_sq, log_rq, log_rq_stride;	/* blocks; entries; units of 16 bytes */
+	/* log2 of the send queue's blocks, of the receive queue's entries, and of the units of 16
+	 * bytes in an entry */
+	unsigned int log_sq, log_rq, log_rq_stride;
 	uint32_t rmpn;			/* receives come from this RMP; 0: from its own ring */
 	bool small_recvs, small_reads;	/* scatter to CQE */
 	uint32_t umem_id;
-	uint64_t offset, dbrec;		/* in the umem; receive ring, then send ring; record */
+	/* offsets in the umem: receive ring, then send ring; the record */
+	uint64_t offset, dbrec;
 };
 int m5_cmd_qp(struct m5_ctl *ctl, const struct m5_qp_param *p, struct m5_obj **obj, uint32_t *qpn);
 
 struct m5_rmp_param {
 	uint32_t pdn, umem_id;
-	unsigned int log_size, log_stride;	/* number of WQEs; bytes of each */
-	uint64_t offset, dbrec;		/* of the WQEs and the record in the umem */
+	/* log2 of the number of WQEs, and of the bytes of a WQE */
+	unsigned int log_size, log_stride;
+	uint64_t offset, dbrec;		/* offsets of the WQEs and of the record in the umem */
 };
 int m5_cmd_rmp(struct m5_ctl *ctl, const struct m5_rmp_param *p, struct m5_obj **obj,
 	       uint32_t *rmpn);
@@ -103,9 +107,9 @@ struct m5_rmp_ref {
 	struct m5_obj *obj;
 	uint32_t rmpn;
 };
-/* One event once fewer than limit WQEs are left; 0: none. */
+/* Requests one event when fewer than limit WQEs are left; 0: no event. */
 int m5_cmd_rmp_arm(const struct m5_rmp_ref *rmp, uint32_t limit);
-/* WQEs that the device has ever taken, modulo 2^16. */
+/* Returns the number of WQEs that the device has ever taken, modulo 2^16. */
 int m5_cmd_rmp_taken(const struct m5_rmp_ref *rmp, uint16_t *taken);
 
 /* A QP that exists: what its transitions and queries need. */
@@ -121,13 +125,15 @@ struct m5_qp_conn {
 	const struct m5_port *port;
 	bool ethernet;
 	uint32_t remote_qpn, send_psn, recv_psn;
-	uint16_t mtu;			/* bytes */
+	uint16_t mtu;			/* path MTU in bytes */
 	uint8_t rgid[16], rmac[6];
 	uint16_t rlid;
 	uint8_t sl, tclass;
-	bool grh;			/* InfiniBand: across subnets, or if the port requires it */
+	/* InfiniBand: packets have a GRH, because they cross subnets or the port requires it */
+	bool grh;
 	bool force_order;
-	uint8_t rd_in, rd_out;		/* reads it serves, and has outstanding */
+	/* reads that the QP serves, and reads that it may have outstanding */
+	uint8_t rd_in, rd_out;
 	uint8_t retry_count, rnr_retry, ack_timeout, min_rnr;
 	unsigned int log_msg_max;
 };

@@ -10,7 +10,7 @@
 
 #define M5_BB 64			/* size of the blocks of a send WQE */
 #define M5_BB_SHIFT 6
-#define M5_DS 16			/* units of its length */
+#define M5_DS 16			/* unit of a WQE's length */
 #define M5_BF_BLOCKS 4			/* a BlueFlame buffer has 256 bytes */
 
 enum m5_wqe_opcode {
@@ -26,20 +26,20 @@ enum m5_wqe_opcode {
 	M5_OP_UMR = 0x25,
 };
 
-/* fm_ce_se: fence 7:5, completion 3:2, solicited 1 */
+/* fm_ce_se: fence in bits 7:5, completion mode in 3:2, solicited in bit 1 */
 enum {
 	M5_FENCE_SMALL = 1 << 5,	/* wait for key changes on this queue */
 	M5_FENCE_READ = 2 << 5,		/* wait for RDMA reads and atomics */
 	M5_FENCE_STRONG = 3 << 5,	/* wait for all previous work */
-	M5_FENCE_SMALL_READ = 4 << 5,	/* wait for both of the first */
+	M5_FENCE_SMALL_READ = 4 << 5,	/* wait for key changes, and for RDMA reads and atomics */
 	M5_CE_ERROR = 0 << 2,		/* CQE only if it fails */
 	M5_CE_ALWAYS = 2 << 2,
 	M5_SE = 1 << 1,
 };
 
 struct m5_ctrl_seg {
-	be32_t opmod_idx_opcode;	/* opmod 31:24, index 23:8, opcode 7:0 */
-	be32_t qpn_ds;			/* qpn 31:8, ds 5:0 */
+	be32_t opmod_idx_opcode;	/* fields: opmod 31:24, index 23:8, opcode 7:0 */
+	be32_t qpn_ds;			/* fields: qpn 31:8, ds 5:0 */
 	uint8_t signature, stream[2], fm_ce_se;
 	be32_t imm;			/* immediate, rkey to invalidate, or mkey of a UMR */
 };
@@ -70,9 +70,9 @@ WIRE_AT(struct m5_next_seg, next_wqe_index, 2);
 #define M5_INLINE_SEG 0x80000000u	/* in byte_count: data follows, padded to 16 bytes */
 
 struct m5_umr_ctrl_seg {
-	uint8_t flags, rsvd[3];		/* M5_UMR_* */
+	uint8_t flags, rsvd[3];		/* flags M5_UMR_* */
 	be16_t klm_octowords, translation_offset;
-	be64_t mkey_mask;		/* M5_MASK_* */
+	be64_t mkey_mask;		/* bits M5_MASK_* */
 	uint8_t rsvd16[32];
 };
 WIRE_SIZE(struct m5_umr_ctrl_seg, 48);
@@ -96,7 +96,7 @@ enum {
 
 struct m5_mkey_seg {
 	uint8_t free, rsvd1, access, rsvd3;
-	be32_t qpn_key;			/* qpn 31:8, key 7:0 */
+	be32_t qpn_key;			/* fields: qpn 31:8, key 7:0 */
 	be32_t rsvd8, flags_pd;
 	be64_t start, len;
 	uint8_t rsvd32[32];
@@ -131,15 +131,15 @@ enum m5_cqe_opcode {
 
 struct m5_cqe {
 	uint8_t small[32];		/* data, in format M5_CQE_SMALL32 */
-	be32_t uidx;			/* 23:0 */
+	be32_t uidx;			/* user index in bits 23:0 */
 	be32_t imm;
 	be32_t rsvd40;
 	be32_t byte_cnt;
 	be64_t timestamp;
-	be32_t opcode_qpn;		/* opcode of the send WQE 31:24, qpn 23:0 */
+	be32_t opcode_qpn;		/* fields: opcode of the send WQE 31:24, qpn 23:0 */
 	be16_t wqe_counter;		/* index of the WQE's first block, or of the receive */
 	uint8_t signature;
-	uint8_t op_own;			/* opcode 7:4, format 3:2, solicited 1, owner 0 */
+	uint8_t op_own;			/* fields: opcode 7:4, format 3:2, solicited 1, owner 0 */
 };
 WIRE_SIZE(struct m5_cqe, 64);
 WIRE_AT(struct m5_cqe, uidx, 32);
@@ -148,7 +148,7 @@ WIRE_AT(struct m5_cqe, opcode_qpn, 56);
 WIRE_AT(struct m5_cqe, wqe_counter, 60);
 WIRE_AT(struct m5_cqe, op_own, 63);
 
-/* In an error CQE, within the eight bytes of timestamp. */
+/* Offset in an error CQE, within the eight bytes of the timestamp. */
 #define M5_CQE_AT_VENDOR 54
 #define M5_CQE_AT_SYNDROME 55
 

@@ -9,7 +9,8 @@
 
 #include "core/cm/loop.h"
 
-#define ACCEPTS_AT_ONCE 64		/* then other descriptors get a turn */
+/* after this number of accepts other descriptors get a turn */
+#define ACCEPTS_AT_ONCE 64
 
 static void acceptor_resume(void *arg)
 {

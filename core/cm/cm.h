@@ -30,8 +30,8 @@ enum dap_cm_end {
 	DAP_CM_NON_PEER_REJECTED, /* no listener before the timeout, queue full, other version */
 	DAP_CM_UNREACHABLE,	/* no route or host down */
 	DAP_CM_TIMED_OUT,
-	DAP_CM_DISCONNECTED,	/* orderly, by either side */
-	DAP_CM_BROKEN,		/* socket lost or protocol violation */
+	DAP_CM_DISCONNECTED,	/* orderly disconnection by either side */
+	DAP_CM_BROKEN,		/* the socket was lost, or the peer violated the protocol */
 };
 
 struct dap_cm_request {
@@ -105,9 +105,9 @@ void dap_cm_unlisten(struct dap_cm_listener *l);
 int dap_cm_connect(struct dap_cm *cm, const union dap_addr *to, uint64_t conn_qual,
 		   uint32_t timeout_us, const struct dap_path *path, const void *pd,
 		   uint32_t pd_size, void *ctx, struct dap_cm_conn **conn);
-/* Active, within reply(): the QP is in RTS; sends the RTU. */
+/* Active side, within reply(): the QP is in RTS. Sends the RTU. */
 int dap_cm_rtu(struct dap_cm_conn *conn);
-/* Passive, answers request(). Returns -ECONNRESET if the peer has already disconnected. */
+/* Passive side: answers request(). Returns -ECONNRESET if the peer has already disconnected. */
 int dap_cm_accept(struct dap_cm_conn *conn, const struct dap_path *path, const void *pd,
 		  uint32_t pd_size, void *ctx);
 int dap_cm_reject(struct dap_cm_conn *conn, const void *pd, uint32_t pd_size);
@@ -116,9 +116,10 @@ int dap_cm_reject(struct dap_cm_conn *conn, const void *pd, uint32_t pd_size);
  * of the same user is known; -EAGAIN: the listener is busy; -EMFILE. */
 int dap_cm_handoff(struct dap_cm_conn *conn, uint64_t conn_qual, const struct dap_path *path,
 		   const void *pd, uint32_t pd_size);
-/* Passive, within ready(): the active side may post. */
+/* Passive side, within ready(): from now on the active side may post. */
 int dap_cm_go(struct dap_cm_conn *conn);
-/* Orderly: ended(DISCONNECTED) at the peer, then here. abrupt: here at once. */
+/* Disconnects. In order: ended(DISCONNECTED) comes at the peer, then here. abrupt: it comes here at
+ * once. */
 int dap_cm_disconnect(struct dap_cm_conn *conn, bool abrupt);
 /* Calls look() at the peer, soon. Does nothing if the connection has ended or a LOOK is already
  * queued. */

@@ -15,7 +15,7 @@ enum cm_state {
 	CM_WAIT_GO,
 	CM_FAILED,		/* only ended() remains to be called */
 	/* passive */
-	CM_WAIT_REQ,		/* half-open: no REQ yet */
+	CM_WAIT_REQ,		/* half-open: the REQ has not arrived yet */
 	CM_WAIT_ACCEPT,		/* core has the request */
 	CM_GONE,		/* the peer has closed; core does not know yet */
 	CM_WAIT_RTU,
@@ -34,33 +34,36 @@ struct dap_cm_conn {
 	struct cm_item item;
 	const struct cm_role *role;	/* NULL: the err_conn of a mux */
 	enum cm_state state;
-	enum dap_cm_end why;		/* of CM_FAILED */
+	enum dap_cm_end why;		/* reason in state CM_FAILED */
 	int fd;				/* -1: no socket */
 	unsigned int generation;
-	struct dap_cm *cm;		/* NULL until the REQ named a listener */
+	struct dap_cm *cm;		/* NULL until the REQ has named a listener */
 	void *ctx;
 	bool owned;			/* core expects ended() */
-	bool half_open;			/* on cm_loop.half_open */
-	bool local, by_tcp;		/* active: this attempt is local; the next one uses TCP */
-	bool refused;			/* active: no listener at the last attempt */
+	bool half_open;			/* the connection is on cm_loop.half_open */
+	/* active side: this attempt is local; the next one uses TCP */
+	bool local, by_tcp;
+	bool refused;			/* active side: there was no listener at the last attempt */
 	bool discard_rx;		/* ignore everything that still arrives */
 	bool wants_out;
 	bool retired;			/* closed and unlisted; freed once its queue is sent */
-	bool watched;			/* has been in the thread's epoll set */
-	struct cm_mux *mux;		/* carries it, instead of a socket of its own */
-	struct cm_mux *out_mux;		/* sends its queue, even after it has left the mux */
+	bool watched;			/* the socket has been in the thread's epoll set */
+	/* the mux that carries it, instead of a socket of its own */
+	struct cm_mux *mux;
+	/* the mux that sends its queue, even after it has left the mux */
+	struct cm_mux *out_mux;
 	LIST_ENTRY(dap_cm_conn) mux_link, hash_link;
 	TAILQ_ENTRY(dap_cm_conn) out_link;
-	uint16_t port;			/* passive: the listening port */
-	TAILQ_ENTRY(dap_cm_conn) link;	/* on cm->conns or cm_loop.half_open */
-	struct dap_timer timer;		/* deadline of its state */
+	uint16_t port;			/* passive side: the listening port */
+	TAILQ_ENTRY(dap_cm_conn) link;	/* entry in cm->conns or cm_loop.half_open */
+	struct dap_timer timer;		/* timer for the deadline of its state */
 	uint64_t id, conn_qual;
-	uint64_t deadline;		/* active: the caller's, in us; 0: none */
-	uint64_t tried;			/* active: time of the last retry, us */
+	uint64_t deadline;		/* active side: the caller's deadline, in us; 0: none */
+	uint64_t tried;			/* active side: time of the last retry, in us */
 	uint32_t retry_us;
 	int send_err;			/* -errno of a failed send: recv(2) then reports only the end */
 	union dap_addr peer;
-	union dap_addr called;		/* passive: our address that the peer connected to */
+	union dap_addr called;		/* passive side: our address to which the peer connected */
 	uint32_t in_len, out_off, out_len;
 	/* The space for a CUT also buffers received bytes: a connection on a mux reads none of
 	 * its own. */
@@ -99,14 +102,16 @@ struct cm_mux {
 	const struct cm_role *passive;
 	bool stale;			/* its listener has gone: no new connections */
 	bool wants_out, dirty;
-	int moved_fd;			/* descriptor received before its message is complete, or -1 */
+	/* a descriptor that arrived before its message was complete, or -1 */
+	int moved_fd;
 	union dap_addr at;		/* the listener's address */
 	unsigned int n_conns, n_out;
 	struct cm_conn_list conns;
-	struct cm_conns out;		/* with queued data; the first may be partly sent */
+	/* connections with queued data; the first may be partly sent */
+	struct cm_conns out;
 	struct dap_timer idle;
 	uint32_t in_len;
-	uint8_t in[CM_WIRE_SIZE];	/* an incomplete message */
+	uint8_t in[CM_WIRE_SIZE];	/* bytes of an incomplete message */
 	struct dap_cm_conn *err_conn;	/* sends CUT for ids without a connection */
 	LIST_ENTRY(cm_mux) link;
 	TAILQ_ENTRY(cm_mux) dirty_link;
@@ -119,7 +124,7 @@ void cm_conn_send(struct dap_cm_conn *c, enum cm_type type, const struct cm_msg 
 void cm_conn_flush(struct dap_cm_conn *c);
 /* Counts a message of a connection whose manager is known. */
 void cm_conn_count(struct dap_cm_conn *c, enum cm_type type, enum cm_reason reason, bool out);
-/* deadline_us from now; 0: none. */
+/* Changes the state. deadline_us is from now on; 0: no deadline. */
 void cm_conn_state(struct dap_cm_conn *c, enum cm_state state, uint64_t deadline_us);
 /* Closes the socket, or sends CUT and leaves the mux. The peer is notified either way. */
 void cm_conn_close(struct dap_cm_conn *c, bool reset);
@@ -132,9 +137,9 @@ void cm_conn_lost(struct dap_cm_conn *c, int err);
 void cm_conn_free(struct dap_cm_conn *c);
 /* Adds the socket to the thread's epoll set. */
 int cm_conn_watch(struct dap_cm_conn *c, int fd, uint32_t events);
-/* Closes and retires it without a callback. */
+/* Closes and retires the connection without a callback. */
 void cm_conn_drop(struct dap_cm_conn *c, bool reset);
-/* Core has released it, but its last message is not sent yet. */
+/* Keeps a connection that core has released until its last message is sent. */
 void cm_conn_linger(struct dap_cm_conn *c);
 /* From the manager's thread: reports the end if core owns it, then lingers, or retires it if its
  * socket is closed. */

@@ -32,7 +32,7 @@ LIST_HEAD(cm_locals, cm_local);
 struct dap_cm {
 	const struct dap_cm_ops *ops;
 	union dap_addr address;
-	bool everywhere;		/* listens on all addresses of the host */
+	bool everywhere;		/* the adapter listens on all addresses of the host */
 	unsigned int generation;
 	struct dap_cm_counts counts;
 	struct cm_conns conns;
@@ -47,7 +47,7 @@ struct cm_loop {
 	pthread_mutex_t lock;
 	pthread_cond_t returned;	/* a callback has returned, or a turn has ended */
 	pthread_t thread;
-	unsigned int users;		/* IAs; the thread runs while there are any */
+	unsigned int users;		/* number of IAs; the thread runs while there are any */
 	unsigned int generation;	/* incremented in a forked child */
 	int epfd, timerfd;
 	uint64_t wakes;			/* expiry of the timerfd; UINT64_MAX: not set */
@@ -58,13 +58,14 @@ struct cm_loop {
 	void (*turn_ends)(void);	/* flushes the queues filled in the turn */
 	struct dap_timer *timers;
 	struct cm_item *free_later, *free_at_turn_end;
-	int mux_fd;			/* epoll set of the muxes; itself in epfd */
+	int mux_fd;			/* epoll set of the muxes, which is itself in epfd */
 	LIST_HEAD(, cm_mux) muxes;
-	TAILQ_HEAD(, cm_mux) dirty;	/* with data to send at the end of the turn */
-	unsigned int n_muxes;		/* atomic, written under the lock, as is driven */
+	TAILQ_HEAD(, cm_mux) dirty;	/* muxes with data to send at the end of the turn */
+	/* number of muxes; atomic, written under the lock, as is driven */
+	unsigned int n_muxes;
 	bool driven;			/* consumers read the muxes, not the thread */
 	bool ticking, waiter;		/* the tick is set; a consumer sleeps on mux_fd */
-	unsigned int other_waiters;	/* consumers that sleep without mux_fd */
+	unsigned int other_waiters;	/* number of consumers that sleep without mux_fd */
 	unsigned int polls, seen;
 	struct dap_timer tick;
 	LIST_HEAD(, dap_cm) cms;
@@ -72,9 +73,9 @@ struct cm_loop {
 	struct cm_locals locals, handoffs;
 	LIST_HEAD(, cm_pending) pending;
 	unsigned int n_pending;
-	struct cm_conns half_open;	/* oldest first */
+	struct cm_conns half_open;	/* half-open connections, the oldest first */
 	unsigned int half_opens;
-	uint64_t ids[CM_IDS];		/* random, taken from the end */
+	uint64_t ids[CM_IDS];		/* random ids, taken from the end */
 	unsigned int n_ids;
 };
 extern struct cm_loop cm_loop;
@@ -82,11 +83,11 @@ extern struct cm_loop cm_loop;
 /* Variables, so that a test can shorten them. */
 struct cm_limits {
 	unsigned int half_open, half_open_source;	/* limits; beyond them the oldest is dropped */
-	uint64_t request_us;		/* from accept(2) to a whole REQ */
-	uint64_t answer_us;		/* REP to RTU, RTU to GO */
+	uint64_t request_us;		/* time from accept(2) to a whole REQ */
+	uint64_t answer_us;		/* time from REP to RTU, and from RTU to GO */
 	uint64_t linger_us;
 	uint64_t young_us;		/* how long a refusal explains a missing answer */
-	uint64_t pause_us;		/* no accept(2) after EMFILE */
+	uint64_t pause_us;		/* pause of accept(2) after EMFILE */
 	uint64_t idle_us;		/* idle time before the connecting side closes a mux */
 	bool tcp;			/* use TCP within the host, too */
 };
@@ -97,7 +98,7 @@ struct dap_timer *cm_heap_add(struct dap_timer *root, struct dap_timer *t);
 struct dap_timer *cm_heap_remove(struct dap_timer *root, struct dap_timer *t);
 
 /* ---- loop.c ---- */
-uint64_t cm_now(void);			/* us; needs no lock */
+uint64_t cm_now(void);			/* returns the time in us; needs no lock */
 /* Takes the lock. Returns false, without it, if this generation was inherited by a fork. */
 bool cm_enter(unsigned int generation);
 void cm_leave(void);
@@ -127,16 +128,16 @@ void cm_loop_join(void);
 struct cm_acceptor {			/* one listening socket */
 	struct cm_item item;
 	int fd;
-	void (*enter)(struct cm_acceptor *acceptor, int fd);	/* takes fd */
-	struct dap_timer pause;		/* until accept(2) is retried after EMFILE */
+	void (*enter)(struct cm_acceptor *acceptor, int fd);	/* takes over fd */
+	struct dap_timer pause;		/* timer until accept(2) is retried after EMFILE */
 };
 
 struct cm_local {			/* a local listening socket, shared by the process's listeners */
 	struct cm_acceptor acceptor;
 	struct sockaddr_un name;
-	unsigned int users;		/* listeners */
-	uint64_t conn_qual;		/* of a handoff listener */
-	union dap_addr at;		/* of a mux's listener: the address peers use */
+	unsigned int users;		/* number of listeners that share it */
+	uint64_t conn_qual;		/* qualifier of a handoff listener */
+	union dap_addr at;		/* for a mux's listener: the address that peers use */
 	LIST_ENTRY(cm_local) link;
 };
 

@@ -24,12 +24,12 @@
 #include "core/cm/sock.h"
 #include "core/user.h"
 
-#define BUCKETS 4096u		/* a power of two */
+#define BUCKETS 4096u		/* number of buckets, a power of two */
 #define CLOSE_WAIT_MS 100
-#define PASSIVE_MOST 1024u	/* muxes without a connection */
+#define PASSIVE_MOST 1024u	/* most muxes without a connection */
 #define OUT_AT_ONCE 64
-#define IN_AT_ONCE 16		/* per read: each message may cost an adapter command */
-#define UNREAD_MOST 4096	/* unread answers before the peer is disconnected */
+#define IN_AT_ONCE 16		/* messages per read, because each may cost an adapter command */
+#define UNREAD_MOST 4096	/* most unread answers; beyond that the peer is disconnected */
 
 static struct cm_conn_list table[BUCKETS];
 
@@ -83,7 +83,7 @@ void cm_mux_leave(struct dap_cm_conn *c)
 
 /* ---- send ---- */
 
-/* All of it has been sent, or never will be. */
+/* The queue of the connection has been sent completely, or never will be. */
 static void unqueue_conn(struct cm_mux *mux, struct dap_cm_conn *c)
 {
 	TAILQ_REMOVE(&mux->out, c, out_link);
@@ -400,7 +400,8 @@ static bool handle_message(struct cm_mux *mux, const uint8_t *bytes)
 
 bool cm_mux_read(struct cm_mux *mux)
 {
-	static uint8_t bytes[IN_AT_ONCE * CM_WIRE_SIZE];	/* of the thread that owns the loop */
+	/* used only by the thread that owns the loop */
+	static uint8_t bytes[IN_AT_ONCE * CM_WIRE_SIZE];
 	size_t len = mux->in_len, at = 0;
 	ssize_t n;
 	struct cm_msg m;
@@ -482,7 +483,7 @@ static void close_oldest_idle(void)
 		if (!mux->passive || mux->n_conns)
 			continue;
 		idle++;
-		oldest = mux;		/* new ones are at the head */
+		oldest = mux;		/* new muxes are at the head */
 	}
 	if (idle >= PASSIVE_MOST)
 		mux_lose(oldest, 0);

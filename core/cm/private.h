@@ -20,14 +20,15 @@
 struct dap_cm_listener {
 	struct dap_cm *cm;
 	struct cm_port *port;
-	struct cm_local *handoff;	/* for requests that other processes hand off, or NULL */
-	struct cm_local *local;		/* for peers of this host, or NULL */
+	/* handoff listener for requests of other processes, or NULL */
+	struct cm_local *handoff;
+	struct cm_local *local;		/* local listener for peers of this host, or NULL */
 	uint64_t conn_qual;
 	void *ctx;
 	LIST_ENTRY(dap_cm_listener) link, link_cm;
 };
 
-struct cm_port {			/* for peers */
+struct cm_port {			/* a listening TCP socket for peers */
 	struct cm_acceptor acceptor;
 	uint16_t port;
 	union dap_addr at;		/* any: all addresses of the host */
@@ -47,7 +48,7 @@ struct cm_handed {			/* a request that was handed off */
 	int fd;
 	union dap_addr own, peer;
 	struct cm_msg req;
-	const uint8_t *rest;		/* bytes of the next message */
+	const uint8_t *rest;		/* bytes of the next message that have arrived */
 	uint32_t rest_len;
 };
 
@@ -55,7 +56,7 @@ struct cm_handed {			/* a request that was handed off */
 extern const struct cm_role cm_passive;
 void cm_passive_accepted(uint16_t port, int fd, const union dap_addr *from,
 			 const union dap_addr *called);
-/* Owns h->fd. */
+/* Takes over h->fd. */
 void cm_passive_handed(const struct cm_handed *h);
 
 /* ---- handoff.c ---- */

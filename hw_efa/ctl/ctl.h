@@ -23,29 +23,29 @@ struct efa_caps {
 	bool rdma_read, rdma_write, unsolicited_write_recv, wide_wqe, rnr_retry;
 	bool cq_doorbell;		/* CQs can be armed */
 	bool cq_with_sgid;		/* a CQE without an address handle has its sender's GID */
-	uint32_t mtu;			/* bytes of one send; hw_efa splits longer messages */
-	uint16_t inline_max, inline_max_wide;	/* bytes in a WQE of 64, of 128 */
+	uint32_t mtu;			/* most bytes of one send; hw_efa splits longer messages */
+	uint16_t inline_max, inline_max_wide;	/* inline bytes in a WQE of 64 bytes, and of 128 */
 	uint16_t max_send_sge;
-	uint32_t max_sq_wr, max_rq_wr;	/* 64-byte WQEs; receives */
-	uint32_t max_rdma_size;		/* bytes of one read or write */
+	uint32_t max_sq_wr, max_rq_wr;	/* most WQEs of 64 bytes; most receives */
+	uint32_t max_rdma_size;		/* most bytes of one read or write */
 	uint32_t max_qp, max_cqe, max_mr, max_pd;
 	uint64_t max_mr_size;
-	uint16_t device_id;		/* PCI */
+	uint16_t device_id;		/* PCI device id */
 	uint8_t gid[16];
 	uint16_t fw[2];			/* firmware's major and minor version */
 	char vendor[64];
 };
 
-struct efa_ring {			/* as mapped */
+struct efa_ring {			/* a ring as mapped into this process */
 	void *base;
 	volatile uint32_t *doorbell;
-	uint32_t entries;		/* a power of two */
+	uint32_t entries;		/* number of entries, a power of two */
 	uint16_t entry_size;
 };
 
 struct efa_cq_res {
 	struct efa_ring ring;		/* doorbell: NULL if the CQ cannot be armed */
-	unsigned int cmd_sn;		/* events that cq_drain() has taken */
+	unsigned int cmd_sn;		/* number of events that cq_drain() has taken */
 	uint16_t number;
 	void *priv;
 };
@@ -53,14 +53,15 @@ struct efa_cq_res {
 struct efa_qp_param {
 	void *pd;
 	const struct efa_cq_res *cq;
-	uint32_t sq_entries, rq_entries;	/* powers of two; the SQ may get more */
+	/* numbers of entries, powers of two; the SQ may get more */
+	uint32_t sq_entries, rq_entries;
 	bool wide, unsolicited;
 };
 
 struct efa_qp_res {
 	struct efa_ring sq, rq;		/* the SQ is write-combined: never read back */
 	uint16_t qpn;
-	uint32_t max_batch;		/* WQEs between two doorbells */
+	uint32_t max_batch;		/* most WQEs between two doorbells */
 	uint32_t handle;		/* names the QP in kick() */
 	void *priv;
 };
@@ -68,7 +69,7 @@ struct efa_qp_res {
 enum efa_access { EFA_LOCAL_WRITE = 1, EFA_REMOTE_WRITE = 2, EFA_REMOTE_READ = 4 };
 
 struct efa_mr {
-	uint32_t lkey, rkey;		/* lkey: 24 bits */
+	uint32_t lkey, rkey;		/* keys; the lkey has 24 bits */
 	void *priv;
 };
 
@@ -88,17 +89,19 @@ struct efa_ctl_ops {
 	int (*ah_create)(struct efa_ctl *ctl, void *pd, const uint8_t gid[16], uint16_t *ah,
 			 void **priv);
 	void (*ah_destroy)(struct efa_ctl *ctl, void *pd, uint16_t ah, void *priv);
-	/* The CQ may get more entries. */
+	/* Creates a CQ, which may get more entries than requested. */
 	int (*cq_create)(struct efa_ctl *ctl, uint32_t entries, struct efa_cq_res *cq);
 	void (*cq_destroy)(struct efa_ctl *ctl, struct efa_cq_res *cq);
 	/* The next completion makes the descriptor readable. consumed: CQEs taken until now. */
 	int (*cq_arm)(struct efa_ctl *ctl, struct efa_cq_res *cq, uint32_t consumed);
-	int (*cq_fd)(struct efa_ctl *ctl, struct efa_cq_res *cq);	/* -1: the CQ cannot be armed */
+	/* returns -1 if the CQ cannot be armed */
+	int (*cq_fd)(struct efa_ctl *ctl, struct efa_cq_res *cq);
 	void (*cq_drain)(struct efa_ctl *ctl, struct efa_cq_res *cq);
 	/* The new QP is in INIT: receives can be posted. */
 	int (*qp_create)(struct efa_ctl *ctl, const struct efa_qp_param *p, uint32_t qkey,
 			 struct efa_qp_res *qp);
-	int (*qp_ready)(struct efa_ctl *ctl, struct efa_qp_res *qp);	/* RTR, RTS */
+	/* moves the QP to RTR and RTS */
+	int (*qp_ready)(struct efa_ctl *ctl, struct efa_qp_res *qp);
 	int (*qp_error)(struct efa_ctl *ctl, struct efa_qp_res *qp);
 	/* When it returns, the QP adds no more CQEs. */
 	void (*qp_destroy)(struct efa_ctl *ctl, struct efa_qp_res *qp);
@@ -110,7 +113,7 @@ struct efa_ctl_ops {
 	void (*drive)(struct efa_ctl *ctl);
 	/* Handles the doorbells of a QP, by the thread that posts to it. */
 	void (*kick)(struct efa_ctl *ctl, uint32_t handle);
-	/* Bytes that the device needs for a QP with a send queue of that depth. */
+	/* Returns the bytes that the device needs for a QP with a send queue of that depth. */
 	size_t (*qp_memory)(uint32_t sq);
 };
 
@@ -118,7 +121,7 @@ struct efa_ctl {
 	const struct efa_ctl_ops *ops;
 	char device[80];		/* the IA name without ia_params: "efa_0-1" */
 	struct softnic_efa *soft;	/* the software EFA, or NULL */
-	const char *faults;		/* the words of its fault script */
+	const char *faults;		/* words of its fault script */
 	const struct efa_cqring *cq;	/* what hw_efa has taken of its CQ: the software EFA checks it */
 };
 

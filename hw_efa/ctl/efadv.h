@@ -21,28 +21,28 @@
 #include "hw_common/verbs.h"
 #include "hw_efa/ctl/ctl.h"
 
-struct edv_wq_attr {			/* efadv_wq_attr, 59.0 */
+struct edv_wq_attr {			/* the layout of efadv_wq_attr, since 59.0 */
 	uint64_t comp_mask;
 	uint8_t *buffer;
 	uint32_t entry_size, num_entries;
 	uint32_t *doorbell;
 	uint32_t max_batch;
-	uint16_t caps;			/* 65.0 */
+	uint16_t caps;			/* since 65.0 */
 	uint8_t reserved[2];
 };
 _Static_assert(sizeof(struct edv_wq_attr) == 40 && offsetof(struct edv_wq_attr, doorbell) == 24 &&
 	       offsetof(struct edv_wq_attr, max_batch) == 32, "efadv_wq_attr");
 
-struct edv_cq_attr {			/* efadv_cq_attr, 59.0 */
+struct edv_cq_attr {			/* the layout of efadv_cq_attr, since 59.0 */
 	uint64_t comp_mask;
 	uint8_t *buffer;
 	uint32_t entry_size, num_entries;
-	uint32_t *doorbell;		/* 60.0 */
+	uint32_t *doorbell;		/* since 60.0 */
 };
 _Static_assert(sizeof(struct edv_cq_attr) == 32 && offsetof(struct edv_cq_attr, doorbell) == 24,
 	       "efadv_cq_attr");
 
-struct edv_device_attr {			/* efadv_device_attr */
+struct edv_device_attr {			/* the layout of efadv_device_attr */
 	uint64_t comp_mask;
 	uint32_t max_sq_wr, max_rq_wr;
 	uint16_t max_sq_sge, max_rq_sge;
@@ -55,8 +55,8 @@ _Static_assert(sizeof(struct edv_device_attr) == sizeof(struct efadv_device_attr
 		       offsetof(struct efadv_device_attr, device_caps), "efadv_device_attr");
 
 enum {					/* edv_device_attr.device_caps that 44.0 does not name */
-	EDV_CAP_RDMA_WRITE = 1 << 3,	/* 46.0 */
-	EDV_CAP_UNSOLICITED = 1 << 4,	/* 52.0 */
+	EDV_CAP_RDMA_WRITE = 1 << 3,	/* since 46.0 */
+	EDV_CAP_UNSOLICITED = 1 << 4,	/* since 52.0 */
 };
 
 struct edv_qp_init_attr {		/* efadv_qp_init_attr as of 55.0 */
@@ -76,7 +76,7 @@ _Static_assert(sizeof(struct edv_qp_init_attr) == 16 &&
  */
 struct edv_cq_init_attr {		/* efadv_cq_init_attr */
 	uint64_t comp_mask, wc_flags;
-	uint8_t unused[32];		/* the caller's memory for the CQ */
+	uint8_t unused[32];		/* the memory that a caller may give for the CQ */
 };
 _Static_assert(sizeof(struct edv_cq_init_attr) == 48 &&
 	       offsetof(struct edv_cq_init_attr, wc_flags) ==
@@ -91,8 +91,8 @@ struct edv {
 			 uint32_t inlen);
 	int (*query_cq)(struct ibv_cq *cq, struct edv_cq_attr *attr, uint32_t inlen);
 	struct efa_caps caps;
-	int poll_fd;			/* epoll of asynchronous events */
-	bool gone;			/* the fatal event was reported */
+	int poll_fd;			/* an epoll descriptor for asynchronous events */
+	bool gone;			/* the fatal event has been reported */
 };
 
 static inline struct edv *edv_of(struct efa_ctl *ctl)
@@ -100,7 +100,7 @@ static inline struct edv *edv_of(struct efa_ctl *ctl)
 	return (struct edv *)ctl;
 }
 
-enum { EDV_PORT = 1 };			/* an EFA has one */
+enum { EDV_PORT = 1 };			/* number of an EFA's only port */
 
 /* ---- efadv_caps.c ---- */
 /* Fills in caps. Returns 0, or -errno with cause and remedy in why. */

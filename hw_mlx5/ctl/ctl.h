@@ -28,12 +28,12 @@ struct m5_uar {
 	uint32_t page;		/* for uar_page fields of CQ and QP contexts */
 	volatile void *base;	/* the 4 KiB page: CQ doorbell at 0x20 */
 	volatile void *reg;	/* first BlueFlame/doorbell register: base + 0x800 */
-	bool bf;		/* BlueFlame is allowed */
+	bool bf;		/* the register supports BlueFlame */
 	void *priv;
 };
 
 struct m5_mr {
-	uint32_t lkey, rkey;	/* rkey is valid only with remote rights */
+	uint32_t lkey, rkey;	/* keys; rkey is valid only with remote rights */
 	void *priv;
 };
 
@@ -51,7 +51,8 @@ enum m5_access {		/* rights of a memory registration */
 
 struct m5_port {
 	bool up;
-	bool ethernet;		/* RoCE: gid, mac; else InfiniBand: lid, pkey */
+	/* true: RoCE, with gid and mac; false: InfiniBand, with lid and pkey */
+	bool ethernet;
 	uint16_t mtu;		/* active path MTU in bytes: 256 .. 4096 */
 	uint8_t port_num;
 	uint16_t gid_index;
@@ -60,7 +61,8 @@ struct m5_port {
 	uint16_t lid;
 	uint16_t pkey_index;
 	bool grh;		/* InfiniBand: every packet needs a GRH */
-	uint8_t ipv4[4];	/* of the GID, or of ip= in ia_params; 0: there is none */
+	/* IPv4 address of the GID, or of ip= in ia_params; 0: there is none */
+	uint8_t ipv4[4];
 };
 
 enum m5_event_kind {
@@ -75,7 +77,7 @@ enum { M5_PORT_DOWN = 1, M5_PORT_UP = 4 };	/* sub_type of M5_EVENT_PORT; others:
 struct m5_event {
 	enum m5_event_kind kind;
 	uint8_t type, sub_type;	/* the EQE's event type */
-	uint32_t number;	/* QPN, CQN, SRQN or port */
+	uint32_t number;	/* number of the QP, CQ, SRQ or port */
 };
 
 struct m5_ctl_ops {
@@ -86,7 +88,7 @@ struct m5_ctl_ops {
 	int (*cmd)(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen);
 	int (*obj_create)(struct m5_ctl *ctl, const void *in, size_t inlen, void *out,
 			  size_t outlen, struct m5_obj **obj);
-	/* Modify or query: in names the same object. */
+	/* Modifies or queries the object, which in must name. */
 	int (*obj_cmd)(struct m5_obj *obj, const void *in, size_t inlen, void *out, size_t outlen);
 	int (*obj_destroy)(struct m5_obj *obj);
 
@@ -97,7 +99,7 @@ struct m5_ctl_ops {
 	int (*mr_reg)(struct m5_ctl *ctl, void *pd_priv, uint32_t pdn, void *addr, uint64_t len,
 		      unsigned int access, struct m5_mr *mr);
 	int (*mr_dereg)(struct m5_ctl *ctl, struct m5_mr *mr);
-	/* Queue and doorbell record memory. */
+	/* Registers memory for queues and doorbell records. */
 	int (*umem_reg)(struct m5_ctl *ctl, void *addr, size_t len, struct m5_umem *umem);
 	int (*umem_dereg)(struct m5_ctl *ctl, struct m5_umem *umem);
 	int (*uar_alloc)(struct m5_ctl *ctl, enum m5_uar_type type, struct m5_uar *uar);
@@ -110,7 +112,7 @@ struct m5_ctl_ops {
 	int (*evch_fd)(struct m5_evch *ch);
 	/* After this, an event of the armed CQ makes the channel's fd readable. */
 	int (*evch_bind)(struct m5_evch *ch, struct m5_obj *cq, uint32_t cqn);
-	/* Empties the channel; returns how many events were in it. Does not block. */
+	/* Empties the channel and returns the number of events that were in it. Does not block. */
 	unsigned int (*evch_drain)(struct m5_evch *ch);
 
 	/* Asynchronous events: a pollable fd; read returns 1 for an event, 0 for none, or
@@ -125,16 +127,16 @@ struct m5_ctl_ops {
 	 */
 	int (*next_hop)(struct m5_ctl *ctl, void *pd_priv, const uint8_t gid[16], uint8_t mac[6]);
 
-	/* For a software adapter that callers drive: does the pending work; NULL: hardware. */
+	/* Does the pending work of a software adapter that callers drive; NULL: hardware. */
 	void (*drive)(struct m5_ctl *ctl);
-	/* Passes an 8-byte doorbell to it. */
+	/* Passes an 8-byte doorbell to such an adapter. */
 	void (*doorbell)(struct m5_ctl *ctl, uint32_t page, uint32_t offset, uint64_t value);
 };
 
 /* Identity of the device; parts may be unknown. */
 struct m5_ident {
-	char model[32];		/* "ConnectX-6 Dx"; "" */
-	uint16_t hw, fw[3];	/* hardware revision; firmware major, minor, sub-minor */
+	char model[32];		/* name such as "ConnectX-6 Dx", or "" */
+	uint16_t hw, fw[3];	/* hardware revision; firmware version: major, minor, sub-minor */
 };
 
 struct m5_ctl {
