@@ -28,7 +28,7 @@ RECORD = re.compile(r"^strh\s+(w\d+),")
 UNLOCK = re.compile(r"^stlrb?\s")
 WRITES = re.compile(r"^(?!st|cmp|cmn|tst|ccm|b|cb|tb)\S+\s+[wx](\d+)(?:, [wx](\d+), \[)?")
 
-# Their doorbell of an EFA looks like any other store.
+# The doorbells of these functions look like any other store, so no rule applies.
 UNRULED = {"ring_rq", "efa_batch"}
 
 
@@ -37,7 +37,8 @@ def is_ruled(function, text):
     return function not in UNRULED and bool(ORDER.match(text) or FLUSH.match(text))
 
 
-# How far a path is: nothing; stores ordered; ordered and flushed; the device's memory is written; flushed again.
+# The state of a path: no store yet; stores ordered; ordered and flushed; the device's memory
+# written; flushed again.
 START, ORDERED, READY, WRITTEN, DONE = range(5)
 # An EFA has no doorbell record: flushed without an order before it; and a vector store before that.
 PLAIN_FLUSH, EARLY, EARLY_FLUSH = 5, 6, 7
