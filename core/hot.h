@@ -48,7 +48,7 @@ struct dap_hot {
 	DAT_RETURN (*evd_dequeue)(DAT_EVD_HANDLE, DAT_EVENT *);
 	/* dapl_direct.h; NULL: core takes them one by one. */
 	DAT_RETURN (*evd_dequeue_n)(DAT_EVD_HANDLE, DAT_COUNT max, DAT_EVENT *, DAT_COUNT *count);
-	/* dapl_direct.h; NULL: core posts them one by one. */
+	/* The call of dapl_direct.h. NULL: core posts the requests one by one. */
 	DAT_RETURN (*ep_post_n)(DAT_EP_HANDLE, DAT_COUNT n, const struct dapl_work *, DAT_COUNT *posted);
 	/* NULL: srq_create of struct dap_hw refuses, so no call is made. */
 	DAT_RETURN (*srq_post_recv)(DAT_SRQ_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE);

@@ -24,7 +24,8 @@ EFA_INLINE bool efa_clear_of_writes(const struct efa_tx *tx, uint64_t va, uint64
 }
 
 /*
- * Counts the write as outstanding if it lies beyond the range of the outstanding ones; else false.
+ * Counts the write as outstanding if it lies beyond the range of the outstanding ones. False: it
+ * lies within, and is not counted.
  */
 EFA_INLINE bool efa_place(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number)
 {

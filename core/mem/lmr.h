@@ -10,7 +10,8 @@ struct core_lmr {
 	struct dap_lmr pub;		/* the part that backends see */
 
 	enum dap_mem_type mem_type;
-	void *region;			/* the address or LMR handle it was created from */
+	/* the address or the LMR handle from which it was created */
+	void *region;
 	int shared_fd;			/* listed under cookie while it is open; or -1 */
 	char cookie[DAP_COOKIE_SIZE];	/* of DAP_MEM_SHARED_VIRTUAL */
 };

@@ -242,7 +242,7 @@ static void soft_qp_destroy(struct efa_ctl *ctl, struct efa_qp_res *qp)
 	softnic_efa_qp_destroy(ctl->soft, qp->handle);
 }
 
-/* With strict=1 what the driver did wrong is fatal. */
+/* With strict=1, a violation by the driver ends the process. */
 static void report_violations(struct soft *s)
 {
 	static const char *const of_consumer[] = { "rx.", "wqe.lkey", "cmd.resource", NULL };

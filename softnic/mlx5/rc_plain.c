@@ -159,7 +159,9 @@ bool sn_rc_plain_at(struct sn_qp *qp, const uint8_t *at)
 	uint8_t opcode;
 
 	memcpy(raw, at, sizeof(raw));
-	/* Execute what was checked: the host may still write to the WQE. */
+	/*
+	 * The checks and the execution use one copy, because the host may still write to the WQE.
+	 */
 	__asm__ volatile("" ::: "memory");
 	opcode = raw[offsetof(struct sn_ctrl, opmod_idx_opcode) + 3];
 	if (opcode == SN_OP_WRITE)

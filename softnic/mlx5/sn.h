@@ -302,7 +302,7 @@ struct sn_datagram {		/* sender fields in the CQE of a UD receive */
 struct sn_port {
 	struct sn_nic *nic;
 	uint8_t number;		/* port number, 1 or 2 */
-	bool link_down;		/* for one of three reasons, see link.c */
+	bool link_down;		/* the link is down, for one of three reasons: see link.c */
 	bool unplugged, admin_down;
 	struct sn_timer training;
 	uint8_t mac[6];

@@ -10,13 +10,13 @@ static int status_errno(uint32_t status)
 {
 	switch (status) {
 	case 0x00: return 0;
-	case 0x01: return -EIO;		/* internal error */
-	case 0x04: return -EIO;		/* bad system state */
-	case 0x06: return -EBUSY;	/* resource busy */
+	case 0x01: return -EIO;		/* an internal error */
+	case 0x04: return -EIO;		/* a bad system state */
+	case 0x06: return -EBUSY;	/* the resource is busy */
 	case 0x08: return -ENOMEM;	/* a limit is exceeded */
-	case 0x0f: return -EAGAIN;	/* no resources */
-	case 0x50: return -EIO;		/* input length */
-	case 0x51: return -EIO;		/* output length */
+	case 0x0f: return -EAGAIN;	/* no resources are left */
+	case 0x50: return -EIO;		/* the input has a wrong length */
+	case 0x51: return -EIO;		/* the output has a wrong length */
 	default: return -EINVAL;
 	}
 }

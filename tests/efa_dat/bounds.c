@@ -19,7 +19,8 @@ static const DAT_EP_ATTR wanted = {
 	.max_rdma_write_iov = 4,
 };
 
-/* Every possible completion has an entry: an endpoint beyond that is refused with the reason. */
+/* Every possible completion has an entry in the CQ. If there are no entries for another endpoint,
+ * it is refused with the reason. */
 Test(efa_bounds, cq__has_places_for_each_endpoint)
 {
 	DAT_EP_ATTR attr = wanted;
