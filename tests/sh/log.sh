@@ -14,36 +14,51 @@ has() {
 	status=1
 }
 
-ep='endpoint 0x[0-9a-f]+ of soft-mlx5-0'
-# A connection that ends in order.
-serve env DAPL_DBG_TYPE=8 "$bin/dat_send_lat" -d soft-mlx5-0
-DAPL_DBG_TYPE=8 timeout -k 1 60 "$bin/dat_send_lat" -p $port -d soft-mlx5-0 -n 100 127.0.0.1 >"$tmp/log" 2>&1
-wait $server
-has "$tmp/log" "$ep: connects to qualifier 0x"
-for file in "$tmp/log" "$tmp/server"; do
-	has "$file" "$ep: connected$"
-	has "$file" "$ep: (freed while connected: |)disconnected$"
-	! grep -q 'broke' "$file" || { echo "an orderly end is a break:"; cat "$file"; status=1; }
+# ends_in_order: both ends of a connection log how it begins and ends
+ends_in_order() {
+	serve env DAPL_DBG_TYPE=8 "$bin/dat_send_lat" -d $ia
+	DAPL_DBG_TYPE=8 timeout -k 1 60 "$bin/dat_send_lat" -p $port -d $ia -n 100 127.0.0.1 >"$tmp/log" 2>&1
+	wait $server
+	has "$tmp/log" "$ep: connects to qualifier 0x"
+	for file in "$tmp/log" "$tmp/server"; do
+		has "$file" "$ep: connected$"
+		has "$file" "$ep: (freed while connected: |)disconnected$"
+		! grep -q 'broke' "$file" || { echo "an orderly end is a break:"; cat "$file"; status=1; }
+	done
+}
+
+# is_refused WORDS: a break by a refused access, the last part of dat_pingpong
+is_refused() {
+	port=$((port + 3))
+	DAPL_DBG_TYPE=8 timeout -k 1 60 "$bin/dat_pingpong" -q -i $ia -n 20 -p $port >"$tmp/log" 2>&1
+	has "$tmp/log" "endpoint 0x[0-9a-f]+$1"
+	has "$tmp/log" "$ep: this side broke the connection: "
+	has "$tmp/log" "$ep: the connection is broken$"
+}
+
+# peer_dies: the process of the peer is killed
+peer_dies() {
+	serve env DAPL_DBG_TYPE=8 "$bin/dat_pingpong" -s -i $ia
+	beside "$tmp/client" env DAPL_DBG_TYPE=8 "$bin/dat_pingpong" -q -i $ia -n 0 -p $port 127.0.0.1
+	client=$!
+	until_said $client "$tmp/client" 'rounds$' || { echo "no round went by"; cat "$tmp/client"; exit 1; }
+	kill -9 $server
+	wait $server 2>/dev/null
+	wait $client
+	has "$tmp/client" "$ep: the peer broke the connection, or its process or host has ended$"
+	has "$tmp/client" "$ep: the connection is broken$"
+	client= server=
+}
+
+for ia in soft-mlx5-0 soft-efa-0; do
+	ep="endpoint 0x[0-9a-f]+ of $ia"
+	ends_in_order
+	case $ia in
+	soft-mlx5-0) is_refused ' failed: .*remote access.*; work: RDMA_WRITE' ;;
+	soft-efa-0) is_refused ': the connection is broken: ' ;;
+	esac
+	peer_dies
 done
-
-# A connection that breaks by a refused access: the last part of dat_pingpong.
-port=$((port + 3))
-DAPL_DBG_TYPE=8 timeout -k 1 60 "$bin/dat_pingpong" -q -n 20 -p $port >"$tmp/log" 2>&1
-has "$tmp/log" "endpoint 0x[0-9a-f]+ failed: .*remote access.*; work: RDMA_WRITE"
-has "$tmp/log" "$ep: this side broke the connection: "
-has "$tmp/log" "$ep: the connection is broken$"
-
-# A connection whose peer dies.
-serve env DAPL_DBG_TYPE=8 "$bin/dat_pingpong" -s
-beside "$tmp/client" env DAPL_DBG_TYPE=8 "$bin/dat_pingpong" -q -n 0 -p $port 127.0.0.1
-client=$!
-until_said $client "$tmp/client" 'rounds$' || { echo "no round went by"; cat "$tmp/client"; exit 1; }
-kill -9 $server
-wait $server 2>/dev/null
-wait $client
-has "$tmp/client" "$ep: the peer broke the connection, or its process or host has ended$"
-has "$tmp/client" "$ep: the connection is broken$"
-client= server=
 
 # The default is to log errors alone: a good run writes nothing, and a refused IA writes one line
 # that names it.
