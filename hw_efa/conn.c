@@ -106,10 +106,10 @@ int efa_qp_connect(struct dap_ep *ep)
 
 	memcpy(&own, p->own, sizeof(own));
 	if (!path_fits(p, &own)) {
-		dap_log(DAP_LOG_ERR, "the peer is of another kind or version: protocol 0x%x (ours is "
-			"0x%x), QP %u, MTU %u, window %u, capabilities 0x%x: both ends have to run the "
-			"same release of this provider", p->proto, EFA_PROTO, p->qpn, p->mtu,
-			be16_to_cpu(own.window), own.caps);
+		dap_log(DAP_LOG_ERR, "endpoint %p of %s: the peer is of another kind or version: protocol "
+			"0x%x (ours is 0x%x), QP %u, MTU %u, window %u, capabilities 0x%x: both ends have to "
+			"run the same release of this provider", (void *)ep, ep->obj.ia->name, p->proto,
+			EFA_PROTO, p->qpn, p->mtu, be16_to_cpu(own.window), own.caps);
 		return -EPROTO;
 	}
 	err = efa_ah_get(ia->eng, efa_pz(ep->pz)->pd, p->gid, &e->cold->ah);

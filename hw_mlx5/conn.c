@@ -72,8 +72,8 @@ static int next_hop(struct dap_ep *ep, const struct dap_path *remote, uint8_t ma
 	memcpy(mac, remote->own, 6);
 	if (memcmp(mac, none, sizeof(none)))
 		return 0;
-	dap_log(DAP_LOG_ERR, "cannot resolve the peer's MAC address: %s; check the route and "
-		"neighbour entries", strerror(-err));
+	dap_log(DAP_LOG_ERR, "endpoint %p of %s: cannot resolve the peer's MAC address: %s; check the route "
+		"and neighbour entries", (void *)ep, ep->obj.ia->name, strerror(-err));
 	return -EHOSTUNREACH;
 }
 
@@ -113,9 +113,9 @@ int m5_qp_connect(struct dap_ep *ep)
 	int err;
 
 	if (!path_fits(local, remote)) {
-		dap_log(DAP_LOG_ERR, "the peer sent an invalid path (protocol 0x%x, MTU %u, QP 0x%x, PSN "
-			"0x%x): both ends need the same release of this provider",
-			remote->proto, remote->mtu, remote->qpn, remote->psn);
+		dap_log(DAP_LOG_ERR, "endpoint %p of %s: the peer sent an invalid path (protocol 0x%x, "
+			"MTU %u, QP 0x%x, PSN 0x%x): both ends need the same release of this provider",
+			(void *)ep, ep->obj.ia->name, remote->proto, remote->mtu, remote->qpn, remote->psn);
 		return -EPROTO;
 	}
 	/* The device allows at least one outstanding read, so block reads here if the endpoint may

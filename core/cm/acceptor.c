@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "core/cm/loop.h"
@@ -17,6 +18,21 @@ static void acceptor_resume(void *arg)
 	struct cm_acceptor *a = arg;
 
 	cm_poll_change(a->fd, EPOLLIN, &a->item);
+}
+
+/* A listener has an IP address, or a name that begins with a null byte. */
+static void log_pause(const struct cm_acceptor *a, int err)
+{
+	union { union dap_addr ip; struct sockaddr_un local; } at = { .local = { 0 } };
+	socklen_t len = sizeof(at);
+	char ip[DAP_ADDR_TEXT];
+
+	if (getsockname(a->fd, &at.ip.sa, &len) || at.ip.sa.sa_family == AF_UNIX)
+		dap_log(DAP_LOG_WARN, "local socket @%.*s: cannot accept a connection yet: %s",
+			(int)sizeof(at.local.sun_path) - 1, at.local.sun_path + 1, dap_reason(err));
+	else
+		dap_log(DAP_LOG_WARN, "%s port %u: cannot accept a connection yet: %s",
+			dap_addr_text(&at.ip, ip), dap_addr_port(&at.ip), dap_reason(err));
 }
 
 /* Returns false if no connection can be accepted for now. */
@@ -34,7 +50,7 @@ static bool enter_one(struct cm_acceptor *a)
 	case EMFILE: case ENFILE: case ENOBUFS: case ENOMEM:
 		/* The connection stays in the backlog; without a pause epoll would report it
 		 * again and again. */
-		dap_log(DAP_LOG_WARN, "cannot accept a connection yet: %s", dap_reason(-errno));
+		log_pause(a, -errno);
 		cm_poll_change(a->fd, 0, &a->item);
 		cm_timer_set(&a->pause, cm_limits.pause_us);
 		return false;

@@ -246,13 +246,14 @@ static void got_disc(struct dap_cm_conn *c)
 /* The text is untrusted: replace control characters before logging. */
 static void got_break(struct dap_cm_conn *c, const struct cm_msg *m)
 {
-	char why[DAP_MAX_PRIVATE_DATA + 1];
+	char why[DAP_MAX_PRIVATE_DATA + 1], ip[DAP_ADDR_TEXT];
 	uint32_t n = 0;
 
 	for (; n < m->pd_size; n++)
 		why[n] = m->pd[n] >= ' ' && m->pd[n] < 127 ? (char)m->pd[n] : '?';
 	why[n] = '\0';
-	dap_log(DAP_LOG_EP | DAP_LOG_CM, "the peer's endpoint broke the connection: %s", why);
+	dap_log(DAP_LOG_EP | DAP_LOG_CM, "%s port %u: the peer's endpoint broke the connection: %s",
+		dap_addr_text(&c->peer, ip), dap_addr_port(&c->peer), why);
 	cm_conn_lost(c, 0);
 }
 

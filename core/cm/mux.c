@@ -214,11 +214,13 @@ static void mux_close(struct cm_mux *mux)
 static void mux_lose(struct cm_mux *mux, int err)
 {
 	struct dap_cm_conn *c;
+	char ip[DAP_ADDR_TEXT];
 
 	if (mux->fd < 0)
 		return;
 	if (err == -EPROTO)
-		dap_log(DAP_LOG_WARN, "malformed message from a local process; channel closed");
+		dap_log(DAP_LOG_WARN, "%s port %u: malformed message from a local process; channel closed",
+			dap_addr_text(&mux->at, ip), dap_addr_port(&mux->at));
 	mux_close(mux);
 	while ((c = LIST_FIRST(&mux->conns)) != NULL) {
 		cm_mux_leave(c);

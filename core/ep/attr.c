@@ -61,18 +61,18 @@ static bool flags_are_valid(const struct dap_ep_attr *attr)
 	       !(attr->request_completion_flags & ~request);
 }
 
-static bool fits(const char *what, uint64_t asked, uint64_t most)
+static bool fits(const struct dap_ia *ia, const char *what, uint64_t asked, uint64_t most)
 {
 	if (asked <= most)
 		return true;
-	dap_log(DAP_LOG_WARN, "endpoint attribute %s is %llu, the adapter supports at most %llu", what,
-		(unsigned long long)asked, (unsigned long long)most);
+	dap_log(DAP_LOG_WARN, "%s: endpoint attribute %s is %llu, the adapter supports at most %llu",
+		ia->name, what, (unsigned long long)asked, (unsigned long long)most);
 	return false;
 }
 
-#define FITS(member, most) fits(#member, attr->member, caps->most)
+#define FITS(member, most) fits(ia, #member, attr->member, ia->caps.most)
 
-static bool sizes_are_possible(const struct dap_caps *caps, const struct dap_ep_attr *attr)
+static bool sizes_are_possible(const struct dap_ia *ia, const struct dap_ep_attr *attr)
 {
 	return FITS(max_message_size, max_message_size) && FITS(max_rdma_size, max_rdma_size) &&
 	       FITS(max_recv_dtos, max_dto_per_ep) && FITS(max_request_dtos, max_dto_per_ep) &&
@@ -97,7 +97,7 @@ int dap_ep_attr_check(const struct dap_ia *ia, struct dap_ep_attr *attr)
 
 	fill_gaps(ia, &full);
 	if (full.service_type != 0 || !flags_are_valid(&full) ||
-	    !sizes_are_possible(&ia->caps, &full))
+	    !sizes_are_possible(ia, &full))
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
 	err = dap_qos_check(ia, full.qos);
 	if (!err)

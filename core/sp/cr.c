@@ -11,6 +11,7 @@ int dap_conn_request(void *ctx, struct dap_cm_conn *conn, const struct dap_cm_re
 {
 	struct dap_psp *sp = ctx;
 	struct dap_cr *cr = dap_obj_alloc(DAP_CR, sp->obj.ia);
+	char ip[DAP_ADDR_TEXT];
 	int err;
 
 	if (!cr)
@@ -23,6 +24,9 @@ int dap_conn_request(void *ctx, struct dap_cm_conn *conn, const struct dap_cm_re
 	cr->conn_qual = r->conn_qual;
 	cr->private_data_size = r->private_data_size;
 	memcpy(cr->private_data, r->private_data, r->private_data_size);
+	/* Another thread may free it once it is delivered. */
+	dap_log(DAP_LOG_CM, "request %p of %s: arrived from %s for qualifier 0x%llx", (void *)cr,
+		cr->obj.ia->name, dap_addr_text(&cr->remote_addr, ip), (unsigned long long)cr->conn_qual);
 	err = dap_sp_deliver(sp, cr);
 	if (err)
 		dap_obj_free(cr);
@@ -137,6 +141,8 @@ int dap_cr_handoff(struct dap_cr *cr, uint64_t conn_qual)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
 	if (err)
 		return dap_err_from_errno(err);
+	dap_log(DAP_LOG_CM, "request %p of %s: handed off to qualifier 0x%llx", (void *)cr,
+		cr->obj.ia->name, (unsigned long long)conn_qual);
 	cr_free(cr);
 	return 0;
 }
@@ -144,6 +150,7 @@ int dap_cr_handoff(struct dap_cr *cr, uint64_t conn_qual)
 void dap_cr_reject(struct dap_cr *cr, const void *pd, uint32_t pd_size)
 {
 	dap_cm_reject(cr->conn, pd, pd_size);
+	dap_log(DAP_LOG_CM, "request %p of %s: rejected", (void *)cr, cr->obj.ia->name);
 	cr_free(cr);
 }
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The log of real runs: each line has time, thread and object; connections, disconnections and breaks with
-# their causes come with DAPL_DBG_TYPE=8; DAPL_DBG_DEST and DAT_DBG_DEST mean the same.
+# The log of real runs: each line has time, thread and object; requests, connections, disconnections and breaks
+# with their causes come with DAPL_DBG_TYPE=8; DAPL_DBG_DEST and DAT_DBG_DEST mean the same.
 set -u
 . tests/harness/perf-server.sh
 status=0
@@ -50,14 +50,28 @@ peer_dies() {
 	client= server=
 }
 
+# requests: the passive side logs one that arrives, and what becomes of it
+requests() {
+	DAPL_DBG_TYPE=8 timeout -k 1 60 "$bin/dat_conform" -i $ia -t 'cr_reject__peer_gets_an_event' >"$tmp/log" 2>&1
+	has "$tmp/log" "request 0x[0-9a-f]+ of $ia: arrived from 127\.0\.0\.1 for qualifier 0x[0-9a-f]+$"
+	has "$tmp/log" "request 0x[0-9a-f]+ of $ia: rejected$"
+	has "$tmp/log" "$ep: the peer rejected the connection$"
+	DAPL_DBG_TYPE=8 timeout -k 1 60 "$bin/dat_conform" -i $ia -t 'cr_handoff__to_another_service_point' >"$tmp/log" 2>&1
+	has "$tmp/log" "request 0x[0-9a-f]+ of $ia: handed off to qualifier 0x[0-9a-f]+$"
+}
+
 for ia in soft-mlx5-0 soft-efa-0; do
 	ep="endpoint 0x[0-9a-f]+ of $ia"
 	ends_in_order
 	case $ia in
 	soft-mlx5-0) is_refused ' failed: .*remote access.*; work: RDMA_WRITE' ;;
-	soft-efa-0) is_refused ': the connection is broken: ' ;;
+	soft-efa-0)
+		is_refused ': the connection is broken: '
+		has "$tmp/log" "127\.0\.0\.1 port [0-9]+: the peer's endpoint broke the connection: "
+		;;
 	esac
 	peer_dies
+	requests
 done
 
 # The default is to log errors alone: a good run writes nothing, and a refused IA writes one line
