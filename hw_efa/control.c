@@ -7,7 +7,7 @@
 #include "hw_efa/calls.h"
 #include "hw_efa/sq.h"
 
-/* ---- answers to the peer ---- */
+/* ---- Answers to the peer ---- */
 
 #define ANSWERS (4 * EFA_ASKS)
 
@@ -45,7 +45,7 @@ void efa_answer_all(struct dap_ep *ep)
 		send_fin(ep, &m->answer[m->answered++ % ANSWERS]);
 }
 
-/* ---- long messages ---- */
+/* ---- Long messages ---- */
 
 static bool pull_one(struct dap_ep *ep, uint32_t index)
 {
@@ -84,7 +84,7 @@ void efa_pull_all(struct dap_ep *ep)
 	}
 }
 
-/* ---- messages from the peer ---- */
+/* ---- Messages from the peer ---- */
 
 /*
  * The request that the peer answers. NULL, and the connection is broken: none may be answered so.

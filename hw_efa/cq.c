@@ -113,7 +113,7 @@ bool efa_cq_poll(struct dap_evd *evd, struct dap_event *ev)
 	return got;
 }
 
-/* ---- waiting ---- */
+/* ---- Descriptors of waiting threads ---- */
 
 static int watch_fd(int epoll, int fd)
 {

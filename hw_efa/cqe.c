@@ -34,7 +34,7 @@ static enum dap_dto_status status_of(unsigned int status)
 	}
 }
 
-/* ---- requests ---- */
+/* ---- Failed requests ---- */
 
 /*
  * The peer ends. It may destroy its QP before its address handle, or after it, and its host may go
@@ -258,7 +258,7 @@ bool efa_await_sends(struct dap_ep *ep, uint32_t stop, unsigned int polls)
 	return done;
 }
 
-/* ---- the tick ---- */
+/* ---- The tick ---- */
 
 void efa_arm_device(struct efa_engine *eng)
 {

@@ -19,7 +19,7 @@
 #define ACCESSES "model"
 #endif
 
-/* ---- attributes ---- */
+/* ---- Attributes of the IA ---- */
 
 static void caps_named(struct dap_caps *caps, const struct efa_ia *e)
 {
@@ -106,7 +106,7 @@ static void caps_fill(struct dap_ia *ia)
 	caps_named(caps, e);
 }
 
-/* ---- engine ---- */
+/* ---- Opening the engine ---- */
 
 static uint32_t pow2_down(uint32_t n)
 {
@@ -270,7 +270,7 @@ static void ia_async_handle(struct dap_ia *ia)
 	}
 }
 
-/* ---- not supported ---- */
+/* ---- Calls that an EFA does not support ---- */
 
 static int no_srq(struct dap_srq *srq)
 {

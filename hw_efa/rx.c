@@ -13,7 +13,7 @@
 #include "hw_efa/calls.h"
 #include "hw_efa/hot/poll.inl"
 
-/* ---- receives ---- */
+/* ---- Receives of the consumer ---- */
 
 static void emit_receive(struct dap_ep *ep, const struct efa_recv *r)
 {
@@ -176,7 +176,7 @@ void efa_pull_done(struct dap_ep *ep, uint32_t index)
 	deliver_recvs(ep);
 }
 
-/* ---- order ---- */
+/* ---- Order of packets ---- */
 
 /* False: the packet needs a receive and there is none, so it stays in its place. */
 static bool consume_packet(struct dap_ep *ep, const struct efa_cqe *cqe)

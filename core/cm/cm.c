@@ -25,7 +25,7 @@ struct cm_watch {
  * cm_loop.lock. */
 static pthread_mutex_t cm_life = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- fork ---- */
+/* ---- Fork ---- */
 
 /* Keeps inherited memory reachable for leak checkers. */
 static struct cm_loop inherited;
@@ -111,7 +111,7 @@ static void fork_init(void)
 	done = true;
 }
 
-/* ---- the loop ---- */
+/* ---- The manager's thread ---- */
 
 static int start_loop(void)
 {
@@ -149,7 +149,7 @@ static void stop_loop(void)
 	pthread_mutex_unlock(&cm_loop.lock);
 }
 
-/* ---- open and close ---- */
+/* ---- Open and close ---- */
 
 int dap_cm_open(const struct dap_cm_ops *ops, const union dap_addr *local, bool everywhere,
 		struct dap_cm **out)
@@ -227,7 +227,7 @@ void dap_cm_count(struct dap_cm *cm, struct dap_cm_counts *counts)
 	cm_leave();
 }
 
-/* ---- watches ---- */
+/* ---- Watched descriptors ---- */
 
 static void watch_ready(struct cm_item *item, uint32_t events)
 {

@@ -30,7 +30,7 @@ void cm_conn_state(struct dap_cm_conn *c, enum cm_state state, uint64_t deadline
 		cm_timer_clear(&c->timer);
 }
 
-/* ---- ends ---- */
+/* ---- Ends of a connection ---- */
 
 static void leave_mux(struct dap_cm_conn *c)
 {
@@ -152,7 +152,7 @@ void cm_conn_lost(struct dap_cm_conn *c, int err)
 		cm_conn_cut(c, DAP_CM_BROKEN, NULL, reset);
 }
 
-/* ---- bytes ---- */
+/* ---- Sending and receiving bytes ---- */
 
 void cm_conn_flush(struct dap_cm_conn *c)
 {
@@ -224,7 +224,7 @@ static void got_disc(struct dap_cm_conn *c)
 {
 	switch (c->state) {
 	case CM_CLOSING:
-		leave_mux(c);		/* no CUT needed */
+		leave_mux(c);		/* leaving the mux needs no CUT */
 		cm_conn_cut(c, DAP_CM_DISCONNECTED, NULL, true);
 		break;
 	case CM_LINGER:
@@ -274,7 +274,7 @@ void cm_conn_message(struct dap_cm_conn *c, const struct cm_msg *m)
 	else if (m->type == CM_DISC)
 		return got_disc(c);
 	else if (c->state == CM_CLOSING || c->state == CM_LINGER)
-		known = true;			/* crossed our DISC */
+		known = true;			/* the peer's DISC crossed ours */
 	else if (m->type == CM_BREAK && c->state != CM_WAIT_REQ)
 		return got_break(c, m);
 	else if (m->type == CM_LOOK && c->state == CM_LIVE)
@@ -364,7 +364,7 @@ struct dap_cm_conn *cm_conn_new(const struct cm_role *role, enum cm_state state)
 	return c;
 }
 
-/* ---- calls of core, for either side ---- */
+/* ---- Calls of core, for either side ---- */
 
 int dap_cm_disconnect(struct dap_cm_conn *c, bool abrupt)
 {

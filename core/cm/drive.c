@@ -14,7 +14,7 @@
 #define TICK_US 1000
 #define AT_ONCE 16
 
-/* ---- the thread ---- */
+/* ---- The manager's thread ---- */
 
 static void muxes_ready(struct cm_item *item, uint32_t events);
 static struct cm_item muxes_item = { .ready = muxes_ready };
@@ -95,7 +95,7 @@ void cm_drive_stop(void)
 	cm_loop.mux_fd = -1;
 }
 
-/* ---- consumers ---- */
+/* ---- Consumers ---- */
 
 static void note_poll(void)
 {

@@ -25,7 +25,7 @@
 
 #define MAX_PENDING 64
 
-/* ---- pending: accepted, request not yet received ---- */
+/* ---- Pending: accepted, but the request has not been received ---- */
 
 static void pending_drop(struct cm_pending *g)
 {
@@ -123,7 +123,7 @@ static void pending_new(struct cm_acceptor *acceptor, int fd)
 	pending_read(g);		/* the request is usually there already */
 }
 
-/* ---- handoff listeners ---- */
+/* ---- Handoff listeners ---- */
 
 int cm_handoff_listener_get(uint64_t conn_qual, struct cm_local **out)
 {
@@ -136,7 +136,7 @@ int cm_handoff_listener_get(uint64_t conn_qual, struct cm_local **out)
 	return err;
 }
 
-/* ---- handing off ---- */
+/* ---- Handing off a request ---- */
 
 /* Maps the errno of a system call on the handoff socket. */
 static int handoff_error(int err)

@@ -18,7 +18,7 @@
 
 #include "core/cm/private.h"
 
-/* ---- listening sockets ---- */
+/* ---- Listening TCP sockets ---- */
 
 static void port_enter(struct cm_acceptor *acceptor, int fd)
 {
@@ -108,7 +108,7 @@ static struct cm_port *port_find(const struct dap_cm *cm, uint16_t number)
 	return p;
 }
 
-/* ---- local listening sockets ---- */
+/* ---- Local listening sockets ---- */
 
 static void local_enter(struct cm_acceptor *acceptor, int fd)
 {
@@ -138,7 +138,7 @@ static struct cm_local *local_get(const struct dap_cm *cm, uint16_t port)
 	return n;
 }
 
-/* ---- listeners ---- */
+/* ---- Listeners ---- */
 
 static bool is_taken(const struct cm_port *p, const struct dap_cm *cm, uint64_t conn_qual)
 {

@@ -130,7 +130,7 @@ void dap_cm_sync(struct dap_cm *cm)
 	cm_leave();
 }
 
-/* ---- descriptors ---- */
+/* ---- Descriptors ---- */
 
 int cm_poll_add(int fd, uint32_t events, struct cm_item *item)
 {
@@ -187,7 +187,7 @@ void cm_free_at_turn_end(struct cm_item *item)
 	cm_loop.free_at_turn_end = item;
 }
 
-/* ---- timers ---- */
+/* ---- Timers ---- */
 
 void cm_timer_clear(struct dap_timer *t)
 {
@@ -261,7 +261,7 @@ static void timer_ready(struct cm_item *item, uint32_t events)
 		wake_at(cm_loop.timers->due);
 }
 
-/* ---- the thread ---- */
+/* ---- The thread ---- */
 
 static struct cm_item timer_item = { .ready = timer_ready };
 

@@ -33,7 +33,7 @@
 
 static struct cm_conn_list table[BUCKETS];
 
-/* ---- connections by id ---- */
+/* ---- Connections by id ---- */
 
 static struct cm_conn_list *bucket(const struct cm_mux *mux, uint64_t id)
 {
@@ -81,7 +81,7 @@ void cm_mux_leave(struct dap_cm_conn *c)
 		cm_timer_set(&mux->idle, idle_us(mux));
 }
 
-/* ---- send ---- */
+/* ---- Sending ---- */
 
 /* The queue of the connection has been sent completely, or never will be. */
 static void unqueue_conn(struct cm_mux *mux, struct dap_cm_conn *c)
@@ -191,7 +191,7 @@ static void queue_conn(struct dap_cm_conn *c)
 
 static const struct cm_transport multiplexed = { .flush = queue_conn, .leave = cm_mux_leave };
 
-/* ---- life ---- */
+/* ---- Opening and closing a mux ---- */
 
 static void mux_close(struct cm_mux *mux)
 {
@@ -287,7 +287,7 @@ void cm_mux_forget_all(void)
 	memset(table, 0, sizeof(table));
 }
 
-/* ---- receive ---- */
+/* ---- Receiving ---- */
 
 /* Reads behind an incomplete message. Returns 0 at the end. At most one descriptor waits for its
  * message. */

@@ -13,7 +13,7 @@
 
 #include "core/cm/private.h"
 
-/* ---- half-open ---- */
+/* ---- Half-open connections ---- */
 
 /* A host has the whole /64 of its IPv6 address. */
 static bool same_source(const union dap_addr *a, const union dap_addr *b)
@@ -83,7 +83,7 @@ void cm_passive_accepted(uint16_t port, int fd, const union dap_addr *from,
 	cm_conn_read(c);		/* the REQ is usually there already */
 }
 
-/* ---- requests ---- */
+/* ---- Requests ---- */
 
 /* A listener of the adapter with the called address, else one that listens everywhere, else any
  * if any is set. */

@@ -42,7 +42,7 @@ uint16_t cm_port_of(uint64_t conn_qual)
 	return (uint16_t)(1u << PORT_BITS | (fold ^ 1u << (PORT_BITS - 1)));
 }
 
-/* ---- names ---- */
+/* ---- Names of local sockets ---- */
 
 socklen_t cm_handoff_name(uint64_t conn_qual, struct sockaddr_un *name)
 {
@@ -154,7 +154,7 @@ int cm_local_pair(const union dap_addr *at, int fd[2])
 	return err;
 }
 
-/* ---- options and addresses ---- */
+/* ---- Options and addresses ---- */
 
 /* A vanished host is detected within about ten seconds, idle or not. */
 void cm_sock_options(int fd)
@@ -209,7 +209,7 @@ bool cm_sock_connected(int fd)
 	return true;
 }
 
-/* ---- descriptors ---- */
+/* ---- Sending and receiving descriptors ---- */
 
 ssize_t cm_send_fd(int sock, struct iovec *iov, size_t n, int fd)
 {

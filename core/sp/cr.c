@@ -33,7 +33,7 @@ int dap_conn_request(void *ctx, struct dap_cm_conn *conn, const struct dap_cm_re
 	return err;
 }
 
-/* ---- accept ---- */
+/* ---- Accepting a request ---- */
 
 static int check_accept(const struct dap_cr *cr, const struct dap_ep *ep)
 {
@@ -109,7 +109,7 @@ int dap_cr_accept(struct dap_cr *cr, struct dap_ep *ep, const void *pd, uint32_t
 	return err;
 }
 
-/* ---- reject ---- */
+/* ---- Rejecting a request ---- */
 
 /* A reserved endpoint returns to its consumer; a provided one is freed. */
 static void cr_free(struct dap_cr *cr)
@@ -128,7 +128,7 @@ static void cr_free(struct dap_cr *cr)
 	dap_obj_free(cr);
 }
 
-/* ---- handoff ---- */
+/* ---- Handing off a request ---- */
 
 /* Even to a service point of this process the manager's thread delivers it: that service point may
  * be about to be freed. */

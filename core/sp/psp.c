@@ -56,7 +56,7 @@ static int listen_error(const struct dap_psp *sp, bool any, int err)
 	return dap_err_from_errno(err);
 }
 
-/* ---- public ---- */
+/* ---- Public service points ---- */
 
 int dap_psp_create(struct dap_ia *ia, uint64_t *conn_qual, bool any, struct dap_evd *evd,
 		   uint32_t flags, struct dap_psp **out)
@@ -91,7 +91,7 @@ void dap_psp_free(struct dap_psp *psp)
 	sp_free(psp);
 }
 
-/* ---- reserved service points ---- */
+/* ---- Reserved service points ---- */
 
 static int ep_cause(struct dap_ep *ep, enum dap_ep_cause cause)
 {
@@ -187,7 +187,7 @@ unsigned int dap_sp_used(struct dap_ia *ia)
 	return n;
 }
 
-/* ---- requests ---- */
+/* ---- Requests of both kinds ---- */
 
 /* The qualifier comes from the request: psp_create_any may not have stored it yet. */
 static int post_request(struct dap_psp *sp, struct dap_cr *cr)

@@ -36,7 +36,7 @@ M5_INLINE __m128i m5_words(uint64_t a, uint32_t b, uint32_t c)
 	return _mm_insert_epi32(_mm_insert_epi32(v, (int)b, 2), (int)c, 3);
 }
 
-/* Permutes address, length and key to a data segment, */
+/* The permutation of address, length and key to a data segment, */
 M5_INLINE __m128i m5_turn_data(void)
 {
 	return _mm_setr_epi8(11, 10, 9, 8, 15, 14, 13, 12, 7, 6, 5, 4, 3, 2, 1, 0);
