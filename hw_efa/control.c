@@ -164,8 +164,10 @@ static void soft_write(struct dap_ep *ep, const struct efa_ctrl_msg *m, uint32_t
 	uint64_t addr;
 	uint32_t n;
 
-	if (!find_write_target(ep, m, &addr, &n))
+	if (!find_write_target(ep, m, &addr, &n)) {
+		efa_ep(ep)->cold->refuses = true;
 		return efa_answer(ep, le32_to_cpu(m->id), DAP_DTO_REMOTE_ACCESS);
+	}
 	if (n != len - sizeof(*m) - sizeof(m->seg[0]))
 		return efa_break(ep, "protocol error: the peer announces a write of %u bytes "
 				 "in a packet of %u", n, len);
@@ -188,9 +190,9 @@ void efa_ctrl_packet(struct dap_ep *ep, const uint8_t *p, uint32_t len)
 	}
 	if (m->op == EFA_C_FIN)
 		take_fin(ep, m);
-	else if (m->op == EFA_C_RW && len > rdma)
-		soft_write(ep, m, len);
-	else
+	else if (m->op != EFA_C_RW || len <= rdma)
 		efa_break(ep, "protocol error: the peer sends control message %u of %u bytes", m->op,
 			  len);
+	else if (!efa_ep(ep)->cold->refuses)
+		soft_write(ep, m, len);
 }

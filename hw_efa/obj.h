@@ -51,6 +51,7 @@ struct efa_ep_cold {			/* state that the fast path does not use */
 	char why[EFA_WHY];		/* text of the reason for the end of the connection */
 	bool credit_out, explained, is_deferred, emulates, live;
 	bool destroyed;			/* the QP has been destroyed, because it did not flush */
+	bool refuses;			/* an emulated write was refused, so later ones are ignored */
 	uint32_t nowhere;		/* target of doorbells of a destroyed QP */
 	uint32_t gone, gone_dto;	/* ticks until a vanished peer is an error; first failed request */
 	enum efa_rdma rdma;

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* If the first packets of an RDMA write are refused, its other packets and later writes change nothing. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/efa/rig.h"
+
+enum { LEN = 30000, BEFORE = 20000, SEEDS = 40 };
+
+TestSuite(efa_refused, .timeout = 120);
+
+static struct rig r;
+
+/* From BEFORE bytes ahead of the memory that the context opens. */
+static DAT_RETURN write_across_begin(uint32_t context)
+{
+	DAT_LMR_TRIPLET from = {
+		.lmr_context = r.a.lmr->lmr_context, .segment_length = LEN,
+		.virtual_address = (DAT_VADDR)(uintptr_t)r.a.mem,
+	};
+	DAT_RMR_TRIPLET to = {
+		.rmr_context = context, .segment_length = LEN,
+		.target_address = (DAT_VADDR)(uintptr_t)r.b.mem - BEFORE,
+	};
+
+	return r.hot->rdma_write(r.a.ep, 1, &from, (DAT_DTO_COOKIE){ .as_64 = 1 }, &to, 0);
+}
+
+/* The later write has no completion with success. */
+static void drive_until_idle(void)
+{
+	struct dap_event ev;
+
+	for (unsigned int i = 0; i < 1000; i++) {
+		efa_tick(efa_ia(r.ia)->eng);
+		cr_assert(!rig_poll(r.a.req, &ev) || ev.dto.status == DAP_DTO_FLUSHED);
+		cr_assert(!rig_poll(r.b.recv, &ev));
+	}
+}
+
+static void refuse_with(const char *profile, unsigned int seed)
+{
+	struct dap_rmr *rmr;
+	uint32_t context;
+	char params[80];
+
+	snprintf(params, sizeof(params), "seed=%u efa_profile=%s", seed, profile);
+	rig_open(&r, params);
+	rig_endpoints(&r, NULL);
+	rmr = rig_rmr(&r, &r.b);
+	cr_assert_eq(rig_bind(rmr, &r.b, LEN, &context), 0);
+	cr_assert_eq(rig_next(&r, r.b.req).number, DAP_EV_RMR_BIND);
+	memset(r.a.mem, 0xee, RIG_MEM);
+	memset(r.b.mem, 0x11, RIG_MEM);
+	cr_assert_eq(write_across_begin(context), DAT_SUCCESS);
+	cr_assert_eq(rig_write(&r, &r.a, 2, 0, LEN, 8), DAT_SUCCESS);
+	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_REMOTE_ACCESS, "%s, seed %u", profile, seed);
+	drive_until_idle();
+	for (unsigned int i = 0; i < LEN + 8; i++)
+		cr_assert_eq(r.b.mem[i], 0x11, "%s, seed %u, byte %u", profile, seed, i);
+	efa_hw.rmr_destroy(rmr);
+	free(rmr);
+	rig_endpoints_free(&r);
+	rig_close(&r);
+}
+
+Test(efa_refused, write__emulated_changes_nothing)
+{
+	for (unsigned int seed = 1; seed <= SEEDS; seed++)
+		refuse_with("read", seed);
+}
+
+Test(efa_refused, write__native_changes_nothing)
+{
+	for (unsigned int seed = 1; seed <= SEEDS; seed++)
+		refuse_with("wide", seed);
+}
