@@ -6,6 +6,7 @@ mailboxes.py compare LOG...        compares ours with theirs.tsv, by differences
 mailboxes.py path LOG FIELD...     prints these fields of the path of each INIT2RTR_QP
 
 LOG is LINK:FILE. With LINK+devx only commands of user contexts count: the others are another driver's.
+With LINK+vfio registrations of memory do not count: they are those of libmlx5.
 """
 import sys
 
@@ -73,12 +74,14 @@ class Mailbox:
 def read_log(log):
     """Accepts the seven commands; not those for queues of datagrams or of the kernel itself."""
     link, path = log.split(":", 1)
+    link, _, access = link.partition("+")
     with open(path) as f:
         for status, command, digits in map(str.split, f):
             if status != "00" or command not in STRUCTURES:
                 continue
-            m = Mailbox(command, link.removesuffix("+devx"), digits)
-            if m.values.get("st", 0) == 0 and (m.values["uid"] or link == m.link):
+            m = Mailbox(command, link, digits)
+            others = {"devx": not m.values["uid"], "vfio": m.case() == "CREATE_MKEY/memory"}
+            if m.values.get("st", 0) == 0 and not others.get(access):
                 yield m
 
 

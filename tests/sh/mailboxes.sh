@@ -1,7 +1,8 @@
 #!/bin/bash
-# SPDX-License-Identifier: BSD-2-Clause The commands that hw_mlx5 sends, in process and through
-# DEVX, compared with those of Linux and UCX. Each field that differs has its reason in
-# tests/data/mailboxes/differences.tsv, and no reserved bit is set.
+# SPDX-License-Identifier: BSD-2-Clause
+# The commands that hw_mlx5 sends, in process, through DEVX and through VFIO, compared with those of Linux
+# and UCX. Each field that differs has its reason in tests/data/mailboxes/differences.tsv, and no reserved
+# bit is set.
 set -u
 build=$DAPL_BUILD_DIR
 . tests/harness/skip.sh
@@ -10,7 +11,8 @@ needs_preload
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 failed=0
-logs=("ethernet:$tmp/model" "ethernet:$tmp/zero" "ethernet+devx:$tmp/ethernet" "infiniband+devx:$tmp/infiniband")
+logs=("ethernet:$tmp/model" "ethernet:$tmp/zero" "ethernet+devx:$tmp/ethernet" "infiniband+devx:$tmp/infiniband"
+	"ethernet+devx:$tmp/params" "ethernet+vfio:$tmp/vfio")
 
 # capture NAME COMMAND...: stores the commands that COMMAND sends under NAME
 capture() {
@@ -25,6 +27,8 @@ probes=("$build/bin/dat_first_light" -t 1,20,21,30 -i)
 capture model "${probes[@]}" soft-mlx5-0
 capture ethernet "$build/bin/softnic-run" "${probes[@]}" mlx5_0-1
 capture infiniband "$build/bin/softnic-run" --infiniband "${probes[@]}" mlx5_0-1
+capture params "$build/bin/softnic-run" "${probes[@]}" mlx5_0-1 -a "tclass=106 scatter_cqe=2"
+capture vfio "$build/bin/softnic-run" --vfio "${probes[@]}" 0000:01:00.0 -a ip=10.0.0.7
 capture zero "$build/tests/dat2" --jobs 1 --filter 'zero/@(lmr__is_written_from_outside|rmr__of_one_endpoint)'
 
 compare() { python3 tests/harness/mailboxes.py compare "${logs[@]}"; }
