@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The address of a host: IPv4 or IPv6, with a port where one is meant. A consumer sees it as it is. */
+/* The address of a host, IPv4 or IPv6, and a port where the caller uses one. The layout is
+ * sockaddr's, so consumers receive it without conversion. */
 #ifndef DAP_ADDR_H
 #define DAP_ADDR_H
 

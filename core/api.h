@@ -20,7 +20,8 @@ struct dap_ia_args {
 	int (*make_tables)(struct dap_ia *ia);
 	uint32_t async_qlen;
 	struct dap_evd *async_evd;	/* the consumer's EVD, or NULL */
-	bool no_async_evd;		/* true if another consumer listens */
+	bool no_async_evd;		/* true if another consumer listens for the IA's async
+					 * events */
 };
 int dap_ia_open(const struct dap_ia_args *args, struct dap_ia **ia);
 int dap_ia_close(struct dap_ia *ia, bool graceful);
@@ -45,13 +46,13 @@ struct dap_lmr_args {
 int dap_lmr_create(struct dap_ia *ia, const struct dap_lmr_args *args, struct dap_lmr **lmr);
 int dap_lmr_free(struct dap_lmr *lmr);
 void dap_lmr_destroy(struct dap_lmr *lmr);
-/* Validating mode: checks [addr, +length) against the LMR of context, for an endpoint in pz (NULL:
- * any) that needs these rights. */
+/* Validating mode: checks that [addr, +length) lies in the LMR of context, that the LMR has the
+ * rights priv, and that the LMR is in pz (NULL: any PZ). */
 int dap_lmr_check(const struct dap_ia *ia, const struct dap_pz *pz, uint32_t context, uint64_t addr,
 		  uint64_t length, uint32_t priv);
 
 /* ---- rmr.c ---- */
-/* for_ep: see caps.rmr_for_ep, the window belongs to one endpoint. */
+/* for_ep: the window belongs to one endpoint, see caps.rmr_for_ep. */
 int dap_rmr_create(struct dap_pz *pz, bool for_ep, struct dap_rmr **rmr);
 void dap_rmr_free(struct dap_rmr *rmr);
 
@@ -65,8 +66,8 @@ void dap_evd_abort(struct dap_evd *evd);
 void dap_evd_destroy(struct dap_evd *evd);
 int dap_evd_resize(struct dap_evd *evd, uint32_t qlen);
 void dap_evd_set_waitable(struct dap_evd *evd, bool waitable);
-/* DTO completions with these flags start or stop feeding it. INVALID_PARAMETER if its other streams
- * have different flags. */
+/* A stream of DTO completions with these flags starts or stops feeding the EVD. Returns
+ * INVALID_PARAMETER if the EVD's other streams have different flags. */
 int dap_evd_add_stream(struct dap_evd *evd, uint32_t completion_flags);
 void dap_evd_remove_stream(struct dap_evd *evd);
 /* Drops completions of the endpoint that a wait has set aside. */
@@ -89,7 +90,7 @@ int dap_cno_create(struct dap_ia *ia, dap_agent_fn fn, void *data, struct dap_cn
 int dap_cno_set_agent(struct dap_cno *cno, dap_agent_fn fn, void *data);
 void dap_cno_get_agent(struct dap_cno *cno, dap_agent_fn *fn, void **data);
 int dap_cno_free(struct dap_cno *cno);
-/* Ends waits and agent calls, because all EVDs are gone; returns after them. */
+/* Called when all EVDs are gone: ends waits and agent calls, and returns after the last of them. */
 void dap_cno_abort(struct dap_cno *cno);
 /* Frees the CNO, after dap_cno_abort. */
 void dap_cno_destroy(struct dap_cno *cno);
@@ -119,8 +120,8 @@ void dap_srq_query(struct dap_srq *srq, struct dap_srq_info *info);
 /* Called when an endpoint that uses the SRQ is created or freed. */
 void dap_srq_hold(struct dap_srq *srq);
 void dap_srq_drop(struct dap_srq *srq);
-/* Called when the QP of an endpoint is created, or about to be destroyed. If its receive EVD is
- * internal, posters reap it. */
+/* Called when the QP of an endpoint is created, or about to be destroyed. If the endpoint's receive
+ * EVD is internal, threads that post to the SRQ drop its completions. */
 void dap_srq_join(struct dap_srq *srq, struct dap_ep *ep);
 void dap_srq_leave(struct dap_srq *srq, struct dap_ep *ep);
 
@@ -133,8 +134,8 @@ struct dap_ep_args {
 	const struct dap_ep_attr *attr;				/* NULL: default attributes */
 };
 int dap_ep_create(struct dap_ia *ia, const struct dap_ep_args *args, struct dap_ep **ep);
-/* A provided endpoint, for a request: without PZ, EVDs and QP until dap_ep_modify gives it a PZ.
- * Its read limits suit any request: it may have the adapter's maximum and serves none. */
+/* Creates a provided endpoint for a request. It has no PZ, EVDs and QP until dap_ep_modify gives it
+ * a PZ. Its read limits suit any request: as initiator the adapter's maximum, as target none. */
 int dap_ep_provide(struct dap_ia *ia, struct dap_ep **ep);
 int dap_ep_free(struct dap_ep *ep);
 void dap_ep_destroy(struct dap_ep *ep);

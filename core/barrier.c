@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* For ThreadSanitizer, see barrier.h: a store barrier since the last doorbell. */
+/* Set if a store barrier ran since the last doorbell; only for ThreadSanitizer, see barrier.h. */
 #include "core/barrier.h"
 
 #if DAP_TSAN

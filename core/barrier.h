@@ -45,7 +45,8 @@ static inline void dap_note_wmb(void) { }
 #define DAP_FLUSH_STORES "dsb st"
 #endif
 
-/* WQE bytes before the doorbell record: a device that sees the new counter must see the WQE. */
+/* Orders WQE bytes before the doorbell record: a device that sees the new counter must see the
+ * WQE. */
 static inline void dap_wmb_wqe_before_dbrec(void)
 {
 	__asm__ volatile(DAP_ORDER_STORES ::: "memory");
@@ -59,26 +60,29 @@ static inline void dap_wc_flush(void)
 	dap_note_wmb();
 }
 
-/* Doorbell record before the MMIO doorbell: a device woken by MMIO must find the new counter. */
+/* Orders the doorbell record before the MMIO doorbell: a device woken by MMIO must find the new
+ * counter. */
 static inline void dap_wmb_dbrec_before_mmio(void)
 {
 	dap_wc_flush();
 }
 
-/* The owner bit of a CQE before its other fields: the device writes the owner bit last. */
+/* Orders the read of a CQE's owner bit before reads of its other fields: the device writes the
+ * owner bit last. */
 static inline void dap_rmb_cqe_owner(void)
 {
 	__asm__ volatile(DAP_ORDER_LOADS ::: "memory");
 }
 
-/* The fields of a CQE or an EQE before the consumer index that returns its slot to the device. */
+/* Orders reads of a CQE or EQE before the consumer index that returns its slot to the device. */
 static inline void dap_mb_cqe_before_ci(void)
 {
 	dap_rmb_cqe_owner();
 	dap_note_wmb();
 }
 
-/* A word that a device reads while we write it (doorbell record, consumer index, MMIO). */
+/* Accesses to a word that a device reads while we write it (doorbell record, consumer index,
+ * MMIO). */
 static inline void dap_store_dbrec(volatile uint32_t *p, uint32_t v)
 {
 #if DAP_TSAN
@@ -115,7 +119,8 @@ static inline uint8_t dap_load_owner(const volatile uint8_t *p)
 #endif
 }
 
-/* The same for a CQE whose status lies beside that byte, and is written with it. */
+/* The same for a CQE whose status is in the same eight bytes as the owner byte, and is written with
+ * it. */
 static inline uint16_t dap_load_owner16(const volatile void *p)
 {
 #if DAP_TSAN

@@ -89,7 +89,7 @@ enum { DAP_SRQ_LOW_WATERMARK = 2, DAP_EP_SOFT_HIGH_WATERMARK = 2 };
 /* Type of a completed operation: values of 2.0, whose events contain it. */
 enum dap_dto_op {
 	DAP_OP_SEND, DAP_OP_RDMA_WRITE, DAP_OP_RDMA_READ, DAP_OP_RECEIVE, DAP_OP_RECV_INVAL,
-	/* Of the InfiniBand extension. */
+	/* Operations of the InfiniBand extension. */
 	DAP_OP_WRITE_IMMED = 8, DAP_OP_RECV_WRITE_IMMED, DAP_OP_FETCH_ADD, DAP_OP_CMP_SWAP,
 	DAP_OP_RECV_IMMED,
 };
@@ -98,7 +98,8 @@ struct dap_event {
 	uint32_t number;		/* DAP_EV_* */
 	uint8_t unsignalled;		/* delivered, but does not notify */
 	uint8_t after_cq;		/* delivered only when the EVD's CQ is empty (DISCONNECTED, BROKEN) */
-	uint8_t receive;		/* of a DTO: a message has filled a receive buffer */
+	uint8_t receive;		/* of a DTO: true if a message has filled a receive
+					 * buffer */
 	union {
 		struct {
 			struct dap_ep *ep;
@@ -112,7 +113,7 @@ struct dap_event {
 			struct dap_rmr *rmr;
 			uint64_t cookie;
 			uint32_t status;
-			struct dap_ep *ep;	/* by which it was posted */
+			struct dap_ep *ep;	/* to which it was posted */
 		} bind;
 		struct {
 			struct dap_obj *sp;	/* PSP or RSP */
@@ -147,7 +148,8 @@ struct dap_path {
 	uint8_t gid[16];
 };
 
-/* DAT_QOS: best effort is 0, each other class one bit. Their order, for tables of classes. */
+/* DAT_QOS: best effort is 0, each other class one bit. dap_qos_index() returns a class's place in
+ * tables of classes. */
 enum { DAP_QOS_ALL = 0xf, DAP_QOS_CLASSES = 5 };
 static inline unsigned int dap_qos_index(uint32_t qos)
 {
@@ -180,7 +182,8 @@ struct dap_pz {
 struct dap_lmr {
 	struct dap_obj obj;
 	struct dap_pz *pz;
-	/* start and length in terms of contexts: from the memory's address, or from 0 */
+	/* start and length of the range in LMR triplets; addresses count from the memory's address,
+	 * or from 0 if zero_based */
 	uint64_t addr, length;
 	uint32_t lmr_context, rmr_context;
 	uint32_t priv;
@@ -193,11 +196,12 @@ struct dap_lmr {
 struct dap_rmr {
 	struct dap_obj obj;
 	struct dap_pz *pz;
-	struct dap_lmr *lmr;		/* bound to it unless length is 0 */
+	struct dap_lmr *lmr;		/* the LMR to which it is bound; only valid if length is not
+					 * 0 */
 	_Alignas(64) uint8_t hw[DAP_HW_RMR_SIZE];
 	/* The last bind, for dat_rmr_query. */
 	uint32_t rmr_context, priv;
-	_Alignas(16) uint64_t addr;	/* stored as a pair where possible */
+	_Alignas(16) uint64_t addr;	/* stored together with length where the CPU can */
 	uint64_t length;
 	bool for_ep;			/* 2.0: only this endpoint's connection may use it */
 	bool zero_based;		/* 2.0: remote addresses are offsets into the range */
@@ -240,9 +244,9 @@ struct dap_timer {
 };
 
 /*
- * Counts of slow calls and rare completions, of an endpoint and an EVD. The adapter counts posts
- * and dequeues (dap_hw.ep_total, cq_total). If it does not, a counting instance counts them in its
- * checked calls.
+ * Counts of slow calls and rare completions, of an endpoint and of an EVD. The adapter counts posts
+ * and dequeues (dap_hw.ep_total, cq_total). If the adapter does not, a counting instance counts
+ * them in its checked calls.
  */
 enum dap_count {
 	DAP_COUNT_SEND, DAP_COUNT_WRITE, DAP_COUNT_READ, DAP_COUNT_WRITE_IMM, DAP_COUNT_CMP_SWAP,
@@ -291,7 +295,7 @@ struct dap_srq {
 	struct dap_pz *pz;
 	_Alignas(64) uint8_t hw[DAP_HW_SRQ_SIZE];
 	uint32_t max_recv_dtos, max_recv_iov;
-	uint32_t room;			/* the most that srq_resize can make */
+	uint32_t room;			/* the largest queue that srq_resize can make */
 	uint32_t refs;			/* endpoints that use it; atomic */
 };
 
@@ -315,7 +319,8 @@ struct dap_caps {
 	bool zero_based;		/* LMRs and RMRs whose addresses start at 0 */
 };
 
-/* LMR by context: two-level directory on the upper 24 bits; binds read it without a lock. */
+/* Finds an LMR by its context: a two-level directory on the upper 24 bits; binds read it without a
+ * lock. */
 struct dap_lmr_page {
 	struct dap_lmr *lmr[4096];
 	uint32_t live;
@@ -386,8 +391,8 @@ static inline bool dap_invariant_check(const struct dap_obj *obj, bool holds, co
 #define dap_invariant(obj, cond) dap_invariant_check(obj, (cond), #cond, __FILE__, __LINE__)
 
 /* ---- called by a backend ---- */
-/* An error completion or a QP event: leads to DISCONNECTED, BROKEN. Idempotent. Any thread, any
- * lock held: the connection manager's thread does the rest. */
+/* Called at an error completion or a QP event: leads to DISCONNECTED, BROKEN. Idempotent. Any
+ * thread may call it, with any lock held: the connection manager's thread does the rest. */
 void dap_ep_broken(struct dap_ep *ep);
 /* Soon calls the peer's qp_look(). The endpoint's lock is held, none of the backend's. */
 void dap_ep_look(struct dap_ep *ep);
@@ -396,8 +401,8 @@ void dap_evd_overflow(struct dap_evd *evd);
 /* The device has failed. */
 void dap_ia_fatal(struct dap_ia *ia);
 
-/* A post found the endpoint's queue full: if the consumer gave no EVD for that direction, drops the
- * completions, which frees entries. Returns true if there were any. The poster's thread. */
+/* Called by a poster that found the endpoint's queue full. If the consumer gave no EVD for that
+ * direction, drops completions, which frees entries. Returns true if there were any. */
 bool dap_ep_reap(struct dap_ep *ep, bool recv) __attribute__((cold));
 
 /* Size of the struct behind an endpoint's handle. */
@@ -405,18 +410,18 @@ size_t dap_ep_size(void);
 /* Counts one message of that kind and its bytes, for completions that no hot dequeue counts. */
 void dap_ep_tally(struct dap_ep *ep, enum dap_count what, uint64_t bytes);
 
-/* Fewer receives are left than the low watermark. The connection manager's thread. */
+/* Called from the connection manager's thread: fewer receives are left than the low watermark. */
 void dap_srq_low(struct dap_srq *srq);
-/* The device has stopped the SRQ: marks it broken and raises an event. Its endpoints break one by
- * one, when they need a receive. The connection manager's thread. */
+/* Called from the connection manager's thread: the device has stopped the SRQ. Marks it broken and
+ * raises an event. Its endpoints break one by one, when they need a receive. */
 void dap_srq_broken(struct dap_srq *srq);
-/* Like dap_ep_reap, for a full SRQ: all endpoints that use it. */
+/* Like dap_ep_reap, for a full SRQ: drops the completions of all endpoints that use it. */
 bool dap_srq_reap(struct dap_srq *srq) __attribute__((cold));
 
 /* Calls t->fn(t->arg) once from the connection manager's thread after delay_us; a set timer is set
  * again. */
 void dap_cm_timer(struct dap_cm *cm, struct dap_timer *t, uint64_t delay_us);
-/* After this returns, it is neither called nor can be set again. */
+/* After this returns, the timer's fn is not running and cannot run again. */
 void dap_cm_timer_close(struct dap_cm *cm, struct dap_timer *t);
 
 /* ---- ep/fsm.h has its writer ---- */

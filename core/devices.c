@@ -54,7 +54,8 @@ EXPORTED size_t dapl_direct_params(struct dapl_param *params, size_t max)
 	return n;
 }
 
-/* Whether a device of the backend on this machine has the name of the IA, or that in ia_params. */
+/* Returns true if a device of the backend on this machine has the IA's name, or the name in
+ * ia_params. */
 static bool has_device(const struct dap_hw *hw, const char *name)
 {
 	struct dapl_device devs[64];
@@ -79,7 +80,7 @@ static const struct dap_hw *backend_of(const char *device)
 	return *hw;
 }
 
-/* By the keys of the device's backend, or of any backend if none has the device. */
+/* Checks them by the keys of the device's backend, or of any backend if none has the device. */
 static long check_backends(const char *device, const char *ia_params, char *why, size_t whylen)
 {
 	const struct dap_hw *owner = backend_of(device);

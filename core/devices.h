@@ -10,7 +10,7 @@
 
 struct dapl_device {
 	char name[64];			/* IA name */
-	char access[16];		/* as in "model" */
+	char access[16];		/* for example "model" */
 	char why[160];			/* why it cannot be opened, and the remedy; "" if it can */
 };
 

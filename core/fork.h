@@ -22,7 +22,7 @@ static inline void dap_fork_mutex(pthread_mutex_t *lock, enum dap_fork phase)
 		pthread_mutex_init(lock, NULL);
 }
 
-/* obj.c, ia.c, psp.c */
+/* What obj.c, ia.c and psp.c do at a fork. */
 void dap_obj_fork(enum dap_fork phase);
 void dap_ia_in_child(void);
 void dap_sp_in_child(void);

@@ -21,8 +21,8 @@ struct dap_hot {
 				const DAT_RMR_TRIPLET *, DAT_COMPLETION_FLAGS);
 	DAT_RETURN (*rdma_write)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
 				 const DAT_RMR_TRIPLET *, DAT_COMPLETION_FLAGS);
-	/* RMR checked by the front; the endpoint argument is checked by the backend: a handle with
-	 * dap_obj_get in the cold case, by its table pointer in the hot one. */
+	/* The front has checked the RMR. The backend checks the endpoint argument: with dap_obj_get
+	 * in the cold case, by its table pointer in the hot case. */
 #ifdef DAP_DAT20
 	DAT_RETURN (*rmr_bind)(DAT_RMR_HANDLE, DAT_LMR_HANDLE, const DAT_LMR_TRIPLET *,
 			       DAT_MEM_PRIV_FLAGS, DAT_VA_TYPE, DAT_EP_HANDLE, DAT_RMR_COOKIE,
@@ -33,24 +33,24 @@ struct dap_hot {
 			       DAT_RMR_CONTEXT *);
 #endif
 #ifdef DAP_DAT20
-	/* A send that ends a context at the peer. NULL: caps.rmr_for_ep is not set. */
+	/* A send that invalidates a context at the peer. NULL: caps.rmr_for_ep is not set. */
 	DAT_RETURN (*send_inval)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
 				 DAT_COMPLETION_FLAGS, DAT_RMR_CONTEXT);
-	/* The front has checked the endpoint; args are counted as those of rdma_write. NULL, here and
-	 * in atomic: the front reports DAT_MODEL_NOT_SUPPORTED. */
+	/* The front has checked the endpoint; argument numbers are those of rdma_write. NULL, here
+	 * and in atomic: the front returns DAT_MODEL_NOT_SUPPORTED. */
 	DAT_RETURN (*write_immed)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,
 				  const DAT_RMR_TRIPLET *, DAT_UINT32 imm, DAT_COMPLETION_FLAGS);
-	/* swap: puts operand where compare is; otherwise adds operand. */
+	/* swap: stores operand if the old value equals compare; otherwise adds operand. */
 	DAT_RETURN (*atomic)(DAT_EP_HANDLE, bool swap, DAT_UINT64 operand, DAT_UINT64 compare,
 			     DAT_LMR_TRIPLET *result, DAT_DTO_COOKIE, const DAT_RMR_TRIPLET *,
 			     DAT_COMPLETION_FLAGS);
 #endif
 	DAT_RETURN (*evd_dequeue)(DAT_EVD_HANDLE, DAT_EVENT *);
-	/* dapl_direct.h; NULL: core takes them one by one. */
+	/* dapl_evd_dequeue_n() of dapl_direct.h. NULL: core dequeues the events one by one. */
 	DAT_RETURN (*evd_dequeue_n)(DAT_EVD_HANDLE, DAT_COUNT max, DAT_EVENT *, DAT_COUNT *count);
-	/* The call of dapl_direct.h. NULL: core posts the requests one by one. */
+	/* dapl_ep_post_n() of dapl_direct.h. NULL: core posts the requests one by one. */
 	DAT_RETURN (*ep_post_n)(DAT_EP_HANDLE, DAT_COUNT n, const struct dapl_work *, DAT_COUNT *posted);
-	/* NULL: srq_create of struct dap_hw refuses, so no call is made. */
+	/* NULL if srq_create of struct dap_hw refuses: then there is no SRQ to post to. */
 	DAT_RETURN (*srq_post_recv)(DAT_SRQ_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE);
 };
 

@@ -16,12 +16,13 @@ struct dap_param;
 
 struct dap_hw {
 	const char *name;
-	const char *accesses;		/* those built in, for dat_info(1) */
+	const char *accesses;		/* names of the accesses built in, for dat_info(1) */
 	const struct dap_param *params;	/* its keys of ia_params; ends with a NULL key */
 
 	/* Fills at most max of the devices this backend knows; returns their number. */
 	size_t (*list)(struct dapl_device *devs, size_t max);
-	/* -ENODEV: not a device of this backend. why gets cause and remedy. Fills ia->caps. */
+	/* Returns -ENODEV if no device of this backend has the name. why gets cause and remedy.
+	 * Fills ia->caps. */
 	int (*open)(struct dap_ia *ia, const char *ia_params, char *why, size_t whylen);
 	void (*close)(struct dap_ia *ia);
 	/* Before the connection manager stops: ends the backend's timers. Or NULL. */
@@ -29,9 +30,9 @@ struct dap_hw {
 	/* Hot functions: struct dap_hot of that API level, or NULL. In a threadsafe instance any
 	 * threads may call them, and cq_poll, at the same time. */
 	const void *(*hot)(const struct dap_ia *ia, enum dap_api api);
-	/* Asynchronous device events: a pollable fd; the handler calls dap_ep_broken,
-	 * dap_evd_overflow, dap_srq_low, dap_srq_broken or dap_ia_fatal. In the connection
-	 * manager's thread. */
+	/* Asynchronous device events: returns a pollable fd. The connection manager's thread calls
+	 * the handler, which calls dap_ep_broken, dap_evd_overflow, dap_srq_low, dap_srq_broken or
+	 * dap_ia_fatal. */
 	int (*async_fd)(struct dap_ia *ia);
 	void (*async_handle)(struct dap_ia *ia);
 
@@ -48,12 +49,13 @@ struct dap_hw {
 
 	/* Creates a CQ of at least that many entries for the EVD. */
 	int (*cq_create)(struct dap_evd *evd, unsigned int entries);
-	/* Loses no completion. NULL: not supported. */
+	/* Resizes the CQ without loss of completions. NULL: not supported. */
 	int (*cq_resize)(struct dap_evd *evd, unsigned int entries);
 	int (*cq_destroy)(struct dap_evd *evd);
-	/* Fills ev with one completion; false if there is none. Only in the consumer's thread. */
+	/* Fills ev with one completion; returns false if there is none. Only the consumer's thread
+	 * calls it. */
 	bool (*cq_poll)(struct dap_evd *evd, struct dap_event *ev);
-	/* After it the next completion makes cq_fd readable. */
+	/* Arms the CQ: the next completion makes cq_fd readable. */
 	int (*cq_arm)(struct dap_evd *evd, bool solicited_only);
 	int (*cq_fd)(struct dap_evd *evd);
 	void (*cq_drain_fd)(struct dap_evd *evd);
@@ -70,7 +72,7 @@ struct dap_hw {
 	int (*srq_create)(struct dap_srq *srq);
 	int (*srq_destroy)(struct dap_srq *srq);
 	/* Sets max_recv_dtos; to more than asked if the receives in use prevent shrinking that far.
-	 * -EBUSY: more are outstanding; -ENOMEM: more than room. The poster's thread. */
+	 * -EBUSY: more are outstanding; -ENOMEM: more than room. The poster's thread calls it. */
 	int (*srq_resize)(struct dap_srq *srq, uint32_t recvs);
 	/* Calls dap_srq_low once, when fewer than limit receives are left; 0: never. */
 	int (*srq_limit)(struct dap_srq *srq, uint32_t limit);
@@ -80,7 +82,7 @@ struct dap_hw {
 	/* Creates the QP of an endpoint with ep->attr, EVDs, PZ and SRQ; it can take receives
 	 * (INIT). */
 	int (*qp_create)(struct dap_ep *ep);
-	/* Whether all that was posted has been dequeued, in each direction. A snapshot. */
+	/* Returns, for each direction, whether all posted work has been dequeued. A snapshot. */
 	void (*qp_idle)(struct dap_ep *ep, bool *recv_idle, bool *request_idle);
 	/* Receives of the endpoint without a completion from the adapter. -EAGAIN: unknown, because
 	 * an endpoint of the SRQ is in the middle of a message. A snapshot. */
@@ -98,7 +100,8 @@ struct dap_hw {
 	/* The peer has disconnected in an orderly way: completes the requests that have reached it,
 	 * for a limited time, before qp_error. NULL: completions always precede that message. */
 	void (*qp_settle)(struct dap_ep *ep);
-	/* Why it called dap_ep_broken(), for the peer's log; may return NULL. NULL: unknown. */
+	/* Returns the reason of dap_ep_broken(), for the peer's log; may return NULL. NULL:
+	 * unknown. */
 	const char *(*qp_why)(struct dap_ep *ep);
 	/* Graceful disconnect: begin marks the end of the send queue (the caller is its only
 	 * poster; NULL: no mark is needed); done reports, from any thread, whether everything before
@@ -107,11 +110,12 @@ struct dap_hw {
 	bool (*qp_drain_done)(struct dap_ep *ep);
 	/* The peer asked for progress with dap_ep_look(): poll the CQ and acknowledge. Optional. */
 	void (*qp_look)(struct dap_ep *ep);
-	/* After it the EVDs hold no completions of the QP that were not dequeued. */
+	/* Drops the QP's completions that were not dequeued: afterwards the EVDs have none. */
 	int (*qp_destroy)(struct dap_ep *ep);
 
-	/* One line about an endpoint's queues or an EVD's CQ, for the log; of another object nothing. A
-	 * snapshot, of objects that may be half made. NULL: nothing to tell. */
+	/* Writes one line about an endpoint's queues or an EVD's CQ for the log; for another object
+	 * nothing. A snapshot, of objects that may be half made. NULL: the backend has no such
+	 * line. */
 	void (*describe)(const struct dap_obj *obj, char *line, size_t len);
 };
 

@@ -27,7 +27,7 @@ struct core_ia {
 	uint64_t psps_any;		/* PSPs with any qualifier */
 	uint64_t *cleared;		/* 2.0: counters at the last reset, or NULL */
 	struct dap_timer failure;	/* fails the IA, once: invariant.h */
-	bool failed;			/* atomic: it is set */
+	bool failed;			/* atomic; true once failure is set */
 };
 
 /* pub comes first: a handle is the address of either. */

@@ -76,7 +76,7 @@ static int read_number(const struct dap_param *p, const char *s, void *out)
 	return 0;
 }
 
-/* The index of the word, or -EINVAL. */
+/* Returns the index of the word, or -EINVAL. */
 static int word_index(const char *const *words, const char *s)
 {
 	for (int i = 0; words[i]; i++) {
@@ -240,7 +240,8 @@ static const char *next_word(const char *text, const struct dap_param *table, st
 	return text + len;
 }
 
-/* Whether text begins with OpenFabrics' form: a word and a number. *rest is what follows it. */
+/* Returns true if text begins with OpenFabrics' form: a word and a number. *rest is the text after
+ * it. */
 static bool split_positional(const char *text, struct word *device, struct word *port,
 			     const char **rest)
 {
@@ -257,7 +258,7 @@ static bool split_positional(const char *text, struct word *device, struct word 
 	return true;
 }
 
-/* ia_params without OpenFabrics' form. */
+/* Parses ia_params without OpenFabrics' form. */
 static const char *skip_positional(const char *text)
 {
 	struct word device, port;

@@ -34,8 +34,8 @@ struct dap_param {
 	int (*read)(const char *value, void *out, char *why, size_t whylen);
 	const char *must;		/* of DAP_PARAM_OWN: description of valid values */
 	size_t offset, size;
-	/* For dat_info(1): unit of the value or NULL, one line of meaning, and what applies without
-	 * this key where that is not a value of it. */
+	/* For dat_info(1): unit of the value or NULL, one line of meaning, and a description of the
+	 * default if no value of the key stands for it. */
 	const char *unit, *meaning, *without;
 };
 
@@ -50,7 +50,7 @@ struct dap_param {
 int dap_params_parse(const char *text, const struct dap_param *table, void *out, char *why,
 		     size_t whylen);
 
-/* The same without defaults: *out keeps what the words of text do not set. */
+/* The same without defaults: a field of *out whose key is not in text keeps its value. */
 int dap_params_words(const char *text, const struct dap_param *table, void *out, const char **at,
 		     char *why, size_t whylen);
 

@@ -24,10 +24,10 @@ struct dap_variable {
 /* Ends with a NULL name. */
 extern const struct dap_variable dap_variables[];
 
-/* Its value; NULL if it is not set, or set to the value for the default. */
+/* Returns its value; NULL if it is not set, or set to the value for the default. */
 const char *dap_variable_value(const struct dap_variable *v);
 
-/* Whether to log something about it: true once in a process. */
+/* Returns true if something about it is to be logged: once in a process. */
 bool dap_variable_report(const struct dap_variable *v);
 
 #endif

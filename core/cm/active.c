@@ -76,7 +76,8 @@ static void active_retry(struct dap_cm_conn *c, int err)
 {
 	uint64_t wait = c->retry_us;
 
-	c->by_tcp = c->local;		/* the owner of the local name may not be the owner of the port */
+	c->by_tcp = c->local;		/* use TCP: the owner of the local name may not be the owner
+					 * of the port */
 	cm_mux_leave(c);
 	cm_close_fd(&c->fd, false);
 	c->refused = false;

@@ -118,14 +118,14 @@ int dap_cm_handoff(struct dap_cm_conn *conn, uint64_t conn_qual, const struct da
 		   const void *pd, uint32_t pd_size);
 /* Passive side, within ready(): from now on the active side may post. */
 int dap_cm_go(struct dap_cm_conn *conn);
-/* Disconnects. In order: ended(DISCONNECTED) comes at the peer, then here. abrupt: it comes here at
- * once. */
+/* Disconnects. ended(DISCONNECTED) is called first at the peer, then here; with abrupt it is called
+ * here at once. */
 int dap_cm_disconnect(struct dap_cm_conn *conn, bool abrupt);
 /* Calls look() at the peer, soon. Does nothing if the connection has ended or a LOOK is already
  * queued. */
 void dap_cm_look(struct dap_cm_conn *conn);
-/* The QP broke: ended(BROKEN) at the peer, but not here. Releases conn. why: text for the peer's
- * log, or NULL. */
+/* The QP broke: ended(BROKEN) is called at the peer, but not here. Releases conn. why: text for the
+ * peer's log, or NULL. */
 void dap_cm_break(struct dap_cm_conn *conn, const char *why);
 /* Core drops conn: no callback for it begins after this returns, though one may be running (see
  * dap_cm_sync). conn is freed. A queued DISC still reaches the peer. */

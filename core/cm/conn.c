@@ -224,7 +224,7 @@ static void got_disc(struct dap_cm_conn *c)
 {
 	switch (c->state) {
 	case CM_CLOSING:
-		leave_mux(c);		/* leaving the mux needs no CUT */
+		leave_mux(c);		/* a connection that leaves its mux here needs no CUT */
 		cm_conn_cut(c, DAP_CM_DISCONNECTED, NULL, true);
 		break;
 	case CM_LINGER:
@@ -392,7 +392,8 @@ int dap_cm_disconnect(struct dap_cm_conn *c, bool abrupt)
 	return err;
 }
 
-/* Only into an empty queue: a full one already holds a LOOK, and the DISC must still fit. */
+/* Queues a LOOK only if the queue is empty: otherwise a LOOK may be queued already, and the DISC
+ * must still fit. */
 void dap_cm_look(struct dap_cm_conn *c)
 {
 	if (!cm_enter(c->generation))

@@ -61,12 +61,13 @@ struct dap_cm_conn {
 	uint64_t deadline;		/* active side: the caller's deadline, in us; 0: none */
 	uint64_t tried;			/* active side: time of the last retry, in us */
 	uint32_t retry_us;
-	int send_err;			/* -errno of a failed send: recv(2) then reports only the end */
+	int send_err;			/* -errno of a failed send; recv(2) would report only the
+					 * end of the stream */
 	union dap_addr peer;
 	union dap_addr called;		/* passive side: our address to which the peer connected */
 	uint32_t in_len, out_off, out_len;
-	/* The space for a CUT also buffers received bytes: a connection on a mux reads none of
-	 * its own. */
+	/* The space for a CUT also serves as the buffer of received bytes: only a connection on a
+	 * mux sends CUT, and the mux has the buffer of its received bytes. */
 	uint8_t out[(CM_OUT_MSGS + 1) * CM_WIRE_SIZE];
 };
 
@@ -144,7 +145,7 @@ void cm_conn_linger(struct dap_cm_conn *c);
 /* From the manager's thread: reports the end if core owns it, then lingers, or retires it if its
  * socket is closed. */
 void cm_conn_end(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg);
-/* Closes the socket, then ends the connection likewise. */
+/* Closes the socket, then does the same as cm_conn_end(). */
 void cm_conn_cut(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg, bool reset);
 /* Closes the connection; its timer then calls cm_conn_end(). Any thread. */
 void cm_conn_fail(struct dap_cm_conn *c, enum dap_cm_end why);

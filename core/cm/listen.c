@@ -25,7 +25,7 @@ static void port_enter(struct cm_acceptor *acceptor, int fd)
 	union dap_addr from, called;
 
 	if (!cm_sock_ends(fd, &called, &from)) {
-		close(fd);		/* already closed */
+		close(fd);		/* the peer has already closed it */
 		return;
 	}
 	cm_sock_options(fd);
@@ -95,7 +95,7 @@ static void port_put(struct cm_port *p)
 	cm_acceptor_close(&p->acceptor);
 }
 
-/* This process's listening socket for the port that peers of the adapter reach, or NULL. */
+/* Returns this process's listening socket for the port that peers of the adapter reach, or NULL. */
 static struct cm_port *port_find(const struct dap_cm *cm, uint16_t number)
 {
 	union dap_addr at = listen_address(cm, number);

@@ -324,7 +324,8 @@ int cm_loop_open(void)
 	int err;
 
 	cm_loop.stop = false;
-	cm_loop.n_ids = 0;		/* a child that had no IA at fork() keeps the loop */
+	cm_loop.n_ids = 0;		/* a child whose parent had no IA at fork() keeps the loop;
+					 * its ids must be new */
 	cm_loop.wakes = UINT64_MAX;
 	cm_loop.epfd = epoll_create1(EPOLL_CLOEXEC);
 	if (cm_loop.epfd < 0)

@@ -86,7 +86,8 @@ struct cm_limits {
 	uint64_t request_us;		/* time from accept(2) to a whole REQ */
 	uint64_t answer_us;		/* time from REP to RTU, and from RTU to GO */
 	uint64_t linger_us;
-	uint64_t young_us;		/* how long a refusal explains a missing answer */
+	uint64_t young_us;		/* a refusal not older than this is reported instead of a
+					 * timeout */
 	uint64_t pause_us;		/* pause of accept(2) after EMFILE */
 	uint64_t idle_us;		/* idle time before the connecting side closes a mux */
 	bool tcp;			/* use TCP within the host, too */
@@ -143,7 +144,7 @@ struct cm_local {			/* a local listening socket, shared by the process's listene
 
 /* The caller has set enter; the rest is zero. */
 int cm_acceptor_open(struct cm_acceptor *a, const struct sockaddr *at, socklen_t len, int type);
-/* Also frees the struct whose first member it is, later. */
+/* Closes the socket. Later frees the struct whose first member it is. */
 void cm_acceptor_close(struct cm_acceptor *a);
 /* Finds the socket with this name on the list, or opens one. */
 int cm_local_get(struct cm_locals *list, const struct sockaddr_un *name, socklen_t len, int type,

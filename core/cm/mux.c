@@ -29,7 +29,8 @@
 #define PASSIVE_MOST 1024u	/* most muxes without a connection */
 #define OUT_AT_ONCE 64
 #define IN_AT_ONCE 16		/* messages per read, because each may cost an adapter command */
-#define UNREAD_MOST 4096	/* most unread answers; beyond that the peer is disconnected */
+/* limit of unread answers; a peer that exceeds it is disconnected */
+#define UNREAD_MOST 4096
 
 static struct cm_conn_list table[BUCKETS];
 
@@ -262,7 +263,7 @@ static struct cm_mux *mux_new(int fd, const union dap_addr *at, const struct cm_
 	return mux;
 }
 
-/* Gives a slow peer a moment to read the last messages. */
+/* A slow peer gets a moment to read the last messages. */
 static void flush_before_close(struct cm_mux *mux)
 {
 	struct pollfd room = { .fd = mux->fd, .events = POLLOUT };
@@ -351,8 +352,8 @@ static bool is_moved_socket(int fd)
 	       dap_user_is_ours(fd);
 }
 
-/* The peer moved the connection to its own socket, which came along. Returns false if it did
- * not. */
+/* The peer moved the connection to a socket of its own, which it sent with the message. Returns
+ * false if no socket came. */
 static bool message_move(struct cm_mux *mux, struct dap_cm_conn *c)
 {
 	int fd = mux->moved_fd;

@@ -85,8 +85,8 @@ void cm_passive_accepted(uint16_t port, int fd, const union dap_addr *from,
 
 /* ---- Requests ---- */
 
-/* A listener of the adapter with the called address, else one that listens everywhere, else any
- * if any is set. */
+/* Returns a listener of the adapter with the called address, else one that listens everywhere. If
+ * any is set, returns any listener as the last choice. */
 static struct dap_cm_listener *listener_find(uint16_t port, uint64_t conn_qual,
 					     const union dap_addr *called, bool any)
 {

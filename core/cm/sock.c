@@ -31,7 +31,8 @@
 #define PORT_BITS 14
 #define PORT_MASK ((1u << PORT_BITS) - 1)
 #define MUX_NAME "dapl-direct.line."
-#define LOCAL_NAME "dapl-direct.near."	/* a random suffix: no other process can bind it first */
+/* a random suffix follows, so that no other process can bind the name first */
+#define LOCAL_NAME "dapl-direct.near."
 
 uint16_t cm_port_of(uint64_t conn_qual)
 {

@@ -11,7 +11,7 @@ static uint32_t min_u32(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* Enough for a consumer that passes no attributes, as many test programs do. */
+/* Defaults for a consumer that passes no attributes, as many test programs do. */
 void dap_ep_attr_default(const struct dap_ia *ia, struct dap_ep_attr *attr)
 {
 	const struct dap_caps *caps = &ia->caps;
@@ -50,8 +50,8 @@ static void fill_gaps(const struct dap_ia *ia, struct dap_ep_attr *attr)
 		attr->max_rdma_write_iov = min_u32(iov, caps->max_rdma_write_iov);
 }
 
-/* dat_ep_modify(3): SUPPRESS, SOLICITED and BARRIER of requests work whether or not they were asked
- * for. */
+/* dat_ep_modify(3): SUPPRESS, SOLICITED and BARRIER of requests work even if the attributes do not
+ * ask for them. */
 static bool flags_are_valid(const struct dap_ep_attr *attr)
 {
 	const uint32_t recv = DAP_COMP_SOLICITED | DAP_COMP_UNSIGNALLED | DAP_COMP_THRESHOLD;

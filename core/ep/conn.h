@@ -22,7 +22,8 @@ void dap_conn_ep_release(struct dap_ep *ep);
 /* For an abrupt close: frees the object, whatever its state. */
 void dap_sp_destroy(struct dap_psp *sp);	/* PSP or RSP */
 void dap_cr_destroy(struct dap_cr *cr);
-/* Reserved service points that have had their request: they no longer count as open objects. */
+/* Returns the number of reserved service points that have had their request. They do not count as
+ * open objects. */
 unsigned int dap_sp_used(struct dap_ia *ia);
 
 /* ---- what the API fronts call, by the rules of api.h ---- */
@@ -30,7 +31,7 @@ struct dap_connect_args {
 	union dap_addr to;
 	uint64_t conn_qual;
 	uint32_t timeout_us;
-	uint32_t qos;			/* best effort: what the endpoint's attributes ask for */
+	uint32_t qos;			/* if best effort, the endpoint's attributes decide */
 	const void *private_data;
 	uint32_t private_data_size;
 };

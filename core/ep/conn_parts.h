@@ -24,22 +24,25 @@
 
 /* All with ep->lock held. */
 
-/* Before a connection: fills the QP's address and sets up the timers. qos: asked by the call; best
- * effort leaves it to the endpoint's attributes. */
+/* Before a connection: fills the QP's address and sets up the timers. qos is what the call asks
+ * for; if it is best effort, the endpoint's attributes decide. */
 int dap_conn_prepare(struct dap_ep *ep, uint32_t qos);
 void dap_conn_timers(struct dap_ep *ep);
-/* Do both ends use the same backend and protocol version? If not, logs that. */
+/* Returns true if both ends use the same backend and protocol version; otherwise logs the
+ * difference. */
 bool dap_conn_compatible(const struct dap_path *own, const struct dap_path *peer);
 /* Posts the event to the endpoint's connect EVD, with the peer's private data if it has any. */
 void dap_conn_event(struct dap_ep *ep, uint32_t number);
-/* From here on the peer may send: its messages wait until an event of the connection is posted. */
+/* From here on the peer may send: the EVDs keep its messages until an event of the connection is
+ * posted. */
 void dap_conn_early(struct dap_ep *ep);
-/* That event is posted, or the endpoint goes away. */
+/* Called when that event is posted, or when the endpoint is freed. */
 void dap_conn_not_early(struct dap_ep *ep);
-/* If the cause applies: QP to error, then state, then the event, so that all work is flushed when
- * the consumer sees the event. Returns false, without effect, if it does not apply. */
+/* If the cause applies: moves the QP to error, changes the state, then posts the event, so that all
+ * work is flushed when the consumer sees the event. If the cause does not apply, does nothing and
+ * returns false. */
 bool dap_conn_finish(struct dap_ep *ep, enum dap_ep_cause cause, uint32_t event);
-/* The event for a connection that ended in this way and in this state. */
+/* Returns the event for a connection that ended in this way and in this state. */
 uint32_t dap_conn_end_event(enum dap_ep_state state, enum dap_cm_end why);
 
 int dap_conn_request(void *sp, struct dap_cm_conn *conn, const struct dap_cm_request *r);

@@ -5,7 +5,7 @@
 #include "core/evd/evd.h"
 
 #define DRAIN_LOOK_US 500
-#define DRAIN_LOOKS 20000		/* ten seconds */
+#define DRAIN_LOOKS 20000		/* number of checks: ten seconds together */
 
 /* ---- graceful: posted work completes first, for up to ten seconds ---- */
 
@@ -41,7 +41,7 @@ static void disconnect_gracefully(struct dap_ep *ep)
 
 	dap_ep_fsm(ep, DAP_CAUSE_DISCONNECT_GRACEFUL);
 	core_ep(ep)->drain_looks = DRAIN_LOOKS;
-	/* Without room for its mark in the send queue, it waits for the time limit. */
+	/* If the send queue has no room for the mark, the disconnect waits for the time limit. */
 	if (ia->hw->qp_drain_begin && ia->hw->qp_drain_begin(ep))
 		dap_log(DAP_LOG_WARN, "endpoint %p cannot mark the end of its send queue: disconnects "
 			"without waiting for posted work", (void *)ep);
@@ -112,7 +112,7 @@ static void on_broken_timer(void *arg)
 	pthread_mutex_unlock(&own->lock);
 }
 
-/* Once, before the endpoint enters a state in which the timers can be set. */
+/* Sets up the timers once, before the endpoint enters a state in which they can be set. */
 void dap_conn_timers(struct dap_ep *ep)
 {
 	struct core_ep *own = core_ep(ep);

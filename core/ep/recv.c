@@ -16,7 +16,7 @@
 
 #define LOOK_US 1000
 
-/* Messages can arrive in this state. */
+/* Returns true if messages can arrive in this state. */
 static bool receives(enum dap_ep_state state)
 {
 	return state == DAP_EP_ACTIVE_PENDING || state == DAP_EP_COMPLETION_PENDING ||
@@ -188,7 +188,8 @@ static int count_begin(struct core_evd *evd, struct dap_ep *ep)
 	own->held_most = 0;
 	set_held(evd, ep, count_stashed(evd, ep));
 	pthread_mutex_unlock(&evd->lock);
-	if (!evd->count.fn) {		/* once: from the first use on the manager may be reading it */
+	if (!evd->count.fn) {		/* set only once: from the first use on the manager may be
+					 * reading it */
 		evd->count.arg = evd;
 		evd->count.fn = on_tick;
 	}
@@ -246,7 +247,7 @@ static void store_marks(struct dap_ep *ep, uint32_t soft, uint32_t hard)
 	core_ep(ep)->soft_due = soft != DAP_NO_WATERMARK;
 }
 
-/* Events for both watermarks are posted again. */
+/* Setting the marks re-arms the events of both watermarks. */
 static int change_marks(struct dap_ep *ep, uint32_t soft, uint32_t hard)
 {
 	uint32_t old_soft = ep->attr.srq_soft_hw, old_hard = core_ep(ep)->hard_high;

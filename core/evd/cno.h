@@ -5,7 +5,8 @@
 
 #include "core/evd/evd.h"
 
-/* EVDs that have triggered the CNO and are not reported yet; one for waiters, one for the agent. */
+/* Queue of EVDs that have triggered the CNO and are not reported yet. A CNO has one for waiters and
+ * one for the agent. */
 struct dap_cno_queue {
 	struct core_evd *first, *last;
 	struct core_evd *stray;		/* a trigger of an EVD that has moved to another CNO */
@@ -55,7 +56,8 @@ int dap_cno_sleep(struct dap_cno *cno, unsigned int queue, uint64_t now, uint64_
 
 /* ---- cno_agent.c; no lock is held ---- */
 struct dap_agent *dap_agent_start(struct dap_cno *cno, dap_agent_fn fn, void *data, bool once);
-/* After it the agent is not running and not called again, unless the agent itself is the caller. */
+/* After this returns, the agent is not running and not called again, unless the agent itself is the
+ * caller. */
 void dap_agent_stop(struct dap_cno *cno);
 
 #endif

@@ -51,8 +51,8 @@ static void drive_cm(struct core_evd *evd)
 }
 
 /*
- * The EVD has no CQ and an empty software queue. Then a poll takes no lock, because the posting
- * thread may need it, and yields the CPU now and then.
+ * The EVD has no CQ and its software queue is empty. Such a poll takes no lock, because the posting
+ * thread may need the lock; now and then it yields the CPU.
  */
 static bool is_idle(struct core_evd *evd)
 {

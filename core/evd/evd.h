@@ -116,7 +116,7 @@ void dap_evd_join_hot_path(struct core_evd *evd);
 bool dap_evd_poll(struct core_evd *evd, struct dap_event *ev);
 uint32_t dap_evd_collect(struct core_evd *evd);
 void dap_evd_wake(struct core_evd *evd);
-/* Like wake, for a waiter that may be about to sleep: its next sleep ends at once. */
+/* Like wake, for a waiter that may be about to sleep: the waiter's next sleep ends at once. */
 void dap_evd_signal(struct core_evd *evd);
 
 /* Completions of an endpoint that is core_ep.early stay in the stash. Lock is not held. */
@@ -124,7 +124,7 @@ void dap_evd_early(struct dap_evd *evd);
 void dap_evd_not_early(struct dap_evd *evd);
 
 /* ---- ep/recv.c ---- */
-/* A completion is set aside, or leaves the stash. */
+/* Called when a completion is set aside, or leaves the stash. */
 void dap_evd_count(struct core_evd *evd, const struct dap_event *ev);
 void dap_evd_uncount(struct core_evd *evd, const struct dap_event *ev);
 

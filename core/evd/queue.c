@@ -171,7 +171,7 @@ static bool is_early(const struct dap_ep *ep)
 	return __atomic_load_n(&core_ep(ep)->early, __ATOMIC_ACQUIRE);
 }
 
-/* A message that has overtaken the event of its connection. */
+/* Returns true for a message that has overtaken the ESTABLISHED event of its connection. */
 static bool is_early_message(const struct dap_event *ev)
 {
 	return ev->number == DAP_EV_DTO && is_early(ev->dto.ep);
@@ -257,7 +257,7 @@ uint32_t dap_evd_collect(struct core_evd *evd)
 	return limit;
 }
 
-/* Whether a backend may give this event out of the EVD's CQ. */
+/* Returns true if a backend may return this event from the EVD's CQ. */
 static bool is_of_cq(const struct core_evd *evd, const struct dap_event *ev)
 {
 	const struct dap_ep *ep = ev->dto.ep;

@@ -76,7 +76,8 @@ static void to_dat(const struct dap_ep_attr *a, DAT_EP_ATTR *to)
 	};
 }
 
-/* An EVD that takes this stream, or none. */
+/* Reads the handle of an EVD that takes this stream. *evd is NULL if the handle is
+ * DAT_HANDLE_NULL. */
 static int read_evd(const struct dap_ia *ia, DAT_EVD_HANDLE handle, uint32_t stream,
 		    enum dap_err_sub sub, struct dap_evd **evd)
 {

@@ -15,10 +15,12 @@
 
 #define DAP_API DAP_API_20
 typedef DAT_SEG_LENGTH front_len;
-/* No completion. Polling consumers compare the whole value with this one (dtest -p). */
+/* The return value for "no completion". Polling consumers compare the whole value with this one
+ * (dtest -p). */
 #define FRONT_CQ_EMPTY ((DAT_RETURN)DAT_QUEUE_EMPTY)
 
-/* From libdat2, whose header is not installed: its number for an IA. */
+/* This function is from libdat2, whose header is not installed. It translates libdat2's number of
+ * an IA to a handle. */
 DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE handle, DAT_IA_HANDLE *ia_handle);
 
 /* The consumer's handle of the IA. */

@@ -116,7 +116,7 @@ static int is_of_us(const char *name)
 	return ours;
 }
 
-/* Exactly one of cookie and memory matches the other entry. */
+/* Two entries conflict if exactly one of cookie and memory is equal. */
 static bool names_conflict(const char *a, const char *b)
 {
 	const size_t cookie = sizeof(PREFIX) - 1, memory = cookie + COOKIE_TEXT;

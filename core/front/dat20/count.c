@@ -207,7 +207,7 @@ static void count_evd(struct dap_evd *evd, struct count20 *c)
 	count_dequeues(evd, c);
 }
 
-/* Fills c. Returns where the values at the last reset are kept, or NULL if the handle has no
+/* Fills c. Returns the place of the values at the last reset, or NULL if the handle has no
  * counters. */
 static uint64_t **read_counters(DAT_HANDLE handle, struct count20 *c)
 {
