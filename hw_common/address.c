@@ -18,8 +18,8 @@ static int no_socket(int err, char *why, size_t whylen)
 	return -err;
 }
 
-/* Any address that this process can bind to. Whether 127/8 or addresses of other machines can be
- * bound depends on the kernel's configuration. */
+/* Accepts any address that this process can bind to. Whether 127/8 or addresses of other machines
+ * can be bound depends on the kernel's configuration. */
 int hw_address_here(const union dap_addr *ip, char *why, size_t whylen)
 {
 	int fd = socket(ip->sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -97,8 +97,8 @@ int hw_address_read(const char *value, union dap_addr *ip, char *why, size_t why
 	return 0;
 }
 
-/* The source address that this machine uses for outside networks; sends nothing (RFC 5737: the
- * target does not exist). */
+/* Finds the source address that this machine uses for outside networks. Sends nothing (RFC 5737:
+ * the target does not exist). */
 static int default_route_address(union dap_addr *ip)
 {
 	struct sockaddr_in far = { .sin_family = AF_INET, .sin_port = htons(9),

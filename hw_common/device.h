@@ -10,14 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the kernel's classes are: SYSFS_PATH, as libibverbs has it, or /sys. */
+/* Returns the root of the kernel's classes: SYSFS_PATH, which libibverbs uses, too, or /sys. */
 const char *hw_sysfs(void);
 
 /*
- * The kernel's RDMA device and its port. The name in "name port" may also be that of a network
- * interface, an IP address of this machine, or "device-port". Returns 0, -ENODEV if text has none of
- * these forms or the interface has no RDMA device, or -EINVAL for another port than the interface's.
- * why is set where an interface was found.
+ * Finds the kernel's RDMA device and its port. The name in "name port" may also be that of a
+ * network interface, an IP address of this machine, or "device-port". Returns 0, -ENODEV if text
+ * has none of these forms or the interface has no RDMA device, or -EINVAL if it names another port
+ * than the interface's. why is set if an interface was found.
  */
 int hw_device_split(const char *text, char *device, size_t len, uint8_t *port, char *why, size_t whylen);
 

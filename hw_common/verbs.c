@@ -38,8 +38,8 @@ int hw_errno(void)
 }
 
 /*
- * libibverbs omits devices that it lacks memory, a descriptor or a library for. The kernel's list
- * tells these cases from a name that does not exist.
+ * libibverbs omits a device if memory, a descriptor or a library is missing for it. The kernel's
+ * list tells these cases from a name that does not exist.
  */
 int hw_why_not_listed(const char *device, char *why, size_t whylen)
 {

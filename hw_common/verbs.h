@@ -32,13 +32,14 @@ int hw_nonblocking(int fd);
 int hw_watch(int poll_fd, int fd);
 enum hw_event {
 	HW_EVENT_NONE, HW_EVENT_GONE,
-	HW_EVENT_PORT_DOWN, HW_EVENT_PORT_UP, HW_EVENT_PORT,	/* the last one: its attributes changed */
+	HW_EVENT_PORT_DOWN, HW_EVENT_PORT_UP, HW_EVENT_PORT,	/* the last one: attributes of the
+								 * port changed */
 };
-/* The next event of the device or this port; does not block. */
+/* Returns the next event of the device or this port; does not block. */
 enum hw_event hw_async_event(struct ibv_context *ctx, unsigned int port);
 
 /* ---- verbs_fork.c ---- */
-/* Around calls in which libibverbs takes global locks. */
+/* To be called around calls in which libibverbs takes global locks. */
 void hw_enter(void);
 void hw_leave(void);
 /* From here on forks wait for such calls. To be called after the first device has been opened: then

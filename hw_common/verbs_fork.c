@@ -36,9 +36,9 @@ static void after(void)
 
 /*
  * On kernels that do not copy pinned pages at fork (before 5.12), registered memory must not be
- * inherited, or the parent would continue in a copy that the device does not use. On others this
- * does nothing. If the program has registered memory itself before, it fails, and the program has
- * decided.
+ * inherited, or the parent would continue in a copy that the device does not use. On later kernels
+ * this call does nothing. It fails if the program has registered memory before; then the program
+ * has decided.
  */
 static void fork_prepare(void)
 {

@@ -41,7 +41,7 @@ void m5_arena_open(struct m5_arena *arena, bool eal)
 	pthread_mutex_init(&arena->lock, NULL);
 }
 
-/* A huge page of the system, reserved now, so that a later access cannot fail. */
+/* Allocates a huge page of the system. It is reserved now, so that a later access cannot fail. */
 static void *huge_map(void)
 {
 	void *p = mmap(NULL, CHUNK, PROT_READ | PROT_WRITE,
@@ -50,8 +50,8 @@ static void *huge_map(void)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Not inherited by a forked child: it uses no queue, and the kernel would copy pinned huge pages
- * for it. */
+/* A forked child does not inherit the page: it uses no queue, and the kernel would copy pinned huge
+ * pages for it. */
 static bool memory_get(struct m5_chunk *c, bool eal)
 {
 	c->base = eal ? m5_eal_malloc(CHUNK, CHUNK) : NULL;
@@ -121,7 +121,7 @@ static int arena_grow(struct m5_arena *arena, struct m5_ctl *ctl)
 	return 0;
 }
 
-/* The first run of n free pages within one piece, or at the start of one; PAGES if there is
+/* Returns the first run of n free pages within one piece, or at the start of one; PAGES if there is
  * none. */
 static unsigned int find_run(const struct m5_chunk *c, unsigned int n)
 {

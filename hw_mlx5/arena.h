@@ -31,14 +31,14 @@ struct m5_arena {
 };
 
 void m5_arena_open(struct m5_arena *arena, bool eal);
-/* All memory has been freed, or is abandoned. */
+/* To be called when all memory has been freed, or abandoned. */
 void m5_arena_close(struct m5_arena *arena, struct m5_ctl *ctl);
 /* Allocates zeroed pages: 0 or -ENOMEM. They lie within one piece unless they are larger than
  * that. */
 int m5_arena_get(struct m5_arena *arena, struct m5_ctl *ctl, size_t len, struct m5_arena_run *run);
 void m5_arena_put(struct m5_arena *arena, const struct m5_arena_run *run, size_t len);
 void *m5_arena_memory(const struct m5_arena_run *run);
-/* The umem of its piece, and the run's offset there. */
+/* Returns the umem of the run's piece, and the run's offset in the umem. */
 struct m5_umem m5_arena_umem(const struct m5_arena_run *run, size_t *offset);
 
 #endif

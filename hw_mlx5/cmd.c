@@ -40,7 +40,8 @@ static uint32_t field(be32_t word, unsigned int low, unsigned int bits)
 	return be32_to_cpu(word) >> low & ((1u << bits) - 1);
 }
 
-/* PRM, "HCA Capabilities", umr_fence: the fence before work that relies on a changed key. */
+/* PRM, "HCA Capabilities", umr_fence: returns the fence that work needs if it relies on a changed
+ * key. */
 static uint8_t umr_fence(uint32_t cap)
 {
 	switch (cap) {

@@ -18,18 +18,20 @@ struct m5_dev_caps {
 	unsigned int max_mr_log;	/* log2 of the largest key's size in bytes */
 	unsigned int klm_slots;		/* length of the largest KLM list */
 	unsigned int max_indirection;	/* longest chain of keys that refer to one another */
-	uint8_t umr_fence;		/* fm_ce_se bits that work behind a change of a key needs */
+	uint8_t umr_fence;		/* fm_ce_se bits that a WQE needs if it follows the change
+					 * of a key */
 	uint8_t num_ports;
 	uint8_t cqe_version;		/* 1: CQEs carry the user index */
 	bool bf, cq_resize;
 	bool windows;			/* firmware lets UMRs change atomic rights and KLM lists */
 	bool ethernet;
 	bool reorders;			/* the device may place RC data out of order */
-	bool force_order;		/* but keeps the order for a QP that demands it */
+	bool force_order;		/* but the device keeps the order for a QP that demands
+					 * it */
 	uint16_t bf_buf_size;		/* half of a BlueFlame register, in bytes */
 };
 
-/* The size as the device takes it: log2, rounded up; 0 for n = 0. */
+/* Converts a size to the device's form: log2, rounded up; 0 for n = 0. */
 static inline unsigned int m5_log2_up(uint32_t n)
 {
 	return n > 1 ? 32u - (unsigned int)__builtin_clz(n - 1) : 0;
@@ -47,20 +49,18 @@ int m5_cmd_obj(struct m5_ctl *ctl, struct m5_obj *obj, const void *in, size_t in
 
 int m5_cmd_caps(struct m5_ctl *ctl, struct m5_dev_caps *caps);
 
-/* M5_MKC_* of M5_ACCESS_*; always includes local read. */
+/* Converts M5_ACCESS_* to M5_MKC_*; the result always includes local read. */
 uint32_t m5_mkc_rights(unsigned int access);
 
 /*
- * A window's key: free, changed by UMR only, with this first variant. remote_end: the peer may
- * invalidate it by a SEND. rkey: index << 8
- *
- * variant.
+ * Creates a window's key, which is free and which only UMRs change, with this first variant.
+ * remote_end: the peer may invalidate it by a SEND. *rkey is index << 8 | variant.
  */
 int m5_cmd_window(struct m5_ctl *ctl, uint32_t pdn, uint8_t variant, bool remote_end,
 		  struct m5_obj **obj, uint32_t *rkey);
 
-/* A key that maps addresses from 0 to [addr, +length) of another key, in up to slots pieces.
- * rights: M5_MKC_*. -EINVAL: too long. */
+/* Creates a key that maps addresses from 0 to [addr, +length) of another key, in up to slots
+ * pieces. rights: M5_MKC_*. -EINVAL: too long. */
 struct m5_zero_param {
 	uint32_t pdn, rights, lkey;
 	uint64_t addr, length;

@@ -77,7 +77,8 @@ static uint32_t log2_down(unsigned int n)
 	return n > 1 ? 31u - (uint32_t)__builtin_clz(n) : 0;
 }
 
-/* A source port of the dynamic range, same for all packets of a connection (IBTA annex A17). */
+/* Returns a source port of the dynamic range, the same for all packets of a connection (IBTA annex
+ * A17). */
 static uint32_t udp_sport(uint32_t a, uint32_t b)
 {
 	uint32_t hash = a * 0x9e3779b1u ^ b * 0x85ebca6bu;

@@ -15,7 +15,8 @@
 
 enum { LINK_INFINIBAND = 1, LINK_ETHERNET = 2 };
 
-/* IBTA 9.7.1: any value; random, so that packets of an earlier connection do not match. */
+/* Chooses the first PSN. IBTA 9.7.1 allows any value; it is random, so that packets of an earlier
+ * connection do not match. */
 static int psn_draw(uint32_t *psn)
 {
 	uint32_t v;
@@ -58,7 +59,8 @@ static bool needs_grh(const struct m5_port *port, const struct dap_path *remote)
 	return port->grh || memcmp(port->gid, remote->gid, 8) != 0;
 }
 
-/* The kernel knows the route. The peer only sends its own MAC address, or 0. */
+/* The next hop's MAC address comes from the kernel, which knows the route. The peer only sends its
+ * own MAC address, or 0. */
 static int next_hop(struct dap_ep *ep, const struct dap_path *remote, uint8_t mac[6])
 {
 	static const uint8_t none[6];
@@ -131,9 +133,9 @@ int m5_qp_connect(struct dap_ep *ep)
 
 /*
  * 2ERR_QP returns before the QP is flushed. An SRQ's WQE that the QP took for a message returns by
- * its flushed completion, followed by this event. A QP that is destroyed before keeps the WQE
- * forever. If the event is missing once, the firmware does not send it, and later QPs wait only
- * briefly.
+ * its flushed completion, followed by the event Last WQE Reached. If the QP is destroyed before
+ * that, it keeps the WQE forever. If the event is missing once, the firmware does not send it, and
+ * later QPs wait only briefly.
  */
 void m5_qp_last_wqe(struct dap_ep *ep)
 {

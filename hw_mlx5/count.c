@@ -20,7 +20,8 @@ static bool is_receive(const struct m5_cqe *cqe)
 	return op == M5_CQE_RESP_ERR || (op != M5_CQE_REQ && op < M5_CQE_RESIZE);
 }
 
-/* Receive completions in the CQ for slots of this ring; done: those the endpoint has dequeued. */
+/* Counts receive completions in the CQ for slots of this ring; *done: those that the endpoint has
+ * dequeued. */
 static uint32_t count_completed(struct dap_ep *ep, uint32_t *done)
 {
 	struct m5_cq *cq = m5_cq(ep->recv_evd);

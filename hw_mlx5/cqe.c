@@ -114,7 +114,7 @@ static bool take_request(struct m5_slow_cqe *r, struct dap_ep *ep, const struct 
 	return visible;
 }
 
-/* Counts the special kinds; what remains of the total are plain receives. */
+/* Counts the special kinds; the rest of the total are plain receives. */
 static void count_receive(struct dap_ep *ep, const struct dap_event *ev)
 {
 	if (ev->dto.status)

@@ -50,7 +50,7 @@ void *m5_eal_malloc(size_t len, unsigned int align)
 {
 	struct eal eal;
 
-	/* Before rte_eal_init there is no lcore. */
+	/* An lcore exists only after rte_eal_init(). */
 	if (!find_eal(&eal) || !eal.lcore_count())
 		return NULL;
 	return eal.malloc("dapl-direct", len, align);

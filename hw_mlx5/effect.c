@@ -22,7 +22,7 @@ const uint8_t m5_dto_of_opcode[256] = {
 	[M5_OP_ATOMIC_CS] = DAP_OP_CMP_SWAP,
 };
 
-/* The scatter list of a WQE: its offset in the ring, and its number of segments. */
+/* The scatter list of a WQE: its offset in the ring, and the number of its segments. */
 struct list {
 	const uint8_t *ring;
 	size_t at, mask;		/* bytes; mask is all ones if the list cannot wrap */

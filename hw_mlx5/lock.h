@@ -39,7 +39,7 @@ M5_INLINE void m5_count_add(uint64_t *count, uint64_t more)
 #endif
 }
 
-/* The WQE of an SRQ may be posted again. */
+/* Releases the WQE of an SRQ, which may then be posted again. */
 M5_INLINE void m5_srq_release(struct m5_slot *slot)
 {
 	__atomic_store_n(&slot->bytes, 0, __ATOMIC_RELEASE);
@@ -51,13 +51,13 @@ M5_INLINE void m5_spin_lock(uint32_t *lock)
 		m5_spin_wait(lock);
 }
 
-/* For bodies that must not call: if the lock is taken, they use the slow path. */
+/* For functions that must not call others: if the lock is taken, they use the slow path. */
 M5_INLINE bool m5_spin_try(uint32_t *lock)
 {
 #if defined(__x86_64__) && !DAP_TSAN
 	uint32_t was;
 
-	/* Left to itself gcc computes the address first and keeps a 1 in a register. */
+	/* Assembly, because gcc computes the address first and keeps a 1 in a register. */
 	__asm__ volatile("movl $1, %0; xchgl %0, %1" : "=&r"(was), "+m"(*lock) : : "memory");
 	return m5_likely(!was);
 #else
@@ -83,7 +83,7 @@ M5_INLINE void m5_sq_limit(struct m5_sq *sq, uint32_t n, uint32_t credit)
 	sq->limit = sq->pi + (credit < to_end ? credit : to_end);
 }
 
-/* The unbind of a key rotation is among the used blocks. */
+/* Returns true if the unbind of a key rotation is among the used blocks. */
 M5_INLINE bool m5_rotating(const struct m5_ep *e, uint32_t used)
 {
 	return e->sq.pi - e->rotated < used;
@@ -107,7 +107,7 @@ M5_INLINE bool m5_sq_recheck(struct m5_ep *e, uint32_t n)
 	return true;
 }
 
-/* False: another thread has the CQ. */
+/* Enters the CQ. False: another thread has the CQ. */
 M5_INLINE bool m5_cq_enter_try(struct m5_cq *cq, bool locked)
 {
 	if (locked)
@@ -145,7 +145,7 @@ M5_INLINE struct m5_cqe *m5_cqe_at(const struct m5_cq *cq, uint32_t i)
 	return (struct m5_cqe *)(cq->ring + (size_t)(i & cq->mask) * sizeof(struct m5_cqe));
 }
 
-/* Software owns the CQE at free-running index i. */
+/* Returns true if software owns the CQE at free-running index i. */
 M5_INLINE bool m5_cqe_ours(const struct m5_cq *cq, uint32_t i, uint8_t op_own)
 {
 	return !((op_own ^ (i >> cq->log)) & 1);

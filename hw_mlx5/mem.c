@@ -28,7 +28,7 @@ static int memory_get(struct m5_ctl *ctl, struct m5_mem *mem)
 	return mem->base == MAP_FAILED ? -ENOMEM : 0;
 }
 
-/* own: a umem that starts with it. */
+/* own: the object gets a umem of its own, which starts with the memory. */
 static int mem_alloc(struct m5_ctl *ctl, size_t len, bool own, struct m5_mem *mem)
 {
 	struct m5_mem new = { .len = (len + 4095) & ~(size_t)4095 };

@@ -86,7 +86,7 @@ int m5_lmr_destroy(struct dap_lmr *lmr)
 	struct m5_lmr *l = m5_lmr(lmr);
 	int err = 0, dereg;
 
-	/* Caches must not match it again: m5_may_copy compares the context, m5_bind the cached
+	/* Makes caches of this LMR invalid: m5_may_copy compares the context, m5_bind the cached
 	 * LMR. */
 	lmr->lmr_context = ~lmr->lmr_context;
 	dap_obj_each(DAP_RMR, lmr->obj.ia, forget_lmr, lmr);

@@ -92,7 +92,8 @@ struct m5_sq {
 	uint16_t inline_max;
 	uint8_t max_iov, max_read_iov, max_write_iov;
 	uint32_t uar_page;
-	uint32_t rung;			/* pi that an inline model knows */
+	uint32_t rung;			/* pi of the last doorbell that a model driven by its
+					 * callers got */
 	struct dap_pz *pz;
 };
 
@@ -234,8 +235,8 @@ struct m5_rmr {
 	uint32_t key_be;		/* the key once all posted binds are done */
 	uint32_t last_key_be;		/* its last variant */
 
-	/* For the second slot of a bind: this RMR, and its gen, which tells late completions of an
-	 * old key. */
+	/* For the second slot of a bind: this RMR, and its gen, which identifies late completions
+	 * of an old key. */
 	struct m5_slot note;
 	uint32_t first_key_be;		/* binds posted: one per variant since this key, */
 	uint32_t posted_before;		/* plus these: see m5_rmr_posted */
@@ -287,8 +288,8 @@ struct m5_ia {
 	uint32_t uidx_head, uidx_tail, uidx_size;
 	uint32_t gen;
 	uint32_t bf_regs_left;		/* endpoints that may still get their own register */
-	enum m5_mmio mmio;		/* how those use it, */
-	char mmio_by[64];		/* and what decided that */
+	enum m5_mmio mmio;		/* how those endpoints use it, */
+	char mmio_by[64];		/* and the reason, as text */
 	uint32_t eqn;
 	unsigned int last_wqe_ms;	/* how long to wait for Last WQE Reached; atomic */
 	bool locked;			/* hot functions take spin locks, */
@@ -314,7 +315,7 @@ static inline uint32_t m5_min(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* Lets an inline model do its work before its memory is read. */
+/* A model that callers drive does its pending work, before the caller reads memory. */
 static inline void m5_drive_model(const struct m5_ia *ia)
 {
 	if (ia->inline_model)
@@ -335,11 +336,11 @@ int m5_mem_alloc_own(struct m5_ctl *ctl, size_t len, struct m5_mem *mem);
  * it. */
 void m5_mem_free(struct m5_ctl *ctl, struct m5_mem *mem, int destroyed);
 
-/* User indexes. */
+/* ---- user indexes ---- */
 int m5_uidx_open(struct m5_ia *ia);
 void m5_uidx_close(struct m5_ia *ia);
 int m5_uidx_get(struct m5_ia *ia, struct dap_ep *ep, uint32_t *uidx);
-/* No CQE names it any more. */
+/* Frees the index. No CQE names it any more. */
 void m5_uidx_put(struct m5_ia *ia, uint32_t uidx);
 
 /* ---- qp.c ---- */
@@ -373,14 +374,14 @@ void m5_cq_unreserve(struct dap_evd *evd, uint32_t internal);
 uint64_t m5_cq_passed(const struct m5_cq *cq);
 
 /* ---- reap.c: the caller owns the CQ, or takes it over ---- */
-/* The first index that software does not own. */
+/* Returns the first index that software does not own. */
 uint32_t m5_cq_end(const struct m5_cq *cq);
 /* Removes the CQEs of a QP that is destroyed. */
 void m5_cq_purge(struct dap_evd *evd, struct dap_ep *ep);
 /* Finds credit for n blocks: from published indexes, else by reaping its internal completions from
  * the CQ. The poster's slow path; holds its lock, if any. */
 M5_COLD bool m5_sq_credit(struct dap_ep *ep, uint32_t n);
-/* Only reaps. Any thread. */
+/* Reaps internal completions. Any thread may call it. */
 void m5_sq_reap(struct dap_ep *ep);
 M5_COLD bool m5_rq_credit(struct dap_ep *ep);
 /* Finds a free WQE of the SRQ if the next one is in use; false if all are. */
@@ -390,7 +391,7 @@ enum m5_seen { M5_SEEN_NOT, M5_SEEN_OK, M5_SEEN_ERROR };
 enum m5_seen m5_sq_seen(struct dap_ep *ep, uint16_t index);
 
 /* ---- cqe.c: completions other than plain successes ---- */
-/* A completion in neutral form. broken: the endpoint whose connection it ends, or NULL. */
+/* Converts a completion to neutral form. broken: the endpoint whose connection it ends, or NULL. */
 struct m5_slow_cqe {
 	struct dap_event ev;
 	struct dap_ep *broken;
@@ -403,7 +404,8 @@ enum dap_dto_status m5_syndrome_status(unsigned int syndrome);
 bool m5_cq_poll(struct dap_evd *evd, struct dap_event *ev);
 
 /* ---- effect.c: effects of a completion beside its event ---- */
-/* The operation of a CQE's WQE: for any opcode value, so that it needs no mask. */
+/* The operation by the opcode of a CQE's WQE. The table has an entry for any byte, so the lookup
+ * needs no mask. */
 extern const uint8_t m5_dto_of_opcode[256] __attribute__((visibility("hidden")));
 static inline enum dap_dto_op m5_cqe_dto(const struct m5_cqe *cqe)
 {
@@ -459,12 +461,12 @@ void m5_rmr_revoke_bound(struct dap_ep *ep);
 /* ---- window.c: the keys of RMRs that are bound to one endpoint ---- */
 void m5_window_enter(struct dap_rmr *rmr, unsigned int i, uint32_t rkey);
 void m5_window_leave(struct dap_rmr *rmr, unsigned int i);
-/* As m5_bind_claim, takes m5_ia.lock. False: it needs another key, and only the caller can revoke
- * the current one. */
+/* Does the work of m5_bind_claim under m5_ia.lock, which it takes. False: the RMR needs another
+ * key, and only the caller can revoke the current one. */
 bool m5_window_claim(struct dap_rmr *rmr, struct dap_ep *ep);
-/* It belongs to no endpoint, and its current key leaves the table. */
+/* The RMR belongs to no endpoint any more: removes its current key from the table. */
 void m5_window_drop(struct dap_rmr *rmr);
-/* The peer has invalidated this context. */
+/* Called when the peer has invalidated this context. */
 void m5_window_ended(struct dap_ia *ia, uint32_t rkey);
 /* Removes the current key of some RMR bound through this endpoint's QP from the table, and returns
  * the RMR; NULL: none. m5_ia.lock is held. */

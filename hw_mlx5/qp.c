@@ -115,7 +115,7 @@ void m5_sq_derive(struct m5_sq *sq, uint32_t qpn, uint8_t umr_fence)
 	sq->rdma_len_range = len_range(sq->max_rdma, sq->inline_max);
 }
 
-static const struct dap_lmr no_lmr;	/* empty: no address lies in it */
+static const struct dap_lmr no_lmr;	/* has length 0: no address lies in it */
 
 static void sq_fill(struct dap_ep *ep, const struct shape *s)
 {
@@ -182,7 +182,8 @@ static void rq_fill(struct dap_ep *ep, const struct shape *s)
 	m5_rq_derive(&e->rq);
 }
 
-/* There is never credit. The ring is only for error messages that show a WQE of the SRQ. */
+/* There is never credit, because receives come from the SRQ. The ring is only for error messages
+ * that show a WQE of the SRQ. */
 static void srq_fill(struct dap_ep *ep)
 {
 	const struct m5_srq *q = m5_srq(ep->srq);

@@ -148,7 +148,7 @@ static bool is_unsure(const struct m5_rmr *r)
 	return (uint32_t)__atomic_load_n(&r->done, __ATOMIC_ACQUIRE) & M5_RMR_UNSURE;
 }
 
-/* Does the QP of the last bind still exist? */
+/* Returns true if the QP of the last bind still exists. */
 static bool last_qp_exists(const struct m5_rmr *r)
 {
 	return r->last_gen && __atomic_load_n(&m5_ep(r->last_ep)->gen, __ATOMIC_ACQUIRE) == r->last_gen;

@@ -99,7 +99,7 @@ void m5_window_ended(struct dap_ia *dap_ia, uint32_t rkey)
 	pthread_mutex_unlock(&ia->lock);
 }
 
-/* Some RMR that was last bound through ep's current QP, or NULL. */
+/* Returns some RMR that was last bound through ep's current QP, or NULL. */
 static struct dap_rmr *bound_through(const struct m5_ia *ia, struct dap_ep *ep)
 {
 	for (unsigned int i = 0; i < M5_WINDOW_BUCKETS; i++) {

@@ -129,7 +129,7 @@ struct m5_ctl_ops {
 
 	/* Does the pending work of a software adapter that callers drive; NULL: hardware. */
 	void (*drive)(struct m5_ctl *ctl);
-	/* Passes an 8-byte doorbell to such an adapter. */
+	/* Passes an 8-byte doorbell to a software adapter that callers drive. */
 	void (*doorbell)(struct m5_ctl *ctl, uint32_t page, uint32_t offset, uint64_t value);
 };
 

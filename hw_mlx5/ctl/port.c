@@ -6,7 +6,7 @@
 
 #define ROCE_HEADERS 86u		/* IPv6, UDP, BTH, RETH and ICRC around a payload */
 
-/* The largest path MTU (IBTA 9.7.1) that an Ethernet payload holds. */
+/* Returns the largest path MTU (IBTA 9.7.1) that an Ethernet payload holds. */
 static uint16_t path_mtu(uint32_t payload)
 {
 	uint32_t room = payload > ROCE_HEADERS ? payload - ROCE_HEADERS : 0;

@@ -13,7 +13,7 @@
 /* Converts an EQE that is no completion. */
 void m5_eqe_event(const struct m5_eqe *e, struct m5_event *ev);
 void m5_mac(uint16_t hi, uint32_t lo, uint8_t mac[6]);
-/* The model's name by PCI device number. */
+/* Returns the model's name for a PCI device number. */
 void m5_model(uint32_t part, struct m5_ident *ident);
 /* ::ffff:0:0/96 (RFC 4291): an IPv4 address. */
 bool m5_gid_is_ipv4(const uint8_t gid[16]);

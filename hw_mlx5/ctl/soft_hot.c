@@ -19,7 +19,7 @@ static uint8_t *block_at(const struct m5_sq *sq, uint32_t pi)
 	return sq->ring + ((size_t)(pi & sq->mask) << M5_BB_SHIFT);
 }
 
-/* The index of the last WQE in [pi, end). */
+/* Returns the index of the last WQE in [pi, end). */
 static uint32_t last_wqe(const struct m5_sq *sq, uint32_t pi, uint32_t end)
 {
 	for (;;) {
@@ -32,7 +32,8 @@ static uint32_t last_wqe(const struct m5_sq *sq, uint32_t pi, uint32_t end)
 	}
 }
 
-/* The caller owns the queue. Includes what other threads have posted since. */
+/* Passes all posted WQEs to the model, also those that other threads have posted since. The caller
+ * owns the queue. */
 static void ring_model(struct softnic *nic, struct m5_sq *sq)
 {
 	/* The half of the register that the hardware's function has just written. */
@@ -102,7 +103,7 @@ static DAT_RETURN soft_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov
 	return after_post(ep, hw_calls(e->obj.ia)->rdma_write(ep, n, iov, cookie, to, flags));
 }
 
-/* Those before a failure have been posted. */
+/* If a request fails, the requests before it have been posted. */
 static DAT_RETURN soft_post_n(DAT_EP_HANDLE ep, DAT_COUNT n, const struct dapl_work *work,
 			      DAT_COUNT *posted)
 {

@@ -92,7 +92,7 @@ static void unpin(struct soft_pin *p)
 	free(p);
 }
 
-/* The smallest page size for which the range needs few entries. */
+/* Returns the smallest page size for which the range needs few entries. */
 static unsigned int page_log(uint64_t addr, uint64_t len)
 {
 	unsigned int log = 12;

@@ -29,7 +29,8 @@ static void port_address(struct m5_port *port, unsigned int index,
 		memcpy(port->ipv4, a->addr.gid + 12, 4);
 }
 
-/* The entry of gid_index, or the first RoCE v2 address; one that holds an IPv4 address is preferred. */
+/* Returns the entry of gid_index, or the first RoCE v2 address; one that holds an IPv4 address is
+ * preferred. */
 static int port_gid(struct m5_ctl *ctl, struct m5_port *port)
 {
 	int wanted = soft_of(ctl)->params.gid_index;

@@ -104,7 +104,8 @@ const char *vf_health(struct vf_device *d);
 void vf_firmware(const struct vf_device *d, uint16_t version[3]);
 
 /* ---- vfio_port.c ---- */
-/* Limits for a link to come up: at most, until it is logged, and between checks. */
+/* Times for a link to come up: the most, the time until a wait is logged, and the time between
+ * checks. */
 #define VF_LINK_MS 20000u
 #define VF_LINK_SAY_MS 2000u
 #define VF_LINK_LOOK_MS 20

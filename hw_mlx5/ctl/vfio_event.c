@@ -251,7 +251,7 @@ int vf_eqs_create(struct m5_ctl_vfio *v)
 		return err;
 	}
 	eqs_readable(d, true);
-	/* The thread handles this like an interrupt, and arms both. */
+	/* The thread handles this write like an interrupt, and arms both queues. */
 	(void)!write(d->msi->fd, &one, sizeof(one));
 	return 0;
 }

@@ -38,7 +38,7 @@ bool vf_name(const char *ia_name, char pci[VF_PCI_LEN])
 	return true;
 }
 
-/* The number in a sysfs file of the device; 0 if there is none. */
+/* Returns the number in a sysfs file of the device; 0 if there is none. */
 static unsigned long read_attribute(const char *pci, const char *name)
 {
 	char path[128], text[32];
@@ -55,7 +55,7 @@ static unsigned long read_attribute(const char *pci, const char *name)
 	return strtoul(text, NULL, 16);
 }
 
-/* The last component of the target of a sysfs link. */
+/* Returns the last component of the target of a sysfs link. */
 static bool link_of(const char *pci, const char *name, char *last, size_t len)
 {
 	char path[128], target[256], *slash;

@@ -43,7 +43,7 @@ static int address(const struct m5_ctl_vfio *v, struct m5_port *port, char *why,
 	return 0;
 }
 
-/* The device's own MAC, unless ia_params give another. */
+/* Returns the device's own MAC, unless ia_params give another. */
 static int choose_mac(struct m5_ctl_vfio *v, struct m5_port *port, char *why, size_t whylen)
 {
 	static const uint8_t none[6];
@@ -70,7 +70,8 @@ static int table_set(struct m5_ctl_vfio *v, unsigned int index, const struct m5_
 	return m5_cmd(&v->dv.ctl, &in, sizeof(in), &out, sizeof(out));
 }
 
-/* The entry that already has this address, or the first free one; VF_GIDS: there is none. */
+/* Returns the entry that already has this address, or the first free one; VF_GIDS: there is
+ * none. */
 static unsigned int table_find(const struct vf_device *d, const struct m5_roce_address *a)
 {
 	static const struct m5_roce_address none;

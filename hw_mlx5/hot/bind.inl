@@ -136,7 +136,7 @@ M5_INLINE struct m5_target m5_bind_target(struct dap_rmr *rmr, uint64_t va, uint
 #define M5_BIND_HALVES (M5_BIND_BLOCKS * M5_HALVES)
 #define M5_UNBIND_HALVES (M5_UNBIND_BLOCKS * M5_HALVES)
 
-/* key is the new key. */
+/* key: the key that the bind makes valid. */
 M5_INLINE void m5_bind_build(m5_half w[M5_BIND_HALVES], m5_v2 ctrl, uint32_t key, size_t priv,
 			     struct m5_target to)
 {

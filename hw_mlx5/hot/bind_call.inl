@@ -3,7 +3,7 @@
 
 enum m5_bind_way { M5_WAY_SLOW, M5_WAY_REFILL, M5_WAY_BIND, M5_WAY_UNBIND };
 
-/* For a bind without flags. The fast paths need the same LMR and connection as the last bind. */
+/* Binds without flags. The fast paths need the same LMR and connection as the last bind. */
 M5_INLINE enum m5_bind_way m5_bind_way(struct dap_rmr *rmr, const void *lmr,
 				       const DAT_LMR_TRIPLET *triplet, unsigned int priv,
 				       struct dap_ep *ep, const uint32_t *context)

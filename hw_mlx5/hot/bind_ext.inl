@@ -61,7 +61,7 @@ static M5_COLD DAT_RETURN m5_bind_ext(struct dap_rmr *rmr, const void *lmr,
 	if (err)
 		return front_return(err);
 	to.zero_based = va_type == DAT_VA_TYPE_ZB;
-	/* If a context recurs, its invalidation is over. */
+	/* If this bind repeats an old context, the invalidation of that context is over. */
 	__atomic_store_n(&rmr->ended, 0, __ATOMIC_RELEASE);
 	err = to.len ? m5_bind_multi(ep, rmr, &to, cookie, flags)
 		     : m5_unbind_slow(rmr, ep, cookie, flags);

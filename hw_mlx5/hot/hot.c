@@ -28,7 +28,7 @@ static M5_NOINLINE DAT_RETURN m5_send_slow(struct dap_ep *ep, int n, const DAT_L
 	return m5_post_work(ep, (struct m5_work){ .op = M5_OP_SEND }, n, iov, cookie, NULL, flags);
 }
 
-/* Only credit was missing: tries to get some. */
+/* Only credit was missing: tries to get some, then posts. */
 static M5_NOINLINE DAT_RETURN m5_send_refill(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
 					     uint64_t cookie, unsigned int flags)
 {
@@ -38,7 +38,7 @@ static M5_NOINLINE DAT_RETURN m5_send_refill(struct dap_ep *ep, int n, const DAT
 	return m5_send_slow(ep, n, iov, cookie, flags);
 }
 
-/* One segment: with flags, after a bind, inlined up to 28 bytes, or an error. */
+/* Posts one segment: with flags, after a bind, inlined up to 28 bytes, or an error. */
 static M5_NOINLINE DAT_RETURN m5_send_1sge(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
 					   uint64_t cookie, unsigned int flags)
 {
@@ -55,7 +55,7 @@ static M5_NOINLINE DAT_RETURN m5_send_1sge(struct dap_ep *ep, int n, const DAT_L
 	return m5_post_ref(sq, M5_OP_SEND, iov, NULL, (uint32_t)len, cookie, flags);
 }
 
-/* 64 bytes, without flags. */
+/* Posts 64 bytes inline, without flags. */
 static M5_NOINLINE DAT_RETURN m5_send_64(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
 					 uint64_t cookie)
 {
@@ -83,7 +83,7 @@ M5_INLINE DAT_RETURN m5_send_sges(struct dap_ep *ep, unsigned int n, const DAT_L
 	return m5_sges_write(sq, M5_OP_SEND, n, iov, sum, cookie, NULL);
 }
 
-/* The list does not have one segment, or is NULL. */
+/* Posts a list that does not have one segment, or is NULL. */
 static M5_NOINLINE DAT_RETURN m5_send_not_1sge(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
 					       uint64_t cookie, unsigned int flags)
 {
@@ -118,7 +118,7 @@ static M5_NOINLINE DAT_RETURN m5_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR
 	}
 	if (len == M5_LINE)
 		return m5_send_64(ep, n, iov, cookie.as_64);
-	/* Longer than inline_max, at most max_msg. */
+	/* Posts a segment longer than inline_max, at most max_msg. */
 	if (m5_unlikely(len - sq->inline_end >= sq->send_len_range))
 		return m5_send_1sge(ep, n, iov, cookie.as_64, flags);
 	if (!m5_sq_try(sq, 1))

@@ -45,7 +45,7 @@ M5_INLINE bool m5_take_dto(struct dap_evd *evd, struct dap_ep *ep, const struct 
 	return true;
 }
 
-/* Likewise, for the next CQE of the CQ; releases it, too. */
+/* Does the same for the next CQE of the CQ, and releases the CQE. */
 M5_INLINE bool m5_poll_dto(struct dap_evd *evd, struct m5_cq *cq, const struct m5_cqe *cqe,
 			   uint8_t op_own, DAT_EVENT *event)
 {
@@ -86,7 +86,7 @@ M5_INLINE bool m5_evd_is_slow(const struct dap_evd *evd)
 	return m5_unlikely(m5_peek(&evd->slow));
 }
 
-/* Software owns the next CQE. */
+/* Returns true if software owns the next CQE. */
 M5_INLINE bool m5_cqe_next(const struct m5_cq *cq, uint8_t op_own)
 {
 	return !((op_own ^ cq->lap) & 1);
@@ -125,7 +125,7 @@ static M5_COLD M5_NOINLINE DAT_RETURN m5_dequeue_slow(struct dap_evd *evd, DAT_E
 	}
 }
 
-/* The EVD needs the slow path, or another thread has its CQ. */
+/* Called if the EVD needs the slow path, or another thread has its CQ. */
 M5_INLINE DAT_RETURN m5_dequeue_not_entered(struct dap_evd *evd, DAT_EVENT *event)
 {
 	if (m5_evd_is_slow(evd))

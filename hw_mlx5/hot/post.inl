@@ -3,12 +3,13 @@
 #include "hw_mlx5/hot/seg.inl"
 #include "hw_mlx5/hot/ring.inl"
 
-/* Inside from start to end: both differences are non-negative. len < 2 GiB. */
+/* Returns true if the range is inside of the LMR: both differences are non-negative. len < 2
+ * GiB. */
 M5_INLINE bool m5_in_lmr(const struct dap_lmr *lmr, uint64_t va, uint64_t len)
 {
 	uint64_t off = va - lmr->addr, room = lmr->length - len;
 
-	/* Otherwise the compiler computes off twice. */
+	/* Hides off from the compiler, which would otherwise compute it twice. */
 	__asm__("" : "+r"(off));
 	return (int64_t)(off | (room - off)) >= 0;
 }
@@ -85,7 +86,7 @@ M5_INLINE void m5_count_posted(struct m5_sq *sq, unsigned int op, uint64_t bytes
 	m5_count_add(&sq->posted[kind].bytes, bytes);
 }
 
-/* A length in a 64-bit register only: gcc would keep a 32-bit copy beside it. */
+/* Keeps a length in a 64-bit register only: gcc would keep a 32-bit copy beside it. */
 M5_INLINE uint64_t m5_len64(front_len length)
 {
 	uint64_t len = length;
@@ -101,7 +102,7 @@ M5_INLINE DAT_RETURN m5_post_at(struct m5_sq *sq, struct m5_wqe_pos pos, m5_v2 c
 {
 	uint8_t *to = m5_block_in(sq, pos.slot_off);
 
-	/* Otherwise the address is computed for each store. */
+	/* Hides the address from the compiler, which would otherwise compute it for each store. */
 	if (n > 1)
 		__asm__("" : "+r"(to));
 	m5_store_blocks(to, w, n);
@@ -145,7 +146,7 @@ M5_INLINE m5_v2 m5_raddr_of(unsigned int op, const DAT_RMR_TRIPLET *remote)
 				: m5_raddr(front_rmr_va(remote), front_rmr_key(remote));
 }
 
-/* One segment by reference; there is credit. */
+/* Posts one segment by reference; there is credit. */
 M5_INLINE DAT_RETURN m5_post_ref(struct m5_sq *sq, unsigned int op, const DAT_LMR_TRIPLET *iov,
 				 const DAT_RMR_TRIPLET *remote, uint32_t len, uint64_t cookie,
 				 unsigned int flags)
@@ -160,7 +161,7 @@ M5_INLINE DAT_RETURN m5_post_ref(struct m5_sq *sq, unsigned int op, const DAT_LM
 			     m5_data(len, front_lmr_key(iov), front_lmr_va(iov)), (m5_v2){ 0 });
 }
 
-/* One segment of at most 28 bytes, inlined. */
+/* Posts one segment of at most 28 bytes, inlined. */
 M5_INLINE DAT_RETURN m5_post_short(struct m5_sq *sq, unsigned int op, const DAT_LMR_TRIPLET *iov,
 				   const DAT_RMR_TRIPLET *remote, uint32_t len, uint64_t cookie,
 				   unsigned int flags)
@@ -204,7 +205,7 @@ M5_INLINE bool m5_in_last_lmr(const struct m5_sq *sq, const DAT_LMR_TRIPLET *iov
 	       m5_likely(m5_in_lmr(lmr, front_lmr_va(iov), len));
 }
 
-/* One segment, inlined or by reference, as the piece seg. */
+/* Posts one segment, inlined or by reference, as the piece seg. */
 M5_INLINE DAT_RETURN m5_post_plain(struct m5_sq *sq, unsigned int op, m5_v2 seg,
 				   const DAT_RMR_TRIPLET *remote, uint64_t bytes, uint64_t cookie)
 {
@@ -224,7 +225,7 @@ M5_INLINE DAT_RETURN m5_post_plain(struct m5_sq *sq, unsigned int op, m5_v2 seg,
 	return m5_post_at(sq, pos, ctrl, w, 1);
 }
 
-/* 64 bytes, inlined. */
+/* Posts 64 bytes, inlined. */
 M5_INLINE DAT_RETURN m5_post_64(struct m5_sq *sq, unsigned int op, const DAT_LMR_TRIPLET *iov,
 				const DAT_RMR_TRIPLET *remote, uint64_t cookie)
 {

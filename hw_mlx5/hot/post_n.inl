@@ -5,7 +5,8 @@
  */
 #include <dat/dapl_direct.h>
 
-/* Two words of a request, for one comparison: op, segments and flags; context and length. */
+/* Loads two words of a request, each for one comparison: op, segments and flags; context and
+ * length. */
 typedef uint64_t __attribute__((may_alias, aligned(4))) m5_u64;
 
 _Static_assert(offsetof(struct dapl_work, flags) == 4 && offsetof(struct dapl_work, length) == 12,
@@ -25,7 +26,7 @@ M5_INLINE void m5_store_index(uint8_t *ctrl, uint32_t pi)
 
 #define M5_RUN 4			/* plain writes that are written without a loop */
 
-/* Where the next plain writes go, and what they must be. */
+/* The place of the next plain writes, and the values that make a request one of them. */
 struct m5_run {
 	const struct dapl_work *w;
 	uint8_t *ring, *slots;
@@ -47,14 +48,14 @@ M5_INLINE bool m5_run_write(struct m5_run *r, unsigned int i)
 	uint8_t *to = r->ring + 4 * r->slot_off + i * M5_BB;
 	uint64_t at = w->address - (uintptr_t)r->base;
 
-	/* Otherwise the compiler keeps the address, too. */
+	/* Hides the offset from the compiler, which would otherwise keep the address, too. */
 	__asm__("" : "+r"(at));
 	if (m5_unlikely(*(const m5_u64 *)&w->op != DAPL_WORK_WRITE) ||
 	    m5_unlikely(*(const m5_u64 *)&w->lmr_context != r->what) || m5_unlikely(at > r->room))
 		return false;
 	*(m5_v2 *)to = r->ctrl;
 	m5_store_index(to, r->pi++);
-	/* Otherwise the compiler adds 1 for each use. */
+	/* Hides the value from the compiler, which would otherwise add 1 for each use. */
 	__asm__("" : "+r"(r->pi));
 	((m5_v2 *)to)[1] = m5_raddr(w->target, w->rmr_context);
 	*(uint32_t *)(to + 32) = __builtin_bswap32(8 | M5_INLINE_SEG);
@@ -98,7 +99,7 @@ end:
 	return (DAT_COUNT)(r.pi - pi);
 }
 
-/* Rings for all blocks before sq->pi, by the first word of the last WQE. */
+/* Rings the doorbell for all blocks before sq->pi, with the first word of the last WQE. */
 M5_INLINE void m5_ring_many(struct m5_sq *sq, uint64_t word)
 {
 	dap_wmb_wqe_before_dbrec();
@@ -133,7 +134,7 @@ static M5_COLD M5_NOINLINE DAT_RETURN m5_post_n_one(struct dap_ep *ep, const str
 	return ret;
 }
 
-/* The first word of a WQE of one block that has just been written. */
+/* Returns the first word of a WQE of one block that has just been written. */
 M5_INLINE uint64_t m5_last_word(const struct m5_sq *sq)
 {
 	return m5_load(m5_sq_at(sq, sq->pi - 1), 8);

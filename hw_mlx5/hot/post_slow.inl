@@ -7,8 +7,8 @@
 struct m5_work {			/* a decoded post */
 	unsigned int op;
 	uint32_t total;			/* bytes transferred */
-	unsigned int segs;		/* that are not empty */
-	bool copy;			/* all of them may travel in the WQE */
+	unsigned int segs;		/* number of segments that are not empty */
+	bool copy;			/* all of them may be inlined */
 	uint32_t imm;			/* or the context to invalidate; host order */
 	uint8_t kind;			/* enum m5_kind */
 };
@@ -77,8 +77,8 @@ M5_INLINE int m5_measure(const struct dap_ep *ep, struct m5_sq *sq, int n,
 	return 0;
 }
 
-/* The address of 16-byte piece number at; numbers are continuous, and the ring may wrap between any
- * two. */
+/* Returns the address of 16-byte piece number at; numbers are continuous, and the ring may wrap
+ * between any two. */
 M5_INLINE m5_v2 *m5_piece(const struct m5_sq *sq, uint32_t at)
 {
 	return (m5_v2 *)(sq->ring + (size_t)(at & (sq->mask * 4 + 3)) * M5_DS);
@@ -175,8 +175,8 @@ M5_INLINE bool m5_sges_sum(unsigned int n, const DAT_LMR_TRIPLET *iov, uint64_t 
 
 		odd |= len - 1;
 		*sum += len;
-		/* One after another: otherwise all lengths stay in registers, which must be
-		 * saved. */
+		/* Adds the lengths one after another: gcc would otherwise keep all of them in
+		 * registers, which must be saved. */
 		__asm__("" : "+r"(odd), "+r"(*sum));
 	}
 	return m5_likely(!(odd >> 31));

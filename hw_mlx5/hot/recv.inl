@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Posting to an endpoint's receive queue. No doorbell: the device reads the record. */
 
-/* The slot and WQE of the receive at pi are written: passes it to the device. */
+/* Passes the receive at pi, whose slot and WQE are written, to the device. */
 M5_INLINE void m5_recv_posted(struct m5_rq *rq, uint32_t pi)
 {
 	rq->pi = pi + 1;

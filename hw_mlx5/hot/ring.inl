@@ -10,15 +10,15 @@ M5_INLINE uint8_t *m5_sq_at(const struct m5_sq *sq, uint32_t pi)
 }
 
 /*
- * Byte offset of the slot of pi. Its block is at four times this offset in the ring, so one
- * computation serves both.
+ * Returns the byte offset of the slot of pi. Its block is at four times this offset in the ring, so
+ * one computation serves both.
  */
 M5_INLINE size_t m5_slot_off(const struct m5_sq *sq, uint32_t pi)
 {
 	size_t slot_off = (size_t)(pi & sq->mask) * sizeof(struct m5_slot);
 
 	_Static_assert(M5_BB == 4 * sizeof(struct m5_slot), "a block is four slots");
-	/* Otherwise the compiler shifts the index twice. */
+	/* Hides the offset from the compiler, which would otherwise shift the index twice. */
 	__asm__("" : "+r"(slot_off));
 	return slot_off;
 }
@@ -33,7 +33,7 @@ M5_INLINE uint8_t *m5_block_in(const struct m5_sq *sq, size_t slot_off)
 	return sq->ring + 4 * slot_off;
 }
 
-/* The half to write now; the halves alternate (PRM, "BlueFlame"). A register is 512 bytes,
+/* Returns the half to write now; the halves alternate (PRM, "BlueFlame"). A register is 512 bytes,
  * aligned. */
 M5_INLINE volatile uint8_t *m5_reg_next(struct m5_sq *sq)
 {
@@ -109,7 +109,7 @@ M5_INLINE void m5_store_dbrec(volatile uint32_t *dbrec, uint32_t pi)
 	volatile half *count = (volatile half *)dbrec + 1;
 
 #if defined(__MOVBE__)
-	/* One instruction, where gcc swaps in a register. */
+	/* movbe swaps and stores in one instruction; gcc would swap in a register. */
 	__asm__ volatile("movbe %w1, %0" : "=m"(*count) : "r"(pi));
 #else
 	*count = __builtin_bswap16((uint16_t)pi);
@@ -205,7 +205,7 @@ M5_INLINE bool m5_refilled(struct dap_ep *ep, uint32_t n)
 	return true;
 }
 
-/* Position of the next WQE, and the index after it. */
+/* Returns the position of the next WQE, and the index after it. */
 struct m5_wqe_pos {
 	size_t slot_off;
 	uint32_t pi, end;
@@ -217,7 +217,7 @@ M5_INLINE struct m5_wqe_pos m5_wqe_pos(const struct m5_sq *sq, uint32_t n)
 
 	pos.slot_off = m5_slot_off(sq, pos.pi);
 	pos.end = pos.pi + n;
-	/* Otherwise the compiler adds 1 for each use. */
+	/* Hides the value from the compiler, which would otherwise add 1 for each use. */
 	if (n == 1)
 		__asm__("" : "+r"(pos.end));
 	return pos;

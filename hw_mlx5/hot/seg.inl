@@ -36,7 +36,7 @@ M5_INLINE __m128i m5_words(uint64_t a, uint32_t b, uint32_t c)
 	return _mm_insert_epi32(_mm_insert_epi32(v, (int)b, 2), (int)c, 3);
 }
 
-/* The permutation of address, length and key to a data segment, */
+/* The permutation of address, length and key to a data segment */
 M5_INLINE __m128i m5_turn_data(void)
 {
 	return _mm_setr_epi8(11, 10, 9, 8, 15, 14, 13, 12, 7, 6, 5, 4, 3, 2, 1, 0);
@@ -127,11 +127,11 @@ M5_INLINE m5_half *m5_put_two(m5_half *h, m5_v2 lo, m5_v2 hi)
 	return h;
 }
 
-/* Zeros above v: the instruction that made v has cleared the upper half. */
+/* Extends v by zeros: the instruction that made v has cleared the upper half. */
 M5_INLINE m5_half *m5_put_one(m5_half *h, m5_v2 v)
 {
 #if defined(__AVX2__) && !defined(__clang__)
-	/* gcc would copy it */
+	/* assembly, because gcc would copy v */
 	__asm__("" : "=x"(*h) : "0"(v));
 	return h + 1;
 #elif defined(__AVX2__)
@@ -149,7 +149,7 @@ M5_INLINE m5_half *m5_put_word(m5_half *h, const uint8_t *p)
 	uint32_t word;
 
 	__builtin_memcpy(&word, p, sizeof(word));
-	/* gcc would copy it */
+	/* assembly, because gcc would copy it */
 	__asm__("vmovd %1, %x0" : "=x"(*h) : "rm"(word));
 	return h + 1;
 #elif defined(__SSE2__)
