@@ -69,7 +69,8 @@ int sne_bar_take(struct sne_bar *bar, uint64_t bytes, uint64_t *off)
 	return 0;
 }
 
-/* If the list of free extents is full, this extent stays unused until the device is closed. */
+/* If the list of free extents is full, this extent stays unused until the device is closed: freeing
+ * must not fail. */
 void sne_bar_give(struct sne_bar *bar, uint64_t off, uint64_t bytes)
 {
 	if (bar->nfree < bar->room)

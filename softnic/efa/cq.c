@@ -184,8 +184,8 @@ static void fire(struct sne_nic *nic, struct sne_cq *cq)
 		nic->config.host.cq_event(nic->config.host.ctx, cq->number);
 }
 
-/* libefa reports its consumer counter after some polls only. So a counter that is behind is no
- * error. */
+/* libefa reports its consumer counter after some polls only, so a counter lower than the model's
+ * own is no error. */
 static void consumed(struct sne_nic *nic, struct sne_cq *cq, uint16_t count)
 {
 	if ((uint16_t)(cq->written - count) >= 32768 && cq->attr.entries < 32768)
@@ -211,7 +211,7 @@ void sne_cq_doorbell(struct sne_nic *nic, struct sne_cq *cq)
 		return;
 	}
 	if (sn != (cq->events & 3)) {
-		/* A number that is one behind is no error: the driver has not yet handled the last
+		/* A cmd_sn that is one too low is no error: the driver has not yet handled the last
 		 * event. */
 		if (sn != ((cq->events - 1) & 3))
 			sne_violate(nic, SNE_V_CQ_CMD_SN, "CQ %u: cmd_sn %u after %u events",

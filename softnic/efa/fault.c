@@ -38,7 +38,8 @@ bool sne_refuses(struct sne_nic *nic, enum sne_cmd cmd)
 	return *in && !--*in;
 }
 
-/* Longer than a transfer of the model takes, so that a comparison of times is certain. */
+/* The sleep is longer than a transfer of the model takes, so that a comparison of times is
+ * certain. */
 void sne_slow(bool slow)
 {
 	enum { STEP_US = 50 };

@@ -281,7 +281,7 @@ struct sne_nic {
 	struct softnic_efa_counters ctr;
 	struct { uint64_t count; char detail[120]; } viol[SNE_V_COUNT];
 
-	/* of thread.c */
+	/* fields of thread.c */
 	pthread_t thread;
 	bool threaded, armed, resting, handed_over;
 	atomic_bool stop;
@@ -307,7 +307,7 @@ void sne_leave(struct sne_nic *nic);
 void sne_thread_inline(struct sne_nic *nic, bool left, bool posted);
 /* Makes the thread run the next turn at once. */
 void sne_thread_hand_over(struct sne_nic *nic);
-/* The host waits for an event, so peers must wake the thread. */
+/* The host waits for an event, so peers must wake the thread from now on. */
 void sne_thread_watch(struct sne_nic *nic);
 
 /* a function of profile.c */
@@ -319,7 +319,7 @@ void sne_id_give(struct sne_ids *ids, uint32_t id);
 void sne_ids_reset(struct sne_ids *ids);
 int sne_bar_open(struct sne_bar *bar);
 void sne_bar_close(struct sne_bar *bar, bool in_child);
-/* Allocates whole pages. They keep their old content. */
+/* Allocates whole pages, whose old content stays. */
 int sne_bar_take(struct sne_bar *bar, uint64_t bytes, uint64_t *off);
 void sne_bar_give(struct sne_bar *bar, uint64_t off, uint64_t bytes);
 void sne_bar_reset(struct sne_bar *bar);	/* frees all extents and zeroes the memory */
@@ -433,10 +433,10 @@ struct sne_flow *sne_flow_find(struct sne_nic *nic, const struct sn_addr *gid);
 /* Frees a flow without a link and without references. */
 void sne_flow_release(struct sne_nic *nic, struct sne_flow *flow);
 void sne_flow_number(struct sne_flow *flow, struct sne_pkt *pkt);
-/* the packet is acknowledged or abandoned */
+/* the packet is acknowledged, or the device gives it up */
 void sne_flow_drop(struct sne_nic *nic, struct sne_pkt *pkt);
 int sne_transmit(struct sne_nic *nic, struct sne_pkt *pkt);	/* -EAGAIN: retry later */
-/* True: the link has no room now. */
+/* Returns true if the link has no room now. */
 bool sne_flow_blocked(struct sne_nic *nic, struct sne_flow *flow);
 /* Is there room for another packet, in the window and in the flow? */
 bool sne_flow_has_room(struct sne_nic *nic, struct sne_flow *flow);

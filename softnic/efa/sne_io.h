@@ -79,7 +79,7 @@ struct sne_tx_remote {
 };
 SN_SIZE(struct sne_tx_remote, 16);
 
-/* The WQE has 128 bytes; a WQE of 64 bytes ends in the middle */
+/* A WQE has 128 bytes, or only the first 64 of them */
 struct sne_tx_wqe {
 	struct sne_tx_meta meta;
 	union {
@@ -116,7 +116,7 @@ SN_SIZE(struct sne_rx_desc, 16);
 #define SNE_CQE_UNSOLICITED 0x80
 #define SNE_AH_UNKNOWN 0xffff
 
-/* The CQE has 32 bytes; a CQE of 16 bytes ends in the middle */
+/* A CQE has 32 bytes, or only the first 16 of them */
 struct sne_cqe {
 	le16_t req_id;
 	uint8_t status, flags;

@@ -128,8 +128,8 @@ static bool check_doorbell(struct sne_nic *nic, struct sne_qp *qp, uint32_t db, 
 	if (qp->sq_pc + n - qp->sq_done > qp->attr.sq_depth)
 		sne_violate(nic, SNE_V_SQ_OVERRUN, "QP %u: %u outstanding, depth %u", qp->qpn,
 			    qp->sq_pc + n - qp->sq_done, qp->attr.sq_depth);
-	/* Without kicks, any number of doorbells may have been stored since the last scan of the
-	 * BAR. */
+	/* Without kicks, the driver may have stored any number of doorbells since the last scan of
+	 * the BAR. */
 	if (by_poster && n > qp->max_batch)
 		sne_violate(nic, SNE_V_SQ_BATCH,
 			    "QP %u: %u WQEs with one doorbell, not more than %u", qp->qpn, n,

@@ -79,8 +79,8 @@ int sn_fab_commit(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len);
  */
 bool sn_fab_can_piggyback(const struct sn_fab *fabric);
 /*
- * The same room on the fast path: the link exists, the ring has known room, no faults are set. NULL: use
- * sn_fab_reserve.
+ * Reserves the same room on the fast path: the link exists, the ring has known room, no faults are
+ * set. NULL: use sn_fab_reserve.
  */
 void *sn_fab_room(const struct sn_fab *fabric, const struct sn_fab_dest *dest, size_t len);
 void sn_fab_commit_both(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len, size_t piggyback);
@@ -96,13 +96,13 @@ int sn_fab_send(struct sn_fab *fabric, struct sn_fab_dest *dest, const struct io
 void sn_fab_hold(struct sn_fab *fabric);
 void sn_fab_release(struct sn_fab *fabric);
 
-/* False while the ring of dest, found full by a send, is still full. */
+/* Returns false while the ring of dest, which a send found full, is still full. */
 bool sn_fab_has_room(struct sn_fab *fabric, const struct sn_fab_dest *dest);
 
 /* Is there a link to the GID, made by either side? */
 bool sn_fab_linked(const struct sn_fab *fabric, const struct sn_addr *gid);
 
-/* The peer is alive but has not yet read all packets sent to it. */
+/* Returns true if the peer is alive but has not yet read all packets sent to it. */
 bool sn_fab_unread(const struct sn_fab *fabric, const struct sn_fab_dest *dest);
 
 /*
@@ -111,11 +111,12 @@ bool sn_fab_unread(const struct sn_fab *fabric, const struct sn_fab_dest *dest);
  */
 unsigned int sn_fab_poll(struct sn_fab *fabric, unsigned int budget);
 
-/* True: a poll now would find nothing. The call counts as a poll, so it returns false at the latest
- * when the sockets are due. */
+/* True if a poll now would find nothing. The call counts as a poll, so it returns false at the
+ * latest when the sockets must be checked. */
 bool sn_fab_quiet(struct sn_fab *fabric);
 
-/* Readable if a peer connected, left, or woke this fabric. -1 with SN_FAB_ALONE. */
+/* Returns a descriptor that is readable if a peer connected, left, or woke this fabric. -1 with
+ * SN_FAB_ALONE. */
 int sn_fab_fd(const struct sn_fab *fabric);
 
 /* Serves the descriptors behind sn_fab_fd; never blocks. */

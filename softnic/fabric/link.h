@@ -104,7 +104,8 @@ bool sn_link_same_user(int sock);
 /* A forked child closes the fabric's descriptors; otherwise peers could not notice the parent's death. */
 int sn_registry_add(struct sn_fab *fabric);
 void sn_registry_remove(struct sn_fab *fabric);
-/* Held while descriptors are created and not yet stored in the fabric, so that fork() waits. */
+/* Held while descriptors are created and not yet stored in the fabric, so that a fork() waits and
+ * the child can close them. */
 void sn_registry_lock(void);
 void sn_registry_unlock(void);
 /* Tells the device of this process with the GID, if any, to check its sockets. */
@@ -132,7 +133,7 @@ void sn_callers_resume(struct sn_fab *fabric);
 /* Functions of chaos.c. While faults are set, sn_chaos_send runs between sn_fab_commit and the
  * ring. */
 uint64_t sn_fab_now(void);		/* the time by CLOCK_MONOTONIC, in ns */
-/* A buffer for a packet that may never enter a ring. */
+/* Returns a buffer for a packet that may never enter a ring. */
 uint8_t *sn_chaos_room(struct sn_fab *fabric);
 /* Sends the packet that was built in sn_chaos_room(). */
 int sn_chaos_send(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len);

@@ -85,7 +85,8 @@ static inline struct sn_iseg *sn_iseg(struct sn_nic *nic)
 }
 
 /* iseg.c: updates the fields that the driver reads and acts on those that it writes. */
-int sn_cold_open(struct sn_nic *nic);		/* returns 0 or -ENOMEM */
+int sn_cold_open(struct sn_nic *nic);		/* opens the cold part of a device; returns 0 or
+						 * -ENOMEM */
 void sn_cold_close(struct sn_nic *nic);
 void sn_cold_reset(struct sn_nic *nic);
 bool sn_iseg_scan(struct sn_nic *nic);
@@ -100,7 +101,7 @@ void sn_boot_reset(struct sn_nic *nic);
 
 /* functions of pages.c */
 enum sn_page_stage { SN_PAGES_BOOT = 1, SN_PAGES_INIT = 2, SN_PAGES_REGULAR = 3 };
-/* pages that the stage needs beyond those given */
+/* number of pages that this stage needs in addition to those given */
 int32_t sn_pages_wanted(struct sn_nic *nic, enum sn_page_stage stage);
 bool sn_pages_left(struct sn_nic *nic);		/* is there a page for another object? */
 /* Requests more pages, or asks the driver to take some back, according to the number of objects. */

@@ -185,7 +185,7 @@ static inline uint16_t sn_blocks(unsigned int ds)
 }
 /* Reads the producer counter from the doorbell record and puts the QP on the run list. */
 void sn_sq_doorbell(struct sn_qp *qp);
-/* the same, if the caller has read the counter */
+/* the same, for a caller that has read the counter already */
 void sn_sq_record(struct sn_qp *qp, uint32_t rec);
 /* Pointer to a WQEBB in the queue, or NULL. */
 static inline const uint8_t *sn_sq_block(struct sn_qp *qp, uint16_t idx)
@@ -219,7 +219,7 @@ bool sn_rq_flush(struct sn_qp *qp);
 int sn_srq_next(struct sn_qp *qp, struct sn_rwqe *rwqe);
 int sn_srq_refetch(struct sn_qp *qp, struct sn_rwqe *rwqe);
 void sn_srq_put_back(struct sn_qp *qp);
-/* The WQE that the QP has taken is completed, flushed or lost. */
+/* To be called when the WQE that the QP has taken is completed, flushed or lost. */
 void sn_srq_release(struct sn_qp *qp);
 void sn_srq_lose(struct sn_qp *qp);	/* SN_Q_LOST_WQE: forgets the WQE, and takes one first if needed */
 void sn_srq_free(struct sn_nic *nic, void *srq);
@@ -346,7 +346,7 @@ void sn_uctx_record(struct sn_cmd *c);
 /* reg.c: reads the read-only registers of ACCESS_REG */
 uint8_t sn_reg_query(struct sn_cmd *c, uint32_t reg, bool write);
 /* functions of link.c */
-/* to be called after a change of its inputs */
+/* to be called when an input of the link's state has changed */
 void sn_link_update(struct sn_port *port);
 /* the link goes down at once, and up after training */
 void sn_link_admin(struct sn_port *port, bool up);

@@ -103,8 +103,8 @@ bool sn_drive(struct sn_nic *nic)
 
 	if (nic->forked)
 		return false;
-	/* A kick or a command also gets here. Then the thread must do the deferred work, and it may
-	 * be asleep. */
+	/* A kick or a command ends up here, too. Then the thread must do the deferred work, and it
+	 * may be asleep. */
 	if (!nic->thread_driven)
 		sn_thread_inline(nic);
 	for (int round = 0; round < ROUNDS; round++) {

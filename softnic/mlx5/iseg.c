@@ -51,7 +51,7 @@ void sn_iseg_fatal(struct sn_nic *nic, uint8_t syndrome)
 	__atomic_store_n(&s->health.synd, syndrome, __ATOMIC_RELEASE);
 }
 
-/* Advances the health counter, which stops after a fatal error. */
+/* Increments the health counter, which stops after a fatal error. */
 static void tick(struct sn_nic *nic)
 {
 	struct sn_iseg *s = sn_iseg(nic);

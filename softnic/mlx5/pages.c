@@ -28,7 +28,7 @@ static uint32_t objects(const struct sn_nic *nic)
 		nic->umems.live + nic->uars.live + nic->srqs.live;
 }
 
-/* The number of pages that firmware uses. */
+/* Returns the number of pages that firmware uses. */
 static uint32_t pages_in_use(struct sn_nic *nic)
 {
 	switch (nic->dev->cold->state) {

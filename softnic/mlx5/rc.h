@@ -32,7 +32,7 @@ enum {
 /* A RDMA READ or an atomic that needs a response. */
 struct sn_rc_read {
 	bool atomic;
-	bool again;		/* the request is repeated, and may have been answered before */
+	bool again;		/* the request is a repetition, and may have been answered before */
 	uint64_t va;		/* of an atomic: the original value */
 	uint32_t rkey, len, psn, sent;	/* sent: number of packets of the response */
 };
@@ -59,7 +59,7 @@ static inline struct sn_wr *sn_rc_wr(const struct sn_qp *qp, uint32_t number)
 	return &qp->wr[number & (qp->sq_size - 1)];
 }
 
-/* Does the WR complete inside the device? A NOP and a UMR do. */
+/* Returns true if the WR completes inside the device, as a NOP and a UMR do. */
 static inline bool sn_rc_is_ours(const struct sn_wr *wr)
 {
 	return !wr->done && wr->opcode != SN_OP_NOP && wr->opcode != SN_OP_UMR;
@@ -238,14 +238,14 @@ static inline bool sn_rc_train_fits(const struct sn_qp *qp, const struct sn_pack
 		    : pkt->len == (uint32_t)pkt->train * qp->mtu;
 }
 struct sn_rc_scratch *sn_rc_scratch(struct sn_nic *nic);
-/* The peer's device has not yet read the packets sent before. */
+/* Returns true if the peer's device has not yet read the packets sent before. */
 bool sn_rc_peer_stalled(struct sn_qp *qp);
-/* The fault script simulates an empty receive queue. */
+/* Returns true if the fault script simulates an empty receive queue for this packet. */
 bool sn_rc_rnr_injected(struct sn_nic *nic);
 /* Delays the pending ACK until some empty polls have passed, or less. */
 void sn_rc_delay_ack(struct sn_qp *qp, unsigned int polls);
 void sn_rc_undelay_ack(struct sn_qp *qp);
-/* The ACK has been sent. */
+/* Called when the ACK has been sent. */
 void sn_rc_acknowledged(struct sn_qp *qp);
 bool sn_rc_send_delayed_acks(struct sn_port *port, bool any);
 bool sn_rc_ack_may_wait(const struct sn_port *port);
@@ -294,11 +294,11 @@ void sn_rc_timers_init(struct sn_qp *qp);
 void sn_rc_go_back(struct sn_qp *qp);
 /* Returns the oldest unfinished message, or NULL. */
 struct sn_wr *sn_rc_oldest(const struct sn_qp *qp);
-/* The message ends: no more of its response is written. */
+/* Called at the end of the message: no more of its response is written. */
 void sn_rc_drop_response(struct sn_qp *qp, const struct sn_wr *wr);
 /* Ends a message with an error: the QP goes to ERR when the wr retires. */
 void sn_rc_fail(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t vendor);
-/* A request that needs a response was sent: starts the timer. */
+/* Called when a request that needs a response was sent: starts the timer. */
 void sn_rc_expect_answer(struct sn_qp *qp);
 void sn_rc_retry_soon(struct sn_qp *qp);
 void sn_rc_link_lost(struct sn_qp *qp);

@@ -45,7 +45,8 @@ static void finish_plain(struct sn_qp *qp, uint32_t psn)
 	if (una == r->psn_una)
 		return;
 	move_una(qp, una);
-	/* Local operations that were posted after them have waited for this. */
+	/* Local operations that were posted after the acknowledged WRs waited for them, and can
+	 * retire now. */
 	sn_wr_retire(qp);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The responder's sending half: READs and atomics, whose rights are already checked, queue up for
- * responses in order. An ACK or NAK is sent after them all.
+ * The responder's sending half. READs and atomics, whose rights are already checked, wait in a
+ * queue for their responses, which are sent in order. An ACK or NAK is sent after them all.
  */
 #include <errno.h>
 #include <string.h>

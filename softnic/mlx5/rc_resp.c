@@ -21,7 +21,7 @@ static bool gives_cqe(const struct sn_packet *pkt)
 	return pkt->shape->class == SN_C_SEND || (pkt->shape->parts & SN_P_IMM);
 }
 
-/* The packet is complete, so the QP expects the next PSN. */
+/* The packet is complete, so the next PSN is expected. */
 static void advance_psn(struct sn_qp *qp, const struct sn_packet *pkt)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;

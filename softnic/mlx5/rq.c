@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The receive queue. It has no MMIO doorbell: its doorbell record is read when a packet arrives. */
+/* The receive queue. It has no MMIO doorbell, so the device reads the doorbell record when a packet
+ * arrives. */
 #include <errno.h>
 
 #include "softnic/mlx5/dev.h"

@@ -49,7 +49,7 @@ static uint8_t *single_element(const struct cursor *cur)
 	return sge->inl ? (uint8_t *)(uintptr_t)sge->inl + cur->skip : sn_mkey_at(cur->qp->nic, &a);
 }
 
-/* The list has ended before the message. */
+/* This is reached if the list ends before the message. */
 static enum sn_acc list_end(const struct cursor *cur, enum sn_acc acc, const struct sn_access *a)
 {
 	if (acc && acc != SN_ACC_MANY)

@@ -48,10 +48,10 @@ void sn_rc_run(struct sn_qp *qp);
 /* rc_ack_out.c. Called when the QP has just entered ERR. Afterwards there are no more packets,
  * timers or accesses to wr. Writes no CQE. */
 void sn_rc_stop(struct sn_qp *qp);
-/* Sends a delayed ACK now. */
+/* Sends a delayed ACK at once. */
 void sn_rc_flush_delayed_ack(struct sn_qp *qp);
 
-/* ud.c: the same for datagram QPs */
+/* ud.c: the same functions for datagram QPs */
 int sn_ud_create(struct sn_qp *qp);
 void sn_ud_destroy(struct sn_qp *qp);
 void sn_ud_modified(struct sn_qp *qp, enum sn_qp_state from);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The attributes of an ioctl and the structures in them. */
+/* The attributes of an ioctl, and the structures that they point to. */
 #include <errno.h>
 #include <string.h>
 

@@ -346,7 +346,7 @@ int uv_devx_event(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hd
 int uv_devx_exec(struct uv_ctx *ctx, struct ib_uverbs_attr *in, void *out, size_t outlen);
 bool uv_devx_is_query(struct uv_ctx *ctx, uint32_t handle, const struct ib_uverbs_attr *in);
 int uv_devx_destroy(struct uv_obj *obj);
-/* Needs the event lock. Delivers an event of the device. */
+/* To be called with the event lock. Delivers an event of the device. */
 void uv_devx_notify(struct uv_device *dev, uint8_t event, uint32_t number, const uint8_t *eqe);
 void uv_devx_leave(struct uv_ctx *ctx);		/* closes the context's DEVX channels */
 /* The program has closed the descriptor with this identity. */

@@ -20,7 +20,7 @@
 #include "softnic/vfio/names.h"
 #include "softnic/vfio/pci.h"
 
-/* vfio-pci: the upper bits of an offset are the region index, so BAR 0 starts at 0. */
+/* vfio-pci: the upper bits of a file offset are the region's index, so BAR 0 starts at offset 0. */
 enum { VF_REGION_SHIFT = 40 };
 
 /*

@@ -30,7 +30,7 @@ struct vf_identity {
 };
 enum { VF_BARS = 6, VF_BAR_64 = 0x4, VF_BAR_PREFETCH = 0x8 };
 struct vf_bar {
-	/* 0: there is no BAR, or it is the upper half of the one before */
+	/* 0: there is no BAR, or this register is the upper half of the previous one */
 	uint64_t size;
 	uint8_t type;			/* flags VF_BAR_64, VF_BAR_PREFETCH */
 };

@@ -131,7 +131,8 @@ static void ring(struct vm_device *dev, uint64_t offset, const void *data)
 {
 	uint32_t in_page = offset % PAGE;
 
-	/* The rest of a WQE that is copied in words of 8 bytes: the device reads it in the queue. */
+	/* Ignores the rest of a WQE that is copied in words of 8 bytes: the device reads the WQE in
+	 * the queue. */
 	if (in_page >= BLUEFLAME && in_page % BLUEFLAME_HALF)
 		return;
 	softnic_mmio_write(dev->nic, (uint32_t)(offset / PAGE), in_page, data, 8);

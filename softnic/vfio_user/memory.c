@@ -63,8 +63,8 @@ static void on_bus_error(int sig, siginfo_t *info, void *context)
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED)
 			return;
 	}
-	/* The access is repeated with the previous handler, and ends the process as it would have
-	 * before. */
+	/* The access is repeated with the previous handler, which ends the process as if this
+	 * handler did not exist. */
 	sigaction(sig, &before, NULL);
 }
 

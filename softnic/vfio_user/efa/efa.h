@@ -45,7 +45,7 @@ struct ve_cq {
 
 struct ve_eq {
 	bool live, armed;
-	bool untold;			/* the EQ has events for which no interrupt was sent */
+	bool untold;			/* the EQ has events for which no interrupt has been sent */
 	uint8_t vector;
 	uint64_t addr;
 	uint32_t depth, next;		/* depth; counter of the next entry */
