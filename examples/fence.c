@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fence: a replica lets one leader at a time write to its log, through a window, and deposes it by closing
- * the window. Then no write of the old leader arrives, whatever it has in flight; this needs neither
- * its cooperation nor a clock. Arguments: the IA (soft-mlx5-0), and how many leaders (1000) are deposed.
- * Each has 100 writes refused: the first by the replica's adapter, the others by its own.
+ * fence: a replica lets one leader at a time write to its log, through a window, and deposes the
+ * leader by closing the window. After that no write of the old leader arrives, whatever it has in
+ * flight; this needs neither the leader's cooperation nor a clock. Arguments: the IA (soft-mlx5-0),
+ * and how many leaders (1000) are deposed. Each leader has 100 writes refused: the first by the
+ * replica's adapter, the others by its own.
  */
 #include <err.h>
 #include <stdio.h>
@@ -17,9 +18,10 @@
 enum { DEPTH = 100, WAIT_US = 20000000 };	/* DEPTH: writes that a leader has in flight */
 
 static struct {
-	DAT_RMR_TRIPLET window;		/* as the replica sends it to the leader */
-	volatile unsigned long log;	/* the replica's; a leader writes an increasing number */
-	unsigned long entry[DEPTH];	/* the leader's */
+	DAT_RMR_TRIPLET window;		/* the window as the replica sends it to the leader */
+	volatile unsigned long log;	/* the replica's log; a leader writes an increasing number
+					 * to it */
+	unsigned long entry[DEPTH];	/* the leader's entries */
 } mem;
 static char *ia_name = "soft-mlx5-0";
 static unsigned long leaders = 1000;
@@ -118,10 +120,11 @@ static int replica(DAT_CONN_QUAL qual)
 		     "dat_cr_accept");
 		expect(conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
 		elect(rmr);
-		while (!mem.log)			/* the leader is at work */
+		while (!mem.log)			/* waits until the leader has written */
 			usleep(1);
 		last = depose(rmr);
-		expect(conn_evd, DAT_CONNECTION_EVENT_BROKEN);	/* its next write has been refused */
+		expect(conn_evd, DAT_CONNECTION_EVENT_BROKEN);	/* the leader's next write has been
+								 * refused */
 		if (mem.log != last)
 			errx(1, "entry %lu came after %lu, the last one allowed", mem.log, last);
 		entries += last;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * hello: one process connects to another and sends it a line, which the other one prints.
+ * hello: one process connects to another and sends it a line, which the other process prints.
  *
- * 	hello		both, as two processes on this machine
- * 	hello -s	the listener
- * 	hello HOST	connects and sends
+ *        hello		runs both, as two processes on this machine
+ *        hello -s	runs the listener
+ *        hello HOST	connects and sends
  */
 #include <netdb.h>
 #include <signal.h>
@@ -20,8 +20,8 @@
 enum { LINE = 128, CONNECT_US = 10000000 };
 
 static const char text[] = "hello from the other side";
-static char line[LINE];			/* what the adapter reads and writes */
-static DAT_LMR_TRIPLET segment;		/* the same memory, as posts name it */
+static char line[LINE];			/* the memory that the adapter reads and writes */
+static DAT_LMR_TRIPLET segment;		/* the same memory, in the form that posts take */
 static DAT_IA_HANDLE ia;
 static DAT_PZ_HANDLE pz;
 static DAT_EVD_HANDLE conn_evd, data_evd;
@@ -38,7 +38,7 @@ static void must(DAT_RETURN ret, const char *call)
 	exit(1);
 }
 
-/* Waits for the next event of the EVD, which must be this one. */
+/* Waits for the next event of the EVD, and checks its number. */
 static DAT_EVENT expect(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 {
 	DAT_EVENT event;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lease: an owner lends a record to a reader for microseconds, through a window. It changes the record only
- * after it has closed the window, which is when the reader returns the lease, or when the time is over. So
- * no reader sees a change in part. Each tenth one is late on purpose, and refused. Argument: the IA.
+ * lease: an owner lends a record to a reader for microseconds, through a window. It closes the
+ * window when the reader returns the lease, or when the time is over, and only then changes the
+ * record. So no reader sees a change in part. Each tenth reader is late on purpose, and refused.
+ * Argument: the IA.
  */
 #include <err.h>
 #include <stdio.h>
@@ -15,10 +16,10 @@
 enum { LEASES = 500, LEASE_US = 200, WORDS = 64, WAIT_US = 20000000 };
 
 static struct {
-	DAT_RMR_TRIPLET window;			/* as the owner sends it to the reader */
+	DAT_RMR_TRIPLET window;			/* the window as the owner sends it to the reader */
 	long record[WORDS];			/* all words are the number of changes */
 } mem;
-static DAT_LMR_TRIPLET message, record;	/* both, as this side posts them */
+static DAT_LMR_TRIPLET message, record;	/* the memory of both, in the form that posts take */
 static char *ia_name;
 static const DAT_CONTEXT cookie;
 static DAT_IA_HANDLE ia;
@@ -79,7 +80,7 @@ static void post_recv(DAT_COUNT segments)
 	must(dat_ep_post_recv(ep, segments, &message, cookie, DAT_COMPLETION_DEFAULT_FLAG), "recv");
 }
 
-/* The window, or a message without content. */
+/* Sends the window, or a message without content. */
 static void send_message(DAT_COUNT segments)
 {
 	must(dat_ep_post_send(ep, segments, &message, cookie, DAT_COMPLETION_SUPPRESS_FLAG), "send");
@@ -94,7 +95,7 @@ static void bind_record(DAT_RMR_HANDLE rmr, DAT_VLEN length)
 	expect(request_evd, DAT_RMR_BIND_COMPLETION_EVENT);
 }
 
-/* One lease to the connected reader. Returns whether its time ran out. */
+/* Gives one lease to the connected reader. Returns true if its time ran out. */
 static int lend(DAT_RMR_HANDLE rmr)
 {
 	DAT_EVENT event;
@@ -107,7 +108,7 @@ static int lend(DAT_RMR_HANDLE rmr)
 	bind_record(rmr, 0);
 	for (int i = 0; i < WORDS; i++)
 		mem.record[i]++;
-	send_message(0);			/* the lease is over */
+	send_message(0);			/* tells the reader that the lease is over */
 	return DAT_GET_TYPE(ret) == DAT_TIMEOUT_EXPIRED;
 }
 
@@ -126,14 +127,15 @@ static int owner(DAT_CONN_QUAL qual)
 		must(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, ep, 0, NULL), "accept");
 		expect(conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
 		revoked += lend(rmr);
-		next_event(conn_evd);			/* the end of the connection */
+		next_event(conn_evd);			/* takes the event of the connection's
+							 * end */
 		must(dat_ep_reset(ep), "dat_ep_reset");
 	}
 	printf("owner: %d leases, %d of them revoked\n", LEASES, revoked);
 	return revoked < LEASES / 10;
 }
 
-/* Reads the record through the window; false: the owner's adapter refused that. */
+/* Reads the record through the window. Returns false if the owner's adapter refused the read. */
 static int read_record(void)
 {
 	DAT_DTO_COMPLETION_STATUS status;
@@ -148,7 +150,7 @@ static int read_record(void)
 	return 1;
 }
 
-/* Returns whether the read succeeded; if not, it has broken the connection. */
+/* Returns true if the read succeeded; otherwise it has broken the connection. */
 static int borrow(int late)
 {
 	expect(recv_evd, DAT_DTO_COMPLETION_EVENT);

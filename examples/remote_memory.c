@@ -20,8 +20,10 @@ static struct {
 	DAT_RMR_TRIPLET window;
 	char buffer[SIZE];
 } mem;
-static DAT_LMR_TRIPLET message, buffer;		/* both, as this side posts them */
-static const DAT_CONTEXT cookie;		/* empty: the order of completions is known */
+static DAT_LMR_TRIPLET message, buffer;		/* the memory of both, in the form that posts
+						 * take */
+static const DAT_CONTEXT cookie;		/* cookies are empty: the order of completions is
+						 * known */
 static DAT_IA_HANDLE ia;
 static DAT_PZ_HANDLE pz;
 static DAT_EVD_HANDLE async_evd, conn_evd, data_evd;
@@ -92,7 +94,7 @@ static int owner(DAT_CONN_QUAL qual)
 	must(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, ep, 0, NULL), "accept");
 	expect(conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
 
-	/* Open the window, and send it: a post after a bind starts when the bind is done. */
+	/* Opens the window and sends it: a post after a bind starts when the bind is done. */
 	mem.window.target_address = buffer.virtual_address;
 	mem.window.segment_length = SIZE;
 	must(dat_rmr_create(pz, &rmr), "dat_rmr_create");
@@ -102,7 +104,7 @@ static int owner(DAT_CONN_QUAL qual)
 	expect_status(DAT_DTO_SUCCESS);
 	printf("owner: the peer wrote \"%s\"\n", mem.buffer);
 
-	/* Length 0 closes it. After this completion the context gives no access. */
+	/* Length 0 closes the window. After this completion the context gives no access. */
 	buffer.segment_length = 0;
 	must(dat_rmr_bind(rmr, &buffer, DAT_MEM_PRIV_NONE_FLAG, ep, cookie,
 			  DAT_COMPLETION_DEFAULT_FLAG, &mem.window.rmr_context), "dat_rmr_bind");
@@ -123,12 +125,12 @@ static int peer(DAT_CONN_QUAL qual)
 	must(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&to, qual, CONNECT_US, 0, NULL,
 			    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG), "dat_ep_connect");
 	expect(conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
-	expect_status(DAT_DTO_SUCCESS);			/* the invitation */
+	expect_status(DAT_DTO_SUCCESS);			/* the window has arrived */
 	strcpy(mem.buffer, "let me in");
 	must(dat_ep_post_rdma_write(ep, 1, &buffer, cookie, &mem.window,
 				    DAT_COMPLETION_SUPPRESS_FLAG), "dat_ep_post_rdma_write");
 	must(dat_ep_post_send(ep, 0, NULL, cookie, DAT_COMPLETION_SUPPRESS_FLAG), "send");
-	expect_status(DAT_DTO_SUCCESS);			/* it is closed now */
+	expect_status(DAT_DTO_SUCCESS);			/* the message that the window is closed */
 	strcpy(mem.buffer, "and again");
 	must(dat_ep_post_rdma_write(ep, 1, &buffer, cookie, &mem.window,
 				    DAT_COMPLETION_DEFAULT_FLAG), "dat_ep_post_rdma_write");

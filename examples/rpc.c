@@ -69,7 +69,8 @@ static void post_recv(int slot)
 	must(dat_ep_post_recv(ep, 1, &to, cookie, DAT_COMPLETION_DEFAULT_FLAG), "post_recv");
 }
 
-/* Suppresses the success event: the peer's reaction shows that it was sent. An error is still reported. */
+/* Suppresses the success event: the peer's answer shows that the message was sent. An error is
+ * still reported. */
 static void post_send(int slot, uint32_t number)
 {
 	uint32_t *out = &mem[CALLS + slot];
@@ -80,7 +81,8 @@ static void post_send(int slot, uint32_t number)
 	must(dat_ep_post_send(ep, 1, &from, cookie, DAT_COMPLETION_SUPPRESS_FLAG), "post_send");
 }
 
-/* The slot of the next message, or -1 after the end of the connection flushed the receives. */
+/* Returns the slot of the next message, or -1 after the end of the connection flushed the
+ * receives. */
 static int next_message(void)
 {
 	DAT_EVENT event = next_event();

@@ -14,7 +14,7 @@
 
 enum { BLOCK = 512, MAX = 1000, RECVS = 128, PROCESSES = 8, CLIENTS = 125, CONNECT_US = 20000000 };
 
-static struct {			/* of the server, or of all clients in a process */
+static struct {			/* objects of the server, or of all clients in a process */
 	uint32_t request[MAX];	/* in network order */
 	char block[MAX][BLOCK];
 } mem;
@@ -139,7 +139,7 @@ static int clients(DAT_CONN_QUAL qual, int first)
 int main(void)
 {
 	DAT_CONN_QUAL qual = (DAT_CONN_QUAL)getpid();
-	struct rlimit files = { 2 * MAX, 2 * MAX };	/* each connection needs one */
+	struct rlimit files = { 2 * MAX, 2 * MAX };	/* each connection needs a descriptor */
 	int status, i;
 
 	setrlimit(RLIMIT_NOFILE, &files);

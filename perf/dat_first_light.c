@@ -213,7 +213,7 @@ static int run_all(const struct light *l, const struct options *o, struct answer
 	return light_report_json(&report, o->json) || !all;
 }
 
-/* Finds the provider of this build, or the installed one. */
+/* Finds the path of this build's provider, or of the installed one. */
 static const char *find_provider(char *path, size_t size)
 {
 	ssize_t n = readlink("/proc/self/exe", path, size - 1);

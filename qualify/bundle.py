@@ -9,7 +9,7 @@ import subprocess
 import tarfile
 
 BLOCK = 4096
-PRIME = (1 << 31) - 1  # above any position in a block and in SUMS
+PRIME = (1 << 31) - 1  # a prime that is greater than any position in a block and in SUMS
 NAMESPACE = "dat-qualify"
 
 

@@ -7,7 +7,7 @@ import os
 import platform
 import re
 
-# Errors of the link or the adapter. They are not to grow in any phase.
+# Counters of errors of the link or the adapter. None may grow in any phase.
 LINK = {
     "symbol_error",
     "link_error_recovery",
@@ -24,7 +24,7 @@ LINK = {
     "rx_icrc_encapsulated",
     "rx_drops",
 }
-# Errors of requests. Some phases provoke them; in the others they are not to grow.
+# Counters of errors of requests. Some phases provoke such errors; in the others none may grow.
 REQUEST = {
     "out_of_sequence",
     "packet_seq_err",
@@ -49,7 +49,7 @@ REQUEST = {
     "impaired_remote_conn_events",
 }
 
-# The options of the kernel's command line that change times.
+# Options of the kernel's command line that change latencies.
 TUNING = re.compile(
     r"(isolcpus|nohz|rcu_nocbs|intel_|amd_|iommu|mitigations|.*huge|idle|processor\.|cpuidle|pcie|nosmt)"
 )

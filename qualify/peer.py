@@ -12,7 +12,7 @@ import time
 import identity
 
 PORT = 45298
-# What a peer may ask for. Programs that write files are started here only.
+# Programs that a peer may request. Programs that write files can be started only on this host.
 PROGRAMS = {
     f"dat_{p}"
     for p in (

@@ -12,8 +12,8 @@ import judge
 import peer
 import steps
 
-RESERVE = 8  # seconds for what comes after the last step
-LEAST = 5  # a step does not start with less time
+RESERVE = 8  # seconds kept for the work after the last step
+LEAST = 5  # a step does not start if fewer seconds are left
 
 
 class Run:

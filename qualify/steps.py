@@ -2,8 +2,8 @@
 """The plan: which steps a qualification has, in order."""
 from collections import namedtuple
 
-# kind: which function runs and judges the step. needs: (limit of dat_info, least value), or None.
-# limit: seconds after which the step is killed. why: the reason of a step that no program can run.
+# kind: the functions that run and judge the step. needs: (limit of dat_info, least value), or None.
+# limit: seconds after which the step is killed. why: the reason if no program can run the step.
 Step = namedtuple("Step", "name section title kind program args limit needs why")
 
 IDENTITY, CONFORMANCE, QUESTIONS = "Identity", "Conformance", "Questions"
@@ -33,7 +33,7 @@ SECTIONS = (
 # In these phases errors are provoked: counters of refused requests may grow.
 PROVOKING = (CONFORMANCE, QUESTIONS, WINDOWS, ERRORS, DEATH)
 
-# Questions about speed, which take the time of a quick run.
+# All questions but those about speed, for which a quick run has no time.
 NO_SPEED = "1-9,16-59,63-99"
 SOAK_PAIRS = (
     ("dat_send_bw", ("-f", "0", "--verify", "-s", "4096")),

@@ -51,7 +51,7 @@ fresh() {
 	echo "$root"
 }
 
-# The tracked files as they are now, and the changelog that they do not have.
+# Adds the tracked files as they are now, and the changelog, which is not tracked.
 source_tree() {
 	local to=$1 tree date
 	mkdir -p "$to"

@@ -28,7 +28,7 @@ RECORD = re.compile(r"^strh\s+(w\d+),")
 UNLOCK = re.compile(r"^stlrb?\s")
 WRITES = re.compile(r"^(?!st|cmp|cmn|tst|ccm|b|cb|tb)\S+\s+[wx](\d+)(?:, [wx](\d+), \[)?")
 
-# The doorbells of these functions look like any other store, so no rule applies.
+# No rule applies to these functions, because their doorbells look like any other store.
 UNRULED = {"ring_rq", "efa_batch"}
 
 

@@ -29,7 +29,7 @@ struct consumer {
 	bool blocking;		/* waits call dat_evd_wait instead of dat_evd_dequeue in a loop */
 	bool broken;		/* a BROKEN or DISCONNECTED event has arrived */
 	DAT_EVENT_NUMBER end;	/* the number of that event */
-	uint64_t idle_ns;	/* longest wait without any event */
+	uint64_t idle_ns;	/* the longest time that waits let pass without an event */
 };
 
 struct region {

@@ -26,8 +26,9 @@ void samples_clear(struct samples *s);
 uint64_t samples_quantile(struct samples *s, double q);
 
 /*
- * How long to wait first for a batch of completions. With few batches a profiler runs and slows the
- * device down, so the wait is long. With many batches, which are timed, a late batch is repeated.
+ * How long to wait before the first poll for a batch of completions. With few batches a profiler
+ * runs and slows the device down, so the wait is long. With many batches, which are timed, a late
+ * batch is repeated.
  */
 static inline unsigned int batch_wait_us(unsigned int batches)
 {

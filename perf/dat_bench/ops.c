@@ -426,7 +426,7 @@ static void wait_for_device(struct pair *p, unsigned int us)
 
 /*
  * How long to wait before the first call of a batch. All completions must have arrived by then, and
- * only time ensures that without a call. If the device's thread was late, the batch is discarded
+ * without a call only time can ensure that. If the device's thread was late, the batch is discarded
  * and repeated. A polling program has its code and tables in the cache, so the first calls after
  * the wait are not timed.
  */

@@ -38,8 +38,8 @@ bool raw_open(const struct light *l, struct raw *r, uint32_t cq_entries);
 bool raw_qp(struct raw *r, struct raw_qp *q, uint32_t rq_entries);
 bool raw_ah(struct raw *r, void *pd, uint16_t *ah, void **priv);
 void raw_recv(struct raw *r, struct raw_qp *q, uint32_t n);
-/* Sends the first len bytes of the memory, inside the WQE if inl is set. len 0: an inline message,
- * or a list without buffers. */
+/* Sends the first len bytes of the memory, inside the WQE if inl is set. If len is 0, sends an
+ * empty inline message, or one with an empty list of buffers. */
 void raw_send(struct raw *r, struct raw_qp *q, const struct raw_qp *to, uint32_t len, bool inl);
 struct raw_rdma {
 	enum efa_op op;

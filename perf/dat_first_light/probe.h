@@ -72,13 +72,14 @@ bool post_read(struct pair *p, size_t len);
 const char *completed(DAT_EVD_HANDLE evd, unsigned int ms);
 /* Waits for a successful completion; a failure becomes the answer. */
 bool succeeded(struct answer *a, DAT_EVD_HANDLE evd, const char *of);
-/* The same, where a completion may be missing. */
+/* The same, for a completion that may be missing. */
 bool succeeded_within(struct answer *a, DAT_EVD_HANDLE evd, unsigned int ms, const char *of);
 
 /* Returns the time at which a probe of many rounds stops early, because a busy machine may take
  * minutes for all of them. */
 uint64_t long_enough(void);
-/* Returns the same for probes that no adapter ends early. It is below the time limit of a probe. */
+/* Returns such a time for probes that no adapter ends early. It is below the time limit of a
+ * probe. */
 uint64_t nearly_a_minute(void);
 
 /*

@@ -59,7 +59,7 @@ static void *load_library(const char *api, const char *name)
 	return library;
 }
 
-/* The provider is loaded, and not called: it opens nothing. */
+/* The provider is loaded, but no function of it is called, so nothing is opened. */
 static void check_entry(struct checked *c, const char *raw, const char *line, char *const f[CONF_FIELDS])
 {
 	void *provider, *check;

@@ -24,9 +24,9 @@ struct done {
 /* a posts all transfers; b receives, and binds the windows. */
 struct world {
 	struct consumer a, b;
-	struct area local, remote;	/* of a, of b */
-	DAT_RMR_HANDLE rmr;		/* of b */
-	bool windows;			/* the adapter has RMRs */
+	struct area local, remote;	/* local: of a; remote: of b */
+	DAT_RMR_HANDLE rmr;		/* the RMR of b */
+	bool windows;			/* true if the adapter has RMRs */
 	DAT_CONN_QUAL qual;
 	DAT_IA_ATTR attr;
 	struct done done[QUEUES][DONE_MAX];
@@ -57,7 +57,7 @@ struct report {
 	struct refusal refusal[REFUSALS_MAX];
 	unsigned int n_refusals;
 	char message[MESSAGES_MAX][MESSAGE_LEN];
-	unsigned int n_messages;	/* kept */
+	unsigned int n_messages;	/* number of messages kept */
 	uint64_t failures;
 };
 
@@ -68,23 +68,25 @@ __attribute__((format(printf, 2, 3))) void report_failure(struct report *r, cons
 /* Writes the file r->json; -1 after a message. */
 int report_json(const struct report *r, const struct world *w);
 
-/* world.c: 0, or -1 after a message on stderr */
+/* world.c: functions return 0, or -1 after a message on stderr */
 int world_open(struct world *w, const char *ia);
 void world_close(struct world *w);
-/* Waits until a has this many completions of requests, and b of receives and binds: w->done. */
+/* Waits until a has this many completions of requests, and b this many of receives and binds; they
+ * are counted in w->done. */
 int world_wait(struct world *w, const unsigned int count[QUEUES]);
-/* Waits until both sides have the end of the connection. */
+/* Waits until both sides have the event of the connection's end. */
 int world_wait_end(struct world *w);
 /* Ends the connection, if it has not ended, and connects two new endpoints. */
 int world_reconnect(struct world *w);
-/* An LMR of the bytes at mem. */
+/* Creates an LMR of the bytes at mem. */
 int world_register(struct consumer *c, void *mem, size_t len, DAT_MEM_PRIV_FLAGS rights,
 		   DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *local, DAT_RMR_CONTEXT *remote);
-/* Binds the window of b to these bytes of its area; len 0 unbinds. Waits for the completion. */
+/* Binds the window of b to these bytes of its area, and waits for the completion; len 0 unbinds. */
 int world_bind(struct world *w, size_t at, size_t len, DAT_MEM_PRIV_FLAGS rights,
 	       DAT_RMR_CONTEXT *context);
 
-/* transfer.c, refuse.c: -1 if the world can not be used any more; failures are in the report. */
+/* transfer.c, refuse.c: functions return -1 if the world cannot be used any more; failures are in
+ * the report. */
 int transfer_all(struct world *w, struct report *r);
 int refuse_all(struct world *w, struct report *r);
 

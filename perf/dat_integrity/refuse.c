@@ -5,7 +5,8 @@
 
 #include "perf/dat_integrity/integrity.h"
 
-/* Where a transfer of each side lies: a part of its area, by itself an LMR or a window. */
+/* The memory of a transfer at each side: a part of the side's area, which is itself an LMR or a
+ * window. */
 enum { PART_AT = 8192 + 5, PART_LEN = 9000, GUARD_BYTE = 0xa5, DATA_BYTE = 0x3c };
 
 enum key {
@@ -21,7 +22,7 @@ enum kind { SENDS, RECEIVES, WRITES, READS };
 static const struct row {
 	const char *name;
 	enum kind kind;
-	enum key local, remote;	/* of a, of b; a receive has the one of b as remote */
+	enum key local, remote;	/* local: key of a; remote: key of b, also for its receives */
 	int shift;		/* first byte beyond the part, at its beginning or its end */
 } rows[] = {
 	{ "write, wrong context", WRITES, WHOLE, WRONG, 0 },
@@ -107,7 +108,8 @@ static int bind_key(struct world *w, enum key key, DAT_RMR_CONTEXT *context)
 	return key == UNBOUND ? world_bind(w, PART_AT, 0, DAT_MEM_PRIV_NONE_FLAG, &none) : 0;
 }
 
-/* Where a transfer of len bytes with this key begins: across a bound of the part if it has a shift. */
+/* Returns where a transfer of len bytes with this key begins: across a bound of the part if the key
+ * has a shift. */
 static size_t begin_of(enum key key, int shift, size_t len)
 {
 	if (key == WHOLE || !shift)
@@ -140,7 +142,7 @@ static bool is_refused_by_post(DAT_RETURN ret)
 	       type == DAT_INVALID_PARAMETER;
 }
 
-/* All bytes around and in the part, but those that the row's LMR permits to change. */
+/* Compares all bytes around and in the part, except those that the row's LMR permits to change. */
 static bool is_unchanged(const struct area *m, bool part_may_change)
 {
 	const unsigned char *p = m->mem;
@@ -158,7 +160,7 @@ static const char *judge_row(struct world *w, const struct row *row, DAT_RETURN 
 		[Q_REQUEST] = row->kind != RECEIVES, [Q_RECEIVE] = row->kind == RECEIVES,
 	};
 	bool into_a = row->kind == READS, bounds = row->shift != 0;
-	/* Packets ahead of the refused one may have arrived. */
+	/* Packets before the refused one may have arrived. */
 	bool permitted = bounds || (!into_a && row->local != WHOLE);
 	const struct done *done = w->done[row->kind == RECEIVES ? Q_RECEIVE : Q_REQUEST];
 	const char *found = REFUSED_BY_POST;
@@ -220,7 +222,7 @@ static int refuse_row(struct world *w, struct report *r, const struct row *row, 
 	return world_reconnect(w);
 }
 
-/* One byte, more than is copied into a WQE, and several packets. */
+/* One byte, more than fits into a WQE, and several packets. */
 static const size_t lengths[] = { 1, 300, PART_LEN };
 
 int refuse_all(struct world *w, struct report *r)

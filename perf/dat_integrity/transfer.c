@@ -7,7 +7,8 @@
 #include "perf/common/verify.h"
 #include "perf/dat_integrity/integrity.h"
 
-/* Around inline sizes, a cache line, each MTU of InfiniBand, that of an EFA, and powers of two. */
+/* Sizes around inline limits, a cache line, each MTU of InfiniBand, the MTU of an EFA, and powers
+ * of two. */
 static const size_t sizes[] = {
 	0, 1, 2, 7, 8, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1023, 1024,
 	1025, 2047, 2048, 2049, 4095, 4096, 4097, 8927, 8928, 8929, 65535, 65536, 65537, LEN_MAX - 1,
@@ -36,7 +37,7 @@ struct transfer {
 	struct shape s;
 	uint64_t number, random;
 	unsigned char guard;
-	unsigned char *bytes;		/* what has to arrive */
+	unsigned char *bytes;		/* the bytes that must arrive */
 	struct layout local, remote;
 	bool planted;
 };
@@ -57,7 +58,8 @@ static int compare_sizes(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Cuts the bytes at random; a segment may be empty. Only the first one has the alignment of the shape. */
+/* Cuts the bytes at random; a segment may be empty. Only the first one has the shape's
+ * alignment. */
 static void lay_out(struct layout *l, const struct area *m, size_t len, unsigned int n,
 		    unsigned int align, uint64_t *random)
 {
@@ -99,7 +101,7 @@ static void prepare_source(const struct transfer *t, const struct layout *l)
 	}
 }
 
-/* The offset of the first byte from here on that is not a guard; end if all are. */
+/* Returns the offset of the first byte from here on that is not a guard; end if all are guards. */
 static const unsigned char *find_not(const unsigned char *p, const unsigned char *end, unsigned char guard)
 {
 	while (p < end && *p == guard)
@@ -126,7 +128,7 @@ static int fail_at(struct transfer *t, const char *what, size_t at)
 	return fail(t, text);
 }
 
-/* The first transfer with data has one segment. */
+/* The first transfer with data has a single segment. */
 static void plant_fault(struct transfer *t, const struct layout *l)
 {
 	if (t->planted || !t->s.len || t->r->plant == PLANT_NOTHING)
@@ -165,7 +167,7 @@ static int posted(struct transfer *t, DAT_RETURN ret, const char *call)
 	return dat_ok(ret, call) ? 0 : fail(t, call);
 }
 
-/* Waits for n requests and receives, which all have to succeed. */
+/* Waits for n requests and receives, all of which must succeed. */
 static int wait_for(struct transfer *t, unsigned int requests, unsigned int receives)
 {
 	const unsigned int count[QUEUES] = { requests, receives, 0 };
@@ -202,7 +204,7 @@ static DAT_RMR_TRIPLET target_of(const struct transfer *t, DAT_RMR_CONTEXT conte
 				  .target_address = t->remote.t[0].virtual_address };
 }
 
-/* The message behind the write says that b may look. */
+/* The message after the write tells b that the data has arrived. */
 static int do_write(struct transfer *t, DAT_RMR_CONTEXT context)
 {
 	DAT_RMR_TRIPLET to = target_of(t, context);
@@ -230,7 +232,7 @@ static int do_read(struct transfer *t, DAT_RMR_CONTEXT context)
 	return check_target(t, &t->w->local, &t->local);
 }
 
-/* Written through a window of exactly these bytes, and read back through it. */
+/* Writes through a window of exactly these bytes, and reads them back through it. */
 static int do_window(struct transfer *t)
 {
 	struct world *w = t->w;
@@ -249,7 +251,7 @@ static int do_window(struct transfer *t)
 	       fail(t, "the window is not unbound") : 0;
 }
 
-/* -1: the connection can not be made again. */
+/* Returns -1 if the connection cannot be made again. */
 static int do_transfer(struct transfer *t)
 {
 	const struct shape *s = &t->s;
@@ -293,7 +295,8 @@ static bool is_skipped(const struct transfer *t, unsigned int i)
 	return t->r->quick && (i + t->s.len + t->s.op) % 4;
 }
 
-/* Each pair of alignments with one segment; each number of segments with a random pair. */
+/* Tries each pair of alignments with one segment, and each number of segments with a random
+ * pair. */
 static int transfer_size(struct transfer *t)
 {
 	enum { N = sizeof(alignments) / sizeof(*alignments) };
@@ -324,7 +327,7 @@ int transfer_all(struct world *w, struct report *r)
 	for (uint64_t round = 0; round < r->rounds && !err; round++)
 		for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes) && !err; i++)
 			for (unsigned int op = 0; op < OPS && !err; op++) {
-				/* A bind of no bytes is an unbind. */
+				/* A bind of zero bytes would be an unbind. */
 				if (op == OP_WINDOW && (!w->windows || !sizes[i]))
 					continue;
 				t.s = (struct shape){ .op = op, .len = sizes[i] };

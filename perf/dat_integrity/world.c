@@ -142,7 +142,7 @@ int world_reconnect(struct world *w)
 {
 	struct done none;
 
-	/* It fails if the connection is just ending. */
+	/* The call fails if the connection is just ending. */
 	if (!consumer_ended(&w->a))
 		(void)dat_ep_disconnect(w->a.ep, DAT_CLOSE_ABRUPT_FLAG);
 	if (world_wait_end(w)) {

@@ -14,7 +14,7 @@
 /* OpenFabrics' provider libraries, each by the distinctive part of its name. */
 static const struct kind {
 	const char *library;
-	size_t seen;			/* offset of a counter in struct migration */
+	size_t seen;			/* offset of a flag in struct migration */
 } kinds[] = {
 	{ "libdaploscm.so", offsetof(struct migration, was_scm) },
 	{ "libdaplscm.so", offsetof(struct migration, was_scm) },

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 struct migration {
-	const char *file;		/* name of the file, for messages */
+	const char *file;		/* name of the file, as messages have it */
 	const char *directory;		/* directory of the provider libraries, or NULL */
 	char *library_2;		/* path of the provider of uDAPL 2.0, or NULL */
 	unsigned int line, moved, kept, broken;

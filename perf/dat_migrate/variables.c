@@ -95,7 +95,7 @@ static void report_variable(const char *entry, dapl_direct_check_fn *check)
 	}
 }
 
-/* Reports the variables, and hides them from the provider, which would log bad ones itself. */
+/* Reports the variables. Hides them from the provider, which would log bad ones itself. */
 void migrate_environment(void)
 {
 	dapl_direct_check_fn *check;

@@ -105,7 +105,8 @@ static int answer_request(struct server *s, const struct pp_msg *m, const void *
 }
 
 /*
- * Serves the client. 0: the client disconnected, or ended with the revoked write; 1: anything else.
+ * Serves the client. Returns 0 if the client disconnected, or ended with the revoked write; 1
+ * otherwise.
  */
 static int serve(struct server *s)
 {

@@ -32,8 +32,8 @@ static int calls(const struct peer_op *op, unsigned int n, unsigned int *got)
 }
 
 /*
- * Runs a batch. 0; 1: completions were late, so that the batch does not count; -1. As in dat_bench,
- * the first dequeues after the wait are not timed.
+ * Runs a batch. Returns 0; 1 if completions were late, so that the batch does not count; or -1. As
+ * in dat_bench, the first dequeues after the wait are not timed.
  */
 static int batch(const struct peer_op *op, uint64_t *ns)
 {
@@ -65,7 +65,7 @@ static int one(const struct peer_op *op, unsigned int calls, double *each)
 	rc = batch(op, &ns);
 	if (rc < 0 || samples_init(&batches, calls))
 		return -1;
-	/* If the device is late, it gets more time, up to a limit. */
+	/* If the device is late, the next wait is longer, up to a limit. */
 	for (patience = 1; rc >= 0 && done < calls && patience < PATIENCE; ) {
 		ns = 0;
 		rc = batch(op, &ns);

@@ -133,8 +133,8 @@ static inline bool bw_over(const struct tool *t, struct bw *b)
 }
 
 /*
- * Posts. 0: all endpoints are full; 1: one lap was posted, and completions and clock must be
- * checked, because filling thousands of endpoints may take longer than -D; -1: failed.
+ * Posts. Returns 0 if all endpoints are full; -1 if a post failed; 1 after one lap, because
+ * completions and clock must be checked: filling thousands of endpoints may take longer than -D.
  */
 static inline __attribute__((always_inline)) int bw_fill(struct tool *t, struct bw *b,
 							 bw_post_fn *post)

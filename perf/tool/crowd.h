@@ -29,7 +29,7 @@ struct crowd {
 };
 
 int crowd_open(struct crowd *c);
-/* Connects and disconnects until limit or until, and waits for the ends. 0 or -1. */
+/* Connects and disconnects until a limit is reached, then waits for the ends. Returns 0 or -1. */
 int crowd_run(struct crowd *c);
 void crowd_close(struct crowd *c);
 

@@ -10,8 +10,9 @@
 
 enum {
 	MAGIC = 0x64617470, VERSION = 1, PAGE = 4096, DEFAULT_READS = 4, MEMORY_MAX = 1 << 30,
-	NOBODY_US = 3000000,		/* timeout if no server answers */
-	SLOW_US = 30000000,		/* timeout for a server that answers but has no CPU */
+	NOBODY_US = 3000000,		/* timeout of a connect if no server answers */
+	SLOW_US = 30000000,		/* timeout of a connect if a server answers but has no
+					 * CPU */
 };
 
 /* Returns the requests of an endpoint, with one more for a control message. */

@@ -26,7 +26,7 @@ void report_row(const struct tool *t, const struct tool_result *r, char *text, s
 void report_samples(const struct tool *t);
 void report_worst(const struct tool *t, const struct tool_result *r);
 void report_line(void);
-/* Returns 0, or 1 after a message if -w or -y was missed. */
+/* Returns 0; 1, after a message, if a limit of -w or -y was missed. */
 int report_limits(const struct tool *t, const struct tool_result *r);
 
 /* progress.c: a thread that prints a line on stderr every two seconds. doing: NULL means measuring. */

@@ -148,7 +148,8 @@ static int results_told(struct tool *t, struct tool_report *rep)
 	return status;
 }
 
-/* Exchanges the places of both sides. The answer to the first message contains the peer's CPU. */
+/* Exchanges texts about the CPUs of both sides. The answer to the first message contains the peer's
+ * text. */
 static int exchange_place(struct tool *t, struct tool_report *rep)
 {
 	struct tool_msg m = { .op = OP_ROW };

@@ -190,7 +190,7 @@ int tool_lost(struct tool *t);
 int tool_failed(struct tool *t);
 int tool_post_recv(struct tool *t, unsigned int ep);
 int tool_post_recvs(struct tool *t);
-/* tool_test.serve of a passive side: sleeps, or polls an empty EVD. */
+/* tool_test.serve of a side that only is a target: sleeps, or polls an empty EVD. */
 int target_serve(struct tool *t);
 /* True while the measurement goes on: iterations or seconds. */
 static inline bool tool_more(const struct tool *t, uint64_t done)
@@ -228,8 +228,9 @@ static inline int tool_wait(struct tool *t, DAT_EVD_HANDLE evd, DAT_EVENT *ev)
 }
 
 /*
- * Handles the return code of a post, then its completion. This waits for the completion after STOP, too:
- * the peer has seen the data before. Left in the EVD, it would be taken for that of the next post.
+ * Handles the return code of a post, then waits for its completion. It waits after STOP, too,
+ * because the peer has seen the data before: a completion left in the EVD would be taken for that
+ * of the next post.
  */
 static inline int tool_completes(struct tool *t, DAT_RETURN ret)
 {

@@ -18,8 +18,8 @@ int windows_serve(struct tool *t);
 int windows_check(struct tool *t);
 
 /*
- * The i-th bind of an endpoint, from 0: uses its RMRs in turn, each bound again, or unbound every other
- * time.
+ * Makes the i-th bind of an endpoint, from 0. It uses the endpoint's RMRs in turn; each is bound
+ * again, or unbound every other time.
  */
 static inline DAT_RETURN window_bind(struct tool *t, unsigned int ep, uint64_t i,
 				     DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
