@@ -125,6 +125,6 @@ void hw_address_default(const char *ia_name, union dap_addr *ip)
 
 	if (err)
 		dap_log(DAP_LOG_WARN, "%s: cannot choose an address for peers on other hosts: this "
-			"machine has no default route (%s); set ip= in ia_params to an address or an "
-			"interface", ia_name, strerror(-err));
+			"machine has no default route (%s); set ip= in ia_params", ia_name,
+			strerror(-err));
 }

@@ -99,6 +99,21 @@ static void caps_ident(struct dap_caps *caps, const struct m5_ctl *ctl)
 	attr(caps, "firmware", text);
 }
 
+/* The peers of the software ConnectX are on this host. The GID of an InfiniBand port has no IPv4 address. */
+static void caps_address(const char *name, const struct m5_ia *m, union dap_addr *to)
+{
+	if (m->params.has_ip) {
+		*to = m->params.ip;
+		return;
+	}
+	*to = dap_addr_v4(m->ctl->soft ? INADDR_LOOPBACK : INADDR_ANY);
+	if (m->ctl->soft)
+		return;
+	memcpy(&to->v4.sin_addr, m->port.ipv4, sizeof(m->port.ipv4));
+	if (dap_addr_is_any(to))
+		hw_address_default(name, to);
+}
+
 static void caps_fill(struct dap_ia *ia)
 {
 	const struct m5_ia *m = m5_ia(ia);
@@ -106,12 +121,8 @@ static void caps_fill(struct dap_ia *ia)
 
 	*caps = (struct dap_caps){ 0 };
 	caps_ident(caps, m->ctl);
-	caps->address = dap_addr_v4(INADDR_LOOPBACK);
 	caps->host_only = m->ctl->soft != NULL;
-	if (m->params.has_ip)
-		caps->address = m->params.ip;
-	else if (!caps->host_only)
-		memcpy(&caps->address.v4.sin_addr, m->port.ipv4, sizeof(m->port.ipv4));
+	caps_address(ia->name, m, &caps->address);
 	caps_limits(caps, &m->dev);
 	caps_named(caps, m);
 }
