@@ -114,7 +114,7 @@ M5_INLINE void m5_ring_many(struct m5_sq *sq, uint64_t word)
 static M5_COLD M5_NOINLINE DAT_RETURN m5_post_n_one(struct dap_ep *ep, const struct dapl_work *work,
 						    uint64_t *word)
 {
-	const struct dap_hot *calls = m5_hot_calls(m5_ia(ep->obj.ia)->v3, false);
+	const struct dap_hot *calls = m5_ia(ep->obj.ia)->v3 ? &m5_hot_v3 : &m5_hot_base;
 	struct m5_sq *sq = &m5_ep(ep)->sq;
 	_Alignas(512) uint64_t reg[64];
 	uint32_t limit = sq->bf_bb_limit, record[2];
