@@ -15,6 +15,9 @@
 #endif
 /* An argument that only keeps the others in place. */
 #define M5_UNUSED __attribute__((unused))
+/* Hides a value from the compiler, which then keeps it instead of computing it again. */
+#define M5_HIDE(variable) __asm__("" : "+r"(variable))
+#define M5_HIDE_BOTH(one, other) __asm__("" : "+r"(one), "+r"(other))
 #define m5_likely(x) __builtin_expect(!!(x), 1)
 #define m5_unlikely(x) __builtin_expect(!!(x), 0)
 

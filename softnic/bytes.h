@@ -7,6 +7,15 @@
 #include <stdint.h>
 #include <string.h>
 
+/*
+ * Ends a copy from memory that may still change: the sender may write to a packet, the host to a WQE. The
+ * compiler does not load the source again after it, so the checked values are the used ones.
+ */
+static inline void sn_end_copy(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
 /* Defines a function that copies k to 2 k bytes as two halves, which may overlap. It reads all
  * bytes before it writes any. */
 #define SN_BYTES_PAIR(name, type) \

@@ -10,7 +10,7 @@ M5_INLINE bool m5_in_lmr(const struct dap_lmr *lmr, uint64_t va, uint64_t len)
 	uint64_t off = va - lmr->addr, room = lmr->length - len;
 
 	/* Hides off from the compiler, which would otherwise compute it twice. */
-	__asm__("" : "+r"(off));
+	M5_HIDE(off);
 	return (int64_t)(off | (room - off)) >= 0;
 }
 
@@ -92,7 +92,7 @@ M5_INLINE uint64_t m5_len64(front_len length)
 	uint64_t len = length;
 
 	if (sizeof(length) < sizeof(len))
-		__asm__("" : "+r"(len));
+		M5_HIDE(len);
 	return len;
 }
 
@@ -104,7 +104,7 @@ M5_INLINE DAT_RETURN m5_post_at(struct m5_sq *sq, struct m5_wqe_pos pos, m5_v2 c
 
 	/* Hides the address from the compiler, which would otherwise compute it for each store. */
 	if (n > 1)
-		__asm__("" : "+r"(to));
+		M5_HIDE(to);
 	m5_store_blocks(to, w, n);
 	m5_ring_to(sq, pos.end, n, ctrl, w);
 	m5_sq_end(sq);

@@ -49,14 +49,14 @@ M5_INLINE bool m5_run_write(struct m5_run *r, unsigned int i)
 	uint64_t at = w->address - (uintptr_t)r->base;
 
 	/* Hides the offset from the compiler, which would otherwise keep the address, too. */
-	__asm__("" : "+r"(at));
+	M5_HIDE(at);
 	if (m5_unlikely(*(const m5_u64 *)&w->op != DAPL_WORK_WRITE) ||
 	    m5_unlikely(*(const m5_u64 *)&w->lmr_context != r->what) || m5_unlikely(at > r->room))
 		return false;
 	*(m5_v2 *)to = r->ctrl;
 	m5_store_index(to, r->pi++);
 	/* Hides the value from the compiler, which would otherwise add 1 for each use. */
-	__asm__("" : "+r"(r->pi));
+	M5_HIDE(r->pi);
 	((m5_v2 *)to)[1] = m5_raddr(w->target, w->rmr_context);
 	*(uint32_t *)(to + 32) = __builtin_bswap32(8 | M5_INLINE_SEG);
 	*(m5_u64 *)(to + 36) = *(const m5_u64 *)(r->base + at);

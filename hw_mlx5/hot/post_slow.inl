@@ -177,7 +177,7 @@ M5_INLINE bool m5_sges_sum(unsigned int n, const DAT_LMR_TRIPLET *iov, uint64_t 
 		*sum += len;
 		/* Adds the lengths one after another: gcc would otherwise keep all of them in
 		 * registers, which must be saved. */
-		__asm__("" : "+r"(odd), "+r"(*sum));
+		M5_HIDE_BOTH(odd, *sum);
 	}
 	return m5_likely(!(odd >> 31));
 }

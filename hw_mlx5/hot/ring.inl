@@ -19,7 +19,7 @@ M5_INLINE size_t m5_slot_off(const struct m5_sq *sq, uint32_t pi)
 
 	_Static_assert(M5_BB == 4 * sizeof(struct m5_slot), "a block is four slots");
 	/* Hides the offset from the compiler, which would otherwise shift the index twice. */
-	__asm__("" : "+r"(slot_off));
+	M5_HIDE(slot_off);
 	return slot_off;
 }
 
@@ -219,6 +219,6 @@ M5_INLINE struct m5_wqe_pos m5_wqe_pos(const struct m5_sq *sq, uint32_t n)
 	pos.end = pos.pi + n;
 	/* Hides the value from the compiler, which would otherwise add 1 for each use. */
 	if (n == 1)
-		__asm__("" : "+r"(pos.end));
+		M5_HIDE(pos.end);
 	return pos;
 }

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "softnic/bytes.h"
 #include "softnic/efa/sne.h"
 
 enum { NS_PER_MS = 1000000, TRIES = 8 };
@@ -188,8 +189,7 @@ void sne_receive_packet(struct sne_nic *nic, const struct sn_addr *src, const vo
 		return;
 	if (len >= sizeof(h))
 		memcpy(&h, pkt, sizeof(h));
-	/* Load the header once, so that the checked values are the used ones. */
-	__asm__ volatile("" ::: "memory");
+	sn_end_copy();
 	if (len < sizeof(h) || !well_formed(&h, len)) {
 		sne_violate(nic, SNE_V_RX_MALFORMED, "%zu bytes", len);
 		return;

@@ -159,10 +159,7 @@ bool sn_rc_plain_at(struct sn_qp *qp, const uint8_t *at)
 	uint8_t opcode;
 
 	memcpy(raw, at, sizeof(raw));
-	/*
-	 * The checks and the execution use one copy, because the host may still write to the WQE.
-	 */
-	__asm__ volatile("" ::: "memory");
+	sn_end_copy();
 	opcode = raw[offsetof(struct sn_ctrl, opmod_idx_opcode) + 3];
 	if (opcode == SN_OP_WRITE)
 		return send_plain(qp, raw, true);

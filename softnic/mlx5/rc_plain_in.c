@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "softnic/bytes.h"
 #include "softnic/mlx5/rc.h"
 
 enum { ACK_BYTES = sizeof(struct sn_bth) + sizeof(struct sn_aeth) + SN_ICRC };
@@ -31,8 +32,7 @@ static bool is_plain(const uint8_t *bytes, size_t len, struct plain *p)
 	memcpy(&first, bytes, sizeof(first));
 	memcpy(&last, bytes + sizeof(first), sizeof(last));
 	memcpy(&icrc, bytes + len - sizeof(icrc), sizeof(icrc));
-	/* The words are loaded once, because the sender may still write to the packet. */
-	__asm__ volatile("" ::: "memory");
+	sn_end_copy();
 	head = from_be64(first);
 	psn = from_be32(last);
 	p->write = head >> 56 == SN_BTH_WRITE_ONLY;
@@ -61,7 +61,7 @@ static bool is_ack(const uint8_t *bytes, size_t len, struct plain *p)
 		return false;
 	memcpy(&first, bytes, sizeof(first));
 	memcpy(rest, bytes + sizeof(first), sizeof(rest));
-	__asm__ volatile("" ::: "memory");
+	sn_end_copy();
 	head = from_be64(first);
 	p->psn = from_be32(rest[0]);
 	p->pkey = (uint16_t)(head >> 32);
@@ -100,7 +100,7 @@ static bool write_in(struct sn_qp *qp, const struct plain *p)
 	uint8_t *to;
 
 	memcpy(&reth, p->ext, sizeof(reth));
-	__asm__ volatile("" ::: "memory");
+	sn_end_copy();
 	to = sn_rc_mapping_at(qp, &qp->rc->target, from_be32(reth.rkey), from_be64(reth.va), p->len);
 	if (!to || !qp->rwe || from_be32(reth.len) != p->len)
 		return false;

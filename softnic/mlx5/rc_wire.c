@@ -2,6 +2,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "softnic/bytes.h"
 #include "softnic/mlx5/rc_wire.h"
 
 #define F SN_P_FIRST
@@ -83,10 +84,8 @@ bool sn_packet_parse(const void *bytes, size_t len, struct sn_packet *pkt)
 
 	if (len < sizeof(bth) + SN_ICRC)
 		return false;
-	/* The header is loaded once, because the sender may still write to the packet. Without the
-	 * barrier gcc may load it again. */
 	memcpy(&bth, bytes, sizeof(bth));
-	__asm__ volatile("" ::: "memory");
+	sn_end_copy();
 	pkt->shape = shape_of(bth.opcode);
 	if (!pkt->shape || (bth.flags & 0x0f))
 		return false;
@@ -104,7 +103,7 @@ bool sn_packet_parse(const void *bytes, size_t len, struct sn_packet *pkt)
 	pkt->payload = (const uint8_t *)bytes + header;
 	pkt->len = (uint32_t)len - header - pad - SN_ICRC;
 	parse_extended((const uint8_t *)bytes + sizeof(bth), pkt);
-	__asm__ volatile("" ::: "memory");
+	sn_end_copy();
 	return pkt->len == 0 || (pkt->shape->parts & SN_P_PAYLOAD);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The send queue: doorbells and fetching. PRM "Send queue", "Control segment". */
+#include "softnic/bytes.h"
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/wqe.h"
 
@@ -132,10 +133,7 @@ static unsigned int fetch_wqe(struct sn_qp *qp, struct sn_wqe *wqe)
 	if (!block)
 		return sn_sq_copy(qp, qp->sq_next, 1, wqe->raw) ? sizeof(struct sn_ctrl) : 0;
 	memcpy(wqe->raw, block, SN_WQEBB);
-	/*
-	 * The checks and the execution use one copy, because the host may still write to the WQE.
-	 */
-	__asm__ volatile("" ::: "memory");
+	sn_end_copy();
 	return SN_WQEBB;
 }
 
