@@ -56,6 +56,7 @@ static uint8_t *begin_rtr(struct drv_qp *qp, uint32_t remote, const uint8_t *gid
 	sn_set(ctx, QPC_REMOTE_QPN, remote);
 	sn_set(ctx + AT_ADS, ADS_RLID, lid);
 	if (gid) {
+		sn_set(ctx + AT_ADS, ADS_UDP_SPORT, 0xc123);
 		memcpy(ctx + AT_ADS + ADS_RGID, gid, 16);
 		memcpy(ctx + AT_ADS + ADS_RMAC, mac, 6);
 	}

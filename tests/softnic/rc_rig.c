@@ -225,6 +225,7 @@ static void to_rts(struct rig_qp *qp, const struct rig_peer *peer, const struct 
 	sn_set(ads, ADS_PORT, 1);
 	sn_set(ads, ADS_FL, c->loop);
 	sn_set(ads, ADS_GRH, !c->loop);
+	sn_set(ads, ADS_UDP_SPORT, c->loop ? 0 : 0xc123);
 	memcpy(ads + ADS_RGID, peer->gid, c->loop ? 0 : 16);
 	memcpy(ads + ADS_RMAC, peer->mac, c->loop ? 0 : 6);
 	modify(qp, in, CMD_INIT2RTR_QP);
