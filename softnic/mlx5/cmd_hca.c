@@ -94,8 +94,8 @@ static const struct value roce[] = {
 	{ SN_FLD(0x8c, 4), 1 << 1 | 1 << 2 },	/* l3_type: IPv4, IPv6 */
 	{ SN_FLD(0x98, 8), 1 << 2 },	/* roce_version: v2 */
 	{ SN_FLD(0xb0, 16), 4791 },	/* r_roce_dest_udp_port */
-	{ SN_FLD(0xc0, 16), 0xffff },	/* r_roce_max_src_udp_port */
-	{ SN_FLD(0xd0, 16), 0xc000 },	/* r_roce_min_src_udp_port */
+	{ SN_FLD(0xc0, 16), SN_SPORT_MAX },	/* r_roce_max_src_udp_port */
+	{ SN_FLD(0xd0, 16), SN_SPORT_MIN },	/* r_roce_min_src_udp_port */
 	{ SN_FLD(0xf0, 16), SN_GIDS },	/* roce_address_table_size */
 };
 

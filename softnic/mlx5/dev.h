@@ -20,6 +20,9 @@ enum {
 	SN_EQN_BITS = 8,
 	SN_UID_BITS = 16,
 	SN_ANY_QPN = 0xffffff,
+	/* source ports of UDP that RoCE v2 uses; reported as r_roce_min_src_udp_port and its maximum */
+	SN_SPORT_MIN = 0xc000,
+	SN_SPORT_MAX = 0xffff,
 };
 
 /* Limits, log2: reported as log_max_... */

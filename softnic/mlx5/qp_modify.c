@@ -101,12 +101,24 @@ static const char *reserved_fault(const struct request *r)
 	return NULL;
 }
 
+/*
+ * The model has RoCE v2 only. Linux and UCX set the source port of each RC QP, so 0 is no default. No
+ * port is above the maximum, which has all 16 bits.
+ */
+static bool wrong_sport(const struct request *r, const struct sn_av *av)
+{
+	return !r->c->nic->infiniband && !av->force_loopback && av->udp_sport < SN_SPORT_MIN;
+}
+
 static uint8_t check_path(const struct request *r, const struct sn_av *av)
 {
 	const char *fault = sn_path_fault(r->qp->port, av);
 
 	if (!fault)
 		fault = reserved_fault(r);
+	if (!fault && wrong_sport(r, av))
+		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "udp_sport %#x: below %#x", av->udp_sport,
+				     SN_SPORT_MIN);
 	return fault ? sn_cmd_refuse(r->c, STAT_BAD_PARAM, "%s", fault) : STAT_OK;
 }
 

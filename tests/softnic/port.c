@@ -251,6 +251,28 @@ Test(port, init2rtr_qp__service_level_is_refused_on_ethernet)
 	close_all();
 }
 
+/* Linux and UCX set the source port of each RC QP of RoCE v2, in the range that the capabilities report. */
+Test(port, init2rtr_qp__source_port_outside_the_reported_range_is_refused)
+{
+	static const uint32_t sports[] = { 0, 1, 4791, 0xbfff };
+	uint8_t gid[16], mac[6];
+
+	open_with(0);
+	roce_address(1, gid, mac);
+	cr_assert_eq(init(&a, 1, 0), 0);
+	for (size_t i = 0; i < sizeof(sports) / sizeof(sports[0]); i++) {
+		sn_set(begin_rtr(&a, b.qpn, gid, mac, 0), ADS_UDP_SPORT, sports[i]);
+		cr_expect_eq(drv_run(d, AT_PAS), 3, "%#x", sports[i]);
+		drv_expect(d, "cmd.field");
+	}
+	sn_set(begin_rtr(&a, b.qpn, gid, mac, 0), ADS_UDP_SPORT, 0xc000);
+	cr_expect_eq(drv_run(d, AT_PAS), 0);
+	cr_assert_eq(init(&b, 1, 0), 0);
+	sn_set(begin_rtr(&b, a.qpn, gid, mac, 0), ADS_UDP_SPORT, 0xffff);
+	cr_expect_eq(drv_run(d, AT_PAS), 0);
+	close_all();
+}
+
 /* Linux requests the whole table with 0x765, which has the number of entries in the capabilities. */
 Test(port, query_hca_vport_pkey__answers_for_each_entry_of_the_table)
 {
