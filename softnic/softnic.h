@@ -66,6 +66,8 @@ struct softnic_config {
 	/* index of this adapter on the host: 0, 1, ...; it is part of the addresses */
 	unsigned int index;
 	unsigned int ports;		/* number of ports, 1 or 2; 0 means 1 */
+	/* log2 of the most objects of each kind, if a log_max_* of the model is higher; 0: none is lowered */
+	unsigned int log_max;
 	/* seed of random keys, QPNs and faults; 0: the kernel chooses it */
 	uint64_t seed;
 	/*

@@ -30,13 +30,8 @@ static const struct value general[] = {
 	{ SN_FLD(0x30, 16), 1 },	/* vhca_id */
 	{ SN_FLD(0x80, 8), 15 },	/* log_max_srq_sz */
 	{ SN_FLD(0x88, 8), 15 },	/* log_max_qp_sz: WQEs of a queue */
-	{ SN_FLD(0x9b, 5), SN_LOG_MAX_QP },	/* log_max_qp */
-	{ SN_FLD(0xab, 5), SN_LOG_MAX_RMP },	/* log_max_srq: SRQs are RMPs */
 	{ SN_FLD(0xc8, 8), 22 },	/* log_max_cq_sz */
-	{ SN_FLD(0xdb, 5), SN_LOG_MAX_CQ },	/* log_max_cq */
 	{ SN_FLD(0xe0, 8), 22 },	/* log_max_eq_sz */
-	{ SN_FLD(0xea, 6), SN_LOG_MAX_MKEY },	/* log_max_mkey */
-	{ SN_FLD(0xfc, 4), SN_LOG_MAX_EQ },		/* log_max_eq */
 	{ SN_FLD(0x100, 8), SN_KLM_DEPTH },	/* max_indirection */
 	{ SN_FLD(0x108, 1), 1 },	/* fixed_buffer_size: KSM */
 	{ SN_FLD(0x109, 7), 63 },	/* log_max_mrw_sz */
@@ -67,19 +62,28 @@ static const struct value general[] = {
 	{ SN_FLD(0x26b, 5), 9 },	/* log_bf_reg_size */
 	{ SN_FLD(0x290, 16), SN_DS_MAX * 16 },	/* max_wqe_sz_sq */
 	{ SN_FLD(0x2b0, 16), 2048 },	/* max_wqe_sz_rq */
-	{ SN_FLD(0x32b, 5), SN_LOG_MAX_PD },	/* log_max_pd */
-	{ SN_FLD(0x33b, 5), SN_LOG_MAX_XRCD },	/* log_max_xrcd */
-	{ SN_FLD(0x383, 5), SN_LOG_MAX_RMP },	/* log_max_rmp */
 	{ SN_FLD(0x3a3, 5), 11 },	/* log_max_stride_sz_rq */
 	{ SN_FLD(0x3ab, 5), 4 },	/* log_min_stride_sz_rq */
 	{ SN_FLD(0x3b3, 5), 6 },	/* log_max_stride_sz_sq */
 	{ SN_FLD(0x3bb, 5), 6 },	/* log_min_stride_sz_sq */
-	{ SN_FLD(0x463, 5), SN_LOG_MAX_UCTX },	/* log_max_uctx: DEVX */
-	{ SN_FLD(0x46b, 5), SN_LOG_MAX_UMEM },	/* log_max_umem */
 	{ SN_FLD(0x490, 16), 0 },	/* log_uar_page_sz: 4 KiB */
 	{ SN_FLD(0x4c0, 32), 1000 },	/* device_frequency_mhz */
 	{ SN_FLD(0x4e0, 32), 1000000 },	/* device_frequency_khz */
 	{ SN_FLD(0x520, 32), 1 },	/* num_of_uars_per_page */
+};
+
+/* The host of the model may lower these. */
+static const struct value limits[] = {
+	{ SN_FLD(0x9b, 5), SN_LOG_MAX_QP },	/* log_max_qp */
+	{ SN_FLD(0xab, 5), SN_LOG_MAX_RMP },	/* log_max_srq: SRQs are RMPs */
+	{ SN_FLD(0xdb, 5), SN_LOG_MAX_CQ },	/* log_max_cq */
+	{ SN_FLD(0xea, 6), SN_LOG_MAX_MKEY },	/* log_max_mkey */
+	{ SN_FLD(0xfc, 4), SN_LOG_MAX_EQ },	/* log_max_eq */
+	{ SN_FLD(0x32b, 5), SN_LOG_MAX_PD },	/* log_max_pd */
+	{ SN_FLD(0x33b, 5), SN_LOG_MAX_XRCD },	/* log_max_xrcd */
+	{ SN_FLD(0x383, 5), SN_LOG_MAX_RMP },	/* log_max_rmp */
+	{ SN_FLD(0x463, 5), SN_LOG_MAX_UCTX },	/* log_max_uctx: DEVX */
+	{ SN_FLD(0x46b, 5), SN_LOG_MAX_UMEM },	/* log_max_umem */
 };
 
 static const struct value atomics[] = {
@@ -126,6 +130,12 @@ static void fill_ports(uint8_t *cap, const struct sn_nic *nic)
 	FILL(cap, v);
 }
 
+static void fill_limits(uint8_t *cap, const struct sn_nic *nic)
+{
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+		sn_set(cap, limits[i].fld, sn_log_max(nic, limits[i].v));
+}
+
 static bool fill_caps(const struct sn_nic *nic, uint8_t *cap, unsigned int type)
 {
 	uint32_t clock = nic->config.flags & SOFTNIC_FREE_RUNNING ? FREE_RUNNING_ONLY : REAL_TIME_ONLY;
@@ -133,6 +143,7 @@ static bool fill_caps(const struct sn_nic *nic, uint8_t *cap, unsigned int type)
 	switch (type) {
 	case CAP_GENERAL:
 		FILL(cap, general);
+		fill_limits(cap, nic);
 		fill_ports(cap, nic);
 		sn_set(cap, CAP_SQ_TIME, clock);
 		sn_set(cap, CAP_UMR_DISABLED, sn_quirk(nic, SN_Q_UMR_DISABLED) ? 3 : 0);

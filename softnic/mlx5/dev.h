@@ -25,7 +25,7 @@ enum {
 	SN_SPORT_MAX = 0xffff,
 };
 
-/* Limits, log2: reported as log_max_... */
+/* Limits, log2, unless the host lowers them: reported as log_max_... */
 enum {
 	SN_LOG_MAX_QP = 18,
 	SN_LOG_MAX_CQ = 20,
@@ -37,6 +37,11 @@ enum {
 	SN_LOG_MAX_XRCD = 16,
 	SN_LOG_MAX_UCTX = 8,
 };
+
+static inline unsigned int sn_log_max(const struct sn_nic *nic, unsigned int log_max)
+{
+	return nic->config.log_max && nic->config.log_max < log_max ? nic->config.log_max : log_max;
+}
 
 /* PRM UAR page: the doorbells of CQs and EQs, and two BlueFlame registers of two halves each */
 enum {
@@ -89,7 +94,7 @@ struct sn_device {
 int sn_table_insert(struct sn_table *t, uint32_t number, void *obj);
 void sn_table_remove(struct sn_table *t, uint32_t number);
 /* Inserts the object under a free random number of the given width. Returns 0, -ENOMEM, or -ENOSPC
- * if 1 << log_max objects exist. */
+ * if 1 << sn_log_max(nic, log_max) objects exist. */
 int sn_table_add(struct sn_nic *nic, struct sn_table *t, unsigned int bits, unsigned int log_max,
 		 void *obj, uint32_t *number);
 void sn_table_free(struct sn_table *t);

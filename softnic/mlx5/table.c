@@ -79,7 +79,7 @@ int sn_table_add(struct sn_nic *nic, struct sn_table *t, unsigned int bits, unsi
 	 * stays invalid for long. */
 	uint32_t first = (uint32_t)sn_random(nic) & mask;
 
-	if (t->live >= UINT32_C(1) << log_max)
+	if (t->live >= UINT32_C(1) << sn_log_max(nic, log_max))
 		return -ENOSPC;
 	for (uint32_t i = 0; i <= mask; i++) {
 		uint32_t n = (first + i) & mask;

@@ -74,6 +74,24 @@ static void open_eq(struct drv *d)
 	d->eq.eqn = sn_get(d->out, CMD_EQN);
 }
 
+static struct drv *open_config(struct softnic_config config)
+{
+	struct drv *d = calloc(1, sizeof(*d));
+
+	config.flags ^= SOFTNIC_NO_THREAD | SOFTNIC_LOOPBACK_ONLY;
+	config.seed = 42;
+	config.host.dma = dma;
+	config.host.ctx = d;
+	cr_assert_not_null(d);
+	cr_assert_eq(softnic_open(&config, &d->nic), 0);
+	cr_assert_eq(drv_simple(d, CMD_ALLOC_PD, 0), 0);
+	d->pd = sn_get(d->out, CMD_NUMBER);
+	cr_assert_eq(drv_simple(d, CMD_ALLOC_UAR, 0), 0);
+	d->uar = sn_get(d->out, CMD_NUMBER);
+	open_eq(d);
+	return d;
+}
+
 struct drv *drv_open(unsigned int flags)
 {
 	return drv_open_irq(flags, irq);
@@ -89,25 +107,16 @@ struct drv *drv_open_two(unsigned int flags)
 	return drv_open_ports(flags, irq, 2);
 }
 
+struct drv *drv_open_limited(unsigned int log_max)
+{
+	return open_config((struct softnic_config){ .log_max = log_max, .host.irq = irq });
+}
+
 struct drv *drv_open_ports(unsigned int flags, void (*handler)(void *ctx, unsigned int vector),
 			   unsigned int ports)
 {
-	struct drv *d = calloc(1, sizeof(*d));
-	struct softnic_config config = {
-		.flags = flags ^ (SOFTNIC_NO_THREAD | SOFTNIC_LOOPBACK_ONLY),
-		.seed = 42,
-		.ports = ports,
-		.host = { .dma = dma, .irq = handler, .ctx = d },
-	};
-
-	cr_assert_not_null(d);
-	cr_assert_eq(softnic_open(&config, &d->nic), 0);
-	cr_assert_eq(drv_simple(d, CMD_ALLOC_PD, 0), 0);
-	d->pd = sn_get(d->out, CMD_NUMBER);
-	cr_assert_eq(drv_simple(d, CMD_ALLOC_UAR, 0), 0);
-	d->uar = sn_get(d->out, CMD_NUMBER);
-	open_eq(d);
-	return d;
+	return open_config((struct softnic_config){ .flags = flags, .ports = ports,
+							.host.irq = handler });
 }
 
 void drv_close(struct drv *d)

@@ -76,6 +76,8 @@ struct drv *drv_open_irq(unsigned int flags, void (*handler)(void *ctx, unsigned
 struct drv *drv_open_ports(unsigned int flags, void (*handler)(void *ctx, unsigned int vector),
 			   unsigned int ports);
 struct drv *drv_open_two(unsigned int flags);	/* opens a device with two ports */
+/* Opens a device with at most 1 << log_max objects of each kind. */
+struct drv *drv_open_limited(unsigned int log_max);
 /* Fails the test if the device does not open. drv_close fails it after an unexpected violation. */
 struct drv *drv_open(unsigned int flags);
 void drv_close(struct drv *d);
