@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The peer ends the connection. All requests whose data it received complete with success. */
+/*
+ * The end of a connection. If the peer ends it, all requests whose data it received complete with
+ * success. While a command for it runs, other endpoints of the IA work.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "tests/efa_dat/rig.h"
 
 TestSuite(efa_ending, .timeout = 120);
@@ -80,4 +87,89 @@ Test(efa_ending, graceful__with_a_peer_that_does_not_poll)
 {
 	ends_unattended("efa_look=60000");
 	ends_unattended("variant=silicon efa_look=60000");
+}
+
+/* ---- A command that ends a QP takes as long as this test wants ---- */
+
+static struct {
+	const struct efa_ctl_ops *device;
+	struct efa_ctl_ops ops;
+	bool refuses_error;
+	atomic_bool runs, may_end;
+} command;
+
+static void run_command(void)
+{
+	atomic_store(&command.runs, true);
+	cr_assert(TH_WITHIN(SOON_MS, atomic_load(&command.may_end)));
+}
+
+static int held_error(struct efa_ctl *ctl, struct efa_qp_res *qp)
+{
+	if (command.refuses_error)
+		return -EIO;
+	run_command();
+	return command.device->qp_error(ctl, qp);
+}
+
+static void held_destroy(struct efa_ctl *ctl, struct efa_qp_res *qp)
+{
+	run_command();
+	command.device->qp_destroy(ctl, qp);
+}
+
+static void hold_commands(bool refuses_error)
+{
+	struct efa_ctl *ctl = efa_ia((struct dap_ia *)a.ia)->ctl;
+
+	command.device = ctl->ops;
+	command.ops = *ctl->ops;
+	command.ops.qp_error = held_error;
+	if (refuses_error)
+		command.ops.qp_destroy = held_destroy;
+	command.refuses_error = refuses_error;
+	ctl->ops = &command.ops;
+}
+
+static void *disconnect(void *ep)
+{
+	ok(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
+	return NULL;
+}
+
+/* With the lock of the IA held by the end, messages() never returns. */
+static void others_work_during_the_end(bool refuses_error)
+{
+	DAT_EP_HANDLE first;
+	pthread_t thread;
+	DAT_EVENT ev;
+
+	pair_open("", "");
+	first = a.ep;
+	end_new_ep(&a);
+	end_new_ep(&b);
+	pair_join();
+	hold_commands(refuses_error);
+	cr_assert_eq(pthread_create(&thread, NULL, disconnect, first), 0);
+	cr_assert(TH_WITHIN(SOON_MS, atomic_load(&command.runs)));
+	messages();
+	for (uint32_t i = 0; i < MESSAGES; i++)
+		cr_assert_eq(took(a.req, i), DAT_DTO_SUCCESS);
+	atomic_store(&command.may_end, true);
+	cr_assert_eq(pthread_join(thread, NULL), 0);
+	cr_assert(TH_WITHIN(SOON_MS, dat_evd_dequeue(a.conn, &ev) == DAT_SUCCESS));
+	cr_expect_eq(ev.event_number, DAT_CONNECTION_EVENT_DISCONNECTED);
+	cr_expect_eq(ev.event_data.connect_event_data.ep_handle, first);
+	pair_close();
+}
+
+Test(efa_ending, other_endpoints__work_while_a_qp_goes_to_error)
+{
+	others_work_during_the_end(false);
+}
+
+/* The fallback, if the device refuses state ERR. */
+Test(efa_ending, other_endpoints__work_while_a_qp_is_destroyed)
+{
+	others_work_during_the_end(true);
 }

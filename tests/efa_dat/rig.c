@@ -66,13 +66,19 @@ static DAT_EP_ATTR attr(void)
 	};
 }
 
+void end_new_ep(struct end *e)
+{
+	DAT_EP_ATTR ep = attr();
+
+	ok(dat_ep_create(e->ia, e->pz, e->recv, e->req, e->conn, &ep, &e->ep));
+}
+
 void end_open(struct end *e, const char *name, const char *params)
 {
 	DAT_PROVIDER_INFO info = { .dapl_version_major = DAT_VERSION_MAJOR,
 				   .dapl_version_minor = DAT_VERSION_MINOR,
 				   .is_thread_safe = DAT_FALSE };
 	DAT_REGION_DESCRIPTION region;
-	DAT_EP_ATTR ep = attr();
 
 	setenv("DAT_OVERRIDE", "/dev/null", 1);
 	snprintf(info.ia_name, sizeof(info.ia_name), "%s", name);
@@ -86,7 +92,7 @@ void end_open(struct end *e, const char *name, const char *params)
 	e->conn = evd(e, DAT_EVD_CONNECTION_FLAG);
 	e->recv = evd(e, DAT_EVD_DTO_FLAG);
 	e->req = evd(e, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
-	ok(dat_ep_create(e->ia, e->pz, e->recv, e->req, e->conn, &ep, &e->ep));
+	end_new_ep(e);
 	ok(dat_lmr_create(e->ia, DAT_MEM_TYPE_VIRTUAL, region, MEM, e->pz, DAT_MEM_PRIV_ALL_FLAG,
 			  &e->lmr, &e->lmr_context, &e->rmr_context, NULL, NULL));
 }
