@@ -139,6 +139,19 @@ static void close_all(void)
 	first_rmp = (struct drv_srq){ 0 };
 }
 
+/* Four bits hold the size of an XRC SRQ (log_xrc_srq_size), so none is above the reported maximum. */
+Test(limits, create_xrc_srq__accepts_the_reported_maximum_of_wqes, .timeout = 60)
+{
+	size_t len;
+
+	d = drv_open_limited(0);
+	cr_assert_eq(reported_log(SN_FLD(0x80, 8)), 15, "log_max_srq_sz");
+	len = xrc_srq();
+	sn_set(d->in + AT_CTX, SN_FLD(0x04, 4), 15);
+	cr_expect_eq(drv_run(d, len), 0);
+	close_all();
+}
+
 Test(limits, create__is_refused_beyond_the_reported_maximum, .timeout = 60)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
