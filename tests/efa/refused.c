@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* If the first packets of an RDMA write are refused, its other packets and later writes change nothing. */
+/*
+ * RDMA writes that are refused in part. If the first packets are refused, the other packets and later writes
+ * change nothing. If the last ones are, no byte outside of the window changes.
+ */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +15,8 @@ TestSuite(efa_refused, .timeout = 120);
 
 static struct rig r;
 
-/* From BEFORE bytes ahead of the memory that the context opens. */
-static DAT_RETURN write_across_begin(uint32_t context)
+/* Writes to offset `at` of the memory that the context opens. */
+static DAT_RETURN write_to(uint32_t context, int at)
 {
 	DAT_LMR_TRIPLET from = {
 		.lmr_context = r.a.lmr->lmr_context, .segment_length = LEN,
@@ -21,7 +24,7 @@ static DAT_RETURN write_across_begin(uint32_t context)
 	};
 	DAT_RMR_TRIPLET to = {
 		.rmr_context = context, .segment_length = LEN,
-		.target_address = (DAT_VADDR)(uintptr_t)r.b.mem - BEFORE,
+		.target_address = (DAT_VADDR)(uintptr_t)r.b.mem + (DAT_VADDR)at,
 	};
 
 	return r.hot->rdma_write(r.a.ep, 1, &from, (DAT_DTO_COOKIE){ .as_64 = 1 }, &to, 0);
@@ -39,9 +42,11 @@ static void drive_until_idle(void)
 	}
 }
 
-static void refuse_with(const char *profile, unsigned int seed)
+static struct dap_rmr *rmr;
+
+/* Opens LEN bytes of b's memory, and returns the context. */
+static uint32_t open_with(const char *profile, unsigned int seed)
 {
-	struct dap_rmr *rmr;
 	uint32_t context;
 	char params[80];
 
@@ -53,16 +58,28 @@ static void refuse_with(const char *profile, unsigned int seed)
 	cr_assert_eq(rig_next(&r, r.b.req).number, DAP_EV_RMR_BIND);
 	memset(r.a.mem, 0xee, RIG_MEM);
 	memset(r.b.mem, 0x11, RIG_MEM);
-	cr_assert_eq(write_across_begin(context), DAT_SUCCESS);
+	return context;
+}
+
+static void close_all(void)
+{
+	efa_hw.rmr_destroy(rmr);
+	free(rmr);
+	rig_endpoints_free(&r);
+	rig_close(&r);
+}
+
+static void refuse_with(const char *profile, unsigned int seed)
+{
+	uint32_t context = open_with(profile, seed);
+
+	cr_assert_eq(write_to(context, -BEFORE), DAT_SUCCESS);
 	cr_assert_eq(rig_write(&r, &r.a, 2, 0, LEN, 8), DAT_SUCCESS);
 	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_REMOTE_ACCESS, "%s, seed %u", profile, seed);
 	drive_until_idle();
 	for (unsigned int i = 0; i < LEN + 8; i++)
 		cr_assert_eq(r.b.mem[i], 0x11, "%s, seed %u, byte %u", profile, seed, i);
-	efa_hw.rmr_destroy(rmr);
-	free(rmr);
-	rig_endpoints_free(&r);
-	rig_close(&r);
+	close_all();
 }
 
 Test(efa_refused, write__emulated_changes_nothing)
@@ -75,4 +92,26 @@ Test(efa_refused, write__native_changes_nothing)
 {
 	for (unsigned int seed = 1; seed <= SEEDS; seed++)
 		refuse_with("wide", seed);
+}
+
+/* dat_ep_post_rdma_write(3): the bytes before the end of the window may be changed. */
+static void exceed_with(const char *profile, unsigned int seed)
+{
+	uint32_t context = open_with(profile, seed);
+
+	cr_assert_eq(write_to(context, BEFORE), DAT_SUCCESS);
+	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_REMOTE_ACCESS, "%s, seed %u", profile, seed);
+	drive_until_idle();
+	for (unsigned int i = 0; i < LEN + BEFORE; i++)
+		cr_assert(r.b.mem[i] == 0x11 || (i >= BEFORE && i < LEN && r.b.mem[i] == 0xee),
+			  "%s, seed %u, byte %u", profile, seed, i);
+	close_all();
+}
+
+Test(efa_refused, write__beyond_a_window_changes_no_byte_outside)
+{
+	for (unsigned int seed = 1; seed <= SEEDS; seed++) {
+		exceed_with("read", seed);
+		exceed_with("wide", seed);
+	}
 }
