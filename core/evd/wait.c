@@ -113,7 +113,8 @@ static int check_queue(struct wait *w, uint32_t limit, bool timed_out)
 	}
 	if (evd->overflowed)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_CONFIG);
-	evd->asleep = w->sleeps && !timed_out;
+	/* An event posted since the CQ was polled may have to wait for one more poll. */
+	evd->asleep = w->sleeps && !timed_out && evd->soft_head == limit;
 	if (!timed_out)
 		return KEEP_WAITING;
 	*w->nmore = event_count(evd);
@@ -225,7 +226,7 @@ static int arm_and_sleep(struct wait *w, uint64_t now)
 	w->sleeps = true;
 	ret = poll_queue(w, now >= w->deadline);
 	w->sleeps = false;
-	if (ret != KEEP_WAITING)
+	if (ret != KEEP_WAITING || !w->evd->asleep)
 		return ret;
 	w->cm_fd = w->cm ? dap_cm_sleep_begin(w->cm) : -1;
 	ret = sleep_on_fds(w, now);

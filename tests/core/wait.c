@@ -218,6 +218,27 @@ Test(wait, wait__completion_between_poll_and_arm)
 	cr_assert_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64, 9);
 }
 
+/* The end of a connection is posted after the last poll has begun: that poll must not deliver it. */
+static void break_after_arming(struct dap_evd *evd)
+{
+	struct dap_event ev = {.number = DAP_EV_BROKEN, .conn.ep = t.ep, .after_cq = true};
+
+	if (!fake.arms)
+		return;
+	fake.on_poll = NULL;
+	cr_assert_eq(dap_evd_post(evd, &ev), 0);
+}
+
+Test(wait, wait__end_of_a_connection_between_poll_and_sleep)
+{
+	DAT_COUNT nmore;
+	DAT_EVENT ev;
+
+	fake.on_poll = break_after_arming;
+	cr_assert_eq(dat_evd_wait(t.evd, LONG, 1, &ev, &nmore), DAT_SUCCESS);
+	cr_assert_eq(ev.event_number, DAT_CONNECTION_EVENT_BROKEN);
+}
+
 Test(wait, wait__second_waiter_and_dequeue_are_refused)
 {
 	struct waiter w;
