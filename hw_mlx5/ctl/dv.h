@@ -80,4 +80,10 @@ int dv_new_enough(struct m5_ctl *ctl, const char *name, struct m5_dev_caps *caps
 /* Can enough memory be locked? Returns 0, or -errno with cause and remedy. */
 int dv_lockable(struct m5_ctl *ctl, char *why, size_t whylen);
 
+/* Rows of m5_ctl_ops that both accesses have. */
+#define DV_OPS \
+	.cmd = dv_cmd, .obj_cmd = dv_obj_cmd, .pd_alloc = dv_pd_alloc, .pd_free = dv_pd_free, \
+	.mr_reg = dv_mr_reg, .mr_dereg = dv_mr_dereg, .umem_reg = dv_umem_reg, \
+	.umem_dereg = dv_umem_dereg, .uar_free = dv_uar_free
+
 #endif
