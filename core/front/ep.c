@@ -109,6 +109,8 @@ static int read_objects(const struct dap_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDL
 {
 	int err;
 
+	if (!ia)
+		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_IA);
 	args->pz = dap_obj_get(pz, DAP_PZ, ia);
 	if (!args->pz)
 		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_PZ);
@@ -143,11 +145,8 @@ DAT_RETURN front_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_EVD_HA
 	struct dap_ia *ia = dap_obj_get(ia_handle, DAP_IA, NULL);
 	struct dap_ep_args args = {.pz = NULL};
 	struct dap_ep_attr neutral;
-	int err;
+	int err = read_objects(ia, pz, recv_evd, request_evd, connect_evd, &args);
 
-	if (!ia)
-		return front_bad_handle(DAP_SUB_HANDLE_IA);
-	err = read_objects(ia, pz, recv_evd, request_evd, connect_evd, &args);
 	if (!err && attr) {
 		err = from_dat(ia, attr, &neutral);
 		args.attr = &neutral;
@@ -175,11 +174,8 @@ DAT_RETURN front_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
 	struct dap_ia *ia = dap_obj_get(ia_handle, DAP_IA, NULL);
 	struct dap_ep_args args = {.pz = NULL};
 	struct dap_ep_attr neutral;
-	int err;
+	int err = read_objects(ia, pz, recv_evd, request_evd, connect_evd, &args);
 
-	if (!ia)
-		return front_bad_handle(DAP_SUB_HANDLE_IA);
-	err = read_objects(ia, pz, recv_evd, request_evd, connect_evd, &args);
 	args.srq = dap_obj_get(srq, DAP_SRQ, ia);
 	if (!err && !args.srq)
 		err = DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_SRQ);
