@@ -139,7 +139,7 @@ struct sne_qp {
 	_Atomic uint32_t *sq_db, *rq_db;
 	uint32_t max_batch, wqe_size;
 	/* counters of WQEs: the device's have 16 bits, these have 32 */
-	uint32_t sq_pc, sq_done, sq_phase_pc;
+	uint32_t sq_pc, sq_done;
 	uint32_t rq_pc, rq_cc;		/* counters of receive descriptors */
 	uint32_t msgs;
 	/* the QP is in ERR, but outstanding work continues until flush_at */

@@ -140,7 +140,6 @@ SN_SIZE(struct sne_cqe, 32);
 SN_AT(struct sne_cqe, rx.imm_lo, 12);
 SN_AT(struct sne_cqe, sgid, 16);
 
-#define SNE_CQ_DB_CONSUMER UINT32_C(0xffff)
 #define SNE_CQ_DB_SN_SHIFT 29
 #define SNE_CQ_DB_ARM (UINT32_C(1) << 31)
 

@@ -133,15 +133,13 @@ enum { MTT_RD = 1 << 0, MTT_WR = 1 << 1, MTT_FLAGS = 0xff };
 #define MKC_EN_RINVAL	SN_FLD(0x67, 1)
 #define MKC_PD		SN_FLD(0x68, 24)
 #define MKC_LOG_PAGE	SN_FLD(0x1db, 5)
-enum { MKC_START = 0x10, MKC_LEN = 0x18, MKC_BSF_SIZE = 0x20, MKC_XLT_SIZE = 0x34, MKC_BYTES = 64 };
+enum { MKC_START = 0x10, MKC_LEN = 0x18, MKC_BSF_SIZE = 0x20, MKC_XLT_SIZE = 0x34 };
 enum { MODE_PA = 0, MODE_MTT = 1, MODE_KLM = 2, MODE_KSM = 3 };
 #define MKEY_PG_ACCESS	SN_FLD(0x60, 1)	/* the low bits of MTTs are rights */
 #define MKEY_UMEM_VALID	SN_FLD(0x61, 1)
 enum { MKEY_XLT_ACTUAL = 0x60, MKEY_UMEM_ID = 0x64, MKEY_UMEM_OFFSET = 0x68 };
 
 /* EQC, at AT_CTX of CREATE_EQ */
-#define EQC_STATUS	SN_FLD(0x00, 4)
-#define EQC_OI		SN_FLD(0x0e, 1)
 #define EQC_ST		SN_FLD(0x14, 4)
 #define EQC_PAGE_OFFSET	SN_FLD(0x54, 6)
 #define EQC_LOG_SIZE	SN_FLD(0x63, 5)
@@ -169,7 +167,7 @@ enum { EQ_BITMASK = 0x58, EQC_ARMED = 0x9, EQC_FIRED = 0xa };
 #define CQC_LOG_PAGE	SN_FLD(0xc3, 5)
 #define CQC_CI		SN_FLD(0x148, 24)
 #define CQC_PI		SN_FLD(0x168, 24)
-enum { CQC_DBR_UMEM_ID = 0x04, CQC_DBR_ADDR = 0x38, CQC_BYTES = 64 };
+enum { CQC_DBR_UMEM_ID = 0x04, CQC_DBR_ADDR = 0x38 };
 enum { CQC_ERROR = 0xa, CQC_FIRED = 0xa, CQC_ARMED_SOL = 0x6, CQC_ARMED = 0x9 };
 #define CQ_UMEM_VALID	SN_FLD(0x2e0, 1)
 enum { CQ_UMEM_OFFSET = 0x50, CQ_UMEM_ID = 0x58, CQ_MODIFY_SELECT = 0x0c };
@@ -201,7 +199,6 @@ enum { AT_QPC = 0x18, QPC_BYTES = 0xe8, QP_OPT_MASK = 0x10 };
 #define QPC_LOG_SRA_MAX	SN_FLD(0x388, 3)
 #define QPC_RETRY	SN_FLD(0x38d, 3)
 #define QPC_RNR_RETRY	SN_FLD(0x390, 3)
-#define QPC_FRE		SN_FLD(0x394, 1)
 #define QPC_SEND_PSN	SN_FLD(0x3c8, 24)
 #define QPC_CQN_SND	SN_FLD(0x3e8, 24)
 #define QPC_LOG_RRA_MAX	SN_FLD(0x488, 3)
@@ -259,7 +256,7 @@ enum { AT_ADS = 0x18, ADS_RGID = 0x10, ADS_RMAC = 0x26, ADS_BYTES = 0x2c };
 #define ADS_PORT	SN_FLD(0x128, 8)
 
 /* RMPC, at AT_RMPC of CREATE_, MODIFY_ and QUERY_RMP; offsets WQ_ count from its work queue */
-enum { AT_RMPC = 0x20, AT_WQ = 0x50, WQ_BYTES = 0x38 };
+enum { AT_RMPC = 0x20, AT_WQ = 0x50 };
 #define RMPC_STATE	SN_FLD(0x08, 4)
 #define RMPC_CYCLIC	SN_FLD(0x20, 1)
 enum { RMPC_RDY = 1, RMPC_ERR = 3 };

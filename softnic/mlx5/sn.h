@@ -335,7 +335,7 @@ struct sn_qp {
 	uint8_t max_dest_rd_atomic;
 	uint8_t retry_count, rnr_retry, min_rnr_nak, log_ack_req_freq;
 	uint8_t atomic_mode, log_msg_max;
-	bool rre, rwe, rae, no_sq, no_rq, rlky;
+	bool rre, rwe, rae, rlky;
 	bool umr_only;		/* REG_UMR: the driver's own QP, without a PD */
 
 	/* send queue; its counters are WQEBB indexes modulo 2^16 */

@@ -67,7 +67,6 @@ enum prm_size {
 	PRM_CTX = 0x10,			/* offset of the context in CREATE_{MKEY,CQ,EQ} */
 	PRM_MKC_LEN = 0x40,
 	PRM_QPC = 0x18,			/* in CREATE_QP, transitions and QUERY_QP */
-	PRM_QPC_SIZE = 0xe8,
 	PRM_RMPC = 0x20,		/* in CREATE_, MODIFY_ and QUERY_RMP */
 	PRM_WQ = 0x50,			/* offset of the work queue in the context */
 	PRM_QP_OUT = 0x110,
@@ -134,7 +133,6 @@ enum { PRM_ANY_QPN = 0xffffff };
 #define EQC_LOG_SIZE		PRM(0x0c, 3, 5)
 #define EQC_UAR_PAGE		PRM(0x0c, 8, 24)
 #define EQC_INTR		PRM(0x14, 24, 8)
-#define EQC_LOG_PAGE_SIZE	PRM(0x18, 3, 5)
 enum { EQ_EVENT_MASK = 0x58 };		/* 256 bits; the lowest event types come last in a qword */
 
 /* fields of CREATE_UMEM: its context is where other commands have theirs */
@@ -151,7 +149,6 @@ enum { UMEM_NUM_MTT = 0x18, UMEM_MTT = 0x20 };
 #define CQC_LOG_SIZE		PRM(0x0c, 3, 5)
 #define CQC_UAR_PAGE		PRM(0x0c, 8, 24)
 #define CQC_EQN			PRM(0x14, 24, 8)
-#define CQC_LOG_PAGE_SIZE	PRM(0x18, 3, 5)
 #define CQC_PERIOD		PRM(0x10, 4, 12)
 #define CQC_MAX_COUNT		PRM(0x10, 16, 16)
 enum { CQC_DBR = 0x38 };
@@ -180,7 +177,6 @@ enum { CQ_SELECT_SIZE = 1 << 0, CQ_SELECT_OFFSET = 1 << 1, CQ_SELECT_PAGE_SIZE =
 #define QPC_USER_INDEX		PRM(0x10, 8, 24)
 #define QPC_CS_REQ		PRM(0xc4, 16, 8)
 #define QPC_CS_RES		PRM(0xc4, 24, 8)
-#define QPC_LOG_PAGE_SIZE	PRM(0x14, 3, 5)
 #define QPC_REMOTE_QPN		PRM(0x14, 8, 24)
 #define QPC_LOG_ACK_REQ_FREQ	PRM(0x70, 0, 4)
 #define QPC_LOG_SRA_MAX		PRM(0x70, 8, 3)
