@@ -373,7 +373,7 @@ int softnic_efa_reseed(struct softnic_efa *nic, uint64_t seed);
 
 /* Like softnic_violations: fills in kinds with a non-zero count and returns how many there are. */
 size_t softnic_efa_violations(struct softnic_efa *nic, struct softnic_violation *v, size_t max);
-/* Returns all names, NULL-terminated; softnic/efa/sne_viol.h explains each. */
+/* Returns all names, NULL-terminated; softnic/efa/viol.h explains each. */
 const char *const *softnic_efa_violation_names(void);
 void softnic_efa_violations_clear(struct softnic_efa *nic);
 

@@ -2,7 +2,7 @@
 /* Address handles. */
 #include <errno.h>
 
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 
 struct sne_ah *sne_ah_find(struct sne_nic *nic, uint16_t pd, uint16_t number)
 {

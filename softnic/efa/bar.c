@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 
 #define BAR_BYTES (UINT64_C(2) << 30)
 

@@ -3,7 +3,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 
 enum { DRIVING_TURNS = 16 };
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 
 static int check_fields(struct sne_nic *nic, const struct softnic_efa_cq_attr *a)
 {

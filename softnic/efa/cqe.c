@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Completions of the send queue. They are written in a random order, and some of them late. */
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 
 enum { CHOICE = 8 };
 

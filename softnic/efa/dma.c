@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Access to the host's memory by bus address. */
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 
 void *sne_dma(struct sne_nic *nic, uint64_t addr, size_t len)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 
 const char *softnic_efa_fault_words(void)
 {

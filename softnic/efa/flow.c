@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 
 enum { SMALL = 256 };
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 
 int sne_id_take(struct sne_ids *ids, uint32_t *id)
 {

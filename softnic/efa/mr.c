@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 
 int softnic_efa_pd_alloc(struct softnic_efa *handle, uint16_t *pd)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int atfork_error;

@@ -2,7 +2,7 @@
 /* The devices that the model implements. The limits of the generations are only partly published. */
 #include <errno.h>
 
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 
 static const char *const names[] = {
 	"efa0", "efa1", "read", "write", "unsol", "wide", "reqid64", NULL

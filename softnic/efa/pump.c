@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One turn of the device, and the functions that run turns. */
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 
 enum {
 	BUDGET = 64,			/* packets that one turn takes from the fabric */

@@ -2,7 +2,7 @@
 /* The state transitions of a QP that an EFA supports. */
 #include <errno.h>
 
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 
 /* The required attributes of a transition, and the allowed ones. False: no such transition. */
 static bool wants(enum softnic_efa_qp_state from, enum softnic_efa_qp_state to, unsigned int *must,

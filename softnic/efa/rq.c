@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The receive queue: descriptors in host memory, which arriving packets consume in order. */
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 
 static void *desc_at(struct sne_nic *nic, const struct sne_qp *qp, uint32_t index)
 {

@@ -2,7 +2,7 @@
 /* Executes a packet at its target, and returns the status for its sender. */
 #include <stdlib.h>
 
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 
 enum { GRH = 40 };
 

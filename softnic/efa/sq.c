@@ -4,7 +4,7 @@
  * write-combined memory forbids, gets the poison. So does a doorbell that comes before its WQE is
  * complete.
  */
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 
 void sne_sq_poison(const struct sne_nic *nic, uint8_t *slot, size_t bytes)
 {

@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "softnic/bytes.h"
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 
 enum { NS_PER_MS = 1000000, TRIES = 8 };
 

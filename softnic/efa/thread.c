@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 
 enum {
 	ROUNDS = 256,       /* turns, at most, unless a caller waits for the lock */

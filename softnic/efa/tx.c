@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Cuts work requests into packets, each time from a random one of the first few requests. */
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 
 enum { CHOICE = 8 };
 

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 
 static const char *const names[SNE_V_COUNT + 1] = {
 #define X(id, name) [SNE_V_##id] = name,

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 
 enum { AT_ONCE = 4 };
 

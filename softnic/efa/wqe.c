@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Parses a WQE and reports its errors. */
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 
 static uint64_t address(le32_t lo, le32_t hi)
 {

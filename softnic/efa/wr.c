@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Work requests: from the WQE to the completion. */
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 
 enum {
 	RNR_NS = 20000,				/* time between two RNR retries */

@@ -3,7 +3,7 @@
 #ifndef SN_DEV_API_H
 #define SN_DEV_API_H
 
-#include "softnic/mlx5/sn.h"
+#include "softnic/mlx5/nic.h"
 
 /* functions of table.c: numbers have 24 bits and are never 0 */
 void *sn_table_search(const struct sn_table *t, uint32_t number);

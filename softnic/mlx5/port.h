@@ -7,7 +7,7 @@
 #define SN_PORT_H
 
 #include "softnic/fabric/fabric.h"
-#include "softnic/mlx5/sn.h"
+#include "softnic/mlx5/nic.h"
 
 struct sn_packet;
 

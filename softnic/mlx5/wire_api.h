@@ -3,7 +3,7 @@
 #ifndef SN_WIRE_API_H
 #define SN_WIRE_API_H
 
-#include "softnic/mlx5/sn.h"
+#include "softnic/mlx5/nic.h"
 
 /* port.c: finds an entry of the partition table; RoCE has only the default one. False: there is no
  * such entry. */

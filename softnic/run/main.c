@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "softnic/argp/program.h"
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 #include "softnic/run/run.h"
 
 struct options {

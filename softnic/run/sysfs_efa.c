@@ -2,7 +2,7 @@
 /* The kernel's view of an EFA: an RDMA device of an unspecified type, whose PCI id gives its generation. */
 #include <stdio.h>
 
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 #include "softnic/run/run.h"
 
 static const struct run_attribute pci[] = {

@@ -6,7 +6,7 @@
  *
  * Judges: softnic/efa
  */
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 #include "tests/fuzz/input.h"
 
 enum { MEM = 1 << 16, SLOTS = 4, DEPTH = 32, STEPS = 128, QKEY = 7 };

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "softnic/efa/sne_wire.h"
+#include "softnic/efa/wire.h"
 #include "softnic/fabric/fabric.h"
 #include "tests/softnic_efa/rig.h"
 

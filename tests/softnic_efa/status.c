@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "softnic/efa/sne.h"
+#include "softnic/efa/nic.h"
 #include "tests/softnic_efa/rig.h"
 
 static struct side a, b;

@@ -14,9 +14,9 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#include "softnic/efa/sne_io.h"
-#include "softnic/efa/sne_viol.h"
-#include "softnic/efa/sne_wire.h"
+#include "softnic/efa/io.h"
+#include "softnic/efa/viol.h"
+#include "softnic/efa/wire.h"
 #include "softnic/fabric/fabric.h"
 #include "softnic/softnic_efa.h"
 

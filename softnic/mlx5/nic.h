@@ -22,7 +22,7 @@
 #include <sys/uio.h>
 
 #include "softnic/be.h"
-#include "softnic/mlx5/sn_viol.h"
+#include "softnic/mlx5/viol.h"
 #include "softnic/softnic.h"
 
 struct sn_nic;
