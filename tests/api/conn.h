@@ -25,7 +25,7 @@ struct side {
 
 /* A qualifier for each test process, which its children share: call this before they are forked. */
 DAT_CONN_QUAL conn_qual(void);
-DAT_IA_ADDRESS_PTR conn_host(void);	/* address of this host */
+DAT_IA_ADDRESS_PTR conn_host(void);	/* the address of this host */
 
 void side_open(struct side *s);
 void side_close(struct side *s);

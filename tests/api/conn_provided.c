@@ -184,7 +184,8 @@ static void close_gracefully(struct side *s)
 	s->ia = NULL;
 }
 
-/* Endpoints of requests that do not fit on the queue are freed with them: the adapter can be closed. */
+/* Endpoints of requests that do not fit on the queue are freed with their requests: the adapter can
+ * be closed. */
 Test(provided, psp__endpoints_of_refused_requests)
 {
 	DAT_EVD_HANDLE evd;

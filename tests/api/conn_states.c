@@ -16,7 +16,7 @@
 #define G DAT_EP_STATE_DISCONNECT_PENDING
 #define D DAT_EP_STATE_DISCONNECTED
 
-/* NO: the call returns INVALID_STATE, and the state stays */
+/* NO: the call returns INVALID_STATE, and the endpoint keeps its state */
 enum { STATES = 8, STAYS = -1, NO = -2 };
 
 static const DAT_EP_STATE states[STATES] = { U, R, P, A, M, C, G, D };
@@ -109,7 +109,7 @@ static void one_cell(const struct row *row, int i)
 		     "%s in %s: 0x%08x", row->name, names[i], ret);
 	if (row->call != free_it || ret != DAT_SUCCESS) {
 		now = side_state(s.ep);
-		/* Intermediate states may already be over. */
+		/* Intermediate states may be over before they are seen. */
 		cr_expect(now == (next < 0 ? states[i] : (DAT_EP_STATE)next) ||
 			  (next == (int)M && now == C) || (next == (int)G && now == D),
 			  "%s in %s leads to state %d", row->name, names[i], (int)now);

@@ -5,7 +5,7 @@
 
 #include "tests/api/api.h"
 
-/* an IA that stays open, so that the threads that all IAs share are running */
+/* an IA that stays open, so that the threads shared by all IAs are running */
 static struct api t;
 
 static void setup(void)

@@ -84,7 +84,8 @@ Test(recv, ep_recv_query__counts_to_the_last)
 	cr_expect_eq(held(b.ep), 1);
 }
 
-/* A completion in another endpoint's CQ might be in the middle of a message for this one. */
+/* A completion in the CQ of another endpoint might be in the middle of a message for this
+ * endpoint. */
 Test(recv, ep_recv_query__of_two_on_an_srq)
 {
 	DAT_SRQ_HANDLE srq = srq_of(&b, 4);
@@ -151,7 +152,8 @@ Test(recv, ep_modify__soft_high_watermark)
 	cr_expect_eq(ev.event_data.asynch_error_event_data.dat_handle, b.ep);
 }
 
-/* Broken, reset and connected again it breaks again: earlier counts are dropped. */
+/* The endpoint is broken, reset and connected again, and breaks again: earlier counts are
+ * dropped. */
 Test(recv, hard_watermark__outlives_a_reset)
 {
 	DAT_SRQ_HANDLE srq = srq_of(&b, 8);

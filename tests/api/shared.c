@@ -85,8 +85,8 @@ static void rdma_write(struct side *p, DAT_LMR_CONTEXT context, void *from, cons
 }
 
 /*
- * Writes its data through the other's context, reads it back from the memory, and sends it from there,
- * through its own context, to another offset.
+ * Writes its data through the other process's context, reads it back from the memory, and sends it
+ * from there, through its own context, to another offset.
  */
 static int play_writer(int sock, void *arg)
 {
@@ -170,7 +170,7 @@ Test(shared, lmr_create__name_and_memory_of_another_process)
 	assert_ok(try(&s, &last, other, &r));
 	assert_ok(dat_lmr_free(r.lmr));
 	th_kill(&peer);
-	assert_ok(try(&s, &last, mem, &r));	/* nothing of the memory is registered any more */
+	assert_ok(try(&s, &last, mem, &r));	/* no part of the memory is registered any more */
 }
 
 Test(shared, lmr_create__within_one_process)

@@ -49,7 +49,7 @@ static void agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
 	(void)evd;
 }
 
-/* A thread may start under the program's name, and gets its own at once. */
+/* A thread may start under the program's name, and gets its own name at once. */
 Test(threads, names__of_all_threads_of_an_ia_with_an_agent)
 {
 	DAT_OS_WAIT_PROXY_AGENT a = { .proxy_agent_func = agent };

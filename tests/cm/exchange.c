@@ -15,7 +15,7 @@
 
 static struct node a, b;
 static struct dap_cm_listener *l;
-static const char *home;		/* the address of b */
+static const char *home;		/* the address of node b */
 
 static void open_near(void)
 {
@@ -130,7 +130,7 @@ PAIR(request__refused_by_core)
 	ENDED(&a, DAP_CM_NON_PEER_REJECTED);
 }
 
-/* One socket for two qualifiers; the REQ names one of them. */
+/* Both qualifiers have one socket; the REQ names one of them. */
 PAIR(listen__two_qualifiers_of_one_port)
 {
 	uint64_t other = QUAL ^ (UINT64_C(1) << 14 | 1);
@@ -269,7 +269,8 @@ PAIR(listen__request_for_a_qualifier_of_another_address_is_refused)
 	node_close(&d);
 }
 
-/* 192.0.2.7 is no address of any host (RFC 5737), like an address that only an adapter's GID has here. */
+/* No host has the address 192.0.2.7 (RFC 5737). Here the same holds for an address that only the
+ * GID of an adapter has. */
 Test(cm, listen__adapter_whose_address_the_host_lacks_is_reached_by_all)
 {
 	struct dap_cm_conn *c;
@@ -382,8 +383,8 @@ PAIR(disconnect__by_both_at_once)
 	}
 }
 
-/* The release happens in the callback. Later, the peer's answer might have ended the connection
- * before it. */
+/* The release happens in the callback. If it came later, the peer's answer might have ended the
+ * connection before. */
 PAIR(disconnect__then_release_still_informs_the_peer)
 {
 	struct dap_cm_conn *c;

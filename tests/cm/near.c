@@ -254,7 +254,7 @@ Test(near, connect__mapped_user_shares_a_line)
 	cr_assert_eq(in_namespace(map), 0);
 }
 
-/* A name is used only if it is read completely. */
+/* A name is used only if it was read completely. */
 Test(near, name__is_read_whole)
 {
 	static const char *const bad[] = {

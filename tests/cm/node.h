@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A stand-in for core on top of one struct dap_cm: each callback does as the test has chosen, and
- * is counted. There is also a plain TCP socket, which can send any bytes.
+ * A stand-in for core above one struct dap_cm: each callback does what the test has chosen, and is
+ * counted. The file also has a plain TCP socket, which can send any bytes.
  */
 #ifndef TEST_CM_NODE_H
 #define TEST_CM_NODE_H
@@ -24,7 +24,7 @@ struct node {
 	bool no_rtu, no_go;
 	/* in the callback, an established connection is disconnected and released */
 	bool parts;
-	struct in_addr calls;		/* the address that it connects to: 127.0.0.1 */
+	struct in_addr calls;		/* the address to which it connects: 127.0.0.1 */
 	void (*on_end)(struct node *n, const struct dap_cm_conn *conn);
 	uint32_t pd_size;		/* length of the private data with which it accepts */
 	atomic_uint requests, replies, readies, established, ended, looks, why[DAP_CM_BROKEN + 1];

@@ -67,7 +67,7 @@ Test(cm, port__differs_for_neighbours)
 	}
 }
 
-/* Peers of another version rely on these numbers. */
+/* These numbers must not change, because peers of other versions rely on them. */
 Test(cm, port__of_some_qualifiers)
 {
 	cr_assert_eq(cm_port_of(0), 24576);

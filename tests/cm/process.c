@@ -161,7 +161,7 @@ static int victim_with_child(int sock, void *arg)
 	SOON(n.established == 1);
 	pid = th_fork();
 	if (!pid) {
-		dap_cm_disconnect(c, true);	/* has no effect in a child */
+		dap_cm_disconnect(c, true);	/* has no effect, because this is a child */
 		dap_cm_release(c);
 		dap_cm_close(n.cm);
 		th_sleep_ms(20000);

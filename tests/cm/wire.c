@@ -42,7 +42,7 @@ Test(cm, wire__every_type_is_decoded_as_encoded)
 	}
 }
 
-/* The exact bytes of a request, so that a later version cannot change them unnoticed. */
+/* Checks the exact bytes of a request, so that a later version cannot change them unnoticed. */
 Test(cm, wire__request_byte_by_byte)
 {
 	static const uint8_t head[] = {

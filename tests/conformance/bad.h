@@ -43,7 +43,7 @@ enum kind { IA, PZ, EVD, SOFT_EVD, CR_EVD, CONN_EVD, EP, LMR, RMR, PSP, RSP, CR,
 struct world {
 	struct side s;
 	DAT_HANDLE handle[KINDS];
-	/* up: two endpoints that are connected to each other */
+	/* up: two endpoints that are connected to each other, if true */
 	DAT_EP_HANDLE idle, reserved, dialler, up[2];
 	DAT_CONN_QUAL reserved_qual;
 	DAT_EP_ATTR ep_attr;
@@ -75,8 +75,8 @@ union room {
 void good_values(struct world *w, const struct call *c, union room *room, union value *v);
 /* The permitted results of a call with good values, if SUCCESS is not the only one. */
 bool is_good_code(const struct call *c, DAT_RETURN ret);
-/* Called before and after a call with good values: prepares it, and frees objects that the call
- * left outside of a world. */
+/* Called before and after a call with good values: prepares the call, and frees objects that the
+ * call created outside of a world. */
 void good_begin(struct world *w, const struct call *c);
 void good_end(struct world *w, const struct call *c, const union value *v, DAT_RETURN ret);
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# From tests/data/return-codes.tsv and scripts/prototypes: every call as something that a loop can
-# make, with an array of values as its arguments, and a row of bad_input.c for each.
+# Makes two tables from tests/data/return-codes.tsv and scripts/prototypes: each call in a form that
+# a loop can make, with an array of values as its arguments; and a row of bad_input.c for each call.
 
 FILENAME ~ /\.tsv$/ {
 	if ($1 !~ /^#/) {

@@ -232,7 +232,7 @@ STATEMENT(cr_handoff__with_a_provided_endpoint, dat_cr_handoff, DESCRIPTION)
 	bring_done(&b);
 }
 
-/* The handoff names the adapter's host, where another open of the adapter may listen. */
+/* The handoff names the host of the adapter, where another open IA may listen. */
 STATEMENT(cr_handoff__to_another_instance, dat_cr_handoff, DESCRIPTION)
 {
 	struct side a, b, c;

@@ -7,7 +7,7 @@
 
 #include "tests/conformance/fixture.h"
 
-#define LOOK_US 60000		/* how long a waiter is watched that must not wake */
+#define LOOK_US 60000		/* how long a waiter that must not wake is watched */
 
 struct waiter {
 	DAT_EVD_HANDLE evd;

@@ -87,7 +87,8 @@ struct bring {
 	struct th_child child;
 	/* the request, in PASSIVE_ and TENTATIVE_CONNECTION_PENDING */
 	DAT_CR_HANDLE cr;
-	DAT_RSP_HANDLE rsp;		/* the RSP, in RESERVED and PASSIVE_CONNECTION_PENDING */
+	DAT_RSP_HANDLE rsp;		/* the RSP of s->ep, in RESERVED and
+					 * PASSIVE_CONNECTION_PENDING */
 };
 /*
  * False only for TENTATIVE_CONNECTION_PENDING, and only if the provider makes no endpoints. In that
@@ -113,7 +114,8 @@ DAT_RETURN do_bind(struct side *s, DAT_RMR_HANDLE rmr, uint64_t cookie, size_t o
 
 /* Waits until a thread is inside its wait. The thread has stored its id in *tid. */
 void is_waiting(const pid_t *tid);
-DAT_EVENT took(DAT_EVD_HANDLE evd);			/* returns the next event, by polling */
+DAT_EVENT took(DAT_EVD_HANDLE evd);			/* Polls for the next event, and returns
+							 * it. */
 DAT_DTO_COMPLETION_EVENT_DATA took_any(DAT_EVD_HANDLE evd, uint64_t cookie);
 size_t took_dto(DAT_EVD_HANDLE evd, uint64_t cookie, DAT_DTO_COMPLETION_STATUS status);
 void took_bind(DAT_EVD_HANDLE evd, DAT_RMR_HANDLE rmr, uint64_t cookie,

@@ -202,7 +202,7 @@ static DAT_RETURN dup_connect_it(void)
 static void disconnect_it(void)
 {
 	must(dat_ep_disconnect(s.ep, DAT_CLOSE_ABRUPT_FLAG));
-	/* the event of this side or of the peer's timeout, whichever came first */
+	/* the event of this side, or of the peer's timeout, whichever comes first */
 	took(s.conn_evd);
 	must(dat_ep_reset(s.ep));
 }

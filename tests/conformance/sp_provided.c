@@ -167,7 +167,7 @@ STATEMENT(cr_reject__provided_endpoint_is_the_providers_again, dat_cr_reject, DE
 	must(dat_cr_reject(cr));
 	must_be(DAT_INVALID_HANDLE, dat_ep_free(ep));
 	took_conn(&a, a.ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
-	/* The endpoint's former event streams do not keep any object from being freed, either. */
+	/* The endpoint's former EVDs do not keep any object from being freed, either. */
 	side_free(&b);
 	side_close(&a);
 }

@@ -100,7 +100,7 @@ static bool remover_sleeps(struct calls *c)
 	return __atomic_load_n(&c->null, __ATOMIC_ACQUIRE);
 }
 
-/* Waits until the thread that removes it waits for this call to return. */
+/* Waits until the thread that removes the agent waits for this call to return. */
 static void change_itself(DAT_PVOID data, DAT_EVD_HANDLE evd)
 {
 	struct calls *c = data;

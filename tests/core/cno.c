@@ -128,7 +128,7 @@ Test(cno, wait__triggered_before_and_once)
 	fake_post_se(t.evd);
 	fake_post_se(t.evd);
 	expect(t.evd);
-	expect_none();		/* both completions had been reported by then */
+	expect_none();		/* both completions were reported before */
 	fake_post_se(t.evd);
 	expect(t.evd);
 }

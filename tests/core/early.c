@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dat_ep_connect(3): no message arrives before ESTABLISHED is on the EVD. A peer may send as soon as its own
- * side is connected, so a message can overtake the CM's last word. Here the test is that peer, and says it
- * after the message.
+ * dat_ep_connect(3): no message arrives before ESTABLISHED is on the EVD. A peer may send as soon
+ * as its own side is connected, so a message can overtake the last message of the connection
+ * manager. Here the test is that peer, and sends the last message of the connection manager after
+ * its data.
  */
 #include <poll.h>
 #include <sys/socket.h>
@@ -139,7 +140,7 @@ Test(early, wait__message_comes_after_ESTABLISHED)
 	end();
 }
 
-/* Connections have an EVD of their own: ESTABLISHED is on it when the message is dequeued. */
+/* Connections have an EVD of their own. ESTABLISHED is on that EVD when the message is dequeued. */
 static DAT_EP_HANDLE ep_of_two(DAT_EVD_HANDLE *connections)
 {
 	DAT_EP_HANDLE ep;
@@ -213,7 +214,7 @@ Test(early, dequeue__others_go_on)
 	end();
 }
 
-/* The peer disconnects instead. The messages are dequeued before the event of that. */
+/* The peer disconnects instead. The messages are dequeued before the event of the disconnection. */
 Test(early, failed__messages_come_before_the_end)
 {
 	connect_but_last_word(o.ep);

@@ -88,7 +88,8 @@ Test(invariant, ia_close__with_an_object_left_still_closes)
 {
 	struct dap_obj *left = dap_obj_alloc(DAP_CR, (struct dap_ia *)o.ia);
 
-	left->type = DAP_CNO;	/* puts it into the wrong pool, where no close finds it */
+	left->type = DAP_CNO;	/* the object is now in the pool of another type, where no close
+				 * finds it */
 	cr_assert_eq(dat_ia_close(o.ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 }
 

@@ -41,7 +41,7 @@ Test(objects, ia_open__shares_async_evd)
 	cr_assert_eq(ev.event_data.asynch_error_event_data.dat_handle, second);
 	assert_ret(dat_evd_dequeue(async, &ev), DAT_QUEUE_EMPTY);
 
-	/* The owner is freed first: no caller is left with a dangling EVD. */
+	/* The owner is freed first: no caller keeps a dangling EVD. */
 	cr_assert_eq(dat_ia_close(first, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
 	dap_async_post(second, DAP_EV_ASYNC_INTERNAL, second, 0);
 	cr_assert_eq(dat_ia_query(second, &async, 0, NULL, 0, NULL), DAT_SUCCESS);

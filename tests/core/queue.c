@@ -244,7 +244,7 @@ Test(queue, overflow__of_the_cq)
 	cr_assert_eq(dat_evd_dequeue(t.async, &got), DAT_SUCCESS);
 	cr_assert_eq(got.event_number, DAT_ASYNC_ERROR_EVD_OVERFLOW);
 	assert_ret(dat_evd_dequeue(t.async, &got), DAT_QUEUE_EMPTY);
-	expect_dto(t.a, 1);	/* the completion that had been delivered is not lost */
+	expect_dto(t.a, 1);	/* the completion that was delivered before is not lost */
 	assert_ret(dat_evd_wait(t.evd, DAT_TIMEOUT_INFINITE, 1, &got, &nmore), DAT_INVALID_STATE);
 }
 

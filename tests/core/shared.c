@@ -39,7 +39,7 @@ static void read_name(int fd, char *name, size_t size)
 	snprintf(name, size, "%s", at.sun_path + 1);
 }
 
-/* Another user registers other memory under the cookie. */
+/* Another user registers other memory under the same cookie. */
 static int other_user(int sock, void *arg)
 {
 	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +

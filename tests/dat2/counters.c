@@ -470,7 +470,7 @@ Test(counters, ep__counts_each_kind_and_its_bytes)
 	cr_assert_eq(one_of(b.dto, DCNT_EVD_ALL_COUNTERS, DCNT_EVD_DEQUEUE_FOUND), 100);
 }
 
-/* Inline data, data by reference, lists and zero bytes have different paths. */
+/* Inline data, data by reference, lists and empty requests take different paths. */
 Test(counters, ep__counts_posts_of_each_shape)
 {
 	static const DAT_SEG_LENGTH sizes[] = { 0, 1, 8, 64, 65, 4096 };

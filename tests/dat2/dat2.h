@@ -43,7 +43,7 @@ void sides_close(void);
 /* Skips a test. A skipped test ends at once: its .fini is not called, and libdat2 only frees
  * objects that are closed. */
 #define side_skip(...) (sides_close(), cr_skip_test(__VA_ARGS__))
-/* Connects a.ep and b.ep, with the qualifier. */
+/* Connects a.ep to b.ep, which listens at the qualifier. */
 void sides_connect(void);
 /* Connects two more endpoints. The first belongs to a. */
 void sides_connect_more(DAT_EP_HANDLE *of_a, DAT_EP_HANDLE *of_b);

@@ -251,7 +251,7 @@ Test(misuse, srq__that_works_is_not_in_error, .init = sides_open, .fini = sides_
 	assert_ok(dat_srq_free(srq));
 }
 
-/* Windows of one endpoint and zero-based addresses need a ConnectX. */
+/* Windows of one endpoint and zero-based addresses exist only on a ConnectX. */
 Test(misuse, efa__reports_missing_features)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;

@@ -85,7 +85,7 @@ Test(dat2, attributes__report_the_features)
 	cr_assert_eq(provider.evd_stream_merging_supported[2][4], DAT_TRUE);
 }
 
-/* The opposite is tested by efa__reports_missing_features. */
+/* The test efa__reports_missing_features checks the opposite. */
 Test(dat2, attributes__of_a_connectx)
 {
 	DAT_PROVIDER_ATTR provider;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Slow calls on an EVD while another thread dequeues or waits. One thread stops before each lock
- * that it takes, and the other thread runs its step there.
+ * that it takes, and the other thread runs its step at that point.
  */
 #include "tests/e2e/rig.h"
 

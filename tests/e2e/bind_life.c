@@ -249,7 +249,7 @@ RIG_TEST(bind_life, rebind__through_another_endpoint)
 	}
 }
 
-/* The last bind is outstanding on another endpoint, with its completion still on the EVD. */
+/* The last bind is outstanding on another endpoint, and its completion is still on the EVD. */
 RIG_TEST(bind_life, rebind__through_another_endpoint_without_waiting)
 {
 	struct pair_of_eps p = second_connection();

@@ -71,7 +71,7 @@ RIG_TEST(bind_refuse, lmr__invalid_handle)
 	must_code(try_bind(t, RIGHTS_RW, b.ep, 0), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	t.lmr_context = b.lmr_context ^ 1;
 	must_code(try_bind(t, RIGHTS_RW, b.ep, 0), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	t.lmr_context = bound;			/* a window is no LMR */
+	t.lmr_context = bound;			/* the context of a window is no LMR */
 	must_code(try_bind(t, RIGHTS_RW, b.ep, 0), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 }
 

@@ -138,7 +138,7 @@ RIG_TEST(data_target, sleeps_as_the_writer_does)
 	transfer(SLEEPS);
 }
 
-/* The number of writes without completions: more than any queue holds. */
+/* The number of writes without completions: more than any queue can hold. */
 static unsigned int many(void)
 {
 	return getenv("DAPL_ALL") ? 100000 : 3000;

@@ -89,7 +89,7 @@ RIG_TEST(error_overflow, overflow__all_can_be_freed)
 	end_free(&b);
 }
 
-/* Events that fit are kept, even if the EVD was created short. */
+/* Events that fit are kept, even if the EVD was created with a shorter length. */
 RIG_TEST(error_overflow, as_many_as_fit__are_kept)
 {
 	DAT_LMR_TRIPLET t = seg(&a, 0, 64);

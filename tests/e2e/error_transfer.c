@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Transfers that fail: both sides get events, and both can reconnect. */
+/* Transfers that fail: both sides get events, and both can connect again. */
 #include <string.h>
 
 #include "tests/e2e/rig.h"

@@ -117,7 +117,7 @@ RIG_TEST(error_validate, segment__the_last_of_several)
 	DAT_LMR_TRIPLET t[3] = { seg(&a, 0, 10), { 0 }, seg(&a, 0, 10) };
 	DAT_RMR_TRIPLET r = far(&b, 0, 20);
 
-	/* an empty segment is not checked */
+	/* the context of an empty segment is not checked */
 	must(dat_ep_post_rdma_write(a.ep, 3, t, c, &r, 0));
 	took(a.req_evd, 1, DAT_DTO_SUCCESS);
 	t[2].lmr_context ^= 1;

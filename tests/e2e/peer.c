@@ -5,7 +5,7 @@
 #include "tests/e2e/peer.h"
 
 #define BLOCK 4096u
-#define NOTE 60000u		/* offset of a context that is sent or received */
+#define NOTE 60000u		/* offset of a context in a message */
 
 void card_swap(int sock, struct end *e, struct card *other, bool listens)
 {

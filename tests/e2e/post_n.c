@@ -232,8 +232,9 @@ RIG_TEST(post_n, post_n__bad_request_in_the_middle)
 }
 
 /*
- * Memory outside the LMR is refused by the adapter, not read: the connection ends. Where the peer's software
- * executes writes, that would also flush writes before it, so these complete first.
+ * Memory outside of the LMR is refused by the adapter and not read: the connection ends. On an
+ * adapter where the peer's software executes writes, the end would also flush earlier writes, so
+ * these complete first.
  */
 RIG_TEST(post_n, post_n__address_outside_the_lmr_is_an_error_completion)
 {

@@ -84,7 +84,7 @@ static void configure(void)
 		rig_conf("strict=1");
 }
 
-/* Opens the IA for a moment to query its provider, as the test would. */
+/* Opens the IA for a moment to query its provider, in the way of the test. */
 static void provider(DAT_PROVIDER_ATTR *attr, const char *name, char *value, size_t len)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;

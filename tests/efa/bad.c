@@ -26,7 +26,7 @@ static void broken_with(struct dap_ep *ep, const char *word)
 	cr_assert_not_null(strstr(fake.said, word), "it said: %s", fake.said);
 }
 
-static uint32_t other_id;	/* a request id that is not the first buffer's */
+static uint32_t other_id;	/* a request id other than that of the first buffer */
 
 /* Delivers a packet from b to a, like the peer's adapter. */
 static void come(uint32_t imm, uint16_t src, uint16_t len, unsigned int flags)
@@ -82,7 +82,7 @@ Test(efa_bad, sequence__a_second_time)
  */
 Test(efa_bad, credit__of_a_peer_that_only_receives)
 {
-	/* this number makes credit run out at every position within a round of acks */
+	/* with this number of messages credit runs out at every position within a round of acks */
 	const unsigned int n = 7;
 	struct dap_event ev;
 

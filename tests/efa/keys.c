@@ -71,7 +71,7 @@ static enum dap_dto_status try_it(uint32_t context, bool write)
 {
 	DAT_RETURN ret;
 
-	r.b.lmr->rmr_context = context;		/* the requests of a name this context */
+	r.b.lmr->rmr_context = context;		/* the requests of side a use this context */
 	ret = write ? rig_write(&r, &r.a, 1, 0, 0, 8) : rig_read(&r, &r.a, 1, 0, 0, 8);
 	cr_assert_eq(ret, DAT_SUCCESS);
 	return rig_next(&r, r.a.req).dto.status;

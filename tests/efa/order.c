@@ -118,7 +118,7 @@ Test(efa_order, writes__emulated_become_visible_as_posted)
 	all_kept(short_writes_in_order, "read");
 }
 
-/* The check of the tests above does detect reordering: an EFA reorders writes. */
+/* The tests above do detect reordering: here an EFA reorders writes, and they see it. */
 Test(efa_order, writes__relaxed_become_visible_in_any_order)
 {
 	unsigned int longs = 0, shorts = 0;

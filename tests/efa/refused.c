@@ -30,7 +30,7 @@ static DAT_RETURN write_to(uint32_t context, int at)
 	return r.hot->rdma_write(r.a.ep, 1, &from, (DAT_DTO_COOKIE){ .as_64 = 1 }, &to, 0);
 }
 
-/* The later write has no completion with success. */
+/* The later write does not complete with success. */
 static void drive_until_idle(void)
 {
 	struct dap_event ev;

@@ -28,7 +28,7 @@ static void bind_to(uint32_t len)
 
 	cr_assert_eq(rig_bind(rmr, &r.b, len, &context), 0);
 	if (len)
-		r.b.lmr->rmr_context = context;	/* the requests of a name this context */
+		r.b.lmr->rmr_context = context;	/* the requests of side a use this context */
 }
 
 static void opened(void)

@@ -254,7 +254,7 @@ static uint64_t run_block(const char *profile, unsigned int window, uint64_t fir
 	return r.trace;
 }
 
-/* Runs earlier seeds in its block, too. */
+/* Runs the earlier seeds of its block, too. */
 static uint64_t run_one(const char *profile, unsigned int window, uint64_t seed)
 {
 	return run_block(profile, window, seed - seed % BLOCK, seed);

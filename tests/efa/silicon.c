@@ -58,7 +58,8 @@ Test(efa_silicon, ia_open__device_without_rdma_read_is_refused)
 static void messages_without_ah(bool gids)
 {
 	open_with("seed=7");
-	if (!gids) {			/* with GIDs the CQE would name another sender */
+	if (!gids) {			/* with GIDs in the CQEs, the CQE would name another
+					 * sender */
 		efa_ia(r.ia)->dev.cq_with_sgid = false;
 		r.a.ep->remote_path.gid[15] ^= 1;
 		r.b.ep->remote_path.gid[15] ^= 1;
@@ -141,7 +142,7 @@ Test(efa_silicon, send__of_no_bytes_is_inline)
 	}
 }
 
-/* A key for the peer would open the whole LMR to the whole zone, until the LMR is freed. */
+/* A key for the peer would give the peer access to the whole LMR, until the LMR is freed. */
 Test(efa_silicon, send__long_out_of_lmr_without_remote_read_registers_nothing)
 {
 	const uint32_t len = 100000;
@@ -185,7 +186,7 @@ Test(efa_silicon, drain__does_not_flood_a_silent_peer)
 	finish();
 }
 
-/* It is not published whether a device reads the counter in the doorbell of a CQ. */
+/* No document says whether a device reads the counter in the doorbell of a CQ. */
 static void laps(const char *params)
 {
 	open_with(params);
@@ -511,7 +512,8 @@ static void count_lock(void *arg)
 	__atomic_add_fetch(&mutexes, 1, __ATOMIC_SEQ_CST);
 }
 
-static bool inside, polls;		/* the other thread is in the engine; the poller tries to enter */
+static bool inside, polls;		/* inside: the other thread is in the engine; polls: the
+					 * poller tries to enter */
 
 /* The other thread stays in the engine, like the library's thread, while the poller arrives. */
 static void *stays_a_while(void *arg)

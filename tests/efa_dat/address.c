@@ -94,7 +94,7 @@ Test(efa_address, ia_open__refuses_an_address_that_the_machine_lacks)
 	}
 }
 
-/* The situation is that of a separate network namespace. */
+/* The situation is that of a network namespace without the adapter's interface. */
 Test(efa_address, default__of_a_machine_without_routes)
 {
 	union dap_addr ip = dap_addr_v4(INADDR_ANY);

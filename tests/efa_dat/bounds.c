@@ -147,7 +147,8 @@ static void two_writes_and_a_read(uint32_t len)
 		cr_assert_eq(took(a.req, n), DAT_DTO_SUCCESS);
 }
 
-/* The minimum number of allocations by the three calls over some tries: the model keeps its memory. */
+/* Returns the least number of allocations by the three calls over some tries: the model keeps its
+ * memory. */
 static unsigned long allocations(void (*some)(uint32_t len))
 {
 	unsigned long least = ~0ul, n;

@@ -80,7 +80,7 @@ static void forget_the_other(struct end *e)
 	cr_assert_eq(softnic_efa_ah_destroy(device(e), (uint16_t)(uintptr_t)ah->pd, ah->number), 0);
 }
 
-/* The target's device has no address handle for us: it refuses RDMA. */
+/* The target's device has no address handle for this side: it refuses RDMA. */
 Test(efa_device, target__that_does_not_know_us, .init = setup)
 {
 	forget_the_other(&b);

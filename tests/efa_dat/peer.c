@@ -266,7 +266,7 @@ struct told {
 	const char *name, *why;
 	struct efa_seg seg[2];
 	uint32_t len;
-	struct efa_ctrl_msg m;		/* its own segments must follow, and nothing else */
+	struct efa_ctrl_msg m;		/* its own segments must follow, and no other data */
 };
 
 static void tell(const struct told *t)

@@ -175,8 +175,8 @@ Test(ctl, cq_create__by_rdma_core_59_and_60_succeeds)
 	}
 }
 
-/* conn.c explains EINVAL by the availability zone, so the access must not turn another errno into
- * EINVAL. */
+/* conn.c explains EINVAL by the availability zone, so the access must not return EINVAL for another
+ * errno. */
 Test(ctl, ah_create__einval_is_kept)
 {
 	const uint8_t gid[16] = { 0xfe, 0x80 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The suite runs under softnic-run --efa, with the calls of rdma-core 63. */
+/* Starts the suite under softnic-run --efa, with the calls of rdma-core 63. */
 #include <stdlib.h>
 
 #include "tests/harness/harness.h"

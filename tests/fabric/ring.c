@@ -80,7 +80,8 @@ Test(ring, random_traffic__arrives_unchanged)
 			out++;
 		}
 		/*
-		 * drain only now and then, so that the ring is sometimes full and sometimes empty
+		 * drains the ring only now and then, so that it is sometimes full and sometimes
+		 * empty
 		 */
 		if (i % 5000 == 4999)
 			srand(rand() & 1 ? i : i + 1);

@@ -81,7 +81,7 @@ int th_spawn(struct th_child *child, int (*fn)(int sock, void *arg), void *arg);
  * commas. For adapters that serve one process at a time.
  */
 const char *th_ia(const char *usual);
-/* for a child that acts as a test itself, and may have children */
+/* to be called by a child that acts as a test itself, and may have children */
 void th_is_parent(void);
 void th_is_child(void);			/* to be called after a fork() without th_spawn */
 /*
@@ -137,7 +137,7 @@ void th_usage(struct th_usage *usage);
 /* Lowers RLIMIT_NOFILE so that only n more descriptors can be opened; th_fds_restore undoes it. */
 int th_fds_limit(unsigned int n);
 void th_fds_restore(void);
-/* Sets the limit of locked memory; -EPERM if only root could raise it to that. */
+/* Sets the limit of locked memory. -EPERM: only root may raise the limit to this value. */
 int th_memlock(size_t bytes);
 #define TH_NO_MEMLOCK "RLIMIT_MEMLOCK is lower than the test needs, and only root may raise it"
 
@@ -145,7 +145,7 @@ int th_memlock(size_t bytes);
  * Makes mmap behave as on a machine with huge pages, or without; returns 0 with the race detector.
  */
 void th_huge_pages(bool some);
-unsigned int th_huge_mapped(void);	/* returns how many are mapped */
+unsigned int th_huge_mapped(void);	/* returns how many huge pages are mapped */
 
 /* Interleavings, by no timing */
 

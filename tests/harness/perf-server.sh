@@ -1,5 +1,6 @@
-# SPDX-License-Identifier: BSD-2-Clause Functions for scripts that run pairs of programs; sourced.
-# At exit it removes the folder $tmp and kills $server and $client.
+# SPDX-License-Identifier: BSD-2-Clause
+# Functions for scripts that run pairs of programs; sourced. At exit it removes the folder $tmp and
+# kills $server and $client.
 
 bin=$DAPL_BUILD_DIR/bin
 tmp=$(TMPDIR= mktemp -d)		# LD_PRELOAD takes no path with a space in it

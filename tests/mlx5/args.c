@@ -99,7 +99,7 @@ RIG_TEST(args, length__over_the_limits)
 	REFUSED(DAT_LENGTH_ERROR, 0, READ(0, NULL, &t, 0));
 }
 
-/* Sums of lengths that wrap, so that the result is small. */
+/* Sums of lengths that wrap, so that the sum is small. */
 RIG_TEST(args, length__overflows)
 {
 	l[0].segment_length = UINT64_MAX;

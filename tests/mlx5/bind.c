@@ -64,7 +64,7 @@ static DAT_DTO_COMPLETION_STATUS write_through(DAT_RMR_CONTEXT context, size_t o
 	return ev.event_data.dto_completion_event_data.status;
 }
 
-/* Connects a new pair for the next try, because a refused access ends the connection. */
+/* Connects a new pair for the next attempt, because a refused access ends the connection. */
 static void again(void)
 {
 	DAT_EVENT ev;
@@ -478,7 +478,8 @@ static bool binds_beside_free_at(unsigned int lock)
 	return gone.locks > lock;
 }
 
-/* The call looks for the previous bind, on a queue that another thread frees with its EVD. */
+/* The call looks for the previous bind, which is on a queue that another thread frees together with
+ * its EVD. */
 RIG_TEST(bind, rmr_bind__while_the_endpoint_before_is_freed)
 {
 	unsigned int lock = 0;

@@ -181,7 +181,8 @@ RIG_TEST(srq, srq_limit__is_reported_by_the_device)
 	cr_expect_eq(fake.low, srq);
 }
 
-/* The device follows no link out of the list. The queue ends there, and core gets an error. */
+/* The device follows no link that leads out of the list. The queue ends there, and core gets an
+ * error. */
 RIG_TEST(srq, broken__is_reported_by_the_device)
 {
 	struct m5_next_seg *first = (struct m5_next_seg *)m5_srq(srq)->ring;

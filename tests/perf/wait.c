@@ -64,7 +64,7 @@ Test(wait, wait__ends_with_stop)
 }
 
 /*
- * If this did not wait, the completion would be taken for that of the first post of the next size.
+ * Without this wait, the completion would be taken for that of the first post of the next size.
  */
 Test(wait, own_completion__waited_for_after_stop)
 {

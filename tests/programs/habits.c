@@ -201,7 +201,7 @@ static uint64_t listen_from(struct program *p, uint64_t qual)
 			return qual;
 		must(DAT_GET_TYPE(ret) == DAT_CONN_QUAL_IN_USE);
 	}
-	must(false);			/* none of 100 qualifiers is free */
+	must(false);			/* no qualifier of 100 is free */
 	return 0;
 }
 

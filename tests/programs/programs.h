@@ -55,7 +55,7 @@ struct card program_card(const struct program *p, uint64_t qual);
  * established. */
 void program_dial(struct program *p, uint64_t qual);
 void program_accept(struct program *p);
-/* Connects two programs of this process. */
+/* Connects two programs that run in this process. */
 void program_join(struct program *from, struct program *to, uint64_t qual);
 
 DAT_LMR_TRIPLET piece_of(const struct program *p, size_t at, uint32_t len);

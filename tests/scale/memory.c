@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The memory of a connected endpoint, apart from its queues: at most 12 KiB. */
+/* Measures the memory of a connected endpoint, without its queues: at most 12 KiB. */
 #include <errno.h>
 #include <stdio.h>
 

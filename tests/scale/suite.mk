@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The ends and what must hold of them are those of the suite e2e.
+# The ends, and the checks of their transfers, are those of the suite e2e.
 $(O)/tests/scale: $(call objs,tests/e2e/rig.c tests/e2e/rig_io.c)

@@ -10,7 +10,8 @@ trap 'rm -rf "$tmp"' EXIT
 
 "$build/bin/dat_bench" -n 16 2>"$tmp/err" | cut -f1 >"$tmp/ours"
 
-# peer COUNT COMMAND...: the command prints COUNT rows, and dat_bench has each of them too
+# peer COUNT COMMAND...: checks that the command prints COUNT rows, and that dat_bench has each of
+# these rows
 peer() {
 	local rows=$1
 	shift

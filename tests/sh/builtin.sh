@@ -39,7 +39,8 @@ echo "OpenIB-cma u1.2 nonthreadsafe default libdaplcma.so.1 dapl.1.2 'ib0 0' ''
 soft-mlx5-0 u2.0 nonthreadsafe default libdapl-direct2.so dapl_direct.2.0 '' ''" | tr "'" '"' >"$tmp/etc/dat.conf"
 lists "OpenIB-cma $both" 'beside the lines of others in /etc/dat.conf'
 
-# A line of the same name in dat.conf comes first. If it fails, the built-in line is used.
+# A line of the same name in dat.conf comes first. If its library cannot be loaded, the built-in
+# line is used.
 echo 'soft-mlx5-0 u1.2 nonthreadsafe default /no/such/provider.so other.1.2 "" ""' >"$tmp/etc/dat.conf"
 lists 'soft-mlx5-0 soft-mlx5-0 soft-efa-0 soft-efa-0 ' 'with a line of the same name'
 with_etc "$bin/dat_info" -i soft-mlx5-0 || fail 'the spare does not open'

@@ -1,6 +1,7 @@
 #!/bin/bash
-# SPDX-License-Identifier: BSD-2-Clause dat_info --check reports each problem of a dat.conf with
-# line, column and cure, and by its exit status.
+# SPDX-License-Identifier: BSD-2-Clause
+# dat_info --check reports each problem of a dat.conf with line, column and cure, and by its exit
+# status.
 set -u
 [ -z "${SAN-}" ] || { echo "a provider under a sanitizer cannot be loaded twice"; exit 77; }
 tmp=$(mktemp -d)

@@ -1,6 +1,7 @@
 #!/bin/bash
-# SPDX-License-Identifier: BSD-2-Clause The verdicts of scripts/check-vm about simulated guests: a
-# process, and the text of a guest's console.
+# SPDX-License-Identifier: BSD-2-Clause
+# The verdicts of scripts/check-vm about simulated guests: a process, and the text of a guest's
+# console.
 set -u
 vm=$(mktemp -d)
 trap 'kill -KILL "${guests[@]}" 2>/dev/null; rm -rf "$vm"' EXIT

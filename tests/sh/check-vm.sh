@@ -1,7 +1,7 @@
 #!/bin/bash
-# SPDX-License-Identifier: BSD-2-Clause scripts/check-vm if its packages are not available: without
-# a network it is skipped, and a package that Debian has not signed is an error. apt-get is
-# simulated.
+# SPDX-License-Identifier: BSD-2-Clause
+# scripts/check-vm if its packages are not available: without a network it is skipped, and a package
+# that Debian has not signed is an error. apt-get is simulated.
 set -u
 . tests/harness/skip.sh
 needs_preload

@@ -9,7 +9,7 @@ status=0
 MAKEFLAGS=$(sed -E 's/ ?-j[0-9]*//; s/ ?--jobserver-auth=[^ ]*//' <<<"${MAKEFLAGS-}")
 export MAKEFLAGS
 
-# complain TEXT: fails and prints the lines on stdin, if there are any
+# complain TEXT: if stdin has lines, prints TEXT and the lines, and makes the test fail
 complain() {
 	local found
 	found=$(cat)

@@ -3,7 +3,7 @@
 # scripts/deps.sh and the goals of make that call it, on a simulated Debian: the packages that they
 # request, install and name, and their handling of a package that does not exist.
 set -u
-# make does not support a space in a path, but TMPDIR may have one.
+# make does not support a path with a space, but TMPDIR may have one.
 tmp=$(TMPDIR= mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 # Removes the variables of the make that runs this test.
@@ -75,8 +75,8 @@ ends() {
 	failed=1
 }
 
-# installs PACKAGE...: apt-get was called for these packages, after they were named; without
-# arguments it was not called
+# installs PACKAGE...: checks that apt-get was called for these packages, after they were named;
+# without arguments, that it was not called
 installs() {
 	local flags="--no-install-recommends --no-upgrade" got
 	got=$(sed -n "s/^apt-get install -y -q $flags //p" "$tmp/calls" | tail -n 1)

@@ -30,7 +30,7 @@ suite() {
 	! unannounced "$tmp/log" || failed=1
 }
 
-# Runs the suite of uDAPL 2.0. Its tests of counters also run on an IA that counts in software.
+# Runs the suite of uDAPL 2.0. Its tests of counters run once more on an IA that counts in software.
 level2() {
 	[ -x "$DAPL_BUILD_DIR/tests/dat2" ] || return 0
 	suite dat2

@@ -103,7 +103,7 @@ for name in $(sed -n 's/.*\battr(caps, "\([a-z_]*\)".*/\1/p' hw_mlx5/ia.c); do
 done
 
 # Without ia_params an adapter keeps the order of writes. order_is IA PARAMS ORDER: checks the
-# attribute
+# attribute write_order
 order_is() {
 	echo "$1 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"$2\" \"\"" \
 		>"$DAT_OVERRIDE"

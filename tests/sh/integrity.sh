@@ -15,7 +15,8 @@ wrong() {
 	status=1
 }
 
-# integrity STATUS ARGUMENT...: its exit status; the output is in $tmp/out
+# integrity STATUS ARGUMENT...: runs the program and checks its exit status; the output is in
+# $tmp/out
 integrity() {
 	local want=$1
 	shift

@@ -9,7 +9,7 @@ grep -qs ' lo$' /proc/net/if_inet6 || skip "no IPv6 on this machine: lo has no a
 sed 's/ "" ""$/ "ip=::1" ""/' "$DAPL_BUILD_DIR/etc/dat.conf" >"$tmp/dat.conf"
 export DAT_OVERRIDE=$tmp/dat.conf
 
-must() {	# must TEXT COMMAND...: it succeeds with this output
+must() {	# must TEXT COMMAND...: checks that the command succeeds and prints TEXT
 	local text=$1
 	shift
 	timeout -k 1 60 "$@" >"$tmp/out" 2>&1 </dev/null && grep -qe "$text" "$tmp/out" && return
@@ -18,7 +18,7 @@ must() {	# must TEXT COMMAND...: it succeeds with this output
 	exit 1
 }
 
-served() {	# the server has ended without an error
+served() {	# checks that the server has ended without an error
 	wait $server || { cat "$tmp/server"; echo "the server failed"; exit 1; }
 	server=
 }

@@ -11,7 +11,7 @@ trap 'rm -rf "$tmp"' EXIT
 status=0
 cc=${CC:-gcc}
 
-# complain TEXT: fails and prints the lines on stdin, if there are any
+# complain TEXT: if stdin has lines, prints TEXT and the lines, and makes the test fail
 complain() {
 	local found
 	found=$(cat)

@@ -1,6 +1,7 @@
 #!/bin/bash
-# SPDX-License-Identifier: BSD-2-Clause dat_migrate converts each kind of line of OpenFabrics dapl.
-# Its messages and its output are checked.
+# SPDX-License-Identifier: BSD-2-Clause
+# dat_migrate converts each kind of line of OpenFabrics dapl. Its messages and its output are
+# checked.
 set -u
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT

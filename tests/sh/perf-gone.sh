@@ -83,7 +83,7 @@ int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigne
 CODE
 ${CC:-gcc} -Wall -D_GNU_SOURCE -Iinclude -shared -fPIC -o "$tmp/gone.so" "$tmp/gone.c" || exit 1
 
-# told FILE STATUS PEER: the survivor exited with this status and reported the reason
+# told FILE STATUS PEER: checks that the survivor exited with this status and reported the reason
 told() {
 	[ "$2" = 1 ] && grep -q "connection ended: BROKEN: the $3 is gone; see its output" "$1" && return
 	echo "HOW=$HOW WORD=$WORD: who is left without a $3: status $2"
@@ -91,7 +91,7 @@ told() {
 	exit 1
 }
 
-until_it_waits() {	# PID FILE
+until_it_waits() {	# until_it_waits PID FILE
 	until_said "$1" "$2" 'waits for the end' && return
 	echo "HOW=$HOW WORD=$WORD: is never said"
 	cat "$tmp/server" "$tmp/client"

@@ -1,6 +1,7 @@
 #!/bin/bash
-# SPDX-License-Identifier: BSD-2-Clause A server whose last answer completes only after the client
-# has exited. A preloaded library delays the completions of its posts for a while.
+# SPDX-License-Identifier: BSD-2-Clause
+# A server whose last answer completes only after the client has exited. A preloaded library delays
+# the completions of its posts for a while.
 set -u
 . tests/harness/perf-server.sh
 [ -z "${SAN-}" ] || { echo "a library cannot be preloaded under a sanitizer"; exit 77; }

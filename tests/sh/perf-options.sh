@@ -7,9 +7,9 @@ programs="dat_write_lat dat_write_bw dat_read_lat dat_read_bw dat_send_lat dat_s
 bin=$DAPL_BUILD_DIR/bin
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-port=$(($$ << 16))		# without a listener
+port=$(($$ << 16))		# no process listens there
 
-must() {	# must STATUS TEXT COMMAND...: it exits with this status and output
+must() {	# must STATUS TEXT COMMAND...: checks exit status and output of the command
 	local want=$1 text=$2 status
 	shift 2
 	out=$(timeout -k 1 60 "$@" 2>&1 </dev/null)

@@ -5,7 +5,7 @@
 set -u
 . tests/harness/perf-server.sh
 
-# end WHAT STATUS: checks that both sides have succeeded, and that there is a row
+# end WHAT STATUS: checks that both sides have succeeded, and that the client printed a row
 end() {
 	local served
 	wait $server

@@ -5,7 +5,7 @@ set -u
 . tests/harness/perf-server.sh
 bin=$bin/dat_pingpong
 
-must() {	# must STATUS TEXT COMMAND...: exits so and says so
+must() {	# must STATUS TEXT COMMAND...: checks exit status and output of the command
 	local want=$1 text=$2 out status
 	shift 2
 	out=$(timeout -k 1 60 "$@" 2>&1 </dev/null)

@@ -20,7 +20,7 @@ wrong() {
 	status=1
 }
 
-# has TEXT PATTERN: the output has a line of this form
+# has TEXT PATTERN: checks that a line of the output matches the pattern
 has() { grep -qE -- "$2" "$tmp/out" || wrong "$1: no line with $2"; }
 
 # run FILE OPTION...: a quick run of some steps

@@ -10,7 +10,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 failed=0
 
-# refused WORDS CURE COMMAND...: the command fails, and prints both
+# refused WORDS CURE COMMAND...: checks that the command fails, and prints both
 refused() {
 	local words=$1 cure=$2
 	shift 2

@@ -10,7 +10,7 @@ failed=0
 DAT_OVERRIDE=$DAPL_BUILD_DIR/etc/dat.conf "$DAPL_BUILD_DIR/bin/dat_info" -v -i soft-efa-0 >"$attributes" ||
 	exit 1
 
-# judge yes|no REASON: checks whether a skip with this reason is found
+# judge yes|no REASON: checks whether a skip with this reason is reported
 judge() {
 	local got=no
 	echo "[SKIP] suite::test: $2" >"$tmp/log"

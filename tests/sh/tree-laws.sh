@@ -9,8 +9,8 @@ cp -r core hw_common hw_mlx5 hw_efa softnic include perf tests scripts examples 
 cd "$tmp" || exit 1
 export CHECK_BUILD=build		# where the copy has objects: none, at first
 
-# law COMPLAINT FILE LINE [SED]: adds the line to the file, or edits the file. The check must report
-# this complaint and no other.
+# law COMPLAINT FILE LINE [SED]: adds the line to the file, or edits the file. The check must then
+# report this complaint and no other.
 law() {
 	local said
 	mkdir -p "$(dirname "$2")"

@@ -180,7 +180,8 @@ else
 	[ $access = efadv ] || DAPL_TEST_HUGE=1 suite e2e --filter '@(data_rdma|srq)/*'
 	[ $access = efadv ] || DAPL_TEST_HUGE=1 suite api --filter 'srq/*'
 	[ $access != efadv ] || SOFTNIC_FAULT=unnamed=0.2 suite e2e --filter 'data_rdma/*'
-	dat20 "$([ $access = efadv ] && echo 'dat2/*' || echo 'window/*')"	# an EFA's have no endpoint
+	# an EFA has no windows of one endpoint
+	dat20 "$([ $access = efadv ] && echo 'dat2/*' || echo 'window/*')"
 	conformance -t 'rmr*'
 fi
 [ $access = efadv ] || DAPL_TEST_HUGE=1 DAPL_DBG_TYPE=0xff step huge 'queue memory in a huge page' \

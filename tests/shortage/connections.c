@@ -198,7 +198,8 @@ Test(shortage, rmr_bind__each_lack, .timeout = 120)
 	bench_close();
 }
 
-/* A fatal error of the device is reported, ends all connections, and all objects can be freed. */
+/* A fatal error of the device is reported, and ends all connections. Afterwards all objects can be
+ * freed. */
 Test(shortage, async__device_fails, .timeout = 60)
 {
 	DAT_EP_HANDLE another;

@@ -303,7 +303,8 @@ Test(cold, eq__whose_arming_is_hidden)
 	cr_assert(TH_WITHIN(10000, link_is_up()));
 	cr_assert_eq(cold_simple(c, CMD_ALLOC_UAR, 0), 0);
 	uar = sn_get(c->out, CMD_NUMBER);
-	eqn[0] = new_eq(rings[0], uar, 1 << 9);		/* subscribes to the port change event */
+	eqn[0] = new_eq(rings[0], uar, 1 << 9);		/* this EQ subscribes to the port change
+							 * event */
 	eqn[1] = new_eq(rings[1], uar, 0);
 	word = (uint32_t *)(void *)((uint8_t *)softnic_uar(c->nic, uar) + 0x40);
 	__atomic_store_n(word, htobe32(eqn[0] << 24), __ATOMIC_RELEASE);

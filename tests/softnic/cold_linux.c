@@ -35,7 +35,7 @@ Test(cold_linux, alloc_uar__first_after_each_boot_is_the_drivers)
 	cold_close(c);
 }
 
-/* A host that got the descriptor of the BAR cannot remove the pages from under the device. */
+/* A host that got the descriptor of the BAR cannot remove the pages that the device uses. */
 Test(cold_linux, bar_fd__size_cannot_be_changed)
 {
 	struct cold *c = cold_open();

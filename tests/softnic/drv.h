@@ -124,7 +124,7 @@ void drv_srq_begin(struct drv *d, struct drv_srq *srq);
 void drv_srq(struct drv *d, struct drv_srq *srq);
 void drv_srq_free(struct drv_srq *srq);
 void drv_srq_recv(struct drv_srq *srq, const struct drv_mr *mr, uint32_t off, uint32_t len);
-/* Frees the WQE for another post. */
+/* Frees the WQE, so that it can be posted again. */
 void drv_srq_done(struct drv_srq *srq, uint16_t index);
 uint8_t drv_srq_arm(struct drv_srq *srq, uint16_t limit);
 /* Creates a QP that takes its receives from the SRQ. */

@@ -475,7 +475,7 @@ Test(key, umr__of_another_variant_is_seen)
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
 
-/* The test follows libmlx5. */
+/* This test follows the code of libmlx5. */
 Test(key, umr__after_an_invalidate_to_variant_0_may_name_the_old)
 {
 	uint32_t key = drv_window(d, 4, 0xffffff), old;

@@ -314,7 +314,8 @@ Test(rc_error, write_imm__without_a_receive_waits_for_one, .init = setup)
 	finish("", "");
 }
 
-/* No response arrives: retry_cnt more attempts, then 0x15, the rest flushed, the peer unaware. */
+/* No response arrives: after retry_cnt more attempts the request has syndrome 0x15, the rest is
+ * flushed, and the peer notices nothing. */
 Test(rc_error, retry__is_exhausted)
 {
 	struct softnic_counters c;

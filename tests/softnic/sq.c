@@ -315,7 +315,7 @@ Test(sq, error__flushes_the_rest_in_order_by_its_completion_mode)
 	cr_expect_eq(e.syndrome, 0x02);
 	for (uint16_t i = 1; i <= 4; i++) {
 		if (i == 3)
-			continue;	/* CE_FIRST means that a flush has no CQE */
+			continue;	/* with CE_FIRST a flushed WQE has no CQE */
 		cr_assert(drv_poll(&cq, &e));
 		cr_expect_eq(e.syndrome, 0x05);
 		cr_expect_eq(e.counter, i);

@@ -70,7 +70,7 @@ static void close_both(void)
 
 TestSuite(ud, .init = open_both, .fini = close_both, .timeout = 60);
 
-/* PRM, datagram segment: 48 bytes behind the control segment. */
+/* PRM, datagram segment: the 48 bytes after the control segment. */
 static void begin(struct drv_wqe *w, uint8_t opcode, uint32_t qkey, uint32_t imm)
 {
 	drv_ctrl(&a, w, opcode, CE_ALWAYS << 2, imm);

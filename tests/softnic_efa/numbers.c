@@ -84,7 +84,7 @@ Test(numbers, answers__wait_for_the_oldest, .timeout = 60)
 				       .rkey = s.rkey, .addr = (uintptr_t)s.mem });
 		turns(&s, 1);
 	}
-	turns(&s, 100);			/* idle turns are long, and retries end */
+	turns(&s, 100);			/* an idle turn takes long, so the retries end */
 	cr_expect_eq(peer.most, NUMBERS - 1, "%u are ahead of the oldest", peer.most);
 	peer.all = true;
 	turns(&s, 5000);

@@ -195,7 +195,7 @@ Test(status, s10_rnr__not_if_a_receive_is_posted_in_time, .init = NULL)
 	expect(0, "", "");
 }
 
-/* The region is deregistered while the send waits for a retry. */
+/* The region of the send is deregistered while the send waits for a retry. */
 Test(status, s5_invalid_lkey__of_a_region_that_went_before_a_retry, .init = NULL)
 {
 	uint32_t lkey, rkey;

@@ -31,7 +31,7 @@ static void unimport(struct imported *i)
 	cr_expect_eq(ibv_close_device(i->ctx), 0);
 }
 
-/* Creates a QP with the imported objects, in place of the end's own. */
+/* Creates a QP with the imported objects, in place of the end's own QP. */
 static struct ibv_qp *qp_of(const struct imported *i, struct ibv_cq *cq)
 {
 	struct ibv_qp_init_attr attr = { .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC,

@@ -71,8 +71,8 @@ Test(stock, modify_qp__wrong_order_or_attributes)
 	st_close(a.ctx);
 }
 
-/* A region gets other memory, other rights or another PD. The old key becomes invalid. A refused
- * call changes nothing. */
+/* A region gets other memory, other rights or another PD, and its old key becomes invalid. A
+ * refused call changes nothing. */
 Test(stock, rereg_mr__ends_the_old_key)
 {
 	struct st_end a, b;

@@ -73,7 +73,8 @@ static int fail(const char *name)
 }
 
 /*
- * Fails if its name was chosen. For functions that other libraries call, too: they are not counted.
+ * Fails if a test has chosen the function's name. For functions that other libraries call, too:
+ * their calls are not counted.
  */
 static int fails_if_named(const char *name)
 {
@@ -396,7 +397,7 @@ static void spoil_caps(const void *in, void *out, size_t outlen)
 		((uint8_t *)out)[16 + 4] |= 0x80;
 }
 
-/* "HCA Capabilities 2", which the device behind this lacks: dp_ordering_force at bit 0x88. */
+/* "HCA Capabilities 2", which the device of this test lacks: dp_ordering_force at bit 0x88. */
 static bool told_caps_2(const void *in, void *out, size_t outlen)
 {
 	const uint8_t *b = in;
@@ -542,7 +543,7 @@ int fcntl(int fd, int cmd, ...)
 	va_start(args, cmd);
 	arg = va_arg(args, void *);
 	va_end(args);
-	/* Other descriptors belong to the functions below that create them. */
+	/* Descriptors in other functions are not counted: those below create their own. */
 	if (cmd == F_GETFL && fails_if_named(__func__))
 		return -1;
 	if (cmd == F_DUPFD_CLOEXEC && fails_if_named("F_DUPFD_CLOEXEC"))

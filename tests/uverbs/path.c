@@ -29,7 +29,7 @@ Test(path, next_hop__is_the_kernels_answer)
 	cr_assert_arr_eq(calls_path + RMAC, router, sizeof(router));
 }
 
-/* If the kernel does not know the next hop, the connection uses the MAC that the peer sent. */
+/* If the kernel does not know the next hop, the connection uses the MAC that the peer has sent. */
 Test(path, next_hop__unknown_to_the_kernel_is_the_peer)
 {
 	static const uint8_t none[6];

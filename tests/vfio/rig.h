@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A program on stock libmlx5 behind VFIO, or directly on VFIO. Failures end the test. */
+/* A program on stock libmlx5 behind VFIO, or on VFIO alone. Failures end the test. */
 #ifndef TESTS_VFIO_RIG_H
 #define TESTS_VFIO_RIG_H
 

@@ -153,7 +153,7 @@ Test(health, device_fails__no_descriptor_is_left)
 	cr_assert_str_eq(vf_health(dev), "its firmware has failed");
 }
 
-/* The thread checks again. */
+/* The health thread checks the device again. */
 Test(health, watch_is_interrupted)
 {
 	calls_fail_named("poll", EINTR);

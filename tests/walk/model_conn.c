@@ -80,7 +80,7 @@ void judge_ep_query(struct model *m, const struct call *c, const struct outcome 
 		same(m, o, 5, ep->evd[2], "connect_evd_handle");
 }
 
-/* Is it impossible that the post has completed? */
+/* Returns true if the post cannot have completed yet. */
 static bool waits(const struct queue *q)
 {
 	return q->n && !q->w[q->n - 1].done && !q->w[q->n - 1].maybe;
@@ -163,7 +163,7 @@ struct obj *request_of(const struct model *m, const struct obj *ep)
 	return NULL;
 }
 
-/* May the connection of this endpoint end now, with one result at each side? */
+/* Returns true if the connection of this endpoint may end now, with one result at each side. */
 bool end_may(const struct model *m, const struct obj *ep)
 {
 	const struct obj *peer;

@@ -199,7 +199,7 @@ bool uses_lmr(const struct model *m, int process, int slot)
 	return false;
 }
 
-/* Does the key of a freed object possibly belong to another object? */
+/* Returns true if the key of a freed object may belong to another object. */
 bool key_again(const struct model *m, int process, int slot, bool remote)
 {
 	const struct obj *o = &m->objs[process][slot];
@@ -221,7 +221,7 @@ bool key_again(const struct model *m, int process, int slot, bool remote)
 static void fail_request(struct model *m, int process, struct obj *ep, int i, uint32_t allowed)
 {
 	ep->request->w[i].done = true;
-	/* The peer may end the connection before the answer has arrived. */
+	/* The peer may end the connection before the answer arrives. */
 	ep->request->w[i].allowed = allowed | STATUS(ERR_FLUSHED);
 	ep->request->w[i].cause = true;
 	for (int k = i + 1; k < ep->request->n; k++) {

@@ -135,7 +135,7 @@ static bool judge_work(struct model *m, const struct call *c, struct obj *ep, st
 	}
 	q->failed |= status != DAT_DTO_SUCCESS;
 	if (q->failed)
-		/* even if the work was only flushed, because this side knows the end */
+		/* also if the work was only flushed, because this side knows of the end */
 		end_late(m, ep);
 	complete_work(m, c->proc, ep, q, w, status);
 	return true;

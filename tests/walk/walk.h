@@ -38,8 +38,8 @@ struct model;
 
 struct model *model_new(const struct shared *s);
 void model_free(struct model *m);
-/* May the call be made? Calls whose result DAT does not define, or that would wait for ever, are
- * left out. */
+/* Returns true if the call may be made. Calls whose result DAT does not define, or that would wait
+ * for ever, are left out. */
 bool model_may(const struct model *m, const struct call *c);
 /* Sets the time limits of a call. */
 void model_plan(const struct model *m, struct call *c);

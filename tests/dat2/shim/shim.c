@@ -179,7 +179,7 @@ EXPORT DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR to, DAT_CO
 	return NEXT(dat_ep_connect)(ep, to, qual, timeout, size, copy, qos, flags);
 }
 
-/* ---- Objects: the second one is changed ---- */
+/* ---- Objects: the fault applies to the second one ---- */
 
 static bool refuses(void)
 {

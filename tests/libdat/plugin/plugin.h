@@ -16,7 +16,7 @@ struct plugin_log {
 	int inits, finis, opens, closes;
 	DAT_PROVIDER_INFO info;		/* argument of the last init */
 	char params[256];
-	DAT_COUNT qlen;			/* argument of the last open */
+	DAT_COUNT qlen;			/* argument of the last ia_open */
 	DAT_RETURN added, removed, added_other;
 	DAT_RETURN close_with;		/* set by the test: the return value of ia_close */
 	/* a function that the test calls: the provider removes itself */

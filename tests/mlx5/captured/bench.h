@@ -41,7 +41,7 @@ void bench_create(struct bench *b);
 void bench_reset(struct bench *b);
 /* Waits until all signaled sends are complete: the queue never fills, and the ring is stable. */
 void bench_reap(struct bench *b);
-/* Fills in values of c that are known only now: keys of windows, the QPN. */
+/* Fills in the fields of c whose values are known only now: keys of windows, the QPN. */
 void bench_post(struct bench *b, struct captured_wqe *c);
 
 struct captured_wqe element_case(struct bench *b, const char *name, enum captured_op op,
