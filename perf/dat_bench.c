@@ -52,7 +52,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "'%s' is not a number of calls", arg);
 		o->calls = (unsigned int)v;
 		return 0;
-	case ARGP_KEY_ARG: argp_error(state, "no arguments are taken"); return EINVAL;
+	case ARGP_KEY_ARG: argp_error(state, "unexpected argument"); return EINVAL;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }

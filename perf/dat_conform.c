@@ -24,14 +24,15 @@ enum { OPT_JSON = 256, OPT_JUNIT, OPT_LIST, OPT_LIMIT, OPT_SERVE, OPT_PORT };
 static const struct argp_option options[] = {
 	{ "ia", 'i', "NAME", 0, "The IA to try (soft-mlx5-0)", 0 },
 	{ "peer", 'p', "NAME", 0, "The IA at the other end of connections (the same)", 0 },
-	{ "remote", 'r', "HOST", 0, "Where dat_conform --serve runs, for statements of two processes", 0 },
+	{ "remote", 'r', "HOST", 0,
+	  "Host where dat_conform --serve runs, for statements of two processes", 0 },
 	{ "serve", OPT_SERVE, NULL, 0, "Be the peer of runs that name this host with -r", 0 },
-	{ "port", OPT_PORT, "NUMBER", 0, "TCP port of --serve, here or there (45299)", 0 },
-	{ "test", 't', "PATTERN", 0, "Only statements or pages that match, as a shell would", 0 },
-	{ "json", OPT_JSON, "FILE", 0, "Write what was found, and each code that a call returned", 0 },
+	{ "port", OPT_PORT, "NUMBER", 0, "TCP port of --serve (45299)", 0 },
+	{ "test", 't', "PATTERN", 0, "Only statements or pages that match this shell pattern", 0 },
+	{ "json", OPT_JSON, "FILE", 0, "Write the results and all return codes as JSON", 0 },
 	{ "junit", OPT_JUNIT, "FILE", 0, "Write JUnit XML", 0 },
-	{ "list", OPT_LIST, NULL, 0, "Names, pages and sections only", 0 },
-	{ "limit", OPT_LIMIT, "SECONDS", 0, "For one statement (30)", 0 },
+	{ "list", OPT_LIST, NULL, 0, "Print names, pages and sections, and run nothing", 0 },
+	{ "limit", OPT_LIMIT, "SECONDS", 0, "Time limit of one statement (30)", 0 },
 	{ 0 },
 };
 

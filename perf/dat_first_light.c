@@ -22,7 +22,7 @@
 #include "perf/dat_first_light/report.h"
 
 static const char doc[] =
-	"Asks an adapter what no manual and no software model can answer.\v"
+	"Asks an adapter questions that no manual and no software model can answer.\v"
 	"One line is printed for each probe as it ends: its number, good, tune, bad, skip or none, the "
 	"question, the answer, and what to set. The exit status is 0 when no answer is bad and none is "
 	"missing, 1 otherwise, and 2 when the adapter does not open.";
@@ -37,7 +37,7 @@ static const struct argp_option options[] = {
 	{ "quick", 'q', NULL, 0, "Fewer connections and messages", 0 },
 	{ "limit", OPT_LIMIT, "SECONDS", 0, "Limit for one probe (60)", 0 },
 	{ "total", OPT_TOTAL, "SECONDS", 0, "Limit for all probes (600)", 0 },
-	{ "list", OPT_LIST, NULL, 0, "Numbers and questions only", 0 },
+	{ "list", OPT_LIST, NULL, 0, "Print numbers and questions, and ask nothing", 0 },
 	{ 0 },
 };
 
@@ -207,7 +207,8 @@ static int run_all(const struct light *l, const struct options *o, struct answer
 		all = all && shared->verdict != NO_ANSWER && shared->verdict != BAD;
 	}
 	if (!report.n) {
-		fprintf(stderr, "dat_first_light: none of these probes is for %s\n", l->adapter);
+		fprintf(stderr, "dat_first_light: none of these probes applies to %s\n",
+			l->adapter);
 		return 2;
 	}
 	return light_report_json(&report, o->json) || !all;

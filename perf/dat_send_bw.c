@@ -79,7 +79,7 @@ static int finish(struct tool *t)
 {
 	if (received == t->msg.sent || (t->client && !t->o.both_ways))
 		return 0;
-	fprintf(stderr, "%llu messages have come of %llu\n", (unsigned long long)received,
+	fprintf(stderr, "%llu of %llu messages have arrived\n", (unsigned long long)received,
 		(unsigned long long)t->msg.sent);
 	return -1;
 }

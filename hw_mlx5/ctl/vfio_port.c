@@ -161,7 +161,7 @@ int vf_port_open(struct m5_ctl_vfio *v, char *why, size_t whylen)
 	if (!err)
 		err = port_wait(v, &port.up);
 	if (err) {
-		snprintf(why, whylen, "%s refused its address: %s", v->dev->pci,
+		snprintf(why, whylen, "cannot set the address of %s: %s", v->dev->pci,
 			 strerror(-err));
 	} else if (!port.up) {
 		snprintf(why, whylen, "the port of %s is down: connect its cable (waited for %u s)",

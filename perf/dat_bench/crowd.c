@@ -25,8 +25,9 @@ static bool descriptors_for(unsigned int n)
 	limit.rlim_cur = limit.rlim_max;
 	if (limit.rlim_max >= need && !setrlimit(RLIMIT_NOFILE, &limit))
 		return true;
-	fprintf(stderr, "%u endpoints need %ju descriptors, %ju are allowed\n", n, (uintmax_t)need,
-		(uintmax_t)limit.rlim_max);
+	fprintf(stderr,
+		"%u endpoints need %ju descriptors, the limit is %ju: raise it with ulimit -n\n", n,
+		(uintmax_t)need, (uintmax_t)limit.rlim_max);
 	return false;
 }
 

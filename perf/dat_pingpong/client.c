@@ -32,7 +32,7 @@ static int ask_server(struct client *k, struct pp_msg *m, uint32_t len, void **d
 	if (pp_send(&k->p, m, len) || pp_receive(&k->p, &a, data, slot))
 		return -1;
 	if (a.op != PP_ANSWER || a.round != m->round || !a.good) {
-		fprintf(stderr, "the server found round %" PRIu64 " wrong\n", m->round);
+		fprintf(stderr, "the server found wrong data in round %" PRIu64 "\n", m->round);
 		return -1;
 	}
 	return 0;

@@ -92,7 +92,7 @@ int pp_receive(struct pp *p, struct pp_msg *msg, void **data, unsigned int *slot
 		return -1;
 	}
 	if (d.user_cookie.as_64 >= PP_RECVS || d.transfered_length < sizeof(*msg)) {
-		fprintf(stderr, "a receive of %llu bytes with cookie %llu: not of this program\n",
+		fprintf(stderr, "unexpected receive completion of %llu bytes with cookie %llu\n",
 			(unsigned long long)d.transfered_length,
 			(unsigned long long)d.user_cookie.as_64);
 		return -1;

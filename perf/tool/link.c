@@ -240,14 +240,14 @@ static void take_options(struct tool *t, const struct tool_hello *h)
 static const char *fault_of(const struct tool_hello *h, const char *name, uint32_t which)
 {
 	if (h->magic != MAGIC || h->version != VERSION)
-		return "not of this version";
+		return "it runs another program or version";
 	if (strncmp(h->program, name, sizeof(h->program)))
 		return "another program";
 	if (h->which != which)
-		return "a second client";
+		return "the server has a client already";
 	if (!h->eps || h->eps > OPTION_MAX_EPS || !h->depth || h->depth > 16384 || !h->rx_depth ||
 	    h->rx_depth > 16384 || !h->size || h->size > OPTION_MAX_SIZE)
-		return "out of range";
+		return "one of its options is out of range";
 	return NULL;
 }
 

@@ -199,9 +199,9 @@ static void check_options(struct parsing *p, struct argp_state *state)
 	struct tool_options *o = p->o;
 
 	if (o->infinite && !o->duration_s)
-		argp_error(state, "--run_infinitely needs -D: how often a row is printed");
+		argp_error(state, "--run_infinitely needs -D, the time between two rows");
 	if (o->infinite && (o->json || o->plot))
-		argp_error(state, "--run_infinitely has no JSON and no plot");
+		argp_error(state, "--run_infinitely cannot write JSON or plots");
 	if (o->cpu_util && !o->duration_s)
 		argp_error(state, "--cpu_util needs -D");
 	if ((o->list_sorted || o->list_unsorted) && o->duration_s)
@@ -210,7 +210,7 @@ static void check_options(struct parsing *p, struct argp_state *state)
 		argp_error(state, "-H and -U print up to %d samples; for more use --histogram",
 			   RECORD_EXACT_MAX);
 	if (p->margin_told && o->duration_s && 2 * o->margin_s >= o->duration_s)
-		argp_error(state, "two margins of %llu s leave nothing of %llu s",
+		argp_error(state, "two margins (-f) of %llu s leave nothing of -D %llu",
 			   (unsigned long long)o->margin_s, (unsigned long long)o->duration_s);
 	if (!p->margin_told && p->test->takes & TAKES_SIZE)
 		o->margin_s = o->duration_s / 4;

@@ -83,7 +83,7 @@ int params_add(const char *ia, const char *words)
 
 	out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!in || !out) {
-		fprintf(stderr, "%s: cannot be copied for %s: %m\n", name, words);
+		fprintf(stderr, "cannot make a copy of %s with %s: %m\n", name, words);
 		if (in)
 			fclose(in);
 		return -1;

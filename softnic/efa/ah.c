@@ -33,7 +33,8 @@ static int create(struct sne_nic *nic, uint16_t pd, const uint8_t gid[16], uint1
 		return -ENOMEM;
 	ah = sne_ah_of_flow(flow, pd);
 	if (ah && !shared) {
-		sne_violate(nic, SNE_V_AH_DUPLICATE, "AH %u of PD %u made again", ah->number, pd);
+		sne_violate(nic, SNE_V_AH_DUPLICATE, "AH %u of PD %u was created twice", ah->number,
+			    pd);
 	} else if (!ah) {
 		err = sne_id_take(&nic->ah_ids, &id);
 		if (err) {
@@ -62,7 +63,8 @@ int softnic_efa_ah_create(struct softnic_efa *handle, uint16_t pd, const uint8_t
 	if (!sne_enter(nic))
 		return -ENODEV;
 	if (pd >= SNE_PDS || !nic->pds[pd].live)
-		sne_violate(nic, SNE_V_CMD_OBJECT, "AH in PD %u, which is none", pd);
+		sne_violate(nic, SNE_V_CMD_OBJECT, "create of an AH in PD %u, which does not exist",
+			    pd);
 	else
 		err = sne_refuses(nic, SNE_CMD_AH) ? -ENOMEM : create(nic, pd, gid, ah);
 	sne_leave(nic);
@@ -89,8 +91,8 @@ int softnic_efa_ah_destroy(struct softnic_efa *handle, uint16_t pd, uint16_t num
 		return -ENODEV;
 	ah = sne_ah_find(nic, pd, number);
 	if (!ah) {
-		sne_violate(nic, SNE_V_CMD_OBJECT, "destroy of AH %u in PD %u, which is none",
-			    number, pd);
+		sne_violate(nic, SNE_V_CMD_OBJECT,
+			    "destroy of AH %u in PD %u, which does not exist", number, pd);
 		err = -EINVAL;
 	} else if (!--ah->refs) {
 		sne_ah_free(nic, ah);

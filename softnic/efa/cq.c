@@ -162,10 +162,11 @@ int softnic_efa_cq_destroy(struct softnic_efa *handle, uint16_t number)
 		return -ENODEV;
 	cq = find(nic, number);
 	if (!cq) {
-		sne_violate(nic, SNE_V_CMD_OBJECT, "destroy of CQ %u, which is none", number);
+		sne_violate(nic, SNE_V_CMD_OBJECT, "destroy of CQ %u, which does not exist",
+			    number);
 		err = -EINVAL;
 	} else if (cq->users) {
-		sne_violate(nic, SNE_V_CMD_BUSY, "destroy of CQ %u of %u queues", number,
+		sne_violate(nic, SNE_V_CMD_BUSY, "destroy of CQ %u, which %u queues use", number,
 			    cq->users);
 		err = -EBUSY;
 	} else {
@@ -189,8 +190,9 @@ static void fire(struct sne_nic *nic, struct sne_cq *cq)
 static void consumed(struct sne_nic *nic, struct sne_cq *cq, uint16_t count)
 {
 	if ((uint16_t)(cq->written - count) >= 32768 && cq->attr.entries < 32768)
-		sne_violate(nic, SNE_V_CQ_CONSUMER, "CQ %u: %u taken, %u written", cq->number,
-			    count, cq->written & 0xffff);
+		sne_violate(nic, SNE_V_CQ_CONSUMER,
+			    "CQ %u: the driver took %u CQEs, %u were written", cq->number, count,
+			    cq->written & 0xffff);
 }
 
 void sne_cq_doorbell(struct sne_nic *nic, struct sne_cq *cq)
@@ -207,7 +209,8 @@ void sne_cq_doorbell(struct sne_nic *nic, struct sne_cq *cq)
 		return;
 	cq->db_armed = db;
 	if (!(cq->attr.flags & SOFTNIC_EFA_CQ_EVENTS)) {
-		sne_violate(nic, SNE_V_CQ_ARM, "CQ %u was made without events", cq->number);
+		sne_violate(nic, SNE_V_CQ_ARM, "arm of CQ %u, which was created without events",
+			    cq->number);
 		return;
 	}
 	if (sn != (cq->events & 3)) {
@@ -234,7 +237,8 @@ void softnic_efa_kick_cq(struct softnic_efa *handle, uint16_t number)
 	if (cq)
 		sne_cq_doorbell(nic, cq);
 	else
-		sne_violate(nic, SNE_V_DB_UNKNOWN, "doorbell of CQ %u, which is none", number);
+		sne_violate(nic, SNE_V_DB_UNKNOWN, "doorbell of CQ %u, which does not exist",
+			    number);
 	sne_thread_watch(nic);
 	sne_leave(nic);
 }
@@ -273,7 +277,8 @@ static void check_overrun(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub)
 		return;
 	}
 	if (unread >= cq->attr.entries)
-		sne_violate(nic, SNE_V_CQ_OVERRUN, "CQ %u: %u entries, %u not taken", cq->number,
+		sne_violate(nic, SNE_V_CQ_OVERRUN,
+			    "CQ %u of %u entries: the driver has not taken %u", cq->number,
 			    cq->attr.entries, unread);
 }
 

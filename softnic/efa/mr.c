@@ -31,11 +31,11 @@ int softnic_efa_pd_alloc(struct softnic_efa *handle, uint16_t *pd)
 static int dealloc(struct sne_nic *nic, uint16_t pd)
 {
 	if (pd >= SNE_PDS || !nic->pds[pd].live) {
-		sne_violate(nic, SNE_V_CMD_OBJECT, "dealloc of PD %u, which is none", pd);
+		sne_violate(nic, SNE_V_CMD_OBJECT, "dealloc of PD %u, which does not exist", pd);
 		return -EINVAL;
 	}
 	if (nic->pds[pd].users) {
-		sne_violate(nic, SNE_V_CMD_BUSY, "dealloc of PD %u with %u objects", pd,
+		sne_violate(nic, SNE_V_CMD_BUSY, "dealloc of PD %u, which has %u objects", pd,
 			    nic->pds[pd].users);
 		return -EBUSY;
 	}
@@ -66,7 +66,8 @@ static int check_access(struct sne_nic *nic, unsigned int access)
 		has |= SOFTNIC_EFA_REMOTE_WRITE;
 	if (!(access & ~has))
 		return 0;
-	sne_violate(nic, SNE_V_CMD_CAPS, "region with access %#x, the device has %#x", access, has);
+	sne_violate(nic, SNE_V_CMD_CAPS, "region with access %#x, the device supports %#x", access,
+		    has);
 	return -EOPNOTSUPP;
 }
 
@@ -96,7 +97,7 @@ static bool right_pages(const struct sne_nic *nic, const struct request *r)
 static int check_reg(struct sne_nic *nic, const struct request *r)
 {
 	if (r->pd >= SNE_PDS || !nic->pds[r->pd].live) {
-		sne_violate(nic, SNE_V_CMD_OBJECT, "region in PD %u, which is none", r->pd);
+		sne_violate(nic, SNE_V_CMD_OBJECT, "region in PD %u, which does not exist", r->pd);
 		return -EINVAL;
 	}
 	if (!r->len || r->len > nic->caps.max_mr_size || r->iova + r->len < r->iova ||
@@ -233,7 +234,7 @@ int softnic_efa_mr_dereg(struct softnic_efa *handle, uint32_t lkey)
 		return -ENODEV;
 	mr = &nic->mrs[lkey % SNE_MRS];
 	if (!mr->live || mr->lkey != lkey) {
-		sne_violate(nic, SNE_V_CMD_OBJECT, "dereg of lkey %#x, which is none", lkey);
+		sne_violate(nic, SNE_V_CMD_OBJECT, "dereg of lkey %#x, which does not exist", lkey);
 		err = -EINVAL;
 	} else {
 		sne_mr_free(nic, mr);

@@ -109,7 +109,8 @@ void softnic_efa_kick(struct softnic_efa *handle, uint32_t number)
 		sne_sq_doorbell(nic, qp, true);
 		sne_rq_doorbell(nic, qp);
 	} else {
-		sne_violate(nic, SNE_V_DB_UNKNOWN, "doorbell of QP %u, which is none", number);
+		sne_violate(nic, SNE_V_DB_UNKNOWN, "doorbell of QP %u, which does not exist",
+			    number);
 	}
 	sne_thread_inline(nic, sne_turn(nic, true), true);
 	sne_leave(nic);

@@ -50,8 +50,8 @@ static int check_objects(struct sne_nic *nic, const struct softnic_efa_qp_attr *
 	if (a->pd < SNE_PDS && nic->pds[a->pd].live && cq_of(nic, a->send_cq) &&
 	    cq_of(nic, a->recv_cq))
 		return 0;
-	sne_violate(nic, SNE_V_CMD_OBJECT, "QP with PD %u, CQs %u and %u: not all are there", a->pd,
-		    a->send_cq, a->recv_cq);
+	sne_violate(nic, SNE_V_CMD_OBJECT, "QP with PD %u, CQs %u and %u, not all of which exist",
+		    a->pd, a->send_cq, a->recv_cq);
 	return -EINVAL;
 }
 
@@ -305,7 +305,8 @@ int softnic_efa_qp_destroy(struct softnic_efa *handle, uint32_t number)
 	if (!sne_enter(nic))
 		return -ENODEV;
 	if (number >= SNE_QPS || !nic->qps[number]) {
-		sne_violate(nic, SNE_V_CMD_OBJECT, "destroy of QP %u, which is none", number);
+		sne_violate(nic, SNE_V_CMD_OBJECT, "destroy of QP %u, which does not exist",
+			    number);
 		err = -EINVAL;
 	} else {
 		sne_qp_free(nic, nic->qps[number]);

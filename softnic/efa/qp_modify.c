@@ -42,7 +42,8 @@ static int check(struct sne_nic *nic, const struct sne_qp *qp, const struct soft
 	}
 	if (m->mask & SOFTNIC_EFA_SET_RNR_RETRY && (!(may & SOFTNIC_EFA_SET_RNR_RETRY) ||
 						    !nic->caps.rnr_retry)) {
-		sne_violate(nic, SNE_V_CMD_CAPS, "RNR retries of QP %u", qp->qpn);
+		sne_violate(nic, SNE_V_CMD_CAPS,
+			    "QP %u with RNR retries, which the device does not support", qp->qpn);
 		return -EOPNOTSUPP;
 	}
 	return 0;
@@ -124,7 +125,8 @@ static struct sne_qp *find(struct sne_nic *nic, uint32_t handle)
 	struct sne_qp *qp = handle < SNE_QPS ? nic->qps[handle] : NULL;
 
 	if (!qp)
-		sne_violate(nic, SNE_V_CMD_OBJECT, "command for QP %u, which is none", handle);
+		sne_violate(nic, SNE_V_CMD_OBJECT, "command for QP %u, which does not exist",
+			    handle);
 	return qp;
 }
 

@@ -67,8 +67,8 @@ static void check_one(struct sne_nic *nic, struct sne_qp *qp, uint32_t index, st
 	if (!c->inside) {
 		c->sges = 0;
 		if (sne_id_in_use(qp->rq_ids, id))
-			sne_violate(nic, SNE_V_RQ_REQ_ID, "QP %u: request id %#x twice", qp->qpn,
-				    id);
+			sne_violate(nic, SNE_V_RQ_REQ_ID,
+				    "QP %u: request id %#x is outstanding already", qp->qpn, id);
 		sne_id_mark(qp->rq_ids, id, true);
 		c->req_id = id;
 	} else if (c->req_id != id) {
@@ -94,13 +94,14 @@ bool sne_rq_doorbell(struct sne_nic *nic, struct sne_qp *qp)
 	nic->ctr.doorbells++;
 	if (qp->now.state == SOFTNIC_EFA_RESET || db > 0xffff) {
 		sne_violate(nic, db > 0xffff ? SNE_V_RQ_DOORBELL : SNE_V_RQ_STATE,
-			    "QP %u rung with %#x in state %u", qp->qpn, db, qp->now.state);
+			    "receive doorbell of QP %u with %#x in state %u", qp->qpn, db,
+			    qp->now.state);
 		atomic_store(qp->rq_db, qp->rq_pc & 0xffff);
 		return false;
 	}
 	if (qp->rq_pc + n - qp->rq_cc > qp->attr.rq_depth) {
-		sne_violate(nic, SNE_V_RQ_OVERRUN, "QP %u: %u descriptors, depth %u", qp->qpn,
-			    qp->rq_pc + n - qp->rq_cc, qp->attr.rq_depth);
+		sne_violate(nic, SNE_V_RQ_OVERRUN, "QP %u: %u descriptors posted, depth %u",
+			    qp->qpn, qp->rq_pc + n - qp->rq_cc, qp->attr.rq_depth);
 		atomic_store(qp->rq_db, qp->rq_pc & 0xffff);
 		return false;
 	}

@@ -42,8 +42,8 @@ static uint8_t find_target(struct sne_nic *nic, const struct sne_hdr *h, struct 
 		return SNE_REMOTE_BAD_QPN;
 	if (h->qkey != qp->now.qkey) {
 		nic->ctr.qkey_drops++;
-		sne_violate(nic, SNE_V_RX_QKEY, "QP %u has %#x, QP %u says %#x", qp->qpn,
-			    qp->now.qkey, h->src_qpn, h->qkey);
+		sne_violate(nic, SNE_V_RX_QKEY, "QP %u has qkey %#x, the packet of QP %u has %#x",
+			    qp->qpn, qp->now.qkey, h->src_qpn, h->qkey);
 		return SNE_SILENT;
 	}
 	*out = qp;

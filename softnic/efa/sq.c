@@ -117,12 +117,13 @@ static bool check_doorbell(struct sne_nic *nic, struct sne_qp *qp, uint32_t db, 
 			   bool by_poster)
 {
 	if (qp->now.state != SOFTNIC_EFA_RTS && qp->now.state != SOFTNIC_EFA_ERR) {
-		sne_violate(nic, SNE_V_SQ_STATE, "QP %u rung in state %u", qp->qpn, qp->now.state);
+		sne_violate(nic, SNE_V_SQ_STATE, "send doorbell of QP %u in state %u", qp->qpn,
+			    qp->now.state);
 		return false;
 	}
 	if (db > 0xffff || n > qp->attr.sq_depth) {
-		sne_violate(nic, SNE_V_SQ_DOORBELL, "QP %u: %#x after %#x, depth %u", qp->qpn, db,
-			    qp->sq_pc & 0xffff, qp->attr.sq_depth);
+		sne_violate(nic, SNE_V_SQ_DOORBELL, "QP %u: doorbell %#x after %#x, depth %u",
+			    qp->qpn, db, qp->sq_pc & 0xffff, qp->attr.sq_depth);
 		return false;
 	}
 	if (qp->sq_pc + n - qp->sq_done > qp->attr.sq_depth)
@@ -141,7 +142,8 @@ static void look_behind(struct sne_nic *nic, struct sne_qp *qp)
 {
 	if (qp->sq_pc - qp->sq_done < qp->attr.sq_depth &&
 	    memcmp(slot(qp, qp->sq_pc), &nic->poison, sizeof(nic->poison)) != 0)
-		sne_violate(nic, SNE_V_SQ_BEHIND, "QP %u: WQE %u lies behind the doorbell", qp->qpn,
+		sne_violate(nic, SNE_V_SQ_BEHIND,
+			    "QP %u: WQE %u was written and no doorbell announced it", qp->qpn,
 			    qp->sq_pc);
 }
 

@@ -135,8 +135,9 @@ static uint8_t parse_rdma(struct sne_nic *nic, struct sne_qp *qp, const struct s
 	else
 		status = parse_buf(nic, qp, &wqe->rdma.local, wr);
 	if (!status && from_le32(remote->length) != wr->len) {
-		sne_violate(nic, SNE_V_WQE_REMOTE_LENGTH, "QP %u WQE %u: %u bytes there, %u here",
-			    qp->qpn, qp->sq_pc, from_le32(remote->length), wr->len);
+		sne_violate(nic, SNE_V_WQE_REMOTE_LENGTH,
+			    "QP %u WQE %u: %u bytes at the peer, %u in local memory", qp->qpn,
+			    qp->sq_pc, from_le32(remote->length), wr->len);
 		status = SNE_BAD_LENGTH;
 	}
 	return status;
@@ -148,8 +149,9 @@ static uint8_t check_length(struct sne_nic *nic, struct sne_qp *qp, const struct
 
 	if (wr->len <= max)
 		return SNE_OK;
-	sne_violate(nic, SNE_V_WQE_LENGTH, "QP %u WQE %u: %u bytes, operation %u takes %u", qp->qpn,
-		    qp->sq_pc, wr->len, wr->op, max);
+	sne_violate(nic, SNE_V_WQE_LENGTH,
+		    "QP %u WQE %u: %u bytes, operation %u supports at most %u", qp->qpn, qp->sq_pc,
+		    wr->len, wr->op, max);
 	return SNE_BAD_LENGTH;
 }
 
@@ -159,8 +161,9 @@ static uint8_t find_peer(struct sne_nic *nic, struct sne_qp *qp, const struct sn
 	struct sne_ah *ah = sne_ah_find(nic, qp->attr.pd, from_le16(m->ah));
 
 	if (!ah) {
-		sne_violate(nic, SNE_V_WQE_AH, "QP %u WQE %u: AH %u", qp->qpn, qp->sq_pc,
-			    from_le16(m->ah));
+		sne_violate(nic, SNE_V_WQE_AH,
+			    "QP %u WQE %u: AH %u does not exist, or is of another PD", qp->qpn,
+			    qp->sq_pc, from_le16(m->ah));
 		return SNE_INVALID_AH;
 	}
 	wr->flow = ah->flow;
@@ -173,7 +176,8 @@ static uint8_t check_imm(struct sne_nic *nic, struct sne_qp *qp, const struct sn
 {
 	if (!wr->has_imm || wr->op != SNE_READ)
 		return SNE_OK;
-	sne_violate(nic, SNE_V_WQE_IMM, "QP %u WQE %u: a read", qp->qpn, qp->sq_pc);
+	sne_violate(nic, SNE_V_WQE_IMM, "QP %u WQE %u: a read with an immediate", qp->qpn,
+		    qp->sq_pc);
 	return SNE_QP_INTERNAL;
 }
 

@@ -104,7 +104,7 @@ uint8_t sn_boot_check(struct sn_cmd *c)
 	    opcode == CMD_SET_ISSI)
 		return sn_cmd_refuse(c, STAT_BAD_SYS_STATE, "the function is already initialized");
 	if (makes_object(opcode) && !sn_pages_left(c->nic)) {
-		sn_cmd_refuse(c, STAT_NO_RES, "requested pages were not given");
+		sn_cmd_refuse(c, STAT_NO_RES, "the driver did not give the requested pages");
 		return STAT_NO_RES;
 	}
 	return STAT_OK;
@@ -133,7 +133,7 @@ uint8_t sn_cmd_init_hca(struct sn_cmd *c)
 	if (c->nic->dev->issi != 1)
 		return sn_cmd_refuse(c, STAT_BAD_SYS_STATE, "ISSI %u", c->nic->dev->issi);
 	if (sn_pages_wanted(c->nic, SN_PAGES_INIT) > 0)
-		return sn_cmd_refuse(c, STAT_BAD_SYS_STATE, "%d pages are missing",
+		return sn_cmd_refuse(c, STAT_BAD_SYS_STATE, "the driver must give %d more pages",
 				     sn_pages_wanted(c->nic, SN_PAGES_INIT));
 	/* Brings up the links, which must train first, unless an administrator has set them down. */
 	for (unsigned int i = 0; i < c->nic->ports; i++)
@@ -170,10 +170,12 @@ uint8_t sn_cmd_access_reg(struct sn_cmd *c)
 	if (reg != HOST_ENDIANNESS && reg != PAOS)
 		return sn_reg_query(c, reg, write);
 	if (c->inlen < AT_REG + 16)
-		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "register %#x has 16 bytes", reg);
+		return sn_cmd_refuse(c, STAT_BAD_INP_LEN,
+				     "the command for register %#x is shorter than 16 bytes", reg);
 	if (reg == PAOS)
 		return sn_link_paos(c, c->in + AT_REG, c->out + AT_REG, write);
 	if (write && c->in[AT_REG])
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "a host of another endianness");
+		return sn_cmd_refuse(c, STAT_BAD_PARAM,
+				     "HOST_ENDIANNESS selects a big-endian host");
 	return STAT_OK;
 }

@@ -166,18 +166,19 @@ static uint8_t resize(struct sn_cmd *c, struct sn_cq *cq, uint32_t select)
 	if (new.log_size > 22)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "log_cq_size %u", new.log_size);
 	if ((sn_get(ctx, CQC_CQE_SZ) ? 128 : 64) != cq->cqe_size)
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "resize to other CQEs");
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "resize must not change the size of CQEs");
 	if (!sn_dbr_read(c->nic, &cq->dbr, 0, &ci))
 		return sn_cmd_refuse(c, STAT_BAD_RES_STATE, "resize: no doorbell record");
 	if (((cq->pi + 1 - ci) & 0xffffff) > UINT32_C(1) << new.log_size)
-		return sn_cmd_refuse(c, STAT_BAD_SIZE, "%u CQEs, resize to %u",
+		return sn_cmd_refuse(c, STAT_BAD_SIZE,
+				     "%u CQEs are in the CQ, too many for the new size %u",
 				     (cq->pi - ci) & 0xffffff, 1u << new.log_size);
 	status = read_ring(c, ctx, &new);
 	if (status)
 		return status;
 	if (!sn_quirk(c->nic, SN_Q_NO_RESIZE_CQE) && !sn_cqe_end(c->nic, cq)) {
 		sn_buf_release(&new.buf);
-		return sn_cmd_refuse(c, STAT_BAD_RES_STATE, "resize: the ring takes no more");
+		return sn_cmd_refuse(c, STAT_BAD_RES_STATE, "resize: the CQ has overrun");
 	}
 	sn_buf_release(&cq->buf);
 	cq->buf = new.buf;

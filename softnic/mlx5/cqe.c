@@ -60,9 +60,12 @@ static bool has_room(struct sn_nic *nic, struct sn_cq *cq)
 		return false;
 	ci &= 0xffffff;
 	if (((ci - cq->ci) & 0xffffff) > 0x7fffff)
-		sn_violate(nic, SN_V_CQ_CI_BACKWARDS, "CQ %#x: %u after %u", cq->cqn, ci, cq->ci);
+		sn_violate(nic, SN_V_CQ_CI_BACKWARDS, "CQ %#x: consumer index %u after %u", cq->cqn,
+			   ci, cq->ci);
 	else if (((ci - cq->ci) & 0xffffff) > ((cq->pi - cq->ci) & 0xffffff))
-		sn_violate(nic, SN_V_CQ_CI_AHEAD, "CQ %#x: %u, producer %u", cq->cqn, ci, cq->pi);
+		sn_violate(nic, SN_V_CQ_CI_AHEAD,
+			   "CQ %#x: consumer index %u is ahead of producer %u", cq->cqn, ci,
+			   cq->pi);
 	else
 		cq->ci = ci;
 	return ((cq->pi - cq->ci) & 0xffffff) < size;

@@ -140,7 +140,8 @@ static uint8_t take_in(struct sn_cmd *c, uint64_t page)
 	uint64_t *at;
 
 	if (page % SN_PAGE)
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "%#llx is no page", (unsigned long long)page);
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "%#llx is not the address of a page",
+				     (unsigned long long)page);
 	if (has_page(cold, page))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "the page at %#llx is given twice",
 				     (unsigned long long)page);

@@ -170,7 +170,8 @@ static bool read_producer(struct sn_nic *nic, struct sn_srq *srq)
 		sn_violate(nic, SN_V_DB_RECORD, "RMP %#x: reserved bits in record %#x", srq->rmpn,
 			   rec);
 	if ((uint16_t)(pi - srq->pi) > 0x8000) {
-		sn_violate(nic, SN_V_DB_BACKWARDS, "RMP %#x: %u after %u", srq->rmpn, pi, srq->pi);
+		sn_violate(nic, SN_V_DB_BACKWARDS, "RMP %#x: record %u after %u", srq->rmpn, pi,
+			   srq->pi);
 		return false;
 	}
 	if ((uint16_t)(pi - srq->taken) > srq->size) {

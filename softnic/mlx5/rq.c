@@ -19,7 +19,7 @@ static bool read_producer(struct sn_qp *qp)
 		sn_violate(qp->nic, SN_V_DB_RECORD, "QP %#x: reserved bits in RQ record %#x",
 			   qp->qpn, rec);
 	if ((uint16_t)(pi - qp->rq_pi) > 0x8000) {
-		sn_violate(qp->nic, SN_V_DB_BACKWARDS, "QP %#x RQ: %u after %u", qp->qpn, pi,
+		sn_violate(qp->nic, SN_V_DB_BACKWARDS, "QP %#x: RQ record %u after %u", qp->qpn, pi,
 			   qp->rq_pi);
 		return false;
 	}

@@ -10,9 +10,10 @@ static bool producer_ok(struct sn_qp *qp, uint32_t rec)
 	uint16_t pi = (uint16_t)rec;
 
 	if (rec >> 16)
-		sn_violate(qp->nic, SN_V_DB_RECORD, "QP %#x: reserved bits in %#x", qp->qpn, rec);
+		sn_violate(qp->nic, SN_V_DB_RECORD, "QP %#x: reserved bits in SQ record %#x",
+			   qp->qpn, rec);
 	if ((uint16_t)(pi - qp->sq_pi) > 0x8000) {
-		sn_violate(qp->nic, SN_V_DB_BACKWARDS, "QP %#x: %u after %u", qp->qpn, pi,
+		sn_violate(qp->nic, SN_V_DB_BACKWARDS, "QP %#x: SQ record %u after %u", qp->qpn, pi,
 			   qp->sq_pi);
 		return false;
 	}

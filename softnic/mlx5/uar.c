@@ -164,7 +164,8 @@ static uint16_t check_copy(struct sn_qp *qp, const uint8_t *data, size_t len)
 		/* In process the host may pass the queue itself instead of a copy. */
 		if ((n > SN_WQEBB || sn_sq_block(qp, next) != data + at) &&
 		    !same_in_queue(qp, next, data + at, n))
-			sn_violate(qp->nic, SN_V_BF_MISMATCH, "QP %#x index %u: not as in its SQ",
+			sn_violate(qp->nic, SN_V_BF_MISMATCH,
+				   "QP %#x index %u: the BlueFlame copy differs from the SQ",
 				   qp->qpn, next);
 		next = (uint16_t)(next + sn_blocks(ds));
 		at += sn_blocks(ds) * (size_t)SN_WQEBB;
@@ -193,7 +194,8 @@ static void ring_sq(struct sn_nic *nic, uint32_t page, const uint8_t *data, size
 	if (qp->state != SN_QP_RST) {
 		pi = check_copy(qp, data, len);
 		if (rec != pi)
-			sn_violate(nic, SN_V_DB_RECORD, "QP %#x: doorbell says %u, record %u",
+			sn_violate(nic, SN_V_DB_RECORD,
+				   "QP %#x: the doorbell has index %u, the doorbell record %u",
 				   qp->qpn, pi, rec);
 	}
 	sn_sq_record(qp, rec);

@@ -109,7 +109,8 @@ uint8_t sn_uctx_check(struct sn_cmd *c)
 	rule = find_rule(c);
 	o = rule && rule->role != MAKES ? sn_table_find(&c->nic->owned, object_key(rule, c->in)) : NULL;
 	if (o && o->uid != uid)
-		return sn_cmd_refuse(c, STAT_BAD_RES, "an object of user context %u", o->uid);
+		return sn_cmd_refuse(c, STAT_BAD_RES, "the object belongs to user context %u",
+				     o->uid);
 	return STAT_OK;
 }
 

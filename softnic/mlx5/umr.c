@@ -89,7 +89,7 @@ static void check_variant(const struct umr *u, const struct sn_mkey *m)
 	uint8_t named = (uint8_t)from_be32(u->wqe->imm);
 
 	if (named != m->key && !(m->free && !m->key && named == m->before))
-		refuse_umr(u, SN_V_MKEY_STALE, "another variant than the key has");
+		refuse_umr(u, SN_V_MKEY_STALE, "the variant byte is not that of the key");
 }
 
 /* The number of bytes in the pages of an MTT key, counted from its first byte. */
@@ -115,11 +115,11 @@ static uint8_t check_mkey(struct umr *u)
 	if (sn_quirk(u->qp->nic, SN_Q_NO_REBIND) && !m->free && !sn_get(u->mkc, MKC_FREE))
 		return SN_SYND_MW_BIND;
 	if (u->ctrl->flags & UMR_CHECK_FREE && !m->free)
-		return refuse_umr(u, SN_V_WQE_UMR, "check_free: it is not free");
+		return refuse_umr(u, SN_V_WQE_UMR, "check_free: the key is not free");
 	if (u->ctrl->flags & UMR_CHECK_QPN && m->qpn != u->qp->qpn && m->qpn != SN_ANY_QPN)
-		return refuse_umr(u, SN_V_MKEY_QPN, "check_qpn: bound to another QP");
+		return refuse_umr(u, SN_V_MKEY_QPN, "check_qpn: the key is bound to another QP");
 	if (u->nklm && m->mode != MODE_KLM && m->mode != MODE_KSM)
-		return refuse_umr(u, SN_V_WQE_UMR, "a list for a key without one");
+		return refuse_umr(u, SN_V_WQE_UMR, "a list of KLMs for a key that has no list");
 	if (u->nklm && u->first + u->nklm > m->max_klm)
 		return refuse_umr(u, SN_V_WQE_UMR, "list longer than translations_octword_size");
 	if (u->mask & MASK_LEN && m->mode == MODE_MTT && sn_get64(u->mkc, MKC_LEN) > mtt_room(m))
@@ -214,7 +214,8 @@ uint8_t sn_umr_execute(struct sn_qp *qp, const struct sn_wqe *wqe)
 	if (synd)
 		return synd;
 	if (u.nklm > SN_DS_MAX)
-		return refuse_umr(&u, SN_V_WQE_UMR, "more entries than this model takes at once");
+		return refuse_umr(&u, SN_V_WQE_UMR,
+				  "more entries than this model supports in one UMR");
 	synd = read_list(&u, klm);
 	if (synd)
 		return synd;

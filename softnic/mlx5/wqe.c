@@ -36,9 +36,11 @@ bool sn_wqe_ctrl_ok(struct sn_qp *qp, const struct sn_ctrl *ctrl)
 	unsigned int ds = qpn_ds & 0x3f;
 
 	if (idx != qp->sq_next)
-		sn_violate(qp->nic, SN_V_WQE_INDEX, "QP %#x: %u at %u", qp->qpn, idx, qp->sq_next);
+		sn_violate(qp->nic, SN_V_WQE_INDEX, "QP %#x: the WQE has index %u, expected %u",
+			   qp->qpn, idx, qp->sq_next);
 	else if (qpn_ds >> 8 != qp->qpn)
-		sn_violate(qp->nic, SN_V_WQE_QPN, "QP %#x: WQE of %#x", qp->qpn, qpn_ds >> 8);
+		sn_violate(qp->nic, SN_V_WQE_QPN, "QP %#x: the WQE names QP %#x", qp->qpn,
+			   qpn_ds >> 8);
 	else if (!known_opcode((uint8_t)word))
 		sn_violate(qp->nic, SN_V_WQE_OPCODE, "QP %#x: %#x", qp->qpn, word & 0xff);
 	else if (!ds || sn_blocks(ds) > room)
@@ -147,7 +149,7 @@ static uint8_t parse_datagram(struct sn_qp *qp, struct sn_wqe *wqe)
 	uint32_t word = from_be32(a->grh_gid_fl);
 
 	if (wqe->opcode != SN_OP_SEND && wqe->opcode != SN_OP_SEND_IMM)
-		return bad_wqe(qp, wqe, SN_V_WQE_OPCODE, "not of a datagram");
+		return bad_wqe(qp, wqe, SN_V_WQE_OPCODE, "opcode is not allowed on a datagram QP");
 	if (wqe->ds < 4)
 		return bad_wqe(qp, wqe, SN_V_WQE_DS, "no datagram segment");
 	if (!(from_be32(a->dqpn) & SN_AV_EXTENDED))
@@ -175,7 +177,7 @@ uint8_t sn_wqe_parse(struct sn_qp *qp, struct sn_wqe *wqe)
 	wqe->raddr = 0;
 	wqe->rkey = 0;
 	if (qp->umr_only && wqe->opcode != SN_OP_NOP && wqe->opcode != SN_OP_UMR)
-		return bad_wqe(qp, wqe, SN_V_WQE_OPCODE, "not of a queue for UMRs");
+		return bad_wqe(qp, wqe, SN_V_WQE_OPCODE, "opcode is not allowed on a QP for UMRs");
 	if (qp->umr_only)
 		return SN_SYND_OK;
 	if (qp->ud)

@@ -107,7 +107,7 @@ static int device_get(unsigned int index, const struct uv_kind *kind, struct uv_
 	if (!dev) {
 		err = device_new(index, kind, &dev);
 		if (err) {
-			fprintf(stderr, "softnic: the software adapter %u does not start: %s\n",
+			fprintf(stderr, "softnic: cannot start software adapter %u: %s\n",
 				index, strerror(-err));
 		} else {
 			live[index] = dev;

@@ -82,7 +82,7 @@ close_group:
 	pre_real()->close(dev->group_fd);
 free_dev:
 	free(dev);
-	fprintf(stderr, "softnic: the software ConnectX %u does not start: %s\n", g->index,
+	fprintf(stderr, "softnic: cannot start software ConnectX %u: %s\n", g->index,
 		strerror(-err));
 	return err;
 }

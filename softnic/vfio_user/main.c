@@ -32,15 +32,17 @@ static const struct argp_option options[] = {
 };
 
 static const char doc[] =
-	"Software adapters for virtual machines: a ConnectX, or an EFA, for each SOCKET, by the vfio-user"
+	"Software adapters for virtual machines: a ConnectX, or an EFA, for each SOCKET, by the "
+	"vfio-user"
 	" protocol.\v"
-	"A guest of QEMU 10.1 or newer has the adapter as a PCI function. Its memory must be shared:\n\n"
+	"A guest of QEMU 10.1 or newer has the adapter as a PCI function. Its memory must be "
+	"shared:\n\n"
 	"  softnic-vm /run/user/1000/nic0 &\n"
 	"  qemu-system-x86_64 -machine q35,memory-backend=m \\\n"
 	"    -object memory-backend-memfd,id=m,size=1G,share=on \\\n"
 	"    -device '{\"driver\":\"vfio-user-pci\",\"socket\":{\"type\":\"unix\",\n"
 	"              \"path\":\"/run/user/1000/nic0\"}}' ...\n\n"
-	"The exit status is 0 when a signal ended it, 1 when it could not start.";
+	"The exit status is 0 if a signal ended the server, 1 if it could not start.";
 
 static unsigned int number(struct argp_state *state, const char *option, const char *arg, int min, int max)
 {
@@ -110,7 +112,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (o->n > VM_DEVICES_MAX)
-			argp_error(state, "%u sockets; at most %d are served", o->n, VM_DEVICES_MAX);
+			argp_error(state, "%u sockets given; at most %d are supported", o->n,
+				   VM_DEVICES_MAX);
 		check_efa(state, o);
 		return 0;
 	default:

@@ -53,8 +53,10 @@ static void answer(struct vm_device *dev, uint32_t request)
 	void *to = addr % sizeof(r) ? NULL : vm_dma(dev, addr, sizeof(r));
 
 	if (!to) {
-		vm_report(dev, "register %#x is read to %#llx, where no memory is", r.offset,
-			  (unsigned long long)addr);
+		vm_report(dev,
+			  "the response for register %#x goes to %#llx, where the guest has no "
+			  "memory",
+			  r.offset, (unsigned long long)addr);
 		return;
 	}
 	memcpy(&word, &r, sizeof(word));
