@@ -50,7 +50,8 @@ struct dapl_direct {
 	DAT_RETURN (*ep_post_n)(DAT_EP_HANDLE, DAT_COUNT, const struct dapl_work *, DAT_COUNT *);
 };
 
-/* The extension of the provider of a handle, except IA handles; NULL: none. */
+/* Returns the extension of the provider of a handle, which may not be of an IA; NULL: it has
+ * none. */
 static inline const struct dapl_direct *dapl_direct_of(DAT_HANDLE handle)
 {
 	/* The handle's first word is the provider's table, whose second word is the extension. */
@@ -75,10 +76,11 @@ static inline DAT_RETURN dapl_evd_dequeue_n(DAT_EVD_HANDLE evd_handle, DAT_COUNT
 	return ext->evd_dequeue_n(evd_handle, max, events, count);
 }
 
-/* Whether the provider's version of the extension has the member. */
+/* True if the provider's version of the extension has the member. */
 #define DAPL_DIRECT_HAS(ext, member) ((ext) && (ext)->size > offsetof(struct dapl_direct, member))
 
-/* A descriptor for poll(2) or epoll(7), readable on a trigger of the CNO: see dapl_cno_fd(3). */
+/* Returns a descriptor for poll(2) or epoll(7), readable on a trigger of the CNO: see
+ * dapl_cno_fd(3). */
 static inline DAT_RETURN dapl_cno_fd(DAT_CNO_HANDLE cno_handle, int *fd)
 {
 	const struct dapl_direct *ext;

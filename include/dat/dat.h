@@ -51,8 +51,9 @@ extern DAT_RETURN dat_ia_openv(
 		     DAT_VERSION_MAJOR, DAT_VERSION_MINOR, DAT_THREADSAFE)
 
 /*
- * Attributes of the adapter and of this instance, and its asynchronous EVD. async_evd_handle
- * may be NULL, and so may attributes whose mask is 0. Members not asked for may be filled too.
+ * Returns attributes of the adapter and of this instance, and its asynchronous EVD.
+ * async_evd_handle may be NULL, and so may attributes whose mask is 0. Members not asked for may be
+ * filled too.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  * Threads: any.
  */
@@ -86,7 +87,7 @@ extern DAT_RETURN dat_set_consumer_context(
 	IN DAT_CONTEXT context);
 
 /*
- * The bytes last set; 0 if none were.
+ * Returns the bytes that were set last; 0 if none were set.
  * Errors: DAT_INVALID_HANDLE.
  * Threads: one at a time for one object.
  */
@@ -104,7 +105,7 @@ extern DAT_RETURN dat_get_handle_type(
 	OUT DAT_HANDLE_TYPE *handle_type);
 
 /*
- * State, flags, CNO and true queue length.
+ * Returns state, flags, CNO and true queue length.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  * Threads: one at a time for one EVD.
  */
@@ -166,8 +167,8 @@ extern DAT_RETURN dat_registry_list_providers(
 	OUT DAT_PROVIDER_INFO *(dat_provider_list[]));
 
 /*
- * The names of type and subtype; constant strings. Class bits may be missing. Writes nothing
- * for a value that is no DAT_RETURN.
+ * Returns the names of type and subtype, which are constant strings. Class bits may be missing.
+ * Writes nothing for a value that is no DAT_RETURN.
  * Errors: DAT_INVALID_PARAMETER.
  * Threads: any.
  */

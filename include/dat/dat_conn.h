@@ -16,8 +16,8 @@ extern "C" {
 #endif
 
 /*
- * An unconnected Endpoint. EVDs may be DAT_HANDLE_NULL: the consumer then gets no completions
- * of that direction. ep_attributes NULL: the provider's defaults, see dat_ep_query();
+ * Creates an unconnected Endpoint. EVDs may be DAT_HANDLE_NULL: the consumer then gets no
+ * completions of that direction. ep_attributes NULL: the provider's defaults, see dat_ep_query();
  * dat_ia_query() has the limits.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES,
  * DAT_MODEL_NOT_SUPPORTED.
@@ -50,7 +50,7 @@ extern DAT_RETURN dat_ep_create_with_srq(
 	OUT DAT_EP_HANDLE *ep_handle);
 
 /*
- * Parameters, state and attributes. Addresses and port qualifiers are valid only while a
+ * Returns parameters, state and attributes. Addresses and port qualifiers are valid only while a
  * connection is pending or established.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  * Threads: one at a time for one Endpoint.
@@ -131,7 +131,7 @@ extern DAT_RETURN dat_ep_post_send(
 	IN DAT_COMPLETION_FLAGS completion_flags);
 
 /*
- * A buffer for one message of the peer, in any state of the Endpoint; 0 to max_recv_iov
+ * Posts a buffer for one message of the peer, in any state of the Endpoint; 0 to max_recv_iov
  * segments. Needs local write. SUPPRESS and BARRIER_FENCE are invalid for receives.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES,
  * DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION.
@@ -177,7 +177,7 @@ extern DAT_RETURN dat_ep_post_rdma_write(
 	IN DAT_COMPLETION_FLAGS completion_flags);
 
 /*
- * State, and for each direction whether all posted work has completed; a snapshot.
+ * Returns the state, and for each direction whether all posted work has completed; a snapshot.
  * Errors: DAT_INVALID_HANDLE.
  * Threads: any.
  */
@@ -188,7 +188,7 @@ extern DAT_RETURN dat_ep_get_status(
 	OUT DAT_BOOLEAN *request_idle);
 
 /*
- * A snapshot of receives in use; DAT_VALUE_UNKNOWN if unknown: see ep_recv_info_supported.
+ * Returns a snapshot of receives in use; DAT_VALUE_UNKNOWN if unknown: see ep_recv_info_supported.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_MODEL_NOT_SUPPORTED.
  * Threads: one at a time for one Endpoint.
  */
@@ -198,7 +198,7 @@ extern DAT_RETURN dat_ep_recv_query(
 	OUT DAT_COUNT *bufs_alloc_span);
 
 /*
- * How many buffers an SRQ Endpoint may hold: above soft an asynchronous event is raised,
+ * Sets how many buffers an SRQ Endpoint may hold: above soft an asynchronous event is raised,
  * above hard the connection breaks. DAT_WATERMARK_INFINITE: no limit.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_MODEL_NOT_SUPPORTED.
  * Threads: one at a time for one Endpoint.
@@ -255,7 +255,7 @@ extern DAT_RETURN dat_psp_create_any(
 	OUT DAT_PSP_HANDLE *psp_handle);
 
 /*
- * Parameters of the Service Point.
+ * Returns parameters of the Service Point.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  * Threads: any.
  */
@@ -288,7 +288,7 @@ extern DAT_RETURN dat_rsp_create(
 	OUT DAT_RSP_HANDLE *rsp_handle);
 
 /*
- * Parameters of the Service Point.
+ * Returns parameters of the Service Point.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  * Threads: any.
  */
@@ -306,7 +306,7 @@ extern DAT_RETURN dat_rsp_free(
 	IN DAT_RSP_HANDLE rsp_handle);
 
 /*
- * The peer's address and private data. The pointers are valid until the CR is accepted,
+ * Returns the peer's address and private data. The pointers are valid until the CR is accepted,
  * rejected or handed off.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  * Threads: any.

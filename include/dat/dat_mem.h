@@ -25,7 +25,7 @@ extern DAT_RETURN dat_pz_create(
 	OUT DAT_PZ_HANDLE *pz_handle);
 
 /*
- * IA of the PZ.
+ * Returns the IA of the PZ.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  * Threads: any.
  */
@@ -43,7 +43,7 @@ extern DAT_RETURN dat_pz_free(
 	IN DAT_PZ_HANDLE pz_handle);
 
 /*
- * Parameters of the LMR.
+ * Returns parameters of the LMR.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  * Threads: one at a time for one LMR.
  */
@@ -83,7 +83,7 @@ extern DAT_RETURN dat_lmr_free(
 	IN DAT_LMR_HANDLE lmr_handle);
 
 /*
- * A memory window in the PZ, not bound.
+ * Creates a memory window in the PZ, which is not bound.
  * Errors: DAT_INVALID_HANDLE, DAT_INSUFFICIENT_RESOURCES.
  * Threads: any.
  */
@@ -92,7 +92,7 @@ extern DAT_RETURN dat_rmr_create(
 	OUT DAT_RMR_HANDLE *rmr_handle);
 
 /*
- * PZ, context and what it is bound to.
+ * Returns PZ, context, and the range that the RMR is bound to.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  * Threads: one at a time for one RMR.
  */
@@ -129,7 +129,7 @@ extern DAT_RETURN dat_rmr_free(
 	IN DAT_RMR_HANDLE rmr_handle);
 
 /*
- * A queue of receives that Endpoints of the IA share.
+ * Creates a queue of receives that Endpoints of the IA share.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES,
  * DAT_MODEL_NOT_SUPPORTED.
  * Threads: any.
@@ -141,7 +141,7 @@ extern DAT_RETURN dat_srq_create(
 	OUT DAT_SRQ_HANDLE *srq_handle);
 
 /*
- * Parameters and counts; DAT_VALUE_UNKNOWN for those not in srq_info_supported.
+ * Returns parameters and counts; DAT_VALUE_UNKNOWN for those not in srq_info_supported.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  * Threads: one at a time for one SRQ.
  */
@@ -151,7 +151,7 @@ extern DAT_RETURN dat_srq_query(
 	OUT DAT_SRQ_PARAM *srq_param);
 
 /*
- * A buffer for one message that arrives at any of its Endpoints; 0 to max_recv_iov segments.
+ * Posts a buffer for one message that arrives at any of its Endpoints; 0 to max_recv_iov segments.
  * Needs local write.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES,
  * DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION.
@@ -175,7 +175,7 @@ extern DAT_RETURN dat_srq_resize(
 	IN DAT_COUNT srq_max_recv_dto);
 
 /*
- * One asynchronous event when fewer than low_watermark buffers are left; each call arms it
+ * Requests one asynchronous event when fewer than low_watermark buffers are left; each call arms it
  * once.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_MODEL_NOT_SUPPORTED.
  * Threads: one at a time for one SRQ.

@@ -99,7 +99,7 @@ typedef enum dat_qos {
 	DAT_QOS_BEST_EFFORT	= 0x00,
 	DAT_QOS_HIGH_THROUGHPUT	= 0x01,
 	DAT_QOS_LOW_LATENCY	= 0x02,
-	DAT_QOS_ECONOMY		= 0x04,	/* neither */
+	DAT_QOS_ECONOMY		= 0x04,	/* neither high bandwidth nor low latency */
 	DAT_QOS_PREMIUM		= 0x08	/* both */
 } DAT_QOS;
 

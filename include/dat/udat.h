@@ -184,8 +184,8 @@ extern DAT_RETURN dat_lmr_create(
 	OUT DAT_VADDR *registered_address);
 
 /*
- * An EVD for the streams in evd_flags, with room for at least evd_min_qlen events, enabled and
- * waitable. cno_handle may be DAT_HANDLE_NULL. Which streams may share it:
+ * Creates an EVD for the streams in evd_flags, with room for at least evd_min_qlen events, enabled
+ * and waitable. cno_handle may be DAT_HANDLE_NULL. Which streams may share it:
  * evd_stream_merging_supported of dat_ia_query().
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES.
  * Threads: any.
@@ -277,7 +277,7 @@ extern DAT_RETURN dat_cno_modify_agent(
 	IN DAT_OS_WAIT_PROXY_AGENT agent);
 
 /*
- * IA and agent.
+ * Returns IA and agent.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  * Threads: one at a time for one CNO.
  */
