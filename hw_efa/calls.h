@@ -12,7 +12,8 @@
 /* Ends the connection for this reason. The first reason of an endpoint is kept and logged. */
 EFA_COLD void efa_break(struct dap_ep *ep, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The endpoint has work to issue, and no completion of its own may come; so the tick does it. */
+/* The endpoint has work to issue that no completion of its own may continue, so the tick issues
+ * it. */
 EFA_COLD void efa_defer(struct dap_ep *ep);
 #define EFA_TICK_US 1000u
 EFA_COLD void efa_tick_want(struct efa_engine *eng);
@@ -30,8 +31,8 @@ static inline bool efa_tick_polls(const struct efa_engine *eng)
 EFA_COLD void efa_evd_wake(struct dap_evd *evd);
 EFA_COLD void efa_evd_full(struct dap_evd *evd, struct dap_ep *ep, bool receive);
 /*
- * A completion with flags of its post, and EFA_DONE_BIND. DAT has one order, so after the first
- * error all are flushed, whatever the device did.
+ * status, flags: of the post, and EFA_DONE_BIND. DAT has one order, so after the first error all
+ * are flushed, whatever the device did.
  */
 void efa_emit(struct dap_evd *evd, struct efa_done d, unsigned int flags, bool *failed);
 void efa_event(const struct efa_done *d, struct dap_event *ev);
@@ -73,12 +74,13 @@ const struct efa_key *efa_key_find(struct efa_engine *eng, const struct dap_ep *
 				   uint64_t addr, uint64_t len);
 
 /* ---- seg.c: lists of segments ---- */
-/* From offset at of a list to the end of the segment that contains the offset. */
+/* Returns the part of the list from offset at to the end of the segment that contains the
+ * offset. */
 EFA_COLD struct efa_iov efa_seg_rest(const struct efa_iov *seg, uint32_t at);
 /*
- * Does the segment lie in an LMR of the endpoint's PZ, for write in one with local write access?
- * The last LMR of each kind is cached. A freed LMR loses its context, so a cached LMR is valid if
- * its context matches.
+ * Returns true if the segment lies in an LMR of the endpoint's PZ, and for write in one with local
+ * write access. The last LMR of each kind is cached. A freed LMR loses its context, so a cached LMR
+ * is valid if its context matches.
  */
 EFA_INLINE bool efa_allowed(struct dap_ep *ep, bool write, uint32_t key, uint64_t va, uint64_t len)
 {
@@ -105,13 +107,13 @@ EFA_COLD bool efa_sink_ok(struct dap_ep *ep, const struct efa_iov *seg, unsigned
 			  uint32_t len);
 
 /* ---- wr.c: WQEs off the fast path ---- */
-/* All slots are free. */
+/* To be called when all slots are free. */
 EFA_COLD void efa_slots_reset(struct efa_sq *sq);
 EFA_COLD void efa_wr_ring(struct dap_ep *ep);
 EFA_COLD void efa_wr_post(struct dap_ep *ep, const struct efa_wr *wr);
 /*
- * No RDMA may be posted while the first one of the connection is outstanding or waits for another
- * try.
+ * Returns true if no RDMA may be posted, because the first one of the connection is outstanding or
+ * waits for another try.
  */
 static inline bool efa_rdma_may(const struct efa_ep *e)
 {
@@ -122,8 +124,8 @@ EFA_COLD void efa_rdma_post(struct dap_ep *ep, struct efa_wr *wr);
 /* Posts the first RDMA again if the peer's device refused it. */
 EFA_COLD void efa_rdma_again(struct dap_ep *ep);
 /*
- * A zeroed control message in the stage of the next WQE, which seg[0] of the work request refers
- * to.
+ * Returns a zeroed control message in the stage of the next WQE. seg[0] of the work request refers
+ * to the message.
  */
 EFA_COLD struct efa_ctrl_msg *efa_wr_stage(struct dap_ep *ep, struct efa_wr *wr, uint32_t bytes);
 /* Lets a software device without a thread see the doorbells of an endpoint. */
@@ -137,17 +139,17 @@ static inline void efa_kick(struct efa_engine *eng, struct efa_ep *e)
 /* ---- rq.c: receive buffers, and the acknowledgements that free them for the peer ---- */
 void efa_rx_refill(struct dap_ep *ep);
 /*
- * Gives buffers back to the device in batches. The next packet acknowledges their places to the
- * peer.
+ * Returns buffers to the device in batches. The next packet acknowledges their places to the peer.
  */
 void efa_give_back(struct dap_ep *ep);
 EFA_COLD void efa_give_ack(struct dap_ep *ep);
 EFA_COLD void efa_credit(struct dap_ep *ep);
-/* Once for each connection: the peer takes one of its few spare buffers for it. */
+/* Asks once for each connection, because the peer needs one of its few spare buffers for the
+ * question. */
 EFA_COLD void efa_ask_ack(struct dap_ep *ep);
 
 /* ---- request.c: completed requests ---- */
-/* A WQE of the request has completed, or the FIN that it waited for has come. */
+/* Called when a WQE of the request has completed, or when the FIN that it waited for has come. */
 void efa_dto_progress(struct dap_ep *ep, uint32_t index);
 EFA_COLD void efa_fail_dto(struct dap_ep *ep, uint32_t dto, enum dap_dto_status status);
 /* Delivers the longest prefix of requests that are done. */
@@ -174,7 +176,8 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe);
  * back.
  */
 void efa_rx_prefix(struct dap_ep *ep);
-/* A receive has been posted: delivers a packet that waits for one, or flushes the receive. */
+/* Called when a receive has been posted: delivers a packet that waits for it, or flushes the
+ * receive. */
 EFA_COLD void efa_rx_resume(struct dap_ep *ep);
 EFA_COLD void efa_flush_recvs(struct dap_ep *ep);
 EFA_COLD void efa_pull_done(struct dap_ep *ep, uint32_t recv);
@@ -190,7 +193,7 @@ struct efa_request {
 	uint64_t cookie, remote;
 	uint32_t rkey, bytes;
 	struct dap_rmr *rmr;
-	bool bound;			/* a bind that has been carried out */
+	bool bound;			/* set for a bind that has been carried out */
 	struct efa_iov seg[EFA_MAX_IOV];
 };
 EFA_COLD int efa_request(const struct efa_request *r);
@@ -201,13 +204,14 @@ EFA_COLD void efa_cqe_slow(struct efa_engine *eng, const struct efa_cqe *cqe);
 EFA_COLD void efa_drain(struct efa_engine *eng);
 /* Lets a software device without a thread do some work. */
 EFA_COLD void efa_pump(struct efa_engine *eng);
-/* Both of these. */
+/* Does both: polls, and lets such a device work. */
 EFA_COLD void efa_look(struct efa_engine *eng);
-/* The next completion wakes the waiters, by an event of the device or at the next tick. */
+/* Arms the CQ: the next completion wakes the waiters, by an event of the device or at the next
+ * tick. */
 EFA_COLD void efa_arm_device(struct efa_engine *eng);
 /*
- * Call without the lock. Polls until no WQE of the endpoint is outstanding, or blocked has one of
- * the EFA_B_* in stop. False after this many polls.
+ * Polls until no WQE of the endpoint is outstanding, or blocked has one of the EFA_B_* in stop.
+ * False after this number of polls. To be called without the lock.
  */
 EFA_COLD bool efa_await_sends(struct dap_ep *ep, uint32_t stop, unsigned int polls);
 void efa_tick(void *eng);

@@ -86,7 +86,7 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 	efa_set_most(ep);
 	e->cold->live = true;
 	efa_ia(ep->obj.ia)->eng->live++;
-	/* Each end counts the packets of the other from a number that both know. */
+	/* Both ends count packets from a number that both know. */
 	e->tx.blocked &= EFA_B_QUEUE;
 	if ((ours ^ own->caps) & EFA_CAN_UNSOLICITED)
 		efa_block(&e->tx, EFA_B_HOLD);
@@ -220,7 +220,8 @@ int efa_recv_count(struct dap_ep *ep, uint32_t *recvs)
 	return 0;
 }
 
-/* A completion says that the peer's adapter has the message; an ack, that its software has it. */
+/* A completion shows that the peer's adapter has the message; an ack shows that its software has
+ * it. */
 static bool peer_has_all(const struct efa_ep *e)
 {
 	return e->tx.acked == e->tx.seq || e->tx.blocked & EFA_B_HALT;

@@ -87,7 +87,8 @@ void efa_pull_all(struct dap_ep *ep)
 /* ---- Messages from the peer ---- */
 
 /*
- * The request that the peer answers. NULL, and the connection is broken: none may be answered so.
+ * Returns the request that the peer answers. If no request can have this answer, breaks the
+ * connection and returns NULL.
  */
 static struct efa_dto *find_answered_request(struct dap_ep *ep, uint32_t id, bool refused)
 {

@@ -37,8 +37,8 @@ static enum dap_dto_status status_of(unsigned int status)
 /* ---- Failed requests ---- */
 
 /*
- * The peer ends. It may destroy its QP before its address handle, or after it, and its host may go
- * first.
+ * The peer is gone, or about to be. It may destroy its QP before or after its address handle, and
+ * its host may fail first.
  */
 static bool means_gone(unsigned int status)
 {

@@ -40,7 +40,8 @@ static void caps_named(struct dap_caps *caps, const struct efa_ia *e)
 		{ "efa_rendezvous_threshold", NULL, e->params.rendezvous },
 		{ "efa_endpoint_memory", NULL, efa_ep_memory(e, 64, 64) },
 		{ "efa_silicon", "never run on EFA hardware", 0 },
-		{ "faults", e->ctl->faults, 0 },	/* last: only of a software adapter */
+		{ "faults", e->ctl->faults, 0 },	/* the last row, which only a software
+							 * adapter has */
 	};
 	const unsigned int n = sizeof(rows) / sizeof(rows[0]) - !e->ctl->soft;
 
@@ -113,7 +114,7 @@ static uint32_t pow2_down(uint32_t n)
 	return n ? 1u << (31 - __builtin_clz(n)) : 0;
 }
 
-#define LEAST_CQ 1024u			/* some endpoints at the default window */
+#define LEAST_CQ 1024u			/* enough for some endpoints at the default window */
 
 static int cq_open(struct efa_ia *e, char *why, size_t whylen)
 {

@@ -29,7 +29,7 @@ struct efa_answer { uint32_t id, status; };
 
 #define EFA_WHY 240u
 
-/* state of the first RDMA of a connection, which goes alone */
+/* state of the first RDMA of a connection, during which no other RDMA is posted */
 enum efa_rdma {
 	EFA_RDMA_NONE,
 	EFA_RDMA_TRIED,			/* it is outstanding */
@@ -105,7 +105,7 @@ _Static_assert(sizeof(struct efa_lmr) <= DAP_HW_LMR_SIZE, "LMR area");
 struct efa_rmr {
 	struct efa_mr mr;		/* registration of the last bind */
 	bool bound;			/* mr is registered */
-	bool busy;			/* a call is changing it, outside of the engine */
+	bool busy;			/* a call is changing the RMR outside of the engine */
 	struct efa_key key;
 };
 _Static_assert(sizeof(struct efa_rmr) <= DAP_HW_RMR_SIZE, "RMR area");

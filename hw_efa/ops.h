@@ -37,7 +37,8 @@ void efa_describe(const struct dap_obj *obj, char *line, size_t len);
 
 /* qp.c */
 /*
- * Entries that an endpoint with this window needs in the send queue, the receive queue and the CQ.
+ * The numbers of entries that an endpoint with this window needs in the send queue, the receive
+ * queue and the CQ.
  */
 struct efa_shape {
 	uint32_t sq, rq, bufs, cqes;

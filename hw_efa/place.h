@@ -7,9 +7,10 @@
 
 #include "hw_efa/obj.h"
 
-/* Does an outstanding write touch these bytes? number: of the next request to be issued. */
+/* Returns true if an outstanding write touches these bytes. number: of the next request to be
+ * issued. */
 bool efa_overlaps(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number);
-/* As efa_place, for a write within the range of the outstanding ones. */
+/* The same as efa_place, for a write within the range of the outstanding ones. */
 bool efa_place_far(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number);
 
 EFA_INLINE bool efa_no_writes(const struct efa_tx *tx)
@@ -17,7 +18,7 @@ EFA_INLINE bool efa_no_writes(const struct efa_tx *tx)
 	return (int32_t)(tx->written - tx->done) <= 0;
 }
 
-/* The range of the outstanding writes shows that none touches these bytes. */
+/* Returns true if the range of the outstanding writes shows that none touches these bytes. */
 EFA_INLINE bool efa_clear_of_writes(const struct efa_tx *tx, uint64_t va, uint64_t len)
 {
 	return efa_no_writes(tx) || va >= tx->written_to.hi || va + len <= tx->written_to.lo;

@@ -36,7 +36,8 @@ enum efa_kind {
 #define EFA_ACK_MASK 0xfffu
 /* most packets in a window; 12 bits still distinguish old acks from new ones */
 #define EFA_MAX_WINDOW 1024u
-/* An ack may be this far ahead of an older one in flight, which then is not taken for a new one. */
+/* An ack may be this far ahead of the oldest ack in flight. Otherwise the peer could take the
+ * oldest one for a new one. */
 #define EFA_MAX_AHEAD (EFA_ACK_MASK - EFA_MAX_WINDOW)
 #define EFA_LOOK_EACH (EFA_MAX_AHEAD / 3)	/* acks between two updates of oldest_ack */
 

@@ -40,7 +40,7 @@ static void deliver_recvs(struct dap_ep *ep)
 	rx->pulls = rx->done != rx->match;
 }
 
-/* The receive gets no further packet. */
+/* Completes the receive, which gets no further packet. */
 static void complete_receive(struct dap_ep *ep, struct efa_recv *r, enum dap_dto_status status)
 {
 	r->status = (uint8_t)status;

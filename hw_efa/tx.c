@@ -25,13 +25,13 @@ static bool has_credit(const struct efa_tx *tx)
 	return tx->seq != tx->limit;
 }
 
-/* A packet in sequence may go out. */
+/* Returns true if a packet in sequence may go out. */
 static bool may_send(const struct efa_ep *e)
 {
 	return has_credit(&e->tx) && efa_sq_has(&e->sq, false);
 }
 
-/* The piece of a list that begins at offset at, at most most bytes long. */
+/* Returns the piece of a list that begins at offset at, and is at most most bytes long. */
 static struct efa_iov piece_at(const struct efa_iov *seg, uint32_t at, uint32_t most)
 {
 	struct efa_iov s = efa_seg_rest(seg, at);
@@ -85,7 +85,8 @@ static bool send_packets(struct dap_ep *ep, struct efa_dto *d, struct efa_work *
 
 			f->total = cpu_to_le32(d->bytes);
 		}
-		wr.inl = !d->bytes;	/* as AWS's drivers send an empty message: it has no segment */
+		wr.inl = !d->bytes;	/* AWS's drivers send an empty message inline, without a
+					 * segment */
 		w->at += add_pieces(&wr, w, d->bytes, e->tx.mtu - wr.seg[0].len);
 		wr.imm = efa_next_imm(e, kind, d->flags & DAP_COMP_SOLICITED);
 		post_packet(ep, &wr, d);
@@ -173,8 +174,8 @@ static bool overlaps_write(struct efa_tx *tx, const struct efa_dto *d)
 }
 
 /*
- * The next packet of a write gets a sequence number. False: it goes without, and sends wait for the
- * write.
+ * Assigns a sequence number to the next packet of a write. False: the packet goes without a number,
+ * and sends wait for the write.
  */
 static bool count_write(struct efa_tx *tx, struct efa_dto *d)
 {
@@ -224,7 +225,7 @@ static struct efa_seg remote_seg(const struct efa_dto *d, const struct efa_work 
 				 cpu_to_le32(len), cpu_to_le32(w->rkey) };
 }
 
-/* An emulated write: a control message with the data, which the peer copies. */
+/* Sends an emulated write: a control message with the data, which the peer copies. */
 static bool soft_write(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 {
 	const uint32_t head = sizeof(struct efa_ctrl_msg) + sizeof(struct efa_seg);

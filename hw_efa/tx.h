@@ -55,7 +55,7 @@ enum efa_dto_state {
 	EFA_D_PLAIN = 16,		/* a write with a packet without a sequence number */
 };
 
-/* Those of enum efa_op, and a bind, which has no WQE. */
+/* The operations of enum efa_op, and a bind, which has no WQE. */
 enum efa_dto_op { EFA_SEND, EFA_READ, EFA_WRITE, EFA_BIND };
 
 struct efa_dto {			/* one for each request that is not delivered */
@@ -125,10 +125,11 @@ struct efa_tx {
 	bool no_reads, peer_no_reads;
 	uint8_t can;			/* EFA_CAN_* that both ends have */
 	bool failed;			/* a request failed, so all after it are flushed */
-	bool keeps;			/* write_order=kept: one packet of all writes is outstanding */
+	bool keeps;			/* write_order=kept: only one packet of all writes is
+					 * outstanding at a time */
 };
 
-/* The first request that is not issued. */
+/* Returns the first request that is not issued. */
 static inline uint32_t efa_next(const struct efa_tx *tx) { return tx->posted - tx->waiting; }
 static inline void efa_block(struct efa_tx *tx, uint32_t why) { tx->blocked |= why; }
 

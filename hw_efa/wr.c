@@ -75,8 +75,8 @@ struct efa_ctrl_msg *efa_wr_stage(struct dap_ep *ep, struct efa_wr *wr, uint32_t
 }
 
 /*
- * A WQE must not reach the device before the doorbell of the previous batch, or the batch is too
- * long.
+ * A WQE must not reach the device before the doorbell of the previous batch, and a batch must not
+ * exceed max_batch.
  */
 void efa_wr_post(struct dap_ep *ep, const struct efa_wr *wr)
 {
@@ -104,8 +104,8 @@ void efa_rdma_post(struct dap_ep *ep, struct efa_wr *wr)
 }
 
 /*
- * The WQE keeps its sequence number. Its ack is renewed, because the peer could take an old one for
- * new.
+ * The WQE keeps its sequence number. Its ack is renewed, because the peer could take an old ack for
+ * a new one.
  */
 void efa_rdma_again(struct dap_ep *ep)
 {

@@ -83,7 +83,7 @@ struct efa_ctl_ops {
 	int (*pd_free)(struct efa_ctl *ctl, void *pd);
 	int (*mr_reg)(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t len, unsigned int access,
 		      struct efa_mr *mr);
-	/* Access has ended when it returns. */
+	/* The device no longer accesses the memory when this returns. */
 	int (*mr_dereg)(struct efa_ctl *ctl, struct efa_mr *mr);
 	/* Called once for each PD and GID. -EINVAL: the GID cannot be reached. */
 	int (*ah_create)(struct efa_ctl *ctl, void *pd, const uint8_t gid[16], uint16_t *ah,
@@ -92,7 +92,8 @@ struct efa_ctl_ops {
 	/* Creates a CQ, which may get more entries than requested. */
 	int (*cq_create)(struct efa_ctl *ctl, uint32_t entries, struct efa_cq_res *cq);
 	void (*cq_destroy)(struct efa_ctl *ctl, struct efa_cq_res *cq);
-	/* The next completion makes the descriptor readable. consumed: CQEs taken until now. */
+	/* Arms the CQ: the next completion makes the descriptor readable. consumed: number of CQEs
+	 * taken until now. */
 	int (*cq_arm)(struct efa_ctl *ctl, struct efa_cq_res *cq, uint32_t consumed);
 	/* returns -1 if the CQ cannot be armed */
 	int (*cq_fd)(struct efa_ctl *ctl, struct efa_cq_res *cq);
@@ -109,7 +110,8 @@ struct efa_ctl_ops {
 	int (*async_fd)(struct efa_ctl *ctl);
 	bool (*async_read)(struct efa_ctl *ctl, enum efa_event *ev);
 
-	/* The next three: software EFA, else NULL. Runs one turn of a device that its callers drive. */
+	/* The next three exist for a software EFA only, else NULL. This one runs one turn of a
+	 * device that its callers drive. */
 	void (*drive)(struct efa_ctl *ctl);
 	/* Handles the doorbells of a QP, by the thread that posts to it. */
 	void (*kick)(struct efa_ctl *ctl, uint32_t handle);
@@ -122,7 +124,8 @@ struct efa_ctl {
 	char device[80];		/* the IA name without ia_params: "efa_0-1" */
 	struct softnic_efa *soft;	/* the software EFA, or NULL */
 	const char *faults;		/* words of its fault script */
-	const struct efa_cqring *cq;	/* what hw_efa has taken of its CQ: the software EFA checks it */
+	const struct efa_cqring *cq;	/* the CQEs that hw_efa has taken from its CQ, for checks by
+					 * the software EFA */
 };
 
 struct efa_access_kind {

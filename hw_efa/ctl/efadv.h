@@ -65,7 +65,7 @@ struct edv_qp_init_attr {		/* efadv_qp_init_attr as of 55.0 */
 	uint16_t flags;
 	uint8_t sl, reserved;
 };
-/* 65.0 has more behind these. */
+/* release 65.0 has more fields after these */
 _Static_assert(sizeof(struct edv_qp_init_attr) == 16 &&
 	       sizeof(struct edv_qp_init_attr) <= sizeof(struct efadv_qp_init_attr),
 	       "efadv_qp_init_attr");

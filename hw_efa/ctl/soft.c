@@ -33,7 +33,7 @@ static struct soft *soft_of(struct efa_ctl *ctl)
 	return (struct soft *)ctl;
 }
 
-/* Called with the device locked: nothing but the descriptor. */
+/* Called with the device locked: it may only write to the descriptor. */
 static void on_event(void *ctx, uint16_t cq)
 {
 	const uint64_t one = 1;

@@ -5,7 +5,8 @@
 #include "hw_efa/hot/poll.inl"
 
 #define EFA_LOOKS 64			/* completions of other EVDs after which a dequeue reports empty */
-#define EFA_TAIL_CALL static __attribute__((noinline))	/* called last: its caller saves no registers */
+/* called last in its caller, which therefore saves no registers */
+#define EFA_TAIL_CALL static __attribute__((noinline))
 
 static EFA_COLD DAT_RETURN efa_dequeue_converted(const struct efa_done *d, struct dap_evd *evd,
 						 DAT_EVENT *event)
@@ -19,8 +20,7 @@ static EFA_COLD DAT_RETURN efa_dequeue_converted(const struct efa_done *d, struc
 }
 
 /*
- * Enters in the engine and leaves it. The ring is not empty. Software events precede its
- * completions.
+ * Entered in the engine; leaves it. The ring is not empty. Software events precede its completions.
  */
 EFA_INLINE DAT_RETURN efa_dequeue_ring(struct dap_evd *evd, DAT_EVENT *event)
 {
@@ -54,7 +54,7 @@ EFA_INLINE bool efa_poll_for(const struct efa_evd *q, struct efa_engine *eng, st
 	return false;
 }
 
-/* Enters in the engine and leaves it. */
+/* Entered in the engine; leaves it. */
 EFA_TAIL_CALL DAT_RETURN efa_dequeue_poll(struct dap_evd *evd, DAT_EVENT *event)
 {
 	struct efa_evd *q = efa_evd(evd);

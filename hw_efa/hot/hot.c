@@ -89,8 +89,8 @@ static EFA_COLD DAT_RETURN efa_post_any(struct dap_ep *ep, unsigned int op, int 
 /* ---- fast path ---- */
 
 /*
- * No outstanding write touches the same remote bytes. If the request is a write, it counts as
- * outstanding now.
+ * Returns true if no outstanding write touches the same remote bytes. Then a write counts as
+ * outstanding.
  */
 EFA_INLINE bool efa_placed(struct efa_tx *tx, unsigned int op, uint64_t va, uint64_t len)
 {
@@ -101,7 +101,7 @@ EFA_INLINE bool efa_placed(struct efa_tx *tx, unsigned int op, uint64_t va, uint
 	return efa_place(tx, va, len, tx->posted) || efa_place_far(tx, va, len, tx->posted);
 }
 
-/* In the engine. False: nothing has been done, and efa_request takes the request. */
+/* To be called in the engine. False: nothing has been done, and efa_request takes the request. */
 EFA_INLINE bool efa_post_now(struct dap_ep *ep, unsigned int op, const DAT_LMR_TRIPLET *iov,
 			     uint64_t cookie, const DAT_RMR_TRIPLET *remote, unsigned int flags)
 {

@@ -9,7 +9,8 @@
 struct efa_poller {
 	struct dap_evd *evd;		/* NULL: all completions go into rings */
 	DAT_EVENT *event;
-	bool got, aside;		/* aside: the completion brought no event */
+	bool got, aside;		/* aside: the completion has been handled and gave no
+					 * event */
 };
 
 /* Software events come first, so evd->slow is read after the CQE (core/dap.h). */
@@ -50,7 +51,7 @@ EFA_INLINE bool efa_plain_request(struct efa_poller *to, struct dap_ep *ep, stru
 	return true;
 }
 
-/* A WQE of a request has completed. False: cqe.c handles the completion. */
+/* Called when a WQE of a request has completed. False: cqe.c handles the completion. */
 EFA_INLINE bool efa_request_done(struct efa_poller *to, struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_ep *e = efa_ep(ep);
@@ -98,7 +99,8 @@ EFA_INLINE bool efa_plain_message(struct efa_poller *to, struct dap_ep *ep, cons
 #define EFA_PLAIN_IMM 0x0fffffffu	/* up to this one: whole messages that are not solicited */
 
 /*
- * Puts a packet that is not next in sequence into the window. False: its place is taken or outside.
+ * Puts a packet that is not next in sequence into the window. False: its place is taken, or is
+ * outside of the window.
  */
 EFA_INLINE bool efa_put_aside(struct efa_poller *to, struct efa_rx *rx, const struct efa_cqe *cqe,
 			      uint32_t seq)
@@ -113,7 +115,7 @@ EFA_INLINE bool efa_put_aside(struct efa_poller *to, struct efa_rx *rx, const st
 	return true;
 }
 
-/* A whole message that is not solicited. False: rx.c handles it. */
+/* Handles a whole message that is not solicited. False: rx.c handles it. */
 EFA_INLINE bool efa_message(struct efa_poller *to, struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_ep *e = efa_ep(ep);
