@@ -6,7 +6,8 @@
 BUILD ?= build
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
-# For what is loaded by name and never linked: the providers and the fronts of softnic.
+# Directory of libraries that are loaded by name and never linked: the providers and the fronts of
+# softnic.
 PROVIDERDIR ?= $(LIBDIR)
 INCDIR ?= $(PREFIX)/include
 BINDIR ?= $(PREFIX)/bin
@@ -14,10 +15,10 @@ BINDIR ?= $(PREFIX)/bin
 QUALIFYDIR = $(BINDIR)/../share/dapl-direct/qualify
 EXAMPLEDIR ?= $(PREFIX)/share/doc/dapl-direct/examples
 MANDIR ?= $(PREFIX)/share/man
-# Where libdat looks first, whatever the prefix; elsewhere the file needs DAT_OVERRIDE.
+# libdat looks here first, whatever PREFIX is; in any other directory the file needs DAT_OVERRIDE.
 SYSCONFDIR ?= /etc/dat
 O := $(BUILD)
-# make takes a path with a space for two.
+# make splits a path at its spaces.
 ifneq ($(words $(CURDIR) $(BUILD)),2)
 $(error no path may have a space in it, neither that of the clone, "$(CURDIR)", nor BUILD, "$(BUILD)": move the clone, or choose another BUILD)
 endif
@@ -33,7 +34,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(patsubst $(O)/%,%,$(2))')
 
 GOALS := $(or $(MAKECMDGOALS),all)
-# A build needs fewer packages than the tests. Only the goals of AUTO_DEPS install packages; DEPS=no keeps them from it.
+# A build needs fewer packages than the tests. Only the goals in AUTO_DEPS install packages, unless DEPS=no.
 BUILD_GOALS := all libs run asm install uninstall dist
 AUTO_DEPS := run soak check check-races check-dat2 dat2-table covered bench-table bench-scale bench-transports
 INSTALLS := $(if $(filter no,$(DEPS)),,$(filter $(AUTO_DEPS),$(GOALS)))
@@ -56,12 +57,14 @@ CPPFLAGS_ALL = -I. -Iinclude -I$(O) -D_GNU_SOURCE $(EXT_CFLAGS) $(CPPFLAGS)
 CFLAGS_ALL = -std=gnu11 $(OPT) -fPIC $(VISIBILITY) -pthread $(WARN) $(SAN_FLAGS) $(CFLAGS)
 LDFLAGS_ALL = -pthread $(SAN_FLAGS) $(if $(COV),--coverage -Wl$(comma)-u$(comma)__gcov_dump) -Wl,--as-needed $(LDFLAGS)
 VISIBILITY := -fvisibility=hidden
-# Where nothing stays undefined a provider that cannot be loaded is noticed here and not by dlopen.
-# clang links the runtime of a sanitizer into programs only: there its symbols stay undefined.
+# If no symbol may stay undefined, a provider that cannot be loaded fails here and not in dlopen().
+# clang links the runtime of a sanitizer into programs only, so libraries have undefined symbols
+# then.
 Z_DEFS = $(if $(and $(SAN),$(findstring clang,$(shell $(CC) --version))),,-Wl$(comma)-z$(comma)defs)
 SHARED = -shared $(Z_DEFS) $(if $(SAN),,$(UNRESOLVED))
 UNRESOLVED ?= $(if $(filter true 1,$(CI) $(WERROR)),,-Wl,--warn-unresolved-symbols)
-# Of multiarch systems as well, where libraries are in lib/x86_64-linux-gnu: the loader knows its name.
+# The second path is for multiarch systems, whose libraries are in lib/x86_64-linux-gnu: the loader
+# replaces $LIB.
 RPATH := -Wl,-rpath,'$$ORIGIN/../lib:$$ORIGIN/../$$LIB'
 
 ## Sources
@@ -71,7 +74,7 @@ src = $(sort $(foreach d,$(1),$(wildcard $(d)/*.c)))
 
 LIBDAT_SRC := $(call src,core/libdat) core/log_line.c
 CORE_SRC := $(call src,core $(addprefix core/,cm ep evd front mem sp))
-# Without rdma-core no adapter is reached, and there are no programs to preload into.
+# Without rdma-core no adapter can be used, and there are no programs to preload into.
 with_verbs = $(if $(filter yes,$(HAVE_MLX5DV)),$(1),$(2))
 # The hot calls of a backend are one source, compiled for each of these kinds, with FOLDER_FLAGS.
 M5_HOT := base base_locked v3 v3_locked
@@ -90,13 +93,13 @@ SN_SRC := $(call src,softnic softnic/mlx5 softnic/efa softnic/fabric)
 UVERBS_SRC := $(call with_verbs,$(call src,softnic/preload softnic/uverbs softnic/uverbs/efa))
 EFADV_SRC := $(call with_efa,$(call src,softnic/uverbs/efadv))
 VFIO_SRC := $(call with_verbs,$(call src,softnic/preload softnic/vfio))
-# A server of its own: no rdma-core is needed.
+# softnic-vm is a server and needs no rdma-core.
 VM_SRC := $(call src,softnic/vfio_user softnic/vfio_user/efa) $(addprefix softnic/vfio/,config.c irq.c maps.c) softnic/argp/program.c
 RUN_SRC := $(call with_verbs,$(call src,softnic/run) softnic/efa/profile.c softnic/argp/program.c)
 HARNESS_SRC := $(call src,tests/harness)
 PERF_COMMON := $(call src,perf/common) softnic/argp/program.c
 CONSUMER_SRC := perf/common/consumer.c perf/common/stats.c
-# Those with perftest's habits have a frame of their own.
+# The programs that follow perftest share the code in perf/tool.
 PERF_TOOLS := $(patsubst perf/%.c,%,$(wildcard $(foreach t,write send read bind conn,perf/dat_$(t)_*.c)))
 PERF_TOOL_SRC := $(call src,perf/tool)
 PERF_PROGS := $(filter-out peer_% scale,$(patsubst perf/%.c,%,$(wildcard perf/*.c)))
@@ -134,7 +137,8 @@ tests: $(SUITE_BINS)
 
 ## Configuration
 
-# Packages for the tests are more than those for a build, and installed ones more than checked ones.
+# The tests need more packages than a build. DEPS=no only checks for packages; otherwise they are
+# installed.
 $(DEPS_STAMP): scripts/deps.sh
 	@mkdir -p $(@D)
 	@scripts/deps.sh $(if $(findstring -tests,$@),,--build) $(if $(INSTALLS),,--check)
@@ -178,13 +182,15 @@ $(call objs,$(LIBDAT_SRC)): private VISIBILITY :=
 $(call objs,$(UVERBS_SRC) $(EFADV_SRC) $(VFIO_SRC)): private VISIBILITY :=
 $(O)/obj/tests/%.o $(O)/obj/dat20/tests/%.o: private CPPFLAGS_ALL += $(CRITERION_CFLAGS)
 $(foreach s,$(SUITES),$(eval $(O)/obj/tests/$(s)/%.o: private CFLAGS_DIR = $$(CFLAGS_$(s))))
-# `make coverage` counts these files: the accesses to an adapter through rdma-core. Unoptimized, so that a line is a line.
+# `make coverage` counts lines of these files: the accesses to an adapter through rdma-core. They are not
+# optimized, so that each line has code of its own.
 COVERED := $(foreach f,uverbs dv vfio eq port,hw_mlx5/ctl/$(f)*.c) hw_common/verbs*.c hw_efa/ctl/efadv*.c
 $(if $(COV),$(patsubst %.c,$(O)/obj/%.o,$(wildcard $(COVERED)))): \
 	private CFLAGS_DIR = -O0 --coverage -fprofile-update=atomic
 
-# Words that the consumer has just stored one by one are not to be loaded as one; and ways that end
-# alike are not to meet, for which registers are moved and saved. clang has no such option.
+# Words that the consumer has just stored one by one must not be loaded as one word. Code paths with
+# equal ends must not be merged, because the merge needs moved and saved registers. clang has no
+# such option.
 option = $(shell $(CC) -Werror $(1) -c -x c -o /dev/null /dev/null 2>/dev/null && echo $(1))
 HOT := -fno-tree-slp-vectorize $(call option,-fno-tree-tail-merge) $(call option,-fno-crossjumping)
 # The hot functions are compiled a second time with these instruction sets; hot/isa.c detects them.
@@ -221,8 +227,8 @@ $(eval $(call archive,libhw_mlx5,$(M5_SRC),$(M5_HOT:%=$(O)/obj/hw_mlx5/hot/hot-%
 $(eval $(call archive,libhw_efa,$(EFA_SRC),$(EFA_HOT:%=$(O)/obj/hw_efa/hot/hot-%.o)))
 $(eval $(call archive,libhw_common,$(HW_SRC)))
 
-# The model's files are small and call each other for every packet: gcc makes one object of them, with
-# a fifth less instructions. What looks for lines or faults takes them one by one.
+# The model's files are small and call each other for every packet. If gcc makes one object of them, a
+# packet needs a fifth fewer instructions. Sanitizers and coverage need separate objects.
 SN_WHOLE := $(if $(filter yes,$(HAVE_LTO)),$(if $(SAN)$(findstring coverage,$(CFLAGS) $(OPT)),,yes))
 SN_OBJS := $(if $(SN_WHOLE),$(O)/obj/softnic/whole.o,$(call objs,$(SN_SRC)))
 ifneq ($(SN_WHOLE),)
@@ -245,7 +251,8 @@ $(O)/lib/libdat.so.1: $(call objs,$(LIBDAT_SRC)) $(wildcard core/libdat/*.map)
 		-o $@ $(filter %.o,$^)
 	@ln -sf libdat.so.1 $(@D)/libdat.so
 
-# A stale handle still leads to a table in it after dat_ia_close(): it is never unmapped.
+# The library is never unmapped, because a stale handle still leads to a table in it after
+# dat_ia_close().
 $(O)/lib/libdapl-direct.so: $(ARCHIVES) $(LIBDAT) core/provider.map
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) $(SHARED) -Wl,-z,nodelete $(call map,core/provider.map) -o $@ \
@@ -268,7 +275,8 @@ $(UVERBS): $(O)/lib/softnic-%.so: $$(if $$(filter efadv,$$*),,$(filter %/libsoft
 	$(Q)$(CC) $(LDFLAGS_ALL) $(SHARED) $(call map,softnic/preload.map) -o $@ \
 		$(filter %.o,$^) $(filter %.a,$^) $(EXT_LIBS)
 
-# The files below have the path of the build directory: it may have been moved or copied.
+# The files below contain the path of the build directory, so they are made again after it was moved
+# or copied.
 $(O)/where: FORCE
 	@mkdir -p $(@D)
 	@echo '$(abspath $(O))' | cmp -s - $@ || echo '$(abspath $(O))' >$@
@@ -319,14 +327,14 @@ $(PERF_PROGS:%=$(O)/bin/%): $(O)/bin/%: $(O)/obj/perf/%.o $(call objs,$(PERF_COM
 
 LIBS_dat_info = -ljansson
 LIBS_dat_integrity = -ljansson
-# They read dat.conf as libdat does, without its registry.
+# These programs read dat.conf as libdat does, without its registry.
 $(O)/bin/dat_migrate: $(call objs,core/variable.c)
 $(O)/bin/dat_info $(O)/bin/dat_migrate: $(call objs,core/libdat/conf_line.c core/libdat/own_library.c)
-# It asks adapters below DAT as well.
+# This program also accesses adapters below DAT.
 $(O)/bin/dat_first_light: $(ARCHIVES)
 LIBS_dat_first_light = $(group) $(EXT_LIBS) -ljansson
 
-# The same program of uDAPL 2.0, for `make bench` alone.
+# The same program for uDAPL 2.0, used by `make bench` only.
 BENCH20 := $(if $(PROVIDER20),$(O)/tests/dat_bench2)
 BENCH20_SRC := perf/dat_bench.c $(call src,perf/dat_bench) $(PERF_COMMON)
 $(O)/tests/dat_bench2: $(BENCH20_SRC:%.c=$(O)/obj/dat20/%.o)
@@ -357,7 +365,7 @@ $(O)/tests/scale-bench: $(call objs,$(SCALE_SRC)) $(LIBDAT)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) $(RPATH) -o $@ $(filter %.o,$^) $(ldat) -lm
 
-# Each stands alone: a consumer is one file, the headers and libdat.
+# Each example stands alone: it needs one file, the headers and libdat.
 $(EXAMPLE_BINS): $(O)/%: $(O)/obj/%.o $(LIBDAT)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
@@ -376,7 +384,7 @@ $(O)/tests/$(1): $(call objs,$(call src,tests/$(1))) $(HARNESS) $(LIBDAT) \
 endef
 $(foreach s,$(SUITES),$(eval $(call suite,$(s))))
 
-# The same source for uDAPL 2.0, with the registry of the system.
+# The same sources for uDAPL 2.0, with the registry of the system.
 PROGRAMS20_SRC := $(call src,tests/programs) $(CONSUMER_SRC)
 $(O)/tests/programs2: $(PROGRAMS20_SRC:%.c=$(O)/obj/dat20/%.o) $(HARNESS)
 	$(call say,LD,$@)
@@ -386,7 +394,8 @@ $(O)/tests/programs2: $(PROGRAMS20_SRC:%.c=$(O)/obj/dat20/%.o) $(HARNESS)
 TEST_ENV = DAT_OVERRIDE=$(abspath $(CONF)) LD_LIBRARY_PATH=$(abspath $(O)/lib) \
 	DAPL_BUILD_DIR=$(abspath $(O)) DAPL_DBG_ABORT=1 CC='$(CC)' SAN='$(SAN)'
 
-# Tests of the tests: one that must fail, and one for each fault that a sanitizer must report.
+# Tests of the test tools: one test that must fail, and one for each fault that a sanitizer must
+# report.
 $(O)/obj/tests/canary/%.o: private CFLAGS_DIR := -w
 $(O)/tests/canary: $(O)/obj/tests/canary/faults.o
 	$(call say,LD,$@)
@@ -422,7 +431,7 @@ $(FUZZ_BINS): $(O)/tests/fuzz/%: $(O)/obj/tests/fuzz/%.o $(call objs,$(LIBDAT_SR
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer $(FUZZ_LDFLAGS_$*) -o $@ $(filter %.o,$^) $(group) $(EXT_LIBS)
 
-# Between Debian's test programs and libdat2: see scripts/check-dat2.
+# The library between Debian's test programs and libdat2: see scripts/check-dat2.
 SHIM20 := $(if $(PROVIDER20),$(O)/tests/dat2-shim.so)
 $(O)/tests/dat2-shim.so: $(O)/obj/tests/dat2/shim/shim.o
 	$(call say,LD,$@)
@@ -435,7 +444,7 @@ $(O)/tests/hot-tables: $(O)/obj/scripts/hot_tables.o $(call objs,$(PERF_COMMON))
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(ldat) -lm
 
-# The same for the tables of uDAPL 2.0.
+# The same program for the tables of uDAPL 2.0.
 HOT_TABLES20 := $(if $(PROVIDER20),$(O)/tests/hot-tables2)
 HOT_TABLES20_SRC := scripts/hot_tables.c $(PERF_COMMON)
 $(O)/tests/hot-tables2: $(HOT_TABLES20_SRC:%.c=$(O)/obj/dat20/%.o)
@@ -445,7 +454,7 @@ $(O)/tests/hot-tables2: $(HOT_TABLES20_SRC:%.c=$(O)/obj/dat20/%.o)
 
 CANARIES := $(O)/tests/canary $(if $(SAN),,$(O)/tests/canary-hot.so)
 
-# With T= only what it names and the libraries are built.
+# With T=, builds only the libraries and the programs that T names.
 T_SUITE := $(filter $(SUITES) $(SUITES20),$(firstword $(subst /, ,$(T))))
 .PHONY: check run bench help clean install uninstall
 CHECK_NEEDS := $(if $(T_SUITE),$(LIBDAT) $(PROVIDER) $(CONF) $(O)/tests/$(T_SUITE) \
@@ -497,7 +506,8 @@ check-asan:
 check-tsan:
 	+@$(MAKE) BUILD=$(O)/tsan SAN=thread check-races
 
-# RUNS inputs of each target or of T, or SECONDS of it. check-nightly: what takes too long for every change.
+# Runs each target, or T, with RUNS inputs or for SECONDS. check-nightly runs tests that take too long for
+# every change.
 .PHONY: fuzz fuzz-run check-nightly
 FUZZ_T := $(or $(T),$(FUZZ_TARGETS))
 FUZZ_RUNS := $(or $(RUNS),$(if $(SECONDS),-1,20000))
@@ -539,7 +549,7 @@ check-all:
 run: all
 	@scripts/run $(O)
 
-# Peers whose headers have just come need a new look by configure.
+# configure runs again if headers of peers were just installed.
 .PHONY: bench-table bench-scale
 bench:
 	@scripts/deps.sh --bench || echo 'bench: goes on without them'
@@ -578,7 +588,8 @@ D := $(DESTDIR)
 INST_LIBS = $(strip $(PROVIDER) $(PROVIDER20) $(UVERBS))
 man_dir = $(MANDIR)/man$(patsubst .%,%,$(shell echo '$(suffix $(1))' | cut -c1-2))
 put = install -m $(1) $(2) '$(D)$(3)/'
-# The loader finds libraries through its cache. Without the right to write it, print where they are.
+# The loader finds libraries through its cache. A user who cannot write the cache gets a message
+# about LD_LIBRARY_PATH.
 cached = @ldconfig 2>/dev/null && ldconfig -p | grep -q '$(LIBDIR)/libdat.so.1' || \
 	echo 'install: programs find $(LIBDIR)/libdat.so.1 by LD_LIBRARY_PATH=$(LIBDIR)'
 
