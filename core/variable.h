@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 enum dap_variable_kind {
-	DAP_VARIABLE_READ,		/* outside of ia_params */
+	DAP_VARIABLE_READ,		/* has an effect, but not through ia_params */
 	DAP_VARIABLE_DEFAULT,		/* sets the default of a parameter */
 	DAP_VARIABLE_NONE,		/* no effect */
 };

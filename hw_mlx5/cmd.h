@@ -26,8 +26,7 @@ struct m5_dev_caps {
 	bool windows;			/* firmware lets UMRs change atomic rights and KLM lists */
 	bool ethernet;
 	bool reorders;			/* the device may place RC data out of order */
-	bool force_order;		/* but the device keeps the order for a QP that demands
-					 * it */
+	bool force_order;		/* the device keeps the order for a QP on request */
 	uint16_t bf_buf_size;		/* half of a BlueFlame register, in bytes */
 };
 

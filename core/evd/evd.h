@@ -11,8 +11,8 @@ enum { DAP_CNO_WAITERS, DAP_CNO_AGENT, DAP_CNO_QUEUES };
 
 struct dap_evd_counts {
 	uint64_t waits, sleeps, notifies, connection_events;
-	uint64_t found, missed;		/* of slow-path dequeues; atomic, as is the next */
-	uint64_t all_missed;		/* of all dequeues, in a counting instance */
+	uint64_t found, missed;		/* slow-path dequeues with and without an event; atomic */
+	uint64_t all_missed;		/* all dequeues without an event, if counted; atomic */
 };
 
 struct core_evd {

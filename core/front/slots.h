@@ -138,7 +138,7 @@ static inline DAT_RETURN front_bad_arg(int n)
 	return front_return(DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG1 + n - 1));
 }
 
-/* INVALID_HANDLE with the subtype of the expected handle. */
+/* Returns INVALID_HANDLE with the subtype of the expected handle. */
 static inline DAT_RETURN front_bad_handle(enum dap_err_sub sub)
 {
 	return front_return(DAP_ERR(DAP_INVALID_HANDLE, sub));

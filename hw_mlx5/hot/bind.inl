@@ -34,7 +34,7 @@ M5_INLINE m5_v2 m5_umr_plain(const struct m5_sq *sq, uint32_t key_be, bool bind,
 	const uint8_t *template = (const uint8_t *)sq->ctrl_umr;
 	m5_v2 v;
 
-	_Static_assert(sizeof(sq->ctrl_umr[0]) == 16, "fence is where the template lies");
+	_Static_assert(sizeof(sq->ctrl_umr[0]) == 16, "fence is the offset of a template");
 	v = *(const m5_v2 *)(const void *)(template + sq->fence) | index;
 	if (!bind)
 		v ^= (m5_v2){ (uint64_t)(12 ^ 8) << 56, 0 };

@@ -70,9 +70,9 @@ bool post_recv(struct pair *p, size_t len);
 bool post_read(struct pair *p, size_t len);
 /* Waits ms milliseconds for the next completion. Returns its status in words, or "none". */
 const char *completed(DAT_EVD_HANDLE evd, unsigned int ms);
-/* Waits for a successful completion; a failure becomes the answer. */
+/* Waits for a successful completion. Any other result becomes the probe's answer. */
 bool succeeded(struct answer *a, DAT_EVD_HANDLE evd, const char *of);
-/* The same, for a completion that may be missing. */
+/* Like succeeded(), but waits only ms milliseconds, because the completion may be missing. */
 bool succeeded_within(struct answer *a, DAT_EVD_HANDLE evd, unsigned int ms, const char *of);
 
 /* Returns the time at which a probe of many rounds stops early, because a busy machine may take

@@ -21,7 +21,7 @@ struct done {
 	DAT_VLEN length;
 };
 
-/* a posts all transfers; b receives, and binds the windows. */
+/* Two consumers of one process: `a` posts all transfers, `b` receives and binds the windows. */
 struct world {
 	struct consumer a, b;
 	struct area local, remote;	/* local: of a; remote: of b */

@@ -27,8 +27,8 @@
 
 struct sn_nic;
 struct sn_qp;
-struct sn_rc;			/* state of one QP that only rc_*.c uses */
-struct sn_ud;			/* the same for a datagram QP, see ud.h */
+struct sn_rc;			/* state of one RC QP, which only rc_*.c uses */
+struct sn_ud;			/* state of one datagram QP, see ud.h */
 struct sn_fabric;		/* state of a port that only the wire half uses, see rc.h */
 
 enum {

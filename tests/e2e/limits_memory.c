@@ -192,7 +192,7 @@ static int live_with_a_failure(int sock, void *arg)
 	const struct trial *t = arg;
 	struct th_usage before;
 	struct life l;
-	/* With the smallest size: after a larger one fails, hw_efa requests a smaller one. */
+	/* The smallest CQ: if a larger one fails, hw_efa tries smaller ones. */
 	const char *cq = rig_model() ? "" : " efa_cq=1024";
 	char conf[64];
 	bool well;

@@ -187,7 +187,7 @@ Test(peer, fork__leaves_the_link_to_the_parent, .timeout = 60)
 	cr_assert_eq(c, 'f', "the grandchild's sends were refused");
 	cr_assert_eq(th_send(child.sock, &c, 1), 0);
 	cr_assert(TH_WITHIN(10000, (sn_fab_poll(port.fab, 64), port.down == 1)),
-		  "the grandchild lives and hides nothing");
+		  "a living grandchild hid the death of its parent");
 	cr_assert_eq(port.got, 3);
 	cr_assert_eq(port.bad + port.disordered, 0);
 	cr_assert_eq(th_send(child.sock, &c, 1), 0);

@@ -32,7 +32,7 @@ unannounced() {
 		[[ $reason != "Test is disabled" && ! $reason =~ $not_of_the_adapter ]] || continue
 		[[ $reason =~ ^([A-Za-z_]+)\ (=|is|has)\ ?(.*)$ ]] &&
 			announced "${BASH_REMATCH[1]}" "${BASH_REMATCH[3]}" && continue
-		echo "no attribute announces: $line"
+		echo "skipped without an attribute that announces it: $line"
 		found=0
 	done < <(grep -a '^\[SKIP\]' "$1")
 	return $found

@@ -387,7 +387,8 @@ RIG_TEST(bind, post_send__after_a_bind_is_fenced)
 		ctrl = (const struct m5_ctrl_seg *)(sq->ring + ((sq->pi - 1) & sq->mask) * 64);
 		cr_assert_eq(ctrl->fm_ce_se >> 5, i ? 0 : m5_ia(r.ia)->dev.umr_fence >> 5);
 	}
-	cr_assert_neq(m5_ia(r.ia)->dev.umr_fence, 0, "this device would need no fence");
+	cr_assert_neq(m5_ia(r.ia)->dev.umr_fence, 0,
+		      "the test needs a device that requires a fence");
 }
 
 RIG_TEST(bind, rmr_bind__arguments)
