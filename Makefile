@@ -488,7 +488,7 @@ check-vm: all
 check-vm-full: all
 	@scripts/check-vm $(O) full
 
-# Debian's own programs of uDAPL 2.0, unmodified; and what is wrong on purpose is found wrong.
+# Debian's own programs of uDAPL 2.0, unmodified. Runs with planted faults must fail.
 .PHONY: check-dat2
 check-dat2: libs $(SHIM20)
 	@$(if $(SHIM20),scripts/check-dat2 $(O),\
@@ -552,7 +552,7 @@ run: all
 # configure runs again if headers of peers were just installed.
 .PHONY: bench-table bench-scale
 bench:
-	@scripts/deps.sh --bench || echo 'bench: goes on without them'
+	@scripts/deps.sh --bench || echo 'bench: continues without the missing packages'
 	@[ '$(HAVE_UCT)' = yes ] || ! pkg-config --exists ucx-uct || rm -f $(O)/config.mk
 	+@$(MAKE) bench-table
 
@@ -563,12 +563,12 @@ soak: all $(O)/tests/soak
 	@$(TEST_ENV) scripts/soak $(O) '$(MINUTES)' $(IA)
 
 bench-scale: all $(SCALE)
-	@scripts/deps.sh --bench || echo 'bench-scale: goes on without them'
+	@scripts/deps.sh --bench || echo 'bench-scale: continues without the missing packages'
 	@$(TEST_ENV) scripts/bench-scale $(O)
 
 .PHONY: bench-transports
 bench-transports: all
-	@scripts/deps.sh --bench || echo 'bench-transports: goes on without them'
+	@scripts/deps.sh --bench || echo 'bench-transports: continues without the missing packages'
 	@$(TEST_ENV) scripts/bench-transports $(O)
 
 # The hot functions of this build, and what differs from those of the last commit.

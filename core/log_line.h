@@ -3,7 +3,7 @@
 #ifndef DAP_LOG_LINE_H
 #define DAP_LOG_LINE_H
 
-/* Reads the time zone; before the first line. */
+/* Reads the time zone. To be called before the first line is written. */
 void dap_log_zone(void);
 /* dests: 1 standard output, 2 syslog with this priority, 3 both, otherwise standard error. */
 void dap_log_line(unsigned int dests, int priority, const char *who, const char *text);

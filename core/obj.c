@@ -17,7 +17,7 @@
 #include "core/obj.h"
 #include "core/sp/sp.h"
 
-#define DOUBLINGS 16		/* each as large as all before it plus base */
+#define DOUBLINGS 16		/* each doubles the number of slots */
 #define PARTS 4			/* chunks per doubling, so that little memory is unused */
 #define CHUNKS (DOUBLINGS * PARTS)
 #define REST 32			/* freed slots kept before one is reused */

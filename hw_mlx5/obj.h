@@ -99,7 +99,7 @@ struct m5_sq {
 
 _Static_assert(offsetof(struct m5_sq, ctrl_send) == 64 && offsetof(struct m5_sq, posted) == 128 &&
 	       offsetof(struct m5_sq, ctrl_umr) == 192,
-	       "what a plain post touches is two cache lines, and one that counts it");
+	       "a plain post touches two cache lines, and one of counters");
 
 #define M5_NO_READS UINT32_MAX		/* read_segs if no read may be outstanding */
 
@@ -133,7 +133,7 @@ struct m5_mem {				/* queue memory of one object */
 	size_t offset;			/* of base in the umem */
 	struct m5_umem umem;
 	bool own;			/* the object has its own umem */
-	struct m5_arena_run run;	/* chunk NULL: a separate mapping */
+	struct m5_arena_run run;	/* chunk NULL: mem has a mapping of its own */
 };
 
 struct m5_ep {

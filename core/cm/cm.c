@@ -27,7 +27,7 @@ static pthread_mutex_t cm_life = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- Fork ---- */
 
-/* Keeps inherited memory reachable for leak checkers. */
+/* Keeps the memory that a child inherits reachable, so that leak checkers do not report it. */
 static struct cm_loop inherited;
 
 static void before_fork(void)

@@ -105,7 +105,7 @@ struct m5_ctl_ops {
 	int (*uar_alloc)(struct m5_ctl *ctl, enum m5_uar_type type, struct m5_uar *uar);
 	void (*uar_free)(struct m5_ctl *ctl, struct m5_uar *uar);
 
-	/* Completion events: an EQ number for CREATE_CQ, and a channel whose fd polls readable. */
+	/* Completion events: an EQ number for CREATE_CQ, and a channel with a pollable fd. */
 	int (*eqn)(struct m5_ctl *ctl, uint32_t *eqn);
 	int (*evch_create)(struct m5_ctl *ctl, struct m5_evch **ch);
 	void (*evch_destroy)(struct m5_evch *ch);

@@ -113,8 +113,8 @@ static enum delivery check_block(const struct walk *w, const struct block *b)
 		return BAD_TOKEN;
 	}
 	if (from_be32(b->number) != w->number) {
-		sn_violate(nic, SN_V_CMDQ_BLOCK, "slot %u: %s mailbox %u says %u", w->slot, which,
-			   w->number, from_be32(b->number));
+		sn_violate(nic, SN_V_CMDQ_BLOCK, "slot %u: %s mailbox %u has block number %u",
+			   w->slot, which, w->number, from_be32(b->number));
 		return BAD_BLOCK_NUMBER;
 	}
 	if (nic->dev->cold->checksum == 3 && !block_signed(b)) {

@@ -210,7 +210,7 @@ void sn_sq_flush(struct sn_qp *qp);
 /* functions of wqe.c */
 bool sn_sq_copy(struct sn_qp *qp, uint16_t idx, unsigned int ds, uint8_t *dst);
 struct sn_ctrl;
-/* False: this block holds no WQE of this queue and position. */
+/* False: the control segment is not that of a WQE of this queue and index. */
 bool sn_wqe_ctrl_ok(struct sn_qp *qp, const struct sn_ctrl *ctrl);
 /* Parses the raw WQE. Returns SN_SYND_OK, or the syndrome of the error CQE. */
 uint8_t sn_wqe_parse(struct sn_qp *qp, struct sn_wqe *wqe);

@@ -45,7 +45,7 @@ bool sn_thread_watch(struct sn_nic *nic, bool any)
 {
 	struct sn_device *dev = nic->dev;
 
-	/* The thread itself arms before it sleeps. An arrived packet consumes the wake-up. */
+	/* The device's thread arms the wake-up before it sleeps. An arrived packet uses it up. */
 	if (!dev->threaded || nic->thread_driven || nic->fatal || (dev->armed && !any))
 		return true;
 	dev->armed = sn_fabric_arm(nic);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Checks that an adapter announces what a suite skips on it; sourced.
 
-# Reasons of the machine or of a page of DAT. An unknown counter returns its own value.
+# Reasons that depend on the machine or a page of DAT, which no attribute announces.
 not_of_the_adapter='^(the provider has no attributes of its own for an endpoint|the transport reads any registered memory: the page leaves the check to it|nothing that this call allocates can fail|that counter [0-9]+ is unknown|RLIMIT_MEMLOCK is lower than .*|the address sanitizer cannot .*|not under a sanitizer|a test may not have a network of its own here.*)$'
 
 # Names of a field that dat_ia_query fills in, or of an attribute of 2.0.

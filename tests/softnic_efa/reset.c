@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A reset of one of two devices that are at work. */
+/* One of two devices is reset while both are at work. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>

@@ -190,7 +190,7 @@ static void judge_evd_query(struct model *m, const struct call *c, const struct 
 		same(m, o, 4, evd->flags, "evd_flags");
 }
 
-/* A queue that is shorter than its events is refused, so no event is lost. */
+/* A resize to fewer places than there are queued events is refused, so no event is lost. */
 static void judge_evd_resize(struct model *m, const struct call *c, const struct outcome *o)
 {
 	struct verdict v = {.can = ERR(INSUFFICIENT_RESOURCES)};
