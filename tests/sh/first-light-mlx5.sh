@@ -63,7 +63,7 @@ wait $slow || status=1
 has 'an answer in time' '^ 3 none .*no answer within 1 s: it hangs'
 has 'the question after it' '^15 none .*within 1 s'
 has 'the one after that' '^16 skip'
-"$first_light" -i soft-mlx5-0 -a fault=quirk=no_qp_error -t 24,1 --total 1 >"$tmp/out" 2>/dev/null
+"$first_light" -i soft-mlx5-0 -a fault=quirk=no_qp_error -t 24,1 --total 30 >"$tmp/out" 2>/dev/null
 has 'a question in time' '^ 1 good'
 
 # Errors on the command line are reported, with status 2.
