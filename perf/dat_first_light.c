@@ -151,10 +151,8 @@ static pid_t start(const struct light *l, probe_fn *probe, struct answer *a)
 }
 
 /* Waits for a probe. False: it did not exit in time. */
-static bool wait_in_time(pid_t pid, unsigned int limit_s, int *status)
+static bool wait_in_time(pid_t pid, uint64_t until, int *status)
 {
-	uint64_t until = now_ns() + limit_s * 1000000000ull;
-
 	while (!waitpid(pid, status, WNOHANG)) {
 		if (now_ns() > until) {
 			kill(-pid, SIGKILL);
@@ -169,27 +167,31 @@ static bool wait_in_time(pid_t pid, unsigned int limit_s, int *status)
 
 #define no_answer(a, ...) say(a, NO_ANSWER, "nothing", __VA_ARGS__)
 
-/* Runs a probe. limit_s 0: there is no time left for it. */
-static void ask(const struct light *l, probe_fn *probe, unsigned int limit_s, struct answer *a)
+/* Runs a probe for limit_s seconds at most, and not after end_ns, when the time for all probes is over. */
+static void ask(const struct light *l, probe_fn *probe, unsigned int limit_s, uint64_t end_ns,
+		struct answer *a)
 {
+	uint64_t now = now_ns(), until = now + limit_s * 1000000000ull;
 	int status = 0;
 	pid_t pid;
 
+	if (until > end_ns)
+		until = end_ns;
 	no_answer(a, "no answer: a call failed; stderr says which");
-	pid = limit_s ? start(l, probe, a) : 0;
-	if (!limit_s)
+	pid = now < until ? start(l, probe, a) : 0;
+	if (now >= until)
 		no_answer(a, "not asked: the time for all probes is over");
 	else if (pid < 0)
 		no_answer(a, "no process: %s", strerror(errno));
-	else if (!wait_in_time(pid, limit_s, &status))
-		no_answer(a, "no answer within %u s: it hangs", limit_s);
+	else if (!wait_in_time(pid, until, &status))
+		no_answer(a, "no answer within %.0f s: it hangs", (double)(until - now) / 1e9);
 	else if (WIFSIGNALED(status))
 		no_answer(a, "no answer: ended by signal %d", WTERMSIG(status));
 }
 
-static int run_all(const struct light *l, const struct options *o, struct answer *shared)
+static int run_all(const struct light *l, const struct options *o, uint64_t end_ns,
+		   struct answer *shared)
 {
-	uint64_t until = now_ns() + o->total_s * 1000000000ull;
 	struct light_report report = { .light = l };
 	bool all = true;
 
@@ -199,7 +201,7 @@ static int run_all(const struct light *l, const struct options *o, struct answer
 		if (!(p->kinds & (l->efa ? EFA : CONNECTX)) || (o->any_chosen && !o->chosen[p->number]))
 			continue;
 		if (p->run)
-			ask(l, p->run, start_ns < until ? o->limit_s : 0, shared);
+			ask(l, p->run, o->limit_s, end_ns, shared);
 		else
 			say(shared, SKIPPED, p->set, "not probed: %s", p->why_not);
 		report_line(p, shared);
@@ -246,6 +248,7 @@ int main(int argc, char **argv)
 	struct state s = { .light = { .ia = "mlx5_0-1", .params = "" },
 			   .o = { .limit_s = 60, .total_s = 600 } };
 	struct { struct answer answer; struct light found; } *shared;
+	uint64_t end_ns;
 
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &s);
@@ -260,11 +263,12 @@ int main(int argc, char **argv)
 	}
 	found = &shared->found;
 	s.light.provider = find_provider(provider, sizeof(provider) - 32);
-	ask(&s.light, look, s.o.limit_s, &shared->answer);
+	end_ns = now_ns() + s.o.total_s * 1000000000ull;
+	ask(&s.light, look, s.o.limit_s, end_ns, &shared->answer);
 	if (shared->answer.verdict != GOOD) {
 		fprintf(stderr, "dat_first_light: %s does not open%s\n", s.light.ia,
 			strstr(shared->answer.text, "within") ? " in time" : "");
 		return 2;
 	}
-	return run_all(found, &s.o, &shared->answer);
+	return run_all(found, &s.o, end_ns, &shared->answer);
 }
