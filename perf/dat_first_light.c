@@ -209,8 +209,7 @@ static int run_all(const struct light *l, const struct options *o, uint64_t end_
 		all = all && shared->verdict != NO_ANSWER && shared->verdict != BAD;
 	}
 	if (!report.n) {
-		fprintf(stderr, "dat_first_light: none of these probes applies to %s\n",
-			l->adapter);
+		fprintf(stderr, "dat_first_light: none of these probes is for %s\n", l->adapter);
 		return 2;
 	}
 	return light_report_json(&report, o->json) || !all;
