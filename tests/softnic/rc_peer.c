@@ -34,14 +34,7 @@ static void meet_parent(int sock)
 
 static void start(int (*fn)(int sock, void *arg))
 {
-	struct rig_peer self;
-
-	cr_assert_eq(th_spawn(&child, fn, NULL), 0);
-	prepare(&self);
-	cr_assert_eq(th_recv(child.sock, &peer, sizeof(peer)), 0);
-	cr_assert_eq(th_send(child.sock, &self, sizeof(self)), 0);
-	rig_connect_to(&qp, &peer, NULL);
-	cr_assert_eq(th_meet(child.sock), 0);
+	peer = rig_spawn(&child, fn, &rig, &qp, NULL);
 }
 
 static void finish(void)

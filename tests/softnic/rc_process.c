@@ -29,16 +29,7 @@ static void meet_parent(int sock)
 
 static void start(int (*fn)(int sock, void *arg), const struct rig_conn *conn)
 {
-	struct rig_peer self;
-
-	cr_assert_eq(th_spawn(&child, fn, NULL), 0);
-	rig_open(&rig, 0, 0);
-	rig_qp(&rig, &qp);
-	self = rig_peer(&qp);
-	cr_assert_eq(th_recv(child.sock, &peer, sizeof(peer)), 0);
-	cr_assert_eq(th_send(child.sock, &self, sizeof(self)), 0);
-	rig_connect_to(&qp, &peer, conn);
-	cr_assert_eq(th_meet(child.sock), 0);
+	peer = rig_spawn(&child, fn, &rig, &qp, conn);
 }
 
 /* A target that blocks in a system call unrelated to its device. */

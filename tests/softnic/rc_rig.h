@@ -83,6 +83,10 @@ void rig_connect(struct rig_qp *a, struct rig_qp *b, const struct rig_conn *conn
 struct rig_peer rig_peer(const struct rig_qp *qp);
 /* Connects one side. Set qp->psn before. */
 void rig_connect_to(struct rig_qp *qp, const struct rig_peer *peer, const struct rig_conn *conn);
+/* Starts fn in a child, opens the device here and connects its QP to the child's, which is returned. */
+struct th_child;
+struct rig_peer rig_spawn(struct th_child *child, int (*fn)(int sock, void *arg), struct rig *rig,
+			  struct rig_qp *qp, const struct rig_conn *conn);
 void rig_qp_to(struct rig_qp *qp, uint16_t opcode);	/* 2ERR or 2RST */
 unsigned int rig_qp_state(struct rig_qp *qp);
 
