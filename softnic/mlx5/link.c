@@ -8,6 +8,7 @@
 #include "softnic/mlx5/quirk.h"
 
 #define TRAINING_NS		UINT64_C(100000000)	/* time of the training; hardware takes seconds */
+#define LATE_TRAINING_NS	UINT64_C(16000000000)	/* SN_Q_LATE_LINK */
 #define SLOW_TRAINING_NS	UINT64_C(60000000000)	/* SN_Q_SLOW_LINK */
 
 /* PRM port change event: sub type 1 is down, 4 is active; the upper half of byte 8 is the port. */
@@ -28,14 +29,19 @@ static void trained(struct sn_nic *nic, struct sn_timer *timer)
 	sn_link_update((struct sn_port *)((uint8_t *)timer - offsetof(struct sn_port, training)));
 }
 
+static uint64_t training_ns(const struct sn_nic *nic)
+{
+	if (sn_quirk(nic, SN_Q_SLOW_LINK))
+		return SLOW_TRAINING_NS;
+	return sn_quirk(nic, SN_Q_LATE_LINK) ? LATE_TRAINING_NS : TRAINING_NS;
+}
+
 void sn_link_admin(struct sn_port *port, bool up)
 {
-	uint64_t ns = sn_quirk(port->nic, SN_Q_SLOW_LINK) ? SLOW_TRAINING_NS : TRAINING_NS;
-
 	port->admin_down = !up;
 	port->training.fire = trained;
 	if (up)
-		(void)!sn_timer_arm(port->nic, &port->training, sn_now() + ns);
+		(void)!sn_timer_arm(port->nic, &port->training, sn_now() + training_ns(port->nic));
 	else
 		sn_timer_cancel(port->nic, &port->training);
 	sn_link_update(port);

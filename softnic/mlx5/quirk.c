@@ -29,6 +29,9 @@ static const char *const names[] = {
 	[SN_Q_SLOW_BF] = "slow_bf",
 	[SN_Q_SLOW_INLINE] = "slow_inline",
 	[SN_Q_SLOW_READ] = "slow_read",
+	[SN_Q_SLOW_RECV] = "slow_recv",
+	[SN_Q_LATE_LINK] = "late_link",
+	[SN_Q_ZERO_BLOCK] = "zero_block",
 };
 
 int sn_quirk_parse(struct sn_fault *f, const char *name)

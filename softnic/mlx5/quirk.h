@@ -26,6 +26,9 @@ enum sn_quirk {
 	SN_Q_SLOW_BF,		/* a BlueFlame write takes longer than a doorbell */
 	SN_Q_SLOW_INLINE,	/* inline data takes longer than data that the device reads */
 	SN_Q_SLOW_READ,		/* a read whose data is not inside its CQE takes longer */
+	SN_Q_SLOW_RECV,		/* a received message whose data is not inside its CQE takes longer */
+	SN_Q_LATE_LINK,		/* the link trains for 16 s */
+	SN_Q_ZERO_BLOCK,	/* a block of zeros in a BlueFlame register causes an internal error event */
 };
 
 static inline bool sn_quirk(const struct sn_nic *nic, enum sn_quirk quirk)

@@ -122,6 +122,10 @@ static void send_in(struct sn_qp *qp, const struct sn_packet *pkt)
 	unsigned int parts = pkt->shape->parts;
 	const void *small = is_small(qp, pkt) ? pkt->payload : NULL;
 
+	if (!small && sn_quirk(qp->nic, SN_Q_SLOW_RECV)) {
+		sn_quirk_slows(qp->nic, SN_Q_SLOW_RECV);
+		s->delayed_requests = SN_RC_DELAY_MAX;	/* polls during the sleep are missing: no delay */
+	}
 	if (parts & SN_P_FIRST ? !take_receive(qp) : !refetch_receive(qp))
 		return;
 	if (parts & SN_P_FIRST)

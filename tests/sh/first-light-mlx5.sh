@@ -14,6 +14,7 @@ mkdir "$tmp/slow"
 	answers soft-mlx5-0 <<'END'
 10	fault=quirk=slow_bf	tune .*no: 8-byte writes take [0-9]{2,}[.].*.set: (mmio=combined|bf_eps=0)
 12	fault=quirk=slow_inline	tune .*no: a write of 128 bytes takes [0-9]{2,}[.].*.set: inline=0
+13	fault=quirk=slow_recv	tune .*yes: a message of 32 bytes takes .*, and [0-9]{2,}[.].*.set: scatter_cqe=1
 14	fault=quirk=slow_read	tune .*yes: a read of 32 bytes takes .*, and [0-9]{2,}[.].*.set: scatter_cqe=2
 20	fault=quirk=no_resize_cqe	bad .*a write across the change ends with none
 23	fault=quirk=lost_wqe	bad .*not all of 16 receives can be used .set: nothing: make the SRQ longer
@@ -37,6 +38,7 @@ answers soft-mlx5-0 <<'END'
 6	fault=drop=1	bad .*a write of a pair of threads ends with TRANSPORT
 7	fault=quirk=no_umr	bad .*a bind ends with RMR_OPERATION_FAILED
 10	fault=drop=1	bad .*BlueFlame fails.*.set: mmio=doorbell
+11	fault=cmd_fail=0x500:1	bad .*two endpoints are not connected
 11	fault=drop=1	bad .*a write after the measurement ends with TRANSPORT
 12	fault=drop=1	bad .*no figure
 13	fault=quirk=no_scatter	good .*the adapter ignores it

@@ -10,6 +10,9 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 status=0
 
+# A link that trains for 16 s comes up in time, but late. This runs beside the next ones.
+SOFTNIC_FAULT=quirk=late_link "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a ip=10.0.0.9 -t 16 \
+	>"$tmp/late" 2>&1 &
 timeout 300 "$run" scripts/first-light -q -b "$DAPL_BUILD_DIR" -o "$tmp/good" mlx5_0-1 >"$tmp/out" 2>&1 || {
 	echo "first-light failed"
 	cat "$tmp/out"
@@ -77,6 +80,13 @@ no_event 24 no_qp_error
 wait
 grep -q '^22 bad .*nothing comes within' "$tmp/no_srq_limit" || { echo "a missing limit event is not seen"; cat "$tmp/no_srq_limit"; status=1; }
 grep -q '^24 bad .*its target has no event' "$tmp/no_qp_error" || { echo "a missing QP event is not seen"; cat "$tmp/no_qp_error"; status=1; }
+# The device reports an internal error after the measurement of doorbells, which writes blocks of zeros.
+SOFTNIC_FAULT=quirk=zero_block "$run" "$DAPL_BUILD_DIR/bin/dat_first_light" -i mlx5_0-1 -t 11 >"$tmp/out" 2>&1
+grep -q '^11 bad .*an asynchronous error follows .set: nothing: leave mmio' "$tmp/out" || {
+	echo "an error after the measurement is not seen"
+	cat "$tmp/out"
+	status=1
+}
 # A link that its administrator has set down is brought up.
 SOFTNIC_FAULT=admin_down "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a ip=10.0.0.7 -t 16 \
 	>"$tmp/out" 2>&1
@@ -92,6 +102,11 @@ wait
 grep -q '0000:01:00.0 does not open in time' "$tmp/link" && grep -q 'waiting for the link of' "$tmp/link" || {
 	echo "a link that trains for long is not seen"
 	cat "$tmp/link"
+	status=1
+}
+grep -qE '^16 bad .*hardly: after (1[5-9]|2[0-9])[.].*dat_ia_open waits 20 s at most' "$tmp/late" || {
+	echo "a link that trains for 16 s is not seen"
+	cat "$tmp/late"
 	status=1
 }
 [ -e "$DAPL_BUILD_DIR/lib/softnic-efadv.so" ] || exit $status		# built without libefa
