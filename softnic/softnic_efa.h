@@ -414,6 +414,7 @@ void softnic_efa_counters(struct softnic_efa *nic, struct softnic_efa_counters *
  *   rx_op		the CQE of a received message has an operation other than 0
  *   empty_sgl		a send without buffers is accepted
  *   slow_sgl		a send with buffers takes 50 microseconds longer than an inline one
+ *   slow_small		a send of 128 bytes or less from buffers takes 500 microseconds longer
  *   slow_read		an RDMA read takes 50 microseconds longer
  *   arm_only		as consumer, but only a doorbell that arms the CQ counts
  *   window=N		as in the config

@@ -87,6 +87,8 @@ uint64_t nearly_a_minute(void);
  */
 typedef bool round_fn(struct pair *p, size_t len);
 round_fn write_round, read_round, send_round;
+/* The same for 24 messages at once. An EFA sends those of 32 KiB in more packets than its default window. */
+round_fn burst_round;
 /* Returns the median time of many transfers, in a process of its own. 0: there is no figure. */
 double median_us(const struct light *l, const char *params, round_fn *round, size_t len);
 

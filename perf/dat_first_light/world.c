@@ -181,28 +181,45 @@ bool read_round(struct pair *p, size_t len)
 	return post_read(p, len) && !strcmp(completed(p->a.req_evd, 10000), "SUCCESS");
 }
 
-/* Sends a message and the answer. The buffers may be too short for more. Polls both EVDs in turns,
- * because polling drives a software adapter. */
-bool send_round(struct pair *p, size_t len)
+/* Sends messages. The buffers may be too short. Polls both EVDs in turns, because polling drives a
+ * software adapter. */
+static bool send_messages(struct pair *p, size_t len, unsigned int n)
 {
 	const DAT_EVD_HANDLE evds[] = { p->b.recv_evd, p->a.req_evd };
 	uint64_t until = now_ns() + 10000000000u;
-	bool done[2] = { false, false };
+	unsigned int left[2] = { n, n };
 
 	if (p->local.len < len &&
 	    (region_create(&p->a, &p->local, len, DAT_MEM_PRIV_ALL_FLAG) ||
 	     region_create(&p->b, &p->remote, len, DAT_MEM_PRIV_ALL_FLAG)))
 		return false;
-	if (!post_recv(p, len) || !post_send(p, len))
-		return false;
-	for (unsigned int i = 0; !done[0] || !done[1]; i ^= 1) {
-		const char *status = done[i] ? "none" : completed(evds[i], 0);
+	for (unsigned int i = 0; i < n; i++)
+		if (!post_recv(p, len))
+			return false;
+	for (unsigned int i = 0; i < n; i++)
+		if (!post_send(p, len))
+			return false;
+	for (unsigned int i = 0; left[0] || left[1]; i ^= 1) {
+		const char *status = left[i] ? completed(evds[i], 0) : "none";
 
-		done[i] = done[i] || !strcmp(status, "SUCCESS");
-		if ((!done[i] && strcmp(status, "none")) || now_ns() > until)
+		if (!strcmp(status, "SUCCESS"))
+			left[i]--;
+		else if (strcmp(status, "none") || now_ns() > until)
 			return false;
 	}
 	return true;
+}
+
+bool send_round(struct pair *p, size_t len)
+{
+	return send_messages(p, len, 1);
+}
+
+bool burst_round(struct pair *p, size_t len)
+{
+	enum { BURST = 24 };
+
+	return send_messages(p, len, BURST);
 }
 
 static double measure(struct pair *p, round_fn *round, size_t len)

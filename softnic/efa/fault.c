@@ -9,7 +9,7 @@
 const char *softnic_efa_fault_words(void)
 {
 	return "drop dup reorder twice rnr unnamed silence deadqp flush status cmd_fail rkey_reuse consumer "
-	       "unknown late_dereg shared_ah rx_op empty_sgl slow_sgl slow_read arm_only";
+	       "unknown late_dereg shared_ah rx_op empty_sgl slow_sgl slow_small slow_read arm_only";
 }
 
 static uint64_t draw(uint64_t *state)
@@ -204,6 +204,7 @@ static const struct flag {
 	{ "rx_op", offsetof(struct sne_fault, rx_op) },
 	{ "empty_sgl", offsetof(struct sne_fault, empty_sgl) },
 	{ "slow_sgl", offsetof(struct sne_fault, slow_sgl) },
+	{ "slow_small", offsetof(struct sne_fault, slow_small) },
 	{ "slow_read", offsetof(struct sne_fault, slow_read) },
 	{ "arm_only", offsetof(struct sne_fault, arm_only) },
 };

@@ -214,7 +214,7 @@ enum sne_cmd { SNE_CMD_PD, SNE_CMD_MR, SNE_CMD_AH, SNE_CMD_CQ, SNE_CMD_QP, SNE_C
 struct sne_fault {
 	double drop, dup, reorder, twice, rnr, unnamed;
 	bool silence, own_seed, consumer;
-	bool late_dereg, shared_ah, rx_op, empty_sgl, arm_only, slow_sgl, slow_read;
+	bool late_dereg, shared_ah, rx_op, empty_sgl, arm_only, slow_sgl, slow_small, slow_read;
 	uint64_t seed;
 	bool dead_on, dead_all;
 	uint32_t dead_in;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Parses a WQE and reports its errors. */
+#include <unistd.h>
+
 #include "softnic/efa/nic.h"
 
 static uint64_t address(le32_t lo, le32_t hi)
@@ -101,6 +103,8 @@ static uint8_t sge_count(struct sne_nic *nic, struct sne_qp *qp, uint32_t n)
 	return SNE_BAD_LENGTH;
 }
 
+enum { SMALL = 128, SMALL_US = 500 };
+
 static uint8_t parse_send(struct sne_nic *nic, struct sne_qp *qp, const struct sne_tx_wqe *wqe,
 			  struct sne_wr *wr)
 {
@@ -115,6 +119,8 @@ static uint8_t parse_send(struct sne_nic *nic, struct sne_qp *qp, const struct s
 	sne_slow(nic->fault.slow_sgl);
 	for (uint32_t i = 0; i < n && !status; i++)
 		status = parse_buf(nic, qp, &wqe->buf[i], wr);
+	if (nic->fault.slow_small && wr->len <= SMALL)
+		usleep(SMALL_US);
 	return status;
 }
 

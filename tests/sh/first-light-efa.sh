@@ -20,6 +20,7 @@ answers soft-efa-0 <<'END'
 60-62	fault=silence	bad .*no figure: .* with the default fails
 60	fault=slow_sgl	tune .*no: a message of 64 bytes takes [0-9]{2,}[.].*.set: efa_inline=80
 61	fault=slow_read	tune .*no: a message of 256 KiB .*.set: efa_rendezvous=1073741824
+62	fault=slow_small	tune .*no: a burst of 24 messages .*.set: efa_window=256
 60	efa_profile=unsol	skip .*the adapter takes 32 bytes at most
 63	fault=cmd_fail=cq:2	tune .*32768 at most .set: efa_cq=32768
 70	fault=flush=0	bad .*0 of 4 sends and 0 of 8 receives are flushed
