@@ -215,6 +215,7 @@ struct sne_fault {
 	double drop, dup, reorder, twice, rnr, unnamed;
 	bool silence, own_seed, consumer;
 	bool late_dereg, shared_ah, rx_op, empty_sgl, arm_only, slow_sgl, slow_small, slow_read;
+	bool slow_order, bad_order;
 	uint64_t seed;
 	bool dead_on, dead_all;
 	uint32_t dead_in;
@@ -466,6 +467,10 @@ void sne_thread_stop(struct sne_nic *nic);
 void sne_fault_default(struct sne_nic *nic, struct sne_fault *fault);
 bool sne_chance(struct sne_nic *nic, double p);
 void sne_slow(bool slow);	/* delays the device, if so */
+/* Returns a mapping of the send queue whose stores are observed, or NULL. (order.c) */
+void *sne_order_watch(struct sne_nic *nic, uint64_t off, uint64_t bytes);
+/* Was a word of a WQE stored after a higher one, since the last call? */
+bool sne_order_descends(void);
 /* Does the fault script refuse this command? */
 bool sne_refuses(struct sne_nic *nic, enum sne_cmd cmd);
 

@@ -214,13 +214,23 @@ free:
 	return err;
 }
 
-static void describe(const struct sne_qp *qp, struct softnic_efa_qp *out)
+/* If the order of stores matters, they are observed. */
+static void *drivers_ring(struct sne_nic *nic, const struct sne_qp *qp)
+{
+	uint64_t bytes = sne_pages((uint64_t)qp->attr.sq_depth * qp->wqe_size);
+	bool watched = qp->sq && (nic->fault.slow_order || nic->fault.bad_order);
+	void *ring = watched ? sne_order_watch(nic, qp->sq_off, bytes) : NULL;
+
+	return ring ? ring : qp->sq;
+}
+
+static void describe(struct sne_nic *nic, const struct sne_qp *qp, struct softnic_efa_qp *out)
 {
 	*out = (struct softnic_efa_qp){
 		.handle = qp->handle,
 		.qpn = qp->qpn,
 		.max_batch = qp->max_batch,
-		.sq = {.ring = qp->sq,
+		.sq = {.ring = drivers_ring(nic, qp),
 		       .depth = qp->attr.sq_depth,
 		       .entry_size = (uint16_t)qp->wqe_size,
 		       .sub_cq = qp->ssub,
@@ -257,7 +267,7 @@ int softnic_efa_qp_create(struct softnic_efa *handle, const struct softnic_efa_q
 	if (!err)
 		err = sne_refuses(nic, SNE_CMD_QP) ? -ENOMEM : create(nic, attr, &qp);
 	if (!err)
-		describe(qp, out);
+		describe(nic, qp, out);
 	sne_leave(nic);
 	return err;
 }

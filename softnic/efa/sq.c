@@ -67,9 +67,14 @@ static uint8_t check_header(struct sne_nic *nic, struct sne_qp *qp, const struct
 	return SNE_OK;
 }
 
-/* The fault script can make the n-th WQE fail. */
+/* The fault script can make the n-th WQE fail, or one that was not stored in ascending order. */
 static uint8_t injected(struct sne_nic *nic)
 {
+	if ((nic->fault.slow_order || nic->fault.bad_order) && sne_order_descends()) {
+		sne_slow(nic->fault.slow_order);
+		if (nic->fault.bad_order)
+			return SNE_QP_INTERNAL;
+	}
 	if (!nic->fault.status_in || --nic->fault.status_in)
 		return SNE_OK;
 	return nic->fault.status;

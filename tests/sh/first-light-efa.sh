@@ -43,6 +43,8 @@ answers soft-efa-0 <<'END'
 78	fault=shared_ah	tune .*both are
 79	fault=rx_op	bad .*no: it is 7
 80	fault=silence	bad .*a send in this driver's order fails
+80	fault=slow_order	tune .*yes: a post takes [0-9]+ ns, ascending .*.set: nothing: send the report back
+80	fault=bad_order	bad .*yes: a send in this driver's order fails
 81	fault=consumer	good .*yes: 8193 messages with a CQ of 4096
 81	fault=arm_only	bad .*no: message [0-9]+ with a CQ of 4096 ends with none
 1-7,70-80	efa_profile=read	good|skip .*the adapter does no RDMA write|tune .*yes
