@@ -225,7 +225,7 @@ Test(efa_bad, packet__for_a_qp_that_had_the_number_before)
 	struct efa_ep *e = efa_ep(r.a.ep);
 	uint32_t next = e->rx.next;
 
-	other_id = 1u << e->rx.log;
+	other_id = e->rx.mask + 1;
 	packet(efa_imm(EFA_K_MSG, false, next, 0), e->remote_qpn, 8);
 	cr_assert_null(fake.broken);
 	cr_assert_eq(e->rx.next, next);
