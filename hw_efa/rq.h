@@ -23,10 +23,8 @@ EFA_INLINE void efa_copy(uint64_t to, const uint8_t *from, uint32_t len)
 /* Writes the descriptor of a buffer. */
 EFA_INLINE void efa_refill(struct efa_rx *rx, uint32_t id, const uint8_t *buf)
 {
-	const uint64_t desc[2] = { htole64((uintptr_t)buf), htole64(rx->desc | id) };
-	const uint32_t pi = rx->pi++;
-
-	__builtin_memcpy(&rx->ring[pi & rx->mask], desc, sizeof(desc));
+	rx->ring[rx->pi++ & rx->mask] = (struct efa_rx_desc){
+		{ htole64((uintptr_t)buf), htole64(rx->desc | id) } };
 }
 
 #endif

@@ -33,56 +33,21 @@ enum {					/* efa_io_tx_meta_desc.ctrl1 */
 #define EFA_RX_LAST (1u << 31)
 #define EFA_NO_AH 0xffff		/* of a CQE: the sender has no address handle here */
 
-struct efa_tx_meta {
-	le16_t req_id;
-	uint8_t ctrl1, ctrl2;
-	le16_t dest_qp;
-	le16_t length;			/* segments, or bytes when they are inline */
-	le32_t imm;
-	le16_t ah;
-	uint8_t ctrl3, zero0;
-	le32_t qkey;
-	uint8_t zero1[6];
-	le16_t req_id_ex[3];
-};
-WIRE_SIZE(struct efa_tx_meta, 32);
-WIRE_AT(struct efa_tx_meta, dest_qp, 4);
-WIRE_AT(struct efa_tx_meta, imm, 8);
-WIRE_AT(struct efa_tx_meta, ah, 12);
-WIRE_AT(struct efa_tx_meta, qkey, 16);
-WIRE_AT(struct efa_tx_meta, req_id_ex, 26);
+/*
+ * The layout of a WQE, which efa_wqe_put assembles from words of 64 bits (sq.h). A wide WQE has 96
+ * bytes from offset 32 on, of which inline data may fill 80.
+ *
+ *	 0	request id (16 bits), ctrl1, ctrl2 (8 each), QP of the peer (16)
+ *	 6	number of segments, or of bytes if they are inline (16)
+ *	 8	immediate (32), address handle (16), zero (16)
+ *	16	qkey (32), zero to 31
+ *	32	inline data, or two local segments; of an RDMA the remote and the local segment
+ *
+ * A local segment is length, lkey (32 each), address (64); a remote one has an rkey.
+ */
 
-struct efa_tx_buf { le32_t length, lkey, addr_lo, addr_hi; };
-WIRE_SIZE(struct efa_tx_buf, 16);
-
-struct efa_remote { le32_t length, rkey, addr_lo, addr_hi; };
-WIRE_SIZE(struct efa_remote, 16);
-
-struct efa_wqe {
-	struct efa_tx_meta meta;
-	union {
-		struct efa_tx_buf sgl[2];	/* of a send */
-		struct {
-			struct efa_remote remote;
-			union {
-				struct efa_tx_buf local;
-				uint8_t inl[80];	/* of a wide WQE only */
-			};
-		} rdma;
-		uint8_t inl[96];	/* 32 bytes of it in a WQE of 64, 80 in a wide one */
-	};
-};
-WIRE_SIZE(struct efa_wqe, 128);
-WIRE_AT(struct efa_wqe, sgl, 32);
-WIRE_AT(struct efa_wqe, rdma.local, 48);
-
-struct efa_rx_desc {
-	le32_t addr_lo, addr_hi;
-	le16_t req_id, length;
-	le32_t lkey_ctrl;
-};
-WIRE_SIZE(struct efa_rx_desc, 16);
-WIRE_AT(struct efa_rx_desc, lkey_ctrl, 12);
+/* Little-endian: the address; then the request id, the length (16 bits each) and lkey_ctrl (32). */
+struct efa_rx_desc { uint64_t word[2]; };
 
 struct efa_cqe {			/* 16 or 32 bytes; only a receive has the fields after qp_num */
 	le16_t req_id;
@@ -90,16 +55,12 @@ struct efa_cqe {			/* 16 or 32 bytes; only a receive has the fields after qp_num
 	le16_t qp_num;
 	le16_t length, ah, src_qp;
 	le32_t imm;
-	union {
-		le16_t length_hi;	/* of a write */
-		uint8_t sgid[16];
-	};
+	uint8_t sgid[16];		/* of a write, the high bits of its length are in the first two */
 };
 WIRE_SIZE(struct efa_cqe, 32);
 WIRE_AT(struct efa_cqe, length, 6);
 WIRE_AT(struct efa_cqe, ah, 8);
 WIRE_AT(struct efa_cqe, imm, 12);
-WIRE_AT(struct efa_cqe, length_hi, 16);
 
 /* The address handle and the QP number of the sender in one word. */
 static inline uint32_t efa_cqe_from(const struct efa_cqe *cqe)
