@@ -28,10 +28,10 @@ static void caps_named(struct dap_caps *caps, const struct efa_ia *e)
 		{ "device", e->ctl->device, 0 },
 		{ "access", e->ctl->ops->access, 0 },
 		{ "driven_by", !e->ctl->soft ? "hardware" : e->eng->driven ? "caller" : "thread", 0 },
-		{ "inline", NULL, efa_inline_max(e) },
+		{ "inline", NULL, e->shape.inline_max },
 		{ "path_mtu", NULL, e->dev.mtu },
-		{ "hot_functions", e->eng->driven ? e->wide ? "model-wide" : "model" :
-		  e->wide ? "silicon-wide" : "silicon", 0 },
+		{ "hot_functions", e->eng->driven ? e->shape.wide ? "model-wide" : "model" :
+		  e->shape.wide ? "silicon-wide" : "silicon", 0 },
 		{ "write_order", e->params.relaxed ? "relaxed" : "kept", 0 },
 		{ "send_completion", "at the peer's adapter", 0 },
 		{ "efa_device_id", id, 0 },
@@ -62,10 +62,8 @@ static void caps_named(struct dap_caps *caps, const struct efa_ia *e)
 static void caps_limits(struct dap_caps *caps, const struct efa_ia *e)
 {
 	const struct efa_caps *dev = &e->dev;
-	struct efa_shape s;
 
-	efa_shape_of(e, &s);
-	caps->max_eps = efa_min(dev->max_qp, e->eng->cq_entries / s.cqes);
+	caps->max_eps = efa_min(dev->max_qp, e->eng->cq_entries / e->shape.cqes);
 	caps->max_dto_per_ep = 4096;
 	caps->max_rdma_read_in = caps->max_rdma_read_out = 128;
 	caps->max_evds = 65536;
@@ -203,7 +201,6 @@ static int device_caps(struct efa_ia *e, char *why, size_t whylen)
 static int ia_open(struct dap_ia *ia, const char *params, char *why, size_t whylen)
 {
 	struct efa_ia *e = efa_ia(ia);
-	struct efa_shape shape;
 	int err;
 
 	*e = (struct efa_ia){ 0 };
@@ -219,8 +216,7 @@ static int ia_open(struct dap_ia *ia, const char *params, char *why, size_t whyl
 		e->ctl->ops->close(e->ctl);
 		return err;
 	}
-	efa_shape_of(e, &shape);
-	e->wide = shape.wide;
+	efa_set_shape(e);
 	caps_fill(ia);
 	return 0;
 }

@@ -41,11 +41,9 @@ enum efa_rdma {
 struct efa_ep_cold {			/* state that the fast path does not use */
 	struct efa_qp_res qp;
 	struct efa_mr mr;		/* registration of the receive buffers and the stage */
-	uint8_t *mem;
-	size_t mem_bytes;
 	uint8_t *stage;			/* EFA_STAGE bytes for each WQE */
 	struct efa_ah *ah;
-	uint32_t qkey, cqes;		/* cqes: entries of the CQ that are reserved for it */
+	uint32_t qkey;
 	struct efa_answer answer[4 * EFA_ASKS];
 	uint32_t answers, answered;
 	char why[EFA_WHY];		/* text of the reason for the end of the connection */
@@ -84,12 +82,21 @@ _Static_assert(sizeof(struct efa_ep) <= DAP_HW_EP_SIZE, "endpoint area");
 _Static_assert(sizeof(struct efa_ctrl_msg) + EFA_MAX_IOV * sizeof(struct efa_seg) <= EFA_STAGE,
 	       "a control message is staged whole");
 
+struct efa_shape {			/* what each endpoint of the IA needs */
+	uint32_t sq, rq;		/* entries of its queues */
+	uint32_t bufs, stride;		/* receive buffers, and the bytes from one to the next */
+	uint32_t cqes;			/* entries of the CQ */
+	size_t mem;			/* bytes of the receive buffers and the stage */
+	uint16_t inline_max;		/* most bytes of a message that its WQE can contain */
+	bool wide;			/* WQEs have 128 bytes */
+};
+
 struct efa_ia {
 	struct efa_ctl *ctl;
 	struct efa_caps dev;
 	struct efa_params params;
+	struct efa_shape shape;
 	struct efa_engine *eng;
-	bool wide;			/* WQEs have 128 bytes */
 };
 _Static_assert(sizeof(struct efa_ia) <= DAP_HW_IA_SIZE, "IA area");
 

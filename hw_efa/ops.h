@@ -36,19 +36,9 @@ void efa_cq_settle(struct dap_evd *evd);
 void efa_describe(const struct dap_obj *obj, char *line, size_t len);
 
 /* qp.c */
-/*
- * The numbers of entries that an endpoint with this window needs in the send queue, the receive
- * queue and the CQ.
- */
-struct efa_shape {
-	uint32_t sq, rq, bufs, cqes;
-	bool wide;
-};
-/* Returns the most bytes of a message that its WQE can contain. */
-uint16_t efa_inline_max(const struct efa_ia *ia);
+void efa_set_shape(struct efa_ia *ia);
 /* Returns the memory of an endpoint with this many requests and receives, its queues included. */
 size_t efa_ep_memory(const struct efa_ia *ia, uint32_t requests, uint32_t receives);
-void efa_shape_of(const struct efa_ia *ia, struct efa_shape *s);
 int efa_qp_create(struct dap_ep *ep);
 int efa_qp_destroy(struct dap_ep *ep);
 /* Destroys the QP, but keeps the endpoint. */

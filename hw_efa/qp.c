@@ -25,96 +25,70 @@ static uint32_t pow2_up(uint32_t n)
 	return n > 1 ? 1u << (32 - __builtin_clz(n - 1)) : 1;
 }
 
-static uint32_t max_of(uint32_t a, uint32_t b)
-{
-	return a > b ? a : b;
-}
-
-static bool has_wide_wqes(const struct efa_ia *ia)
-{
-	return ia->dev.wide_wqe && ia->params.inl > ia->dev.inline_max;
-}
-
-uint16_t efa_inline_max(const struct efa_ia *ia)
-{
-	uint32_t can = has_wide_wqes(ia) ? ia->dev.inline_max_wide : ia->dev.inline_max;
-	uint32_t room = has_wide_wqes(ia) ? 96 : 32;
-
-	return (uint16_t)efa_min(efa_min(can, room), ia->params.inl);
-}
-
-void efa_shape_of(const struct efa_ia *ia, struct efa_shape *s)
+/* A write that consumes no receive has a CQE, and takes a place of the same window. */
+void efa_set_shape(struct efa_ia *ia)
 {
 	const struct efa_caps *dev = &ia->dev;
+	const bool wide = dev->wide_wqe && ia->params.inl > dev->inline_max;
+	const uint32_t can = wide ? efa_min(dev->inline_max_wide, 96) : efa_min(dev->inline_max, 32);
+	const uint32_t bufs = ia->params.window + UNSEQ_BUFS, stride = (dev->mtu + 63) & ~63u;
+	uint32_t sq = SQ_WQES;
 
-	s->wide = has_wide_wqes(ia);
-	s->sq = SQ_WQES;
-	while (s->sq > 16 && s->sq > dev->max_sq_wr / (s->wide ? 2 : 1))
-		s->sq /= 2;
-	s->bufs = ia->params.window + UNSEQ_BUFS;
-	s->rq = pow2_up(s->bufs);
-	/* A write that consumes no receive has a CQE, and takes a place of the same window. */
-	s->cqes = s->sq + s->bufs;
-}
-
-/* Receive buffers and the stage lie in one registration. */
-static uint32_t stride_of(const struct efa_ia *ia)
-{
-	return (ia->dev.mtu + 63) & ~63u;
-}
-
-static size_t mem_bytes(const struct efa_ia *ia, const struct efa_shape *s)
-{
-	size_t bufs = (size_t)s->bufs * stride_of(ia), stage = (size_t)s->sq * EFA_STAGE;
-
-	return (bufs + stage + 4095) & ~(size_t)4095;
+	while (sq > 16 && sq > dev->max_sq_wr / (wide ? 2 : 1))
+		sq /= 2;
+	ia->shape = (struct efa_shape){
+		.sq = sq, .rq = pow2_up(bufs), .bufs = bufs, .cqes = sq + bufs, .stride = stride,
+		.mem = ((size_t)bufs * stride + sq * EFA_STAGE + 4095) & ~(size_t)4095,
+		.inline_max = (uint16_t)efa_min(can, ia->params.inl), .wide = wide,
+	};
 }
 
 /* The arrays of software, see rings_alloc. */
-static size_t rings_bytes(const struct efa_ia *ia, const struct efa_shape *s, uint32_t requests,
-			  uint32_t receives)
+static size_t rings_bytes(const struct efa_ia *ia, uint32_t requests, uint32_t receives)
 {
 	return ia->params.window * sizeof(struct efa_cqe) + receives * sizeof(struct efa_recv) +
 	       requests * (sizeof(struct efa_dto) + sizeof(struct efa_work)) +
-	       s->sq * (sizeof(union efa_slot) + sizeof(uint16_t));
+	       ia->shape.sq * (sizeof(union efa_slot) + sizeof(uint16_t));
 }
 
 size_t efa_ep_memory(const struct efa_ia *ia, uint32_t requests, uint32_t receives)
 {
-	struct efa_shape s;
+	const struct efa_shape *s = &ia->shape;
 
-	efa_shape_of(ia, &s);
-	return dap_ep_size() + sizeof(struct efa_ep_cold) + mem_bytes(ia, &s) +
-	       s.sq * (s.wide ? 128 : 64) + s.rq * sizeof(struct efa_rx_desc) +
-	       rings_bytes(ia, &s, pow2_up(requests), pow2_up(receives)) +
-	       (ia->ctl->ops->qp_memory ? ia->ctl->ops->qp_memory(s.sq) : 0);
+	return dap_ep_size() + sizeof(struct efa_ep_cold) + s->mem + s->sq * (s->wide ? 128 : 64) +
+	       s->rq * sizeof(struct efa_rx_desc) +
+	       rings_bytes(ia, pow2_up(requests), pow2_up(receives)) +
+	       (ia->ctl->ops->qp_memory ? ia->ctl->ops->qp_memory(s->sq) : 0);
 }
 
-static int mem_alloc(struct dap_ep *ep, struct efa_ep_cold *m, const struct efa_shape *s)
+/* Receive buffers and the stage lie in one registration. */
+static int mem_alloc(struct dap_ep *ep)
 {
 	struct efa_ia *ia = efa_ia(ep->obj.ia);
+	const struct efa_shape *s = &ia->shape;
+	struct efa_ep *e = efa_ep(ep);
+	void *mem = mmap(NULL, s->mem, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int err;
 
-	m->mem_bytes = mem_bytes(ia, s);
-	m->mem = mmap(NULL, m->mem_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		      0);
-	if (m->mem == MAP_FAILED)
+	if (mem == MAP_FAILED)
 		return -ENOMEM;
-	m->stage = m->mem + (size_t)s->bufs * stride_of(ia);
-	err = ia->ctl->ops->mr_reg(ia->ctl, efa_pz(ep->pz)->pd, (uintptr_t)m->mem, m->mem_bytes,
-				   EFA_LOCAL_WRITE, &m->mr);
+	e->rx.bufs = mem;
+	e->cold->stage = e->rx.bufs + (size_t)s->bufs * s->stride;
+	err = ia->ctl->ops->mr_reg(ia->ctl, efa_pz(ep->pz)->pd, (uintptr_t)mem, s->mem,
+				   EFA_LOCAL_WRITE, &e->cold->mr);
 	if (err)
-		munmap(m->mem, m->mem_bytes);
+		munmap(mem, s->mem);
 	return err;
 }
 
-static void mem_free(struct dap_ep *ep, struct efa_ep_cold *m)
+static void mem_free(struct dap_ep *ep)
 {
-	struct efa_ctl *ctl = efa_ia(ep->obj.ia)->ctl;
+	struct efa_ia *ia = efa_ia(ep->obj.ia);
+	struct efa_ep *e = efa_ep(ep);
 
 	/* If the device may still write to the memory, it must not be reused. */
-	if (!ctl->ops->mr_dereg(ctl, &m->mr))
-		munmap(m->mem, m->mem_bytes);
+	if (!ia->ctl->ops->mr_dereg(ia->ctl, &e->cold->mr))
+		munmap(e->rx.bufs, ia->shape.mem);
 }
 
 static int reserve_cqes(struct efa_engine *eng, uint32_t cqes)
@@ -144,107 +118,98 @@ static void release_cqes(struct efa_engine *eng, uint32_t cqes)
 
 static const struct dap_lmr no_lmr;	/* contains no address */
 
-/* One allocation; the caller frees rx.place, which is its start. */
-static int rings_alloc(struct efa_ep *e, const struct efa_ia *ia, const struct dap_ep_attr *a,
-		       const struct efa_shape *s)
+/* All that does not depend on the QP. */
+static void init_ep(struct dap_ep *ep)
 {
-	uint32_t dtos = pow2_up(a->max_request_dtos), recvs = pow2_up(a->max_recv_dtos);
-	uint32_t window = ia->params.window;
+	const struct dap_ep_attr *a = &ep->attr;
+	const struct efa_ia *ia = efa_ia(ep->obj.ia);
+	const struct efa_shape *s = &ia->shape;
+	const uint32_t allow = DAP_COMP_SUPPRESS | (a->request_completion_flags & DAP_COMP_UNSIGNALLED);
+	const uint32_t requests = a->max_request_dtos ?: 1, recvs = a->max_recv_dtos ?: 1;
+	const uint32_t window = ia->params.window;
 
-	e->rx.place = calloc(1, rings_bytes(ia, s, dtos, recvs));
+	*efa_ep(ep) = (struct efa_ep){
+		.cold = calloc(1, sizeof(struct efa_ep_cold)),
+		.free_at = { [EFA_REQUESTS] = requests, [EFA_RECEIVES] = recvs },
+		.sq = {
+			.mask = s->sq - 1, .inline_max = s->inline_max,
+			.room = efa_min(s->sq - EFA_SPARE_WQES - 1, UINT8_MAX),	/* efa_dto.left */
+		},
+		.tx = {
+			.eng = ia->eng, .lmr = &no_lmr, .max = requests, .mask = pow2_up(requests) - 1,
+			.blocked = EFA_B_DOWN, .mtu = ia->dev.mtu,
+			.max_msg = (uint32_t)a->max_message_size, .max_rdma = (uint32_t)a->max_rdma_size,
+			.deny = { [EFA_SEND] = ~(allow | DAP_COMP_SOLICITED), [EFA_READ] = ~allow,
+				  [EFA_WRITE] = ~allow },
+			.max_iov = { [EFA_SEND] = a->max_request_iov, [EFA_READ] = a->max_rdma_read_iov,
+				     [EFA_WRITE] = a->max_rdma_write_iov },
+		},
+		.rx = {
+			.lmr = &no_lmr, .max = recvs, .recv_mask = pow2_up(recvs) - 1,
+			.stride = s->stride, .nbufs = s->bufs,
+			.window = window, .place_mask = window - 1, .batch = efa_min(window / 2, RX_BATCH),
+			.deny = ~(a->recv_completion_flags & DAP_COMP_UNSIGNALLED),
+			.max_iov = a->max_recv_iov,
+			.solicited_only = a->recv_completion_flags & DAP_COMP_SOLICITED,
+		},
+	};
+}
+
+/* One allocation, whose start is rx.place. */
+static int rings_alloc(struct efa_ep *e, const struct efa_ia *ia)
+{
+	uint32_t requests = e->tx.mask + 1, recvs = e->rx.recv_mask + 1;
+
+	e->rx.place = calloc(1, rings_bytes(ia, requests, recvs));
 	if (!e->rx.place)
 		return -ENOMEM;
-	e->tx.dto = (void *)(e->rx.place + window);
-	e->sq.slots = (void *)(e->tx.dto + dtos);
-	e->tx.work = (void *)(e->sq.slots + s->sq);
-	e->rx.recv = (void *)(e->tx.work + dtos);
+	e->tx.dto = (void *)(e->rx.place + e->rx.window);
+	e->sq.slots = (void *)(e->tx.dto + requests);
+	e->tx.work = (void *)(e->sq.slots + ia->shape.sq);
+	e->rx.recv = (void *)(e->tx.work + requests);
 	e->sq.ids = (void *)(e->rx.recv + recvs);
-	e->tx.mask = dtos - 1;
-	e->rx.recv_mask = recvs - 1;
-	for (uint32_t i = 0; i < window; i++)
+	for (uint32_t i = 0; i < e->rx.window; i++)
 		efa_place_clear(&e->rx.place[i]);
 	return 0;
 }
 
-/* The ring may be longer than requested: the slots limit the number of WQEs in it. */
-static void sq_fill(struct efa_ep *e, const struct efa_ia *ia, uint32_t slots, uint32_t gen)
+/* The ring may be longer than asked for: the slots bound what is in it. */
+static void set_queues(struct efa_ep *e, uint32_t gen)
 {
 	const struct efa_qp_res *qp = &e->cold->qp;
 	struct efa_sq *sq = &e->sq;
+	struct efa_rx *rx = &e->rx;
 
 	sq->ring = sq->next = qp->sq.base;
 	sq->end = sq->ring + (size_t)qp->sq.entries * qp->sq.entry_size;
 	sq->doorbell = qp->sq.doorbell;
-	sq->mask = slots - 1;
 	sq->entry_size = qp->sq.entry_size;
-	sq->gen = (uint16_t)(gen * slots);
-	sq->room = efa_min(slots - EFA_SPARE_WQES - 1, UINT8_MAX);	/* efa_dto.left */
-	sq->max_batch = qp->max_batch ? qp->max_batch : slots;
+	sq->gen = (uint16_t)(gen * (sq->mask + 1));
+	sq->max_batch = qp->max_batch ?: sq->mask + 1;
 	sq->handle = qp->handle;
-	sq->inline_max = efa_inline_max(ia);
 	efa_slots_reset(sq);
-}
-
-static void tx_fill(struct dap_ep *ep)
-{
-	const struct dap_ep_attr *a = &ep->attr;
-	struct efa_tx *tx = &efa_ep(ep)->tx;
-	uint32_t allow = DAP_COMP_SUPPRESS | (a->request_completion_flags & DAP_COMP_UNSIGNALLED);
-
-	tx->lmr = &no_lmr;
-	tx->max = efa_ep(ep)->free_at[EFA_REQUESTS] = max_of(a->max_request_dtos, 1);
-	tx->blocked = EFA_B_DOWN;
-	tx->mtu = efa_ia(ep->obj.ia)->dev.mtu;
-	tx->max_msg = (uint32_t)a->max_message_size;
-	tx->max_rdma = (uint32_t)a->max_rdma_size;
-	tx->deny[EFA_SEND] = ~(allow | DAP_COMP_SOLICITED);
-	tx->deny[EFA_WRITE] = tx->deny[EFA_READ] = ~allow;
-	tx->eng = efa_ia(ep->obj.ia)->eng;
-	tx->max_iov[EFA_SEND] = a->max_request_iov;
-	tx->max_iov[EFA_READ] = a->max_rdma_read_iov;
-	tx->max_iov[EFA_WRITE] = a->max_rdma_write_iov;
-}
-
-static void rx_fill(struct dap_ep *ep, const struct efa_shape *s, uint32_t gen)
-{
-	struct efa_ep *e = efa_ep(ep);
-	const struct efa_qp_res *qp = &e->cold->qp;
-	struct efa_rx *rx = &e->rx;
-
 	rx->ring = qp->rq.base;
 	rx->doorbell = qp->rq.doorbell;
 	rx->mask = qp->rq.entries - 1;
-	rx->log = (uint8_t)__builtin_ctz(qp->rq.entries);
-	rx->gen = (uint16_t)(gen << rx->log);
-	rx->bufs = e->cold->mem;
-	rx->stride = stride_of(efa_ia(ep->obj.ia));
-	rx->nbufs = s->bufs;
-	rx->lmr = &no_lmr;
-	rx->max = e->free_at[EFA_RECEIVES] = max_of(ep->attr.max_recv_dtos, 1);
-	rx->window = efa_ia(ep->obj.ia)->params.window;
-	rx->place_mask = rx->window - 1;
-	rx->deny = ~(ep->attr.recv_completion_flags & DAP_COMP_UNSIGNALLED);
-	rx->max_iov = ep->attr.max_recv_iov;
-	rx->solicited_only = ep->attr.recv_completion_flags & DAP_COMP_SOLICITED;
-	rx->batch = efa_min(rx->window / 2, RX_BATCH);
-	rx->desc = (uint64_t)(e->cold->mr.lkey | EFA_RX_FIRST | EFA_RX_LAST) << 32 |
-		   rx->stride << 16;
+	rx->gen = (uint16_t)(gen * qp->rq.entries);
+	rx->desc = (uint64_t)(e->cold->mr.lkey | EFA_RX_FIRST | EFA_RX_LAST) << 32 | rx->stride << 16;
+	e->qpn = qp->qpn;
 }
 
 /*
  * The device reuses QP numbers at once. The generation in a request id tells late completions
  * apart.
  */
-static int make_qp(struct dap_ep *ep, const struct efa_shape *s)
+static int make_qp(struct dap_ep *ep)
 {
 	struct efa_ia *ia = efa_ia(ep->obj.ia);
+	const struct efa_shape *s = &ia->shape;
 	struct efa_ep *e = efa_ep(ep);
 	const struct efa_qp_param p = {
 		.pd = efa_pz(ep->pz)->pd, .cq = &ia->eng->res, .sq_entries = s->sq,
 		.rq_entries = s->rq, .wide = s->wide,
 		.unsolicited = ia->dev.unsolicited_write_recv,
 	};
-	uint32_t gen;
 	int err;
 
 	if (getrandom(&e->cold->qkey, sizeof(e->cold->qkey), 0) != sizeof(e->cold->qkey))
@@ -254,11 +219,7 @@ static int make_qp(struct dap_ep *ep, const struct efa_shape *s)
 	err = ia->ctl->ops->qp_create(ia->ctl, &p, e->cold->qkey, &e->cold->qp);
 	if (err)
 		return err;
-	gen = __atomic_add_fetch(&ia->eng->gen, 1, __ATOMIC_RELAXED);
-	sq_fill(e, ia, s->sq, gen);
-	tx_fill(ep);
-	rx_fill(ep, s, gen);
-	e->qpn = e->cold->qp.qpn;
+	set_queues(e, __atomic_add_fetch(&ia->eng->gen, 1, __ATOMIC_RELAXED));
 	e->made = true;
 	efa_enter(ia->eng);
 	/*
@@ -271,33 +232,34 @@ static int make_qp(struct dap_ep *ep, const struct efa_shape *s)
 	return 0;
 }
 
+static void free_ep(struct efa_ep *e)
+{
+	free(e->rx.place);
+	free(e->cold);
+	*e = (struct efa_ep){ 0 };
+}
+
 int efa_qp_create(struct dap_ep *ep)
 {
 	struct efa_ia *ia = efa_ia(ep->obj.ia);
 	struct efa_ep *e = efa_ep(ep);
-	struct efa_shape s;
-	int err;
+	int err = reserve_cqes(ia->eng, ia->shape.cqes);
 
-	efa_shape_of(ia, &s);
-	err = reserve_cqes(ia->eng, s.cqes);
 	if (err)
 		return err;
-	*e = (struct efa_ep){ .cold = calloc(1, sizeof(*e->cold)) };
-	err = e->cold ? rings_alloc(e, ia, &ep->attr, &s) : -ENOMEM;
+	init_ep(ep);
+	err = e->cold ? rings_alloc(e, ia) : -ENOMEM;
 	if (!err)
-		err = mem_alloc(ep, e->cold, &s);
+		err = mem_alloc(ep);
 	if (err)
 		goto free_rings;
-	e->cold->cqes = s.cqes;
-	err = make_qp(ep, &s);
+	err = make_qp(ep);
 	if (!err)
 		return 0;
-	mem_free(ep, e->cold);
+	mem_free(ep);
 free_rings:
-	free(e->rx.place);
-	free(e->cold);
-	*e = (struct efa_ep){ 0 };
-	release_cqes(ia->eng, s.cqes);
+	free_ep(e);
+	release_cqes(ia->eng, ia->shape.cqes);
 	return err;
 }
 
@@ -340,19 +302,17 @@ int efa_qp_destroy(struct dap_ep *ep)
 	efa_drain(eng);
 	remove_deferred(eng, ep);
 	dap_invariant(&ep->obj, eng->emulating >= e->cold->emulates && eng->live >= e->cold->live &&
-		      eng->cq_used >= e->cold->cqes);
+		      eng->cq_used >= ia->shape.cqes);
 	eng->emulating -= e->cold->emulates;
 	eng->live -= e->cold->live;
-	eng->cq_used -= e->cold->cqes;
+	eng->cq_used -= ia->shape.cqes;
 	efa_evd_purge(ep->recv_evd, ep);
 	if (ep->request_evd != ep->recv_evd)
 		efa_evd_purge(ep->request_evd, ep);
 	efa_leave(eng);
 	if (e->cold->ah)
 		efa_ah_put(eng, e->cold->ah);
-	mem_free(ep, e->cold);
-	free(e->rx.place);
-	free(e->cold);
-	*e = (struct efa_ep){ 0 };
+	mem_free(ep);
+	free_ep(e);
 	return 0;
 }

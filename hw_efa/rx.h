@@ -38,7 +38,6 @@ struct efa_rx {
 	uint32_t mask, pi, rung;	/* of the RQ; rung: pi in the doorbell */
 	uint32_t batch;			/* buffers given back by one doorbell */
 	uint32_t gen;			/* in the bits of a request id above the index */
-	uint8_t log;
 	uint32_t recv_mask, max;
 	uint32_t posted, match;
 	uint32_t done;			/* receives delivered */
