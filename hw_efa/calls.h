@@ -69,13 +69,23 @@ EFA_INLINE void efa_done_taken(struct dap_ep *ep, unsigned int receive)
 void efa_key_link(struct efa_engine *eng, struct efa_key *k);
 /* Writes by the key have ended when it returns. The key need not be linked. */
 void efa_key_unlink(struct efa_engine *eng, const struct efa_key *k);
-/* NULL: the key gives no right to write these bytes. */
-const struct efa_key *efa_key_find(struct efa_engine *eng, const struct dap_ep *ep, uint32_t rkey,
-				   uint64_t addr, uint64_t len);
+/* Does the key of the bytes give the endpoint's peer the right to write them? */
+bool efa_key_allows(struct dap_ep *ep, const struct efa_iov *to);
 
 /* ---- seg.c: lists of segments ---- */
-/* Returns the part of the list from offset at to the end of the segment that contains the
- * offset. */
+static inline struct efa_seg efa_seg_of(uint64_t addr, uint32_t len, uint32_t rkey)
+{
+	return (struct efa_seg){ cpu_to_le32((uint32_t)addr), cpu_to_le32((uint32_t)(addr >> 32)),
+				 cpu_to_le32(len), cpu_to_le32(rkey) };
+}
+
+static inline struct efa_iov efa_iov_of(const struct efa_seg *s)
+{
+	return (struct efa_iov){ (uint64_t)le32_to_cpu(s->addr_hi) << 32 | le32_to_cpu(s->addr_lo),
+				 le32_to_cpu(s->len), le32_to_cpu(s->rkey) };
+}
+
+/* From offset at of a list to the end of the segment that contains the offset. */
 EFA_COLD struct efa_iov efa_seg_rest(const struct efa_iov *seg, uint32_t at);
 /*
  * Returns true if the segment lies in an LMR of the endpoint's PZ, and for write in one with local
@@ -100,11 +110,8 @@ static inline bool efa_writable(struct dap_ep *ep, const struct efa_iov *s)
 	return efa_allowed(ep, true, s->key, s->addr, s->len);
 }
 
-/* Copies to a list of segments, from offset at on. False: an LMR does not allow it. */
-EFA_COLD bool efa_scatter(struct dap_ep *ep, const struct efa_iov *seg, unsigned int nseg,
-			  uint32_t at, const uint8_t *from, uint32_t len);
-EFA_COLD bool efa_sink_ok(struct dap_ep *ep, const struct efa_iov *seg, unsigned int nseg,
-			  uint32_t len);
+/* The same for the segments of a list that have its first len bytes. */
+EFA_COLD bool efa_all_allowed(struct dap_ep *ep, bool write, const struct efa_iov *seg, uint32_t len);
 
 /* ---- wr.c: WQEs off the fast path ---- */
 /* To be called when all slots are free. */
@@ -120,6 +127,9 @@ static inline bool efa_rdma_may(const struct efa_ep *e)
 	return e->cold->rdma == EFA_RDMA_NONE || e->cold->rdma == EFA_RDMA_WORKS;
 }
 
+/* Posts a control message without a sequence number. flags, id: as in efa_ctrl_msg. */
+EFA_COLD void efa_ctrl_post(struct dap_ep *ep, enum efa_slot_kind kind, enum efa_ctrl_op op,
+			    uint32_t flags, uint32_t id);
 EFA_COLD void efa_rdma_post(struct dap_ep *ep, struct efa_wr *wr);
 /* Posts the first RDMA again if the peer's device refused it. */
 EFA_COLD void efa_rdma_again(struct dap_ep *ep);

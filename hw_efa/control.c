@@ -24,25 +24,16 @@ void efa_answer(struct dap_ep *ep, uint32_t id, enum dap_dto_status status)
 	efa_defer(ep);
 }
 
-static void send_fin(struct dap_ep *ep, const struct efa_answer *a)
-{
-	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true, .kind = EFA_S_ANSWER };
-	struct efa_ctrl_msg *m = efa_wr_stage(ep, &wr, sizeof(*m));
-
-	m->op = EFA_C_FIN;
-	m->flags = (uint8_t)a->status;
-	m->id = cpu_to_le32(a->id);
-	wr.imm = efa_unseq_imm(efa_ep(ep));
-	efa_wr_post(ep, &wr);
-}
-
 void efa_answer_all(struct dap_ep *ep)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_ep_cold *m = e->cold;
 
-	while (m->answered != m->answers && !(e->tx.blocked & EFA_B_HALT) && efa_sq_has(&e->sq, true))
-		send_fin(ep, &m->answer[m->answered++ % ANSWERS]);
+	while (m->answered != m->answers && !(e->tx.blocked & EFA_B_HALT) && efa_sq_has(&e->sq, true)) {
+		const struct efa_answer *a = &m->answer[m->answered++ % ANSWERS];
+
+		efa_ctrl_post(ep, EFA_S_ANSWER, EFA_C_FIN, a->status, a->id);
+	}
 }
 
 /* ---- Long messages ---- */
@@ -55,13 +46,12 @@ static bool pull_one(struct dap_ep *ep, uint32_t index)
 
 	while (r->state == EFA_R_PULLS && r->at < r->got) {
 		struct efa_iov from = efa_seg_rest(r->from, r->at), to = efa_seg_rest(r->seg, r->at);
-		uint32_t n = from.len < to.len ? from.len : to.len;
 		struct efa_wr wr = { .op = EFA_OP_RDMA_READ, .kind = EFA_S_PULL, .of = index,
 				     .remote = from.addr, .rkey = from.key, .nseg = 1 };
 
 		if (!efa_rdma_may(e) || !efa_sq_has(&e->sq, false))
 			return false;
-		wr.len = to.len = n < most ? n : most;
+		wr.len = to.len = efa_min(efa_min(from.len, to.len), most);
 		to.key = efa_lkey(to.key);
 		wr.seg[0] = to;
 		r->at += wr.len;
@@ -129,16 +119,6 @@ static void take_fin(struct dap_ep *ep, const struct efa_ctrl_msg *m)
 	efa_dto_progress(ep, id);
 }
 
-static bool find_write_target(struct dap_ep *ep, const struct efa_ctrl_msg *m, uint64_t *addr,
-			      uint32_t *len)
-{
-	const struct efa_seg *s = &m->seg[0];
-
-	*addr = (uint64_t)le32_to_cpu(s->addr_hi) << 32 | le32_to_cpu(s->addr_lo);
-	*len = le32_to_cpu(s->len);
-	return efa_key_find(efa_ia(ep->obj.ia)->eng, ep, le32_to_cpu(s->rkey), *addr, *len) != NULL;
-}
-
 /*
  * A thread that polls this memory must see the bytes in ascending order, which memcpy does not
  * guarantee.
@@ -147,32 +127,32 @@ static void write_ascending(uint8_t *to, const uint8_t *from, uint32_t len)
 {
 	uint64_t word;
 
-	for (; len && (uintptr_t)to % sizeof(word); len--)
-		__atomic_store_n(to++, *from++, __ATOMIC_RELEASE);
-	for (; len >= sizeof(word); len -= (uint32_t)sizeof(word)) {
+	while (len) {
+		if (len < sizeof(word) || (uintptr_t)to % sizeof(word)) {
+			__atomic_store_n(to++, *from++, __ATOMIC_RELEASE);
+			len--;
+			continue;
+		}
 		__builtin_memcpy(&word, from, sizeof(word));
 		__atomic_store_n((uint64_t *)(void *)to, word, __ATOMIC_RELEASE);
 		to += sizeof(word);
 		from += sizeof(word);
+		len -= (uint32_t)sizeof(word);
 	}
-	for (; len; len--)
-		__atomic_store_n(to++, *from++, __ATOMIC_RELEASE);
 }
 
 static void soft_write(struct dap_ep *ep, const struct efa_ctrl_msg *m, uint32_t len)
 {
-	const uint8_t *data = (const uint8_t *)&m->seg[1];
-	uint64_t addr;
-	uint32_t n;
+	const struct efa_iov to = efa_iov_of(&m->seg[0]);
 
-	if (!find_write_target(ep, m, &addr, &n)) {
+	if (!efa_key_allows(ep, &to)) {
 		efa_ep(ep)->cold->refuses = true;
 		return efa_answer(ep, le32_to_cpu(m->id), DAP_DTO_REMOTE_ACCESS);
 	}
-	if (n != len - sizeof(*m) - sizeof(m->seg[0]))
+	if (to.len != len - sizeof(*m) - sizeof(m->seg[0]))
 		return efa_break(ep, "protocol error: the peer announces a write of %u bytes "
-				 "in a packet of %u", n, len);
-	write_ascending((uint8_t *)(uintptr_t)addr, data, n);
+				 "in a packet of %u", to.len, len);
+	write_ascending((uint8_t *)(uintptr_t)to.addr, (const uint8_t *)&m->seg[1], to.len);
 	if (m->flags & EFA_CTRL_LAST)
 		efa_answer(ep, le32_to_cpu(m->id), DAP_DTO_SUCCESS);
 }

@@ -26,15 +26,12 @@ void efa_key_unlink(struct efa_engine *eng, const struct efa_key *k)
 		*at = k->next;
 }
 
-const struct efa_key *efa_key_find(struct efa_engine *eng, const struct dap_ep *ep, uint32_t rkey,
-				   uint64_t addr, uint64_t len)
+bool efa_key_allows(struct dap_ep *ep, const struct efa_iov *to)
 {
-	const struct efa_key *k = *key_bucket(eng, rkey);
+	const struct efa_key *k = *key_bucket(efa_ep(ep)->tx.eng, to->key);
 
-	while (k && k->rkey != rkey)
+	while (k && k->rkey != to->key)
 		k = k->next;
-	if (!k || k->pz != ep->pz || addr < k->addr || len > k->len ||
-	    addr - k->addr > k->len - len)
-		return NULL;
-	return k;
+	return k && k->pz == ep->pz && to->addr >= k->addr && to->len <= k->len &&
+	       to->addr - k->addr <= k->len - to->len;
 }

@@ -34,17 +34,10 @@ static bool credit_is_due(const struct efa_ep *e)
 }
 
 /* With EFA_CTRL_ASK the peer is asked for acks. One at a time: the peer has few spare buffers. */
-static EFA_COLD void send_credit(struct dap_ep *ep, uint8_t flags)
+static EFA_COLD void send_credit(struct dap_ep *ep, uint32_t flags)
 {
-	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true, .kind = EFA_S_CREDIT };
-	struct efa_ep *e = efa_ep(ep);
-	struct efa_ctrl_msg *m = efa_wr_stage(ep, &wr, sizeof(*m));
-
-	m->op = EFA_C_CREDIT;
-	m->flags = flags;
-	wr.imm = efa_unseq_imm(e);
-	e->cold->credit_out = true;
-	efa_wr_post(ep, &wr);
+	efa_ep(ep)->cold->credit_out = true;
+	efa_ctrl_post(ep, EFA_S_CREDIT, EFA_C_CREDIT, flags, 0);
 	efa_wr_ring(ep);
 }
 

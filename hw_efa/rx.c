@@ -64,13 +64,21 @@ void efa_flush_recvs(struct dap_ep *ep)
 	deliver_recvs(ep);
 }
 
-/* Most receives have one segment. */
-static bool scatter_data(struct dap_ep *ep, const struct efa_recv *r, uint32_t at,
+/* Copies to the segments, from offset at on. False: an LMR does not allow it. */
+static bool scatter_data(struct dap_ep *ep, const struct efa_iov *seg, uint32_t at,
 			 const uint8_t *from, uint32_t len)
 {
-	if (efa_unlikely(r->nseg != 1) || efa_unlikely(!efa_writable(ep, &r->seg[0])))
-		return efa_scatter(ep, r->seg, r->nseg, at, from, len);
-	efa_copy(r->seg[0].addr + at, from, len);
+	while (len) {
+		const struct efa_iov to = efa_seg_rest(seg, at);
+		const uint32_t n = efa_min(to.len, len);
+
+		if (efa_unlikely(!efa_writable(ep, &to)))
+			return false;
+		efa_copy(to.addr, from, n);
+		from += n;
+		at += n;
+		len -= n;
+	}
 	return true;
 }
 
@@ -110,7 +118,7 @@ static void take_data(struct dap_ep *ep, unsigned int kind, const uint8_t *p, ui
 		return efa_break(ep, "protocol error: the peer sends a fragment of no message, or more "
 				 "bytes than it announced");
 	if (efa_unlikely(rx->part_total > r->room) ||
-	    efa_unlikely(len && !scatter_data(ep, r, rx->part, p, len))) {
+	    efa_unlikely(!scatter_data(ep, r->seg, rx->part, p, len))) {
 		refuse_message(ep, r, rx->part_total);
 		return;
 	}
@@ -138,17 +146,13 @@ static EFA_COLD void take_rts(struct dap_ep *ep, const uint8_t *p, uint32_t len,
 	if (!n || n > EFA_MAX_IOV || len < sizeof(*m) + n * sizeof(m->seg[0]) || !total)
 		return efa_break(ep, "protocol error: the peer offers a message of %u pieces", n);
 	for (unsigned int i = 0; i < n; i++) {
-		const struct efa_seg *s = &m->seg[i];
-
-		r->from[i] = (struct efa_iov){
-			(uint64_t)le32_to_cpu(s->addr_hi) << 32 | le32_to_cpu(s->addr_lo),
-			le32_to_cpu(s->len), le32_to_cpu(s->rkey) };
+		r->from[i] = efa_iov_of(&m->seg[i]);
 		sum += r->from[i].len;
 	}
 	if (sum != total)
 		return efa_break(ep, "protocol error: the peer offers %u bytes in pieces of %llu",
 				 total, (unsigned long long)sum);
-	if (total > r->room || !efa_sink_ok(ep, r->seg, r->nseg, total)) {
+	if (total > r->room || !efa_all_allowed(ep, true, r->seg, total)) {
 		refuse_message(ep, r, total);
 		return;
 	}
@@ -178,6 +182,15 @@ void efa_pull_done(struct dap_ep *ep, uint32_t index)
 
 /* ---- Order of packets ---- */
 
+/* Gives the buffer of the packet back, if it has one. */
+static void refill_packet(struct efa_rx *rx, const struct efa_cqe *cqe)
+{
+	const uint32_t id = le16_to_cpu(cqe->req_id);
+
+	if (!(cqe->flags & EFA_CQE_UNSOLICITED))
+		efa_refill(rx, id, efa_buf_at(rx, id));
+}
+
 /* False: the packet needs a receive and there is none, so it stays in its place. */
 static bool consume_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 {
@@ -196,8 +209,7 @@ static bool consume_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 		take_rts(ep, p, bytes, se);
 	else if (kind == EFA_K_CTRL)
 		efa_ctrl_packet(ep, p, bytes);
-	if (!(cqe->flags & EFA_CQE_UNSOLICITED))
-		efa_refill(rx, le16_to_cpu(cqe->req_id), p);
+	refill_packet(rx, cqe);
 	rx->next++;
 	return true;
 }
@@ -270,9 +282,7 @@ static EFA_COLD void drop_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 		dap_log(DAP_LOG_WARN, "endpoint %p: dropped a packet that is not from its peer: %s",
 			(void *)ep,
 			efa_decode_cqe(cqe, text, sizeof(text)));
-	if (!(cqe->flags & EFA_CQE_UNSOLICITED))
-		efa_refill(&e->rx, le16_to_cpu(cqe->req_id),
-			   efa_buf_at(&e->rx, le16_to_cpu(cqe->req_id)));
+	refill_packet(&e->rx, cqe);
 	efa_give_back(ep);
 }
 
@@ -299,12 +309,10 @@ static EFA_COLD void put_packet_aside(struct dap_ep *ep, const struct efa_cqe *c
 static EFA_COLD void take_unsequenced(struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
-	uint32_t id = le16_to_cpu(cqe->req_id);
 
-	if (!(cqe->flags & EFA_CQE_UNSOLICITED)) {
-		efa_ctrl_packet(ep, efa_buf_at(rx, id), le16_to_cpu(cqe->length));
-		efa_refill(rx, id, efa_buf_at(rx, id));
-	}
+	if (!(cqe->flags & EFA_CQE_UNSOLICITED))
+		efa_ctrl_packet(ep, efa_buf_at(rx, le16_to_cpu(cqe->req_id)), le16_to_cpu(cqe->length));
+	refill_packet(rx, cqe);
 	efa_give_back(ep);
 }
 

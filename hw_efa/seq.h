@@ -28,11 +28,6 @@ static inline uint32_t efa_next_imm(struct efa_ep *e, enum efa_kind kind, bool s
 	return efa_imm_of(e, kind, se, e->tx.seq++);
 }
 
-static inline uint32_t efa_unseq_imm(struct efa_ep *e)
-{
-	return efa_imm_of(e, EFA_K_UNSEQ, false, 0);
-}
-
 /*
  * Acks arrive in any order. One that is older than the last one would free more than is
  * outstanding.

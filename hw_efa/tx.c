@@ -36,7 +36,7 @@ static struct efa_iov piece_at(const struct efa_iov *seg, uint32_t at, uint32_t 
 {
 	struct efa_iov s = efa_seg_rest(seg, at);
 
-	return (struct efa_iov){ s.addr, s.len < most ? s.len : most, efa_lkey(s.key) };
+	return (struct efa_iov){ s.addr, efa_min(s.len, most), efa_lkey(s.key) };
 }
 
 static void post_packet(struct dap_ep *ep, struct efa_wr *wr, struct efa_dto *d)
@@ -105,9 +105,7 @@ static bool expose_segment(struct dap_ep *ep, const struct efa_iov *s, struct ef
 
 	if (!lmr || lmr->pz != ep->pz || !(lmr->priv & DAP_PRIV_REMOTE_READ))
 		return false;
-	*to = (struct efa_seg){ cpu_to_le32((uint32_t)s->addr),
-				cpu_to_le32((uint32_t)(s->addr >> 32)), cpu_to_le32(s->len),
-				cpu_to_le32(efa_lmr(lmr)->mr.rkey) };
+	*to = efa_seg_of(s->addr, s->len, efa_lmr(lmr)->mr.rkey);
 	return true;
 }
 
@@ -204,9 +202,7 @@ static bool issue_rdma(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 		if ((alone && d->left) || !efa_rdma_may(e) || !efa_sq_has(&e->sq, false))
 			return false;
 		wr.has_imm = write && count_write(&e->tx, d);
-		wr.seg[0] = piece_at(w->seg, w->at, most);
-		if (wr.seg[0].len > d->bytes - w->at)
-			wr.seg[0].len = d->bytes - w->at;
+		wr.seg[0] = piece_at(w->seg, w->at, efa_min(most, d->bytes - w->at));
 		wr.len = wr.seg[0].len;
 		w->at += wr.len;
 		if (wr.has_imm)
@@ -216,16 +212,7 @@ static bool issue_rdma(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 	return true;
 }
 
-static struct efa_seg remote_seg(const struct efa_dto *d, const struct efa_work *w, uint32_t at,
-				 uint32_t len)
-{
-	uint64_t addr = d->remote + at;
-
-	return (struct efa_seg){ cpu_to_le32((uint32_t)addr), cpu_to_le32((uint32_t)(addr >> 32)),
-				 cpu_to_le32(len), cpu_to_le32(w->rkey) };
-}
-
-/* Sends an emulated write: a control message with the data, which the peer copies. */
+/* An emulated write: a control message with the data, which the peer copies. */
 static bool soft_write(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 {
 	const uint32_t head = sizeof(struct efa_ctrl_msg) + sizeof(struct efa_seg);
@@ -247,7 +234,7 @@ static bool soft_write(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 		m->op = EFA_C_RW;
 		m->nseg = cpu_to_le16(1);
 		m->id = cpu_to_le32(efa_next(&e->tx));
-		m->seg[0] = remote_seg(d, w, w->at, n);
+		m->seg[0] = efa_seg_of(d->remote + w->at, n, w->rkey);
 		w->at += n;
 		if (w->at == d->bytes) {
 			m->flags = EFA_CTRL_LAST;
@@ -259,25 +246,14 @@ static bool soft_write(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 	return true;
 }
 
-/* Checks the consumer's segments before the first byte is sent or received. */
-static bool segments_ok(struct dap_ep *ep, const struct efa_dto *d, const struct efa_work *w)
-{
-	for (unsigned int i = 0; i < w->nseg; i++) {
-		const struct efa_iov *s = &w->seg[i];
-
-		if (!efa_allowed(ep, d->op == EFA_READ, s->key, s->addr, s->len))
-			return false;
-	}
-	return true;
-}
-
 static bool issue_request(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 {
 	const struct efa_tx *tx = &efa_ep(ep)->tx;
 
 	if (d->flags & DAP_COMP_BARRIER && tx->done != efa_next(tx))
 		return false;
-	if (!w->at && !segments_ok(ep, d, w)) {
+	/* The consumer's segments are checked before the first byte is sent or received. */
+	if (!w->at && !efa_all_allowed(ep, d->op == EFA_READ, w->seg, d->bytes)) {
 		d->status = DAP_DTO_LOCAL_PROTECTION;
 		efa_break(ep, "a segment of a request is in no LMR of the endpoint's PZ with the "
 			  "right that the request needs");

@@ -90,6 +90,19 @@ void efa_wr_post(struct dap_ep *ep, const struct efa_wr *wr)
 	e->sq.unrung++;
 }
 
+void efa_ctrl_post(struct dap_ep *ep, enum efa_slot_kind kind, enum efa_ctrl_op op, uint32_t flags,
+		   uint32_t id)
+{
+	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true, .kind = (uint8_t)kind };
+	struct efa_ctrl_msg *m = efa_wr_stage(ep, &wr, sizeof(*m));
+
+	m->op = (uint8_t)op;
+	m->flags = (uint8_t)flags;
+	m->id = cpu_to_le32(id);
+	wr.imm = efa_imm_of(efa_ep(ep), EFA_K_UNSEQ, false, 0);
+	efa_wr_post(ep, &wr);
+}
+
 /* The first RDMA is kept, because the device of a new peer may refuse it (cqe.c). */
 void efa_rdma_post(struct dap_ep *ep, struct efa_wr *wr)
 {
