@@ -12,8 +12,9 @@
 /* Ends the connection for this reason. The first reason of an endpoint is kept and logged. */
 EFA_COLD void efa_break(struct dap_ep *ep, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The endpoint has work to issue that no completion of its own may continue, so the tick issues
- * it. */
+/* The reason is the status of the completion. */
+EFA_COLD void efa_break_cqe(struct dap_ep *ep, const struct efa_cqe *cqe);
+/* The endpoint has work to issue, and no completion of its own may come; so the tick does it. */
 EFA_COLD void efa_defer(struct dap_ep *ep);
 #define EFA_TICK_US 1000u
 EFA_COLD void efa_tick_want(struct efa_engine *eng);

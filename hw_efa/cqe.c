@@ -1,38 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /* Completions that the fast path does not handle, and the tick. */
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "hw_efa/lock.h"
 #include "hw_efa/hot/poll.inl"
 
 #define GONE_LOOKS 100u			/* ticks of a ms, in which the peer's disconnect message arrives */
-
-static enum dap_dto_status status_of(unsigned int status)
-{
-	switch (status) {
-	case EFA_ST_FLUSHED:
-		return DAP_DTO_FLUSHED;
-	case EFA_ST_INVALID_LKEY:
-		return DAP_DTO_LOCAL_PROTECTION;
-	case EFA_ST_LOCAL_LENGTH:
-		return DAP_DTO_LOCAL_LENGTH;
-	case EFA_ST_REMOTE_ADDRESS:
-		return DAP_DTO_REMOTE_ACCESS;
-	case EFA_ST_RNR:
-		return DAP_DTO_RECEIVER_NOT_READY;
-	case EFA_ST_REMOTE_LENGTH:
-		return DAP_DTO_REMOTE_RESPONDER;
-	case EFA_ST_REMOTE_STATUS:
-		return DAP_DTO_BAD_RESPONSE;
-	case EFA_ST_LOCAL_QP: case EFA_ST_UNSUPPORTED_OP: case EFA_ST_INVALID_AH:
-		return DAP_DTO_LOCAL_EP;
-	default:
-		return DAP_DTO_TRANSPORT;
-	}
-}
 
 /* ---- Failed requests ---- */
 
@@ -54,20 +28,14 @@ static void peer_gone(struct dap_ep *ep, const union efa_slot *slot, const struc
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_ep_cold *m = e->cold;
-	char text[240];
 
 	efa_block(&e->tx, EFA_B_HALT);
 	if (slot->kind == EFA_S_DTO)
 		e->tx.dto[slot->of & e->tx.mask].left--;
 	if (m->gone)
 		return;
-	if (cqe->status == EFA_ST_REMOTE_QPN)
-		snprintf(m->why, sizeof(m->why), "peer QP %u disappeared without a reason: has its "
-			 "process been stopped?", e->remote_qpn);
-	else
-		snprintf(m->why, sizeof(m->why), "%s: %s", efa_decode_cqe(cqe, text, sizeof(text)),
-			 efa_status_cure(cqe->status));
 	m->gone = GONE_LOOKS;
+	m->gone_cqe = *cqe;
 	m->gone_dto = slot->kind == EFA_S_DTO ? slot->of : e->tx.done - 1;
 	efa_defer(ep);
 }
@@ -75,7 +43,6 @@ static void peer_gone(struct dap_ep *ep, const union efa_slot *slot, const struc
 static void gone_look(struct dap_ep *ep)
 {
 	struct efa_ep *e = efa_ep(ep);
-	char why[EFA_WHY];
 
 	if (!e->cold->gone || e->tx.blocked & EFA_B_OVER)
 		return;
@@ -83,17 +50,19 @@ static void gone_look(struct dap_ep *ep)
 		efa_defer(ep);
 		return;
 	}
-	memcpy(why, e->cold->why, sizeof(why));
-	efa_break(ep, "%s", why);
+	if (e->cold->gone_cqe.status == EFA_ST_REMOTE_QPN)
+		efa_break(ep, "peer QP %u disappeared without a reason: has its process been stopped?",
+			  e->remote_qpn);
+	else
+		efa_break_cqe(ep, &e->cold->gone_cqe);
 	if (e->cold->gone_dto - e->tx.done < e->tx.posted - e->tx.done)
 		efa_fail_dto(ep, e->cold->gone_dto, DAP_DTO_TRANSPORT);
 }
 
 static void request_failed(struct dap_ep *ep, const union efa_slot *slot, const struct efa_cqe *cqe)
 {
-	enum dap_dto_status status = status_of(cqe->status);
+	const uint8_t status = efa_status_info(cqe->status)->dto_status;
 	struct efa_ep *e = efa_ep(ep);
-	char text[240];
 
 	if (means_gone(cqe->status) && !(e->tx.blocked & EFA_B_OVER)) {
 		peer_gone(ep, slot, cqe);
@@ -101,8 +70,7 @@ static void request_failed(struct dap_ep *ep, const union efa_slot *slot, const 
 	}
 	/* A flushed WQE of a live connection is an error as well. */
 	if (cqe->status != EFA_ST_FLUSHED || !(e->tx.blocked & EFA_B_OVER))
-		efa_break(ep, "%s: %s", efa_decode_cqe(cqe, text, sizeof(text)),
-			  efa_status_cure(cqe->status));
+		efa_break_cqe(ep, cqe);
 	if (slot->kind == EFA_S_DTO) {
 		e->tx.dto[slot->of & e->tx.mask].left--;
 		efa_fail_dto(ep, slot->of, status);
@@ -111,7 +79,7 @@ static void request_failed(struct dap_ep *ep, const union efa_slot *slot, const 
 
 		r->left--;
 		if (!r->status)
-			r->status = (uint8_t)status;
+			r->status = status;
 		efa_pull_done(ep, slot->of);
 	}
 }
@@ -167,13 +135,11 @@ static void request_slow(struct dap_ep *ep, const struct efa_cqe *cqe)
 	struct efa_sq *sq = &efa_ep(ep)->sq;
 	uint32_t id = le16_to_cpu(cqe->req_id) ^ sq->gen;
 	union efa_slot slot;
-	char text[240];
 
 	if (id > sq->mask || sq->slots[id].kind == EFA_S_FREE) {
-		if (cqe->status == EFA_ST_FLUSHED)
-			return;			/* of a QP that has been destroyed early */
-		dap_log(DAP_LOG_WARN, "dropped a completion that belongs to no request: %s",
-			efa_decode_cqe(cqe, text, sizeof(text)));
+		/* A flushed one is of a QP that has been destroyed early. */
+		if (cqe->status != EFA_ST_FLUSHED)
+			efa_log_dropped(DAP_LOG_WARN, "that belongs to no request", cqe);
 		return;
 	}
 	slot = sq->slots[id];
@@ -188,29 +154,20 @@ static void request_slow(struct dap_ep *ep, const struct efa_cqe *cqe)
 
 static void receive_slow(struct dap_ep *ep, const struct efa_cqe *cqe)
 {
-	struct efa_ep *e = efa_ep(ep);
-	char text[240];
-
-	if (!cqe->status) {
+	if (!cqe->status)
 		efa_rx_packet(ep, cqe);
-		return;
-	}
-	if (e->tx.blocked & EFA_B_OVER)
-		return;
-	efa_break(ep, "%s: %s", efa_decode_cqe(cqe, text, sizeof(text)),
-		  efa_status_cure(cqe->status));
+	else if (!(efa_ep(ep)->tx.blocked & EFA_B_OVER))
+		efa_break_cqe(ep, cqe);
 }
 
 void efa_cqe_slow(struct efa_engine *eng, const struct efa_cqe *cqe)
 {
 	struct dap_ep *ep = eng->eps[le16_to_cpu(cqe->qp_num)];
-	char text[240];
 
 	if (!ep) {
-		if (cqe->status == EFA_ST_FLUSHED)
-			return;			/* its QP has been destroyed */
-		dap_log(DAP_LOG_EP, "dropped a completion that belongs to no endpoint: %s",
-			efa_decode_cqe(cqe, text, sizeof(text)));
+		/* A flushed one is of a QP that has been destroyed. */
+		if (cqe->status != EFA_ST_FLUSHED)
+			efa_log_dropped(DAP_LOG_EP, "that belongs to no endpoint", cqe);
 		return;
 	}
 	if ((cqe->flags & EFA_CQE_QUEUE_MASK) >> EFA_CQE_QUEUE_SHIFT == EFA_CQE_SQ)

@@ -10,43 +10,47 @@
 
 #define OURS "this driver rules it out: please report it"
 
-static const struct {
-	const char *name, *cure;
-} statuses[] = {
-	[EFA_ST_OK] = { "ok", "" },
-	[EFA_ST_FLUSHED] = { "flushed", "the adapter has given up the QP" },
-	[EFA_ST_LOCAL_QP] = { "local QP error", OURS },
-	[EFA_ST_UNSUPPORTED_OP] = { "operation not supported", OURS },
-	[EFA_ST_INVALID_AH] = { "bad address handle", OURS },
-	[EFA_ST_INVALID_LKEY] = { "bad local key", "has an LMR of the request been freed?" },
-	[EFA_ST_LOCAL_LENGTH] = { "longer than the MTU", OURS },
+static const struct efa_status_info statuses[] = {
+	[EFA_ST_OK] = { "ok", "", DAP_DTO_TRANSPORT },
+	[EFA_ST_FLUSHED] = { "flushed", "the adapter has given up the QP", DAP_DTO_FLUSHED },
+	[EFA_ST_LOCAL_QP] = { "local QP error", OURS, DAP_DTO_LOCAL_EP },
+	[EFA_ST_UNSUPPORTED_OP] = { "operation not supported", OURS, DAP_DTO_LOCAL_EP },
+	[EFA_ST_INVALID_AH] = { "bad address handle", OURS, DAP_DTO_LOCAL_EP },
+	[EFA_ST_INVALID_LKEY] = {
+		"bad local key", "has an LMR of the request been freed?", DAP_DTO_LOCAL_PROTECTION },
+	[EFA_ST_LOCAL_LENGTH] = { "longer than the MTU", OURS, DAP_DTO_LOCAL_LENGTH },
 	[EFA_ST_REMOTE_ADDRESS] = {
 		"bad remote address or key",
-		"the context has ended at the peer, or opens other bytes, or not for this" },
-	[EFA_ST_REMOTE_ABORT] = { "the remote side aborted", "has its endpoint been freed?" },
-	[EFA_ST_REMOTE_QPN] = { "no such remote QP", "has its endpoint been freed?" },
-	[EFA_ST_RNR] = { "receiver not ready", OURS },
-	[EFA_ST_REMOTE_LENGTH] = { "remote receive too short", OURS },
-	[EFA_ST_REMOTE_STATUS] = { "bad remote status", "its adapter and ours do not agree" },
-	[EFA_ST_UNRESPONSIVE] = { "the remote side has stopped answering", "is its host up?" },
+		"the context has ended at the peer, or opens other bytes, or not for this",
+		DAP_DTO_REMOTE_ACCESS },
+	[EFA_ST_REMOTE_ABORT] = {
+		"the remote side aborted", "has its endpoint been freed?", DAP_DTO_TRANSPORT },
+	[EFA_ST_REMOTE_QPN] = {
+		"no such remote QP", "has its endpoint been freed?", DAP_DTO_TRANSPORT },
+	[EFA_ST_RNR] = { "receiver not ready", OURS, DAP_DTO_RECEIVER_NOT_READY },
+	[EFA_ST_REMOTE_LENGTH] = { "remote receive too short", OURS, DAP_DTO_REMOTE_RESPONDER },
+	[EFA_ST_REMOTE_STATUS] = {
+		"bad remote status", "its adapter and ours do not agree", DAP_DTO_BAD_RESPONSE },
+	[EFA_ST_UNRESPONSIVE] = {
+		"the remote side has stopped answering", "is its host up?", DAP_DTO_TRANSPORT },
 	[EFA_ST_UNKNOWN_PEER] = {
 		"the remote side has no address handle for us",
-		"is its end of the connection gone? Connect again" },
+		"is its end of the connection gone? Connect again", DAP_DTO_TRANSPORT },
 	[EFA_ST_UNREACHABLE] = {
 		"the remote side never answered",
-		"do the security groups let all traffic between the two pass?" },
+		"do the security groups let all traffic between the two pass?", DAP_DTO_TRANSPORT },
 	[EFA_ST_FEATURE_MISMATCH] = {
-		"the two sides differ in a feature", "do both run the same release of this provider?" },
+		"the two sides differ in a feature",
+		"do both run the same release of this provider?", DAP_DTO_TRANSPORT },
 };
 
-static bool is_known(unsigned int status)
+const struct efa_status_info *efa_status_info(unsigned int status)
 {
-	return status < sizeof(statuses) / sizeof(statuses[0]) && statuses[status].name;
-}
+	static const struct efa_status_info unknown = {
+		"?", "a status that this driver does not know", DAP_DTO_TRANSPORT };
 
-const char *efa_status_cure(unsigned int status)
-{
-	return is_known(status) ? statuses[status].cure : "a status that this driver does not know";
+	return status < sizeof(statuses) / sizeof(statuses[0]) && statuses[status].name ?
+	       &statuses[status] : &unknown;
 }
 
 const char *efa_decode_cqe(const struct efa_cqe *c, char *buf, size_t len)
@@ -69,9 +73,15 @@ const char *efa_decode_cqe(const struct efa_cqe *c, char *buf, size_t len)
 			 imm & EFA_IMM_SE ? " SE" : "", imm >> 12 & 0xffff, imm & EFA_ACK_MASK);
 	snprintf(buf, len, "CQE of %s %s qp %u id 0x%04x phase %u: %s%s%s", queues[queue],
 		 op < 3 ? ops[op] : "OP?", le16_to_cpu(c->qp_num), le16_to_cpu(c->req_id),
-		 c->flags & EFA_CQE_PHASE, is_known(c->status) ? statuses[c->status].name : "?",
-		 from, with);
+		 c->flags & EFA_CQE_PHASE, efa_status_info(c->status)->name, from, with);
 	return buf;
+}
+
+void efa_log_dropped(unsigned int level, const char *what, const struct efa_cqe *cqe)
+{
+	char text[EFA_CQE_TEXT];
+
+	dap_log(level, "dropped a completion %s: %s", what, efa_decode_cqe(cqe, text, sizeof(text)));
 }
 
 static void describe_ep(const struct efa_ep *e, char *buf, size_t len)

@@ -25,6 +25,14 @@ void efa_break(struct dap_ep *ep, const char *fmt, ...)
 		dap_ep_broken(ep);
 }
 
+void efa_break_cqe(struct dap_ep *ep, const struct efa_cqe *cqe)
+{
+	char text[EFA_CQE_TEXT];
+
+	efa_break(ep, "%s: %s", efa_decode_cqe(cqe, text, sizeof(text)),
+		  efa_status_info(cqe->status)->cure);
+}
+
 void efa_defer(struct dap_ep *ep)
 {
 	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;

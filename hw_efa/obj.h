@@ -52,6 +52,7 @@ struct efa_ep_cold {			/* state that the fast path does not use */
 	bool refuses;			/* an emulated write was refused, so later ones are ignored */
 	uint32_t nowhere;		/* target of doorbells of a destroyed QP */
 	uint32_t gone, gone_dto;	/* ticks until a vanished peer is an error; first failed request */
+	struct efa_cqe gone_cqe;	/* completion of that request */
 	enum efa_rdma rdma;
 	uint32_t rdma_tries;		/* number of tries that are left */
 	struct efa_wr first_rdma;

@@ -276,22 +276,13 @@ static EFA_COLD bool is_unnamed_peer(struct dap_ep *ep, const struct efa_cqe *cq
 static EFA_COLD void drop_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_ep *e = efa_ep(ep);
-	char text[240];
+	char text[EFA_CQE_TEXT];
 
 	if (!(e->tx.blocked & (EFA_B_HALT | EFA_B_OVER)) && !e->cold->dropped++)
 		dap_log(DAP_LOG_WARN, "endpoint %p: dropped a packet that is not from its peer: %s",
-			(void *)ep,
-			efa_decode_cqe(cqe, text, sizeof(text)));
+			(void *)ep, efa_decode_cqe(cqe, text, sizeof(text)));
 	refill_packet(&e->rx, cqe);
 	efa_give_back(ep);
-}
-
-static EFA_COLD void drop_stale(const struct efa_cqe *cqe)
-{
-	char text[240];
-
-	dap_log(DAP_LOG_EP, "dropped a completion of a QP that had this number before: %s",
-		efa_decode_cqe(cqe, text, sizeof(text)));
 }
 
 static EFA_COLD void put_packet_aside(struct dap_ep *ep, const struct efa_cqe *cqe)
@@ -325,7 +316,7 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 	bool next = (uint16_t)(imm >> 12) == (uint16_t)rx->next;
 
 	if (buf && efa_unlikely((le16_to_cpu(cqe->req_id) ^ rx->gen) >= rx->nbufs)) {
-		drop_stale(cqe);
+		efa_log_dropped(DAP_LOG_EP, "of a QP that had this number before", cqe);
 		return;
 	}
 	if (efa_unlikely(le16_to_cpu(cqe->src_qp) != e->remote_qpn) ||

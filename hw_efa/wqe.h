@@ -86,8 +86,13 @@ static inline uint32_t efa_cq_doorbell(uint16_t consumed, unsigned int cmd_sn, b
 }
 
 /* ---- decode.c: text for messages ---- */
-/* The likely cause of a status, or a remedy. */
-const char *efa_status_cure(unsigned int status);
+struct efa_status_info {
+	const char *name, *cure;	/* cure: the likely cause, or a remedy */
+	uint8_t dto_status;		/* enum dap_dto_status of a request that fails with it */
+};
+const struct efa_status_info *efa_status_info(unsigned int status);
+#define EFA_CQE_TEXT 240u		/* bytes of a CQE as text */
 const char *efa_decode_cqe(const struct efa_cqe *cqe, char *buf, size_t len);
+void efa_log_dropped(unsigned int level, const char *what, const struct efa_cqe *cqe);
 
 #endif
