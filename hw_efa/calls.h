@@ -36,6 +36,17 @@ EFA_COLD void efa_evd_full(struct dap_evd *evd, struct dap_ep *ep, bool receive)
  * are flushed, whatever the device did.
  */
 void efa_emit(struct dap_evd *evd, struct efa_done d, unsigned int flags, bool *failed);
+/* The completion of a request, if it has not failed. */
+EFA_INLINE struct efa_done efa_done_of(struct dap_ep *ep, const struct efa_dto *d)
+{
+	static const uint8_t ops[] = {
+		[EFA_SEND] = DAP_OP_SEND, [EFA_READ] = DAP_OP_RDMA_READ,
+		[EFA_WRITE] = DAP_OP_RDMA_WRITE, [EFA_BIND] = 0,
+	};
+
+	return (struct efa_done){ .ep = ep, .cookie = d->cookie, .bytes = d->bytes, .op = ops[d->op] };
+}
+
 void efa_event(const struct efa_done *d, struct dap_event *ev);
 void efa_evd_purge(struct dap_evd *evd, const struct dap_ep *ep);
 /*

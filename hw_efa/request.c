@@ -10,21 +10,14 @@ static void unplace_write(struct efa_tx *tx, struct efa_dto *d)
 	d->state &= (uint8_t)~(EFA_D_PLACED | EFA_D_PLAIN);
 }
 
-static enum dap_dto_op op_of(const struct efa_dto *d)
-{
-	return d->op == EFA_SEND ? DAP_OP_SEND : d->op == EFA_WRITE ? DAP_OP_RDMA_WRITE :
-						    DAP_OP_RDMA_READ;
-}
-
 static void emit_request(struct dap_ep *ep, uint32_t index)
 {
 	struct efa_tx *tx = &efa_ep(ep)->tx;
 	const struct efa_dto *d = &tx->dto[index & tx->mask];
-	struct efa_done done = {
-		.ep = ep, .cookie = d->cookie, .bytes = d->bytes, .op = (uint8_t)op_of(d),
-		.status = d->status,
-	};
+	struct efa_done done = efa_done_of(ep, d);
 	unsigned int flags = d->flags;
+
+	done.status = d->status;
 
 	if (efa_next(tx) == index)
 		tx->waiting--;
@@ -45,9 +38,7 @@ void efa_deliver_requests(struct dap_ep *ep)
 		if (!(d->state & EFA_D_DONE))
 			break;
 		if (efa_likely(!(d->flags | d->status)) && d->op != EFA_BIND && efa_likely(!tx->failed))
-			efa_put_done(ep->request_evd, (struct efa_done){
-				.ep = ep, .cookie = d->cookie, .bytes = d->bytes,
-				.op = (uint8_t)op_of(d) });
+			efa_put_done(ep->request_evd, efa_done_of(ep, d));
 		else
 			emit_request(ep, tx->done);
 		tx->done++;

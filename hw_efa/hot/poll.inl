@@ -33,7 +33,6 @@ EFA_INLINE void efa_deliver(struct efa_poller *to, struct dap_evd *evd, struct e
 EFA_INLINE bool efa_plain_request(struct efa_poller *to, struct dap_ep *ep, struct efa_dto *d,
 				  uint32_t index)
 {
-	static const uint8_t ops[] = { DAP_OP_SEND, DAP_OP_RDMA_READ, DAP_OP_RDMA_WRITE };
 	struct efa_tx *tx = &efa_ep(ep)->tx;
 
 	if (efa_unlikely(d->left | d->flags | d->status) || efa_unlikely(tx->failed) ||
@@ -44,8 +43,7 @@ EFA_INLINE bool efa_plain_request(struct efa_poller *to, struct dap_ep *ep, stru
 		return true;
 	}
 	tx->done = index + 1;
-	efa_deliver(to, ep->request_evd, (struct efa_done){
-		.ep = ep, .cookie = d->cookie, .bytes = d->bytes, .op = ops[d->op] });
+	efa_deliver(to, ep->request_evd, efa_done_of(ep, d));
 	if (efa_unlikely(tx->dto[tx->done & tx->mask].state & EFA_D_DONE))
 		efa_deliver_requests(ep);
 	return true;
@@ -146,20 +144,15 @@ enum {
 	EFA_OPS = (EFA_CQE_OP_MASK | EFA_CQE_HAS_IMM) << 8,
 };
 
-/* kind: status and flags, with the phase as EFA_NEW. */
-EFA_INLINE void efa_cqe_take(struct efa_engine *eng, struct efa_poller *to, const struct efa_cqe *cqe,
+/* kind: status and flags, with the phase as EFA_NEW. False: cqe.c handles the completion. */
+EFA_INLINE bool efa_cqe_take(struct efa_poller *to, struct dap_ep *ep, const struct efa_cqe *cqe,
 			     uint32_t kind)
 {
-	struct dap_ep *ep = eng->eps[le16_to_cpu(cqe->qp_num)];
-
 	if (efa_unlikely(!ep))
-		efa_cqe_slow(eng, cqe);
-	else if (kind == EFA_MESSAGE && efa_likely(efa_message(to, ep, cqe)))
-		return;
-	else if ((kind & ~(uint32_t)EFA_OPS) == EFA_REQUEST && efa_likely(efa_request_done(to, ep, cqe)))
-		return;
-	else
-		efa_cqe_slow(eng, cqe);
+		return false;
+	if (kind == EFA_MESSAGE)
+		return efa_message(to, ep, cqe);
+	return (kind & ~(uint32_t)EFA_OPS) == EFA_REQUEST && efa_request_done(to, ep, cqe);
 }
 
 /*
@@ -175,7 +168,8 @@ EFA_INLINE bool efa_poll_one(struct efa_engine *eng, struct efa_poller *to)
 	if (!(kind & EFA_NEW))
 		return false;
 	dap_rmb_cqe_owner();
-	efa_cqe_take(eng, to, cqe, kind);
+	if (efa_unlikely(!efa_cqe_take(to, eng->eps[le16_to_cpu(cqe->qp_num)], cqe, kind)))
+		efa_cqe_slow(eng, cqe);
 	__atomic_store_n(&eng->cq.ci, ci + 1, __ATOMIC_RELAXED);
 	if (efa_unlikely(!((ci + 1) & eng->cq.quarter)))
 		efa_ring_taken(eng);
