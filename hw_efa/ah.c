@@ -58,22 +58,17 @@ int efa_ah_get(struct efa_engine *eng, void *pd, const uint8_t gid[16], struct e
 	return err;
 }
 
-static void ah_release(struct efa_engine *eng, struct efa_ah *ah)
+void efa_ah_put(struct efa_engine *eng, struct efa_ah *ah)
 {
 	struct efa_ah **at = &eng->ahs;
 
-	if (!dap_invariant(&eng->ia->obj, ah->refs) || --ah->refs)
-		return;
-	while (*at != ah)
-		at = &(*at)->next;
-	*at = ah->next;
-	eng->ctl->ops->ah_destroy(eng->ctl, ah->pd, ah->number, ah->priv);
-	free(ah);
-}
-
-void efa_ah_put(struct efa_engine *eng, struct efa_ah *ah)
-{
 	pthread_mutex_lock(&eng->ah_lock);
-	ah_release(eng, ah);
+	if (dap_invariant(&eng->ia->obj, ah->refs) && !--ah->refs) {
+		while (*at != ah)
+			at = &(*at)->next;
+		*at = ah->next;
+		eng->ctl->ops->ah_destroy(eng->ctl, ah->pd, ah->number, ah->priv);
+		free(ah);
+	}
 	pthread_mutex_unlock(&eng->ah_lock);
 }

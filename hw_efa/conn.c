@@ -196,27 +196,31 @@ const char *efa_qp_why(struct dap_ep *ep)
 	return known ? m->why : NULL;
 }
 
-void efa_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle)
+/* Enters the engine and polls the CQ. The caller leaves. */
+static struct efa_ep *enter_and_poll(struct dap_ep *ep)
 {
-	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
 	struct efa_ep *e = efa_ep(ep);
 
-	efa_enter(eng);
-	efa_look(eng);
+	efa_enter(e->tx.eng);
+	efa_look(e->tx.eng);
+	return e;
+}
+
+void efa_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle)
+{
+	struct efa_ep *e = enter_and_poll(ep);
+
 	*recv_idle = e->free_at[EFA_RECEIVES] - e->rx.posted == e->rx.max;
 	*request_idle = e->free_at[EFA_REQUESTS] - e->tx.posted == e->tx.max;
-	efa_leave(eng);
+	efa_leave(e->tx.eng);
 }
 
 int efa_recv_count(struct dap_ep *ep, uint32_t *recvs)
 {
-	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
-	const struct efa_rx *rx = &efa_ep(ep)->rx;
+	struct efa_ep *e = enter_and_poll(ep);
 
-	efa_enter(eng);
-	efa_look(eng);
-	*recvs = rx->posted - rx->done;
-	efa_leave(eng);
+	*recvs = e->rx.posted - e->rx.done;
+	efa_leave(e->tx.eng);
 	return 0;
 }
 
@@ -232,12 +236,9 @@ static bool peer_has_all(const struct efa_ep *e)
 /* Asks the peer on the data path, which keeps order, and through the manager: the peer may not poll. */
 bool efa_qp_drain_done(struct dap_ep *ep)
 {
-	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
-	struct efa_ep *e = efa_ep(ep);
+	struct efa_ep *e = enter_and_poll(ep);
 	bool done, ask = false;
 
-	efa_enter(eng);
-	efa_look(eng);
 	if (e->tx.blocked & EFA_B_QUEUE)
 		efa_push(ep);
 	done = e->tx.done == e->tx.posted && !e->sq.used;
@@ -250,7 +251,7 @@ bool efa_qp_drain_done(struct dap_ep *ep)
 		}
 	}
 	done = done || e->tx.blocked & EFA_B_ERROR;
-	efa_leave(eng);
+	efa_leave(e->tx.eng);
 	if (ask)
 		dap_ep_look(ep);
 	return done;
@@ -258,14 +259,11 @@ bool efa_qp_drain_done(struct dap_ep *ep)
 
 void efa_qp_look(struct dap_ep *ep)
 {
-	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
-	struct efa_ep *e = efa_ep(ep);
+	struct efa_ep *e = enter_and_poll(ep);
 
-	efa_enter(eng);
-	efa_look(eng);
 	if (!(e->tx.blocked & EFA_B_OVER)) {
 		e->rx.asked = true;
 		efa_credit(ep);
 	}
-	efa_leave(eng);
+	efa_leave(e->tx.eng);
 }

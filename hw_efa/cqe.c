@@ -187,7 +187,7 @@ void efa_drain(struct efa_engine *eng)
 void efa_pump(struct efa_engine *eng)
 {
 	if (eng->driven)
-		eng->ctl->ops->drive(eng->ctl);
+		eng->ctl->ops->drive(eng->ctl->soft);
 }
 
 #define TURN_US 20u

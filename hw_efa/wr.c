@@ -52,7 +52,7 @@ void efa_bound_ack(struct dap_ep *ep)
 
 void efa_kick_driven(struct efa_engine *eng, struct efa_ep *e)
 {
-	eng->ctl->ops->kick(eng->ctl, e->sq.handle);
+	eng->ctl->ops->kick(eng->ctl->soft, e->sq.handle);
 }
 
 void efa_wr_ring(struct dap_ep *ep)

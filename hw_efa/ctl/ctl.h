@@ -110,11 +110,10 @@ struct efa_ctl_ops {
 	int (*async_fd)(struct efa_ctl *ctl);
 	bool (*async_read)(struct efa_ctl *ctl, enum efa_event *ev);
 
-	/* The next three exist for a software EFA only, else NULL. This one runs one turn of a
-	 * device that its callers drive. */
-	void (*drive)(struct efa_ctl *ctl);
+	/* The next three: software EFA, else NULL. Runs one turn of a device that its callers drive. */
+	bool (*drive)(struct softnic_efa *soft);
 	/* Handles the doorbells of a QP, by the thread that posts to it. */
-	void (*kick)(struct efa_ctl *ctl, uint32_t handle);
+	void (*kick)(struct softnic_efa *soft, uint32_t handle);
 	/* Returns the bytes that the device needs for a QP with a send queue of that depth. */
 	size_t (*qp_memory)(uint32_t sq);
 };

@@ -263,16 +263,6 @@ static void soft_close(struct efa_ctl *ctl)
 	free(s);
 }
 
-static void soft_drive(struct efa_ctl *ctl)
-{
-	softnic_efa_pump(ctl->soft);
-}
-
-static void soft_kick(struct efa_ctl *ctl, uint32_t handle)
-{
-	softnic_efa_kick(ctl->soft, handle);
-}
-
 static const struct efa_ctl_ops soft_ops = {
 	.access = "model",
 	.close = soft_close,
@@ -292,8 +282,8 @@ static const struct efa_ctl_ops soft_ops = {
 	.qp_ready = soft_qp_ready,
 	.qp_error = soft_qp_error,
 	.qp_destroy = soft_qp_destroy,
-	.drive = soft_drive,
-	.kick = soft_kick,
+	.drive = softnic_efa_pump,
+	.kick = softnic_efa_kick,
 	.qp_memory = softnic_efa_qp_memory,
 };
 
