@@ -237,12 +237,6 @@ static void ia_close(struct dap_ia *ia)
 	free(e->eng);
 }
 
-static const void *ia_hot(const struct dap_ia *ia, enum dap_api api)
-{
-	(void)ia;
-	return efa_hot_calls(api);
-}
-
 static int ia_async_fd(struct dap_ia *ia)
 {
 	struct efa_ctl *ctl = efa_ia(ia)->ctl;
@@ -283,7 +277,7 @@ const struct dap_hw efa_hw = {
 	.open = ia_open,
 	.close = ia_close,
 	.stop = ia_stop,
-	.hot = ia_hot,
+	.hot = efa_hot_calls,
 	.async_fd = ia_async_fd,
 	.async_handle = ia_async_handle,
 	.pz_create = efa_pz_create,

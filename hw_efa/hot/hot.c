@@ -198,7 +198,8 @@ static const struct dap_hot efa_calls = {
 	.evd_dequeue = efa_dequeue,
 };
 
-const struct dap_hot *efa_hot_calls(enum dap_api api)
+const void *efa_hot_calls(const struct dap_ia *ia, enum dap_api api)
 {
+	(void)ia;
 	return api == DAP_API ? &efa_calls : NULL;
 }

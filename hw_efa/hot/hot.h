@@ -23,6 +23,7 @@ DAT_RETURN efa_hot_bind(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet, DAT_
 #endif
 
 /* ---- hot.c ---- */
-const struct dap_hot *efa_hot_calls(enum dap_api api);	/* NULL: of another level than this library */
+/* Returns the table, or NULL if the level is another than this library's. */
+const void *efa_hot_calls(const struct dap_ia *ia, enum dap_api api);
 
 #endif
