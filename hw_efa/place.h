@@ -42,4 +42,17 @@ EFA_INLINE bool efa_place(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t
 	return true;
 }
 
+/*
+ * No outstanding write touches the same remote bytes. If the request is a write, it counts as
+ * outstanding now. number: of the request.
+ */
+EFA_INLINE bool efa_placed(struct efa_tx *tx, unsigned int op, uint64_t va, uint64_t len, uint32_t number)
+{
+	if (op == EFA_SEND)
+		return true;
+	if (op == EFA_READ)
+		return efa_clear_of_writes(tx, va, len) || !efa_overlaps(tx, va, len, number);
+	return efa_place(tx, va, len, number) || efa_place_far(tx, va, len, number);
+}
+
 #endif

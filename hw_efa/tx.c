@@ -158,17 +158,10 @@ static bool place_write(struct efa_tx *tx, struct efa_dto *d)
 		return true;
 	if (tx->keeps && efa_overlaps(tx, 0, UINT64_MAX, efa_next(tx)))
 		return false;
-	if (!efa_place(tx, d->remote, d->bytes, efa_next(tx)) &&
-	    !efa_place_far(tx, d->remote, d->bytes, efa_next(tx)))
+	if (!efa_placed(tx, EFA_WRITE, d->remote, d->bytes, efa_next(tx)))
 		return false;
 	d->state |= EFA_D_PLACED;
 	return true;
-}
-
-static bool overlaps_write(struct efa_tx *tx, const struct efa_dto *d)
-{
-	return !efa_clear_of_writes(tx, d->remote, d->bytes) &&
-	       efa_overlaps(tx, d->remote, d->bytes, efa_next(tx));
 }
 
 /*
@@ -193,7 +186,8 @@ static bool issue_rdma(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 
 	if (alone && e->tx.mtu < most)
 		most = e->tx.mtu;
-	if (write ? !place_write(&e->tx, d) : !w->at && overlaps_write(&e->tx, d))
+	if (write ? !place_write(&e->tx, d) :
+	    !w->at && !efa_placed(&e->tx, EFA_READ, d->remote, d->bytes, efa_next(&e->tx)))
 		return false;
 	while (w->at < d->bytes) {
 		struct efa_wr wr = { .op = write ? EFA_OP_RDMA_WRITE : EFA_OP_RDMA_READ,

@@ -88,20 +88,7 @@ static EFA_COLD DAT_RETURN efa_post_any(struct dap_ep *ep, unsigned int op, int 
 
 /* ---- fast path ---- */
 
-/*
- * Returns true if no outstanding write touches the same remote bytes. Then a write counts as
- * outstanding.
- */
-EFA_INLINE bool efa_placed(struct efa_tx *tx, unsigned int op, uint64_t va, uint64_t len)
-{
-	if (op == EFA_SEND)
-		return true;
-	if (op == EFA_READ)
-		return efa_clear_of_writes(tx, va, len) || !efa_overlaps(tx, va, len, tx->posted);
-	return efa_place(tx, va, len, tx->posted) || efa_place_far(tx, va, len, tx->posted);
-}
-
-/* To be called in the engine. False: nothing has been done, and efa_request takes the request. */
+/* In the engine. False: nothing has been done, and efa_request takes the request. */
 EFA_INLINE bool efa_post_now(struct dap_ep *ep, unsigned int op, const DAT_LMR_TRIPLET *iov,
 			     uint64_t cookie, const DAT_RMR_TRIPLET *remote, unsigned int flags)
 {
@@ -121,7 +108,7 @@ EFA_INLINE bool efa_post_now(struct dap_ep *ep, unsigned int op, const DAT_LMR_T
 	    efa_unlikely(tx->posted == e->free_at[EFA_REQUESTS]) ||
 	    efa_unlikely(!efa_sq_has(&e->sq, false)) ||
 	    efa_unlikely(!efa_allowed(ep, op == EFA_READ, key, va, len)) ||
-	    efa_unlikely(!efa_placed(tx, op, to, len)))
+	    efa_unlikely(!efa_placed(tx, op, to, len, tx->posted)))
 		return false;
 	d = &tx->dto[tx->posted & tx->mask];
 	d->cookie = cookie;
