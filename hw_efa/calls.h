@@ -210,13 +210,9 @@ EFA_COLD void efa_tell_full(struct efa_engine *eng);
 /* ---- post.c: requests that the fast path does not post, in the engine ---- */
 struct efa_request {
 	struct dap_ep *ep;
-	uint8_t op, flags;
-	unsigned int nseg;
-	uint64_t cookie, remote;
-	uint32_t rkey, bytes;
-	struct dap_rmr *rmr;
-	bool bound;			/* set for a bind that has been carried out */
-	struct efa_iov seg[EFA_MAX_IOV];
+	struct efa_dto dto;
+	struct efa_work work;
+	bool bound;			/* a bind that has been carried out */
 };
 EFA_COLD int efa_request(const struct efa_request *r);
 

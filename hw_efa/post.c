@@ -19,17 +19,12 @@ int efa_request(const struct efa_request *r)
 {
 	struct efa_tx *tx = &efa_ep(r->ep)->tx;
 	uint32_t i = tx->posted & tx->mask;
-	struct efa_work *w = &tx->work[i];
 
 	if (tx->posted == efa_ep(r->ep)->free_at[EFA_REQUESTS])
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
-	tx->dto[i] = (struct efa_dto){ .cookie = r->cookie, .remote = r->remote, .bytes = r->bytes,
-				       .op = r->op, .flags = r->flags };
-	w->rkey = r->rkey;
-	w->nseg = r->nseg;
-	w->at = 0;
-	w->rmr = r->rmr;
-	memcpy(w->seg, r->seg, r->nseg * sizeof(r->seg[0]));
+	tx->dto[i] = r->dto;
+	memcpy(&tx->work[i], &r->work,
+	       offsetof(struct efa_work, seg) + r->work.nseg * sizeof(r->work.seg[0]));
 	tx->posted++;
 	tx->waiting++;
 	if (r->bound && tx->blocked & (EFA_B_OVER | EFA_B_HALT))

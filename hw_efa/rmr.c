@@ -164,8 +164,8 @@ static int rebind(struct dap_rmr *rmr, struct dap_ep *ep, const struct range *to
 int efa_bind(struct dap_rmr *rmr, struct dap_ep *ep, struct dap_lmr *lmr, uint64_t addr, uint64_t len,
 	     uint32_t priv, uint64_t cookie, unsigned int flags, uint32_t *context)
 {
-	struct efa_request r = { .ep = ep, .op = EFA_BIND, .flags = (uint8_t)flags,
-				 .cookie = cookie, .rmr = rmr };
+	struct efa_request r = { .ep = ep, .dto = { .cookie = cookie, .op = EFA_BIND,
+						    .flags = (uint8_t)flags }, .work.rmr = rmr };
 	const struct range to = lmr ? (struct range){ lmr, addr, len, priv } : (struct range){ 0 };
 	struct efa_engine *eng = efa_ia(rmr->obj.ia)->eng;
 	int err = check_ep(rmr, ep);

@@ -33,8 +33,8 @@ static int efa_check_args(const struct efa_tx *tx, unsigned int op, int n, const
 static int efa_measure(const struct efa_tx *tx, struct efa_request *r, int n,
 		       const DAT_LMR_TRIPLET *iov, uint64_t remote_len)
 {
-	uint64_t max = r->op == EFA_SEND ? tx->max_msg : tx->max_rdma, sum = 0;
-	bool read = r->op == EFA_READ;
+	uint64_t max = r->dto.op == EFA_SEND ? tx->max_msg : tx->max_rdma, sum = 0;
+	bool read = r->dto.op == EFA_READ;
 
 	if (read && remote_len > max)
 		return DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE);
@@ -47,13 +47,13 @@ static int efa_measure(const struct efa_tx *tx, struct efa_request *r, int n,
 			len = remote_len - sum;
 		if (!len)
 			continue;
-		r->seg[r->nseg++] = (struct efa_iov){ front_lmr_va(&iov[i]), (uint32_t)len,
-						     front_lmr_key(&iov[i]) };
+		r->work.seg[r->work.nseg++] = (struct efa_iov){
+			front_lmr_va(&iov[i]), (uint32_t)len, front_lmr_key(&iov[i]) };
 		sum += len;
 	}
-	if (read ? sum < remote_len : r->op != EFA_SEND && sum > remote_len)
+	if (read ? sum < remote_len : r->dto.op != EFA_SEND && sum > remote_len)
 		return DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE);
-	r->bytes = (uint32_t)sum;
+	r->dto.bytes = (uint32_t)sum;
 	return 0;
 }
 
@@ -63,8 +63,8 @@ static EFA_COLD DAT_RETURN efa_post_any(struct dap_ep *ep, unsigned int op, int 
 {
 	struct efa_tx *tx = &efa_ep(ep)->tx;
 	struct efa_engine *eng = tx->eng;
-	struct efa_request r = { .ep = ep, .op = (uint8_t)op, .flags = (uint8_t)flags,
-				 .cookie = cookie };
+	struct efa_request r = { .ep = ep, .dto = { .cookie = cookie, .op = (uint8_t)op,
+						    .flags = (uint8_t)flags } };
 	int err = efa_check_args(tx, op, n, iov, remote, flags);
 
 	if (!err)
@@ -72,8 +72,8 @@ static EFA_COLD DAT_RETURN efa_post_any(struct dap_ep *ep, unsigned int op, int 
 	if (err)
 		return efa_return(err);
 	if (remote) {
-		r.remote = front_rmr_va(remote);
-		r.rkey = front_rmr_key(remote);
+		r.dto.remote = front_rmr_va(remote);
+		r.work.rkey = front_rmr_key(remote);
 	}
 	do {
 		efa_enter(eng);
