@@ -4,7 +4,6 @@
  * Control messages: credits, long messages that the receiver reads, and emulated RDMA writes for
  * devices without them. Each field from the peer is checked before use.
  */
-#include "hw_efa/calls.h"
 #include "hw_efa/sq.h"
 
 /* ---- Answers to the peer ---- */

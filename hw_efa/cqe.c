@@ -3,7 +3,6 @@
 /* Completions that the fast path does not handle, and the tick. */
 #include <unistd.h>
 
-#include "hw_efa/lock.h"
 #include "hw_efa/hot/poll.inl"
 
 #define GONE_LOOKS 100u			/* ticks of a ms, in which the peer's disconnect message arrives */

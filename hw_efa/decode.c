@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "hw_efa/ops.h"
-#include "hw_efa/proto.h"
-#include "hw_efa/wqe.h"
 
 #define OURS "this driver rules it out: please report it"
 

@@ -8,7 +8,6 @@
 
 #include <pthread.h>
 
-#include "core/dap.h"
 #include "hw_efa/ctl/ctl.h"
 #include "hw_efa/wqe.h"
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "config.h"
-#include "core/hot.h"
 #include "hw_common/address.h"
 #include "hw_efa/hot/hot.h"
 #include "hw_efa/lock.h"

@@ -3,7 +3,6 @@
 /* Protection zones and memory registrations. */
 #include <errno.h>
 
-#include "core/dap.h"
 #include "hw_common/memory.h"
 #include "hw_efa/lock.h"
 #include "hw_efa/ops.h"

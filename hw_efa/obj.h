@@ -8,11 +8,9 @@
 #define EFA_OBJ_H
 
 #include "core/barrier.h"
-#include "core/dap.h"
 #include "hw_efa/engine.h"
 #include "hw_efa/params.h"
 #include "hw_efa/rx.h"
-#include "hw_efa/tx.h"
 
 /*
  * For functions that the fast path calls in unlikely cases: out of the way of its code. The

@@ -3,7 +3,6 @@
 #ifndef EFA_OPS_H
 #define EFA_OPS_H
 
-#include "core/hw.h"
 #include "hw_efa/obj.h"
 
 /* ia.c */

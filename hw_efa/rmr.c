@@ -9,7 +9,6 @@
  */
 #include <sched.h>
 
-#include "core/hw.h"
 #include "hw_efa/lock.h"
 #include "hw_efa/ops.h"
 

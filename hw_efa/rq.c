@@ -4,7 +4,6 @@
  * Receive buffers go back to the device in batches with one doorbell. The next packet to the peer
  * acknowledges their places. If none is sent for half a window, a control message does.
  */
-#include "hw_efa/calls.h"
 #include "hw_efa/rq.h"
 #include "hw_efa/sq.h"
 

@@ -10,7 +10,6 @@
  */
 #include <string.h>
 
-#include "hw_efa/calls.h"
 #include "hw_efa/hot/poll.inl"
 
 /* ---- Receives of the consumer ---- */

@@ -16,7 +16,6 @@
  */
 #include <string.h>
 
-#include "hw_efa/calls.h"
 #include "hw_efa/place.h"
 #include "hw_efa/sq.h"
 

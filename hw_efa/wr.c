@@ -3,7 +3,6 @@
 /* WQEs off the fast path. One doorbell announces several of them. */
 #include <string.h>
 
-#include "hw_efa/calls.h"
 #include "hw_efa/sq.h"
 
 void efa_slots_reset(struct efa_sq *sq)

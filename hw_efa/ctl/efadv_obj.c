@@ -7,7 +7,6 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "core/dap.h"
 #include "hw_efa/ctl/efadv.h"
 #include "hw_efa/wqe.h"
 

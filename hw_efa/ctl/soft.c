@@ -8,14 +8,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "core/barrier.h"
-#include "core/dap.h"
 #include "hw_common/device.h"
 #include "hw_common/soft.h"
-#include "hw_efa/ctl/ctl.h"
 #include "hw_efa/obj.h"
-#include "hw_efa/params.h"
-#include "hw_efa/wqe.h"
 #include "softnic/softnic_efa.h"
 
 #define SOFT_NAME "soft-efa-"

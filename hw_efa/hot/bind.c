@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Posting a bind. Compiled for each API level. */
-#include "hw_efa/calls.h"
 #include "hw_efa/hot/common.inl"
 
 /* A bind is at least one command to the device, so no part of this is fast. */

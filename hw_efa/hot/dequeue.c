@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Dequeue: the next completion of an EVD. Compiled for each API level. */
-#include "hw_efa/calls.h"
 #include "hw_efa/hot/hot.h"
 #include "hw_efa/hot/poll.inl"
 

@@ -4,7 +4,6 @@
  * Posts, and the table of hot calls. The fast path posts a request that has one segment, fits one
  * packet and need not wait; efa_request takes all others. Compiled for each API level.
  */
-#include "hw_efa/calls.h"
 #include "hw_efa/hot/common.inl"
 #include "hw_efa/place.h"
 #include "hw_efa/sq.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Posts a receive, which only the driver uses (rx.c). Compiled for each API level. */
-#include "hw_efa/calls.h"
 #include "hw_efa/hot/common.inl"
 
 EFA_INLINE int efa_recv_check(const struct efa_rx *rx, int n, const DAT_LMR_TRIPLET *iov,
