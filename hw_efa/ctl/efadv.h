@@ -18,6 +18,7 @@
 #include <infiniband/efadv.h>
 #include <infiniband/verbs.h>
 
+#include "core/endian.h"
 #include "hw_common/verbs.h"
 #include "hw_efa/ctl/ctl.h"
 
@@ -30,8 +31,9 @@ struct edv_wq_attr {			/* the layout of efadv_wq_attr, since 59.0 */
 	uint16_t caps;			/* since 65.0 */
 	uint8_t reserved[2];
 };
-_Static_assert(sizeof(struct edv_wq_attr) == 40 && offsetof(struct edv_wq_attr, doorbell) == 24 &&
-	       offsetof(struct edv_wq_attr, max_batch) == 32, "efadv_wq_attr");
+WIRE_SIZE(struct edv_wq_attr, 40);
+WIRE_AT(struct edv_wq_attr, doorbell, 24);
+WIRE_AT(struct edv_wq_attr, max_batch, 32);
 
 struct edv_cq_attr {			/* the layout of efadv_cq_attr, since 59.0 */
 	uint64_t comp_mask;
@@ -39,8 +41,8 @@ struct edv_cq_attr {			/* the layout of efadv_cq_attr, since 59.0 */
 	uint32_t entry_size, num_entries;
 	uint32_t *doorbell;		/* since 60.0 */
 };
-_Static_assert(sizeof(struct edv_cq_attr) == 32 && offsetof(struct edv_cq_attr, doorbell) == 24,
-	       "efadv_cq_attr");
+WIRE_SIZE(struct edv_cq_attr, 32);
+WIRE_AT(struct edv_cq_attr, doorbell, 24);
 
 struct edv_device_attr {			/* the layout of efadv_device_attr */
 	uint64_t comp_mask;
@@ -50,9 +52,8 @@ struct edv_device_attr {			/* the layout of efadv_device_attr */
 	uint16_t inline_buf_size_ex;	/* 63.0: of WQEs of 128 bytes; before: reserved, zero */
 	uint32_t device_caps, max_rdma_size;
 };
-_Static_assert(sizeof(struct edv_device_attr) == sizeof(struct efadv_device_attr) &&
-	       offsetof(struct edv_device_attr, device_caps) ==
-		       offsetof(struct efadv_device_attr, device_caps), "efadv_device_attr");
+WIRE_SIZE(struct edv_device_attr, sizeof(struct efadv_device_attr));
+WIRE_AT(struct edv_device_attr, device_caps, offsetof(struct efadv_device_attr, device_caps));
 
 enum {					/* edv_device_attr.device_caps that 44.0 does not name */
 	EDV_CAP_RDMA_WRITE = 1 << 3,	/* since 46.0 */
@@ -65,10 +66,9 @@ struct edv_qp_init_attr {		/* efadv_qp_init_attr as of 55.0 */
 	uint16_t flags;
 	uint8_t sl, reserved;
 };
-/* release 65.0 has more fields after these */
-_Static_assert(sizeof(struct edv_qp_init_attr) == 16 &&
-	       sizeof(struct edv_qp_init_attr) <= sizeof(struct efadv_qp_init_attr),
-	       "efadv_qp_init_attr");
+/* 65.0 has more behind these. */
+WIRE_SIZE(struct edv_qp_init_attr, 16);
+_Static_assert(sizeof(struct edv_qp_init_attr) <= sizeof(struct efadv_qp_init_attr), "it is a prefix");
 
 /*
  * Its length is that of 59.0, because 59.0 and 60.0 refuse a shorter one (59.1, 60.1 and 61.0 do not).
@@ -78,9 +78,8 @@ struct edv_cq_init_attr {		/* efadv_cq_init_attr */
 	uint64_t comp_mask, wc_flags;
 	uint8_t unused[32];		/* the memory that a caller may give for the CQ */
 };
-_Static_assert(sizeof(struct edv_cq_init_attr) == 48 &&
-	       offsetof(struct edv_cq_init_attr, wc_flags) ==
-		       offsetof(struct efadv_cq_init_attr, wc_flags), "efadv_cq_init_attr");
+WIRE_SIZE(struct edv_cq_init_attr, 48);
+WIRE_AT(struct edv_cq_init_attr, wc_flags, offsetof(struct efadv_cq_init_attr, wc_flags));
 
 enum { EDV_QP_UNSOLICITED = 1 << 0 };	/* edv_qp_init_attr.flags, 52.0 */
 
