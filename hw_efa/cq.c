@@ -177,10 +177,9 @@ int efa_cq_arm(struct dap_evd *evd, bool solicited_only)
 void efa_cq_drain_fd(struct dap_evd *evd)
 {
 	struct efa_evd *q = efa_evd(evd);
-	uint64_t n;
-	ssize_t got = q->wake < 0 ? 0 : read(q->wake, &n, sizeof(n));
+	eventfd_t n;
 
-	(void)got;
+	eventfd_read(q->wake, &n);
 	q->eng->ctl->ops->cq_drain(q->eng->ctl, &q->eng->res);
 	efa_enter(q->eng);
 	q->eng->fruitless++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /* The ring of completions of an EVD, and the consumer index of the CQ. */
-#include <unistd.h>
+#include <sys/eventfd.h>
 
 #include "hw_efa/calls.h"
 
@@ -69,14 +69,11 @@ void efa_evd_purge(struct dap_evd *evd, const struct dap_ep *ep)
 void efa_evd_wake(struct dap_evd *evd)
 {
 	struct efa_evd *q = efa_evd(evd);
-	const uint64_t one = 1;
-	ssize_t n;
 
 	q->armed = false;
 	q->eng->armed--;
 	q->eng->fruitless = 0;
-	n = write(q->wake, &one, sizeof(one));
-	(void)n;
+	eventfd_write(q->wake, 1);
 }
 
 void efa_ring_taken(struct efa_engine *eng)

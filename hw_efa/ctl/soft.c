@@ -31,11 +31,8 @@ static struct soft *soft_of(struct efa_ctl *ctl)
 /* Called with the device locked: it may only write to the descriptor. */
 static void on_event(void *ctx, uint16_t cq)
 {
-	const uint64_t one = 1;
-	ssize_t n = write(((struct soft *)ctx)->fd, &one, sizeof(one));
-
-	(void)n;
 	(void)cq;
+	eventfd_write(((struct soft *)ctx)->fd, 1);
 }
 
 /* Called with the device locked, while the driver may be taking completions. */
@@ -170,9 +167,9 @@ static int soft_cq_fd(struct efa_ctl *ctl, struct efa_cq_res *cq)
 
 static void soft_cq_drain(struct efa_ctl *ctl, struct efa_cq_res *cq)
 {
-	uint64_t events;
+	eventfd_t events;
 
-	if (read(soft_of(ctl)->fd, &events, sizeof(events)) == sizeof(events))
+	if (!eventfd_read(soft_of(ctl)->fd, &events))
 		__atomic_add_fetch(&cq->cmd_sn, (unsigned int)events, __ATOMIC_RELEASE);
 }
 
