@@ -29,8 +29,6 @@ static void peer_gone(struct dap_ep *ep, const union efa_slot *slot, const struc
 	struct efa_ep_cold *m = e->cold;
 
 	efa_block(&e->tx, EFA_B_HALT);
-	if (slot->kind == EFA_S_DTO)
-		e->tx.dto[slot->of & e->tx.mask].left--;
 	if (m->gone)
 		return;
 	m->gone = GONE_LOOKS;
@@ -56,51 +54,6 @@ static void gone_look(struct dap_ep *ep)
 		efa_break_cqe(ep, &e->cold->gone_cqe);
 	if (e->cold->gone_dto - e->tx.done < e->tx.posted - e->tx.done)
 		efa_fail_dto(ep, e->cold->gone_dto, DAP_DTO_TRANSPORT);
-}
-
-static void request_failed(struct dap_ep *ep, const union efa_slot *slot, const struct efa_cqe *cqe)
-{
-	const uint8_t status = efa_status_info(cqe->status)->dto_status;
-	struct efa_ep *e = efa_ep(ep);
-
-	if (means_gone(cqe->status) && !(e->tx.blocked & EFA_B_OVER)) {
-		peer_gone(ep, slot, cqe);
-		return;
-	}
-	/* A flushed WQE of a live connection is an error as well. */
-	if (cqe->status != EFA_ST_FLUSHED || !(e->tx.blocked & EFA_B_OVER))
-		efa_break_cqe(ep, cqe);
-	if (slot->kind == EFA_S_DTO) {
-		e->tx.dto[slot->of & e->tx.mask].left--;
-		efa_fail_dto(ep, slot->of, status);
-	} else if (slot->kind == EFA_S_PULL) {
-		struct efa_recv *r = &e->rx.recv[slot->of & e->rx.recv_mask];
-
-		r->left--;
-		if (!r->status)
-			r->status = status;
-		efa_pull_done(ep, slot->of);
-	}
-}
-
-static void request_done(struct dap_ep *ep, const union efa_slot *slot)
-{
-	struct efa_ep *e = efa_ep(ep);
-
-	switch (slot->kind) {
-	case EFA_S_DTO:
-		e->tx.dto[slot->of & e->tx.mask].left--;
-		efa_dto_progress(ep, slot->of);
-		break;
-	case EFA_S_PULL:
-		e->rx.recv[slot->of & e->rx.recv_mask].left--;
-		efa_pull_done(ep, slot->of);
-		break;
-	case EFA_S_CREDIT:
-		e->cold->credit_out = false;
-		efa_credit(ep);		/* another credit may have become due meanwhile */
-		break;
-	}
 }
 
 /*
@@ -129,6 +82,43 @@ static bool is_refused(struct dap_ep *ep, union efa_slot *slot, const struct efa
 	return true;
 }
 
+static void end_pull(struct dap_ep *ep, uint32_t index, uint8_t status)
+{
+	struct efa_rx *rx = &efa_ep(ep)->rx;
+	struct efa_recv *r = &rx->recv[index & rx->recv_mask];
+
+	r->left--;
+	if (!r->status)
+		r->status = status;
+	efa_pull_done(ep, index);
+}
+
+static void end_wqe(struct dap_ep *ep, const union efa_slot *slot, const struct efa_cqe *cqe)
+{
+	const uint8_t status = cqe->status ? efa_status_info(cqe->status)->dto_status : 0;
+	struct efa_ep *e = efa_ep(ep);
+
+	if (slot->kind == EFA_S_DTO)
+		e->tx.dto[slot->of & e->tx.mask].left--;
+	if (means_gone(cqe->status) && !(e->tx.blocked & EFA_B_OVER)) {
+		peer_gone(ep, slot, cqe);
+		return;
+	}
+	/* A flushed WQE of a live connection is an error as well. */
+	if (status && (cqe->status != EFA_ST_FLUSHED || !(e->tx.blocked & EFA_B_OVER)))
+		efa_break_cqe(ep, cqe);
+	if (slot->kind == EFA_S_DTO && status)
+		efa_fail_dto(ep, slot->of, status);
+	else if (slot->kind == EFA_S_DTO)
+		efa_dto_progress(ep, slot->of);
+	else if (slot->kind == EFA_S_PULL)
+		end_pull(ep, slot->of, status);
+	if (slot->kind == EFA_S_CREDIT) {
+		e->cold->credit_out = false;
+		efa_credit(ep);		/* another credit may have become due meanwhile */
+	}
+}
+
 static void request_slow(struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_sq *sq = &efa_ep(ep)->sq;
@@ -143,12 +133,8 @@ static void request_slow(struct dap_ep *ep, const struct efa_cqe *cqe)
 	}
 	slot = sq->slots[id];
 	efa_slot_free(sq, id);
-	if (is_refused(ep, &slot, cqe))
-		return;
-	if (cqe->status)
-		request_failed(ep, &slot, cqe);
-	else
-		request_done(ep, &slot);
+	if (!is_refused(ep, &slot, cqe))
+		end_wqe(ep, &slot, cqe);
 }
 
 static void receive_slow(struct dap_ep *ep, const struct efa_cqe *cqe)
