@@ -75,36 +75,20 @@ void efa_pull_all(struct dap_ep *ep)
 
 /* ---- Messages from the peer ---- */
 
-/*
- * Returns the request that the peer answers. If no request can have this answer, breaks the
- * connection and returns NULL.
- */
-static struct efa_dto *find_answered_request(struct dap_ep *ep, uint32_t id, bool refused)
-{
-	struct efa_tx *tx = &efa_ep(ep)->tx;
-	struct efa_dto *d = &tx->dto[id & tx->mask];
-
-	/*
-	 * The request that is being issued is included, because the peer may refuse its first
-	 * packets.
-	 */
-	if (id - tx->done > efa_next(tx) - tx->done || id - tx->done >= tx->posted - tx->done ||
-	    d->op == EFA_READ || !(refused || d->state & EFA_D_WAITS)) {
-		efa_break(ep, "protocol error: the peer answers request %u, which has not been made",
-			  id);
-		return NULL;
-	}
-	return d;
-}
-
 static void take_fin(struct dap_ep *ep, const struct efa_ctrl_msg *m)
 {
 	struct efa_tx *tx = &efa_ep(ep)->tx;
 	uint32_t id = le32_to_cpu(m->id);
-	struct efa_dto *d = find_answered_request(ep, id, m->flags);
+	struct efa_dto *d = &tx->dto[id & tx->mask];
 
-	if (!d)
-		return;
+	/*
+	 * The request that is being issued may be answered, because the peer may refuse its first
+	 * packets.
+	 */
+	if (id - tx->done > efa_next(tx) - tx->done || id - tx->done >= tx->posted - tx->done ||
+	    d->op == EFA_READ || !(m->flags || d->state & EFA_D_WAITS))
+		return efa_break(ep, "protocol error: the peer answers request %u, which has not been made",
+				 id);
 	if (d->op == EFA_SEND)
 		tx->pulls_asked--;
 	else
