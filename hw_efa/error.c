@@ -12,7 +12,10 @@ void efa_break(struct dap_ep *ep, const char *fmt, ...)
 	struct efa_ep *e = efa_ep(ep);
 	va_list ap;
 
-	if (!e->cold->explained && !(e->tx.blocked & EFA_B_OVER)) {
+	efa_block(&e->tx, EFA_B_HALT);
+	if (e->tx.blocked & EFA_B_OVER)
+		return;
+	if (!e->cold->explained) {
 		e->cold->explained = true;
 		va_start(ap, fmt);
 		vsnprintf(e->cold->why, sizeof(e->cold->why), fmt, ap);
@@ -20,9 +23,7 @@ void efa_break(struct dap_ep *ep, const char *fmt, ...)
 		dap_log(DAP_LOG_EP | DAP_LOG_CM, "endpoint %p: the connection is broken: %s", (void *)ep,
 			e->cold->why);
 	}
-	efa_block(&e->tx, EFA_B_HALT);
-	if (!(e->tx.blocked & EFA_B_OVER))
-		dap_ep_broken(ep);
+	dap_ep_broken(ep);
 }
 
 void efa_break_cqe(struct dap_ep *ep, const struct efa_cqe *cqe)

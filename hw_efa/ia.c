@@ -146,15 +146,16 @@ static int engine_open(struct dap_ia *ia, char *why, size_t whylen)
 
 	if (!eng)
 		return -ENOMEM;
-	memset(eng, 0, sizeof(*eng));
+	*eng = (struct efa_engine){
+		.eps = calloc(1u << 16, sizeof(struct dap_ep *)),
+		.ctl = e->ctl,
+		.ia = ia,
+		.driven = e->ctl->soft && !e->params.silicon,
+		.look_us = e->params.look_ms * 1000,
+		.no_arm = !e->dev.cq_doorbell,
+		.tick = { .fn = efa_tick, .arg = eng },
+	};
 	pthread_mutex_init(&eng->ah_lock, NULL);
-	eng->eps = calloc(1u << 16, sizeof(struct dap_ep *));
-	eng->ctl = e->ctl;
-	eng->ia = ia;
-	eng->driven = e->ctl->soft && !e->params.silicon;
-	eng->look_us = e->params.look_ms * 1000;
-	eng->no_arm = !e->dev.cq_doorbell;
-	eng->tick = (struct dap_timer){ .fn = efa_tick, .arg = eng };
 	e->eng = eng;
 	err = eng->eps ? cq_open(e, why, whylen) : -ENOMEM;
 	if (err) {
@@ -164,11 +165,16 @@ static int engine_open(struct dap_ia *ia, char *why, size_t whylen)
 	return err;
 }
 
-static int check_device(const struct efa_ia *e, char *why, size_t whylen)
+static int read_caps(struct efa_ia *e, char *why, size_t whylen)
 {
 	const struct efa_caps *dev = &e->dev;
+	int err = e->ctl->ops->caps(e->ctl, &e->dev);
 	const char *lacks = NULL;
 
+	if (err) {
+		snprintf(why, whylen, "cannot query the capabilities of the device: %s", strerror(-err));
+		return err;
+	}
 	if (!dev->rdma_read) {
 		snprintf(why, whylen, "the EFA (PCI id 0x%04x) has no RDMA read, which this driver needs: "
 			 "use %s", dev->device_id, e->ctl->soft ? "efa_profile=read or a later one" :
@@ -187,16 +193,6 @@ static int check_device(const struct efa_ia *e, char *why, size_t whylen)
 	return -EOPNOTSUPP;
 }
 
-static int device_caps(struct efa_ia *e, char *why, size_t whylen)
-{
-	int err = e->ctl->ops->caps(e->ctl, &e->dev);
-
-	if (!err)
-		return check_device(e, why, whylen);
-	snprintf(why, whylen, "cannot query the capabilities of the device: %s", strerror(-err));
-	return err;
-}
-
 static int ia_open(struct dap_ia *ia, const char *params, char *why, size_t whylen)
 {
 	struct efa_ia *e = efa_ia(ia);
@@ -208,7 +204,7 @@ static int ia_open(struct dap_ia *ia, const char *params, char *why, size_t whyl
 		return err;
 	err = efa_params_parse(params, &e->params, why, whylen);
 	if (!err)
-		err = device_caps(e, why, whylen);
+		err = read_caps(e, why, whylen);
 	if (!err)
 		err = engine_open(ia, why, whylen);
 	if (err) {
