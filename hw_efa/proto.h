@@ -56,7 +56,6 @@ enum efa_ctrl_op {
 	/* the request with this id is complete; flags: a value of enum dap_dto_status */
 	EFA_C_FIN,
 	EFA_C_RW,			/* emulated write to seg[0]; the data follows */
-	EFA_C_OPS
 };
 
 enum {

@@ -14,19 +14,10 @@
 
 /* ---- Receives of the consumer ---- */
 
-static void emit_receive(struct dap_ep *ep, const struct efa_recv *r)
-{
-	struct efa_rx *rx = &efa_ep(ep)->rx;
-	bool silent = rx->solicited_only && !r->solicited;
-
-	efa_emit(ep->recv_evd, (struct efa_done){ .ep = ep, .cookie = r->cookie, .op = DAP_OP_RECEIVE,
-						  .status = r->status, .bytes = r->got, .receive = true },
-		 r->flags | (silent ? DAP_COMP_UNSIGNALLED : 0u), &rx->failed);
-}
-
 static void deliver_recvs(struct dap_ep *ep)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
+	bool silent;
 
 	while (rx->done != rx->match) {
 		const struct efa_recv *r = &rx->recv[rx->done & rx->recv_mask];
@@ -34,7 +25,11 @@ static void deliver_recvs(struct dap_ep *ep)
 		if (r->state != EFA_R_DONE)
 			break;
 		rx->done++;
-		emit_receive(ep, r);
+		silent = rx->solicited_only && !r->solicited;
+		efa_emit(ep->recv_evd, (struct efa_done){
+			.ep = ep, .cookie = r->cookie, .op = DAP_OP_RECEIVE, .status = r->status,
+			.bytes = r->got, .receive = true },
+			r->flags | (silent ? DAP_COMP_UNSIGNALLED : 0u), &rx->failed);
 	}
 	rx->pulls = rx->done != rx->match;
 }
