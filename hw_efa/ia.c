@@ -256,14 +256,6 @@ static void ia_async_handle(struct dap_ia *ia)
 	}
 }
 
-/* ---- Calls that an EFA does not support ---- */
-
-static int no_srq(struct dap_srq *srq)
-{
-	(void)srq;
-	return -EOPNOTSUPP;
-}
-
 const struct dap_hw efa_hw = {
 	.name = "efa",
 	.accesses = ACCESSES,
@@ -289,7 +281,6 @@ const struct dap_hw efa_hw = {
 	.cq_fd = efa_cq_fd,
 	.cq_drain_fd = efa_cq_drain_fd,
 	.cq_settle = efa_cq_settle,
-	.srq_create = no_srq,
 	.qp_create = efa_qp_create,
 	.qp_idle = efa_qp_idle,
 	.recv_count = efa_recv_count,
