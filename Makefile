@@ -86,7 +86,7 @@ EFA_SRC := $(filter-out %/hot.c $(call with_efa,,hw_efa/ctl/efadv%),$(call src,h
 HW_SRC := $(filter-out $(call with_verbs,,hw_common/verbs%),$(call src,hw_common))
 # Sources that are compiled once for each API level, as the fronts are.
 SOFT_HOT := hw_mlx5/ctl/soft_hot.c
-LEVEL_SRC := hw_mlx5/hot/tables.c $(addprefix hw_efa/hot/,recv.c dequeue.c bind.c) $(SOFT_HOT)
+LEVEL_SRC := hw_mlx5/hot/tables.c hw_efa/hot/dequeue.c $(SOFT_HOT)
 DAT20_SRC := $(call src,core/front core/front/dat20) $(LEVEL_SRC)
 SHARED20_SRC = $(filter-out core/front/% $(LEVEL_SRC),$(CORE_SRC) $(M5_SRC) $(EFA_SRC) $(HW_SRC))
 SN_SRC := $(call src,softnic softnic/mlx5 softnic/efa softnic/fabric)
@@ -195,7 +195,7 @@ option = $(shell $(CC) -Werror $(1) -c -x c -o /dev/null /dev/null 2>/dev/null &
 HOT := -fno-tree-slp-vectorize $(call option,-fno-tree-tail-merge) $(call option,-fno-crossjumping)
 # The hot functions are compiled a second time with these instruction sets; hot/isa.c detects them.
 HOT_V3 := $(if $(filter x86_64%,$(shell $(CC) -dumpmachine 2>/dev/null)),-mavx2 -mmovbe -mbmi -mbmi2)
-$(foreach f,recv dequeue,$(O)/obj/hw_efa/hot/$f.o $(O)/obj/dat20/hw_efa/hot/$f.o) $(O)/obj/hw_efa/rx.o: private CFLAGS_DIR := $(HOT)
+$(O)/obj/hw_efa/hot/dequeue.o $(O)/obj/dat20/hw_efa/hot/dequeue.o $(O)/obj/hw_efa/rx.o: private CFLAGS_DIR := $(HOT)
 hw_mlx5_FLAGS = -DM5_HOT=m5_hot_$(1) -DM5_LOCKED=$(if $(findstring locked,$(1)),true,false) \
 	$(if $(findstring v3,$(1)),$(HOT_V3))
 

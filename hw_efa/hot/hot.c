@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * Posts, and the table of hot calls. The fast path posts a request that has one segment, fits one
- * packet and need not wait; efa_request takes all others. Compiled for each API level.
+ * Posts of requests, receives and binds, and the table of hot calls. The fast path posts a request
+ * that has one segment, fits one packet and need not wait; efa_request takes all others. Compiled
+ * for each API level.
  */
-#include "hw_efa/hot/common.inl"
+#include "core/front/triplet.h"
+#include "hw_efa/hot/hot.h"
+#include "hw_efa/lock.h"
 #include "hw_efa/place.h"
 #include "hw_efa/sq.h"
 
 #define EFA_FULL_LOOKS 64		/* polls of the CQ before a post is refused */
+
+EFA_INLINE DAT_RETURN efa_return(int err)
+{
+	return efa_likely(!err) ? DAT_SUCCESS : front_return(err);
+}
 
 /* ---- slow path ---- */
 
@@ -174,6 +182,125 @@ static DAT_RETURN efa_read(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 {
 	return efa_post(ep, EFA_READ, n, iov, cookie.as_64, from, flags);
 }
+
+/* ---- receives, which only the driver uses (rx.c) ---- */
+
+EFA_INLINE int efa_recv_check(const struct efa_rx *rx, int n, const DAT_LMR_TRIPLET *iov,
+			      unsigned int flags)
+{
+	if (flags & rx->deny)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG5);
+	if ((unsigned int)n > rx->max_iov)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
+	if (n && !iov)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG3);
+	for (int i = 0; i < n; i++)
+		if (front_lmr_len(&iov[i]) > INT32_MAX)
+			return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG3);
+	return 0;
+}
+
+EFA_INLINE int efa_recv_put(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
+			    unsigned int flags)
+{
+	struct efa_rx *rx = &efa_ep(ep)->rx;
+	struct efa_recv *r = &rx->recv[rx->posted & rx->recv_mask];
+	uint64_t room = 0;
+
+	if (efa_unlikely(rx->posted == efa_ep(ep)->free_at[EFA_RECEIVES]))
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
+	r->nseg = 0;
+	for (int i = 0; i < n; i++) {
+		uint32_t len = (uint32_t)front_lmr_len(&iov[i]);
+
+		if (!len)
+			continue;
+		r->seg[r->nseg++] = (struct efa_iov){ front_lmr_va(&iov[i]), len,
+						     front_lmr_key(&iov[i]) };
+		room += len;
+	}
+	r->room = room > UINT32_MAX ? UINT32_MAX : (uint32_t)room;
+	r->cookie = cookie;
+	r->state = EFA_R_POSTED;
+	r->status = 0;
+	r->flags = (uint8_t)flags;
+	r->lmr = r->nseg == 1 && !flags && efa_writable(ep, &r->seg[0]) ? rx->lmr : NULL;
+	rx->posted++;
+	return 0;
+}
+
+static DAT_RETURN efa_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
+			   DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
+{
+	struct dap_ep *ep = handle;
+	struct efa_ep *e = efa_ep(ep);
+	int err = efa_recv_check(&e->rx, n, iov, flags);
+
+	if (efa_unlikely(err))
+		return efa_return(err);
+	do {
+		efa_enter(e->tx.eng);
+		err = efa_recv_put(ep, n, iov, cookie.as_64, flags);
+		if (efa_unlikely(e->rx.stalled || e->tx.blocked & EFA_B_ERROR))
+			efa_rx_resume(ep);
+		efa_leave(e->tx.eng);
+	} while (efa_unlikely(err) && dap_ep_reap(ep, true));
+	return efa_return(err);
+}
+
+/* ---- binds ---- */
+
+/* A bind is at least one command to the device, so no part of this is fast. */
+static EFA_COLD DAT_RETURN efa_bind_any(struct dap_rmr *rmr, const void *handle,
+					const DAT_LMR_TRIPLET *t, unsigned int priv, void *ep,
+					uint64_t cookie, unsigned int flags, uint32_t *context)
+{
+	const unsigned int allow = DAP_COMP_SUPPRESS | DAP_COMP_UNSIGNALLED | DAP_COMP_BARRIER;
+	struct dap_ep *e = dap_obj_get(ep, DAP_EP, rmr->obj.ia);
+	struct dap_lmr *lmr = NULL;
+	int err = 0;
+
+	if (!t)
+		return front_return(DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_TRIPLET));
+	if (!context)
+		return front_return(DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_CONTEXT));
+	if (!e)
+		return front_return(DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EP));
+	if (flags & ~allow || (flags & DAP_COMP_UNSIGNALLED &&
+			       !(e->attr.request_completion_flags & DAP_COMP_UNSIGNALLED)))
+		err = DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_FLAGS);
+	if (!err && front_lmr_len(t))
+		err = front_bind_range(rmr, handle, t, priv, &lmr);
+	if (!err)
+		err = efa_bind(rmr, e, lmr, front_lmr_va(t), front_lmr_len(t), priv, cookie, flags,
+			       context);
+	return efa_return(err);
+}
+
+#ifdef DAP_DAT20
+
+static EFA_COLD DAT_RETURN efa_hot_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr,
+				 const DAT_LMR_TRIPLET *triplet, DAT_MEM_PRIV_FLAGS priv,
+				 DAT_VA_TYPE va_type, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
+				 DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
+{
+	if (va_type != DAT_VA_TYPE_VA)	/* attribute zb_supported */
+		return front_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
+	return efa_bind_any(rmr, lmr, triplet, priv, ep, cookie.as_64, flags, context);
+}
+
+#else
+
+static EFA_COLD DAT_RETURN efa_hot_bind(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet,
+				 DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
+				 DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
+{
+	return efa_bind_any(rmr, NULL, triplet, priv, ep, cookie.as_64, flags, context);
+}
+
+#endif
+
+/* ---- the table ---- */
 
 static const struct dap_hot efa_calls = {
 	.post_send = efa_send,
