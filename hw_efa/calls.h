@@ -31,6 +31,8 @@ static inline bool efa_tick_polls(const struct efa_engine *eng)
 /* ---- evd.c ---- */
 EFA_COLD void efa_evd_wake(struct dap_evd *evd);
 EFA_COLD void efa_evd_full(struct dap_evd *evd, struct dap_ep *ep, bool receive);
+/* Reports the EVDs that have overflowed, after the engine has been left. */
+EFA_COLD void efa_tell_full(struct efa_engine *eng);
 /*
  * status, flags: of the post, and EFA_DONE_BIND. DAT has one order, so after the first error all
  * are flushed, whatever the device did.
@@ -203,9 +205,6 @@ void efa_rx_prefix(struct dap_ep *ep);
 EFA_COLD void efa_rx_resume(struct dap_ep *ep);
 EFA_COLD void efa_flush_recvs(struct dap_ep *ep);
 EFA_COLD void efa_pull_done(struct dap_ep *ep, uint32_t recv);
-
-/* ---- lock.c ---- */
-EFA_COLD void efa_tell_full(struct efa_engine *eng);
 
 /* ---- post.c: requests that the fast path does not post, in the engine ---- */
 struct efa_request {

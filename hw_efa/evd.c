@@ -1,9 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* The ring of completions of an EVD, and the consumer index of the CQ. */
+/* The engine's lock, the ring of completions of an EVD, and the consumer index of the CQ. */
+#include <sched.h>
 #include <sys/eventfd.h>
 
-#include "hw_efa/calls.h"
+#include "hw_efa/lock.h"
+
+#define EFA_LOCK_TURNS 256u		/* looks at the lock before the CPU is yielded to its holder */
+
+void efa_spin(uint32_t *lock)
+{
+	unsigned int turns = 0;
+
+	do {
+		while (__atomic_load_n(lock, __ATOMIC_RELAXED))
+			if (++turns % EFA_LOCK_TURNS == 0)
+				sched_yield();
+	} while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE));
+}
 
 /* efa_leave reports it, because the report takes locks whose holders may enter the engine. */
 void efa_evd_full(struct dap_evd *evd, struct dap_ep *ep, bool receive)
@@ -16,6 +30,20 @@ void efa_evd_full(struct dap_evd *evd, struct dap_ep *ep, bool receive)
 	q->overflowed = true;
 	q->next_over = q->eng->over;
 	q->eng->over = evd;
+}
+
+void efa_tell_full(struct efa_engine *eng)
+{
+	struct dap_evd *evd;
+
+	do {
+		efa_enter(eng);
+		evd = eng->over;
+		eng->over = evd ? efa_evd(evd)->next_over : NULL;
+		efa_go(eng);
+		if (evd)
+			dap_evd_overflow(evd);
+	} while (evd);
 }
 
 void efa_emit(struct dap_evd *evd, struct efa_done d, unsigned int flags, bool *failed)
