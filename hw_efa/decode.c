@@ -57,7 +57,7 @@ const char *efa_decode_cqe(const struct efa_cqe *c, char *buf, size_t len)
 	static const char *const queues[] = { "no queue", "SQ", "RQ", "no queue" };
 	static const char *const kinds[8] = { "MSG", "FIRST", "NEXT", "CTRL", "UNSEQ", "WRITE" };
 	unsigned int queue = (c->flags & EFA_CQE_QUEUE_MASK) >> EFA_CQE_QUEUE_SHIFT;
-	unsigned int op = (c->flags & EFA_CQE_OP_MASK) >> EFA_CQE_OP_SHIFT;
+	unsigned int op = efa_cqe_op(c);
 	uint32_t imm = le32_to_cpu(c->imm);
 	const char *kind = kinds[imm >> 29];
 	char from[64] = "", with[64] = "";

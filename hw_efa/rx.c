@@ -259,11 +259,9 @@ void efa_rx_resume(struct dap_ep *ep)
  */
 static EFA_COLD bool is_unnamed_peer(struct dap_ep *ep, const struct efa_cqe *cqe)
 {
-	bool write = (cqe->flags & EFA_CQE_OP_MASK) >> EFA_CQE_OP_SHIFT == EFA_OP_RDMA_WRITE;
-
-	if (le16_to_cpu(cqe->ah) != EFA_NO_AH)
+	if (le16_to_cpu(cqe->ah) != EFA_NO_AH || le16_to_cpu(cqe->src_qp) != efa_ep(ep)->remote_qpn)
 		return false;
-	return write || !efa_ia(ep->obj.ia)->dev.cq_with_sgid ||
+	return efa_cqe_op(cqe) == EFA_OP_RDMA_WRITE || !efa_ia(ep->obj.ia)->dev.cq_with_sgid ||
 	       !memcmp(cqe->sgid, ep->remote_path.gid, sizeof(cqe->sgid));
 }
 
@@ -313,8 +311,7 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 		efa_log_dropped(DAP_LOG_EP, "of a QP that had this number before", cqe);
 		return;
 	}
-	if (efa_unlikely(le16_to_cpu(cqe->src_qp) != e->remote_qpn) ||
-	    (efa_unlikely(le16_to_cpu(cqe->ah) != e->ah) && !is_unnamed_peer(ep, cqe)) ||
+	if ((efa_unlikely(efa_cqe_from(cqe) != e->from) && !is_unnamed_peer(ep, cqe)) ||
 	    efa_unlikely(e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT)) ||
 	    efa_unlikely(!(cqe->flags & EFA_CQE_HAS_IMM))) {
 		drop_packet(ep, cqe);
@@ -326,8 +323,7 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 		return;
 	}
 	if (efa_unlikely(kind >= EFA_KINDS) || efa_unlikely(!write && !buf) ||
-	    efa_unlikely(write != ((cqe->flags & EFA_CQE_OP_MASK) >> EFA_CQE_OP_SHIFT ==
-				   EFA_OP_RDMA_WRITE))) {
+	    efa_unlikely(write != (efa_cqe_op(cqe) == EFA_OP_RDMA_WRITE))) {
 		efa_break(ep, "protocol error: the peer sends a packet of no known kind");
 		return;
 	}

@@ -94,22 +94,9 @@ static bool send_packets(struct dap_ep *ep, struct efa_dto *d, struct efa_work *
 }
 
 /*
- * The segment with the key by which the peer may read it, if the consumer gave the LMR remote read
- * access. The driver adds no right, because a key of an EFA is valid for each QP of the PD and for
- * the whole registration.
- */
-static bool expose_segment(struct dap_ep *ep, const struct efa_iov *s, struct efa_seg *to)
-{
-	struct dap_lmr *lmr = dap_lmr_find(ep->obj.ia, s->key);
-
-	if (!lmr || lmr->pz != ep->pz || !(lmr->priv & DAP_PRIV_REMOTE_READ))
-		return false;
-	*to = efa_seg_of(s->addr, s->len, efa_lmr(lmr)->mr.rkey);
-	return true;
-}
-
-/*
- * Offers the message to the peer, which reads it. False: the peer may not read all of its segments.
+ * Offers the message to the peer, which reads it by the keys of the LMRs. False: the consumer did
+ * not give all of them remote read access. The driver adds no right, because a key of an EFA is
+ * valid for each QP of the PD and for the whole registration.
  */
 static bool stage_rts(struct dap_ep *ep, const struct efa_dto *d, const struct efa_work *w,
 		      struct efa_wr *wr)
@@ -121,9 +108,14 @@ static bool stage_rts(struct dap_ep *ep, const struct efa_dto *d, const struct e
 	m->nseg = cpu_to_le16((uint16_t)w->nseg);
 	m->id = cpu_to_le32(efa_next(&efa_ep(ep)->tx));
 	m->total_lo = cpu_to_le32(d->bytes);
-	for (unsigned int i = 0; i < w->nseg; i++)
-		if (!expose_segment(ep, &w->seg[i], &m->seg[i]))
+	for (unsigned int i = 0; i < w->nseg; i++) {
+		const struct efa_iov *s = &w->seg[i];
+		struct dap_lmr *lmr = dap_lmr_find(ep->obj.ia, s->key);
+
+		if (!lmr || !(lmr->priv & DAP_PRIV_REMOTE_READ))
 			return false;
+		m->seg[i] = efa_seg_of(s->addr, s->len, efa_lmr(lmr)->mr.rkey);
+	}
 	return true;
 }
 

@@ -71,6 +71,11 @@ static inline uint32_t efa_cqe_from(const struct efa_cqe *cqe)
 	return le32toh(from);
 }
 
+static inline unsigned int efa_cqe_op(const struct efa_cqe *cqe)
+{
+	return (cqe->flags & EFA_CQE_OP_MASK) >> EFA_CQE_OP_SHIFT;
+}
+
 enum efa_status {			/* efa_io_comp_status */
 	EFA_ST_OK, EFA_ST_FLUSHED, EFA_ST_LOCAL_QP, EFA_ST_UNSUPPORTED_OP, EFA_ST_INVALID_AH,
 	EFA_ST_INVALID_LKEY, EFA_ST_LOCAL_LENGTH, EFA_ST_REMOTE_ADDRESS, EFA_ST_REMOTE_ABORT,
