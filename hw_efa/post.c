@@ -5,16 +5,6 @@
 
 #include "hw_efa/lock.h"
 
-/*
- * The connection ended after the bind was carried out, so the bind succeeds unless an earlier
- * request failed.
- */
-static void keep_bind(struct dap_ep *ep, struct efa_dto *d)
-{
-	d->state = EFA_D_ISSUED | EFA_D_DONE;
-	efa_deliver_requests(ep);
-}
-
 int efa_request(const struct efa_request *r)
 {
 	struct efa_tx *tx = &efa_ep(r->ep)->tx;
@@ -27,8 +17,14 @@ int efa_request(const struct efa_request *r)
 	       offsetof(struct efa_work, seg) + r->work.nseg * sizeof(r->work.seg[0]));
 	tx->posted++;
 	tx->waiting++;
-	if (r->bound && tx->blocked & (EFA_B_OVER | EFA_B_HALT))
-		keep_bind(r->ep, &tx->dto[i]);
+	/*
+	 * If the connection ended after the bind was carried out, the bind succeeds unless an earlier
+	 * request failed.
+	 */
+	if (r->bound && tx->blocked & (EFA_B_OVER | EFA_B_HALT)) {
+		tx->dto[i].state = EFA_D_ISSUED | EFA_D_DONE;
+		efa_deliver_requests(r->ep);
+	}
 	/* If earlier requests wait, the event that continues them continues this one as well. */
 	if (tx->blocked & EFA_B_ERROR)
 		efa_flush_requests(r->ep);
