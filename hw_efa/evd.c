@@ -64,23 +64,20 @@ void efa_event(const struct efa_done *d, struct dap_event *ev)
 {
 	const uint32_t status = d->status & ~EFA_DONE_BIND;
 
-	*ev = (struct dap_event){ .unsignalled = d->unsignalled };
-	if (d->status & EFA_DONE_BIND) {
-		ev->number = DAP_EV_RMR_BIND;
-		ev->bind.rmr = (struct dap_rmr *)(uintptr_t)d->bytes;
-		ev->bind.cookie = d->cookie;
-		ev->bind.ep = d->ep;
-		ev->bind.status = status && status != DAP_DTO_FLUSHED ? DAP_RMR_OPERATION_FAILED :
-				  status;
-		return;
-	}
-	ev->number = DAP_EV_DTO;
-	ev->receive = d->receive && !status;
-	ev->dto.ep = d->ep;
-	ev->dto.cookie = d->cookie;
-	ev->dto.length = d->receive && status ? 0 : d->bytes;
-	ev->dto.status = status;
-	ev->dto.op = d->op;
+	if (d->status & EFA_DONE_BIND)
+		*ev = (struct dap_event){
+			.number = DAP_EV_RMR_BIND, .unsignalled = d->unsignalled, .bind = {
+				.rmr = (struct dap_rmr *)(uintptr_t)d->bytes,
+				.cookie = d->cookie, .ep = d->ep,
+				.status = status > DAP_DTO_FLUSHED ? DAP_RMR_OPERATION_FAILED : status,
+			} };
+	else
+		*ev = (struct dap_event){
+			.number = DAP_EV_DTO, .unsignalled = d->unsignalled,
+			.receive = d->receive && !status, .dto = {
+				.ep = d->ep, .cookie = d->cookie, .status = status, .op = d->op,
+				.length = d->receive && status ? 0 : d->bytes,
+			} };
 }
 
 void efa_evd_purge(struct dap_evd *evd, const struct dap_ep *ep)

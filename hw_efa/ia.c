@@ -58,24 +58,6 @@ static void caps_named(struct dap_caps *caps, const struct efa_ia *e)
 	caps->nattr = n;
 }
 
-static void caps_limits(struct dap_caps *caps, const struct efa_ia *e)
-{
-	const struct efa_caps *dev = &e->dev;
-
-	caps->max_eps = efa_min(dev->max_qp, e->eng->cq_entries / e->shape.cqes);
-	caps->max_dto_per_ep = 4096;
-	caps->max_rdma_read_in = caps->max_rdma_read_out = 128;
-	caps->max_evds = 65536;
-	caps->max_evd_qlen = 1u << 20;
-	caps->max_iov = caps->max_rdma_read_iov = caps->max_rdma_write_iov = EFA_MAX_IOV;
-	caps->max_lmrs = caps->max_rmrs = dev->max_mr;
-	caps->max_pzs = dev->max_pd;
-	caps->max_lmr_size = dev->max_mr_size < 1ull << 48 ? dev->max_mr_size : 1ull << 48;
-	caps->max_lmr_va = caps->max_rmr_va = UINT64_MAX;
-	caps->max_message_size = caps->max_rdma_size = INT32_MAX;
-	caps->optimal_alignment = 64;
-}
-
 /* 0.0.0.0 is unknown. The peers of the software EFA are on this host. */
 static void caps_address(const char *name, const struct efa_ia *e, union dap_addr *to)
 {
@@ -90,17 +72,24 @@ static void caps_address(const char *name, const struct efa_ia *e, union dap_add
 static void caps_fill(struct dap_ia *ia)
 {
 	const struct efa_ia *e = efa_ia(ia);
+	const struct efa_caps *dev = &e->dev;
 	struct dap_caps *caps = &ia->caps;
 
-	*caps = (struct dap_caps){ 0 };
-	snprintf(caps->vendor, sizeof(caps->vendor), "%s", e->dev.vendor);
-	caps->hw_major = e->dev.device_id;
-	caps->fw_major = e->dev.fw[0];
-	caps->fw_minor = e->dev.fw[1];
+	*caps = (struct dap_caps){
+		.hw_major = dev->device_id, .fw_major = dev->fw[0], .fw_minor = dev->fw[1],
+		.host_only = e->ctl->soft != NULL, .no_extension = true,
+		.max_eps = efa_min(dev->max_qp, e->eng->cq_entries / e->shape.cqes),
+		.max_dto_per_ep = 4096, .max_rdma_read_in = 128, .max_rdma_read_out = 128,
+		.max_evds = 65536, .max_evd_qlen = 1u << 20,
+		.max_iov = EFA_MAX_IOV, .max_rdma_read_iov = EFA_MAX_IOV,
+		.max_rdma_write_iov = EFA_MAX_IOV,
+		.max_lmrs = dev->max_mr, .max_rmrs = dev->max_mr, .max_pzs = dev->max_pd,
+		.max_lmr_size = dev->max_mr_size < 1ull << 48 ? dev->max_mr_size : 1ull << 48,
+		.max_lmr_va = UINT64_MAX, .max_rmr_va = UINT64_MAX,
+		.max_message_size = INT32_MAX, .max_rdma_size = INT32_MAX, .optimal_alignment = 64,
+	};
+	snprintf(caps->vendor, sizeof(caps->vendor), "%s", dev->vendor);
 	caps_address(ia->name, e, &caps->address);
-	caps->host_only = e->ctl->soft != NULL;
-	caps->no_extension = true;
-	caps_limits(caps, e);
 	caps_named(caps, e);
 }
 

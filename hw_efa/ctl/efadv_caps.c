@@ -31,38 +31,35 @@ static int find_queries(struct edv *dv, char *why, size_t whylen)
 	return -EOPNOTSUPP;
 }
 
-/* inline_buf_size: before 63.0 of any WQE, from then on of 64-byte WQEs. */
-static void tell_efa(struct efa_caps *c, const struct edv_device_attr *a)
+/*
+ * inline_buf_size: before 63.0 of any WQE, from then on of 64-byte WQEs. max_qp_wr is also limited
+ * by the device's memory for send queues.
+ */
+static void set_caps(struct efa_caps *c, const struct edv_device_attr *a, const struct ibv_device_attr *dev)
 {
-	c->rdma_read = a->device_caps & EFADV_DEVICE_ATTR_CAPS_RDMA_READ;
-	c->rnr_retry = a->device_caps & EFADV_DEVICE_ATTR_CAPS_RNR_RETRY;
-	c->rdma_write = a->device_caps & EDV_CAP_RDMA_WRITE;
-	c->unsolicited_write_recv = c->rdma_write && a->device_caps & EDV_CAP_UNSOLICITED;
-	c->inline_max = (uint16_t)efa_min(a->inline_buf_size, NARROW_INLINE);
-	c->wide_wqe = a->inline_buf_size_ex > NARROW_INLINE;
-	c->inline_max_wide = c->wide_wqe ? a->inline_buf_size_ex : 0;
-	c->max_send_sge = a->max_sq_sge;
-	c->max_sq_wr = a->max_sq_wr;
-	c->max_rq_wr = a->max_rq_wr;
-	c->max_rdma_size = a->max_rdma_size;
-	c->cq_with_sgid = a->device_caps & EFADV_DEVICE_ATTR_CAPS_CQ_WITH_SGID;
+	const uint32_t can = a->device_caps;
+	const bool wide = a->inline_buf_size_ex > NARROW_INLINE;
+
+	*c = (struct efa_caps){
+		.rdma_read = can & EFADV_DEVICE_ATTR_CAPS_RDMA_READ,
+		.rnr_retry = can & EFADV_DEVICE_ATTR_CAPS_RNR_RETRY,
+		.rdma_write = can & EDV_CAP_RDMA_WRITE,
+		.unsolicited_write_recv = can & EDV_CAP_RDMA_WRITE && can & EDV_CAP_UNSOLICITED,
+		.cq_with_sgid = can & EFADV_DEVICE_ATTR_CAPS_CQ_WITH_SGID,
+		.inline_max = (uint16_t)efa_min(a->inline_buf_size, NARROW_INLINE),
+		.wide_wqe = wide, .inline_max_wide = wide ? a->inline_buf_size_ex : 0,
+		.max_send_sge = a->max_sq_sge, .max_rdma_size = a->max_rdma_size,
+		.max_sq_wr = efa_min(a->max_sq_wr, (uint32_t)dev->max_qp_wr),
+		.max_rq_wr = a->max_rq_wr,
+		.max_qp = (uint32_t)dev->max_qp, .max_cqe = (uint32_t)dev->max_cqe,
+		.max_mr = (uint32_t)dev->max_mr, .max_pd = (uint32_t)dev->max_pd,
+		.max_mr_size = dev->max_mr_size, .device_id = (uint16_t)dev->vendor_part_id,
+	};
+	snprintf(c->vendor, sizeof(c->vendor), "Amazon EFA 0x%04x", dev->vendor_part_id);
+	sscanf(dev->fw_ver, "%hu.%hu", &c->fw[0], &c->fw[1]);
 }
 
-/* max_qp_wr is also limited by the device's memory for send queues. */
-static void tell_device(struct efa_caps *c, const struct ibv_device_attr *a)
-{
-	c->max_sq_wr = efa_min(c->max_sq_wr, (uint32_t)a->max_qp_wr);
-	c->max_qp = (uint32_t)a->max_qp;
-	c->max_cqe = (uint32_t)a->max_cqe;
-	c->max_mr = (uint32_t)a->max_mr;
-	c->max_pd = (uint32_t)a->max_pd;
-	c->max_mr_size = a->max_mr_size;
-	c->device_id = (uint16_t)a->vendor_part_id;
-	snprintf(c->vendor, sizeof(c->vendor), "Amazon EFA 0x%04x", a->vendor_part_id);
-	sscanf(a->fw_ver, "%hu.%hu", &c->fw[0], &c->fw[1]);
-}
-
-static int ask(struct edv *dv, struct ibv_port_attr *port)
+static int query_caps(struct edv *dv, struct ibv_port_attr *port)
 {
 	struct edv_device_attr efa = { 0 };
 	struct ibv_device_attr dev;
@@ -80,8 +77,7 @@ static int ask(struct edv *dv, struct ibv_port_attr *port)
 		ret = errno;
 	if (ret)
 		return hw_error(ret);
-	tell_efa(&dv->caps, &efa);
-	tell_device(&dv->caps, &dev);
+	set_caps(&dv->caps, &efa, &dev);
 	dv->caps.mtu = port->max_msg_sz;
 	memcpy(dv->caps.gid, gid.raw, sizeof(dv->caps.gid));
 	return 0;
@@ -164,7 +160,7 @@ int edv_caps_read(struct edv *dv, char *why, size_t whylen)
 {
 	const char *name = dv->ctx->device->name;
 	struct ibv_port_attr port;
-	int err = ask(dv, &port);
+	int err = query_caps(dv, &port);
 
 	if (err == -ENODEV)
 		snprintf(why, whylen, "this provider does not support %s", name);
