@@ -12,7 +12,7 @@
 #include "core/clock.h"
 #include "hw_efa/lock.h"
 #include "hw_efa/ops.h"
-#include "hw_efa/seq.h"
+#include "hw_efa/sq.h"
 
 #define LINK_ETHERNET 2		/* of the link layers that core knows, the one most like an EFA's */
 
@@ -59,9 +59,9 @@ static bool path_fits(const struct dap_path *p, const struct efa_own *own)
 
 static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct efa_own *own)
 {
-	const struct efa_caps *dev = &efa_ia(ep->obj.ia)->dev;
+	const struct efa_ia *ia = efa_ia(ep->obj.ia);
 	struct efa_ep *e = efa_ep(ep);
-	uint8_t ours = own_caps(dev);
+	uint8_t ours = own_caps(&ia->dev);
 
 	e->remote_qpn = (uint16_t)p->qpn;
 	e->ah = e->cold->ah->number;
@@ -76,24 +76,22 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 	e->rx.next = e->rx.acked_to = e->rx.advertised = p->psn;
 	e->rx.look_at = p->psn + EFA_LOOK_EACH;
 	e->cold->oldest_ack = e->cold->mark_ack = p->psn;
-	e->tx.mtu = p->mtu < dev->mtu ? p->mtu : dev->mtu;
+	e->tx.mtu = efa_min(p->mtu, ia->dev.mtu);
 	e->tx.can = ours & own->caps;
 	e->tx.no_reads = !ep->local_path.rd_out;
 	e->tx.peer_no_reads = !p->rd_in;
-	e->tx.keeps = e->tx.can & EFA_CAN_WRITE && !efa_ia(ep->obj.ia)->params.relaxed;
+	e->tx.keeps = e->tx.can & EFA_CAN_WRITE && !ia->params.relaxed;
 	e->cold->rdma = EFA_RDMA_NONE;
 	e->cold->rdma_tries = EFA_RDMA_TRIES;
 	efa_set_most(ep);
 	e->cold->live = true;
-	efa_ia(ep->obj.ia)->eng->live++;
-	/* Both ends count packets from a number that both know. */
+	ia->eng->live++;
+	/* Each end counts the packets of the other from a number that both know. */
 	e->tx.blocked &= EFA_B_QUEUE;
 	if ((ours ^ own->caps) & EFA_CAN_UNSOLICITED)
 		efa_block(&e->tx, EFA_B_HOLD);
-	if (e->tx.can & EFA_CAN_WRITE)
-		return;
-	e->cold->emulates = true;
-	efa_ia(ep->obj.ia)->eng->emulating++;
+	e->cold->emulates = !(e->tx.can & EFA_CAN_WRITE);
+	ia->eng->emulating += e->cold->emulates;
 }
 
 int efa_qp_connect(struct dap_ep *ep)

@@ -185,8 +185,8 @@ void efa_look(struct efa_engine *eng)
 
 bool efa_await_sends(struct dap_ep *ep, uint32_t stop, unsigned int polls)
 {
-	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
 	struct efa_ep *e = efa_ep(ep);
+	struct efa_engine *eng = e->tx.eng;
 	bool done = false;
 
 	for (unsigned int i = 0; i < polls && !done; i++) {

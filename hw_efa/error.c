@@ -36,8 +36,8 @@ void efa_break_cqe(struct dap_ep *ep, const struct efa_cqe *cqe)
 
 void efa_defer(struct dap_ep *ep)
 {
-	struct efa_engine *eng = efa_ia(ep->obj.ia)->eng;
 	struct efa_ep *e = efa_ep(ep);
+	struct efa_engine *eng = e->tx.eng;
 
 	efa_block(&e->tx, EFA_B_QUEUE);
 	if (e->cold->is_deferred)
