@@ -233,7 +233,7 @@ EFA_COLD void efa_arm_device(struct efa_engine *eng);
 EFA_COLD bool efa_await_sends(struct dap_ep *ep, uint32_t stop, unsigned int polls);
 void efa_tick(void *eng);
 
-/* ---- rmr.c ---- */
+/* ---- mr.c ---- */
 EFA_COLD int efa_bind(struct dap_rmr *rmr, struct dap_ep *ep, struct dap_lmr *lmr, uint64_t addr,
 		      uint64_t len, uint32_t priv, uint64_t cookie, unsigned int flags,
 		      uint32_t *context);

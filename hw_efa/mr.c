@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* Protection zones and memory registrations. */
+/* Protection zones, memory registrations and binds. */
 #include <errno.h>
+#include <sched.h>
 
 #include "hw_common/memory.h"
 #include "hw_efa/lock.h"
@@ -22,7 +23,7 @@ int efa_pz_destroy(struct dap_pz *pz)
 }
 
 /* The rights that the device can check. Software checks emulated writes (key.c). */
-unsigned int efa_access_of(const struct efa_caps *dev, uint32_t priv)
+static unsigned int access_of(const struct efa_caps *dev, uint32_t priv)
 {
 	const uint32_t writes = DAP_PRIV_LOCAL_WRITE | DAP_PRIV_REMOTE_WRITE;
 
@@ -31,7 +32,7 @@ unsigned int efa_access_of(const struct efa_caps *dev, uint32_t priv)
 	       (priv & DAP_PRIV_REMOTE_READ ? EFA_REMOTE_READ : 0u);
 }
 
-void efa_mr_refused(uint64_t addr, uint64_t len, int err)
+static void log_refusal(uint64_t addr, uint64_t len, int err)
 {
 	char why[256];
 
@@ -50,9 +51,9 @@ int efa_lmr_create(struct dap_lmr *lmr)
 	if (lmr->priv & DAP_PRIV_REMOTE_ATOMIC)
 		return -EOPNOTSUPP;
 	err = ia->ctl->ops->mr_reg(ia->ctl, efa_pz(lmr->pz)->pd, lmr->addr, lmr->length,
-				   efa_access_of(&ia->dev, lmr->priv), &l->mr);
+				   access_of(&ia->dev, lmr->priv), &l->mr);
 	if (err) {
-		efa_mr_refused(lmr->addr, lmr->length, err);
+		log_refusal(lmr->addr, lmr->length, err);
 		return err;
 	}
 	l->key = (struct efa_key){
@@ -81,4 +82,188 @@ int efa_lmr_destroy(struct dap_lmr *lmr)
 	efa_key_unlink(ia->eng, &l->key);
 	efa_leave(ia->eng);
 	return ia->ctl->ops->mr_dereg(ia->ctl, &l->mr);
+}
+
+/* ---- RMRs ---- */
+
+/*
+ * RMRs on a device without memory windows. A bind registers the range with the remote rights asked
+ * for, and then ends the previous registration. So the new context differs from the previous one,
+ * which is invalid when the bind returns. A bind is two commands of the device and pins the pages.
+ * For peers whose writes are emulated, the table of keys has the context of an RMR that may be
+ * written (key.c).
+ */
+
+int efa_rmr_create(struct dap_rmr *rmr)
+{
+	*efa_rmr(rmr) = (struct efa_rmr){ 0 };
+	return 0;
+}
+
+/* One call at a time changes an RMR. It leaves the engine for the device's commands. */
+static void begin_change(struct efa_engine *eng, struct efa_rmr *r)
+{
+	efa_enter(eng);
+	while (r->busy) {
+		efa_leave(eng);
+		sched_yield();
+		efa_enter(eng);
+	}
+	r->busy = true;
+	efa_leave(eng);
+}
+
+static void end_registration(struct efa_ia *ia, struct efa_rmr *r)
+{
+	if (r->bound)
+		ia->ctl->ops->mr_dereg(ia->ctl, &r->mr);
+}
+
+int efa_rmr_destroy(struct dap_rmr *rmr)
+{
+	struct efa_ia *ia = efa_ia(rmr->obj.ia);
+	struct efa_rmr *r = efa_rmr(rmr);
+
+	begin_change(ia->eng, r);
+	efa_enter(ia->eng);
+	efa_key_unlink(ia->eng, &r->key);
+	efa_leave(ia->eng);
+	end_registration(ia, r);
+	*r = (struct efa_rmr){ 0 };
+	return 0;
+}
+
+struct range {
+	struct dap_lmr *lmr;
+	uint64_t addr, len;
+	uint32_t priv;
+};
+
+static int register_range(const struct dap_rmr *rmr, const struct range *to, struct efa_mr *mr)
+{
+	struct efa_ia *ia = efa_ia(rmr->obj.ia);
+
+	return ia->ctl->ops->mr_reg(ia->ctl, efa_pz(rmr->pz)->pd, to->addr, to->len,
+				    access_of(&ia->dev, to->priv), mr);
+}
+
+/*
+ * The device may give an unbound RMR its last key again, by which a peer could access the new
+ * window. The range is then registered once more while that key is taken.
+ */
+static int register_new(struct dap_rmr *rmr, const struct range *to, struct efa_mr *mr)
+{
+	struct efa_ctl *ctl = efa_ia(rmr->obj.ia)->ctl;
+	struct efa_mr first;
+	int err = register_range(rmr, to, mr);
+
+	if (!err && mr->rkey == efa_rmr(rmr)->mr.rkey) {
+		first = *mr;
+		err = register_range(rmr, to, mr);
+		ctl->ops->mr_dereg(ctl, &first);
+	}
+	if (err)
+		log_refusal(to->addr, to->len, err);
+	return err;
+}
+
+/* In the engine. */
+static void set_binding(struct dap_rmr *rmr, const struct range *to, const struct efa_rmr *new)
+{
+	struct efa_engine *eng = efa_ia(rmr->obj.ia)->eng;
+	struct efa_rmr *r = efa_rmr(rmr);
+
+	efa_key_unlink(eng, &r->key);
+	*r = *new;
+	r->key = (struct efa_key){
+		.pz = rmr->pz, .addr = to->addr, .len = to->len, .rkey = r->mr.rkey,
+	};
+	if (to->priv & DAP_PRIV_REMOTE_WRITE)
+		efa_key_link(eng, &r->key);
+	rmr->rmr_context = r->bound ? r->mr.rkey : 0;
+	rmr->lmr = to->lmr;
+	rmr->priv = to->priv;
+	rmr->addr = to->addr;
+	__atomic_store_n(&rmr->length, to->lmr ? to->len : 0, __ATOMIC_RELEASE);
+}
+
+static int check_ep(const struct dap_rmr *rmr, const struct dap_ep *ep)
+{
+	if (!ep->has_qp || !dap_ep_may_request(ep))
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + dap_ep_state(ep));
+	return ep->pz != rmr->pz ? DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG4) : 0;
+}
+
+/* A bind that is flushed leaves the RMR as it was. */
+static bool is_flushed(struct dap_ep *ep)
+{
+	return efa_ep(ep)->tx.blocked & (EFA_B_OVER | EFA_B_HALT);
+}
+
+/*
+ * Takes a place among the requests before the bind is carried out, so that its completion has one.
+ */
+static int reserve_request(struct dap_ep *ep)
+{
+	struct efa_ep *e = efa_ep(ep);
+	int err = 0;
+
+	efa_enter(e->tx.eng);
+	if (e->tx.posted == e->free_at[EFA_REQUESTS])
+		err = DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
+	else
+		e->free_at[EFA_REQUESTS]--;
+	efa_leave(e->tx.eng);
+	return err;
+}
+
+/*
+ * The commands are given outside of the engine: the new registration first, then the end of the
+ * old.
+ */
+static int rebind(struct dap_rmr *rmr, struct dap_ep *ep, const struct range *to, bool *bound)
+{
+	struct efa_ia *ia = efa_ia(rmr->obj.ia);
+	struct efa_rmr old = *efa_rmr(rmr), new = { .mr = old.mr, .bound = to->lmr != NULL, .busy = true };
+	int err = 0;
+
+	if (is_flushed(ep))
+		return 0;
+	if (new.bound)
+		err = register_new(rmr, to, &new.mr);
+	if (err)
+		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY_REGION);
+	efa_enter(ia->eng);
+	*bound = !is_flushed(ep);
+	if (*bound)
+		set_binding(rmr, to, &new);
+	efa_leave(ia->eng);
+	end_registration(ia, *bound ? &old : &new);
+	return 0;
+}
+
+int efa_bind(struct dap_rmr *rmr, struct dap_ep *ep, struct dap_lmr *lmr, uint64_t addr, uint64_t len,
+	     uint32_t priv, uint64_t cookie, unsigned int flags, uint32_t *context)
+{
+	struct efa_request r = { .ep = ep, .dto = { .cookie = cookie, .op = EFA_BIND,
+						    .flags = (uint8_t)flags }, .work.rmr = rmr };
+	const struct range to = lmr ? (struct range){ lmr, addr, len, priv } : (struct range){ 0 };
+	struct efa_engine *eng = efa_ia(rmr->obj.ia)->eng;
+	int err = check_ep(rmr, ep);
+
+	if (!err)
+		err = reserve_request(ep);
+	if (err)
+		return err;
+	begin_change(eng, efa_rmr(rmr));
+	err = rebind(rmr, ep, &to, &r.bound);
+	efa_enter(eng);
+	efa_rmr(rmr)->busy = false;
+	efa_ep(ep)->free_at[EFA_REQUESTS]++;
+	if (!err)
+		err = efa_request(&r);
+	efa_leave(eng);
+	if (!err)
+		*context = rmr->rmr_context;
+	return err;
 }

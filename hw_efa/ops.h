@@ -13,11 +13,6 @@ int efa_pz_create(struct dap_pz *pz);
 int efa_pz_destroy(struct dap_pz *pz);
 int efa_lmr_create(struct dap_lmr *lmr);
 int efa_lmr_destroy(struct dap_lmr *lmr);
-unsigned int efa_access_of(const struct efa_caps *dev, uint32_t priv);
-/* writes the cause and the remedy */
-void efa_mr_refused(uint64_t addr, uint64_t len, int err);
-
-/* rmr.c */
 int efa_rmr_create(struct dap_rmr *rmr);
 int efa_rmr_destroy(struct dap_rmr *rmr);
 
