@@ -261,12 +261,12 @@ static EFA_COLD DAT_RETURN efa_bind_any(struct dap_rmr *rmr, const void *handle,
 	int err = 0;
 
 	if (!t)
-		return front_return(DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_TRIPLET));
-	if (!context)
-		return front_return(DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_CONTEXT));
-	if (!e)
-		return front_return(DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EP));
-	if (flags & ~allow || (flags & DAP_COMP_UNSIGNALLED &&
+		err = DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_TRIPLET);
+	else if (!context)
+		err = DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_CONTEXT);
+	else if (!e)
+		err = DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EP);
+	else if (flags & ~allow || (flags & DAP_COMP_UNSIGNALLED &&
 			       !(e->attr.request_completion_flags & DAP_COMP_UNSIGNALLED)))
 		err = DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_FLAGS);
 	if (!err && front_lmr_len(t))
