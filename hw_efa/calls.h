@@ -193,6 +193,14 @@ EFA_COLD void efa_push(struct dap_ep *ep);
 /* Sets the length limits of requests that the fast path posts. */
 EFA_COLD void efa_set_most(struct dap_ep *ep);
 
+struct efa_request {
+	struct dap_ep *ep;
+	struct efa_dto dto;
+	struct efa_work work;
+	bool bound;			/* a bind that has been carried out */
+};
+EFA_COLD int efa_request(const struct efa_request *r);
+
 /* ---- rx.c: packets and receives ---- */
 void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe);
 /*
@@ -205,15 +213,6 @@ void efa_rx_prefix(struct dap_ep *ep);
 EFA_COLD void efa_rx_resume(struct dap_ep *ep);
 EFA_COLD void efa_flush_recvs(struct dap_ep *ep);
 EFA_COLD void efa_pull_done(struct dap_ep *ep, uint32_t recv);
-
-/* ---- post.c: requests that the fast path does not post, in the engine ---- */
-struct efa_request {
-	struct dap_ep *ep;
-	struct efa_dto dto;
-	struct efa_work work;
-	bool bound;			/* a bind that has been carried out */
-};
-EFA_COLD int efa_request(const struct efa_request *r);
 
 /* ---- cqe.c: completions that the fast path does not handle ---- */
 EFA_COLD void efa_cqe_slow(struct efa_engine *eng, const struct efa_cqe *cqe);
