@@ -33,8 +33,8 @@ int efa_qp_address(struct dap_ep *ep)
 	};
 	struct dap_path path = {
 		.link_layer = LINK_ETHERNET,
-		.rd_in = (uint8_t)efa_min(ep->attr.max_rdma_read_in, 128),
-		.rd_out = (uint8_t)efa_min(ep->attr.max_rdma_read_out, 128),
+		.rd_in = (uint8_t)ep->attr.max_rdma_read_in,
+		.rd_out = (uint8_t)ep->attr.max_rdma_read_out,
 		.mtu = (uint16_t)ia->dev.mtu, .qpn = e->qpn, .proto = EFA_PROTO,
 	};
 	uint16_t first;
@@ -222,13 +222,6 @@ int efa_recv_count(struct dap_ep *ep, uint32_t *recvs)
 	return 0;
 }
 
-/* A completion shows that the peer's adapter has the message; an ack shows that its software has
- * it. */
-static bool peer_has_all(const struct efa_ep *e)
-{
-	return e->tx.acked == e->tx.seq || e->tx.blocked & EFA_B_HALT;
-}
-
 #define ASK_LOOKS 20u			/* polls until the peer is asked again */
 
 /* Asks the peer on the data path, which keeps order, and through the manager: the peer may not poll. */
@@ -240,7 +233,8 @@ bool efa_qp_drain_done(struct dap_ep *ep)
 	if (e->tx.blocked & EFA_B_QUEUE)
 		efa_push(ep);
 	done = e->tx.done == e->tx.posted && !e->sq.used;
-	if (done && !peer_has_all(e)) {
+	/* A completion says that the peer's adapter has the message; an ack, that its software has it. */
+	if (done && e->tx.acked != e->tx.seq && !(e->tx.blocked & EFA_B_HALT)) {
 		done = false;
 		ask = !e->cold->ask_pause--;
 		if (ask) {

@@ -41,12 +41,8 @@ void efa_bound_ack(struct dap_ep *ep)
 		e->sq.before = e->sq.used;
 		e->sq.era ^= UINT64_C(1) << EFA_ERA_SHIFT;
 	}
-	if (m->holds)
-		rx->look_at = rx->next;
-	else if (ahead + EFA_LOOK_EACH > EFA_MAX_AHEAD)
-		rx->look_at = m->oldest_ack + EFA_MAX_AHEAD + 1;
-	else
-		rx->look_at = rx->next + EFA_LOOK_EACH;
+	rx->look_at = m->holds ? rx->next :
+		      m->oldest_ack + efa_min(ahead + EFA_LOOK_EACH, EFA_MAX_AHEAD + 1);
 }
 
 void efa_kick_driven(struct efa_engine *eng, struct efa_ep *e)
@@ -56,10 +52,11 @@ void efa_kick_driven(struct efa_engine *eng, struct efa_ep *e)
 
 void efa_wr_ring(struct dap_ep *ep)
 {
-	if (!efa_ep(ep)->sq.unrung)
-		return;
-	efa_ep(ep)->sq.unrung = 0;
-	efa_sq_doorbell(efa_ep(ep));
+	struct efa_ep *e = efa_ep(ep);
+
+	if (e->sq.unrung)
+		efa_sq_doorbell(e);
+	e->sq.unrung = 0;
 }
 
 struct efa_ctrl_msg *efa_wr_stage(struct dap_ep *ep, struct efa_wr *wr, uint32_t bytes)
