@@ -82,25 +82,19 @@ void efa_log_dropped(unsigned int level, const char *what, const struct efa_cqe 
 	dap_log(level, "dropped a completion %s: %s", what, efa_decode_cqe(cqe, text, sizeof(text)));
 }
 
-static void describe_ep(const struct efa_ep *e, char *buf, size_t len)
-{
-	if (e->made)
-		snprintf(buf, len, "QP %u, peer's QP %u through AH %u%s%s%s", e->qpn, e->remote_qpn,
-			 e->ah, e->cold->destroyed ? ", destroyed" : "", *e->cold->why ? ": " : "",
-			 e->cold->why);
-}
-
-static void describe_evd(const struct efa_evd *q, char *buf, size_t len)
-{
-	snprintf(buf, len, "%u completions, %s%s", q->head - q->tail, q->armed ? "armed" : "not armed",
-		 q->overflowed ? ", overflowed" : "");
-}
-
 void efa_describe(const struct dap_obj *obj, char *buf, size_t len)
 {
-	if (obj->type == DAP_EP)
-		describe_ep((const struct efa_ep *)(const void *)((const struct dap_ep *)obj)->hw, buf, len);
-	else if (obj->type == DAP_EVD && ((const struct dap_evd *)obj)->has_cq)
-		describe_evd((const struct efa_evd *)(const void *)((const struct dap_evd *)obj)->hw, buf,
-			     len);
+	if (obj->type == DAP_EP) {
+		const struct efa_ep *e = (const void *)((const struct dap_ep *)obj)->hw;
+
+		if (e->made)
+			snprintf(buf, len, "QP %u, peer's QP %u through AH %u%s%s%s", e->qpn,
+				 e->remote_qpn, e->ah, e->cold->destroyed ? ", destroyed" : "",
+				 *e->cold->why ? ": " : "", e->cold->why);
+	} else if (obj->type == DAP_EVD && ((const struct dap_evd *)obj)->has_cq) {
+		const struct efa_evd *q = (const void *)((const struct dap_evd *)obj)->hw;
+
+		snprintf(buf, len, "%u completions, %s%s", q->head - q->tail,
+			 q->armed ? "armed" : "not armed", q->overflowed ? ", overflowed" : "");
+	}
 }

@@ -95,20 +95,18 @@ static void caps_fill(struct dap_ia *ia)
 
 /* ---- Opening the engine ---- */
 
-static uint32_t pow2_down(uint32_t n)
-{
-	return n ? 1u << (31 - __builtin_clz(n)) : 0;
-}
-
-#define LEAST_CQ 1024u			/* enough for some endpoints at the default window */
+#define LEAST_CQ 1024u			/* some endpoints at the default window */
 
 static int cq_open(struct efa_ia *e, char *why, size_t whylen)
 {
 	struct efa_engine *eng = e->eng;
 	int err;
 
-	uint32_t wanted = efa_min(e->params.cq_entries, pow2_down(e->dev.max_cqe)), n = wanted;
+	uint32_t wanted = e->params.cq_entries, n;
 
+	while (wanted > e->dev.max_cqe)
+		wanted /= 2;
+	n = wanted;
 	while ((err = e->ctl->ops->cq_create(e->ctl, n, &eng->res)) == -ENOMEM && n > LEAST_CQ)
 		n /= 2;
 	if (err) {

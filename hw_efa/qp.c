@@ -109,13 +109,6 @@ static int reserve_cqes(struct efa_engine *eng, uint32_t cqes)
 	return err;
 }
 
-static void release_cqes(struct efa_engine *eng, uint32_t cqes)
-{
-	efa_enter(eng);
-	eng->cq_used -= cqes;
-	efa_leave(eng);
-}
-
 static const struct dap_lmr no_lmr;	/* contains no address */
 
 /* All that does not depend on the QP. */
@@ -137,7 +130,7 @@ static void init_ep(struct dap_ep *ep)
 		},
 		.tx = {
 			.eng = ia->eng, .lmr = &no_lmr, .max = requests, .mask = pow2_up(requests) - 1,
-			.blocked = EFA_B_DOWN, .mtu = ia->dev.mtu,
+			.blocked = EFA_B_DOWN,
 			.max_msg = (uint32_t)a->max_message_size, .max_rdma = (uint32_t)a->max_rdma_size,
 			.deny = { [EFA_SEND] = ~(allow | DAP_COMP_SOLICITED), [EFA_READ] = ~allow,
 				  [EFA_WRITE] = ~allow },
@@ -259,7 +252,9 @@ int efa_qp_create(struct dap_ep *ep)
 	mem_free(ep);
 free_rings:
 	free_ep(e);
-	release_cqes(ia->eng, ia->shape.cqes);
+	efa_enter(ia->eng);
+	ia->eng->cq_used -= ia->shape.cqes;
+	efa_leave(ia->eng);
 	return err;
 }
 
@@ -307,8 +302,7 @@ int efa_qp_destroy(struct dap_ep *ep)
 	eng->live -= e->cold->live;
 	eng->cq_used -= ia->shape.cqes;
 	efa_evd_purge(ep->recv_evd, ep);
-	if (ep->request_evd != ep->recv_evd)
-		efa_evd_purge(ep->request_evd, ep);
+	efa_evd_purge(ep->request_evd, ep);
 	efa_leave(eng);
 	if (e->cold->ah)
 		efa_ah_put(eng, e->cold->ah);

@@ -45,19 +45,15 @@ void efa_deliver_requests(struct dap_ep *ep)
 	}
 }
 
-static void finish_request(struct efa_tx *tx, struct efa_dto *d)
-{
-	if (d->left || !(d->state & EFA_D_ISSUED) || d->state & (EFA_D_WAITS | EFA_D_DONE))
-		return;
-	unplace_write(tx, d);
-	d->state |= EFA_D_DONE;
-}
-
 void efa_dto_progress(struct dap_ep *ep, uint32_t index)
 {
 	struct efa_tx *tx = &efa_ep(ep)->tx;
+	struct efa_dto *d = &tx->dto[index & tx->mask];
 
-	finish_request(tx, &tx->dto[index & tx->mask]);
+	if (!d->left && (d->state & (EFA_D_ISSUED | EFA_D_WAITS | EFA_D_DONE)) == EFA_D_ISSUED) {
+		unplace_write(tx, d);
+		d->state |= EFA_D_DONE;
+	}
 	if (index == tx->done)
 		efa_deliver_requests(ep);
 }

@@ -26,12 +26,6 @@ void efa_rx_refill(struct dap_ep *ep)
 	ring_rq(ep);
 }
 
-static bool credit_is_due(const struct efa_ep *e)
-{
-	return e->rx.acked_to - e->rx.advertised >= (e->rx.asked ? 1 : e->rx.window / 2) &&
-	       !e->cold->credit_out && !(e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT | EFA_B_OVER));
-}
-
 /* With EFA_CTRL_ASK the peer is asked for acks. One at a time: the peer has few spare buffers. */
 static EFA_COLD void send_credit(struct dap_ep *ep, uint32_t flags)
 {
@@ -42,9 +36,12 @@ static EFA_COLD void send_credit(struct dap_ep *ep, uint32_t flags)
 
 void efa_credit(struct dap_ep *ep)
 {
-	if (!credit_is_due(efa_ep(ep)))
+	const struct efa_ep *e = efa_ep(ep);
+
+	if (e->rx.acked_to - e->rx.advertised < (e->rx.asked ? 1 : e->rx.window / 2) ||
+	    e->cold->credit_out || e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT | EFA_B_OVER))
 		return;
-	if (efa_sq_has(&efa_ep(ep)->sq, true))
+	if (efa_sq_has(&e->sq, true))
 		send_credit(ep, 0);
 	else
 		efa_defer(ep);

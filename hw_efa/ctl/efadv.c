@@ -11,12 +11,6 @@
 #include "hw_common/device.h"
 #include "hw_efa/ctl/efadv.h"
 
-/* The kernel has no type for nodes of EFAs and a few others; libefa recognizes EFAs. */
-static bool may_be_efa(const struct ibv_device *dev)
-{
-	return dev->node_type == IBV_NODE_UNSPECIFIED;
-}
-
 static int context_of(struct edv *dv, struct ibv_device *dev, char *why, size_t whylen)
 {
 	int answer;
@@ -44,7 +38,8 @@ static int open_listed(struct edv *dv, const char *device, unsigned int port, ch
 	while (list && i < n && strcmp(list[i]->name, device))
 		i++;
 	listed = list && i < n;
-	if (listed && may_be_efa(list[i])) {
+	/* The kernel has no type for nodes of EFAs and a few others; libefa recognizes EFAs. */
+	if (listed && list[i]->node_type == IBV_NODE_UNSPECIFIED) {
 		if (port == EDV_PORT)
 			err = context_of(dv, list[i], why, whylen);
 		else
