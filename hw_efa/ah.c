@@ -11,10 +11,9 @@
 
 static void log_no_way(const struct efa_engine *eng, const uint8_t gid[16], int err)
 {
-	const uint8_t *own = efa_ia(eng->ia)->dev.gid;
 	char from[INET6_ADDRSTRLEN], to[INET6_ADDRSTRLEN];
 
-	inet_ntop(AF_INET6, own, from, sizeof(from));
+	inet_ntop(AF_INET6, efa_ia(eng->ia)->dev.gid, from, sizeof(from));
 	inet_ntop(AF_INET6, gid, to, sizeof(to));
 	dap_log(DAP_LOG_ERR, "cannot create an address handle from GID %s to GID %s: %s%s", from, to,
 		strerror(-err), err == -EINVAL ? ": is the peer in another availability zone?" : "");

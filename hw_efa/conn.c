@@ -142,6 +142,16 @@ void efa_qp_settle(struct dap_ep *ep)
 		;
 }
 
+/* Enters the engine and polls the CQ. The caller leaves. */
+static struct efa_ep *enter_and_poll(struct dap_ep *ep)
+{
+	struct efa_ep *e = efa_ep(ep);
+
+	efa_enter(e->tx.eng);
+	efa_look(e->tx.eng);
+	return e;
+}
+
 #define FLUSH_LOOKS 64u			/* polls of a device: some ms */
 #define FLUSH_PUMPS 4096u		/* polls of a software device without a thread */
 
@@ -156,17 +166,14 @@ int efa_qp_error(struct dap_ep *ep)
 {
 	struct efa_ia *ia = efa_ia(ep->obj.ia);
 	struct efa_engine *eng = ia->eng;
-	struct efa_ep *e = efa_ep(ep);
+	struct efa_ep *e = enter_and_poll(ep);
+	const bool over = e->tx.blocked & EFA_B_OVER;
 	int err;
 
-	efa_enter(eng);
-	if (e->tx.blocked & EFA_B_OVER) {
-		efa_leave(eng);
-		return 0;
-	}
-	efa_look(eng);
 	efa_block(&e->tx, EFA_B_ENDING);
 	efa_leave(eng);
+	if (over)
+		return 0;
 	err = ia->ctl->ops->qp_error(ia->ctl, &e->cold->qp);
 	if (err || !efa_await_sends(ep, 0, eng->driven ? FLUSH_PUMPS : FLUSH_LOOKS))
 		efa_qp_end(ep);
@@ -192,16 +199,6 @@ const char *efa_qp_why(struct dap_ep *ep)
 	known = m && m->explained;
 	efa_leave(eng);
 	return known ? m->why : NULL;
-}
-
-/* Enters the engine and polls the CQ. The caller leaves. */
-static struct efa_ep *enter_and_poll(struct dap_ep *ep)
-{
-	struct efa_ep *e = efa_ep(ep);
-
-	efa_enter(e->tx.eng);
-	efa_look(e->tx.eng);
-	return e;
 }
 
 void efa_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle)

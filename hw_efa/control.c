@@ -41,7 +41,6 @@ static bool pull_one(struct dap_ep *ep, uint32_t index)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_recv *r = &e->rx.recv[index & e->rx.recv_mask];
-	uint32_t most = efa_ia(ep->obj.ia)->dev.max_rdma_size;
 
 	while (r->state == EFA_R_PULLS && r->at < r->got) {
 		struct efa_iov from = efa_seg_rest(r->from, r->at), to = efa_seg_rest(r->seg, r->at);
@@ -50,7 +49,8 @@ static bool pull_one(struct dap_ep *ep, uint32_t index)
 
 		if (!efa_rdma_may(e) || !efa_sq_has(&e->sq, false))
 			return false;
-		wr.len = to.len = efa_min(efa_min(from.len, to.len), most);
+		wr.len = to.len = efa_min(efa_min(from.len, to.len),
+					  efa_ia(ep->obj.ia)->dev.max_rdma_size);
 		to.key = efa_lkey(to.key);
 		wr.seg[0] = to;
 		r->at += wr.len;
@@ -143,18 +143,15 @@ static void soft_write(struct dap_ep *ep, const struct efa_ctrl_msg *m, uint32_t
 void efa_ctrl_packet(struct dap_ep *ep, const uint8_t *p, uint32_t len)
 {
 	const struct efa_ctrl_msg *m = (const void *)p;
-	uint32_t rdma = (uint32_t)(sizeof(*m) + sizeof(m->seg[0]));
 
 	if (len < sizeof(*m))
 		return efa_break(ep, "protocol error: the peer sends a control message of %u bytes",
 				 len);
-	if (m->op == EFA_C_CREDIT) {
+	if (m->op == EFA_C_CREDIT)
 		efa_ep(ep)->rx.asked |= (m->flags & EFA_CTRL_ASK) != 0;
-		return;
-	}
-	if (m->op == EFA_C_FIN)
+	else if (m->op == EFA_C_FIN)
 		take_fin(ep, m);
-	else if (m->op != EFA_C_RW || len <= rdma)
+	else if (m->op != EFA_C_RW || len <= sizeof(*m) + sizeof(m->seg[0]))
 		efa_break(ep, "protocol error: the peer sends control message %u of %u bytes", m->op,
 			  len);
 	else if (!efa_ep(ep)->cold->refuses)

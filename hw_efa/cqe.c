@@ -137,14 +137,6 @@ static void request_slow(struct dap_ep *ep, const struct efa_cqe *cqe)
 		end_wqe(ep, &slot, cqe);
 }
 
-static void receive_slow(struct dap_ep *ep, const struct efa_cqe *cqe)
-{
-	if (!cqe->status)
-		efa_rx_packet(ep, cqe);
-	else if (!(efa_ep(ep)->tx.blocked & EFA_B_OVER))
-		efa_break_cqe(ep, cqe);
-}
-
 void efa_cqe_slow(struct efa_engine *eng, const struct efa_cqe *cqe)
 {
 	struct dap_ep *ep = eng->eps[le16_to_cpu(cqe->qp_num)];
@@ -157,8 +149,10 @@ void efa_cqe_slow(struct efa_engine *eng, const struct efa_cqe *cqe)
 	}
 	if ((cqe->flags & EFA_CQE_QUEUE_MASK) >> EFA_CQE_QUEUE_SHIFT == EFA_CQE_SQ)
 		request_slow(ep, cqe);
-	else
-		receive_slow(ep, cqe);
+	else if (!cqe->status)
+		efa_rx_packet(ep, cqe);
+	else if (!(efa_ep(ep)->tx.blocked & EFA_B_OVER))
+		efa_break_cqe(ep, cqe);
 	if (efa_ep(ep)->tx.blocked & EFA_B_QUEUE)
 		efa_push(ep);
 }

@@ -2,7 +2,6 @@
 /* Copyright (c) 2026 dapl-direct authors */
 /* Completions, endpoints and EVDs as text, for messages. */
 #include <stdio.h>
-#include <string.h>
 
 #include "hw_efa/ops.h"
 

@@ -47,7 +47,6 @@ int efa_lmr_create(struct dap_lmr *lmr)
 	struct efa_lmr *l = efa_lmr(lmr);
 	int err;
 
-	*l = (struct efa_lmr){ 0 };
 	if (lmr->priv & DAP_PRIV_REMOTE_ATOMIC)
 		return -EOPNOTSUPP;
 	err = ia->ctl->ops->mr_reg(ia->ctl, efa_pz(lmr->pz)->pd, lmr->addr, lmr->length,

@@ -10,9 +10,7 @@
 
 static int read_ip(const char *value, void *out, char *why, size_t whylen)
 {
-	struct efa_params *p = out;
-
-	return hw_address_read(value, &p->ip, why, whylen);
+	return hw_address_read(value, &((struct efa_params *)out)->ip, why, whylen);
 }
 
 static const char *const profiles[] = { "read", "write", "unsol", "wide", "reqid64", NULL };

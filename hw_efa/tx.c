@@ -19,15 +19,10 @@
 #include "hw_efa/place.h"
 #include "hw_efa/sq.h"
 
-static bool has_credit(const struct efa_tx *tx)
-{
-	return tx->seq != tx->limit;
-}
-
-/* Returns true if a packet in sequence may go out. */
+/* A packet in sequence may go out. */
 static bool may_send(const struct efa_ep *e)
 {
-	return has_credit(&e->tx) && efa_sq_has(&e->sq, false);
+	return e->tx.seq != e->tx.limit && efa_sq_has(&e->sq, false);
 }
 
 /* Returns the piece of a list that begins at offset at, and is at most most bytes long. */
@@ -121,14 +116,14 @@ static bool stage_rts(struct dap_ep *ep, const struct efa_dto *d, const struct e
 
 static bool issue_send(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 {
-	const struct efa_params *p = &efa_ia(ep->obj.ia)->params;
 	struct efa_wr wr = { .op = EFA_OP_SEND, .has_imm = true };
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_tx *tx = &e->tx;
 
 	if (tx->plain || !may_send(e))
 		return false;
-	if (d->bytes <= p->rendezvous || d->bytes <= tx->mtu || w->at || !stage_rts(ep, d, w, &wr))
+	if (d->bytes <= efa_ia(ep->obj.ia)->params.rendezvous || d->bytes <= tx->mtu || w->at ||
+	    !stage_rts(ep, d, w, &wr))
 		return send_packets(ep, d, w);
 	if (tx->pulls_asked == EFA_ASKS)
 		return false;
@@ -161,7 +156,7 @@ static bool place_write(struct efa_tx *tx, struct efa_dto *d)
  */
 static bool count_write(struct efa_tx *tx, struct efa_dto *d)
 {
-	if (!(tx->blocked & EFA_B_HOLD) && has_credit(tx))
+	if (!(tx->blocked & EFA_B_HOLD) && tx->seq != tx->limit)
 		return true;
 	tx->plain += !(d->state & EFA_D_PLAIN);
 	efa_block(tx, EFA_B_PLAIN);
@@ -304,13 +299,11 @@ void efa_set_most(struct dap_ep *ep)
 	const struct efa_caps *dev = &efa_ia(ep->obj.ia)->dev;
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_tx *tx = &e->tx;
-	uint32_t most = efa_min(tx->max_rdma, dev->max_rdma_size);
-	uint32_t rdma = e->cold->rdma == EFA_RDMA_WORKS ? most : 0;
-	bool reads = !tx->no_reads && !tx->peer_no_reads;
+	uint32_t rdma = e->cold->rdma == EFA_RDMA_WORKS ? efa_min(tx->max_rdma, dev->max_rdma_size) : 0;
 
 	tx->most[EFA_SEND] = efa_min(tx->mtu, tx->max_msg);
 	tx->most[EFA_WRITE] = tx->can & EFA_CAN_WRITE && !tx->keeps ? rdma : 0;
-	tx->most[EFA_READ] = reads ? rdma : 0;
+	tx->most[EFA_READ] = tx->no_reads || tx->peer_no_reads ? 0 : rdma;
 }
 
 int efa_request(const struct efa_request *r)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include "hw_common/device.h"
 #include "hw_efa/ctl/efadv.h"
