@@ -197,7 +197,7 @@ struct efa_request {
 	struct dap_ep *ep;
 	struct efa_dto dto;
 	struct efa_work work;
-	bool bound;			/* a bind that has been carried out */
+	bool bound;			/* set for a bind that has been carried out */
 };
 EFA_COLD int efa_request(const struct efa_request *r);
 

@@ -86,7 +86,7 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 	efa_set_most(ep);
 	e->cold->live = true;
 	ia->eng->live++;
-	/* Each end counts the packets of the other from a number that both know. */
+	/* Both ends count packets from a number that both know. */
 	e->tx.blocked &= EFA_B_QUEUE;
 	if ((ours ^ own->caps) & EFA_CAN_UNSOLICITED)
 		efa_block(&e->tx, EFA_B_HOLD);

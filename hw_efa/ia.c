@@ -95,7 +95,7 @@ static void caps_fill(struct dap_ia *ia)
 
 /* ---- Opening the engine ---- */
 
-#define LEAST_CQ 1024u			/* some endpoints at the default window */
+#define LEAST_CQ 1024u			/* enough for some endpoints at the default window */
 
 static int cq_open(struct efa_ia *e, char *why, size_t whylen)
 {

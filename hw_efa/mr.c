@@ -166,7 +166,7 @@ static int register_new(struct dap_rmr *rmr, const struct range *to, struct efa_
 	return err;
 }
 
-/* In the engine. */
+/* To be called in the engine. */
 static void set_binding(struct dap_rmr *rmr, const struct range *to, const struct efa_rmr *new)
 {
 	struct efa_engine *eng = efa_ia(rmr->obj.ia)->eng;

@@ -43,8 +43,8 @@ EFA_INLINE bool efa_place(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t
 }
 
 /*
- * No outstanding write touches the same remote bytes. If the request is a write, it counts as
- * outstanding now. number: of the request.
+ * Returns true if no outstanding write touches the same remote bytes. Then a write counts as
+ * outstanding. number: of the request.
  */
 EFA_INLINE bool efa_placed(struct efa_tx *tx, unsigned int op, uint64_t va, uint64_t len, uint32_t number)
 {

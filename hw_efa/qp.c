@@ -165,7 +165,7 @@ static int rings_alloc(struct efa_ep *e, const struct efa_ia *ia)
 	return 0;
 }
 
-/* The ring may be longer than asked for: the slots bound what is in it. */
+/* The ring may be longer than requested: the slots limit the number of WQEs in it. */
 static void set_queues(struct efa_ep *e, uint32_t gen)
 {
 	const struct efa_qp_res *qp = &e->cold->qp;

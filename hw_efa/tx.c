@@ -19,7 +19,7 @@
 #include "hw_efa/place.h"
 #include "hw_efa/sq.h"
 
-/* A packet in sequence may go out. */
+/* Returns true if a packet in sequence may go out. */
 static bool may_send(const struct efa_ep *e)
 {
 	return e->tx.seq != e->tx.limit && efa_sq_has(&e->sq, false);
@@ -192,7 +192,7 @@ static bool issue_rdma(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 	return true;
 }
 
-/* An emulated write: a control message with the data, which the peer copies. */
+/* Sends an emulated write: a control message with the data, which the peer copies. */
 static bool soft_write(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 {
 	const uint32_t head = sizeof(struct efa_ctrl_msg) + sizeof(struct efa_seg);

@@ -66,7 +66,7 @@ struct edv_qp_init_attr {		/* efadv_qp_init_attr as of 55.0 */
 	uint16_t flags;
 	uint8_t sl, reserved;
 };
-/* 65.0 has more behind these. */
+/* release 65.0 has more fields after these */
 WIRE_SIZE(struct edv_qp_init_attr, 16);
 _Static_assert(sizeof(struct edv_qp_init_attr) <= sizeof(struct efadv_qp_init_attr), "it is a prefix");
 

@@ -95,7 +95,7 @@ static EFA_COLD DAT_RETURN efa_post_any(struct dap_ep *ep, unsigned int op, int 
 
 /* ---- fast path ---- */
 
-/* In the engine. False: nothing has been done, and efa_request takes the request. */
+/* To be called in the engine. False: nothing has been done, and efa_request takes the request. */
 EFA_INLINE bool efa_post_now(struct dap_ep *ep, unsigned int op, const DAT_LMR_TRIPLET *iov,
 			     uint64_t cookie, const DAT_RMR_TRIPLET *remote, unsigned int flags)
 {
