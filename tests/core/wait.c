@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "core/evd/evd.h"
 #include "tests/core/fake_hw.h"
 
 #define ALL (DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG)
