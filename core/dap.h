@@ -311,7 +311,7 @@ struct dap_caps {
 	uint32_t optimal_alignment;
 	uint32_t qos;			/* DAT_QOS bits that it supports beyond best effort */
 	/* Named attributes for dat_ia_query, e.g. "access"="model". */
-	struct { const char *name; char value[192]; } attr[18];
+	struct { const char *name; char value[256]; } attr[18];
 	unsigned int nattr;
 	bool host_only;			/* all peers are on this host: listen on address only */
 	bool no_extension;		/* no writes with immediate data and no atomics */
