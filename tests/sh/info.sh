@@ -75,6 +75,8 @@ assert {"soft-mlx5-1", "soft-efa-1"} <= {d["name"] for d in j["not_in_dat_conf"]
 assert re.fullmatch(r"\d+\.\d+\.\d+", j["build"]["version"]) and "mlx5 (model" in j["build"]["backends"], j["build"]
 assert all(p[k] for p in j["parameters"] for k in ("adapter", "key", "default", "range", "meaning")), "empty"
 assert {p["adapter"] for p in j["parameters"]} == {"any", "mlx5", "efa"}
+units = {p["key"]: p["unit"] for p in j["parameters"]}
+assert units["spin_us"] == "microseconds" and units["inline"] == "bytes" and units["efa_window"] == "packets", units
 END
 
 # Each parameter has its lines, and an item in dapl-direct(7).
