@@ -102,7 +102,7 @@ static void provider(DAT_PROVIDER_ATTR *attr, const char *name, char *value, siz
 
 const char *rig_attribute(const char *name)
 {
-	static char value[192];
+	static char value[256];
 	DAT_PROVIDER_ATTR attr;
 
 	provider(&attr, name, value, sizeof(value));
@@ -179,7 +179,7 @@ static void conf_lines(int fd, const char *ia, const char *params)
 			"\"%s\" \"\"\n", ia, kinds[i], build, kept);
 }
 
-static char faults[192];
+static char faults[256];
 
 static int tell_faults(int sock, void *arg)
 {
