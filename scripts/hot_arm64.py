@@ -65,10 +65,20 @@ def registers(regs, text):
     return kept | {m[1] for m in (toggle, swap) if m}
 
 
-def step(state, regs, text):
+def step(path, text, leaves):
+    """Returns the path's state and registers after this instruction, and why it must not be here, or None.
+    leaves: it ends the function or goes to another one."""
+    state, regs = path
+    state, why = store(state, regs, text)
+    if leaves and state == WRITTEN:
+        why = "leaves before BlueFlame is flushed"
+    return (state, frozenset(registers(regs, text))), why
+
+
+def store(state, regs, text):
     """Returns the state after this instruction, and why it must not be here, or None."""
-    store = STORE.match(text)
-    if store and store[1] in regs:
+    flame = STORE.match(text)
+    if flame and flame[1] in regs:
         if state not in (READY, WRITTEN, DONE):
             return WRITTEN, "writes BlueFlame before the doorbell record is ordered"
         return WRITTEN, None
@@ -84,27 +94,29 @@ def step(state, regs, text):
     return after_barrier(state, text), None
 
 
-def unflushed(body, _locks):
-    """Returns (address, instruction, why) of the stores and ends that break the rules above."""
+def walk(body, start, step):
+    """Follows each path of a function from this state. Returns (address, instruction, why) of what breaks a rule."""
     at = {address: i for i, (address, _) in enumerate(body)}
-    todo, seen, found = [(0, START, frozenset())], set(), set()
+    todo, seen, found = [(0, start)], set(), set()
     while todo:
         node = todo.pop()
         if node in seen or node[0] >= len(body):
             continue
         seen.add(node)
-        i, state, regs = node
+        i, state = node
         address, text = body[i]
-        state, why = step(state, regs, text)
-        regs = frozenset(registers(regs, text))
-        jump = TARGET.match(text)
+        jump, ends = TARGET.match(text), END.match(text)
         inside = jump and jump[1] != CALL and int(jump[2], 16) in at
-        if END.match(text) and not inside and state == WRITTEN:
-            why = "leaves before BlueFlame is flushed"
+        state, why = step(state, text, ends and not inside)
         if why:
             found.add((address, text, why))
         if inside:
-            todo.append((at[int(jump[2], 16)], state, regs))
-        if not END.match(text):
-            todo.append((i + 1, state, regs))
-    return sorted(found)
+            todo.append((at[int(jump[2], 16)], state))
+        if not ends:
+            todo.append((i + 1, state))
+    return found
+
+
+def misordered(body, _locks):
+    """Returns (address, instruction, why) of what breaks the rules above."""
+    return sorted(walk(body, (START, frozenset()), step))

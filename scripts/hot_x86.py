@@ -15,7 +15,7 @@ UNLOCK = re.compile(r"^movl\s+\$0x0,.*\(%(?!rsp|rbp\))")
 END = re.compile(r"^(?:(?:bnd |notrack )?(?:ret|jmp)|ud2|hlt)")
 
 
-def unflushed(body, locks):
+def misordered(body, locks):
     """Returns unlocks that a path from a toggle reaches with the register in the buffer, with the reason. The
     first fence after the toggle orders what is in memory; after it a vector store is one into the register."""
     if not locks:
