@@ -23,6 +23,11 @@ int hot_kernel(struct target *t);
 int hot_callee(struct target *t);
 int hot_blueflame(struct target *t);
 int hot_flushed(struct target *t);
+int hot_polled(struct target *t);
+int hot_early_read(struct target *t);
+int hot_early_index(struct target *t);
+int hot_rung(struct target *t);
+int hot_early_ring(struct target *t);
 
 /* An error exit out of line, which hot-check ignores. */
 static __attribute__((cold, noinline)) int refuse(struct target *t)
@@ -131,3 +136,44 @@ int hot_flushed(struct target *t)
 	BLUEFLAME(FLUSH);
 	return 0;
 }
+
+#if defined(__aarch64__)
+/* Macros that read a CQE and return it to the device, and that ring a doorbell of an EFA. */
+#define POLL(read, index)                                                                          \
+	__asm__ volatile("ldrb w9, [%0, #63]; " read "; ldr w10, [%0, #44]; " index "; "           \
+			 "and w9, w9, #0xffffff; rev w9, w9; str w9, [%1]"                         \
+			 : : "r"(t->memory), "r"(t) : "x9", "x10", "memory")
+#define RING(flush)                                                                                \
+	__asm__ volatile("ldrh w9, [%0, #4]; " flush "; str w9, [%1]"                              \
+			 : : "r"(t), "r"(t->memory) : "x9", "memory")
+
+int hot_polled(struct target *t)
+{
+	POLL("dmb oshld", "dmb oshld");
+	return 0;
+}
+
+int hot_early_read(struct target *t)
+{
+	POLL("", "dmb oshld");
+	return 0;
+}
+
+int hot_early_index(struct target *t)
+{
+	POLL("dmb oshld", "");
+	return 0;
+}
+
+int hot_rung(struct target *t)
+{
+	RING("dsb st");
+	return 0;
+}
+
+int hot_early_ring(struct target *t)
+{
+	RING("");
+	return 0;
+}
+#endif
