@@ -6,20 +6,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "tests/e2e/peer.h"
-
-static struct end s;
-static struct th_child peer;
-
-static void setup(void)
-{
-}
-
-static void teardown(void)
-{
-	th_kill(&peer);
-	end_close(&s);
-}
+#include "tests/e2e/death.h"
 
 TestSuite(death_kill, .timeout = 120);
 
