@@ -3,22 +3,15 @@
  * Slow calls on an EVD while another thread dequeues or waits. One thread stops before each lock
  * that it takes, and the other thread runs its step at that point.
  */
-#include "tests/e2e/rig.h"
+#include "tests/e2e/ends.h"
 
 enum { LEN = 8 };
-
-static struct end a, b;
 
 /* A wait that does not poll takes the same locks each time. */
 static void setup(void)
 {
 	rig_conf("strict=1;spin_us=0");
 	pair_open(&a, &b);
-}
-
-static void teardown(void)
-{
-	pair_close(&a, &b);
 }
 
 TestSuite(beside, .timeout = 120);

@@ -4,19 +4,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/e2e/ends.h"
 #include "tests/e2e/window.h"
 
-static struct end a, b;
 static DAT_RMR_HANDLE rmr;
 
 static void setup(void)
 {
 	window_pair(&a, &b, &rmr);
-}
-
-static void teardown(void)
-{
-	pair_close(&a, &b);
 }
 
 TestSuite(bind_access, .timeout = 60);

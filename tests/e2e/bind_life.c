@@ -2,19 +2,14 @@
 /* The life of a context: the window is rebound, moved, closed, freed or flushed. */
 #include <string.h>
 
+#include "tests/e2e/ends.h"
 #include "tests/e2e/window.h"
 
-static struct end a, b;
 static DAT_RMR_HANDLE rmr;
 
 static void setup(void)
 {
 	window_pair(&a, &b, &rmr);
-}
-
-static void teardown(void)
-{
-	pair_close(&a, &b);
 }
 
 TestSuite(bind_life, .timeout = 60);

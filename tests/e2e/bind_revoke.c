@@ -6,23 +6,13 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "tests/e2e/pair.h"
 #include "tests/e2e/window.h"
 
 #define BYTES 4096u
 #define LAPS 40
 
-static struct end a, b;
 static DAT_RMR_HANDLE rmr;
-
-static void setup(void)
-{
-	pair_open(&a, &b);
-}
-
-static void teardown(void)
-{
-	pair_close(&a, &b);
-}
 
 TestSuite(bind_revoke, .timeout = 60);
 

@@ -2,22 +2,12 @@
 /* Messages of each size and different segments: every byte is checked. */
 #include <string.h>
 
-#include "tests/e2e/rig.h"
+#include "tests/e2e/ends.h"
 #include "tests/e2e/pieces.h"
-
-#define MEM (4u << 20)
-#define HALF (MEM / 2)
-
-static struct end a, b;
 
 static void setup(void)
 {
-	pieces_pair(&a, &b, MEM);
-}
-
-static void teardown(void)
-{
-	pair_close(&a, &b);
+	pieces_pair(&a, &b);
 }
 
 TestSuite(data_message, .timeout = 60);

@@ -2,19 +2,7 @@
 /* Completion flags, and full queues. */
 #include <string.h>
 
-#include "tests/e2e/rig.h"
-
-static struct end a, b;
-
-static void setup(void)
-{
-	pair_open(&a, &b);
-}
-
-static void teardown(void)
-{
-	pair_close(&a, &b);
-}
+#include "tests/e2e/pair.h"
 
 TestSuite(data_post, .timeout = 60);
 

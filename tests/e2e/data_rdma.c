@@ -2,21 +2,12 @@
 /* RDMA writes and reads of each size: every byte arrives, and no byte outside changes. */
 #include <string.h>
 
+#include "tests/e2e/ends.h"
 #include "tests/e2e/pieces.h"
-
-#define MEM (4u << 20)
-#define HALF (MEM / 2)
-
-static struct end a, b;
 
 static void setup(void)
 {
-	pieces_pair(&a, &b, MEM);
-}
-
-static void teardown(void)
-{
-	pair_close(&a, &b);
+	pieces_pair(&a, &b);
 }
 
 TestSuite(data_rdma, .timeout = 60);

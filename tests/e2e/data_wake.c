@@ -4,19 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "tests/e2e/rig.h"
-
-static struct end a, b;
-
-static void setup(void)
-{
-	pair_open(&a, &b);
-}
-
-static void teardown(void)
-{
-	pair_close(&a, &b);
-}
+#include "tests/e2e/pair.h"
 
 TestSuite(data_wake, .timeout = 60);
 

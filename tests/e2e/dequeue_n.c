@@ -7,11 +7,10 @@
 
 #include <dat/dapl_direct.h>
 
-#include "tests/e2e/rig.h"
+#include "tests/e2e/ends.h"
 
 #define MOST 16
 
-static struct end a, b;
 static DAT_EVENT got[MOST + 1];
 
 static void setup(void)
@@ -19,11 +18,6 @@ static void setup(void)
 	/* the configuration without strict=1, because one test overflows a queue */
 	rig_conf("");
 	pair_open(&a, &b);
-}
-
-static void teardown(void)
-{
-	pair_close(&a, &b);
 }
 
 TestSuite(dequeue_n, .timeout = 60);

@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "tests/e2e/ledger.h"
-
-static struct end a, b;
+#include "tests/e2e/pair.h"
 
 /* The work of one end: both directions, and the seed. */
 struct worker {
@@ -15,16 +14,6 @@ struct worker {
 };
 
 static struct worker wa, wb;
-
-static void setup(void)
-{
-	pair_open(&a, &b);
-}
-
-static void teardown(void)
-{
-	pair_close(&a, &b);
-}
 
 TestSuite(error_flush, .timeout = 120);
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* EVDs that get more events than their length. */
-#include "tests/e2e/rig.h"
+#include "tests/e2e/ends.h"
 
 #define CROWD 12
 
-static struct end a, b;
 static DAT_EVD_HANDLE small;
 static DAT_EP_HANDLE eps[CROWD], peers[CROWD];
 
@@ -21,11 +20,6 @@ static void setup(void)
 		peers[i] = end_ep(&b, NULL);
 		end_join(&a, eps[i], &b, peers[i]);
 	}
-}
-
-static void teardown(void)
-{
-	pair_close(&a, &b);
 }
 
 TestSuite(error_overflow, .timeout = 60);

@@ -2,19 +2,7 @@
 /* Transfers that fail: both sides get events, and both can connect again. */
 #include <string.h>
 
-#include "tests/e2e/rig.h"
-
-static struct end a, b;
-
-static void setup(void)
-{
-	pair_open(&a, &b);
-}
-
-static void teardown(void)
-{
-	pair_close(&a, &b);
-}
+#include "tests/e2e/pair.h"
 
 TestSuite(error_transfer, .timeout = 60);
 

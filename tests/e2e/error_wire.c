@@ -2,9 +2,7 @@
 /* Networks that lose packets, adapters that do not answer, receivers that are not ready. */
 #include <string.h>
 
-#include "tests/e2e/rig.h"
-
-static struct end a, b;
+#include "tests/e2e/ends.h"
 
 static void open_with(const char *params)
 {
@@ -14,11 +12,6 @@ static void open_with(const char *params)
 
 static void setup(void)
 {
-}
-
-static void teardown(void)
-{
-	pair_close(&a, &b);
 }
 
 TestSuite(error_wire, .timeout = 60);

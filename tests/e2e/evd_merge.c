@@ -3,7 +3,7 @@
  * Two streams on one EVD, in all 36 pairs of the matrix of dat_ia_query(3): events of supported pairs
  * arrive and can be told apart, other pairs are refused.
  */
-#include "tests/e2e/rig.h"
+#include "tests/e2e/ends.h"
 
 #define STREAMS 6
 
@@ -18,17 +18,10 @@ struct feed {
 	char software;			/* its address is the pointer in the software event */
 };
 
-static struct end a, b;
-
 static void setup(void)
 {
 	end_open(&a, RIG_MEM, NULL);
 	end_open(&b, RIG_MEM, NULL);
-}
-
-static void teardown(void)
-{
-	pair_close(&a, &b);
 }
 
 TestSuite(evd_merge, .timeout = 60);

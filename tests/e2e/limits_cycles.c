@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Objects that are created and destroyed again and again leave nothing behind. */
-#include "tests/e2e/rig.h"
+#include "tests/e2e/ends.h"
 
 /* The address sanitizer keeps freed memory for a while. */
 #define SLACK_KB (TH_ASAN ? 100000 : 1024)
 
 /* descriptors of the last connection, which are closed a moment later */
 #define FDS_SLACK 4
-
-static struct end a, b;
 
 static void plateau(const struct th_usage *early)
 {
@@ -28,11 +26,6 @@ static void setup(void)
 	rig_conf("strict=1;bf_eps=0");
 	end_open(&a, RIG_MEM, NULL);
 	end_open(&b, RIG_MEM, NULL);
-}
-
-static void teardown(void)
-{
-	pair_close(&a, &b);
 }
 
 TestSuite(limits_cycles, .timeout = 120);

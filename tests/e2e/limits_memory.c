@@ -4,17 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tests/e2e/ends.h"
 #include "tests/e2e/life.h"
-
-static struct end a, b;
 
 static void setup(void)
 {
-}
-
-static void teardown(void)
-{
-	pair_close(&a, &b);
 }
 
 TestSuite(limits_memory, .timeout = 120);

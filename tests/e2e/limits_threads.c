@@ -6,14 +6,13 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "tests/e2e/rig.h"
+#include "tests/e2e/ends.h"
 
 #define THREADS 4
 #define PART 8192u
 #define APART (2 * THREADS * PART)	/* offset of memory outside of all threads' parts */
 #define ALL (APART + 4096u)
 
-static struct end a, b;
 static bool stop;
 
 static void setup(void)
@@ -21,11 +20,6 @@ static void setup(void)
 	end_open(&a, ALL, NULL);
 	end_open(&b, ALL, NULL);
 	end_listen(&b);
-}
-
-static void teardown(void)
-{
-	pair_close(&a, &b);
 }
 
 TestSuite(limits_threads, .timeout = 120);

@@ -12,14 +12,14 @@ const size_t sizes[SIZES] = {
 	1024, 4095, 4096, 4097, 8191, 8192, 8193, 65535, 65536, 65537, 1u << 20, (1u << 20) + 1,
 };
 
-void pieces_pair(struct end *a, struct end *b, size_t len)
+void pieces_pair(struct end *a, struct end *b)
 {
 	DAT_EP_ATTR attr = rig_attr();
 
 	attr.max_recv_iov = attr.max_request_iov = PIECES_MAX;
 	attr.max_rdma_read_iov = attr.max_rdma_write_iov = PIECES_MAX;
-	end_open(a, len, &attr);
-	end_open(b, len, &attr);
+	end_open(a, MEM, &attr);
+	end_open(b, MEM, &attr);
 	end_join(a, a->ep, b, b->ep);
 }
 

@@ -17,8 +17,11 @@ struct pieces {
 	size_t total;
 };
 
-/* Opens two connected ends of len bytes, whose posts have the largest number of segments. */
-void pieces_pair(struct end *a, struct end *b, size_t len);
+#define MEM (4u << 20)
+#define HALF (MEM / 2)
+
+/* Opens two connected ends of MEM bytes, whose posts have the largest number of segments. */
+void pieces_pair(struct end *a, struct end *b);
 /* Splits size bytes into n pieces from off on. The seed chooses the positions. Some pieces are
  * empty. */
 void pieces_cut(struct pieces *p, const struct end *e, size_t off, unsigned int n, size_t size,

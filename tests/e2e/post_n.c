@@ -7,11 +7,10 @@
 
 #include <dat/dapl_direct.h>
 
-#include "tests/e2e/rig.h"
+#include "tests/e2e/ends.h"
 
 #define MOST 24
 
-static struct end a, b;
 static struct dapl_work work[MOST];
 
 static void setup(void)
@@ -21,11 +20,6 @@ static void setup(void)
 	memset(work, 0, sizeof(work));
 	for (int i = 0; i < RIG_MEM; i++)
 		a.mem[i] = (char)(i * 7 + i / 256);
-}
-
-static void teardown(void)
-{
-	pair_close(&a, &b);
 }
 
 TestSuite(post_n, .timeout = 60);

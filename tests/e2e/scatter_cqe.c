@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* With the ia_param scatter_cqe, the data of small receives and reads is in the CQE. */
-#include "tests/e2e/rig.h"
-
-static struct end a, b;
+#include "tests/e2e/ends.h"
 
 static void setup(void)
 {
 	rig_conf("scatter_cqe=2");
 	pair_open(&a, &b);
-}
-
-static void teardown(void)
-{
-	pair_close(&a, &b);
 }
 
 TestSuite(scatter_cqe, .timeout = 60);

@@ -2,9 +2,8 @@
 /* An adapter with an IPv6 address: what it reports, and connections to it. */
 #include <arpa/inet.h>
 
-#include "tests/e2e/rig.h"
+#include "tests/e2e/ends.h"
 
-static struct end a, b;
 static DAT_IA_ATTR attr;
 
 static void needs_ipv6(void)
@@ -20,11 +19,6 @@ static void setup(void)
 	end_open(&a, RIG_MEM, NULL);
 	end_open(&b, RIG_MEM, NULL);
 	must(dat_ia_query(b.ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL));
-}
-
-static void teardown(void)
-{
-	pair_close(&a, &b);
 }
 
 static bool is_loopback(DAT_IA_ADDRESS_PTR at)

@@ -3,14 +3,13 @@
  * senders. */
 #include <string.h>
 
-#include "tests/e2e/rig.h"
+#include "tests/e2e/ends.h"
 
 #define RECVS 8
 #define PIECE 1024
 
-static struct end a, b;			/* a sends through both of its endpoints; b receives */
 static DAT_SRQ_HANDLE srq;
-static DAT_EP_HANDLE a2, b1, b2;	/* a.ep is connected to b1, a2 to b2 */
+static DAT_EP_HANDLE a2, b1, b2;	/* a.ep sends to b1, a2 to b2 */
 
 static DAT_EP_HANDLE shared_ep(DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv)
 {
@@ -39,11 +38,6 @@ static void setup(void)
 	b2 = shared_ep(b.pz, b.recv_evd);
 	end_join(&a, a.ep, &b, b1);
 	end_join(&a, a2, &b, b2);
-}
-
-static void teardown(void)
-{
-	pair_close(&a, &b);
 }
 
 /* Opens an adapter whose device will report violations. */
