@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Two threads that change the proxy agent of a CNO, and an agent that changes itself. */
-#include "tests/core/fake_hw.h"
-
-static struct {
-	DAT_IA_HANDLE ia;
-	DAT_CNO_HANDLE cno;
-	DAT_EVD_HANDLE evd;
-} t;
+#include "tests/core/fixture.h"
 
 static void setup(void)
 {
@@ -15,33 +9,7 @@ static void setup(void)
 	cr_assert_eq(dat_evd_create(t.ia, 8, t.cno, DAT_EVD_SOFTWARE_FLAG, &t.evd), DAT_SUCCESS);
 }
 
-static void teardown(void)
-{
-	fake_close(t.ia);
-}
-
 TestSuite(agent, .init = setup, .fini = teardown, .timeout = 60);
-
-struct calls {
-	unsigned int n, null;
-};
-
-static void agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
-{
-	struct calls *c = data;
-
-	__atomic_add_fetch(evd ? &c->n : &c->null, 1, __ATOMIC_RELEASE);
-}
-
-static unsigned int count(unsigned int *n)
-{
-	return __atomic_load_n(n, __ATOMIC_ACQUIRE);
-}
-
-static DAT_OS_WAIT_PROXY_AGENT agent_of(struct calls *c)
-{
-	return (DAT_OS_WAIT_PROXY_AGENT){.instance_data = c, .proxy_agent_func = agent};
-}
 
 static struct {
 	struct th_aside other;

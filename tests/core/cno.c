@@ -1,22 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* CNOs: which completions and events trigger one. */
-#include <pthread.h>
-#include <signal.h>
-
 #include "core/evd/cno.h"
-#include "tests/core/fake_hw.h"
+#include "tests/core/fixture.h"
 
-#define ALL (DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG)
-#define LONG 60000000		/* in us: longer than any of these tests may take */
 #define SHORT 30000
-
-static struct {
-	DAT_IA_HANDLE ia;
-	DAT_PZ_HANDLE pz;
-	DAT_CNO_HANDLE cno;
-	DAT_EVD_HANDLE evd;
-	DAT_EP_HANDLE ep;
-} t;
 
 static DAT_CNO_HANDLE make_cno(DAT_OS_WAIT_PROXY_AGENT agent)
 {
@@ -41,11 +28,6 @@ static void setup(void)
 	t.cno = make_cno(DAT_OS_WAIT_PROXY_AGENT_NULL);
 	t.evd = evd_on(t.cno, ALL);
 	t.ep = fake_ep(t.ia, t.pz, t.evd);
-}
-
-static void teardown(void)
-{
-	fake_close(t.ia);
 }
 
 TestSuite(cno, .init = setup, .fini = teardown, .timeout = 60);
@@ -74,20 +56,11 @@ static uint64_t dequeue(DAT_EVD_HANDLE evd)
 	return ev.event_data.dto_completion_event_data.user_cookie.as_64;
 }
 
-/* A thread that waits on the CNO, and its result. */
-struct waiter {
-	pthread_t thread;
-	DAT_RETURN ret;
-	DAT_EVD_HANDLE evd;
-	bool done;
-};
-
 static void *wait_in_thread(void *arg)
 {
 	struct waiter *w = arg;
 
-	w->ret = dat_cno_wait(t.cno, LONG, &w->evd);
-	__atomic_store_n(&w->done, true, __ATOMIC_RELEASE);
+	waiter_done(w, dat_cno_wait(t.cno, LONG, &w->evd));
 	return NULL;
 }
 
@@ -109,18 +82,6 @@ static void start(struct waiter *w)
 	*w = (struct waiter){.evd = (DAT_EVD_HANDLE)77};
 	cr_assert_eq(pthread_create(&w->thread, NULL, wait_in_thread, w), 0);
 	cr_assert(TH_WITHIN(20000, waiters() > before));
-}
-
-static bool is_done(struct waiter *w)
-{
-	return __atomic_load_n(&w->done, __ATOMIC_ACQUIRE);
-}
-
-static DAT_RETURN result(struct waiter *w)
-{
-	cr_assert(TH_WITHIN(20000, is_done(w)));
-	pthread_join(w->thread, NULL);
-	return w->ret;
 }
 
 Test(cno, wait__triggered_before_and_once)
@@ -234,12 +195,6 @@ static void *wait_on_evd(void *arg)
 	return NULL;
 }
 
-static bool is_waiting(DAT_EVD_HANDLE evd)
-{
-	return __atomic_load_n(&((struct dap_evd *)evd)->slow, __ATOMIC_ACQUIRE) &
-	       DAP_SLOW_WAITER;
-}
-
 /* dat_evd_wait(3): a waiter on the EVD itself gets the event first. */
 Test(cno, wait__waiter_on_the_evd_comes_first)
 {
@@ -285,11 +240,6 @@ Test(cno, wait__as_many_as_trigger_are_woken)
 	for (int i = 0; i < 3; i++)
 		done += result(&w[i]) == DAT_SUCCESS;
 	cr_assert_eq(done, 3);
-}
-
-static void ignore_signal(int sig)
-{
-	(void)sig;
 }
 
 Test(cno, wait__interrupted_by_signal)
@@ -387,31 +337,6 @@ Test(cno, ia_close__ends_the_waits)
 		cr_assert_null(w[i].evd);
 	}
 	t.ia = fake_open("fake0");
-}
-
-/* The arguments of an agent's calls. */
-struct calls {
-	unsigned int n, null;
-	DAT_EVD_HANDLE last;
-	DAT_CNO_HANDLE free;
-};
-
-static void agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
-{
-	struct calls *c = data;
-
-	c->last = evd;
-	__atomic_add_fetch(evd ? &c->n : &c->null, 1, __ATOMIC_RELEASE);
-}
-
-static unsigned int count(unsigned int *n)
-{
-	return __atomic_load_n(n, __ATOMIC_ACQUIRE);
-}
-
-static DAT_OS_WAIT_PROXY_AGENT agent_of(struct calls *c)
-{
-	return (DAT_OS_WAIT_PROXY_AGENT){.instance_data = c, .proxy_agent_func = agent};
 }
 
 Test(cno, agent__at_create_is_called_once)

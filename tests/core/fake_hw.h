@@ -55,11 +55,12 @@ void fake_post_se(DAT_EVD_HANDLE evd);
 DAT_EVD_HANDLE fake_evd(DAT_IA_HANDLE ia, int qlen, DAT_EVD_FLAGS flags);
 DAT_PZ_HANDLE fake_pz(DAT_IA_HANDLE ia);
 DAT_EP_HANDLE fake_ep(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE evd);
-/* An IA "fake0" and one object of each kind that a post needs. */
+/* An IA "fake0" and one object of each kind that a post needs. Tests may add a CNO and the async EVD. */
 struct fake_objects {
 	DAT_IA_HANDLE ia;
 	DAT_PZ_HANDLE pz;
-	DAT_EVD_HANDLE evd;
+	DAT_CNO_HANDLE cno;
+	DAT_EVD_HANDLE evd, async;
 	DAT_EP_HANDLE ep;
 };
 void fake_open_objects(struct fake_objects *o, DAT_EVD_FLAGS flags);

@@ -6,18 +6,11 @@
 #include "core/ep/fsm.h"
 #include "core/front/slots.h"
 #include "core/ia.h"
-#include "tests/core/fake_hw.h"
-
-static struct fake_objects t;
+#include "tests/core/fixture.h"
 
 static void open_all(void)
 {
 	fake_open_objects(&t, DAT_EVD_DEFAULT_FLAG);
-}
-
-static void teardown(void)
-{
-	fake_close(t.ia);
 }
 
 TestSuite(post, .init = open_all, .fini = teardown, .timeout = 60);

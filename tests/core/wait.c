@@ -1,53 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_wait(3): events that end a wait and others, and return values. */
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 
 #include "core/evd/evd.h"
-#include "tests/core/fake_hw.h"
-
-#define ALL (DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG)
-#define LONG 60000000		/* in us: longer than any of these tests may take */
-
-static struct fake_objects t;
+#include "tests/core/fixture.h"
 
 static void setup(void)
 {
 	fake_open_objects(&t, ALL);
 }
 
-static void teardown(void)
-{
-	fake_close(t.ia);
-}
-
 TestSuite(wait, .init = setup, .fini = teardown, .timeout = 60);
-
-/* A thread that waits, and its result. */
-struct waiter {
-	pthread_t thread;
-	DAT_EVD_HANDLE evd;
-	DAT_TIMEOUT timeout;
-	DAT_COUNT threshold, nmore;
-	DAT_EVENT event;
-	DAT_RETURN ret;
-	bool done;
-};
 
 static void *wait_in_thread(void *arg)
 {
 	struct waiter *w = arg;
 
-	w->ret = dat_evd_wait(w->evd, w->timeout, w->threshold, &w->event, &w->nmore);
-	__atomic_store_n(&w->done, true, __ATOMIC_RELEASE);
+	waiter_done(w, dat_evd_wait(w->evd, w->timeout, w->threshold, &w->event, &w->nmore));
 	return NULL;
-}
-
-static bool is_waiting(DAT_EVD_HANDLE evd)
-{
-	return __atomic_load_n(&((struct dap_evd *)evd)->slow, __ATOMIC_ACQUIRE) &
-	       DAP_SLOW_WAITER;
 }
 
 static void start(struct waiter *w, DAT_EVD_HANDLE evd, DAT_COUNT threshold)
@@ -55,18 +25,6 @@ static void start(struct waiter *w, DAT_EVD_HANDLE evd, DAT_COUNT threshold)
 	*w = (struct waiter){.evd = evd, .timeout = LONG, .threshold = threshold};
 	cr_assert_eq(pthread_create(&w->thread, NULL, wait_in_thread, w), 0);
 	cr_assert(TH_WITHIN(20000, is_waiting(evd)));
-}
-
-static bool is_done(struct waiter *w)
-{
-	return __atomic_load_n(&w->done, __ATOMIC_ACQUIRE);
-}
-
-static DAT_RETURN result(struct waiter *w)
-{
-	cr_assert(TH_WITHIN(20000, is_done(w)));
-	pthread_join(w->thread, NULL);
-	return w->ret;
 }
 
 Test(wait, wait__zero_timeout)
@@ -299,11 +257,6 @@ Test(wait, ia_close__aborts_waiters)
 	cr_assert_eq(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	assert_ret(result(&w), DAT_ABORT);
 	assert_ret(result(&x), DAT_ABORT);
-}
-
-static void ignore_signal(int sig)
-{
-	(void)sig;
 }
 
 Test(wait, wait__interrupted_by_signal)

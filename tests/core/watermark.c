@@ -1,36 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* EVDs whose receives are counted: neither their events nor their waiters change. */
 #include <errno.h>
-#include <pthread.h>
 
-#include "tests/core/fake_hw.h"
+#include "tests/core/fixture.h"
 
-#define LONG 60000000		/* in us: longer than any of these tests may take */
-#define QLEN 8
-
-static struct {
-	DAT_IA_HANDLE ia;
-	DAT_PZ_HANDLE pz;
-	DAT_EVD_HANDLE evd, async;
-	DAT_EP_HANDLE ep;
-} t;
+#define QLEN 8			/* of fake_open_objects() */
 
 static void setup(void)
 {
 	DAT_COUNT more;
 	DAT_EVENT ev;
 
-	t.ia = fake_open("fake0");
-	t.pz = fake_pz(t.ia);
-	t.evd = fake_evd(t.ia, QLEN, DAT_EVD_DEFAULT_FLAG);
-	t.ep = fake_ep(t.ia, t.pz, t.evd);
+	fake_open_objects(&t, DAT_EVD_DEFAULT_FLAG);
 	cr_assert_eq(dat_ia_query(t.ia, &t.async, 0, NULL, 0, NULL), DAT_SUCCESS);
 	assert_ret(dat_evd_wait(t.async, 0, 1, &ev, &more), DAT_TIMEOUT_EXPIRED);
-}
-
-static void teardown(void)
-{
-	fake_close(t.ia);
 }
 
 TestSuite(watermark, .init = setup, .fini = teardown, .timeout = 60);
