@@ -70,6 +70,18 @@ void api_close_gracefully(struct api *a)
 	free(a->mem);
 }
 
+struct api t;
+
+void api_setup(void)
+{
+	api_open(&t);
+}
+
+void api_teardown(void)
+{
+	api_close(&t);
+}
+
 void api_needs_srq(DAT_IA_HANDLE ia)
 {
 	DAT_PROVIDER_ATTR attr;

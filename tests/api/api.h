@@ -40,6 +40,10 @@ void api_skip_if(DAT_IA_HANDLE ia, const char *name, const char *value);
 void api_close(struct api *a);		/* closes abruptly */
 /* Frees the objects in turn, and closes gracefully. */
 void api_close_gracefully(struct api *a);
+/* The objects of most suites, opened by .init and closed by .fini. */
+extern struct api t;
+void api_setup(void);
+void api_teardown(void);
 
 DAT_EVD_HANDLE api_evd(struct api *a, DAT_COUNT qlen, DAT_EVD_FLAGS flags);
 DAT_EP_HANDLE api_ep(struct api *a, const DAT_EP_ATTR *attr);

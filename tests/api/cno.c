@@ -7,21 +7,15 @@
 
 #define SHORT 20000		/* a time in us */
 
-static struct api t;
 static DAT_CNO_HANDLE cno;
 
 static void setup(void)
 {
-	api_open(&t);
+	api_setup();
 	assert_ok(dat_cno_create(t.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
 }
 
-static void teardown(void)
-{
-	api_close(&t);
-}
-
-TestSuite(cno, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(cno, .init = setup, .fini = api_teardown, .timeout = 60);
 
 static void agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
 {

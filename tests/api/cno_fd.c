@@ -11,7 +11,6 @@
 
 #include "tests/api/api.h"
 
-static struct api t;
 static DAT_CNO_HANDLE cno;
 static DAT_EVD_HANDLE soft, recv_evd;
 static DAT_EP_HANDLE ep;
@@ -19,7 +18,7 @@ static int fd;
 
 static void setup(void)
 {
-	api_open(&t);
+	api_setup();
 	assert_ok(dat_cno_create(t.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
 	assert_ok(dat_evd_create(t.ia, 64, cno, DAT_EVD_SOFTWARE_FLAG, &soft));
 	assert_ok(dat_evd_create(t.ia, 64, cno, DAT_EVD_DTO_FLAG, &recv_evd));
@@ -27,12 +26,7 @@ static void setup(void)
 	assert_ok(dapl_cno_fd(cno, &fd));
 }
 
-static void teardown(void)
-{
-	api_close(&t);
-}
-
-TestSuite(cno_fd, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(cno_fd, .init = setup, .fini = api_teardown, .timeout = 60);
 
 static bool readable(int ms)
 {

@@ -4,19 +4,7 @@
 
 #include "tests/api/api.h"
 
-static struct api t;
-
-static void setup(void)
-{
-	api_open(&t);
-}
-
-static void teardown(void)
-{
-	api_close(&t);
-}
-
-TestSuite(ep, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(ep, .init = api_setup, .fini = api_teardown, .timeout = 60);
 
 static DAT_EP_PARAM query(DAT_EP_HANDLE ep)
 {

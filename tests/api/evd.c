@@ -5,19 +5,7 @@
 
 #include "tests/api/api.h"
 
-static struct api t;
-
-static void setup(void)
-{
-	api_open(&t);
-}
-
-static void teardown(void)
-{
-	api_close(&t);
-}
-
-TestSuite(evd, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(evd, .init = api_setup, .fini = api_teardown, .timeout = 60);
 
 static const DAT_EVD_FLAGS streams[6] = {
 	DAT_EVD_SOFTWARE_FLAG, DAT_EVD_CR_FLAG, DAT_EVD_DTO_FLAG, DAT_EVD_CONNECTION_FLAG,

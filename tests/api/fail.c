@@ -5,20 +5,8 @@
 
 #include "tests/api/api.h"
 
-/* an IA that stays open, so that the threads shared by all IAs are running */
-static struct api t;
-
-static void setup(void)
-{
-	api_open(&t);
-}
-
-static void teardown(void)
-{
-	api_close(&t);
-}
-
-TestSuite(fail, .init = setup, .fini = teardown, .timeout = 120);
+/* t.ia stays open, so that the threads shared by all IAs are running. */
+TestSuite(fail, .init = api_setup, .fini = api_teardown, .timeout = 120);
 
 struct zoo {
 	DAT_IA_HANDLE ia;

@@ -2,8 +2,6 @@
 /* Handles and their objects. bad_input.c of the suite conformance tries invalid handles. */
 #include "tests/api/api.h"
 
-static struct api t;
-
 enum kind { IA, PZ, EVD, CONN_EVD, EP, LMR, RMR, CNO, KINDS };
 
 static DAT_HANDLE of(const struct api *a, unsigned int kind)
@@ -15,17 +13,7 @@ static DAT_HANDLE of(const struct api *a, unsigned int kind)
 	return handle[kind];
 }
 
-static void setup(void)
-{
-	api_open(&t);
-}
-
-static void teardown(void)
-{
-	api_close(&t);
-}
-
-TestSuite(handles, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(handles, .init = api_setup, .fini = api_teardown, .timeout = 120);
 
 /* An EVD must have been created for the stream that it gets. */
 Test(handles, ep_create__evd_for_other_streams)

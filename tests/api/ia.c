@@ -4,19 +4,7 @@
 
 #include "tests/api/api.h"
 
-static struct api t;
-
-static void setup(void)
-{
-	api_open(&t);
-}
-
-static void teardown(void)
-{
-	api_close(&t);
-}
-
-TestSuite(ia, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(ia, .init = api_setup, .fini = api_teardown, .timeout = 60);
 
 Test(ia, ia_open__bad_arguments)
 {

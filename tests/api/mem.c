@@ -5,19 +5,7 @@
 
 #include "tests/api/api.h"
 
-static struct api t;
-
-static void setup(void)
-{
-	api_open(&t);
-}
-
-static void teardown(void)
-{
-	api_close(&t);
-}
-
-TestSuite(mem, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(mem, .init = api_setup, .fini = api_teardown, .timeout = 60);
 
 struct made {
 	DAT_LMR_HANDLE lmr;

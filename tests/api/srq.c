@@ -4,7 +4,6 @@
 
 #include "tests/api/api.h"
 
-static struct api t;
 static DAT_SRQ_HANDLE srq;
 
 #define RECVS 10
@@ -19,17 +18,12 @@ static DAT_RETURN create(DAT_COUNT recvs, DAT_COUNT iov, DAT_COUNT low, DAT_SRQ_
 
 static void setup(void)
 {
-	api_open(&t);
+	api_setup();
 	api_needs_srq(t.ia);
 	assert_ok(create(RECVS, IOV, DAT_SRQ_LW_DEFAULT, &srq));
 }
 
-static void teardown(void)
-{
-	api_close(&t);
-}
-
-TestSuite(srq, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(srq, .init = setup, .fini = api_teardown, .timeout = 60);
 
 static DAT_RETURN post(uint64_t cookie)
 {
