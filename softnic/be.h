@@ -26,9 +26,9 @@ static inline uint64_t from_be64(be64_t v) { return be64toh(v.be); }
 	_Static_assert(__builtin_offsetof(type, member) == (off), #type "." #member " offset")
 
 /*
- * A field of a PRM layout. off: bits from the start of the layout, where 0 is the most significant bit
- * of the first big-endian dword, as in the manual's tables. Width 1..32 inside one dword, or 64 at a
- * dword boundary.
+ * A field of a PRM layout. off counts bits from the start of the layout, as in the manual's tables: bit
+ * 0 is the most significant bit of the first big-endian dword. The width is 1 to 32 inside one dword, or
+ * 64 at a dword boundary.
  */
 struct sn_fld {
 	uint16_t bit;

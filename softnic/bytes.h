@@ -8,8 +8,9 @@
 #include <string.h>
 
 /*
- * Ends a copy from memory that may still change: the sender may write to a packet, the host to a WQE. The
- * compiler does not load the source again after it, so the checked values are the used ones.
+ * Call this after a copy from memory that another process may still change: a packet of a peer, a WQE of
+ * the host. The compiler then cannot load the source again, so the values that are used are the values
+ * that were checked.
  */
 static inline void sn_end_copy(void)
 {

@@ -20,15 +20,17 @@
 struct softnic;
 
 enum softnic_flags {
-	/* Doorbells are plain stores into the UAR pages, as on hardware: the device scans the pages. */
+	/* Doorbells are plain stores into the UAR pages, as on hardware; the device scans the pages for
+	 * them. */
 	SOFTNIC_SCAN_UARS = 1 << 0,
 	/* The device's thread spins, yields, then sleeps, instead of sleeping at once (preload fronts). */
 	SOFTNIC_THREAD_BACKOFF = 1 << 1,
 	/* No device thread: only softnic_mmio_write and softnic_pump drive it (unit tests, bench). */
 	SOFTNIC_NO_THREAD = 1 << 2,
-	/* Poison consumed WQEs, delay and batch work: finds bugs that x86 ordering hides. */
+	/* Poisons consumed WQEs and delays work in batches: finds driver bugs that the memory ordering of
+	 * x86 hides. */
 	SOFTNIC_ADVERSARIAL = 1 << 3,
-	/* Do not join the fabric: only QPs of this device reach each other. */
+	/* The device does not join the fabric: only its own QPs reach each other. */
 	SOFTNIC_LOOPBACK_ONLY = 1 << 4,
 	/*
 	 * The device is as after power-on: page 0 of the BAR is the initialization segment, whose
@@ -63,10 +65,11 @@ struct softnic_host {
 
 struct softnic_config {
 	unsigned int flags;		/* bits of enum softnic_flags */
-	/* index of this adapter on the host: 0, 1, ...; it is part of the addresses */
+	/* index of this adapter on the host, from 0; the adapter's addresses contain it */
 	unsigned int index;
-	unsigned int ports;		/* number of ports, 1 or 2; 0 means 1 */
-	/* log2 of the most objects of each kind, if a log_max_* of the model is higher; 0: none is lowered */
+	unsigned int ports;		/* 1 or 2; 0 means 1 */
+	/* for each kind of object, log2 of their maximum number if that is lower than the model's; 0: the
+	 * model's */
 	unsigned int log_max;
 	/* seed of random keys, QPNs and faults; 0: the kernel chooses it */
 	uint64_t seed;
@@ -101,8 +104,8 @@ void softnic_reset(struct softnic *nic);
 int softnic_cmd(struct softnic *nic, const void *in, size_t inlen, void *out, size_t outlen);
 
 /*
- * Changes an mkey's rights and PD to those of mkc, an mkey context. Linux's driver posts a UMR for that
- * to its own queue, which the fronts do not have. 0, or -EINVAL: no such mkey or PD.
+ * Changes an mkey's rights and PD to those of mkc, an mkey context. Linux's driver does that by a UMR in
+ * its own queue, which the fronts do not have. Returns 0, or -EINVAL: no such mkey or PD.
  */
 int softnic_mkey_modify(struct softnic *nic, uint32_t mkey, const void *mkc);
 
@@ -114,8 +117,8 @@ int softnic_mkey_modify(struct softnic *nic, uint32_t mkey, const void *mkc);
 void *softnic_uar(struct softnic *nic, uint32_t page);
 
 /*
- * The page of the first ALLOC_UAR after a boot: the driver's own. Linux has all its EQs there, and EQs
- * have no record: a front that can do so traps the stores to this page.
+ * The UAR page that the first ALLOC_UAR after a boot returned, which is the driver's own. Linux has all
+ * its EQs there, and EQs have no record. So a front that can trap the stores to this page does so.
  */
 enum { SOFTNIC_UAR_DRIVER = 4 };
 
@@ -134,31 +137,33 @@ void softnic_mmio_write(struct softnic *nic, uint32_t page, uint32_t offset, con
 
 /* Drives the device on the calling thread until idle. True if there was work. */
 bool softnic_pump(struct softnic *nic);
-/* Does the same and waits for a thread that drives the device. Afterwards the device has seen each
- * doorbell that was stored before the call. */
+/* The same, but waits for a thread that drives the device. On return the device has seen each doorbell
+ * that was stored before the call. */
 void softnic_scan(struct softnic *nic);
 
-/* A violation by the driver. Counted since open; names are stable. */
+/* A kind of violation by the driver, counted since the device was opened. Names are stable. */
 struct softnic_violation {
 	const char *name;		/* "wqe.reserved_bits", "sq.overrun", ... */
 	uint64_t count;
 	char detail[120];		/* message of the first violation of this kind */
 };
 
-/* Fills at most max entries with nonzero counts; returns the number of kinds with a nonzero count. */
+/* Fills in at most max entries, for kinds with a nonzero count. Returns the number of such kinds. */
 size_t softnic_violations(struct softnic *nic, struct softnic_violation *v, size_t max);
-/* Names of all violations the model knows: NULL-terminated. */
+/* The names of all violations that the model knows, NULL-terminated. */
 const char *const *softnic_violation_names(void);
 void softnic_violations_clear(struct softnic *nic);
 
-/* Live objects by kind, for leak checks: "qp", "cq", "mkey", "pd", "uar", "umem", "eq", "rmp". */
+/* Returns the number of live objects of a kind, for leak checks: "qp", "cq", "mkey", "pd", "uar", "umem",
+ * "eq", "rmp". */
 size_t softnic_object_count(struct softnic *nic, const char *kind);
 
-/* Work done since open; for tests and tools. */
+/* Counters of work done since the device was opened, for tests and tools. */
 struct softnic_counters {
 	uint64_t doorbells, blueflames, wqes, cqes, eqes;
 	uint64_t tx_packets, rx_packets, retransmits, rnr_naks, naks, drops;
-	uint64_t by_calls, by_thread;	/* number of drives that found work */
+	/* number of drives that found work, by calls of the host and by the device's thread */
+	uint64_t by_calls, by_thread;
 };
 void softnic_counters(struct softnic *nic, struct softnic_counters *c);
 
@@ -171,6 +176,6 @@ void softnic_counters(struct softnic *nic, struct softnic_counters *c);
  * unchanged.
  */
 int softnic_fault(struct softnic *nic, const char *script);
-const char *softnic_fault_words(void);	/* the words of a script that cause failures */
+const char *softnic_fault_words(void);	/* returns the words of a script that cause failures */
 
 #endif

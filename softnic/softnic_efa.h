@@ -58,13 +58,13 @@
 struct softnic_efa;
 
 enum softnic_efa_flags {
-	/* Doorbells are plain stores without a kick: the device's thread scans them. */
+	/* Doorbells are plain stores without a kick; the device's thread scans for them. */
 	SOFTNIC_EFA_SCAN = 1 << 0,
 	/* No device thread, no clock: only kick and pump drive it (unit tests, seeds, bench). */
 	SOFTNIC_EFA_NO_THREAD = 1 << 1,
-	/* Duplicate placement and poisoned RQ descriptors too; SQ slots are always poisoned. */
+	/* Also places payloads twice and poisons RQ descriptors. (SQ slots are always poisoned.) */
 	SOFTNIC_EFA_ADVERSARIAL = 1 << 2,
-	/* Do not join the fabric: only QPs of this device reach each other. */
+	/* The device does not join the fabric: only its own QPs reach each other. */
 	SOFTNIC_EFA_LOOPBACK_ONLY = 1 << 3,
 	/* The CQE of a send lacks the number of an existing AH only if a fault script says so. */
 	SOFTNIC_EFA_NAMED = 1 << 4,
@@ -78,9 +78,9 @@ struct softnic_efa_host {
 	 */
 	void (*cq_event)(void *ctx, uint16_t cq);
 	/*
-	 * For the checker only: returns how many CQEs the driver has taken from a sub-CQ so far. Called
-	 * under the same rules, if a sub-CQ seems to be overrun. NULL: only softnic_efa_cq_seen reports
-	 * it.
+	 * For the checker only: returns how many CQEs the driver has taken from a sub-CQ so far. The
+	 * device calls this if a sub-CQ seems to be overrun; the rules of cq_event apply. NULL: the
+	 * device relies on calls of softnic_efa_cq_seen.
 	 */
 	uint16_t (*cq_taken)(void *ctx, uint16_t cq, uint16_t sub_cq);
 	/*
@@ -95,12 +95,12 @@ struct softnic_efa_host {
 
 struct softnic_efa_config {
 	unsigned int flags;		/* bits of enum softnic_efa_flags */
-	unsigned int index;		/* index of this adapter on the host: part of its GID */
-	/* seed of keys, numbers, order and faults; 0: the kernel chooses it */
+	unsigned int index;		/* index of this adapter on the host; its GID contains it */
+	/* seed of keys, object numbers, order and faults; 0: the kernel chooses it */
 	uint64_t seed;
 	/* a name of softnic_efa_profiles; NULL: the default, "wide" */
 	const char *profile;
-	/* packets that wait for reordering; 0: 64; 1: the device keeps the order */
+	/* size of the reorder window in packets; 0: 64; 1: the device keeps the order */
 	unsigned int window;
 	/* all zero: the GID is derived from the index and random bits */
 	uint8_t gid[16];
@@ -145,7 +145,7 @@ struct softnic_efa_caps {
 	uint32_t max_rdma_size;		/* most bytes of one read or write; 0: no RDMA */
 	uint16_t max_tx_batch;		/* units of 64 bytes between two doorbells; 0: any number */
 	uint16_t min_sq_wr;		/* minimum SQ depth; if set, a batch is at most depth - 1 */
-	uint16_t sub_cqs;		/* rings in one CQ */
+	uint16_t sub_cqs;		/* number of rings in one CQ */
 	uint16_t inline_max;		/* inline bytes of a 64-byte WQE */
 	uint16_t inline_max_wide;	/* inline bytes of a 128-byte WQE; 0: not supported */
 	uint16_t max_send_sge, max_recv_sge, max_rdma_sge;
@@ -217,7 +217,7 @@ int softnic_efa_bar_fd(struct softnic_efa *nic, size_t *size);
 
 enum softnic_efa_cq_flags {
 	SOFTNIC_EFA_CQ_EVENTS = 1 << 0,	/* may be armed; needs caps.cq_doorbell */
-	/* CQEs have the SGID of unknown senders; needs 32-byte entries */
+	/* CQEs have the SGID of senders without an AH; needs 32-byte entries */
 	SOFTNIC_EFA_CQ_SGID = 1 << 1,
 	SOFTNIC_EFA_CQ_REQ_ID_64 = 1 << 2,	/* TX CQEs carry 64-bit request ids */
 	SOFTNIC_EFA_CQ_BUS = 1 << 3,	/* the ring is host memory at bus_addr; needs host.dma */
@@ -270,7 +270,7 @@ void softnic_efa_cq_seen(struct softnic_efa *nic, uint16_t cq, uint16_t sub_cq, 
 enum softnic_efa_qp_flags {
 	SOFTNIC_EFA_QP_UNSOLICITED = 1 << 0,	/* writes with immediate take no receive */
 	SOFTNIC_EFA_QP_WIDE = 1 << 1,		/* the SQ has 128-byte WQEs */
-	/* SQ WQEs carry 64-bit request ids in req_id_ex; the send CQ needs the same */
+	/* SQ WQEs carry 64-bit request ids in req_id_ex; the send CQ must have its flag for them too */
 	SOFTNIC_EFA_QP_REQ_ID_64 = 1 << 2,
 	/* unreliable datagrams instead of SRD: sends only */
 	SOFTNIC_EFA_QP_UD = 1 << 3,
@@ -310,11 +310,12 @@ struct softnic_efa_qp {
 /* Returns 0, -EINVAL, -EOPNOTSUPP (a flag that caps lacks), or -ENOMEM (max_qp). */
 int softnic_efa_qp_create(struct softnic_efa *nic, const struct softnic_efa_qp_attr *attr,
 			  struct softnic_efa_qp *qp);
-/* Bytes that the model allocates per QP in addition to its queues; hardware has its own memory. */
+/* Returns the bytes that the model allocates for each QP in addition to its queues; hardware has its own
+ * memory. */
 size_t softnic_efa_qp_memory(uint32_t sq_depth);
 /*
- * Destroys the QP with its outstanding work: no CQE of it is written later, earlier ones stay. Its
- * number may be reused at once.
+ * Destroys the QP and drops its outstanding work: no CQE of this QP is written after this, earlier ones
+ * stay. Its number may be reused at once.
  */
 int softnic_efa_qp_destroy(struct softnic_efa *nic, uint32_t handle);
 
@@ -353,21 +354,21 @@ int softnic_efa_qp_query(struct softnic_efa *nic, uint32_t handle, struct softni
 
 /*
  * Reads both doorbells of a QP and runs one turn. Call it from the thread that posts to the SQ: a WQE
- * written beyond the doorbell is the violation "sq.behind_doorbell".
+ * that is written but not announced by the doorbell is the violation "sq.behind_doorbell".
  */
 void softnic_efa_kick(struct softnic_efa *nic, uint32_t handle);
 
 /*
- * Runs one turn: handles doorbells and packets, and releases a random few of the held packets, at least
- * one. True while another turn would have work; so a loop of pumps over all devices of a process ends
- * when none has any. Without a thread each turn is also one microsecond of the device's time, which
- * counts for retransmissions and timeouts.
+ * Runs one turn: handles doorbells and packets, and releases a random few of the packets in the window,
+ * at least one. True if another turn would have work: so a loop of pumps over all devices of a process
+ * ends when none has work. Without a thread, each turn also advances the device's time by one
+ * microsecond; retransmissions and timeouts use that time.
  */
 bool softnic_efa_pump(struct softnic_efa *nic);
 
 /*
- * Restarts the random sequence and the device's time, for many seeds with one device. Call it when
- * nothing is in flight: -EBUSY otherwise.
+ * Restarts the random sequence and the device's time, so that one device can run many seeds. Call it
+ * while nothing is in flight; otherwise it returns -EBUSY.
  */
 int softnic_efa_reseed(struct softnic_efa *nic, uint64_t seed);
 
@@ -423,6 +424,6 @@ void softnic_efa_counters(struct softnic_efa *nic, struct softnic_efa_counters *
  *   seed=N		of the faults; without it the device's own sequence is used
  */
 int softnic_efa_fault(struct softnic_efa *nic, const char *script);
-const char *softnic_efa_fault_words(void);	/* the words of a script that cause failures */
+const char *softnic_efa_fault_words(void);	/* returns the words of a script that cause failures */
 
 #endif

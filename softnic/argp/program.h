@@ -4,7 +4,7 @@
 
 #include <argp.h>
 
-/* The .children of each program's argp: -h, beside argp's own --help and --version. */
+/* The argp children that each program needs for -h; argp itself supplies --help and --version. */
 extern const struct argp_child program_options[];
 
 #endif

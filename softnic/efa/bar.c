@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The memory of queues and doorbells: one memfd, allocated in pages. A freed extent is reused at its
- * size: sizes are powers of two, so splitting would gain nothing.
+ * The memory of queues and doorbells: one memfd, allocated in pages. A freed extent is reused whole,
+ * for a request of the same size. Sizes are powers of two, so splitting extents would gain nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -69,8 +69,8 @@ int sne_bar_take(struct sne_bar *bar, uint64_t bytes, uint64_t *off)
 	return 0;
 }
 
-/* If the list of free extents is full, this extent stays unused until the device is closed: freeing
- * must not fail. */
+/* If the list of free extents is full, the freed extent stays unused until the device is closed,
+ * because freeing must not fail. */
 void sne_bar_give(struct sne_bar *bar, uint64_t off, uint64_t bytes)
 {
 	if (bar->nfree < bar->room)

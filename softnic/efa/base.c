@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Called from every file: the lock, random numbers, the clock, and waking the device's thread. */
+/* Functions that every file calls: the lock, random numbers, the clock, and waking the device's
+ * thread. */
 #include <time.h>
 #include <unistd.h>
 
@@ -50,7 +51,7 @@ static void wake(struct sne_nic *nic)
 
 	nic->resting = false;
 	if (write(nic->event_fd, &one, sizeof(one)) < 0)
-		return;			/* a full counter means that the thread is awake */
+		return;			/* if the counter is full, the thread is awake already */
 }
 
 void sne_thread_hand_over(struct sne_nic *nic)
@@ -61,10 +62,10 @@ void sne_thread_hand_over(struct sne_nic *nic)
 }
 
 /*
- * A caller that goes on posting or polling drives the device, so peers need not wake the thread for a
- * while. The thread is woken once, to check again after a tick, and again at the end of each tick as long
- * as there are such turns. A caller of a few turns does not drive it: it may go on to wait in its own
- * memory. While a CQ is armed the host waits for an event, and the peers go on to wake the thread.
+ * A caller that keeps posting or polling drives the device, so peers need not wake the thread for a
+ * while. The thread is woken once, checks again after a tick, and then after each tick in which callers
+ * drove the device. A caller with only a few turns does not count: it may next wait on its own memory,
+ * without calls. While a CQ is armed the host waits for an event, so peers go on waking the thread.
  */
 void sne_thread_inline(struct sne_nic *nic, bool left, bool posted)
 {
@@ -77,7 +78,7 @@ void sne_thread_inline(struct sne_nic *nic, bool left, bool posted)
 		nic->armed = false;
 		left = true;
 	} else if (nic->armed && (left || (posted && nic->rest_ns == UINT64_MAX))) {
-		/* the thread finishes the work, or retransmits it */
+		/* the thread does the rest of the work, and retransmissions */
 		sne_thread_hand_over(nic);
 	}
 	if (left && nic->resting && nic->rest_ns > SNE_TICK_NS)

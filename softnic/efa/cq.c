@@ -41,7 +41,7 @@ static int check_caps(struct sne_nic *nic, unsigned int flags)
 	return -EOPNOTSUPP;
 }
 
-/* The size of a CQ's ring in bytes of the device's memory. */
+/* Returns the size of a CQ's ring in bytes of the device's memory. */
 static uint64_t ring_bytes(const struct softnic_efa_cq_attr *a)
 {
 	return a->flags & SOFTNIC_EFA_CQ_BUS ? 0 : (uint64_t)a->entries * a->entry_size * a->sub_cqs;
@@ -185,8 +185,8 @@ static void fire(struct sne_nic *nic, struct sne_cq *cq)
 		nic->config.host.cq_event(nic->config.host.ctx, cq->number);
 }
 
-/* libefa reports its consumer counter after some polls only, so a counter lower than the model's
- * own is no error. */
+/* libefa reports its consumer counter only now and then, so a counter behind the model's own is no
+ * error. */
 static void consumed(struct sne_nic *nic, struct sne_cq *cq, uint16_t count)
 {
 	if ((uint16_t)(cq->written - count) >= 32768 && cq->attr.entries < 32768)
@@ -214,8 +214,8 @@ void sne_cq_doorbell(struct sne_nic *nic, struct sne_cq *cq)
 		return;
 	}
 	if (sn != (cq->events & 3)) {
-		/* A cmd_sn that is one too low is no error: the driver has not yet handled the last
-		 * event. */
+		/* A cmd_sn one behind is no error: the driver has not handled the last event
+		 * yet. */
 		if (sn != ((cq->events - 1) & 3))
 			sne_violate(nic, SNE_V_CQ_CMD_SN, "CQ %u: cmd_sn %u after %u events",
 				    cq->number, sn, cq->events);
@@ -244,7 +244,8 @@ void softnic_efa_kick_cq(struct softnic_efa *handle, uint16_t number)
 }
 
 /*
- * This function takes no lock, because the driver polls through it. The driver keeps the CQ alive.
+ * This function takes no lock, because drivers call it in each poll. The driver must not destroy
+ * the CQ meanwhile.
  */
 void softnic_efa_cq_seen(struct softnic_efa *handle, uint16_t number, uint16_t sub, uint16_t taken)
 {
@@ -263,7 +264,8 @@ static uint16_t unread_of(const struct sne_cq *cq, uint16_t sub)
 			  atomic_load_explicit(&cq->taken[sub], memory_order_relaxed));
 }
 
-/* The reported count may be old: a driver that finds completions need not report its count. */
+/* The driver's last report may be old, since a driver that finds completions need not report. Ask
+ * it before reporting an overrun. */
 static void check_overrun(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub)
 {
 	const struct softnic_efa_host *host = &nic->config.host;
@@ -282,7 +284,7 @@ static void check_overrun(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub)
 			    cq->attr.entries, unread);
 }
 
-/* With this fault, only the counter in the consumer's doorbell frees entries of the CQ. */
+/* With the fault word `consumer`, only the counter in the CQ's doorbell frees entries. */
 static bool is_full(const struct sne_nic *nic, const struct sne_cq *cq)
 {
 	uint32_t consumed = cq->db ? atomic_load_explicit(cq->db, memory_order_acquire) : 0;

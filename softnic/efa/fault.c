@@ -39,8 +39,8 @@ bool sne_refuses(struct sne_nic *nic, enum sne_cmd cmd)
 	return *in && !--*in;
 }
 
-/* The sleep is longer than a transfer of the model takes, so that a comparison of times is
- * certain. */
+/* The delay exceeds the duration of a transfer in the model, so that a comparison of times has a
+ * clear result. */
 void sne_slow(bool slow)
 {
 	enum { STEP_US = 50 };
@@ -73,7 +73,7 @@ static const struct share shares[] = {
 	{ "unnamed", offsetof(struct sne_fault, unnamed) },
 };
 
-/* A NaN makes every comparison false. So the test asks whether the value is in the valid range. */
+/* Every comparison with NaN is false. Testing for the valid range therefore refuses NaN too. */
 static int parse_share(struct sne_fault *f, const char *key, const char *value)
 {
 	char *end;
@@ -173,7 +173,8 @@ static int parse_unknown(struct sne_fault *f, const char *value)
 	return 0;
 }
 
-/* Keys of one index differ in eight bits only, and each turn takes two keys. */
+/* 127 is the most: the keys of one index differ in eight bits only, and each registration takes two
+ * keys. */
 static int parse_reuse(struct sne_fault *f, const char *value)
 {
 	uint64_t n;

@@ -91,8 +91,9 @@ static bool message_names(const struct sne_nic *nic, const struct sne_flow *flow
 }
 
 /*
- * A flow without references ends with its link. If the peer lives and returns, a new flow must not reuse
- * numbers that the peer has seen: numbers continue from those of all ended flows.
+ * A flow without references ends with its link. If the peer is alive and connects again, a new flow must
+ * not reuse numbers that the peer has seen. So each new flow starts after the numbers of all ended
+ * flows.
  */
 void sne_flow_release(struct sne_nic *nic, struct sne_flow *flow)
 {
@@ -106,7 +107,7 @@ void sne_flow_release(struct sne_nic *nic, struct sne_flow *flow)
 	free(flow);
 }
 
-/* Frees flows whose last packet or request ended after their link. */
+/* Frees the flows whose link is gone and whose last packet or request has ended. */
 static void release_idle(struct sne_nic *nic)
 {
 	struct sne_flow *flow, *next;
@@ -215,7 +216,8 @@ static int put(struct sne_nic *nic, struct sne_pkt *pkt)
 }
 
 /*
- * A packet that finds the link full may be a retransmission. After its answer, nothing retries it.
+ * Checks the link again: if the packet that found it full was a retransmission and its acknowledgement
+ * has come since, no retry would clear the flag.
  */
 bool sne_flow_blocked(struct sne_nic *nic, struct sne_flow *flow)
 {
@@ -234,8 +236,8 @@ bool sne_flow_has_room(struct sne_nic *nic, struct sne_flow *flow)
 			   flow->next_seq - oldest->hdr.seq < SNE_SEQS);
 }
 
-/* -EAGAIN: the caller must try again. Any other result counts as sent, because packets lost on the
- * wire are retransmitted. */
+/* -EAGAIN: the caller must try again. Any other result counts as sent: if the packet was lost, a timer
+ * retransmits it. */
 int sne_transmit(struct sne_nic *nic, struct sne_pkt *pkt)
 {
 	const struct sne_pkt *oldest = TAILQ_FIRST(&pkt->flow->by_seq);

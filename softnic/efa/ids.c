@@ -7,7 +7,7 @@
 
 int sne_id_take(struct sne_ids *ids, uint32_t *id)
 {
-	/* The list entry for returning the number is allocated now, so that returning it cannot
+	/* Allocates the list entry for the number's return now, so that returning the number cannot
 	 * fail. */
 	if (ids->room <= ids->live) {
 		uint32_t room = ids->room ? 2 * ids->room : 16;

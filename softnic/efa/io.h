@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Descriptors and completions of an EFA, from rdma-core's efa_io_defs.h; the doorbell of a CQ from
- * efa_io_regs_defs.h. The model's own copy, independent of the driver that it checks.
+ * efa_io_regs_defs.h. This is the model's own copy, independent of the driver that it checks.
  */
 #ifndef SNE_IO_H
 #define SNE_IO_H
@@ -79,7 +79,7 @@ struct sne_tx_remote {
 };
 SN_SIZE(struct sne_tx_remote, 16);
 
-/* A WQE has 128 bytes, or only the first 64 of them */
+/* a WQE has all 128 bytes, or only the first 64 */
 struct sne_tx_wqe {
 	struct sne_tx_meta meta;
 	union {
@@ -116,7 +116,7 @@ SN_SIZE(struct sne_rx_desc, 16);
 #define SNE_CQE_UNSOLICITED 0x80
 #define SNE_AH_UNKNOWN 0xffff
 
-/* A CQE has 32 bytes, or only the first 16 of them */
+/* a CQE has all 32 bytes, or only the first 16 */
 struct sne_cqe {
 	le16_t req_id;
 	uint8_t status, flags;
@@ -132,7 +132,7 @@ struct sne_cqe {
 		} rx;
 	};
 	union {
-		le16_t length_hi;	/* only in the CQE of a write */
+		le16_t length_hi;	/* exists only in the CQE of a write */
 		uint8_t sgid[16];
 	};
 };

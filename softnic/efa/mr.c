@@ -113,7 +113,7 @@ static int check_reg(struct sne_nic *nic, const struct request *r)
 	return check_access(nic, r->access);
 }
 
-/* The index is in both keys, so a lookup is cheap; the other bits are random. */
+/* Both keys contain the index, so a lookup is cheap; their other bits are random. */
 static void make_keys(struct sne_nic *nic, struct sne_mr *mr, uint32_t index)
 {
 	if (nic->fault.rkey_turns > 1) {
@@ -282,8 +282,8 @@ const struct sne_mr *sne_mr_remote(struct sne_nic *nic, uint16_t pd, uint32_t rk
 	return check(mr, pd, addr, len, access, why);
 }
 
-/* Returns a pointer to the memory at addr and its contiguous length, at most *len, in *len. NULL:
- * the host refuses the access. */
+/* Returns a pointer to the memory at addr. *len is the requested length, and is reduced to the
+ * length that is contiguous. NULL: the host refuses the access. */
 static uint8_t *run(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, uint32_t *len)
 {
 	uint64_t size = UINT64_C(1) << mr->page_shift, at;

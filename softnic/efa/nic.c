@@ -51,15 +51,16 @@ static void init_random(struct sne_nic *nic, uint64_t seed)
 	nic->now = nic->births = 0;
 	high = (uint16_t)sne_below(nic, 256);
 	poison = sne_random(nic) | 1;
-	/* Queues that exist have been poisoned at their creation. */
+	/* While QPs exist, keep the poison value and the upper bits of QPNs: their queues are
+	 * poisoned already. */
 	if (nic->qp_ids.live)
 		return;
 	nic->qpn_high = high;
 	nic->poison = poison;
 }
 
-/* Adapters derive the GID of an EFA from the MAC of its interface. The model takes random bits and
- * the device's index. */
+/* An EFA derives its GID from the MAC of its network interface. The model uses random bits and the
+ * device's index. */
 static int choose_gid(struct sne_nic *nic)
 {
 	static const uint8_t none[16];
@@ -85,7 +86,7 @@ static void deliver(void *ctx, const struct sn_addr *src, const void *pkt, size_
 	sne_receive_packet(ctx, src, pkt, len);
 }
 
-/* The packets in the link are lost. Their retransmission also detects a peer that is gone. */
+/* The packets in the link are lost. Retransmitting them also detects a peer that is gone. */
 static void down(void *ctx, const struct sn_addr *peer)
 {
 	struct sne_flow *flow = sne_flow_find(ctx, peer);
@@ -197,7 +198,7 @@ static void free_regions(struct sne_nic *nic)
 			sne_mr_free(nic, &nic->mrs[i]);
 }
 
-/* A forked child does not map the queues, so the model must not touch them there. */
+/* The model must not touch the queues in a forked child, because they are not mapped there. */
 static void free_objects(struct sne_nic *nic, bool in_child)
 {
 	struct sne_rmsg *m;

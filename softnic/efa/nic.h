@@ -3,8 +3,9 @@
  * Internals of the software EFA. One lock per device, held in all functions below unless stated.
  *
  * The path of a WQE: sq.c fetches and checks it, and makes a work request (WR). tx.c cuts that into
- * packets, which flow.c numbers. The window (window.c) holds them and releases them in a random order.
- * srd.c acknowledges and retransmits, rx.c executes them at the target, and cqe.c completes the WR.
+ * packets, which flow.c numbers. The window (window.c) delays the packets and releases them in a
+ * random order. srd.c acknowledges and retransmits packets, rx.c executes them at the target, and
+ * cqe.c completes the WR.
  */
 #ifndef SNE_H
 #define SNE_H
@@ -30,15 +31,15 @@ enum {
 	SNE_SGES = 2,
 	SNE_WINDOW = 64,
 	SNE_HELD_MAX = 1024,
-	SNE_SEQS = 4096,		/* most outstanding numbers of one flow */
+	SNE_SEQS = 4096,		/* most outstanding packet numbers of one flow */
 	SNE_FLIGHT = 512,		/* most unacknowledged packets of one flow */
 	SNE_BUCKETS = 64,
-	/* packets after the creation of an AH whose CQEs may lack its number */
+	/* for this number of packets after an AH is created, CQEs may lack the AH's number */
 	SNE_LATE_AHS = 4,
-	/* the PD of an AH that all PDs share, if the fault script says so */
+	/* if the fault word shared_ah is set, an AH has this in place of its PD: all PDs share it */
 	SNE_ANY_PD = 0xffff,
 	SNE_CQE_OP_OTHER = 7,
-	SNE_MR_PAGES = 4 << 20,		/* most pages of all regions together */
+	SNE_MR_PAGES = 4 << 20,		/* most pages that all regions together may have */
 };
 
 /* ---- Numbers of objects: the number freed last is reused first */
@@ -85,9 +86,10 @@ struct sne_cq {
 	_Atomic uint32_t *db;
 	/* the value of the last doorbell, and of the last doorbell that armed the CQ */
 	uint32_t db_seen, db_armed;
-	uint32_t written;		/* CQEs written to all rings together */
-	uint32_t put[SNE_SUB_CQS];	/* CQEs written to each ring */
-	/* CQEs that the driver has taken: 16 bits, valid once reported */
+	uint32_t written;		/* CQEs written to all rings of the CQ together */
+	uint32_t put[SNE_SUB_CQS];	/* CQEs written to each ring of the CQ */
+	/* CQEs that the driver has taken, modulo 2^16; valid once the driver has reported them
+	 * (told) */
 	_Atomic uint32_t taken[SNE_SUB_CQS];
 	_Atomic bool told;
 	bool armed;
@@ -114,9 +116,11 @@ struct sne_wr {
 	uint32_t qkey, imm, msg;
 	/* bytes of the message, and how many of them are in packets */
 	uint32_t len, next;
-	uint32_t pieces;		/* unacknowledged packets of this WR */
+	/* packets of this WR that have been cut and are not acknowledged */
+	uint32_t pieces;
 	uint32_t got;			/* bytes of the read that have arrived */
-	uint32_t redo_off, redo_len;	/* the piece that found no receive at the peer */
+	/* the piece that is sent again, because the peer had no receive posted */
+	uint32_t redo_off, redo_len;
 	uint32_t rnr_left;
 	uint64_t when;
 	unsigned int nsge;
@@ -133,16 +137,16 @@ struct sne_qp {
 	struct softnic_efa_modify now;	/* the current state, qkey, sq_psn and rnr_retry */
 	struct sne_cq *scq, *rcq;
 	uint16_t ssub, rsub;
-	/* rq is NULL if it is at attr.rq_bus_addr, or if there is none */
+	/* the RQ's memory; NULL if it is at attr.rq_bus_addr, or if there is no RQ */
 	uint8_t *sq, *rq;
 	uint64_t sq_off, rq_off, db_off;
 	_Atomic uint32_t *sq_db, *rq_db;
 	uint32_t max_batch, wqe_size;
-	/* counters of WQEs: the device's have 16 bits, these have 32 */
+	/* WQE counters: the device's have 16 bits, these have 32 */
 	uint32_t sq_pc, sq_done;
-	uint32_t rq_pc, rq_cc;		/* counters of receive descriptors */
+	uint32_t rq_pc, rq_cc;		/* counters of posted and consumed receive descriptors */
 	uint32_t msgs;
-	/* the QP is in ERR, but outstanding work continues until flush_at */
+	/* the QP is in ERR, but outstanding work continues until the time flush_at */
 	bool flushes_late;
 	uint64_t flush_at;		/* UINT64_MAX: never */
 	struct sne_wr *wrs;		/* an array of sq_depth entries */
@@ -157,12 +161,12 @@ struct sne_pkt {
 	TAILQ_ENTRY(sne_pkt) by_time;
 	TAILQ_ENTRY(sne_pkt) by_seq;	/* entry in the flow's list */
 	struct sne_flow *flow;
-	/* the WR that this packet's acknowledgement completes, or NULL */
+	/* the WR that an acknowledgement of this packet completes, or NULL */
 	struct sne_wr *wr;
-	/* the QP whose destruction drops the packet; NULL: none does */
+	/* destroying this QP drops the packet; NULL: no QP's destruction does */
 	struct sne_qp *qp;
 	uint64_t first, sent, born;
-	uint32_t tries;			/* retransmissions to a live peer */
+	uint32_t tries;			/* number of retransmissions while the peer was alive */
 	bool numbered, in_flight, big;
 	struct sne_hdr hdr;
 	uint8_t payload[];
@@ -176,21 +180,21 @@ struct sne_flow {
 	bool self;
 	bool responsive, blocked;
 	uint32_t peer_life;
-	/* for sending */
+	/* state for sending */
 	uint32_t next_seq, flight;
 	struct sne_pkts by_seq;
-	struct sne_pkt *sent[SNE_SEQS];	/* the sent packets, by sequence number */
-	/* for receiving */
+	struct sne_pkt *sent[SNE_SEQS];	/* the unacknowledged packets, by sequence number */
+	/* state for receiving */
 	uint32_t base;
 	uint8_t verdict[SNE_SEQS];	/* 0: the packet has not arrived; else 1 + its status */
 	LIST_HEAD(, sne_ah) ahs;
-	uint64_t looked;		/* the turn in which `stalled` was computed */
+	uint64_t looked;		/* the turn in which `stalled` was last computed */
 	bool stalled;
-	/* the time since which no device has the peer's GID; 0: a device has it */
+	/* since when no device has the peer's GID; 0: a device has it */
 	uint64_t away;
 };
 
-/* A write with immediate of which some pieces have arrived. */
+/* A write with immediate that has arrived in part. */
 struct sne_rmsg {
 	LIST_ENTRY(sne_rmsg) link;
 	struct sne_flow *flow;
@@ -199,11 +203,11 @@ struct sne_rmsg {
 	uint32_t msg, got;
 };
 
-/* A read request of a peer, which this device has to answer. */
+/* A peer's read request, which this device has to answer. */
 struct sne_job {
 	TAILQ_ENTRY(sne_job) link;
 	struct sne_flow *flow;
-	struct sne_qp *qp;		/* NULL: the QP has been destroyed */
+	struct sne_qp *qp;		/* NULL: the QP was destroyed meanwhile */
 	uint16_t pd, src_qpn, dst_qpn;
 	uint32_t msg, len, next, rkey;
 	uint64_t addr;
@@ -220,15 +224,18 @@ struct sne_fault {
 	bool dead_on, dead_all;
 	uint32_t dead_in;
 	uint8_t status;
-	uint32_t status_in;		/* number of WQEs until one fails; 0: none fails */
+	/* number of WQEs until one fails, counting that one; 0: none fails */
+	uint32_t status_in;
 	bool flush_late;
-	uint64_t flush_ns;		/* time of a late flush; 0: no flush is late */
-	uint32_t window;		/* packets in the window; 0: as the profile has it */
-	/* RDMA packets that are refused after the creation of an AH */
+	/* how late a QP in ERR flushes, in ns; 0: it flushes at once */
+	uint64_t flush_ns;
+	uint32_t window;		/* packets in the window; 0: the number of the profile */
+	/* number of RDMA packets from each AH's device that are refused after the AH's creation */
 	uint32_t unknown;
 	/* keys of each index before the first key is used again; 0: keys are random */
 	uint32_t rkey_turns;
-	/* number of commands of each kind until one is refused; 0: none is */
+	/* number of commands of each kind until one is refused, counting that one; 0: none is
+	 * refused */
 	uint32_t refuse_in[SNE_CMDS];
 };
 
@@ -248,12 +255,13 @@ struct sne_nic {
 	struct softnic_efa_config config;
 	struct softnic_efa_caps caps;
 	pthread_mutex_t lock;
-	unsigned int forks;		/* value of sne_forks at open */
+	unsigned int forks;		/* the value of sne_forks when the device was opened */
 	bool virtual_time;
 	uint64_t rng, now, poison;
 	uint32_t life, window;
 	struct sn_addr gid;
-	struct sn_fab *fab;		/* NULL: the device has no fabric and reaches only itself */
+	/* NULL: the device has not joined the fabric and reaches only itself */
+	struct sn_fab *fab;
 	struct sne_bar bar;
 
 	struct sne_ids pd_ids, ah_ids, mr_ids, cq_ids, qp_ids;
@@ -264,10 +272,10 @@ struct sne_nic {
 	struct sne_cq *cqs[SNE_CQS];
 	struct sne_qp *qps[SNE_QPS];
 	uint16_t qpn_high;
-	uint32_t late_flushes;		/* QPs whose late flush has a time limit */
+	uint32_t late_flushes;		/* number of QPs whose late flush has a time limit */
 	LIST_HEAD(, sne_qp) qp_list;
 	LIST_HEAD(, sne_flow) flows[SNE_BUCKETS];
-	uint32_t nflows, first_seq;	/* first_seq: the first sequence number of a new flow */
+	uint32_t nflows, first_seq;	/* first_seq: the first packet number of a new flow */
 
 	struct sne_pkt *held[SNE_HELD_MAX];
 	uint32_t nheld;
@@ -289,7 +297,7 @@ struct sne_nic {
 	int event_fd;
 	unsigned int inline_turns, turns_at_arm;
 	uint64_t rest_ns;		/* the length of the thread's last sleep */
-	atomic_uint callers;		/* callers that wait for the lock */
+	atomic_uint callers;		/* number of callers that wait for the lock */
 	uint32_t armed_cqs;
 };
 
@@ -301,12 +309,12 @@ static inline uint32_t sne_below(struct sne_nic *nic, uint32_t n)
 	return (uint32_t)(sne_random(nic) >> 33) % n;
 }
 uint64_t sne_clock(void);
-/* Takes the lock. False: this process is a forked child of the opener. */
+/* Takes the lock. False: this process is a forked child of the process that opened the device. */
 bool sne_enter(struct sne_nic *nic);
 void sne_leave(struct sne_nic *nic);
-/* A caller ran a turn during a post or a poll; left: work remains. */
+/* Called after a turn in a post or a poll. left: work remains. */
 void sne_thread_inline(struct sne_nic *nic, bool left, bool posted);
-/* Makes the thread run the next turn at once. */
+/* Makes the thread run its next turn at once. */
 void sne_thread_hand_over(struct sne_nic *nic);
 /* The host waits for an event, so peers must wake the thread from now on. */
 void sne_thread_watch(struct sne_nic *nic);
@@ -320,7 +328,7 @@ void sne_id_give(struct sne_ids *ids, uint32_t id);
 void sne_ids_reset(struct sne_ids *ids);
 int sne_bar_open(struct sne_bar *bar);
 void sne_bar_close(struct sne_bar *bar, bool in_child);
-/* Allocates whole pages, whose old content stays. */
+/* Allocates whole pages. They are not zeroed. */
 int sne_bar_take(struct sne_bar *bar, uint64_t bytes, uint64_t *off);
 void sne_bar_give(struct sne_bar *bar, uint64_t off, uint64_t bytes);
 void sne_bar_reset(struct sne_bar *bar);	/* frees all extents and zeroes the memory */
@@ -333,23 +341,24 @@ static inline uint64_t sne_pages(uint64_t bytes)
 void sne_violate(struct sne_nic *nic, enum sne_viol v, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* functions of mr.c: they return the region, or NULL and the kind of violation */
+/* functions of mr.c; a lookup returns the region, or NULL and the kind of violation in *why */
 enum sne_mr_error { SNE_MR_KEY, SNE_MR_PD, SNE_MR_RIGHTS };
 const struct sne_mr *sne_mr_local(struct sne_nic *nic, uint16_t pd, const struct sne_sge *sge,
 				  unsigned int access, enum sne_mr_error *why);
 const struct sne_mr *sne_mr_remote(struct sne_nic *nic, uint16_t pd, uint32_t rkey, uint64_t addr,
 				   uint64_t len, unsigned int access, enum sne_mr_error *why);
-/* Copies from a region that was found for these addresses. False: the host refuses the access. */
+/* Copies from or to a region whose lookup allowed these addresses. False: the host refuses the
+ * access. */
 bool sne_mr_read(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, void *to, uint32_t len);
 bool sne_mr_write(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, const void *from,
 		  uint32_t len);
 void sne_mr_free(struct sne_nic *nic, struct sne_mr *mr);
-/* In ascending order, like PCIe writes the bytes of one packet: a host may poll the memory. */
+/* Writes in ascending order, as PCIe writes the bytes of one packet: a host may poll the memory. */
 bool sne_mr_place(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, const void *from,
 		  uint32_t len);
 
-/* a function of dma.c: len bytes of host memory within one page; if the host refuses the access:
- * NULL, and a violation is counted */
+/* dma.c: returns len bytes of host memory within one page. NULL: the host refuses the access, which is
+ * counted as a violation. */
 void *sne_dma(struct sne_nic *nic, uint64_t addr, size_t len);
 
 /* functions of ah.c */
@@ -374,7 +383,7 @@ bool sne_flush_late(struct sne_nic *nic);
 /* functions of sq.c, wqe.c and rq.c */
 bool sne_sq_doorbell(struct sne_nic *nic, struct sne_qp *qp, bool by_poster);
 void sne_sq_poison(const struct sne_nic *nic, uint8_t *slot, size_t bytes);
-/* Fills the WR from the WQE. Returns the status to end it with, or SNE_OK. */
+/* Fills the WR from the WQE. Returns SNE_OK, or the error status of the WR's completion. */
 uint8_t sne_wqe_parse(struct sne_nic *nic, struct sne_qp *qp, const struct sne_tx_wqe *wqe,
 		      struct sne_wr *wr);
 bool sne_rq_doorbell(struct sne_nic *nic, struct sne_qp *qp);
@@ -434,12 +443,12 @@ struct sne_flow *sne_flow_find(struct sne_nic *nic, const struct sn_addr *gid);
 /* Frees a flow without a link and without references. */
 void sne_flow_release(struct sne_nic *nic, struct sne_flow *flow);
 void sne_flow_number(struct sne_flow *flow, struct sne_pkt *pkt);
-/* the packet is acknowledged, or the device gives it up */
+/* called when the packet was acknowledged, or the device gave it up */
 void sne_flow_drop(struct sne_nic *nic, struct sne_pkt *pkt);
 int sne_transmit(struct sne_nic *nic, struct sne_pkt *pkt);	/* -EAGAIN: retry later */
-/* Returns true if the link has no room now. */
+/* Returns true if the link to the packet's target has no room now. */
 bool sne_flow_blocked(struct sne_nic *nic, struct sne_flow *flow);
-/* Is there room for another packet, in the window and in the flow? */
+/* May another packet be sent? Both the window and the flow limit their number. */
 bool sne_flow_has_room(struct sne_nic *nic, struct sne_flow *flow);
 void sne_flows_free(struct sne_nic *nic);
 
@@ -448,7 +457,7 @@ bool sne_retransmit(struct sne_nic *nic);
 void sne_receive_packet(struct sne_nic *nic, const struct sn_addr *src, const void *pkt,
 			size_t len);
 
-/* functions of rx.c: they return the status for the packet's sender, or SNE_SILENT */
+/* functions of rx.c: they return the status that the sender of the packet gets, or SNE_SILENT */
 enum { SNE_SILENT = 254 };
 uint8_t sne_rx(struct sne_nic *nic, struct sne_flow *flow, const struct sne_hdr *h,
 	       const uint8_t *payload);
@@ -466,10 +475,10 @@ void sne_thread_stop(struct sne_nic *nic);
 /* functions of fault.c */
 void sne_fault_default(struct sne_nic *nic, struct sne_fault *fault);
 bool sne_chance(struct sne_nic *nic, double p);
-void sne_slow(bool slow);	/* delays the device, if so */
-/* Returns a mapping of the send queue whose stores are observed, or NULL. (order.c) */
+void sne_slow(bool slow);	/* sleeps if slow is true */
+/* order.c: returns a mapping of the send queue whose stores are observed, or NULL. */
 void *sne_order_watch(struct sne_nic *nic, uint64_t off, uint64_t bytes);
-/* Was a word of a WQE stored after a higher one, since the last call? */
+/* Since the last call, was a word of a WQE stored after one at a higher address? */
 bool sne_order_descends(void);
 /* Does the fault script refuse this command? */
 bool sne_refuses(struct sne_nic *nic, enum sne_cmd cmd);

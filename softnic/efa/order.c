@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The order of a driver's stores into a send queue, for the fault words slow_order and bad_order. Memory does
- * not keep the order. So such a queue has a mapping of its own, whose pages refuse each store: the
- * handler of the signal notes the address, and lets this one instruction run. Only on x86-64.
+ * Observes the order of a driver's stores into a send queue, for the fault words slow_order and
+ * bad_order. Memory does not record that order. So such a queue has a mapping of its own, whose pages
+ * refuse each store. The signal handler notes the address and lets this one instruction run. Only on
+ * x86-64.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -31,7 +32,8 @@ static struct queue *queue_of(uintptr_t addr)
 	return NULL;
 }
 
-/* A store elsewhere is a defect of the program: it is repeated and ends it. */
+/* The fault is not in such a queue, so it is a defect of the program. The store runs again without this
+ * handler, which ends the program. */
 static void refused(int sig, siginfo_t *info, void *context)
 {
 	uintptr_t addr = (uintptr_t)info->si_addr;

@@ -4,9 +4,9 @@
 
 enum {
 	BUDGET = 64,			/* packets that one turn takes from the fabric */
-	/* the time that one turn stands for, in a device without a clock */
+	/* how far one turn advances the time, in a device without a clock */
 	TURN_NS = 1000,
-	IDLE_NS = 50000,		/* the same, if only the passing of time can cause work */
+	IDLE_NS = 50000,		/* the same for a turn that waits only for time to pass */
 };
 
 bool sne_doorbells(struct sne_nic *nic)
@@ -24,7 +24,8 @@ bool sne_doorbells(struct sne_nic *nic)
 	return did;
 }
 
-/* Handles the packets in the inbox. Packets that arrive meanwhile wait for the next turn. */
+/* Handles the packets that are in the inbox now. Packets that arrive meanwhile wait for the next
+ * turn. */
 static bool take_inbox(struct sne_nic *nic)
 {
 	struct sne_pkts now = TAILQ_HEAD_INITIALIZER(now);
@@ -52,7 +53,7 @@ static bool waits(const struct sne_nic *nic)
 	       !TAILQ_EMPTY(&nic->inbox) || !TAILQ_EMPTY(&nic->jobs);
 }
 
-/* In a device whose clock counts turns, does it need further turns for a retransmission or a
+/* In a device that counts turns as time: are more turns needed until a retransmission or a
  * timeout? */
 static bool waits_for_time(const struct sne_nic *nic)
 {
@@ -60,8 +61,8 @@ static bool waits_for_time(const struct sne_nic *nic)
 				     !TAILQ_EMPTY(&nic->rnr) || !TAILQ_EMPTY(&nic->reads));
 }
 
-/* Should this turn send packets? Most posts only queue them, because packets that leave one by one
- * could not overtake each other. */
+/* Should this turn send packets? Most posts only queue packets: if each left at once, none could
+ * overtake another. */
 static bool lets_go(struct sne_nic *nic, bool posted)
 {
 	if (!nic->nheld)

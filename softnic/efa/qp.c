@@ -67,7 +67,7 @@ static int check_caps(struct sne_nic *nic, unsigned int flags)
 	return -EOPNOTSUPP;
 }
 
-/* The size of a receive queue in bytes of the device's memory. */
+/* Returns the size of a receive queue in bytes of the device's memory. */
 static uint64_t rq_bytes(const struct softnic_efa_qp_attr *a)
 {
 	return a->flags & SOFTNIC_EFA_QP_BUS_RQ ? 0 : a->rq_depth * UINT64_C(16);
@@ -109,8 +109,8 @@ static void give_memory(struct sne_nic *nic, struct sne_qp *qp)
 	sne_bar_give(&nic->bar, qp->db_off, SNE_PAGE);
 }
 
-/* The most WQEs that one doorbell may announce. If the device has a minimum depth, this is less
- * than the whole queue. */
+/* Returns the most WQEs that one doorbell may announce. If the device has a minimum depth, this is
+ * less than the depth. */
 static uint32_t max_batch(const struct softnic_efa_caps *c, const struct sne_qp *qp)
 {
 	uint32_t n = c->max_tx_batch ? c->max_tx_batch * 64u / qp->wqe_size : qp->attr.sq_depth;
@@ -214,7 +214,7 @@ free:
 	return err;
 }
 
-/* If the order of stores matters, they are observed. */
+/* If a fault word needs the order of stores, observe them. */
 static void *drivers_ring(struct sne_nic *nic, const struct sne_qp *qp)
 {
 	uint64_t bytes = sne_pages((uint64_t)qp->attr.sq_depth * qp->wqe_size);
@@ -279,7 +279,8 @@ void sne_flush_forget(struct sne_nic *nic, struct sne_qp *qp)
 	qp->flushes_late = false;
 }
 
-/* Drops outstanding work without completions; responses to peers end as aborted. */
+/* Drops outstanding work without completions. Reads that this QP is answering end with an abort
+ * status at the peer. */
 void sne_qp_forget(struct sne_nic *nic, struct sne_qp *qp)
 {
 	struct sne_wr *wr;

@@ -49,8 +49,8 @@ static int check(struct sne_nic *nic, const struct sne_qp *qp, const struct soft
 	return 0;
 }
 
-/* The peer may have executed an outstanding request or not. Its completion has the status flushed
- * in both cases. */
+/* The peer may have executed an outstanding request or not. The request completes with the flush
+ * status in both cases. */
 static void flush_now(struct sne_nic *nic, struct sne_qp *qp)
 {
 	struct sne_wr *wr, *next;
@@ -84,7 +84,7 @@ bool sne_flush_late(struct sne_nic *nic)
 	return did;
 }
 
-/* Flushes the QP. A fault script can make outstanding work continue for a while, or until the QP is
+/* Flushes the QP. A fault script can let outstanding work continue for a while, or until the QP is
  * destroyed. */
 static void flush(struct sne_nic *nic, struct sne_qp *qp)
 {

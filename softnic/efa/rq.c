@@ -10,7 +10,8 @@ static void *desc_at(struct sne_nic *nic, const struct sne_qp *qp, uint32_t inde
 }
 
 /*
- * Reads a descriptor. If the host's memory cannot be reached, this counts as a WR without a buffer.
+ * Reads a descriptor. If the host's memory cannot be reached, the descriptor counts as a WR without
+ * a buffer.
  */
 static struct sne_rx_desc desc(struct sne_nic *nic, const struct sne_qp *qp, uint32_t index)
 {
@@ -44,7 +45,8 @@ static void check_key(struct sne_nic *nic, struct sne_qp *qp, uint32_t index,
 			    index, sge->lkey, (unsigned long long)sge->addr, sge->len);
 }
 
-/* The state of the checks of descriptors, up to the one that the doorbell announced. */
+/* State of the descriptor checks, which run up to the last descriptor that the doorbell
+ * announced. */
 struct check {
 	bool inside;
 	uint16_t req_id;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Executes a packet at its target, and returns the status for its sender. */
+/* Executes a packet at its target. Returns the status that its sender gets. */
 #include <stdlib.h>
 
 #include "softnic/efa/nic.h"
@@ -11,7 +11,7 @@ static bool is_ready(const struct sne_qp *qp)
 	return qp->now.state == SOFTNIC_EFA_RTR || qp->now.state == SOFTNIC_EFA_RTS;
 }
 
-/* The fault script may make this packet, or each packet, find its QP destroyed. */
+/* A fault script can make this packet, or every packet, find its QP destroyed. */
 static bool is_dead(struct sne_nic *nic)
 {
 	struct sne_fault *f = &nic->fault;
@@ -52,7 +52,8 @@ static uint8_t find_target(struct sne_nic *nic, const struct sne_hdr *h, struct 
 
 /* ---- Packets for a receive */
 
-/* The CQE of a send may lack the number of the sender's AH, most likely when the AH is new. */
+/* The CQE of a received send may lack the number of the sender's AH, most likely when the AH is
+ * new. */
 static bool is_unnamed(struct sne_nic *nic, struct sne_ah *ah, const struct sne_hdr *h)
 {
 	if (h->kind == SNE_K_WRITE || nic->window == 1)
@@ -215,7 +216,7 @@ static struct sne_rmsg *find_rmsg(struct sne_nic *nic, struct sne_qp *qp, struct
 	return m;
 }
 
-/* The write is complete. It is reported once, and takes a receive unless the QPs agreed on
+/* The write is complete. Reports it once. This takes a receive, unless both QPs agreed on
  * unsolicited writes. */
 static uint8_t tell(struct sne_nic *nic, struct sne_qp *qp, struct sne_flow *flow,
 		    const struct sne_hdr *h)
@@ -302,7 +303,8 @@ static uint8_t read_request(struct sne_nic *nic, struct sne_qp *qp, struct sne_f
 	return SNE_OK;
 }
 
-/* Sends one piece of a response, or the reason of a failure. False: there is no room for it now. */
+/* Sends one piece of the read's data, or the status of its failure. False: there is no room for it
+ * now. */
 static bool answer(struct sne_nic *nic, struct sne_job *job)
 {
 	uint32_t left = job->len - job->next, len = left < SNE_MTU ? left : SNE_MTU;
@@ -363,7 +365,7 @@ static uint8_t read_data(struct sne_nic *nic, struct sne_flow *flow, const struc
 	return SNE_OK;
 }
 
-/* ---- Payload that is written before its packet counts as received, and again afterwards */
+/* ---- Payload that is placed twice: before its packet counts as received, and again afterwards */
 
 static void place_early(struct sne_nic *nic, struct sne_qp *qp, const struct sne_hdr *h,
 			const uint8_t *payload)
@@ -396,7 +398,7 @@ static bool comes_again(struct sne_nic *nic, struct sne_qp *qp, struct sne_flow 
 	return true;
 }
 
-/* Fault script: the device refuses the first RDMA packets from the device of an AH. */
+/* Fault word `unknown`: the first RDMA packets from the device of an AH are refused. */
 static bool is_unknown(struct sne_nic *nic, const struct sne_qp *qp, const struct sne_flow *flow,
 		       const struct sne_hdr *h)
 {

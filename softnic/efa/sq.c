@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The send queue. A slot is poisoned after it was fetched: a driver that reads it back, which
- * write-combined memory forbids, gets the poison. So does a doorbell that comes before its WQE is
- * complete.
+ * The send queue. The device poisons a slot after it has fetched the WQE. A driver that reads the
+ * slot back, which write-combined memory forbids, gets the poison. So does the device if a doorbell
+ * comes before its WQE is complete.
  */
 #include "softnic/efa/nic.h"
 
@@ -25,8 +25,8 @@ static uint8_t *slot(const struct sne_qp *qp, uint32_t index)
 	return qp->sq + (size_t)(index & (qp->attr.sq_depth - 1)) * qp->wqe_size;
 }
 
-/* Is the request id valid? An id that is outstanding, or has more bits than the queue uses, is
- * ambiguous. */
+/* Is the request id valid? An id that is outstanding already is ambiguous, and so is one with more
+ * bits than the queue uses. */
 static bool check_req_id(struct sne_nic *nic, struct sne_qp *qp, const struct sne_wr *wr)
 {
 	if (qp->attr.flags & SOFTNIC_EFA_QP_REQ_ID_64)
@@ -60,14 +60,15 @@ static uint8_t check_header(struct sne_nic *nic, struct sne_qp *qp, const struct
 			    qp->sq_pc, phase);
 		return SNE_QP_INTERNAL;
 	}
-	/* The effect on hardware is unknown. The model writes the completion nevertheless. */
+	/* What hardware does with such a WQE is unknown. The model writes a completion
+	 * nevertheless. */
 	if (!(m->ctrl2 & SNE_C2_COMP))
 		sne_violate(nic, SNE_V_WQE_COMP_REQ, "QP %u WQE %u: ctrl2 %#x", qp->qpn, qp->sq_pc,
 			    m->ctrl2);
 	return SNE_OK;
 }
 
-/* The fault script can make the n-th WQE fail, or one that was not stored in ascending order. */
+/* A fault script can make the n-th WQE fail, or a WQE that was not stored in ascending order. */
 static uint8_t injected(struct sne_nic *nic)
 {
 	if ((nic->fault.slow_order || nic->fault.bad_order) && sne_order_descends()) {
@@ -134,8 +135,8 @@ static bool check_doorbell(struct sne_nic *nic, struct sne_qp *qp, uint32_t db, 
 	if (qp->sq_pc + n - qp->sq_done > qp->attr.sq_depth)
 		sne_violate(nic, SNE_V_SQ_OVERRUN, "QP %u: %u outstanding, depth %u", qp->qpn,
 			    qp->sq_pc + n - qp->sq_done, qp->attr.sq_depth);
-	/* Without kicks, the driver may have stored any number of doorbells since the last scan of
-	 * the BAR. */
+	/* If the driver does not call softnic_efa_kick, it may have stored any number of doorbells
+	 * since the last scan. */
 	if (by_poster && n > qp->max_batch)
 		sne_violate(nic, SNE_V_SQ_BATCH,
 			    "QP %u: %u WQEs with one doorbell, not more than %u", qp->qpn, n,

@@ -11,13 +11,14 @@
 enum { NS_PER_MS = 1000000, TRIES = 8 };
 
 struct patience {
-	uint64_t repeat;		/* time without an acknowledgement until a retransmission */
-	uint64_t silent;		/* timeout for a live peer that does not answer */
+	/* after this time without an acknowledgement the packet is retransmitted */
+	uint64_t repeat;
+	uint64_t silent;		/* timeout for a peer that is alive but does not answer */
 	uint64_t stalled;		/* timeout for a peer that has not even read its packets */
 	uint64_t absent;		/* timeout for a GID that no device has */
 };
 
-/* A device without a thread counts turns instead of time. A test with one seed takes thousands of
+/* For a device without a thread, which counts turns as time: a test with one seed takes thousands of
  * turns. */
 static const struct patience in_turns = {
 	2 * NS_PER_MS, 20 * NS_PER_MS, 100 * NS_PER_MS, 5 * NS_PER_MS,
@@ -41,8 +42,8 @@ static void give_up(struct sne_nic *nic, struct sne_pkt *pkt)
 		sne_wr_acked(nic, wr, &h, status);
 }
 
-/* Has the packet's time run out? A peer that was stopped, or seemed so because we were stopped,
- * gets some more tries. */
+/* Has the packet's time run out? A peer that was stopped gets some more tries; so does a peer that only
+ * seems stopped because this process was. */
 static bool time_is_up(struct sne_nic *nic, const struct sne_pkt *pkt, bool stalled)
 {
 	const struct patience *p = patience(nic);
@@ -122,7 +123,7 @@ static void take_ack(struct sne_nic *nic, struct sne_flow *flow, const struct sn
 	}
 }
 
-/* Packets that the sender will not retransmit make room for new numbers. */
+/* Numbers that the sender will not retransmit are done, which makes room for new numbers. */
 static void advance(struct sne_flow *flow, uint32_t una)
 {
 	uint32_t n = una - flow->base;
@@ -148,16 +149,15 @@ static void take_numbered(struct sne_nic *nic, struct sne_flow *flow, const stru
 		nic->ctr.duplicates++;
 	else
 		*verdict = (uint8_t)(1 + sne_rx(nic, flow, h, payload));
-	/* The packet is dropped silently, because it may come again. */
+	/* The packet is dropped silently and counts as not received, because the sender will retransmit
+	 * it. */
 	if (*verdict == 1 + SNE_SILENT)
 		*verdict = 0;
 	else
 		acknowledge(nic, flow, h->seq, (uint8_t)(*verdict - 1));
 }
 
-/*
- * Are both devices still the ones of this flow? A peer that was reopened starts with new numbers.
- */
+/* Are both devices the same that began this flow? A peer that was reopened starts with new numbers. */
 static bool same_lives(struct sne_nic *nic, struct sne_flow *flow, const struct sne_hdr *h)
 {
 	if (h->dst_life && h->dst_life != nic->life)
@@ -178,7 +178,7 @@ static bool well_formed(const struct sne_hdr *h, size_t len)
 	       h->status <= SNE_FEATURE_MISMATCH;
 }
 
-/* The sender may still write to pkt: the header is copied before it is checked. */
+/* The sender may still write to pkt, so the header is copied before it is checked. */
 void sne_receive_packet(struct sne_nic *nic, const struct sn_addr *src, const void *pkt, size_t len)
 {
 	struct sne_flow *flow;

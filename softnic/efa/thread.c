@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The device's thread: asleep while a caller drives the device inline, otherwise active. It executes
- * one-sided operations while the host computes or sleeps. After work it spins a little, because the next
- * packet often follows soon.
+ * The device's thread. It sleeps while a caller drives the device by posting and polling, and works
+ * otherwise: it executes one-sided operations while the host computes or sleeps. After work it spins
+ * briefly, because the next packet often follows soon.
  */
 #include <errno.h>
 #include <poll.h>
@@ -14,7 +14,7 @@
 #include "softnic/efa/nic.h"
 
 enum {
-	ROUNDS = 256,       /* turns, at most, unless a caller waits for the lock */
+	ROUNDS = 256,       /* most turns with the lock held; fewer if a caller waits for the lock */
 	RETRY_NS = 1000000, /* how often retransmissions are checked */
 	SPINS = 64,
 	YIELDS = 64,
@@ -34,8 +34,8 @@ static bool must_repeat(const struct sne_nic *nic)
 	       !TAILQ_EMPTY(&nic->reads);
 }
 
-/* Doorbells that are found by scanning wake no thread. So the thread checks again soon, and later
- * less often. */
+/* Doorbells that are found only by scanning wake no thread. So the thread scans again soon, and less
+ * often while it finds nothing. */
 static uint64_t next_nap(struct rest *r)
 {
 	if (!r->nap_ns || r->naps < SHORT_NAPS)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Cuts work requests into packets, each time from a random one of the first few requests. */
+/* Cuts work requests into packets. Each packet is cut from a random one of the first few
+ * requests. */
 #include "softnic/efa/nic.h"
 
 enum { CHOICE = 8 };
@@ -136,7 +137,8 @@ bool sne_retry_rnr(struct sne_nic *nic)
 	while ((wr = TAILQ_FIRST(&nic->rnr)) && wr->when <= nic->now) {
 		if (!cut_piece(nic, wr, wr->redo_off, wr->redo_len))
 			break;
-		/* in any other state the WR has ended, because its memory was deregistered */
+		/* in any other state the WR has already failed, because its memory was
+		 * deregistered */
 		if (wr->state == SNE_WR_RNR)
 			sne_wr_detach(nic, wr);
 		did = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Packets wait here and leave in a random order. Acknowledgements wait too, which delays them. A device
- * with a window of one keeps the order.
+ * The window: packets wait here and leave in a random order. Acknowledgements wait too, which delays
+ * them. A device with a window of one packet keeps the order.
  */
 #include <errno.h>
 
@@ -9,7 +9,8 @@
 
 enum { AT_ONCE = 4 };
 
-/* Removes packet i from the window. A window of one packet keeps the order of its list. */
+/* Removes packet i from the window. The other packets keep their order, which a window of one packet
+ * needs. */
 static struct sne_pkt *take(struct sne_nic *nic, uint32_t i)
 {
 	struct sne_pkt *pkt = nic->held[i];
@@ -19,7 +20,7 @@ static struct sne_pkt *take(struct sne_nic *nic, uint32_t i)
 	return pkt;
 }
 
-/* The packet has left the window for good, or waits for its acknowledgement. */
+/* The packet has left the window: it is freed, or waits for its acknowledgement. */
 static void sent(struct sne_nic *nic, struct sne_pkt *pkt)
 {
 	struct sne_wr *wr = pkt->wr;
@@ -53,8 +54,8 @@ static bool let_go(struct sne_nic *nic, uint32_t i)
 
 void sne_hold(struct sne_nic *nic, struct sne_pkt *pkt)
 {
-	/* Only acknowledgements are unlimited. If an acknowledgement is lost, the peer requests it
-	 * again. */
+	/* Only acknowledgements are sent without a check for room in the window. If one is dropped
+	 * here, the peer retransmits its packet and gets a new one. */
 	if (nic->nheld == SNE_HELD_MAX) {
 		nic->ctr.drops++;
 		if (pkt->numbered)
@@ -66,7 +67,7 @@ void sne_hold(struct sne_nic *nic, struct sne_pkt *pkt)
 	nic->held[nic->nheld++] = pkt;
 }
 
-/* Releases a few packets, at least one. If another device waits for a turn, releases all. */
+/* Releases a few packets, at least one. If another device waits for its turn, releases all of them. */
 bool sne_release(struct sne_nic *nic)
 {
 	uint32_t n = nic->window == 1 || nic->threaded ? nic->nheld : 1 + sne_below(nic, AT_ONCE);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The protocol between two software EFAs. SRD's own format is not public; this one has the properties
- * that are: each packet arrives at most once and is acknowledged by itself, with the responder's status.
- * Both ends are on one host: host byte order.
+ * The protocol between two software EFAs. SRD's own format is not public; this one has its public
+ * properties: each packet arrives at most once and is acknowledged by itself, with the responder's
+ * status. Both devices are on one host, so fields are in host byte order.
  */
 #ifndef SNE_WIRE_H
 #define SNE_WIRE_H
@@ -25,26 +25,26 @@ enum sne_kind {
 
 enum {
 	SNE_F_IMM = 1,
-	SNE_F_UNSOLICITED = 2,	/* whether the sending QP allows unsolicited writes */
+	SNE_F_UNSOLICITED = 2,	/* set if the sending QP allows unsolicited writes */
 };
 
 struct sne_hdr {
 	uint32_t magic;
 	uint8_t version, kind, flags, status;
-	/* random numbers of both devices, chosen when they open; dst 0: not known yet */
+	/* random numbers of both devices, chosen when they open; dst is 0 until the peer's is known */
 	uint32_t src_life, dst_life;
-	/* number in the flow; in an ACK the number of the acknowledged packet */
+	/* number of this packet in the flow; in an ACK, number of the acknowledged packet */
 	uint32_t seq;
 	/* all packets before this number are complete and will not be sent again */
 	uint32_t una;
 	uint16_t src_qpn, dst_qpn;
 	uint32_t qkey;
-	/* the sender's number of the message, counted for each QP */
+	/* number of the message, counted by the sender for each QP */
 	uint32_t msg;
 	/* the length of the message; offset and length of this piece */
 	uint32_t msg_len, off, len;
 	uint32_t imm, rkey;
-	uint64_t addr;			/* the address of the message's first byte at the target */
+	uint64_t addr;			/* address of the message's first byte at the target */
 };
 SN_SIZE(struct sne_hdr, 64);
 

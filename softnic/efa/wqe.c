@@ -113,7 +113,8 @@ static uint8_t parse_send(struct sne_nic *nic, struct sne_qp *qp, const struct s
 
 	if (wr->is_inline)
 		return parse_inline(nic, qp, wqe, wr);
-	/* Drivers send empty messages inline: no device is known to accept a send without buffers. */
+	/* Drivers send empty messages inline: no device is known to accept a send without buffers and
+	 * without inline data. */
 	if ((!n && !nic->fault.empty_sgl) || n > nic->caps.max_send_sge)
 		return sge_count(nic, qp, n);
 	sne_slow(nic->fault.slow_sgl);

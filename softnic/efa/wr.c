@@ -8,7 +8,7 @@ enum {
 	MSG_INDEX = 4096,			/* maximum SQ depth */
 };
 
-/* Timeout of an acknowledged read without further data. */
+/* Timeout of a read that was acknowledged but receives no further data. */
 #define READ_NS(nic) ((nic)->virtual_time ? UINT64_C(40000000) : UINT64_C(10000000000))
 
 struct sne_wr *sne_wr_new(struct sne_qp *qp)
@@ -96,12 +96,13 @@ void sne_wr_release(struct sne_nic *nic, struct sne_wr *wr)
 	if (!(qp->attr.flags & SOFTNIC_EFA_QP_REQ_ID_64))
 		sne_id_mark(qp->sq_ids, wr->req_id, false);
 	wr->state = SNE_WR_FREE;
-	/* The WR that was freed last is reused first, so that a stale message meets a new WR. */
+	/* The WR that was freed last is reused first, so a stale message meets a WR in use and the
+	 * defect shows. */
 	TAILQ_INSERT_HEAD(&qp->free, wr, link);
 }
 
-/* Ends a WR once it is cut completely, all pieces are acknowledged, and a read has all of its
- * bytes. */
+/* Ends a WR once all of it is cut into packets, all packets are acknowledged, and a read has all of
+ * its bytes. */
 static void maybe_end(struct sne_nic *nic, struct sne_wr *wr)
 {
 	if (wr->state != SNE_WR_WAITING || wr->pieces)
@@ -136,7 +137,8 @@ void sne_wr_acked(struct sne_nic *nic, struct sne_wr *wr, const struct sne_hdr *
 {
 	wr->pieces--;
 	/*
-	 * Only the last piece of a write needs a receive. All other pieces have been cut by then.
+	 * Of a write, only the last piece needs a receive. So if the peer lacks one, all pieces
+	 * have been cut already.
 	 */
 	if (status == SNE_REMOTE_RNR && wr->state == SNE_WR_WAITING && try_again(nic, wr, piece))
 		return;

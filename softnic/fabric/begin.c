@@ -22,8 +22,8 @@ static int create_thread(pthread_t *thread, void *(*run)(void *), void *arg)
 }
 
 /*
- * EAGAIN means that the machine or container is at its limit of tasks or memory. On a busy machine that
- * passes, and a real device needs no host thread, so this retries for a second.
+ * EAGAIN means that the machine or the container has no more tasks or memory. On a busy machine that
+ * passes, and a real device needs no host thread. So this retries for a second.
  */
 int sn_begin_thread(pthread_t *thread, const char *name, void *(*run)(void *), void *arg)
 {

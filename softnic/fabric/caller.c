@@ -35,7 +35,7 @@ void sn_caller_serve(struct sn_fab *f, unsigned int i)
 	if (!err) {
 		epoll_ctl(f->epfd, EPOLL_CTL_DEL, f->half_open[i], NULL);
 		f->half_open[i] = -1;
-		/* A peer must not have the same address as this device. */
+		/* A peer with this device's own address is refused. */
 		if (sn_addr_equal(&link->peer, &f->config.gid) || sn_fab_add_link(f, link, &slot)) {
 			f->stats.refused++;
 			sn_link_free(link, false);
@@ -80,8 +80,9 @@ static void watch_listener(struct sn_fab *f, uint32_t events)
 }
 
 /*
- * Accepts and closes a connection. The caller sees its link end, as if the peer were gone: it retries,
- * and reports an error after its last retry. False: even the spare descriptor did not help.
+ * Turns a caller away: accepts its connection and closes it. To the caller the peer seems gone, so it
+ * retries, and reports an error after the last retry. False: no connection was accepted, even with the
+ * spare descriptor.
  */
 static bool turn_away(struct sn_fab *f)
 {
@@ -100,7 +101,8 @@ static bool turn_away(struct sn_fab *f)
 	return sock >= 0;
 }
 
-/* The listener pauses: if it were readable but could not be served, every poller would be busy. */
+/* Stops watching the listener for a while: a listener that stays readable but cannot be served would
+ * keep every poller busy. */
 static void out_of_descriptors(struct sn_fab *f, int err)
 {
 	if (!f->warned)

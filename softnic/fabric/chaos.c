@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Faults of packets, drawn from one seeded generator in a fixed order per packet, so that a run can be
- * repeated. A delayed packet (reorder: until the next one has passed it; delay: for a time) is copied
- * into a small pool; if the pool is full the packet is sent at once.
+ * repeated. A delayed packet is copied into a small pool; `reorder` delays a packet until the next one
+ * has passed it, `delay` for a time. If the pool is full, the packet is sent at once.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "softnic/fabric/link.h"
 
 #define POOL 32
-/* a packet that was held back leaves after this time if no other packet comes */
+/* if no other packet follows a reordered packet, it leaves after this time */
 #define REORDER_NS UINT64_C(500000)
 #define DELAY_NS UINT64_C(2000000)
 
@@ -101,7 +101,7 @@ void sn_chaos_release(struct sn_fab *f)
 		release_held(f, false, false);
 }
 
-/* True if the packet is delayed. */
+/* Delays the packet if its fault says so. False: it must be sent now. */
 static bool hold_back(struct sn_fab *f, const struct sn_fab_dest *dest, const uint8_t *bytes,
 		      size_t len)
 {

@@ -7,8 +7,7 @@
 
 #include "softnic/fabric/link.h"
 
-/* A device checks its sockets once in this number of polls, because a system call costs more than a
- * poll. */
+/* One in this number of polls checks the sockets, because a system call costs more than a poll. */
 #define SERVICE_POLLS 256
 #define EVENTS 16
 
@@ -59,7 +58,7 @@ int sn_fab_send(struct sn_fab *f, struct sn_fab_dest *dest, const struct iovec *
 	return sn_fab_commit(f, dest, len);
 }
 
-/* The ring's space is freed after all of the record has been delivered. */
+/* The space in the ring is freed after the whole record has been delivered. */
 static unsigned int take_record(struct sn_fab *f, struct sn_link *link, const uint8_t *pkt, size_t len)
 {
 	size_t piggyback = link->rx.piggyback;
@@ -86,8 +85,8 @@ static unsigned int poll_link(struct sn_fab *f, struct sn_link *link, unsigned i
 	}
 	if (link->rx.pos - link->asked >= link->rx.size / 4) {
 		/*
-		 * A starved peer had a full ring: this position is reached before the ring has been read
-		 * to its end.
+		 * Checks for a starved peer each quarter of the ring, so before the ring is read to its
+		 * end: a peer starves only when its ring is full.
 		 */
 		link->asked = link->rx.pos;
 		if (sn_ring_take_starved(&link->rx)) {
@@ -99,7 +98,7 @@ static unsigned int poll_link(struct sn_fab *f, struct sn_link *link, unsigned i
 	return done;
 }
 
-/* When the peer dies, packets that are in the ring have been sent and are delivered. */
+/* The peer has died. The packets that it had put into the ring count as sent and are delivered. */
 static void drop_link(struct sn_fab *f, uint32_t slot)
 {
 	struct sn_link *link = f->links[slot];

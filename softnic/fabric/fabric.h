@@ -5,8 +5,8 @@
  * The fabric does not interpret packets.
  *
  * Each pair of devices shares one sealed memfd with a ring per direction, passed through an abstract
- * Unix socket named after the GID. The same socket carries wake-ups and reports the peer's death: the
- * peer cannot make it block us, unlike an eventfd from an untrusted process.
+ * Unix socket named after the GID. The same socket carries wake-ups and reports the peer's death: a
+ * malicious peer cannot make us block on a socket, but could on an eventfd.
  *
  * Threads: one caller at a time for each fabric (the device's lock). Two fabrics of one process are
  * independent and never call each other.
@@ -36,16 +36,18 @@ enum sn_fab_flags {
 struct sn_fab_config {
 	struct sn_addr gid;
 	unsigned int flags;		/* bits of enum sn_fab_flags */
-	/* packet format of the model; only devices with the same format connect */
+	/* packet format of the model; devices connect only if their formats are equal */
 	uint32_t protocol;
 	/* size of one direction's ring, a power of two >= 64 KiB; 0: the default */
 	size_t ring_bytes;
 	/*
-	 * Delivers one packet from the port src. A hostile peer may still be writing to pkt: copy
-	 * headers before checking them. May send; must not close or poll.
+	 * Delivers one packet from the port src. A hostile peer may still be writing to pkt, so copy
+	 * headers before checking them. The function may send packets, but must not close or poll the
+	 * fabric.
 	 */
 	void (*deliver)(void *ctx, const struct sn_addr *src, const void *pkt, size_t len);
-	/* The link to peer is gone, with the packets in it; the next send tries to make a new one. */
+	/* The link to peer has ended, and the packets in it are lost. The next send tries to make a new
+	 * link. */
 	void (*down)(void *ctx, const struct sn_addr *peer);
 	void *ctx;
 };
@@ -61,14 +63,15 @@ int sn_fab_open(const struct sn_fab_config *config, struct sn_fab **fabric);
 void sn_fab_close(struct sn_fab *fabric);
 
 /*
- * Reserves room for one packet of len bytes, to be built in place; sn_fab_commit sends it. In between
- * nothing else may be sent; without a commit nothing is sent. -EAGAIN: no room now; sn_fab_sleep will
- * request a wake-up for the link. -EHOSTUNREACH: no device has this GID, or another user's has.
- * -EMSGSIZE. Other -errno: no link could be made.
+ * Reserves room for one packet of len bytes, to be built in place; sn_fab_commit sends it. Between the
+ * two calls send nothing else. Without a commit nothing is sent. -EAGAIN: no room now; sn_fab_sleep will
+ * request a wake-up for the link. -EHOSTUNREACH: no device has this GID, or a device of another user has
+ * it. -EMSGSIZE. Other -errno: no link could be made.
  */
 int sn_fab_reserve(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len, void **pkt);
 /*
- * Returns 0 if the packet is in the ring. -EAGAIN as above, if a fault script delayed the packet.
+ * Returns 0: the packet is in the ring, or a fault script has dropped or delayed it. While a fault
+ * script is set it may return -EAGAIN, as above.
  */
 int sn_fab_commit(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len);
 
@@ -79,8 +82,8 @@ int sn_fab_commit(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len);
  */
 bool sn_fab_can_piggyback(const struct sn_fab *fabric);
 /*
- * Reserves the same room on the fast path: the link exists, the ring has known room, no faults are
- * set. NULL: use sn_fab_reserve.
+ * The same reservation on the fast path, for an existing link whose ring has enough room, as far as
+ * known, while no faults are set. NULL: use sn_fab_reserve.
  */
 void *sn_fab_room(const struct sn_fab *fabric, const struct sn_fab_dest *dest, size_t len);
 void sn_fab_commit_both(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len, size_t piggyback);
@@ -90,13 +93,13 @@ int sn_fab_send(struct sn_fab *fabric, struct sn_fab_dest *dest, const struct io
 		unsigned int n);
 
 /*
- * Between hold and release, sleeping peers are woken by release, not by each packet. Release before the
- * caller does anything else.
+ * Between hold and release packets wake no peers; release wakes the sleeping ones. Call release before
+ * anything else that may take time.
  */
 void sn_fab_hold(struct sn_fab *fabric);
 void sn_fab_release(struct sn_fab *fabric);
 
-/* Returns false while the ring of dest, which a send found full, is still full. */
+/* False: a send found the ring of dest full, and it is still full. */
 bool sn_fab_has_room(struct sn_fab *fabric, const struct sn_fab_dest *dest);
 
 /* Is there a link to the GID, made by either side? */
@@ -111,11 +114,11 @@ bool sn_fab_unread(const struct sn_fab *fabric, const struct sn_fab_dest *dest);
  */
 unsigned int sn_fab_poll(struct sn_fab *fabric, unsigned int budget);
 
-/* True if a poll now would find nothing. The call counts as a poll, so it returns false at the
- * latest when the sockets must be checked. */
+/* True if a poll now would find nothing. The call counts as a poll: when it is time to check the
+ * sockets, it returns false. */
 bool sn_fab_quiet(struct sn_fab *fabric);
 
-/* Returns a descriptor that is readable if a peer connected, left, or woke this fabric. -1 with
+/* Returns a descriptor that is readable when a peer has connected, left, or woken this fabric; -1 with
  * SN_FAB_ALONE. */
 int sn_fab_fd(const struct sn_fab *fabric);
 
@@ -123,16 +126,16 @@ int sn_fab_fd(const struct sn_fab *fabric);
 void sn_fab_service(struct sn_fab *fabric);
 
 /*
- * Requests a wake-up from every peer at its next packet and, after a send found a full ring, when there
- * is room. False: there is work already (call sn_fab_poll), do not sleep. The request holds until a peer
- * takes it or sn_fab_awake withdraws it; poll after withdrawing.
+ * Requests a wake-up from every peer: at its next packet, and when there is room again in a ring that a
+ * send found full. False: there is work already, so call sn_fab_poll instead of sleeping. The request
+ * lasts until a peer uses it or sn_fab_awake withdraws it; poll after withdrawing it.
  */
 bool sn_fab_sleep(struct sn_fab *fabric);
 void sn_fab_awake(struct sn_fab *fabric);
 
 /*
- * The CLOCK_MONOTONIC time in ns of the latest next poll, if a fault script delays packets or callers
- * wait for a descriptor; else 0.
+ * When the next poll is due at the latest, because a fault script delays packets or callers wait for a
+ * descriptor: CLOCK_MONOTONIC time in ns. 0: at no fixed time.
  */
 uint64_t sn_fab_deadline(const struct sn_fab *fabric);
 
@@ -142,12 +145,13 @@ struct sn_fab_faults {
 	uint64_t seed;
 };
 
-/* 0 or -ENOMEM. The same seed and the same packets give the same faults. */
+/* Sets the probabilities. Returns 0 or -ENOMEM. The same seed and the same packets give the same
+ * faults. */
 int sn_fab_set_faults(struct sn_fab *fabric, const struct sn_fab_faults *faults);
 
 struct sn_fab_stats {
 	uint64_t sent, received, full, wakeups, links_made, links_lost, refused;
-	/* packets that the fault script has dropped, duplicated, and so on */
+	/* counters of the packets that were dropped, duplicated, and so on */
 	uint64_t dropped, duplicated, reordered, corrupted, delayed;
 };
 void sn_fab_stats(const struct sn_fab *fabric, struct sn_fab_stats *stats);

@@ -76,7 +76,7 @@ static int map_rings(struct sn_link *link, int fd, size_t ring_bytes, unsigned i
 
 	if (map == MAP_FAILED)
 		return -errno;
-	/* In a forked child an access faults, so it cannot write into the parent's packets. */
+	/* An access in a forked child then faults, so a child cannot write into the parent's packets. */
 	madvise(map, bytes, MADV_DONTFORK);
 	link->map = map;
 	link->map_bytes = bytes;

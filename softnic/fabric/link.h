@@ -42,8 +42,10 @@ struct sn_link {
 	struct sn_addr peer;
 	int sock;			/* -1: loopback */
 	bool broken;			/* to be torn down at the next service */
-	uint64_t asked;			/* rx.pos at the last check for a starved peer */
-	/* a packet was sent but the peer's sleep flag not checked yet; entry in the list: */
+	/* rx.pos when this side last checked whether the peer starves for room */
+	uint64_t asked;
+	/* a packet was sent, but it is not yet known whether the peer sleeps; such links are in a
+	 * list: */
 	bool wake_unchecked;
 	SLIST_ENTRY(sn_link) untold_link;
 	size_t blocked;			/* length of a packet that found the ring full */
@@ -59,18 +61,19 @@ struct sn_fab {
 	int spare;
 	/* until this time (ns) the listener is not watched; 0: it is watched */
 	uint64_t paused;
-	/* a warning about the lack of descriptors has been logged */
+	/* the warning about missing descriptors has been logged */
 	bool warned;
 	struct sn_link **links;		/* array of slots; an empty slot is NULL */
 	/* number of allocated slots, and the highest number ever used */
 	uint32_t slots, used;
 	uint32_t turn;			/* the link that the next poll begins with */
 	bool polling;
-	bool held;			/* wake-ups wait for sn_fab_release(); the list of them: */
+	/* wake-ups are deferred until sn_fab_release(), for the links in this list: */
+	bool held;
 	SLIST_HEAD(, sn_link) wake_unchecked;
-	/* Another device of this process connected to this one or left: check the sockets. */
+	/* another device of this process has connected or left, so the sockets must be checked */
 	_Atomic uint32_t attention;
-	/* this is a forked child's copy, and everything in it is closed */
+	/* this is a forked child's copy: all its descriptors are closed */
 	bool forked;
 	unsigned int polls;
 	int half_open[SN_FAB_HALF_OPEN];
@@ -98,14 +101,14 @@ void sn_link_free(struct sn_link *link, bool in_child);
 
 int sn_link_listen(const struct sn_addr *self);
 
-/* user.c: true when the process at the other end of sock has our effective user id. */
+/* user.c: returns true if the process at the other end of sock has our effective user id. */
 bool sn_link_same_user(int sock);
 
 /* A forked child closes the fabric's descriptors; otherwise peers could not notice the parent's death. */
 int sn_registry_add(struct sn_fab *fabric);
 void sn_registry_remove(struct sn_fab *fabric);
-/* Held while descriptors are created and not yet stored in the fabric, so that a fork() waits and
- * the child can close them. */
+/* The lock is taken while descriptors are created and not yet stored in the fabric. So a fork() waits,
+ * and the child knows every descriptor that it must close. */
 void sn_registry_lock(void);
 void sn_registry_unlock(void);
 /* Tells the device of this process with the GID, if any, to check its sockets. */

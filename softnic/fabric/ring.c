@@ -5,9 +5,10 @@
  *
  * Wake-ups are a store-load race on both sides: the producer stores a record and then reads asleep, the
  * consumer stores asleep and then reads the record. Both access asleep with a read-modify-write, so the
- * later one reads the other's value and sees everything stored before it. In between, the word stays in
- * the producer's cache and costs it no miss. So a commit needs no fence of its own: one take_sleeper
- * serves a whole run of commits. head and starved are the same race in the other direction.
+ * later one reads the other's value and sees everything stored before it. While the consumer is awake,
+ * the word stays in the producer's cache and costs it no miss. A commit needs no fence of its own: one
+ * sn_ring_take_sleeper() serves a whole run of commits. The words head and starved are the same race in
+ * the other direction.
  */
 #include "softnic/fabric/fabric.h"
 #include "softnic/fabric/ring.h"
@@ -48,8 +49,8 @@ static uint64_t to_end(const struct sn_ring *ring)
 	return ring->size - (ring->pos & (ring->size - 1));
 }
 
-/* The bytes that a record of len bytes uses: the skipped end of the ring, the record, and the zero
- * word behind it. */
+/* Returns the bytes that a record of len bytes uses: the skipped end of the ring, the record itself, and
+ * the zero word behind it. */
 static uint64_t bytes_needed(const struct sn_ring *tx, size_t len)
 {
 	uint64_t bytes = record_bytes(len);
@@ -65,7 +66,7 @@ static enum sn_ring_status check_room(struct sn_ring *tx, uint64_t bytes, memory
 	if (tx->pos - tx->seen + bytes <= tx->size)
 		return SN_RING_OK;
 	head = atomic_load_explicit(&tx->ctl->head, order);
-	/* The head may only move forward and never past the produced bytes. */
+	/* Reads the consumer's head. It may only move forward, and never past the produced bytes. */
 	if (head - tx->seen > tx->pos - tx->seen)
 		return SN_RING_BROKEN;
 	tx->seen = head;
@@ -77,7 +78,7 @@ static void clear_word(struct sn_ring *tx, uint64_t pos)
 	atomic_store_explicit(word_at(tx, pos), 0, memory_order_relaxed);
 }
 
-/* Fetches the line for writing; __builtin_prefetch would only get a shared copy. */
+/* Fetches the line with write access; __builtin_prefetch would only get a shared copy. */
 static void prefetch_to_write(const void *at)
 {
 #ifdef __x86_64__
@@ -92,7 +93,8 @@ static void publish_word(struct sn_ring *tx, uint32_t word)
 	atomic_store_explicit(word_at(tx, tx->pos), word, memory_order_release);
 }
 
-/* Clears the next word first, so that the stores to the line polled by the consumer stay together. */
+/* Clears the next record's word first: then all stores to the line that the consumer polls are
+ * adjacent. */
 static void *begin_record(struct sn_ring *tx, uint64_t bytes)
 {
 	clear_word(tx, tx->pos + bytes);
@@ -129,7 +131,8 @@ void sn_ring_commit(struct sn_ring *tx, size_t len, size_t piggyback)
 {
 	publish_word(tx, (uint32_t)(len | piggyback << PIGGYBACK_SHIFT));
 	tx->pos += record_bytes(both_len(len, piggyback));
-	/* The next lines are still in the consumer's cache: fetch one now, off the next packets' path. */
+	/* Fetches one of the next lines now, while they are still in the consumer's cache, so that the
+	 * next packets need not wait for it. */
 	prefetch_to_write(word_at(tx, tx->pos + AHEAD));
 }
 

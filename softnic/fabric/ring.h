@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One direction of a link: a byte ring of records between one producer and one consumer, either of which
- * may be dead or hostile. There is no lock, and both sides write only the two request words.
+ * may be dead or hostile. There is no lock. Only two words are written by both sides: asleep and
+ * starved.
  *
  * A record starts on a cache line with its length; the word of the next record is zero until that one is
  * complete. So the consumer reads only the record itself, and a small packet moves one cache line
@@ -19,7 +20,7 @@
 #include <stdint.h>
 
 #define SN_RING_LINE 64u
-/* Prefetchers fetch pairs of lines and more: words of different writers keep this distance. */
+/* Prefetchers fetch two or more adjacent lines, so words with different writers have this distance. */
 #define SN_RING_APART 256u
 #define SN_RING_SKIP UINT32_MAX	/* the rest of the ring is unused, continue at its start */
 
@@ -34,13 +35,13 @@ struct sn_ring_ctl {
 
 _Static_assert(sizeof(struct sn_ring_ctl) == 3 * SN_RING_APART, "far from each other");
 
-/* One side's view; pos counts the bytes produced or consumed so far. */
+/* The view that one side has of the ring; pos counts the bytes that it has produced or consumed. */
 struct sn_ring {
 	struct sn_ring_ctl *ctl;
 	uint8_t *data;
 	uint64_t size;			/* size of the ring, a power of two */
 	uint64_t pos;
-	uint64_t seen;			/* producer: the consumer's head when last read */
+	uint64_t seen;			/* producer: the consumer's head, as last read */
 	uint32_t piggyback;			/* consumer: length of the second packet last read, or 0 */
 };
 
@@ -54,18 +55,20 @@ void sn_ring_init(struct sn_ring *ring, struct sn_ring_ctl *ctl, uint8_t *data, 
 
 /* Reserves room for one record of len bytes. Without a commit the next call returns the same room. */
 enum sn_ring_status sn_ring_reserve(struct sn_ring *tx, size_t len, void **data);
-/* Like reserve, if the cached head shows enough room and nothing must be skipped; else NULL. */
+/* The same on the fast path: returns NULL unless the cached head shows enough room and the record fits
+ * before the end of the ring. */
 void *sn_ring_room(struct sn_ring *tx, size_t len);
 /* Publishes the reserved record: a packet of len bytes, and one of piggyback bytes or none. */
 void sn_ring_commit(struct sn_ring *tx, size_t len, size_t piggyback);
 
-/* Offset of the second packet; plus its length, the size of both. */
+/* Returns the offset of the second packet in a record. With its length added, this is the size of
+ * both. */
 static inline size_t sn_ring_behind(size_t len)
 {
 	return (len + 3) & ~(size_t)3;
 }
 
-/* Must the consumer be woken? Takes its request. Call after a run of sn_ring_commit. */
+/* Must the consumer be woken? Clears its request. Call once after a run of sn_ring_commit. */
 bool sn_ring_take_waiter(struct sn_ring *tx);
 
 /* Requests a wake-up when len bytes fit. False if they fit now (or the consumer's words are invalid). */
@@ -92,10 +95,10 @@ int sn_ring_peek(struct sn_ring *rx, const void **data);
 /* Frees the space of the record that sn_ring_peek() found; piggyback: as peek set it. */
 void sn_ring_pop(struct sn_ring *rx, size_t len, size_t piggyback);
 
-/* Must a starved producer be woken? Takes its request. Call after a run of sn_ring_pop. */
+/* Must a starved producer be woken? Clears its request. Call once after a run of sn_ring_pop. */
 bool sn_ring_take_starved(struct sn_ring *rx);
 
-/* Requests a wake-up at the next record. False if there is one already. */
+/* Requests a wake-up at the next record. False: there is a record already. */
 bool sn_ring_await_record(struct sn_ring *rx);
 
 #endif

@@ -125,7 +125,8 @@ void sn_fab_break_link(struct sn_fab *f, struct sn_link *link)
 	atomic_store_explicit(&f->attention, 1, memory_order_relaxed);
 }
 
-/* Reading the flag takes as long as the records need to become visible, so it is read once per run. */
+/* Reading the flag waits until the records have become visible, so it is read once for a whole run of
+ * packets. */
 static void wake_peer(struct sn_fab *f, struct sn_link *link)
 {
 	link->wake_unchecked = false;

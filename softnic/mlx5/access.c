@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Memory access by key, for lkeys and rkeys alike. An indirect key (KLM, KSM) is resolved through the
- * keys in its list. Those are checked for local rights, because the owner of the window uses them.
+ * keys in its list. Those keys need only local rights, because the owner of the window uses them.
  */
 #include <sys/param.h>
 
@@ -93,7 +93,7 @@ static uint8_t local_rights(uint8_t rights)
 			 (rights & (SN_LW | SN_RW | SN_ATOMIC) ? SN_LW : 0));
 }
 
-/* Translates an access to an indirect key into one to the key of a list entry. */
+/* Translates an access to an indirect key into an access to the key of one list entry. */
 static struct sn_access to_entry(const struct sn_access *a, const struct sn_klm *k, uint64_t off,
 				 uint64_t len)
 {

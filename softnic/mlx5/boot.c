@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Boot and teardown of the function: ENABLE_HCA, capabilities, INIT_HCA, and back. A device that is not
- * cold is already booted: it accepts these commands without effect. PRM "Initialization".
+ * cold counts as booted: it accepts these commands without effect. PRM "Initialization".
  */
 #include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/prm.h"
@@ -12,7 +12,7 @@ static void free_mkey(struct sn_nic *nic, void *mkey)
 		sn_mkey_free(nic, mkey);
 }
 
-/* Frees all objects: those that use others first, then the used ones. */
+/* Frees all objects, users before the objects that they use. */
 void sn_objects_free(struct sn_nic *nic)
 {
 	sn_table_each(nic, &nic->qps, sn_qp_free);
@@ -160,7 +160,7 @@ uint8_t sn_cmd_teardown_hca(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-/* In HOST_ENDIANNESS the first bit stands for a big-endian host. */
+/* HOST_ENDIANNESS: the first bit is set for a big-endian host. */
 uint8_t sn_cmd_access_reg(struct sn_cmd *c)
 {
 	enum { WRITE = 0, PAOS = 0x5006, HOST_ENDIANNESS = 0x7004, AT_REG = 0x10 };

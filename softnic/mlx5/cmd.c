@@ -82,7 +82,8 @@ static const struct entry *find_command(uint16_t opcode)
 	return NULL;
 }
 
-/* After a fatal error a driver must still be able to tear down, so these commands succeed as in firmware. */
+/* A driver must be able to tear down after a fatal error, so these commands then succeed, as in
+ * firmware. */
 static bool is_destroy(uint16_t opcode)
 {
 	switch (opcode) {
@@ -108,9 +109,9 @@ static bool is_destroy(uint16_t opcode)
 }
 
 /*
- * The device handles stored doorbells and arrived packets before these commands. A doorbell or arm that
- * was stored earlier is for this object, not for an unknown one. A NAK that broke a connection takes
- * effect before the command by which a driver reacts to it, as it does on a wire.
+ * Before these commands the device handles stored doorbells and arrived packets. A doorbell or arm that
+ * was stored earlier then meets its object and not an unknown one. A NAK that broke a connection takes
+ * effect before the command by which the driver reacts, as on a wire.
  */
 static bool ends_traffic(uint16_t opcode)
 {
@@ -157,8 +158,8 @@ static uint8_t execute_command(struct sn_cmd *c)
 	return status;
 }
 
-/* Writes a line to the file SOFTNIC_COMMANDS: the status, the name and the bytes of the command,
- * without a list at its end. */
+/* Writes a line to the file SOFTNIC_COMMANDS: status, name and bytes of the command. A list at the end of
+ * the command is left out. */
 static void log_command(const struct sn_cmd *c, uint8_t status)
 {
 	const char *path = secure_getenv("SOFTNIC_COMMANDS");
@@ -178,7 +179,7 @@ void sn_cmd_run(struct sn_nic *nic, const uint8_t *in, size_t inlen, uint8_t *ou
 	struct sn_cmd c = { .nic = nic, .in = in, .inlen = inlen, .out = out, .outlen = outlen };
 	uint8_t status;
 
-	/* A doorbell that the driver stored before the command takes effect before the command. */
+	/* Doorbells that the driver stored before the command take effect before it. */
 	if (nic->config.flags & SOFTNIC_SCAN_UARS && !nic->forked)
 		sn_uar_scan(nic);
 	memset(out, 0, SN_CMD_OUT_MAX);

@@ -16,7 +16,8 @@ enum {
 	CAP_BYTES = 4096,
 };
 
-/* ts_format of QPs and of send queues. An adapter with REAL_TIME_CLOCK_ENABLE=1 refuses free-running. */
+/* ts_format of QPs and of send queues. An adapter with REAL_TIME_CLOCK_ENABLE=1 refuses free-running
+ * timestamps. */
 #define CAP_SQ_TIME	SN_FLD(0x440, 2)
 #define CAP_QP_TIME	SN_FLD(0x1e, 2)
 enum { FREE_RUNNING_ONLY = 0, REAL_TIME_ONLY = 1 };
@@ -72,7 +73,7 @@ static const struct value general[] = {
 	{ SN_FLD(0x520, 32), 1 },	/* num_of_uars_per_page */
 };
 
-/* The host of the model may lower these. */
+/* The host of the model (softnic_config) may lower these. */
 static const struct value limits[] = {
 	{ SN_FLD(0x9b, 5), SN_LOG_MAX_QP },	/* log_max_qp */
 	{ SN_FLD(0xab, 5), SN_LOG_MAX_RMP },	/* log_max_srq: SRQs are RMPs */
@@ -160,7 +161,7 @@ static bool fill_caps(const struct sn_nic *nic, uint8_t *cap, unsigned int type)
 	case CAP_FLOW_TABLE:
 	case CAP_DEVICE_MEMORY:
 	case CAP_GENERAL_2:
-		return true;		/* a VF without extended capabilities answers like this */
+		return true;		/* a VF without extended capabilities answers so */
 	default:
 		return false;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The ports: addresses and state. PRM "RoCE address", "NIC vport context", "vport state", "HCA vport
- * context". A port number of 0 is that of a device with one port.
+ * context". Port number 0 means the only port of a device.
  */
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
@@ -61,8 +61,8 @@ uint8_t sn_cmd_query_roce(struct sn_cmd *c)
 }
 
 /*
- * Sets the port's address on the fabric. A port has one: the GID set last, or the GID derived from
- * the MAC if none is set. If another port already has the address, nothing changes, as in a
+ * Sets the port's address on the fabric. A port has one address: the GID set last, or, while none is
+ * set, the GID derived from the MAC. If another port has that address already, nothing changes, as in a
  * network.
  */
 static void answer_to(struct sn_port *port, const struct sn_gid *last)
@@ -182,8 +182,8 @@ uint8_t sn_cmd_query_hca_vport(struct sn_cmd *c)
 }
 
 /*
- * PRM "HCA vport P_Key": one 16-bit entry per word, either the requested entry or all. Entries without a
- * partition are 0.
+ * PRM "HCA vport P_Key": returns the requested entry, or all; each is 16 bits in a word. Entries without
+ * a partition are 0.
  */
 uint8_t sn_cmd_query_pkey(struct sn_cmd *c)
 {
@@ -202,7 +202,7 @@ uint8_t sn_cmd_query_pkey(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-/* PRM "HCA vport GID": one entry, or all with index 0xffff. Entries without a GID are zero. */
+/* PRM "HCA vport GID": returns one entry, or all for index 0xffff. Entries without a GID are zero. */
 uint8_t sn_cmd_query_hca_gid(struct sn_cmd *c)
 {
 	enum { ALL = 0xffff, GID = 16 };

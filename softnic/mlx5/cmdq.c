@@ -266,7 +266,7 @@ static enum delivery execute_entry(struct sn_nic *nic, unsigned int slot, struct
 	return DELIVERED;
 }
 
-/* PRM "Command completion event": the first word is a bit mask of slots. */
+/* PRM "Command completion event": the first word is a bit mask of the completed slots. */
 static void send_completion_event(struct sn_nic *nic, unsigned int slot)
 {
 	uint8_t data[28] = { 0 };
@@ -275,8 +275,8 @@ static void send_completion_event(struct sn_nic *nic, unsigned int slot)
 	sn_async(nic, SN_EV_CMD, 0, data);
 }
 
-/* Executes the command in a slot. If it creates the EQ for command events, that EQ gets no event
- * for it. */
+/* Executes the command in a slot. A command that creates the EQ of command events raises no event on that
+ * EQ. */
 static void run_slot(struct sn_nic *nic, unsigned int slot, struct entry *e)
 {
 	bool heard = sn_eq_subscribed(nic, SN_EV_CMD);
@@ -294,9 +294,9 @@ static void run_slot(struct sn_nic *nic, unsigned int slot, struct entry *e)
 }
 
 /*
- * A doorbell stored before the device read the previous one overwrites it, so the device checks every
- * slot. A slot that hardware owns but without a doorbell may be half written. It is left for the next
- * pass; its own doorbell may arrive even later.
+ * The device checks every slot, because a doorbell overwrites an earlier one that the device has not read
+ * yet. A slot that hardware owns, but without a doorbell, may be half written. It is left for the next
+ * pass, and its own doorbell may come even later.
  */
 void sn_cmdq_ring(struct sn_nic *nic, uint64_t queue, uint32_t vector)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A device as after power-on (SOFTNIC_COLD). The driver finds it by the initialization segment at the
- * start of the BAR and sends commands through a queue in memory. It boots the device with firmware
- * pages, capabilities and INIT_HCA. iseg.c, cmdq.c, boot.c, pages.c. All calls need the device lock.
+ * start of the BAR and sends commands through a queue in memory. It boots the device with firmware pages,
+ * capabilities and INIT_HCA. The files are iseg.c, cmdq.c, boot.c and pages.c. All calls need the device
+ * lock.
  */
 #ifndef SN_COLD_H
 #define SN_COLD_H
@@ -35,7 +36,7 @@ struct sn_iseg {
 	be32_t cmdq_low;		/* addr(20) rsvd(1) nic_interface(3) log_size(4) log_stride(4) */
 	be32_t cmd_doorbell;
 	be32_t rsvd1[120];
-	be32_t initializing;		/* the initializing flag is bit 31 */
+	be32_t initializing;		/* bit 31: the function is initializing */
 	struct sn_health health;
 	be32_t rsvd2[880];
 	be32_t timer_high, timer_low;
@@ -56,15 +57,16 @@ enum sn_boot { SN_BOOT_OFF, SN_BOOT_ENABLED, SN_BOOT_READY };
 
 struct sn_cold {
 	enum sn_boot state;
-	bool looked;			/* the device has noticed that initialization is complete */
+	/* the device has seen that the driver finished the initialization */
+	bool looked;
 	bool link_kept_down;		/* INIT_HCA must not bring the link up */
 	uint8_t checksum;		/* cmdif_checksum: 1 initial value, 0 off, 3 on */
 	bool roce_sport;		/* the driver enabled the optional RoCE capabilities */
 
 	/* fields of cmdq.c */
-	/* owned slots without a doorbell, which run at the next pass */
+	/* bit mask of slots that hardware owns without a doorbell; they run at the next pass */
 	uint32_t seen;
-	/* slots that ran without their doorbell, which may still come */
+	/* bit mask of slots that ran without their doorbell, which may still come */
 	uint32_t early;
 	uint8_t *in;			/* buffer for the input of a command, in one piece */
 	size_t in_size;
@@ -73,8 +75,8 @@ struct sn_cold {
 	/* fields of pages.c: pages that the driver has given */
 	uint64_t *pages;
 	uint32_t npages, pages_size;
-	/* pages requested by an event that the driver has not answered; negative: pages to take
-	 * back */
+	/* pages requested by an event that the driver has not answered yet; if negative, pages to be
+	 * taken back */
 	int32_t asked;
 	uint32_t look;			/* index of the page to be checked next */
 };
@@ -101,7 +103,7 @@ void sn_boot_reset(struct sn_nic *nic);
 
 /* functions of pages.c */
 enum sn_page_stage { SN_PAGES_BOOT = 1, SN_PAGES_INIT = 2, SN_PAGES_REGULAR = 3 };
-/* number of pages that this stage needs in addition to those given */
+/* returns the number of pages that this stage needs in addition to those given */
 int32_t sn_pages_wanted(struct sn_nic *nic, enum sn_page_stage stage);
 bool sn_pages_left(struct sn_nic *nic);		/* is there a page for another object? */
 /* Requests more pages, or asks the driver to take some back, according to the number of objects. */

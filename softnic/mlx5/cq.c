@@ -7,10 +7,10 @@
 #include "softnic/mlx5/prm.h"
 #include "softnic/mlx5/quirk.h"
 
-/* A value that no arm command has: all reserved bits are set. */
+/* This value is no valid arm: all reserved bits are set. */
 #define NEVER_ARMED UINT32_C(0xffffffff)
 
-/* Checks the CQ context. It refuses features that the capabilities lack, as firmware does. */
+/* Checks the CQ context. As firmware does, this refuses features that the capabilities lack. */
 static uint8_t check_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq *cq)
 {
 	unsigned int cqe_sz = sn_get(ctx, CQC_CQE_SZ);
@@ -61,8 +61,8 @@ static uint8_t read_buffers(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq *
 }
 
 /*
- * Hardware sees every doorbell; a scan sees only the last one stored in a page, then reads the records.
- * The very first arm word may be 0, so the record must hold another value before that.
+ * Hardware sees every doorbell. A scan sees only the last one that was stored in a page, and then reads
+ * the doorbell records. The very first arm word may be 0, so an unused record must hold another value.
  */
 static void mark_never_armed(struct sn_nic *nic, struct sn_cq *cq)
 {
@@ -206,9 +206,9 @@ uint8_t sn_cmd_modify_cq(struct sn_cmd *c)
 }
 
 /*
- * The index up to which completions are old for an arm with this consumer index. PRM
- * last_notified_index. A completion that has had its event gets no second one when the host arms before
- * it polls; perftest relies on that.
+ * The index up to which an arm with this consumer index ignores completions. PRM last_notified_index. A
+ * completion that has had its event gets no second one if the host arms before it polls; perftest relies
+ * on that.
  */
 static uint32_t notified_index(const struct sn_cq *cq, uint32_t ci)
 {
@@ -232,12 +232,13 @@ static void arm_cq(struct sn_nic *nic, struct sn_cq *cq, uint32_t word)
 			   cq->pi);
 		return;
 	}
-	/* A completion after the armed index raises its event at once. */
+	/* If there is a completion after the armed index, the event is raised at once. */
 	if (((made - notified_index(cq, ci) - 1) & 0xffffff) < 0x800000) {
 		sn_cq_event(nic, cq);
 		return;
 	}
-	/* IBTA 11.4.2.2: a request for solicited completions does not cancel one for any completion. */
+	/* IBTA 11.4.2.2: a request for solicited completions does not cancel an earlier request for any
+	 * completion. */
 	sn_cq_set_armed(nic, cq, !solicited || cq->armed, solicited && !cq->armed);
 }
 
@@ -255,15 +256,16 @@ void sn_cq_doorbell(struct sn_nic *nic, uint32_t hi, uint32_t cqn, bool trapped)
 	if (trapped && sn_dbr_read(nic, &cq->dbr, 1, &rec) && rec != hi)
 		sn_violate(nic, SN_V_CQ_ARM, "CQ %#x: doorbell %#x, record %#x", cqn, hi, rec);
 	/*
-	 * PRM: the sequence number tells a new arm from a repeated one; it advances with each event that
-	 * the host has handled. A scan may have seen the arm before the doorbell.
+	 * PRM: the sequence number distinguishes a new arm from a repeated one. It advances with each
+	 * event that the host has handled. If a scan has seen the arm already, its doorbell is a
+	 * repetition.
 	 */
 	if (hi != cq->arm_seen)
 		arm_cq(nic, cq, hi);
 }
 
-/* Handles an arm word in the doorbell record. Its MMIO doorbell was overwritten by that of another
- * CQ, or is yet to come. */
+/* Handles an arm word in the doorbell record whose MMIO doorbell is still to come, or was overwritten by
+ * that of another CQ. */
 void sn_cq_scan(struct sn_nic *nic, struct sn_cq *cq)
 {
 	uint32_t rec;

@@ -27,7 +27,7 @@ SN_AT(struct cqe64, sop_drop_qpn, 56);
 SN_AT(struct cqe64, wqe_counter, 60);
 SN_AT(struct cqe64, op_own, 63);
 
-/* Offsets of these fields in an error entry */
+/* Offsets of these fields in an error CQE */
 enum { CQE_VENDOR = 54, CQE_SYNDROME = 55 };
 
 static bool is_error(const struct sn_cqe *c)
@@ -35,8 +35,8 @@ static bool is_error(const struct sn_cqe *c)
 	return c->op == SN_CQE_REQ_ERR || c->op == SN_CQE_RESP_ERR;
 }
 
-/* The CQ overruns. PRM: it raises an event with the syndrome "overrun", accepts no more CQEs, and
- * its QPs fail. */
+/* Reports an overrun of the CQ. PRM: the CQ raises an event with the syndrome "overrun", accepts no
+ * more CQEs, and its QPs fail. */
 static void overrun(struct sn_nic *nic, struct sn_cq *cq)
 {
 	uint8_t data[28] = { 0 };
@@ -71,8 +71,8 @@ static bool has_room(struct sn_nic *nic, struct sn_cq *cq)
 	return ((cq->pi - cq->ci) & 0xffffff) < size;
 }
 
-/* PRM, scatter to CQE: up to 32 bytes start at the descriptor; up to 64 start in the half before
- * the descriptor. */
+/* PRM, scatter to CQE: up to 32 bytes are placed at the start of the descriptor; up to 64 bytes in
+ * the half before the descriptor. */
 enum { SMALL_32 = 1, SMALL_64 = 2, SMALL_IN_DESCRIPTOR = 32 };
 
 static unsigned int small_format(const struct sn_cqe *c)
@@ -103,8 +103,8 @@ static void fill_cqe(struct cqe64 *e, const struct sn_qp *qp, const struct sn_cq
 	be64_t last = to_be64((uint64_t)c->wqe_opcode << 56 | (uint64_t)qp->qpn << 32 |
 			      (uint64_t)c->counter << 16 | own);
 
-	/* The CQE is written in place, because a consumer on this core reads the fields from the
-	 * store buffer. */
+	/* Writes the CQE in place: a consumer on this core then reads the fields from the store
+	 * buffer. */
 	memset(e, 0, offsetof(struct cqe64, srqn_uidx));
 	if (qp->ud && c->op >= SN_CQE_RESP_SEND && c->op <= SN_CQE_RESP_SEND_IMM)
 		fill_datagram(e, &qp->datagram);
@@ -175,7 +175,7 @@ bool sn_cqe_write(struct sn_qp *qp, struct sn_cq *cq, const struct sn_cqe *c)
 	return true;
 }
 
-/* This CQE is not a completion, so an armed CQ stays armed. */
+/* The CQE that ends a ring is no completion, so an armed CQ stays armed. */
 bool sn_cqe_end(struct sn_nic *nic, struct sn_cq *cq)
 {
 	struct cqe64 *e = next_slot(nic, cq);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Interfaces shared by the files of the device half. Of the wire only rc_plain.c includes this header,
- * because it reads WQEs in the send queue. All calls need the device lock.
+ * Interfaces shared by the files of the device half. Of the wire's files only rc_plain.c includes this
+ * header, because it reads WQEs in the send queue. All calls need the device lock.
  */
 #ifndef SN_DEV_H
 #define SN_DEV_H
@@ -15,7 +15,8 @@ enum {
 	SN_PAGE = 4096,
 	SN_KLM_DEPTH = 4,	/* longest chain of keys, reported as max_indirection */
 	SN_LOG_MSG_MAX = 30,
-	SN_LOG_READS = 4,	/* log2 of a QP's responder resources */
+	/* log2 of the reads and atomics that a QP can have outstanding, and can serve */
+	SN_LOG_READS = 4,
 	SN_NUMBER_BITS = 24,	/* bits of most object numbers */
 	SN_EQN_BITS = 8,
 	SN_UID_BITS = 16,
@@ -62,7 +63,7 @@ static inline bool sn_is_bf(uint32_t offset)
 struct sn_device {
 	int bar_fd;
 	uint8_t *bar;
-	/* one bit for each page that was rung while the device was busy */
+	/* one bit for each page that got a doorbell while the device was busy */
 	atomic_ulong dirty[SN_BAR_PAGES / 64];
 	atomic_bool any_dirty;
 	uint32_t uar_hint;
@@ -73,19 +74,20 @@ struct sn_device {
 	pthread_t thread;
 	bool threaded;
 	bool armed;			/* peers must wake the thread */
-	bool resting;			/* the thread sleeps, perhaps for long, */
-	uint64_t until;			/* and at most until this time */
+	bool resting;			/* the thread sleeps, perhaps for long; */
+	uint64_t until;			/* it wakes by itself at this time at the latest */
 	atomic_bool stop;
-	atomic_uint inline_pumps;	/* number of calls that drove the device: shows a polling host */
+	/* number of calls that drove the device, by which the thread notices a polling host */
+	atomic_uint inline_pumps;
 	int epoll_fd, event_fd, timer_fd;
 
 	uint32_t resd_lkey;
 	struct sn_pd no_pd;		/* the PD of queues of type REG_UMR */
-	/* number of executed commands with the opcode in the fault script */
+	/* number of commands executed so far with the opcode that the fault script names */
 	unsigned int cmd_count;
 	uint16_t issi;
 	bool roce_en;
-	/* see cold.h; NULL: the creator of the device has booted it */
+	/* see cold.h; NULL: the device is not cold, so no driver boots it */
 	struct sn_cold *cold;
 };
 
@@ -102,7 +104,7 @@ void sn_table_free(struct sn_table *t);
 void sn_table_each(struct sn_nic *nic, struct sn_table *t, void (*fn)(struct sn_nic *, void *));
 
 /* functions of dma.c */
-/* translates through the host's IOMMU */
+/* translates an address through the host's IOMMU */
 void *sn_dma_host(struct sn_nic *nic, uint64_t addr, uint64_t len);
 static inline void *sn_dma(struct sn_nic *nic, uint64_t addr, uint64_t len)
 {
@@ -118,9 +120,9 @@ void sn_buf_from_addr(struct sn_buf *b, uint64_t addr, uint64_t len);
 void sn_buf_release(struct sn_buf *b);
 void *sn_buf_at_page(struct sn_nic *nic, const struct sn_buf *b, uint64_t off, uint64_t len);
 /*
- * Returns a pointer to [off, off + len), which must not cross a page. NULL: the host refuses, or
- * the range is outside. Callers must not keep the pointer: the host may unmap a page from its IOMMU
- * at any time, and the next access must then be refused.
+ * Returns a pointer to [off, off + len), which must not cross a page. NULL: the host refuses the
+ * access, or the range is outside of the buffer. Callers must not keep the pointer: the host may unmap
+ * a page from its IOMMU at any time, and the next access must then be refused.
  */
 static inline void *sn_buf_at(struct sn_nic *nic, const struct sn_buf *b, uint64_t off,
 			      uint64_t len)
@@ -134,7 +136,7 @@ static inline void *sn_buf_at(struct sn_nic *nic, const struct sn_buf *b, uint64
 uint64_t sn_buf_run(const struct sn_buf *b, uint64_t off, uint64_t len);
 bool sn_buf_copy_out(struct sn_nic *nic, const struct sn_buf *b, uint64_t off, void *dst,
 		     uint64_t len);
-/* Reads a big-endian word of a doorbell record. False: unreadable. */
+/* Reads a big-endian word of a doorbell record. False: the host refuses the access. */
 static inline bool sn_dbr_read(struct sn_nic *nic, const struct sn_buf *b, unsigned int word,
 			       uint32_t *v)
 {
@@ -167,11 +169,12 @@ struct sn_cqe {
 	uint16_t counter;
 	uint32_t byte_cnt;
 	be32_t imm;
-	const void *small;	/* the payload in the CQE, of byte_cnt <= SN_SMALL bytes; or NULL */
+	/* the payload to be placed in the CQE, of byte_cnt <= SN_SMALL bytes; or NULL */
+	const void *small;
 };
 /* False: the CQ is in error; the QP must go to ERR. */
 bool sn_cqe_write(struct sn_qp *qp, struct sn_cq *cq, const struct sn_cqe *c);
-/* Writes the last CQE of a ring that is resized. False as above. */
+/* Writes the CQE that ends a ring when the CQ is resized. False: the CQ is in error. */
 bool sn_cqe_end(struct sn_nic *nic, struct sn_cq *cq);
 void sn_cq_doorbell(struct sn_nic *nic, uint32_t hi, uint32_t cqn, bool trapped);
 void sn_cq_scan(struct sn_nic *nic, struct sn_cq *cq);
@@ -193,9 +196,9 @@ static inline uint16_t sn_blocks(unsigned int ds)
 }
 /* Reads the producer counter from the doorbell record and puts the QP on the run list. */
 void sn_sq_doorbell(struct sn_qp *qp);
-/* the same, for a caller that has read the counter already */
+/* The same for a caller that has read the counter already. */
 void sn_sq_record(struct sn_qp *qp, uint32_t rec);
-/* Pointer to a WQEBB in the queue, or NULL. */
+/* Returns a pointer to a WQEBB in the queue, or NULL. */
 static inline const uint8_t *sn_sq_block(struct sn_qp *qp, uint16_t idx)
 {
 	uint64_t at = (idx & (qp->sq_size - 1)) * (uint64_t)SN_WQEBB;
@@ -204,13 +207,13 @@ static inline const uint8_t *sn_sq_block(struct sn_qp *qp, uint16_t idx)
 }
 
 /* functions of wr.c */
-void sn_wr_forget(struct sn_qp *qp);	/* drops the FIFO's entries, which get no completions */
+void sn_wr_forget(struct sn_qp *qp);	/* drops the entries of the FIFO without completions */
 void sn_sq_flush(struct sn_qp *qp);
 
 /* functions of wqe.c */
 bool sn_sq_copy(struct sn_qp *qp, uint16_t idx, unsigned int ds, uint8_t *dst);
 struct sn_ctrl;
-/* False: the control segment is not that of a WQE of this queue and index. */
+/* False: the control segment does not belong to a WQE of this queue and index. */
 bool sn_wqe_ctrl_ok(struct sn_qp *qp, const struct sn_ctrl *ctrl);
 /* Parses the raw WQE. Returns SN_SYND_OK, or the syndrome of the error CQE. */
 uint8_t sn_wqe_parse(struct sn_qp *qp, struct sn_wqe *wqe);
@@ -227,9 +230,10 @@ bool sn_rq_flush(struct sn_qp *qp);
 int sn_srq_next(struct sn_qp *qp, struct sn_rwqe *rwqe);
 int sn_srq_refetch(struct sn_qp *qp, struct sn_rwqe *rwqe);
 void sn_srq_put_back(struct sn_qp *qp);
-/* To be called when the WQE that the QP has taken is completed, flushed or lost. */
+/* To be called when the receive WQE that the QP has taken is completed, flushed or lost. */
 void sn_srq_release(struct sn_qp *qp);
-void sn_srq_lose(struct sn_qp *qp);	/* SN_Q_LOST_WQE: forgets the WQE, and takes one first if needed */
+/* quirk SN_Q_LOST_WQE: the QP forgets its WQE, after taking one if it has none */
+void sn_srq_lose(struct sn_qp *qp);
 void sn_srq_free(struct sn_nic *nic, void *srq);
 
 /* functions of uctx.c */
@@ -273,14 +277,14 @@ void sn_port_reset(struct sn_nic *nic);
 /* functions of pump.c */
 void sn_enter(struct sn_nic *nic);
 bool sn_enter_try(struct sn_nic *nic);
-/* unlocks, after it has handled kicks that came meanwhile */
+/* unlocks; handles first what other callers have left meanwhile */
 void sn_leave(struct sn_nic *nic);
 /* Runs the commands in a cold device's queue, then drives the device. */
 bool sn_pump(struct sn_nic *nic);
 
 /* drive.c: handles all pending work except commands. True if there was any work. */
 bool sn_drive(struct sn_nic *nic);
-/* Is no work pending, and no CQ armed, so that no thread waits for an interrupt? This is the common
+/* Is nothing pending and no CQ armed, so that no thread waits for an interrupt? This is the common
  * state. */
 static inline bool sn_is_idle(const struct sn_nic *nic)
 {
@@ -301,11 +305,11 @@ enum { SN_TICK_NS = 1000000 };	/* the thread takes over this long after the last
 void sn_thread_set_timer(struct sn_device *dev, uint64_t at);
 int sn_thread_add_fd(struct sn_device *dev, int fd);
 void sn_thread_wake(struct sn_nic *nic);
-/* to be called if a command set a deadline that the thread would miss */
+/* to be called when a command has set a deadline before the thread's next wake-up */
 void sn_thread_recall(struct sn_nic *nic);
 void sn_thread_inline(struct sn_nic *nic);	/* called by each inline pump */
-/* Keeps the wake-up armed while a CQ is armed. False: a packet has arrived meanwhile, so do not
- * sleep. */
+/* Keeps the wake-up armed while a CQ is armed. False: a packet has arrived meanwhile, so there is
+ * work. */
 bool sn_thread_watch(struct sn_nic *nic, bool any);
 /* to be called after the port's fabric got a new descriptor */
 void sn_thread_rewatch(struct sn_port *port);
@@ -316,7 +320,7 @@ void sn_fork_remove(struct sn_nic *nic);
 
 /* functions of timer.c */
 bool sn_timers_run(struct sn_nic *nic);
-/* Reading the clock costs as much as an idle pump, so only every sixteenth pump does. */
+/* Reading the clock costs as much as an idle pump, so only one in sixteen pumps does. */
 static inline bool sn_timers_due(const struct sn_nic *nic)
 {
 	return nic->heap_used && (nic->timer_turn % 16 == 0 || nic->thread_driven);
@@ -339,7 +343,7 @@ struct sn_cmd {
 	size_t inlen, outlen;
 	const char *name;	/* name of the opcode */
 	uint32_t syndrome;
-	/* the command may only name objects of this user context; 0: all objects */
+	/* user context whose objects the command may name; 0: it may name all objects */
 	uint32_t user;
 };
 
@@ -347,16 +351,16 @@ struct sn_cmd {
 uint8_t sn_cmd_refuse(struct sn_cmd *c, uint8_t status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 uint8_t sn_cmd_refuse_errno(struct sn_cmd *c, int err);
-/* uctx.c: 0 if the command's user context may do this, else a status. */
+/* uctx.c: returns 0 if the command's user context may execute the command, else a status. */
 uint8_t sn_uctx_check(struct sn_cmd *c);
-/* records objects that an executed command created or destroyed */
+/* records the objects that an executed command created or destroyed */
 void sn_uctx_record(struct sn_cmd *c);
 /* reg.c: reads the read-only registers of ACCESS_REG */
 uint8_t sn_reg_query(struct sn_cmd *c, uint32_t reg, bool write);
 /* functions of link.c */
-/* to be called when an input of the link's state has changed */
+/* to be called when one of the conditions of the link's state has changed */
 void sn_link_update(struct sn_port *port);
-/* the link goes down at once, and up after training */
+/* sets the state: the link goes down at once, and up after training */
 void sn_link_admin(struct sn_port *port, bool up);
 uint8_t sn_link_paos(struct sn_cmd *c, const uint8_t *in, uint8_t *out, bool write);
 
@@ -364,12 +368,12 @@ uint8_t sn_link_paos(struct sn_cmd *c, const uint8_t *in, uint8_t *out, bool wri
 void sn_umem_free(struct sn_nic *nic, void *umem);
 void sn_pd_free(struct sn_nic *nic, void *pd);
 /*
- * These functions return 0 or a status. sn_cmd_list reads a queue's page list in a command;
+ * These functions return 0 or a status. sn_cmd_list reads a queue's page list from a command;
  * page_offset counts in units of 1/64 page.
  */
 uint8_t sn_cmd_list(struct sn_cmd *c, struct sn_buf *b, unsigned int log_page, uint32_t page_offset,
 		    uint64_t len);
-/* The place of a queue in a umem; bits is the width of page_offset in its context. */
+/* Finds the memory of a queue in a umem; bits is the width of page_offset in its context. */
 struct sn_umem_at {
 	uint32_t id;
 	unsigned int bits;
@@ -377,7 +381,7 @@ struct sn_umem_at {
 };
 uint8_t sn_cmd_umem_queue(struct sn_cmd *c, struct sn_buf *b, const struct sn_umem_at *at,
 			  uint64_t len, unsigned int align);
-/* Finds any other buffer in a umem. */
+/* Finds a buffer of any other kind in a umem. */
 uint8_t sn_cmd_umem(struct sn_cmd *c, struct sn_buf *b, uint32_t id, uint64_t offset,
 		    uint64_t len, unsigned int align);
 

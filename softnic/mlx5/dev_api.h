@@ -7,13 +7,12 @@
 
 /* functions of table.c: numbers have 24 bits and are never 0 */
 void *sn_table_search(const struct sn_table *t, uint32_t number);
-/* Fibonacci hashing, because it spreads random numbers and small consecutive numbers (UAR pages)
- * alike. */
+/* Fibonacci hashing spreads random numbers and small consecutive numbers (UAR pages) equally well. */
 static inline uint32_t sn_table_hash(uint32_t number)
 {
 	return number * UINT32_C(2654435769) >> 8;
 }
-/* Checks the hash slot first: most objects are there, and a removed object's number never is. */
+/* Looks first in the slot of the hash: most objects are there, and a number that was removed never is. */
 static inline void *sn_table_find(const struct sn_table *t, uint32_t number)
 {
 	uint32_t i = sn_table_hash(number) & t->mask;
@@ -47,7 +46,7 @@ static inline uint64_t sn_random(struct sn_nic *nic)
 	return z ^ z >> 31;
 }
 
-/* Puts the QP on the run list: this pump calls sn_rc_run() for it. */
+/* Puts the QP on the run list: the current drive calls sn_rc_run() for it. */
 static inline void sn_qp_kick(struct sn_qp *qp)
 {
 	if (qp->on_run)
@@ -59,8 +58,9 @@ static inline void sn_qp_kick(struct sn_qp *qp)
 /* functions of sq.c */
 enum sn_sq_status {
 	SN_SQ_WQE,		/* *wqe belongs to the wire half until sn_wr_done(wqe->wr, ...) */
-	SN_SQ_EMPTY,		/* no more WQEs, stopped by an error, or the QP is not in RTS */
-	SN_SQ_FENCED,		/* waits for WQEs in flight; the QP is kicked when it can continue */
+	SN_SQ_EMPTY,		/* no more WQEs; or an error stopped the queue, or the QP is not in RTS */
+	/* the WQE must wait for WQEs in flight; the QP is kicked when it can continue */
+	SN_SQ_FENCED,
 };
 enum sn_sq_status sn_sq_next(struct sn_qp *qp, struct sn_wqe *wqe);
 /* Fetches the WQE of an unfinished wr again, for retransmission. False: the queue is unreadable. */
@@ -74,9 +74,9 @@ int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe);
  * caller adds 1 to rq_next. False: use sn_rq_next().
  */
 bool sn_rq_peek(struct sn_qp *qp, struct sn_sge *sge);
-/* Puts the last WQE back. A limit event of its SRQ is not revoked. */
+/* Puts the last WQE back. This does not revoke a limit event of its SRQ. */
 void sn_rq_put_back(struct sn_qp *qp, const struct sn_rwqe *rwqe);
-/* Reads the last WQE again, which rwqe->idx and srq name. Returns 1, or -EIO as above. */
+/* Reads the last WQE again, as named by rwqe->idx and srq. Returns 1, or -EIO as above. */
 int sn_rq_refetch(struct sn_qp *qp, struct sn_rwqe *rwqe);
 
 /* wr.c. The FIFO of WRs, oldest first: i in [0, sn_wr_count). Entries keep their slots until they
@@ -95,7 +95,7 @@ enum { SN_CE_ERR = 0, SN_CE_FIRST_ERR = 1, SN_CE_ALWAYS = 2, SN_CE_EQE = 3 };
 struct sn_wr *sn_wr_push(struct sn_qp *qp, uint16_t idx, uint8_t opcode, uint8_t ds, uint8_t ce);
 /* Retires the oldest wr, which has succeeded and holds all fields of its CQE. False: the QP is in ERR. */
 bool sn_wr_pop(struct sn_qp *qp);
-/* Retires finished wrs in order, up to the first unfinished one. */
+/* Retires finished wrs in order, and stops at the first unfinished one. */
 void sn_wr_retire(struct sn_qp *qp);
 /*
  * Ends a wr with SN_SYND_OK or the syndrome of its error CQE. May retire it and others, write CQEs and,
@@ -104,8 +104,8 @@ void sn_wr_retire(struct sn_qp *qp);
 void sn_wr_done(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t vendor,
 		uint32_t byte_cnt);
 /*
- * Completes the last receive WQE. imm: immediate or invalidated rkey, wire order. small: the message, if
- * it was not written to the receive buffer, or NULL.
+ * Completes the last receive WQE. imm: the immediate or the invalidated rkey, in wire order. small: the
+ * message, if it goes into the CQE and not into the receive buffer; else NULL.
  */
 void sn_rq_done(struct sn_qp *qp, const struct sn_rwqe *rwqe, enum sn_cqe_op op,
 		uint32_t byte_cnt, be32_t imm, bool solicited, const void *small);
@@ -118,7 +118,7 @@ void sn_qp_to_error(struct sn_qp *qp);
 void sn_qp_fatal(struct sn_qp *qp, enum sn_event event);
 void sn_qp_event(struct sn_qp *qp, enum sn_event event);
 
-/* access.c. Why an access was refused, in the order of the checks. */
+/* access.c. The reasons to refuse an access, in the order of the checks. */
 enum sn_acc {
 	SN_ACC_OK,
 	SN_ACC_STALE,		/* no key with this index, or another key byte */
@@ -128,7 +128,7 @@ enum sn_acc {
 	SN_ACC_RIGHTS,
 	SN_ACC_BOUNDS,
 	SN_ACC_DEPTH,		/* a chain of KLMs that is too long */
-	SN_ACC_GONE,		/* a key in the list is stale or free */
+	SN_ACC_GONE,		/* a key in the list of an indirect key is stale or free */
 	SN_ACC_DMA,		/* the host's IOMMU refused the access */
 	SN_ACC_MANY,		/* more pieces than the caller's vector holds */
 };
@@ -146,24 +146,26 @@ struct sn_access {
  * NULL: use sn_mkey_map(), which also returns the reason.
  */
 void *sn_mkey_at(struct sn_nic *nic, const struct sn_access *a);
-/* Checks the access only; does not touch memory. */
+/* Checks the access only, and does not touch memory. */
 enum sn_acc sn_mkey_check(struct sn_nic *nic, const struct sn_access *a);
-/* Checks the access and returns its pieces in this process; *n is set on success. len 0 gives 0 pieces. */
+/* Checks the access and returns its pieces as addresses of this process; *n is set on success. len 0
+ * gives 0 pieces. */
 enum sn_acc sn_mkey_map(struct sn_nic *nic, const struct sn_access *a, struct iovec *iov,
 			unsigned int max, unsigned int *n);
 enum sn_acc sn_mkey_read(struct sn_nic *nic, const struct sn_access *a, void *dst);
 enum sn_acc sn_mkey_write(struct sn_nic *nic, const struct sn_access *a, const void *src);
 /*
- * Copies to or from host memory. The last bytes are stored last, with release order, because hosts poll
+ * Copies from or to host memory. The last bytes are stored last, with release order, because hosts poll
  * them.
  */
 void sn_copy(void *dst, const void *src, size_t len);
 /* Counts the refusal as a violation of the local driver, or of the peer if remote. */
 void sn_acc_violation(struct sn_nic *nic, const struct sn_access *a, enum sn_acc why, bool remote);
-/* SEND_INVAL at the responder: frees the mkey. SN_ACC_RIGHTS when it may not be invalidated. */
+/* Invalidates a key for a SEND_INVAL at the responder: frees the mkey. Returns SN_ACC_RIGHTS if the key
+ * may not be invalidated. */
 enum sn_acc sn_mkey_invalidate(struct sn_qp *qp, uint32_t rkey);
 
-/* Keys or connections changed: cached mappings are no longer valid. */
+/* To be called when keys or connections have changed: cached mappings become invalid. */
 static inline void sn_mappings_forget(struct sn_nic *nic)
 {
 	nic->key_turn++;

@@ -62,7 +62,7 @@ int sn_buf_from_list(struct sn_buf *b, const void *list, uint32_t n, unsigned in
 	return 0;
 }
 
-/* The umem owns the pages; a buffer in it only holds a reference. */
+/* The umem owns the pages. A buffer in it has only a reference to the umem. */
 void sn_buf_from_umem(struct sn_buf *b, struct sn_umem *umem, uint64_t offset, uint64_t len)
 {
 	*b = umem->buf;

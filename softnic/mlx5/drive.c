@@ -3,7 +3,7 @@
 #include "softnic/mlx5/dev.h"
 
 enum {
-	/* most rounds of a call; the thread or the next call does the remaining work */
+	/* most rounds of one call; the thread or the next call does the remaining work */
 	ROUNDS = 256,
 	ERR_QPS = 8,	/* QPs in ERR that are flushed per round */
 };
@@ -44,8 +44,9 @@ static bool run_qps(struct sn_nic *nic)
 }
 
 /*
- * A receive queue has no doorbell: WQEs posted after the error are found through the record. Each round
- * checks a few QPs in turn, so that a thousand QPs in ERR do not slow down the others.
+ * Receive queues have no doorbell, so WQEs that are posted after the QP's error are found by reading
+ * the record. Each round checks only a few QPs in turn, so that a thousand QPs in ERR do not slow down
+ * the others.
  */
 static bool flush_receives(struct sn_nic *nic)
 {
@@ -80,8 +81,8 @@ static bool drive_rounds(struct sn_nic *nic)
 		if (!TAILQ_EMPTY(&nic->err))
 			any |= flush_receives(nic);
 		/*
-		 * All work is on the run list; packets that arrive after the poll are left for the next
-		 * call.
+		 * While the run list is not empty there is more work. Packets that arrive after the
+		 * poll are left for the next call.
 		 */
 		if (!TAILQ_EMPTY(&nic->run))
 			continue;
@@ -103,8 +104,8 @@ bool sn_drive(struct sn_nic *nic)
 
 	if (nic->forked)
 		return false;
-	/* A kick or a command ends up here, too. Then the thread must do the deferred work, and it
-	 * may be asleep. */
+	/* A kick or a command also comes here. The thread may be asleep then, but it must do the
+	 * deferred work. */
 	if (!nic->thread_driven)
 		sn_thread_inline(nic);
 	for (int round = 0; round < ROUNDS; round++) {

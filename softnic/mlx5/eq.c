@@ -121,10 +121,11 @@ static void fire_eq(struct sn_nic *nic, struct sn_eq *eq)
 }
 
 /*
- * A UAR page has one word for arming EQs. If several EQs share the page and it is scanned, one store
- * overwrites another, which cannot happen on hardware. A spurious interrupt costs the driver one poll; a
- * lost one stops the program. So an EQ that seems unarmed raises a late interrupt for its entry. This
- * continues after the other EQs are gone, because Linux destroys the command EQ last.
+ * A UAR page has one word for arming EQs. If the page is scanned and several EQs share it, the arm of
+ * one EQ can overwrite that of another, which cannot happen on hardware. A spurious interrupt costs the
+ * driver one poll; a lost one stops the program. So an EQ that seems unarmed raises a late interrupt for
+ * its entry. The page keeps this rule after the other EQs are destroyed, because Linux destroys the
+ * command EQ last.
  */
 enum { LATE_NS = 1000000 };
 
@@ -141,7 +142,7 @@ static void interrupt_late(struct sn_nic *nic, struct sn_eq *eq)
 	if (!(nic->config.flags & SOFTNIC_SCAN_UARS) || !eq->uar->eqs_shared || eq->late.slot)
 		return;
 	eq->late.fire = late;
-	/* Timers do not run after a fatal error. */
+	/* After a fatal error no timers run, so the interrupt is raised at once. */
 	if (nic->fatal || sn_timer_arm(nic, &eq->late, sn_now() + LATE_NS))
 		raise_irq(nic, eq);
 }
@@ -159,7 +160,7 @@ void sn_eq_event(struct sn_nic *nic, struct sn_eq *eq, enum sn_event type, uint8
 	}
 	if (!e)
 		return;
-	/* PRM: the owner bit is written last and alternates with each lap of the ring. */
+	/* PRM: the owner bit is written last. It alternates with each lap of the ring. */
 	e->type = (uint8_t)type;
 	e->sub_type = sub_type;
 	memcpy(e->data, data, sizeof(e->data));
@@ -222,8 +223,8 @@ void sn_eq_doorbell(struct sn_nic *nic, uint32_t page, uint32_t value, bool arm)
 }
 
 /*
- * A doorbell for the thread that drives the device. The last doorbell of an EQ replaces earlier ones,
- * except that an update of the index must not cancel an arm.
+ * Stores an EQ doorbell for the thread that drives the device. A later doorbell of the EQ replaces an
+ * earlier one, but an update of the index must not cancel an arm.
  */
 enum { POSTED_ARM = 32, POSTED_VALID = 33, POSTED_PAGE = 34 };
 

@@ -105,7 +105,7 @@ static void links_lost(void *ctx, const struct sn_addr *peer)
 static void chaos_due(struct sn_nic *nic, struct sn_timer *timer)
 {
 	(void)nic;
-	(void)timer;	/* the next poll releases the packets */
+	(void)timer;	/* the timer only causes a poll, which releases the packets */
 }
 
 static int open_fab(struct sn_port *port, const uint8_t gid[16], struct sn_fab **fab)

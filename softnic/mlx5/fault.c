@@ -26,7 +26,7 @@ static const struct share shares[] = {
 	{ "rnr", offsetof(struct sn_fault, rnr) },
 };
 
-/* A NaN makes every comparison false. So the test asks whether the value is in the valid range. */
+/* Every comparison with NaN is false. Testing for the valid range therefore refuses NaN too. */
 static int parse_share(struct sn_fault *f, const char *key, const char *value)
 {
 	char *end;

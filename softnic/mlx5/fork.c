@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fork(). The device stays with the parent. The child gets a copy with a free lock and no half-done
- * work. It accepts commands, so a host that cleans up finds its objects. It has no wire, thread or
- * doorbells: those belong to the parent.
+ * fork(). The device stays with the parent. The child gets a copy, whose lock is free and which has no
+ * half-done work. The copy executes commands, so a host in the child can destroy its objects. It has no
+ * wire, thread or doorbells: those belong to the parent.
  */
 #include "softnic/mlx5/dev.h"
 
@@ -48,8 +48,8 @@ static void install(void)
 }
 
 /*
- * Call after the fabric was opened: the fabric's fork handler must be registered first, since the device
- * takes the fabric's lock inside its own.
+ * Call this after the fabric was opened: the fabric's fork handler must be registered first, because the
+ * device's lock is taken before the fabric's.
  */
 int sn_fork_add(struct sn_nic *nic)
 {

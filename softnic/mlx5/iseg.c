@@ -51,7 +51,7 @@ void sn_iseg_fatal(struct sn_nic *nic, uint8_t syndrome)
 	__atomic_store_n(&s->health.synd, syndrome, __ATOMIC_RELEASE);
 }
 
-/* Increments the health counter, which stops after a fatal error. */
+/* Increments the health counter. It stops after a fatal error. */
 static void tick(struct sn_nic *nic)
 {
 	struct sn_iseg *s = sn_iseg(nic);
@@ -63,7 +63,7 @@ static void tick(struct sn_nic *nic)
 		put32(&s->health_counter, (uint32_t)(now / HEALTH_TICK_NS) & 0xffffff);
 }
 
-/* The driver stores the whole word, but the size fields are read-only. */
+/* The driver stores the whole word, but the two size fields in it are read-only. */
 static uint32_t keep_sizes(be32_t *at)
 {
 	uint32_t raw = __atomic_load_n(&at->be, __ATOMIC_ACQUIRE), want;
@@ -75,7 +75,7 @@ static uint32_t keep_sizes(be32_t *at)
 	return be32toh(want);
 }
 
-/* The driver disables the function without a command, after TEARDOWN_HCA has prepared it. */
+/* The driver disables the function by a store and not by a command, after TEARDOWN_HCA. */
 static bool set_interface(struct sn_nic *nic, enum sn_nic_interface interface)
 {
 	if (interface == SN_NIC_FULL || nic->dev->cold->state == SN_BOOT_OFF)

@@ -8,10 +8,10 @@
 #include "softnic/mlx5/quirk.h"
 
 #define TRAINING_NS		UINT64_C(100000000)	/* time of the training; hardware takes seconds */
-#define LATE_TRAINING_NS	UINT64_C(16000000000)	/* SN_Q_LATE_LINK */
-#define SLOW_TRAINING_NS	UINT64_C(60000000000)	/* SN_Q_SLOW_LINK */
+#define LATE_TRAINING_NS	UINT64_C(16000000000)	/* with quirk SN_Q_LATE_LINK */
+#define SLOW_TRAINING_NS	UINT64_C(60000000000)	/* with quirk SN_Q_SLOW_LINK */
 
-/* PRM port change event: sub type 1 is down, 4 is active; the upper half of byte 8 is the port. */
+/* PRM port change event: subtype 1 means down, 4 active; the upper half of byte 8 is the port number. */
 void sn_link_update(struct sn_port *port)
 {
 	const uint8_t data[28] = { [8] = (uint8_t)(port->number << 4) };

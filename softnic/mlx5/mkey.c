@@ -47,8 +47,9 @@ static uint8_t read_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey
 }
 
 /*
- * start_addr need not be aligned: its offset in a page is that of the first byte in the first page. With
- * a umem, start_addr is the address of the byte at mkey_umem_offset, whatever the page sizes.
+ * start_addr need not be aligned: its offset within a page is the offset of the key's first byte within
+ * the first page. With a umem, start_addr is the address of the byte at mkey_umem_offset, whatever the
+ * page sizes.
  */
 static uint8_t read_mtts(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey *m)
 {
@@ -86,8 +87,8 @@ void sn_klm_read(struct sn_klm *klm, const uint8_t *entry)
 }
 
 /*
- * translations_octword_size is the capacity of the list: a UMR may not exceed it. The entries are
- * checked when they are used, because the keys in them may change.
+ * translations_octword_size is the capacity of the list, which a UMR may not exceed. The entries are
+ * checked at each use, because the keys in them may change.
  */
 static uint8_t read_klms(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey *m)
 {
@@ -217,7 +218,7 @@ int sn_mkey_modify(struct sn_nic *nic, uint32_t mkey, const void *mkc)
 	return 0;
 }
 
-/* Creates the key for all bus addresses, for local use. PRM "reserved lkey". */
+/* Creates the reserved lkey: it covers all bus addresses, for local use. PRM "reserved lkey". */
 int sn_mkey_reserved(struct sn_nic *nic)
 {
 	struct sn_mkey *m = calloc(1, sizeof(*m));

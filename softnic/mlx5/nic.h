@@ -33,7 +33,7 @@ struct sn_fabric;		/* state of a port that only the wire half uses, see rc.h */
 
 enum {
 	SN_WQEBB = 64,
-	/* longest WQE in units of 16 bytes: the ctrl segment has 6 bits for it */
+	/* longest WQE in units of 16 bytes: the control segment has 6 bits for it */
 	SN_DS_MAX = 63,
 	SN_SGE_MAX = 62,
 	SN_GIDS = 16,
@@ -125,13 +125,13 @@ struct sn_table {
 
 /* A run of DMA-able pages: queue, doorbell record or umem. (dma.c) */
 struct sn_buf {
-	/* address of the first page, or of the whole run if pages is NULL */
+	/* address of the first page; if pages is NULL, of the whole memory */
 	uint64_t base;
 	uint64_t *pages;
 	uint32_t npages;
 	uint8_t page_shift;
 	uint8_t perm;		/* MTT rights: 1 readable, 2 writable */
-	uint64_t offset, len;	/* the part of the pages that is used */
+	uint64_t offset, len;	/* the part of the pages that the buffer covers */
 	struct sn_umem *umem;	/* the buffer holds a reference to this umem, or NULL */
 };
 
@@ -152,13 +152,13 @@ struct sn_uar {
 	LIST_HEAD(, sn_qp) qps;		/* QPs whose doorbells are in this page */
 	LIST_HEAD(, sn_cq) cqs;
 	LIST_HEAD(, sn_eq) eqs;
-	/* the page has had two EQs at a time, so one arm may have overwritten another */
+	/* two EQs have used the page at the same time, so one arm may have overwritten another */
 	bool eqs_shared;
 };
 
 struct sn_umem {
 	uint32_t id;
-	uint16_t uid;		/* user context of the program that created it; 0: the driver */
+	uint16_t uid;		/* user context of the program that allocated the page; 0: the driver */
 	unsigned int refs;
 	struct sn_buf buf;
 };
@@ -176,9 +176,9 @@ struct sn_mkey {
 	uint8_t log_page;	/* size of the memory of an MTT or KSM entry */
 	bool free, umr_en, length64, rinval;
 	struct sn_pd *pd;	/* NULL: the key is the reserved lkey */
-	uint32_t qpn;		/* the only QP that may use it; 0xffffff: any QP */
+	uint32_t qpn;		/* the only QP that may use the key; 0xffffff: any QP */
 	uint64_t start, len;
-	struct sn_buf buf;	/* of a key with MTTs */
+	struct sn_buf buf;	/* memory of a key with MTTs */
 	struct sn_klm *klm;
 	uint32_t nklm, max_klm;
 };
@@ -190,11 +190,12 @@ struct sn_srq {
 	struct sn_buf buf, dbr;
 	uint32_t size, stride;	/* number of WQEs; bytes of each */
 	uint16_t next;		/* index of the next WQE to take */
-	uint16_t taken, pi;	/* totals of taken and posted WQEs, modulo 2^16 */
-	uint16_t lwm;		/* if armed: raises an event when fewer WQEs are left */
+	uint16_t taken, pi;	/* WQEs taken and posted so far, modulo 2^16 */
+	/* limit watermark: if armed, an event is raised when fewer WQEs are left */
+	uint16_t lwm;
 	bool error;
 	bool cyclic;		/* false: the WQEs are a linked list */
-	/* for each index: whether a QP has taken the WQE and not completed it */
+	/* for each index: true while a QP has taken the WQE and not completed it */
 	uint8_t *held;
 	unsigned int refs;
 };
@@ -208,7 +209,7 @@ struct sn_eq {
 	bool armed;
 	uint32_t pi, ci;
 	uint64_t events;	/* bitmask of the types of asynchronous events */
-	struct sn_timer late;	/* timer of a late interrupt, see fire_eq */
+	struct sn_timer late;	/* timer of a late interrupt, see eq.c */
 	unsigned int refs;
 	LIST_ENTRY(sn_eq) link;
 };
@@ -222,8 +223,9 @@ struct sn_cq {
 	uint8_t cqe_size;	/* 64 or 128 */
 	bool oi, error;
 	bool armed, armed_solicited;
-	uint32_t arm_seen;	/* arm word of the last arm that was handled */
-	uint32_t pi, ci;	/* modulo 2^24; ci: as last read from the doorbell record */
+	uint32_t arm_seen;	/* the arm word that was handled last */
+	/* producer and consumer index modulo 2^24; ci as last read from the doorbell record */
+	uint32_t pi, ci;
 	uint32_t solicited;	/* pi after the last solicited or error CQE */
 	uint32_t notified;	/* pi at the last event, if any */
 	bool had_event;
@@ -250,7 +252,7 @@ struct sn_av {			/* PRM address path */
 struct sn_wqe {
 	struct sn_wr *wr;
 	uint8_t opcode, ds;
-	uint8_t fence;		/* bits 7:5 of fm_ce_se */
+	uint8_t fence;		/* bits 7:5 of the field fm_ce_se */
 	bool solicited;
 	be32_t imm;		/* immediate or rkey of SEND_INVAL, as in the WQE */
 	uint64_t raddr;
@@ -259,7 +261,7 @@ struct sn_wqe {
 	struct sn_av av;	/* address of a UD WQE */
 	uint32_t dqpn, qkey;
 	uint32_t len;		/* length of all SGEs together */
-	uint8_t syndrome;	/* the syndrome, if the WQE cannot be parsed */
+	uint8_t syndrome;	/* if the WQE cannot be parsed, the syndrome of its error CQE */
 	unsigned int nsge;
 	struct sn_sge sge[SN_SGE_MAX];
 	uint8_t raw[SN_DS_MAX * 16] __attribute__((aligned(16)));
@@ -271,17 +273,17 @@ struct sn_wr {
 	uint8_t opcode, ds, ce;
 	uint8_t syndrome, vendor;
 	bool done, counted;	/* counted: wr_reads includes this read or atomic */
-	bool small;		/* its response is in the QP's small buffer, for the CQE */
+	bool small;		/* the response is in the QP's small buffer and goes into the CQE */
 	uint32_t byte_cnt;
 	/* fields for the wire half: */
-	uint32_t psn, npsn;	/* its first PSN, and the number of its PSNs */
+	uint32_t psn, npsn;	/* first PSN of the message, and the number of its PSNs */
 	uint32_t len;		/* message length */
 };
 
 /* A receive WQE, parsed. */
 struct sn_rwqe {
-	uint16_t idx;		/* wqe_counter in its CQE */
-	struct sn_srq *srq;	/* the SRQ that it came from, or NULL */
+	uint16_t idx;		/* wqe_counter of the receive's CQE */
+	struct sn_srq *srq;	/* the SRQ from which the WQE was taken, or NULL */
 	uint32_t len;
 	unsigned int nsge;
 	struct sn_sge sge[SN_SGE_MAX];
@@ -316,7 +318,7 @@ struct sn_port {
 
 struct sn_qp {
 	struct sn_nic *nic;
-	struct sn_port *port;	/* the first port, unless a transition names another */
+	struct sn_port *port;	/* the device's first port, unless a transition named another */
 	uint32_t qpn, uidx;
 	enum sn_qp_state state;
 	struct sn_pd *pd;
@@ -331,27 +333,28 @@ struct sn_qp {
 	uint32_t qkey;		/* of a UD QP */
 	uint16_t pkey;
 	uint16_t mtu;		/* bytes */
-	uint8_t max_rd_atomic;	/* outstanding reads and atomics as requester (2^log_sra_max) */
+	uint8_t max_rd_atomic;	/* most outstanding reads and atomics as requester (2^log_sra_max) */
 	uint8_t max_dest_rd_atomic;
 	uint8_t retry_count, rnr_retry, min_rnr_nak, log_ack_req_freq;
 	uint8_t atomic_mode, log_msg_max;
 	bool rre, rwe, rae, rlky;
-	bool umr_only;		/* REG_UMR: the driver's own QP, without a PD */
+	bool umr_only;		/* a QP of type REG_UMR: the driver's own, without a PD */
 
 	/* send queue; its counters are WQEBB indexes modulo 2^16 */
 	uint32_t sq_size;	/* WQEBBs */
 	uint64_t sq_off;	/* offset of the send queue in buf */
 	uint16_t sq_pi;		/* producer index of the last doorbell */
 	uint16_t sq_next;	/* index of the next WQE to fetch */
-	uint16_t sq_done;	/* index of the oldest WQE that is not retired */
-	uint16_t sq_reported;	/* blocks up to here are free for the host: a CQE has reported them */
+	uint16_t sq_done;	/* index of the oldest WQE that has not been retired */
+	/* the host may reuse the blocks up to this index: a CQE has reported them */
+	uint16_t sq_reported;
 	bool sq_stopped;	/* a WQE in the FIFO has failed, so fetching stops */
 	bool sq_fenced;
 	bool umr_unfenced;	/* the next WQE must carry a small fence */
 	struct sn_wr *wr;	/* the FIFO of WQEs in flight, a ring of sq_size entries */
 	uint32_t wr_head, wr_tail;	/* indexes into the FIFO, which only grow */
 	uint32_t wr_reads;	/* unfinished reads and atomics in the FIFO */
-	/* scatter to CQE (PRM cs_req, cs_res): largest payload, and a buffer for each wr */
+	/* for scatter to CQE (PRM cs_req, cs_res): largest payload, and a buffer for each wr */
 	uint8_t small_req, small_res;
 	uint8_t (*small)[SN_SMALL];
 
@@ -360,13 +363,14 @@ struct sn_qp {
 	uint16_t rq_next, rq_done, rq_pi;
 	uint16_t srq_idx;	/* index of the WQE taken from the SRQ, while srq_holds */
 	bool srq_holds;
-	struct sn_timer srq_flush;	/* delayed flush of that WQE, for a QP in error */
+	/* delayed flush of the WQE taken from the SRQ, for a QP in error */
+	struct sn_timer srq_flush;
 
 	TAILQ_ENTRY(sn_qp) run;
 	bool on_run, on_err;
 	TAILQ_ENTRY(sn_qp) err;
 	LIST_ENTRY(sn_qp) link;	/* entry in the list of its UAR */
-	struct sn_rc *rc;	/* one of these two is set */
+	struct sn_rc *rc;	/* the transport's state: one of these two pointers is set */
 	struct sn_ud *ud;
 	struct sn_datagram datagram;	/* the datagram that is being received */
 	uint8_t ctx[0xe8];	/* the QPC that the driver wrote, for QUERY_QP */
@@ -376,11 +380,13 @@ struct sn_qp {
 struct sn_fault {
 	double drop, dup, reorder, corrupt, delay, rnr;
 	uint64_t seed;
-	uint32_t generation;	/* changes with each script, which restarts the random sequence */
+	/* changes with each script, so that each starts its random sequence anew */
+	uint32_t generation;
 	uint16_t cmd_opcode;
-	uint32_t cmd_nth;	/* number of the command that fails; 0: none fails */
+	uint32_t cmd_nth;	/* the command with this number fails; 0: none fails */
 	uint32_t quirks;	/* bits of quirk.h */
-	bool admin_down;		/* INIT_HCA does not bring the links up: an administrator must */
+	/* INIT_HCA leaves the links down until an administrator brings them up */
+	bool admin_down;
 };
 
 struct sn_viol_entry {
@@ -394,7 +400,7 @@ struct sn_nic {
 	struct softnic_host host;
 
 	struct sn_table qps, cqs, eqs, mkeys, pds, uars, umems, srqs, xrc_srqs, xrcds, uctxs, owned;
-	/* the QPs of the last doorbell and of the last request */
+	/* the QP that rang last, and the QP from which the last request came */
 	struct sn_qp *last_rung, *last_requester;
 	TAILQ_HEAD(sn_run_list, sn_qp) run;
 	TAILQ_HEAD(sn_err_list, sn_qp) err;
@@ -405,12 +411,13 @@ struct sn_nic {
 	unsigned int ports;
 	bool infiniband;
 	bool fatal;
-	bool forked;		/* this process is a forked child and has a copy: fork.c */
+	bool forked;		/* this process is a forked child, which has only a copy: fork.c */
 	LIST_ENTRY(sn_nic) link;
-	uint32_t cqs_armed;	/* number of armed CQs: then peers must wake the device's thread */
+	/* number of armed CQs; while it is not 0, peers must wake the device's thread */
+	uint32_t cqs_armed;
 	uint32_t key_turn;	/* incremented when keys or connections change */
 	unsigned int rings;	/* number of doorbells on the fast path, see uar_plain.c */
-	/* the device's thread is driving: leave no work for the next pump */
+	/* the device's thread is driving, so no work may be deferred */
 	bool thread_driven;
 
 	/* fields that only the device half uses: BAR, thread, ... (dev.h) */

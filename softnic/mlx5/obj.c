@@ -98,7 +98,7 @@ uint8_t sn_cmd_destroy_umem(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-/* PRM: a queue starts at page_offset, in units of 1/64 page, and continues without a gap. */
+/* PRM: a queue starts at page_offset, in units of 1/64 page, and is contiguous from there. */
 uint8_t sn_cmd_list(struct sn_cmd *c, struct sn_buf *b, unsigned int log_page, uint32_t page_offset,
 		    uint64_t len)
 {
@@ -118,8 +118,8 @@ uint8_t sn_cmd_list(struct sn_cmd *c, struct sn_buf *b, unsigned int log_page, u
 	return STAT_OK;
 }
 
-/* Finds the umem that a command names. Linux stamps the uid on a program's command, but does not
- * check the umems in it. */
+/* Finds the umem that a command names. Linux puts the uid into a program's command, but leaves it to the
+ * device to check the umems. */
 static struct sn_umem *find_umem(struct sn_cmd *c, uint32_t id)
 {
 	struct sn_umem *umem = sn_table_find(&c->nic->umems, id);

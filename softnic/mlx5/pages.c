@@ -14,9 +14,9 @@ enum {
 	BOOT_PAGES = 8,
 	INIT_PAGES = 24,
 	OBJECTS_PER_PAGE = 32,
-	SPARE_PAGES = 8,	/* with fewer spare pages the device requests more */
+	SPARE_PAGES = 8,	/* if fewer spare pages are left, the device requests more */
 	CHUNK = 16,		/* pages per request */
-	EXCESS = 3 * CHUNK,	/* with more spare pages the device returns some */
+	EXCESS = 3 * CHUNK,	/* if more spare pages are left, the device returns some */
 };
 enum { CANNOT_GIVE = 0, GIVE = 1, TAKE = 2, AT_LIST = 0x10 };
 #define PAGES_COUNT	SN_FLD(0x60, 32)	/* input of MANAGE_PAGES; output of QUERY_PAGES */
@@ -73,7 +73,7 @@ static uint64_t page_mark(uint64_t page)
 	return (page ^ UINT64_C(0x50a6e5)) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* Checks one page per call, because hardware touches its memory now and then. */
+/* Checks one page per call, as hardware uses its pages now and then. */
 static void look_at_one(struct sn_nic *nic)
 {
 	struct sn_cold *cold = nic->dev->cold;
@@ -120,7 +120,7 @@ uint8_t sn_cmd_query_pages(struct sn_cmd *c)
 
 	if (stage < SN_PAGES_BOOT || stage > SN_PAGES_REGULAR)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "op_mod %u", stage);
-	/* Only a cold device requests pages. Any other has its own memory. */
+	/* Only a cold device requests pages: a device that is not cold needs none. */
 	if (c->nic->dev->cold)
 		sn_set(c->out, PAGES_COUNT, (uint32_t)sn_pages_wanted(c->nic, stage));
 	return STAT_OK;

@@ -10,8 +10,8 @@
 enum { UDP_SPORT = 0xc000 };
 
 /*
- * Acts as a subnet manager: assigns a LID, and a GUID derived from it, so that a LID alone identifies
- * the port.
+ * Acts as a subnet manager: assigns a LID, and a GUID that is derived from the LID, so that the LID
+ * alone identifies the port.
  */
 static void gid_of_lid(uint16_t lid, uint8_t gid[16])
 {
@@ -74,7 +74,7 @@ void sn_port_resolve(const struct sn_port *port, const struct sn_av *av, struct 
 		memcpy(gid->raw, av->rgid, sizeof(gid->raw));
 }
 
-/* With force_loopback no address is needed: the packets never reach a wire. */
+/* A path with force_loopback needs no addresses, because its packets never reach a wire. */
 const char *sn_path_fault(const struct sn_port *port, const struct sn_av *av)
 {
 	static const uint8_t zero[16];
@@ -188,7 +188,7 @@ bool sn_port_can_piggyback(const struct sn_port *port)
 	return !port->nic->fault.generation && sn_fab_can_piggyback(port->fabric->fab);
 }
 
-/* No fault script is set, so both packets have an ICRC of zero. */
+/* While no fault script is set, both packets have an ICRC of zero. */
 static void end_both(struct sn_port *port, struct sn_fab_dest *dest, const struct sn_frame *frame)
 {
 	memset(frame->head + frame_bytes(frame) - SN_ICRC, 0, SN_ICRC);

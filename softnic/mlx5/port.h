@@ -30,13 +30,13 @@ struct sn_waiter {
 };
 
 /*
- * A packet is built in place: begin returns buffers for headers and payload, end adds padding and ICRC
- * and sends. Return values as of sn_fab_reserve and sn_fab_commit. If the link is down, head is NULL and
- * the packet is silently lost.
+ * A packet is built in place: begin returns buffers for headers and payload; end adds padding and ICRC,
+ * and sends the packet. Both return values like sn_fab_reserve and sn_fab_commit. If the link is down,
+ * head is NULL and the packet is silently lost.
  */
 int sn_port_begin(struct sn_port *port, struct sn_fab_dest *dest, struct sn_frame *frame);
 int sn_port_end(struct sn_port *port, struct sn_fab_dest *dest, const struct sn_frame *frame);
-/* May a second packet share a ring record? Both then become visible together. */
+/* May a second packet share the ring record of this one? Both then become visible together. */
 bool sn_port_can_piggyback(const struct sn_port *port);
 void sn_port_block(struct sn_waiter *waiter);
 void sn_port_unblock(struct sn_waiter *waiter);

@@ -84,15 +84,15 @@ enum {
 	STAT_BAD_RES_STATE = 0x09,
 	STAT_NO_RES = 0x0f,
 	STAT_BAD_QP_STATE = 0x10,
-	STAT_BAD_SIZE = 0x40,		/* more CQEs in the CQ than fit the new size */
+	STAT_BAD_SIZE = 0x40,		/* the CQ has more CQEs than fit the new size */
 	STAT_BAD_INP_LEN = 0x50,
 };
 
 #define CMD_OPCODE	SN_FLD(0x00, 16)
 #define CMD_UID		SN_FLD(0x10, 16)
 #define CMD_OP_MOD	SN_FLD(0x30, 16)
-/* The number of an object (PDN, UAR, CQN, QPN, mkey index, umem id) is always here, in input and
- * output */
+/* The number of an object (PDN, UAR, CQN, QPN, mkey index, umem id) is always in this place, in
+ * input and output */
 #define CMD_NUMBER	SN_FLD(0x48, 24)
 /* The port of a command: other_vport(1) reserved(11) port_num(4) vport_number(16) */
 #define CMD_PORT	SN_FLD(0x4c, 4)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The lock of the device, one word: an empty pump costs two atomic operations on it. A caller that finds
- * it taken leaves its work for the holder (a stored doorbell) and marks the lock kicked. The holder
- * cannot release a kicked lock: it drives once more first.
+ * the lock taken leaves its work, such as a stored doorbell, to the holder and marks the lock kicked.
+ * The holder of a kicked lock drives the device once more before it releases the lock.
  */
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -127,8 +127,8 @@ void softnic_mmio_write(struct softnic *handle, uint32_t page, uint32_t offset, 
 	struct sn_nic *nic = (struct sn_nic *)handle;
 
 	if (offset == SN_UAR_EQ || offset == SN_UAR_EQ_ARM) {
-		/* This may be called from inside the interrupt, so the doorbell is always left to
-		 * the lock holder. */
+		/* This may be called from inside the interrupt handler, so the doorbell is always left
+		 * to the holder of the lock. */
 		sn_eq_post(nic, page, sn_get32(data, 0), offset == SN_UAR_EQ_ARM);
 		softnic_pump(handle);
 		return;

@@ -236,7 +236,7 @@ uint8_t sn_cmd_destroy_qp(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-/* The host must zero its records: after RST both sides count from 0. */
+/* The host must zero its records: after a transition to RST both sides count from 0. */
 void sn_qp_reset_queues(struct sn_qp *qp)
 {
 	leave_lists(qp);

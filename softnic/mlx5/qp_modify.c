@@ -15,7 +15,7 @@ struct request {
 
 typedef uint8_t transition_fn(const struct request *r);
 
-/* Copies a field that the device never changes, for QUERY_QP. */
+/* Stores a field that the device itself never changes, for QUERY_QP. */
 static void keep_field(const struct request *r, struct sn_fld f)
 {
 	sn_set(r->qp->ctx, f, sn_get(r->ctx, f));
@@ -102,8 +102,8 @@ static const char *reserved_fault(const struct request *r)
 }
 
 /*
- * The model has RoCE v2 only. Linux and UCX set the source port of each RC QP, so 0 is no default. No
- * port is above the maximum, which has all 16 bits.
+ * The model has RoCE v2 only. Linux and UCX set the source port of each RC QP, so 0 does not mean a
+ * default. No port can be above the maximum, since that is 65535.
  */
 static bool wrong_sport(const struct request *r, const struct sn_av *av)
 {
@@ -198,7 +198,7 @@ static const struct transition {
 	unsigned int from;
 	enum sn_qp_state to;
 	transition_fn *take;
-	uint32_t optional;		/* bits of opt_param_mask that this transition allows */
+	uint32_t optional;		/* the bits of opt_param_mask that this transition allows */
 } transitions[] = {
 	{ CMD_RST2INIT_QP, FROM(RST), SN_QP_INIT, to_init, 0 },
 	{ CMD_INIT2INIT_QP, FROM(INIT), SN_QP_INIT, nothing, OPT_RIGHTS | OPT_Q_KEY },

@@ -61,7 +61,8 @@ bool sn_quirk_hides(const struct sn_nic *nic, enum sn_event type)
 	}
 }
 
-/* The sleep is longer than a transfer of this model takes, so a comparison of times has a clear result. */
+/* The delay exceeds the duration of a transfer in this model, so that a comparison of times has a clear
+ * result. */
 void sn_quirk_slows(const struct sn_nic *nic, enum sn_quirk quirk)
 {
 	enum { STEP_US = 50 };

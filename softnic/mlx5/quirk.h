@@ -20,8 +20,9 @@ enum sn_quirk {
 	SN_Q_SMALL_MTU,		/* the MTU is that of frames of 1500 bytes, as after a reset */
 	SN_Q_EARLY_LIMIT,	/* the SRQ limit event comes when the limit is reached, one receive early */
 	SN_Q_UMR_DISABLED,	/* like SN_Q_NO_UMR, and the capabilities say so */
-	SN_Q_LOST_WQE,		/* each QP in ERR keeps a receive of its SRQ, and no event follows */
-	SN_Q_NO_RESIZE_CQE,	/* no CQE ends the old ring of a resized CQ */
+	/* each QP in ERR keeps a receive of its SRQ without completing it, and no event follows */
+	SN_Q_LOST_WQE,
+	SN_Q_NO_RESIZE_CQE,	/* when a CQ is resized, no CQE ends the old ring */
 	SN_Q_SLOW_LINK,		/* the link trains for a minute */
 	SN_Q_SLOW_BF,		/* a BlueFlame write takes longer than a doorbell */
 	SN_Q_SLOW_INLINE,	/* inline data takes longer than data that the device reads */

@@ -19,22 +19,23 @@
 enum {
 	SN_RC_WINDOW = 224,	/* most request packets in flight */
 	SN_RC_ACK_EVERY = 16,	/* packets of a long message between two requests for an ACK */
-	SN_RC_DELAY_POLLS = 64,	/* empty polls before delayed ACKs are sent */
-	SN_RC_STREAM_POLLS = 8,	/* the same, for a WRITE that closely follows another */
+	SN_RC_DELAY_POLLS = 64,	/* number of empty polls before delayed ACKs are sent */
+	SN_RC_STREAM_POLLS = 8,	/* the same, for a WRITE that closely follows another one */
 	SN_RC_DELAY_MAX = 8,	/* requests that one delayed ACK may cover */
-	SN_RC_BURST = 32,	/* packets (or trains) a QP may send per turn */
+	SN_RC_BURST = 32,	/* packets (or trains) that a QP may send per turn */
 	SN_RC_TRAIN = 16384,	/* payload bytes of one train: see sn_rc_train */
 	SN_RC_READS = 16,	/* most responder resources of a QP, as reported */
-	/* shortest timeout, 4.096 us << 12: this host's scheduler can keep it */
+	/* shortest timeout, 4.096 us << 12, which this host's scheduler can still keep */
 	SN_RC_TIMEOUT_MIN = 12,
 };
 
 /* A RDMA READ or an atomic that needs a response. */
 struct sn_rc_read {
 	bool atomic;
-	bool again;		/* the request is a repetition, and may have been answered before */
-	uint64_t va;		/* of an atomic: the original value */
-	uint32_t rkey, len, psn, sent;	/* sent: number of packets of the response */
+	/* the request is repeated by the peer, and may have been answered before */
+	bool again;
+	uint64_t va;		/* of an atomic, the original value */
+	uint32_t rkey, len, psn, sent;	/* sent: number of packets of the response that have been sent */
 };
 
 /* An atomic that was executed: a repeated request gets the saved result. */
@@ -72,15 +73,15 @@ struct sn_rc_req {
 	uint32_t psn_next;	/* PSN of the next new message */
 	uint32_t psn_una;	/* oldest PSN that is not acknowledged */
 	uint32_t psn_max;	/* PSN after the newest one ever sent */
-	uint32_t wr;		/* FIFO number of the WR that is being sent, or of the next one */
-	uint32_t pkt;		/* number of its next packet */
+	uint32_t wr;		/* FIFO number of the WR that is being sent, or else of the next one */
+	uint32_t pkt;		/* number of the next packet in its message */
 	bool loaded;		/* the message of that WR has begun */
-	bool rnr_wait;		/* the requester waits after an RNR NAK */
-	bool unreachable;	/* no peer at that address: retries are fast */
-	bool link_lost;		/* the packets in flight were lost */
+	bool rnr_wait;		/* the requester waits because of an RNR NAK */
+	bool unreachable;	/* no peer has that address: retries are fast */
+	bool link_lost;		/* the packets in flight were lost with the link */
 	uint8_t retries, rnr_retries;	/* remaining retries */
 	uint32_t in_flight;	/* upper bound of the packets in flight */
-	/* a READ response was lost, and the requester went back to this PSN */
+	/* a READ response was lost, and the requester has gone back to this PSN */
 	uint32_t gap_psn;
 	uint32_t progress, progress_seen;
 	struct sn_timer ack_timer, rnr_timer;
@@ -92,27 +93,27 @@ enum sn_rc_answer {
 	SN_ANSWER_ACK,		/* acknowledges all packets before psn */
 	SN_ANSWER_SEQUENCE_NAK,	/* the packet psn is missing */
 	SN_ANSWER_RNR_NAK,
-	/* sends a NAK with nak_code at nak_psn; then the QP goes to ERR */
+	/* a NAK with nak_code at nak_psn; after it the QP goes to ERR */
 	SN_ANSWER_FATAL_NAK,
 };
 
 struct sn_rc_resp {
 	uint32_t psn;		/* PSN that is expected next */
 	uint32_t msn;
-	enum sn_bth_class in;	/* class of the SEND or WRITE whose packets are arriving */
-	bool nak_sent;		/* packets after the gap are dropped silently */
+	enum sn_bth_class in;	/* class of the SEND or WRITE that is arriving */
+	bool nak_sent;		/* a sequence NAK was sent: packets after the gap are dropped silently */
 	bool established;
 	enum sn_rc_answer answer;
 	enum sn_nak_code nak_code;
-	uint32_t delayed_requests;	/* requests covered by the delayed ACK */
+	uint32_t delayed_requests;	/* number of requests that the delayed ACK covers */
 	uint32_t nak_psn;
-	/* event of the fatal NAK; SN_EV_COMPLETION: a CQE reports it instead */
+	/* event that the fatal NAK raises; SN_EV_COMPLETION: none, since a CQE reports the error */
 	enum sn_event event;
 	struct sn_srq *srq;	/* the SRQ of the receive WQE in use, or NULL, */
 	uint16_t rwqe;		/* and the index of that WQE */
 	uint32_t off;		/* bytes of the current message that have arrived */
 	uint64_t va;
-	uint32_t rkey, len;	/* of the current WRITE */
+	uint32_t rkey, len;	/* rkey and length of the current WRITE */
 	struct sn_rc_read read[SN_RC_READS];
 	uint32_t read_head, read_tail;
 	struct sn_rc_atomic atomic[SN_RC_READS];
@@ -120,20 +121,20 @@ struct sn_rc_resp {
 };
 
 /*
- * The WQEs in use, one of each kind for the whole device, so that thousands of idle QPs need no room for
- * them. A QP that finds another QP's WQE here fetches its own again.
+ * Scratch for the WQEs in use: one of each kind for the whole device, so that thousands of idle QPs need
+ * no room for them. A QP that finds the WQE of another QP here fetches its own again.
  */
 struct sn_rc_scratch {
 	const struct sn_qp *sender, *reader, *receiver;
-	struct sn_wqe send;		/* the WQE of the sender, while it has loaded one */
+	struct sn_wqe send;		/* the WQE that the sender is sending */
 	const struct sn_wr *read_wr;	/* the READ whose response arrives, */
-	struct sn_wqe read;		/* and its WQE, whose segments receive the response */
+	struct sn_wqe read;		/* the WQE of that READ, whose segments receive the response */
 	struct sn_rwqe receive;
 };
 
 /*
- * A cached translation of a whole key, for one kind of access by one QP. It is valid while nic->key_turn
- * is equal to turn: no key and no connection has changed.
+ * A cached translation of a whole key, for one kind of access by one QP. It is valid while turn equals
+ * nic->key_turn: then no key and no connection has changed since.
  */
 struct sn_rc_mapping {
 	uint32_t key, turn;
@@ -146,9 +147,9 @@ struct sn_rc {
 	struct sn_rc_scratch *scratch;
 	struct sn_fab_dest dest;
 	struct sn_waiter waiter;
-	struct sn_rc_mapping target;	/* the key of the WRITE executed last */
-	struct sn_rc_mapping local;	/* the key of the receives used last */
-	bool ack_delayed;		/* an ACK is delayed: see sn_rc_ack_after_cqe */
+	struct sn_rc_mapping target;	/* for the key of the WRITE executed last */
+	struct sn_rc_mapping local;	/* for the key of the receives used last */
+	bool ack_delayed;		/* see sn_rc_ack_after_cqe */
 	TAILQ_ENTRY(sn_rc) delayed_link;
 	struct sn_rc_req req;
 	struct sn_rc_resp resp;
@@ -162,17 +163,18 @@ struct sn_fabric {
 	struct sn_timer chaos;
 	TAILQ_HEAD(, sn_waiter) blocked;
 	TAILQ_HEAD(, sn_rc) delayed_acks;
-	/* empty polls since an ACK was delayed or a packet arrived */
+	/* number of empty polls since an ACK was delayed or a packet arrived */
 	unsigned int idle;
 	unsigned int ack_delay_polls;		/* empty polls before delayed ACKs are sent */
-	unsigned int empty_polls, empty_polls_at_write;	/* empty polls in total, and at the last WRITE */
-	struct sn_rc_scratch scratch;		/* in the first port only: for the whole device */
+	/* empty polls so far, and their number at the last WRITE */
+	unsigned int empty_polls, empty_polls_at_write;
+	struct sn_rc_scratch scratch;		/* of the whole device; only the first port has it */
 };
 
 /* rc_port.c: sends through the port */
 
 /*
- * Sends headers (the opcode, QPN and PSN of the BTH are filled in here) and payload. Returns as
+ * Sends headers and payload; fills in opcode, QPN and PSN of the BTH. Returns the same values as
  * sn_fab_send.
  */
 struct sn_rc_out {
@@ -185,14 +187,14 @@ struct sn_rc_out {
 	uint32_t len;			/* the payload: len bytes, */
 	const struct sn_wqe *wqe;	/* from this WQE, beginning at off, */
 	uint32_t off;
-	const struct sn_access *memory;	/* or from the memory of this key */
+	const struct sn_access *memory;	/* or from the memory that this access names */
 	enum sn_acc refused;		/* the reason, if sn_rc_send returns -EACCES */
 };
 int sn_rc_send(struct sn_qp *qp, struct sn_rc_out *out);
 /*
  * Writes the peer's struct sn_bth and returns the position of the next header. flags includes the pad
- * count; psn includes AckReq and train. Stored as two words: a reader that loads a word at once then
- * needs no second load.
+ * count; psn includes AckReq and train. The header is stored as two words, so that the reader can load
+ * each word at once from one store.
  */
 static inline uint8_t *sn_rc_put_bth(const struct sn_qp *qp, uint8_t *head, uint8_t opcode, uint32_t flags,
 				     uint32_t psn)
@@ -212,8 +214,8 @@ static inline uint32_t sn_rc_flags(bool solicited, uint32_t len)
 }
 
 /*
- * The length of a delayed ACK that this packet may carry, or 0. A request that may break the
- * connection carries no ACK. sn_rc_put_piggyback writes the ACK at head.
+ * Returns the length of a delayed ACK that this packet may carry, or 0. A request that may break the
+ * connection carries no ACK. sn_rc_put_piggyback writes the ACK to head.
  */
 static inline uint32_t sn_rc_piggyback(const struct sn_qp *qp, bool send)
 {
@@ -224,9 +226,9 @@ static inline uint32_t sn_rc_piggyback(const struct sn_qp *qp, bool send)
 }
 void sn_rc_put_piggyback(struct sn_qp *qp, uint8_t *head);
 /*
- * How many packets of a message to send as one train, from packet number at, with left remaining. As
- * with segmentation offload the wire would split them, but this wire need not. Trains start at fixed
- * positions, so that a retransmission has the same boundaries.
+ * Returns how many packets of a message to send as one train, from packet number at on, with left bytes
+ * remaining. A real wire would split a train, as with segmentation offload; this one need not. Trains
+ * start at fixed positions, so that a retransmission has the same boundaries.
  */
 uint32_t sn_rc_train(const struct sn_qp *qp, uint32_t at, uint32_t left);
 /* Does the length match the packet count, given whether the train ends the message? */
@@ -242,20 +244,21 @@ struct sn_rc_scratch *sn_rc_scratch(struct sn_nic *nic);
 bool sn_rc_peer_stalled(struct sn_qp *qp);
 /* Returns true if the fault script simulates an empty receive queue for this packet. */
 bool sn_rc_rnr_injected(struct sn_nic *nic);
-/* Delays the pending ACK until some empty polls have passed, or less. */
+/* Delays the pending ACK until some empty polls have passed. The shortest delay of a port's pending ACKs
+ * applies to all of them. */
 void sn_rc_delay_ack(struct sn_qp *qp, unsigned int polls);
 void sn_rc_undelay_ack(struct sn_qp *qp);
-/* Called when the ACK has been sent. */
+/* To be called when the ACK has been sent. */
 void sn_rc_acknowledged(struct sn_qp *qp);
 bool sn_rc_send_delayed_acks(struct sn_port *port, bool any);
 bool sn_rc_ack_may_wait(const struct sn_port *port);
 
 /* rc_req.c: sends requests. True if only the burst limit stopped it. */
 bool sn_rc_req_run(struct sn_qp *qp);
-/* rc_plain.c: the fast path for the next WQE. The queue is not empty. False: it cannot send this
+/* rc_plain.c: the fast path for the next WQE of a queue that is not empty. False: it cannot send this
  * WQE, or there is no room. */
 bool sn_rc_plain(struct sn_qp *qp);
-/* The same for a WQE at a known address. */
+/* The same for a WQE whose address is known. */
 bool sn_rc_plain_at(struct sn_qp *qp, const uint8_t *at);
 static inline bool sn_rc_all_is_sent(const struct sn_qp *qp)
 {
@@ -294,11 +297,11 @@ void sn_rc_timers_init(struct sn_qp *qp);
 void sn_rc_go_back(struct sn_qp *qp);
 /* Returns the oldest unfinished message, or NULL. */
 struct sn_wr *sn_rc_oldest(const struct sn_qp *qp);
-/* Called at the end of the message: no more of its response is written. */
+/* To be called when a message ends: no more of its response may be written. */
 void sn_rc_drop_response(struct sn_qp *qp, const struct sn_wr *wr);
-/* Ends a message with an error: the QP goes to ERR when the wr retires. */
+/* Ends a message with an error. The QP goes to ERR when the wr retires. */
 void sn_rc_fail(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t vendor);
-/* Called when a request that needs a response was sent: starts the timer. */
+/* To be called when a request that needs a response was sent: starts the timer. */
 void sn_rc_expect_answer(struct sn_qp *qp);
 void sn_rc_retry_soon(struct sn_qp *qp);
 void sn_rc_link_lost(struct sn_qp *qp);
@@ -324,7 +327,7 @@ void sn_rc_ack_write(struct sn_qp *qp);
 void sn_rc_fatal_nak(struct sn_qp *qp, uint32_t psn, enum sn_nak_code code, enum sn_event event);
 /* Refuses the peer's access, with the NAK and the event for the reason. */
 void sn_rc_refuse(struct sn_qp *qp, uint32_t psn, const struct sn_access *a, enum sn_acc why);
-/* Sends the pending ACK or NAK; returns as sn_rc_send() does. */
+/* Sends the pending ACK or NAK. Returns the same values as sn_rc_send(). */
 int sn_rc_send_answer(struct sn_qp *qp);
 void sn_rc_put_aeth(struct sn_qp *qp, struct sn_rc_out *out, uint8_t syndrome);
 

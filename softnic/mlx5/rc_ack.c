@@ -45,8 +45,8 @@ static void finish_plain(struct sn_qp *qp, uint32_t psn)
 	if (una == r->psn_una)
 		return;
 	move_una(qp, una);
-	/* Local operations that were posted after the acknowledged WRs waited for them, and can
-	 * retire now. */
+	/* Local operations posted after the acknowledged WRs had to wait for them, and can retire
+	 * now. */
 	sn_wr_retire(qp);
 }
 
@@ -77,7 +77,7 @@ static bool acknowledge_upto(struct sn_qp *qp, uint32_t psn)
 	return true;
 }
 
-/* Retransmits once per lost response; if that is lost too, the timer handles it. */
+/* Retransmits once for each lost response. If the repetition is lost too, the timer handles it. */
 static void go_back_once(struct sn_qp *qp)
 {
 	struct sn_rc_req *r = &qp->rc->req;
@@ -165,7 +165,7 @@ static struct sn_wr *answered_wr(struct sn_qp *qp, const struct sn_packet *pkt)
 	return wr && sn_rc_is_read(wr->opcode) && qp->rc->req.psn_una == pkt->psn ? wr : NULL;
 }
 
-/* The WQE whose segments receive the response. */
+/* Returns the WQE whose segments receive the response. */
 static const struct sn_wqe *destination(struct sn_qp *qp, struct sn_wr *wr)
 {
 	struct sn_rc_scratch *scratch = qp->rc->scratch;
@@ -182,7 +182,7 @@ static const struct sn_wqe *destination(struct sn_qp *qp, struct sn_wr *wr)
 	return &scratch->read;
 }
 
-/* Saves a response for the CQE, if it is complete and its request is signaled. */
+/* If the response is complete and its request is signaled, saves it for the CQE. */
 static bool keep_small(struct sn_qp *qp, struct sn_wr *wr, const void *data, uint32_t len)
 {
 	wr->small = len && len == wr->len && len <= qp->small_req && wr->ce >= SN_CE_ALWAYS;

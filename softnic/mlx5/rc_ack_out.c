@@ -14,8 +14,8 @@ void sn_rc_set_answer(struct sn_qp *qp, enum sn_rc_answer what)
 }
 
 /*
- * Does the host wait for events? Such a requester is slow, and may rely on the hardware's order: the ACK
- * arrives before the response.
+ * Does the host wait for events? Such a requester answers late, and may rely on hardware's order, in
+ * which the ACK arrives before the answer.
  */
 static bool host_waits(const struct sn_qp *qp)
 {
@@ -51,8 +51,9 @@ void sn_rc_ack_write(struct sn_qp *qp)
 }
 
 /*
- * The host is about to act on the completion; an ACK sent first would delay it by a packet. The delay is
- * short, so the requester's completion is not late and its window does not fill up.
+ * Delays the ACK for a message whose completion the host is about to handle: sending the ACK first would
+ * delay the host by a packet. The delay is short, so the requester's completion is not late and its
+ * window does not fill up.
  */
 void sn_rc_ack_after_cqe(struct sn_qp *qp)
 {
@@ -102,7 +103,8 @@ int sn_rc_send_answer(struct sn_qp *qp)
 	struct sn_rc_out out = {.opcode = SN_BTH_ACK, .psn = s->psn};
 	uint8_t syndrome = SN_AETH_ACK | SN_AETH_NO_CREDIT;
 
-	/* This also runs before the QP fails without a NAK: requests executed before are acknowledged. */
+	/* This also runs before a QP fails without a NAK, so that requests executed before are
+	 * acknowledged. */
 	if (s->answer == SN_ANSWER_ACK || (s->answer == SN_ANSWER_FATAL_NAK && s->nak_code == SN_NAK_NONE)) {
 		out.psn = sn_psn_add(s->psn, SN_PSN_MASK);
 	} else if (s->answer == SN_ANSWER_SEQUENCE_NAK) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Cached addresses of keys, for the next packet to the same key. A mapping is valid until keys, windows
- * or connections change: each change increments the device's key_turn.
+ * Cached translations of keys, for the next packet that uses the same key. A mapping is valid until
+ * keys, windows or connections change: each change increments the device's key_turn.
  */
 #include "softnic/mlx5/rc.h"
 

@@ -2,7 +2,7 @@
 /*
  * The fast path of requests: a WRITE or SEND of one block with contiguous data that fits one packet,
  * when nothing else is queued before it. Such a WQE is checked and sent in one step, from the queue into
- * the ring. Any other WQE, or a bad one, is left to sn_rc_req_run, which also reports errors.
+ * the ring. All other WQEs, and invalid ones, are left to sn_rc_req_run, which also reports errors.
  */
 #include <string.h>
 
@@ -21,7 +21,7 @@ struct plain {
 	uint32_t len;
 };
 
-/* The WQE has no fence and no reserved bit, and belongs to this queue and index. */
+/* Does the WQE have no fence and no reserved bit, and belong to this queue and index? */
 EITHER bool ctrl_is_plain(const struct sn_qp *qp, const uint8_t *raw, bool write, struct plain *p)
 {
 	uint32_t word = (uint32_t)qp->sq_next << 8 | (write ? SN_OP_WRITE : SN_OP_SEND), flags;
@@ -90,7 +90,7 @@ EITHER void put_packet(struct sn_qp *qp, const struct plain *p, bool write, uint
 				    sn_rc_flags(p->solicited, p->len),
 				    qp->rc->req.psn_next | SN_BTH_ACKREQ);
 
-	/* Zeroes pad bytes and ICRC first; the data may overlap that word. */
+	/* The pad bytes and the ICRC are zeroed first, because the data may overlap that word. */
 	memcpy(at + packet_len(p, write) - sizeof(none), &none, sizeof(none));
 	if (write) {
 		struct sn_reth reth = {p->to->va, p->to->rkey, to_be32(p->len)};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The fast path of incoming packets: a WRITE or SEND of one packet, in order, into memory with a cached
- * mapping; and its ACK. Such a packet is checked and executed in one step. Any other packet, or a bad
- * one, is left to sn_packet_parse.
+ * mapping; and its ACK. Such a packet is checked and executed in one step. All other packets, and
+ * invalid ones, are left to sn_packet_parse.
  */
 #include <string.h>
 
@@ -50,7 +50,7 @@ static bool is_plain(const uint8_t *bytes, size_t len, struct plain *p)
 	return true;
 }
 
-/* Is this an ACK, and no NAK? */
+/* Is this an ACK and not a NAK? */
 static bool is_ack(const uint8_t *bytes, size_t len, struct plain *p)
 {
 	be64_t first;
@@ -70,8 +70,8 @@ static bool is_ack(const uint8_t *bytes, size_t len, struct plain *p)
 	       (from_be32(rest[1]) >> 24 & SN_AETH_KIND) == SN_AETH_ACK;
 }
 
-/* Finds the QP of a packet; the requester of the last packet most often sends again. NULL: the QP
- * is unknown, or in a state for the slow path. */
+/* Finds the QP of a packet. The QP that sent the last request is tried first: most often it sends
+ * again. NULL: the QP is unknown, or in a state for the slow path. */
 static inline struct sn_qp *receiver(struct sn_port *port, const struct sn_addr *src, const struct plain *p)
 {
 	struct sn_nic *nic = port->nic;
@@ -124,7 +124,7 @@ static bool send_in(struct sn_qp *qp, const struct plain *p)
 		sn_rc_mapping_fill(qp, &qp->rc->local, sge.key, SN_LW);
 		return false;
 	}
-	/* This scratch may hold another QP's WQE. */
+	/* The scratch space may hold another QP's WQE. */
 	scratch->receiver = NULL;
 	scratch->receive.idx = qp->rq_next++;
 	scratch->receive.srq = NULL;

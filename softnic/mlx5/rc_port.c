@@ -11,7 +11,7 @@ struct sn_rc_scratch *sn_rc_scratch(struct sn_nic *nic)
 	return &nic->port[0].fabric->scratch;
 }
 
-/* Faults apply to single packets, so a fault script disables trains. */
+/* Faults apply to single packets, so there are no trains while a fault script is set. */
 uint32_t sn_rc_train(const struct sn_qp *qp, uint32_t at, uint32_t left)
 {
 	uint32_t max = SN_RC_TRAIN / qp->mtu;
@@ -31,7 +31,7 @@ static void put_headers(const struct sn_qp *qp, const struct sn_rc_out *out, str
 	sn_bytes(ext, out->ext, out->ext_len);
 }
 
-/* Writes the delayed ACK as sn_rc_resp_run would send it. */
+/* Writes the delayed ACK in the form in which sn_rc_resp_run would send it. */
 void sn_rc_put_piggyback(struct sn_qp *qp, uint8_t *head)
 {
 	const struct sn_rc_resp *s = &qp->rc->resp;
@@ -88,7 +88,7 @@ bool sn_rc_ack_may_wait(const struct sn_port *port)
 	return !nic->thread_driven && !nic->cqs_armed && port->fabric->idle < port->fabric->ack_delay_polls;
 }
 
-/* Sends the delayed ACKs of idle QPs. Returns true always, because a device with a delayed ACK is
+/* Sends the delayed ACKs of idle QPs. Always returns true, because a device with a delayed ACK is
  * not idle. */
 bool sn_rc_send_delayed_acks(struct sn_port *port, bool any)
 {

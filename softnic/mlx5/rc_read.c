@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The responder's sending half. READs and atomics, whose rights are already checked, wait in a
- * queue for their responses, which are sent in order. An ACK or NAK is sent after them all.
+ * The responder's sending half. READs and atomics, whose rights are already checked, wait in a queue
+ * for their responses, which are sent in order. An ACK or NAK is sent after all of them.
  */
 #include <errno.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static void queue(struct sn_qp *qp, const struct sn_rc_read *read)
 	struct sn_rc_resp *s = &qp->rc->resp;
 
 	*read_slot(s, s->read_tail++) = *read;
-	/* The response acknowledges everything before it. */
+	/* The response acknowledges all earlier requests, so the pending ACK is not needed. */
 	if (s->answer == SN_ANSWER_ACK)
 		s->answer = SN_ANSWER_NONE;
 	sn_qp_kick(qp);
@@ -35,8 +35,8 @@ static unsigned int resources(const struct sn_qp *qp)
 }
 
 /*
- * A request that arrives late, after its repetition was answered, takes a resource that the peer counts
- * as free. So the oldest repeated request is dropped; the others are kept.
+ * A request that arrives late, after its repetition was answered, needs a resource that the peer counts
+ * as free. So the oldest repeated request is dropped.
  */
 static bool drop_repeated(struct sn_rc_resp *s)
 {
@@ -67,8 +67,8 @@ static bool take_resource(struct sn_qp *qp, uint32_t psns)
 }
 
 /*
- * The requester went back and will repeat all later requests. Those queued from here on are dropped, so
- * none is answered twice.
+ * The requester went back and will repeat all later requests. The later ones in the queue are dropped,
+ * so that none is answered twice.
  */
 static bool requeue_read(struct sn_qp *qp, uint32_t psn)
 {
@@ -222,7 +222,7 @@ static int send_answer(struct sn_qp *qp)
 	return err;
 }
 
-/* The NAK has been sent, or the peer is gone. */
+/* Nothing is pending any more: the NAK has been sent, or the peer is gone. */
 static void fail_qp(struct sn_qp *qp)
 {
 	enum sn_event event = qp->rc->resp.event;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The requester's sending half: WQEs become packets, in order, within the window. The position is a wr
- * in the FIFO and a packet number in its message; retransmission only moves the position back.
+ * The requester's sending half: WQEs become packets, in order, within the window. The sending position
+ * is a wr in the FIFO and a packet number in its message. A retransmission only moves this position
+ * back.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "softnic/mlx5/rc.h"
 
-/* A new message takes its PSNs: one per packet, for a READ one per packet of the response. */
+/* Gives a new message its PSNs: one for each packet, or for each packet of a READ's response. */
 static void begin_message(struct sn_qp *qp, struct sn_wr *wr)
 {
 	struct sn_rc_req *r = &qp->rc->req;
@@ -24,7 +25,8 @@ static void begin_message(struct sn_qp *qp, struct sn_wr *wr)
 	r->loaded = true;
 }
 
-/* Loads the message at the position: one sent before, or a new one. False: there is nothing to send. */
+/* Loads the message at the sending position, which is a repeated or a new one. False: there is nothing
+ * to send. */
 static bool load_message(struct sn_qp *qp)
 {
 	struct sn_rc_req *r = &qp->rc->req;
@@ -75,7 +77,7 @@ static bool refetch_receive(struct sn_qp *qp)
 	return false;
 }
 
-/* Must the loaded message still be sent? Skips what was acknowledged meanwhile. */
+/* Must the loaded message still be sent? Skips the part that was acknowledged meanwhile. */
 static bool still_wanted(struct sn_qp *qp)
 {
 	struct sn_rc_req *r = &qp->rc->req;
@@ -112,7 +114,7 @@ static bool may_send(const struct sn_qp *qp)
 
 	if (r->in_flight >= SN_RC_WINDOW)
 		return false;
-	/* Half of the PSN space separates old from new. */
+	/* Half of the PSN space is old, half is new. */
 	if (((wr->psn + wr->npsn - r->psn_una) & SN_PSN_MASK) >= 1u << 23)
 		return false;
 	if (!sn_rc_is_read(wr->opcode) || qp->wr_reads <= qp->max_rd_atomic)
@@ -134,7 +136,7 @@ static void put_imm(struct sn_rc_out *out, be32_t imm)
 	out->ext_len += (uint32_t)sizeof(imm);
 }
 
-/* Selects from the opcodes for middle, first, last and only packets. */
+/* Selects one of an operation's opcodes: that for a middle, first, last or only packet. */
 static uint8_t pick_opcode(bool first, bool last, const uint8_t opcodes[4])
 {
 	return opcodes[(last ? 2 : 0) + (first ? 1 : 0)];
@@ -256,8 +258,8 @@ static bool send_some(struct sn_qp *qp)
 	else
 		data_headers(qp, wr, &out);
 	/*
-	 * A request that may break the connection must follow the delayed ACK. Otherwise the peer's own
-	 * requests, which have arrived, would be flushed.
+	 * A request that may break the connection is sent after the delayed ACK. Otherwise the break
+	 * would flush the peer's own requests, although they have arrived.
 	 */
 	if (qp->rc->ack_delayed && !is_send(wr->opcode))
 		sn_rc_flush_delayed_ack(qp);
@@ -296,7 +298,7 @@ bool sn_rc_req_run(struct sn_qp *qp)
 		}
 		if (!still_wanted(qp) && !load_message(qp))
 			return false;
-		/* The reloaded message may be partly acknowledged. */
+		/* A part of the reloaded message may be acknowledged already. */
 		if (!still_wanted(qp))
 			continue;
 		if (!may_send(qp) || !refetch_receive(qp) || !send_some(qp) || sn_rc_all_is_sent(qp))

@@ -124,7 +124,8 @@ static void send_in(struct sn_qp *qp, const struct sn_packet *pkt)
 
 	if (!small && sn_quirk(qp->nic, SN_Q_SLOW_RECV)) {
 		sn_quirk_slows(qp->nic, SN_Q_SLOW_RECV);
-		s->delayed_requests = SN_RC_DELAY_MAX;	/* polls during the sleep are missing: no delay */
+		/* no polls are counted during sleep, so the ACK must not be delayed */
+		s->delayed_requests = SN_RC_DELAY_MAX;
 	}
 	if (parts & SN_P_FIRST ? !take_receive(qp) : !refetch_receive(qp))
 		return;
@@ -150,8 +151,8 @@ static void send_in(struct sn_qp *qp, const struct sn_packet *pkt)
 }
 
 /*
- * IBTA 11.6.2: the receive that the immediate would have completed fails with the write. Its error
- * completion replaces the asynchronous event.
+ * IBTA 11.6.2: if a write with immediate fails, the receive that its immediate would have completed
+ * fails too. The error completion of that receive replaces the asynchronous event.
  */
 static void refuse_write(struct sn_qp *qp, const struct sn_access *a, enum sn_acc why, bool taken)
 {
@@ -246,7 +247,8 @@ static void write_in(struct sn_qp *qp, const struct sn_packet *pkt)
 		advance_psn(qp, pkt);
 }
 
-/* Has the packet the right position in its message, and the right length? IBTA 9.7.4.1.4 and .5. */
+/* Is the packet allowed at this position of its message, and is its length right? IBTA 9.7.4.1.4 and
+ * .5. */
 static bool well_placed(const struct sn_qp *qp, const struct sn_packet *pkt)
 {
 	bool first = pkt->shape->parts & SN_P_FIRST, last = pkt->shape->parts & SN_P_LAST;

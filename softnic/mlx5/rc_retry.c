@@ -2,8 +2,8 @@
 /*
  * Missing responses (IBTA 9.7.6.1.3), and RNR NAKs (9.7.5.2.8).
  *
- * The timer is not restarted for every packet: it runs while anything is in flight. If it expires after
- * progress, it just starts again. So a loss is detected after one to two timeouts.
+ * The timer is not restarted for every packet: it runs while anything is in flight. If there was
+ * progress when it expires, it starts again. So a loss is detected after one to two timeouts.
  */
 #include <stddef.h>
 

@@ -10,7 +10,7 @@
 #define FL (SN_P_FIRST | SN_P_LAST)
 #define D SN_P_PAYLOAD
 
-/* IBTA table 38 and figure 64 ff.: the headers after the BTH. */
+/* IBTA table 38, figures 64 and following: the headers after the BTH. */
 const struct sn_bth_shape sn_bth_shapes[SN_BTH_OPCODES] = {
 	[SN_BTH_SEND_FIRST] = {SN_C_SEND, 12, F | D},
 	[SN_BTH_SEND_MIDDLE] = {SN_C_SEND, 12, D},

@@ -141,7 +141,7 @@ enum sn_bth_class {
 	SN_C_READ_RESP,		/* this class and the following ones go to the requester */
 	SN_C_ACK,
 	SN_C_ATOMIC_ACK,
-	SN_C_DATAGRAM,		/* the packet belongs to no connection */
+	SN_C_DATAGRAM,		/* the datagram class: the packet belongs to no connection */
 };
 
 struct sn_bth_shape {

@@ -9,7 +9,7 @@ enum { REG_PMTU = 0x5003, REG_PTYS = 0x5004, REG_PVLC = 0x500f, REG_NODE_DESC = 
 
 #define PTYS_PROTO_MASK	SN_FLD(0x1d, 3)
 enum { PTYS_IB = 1 << 0, PTYS_ETH = 1 << 2 };
-/* The fields capability, admin and oper: */
+/* Each of these values is in three fields: capability, admin and oper. */
 static const struct sn_fld ptys_eth[] = { SN_FLD(0x60, 32), SN_FLD(0xc0, 32), SN_FLD(0x120, 32) };
 static const struct sn_fld ptys_width[] = { SN_FLD(0x80, 16), SN_FLD(0xe0, 16), SN_FLD(0x140, 16) };
 static const struct sn_fld ptys_rate[] = { SN_FLD(0x90, 16), SN_FLD(0xf0, 16), SN_FLD(0x150, 16) };

@@ -4,8 +4,8 @@
  * "Work Queue Context".
  *
  * The WQEs are a linked list that starts at number 0: each holds the index of the next. The record
- * counts the WQEs; only the list gives their order. In a cyclic RMP the next WQE is the next in memory,
- * whatever the index says.
+ * counts the WQEs; only the list gives their order. In a cyclic RMP the next WQE is the following one
+ * in memory, and the index is ignored.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static uint8_t read_sizes(struct sn_cmd *c, const uint8_t *wq, struct sn_srq *sr
 				     sn_get(wq, WQ_TYPE));
 	if (sn_get(wq, WQ_SIGNATURE))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "signature: not in the caps");
-	/* A WQE has at least a next segment and a data segment. */
+	/* A WQE needs room for a next segment and at least one data segment. */
 	if (log_stride < 5 || log_stride > 11)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "log_wq_stride %u", log_stride);
 	if (log_size > 15)
@@ -243,7 +243,8 @@ uint8_t sn_cmd_query_rmp(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-/* Follows the link of the WQE just taken. False: the link is invalid, or points to a WQE in use. */
+/* Follows the link of the WQE that was just taken. False: the link is invalid, or leads to a WQE in
+ * use. */
 static bool follow_link(struct sn_nic *nic, struct sn_srq *srq, const struct next_seg *seg)
 {
 	uint32_t next = from_be16(seg->next_wqe_index);

@@ -53,7 +53,7 @@ int sn_rq_refetch(struct sn_qp *qp, struct sn_rwqe *rwqe)
 	return rwqe->srq ? sn_srq_refetch(qp, rwqe) : read_wqe(qp, rwqe);
 }
 
-/* Until sn_rq_done() or sn_rq_fail() a flush also ends this WQE. */
+/* From here on until sn_rq_done() or sn_rq_fail(), a flush of the queue also ends this WQE. */
 int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe)
 {
 	if (qp->srq)
@@ -116,7 +116,7 @@ static bool flush_taken(struct sn_qp *qp)
 	return true;
 }
 
-/* A receive that was taken and not completed is flushed like the following ones. */
+/* A receive that was taken but not completed is flushed first, then the ones after it. */
 bool sn_rq_flush(struct sn_qp *qp)
 {
 	bool any = false;

@@ -14,7 +14,8 @@ struct cursor {
 	uint8_t rights;
 };
 
-/* Finds the next part of the message within one element. False: there are no more. */
+/* Finds the next part of the message that lies within one element. False: there are no more
+ * parts. */
 static bool next_part(struct cursor *cur, struct sn_access *a, const uint8_t **inl)
 {
 	while (cur->n && cur->skip >= cur->sge->len) {
@@ -49,7 +50,7 @@ static uint8_t *single_element(const struct cursor *cur)
 	return sge->inl ? (uint8_t *)(uintptr_t)sge->inl + cur->skip : sn_mkey_at(cur->qp->nic, &a);
 }
 
-/* This is reached if the list ends before the message. */
+/* The list ended before the message did. */
 static enum sn_acc list_end(const struct cursor *cur, enum sn_acc acc, const struct sn_access *a)
 {
 	if (acc && acc != SN_ACC_MANY)
@@ -80,7 +81,7 @@ enum sn_acc sn_gather(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n
 	return list_end(&cur, acc, &a);
 }
 
-/* The list has no inline data: sn_wqe_parse() refuses a READ with inline data. */
+/* The list has no inline data here, because sn_wqe_parse() refuses a READ with inline data. */
 static enum sn_acc scatter(struct cursor *cur, const uint8_t *src)
 {
 	struct sn_access a = { 0 };

@@ -4,7 +4,7 @@
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/wqe.h"
 
-/* Only blocks that a CQE has reported are free, so the producer may not go beyond those. */
+/* Only blocks that a CQE has reported are free, so the producer index may not go beyond those. */
 static bool producer_ok(struct sn_qp *qp, uint32_t rec)
 {
 	uint16_t pi = (uint16_t)rec;
@@ -25,7 +25,7 @@ static bool producer_ok(struct sn_qp *qp, uint32_t rec)
 	return true;
 }
 
-/* The doorbell's own value is not used: by the manual the record is authoritative. */
+/* The doorbell's own value is not used, because by the manual the doorbell record is authoritative. */
 void sn_sq_doorbell(struct sn_qp *qp)
 {
 	uint32_t rec;
@@ -49,7 +49,7 @@ void sn_sq_record(struct sn_qp *qp, uint32_t rec)
 }
 
 /*
- * Reports reserved bits. A WQE that sets them is executed nevertheless. The immediate field of
+ * Reports reserved bits. A WQE with reserved bits is executed nevertheless. The immediate field of
  * opcodes without one is not checked: libmlx5's ibv_wr_send leaves stale bytes there.
  */
 static void ctrl_reserved(struct sn_qp *qp, const struct sn_ctrl *ctrl)
@@ -76,7 +76,8 @@ static bool is_fenced(const struct sn_qp *qp, uint8_t fence)
 	case SN_FENCE_STRONG:
 		return sn_wr_count(qp);
 	default:
-		return false;	/* local operations complete when they are fetched */
+		/* a WQE of an operation that is local to the device completes when it is fetched */
+		return false;
 	}
 }
 
@@ -95,7 +96,7 @@ static void check_umr_fence(struct sn_qp *qp, uint8_t opcode, uint8_t fence)
 	qp->umr_unfenced = opcode == SN_OP_UMR;
 }
 
-/* A WQE that cannot be executed keeps its place in the order of completions. */
+/* A WQE that cannot be executed still completes in its turn. */
 static void stop(struct sn_qp *qp, const struct sn_ctrl *ctrl, uint8_t syndrome)
 {
 	unsigned int ds = from_be32(ctrl->qpn_ds) & 0x3f;
@@ -143,8 +144,8 @@ static bool is_read(uint8_t opcode)
 	return opcode == SN_OP_READ || opcode == SN_OP_ATOMIC_CS || opcode == SN_OP_ATOMIC_FA;
 }
 
-/* Puts the fetched WQE into the FIFO. False: the wire half does not get it, because it is complete
- * or the queue has stopped. */
+/* Puts the fetched WQE into the FIFO. False: the wire half does not get the WQE, because it has
+ * completed already or the queue has stopped. */
 static bool take_wqe(struct sn_qp *qp, struct sn_wqe *wqe, unsigned int fetched)
 {
 	const struct sn_ctrl *ctrl = (const void *)wqe->raw;
@@ -160,8 +161,8 @@ static bool take_wqe(struct sn_qp *qp, struct sn_wqe *wqe, unsigned int fetched)
 		sn_wr_done(qp, wr, wqe->syndrome, 0, 0);
 		return false;
 	}
-	/* Hosts post a NOP to end a connection: the responder must acknowledge everything received
-	 * before it. */
+	/* Hosts post a NOP to end a connection. Before it completes, the delayed ACK for received
+	 * requests must be sent. */
 	if (opcode == SN_OP_NOP && qp->rc)
 		sn_rc_flush_delayed_ack(qp);
 	if (opcode == SN_OP_NOP || opcode == SN_OP_UMR) {

@@ -33,7 +33,7 @@ static void place_object(struct sn_table *t, uint32_t number, void *obj)
 	t->live++;
 }
 
-/* Rehashes the table and drops the marks of removed objects. It is a quarter full afterwards, so
+/* Rehashes the table, which drops the marks of removed objects. The new table is a quarter full, so
  * growth is rare. */
 static int grow_table(struct sn_table *t)
 {
@@ -75,8 +75,8 @@ int sn_table_add(struct sn_nic *nic, struct sn_table *t, unsigned int bits, unsi
 		 void *obj, uint32_t *number)
 {
 	uint32_t mask = (UINT32_C(1) << bits) - 1;
-	/* The number is random, because on hardware numbers have no meaning. A stale number then
-	 * stays invalid for long. */
+	/* Numbers are random, because on hardware they have no meaning to the driver. So a stale
+	 * number stays invalid for long. */
 	uint32_t first = (uint32_t)sn_random(nic) & mask;
 
 	if (t->live >= UINT32_C(1) << sn_log_max(nic, log_max))

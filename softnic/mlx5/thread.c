@@ -18,12 +18,12 @@
 #include "softnic/mlx5/dev.h"
 
 enum {
-	FLUSH_NS = 10000000,	/* how often the doorbell records of QPs in ERR are read */
+	FLUSH_NS = 10000000,	/* how often the doorbell records of QPs in ERR are read, in ns */
 	SPINS = 64,
 	YIELDS = 64,
-	/* a yield that lasts longer means that another thread used the core */
+	/* if a yield lasts longer than this, another thread used the core */
 	CROWDED_NS = 20000,
-	/* number of sleeps after that until the thread tries another yield */
+	/* after such a yield the thread sleeps this number of times, until it tries another yield */
 	CROWDED_TIMES = 4096,
 	SLICE_NS = 100000,
 	/*
@@ -99,8 +99,9 @@ static bool sleep_until_woken(struct sn_device *dev)
 }
 
 /*
- * If polling programs occupy all cores, a yield lasts until one of them has used up its time slice,
- * which is milliseconds; a sleeping thread gets the core when it wakes. So sleep in that case.
+ * While polling programs occupy all cores, a yield lasts until one of them has used up its time slice,
+ * which takes milliseconds. A sleeping thread gets the core as soon as it wakes. So the thread sleeps in
+ * that case.
  */
 static void pause_or_yield(struct backoff *b)
 {
@@ -156,8 +157,8 @@ static void *thread_main(void *arg)
 			sn_internal_timer(nic);
 		if ((now == pumps || woken) && sn_enter_try(nic)) {
 			until = take_over(nic, &b);
-			/* From here on, an inline pump that disarms the wake-up shortens this
-			 * timer. Needs the lock. */
+			/* An inline pump that disarms the wake-up after this point shortens this timer.
+			 * Needs the lock. */
 			sn_thread_set_timer(dev, until);
 			dev->resting = until != 0;
 			dev->until = until;

@@ -14,7 +14,7 @@ uint64_t sn_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* Of two concurrent writers, the one that read the clock first must not set the timer back. */
+/* If two threads write, the one that read the clock first must not set the timer back. */
 uint64_t sn_internal_timer(struct sn_nic *nic)
 {
 	be64_t *at = (void *)(nic->dev->bar + (size_t)nic->config.timer_page * SN_PAGE);
@@ -57,7 +57,7 @@ static void heap_down(struct sn_nic *nic, uint32_t i, struct sn_timer *t)
 	heap_put(nic, i, t);
 }
 
-/* The last timer moves to the free slot and finds its level from there. */
+/* The last timer of the heap moves into the free slot, and from there to its level. */
 void sn_timer_cancel(struct sn_nic *nic, struct sn_timer *t)
 {
 	uint32_t i = t->slot - 1;

@@ -24,7 +24,8 @@ int sn_bar_open(struct sn_nic *nic)
 	dev->bar_fd = memfd_create("softnic-bar", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (dev->bar_fd < 0)
 		return -errno;
-	/* A front passes the descriptor on: sealing keeps the pages whatever its user does. */
+	/* A front passes this descriptor to other processes. Sealing keeps them from shrinking the
+	 * file. */
 	if (ftruncate(dev->bar_fd, (off_t)size) ||
 	    fcntl(dev->bar_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return -errno;
@@ -49,7 +50,7 @@ void sn_bar_close(struct sn_nic *nic)
 	dev->bar_fd = -1;
 }
 
-/* The parent's device scans those pages: stores of a child must not reach them. */
+/* The parent's device scans these pages, so a child must not be able to store into them. */
 void sn_bar_forget(struct sn_nic *nic)
 {
 	mmap(nic->dev->bar, (size_t)SN_BAR_PAGES * SN_PAGE, PROT_READ | PROT_WRITE,
@@ -88,8 +89,8 @@ static void report_zero_block(struct sn_nic *nic, uint32_t page)
 	sn_async(nic, SN_EV_INTERNAL, 0, none);
 }
 
-/* Allocates the lowest free page after the last allocated one. So a stale doorbell seldom reaches a
- * new owner. */
+/* Allocates the lowest free page after the page that was allocated last, so that a stale doorbell
+ * seldom reaches a new owner. */
 uint8_t sn_cmd_alloc_uar(struct sn_cmd *c)
 {
 	struct sn_device *dev = c->nic->dev;
@@ -138,8 +139,8 @@ uint8_t sn_cmd_dealloc_uar(struct sn_cmd *c)
 }
 
 /*
- * Finds the QP from the first eight bytes of a control segment: index, DS and QPN. A QP on the page
- * of another program does not count, because hardware ignores such a doorbell.
+ * Finds the QP from the first eight bytes of a control segment: index, DS and QPN. A QP whose page is
+ * another one does not count, because hardware ignores such a doorbell.
  */
 static struct sn_qp *doorbell_qp(struct sn_nic *nic, uint32_t page, const uint8_t *ctrl)
 {
@@ -168,7 +169,7 @@ static bool same_in_queue(struct sn_qp *qp, uint16_t idx, const uint8_t *data, s
 	return sn_sq_copy(qp, idx, (unsigned int)(n + 15) / 16, raw) && !memcmp(raw, data, n);
 }
 
-/* Checks that the copy matches the queue, WQE by WQE; returns the index after them. */
+/* Checks, WQE by WQE, that the copy matches the queue. Returns the index after the last WQE. */
 static uint16_t check_copy(struct sn_qp *qp, const uint8_t *data, size_t len)
 {
 	uint16_t idx = (uint16_t)(sn_get32(data, 0) >> 8);
@@ -180,7 +181,7 @@ static uint16_t check_copy(struct sn_qp *qp, const uint8_t *data, size_t len)
 
 		if (!ds || (uint16_t)(sn_get32(data + at, 0) >> 8) != next)
 			break;
-		/* In process the host may pass the queue itself instead of a copy. */
+		/* In process, the host may pass a pointer into the queue itself instead of a copy. */
 		if ((n > SN_WQEBB || sn_sq_block(qp, next) != data + at) &&
 		    !same_in_queue(qp, next, data + at, n))
 			sn_violate(qp->nic, SN_V_BF_MISMATCH,
@@ -251,7 +252,7 @@ void sn_uar_store(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint
 	atomic_store(&dev->any_dirty, true);
 }
 
-/* Reads and clears a doorbell: a later store is left for the next scan. */
+/* Reads and clears a doorbell. A store that comes later is left for the next scan. */
 static bool take_doorbell(uint8_t *page, uint32_t offset, uint8_t word[8])
 {
 	uint64_t *p = (uint64_t *)(void *)(page + offset);
@@ -265,8 +266,9 @@ static bool take_doorbell(uint8_t *page, uint32_t offset, uint8_t word[8])
 }
 
 /*
- * A host may copy the doorbell from its queue after it has written the record. Another doorbell of the
- * page may then already have executed that WQE, and adversarial mode has poisoned it.
+ * A host that has written the record may copy the doorbell from its queue afterwards. By then another
+ * doorbell of the page may have caused the device to execute that WQE, and adversarial mode has
+ * poisoned it.
  */
 static bool is_poison(const struct sn_nic *nic, const uint8_t word[8])
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The fast path of doorbells: a trapped WQE of one block, still in its queue, and the only one not sent
- * yet. If the device has no other work, the WQE is sent at once and the device stays idle. Any other
- * doorbell, or a bad one, is left to sn_uar_write.
+ * yet. If the device has no other work, the WQE is sent at once and the device stays idle. All other
+ * doorbells, and invalid ones, are left to sn_uar_write.
  */
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/rc.h"
@@ -21,7 +21,8 @@ static struct sn_qp *doorbell_qp(struct sn_nic *nic, uint32_t page, uint32_t qpn
 	return qp;
 }
 
-/* Is this block the one after the last sent block, and by the doorbell record the only new one? */
+/* Does this block follow the last sent block, and is it the only new one according to the doorbell
+ * record? */
 static bool is_next(struct sn_qp *qp, const uint8_t *data)
 {
 	const struct sn_rc_req *r = qp->rc ? &qp->rc->req : NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * User contexts: a kernel creates one for each program that uses DEVX, and puts its number into the uid
- * of the program's commands. 0 means the driver. All ones, which it uses for EQs, means all contexts.
- * PRM "UCTX".
+ * of the program's commands. A uid of 0 means the driver. All ones, which the driver uses for EQs,
+ * means all contexts. PRM "UCTX".
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ void sn_uctx_free(struct sn_nic *nic, void *obj)
 enum kind { QP = 1, CQ, MKEY, PD, UAR, RMP, UMEM, XRC_SRQ, XRCD };
 enum role { MAKES, ENDS, USES };
 
-/* Commands whose object number is in the common field. */
+/* The commands whose object number is in the common field. */
 static const struct rule {
 	uint16_t opcode;
 	uint8_t kind, role;
@@ -92,8 +92,8 @@ static uint32_t object_key(const struct rule *rule, const uint8_t *layout)
 }
 
 /*
- * A program may only name its own objects; the driver may name all. A host that has booted the device,
- * or replaces a kernel, checks its programs itself.
+ * A program may name only its own objects; the driver may name all. A host that itself acts as the
+ * kernel, or has booted the device, checks its programs' objects itself.
  */
 uint8_t sn_uctx_check(struct sn_cmd *c)
 {
@@ -114,7 +114,7 @@ uint8_t sn_uctx_check(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-/* If the allocation fails, the object counts as the driver's. */
+/* If there is no memory for the record, the object counts as the driver's. */
 static void record_object(struct sn_nic *nic, uint32_t kind_number, uint16_t uid)
 {
 	struct owned *o = malloc(sizeof(*o));
@@ -134,8 +134,8 @@ void sn_owned_free(struct sn_nic *nic, void *obj)
 	free(o);
 }
 
-/* Frees a UAR of the context that ends, if it was given back while a queue was on it. Linux does
- * not free it again. */
+/* Frees a UAR of the ending context whose free was deferred because a queue used it. Linux does not
+ * free it again. */
 static void free_uar(struct sn_nic *nic, void *obj)
 {
 	const struct owned *o = obj;

@@ -40,16 +40,14 @@ void sn_ud_modified(struct sn_qp *qp, enum sn_qp_state from)
 		qp->ud->psn = qp->sq_psn & SN_PSN_MASK;
 }
 
-/* The Q_Key of a packet. IBTA 10.2.5: if the highest bit of the WQE's Q_Key is set, the QP's own is
- * used. */
+/* Returns the Q_Key of a packet. IBTA 10.2.5: if the highest bit of the WQE's Q_Key is set, the QP's own
+ * is used. */
 static uint32_t q_key(const struct sn_qp *qp, const struct sn_wqe *wqe)
 {
 	return wqe->qkey & Q_KEY_OF_QP ? qp->qkey : wqe->qkey;
 }
 
-/*
- * Returns 0, -EAGAIN, or the syndrome of the WQE's completion. A packet that is lost is no error.
- */
+/* Returns 0, -EAGAIN, or the syndrome of the WQE's completion. A lost packet counts as sent. */
 static int send_packet(struct sn_qp *qp)
 {
 	const struct sn_wqe *wqe = &qp->ud->wqe;

@@ -18,7 +18,7 @@ struct sn_ud {
 	struct sn_wqe wqe;		/* the next WQE to send, if loaded */
 };
 
-/* Stops a datagram QP, like sn_rc_stop for others. */
+/* Stops a datagram QP, as sn_rc_stop does for a connection. */
 static inline void sn_ud_stop(struct sn_qp *qp)
 {
 	if (!qp->ud)

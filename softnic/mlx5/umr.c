@@ -81,8 +81,9 @@ static uint8_t check_wqe(struct umr *u)
 }
 
 /*
- * The manual does not define a UMR with another variant than the key has: no driver may rely on it. One
- * exception: libmlx5's invalidate leaves variant 0, and its next bind names the old one.
+ * A UMR must name the key's present variant: the manual does not define any other case, so no driver
+ * may rely on one. One exception: libmlx5's invalidate leaves variant 0, and its next bind names the
+ * variant before that.
  */
 static void check_variant(const struct umr *u, const struct sn_mkey *m)
 {
@@ -92,7 +93,7 @@ static void check_variant(const struct umr *u, const struct sn_mkey *m)
 		refuse_umr(u, SN_V_MKEY_STALE, "the variant byte is not that of the key");
 }
 
-/* The number of bytes in the pages of an MTT key, counted from its first byte. */
+/* Returns the number of bytes in the pages of an MTT key, counted from its first byte. */
 static uint64_t mtt_room(const struct sn_mkey *m)
 {
 	uint64_t all = (uint64_t)m->buf.npages << m->buf.page_shift;
@@ -168,8 +169,8 @@ static void set_right(struct umr *u, uint64_t mask, struct sn_fld f, uint8_t rig
 		u->m->rights |= right;
 }
 
-/* Changes the fields in the mask. The list has been replaced before, so no key mixes old and new
- * entries. */
+/* Changes the fields in the mask. The list was replaced before, so no access sees old and new entries
+ * of one key together. */
 static void apply_mask(struct umr *u)
 {
 	struct sn_mkey *m = u->m;

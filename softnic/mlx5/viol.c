@@ -67,7 +67,8 @@ uint8_t sn_cmd_refuse(struct sn_cmd *c, uint8_t status, const char *fmt, ...)
 }
 
 /*
- * Refuses a command for an errno. A lack of resources in the model is no violation by the driver.
+ * Refuses a command with the status for an errno. If the model itself lacks a resource, the driver
+ * has violated nothing.
  */
 uint8_t sn_cmd_refuse_errno(struct sn_cmd *c, int err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The violations that the checker reports: identifier and stable name. Legal errors caused by the remote
- * side are in the list too, so that a test must expect them explicitly.
+ * The violations that the checker reports: identifier and stable name. Errors that the remote side may
+ * legally cause are in the list too, so that a test must expect them explicitly.
  */
 #ifndef SN_VIOL_H
 #define SN_VIOL_H

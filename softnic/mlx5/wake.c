@@ -45,7 +45,8 @@ bool sn_thread_watch(struct sn_nic *nic, bool any)
 {
 	struct sn_device *dev = nic->dev;
 
-	/* The device's thread arms the wake-up before it sleeps. An arrived packet uses it up. */
+	/* The device's thread arms the wake-up before it sleeps. The next arriving packet disarms
+	 * it. */
 	if (!dev->threaded || nic->thread_driven || nic->fatal || (dev->armed && !any))
 		return true;
 	dev->armed = sn_fabric_arm(nic);
@@ -57,7 +58,7 @@ void sn_thread_wake(struct sn_nic *nic)
 	uint64_t one = 1;
 
 	if (nic->dev->threaded && write(nic->dev->event_fd, &one, sizeof(one)) < 0)
-		return;		/* a full counter means that the thread is awake */
+		return;		/* if the counter is full, the thread is awake already */
 }
 
 /* The thread handles timers and failed queues while there are any; otherwise it may sleep. */
@@ -75,7 +76,7 @@ int sn_thread_add_fd(struct sn_device *dev, int fd)
 	return fd >= 0 && epoll_ctl(dev->epoll_fd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
 }
 
-/* Closing the old descriptor removed it from the epoll set. */
+/* Closing the old descriptor has removed it from the epoll set, so the new one is added. */
 void sn_thread_rewatch(struct sn_port *port)
 {
 	struct sn_nic *nic = port->nic;

@@ -8,7 +8,7 @@
 /* port.c: finds an entry of the partition table; RoCE has only the default one. False: there is no
  * such entry. */
 bool sn_port_pkey(const struct sn_nic *nic, uint32_t index, uint16_t *pkey);
-/* The reason why an address path is invalid, or NULL. */
+/* Returns the reason why an address path is invalid, or NULL. */
 const char *sn_path_fault(const struct sn_port *port, const struct sn_av *av);
 void sn_port_first_gid(const uint8_t mac[6], uint8_t gid[16]);
 
@@ -16,22 +16,23 @@ void sn_port_first_gid(const uint8_t mac[6], uint8_t gid[16]);
 int sn_fabric_open(struct sn_nic *nic);		/* returns 0 or -errno */
 void sn_fabric_close(struct sn_nic *nic);
 /*
- * Moves the port to another address; its links are lost. 1: moved, with a new descriptor; 0: it has that
- * address already; -errno: it keeps the old one.
+ * Moves the port to another address, which ends its links. Returns 1 if it moved and has a new
+ * descriptor, 0 if it has that address already, -errno if it keeps the old address.
  */
 int sn_fabric_readdress(struct sn_port *port, const uint8_t gid[16]);
-/* Between these two calls, wake-ups of peers are deferred to the end. */
+/* Between these two calls, wake-ups of peers are deferred to the second one. */
 void sn_fabric_hold(struct sn_nic *nic);
 void sn_fabric_release(struct sn_nic *nic);
-/* Delayed ACKs are pending: some empty polls will send them. */
+/* Are delayed ACKs pending? After some empty polls they are sent. */
 bool sn_fabric_ack_pending(const struct sn_nic *nic);
 /*
- * True: a poll would find no work. It is true for a few hundred calls at most; then a poll is due.
+ * True if a poll would find no work. After a few hundred calls this returns false, so that a poll checks
+ * the sockets.
  */
 bool sn_fabric_quiet(struct sn_nic *nic);
-/* Handles arrived packets and sends pending ones. True if it did anything, or some remain. */
+/* Handles arrived packets and sends pending ones. True if it did anything, or if packets remain. */
 bool sn_fabric_poll(struct sn_nic *nic);
-/* A descriptor that is readable when an armed fabric has work, or -1. port counts from 0. */
+/* Returns a descriptor that is readable when an armed fabric has work, or -1. Ports count from 0. */
 int sn_fabric_fd(struct sn_nic *nic, unsigned int port);
 /* From now on peers must wake this device through its fd. False: a packet has already arrived. */
 bool sn_fabric_arm(struct sn_nic *nic);
@@ -51,7 +52,7 @@ void sn_rc_stop(struct sn_qp *qp);
 /* Sends a delayed ACK at once. */
 void sn_rc_flush_delayed_ack(struct sn_qp *qp);
 
-/* ud.c: the same functions for datagram QPs */
+/* functions of ud.c, for datagram QPs like those of rc.c */
 int sn_ud_create(struct sn_qp *qp);
 void sn_ud_destroy(struct sn_qp *qp);
 void sn_ud_modified(struct sn_qp *qp, enum sn_qp_state from);

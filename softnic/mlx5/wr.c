@@ -59,7 +59,7 @@ static bool complete_wr(struct sn_qp *qp, const struct sn_wr *wr)
 		.byte_cnt = wr->byte_cnt,
 	};
 	if (wr->small && !wr->syndrome) {
-		/* The host must still read from the WQE where the data belongs. */
+		/* The WQE must not be reused yet: the host reads the data's destination from it. */
 		cqe.small = qp->small[(qp->wr_head - 1) & (qp->sq_size - 1)];
 		report_blocks(qp, wr->idx);
 		qp->sq_reported = qp->sq_done;
@@ -68,7 +68,7 @@ static bool complete_wr(struct sn_qp *qp, const struct sn_wr *wr)
 	return sn_cqe_write(qp, qp->scq, &cqe);
 }
 
-/* Completions stay in order even if a local operation finishes before an earlier WRITE. */
+/* Completions stay in order: a local operation that has finished waits for earlier WRITEs. */
 void sn_wr_retire(struct sn_qp *qp)
 {
 	while (qp->state != SN_QP_ERR && sn_wr_count(qp) && sn_wr_at(qp, 0)->done) {
@@ -200,8 +200,8 @@ static void last_wqe(struct sn_nic *nic, struct sn_timer *timer)
 }
 
 /*
- * Defers the flush of a WQE that was taken from an SRQ, because 2ERR_QP completes before the QP is
- * flushed. A driver that destroys the QP before the event loses the WQE.
+ * The flush of a WQE that was taken from an SRQ is delayed, because on hardware 2ERR_QP completes before
+ * the QP is flushed. A driver that destroys the QP before the event loses the WQE.
  */
 static void srq_flush_later(struct sn_qp *qp)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The C library's functions that both fronts replace. Calls that concern no software device are passed on. */
+/* C library functions that both fronts replace. Calls that concern no software device go to the C
+ * library. */
 #include <errno.h>
 #include <linux/netlink.h>
 #include <stdarg.h>
@@ -31,7 +32,7 @@ static int do_open(const char *path, int flags, va_list args)
 
 	if (front_open(path, flags, &fd))
 		return result(fd);
-	/* The mode argument exists only if a file may be created. */
+	/* Only a call that may create a file has the mode argument. */
 	if (flags & (O_CREAT | __O_TMPFILE))
 		mode = va_arg(args, mode_t);
 	return pre_real()->open(front_path(path, moved), flags, mode);
@@ -76,8 +77,7 @@ int ioctl(int fd, unsigned long request, ...)
 	return front_ioctl(fd, request, arg, &ret) ? result(ret) : pre_real()->ioctl(fd, request, arg);
 }
 
-/* On a host with RDMA devices netlink would list them instead of the software devices, so it is
- * refused. */
+/* Netlink is refused: on a host with RDMA devices it would list those instead of the software devices. */
 int socket(int domain, int type, int protocol)
 {
 	if (domain == AF_NETLINK && protocol == NETLINK_RDMA && pre_device_count())

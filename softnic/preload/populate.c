@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Checks pages of this process as pinning would. */
+/* Checks pages of this process as the kernel does when it pins them. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,8 +21,8 @@ static bool knows_populate(void)
 }
 
 /*
- * Pinning finds holes and write protection; so does populating the pages. Kernels before 5.14 lack that
- * madvise(); there a bad range is found when it is used.
+ * Pinning detects holes and write protection; so does populating the pages. Kernels before 5.14 lack
+ * that madvise(); there an invalid range is detected only at its use.
  */
 int pre_populate(uint64_t start, uint64_t len, bool write)
 {

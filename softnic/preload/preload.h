@@ -33,7 +33,8 @@ struct pre_real {
 const struct pre_real *pre_real(void);
 
 /* ---- Functions of names.c: calls that both fronts replace */
-/* Returns path, or its location below SYSFS_PATH if it starts with one of trees (NULL-terminated). */
+/* If path starts with one of the NULL-terminated trees, returns its place below SYSFS_PATH; else path
+ * itself. */
 const char *pre_moved(const char *path, const char *const *trees, char moved[PATH_MAX]);
 
 /* Functions that the front supplies. False: the call does not concern a software device. ret: the
@@ -49,9 +50,9 @@ unsigned int pre_device_count(void);
 bool pre_asked(const char *variable);		/* is the variable's value 1? */
 void pre_print_violations(const struct softnic_violation *v, size_t n);
 /*
- * Opens the model before the front registers its fork handlers. The newest fork handler runs first
- * before a fork. The model's locks nest inside a front's, so the model's handlers must be older.
- * Returns 0 or -errno.
+ * Opens the model. Call this before the front registers its fork handlers, so that the model's
+ * handlers are older. The newest handler runs first before a fork, and a front's locks are taken
+ * before the model's. Returns 0 or -errno.
  */
 int pre_open_model_once(void);
 

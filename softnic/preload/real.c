@@ -5,9 +5,9 @@
 #include "softnic/preload/preload.h"
 
 /*
- * The addresses are looked up at the first use, not in a constructor, because constructors of other
- * libraries open files earlier. This needs no lock: the loader has its own, and two threads that
- * race find the same addresses.
+ * The addresses are looked up at the first use and not in a constructor, because constructors of
+ * other libraries open files earlier. No lock is needed: the loader has its own, and two threads
+ * that race find the same addresses.
  */
 const struct pre_real *pre_real(void)
 {

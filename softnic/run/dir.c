@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The temporary directory. SIGKILL leaves it behind. The next softnic-run finds that its lock is
- * free, and removes it.
+ * The temporary directory. If SIGKILL ends softnic-run, the directory stays. The next softnic-run finds
+ * its lock free, and removes it.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -87,7 +87,8 @@ int run_dir_make(struct run_dir *dir)
 		if (!mkdtemp(dir->path))
 			return -errno;
 		dir->lock = lock(dir->path);
-		/* Between its creation and its locking another process may have removed it as stale. */
+		/* Between its creation and the lock, another softnic-run may have removed it as
+		 * stale. */
 		if (dir->lock >= 0 && !fstat(dir->lock, &a) && !stat(dir->path, &b) &&
 		    a.st_ino == b.st_ino)
 			return 0;

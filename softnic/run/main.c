@@ -151,7 +151,8 @@ static int set_environment(const char *libraries, const char *root, const struct
 	char *preload;
 	int err;
 
-	/* First in LD_PRELOAD, so that other preloaded libraries see the calls that this one passes on. */
+	/* This library must come first in LD_PRELOAD, so that other preloaded libraries see the calls
+	 * that it passes on. */
 	if (asprintf(&preload, "%s%s%s", libraries, old && *old ? ":" : "", old ? old : "") < 0)
 		return -ENOMEM;
 	err = setenv("LD_PRELOAD", preload, 1) || setenv("SYSFS_PATH", root, 1) ||

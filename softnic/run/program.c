@@ -84,7 +84,7 @@ int run_program_check(const char *command)
 	}
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return 0;		/* the file may be executable nevertheless */
+		return 0;		/* a file that cannot be read may still be executable */
 	if (raises_privileges(fd))
 		fprintf(stderr, "softnic-run: %s is setuid, setgid or has file capabilities: the loader "
 			"ignores preloaded libraries there; run a copy without them, or as that user\n",

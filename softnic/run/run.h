@@ -19,7 +19,7 @@ struct run_adapters {
 /* The kernel's view of the devices, as files below root: libibverbs reads it through SYSFS_PATH. */
 struct run_sysfs {
 	const char *root;
-	int err;		/* the first error as -errno; later writes do nothing */
+	int err;		/* the first error as -errno; after it nothing is written */
 };
 
 /* Write a file and a symbolic link in a directory below root. */
@@ -32,7 +32,7 @@ struct run_attribute {
 };
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 void run_sysfs_put_all(struct run_sysfs *fs, const char *dir, const struct run_attribute *a, size_t n);
-/* The directory of PCI function i, and of files below it. */
+/* sizes of the directory of PCI function i, and of a directory below it */
 enum { RUN_FUNCTION_SIZE = 64, RUN_DIR_SIZE = 160 };
 void run_sysfs_function_name(unsigned int i, char dir[RUN_FUNCTION_SIZE]);
 /* Writes RDMA device i: its GUIDs, its uverbs device, and the class links of both. */

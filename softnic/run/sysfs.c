@@ -25,7 +25,7 @@ static int make_parents(char *path)
 	return 0;
 }
 
-/* Builds the path of dir/name and creates its directories. False: an error occurred. */
+/* Builds the path dir/name and creates its directories. False: an error occurred. */
 static bool make_path(struct run_sysfs *fs, const char *dir, const char *name, char path[PATH_MAX])
 {
 	if (!fs->err && snprintf(path, PATH_MAX, "%s/%s/%s", fs->root, dir, name) >= PATH_MAX)

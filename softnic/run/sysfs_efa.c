@@ -28,7 +28,7 @@ static const struct run_attribute pci[] = {
 	{ "gid_attrs/types/0", "IB/RoCE v1" },
 };
 
-/* The PCI id of the device. libefa of Debian 12 binds no device later than efa2. */
+/* The PCI id of the device. libefa of Debian 12 supports no id later than efa2. */
 static unsigned int device_id(const char *profile)
 {
 	struct softnic_efa_caps caps;

@@ -4,7 +4,8 @@
 
 #include "softnic/run/run.h"
 
-/* Attributes that programs read. GIDs are missing here: each process's device has its own. */
+/* Attributes that programs read. The GIDs are missing: they differ between processes, since each
+ * process has its own device. */
 static const struct run_attribute pci[] = {
 	{ "vendor", "0x15b3" },
 	{ "device", "0x101d" },

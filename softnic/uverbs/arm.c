@@ -2,8 +2,8 @@
 /*
  * Replaces ibv_req_notify_cq, so that the device sees each arm before the next one. Both are stores
  * to one word of the doorbell record and of the UAR page, so a scan alone finds only the last. A
- * provider gives its functions to libibverbs by verbs_set_ops. A program that arms without
- * libibverbs is not seen here.
+ * provider gives its functions to libibverbs by verbs_set_ops. Arms of a program that does not use
+ * libibverbs are not seen here.
  */
 #include <dlfcn.h>
 
@@ -42,7 +42,7 @@ static void set_ops(struct verbs_context *ctx, const struct verbs_context_ops *o
 		dlclose(lib);
 }
 
-/* First libibverbs sets functions that fail, then the provider its own, in several calls. */
+/* libibverbs first sets functions that fail; then the provider sets its own, in several calls. */
 void verbs_set_ops(struct verbs_context *ctx, const struct verbs_context_ops *ops)
 {
 	struct ibv_context_ops *now = &ctx->context.ops;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Event channels. A channel is a pipe: it keeps order, works with poll(), and reports when its reader is
- * gone. Its 64 KiB hold more events than programs normally leave unread; if it is full, the newest event
- * is lost.
+ * gone. A pipe holds 64 KiB, which is more than programs normally leave unread; if it is full, the
+ * newest event is lost.
  *
  * DEVX channels return one record per read, however large the reader's buffer is: a pipe in packet mode.
  * A program closes them without notice while events arrive. So the front holds a reading end as well: a
@@ -59,7 +59,7 @@ static int make_pipe(struct uv_chan *chan, int *rd)
 			pre_real()->close(chan->rd);
 		return err;
 	}
-	/* A packet takes a page of the pipe. If the limit does not allow more, sixteen pages remain. */
+	/* Each packet takes a page of the pipe. If the pipe cannot be enlarged, it has sixteen pages. */
 	if (packets)
 		fcntl(p[1], F_SETPIPE_SZ, PACKETS * PIPE_PAGE);
 	chan->dev = st.st_dev;
@@ -68,10 +68,7 @@ static int make_pipe(struct uv_chan *chan, int *rd)
 	return 0;
 }
 
-/*
- * Frees channels that the program has closed without notice. Channels still in use are held by their
- * objects.
- */
+/* Frees channels that the program closed without notice, unless objects still use them. */
 void uv_chan_reap(struct uv_device *dev)
 {
 	struct uv_chan *chan, *next;

@@ -5,7 +5,7 @@
 
 #include "softnic/uverbs/front.h"
 
-/* Converts a command status to an errno as mlx5_core does. PRM, command interface. */
+/* Converts a command's status to an errno, as mlx5_core does. PRM, command interface. */
 static int status_errno(uint32_t status)
 {
 	switch (status) {
@@ -61,7 +61,7 @@ size_t uv_pages(uint64_t addr, uint64_t len, unsigned int shift)
 	return len ? (size_t)(((addr + len - 1) >> shift) - first + 1) : 0;
 }
 
-/* Fills in a page list. Bus addresses are this process's own, so the list has no gaps. */
+/* Fills in a page list. Bus addresses are this process's own addresses, so the list has no gaps. */
 void uv_fill_pages(uint8_t *list, uint64_t addr, size_t npages, unsigned int shift,
 		   uint64_t flags)
 {
@@ -79,7 +79,7 @@ uint8_t *uv_create_alloc(uint64_t addr, uint64_t bytes, unsigned int shift, uint
 	size_t npages = uv_pages(addr, bytes, shift);
 	uint8_t *cmd;
 
-	/* MKEY page lists have an even number of entries. */
+	/* Page lists of MKEYs have an even number of entries. */
 	*len = PRM_OBJECT_IN + (npages + 1) / 2 * 16;
 	cmd = calloc(1, *len);
 	if (cmd)

@@ -91,7 +91,7 @@ int uv_get_context(struct uv_req *req)
 	uv_copy_in(&in, sizeof(in), req->uhw_in, req->uhw_in_len);
 	if (in.flags & ~(uint32_t)MLX5_IB_ALLOC_UCTX_DEVX || in.comp_mask)
 		return -EINVAL;
-	/* libmlx5 then retries without DEVX, unless the program requires it. */
+	/* After this error libmlx5 retries without DEVX, unless the program requires it. */
 	if (in.flags & MLX5_IB_ALLOC_UCTX_DEVX && !has_devx(req->dev))
 		return -EINVAL;
 	if (in.flags & MLX5_IB_ALLOC_UCTX_DEVX && !has_room(req->dev))

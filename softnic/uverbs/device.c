@@ -15,13 +15,14 @@
 #include "softnic/uverbs/front.h"
 
 static pthread_mutex_t registry = PTHREAD_MUTEX_INITIALIZER;
-/* Each entry is set once. After a fork the child's copies are detached and moved behind the live
- * ones. */
+/* Each entry is set once. In a forked child the copies are detached, and moved behind the live
+ * devices. */
 static struct uv_device *_Atomic live[PRE_DEVICES];
 static struct uv_device *_Atomic lost;
 static atomic_uint any_device;
 
-/* A child has neither the threads nor the locks of its parent's device, so it must not use it again. */
+/* A child has neither the threads nor the locks of its parent's device, so it must not use that
+ * device. */
 static void forked(void)
 {
 	for (unsigned int i = 0; i < PRE_DEVICES; i++) {
@@ -132,7 +133,7 @@ static bool is_of(const struct uv_ctx *ctx, int fd)
 		lseek(fd, 0, SEEK_CUR) == (off_t)ctx->id;
 }
 
-/* Looks for a descriptor of the context other than fd, and makes it the context's. */
+/* Looks for another descriptor of the context than fd, and uses it as the context's descriptor. */
 static bool has_other(struct uv_ctx *ctx, int fd)
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -296,10 +297,10 @@ static uint64_t now_ns(void)
 }
 
 /*
- * A polling program keeps its core, perhaps one that its peer or the peer's device needs to make
- * progress. On hardware the NIC would run in parallel; here it gets a share of the core. If all cores
- * are busy, a yield lasts for other threads' time slices, milliseconds, but a short sleep returns at
- * once. So sleep in that case.
+ * Gives up the core, because a polling program keeps it although its peer or the peer's device may need
+ * it. On hardware the NIC would run in parallel; here it needs a share of the core. If all cores are
+ * busy, a yield lasts for other threads' time slices, milliseconds, but a short sleep returns at once.
+ * So this sleeps in that case.
  */
 static void yield_core(void)
 {
@@ -310,7 +311,8 @@ static void yield_core(void)
 
 	if (crowded) {
 		crowded--;
-		syscall(SYS_nanosleep, &nap, NULL);	/* the C library's function is a cancellation point */
+		/* the C library's function would be a cancellation point */
+		syscall(SYS_nanosleep, &nap, NULL);
 		return;
 	}
 	before = now_ns();

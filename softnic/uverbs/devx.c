@@ -13,11 +13,11 @@
 
 enum role { MAKES = 1, MODIFIES, QUERIES, GENERAL };
 
-/* A method's opcodes: an opcode, and the opcode that creates its object. */
+/* An opcode that a method allows, and the opcode that creates its object. */
 static const struct rule {
 	uint16_t opcode;
 	uint8_t role;
-	uint16_t maker;			/* for MAKES: the opcode that destroys the object */
+	uint16_t maker;			/* for MAKES, the opcode that destroys the object */
 } rules[] = {
 	{ PRM_CREATE_MKEY, MAKES, PRM_DESTROY_MKEY },
 	{ PRM_CREATE_CQ, MAKES, PRM_DESTROY_CQ },
@@ -190,7 +190,7 @@ static uint16_t maker_of(const struct uv_obj *obj)
 	}
 }
 
-/* Does the command name the object of this handle? */
+/* Does the command name the object that has this handle? */
 static bool names(struct uv_ctx *ctx, uint32_t handle, const struct ib_uverbs_attr *in,
 		  enum role role)
 {
@@ -221,7 +221,7 @@ static int on_object(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr, enum r
 	return exec_attrs(ctx, hdr, in, out_id);
 }
 
-/* One event queue reports the completions of all CQs: vector 0. */
+/* One event queue reports the completions of all CQs, so vector 0 is the only one. */
 static int query_eqn(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	uint32_t eqn = ctx->dev->eq.eqn;

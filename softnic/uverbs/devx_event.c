@@ -46,7 +46,7 @@ static int alloc_event_channel(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *h
 			     uv_attr(hdr, MLX5_IB_ATTR_DEVX_ASYNC_EVENT_FD_ALLOC_HANDLE));
 }
 
-/* Can a program subscribe to this event? Some events need an object; others must not have one. */
+/* Can a program subscribe to this event? Some events need an object, others must have none. */
 static bool subscribable(uint16_t event, bool of_object)
 {
 	switch (event) {
@@ -117,7 +117,7 @@ static int subscribe_one(struct uv_chan *chan, const struct uv_sub *like, uint16
 	return 0;
 }
 
-/* Subscribes to all events of the list or to none. */
+/* Subscribes to all events of the list, or to none on failure. */
 static int subscribe_list(struct uv_chan *chan, const struct uv_sub *like, const uint16_t *events,
 			  size_t n)
 {
@@ -238,8 +238,8 @@ void uv_devx_leave(struct uv_ctx *ctx)
 }
 
 /*
- * After the front has closed its reader: has the program a descriptor of the channel left? If not,
- * drops the channel; else opens a reader again.
+ * The front has just closed its reading end. If the program has no descriptor of the channel left,
+ * drops the channel; else opens a reading end again.
  */
 static void check_channel(struct uv_chan *chan)
 {

@@ -43,7 +43,7 @@ struct softnic_efa;
 
 enum uv_adapter { UV_CONNECTX, UV_EFA, UV_ADAPTERS };
 
-/* The operations that differ between adapters. (mlx5.c, efa/) */
+/* The operations in which adapters differ. (mlx5.c, efa/) */
 struct uv_kind {
 	enum uv_adapter adapter;
 	int (*open)(struct uv_device *dev);	/* opens the model; its BAR in bar_fd */
@@ -52,7 +52,8 @@ struct uv_kind {
 	bool (*pump)(struct uv_device *dev);
 	int (*fault)(struct uv_device *dev, const char *script);
 	size_t (*violations)(struct uv_device *dev, struct softnic_violation *v, size_t max);
-	/* Methods of this adapter only; -EPROTONOSUPPORT: unknown method. NULL: none. */
+	/* Methods that only this adapter has; returns -EPROTONOSUPPORT for an unknown method. NULL: it
+	 * has none. */
 	int (*ioctl)(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);
 	int (*gid)(struct uv_device *dev, unsigned int port, unsigned int index,
 		   struct uv_gid *gid);	/* -ENODATA: the entry is empty */
@@ -71,17 +72,17 @@ enum uv_chan_kind {
 struct uv_chan {
 	LIST_ENTRY(uv_chan) link;
 	enum uv_chan_kind kind;
-	/* number of CQs, plus one for a context; DEVX: the program's descriptor */
+	/* number of users: CQs, plus one for a context; of a DEVX channel, the program's descriptor */
 	unsigned int refs;
 	int wr;
 	dev_t dev;
 	ino_t ino;
 	bool imported;			/* created for an imported context */
 
-	/* of a DEVX channel */
+	/* fields of a DEVX channel */
 	struct uv_ctx *ctx;
-	int rd;				/* the front's reading end, else -1 */
-	/* records contain cookies only; at most one unread record per subscription */
+	int rd;				/* the front's own reading end, else -1 */
+	/* records contain only cookies, and each subscription has at most one unread record */
 	bool omit_data;
 	uint64_t written;		/* number of records written so far */
 	LIST_HEAD(, uv_sub) subs;
@@ -97,7 +98,7 @@ struct uv_sub {
 	/* an eventfd that is signaled instead of the channel, or -1 */
 	int eventfd;
 	uint64_t cookie;
-	/* number of this subscription's last record in the channel */
+	/* number of this subscription's last record, counted in the channel */
 	uint64_t record;
 };
 
@@ -106,7 +107,7 @@ struct uv_ctx {
 	LIST_ENTRY(uv_ctx) link;
 	struct uv_device *dev;
 	uint64_t id;			/* the offset of its open file, see device.c */
-	int fd;				/* one of the program's descriptors of this context */
+	int fd;				/* a descriptor of the program for this context */
 	struct uv_chan *async;		/* NULL until GET_CONTEXT */
 	uint16_t uid;			/* 0: the context was opened without DEVX */
 	uint8_t cqe_version;		/* CQE version, as negotiated with the program */
@@ -120,17 +121,17 @@ struct uv_obj {
 	/* number at the device: PD, mkey index, CQN, QPN or UAR page */
 	uint32_t number;
 	struct uv_ctx *ctx;
-	unsigned int users;		/* number of objects that refer to this one */
-	struct uv_obj *held[4];		/* the PD, CQs and SRQ that this object refers to */
+	unsigned int users;		/* number of objects that have a reference to this one */
+	struct uv_obj *held[4];		/* the PD, CQs and SRQ to which this object has references */
 	uint64_t user_handle;
 
 	/* fields of an object that is a source of events */
 	void (*end_events)(struct uv_obj *obj);	/* NULL: the object is not an event source yet */
 	LIST_ENTRY(uv_obj) by_number;
 	struct uv_chan *chan;
-	/* channel for asynchronous events; NULL: the context's first */
+	/* channel of its asynchronous events; NULL: the context's first channel */
 	struct uv_chan *async;
-	uint32_t comp_events, async_events;	/* number of events delivered and not recalled */
+	uint32_t comp_events, async_events;	/* numbers of events delivered, less those recalled */
 
 	uint16_t opcode;		/* DEVX: opcode of the command that created the object */
 
@@ -144,7 +145,7 @@ struct uv_obj {
 
 	void *queues;			/* queues of an EFA's CQ or QP, freed with it */
 
-	/* fields of an MR: the low byte of its keys, and its arguments for REREG_MR */
+	/* fields of an MR: the low byte of its keys, and the arguments of its creation for REREG_MR */
 	uint8_t key;
 	struct ib_uverbs_reg_mr mr;
 };
@@ -184,28 +185,28 @@ struct uv_device {
 	unsigned int ports_down;	/* one bit for each port */
 };
 
-/* An uverbs command as INVOKE_WRITE carries it. The program sets the lengths. */
+/* A uverbs command as INVOKE_WRITE carries it. The program sets the lengths. */
 struct uv_req {
 	struct uv_ctx *ctx;
 	struct uv_device *dev;
 	const void *in, *uhw_in;
 	void *out, *uhw_out;
 	size_t in_len, out_len, uhw_in_len, uhw_out_len;
-	bool extended;			/* the command has the extended form */
+	bool extended;			/* the command is in its extended form */
 	struct uv_obj *obj;		/* the object that the command names, or NULL */
 	/* the object that the command creates, or NULL; freed if the command fails */
 	struct uv_obj *made;
 };
 
 /* ---- Functions of device.c: the registry of this process's devices */
-/* Returns a new fd, or -errno. kind: used if this is the device's first open. */
+/* Returns a new fd, or -errno. If this is the first open of the device, it is of this kind. */
 int uv_open_device(unsigned int index, const struct uv_kind *kind);
 struct uv_device *uv_device_of(const struct stat *st);
-void uv_closed(const struct stat *st);		/* the program has closed this pipe */
+void uv_closed(const struct stat *st);		/* to be called when the program has closed this pipe */
 struct uv_ctx *uv_ctx_of(struct uv_device *dev, int fd);
 bool uv_any_device(void);		/* true if this process or its parent has opened a device */
 void uv_ctx_close(struct uv_ctx *ctx);
-/* The program closes fd. True: this was its last descriptor of the context. */
+/* To be called when the program closes fd. True: this was its last descriptor of the context. */
 bool uv_ctx_ends_with(struct uv_ctx *ctx, int fd);
 void uv_pump(void);
 void uv_report(void);
@@ -225,9 +226,9 @@ uint8_t *uv_create_alloc(uint64_t addr, uint64_t bytes, unsigned int shift, uint
 /* Like uv_create, and frees in. */
 int uv_create_free(struct uv_device *dev, enum prm_opcode opcode, uint8_t *in, size_t inlen,
 		   uint32_t *number);
-/* Executes ALLOC_x, which has no context */
+/* Executes ALLOC_x, a command without a context. */
 int uv_alloc(struct uv_device *dev, enum prm_opcode opcode, uint32_t *number);
-/* flags: the low bits of an MTT, or 0 for a queue's page list. */
+/* Fills in a page list. flags: the low bits of an MTT; 0 for the page list of a queue. */
 void uv_fill_pages(uint8_t *list, uint64_t addr, size_t npages, unsigned int shift,
 		   uint64_t flags);
 size_t uv_pages(uint64_t addr, uint64_t len, unsigned int shift);
@@ -246,7 +247,7 @@ struct uv_gid {
 	uint8_t raw[16], mac[6];
 	uint8_t version;
 };
-/* port: from 1, checked by the caller. -ENODATA: an empty entry. */
+/* Port numbers start at 1, and the caller has checked them. -ENODATA: the entry is empty. */
 int uv_query_gid(struct uv_device *dev, unsigned int port, unsigned int index, struct uv_gid *gid);
 void uv_rmac_of(const uint8_t gid[16], uint8_t mac[6]);
 int uv_query_vport(struct uv_device *dev, unsigned int port, uint8_t out[PRM_VPORT_OUT]);
@@ -262,23 +263,23 @@ int uv_obj_hold_handle(struct uv_obj *obj, unsigned int slot, enum uv_type type,
 void uv_obj_free(struct uv_obj *obj);
 /* Destroys the object at the device as well. Returns 0, -EBUSY, or -errno of the command. */
 int uv_obj_destroy(struct uv_obj *obj);
-/* For methods that name one object by an attribute and destroy it. */
+/* For methods that destroy the one object that an attribute names. */
 int uv_obj_end(struct uv_ctx *ctx, enum uv_type type, struct ib_uverbs_ioctl_hdr *hdr, uint16_t id);
 void uv_obj_purge(struct uv_ctx *ctx);
 
 /* ---- Functions of chan.c: changes to the list of channels need both locks */
 int uv_chan_new(struct uv_device *dev, enum uv_chan_kind kind, int *fd, struct uv_chan **chan);
-/* NULL if fd is no channel of this kind. */
+/* NULL: fd is no channel of this kind. */
 struct uv_chan *uv_chan_find(struct uv_device *dev, enum uv_chan_kind kind, int fd);
 void uv_chan_put(struct uv_chan *chan);		/* needs the event lock */
-/* needs the event lock, too: frees channels that the program has closed */
+/* frees channels that the program has closed; needs the event lock */
 void uv_chan_reap(struct uv_device *dev);
 bool uv_chan_abandoned(const struct uv_chan *chan);
 int uv_chan_reader(const struct uv_chan *chan);	/* the front's own reading end, or -1 */
 /* Needs the event lock. False: the channel is full or closed, so the record is lost. */
 bool uv_chan_send(struct uv_chan *chan, const void *record);
 bool uv_chan_send_bytes(struct uv_chan *chan, const void *record, size_t len);
-/* Removes unread records that match; returns their number. */
+/* Removes the unread records that match; returns their number. */
 unsigned int uv_chan_recall(struct uv_chan *chan,
 			    bool (*match)(const void *record, const void *arg), const void *arg);
 
@@ -286,9 +287,10 @@ unsigned int uv_chan_recall(struct uv_chan *chan,
 int uv_eq_create(struct uv_device *dev);
 void uv_completion(struct uv_device *dev, uint32_t cqn);	/* needs the event lock */
 void uv_irq(void *ctx, unsigned int vector);
-/* Makes a CQ report completions to the channel of fd; -1: to no channel. */
+/* Makes a CQ report completions to the channel with the descriptor fd; -1: to none. */
 int uv_source_channel(struct uv_obj *cq, int fd);
-/* Makes obj an event source. Destroying it recalls unread events; its counts are then final. */
+/* Makes obj a source of events. Destroying obj recalls its unread events, after which its counts are
+ * final. */
 void uv_source_add(struct uv_obj *obj, uint64_t user_handle);
 /* The object reports asynchronous events to the channel in the attribute, if there is one. */
 int uv_source_tells(struct uv_obj *obj, struct ib_uverbs_ioctl_hdr *hdr, uint16_t id);
@@ -307,14 +309,15 @@ bool uv_attr_number(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id, uint64_t *v);
 int uv_attr_put(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id, const void *src, size_t size);
 /* Returns the provider's attributes in the form of a write command. */
 struct uv_req uv_attr_req(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
-/* Copies the response, as far as both sides know its fields; drv is the provider's part. Returns 0. */
+/* Copies the response, as far as both sides know its fields. drv is the part of the provider.
+ * Returns 0. */
 int uv_answer(struct uv_req *req, const void *resp, size_t size, const void *drv, size_t drv_size);
 /* Copies the fields that both sides know; the rest of dst is zero. */
 void uv_copy_in(void *dst, size_t size, const void *src, size_t len);
 void uv_copy_out(void *dst, size_t len, const void *src, size_t size);
 
-/* ---- Functions of forms.c, the part common to all adapters; _attrs: for the method of the same
- * name */
+/* ---- Functions of forms.c, the part common to all adapters. A suffix _attrs marks the method of the
+ * same name */
 void uv_create_cq_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_ex_create_cq *core);
 bool uv_create_srq_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_create_srq *core);
 int uv_create_qp_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_ex_create_qp *core);
@@ -323,7 +326,7 @@ void uv_create_qp_args(const struct uv_req *req, struct ib_uverbs_ex_create_qp *
 /* The QP holds references to the PD, CQs and SRQ in qp->cap, each in its slot. */
 enum { UV_HELD_PD, UV_HELD_SEND_CQ, UV_HELD_RECV_CQ, UV_HELD_SRQ };
 int uv_qp_hold(struct uv_obj *qp);
-/* Completes the creation of a CQ or QP: makes it an event source and writes the response. */
+/* Completes the creation of a CQ or QP: makes it a source of events and writes the response. */
 int uv_cq_ready(struct uv_req *req, const struct ib_uverbs_ex_create_cq *core, uint32_t cqe, const void *drv,
 		size_t drv_size);
 int uv_qp_ready(struct uv_req *req, uint32_t qpn, const void *drv, size_t drv_size);
@@ -335,7 +338,7 @@ int uv_qp_modified(struct uv_req *req, uint8_t state);
 int uv_create_channel(struct uv_req *req);
 /* Checks the range of a memory registration. Returns 0, -EINVAL or -EFAULT. */
 int uv_pin(uint64_t start, uint64_t len, uint64_t access);
-/* Destroys the object named by the command. */
+/* Destroys the object that the command names. */
 int uv_destroy(struct uv_req *req);
 
 /* ---- Functions of devx.c, devx_umem.c and devx_event.c; -EPROTONOSUPPORT: not a DEVX method */
@@ -346,10 +349,10 @@ int uv_devx_event(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hd
 int uv_devx_exec(struct uv_ctx *ctx, struct ib_uverbs_attr *in, void *out, size_t outlen);
 bool uv_devx_is_query(struct uv_ctx *ctx, uint32_t handle, const struct ib_uverbs_attr *in);
 int uv_devx_destroy(struct uv_obj *obj);
-/* To be called with the event lock. Delivers an event of the device. */
+/* Delivers an event of the device. Needs the event lock. */
 void uv_devx_notify(struct uv_device *dev, uint8_t event, uint32_t number, const uint8_t *eqe);
 void uv_devx_leave(struct uv_ctx *ctx);		/* closes the context's DEVX channels */
-/* The program has closed the descriptor with this identity. */
+/* To be called when the program has closed the descriptor with this identity. */
 void uv_devx_closed(struct uv_device *dev, const struct stat *st);
 
 /* ---- Commands in context.c, mr.c, cq.c, srq.c, qp.c and qp_modify.c */

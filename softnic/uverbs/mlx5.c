@@ -22,12 +22,13 @@ static void choose_ports(struct softnic_config *config)
 }
 
 /*
- * libmlx5 maps these pages of its descriptor, which is the BAR's file: the command is in the high byte
- * of the page number.
+ * libmlx5 maps these pages by its descriptor, which is the file of the BAR. The high byte of the page
+ * number is the mmap command.
  */
 enum { TIMER_PAGE = MLX5_IB_MMAP_CORE_CLOCK << 8, INFO_PAGE = MLX5_IB_MMAP_CLOCK_INFO << 8 };
 
-/* The internal timer counts ns (CAP_FREQUENCY_KHZ), so a cycle is a ns, and nothing overflows. */
+/* The internal timer counts ns (CAP_FREQUENCY_KHZ), so a cycle is one ns, and the conversion cannot
+ * overflow. */
 static void fill_clock_info(struct uv_device *dev)
 {
 	struct mlx5_ib_clock_info *info = softnic_uar(dev->nic, INFO_PAGE);

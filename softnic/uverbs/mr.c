@@ -95,7 +95,7 @@ int uv_reg_mr(struct uv_req *req)
 	return uv_answer(req, &resp, sizeof(resp), NULL, 0);
 }
 
-/* Merges the arguments. Those that the program omits stay unchanged. */
+/* Merges the arguments: those that the program omits keep their old values. */
 static int rereg_args(const struct ib_uverbs_rereg_mr *in, struct ib_uverbs_reg_mr *mr)
 {
 	const uint32_t known = IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD |
@@ -113,7 +113,8 @@ static int rereg_args(const struct ib_uverbs_rereg_mr *in, struct ib_uverbs_reg_
 	return check_mr(mr);
 }
 
-/* The old mkey is destroyed after the new one exists, so a refused program keeps the old one. */
+/* The new mkey is created before the old one is destroyed, so that a program keeps the old one if
+ * this fails. */
 static int replace_mkey(struct uv_obj *mr, const struct ib_uverbs_reg_mr *args, uint32_t pdn)
 {
 	struct uv_device *dev = mr->ctx->dev;
@@ -128,7 +129,8 @@ static int replace_mkey(struct uv_obj *mr, const struct ib_uverbs_reg_mr *args, 
 	return 0;
 }
 
-/* Changes the rights of an mkey, like the UMR of Linux's driver: the same memory keeps its keys. */
+/* Changes the rights of an mkey in place, as Linux's driver does by a UMR: the memory keeps its
+ * keys. */
 static int rewrite_mkey(struct uv_obj *mr, const struct ib_uverbs_reg_mr *args, uint32_t pdn)
 {
 	uint8_t mkc[PRM_MKC_LEN] = { 0 };

@@ -19,7 +19,7 @@ static int grow_table(struct uv_device *dev)
 	return 0;
 }
 
-/* Returns a free handle, the longest unused first. 0: no memory. */
+/* Returns the free handle that has been unused for longest. 0: no memory. */
 static uint32_t free_handle(struct uv_device *dev)
 {
 	uint32_t start = dev->nobj;
@@ -126,7 +126,7 @@ int uv_obj_end(struct uv_ctx *ctx, enum uv_type type, struct ib_uverbs_ioctl_hdr
 	return err;
 }
 
-/* The rank in which a dead context's objects are destroyed: users before the objects they use. */
+/* Order in which the objects of a dead context are destroyed: users before the objects they use. */
 static unsigned int turn_of(const struct uv_obj *obj)
 {
 	switch (obj->type) {
@@ -150,7 +150,7 @@ static unsigned int turn_of(const struct uv_obj *obj)
 	}
 }
 
-/* Destroys the objects of a context. If the device refuses, the object stays with the device. */
+/* Destroys the objects of a context. If the device refuses, the device keeps the object. */
 void uv_obj_purge(struct uv_ctx *ctx)
 {
 	for (unsigned int turn = 0; turn <= 6; turn++) {

@@ -33,8 +33,8 @@ static int device_path(const char *path)
 }
 
 /*
- * libibverbs asks for the location of sysfs, other programs assume it. Their reads of the machine's RDMA
- * devices go to the directory in SYSFS_PATH.
+ * libibverbs gets the location of sysfs from SYSFS_PATH; other programs assume /sys. Their reads of the
+ * machine's RDMA devices are redirected to that directory.
  */
 const char *front_path(const char *path, char moved[PATH_MAX])
 {
@@ -141,8 +141,8 @@ bool front_ioctl(int fd, unsigned long request, void *arg, int *ret)
 }
 
 /*
- * libmlx5 releases a spin lock after each post and each poll: there the caller drives the device.
- * Without locks (MLX5_SINGLE_THREADED) only the device's thread does.
+ * libmlx5 releases a spin lock after each post and each poll. This front replaces that call: there the
+ * caller drives the device. Without locks (MLX5_SINGLE_THREADED) only the device's thread drives it.
  */
 int pthread_spin_unlock(pthread_spinlock_t *lock)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * PRM commands as this front sends them: written from the manual independently of the backend and the
- * model. A field is its dword, its first bit (0 is the most significant) and its width, as in the
- * manual's tables.
+ * model. A field is described by its dword, its first bit (0 is the most significant) and its width,
+ * as in the manual's tables.
  */
 #ifndef SOFTNIC_UVERBS_PRM_H
 #define SOFTNIC_UVERBS_PRM_H
@@ -135,7 +135,7 @@ enum { PRM_ANY_QPN = 0xffffff };
 #define EQC_INTR		PRM(0x14, 24, 8)
 enum { EQ_EVENT_MASK = 0x58 };		/* 256 bits; the lowest event types come last in a qword */
 
-/* fields of CREATE_UMEM: its context is where other commands have theirs */
+/* fields of CREATE_UMEM, whose context is at the usual place */
 #define UMEM_LOG_PAGE_SIZE	PRM(0x10, 27, 5)
 #define UMEM_PAGE_OFFSET	PRM(0x14, 0, 32)
 enum { UMEM_NUM_MTT = 0x18, UMEM_MTT = 0x20 };
@@ -268,7 +268,7 @@ enum prm_roce_version { PRM_ROCE_V1 = 0, PRM_ROCE_V2 = 2 };
 /* offsets in an EQE */
 enum {
 	EQE_SIZE = 64, EQE_TYPE = 1, EQE_SUBTYPE = 3, EQE_DATA = 32, EQE_NUMBER = EQE_DATA + 24,
-	EQE_PORT = EQE_DATA + 8,	/* for a port change: the port is in the upper half */
+	EQE_PORT = EQE_DATA + 8,	/* for a port change, the port number is in the upper half */
 	EQE_OWNER = 63,
 };
 enum prm_event {

@@ -128,7 +128,7 @@ static int create_qp(struct uv_req *req)
 	if (err)
 		return err;
 	uv_qp_ready(req, qp->number, &resp, sizeof(resp));
-	/* libmlx5 itself reports the size of the send queue. */
+	/* max_send_wr is left as it is: libmlx5 computes the size of the send queue itself. */
 	qp->cap.max_recv_wr = drv.rq_wqe_count;
 	qp->cap.max_recv_sge = drv.rq_wqe_count ? (UINT32_C(1) << drv.rq_wqe_shift) / SEG : 0;
 	return 0;

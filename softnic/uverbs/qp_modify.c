@@ -11,8 +11,8 @@ enum { ANY_STATE = 0xff, ACK_REQ_FREQ = 8 };
 
 enum { RC = 1 << 0, UD = 1 << 1, OPT_RIGHTS = PRM_OPT_RRE | PRM_OPT_RAE | PRM_OPT_RWE };
 
-/* The table is searched from the top: the first entry that matches service, old and new state is
- * used. */
+/* The table is searched from the top: the first entry that matches service type, old state and new
+ * state is used. */
 static const struct transition {
 	uint8_t service, from, to;
 	uint16_t opcode;		/* 0: the transition needs no command */
@@ -67,7 +67,8 @@ static const struct transition *find_transition(const struct uv_obj *qp, uint8_t
 	return NULL;
 }
 
-/* RoCEv2 selects the flow by the UDP source port: constant per connection, in IANA's dynamic range. */
+/* RoCEv2 switches select the path by the UDP source port. It is constant per connection, in IANA's
+ * dynamic range. */
 static uint32_t udp_sport(uint32_t flow_label, uint32_t lqpn, uint32_t rqpn)
 {
 	uint64_t v = flow_label ? flow_label : (uint64_t)lqpn * rqpn;
@@ -87,8 +88,7 @@ static void set_grh(uint8_t *path, const struct ib_uverbs_qp_dest *d)
 	memcpy(path + ADS_RGID, d->dgid, sizeof(d->dgid));
 }
 
-/* Sets the path to a LID. A GRH is sent if the program asks for one, which it needs between
- * subnets. */
+/* Sets the path to a LID. A GRH is sent if the program asks for one; between subnets it must. */
 static int set_lid_path(uint8_t *path, const struct ib_uverbs_qp_dest *d)
 {
 	if (d->sl > 15 || !d->dlid)

@@ -17,7 +17,7 @@ static const struct command {
 	const char *name;
 	uint32_t number;
 	uint16_t in, out;		/* shorter input or output is refused with ENOSPC, as in the kernel */
-	/* type of the object that the command names, and the offset of the handle in it */
+	/* type of the object that the command names, and the offset of its handle in the command */
 	uint8_t names, at;
 	uint8_t makes;			/* type of the object that the command creates */
 	/* NULL: this adapter does not have the command */

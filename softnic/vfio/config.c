@@ -24,9 +24,9 @@ enum { COMMAND_MEMORY = 1 << 1, COMMAND_MASTER = 1 << 2, STATUS_CAPS = 1 << 4 };
 enum { CAP_VENDOR = 0x09, CAP_PCIE = 0x10, CAP_MSIX = 0x11 };
 enum {
 	PCIE_DEVCTL = AT_PCIE + 8,
-	DEVCTL_FLR = 1 << 7,		/* in the upper byte of the register */
+	DEVCTL_FLR = 1 << 7,		/* a bit in the upper byte of the device control register */
 	MSIX_CONTROL = AT_MSIX + 2,
-	/* a field of 16 bits; the status is in the upper three of 32 bits */
+	/* 16 bits for the number of the address space; the status is in the upper three of 32 bits */
 	GATEWAY_SPACE = AT_GATEWAY + 4,
 	GATEWAY_TICKET = AT_GATEWAY + 8,
 	GATEWAY_LOCK = AT_GATEWAY + 0xc,
@@ -48,8 +48,8 @@ static void put32(uint8_t *at, uint32_t v)
 /* Writes the fields that vfio-pci in a kernel would hide. */
 static void put_whole(const struct vf_identity *id, uint8_t *c)
 {
-	/* Function-level reset, role-based errors; of the link capability and status: 16 lanes of 8
-	 * GT/s */
+	/* Device capabilities: function-level reset, role-based errors. Link capabilities and status: 16
+	 * lanes of 8 GT/s */
 	put32(c + AT_PCIE + 4, UINT32_C(1) << 28 | 1 << 15);
 	put32(c + AT_PCIE + 0xc, 0x103);
 	put16(c + AT_PCIE + 0x12, 0x103);
@@ -58,9 +58,9 @@ static void put_whole(const struct vf_identity *id, uint8_t *c)
 }
 
 /*
- * Through a ConnectX's gateway tools read its internal address spaces. This one has no space: the status
- * stays 0. A driver owns the gateway when the lock holds its ticket. A function has one driver, so there is
- * one ticket.
+ * Tools read a ConnectX's internal address spaces through a gateway. This one has no space, so its status
+ * stays 0. A driver owns the gateway while the lock contains its ticket. A function has one driver, so
+ * there is one ticket.
  */
 static void put_gateway(uint8_t *c)
 {
@@ -81,8 +81,8 @@ static void put_caps(uint8_t *c)
 	put16(c + MSIX_CONTROL, VF_VECTORS - 1);
 }
 
-/* Resets the config space as the kernel passes a function on: memory enabled, bus mastering
- * disabled. */
+/* Resets the config space to the state in which the kernel passes a function on: memory enabled, bus
+ * mastering disabled. */
 void vf_config_reset(struct vf_config *config)
 {
 	uint8_t *c = config->bytes;
@@ -147,7 +147,7 @@ static uint8_t writable_whole(size_t at)
 	case PCIE_DEVCTL + 1:
 		return 0xff;
 	case MSIX_CONTROL + 1:
-		return 0xc0;		/* enable, and mask all */
+		return 0xc0;		/* bits: enable, function mask */
 	default:
 		return 0;
 	}
@@ -158,9 +158,9 @@ static uint8_t writable(const struct vf_config *config, size_t at)
 {
 	switch (at) {
 	case AT_COMMAND:
-		return 0x47;		/* I/O, memory, bus mastering, parity */
+		return 0x47;		/* bits: I/O, memory, bus mastering, parity */
 	case AT_COMMAND + 1:
-		return 0x05;		/* SERR, and no INTx */
+		return 0x05;		/* bits: SERR and INTx disable */
 	case AT_LINE:
 		return 0xff;
 	default:

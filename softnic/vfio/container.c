@@ -51,8 +51,8 @@ static int check_extension(uint64_t extension)
 }
 
 /*
- * The kernel's chain of capabilities: each header holds the offset of the next from the start of the
- * answer.
+ * The kernel's chain of capabilities: each header has the offset of the next one, from the start of
+ * the answer.
  */
 struct caps {
 	struct {
@@ -110,7 +110,7 @@ static void wait_for_devices(struct vf_container *c)
 
 	LIST_FOREACH(g, &c->groups, link)
 		if (g->dev)
-			/* returns only when the device has released its lock */
+			/* this returns only after the device has released its lock */
 			softnic_counters(g->dev->nic, &counters);
 }
 

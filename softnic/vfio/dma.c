@@ -9,7 +9,7 @@
 
 enum { PAGE = 4096 };
 
-/* The gap is the range of interrupt messages on a PC. */
+/* The gap between the ranges is for interrupt messages, as on a PC. */
 const uint64_t vf_iova_ranges[2][2] = {
 	{ 0, 0xfedfffff }, { 0xfef00000, (UINT64_C(1) << 39) - 1 },
 };

@@ -10,8 +10,8 @@ static LIST_HEAD(, vf_file) files = LIST_HEAD_INITIALIZER(files);
 static atomic_bool any_file;
 
 /*
- * The list contains descriptor numbers. It is checked without the lock, because the device closes
- * its own descriptors while a thread with the lock waits for it.
+ * The numbers of the front's descriptors. The list is read without the lock: the device closes its
+ * own descriptors while a thread that has the lock waits for it.
  */
 enum { FDS = 65536 };
 static atomic_ulong marks[FDS / 64];
@@ -75,7 +75,7 @@ void vf_files_forget(void)
 		forget_file(LIST_FIRST(&files));
 }
 
-/* Handles a close() that did not go through this front: the number has been reused. */
+/* Handles a close() that bypassed this front: the descriptor's number has been reused. */
 void vf_file_closed(int fd)
 {
 	struct vf_file *f, *next;

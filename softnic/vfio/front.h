@@ -23,12 +23,10 @@
 /* vfio-pci: the upper bits of a file offset are the region's index, so BAR 0 starts at offset 0. */
 enum { VF_REGION_SHIFT = 40 };
 
-/*
- * The object of a descriptor. It is the first member of a container, a group and a device. (file.c)
- */
+/* The common part of a container, a group and a device: their first member. (file.c) */
 struct vf_object {
 	const struct vf_kind *kind;
-	/* number of descriptors, and of objects that refer to this one */
+	/* number of descriptors and objects that refer to this object */
 	unsigned int refs;
 };
 
@@ -41,7 +39,8 @@ extern const struct vf_kind vf_container_kind, vf_device_kind;
 struct vf_container {
 	struct vf_object obj;
 	LIST_HEAD(, vf_group) groups;
-	uint32_t iommu;			/* a value VFIO_TYPE1*_IOMMU; 0: not set yet */
+	/* IOMMU type of VFIO_SET_IOMMU (VFIO_TYPE1*_IOMMU); 0: not set yet */
+	uint32_t iommu;
 	struct vf_maps maps;
 };
 
@@ -81,9 +80,10 @@ bool vf_is_file(int fd);		/* is it a descriptor of this front? */
 /* Takes over fd, which may be -errno, and a reference; releases both on failure. Returns fd or
  * -errno. */
 int vf_file_add(int fd, struct vf_object *obj);
-struct vf_file *vf_file_of(int fd);	/* finds duplicates of the descriptor as well */
+/* returns the file of fd, also if fd is a duplicate of its descriptor */
+struct vf_file *vf_file_of(int fd);
 void vf_file_closed(int fd);		/* called before fd is closed */
-/* called in a forked child, whose descriptors belong to its parent */
+/* for a forked child: forgets all descriptors, which belong to the parent */
 void vf_files_forget(void);
 void vf_put(struct vf_object *obj);	/* drops one reference to the object */
 
@@ -91,7 +91,7 @@ void vf_put(struct vf_object *obj);	/* drops one reference to the object */
 int vf_container_open(void);		/* returns a new descriptor, or -errno */
 int vf_map(struct vf_container *c, const struct vfio_iommu_type1_dma_map *map);
 int vf_unmap(struct vf_container *c, struct vfio_iommu_type1_dma_unmap *unmap);
-/* Usable bus addresses, as on a PC's IOMMU: first and last of each range. */
+/* Returns the usable bus addresses, as on a PC's IOMMU: first and last of each range. */
 extern const uint64_t vf_iova_ranges[2][2];
 
 /* ---- Functions of group.c */
@@ -100,7 +100,7 @@ int vf_group_open(const char *path, unsigned int index, int flags);
 /* ---- Functions of device.c */
 int vf_device_open(struct vf_group *g, int group_fd);
 void vf_devices_report(void);		/* reports violations of devices that are still open */
-void vf_devices_forget(void);		/* called in a forked child, as above */
+void vf_devices_forget(void);		/* for a forked child: forgets all devices */
 /* softnic_fault on an open device. A test under the preload finds it by dlsym. */
 EXPORT int softnic_front_fault(unsigned int index, const char *script);
 

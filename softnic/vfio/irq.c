@@ -54,7 +54,7 @@ static unsigned int count_of(uint32_t index)
 	case VFIO_PCI_REQ_IRQ_INDEX:
 		return 1;
 	default:
-		return 0;	/* a ConnectX has no other interrupts */
+		return 0;	/* a ConnectX has no interrupts but MSI-X */
 	}
 }
 
@@ -122,7 +122,8 @@ static int check_set(const struct vfio_irq_set *set)
 	if (data != VFIO_IRQ_SET_DATA_NONE &&
 	    (set->argsz - offsetof(struct vfio_irq_set, data)) / data_size(set) < set->count)
 		return -EINVAL;
-	/* Vectors are masked only by their table in the BAR, which the kernel hides from the program. */
+	/* Masks are ignored here: vectors are masked only in the MSI-X table in the BAR, which the
+	 * kernel hides from the program. */
 	return action == VFIO_IRQ_SET_ACTION_TRIGGER ? 0 : -ENOTTY;
 }
 
@@ -166,7 +167,7 @@ static int set_fds(struct vf_irqs *irqs, const struct vfio_irq_set *set)
 	return err;
 }
 
-/* The program raises the interrupt itself, as a test. */
+/* The program triggers the interrupt itself, as a test. */
 static int trigger(struct vf_irqs *irqs, const struct vfio_irq_set *set)
 {
 	bool all = set->flags & VFIO_IRQ_SET_DATA_NONE;

@@ -92,8 +92,8 @@ int vf_maps_add(struct vf_maps *t, const struct vf_map *map)
 	return err;
 }
 
-/* Finds the maps [from, to) of the table that lie in the range. A map that lies in it only partly
- * is an error. */
+/* Finds the maps [from, to) of the table that lie in the range. It is an error if a map lies in the
+ * range only partly. */
 static int find_whole(const struct vf_maps *t, uint64_t iova, uint64_t size, size_t *from,
 		      size_t *to)
 {
@@ -137,7 +137,7 @@ int vf_maps_remove(struct vf_maps *t, uint64_t iova, uint64_t size, uint64_t *re
 	return err;
 }
 
-/* A range may cover several maps if they are contiguous in memory too. */
+/* A range may cover several maps, if their memory is contiguous too. */
 static void *find_memory(const struct vf_maps *t, uint64_t iova, uint64_t len)
 {
 	size_t i = first_above(t, iova);
@@ -145,7 +145,7 @@ static void *find_memory(const struct vf_maps *t, uint64_t iova, uint64_t len)
 	uint64_t off, room;
 
 	if (i == t->n)
-		return NULL;		/* the program may have no map at all */
+		return NULL;		/* a program may have no map at all */
 	m = &t->map[i];
 	if (m->iova > iova || !m->vaddr)
 		return NULL;

@@ -12,7 +12,7 @@ enum {
 	VF_CLASS = 0x0200,		/* PCI class: network, Ethernet */
 };
 
-/* The argument is the bus, from 1 on. */
+/* The argument is the number of the bus, from 1 on. */
 #define VF_PCI_NAME "0000:%02x:00.0"
 enum { VF_PCI_NAME_SIZE = sizeof("0000:00:00.0") };
 

@@ -20,26 +20,27 @@ enum { VF_CONFIG = 4096, VF_VECTORS = 64, VF_MAPS_MAX = 65535 };
 struct vf_identity {
 	uint16_t vendor, device, class, subsystem;
 	/*
-	 * The client sees the whole function: MSI-X table in a BAR, writable control registers.
-	 * Otherwise vfio-pci in a kernel would hide these.
+	 * The client sees the whole function: MSI-X table in a BAR, writable control registers. Without
+	 * this flag they are hidden, as by vfio-pci in a kernel.
 	 */
 	bool whole;
-	/* the function has a ConnectX's vendor-specific capability; only with `whole` */
+	/* the function has the vendor-specific capability of a ConnectX; only together with `whole` */
 	bool gateway;
 	uint8_t msix_bar;
 };
 enum { VF_BARS = 6, VF_BAR_64 = 0x4, VF_BAR_PREFETCH = 0x8 };
 struct vf_bar {
-	/* 0: there is no BAR, or this register is the upper half of the previous one */
+	/* 0: there is no such BAR, or this register is the upper half of a 64-bit BAR */
 	uint64_t size;
 	uint8_t type;			/* flags VF_BAR_64, VF_BAR_PREFETCH */
 };
-enum { VF_MSIX_SIZE = 8192 };		/* the table, and the pending bits in the second half */
+/* size of the BAR: the table, and the pending bits in the second half */
+enum { VF_MSIX_SIZE = 8192 };
 struct vf_config {
 	struct vf_identity id;
 	uint8_t bytes[VF_CONFIG];
 	struct vf_bar bar[VF_BARS];
-	atomic_bool master;		/* bus mastering: the function may reach memory */
+	atomic_bool master;		/* the bus master bit: the function may access memory */
 };
 void vf_config_reset(struct vf_config *config);
 ssize_t vf_config_read(struct vf_config *config, void *buf, size_t n, uint64_t off);
@@ -63,7 +64,7 @@ void vf_irqs_clear(struct vf_irqs *irqs);	/* drops all eventfds */
 int vf_irq_info(const struct vf_irqs *irqs, struct vfio_irq_info *info);
 int vf_irq_set(struct vf_irqs *irqs, const struct vfio_irq_set *set);
 void vf_irq_fire(struct vf_irqs *irqs, unsigned int vector);
-/* the front's own close(), because a preload replaces that name */
+/* the front's own close(): in a preload the name close() is replaced */
 void vf_close(int fd);
 
 /* ---- Functions of maps.c: memory of this process at a bus address, as the IOMMU translates it */
@@ -86,7 +87,7 @@ int vf_maps_add(struct vf_maps *t, const struct vf_map *map);
 /* Removes the maps in the range. Returns 0, or -EINVAL if a map lies in it only partly: then none
  * is removed. */
 int vf_maps_remove(struct vf_maps *t, uint64_t iova, uint64_t size, uint64_t *removed);
-/* NULL: a part of the range is not mapped */
+/* Returns the memory. NULL: a part of the range is not mapped. */
 void *vf_maps_find(struct vf_maps *t, uint64_t iova, uint64_t len);
 
 /* Evaluates to 0, or to -EINVAL if the program's structure is too short. */

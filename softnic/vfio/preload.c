@@ -28,8 +28,8 @@ EXPORT ssize_t __pread_chk(int fd, void *buf, size_t n, off_t off, size_t room);
 EXPORT ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t off, size_t room);
 
 /*
- * A child has copies of the descriptors, which keep the device busy. But it has no thread for a device
- * and must not use its parent's, so to the child they are files without ioctls.
+ * A child has copies of the descriptors, which keep the device busy. But it has no device thread, and
+ * must not use its parent's device. So in the child these descriptors are files without ioctls.
  */
 static void in_child(void)
 {
@@ -169,8 +169,8 @@ bool front_ioctl(int fd, unsigned long request, void *arg, int *ret)
 #define CONFIG_OFFSET(off) ((uint64_t)(off) & ((UINT64_C(1) << VF_REGION_SHIFT) - 1))
 
 /*
- * Returns, with the front's lock held, the device whose config space fd has at this offset; or NULL
- * without the lock.
+ * Finds the device whose config space fd has at this offset. Returns it with the front's lock taken; or
+ * NULL, without the lock.
  */
 static struct vf_device *lock_config(int fd, off_t off)
 {
@@ -232,7 +232,7 @@ ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t off, size_t room)
 	return __pread_chk(fd, buf, n, off, room);
 }
 
-/* Other devices were reported when they were closed. */
+/* Devices that were closed have been reported already. */
 __attribute__((destructor)) static void at_exit(void)
 {
 	vf_devices_report();

@@ -2,10 +2,10 @@
 /*
  * A ConnectX: BAR 0 with initialization segment and doorbell pages, BAR 2 with the MSI-X table.
  *
- * The client maps BAR 0 except for two pages. A store to those comes as a message, and takes effect at
- * once: commands, and the doorbells of the guest's driver itself. Its EQs share one word and have no
- * record in memory, so each store counts. Doorbells of programs are stores to mapped pages, which the
- * device scans.
+ * The client maps BAR 0 except for two pages: that of commands, and that of the guest driver's own
+ * doorbells. A store to those comes as a message and takes effect at once. The driver's EQs share one
+ * word and have no record in memory, so no store may be lost. Doorbells of programs are stores to
+ * mapped pages, which the device scans.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,8 @@ static void irq(void *ctx, unsigned int vector)
 	vf_irq_fire(&dev->irqs, vector);
 }
 
-/* Linux reads timestamp formats only for RoCE ports: QPs of InfiniBand ports are free-running. */
+/* Linux reads the timestamp formats only for RoCE ports, and makes QPs of InfiniBand ports
+ * free-running. So the device must accept free-running timestamps. */
 static int open_device(struct vm_device *dev)
 {
 	const struct softnic_config config = {
@@ -72,7 +73,7 @@ static void settle(struct vm_device *dev)
 {
 	struct softnic_counters c;
 
-	/* returns only when the device has released its lock */
+	/* this returns only after the device has released its lock */
 	softnic_counters(dev->nic, &c);
 }
 
@@ -105,7 +106,7 @@ static uint32_t *bar_word(struct vm_device *dev, uint64_t offset)
 	return (uint32_t *)(void *)(page + offset % PAGE);
 }
 
-/* A word of the BAR is read at once, as the guest and the device do it. */
+/* A word of the BAR is read in one access, because the guest and the device write whole words. */
 static void read_bar(struct vm_device *dev, uint32_t bar, uint8_t *to, uint64_t offset, uint32_t count)
 {
 	(void)bar;
@@ -131,8 +132,8 @@ static void ring(struct vm_device *dev, uint64_t offset, const void *data)
 {
 	uint32_t in_page = offset % PAGE;
 
-	/* Ignores the rest of a WQE that is copied in words of 8 bytes: the device reads the WQE in
-	 * the queue. */
+	/* Ignores the rest of a WQE that the guest copies in words of 8 bytes: the device reads the
+	 * WQE from the queue. */
 	if (in_page >= BLUEFLAME && in_page % BLUEFLAME_HALF)
 		return;
 	softnic_mmio_write(dev->nic, (uint32_t)(offset / PAGE), in_page, data, 8);

@@ -9,7 +9,7 @@
 
 #include "softnic/vfio_user/vm.h"
 
-enum { REPORTS_MAX = 64 };		/* most reports for each client */
+enum { REPORTS_MAX = 64 };		/* most reports about each client */
 
 void vf_close(int fd)
 {

@@ -14,8 +14,9 @@
 enum { PAGE = 4096 };
 
 /*
- * The maps, for the signal handler, which can take no lock. Length 0 means a free slot. The handler only
- * sees ranges that a device uses, and such a range stays until the device is done with it.
+ * The maps, for the signal handler, which cannot take a lock. A length of 0 marks a free slot. The
+ * handler only meets ranges that a device uses, and such a range stays until the device no longer uses
+ * it.
  */
 static struct guarded {
 	_Atomic uintptr_t start;
@@ -47,7 +48,8 @@ static void unguard(void *start)
 	}
 }
 
-/* Replaces the whole range: pages of the file may be huge, and the client loses the rest. */
+/* Replaces the whole range, because pages of the file may be huge. The client loses the rest of the
+ * range. */
 static void on_bus_error(int sig, siginfo_t *info, void *context)
 {
 	uintptr_t at = (uintptr_t)info->si_addr;
@@ -63,8 +65,8 @@ static void on_bus_error(int sig, siginfo_t *info, void *context)
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED)
 			return;
 	}
-	/* The access is repeated with the previous handler, which ends the process as if this
-	 * handler did not exist. */
+	/* The access runs again with the previous handler, which ends the process as it would without
+	 * this handler. */
 	sigaction(sig, &before, NULL);
 }
 
@@ -146,7 +148,8 @@ void vm_settle(struct vm_device *dev)
 	dev->kind->settle(dev);
 }
 
-/* The device may still use the memory when it leaves the table, so this waits for the device. */
+/* The device may still use the memory after the map was removed from the table, so this waits for the
+ * device. */
 static int unmap_one(struct vm_device *dev, const struct vm_dma_unmap *in)
 {
 	struct vf_map map;

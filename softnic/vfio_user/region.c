@@ -31,7 +31,7 @@ static void describe_areas(struct sparse *s, uint32_t n)
 	s->cap.nr_areas = n;
 }
 
-/* A client without room for the capability gets the required size, and asks again. */
+/* A client without room for the capability gets the required size, and asks again with more. */
 int vm_region_info(struct vm_device *dev, struct vm_message *m)
 {
 	struct sparse s = { 0 };

@@ -63,8 +63,8 @@ static int irq_info(struct vm_device *dev, struct vm_message *m)
 }
 
 /*
- * Sets interrupts like the ioctl, except for the eventfds: they come with the message, one for each
- * vector. Without descriptors the vectors lose theirs.
+ * Sets interrupts like the ioctl of VFIO, except that the eventfds come with the message, one for each
+ * vector. A message without descriptors removes those of the vectors.
  */
 static int set_irqs(struct vm_device *dev, struct vm_message *m)
 {
@@ -99,7 +99,7 @@ static int reset(struct vm_device *dev, struct vm_message *m)
 	return 0;
 }
 
-/* more: data follows the structure. fds: descriptors may come with the message. */
+/* more: data may follow the structure. fds: descriptors may come with the message. */
 static const struct {
 	const char *name;
 	request_fn *fn;

@@ -9,9 +9,9 @@
  * calls back for memory and interrupts. Locks, outermost first: the model's, then that of the maps or of
  * the interrupts.
  *
- * The client is not trusted: it, or its guest, may send anything. A bad message is reported and answered
- * with an error. One with an impossible length ends the connection, because the next message cannot be
- * found.
+ * The client is not trusted: it, or its guest, may send anything. An invalid message is reported and
+ * answered with an error. A message with an impossible length ends the connection, because the start of
+ * the next message is unknown.
  */
 #ifndef SOFTNIC_VFIO_USER_VM_H
 #define SOFTNIC_VFIO_USER_VM_H
@@ -33,7 +33,7 @@ struct vm_config {
 	unsigned int index, ports;
 	bool infiniband, physical;	/* physical: the function is a PF, not a VF */
 	const char *efa;		/* the device is an EFA of this profile; NULL: a ConnectX */
-	bool verbose;			/* report connections, and the driver's violations */
+	bool verbose;			/* connections and the driver's violations are reported */
 	void (*report)(const char *line);	/* NULL: reports go to stderr */
 };
 
@@ -52,7 +52,7 @@ struct vm_kind {
 	/* The areas of the BAR that the client may map, from bar_fd: returns their number. */
 	unsigned int (*mappable)(const struct vm_device *dev, uint32_t bar,
 				 struct vfio_region_sparse_mmap_area area[VM_AREAS]);
-	/* The whole range is in the BAR. The BAR of the MSI-X table never comes here. */
+	/* Accesses a BAR; the whole range is inside it. The BAR of the MSI-X table is handled before. */
 	void (*read)(struct vm_device *dev, uint32_t bar, uint8_t *to, uint64_t offset, uint32_t count);
 	int (*write)(struct vm_device *dev, uint32_t bar, const uint8_t *from, uint64_t offset,
 		     uint32_t count);
@@ -83,21 +83,23 @@ struct vm_device {
 /* returns 0 or -errno */
 int vm_device_open(const struct vm_config *config, struct vm_device **dev);
 void vm_device_close(struct vm_device *dev);
-void vm_device_stop(struct vm_device *dev);	/* ends vm_serve() and vm_listen_run(); from any thread */
+/* ends vm_serve() and vm_listen_run(); any thread may call it */
+void vm_device_stop(struct vm_device *dev);
 void vm_device_reset(struct vm_device *dev);	/* a function-level reset; maps and interrupts stay */
-void vm_device_leave(struct vm_device *dev);	/* the client is gone: resets as after vm_device_open() */
+/* to be called when the client is gone: resets the device as after vm_device_open() */
+void vm_device_leave(struct vm_device *dev);
 /* Reports an error of the client, up to a limit. */
 void vm_report(struct vm_device *dev, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- Functions of message.c */
 struct vm_message {
 	struct vm_header header;
-	/* buffer of VM_PAYLOAD_MAX bytes, and the length of the data in it: */
+	/* buffer of VM_PAYLOAD_MAX bytes, and the number of bytes in it: */
 	uint8_t *in;
 	size_t len;
 	int fds[VM_FDS_MAX];		/* descriptors of the message; -1: a request has taken it */
 	unsigned int nfds;
-	bool fds_lost;			/* there were too many descriptors */
+	bool fds_lost;			/* the message had too many descriptors */
 
 	uint8_t *out;			/* buffer of the reply, VM_PAYLOAD_MAX bytes */
 	size_t out_len;

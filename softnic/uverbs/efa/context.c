@@ -10,7 +10,7 @@
 #include "softnic/uverbs/efa/front.h"
 
 enum {
-	/* Features that a program names in its GET_CONTEXT. */
+	/* Features that a program announces in its GET_CONTEXT. */
 	KNOWS_TX_BATCH = 1 << 0,
 	KNOWS_MIN_SQ_WR = 1 << 1,
 	/* Device capabilities that an older system header does not define. */
@@ -21,7 +21,8 @@ enum {
 	WIDTH_4X = 2,
 };
 
-/* The PCI id of the device. libefa 44.0 binds ids up to efa2, so later devices report that. */
+/* The PCI id that the device reports. libefa 44.0 supports ids up to efa2, so later devices report
+ * that one. */
 static uint16_t device_id(const struct softnic_efa_caps *caps)
 {
 	return caps->device_id < 0xefa2 ? caps->device_id : 0xefa2;
@@ -59,7 +60,7 @@ int uve_get_context(struct uv_req *req)
 	return uv_answer(req, &resp, sizeof(resp), &drv, sizeof(drv));
 }
 
-/* The GUID is the one in sysfs, the same for every process that sees the device. */
+/* The GUID comes from sysfs, so it is the same in every process that sees the device. */
 static struct ib_uverbs_query_device_resp device(const struct uv_device *dev,
 						 const struct softnic_efa_caps *c)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Gives softnic-efadv.so access to the device of a context, so that it can stand for a newer
+/* Gives softnic-efadv.so access to the device of a context, so that it can emulate a newer
  * libefa. */
 #include <errno.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #include "softnic/uverbs/efa/front.h"
 
-/* Flags for the next CREATE_QP or CREATE_CQ of this thread that 44.0's structures cannot express. */
+/* Flags for the next CREATE_QP or CREATE_CQ of this thread that the structures of 44.0 lack. */
 static __thread unsigned int next;
 
 static struct uv_device *device_of(struct ibv_context *context)

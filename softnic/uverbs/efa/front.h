@@ -23,7 +23,7 @@ int uve_modify_qp(struct uv_req *req);
 int uve_query_qp(struct uv_req *req);
 
 /* Functions of direct.c */
-/* The queues of a CQ's uv_obj. The queues of a QP are its softnic_efa_qp. */
+/* Returns the queues of a CQ's uv_obj. (The queues of a QP are its softnic_efa_qp.) */
 struct uve_cq {
 	struct softnic_efa_cq_attr attr;
 	struct softnic_efa_cq cq;

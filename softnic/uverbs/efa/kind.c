@@ -32,7 +32,7 @@ static int open_model(struct uv_device *dev)
 		return err;
 	dev->bar_fd = softnic_efa_bar_fd(dev->efa, &size);
 	dev->ports = dev->gids = 1;
-	dev->infiniband = true;		/* its GIDs have none of RoCE's types */
+	dev->infiniband = true;		/* GIDs of an EFA have no RoCE type */
 	return 0;
 }
 

@@ -107,7 +107,7 @@ static int check_qp(const struct ib_uverbs_ex_create_qp *core, const struct efa_
 	return 0;
 }
 
-/* A send queue with twice the bytes for its WQEs has wide WQEs. */
+/* A send queue that needs twice the bytes for its WQEs has WQEs of 128 bytes. */
 static struct softnic_efa_qp_attr attr_of(const struct uv_obj *qp, const struct create_qp *drv)
 {
 	uint32_t bytes = drv->old.sq_ring_size * (uve_wished(UVE_WIDE) ? WIDE / NARROW : 1);

@@ -29,7 +29,8 @@ int efadv_query_device(struct ibv_context *context, struct efadv_device_attr *at
 	return 0;
 }
 
-/* Removes the flags that this device supports and 44.0 would refuse. libefa checks the others. */
+/* Removes the flags that this device supports and libefa 44.0 would refuse. libefa checks the other
+ * flags. */
 static unsigned int take_wishes(const struct softnic_efa_caps *caps,
 				struct ibv_qp_init_attr_ex *attr, struct efadv_qp_init_attr *efa)
 {

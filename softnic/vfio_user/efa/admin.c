@@ -32,8 +32,8 @@ static uint32_t reg(const struct vm_efa *efa, enum ve_reg r)
 	return efa->reg[r / 4];
 }
 
-/* Returns the number of entries of a ring. Its depth must be a power of two, and its entries must
- * have the size of ours; else 0. */
+/* Returns the number of entries of a ring, or 0 if it is not a power of two or the entries do not
+ * have the expected size. */
 static uint32_t depth_of(const struct vm_efa *efa, enum ve_reg caps, uint32_t size_mask)
 {
 	uint32_t v = reg(efa, caps), depth = v & 0xffff;
@@ -64,7 +64,7 @@ static uint8_t status_of(int err)
 	}
 }
 
-/* The phase bit of entry n: 1 during the first lap of the ring. */
+/* Returns the phase bit of entry n: 1 during the first lap of the ring. */
 static uint8_t phase_of(uint32_t n, uint32_t depth)
 {
 	return n & depth ? 0 : VE_PHASE;
@@ -99,7 +99,8 @@ static void respond(struct vm_device *dev, union ve_response *to, union ve_respo
 		vf_irq_fire(&dev->irqs, reg(dev->efa, VE_ACQ_CAPS) >> VE_ACQ_VECTOR);
 }
 
-/* The command is copied: the guest may write to it meanwhile. False: a ring is out of reach. */
+/* Copies the command first: the guest may change it meanwhile. False: a ring is not in the guest's
+ * memory. */
 static bool take_one(struct vm_device *dev, uint32_t depth, uint32_t acq_depth)
 {
 	struct vm_efa *efa = dev->efa;

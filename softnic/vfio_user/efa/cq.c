@@ -14,7 +14,7 @@ static int attributes(const struct ve_create_cq *in, struct softnic_efa_cq_attr 
 			(in->caps2 & VE_CQ_SGID ? SOFTNIC_EFA_CQ_SGID : 0) | SOFTNIC_EFA_CQ_BUS,
 		.bus_addr = ve_address(in->addr_lo, in->addr_hi),
 	};
-	if (in->caps1 & VE_CQ_VIRT)		/* the ring is given by a key */
+	if (in->caps1 & VE_CQ_VIRT)		/* the ring would be given by a key */
 		return -EOPNOTSUPP;
 	if (in->caps1 & ~(unsigned int)VE_CQ_EVENTS || in->caps2 & ~(VE_CQ_WORDS | VE_CQ_SGID))
 		return -EINVAL;

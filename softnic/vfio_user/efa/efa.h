@@ -5,8 +5,9 @@
  * to BAR 0 and BAR 4 is a message, so that none is lost: the next store to a CQ's doorbell may overwrite the
  * one that arms it.
  *
- * The thread of the messages alone executes commands and doorbells. The model's thread calls ve_event().
- * Locks, outermost first: the model's, that of the EQs, that of the maps or of the interrupts.
+ * Only the thread that receives the messages executes commands and doorbells. The model's thread calls
+ * ve_event(). Locks, outermost first: the model's, that of the EQs, that of the maps or of the
+ * interrupts.
  */
 #ifndef SOFTNIC_VFIO_USER_EFA_EFA_H
 #define SOFTNIC_VFIO_USER_EFA_EFA_H
@@ -21,12 +22,12 @@ enum { VE_REG_BAR = 0, VE_MSIX_BAR = 1, VE_MEM_BAR = 2, VE_DB_BAR = 4 };
 enum {
 	VE_PAGE = 4096,
 	VE_REG_BYTES = 8192,
-	VE_MEM_BYTES = 256 << 20,	/* more bytes than all SQs of the model can take */
+	VE_MEM_BYTES = 256 << 20,	/* more bytes than all send queues of the model can need */
 	VE_DB_BYTES = 4 << 20,
 	VE_QPS = 256, VE_CQS = 512, VE_EQS = 32, VE_UARS = 1024,
-	/* offset of the RQ's doorbell in the page of a QP; that of the SQ is at 0 */
+	/* offset of the RQ's doorbell in the page of a QP; the SQ's doorbell is at 0 */
 	VE_RQ_DB = 64,
-	VE_MAX_CQE = 32768,		/* the field in the command has 16 bits */
+	VE_MAX_CQE = 32768,		/* the command's field for the number of CQEs has 16 bits */
 	VE_MAX_EQE = 4096,
 };
 
@@ -45,10 +46,10 @@ struct ve_cq {
 
 struct ve_eq {
 	bool live, armed;
-	bool untold;			/* the EQ has events for which no interrupt has been sent */
+	bool untold;			/* the EQ has events for which no interrupt has been raised */
 	uint8_t vector;
 	uint64_t addr;
-	uint32_t depth, next;		/* depth; counter of the next entry */
+	uint32_t depth, next;		/* depth of the ring; free-running counter of the next entry */
 	unsigned int cqs;		/* number of CQs that use the EQ */
 };
 
@@ -72,7 +73,7 @@ struct vm_efa {
 	struct ve_cq cq[VE_CQS];
 };
 
-/* Executes a command. Returns 0 with the rest of the response, or -errno. */
+/* Executes a command. Returns 0 and the response after its header, or -errno. */
 typedef int ve_fn(struct vm_device *dev, const union ve_command *in, union ve_response *out);
 
 static inline uint64_t ve_address(uint32_t lo, uint32_t hi)
@@ -102,13 +103,13 @@ ve_fn ve_reg_mr, ve_dereg_mr;
 ve_fn ve_alloc_pd, ve_dealloc_pd, ve_create_ah, ve_destroy_ah;
 ve_fn ve_get_feature, ve_set_feature, ve_get_stats;
 
-/* ---- A function of admin.c: takes commands up to a count of entries */
+/* ---- A function of admin.c: executes commands up to the producer counter in the doorbell */
 void ve_admin_ring(struct vm_device *dev, uint32_t producer);
 
 /* ---- Functions of regs.c */
 void ve_regs_reset(struct vm_efa *efa);		/* as after power-on */
 void ve_reset(struct vm_device *dev);		/* resets registers and objects */
-/* UINT32_MAX: there is no such register */
+/* returns UINT32_MAX if there is no such register */
 uint32_t ve_reg_read(const struct vm_efa *efa, uint32_t offset);
 void ve_reg_write(struct vm_device *dev, uint32_t offset, uint32_t value);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Event queues. An event is written when it comes. Its interrupt is sent while the EQ is armed, and disarms
- * it. The driver does not report how many entries it has taken: an EQ has room for one event of each CQ.
+ * Event queues. An event is written at once. If the EQ is armed, an interrupt is raised too, which
+ * disarms the EQ. The driver does not report how many entries it has taken, so an EQ must have room for
+ * one event of each CQ.
  */
 #include <errno.h>
 
@@ -88,7 +89,8 @@ int ve_cq_set_eq(struct vm_efa *efa, uint16_t cq, int eqn)
 	return err;
 }
 
-/* Writes an event. If its memory cannot be reached, the event is lost but the interrupt is sent. */
+/* Writes an event. If the EQ's memory cannot be reached, the event is lost but the interrupt is
+ * raised. */
 static void write_event(struct vm_device *dev, struct ve_eq *eq, uint16_t cq)
 {
 	uint64_t addr = eq->addr + (uint64_t)(eq->next & (eq->depth - 1)) * sizeof(struct ve_eqe);

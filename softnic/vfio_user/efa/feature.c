@@ -81,7 +81,7 @@ int ve_get_feature(struct vm_device *dev, const union ve_command *in, union ve_r
 		out->feature.eq.max_depth = VE_MAX_EQE;
 		out->feature.eq.events = VE_EVENT_COMPLETION;
 	}
-	return 0;			/* all hints are 0: the driver takes its own values */
+	return 0;			/* all hints are 0, so the driver uses its own values */
 }
 
 /* Sets a feature, without effect: this device has no asynchronous events, and ignores information

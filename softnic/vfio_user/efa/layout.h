@@ -52,7 +52,7 @@ enum {
 };
 #define VE_EQ_DB_ARM (UINT32_C(1) << 31)
 
-/* The device's answer to VE_MMIO_READ: the value of a register. */
+/* Response of the device to VE_MMIO_READ: the value of a register. */
 struct ve_mmio_response {
 	uint16_t id, offset;
 	uint32_t value;
@@ -171,7 +171,7 @@ struct ve_reg_mr {
 	uint64_t len;
 	uint8_t flags, access;
 	uint16_t reserved2;
-	uint32_t npages;		/* a redundant field, which Linux leaves 0 */
+	uint32_t npages;		/* redundant: Linux leaves this field 0 */
 	uint64_t iova;
 };
 SN_SIZE(struct ve_reg_mr, VE_ENTRY);
@@ -183,8 +183,8 @@ struct ve_keys {
 	uint32_t lkey, rkey;
 };
 
-/* Limits of a list of lists: it has pages of 512 addresses. Chunks of a page name them, and each
- * chunk ends with the address of the next one. */
+/* Limits of a list of lists. A list has pages of 512 addresses each. Chunks, of one page each, name
+ * these pages; each chunk ends with the address of the next one. */
 enum { VE_CHUNK_POINTERS = 510, VE_LIST_PAGE = 4096 };
 struct ve_chunk {
 	uint64_t list[VE_CHUNK_POINTERS];
@@ -294,7 +294,7 @@ enum { VE_STATS_BASIC = 0, VE_STATS_WRITE = 3 };
 
 struct ve_stats {
 	struct ve_status status;
-	/* of statistics BASIC: bytes and packets sent, bytes and packets received, drops */
+	/* statistics BASIC: bytes and packets sent, bytes and packets received, drops */
 	uint64_t value[5];
 };
 

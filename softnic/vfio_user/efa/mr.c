@@ -6,7 +6,8 @@
 
 #include "softnic/vfio_user/efa/efa.h"
 
-/* Copies from the guest, page by page, because the pages need not be contiguous. */
+/* Copies from guest memory page by page, because pages that follow each other need not be contiguous
+ * here. */
 static int copy_in(struct vm_device *dev, void *to, uint64_t addr, size_t len)
 {
 	for (size_t done = 0, n; done < len; done += n) {

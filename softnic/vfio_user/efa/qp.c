@@ -20,7 +20,8 @@ static int attributes(const struct ve_create_qp *in, struct softnic_efa_qp_attr 
 	};
 	if (in->type != VE_QP_UD && in->type != VE_QP_SRD)
 		return -EINVAL;
-	if (in->flags & ~(unsigned int)VE_QP_UNSOLICITED)	/* the rings are given by keys */
+	/* the rings would be given by keys */
+	if (in->flags & ~(unsigned int)VE_QP_UNSOLICITED)
 		return -EOPNOTSUPP;
 	return (in->send_cq | in->recv_cq) >= VE_CQS || in->sq_bytes % 64 || in->rq_bytes % 16 ? -EINVAL : 0;
 }
@@ -81,7 +82,8 @@ int ve_modify_qp(struct vm_device *dev, const union ve_command *in, union ve_res
 {
 	const struct ve_modify_qp *c = &in->modify_qp;
 	const struct softnic_efa_modify m = {
-		/* The other bits, current state and notification, have no effect here. */
+		/* The other bits of the mask, current state and notification, have no effect
+		 * here. */
 		.mask = c->mask & (SOFTNIC_EFA_SET_STATE | SOFTNIC_EFA_SET_QKEY | SOFTNIC_EFA_SET_SQ_PSN |
 				   SOFTNIC_EFA_SET_RNR_RETRY),
 		.state = c->state,
@@ -108,8 +110,8 @@ int ve_query_qp(struct vm_device *dev, const union ve_command *in, union ve_resp
 	return 0;
 }
 
-/* This does not call softnic_efa_kick: the guest goes on before its store is seen, and may have
- * written the next WQE. */
+/* This does not call softnic_efa_kick: the guest goes on before the device sees its store, and may
+ * have written the next WQE by then. */
 int ve_ring_qp(struct vm_efa *efa, uint32_t handle, uint32_t in_page, uint32_t value)
 {
 	const struct ve_qp *qp = &efa->qp[handle];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The registers. A driver reads them by requesting a response in its memory, so that no read waits
- * for PCIe. */
+/* The registers. A driver reads one by asking for a response in its memory, so that it need not
+ * wait for a read over PCIe. */
 #include <string.h>
 
 #include "softnic/vfio_user/efa/efa.h"
@@ -63,7 +63,8 @@ static void answer(struct vm_device *dev, uint32_t request)
 	__atomic_store_n((uint64_t *)to, word, __ATOMIC_RELEASE);
 }
 
-/* Handles the control register. A reset begins with the bit and ends when the driver clears it. */
+/* Handles the control register. A reset begins when the driver sets the bit, and ends when it
+ * clears the bit. */
 static void control(struct vm_device *dev, uint32_t value)
 {
 	if (value & VE_CTL_RESET) {
