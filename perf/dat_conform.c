@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dat_conform: tests each statement of the uDAPL 1.2 manual pages on an IA and reports which hold. The
- * statements themselves are in tests/conformance.
+ * dat_conform: tries each statement of the uDAPL 1.2 manual pages on an IA, and reports which of them
+ * are true. The statements are in tests/conformance.
  */
 #include <argp.h>
 #include <fnmatch.h>
@@ -74,7 +74,7 @@ static void print_result(const struct statement *s, const struct outcome *o)
 	fflush(stdout);
 }
 
-/* Opens the IA in a process of its own, so that the statements' processes do not inherit an open
+/* Opens the IA in a child process, so that the statements' processes do not inherit an open
  * adapter. */
 static int open_once(int sock, void *name)
 {
@@ -87,7 +87,7 @@ static int open_once(int sock, void *name)
 	return dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) != DAT_SUCCESS;
 }
 
-/* Reports once a failure that would make every statement fail. */
+/* If the IA cannot be opened, every statement would fail, so this reports it once. */
 static bool can_open(const char *name)
 {
 	struct th_child child;

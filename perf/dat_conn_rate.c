@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Connects and disconnects in several client processes, each with its own adapter. The client started
- * first only waits for them and merges their samples.
+ * Connects and disconnects in several client processes, each with its own adapter. The first client
+ * process only waits for the others and merges their samples.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -23,12 +23,12 @@ struct shared {
 	struct {
 		_Atomic uint64_t n, first, last;
 	} worker[OPTION_MAX_PROCESSES];
-	struct crowd_sample samples[];	/* a sample record for each process */
+	struct crowd_sample samples[];	/* one set of samples for each process */
 };
 
 static uint64_t room_of(const struct tool *t)
 {
-	/* Returns the number of samples to make room for. With -D this is more than can be made,
+	/* Returns for how many samples to make room. With -D this is more than a run can take,
 	 * because untouched pages use no memory. */
 	return t->o.duration_s ? t->o.duration_s * 100000 : t->iters;
 }
@@ -39,7 +39,7 @@ static int worker(struct tool *t, struct shared *s, unsigned int which, pid_t pa
 	struct crowd_sample *warm = calloc(t->o.warm_up + 1, sizeof(*warm));
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)		/* the parent had exited before prctl */
+	if (getppid() != parent)		/* the parent had exited before the call of prctl */
 		return 1;
 	c.samples = warm;
 	if (!warm || crowd_open(&c) || crowd_run(&c))
@@ -90,7 +90,7 @@ static int start(struct tool *t, struct shared *s, pid_t *pids)
 	return 0;
 }
 
-/* Reports the signal that killed a process, because that process could not report it. */
+/* Reports the signal that killed a process, because the process could not report that itself. */
 static void tell_signal(int status)
 {
 	if (WIFSIGNALED(status))
@@ -98,7 +98,7 @@ static void tell_signal(int status)
 			strsignal(WTERMSIG(status)));
 }
 
-/* Waits for all processes. -1 if one of them failed. Afterwards no process remains. */
+/* Waits until all processes have ended. Returns -1 if one of them failed. */
 static int wait_for(struct tool *t, struct shared *s, pid_t *pids)
 {
 	unsigned int left = t->o.processes, i;
@@ -129,7 +129,7 @@ static int wait_for(struct tool *t, struct shared *s, pid_t *pids)
 	}
 	if (!bad || WIFSIGNALED(first))
 		return bad ? -1 : 0;
-	/* The cause may be a dead server, which the processes notice at once. */
+	/* If the server has died, the processes notice at once. */
 	return tool_failed(t);
 }
 

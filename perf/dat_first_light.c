@@ -111,7 +111,7 @@ static error_t parse(int key, char *arg, struct argp_state *argp)
 	return 0;
 }
 
-/* attributes of the adapter, in memory that a child shares */
+/* attributes of the adapter; a child process stores them into this shared memory */
 static struct light *found;
 
 static void look(const struct light *l, struct answer *a)
@@ -123,7 +123,7 @@ static void look(const struct light *l, struct answer *a)
 	char device[32];
 
 	light_conf(l, "");
-	/* The provider prints the reason on stderr. */
+	/* The provider has printed the reason on stderr. */
 	if (!dat_ok(dat_ia_open((DAT_NAME_PTR)(uintptr_t)l->ia, 8, &async, &ia), "dat_ia_open") ||
 	    !dat_ok(dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL, &p),
 		    "dat_ia_query"))
@@ -145,12 +145,12 @@ static pid_t start(const struct light *l, probe_fn *probe, struct answer *a)
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	setpgid(0, 0);			/* its own children end with the process group */
+	setpgid(0, 0);			/* children of the probe are killed with its process group */
 	probe(l, a);
-	_exit(0);			/* everything that is open ends with the process */
+	_exit(0);			/* this ends everything that the probe has open */
 }
 
-/* Waits for a probe. False: it did not exit in time. */
+/* Waits for a probe. False: it has not ended in time. */
 static bool wait_in_time(pid_t pid, uint64_t until, int *status)
 {
 	while (!waitpid(pid, status, WNOHANG)) {
@@ -167,7 +167,7 @@ static bool wait_in_time(pid_t pid, uint64_t until, int *status)
 
 #define no_answer(a, ...) say(a, NO_ANSWER, "nothing", __VA_ARGS__)
 
-/* Runs a probe for limit_s seconds at most, and not after end_ns, when the time for all probes is over. */
+/* Runs a probe for at most limit_s seconds, and not beyond end_ns, the end of the time for all probes. */
 static void ask(const struct light *l, probe_fn *probe, unsigned int limit_s, uint64_t end_ns,
 		struct answer *a)
 {
@@ -215,7 +215,7 @@ static int run_all(const struct light *l, const struct options *o, uint64_t end_
 	return light_report_json(&report, o->json) || !all;
 }
 
-/* Finds the path of this build's provider, or of the installed one. */
+/* Returns the path of this build's provider, or else of the installed one. */
 static const char *find_provider(char *path, size_t size)
 {
 	ssize_t n = readlink("/proc/self/exe", path, size - 1);

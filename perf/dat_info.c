@@ -70,7 +70,7 @@ static void print_named(const char *what, DAT_COUNT n, const DAT_NAMED_ATTR *att
 		printf("    %s %s: %s\n", what, attr[i].name, attr[i].value);
 }
 
-/* Prints differences between a software adapter and hardware that a peer can see. */
+/* Prints how a software adapter differs from hardware, as far as a peer can see it. */
 static void print_difference(const DAT_IA_ATTR *a)
 {
 	if (strncmp(a->vendor_name, "dapl-direct", 11) == 0)
@@ -123,7 +123,8 @@ static void print_provider(const DAT_PROVIDER_ATTR *p)
 	       yes(p->lmr_sync_req));
 }
 
-/* Names of the adapters whose IAs could be opened. A line may name its adapter by ia_params. */
+/* Names of the adapters whose IAs could be opened. A line of dat.conf may name its adapter in
+ * ia_params. */
 static char opened[MAX_IAS][80];
 static size_t n_opened;
 
@@ -192,7 +193,7 @@ static bool is_named(const char *name, DAT_PROVIDER_INFO *const *list, DAT_COUNT
 	return false;
 }
 
-/* Finds the file with the adapters, as libdat does. */
+/* Finds the dat.conf that libdat would read. */
 static const char *conf_file(void)
 {
 	static const char *const places[] = { "/etc/dat/dat.conf", "/etc/dat.conf" };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dat_migrate: reads a dat.conf of OpenFabrics dapl and the environment, prints the lines for this
- * provider under the same names, and on stderr what changes.
+ * dat_migrate: reads a dat.conf of OpenFabrics dapl and the environment. Prints the lines for this
+ * provider under the same names, and on stderr the differences.
  */
 #include <argp.h>
 #include <stdio.h>

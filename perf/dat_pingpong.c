@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dat_pingpong: two processes move verified data by send/recv, RDMA write, RDMA read and a bound memory
- * window, and check that the window is closed in the end. It uses only <dat/udat.h>.
+ * dat_pingpong: two processes move verified data by send/recv, RDMA write, RDMA read and through a
+ * memory window. At the end they check that the revoked window admits no write. It uses only
+ * <dat/udat.h>.
  */
 #include <argp.h>
 #include <errno.h>

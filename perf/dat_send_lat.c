@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Measures messages back and forth: half the round trip. */
+/* Measures messages that go back and forth: half the round trip. */
 #include "perf/tool/lat.h"
 
 static int send_once(struct tool *t, uint64_t i)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Peer of `make bench`: any provider of uDAPL 2.0 that the first argument names in dat.conf, through
+ * Peer of `make bench`: a provider of uDAPL 2.0, named in dat.conf by the first argument, through
  * Debian's libdat2. It has the calls of dat_bench except windows, which OpenFabrics' provider lacks.
  */
 #include <stdio.h>
@@ -42,7 +42,7 @@ static void fill_all(void)
 	big_target = to(PEER_BIG);
 }
 
-/* Functions around the batches */
+/* Functions that run before and after batches */
 
 static int reap(DAT_EVD_HANDLE evd, unsigned int n)
 {

@@ -165,7 +165,7 @@ static bool open_all(void)
 	return true;
 }
 
-/* Functions around the batches */
+/* Functions that run before and after batches */
 
 static int flush(unsigned int n)
 {

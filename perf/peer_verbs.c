@@ -156,7 +156,7 @@ static const char *open_all(void)
 	return NULL;
 }
 
-/* Functions around the batches */
+/* Functions that run before and after batches */
 
 static int reap(struct ibv_cq *cq, unsigned int n)
 {
@@ -347,7 +347,7 @@ static const struct peer_op by_verbs[] = {
 	{ 0 },
 };
 
-/* The same calls through ibv_wr_*. Each post takes several calls, so a function wraps them. */
+/* The same calls through ibv_wr_*. A post needs several calls there, so a function wraps them. */
 
 static inline void begin(void)
 {
@@ -392,8 +392,7 @@ WRAPPED do_pieces(void)
 	return ibv_wr_complete(v.ax);
 }
 
-/* Binds a window of type 2. It was bound once, and must be invalidated before it can be bound
- * again. */
+/* Binds a window of type 2. A bound window must be invalidated before it can be bound again. */
 WRAPPED do_bind(void)
 {
 	begin();

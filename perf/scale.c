@@ -44,13 +44,13 @@ CALL DAT_RETURN scale_dequeue(DAT_EVENT *ev)
 	return dat_evd_dequeue(p.a.req_evd, ev);
 }
 
-/* Dequeues from an empty EVD: the cost of a dequeue that comes too early. */
+/* Dequeues from an empty EVD: what a dequeue costs that comes too early. */
 CALL DAT_RETURN scale_nothing(DAT_EVENT *ev)
 {
 	return dat_evd_dequeue(p.a.req_evd, ev);
 }
 
-/* Polls at the target, which drives its device if callers drive it. */
+/* Polls at the target: if callers drive the devices, this drives the target's. */
 CALL DAT_RETURN scale_target(DAT_EVENT *ev)
 {
 	return dat_evd_dequeue(p.b.req_evd, ev);
@@ -92,7 +92,7 @@ static int batch(uint64_t *post, uint64_t *dequeue)
 	return scale_nothing(&ev) == DAT_SUCCESS ? -1 : 0;
 }
 
-/* The measured part: the profiler collects while this runs. */
+/* The measured part. The profiler counts while this function runs. */
 CALL int scale_measured(unsigned int calls, uint64_t *post, uint64_t *dequeue)
 {
 	unsigned int done;
@@ -110,7 +110,7 @@ static int endpoints(unsigned int n, unsigned int calls)
 
 	if (bench_crowd(&p, n) != BENCH_CROWD_OK)
 		return 1;
-	/* Each endpoint has posted before, so that one-time work is not measured. */
+	/* Each endpoint posts once before, so that one-time work is not measured. */
 	for (done = 0; done < n + WARM * BATCH; done += BATCH)
 		if (batch(&post, &dequeue))
 			return 1;
@@ -169,7 +169,8 @@ static int register_once(void *buf, size_t len, uint64_t *make, uint64_t *drop, 
 		    "dat_lmr_create"))
 		return -1;
 	*make = now_ns() - t;
-	/* Measures the second of two binds, because a bind leaves work for the next one. */
+	/* Measures the second of two binds, because the first bind of an RMR does extra work in the
+	 * next one. */
 	rc = bind_once(&r, len, bind) || bind_once(&r, len, bind);
 	if (rc || bind_once(&p.window, PAIR_BYTES, &t))
 		return -1;

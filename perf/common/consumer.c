@@ -91,7 +91,8 @@ int consumer_open(struct consumer *c, const char *ia_name)
 
 int consumer_expect(struct consumer *c, unsigned int connections)
 {
-	/* A connection that ends while others are established produces two events. */
+	/* Each connection needs room for two events: it may be established, and end, while others
+	 * are established. */
 	DAT_COUNT n = (DAT_COUNT)(2 * connections);
 
 	if (n <= EVD_QLEN)
@@ -300,7 +301,7 @@ int consumer_completion(struct consumer *c, DAT_EVD_HANDLE evd, DAT_EVENT *ev)
 {
 	if (next_event(c, evd, ev, now_ns() + c->idle_ns) == 0)
 		return 0;
-	/* A completion from before the end of the connection is still returned. */
+	/* A completion that is older than the end of the connection is still returned. */
 	if (c->broken && dat_evd_dequeue(evd, ev) == DAT_SUCCESS)
 		return 0;
 	if (!c->broken)

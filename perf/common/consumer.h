@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The part of a DAT consumer that every program here needs: an IA with its PZ and EVDs, one endpoint,
- * registered memory, and waits that notice a dead peer. Uses only <dat/udat.h>, or that of 2.0.
- * Functions return 0, or -1 after one line on stderr with the call and its return code.
+ * The part of a DAT consumer that all programs in perf/ share: an IA with its PZ and EVDs, one
+ * endpoint, registered memory, and waits that notice a dead peer. Uses only <dat/udat.h>, of uDAPL 1.2
+ * or 2.0. Functions return 0, or -1 after one line on stderr with the call and its return code.
  */
 #ifndef PERF_CONSUMER_H
 #define PERF_CONSUMER_H
@@ -25,10 +25,10 @@ struct consumer {
 	DAT_EVD_HANDLE async_evd, cr_evd, conn_evd, recv_evd, req_evd;
 	DAT_EP_HANDLE ep;
 	DAT_PSP_HANDLE psp;
-	bool threadsafe;	/* to be set before it is opened */
+	bool threadsafe;	/* to be set before the IA is opened */
 	bool blocking;		/* waits call dat_evd_wait instead of dat_evd_dequeue in a loop */
 	bool broken;		/* a BROKEN or DISCONNECTED event has arrived */
-	DAT_EVENT_NUMBER end;	/* the number of that event */
+	DAT_EVENT_NUMBER end;	/* the event that ended the connection */
 	uint64_t idle_ns;	/* the longest time that waits let pass without an event */
 };
 
@@ -40,9 +40,9 @@ struct region {
 	DAT_RMR_CONTEXT rmr_context;
 };
 
-/* True if ret is DAT_SUCCESS. Else prints the call that failed, and why. */
+/* True if ret is DAT_SUCCESS. Otherwise prints the call that failed, and why. */
 bool dat_ok(DAT_RETURN ret, const char *what);
-/* The same for opening an IA, with advice. */
+/* The same for dat_ia_open. On failure also prints advice. */
 bool ia_opened(DAT_RETURN ret, const char *name);
 const char *dat_event_name(DAT_EVENT_NUMBER n);
 const char *dat_status_name(DAT_DTO_COMPLETION_STATUS s);
@@ -54,16 +54,16 @@ int consumer_open(struct consumer *c, const char *ia_name);
  */
 int consumer_expect(struct consumer *c, unsigned int connections);
 int consumer_make_ep(struct consumer *c, const DAT_EP_ATTR *attr);
-/* Closes abruptly: that frees all remaining objects. */
+/* Closes the IA abruptly, which frees all objects that remain. */
 void consumer_close(struct consumer *c);
 
 int region_create(struct consumer *c, struct region *r, size_t len, DAT_MEM_PRIV_FLAGS priv);
 void region_free(struct region *r);
 
-/* Listens at conn_qual; returns after it has accepted one connection request. */
+/* Listens at conn_qual. Returns after it has accepted one connection request. */
 int consumer_listen(struct consumer *c, uint64_t conn_qual);
 int consumer_wait_request(struct consumer *c, DAT_CR_HANDLE *cr, uint64_t timeout_ns);
-/* The address of an adapter as text, or "none". */
+/* Returns the address of an adapter as text, or "none". */
 const char *consumer_address(const DAT_IA_ATTR *a, char *buf, socklen_t size);
 /* Finds the address of a host. Prefers IPv4: an adapter has an IPv6 address only if ip= in dat.conf
  * says so. */
@@ -79,15 +79,16 @@ int consumer_connect(struct consumer *c, const char *host, uint64_t conn_qual,
 /* Waits until the connection is established. Any other event is stored in c->end. */
 int consumer_wait_established(struct consumer *c, void *pd, int *pd_len);
 
-/* Waits for the next completion of the EVD. -1: the connection ended (c->broken, no message), or a
- * timeout. */
+/* Waits for the next completion of the EVD. Returns -1 after a timeout, or, without a message, if the
+ * connection has ended (c->broken). */
 int consumer_completion(struct consumer *c, DAT_EVD_HANDLE evd, DAT_EVENT *ev);
-/* True once the connect EVD has reported the end of the connection: c->end. Does not wait. */
+/* Returns true once the connect EVD has reported the end of the connection, which is then in c->end.
+ * Does not wait. */
 bool consumer_ended(struct consumer *c);
 /* Waits up to timeout for the end of the connection. Returns 0 and sets c->end. */
 int consumer_wait_end(struct consumer *c, uint64_t timeout_ns);
-/* The same after a failure that the end of the connection may explain. Waits long enough for a
- * thread that gets no CPU. */
+/* The same, for a failure that may be due to the end of the connection. Waits long enough for a thread
+ * that gets no CPU. */
 int consumer_heard_end(struct consumer *c);
 
 #endif

@@ -9,13 +9,13 @@
 enum { LINE_ROUNDS = 200000 };
 
 struct line {
-	_Alignas(64) _Atomic uint64_t turn;	/* starts at 0 */
+	_Alignas(64) _Atomic uint64_t turn;	/* 0 before a run */
 };
 
 /* Waits for the other side and answers; repeats this `rounds` times. The sides are two threads, or
  * two processes that share the line. */
 void line_echo(struct line *l, uint64_t rounds);
-/* Returns half a round trip in ns. The line is at 2 * rounds then; store 0 before another run. */
+/* Returns half a round trip in ns. Afterwards turn is 2 * rounds; store 0 before another run. */
 double line_ping(struct line *l, uint64_t rounds);
 
 #endif

@@ -13,15 +13,17 @@ struct pair {
 	struct region local, window;
 	struct region remote;		/* memory of b that a may access; PAIR_PLACES blocks of PAIR_BYTES */
 	DAT_RMR_HANDLE rmr;		/* RMR of a */
-	bool no_rmr;			/* set before the open if the provider has no RMRs */
+	/* to be set before the pair is opened, if the provider has no RMRs */
+	bool no_rmr;
 	DAT_RMR_CONTEXT context;
 	DAT_CONN_QUAL qual;		/* qualifier at which b listens */
 };
 
-/* Returns 0, or -1 after a message on stderr. pair_close frees a partly opened pair, too. */
+/* Returns 0, or -1 after a message on stderr. pair_close also frees a pair that was opened only in
+ * part. */
 int pair_open(struct pair *p, const char *ia);
 void pair_close(struct pair *p);
-/* Adds two endpoints with short queues on the same EVDs, as a.ep and b.ep. */
+/* Adds two endpoints with short queues, which use the same EVDs, as a.ep and b.ep. */
 int pair_more(struct pair *p);
 
 #endif

@@ -19,16 +19,16 @@ uint64_t since_ns(uint64_t start);
 /* Returns 0 or -ENOMEM. */
 int samples_init(struct samples *s, size_t size);
 void samples_free(struct samples *s);
-/* Adds a sample. If there are `size` already, it overwrites the oldest. */
+/* Adds a sample. If there are already `size` samples, it overwrites the oldest. */
 void samples_add(struct samples *s, uint64_t ns);
 void samples_clear(struct samples *s);
-/* Sorts the samples and returns a quantile, q in 0..1. Returns 0 if there is no sample. */
+/* Sorts the samples and returns the quantile q, from 0 to 1. Returns 0 if there are no samples. */
 uint64_t samples_quantile(struct samples *s, double q);
 
 /*
- * How long to wait before the first poll for a batch of completions. With few batches a profiler
- * runs and slows the device down, so the wait is long. With many batches, which are timed, a late
- * batch is repeated.
+ * Returns how long to wait before the first poll for a batch of completions. With few batches, a
+ * profiler is slowing the device down, so the wait is long. With many batches, which are timed, a
+ * batch whose completions come late is repeated.
  */
 static inline unsigned int batch_wait_us(unsigned int batches)
 {

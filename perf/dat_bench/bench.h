@@ -11,8 +11,8 @@
 
 enum { BENCH_BATCH = 16, BENCH_WARM = 16, BENCH_BIG = PAIR_BYTES, BENCH_SOME = 64, BENCH_MANY = 4096 };
 
-/* Adapters for which an operation is measured: those that keep order, and those whose driver
- * restores it (an EFA). */
+/* For which adapters an operation is measured: those that keep the order, and those whose driver
+ * restores it (EFA). */
 enum bench_on { BENCH_ANY, BENCH_ORDERED, BENCH_UNORDERED };
 
 struct bench_op {
@@ -22,16 +22,17 @@ struct bench_op {
 	bool binds, receives, needs_receive;
 	unsigned int dequeues;	/* completions that one call dequeues */
 	unsigned int posts;	/* requests that one call posts; 0: one */
-	/* number of endpoints that produce the completions in turns; 0: one */
+	/* number of endpoints whose completions alternate; 0: one */
 	unsigned int endpoints;
 	enum bench_on on;
-	bool messages;		/* the operation dequeues receives, not writes */
+	bool messages;		/* the operation dequeues completions of receives and not of writes */
 };
 
 extern const struct bench_op bench_ops[];	/* The last element has a NULL name. */
 
 /* functions of ops.c */
-/* If set, completions are polled for without sleeping, so that the caller drives the device. */
+/* If set, the program waits for completions by polling without sleep, so that the caller drives the
+ * device. */
 extern bool bench_warm;
 /* Runs op n times in batches; *ns is the time per call. -1: a call failed. */
 int bench_run(struct pair *p, const struct bench_op *op, unsigned int n, double *ns);
@@ -41,13 +42,13 @@ DAT_RETURN bench_post_16(struct pair *p);
 
 /* functions of crowd.c */
 enum bench_crowd { BENCH_CROWD_OK, BENCH_CROWD_FAILED, BENCH_CROWD_NONE };
-/* Opens n endpoints, at most BENCH_MANY. NONE: there are too few file descriptors, which a message
- * has reported. */
+/* Opens n endpoints, at most BENCH_MANY. Returns NONE, after a message, if there are too few file
+ * descriptors. */
 enum bench_crowd bench_crowd(struct pair *p, unsigned int n);
 void bench_crowd_next(struct pair *p);	/* sets p->a.ep to the next endpoint */
 
-/* latency.c: half round trip of an 8-byte send/recv and of a cache line, in ns; between two
- * processes that poll. -1 on failure. */
+/* latency.c: measures the half round trip of an 8-byte send/recv between two polling processes, and of a
+ * cache line, in ns. Returns -1 on failure. */
 int bench_latency(const char *ia, unsigned int rounds, double *send_ns, double *line_ns);
 
 #endif

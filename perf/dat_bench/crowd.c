@@ -5,7 +5,7 @@
 
 #include "perf/dat_bench/bench.h"
 
-/* a prime, so that every endpoint gets its turn */
+/* a prime number, so that each endpoint gets its turn */
 enum { STRIDE = 61, OTHER_FDS = 100 };
 
 static DAT_EP_HANDLE crowd[BENCH_MANY];

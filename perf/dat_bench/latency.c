@@ -57,7 +57,7 @@ static int send8(struct side *s)
 	DAT_DTO_COOKIE cookie = { .as_64 = 1 };
 	DAT_EVENT ev;
 
-	/* The previous send has surely completed, so this never waits. */
+	/* The previous send has completed by now, so this does not wait. */
 	while (dat_evd_dequeue(s->c.req_evd, &ev) == DAT_SUCCESS)
 		;
 	return dat_ok(dat_ep_post_send(s->c.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG),

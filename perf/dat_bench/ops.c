@@ -26,8 +26,8 @@ static DAT_LMR_TRIPLET at(const struct region *r, uint64_t len)
 				  .segment_length = (LENGTH)len };
 }
 
-/* A list of four segments with the same bytes as one. The function is inlined into its caller, see
- * bind_window. */
+/* A list of four segments that together have the same bytes as one. Inlined into its caller, for
+ * the reason given at bind_window. */
 enum { SEGMENTS = 4 };
 
 static inline __attribute__((always_inline)) void
@@ -49,7 +49,7 @@ static DAT_RMR_TRIPLET target_at(const struct pair *p, unsigned int place, uint6
 				  .segment_length = (LENGTH)len };
 }
 
-/* Returns a target. The address changes each time, because a second write to an address may have to
+/* Returns a target address. It changes each time, because a second write to an address may have to
  * wait for the first. */
 static DAT_RMR_TRIPLET next_target(const struct pair *p, uint64_t len)
 {
@@ -60,8 +60,8 @@ static DAT_RMR_TRIPLET next_target(const struct pair *p, uint64_t len)
 
 static const DAT_DTO_COOKIE cookie = { .as_64 = 7 };
 
-/* Functions that make one call each. They are external and not inlined, so that the profiler finds
- * them by name. */
+/* Functions that make one DAT call each. They are external and not inlined, so that the profiler
+ * finds them by name. */
 #if defined(__clang__)
 #define BENCH_CALL __attribute__((noinline, used)) static DAT_RETURN
 #else
@@ -91,7 +91,7 @@ BENCH_CALL bench_send8(struct pair *p)
 	return dat_ep_post_send(p->a.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* Posts work for the dequeue of messages, like bench_feed. */
+/* Posts the messages that the measured dequeue takes, as bench_feed does for writes. */
 BENCH_CALL bench_feed_message(struct pair *p)
 {
 	DAT_LMR_TRIPLET l = at(&p->local, 8);
@@ -99,7 +99,8 @@ BENCH_CALL bench_feed_message(struct pair *p)
 	return dat_ep_post_send(p->a.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* Posts work for the measured dequeue. These posts must not count as those above do. */
+/* Posts the writes whose completions the measured dequeue takes. This is another function than the
+ * measured posts, so that the profiler does not count it as one of them. */
 BENCH_CALL bench_feed(struct pair *p)
 {
 	DAT_LMR_TRIPLET l = at(&p->local, 8);
@@ -164,7 +165,8 @@ BENCH_CALL bench_recv(struct pair *p)
 	return dat_ep_post_recv(p->b.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* Inlined into its caller, because instructions are counted from there to the DAT call. */
+/* Inlined into its caller, because the profiler counts instructions from the caller's start to the
+ * DAT call. */
 static inline __attribute__((always_inline)) DAT_RETURN
 bind_window(struct pair *p, const DAT_LMR_TRIPLET *l, DAT_MEM_PRIV_FLAGS priv)
 {
@@ -304,7 +306,8 @@ const struct bench_op bench_ops[] = {
 	{ 0 },
 };
 
-/* Waits for n completions of the EVD, sleeping in between: the device has its own thread. */
+/* Waits for n completions of the EVD. Sleeps between polls, because the device has its own
+ * thread. */
 static int reap(DAT_EVD_HANDLE evd, unsigned int n)
 {
 	uint64_t until = now_ns() + wait_ns;
@@ -425,10 +428,10 @@ static void wait_for_device(struct pair *p, unsigned int us)
 }
 
 /*
- * How long to wait before the first call of a batch. All completions must have arrived by then, and
- * without a call only time can ensure that. If the device's thread was late, the batch is discarded
- * and repeated. A polling program has its code and tables in the cache, so the first calls after
- * the wait are not timed.
+ * Returns how long to wait before the first call of a batch. All completions must have arrived by
+ * then, and without a call only time can ensure that. If the device's thread was late, the batch is
+ * discarded and repeated. The first calls after the wait are not timed: a program that polls all
+ * the time has its code and tables in the cache.
  */
 static unsigned int first_wait_us;
 
@@ -487,7 +490,7 @@ static int run_batch(struct pair *p, const struct bench_op *op, unsigned int *ma
 	return post_batch(p, op, ns);
 }
 
-/* Returns the median of the batches, so that a batch which lost the CPU does not count. */
+/* Returns the median of the batches, so that a batch that lost the CPU has no effect. */
 int bench_run(struct pair *p, const struct bench_op *op, unsigned int n, double *ns)
 {
 	static bool has_written;

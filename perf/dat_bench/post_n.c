@@ -4,7 +4,8 @@
 
 #include <dat/dapl_direct.h>
 
-/* Returns the requests. Only the first call makes them, as in a program that repeats them. */
+/* Returns the list of requests. Only the first call builds it, as in a program that posts the same
+ * requests again. */
 static struct dapl_work *work_of(const struct pair *p)
 {
 	static struct dapl_work work[BENCH_BATCH];

@@ -29,7 +29,7 @@ static json_t *result_of(const struct result *r)
 			 o->reason, "ms", (int)o->ms, "returned", notes_of(o));
 }
 
-/* The attributes of the IA, so that results of different adapters can be told apart. */
+/* Writes the attributes of the IA, so that a reader can tell which adapter the results are from. */
 static json_t *adapter_of(const char *name)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;

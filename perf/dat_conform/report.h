@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The results of a run, for programs. */
+/* The output of a run in JSON and JUnit, for other programs. */
 #ifndef PERF_DAT_CONFORM_REPORT_H
 #define PERF_DAT_CONFORM_REPORT_H
 

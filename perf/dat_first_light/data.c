@@ -95,7 +95,7 @@ void probe_order(const struct light *l, struct answer *a)
 	pthread_join(thread, NULL);
 }
 
-/* ---- Two threads post to one endpoint in turns: the doorbells must arrive in order */
+/* ---- Two threads post to one endpoint in turns: the adapter must see their doorbells in order */
 
 enum { TURNS = 10000 };
 
@@ -125,8 +125,8 @@ static void *post_in_turn(struct turns *t, unsigned int me)
 			atomic_store(&t->failed, true);
 			return NULL;
 		}
-		/* There is one completion for two requests, so each thread waits for its own before
-		 * the next post. */
+		/* Two requests have only one completion, so each thread waits for the completion of
+		 * its own request before the next post. */
 		if (me && (!succeeded(t->a, t->p->a.req_evd, "a write of a pair of threads") ||
 			   !succeeded(t->a, t->p->a.req_evd, "a write of a pair of threads")))
 			atomic_store(&t->failed, true);
@@ -155,7 +155,7 @@ void probe_threads(const struct light *l, struct answer *a)
 		     atomic_load(&t.posted));
 }
 
-/* ---- Data arrives byte for byte, in batches that fill the send queue's WQEs and doorbells */
+/* ---- Batches fill the send queue's WQEs and doorbells: all data must arrive byte for byte */
 
 static bool write_batch(struct pair *p, unsigned int round, unsigned int n, size_t len, struct answer *a)
 {

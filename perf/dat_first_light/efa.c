@@ -14,8 +14,8 @@ static bool open_with_ah(const struct light *l, struct raw *r, uint32_t cq_entri
 }
 
 /*
- * Sends to a QP without receives stay outstanding if the adapter retries for ever; otherwise they end
- * with an error by themselves.
+ * Sends to a QP without posted receives: if the adapter retries without end, they stay outstanding.
+ * Otherwise they end with an error by themselves.
  */
 void probe_flush(const struct light *l, struct answer *a)
 {
@@ -52,7 +52,7 @@ void probe_flush(const struct light *l, struct answer *a)
 		good(a, "yes: %d sends and %d receives are flushed within %.2f ms", SENDS, RECVS, ms);
 }
 
-/* Receives for more than two laps of a short CQ without writing the CQ's doorbell. */
+/* Receives messages for more than two laps of a short CQ, and never writes the CQ's doorbell. */
 void probe_consumer(const struct light *l, struct answer *a)
 {
 	enum { ENTRIES = 64, LAPS = 4 };
@@ -220,8 +220,8 @@ static double post_ns(struct raw *r, const uint8_t *order)
 	return ns;
 }
 
-/* Compares orders of stores. A processor may need more transactions for stores to write-combined
- * memory that do not ascend. */
+/* Compares orders of stores. Stores to write-combined memory that do not ascend may need more bus
+ * transactions on some processors. */
 void probe_store_order(const struct light *l, struct answer *a)
 {
 	static const uint8_t ours[] = { 0, 4, 5, 6, 7, 1, 2, 3 };
@@ -242,7 +242,8 @@ void probe_store_order(const struct light *l, struct answer *a)
 		good(a, "no: a post takes %.0f ns, ascending %.0f", now, ascending);
 }
 
-/* Looks for receives with another operation, because the driver handles those on its slow path. */
+/* Looks for a receive CQE whose operation is not 0, because the driver handles that on its slow
+ * path. */
 void probe_rx_op(const struct light *l, struct answer *a)
 {
 	struct efa_cqe c;

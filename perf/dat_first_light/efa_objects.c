@@ -44,7 +44,8 @@ void probe_rkey(const struct light *l, struct answer *a)
 
 enum { PATTERN = 0x5a, WRITE_AT = RAW_MEM / 2, WRITE_LEN = RAW_MEM / 2 };
 
-/* Writes a pattern after the deregistration has returned. True: the device has written over it. */
+/* Writes a pattern into the memory after its deregistration has returned. True: the device has
+ * overwritten it. */
 static bool written_after(struct raw *r, uint32_t len)
 {
 	struct efa_cqe c;
@@ -60,7 +61,7 @@ static bool written_after(struct raw *r, uint32_t len)
 
 enum deregistered { REFUSED, IDLE, QUIET, WRITTEN };
 
-/* Deregisters the target memory us microseconds after a large write of len bytes was posted. */
+/* Posts a large write of len bytes, and deregisters its target us microseconds later. */
 static enum deregistered dereg_under_write(struct raw *r, uint32_t len, useconds_t us, double *ms)
 {
 	unsigned int access = EFA_LOCAL_WRITE | EFA_REMOTE_WRITE;
@@ -73,7 +74,8 @@ static enum deregistered dereg_under_write(struct raw *r, uint32_t len, useconds
 	if (r->ctl->ops->mr_reg(r->ctl, r->pd, (uintptr_t)r->mem + WRITE_AT, len, access, &mr))
 		return REFUSED;
 	d.rkey = mr.rkey;
-	if (!raw_qp(r, &r->a, 1))	/* the refused write has moved its QP to ERR */
+	/* the refused write has moved the QP to ERR, so make a new one */
+	if (!raw_qp(r, &r->a, 1))
 		return REFUSED;
 	raw_rdma(r, &r->a, &r->b, &d);
 	usleep(us);
@@ -87,7 +89,8 @@ static enum deregistered dereg_under_write(struct raw *r, uint32_t len, useconds
 	return written_after(r, len) ? WRITTEN : QUIET;
 }
 
-/* Tries many times. A try counts if the write had not ended before its memory was deregistered. */
+/* Tries this many times. A try counts if the write was still running when its target was
+ * deregistered. */
 void probe_dereg(const struct light *l, struct answer *a)
 {
 	enum { TRIES = 10, MOST = 100 };
@@ -125,7 +128,7 @@ void probe_dereg(const struct light *l, struct answer *a)
 	     ms / counted);
 }
 
-/* Opens an IA, which creates one object of each kind. */
+/* Opens an IA, which creates at least one object of each kind. */
 void probe_least(const struct light *l, struct answer *a)
 {
 	struct efa_cq_res cq;

@@ -11,7 +11,8 @@
 
 enum { RAW_MEM = 8 << 20, RAW_DEPTH = 64, RAW_QKEY = 0x1234567 };
 
-/* ---- Descriptors as the device's interface has them; the driver assembles its own from words ---- */
+/* ---- Descriptors by their fields in the device's interface; the driver builds its own from words
+ * ---- */
 
 struct raw_meta {			/* efa_io_tx_meta_desc */
 	le16_t req_id;
@@ -65,25 +66,25 @@ struct raw {
 	struct efa_caps caps;
 	void *pd;
 	struct efa_cq_res cq;
-	struct efa_cqring ring;		/* needed only for the software EFA's checks */
+	struct efa_cqring ring;		/* needed only by the software EFA's checker */
 	uint32_t taken;
 	struct raw_qp a, b;
 	uint8_t *mem;			/* RAW_MEM bytes, which both QPs use */
 	struct efa_mr mr;
 	uint16_t ah;
 	void *ah_priv;
-	/* order in which the eight words of a WQE are stored; NULL: ascending */
+	/* in which order the eight words of a WQE are stored; NULL: ascending */
 	const uint8_t *order;
 };
 
-/* cq_entries 0 means the default. False: it failed, after a line on stderr. Nothing is freed,
- * because the process exits. */
+/* Opens both QPs. cq_entries 0 means the default. False: it failed, after a line on stderr. Nothing is
+ * freed then, because the process exits. */
 bool raw_open(const struct light *l, struct raw *r, uint32_t cq_entries);
 bool raw_qp(struct raw *r, struct raw_qp *q, uint32_t rq_entries);
 bool raw_ah(struct raw *r, void *pd, uint16_t *ah, void **priv);
 void raw_recv(struct raw *r, struct raw_qp *q, uint32_t n);
-/* Sends the first len bytes of the memory, inside the WQE if inl is set. If len is 0, sends an
- * empty inline message, or one with an empty list of buffers. */
+/* Sends the first len bytes of the memory, inline if inl is set. If len is 0, sends an empty inline
+ * message, or one with an empty list of buffers. */
 void raw_send(struct raw *r, struct raw_qp *q, const struct raw_qp *to, uint32_t len, bool inl);
 struct raw_rdma {
 	enum efa_op op;
@@ -91,9 +92,9 @@ struct raw_rdma {
 	uint32_t len, rkey;
 };
 void raw_rdma(struct raw *r, struct raw_qp *q, const struct raw_qp *to, const struct raw_rdma *d);
-/* Takes one completion. */
+/* Takes one completion; waits until it comes. */
 bool raw_poll(struct raw *r, struct efa_cqe *cqe);
-/* Takes one completion, within ms milliseconds. */
+/* Takes one completion; waits at most ms milliseconds. */
 bool raw_wait(struct raw *r, struct efa_cqe *cqe, unsigned int ms);
 static inline bool raw_is_recv(const struct efa_cqe *c)
 {

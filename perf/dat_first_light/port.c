@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Probes of a ConnectX port: time to link-up, MTU, MAC, and bond. */
+/* Probes of a ConnectX port: time until the link is up, MTU, MAC, and bond. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +31,8 @@ void probe_link(const struct light *l, struct answer *a)
 }
 
 /*
- * Behind VFIO this provider gives up an IA whose firmware does not respond for 2.6 s. The probe
- * keeps the firmware busy with registrations meanwhile.
+ * Behind VFIO this provider gives up an IA whose firmware does not respond for 2.6 s. Meanwhile the
+ * probe keeps the firmware busy with registrations.
  */
 void probe_heartbeat(const struct light *l, struct answer *a)
 {
@@ -82,7 +82,8 @@ void probe_mtu(const struct light *l, struct answer *a)
 		good(a, "yes: %s bytes", mtu);
 }
 
-/* Reads the MAC by a command below DAT. Firmware may refuse the command to a user context. */
+/* Reads the MAC by a firmware command and not through DAT. Firmware may refuse the command to a
+ * user context. */
 void probe_mac(const struct light *l, struct answer *a)
 {
 	static const uint8_t none[6];
@@ -108,7 +109,7 @@ void probe_mac(const struct light *l, struct answer *a)
 		     port.mac[3], port.mac[4], port.mac[5]);
 }
 
-/* Finds the network interface of the port in its GID table. */
+/* Finds the port's network interface through the port's GID table. */
 static bool interface_of(const char *root, const char *ia, char *name, size_t size)
 {
 	const char *dash = strrchr(ia, '-');

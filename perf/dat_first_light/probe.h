@@ -22,9 +22,9 @@ struct answer {
 	char set[120];		/* the ia_param or environment variable to set, or "nothing" */
 };
 
-/* The arguments of each probe. */
+/* The context in which each probe runs. */
 struct light {
-	const char *ia, *params;	/* params: additional ia_params for every open */
+	const char *ia, *params;	/* params: ia_params to be added to each open */
 	const char *provider;		/* path of the provider's library */
 	bool efa, quick;
 	char access[16];		/* access: "devx", "vfio", "efadv" or "model" */
@@ -41,11 +41,11 @@ struct probe {
 	const char *set;	/* parameter that the probe may propose */
 };
 
-extern const struct probe probes[];	/* the last element has no number */
+extern const struct probe probes[];	/* the last element has number 0 */
 
 /* ---- Functions of world.c */
 
-/* Writes the answer. set: the parameter that should be set. */
+/* Writes the answer. set: what the user should set. */
 void say(struct answer *a, enum verdict verdict, const char *set, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 #define good(a, ...) say(a, GOOD, "nothing", __VA_ARGS__)
@@ -53,17 +53,17 @@ void say(struct answer *a, enum verdict verdict, const char *set, const char *fm
 #define tune(a, set, ...) say(a, TUNE, set, __VA_ARGS__)
 #define bad(a, set, ...) say(a, BAD, set, __VA_ARGS__)
 
-/* Makes this process open the IA with the parameters of the run and with params. To be called once
+/* Makes this process open the IA with the parameters of the run and with these params. To be called once
  * per process. */
 void light_conf(const struct light *l, const char *params);
-/* Connects two endpoints. If that fails, returns false, and the failure is the answer. */
+/* Connects two endpoints. If that fails, it writes the failure as the answer and returns false. */
 bool light_pair(const struct light *l, const char *params, struct pair *p, struct answer *a);
 /* Returns a named attribute of the provider, or "". */
 void light_attr(DAT_IA_HANDLE ia, const char *name, char *value, size_t size);
 
 DAT_LMR_TRIPLET piece_of(const struct region *r, size_t offset, size_t len);
 DAT_RMR_TRIPLET target_of(const struct region *r, size_t offset, size_t len);
-/* These post to a.ep and receive on b.ep. False after a line on stderr. */
+/* These post to a.ep and receive on b.ep. They return false after a line on stderr. */
 bool post_write(struct pair *p, const struct region *from, const DAT_RMR_TRIPLET *to);
 bool post_send(struct pair *p, size_t len);
 bool post_recv(struct pair *p, size_t len);
@@ -72,27 +72,30 @@ bool post_read(struct pair *p, size_t len);
 const char *completed(DAT_EVD_HANDLE evd, unsigned int ms);
 /* Waits for a successful completion. Any other result becomes the probe's answer. */
 bool succeeded(struct answer *a, DAT_EVD_HANDLE evd, const char *of);
-/* Like succeeded(), but waits only ms milliseconds, because the completion may be missing. */
+/* Like succeeded(), but waits only ms milliseconds: the completion may never come. */
 bool succeeded_within(struct answer *a, DAT_EVD_HANDLE evd, unsigned int ms, const char *of);
 
 /* Returns the time at which a probe of many rounds stops early, because a busy machine may take
  * minutes for all of them. */
 uint64_t long_enough(void);
-/* Returns such a time for probes that no adapter ends early. It is below the time limit of a
+/* Returns such a time for probes that no adapter ends early. It is a little before the time limit of a
  * probe. */
 uint64_t nearly_a_minute(void);
 
 /*
- * Makes one transfer of len bytes: from its post to its completion, or of a message to its receipt.
+ * Makes one transfer of len bytes. Waits until a request has completed, or until a message has been
+ * received.
  */
 typedef bool round_fn(struct pair *p, size_t len);
 round_fn write_round, read_round, send_round;
-/* The same for 24 messages at once. An EFA sends those of 32 KiB in more packets than its default window. */
+/* The same for 24 messages at once. For messages of 32 KiB an EFA needs more packets than its default
+ * window. */
 round_fn burst_round;
-/* Returns the median time of many transfers, in a process of its own. 0: there is no figure. */
+/* Returns the median time of many transfers, measured in a process of its own. 0: the measurement
+ * failed. */
 double median_us(const struct light *l, const char *params, round_fn *round, size_t len);
 
-/* ---- Probes of queues.c, shared.c, window.c, data.c, tuning.c and port.c, which use only DAT */
+/* ---- Probes of queues.c, shared.c, window.c, data.c, tuning.c and port.c, which use DAT */
 typedef void probe_fn(const struct light *l, struct answer *a);
 probe_fn probe_endpoints, probe_many, probe_resize, probe_responder_error;
 probe_fn probe_srq_count, probe_srq_limit, probe_srq_back;
@@ -101,7 +104,7 @@ probe_fn probe_order, probe_threads, probe_integrity, probe_connections;
 probe_fn probe_doorbell, probe_measure, probe_inline, probe_scatter_recv, probe_scatter_read;
 probe_fn probe_mtu, probe_link, probe_heartbeat, probe_bond, probe_mac;
 probe_fn probe_wide, probe_rendezvous, probe_window, probe_laps;
-/* ---- Probes of efa.c and efa_objects.c, which use the device's own calls */
+/* ---- Probes of efa.c and efa_objects.c, which drive the device directly */
 probe_fn probe_flush, probe_consumer, probe_empty, probe_unnamed, probe_refused, probe_rkey;
 probe_fn probe_dereg, probe_least, probe_store_order, probe_two_pds, probe_rx_op, probe_cq_size;
 

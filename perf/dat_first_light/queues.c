@@ -36,8 +36,8 @@ static unsigned long huge_pages_free(void)
 	return n;
 }
 
-/* Creates many queues. A queue starts at an offset of its memory that its context must be able to
- * express. */
+/* Creates many queues. Each starts at another offset of its memory, which the queue's context must
+ * be able to express. */
 void probe_many(const struct light *l, struct answer *a)
 {
 	enum { EVDS = 64, ENDPOINTS = 32 };
@@ -75,7 +75,8 @@ void probe_many(const struct light *l, struct answer *a)
 		good(a, "yes: %u EVDs and %u connections, %s", EVDS, 2 * ENDPOINTS, pages);
 }
 
-/* Resizes with outstanding requests. They complete in the old ring or in the new one. */
+/* Resizes an EVD while requests are outstanding. They complete in the old ring or in the new
+ * one. */
 static bool grow_under_load(struct pair *p, unsigned int under_way, DAT_COUNT to_len, struct answer *a)
 {
 	DAT_RMR_TRIPLET to = target_of(&p->remote, 0, 64);
@@ -181,8 +182,8 @@ void probe_connections(const struct light *l, struct answer *a)
 }
 
 /*
- * Uses the CQ of an EFA's IA, which all its EVDs share, for more than two laps. No thread waits, so
- * no doorbell arms the CQ; the driver only reports how many CQEs it has taken.
+ * Uses the one CQ of an EFA's IA, which all its EVDs share, for more than two laps. No thread
+ * waits, so no doorbell arms the CQ; the driver only reports how many CQEs it has taken.
  */
 void probe_laps(const struct light *l, struct answer *a)
 {

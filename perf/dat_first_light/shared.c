@@ -21,7 +21,7 @@ static bool post_shared(struct pair *p, DAT_SRQ_HANDLE srq, unsigned int n)
 	return true;
 }
 
-/* Replaces the endpoint of b by an endpoint that takes its receives from the SRQ. */
+/* Replaces the endpoint of b by one that takes its receives from the SRQ. */
 static bool join_srq(struct pair *p, DAT_SRQ_HANDLE srq)
 {
 	DAT_EP_ATTR attr = {
@@ -126,7 +126,7 @@ void probe_srq_limit(const struct light *l, struct answer *a)
 		    "no: nothing comes within 3 s");
 }
 
-/* Posts the receives again that the ended connection had taken. */
+/* Posts those receives again that the ended connection had taken. */
 static bool refill_srq(struct pair *p, DAT_SRQ_HANDLE srq)
 {
 	DAT_SRQ_PARAM q;
@@ -139,7 +139,7 @@ static bool refill_srq(struct pair *p, DAT_SRQ_HANDLE srq)
 	return post_shared(p, srq, (unsigned int)(RECVS - q.outstanding_dto_count));
 }
 
-/* Ends the connection with a message outstanding. ns: how long it took to free the endpoint. */
+/* Ends the connection while a message is outstanding. ns: how long freeing the endpoint took. */
 static bool end_abruptly(struct pair *p, uint64_t *ns)
 {
 	uint64_t start;
@@ -160,8 +160,8 @@ static bool end_abruptly(struct pair *p, uint64_t *ns)
 	return true;
 }
 
-/* Checks that a receive that was taken is returned as flushed, some time after the end of the
- * connection. */
+/* Checks that a receive that the connection had taken is returned as flushed, some time after its
+ * end. */
 void probe_srq_back(const struct light *l, struct answer *a)
 {
 	enum { ENDS = 8, LATE_MS = 900 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The questions. Their numbers never change, because reports contain them. 1 to 9 apply to both kinds of
- * adapter, 10 to 59 to a ConnectX, 60 and up to an EFA. Questions that may need a setting come first.
+ * adapter, 10 to 59 to a ConnectX, 60 and up to an EFA. Questions whose answer may require a setting
+ * come first.
  */
 #include "perf/dat_first_light/probe.h"
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Probes of parameters whose best value depends on the machine: they compare times of the same
- * transfer. */
+/* Probes of parameters whose best value depends on the machine. They compare the times of one
+ * transfer with different values. */
 #include <stdio.h>
 #include <string.h>
 
 #include "perf/common/stats.h"
 #include "perf/dat_first_light/probe.h"
 
-#define CLEARLY 0.97			/* a difference of a few percent is noise */
+#define CLEARLY 0.97			/* a smaller difference, of a few percent, is noise */
 
 enum { SETTINGS = 3, TIMES = 3 };
 
-/* Finds the shortest of several times for each setting. The settings take turns, because the
+/* For each setting, finds the shortest of several times. The settings take turns, because the
  * machine may be busy for a while. */
 static void times_of(const struct light *l, round_fn *round, size_t len,
 		     const char *const *settings, unsigned int n, double *us)
@@ -65,8 +65,8 @@ void probe_doorbell(const struct light *l, struct answer *a)
 		     us[2]);
 }
 
-/* Tries the measurement, which writes zero blocks to an unused register. An adapter may report an
- * error, or stop. */
+/* Lets the driver try BlueFlame (mmio=measure), which writes blocks of zeros to an unused register.
+ * An adapter may report an error, or stop. */
 void probe_measure(const struct light *l, struct answer *a)
 {
 	enum { EVENT_MS = 100 };
@@ -95,8 +95,8 @@ void probe_inline(const struct light *l, struct answer *a)
 }
 
 /*
- * Is the data in memory before the dequeue? Data in a CQE is copied to memory when the completion
- * is dequeued. An adapter that ignores the option writes it to memory at once.
+ * Is the data in memory before its completion is dequeued? Data in a CQE is copied to memory by the
+ * dequeue. An adapter that ignores the option writes the data to memory at once.
  */
 static bool is_in_memory(struct pair *p, bool read, struct answer *a)
 {
@@ -150,7 +150,8 @@ void probe_scatter_read(const struct light *l, struct answer *a)
 
 /* ---- Probes of an EFA */
 
-/* The times come first: once this process has read a dat.conf, its children do not read another. */
+/* The measurements come before anything else: once this process has read a dat.conf, its children
+ * would not read another. */
 void probe_wide(const struct light *l, struct answer *a)
 {
 	char value[16] = "";

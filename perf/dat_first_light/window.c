@@ -69,8 +69,8 @@ static bool write_ok(struct window *w, struct answer *a)
 	return false;
 }
 
-/* Binds a window. Like libmlx5, the UMR also sets the atomic right, which
- * umr_modify_atomic_disabled forbids. */
+/* Binds a window. The UMR also sets the atomic right, as libmlx5's does; an adapter with
+ * umr_modify_atomic_disabled forbids that. */
 void probe_bind(const struct light *l, struct answer *a)
 {
 	struct window w;
@@ -81,7 +81,7 @@ void probe_bind(const struct light *l, struct answer *a)
 	good(a, "yes: bound, written by the peer, unbound");
 }
 
-/* Binds more often than an RMR has keys, each time without an unbind before. */
+/* Binds an RMR more often than it has keys, without an unbind between. */
 void probe_rebind(const struct light *l, struct answer *a)
 {
 	enum { BINDS = 1000 };
@@ -100,7 +100,7 @@ void probe_rebind(const struct light *l, struct answer *a)
 	good(a, "yes: %d times, never unbound between", i);
 }
 
-/* Writes through an old key. The refusal ends the connection. */
+/* Writes with the key of an earlier bind. The adapter refuses that, which ends the connection. */
 void probe_old_key(const struct light *l, struct answer *a)
 {
 	DAT_RMR_CONTEXT old;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Functions that the probes share: their own dat.conf, two endpoints, completions, latencies. */
+/* Functions that the probes share: a dat.conf of their own, two endpoints, completions,
+ * latencies. */
 #include <errno.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -165,7 +166,7 @@ uint64_t nearly_a_minute(void)
 	return now_ns() + 40000000000u;
 }
 
-/* ---- Latencies: each pair has its own parameters, and so its own process */
+/* ---- Latencies: each pair has other parameters, and therefore a process of its own */
 
 enum { ROUNDS = 1500, ROUNDS_BIG = 200, WARM = 20, BIG = 16384 };
 
@@ -181,8 +182,8 @@ bool read_round(struct pair *p, size_t len)
 	return post_read(p, len) && !strcmp(completed(p->a.req_evd, 10000), "SUCCESS");
 }
 
-/* Sends messages. The buffers may be too short. Polls both EVDs in turns, because polling drives a
- * software adapter. */
+/* Sends messages. The buffers may hold less than a message needs. Polls both EVDs in turns, because
+ * polling drives a software adapter. */
 static bool send_messages(struct pair *p, size_t len, unsigned int n)
 {
 	const DAT_EVD_HANDLE evds[] = { p->b.recv_evd, p->a.req_evd };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Checks a dat.conf: each line, its library, and ia_params where the library is this provider. */
+/* Checks a dat.conf: each line, its library, and its ia_params if the library is this provider. */
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,7 +27,8 @@ complain(struct checked *c, long column, const char *fmt, ...)
 	c->problems++;
 }
 
-/* The column in the file of a place within a field, which had quotes and backslashes. */
+/* Returns the column in the file for a place in a field. The file also has the field's quotes and
+ * backslashes. */
 static long column_of(const char *raw, long field, long offset)
 {
 	field += raw[field] == '"';
@@ -46,7 +47,8 @@ static void check_params(struct checked *c, const char *raw, const char *line, c
 		complain(c, column_of(raw, f[CONF_PARAMS] - line, at), "%s", why);
 }
 
-/* A name without a slash: libdat looks beside itself first; libdat2 of uDAPL 2.0 does not. */
+/* A name without a slash: libdat first looks in its own directory; libdat2 of uDAPL 2.0 does
+ * not. */
 static void *load_library(const char *api, const char *name)
 {
 	char *own = NULL;

@@ -27,7 +27,8 @@ void info_opened(const DAT_PROVIDER_ATTR *p);
 /* check.c: reports each problem of the file on stdout; true if it has none. */
 bool info_check(const char *file);
 
-/* Appends an IA to the list, and opens it unless names_only is set. True if it could be opened. */
+/* Appends an IA to the list, after opening it unless names_only is set. True if it could be
+ * opened. */
 bool info_json_ia(json_t *ias, const DAT_PROVIDER_INFO *info, bool names_only);
 /* Prints the document and frees the list. False if stdout cannot be written. */
 bool info_json_print(struct info_json *j);

@@ -49,7 +49,7 @@ static json_t *attributes(const DAT_IA_ATTR *a, const DAT_PROVIDER_ATTR *p)
 			 "private_data_bytes", (int)p->max_private_data_size);
 }
 
-/* Output of the registry and the provider on stderr while an IA is opened. */
+/* Collects the output of the registry and the provider on stderr while an IA is opened. */
 struct captured {
 	int file, stderr_copy;
 };

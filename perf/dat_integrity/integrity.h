@@ -24,7 +24,7 @@ struct done {
 /* Two consumers of one process: `a` posts all transfers, `b` receives and binds the windows. */
 struct world {
 	struct consumer a, b;
-	struct area local, remote;	/* local: of a; remote: of b */
+	struct area local, remote;	/* local is memory of a, remote is memory of b */
 	DAT_RMR_HANDLE rmr;		/* the RMR of b */
 	bool windows;			/* true if the adapter has RMRs */
 	DAT_CONN_QUAL qual;
@@ -44,7 +44,7 @@ enum { MESSAGES_MAX = 20, MESSAGE_LEN = 256, REFUSALS_MAX = 128 };
 struct refusal {
 	const char *name;
 	size_t len;
-	const char *expected, *found;	/* statuses */
+	const char *expected, *found;	/* expected and found status */
 	bool good;
 };
 
@@ -57,7 +57,7 @@ struct report {
 	struct refusal refusal[REFUSALS_MAX];
 	unsigned int n_refusals;
 	char message[MESSAGES_MAX][MESSAGE_LEN];
-	unsigned int n_messages;	/* number of messages kept */
+	unsigned int n_messages;	/* number of messages in the list */
 	uint64_t failures;
 };
 
@@ -71,22 +71,22 @@ int report_json(const struct report *r, const struct world *w);
 /* world.c: functions return 0, or -1 after a message on stderr */
 int world_open(struct world *w, const char *ia);
 void world_close(struct world *w);
-/* Waits until a has this many completions of requests, and b this many of receives and binds; they
- * are counted in w->done. */
+/* Waits for this many completions: of requests at a, and of receives and binds at b. Counts them in
+ * w->done. */
 int world_wait(struct world *w, const unsigned int count[QUEUES]);
-/* Waits until both sides have the event of the connection's end. */
+/* Waits until both sides have got the event that ends the connection. */
 int world_wait_end(struct world *w);
 /* Ends the connection, if it has not ended, and connects two new endpoints. */
 int world_reconnect(struct world *w);
 /* Creates an LMR of the bytes at mem. */
 int world_register(struct consumer *c, void *mem, size_t len, DAT_MEM_PRIV_FLAGS rights,
 		   DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *local, DAT_RMR_CONTEXT *remote);
-/* Binds the window of b to these bytes of its area, and waits for the completion; len 0 unbinds. */
+/* Binds b's window to these bytes of b's area, and waits for the completion; len 0 unbinds. */
 int world_bind(struct world *w, size_t at, size_t len, DAT_MEM_PRIV_FLAGS rights,
 	       DAT_RMR_CONTEXT *context);
 
-/* transfer.c, refuse.c: functions return -1 if the world cannot be used any more; failures are in
- * the report. */
+/* Functions of transfer.c and refuse.c. They return -1 if the connection cannot be used any more;
+ * failures are in the report. */
 int transfer_all(struct world *w, struct report *r);
 int refuse_all(struct world *w, struct report *r);
 

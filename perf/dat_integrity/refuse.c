@@ -5,12 +5,12 @@
 
 #include "perf/dat_integrity/integrity.h"
 
-/* The memory of a transfer at each side: a part of the side's area, which is itself an LMR or a
- * window. */
+/* The memory that a transfer uses at each side: a part of the side's area. The part is an LMR or a
+ * window of its own. */
 enum { PART_AT = 8192 + 5, PART_LEN = 9000, GUARD_BYTE = 0xa5, DATA_BYTE = 0x3c };
 
 enum key {
-	WHOLE,		/* the LMR of the area */
+	WHOLE,		/* the LMR of the whole area */
 	PART, PART_NO_WRITE, PART_NO_READ,
 	WRONG, FREED,
 	WINDOW, WINDOW_NO_WRITE, WINDOW_NO_READ, UNBOUND,
@@ -22,8 +22,10 @@ enum kind { SENDS, RECEIVES, WRITES, READS };
 static const struct row {
 	const char *name;
 	enum kind kind;
-	enum key local, remote;	/* local: key of a; remote: key of b, also for its receives */
-	int shift;		/* first byte beyond the part, at its beginning or its end */
+	/* local is a key of a, remote is a key of b; b's receives use it too */
+	enum key local, remote;
+	/* by how many bytes the transfer begins before the part, or ends behind it */
+	int shift;
 } rows[] = {
 	{ "write, wrong context", WRITES, WHOLE, WRONG, 0 },
 	{ "read, wrong context", READS, WHOLE, WRONG, 0 },
@@ -59,7 +61,7 @@ static const struct row {
 	{ "receive, local LMR without local write", RECEIVES, WHOLE, PART_NO_WRITE, 0 },
 };
 
-/* The contexts of one side. */
+/* The contexts of one side, by kind of key. */
 struct keys {
 	DAT_LMR_CONTEXT local[KEYS];
 	DAT_RMR_CONTEXT remote[KEYS];
@@ -108,8 +110,8 @@ static int bind_key(struct world *w, enum key key, DAT_RMR_CONTEXT *context)
 	return key == UNBOUND ? world_bind(w, PART_AT, 0, DAT_MEM_PRIV_NONE_FLAG, &none) : 0;
 }
 
-/* Returns where a transfer of len bytes with this key begins: across a bound of the part if the key
- * has a shift. */
+/* Returns where a transfer of len bytes with this key begins. If the key has a shift, the transfer
+ * crosses a bound of the part. */
 static size_t begin_of(enum key key, int shift, size_t len)
 {
 	if (key == WHOLE || !shift)
@@ -133,7 +135,7 @@ static DAT_RETURN post_row(struct world *w, const struct row *row, DAT_LMR_TRIPL
 						     DAT_COMPLETION_DEFAULT_FLAG) : ret;
 }
 
-/* A validating instance refuses a local segment when it is posted. */
+/* An instance with validation refuses an invalid local segment when it is posted. */
 static bool is_refused_by_post(DAT_RETURN ret)
 {
 	DAT_RETURN type = DAT_GET_TYPE(ret);
@@ -142,7 +144,8 @@ static bool is_refused_by_post(DAT_RETURN ret)
 	       type == DAT_INVALID_PARAMETER;
 }
 
-/* Compares all bytes around and in the part, except those that the row's LMR permits to change. */
+/* Compares all bytes in and around the part, except those that a transfer of this row may
+ * change. */
 static bool is_unchanged(const struct area *m, bool part_may_change)
 {
 	const unsigned char *p = m->mem;
@@ -222,7 +225,7 @@ static int refuse_row(struct world *w, struct report *r, const struct row *row, 
 	return world_reconnect(w);
 }
 
-/* One byte, more than fits into a WQE, and several packets. */
+/* Lengths: one byte, more than fits into a WQE, and several packets. */
 static const size_t lengths[] = { 1, 300, PART_LEN };
 
 int refuse_all(struct world *w, struct report *r)

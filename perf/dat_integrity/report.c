@@ -66,7 +66,7 @@ int report_json(const struct report *r, const struct world *w)
 			(int)w->attr.max_iov_segments_per_rdma_read, "windows", w->windows, "transfers",
 			transfers_of(r), "refusals", refusals_of(r), "failures",
 			(json_int_t)r->failures, "messages", messages);
-	/* An integer of JSON has a sign. */
+	/* Integers of JSON are signed, so large values are written as text. */
 	if (top)
 		json_object_set_new(top, "seed", json_sprintf("%llu", (unsigned long long)r->seed));
 	err = top ? json_dump_file(top, r->json, JSON_INDENT(1)) : -1;

@@ -20,7 +20,7 @@ static const unsigned int alignments[] = { 0, 1, 2, 3, 4, 5, 6, 7, 63 };
 struct shape {
 	enum op op;
 	size_t len;
-	unsigned int local, remote;	/* alignment of the first byte */
+	unsigned int local, remote;	/* offset of the first byte from an aligned address */
 	unsigned int segments;
 };
 
@@ -101,7 +101,7 @@ static void prepare_source(const struct transfer *t, const struct layout *l)
 	}
 }
 
-/* Returns the offset of the first byte from here on that is not a guard; end if all are guards. */
+/* Returns the offset of the first byte from here on that is not a guard byte; end if all are. */
 static const unsigned char *find_not(const unsigned char *p, const unsigned char *end, unsigned char guard)
 {
 	while (p < end && *p == guard)
@@ -128,7 +128,7 @@ static int fail_at(struct transfer *t, const char *what, size_t at)
 	return fail(t, text);
 }
 
-/* The first transfer with data has a single segment. */
+/* The first transfer that moves data has one segment. */
 static void plant_fault(struct transfer *t, const struct layout *l)
 {
 	if (t->planted || !t->s.len || t->r->plant == PLANT_NOTHING)
@@ -204,7 +204,7 @@ static DAT_RMR_TRIPLET target_of(const struct transfer *t, DAT_RMR_CONTEXT conte
 				  .target_address = t->remote.t[0].virtual_address };
 }
 
-/* The message after the write tells b that the data has arrived. */
+/* A message after the write tells b that the data has arrived. */
 static int do_write(struct transfer *t, DAT_RMR_CONTEXT context)
 {
 	DAT_RMR_TRIPLET to = target_of(t, context);
@@ -251,7 +251,7 @@ static int do_window(struct transfer *t)
 	       fail(t, "the window is not unbound") : 0;
 }
 
-/* Returns -1 if the connection cannot be made again. */
+/* Returns -1 if the connection is broken and cannot be made again. */
 static int do_transfer(struct transfer *t)
 {
 	const struct shape *s = &t->s;
@@ -289,14 +289,13 @@ static unsigned int most_segments(const struct world *w, enum op op)
 	return n < SEGS_MAX ? (unsigned int)n : SEGS_MAX;
 }
 
-/* A quick run has a quarter of the pairs of alignments, and of the numbers of segments. */
+/* A quick run tries a quarter of the pairs of alignments and of the numbers of segments. */
 static bool is_skipped(const struct transfer *t, unsigned int i)
 {
 	return t->r->quick && (i + t->s.len + t->s.op) % 4;
 }
 
-/* Tries each pair of alignments with one segment, and each number of segments with a random
- * pair. */
+/* With one segment, tries each pair of alignments; with each number of segments, a random pair. */
 static int transfer_size(struct transfer *t)
 {
 	enum { N = sizeof(alignments) / sizeof(*alignments) };

@@ -93,7 +93,7 @@ void world_close(struct world *w)
 	free(w->remote.mem);
 }
 
-/* Events of an endpoint that was freed are not counted. */
+/* Events of an endpoint that was freed do not count. */
 static bool take_done(struct world *w, enum queue q, struct done *done)
 {
 	struct consumer *c = q == Q_REQUEST ? &w->a : &w->b;
@@ -142,7 +142,7 @@ int world_reconnect(struct world *w)
 {
 	struct done none;
 
-	/* The call fails if the connection is just ending. */
+	/* The call also fails if the connection is already ending. */
 	if (!consumer_ended(&w->a))
 		(void)dat_ep_disconnect(w->a.ep, DAT_CLOSE_ABRUPT_FLAG);
 	if (world_wait_end(w)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The lines of dat.conf: recognizes those of OpenFabrics' providers, and replaces them. */
+/* The lines of dat.conf: recognizes those of OpenFabrics' providers and replaces them. */
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -14,7 +14,8 @@
 /* OpenFabrics' provider libraries, each by the distinctive part of its name. */
 static const struct kind {
 	const char *library;
-	size_t seen;			/* offset of a flag in struct migration */
+	/* the flag of struct migration to be set if such a line is found */
+	size_t seen;
 } kinds[] = {
 	{ "libdaploscm.so", offsetof(struct migration, was_scm) },
 	{ "libdaplscm.so", offsetof(struct migration, was_scm) },
@@ -26,7 +27,7 @@ static const struct kind {
 
 static const char provider_1[] = "libdapl-direct.so", provider_2[] = "libdapl-direct2.so";
 
-/* Names that the kernel gives to devices of other drivers. */
+/* Names that the kernel gives to devices of drivers that this provider does not support. */
 static const char *const foreign[] = {
 	"mlx4_", "mthca", "ipath", "ehca", "qib", "hfi1_", "scif", "mic", "cxgb", "nes", "i40iw", NULL,
 };
@@ -51,7 +52,8 @@ static bool is_foreign(const char *device)
 	return false;
 }
 
-/* Has this machine an RDMA device or a network interface of that name? True for an address, too. */
+/* Does this machine have an RDMA device or a network interface of that name? An address counts
+ * too. */
 static bool is_here(const char *device)
 {
 	static const char *const classes[] = { "infiniband", "net", NULL };
@@ -97,8 +99,8 @@ static void print_name(const char *name)
 		fputs(name, stdout);
 }
 
-/* Prints the library. libdat finds its provider by the name; the system's libdat2 searches only
- * where the loader does. */
+/* Prints the library. libdat finds its provider by its name; the system's libdat2 searches only
+ * where the loader does, so it gets a path. */
 static void print_library(const struct migration *m, bool level_2)
 {
 	if (m->directory)

@@ -6,11 +6,12 @@
 #include <stdio.h>
 
 struct migration {
-	const char *file;		/* name of the file, as messages have it */
+	const char *file;		/* name of the file, for messages */
 	const char *directory;		/* directory of the provider libraries, or NULL */
 	char *library_2;		/* path of the provider of uDAPL 2.0, or NULL */
 	unsigned int line, moved, kept, broken;
-	bool was_1, was_2, was_scm, was_cma, was_ucm, was_mcm;	/* which kinds of line were moved */
+	/* which kinds of line the file had */
+	bool was_1, was_2, was_scm, was_cma, was_ucm, was_mcm;
 };
 
 /* lines.c: prints the new line for each line of the file, and reports differences on stderr. */

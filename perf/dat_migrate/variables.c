@@ -38,7 +38,7 @@ bool migrate_list_variables(void)
 	return !fflush(stdout) && !ferror(stdout);
 }
 
-/* A variable of one adapter, which is therefore not in core's table. */
+/* Not in core's table, because only one adapter reads this variable. */
 static const struct dap_variable efa_profile = {
 	"DAPL_EFA_PROFILE", DAP_VARIABLE_READ, "which device the software EFA is", NULL
 };
@@ -54,7 +54,8 @@ static const struct dap_variable *find_variable(const char *entry, size_t len)
 	return v->name ? v : NULL;
 }
 
-/* Returns the provider's check of ia_params, or NULL if the provider is not beside libdat.so.1. */
+/* Returns the function of the provider that checks ia_params, or NULL if the provider is not beside
+ * libdat.so.1. */
 static dapl_direct_check_fn *load_check(void)
 {
 	char *path = conf_library_beside(dlsym(RTLD_DEFAULT, "dat_ia_openv"), "libdapl-direct.so");
@@ -64,7 +65,7 @@ static dapl_direct_check_fn *load_check(void)
 	return provider ? (dapl_direct_check_fn *)dlsym(provider, "dapl_direct_check") : NULL;
 }
 
-/* Does the parameter refuse the value? why: the values that it accepts. */
+/* Does the parameter refuse the value? If so, why gets the values that it accepts. */
 static bool is_refused(const struct dap_variable *v, const char *value, dapl_direct_check_fn *check,
 		       char *why, size_t whylen)
 {
@@ -95,7 +96,7 @@ static void report_variable(const char *entry, dapl_direct_check_fn *check)
 	}
 }
 
-/* Reports the variables. Hides them from the provider, which would log bad ones itself. */
+/* Reports the variables. Hides them from the provider, which would report bad ones itself. */
 void migrate_environment(void)
 {
 	dapl_direct_check_fn *check;

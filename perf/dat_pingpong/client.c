@@ -24,7 +24,7 @@ struct client {
 	uint64_t done;		/* number of rounds so far */
 };
 
-/* Sends a request to the server and receives the answer; data: the answer's payload. */
+/* Sends a request to the server and receives the answer. data: gets the payload of the answer. */
 static int ask_server(struct client *k, struct pp_msg *m, uint32_t len, void **data, unsigned int *slot)
 {
 	struct pp_msg a;
@@ -175,7 +175,7 @@ static int do_revoked(struct client *k, uint64_t round, DAT_RMR_CONTEXT context)
 		fprintf(stderr, "the write through a revoked context did not break the connection\n");
 		return -1;
 	}
-	/* The window must still hold the data of the last permitted round. */
+	/* The window's memory must still have the data of the last permitted round. */
 	if (verify(k, "revoked window", k->window.buf, k->p.seed, round - 1))
 		return -1;
 	printf("write through the revoked window: refused, connection ended with %s\n",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The messages between client and server of dat_pingpong: fixed structures, with data behind them in
- * some. Both ends need the same byte order.
+ * The messages between client and server of dat_pingpong: fixed structures, which data may follow.
+ * Both ends need the same byte order.
  */
 #ifndef PINGPONG_H
 #define PINGPONG_H
@@ -12,12 +12,13 @@
 enum { PP_VERSION = 1, PP_RECVS = 4, PP_MAX_DATA = 1 << 20 };
 
 enum pp_op {
-	/* carries the round's data; the answer carries the round's data with the server's seed */
+	/* the request has the round's data; the answer has the round's data made with the server's
+	 * seed */
 	PP_ECHO,
 	PP_CHECK_WRITE,		/* the client wrote the round's data: verify and wipe it */
 	PP_FILL_READ,		/* put the round's data where the client will read it */
 	PP_WRITE_WINDOW,	/* write the round's data through rmr_context */
-	PP_WRITE_REVOKED,	/* the same, but the write must fail and break the connection */
+	PP_WRITE_REVOKED,	/* the same; the write must fail and break the connection */
 	PP_BYE,
 	PP_ANSWER,
 };
@@ -38,7 +39,7 @@ struct pp_hello {		/* private data that the client sends */
 };
 
 struct pp_memory {		/* private data that the server sends: the address of its memory */
-	uint64_t addr;		/* target of writes; the source of reads follows at addr + len */
+	uint64_t addr;		/* where writes go; the source of reads follows at addr + len */
 	uint32_t rmr_context;
 	uint32_t version;
 };
@@ -61,7 +62,7 @@ struct pp {
 /* functions of pp.c */
 int pp_open(struct pp *p, const char *ia, uint32_t len, bool blocking);
 int pp_post_recvs(struct pp *p);
-/* Sends msg and the len bytes of data behind it in p->send.buf; waits for the completion. */
+/* Sends msg and the len bytes that follow it in p->send.buf. Waits for the completion. */
 int pp_send(struct pp *p, const struct pp_msg *msg, uint32_t data);
 /* Waits for the next message and its data. The slot stays valid until pp_release. */
 int pp_receive(struct pp *p, struct pp_msg *msg, void **data, unsigned int *slot);
@@ -71,7 +72,7 @@ int pp_rdma(struct pp *p, bool read, struct region *local, size_t off, uint64_t 
 	    uint32_t rmr_context, DAT_DTO_COMPLETION_STATUS *status);
 void pp_close(struct pp *p);
 void pp_print_attributes(struct pp *p);
-/* Reports that the connection ended unexpectedly. Always returns 1, the exit status. */
+/* Reports that the connection ended unexpectedly. Always returns 1, for use as the exit status. */
 int pp_lost(struct pp *p, const char *where);
 
 /* functions of client.c and server.c: they return the exit status */

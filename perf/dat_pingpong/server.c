@@ -136,7 +136,8 @@ static int one_client(const struct pp_options *o)
 	struct server s = { .p = { .seed = 0 } };
 	int status = 1;
 
-	/* The client chooses the length. With room for the largest, receives can be posted before that. */
+	/* The client chooses the length of transfers later. Receives are posted before that, so they have
+	 * room for the largest. */
 	if (pp_open(&s.p, o->ia, PP_MAX_DATA, o->blocking) == 0 && pp_post_recvs(&s.p) == 0) {
 		if (!o->quiet)
 			pp_print_attributes(&s.p);
@@ -148,7 +149,7 @@ static int one_client(const struct pp_options *o)
 				status = serve(&s);
 		}
 	}
-	/* Closing the IA ends its registrations: free the memory after that. */
+	/* Closing the IA ends its registrations, so the memory is freed after that. */
 	region_free(&s.target);
 	pp_close(&s.p);
 	return status;

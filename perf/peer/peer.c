@@ -18,7 +18,7 @@ void peer_let_complete(void)
 	usleep(first_wait_us * patience);
 }
 
-/* Makes n calls and adds their results to *got. */
+/* Makes n calls and adds their return values to *got. */
 static int calls(const struct peer_op *op, unsigned int n, unsigned int *got)
 {
 	while (n--) {
@@ -32,8 +32,8 @@ static int calls(const struct peer_op *op, unsigned int n, unsigned int *got)
 }
 
 /*
- * Runs a batch. Returns 0; 1 if completions were late, so that the batch does not count; or -1. As
- * in dat_bench, the first dequeues after the wait are not timed.
+ * Runs a batch. Returns 0, or -1; or 1 if completions came late, so that the batch does not count.
+ * As in dat_bench, the first dequeues after the wait are not timed.
  */
 static int batch(const struct peer_op *op, uint64_t *ns)
 {

@@ -10,12 +10,12 @@
 enum { PEER_BATCH = 16, PEER_SMALL = 8, PEER_LINE = 64, PEER_BIG = 4096, PEER_DEPTH = 64 };
 
 struct peer_op {
-	const char *name;	/* name of the same row of dat_bench */
+	const char *name;	/* name of the row of dat_bench with the same operation */
 	const char *function;	/* name of the function that makes the call, for the profiler */
 	int (*call)(void);	/* returns 0; a dequeue: the number of completions taken */
 	int (*before)(unsigned int n);	/* called before each batch, not timed; NULL: nothing */
 	int (*after)(unsigned int n);	/* the same after each batch */
-	/* number of calls per batch; required result of each call */
+	/* calls in a batch; return value that each call must have */
 	unsigned int batch, wanted;
 };
 
@@ -31,7 +31,7 @@ int peer_run(int argc, char **argv, const struct peer_op *ops);
 #define PEER_CALL __attribute__((noinline, noclone, used)) static int
 #endif
 
-/* Waits until all completions must have arrived, because only time ensures that without a call. */
+/* Waits until all completions must have arrived: without a call, only time ensures that. */
 void peer_let_complete(void);
 
 #endif

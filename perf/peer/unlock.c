@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * softnic-run drives its device when libmlx5 releases a spin lock, in the middle of the counted call.
- * This restores the C library's own function, so that the device's thread does the work, as for our own
- * rows.
+ * softnic-run drives its device whenever libmlx5 releases a spin lock, which is inside the counted
+ * call. This library restores the C library's own function, so that the device's thread does the work,
+ * as for our own rows.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -10,8 +10,8 @@
 
 static int (*of_libc)(pthread_spinlock_t *lock);
 
-/* Libraries release locks before a program's constructors run, so the function is looked up there,
- * too. */
+/* Libraries release locks before the constructors of a program run, so the function is also looked up
+ * there. */
 __attribute__((constructor)) static void find(void)
 {
 	void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);

@@ -46,7 +46,8 @@ int bw_begin(struct tool *t, struct bw *b, bool warm_up)
 	return 0;
 }
 
-/* Returns the best rate of all spans from one post to one completion, as in perftest. */
+/* Returns the best rate of all spans between a post and a completion, as perftest computes its
+ * peak. */
 static double peak_of(const struct bw *b)
 {
 	uint64_t i, j, span;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keeps as many operations outstanding as the endpoints allow, with a completion for every cq_mod-th.
- * Inlined into each program with its own post, without calls through a pointer.
+ * Keeps as many operations outstanding as the endpoints allow, and requests a completion for every
+ * cq_mod-th. Inlined into each program together with its post function, so that no call goes through
+ * a pointer.
  */
 #ifndef PERF_BW_H
 #define PERF_BW_H
@@ -14,14 +15,16 @@ enum { BW_PEAK_MAX = 20000, BW_BURST = 16, BW_LAP = 128 };
 
 typedef DAT_RETURN bw_post_fn(struct tool *t, unsigned int ep, DAT_DTO_COOKIE cookie,
 			      DAT_COMPLETION_FLAGS flags);
-typedef int bw_also_fn(struct tool *t);		/* handles receives if the peer sends too */
+/* called in each lap: handles receives if the peer sends too */
+typedef int bw_also_fn(struct tool *t);
 
 struct bw {
 	/* ticks of each post and completion, for the peak; NULL: not measured */
 	uint64_t *posted_at, *done_at;
 	uint64_t posted, done;		/* operations of all endpoints */
 	uint64_t begun;			/* ticks at the start */
-	uint64_t start, end;		/* the measured part: ticks, and operations done by then */
+	/* the measured part: ticks at its bounds, and operations done by then */
+	uint64_t start, end;
 	uint64_t done_at_start, done_at_end;
 	uint64_t n;			/* operations per endpoint; 0: until the deadline */
 	uint64_t from, to;		/* with -D: the ticks between the margins */
@@ -35,10 +38,10 @@ void bw_finish(struct tool *t, struct bw *b, struct tool_result *r);
 /* If nothing completed between the margins of -D, counts all posted operations and their time. */
 void bw_count_all(const struct tool *t, struct bw *b);
 uint32_t bw_moderation(const struct tool *t);
-/* tool_test.serve of one-sided operations: first this side's own operations with -b, then the
- * target's part. */
+/* tool_test.serve of one-sided operations: with -b the server first does its own operations, and then
+ * only serves as target. */
 int bw_serve(struct tool *t);
-/* The first half of bw_serve. */
+/* The part of bw_serve before the server is only a target. */
 int bw_own(struct tool *t);
 
 static inline bool bw_room(const struct tool *t, const struct bw *b, const struct tool_ep *e,
@@ -47,8 +50,8 @@ static inline bool bw_room(const struct tool *t, const struct bw *b, const struc
 	if (e->posted - e->completed >= t->o.depth)
 		return false;
 	/*
-	 * The last operation is signaled; otherwise the completion of those before it would not be
-	 * noticed.
+	 * The last operation always requests a completion; otherwise the operations before it would
+	 * never be known to be complete.
 	 */
 	return over ? e->signalled != e->posted : !b->n || e->posted < b->n;
 }
@@ -102,7 +105,7 @@ static inline int bw_reap(struct tool *t, struct bw *b)
 	return 0;
 }
 
-/* Sleeps, with -e, if nothing can be posted. */
+/* If nothing can be posted, sleeps with -e. */
 static inline int bw_sleep(struct tool *t, struct bw *b)
 {
 	DAT_EVENT ev;
@@ -113,7 +116,7 @@ static inline int bw_sleep(struct tool *t, struct bw *b)
 	return rc;
 }
 
-/* Marks the part that counts between the margins of -D. True: stop posting. */
+/* Marks the part that counts, between the margins of -D. True: the time is over. */
 static inline bool bw_over(const struct tool *t, struct bw *b)
 {
 	uint64_t now;

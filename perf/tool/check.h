@@ -5,8 +5,8 @@
 
 #include "perf/tool/tool.h"
 
-/* With --verify, fills the memory that this side sends (local, for reads mine), and wipes the
- * memory that it receives. */
+/* With --verify, fills the memory whose bytes the peer gets, and wipes the memory into which this
+ * side receives. */
 int check_prepare(struct tool *t);
 /* tool_test.finish: checks the data that this side received. */
 int check_finish(struct tool *t);

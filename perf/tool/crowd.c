@@ -128,8 +128,8 @@ int crowd_listen(struct tool *t)
 		      "dat_evd_create") ? 0 : -1;
 }
 
-/* Makes room for the events of n endpoints, whose connections may begin and end before the EVD is
- * polled. */
+/* Makes room for the events of n endpoints, because their connections may begin and end before the
+ * EVD is polled. */
 static int room_for_ends(unsigned int n)
 {
 	if (2 * n <= (unsigned int)ends_room)

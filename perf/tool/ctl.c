@@ -59,8 +59,8 @@ int ctl_wait_any(struct tool *t)
 				break;
 			return 0;
 		}
-		/* A message may have arrived before the end of the connection, but after the wait
-		 * was over. */
+		/* A message may have arrived before the end of the connection, but after the last
+		 * poll. So this polls once more. */
 		if (consumer_ended(&t->c)) {
 			if (ctl_poll(t))
 				return 0;
@@ -123,7 +123,7 @@ int ctl_endpoint(struct tool *t)
 	if (t->c.ep != DAT_HANDLE_NULL && !dat_ok(dat_ep_free(t->c.ep), "dat_ep_free"))
 		return -1;
 	t->c.ep = DAT_HANDLE_NULL;
-	/* Removes completions of the previous endpoint's receives. */
+	/* Removes completions of receives that the previous endpoint had posted. */
 	while (dat_evd_dequeue(t->c.recv_evd, &ev) == DAT_SUCCESS)
 		;
 	if (consumer_make_ep(&t->c, NULL))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One document for a run: {"test_info": {...}, "results": [one for each size]}. */
+/* Writes one JSON document for a run: {"test_info": {...}, "results": [one for each size]}. */
 #include <errno.h>
 #include <jansson.h>
 #include <libgen.h>
@@ -95,7 +95,7 @@ static json_t *result_of(const struct tool *t, const struct tool_result *r)
 	return j;
 }
 
-/* Can the file be created, or an existing one be written? */
+/* Can the file be created, or written if it exists? */
 static int can_write(const char *path)
 {
 	char folder[512];

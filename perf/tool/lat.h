@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One operation after another, each a sample; or both sides in turns, where a sample is a send and the
- * answer to it. Inlined into each program with its own functions.
+ * Does one operation after another, each of which is a sample. Or both sides take turns, where a
+ * sample is a send and its answer. Inlined into each program together with the program's own
+ * functions.
  */
 #ifndef PERF_LAT_H
 #define PERF_LAT_H
@@ -23,7 +24,7 @@ static inline __attribute__((always_inline)) int lat_one(struct tool *t, uint64_
 	return give(t, i) || (take && take(t, i)) ? -1 : 0;
 }
 
-/* tool_test.measure. take is NULL if the operation has no answer. */
+/* tool_test.measure. take waits for the answer; NULL: the operation has no answer. */
 static inline __attribute__((always_inline)) int lat_run(struct tool *t, struct tool_result *r,
 							 lat_fn *give, lat_fn *take)
 {
@@ -51,7 +52,7 @@ static inline __attribute__((always_inline)) int lat_run(struct tool *t, struct 
 	return lat_finish(t, r);
 }
 
-/* tool_test.serve: the server's side of the same. */
+/* tool_test.serve: the server's side of these operations. */
 static inline __attribute__((always_inline)) int lat_answer(struct tool *t, lat_fn *take,
 							    lat_fn *give)
 {

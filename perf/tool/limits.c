@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Checks the options against the adapter's limits, because dat_ep_create would only name an
- * argument. */
+/* Checks the options against the adapter's limits first, because dat_ep_create would name an
+ * argument and not an option. */
 #include <inttypes.h>
 #include <stdio.h>
 

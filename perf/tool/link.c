@@ -10,18 +10,19 @@
 
 enum {
 	MAGIC = 0x64617470, VERSION = 1, PAGE = 4096, DEFAULT_READS = 4, MEMORY_MAX = 1 << 30,
-	NOBODY_US = 3000000,		/* timeout of a connect if no server answers */
-	SLOW_US = 30000000,		/* timeout of a connect if a server answers but has no
-					 * CPU */
+	NOBODY_US = 3000000,		/* timeout of a connect if no server answers, in us */
+	/* timeout of a connect to a server that answers but lacks CPU time, in us */
+	SLOW_US = 30000000,
 };
 
-/* Returns the requests of an endpoint, with one more for a control message. */
+/* Returns the size of an endpoint's request queue: one more than the operations need, for a control
+ * message. */
 static DAT_COUNT requests_of(const struct tool *t)
 {
 	return (DAT_COUNT)t->o.depth + 1;
 }
 
-/* Returns the receives of a measured endpoint; one if it receives nothing. */
+/* Returns the number of receives of a measured endpoint, at least one. */
 static DAT_COUNT receives_of(const struct tool *t)
 {
 	return t->test->takes & TAKES_RX ? (DAT_COUNT)t->o.rx_depth : 1;
@@ -215,7 +216,7 @@ int tool_connect(struct tool *t)
 
 /* Functions of the server */
 
-/* Uses the client's values of some options. */
+/* Uses the client's values for the options that both sides need. */
 static void take_options(struct tool *t, const struct tool_hello *h)
 {
 	struct tool_options *o = &t->o;
@@ -251,7 +252,8 @@ static const char *fault_of(const struct tool_hello *h, const char *name, uint32
 	return NULL;
 }
 
-/* Takes any request. A client that is connected already may have gone. */
+/* Accepts any valid request as the next client. A client that was connected before may have
+ * gone. */
 static int any_request(struct tool *t, bool first, DAT_CR_HANDLE *cr)
 {
 	uint64_t until = now_ns() + TOOL_SILENCE_US * 1000ull;
@@ -272,7 +274,7 @@ static int any_request(struct tool *t, bool first, DAT_CR_HANDLE *cr)
 	return 0;
 }
 
-/* Waits for the next request; refuses others with a message. */
+/* Waits for the next request of this client. Refuses requests of other clients with a message. */
 static int wait_for(struct tool *t, uint32_t which, DAT_CR_HANDLE *cr, struct tool_hello *h)
 {
 	DAT_CR_PARAM param;
@@ -306,8 +308,8 @@ static int accept_one(struct tool *t, struct consumer *c, uint32_t which, DAT_CR
 	return consumer_wait_established(c, NULL, NULL);
 }
 
-/* Accepts the control connection. A client that did not wait for the answer tries again, or another
- * one comes. */
+/* Accepts the control connection. If the client did not wait for the answer, it tries again, or
+ * another client comes. */
 static int accept_control(struct tool *t)
 {
 	struct tool_hello h;
@@ -343,7 +345,7 @@ int tool_serve_connect(struct tool *t)
 		t->eps[i].ep = t->data.ep;
 		t->eps[i].peer = h.memory;
 	}
-	/* Later requests are refused, because nothing would accept them. */
+	/* Requests that come later are refused, because nothing would accept them. */
 	if (t->test->metric == TOOL_CONNECTIONS)
 		return 0;
 	return dat_ok(dat_psp_free(t->c.psp), "dat_psp_free") ? 0 : -1;

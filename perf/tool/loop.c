@@ -56,7 +56,7 @@ int tool_bad(struct tool *t, const DAT_EVENT *ev)
 	if (status != DAT_DTO_ERR_FLUSHED)
 		fprintf(stderr, "%s with status %s\n", dat_event_name(ev->event_number),
 			dat_status_name(status));
-	/* Flushed work: the end of the connection is the reason. */
+	/* Work was flushed: report the end of the connection as the reason. */
 	return tool_failed(t);
 }
 

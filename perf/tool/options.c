@@ -18,7 +18,7 @@ enum key {
 };
 
 struct offer {
-	unsigned int takes;	/* bits of the programs that have the option; 0: all programs */
+	unsigned int takes;	/* mask of the programs that have the option; 0: all programs */
 	struct argp_option option;
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The command line of the programs that follow perftest: one table, of which each takes a part. */
+/* The command line of the programs that follow perftest: one table of options, of which each
+ * program has a part. */
 #ifndef PERF_OPTIONS_H
 #define PERF_OPTIONS_H
 
@@ -18,7 +19,7 @@ struct tool_options {
 	const char *gid_index, *sl, *tclass, *timeout, *inline_size;
 	const char *json, *plot;	/* names of files; NULL: none */
 	uint64_t port, size, iters, duration_s, margin_s, warm_up;
-	/* cq_mod and reads: 0 means the default */
+	/* cq_mod and reads: 0 selects the default */
 	uint32_t eps, processes, depth, rx_depth, cq_mod, reads;
 	int cpu;			/* -1: the system chooses */
 	double limit_bw, limit_rate;	/* limits; 0: none */

@@ -55,8 +55,8 @@ static const char *params_of(const char *line)
 	return *p && *p != '\n' ? p : NULL;
 }
 
-/* Adds the words behind those of the line. OpenFabrics' form of device and port must come first,
- * and if a key is given twice the last value counts. */
+/* Appends the words to those of the line. OpenFabrics' form of device and port must come first, and
+ * if a key is given twice the last value counts. */
 static void write_with_words(FILE *out, const char *line, const char *params, const char *words)
 {
 	const char *end = field_end(params), *quote = *params == '"' ? "" : "\"";
@@ -98,7 +98,7 @@ int params_add(const char *ia, const char *words)
 	free(line);
 	fclose(in);
 	fflush(out);
-	/* The descriptor stays open: the registry opens the file through it. */
+	/* The descriptor stays open, because the registry opens the file by its /proc path. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	return setenv("DAT_OVERRIDE", path, 1);
 }

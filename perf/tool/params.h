@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Some of perftest's options are adapter parameters of dat.conf(5) here. They are added to the
- * line's own, in a copy of the file that only this process sees.
+ * Some options of perftest correspond to adapter parameters of dat.conf(5). They are added to the
+ * parameters of the line, in a copy of the file that only this process sees.
  */
 #ifndef PERF_PARAMS_H
 #define PERF_PARAMS_H

@@ -7,7 +7,8 @@
 enum { KEYS = 2000, NAME = 32 };
 
 /*
- * Each entry has the option's names with their letters, and advice. dat_perf(7) has the same table.
+ * Each row: names of options, with a letter before the colon; the advice. dat_perf(7) has the same
+ * table.
  */
 static const struct {
 	const char *names, *why;
@@ -67,8 +68,8 @@ static struct {
 	const char *why;
 } options[PERFTEST_ONLY];
 
-/* Makes a hidden option. Its value is optional, so that the refusal comes before a complaint about
- * the value. */
+/* Adds a hidden option. Its value is optional, so that the program can refuse the option before a
+ * missing value is reported. */
 static struct argp_option hidden(size_t n, const char *word, size_t len, const char *why)
 {
 	size_t letter = len > 2 && word[1] == ':' ? 2 : 0;

@@ -67,7 +67,7 @@ void tool_place(const struct tool *t, char *text, size_t len)
 
 struct race {
 	struct line line;
-	/* number of chunks, reduced if the machine has no time for all */
+	/* number of chunks; fewer if the machine is too slow for all of them */
 	_Atomic unsigned int chunks;
 };
 
@@ -88,7 +88,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Returns the median of the chunks, so that a chunk which lost the CPU does not count. */
+/* Returns the median of the chunks, so that a chunk that lost the CPU has no effect. */
 static double race_lead(struct race *r)
 {
 	uint64_t until = now_ns() + enough_ns;
@@ -117,7 +117,8 @@ static int another(const cpu_set_t *set, int me, int wanted)
 	return -1;
 }
 
-/* The CPUs with which the process was started. A pinned program may still use them for this. */
+/* The CPUs that the process was allowed at its start. Also a pinned program may use them for this
+ * measurement. */
 static cpu_set_t allowed;
 
 __attribute__((constructor)) static void remember(void)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Draws with gnuplot: for one size the distribution of its samples, for several the figures by size. */
+/* Draws with gnuplot: for one size, the distribution of its samples; for several, the figures over the
+ * size. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -22,8 +22,8 @@ static bool is_past(const struct timespec *at)
 	return now.tv_sec > at->tv_sec || (now.tv_sec == at->tv_sec && now.tv_nsec >= at->tv_nsec);
 }
 
-/* Reports the step. A step that took that long is always reported, even if this thread had no CPU
- * until the step was over. */
+/* Reports the step if it has taken that long. A long step is reported even if this thread got the
+ * CPU only after its end. */
 static void *tell(void *arg)
 {
 	const struct tool *t = arg;

@@ -17,7 +17,7 @@ int record_init(struct record *r, uint64_t room, double part)
 		r->buckets = calloc(RECORD_BUCKETS, sizeof(*r->buckets));
 	if (!r->stamps && !r->buckets)
 		return -ENOMEM;
-	/* Touches the pages before the first sample. */
+	/* Touches the pages, so that no page fault happens during the measurement. */
 	if (r->stamps)
 		memset(r->stamps, 1, (room + 1) * sizeof(*r->stamps));
 	return 0;

@@ -2,7 +2,8 @@
 /*
  * Latency samples of one size, none of which is dropped. A run with a number of iterations keeps
  * each time stamp. A run with a duration counts in buckets whose width is at most 1/128 of their
- * value; it keeps smallest, largest, sum, sum of squares and the worst samples exactly.
+ * value; exact are the smallest and largest sample, the sum, the sum of squares and the worst
+ * samples.
  */
 #ifndef PERF_RECORD_H
 #define PERF_RECORD_H
@@ -23,14 +24,14 @@ struct record_worst {
 };
 
 struct record {
-	uint64_t *stamps;	/* exact record: n + 1 time stamps; NULL with buckets */
+	uint64_t *stamps;	/* exact record: n + 1 time stamps; NULL if buckets are used */
 	uint64_t *sorted;	/* exact record: the samples, sorted by record_finish() */
 	uint64_t *buckets;
 	uint64_t n, room, first, last;
 	uint64_t min, max;
 	double sum, squares;	/* sums in ticks */
 	double part;		/* fraction of a sample that counts: 0.5 for a round trip */
-	/* exact record with record_add(): stamps holds the samples themselves */
+	/* exact record filled by record_add(): stamps has the samples themselves */
 	bool lone;
 	struct record_worst worst[RECORD_WORST];	/* in descending order */
 };
@@ -40,7 +41,7 @@ struct record_summary {		/* all in nanoseconds */
 	double min, max, typical, avg, stdev, p99, p999;
 };
 
-/* room 0: the record uses buckets. Returns 0 or -ENOMEM. */
+/* If room is 0, the record uses buckets. Returns 0 or -ENOMEM. */
 int record_init(struct record *r, uint64_t room, double part);
 void record_free(struct record *r);
 void record_start(struct record *r, uint64_t now);
@@ -58,7 +59,7 @@ static inline unsigned int record_bucket(uint64_t v)
 
 void record_count(struct record *r, uint64_t ticks, uint64_t now);
 
-/* Adds a sample from the last stamp to now. */
+/* Adds a sample: the time from the last stamp to now. */
 static inline void record_stamp(struct record *r, uint64_t now)
 {
 	if (r->stamps)
@@ -68,7 +69,7 @@ static inline void record_stamp(struct record *r, uint64_t now)
 	r->last = now;
 }
 
-/* Adds a sample with its own start, for overlapping operations. */
+/* Adds a sample that began at a given time, for overlapping operations. */
 void record_add(struct record *r, uint64_t from, uint64_t now);
 
 /* To be called after the last sample and before the functions below. Returns 0 or -ENOMEM. */

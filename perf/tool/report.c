@@ -205,7 +205,7 @@ static void list_samples(const struct tool *t, bool sorted)
 		       sample(t, sorted ? r->sorted[i] : record_sample(r, i)));
 }
 
-/* Prints rows of equal width up to the 99.9th percentile, and one row for the rest. */
+/* Prints rows of equal width up to the 99.9th percentile, and one row for all larger samples. */
 static void print_histogram(const struct tool *t)
 {
 	const struct record *r = &t->rec;

@@ -26,10 +26,11 @@ void report_row(const struct tool *t, const struct tool_result *r, char *text, s
 void report_samples(const struct tool *t);
 void report_worst(const struct tool *t, const struct tool_result *r);
 void report_line(void);
-/* Returns 0; 1, after a message, if a limit of -w or -y was missed. */
+/* Returns 0. Returns 1, after a message, if the result is below a limit of -w or -y. */
 int report_limits(const struct tool *t, const struct tool_result *r);
 
-/* progress.c: a thread that prints a line on stderr every two seconds. doing: NULL means measuring. */
+/* progress.c: starts a thread that prints a line on stderr every two seconds. doing: what the program
+ * does; NULL: it measures. */
 void progress_start(struct tool *t, const char *doing);
 void progress_stop(void);
 

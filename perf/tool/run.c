@@ -10,7 +10,7 @@
 
 enum { SIZES_MAX = 24, FIRST_SIZE = 2 };
 
-/* Makes words of ia_params from the options. */
+/* Converts options to words of ia_params. */
 static void words_of(const struct tool_options *o, char *words, size_t len)
 {
 	const struct { const char *key, *value; } all[] = {
@@ -148,8 +148,8 @@ static int results_told(struct tool *t, struct tool_report *rep)
 	return status;
 }
 
-/* Exchanges texts about the CPUs of both sides. The answer to the first message contains the peer's
- * text. */
+/* Exchanges texts that describe the CPUs of both sides. The peer's text comes with the answer to
+ * the first message. */
 static int exchange_place(struct tool *t, struct tool_report *rep)
 {
 	struct tool_msg m = { .op = OP_ROW };
@@ -262,7 +262,7 @@ static int server(struct tool *t)
 
 static void tool_close(struct tool *t)
 {
-	/* Closing the IA ends its registrations: free the memory after that. */
+	/* Closing the IA ends its registrations, so the memory is freed after that. */
 	consumer_close(&t->c);
 	free(t->mine.buf);
 	free(t->local.buf);

@@ -2,12 +2,12 @@
 /*
  * The common part of the programs that follow perftest. A program fills in a struct tool_test with a
  * function for the client, which measures one size, and one for the server, which runs meanwhile. The
- * common part does the rest: options, connections, control messages, report.
+ * common part does everything else: options, connections, control messages, report.
  *
  * A run is, for each size:
- *	client: prepare, START ->  server: prepare  <- READY
- *	client: measure            server: serve, until STOP arrives
- *	client: STOP ->            server: finish  <- DONE, ROW ->
+ * 	client: prepare, START ->  server: prepare  <- READY
+ * 	client: measure            server: serve, until STOP arrives
+ * 	client: STOP ->            server: finish  <- DONE, ROW ->
  */
 #ifndef PERF_TOOL_H
 #define PERF_TOOL_H
@@ -19,7 +19,7 @@
 
 enum tool_metric { TOOL_LATENCY, TOOL_BANDWIDTH, TOOL_RATE, TOOL_CONNECTIONS };
 
-/* Options that apply to a program: bits of tool_test.takes. */
+/* Bits of tool_test.takes: which options a program has. */
 enum {
 	TAKES_SIZE = 1 << 0,		/* options -s -a and -f */
 	TAKES_DEPTH = 1 << 1,		/* options -t -Q -N -y */
@@ -35,14 +35,15 @@ enum {
 	TAKES_EPS = 1 << 11,		/* option -q */
 	TAKES_PROCESSES = 1 << 12,
 	TAKES_BYTES = 1 << 13,		/* options --report_gbits -w */
-	/* options of all bandwidth programs */
+	/* the options that all bandwidth programs have */
 	TAKES_STREAM = TAKES_SIZE | TAKES_DEPTH | TAKES_EPS | TAKES_BOTH | TAKES_VERIFY |
 		       TAKES_EVENTS | TAKES_BYTES,
 };
 
 enum {
 	TOOL_SPINS = 4096, TOOL_TEXT = 232,
-	TOOL_SILENCE_US = 60000000,	/* time limit for a peer that lives and sends nothing */
+	/* time limit, in us, for a peer that is alive but sends nothing */
+	TOOL_SILENCE_US = 60000000,
 };
 
 struct tool;
@@ -52,7 +53,7 @@ struct tool_result {
 	double peak, average;		/* bytes per second */
 	double rate;			/* operations per second */
 	double cpu;			/* CPU time of this process, percent of one CPU */
-	/* half round trip of a cache line, measured around this measurement */
+	/* half round trip of a cache line in ns, measured before and after this measurement */
 	double line_ns;
 	struct record_summary lat;
 	uint64_t started_ns;		/* time of its first sample by CLOCK_REALTIME */
@@ -65,16 +66,18 @@ struct tool_test {
 	unsigned int takes;
 	uint64_t size, iters;		/* default values */
 	uint32_t depth;
-	double part;			/* fraction of a sample that counts as its time */
-	bool looks;			/* true if the target polls its memory */
+	/* by which a sample is multiplied to give the time of an operation */
+	double part;
+	bool looks;			/* the target polls its memory */
 	/* These functions return 0, or -1 after a line on stderr. open, prepare and finish may be
 	 * NULL. */
-	int (*open)(struct tool *t);	/* called on both sides, connected, once */
+	int (*open)(struct tool *t);	/* called once on both sides, after they have connected */
 	int (*prepare)(struct tool *t);	/* called on both sides, before each size */
 	int (*measure)(struct tool *t, struct tool_result *r);
 	int (*serve)(struct tool *t);	/* serves until STOP arrives */
 	int (*drain)(struct tool *t);	/* called by the client with -b, between STOP and DONE */
-	int (*finish)(struct tool *t);	/* called on both sides after STOP: checks for --verify */
+	/* called on both sides after STOP: checks the data for --verify */
+	int (*finish)(struct tool *t);
 };
 
 enum tool_op { OP_START = 1, OP_READY, OP_STOP, OP_DONE, OP_ROW, OP_BYE, OP_WINDOW };
@@ -85,9 +88,9 @@ struct tool_msg {
 	uint64_t size, seed;		/* in START */
 	/* in STOP and DONE: number of messages, including the warm-up */
 	uint64_t sent;
-	/* in DONE: the server's own operations that count, and their time */
+	/* in DONE: number of the server's own operations that count, and their time */
 	uint64_t count, ns;
-	uint64_t addr;			/* in WINDOW: the address of the window */
+	uint64_t addr;			/* in WINDOW: address of the window */
 	uint32_t rmr_context;
 	char text[TOOL_TEXT - 4];
 };
@@ -120,18 +123,19 @@ struct tool {
 	struct consumer c;		/* the control endpoint and its EVDs */
 	struct consumer data;		/* the same IA with the EVDs of the measured endpoints */
 	struct region ctl_send, ctl_recv;
-	/* memory that the peer may access, and memory that it may not; a slice for each endpoint */
+	/* memory that the peer may access, and private memory; each endpoint has a slice of both */
 	struct region mine, local;
 	struct tool_ep *eps;
 	size_t slice;
-	uint64_t max_size, size;	/* largest size of all measurements; size of this one */
+	uint64_t max_size, size;	/* largest size of all measurements, and current size */
 	uint64_t seed, deadline, iters;
 	uint64_t started_ns;		/* start of the measurement by CLOCK_REALTIME */
 	struct record rec;
 	struct tool_msg msg;		/* the message received last */
-	/* that message is STOP or DONE, so the peer sends no more */
+	/* the last message is STOP or DONE, so the peer sends no more operations */
 	bool stop;
-	bool draining;			/* the client, with -b, has sent STOP and waits */
+	/* this side is the client of a run with -b, has sent STOP, and waits for DONE */
+	bool draining;
 	uint64_t own_count, own_ns;	/* this side's operations that count, and their time */
 	uint64_t sent;
 	/* number of operations so far, including those that do not count */
@@ -164,20 +168,21 @@ int tool_fits(struct tool *t);
 
 /* functions of ctl.c */
 int ctl_open(struct tool *t);
-/* Creates an endpoint to connect: the first one, or a replacement for one that failed to connect. */
+/* Creates an endpoint to be connected. If one has failed to connect, replaces it. */
 int ctl_endpoint(struct tool *t);
 int ctl_send(struct tool *t, const struct tool_msg *m);
-/* Sends BYE. The server exits on it, perhaps before this side knows that it has arrived. */
+/* Sends BYE, upon which the server exits, perhaps before this side has the completion. */
 void ctl_bye(struct tool *t);
-/* Sleeps until a message arrives, which is then in t->msg. */
+/* Sleeps until a message arrives, and stores it in t->msg. */
 int ctl_wait_any(struct tool *t);
 /* Waits for a message of that kind. Any other message is an error. */
 int ctl_wait(struct tool *t, enum tool_op op);
-/* True if a message has arrived, which is in t->msg. Does not wait. */
+/* Returns true if a message has arrived, and stores it in t->msg. Does not wait. */
 bool ctl_poll(struct tool *t);
 
 /* functions of loop.c, for waiting */
-/* Checks during a wait. 0: go on waiting; 1: the peer sent STOP; -1: it is gone. */
+/* To be called while waiting. Returns 0: continue to wait; 1: the peer has sent STOP; -1: the peer is
+ * gone. */
 int tool_idle(struct tool *t, DAT_RETURN ret);
 /* Prints the status of a failed completion, and returns -1. */
 int tool_bad(struct tool *t, const DAT_EVENT *ev);
@@ -190,9 +195,9 @@ int tool_lost(struct tool *t);
 int tool_failed(struct tool *t);
 int tool_post_recv(struct tool *t, unsigned int ep);
 int tool_post_recvs(struct tool *t);
-/* tool_test.serve of a side that only is a target: sleeps, or polls an empty EVD. */
+/* tool_test.serve of a side that is only a target: sleeps, or polls an empty EVD. */
 int target_serve(struct tool *t);
-/* True while the measurement goes on: iterations or seconds. */
+/* True while the measurement continues, by number of iterations or seconds. */
 static inline bool tool_more(const struct tool *t, uint64_t done)
 {
 	return t->o.duration_s ? ticks() < t->deadline : done < t->iters;
@@ -228,9 +233,9 @@ static inline int tool_wait(struct tool *t, DAT_EVD_HANDLE evd, DAT_EVENT *ev)
 }
 
 /*
- * Handles the return code of a post, then waits for its completion. It waits after STOP, too,
- * because the peer has seen the data before: a completion left in the EVD would be taken for that
- * of the next post.
+ * Handles the return code of a post, then waits for its completion, even after STOP. The peer may see
+ * the data before the completion comes; a completion left in the EVD would be taken for that of the
+ * next post.
  */
 static inline int tool_completes(struct tool *t, DAT_RETURN ret)
 {

@@ -28,7 +28,7 @@ int windows_open(struct tool *t)
 	return 0;
 }
 
-/* Binds the first window once more, so that it is known to be open. */
+/* Binds the first window once more, so that it is certainly bound. */
 int windows_check(struct tool *t)
 {
 	struct tool_msg m = { .op = OP_WINDOW, .addr = (uintptr_t)t->local.buf, .size = t->size,

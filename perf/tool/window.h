@@ -12,14 +12,15 @@ extern DAT_RMR_HANDLE windows[WINDOW_MAX];
 extern DAT_RMR_CONTEXT window_context;		/* context of the previous bind */
 extern unsigned int window_count;		/* windows per endpoint; endpoints share none */
 
-/* tool_test.open and .serve. With --verify, .measure calls windows_check at the end. */
+/* Functions for tool_test.open and .serve. With --verify, .measure calls windows_check at the
+ * end. */
 int windows_open(struct tool *t);
 int windows_serve(struct tool *t);
 int windows_check(struct tool *t);
 
 /*
- * Makes the i-th bind of an endpoint, from 0. It uses the endpoint's RMRs in turn; each is bound
- * again, or unbound every other time.
+ * Makes the i-th bind of an endpoint, counted from 0. It uses the endpoint's RMRs in turns, and
+ * binds each again, or unbinds it every other time.
  */
 static inline DAT_RETURN window_bind(struct tool *t, unsigned int ep, uint64_t i,
 				     DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
