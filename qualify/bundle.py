@@ -14,12 +14,12 @@ NAMESPACE = "dat-qualify"
 
 
 class Damaged(Exception):
-    """A bundle that is not as it was written; the text names file and offset."""
+    """Raised for a bundle that was changed after it was written. The text names file and offset."""
 
 
 def sums(block):
-    """Hash, sum, and sum weighted by position: where one byte differs by d, they grow by d and
-    by position * d."""
+    """Returns the hash, the sum, and the sum weighted by position. If one byte grows by d, the sums
+    grow by d and position * d."""
     return (
         hashlib.sha256(block).hexdigest(),
         sum(block) % PRIME,
@@ -48,7 +48,7 @@ def header(name, size):
 
 
 def pack(members, stated=None):
-    """The whole bundle; stated: its SUMS, if that is known."""
+    """Returns the bytes of the whole bundle. stated: the text of its SUMS, if known."""
     out = io.BytesIO()
     for name, data in {"SUMS": stated or sums_text(members), **members}.items():
         out.write(header(name, len(data)) + data + bytes(-len(data) % 512))
@@ -56,7 +56,7 @@ def pack(members, stated=None):
 
 
 def changed_byte(block, wanted):
-    """Offset and original value of the one byte that differs, or None."""
+    """Returns the offset and original value of the one byte that differs, or None."""
     _, plain, weighted = sums(block)
     d = (int(wanted[1]) - plain) % PRIME if wanted[1].isdigit() and wanted[2].isdigit() else 0
     if not d:
@@ -86,7 +86,7 @@ def check_member(name, data, size, blocks):
 
 
 def read_sums(raw):
-    """The text of SUMS and where it ends. One damaged byte must not hide it."""
+    """Returns the text of SUMS and its end. It must be found even if one byte is damaged."""
     match = re.search(rb"^self [0-9a-f]{64} \d+ \d+\n", raw[512:], re.M)
     stated = re.fullmatch(rb"([0-7]{11})", raw[124:135])
     end = 512 + (match.end() if match else int(stated[1], 8) if stated else 0)
@@ -110,7 +110,7 @@ def read_sums(raw):
 
 
 def unpack(raw):
-    """Members by name. Raises Damaged for any byte that is not as pack() wrote it."""
+    """Returns the members by name. Raises Damaged for any byte that is not as pack() wrote it."""
     text, end = read_sums(raw)
     sizes, blocks = {}, {}
     for line in text.decode().splitlines():
@@ -133,7 +133,7 @@ def unpack(raw):
 
 
 def check_frame(raw, members, stated):
-    """The headers and the bytes between members."""
+    """Checks the headers and the bytes between members."""
     right = pack(members, stated)
     if raw == right:
         return
@@ -157,7 +157,7 @@ def keygen(args, data=b""):
 
 
 def sign(path, key, role):
-    """Writes PATH.ROLE.sig and returns its name."""
+    """Signs the bundle: writes PATH.ROLE.sig and returns its name."""
     with open(path, "rb") as f:
         data = f.read()
     unpack(data)
@@ -173,7 +173,7 @@ def sign(path, key, role):
 
 
 def check_signature(data, signature, signers):
-    """(is it valid, what to say). Without a list of signers only the key is known."""
+    """Returns (valid, text). Without a list of signers only the key can be reported."""
     if not signers:
         done = keygen(["-Y", "check-novalidate", "-n", NAMESPACE, "-s", signature], data)
         return (

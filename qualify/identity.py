@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is tested, and on which machine: adapter, host, programs, and the error counters of a
-port."""
+"""Describes what is tested, and on which machine: adapter, host, programs, and the error counters
+of a port."""
 import hashlib
 import json
 import os
@@ -56,12 +56,12 @@ TUNING = re.compile(
 
 
 def sysfs():
-    """Where sysfs is. softnic-run has its own, which SYSFS_PATH names as for libibverbs."""
+    """Returns the path of sysfs. softnic-run has its own; SYSFS_PATH names it, for libibverbs too."""
     return os.environ.get("SYSFS_PATH") or "/sys"
 
 
 def text(*path):
-    """The first line of a file, or None."""
+    """Returns the first line of a file, or None."""
     try:
         with open(os.path.join(*path), encoding="utf-8", errors="replace") as f:
             return f.readline().strip()
@@ -70,7 +70,7 @@ def text(*path):
 
 
 def device(ia):
-    """The folder of the IA's device and its port, or None: software adapters have none."""
+    """Returns the folder of the IA's device, and its port; None for software adapters."""
     name, _, port = ia.rpartition("-")
     folder = os.path.join(sysfs(), "class/infiniband", name)
     return (folder, port) if name and os.path.isdir(folder) else (None, None)
@@ -86,7 +86,7 @@ def read_all(folder):
 
 
 def counters(ia):
-    """Values of counters by name; empty if the adapter has none."""
+    """Returns the counters' values by name; empty if the adapter has no counters."""
     folder, port = device(ia)
     if not folder:
         return {}
@@ -160,7 +160,7 @@ def digest(path):
 
 
 def loaded(path):
-    """The libraries of the provider, next to the programs or where the loader looks for them."""
+    """Finds the provider's libraries: next to the programs, or where the loader looks for them."""
     lib = os.path.join(os.path.dirname(path), "lib")
     folders = (
         [lib] + [os.path.join(lib, n) for n in sorted(os.listdir(lib))]
@@ -188,7 +188,7 @@ def hashes(programs):
 
 
 def collect(ia, programs, info):
-    """All of one end. info: dat_info's output, as Child.finish() returns it."""
+    """Describes one end. info: the record of a run of dat_info, as Child.finish() returns it."""
     try:
         report = json.loads(info["stdout"])
     except ValueError:

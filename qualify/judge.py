@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""From evidence to verdicts. Nothing here runs a program or looks at this machine, so that verify
-does the same."""
+"""Makes verdicts from evidence. Nothing here depends on this machine, so verify gives the same
+verdicts."""
 import collections
 import fnmatch
 import json
@@ -22,7 +22,7 @@ def result_of(name, verdict, reason="", attribute="", seconds=0):
 
 
 class Evidence:
-    """What the judges read: records of steps and the files that programs wrote."""
+    """The evidence that judges read: records of steps, and the files that programs wrote."""
 
     def __init__(self, manifest, members):
         self.manifest, self.members = manifest, members
@@ -35,7 +35,7 @@ class Evidence:
         )
 
     def result(self, child):
-        """The JSON that a program wrote, or None."""
+        """Returns the JSON that a program wrote, or None."""
         try:
             return json.loads(self.members[child["result"]])
         except (KeyError, ValueError, TypeError):
@@ -59,7 +59,7 @@ def last_line(text):
 
 
 def died(child):
-    """How a child ended that should have succeeded; empty if it did."""
+    """Returns how a child failed; empty if it succeeded."""
     if child["killed"]:
         return f"{child['argv'][0]} was killed: {child['killed']}, after {child['seconds']:.0f} s"
     if child["status"] < 0:
@@ -138,8 +138,8 @@ def judge_questions(record, evidence, entry):
 
 
 def judge_perf(record, evidence, entry):
-    """Both ends succeed, each size is there with at least the requested operations, and the
-    data is verified."""
+    """Checks that both ends succeed, each size has the requested operations, and the data is
+    verified."""
     reason = next(filter(None, map(died, reversed(record["children"]))), "")
     client = record["children"][-1]
     report = evidence.result(client)
@@ -169,7 +169,7 @@ def requested(argv):
 
 
 def figures(report):
-    """The result in a few words; of all sizes, the largest rate."""
+    """Returns the result in a few words; if there are several sizes, the largest rate."""
     row = report["results"][-1]
     if "t_typical" in row:
         return f"median {row['t_typical']:.2f} us, 99% {row['percentile_99']:.2f}, worst {row['t_max']:.2f}"
@@ -194,7 +194,7 @@ def judge_pingpong(record, evidence, entry):
 
 
 def judge_integrity(record, evidence, entry):
-    """One check for each operation, or one for all refused accesses."""
+    """Makes one check for each operation, or one for all refused accesses."""
     child = record["children"][-1]
     report = evidence.result(child)
     wrong = died(child)
@@ -235,7 +235,7 @@ def judge_integrity(record, evidence, entry):
 
 
 def judge_statements(record, evidence, entry):
-    """Statements of the conformance step, selected by page or section."""
+    """Judges statements of the conformance step, selected by page or section."""
     key, patterns = entry["args"]
     conform = evidence.record("conformance")
     report = evidence.result(conform["children"][-1]) if conform else None
@@ -262,7 +262,7 @@ def judge_statements(record, evidence, entry):
 
 
 def judge_death(record, evidence, entry):
-    """The survivor ends within 30 s with status 1 and a message."""
+    """Checks that the survivor ends within 30 s with status 1 and a message."""
     survivor = record["children"][1 if record["victim"] == "server" else 0]
     said = survivor["stderr"] + survivor["stdout"]
     if not record["measuring"]:
@@ -312,8 +312,8 @@ def judge_soak(record, evidence, entry):
 
 
 def judge_held(name, samples):
-    """Memory, descriptors and threads: the most of the last quarter is at most that of the
-    second, and a little."""
+    """Checks memory, descriptors and threads: their maximum in the last quarter is hardly above
+    that in the second."""
     n = len(samples)
     if n < 16:
         yield result_of(f"{name}/memory", NOT_TESTED, f"{n} samples are too few")
@@ -330,7 +330,7 @@ def judge_held(name, samples):
 
 
 def judge_counters(record, evidence, entry):
-    """No error in any phase: the counters around each step, of both ends."""
+    """Checks that no error counter of either end grew during any step."""
     for which in ("here", "peer"):
         end = evidence.end(which)
         if not end:
@@ -397,7 +397,8 @@ def judge_step(entry, evidence):
 
 
 def deviations(text):
-    """Rows of a file of known deviations: id, pattern of checks, pattern of reasons, text."""
+    """Returns the rows of a file of known deviations: id, pattern of checks, pattern of reasons,
+    text."""
     rows = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
@@ -412,7 +413,7 @@ def deviations(text):
 
 
 def judge_all(manifest, members):
-    """All checks, with the known deviations applied."""
+    """Returns all checks, with the known deviations applied."""
     evidence, checks = Evidence(manifest, members), []
     known = deviations(members["deviations.tsv"].decode())
     for entry in manifest["steps"]:
@@ -438,7 +439,7 @@ def judge_all(manifest, members):
 
 
 def overall(checks):
-    """The verdict of a step, a section or the bundle."""
+    """Returns the verdict of a step, a section or the bundle."""
     found = {c.verdict for c in checks}
     return next(
         (v for v in (FAIL, COMMENT, PASS, NOT_TESTED, NOT_APPLICABLE) if v in found), NOT_TESTED

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Children on this host or on the peer's, by the same calls. A child has a process group of its
-own."""
+"""Starts programs as children, on this host or on the peer's, by the same calls. A child has a
+process group of its own."""
 import json
 import os
 import signal
@@ -34,7 +34,7 @@ LONGEST = 1 << 20  # bytes of output that evidence keeps
 
 
 class Child:
-    """A program with its output in files."""
+    """A running program, whose output goes to files."""
 
     def __init__(self, argv, where):
         self.argv, self.begun = argv, time.monotonic()
@@ -63,7 +63,7 @@ class Child:
             pass
 
     def finish(self, limit):
-        """Waits, kills what is left, and returns what there is to judge."""
+        """Waits for the program, kills what is left of it, and returns the record of its run."""
         try:
             self.process.wait(max(limit, 0))
         except subprocess.TimeoutExpired:
@@ -86,7 +86,7 @@ class Child:
 
 
 class Host:
-    """This host: the programs beside dat_qualify."""
+    """This host. Runs the programs that are beside dat_qualify."""
 
     def __init__(self, programs, ia):
         self.programs, self.ia, self.where = programs, ia, tempfile.mkdtemp(prefix="dat_qualify.")
@@ -126,7 +126,7 @@ class Host:
 
 
 class Remote:
-    """The host where dat_qualify serve runs; each call is a line of JSON there and back."""
+    """The host where `dat_qualify serve` runs. Each call sends a line of JSON and receives one."""
 
     def __init__(self, host, port):
         self.sock = socket.create_connection((host, port), 20)
@@ -153,7 +153,7 @@ class Remote:
 
 
 def answer(host, name, args):
-    """One request of a run elsewhere."""
+    """Serves one request of a run on another host."""
     if name == "hello":
         return host.ia
     if name == "start":
@@ -188,7 +188,7 @@ def session(sock, make):
 
 
 def serve(make, port):
-    """One run at a time, until interrupted."""
+    """Serves one run at a time, until interrupted."""
     with socket.create_server(("", port), backlog=1) as listener:
         print(f"dat_qualify: serving at TCP port {listener.getsockname()[1]}", flush=True)
         while True:

@@ -10,7 +10,7 @@ DASHES = ("", "7 3", "2 3", "10 3 2 3", "4 2", "1 2")
 
 
 def si(value):
-    """A number in few characters."""
+    """Returns a number in few characters."""
     for unit, size in (("M", 1e6), ("k", 1e3)):
         if value >= size:
             return f"{value / size:g}{unit}"
@@ -40,21 +40,21 @@ def label(x, y, text, anchor="middle"):
 
 
 def scale(low, high, first, last, log):
-    """A function from values to pixels."""
+    """Returns a function that converts values to pixels."""
     a, b = (math.log10(low), math.log10(high)) if log else (low, high)
     span = (b - a) or 1
     return lambda v: first + ((math.log10(max(v, low)) if log else v) - a) / span * (last - first)
 
 
 def nice(high):
-    """Ticks of a linear axis from 0."""
+    """Returns the ticks of a linear axis that begins at 0."""
     step = 10.0 ** math.floor(math.log10(high or 1))
     step = next(s for s in (step / 5, step / 2, step, step * 2) if high / s <= 6)
     return [step * i for i in range(int(high / step) + 2)]
 
 
 def lines(title, series, x_title, y_title, log_x=2, log_y=True):
-    """series: (name, [(x, y)]). log_x: the base of the horizontal axis, or 0."""
+    """Draws lines. series: (name, [(x, y)]). log_x: the base of the horizontal axis, or 0."""
     series = [(n, [(x, y) for x, y in p if y > 0 or not log_y]) for n, p in series]
     points = [p for _, s in series for p in s]
     if not points:
@@ -112,8 +112,8 @@ def legend(names):
 
 
 def ranges(title, rows, x_title):
-    """rows: (name, least, median, 99 %, 99.9 %, most): a bar from median to 99 %, lines to the
-    ends."""
+    """Draws bars. rows: (name, least, median, 99 %, 99.9 %, most): a bar from median to 99 %, lines
+    to the ends."""
     if not rows:
         return ""
     ticks = decades(min(r[1] for r in rows), max(r[5] for r in rows))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""JUnit XML and the page of a bundle. Both follow from manifest, checks and evidence alone."""
+"""Makes the JUnit XML and the page of a bundle, from manifest, checks and evidence alone."""
 import collections
 import hashlib
 import html
@@ -89,7 +89,7 @@ def junit(manifest, checks):
 
 
 def clean(text):
-    """Without characters that XML does not have."""
+    """Replaces characters that XML does not allow."""
     return "".join(
         c if c in "\t\n" or " " <= c < "\ud800" or "\ue000" <= c < "\ufffe" else "?" for c in text
     )
@@ -100,7 +100,7 @@ def mark(verdict):
 
 
 def table(heads, rows, numbers=(), kind="t"):
-    """Cells are HTML. On a narrow screen each has its heading beside it."""
+    """Makes a table of HTML cells. On a narrow screen, the column's heading is beside each cell."""
 
     def cell(i, tag, text, more=""):
         return f'<{tag}{" class=n" if i in numbers else ""}{more}>{text}</{tag}>'
@@ -176,7 +176,7 @@ def facts(end):
 
 
 def wrap(name):
-    """A long name may wrap between its parts."""
+    """Allows a long name to wrap between its parts."""
     return e(name).replace("__", "__<wbr>").replace("/", "/<wbr>")
 
 
@@ -207,7 +207,7 @@ def section_steps(section, manifest, checks, evidence):
 
 
 def not_plain(section, checks):
-    """The checks of steps with several that are not a plain PASS."""
+    """Lists the checks that are not a plain PASS, for steps with several checks."""
     many = collections.Counter(c.step for c in checks)
     odd = [
         c for c in checks if c.section == section and many[c.step] > 1 and c.verdict != judge.PASS
@@ -226,7 +226,7 @@ def not_plain(section, checks):
 
 
 def results(evidence, section):
-    """(step entry, results of its client) of a measuring section."""
+    """Yields (step entry, results of its client) for a section of measurements."""
     for entry in evidence.manifest["steps"]:
         record = (
             evidence.record(entry["name"])

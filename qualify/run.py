@@ -33,18 +33,18 @@ class Run:
         self.members, self.entries, self.limits = {}, [], {}
 
     def qual(self):
-        """A connection qualifier that no other run of this host has."""
+        """Returns a connection qualifier that no other run on this host uses."""
         return str((os.getpid() % 8192) << 28 | 8192 + self.random.randrange(8192))
 
     def left(self):
         return self.deadline - time.monotonic()
 
     def other(self):
-        """The end where servers run."""
+        """Returns the end where servers run."""
         return self.peer or self.here
 
     def keep_result(self, entry, child, file):
-        """What a program wrote becomes a member of the bundle, as it is."""
+        """Makes a file that a program wrote a member of the bundle, unchanged."""
         path = os.path.join(self.here.where, file)
         if os.path.exists(path):
             name = f"evidence/{entry['n']:03d}-{entry['name']}.{file}"
@@ -54,7 +54,7 @@ class Run:
             child["result"] = name
 
     def alone(self, entry, step, program, args, limit, result=None):
-        """A program without a server."""
+        """Runs a program that needs no server."""
         child = self.here.finish(self.here.start(program, args), limit)
         child["role"] = "client"
         if result:
@@ -71,7 +71,7 @@ class Run:
         return server, None
 
     def start_pair(self, program, args, result):
-        """A measuring program: server, then client, and the file of the client's results."""
+        """Runs a measuring program: the server, then the client, whose results it keeps."""
         qual = ["-p", self.qual()]
         server, _ = self.start_server(program, qual + ["-d", self.other().ia], "Waiting for client")
         client = self.here.start(
@@ -143,7 +143,7 @@ class Run:
         return {"children": []}
 
     def do_death(self, entry, step, limit):
-        """Kills one end during a measurement of minutes, and waits for the other."""
+        """Starts a measurement of several minutes, kills one end, and waits for the other."""
         started = time.monotonic()
         server, client = self.start_pair(step.program, ["-D", "300"], "result.json")
         until = time.monotonic() + min(limit / 2, 40)
@@ -173,7 +173,7 @@ class Run:
         }
 
     def do_soak(self, entry, step, limit):
-        """All pairs at once, for the planned time or what is left of the run."""
+        """Runs all pairs at once, for the planned time or the rest of the run."""
         seconds = int(min(int(step.args[0]), limit - 15))
         pairs = [
             self.start_pair(program, ["-D", str(seconds), *args], f"{program}.json")
@@ -202,7 +202,7 @@ class Run:
         return {"here": self.here.counters(), "peer": self.peer.counters() if self.peer else {}}
 
     def why_not(self, step):
-        """(why the step does not run, why it does not apply)"""
+        """Returns (why the step does not run, why it does not apply)."""
         if not any(fnmatch.fnmatch(step.name, p) for p in self.options.steps.split(",")):
             return "not selected by --steps", None
         if step.needs and self.limits.get(step.needs[0], 0) < step.needs[1]:
@@ -258,7 +258,7 @@ class Run:
         return entry
 
     def all(self, plan):
-        """Every step; what each gives is printed as it ends."""
+        """Runs all steps, and prints the result of each as it ends."""
         manifest = {
             "schema": 1,
             "program": f"dat_qualify {self.options.release}",
@@ -298,7 +298,7 @@ class Run:
 
 
 def usage(pid):
-    """Resident memory in KiB, descriptors and threads of a process; None if it has ended."""
+    """Returns resident memory in KiB, descriptors and threads of a process; None if it has ended."""
     try:
         with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as f:
             fields = dict(line.split(":", 1) for line in f if ":" in line)
@@ -316,7 +316,7 @@ def as_json(value):
 
 
 def ends(options, programs):
-    """This host, and the peer or None."""
+    """Returns this host, and the peer or None."""
     here = peer.Host(programs, options.ia)
     if not options.peer:
         return here, None

@@ -33,7 +33,7 @@ SECTIONS = (
 # In these phases errors are provoked: counters of refused requests may grow.
 PROVOKING = (CONFORMANCE, QUESTIONS, WINDOWS, ERRORS, DEATH)
 
-# All questions but those about speed, for which a quick run has no time.
+# All questions except those about speed: a quick run has no time for those.
 NO_SPEED = "1-9,16-59,63-99"
 SOAK_PAIRS = (
     ("dat_send_bw", ("-f", "0", "--verify", "-s", "4096")),
@@ -170,7 +170,7 @@ def performance(quick):
 
 
 def plan(quick):
-    """All steps of a run, quick or full."""
+    """Returns all steps of a run, quick or full."""
     processes, connections = (4, 100) if quick else (8, 2000)
     return [
         step(
