@@ -41,7 +41,7 @@ static void check_key(struct sne_nic *nic, struct sne_qp *qp, uint32_t index,
 	enum sne_mr_error why;
 
 	if (sge->len && !sne_mr_local(nic, qp->attr.pd, sge, SOFTNIC_EFA_LOCAL_WRITE, &why))
-		sne_violate(nic, kinds[why], "QP %u descriptor %u: lkey %#x, %#llx+%u", qp->qpn,
+		sne_violate(nic, kinds[why], "QP %u descriptor %u: lkey %#x, address %#llx+%u", qp->qpn,
 			    index, sge->lkey, (unsigned long long)sge->addr, sge->len);
 }
 
@@ -61,10 +61,10 @@ static void check_one(struct sne_nic *nic, struct sne_qp *qp, uint32_t index, st
 	struct sne_sge sge;
 
 	if (ctrl & SNE_RX_MBZ)
-		sne_violate(nic, SNE_V_RQ_RESERVED, "QP %u descriptor %u: %#x", qp->qpn, index,
+		sne_violate(nic, SNE_V_RQ_RESERVED, "QP %u descriptor %u: control %#x", qp->qpn, index,
 			    ctrl);
 	if (!(ctrl & SNE_RX_FIRST) != c->inside)
-		sne_violate(nic, SNE_V_RQ_FIRST_LAST, "QP %u descriptor %u: %#x", qp->qpn, index,
+		sne_violate(nic, SNE_V_RQ_FIRST_LAST, "QP %u descriptor %u: control %#x", qp->qpn, index,
 			    ctrl);
 	if (!c->inside) {
 		c->sges = 0;
@@ -78,7 +78,7 @@ static void check_one(struct sne_nic *nic, struct sne_qp *qp, uint32_t index, st
 			    qp->qpn, c->req_id, id);
 	}
 	if (++c->sges > nic->caps.max_recv_sge)
-		sne_violate(nic, SNE_V_RQ_SGE_COUNT, "QP %u descriptor %u: the %uth of its WR",
+		sne_violate(nic, SNE_V_RQ_SGE_COUNT, "QP %u descriptor %u: number %u of its WR",
 			    qp->qpn, index, c->sges);
 	read_sge(&d, &sge);
 	check_key(nic, qp, index, &sge);
@@ -110,7 +110,7 @@ bool sne_rq_doorbell(struct sne_nic *nic, struct sne_qp *qp)
 	for (uint32_t i = 0; i < n; i++)
 		check_one(nic, qp, qp->rq_pc + i, &c);
 	if (c.inside)
-		sne_violate(nic, SNE_V_RQ_PARTIAL, "QP %u: no last at descriptor %u", qp->qpn,
+		sne_violate(nic, SNE_V_RQ_PARTIAL, "QP %u: descriptor %u does not end its WR", qp->qpn,
 			    qp->rq_pc + n - 1);
 	qp->rq_pc += n;
 	nic->ctr.rx_descs += n;

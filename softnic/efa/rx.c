@@ -190,7 +190,7 @@ static uint8_t check_rdma(struct sne_nic *nic, struct sne_qp *qp, const struct s
 	}
 	if (h->msg_len &&
 	    !sne_mr_remote(nic, qp->attr.pd, h->rkey, h->addr, h->msg_len, access, &why)) {
-		sne_violate(nic, kinds[why], "QP %u: rkey %#x, %#llx+%u", qp->qpn, h->rkey,
+		sne_violate(nic, kinds[why], "QP %u: rkey %#x, address %#llx+%u", qp->qpn, h->rkey,
 			    (unsigned long long)h->addr, h->msg_len);
 		return SNE_REMOTE_BAD_ADDRESS;
 	}

@@ -55,7 +55,7 @@ static uint8_t lkey_error(struct sne_nic *nic, struct sne_qp *qp, const struct s
 		[SNE_MR_RIGHTS] = SNE_V_WQE_LKEY_RIGHTS,
 	};
 
-	sne_violate(nic, kinds[why], "QP %u WQE %u: lkey %#x, %#llx+%u", qp->qpn, qp->sq_pc,
+	sne_violate(nic, kinds[why], "QP %u WQE %u: lkey %#x, address %#llx+%u", qp->qpn, qp->sq_pc,
 		    sge->lkey, (unsigned long long)sge->addr, sge->len);
 	return SNE_INVALID_LKEY;
 }

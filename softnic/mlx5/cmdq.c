@@ -104,11 +104,12 @@ static enum delivery check_block(const struct walk *w, const struct block *b)
 	const char *which = w->out ? "output" : "input";
 
 	if (any_set(b->rsvd0, sizeof(b->rsvd0)) || b->rsvd1) {
-		sn_violate(nic, SN_V_CMDQ_RESERVED, "slot %u: %s mailbox %u", w->slot, which, w->number);
+		sn_violate(nic, SN_V_CMDQ_RESERVED, "slot %u: reserved fields of %s mailbox %u", w->slot,
+			   which, w->number);
 		return BAD_RESERVED;
 	}
 	if (b->token != w->e->token) {
-		sn_violate(nic, SN_V_CMDQ_TOKEN, "slot %u: %#x, %s mailbox %u has %#x", w->slot,
+		sn_violate(nic, SN_V_CMDQ_TOKEN, "slot %u: token %#x, but %s mailbox %u has %#x", w->slot,
 			   w->e->token, which, w->number, b->token);
 		return BAD_TOKEN;
 	}
@@ -118,7 +119,8 @@ static enum delivery check_block(const struct walk *w, const struct block *b)
 		return BAD_BLOCK_NUMBER;
 	}
 	if (nic->dev->cold->checksum == 3 && !block_signed(b)) {
-		sn_violate(nic, SN_V_CMDQ_SIGNATURE, "slot %u: %s mailbox %u", w->slot, which, w->number);
+		sn_violate(nic, SN_V_CMDQ_SIGNATURE, "slot %u: signature of %s mailbox %u", w->slot,
+			   which, w->number);
 		return BAD_SIGNATURE;
 	}
 	return DELIVERED;

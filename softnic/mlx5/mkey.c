@@ -42,7 +42,7 @@ static uint8_t read_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey
 	if (m->mode == MODE_MTT && (m->length64 || m->len >> 56))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "an MTT list for all addresses (length64)");
 	if (m->free && !m->umr_en)
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "free without umr_en: never usable");
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "a free key without umr_en could never be used");
 	return STAT_OK;
 }
 

@@ -162,7 +162,7 @@ static uint8_t accept_pages(struct sn_cmd *c, uint32_t n)
 	uint64_t *pages;
 
 	if (n > (c->inlen - AT_LIST) / 8)
-		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "%u pages announced", n);
+		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "%u pages do not fit the input", n);
 	pages = realloc(cold->pages, (cold->npages + (size_t)n + 1) * sizeof(*pages));
 	if (!pages)
 		return sn_cmd_refuse_errno(c, -ENOMEM);
@@ -199,7 +199,7 @@ uint8_t sn_cmd_manage_pages(struct sn_cmd *c)
 	uint32_t n = sn_get(c->in, PAGES_COUNT), op = sn_get(c->in, CMD_OP_MOD);
 
 	if (!cold)
-		return sn_cmd_refuse(c, STAT_BAD_OP, "this device asks for no pages");
+		return sn_cmd_refuse(c, STAT_BAD_OP, "this device requests no pages");
 	switch (op) {
 	case CANNOT_GIVE:
 		cold->asked = 0;

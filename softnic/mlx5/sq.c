@@ -18,7 +18,7 @@ static bool producer_ok(struct sn_qp *qp, uint32_t rec)
 		return false;
 	}
 	if ((uint16_t)(pi - qp->sq_reported) > qp->sq_size) {
-		sn_violate(qp->nic, SN_V_SQ_OVERRUN, "QP %#x: %u blocks past %u, ring of %u",
+		sn_violate(qp->nic, SN_V_SQ_OVERRUN, "QP %#x: %u blocks after block %u, ring of %u",
 			   qp->qpn, (uint16_t)(pi - qp->sq_reported), qp->sq_reported, qp->sq_size);
 		return (uint16_t)(pi - qp->sq_done) <= qp->sq_size;
 	}

@@ -87,14 +87,14 @@ int run_program_check(const char *command)
 		return 0;		/* a file that cannot be read may still be executable */
 	if (raises_privileges(fd))
 		fprintf(stderr, "softnic-run: %s is setuid, setgid or has file capabilities: the loader "
-			"ignores preloaded libraries there; run a copy without them, or as that user\n",
+			"ignores preloaded libraries; run a copy of it without these\n",
 			path);
 	else if (is_foreign(fd))
-		fprintf(stderr, "softnic-run: %s is not a 64-bit program: the preloaded library is; "
+		fprintf(stderr, "softnic-run: %s is not a 64-bit program, but the preloaded library is; "
 			"use a 64-bit build of it\n", path);
 	else if (!is_dynamic(fd))
-		fprintf(stderr, "softnic-run: %s is statically linked: nothing can be preloaded into "
-			"it; use a dynamically linked build of it\n", path);
+		fprintf(stderr, "softnic-run: %s is statically linked: no library can be preloaded "
+			"into it; use a dynamically linked build of it\n", path);
 	else
 		status = 0;
 	close(fd);

@@ -27,7 +27,7 @@ static const struct argp_option options[] = {
 	{ "efa", 'e', NULL, 0, "AWS EFA adapters instead (1d0f:efa2)", 0 },
 	{ "profile", 'r', "NAME", 0, "Which EFA: efa0, efa1, read, write, unsol (write)", 0 },
 	{ "index", 'x', "N", 0, "Index of the first adapter on its host (0)", 0 },
-	{ "verbose", 'v', NULL, 0, "Report clients, and violations by its driver", 0 },
+	{ "verbose", 'v', NULL, 0, "Report clients, and violations of a client's driver", 0 },
 	{ 0 },
 };
 
@@ -72,7 +72,7 @@ static void check_efa(struct argp_state *state, struct options *o)
 	if (o->profile && !o->efa)
 		argp_error(state, "--profile needs --efa");
 	if (o->efa && (o->config.infiniband || o->config.physical || o->config.ports > 1))
-		argp_error(state, "--efa: an EFA is a virtual function with one port");
+		argp_error(state, "--efa does not support --ports, --infiniband or --pf");
 	if (o->efa)
 		o->config.efa = o->profile ? o->profile : "write";
 }
