@@ -17,12 +17,12 @@ static const char doc[] =
 static const struct argp_option options[] = {
 	{ "ia", 'i', "NAME", 0, "Interface Adapter, a name of dat.conf (soft-mlx5-0)", 0 },
 	{ "calls", 'n', "N", 0, "Calls of each operation (4096)", 0 },
-	{ "latency", 'L', NULL, 0, "Half round trip of send/recv between two polling processes, "
-	  "and of a cache line", 0 },
+	{ "latency", 'L', NULL, 0, "Measure only the half round trip of send/recv between two polling "
+	  "processes, and of a cache line", 0 },
 	{ "threadsafe", 't', NULL, 0, "Open the IA threadsafe", 0 },
-	{ "unordered", 'u', NULL, 0, "Rows of an unordered adapter (EFA)", 0 },
-	{ "warm", 'w', NULL, 0, "Completions are waited for by dequeues that find none, not asleep, so that "
-	  "caches keep them: where the caller drives the device", 0 },
+	{ "unordered", 'u', NULL, 0, "Only the rows for an unordered adapter (EFA)", 0 },
+	{ "warm", 'w', NULL, 0, "Wait for completions by polling, not asleep, so that caches stay warm; for "
+	  "adapters that the caller drives", 0 },
 	{ "pair", 'p', NULL, 0, "Omit the rows with many endpoints", 0 },
 	{ 0 },
 };

@@ -145,7 +145,7 @@ void probe_unnamed(const struct light *l, struct answer *a)
 		r.ctl->ops->ah_destroy(r.ctl, r.pd, r.ah, r.ah_priv);
 	}
 	if (!unnamed)
-		good(a, "no: all of %u receives after %d new handles have it", all, ROUNDS);
+		good(a, "no: all of %u receives after %d new handles name theirs", all, ROUNDS);
 	else
 		good(a, "yes: %u of %u, %u of them with a GID, up to %.2f ms after the handle was made",
 		     unnamed, all, with_gid, last_ms);

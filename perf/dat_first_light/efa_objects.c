@@ -34,12 +34,12 @@ void probe_rkey(const struct light *l, struct answer *a)
 	}
 	if (again)
 		tune(a, "nothing: a bind registers again until the key differs",
-		     "yes: %u of %d at once, %u later", again, REGISTRATIONS, later);
+		     "yes: %u of %d keys at once, %u later", again, REGISTRATIONS, later);
 	else if (later)
-		good(a, "later: %u of %d are one of an earlier registration, none of the last", later,
+		good(a, "later: %u of %d keys are of an earlier registration, none of the last one", later,
 		     REGISTRATIONS);
 	else
-		good(a, "no: %d registrations have as many keys", REGISTRATIONS);
+		good(a, "no: each of %d registrations has another key", REGISTRATIONS);
 }
 
 enum { PATTERN = 0x5a, WRITE_AT = RAW_MEM / 2, WRITE_LEN = RAW_MEM / 2 };
@@ -124,7 +124,7 @@ void probe_dereg(const struct light *l, struct answer *a)
 		skipped(a, "each write had ended before its memory was deregistered");
 		return;
 	}
-	good(a, "yes: in %d tries with %u MiB under way nothing came later; %.2f ms each", counted, len >> 20,
+	good(a, "yes: in %d tries with %u MiB in flight no byte came later; %.2f ms each", counted, len >> 20,
 	     ms / counted);
 }
 
@@ -167,7 +167,7 @@ void probe_cq_size(const struct light *l, struct answer *a)
 			break;
 	snprintf(set, sizeof(set), "efa_cq=%u", entries);
 	if (entries < 16)
-		bad(a, "nothing", "no: no CQ is made at all");
+		bad(a, "nothing", "no: no CQ can be created");
 	else if (entries < wanted)
 		tune(a, set, "no: %u at most", entries);
 	else

@@ -17,7 +17,7 @@ static bool ok(int err, const char *what)
 
 static bool open_cq(struct raw *r, uint32_t entries)
 {
-	if (!ok(r->ctl->ops->cq_create(r->ctl, entries ? entries : 1024, &r->cq), "a CQ"))
+	if (!ok(r->ctl->ops->cq_create(r->ctl, entries ? entries : 1024, &r->cq), "cannot create a CQ"))
 		return false;
 	r->ring = (struct efa_cqring){ .base = r->cq.ring.base };
 	r->ctl->cq = &r->ring;
@@ -52,13 +52,13 @@ bool raw_qp(struct raw *r, struct raw_qp *q, uint32_t rq_entries)
 	};
 
 	*q = (struct raw_qp){ 0 };
-	return ok(r->ctl->ops->qp_create(r->ctl, &p, RAW_QKEY, &q->res), "a QP") &&
-	       ok(r->ctl->ops->qp_ready(r->ctl, &q->res), "a QP's way to RTS");
+	return ok(r->ctl->ops->qp_create(r->ctl, &p, RAW_QKEY, &q->res), "cannot create a QP") &&
+	       ok(r->ctl->ops->qp_ready(r->ctl, &q->res), "cannot bring a QP to RTS");
 }
 
 bool raw_ah(struct raw *r, void *pd, uint16_t *ah, void **priv)
 {
-	return ok(r->ctl->ops->ah_create(r->ctl, pd, r->caps.gid, ah, priv), "an AH");
+	return ok(r->ctl->ops->ah_create(r->ctl, pd, r->caps.gid, ah, priv), "cannot create an AH");
 }
 
 /* Rings the doorbell, and kicks the device if it is a software EFA. */

@@ -88,7 +88,7 @@ static bool grow_under_load(struct pair *p, unsigned int under_way, DAT_COUNT to
 	ret = dat_evd_resize(p->a.req_evd, to_len);
 	if (!dat_ok(ret, "dat_evd_resize")) {
 		bad(a, "nothing: create EVDs with the length that they need",
-		    "no: to %d events is refused", to_len);
+		    "no: a resize to %d events is refused", to_len);
 		return false;
 	}
 	for (unsigned int i = 0; i < under_way; i++)

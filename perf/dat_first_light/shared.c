@@ -52,7 +52,7 @@ static bool open_shared(const struct light *l, struct pair *p, DAT_SRQ_HANDLE *s
 		return false;
 	if (dat_ok(dat_srq_create(p->b.ia, p->b.pz, &attr, srq), "dat_srq_create"))
 		return true;
-	bad(a, "nothing: give each Endpoint receives of its own", "no: no SRQ is made");
+	bad(a, "nothing: give each Endpoint receives of its own", "no: no SRQ can be created");
 	return false;
 }
 
@@ -108,7 +108,7 @@ void probe_srq_limit(const struct light *l, struct answer *a)
 	if (!open_shared(l, &p, &srq, a) || !join_srq(&p, srq) || !post_shared(&p, srq, RECVS))
 		return;
 	if (!dat_ok(dat_srq_set_lw(srq, LOW), "dat_srq_set_lw")) {
-		bad(a, "nothing: do not set a low watermark", "no: it is refused");
+		bad(a, "nothing: do not set a low watermark", "no: dat_srq_set_lw is refused");
 		return;
 	}
 	if (!send_some(&p, RECVS - LOW, a))

@@ -41,9 +41,9 @@ const struct probe probes[] = {
 	{ 40, CONNECTX, "Do frames of other hosts arrive by VFIO?", NULL,
 	  "it takes a second host: run dat_pingpong -s here and dat_pingpong there", "nothing" },
 	{ 41, CONNECTX, "Is traffic in the right class of a lossless fabric?", NULL,
-	  "only the switch's counters tell", "sl=PRIORITY" },
-	{ 42, CONNECTX, "Is data in order where the fabric has several ways?", NULL,
-	  "loopback has one way; write_order of dat_info says what the adapter promises", "nothing" },
+	  "only the switch's counters can show it", "sl=PRIORITY" },
+	{ 42, CONNECTX, "Is data in order where the fabric has several paths?", NULL,
+	  "loopback has one path; write_order of dat_info says what the adapter promises", "nothing" },
 	{ 43, CONNECTX, "Are queue counters, ECE and isolate_vl_tc needed?", NULL,
 	  "they are statistics and tuning: no transfer depends on them", "nothing" },
 
@@ -68,6 +68,6 @@ const struct probe probes[] = {
 	{ 90, EFA, "Does another availability zone answer?", NULL,
 	  "it takes a second host there; both ends have to be in one zone", "nothing" },
 	{ 91, EFA, "Is an RDMA write inside its request faster?", NULL,
-	  "this provider does not post any", "nothing" },
+	  "this provider posts no such write", "nothing" },
 	{ .number = 0 },
 };

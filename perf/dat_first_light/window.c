@@ -21,7 +21,7 @@ static bool open_window(const struct light *l, struct window *w, struct answer *
 		return false;
 	if (dat_ok(dat_rmr_create(w->p.a.pz, &w->rmr), "dat_rmr_create"))
 		return true;
-	bad(a, "nothing: give LMRs remote rights instead", "no: no RMR is made");
+	bad(a, "nothing: give LMRs remote rights instead", "no: no RMR can be created");
 	return false;
 }
 

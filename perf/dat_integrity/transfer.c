@@ -194,7 +194,7 @@ static int do_send(struct transfer *t)
 	    wait_for(t, 1, 1))
 		return -1;
 	if (w->done[Q_RECEIVE][0].length != t->s.len)
-		return fail(t, "the receive has another length");
+		return fail(t, "the receive has a wrong length");
 	return check_target(t, &w->remote, &t->remote);
 }
 

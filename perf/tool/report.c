@@ -79,7 +79,7 @@ static void box_how(const struct tool *t)
 	       "asleep in dat_evd_wait" : "polling");
 	if (t->test->takes & TAKES_TARGET)
 		printf(" %-16s: %s\n", "Target", o->target_polls ? "polls an EVD" :
-		       t->test->looks ? "looks at its memory alone" : "asleep");
+		       t->test->looks ? "polls only its memory" : "asleep");
 	printf(" %-16s: %s, %.1f MHz\n", "Clock", ticks_of_cpu ? "counter of the CPU" :
 	       "CLOCK_MONOTONIC", ticks_mhz());
 }
