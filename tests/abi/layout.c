@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Sizes and offsets of uDAPL 1.2 on x86_64, as compiled into existing binaries. The numbers come from
- * other implementations' headers, none from ours.
+ * the headers of other implementations, not from ours.
  */
 #include <criterion/criterion.h>
 #include <dat/udat.h>
@@ -78,7 +78,8 @@ AT(DAT_EP_ATTR, ep_transport_specific, 80);
 AT(DAT_EP_ATTR, ep_provider_specific_count, 88);
 AT(DAT_EP_ATTR, ep_provider_specific, 96);
 
-/* The test knows no DAT_COMM of 2.0; the attributes are the last member. */
+/* The test does not know the DAT_COMM of 2.0, so it checks only that the attributes are the last
+ * member. */
 SIZE(DAT_EP_PARAM, 192);
 AT(DAT_EP_PARAM, ia_handle, 0);
 AT(DAT_EP_PARAM, ep_state, 8);
@@ -117,7 +118,8 @@ SIZE(DAT_SRQ_ATTR, 12);
 SIZE(DAT_PROVIDER_INFO, 268);
 SIZE(struct dat_provider, 560);
 
-/* This test checks more than the compiler: a member of the same size may have changed its type. */
+/* These types are compared because a size cannot show that a member has another type of the same
+ * size. */
 Test(abi, event__members_share_the_union)
 {
 	DAT_EVENT event;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Binaries of providers and consumers agree on nothing but the slot numbers, so these must not
+/* Binaries of providers and consumers share only the numbers of the slots, so these must not
  * change. */
 #include <dat/dat_registry.h>
 

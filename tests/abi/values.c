@@ -35,7 +35,8 @@ IS(DAT_CLASS_WARNING, 0x40000000);
 IS(DAT_GET_TYPE(0x8005000c), DAT_INVALID_HANDLE);
 IS(DAT_GET_SUBTYPE(0x8005000c), DAT_INVALID_HANDLE_EP);
 
-/* 2.0 inserts a subtype into each of the last three groups, so the numbers of 1.2 end here. */
+/* 2.0 inserts a subtype into each of the last three groups of subtypes, so the comparison with 1.2
+ * ends here. */
 IS(DAT_SUB_INTERRUPTED, 1);
 IS(DAT_RESOURCE_MEMORY, 2);
 IS(DAT_RESOURCE_SRQ, 10);

@@ -13,7 +13,7 @@
 #include "tests/harness/harness.h"
 
 #define API_MEM 8192
-#define API_LONG 30000000	/* in us: longer than any wait of these tests */
+#define API_LONG 30000000	/* in us: longer than any wait in these tests */
 
 struct api {
 	DAT_IA_HANDLE ia;
@@ -23,7 +23,7 @@ struct api {
 	DAT_EP_HANDLE ep;
 	DAT_LMR_HANDLE lmr;
 	DAT_RMR_HANDLE rmr;
-	DAT_CNO_HANDLE cno;		/* a CNO that is never triggered */
+	DAT_CNO_HANDLE cno;		/* a CNO that nothing triggers */
 	DAT_LMR_CONTEXT lmr_context;
 	DAT_RMR_CONTEXT rmr_context;
 	DAT_IA_ATTR ia_attr;
@@ -37,8 +37,8 @@ void api_open(struct api *a);
  * attribute has the value. */
 void api_needs_srq(DAT_IA_HANDLE ia);
 void api_skip_if(DAT_IA_HANDLE ia, const char *name, const char *value);
-void api_close(struct api *a);		/* closes abruptly */
-/* Frees the objects in turn, and closes gracefully. */
+void api_close(struct api *a);		/* closes the IA abruptly */
+/* Frees the objects one by one, then closes the IA gracefully. */
 void api_close_gracefully(struct api *a);
 /* The objects of most suites, opened by .init and closed by .fini. */
 extern struct api t;

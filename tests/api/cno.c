@@ -127,7 +127,8 @@ static uint64_t take_one(DAT_EVD_HANDLE evd)
 	return ev.event_data.dto_completion_event_data.user_cookie.as_64;
 }
 
-/* Connects to no peer and gives up: the event is DISCONNECTED, and all posted work is flushed. */
+/* Connects to an address without a peer, and gives up: the event is DISCONNECTED, and all posted
+ * work is flushed. */
 static void disconnect(DAT_EP_HANDLE ep)
 {
 	DAT_EP_STATE state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The descriptor of a CNO, dapl_direct.h: when it is readable, and wrong arguments. */
+/* The descriptor that dapl_cno_fd() of dapl_direct.h returns: when it is readable, and wrong
+ * arguments. */
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
@@ -58,7 +59,7 @@ static void flush_receives(int n)
 		assert_ok(dat_ep_post_recv(ep, 0, NULL, cookie, DAT_COMPLETION_DEFAULT_FLAG));
 }
 
-/* Arms the CNO again by the rule of the man page; returns the number of events. */
+/* Arms the CNO again as the man page says. Returns the number of events. */
 static int rearm(void)
 {
 	DAT_EVD_HANDLE which;
@@ -103,7 +104,8 @@ Test(cno_fd, cno_fd__each_call_returns_the_same)
 }
 
 /*
- * Runs a loop that only waits for events: each number of completions is found, round after round.
+ * Runs a loop that only waits for events. In each round it finds all completions, whatever their
+ * number.
  */
 static void serve(uint32_t mode)
 {
@@ -190,7 +192,7 @@ Test(cno_fd, cno_fd__bad_arguments)
 	cr_assert_eq(got, -1);
 }
 
-/* The call gets handles of another provider, and of a version of this one that lacks the call. */
+/* The call gets handles of another provider, and of a release of this one without the call. */
 Test(cno_fd, cno_fd__provider_without_the_call)
 {
 	struct dapl_direct old = *dapl_direct_of(cno);

@@ -10,7 +10,7 @@
 
 #include "tests/api/api.h"
 
-#define CONN_SOON 20000000	/* in us: only guards against hangs */
+#define CONN_SOON 20000000	/* in us: only a guard against hangs */
 
 struct side {
 	DAT_IA_HANDLE ia;
@@ -23,7 +23,8 @@ struct side {
 	char *mem;
 };
 
-/* A qualifier for each test process, which its children share: call this before they are forked. */
+/* Returns the qualifier of this test process, which its children share: call this before they are
+ * forked. */
 DAT_CONN_QUAL conn_qual(void);
 DAT_IA_ADDRESS_PTR conn_host(void);	/* the address of this host */
 
@@ -40,7 +41,7 @@ void side_connect(struct side *s);		/* connects s->ep, without a time limit */
 DAT_CR_HANDLE side_request(struct side *s);	/* waits for a connection request */
 /* Waits for the next connection event and checks number and endpoint. */
 DAT_CONNECTION_EVENT_DATA side_event(struct side *s, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number);
-/* Checks that there is no further event; those in flight have arrived with the peer's event. */
+/* Checks that no further event comes. Those in flight have arrived by the time of the peer's event. */
 void side_quiet(struct side *s);
 void side_pair(struct side *a, struct side *b);	/* connects both, and takes the events */
 DAT_EP_STATE side_state(DAT_EP_HANDLE ep);
@@ -50,8 +51,8 @@ DAT_RETURN side_send(struct side *s, DAT_EP_HANDLE ep, DAT_UINT64 cookie);
 DAT_DTO_COMPLETION_STATUS side_dto(struct side *s, DAT_UINT64 cookie);
 
 /*
- * Brings s->ep into the state with calls of a consumer. peer is the other end; for COMPLETION_PENDING it
- * is child, which will be stopped.
+ * Brings s->ep into the state by calls of a consumer. peer is the other end; for COMPLETION_PENDING it
+ * is child, which is stopped.
  */
 void side_bring(struct side *s, struct side *peer, struct th_child *child, DAT_EP_STATE state);
 /* Starts a process with one side, which connects after th_meet. Call this before the caller opens

@@ -8,7 +8,8 @@
 #include "tests/api/conn.h"
 
 /*
- * QUICK is for an attempt that must fail; PATIENT is for one that must succeed on a loaded machine.
+ * QUICK is the time for an attempt that must fail, PATIENT for one that must succeed on a loaded
+ * machine.
  */
 enum { QUICK_MS = 250, PATIENT_MS = 10000 };
 
@@ -19,13 +20,13 @@ struct outcome {
 	DAT_EVENT_NUMBER active, passive;
 };
 
-/* Polls, because a wait would need a descriptor. 0: no event. */
+/* Polls for the event, because a wait would need a descriptor. 0: no event. */
 static DAT_EVENT_NUMBER next_event(DAT_EVD_HANDLE evd, unsigned int ms, DAT_EVENT *ev)
 {
 	return TH_WITHIN(ms, dat_evd_dequeue(evd, ev) == DAT_SUCCESS) ? ev->event_number : 0;
 }
 
-/* ms: how long a request may take to arrive. The connection may take a little longer. */
+/* ms: time limit for a request to arrive. The connection may take a little longer. */
 static void attempt(struct outcome *o, unsigned int ms)
 {
 	DAT_EVENT ev;
@@ -51,7 +52,7 @@ static bool is_shortage(DAT_RETURN ret)
 	return ret == DAT_SUCCESS || DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES;
 }
 
-/* Returns whether everything succeeded; asserts that each failure was reported. */
+/* Returns true if everything succeeded. Asserts that each failure was reported. */
 static bool judge(const struct outcome *o, unsigned long n)
 {
 	cr_assert(is_shortage(o->listen) && is_shortage(o->connect) && is_shortage(o->accept),
@@ -71,7 +72,7 @@ static void open_both(void)
 	side_open(&b);
 }
 
-/* An attempt with new endpoints succeeds, whatever the state of the old ones. A request of theirs
+/* An attempt with new endpoints succeeds, whatever state the old ones are in. A request of the old ones
  * may still arrive. */
 static void works_again(void)
 {
@@ -108,8 +109,8 @@ Test(conn_fail, each_allocation, .timeout = 100)
 		well = judge(&o, n) && n > all;
 		works_again();
 		cr_assert(well || n <= all || ms == QUICK_MS, "none of %lu failed", all);
-		/* On a loaded machine the time may have run out before the n-th allocation: then
-		 * this tries again, with more time. */
+		/* On a loaded machine the time may be over before the n-th allocation. Then this tries
+		 * again with more time. */
 		ms = n > all ? PATIENT_MS : QUICK_MS;
 		n += n <= all;
 		cr_assert_lt(n, 200);

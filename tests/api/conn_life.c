@@ -186,8 +186,8 @@ Test(conn, dup_connect__reaches_the_peer_of_the_other)
 		   DAT_INVALID_PARAMETER);
 	assert_ret(dat_ep_dup_connect(ep, b.ep, 1000000, 0, NULL, DAT_QOS_BEST_EFFORT),
 		   DAT_INVALID_HANDLE);
-	/* The passive side does not know where its peer listens, so it cannot duplicate the
-	 * connection. */
+	/* The passive side does not know the qualifier at which its peer listens, so it cannot
+	 * duplicate the connection. */
 	assert_ret(dat_ep_dup_connect(other, b.ep, 1000000, 0, NULL, DAT_QOS_BEST_EFFORT),
 		   DAT_INVALID_PARAMETER);
 	assert_ok(dat_ep_dup_connect(ep, a.ep, CONN_SOON, 0, NULL, DAT_QOS_BEST_EFFORT));
@@ -304,7 +304,7 @@ Test(conn, disconnect__graceful_waits_for_the_peers_receive)
 	assert_ok(dat_ep_disconnect(a.ep, DAT_CLOSE_GRACEFUL_FLAG));
 	th_sleep_ms(50);
 	cr_assert_eq(side_state(a.ep), DAT_EP_STATE_DISCONNECT_PENDING);
-	/* a no-op, because the endpoint is disconnected */
+	/* has no effect, because the endpoint is disconnected */
 	assert_ok(dat_ep_disconnect(a.ep, DAT_CLOSE_GRACEFUL_FLAG));
 	assert_ok(side_recv(&b, b.ep, 2));
 	cr_assert_eq(side_dto(&b, 2), DAT_DTO_SUCCESS);
@@ -360,8 +360,7 @@ Test(conn, disconnect__aborts_an_attempt)
 	side_quiet(&b);
 }
 
-/* dat_ep_reset(3): a receive that is posted after the end serves as a marker. It is flushed after
- * all earlier work. */
+/* dat_ep_reset(3): a receive posted after the end is a marker: it is flushed after all earlier work. */
 Test(conn, disconnected__marker_comes_last)
 {
 	side_pair(&a, &b);
@@ -438,7 +437,7 @@ Test(conn, ia_close__with_requests_and_attempts_pending)
 	side_event(&a, a.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
-/* A protection error on one side ends the connection for both. */
+/* A protection error of one side ends the connection for both sides. */
 Test(conn, broken__by_an_error_completion)
 {
 	DAT_RMR_TRIPLET nowhere = { .rmr_context = 0x12345678, .target_address = 0x1000,
@@ -467,7 +466,7 @@ Test(conn, broken__by_an_error_completion)
 	side_pair(&a, &b);
 }
 
-/* Errors of the last connection do not reach the next one. */
+/* A new connection gets no errors of the previous one. */
 Test(conn, reset__many_times_under_errors)
 {
 	struct th_usage first, last;
@@ -490,7 +489,7 @@ Test(conn, reset__many_times_under_errors)
 	}
 	th_usage(&last);
 	cr_assert_leq(last.fds, first.fds + 2);
-	if (!getenv("SAN") || !*getenv("SAN"))	/* which keeps freed memory for a while */
+	if (!getenv("SAN") || !*getenv("SAN"))	/* a sanitizer keeps freed memory for a while */
 		cr_assert_leq(last.rss_kb, first.rss_kb + 4096);
 }
 

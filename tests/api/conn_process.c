@@ -20,7 +20,8 @@ static void teardown(void)
 TestSuite(process, .fini = teardown, .timeout = 60);
 
 enum role {
-	CONNECTOR, ACCEPTOR, REJECTOR, LISTENER	/* the LISTENER never answers */
+	/* what the second process does; a LISTENER never answers */
+	CONNECTOR, ACCEPTOR, REJECTOR, LISTENER
 };
 
 static void play(struct side *p, enum role role)
@@ -38,7 +39,8 @@ static void play(struct side *p, enum role role)
 		assert_ok(dat_cr_reject(cr));
 }
 
-/* Plays its role and reports it, then receives and answers messages until it is killed or disconnected. */
+/* Does this side's part and reports it. Then receives and answers messages until it is killed or
+ * disconnected. */
 static int play_peer(int sock, void *arg)
 {
 	enum role role = *(enum role *)arg;
@@ -75,7 +77,7 @@ static void with_peer(enum role role)
 	cr_assert_eq(th_meet(peer.sock), 0);
 }
 
-/* Starts the peer and connects to it; both processes have reported the connection. */
+/* Starts the peer and connects to it. Returns when both processes have reported the connection. */
 static void connected_to(enum role role)
 {
 	with_peer(role);
@@ -235,7 +237,7 @@ Test(process, kill__peer_that_owes_its_answer)
 	side_quiet(&s);
 }
 
-/* A peer whose process is stopped is not taken for dead. */
+/* A peer whose process is only stopped does not count as dead. */
 Test(process, stop__peer_for_a_while)
 {
 	connected_to(ACCEPTOR);

@@ -72,7 +72,7 @@ Test(provided, psp__endpoint_has_no_evds)
 	cr_assert_eq(p.ep_attr.max_rdma_read_out, peer.ep_attr.max_rdma_read_in);
 }
 
-/* Without a PZ the endpoint has no memory and cannot be connected; the request is not affected. */
+/* Without a PZ the endpoint has no memory and cannot be connected. The request stays valid. */
 Test(provided, psp__endpoint_without_a_zone)
 {
 	DAT_CR_HANDLE cr;
@@ -104,7 +104,7 @@ Test(provided, psp__another_endpoint_does_not_serve)
 	talk(ep);
 }
 
-/* The attributes are set in turn, the PZ last. EVDs and PZ count the endpoint as a user at once. */
+/* Sets the attributes one by one, the PZ last. EVDs and PZ count the endpoint as a user at once. */
 Test(provided, modify__piece_by_piece)
 {
 	DAT_CR_HANDLE cr;
@@ -184,8 +184,8 @@ static void close_gracefully(struct side *s)
 	s->ia = NULL;
 }
 
-/* Endpoints of requests that do not fit on the queue are freed with their requests: the adapter can
- * be closed. */
+/* If a request does not fit on the queue, it is freed together with its endpoint. So the adapter
+ * can be closed. */
 Test(provided, psp__endpoints_of_refused_requests)
 {
 	DAT_EVD_HANDLE evd;
@@ -294,7 +294,7 @@ Test(provided, rsp_free__frees_its_endpoint)
 }
 
 /* An abrupt close with all kinds of endpoints leaks nothing. The first round allocates memory that
- * stays. */
+ * is kept. */
 Test(provided, ia_close__with_requests_pending)
 {
 	struct th_usage before, after;

@@ -45,7 +45,7 @@ Test(sp, psp_create__only_software_adapter_refuses_other_addresses)
 	const bool software = strncmp(api_ia_name(), "soft-", 5) == 0;
 
 	side_listen(&b);
-	/* A refused request is retried until its timeout. */
+	/* A refused request is repeated until its timeout. */
 	assert_ok(dat_ep_connect(a.ep, (DAT_IA_ADDRESS_PTR)&other, conn_qual(),
 				 software ? CONN_SOON / 10 : CONN_SOON, 0, NULL, DAT_QOS_BEST_EFFORT,
 				 DAT_CONNECT_DEFAULT_FLAG));
@@ -59,7 +59,7 @@ Test(sp, psp_create__only_software_adapter_refuses_other_addresses)
 	side_pair(&a, &b);
 }
 
-/* A qualifier does not depend on ports that other programs of the host use. */
+/* The choice of a qualifier does not depend on ports that other programs of the host use. */
 Test(sp, psp_create__leaves_the_port_of_its_number_alone)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET };
@@ -143,7 +143,7 @@ Test(sp, psp_free__requests_already_there_live_on)
 	side_event(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-/* The EVD's length is the backlog: further requests are refused, without other effects. */
+/* The length of the EVD is the backlog: further requests are refused, without other effects. */
 Test(sp, backlog__is_the_evds_size)
 {
 	DAT_EP_HANDLE ep[12];
@@ -175,7 +175,7 @@ Test(sp, backlog__is_the_evds_size)
 	assert_ret(dat_evd_dequeue(b.async, &ev), DAT_QUEUE_EMPTY);
 }
 
-/* One of two requests fills the queue, and the other is refused, again and again. */
+/* Of two requests one fills the queue and the other is refused, again and again. */
 Test(sp, backlog__of_one_under_many)
 {
 	DAT_EP_HANDLE queued = side_ep(&a), refused = a.ep, ep;
@@ -249,7 +249,7 @@ Test(sp, rsp__listens_no_more_after_its_request)
 	side_request(&b);
 	assert_ok(side_try_connect(&a, late, 100000));
 	side_event(&a, late, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-	side_listen(&b);		/* the qualifier can be used again */
+	side_listen(&b);		/* the qualifier is free again */
 }
 
 Test(sp, rsp__rejected_endpoint_is_free_again)
@@ -275,7 +275,7 @@ Test(sp, rsp_free__gives_the_endpoint_back)
 	assert_ok(dat_ep_free(b.ep));
 }
 
-/* A service point that has had its request needs no free before the IA is closed. */
+/* A service point that has had its request need not be freed before the IA is closed. */
 Test(sp, rsp__spent_one_does_not_keep_the_adapter_open)
 {
 	struct side c;

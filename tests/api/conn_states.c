@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each connection call in each state of an endpoint: its return code and the next state, from the manual
- * pages. Every cell begins with new adapters on both sides.
+ * Tries each connection call in each state of an endpoint. The expected return code and next state come
+ * from the manual pages. Every cell begins with new adapters on both sides.
  */
 #include <string.h>
 
@@ -109,7 +109,7 @@ static void one_cell(const struct row *row, int i)
 		     "%s in %s: 0x%08x", row->name, names[i], ret);
 	if (row->call != free_it || ret != DAT_SUCCESS) {
 		now = side_state(s.ep);
-		/* Intermediate states may be over before they are seen. */
+		/* An intermediate state may be over before the test sees it. */
 		cr_expect(now == (next < 0 ? states[i] : (DAT_EP_STATE)next) ||
 			  (next == (int)M && now == C) || (next == (int)G && now == D),
 			  "%s in %s leads to state %d", row->name, names[i], (int)now);

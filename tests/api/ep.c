@@ -145,7 +145,8 @@ Test(ep, ep_create__bad_attributes)
 	cr_assert_eq(ep, (DAT_EP_HANDLE)77);
 }
 
-/* Streams with consumer-controlled notification share an EVD only with streams of the same kind. */
+/* A stream whose consumer controls the notification shares an EVD only with streams of the same
+ * kind. */
 Test(ep, ep_create__completion_flags_on_one_evd)
 {
 	DAT_EVD_HANDLE merged = api_evd(&t, 64, DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);

@@ -111,7 +111,8 @@ Test(evd, evd_resize__up_and_down)
 	assert_ret(dat_evd_resize(t.conn_evd, 0), DAT_INVALID_PARAMETER);
 }
 
-/* Connects to no peer and gives up: the event is DISCONNECTED, and all posted work is flushed. */
+/* Connects to an address without a peer, and gives up: the event is DISCONNECTED, and all posted
+ * work is flushed. */
 static DAT_EP_HANDLE flushing_ep(DAT_EVD_HANDLE evd)
 {
 	DAT_EP_ATTR attr = {.max_recv_dtos = 64, .max_request_dtos = 1};
@@ -203,7 +204,7 @@ Test(evd, evd_resize__to_the_number_of_events_and_below)
 	cr_assert_eq(waiting_there(evd, 6), 6);
 }
 
-/* Each endpoint has its own room in the CQ for completions that the consumer does not see. */
+/* Each endpoint has room of its own in the CQ for completions that the consumer does not see. */
 Test(evd, evd_create__a_thousand_endpoints)
 {
 	DAT_EVD_HANDLE evd = api_evd(&t, 1024, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);

@@ -15,7 +15,7 @@ static DAT_HANDLE of(const struct api *a, unsigned int kind)
 
 TestSuite(handles, .init = api_setup, .fini = api_teardown, .timeout = 120);
 
-/* An EVD must have been created for the stream that it gets. */
+/* A stream can only be given an EVD that was created for that stream. */
 Test(handles, ep_create__evd_for_other_streams)
 {
 	DAT_EP_HANDLE ep;

@@ -138,7 +138,7 @@ Test(ia, ia_close__graceful_refused_while_objects_live)
 	api_open(&t);
 }
 
-/* If each of the 30 rounds left something behind, there would be 30 more of it. */
+/* The 30 rounds would leave 30 times as much as one, so a small constant growth is no leak. */
 Test(ia, ia_close__leaves_nothing)
 {
 	struct th_usage before, after;

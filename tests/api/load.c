@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The first dat_ia_open() of a process, which loads the provider, when there is no memory. */
+/* The first dat_ia_open() of a process loads the provider. Here it runs out of memory. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,8 +18,8 @@ static DAT_RETURN open_and_close(void)
 	return ret == DAT_SUCCESS ? dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG) : ret;
 }
 
-/* Runs in a child each time, because a library stays loaded. 0: the n-th allocation failed; 1:
- * there are fewer; 2: wrong result. */
+/* Runs in a child process each time, because a library stays loaded. 0: the n-th allocation failed;
+ * 1: there are fewer allocations; 2: wrong result. */
 static int fail_nth(int sock, void *arg)
 {
 	unsigned long n = *(unsigned long *)arg, seen;
@@ -41,7 +41,8 @@ Test(load, ia_open__nth_allocation_of_the_first)
 {
 	int status = 0;
 
-	/* libmlx5 registers with libibverbs once, when it is loaded, or never. */
+	/* libmlx5 registers with libibverbs only once, when it is loaded. If that fails, it never
+	 * does. */
 	if (strncmp(api_ia_name(), "soft-", 5))
 		cr_skip_test("libibverbs 44 does not survive each of these");
 	for (unsigned long n = 1; n < MANY && !status; n++) {

@@ -84,8 +84,8 @@ Test(recv, ep_recv_query__counts_to_the_last)
 	cr_expect_eq(held(b.ep), 1);
 }
 
-/* A completion in the CQ of another endpoint might be in the middle of a message for this
- * endpoint. */
+/* A completion in another endpoint's CQ could come while a message for this endpoint is only partly
+ * received. */
 Test(recv, ep_recv_query__of_two_on_an_srq)
 {
 	DAT_SRQ_HANDLE srq = srq_of(&b, 4);

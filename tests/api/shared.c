@@ -85,7 +85,7 @@ static void rdma_write(struct side *p, DAT_LMR_CONTEXT context, void *from, cons
 }
 
 /*
- * Writes its data through the other process's context, reads it back from the memory, and sends it
+ * Writes data through the other process's context and reads it back from the memory. Then sends it
  * from there, through its own context, to another offset.
  */
 static int play_writer(int sock, void *arg)

@@ -43,7 +43,7 @@ enum kind { IA, PZ, EVD, SOFT_EVD, CR_EVD, CONN_EVD, EP, LMR, RMR, PSP, RSP, CR,
 struct world {
 	struct side s;
 	DAT_HANDLE handle[KINDS];
-	/* up: two endpoints that are connected to each other, if true */
+	/* if true, two endpoints are connected to each other */
 	DAT_EP_HANDLE idle, reserved, dialler, up[2];
 	DAT_CONN_QUAL reserved_qual;
 	DAT_EP_ATTR ep_attr;
@@ -56,9 +56,10 @@ struct world {
 	DAT_PROVIDER provider;
 };
 
-/* several worlds can exist: i distinguishes their qualifiers */
+/* i distinguishes the qualifiers of several worlds */
 void world_make(struct world *w, int i);
-/* Frees the objects in turn, then closes gracefully. No object may be missing or left over. */
+/* Frees the objects one by one, then closes the IA gracefully. Checks that no object is missing or left
+ * over. */
 void world_free(struct world *w);
 void world_drop(struct world *w);		/* frees a world in any state */
 
@@ -66,17 +67,17 @@ extern const char *const kind_names[KINDS];
 /* Does the parameter accept a handle of that kind? */
 bool kind_fits(const struct param *p, enum kind kind);
 
-/* A buffer for an OUT argument; a call that writes it must change its content. */
+/* A buffer for an OUT argument. If a call writes to it, its content must change. */
 #define OUT_SIZE 2048
 union room {
 	unsigned char bytes[OUT_SIZE];
 	uint64_t aligned;
 };
 void good_values(struct world *w, const struct call *c, union room *room, union value *v);
-/* The permitted results of a call with good values, if SUCCESS is not the only one. */
+/* The results that a call with only good values may have, if others than SUCCESS are permitted. */
 bool is_good_code(const struct call *c, DAT_RETURN ret);
-/* Called before and after a call with good values: prepares the call, and frees objects that the
- * call created outside of a world. */
+/* Called before and after a call with only good values: prepares the call, and frees the objects that
+ * the call has created in addition. */
 void good_begin(struct world *w, const struct call *c);
 void good_end(struct world *w, const struct call *c, const union value *v, DAT_RETURN ret);
 

@@ -8,13 +8,14 @@
 
 #include "tests/conformance/fixture.h"
 
-enum form { COUNT, SOME, LENGTH, FLAGS, QOS, SERVICE };	/* SOME: a count of at least one */
+/* SOME: a count that must be at least one */
+enum form { COUNT, SOME, LENGTH, FLAGS, QOS, SERVICE };
 
 struct member {
 	const char *name;
 	size_t at;			/* offset in DAT_EP_ATTR or DAT_SRQ_ATTR */
 	enum form form;
-	/* offset of the maximum in DAT_IA_ATTR; of flags: the mask of valid bits */
+	/* where DAT_IA_ATTR has the maximum; for flags, the mask of valid bits */
 	size_t most;
 	DAT_EP_PARAM_MASK bit;
 };
@@ -160,7 +161,7 @@ static void try_flags(const struct row *row, const struct member *m)
 	refused(row, m, UINT32_MAX);
 }
 
-/* Values of an enum: in its gaps, and next to its ends. */
+/* Values that are not in the enum: in its gaps, and next to its ends. */
 static void try_enum(const struct row *row, const struct member *m)
 {
 	for (unsigned int n = 1; n < 32; n++) {
@@ -209,8 +210,8 @@ static DAT_RETURN create_with_srq(const struct member *m, DAT_HANDLE *out)
 	return dat_ep_create_with_srq(s.ia, s.pz, s.recv_evd, s.req_evd, s.conn_evd, srq, &ep_attr, out);
 }
 
-/* Modifies an endpoint. A refused value changes nothing, so the endpoint can be used for the next
- * value. */
+/* Modifies an endpoint. A value that is refused changes nothing, so the endpoint can be used for
+ * the next value. */
 static DAT_RETURN modify(const struct member *m, DAT_HANDLE *out)
 {
 	DAT_EP_PARAM p = { .ep_attr = ep_attr };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each call with each of its arguments bad in turn, all others good. It returns the code of its page and
- * writes nothing; afterwards no object has been created, freed or left open. With only good arguments it
- * succeeds, so none was refused for another reason.
+ * Tries each call with each of its arguments invalid, one at a time, all others good. The call returns
+ * the code of its page and writes nothing. Afterwards no object has been created, freed or left open.
+ * With only good arguments the call succeeds, so none was refused for another reason.
  */
 #include <dat/dat_registry.h>
 #include <limits.h>
@@ -17,10 +17,10 @@ static union room room[MAX_ARGS];
 
 struct trial {
 	const struct call *c;
-	const struct param *p;		/* the bad argument */
+	const struct param *p;		/* the argument that is invalid */
 	unsigned int at;
 	union value v[MAX_ARGS];
-	/* For a handle: its location, which may be inside the target of a pointer argument. */
+	/* For a handle: where it is, which may be inside the target of a pointer argument. */
 	DAT_HANDLE *handle;
 	uint32_t code;
 };
@@ -66,7 +66,8 @@ static void refused(const struct trial *t, uint32_t code, const char *what)
 
 /* ---- Handles ---- */
 
-/* Returns memory that begins like an object but is not one. At offset 1 it is not even aligned. */
+/* Returns memory that begins like an object but is none. If it is used from offset 1 on, it is not even
+ * aligned. */
 static void *false_object(size_t at)
 {
 	static char mem[2][4096] __attribute__((aligned(64)));
@@ -99,18 +100,18 @@ static void try_handle(struct trial *t, void *h, const char *what)
 	refused(t, t->code, what);
 }
 
-/* libdat loads that word with acquire order, which arm64 does from an aligned address only. */
+/* libdat loads the handle's first word with acquire order, which on arm64 needs an aligned address. */
 static bool loads_unaligned(void)
 {
 #if defined(__aarch64__)
 	return false;
 #else
-	/* the sanitizer would report the load itself */
+	/* the sanitizer would report that load itself */
 	return !getenv("SAN") || !*getenv("SAN");
 #endif
 }
 
-/* A call jumps through the first word of its first handle: garbage there crashes. */
+/* A call jumps through the first word of its first handle, so garbage there would crash. */
 static void try_garbage(struct trial *t)
 {
 	const void *elsewhere[64] = { &here.provider };
@@ -149,8 +150,8 @@ static void try_handles(struct trial *t)
 }
 
 /*
- * Tries other bad handles inside the region: an LMR for an LMR, and new objects for an endpoint,
- * where dat_ep_modify(3) calls a bad handle a bad parameter.
+ * Tries other invalid handles inside the region: for an LMR another LMR; for the attributes of an
+ * endpoint, new objects, which dat_ep_modify(3) calls invalid parameters.
  */
 static void try_region(struct trial *t)
 {
@@ -193,7 +194,7 @@ static void try_members(struct trial *t)
 
 static const struct set {
 	const char *type;
-	/* the valid bits; of an enum: one bit for each valid value */
+	/* the valid bits; for an enum, one bit for each valid value */
 	uint64_t valid;
 	bool is_enum, wide;		/* wide: the mask has 64 bits */
 } sets[] = {
@@ -237,7 +238,8 @@ static void try_number(struct trial *t, uint64_t n)
 	refused(t, DAT_INVALID_PARAMETER, what);
 }
 
-/* Each invalid bit, together with good ones; or each value in gaps and a little beyond. */
+/* Tries each invalid bit together with valid ones, or each value in the gaps and a little beyond the
+ * ends. */
 static void try_set(struct trial *t, const struct set *set)
 {
 	const uint64_t all = set->wide ? UINT64_MAX : UINT32_MAX, good = t->v[t->at].n;
@@ -255,14 +257,14 @@ static void try_set(struct trial *t, const struct set *set)
 	if (set->is_enum)
 		try_number(t, INT_MAX);
 	if (!strcmp(t->p->name, "evd_flags"))
-		try_number(t, 0);		/* an EVD for no stream at all */
+		try_number(t, 0);		/* an EVD for no stream */
 }
 
 /* ---- Sizes ---- */
 
 struct size {
 	const char *call, *param;
-	int64_t least;			/* the smallest good value; the largest is in most_of() */
+	int64_t least;			/* the smallest good value; most_of() has the largest */
 };
 
 static const struct size sizes[] = {
@@ -336,7 +338,8 @@ static void try_size(struct trial *t, const struct size *size)
 /* ---- Pointers ---- */
 
 /*
- * NULL is good for optional pointers, and for pointers to data, which the fast path does not check.
+ * NULL is good for optional pointers. It is also good for pointers to data, which the fast path does not
+ * check.
  */
 static bool null_will_do(const struct trial *t)
 {
@@ -358,7 +361,7 @@ static bool null_will_do(const struct trial *t)
 	return false;
 }
 
-/* A page that has no code for a null pointer allows any result. */
+/* If a page has no code for a null pointer, any result is allowed. */
 static void try_null(struct trial *t)
 {
 	if (null_will_do(t) || !strstr(t->c->codes, " DAT_INVALID_PARAMETER "))
@@ -374,7 +377,7 @@ static bool is_pointer(const struct param *p)
 	return p->points || strstr(p->type, "_PTR") || !strcmp(p->type, "DAT_PVOID");
 }
 
-/* Zero is bad for a length, and for the time in which a connection is made. */
+/* Zero is invalid for a length, and for the time limit of a connection. */
 static bool zero_is_bad(const struct trial *t)
 {
 	return !strcmp(t->p->name, "length") ||
@@ -402,7 +405,7 @@ static void try_param(const struct call *c, unsigned int at)
 
 enum amount { LEAST, ONE_MORE, MOST, AMOUNTS };
 
-/* Calls with a size at its minimum, or at its maximum, where a shortage is possible. */
+/* Calls that have a size at its minimum or maximum, where a shortage of resources is possible. */
 static void is_done(const struct call *c, unsigned int at, const struct size *size, enum amount amount)
 {
 	union value v[MAX_ARGS];

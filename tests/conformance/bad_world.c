@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A world with an object of each type and an endpoint in each required state. */
+/* A world: one object of each type, and an endpoint in each state that calls need. */
 #include <dat/dat_registry.h>
 #include <string.h>
 
@@ -215,7 +215,7 @@ static uint64_t good_number(struct world *w, const struct call *c, const char *n
 		if (!strcmp(name, numbers[i].name))
 			return numbers[i].n;
 	}
-	/* 0 stands for nothing, for the default, or for none of the flags */
+	/* 0 means nothing, the default, or none of the flags */
 	return 0;
 }
 
@@ -228,7 +228,7 @@ static bool is_handle(const struct param *p)
 
 void good_values(struct world *w, const struct call *c, union room *room, union value *v)
 {
-	/* A read needs room for its data; a write has room for all of it. */
+	/* A read needs room for its data; a write has enough for all lengths. */
 	w->remote.segment_length = strcmp(c->name, "dat_ep_post_rdma_read") ? 8192 : 0;
 	for (unsigned int i = 0; i < c->n_params; i++) {
 		const struct param *p = &c->params[i];
@@ -272,7 +272,7 @@ bool is_good_code(const struct call *c, DAT_RETURN ret)
 	return is(ret, DAT_SUCCESS);
 }
 
-/* Calls that free an object succeed only while it has no users. */
+/* Calls that free an object succeed only while nothing uses the object. */
 void good_begin(struct world *w, const struct call *c)
 {
 	if (!strcmp(c->name, "dat_registry_remove_provider"))

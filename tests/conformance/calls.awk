@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Makes two tables from tests/data/return-codes.tsv and scripts/prototypes: each call in a form that
-# a loop can make, with an array of values as its arguments; and a row of bad_input.c for each call.
+# Generates two tables from tests/data/return-codes.tsv and scripts/prototypes: each call in a form
+# that a loop can make, with an array of values as its arguments; and a row of bad_input.c for each
+# call.
 
 FILENAME ~ /\.tsv$/ {
 	if ($1 !~ /^#/) {

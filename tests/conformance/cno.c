@@ -92,7 +92,7 @@ STATEMENT(cno_create__bad_arguments, dat_cno_create, RETURNS)
 	side_close(&s);
 }
 
-/* The pages do not define an invalid agent. Data without a function is the only possible one. */
+/* The pages do not say which agents are invalid. Data without a function is the only candidate. */
 STATEMENT(cno_modify_agent__data_without_a_function, dat_cno_modify_agent, RETURNS)
 {
 	DAT_OS_WAIT_PROXY_AGENT agent = { .instance_data = &agent };

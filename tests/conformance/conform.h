@@ -63,7 +63,7 @@ enum verdict { VERDICT_PASS, VERDICT_FAIL, VERDICT_SKIP };
 
 #define MAX_NOTES 256
 
-struct note {			/* a call of the page has returned this type of code */
+struct note {			/* the page's call has returned this type of code */
 	char call[32];
 	uint32_t type;
 };
@@ -77,9 +77,9 @@ struct outcome {
 };
 
 struct conform_options {
-	const char *ia;			/* the IA of both sides, unless */
-	const char *peer_ia;		/* the peer side has an IA of its own */
-	/* host where `dat_conform --serve` runs, or NULL: the peer is a process here */
+	const char *ia;			/* IA of both sides, unless peer_ia is set */
+	const char *peer_ia;		/* IA of the peer side */
+	/* host where `dat_conform --serve` runs; NULL: the peer is a process on this host */
 	const char *host;
 	/* TCP port of that program; 0 with --serve: any free port */
 	uint16_t port;
@@ -89,7 +89,7 @@ struct conform_options {
 extern struct conform_options conform_options;
 
 void conform_run(const struct statement *s, struct outcome *outcome);
-/* Called by a process that runs no statement but makes calls like one. */
+/* To be called by a process that runs no statement but makes calls as one does. */
 void conform_outside(void);
 const char *verdict_name(enum verdict v);
 /*
@@ -100,7 +100,8 @@ const char *code_name(uint32_t type);
 /* ---- Functions for a statement, its children and its threads ---- */
 
 void conform_note(const char *call, DAT_RETURN ret);
-/* Records calls that start with "dat_"; ends the statement unless the type matches. */
+/* Records the result of a call, if its name starts with "dat_". Ends the statement unless the type is
+ * the expected one. */
 DAT_RETURN conform_expect(DAT_RETURN got, uint32_t type, const char *text, const char *file,
 			  int line);
 void conform_check(bool ok, const char *text, const char *file, int line);

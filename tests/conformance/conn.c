@@ -52,7 +52,7 @@ static void exchange(DAT_COUNT len)
 	d = took_conn(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	check(d.private_data_size >= len);
 	same(len ? memcmp(d.private_data, back, (size_t)len) : 0, 0);
-	/* The private data stay until the endpoint is reset. */
+	/* The private data stays until the endpoint is reset. */
 	must(dat_ep_disconnect(b.ep, DAT_CLOSE_ABRUPT_FLAG));
 	took_conn(&a, a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 	same(len ? memcmp(d.private_data, back, (size_t)len) : 0, 0);
@@ -137,7 +137,7 @@ STATEMENT(ep_connect__backlog_is_full, dat_psp_create, DESCRIPTION)
 		a.ep = side_ep(&a, NULL);
 		must(dial(a.ep, &b, b.qual, SOON));
 	}
-	/* The event that arrived last decides the state. */
+	/* The event that arrives last decides the endpoint's state. */
 	must(dat_evd_wait(a.conn_evd, SOON, 1, &ev, &n));
 	same(ev.event_number, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	two_close(&a, &b);

@@ -58,7 +58,7 @@ STATEMENT(cr_query__each_field_alone, dat_cr_query, DESCRIPTION)
 	bring_done(&b);
 }
 
-/* The page defines these ports in this state. Both sides must agree on them. */
+/* The page defines which port is reported in this state. Both sides must agree on it. */
 STATEMENT(ep_query__ports_of_an_endpoint_with_its_request, dat_ep_query, DESCRIPTION)
 {
 	DAT_EP_PARAM here, there;
@@ -193,7 +193,7 @@ STATEMENT(cr_handoff__destroys_the_request, dat_cr_handoff, DESCRIPTION)
 	two_close(&a, &b);
 }
 
-/* The endpoint of the first service point is free again, that of the second is used. */
+/* The endpoint of the first service point is free again; the endpoint of the second is in use. */
 STATEMENT(cr_handoff__between_reserved_service_points, dat_cr_handoff, DESCRIPTION)
 {
 	DAT_RSP_HANDLE rsp;
@@ -232,7 +232,7 @@ STATEMENT(cr_handoff__with_a_provided_endpoint, dat_cr_handoff, DESCRIPTION)
 	bring_done(&b);
 }
 
-/* The handoff names the host of the adapter, where another open IA may listen. */
+/* The handoff names the host of the adapter, so the new listener may be on another open IA. */
 STATEMENT(cr_handoff__to_another_instance, dat_cr_handoff, DESCRIPTION)
 {
 	struct side a, b, c;

@@ -29,5 +29,5 @@ static void try_it(const char *name)
 		try_it(#name);                                                                     \
 	}
 
-/* This file is made from the table itself, see suite.mk. */
+/* The suite's Makefile generates this file from the table of statements, see suite.mk. */
 #include "conformance_names.h"

@@ -312,8 +312,8 @@ STATEMENT(ep_reset__receives_of_an_unconnected_stay, dat_ep_reset, DESCRIPTION)
 	two_close(&a, &b);
 }
 
-/* The marker is the last entry of its queue. Once it is dequeued, all entries before it are
- * dequeued as well. */
+/* The marker is the last entry of its queue. When it has been dequeued, all entries before it have
+ * been dequeued too. */
 STATEMENT(ep_reset__a_marker_completes_when_all_is_drained, dat_ep_reset, USAGE)
 {
 	struct side a, b;

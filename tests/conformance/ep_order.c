@@ -41,7 +41,7 @@ STATEMENT(ep_post_send__suppressed_success_is_silent, dat_ep_post_send, PARAMETE
 	two_close(&a, &b);
 }
 
-/* More sends than the queue holds are posted, without an event that frees slots. */
+/* Posts more sends than the queue has slots, with no event that would free slots. */
 STATEMENT(ep_post_send__suppressed_without_end, dat_ep_post_send, PARAMETERS)
 {
 	struct side a, b;
@@ -219,7 +219,7 @@ STATEMENT(ep_disconnect__graceful_completes_requests, dat_ep_disconnect, DESCRIP
 	two_close(&a, &b);
 }
 
-/* As soon as the first receive has completed, ESTABLISHED is on its EVD. */
+/* When the first receive has completed, ESTABLISHED is already on its EVD. */
 STATEMENT(ep_connect__no_receive_before_established, dat_ep_connect, DESCRIPTION)
 {
 	struct side a, b;

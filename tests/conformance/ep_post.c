@@ -302,7 +302,7 @@ static void full(const void *row)
 }
 EACH_POST(queue_full, RETURNS, full);
 
-/* A provider reports the error at once, or in the completion. The pages allow both. */
+/* A provider may report the error at once, or in the completion: the pages allow both. */
 static void refused_or_completed(const struct post *p, struct side *a, struct side *b, DAT_RETURN ret,
 				 uint32_t at_once, uint32_t or_at_once)
 {
@@ -350,7 +350,7 @@ static void no_right(const void *row)
 	t = seg(&a, 0, 64);
 	t.lmr_context = context;
 	ret = post(p, &a, 1, &t, far(&b, 0, 64), DEFAULT);
-	/* Every key of an InfiniBand adapter can be read locally. */
+	/* On an InfiniBand adapter every key allows local reads. */
 	if (ret == DAT_SUCCESS && p->need == DAT_MEM_PRIV_LOCAL_READ_FLAG)
 		skip("the transport reads any registered memory: the page leaves the check to it");
 	refused_or_completed(p, &a, &b, ret, DAT_PRIVILEGES_VIOLATION, DAT_PROTECTION_VIOLATION);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each call that takes an endpoint, in each state. A row is one statement; each of its cells begins with
- * new adapters on both sides.
+ * Tries each call that takes an endpoint in each of its states. A row is one statement. Each of its cells
+ * begins with new adapters on both sides.
  */
 #include "tests/conformance/fixture.h"
 
@@ -27,7 +27,8 @@ static const char *const names[STATES] = {
 
 struct row {
 	DAT_RETURN (*call)(struct bring *b);
-	DAT_EP_PARAM_MASK mask;		/* the attribute to modify; then there is no other call */
+	/* the attribute to be modified; such a row has no call of its own */
+	DAT_EP_PARAM_MASK mask;
 	int next[STATES];
 };
 
@@ -61,7 +62,7 @@ static void one_cell(const struct row *row, int i)
 		check(is(dat_ep_free(b.s.ep), DAT_INVALID_HANDLE));
 	} else {
 		now = state_of(b.s.ep);
-		/* Intermediate states may already be over. */
+		/* An intermediate state may be over before it is seen. */
 		if (now != (next < 0 ? states[i] : (DAT_EP_STATE)next) &&
 		    !(next == (int)M && now == C) && !(next == (int)G && now == D))
 			conform_fail(__FILE__, __LINE__, "in %s it leads to state %d", names[i],
@@ -293,7 +294,7 @@ MODIFY(max_rdma_read_out, EP_ATTR_MAX_RDMA_READ_OUT, STAYS, STAYS);
 MODIFY(max_rdma_read_iov, EP_ATTR_MAX_RDMA_READ_IOV, STAYS, STAYS);
 MODIFY(max_rdma_write_iov, EP_ATTR_MAX_RDMA_WRITE_IOV, STAYS, STAYS);
 
-/* The request of a Reserved Service Point is for the endpoint that it was made with. */
+/* The request at a Reserved Service Point belongs to the endpoint with which that point was created. */
 STATEMENT(cr_accept__in_passive_connection_pending, dat_cr_accept, DESCRIPTION)
 {
 	struct bring b;
@@ -305,7 +306,8 @@ STATEMENT(cr_accept__in_passive_connection_pending, dat_cr_accept, DESCRIPTION)
 	bring_done(&b);
 }
 
-/* So is the endpoint that the provider made for a request at a Public Service Point. */
+/* Likewise, the request at this Public Service Point belongs to the endpoint that the provider made for
+ * it. */
 STATEMENT(cr_accept__in_tentative_connection_pending, dat_cr_accept, DESCRIPTION)
 {
 	struct bring b;

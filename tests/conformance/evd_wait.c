@@ -7,7 +7,7 @@
 
 #include "tests/conformance/fixture.h"
 
-#define LOOK_US 60000		/* how long a waiter that must not wake is watched */
+#define LOOK_US 60000		/* in us: how long a waiter that must not wake is watched */
 
 struct waiter {
 	DAT_EVD_HANDLE evd;
@@ -260,7 +260,8 @@ STATEMENT(evd_wait__interrupted_by_a_signal, dat_evd_wait, RETURNS)
 
 /* ---- Completions that end a wait ---- */
 
-/* Opens a pair: b gets receives with the first flags, and a gets requests with the second flags. */
+/* Opens a pair: b posts receives, which have the first flags; a posts requests, which have the
+ * second flags. */
 static void two_with_flags(struct side *a, struct side *b, int request, int recv)
 {
 	DAT_EP_ATTR attr = side_attr();

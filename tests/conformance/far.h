@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The peer side in a process of its own. That runs on this host, or where `dat_conform --serve`
- * runs if conform_options.host names a host. It executes orders from a socket: an order is three
- * numbers, its answer two, all big-endian.
+ * runs if conform_options.host names a host. It executes orders that come through a socket: an
+ * order has three numbers, its answer two, all big-endian.
  */
 #ifndef TESTS_CONFORM_FAR_H
 #define TESTS_CONFORM_FAR_H
@@ -10,16 +10,19 @@
 #include "tests/conformance/fixture.h"
 
 enum far_order {
-	FAR_ACCEPT,		/* accepts the next request, with this many bytes of private data */
+	/* accepts the next request; argument: number of bytes of private data */
+	FAR_ACCEPT,
 	FAR_REJECT,
-	/* hands the request off to this qualifier; answers the return code */
+	/* hands the request off to this qualifier; answer: the return code */
 	FAR_HANDOFF,
-	FAR_EVENT,		/* waits for the next connection event; answers its number */
-	FAR_RECV,		/* posts a receive: offset and length */
-	FAR_RECEIVED,		/* waits for its completion; answers status and length */
-	FAR_SEND,		/* sends from offset and length, and waits; answers the status */
-	FAR_FILL,		/* fills all memory with this byte */
-	FAR_BYTE,		/* answers the byte at this offset */
+	FAR_EVENT,		/* waits for the next connection event; answer: its number */
+	FAR_RECV,		/* posts a receive; arguments: offset and length */
+	/* waits for the completion of that receive; answer: status and length */
+	FAR_RECEIVED,
+	/* sends and waits; arguments: offset and length; answer: the status */
+	FAR_SEND,
+	FAR_FILL,		/* fills all memory with a byte */
+	FAR_BYTE,		/* answer: the byte at this offset */
 	FAR_LEAVE,		/* disconnects abruptly */
 };
 
@@ -35,9 +38,10 @@ struct far_end {
 /* To be called before any IA is opened in this process. */
 void far_open(struct far_end *f);
 void far_close(struct far_end *f);		/* ends its process, at any point */
-void far_kill(struct far_end *f);		/* the same by SIGKILL, if it is on this host */
+/* kills its process by SIGKILL, if it is on this host */
+void far_kill(struct far_end *f);
 uint64_t far_ask(struct far_end *f, enum far_order order, uint64_t a, uint64_t b, uint64_t *second);
-/* Serves every client, each in its own process. Returns only on failure. */
+/* Serves every client, each in a process of its own. Returns only on failure. */
 int far_serve(void);
 
 #endif

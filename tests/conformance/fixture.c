@@ -34,7 +34,7 @@ DAT_EVD_HANDLE side_evd(struct side *s, DAT_COUNT qlen, int flags)
 	return evd;
 }
 
-/* Returns attributes that any adapter supports. */
+/* Returns attributes that every adapter supports. */
 DAT_EP_ATTR side_attr(void)
 {
 	return (DAT_EP_ATTR){
@@ -304,7 +304,7 @@ static int dial_when_told(int sock, void *arg)
 	return 0;
 }
 
-/* The peer is stopped before it can answer the accept. */
+/* The peer is stopped before it can answer the dat_cr_accept. */
 static void complete_never(struct bring *b)
 {
 	int status;

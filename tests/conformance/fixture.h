@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The objects for statements: a side is an IA with one object of each type that most calls need. Two of
- * them in one process make a connection; a second process is needed only to die, or to stop. Offsets are
- * into the memory of a side.
+ * The objects for statements: a side is an IA with one object of each type that most calls need. Two
+ * sides in one process can be connected; a second process is needed only for tests in which it dies or
+ * stops. Offsets are counted in the memory of a side.
  */
 #ifndef TESTS_CONFORM_FIXTURE_H
 #define TESTS_CONFORM_FIXTURE_H
@@ -39,7 +39,7 @@ struct side {
 	char *mem;			/* MEM bytes, aligned to a page */
 };
 
-/* Opens an IA; the second side uses the peer's. */
+/* Opens an IA. The second side uses the IA name of the peer. */
 void side_open(struct side *s);
 void side_open_peer(struct side *s);
 void side_close(struct side *s);	/* closes abruptly */
@@ -63,36 +63,36 @@ DAT_CONN_QUAL some_qual(int i);		/* a qualifier of this process, 0 <= i < 16 */
 DAT_RETURN dial(DAT_EP_HANDLE ep, struct side *to, DAT_CONN_QUAL qual, DAT_TIMEOUT timeout);
 DAT_RETURN dial_with(DAT_EP_HANDLE ep, struct side *to, DAT_CONN_QUAL qual, const void *pd, int len);
 DAT_CR_HANDLE side_request(struct side *s);
-/* the endpoint that came with the request, or null */
+/* the endpoint that came with the request, or a null handle */
 DAT_EP_HANDLE ep_of(DAT_CR_HANDLE cr);
 /* gives the endpoint the PZ and the EVDs of the side */
 void give_all(struct side *s, DAT_EP_HANDLE ep);
 DAT_CONNECTION_EVENT_DATA took_conn(struct side *s, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number);
 void join(struct side *a, DAT_EP_HANDLE ea, struct side *b, DAT_EP_HANDLE eb);
-void two_open(struct side *a, struct side *b);		/* opens both and makes a connect to b */
+void two_open(struct side *a, struct side *b);		/* opens both sides and connects a to b */
 void two_open_with(struct side *a, struct side *b, const DAT_EP_ATTR *attr);
 void two_close(struct side *a, struct side *b);
-/* Skips the statement if a send completes before the peer's receive has taken it, as the provider's
- * attribute reports. */
+/* Skips the statement if, by the provider's attribute, a send can complete before the peer's receive has
+ * taken it. */
 void needs_end_to_end(const struct side *s);
 DAT_EP_STATE state_of(DAT_EP_HANDLE ep);
 bool gets_to(DAT_EP_HANDLE ep, DAT_EP_STATE state);
 
 /*
- * Brings s->ep into the state with calls of a consumer. b is the peer side: memory for a side that
- * is not open. bring_done ends it.
+ * Brings s->ep into the state by calls of a consumer. b is the peer side; if it is not open, only its
+ * memory is used. bring_done undoes this.
  */
 struct bring {
 	struct side s, peer;
 	struct th_child child;
-	/* the request, in PASSIVE_ and TENTATIVE_CONNECTION_PENDING */
+	/* in PASSIVE_ and TENTATIVE_CONNECTION_PENDING, the request */
 	DAT_CR_HANDLE cr;
-	DAT_RSP_HANDLE rsp;		/* the RSP of s->ep, in RESERVED and
-					 * PASSIVE_CONNECTION_PENDING */
+	/* in RESERVED and PASSIVE_CONNECTION_PENDING, the RSP of s->ep */
+	DAT_RSP_HANDLE rsp;
 };
 /*
- * False only for TENTATIVE_CONNECTION_PENDING, and only if the provider makes no endpoints. In that
- * state s->ep is an endpoint of the provider.
+ * Returns false only for TENTATIVE_CONNECTION_PENDING, if the provider makes no endpoints. In that state
+ * s->ep is an endpoint that the provider made.
  */
 bool bring(struct bring *b, DAT_EP_STATE state);
 void bring_done(struct bring *b);
@@ -104,7 +104,8 @@ DAT_RMR_TRIPLET far(const struct side *s, size_t off, size_t len);
 DAT_RMR_TRIPLET through(DAT_RMR_CONTEXT context, const struct side *s, size_t off, size_t len);
 DAT_CONTEXT cookie(uint64_t n);
 
-/* These post 64 bytes at off on the side's endpoint. They record the code without checking it. */
+/* These functions post 64 bytes at offset off on the side's endpoint. They record the return code
+ * without checking it. */
 DAT_RETURN do_recv(struct side *s, uint64_t cookie, size_t off, size_t len);
 DAT_RETURN do_send(struct side *s, uint64_t cookie, size_t off, size_t len, int flags);
 DAT_RETURN do_write(struct side *s, uint64_t cookie, size_t off, DAT_RMR_TRIPLET to, int flags);
@@ -112,10 +113,9 @@ DAT_RETURN do_read(struct side *s, uint64_t cookie, size_t off, DAT_RMR_TRIPLET 
 DAT_RETURN do_bind(struct side *s, DAT_RMR_HANDLE rmr, uint64_t cookie, size_t off, size_t len,
 		   int priv, DAT_RMR_CONTEXT *context);
 
-/* Waits until a thread is inside its wait. The thread has stored its id in *tid. */
+/* Waits until another thread, which has stored its id in *tid, is inside its wait. */
 void is_waiting(const pid_t *tid);
-DAT_EVENT took(DAT_EVD_HANDLE evd);			/* Polls for the next event, and returns
-							 * it. */
+DAT_EVENT took(DAT_EVD_HANDLE evd);			/* polls until an event comes, and returns it */
 DAT_DTO_COMPLETION_EVENT_DATA took_any(DAT_EVD_HANDLE evd, uint64_t cookie);
 size_t took_dto(DAT_EVD_HANDLE evd, uint64_t cookie, DAT_DTO_COMPLETION_STATUS status);
 void took_bind(DAT_EVD_HANDLE evd, DAT_RMR_HANDLE rmr, uint64_t cookie,

@@ -65,7 +65,7 @@ DAT_RETURN do_bind(struct side *s, DAT_RMR_HANDLE rmr, uint64_t n, size_t off, s
 				  context));
 }
 
-/* A provider whose waits poll all the time has had enough time as well. */
+/* For a provider whose waits poll all the time, the time that has passed is enough too. */
 void is_waiting(const pid_t *tid)
 {
 	(void)th_asleep(tid, 3000);

@@ -6,7 +6,7 @@
 
 #define ASKING 4
 
-/* The answer to another request, the end of its peer, and the end of the service point change
+/* Answering another request, the end of the peer of that one, and freeing the service point change
  * nothing. */
 STATEMENT(cr_query__private_data_stay_until_answered, dat_cr_query, DESCRIPTION)
 {
@@ -40,7 +40,7 @@ STATEMENT(cr_query__private_data_stay_until_answered, dat_cr_query, DESCRIPTION)
 	two_close(&a, &b);
 }
 
-/* The second LMR has the length of the first, whatever its length argument is. */
+/* The second LMR has the length of the first, whatever length the call passes. */
 STATEMENT(lmr_create__of_an_lmr_passes_over_the_length, dat_lmr_create, PARAMETERS)
 {
 	static const DAT_VLEN lengths[] = { 1, MEM, MEM + 1, (DAT_VLEN)-1 };

@@ -17,7 +17,7 @@ struct reg {
 	DAT_RMR_CONTEXT rmr_context;
 };
 
-/* A cookie that both sides of a statement know. It is not text: it has 40 bytes, and any may be
+/* A cookie that both sides of a statement know. It is no text: it has 40 bytes, any of which may be
  * zero. */
 static struct {
 	cookie_id id, last_differs;
@@ -98,7 +98,8 @@ struct hello {
 	DAT_RMR_CONTEXT context;
 	DAT_VADDR at;
 	DAT_SOCK_ADDR address;
-	bool refused;			/* the provider cannot share memory, see the skip above */
+	/* the provider cannot share memory; the statement is skipped, see above */
+	bool refused;
 };
 
 /* Registers the memory under the cookie, and serves every client. */
@@ -138,7 +139,7 @@ static void open_beside(struct side *s, struct th_child *child, struct hello *he
 		skip("lmr_mem_types_supported of the peer has no SHARED_VIRTUAL");
 }
 
-/* Writes 64 bytes from `from`, in the memory of this context, through the peer's context. */
+/* Writes 64 bytes of the memory of this context, from offset `from`, through the peer's context. */
 static void write_through(struct side *s, DAT_LMR_CONTEXT context, char *from,
 			  const struct hello *hello, size_t off)
 {
@@ -158,8 +159,8 @@ static void all_are(const char *at, char byte)
 }
 
 /*
- * A write through one side's context changes the memory of the other, which can send it from there
- * through its own context.
+ * A write through the context of one side changes memory of the other side, which can send the data
+ * from there through its own context.
  */
 STATEMENT(lmr_create__two_processes_share_by_cookie, dat_lmr_create, PARAMETERS)
 {
@@ -188,8 +189,8 @@ STATEMENT(lmr_create__two_processes_share_by_cookie, dat_lmr_create, PARAMETERS)
 }
 
 /*
- * All 40 bytes count: cookies that differ in the last byte name two memories, and a process that
- * registers one does not share the other.
+ * All 40 bytes of a cookie count. Cookies that differ in the last byte name two memories, and a
+ * process that registers one does not share the other.
  */
 STATEMENT(lmr_create__cookie_that_differs_in_its_last_byte, dat_lmr_create, DESCRIPTION)
 {

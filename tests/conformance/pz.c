@@ -90,7 +90,7 @@ STATEMENT(pz_query__mask_out_of_range, dat_pz_query, RETURNS)
 	side_close(&s);
 }
 
-/* Memory of one zone is inaccessible to endpoints of another, whatever the rights. */
+/* An endpoint cannot access memory of another zone, whatever the rights. */
 STATEMENT(pz_create__keeps_other_zones_out, dat_pz_create, DESCRIPTION)
 {
 	struct side a, b;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Calls that need memory, with each of their allocations failing in turn: the call returns the error,
- * and succeeds as soon as there is memory.
+ * Each allocation of a call that needs memory fails in turn: the call returns the error, and succeeds
+ * as soon as there is memory.
  */
 #include <net/if.h>
 #include <netinet/in.h>
@@ -202,7 +202,7 @@ static DAT_RETURN dup_connect_it(void)
 static void disconnect_it(void)
 {
 	must(dat_ep_disconnect(s.ep, DAT_CLOSE_ABRUPT_FLAG));
-	/* the event of this side, or of the peer's timeout, whichever comes first */
+	/* whichever comes first: the event of this side, or that of the peer's timeout */
 	took(s.conn_evd);
 	must(dat_ep_reset(s.ep));
 }
@@ -252,9 +252,9 @@ ROW(srq_create, make_srq, free_srq);
 /* ---- Qualifiers ---- */
 
 #define PORTS 64512		/* number of unprivileged ports, which begin at 1024 */
-#define OTHERS 512		/* most other descriptors of a process */
+#define OTHERS 512		/* most descriptors that a process needs besides */
 
-/* Gets a network namespace of its own. */
+/* Moves this process into a network namespace of its own. */
 static bool has_own_network(void)
 {
 	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };

@@ -132,7 +132,7 @@ STATEMENT(rmr_bind__length_zero_unbinds, dat_rmr_bind, DESCRIPTION)
 	two_close(&a, &b);
 }
 
-/* A send after the bind carries a context that is valid when it arrives. */
+/* A context that is sent after the bind is valid when the message arrives. */
 STATEMENT(rmr_bind__fences_later_work, dat_rmr_bind, DESCRIPTION)
 {
 	DAT_RMR_CONTEXT context;

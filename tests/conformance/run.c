@@ -17,7 +17,8 @@ extern const struct statement *const __stop_statements[];
 
 struct conform_options conform_options = { .ia = "soft-mlx5-0", .port = 45299, .limit_ms = 30000 };
 
-/* The outcome is shared with the child that runs a statement, and with children of that child. */
+/* The child that runs a statement, and children of that child, share the outcome through this
+ * memory. */
 static struct outcome *current;
 
 size_t conform_count(void)
@@ -36,7 +37,7 @@ static int by_place(const void *a, const void *b)
 	return files ? files : x->line - y->line;
 }
 
-/* The table must be sorted, because compilers may emit the statements in any order. */
+/* The table must be sorted, because compilers may emit its rows in any order. */
 const struct statement *conform_get(size_t i)
 {
 	static const struct statement *sorted[MAX_STATEMENTS];
@@ -180,7 +181,8 @@ DAT_RETURN conform_tried(DAT_RETURN got, const char *text)
 	return got;
 }
 
-/* exit() handlers belong to the process that forked this one, and a failure needs no cleanup. */
+/* exit() would run handlers that belong to the parent process, and a failed statement needs no
+ * cleanup. */
 static _Noreturn void end(enum verdict verdict, const char *reason)
 {
 	/* The first failure counts, because others follow from it. */

@@ -2,7 +2,7 @@
 /* Endpoints created by the provider for a Service Point's requests. */
 #include "tests/conformance/fixture.h"
 
-/* Makes b listen so that its provider makes the endpoints, and a connect. */
+/* Lets b listen so that its provider makes the endpoints, and lets a connect. */
 static DAT_CR_HANDLE asked(struct side *a, struct side *b, bool any)
 {
 	const DAT_PSP_FLAGS flag = DAT_PSP_PROVIDER_FLAG;
@@ -33,7 +33,7 @@ static void both_connected(struct side *a, struct side *b, DAT_EP_HANDLE ep)
 }
 
 /*
- * Gives the endpoint its missing attributes and accepts. The request's handle implies the endpoint.
+ * Gives the endpoint its missing attributes, and accepts the request without naming the endpoint.
  */
 static void serves(struct side *a, struct side *b, DAT_CR_HANDLE cr)
 {
@@ -78,8 +78,8 @@ STATEMENT(psp_create_any__provided_endpoint_has_no_zone, dat_psp_create_any, DES
 }
 
 /*
- * dat_cr_accept(3) requires that the endpoint serves as many reads as the peer may have
- * outstanding, and has no more than the peer serves.
+ * dat_cr_accept(3): the endpoint must serve as many reads as the peer may have outstanding, and
+ * must not have more outstanding than the peer serves.
  */
 STATEMENT(psp_create__provided_attributes_match_the_request, dat_psp_create, DESCRIPTION)
 {
@@ -167,7 +167,7 @@ STATEMENT(cr_reject__provided_endpoint_is_the_providers_again, dat_cr_reject, DE
 	must(dat_cr_reject(cr));
 	must_be(DAT_INVALID_HANDLE, dat_ep_free(ep));
 	took_conn(&a, a.ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
-	/* The endpoint's former EVDs do not keep any object from being freed, either. */
+	/* Those EVDs can be freed too: the endpoint does not use them any more. */
 	side_free(&b);
 	side_close(&a);
 }
@@ -230,6 +230,6 @@ STATEMENT(rsp_free__with_an_endpoint_of_the_providers, dat_rsp_free, DESCRIPTION
 	side_open(&s);
 	reserved(&s, &rsp);
 	must(dat_rsp_free(rsp));
-	/* Nothing of the endpoint is left in the adapter. */
+	/* The adapter has nothing left of the endpoint. */
 	side_free(&s);
 }

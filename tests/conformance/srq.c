@@ -50,7 +50,7 @@ static DAT_SRQ_PARAM params(DAT_SRQ_HANDLE srq)
 	return p;
 }
 
-/* Connects two sides: a sends, and b has an SRQ of that length. */
+/* Connects two sides: a sends, and b's endpoint has an SRQ of that length. */
 static DAT_SRQ_HANDLE two_with_srq(struct side *a, struct side *b, DAT_COUNT dtos)
 {
 	DAT_SRQ_HANDLE srq;

@@ -21,7 +21,7 @@ static void need(const struct side *s, int watermark)
 	skip("srq_watermarks_supported is 0x%x", (unsigned int)s->attr.srq_watermarks_supported);
 }
 
-/* Checks that s->ep has these counts, and that each can be queried alone. */
+/* Checks these counts of s->ep, together and each queried alone. */
 static void holds(struct side *s, DAT_COUNT n)
 {
 	bool nbufs_known = s->attr.ep_recv_info_supported & 0x01;
@@ -47,7 +47,8 @@ static void receives(struct side *s, int n)
 }
 
 /*
- * Sends messages. Their completions show that they have arrived; the receives are not dequeued yet.
+ * Sends messages. Their completions show that they have arrived. The receives' completions are not
+ * dequeued yet.
  */
 static void arrive(struct side *from, int n)
 {
@@ -57,7 +58,7 @@ static void arrive(struct side *from, int n)
 	}
 }
 
-/* Connects two sides: a sends; b takes receives from an SRQ that has this number of them. */
+/* Connects two sides: a sends, and b takes receives from an SRQ, in which this number is posted. */
 static DAT_SRQ_HANDLE two_with_srq(struct side *a, struct side *b, int n, DAT_COUNT soft)
 {
 	DAT_SRQ_ATTR srq_attr = { n, 1, DAT_SRQ_LW_DEFAULT };

@@ -41,7 +41,8 @@ static void change_agent_at_lock(void *arg)
 		th_aside(&change.other, query_and_change, arg, 20000);
 }
 
-/* Changes the agent while the call is at this lock. False: the call takes no such lock. */
+/* Changes the agent when the call is about to take this lock. False: the call takes no such
+ * lock. */
 static bool changes_beside_at(unsigned int lock)
 {
 	cr_assert_eq(dat_cno_modify_agent(t.cno, agent_of(&change.calls)), DAT_SUCCESS);
@@ -68,7 +69,7 @@ static bool remover_sleeps(struct calls *c)
 	return __atomic_load_n(&c->null, __ATOMIC_ACQUIRE);
 }
 
-/* Waits until the thread that removes the agent waits for this call to return. */
+/* Waits until the thread that removes the agent is waiting for this call to return. */
 static void change_itself(DAT_PVOID data, DAT_EVD_HANDLE evd)
 {
 	struct calls *c = data;

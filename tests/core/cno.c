@@ -133,7 +133,8 @@ Test(cno, wait__each_evd_once_in_order)
 	expect_none();
 }
 
-/* An unsignaled completion is an event but no trigger, even when the CQ was armed. */
+/* The completion of an unsignaled request is an event but triggers nothing, even if the CQ was
+ * armed. */
 Test(cno, wait__unsignalled_does_not_trigger)
 {
 	struct waiter w;

@@ -2,8 +2,8 @@
 /*
  * dat_ep_connect(3): no message arrives before ESTABLISHED is on the EVD. A peer may send as soon
  * as its own side is connected, so a message can overtake the last message of the connection
- * manager. Here the test is that peer, and sends the last message of the connection manager after
- * its data.
+ * manager. Here the test acts as that peer: it sends its data first, and the last message of the
+ * connection manager after it.
  */
 #include <poll.h>
 #include <sys/socket.h>
@@ -20,7 +20,8 @@ static int listener, peer;
 static uint64_t id;
 
 /*
- * Listens at the port of some qualifier and returns the qualifier, because tests run side by side.
+ * Listens at the port of any qualifier, and returns the qualifier: several tests may run at the
+ * same time.
  */
 static DAT_CONN_QUAL listen_somewhere(struct sockaddr_in *at)
 {
@@ -55,7 +56,7 @@ static enum cm_type hear(void)
 	return m.type;
 }
 
-/* Connects up to the RTU. From then on the peer may send. */
+/* Makes the connection up to the RTU. From then on the peer may send. */
 static void connect_but_last_word(DAT_EP_HANDLE ep)
 {
 	struct sockaddr_in at;
@@ -214,7 +215,8 @@ Test(early, dequeue__others_go_on)
 	end();
 }
 
-/* The peer disconnects instead. The messages are dequeued before the event of the disconnection. */
+/* The peer disconnects instead of sending that message. The data messages are dequeued before the
+ * event of the disconnection. */
 Test(early, failed__messages_come_before_the_end)
 {
 	connect_but_last_word(o.ep);

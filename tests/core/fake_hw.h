@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A backend without a device: the test makes completions, any call can fail, and objects created and not
- * destroyed are counted.
+ * A backend without a device: the test makes the completions, any call can be made to fail, and objects
+ * that were created and not destroyed are counted.
  */
 #ifndef TESTS_FAKE_HW_H
 #define TESTS_FAKE_HW_H
@@ -21,8 +21,8 @@ struct fake {
 	unsigned long calls;		/* number of calls of functions that may fail */
 	unsigned long fail_at;		/* the number of the call that fails, from 1; 0: none */
 	int fail_with;			/* the error that it returns, as -errno */
-	bool silent;			/* posts do not complete by themselves */
-	bool unsolicited;		/* completions are of sends without the solicited flag */
+	bool silent;			/* posts complete only when the test says so */
+	bool unsolicited;		/* completions belong to sends without the solicited flag */
 	bool recv_busy;			/* qp_idle reports receives as busy */
 	uint32_t recvs;			/* the result of recv_count */
 	uint32_t qos;			/* DAT_QOS bits that newly opened IAs support */
@@ -40,18 +40,18 @@ DAT_IA_HANDLE fake_open(const char *name);
 /* Opens the IA as a threadsafe one. */
 DAT_IA_HANDLE fake_open_safe(const char *name);
 void fake_params(const char *name, const char *params);
-/* Closes abruptly, and asserts that backend and process have no objects left. */
+/* Closes the IA abruptly. Asserts that backend and process have no objects left. */
 void fake_close(DAT_IA_HANDLE ia);
 bool fake_is_clean(void);
 
-/* The device writes a completion, and makes the CQ's descriptor readable if it is armed. */
+/* Writes a completion as a device does, and makes the CQ's descriptor readable if the CQ is armed. */
 void fake_complete(DAT_EVD_HANDLE evd, const struct dap_event *ev);
 void fake_complete_dto(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, uint64_t cookie, bool unsignalled);
 
 /* Posts an event without data by dat_evd_post_se(). */
 void fake_post_se(DAT_EVD_HANDLE evd);
 
-/* These create objects of any size. */
+/* These functions create objects of any size. */
 DAT_EVD_HANDLE fake_evd(DAT_IA_HANDLE ia, int qlen, DAT_EVD_FLAGS flags);
 DAT_PZ_HANDLE fake_pz(DAT_IA_HANDLE ia);
 DAT_EP_HANDLE fake_ep(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE evd);

@@ -41,7 +41,7 @@ Test(objects, ia_open__shares_async_evd)
 	cr_assert_eq(ev.event_data.asynch_error_event_data.dat_handle, second);
 	assert_ret(dat_evd_dequeue(async, &ev), DAT_QUEUE_EMPTY);
 
-	/* The owner is freed first: no caller keeps a dangling EVD. */
+	/* Frees the owner first. No caller may keep a pointer to the freed EVD. */
 	cr_assert_eq(dat_ia_close(first, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
 	dap_async_post(second, DAP_EV_ASYNC_INTERNAL, second, 0);
 	cr_assert_eq(dat_ia_query(second, &async, 0, NULL, 0, NULL), DAT_SUCCESS);
@@ -60,7 +60,7 @@ Test(objects, ia_open__bad_async_evd)
 	evd = dto;
 	assert_code(dat_ia_open("fake0", 0, &evd, &out), DAT_INVALID_HANDLE,
 		    DAT_INVALID_HANDLE_EVD_ASYNC);
-	evd = async;	/* an EVD of another IA name */
+	evd = async;	/* the asynchronous EVD of an IA with another name */
 	assert_ret(dat_ia_open("fake1", 0, &evd, &out), DAT_INVALID_HANDLE);
 	evd = ia;
 	assert_ret(dat_ia_open("fake0", 0, &evd, &out), DAT_INVALID_HANDLE);
@@ -217,7 +217,7 @@ static DAT_RETURN open_and_make(struct zoo *z)
 	return ret == DAT_SUCCESS ? make_zoo(z) : ret;
 }
 
-/* Every call into the backend fails once: the call returns the error, and nothing leaks. */
+/* Every call into the backend fails once. The DAT call returns the error, and nothing leaks. */
 Test(objects, create__nth_backend_call_fails)
 {
 	unsigned long n = 0;
@@ -244,7 +244,8 @@ Test(objects, create__nth_backend_call_fails)
 	cr_assert_gt(n, 8);
 }
 
-/* An IA is open already, so the manager's thread runs, and its start is not part of the test. */
+/* Another IA is open already, so that the manager's thread runs and its start is not part of the
+ * test. */
 Test(objects, create__nth_allocation_fails)
 {
 	DAT_IA_HANDLE other = fake_open("fake1");

@@ -15,7 +15,7 @@ static void open_all(void)
 
 TestSuite(post, .init = open_all, .fini = teardown, .timeout = 60);
 
-/* Applies the causes that lead to a state from UNCONNECTED, by any path. */
+/* Takes the endpoint from UNCONNECTED to a state, by any path of causes. */
 static void lead_to(struct dap_ep *ep, enum dap_ep_state state)
 {
 	static const enum dap_ep_cause way[DAP_EP_STATES][3] = {
@@ -164,7 +164,7 @@ Test(post, bind__bad_handles)
 	cr_assert_eq(dat_ia_close(other_ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 }
 
-/* Live tables: the target of a call, for each endpoint. */
+/* Live tables: for each endpoint, which function a call reaches. */
 Test(post, table__follows_state)
 {
 	struct dap_ep *ep = t.ep;
@@ -178,7 +178,7 @@ Test(post, table__follows_state)
 	cr_assert_eq(live->ep_post_recv_func, hot->post_recv);
 	cr_assert_eq(live->ep_post_rdma_read_func, hot->rdma_read);
 	cr_assert_eq(live->ep_post_rdma_write_func, hot->rdma_write);
-	/* a function that does not depend on the handle */
+	/* this function must not depend on the handle */
 	cr_assert_eq(live->evd_dequeue_func, front_evd_dequeue);
 	cr_assert_eq(live->rmr_bind_func, front_rmr_bind);
 	lead_back(ep);
@@ -292,7 +292,7 @@ Test(post, validate__bind)
 		     DAT_SUCCESS);
 }
 
-/* If an endpoint has no EVDs, a poster without room reaps its completions. */
+/* If an endpoint has no EVDs, a poster that finds no room reaps its completions itself. */
 Test(post, reap__endpoint_without_evds)
 {
 	DAT_EP_HANDLE ep = fake_ep(t.ia, t.pz, NULL);

@@ -11,7 +11,7 @@ static void setup(void)
 
 TestSuite(purge, .init = setup, .timeout = 60);
 
-/* A wait for three events sets two of them aside. */
+/* A wait for three events takes two of them from the CQ and sets them aside. */
 Test(purge, ep_free__discards_binds_that_a_wait_has_set_aside)
 {
 	struct dap_event bind = { .number = DAP_EV_RMR_BIND }, other = bind;

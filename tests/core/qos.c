@@ -66,7 +66,7 @@ Test(qos, ep_connect__class_that_the_adapter_lacks_is_refused)
 	fake_close(o.ia);
 }
 
-/* Best effort in the call means that the endpoint's attributes decide the class. */
+/* If the call says best effort, the endpoint's attributes decide the class. */
 Test(qos, ep_connect__class_of_the_call_precedes_that_of_the_endpoint)
 {
 	static const struct { DAT_QOS attr, call; uint32_t used; } cases[] = {

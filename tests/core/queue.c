@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The order of an EVD's events from software and from the device, and the full EVD. */
+/* The order of an EVD's events, which come from software and from the device; and full EVDs. */
 #include <errno.h>
 
 #include "core/evd/evd.h"
@@ -166,8 +166,8 @@ static void post_end_within_poll(struct dap_evd *evd)
 	post_conn(DAP_EV_DISCONNECTED, t.a);
 }
 
-/* The CQ was empty before the end was posted. Completions that arrive in between come before the
- * end. */
+/* The CQ was empty before the end was posted. Completions that arrive between the two come before
+ * the end. */
 Test(queue, dequeue__end_posted_while_polling)
 {
 	polls_left = 2;
@@ -188,7 +188,7 @@ Test(queue, post_se__full)
 	for (uintptr_t i = 0; i < 8; i++)
 		cr_assert_eq(next().event_data.software_event_data.pointer, (void *)i);
 	expect_empty();
-	/* dat_evd_post_se(3): the failed post is no overflow of the EVD. */
+	/* dat_evd_post_se(3): a refused post is no overflow of the EVD. */
 	assert_ret(dat_evd_dequeue(t.async, &(DAT_EVENT){0}), DAT_QUEUE_EMPTY);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_evd_wait(3): events that end a wait and others, and return values. */
+/* dat_evd_wait(3): which events end a wait, and return values. */
 #include <errno.h>
 
 #include "core/evd/evd.h"
@@ -127,7 +127,8 @@ Test(wait, wait__threshold_of_three)
 	cr_assert_eq(w.nmore, 2);
 }
 
-/* An unsignaled completion is an event, but wakes no waiter, even when the CQ was armed. */
+/* The completion of an unsignaled request is an event but wakes no waiter, even if the CQ was
+ * armed. */
 Test(wait, wait__unsignalled_does_not_wake)
 {
 	struct waiter w;
@@ -154,8 +155,8 @@ Test(wait, wait__unsignalled_already_there_is_returned)
 
 static void complete_at_arming(struct dap_evd *evd)
 {
-	/* The first poll after the CQ is armed finds the completion, so the descriptor will not
-	 * become readable. */
+	/* The first poll after arming the CQ finds the completion, so the descriptor will not become
+	 * readable. */
 	static bool once;
 
 	if (once || !fake.arms)
@@ -177,7 +178,8 @@ Test(wait, wait__completion_between_poll_and_arm)
 	cr_assert_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64, 9);
 }
 
-/* The end of a connection is posted after the last poll has begun: that poll must not deliver it. */
+/* The end of a connection is posted after the last poll has begun, so that poll must not deliver
+ * it. */
 static void break_after_arming(struct dap_evd *evd)
 {
 	struct dap_event ev = {.number = DAP_EV_BROKEN, .conn.ep = t.ep, .after_cq = true};
@@ -352,7 +354,8 @@ static struct {
 	DAT_EVD_HANDLE evd;
 	DAT_EP_HANDLE ep;
 	struct th_aside changer;
-	unsigned int locks, at;		/* the change is made before this lock of the waiter */
+	/* locks that the waiter has taken; the change is made before the lock with number `at` */
+	unsigned int locks, at;
 	bool claimed, changed, changing;
 } flip;
 
@@ -374,7 +377,8 @@ static void change_flags(void *arg)
 	__atomic_store_n(&flip.changed, true, __ATOMIC_RELEASE);
 }
 
-/* Only one thread makes the change: a waiter that looks asleep may still reach its lock. */
+/* Only one of two threads makes the change: a waiter that seems to sleep may still reach its
+ * lock. */
 static bool claim_change(void)
 {
 	return !__atomic_exchange_n(&flip.claimed, true, __ATOMIC_ACQ_REL);
@@ -407,7 +411,8 @@ static bool sleeps(const struct th_aside *waiter)
 	       th_goes_on_sleeping(__atomic_load_n(&waiter->tid, __ATOMIC_ACQUIRE));
 }
 
-/* False: the waiter slept before it reached that lock, and the change was made then. */
+/* Returns false if the waiter slept before it reached that lock; then the change was made during its
+ * sleep. */
 static bool wakes_after_change_at(unsigned int lock)
 {
 	struct waiter w = { .evd = flip.evd, .timeout = LONG, .threshold = 1 };
@@ -435,8 +440,8 @@ static bool wakes_after_change_at(unsigned int lock)
 }
 
 /*
- * Unsolicited sends complete once the stream requests all completions. A thread that gets no CPU
- * for long looks asleep, so a second try shows whether the waiter reaches that lock.
+ * When the stream requests all completions, unsolicited sends wake the waiter. A thread that gets no
+ * CPU for long seems to sleep, so a second try shows whether the waiter reaches that lock.
  */
 Test(wait, ep_create__with_other_flags_reaches_a_waiter)
 {

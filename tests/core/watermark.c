@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* EVDs whose receives are counted: neither their events nor their waiters change. */
+/* An EVD whose receives are counted: neither its events nor its waiters are affected. */
 #include <errno.h>
 
 #include "tests/core/fixture.h"

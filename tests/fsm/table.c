@@ -37,7 +37,7 @@ static const int want[DAP_EP_STATES][DAP_CAUSES] = {
 [DAP_EP_UNCONFIGURED_TENTATIVE] = { x, x, x, x, x, x, x, x, x, x, x, x, x, x, x },
 };
 
-static int checked, live;	/* objects that stand for the two tables */
+static int checked, live;	/* two objects that stand for the checked and the live table */
 static struct dap_ia ia;
 static struct dap_ep ep;
 

@@ -6,7 +6,7 @@
 
 #include "core/libdat/conf.h"
 
-/* Parses the bytes in memory of exactly this size, so that a sanitizer detects one byte more. */
+/* Parses a line in a buffer of exactly its size, so that a sanitizer detects a read beyond it. */
 static enum conf_verdict parse_bytes(const char *bytes, size_t len, bool secure,
 				     struct conf_entry **entry, const char **why)
 {
@@ -179,8 +179,8 @@ Test(libdat, line__relative_library_needs_ordinary_privileges)
 	free(entry);
 }
 
-/* A line for another API is not checked by our rules, because a host's file has lines of many
- * providers. */
+/* A line for another API is not checked by our rules, because the dat.conf of a host has lines of
+ * many providers. */
 Test(line, secure__relative_path_of_another_api_is_no_fault)
 {
 	struct conf_entry *entry = NULL;

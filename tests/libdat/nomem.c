@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The n-th allocation fails, or there are no descriptors left: an error, and the next try works. */
+/* The n-th allocation fails, or no descriptor is left: the call returns an error, and the next try
+ * works. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,8 @@
 
 #define LIMIT 200
 
-/* Returns NULL or the error. It runs in a child, where Criterion's checks do not work. */
+/* Returns NULL, or the text of the error. This runs in a child, where Criterion's checks do not
+ * work. */
 static const char *one_round(void)
 {
 	DAT_PROVIDER_INFO info[2], *to[] = {&info[0], &info[1]};

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The redirected calls: each handles a null handle itself and otherwise jumps through its own slot.
- *
- * All are called through one type with more arguments than any of them has. On x86_64 extra arguments do
- * no harm: the caller removes them.
+ * The redirected calls: each handles a null handle itself, and otherwise jumps through its own slot. The
+ * test calls all of them through one type with more arguments than any of them has. On x86_64 extra
+ * arguments do no harm, because the caller removes them.
  */
 #include <criterion/criterion.h>
 #include <dat/dat_registry.h>
@@ -14,7 +13,7 @@
 typedef DAT_RETURN (*any_call)(void *handle, long, long, long, long, long, long, long, long, long,
 			       long, long);
 
-/* The calls: each has the number of its slot, and the object that a null handle is reported as. */
+/* For each call, the number of its slot, and the subtype of its error for a null handle. */
 static const struct {
 	const char *name;
 	any_call call;

@@ -2,7 +2,8 @@
 # The parser's functions are not exported, so its objects are linked in beside libdat.so.1.
 LIBDAT_UNIT := $(call objs,core/log_line.c $(addprefix core/libdat/,conf_line.c conf_file.c own_library.c log.c))
 
-# Providers to load. Undefined symbols are allowed: one of them is there to have one.
+# Providers for the tests. Undefined symbols are allowed, because one of them must have an undefined
+# symbol.
 LIBDAT_PLUGINS := $(patsubst tests/libdat/plugin/%.c,$(O)/lib/test-provider-%.so,\
 	$(wildcard tests/libdat/plugin/*.c))
 $(O)/obj/tests/libdat/plugin/%.o: VISIBILITY :=

@@ -12,7 +12,7 @@
 #include "tests/libdat/util.h"
 
 static char dir[64];
-/* the process that made the directory, not a child that it forked */
+/* the process that made the directory, because a forked child must not remove it */
 static pid_t owner;
 static int captured = -1, saved = -1, replaced;
 static char text[65536];
