@@ -20,7 +20,7 @@ static void ask(void)
 	assert_ok(dat_ia_query(a.ia, NULL, DAT_IA_ALL, &ia, DAT_PROVIDER_FIELD_ALL, &provider));
 }
 
-/* A number that was set: small, so that it differs from the earlier value. */
+/* Asserts that a number was set: it is small, unlike the value before the query. */
 #define cr_assert_some(n) cr_assert((n) > 0 && (uint64_t)(n) != (uint64_t)(int32_t)0xa5a5a5a5, #n)
 
 Test(attributes, ia__returns_its_identity)

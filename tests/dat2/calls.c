@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Calls that 1.2 has, too, through the table of 2.0. Their slots, arguments and parameters differ.
- * The tests of 1.2 check their effects.
+ * Calls that uDAPL 1.2 has too, through the table of 2.0. Their slots, arguments and parameters
+ * differ. The tests of 1.2 check their effects.
  */
 #include "tests/dat2/dat2.h"
 

@@ -44,7 +44,7 @@ static void all_of(DAT_HANDLE handle, int all, DAT_UINT64 *to)
 	assert_ok(query_counters(handle, all, to, 0));
 }
 
-/* An EFA may not know a counter: then its value is all ones. */
+/* The counter of an EFA may be unknown: then its value is all ones. */
 static void needs_known(DAT_HANDLE handle, int all, int which)
 {
 	DAT_UINT64 v[DCNT_IA_ALL_COUNTERS];
@@ -224,7 +224,8 @@ static DAT_UINT64 dequeue_some(DAT_EVD_HANDLE evd, unsigned int n)
 	return missed;
 }
 
-/* The ring wraps many times, with invisible completions and with events that a wait takes. */
+/* The ring wraps many times, with completions that the consumer does not see, and with events taken
+ * by a wait. */
 Test(counters, evd__counts_events_dequeued)
 {
 	DAT_UINT64 v[DCNT_EVD_ALL_COUNTERS];
@@ -246,7 +247,8 @@ Test(counters, evd__counts_events_dequeued)
 	cr_assert_leq(v[DCNT_EVD_DEQUEUE_POLL_FOUND], found);
 }
 
-/* The ring grows with completions in it. Other completions disappear with their endpoint. */
+/* The ring grows while it has completions. Other completions disappear together with their
+ * endpoint. */
 Test(counters, evd__counts_on_when_its_ring_changes)
 {
 	DAT_EVD_PARAM param;
@@ -470,7 +472,8 @@ Test(counters, ep__counts_each_kind_and_its_bytes)
 	cr_assert_eq(one_of(b.dto, DCNT_EVD_ALL_COUNTERS, DCNT_EVD_DEQUEUE_FOUND), 100);
 }
 
-/* Inline data, data by reference, lists and empty requests take different paths. */
+/* Inline data, data by reference, lists and empty requests take different paths, which all must
+ * count. */
 Test(counters, ep__counts_posts_of_each_shape)
 {
 	static const DAT_SEG_LENGTH sizes[] = { 0, 1, 8, 64, 65, 4096 };

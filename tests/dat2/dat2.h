@@ -40,8 +40,8 @@ void side_needs_zero_based(void);
 void side_needs_srq(void);
 void sides_open(void);
 void sides_close(void);
-/* Skips a test. A skipped test ends at once: its .fini is not called, and libdat2 only frees
- * objects that are closed. */
+/* Skips a test. This ends the test at once, without its .fini, and libdat2 frees only objects that
+ * are closed. */
 #define side_skip(...) (sides_close(), cr_skip_test(__VA_ARGS__))
 /* Connects a.ep to b.ep, which listens at the qualifier. */
 void sides_connect(void);

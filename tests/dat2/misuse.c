@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Errors of consumers, and the results. */
+/* Errors of consumers, and what the calls return. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static int try_line(const char *name, const char *line)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
 }
 
-/* Tries a line that names our library, or another library beside it. */
+/* Tries a line of dat.conf that names our library, or another library in its folder. */
 static int try_entry(const char *name, const char *version, const char *safe, const char *lib)
 {
 	const char *dir = getenv("DAPL_BUILD_DIR");
@@ -173,7 +173,7 @@ Test(misuse, close__of_the_opening_that_has_the_connect_evd, .init = sides_open,
 	assert_ok(dat_ia_close(a.ia, DAT_CLOSE_ABRUPT_FLAG));
 	assert_ok(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
 	cr_assert_eq(param.connect_evd_handle, DAT_HANDLE_NULL);
-	/* A new EVD in its memory gets no events of that endpoint's connections. */
+	/* A new EVD in the memory of the freed one gets no events of that endpoint's connections. */
 	assert_ok(dat_evd_create(b.ia, 8, NULL, DAT_EVD_CONNECTION_FLAG, &evd));
 	assert_ok(dat_ep_connect(ep, side_address(0), 77777, 1000, 0, NULL, DAT_QOS_BEST_EFFORT,
 				 DAT_CONNECT_DEFAULT_FLAG));
@@ -186,7 +186,7 @@ Test(misuse, close__of_the_opening_that_has_the_connect_evd, .init = sides_open,
 	assert_ok(dat_evd_free(evd));
 }
 
-/* A consumer that uses one table for all handles takes that of the IA. */
+/* A consumer that uses one table for all handles uses the table of the IA. */
 Test(misuse, table__of_the_ia_serves_all_handles, .init = sides_open, .fini = sides_close)
 {
 	extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE *);
@@ -236,7 +236,7 @@ Test(misuse, lmr__of_no_length, .init = sides_open, .fini = sides_close)
 		   DAT_LENGTH_ERROR);
 }
 
-/* The two values of this state have been exchanged since 1.2. */
+/* In 2.0 the two values of this state are exchanged, compared with 1.2. */
 Test(misuse, srq__that_works_is_not_in_error, .init = sides_open, .fini = sides_close)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 4, .max_recv_iov = 1 };

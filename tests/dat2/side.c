@@ -8,7 +8,8 @@
 
 struct side a, b;
 
-/* libdat2 has read its file before main, so the process restarts with the dat.conf of 2.0. */
+/* libdat2 has read its dat.conf before main, so the process executes itself again with the dat.conf
+ * of 2.0. */
 __attribute__((constructor)) static void choose_file(int argc, char **argv)
 {
 	const char *dir = getenv("DAPL_BUILD_DIR"), *now = getenv("DAT_OVERRIDE");

@@ -22,12 +22,12 @@ Test(dat2, table__has_no_hole)
 	cr_assert_str_eq(p->device_name, side_ia_name());
 }
 
-/* Calls any function of the table with only a handle. */
+/* Calls any function of the table, with a handle as its only argument. */
 typedef DAT_RETURN slot_fn(void *, long, long, long, long, long, long, long, long, long, long, long);
 
 Test(dat2, table__each_call_knows_a_wrong_handle)
 {
-	/* For each slot, whether a PZ is a valid handle for it. Slot 0 opens an IA. */
+	/* For each slot, true if the handle of a PZ is valid there. Slot 0 opens an IA. */
 	static const char good[79] = {
 		[0] = 1, [3] = 1, [4] = 1, [5] = 1,	/* ia_open, contexts, handle_type */
 		[40] = 1, [51] = 1, [52] = 1, [72] = 1,	/* rmr_create, pz_query, pz_free, for_ep */

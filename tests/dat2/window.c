@@ -92,9 +92,9 @@ static void end_it(DAT_RMR_CONTEXT context)
 }
 
 /*
- * The context is no window of b.ep. The receive reports the failed invalidate and the connection ends.
- * The adapter sends no answer: the retries of the send are exhausted, unless the end of the connection
- * flushes it first.
+ * The context is not that of a window of b.ep. The receive reports the failed invalidate, and the
+ * connection ends. The adapter sends no answer, so the send ends when its retries are exhausted or
+ * when the end of the connection flushes it.
  */
 static void is_refused(DAT_RMR_CONTEXT context)
 {
@@ -206,7 +206,8 @@ Test(window, ep_free__ends_what_is_bound_through_it)
 	cr_assert_eq(write_by(a.ep, context, "no"), DAT_DTO_ERR_REMOTE_ACCESS);
 }
 
-/* More binds than an RMR's keys have variants: a repeated context works like a new one. */
+/* Makes more binds than the RMR's keys have variants. A context that comes again works like a new
+ * one. */
 Test(window, bind__goes_through_all_its_keys)
 {
 	DAT_RMR_CONTEXT context = 0;
@@ -415,7 +416,7 @@ static void grow(void *arg)
 		cr_expect_eq(dat_ep_create(b.ia, b.pz, NULL, b.dto, NULL, NULL, &ep), DAT_SUCCESS);
 }
 
-/* The dequeuing thread stops before a lock. Meanwhile another thread grows the CQ. */
+/* The thread that dequeues stops before a lock. Meanwhile another thread makes the CQ grow. */
 static void grow_meanwhile(void *arg)
 {
 	if (growth.locks++)
@@ -441,7 +442,7 @@ static DAT_EVENT dequeue_slowly(DAT_EVD_HANDLE evd)
 	return ev;
 }
 
-/* Whichever lock the poller is about to take, it does not hold the CQ, so the CQ can grow. */
+/* Whichever lock the poller is about to take, it does not own the CQ then, so the CQ can grow. */
 Test(window, dequeue__of_an_end_lets_the_evd_grow)
 {
 	DAT_LMR_TRIPLET from, to;
@@ -500,8 +501,8 @@ static void bound_is_open(void)
 	bind_it(move.rmr, b.ep, 0);
 }
 
-/* Another thread binds the RMR through b.ep before this lock of the call. False: the call takes no
- * such lock. */
+/* Another thread binds the RMR through b.ep when the call is about to take this lock. False: the call
+ * takes no such lock. */
 static bool binds_beside_free_at(unsigned int lock)
 {
 	DAT_EP_HANDLE of_a, of_b;

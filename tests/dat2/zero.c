@@ -189,7 +189,7 @@ Test(zero, rmr__of_an_lmr_by_address)
 	cr_assert_eq(param.lmr_triplet.virtual_address, (DAT_VADDR)(unsigned long)b.mem + AT + 50);
 	cr_assert_eq(write_at(context, 0, 100, 3), DAT_DTO_SUCCESS);
 	landed(50, 100, 3);
-	/* Uses virtual addresses, which take the fast path from the second time on. */
+	/* By virtual addresses: from the second time on the posts take the fast path. */
 	for (int i = 0; i < 3; i++) {
 		context = bind_it(rmr, b.lmr, side_segment(&b, AT + 200, 100), DAT_VA_TYPE_VA);
 		assert_ok(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));

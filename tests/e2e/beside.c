@@ -7,7 +7,7 @@
 
 enum { LEN = 8 };
 
-/* A wait that does not poll takes the same locks each time. */
+/* A wait that does not poll takes the same locks in each run. */
 static void setup(void)
 {
 	rig_conf("strict=1;spin_us=0");
@@ -43,8 +43,8 @@ static void take_one(void *arg)
 		order.wrong = true;
 }
 
-/* Dequeues in the other thread. There is one dequeuer at a time: its previous step may still wait
- * for the run token. */
+/* Dequeues in the other thread. Only one thread may dequeue at a time, and its previous step may still
+ * wait for the run token. */
 static void dequeue_meanwhile(void *arg)
 {
 	if (order.dequeuer.started && !__atomic_load_n(&order.dequeuer.done, __ATOMIC_ACQUIRE))
@@ -114,7 +114,8 @@ static void join_at_lock(void *arg)
 		th_aside(&join.joiner, join_cno, arg, SOON_MS);
 }
 
-/* A wait and a CNO both need the descriptor of a CQ for the first time. False: there is no such lock. */
+/* A wait and a CNO need the descriptor of a CQ, both for the first time. False: there is no such
+ * lock. */
 static bool joined_at(unsigned int lock)
 {
 	DAT_EVENT ev;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The memory that a bound context gives access to. All other memory is refused. */
+/* Which memory a bound context makes accessible. Accesses to all other memory are refused. */
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -163,8 +163,8 @@ RIG_TEST(bind_access, adapter__not_the_one_it_was_made_on)
 }
 
 /*
- * Gigabytes of addresses over little memory: the same pages repeatedly. More than 2 GiB do not fit into
- * one entry of a window's translation.
+ * Gigabytes of addresses over little memory: the same pages are mapped repeatedly. One entry of a
+ * window's translation cannot have more than 2 GiB.
  */
 static char *large_mapping(size_t len, size_t piece)
 {

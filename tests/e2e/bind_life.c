@@ -80,8 +80,8 @@ static DAT_RMR_CONTEXT quietly(struct end *e, size_t len)
 }
 
 /*
- * Closes or moves the window by a request that is not waited for, behind one that opens it. The LMR can
- * be freed, nothing fails, and the old context is invalid.
+ * Closes or moves the window by a request whose completion is not awaited, behind one that opens it.
+ * The LMR can be freed, nothing fails, and the old context is invalid.
  */
 static void freed_under_way(size_t moved)
 {
@@ -149,8 +149,7 @@ RIG_TEST(bind_life, free__with_the_completion_still_to_be_taken)
 	same(end_state(b.ep), DAT_EP_STATE_CONNECTED);
 }
 
-/* The context is sent in the very next post. The fence makes the context valid when the message
- * arrives. */
+/* The very next post sends the context. The fence makes the context valid when the message arrives. */
 RIG_TEST(bind_life, bind__then_send_of_the_context)
 {
 	for (uint64_t i = 0; i < 300; i++) {
@@ -168,7 +167,8 @@ RIG_TEST(bind_life, bind__then_send_of_the_context)
 	}
 }
 
-/* The key's low byte wraps, and mkeys alternate: no closed context works, each new one does. */
+/* The low byte of the key wraps, and the mkeys of an RMR alternate. No closed context works, and each
+ * new one does. */
 RIG_TEST(bind_life, rebind__a_thousand_times)
 {
 	DAT_RMR_CONTEXT c[1021];
@@ -182,7 +182,7 @@ RIG_TEST(bind_life, rebind__a_thousand_times)
 		window_opens(&a, &b, c[i], i * 8, 8);
 		for (unsigned int k = 0; k < i; k++)
 			check(c[k] != c[i]);
-		/* this happens three times in each round of a key */
+		/* the variants of a key are used up three times */
 		if (i && i % 85 == 0) {
 			window_refuses_write(&a, &b, c[i - 1], (i - 1) * 8, 8);
 			window_refuses_read(&a, &b, c[i - 80], (i - 80) * 8, 8);
@@ -194,7 +194,7 @@ RIG_TEST(bind_life, rebind__a_thousand_times)
 		window_refuses_write(&a, &b, c[i], i * 8, 8);
 }
 
-/* The queue is filled with binds, without waiting. The last bind counts. */
+/* Fills the queue with binds without waiting. The last bind counts. */
 RIG_TEST(bind_life, rebind__many_outstanding)
 {
 	DAT_RMR_CONTEXT c[RIG_DTOS];
@@ -285,8 +285,8 @@ static void took_dtos_and_binds(DAT_EVD_HANDLE evd, unsigned int dtos, unsigned 
 	}
 }
 
-/* The completion of the last bind is behind as many others as the endpoint allows. None of them is
- * dequeued. */
+/* The completion of the last bind comes after as many others as the endpoint allows. None of them has
+ * been dequeued. */
 RIG_TEST(bind_life, rebind__through_another_endpoint_behind_a_full_queue)
 {
 	struct pair_of_eps p = second_connection();
@@ -328,8 +328,8 @@ RIG_TEST(bind_life, window__outlives_the_connection_it_was_bound_through)
 
 /* ---- flushed ---- */
 
-/* After a flush the state of the key is unknown. The next bind resolves that, and so does freeing
- * the RMR. */
+/* After a flush it is unknown whether the bind has changed the key. The next bind resolves that, and so
+ * does freeing the RMR. */
 RIG_TEST(bind_life, disconnected__flushes_and_can_be_bound_again)
 {
 	struct pair_of_eps p = second_connection();
@@ -373,7 +373,7 @@ RIG_TEST(bind_life, disconnected__flushes_in_order_with_the_rest)
 	must(dat_rmr_free(rmr));
 }
 
-/* Several endpoints in sequence under one window. */
+/* One window is bound through several endpoints, one after the other. */
 RIG_TEST(bind_life, reset__between_binds)
 {
 	DAT_RMR_CONTEXT c, old = 0;

@@ -128,7 +128,7 @@ RIG_TEST(bind_refuse, endpoint__not_connected)
 		  DAT_INVALID_HANDLE_EP);
 }
 
-/* Each LMR's local rights are tried with each set of remote rights. */
+/* Tries each set of local rights of an LMR with each set of remote rights. */
 RIG_TEST(bind_refuse, rights__that_the_lmr_lacks)
 {
 	DAT_LMR_TRIPLET t = seg(&b, 0, 100);
@@ -179,8 +179,8 @@ RIG_TEST(bind_refuse, rmr__invalid_handle)
 }
 
 /*
- * If an endpoint has as many outstanding binds as it allows, the next one is refused. The window
- * stays as the last accepted bind set it.
+ * If an endpoint has as many outstanding binds as it allows, the next bind is refused. The window
+ * stays as the last accepted bind has set it.
  */
 RIG_TEST(bind_refuse, queue__full)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Revoked access has ended: a peer that keeps writing changes no byte after the call has returned, or
- * after the completion has been dequeued.
+ * A peer that keeps writing changes no byte after its access has been revoked: after the call has
+ * returned, or after the completion has been dequeued.
  */
 #include <pthread.h>
 #include <string.h>
@@ -118,9 +118,7 @@ RIG_TEST(bind_revoke, rebind__when_its_completion_is_seen)
 	}
 }
 
-/*
- * The endpoint that receives the writes is freed: no work of that connection is executed any more.
- */
+/* Frees the endpoint that receives the writes: no work of that connection is executed any more. */
 RIG_TEST(bind_revoke, ep_free__when_it_returns)
 {
 	static char seen[BYTES];

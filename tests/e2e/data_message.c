@@ -58,7 +58,7 @@ RIG_TEST(data_message, send__nothing)
 	check(all_bytes(b.mem, 64, 0xee));
 }
 
-/* Sends one message, which each side splits differently. */
+/* Sends one message, which the two sides split into different segments. */
 static void in_pieces(unsigned int sender, unsigned int receiver, size_t size, uint64_t seed)
 {
 	DAT_DTO_COOKIE c = { .as_64 = seed };
@@ -154,7 +154,7 @@ RIG_TEST(data_message, send__crossing)
 	}
 }
 
-/* Each operation completes in order, whatever it has to wait for. */
+/* Operations complete in order, whatever each has to wait for. */
 RIG_TEST(data_message, mixed_requests__complete_in_order)
 {
 	DAT_RMR_CONTEXT context;

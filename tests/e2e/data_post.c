@@ -8,7 +8,7 @@ TestSuite(data_post, .timeout = 60);
 
 /* ---- Suppressed requests ---- */
 
-/* This request completes after all earlier ones have been executed. */
+/* Makes a request that completes after all earlier ones have been executed. */
 static void settle(uint64_t cookie)
 {
 	soon(do_read(&a, cookie, 0, far(&b, 0, 8), 0));
@@ -77,7 +77,7 @@ RIG_TEST(data_post, suppress__endpoint_without_request_evd)
 		soon(do_write(&a, i, 0, far(&b, 0, 4), i & 1 ? SUPPRESS : 0));
 	}
 	a.ep = own;
-	/* A read of another connection does not show the state of this one, so this waits for the
+	/* A read on another connection does not show that this one is done, so this waits for the
 	 * last value. */
 	check(TH_WITHIN(SOON_MS, !memcmp(a.mem, b.mem, 4)));
 }
@@ -85,8 +85,8 @@ RIG_TEST(data_post, suppress__endpoint_without_request_evd)
 /* ---- barrier ---- */
 
 /*
- * The data of a read is written to another target. That needs a fence: the bytes must not be taken
- * when the write is posted.
+ * Writes the data of a read to another target. That needs a fence: the bytes must not be taken when
+ * the write is posted.
  */
 RIG_TEST(data_post, barrier__waits_for_reads)
 {
@@ -148,7 +148,8 @@ RIG_TEST(data_post, unsignalled__refused_unless_the_endpoint_is)
 
 /* ---- Full queues ---- */
 
-/* The peer has no receives, so sends stay outstanding: exactly as many as the endpoint's limit. */
+/* The peer has posted no receives, so sends stay outstanding: exactly as many as the endpoint's
+ * limit can be posted. */
 RIG_TEST(data_post, full__until_completions_are_taken)
 {
 	for (uint64_t lap = 0; lap < 10; lap++) {

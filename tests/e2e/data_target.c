@@ -35,7 +35,7 @@ struct where {
 
 static volatile unsigned int sink;
 
-/* Computes until the last byte of the transfer has changed, without any call. */
+/* Computes, without any call, until the last byte of the transfer has changed. */
 static void compute_until(const char *mem)
 {
 	const volatile char *last = mem + BYTES - 1;
@@ -138,7 +138,7 @@ RIG_TEST(data_target, sleeps_as_the_writer_does)
 	transfer(SLEEPS);
 }
 
-/* The number of writes without completions: more than any queue can hold. */
+/* number of writes without completions, more than any queue can hold */
 static unsigned int many(void)
 {
 	return getenv("DAPL_ALL") ? 100000 : 3000;

@@ -51,8 +51,8 @@ static void waiter_start(struct waiter *w, DAT_EVD_HANDLE evd)
 	*w = (struct waiter){ .evd = evd };
 	same(pthread_create(&w->thread, NULL, wait_long, w), 0);
 	/*
-	 * The waiter is in the call as soon as other callers are refused. It has checked the queue
-	 * once it sleeps.
+	 * A waiter has entered the call when other callers are refused. When it sleeps, it has
+	 * checked the queue.
 	 */
 	check(TH_WITHIN(SOON_MS, DAT_GET_TYPE(dat_evd_dequeue(evd, &ev)) == DAT_INVALID_STATE));
 	check(TH_WITHIN(SOON_MS, is_asleep(__atomic_load_n(&w->tid, __ATOMIC_ACQUIRE))));
@@ -130,7 +130,8 @@ static void fails_and_wakes(struct waiter *w, uint64_t cookie, DAT_DTO_COMPLETIO
 	same(dto->status, status);
 }
 
-/* No flag hides an error: neither the poster's flag, nor the lack of the sender's solicited bit. */
+/* No flag hides an error: neither the flag of the post, nor a sender that did not set the solicited
+ * bit. */
 RIG_TEST(data_wake, failed__wakes_though_unsignalled_or_unsolicited)
 {
 	DAT_EP_ATTR attr = rig_attr();

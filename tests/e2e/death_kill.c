@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The peer's process is killed during each of its possible operations. Within a second the survivor gets
- * the event and all its posted work, once each, and leaks nothing.
+ * The peer's process is killed during each operation that it can do. Within a second the survivor gets
+ * the event, and the completions of all its posted work, once each; and it leaks nothing.
  */
 #include <signal.h>
 #include <sys/wait.h>
@@ -10,7 +10,7 @@
 
 TestSuite(death_kill, .timeout = 120);
 
-/* Loads all libraries that stay loaded, before resources are counted. */
+/* Loads the libraries that stay loaded, before resources are counted. */
 static void warm_up(struct th_usage *usage)
 {
 	end_open(&s, RIG_MEM, NULL);
@@ -23,7 +23,7 @@ static bool is_told(DAT_EVENT *ev)
 	return dat_evd_dequeue(s.conn_evd, ev) == DAT_SUCCESS;
 }
 
-/* Checks that the event of the end comes in time, and only once. */
+/* Checks that the event of the connection's end comes in time, and only once. */
 static void told(DAT_EVENT_NUMBER number)
 {
 	DAT_EVENT ev;
@@ -58,7 +58,7 @@ static void kill_while(enum activity does, bool listens, unsigned int after_ms)
 	end_open(&s, RIG_MEM, NULL);
 	peer_meet(&peer, &plan, &s, &card);
 	opposite_init(&o, &s, &card, does);
-	/* The peer has started, and then works for some time. */
+	/* Waits until the peer has started; the peer then works for some time. */
 	since = th_now_ms();
 	while (th_now_ms() - since < SOON_MS && does != WRITES && does != READS && o.moved < 3)
 		opposite_work(&o);
@@ -149,7 +149,7 @@ RIG_TEST(death_kill, before_its_request_is_accepted)
 		cr = end_request(&s);
 		th_kill(&peer);
 		if (lap & 1)
-			th_sleep_ms(20);	/* the peer's death may be known by then or not */
+			th_sleep_ms(20);	/* the peer's death may be known by then, or not */
 		if (lap & 2) {
 			must(dat_cr_reject(cr));
 		} else {
@@ -232,8 +232,8 @@ RIG_TEST(death_kill, between_our_accept_and_established)
 }
 
 /*
- * Our disconnect waits for a send that the peer will never receive. On an adapter where a send completes
- * at the peer's adapter, the first of them may have succeeded.
+ * Our disconnect waits for sends that the peer will never receive. On an adapter whose sends complete at
+ * the peer's adapter, the first of them may have succeeded.
  */
 RIG_TEST(death_kill, while_we_disconnect)
 {

@@ -36,7 +36,7 @@ static void work_for(uint64_t ms)
 	}
 }
 
-/* A stopped process is not taken for a dead one: everything continues, whatever it was doing. */
+/* A stopped process does not count as dead: everything continues later, whatever it was doing. */
 RIG_TEST(death_other, stopped__peers_for_two_seconds)
 {
 	struct card card;

@@ -15,7 +15,7 @@ static DAT_EVENT got[MOST + 1];
 
 static void setup(void)
 {
-	/* the configuration without strict=1, because one test overflows a queue */
+	/* this configuration lacks strict=1, because one test overflows a queue */
 	rig_conf("");
 	pair_open(&a, &b);
 }
@@ -72,7 +72,8 @@ RIG_TEST(dequeue_n, dequeue_n__each_number_in_order)
 }
 
 /*
- * The call returns all available events and touches no byte behind them. The ring wraps many times.
+ * The call returns all available events, and touches no byte behind the returned ones. The ring wraps
+ * many times.
  */
 RIG_TEST(dequeue_n, dequeue_n__fewer_than_asked)
 {
@@ -82,7 +83,7 @@ RIG_TEST(dequeue_n, dequeue_n__fewer_than_asked)
 		int n = 1 + lap % 5;
 
 		write_some(0, (uint64_t)n, 0);
-		/* This call leaves the first event out. The others follow in order. */
+		/* This takes the first event, so the call leaves it out. The others follow in order. */
 		took(a.req_evd, 0, DAT_DTO_SUCCESS);
 		memset(got, 0x5a, sizeof(got));
 		for (int have = 0; have < n; have += count) {

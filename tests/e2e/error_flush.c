@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* After the end each post completes exactly once and in order, whatever was outstanding. */
+/* When a connection has ended, each post has completed exactly once and in order, whatever was
+ * outstanding. */
 #include <string.h>
 
 #include "tests/e2e/ledger.h"
 #include "tests/e2e/pair.h"
 
-/* The work of one end: both directions, and the seed. */
+/* The work that one end posts in both directions, and the seed of its data. */
 struct worker {
 	struct end *e, *peer;
 	struct ledger requests, receives;
@@ -106,8 +107,8 @@ static void spoil(struct worker *w, enum end_by how)
 }
 
 /*
- * A side without receives, or with an error of its own, makes the other side's sends wait. The
- * planned error may then never happen, so a call ends the connection.
+ * A side without receives, or with an error of its own, makes the sends of the other side wait.
+ * Then the planned error may never happen, so a call ends the connection instead.
  */
 static void finish(enum end_by how)
 {
@@ -123,7 +124,7 @@ static void finish(enum end_by how)
 	else
 		must(dat_ep_disconnect(b.ep, DAT_CLOSE_ABRUPT_FLAG));
 	if (how == GRACEFUL_BY_BOTH) {
-		/* A graceful end would take ten seconds, because sends lack a receive. */
+		/* A graceful end would take ten seconds, because some sends find no receive. */
 		must(dat_ep_disconnect(b.ep, DAT_CLOSE_GRACEFUL_FLAG));
 		must(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
 		must(dat_ep_disconnect(b.ep, DAT_CLOSE_ABRUPT_FLAG));
@@ -181,7 +182,7 @@ static void many_lives(enum end_by how)
 {
 	for (uint64_t seed = 1; seed <= 60; seed++)
 		one_life(seed, how);
-	/* The surviving endpoints still work. */
+	/* Other endpoints still work. */
 	fill(a.mem, 5000, 3);
 	must(do_recv(&b, 1, 10000, 5000));
 	must(do_send(&a, 2, 0, 5000, 0));
@@ -220,7 +221,7 @@ RIG_TEST(error_flush, ledger__graceful_by_both_then_abrupt)
 	many_lives(GRACEFUL_BY_BOTH);
 }
 
-/* ---- Single ways ---- */
+/* ---- Each way alone ---- */
 
 /* Suppressed work that fails is reported, and so is all suppressed work behind it. */
 RIG_TEST(error_flush, suppressed__failures_are_reported)

@@ -7,7 +7,7 @@
 static DAT_EVD_HANDLE small;
 static DAT_EP_HANDLE eps[CROWD], peers[CROWD];
 
-/* Opens endpoints of a whose receives complete on an EVD with a length of one. */
+/* Opens endpoints of a, whose receives complete on an EVD of length one. */
 static void setup(void)
 {
 	DAT_EP_ATTR attr = rig_attr();
@@ -55,7 +55,8 @@ RIG_TEST(error_overflow, overflow__all_else_continues)
 
 	fill_up();
 	overflow_is_told();
-	/* Earlier events can still be dequeued; then the EVD reports the overflow. */
+	/* The events before the overflow can still be dequeued. Then the EVD reports the
+	 * overflow. */
 	while ((ret = dat_evd_wait(small, 0, 1, &ev, &more)) == DAT_SUCCESS) {
 		same(ev.event_data.dto_completion_event_data.status, FLUSHED);
 		check(++n < CROWD * RIG_DTOS);

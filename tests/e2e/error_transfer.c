@@ -132,7 +132,8 @@ static void make_bad(struct bad *bad, struct end *e, size_t len)
 	bad[6].writes_only = true;
 }
 
-/* Tries each bad source of a send or write. Short data would be copied if that were allowed. */
+/* Tries each invalid source of a send or write. The data is short, so it would be copied if that
+ * were allowed. */
 static void each_source(size_t len)
 {
 	DAT_RMR_TRIPLET to = far(&b, 0, len);
@@ -151,7 +152,7 @@ static void each_source(size_t len)
 		memset(b.mem, 0xee, len);
 		must(dat_ep_post_rdma_write(a.ep, 1, &bad[i].t, c, &to, 0));
 		took(a.req_evd, 3, DAT_DTO_ERR_LOCAL_PROTECTION);
-		/* Of several packets, the first ones may have been written. */
+		/* If there are several packets, the first ones may have been written. */
 		check(len > 1024 || all_bytes(b.mem, len, 0xee));
 		recovers();
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Networks that lose packets, adapters that do not answer, receivers that are not ready. */
+/* Networks that lose packets, adapters that do not answer, and receivers that are not ready. */
 #include <string.h>
 
 #include "tests/e2e/ends.h"

@@ -15,7 +15,8 @@ struct feed {
 	DAT_RMR_HANDLE rmr;
 	DAT_IA_HANDLE ia;
 	DAT_SRQ_HANDLE srq;
-	char software;			/* its address is the pointer in the software event */
+	/* the software event has the address of this variable as its pointer */
+	char software;
 };
 
 static void setup(void)
@@ -151,7 +152,8 @@ static void bind_end(struct feed *f, const DAT_EVENT *ev)
 	free_eps(f);
 }
 
-/* dat_ia_open(3): an IA uses an existing asynchronous EVD. The event is a low SRQ. */
+/* dat_ia_open(3): an IA uses the asynchronous EVD of another one. The event is the low watermark of
+ * an SRQ. */
 static void async_feed(struct feed *f)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 8, .max_recv_iov = 1 };

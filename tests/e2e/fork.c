@@ -208,7 +208,8 @@ static void free_others(void)
 	must(dat_srq_free(srq));
 }
 
-/* The registry initialises the provider for each first IA, and finishes it after the last. */
+/* The registry initialises the provider at the first open of an IA, and finishes it after the last
+ * close. */
 RIG_TEST(fork, child_of_a_process_that_opens__opens_its_own)
 {
 	pthread_t threads[2];

@@ -24,7 +24,7 @@ bool ledger_posted(struct ledger *l, DAT_RETURN ret, bool silent)
 static void completed(struct ledger *l, uint64_t cookie, DAT_DTO_COMPLETION_STATUS status)
 {
 	check(cookie >= l->done && cookie < l->posted);
-	/* The posts before this one were suppressed and have succeeded. */
+	/* All posts before this one were suppressed, and have succeeded. */
 	for (; l->done < cookie; l->done++)
 		check(l->silent[l->done % LEDGER_MAX] && !l->failed);
 	if (l->failed)

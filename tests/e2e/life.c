@@ -8,7 +8,7 @@
 
 #define LEN 16384u
 
-/* Records the result of a step. False ends the life. */
+/* Records the result of a step. Returns false if the life must end. */
 static bool step(struct life *l, DAT_RETURN ret, const char *what)
 {
 	l->step = what;

@@ -12,14 +12,15 @@ struct life {
 	struct end a, b;
 	DAT_RMR_HANDLE rmr;
 	const char *step;		/* the step that failed; NULL: all succeeded */
-	DAT_RETURN ret;			/* return code of the failed call, or */
-	DAT_EVENT_NUMBER event;		/* an unexpected event; 0: no event came in time */
+	DAT_RETURN ret;			/* return code of the call that failed */
+	/* unexpected event, if no call failed; 0: no event came in time */
+	DAT_EVENT_NUMBER event;
 	DAT_DTO_COMPLETION_STATUS status;
 };
 
-/* True if all steps succeeded. In any case everything is closed when it returns. */
+/* Returns true if all steps succeeded. In any case everything is closed on return. */
 bool life_run(struct life *l, unsigned int connect_ms);
-/* True if the failure is a shortage, or a connection that was not established. */
+/* Is the failure a lack of resources, or a connection that was not established? */
 bool life_ended_well(const struct life *l);
 const char *life_words(const struct life *l);
 

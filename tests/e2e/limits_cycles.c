@@ -21,8 +21,8 @@ static void plateau(const struct th_usage *early)
 
 static void setup(void)
 {
-	/* The model uses its register pages one after the other and touches their memory. Without
-	 * registers it touches none. */
+	/* The model uses its register pages one after the other, and so makes their memory
+	 * resident. Without registers it touches no memory. */
 	rig_conf("strict=1;bf_eps=0");
 	end_open(&a, RIG_MEM, NULL);
 	end_open(&b, RIG_MEM, NULL);

@@ -186,7 +186,7 @@ static int live_with_a_failure(int sock, void *arg)
 	const struct trial *t = arg;
 	struct th_usage before;
 	struct life l;
-	/* The smallest CQ: if a larger one fails, hw_efa tries smaller ones. */
+	/* Uses the smallest CQ, because hw_efa tries smaller ones if a larger one fails. */
 	const char *cq = rig_model() ? "" : " efa_cq=1024";
 	char conf[64];
 	bool well;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads share one adapter, each with its own endpoints and EVDs, while others create and destroy
- * objects. Both kinds of IA allow that.
+ * Several threads share one adapter, each with its own endpoints and EVDs, while others create and
+ * destroy objects. Threadsafe and nonthreadsafe IAs allow that.
  */
 #include <pthread.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 #define THREADS 4
 #define PART 8192u
-#define APART (2 * THREADS * PART)	/* offset of memory outside of all threads' parts */
+#define APART (2 * THREADS * PART)	/* offset of memory that no thread uses as its part */
 #define ALL (APART + 4096u)
 
 static bool stop;
@@ -44,7 +44,8 @@ struct worker {
 	const char *wrong;
 };
 
-/* Prints an error, because only the main thread may assert. False ends the worker. */
+/* Prints an error, because only the main thread may assert. Returns false, which ends the
+ * worker. */
 static bool done(DAT_EVD_HANDLE evd, uint64_t cookie)
 {
 	DAT_EVENT ev;

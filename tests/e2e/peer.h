@@ -7,7 +7,7 @@
 
 enum activity { IDLES, SENDS, RECEIVES, WRITES, READS, BINDS, ACTIVITIES };
 
-/* Data that two processes exchange before they connect. */
+/* The data that two processes must exchange before they connect. */
 struct card {
 	DAT_CONN_QUAL qual;
 	DAT_RMR_TRIPLET memory;
@@ -15,12 +15,12 @@ struct card {
 
 /* Exchanges cards. One of the two listens, the other connects. */
 void card_swap(int sock, struct end *e, struct card *other, bool listens);
-/* Connects to the other process, with the card exchange on the socket. */
+/* Connects to the other process, after an exchange of cards over the socket. */
 void peer_join(int sock, struct end *e, struct card *other, bool listens);
 
 struct peer_plan {
 	enum activity does;
-	bool listens;			/* whether the peer listens; otherwise it connects */
+	bool listens;			/* true if the peer listens; otherwise it connects */
 };
 
 /* Spawns the peer. Call peer_meet() once this process has its own end. */
@@ -28,7 +28,7 @@ void peer_start(struct th_child *child, const struct peer_plan *plan);
 void peer_meet(struct th_child *child, const struct peer_plan *plan, struct end *e,
 	       struct card *other);
 
-/* This side's work against such a peer: posts, and dequeues completions. */
+/* Does this side's work while such a peer works: posts, and dequeues completions. */
 struct opposite {
 	struct end *e;
 	struct card peer;

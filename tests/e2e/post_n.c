@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Several requests in one call, dapl_direct.h: the same effects and completions as of as many calls, in the
- * same order.
+ * Several requests in one call of dapl_direct.h: the effects and completions are those of as many single
+ * calls, in the same order.
  */
 #include <string.h>
 
@@ -79,7 +79,7 @@ RIG_TEST(post_n, post_n__the_last_write_wins)
 	}
 }
 
-/* Every length in turn, so that plain writes stand between all others. */
+/* Posts every length in turn, so that plain writes are between all others. */
 RIG_TEST(post_n, post_n__writes_of_any_length)
 {
 	static const uint32_t lengths[] = { 8, 1, 8, 8, 64, 8, 8, 8, 4096, 0, 8, 8, 8, 8, 8, 28, 200, 8 };
@@ -121,9 +121,7 @@ RIG_TEST(post_n, post_n__sends_writes_reads_and_segments)
 	}
 }
 
-/*
- * A window is open for all requests behind its bind. The same batch sends the context to the peer.
- */
+/* A window is open for all requests after its bind. The same batch sends the context to the peer. */
 RIG_TEST(post_n, post_n__a_bind_and_the_message_that_names_it)
 {
 	DAT_RMR_CONTEXT context = 0, last = 0;
@@ -191,7 +189,7 @@ RIG_TEST(post_n, post_n__full_queue_posts_what_fits)
 	took(a.req_evd, 7, DAT_DTO_SUCCESS);
 }
 
-/* Requests before the bad one are posted; requests behind it are not. */
+/* If a request is refused, the requests before it are posted, and those behind it are not. */
 RIG_TEST(post_n, post_n__bad_request_in_the_middle)
 {
 	static const struct {

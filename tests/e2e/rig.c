@@ -84,7 +84,7 @@ static void configure(void)
 		rig_conf("strict=1");
 }
 
-/* Opens the IA for a moment to query its provider, in the way of the test. */
+/* Opens the IA for a moment, as the test will, to query its provider. */
 static void provider(DAT_PROVIDER_ATTR *attr, const char *name, char *value, size_t len)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
@@ -150,7 +150,7 @@ static bool knows(const char *words, const char *word, size_t len)
 	return false;
 }
 
-/* Removes the keys of a ConnectX if the adapter under test is an EFA, which refuses them. */
+/* Removes parameters of a ConnectX if the adapter under test is an EFA, which refuses them. */
 static void keys_for(const char *ia, const char *params, char *out, size_t size)
 {
 	static const char connectx[] = "rnr_retry retry_cnt ack_timeout min_rnr inline bf_eps "
@@ -188,8 +188,8 @@ static int tell_faults(int sock, void *arg)
 	return th_send(sock, faults, sizeof(faults));
 }
 
-/* Runs in another process, because the registry reads the configuration once. Children inherit the
- * result. */
+/* Runs in another process, because the registry reads the configuration only once. Children inherit
+ * the result. */
 static void ask_for_faults(void)
 {
 	static bool asked;
@@ -439,7 +439,7 @@ void usage_is_back(const struct th_usage *before, unsigned int maps_slack)
 {
 	struct th_usage now;
 
-	/* A thread that was joined leaves /proc a little later. */
+	/* After a join, /proc lists the thread for a short time. */
 	check(TH_WITHIN(SOON_MS, (th_usage(&now), now.threads <= before->threads)));
 	/* A device that outlives the adapter closes its link to a dead peer by itself. */
 	check(TH_WITHIN(SOON_MS, (th_usage(&now), now.fds <= before->fds)));

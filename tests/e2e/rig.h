@@ -18,15 +18,15 @@
 #include "tests/harness/harness.h"
 
 #define SOON_MS 20000		/* only guards against hangs */
-#define A_SECOND 1000		/* in ms of th_watch: limit for noticing a death */
+#define A_SECOND 1000		/* in ms of th_watch: time within which a death must be noticed */
 
 #define FLUSHED DAT_DTO_ERR_FLUSHED
 #define SUPPRESS DAT_COMPLETION_SUPPRESS_FLAG
 #define RIGHTS_RW (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 
 /*
- * A test between setup() and teardown() of its file. Not as .init and .fini of Criterion, which only
- * warns of a crash in them, and strict=1 is one.
+ * A test between setup() and teardown() of its file. They are not .init and .fini of Criterion: that
+ * only warns if one of them crashes, as strict=1 does.
  */
 #define RIG_TEST(suite, name)                                                                      \
 	static void name##_body(void);                                                             \
@@ -42,17 +42,16 @@
 
 /* A named attribute of the provider, or "" */
 const char *rig_attribute(const char *name);
-/* Skips if the attribute has this value: "what" is missing. */
+/* Skips the test if the attribute has this value. what: the feature that is missing. */
 void rig_skip_if(const char *name, const char *value);
 /* Needs the attribute srq_supported */
 void rig_needs_srq(void);
-/* Needs sends that complete when the peer's consumer has them, not when its adapter has them. */
+/* Skips the test unless sends complete only when the peer's consumer has them, and not when its adapter
+ * has them. */
 void rig_needs_end_to_end(void);
-/*
- * True if sends complete earlier: for tests that check the guarantees of such an adapter as well.
- */
+/* Returns true if sends complete earlier. Tests then check the guarantees of such an adapter. */
 bool rig_sends_end_near(void);
-/* Needs window contexts that do not repeat within a stated number of binds. */
+/* Skips the test unless window contexts repeat only after a stated number of binds. */
 void rig_needs_fresh_contexts(void);
 
 /* ---- Checks; in the second process a failure ends it with status 2 ---- */
@@ -89,7 +88,7 @@ struct end {
 #define RIG_DTOS 32
 #define RIG_MEM 65536
 
-/* Sets the ia_params of all IAs that this process opens; call before the first. */
+/* Sets the ia_params of all IAs that this process opens. Call it before the first open. */
 const char *rig_ia_name(void);
 /* True if the adapter is the software ConnectX of this process. */
 bool rig_model(void);
@@ -111,7 +110,8 @@ void end_free(struct end *e);
 void end_listen(struct end *e);			/* listens at a qualifier of its own */
 DAT_RETURN end_dial(DAT_EP_HANDLE ep, DAT_CONN_QUAL qual, DAT_TIMEOUT timeout);
 DAT_CR_HANDLE end_request(struct end *e);
-/* Connects ea of a to eb of b; both have had ESTABLISHED. b starts to listen if necessary. */
+/* Connects ea of a to eb of b, and takes ESTABLISHED on both sides. b starts to listen if it does
+ * not. */
 void end_join(struct end *a, DAT_EP_HANDLE ea, struct end *b, DAT_EP_HANDLE eb);
 /* opens two ends with RIG_MEM and rig_attr(), and joins them */
 void pair_open(struct end *a, struct end *b);
@@ -133,7 +133,7 @@ DAT_RETURN do_read(struct end *e, uint64_t cookie, size_t off, DAT_RMR_TRIPLET f
 DAT_RETURN do_bind(struct end *e, DAT_RMR_HANDLE rmr, uint64_t cookie, size_t off, size_t len,
 		   DAT_MEM_PRIV_FLAGS priv, DAT_RMR_CONTEXT *context);
 
-/* Retries a post until there is room. The device must make room by itself, because no completion is
+/* Repeats a post until there is room. The device must make room by itself, because no completion is
  * dequeued. */
 #define soon(post) check(TH_WITHIN(SOON_MS, rig_posted(post)))
 bool rig_posted(DAT_RETURN ret);
@@ -146,7 +146,7 @@ bool rig_next(DAT_EVD_HANDLE evd, DAT_EVENT *ev, unsigned int ms);
 void rig_empty(DAT_EVD_HANDLE evd);
 /* Checks the next event: a DTO completion with that cookie and status. Returns its length. */
 size_t took(DAT_EVD_HANDLE evd, uint64_t cookie, DAT_DTO_COMPLETION_STATUS status);
-/* The same for any error status, which it returns. */
+/* The same for a completion with any error status, which is returned. */
 DAT_DTO_COMPLETION_STATUS took_error(DAT_EVD_HANDLE evd, uint64_t cookie);
 void took_range(DAT_EVD_HANDLE evd, uint64_t first, uint64_t last, DAT_DTO_COMPLETION_STATUS status);
 void took_bind(DAT_EVD_HANDLE evd, DAT_RMR_HANDLE rmr, uint64_t cookie,
@@ -170,7 +170,7 @@ void rig_second(void);
 /* waits until the second process ends by itself with status 0 */
 void peer_done(struct th_child *child);
 
-/* Checks that fds, threads and, within some slack, maps are as many as before. */
+/* Checks that there are as many descriptors, threads and, within some slack, mappings as before. */
 void usage_is_back(const struct th_usage *before, unsigned int maps_slack);
 
 #endif

@@ -41,8 +41,8 @@ RIG_TEST(scatter_cqe, read__each_size)
 	}
 }
 
-/* The write follows the message. Once the write is in memory, the message's CQE is there, but its
- * data is not in memory yet. */
+/* Sends a message and then writes. When the write is in memory, the CQE of the message is there,
+ * but the message's data is not in memory yet. */
 RIG_TEST(scatter_cqe, receive__data_is_in_the_completion)
 {
 	volatile char *flag = b.mem + 1000;
@@ -65,7 +65,7 @@ static DAT_DTO_COOKIE cookie(uint64_t c)
 	return (DAT_DTO_COOKIE){ .as_64 = c };
 }
 
-/* A message has three segments: one is empty, and the last is not filled. The segments cross the
+/* The receive has three segments: one is empty, and the last is not filled. The segments cross the
  * end of the ring. */
 RIG_TEST(scatter_cqe, several_segments)
 {
@@ -93,7 +93,7 @@ RIG_TEST(scatter_cqe, several_segments)
 	}
 }
 
-/* Some reads without an event have a completion nevertheless, which other calls reap. */
+/* Some reads without an event have a completion nevertheless, which is reaped by other calls. */
 RIG_TEST(scatter_cqe, read__suppressed_has_its_data)
 {
 	for (uint64_t lap = 0; lap < 20; lap++) {

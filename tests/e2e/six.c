@@ -54,8 +54,8 @@ RIG_TEST(six, ia_query__returns_the_ipv6_address_of_ip)
 	check(is_loopback(attr.ia_address_ptr));
 }
 
-/* A program that reads sizeof(DAT_SOCK_ADDR) bytes must not get an IPv6 address without asking for
- * it. */
+/* A program that reads sizeof(DAT_SOCK_ADDR) bytes must get an IPv6 address only if ia_params ask
+ * for it. */
 Test(six, ia_query__returns_ipv4_without_ip)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;

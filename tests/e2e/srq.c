@@ -142,7 +142,7 @@ RIG_TEST(srq, srq_post_recv__laps)
 	}
 }
 
-/* Only an undequeued completion keeps its slot. */
+/* Only a completion that was not dequeued keeps its slot in use. */
 RIG_TEST(srq, srq_post_recv__around_an_undequeued_completion)
 {
 	DAT_EVD_HANDLE own = NULL;
@@ -201,7 +201,7 @@ RIG_TEST(srq, low_watermark__reached_by_a_message)
 	check(!rig_next(b.async, &ev, 20));
 }
 
-/* Receives that the endpoint has not taken stay for the others; none is flushed. */
+/* Receives that the endpoint has not taken stay in the SRQ for the others; none is flushed. */
 RIG_TEST(srq, ep_disconnect__leaves_the_buffers)
 {
 	for (uint64_t i = 0; i < 4; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Windows as a peer uses them: b opens memory, and a accesses it. */
+/* Windows from the peer's view: b opens memory, and a accesses it. */
 #ifndef TESTS_E2E_WINDOW_H
 #define TESTS_E2E_WINDOW_H
 
@@ -7,10 +7,10 @@
 
 #define WINDOW_COOKIE 77
 
-/* Opens a pair, and an RMR of b's zone without a binding. */
+/* Opens a pair, and an unbound RMR in b's zone. */
 void window_pair(struct end *a, struct end *b, DAT_RMR_HANDLE *rmr);
-/* Checks that a can write to b's memory under the context and read it back, and that each byte is
- * right. */
+/* Checks that a can write to b's memory under the context and can read it back, and that each byte
+ * is right. */
 void window_opens(struct end *a, struct end *b, DAT_RMR_CONTEXT context, size_t off, size_t len);
 /*
  * Checks that a write or read of a under the context is refused: REMOTE_ACCESS, no byte changed,

@@ -6,7 +6,7 @@
 
 #include "perf/tool/tool.h"
 
-/* number of dequeues that will find nothing; number of checks during the wait */
+/* how many dequeues will find nothing; how many checks the wait has made */
 static unsigned int empty, idle;
 
 static DAT_RETURN dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *ev)
@@ -63,9 +63,7 @@ Test(wait, wait__ends_with_stop)
 	cr_assert_eq(idle, 1);
 }
 
-/*
- * Without this wait, the completion would be taken for that of the first post of the next size.
- */
+/* Without a wait the completion would be taken for that of the first post of the next size. */
 Test(wait, own_completion__waited_for_after_stop)
 {
 	struct tool t = a_tool(3 * TOOL_SPINS);

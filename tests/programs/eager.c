@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Eager RDMA, as in ParaStation's pscom and other MPI libraries: a message is one RDMA write into a slot
- * of the peer, and the peer polls the last word of the slot. No completion and no DAT call tell it that
- * the message has come. The DAT specification does not promise that this works: the attribute write_order
- * does. Where it says relaxed, a send after each write does what the last word does elsewhere.
+ * of the peer, and the peer polls the last word of the slot. No completion and no DAT call shows that a
+ * message has arrived. The DAT specification does not promise that this works, but the attribute
+ * write_order can. If its value is relaxed, a send after each write announces the message instead of the
+ * last word.
  */
 #include <string.h>
 
@@ -36,8 +37,8 @@ static unsigned char byte_of(uint32_t n, uint32_t i)
 	return (unsigned char)(n * 31 + i * 7 + i / 256);
 }
 
-static bool relaxed;			/* whether the adapter's order of writes is relaxed */
-static uint32_t notes;			/* if it is, the number of sends that have arrived */
+static bool relaxed;			/* true if the adapter's write_order is relaxed */
+static uint32_t notes;			/* in that case, number of sends that have arrived */
 
 static void note_receive(struct program *p)
 {
@@ -75,8 +76,8 @@ static void message_is_whole(const struct program *p, uint32_t n)
 		must(data[i] == byte_of(n, i));
 }
 
-/* Posts a message. Its slot is free, because the peer has answered the slot's last message. False:
- * the connection has ended. */
+/* Posts a message. Its slot is free, because the peer has answered the message before it in that slot.
+ * False: the connection has ended. */
 static bool message_post(struct program *p, const struct card *peer, uint32_t n)
 {
 	struct tail *t = tail_of(p, n, true);

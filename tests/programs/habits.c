@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Habits of published programs other than transfers: open, queues, qualifiers, and the order of
+/* Habits of published programs apart from transfers: open, queues, qualifiers, and the order of
  * frees. */
 #include <string.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 TestSuite(habits, .timeout = 100);
 
-/* pscom opens the first entry of the registry that it can open. */
+/* pscom uses the first entry of the registry that it can open. */
 Test(habits, registry_list_providers__third_entry_is_the_first_that_opens)
 {
 	static const char *const names[] = { NO_LIBRARY, NO_ADAPTER };
@@ -103,7 +103,8 @@ static unsigned int take_numbers(struct program *p, uint64_t each)
 }
 
 /*
- * Posts a share of the receives to one more endpoint of p. It is connected to an endpoint of peer.
+ * Posts a share of the receives to another endpoint of p, which is connected to an endpoint of
+ * peer.
  */
 static void one_more(struct program *p, struct program *peer, const DAT_EP_ATTR *attr, uint64_t first,
 		     uint64_t end)
@@ -161,7 +162,7 @@ static void write_number(struct program *p, struct program *to, uint64_t n, DAT_
 
 /*
  * NetPIPE requests suppression in the endpoint's attributes and in each post, polls memory, and
- * dequeues nothing. The flag of the post decides.
+ * dequeues nothing. The flag of the post is the one that counts.
  */
 Test(habits, ep_create__suppression_as_an_attribute_leaves_the_choice_to_each_post)
 {
@@ -189,7 +190,8 @@ Test(habits, ep_create__suppression_as_an_attribute_leaves_the_choice_to_each_po
 /* ---- Qualifiers ---- */
 
 /*
- * Listens like pscom: it starts at its process id, and takes the next qualifier that is not in use.
+ * Listens like pscom: begins with its process id as qualifier, and takes the next one that is not
+ * in use.
  */
 static uint64_t listen_from(struct program *p, uint64_t qual)
 {
@@ -201,7 +203,7 @@ static uint64_t listen_from(struct program *p, uint64_t qual)
 			return qual;
 		must(DAT_GET_TYPE(ret) == DAT_CONN_QUAL_IN_USE);
 	}
-	must(false);			/* no qualifier of 100 is free */
+	must(false);			/* none of 100 qualifiers is free */
 	return 0;
 }
 
@@ -224,7 +226,7 @@ static int listener(int sock, void *arg)
 
 Test(habits, psp_create__from_the_process_id_finds_the_next_free_qualifier)
 {
-	/* With this bit the qualifier's port is none of th_qual()'s. */
+	/* With this bit set, the qualifier's port differs from all ports of th_qual(). */
 	uint64_t pid = (uint64_t)getpid() | 0x2000, other, own;
 	struct program p, to_own, to_other;
 	struct th_child child;

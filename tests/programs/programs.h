@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Consumers in the manner of published uDAPL programs: MPI libraries, benchmarks, exercisers of
+ * Consumers that behave like published uDAPL programs: MPI libraries, benchmarks, exercisers of
  * adapters. Compiled for each API level: `programs`, and `programs2` through Debian's libdat2.
  * DAPL_TEST_IA names the adapter.
  */
@@ -48,7 +48,7 @@ void program_open_ia(struct program *p, const char *ia, size_t bytes, const DAT_
 /* opens program_ia() */
 void program_open(struct program *p, size_t bytes, const DAT_EP_ATTR *attr);
 void program_close(struct program *p);
-/* The attributes of an endpoint that dat_ep_create makes without any. */
+/* Returns the attributes of an endpoint that dat_ep_create makes without being given any. */
 DAT_EP_ATTR program_attr(struct program *p);
 struct card program_card(const struct program *p, uint64_t qual);
 /* These connect by the qualifier, and accept a request. Both wait until the connection is

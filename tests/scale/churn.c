@@ -15,11 +15,12 @@
 #define EACH (TH_ASAN ? 25u : 125u)
 #define ALL (PROCESSES * EACH)
 #define ROUNDS 10u
-#define ASKED 4u			/* requests of each connection in a round */
+#define ASKED 4u			/* number of requests of each connection in a round */
 #define RECVS 512u
 #define PIECE 64u
-#define SENT (1ull << 32)		/* a bit in a cookie: the answer from that slot */
-/* The model's hash tables vary in size by this much. A leak per connection, 32 bytes at least, is more. */
+#define SENT (1ull << 32)		/* a bit in a cookie: it is the answer from that slot */
+/* The model's hash tables vary by this number of bytes. A leak per connection would be more: at least 32
+ * bytes each. */
 #define HEAP_SLACK (200u << 10)
 
 TestSuite(churn, .timeout = 300);
@@ -69,7 +70,7 @@ static void ask(struct end *e, uint64_t seed)
 	check(!memcmp(e->mem, e->mem + answers, answers));
 }
 
-/* Ends the connections. 0: gracefully; 1: abruptly; 2: by closing the IA. */
+/* Ends the connections: 0: gracefully; 1: abruptly; 2: by closing the IA. */
 static void leave(struct end *e, unsigned int how)
 {
 	for (unsigned int i = 0; how < 2 && i < EACH; i++)
@@ -145,7 +146,7 @@ static void admit(DAT_CR_HANDLE cr)
 	must(dat_cr_accept(cr, ep, 0, NULL));
 }
 
-/* Posts the slot to the SRQ again when its answer has been sent, or cannot be sent any more. */
+/* When the answer in a slot has been sent, or can no longer be sent, posts the slot to the SRQ again. */
 static void dto(const DAT_DTO_COMPLETION_EVENT_DATA *d)
 {
 	uint64_t cookie = d->user_cookie.as_64;

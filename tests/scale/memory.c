@@ -7,7 +7,7 @@
 #include "tests/scale/scale.h"
 
 #define MANY 4096u
-/* number of connections with a sanitizer, whose heap gives no figures */
+/* number of connections in a sanitizer build, where the heap gives no figures */
 #define FEWER 1024u
 /* number of connections that are being established at a time */
 #define AT_ONCE 32u
@@ -106,7 +106,7 @@ static void answer_all(struct end *e, unsigned int n)
 	}
 }
 
-/* Returns the size of the mappings of both rings of each endpoint, if they are there. */
+/* Returns the size of the mapped rings of each endpoint, both of them, if they exist. */
 static size_t rings(unsigned int n)
 {
 	size_t bytes = 0;

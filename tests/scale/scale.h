@@ -10,7 +10,8 @@
 
 /* The resources of this process. */
 struct holding {
-	size_t heap;			/* bytes allocated by malloc, including its mappings */
+	/* bytes allocated by malloc, including large blocks that it maps */
+	size_t heap;
 	/* resident bytes: private, and shared with other processes */
 	size_t anon, shared;
 	unsigned int fds, maps, threads;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Closing when resources are missing. dat_ia_close(3) calls that a catastrophe,
- * dat_ep_disconnect(3) has a code for it; here neither call needs any resources.
+ * Closing while resources are missing. dat_ia_close(3) would report a catastrophe, and
+ * dat_ep_disconnect(3) has a code for it; this provider's calls need no resources for it.
  */
 #include "tests/shortage/shortage.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Connections from one connect to the next, and windows in between. */
+/* Connections, made and ended repeatedly, with windows in between. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,8 +157,8 @@ Test(shortage, cr_reject__each_lack, .timeout = 120)
 }
 
 /*
- * Binds often enough to use up the keys of one mkey, so that another is created. If every bind
- * creates one, a few are enough.
+ * Binds often enough to use up the keys of one mkey, so that another mkey is created. Where every
+ * bind creates one, a few binds are enough.
  */
 static bool bind_often(void)
 {

@@ -128,7 +128,7 @@ static void called(DAT_PVOID data, DAT_EVD_HANDLE evd)
 	__atomic_fetch_add((int *)data, 1, __ATOMIC_RELAXED);
 }
 
-/* An EVD is moved between CNOs with an agent and without. */
+/* Moves an EVD between CNOs with an agent and CNOs without. */
 static bool change_cnos(void)
 {
 	static int calls;
@@ -176,7 +176,8 @@ static bool resize_evd(DAT_EVD_HANDLE evd)
 	return done;
 }
 
-/* Returns the outstanding receives; the number is unknown if the device does not report it. */
+/* Returns the number of outstanding receives, or that it is unknown because the device does not
+ * report it. */
 static DAT_COUNT outstanding(DAT_SRQ_HANDLE srq)
 {
 	DAT_SRQ_PARAM p = { .max_recv_dtos = 0 };
@@ -224,7 +225,7 @@ Test(shortage, resize__each_lack)
 	bench_close();
 }
 
-/* Modifies attributes that need a new queue pair. If that cannot be created, the endpoint stays as
+/* Modifies attributes that require a new queue pair. If it cannot be created, the endpoint stays as
  * before. */
 static bool modify_ep(void)
 {
@@ -248,7 +249,7 @@ static bool modify_ep(void)
 	STEP(dat_ep_query(ep, DAT_EP_FIELD_ALL, &p));
 	if (!done && p.ep_attr.max_recv_dtos != before.ep_attr.max_recv_dtos)
 		odd("a change that was refused was done");
-	/* If neither the new queue pair nor the old one could be created, the endpoint has none. */
+	/* If neither the new queue pair nor the old one can be created, the endpoint has none. */
 	done &= STEP(dat_ep_post_recv(ep, 1, &t, c, DAT_COMPLETION_DEFAULT_FLAG));
 	return STEP(dat_ep_reset(ep)) && done;
 }
@@ -260,7 +261,8 @@ Test(shortage, ep_modify__each_lack)
 	bench_close();
 }
 
-/* The first wait on an EVD or a CNO needs a descriptor and room to set completions aside. */
+/* The first wait on an EVD or a CNO needs a descriptor, and memory in which to set completions
+ * aside. */
 static bool wait_for_events(void)
 {
 	DAT_EVD_HANDLE evd, told;

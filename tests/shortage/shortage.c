@@ -15,9 +15,9 @@
 #include "softnic/softnic.h"
 #include "softnic/softnic_efa.h"
 
-#define MOST 3000		/* most failures of one scenario */
+#define MOST 3000		/* a scenario has at most this number of failures */
 #define KEPT 64
-/* time without an event in which all sides wait for the end of a shortage */
+/* after this time without an event, all sides are waiting for the end of a shortage */
 #define QUIET_MS 60
 
 struct bench b;
@@ -33,7 +33,8 @@ void odd(const char *text)
 		snprintf(trouble, sizeof(trouble), "%s", text);
 }
 
-/* May this call run out of resources? DAT's page allows it, or ours if DAT 1.2 has no such code. */
+/* May this call run out of resources? DAT's page allows it; or ours does, if DAT 1.2 has no code
+ * for it. */
 static bool may_lack(const char *text)
 {
 	static const char *const calls[] = {
@@ -42,7 +43,7 @@ static bool may_lack(const char *text)
 		"dat_ep_post_", "dat_lmr_create(", "dat_rmr_create(", "dat_rmr_bind(",
 		"dat_psp_create(", "dat_psp_create_any(", "dat_rsp_create(", "dat_srq_create(",
 		"dat_srq_resize(", "dat_srq_post_recv(",
-		/* calls that have no such code in DAT 1.2 */
+		/* calls that have no code for it in DAT 1.2 */
 		"dat_cno_modify_agent(", "dat_evd_modify_cno(", "dat_ep_modify(", "dat_ep_reset(",
 		"dat_evd_wait(", "dat_cr_handoff(",
 	};
@@ -78,7 +79,7 @@ DAT_HANDLE *keep(void)
 	return &made[n_made];
 }
 
-/* Drops the handle of a failed call, because only a successful call writes its output. */
+/* Drops the handle of a failed call: its output was not written. */
 bool kept(bool done)
 {
 	if (!done && made[n_made])
@@ -109,7 +110,7 @@ static DAT_RETURN free_one(DAT_HANDLE h)
 	}
 }
 
-/* Drops requests that no step answers, and unwanted events. */
+/* Drops requests that no step answers, and events that no step expects. */
 static void empty(DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT ev;
@@ -135,13 +136,13 @@ void free_all(void)
 
 #define DEVICE_KINDS 8u
 
-/* A backend with a software device whose requests can fail. */
+/* A backend whose software device can refuse requests. */
 struct adapter {
 	const char *name;
 	const char *kinds[DEVICE_KINDS];
 	size_t (*count)(const char *kind);
 	int (*fault)(const char *script);
-	bool soft_evds;			/* the EVDs of this backend need nothing from the device */
+	bool soft_evds;			/* EVDs of this backend need nothing from the device */
 };
 
 struct count {
@@ -204,7 +205,7 @@ static void nothing_left(const struct count *before, const char *what, unsigned 
 {
 	struct count now;
 
-	/* A thread reports the end of a connection, so this waits. */
+	/* Waits, because the end of a connection is reported by another thread. */
 	if (TH_WITHIN(SOON_MS, (empty(b.cr_evd), as_before(before))))
 		return;
 	count(&now);
@@ -231,7 +232,7 @@ static void heap_start(unsigned long n)
 	th_fail_start(TH_FAIL_HEAP | TH_FAIL_MMAP, n);
 }
 
-/* Shortages that last: all allocations from the n-th on fail, or all descriptors are used. */
+/* Shortages that last: all allocations from the n-th on fail, or no descriptor is free. */
 static unsigned long no_heap_from, no_heap_seen;
 static bool no_fds, relieved;
 
@@ -281,7 +282,8 @@ static const struct shortage shortages[3] = {
 };
 
 /*
- * Runs the scenario without a failure. Resources that each process creates once are created here.
+ * Runs the scenario without a failure first, which creates the resources that each process creates
+ * once.
  */
 static void whole(bool (*scenario)(void))
 {
@@ -399,8 +401,8 @@ void bench_open(void)
 	DAT_IA_ATTR attr;
 
 	be_provider();
-	/* A mux is kept for the next connection. Its idle time is short, so that the tests do not
-	 * wait for it. */
+	/* A shared stream is kept for the next connection. Its idle time is made short, so that the
+	 * tests need not wait for its end. */
 	cm_limits.idle_us = 1000;
 	memset(&b, 0, sizeof(b));
 	b.mem = aligned_alloc(4096, MEM);

@@ -15,7 +15,7 @@
 #define SOON_MS 20000		/* only guards against hangs */
 #define MEM 65536
 
-/* The adapter of a test. It is opened before anything fails, and closed gracefully at the end. */
+/* The adapter of a test. It is opened before any failure, and closed gracefully at the end. */
 struct bench {
 	DAT_IA_HANDLE ia;
 	DAT_EVD_HANDLE async, cr_evd, conn_evd, dto_evd, soft_evd;
@@ -38,30 +38,29 @@ void bench_close(void);
 void bench_fault(const char *script);
 
 /*
- * Records a return code, and returns whether the call succeeded. A failure must be a lack of resources,
- * in a call that may have one: never one that frees or queries. Nothing here asserts, since asserting
+ * Records a return code. Returns true if the call succeeded. A failure must be a lack of resources, in
+ * a call that may lack them: never in one that frees or queries. Nothing here asserts, since asserting
  * allocates.
  */
 bool step(DAT_RETURN ret, const char *text);
 #define STEP(call) step((call), #call)
-void odd(const char *text);	/* records an error that has no code */
+void odd(const char *text);	/* records an error that is not a return code */
 void no_trouble(void);		/* clears the recorded error */
 
-/*
- * Returns a slot for a handle. The objects of a scenario are freed in reverse order, by their type.
- */
+/* Keeps a handle. The objects of a scenario are freed in reverse order, according to their type. */
 DAT_HANDLE *keep(void);		/* the slot for the next handle */
 #define MAKE(call) kept(STEP(call))
 bool kept(bool made);
 void free_all(void);
 
 /*
- * Runs it with each of its failures, and once without any. It returns whether all of its steps
- * succeeded, and starts anew each time.
+ * Runs the scenario with each of its failures, and once without any. The scenario returns true if all
+ * of its steps succeeded, and starts anew each time.
  */
 void each_failure(bool (*scenario)(void));
 /*
- * Checks that act needs no allocation: from some point on none succeeds. before prepares each try.
+ * Checks that act needs no allocation: it is run while no allocation succeeds. before prepares each
+ * try.
  */
 void needs_nothing(bool (*before)(void), void (*act)(void));
 

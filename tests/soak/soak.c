@@ -28,7 +28,7 @@ enum ending { KILLED, STOPPED_KILLED, STOPPED_CONTINUED, EXECED, LEFT_ABRUPTLY, 
 struct job {
 	struct peer_plan plan;
 	enum ending ending;
-	unsigned int ms;		/* time of the client's work */
+	unsigned int ms;		/* for how long the client works */
 };
 
 /* ---- A server ---- */
@@ -93,7 +93,7 @@ static void serve_one(int sock, struct end *e, const struct job *job)
 	rig_empty(e->conn_evd);
 }
 
-/* Serves until the socket is closed. */
+/* Serves clients until the socket is closed. */
 static int server_main(int sock, void *arg)
 {
 	struct job job;
@@ -119,7 +119,7 @@ static int server_main(int sock, void *arg)
 
 struct server {
 	struct th_child child;
-	struct holding base;		/* the most that the server held during the warm-up */
+	struct holding base;		/* the highest values of the server during the warm-up */
 	unsigned int served;
 };
 

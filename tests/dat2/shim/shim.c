@@ -5,9 +5,9 @@
  * exit it writes the counts to the file DAT2_COUNTS.
  *
  * DAT2_FAULT causes faults that a check must detect: corrupt flips one byte of a sent message, drop
- * removes a completion. For programs that send no messages, or wait for no completion: private flips a
- * byte of a connection's private data, handle one of a new handle, refuse fails the creation of an
- * object.
+ * removes a completion. For programs that send no messages or wait for no completion there are three
+ * more: private flips a byte of a connection's private data, handle one of a new handle, refuse fails
+ * the creation of an object.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@
 #define EXPORT __attribute__((visibility("default")))
 #define MAX_RECVS 65536
 #define MAX_SIZES 64
-/* index of the event to remove; of messages, the first is changed */
+/* index of the completion that is dropped; of messages, the first one is corrupted */
 #define FAULT_AT 2
 
 enum kind { SEND, WRITE, READ, RECV, KINDS };
@@ -96,8 +96,8 @@ static void hash(struct hash *s, const unsigned char *p, DAT_UINT64 len)
 }
 
 /*
- * Hashes the bytes in order, whatever their segments. The sum over messages does not depend on their
- * order.
+ * Hashes the bytes of a message in order, whatever its segments. The sum of the hashes does not depend
+ * on the order of messages.
  */
 static DAT_UINT64 hash_iov(const DAT_LMR_TRIPLET *iov, int n, DAT_UINT64 len)
 {
@@ -179,7 +179,7 @@ EXPORT DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR to, DAT_CO
 	return NEXT(dat_ep_connect)(ep, to, qual, timeout, size, copy, qos, flags);
 }
 
-/* ---- Objects: the fault applies to the second one ---- */
+/* ---- Objects: the fault is applied to the second one ---- */
 
 static bool refuses(void)
 {
