@@ -94,8 +94,8 @@ ACTIVE(connect__missing_go)
 	close(fd);
 }
 
-/* An infinite timeout is meant for the peer's consumer, not for a peer that stops in the middle of
- * the exchange. */
+/* An infinite timeout means waiting for the peer's consumer. It does not apply to a peer that stops
+ * in the middle of the exchange. */
 ACTIVE(connect__missing_go_and_no_timeout)
 {
 	uint64_t id;
@@ -126,7 +126,7 @@ ACTIVE(connect__peer_hangs_up_instead_of_an_answer)
 	ENDED(&a, DAP_CM_NON_PEER_REJECTED);
 }
 
-/* The kernel resets connections that a closed listener had not accepted. */
+/* The kernel resets connections that a listener has not accepted when it is closed. */
 ACTIVE(connect__reset_before_the_request_was_read)
 {
 	struct dap_cm_conn *c;
@@ -158,7 +158,7 @@ __attribute__((visibility("default"))) ssize_t send(int fd, const void *buf, siz
 	return syscall(SYS_sendto, fd, buf, len, flags, NULL, 0);
 }
 
-/* A flooded listener that drops a request to make room has the same effect. */
+/* The same happens if a flooded listener drops a request to make room. */
 ACTIVE(connect__reset_before_the_request_is_sent_is_tried_again)
 {
 	struct dap_cm_conn *c;
@@ -190,7 +190,7 @@ static void answer_wrongly(const struct cm_wire *w, size_t len)
 	close(fd);
 }
 
-/* The first attempt is refused; the second one is not answered before its timeout. */
+/* The first attempt is refused. The second one is not answered within its timeout. */
 static void time_ends_after_a_refusal(uint64_t young_us, enum dap_cm_end why)
 {
 	struct dap_cm_conn *c;
@@ -296,7 +296,8 @@ ACTIVE(answer__byte_by_byte)
 }
 
 /*
- * All messages come in one segment, with the closing message. Each step is still handled in turn.
+ * All messages arrive in one segment, including the one that closes. They are still handled one
+ * after the other.
  */
 ACTIVE(answer__all_at_once)
 {

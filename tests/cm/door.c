@@ -34,7 +34,7 @@ static void say(int door, const void *bytes, size_t len, const int *fds, size_t 
 	cr_assert_eq(sendmsg(door, &m, MSG_NOSIGNAL), (ssize_t)len, "%s", strerror(errno));
 }
 
-/* The listener closes the socket, with or without having read everything. */
+/* The listener closes the socket, whether it has read everything or not. */
 static bool is_sent_away(int door)
 {
 	struct timeval soon = { .tv_sec = SOON_MS / 1000 };
@@ -127,7 +127,7 @@ Test(door, bad_caller__passes_no_connection)
 	tell_the_truth();
 }
 
-/* A good message has one bit changed, or is truncated. Most of these are refused, and none does
+/* Changes one bit of a good message, or truncates it. Most of these messages are refused, and none does
  * harm. */
 Test(door, bad_caller__corrupts_requests)
 {
@@ -156,7 +156,7 @@ Test(door, bad_caller__corrupts_requests)
 	tell_the_truth();
 }
 
-/* The socket was made blocking before it was passed: no thread of the manager blocks on it. */
+/* The socket was made blocking before it was passed. No thread of the manager may block on it. */
 Test(door, bad_caller__passes_a_blocking_connection)
 {
 	int fd = trio_ask_bare(), door;
@@ -255,7 +255,7 @@ static int busy_stranger(int sock, void *arg)
 	return th_meet(sock);
 }
 
-/* The kernel reports another user, so it does not count as a busy listener of ours. */
+/* The kernel reports another user for this socket, so it does not count as a busy listener of ours. */
 Test(door, handoff__full_backlog_of_another_user_finds_no_listener)
 {
 	struct th_child child;
@@ -315,7 +315,8 @@ Test(door, other_user__connects_to_the_handoff_socket)
 	tell_the_truth();
 }
 
-/* A process that has bound the name gets no request; a listener without the name works without handoff. */
+/* If another process has bound the name, it gets no request. The listener, without the name, works
+ * without handoff. */
 Test(door, other_user__binds_the_handoff_socket)
 {
 	struct th_child child;

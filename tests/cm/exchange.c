@@ -48,7 +48,7 @@ static struct dap_cm_conn *asks(void)
 	return c;
 }
 
-/* Defines each test twice: with TCP and with the local path. */
+/* Defines each test twice: with TCP and with the local stream. */
 #define PAIR(name)                                                                                 \
 	static void name(void);                                                                    \
 	Test(cm, name, .init = open_far, .fini = close_both) { name(); }                           \
@@ -175,7 +175,8 @@ PAIR(listen__twice_on_one_qualifier)
 	node_close(&d);
 }
 
-/* Two adapters of one process: the destination address decides. */
+/* Two adapters of one process listen. The destination address decides which one gets the
+ * request. */
 PAIR(listen__same_qualifier_on_two_addresses)
 {
 	union dap_addr to = { .v4 = { .sin_family = AF_INET } };
@@ -269,8 +270,8 @@ PAIR(listen__request_for_a_qualifier_of_another_address_is_refused)
 	node_close(&d);
 }
 
-/* No host has the address 192.0.2.7 (RFC 5737). Here the same holds for an address that only the
- * GID of an adapter has. */
+/* No host has the address 192.0.2.7 (RFC 5737). An address that only the GID of an adapter has
+ * behaves alike. */
 Test(cm, listen__adapter_whose_address_the_host_lacks_is_reached_by_all)
 {
 	struct dap_cm_conn *c;
@@ -323,7 +324,7 @@ __attribute__((visibility("default"))) ssize_t getrandom(void *buf, size_t len, 
 	return sizeof(choice);
 }
 
-/* A process that has bound a port is about to listen there, and cannot choose another. */
+/* A process that has bound a port is about to listen there, and cannot choose another one. */
 PAIR(listen__any_avoids_a_bound_port)
 {
 	const uint64_t reserved = 16384 + 16 * th_number() + 2, ours = cm_port_of(QUAL) / 16;
@@ -383,8 +384,8 @@ PAIR(disconnect__by_both_at_once)
 	}
 }
 
-/* The release happens in the callback. If it came later, the peer's answer might have ended the
- * connection before. */
+/* Releases the connection inside the callback. If the release came later, the peer's answer might
+ * have ended the connection before. */
 PAIR(disconnect__then_release_still_informs_the_peer)
 {
 	struct dap_cm_conn *c;
@@ -515,7 +516,7 @@ PAIR(unlisten__requests_handed_over_live_on)
 	SOON(a.established == 1);
 }
 
-/* Each connection has a listener that is used once, as in dapltest: no request may be lost between
+/* Each connection has a listener that is used once, as in dapltest. No request may be lost between
  * two listeners. */
 PAIR(unlisten__and_listen_again_loses_no_request)
 {

@@ -81,7 +81,7 @@ Test(handoff, handoff__refused_there)
 	ENDED(&trio.a, DAP_CM_NON_PEER_REJECTED);
 }
 
-/* The listener is freed at once. Whichever side sees the request first, the peer gets an answer. */
+/* Frees the listener at once. Whichever side sees the request first, the peer gets an answer. */
 Test(handoff, handoff__listener_that_leaves)
 {
 	struct dap_cm_listener *l = node_listen(&trio.c, NEXT);
@@ -94,7 +94,7 @@ Test(handoff, handoff__listener_that_leaves)
 	cr_assert_eq(trio.a.established, 0);
 }
 
-/* The socket to which the peer is moved has a name that no other process can have bound before. */
+/* The peer is moved to a socket that has no name which another process could have bound before. */
 Test(handoff, handoff__guessed_name_of_the_pair_is_bound)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
@@ -164,7 +164,7 @@ static int other(int sock, void *arg)
 	return 0;
 }
 
-/* Forks a child before this process has nodes, like the other tests of the suite. */
+/* Forks a child before this process opens nodes, as the other tests of the suite do. */
 static void with_other(enum node_answer answer, struct th_child *child)
 {
 	trio_close();

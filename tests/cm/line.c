@@ -81,7 +81,7 @@ static void establish(int fd, uint64_t id)
 	hears(fd, CM_GO, id);
 }
 
-/* ---- Normal use ---- */
+/* ---- Correct use ---- */
 
 LINE(connections__share_one)
 {
@@ -114,7 +114,7 @@ LINE(idle__is_hung_up)
 	cr_assert_eq(a.why[DAP_CM_DISCONNECTED], 1);
 }
 
-/* After the listener has moved to another process, the stream to the first process is useless. */
+/* The listener has moved to another process, so the stream to the first process is of no use. */
 LINE(stale__is_not_used_again)
 {
 	struct dap_cm_conn *c, *d;
@@ -146,7 +146,7 @@ LINE(released__is_a_break_for_that_one_alone)
 	cr_assert_eq(b.ended, 2);
 }
 
-/* ---- Good and bad callers ---- */
+/* ---- Correct and malicious callers ---- */
 
 LINE(caller__byte_by_byte)
 {
@@ -316,7 +316,8 @@ LINE(caller__never_reads)
 static struct dap_cm_conn *bystander;
 static bool asked, queued;
 
-/* When the first connection of a lost stream ends, core sends on another one of that stream. */
+/* When the first connection of a lost stream ends, core posts a send on another connection of that
+ * stream. */
 static void send_on_bystander(struct node *n, const struct dap_cm_conn *conn)
 {
 	(void)n;
@@ -364,7 +365,7 @@ LINE(caller__sends_nothing)
 	close(fd);
 }
 
-/* Unrequested descriptors are closed. */
+/* Descriptors that were not requested are closed. */
 LINE(caller__brings_descriptors)
 {
 	struct th_usage before, after;
@@ -529,7 +530,7 @@ Test(line, kill__caller_with_many_half_open, .timeout = 60)
 
 /* ---- The thread that handles messages ---- */
 
-/* A caller that drives the manager handles arrived messages in its own thread. */
+/* A caller that drives the manager handles arriving messages in its own thread. */
 LINE(drive__by_a_caller)
 {
 	struct cm_wire w;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The local path: when it is used, and other processes that interfere with it. */
+/* The local stream between processes of one host: when it is used, and other processes that interfere
+ * with it. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -77,7 +78,7 @@ static int squat(socklen_t *len, struct sockaddr_un *name)
 	return fd;
 }
 
-/* A process that binds the name and closes each connection does not keep callers from the listener. */
+/* A process that binds the name and closes each connection cannot keep callers from the listener. */
 NEAR(squatter__that_hangs_up_is_passed_by)
 {
 	struct sockaddr_un name;
@@ -134,7 +135,7 @@ NEAR(connect__name_taken_with_full_backlog_goes_by_tcp)
 	close(fd);
 }
 
-/* A process of another user. Its backlog is full, and later it accepts. */
+/* A process of another user, whose backlog is full at first; later it accepts. */
 static int other_user(int sock, void *arg)
 {
 	struct sockaddr_un name;
@@ -200,7 +201,8 @@ static int enter_user_namespace(const char *map)
 	return 0;
 }
 
-/* 0: the connection shares a stream, as between processes of one user; 1: it has a TCP socket. */
+/* Returns 0: the connection shares a stream, as between processes of one user; 1: it has a TCP
+ * socket. */
 static int connect_in_namespace(int sock, void *arg)
 {
 	struct dap_cm_conn *c;
@@ -237,7 +239,7 @@ Test(near, connect__user_without_number_goes_by_tcp)
 	cr_assert_eq(in_namespace(NULL), 1);
 }
 
-/* The namespace maps uid 65534, but unmapped users are reported by the same number. */
+/* The namespace maps uid 65534, but the kernel reports unmapped users by the same number. */
 Test(near, connect__user_with_overflow_number_goes_by_tcp)
 {
 	char map[32];

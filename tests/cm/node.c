@@ -124,7 +124,8 @@ static void on_ended(void *ctx, struct dap_cm_conn *conn, enum dap_cm_end why, c
 	if (n->passive == conn)
 		n->passive = NULL;
 	pthread_mutex_unlock(&n->lock);
-	/* The order matters: a thread that sees the end also sees its reason. */
+	/* The order of these stores matters: a thread that sees the end must also see its
+	 * reason. */
 	n->why[why]++;
 	n->ended++;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A stand-in for core above one struct dap_cm: each callback does what the test has chosen, and is
- * counted. The file also has a plain TCP socket, which can send any bytes.
+ * A replacement of core above one struct dap_cm: each callback does what the test has chosen, and
+ * is counted. The file also has a plain TCP socket, which can send any bytes.
  */
 #ifndef TEST_CM_NODE_H
 #define TEST_CM_NODE_H
@@ -22,7 +22,7 @@ struct node {
 	struct dap_cm *cm;
 	enum node_answer answer;
 	bool no_rtu, no_go;
-	/* in the callback, an established connection is disconnected and released */
+	/* the callback for an established connection disconnects and releases it */
 	bool parts;
 	struct in_addr calls;		/* the address to which it connects: 127.0.0.1 */
 	void (*on_end)(struct node *n, const struct dap_cm_conn *conn);
@@ -30,7 +30,7 @@ struct node {
 	atomic_uint requests, replies, readies, established, ended, looks, why[DAP_CM_BROKEN + 1];
 	struct dap_cm_conn *_Atomic request;	/* the last request that is not answered yet */
 	pthread_mutex_t lock;		/* protects passive */
-	/* the connection accepted last; NULL once it has ended */
+	/* the connection that was accepted last; NULL once it has ended */
 	struct dap_cm_conn *_Atomic passive;
 	struct dap_path path;		/* the path received last */
 	union dap_addr from;
@@ -51,7 +51,7 @@ int node_accept(struct node *n);	/* accepts the request that NODE_HOLD kept */
 void node_pair(struct node *a, struct node *b, uint64_t conn_qual, struct dap_cm_conn **c);
 /* Disconnects the connection that n accepted last, if it has not ended yet. */
 void node_disconnect(struct node *n, bool abrupt);
-/* The private data of a node, made from its seed. */
+/* Makes the private data of a node from its seed. */
 void pattern(uint8_t *to, size_t len, unsigned int seed);
 struct dap_path path_of(unsigned int seed);
 bool same_path(const struct dap_path *a, const struct dap_path *b);
@@ -60,7 +60,7 @@ const char *cm_type_name(enum cm_type type);
 #define SOON(cond) cr_assert(TH_WITHIN(SOON_MS, cond), "not within %d ms: %s", SOON_MS, #cond)
 #define ENDED(n, reason) SOON((n)->why[reason] == 1 && (n)->ended == 1)
 
-/* For tests with thousands of sockets. */
+/* Raises the limit of descriptors, for tests with thousands of sockets. */
 void raw_raise_limit(void);
 int raw_connect(uint64_t conn_qual);
 int raw_listen(uint64_t conn_qual);
@@ -70,7 +70,7 @@ void raw_message(struct cm_wire *w, enum cm_type type, uint64_t id, uint64_t con
 void raw_say(int fd, enum cm_type type, uint64_t id, uint64_t conn_qual);
 /* Reads a whole message. Returns 0 at the end of the stream, -1 on a reset or after SOON_MS. */
 int raw_hear(int fd, struct cm_msg *msg);
-/* Does the other side close its socket without a message? */
+/* Does the other side close its socket without sending a message? */
 bool raw_is_cut(int fd);
 void raw_reset(int fd);
 

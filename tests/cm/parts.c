@@ -134,10 +134,10 @@ static void slow_turn(void *arg)
 
 	turns++;
 	th_sleep_ms(1);
-	cr_assert(t->fn == slow_turn);	/* the timer is still set */
+	cr_assert(t->fn == slow_turn);	/* the timer has been set again */
 }
 
-/* After close returns, a callback that had begun is over, and the timer stays off. */
+/* A callback that has begun is over when close returns, and the timer stays off. */
 Test(cm, timer__none_after_close)
 {
 	struct node n;

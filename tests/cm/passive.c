@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The listening side with bad clients. Whatever a client does, the next client is served. */
+/* The listening side with misbehaving clients. Whatever a client does, the next client is
+ * served. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +123,8 @@ PASSIVE(client__sends_byte_by_byte)
 	SOON(b.why[DAP_CM_BROKEN] == 1);
 }
 
-/* A slow client is treated like a silent one: the deadline runs from the start. */
+/* A slow client is treated like a silent one, because the deadline counts from the start of its
+ * connection. */
 PASSIVE(client__slow_one_is_dropped_at_its_deadline)
 {
 	struct cm_wire w;
@@ -329,7 +331,7 @@ PASSIVE(flood__ten_thousand_half_open)
 	SOON(cm_loop.half_opens == 0);
 }
 
-/* Clients whose request has arrived are served, and are not dropped to make room. */
+/* Clients whose request has arrived are served. They are not dropped to make room. */
 PASSIVE(storm__no_request_that_has_come_is_dropped)
 {
 	struct cm_msg m;
@@ -340,7 +342,8 @@ PASSIVE(storm__no_request_that_has_come_is_dropped)
 		fds[i] = raw_connect(QUAL);
 	SOON(cm_loop.half_opens == 3);
 	cr_assert(cm_enter(cm_loop.generation));
-	/* The listener's socket is ready first, and the manager accepts before it reads. */
+	/* The listener's socket becomes ready first, and the manager accepts connections before it
+	 * reads from them. */
 	for (unsigned int i = 3; i < 6; i++)
 		fds[i] = raw_connect(QUAL);
 	for (unsigned int i = 0; i < 6; i++)
@@ -353,7 +356,7 @@ PASSIVE(storm__no_request_that_has_come_is_dropped)
 	}
 }
 
-/* A refused client counts until it has closed its socket. */
+/* A refused client counts against the limit until it has closed its socket. */
 PASSIVE(flood__of_requests_without_a_listener)
 {
 	uint64_t other = QUAL ^ (UINT64_C(1) << 14 | 1);
@@ -397,7 +400,8 @@ static bool probed(const struct dap_cm_conn *c)
 }
 
 /*
- * The probes of thousands of connections within one host would delay each other, so there are none.
+ * Keepalive is off here: the probes of thousands of connections within one host would delay each
+ * other.
  */
 PASSIVE(keepalive__is_for_other_hosts)
 {
@@ -455,7 +459,7 @@ PASSIVE(accept__no_memory)
 	struct cm_msg m;
 	bool cut;
 
-	if (san && *san)	/* allocations fail in the calling thread only */
+	if (san && *san)	/* under a sanitizer, allocations fail in the calling thread only */
 		cr_skip_test("not under a sanitizer");
 	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	th_fail_start(TH_FAIL_HEAP, 1);

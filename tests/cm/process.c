@@ -12,7 +12,7 @@
 #define QUAL th_qual()
 #define A_SECOND 1000
 
-/* Runs until the given phase, reports it, and waits to be killed. */
+/* Acts until the given phase, reports it, and waits to be killed. */
 static int victim_passive(int sock, void *arg)
 {
 	enum cm_state phase = *(enum cm_state *)arg;
@@ -58,7 +58,7 @@ static void kill_passive_in(enum cm_state phase, enum dap_cm_end why)
 	node_close(&a);
 }
 
-/* Defines each test twice: with the local path and with TCP. */
+/* Defines each test twice: with the local stream and with TCP. */
 #define BOTH_WAYS(name)                                                                            \
 	static void name(void);                                                                    \
 	Test(near, name) { name(); }                                                               \
@@ -147,7 +147,8 @@ BOTH_WAYS(kill__peer_that_connected)
 
 /* ---- Fork ---- */
 
-/* A peer to be killed, with a child of its own. The child must not keep the connection open. */
+/* A peer that will be killed, and has a child of its own. The child must not keep the connection
+ * open. */
 static int victim_with_child(int sock, void *arg)
 {
 	struct dap_cm_conn *c;
@@ -290,7 +291,8 @@ Test(cm, open__one_thread_for_all)
 	cr_assert_eq(now.fds, before.fds);
 }
 
-/* The program may need its limit unchanged: select(2) has no room for descriptors beyond FD_SETSIZE. */
+/* The limit of descriptors must stay as it is: select(2) of the program has no room for descriptors
+ * beyond FD_SETSIZE. */
 Test(cm, open__leaves_the_limit_of_descriptors)
 {
 	struct rlimit before, after;
@@ -326,7 +328,7 @@ Test(cm, open__without_descriptors_or_memory)
 	cr_assert_eq(now.threads, before.threads);
 }
 
-/* Connections in every phase when the manager is closed. */
+/* The manager is closed with connections in every phase. */
 Test(cm, close__in_the_middle_of_everything)
 {
 	struct th_usage before, after;

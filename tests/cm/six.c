@@ -98,7 +98,8 @@ Test(six, listen__at_an_ipv6_address_does_not_answer_at_ipv4)
 	close_two();
 }
 
-/* RFC 3493, 3.7: one socket bound to :: accepts both; an IPv4 caller is shown as such. */
+/* RFC 3493, 3.7: a socket bound to :: accepts callers of both families. An IPv4 caller is reported
+ * as such. */
 Test(six, listen__everywhere_answers_both_families)
 {
 	cm_limits.tcp = true;
@@ -113,7 +114,7 @@ Test(six, listen__everywhere_answers_both_families)
 	close_two();
 }
 
-/* One qualifier at addresses of both families: the called address decides. */
+/* One qualifier has addresses of both families. The address that is called decides. */
 Test(six, listen__same_qualifier_at_ipv4_and_ipv6)
 {
 	struct node d;
@@ -131,7 +132,8 @@ Test(six, listen__same_qualifier_at_ipv4_and_ipv6)
 	close_two();
 }
 
-/* A request leaves the shared stream. The new listener sees the same caller. */
+/* The request is moved from the shared stream to a socket of its own. The new listener sees the
+ * same caller. */
 Test(six, handoff__of_a_request_to_an_ipv6_address)
 {
 	struct node d;
@@ -150,7 +152,7 @@ Test(six, handoff__of_a_request_to_an_ipv6_address)
 	close_two();
 }
 
-/* The manager accepts a connection from an address that this machine does not have. */
+/* Replaces accept: the connection comes from an address that this machine does not have. */
 static int accept_from(const char *text)
 {
 	const union dap_addr from = addr_of(text), called = addr_of("127.0.0.1");
@@ -163,7 +165,7 @@ static int accept_from(const char *text)
 	return fds[1];
 }
 
-/* Half-open connections of one host are limited, and a host has a whole /64. */
+/* The number of half-open connections per host is limited, and a host counts with its whole /64. */
 Test(six, flood__from_addresses_of_one_64_is_from_one_source)
 {
 	static const char *const from[] = {

@@ -11,15 +11,16 @@
 
 extern struct trio {
 	struct node a, b, c;
-	struct dap_cm_conn *conn;	/* the connection of a */
+	struct dap_cm_conn *conn;	/* connection of node a */
 } trio;
 
 void trio_open(void);
 void trio_close(void);
-void trio_ask(void);			/* makes a connect, until b has the request */
-int trio_ask_bare(void);		/* the same, but for a plain socket, which is returned */
+void trio_ask(void);			/* lets a connect, until b has the request */
+/* the same with a plain socket in place of a, which is returned */
+int trio_ask_bare(void);
 int trio_hand_off(struct node *from, uint64_t to);
-/* Connects to the handoff socket of a qualifier. Returns a descriptor or -errno. */
+/* Connects to the handoff socket of a qualifier. Returns a descriptor, or -errno. */
 int trio_knock(uint64_t conn_qual, int flags);
 
 #endif

@@ -141,7 +141,7 @@ Test(cm, wire__private_data_of_no_and_of_most_bytes)
 	}
 }
 
-/* Every accepted message has only one encoding. */
+/* A message that is accepted has no other encoding: it is encoded to the same bytes. */
 Test(cm, wire__accepted_messages_are_canonical)
 {
 	unsigned int seed = 20260401, accepted = 0;

@@ -28,7 +28,7 @@ static void broken_with(struct dap_ep *ep, const char *word)
 
 static uint32_t other_id;	/* a request id other than that of the first buffer */
 
-/* Delivers a packet from b to a, like the peer's adapter. */
+/* Delivers a packet from b to a, as if the peer's adapter had sent it. */
 static void come(uint32_t imm, uint16_t src, uint16_t len, unsigned int flags)
 {
 	struct efa_ep *e = efa_ep(r.a.ep);
@@ -49,7 +49,7 @@ static void packet(uint32_t imm, uint16_t src, uint16_t len)
 	come(imm, src, len, 0);
 }
 
-/* Delivers the next write, which uses no receive buffer. */
+/* Delivers the next write. Writes take no receive buffer. */
 static void written(void)
 {
 	struct efa_ep *e = efa_ep(r.a.ep);
@@ -77,12 +77,13 @@ Test(efa_bad, sequence__a_second_time)
 }
 
 /*
- * A peer that only receives: its acks come in control messages, and repeat while its last message stays
- * the same. Without a receive there, only packets it has room for may be sent.
+ * The peer only receives. So it sends its acks in control messages, and repeats them while its last
+ * message stays the same. Without a receive posted there, this side may send only packets for which the
+ * peer has room.
  */
 Test(efa_bad, credit__of_a_peer_that_only_receives)
 {
-	/* with this number of messages credit runs out at every position within a round of acks */
+	/* with this number of messages, credit runs out at each position between two acks */
 	const unsigned int n = 7;
 	struct dap_event ev;
 
@@ -119,7 +120,7 @@ static void on_the_cq(unsigned int at, uint32_t seq, uint32_t ack)
 	};
 }
 
-/* Makes an endpoint whose peer has this many packets to acknowledge. */
+/* Makes an endpoint whose peer has to acknowledge this number of packets. */
 static struct efa_ep *to_be_acknowledged(uint32_t n)
 {
 	rig_open(&r, "seed=7");
@@ -166,8 +167,9 @@ Test(efa_bad_own, ack__of_a_late_packet)
 }
 
 /*
- * A control message arrives before the message that it follows. The message alone fills no batch of
- * receive buffers. With a window of 4 both are half of it, so the peer must learn of its two places.
+ * A control message arrives before the message that precedes it. The message alone does not fill a
+ * batch of receive buffers. With a window of 4 both together are half the window, so the peer must get
+ * credit for these two buffers.
  */
 Test(efa_bad, credit__after_a_control_message_out_of_order)
 {
@@ -188,8 +190,8 @@ Test(efa_bad, credit__after_a_control_message_out_of_order)
 }
 
 /*
- * While a packet is outstanding others are acknowledged, but never so far ahead that the receiver may
- * still be waiting for its old ack.
+ * While one packet is outstanding, packets behind it are acknowledged, but never so far ahead that the
+ * receiver may still wait for its old ack.
  */
 Test(efa_bad, ack__of_a_delayed_packet_is_no_new_one)
 {
@@ -232,7 +234,7 @@ Test(efa_bad, packet__for_a_qp_that_had_the_number_before)
 	cr_assert_not_null(strstr(fake.said, "had this number before"), "it said: %s", fake.said);
 }
 
-/* Simulates a failed read: reads happen between the devices. */
+/* Simulates the end of a failed read, which the peer's device executes without the driver. */
 static void answer_to_a_read(uint8_t status)
 {
 	const struct efa_ctrl_msg fin = { .op = EFA_C_FIN, .flags = status };
@@ -308,7 +310,7 @@ Test(efa_bad, key__revoked_in_flight)
 	broken_with(r.a.ep, "remote address or key");
 }
 
-/* Every endpoint has its entries in the CQ, or is refused. */
+/* Every endpoint has its entries in the CQ; if there are too few, the endpoint is refused. */
 Test(efa_bad, cq__full_by_arithmetic)
 {
 	efa_ia(r.ia)->eng->cq_entries = efa_ia(r.ia)->eng->cq_used;

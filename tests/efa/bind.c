@@ -35,7 +35,7 @@ static void setup(void)
 	rmr = rig_rmr(&r, &r.b);
 	cr_assert_eq(rig_bind(rmr, &r.b, LEN, &context), 0);
 	cr_assert_eq(rig_next(&r, r.b.req).number, DAP_EV_RMR_BIND);
-	r.b.lmr->rmr_context = context;		/* the requests of side a use this context */
+	r.b.lmr->rmr_context = context;		/* requests of side a use this context */
 }
 
 TestSuite(efa_bind, .init = setup, .timeout = 60);

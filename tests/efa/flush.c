@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The order of stores to an LLQ, which no model of the device can observe: a WQE in write-combining
- * memory may not pass the doorbell before it.
+ * The order of stores to an LLQ, which no model of the device can observe: the doorbell must not
+ * overtake a WQE in write-combining memory.
  */
 #include <criterion/criterion.h>
 #include <string.h>

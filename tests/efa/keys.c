@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Devices that reuse the key of a region for the next one: the context that a bind or an unbind ends gives
- * no access after the next bind, and efa_rmr_bind does what it announces.
+ * Devices that give the key of a freed region to the next one. The context that a bind or an unbind has
+ * ended gives no access after the next bind, and efa_rmr_bind does what its value says.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -71,7 +71,7 @@ static enum dap_dto_status try_it(uint32_t context, bool write)
 {
 	DAT_RETURN ret;
 
-	r.b.lmr->rmr_context = context;		/* the requests of side a use this context */
+	r.b.lmr->rmr_context = context;		/* requests of side a use this context */
 	ret = write ? rig_write(&r, &r.a, 1, 0, 0, 8) : rig_read(&r, &r.a, 1, 0, 0, 8);
 	cr_assert_eq(ret, DAT_SUCCESS);
 	return rig_next(&r, r.a.req).dto.status;
@@ -130,7 +130,7 @@ static const char *announced(void)
 	return "nothing";
 }
 
-/* Checks this by the commands to the device. */
+/* Checks that by the number of commands to the device. */
 static void is_done_so(const char *profile)
 {
 	start(profile);

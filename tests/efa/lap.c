@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The order of loads from a CQE that the device writes at the same time: the phase comes first. No
- * model of the device writes between two loads of a dequeue, so a CQE arrives before each of its
- * instructions in turn.
+ * The order of loads from a CQE that the device writes at the same time: the phase must be loaded
+ * first. No model of the device writes between two loads of a dequeue. So the test lets a CQE
+ * arrive before each instruction of a dequeue in turn.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -15,7 +15,8 @@ enum { MESSAGES = 3, RING = 64, WINDOW = 4, LEN = 8 };
 
 static struct rig r;
 static volatile unsigned int steps, arrive_at;
-static struct efa_cqe *late_at, late[2];	/* the CQEs that arrive during the dequeue, and their slots */
+/* the CQEs that arrive during the dequeue, and where */
+static struct efa_cqe *late_at, late[2];
 
 static void arrive(void)
 {

@@ -30,7 +30,7 @@ static void finish(void)
 	rig_close(&r);
 }
 
-/* Are the written slots the first ones? */
+/* Have exactly the first slots been written? */
 static bool is_prefix(const uint8_t *mem, uint32_t places, uint32_t size)
 {
 	bool ended = false;
@@ -46,7 +46,7 @@ static bool is_prefix(const uint8_t *mem, uint32_t places, uint32_t size)
 	return true;
 }
 
-/* Polls until n writes are completed; false: memory was written in another order. */
+/* Polls until n writes have arrived. False: memory was written in another order. */
 static bool in_order_until(unsigned int n, uint32_t places, uint32_t size)
 {
 	struct dap_event ev;
@@ -118,7 +118,8 @@ Test(efa_order, writes__emulated_become_visible_as_posted)
 	all_kept(short_writes_in_order, "read");
 }
 
-/* The tests above do detect reordering: here an EFA reorders writes, and they see it. */
+/* Shows that the tests above detect reordering: here the EFA reorders writes, and they notice
+ * it. */
 Test(efa_order, writes__relaxed_become_visible_in_any_order)
 {
 	unsigned int longs = 0, shorts = 0;
@@ -131,7 +132,7 @@ Test(efa_order, writes__relaxed_become_visible_in_any_order)
 	cr_assert(shorts, "every series of writes was in order");
 }
 
-/* A write of one packet is posted to the device during the call. */
+/* During the call a write of one packet is posted to the device. */
 Test(efa_order, write__kept_of_one_packet_is_native)
 {
 	struct efa_ep *e;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The writes that must wait for an earlier one, compared with a search of all outstanding ones. */
+/* Which writes must wait for an earlier one: the driver's answer is compared with a search of all
+ * outstanding writes. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
@@ -36,8 +37,8 @@ static void one_ends(void)
 		tx.done++;
 }
 
-/* Posts a write if allowed, or a read. Reads are not tracked like writes, so they are always
- * posted. */
+/* Posts a write if it may go, or a read. Reads are not tracked like writes, so they may always
+ * go. */
 static void one_comes(uint64_t va, uint32_t len, bool write)
 {
 	bool free = !touched(va, len), may;

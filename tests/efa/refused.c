@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * RDMA writes that are refused in part. If the first packets are refused, the other packets and later writes
- * change nothing. If the last ones are, no byte outside of the window changes.
+ * RDMA writes that are refused in part. If their first packets are refused, the other packets and later
+ * writes change nothing. If their last packets are refused, no byte outside of the window changes.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static DAT_RETURN write_to(uint32_t context, int at)
 	return r.hot->rdma_write(r.a.ep, 1, &from, (DAT_DTO_COOKIE){ .as_64 = 1 }, &to, 0);
 }
 
-/* The later write does not complete with success. */
+/* The later write must not complete with success. */
 static void drive_until_idle(void)
 {
 	struct dap_event ev;
@@ -94,7 +94,7 @@ Test(efa_refused, write__native_changes_nothing)
 		refuse_with("wide", seed);
 }
 
-/* dat_ep_post_rdma_write(3): the bytes before the end of the window may be changed. */
+/* dat_ep_post_rdma_write(3): bytes up to the end of the window may be changed. */
 static void exceed_with(const char *profile, unsigned int seed)
 {
 	uint32_t context = open_with(profile, seed);

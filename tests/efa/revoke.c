@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Contexts that end while the peer writes through them in software: no byte is written after the call. */
+/* Contexts that end while a peer writes through them by messages, which software executes: after the call
+ * no byte is written. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -21,14 +22,14 @@ static void setup(void)
 
 TestSuite(efa_revoke, .init = setup, .timeout = 60);
 
-/* Binds to len bytes, which ends the previous binding. */
+/* Binds the window to len bytes, which ends the previous bind. */
 static void bind_to(uint32_t len)
 {
 	uint32_t context;
 
 	cr_assert_eq(rig_bind(rmr, &r.b, len, &context), 0);
 	if (len)
-		r.b.lmr->rmr_context = context;	/* the requests of side a use this context */
+		r.b.lmr->rmr_context = context;	/* requests of side a use this context */
 }
 
 static void opened(void)

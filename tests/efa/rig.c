@@ -17,7 +17,7 @@ static void *object(struct rig *r, enum dap_type type, size_t size)
 	return o;
 }
 
-/* Enters an LMR into a directory like core's. */
+/* Puts an LMR into a directory like that of core. */
 static void enter(struct dap_ia *ia, struct dap_lmr *lmr)
 {
 	struct dap_lmr_page **page = &ia->lmr_dir[lmr->lmr_context >> 20];
@@ -130,7 +130,7 @@ void rig_draw(uint64_t seed)
 	drawn = seed;
 }
 
-/* Replaces the kernel's function. */
+/* Replaces the function of the C library. */
 ssize_t getrandom(void *to, size_t len, unsigned int flags)
 {
 	(void)flags;

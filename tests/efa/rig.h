@@ -42,13 +42,13 @@ struct rig {
 };
 
 /*
- * From here on the driver's random numbers depend on the seed, so that the seed determines the run.
+ * Makes the driver's random numbers depend on the seed from here on, so that the seed determines the run.
  */
 void rig_draw(uint64_t seed);
 
 /* params: ia_params in addition to efa_step=1. Asserts success. */
 void rig_open(struct rig *r, const char *params);
-/* closes both, and checks that the model reports no violation */
+/* closes both endpoints, and checks that the model reports no violation */
 void rig_close(struct rig *r);
 /* Creates and connects new endpoints; change: called between their addresses and the connection, or NULL. */
 void rig_endpoints(struct rig *r, void (*change)(struct dap_path *a, struct dap_path *b));
@@ -59,7 +59,7 @@ struct dap_rmr *rig_rmr(struct rig *r, const struct side *s);
 int rig_bind(struct dap_rmr *rmr, const struct side *s, uint32_t len, uint32_t *context);
 /* Takes the next completion. False: there is none. */
 bool rig_poll(struct dap_evd *evd, struct dap_event *ev);
-/* Like rig_poll, but a completion must come before the device is idle. */
+/* Like rig_poll, but a completion must come before the device becomes idle. */
 struct dap_event rig_next(struct rig *r, struct dap_evd *evd);
 
 DAT_RETURN rig_send(struct rig *r, struct side *s, uint64_t cookie, uint32_t off, uint32_t len);

@@ -51,7 +51,7 @@ static bool filled(const uint8_t *p, uint64_t seed, uint32_t n, uint32_t len)
  */
 enum { SOURCE = 0, TARGET = 65536, READS = 131072, RECEIVES = 196608 };
 
-/* The command that repeats the current seed. It is printed if the test ends in that seed. */
+/* The command that repeats the current seed. It is printed if the test fails in that seed. */
 static char replay[512];
 static bool within;
 
@@ -124,8 +124,8 @@ static void round_of(struct rig *r, struct side *s, struct side *peer, struct di
 }
 
 /*
- * Both directions at once, with many small messages and writes in flight, so that much arrives early;
- * completions come from any of the four EVDs, by a dequeue or a wait.
+ * Both sides post at once, with many small messages and writes in flight, so that many packets arrive
+ * out of order. Completions are taken from any of the four EVDs, by a dequeue or a wait.
  */
 enum { CROWD = 20, SMALL = 16 };
 
@@ -228,15 +228,16 @@ enum { BLOCK = 50 };
 #define FAULTS "fault=drop=0.02,dup=0.05,reorder=0.2,twice=0.3,rnr=0.05"
 
 /*
- * Endpoints are recreated now and then: their numbers begin and wrap anywhere. Everything is recreated
- * with them, so that a seed does not depend on earlier blocks. Returns a hash of the run.
+ * Creates the endpoints again now and then, so that their numbers begin and wrap at any value.
+ * Everything else is created again with them, so that a seed does not depend on earlier blocks. Returns
+ * a hash of the run.
  */
 static uint64_t run_block(const char *profile, unsigned int window, uint64_t first, uint64_t last)
 {
 	char params[192];
 	struct rig r;
 
-	/* WQEs are wide if the device supports wide ones. */
+	/* WQEs have 128 bytes if the device supports that. */
 	snprintf(params, sizeof(params), "seed=%llu efa_profile=%s efa_window=%u efa_inline=80 "
 		 "write_order=%s %s", (unsigned long long)first + 1, profile, window,
 		 first / BLOCK / 2 % 2 ? "kept" : "relaxed",
@@ -254,7 +255,7 @@ static uint64_t run_block(const char *profile, unsigned int window, uint64_t fir
 	return r.trace;
 }
 
-/* Runs the earlier seeds of its block, too. */
+/* Runs the earlier seeds of its block too. */
 static uint64_t run_one(const char *profile, unsigned int window, uint64_t seed)
 {
 	return run_block(profile, window, seed - seed % BLOCK, seed);
@@ -297,7 +298,7 @@ Test(efa_seeds, profile__unsol) { seeds("unsol", 20); }
 Test(efa_seeds, profile__wide) { seeds("wide", 20); }
 Test(efa_seeds, profile__reqid64) { seeds("reqid64", 10); }
 
-/* A seed gives the same result when it runs again, also by itself. */
+/* A seed gives the same result if it runs again, also if it runs alone. */
 Test(efa_seeds, seed__again_is_the_same_run)
 {
 	uint64_t trace = run_one("wide", 4, 137);

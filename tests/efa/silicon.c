@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Facts that AWS publishes about the devices, and the driver's handling of them. */
+/* Facts about the devices that AWS has published, and how the driver handles them. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>
@@ -58,8 +58,8 @@ Test(efa_silicon, ia_open__device_without_rdma_read_is_refused)
 static void messages_without_ah(bool gids)
 {
 	open_with("seed=7");
-	if (!gids) {			/* with GIDs in the CQEs, the CQE would name another
-					 * sender */
+	/* without GIDs in the CQEs; a GID there would name another sender */
+	if (!gids) {
 		efa_ia(r.ia)->dev.cq_with_sgid = false;
 		r.a.ep->remote_path.gid[15] ^= 1;
 		r.b.ep->remote_path.gid[15] ^= 1;
@@ -142,7 +142,7 @@ Test(efa_silicon, send__of_no_bytes_is_inline)
 	}
 }
 
-/* A key for the peer would give the peer access to the whole LMR, until the LMR is freed. */
+/* A key for the peer would make the whole LMR accessible to it, until the LMR is freed. */
 Test(efa_silicon, send__long_out_of_lmr_without_remote_read_registers_nothing)
 {
 	const uint32_t len = 100000;
@@ -164,7 +164,8 @@ Test(efa_silicon, send__long_out_of_lmr_without_remote_read_registers_nothing)
 	finish();
 }
 
-/* The peer has no receive for the message, so it acknowledges none, however often it is asked. */
+/* The peer has no receive for the message, so it does not acknowledge it, however often this side
+ * asks. */
 Test(efa_silicon, drain__does_not_flood_a_silent_peer)
 {
 	struct softnic_efa_counters before, after;
@@ -191,7 +192,7 @@ static void laps(const char *params)
 {
 	open_with(params);
 	cr_assert_eq(softnic_efa_fault(r.nic, "consumer"), 0);
-	/* each round has two completions, and a lap has 512 */
+	/* each round has two completions, and a lap of the CQ has 512 */
 	for (uint64_t i = 0; i < 1500; i++) {
 		cr_assert_eq(rig_recv(&r, &r.b, i, 0, 64), DAT_SUCCESS);
 		cr_assert_eq(rig_send(&r, &r.a, i, 0, 8), DAT_SUCCESS);
@@ -212,7 +213,7 @@ Test(efa_silicon, cq__without_arms_wraps)
 
 enum { OLD = 0x11, NEW = 0xee, LEN = 60000 };
 
-/* Only the test drives the device: the read is outstanding when the driver gives up. */
+/* Only the test drives the device, so the read is still outstanding when the driver gives up. */
 Test(efa_silicon, end__by_device_that_never_flushes_ends_its_accesses)
 {
 	open_with("seed=7 variant=silicon");
@@ -230,7 +231,7 @@ Test(efa_silicon, end__by_device_that_never_flushes_ends_its_accesses)
 	finish();
 }
 
-/* Completions after the driver's own flush are no error. */
+/* Completions that come after the driver has flushed the QP itself are no error. */
 static void late_flush(const char *params)
 {
 	open_with(params);
@@ -372,7 +373,7 @@ static int other_zone(struct efa_ctl *ctl, void *pd, const uint8_t gid[16], uint
 	return -EINVAL;
 }
 
-/* A device refuses a GID of another availability zone like this, because it has no route to it. */
+/* A device refuses a GID of another availability zone with this error, because it has no route to it. */
 Test(efa_silicon, connect__refused_address_handle_logs_both_gids)
 {
 	static struct efa_ctl_ops ops;
@@ -400,7 +401,8 @@ Test(efa_silicon, cq__without_memory_for_it_is_made_smaller)
 	finish();
 }
 
-/* A peer that disconnects frees its QP and its address handle in any order; its message arrives later. */
+/* A peer that disconnects frees its QP and its address handle in any order. Its last message arrives
+ * later. */
 Test(efa_silicon, status__of_a_disconnecting_peer_waits_for_its_message)
 {
 	static const unsigned int statuses[] = { 8, 9, 13, 14 };
@@ -474,7 +476,7 @@ Test(efa_silicon, read__refused_by_peer_that_does_not_know_us_yet_is_done)
 		refused_first(ways[i], a_read);
 }
 
-/* The receiver reads a long message; it is the first RDMA of the connection. */
+/* The receiver fetches a long message by an RDMA read, which is the first RDMA of the connection. */
 Test(efa_silicon, send__long_whose_read_is_refused_at_first_arrives)
 {
 	open_with("seed=7");
@@ -512,8 +514,8 @@ static void count_lock(void *arg)
 	__atomic_add_fetch(&mutexes, 1, __ATOMIC_SEQ_CST);
 }
 
-static bool inside, polls;		/* inside: the other thread is in the engine; polls: the
-					 * poller tries to enter */
+/* inside: the other thread is in the engine; polls: the poller is about to enter */
+static bool inside, polls;
 
 /* The other thread stays in the engine, like the library's thread, while the poller arrives. */
 static void *stays_a_while(void *arg)
@@ -544,7 +546,7 @@ static void poll_beside_another(struct efa_engine *eng)
 	pthread_join(other, NULL);
 }
 
-/* On hardware a poll drives no model: every mutex it locks is the driver's. */
+/* On hardware a poll does not drive the model, so every mutex that it locks is the driver's. */
 Test(efa_silicon, dequeue__after_ticks_during_polls_takes_no_mutex)
 {
 	DAT_EVENT ev;

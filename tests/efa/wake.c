@@ -23,7 +23,7 @@ static void device_works(void)
 		;
 }
 
-/* Makes one write; its sender takes the completion. */
+/* Makes one write. The sender takes its completion. */
 static void write_once(void)
 {
 	struct dap_event ev;
@@ -57,7 +57,7 @@ Test(efa_wake, stream_of_writes__stops_to_wake_the_waiter)
 	cr_assert_geq(wakes, 1);
 	cr_assert_leq(wakes, EFA_FRUITLESS, "%u wake-ups for nothing", wakes);
 
-	/* When the writes have ended, a message wakes the waiter at once. */
+	/* After the last write, a message wakes the waiter at once. */
 	cr_assert_eq(rig_recv(&r, &r.b, 2, 0, 8), DAT_SUCCESS);
 	efa_tick(efa_ia(r.ia)->eng);
 	efa_tick(efa_ia(r.ia)->eng);

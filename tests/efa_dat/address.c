@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The address of an adapter that has none itself: ip= in ia_params. */
+/* The address of an adapter that has no network interface: ip= in ia_params sets it. */
 #include <arpa/inet.h>
 #include <dat/dat_registry.h>
 #include <sched.h>
@@ -94,7 +94,7 @@ Test(efa_address, ia_open__refuses_an_address_that_the_machine_lacks)
 	}
 }
 
-/* The situation is that of a network namespace without the adapter's interface. */
+/* Here, as in a network namespace, the adapter's interface does not exist. */
 Test(efa_address, default__of_a_machine_without_routes)
 {
 	union dap_addr ip = dap_addr_v4(INADDR_ANY);

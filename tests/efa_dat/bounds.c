@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The memory and CQ entries of an endpoint; and that requests allocate nothing. */
+/* How much memory and how many CQ entries an endpoint uses; and that requests allocate nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,8 @@ static void both_done(struct end *from, struct end *to)
 		cr_assert_eq(took(to->recv, i), DAT_DTO_SUCCESS);
 }
 
-/* The CQ is the smallest one for an endpoint. Both its queues are filled again and again. */
+/* The CQ is the smallest one that suffices for an endpoint, whose queues are filled again and
+ * again. */
 Test(efa_bounds, cq__is_never_overrun)
 {
 	pair_open("efa_cq=256", "efa_cq=256");
@@ -103,7 +104,7 @@ static unsigned long mapped(void)
 	return pages * 4096;
 }
 
-/* The rings of the endpoint's queues were mapped with the device. */
+/* The rings of the queues are not counted, because they were mapped with the device. */
 Test(efa_bounds, memory__of_an_endpoint_is_as_reported_and_below_a_mebibyte)
 {
 	enum { MANY = 32 };
@@ -137,7 +138,7 @@ static void a_message(uint32_t len)
 	cr_assert_eq(took(b.recv, 1), DAT_DTO_SUCCESS);
 }
 
-/* Posts two writes to one address, the second of which is held, and a read. */
+/* Posts two writes to one address, of which the second has to wait, and a read. */
 static void two_writes_and_a_read(uint32_t len)
 {
 	ok(do_write(&a, 3, 0, 16384, len));
@@ -147,8 +148,8 @@ static void two_writes_and_a_read(uint32_t len)
 		cr_assert_eq(took(a.req, n), DAT_DTO_SUCCESS);
 }
 
-/* Returns the least number of allocations by the three calls over some tries: the model keeps its
- * memory. */
+/* Returns the smallest number of allocations in the three calls, over some tries: the model
+ * allocates now and then, and keeps the memory. */
 static unsigned long allocations(void (*some)(uint32_t len))
 {
 	unsigned long least = ~0ul, n;

@@ -13,7 +13,7 @@ static void setup(void)
 
 #define OURS "please report it"
 
-/* Each status of a WQE is in its completion, and in the text with advice. */
+/* Each completion status of a WQE is reported in the DAT completion, and as text with advice. */
 Test(efa_device, status__each_of_a_request)
 {
 	static const struct {
@@ -80,7 +80,7 @@ static void forget_the_other(struct end *e)
 	cr_assert_eq(softnic_efa_ah_destroy(device(e), (uint16_t)(uintptr_t)ah->pd, ah->number), 0);
 }
 
-/* The target's device has no address handle for this side: it refuses RDMA. */
+/* The target's device has no address handle for this side, so it refuses RDMA. */
 Test(efa_device, target__that_does_not_know_us, .init = setup)
 {
 	forget_the_other(&b);
@@ -102,8 +102,8 @@ Test(efa_device, receiver__without_address_handle_takes_the_message, .init = set
 	pair_close();
 }
 
-/* A write in flight is complete by then, or refused. A later write is refused, or flushed behind
- * it. */
+/* A write in flight is complete by then, or is refused. A later write is refused, or flushed behind
+ * that one. */
 Test(efa_device, key__revoked_in_flight, .init = setup)
 {
 	DAT_DTO_COMPLETION_STATUS under_way;

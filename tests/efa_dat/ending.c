@@ -60,8 +60,8 @@ Test(efa_ending, sends__that_have_come_before_an_abrupt_end_by_a_device)
 }
 
 /*
- * Neither b's consumer nor the library's thread polls for b until a has disconnected. That takes more
- * than ten seconds if b is not asked to poll, because a then times out.
+ * Until a has disconnected, neither b's consumer nor the library's thread polls for b. If no message
+ * asks b to poll, this takes more than ten seconds, because a has to time out.
  */
 static void ends_unattended(const char *params)
 {
@@ -89,7 +89,7 @@ Test(efa_ending, graceful__with_a_peer_that_does_not_poll)
 	ends_unattended("variant=silicon efa_look=60000");
 }
 
-/* ---- A command that ends a QP takes as long as this test wants ---- */
+/* ---- A command that ends a QP, which takes as long as the test wants ---- */
 
 static struct {
 	const struct efa_ctl_ops *device;
@@ -137,7 +137,7 @@ static void *disconnect(void *ep)
 	return NULL;
 }
 
-/* With the lock of the IA held by the end, messages() never returns. */
+/* If the end of the QP held the lock of the IA, messages() would never return. */
 static void others_work_during_the_end(bool refuses_error)
 {
 	DAT_EP_HANDLE first;
@@ -168,7 +168,7 @@ Test(efa_ending, other_endpoints__work_while_a_qp_goes_to_error)
 	others_work_during_the_end(false);
 }
 
-/* The fallback, if the device refuses state ERR. */
+/* Tests what the driver does if the device refuses the transition to ERR. */
 Test(efa_ending, other_endpoints__work_while_a_qp_is_destroyed)
 {
 	others_work_during_the_end(true);

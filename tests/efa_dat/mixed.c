@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Peers of different capabilities use the common ones, and DAT's contract is the same. */
+/* Peers of different capabilities use those that both have, and DAT's contract is the same. */
 #include <stdio.h>
 #include <string.h>
 

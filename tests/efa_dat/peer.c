@@ -203,7 +203,7 @@ Test(efa_peer, packet__of_no_kind, .init = setup)
 	broken_for("no known kind");
 }
 
-/* A message that has a write's number would be counted and not delivered. */
+/* A message with the number of a write would be counted but not delivered. */
 Test(efa_peer, packet__of_a_message_with_a_writes_number, .init = setup)
 {
 	ok(do_recv(&a, 1, 0, 64));

@@ -38,7 +38,7 @@ extern struct end a, b;
 /* Opens an adapter ("soft-efa-0") with its ia_params. */
 void end_open(struct end *e, const char *name, const char *params);
 void end_close(struct end *e);
-void end_new_ep(struct end *e);		/* creates another endpoint and makes it e->ep */
+void end_new_ep(struct end *e);		/* creates another endpoint, which becomes e->ep */
 /* Makes b listen and a connect; returns the request. */
 DAT_CR_HANDLE end_request(void);
 void pair_join(void);			/* accepts; ESTABLISHED has come on both sides */

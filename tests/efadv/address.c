@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The address of an IA whose adapter has none: other hosts can use it, even if ia_params do not set
- * it. */
+/* The address of an IA whose adapter has no network interface: other hosts can reach it, even if
+ * ia_params do not set it. */
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <net/route.h>

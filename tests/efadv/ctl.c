@@ -164,7 +164,7 @@ Test(ctl, cq_arm__without_a_reported_doorbell)
 	ctl->ops->cq_destroy(ctl, &cq);
 }
 
-/* The releases 59 and 60 refuse a structure shorter than their own. */
+/* libefa 59 and 60 refuse a structure that is shorter than their own. */
 Test(ctl, cq_create__by_rdma_core_59_and_60_succeeds)
 {
 	static const char *const releases[] = { "59", "60" };
@@ -175,8 +175,8 @@ Test(ctl, cq_create__by_rdma_core_59_and_60_succeeds)
 	}
 }
 
-/* conn.c explains EINVAL by the availability zone, so the access must not return EINVAL for another
- * errno. */
+/* conn.c takes EINVAL as a sign of another availability zone, so the access must not turn another
+ * errno into EINVAL. */
 Test(ctl, ah_create__einval_is_kept)
 {
 	const uint8_t gid[16] = { 0xfe, 0x80 };

@@ -8,7 +8,7 @@
 
 struct efa_told efa_told;
 
-/* Looks up the function by its version, because this function replaces it. */
+/* Looks the function up by its version, because this file defines the same name. */
 void *dlsym(void *restrict handle, const char *restrict name)
 {
 	static void *(*real)(void *, const char *);
@@ -66,7 +66,8 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 	return calls_ended(CALLS_REAL(ibv_destroy_cq)(cq));
 }
 
-/* Defined only by its symbol: efadv.h of 59.0 and newer declares it with a structure of its own. */
+/* Defined only by its symbol, because efadv.h of 59.0 and newer declares it with another
+ * structure. */
 int query_cq(struct ibv_cq *cq, struct edv_cq_attr *attr, uint32_t inlen) __asm__("efadv_query_cq");
 int query_cq(struct ibv_cq *cq, struct edv_cq_attr *attr, uint32_t inlen)
 {

@@ -141,7 +141,8 @@ Test(open, caps__each_that_a_device_lacks)
 	cr_assert(!caps_of(&(struct efa_told){ .inline_ex = 32 }).wide_wqe);
 }
 
-/* The calls stand for a release of rdma-core: 44.0 has no RDMA write, and 56.0 has it. */
+/* These calls decide which release of rdma-core is emulated: 44.0 has no RDMA write, 56.0 has
+ * it. */
 Test(open, caps__by_release)
 {
 	bool writes = dlsym(RTLD_DEFAULT, "efadv_query_mr");	/* a call of release 50.0 */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Windows: the access that a context gives, and the end of that access. */
+/* Windows: which access a context gives, and when it ends. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -64,7 +64,7 @@ static DAT_DTO_COMPLETION_STATUS write_through(DAT_RMR_CONTEXT context, size_t o
 	return ev.event_data.dto_completion_event_data.status;
 }
 
-/* Connects a new pair for the next attempt, because a refused access ends the connection. */
+/* Connects a new pair for the next attempt, because a refused access ends its connection. */
 static void again(void)
 {
 	DAT_EVENT ev;
@@ -211,7 +211,7 @@ RIG_TEST(bind, rebind__next_context_does_not_follow_from_the_last)
 	cr_assert_lt(equal, N, "every context is the one before and %u", first);
 }
 
-/* As many binds as the endpoint allows, each on its own RMR, also when their keys change. */
+/* Posts as many binds as the endpoint allows, each on its own RMR, also when their keys change. */
 RIG_TEST(bind, rmr_bind__max_request_dtos_that_change_keys_together)
 {
 	enum { N = 16, ROUNDS = 600 };
@@ -249,10 +249,10 @@ static void end_c(void)
 	c->obj.table = r.ia->tables[DAP_TABLE_CHECKED];
 }
 
-/* The WQE that invalidates the old key is not the consumer's. */
+/* The WQE that invalidates the old key has no completion for the consumer. */
 RIG_TEST(bind, rmr_bind__flushed_with_a_change_of_keys)
 {
-	/* more binds than a key has variants, so one of them changes keys */
+	/* this exceeds the variants of a key, so one of the binds changes keys */
 	enum { BINDS = 300 };
 	DAT_RMR_CONTEXT ctx;
 	DAT_EVENT ev;
@@ -335,7 +335,7 @@ RIG_TEST(bind, rmr_bind__after_one_that_was_flushed)
 	cr_assert_eq(write_through(flushed, 500, 8), DAT_DTO_ERR_REMOTE_ACCESS);
 }
 
-/* The endpoint of the last bind is freed before the bind's completion was seen. */
+/* Frees the endpoint of the last bind before the bind's completion was seen. */
 RIG_TEST(bind, rmr_bind__after_its_endpoint_was_freed)
 {
 	DAT_RMR_CONTEXT ctx, next;
@@ -349,7 +349,7 @@ RIG_TEST(bind, rmr_bind__after_its_endpoint_was_freed)
 	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_ERR_REMOTE_ACCESS, "two contexts are valid");
 }
 
-/* A flushed bind of a freed endpoint, whose memory now belongs to another endpoint. */
+/* A bind was flushed, and its endpoint freed. Another endpoint has the same memory now. */
 RIG_TEST(bind, rmr_bind__after_an_unseen_flush)
 {
 	DAT_RMR_CONTEXT ctx, flushed, next;
@@ -371,7 +371,7 @@ RIG_TEST(bind, rmr_bind__after_an_unseen_flush)
 	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_ERR_REMOTE_ACCESS, "the old context lives");
 }
 
-/* Work behind a bind on its endpoint starts after it: the send may carry the context. */
+/* Requests behind a bind on its endpoint start after the bind: a send may carry the context. */
 RIG_TEST(bind, post_send__after_a_bind_is_fenced)
 {
 	const struct m5_sq *sq = &m5_ep(r.b.ep)->sq;
@@ -453,8 +453,8 @@ static void free_at_lock(void *arg)
 		th_aside(&gone.freer, free_ep_and_evd, arg, 20000);
 }
 
-/* The previous bind, on the endpoint that is freed, was not dequeued. False: the new bind takes no
- * such lock. */
+/* Frees the endpoint whose bind has not been dequeued, when the new bind is about to take this
+ * lock. False: the new bind takes no such lock. */
 static bool binds_beside_free_at(unsigned int lock)
 {
 	DAT_RMR_CONTEXT ctx;
@@ -479,8 +479,8 @@ static bool binds_beside_free_at(unsigned int lock)
 	return gone.locks > lock;
 }
 
-/* The call looks for the previous bind, which is on a queue that another thread frees together with
- * its EVD. */
+/* The call looks for the previous bind. That is on a queue that another thread frees at this
+ * moment, together with its EVD. */
 RIG_TEST(bind, rmr_bind__while_the_endpoint_before_is_freed)
 {
 	unsigned int lock = 0;

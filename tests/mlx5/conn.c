@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A connection's attributes from the paths of both ends: MTU, source port, and paths that are
- * refused. */
+/* The attributes of a connection, which follow from the paths of both ends: MTU, source port; and paths
+ * that are refused. */
 #include <criterion/criterion.h>
 #include <errno.h>
 
@@ -82,8 +82,8 @@ Test(conn, qp_connect__takes_the_smaller_mtu)
 }
 
 /*
- * IBTA annex A17: in the dynamic range, and different between connections, because networks select paths
- * by it. Random ports give 32 connections some 32 of 16384.
+ * IBTA annex A17: the source port is in the dynamic range. It must differ between connections, because
+ * networks select paths by it. With random ports, 32 connections get about 32 of the 16384.
  */
 Test(conn, qp_connect__source_ports)
 {
@@ -139,7 +139,7 @@ Test(conn, ia_open__gid_index_selects_an_entry_of_the_table)
 	cr_assert_eq(rig_open(&r, &c), -EINVAL);
 }
 
-/* A second RoCE v2 address: 2001:db8::1. */
+/* Adds a second RoCE v2 address: 2001:db8::1. */
 static void add_gid(unsigned int index)
 {
 	const struct m5_set_roce_address_in in = {
@@ -230,7 +230,7 @@ static void live(struct dap_ep *ep)
 	ep->obj.table = ep->obj.ia->tables[DAP_TABLE_EP_LIVE];
 }
 
-/* The device would execute the read, but the peer may not serve any. */
+/* The device would execute the read, but the peer may serve no reads. */
 RIG_TEST(conn, rdma_read__where_none_may_be_outstanding)
 {
 	static const struct { uint32_t out, in; DAT_RETURN ret; } cases[] = {

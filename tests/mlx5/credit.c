@@ -30,8 +30,8 @@ static DAT_RETURN write_8(uint64_t cookie, DAT_COMPLETION_FLAGS flags)
 	return r.hot->rdma_write(r.a.ep, 1, &l, rig_cookie(cookie), &t, flags);
 }
 
-/* Retries a write. The device also has its own thread, so the time of completions is not under our
- * control. */
+/* Repeats a write until it is accepted. The device has its own thread, so the test does not know
+ * when completions come. */
 static bool write_soon(uint64_t cookie, DAT_COMPLETION_FLAGS flags)
 {
 	return TH_WITHIN(5000, write_8(cookie, flags) == DAT_SUCCESS);
@@ -95,7 +95,7 @@ RIG_TEST(credit, rdma_write__suppressed_for_ever)
 	cr_assert(rig_empty(&r, r.a.request), "a suppressed success was reported");
 }
 
-/* The consumer polls: internal completions are dropped, the visible ones come in order. */
+/* The consumer polls: it gets the visible completions in order, and none of the internal ones. */
 RIG_TEST(credit, rdma_write__suppressed_between_signalled)
 {
 	DAT_EVENT ev;
@@ -139,7 +139,7 @@ static void second_pair(struct dap_ep **c, struct dap_ep **d)
 	cr_assert_eq(rig_connect(*c, *d), 0);
 }
 
-/* Completions of two endpoints in one CQ: reaping for one keeps those of the other. */
+/* Two endpoints complete in one CQ: reaping the completions of one keeps those of the other. */
 RIG_TEST(credit, reap__leaves_the_completions_of_others)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);
@@ -220,6 +220,7 @@ RIG_TEST(credit, cq_resize__within_the_ring)
 	cr_assert_eq(m5_hw.cq_resize(r.a.request, 100), 0);
 	cr_assert_eq(m5_hw.cq_resize(r.a.request, 10), 0);
 	cr_assert_eq(m5_hw.cq_resize(r.a.request, 1000), -ENOSPC);
-	/* The CQ has room in all slots but one, which is for the CQE that ends the ring. */
+	/* All slots of the CQ can have completions, except the one for the CQE that ends the
+	 * ring. */
 	cr_assert_eq(m5_cq(r.a.request)->room, m5_cq(r.a.request)->mask - 10);
 }

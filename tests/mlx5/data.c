@@ -188,8 +188,8 @@ RIG_TEST(data, post_recv__scatters_over_segments)
 	cr_assert_eq(r.b.mem[650], 0);
 }
 
-/* There are many more posts than the producer index can count in 16 bits: every position of the
- * ring, for several laps. */
+/* Makes many more posts than the producer index can count in 16 bits, so that WQEs start at every
+ * position of the ring, for several laps. */
 RIG_TEST(data, rdma_write__over_the_wrap_of_ring_and_index)
 {
 	static const size_t lengths[] = { 8, 100, 180, 40, 28, 600 };
@@ -229,8 +229,8 @@ RIG_TEST(data, cq_poll__gives_the_same_as_dequeue)
 	cr_assert(!m5_hw.cq_poll(r.b.recv, &ev));
 }
 
-/* Completions are marked as waking no waiter: unsignaled posts, and receives that the sender did
- * not solicit. */
+/* These completions must be marked as waking no waiter: those of unsignaled posts, and of receives
+ * whose sender did not set the solicited bit. */
 Test(data, cq_poll__marks_completions_that_wake_no_waiter)
 {
 	struct rig_config c = { .attr = { .request_completion_flags = DAP_COMP_UNSIGNALLED,
@@ -285,7 +285,7 @@ static bool request_idle(struct dap_ep *ep)
 	return request;
 }
 
-/* The internal completion is found in the CQ, and those for the consumer are left. */
+/* Finds the internal completion in the CQ, and leaves those for the consumer. */
 RIG_TEST(data, qp_idle__after_suppressed_work_without_a_poll)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);

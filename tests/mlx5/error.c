@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Failed work: its status, the flush behind it, and the number of its reports. */
+/* Failed work: its status, the flush of the work behind it, and that each error is reported
+ * once. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -54,7 +55,7 @@ RIG_TEST(error, remote_access__fails_it_and_flushes_the_rest_once)
 		cr_assert_eq(r.hot->post_recv(r.a.ep, 1, &b, rig_cookie(100 + i), 0), DAT_SUCCESS);
 	cr_assert_eq(write_to(1, good, 0), DAT_SUCCESS);
 	cr_assert_eq(write_to(2, bad, 0), DAT_SUCCESS);
-	/* Failures of suppressed work are reported nevertheless. */
+	/* Suppressed work that fails is reported nevertheless. */
 	for (uint64_t i = 3; i < 9; i++)
 		cr_assert_eq(write_to(i, good, i & 1 ? DAT_COMPLETION_SUPPRESS_FLAG : 0),
 			     DAT_SUCCESS);
@@ -140,7 +141,7 @@ RIG_TEST(error, qp_error__flushes_earlier_and_later_posts)
 	for (uint64_t i = 0; i < 4; i++)
 		expect(r.a.request, r.a.ep, i, DAT_DTO_ERR_FLUSHED);
 	cr_assert_eq(fake.broken_count, 0, "flushes after a disconnect are no failure");
-	/* The queues stay usable for as many requests again. */
+	/* Afterwards the queues have room for the same number of requests again. */
 	for (uint64_t i = 0; i < 40; i++) {
 		cr_assert_eq(write_to(i, rig_remote(&r.b, 0, 8), 0), DAT_SUCCESS);
 		expect(r.a.request, r.a.ep, i, DAT_DTO_ERR_FLUSHED);
@@ -190,7 +191,7 @@ RIG_TEST(error, async_handle__of_a_port_that_is_down)
 	cr_assert_eq(fake.async_count, 1);
 }
 
-/* Every syndrome occurs once, in a CQE that the test writes in place of the device's next one. */
+/* Every syndrome occurs once, in a CQE that the test writes in place of the device's next CQE. */
 Test(error, cqe_rare__of_every_syndrome)
 {
 	static const struct {

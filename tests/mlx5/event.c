@@ -44,7 +44,7 @@ static void dequeue_both(void)
 	cr_assert(rig_event(&r, r.b.recv, &ev));
 }
 
-/* There are two waiters. An unread event of one does not delay the event of the other. */
+/* Two waiters have descriptors. An unread event of one does not delay the event of the other. */
 RIG_TEST(event, cq_arm__of_two_at_a_time_again_and_again)
 {
 	for (int i = 0; i < 20; i++) {
@@ -61,7 +61,7 @@ RIG_TEST(event, cq_arm__of_two_at_a_time_again_and_again)
 	}
 }
 
-/* There is one event for each arm, however many completions come; and none without an arm. */
+/* Each arm causes one event, however many completions come. Without an arm there is no event. */
 RIG_TEST(event, cq_arm__is_for_one_event)
 {
 	cr_assert_eq(m5_hw.cq_arm(r.b.recv, false), 0);
@@ -85,7 +85,8 @@ RIG_TEST(event, cq_arm__after_the_completion)
 	dequeue_both();
 }
 
-/* After each event that was taken, the next arm causes another one, though nothing has been dequeued. */
+/* After each event that was read, the next arm causes another one, although no completion has been
+ * dequeued. */
 RIG_TEST(event, cq_arm__again_with_the_completion_still_there)
 {
 	enum { TIMES = 5 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every request to the access fails once, in turn: the call returns the error, and leaks nothing. The
- * leak checker finds memory leaks when these run under it.
+ * Every request to the access fails once, in turn: the call returns the error and leaks nothing. The
+ * leak checker, if it is on, finds leaks of memory too.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -116,7 +116,7 @@ static void free_pair(void)
 	other = NULL;
 }
 
-/* Arms a CQ. Waiting needs a channel, which the first arm creates. */
+/* Arms a CQ. The first arm creates the channel that waiting needs. */
 static int make_channel(void)
 {
 	int err = rig_evd(&r, 10, &evd);
@@ -192,7 +192,7 @@ Test(fail, open__bad_params)
 		     -ENODEV);
 }
 
-/* Pinning would detect these pages. */
+/* On hardware, pinning would detect these pages. */
 Test(fail, lmr_create__of_unmapped_memory)
 {
 	struct rig_config c = { .params = "memlock=strict" };

@@ -130,7 +130,8 @@ DAT_RETURN front_dequeue_n_args(DAT_COUNT max, const DAT_EVENT *events, const DA
 	return front_return(DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE));
 }
 
-/* Requests of dapl_ep_post_n that are no plain writes, and its bad arguments, need the real core: e2e. */
+/* Requests of dapl_ep_post_n other than plain writes, and its invalid arguments, need the real core: the
+ * suite e2e tests them. */
 DAT_RETURN front_post_n_args(DAT_COUNT n, const struct dapl_work *work, const DAT_COUNT *posted)
 {
 	(void)n;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Taking over a CQ: the thread waits for the current poller, and keeps the next poller out. */
+/* Taking over a CQ from a poller: the thread waits for the current poll to end, and keeps the next
+ * poller out. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,7 +10,7 @@
 #include "tests/harness/harness.h"
 #include "tests/mlx5/rig.h"
 
-#define SHORT 50			/* ms: enough to detect a thread that does not wait */
+#define SHORT 50			/* in ms: enough to detect a thread that does not wait */
 
 static struct rig r;
 static struct m5_cq *cq;

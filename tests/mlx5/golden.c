@@ -286,7 +286,7 @@ GOLDEN(rdma_write__of_foreign_memory_is_not_copied)
 	free(b);
 }
 
-/* Gathered data reaches the ring's end at any byte, between segments and within one. */
+/* Gathers data that reaches the ring's end at any byte, between two segments and inside one. */
 GOLDEN(rdma_write__gathers_over_the_ring_end)
 {
 	const struct captured_wqe c = { .flags = CAPTURED_INLINE, .ring = 8, .qpn = 5 };
@@ -359,8 +359,8 @@ GOLDEN(rmr_bind__of_more_than_a_klm_holds)
 }
 
 /*
- * The device does not fetch the WQE: all of it goes into one half of the register, the next into the
- * other.
+ * The device does not fetch these WQEs: a whole WQE is written into one half of the register, the
+ * next one into the other half.
  */
 GOLDEN(rmr_bind__and_unbind_go_through_blueflame)
 {

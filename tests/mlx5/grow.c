@@ -80,7 +80,8 @@ static void *grower(void *arg)
 	return arg;
 }
 
-/* The CQ grows as at the creation of an endpoint, unnoticed by the thread that polls it. */
+/* The CQ grows, as it does when an endpoint is created. The thread that polls it notices
+ * nothing. */
 RIG_TEST(grow, cq_resize__beside_a_poller)
 {
 	unsigned int log = m5_cq(r.b.recv)->log;

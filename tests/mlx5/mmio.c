@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How endpoints notify the device of work, by parameter; and how often suppressed work is signaled. */
+/* How an endpoint notifies the device of work, depending on the parameters; and how often suppressed
+ * work is signaled. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>
@@ -86,7 +87,8 @@ Test(mmio, ia_open__in_each_mode_on_silicon, .timeout = 120)
 	each_mode(RIG_SILICON);
 }
 
-/* Endpoints after the last register share the page of the instance, in the same mode or not. */
+/* When the registers are used up, further endpoints share the page of the instance, in the same mode
+ * or another one. */
 Test(mmio, ep_create__after_the_last_register)
 {
 	struct rig_config c = { .params = "bf_eps=1" };
@@ -122,8 +124,8 @@ Test(mmio, m5_mmio_judge__a_page_that_combines_or_not)
 	cr_assert_eq(m5_mmio_judge(5, 0), M5_MMIO_DOORBELL);
 }
 
-/* One request of a group is signaled. A group is a quarter of the queue: at most 64 and at least
- * one request. That returns credit in time. */
+/* One request of each group is signaled. A group is a quarter of the queue, but at least one and at
+ * most 64 requests, so that credit returns in time. */
 static void suppressed_with(uint32_t dtos, uint32_t signal_every)
 {
 	struct rig_config c = { .attr = { .max_request_dtos = dtos } };

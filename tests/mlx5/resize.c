@@ -137,7 +137,7 @@ static void finish(void)
 	cr_assert_null(fake.overflowed);
 }
 
-/* The test runs from every position of the ring, with every number of completions in it, twice. */
+/* Runs from every position of the ring, with every possible number of completions in it, twice. */
 Test(resize, cq_resize__moves_completions)
 {
 	for (uint32_t at = 0; at < 80; at++) {

@@ -399,8 +399,8 @@ DAT_RMR_TRIPLET rig_remote(const struct rig_side *s, size_t off, size_t len)
 	return t;
 }
 
-/* Checks that this thread has not taken over a CQ. A thread that has may take no lock, because
- * others take over the CQ with that lock held. */
+/* Checks that this thread has not taken over a CQ. Others take over the CQ with a lock held, so a
+ * thread that has taken one over may take no lock. */
 static void is_outside(void *evd)
 {
 	cr_assert_not(__atomic_load_n(&m5_cq(evd)->in_poll, __ATOMIC_RELAXED),

@@ -36,7 +36,7 @@ struct rig_config {
 	unsigned int qlen;		/* length of every EVD; 0: 64 */
 };
 
-/* Returns 0, or the first error, with nothing leaked. */
+/* Returns 0, or the first error; then nothing has leaked. */
 int rig_open(struct rig *r, const struct rig_config *config);
 /*
  * Closes all. Fails the test if the device reported a violation, or has objects left. excused: one
@@ -49,8 +49,8 @@ enum rig_variant { RIG_MODEL, RIG_SILICON, RIG_LOCKED, RIG_ADVERSARIAL };
 extern enum rig_variant rig_variant;
 
 /*
- * Defines a test that runs with a rig, once for each variant. It does not use the suite's init and
- * fini: there an assertion, or a crash, would have no effect.
+ * Defines a test that runs with a rig, once for each variant. The suite's init and fini are not used,
+ * because an assertion or a crash in them has no effect.
  */
 #define RIG_TEST(suite, call)                                                                      \
 	static void suite##_##call(void);                                                          \

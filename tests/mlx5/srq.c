@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The shared receive queue as the device sees it: links, record, limit; and its slots. */
+/* The shared receive queue as the device sees it: the links, the record, the limit; and which slots
+ * are in use. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
@@ -101,7 +102,7 @@ RIG_TEST(srq, srq_post_recv__writes_link_data_and_end)
 	cr_expect_eq(be32toh(q->dbrec[0]), 1);
 }
 
-/* There are more posts than the record's counter has bits, in a queue that is full all the time. */
+/* Makes more posts than the record's counter can count, in a queue that is full all the time. */
 static void srq_srq_post_recv__past_the_end_of_the_counters(void)
 {
 	uint64_t posted = 0;

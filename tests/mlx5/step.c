@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A poller's count of binds while another thread gives the RMR a new generation. */
+/* A poller counts a bind while another thread gives the RMR a new generation of keys. */
 #include <criterion/criterion.h>
 
 #include "hw_mlx5/ops.h"

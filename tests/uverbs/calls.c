@@ -21,7 +21,7 @@ static atomic_long held;
 static _Atomic(const char *) named, failed;
 static atomic_int answer;
 
-/* The write ends of each context's event pipe; the context opened last has the highest index. */
+/* The write end of the event pipe of each context; the context opened last has the highest index. */
 static struct {
 	struct ibv_context *ctx;
 	int end, truth;
@@ -73,8 +73,8 @@ static int fail(const char *name)
 }
 
 /*
- * Fails if a test has chosen the function's name. For functions that other libraries call, too:
- * their calls are not counted.
+ * Fails if a test has chosen this function's name. This one is for functions that other libraries call
+ * too, whose calls are not counted.
  */
 static int fails_if_named(const char *name)
 {
@@ -353,7 +353,7 @@ int mlx5dv_devx_destroy_eq(struct mlx5dv_devx_eq *eq)
 	return err ? err : calls_ended(CALLS_REAL(mlx5dv_devx_destroy_eq)(eq));
 }
 
-/* Called while there are events, so it is not counted. */
+/* The test calls this while there are events, so it is not counted. */
 int mlx5dv_vfio_process_events(struct ibv_context *ctx)
 {
 	int err = CALLS_REAL(mlx5dv_vfio_process_events)(ctx);
@@ -543,7 +543,7 @@ int fcntl(int fd, int cmd, ...)
 	va_start(args, cmd);
 	arg = va_arg(args, void *);
 	va_end(args);
-	/* Descriptors in other functions are not counted: those below create their own. */
+	/* Other functions do not count descriptors, because the calls below create their own. */
 	if (cmd == F_GETFL && fails_if_named(__func__))
 		return -1;
 	if (cmd == F_DUPFD_CLOEXEC && fails_if_named("F_DUPFD_CLOEXEC"))

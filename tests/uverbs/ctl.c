@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The access by itself: failures leak nothing, and return the reason. */
+/* The access alone: calls that fail leak nothing, and return the reason. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ Test(ctl, evch_create__that_fails)
 	close_one();
 }
 
-/* Makes an object without attributes, by PRM ALLOC_PD. */
+/* Creates an object without attributes, by PRM ALLOC_PD. */
 static struct m5_obj *make(void)
 {
 	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(0x800) };

@@ -40,7 +40,7 @@ Test(event, device__fails)
 	told_died();
 }
 
-/* The kernel answers this for a device that was taken from its programs. */
+/* This is the kernel's answer for a device that was taken from its programs. */
 Test(event, channel__that_ends)
 {
 	calls_fail_named("mlx5dv_devx_get_event", EIO);

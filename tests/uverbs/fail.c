@@ -10,7 +10,8 @@
 
 TestSuite(fail, .timeout = 200);
 
-/* Returns the number of calls; the n-th fails. Out of time before that call, it tries again with patience. */
+/* Makes the n-th call fail, and returns the number of calls. If the time was over before that call, tries
+ * again with more time. */
 static unsigned long run_failing(struct life *l, unsigned long n, int err)
 {
 	unsigned long seen = 0;

@@ -47,7 +47,7 @@ Test(huge, queues__share_a_page)
 {
 	begin(true);
 	same(th_huge_mapped(), 2);		/* each IA has its own pages */
-	same(objects_of_eight_more(), 8);	/* the objects are QPs only */
+	same(objects_of_eight_more(), 8);	/* the new objects are only QPs */
 	moves();
 	end();
 }
@@ -56,7 +56,7 @@ Test(huge, queues__without_a_page)
 {
 	begin(false);
 	same(th_huge_mapped(), 0);
-	same(objects_of_eight_more(), 16);	/* for each QP there is a registration */
+	same(objects_of_eight_more(), 16);	/* each QP has a registration too */
 	moves();
 	end();
 }
@@ -74,7 +74,7 @@ Test(huge, queues__that_do_not_fit_into_one)
 	end();
 }
 
-/* The device can address an SRQ only in the first half of a page of its umem. */
+/* The device can only address an SRQ that is in the first half of a page of its umem. */
 Test(huge, queues__that_need_a_registration_of_their_own)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 50, .max_recv_iov = 1 };
@@ -88,7 +88,8 @@ Test(huge, queues__that_need_a_registration_of_their_own)
 		must(dat_srq_create(a.ia, a.pz, &attr, &srq[i]));
 	must(dat_evd_create(a.ia, 2000, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &large));
 	same(th_huge_mapped(), 2);
-	same(calls_held() - before, 2 * 4 + 2);	/* each has its objects and a registration */
+	/* each has its objects and a registration of its own */
+	same(calls_held() - before, 2 * 4 + 2);
 	must(dat_evd_free(large));
 	for (int i = 0; i < 4; i++)
 		must(dat_srq_free(srq[i]));

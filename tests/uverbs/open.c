@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The device that each name opens, the attributes of its port, and the reasons for refusals. */
+/* Which device each name opens, the attributes of its port, and the reasons for refusals. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -247,7 +247,7 @@ Test(open, m5_ctl_list__returns_each_port)
 	nothing_left();
 }
 
-/* Firmware may withhold errors of objects. Everything else must work. */
+/* Firmware may not report errors of objects. Everything else must work. */
 Test(open, subscription__refused_by_firmware)
 {
 	struct life l;

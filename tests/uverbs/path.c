@@ -42,7 +42,7 @@ Test(path, next_hop__unknown_to_the_kernel_is_the_peer)
 	cr_assert_arr_neq(calls_path + RMAC, none, sizeof(none));
 }
 
-/* Only that case needs the MAC, so a device that withholds it is opened nevertheless. */
+/* Only that case needs the MAC, so a device that does not report it can be opened nevertheless. */
 Test(path, own_mac__refused_by_the_device)
 {
 	calls_port.no_roce_address = 1;
@@ -65,7 +65,7 @@ Test(path, own_mac__refused_by_the_device_and_no_next_hop)
 	cr_assert_eq(calls_path[RMAC], 0xff, "no QP may send to the MAC 0");
 }
 
-/* The kernel's answer is valid for a second, for that address; then it is queried again. */
+/* The kernel's answer is used for a second, for that address. Then the kernel is asked again. */
 Test(path, next_hop__is_queried_again_in_time)
 {
 	static const uint8_t other[6] = { 0x02, 1, 2, 3, 4, 5 };
@@ -119,7 +119,7 @@ static void rtr(const struct m5_port *port, bool grh, bool force_order)
 	cr_assert_eq(m5_cmd_qp_rtr(&qp, &conn), 0);
 }
 
-/* PRM: the context is 0x18 bytes into the command, the path as many into the context. */
+/* PRM: the context begins at byte 0x18 of the command, the path at byte 0x18 of the context. */
 static uint32_t word(unsigned int at)
 {
 	return (uint32_t)kept[at] << 24 | (uint32_t)kept[at + 1] << 16 |

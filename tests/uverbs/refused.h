@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opens that are refused: the cause, the code, and the message. */
+/* Opens that are refused: the cause, the return code, and the message. */
 #ifndef TESTS_UVERBS_REFUSED_H
 #define TESTS_UVERBS_REFUSED_H
 
@@ -11,7 +11,7 @@ struct refusal {
 	const char *name, *params;	/* name and parameters of the IA that is opened */
 	int err;
 	const char *cause, *cure;	/* words of the message */
-	const void *device;		/* state of the device, defined by the suite */
+	const void *device;		/* state of the device; its type is defined by the suite */
 };
 
 /* Opens the device. Returns 0 and *ctl, or a negative errno and a message. */
@@ -19,7 +19,7 @@ typedef int refused_open(const struct refusal *r, void **ctl, char *why, size_t 
 
 /* Runs each refusal in a process that may lock 64 KiB. */
 void refused_each(const struct refusal *refusals, size_t n, refused_open *open);
-/* Checks that only n objects of libibverbs and libmlx5 are left. */
+/* Checks that exactly n objects of libibverbs and libmlx5 are left. */
 void nothing_left_but(long n);
 void nothing_left(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two connected ends, and the device events of the consumer opened last. */
+/* Two connected ends, and the device events that the consumer of the IA opened last gets. */
 #ifndef TESTS_UVERBS_TOLD_H
 #define TESTS_UVERBS_TOLD_H
 

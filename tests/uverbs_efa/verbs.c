@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Programs of libefa 44.0 behind the front: its encoding of sends and reads, events, refusals. With the
- * two queries that it lacks, also queues that the test writes itself.
+ * Programs of libefa 44.0 with the front: its encoding of sends and reads, events, refusals. With the
+ * two newer queries, also queues that the test writes itself.
  */
 #include <criterion/criterion.h>
 #include <dlfcn.h>
@@ -107,7 +107,7 @@ static void start_wr(struct ibv_qp_ex *ex, void (*op)(struct ibv_qp_ex *))
 {
 	ibv_wr_start(ex);
 	ex->wr_id = 7;
-	ex->wr_flags = IBV_SEND_SIGNALED;	/* libefa accepts no other flags */
+	ex->wr_flags = IBV_SEND_SIGNALED;	/* libefa supports no other flags */
 	op(ex);
 	ibv_wr_set_ud_addr(ex, ah, qp->qp_num, QKEY);
 }
@@ -276,7 +276,7 @@ Test(verbs, queries_of_the_queues__lead_to_them)
 	cr_assert_eq(rq.num_entries, DEPTH);
 	cr_assert_eq(cqs.f(ibv_cq_ex_to_cq(cq), &c, sizeof(c)), 0);
 	cr_assert_eq(c.num_entries, 4 * DEPTH);
-	/* sizes of 44.0 and of 56.0 */
+	/* sizes that the structure has in 44.0 and in 56.0 */
 	cr_assert(c.entry_size == 16 || c.entry_size == 32, "%u", c.entry_size);
 	cr_assert(c.doorbell);
 	cr_assert_eq(efadv_query_ah(ah, &a, sizeof(a)), 0);

@@ -70,7 +70,7 @@ Test(boot, close__with_objects_alive)
 	ibv_close_device(ctx);
 }
 
-/* The number of pages that the device wants, from QUERY_PAGES for regular use. */
+/* Returns the number of pages that the device requests for regular use, by QUERY_PAGES. */
 static int32_t pages_wanted(struct ibv_context *ctx)
 {
 	uint8_t in[16] = { 0 }, out[16] = { 0 };
@@ -146,7 +146,7 @@ static void settle_pages(struct ibv_context *ctx)
 	cr_assert_leq(pages_wanted(ctx), 0);
 }
 
-/* A dead device reports its state, and can be closed. */
+/* A dead device reports that it is dead, and can be closed. */
 Test(boot, fatal__commands_fail_and_close_ends)
 {
 	struct ibv_context *ctx = rig_open(&name);
@@ -161,7 +161,7 @@ Test(boot, fatal__commands_fail_and_close_ends)
 	ibv_close_device(rig_open(&name));
 }
 
-/* rdma-core 44.0 aborts the program if it processes events of an unhealthy device. */
+/* rdma-core 44.0 aborts the program if it handles events of a device that is not healthy. */
 Test(boot, fatal__health_is_seen, .signal = SIGABRT)
 {
 	struct ibv_context *ctx = rig_open(&name);
@@ -170,9 +170,7 @@ Test(boot, fatal__health_is_seen, .signal = SIGABRT)
 	mlx5dv_vfio_process_events(ctx);
 }
 
-/*
- * libmlx5 counts polls, at least a second apart, between which the health counter did not change.
- */
+/* libmlx5 counts polls, at least a second apart, in which the health counter had not changed. */
 Test(boot, health__of_a_device_at_rest)
 {
 	struct ibv_context *ctx = rig_open(&name);

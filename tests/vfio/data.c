@@ -51,7 +51,8 @@ static void create_eq(void)
 	arm();
 }
 
-/* Returns the type of the next event, and its data. After an early interrupt it waits again. */
+/* Returns the type of the next event, and its data. If the interrupt comes too early, waits
+ * again. */
 static uint8_t next_event(uint8_t data[28])
 {
 	for (;;) {
@@ -79,7 +80,7 @@ static uint32_t port_is_up(void)
 	return dx_get(out, 12, 28, 4);
 }
 
-/* The link comes up some time after INIT_HCA. The event of that must not reach a test's queue. */
+/* The link comes up some time after INIT_HCA. Its event must not reach the queue of a test. */
 static void setup(void)
 {
 	name = rig_name();
@@ -128,7 +129,7 @@ Test(data, rdma_write__to_itself)
 	free(mem);
 }
 
-/* The memory starts inside a page, and is longer than a page of the mkey may be. */
+/* The memory starts inside a page, and is longer than the largest page of an mkey. */
 Test(data, memory__not_aligned)
 {
 	enum { LEN = 3 << 20 };

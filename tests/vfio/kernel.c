@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The answers of the kernel's vfio, vfio_iommu_type1 and vfio-pci to calls of rdma-core. */
+/* What the kernel's vfio, vfio_iommu_type1 and vfio-pci answer to the calls of rdma-core. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/vfio.h>
@@ -201,7 +201,7 @@ Test(kernel, device__config_space)
 	cr_expect_eq(v, 0x15b3, "the vendor can be changed");
 	pread(f.device, &v, 2, (off_t)r.offset + 4);
 	cr_expect_eq(v & 4, 0, "the function reaches memory before its driver says so");
-	/* PCI: the size of a BAR is read after all ones were written to it. */
+	/* PCI: to read the size of a BAR, write all ones to it first. */
 	pwrite(f.device, &bar, 4, (off_t)r.offset + 0x10);
 	pread(f.device, &bar, 4, (off_t)r.offset + 0x10);
 	cr_expect_eq(~(bar & ~0xfu) + 1, 8u << 20);

@@ -12,7 +12,7 @@
 #include "tests/stock/devx.h"
 #include "tests/vfio/rig.h"
 
-/* A lock of this suite for each group decides which process may use it. */
+/* The suite has a lock for each group, which decides which process may use the group. */
 struct rig_name rig_name(void)
 {
 	struct rig_name n;

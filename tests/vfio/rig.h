@@ -10,7 +10,8 @@
 
 #include "tests/harness/harness.h"
 
-/* Tests run in parallel, and a group serves one process, so each process has its own functions. */
+/* Tests run in parallel, and a group serves only one process. So each process has functions of its
+ * own. */
 enum { RIG_FUNCTIONS = 16, RIG_GROUP = 11 };
 
 struct rig_name {
@@ -30,16 +31,16 @@ uint8_t rig_cmd(struct ibv_context *ctx, void *in, size_t inlen, void *out, size
 /* Sets entry 0 of the address table from the port's MAC, and returns it. */
 void rig_set_gid(struct ibv_context *ctx, uint8_t gid[16]);
 
-/* softnic_fault on the device that this process has open. */
+/* Applies a fault script (softnic_fault) to the device that this process has open. */
 void rig_fault(const struct rig_name *name, const char *script);
 
-/* Direct use of VFIO: descriptors of a container, of a group in it, and of the function. */
+/* Using VFIO directly: descriptors of a container, of a group in it, and of the function. */
 struct rig_fds {
 	int container, group, device;
 };
 struct rig_fds rig_fds(const struct rig_name *name);
 void rig_fds_close(const struct rig_fds *f);
-/* Returns 0 or the errno of an ioctl. */
+/* Makes an ioctl. Returns 0 or the errno. */
 int rig_ioctl(int fd, unsigned long request, void *arg);
 int rig_map(int container, void *mem, uint64_t iova, uint64_t size);
 

@@ -84,7 +84,7 @@ Test(eq, m5_eq_read__stops_after_a_quarter)
 	cr_assert_eq(m5_events_read(&events, &ev), 0);
 }
 
-/* A process that does not read loses the oldest events. */
+/* If a process does not read its events, the oldest are lost. */
 Test(eq, m5_events_put__more_than_there_is_room_for)
 {
 	struct m5_event ev = { .kind = M5_EVENT_QP };

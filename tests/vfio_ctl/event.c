@@ -59,7 +59,7 @@ Test(event, completions__wake_a_sleeping_waiter)
 		moves();
 }
 
-/* The device requested pages that could not be allocated. Everything else continues. */
+/* The device requested pages for which there was no memory. Everything else continues. */
 Test(event, pages__that_are_not_to_be_had)
 {
 	calls_fail_named("mlx5dv_vfio_process_events", ENOMEM);
@@ -75,7 +75,7 @@ static void died(void)
 	told(&a, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
 	told(&b, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
 	took_ends(&a, &b, DAT_CONNECTION_EVENT_BROKEN);
-	/* No further command is sent, because it would wait for ever. */
+	/* After that no command is sent, because it would wait for ever. */
 	check(dat_evd_create(a.ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd) != DAT_SUCCESS);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A device that dies while it is open. The driver's view of it is replaced, a page of BAR0 at a time:
- * the model behind it runs on unnoticed.
+ * A device that dies while it is open. The test replaces what the driver sees of it, a page of BAR0
+ * at a time. The model behind it continues, unaffected.
  */
 #include <criterion/criterion.h>
 #include <endian.h>
@@ -46,7 +46,7 @@ static volatile uint32_t *word(size_t offset)
 	return (volatile uint32_t *)(volatile void *)(bar + offset);
 }
 
-/* Replaces the page that has this word by memory, which differs only in that word. */
+/* Replaces the page with this word by memory in which only that word is different. */
 static void replace(size_t offset, uint32_t value)
 {
 	uint8_t *page = bar + offset / 4096 * 4096;
@@ -64,9 +64,9 @@ static void told_of_the_end(void)
 {
 	struct m5_event ev;
 
-	/* An event of the link may come first. */
+	/* An event of the link may come before. */
 	cr_assert(TH_WITHIN(SOON_MS, ctl->ops->async_read(ctl, &ev) == 1 && ev.kind == M5_EVENT_FATAL));
-	/* The device itself may have reported its failure before the thread checked. */
+	/* The device may have reported its failure itself, before the thread checked. */
 	cr_assert(TH_WITHIN(SOON_MS, __atomic_load_n(&dev->watch.dead, __ATOMIC_SEQ_CST)));
 }
 
@@ -107,8 +107,8 @@ Test(health, firmware_stands_still)
 }
 
 /*
- * Firmware may be slow for a moment, and libmlx5 allows three seconds: a pause of two and a half must
- * not end the IAs, and one of nearly three must be detected before libmlx5 ends the process.
+ * Firmware may pause for a moment: libmlx5 allows three seconds. A pause of two and a half must not
+ * end the IAs. A pause of nearly three must be detected before libmlx5 ends the process.
  */
 Test(health, firmware_pauses)
 {
@@ -131,7 +131,8 @@ Test(health, firmware_pauses)
 	vfio_time(0);
 }
 
-/* The firmware runs, but does not see the command. The thread that waits for it is released. */
+/* The firmware runs, but does not see the command. The thread that waits for the command is
+ * released. */
 Test(health, command_is_not_answered)
 {
 	struct m5_port port;
@@ -143,7 +144,7 @@ Test(health, command_is_not_answered)
 	told_of_the_end();
 }
 
-/* The failure cannot release a waiting command, because no descriptor is left for that. */
+/* A waiting command cannot be released here, because no descriptor is left for that. */
 Test(health, device_fails__no_descriptor_is_left)
 {
 	calls_fail_named("F_DUPFD_CLOEXEC", EMFILE);
@@ -163,7 +164,7 @@ Test(health, watch_is_interrupted)
 	told_of_the_end();
 }
 
-/* No call reaches libmlx5, where it would wait for ever. */
+/* No call may reach libmlx5, because it would wait there for ever. */
 Test(health, each_call_to_a_dead_device_fails)
 {
 	struct m5_create_cq_in in = { .hdr.opcode = cpu_to_be16(M5_CMD_CREATE_CQ) };
@@ -203,7 +204,7 @@ Test(health, each_call_to_a_dead_device_fails)
 	cr_expect(strstr(why, "close all its IAs"), "%s", why);
 }
 
-/* The ring gets more events than one read takes. The last event still arrives. */
+/* The ring gets more events than one read takes. The last event must still arrive. */
 Test(health, port__flaps_without_a_reader)
 {
 	const struct m5_eq *eq = &dev->async.eq;

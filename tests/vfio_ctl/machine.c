@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The machine as seen by the driver and libmlx5: files, permissions, time, threads, descriptors. */
+/* The machine as the driver and libmlx5 see it: files, permissions, time, threads, descriptors. */
 #include <dirent.h>
 #include <endian.h>
 #include <errno.h>
@@ -30,8 +30,8 @@ static bool ends_with(const char *path, const char *end)
 	return n >= m && !strcmp(path + n - m, end);
 }
 
-/* Queries of the driver about the machine: links of the device, and permissions. A test names them
- * by the end of the path. */
+/* The driver queries the machine: links of the device, and permissions. A test names such a query by
+ * the end of its path. */
 ssize_t readlink(const char *path, char *target, size_t size)
 {
 	static const char other[] = "../../../bus/pci/drivers/mlx5_core";
@@ -55,8 +55,8 @@ int access(const char *path, int mode)
 }
 
 /*
- * libmlx5's calls of vfio pass here, too: host pages that the device may access. It fails by name only,
- * since libmlx5 44.0 frees a mailbox twice if it could not grow during the boot.
+ * libmlx5's calls of vfio come through here too: host pages that the device may access. This fails only
+ * by name, because libmlx5 44.0 frees a mailbox twice if it could not grow during the boot.
  */
 int ioctl(int fd, unsigned long request, ...)
 {
@@ -95,8 +95,8 @@ DIR *opendir(const char *path)
 	return calls_fails_named(path) ? NULL : REAL(opendir)(path);
 }
 
-/* True if the driver itself called. Calls by a library do not fail: libmlx5 44.0 keeps the device
- * in use if it finds no descriptor. */
+/* Returns true if the call came from the driver itself. Calls by libraries do not fail here: if libmlx5
+ * 44.0 finds no descriptor, it keeps the device in use. */
 static bool by_driver(const void *caller)
 {
 	Dl_info own, its;
@@ -122,7 +122,7 @@ unsigned int vfio_no_threads(unsigned int times)
 	return left;
 }
 
-/* Only threads of this driver can fail to start; other threads belong to the device. */
+/* Only threads of this driver are made to fail; other threads belong to the device. */
 int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
 {
 	int err;
@@ -177,7 +177,7 @@ void vfio_time(uint64_t ms)
 	fixed = ms;
 }
 
-/* The device uses the true time, because a timer in the future would stop its thread. */
+/* The device gets the true time: a timer in the future would stop its thread. */
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
 	int err = REAL(clock_gettime)(clock, now);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The device that each name opens, its address, and the reasons for refusals. */
+/* Which device each name opens, its address, and the reasons for refusals. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -126,7 +126,7 @@ Test(open, m5_ctl_open__port_has_no_cable)
 	nothing_left();
 }
 
-/* Checks an open without each resource that it needs, from the first on. */
+/* Opens the device without each of the resources that it needs, one at a time. */
 static void lacks_in_turn(const char *name, int lack)
 {
 	unsigned long n = 0;
@@ -155,7 +155,7 @@ Test(open, m5_ctl_open__no_thread_or_descriptor)
 	lacks_in_turn("open /", EMFILE);
 }
 
-/* The device of this test is a program, which waits for its thread. */
+/* In this test the device is a program, which waits for its thread. */
 Test(open, m5_ctl_open__machine_has_no_thread_for_a_moment)
 {
 	struct m5_ctl *ctl = NULL;
@@ -168,7 +168,7 @@ Test(open, m5_ctl_open__machine_has_no_thread_for_a_moment)
 	nothing_left();
 }
 
-/* These steps come before libmlx5 is called. */
+/* These steps fail before libmlx5 is called. */
 Test(open, m5_ctl_open__no_memory)
 {
 	struct m5_ctl *ctl = NULL;
@@ -186,7 +186,7 @@ Test(open, m5_ctl_open__no_memory)
 	nothing_left();
 }
 
-/* A process that cannot inspect its own descriptors can still open it. */
+/* A process that cannot inspect its own descriptors can open the device nevertheless. */
 Test(open, m5_ctl_open__without_proc)
 {
 	struct m5_ctl *ctl;
@@ -331,7 +331,7 @@ static int opens(int sock, void *arg)
 	return err == -EBUSY && strstr(why, "in use") && strstr(why, "one at a time") ? 7 : -err;
 }
 
-/* A device belongs to one process; another function of the machine is another device. */
+/* A device belongs to one process, but the machine's other function is another device. */
 Test(open, m5_ctl_open__in_two_processes)
 {
 	struct m5_ctl *ctl = opened(VFIO_IA, "gid=auto");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A device behind VFIO as seen by the driver: see tests/uverbs/calls.h for the calls of the libraries. */
+/* A device behind VFIO as the driver sees it. tests/uverbs/calls.h has the calls of the libraries. */
 #ifndef TESTS_VFIO_CTL_H
 #define TESTS_VFIO_CTL_H
 
@@ -21,11 +21,13 @@ int vfio_fault(const char *script);
  * incremented at each check (big-endian, of 24 bits), or NULL.
  */
 void vfio_hurry(volatile uint32_t *counter);
-/* Sets the calling thread's clock, in ms since some start; 0: the true time. */
+/* Sets the calling thread's clock, in ms since an arbitrary start; 0: the true time. */
 void vfio_time(uint64_t ms);
-/* The calling thread does not pause in poll() without descriptors, but its clock advances. */
+/* From here on, the calling thread does not pause in poll() without descriptors; its clock advances
+ * instead. */
 void vfio_skip_pauses(bool on);
-/* Refuses this many threads of the device. Returns how many were left to refuse. */
+/* Makes this number of threads of the device fail to start. Returns how many of the previous number were
+ * left. */
 unsigned int vfio_no_threads(unsigned int times);
 
 #endif

@@ -70,7 +70,8 @@ void bench_create(struct bench *b)
 	NEED(b->cq = ibv_create_cq(b->ctx, 4 * DEPTH, NULL, NULL, 0));
 	attr.send_cq = attr.recv_cq = b->cq;
 	NEED(b->qp = ibv_create_qp(b->pd, &attr));
-	/* The address is always the same, so that a new capture differs only in new content. */
+	/* The address is always the same, so that new captures differ from old ones only in what
+	 * libmlx5 does. */
 	b->buf = mmap((void *)0x5a0012340000, BUFFER, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	NEED(b->buf != MAP_FAILED);
@@ -219,7 +220,8 @@ struct captured_wqe element_case(struct bench *b, const char *name, enum capture
 		uint8_t *p = b->buf + i * ELEMENT;
 
 		/*
-		 * A receive does not fill the data. It is as long as all elements of another case.
+		 * The data of a receive is not filled. Its length is that of all elements of the
+		 * other cases.
 		 */
 		for (uint32_t k = 0; op != CAPTURED_RECV && k < len; k++)
 			p[k] = captured_payload(i, k);

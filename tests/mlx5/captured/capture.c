@@ -71,7 +71,7 @@ static void post_quietly(struct bench *b, struct captured_wqe *c)
 		b->sq_index += blocks_since(b);
 }
 
-/* Posts small writes until the send queue reaches index. */
+/* Posts small writes until the producer index of the send queue is index. */
 static void advance(struct bench *b, uint32_t index)
 {
 	struct captured_wqe filler = element_case(b, "filler", CAPTURED_WRITE, 1, 1);
@@ -85,7 +85,7 @@ static void advance(struct bench *b, uint32_t index)
 
 /* The state of the QP before the request. */
 struct setting {
-	uint32_t index;			/* not 0: a filler request always comes first */
+	uint32_t index;			/* never 0: at least one other request is posted before */
 	void (*early)(struct bench *b), (*late)(struct bench *b);
 };
 
@@ -101,7 +101,7 @@ static void prepare(struct bench *b, const struct setting *set, const struct cap
 	else
 		for (int i = 0; i < 2; i++)
 			post_quietly(b, &recv);
-	/* The request after a bind carries a fence, even after a reset. */
+	/* The request after a bind has a fence, even if the QP was reset between the two. */
 	advance(b, 1);
 	if (set->early)
 		set->early(b);

@@ -42,7 +42,7 @@ struct captured_sge {
 struct captured_mw {
 	int type;			/* 1 or 2; 0: no window */
 	uint32_t rkey;			/* key of the window before the post */
-	uint32_t new_rkey;		/* key after the bind */
+	uint32_t new_rkey;		/* key after the bind or invalidate */
 	uint32_t mr_lkey;
 	uint64_t addr, len;		/* range; len 0: unbind */
 	uint32_t access;		/* bits IBV_ACCESS_* */
