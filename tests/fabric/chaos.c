@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fault scripts: each kind of fault has its effect, and a seed repeats a run. */
+/* Fault scripts: each kind of fault has its effect, and runs with the same seed are equal. */
 #include <criterion/criterion.h>
 
 #include "tests/fabric/port.h"

@@ -53,7 +53,7 @@ static int call(const struct sn_addr *to)
 
 enum { MANY = 8 };
 
-/* Sends a message with the same descriptor n times. */
+/* Sends a message with n copies of one descriptor. */
 static void greet_with(int sock, const void *bytes, size_t len, int fd, size_t n)
 {
 	union {
@@ -90,7 +90,7 @@ static int memory(size_t size, int seals)
 	return fd;
 }
 
-/* The device has closed the bad caller's socket, and still talks to its peer. */
+/* The device has closed the socket of the bad caller, and still serves its good peer. */
 static void assert_refused(int sock, uint64_t how_many)
 {
 	struct sn_fab_stats stats;
@@ -321,7 +321,7 @@ Test(liar, other_users__do_not_evict_a_silent_caller_of_our_user, .init = setup,
 	close(fd);
 }
 
-/* In a user namespace without a mapping every user has the same number. */
+/* In a user namespace without a mapping, all users have the same number. */
 static int listens_unmapped(int sock, void *arg)
 {
 	struct sn_fab_stats stats;

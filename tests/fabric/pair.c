@@ -202,7 +202,8 @@ Test(pair, open_and_close__leak_nothing)
 	cr_assert_leq(after.maps, before.maps + 2);
 }
 
-/* Each allocation and mapping of open and first contact fails once: an error, without side effects. */
+/* Each allocation and mapping of the open and of the first packet fails once: it returns an error,
+ * without side effects. */
 Test(pair, no_memory__is_an_error_and_leaks_nothing)
 {
 	struct sn_fab_config config = {.flags = 0};
@@ -243,7 +244,7 @@ Test(pair, no_descriptors__is_an_error_until_there_are, .init = open_pair, .fini
 {
 	unsigned int left;
 
-	/* A link needs a socket and, until it is passed on, a file. */
+	/* A link needs two descriptors: a socket and, until it is passed on, a file. */
 	for (left = 0; left < 2; left++) {
 		cr_assert_eq(th_fds_limit(left), 0);
 		cr_expect_eq(port_send(&a, 0, 64), -EMFILE, "%u descriptors", left);

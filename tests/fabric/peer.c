@@ -89,7 +89,7 @@ Test(peer, sleeping_pingpong__loses_no_wakeup, .timeout = 60)
 	sn_fab_close(port.fab);
 }
 
-/* Sends as much as fits, endlessly; sleeps when the ring is full. */
+/* Sends endlessly, as much as fits. Sleeps when the ring is full. */
 static int flood(int sock, void *arg)
 {
 	struct port port;
@@ -149,7 +149,8 @@ Test(peer, sigkill__wakes_a_sleeper, .timeout = 60)
 }
 
 /*
- * The child of the peer uses its copy of the fabric and outlives the peer, which must not matter.
+ * The child of the peer uses its copy of the fabric and lives longer than the peer. This must have
+ * no effect.
  */
 static int fork_and_die(int sock, void *arg)
 {
@@ -195,7 +196,7 @@ Test(peer, fork__leaves_the_link_to_the_parent, .timeout = 60)
 	sn_fab_close(port.fab);
 }
 
-/* A child without fork handlers has no mapping to damage. */
+/* Even a child without fork handlers has no mapping that it could damage. */
 Test(peer, raw_clone__cannot_touch_the_rings, .timeout = 60)
 {
 	struct port a, b;
@@ -224,7 +225,7 @@ Test(peer, raw_clone__cannot_touch_the_rings, .timeout = 60)
 	sn_fab_close(b.fab);
 }
 
-/* Calls when asked. Returns whether the device closed the socket, at once or later. */
+/* Connects when asked to. Returns true if the device closed the socket, at once or later. */
 static int calls_and_waits(int sock, void *arg)
 {
 	struct port port;

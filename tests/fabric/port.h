@@ -27,8 +27,8 @@ void port_aim(struct port *port, const struct sn_addr *peer);
 void ports_open(struct port *a, struct port *b);
 void ports_close(struct port *a, struct port *b);
 
-/* Sends a packet of len bytes (>= 4): its number and a pattern made from it. Returns as
- * sn_fab_send. */
+/* Sends a packet of len bytes (>= 4): its number, and a pattern derived from it. Returns the same
+ * values as sn_fab_send. */
 int port_send(struct port *port, uint32_t number, size_t len);
 /* Returns the length of a packet in the streams of this suite: 4 to about 4200. */
 size_t port_len(uint32_t number);

@@ -197,15 +197,16 @@ Test(ring, hostile_head__breaks_the_producer_not_the_memory)
 }
 
 /*
- * Both sides of a wake-up at the same moment, many times: the later one must see the earlier one.
- * Without the order between each side's store and its load both miss it now and then.
+ * Both sides of a wake-up act at the same moment, many times: the later one must see what the earlier
+ * one stored. Without a fence between the store and the load of each side, both would miss it now and
+ * then.
  */
 enum { ROUNDS = 200000 };
 
 struct race {
 	struct pair p;
 	atomic_uint round, done;
-	/* tests the race for room; otherwise the race for records */
+	/* true: tests the race for room; false: the race for records */
 	bool room;
 	bool saw;			/* whether the other thread saw the request in this round */
 };
@@ -234,7 +235,7 @@ static void drain(struct pair *p)
 		sn_ring_pop(&p->rx, (size_t)len, 0);
 }
 
-/* Puts a record (or frees all room) and returns whether it saw a sleeper. */
+/* Stores a record (or frees all room). Returns true if it saw a request for a wake-up. */
 static void *other_side(void *arg)
 {
 	struct race *r = arg;
@@ -269,8 +270,8 @@ static void race(struct race *r)
 		while (r->room && put(&r->p, big, sizeof(big)) == SN_RING_OK)
 			;
 		/*
-		 * Both have the lines that they are about to write in their cache: only a fence orders
-		 * them.
+		 * Each side has the line that it is about to write in its cache, so only a fence can
+		 * order the two.
 		 */
 		(void)sn_ring_peek(&r->p.rx, &data);
 		atomic_store(&r->round, i);

@@ -19,7 +19,7 @@ static void close_drv(void)
 
 TestSuite(cmd, .init = open_drv, .fini = close_drv);
 
-/* The command in d->in is refused with this status and this violation. */
+/* Checks that the command in d->in is refused with this status and this violation. */
 static void refused(size_t inlen, uint8_t status, const char *name)
 {
 	uint8_t got = drv_run(d, inlen);
@@ -127,7 +127,7 @@ Test(cmd, close__frees_remaining_objects)
 	uint32_t pd = d->pd, uar = d->uar;
 	struct drv_eq eq = d->eq;
 
-	/* A second device is left full; the sanitizer checks that closing frees everything. */
+	/* A second device stays full, so that the sanitizer checks that closing frees everything. */
 	cr_assert_eq(softnic_open(&config, &d->nic), 0);
 	cr_assert_eq(drv_simple(d, CMD_ALLOC_PD, 0), 0);
 	d->pd = sn_get(d->out, CMD_NUMBER);
@@ -224,7 +224,7 @@ Test(cmd, mkey__refusals)
 	refused(AT_PAS + 16, 0x05, "cmd.resource");
 }
 
-/* log_max_mrw_sz is 63, for keys without a list of pages, too. */
+/* log_max_mrw_sz is 63, also for keys without a list of pages. */
 Test(cmd, mkey__length_above_the_announced_limit_is_refused)
 {
 	static const uint32_t modes[] = { MODE_PA, MODE_KLM };
@@ -387,8 +387,8 @@ Test(cmd, caps__of_each_type)
 	refused(16, 0x03, "cmd.field");
 }
 
-/* The capabilities are those of a VF without these features: the command succeeds, and all fields
- * are zero. */
+/* The device reports the capabilities of a VF without these features: the query succeeds, and all
+ * fields are zero. */
 Test(cmd, caps__of_steering_and_device_memory_are_empty)
 {
 	static const uint32_t types[] = { 0x01, 0x07, 0x0f, 0x20 };
@@ -409,7 +409,7 @@ static uint32_t general_cap(struct sn_fld fld)
 	return sn_get(d->out + AT_CTX, fld);
 }
 
-/* Runs the command in d->in until there are as many objects as 1 << log; the next one is refused. */
+/* Runs the command in d->in until 1 << log objects exist. The next one is refused. */
 static void fills(const char *kind, unsigned int log, size_t inlen)
 {
 	size_t n = softnic_object_count(d->nic, kind);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A device after power-on: its demands on the driver that boots it. */
+/* A device after power-on, and what it requires of the driver that boots it. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -56,7 +56,8 @@ Test(cold, init_segment__of_a_new_device)
 	cr_expect_neq(sn_get32(c->bar, 0x1010), before, "the health counter stands still");
 }
 
-/* PRM "HCA vport context": port GUID at 0x30, node GUID at 0x38. The driver does not set them. */
+/* PRM "HCA vport context": port GUID at 0x30, node GUID at 0x38. The device sets them, not the
+ * driver. */
 Test(cold, boot__infiniband_port_has_its_guids_after_each_reset)
 {
 	cold_close(c);
@@ -110,7 +111,7 @@ Test(cold, init_hca__without_pages)
 	cr_expect_eq(cold_simple(c, CMD_INIT_HCA, 0), 0x04, "no pages");
 }
 
-/* Sets capabilities that the driver may choose, and others. */
+/* Sets capabilities that a driver may choose, and others, which are refused. */
 Test(cold, set_hca_cap__choices)
 {
 	static uint8_t cap[4096];
@@ -132,7 +133,7 @@ Test(cold, set_hca_cap__choices)
 	cr_expect_eq(cold_count(c, "cmd.field"), 1);
 }
 
-/* Two slots are rung in sequence, and the second doorbell overwrites the first. */
+/* Rings the doorbells of two slots in sequence; the second store overwrites the first. */
 Test(cold, doorbell__that_hides_another)
 {
 	cr_assert_eq(cold_simple(c, CMD_ENABLE_HCA, 0), 0);
@@ -167,7 +168,7 @@ Test(cold, reset__forgets_all)
 	cr_assert_eq(cold_simple(c, CMD_ALLOC_PD, 0), 0);
 }
 
-/* A word in the segment disables the interface, after a prepared teardown. */
+/* A word in the segment disables the interface, after a teardown by commands. */
 Test(cold, nic_interface__disabled)
 {
 	cold_boot(c);
@@ -198,7 +199,7 @@ static uint8_t get_gid(uint16_t index)
 	return c->out[AT_CTX + ROCE_GID + 15];
 }
 
-/* Behind VFIO only the driver fills the table of addresses. */
+/* Behind VFIO the table of addresses has only entries that the driver sets. */
 Test(cold, roce_address__is_the_drivers)
 {
 	cold_boot(c);
@@ -239,7 +240,7 @@ static uint32_t new_cq(uint8_t *ring, uint8_t *record, uint32_t uar, uint32_t eq
 	return sn_get(c->out, CMD_NUMBER);
 }
 
-/* The device drives its queues before it destroys a CQ; a command in another slot waits until then. */
+/* Before the device destroys a CQ it drives its queues. A command in another slot waits until then. */
 Test(cold, destroy_cq__beside_a_command_not_rung_has_its_own_status)
 {
 	static uint8_t rings[3][4096] __attribute__((aligned(4096)));
@@ -270,7 +271,7 @@ static bool link_is_up(void)
 	return (c->out[15] & 15) == 1;
 }
 
-/* PRM, PAOS: port and administrative status, which only changes with ase. */
+/* PRM, PAOS: port and administrative status. The status changes only if ase is set. */
 static void set_admin(unsigned int status)
 {
 	cold_begin(c, CMD_ACCESS_REG, 0);
@@ -419,7 +420,7 @@ static const struct wrong {
 	{ "cmdq.block_number", bad_block, 0x3 },
 };
 
-/* Repairs the damage of each test, except the reserved bits, which the next cold_give clears. */
+/* Repairs what each test has damaged, except reserved bits, which the next cold_give clears. */
 static void heal(void)
 {
 	cold_entry(c, 0)[1] = 0;
@@ -468,7 +469,7 @@ static void sign(uint8_t *entry)
 	entry[0x3d] = (uint8_t)~xor8(entry, 64);
 }
 
-/* PRM: if the driver enables checksums, entry and mailboxes xor to all ones. */
+/* PRM: if the driver enables checksums, all bytes of an entry, or of a mailbox, xor to all ones. */
 Test(cold, signature__where_it_is_on)
 {
 	static uint8_t cap[4096];

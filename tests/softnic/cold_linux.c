@@ -15,7 +15,7 @@ static uint32_t alloc_uar(struct cold *c)
 	return sn_get(c->out, CMD_NUMBER);
 }
 
-/* TEARDOWN_HCA, then boots the function again. */
+/* Sends TEARDOWN_HCA, then boots the function again. */
 static void boot_again(struct cold *c)
 {
 	cr_assert_eq(cold_simple(c, CMD_TEARDOWN_HCA, 0), 0);
@@ -35,7 +35,7 @@ Test(cold_linux, alloc_uar__first_after_each_boot_is_the_drivers)
 	cold_close(c);
 }
 
-/* A host that got the descriptor of the BAR cannot remove the pages that the device uses. */
+/* A process that got the descriptor of the BAR cannot remove the pages that the device uses. */
 Test(cold_linux, bar_fd__size_cannot_be_changed)
 {
 	struct cold *c = cold_open();
@@ -259,7 +259,7 @@ Test(cold_linux, uctx__object_is_not_anothers)
 	cold_close(c);
 }
 
-/* A UAR that a program frees too early is refused. Linux does not free it again, but ends the
+/* A program frees a UAR too early, which is refused. Linux does not free it again, but ends the
  * context. */
 Test(cold_linux, uctx__takes_its_uars_with_it)
 {

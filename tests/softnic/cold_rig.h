@@ -23,10 +23,11 @@ struct cold {
 };
 
 struct cold *cold_open(void);
-struct cold *cold_open_flags(unsigned int flags);	/* additional bits of enum softnic_flags */
+/* flags: bits of enum softnic_flags in addition to those of a cold device */
+struct cold *cold_open_flags(unsigned int flags);
 void cold_close(struct cold *c);
 
-/* Returns the entry of a slot. A test's changes apply to the next command of that slot. */
+/* Returns the entry of a slot. What a test changes there applies to the next command in that slot. */
 uint8_t *cold_entry(struct cold *c, unsigned int slot);
 /* Zeroes c->in and sets opcode and op_mod. */
 void cold_begin(struct cold *c, uint16_t opcode, uint16_t op_mod);
@@ -40,11 +41,11 @@ uint8_t cold_run(struct cold *c, size_t inlen, size_t outlen);
 uint8_t cold_simple(struct cold *c, uint16_t opcode, uint16_t op_mod);
 /* Gives n more pages to the device. */
 uint8_t cold_give_pages(struct cold *c, unsigned int n);
-void cold_enable(struct cold *c);	/* boots until just before INIT_HCA */
+void cold_enable(struct cold *c);	/* boots the device until just before INIT_HCA */
 void cold_boot(struct cold *c);
 uint64_t cold_count(struct cold *c, const char *violation);
 
-/* cold.c: is there a test that provokes this violation? */
+/* cold.c: does a test there provoke this violation? */
 int cold_provokes(const char *violation);
 
 #endif

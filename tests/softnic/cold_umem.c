@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program names a umem in a command. Linux only puts the uid of its user context there and does not look at
- * the umem: the device alone keeps a program from another's memory.
+ * A program names a umem in a command. Linux only puts the uid of the program's context there and does
+ * not check the umem. So only the device can keep a program from the memory of another.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ static size_t begin_cq(uint32_t ring, uint32_t record)
 	return AT_PAS;
 }
 
-/* Makes the command that resizes to another ring, with the record that the CQ has. */
+/* Makes the command that resizes the CQ to another ring, with the doorbell record that the CQ has. */
 static size_t begin_resize(uint32_t ring, uint32_t record)
 {
 	(void)record;

@@ -72,7 +72,7 @@ Test(cq, arm__again_after_each_event)
 	}
 }
 
-/* The same arm command again is a repeated arm, until the host has handled the event. */
+/* Until the host has handled the event, an equal arm command counts as a repetition. */
 Test(cq, arm__repeated_raises_no_second_event)
 {
 	drv_arm(&cq, false);
@@ -144,7 +144,8 @@ Test(cq, arm_solicited__a_solicited_send_raises_an_event)
 	drv_mr_free(d, &mr);
 }
 
-/* IBTA 11.4.2.2: a request for solicited completions does not cancel one for any completion. */
+/* IBTA 11.4.2.2: a request for solicited completions does not cancel an earlier request for any
+ * completion. */
 Test(cq, arm_solicited__after_an_arm_for_any_completion)
 {
 	drv_arm(&cq, false);
@@ -261,7 +262,7 @@ Test(cq, eq__without_a_consumer_overruns)
 	drv_expect(d, "eq.overrun");
 }
 
-/* A handler that arms its EQ again, as softnic.h allows. */
+/* The interrupt handler arms its EQ again, which softnic.h allows. */
 static struct drv *rearmer;
 static void rearm(void *ctx, unsigned int vector)
 {

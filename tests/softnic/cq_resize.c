@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A CQ that continues in another ring: MODIFY_CQ, resize, and the CQE that ends the old one. */
+/* A CQ continues in another ring: MODIFY_CQ, resize, and the CQE that ends the old ring. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
@@ -54,7 +54,8 @@ static uint8_t *cqe_of(uint8_t *ring, unsigned int log, uint32_t index)
 	return ring + 64ul * (index & ((1u << log) - 1));
 }
 
-/* Moves the CQEs from the consumer index up to the CQE that ends the old ring, by one slot. */
+/* Moves the CQEs from the consumer index to the CQE that ends the old ring by one slot, as a driver
+ * does. */
 static void move(uint8_t *ring, unsigned int log)
 {
 	for (uint32_t i = cq.ci;; i++) {

@@ -57,7 +57,7 @@ Test(drive, scan__finds_a_stored_doorbell)
 	close_all();
 }
 
-/* The second queue's doorbell overwrites the first one's; the records show both. */
+/* The second queue's doorbell overwrites the first one's. The records show both posts. */
 Test(drive, scan__finds_a_doorbell_that_was_overwritten)
 {
 	struct drv_qp other = { 0 }, mine;
@@ -100,7 +100,7 @@ Test(drive, scan__finds_a_stored_arm)
 	close_all();
 }
 
-/* Arms a CQ for the very first time: the doorbell record still holds 0. */
+/* Arms a CQ for the very first time, while the doorbell record still has 0. */
 static void store_arm(struct drv_cq *c, bool ring)
 {
 	uint8_t *page = softnic_uar(d->nic, d->uar);
@@ -124,7 +124,7 @@ static unsigned int events_of(uint32_t cqn)
 	return n;
 }
 
-/* The second arm overwrites the first: the records show both. */
+/* The second arm overwrites the first one in the page. The records show both. */
 Test(drive, scan__finds_an_arm_that_was_overwritten)
 {
 	struct drv_cq late;
@@ -146,7 +146,8 @@ Test(drive, scan__finds_an_arm_that_was_overwritten)
 	close_all();
 }
 
-/* A record is found whose doorbell is stored later. The doorbell then arms nothing new. */
+/* The device finds an arm in the record before its doorbell is stored. The doorbell then causes no
+ * second arm. */
 Test(drive, scan__takes_an_arm_once)
 {
 	struct drv_cq other;
@@ -167,7 +168,8 @@ Test(drive, scan__takes_an_arm_once)
 }
 
 /*
- * The host arms and destroys the queue at once. The arm was for this queue, not for an unknown one.
+ * The host arms the queue and destroys it at once. The arm was for this queue and not for an
+ * unknown one.
  */
 Test(drive, scan__finds_an_arm_before_its_queue_is_destroyed)
 {
@@ -182,7 +184,7 @@ Test(drive, scan__finds_an_arm_before_its_queue_is_destroyed)
 	close_all();
 }
 
-/* An unarmed queue gets no events, even if its neighbours are armed. */
+/* A queue that is not armed gets no events, even if its neighbours are armed. */
 Test(drive, scan__arms_no_unarmed_queue)
 {
 	struct drv_cq other;
@@ -212,7 +214,8 @@ static uint32_t eq_beside(const uint8_t *ring)
 }
 
 /*
- * The arm of one EQ is overwritten by that of another EQ, which is then destroyed, as Linux does.
+ * The arm of one EQ is overwritten by that of another EQ. That one is then destroyed, as Linux
+ * does.
  */
 Test(drive, scan__finds_an_event_of_an_eq_whose_arm_was_stored_over)
 {
@@ -237,7 +240,7 @@ Test(drive, scan__finds_an_event_of_an_eq_whose_arm_was_stored_over)
 	free(ring);
 }
 
-/* The thread finds the doorbell, because no call follows the store. */
+/* No call follows the store, so the thread must find the doorbell. */
 static void thread_finds(unsigned int flags)
 {
 	struct drv_cqe e;
@@ -260,7 +263,7 @@ Test(drive, thread__finds_a_stored_doorbell_when_it_backs_off)
 	thread_finds(SOFTNIC_THREAD_BACKOFF);
 }
 
-/* A post to a failed receive queue has no doorbell. */
+/* Posts to a receive queue in error, which has no doorbell. */
 Test(drive, thread__flushes_a_late_receive)
 {
 	struct drv_mr mr;
@@ -292,8 +295,8 @@ static void *caller(void *arg)
 	return NULL;
 }
 
-/* A doorbell that finds the device busy is not lost, whatever drives the device. No caller pumps
- * here. */
+/* A doorbell that finds the device busy is not lost, whichever thread drives the device. No call of
+ * the test drives it. */
 Test(drive, callers__at_once_lose_no_doorbell)
 {
 	static struct drv_cq cqs[CALLERS];

@@ -132,7 +132,7 @@ void drv_close(struct drv *d)
 	n = softnic_violations(d->nic, v, 4);
 	for (size_t i = 0; i < n && i < 4; i++)
 		cr_expect_fail("not expected: %s (%s)", v[i].name, v[i].detail);
-	/* An expected violation that does not occur is ignored while a test is being cleaned up. */
+	/* If the test is being cleaned up, an expected violation that did not occur is ignored. */
 	if (n)
 		abort();
 	softnic_close(d->nic);

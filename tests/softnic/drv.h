@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A driver of a few hundred lines, for one process and one device. It can do everything right, and each
- * thing wrong. It is written from softnic.h and the manual only.
+ * A driver of a few hundred lines, for one process and one device. It can do everything right, and can
+ * be made to do each thing wrong. It is written only from softnic.h and the manual.
  */
 #ifndef TEST_SOFTNIC_DRV_H
 #define TEST_SOFTNIC_DRV_H
@@ -32,7 +32,7 @@ struct drv_cq {
 	unsigned int log, arm_sn;
 	uint8_t *ring;
 	uint32_t *dbr;
-	bool keep_ci;			/* the CQ's consumer index is not published */
+	bool keep_ci;			/* the driver does not publish the consumer index of the CQ */
 };
 
 struct drv_qp {
@@ -71,14 +71,15 @@ struct drv_cqe {
 	uint16_t counter;
 };
 
-/* These open a device. flags are inverted: without any there is no thread and no fabric. */
+/* These open a device. flags select what is left out otherwise: without any the device has no thread
+ * and no fabric. */
 struct drv *drv_open_irq(unsigned int flags, void (*handler)(void *ctx, unsigned int vector));
 struct drv *drv_open_ports(unsigned int flags, void (*handler)(void *ctx, unsigned int vector),
 			   unsigned int ports);
 struct drv *drv_open_two(unsigned int flags);	/* opens a device with two ports */
 /* Opens a device with at most 1 << log_max objects of each kind. */
 struct drv *drv_open_limited(unsigned int log_max);
-/* Fails the test if the device does not open. drv_close fails it after an unexpected violation. */
+/* These fail the test if the device does not open. drv_close fails it after an unexpected violation. */
 struct drv *drv_open(unsigned int flags);
 void drv_close(struct drv *d);
 
@@ -87,7 +88,7 @@ void drv_close(struct drv *d);
 void drv_begin(struct drv *d, uint16_t opcode);
 uint8_t drv_run(struct drv *d, size_t inlen);
 uint8_t drv_simple(struct drv *d, uint16_t opcode, uint32_t number);
-/* Expects this violation only, and clears it. */
+/* Expects exactly this violation, and clears it. */
 void drv_expect(struct drv *d, const char *name);
 uint64_t drv_count(struct drv *d, const char *name);
 
@@ -107,11 +108,11 @@ uint32_t drv_window(struct drv *d, unsigned int slots, uint32_t qpn);
 void drv_cq(struct drv *d, struct drv_cq *cq, unsigned int log, bool oi);
 void drv_cq_free(struct drv_cq *cq);
 bool drv_poll(struct drv_cq *cq, struct drv_cqe *cqe);
-/* Pumps until there is a CQE; fails the test after a while. */
+/* Pumps until a CQE comes; fails the test after a while. */
 void drv_wait(struct drv_cq *cq, struct drv_cqe *cqe);
 void drv_arm(struct drv_cq *cq, bool solicited);
 
-/* Takes the next EQE: its type and data words. */
+/* Takes the next EQE; returns its type and data words. */
 bool drv_event(struct drv *d, uint8_t *type, uint8_t data[28]);
 void drv_eq_arm(struct drv *d);
 
@@ -138,7 +139,7 @@ uint8_t drv_rts(struct drv_qp *qp, uint32_t psn);
 uint8_t drv_to(struct drv_qp *qp, uint16_t opcode);	/* 2ERR or 2RST */
 void drv_connect(struct drv_qp *a, struct drv_qp *b);
 unsigned int drv_state(struct drv_qp *qp);
-/* Opens a device with one CQ of 1 << log entries and one QP connected to itself. */
+/* Opens a device with one CQ of 1 << log entries, and one QP that is connected to itself. */
 struct drv *drv_loop_open(unsigned int flags, unsigned int log, struct drv_cq *cq, struct drv_qp *qp);
 void drv_loop_close(struct drv_cq *cq, struct drv_qp *qp);
 
@@ -157,7 +158,7 @@ void drv_mkc(struct drv_wqe *w, unsigned int rights, uint32_t qpn_key, uint64_t 
 	     uint64_t len, bool free);
 void drv_klm(struct drv_wqe *w, const void *va, uint32_t len, uint32_t key);
 void drv_pad(struct drv_wqe *w);	/* adds zeros up to a multiple of four segments */
-/* Copies the WQE into the ring, sets DS, and advances the producer; ring: rings the doorbell. */
+/* Copies the WQE into the ring, sets DS, and advances the producer. ring: also rings the doorbell. */
 uint16_t drv_put(struct drv_qp *qp, struct drv_wqe *w);
 void drv_ring(struct drv_qp *qp, const struct drv_wqe *w);
 uint16_t drv_post(struct drv_qp *qp, struct drv_wqe *w);

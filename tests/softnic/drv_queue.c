@@ -76,7 +76,8 @@ static bool come(struct drv_cq *cq, struct drv_cqe *cqe)
 }
 
 /*
- * Waits for a CQE with patience: another thread may hold the device, and another process the CPU.
+ * Waits for a CQE, with a long limit: another thread may be driving the device, and another process
+ * may have the CPU.
  */
 void drv_wait(struct drv_cq *cq, struct drv_cqe *cqe)
 {
@@ -185,7 +186,7 @@ uint8_t drv_init(struct drv_qp *qp)
 	return drv_run(qp->d, AT_PAS);
 }
 
-/* Connects to this device itself: the peer's address is its own. */
+/* Connects the QP to the device itself: the address of the peer is the device's own. */
 uint8_t drv_rtr(struct drv_qp *qp, uint32_t remote_qpn, uint32_t psn)
 {
 	uint8_t gid[16], mac[6], *ctx;

@@ -16,7 +16,7 @@ static struct drv_cq cq;
 static struct drv_qp qp;
 static atomic_bool stop;
 
-/* Holds the device's lock most of the time, so that some children are forked meanwhile. */
+/* Holds the device's lock most of the time, so that some children are forked while it is taken. */
 static void *pump(void *arg)
 {
 	(void)arg;
@@ -34,7 +34,8 @@ static void post_nop(void)
 }
 
 /*
- * Checks in a child that each call returns, a doorbell has no effect, and the objects can be freed.
+ * Checks in a child that each call returns, that a doorbell has no effect, and that the objects can
+ * be freed.
  */
 static int in_child(void)
 {
@@ -91,7 +92,7 @@ Test(fork, at_work__leaves_the_device_to_the_parent, .timeout = 60)
 	fork_at_work(SOFTNIC_NO_THREAD | SOFTNIC_LOOPBACK_ONLY);
 }
 
-/* The parent's scan must not find plain stores of the child in the pages. */
+/* The parent's scan must not find plain stores of the child, which go to pages of its own. */
 Test(fork, pages__are_not_shared, .timeout = 60)
 {
 	uint64_t *word;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Seeded fuzzing: commands with random fields and existing numbers, then WQEs and doorbells of random
- * bytes. The host's memory is one arena; the device may touch nothing else. Only survival is checked,
- * and that the device still serves a correct driver afterwards.
+ * bytes. The host's memory is one arena; the device may touch nothing else. The test checks that the
+ * process survives, and that the device still serves a correct driver afterwards.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static uint32_t some(enum kind kind)
 	return rnd(16) ? live[kind][rnd(SLOTS)] : rnd(1 << 24);
 }
 
-/* Fills the input mostly with zeros, so that some inputs pass the first check. */
+/* Fills the input mostly with zeros, so that some commands pass the first checks. */
 static void sprinkle(uint8_t *in, size_t len)
 {
 	for (unsigned int n = rnd(6); n--;)
@@ -70,7 +70,8 @@ static void sprinkle(uint8_t *in, size_t len)
 static const struct {
 	uint16_t opcode;
 	/*
-	 * kind of the object that its number names, and whether that is in the input or the output
+	 * kind of object whose number the command has, and whether the number is in the input or in
+	 * the output
 	 */
 	enum kind kind;
 	bool creates;
@@ -250,7 +251,7 @@ Test(fuzz, nonsense__is_survived_scanning)
 	fuzz(2, SOFTNIC_SCAN_UARS | SOFTNIC_ADVERSARIAL);
 }
 
-/* Sets up a QP correctly, and then gives it random input. */
+/* Sets up a QP correctly. Then gives it random input. */
 static void feed_wqes(uint64_t seed)
 {
 	struct drv *d = drv_open(0);

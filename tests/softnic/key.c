@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The key table, checked by the transfers of a QP: each condition of an access alone, then memory windows. */
+/* The key table, checked by the transfers of a QP: first each condition of an access alone, then memory
+ * windows. */
 #include <criterion/criterion.h>
 
 #include "tests/softnic/drv.h"
@@ -198,7 +199,8 @@ static uint8_t umr(struct drv_wqe *w)
 	return (uint8_t)e.syndrome;
 }
 
-/* Posts a bind as of type 1: no check, no QPN. key: the current key; tag: the next variant. */
+/* Posts a bind as of type 1: without check bits, without QPN. key: the current key; tag: the next
+ * variant. */
 static uint8_t bind(uint32_t *key, uint8_t tag, const struct drv_mr *mr, size_t off, uint32_t len,
 		    unsigned int rights)
 {
@@ -268,8 +270,8 @@ Test(key, window__needs_the_rights_of_its_entries)
 	drv_mr_free(d, &mr);
 }
 
-/* The key of the window is valid, but the key in its list is gone. The two cases have different
- * syndromes. */
+/* The key of the window is valid, but the key in its list is not. A key that is itself invalid has
+ * another syndrome. */
 Test(key, window__over_a_destroyed_region_is_a_remote_operational_error)
 {
 	uint32_t key = drv_window(d, 4, 0xffffff);
@@ -475,7 +477,7 @@ Test(key, umr__of_another_variant_is_seen)
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
 
-/* This test follows the code of libmlx5. */
+/* These steps are those of libmlx5's code. */
 Test(key, umr__after_an_invalidate_to_variant_0_may_name_the_old)
 {
 	uint32_t key = drv_window(d, 4, 0xffffff), old;
@@ -542,7 +544,8 @@ Test(key, umr__list_by_pointer)
 }
 
 /*
- * libmlx5 invalidates any key in this way. If the key is bound to no QP, every QP passes the check.
+ * libmlx5 invalidates any key in this way. The check of the QPN passes for every QP if the key is bound
+ * to none.
  */
 Test(key, umr__check_qpn_of_a_key_of_any_qp)
 {

@@ -13,7 +13,7 @@ static struct drv_cq queue;
 static struct drv_qp first_qp;
 static struct drv_srq first_rmp;
 
-/* These leave a valid command of d->in behind, and return its length. */
+/* These leave a valid command in d->in, and return its length. */
 
 static size_t pd(void)
 {
@@ -85,7 +85,7 @@ static const struct kind {
 } kinds[] = {
 	{ "pd", SN_FLD(0x32b, 5), pd, CMD_DEALLOC_PD, 1 },
 	{ "umem", SN_FLD(0x46b, 5), umem, CMD_DESTROY_UMEM, 1 },
-	{ "mkey", SN_FLD(0xea, 6), mkey, CMD_DESTROY_MKEY, 2 },	/* and the reserved lkey */
+	{ "mkey", SN_FLD(0xea, 6), mkey, CMD_DESTROY_MKEY, 2 },	/* the reserved lkey counts too */
 	{ "cq", SN_FLD(0xdb, 5), cq, CMD_DESTROY_CQ, 1 },
 	{ "qp", SN_FLD(0x9b, 5), qp, CMD_DESTROY_QP, 1 },
 	{ "rmp", SN_FLD(0x383, 5), rmp, CMD_DESTROY_RMP, 1 },
@@ -125,7 +125,7 @@ static void fill_table(const struct kind *kind)
 	cr_expect_eq(drv_run(d, len), LIM_ERR, "%s: the table is full again", kind->name);
 }
 
-/* The device frees the objects; this frees the memory of their queues. */
+/* The device frees the objects. This frees the memory of their queues. */
 static void close_all(void)
 {
 	softnic_close(d->nic);
@@ -139,7 +139,8 @@ static void close_all(void)
 	first_rmp = (struct drv_srq){ 0 };
 }
 
-/* Four bits hold the size of an XRC SRQ (log_xrc_srq_size), so none is above the reported maximum. */
+/* The size of an XRC SRQ has four bits (log_xrc_srq_size), so no size can exceed the reported
+ * maximum. */
 Test(limits, create_xrc_srq__accepts_the_reported_maximum_of_wqes, .timeout = 60)
 {
 	size_t len;

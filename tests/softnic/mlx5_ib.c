@@ -22,7 +22,7 @@ static void teardown(void)
 
 TestSuite(mlx5_ib, .init = setup, .fini = teardown, .timeout = 60);
 
-/* The command in d->in is refused with this status and this violation. */
+/* Checks that the command in d->in is refused with this status and this violation. */
 static void refused(size_t inlen, uint8_t status, const char *name)
 {
 	uint8_t got = drv_run(d, inlen);

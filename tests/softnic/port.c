@@ -141,7 +141,7 @@ Test(port, second__carries_its_own_connections)
 	cr_assert_eq(to_rtr(&b, a.qpn, gid, mac, 0), 0);
 	to_rts(&a);
 	to_rts(&b);
-	/* b has no receive: the completion reports RNR, without retries */
+	/* b has no receive posted: the completion reports RNR, without retries */
 	cr_expect_eq(send_ends_with(), 0x16);
 	close_all();
 }
@@ -207,7 +207,8 @@ struct path_field {
 	unsigned int most;
 };
 
-/* PRM "Address Path": fields of the other link layer are reserved, and the device refuses them. */
+/* PRM "Address Path": fields that belong to the other link layer are reserved, and the device refuses
+ * them. */
 static void expect_reserved(const struct path_field *fields, size_t n, const uint8_t *gid,
 			    const uint8_t *mac, uint16_t lid)
 {
@@ -233,7 +234,7 @@ Test(port, init2rtr_qp__fields_of_ethernet_are_refused_on_infiniband)
 	close_all();
 }
 
-/* IEEE 802.1Q: a priority has three bits; the fourth of a service level is another field. */
+/* IEEE 802.1Q: a priority has three bits. The fourth bit of a service level would be in another field. */
 Test(port, init2rtr_qp__service_level_is_refused_on_ethernet)
 {
 	static const struct path_field fields[] = {
@@ -273,7 +274,8 @@ Test(port, init2rtr_qp__source_port_outside_the_reported_range_is_refused)
 	close_all();
 }
 
-/* Linux requests the whole table with 0x765, which has the number of entries in the capabilities. */
+/* Linux requests the whole table with 0x765. The answer has as many entries as the capabilities
+ * report. */
 Test(port, query_hca_vport_pkey__answers_for_each_entry_of_the_table)
 {
 	enum { QUERY_HCA_VPORT_PKEY = 0x765, ENTRIES = 128, ALL = 0xffff };
@@ -298,7 +300,7 @@ Test(port, query_hca_vport_pkey__answers_for_each_entry_of_the_table)
 	drv_close(d);
 }
 
-/* A Get of PortInfo (IBTA 14.2.5.6) through MAD_IFC, as rdma-core's tests query the port state. */
+/* A Get of PortInfo (IBTA 14.2.5.6) through MAD_IFC, by which rdma-core's tests query the port state. */
 static uint32_t get_port_info(uint8_t method, uint8_t attribute, uint8_t info[64])
 {
 	enum { MAD_IFC = 0x50d, MAD = 16, DATA = MAD + 64 };

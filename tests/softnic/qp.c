@@ -31,7 +31,8 @@ static void close_two(void)
 
 TestSuite(qp, .init = open_two, .fini = close_two);
 
-/* Tries each transition in each state: checks the state after it, or a refusal with 0x10. */
+/* Tries each transition in each state: checks the new state, or that the transition is refused with
+ * 0x10. */
 Test(qp, transitions__each_in_each_state)
 {
 	enum { RST, INIT, RTR, RTS, ERR = 6, NO = 99 };
@@ -82,7 +83,8 @@ Test(qp, rtr__with_a_bad_field_leaves_the_state)
 {
 	cr_assert_eq(drv_init(&a), 0);
 	cr_assert_eq(drv_init(&b), 0);
-	/* The valid command for b stays in the buffer. It is changed to name a, and then broken. */
+	/* The valid command for b stays in the buffer. The test changes it to name a, and then
+	 * makes it invalid. */
 	cr_assert_eq(drv_rtr(&b, a.qpn, 0), 0);
 	sn_set(d->in, CMD_NUMBER, a.qpn);
 	cr_expect_eq(modify_with(CMD_INIT2RTR_QP, QPC_MTU, 6, false), 0x03);

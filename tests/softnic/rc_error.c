@@ -92,7 +92,7 @@ Test(rc_error, write__beyond_the_key, .init = setup)
 	finish("", "remote.access,mkey.bounds");
 }
 
-/* The first packet names the whole range, so no byte is written. */
+/* The first packet names the whole range, so the write is refused before any byte is written. */
 Test(rc_error, write__beyond_the_key_in_the_last_packet, .init = setup)
 {
 	uint8_t *at = rb.data + RIG_DATA - 5000;
@@ -155,7 +155,7 @@ Test(rc_error, read__with_a_wrong_key, .init = setup)
 	finish("", "remote.access,mkey.stale");
 }
 
-/* Requests before the bad one are answered first. */
+/* The responder answers the requests before the bad one first. */
 Test(rc_error, read__before_a_bad_write_is_answered, .init = setup)
 {
 	rig_fill(rb.data, 100000, 4);
@@ -178,7 +178,7 @@ Test(rc_error, read__without_the_right, .init = setup)
 	finish("", "remote.access,mkey.rights");
 }
 
-/* The responder granted less than the requester uses. */
+/* The requester uses more reads than the responder has granted. */
 Test(rc_error, read__beyond_the_granted_resources)
 {
 	unsigned int i;
@@ -333,7 +333,7 @@ Test(rc_error, retry__is_exhausted)
 	finish("", "");
 }
 
-/* Responses are lost, but the peer executes each request only once. */
+/* The responses are lost, and yet the peer executes each request only once. */
 Test(rc_error, retry__with_lost_answers_executes_once)
 {
 	uint64_t *word;
@@ -360,7 +360,8 @@ Test(rc_error, retry__with_lost_answers_executes_once)
 	finish("", "");
 }
 
-/* The ACK of a later message shows that a response was lost: no need to wait for the timer. */
+/* The ACK of a later message shows that a response was lost, so the requester need not wait for the
+ * timer. */
 Test(rc_error, read__with_a_lost_response_is_retried_at_the_next_ack)
 {
 	setup_with(&(struct rig_conn){.timeout = 21});	/* a timeout of 8.6 s */
@@ -394,7 +395,7 @@ Test(rc_error, peer_device__end_is_noticed_soon)
 {
 	struct rig_cqe cqe;
 
-	/* a timeout of 4.3 s, which does not end this test */
+	/* a timeout of 4.3 s: the test ends earlier */
 	setup_with(&(struct rig_conn){.timeout = 20});
 	write_to(rb.data, rb.key, 8);
 	rig_ring(&a);
@@ -450,7 +451,8 @@ static void bad_write_imm(void)
 					   .raddr = rb.data, .rkey = rb.key ^ 1, .imm = 5});
 }
 
-/* IBTA 11.6.2: the receive that the immediate would have completed reports a local access error. */
+/* IBTA 11.6.2: the receive that the immediate would have completed ends with a local access
+ * error. */
 Test(rc_error, write_imm__with_a_wrong_key_fails_the_receive, .init = setup)
 {
 	rig_recv(&b, rb.data, 64);
@@ -473,7 +475,7 @@ Test(rc_error, write_imm__with_a_wrong_key_and_no_receive_raises_an_event, .init
 }
 
 /*
- * IBTA 9.9.6.3, class J: the receive reports a failed memory management operation, the QP goes to
+ * IBTA 9.9.6.3, class J: the receive ends with a memory management operation error, the QP goes to
  * ERR, and the requester gets no answer.
  */
 static void inval_is_refused(uint32_t key, const char *violations)

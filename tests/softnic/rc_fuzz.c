@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A peer sends random packets: half of them valid with the right PSN, half noise. It can break its
- * own connection and nothing else.
+ * A peer sends random packets: half of them are valid with the right PSN, half are noise. It can
+ * break its own connection and nothing else.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -139,7 +139,8 @@ Test(rc_fuzz, hostile_peer__breaks_only_itself, .init = setup, .fini = finish, .
 		struct iovec iov = {packet, len};
 
 		sn_fab_send(evil, &dest, &iov, 1);
-		/* Mostly one at a time, so that the next one uses the accepted PSN. */
+		/* Most packets come one at a time, so that the next one can use the PSN after
+		 * it. */
 		if (i % 4 == 3) {
 			rig_settle(&rig, NULL);
 			sn_fab_poll(evil, 1000);
@@ -173,7 +174,8 @@ static void read_at(uint32_t at)
 	cr_assert_eq(sn_fab_send(evil, &dest, &iov, 1), 0);
 }
 
-/* A delayed copy of a repeated and answered request arrives in addition to the maximum. */
+/* A request that was repeated and answered arrives once more, late, while the peer has the maximum
+ * outstanding. */
 Test(rc_fuzz, read__late_one_takes_no_resource_from_others, .init = setup, .fini = finish)
 {
 	enum { GRANTED = 16 };

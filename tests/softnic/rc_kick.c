@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * Work that reaches the device while its thread is about to sleep, because a caller that found it busy
- * left a kick: no further call follows, and still the peer must get its answer.
+ * Work that reaches the device while its thread is about to sleep. A caller that found the device busy
+ * has left a kick, and no further call follows. The peer must get its answer nevertheless.
  */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
@@ -61,7 +61,7 @@ static void teardown(void)
 	rig_close(&target);
 }
 
-/* Arms the EQ. The entry stays unread, so each arming interrupts again. */
+/* Arms the EQ. Its entry stays unread, so each arm raises an interrupt again. */
 static void arm_eq(void)
 {
 	be32_t db[2] = {to_be32(target.eqn << 24)};
@@ -82,7 +82,8 @@ static void send_from(struct rig_qp *qp)
 	rig_post_ring(qp, &(struct rig_wr){.op = RIG_SEND, .va = qp->rig->data, .len = LEN});
 }
 
-/* The device decides which interrupt is caused by the kick after the thread has armed. */
+/* The kick must come after the device has armed its thread's wake-up. Which interrupt is the first
+ * after that depends on the device, so tests try several. */
 static void send_in_nth_irq(unsigned int n)
 {
 	setup();

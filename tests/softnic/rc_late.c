@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process that is stopped, or calls exec, in the middle of a WRITE. The functions that copy from or to
- * another process are replaced here, so that the stop comes between check and copy. A transport that
- * does not call them is stopped behind a doorbell.
+ * A process that is stopped, or calls exec, in the middle of a WRITE. The test replaces the functions
+ * that copy from or to another process, so that the stop comes between check and copy. A transport that
+ * does not call them is stopped after a doorbell.
  */
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -80,7 +80,7 @@ static struct rig_cqe move(size_t off, uint32_t len)
 	return rig_wait(&rig, NULL);
 }
 
-/* Sends a WRITE, because a target that has executed a WRITE has cached the key. */
+/* Sends a WRITE first: a target that has executed a WRITE has cached the key. */
 static void get_to_know(void)
 {
 	for (unsigned int i = 0; i < 2; i++)
@@ -100,7 +100,7 @@ static void stop_here(void)
 	raise(SIGSTOP);
 }
 
-/* Checks that the rest of the device works, whatever the child's state. */
+/* Checks that the rest of the device works, whatever state the child is in. */
 static void check_device(void)
 {
 	struct rig_qp a, b;
@@ -193,7 +193,7 @@ Test(rc_late, post__target_stopped_in_copy_returns, .timeout = 60)
 	rig_close(&rig);
 }
 
-/* An address that is unused before and after exec. */
+/* An address that is unused in the program, before and after exec. */
 static uint8_t *const common = (void *)(uintptr_t)0x200000000000;
 
 static void *map_common(void)

@@ -46,7 +46,7 @@ static uint32_t sizes(unsigned int mtu, unsigned int i)
 	return i < sizeof(list) / sizeof(list[0]) ? list[i] : UINT32_MAX;
 }
 
-/* Sends a SEND, WRITE and READ of each critical size, with this path MTU. */
+/* Transfers each critical size with SEND, WRITE and READ, with this path MTU. */
 static void every_size(unsigned int code)
 {
 	unsigned int mtu = 128u << code, i;
@@ -220,7 +220,7 @@ Test(rc_move, suppressed__complete_with_the_signalled_one, .init = setup_connect
 }
 
 /* Both ends are on one device; the path has its address or none. */
-/* The host waits for nothing else: its SEND is complete when the response arrives. */
+/* The host waits only for the response: when that has arrived, the SEND is complete. */
 Test(rc_move, answer__brings_the_ack_with_it, .init = setup_connected)
 {
 	struct rig_cqe cqe;
@@ -297,7 +297,7 @@ static void loopback(bool forced)
 Test(rc_move, loopback__same_device) { loopback(false); }
 Test(rc_move, loopback__forced) { loopback(true); }
 
-/* Reads beyond max_rd_atomic wait; the responder never has more. */
+/* Reads beyond max_rd_atomic wait. The responder never has more at a time. */
 Test(rc_move, reads__obey_the_granted_resources, .init = setup)
 {
 	unsigned int i;
@@ -314,7 +314,7 @@ Test(rc_move, reads__obey_the_granted_resources, .init = setup)
 	teardown();
 }
 
-/* A WRITE behind a fence executes after the READ before it, and overwrites the read data. */
+/* A WRITE with a fence is executed after the READ before it, whose source it overwrites. */
 Test(rc_move, fence__waits_for_reads, .init = setup_connected)
 {
 	rig_fill(rb.data, 100000, 1);

@@ -56,7 +56,7 @@ static struct rig_cqe move(unsigned int op, size_t off, uint32_t len)
 	return rig_wait(&rig, NULL);
 }
 
-/* Writes twice: the first write makes the target cache the key, the second uses the cache. */
+/* Writes twice: the first write makes the target cache the key, the second one uses the cache. */
 static void get_to_know(void)
 {
 	cr_assert_eq(move(RIG_WRITE, FAR, 8).op, 0);
@@ -122,7 +122,7 @@ Test(rc_peer, destroyed_key__is_not_used_any_more, .timeout = 60)
 	finish();
 }
 
-/* Two messages follow each other: a message never arrives before an earlier write. */
+/* A message follows a write. It must never arrive before the write. */
 enum { ROUNDS = 500 };
 
 static int reader(int sock, void *arg)

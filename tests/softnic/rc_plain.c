@@ -10,7 +10,8 @@ enum { BF = 0x800, LOG_SQ = 8, POLLS = 32, OFTEN = 20 };
 static struct rig ra, rb;
 static struct rig_qp a, b;
 
-/* Makes the target poll. Targets that poll get packets; others get direct writes to memory. */
+/* Makes the target poll. A target that polls gets packets; for any other, the writer copies into
+ * its memory. */
 static void polls(struct rig *rig)
 {
 	unsigned int i;
@@ -37,7 +38,7 @@ static void teardown(void)
 
 TestSuite(rc_plain, .init = setup, .fini = teardown, .timeout = 60);
 
-/* Checks that there are only these violations, and at least one of them. */
+/* Checks that only these violations have been counted, and at least one of them. */
 static void expect_seen(struct rig *rig, const char *names)
 {
 	struct softnic_violation v[32];
@@ -51,7 +52,7 @@ static struct rig_wr write_of(uint8_t *from)
 	return (struct rig_wr){.op = RIG_WRITE, .va = from, .len = 8, .raddr = rb.data, .rkey = rb.key};
 }
 
-/* Rings a doorbell whose data is the WQE in its queue, as the driver in this process passes it. */
+/* Rings a doorbell and passes the WQE in its queue, as the driver in this process does. */
 static void blueflame(uint16_t index, uint16_t record)
 {
 	__atomic_store_n(&a.dbr[1].be, htobe32(record), __ATOMIC_RELEASE);

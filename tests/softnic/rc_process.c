@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two processes: targets that sleep, compute, stop or die while others access their memory. */
+/* Two processes: the target sleeps, computes, stops or dies while the other one accesses its
+ * memory. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <string.h>
@@ -72,7 +73,7 @@ Test(rc_process, one_sided__completes_while_the_target_sleeps, .timeout = 60)
 	rig_close(&rig);
 }
 
-/* A target that waits for a word of its memory to change and never calls into the device. */
+/* A target that waits for a word of its memory to change, and makes no call to its device. */
 static int computer(int sock, void *arg)
 {
 	volatile uint8_t *word;
@@ -108,7 +109,7 @@ Test(rc_process, stopped_target__continues, .timeout = 60)
 	cr_assert_eq(waitpid(child.pid, &status, WUNTRACED), child.pid);
 	rig_post_ring(&qp, &(struct rig_wr){.op = RIG_READ, .va = rig.data, .len = 5000,
 					    .raddr = peer.data, .rkey = peer.key});
-	th_sleep_ms(700);	/* all retries would be exhausted long before */
+	th_sleep_ms(700);	/* by then all retries would be exhausted long ago */
 	cr_assert_not(rig_poll(&rig, &cqe));
 	kill(child.pid, SIGCONT);
 	cr_assert_eq(rig_wait(&rig, NULL).op, 0);
@@ -170,7 +171,7 @@ Test(rc_process, killed_target__is_a_transport_error_within_a_second, .timeout =
 	rig_close(&rig);
 }
 
-/* If each ping has to wait for a processor, the test ends after this time with fewer pings. */
+/* If each ping has to wait for a processor, the test ends after this time, with fewer pings. */
 enum { PINGS = 20000, PINGS_MS = 20000 };
 
 static int ponger(int sock, void *arg)

@@ -426,7 +426,7 @@ struct rig_cqe rig_wait(struct rig *rig, struct rig *other)
 
 	while (!rig_poll(rig, &cqe)) {
 		cr_assert_lt(th_now_ms(), end, "no completion");
-		/* The other end may need this processor. */
+		/* Yields, because the other end may need this processor. */
 		if (!(++n % 64))
 			th_yield();
 		softnic_pump(rig->nic);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A minimal driver of the software ConnectX for the transport's tests: a device with one PD, CQ, EQ and
- * memory key, and its QPs. It uses the driver's interface: commands, queues, doorbells.
+ * memory key, and its QPs. Like a driver it uses commands, queues and doorbells.
  */
 #ifndef TEST_RC_RIG_H
 #define TEST_RC_RIG_H
@@ -30,7 +30,7 @@ struct rig_qp {
 	uint16_t rq_pi, sq_pi;
 	unsigned int ce;		/* completion mode of posted WQEs; initially 2 */
 	unsigned int fence, solicited;
-	/* first bytes of the last WQE, which are the doorbell's value */
+	/* the first bytes of the last WQE: the value of its doorbell */
 	uint8_t last[8];
 };
 
@@ -64,17 +64,18 @@ struct rig_peer {
 	void *data;
 };
 
-/* Settings for the next rigs: CQE size, 64 or 128; and for their QPs: PRM cs_req and cs_res. */
+/* Settings for the rigs that are opened next: CQE size, 64 or 128; for their QPs PRM cs_req and
+ * cs_res. */
 extern struct rig_scatter { unsigned int cqe_size, req, res; } rig_scatter;
 void rig_open(struct rig *rig, unsigned int flags, uint64_t seed);
-/* irq: called with the rig by the thread that drives the device. */
+/* The thread that drives the device calls irq with the rig. */
 void rig_open_irq(struct rig *rig, unsigned int flags, uint64_t seed,
 		  void (*irq)(void *rig, unsigned int vector));
 void rig_close(struct rig *rig);
 /* Creates a key for [va, va + len) of the data, with rights of the mkey context (bits LR 1, LW 2,
  * RR 4, RW 8). */
 uint32_t rig_key(struct rig *rig, void *va, size_t len, unsigned int rights);
-/* The same, for this QP only. */
+/* The same; only this QP may use the key. */
 uint32_t rig_key_of(struct rig *rig, uint32_t qpn, void *va, size_t len, unsigned int rights);
 void rig_destroy_key(struct rig *rig, uint32_t key);
 
@@ -83,11 +84,11 @@ void rig_connect(struct rig_qp *a, struct rig_qp *b, const struct rig_conn *conn
 struct rig_peer rig_peer(const struct rig_qp *qp);
 /* Connects one side. Set qp->psn before. */
 void rig_connect_to(struct rig_qp *qp, const struct rig_peer *peer, const struct rig_conn *conn);
-/* Starts fn in a child, opens the device here and connects its QP to the child's, which is returned. */
+/* Starts fn in a child, opens the device here, and connects its QP to the child's. Returns this QP. */
 struct th_child;
 struct rig_peer rig_spawn(struct th_child *child, int (*fn)(int sock, void *arg), struct rig *rig,
 			  struct rig_qp *qp, const struct rig_conn *conn);
-void rig_qp_to(struct rig_qp *qp, uint16_t opcode);	/* 2ERR or 2RST */
+void rig_qp_to(struct rig_qp *qp, uint16_t opcode);	/* opcode: 2ERR or 2RST */
 unsigned int rig_qp_state(struct rig_qp *qp);
 
 void rig_recv(struct rig_qp *qp, void *va, uint32_t len);
@@ -100,9 +101,9 @@ struct rig_wr {
 	void *raddr;
 	uint32_t rkey, imm;
 	uint64_t swap_add, compare;
-	unsigned int pieces;		/* number of data elements; 0 and 1: one */
+	unsigned int pieces;		/* number of data elements; 0 also means one */
 };
-/* Writes the WQE; returns its index. rig_ring rings the doorbell for all written WQEs. */
+/* Writes the WQE and returns its index. rig_ring rings the doorbell for all WQEs written so far. */
 uint16_t rig_post(struct rig_qp *qp, const struct rig_wr *wr);
 void rig_ring(struct rig_qp *qp);
 uint16_t rig_post_ring(struct rig_qp *qp, const struct rig_wr *wr);
@@ -113,7 +114,7 @@ int rig_event(struct rig *rig);
 
 /* Drives both devices (one may be NULL) until neither has work. */
 void rig_settle(struct rig *a, struct rig *b);
-/* Drives both devices until rig has a CQE; fails the test after 20 s. */
+/* Drives both devices until the rig has a CQE; fails the test after 20 s. */
 struct rig_cqe rig_wait(struct rig *rig, struct rig *other);
 
 /* Fails the test if the device counted a violation that is not in the comma-separated list. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The packet codec by itself, and with packets of other implementations. */
+/* The packet codec alone, and with packets of other implementations. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ Test(rc_wire, icrc__as_silicon_has_it)
 	cr_assert_arr_eq(&icrc, expected, sizeof(expected));
 }
 
-/* The five reserved or variant bits of a BTH do not count; every other bit does. */
+/* The five reserved or variant bits of a BTH do not change the ICRC; every other bit does. */
 Test(rc_wire, icrc__covers_invariant_fields)
 {
 	struct sn_outer outer = {.src = {0xfe, 0x80, [15] = 1}, .dst = {0xfe, 0x80, [15] = 2}};
@@ -82,8 +82,8 @@ Test(rc_wire, parse__write_with_immediate)
 	cr_assert_eq(memcmp(pkt.payload, "hello", 5), 0);
 }
 
-/* For each opcode, a packet that is one byte shorter than its headers is refused, and so is one
- * with an invalid payload. */
+/* For each opcode, a packet one byte shorter than its headers is refused, and so is one with an
+ * invalid payload length. */
 Test(rc_wire, parse__every_opcode_at_its_shortest)
 {
 	struct sn_packet pkt;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every kind of violation can be provoked: each name in the model has a test here, and the test fails if
- * the violation is not reported.
+ * Each kind of violation can be provoked: each name in the model has a test here, which fails if the
+ * violation is not reported.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -130,7 +130,7 @@ static void rq_overrun(void)
 	send(&mr, 8);
 }
 
-/* Sends one message to a QP with an SRQ whose list was corrupted. */
+/* Sends one message to a QP whose SRQ has a corrupted list. */
 static void to_srq(unsigned int posted, uint32_t link)
 {
 	drv_srq(d, &srq);

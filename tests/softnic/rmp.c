@@ -106,7 +106,7 @@ Test(rmp, receives__go_to_whoever_gets_a_message)
 	cr_expect_eq(memcmp(mr.mem, mr.mem + 8192, 400), 0);
 }
 
-/* WQEs freed in another order are taken in that order, by their links. */
+/* WQEs that were freed in another order are taken in that order, by their links. */
 Test(rmp, order__is_that_of_the_links)
 {
 	static const uint16_t back[] = { 2, 0, 1 };
@@ -122,7 +122,7 @@ Test(rmp, order__is_that_of_the_links)
 		drv_srq_done(&srq, back[i]);
 	for (int i = 0; i < 3; i++)
 		drv_srq_recv(&srq, &mr, 8192, 100);
-	/* The WQE that is last in the list is posted first. */
+	/* Posts the last WQE of the list first. */
 	for (int i = 0; i < 3; i++) {
 		send(&to_a, 0, 8);
 		drv_wait(&rcq, &e);
@@ -174,7 +174,7 @@ Test(rmp, limit__already_reached_when_armed)
 	cr_expect_not(event(LIMIT, srq.rmpn), "0 disarms");
 }
 
-/* Linux finds the waiting program by the number and this type. */
+/* By the number and this type, Linux finds the program that waits. */
 Test(rmp, event__names_a_receive_queue)
 {
 	uint8_t type, data[28];
@@ -217,7 +217,7 @@ Test(rmp, error__leaves_untaken_wqes_to_others)
 	cr_expect_eq(e.opcode, 2);
 }
 
-/* An unfinished message has taken a WQE. That WQE is flushed, with its own index. */
+/* An unfinished message has taken a WQE. The flush returns that WQE with its own index. */
 Test(rmp, error__flushes_the_taken_wqe)
 {
 	struct drv_cqe e;
@@ -243,7 +243,8 @@ Test(rmp, error__flushes_the_taken_wqe)
 	cr_assert_eq(softnic_fault(d->nic, ""), 0);
 }
 
-/* The command completes before the QP is flushed; a QP destroyed by then flushes nothing. */
+/* The command completes before the QP is flushed. If the QP is destroyed by then, nothing is
+ * flushed. */
 Test(rmp, destroy__before_last_wqe_loses_the_taken_wqe)
 {
 	struct drv_cqe e;
@@ -284,7 +285,7 @@ Test(rmp, receive__too_short_fails_only_its_qp)
 	softnic_violations_clear(d->nic);
 }
 
-/* The RMP's PD counts, not that of the QP that takes the WQE. */
+/* The PD of the RMP applies, not that of the QP that takes the WQE. */
 Test(rmp, receive__into_memory_of_the_rmps_pd)
 {
 	struct drv_srq foreign = { 0 };
@@ -319,7 +320,7 @@ Test(rmp, receive__into_memory_of_the_rmps_pd)
 	softnic_violations_clear(d->nic);
 }
 
-/* The device must not follow a link to a WQE held by a QP, nor out of the list. */
+/* The device must not follow a link to a WQE that a QP has taken, nor one out of the list. */
 Test(rmp, link__to_nowhere_ends_the_queue)
 {
 	struct drv_cqe e;
@@ -358,8 +359,8 @@ Test(rmp, destroy__while_qps_use_it)
 	cr_expect_eq(softnic_object_count(d->nic, "rmp"), 1);
 }
 
-/* Posts the first WQEs of the ring, linked to themselves. In the second lap they come in the same
- * order. */
+/* Posts the first WQEs of the ring, each linked to itself. In the second lap they are taken in the
+ * same order. */
 static void lap(struct drv_srq *ring, struct drv_qp *by)
 {
 	struct drv_cqe e;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Scatter to CQE (PRM cs_req, cs_res): a small payload is in its CQE, and only there. */
+/* Scatter to CQE (PRM cs_req, cs_res): a small payload is in its CQE and not in memory. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -36,7 +36,8 @@ static bool untouched(const uint8_t *p, size_t len)
 }
 
 /*
- * Checks a success of that length. Up to `most` bytes are in the CQE; longer payloads are at data.
+ * Checks a successful completion of that length. A payload of up to `most` bytes is in the CQE, a
+ * longer one at data.
  */
 static void arrived(struct rig *rig, struct rig *other, uint32_t len, uint32_t most, uint8_t *data,
 		    uint32_t seed)
@@ -94,7 +95,7 @@ Test(scatter, one_side_alone)
 	each_size((struct rig_scatter){.cqe_size = 128, .res = 1}, 0, 32);
 }
 
-/* A read without a CQE writes its payload to memory. */
+/* A read that has no CQE writes its payload to memory. */
 Test(scatter, read__unsignalled)
 {
 	open_both((struct rig_scatter){.cqe_size = 64, .req = 0x11, .res = 1});
@@ -110,7 +111,7 @@ Test(scatter, read__unsignalled)
 	close_both("", "");
 }
 
-/* The keys are checked although nothing is written. */
+/* The keys are checked even though nothing is written to memory. */
 Test(scatter, receive__memory_that_may_not_be_written)
 {
 	struct rig_cqe cqe;

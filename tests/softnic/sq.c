@@ -145,7 +145,7 @@ Test(sq, doorbell__on_another_page_is_seen)
 	cr_expect_eq(drv_simple(d, CMD_DEALLOC_UAR, uar), 0);
 }
 
-/* A program may write to its own page, and to no other: the page protects the QPs of other programs. */
+/* A program may ring only doorbells in its own page. This protects the QPs of other programs. */
 Test(sq, doorbell__on_another_page_starts_nothing)
 {
 	struct drv_wqe w;

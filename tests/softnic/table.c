@@ -11,7 +11,7 @@ enum { OBJECTS = 200 };
 
 static char object[OBJECTS];
 
-/* Finds numbers with the same hash, so that all but one are displaced. */
+/* Finds numbers with the same hash, so that all of them but one are in other slots. */
 static unsigned int crowd(uint32_t number[], unsigned int n)
 {
 	unsigned int found = 0;

@@ -165,7 +165,7 @@ Test(ud, send__of_a_whole_packet_from_memory)
 	cr_expect_eq(mr.mem[8191], 0x5a);
 }
 
-/* IBTA 10.2.5: packets with another Q_Key are dropped silently. */
+/* IBTA 10.2.5: a packet with a wrong Q_Key is dropped silently. */
 Test(ud, send__with_another_q_key_goes_nowhere)
 {
 	drv_recv(&b, &mr, 0, 256);
@@ -234,7 +234,7 @@ Test(ud, receive__too_short_of_an_srq_drops_the_datagram)
 	drv_srq_free(&srq);
 }
 
-/* The sender's address vector contains all three fields, and no router changes them. */
+/* The address vector of the sender has all three fields, and no router changes them on the way. */
 Test(ud, receive__grh_has_the_traffic_class_flow_label_and_hop_limit_of_the_sender)
 {
 	struct drv_wqe w;

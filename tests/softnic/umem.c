@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The possible start offsets of a queue: page_offset counts 64ths of a page. */
+/* The offsets at which a queue can start: page_offset counts 64ths of a page. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
@@ -113,7 +113,7 @@ Test(umem, create_rmp__in_a_huge_page_only_in_its_lower_half)
 	cr_expect_eq(make_rmp(31 * 32768), 0);
 }
 
-/* A queue whose page_offset is 3: in 64 KiB pages the unit is 1 KiB. */
+/* A queue with page_offset 3: the unit in a 64 KiB page is 1 KiB. */
 static uint8_t *big_pages(uint8_t **mem)
 {
 	*mem = aligned_alloc(1u << BIG_LOG, 1u << BIG_LOG);

@@ -11,7 +11,7 @@
 
 static struct side a, b;
 
-/* Writes a packet whose every field is either correct or noise. */
+/* Writes a packet, each field of which is either correct or noise. */
 static size_t noise(uint8_t *pkt, uint64_t *rng)
 {
 	struct sne_hdr h = {
@@ -65,7 +65,7 @@ Test(bad, invalid_packets__do_no_harm, .timeout = 60)
 	side_close(&b);
 }
 
-/* Sends one packet from an address of its own, then closes. */
+/* Opens an address of its own, sends one packet from it, and closes. */
 static void visit(unsigned int number)
 {
 	struct sne_hdr h = {
@@ -94,7 +94,8 @@ Test(bad, peers__that_are_gone_are_forgotten, .timeout = 60)
 	side_ready(&a, 7);
 	for (unsigned int i = 0; i < 50; i++)
 		visit(i);
-	/* An acknowledgement may have named the last flow when its link ended. */
+	/* If an acknowledgement had a reference to the last flow when its link ended, that flow is
+	 * left too. */
 	cr_assert_leq(softnic_efa_object_count(a.nic, "flow"), 2);
 	cr_assert_eq(softnic_efa_ah_create(a.nic, a.pd, a.caps.gid, &a.ah), 0);
 	cr_assert_eq(softnic_efa_ah_create(a.nic, a.pd, gid, &ah), 0);
@@ -105,7 +106,7 @@ Test(bad, peers__that_are_gone_are_forgotten, .timeout = 60)
 	side_close(&a);
 }
 
-/* A device of another model is not accepted as a peer: its links are refused at once. */
+/* A device of another model is not accepted as a peer: each of its links is refused at once. */
 Test(bad, other_protocol__is_not_joined)
 {
 	struct softnic_efa_counters ctr;
@@ -127,7 +128,8 @@ Test(bad, other_protocol__is_not_joined)
 	pair_close(&a, &b);
 }
 
-/* Makes all requests of a driver, with each allocation failing in turn. True: nothing failed. */
+/* Makes all requests that a driver makes, with each allocation failing in turn. True: none
+ * failed. */
 static bool whole_life(unsigned long n)
 {
 	struct softnic_efa_config config = { .flags = SOFTNIC_EFA_NO_THREAD, .seed = 1 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Queues and regions at bus addresses of a host that may refuse each of them. */
+/* Queues and regions at bus addresses. The host may refuse the access to each of them. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -231,7 +231,8 @@ Test(bus, queues_at_bus_addresses__are_judged)
 	pair_close(&a, &b);
 }
 
-/* A fault script allows accesses after a dereg, but not to pages that the device has dropped. */
+/* A fault script allows accesses to a region after its dereg, but not to pages that the device no
+ * longer knows. */
 Test(bus, late_access__finds_no_pages)
 {
 	open_pair("write");

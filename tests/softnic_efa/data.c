@@ -187,7 +187,8 @@ Test(data, request_ids_of_64_bits__come_back)
 	close_pair();
 }
 
-/* AWS documents that the AH's number may be missing at any time; mostly it is missing at first. */
+/* AWS documents that the AH's number may be missing from a CQE at any time, mostly while the AH is
+ * new. */
 Test(data, known_sender__sometimes_by_its_gid, .init = NULL)
 {
 	unsigned int unnamed = 0;

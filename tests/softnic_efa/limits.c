@@ -23,7 +23,7 @@ static int free_pd(uint32_t number)
 	return softnic_efa_pd_dealloc(s.nic, (uint16_t)number);
 }
 
-/* Each AH is for another GID: a driver makes one AH for each destination. */
+/* Each AH is for another GID, because a driver makes one AH for each destination. */
 static int new_ah(uint32_t *number)
 {
 	static uint32_t destination;

@@ -10,12 +10,12 @@
 
 enum { NUMBERS = 4096, READS = 5000, QPN = 7 };
 
-/* A peer that acknowledges responses, except the first. */
+/* A peer that acknowledges all responses, except perhaps the first. */
 static struct peer {
 	struct sn_fab *fab;
 	struct sn_fab_dest dest;
 	uint32_t most;			/* the highest packet number so far */
-	bool all;			/* whether the first response is acknowledged, too */
+	bool all;			/* also acknowledge the first response */
 } peer;
 
 static void say(struct sne_hdr *h)
@@ -84,7 +84,8 @@ Test(numbers, answers__wait_for_the_oldest, .timeout = 60)
 				       .rkey = s.rkey, .addr = (uintptr_t)s.mem });
 		turns(&s, 1);
 	}
-	turns(&s, 100);			/* an idle turn takes long, so the retries end */
+	/* an idle turn takes long, so this is enough time for all retries */
+	turns(&s, 100);
 	cr_expect_eq(peer.most, NUMBERS - 1, "%u are ahead of the oldest", peer.most);
 	peer.all = true;
 	turns(&s, 5000);

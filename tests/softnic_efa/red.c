@@ -128,7 +128,7 @@ static void wqe_lkey_pd(void)
 	post(&a, &w);
 }
 
-/* The device makes no progress, because its peer is silent. */
+/* The peer is silent, so no work completes. */
 static void sq_overrun(void)
 {
 	softnic_efa_fault(b.nic, "silence");
@@ -270,7 +270,7 @@ static void cmd_field(void)
 	cr_assert_eq(softnic_efa_cq_create(a.nic, &attr, &cq), -22);
 }
 
-/* Devices that can only reach memory of the host. */
+/* Devices whose memory is all at bus addresses of the host. */
 static void dma_refused(void)
 {
 	softnic_efa_close(a.nic);
@@ -302,7 +302,7 @@ static void cmd_caps(void)
 	cr_assert_eq(softnic_efa_qp_create(a.nic, &attr, &qp), -95);
 }
 
-/* Violations that the peer reports. */
+/* Violations that the target of a request reports. */
 
 static void rx_address(void)
 {

@@ -37,7 +37,7 @@ static void expect_nothing_left(void)
 	munmap(bar, MEM);
 }
 
-/* Checks that the next driver finds the device as the first one did. */
+/* Checks that the device is for the next driver as it was for the first. */
 static void expect_works(uint32_t seed)
 {
 	side_objects(&a, &(struct setup){ .profile = "write" });

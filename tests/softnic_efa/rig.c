@@ -49,8 +49,8 @@ static void on_event(void *ctx, uint16_t cq)
 }
 
 /*
- * Page i of mem, from the one that it begins in, is page 5 i mod 512 on the bus; 205 is the inverse.
- * The device asks for nothing that goes over the end of a page.
+ * Bus addresses of mem are scattered: page i after its first one has the bus page 5 i mod 512. 205
+ * is the inverse of 5. The device never asks for bytes beyond the end of a page.
  */
 enum { BUS_PAGES = 512, STEP = 5, BACK = 205 };
 

@@ -33,7 +33,7 @@ struct side {
 	uint8_t *peer_mem;
 	uint32_t peer_rkey;
 	uint32_t events;
-	/* with `bus`: rings of the CQ and the RQ */
+	/* rings of the CQ and the RQ, if `bus` is set */
 	uint8_t rings[2 * PAGE] __attribute__((aligned(PAGE)));
 	uint64_t refused, refused_len;	/* the range that the IOMMU refuses */
 };
@@ -67,7 +67,7 @@ void side_name(struct side *s, uint16_t qpn, void *mem, uint32_t rkey);
 void pair_open(struct side *a, struct side *b, const struct setup *setup);
 void pair_close(struct side *a, struct side *b);
 
-/* A second fabric of this protocol, which reads nothing, and its destination for the side. */
+/* A second fabric with this protocol that reads nothing, and its destination for the side. */
 struct sn_fab *side_stranger(const struct side *s, uint32_t protocol, unsigned int number,
 			     struct sn_fab_dest *dest);
 
@@ -92,7 +92,8 @@ void post_raw(struct side *s, const struct wqe *w);
 /* posts the WQE with its phase, without a doorbell */
 void post_phase(struct side *s, struct wqe *w);
 void ring(struct side *s);				/* stores the doorbell and kicks */
-void post(struct side *s, struct wqe *w);		/* does all three */
+/* writes the WQE with its phase, stores the doorbell and kicks */
+void post(struct side *s, struct wqe *w);
 void rx_desc(struct side *s, uint16_t id, const void *addr, uint16_t len, uint32_t lkey_ctrl);
 void rx_ring(struct side *s);
 void rx_post(struct side *s, uint16_t id, uint32_t off, uint16_t len);
@@ -106,12 +107,12 @@ struct cqe {
 	uint8_t sgid[16];
 };
 bool cqe_poll(struct side *s, struct cqe *c);
-/* Runs turns of both devices until a has a CQE. Fails after many turns. */
+/* Runs turns of both devices until a has a CQE. Fails the test after too many turns. */
 struct cqe cqe_wait(struct side *a, struct side *b);
 /* Runs at most limit turns until both are idle; false if they are not. */
 bool settle(struct side *a, struct side *b, unsigned int limit);
 
-/* Expects exactly these violations, in the model's order and separated by spaces; clears them. */
+/* Expects exactly these violations, in the order of the model and separated by spaces. Clears them. */
 void expect_violations(struct side *s, const char *names);
 void fill(uint8_t *p, size_t n, uint32_t seed);
 

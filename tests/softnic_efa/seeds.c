@@ -191,7 +191,7 @@ Test(seeds, same_seed__same_run)
 	cr_assert_neq(fresh(4712, "drop=0.02,rnr=0.05"), first);
 }
 
-/* Sends of eight bytes, some in flight at a time: how many complete out of order? */
+/* Posts sends of eight bytes, several in flight at a time. Returns how many complete out of order. */
 static unsigned int overtakings(unsigned int window)
 {
 	unsigned int n = 0;

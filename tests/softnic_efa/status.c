@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Every completion status, caused as on an EFA. */
+/* Every completion status, provoked as on a real EFA. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,7 +54,7 @@ Test(status, s1_flushed__by_the_error_state)
 	cr_assert_eq(c.status, 1);
 	c = cqe_wait(&a, &b);
 	cr_assert_eq(c.status, 1);
-	/* Later posts fail, too. */
+	/* Posts that come later fail too. */
 	send_to_nobody(10);
 	expect(1, "", "");
 	rx_post(&a, 8, 0, 10);
@@ -195,7 +195,7 @@ Test(status, s10_rnr__not_if_a_receive_is_posted_in_time, .init = NULL)
 	expect(0, "", "");
 }
 
-/* The region of the send is deregistered while the send waits for a retry. */
+/* The region of the send is deregistered while the send waits for its retry. */
 Test(status, s5_invalid_lkey__of_a_region_that_went_before_a_retry, .init = NULL)
 {
 	uint32_t lkey, rkey;
@@ -272,7 +272,8 @@ Test(status, s13_unresponsive__in_the_middle_of_a_read)
 	expect(13, "", "");
 }
 
-/* The peer has received the packets sent while it was stopped, and answers, so it was not dead. */
+/* The peer has got the packets that were sent while it was stopped, and answers. So it does not
+ * count as dead. */
 Test(status, s00_ok__stopped_longer_than_a_silent_one_may_be)
 {
 	rx_post(&b, 1, 0, 100);
@@ -440,8 +441,8 @@ static void send_and_hear(uint16_t id)
 }
 
 /*
- * A retransmission finds the link full. The first copy is answered, and nothing retries it. Later
- * packets must still be sent, once there is room.
+ * A retransmission finds the link full. Then the first copy is answered, so nothing retries the
+ * retransmission. Later packets must still be sent, once there is room.
  */
 Test(status, s00_ok__after_a_repetition_that_met_a_full_link)
 {

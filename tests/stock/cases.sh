@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The cases of scripts/check-stock. `few` are those of make check: some seconds in all.
+# The cases of scripts/check-stock. `few` lists those that make check runs, in a few seconds.
 
 rc() { pair ibverbs-utils pingpong 0 last "$1" -g 0 "${@:2}"; }
 lid() { pair ibverbs-utils pingpong 0 last "$@"; }
@@ -47,7 +47,8 @@ bw ib_atomic_bw -A FETCH_AND_ADD -n 200
 	bw ib_read_bw -q 4 -n 100
 	bw ib_read_bw -e -n 100
 	bw ib_atomic_bw -A CMP_AND_SWAP -q 4 -n 100
-	# The program destroys its receive CQ on one side only, and its doorbell page while in use.
+	# This program destroys its receive CQ on one side only, and its doorbell page while it is in
+	# use.
 	allowed='cmd.busy x1: DEALLOC_UAR'
 	bw ib_send_bw -n 200
 	bw ib_send_bw -a -n 20
@@ -60,7 +61,7 @@ bw ib_atomic_bw -A FETCH_AND_ADD -n 200
 	allowed=
 }
 
-# Ports by LID, and second ports.
+# Ports that are addressed by LID, and second ports.
 options=--infiniband
 lid ibv_rc_pingpong -c -n 200
 [ -n "$few" ] || {
@@ -77,8 +78,8 @@ lid ibv_rc_pingpong -c -n 200
 	lat ib_send_lat -i 2 -n 200
 }
 options=
-# Programs whose sides end together: ibv_rc_pingpong exits with its last message. If the ACK of that was
-# lost, the other side waits for ever.
+# Programs whose two sides end at the same time: ibv_rc_pingpong exits after its last message. If the
+# ACK of that message is lost, the other side waits for ever.
 [ -n "$few" ] || {
 	SOFTNIC_FAULT=drop=0.01,reorder=0.01,seed=3 lat ib_send_lat -n 300
 	SOFTNIC_FAULT=drop=0.01,dup=0.01,seed=5 bw ib_write_bw -n 200
@@ -106,7 +107,7 @@ uct -x rc_mlx5 -t put_lat -n 100
 	done
 }
 
-# OpenFabrics dapl has fixed ports: one at a time on a machine.
+# OpenFabrics dapl uses fixed ports, so only one case can run at a time on a machine.
 conf=$tmp/../$(basename "$tmp").dat.conf
 echo 'ofa-v2-mlx5_0-1s u2.0 nonthreadsafe default libdaploscm.so.2 dapl.2.0 "mlx5_0 1" ""' >"$conf"
 # Uses the loopback interface, which needs no network.

@@ -43,12 +43,12 @@ Test(stock, clock_info__leads_to_the_time_of_day)
 	struct ibv_context *ctx = st_open();
 	uint64_t seconds = to_ns(ctx, raw_clock(ctx)) / 1000000000u;
 
-	/* The time of day may be set during the test, but hardly by a day. */
+	/* The time of day may be set during the test, but hardly by more than a day. */
 	cr_expect_leq(llabs((long long)seconds - (long long)time(NULL)), 86400);
 	st_close(ctx);
 }
 
-/* libmlx5 maps the clock at an offset where no doorbell page is. */
+/* libmlx5 maps the clock at an offset at which no doorbell page can be. */
 Test(stock, query_rt_values__beside_all_uars)
 {
 	struct ibv_context *ctx = st_open();

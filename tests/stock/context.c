@@ -52,7 +52,8 @@ Test(stock, open_device__again_and_again)
 	cr_assert_leq(after.fds, before.fds + 2, "%u descriptors, then %u", before.fds, after.fds);
 }
 
-/* Closing the device destroys its objects; libmlx5 leaks its part, so this runs in its own process. */
+/* Closing the device destroys its objects, but libmlx5 leaks its own part of them. So this runs in its
+ * own process. */
 static int leave_all(int sock, void *arg)
 {
 	struct st_end a, b;
@@ -77,7 +78,7 @@ Test(stock, close_device__with_everything_left_in_it)
 	cr_assert_eq(th_join(&child, ST_LIMIT_MS), 0);
 }
 
-/* No DMA after the device is closed: the program may reuse its memory. */
+/* After the device is closed there is no DMA, because the program may reuse its memory. */
 static int write_after_close(int sock, void *arg)
 {
 	struct st_end a, b;
@@ -102,7 +103,7 @@ Test(stock, close_device__ends_access_of_peers)
 	cr_assert_eq(th_join(&child, ST_LIMIT_MS), 0);
 }
 
-/* The device stays the parent's: no verb of the child reaches it, and none hangs. */
+/* The device stays with the parent: no verb of the child reaches it, and none hangs. */
 Test(stock, fork__child_is_refused_and_has_its_own)
 {
 	struct ibv_port_attr port;

@@ -41,7 +41,7 @@ Test(stock, devx_general__only_what_makes_and_changes_nothing)
 	st_close(ctx);
 }
 
-/* Linux allows the command, and the device refuses it for a port that is not InfiniBand. */
+/* Linux allows this command. The device refuses it for a port that is not InfiniBand. */
 Test(stock, devx_general__hca_vport_context_reaches_the_device)
 {
 	struct ibv_context *ctx = dx_open();
@@ -164,11 +164,12 @@ Test(stock, devx_obj__verbs_objects_by_command)
 	st_close(a.ctx);
 }
 
-/* A function of the leak detector, which is not in every build. */
+/* A function of the leak detector, which some builds lack. */
 extern void __lsan_disable(void) __attribute__((weak));
 extern void __lsan_enable(void) __attribute__((weak));
 
-/* Leaves objects behind. libmlx5's part is leaked on purpose; only the device's side counts. */
+/* Leaves objects behind. libmlx5 leaks its part, which is expected; this tests the device's
+ * part. */
 static void leave_behind(void)
 {
 	struct dx d;

@@ -32,7 +32,7 @@ void dx_head(void *cmd, uint16_t opcode, uint32_t number);
 
 enum { DX_CQES = 16, DX_PAGES = 4, DX_CQ_AT = 0, DX_SQ_AT = 4096, DX_DBR_AT = 8192 };
 
-/* A CQ and a QP that is connected to itself, which commands create. */
+/* A CQ, and a QP that is connected to itself; both are created by commands. */
 struct dx {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
@@ -47,11 +47,11 @@ struct dx {
 
 struct ibv_context *dx_open(void);
 void dx_create(struct dx *d, struct ibv_context *ctx);
-/* Creates them with another kind of UAR, and with a given EQ unless it is negative. */
+/* Creates them with another kind of UAR; with this EQ, unless it is negative. */
 void dx_create_on(struct dx *d, struct ibv_context *ctx, uint32_t uar_type, int eqn);
 void dx_destroy(struct dx *d);
 void dx_connect(struct dx *d);
-/* connects the QP to itself, by that address */
+/* connects the QP to itself by that address */
 void dx_connect_to(struct dx *d, const uint8_t gid[16]);
 void dx_nop(struct dx *d);		/* posts one NOP, signaled, and rings the doorbell */
 void dx_write(struct dx *d, const struct ibv_mr *mr, uint64_t from, uint64_t to, uint32_t rkey,

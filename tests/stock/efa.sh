@@ -8,7 +8,7 @@
 
 ud() { pair ibverbs-utils pingpong 0 last ibv_ud_pingpong -g 0 "$@"; }
 srd() { pair perftest "$1" 0 last "${@:2}" -x 0 -F; }
-# Peers of one host would use shared memory, and bypass the device.
+# Without this, peers on one host would use shared memory and not the device.
 fabric() { FI_EFA_ENABLE_SHM_TRANSFER=0 pair libfabric-bin libfabric fabric last fi_pingpong -p efa "$@"; }
 
 profiles="efa0 read"

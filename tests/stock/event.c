@@ -98,7 +98,8 @@ Test(stock, cq_event__solicited_only)
 	unpair(&a, &b);
 }
 
-/* IBTA 11.4.2.2: the second request does not weaken the first, though both store to one word. */
+/* IBTA 11.4.2.2: the second request does not weaken the first one, although both are stores to one
+ * word. */
 Test(stock, cq_event__solicited_after_any)
 {
 	struct st_end a, b;
@@ -115,8 +116,8 @@ Test(stock, cq_event__solicited_after_any)
 	unpair(&a, &b);
 }
 
-/* ibv_destroy_cq waits for the acknowledgement of events that were read. Here all events are
- * unread. */
+/* ibv_destroy_cq waits until all events that were read have been acknowledged. Here no event was
+ * read. */
 Test(stock, destroy_cq__with_events_unread)
 {
 	struct st_end a, b;

@@ -33,7 +33,7 @@ static int run(struct ibv_context *ctx, union command *c)
 	return ioctl(ctx->cmd_fd, RDMA_VERBS_IOCTL, &c->hdr) ? errno : 0;
 }
 
-/* Sends a write command with core input and room for an answer. */
+/* Sends a write command with the core's input, and room for an answer. */
 static int write_cmd(struct ibv_context *ctx, uint32_t number, const void *in, size_t len,
 		     size_t room)
 {
@@ -78,8 +78,8 @@ Test(stock, ioctl__handles_that_are_none_or_of_another_kind)
 	struct ibv_pd *pd = ibv_alloc_pd(ctx);
 	const uint32_t handle[] = { 0, 1u << 20, UINT32_MAX, pd->handle };
 
-	/* Linux: lookup_get_idr_uobject refuses an unknown handle, rdma_lookup_get_uobject one of
-	 * another kind. */
+	/* Linux refuses an unknown handle in lookup_get_idr_uobject, and a handle of another kind
+	 * in rdma_lookup_get_uobject. */
 	for (size_t i = 0; i < sizeof(handle) / sizeof(handle[0]); i++) {
 		int want = handle[i] == pd->handle ? EINVAL : ENOENT;
 		struct ib_uverbs_destroy_qp qp = { .qp_handle = handle[i] };

@@ -88,7 +88,7 @@ Test(stock, import_device__makes_a_shared_receive_queue)
 	st_close(a.ctx);
 }
 
-/* The kernel's file lives until its last descriptor is closed. */
+/* The kernel's file exists until its last descriptor is closed. */
 Test(stock, import_device__outlives_the_first_descriptor)
 {
 	struct ibv_context *ctx = st_open();

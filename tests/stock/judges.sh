@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The output of stock programs after success. A judge prints an error, if there is one; its _says prints
-# the figure for the table. They read $tmp/client and $tmp/server, and take the command line from $name.
+# The output of stock programs after success. A judge prints what is wrong, or nothing. The function of
+# the same name with _says prints the figure for the table. They read $tmp/client and $tmp/server, and
+# take the command line from $name.
 
-# option LETTER DEFAULT: its value in the command line
+# option LETTER DEFAULT: prints the option's value in the command line
 option() {
 	sed -nE "s/.* -$1 ([0-9]+).*/\1/p" <<<"$name " | grep . || echo "$2"
 }
@@ -22,7 +23,7 @@ pingpong() {
 }
 pingpong_says() { grep 'iters in' "$tmp/client"; }
 
-# The rows of perftest's table: they start with two numbers.
+# rows: prints the rows of perftest's table, which start with two numbers
 rows() { grep -E '^ *[0-9]+ +[0-9]+ ' "$tmp/client"; }
 
 # perftest: checks that there are `sizes` rows, each with all iterations and a figure in column $1.
@@ -89,7 +90,7 @@ efa_info() {
 }
 efa_info_says() { grep -o 'domain: .*' "$tmp/client" | tr '\n' ' '; }
 
-# rows_of: counts rows with as many acknowledged ("=") as sent messages, on both sides.
+# rows_of: counts the rows in which all sent messages were acknowledged ("="), on both sides
 rows_of() { grep -cE '^[0-9.]+[km]? +[0-9.]+[km]? +=' "$tmp/$1"; }
 libfabric() {
 	local f

@@ -116,7 +116,7 @@ Test(stock, wr_mr_interleaved__takes_a_column_of_each_matrix)
 		cr_expect_eq(o.end.buf[1024 + 64 * i + 8], 0);
 		cr_expect_eq(o.end.buf[4096 + 16 * i + 4], 0);
 	}
-	/* The access goes from the middle of a row into the next row. */
+	/* The access begins in the middle of a row and ends in the next row. */
 	memset(o.peer.buf, 0x5a, 8);
 	cr_assert_eq(st_write(&o.peer, ROW + 6, o.mkey->rkey, 8), IBV_WC_SUCCESS);
 	cr_expect_eq(o.end.buf[1024 + 64 + 5], ROW + 6);

@@ -71,7 +71,7 @@ Test(stock, modify_qp__wrong_order_or_attributes)
 	st_close(a.ctx);
 }
 
-/* A region gets other memory, other rights or another PD, and its old key becomes invalid. A
+/* Gives a region other memory, other rights or another PD, after which its old key is invalid. A
  * refused call changes nothing. */
 Test(stock, rereg_mr__ends_the_old_key)
 {
@@ -110,7 +110,8 @@ Test(stock, rereg_mr__takes_rights_away)
 	st_close(a.ctx);
 }
 
-/* Like Linux's driver: a change of the rights or the PD rewrites the mkey, whose number stays. */
+/* A change of the rights or the PD rewrites the mkey, whose number stays the same. Linux's driver
+ * does so too. */
 Test(stock, rereg_mr__of_access_keeps_the_key)
 {
 	struct st_end a, b;
@@ -231,7 +232,7 @@ Test(stock, reg_mr__arguments)
 	st_close(ctx);
 }
 
-/* The answer is that of Linux for a device without this capability. */
+/* Linux returns the same for a device without this capability. */
 Test(stock, reg_mr__on_demand_is_not_supported)
 {
 	struct ibv_context *ctx = st_open();

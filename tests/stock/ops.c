@@ -125,7 +125,7 @@ Test(stock, post_atomic__fetch_and_add_compare_and_swap)
 	end(&t);
 }
 
-/* Binds a window of b through which a may write. Returns its key. */
+/* Binds a window of b through which a may write. Returns the window's key. */
 static uint32_t open_window(struct two *t, struct ibv_mw *mw)
 {
 	struct ibv_send_wr bind = {

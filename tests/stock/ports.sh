@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # TCP ports of servers, from /proc: for scripts/check-stock and scripts/stock-speed.
 
-# listening PORT: the address of a listening socket, "" for none
+# listening PORT: prints the address of the socket that listens at PORT; "" if there is none
 listening() {
 	awk -v port="$(printf %04X "$1")" '$4 == "0A" && $2 ~ ":" port "$" { print $2; exit }' \
 		/proc/net/tcp /proc/net/tcp6 | cut -d: -f1
 }
 
-# dotted HEX: an IPv4 address of /proc/net/tcp; a wildcard becomes the loopback address
+# dotted HEX: converts an IPv4 address of /proc/net/tcp; for a wildcard prints the loopback address
 dotted() {
 	case $1 in
 	00000000 | 00000000000000000000000000000000) echo 127.0.0.1 ;;

@@ -26,7 +26,8 @@ void st_close(struct ibv_context *ctx)
 
 void st_create(struct st_end *end, struct ibv_context *ctx)
 {
-	/* Allows both ways of posting. The newer calls only support the operation named here. */
+	/* Allows both ways of posting. The newer calls support only the operations that are named
+	 * here. */
 	struct ibv_qp_init_attr_ex attr = {
 		.qp_type = IBV_QPT_RC,
 		.cap = { ST_DEPTH, ST_DEPTH, 4, 4, 64 },

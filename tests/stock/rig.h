@@ -26,7 +26,7 @@ void st_close(struct ibv_context *ctx);
 void st_create(struct st_end *end, struct ibv_context *ctx);
 void st_destroy(struct st_end *end);		/* destroys all objects except the context */
 void st_connect(struct st_end *a, struct st_end *b);
-/* These set the attributes of the three transitions, towards peer. They return 0 or an errno. */
+/* These make the three transitions of a QP, towards peer. They return 0 or an errno. */
 int st_to_init(struct ibv_qp *qp);
 int st_to_rtr(struct ibv_qp *qp, const union ibv_gid *dgid, uint32_t qpn);
 int st_to_rts(struct ibv_qp *qp);
@@ -35,7 +35,7 @@ void st_recv(struct st_end *end, uint32_t len);
 void st_post(struct st_end *end, struct ibv_send_wr *wr);
 /* Waits for the next completion of any kind. */
 enum ibv_wc_status st_poll(struct st_end *end);
-/* Makes one RDMA write of len bytes from a's buffer to addr. Returns its status. */
+/* Writes len bytes of a's buffer to addr. Returns the status. */
 enum ibv_wc_status st_write(struct st_end *a, uint64_t addr, uint32_t rkey, uint32_t len);
 
 bool st_readable(int fd, int ms);

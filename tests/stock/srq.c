@@ -172,7 +172,7 @@ Test(stock, modify_cq__moderation)
 	st_close(a.ctx);
 }
 
-/* The queue is empty. libmlx5 takes its memory from huge pages if there are any. */
+/* The queue is empty. (libmlx5 takes the queue's memory from huge pages if there are any.) */
 Test(stock, srq_create__of_no_receives_with_a_preference_for_huge_pages)
 {
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 0 } };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory windows of both types, bound by libmlx5: access, the end of access, and sends that
+ * Memory windows of both types, which libmlx5 binds: access, the end of access, and sends that
  * invalidate windows of the peer.
  */
 #include <string.h>

@@ -49,7 +49,7 @@ static uint8_t find_capability(struct rig *r, uint8_t id)
 	return 0;
 }
 
-/* As Linux does: take the lock, choose a space, read the status (none), and unlock. */
+/* Does what Linux does: takes the lock, selects a space, reads the status (none), and unlocks. */
 Test(boot, gateway__of_a_physical_function_is_locked_and_has_no_space)
 {
 	const struct vm_config physical = { .ports = 1, .physical = true }, virtual = { .ports = 1 };
@@ -94,7 +94,7 @@ static bool fires(int fd)
 	return poll(&p, 1, TH_PEER_MS) == 1;
 }
 
-/* The driver's own page gets stores to one word, one after the other. None of them is lost. */
+/* Stores to one word of the driver's own page, one after the other. None of them may be lost. */
 Test(boot, trapped_page__each_eq_is_armed)
 {
 	enum { EQS = 4 };
@@ -113,7 +113,7 @@ Test(boot, trapped_page__each_eq_is_armed)
 	rig_close(r);
 }
 
-/* A page of another owner is mapped. A scan finds a store there. */
+/* A page that belongs to another owner is mapped, so a scan finds a store there. */
 Test(boot, mapped_page__eq_is_armed_by_a_store)
 {
 	struct rig *r = rig_open();
@@ -165,7 +165,7 @@ Test(boot, trapped_page__doorbell_in_halves)
 	cr_expect_eq(rig_violations(r, "cq.unknown"), 0);
 	rig_set_reg(r, uar * 4096 + 0x24, 0x123456);
 	cr_expect_eq(rig_violations(r, "cq.unknown"), 1);
-	/* The second half alone is not a doorbell. */
+	/* The second half alone is no doorbell. */
 	rig_set_reg(r, uar * 4096 + 0x24, 0x123456);
 	cr_expect_eq(rig_violations(r, "cq.unknown"), 1);
 	rig_close(r);
@@ -231,7 +231,7 @@ Test(boot, random_stores__and_then_a_reset)
 	rig_close(other);
 }
 
-/* The bit of the PCI Express capability at 0x60 starts the reset. */
+/* A bit of the PCI Express capability at 0x60 starts the reset. */
 Test(boot, function_level_reset__by_config_space)
 {
 	struct rig *r = rig_open();
@@ -317,7 +317,7 @@ Test(boot, crash__leaves_nothing_behind)
 	rig_close(r);
 }
 
-/* The guest crashes after each message of a boot in turn. */
+/* The guest crashes after each message of a boot, one at a time. */
 Test(boot, crash__at_each_step)
 {
 	struct rig *r = rig_open();

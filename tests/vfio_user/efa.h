@@ -16,7 +16,7 @@ enum { EFA_AQ = 0, EFA_ACQ = 1, EFA_MMIO = 2, EFA_EQ = 3, EFA_CQ = 4, EFA_RQ = 5
        EFA_DATA = 32 };
 enum { EFA_DEPTH = 32, EFA_SQ = 64, EFA_RQ_DEPTH = 16, EFA_QKEY = 0x11223344 };
 
-/* A command and its response. */
+/* A command of the admin queue, and its response. */
 struct efa_op {
 	uint8_t in[64], out[64];
 };
@@ -32,21 +32,22 @@ struct efa_guest {
 	uint32_t sq_pc, rq_pc, cq_cc, eq_cc, arms;
 	int irq[2];			/* eventfds of the admin queue and of the EQ */
 };
-/* The region has this number of pages by its length, and one more because it begins in the middle
- * of a page. */
+/* The region has as many pages as its length needs, and one more because it begins inside a
+ * page. */
 enum { EFA_DATA_PAGES = 16 };
 #define EFA_DATA_VA UINT64_C(0x70000800)
-uint8_t *efa_data(struct efa_guest *g, uint32_t at);	/* returns a byte of the region */
+/* returns the address of a byte of the region */
+uint8_t *efa_data(struct efa_guest *g, uint32_t at);
 
 struct rig *efa_open(const char *profile);
 uint64_t efa_violations(struct rig *r, const char *name);
 void efa_put(void *to, unsigned int at, unsigned int bytes, uint64_t v);
 uint64_t efa_get(const void *from, unsigned int at, unsigned int bytes);
 
-/* reads a register, by a response in memory */
+/* reads a register, whose value comes as a response in memory */
 uint32_t efa_reg(struct efa_guest *g, uint16_t offset);
 void efa_set_reg(struct rig *r, uint32_t offset, uint32_t value);
-/* Maps memory, turns mastering on, resets the device and gives it the admin queues. */
+/* Maps memory, enables bus mastering, resets the device, and gives it the admin queues. */
 void efa_probe(struct efa_guest *g, struct rig *r);
 /* sets the opcode in g->op.in, which is zero otherwise */
 uint8_t *efa_op(struct efa_guest *g, uint8_t opcode);
@@ -59,7 +60,7 @@ bool efa_works(struct efa_guest *g);			/* true if a PD can be created and freed 
 /* Calls efa_probe, then creates an EQ, a CQ with events, an SRD QP, and the region, whose pages are
  * in reverse order. */
 void efa_boot(struct efa_guest *g, struct rig *r);
-void efa_ready(struct efa_guest *g);			/* moves the QP to RTS */
+void efa_ready(struct efa_guest *g);			/* moves the QP through its states to RTS */
 void efa_meet(struct efa_guest *g, const struct efa_guest *peer);
 void efa_post_recv(struct efa_guest *g, uint32_t at, uint16_t len);
 void efa_post_send(struct efa_guest *g, const struct efa_guest *peer, uint32_t at, uint32_t len);

@@ -59,7 +59,7 @@ Test(efa_admin, bar_sizes__are_found_by_writing_ones)
 {
 	static const struct {
 		unsigned int bar;
-		/* value of the register; high: value of the next register */
+		/* expected values: of the BAR's register, and of the next register */
 		uint32_t low, high;
 	} bars[] = {
 		{ 0, 0xffffe000, 0xffffe000 }, { 2, 0xf000000c, 0xffffffff }, { 4, 0xffc00004, 0xffffffff },
@@ -268,7 +268,7 @@ Test(efa_admin, destroy__of_what_is_in_use_is_busy)
 	efa_end(&g);
 }
 
-/* A change of a good command, and the status after it. */
+/* A change to a valid command, and the status that it must cause. */
 struct change {
 	unsigned int at, bytes;
 	uint64_t value;
@@ -423,8 +423,8 @@ Test(efa_admin, reg_mr__with_a_list_in_one_buffer)
 	efa_end(&g);
 }
 
-/* Makes chunks in the pages from EFA_LISTS on. Each pointer in them names the page behind all of
- * them. */
+/* Makes chunks in the pages from EFA_LISTS on. The pointer in each of them names the page after all
+ * of them. */
 static void make_chunks(unsigned int n, uint64_t list)
 {
 	for (unsigned int i = 0; i < n; i++) {

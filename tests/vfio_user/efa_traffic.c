@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two guests with an EFA each move data. One of them loses memory, is reset, or crashes. */
+/* Two guests, each with an EFA, exchange data. One of them loses memory, is reset, or crashes. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -111,7 +111,8 @@ Test(efa_traffic, completion_event__comes_by_its_vector)
 }
 
 /*
- * libefa stores the consumer counter after a poll. That store neither arms the CQ nor disarms it.
+ * libefa stores the consumer counter after polls. That store does not arm the CQ, and does not
+ * disarm it.
  */
 Test(efa_traffic, arm__outlives_the_next_store)
 {
@@ -123,7 +124,7 @@ Test(efa_traffic, arm__outlives_the_next_store)
 	close_pair();
 }
 
-/* Events come while the EQ is not armed. The interrupt comes when it is armed. */
+/* Events come while the EQ is not armed. When it is armed, the interrupt comes. */
 Test(efa_traffic, event_of_an_eq_that_is_not_armed__interrupts_when_it_is)
 {
 	uint64_t n;
@@ -261,8 +262,8 @@ static void boot_again(struct rig *r)
 	cr_expect_eq(efa_wait(&a), 0);
 }
 
-/* The register, config space and QEMU can reset the function. The guest boots again, and the peer
- * reaches it. */
+/* The reset register, config space and QEMU can each reset the function. The guest boots again, and
+ * the peer reaches it. */
 Test(efa_traffic, reset__under_traffic_leaves_nothing)
 {
 	open_pair();
@@ -307,7 +308,7 @@ Test(efa_traffic, crash__of_the_target_ends_writes_and_the_next_guest_boots)
 	close_pair();
 }
 
-/* The next guest does not see bytes that a guest left in its queues. */
+/* The next guest must not see bytes that this guest left in its queues. */
 Test(efa_traffic, crash__leaves_no_bytes_in_the_queues)
 {
 	struct rig *r = efa_open("write");

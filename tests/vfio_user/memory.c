@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory of the guest: mapped, not mapped, and unmapped while it is used. */
+/* Memory of the guest: mapped, not mapped, or unmapped while it is in use. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -139,7 +139,7 @@ Test(memory, map__as_many_as_are_announced)
 	rig_close(r);
 }
 
-/* Tries addresses without a file, and addresses that are not mapped at all. */
+/* Tries addresses of maps without a file, and addresses without any map. */
 Test(memory, command_queue__where_nothing_is_mapped)
 {
 	struct rig *r = rig_open();
@@ -175,7 +175,7 @@ Test(memory, command__without_mastering_is_not_taken)
 	rig_close(r);
 }
 
-/* The device writes to a copy. The client's file does not change. */
+/* The device writes to a private copy. The client's file does not change. */
 Test(memory, read_only__is_not_written_to)
 {
 	struct vm_dma_map m = { .argsz = 32, .flags = VFIO_DMA_MAP_FLAG_READ, .iova = RIG_RAM_AT,
@@ -196,7 +196,8 @@ Test(memory, read_only__is_not_written_to)
 	rig_close(r);
 }
 
-/* The client truncates the file under the device, which then reads zeros. The server continues. */
+/* The client truncates the file while the device uses it. The device then reads zeros, and the
+ * server continues. */
 Test(memory, file__that_becomes_shorter_is_the_loss_of_its_device)
 {
 	struct rig *r = rig_open(), *other = rig_open();
@@ -245,7 +246,8 @@ static void start_ringing(struct ringer *p, pthread_t *thread, struct rig *r)
 	cr_assert_eq(pthread_create(thread, NULL, ring_all_the_time, p), 0);
 }
 
-/* The memory is unmapped here as well. If the device still used it, this process would crash. */
+/* The memory is unmapped in this process too: if the device still used it, this process would
+ * crash. */
 Test(memory, unmap__while_the_device_is_at_it)
 {
 	struct rig *r = rig_open();

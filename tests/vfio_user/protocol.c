@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages that a client may send, and messages that no client may send. */
+/* Messages that a client may send, and messages that it may not send. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static struct vm_header header(enum vm_command command, uint32_t size, uint32_t 
 	return (struct vm_header){ .id = 7, .command = (uint16_t)command, .size = size, .flags = flags };
 }
 
-/* A message of REGION_WRITE. Only as much data as needed is sent. */
+/* A message of REGION_WRITE. Only the data that is needed is sent. */
 struct write {
 	uint64_t offset;
 	uint32_t region, count;
@@ -184,7 +184,7 @@ Test(protocol, config__identity_is_the_chosen_one)
 	}
 }
 
-/* The size of a BAR is found as an operating system does it: the BAR keeps only the bits above its
+/* Finds the size of a BAR as an operating system does: the BAR keeps only the bits above its
  * size. */
 Test(protocol, config__bar_sizes)
 {
@@ -200,7 +200,8 @@ Test(protocol, config__bar_sizes)
 	rig_close(r);
 }
 
-/* The capability names BAR 2, the table at its start and the pending bits in its second half. */
+/* The capability names BAR 2: the table is at its start, and the pending bits are in its second
+ * half. */
 Test(protocol, config__msix_capability)
 {
 	struct rig *r = rig_open();
@@ -319,7 +320,8 @@ Test(protocol, unknown_command__is_refused_and_the_connection_stays)
 }
 
 /*
- * A reply that nothing requested is sent to the server. The next request still gets its own answer.
+ * The client sends a reply although nothing was requested. The next request still gets its own
+ * answer.
  */
 Test(protocol, reply_as_request__is_reported_and_has_no_reply)
 {
@@ -428,8 +430,8 @@ Test(protocol, descriptors__that_are_not_wanted_are_refused_and_closed)
 }
 
 /*
- * QEMU sends several messages: one has descriptors for a range of vectors, the next has none for
- * another range.
+ * QEMU sends several messages: one with descriptors for a range of vectors, the next one without
+ * any for another range.
  */
 Test(protocol, set_irqs__in_pieces)
 {
@@ -470,7 +472,7 @@ Test(protocol, random_bytes__never_end_the_server)
 			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
 			bytes[k] = (uint8_t)x;
 		}
-		/* Half of the inputs are whole messages of a known command. */
+		/* Half of the inputs are complete messages of a known command. */
 		size = sizeof(bytes);
 		if (i % 2) {
 			bytes[2] %= 20, bytes[3] = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A vfio-user client, as QEMU is one, and below it a driver that boots the device as Linux does. The server's
- * side runs in a thread of this process, at the other end of a socket pair. Failures end the test.
+ * A vfio-user client like QEMU, and above it a driver that boots the device as Linux does. The server
+ * runs in a thread of this process, at the other end of a socket pair. Failures end the test.
  */
 #ifndef TESTS_VFIO_USER_RIG_H
 #define TESTS_VFIO_USER_RIG_H
@@ -25,14 +25,14 @@ enum {
 struct rig {
 	struct vm_device *dev;
 	pthread_t thread;
-	int sock, served;		/* both ends */
+	int sock, served;		/* the client's end and the server's end */
 	int ram_fd, bar_fd;
 	uint8_t *ram;
-	/* all of BAR 0, also the pages that a client may not map; or NULL */
+	/* all of BAR 0, including the pages that a client may not map; or NULL */
 	uint8_t *bar;
 	uint16_t id;
 	unsigned int given;		/* number of pages given */
-	uint8_t in[4096], out[8192];	/* a command of the device without mailboxes */
+	uint8_t in[4096], out[8192];	/* input and output of a command that needs no mailboxes */
 	uint8_t reply[RIG_REPLY];
 	size_t reply_len;
 	/* the descriptor of the last reply, or -1; the test closes it */
@@ -83,9 +83,9 @@ void rig_begin(struct rig *r, uint16_t opcode, uint16_t op_mod);
 /* runs the command and returns its status */
 uint8_t rig_run(struct rig *r, size_t inlen, size_t outlen);
 uint8_t rig_simple(struct rig *r, uint16_t opcode, uint16_t op_mod);
-/* starts the command and does not wait */
+/* starts the command, and does not wait for it */
 void rig_ring(struct rig *r, size_t inlen, size_t outlen);
-/* does the same without the doorbell */
+/* the same without ringing the doorbell */
 void rig_give(struct rig *r, size_t inlen, size_t outlen);
 void rig_boot(struct rig *r);		/* calls rig_probe, then sends ENABLE_HCA to INIT_HCA */
 bool rig_works(struct rig *r);		/* true if a PD can be created and freed */
@@ -94,7 +94,7 @@ uint32_t rig_alloc_uar(struct rig *r);
 uint32_t rig_create_eq(struct rig *r, uint32_t uar, unsigned int n, uint8_t vector, uint64_t events);
 void rig_arm_eq(struct rig *r, uint32_t uar, uint32_t eqn, uint32_t ci);
 uint64_t rig_violations(struct rig *r, const char *name);
-/* Memory of the guest for one page: its bus address, and a pointer to it. */
+/* A page of the guest's memory: its bus address, and a pointer to it. */
 enum { RIG_EQ_PAGE = 200 };
 uint64_t rig_page(struct rig *r, unsigned int n, uint8_t **at);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two guests, each with a driver that makes its queues of lists of pages, as a kernel does: RDMA writes from
- * the memory of one into that of the other. Doorbells are stores to the mapped BAR.
+ * Two guests, each with a driver that gives its queues by lists of pages, as a kernel does: RDMA writes
+ * from the memory of one guest into that of the other. Doorbells are stores to the mapped BAR.
  */
 #include <poll.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 TestSuite(traffic, .timeout = 60);
 
-/* Pages of the guest's memory, and the address that an mkey gives to the last one. */
+/* Pages of the guest's memory; the address at which an mkey begins, in the last page. */
 enum { EQ_PAGE = RIG_EQ_PAGE, CQ_PAGE, CQ_RECORD, SQ_PAGE, QP_RECORD, DATA_PAGE };
 enum { LOG_CQ = 4, LOG_SQ = 4, LOG_EQ = 6, VECTOR = 3, DATA_VA = 0x7000000 };
 enum { DB_CQ = 0x20, DB_EQ = 0x40, DB_SQ = 0x800 };
@@ -343,7 +343,7 @@ Test(traffic, rdma_write__to_a_guest_that_has_crashed)
 	end(&b);
 }
 
-/* Drops the connection, which the reset or the gap has damaged, and connects both QPs again. */
+/* Ends the connection, which is not usable after a reset or a gap, and connects both QPs again. */
 static void connect_again(struct guest *g, struct guest *peer)
 {
 	struct guest *both[] = { g, peer };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * User contexts of a guest: Linux puts the number of a process's context into its commands. The device alone
- * keeps a process from memory and objects of another. What it refuses is reported, and no device stops.
+ * User contexts of a guest: Linux puts the number of a process's context into its commands. Only the
+ * device keeps a process from the memory and objects of another one. It reports each refusal, and
+ * continues.
  */
 #include "tests/vfio_user/rig.h"
 
