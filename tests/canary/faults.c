@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each test must count as a failure: `wrong` always, the others under the sanitizers, whose reports
- * Criterion hides by default. `sound` must pass.
+ * scripts/check must count each of these tests as a failure: `wrong` always, the others under the
+ * sanitizers, whose reports Criterion hides by default. `sound` must pass.
  */
 #include <criterion/criterion.h>
 #include <limits.h>

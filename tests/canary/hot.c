@@ -29,7 +29,7 @@ int hot_early_index(struct target *t);
 int hot_rung(struct target *t);
 int hot_early_ring(struct target *t);
 
-/* An error exit out of line, which hot-check ignores. */
+/* An error exit that is out of line: hot-check ignores it. */
 static __attribute__((cold, noinline)) int refuse(struct target *t)
 {
 	t->memory = malloc(64);
@@ -104,8 +104,8 @@ int hot_callee(struct target *t)
 }
 
 #if defined(__x86_64__)
-/* A macro that rings like a post of a threadsafe IA: the register's other half, a fence, the WQE,
- * the unlock. */
+/* A macro that rings the doorbell as a post of a threadsafe IA does: the register's other half, a
+ * fence, the WQE, the unlock. */
 #define BLUEFLAME(flush)                                                                           \
 	do {                                                                                       \
 		__asm__ volatile("xorq $256, %0; sfence; movaps %%xmm0, (%1); " flush              \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A race that always happens: the detector must end this program with its own status. */
+/* A data race that happens in each run. The detector must end this program with its own exit
+ * status. */
 #include <pthread.h>
 
 static int shared;

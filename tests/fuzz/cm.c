@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The whole connection manager, with virtual time and without a thread: the input is a script of what
- * core and peers do. Peers send whole, changed and cut messages, with and without descriptors, over TCP,
+ * The whole connection manager, with virtual time and without a thread. The input is a script for core
+ * and peers. Peers send whole, changed and truncated messages, with and without descriptors, over TCP,
  * muxes and handoff listeners. After the last call no connection and no descriptor is left.
  *
  * Judges: core/cm
@@ -203,7 +203,7 @@ static void call(int i, unsigned int how)
 		use(i, how);
 }
 
-/* Called around each callback. In it, core may call the manager for any other connection. */
+/* Called around each callback. Inside a callback, core may call the manager for any other connection. */
 static void callback_begins(void)
 {
 	FUZZ_ASSERT(!depth++);
@@ -388,7 +388,7 @@ static int connect_handoff(void)
 	return open_socket(AF_UNIX, SOCK_SEQPACKET, &name, len);
 }
 
-/* Returns a descriptor to send along. */
+/* Returns a descriptor to be sent with a message. */
 static int some_fd(void)
 {
 	union dap_addr at = address_of(quals[0]);
@@ -463,8 +463,8 @@ static void receive(int sock)
 	struct cm_msg m;
 
 	for (ssize_t at = 0; at + (ssize_t)CM_WIRE_SIZE <= n; at += CM_WIRE_SIZE) {
-		/* The manager sends well-formed messages. The start of this one may have been read
-		 * before. */
+		/* Messages of the manager are well-formed. The start of this one may have been read
+		 * already. */
 		if (cm_wire_get(wire + at, CM_WIRE_SIZE, &m) == 1)
 			ids[IDS - 1] = m.id;
 	}
@@ -529,7 +529,7 @@ static void release_all(enum role role)
 	}
 }
 
-/* Core releases requests before it closes. The close cuts core's other connections. */
+/* Core releases its requests before it closes. The close ends core's other connections. */
 static void end(void)
 {
 	if (fuzz_below(&in, 2))

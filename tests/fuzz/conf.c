@@ -32,7 +32,7 @@ static void write_and_split_again(char *const field[CONF_FIELDS], const DAT_PROV
 	DAT_PROVIDER_INFO other = { 0 };
 	bool other_default;
 
-	/* The parser has dropped the minor number. */
+	/* The parser drops the minor number, so it is not compared. */
 	snprintf(version, sizeof(version), "%s.0", field[CONF_VERSION]);
 	for (int i = 0; i < CONF_FIELDS; i++)
 		end = put_quoted(end, i == CONF_VERSION ? version : field[i]);

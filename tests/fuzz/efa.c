@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The software EFA between a driver and a peer that may both be wrong: commands, WQEs, receive descriptors,
- * doorbells, and packets of the fabric. Without a thread the device has no clock, so that a run repeats.
- * It reads and writes one region of memory only, and a reset frees all objects.
+ * The software EFA between a driver and a peer, both of which may be wrong: commands, WQEs, receive
+ * descriptors, doorbells, and packets of the fabric. Without a thread the device has no clock, so that a
+ * run repeats. It reads and writes one region of memory only, and a reset frees all objects.
  *
  * Judges: softnic/efa
  */

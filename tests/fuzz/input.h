@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Takes numbers from an input, for targets whose input is a script of calls. Behind the end of the
- * input there are zeros. */
+/* Takes numbers from an input, for targets whose input is a script of calls. After the end of the
+ * input the numbers are 0. */
 #ifndef TEST_FUZZ_INPUT_H
 #define TEST_FUZZ_INPUT_H
 
@@ -28,7 +28,7 @@ static inline uint16_t fuzz_u16(struct fuzz_input *in)
 	return (uint16_t)(high << 8 | fuzz_u8(in));
 }
 
-/* below must be at most 256 */
+/* below is at most 256 */
 static inline unsigned int fuzz_below(struct fuzz_input *in, unsigned int below)
 {
 	return fuzz_u8(in) % below;

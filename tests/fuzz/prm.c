@@ -28,7 +28,7 @@ static const struct {
 	{ CMD_ALLOC_PD, PD }, { CMD_ALLOC_UAR, UAR }, { CMD_CREATE_UMEM, UMEM }, { CMD_CREATE_MKEY, MKEY },
 	{ CMD_CREATE_EQ, EQ }, { CMD_CREATE_CQ, CQ }, { CMD_CREATE_QP, QP }, { CMD_CREATE_RMP, RMP },
 	{ CMD_ALLOC_XRCD, XRCD }, { CMD_CREATE_XRC_SRQ, XRC_SRQ }, { CMD_CREATE_UCTX, UCTX },
-	/* the first CREATES commands of the table create an object */
+	/* the first CREATES commands of the table are those that create an object */
 	{ CMD_RST2INIT_QP, QP }, { CMD_INIT2RTR_QP, QP }, { CMD_RTR2RTS_QP, QP }, { CMD_RTS2RTS_QP, QP },
 	{ CMD_INIT2INIT_QP, QP }, { CMD_2ERR_QP, QP }, { CMD_2RST_QP, QP }, { CMD_QUERY_QP, QP },
 	{ CMD_DESTROY_QP, QP }, { CMD_QUERY_CQ, CQ }, { CMD_MODIFY_CQ, CQ }, { CMD_DESTROY_CQ, CQ },

@@ -9,8 +9,9 @@
 #include "tests/harness/harness.h"
 
 /*
- * Sets options of the sanitizer. With an instrumented preload its runtime is not the first library
- * of a program, which must be accepted. A too large allocation by libmlx5 must fail as with malloc.
+ * Sets options of the sanitizer. If an instrumented library is preloaded, the sanitizer's runtime
+ * is not the program's first library, which must be allowed. If libmlx5 makes a too large
+ * allocation, it must fail as in malloc.
  */
 static void tell_sanitizer(void)
 {

@@ -8,7 +8,7 @@
 
 #include <criterion/criterion.h>
 
-/* Compares only the type, if the expected code is one; else the whole code. */
+/* If the expected value is only a type, compares the types; else the whole codes. */
 #define assert_ret(ret, type)                                                                      \
 	do {                                                                                       \
 		DAT_RETURN got_ = (ret);                                                           \

@@ -17,7 +17,8 @@ alive() { grep -qs '^State:.[^XZ]' "/proc/$1/status"; }
 # children PID: prints the processes with this parent
 children() { grep -lsxE "PPid:[[:space:]]$1" /proc/[0-9]*/status | cut -d/ -f3; }
 
-# until_said PID FILE WORDS: waits for WORDS in FILE; 1 if the process exits without them, or after a minute
+# until_said PID FILE WORDS: waits for WORDS in FILE; returns 1 if the process exits without them, or
+# after a minute
 until_said() {
 	local lives=1
 	for _ in $(seq 3000); do

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lets the n-th allocation fail. The executable's own malloc comes first in the search order of the
- * dynamic linker, so this also reaches the libraries of a test. It needs no preload, which the address
- * sanitizer would refuse. With the thread sanitizer, which replaces malloc, it has no effect.
+ * Lets the n-th allocation fail. The dynamic linker finds the executable's own malloc first, so this
+ * also affects the libraries of a test. It needs no preload, which the address sanitizer would refuse.
+ * With the thread sanitizer, which replaces malloc, it has no effect.
  */
 #include <errno.h>
 #include <linux/mman.h>
@@ -79,7 +79,7 @@ static bool fails(unsigned int kind)
 #define REAL(name) __libc_##name
 #endif
 
-/* visible, because libraries use these functions, too */
+/* these functions must be visible, because libraries use them too */
 #define SEEN __attribute__((visibility("default")))
 
 void *REAL(malloc)(size_t size);
@@ -117,7 +117,7 @@ SEEN int posix_memalign(void **out, size_t align, size_t size)
 	return 0;
 }
 
-/* Replaces strdup, because the sanitizer's would not call the malloc above. */
+/* Replaces strdup, because the sanitizer's strdup would not call the malloc above. */
 SEEN char *strdup(const char *s)
 {
 	size_t len = strlen(s) + 1;

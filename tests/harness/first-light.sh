@@ -14,7 +14,7 @@ has() {
 	status=1
 }
 
-# whole IA LINES: each question must have a line, and an answer that the provider assumes
+# whole IA LINES: each question must have a line with the answer that the provider assumes
 whole() {
 	timeout 300 "$first_light" -q -i "$1" >"$tmp/out" 2>"$tmp/err" || {
 		echo "not all answers of $1 are good"

@@ -19,8 +19,8 @@ uint64_t th_now_ms(void);		/* monotonic time in ms */
 void th_sleep_ms(unsigned int ms);
 
 /*
- * True as soon as cond is, false after ms milliseconds: a limit against hangs, never a measurement.
- * Yields between checks, since the machine may have one core for both sides.
+ * Evaluates to true as soon as cond is true, and to false after ms milliseconds: a limit against hangs,
+ * never a measurement. Yields between checks, since the machine may have one core for both sides.
  */
 #define TH_WITHIN(ms, cond)                                                                        \
 	({                                                                                         \
@@ -46,19 +46,19 @@ void th_yield(void);
 #endif
 
 /*
- * Waits until the thread of this process whose id is stored there sleeps, in the call that it was about
- * to make. False after ms milliseconds.
+ * Waits until the thread of this process whose id is stored in *tid sleeps, in the call that it was
+ * about to make. False after ms milliseconds.
  */
 bool th_asleep(const pid_t *tid, unsigned int ms);
-/* Does this thread of this process sleep? */
+/* Is this thread of this process asleep? */
 bool th_sleeps(pid_t tid);
-bool th_goes_on_sleeping(pid_t tid);	/* does it sleep at each of several checks? */
+bool th_goes_on_sleeping(pid_t tid);	/* is it asleep at each of several checks? */
 bool th_others_sleep(void);
 
 /*
- * Measures time without the machine's load: the CPU time that a thread with nothing else to do got
- * between th_watch() and th_watched_ms(). A busy machine gives it less, as it does to the awaited
- * thread. So a timer that is waited for is noticed, and load is not.
+ * Measures time without the machine's load: the CPU time that an otherwise idle thread got between
+ * th_watch() and th_watched_ms(). A busy machine gives it less, as it does to the thread that is waited
+ * for. So the test notices a timer that is waited for, but not the load.
  */
 void th_watch(void);
 uint64_t th_watched_ms(void);
@@ -81,35 +81,35 @@ int th_spawn(struct th_child *child, int (*fn)(int sock, void *arg), void *arg);
  * commas. For adapters that serve one process at a time.
  */
 const char *th_ia(const char *usual);
-/* to be called by a child that acts as a test itself, and may have children */
+/* to be called by a child that acts as a test itself and may have children */
 void th_is_parent(void);
 void th_is_child(void);			/* to be called after a fork() without th_spawn */
 /*
- * Waits up to ms, then kills. Returns the exit status, 128 + signal if a signal killed it, or
- * -ETIMEDOUT. With the leak checker a child that leaks exits with TH_LEAKED.
+ * Waits for the child up to ms milliseconds, then kills it. Returns its exit status, 128 + signal if a
+ * signal killed it, or -ETIMEDOUT. With the leak checker, a child that leaks exits with TH_LEAKED.
  */
 int th_join(struct th_child *child, unsigned int ms);
 void th_kill(struct th_child *child);	/* kills the child by SIGKILL, and waits for it */
 #define TH_LEAKED 99
 
 /*
- * Calls before() ahead of each instruction of call(). False if the machine does not support it: x86-64
- * does.
+ * Makes the call, and runs before() ahead of each of its instructions. False: the machine does not
+ * support that (x86-64 does).
  */
 bool th_step(void (*call)(void), void (*before)(const uint8_t *insn));
 
 
-/* These transfer exactly len bytes within TH_PEER_MS. They return 0, -EPIPE if the other side is
- * gone, or -ETIMEDOUT. */
+/* These functions transfer exactly len bytes within TH_PEER_MS. They return 0, -EPIPE if the other side
+ * is gone, or -ETIMEDOUT. */
 #define TH_PEER_MS 30000
 int th_send(int sock, const void *buf, size_t len);
 int th_recv(int sock, void *buf, size_t len);
-/* waits until both processes have called this; returns as th_recv */
+/* waits until both processes have called it; returns the same values as th_recv */
 int th_meet(int sock);
 
 /* Called by a constructor: restarts the program under softnic-run, unless it runs there already. */
 void th_again_under_softnic(int argc, char **argv);
-/* with options of softnic-run, which NULL ends */
+/* the same, with options of softnic-run; NULL ends the options */
 void th_again_with(const char *const options[], int argc, char **argv);
 
 /*
@@ -131,7 +131,8 @@ struct th_usage {
 	unsigned int fds;
 	unsigned int threads;
 	unsigned int maps;		/* lines of /proc/self/maps */
-	size_t rss_kb;			/* without shared memory and memory of files */
+	/* resident memory in KiB, without shared memory and memory of files */
+	size_t rss_kb;
 };
 void th_usage(struct th_usage *usage);
 /* Lowers RLIMIT_NOFILE so that only n more descriptors can be opened; th_fds_restore undoes it. */
@@ -142,7 +143,7 @@ int th_memlock(size_t bytes);
 #define TH_NO_MEMLOCK "RLIMIT_MEMLOCK is lower than the test needs, and only root may raise it"
 
 /*
- * Makes mmap behave as on a machine with huge pages, or without; returns 0 with the race detector.
+ * Lets mmap behave as on a machine with huge pages, or without them. Returns 0 with the race detector.
  */
 void th_huge_pages(bool some);
 unsigned int th_huge_mapped(void);	/* returns how many huge pages are mapped */
@@ -150,8 +151,8 @@ unsigned int th_huge_mapped(void);	/* returns how many huge pages are mapped */
 /* Interleavings, by no timing */
 
 /*
- * From here on this thread calls fn before each mutex that it locks, in any library, but not from within
- * fn: another thread can do its step there. NULL ends it. Not with the race detector.
+ * From here on this thread calls fn before it locks a mutex, in any library, but not inside fn. So
+ * another thread can do its step there. NULL ends this. It has no effect with the race detector.
  */
 void th_at_locks(void (*fn)(void *arg), void *arg);
 
@@ -160,13 +161,13 @@ struct th_aside {
 	pthread_t thread;
 	void (*fn)(void *arg);
 	void *arg;
-	pid_t tid;			/* atomic, like the next field */
+	pid_t tid;			/* atomic, as is the next field */
 	bool done, started;
 };
-/* Starts the thread, and waits until its function has returned (true) or it sleeps. Waits at most
- * ms, to guard against hangs. */
+/* Starts the thread, and waits until its function has returned (true) or until it sleeps. The wait ends
+ * after ms at the latest, against hangs. */
 bool th_aside(struct th_aside *a, void (*fn)(void *arg), void *arg, unsigned int ms);
-/* waits until the function has returned; no effect if it never started */
+/* waits until the function has returned; has no effect if it never started */
 void th_aside_end(struct th_aside *a);
 
 /* Allocations that fail */

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The rdma-core that the tests run with; sourced.
 
-# libefa_release: its major release, e.g. 44, from the name of the library that the provider loads
+# libefa_release: prints the major release, e.g. 44, from the name of the library that the provider
+# loads
 libefa_release() {
 	local library
 	library=$(ldd "$DAPL_BUILD_DIR/lib/libdapl-direct.so" | awk '$1 == "libefa.so.1" { print $3 }')

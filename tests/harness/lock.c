@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Interleavings without timing: a thread stops before each mutex that it locks, and a second thread does
- * its step there. The executable's pthread_mutex_lock comes first in the search order of the dynamic
- * linker, so the libraries of a test call it, too. The thread sanitizer has its own.
+ * Interleavings that do not depend on time: a thread stops before each mutex that it locks, and a second
+ * thread does its step there. The dynamic linker finds the executable's own pthread_mutex_lock first, so
+ * the libraries of a test call it too. The thread sanitizer has its own.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@ void th_at_locks(void (*fn)(void *arg), void *arg)
 }
 
 #ifndef __SANITIZE_THREAD__
-/* Visible to libraries. */
+/* These functions must be visible to libraries. */
 __attribute__((visibility("default"))) int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
 	static int (*real)(pthread_mutex_t *);

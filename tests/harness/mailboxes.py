@@ -5,8 +5,8 @@ mailboxes.py keep LOG DRIVER       prints rows for theirs.tsv
 mailboxes.py compare LOG...        compares ours with theirs.tsv, by differences.tsv
 mailboxes.py path LOG FIELD...     prints these fields of the path of each INIT2RTR_QP
 
-LOG is LINK:FILE. With LINK+devx only commands of user contexts count: the others are another driver's.
-With LINK+vfio registrations of memory do not count: they are those of libmlx5.
+LOG is LINK:FILE. With LINK+devx only commands of user contexts count: the others
+come from another driver. With LINK+vfio registrations of memory do not count: they come from libmlx5.
 """
 import sys
 
@@ -19,7 +19,7 @@ DRIVERS = "linux", "ucx"
 
 
 def rows(name, columns):
-    """The rows of a table; a comment has none."""
+    """Returns the rows of a table, without comments."""
     with open(f"{FOLDER}/{name}.tsv") as f:
         for line in f:
             if not line.startswith("#"):
@@ -35,7 +35,7 @@ for structure, *field in rows("layout", 5):
 
 
 def fields(structure, base=0, prefix=""):
-    """(name, kind, first bit, bits) of all, those of nested structures included."""
+    """Yields (name, kind, first bit, bits) of all fields, also of nested structures."""
     for at, width, name, kind in layout[structure]:
         if kind[0] == "@":
             yield from fields(kind[1:], base + int(at, 0), f"{prefix}{name}.")
@@ -58,7 +58,7 @@ class Mailbox:
         self.reserved = [bit for bit in range(BITS) if left >> BITS - 1 - bit & 1]
 
     def case(self):
-        """Mailboxes of one case are comparable."""
+        """Returns the case of a command: only mailboxes of one case are compared."""
         if self.command == "CREATE_QP":
             kind = "srq" if self.values["rq_type"] else "own"
         elif self.command == "INIT2RTR_QP":
@@ -104,7 +104,7 @@ def shown(values):
 
 
 def compare_case(case, groups, known):
-    """Each difference that differences.tsv does not have, and each that it has and that is none."""
+    """Finds differences that differences.tsv lacks, and its entries that are no differences."""
     if not any(groups[1:]):
         return [] if known.pop((case, "*"), None) else [f"{case}: no other driver has any"]
     wrong = []

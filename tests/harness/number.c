@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Numbers and ports of a test process. Its number is an abstract socket of that name; its ports are
- * bound and do not listen. The process itself may still listen on one of them, with SO_REUSEADDR; a
- * process that asks for any free port does not get them.
+ * Numbers and ports of a test process. A process takes a number by binding an abstract socket of
+ * that name. Its ports are bound but do not listen. With SO_REUSEADDR the process itself can still
+ * listen on them, but a process that asks for any free port does not get them.
  */
 #include <errno.h>
 #include <netinet/in.h>

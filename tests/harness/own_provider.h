@@ -5,7 +5,7 @@
 
 #include <dat/udat.h>
 
-/* The IA that own_open() returns: set its table before. */
+/* The IA that own_open() returns; its table must be set before. */
 static struct {
 	const DAT_PROVIDER *table;
 } own_ia;

@@ -16,9 +16,9 @@
 
 #include "tests/harness/harness.h"
 
-/* Defined only with the address sanitizer. */
+/* This function exists only with the address sanitizer. */
 extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
-/* Defined in a coverage build: counts what a child executed. */
+/* This function exists in a coverage build: it stores the counts of a child. */
 extern void __gcov_dump(void) __attribute__((weak));
 
 uint64_t th_now_ms(void)
@@ -42,7 +42,7 @@ void th_yield(void)
 	sched_yield();
 }
 
-/* exit() would run the test runner's handlers again; _exit() alone would hide leaks. */
+/* exit() would run the test runner's handlers again; _exit() alone would skip the leak check. */
 static _Noreturn void child_exit(int status)
 {
 	fflush(NULL);
@@ -53,7 +53,7 @@ static _Noreturn void child_exit(int status)
 	_exit(status);
 }
 
-/* Index of this child's adapter in the list; 0: not a child. */
+/* index of this child's adapter in the list; 0: this is no child */
 static unsigned int own_ia, spawned;
 
 const char *th_ia(const char *usual)

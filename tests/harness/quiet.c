@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fork() with the address sanitizer. gcc 12's takes no locks for a fork: a lock held by another thread
- * stays locked in the child, whose next malloc waits for ever. A sleeping thread holds none, so this
- * waits for a while until all others sleep.
+ * fork() with the address sanitizer. The sanitizer of gcc 12 takes no locks before a fork: a lock of
+ * another thread stays locked in the child, whose next malloc waits for ever. A sleeping thread has no
+ * such lock, so this waits for a while until all others sleep.
  */
 #include <dirent.h>
 #include <stdlib.h>

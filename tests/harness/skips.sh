@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Checks that an adapter announces what a suite skips on it; sourced.
 
-# Reasons that depend on the machine or a page of DAT, which no attribute announces.
+# Reasons to skip that come from the machine or from a page of DAT: no attribute announces them.
 not_of_the_adapter='^(the provider has no attributes of its own for an endpoint|the transport reads any registered memory: the page leaves the check to it|nothing that this call allocates can fail|that counter [0-9]+ is unknown|RLIMIT_MEMLOCK is lower than .*|the address sanitizer cannot .*|not under a sanitizer|a test may not have a network of its own here.*)$'
 
 # Names of a field that dat_ia_query fills in, or of an attribute of 2.0.
@@ -10,8 +10,8 @@ of_dat() {
 		{ [ -d /usr/include/dat2 ] && grep -rqE "\\b$1;|\"$1\"" /usr/include/dat2; }
 }
 
-# announced NAME VALUE: true if a named attribute has that value, or one of DAT's own. VALUE none:
-# the provider has no such attribute, and a page documents it.
+# announced NAME VALUE: true if the named attribute has that value, as a provider's attribute or one
+# of DAT's own. VALUE none: the provider has no such attribute, and a page documents that.
 announced() {
 	if grep -q "provider $1: " "$attributes"; then
 		grep -qFx "    provider $1: $2" "$attributes"

@@ -21,7 +21,8 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 	before_each((const uint8_t *)at->uc_mcontext.gregs[REG_RIP]);
 }
 
-/* Sets or clears the trap flag, with the stack below the red zone of the inlining function. */
+/* Sets or clears the trap flag, on the stack below the red zone of the function into which this is
+ * inlined. */
 static void trap(bool on)
 {
 	const unsigned long flag = 0x100, flip = on ? flag : 0;

@@ -38,8 +38,8 @@ static unsigned int file_lines(const char *path)
 	return n;
 }
 
-/* Returns the resident memory without shared memory: the pages of a ring between two devices become
- * resident one by one, as the ring is used. */
+/* Returns the resident memory without shared memory, because the ring between two devices becomes
+ * resident page by page as it is used. */
 static size_t rss_kb(void)
 {
 	FILE *f = fopen("/proc/self/statm", "re");
@@ -67,7 +67,8 @@ static bool is_exiting(const char *thread)
 	f = fopen(path, "re");
 	if (!f)
 		return true;
-	/* After the name, which may contain anything: state, five numbers, flags. */
+	/* The fields after the name, which may contain any character: state, five numbers,
+	 * flags. */
 	after = fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
 	if (after)
 		sscanf(after, ") %*c %*d %*d %*d %*d %*d %lu", &flags);
@@ -123,7 +124,8 @@ int th_fds_limit(unsigned int n)
 	struct rlimit lim;
 	int end;
 
-	th_number();		/* now, because later no descriptor is left for it */
+	/* before the limit is lowered, since no descriptor is left afterwards */
+	th_number();
 	end = number_after(n);
 	if (end < 0 || getrlimit(RLIMIT_NOFILE, &lim))
 		return -errno;

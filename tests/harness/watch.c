@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The CPU time that was available to a runnable thread. */
+/* Measures the CPU time that a runnable thread can get. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>

@@ -142,8 +142,8 @@ Test(house, fds_limit__lets_two_more_be_opened)
 	two_more_can_be_opened();
 }
 
-/* A thread of the test's framework, or the parent process, may leave a gap among the descriptor
- * numbers. */
+/* A thread of the test's framework, or the parent process, may have left an unused descriptor
+ * number. */
 Test(house, fds_limit__lets_two_more_be_opened_around_one_that_is_open)
 {
 	int gap, open_beyond;
@@ -208,10 +208,10 @@ static void lock_both(void *n)
 	pthread_mutex_unlock(&one);
 }
 
-/* Counts. It runs in another thread, before that thread takes its first mutex. */
+/* Counts the calls. Runs in another thread, before that thread takes its first mutex. */
 static void count(void *n)
 {
-	/* global, because a detached thread writes to it at its end */
+	/* global, because a detached thread stores to it when it ends */
 	static struct th_aside other;
 	bool done = th_aside(&other, lock_both, n, 20000);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The ports of a test are its own, whatever else runs on the machine. */
+/* The ports of a test belong to it alone, whatever else runs on the machine. */
 #include <criterion/criterion.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A nonthreadsafe IA, and an EVD behind a CNO: one thread posts, one dequeues, one waits on the CNO, and
- * there is an agent as well. Each event comes once, and the CNO is triggered.
+ * A nonthreadsafe IA, and an EVD with a CNO. One thread posts, one dequeues, one waits on the CNO, and
+ * the CNO has an agent too. Each event comes once, and the CNO is triggered.
  */
 #include <string.h>
 

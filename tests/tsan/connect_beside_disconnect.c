@@ -51,8 +51,8 @@ static DAT_RETURN dial(DAT_EP_HANDLE ep)
 			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
-/* Connects and disconnects. Exactly one event ends the connection, whichever call was first. Its
- * endpoint can then be used again. */
+/* Connects and disconnects. Exactly one event ends the connection, whichever of the two calls came
+ * first. Then the endpoint can be used again. */
 static void connect_and_part(DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd, unsigned int n)
 {
 	DAT_EVENT_NUMBER event;
@@ -94,7 +94,7 @@ static void *client(void *arg)
 		  DAT_SUCCESS, "evd_create");
 	ep = make_ep(evd);
 	for (unsigned int n = 0; n < ROUNDS; n++) {
-		if (n % 10 == 9) {		/* disconnects in the middle of an attempt */
+		if (n % 10 == 9) {		/* disconnects in the middle of a connection attempt */
 			tsan_must(dial(ep) == DAT_SUCCESS, "connect");
 			tsan_must(dat_ep_free(ep) == DAT_SUCCESS, "free");
 			while (dat_evd_dequeue(evd, &ev) == DAT_SUCCESS)

@@ -83,7 +83,8 @@ static void *client(void *arg)
 	return arg;
 }
 
-/* The second server is sometimes absent. A reserved service point is always about to be freed. */
+/* Opens and closes the second server again and again. A reserved service point is always about to be
+ * freed. */
 static void *come_and_go(void *arg)
 {
 	struct server *s = &servers[1];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One thread posts, another dequeues: credits pass from poller to poster without a lock. */
+/* One thread posts, another dequeues: credit passes from the poller to the poster without a
+ * lock. */
 #include "tests/tsan/tsan.h"
 
 static void *poster(void *arg)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads open, close, list and register at once; and one changes the table of a handle while others
- * call through it: they see everything written before the new table.
+ * Several threads open, close, list and register at once. One thread changes the table of a handle
+ * while others call through it: they see everything that was written before the new table.
  */
 #include <dat/dat_registry.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@ static void must(int ok, const char *what)
 
 struct object {
 	const DAT_PROVIDER *table;
-	/* written before `ready` becomes the table, and read by functions of that table */
+	/* written before `ready` becomes the handle's table, and read by functions of that table */
 	DAT_RETURN answer;
 };
 

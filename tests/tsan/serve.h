@@ -8,8 +8,8 @@
 #include "tests/tsan/tsan.h"
 
 /*
- * Answers requests, the n-th of them with answer(), and frees each endpoint when its connection has
- * ended, until *stop.
+ * Until *stop, answers requests, the n-th one with answer(), and frees each endpoint when its
+ * connection has ended.
  */
 static inline void tsan_serve(struct consumer *c, atomic_bool *stop, void *arg,
 			      void (*answer)(void *arg, DAT_CR_HANDLE cr, unsigned int n))

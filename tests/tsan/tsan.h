@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Shared by the race programs. Each is a plain main() that does what the concurrency contract allows, on
- * the variant of the hot path that runs on hardware, under the race detector.
+ * Shared by the race programs. Each is a plain main() that makes calls as the concurrency contract
+ * allows, in the variant of the hot path for hardware, under the race detector.
  */
 #ifndef TSAN_H
 #define TSAN_H
@@ -52,8 +52,8 @@ static inline DAT_RETURN tsan_write(struct pair *p, DAT_COMPLETION_FLAGS flags)
 	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, flags);
 }
 
-/* Posts until it succeeds. If the queue is full, it waits for the poller. False: the endpoint is
- * gone. */
+/* Repeats a post until it succeeds. If the queue is full, waits for the poller. False: the connection
+ * has ended. */
 static inline bool tsan_write_all(struct pair *p, unsigned int n, DAT_COMPLETION_FLAGS flags)
 {
 	uint64_t until = now_ns() + TSAN_LIMIT_S * 1000000000ull;

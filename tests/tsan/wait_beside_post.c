@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One thread waits, others post software events; then the EVD is freed under the waiter. */
+/* One thread waits, others post software events. Then the EVD is freed while a thread waits on
+ * it. */
 #include "tests/tsan/tsan.h"
 
 enum { N = 500, POSTERS = 2, QLEN = 16 };

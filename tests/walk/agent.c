@@ -49,7 +49,7 @@ static void make_call(const struct call *c)
 	}
 }
 
-/* Has the handle of a freed object been given to a newer object? */
+/* Does a newer object have the handle of a freed one? */
 static bool given_again(const struct call *c)
 {
 	for (int i = 0; op_args[c->op][i]; i++) {
@@ -78,7 +78,7 @@ static void *serve(void *arg)
 		if (send(fd, &a, sizeof(a), MSG_NOSIGNAL) != sizeof(a))
 			break;
 	}
-	/* The walk is over. The threads of this process may be in calls. */
+	/* Ends the process at the end of a walk. Its threads may be in calls. */
 	_exit(0);
 }
 
@@ -159,7 +159,7 @@ void agents_stop(struct agents *a)
 void agent_send(struct agents *a, const struct call *c)
 {
 	if (send(a->fd[c->proc][c->thread], c, sizeof(*c), MSG_NOSIGNAL) != sizeof(*c))
-		return; /* the process is gone, which agent_receive() notices */
+		return; /* the process is gone; agent_receive() reports that */
 }
 
 int agent_receive(struct agents *a, const struct call *c, struct outcome *o, int limit_ms, const char **why)

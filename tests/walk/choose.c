@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The choice of a call. It takes objects of the right type that make progress, and sometimes a
- * wrong one. */
+/* Chooses the next call. Mostly it takes objects of the right type and state, sometimes a wrong one. */
 #include "tests/walk/walk.h"
 
 static uint64_t next_random(struct chooser *ch)
@@ -21,7 +20,7 @@ static bool one_in(struct chooser *ch, int n)
 	return below(ch, n) == 0;
 }
 
-/* Returns a live object of that kind, more often a newer one; -1 if there is none. */
+/* Returns a live object of that kind, newer ones more often; -1 if there is none. */
 static int pick(struct chooser *ch, const struct model *m, int process, enum kind kind)
 {
 	int found = -1, n = 0;
@@ -58,7 +57,7 @@ static int pick_evd(struct chooser *ch, const struct model *m, int process, int 
 	return found;
 }
 
-/* Returns a length near those at which the path of a message changes. */
+/* Returns a length near one at which a message takes another path. */
 static int length(struct chooser *ch)
 {
 	static const int edges[] = {0, 1, 32, 64, 188, 256, 1024, 4096, 8192};
@@ -267,7 +266,7 @@ static void choose_numbers(struct chooser *ch, const struct model *m, struct cal
 	}
 }
 
-/* How often each call is chosen. */
+/* How often each call is chosen, relative to the others. */
 static const uint8_t weights[OPS] = {
 	[PZ_CREATE] = 2,
 	[PZ_FREE] = 2,
@@ -325,8 +324,8 @@ static const uint8_t weights[OPS] = {
 #define ALL_STREAMS (DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG)
 
 /*
- * The calls at the start of every walk. In each process: zone 1, EVDs 2 and 3, regions 4 and 5, RMR 6, PSP 7,
- * and endpoints 8 to 10; 8 and 9 are connected to those of the other process.
+ * The calls at the start of every walk. They create in each process: zone 1, EVDs 2 and 3, regions 4 and
+ * 5, RMR 6, PSP 7, and endpoints 8 to 10; 8 and 9 are connected to those of the other process.
  */
 static const struct call world[] = {
 	BOTH(.op = PZ_CREATE, .a = {0, 1}),

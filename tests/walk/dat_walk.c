@@ -16,13 +16,13 @@ struct walk {
 	struct shared *shared;
 	struct agents *agents;
 	struct model *m;
-	struct call waits[PROCS][THREADS]; /* background calls */
+	struct call waits[PROCS][THREADS]; /* calls that run in the background */
 	bool waiting[PROCS][THREADS];
 	const char *why;
 	char outcome[200];
 };
 
-/* The calls of a walk, or the remaining calls while it shrinks. */
+/* The calls of a walk; while it shrinks, those that are left. */
 struct list {
 	struct call c[MAX_CALLS];
 	int n;
@@ -43,11 +43,12 @@ static void walk_end(struct walk *w)
 {
 	agents_stop(w->agents);
 	model_free(w->m);
-	/* Processes that have just ended may still use their qualifiers. */
+	/* The processes that have just ended may still occupy their qualifiers, so the next walk uses
+	 * others. */
 	w->shared->qual += 0x10000;
 }
 
-/* Takes the outcome of a call. False: a mismatch. */
+/* Checks the outcome of a call with the model. False: a mismatch. */
 static bool take_outcome(struct walk *w, const struct call *c)
 {
 	struct outcome o = {0};
@@ -67,7 +68,7 @@ static bool take_outcome(struct walk *w, const struct call *c)
 	return !w->why;
 }
 
-/* Takes the outcomes of background waits that must have returned. */
+/* Checks the outcomes of background waits that must have returned. */
 static bool collect(struct walk *w, struct call *failed)
 {
 	for (int p = 0; p < PROCS; p++) {
@@ -83,7 +84,7 @@ static bool collect(struct walk *w, struct call *failed)
 	return true;
 }
 
-/* Makes a call. 1: made; 0: left out; negative: a mismatch, at *failed. */
+/* Makes a call. Returns 1: it was made; 0: it was left out; negative: a mismatch, at *failed. */
 static int make_step(struct walk *w, struct call *c, struct call *failed)
 {
 	*failed = *c;
@@ -123,7 +124,7 @@ static bool walk_begin(struct walk *w)
 	return true;
 }
 
-/* Ends the waits, and dequeues the remaining events. */
+/* Ends the waits, and dequeues the events that are left. */
 static int finish(struct walk *w, struct list *made)
 {
 	struct call failed;
@@ -158,7 +159,7 @@ static int finish(struct walk *w, struct list *made)
 	return 0;
 }
 
-/* Runs a new walk of this seed. Negative: a mismatch. */
+/* Runs a new walk from this seed. Negative: a mismatch. */
 static int walk_seed(struct walk *w, uint64_t seed, int steps, struct list *made)
 {
 	struct chooser ch = {.random = seed * 0x9E3779B97F4A7C15ULL + 88172645463325252ULL, .next = {1, 1}};
@@ -175,7 +176,7 @@ static int walk_seed(struct walk *w, uint64_t seed, int steps, struct list *made
 
 /* ---- Shrinking ---- */
 
-/* Is it the same mismatch? It has the same words, with any numbers. */
+/* Are these the same mismatch? Their texts are equal, apart from numbers. */
 static bool same_why(const char *a, const char *b)
 {
 	while (*a || *b) {
@@ -189,7 +190,7 @@ static bool same_why(const char *a, const char *b)
 	return true;
 }
 
-/* True if these calls lead to that mismatch; then *made has the calls that were made. */
+/* Do these calls lead to that mismatch? If so, *made gets the calls that were made. */
 static bool fails(struct walk *w, const struct list *calls, struct list *made, const char *why)
 {
 	struct call failed;
@@ -212,7 +213,8 @@ static bool fails(struct walk *w, const struct list *calls, struct list *made, c
 	return true;
 }
 
-/* Leaves out parts of the list, first half of it, then smaller parts, until each call is needed. */
+/* Removes parts of the list, first half of it, then smaller parts, until each call that is left is
+ * needed. */
 static void shrink(struct walk *w, struct list *calls, const char *why)
 {
 	static struct list shorter, made;

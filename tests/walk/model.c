@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Objects: which calls DAT allows, what they return, and what they change. */
+/* The model's objects: which calls DAT allows, what they return, and what they change. */
 #include "tests/walk/model.h"
 
 struct model *model_new(const struct shared *s)
@@ -7,7 +7,7 @@ struct model *model_new(const struct shared *s)
 	struct model *m = calloc(1, sizeof(*m));
 
 	m->s = s;
-	/* an EFA keeps messages that have no receive yet */
+	/* an EFA keeps messages for which no receive has been posted yet */
 	m->eager = strstr(s->ia, "efa");
 	m->bad_at = -1;
 	memcpy(m->shadow, s->mem, sizeof(m->shadow));
@@ -57,7 +57,7 @@ struct obj *need(struct model *m, const struct call *c, int arg, enum kind kind,
 	return o;
 }
 
-/* Does the subtype name the state that was found? */
+/* Does the return code's subtype name the object's actual state? */
 static bool subtype_fits(unsigned states, DAT_RETURN ret)
 {
 	static const struct {
@@ -86,7 +86,8 @@ void need_state(struct verdict *v, const struct obj *ep, unsigned states)
 		v->can |= ERR(INVALID_STATE);
 }
 
-/* True if the call succeeded, and was allowed to. */
+/* Returns true if the call succeeded and was allowed to. An outcome that is not allowed is a
+ * mismatch. */
 bool succeeded(struct model *m, const struct verdict *v, const struct outcome *o)
 {
 	const char *major = "?", *minor = "";
@@ -190,7 +191,7 @@ static void judge_evd_query(struct model *m, const struct call *c, const struct 
 		same(m, o, 4, evd->flags, "evd_flags");
 }
 
-/* A resize to fewer places than there are queued events is refused, so no event is lost. */
+/* A resize to a length below the number of queued events is refused, so no event is lost. */
 static void judge_evd_resize(struct model *m, const struct call *c, const struct outcome *o)
 {
 	struct verdict v = {.can = ERR(INSUFFICIENT_RESOURCES)};
@@ -303,7 +304,7 @@ static void judge_wait(struct model *m, const struct call *c, const struct outco
 	}
 }
 
-/* A trigger names an EVD of the CNO. The model knows only triggers of software events. */
+/* A trigger must name an EVD of the CNO. The model knows only triggers by software events. */
 static void judge_cno_wait(struct model *m, const struct call *c, const struct outcome *o)
 {
 	struct verdict v = {.can = ERR(QUEUE_EMPTY)};

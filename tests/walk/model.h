@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The model of DAT, from the pages of uDAPL 1.2. Where the pages leave the result open, the model has a set
- * of states of an endpoint, and a set of results of a transfer; what is observed narrows it.
+ * The model of DAT, written from the pages of uDAPL 1.2. Where the pages leave a result open, the model
+ * has a set of possible states of an endpoint, and a set of possible results of a transfer. Each
+ * observation reduces the sets.
  */
 #ifndef TESTS_WALK_MODEL_H
 #define TESTS_WALK_MODEL_H
@@ -14,18 +15,18 @@ enum work_kind { SEND, WRITE, READ, BIND, RECV, GONE };
 /* A post whose completion has not been dequeued. */
 struct work {
 	enum work_kind kind;
-	bool done;        /* its completion comes without a further call */
+	bool done;        /* its completion comes without any further call */
 	bool silent;      /* it has no event if it succeeds */
 	bool cause;       /* its failure ends the connection */
-	bool visible;     /* WRITE: a later message has arrived */
-	bool maybe;       /* its completion may come already, see model.eager */
-	bool reported;    /* its completion came before that of an earlier send */
+	bool visible;     /* WRITE: a later message has arrived, so this write has arrived */
+	bool maybe;       /* its completion may have come already, see model.eager */
+	bool reported;    /* its completion has come before that of an earlier send */
 	uint32_t allowed; /* bit mask of statuses */
 	int cookie, lmr, n, off, len;
-	int process, slot, at; /* RDMA: the remote side; BIND: slot is the RMR */
-	int length;            /* RECV: length of the message, -1: not known */
+	int process, slot, at; /* RDMA: the remote side; BIND: slot is that of the RMR */
+	int length;            /* RECV: length of the message; -1: unknown */
 	int from_cookie;       /* RECV: cookie of the sender's post */
-	uint8_t *data;         /* the bytes that it moves */
+	uint8_t *data;         /* the bytes that it transfers */
 };
 
 struct queue {
@@ -35,7 +36,7 @@ struct queue {
 };
 
 struct conn_event {
-	uint32_t allowed; /* bit mask of event numbers, without those of the stream */
+	uint32_t allowed; /* bit mask of the event numbers that may come, apart from the stream's own */
 	int private_size;
 };
 
@@ -45,21 +46,21 @@ struct obj {
 	enum kind kind;
 	int process, slot;
 	bool live;
-	int users;          /* number of objects that keep it from being freed */
+	int users;          /* number of objects that must be freed before this one */
 	int64_t context;    /* the consumer's context */
 	int pz, lmr;        /* RMR: the LMR that it is bound to */
-	int off, len, priv; /* LMR and RMR: the range and the rights */
+	int off, len, priv; /* LMR and RMR: range and rights */
 	int64_t lmr_key, rmr_key;
-	bool unsure, binding; /* RMR: a bind has failed; a bind is outstanding */
+	bool unsure, binding; /* RMR: a bind has failed, so its state is unknown; a bind is outstanding */
 	int bound_by;         /* RMR: the endpoint of its last bind */
-	/* EVD */
+	/* fields of an EVD */
 	int qlen, flags, cno, se[MAX_EVENTS], se_n;
 	bool disabled, unwaitable, waiting, triggered;
-	/* EP, PSP, CR */
+	/* fields of an EP, a PSP or a CR */
 	unsigned states;
 	int evd[3], peer_process, peer, dtos, qual;
 	bool ended;
-	bool late; /* a transfer has failed, and no failed completion has been dequeued */
+	bool late; /* a transfer has failed, but no failed completion has been dequeued yet */
 	struct queue *recv, *request;
 	struct conn_event conn[4];
 	int conn_n;
@@ -76,13 +77,13 @@ struct model {
 	bool eager; /* a send may complete before the peer has posted a receive */
 	struct obj objs[PROCS][SLOTS];
 	uint8_t shadow[PROCS][BYTES];
-	uint8_t busy[PROCS][BYTES]; /* outstanding transfers that use the byte */
+	uint8_t busy[PROCS][BYTES]; /* number of outstanding transfers that use each byte */
 	bool unknown[PROCS][BYTES];
 	char why[400];
-	int bad_process, bad_at; /* the place of a wrong byte; bad_at -1: there is none */
+	int bad_process, bad_at; /* process and offset of a wrong byte; bad_at -1: there is none */
 };
 
-/* The errors of which a call must return one, and the errors that it may return. */
+/* The errors of which a call must return one, and those that it may return. */
 struct verdict {
 	uint32_t must, can;
 };

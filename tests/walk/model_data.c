@@ -24,7 +24,7 @@ static void range_forget(struct model *m, int process, int off, int len)
 	memset(&m->unknown[process][off], 1, (size_t)len);
 }
 
-/* Stores the bytes of a message before its post. */
+/* Keeps the bytes of a message as they are at its post. */
 void fill_shadow(struct model *m, const struct call *c, int n, int off, int len, int cookie)
 {
 	for (int i = 0; i < len; i++) {
@@ -146,7 +146,7 @@ void complete_work(struct model *m, int process, const struct obj *ep, struct qu
 	memmove(q->w, &q->w[n], (size_t)q->n * sizeof(q->w[0]));
 }
 
-/* Discarded posts have no completion, so nothing is known of their bytes. */
+/* Posts that were discarded have no completion, so their bytes are unknown. */
 void drop_work(struct model *m, int process, struct queue *q)
 {
 	for (int i = 0; i < q->n; i++)
@@ -199,7 +199,7 @@ bool uses_lmr(const struct model *m, int process, int slot)
 	return false;
 }
 
-/* Returns true if the key of a freed object may belong to another object. */
+/* May the key of a freed object belong to another object? */
 bool key_again(const struct model *m, int process, int slot, bool remote)
 {
 	const struct obj *o = &m->objs[process][slot];
@@ -244,7 +244,7 @@ static struct work *next_receive(struct obj *peer)
 	return NULL;
 }
 
-/* Executes a send. False: the message waits for a receive. */
+/* Executes a send. False: the message waits, because no receive is posted. */
 static bool run_send(struct model *m, int process, struct obj *ep, struct obj *peer, int i)
 {
 	struct work *w = &ep->request->w[i], *r;
@@ -281,7 +281,8 @@ static void run_rdma(struct model *m, int process, struct obj *ep, struct obj *p
 	int priv = w->kind == WRITE ? DAT_MEM_PRIV_LOCAL_READ_FLAG : DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
 
 	if (w->data) {
-		w->done = true; /* executed before, ahead of a message that had to wait */
+		/* it was executed before, while a message ahead of it had to wait */
+		w->done = true;
 		return;
 	}
 	if (w->len && !remote_right(m, peer, w)) {
@@ -334,7 +335,7 @@ void run_requests(struct model *m, int process, struct obj *ep)
 
 /* ---- The end of a connection ---- */
 
-/* Requests that are done before the failure of this endpoint's request keep their success. */
+/* Requests that were done before this endpoint's request failed keep their success. */
 static void end_queue(struct queue *q, bool keep, uint32_t also)
 {
 	for (int i = 0; i < q->n; i++) {
@@ -348,7 +349,7 @@ static void end_queue(struct queue *q, bool keep, uint32_t also)
 	}
 }
 
-/* here and there: events of the connection that the two sides may get */
+/* here and there: the events that the two sides may get */
 void end_connection(struct model *m, int process, struct obj *ep, uint32_t here, uint32_t there,
 		    bool abrupt)
 {
@@ -410,7 +411,7 @@ void queue_work(struct model *m, int process, struct obj *ep, struct queue *q, c
 		run_requests(m, ep->peer_process, peer_of(m, ep));
 }
 
-/* ---- Posts that have a result that DAT defines ---- */
+/* ---- Posts whose result DAT defines ---- */
 
 static bool rdma_may(const struct model *m, const struct call *c, const struct obj *ep)
 {
@@ -485,7 +486,7 @@ bool post_may(const struct model *m, const struct call *c)
 	} else if (!range_free(m, c->proc, c->a[3], c->a[4])) {
 		return false;
 	}
-	/* An object that is not an LMR, or that was freed, has a context that no region has. */
+	/* The context of an object that is no LMR, or was freed, belongs to no region. */
 	if (lmr < 0 || m->objs[c->proc][lmr].kind != LMR || key_again(m, c->proc, lmr, false))
 		return false;
 	/* A receive that is only partly in its region may fail, depending on the message. */
@@ -507,8 +508,8 @@ bool post_may(const struct model *m, const struct call *c)
 		return false;
 	if (c->op == EP_POST_SEND && !local_error_may(m, c, ep))
 		return false;
-	/* It is unknown whether a post comes before the end of the connection, until the event of
-	 * that comes. */
+	/* Until the event of the connection's end comes, it is unknown whether a post came before
+	 * the end. */
 	if (ep->ended && ep->states != STATE(DISCONNECTED))
 		return false;
 	return recv || request_may(m, ep);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events: those that must come at an EVD, those that may, and their order. */
+/* Events: which ones must come at an EVD, which ones may, and their order. */
 #include <stdarg.h>
 
 #include "tests/walk/model.h"
@@ -22,8 +22,9 @@ struct obj *peer_of(struct model *m, const struct obj *ep)
 }
 
 /*
- * A silent request has an event only if it fails. The provider finds a failed transfer when its completion is
- * dequeued at either side: before that the other effects of the failure may come, or not.
+ * A silent request has an event only if it fails. The provider detects a failed transfer when its
+ * completion is dequeued at either side. Until then, the other effects of the failure may or may not have
+ * come.
  */
 static void count_queue(const struct obj *ep, const struct queue *q, int *certain, int *possible)
 {
@@ -135,7 +136,7 @@ static bool judge_work(struct model *m, const struct call *c, struct obj *ep, st
 	}
 	q->failed |= status != DAT_DTO_SUCCESS;
 	if (q->failed)
-		/* also if the work was only flushed, because this side knows of the end */
+		/* also if the work was flushed only because this side knows of the end */
 		end_late(m, ep);
 	complete_work(m, c->proc, ep, q, w, status);
 	return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The calls that have a result that DAT defines. */
+/* Which calls have a result that DAT defines. */
 #include "tests/walk/model.h"
 
 static bool connect_may(const struct model *m, const struct call *c)

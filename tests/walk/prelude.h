@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The calls of a walk in a process: handles are known by their slots, and what a call returns is an outcome
- * of numbers. dat_walk has these functions, and so has each program that it prints.
+ * The calls of a walk in a process. Objects are named by slots. What a call returns is an outcome, which
+ * consists of numbers. dat_walk contains these functions, and so does each program that it prints.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -26,7 +26,7 @@ struct shared {
 	DAT_RMR_CONTEXT rmr_context[PROCS][SLOTS];
 	uint64_t qual;
 	char ia[64];
-	int turn; /* in a printed program: the step that may run */
+	int turn; /* in a printed program, number of the step that may run */
 	int wrong;
 };
 
@@ -46,8 +46,7 @@ static inline DAT_HANDLE handle_at(int slot)
 	return slot < 0 ? DAT_HANDLE_NULL : handles[slot];
 }
 
-/* Returns the last slot with this handle, because a newer object may have the address of a freed
- * one. */
+/* Returns the last slot with this handle: a newer object may have the address of a freed one. */
 static inline int slot_of(DAT_HANDLE handle)
 {
 	int slot = handle ? SLOTS - 1 : -1;
@@ -495,7 +494,7 @@ static inline DAT_RETURN wait_event(DAT_HANDLE evd, int timeout_us, int threshol
 	return ret;
 }
 
-/* Polls for a while, because a transfer may need some time. */
+/* Polls until the transfer has been seen, or for a while. */
 static inline bool byte_differs(int process, int at, int value)
 {
 	int64_t end = now_ms() + 500;

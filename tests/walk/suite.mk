@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# No suite of Criterion: a program that scripts/walk runs, and the defects that tests/sh/walk-plants.sh plants.
+# This is no Criterion suite but a program, which scripts/walk runs; and the defects that
+# tests/sh/walk-plants.sh plants.
 WALK := $(O)/tests/dat_walk $(O)/tests/walk-plant.so
 $(O)/tests/dat_walk: $(call objs,$(call src,tests/walk)) $$(LIBDAT)
 	$(call say,LD,$@)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* dat_walk: random calls, an executable model of DAT that judges them, and what the two exchange. */
+/* dat_walk: random calls, an executable model of DAT that judges them, and the data that both
+ * use. */
 #ifndef TESTS_WALK_WALK_H
 #define TESTS_WALK_WALK_H
 
@@ -20,7 +21,7 @@ enum op {
 
 enum { ARGS = 10, MAX_CALLS = 4000, PATIENCE_MS = 20000, SHRINK_PATIENCE_MS = 500 };
 
-/* limit of the time within which a required event comes */
+/* time limit for an event that must come */
 extern int patience_ms;
 
 /* background: the walk continues before the call returns. */
@@ -38,8 +39,8 @@ struct model;
 
 struct model *model_new(const struct shared *s);
 void model_free(struct model *m);
-/* Returns true if the call may be made. Calls whose result DAT does not define, or that would wait
- * for ever, are left out. */
+/* May this call be made? A call is left out if DAT does not define its result, or if it would wait
+ * for ever. */
 bool model_may(const struct model *m, const struct call *c);
 /* Sets the time limits of a call. */
 void model_plan(const struct model *m, struct call *c);
@@ -47,9 +48,9 @@ void model_plan(const struct model *m, struct call *c);
 bool model_judge(struct model *m, const struct call *c, const struct outcome *o);
 bool model_judge_memory(struct model *m);
 const char *model_why(const struct model *m);
-/* Returns a wrong byte for the printed program. False: the mismatch is something else. */
+/* Returns a wrong byte that the printed program can check. False: the mismatch is something else. */
 bool model_wrong_byte(const struct model *m, int *process, int *at, int *value);
-/* Notes that a background wait has begun. */
+/* Records that a background wait has begun. */
 void model_begin_wait(struct model *m, const struct call *c);
 /* Must the background wait at this EVD return now? */
 bool model_waiter_due(const struct model *m, const struct call *c);
@@ -78,8 +79,8 @@ struct agents;
 struct agents *agents_start(struct shared *s);
 void agents_stop(struct agents *a);
 void agent_send(struct agents *a, const struct call *c);
-/* Returns 0; 1 if a handle was given again and the call was not made; or a negative number with the
- * reason. */
+/* Returns 0; 1 if a freed object's handle was given again, so that the call was not made; or a
+ * negative number with the reason. */
 int agent_receive(struct agents *a, const struct call *c, struct outcome *o, int limit_ms,
 		  const char **why);
 
@@ -87,11 +88,11 @@ int agent_receive(struct agents *a, const struct call *c, struct outcome *o, int
 
 struct chooser {
 	uint64_t random;
-	int next[PROCS]; /* the free slot of each process */
+	int next[PROCS]; /* the next free slot of each process */
 	int cookie;
 };
 
-/* Call i of those that every walk begins with; false after the last. */
+/* Returns call i of those that every walk begins with; false after the last. */
 bool world_call(int i, struct call *c);
 
 void choose(struct chooser *ch, const struct model *m, struct call *c);

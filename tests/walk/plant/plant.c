@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Preloaded into dat_walk, it causes the defect that WALK_PLANT names, which the model must find. The
- * calls that every walk begins with still work.
+ * This library is preloaded into dat_walk, and causes the defect that WALK_PLANT names. The model
+ * must find the defect. The calls that every walk begins with still work.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
