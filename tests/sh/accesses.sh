@@ -26,8 +26,8 @@ conform() {
 
 conform process "$build/bin/dat_conform" -i soft-mlx5-0
 conform uverbs "$run" "$build/bin/dat_conform" -i mlx5_0-1
-# Behind VFIO the device has no network interface with an address, and a second process needs a
-# second device.
+# Behind VFIO the device has no network interface with an address, and a second process needs another
+# device.
 for i in 0000:0{1,2,3,4}:00.0; do
 	scripts/mkconf "$build/lib/libdapl-direct.so" gid=auto | sed -n "s/^mlx5_0-1 /$i /p"
 done >"$tmp/vfio.conf"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The address of an IA whose GID has no IPv4 address: the source address of the machine's default route; without
-# one, 127.0.0.1 and a warning that names ip=. In network namespaces, since the machine's routes decide.
+# The address of an IA whose GID contains no IPv4 address: the source address of the machine's default
+# route; if there is no such route, 127.0.0.1 and a warning that names ip=. The test uses network
+# namespaces, since the machine's routes decide.
 set -u
 . tests/harness/skip.sh
 needs_preload
@@ -13,7 +14,7 @@ run=$DAPL_BUILD_DIR/bin/softnic-run
 route='ip link set lo up; ip addr add 192.0.2.7/32 dev lo; ip route add default dev lo src 192.0.2.7;'
 status=0
 
-# shows ROUTE TEXT IA [OPTION...]: dat_info of IA prints TEXT in a machine with these routes
+# shows ROUTE TEXT IA [OPTION...]: with these routes, dat_info of IA prints TEXT
 shows() {
 	local route=$1 text=$2 ia=$3
 	shift 3

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# A test that waits for a background program never reads the output of the previous one, whichever shell
-# process is late. A preloaded library delays the shell's children, in turn.
+# A test that waits for output of a background program never reads the output of the previous one,
+# whichever process of the shell is late. A preloaded library delays the shell's children in turn.
 set -u
 . tests/harness/skip.sh
 [ -z "${SAN-}" ] || skip "a library cannot be preloaded under a sanitizer"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# make bench-scale, with few samples: all its figures are there, and neither a post nor a dequeue takes
-# more instructions with more endpoints. A dequeue costs the same whether the device was given time or
-# not.
+# make bench-scale, with few samples: all its figures are there, and neither a post nor a dequeue needs
+# more instructions when there are more endpoints. A dequeue costs the same, whether the device had
+# time before it or not.
 set -u
 build=$DAPL_BUILD_DIR
 . tests/harness/skip.sh

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # make bench-transports, with few samples: each available column has its figures, each limit is checked,
-# and missing ones are named. With DAPL_ALL=1 beside other transports, else with all of them missing.
+# and missing ones are named. With DAPL_ALL=1 the other transports run too; otherwise all of them count
+# as missing.
 set -u
 build=$DAPL_BUILD_DIR
 [ -x "$build/bin/dat_write_bw" ] || { echo "not built here"; exit 77; }
@@ -10,7 +11,8 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 ln -s "$build/bin" "$build/etc" "$build/lib" "$tmp/"
 
-# judge COLUMN...: these columns have figures. Every other column is missing because of its package
+# judge COLUMN...: checks that these columns have figures, and that every other column is missing
+# because of its package
 judge() {
 	python3 - "$tmp/transports.md" "$@" <<-'END' || { cat "$tmp/transports.md"; exit 1; }
 		import sys

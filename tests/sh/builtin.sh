@@ -25,7 +25,7 @@ fail() {
 }
 
 both='soft-mlx5-0 soft-mlx5-0 soft-efa-0 soft-efa-0 '
-# lists NAMES WHERE
+# lists NAMES WHERE: checks that the registry has exactly these names
 lists() {
 	with_etc "$bin/dat_info" -l
 	[ "$(awk '$2 == "uDAPL" { printf "%s ", $1 }' "$tmp/out")" = "$1" ] || fail "$2: not \"$1\""

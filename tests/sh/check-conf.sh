@@ -23,7 +23,7 @@ finds() {
 }
 our='u1.2 nonthreadsafe default lib.so dapl_direct.1.2'
 our=${our/lib.so/$lib}
-column=$((${#our} + 7))		# of the first letter of ia_params, after "ib0 " and a quote
+column=$((${#our} + 7))		# the column of the first letter of ia_params, after "ib0 " and a quotation mark
 finds 5 'field 2 .*; write u1.2' 'ib0 1.2 nonthreadsafe default x.so a.1.2 "" ""'
 finds 10 'field 3 .*; most programs need nonthreadsafe' 'ib0 u1.2 safe default x.so a.1.2 "" ""'
 finds 24 'field 4 .*; write default' 'ib0 u1.2 nonthreadsafe yes x.so a.1.2 "" ""'
@@ -43,7 +43,7 @@ if [ -e "${lib%.so}2.so" ]; then
 	finds $((${#our2} + 2)) 'inlin=1: this adapter has no such key' "$our2\"inlin=1\" \"\""
 fi
 
-# libdat ignores a line with a null byte. The text before the null byte does not make it a comment.
+# libdat ignores a line with a null byte. The text before that byte does not make the line a comment.
 printf '# first\n# null \0 byte\n' >"$conf"
 ! "$info" --check "$conf" >"$tmp/out" 2>&1 && grep -q "^$conf:2:1: .*control characters" "$tmp/out" ||
 	{ echo "a null byte in a comment:"; cat "$tmp/out"; status=1; }

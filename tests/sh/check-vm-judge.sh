@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The verdicts of scripts/check-vm about simulated guests: a process, and the text of a guest's
-# console.
+# The verdicts of scripts/check-vm about simulated guests. A guest is a process here, which prints
+# the text of a console.
 set -u
 vm=$(mktemp -d)
 trap 'kill -KILL "${guests[@]}" 2>/dev/null; rm -rf "$vm"' EXIT
@@ -9,7 +9,7 @@ limit=20 off_limit=2 run_limit=900 status=0 failed=0
 declare -A guests=()
 . scripts/check-vm.judge
 
-# guest LINE...: a guest shows these lines and continues for a minute
+# guest LINE...: starts a guest that prints these lines and runs for a minute
 guest() {
 	printf '%s\r\n' "$@" >"$vm/guest.log"
 	sleep 60 &
@@ -17,7 +17,7 @@ guest() {
 	disown $!
 }
 
-# fails WORDS...: $vm/out has one FAIL with each of these words, and no other
+# fails WORDS...: checks that $vm/out has one FAIL with each of these words, and no other
 fails() {
 	local words ok=1
 	[ "$(grep -c '^FAIL' "$vm/out")" = $# ] || ok=

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# scripts/check-vm if its packages are not available: without a network it is skipped, and a package
-# that Debian has not signed is an error. apt-get is simulated.
+# scripts/check-vm if its packages are not available: without a network it is skipped; if Debian has
+# not signed a package, that is an error. apt-get is simulated.
 set -u
 . tests/harness/skip.sh
 needs_preload
@@ -14,7 +14,7 @@ ln -s "$DAPL_BUILD_DIR/bin" "$tmp/build/bin"
 printf '#!/bin/sh\necho "$@" >"%s/args"\ncat "%s/says"\nexit 100\n' "$tmp" "$tmp" >"$tmp/bin/apt-get"
 chmod 755 "$tmp/bin/apt-get"
 
-# ends STATUS WORDS: runs the script while apt-get prints $tmp/says
+# ends STATUS WORDS: runs the script with an apt-get that prints $tmp/says
 ends() {
 	local status
 	PATH=$tmp/bin:$PATH XDG_CACHE_HOME=$tmp/cache timeout 60 scripts/check-vm "$tmp/build" >"$tmp/out" 2>&1

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# dat_conform: a line, an object and an element for each statement, the other end in a process that was
-# started separately, and one clear message about a missing adapter.
+# dat_conform: its three reports have a line, an object or an element for each statement. The peer can
+# be a process that was started separately. A missing adapter causes one clear message.
 set -u
 [ -z "${SAN-}" ] || { echo "the suite conformance runs the statements under a sanitizer"; exit 77; }
 conform=$DAPL_BUILD_DIR/bin/dat_conform

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# debian/ agrees with the tree: each installed file is in exactly one package, each package of debian/control has
-# files, libdat1.symbols has what libdat exports, and the names clash with none of Debian's dapl.
+# debian/ agrees with the tree: each installed file is in exactly one package, each package of
+# debian/control has files, libdat1.symbols lists what libdat exports, and no name clashes with Debian's
+# dapl.
 set -u
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT

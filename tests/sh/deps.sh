@@ -52,7 +52,7 @@ cat >"$tmp/bin/apt-cache" <<'END'
 END
 printf '#!/bin/sh\nexec "$@"\n' >"$tmp/bin/sudo"
 chmod +x "$tmp"/bin/*
-# A PATH without sudo, and with everything else.
+# Makes a PATH with everything except sudo.
 mkdir "$tmp/rootless"
 ln -sf /usr/bin/* /bin/* "$tmp"/bin/* "$tmp/rootless/"
 rm "$tmp/rootless/sudo"
@@ -142,14 +142,14 @@ installs libfabric-bin
 [ "$(grep -c '^apt-get install' "$tmp/calls")" = 2 ] || { echo "not tried again with newer lists"; failed=1; }
 unset GONE
 
-# Without root and sudo nothing is installed.
+# Without root and without sudo, nothing is installed.
 path=$tmp/rootless ends 1 'as root: apt-get install --no-install-recommends --no-upgrade libjansson-dev$' \
 	libjansson-dev scripts/deps.sh --build
 installs
 path=$tmp/rootless ends 0 'as root: apt-get install .*libdapl-dev$' libdapl-dev scripts/deps.sh --build
 installs
 
-# mk GOAL: runs only configure for a goal of make; nothing is compiled.
+# mk GOAL: runs a goal of make as far as configure; nothing is compiled
 mk() {
 	rm -rf "$tmp/build/.deps"*
 	ends "$1" "$2" "$3" make BUILD="$tmp/build" -n "${@:4}"

@@ -10,9 +10,9 @@ import subprocess
 import sys
 
 TEXT = {".c", ".h", ".inl", ".sh", ".py", ".awk", ".md", ".mk"}
-# A file of phrases, names of variables, and past releases.
+# Excepted files: the list of phrases, names of variables, and past releases.
 EXCEPT = {"tests/data/english.tsv", "tests/sh/english.sh", "tests/sh/english-plants.sh", "CHANGELOG.md"}
-# Ahead of the text of a line: the marks of a comment.
+# The marks of a comment ahead of a line's text.
 MARK = re.compile(r"^[ \t]*(/\*+|\*(?!/)|#+|//|\.\\\")?[ \t]*")
 
 

@@ -6,8 +6,8 @@ set -u
 . tests/harness/first-light.sh
 whole soft-mlx5-0 29
 
-# A probe waits for seconds for a lost completion, and a slow adapter takes long for many transfers, so
-# these run beside the others.
+# A probe waits several seconds for a lost completion, and many transfers of a slow adapter take long, so
+# these cases run in the background.
 mkdir "$tmp/slow"
 (
 	tmp=$tmp/slow
@@ -19,7 +19,7 @@ mkdir "$tmp/slow"
 20	fault=quirk=no_resize_cqe	bad .*a write across the change ends with none
 23	fault=quirk=lost_wqe	bad .*not all of 16 receives can be used .set: nothing: make the SRQ longer
 END
-	# Each of many transfers is lost. The run ends nevertheless when the time for all probes is over.
+	# Each of many transfers is lost. The run still ends, when the time for all probes is over.
 	"$first_light" -i soft-mlx5-0 -a fault=drop=1 -t 10 --total 8 >"$tmp/out" 2>/dev/null
 	has 'end of a run in time' '^10 none .*no answer within [1-8] s: it hangs'
 	exit $status

@@ -60,18 +60,19 @@ assert d["schema"] == 1 and d["access"] == "vfio" and d["ia_params"] == "ip=10.0
 assert {p["number"] for p in d["probes"]} >= {1, 16, 24, 44}, d
 assert all(p["verdict"] in ("good", "tune", "skip") and p["answer"] and p["set"] for p in d["probes"]), d
 END
-# The interface of a port belongs to a bond.
+# The network interface of a port belongs to a bond.
 "$run" sh -c 'net=$SYSFS_PATH/class/net; mkdir -p $net/bond0 $net/enp1s0np0 && ln -s ../bond0 $net/enp1s0np0/master &&
 	exec "$0" -i mlx5_0-1 -t 17' "$DAPL_BUILD_DIR/bin/dat_first_light" >"$tmp/out" 2>&1
 grep -q '^17 tune .*yes: enp1s0np0, of bond0' "$tmp/out" || { echo "a bond is not seen"; cat "$tmp/out"; status=1; }
-# Firmware that refuses the command is reported, and does no harm. The kernel sends the same command
-# before, an unknown number of times.
+# Firmware refuses the command: the script reports it, and nothing else fails. The kernel has sent the
+# same command before, an unknown number of times.
 for n in $(seq 2 100); do
 	SOFTNIC_FAULT=cmd_fail=0x760:$n "$run" "$DAPL_BUILD_DIR/bin/dat_first_light" -i mlx5_0-1 -t 18 >"$tmp/out" 2>&1
 	grep -q '^18 bad' "$tmp/out" && break
 done
 grep -q '^18 bad .*QUERY_ROCE_ADDRESS is refused' "$tmp/out" || { echo "no MAC is not seen"; cat "$tmp/out"; status=1; }
-# The kernel delivers some events by DEVX. The script notices an adapter without them there, too.
+# The kernel delivers some events by DEVX. The script notices an adapter without these events there,
+# too.
 no_event() {
 	SOFTNIC_FAULT=quirk=$2 "$run" "$DAPL_BUILD_DIR/bin/dat_first_light" -i mlx5_0-1 -t $1 >"$tmp/$2" 2>&1
 }
@@ -94,7 +95,7 @@ grep -qE '^16 good .*open after' "$tmp/out" || { echo "a link that is down is no
 # A link that trains for long: the provider waits, and logs it. This runs beside the next question.
 SOFTNIC_FAULT=quirk=slow_link "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a ip=10.0.0.7 -t 16 \
 	--limit 3 >"$tmp/link" 2>&1 &
-# Firmware without a heartbeat ends the IA.
+# If firmware has no heartbeat, the IA is lost.
 SOFTNIC_FAULT=quirk=no_heartbeat "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a ip=10.0.0.7 \
 	-t 44 >"$tmp/out" 2>&1
 grep -qE '^44 bad .*the IA is lost after [0-9.]+ s' "$tmp/out" || { echo "no heartbeat is not seen"; cat "$tmp/out"; status=1; }
@@ -109,7 +110,7 @@ grep -qE '^16 bad .*hardly: after (1[5-9]|2[0-9])[.].*dat_ia_open waits 20 s at 
 	cat "$tmp/late"
 	status=1
 }
-[ -e "$DAPL_BUILD_DIR/lib/softnic-efadv.so" ] || exit $status		# built without libefa
+[ -e "$DAPL_BUILD_DIR/lib/softnic-efadv.so" ] || exit $status		# not if libefa was missing at the build
 SOFTNIC_EFADV=63 timeout 300 "$run" --efa scripts/first-light -q -b "$DAPL_BUILD_DIR" -o "$tmp/efa" efa_0-1 >"$tmp/out" 2>&1 || {
 	echo "first-light of an EFA failed"
 	cat "$tmp/out"

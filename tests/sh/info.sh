@@ -29,8 +29,9 @@ done
 "$info" >"$tmp/out" 2>&1 || fail "named adapters do not open"
 ! grep -q 'soft-mlx5-0  no line' "$tmp/out" || fail "an adapter in dat.conf is reported as missing"
 
-# Each invalid word of ia_params is reported: dat_ia_open fails, and its message has the key. refuses IA
-# PARAMS WORDS
+# Each invalid word of ia_params is reported: dat_ia_open fails, and its message has the key.
+#
+# refuses IA PARAMS WORDS: checks this
 refuses() {
 	echo "$1 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"$2\" \"\"" \
 		>"$DAT_OVERRIDE"
@@ -99,13 +100,14 @@ for ia in soft-mlx5-0 soft-efa-0; do
 	done
 done
 
-# A ConnectX has an attribute that no software adapter has, so the source is read.
+# A ConnectX has an attribute that no software adapter has, so the names are read from the source.
 for name in $(sed -n 's/.*\battr(caps, "\([a-z_]*\)".*/\1/p' hw_mlx5/ia.c); do
 	grep -qx ".It Li $name" man/dat_ia_query.3 || fail "dat_ia_query(3) does not describe $name"
 done
 
-# Without ia_params an adapter keeps the order of writes. order_is IA PARAMS ORDER: checks the
-# attribute write_order
+# Without ia_params, an adapter keeps the order of writes.
+#
+# order_is IA PARAMS ORDER: checks the attribute write_order
 order_is() {
 	echo "$1 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"$2\" \"\"" \
 		>"$DAT_OVERRIDE"

@@ -8,7 +8,7 @@ trap 'rm -rf "$build"' EXIT
 mkdir "$build/tests"
 failed=0
 
-# judged NAME WORDS: runs the suite on stdin; its line must have these words
+# judged NAME WORDS: runs the suite that stdin has; its line must have these words
 judged() {
 	{ echo '#!/bin/bash'; cat; } >"$build/tests/$1"
 	chmod +x "$build/tests/$1"
@@ -33,8 +33,8 @@ judged stray 'FAIL +stray .* left a process' <<<"setsid sleep 60 >/dev/null 2>&1
 until [ \"\$(tr '\0' ' ' <\"/proc/\$!/cmdline\")\" = 'sleep 60 ' ]; do sleep 0.02; done
 $passing"
 
-# Skipped tests are reported. In a full run a user's own variables have no effect, and each of the shell
-# tests, two at a time, counts once.
+# Skipped tests are reported. In a full run a user's own variables have no effect. The shell tests run
+# two at a time, and each counts once.
 judged shy ' +not tried: a::b: only root may' <<<"echo '[SKIP] a::b: only root may'; $passing"
 judged alone 'ok +alone' <<<"echo \"note: <\${IBV_FORK_SAFE-}> \$LC_ALL\"; $passing"
 check=$PWD/scripts/check

@@ -6,7 +6,7 @@ set -u
 . tests/harness/perf-server.sh
 status=0
 
-# has FILE WORDS [WHO]: a line of the log has WORDS, after time and thread
+# has FILE WORDS [WHO]: checks that a line of the log has WORDS, after time and thread
 has() {
 	grep -qE "^[0-2][0-9]:[0-5][0-9]:[0-6][0-9]\.[0-9]{6} [0-9]+ ${3:-dapl-direct}: $2" "$1" && return
 	echo "no line of the log says \"$2\":"
@@ -14,7 +14,7 @@ has() {
 	status=1
 }
 
-# ends_in_order: both ends of a connection log how it begins and ends
+# ends_in_order: checks that both ends of a connection log how it begins and ends
 ends_in_order() {
 	serve env DAPL_DBG_TYPE=8 "$bin/dat_send_lat" -d $ia
 	DAPL_DBG_TYPE=8 timeout -k 1 60 "$bin/dat_send_lat" -p $port -d $ia -n 100 127.0.0.1 >"$tmp/log" 2>&1
@@ -27,7 +27,8 @@ ends_in_order() {
 	done
 }
 
-# is_refused WORDS: a break by a refused access, the last part of dat_pingpong
+# is_refused WORDS: checks the log of a connection that breaks by a refused access, the last part of
+# dat_pingpong
 is_refused() {
 	port=$((port + 3))
 	DAPL_DBG_TYPE=8 timeout -k 1 60 "$bin/dat_pingpong" -q -i $ia -n 20 -p $port >"$tmp/log" 2>&1
@@ -36,7 +37,7 @@ is_refused() {
 	has "$tmp/log" "$ep: the connection is broken$"
 }
 
-# peer_dies: the process of the peer is killed
+# peer_dies: checks the log when the peer's process is killed
 peer_dies() {
 	serve env DAPL_DBG_TYPE=8 "$bin/dat_pingpong" -s -i $ia
 	beside "$tmp/client" env DAPL_DBG_TYPE=8 "$bin/dat_pingpong" -q -i $ia -n 0 -p $port 127.0.0.1
@@ -50,7 +51,7 @@ peer_dies() {
 	client= server=
 }
 
-# requests: the passive side logs one that arrives, and what becomes of it
+# requests: checks that the passive side logs an arriving request, and how it was answered
 requests() {
 	DAPL_DBG_TYPE=8 timeout -k 1 60 "$bin/dat_conform" -i $ia -t 'cr_reject__peer_gets_an_event' >"$tmp/log" 2>&1
 	has "$tmp/log" "request 0x[0-9a-f]+ of $ia: arrived from 127\.0\.0\.1 for qualifier 0x[0-9a-f]+$"
@@ -74,13 +75,13 @@ for ia in soft-mlx5-0 soft-efa-0; do
 	requests
 done
 
-# The default is to log errors alone: a good run writes nothing, and a refused IA writes one line
-# that names it.
+# By default only errors are logged: a good run writes nothing, and a refused IA causes one line that
+# names it.
 timeout -k 1 60 "$bin/dat_pingpong" -q -n 20 -p $((port + 3)) >"$tmp/out" 2>"$tmp/err"
 ! grep -q dapl-direct: "$tmp/err" || { echo "a good run writes to the log:"; cat "$tmp/err"; status=1; }
 echo "ib0 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"inlin=1\" \"\"" >"$tmp/dat.conf"
 echo "ib1 u1.2 nonthreadsafe default /none/libnone.so dapl_direct.1.2 \"\" \"\"" >>"$tmp/dat.conf"
-# goes DEST FILE OTHER: both logs are written to FILE, and not to OTHER
+# goes DEST FILE OTHER: checks that both logs are written to FILE, and not to OTHER
 goes() {
 	for ia in ib0 ib1; do
 		DAT_OVERRIDE=$tmp/dat.conf DAPL_DBG_DEST=$1 DAT_DBG_DEST=$1 "$bin/dat_info" -i $ia >"$tmp/out" 2>"$tmp/err"

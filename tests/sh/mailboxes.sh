@@ -34,8 +34,8 @@ capture zero "$build/tests/dat2" --jobs 1 --filter 'zero/@(lmr__is_written_from_
 compare() { python3 tests/harness/mailboxes.py compare "${logs[@]}"; }
 compare || failed=1
 
-# planted COMMAND DIGIT WORDS: changes this digit in one of our commands, and the comparison must
-# find it
+# planted COMMAND DIGIT WORDS: changes this digit of one of our commands; the comparison must report the
+# change
 planted() {
 	local found
 	cp "$tmp/model" "$tmp/kept"

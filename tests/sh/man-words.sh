@@ -11,13 +11,13 @@ import re
 import subprocess
 import sys
 
-AHEAD = 40              # words that mandoc may add between two of the source: headers, names
+AHEAD = 40              # most words that mandoc may add between two words of the source: headers, names
 SILENT = {"Dd", "Dt", "Os", "Bl", "El", "Bd", "Ed", "Pp", "Bk", "Ek", "Bf", "Ef", "Sm", "Rs", "Re"}
 NESTED = set("""Ac Ad An Ao Ap Aq Ar At Bc Bo Bq Brc Bro Brq Bsx Bx Cd Cm Dc Do Dq Dv Dx Ec Em En Eo Er
     Ev Fa Fc Fl Fn Fo Fr Ft Fx Ic In Li Lk Ms Mt Nm No Ns Nx Oc Oo Op Ot Ox Pa Pc Pf Po Pq Qc Ql Qo Qq
     Sc So Sq Sx Sy Ta Tn Ux Va Vt Xc Xo Xr""".split())
 LINES = NESTED | SILENT | {"Sh", "Ss", "It", "Nd", "D1", "Dl", "Ex", "Rv", "St", "Lb", "Es", "Fd"}
-# Words that look like macros but are meant as words of English, as the first word after a macro.
+# Words that are macros elsewhere, but are meant as English words if they come first after a macro.
 ENGLISH = {"Ad", "An", "At", "Do", "In", "Me", "Ms", "No", "So"}
 
 

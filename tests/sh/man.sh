@@ -64,8 +64,8 @@ constants() {
 	$cc -fsyntax-only -Iinclude "$tmp/constants.c" 2>&1 | grep error | complain "constants that no header has:"
 }
 
-# listed_codes: prints the codes that have an item with text in RETURN VALUES: they are returned, or
-# not, with a reason.
+# listed_codes: prints the codes that have an item with text in RETURN VALUES. The text says when the
+# code is returned, or why it is not.
 listed_codes() {
 	awk '/^\.Sh / { in_values = $0 == ".Sh RETURN VALUES" } !in_values { next }
 		$1 == ".It" { tags = ""; for (i = 3; i <= NF; i++) if ($i ~ /^DAT_/) tags = tags " " $i; next }

@@ -14,14 +14,14 @@ wrong() {
 	status=1
 }
 
-# becomes LINE NEW: dat_migrate -d /dir prints NEW for LINE alone, and succeeds
+# becomes LINE NEW: checks that `dat_migrate -d /dir` prints NEW for LINE alone, and succeeds
 becomes() {
 	echo "$1" >"$tmp/old"
 	env -u DAT_OVERRIDE "$migrate" -d /dir "$tmp/old" >"$tmp/out" 2>"$tmp/err" || wrong "$1: exit status $?"
 	[ "$(cat "$tmp/out")" = "$2" ] || wrong "$1: not $2"
 }
 
-# reports WORDS LINE: stderr has WORDS
+# reports WORDS LINE: checks that stderr has WORDS
 reports() {
 	grep -qe "$1" "$tmp/err" || wrong "$2: stderr does not say \"$1\""
 }
@@ -111,8 +111,8 @@ if [ -x "$DAPL_BUILD_DIR/tests/dat2" ] && [ -e "$DAPL_BUILD_DIR/lib/libdapl-dire
 		grep -q 'Tested: 1 | Passing: 1 ' "$tmp/out" || wrong "the moved line of 2.0 does not open"
 fi
 
-# Debian's dat.conf of OpenFabrics dapl has no broken line. Some lines move, and each keeps its
-# name.
+# Debian's dat.conf of OpenFabrics dapl has no broken line. Some of its lines move to this provider,
+# and each keeps its name.
 names() { awk '{ print $1 }' "$1"; }
 if grep -qs '^ofa-v2-mlx5_0.* libdaploscm' /etc/dat.conf; then
 	"$migrate" /etc/dat.conf >"$tmp/out" 2>"$tmp/err" || wrong "/etc/dat.conf: exit status $?"

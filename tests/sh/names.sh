@@ -17,7 +17,8 @@ conf() {
 	export DAT_OVERRIDE=$tmp/dat.conf
 }
 
-# opens DEVICE IA PARAMS COMMAND...: dat_info opens IA through COMMAND, and its device is DEVICE
+# opens DEVICE IA PARAMS COMMAND...: checks that dat_info, run by COMMAND, opens IA, and that its device
+# is DEVICE
 opens() {
 	local device=$1 ia=$2 params=$3
 	shift 3
@@ -28,7 +29,7 @@ opens() {
 	status=1
 }
 
-# refuses CODE WORDS IA PARAMS COMMAND...: the log has WORDS, and dat_ia_open returns CODE
+# refuses CODE WORDS IA PARAMS COMMAND...: checks that the log has WORDS and dat_ia_open returns CODE
 refuses() {
 	local code=$1 words=$2 ia=$3 params=$4
 	shift 4
@@ -59,7 +60,8 @@ opens efa_0-1 ib0 'efa_0 0' "$run" --efa
 opens 0000:01:00.0 nes0 'device=0000:01:00.0 gid=auto' "$run" --vfio
 opens 0000:01:00.0 nes0 '01:00.0 1 gid=auto' "$run" --vfio
 
-# IP over InfiniBand has no GID of its own. An address stands for its interface: here lo, with an RDMA device.
+# IP over InfiniBand has no GID of its own. Its address selects the device of its interface: here lo, with
+# an RDMA device.
 cat >"$tmp/ipoib" <<'END'
 #!/bin/bash
 for net in ib7 lo; do

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# When one side of a program that follows perftest is killed during a run, the other one reports it and
-# exits with status 1, soon.
+# If one side of a program that follows perftest is killed during a run, the other side reports it and
+# soon exits with status 1.
 set -u
 . tests/harness/perf-server.sh
 
@@ -19,7 +19,7 @@ start() {
 	exit 1
 }
 
-# survivor PID FILE WHO PEER: checks that the process exits soon, and reports its peer
+# survivor PID FILE WHO PEER: checks that the process exits soon, and reports that its peer has gone
 survivor() {
 	local status
 	for _ in $(seq 300); do

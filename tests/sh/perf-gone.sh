@@ -83,7 +83,8 @@ int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigne
 CODE
 ${CC:-gcc} -Wall -D_GNU_SOURCE -Iinclude -shared -fPIC -o "$tmp/gone.so" "$tmp/gone.c" || exit 1
 
-# told FILE STATUS PEER: checks that the survivor exited with this status and reported the reason
+# told FILE STATUS PEER: checks that the survivor exited with this status and reported why its peer is
+# gone
 told() {
 	[ "$2" = 1 ] && grep -q "connection ended: BROKEN: the $3 is gone; see its output" "$1" && return
 	echo "HOW=$HOW WORD=$WORD: who is left without a $3: status $2"
@@ -98,7 +99,7 @@ until_it_waits() {	# until_it_waits PID FILE
 	exit 1
 }
 
-# The first message contains the place of the process, the second begins or answers a measurement.
+# The first message tells the server the CPU of the client; the second begins or answers a measurement.
 for HOW in refused untold; do
 	for WORD in 1 2; do
 		export HOW WORD
@@ -122,7 +123,7 @@ for HOW in refused untold; do
 	done
 done
 
-# The client waits: no message makes it continue, or end.
+# The client waits for the answer. No message comes that would make it continue or end.
 export HOW=orphan WORD=0
 serve "$bin/dat_conn_rate"
 beside "$tmp/client" env LD_PRELOAD="$tmp/gone.so" "$bin/dat_conn_rate" -p $port --warm-up 0 127.0.0.1

@@ -46,7 +46,7 @@ one_program() {
 	must 1 "no $1 is waiting at 127.0.0.1" "$p" -p $port 127.0.0.1
 }
 
-# The options on a page, and those of the program: the first name of each.
+# Compares the options on a page with those of the program, by the first name of each.
 documented() {
 	sed -n '/that all these programs have, and/,/^\.\(Pp\|Sh\)/p' "man/$1.1" | sed -n 's/^\.Fl -\{0,1\}\([^ ]*\).*/\1/p' | sort
 }
@@ -131,8 +131,9 @@ perftest_is_known() {
 	must 64 'of perftest does not exist here: ' "$bin/dat_read_bw" -a -i 1
 }
 
-# An option is added to the ia_params of the line: after OpenFabrics' form, it overrides the line's value,
-# and ia_params may be without quotes. no.such.host is looked up when the adapter is open.
+# Options are added to the ia_params of the line. They come after OpenFabrics' form, override the line's
+# values, and the line's ia_params need no quotes. no.such.host is looked up only after the adapter is
+# open.
 line_has_params() {
 	local params p=$bin/dat_write_lat
 	export DAT_OVERRIDE=$tmp/dat.conf

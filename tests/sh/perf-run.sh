@@ -5,7 +5,7 @@
 set -u
 . tests/harness/perf-server.sh
 
-front=() both=()		# before the program; options of both sides
+front=() both=()		# front: words before the program; both: options of both sides
 # pair PROGRAM OPTION...: both sides succeed; the client's output is in $tmp/out
 pair() {
 	local program=$1 status
@@ -22,8 +22,8 @@ pair() {
 	exit 1
 }
 
-# rate OPTION...: like pair, for the program that forks. With the allocator of gcc 12's address sanitizer
-# a fork beside other threads may leave a lock taken for ever.
+# rate OPTION...: like pair, for the program that forks. With gcc 12's address sanitizer, a fork beside
+# other threads may leave a lock of the allocator taken for ever.
 rate() {
 	[ -z "${SAN-}" ] && pair dat_conn_rate "$@"
 }
@@ -96,7 +96,7 @@ records BW_average $all
 pair dat_write_bw -D 3 -f 0 -s 64 --target-polls
 says ' \.\.\. 64 bytes: 2 s, '
 pair dat_bind_bw --unbind -n 300 -q 2
-# There are as many windows as outstanding binds, and they use all contexts of a key: they change to
+# There are as many windows as outstanding binds. They use up all contexts of a key, and then change to
 # new keys together.
 pair dat_bind_bw -n 40000 -t 64 -Q 1
 records MsgRate 4096
@@ -155,7 +155,7 @@ says 'PEER_REJECTED' 'uses another kind of adapter'
 timeout -k 1 60 "$bin/dat_read_bw" -p $port -n 5 127.0.0.1 >"$tmp/out" 2>&1 || { cat "$tmp/out"; exit 1; }
 wait $server || exit 1
 
-# A second client gets a message that no server waits, even if the first client runs for long.
+# While a client runs, a second client gets the message that no server is waiting.
 serve timeout -k 1 110 "$bin/dat_send_bw"
 beside "$tmp/first" timeout -k 1 110 "$bin/dat_send_bw" -p $port -D 100 127.0.0.1
 first=$!

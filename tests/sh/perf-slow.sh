@@ -5,7 +5,7 @@
 set -u
 . tests/harness/perf-server.sh
 
-# end WHAT STATUS: checks that both sides have succeeded, and that the client printed a row
+# end WHAT STATUS: checks that both sides succeeded, and that the client printed a row
 end() {
 	local served
 	wait $server
@@ -21,7 +21,7 @@ client() {	# client OPTION...
 	timeout -k 1 100 "$bin/dat_send_lat" -p $port "$@" 127.0.0.1 >"$tmp/client" 2>&1 </dev/null
 }
 
-# The server accepts its client only after the time limit for a missing server.
+# The server accepts its client only after the time limit for an absent server.
 serve "$bin/dat_send_lat"
 kill -STOP $server
 beside "$tmp/client" timeout -k 1 100 "$bin/dat_send_lat" -p $port -n 50 127.0.0.1
@@ -194,7 +194,7 @@ DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT us, DAT_COUNT n, DAT_EVE
 END
 ${CC:-gcc} -Wall -Iinclude -shared -fPIC -o "$tmp/slow.so" "$tmp/slow.c" || exit 1
 
-# The client's last message has arrived, but its acknowledgement was lost with its server.
+# The client's last message has arrived, but the server ended before its acknowledgement was delivered.
 serve "$bin/dat_send_lat"
 SLOW=deaf LD_PRELOAD=$tmp/slow.so client -n 5 --warm-up 1
 end "a client that is not told that its last word has come" $?

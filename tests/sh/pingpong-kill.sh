@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# dat_pingpong -n 0: when either side is killed the other gets BROKEN and exits with status 1, soon.
+# dat_pingpong -n 0: if either side is killed, the other gets BROKEN and soon exits with status 1.
 set -u
 . tests/harness/perf-server.sh
 

@@ -70,8 +70,8 @@ machine() {
 	: >"$LOG"
 }
 
-# does STATUS PATTERN CALLS COMMAND...: runs the command and checks exit status, output, and calls
-# of DPDK's program
+# does STATUS PATTERN CALLS COMMAND...: runs the command; checks its exit status, its output, and
+# which calls of DPDK's programs it made
 does() {
 	local status=$1 pattern=$2 calls=$3 got
 	shift 3
@@ -109,7 +109,7 @@ command -v dpdk-devbind.py >/dev/null || does 1 'apt-get install dpdk' '' script
 machine
 does 0 'hugepages setup' '' scripts/hugepages --help
 does 2 "'7Q' is no size" '' scripts/hugepages setup 7Q
-# A leading zero does not make a size octal.
+# A size with a leading zero is not octal.
 does 0 'would run: dpdk-hugepages.py -n 1 -p 2048K -r 10240K' '' scripts/hugepages setup -n 010M
 does 0 'would run: dpdk-hugepages.py -n 1 -p 2048K -r 8192K' '' scripts/hugepages setup -n 08M
 does 0 'would run: dpdk-hugepages.py -n 1 -p 2048K -r 10240K' '' scripts/hugepages setup -n -p 02048K 010240K

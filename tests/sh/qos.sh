@@ -10,7 +10,7 @@ run=$bin/softnic-run
 status=0
 fields=(tclass dscp eth_prio sl pkey_index src_addr_index)
 
-# path_is FILE LINK VALUES: each QP of this program has these values of $fields
+# path_is FILE LINK VALUES: checks that each QP of this program has these values of $fields
 path_is() {
 	local found
 	found=$(python3 tests/harness/mailboxes.py path "$2:$1" "${fields[@]}" | sort -u)

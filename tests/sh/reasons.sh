@@ -7,7 +7,8 @@ set -u
 . tests/harness/perf-server.sh
 unset DAPL_DBG_TYPE
 
-# Raises the limit until the server works: each failing call has its reason in the log.
+# Raises the limit until the server works. Before that, the log must have the reason of each failing
+# call.
 seen=
 for n in $(seq 6 40); do
 	out=$(ulimit -n $n; timeout 3 "$bin/dat_pingpong" -s -q -n 1 -p $port 2>&1)
@@ -23,7 +24,7 @@ case $seen in
 *) echo "not both calls were made to fail:$seen"; exit 1 ;;
 esac
 
-# If a call chooses the qualifier itself, a qualifier in use is not logged.
+# If a call lets the provider choose the qualifier, no qualifier in use is logged.
 seen=
 for n in $(seq 6 40); do
 	out=$(ulimit -n $n; timeout 5 "$bin/dat_bench" -n 16 2>&1)

@@ -40,11 +40,11 @@ refused 'entry 9 of the GID table' 'gid_index=' env DAT_OVERRIDE="$tmp/gid.conf"
 sed 's/ "" ""$/ "efa_window=8" ""/' "$DAT_OVERRIDE" >"$tmp/efa.conf"
 refused 'efa_window=8: this adapter has no such key' 'dapl-direct(7)' env DAT_OVERRIDE="$tmp/efa.conf" bash -c info
 
-# Refused are: a first generation, a libefa without the queries of queues, and a port that does not
-# exist.
+# Three are refused: an adapter of the first generation, a libefa without the queries of queues, and a
+# port that does not exist.
 . tests/harness/libefa.sh
 release=$(libefa_release)
-[ -n "$release" ] || exit $failed		# built without libefa
+[ -n "$release" ] || exit $failed		# not if libefa was missing at the build
 info() { "$run" --efa "$@" "$build/bin/dat_info" -i efa_0-1; }
 [ "$release" -ge 59 ] ||
 	refused 'no efadv_query_qp_wqs' 'rdma-core 59 or newer' env SOFTNIC_EFADV=none bash -c info
@@ -52,8 +52,8 @@ refused 'first generation\|Nitro v3' 'a later one\|Nitro v4' bash -c 'info --pro
 # libefa 56 creates CQs with entries of 32 bytes on any device.
 [ "$release" -ge 56 ] ||
 	refused '16-byte entries\|completion queue' 'rdma-core 59 or newer' bash -c 'info --profile efa1'
-# A later generation without RDMA read is refused, with a libefa that can query its queues, and in
-# software.
+# A later generation without RDMA read is refused, both with a libefa that can query its queues, and as
+# software EFA.
 [ "$release" -lt 63 ] && queries=63 || queries=none
 refused 'PCI id 0xefa1) has no RDMA read' 'Nitro v4 or newer' env SOFTNIC_EFADV=$queries \
 	bash -c 'info --profile efa1'

@@ -48,7 +48,7 @@ fi
 chmod u+s "$dir/list"
 got=$(with_env)
 grep -q '^secure$' <<<"$got" || skip "the bit has no effect in /tmp"
-# This host's own dat.conf is read, and may be reported.
+# The host's own dat.conf is read here, and messages about it are allowed.
 if [ "$got" != "$(without_env)" ] || grep -q planted <<<"$got"; then
 	printf 'with the bit the environment should not count:\n%s\n' "$got"
 	exit 1

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The output of stock rdma-core for softnic-run's devices, and softnic-run itself: the command's status,
+# What stock rdma-core prints for the devices of softnic-run. softnic-run itself: the command's status,
 # forwarded signals, no files left behind, and messages for programs that it cannot preload.
 set -u
 run=$DAPL_BUILD_DIR/bin/softnic-run
@@ -54,7 +54,7 @@ expect 0 "$run" echo --devices 9 -h
 says '^--devices 9 -h$'
 expect 64 "$run"
 expect 64 "$run" --devices 17 true
-# A ConnectX counts calls, an EFA does not.
+# The model of a ConnectX counts calls, that of an EFA does not.
 SOFTNIC_DRIVEN=1 expect 0 "$run" --efa ibv_devinfo
 expect 64 "$run" --efa --profile efa9 true
 expect 64 "$run" --profile read true
@@ -71,7 +71,7 @@ if "${CC:-cc}" -static -o "$tmp/static" "$tmp/none.c" 2>/dev/null; then
 	says 'statically linked'
 fi
 if [ "$(id -u)" = 0 ] && "${CC:-cc}" -o "$tmp/setuid" "$tmp/none.c" &&
-	chown 65534 "$tmp/setuid" 2>/dev/null; then	# not in a namespace that has no other user
+	chown 65534 "$tmp/setuid" 2>/dev/null; then	# not in a user namespace that has no other user
 	chmod u+s "$tmp/setuid"
 	expect 126 "$run" "$tmp/setuid"
 	says 'setuid'

@@ -24,7 +24,7 @@ trap cleanup EXIT
 
 listens() { grep -qiE "^ *[0-9]+: [0-9A-F]+:$(printf %04x "$1") [0-9A-F]+:0000 0A" /proc/net/tcp /proc/net/tcp6; }
 
-# start ARGUMENT...: a server on a free port; sets port and server
+# start ARGUMENT...: starts a server on a free port; sets port and server
 start() {
 	local try wait
 	for try in 1 2 3 4 5 6; do

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Each law of sh/tree finds its violation: a copy of the tree breaks one law at a time.
+# Each law of sh/tree detects a violation: one file at a time of a copy of the tree breaks a law.
 set -u
 status=0
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 cp -r core hw_common hw_mlx5 hw_efa softnic include perf tests scripts examples man ./*.md "$tmp"
 cd "$tmp" || exit 1
-export CHECK_BUILD=build		# where the copy has objects: none, at first
+export CHECK_BUILD=build		# the build directory of the copy, which has no objects at first
 
 # law COMPLAINT FILE LINE [SED]: adds the line to the file, or edits the file. The check must then
 # report this complaint and no other.

@@ -13,7 +13,7 @@ cat >"$tmp/report.json" <<END
   {"line_number": 3, "count": 1}, {"line_number": 4, "count": 0}]}]}
 END
 
-# judged STATUS WORDS ENTRY...: checks a list of these entries, and expects the status and the words
+# judged STATUS WORDS ENTRY...: checks a list with these entries, and expects the status and the words
 judged() {
 	local want=$1 words=$2 got
 	shift 2

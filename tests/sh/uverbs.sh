@@ -44,10 +44,10 @@ if [ $access = efadv ]; then
 	run=$tmp/run
 fi
 export DAPL_TEST_IA=$ia
-front=$run		# of the suites
+front=$run		# front: the command before each suite
 
-# faults: prints the model's violations by this driver. A bad key, address or right is the
-# consumer's error, and so is a CQ that is never emptied.
+# faults: prints the violations by this driver that the model found. An invalid key, address or right is
+# the consumer's error, and so is a CQ that is never emptied.
 faults() {
 	grep -a 'softnic: violation' "$1" |
 		grep -avE 'violation (mkey\.|remote\.|dma\.refused|cq\.overrun|rx\.|wqe\.lkey)'
@@ -117,8 +117,9 @@ suite() {
 	without=$(listed 'NOT RUN' "^$name/" | sed "s|^$name/||" | paste -sd '|')
 	[ $# != 0 ] || [ -z "$without" ] || set -- --filter "!(@($without))"
 	step "$name" 'Synthesis:.*Failing: 0 .*Crashing: 0' $front "$build/tests/$name" --jobs 1 --verbose "$@"
-	# With InfiniBand both sides have other adapters. A test may be skipped if the adapter
-	# announces the reason. sh/accesses compares what conformance skips.
+	# With InfiniBand, the second side has an adapter of its own. A test may be skipped if the
+	# adapter announces the reason. sh/accesses compares which statements of conformance are
+	# skipped.
 	[ "$front" = "$run" ] && [ "$name" != conformance ] || return
 	grep -a '^\[SKIP\]' "$tmp/$name" | grep -avE ': (Test is disabled|the adapter says )' |
 		grep -avF -f <(listed SKIP "^$name/" | sed "s|^$name/|[SKIP] |; s|/|::|; s|$|: |") || return
@@ -149,7 +150,7 @@ if [ $access = devx ]; then
 	pingpong mlx5_0-2 --infiniband --ports 2
 	step info-infiniband 'link_layer: infiniband' "$run" --infiniband "$build/bin/dat_info" -i $ia
 fi
-if [ $access != vfio ]; then	# a device behind VFIO serves one process
+if [ $access != vfio ]; then	# not behind VFIO, where a device serves one process
 	suite programs
 	suite programs2
 fi
@@ -180,7 +181,7 @@ else
 	[ $access = efadv ] || DAPL_TEST_HUGE=1 suite e2e --filter '@(data_rdma|srq)/*'
 	[ $access = efadv ] || DAPL_TEST_HUGE=1 suite api --filter 'srq/*'
 	[ $access != efadv ] || SOFTNIC_FAULT=unnamed=0.2 suite e2e --filter 'data_rdma/*'
-	# an EFA has no windows of one endpoint
+	# not on an EFA, which has no windows of one endpoint
 	dat20 "$([ $access = efadv ] && echo 'dat2/*' || echo 'window/*')"
 	conformance -t 'rmr*'
 fi

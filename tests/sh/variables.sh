@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Variables of OpenFabrics dapl: each that sets a parameter does, and each without effect is named once.
+# Variables of OpenFabrics dapl: each one that should set a parameter does, and each one without effect
+# is reported once.
 set -u
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 info=$DAPL_BUILD_DIR/bin/dat_info
 status=0
 
-# says WORDS COUNT IA: opens both instances of the IA, and a second time; the log has WORDS that
-# many times
+# says WORDS COUNT IA: opens the IA at both levels of the API; COUNT lines of stderr must have WORDS
 says() {
 	local words=$1 count=$2 ia=$3
 	"$info" -i "$ia" >"$tmp/out" 2>"$tmp/err" || { echo "$ia does not open"; status=1; }
@@ -27,7 +27,8 @@ DAPL_MAX_INLINE=256 says 'DAPL_MAX_INLINE=256 is ignored: .* inline, which must 
 grep -q 'provider inline: 188' "$tmp/out" || { echo "DAPL_MAX_INLINE=256 is not ignored"; status=1; }
 DAPL_MAX_INLINE=64 says 'DAPL_MAX_INLINE' 0 soft-mlx5-0
 grep -q 'provider inline: 64' "$tmp/out" || { echo "DAPL_MAX_INLINE=64 is not obeyed"; status=1; }
-# On Ethernet a service level above 7 is ignored, but refused in ia_params; InfiniBand has it.
+# On Ethernet a service level above 7 is ignored in a variable, and refused in ia_params. InfiniBand has
+# such levels.
 ignored='DAPL_IB_SL is ignored: its value 9 must be 0 to 7 on Ethernet'
 DAPL_IB_SL=9 says "soft-mlx5-0: $ignored" 2 soft-mlx5-0
 DAPL_IB_SL=7 says "DAPL_IB_SL" 0 soft-mlx5-0

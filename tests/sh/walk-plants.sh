@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# dat_walk finds planted defects. Each shrinks to at most ten calls, in a program that compiles, that shows the
-# defect while it is planted, and that ends well without it.
+# dat_walk finds each planted defect and shrinks it to at most ten calls. The program that it prints
+# compiles, shows the defect while it is planted, and ends well without it.
 set -u
 if [ "${SAN-}" ]; then
 	echo "a library that is preloaded cannot run with a sanitizer"
@@ -12,8 +12,8 @@ out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 status=0
 
-# shows NAME SEED: the walk finds the defect from this seed, and its program shows the defect. If
-# not, $why has the reason.
+# shows NAME SEED: from this seed, the walk finds the defect, and its program shows it. If not, $why has
+# the reason.
 shows() {
 	local name=$1 seed=$2
 	WALK_PLANT=$name LD_PRELOAD=$plant timeout 120 "$DAPL_BUILD_DIR/tests/dat_walk" -s "$seed" -n 200 -q \
@@ -31,7 +31,7 @@ shows() {
 	[ $? = 1 ]
 }
 
-# A mismatch that depends on time may not appear again, so other seeds are tried.
+# A mismatch that depends on timing may not appear again, so other seeds are tried.
 for name in code query lost length status place byte private; do
 	for seed in 1 1001 2001; do
 		shows $name $seed && { echo "note: $name: $calls calls"; continue 2; }
