@@ -131,7 +131,7 @@ Test(srq, srq_create__attributes_that_cannot_be)
 	assert_code(create(4, 1, -1, &h), DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	assert_code(dat_srq_create(t.ia, t.pz, NULL, &h), DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	assert_code(create(4, 1, 0, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
-	cr_expect_eq(h, (DAT_SRQ_HANDLE)&t, "an output was written");
+	cr_expect_eq(h, (DAT_SRQ_HANDLE)&t, "the refused call wrote an output");
 }
 
 Test(srq, srq_create__smallest_and_largest)
@@ -269,7 +269,7 @@ Test(srq, srq_resize__within_the_room_and_beyond)
 	n = query().max_recv_dtos;
 	ret = dat_srq_resize(srq, t.ia_attr.max_recv_per_srq);
 	assert_ret(ret, DAT_INSUFFICIENT_RESOURCES);
-	cr_expect_eq(query().max_recv_dtos, n, "it changed nothing");
+	cr_expect_eq(query().max_recv_dtos, n, "the refused call changed nothing");
 	for (DAT_COUNT i = 0; i < n; i++)
 		assert_ok(post((uint64_t)i));
 	assert_ret(post(99), DAT_INSUFFICIENT_RESOURCES);
@@ -315,12 +315,12 @@ Test(srq, srq_set_lw__when_fewer_are_there_already)
 	assert_ok(post(1));
 	assert_ok(post(2));
 	assert_ok(dat_srq_set_lw(srq, 2));
-	cr_expect(quiet(), "two are not below two");
+	cr_expect(quiet(), "two receives are not below a watermark of two");
 	assert_ok(dat_srq_set_lw(srq, 3));
 	cr_expect(low());
 	cr_expect(quiet(), "once");
 	assert_ok(dat_srq_set_lw(srq, 3));
-	cr_expect(low(), "set again");
+	cr_expect(low(), "the low watermark was set again");
 	assert_ok(dat_srq_set_lw(srq, DAT_SRQ_LW_DEFAULT));
 	cr_expect(quiet());
 }
@@ -335,13 +335,13 @@ Test(srq, ep_create_with_srq__is_reported)
 	assert_ok(dat_ep_query(ep, DAT_EP_FIELD_ALL, &p));
 	cr_expect_eq(p.srq_handle, srq);
 	cr_expect_eq(p.ep_state, DAT_EP_STATE_UNCONNECTED);
-	cr_expect_eq(p.ep_attr.max_recv_dtos, 7, "exactly what was asked for");
+	cr_expect_eq(p.ep_attr.max_recv_dtos, 7, "the endpoint has exactly the requested receives");
 	cr_expect_geq(p.ep_attr.max_request_dtos, 8);
 	assert_ok(dat_ep_get_status(ep, &state, &recv_idle, &request_idle));
 	cr_expect_eq(recv_idle, DAT_TRUE);
 	assert_ok(dat_ep_reset(ep));
 	assert_ok(dat_ep_query(ep, DAT_EP_FIELD_ALL, &p));
-	cr_expect_eq(p.srq_handle, srq, "a reset does not part them");
+	cr_expect_eq(p.srq_handle, srq, "a reset endpoint keeps its SRQ");
 }
 
 Test(srq, ep_create_with_srq__attributes)

@@ -69,7 +69,8 @@ static void hears(int fd, enum cm_type type, uint64_t id)
 	struct cm_msg m;
 
 	cr_assert_eq(raw_hear(fd, &m), 1);
-	cr_assert_eq(m.type, type, "%s and not %s", cm_type_name(m.type), cm_type_name(type));
+	cr_assert_eq(m.type, type,
+		     "message %s instead of %s", cm_type_name(m.type), cm_type_name(type));
 	cr_assert_eq(m.id, id);
 }
 
@@ -94,7 +95,7 @@ LINE(connections__share_one)
 		cr_assert_eq(c[i]->fd, -1);
 	}
 	SOON(a.established == MANY && b.readies == MANY);
-	cr_assert_eq(cm_loop.n_muxes, 2, "both ends");
+	cr_assert_eq(cm_loop.n_muxes, 2, "one stream, whose two ends both count");
 	for (int i = 0; i < MANY; i++)
 		cr_assert_eq(dap_cm_disconnect(c[i], i % 2), 0);
 	SOON(a.why[DAP_CM_DISCONNECTED] == MANY && b.why[DAP_CM_DISCONNECTED] == MANY);
@@ -108,7 +109,7 @@ LINE(idle__is_hung_up)
 	node_listen(&b, QUAL);
 	node_pair(&a, &b, QUAL, &c);
 	th_sleep_ms(50);
-	cr_assert_eq(a.ended, 0, "a connection holds it");
+	cr_assert_eq(a.ended, 0, "a connection that uses the stream has ended");
 	cr_assert_eq(dap_cm_disconnect(c, false), 0);
 	SOON(__atomic_load_n(&cm_loop.n_muxes, __ATOMIC_RELAXED) == 0);
 	cr_assert_eq(a.why[DAP_CM_DISCONNECTED], 1);
@@ -309,7 +310,7 @@ LINE(caller__never_reads)
 		if (th_send(fd, &w, sizeof(w)))
 			break;
 	}
-	cr_assert_lt(sent, 100000, "it was cut off");
+	cr_assert_lt(sent, 100000, "the stream was not closed");
 	close(fd);
 }
 

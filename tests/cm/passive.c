@@ -420,7 +420,7 @@ PASSIVE(keepalive__is_for_other_hosts)
 	cr_assert_eq(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
 	raw_say(fd, CM_REQ, ID, QUAL);
 	cr_assert_eq(raw_hear(fd, &m), 1);
-	cr_assert(probed(b.passive), "another address, another host");
+	cr_assert(probed(b.passive), "another address counts as another host");
 	close(fd);
 }
 
@@ -444,7 +444,7 @@ PASSIVE(accept__no_descriptor_left)
 	cr_assert_eq(b.requests, 0);
 	th_fds_restore();
 	cr_assert_lt((after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec - before.tv_nsec,
-		     100 * 1000000, "it spins");
+		     100 * 1000000, "the manager's thread is busy although no descriptor is free");
 	cr_assert_eq(raw_hear(fd, &m), 1);
 	cr_assert_eq(m.type, CM_REP);
 	close(fd);

@@ -74,7 +74,7 @@ static int hw_open(struct dap_ia *ia, const char *params, char *why, size_t whyl
 		return -ENODEV;
 	err = made(FAKE_IA);
 	if (err) {
-		snprintf(why, whylen, "the test says so");
+		snprintf(why, whylen, "the test injects this failure");
 		return err;
 	}
 	fill_caps(&ia->caps);

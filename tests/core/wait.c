@@ -432,7 +432,8 @@ static bool wakes_after_change_at(unsigned int lock)
 	cr_assert(TH_WITHIN(20000, is_changed()));
 	th_aside_end(&flip.changer);
 	fake_complete_dto(flip.evd, flip.ep, 1, false);
-	cr_assert(TH_WITHIN(20000, is_done(&w)), "asleep after a change at lock %u", lock);
+	cr_assert(TH_WITHIN(20000, is_done(&w)),
+		  "the waiter sleeps although the flags changed at lock %u", lock);
 	th_aside_end(&waiter);
 	cr_assert_eq(w.ret, DAT_SUCCESS);
 	cr_assert_eq(dat_ep_free(flip.ep), DAT_SUCCESS);

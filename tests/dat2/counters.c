@@ -240,7 +240,8 @@ Test(counters, evd__counts_events_dequeued)
 		side_wait(a.dto, DAT_DTO_COMPLETION_EVENT);
 		found += 4;
 		all_of(a.dto, DCNT_EVD_ALL_COUNTERS, v);
-		cr_assert_eq(v[DCNT_EVD_DEQUEUE_FOUND], found, "%llu after %u",
+		cr_assert_eq(v[DCNT_EVD_DEQUEUE_FOUND], found,
+			     "the counter is %llu after %u operations",
 			     (unsigned long long)v[DCNT_EVD_DEQUEUE_FOUND], found);
 	}
 	cr_assert_eq(v[DCNT_EVD_WAIT], 100);

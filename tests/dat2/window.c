@@ -496,7 +496,8 @@ static void bound_is_open(void)
 	ev = side_wait(b.dto, DAT_RMR_BIND_COMPLETION_EVENT);
 	cr_assert_eq(ev.event_data.rmr_completion_event_data.status, DAT_RMR_BIND_SUCCESS);
 	assert_ok(dat_rmr_query(move.rmr, DAT_RMR_FIELD_ALL, &param));
-	cr_assert_eq(param.lmr_triplet.segment_length, LEN, "lock %u: it is not bound", move.at);
+	cr_assert_eq(param.lmr_triplet.segment_length, LEN,
+		     "lock %u: the RMR is not bound", move.at);
 	cr_assert_eq(write_by(a.ep, move.context, "moved"), DAT_DTO_SUCCESS, "lock %u", move.at);
 	bind_it(move.rmr, b.ep, 0);
 }

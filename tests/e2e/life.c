@@ -116,7 +116,8 @@ static bool part(struct life *l)
 
 	return STEP(dat_ep_disconnect(l->a.ep, DAT_CLOSE_GRACEFUL_FLAG)) &&
 	       expect_event(l, l->a.conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED, &ev, "ended") &&
-	       expect_event(l, l->b.conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED, &ev, "was ended") &&
+	       expect_event(l, l->b.conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED, &ev,
+			    "the peer ended the connection") &&
 	       STEP(dat_ep_reset(l->a.ep)) && STEP(dat_ep_free(l->a.ep));
 }
 
@@ -163,6 +164,6 @@ const char *life_words(const struct life *l)
 	static char text[256];
 
 	snprintf(text, sizeof(text), "%s: 0x%08x, event 0x%x, status %d",
-		 l->step ? l->step : "all is well", l->ret, l->event, l->status);
+		 l->step ? l->step : "all steps succeeded", l->ret, l->event, l->status);
 	return text;
 }

@@ -204,12 +204,13 @@ Test(efa_bad, ack__of_a_delayed_packet_is_no_new_one)
 		cr_assert_null(fake.broken, "%s", fake.said);
 		if (e->rx.acked_to != first)
 			cr_assert_gt((first - e->rx.acked_to) & EFA_ACK_MASK, EFA_MAX_WINDOW,
-				     "%u are acknowledged", e->rx.acked_to - first);
+				     "%u packets are acknowledged", e->rx.acked_to - first);
 	}
 	cr_assert_lt(e->rx.acked_to - first, EFA_ACK_MASK);
 	for (int i = 0; i < 20000 && e->rx.acked_to != e->rx.next; i++)
 		efa_tick(efa_ia(r.ia)->eng);
-	cr_assert_eq(e->rx.acked_to, e->rx.next, "what was held back is not acknowledged");
+	cr_assert_eq(e->rx.acked_to, e->rx.next,
+		     "packets in the reorder buffer are not acknowledged");
 }
 
 Test(efa_bad, packet__of_an_unknown_sender_is_dropped)

@@ -54,7 +54,7 @@ static void said(const char *cause, const char *cure)
 
 static void is_as_before(uint32_t given)
 {
-	cr_assert_eq(given, 0x5a5a5a5a, "a context came of it");
+	cr_assert_eq(given, 0x5a5a5a5a, "the failed bind returned a context");
 	cr_assert_eq(rmr->rmr_context, context);
 	cr_assert_eq(rig_write(&r, &r.a, 1, 0, LEN - 8, 8), DAT_SUCCESS);
 	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS);

@@ -43,7 +43,7 @@ Test(efa_flush, slow_post__after_a_doorbell_flushes_before_its_wqe, .timeout = 6
 	rig_open(&r, "seed=7");
 	rig_endpoints(&r, NULL);
 	sq = &efa_ep(r.a.ep)->sq;
-	cr_assert_eq(sq->unrung, 0, "the last WQE has had its doorbell");
+	cr_assert_eq(sq->unrung, 0, "the last WQE got its doorbell");
 	before = *sq;
 	memset(ring, 0xa5, sizeof(ring));
 	sq->next = (uint8_t *)ring;
@@ -51,7 +51,7 @@ Test(efa_flush, slow_post__after_a_doorbell_flushes_before_its_wqe, .timeout = 6
 	if (!th_step(post, look))
 		cr_skip_test("only on x86-64 can a call be stepped through");
 	cr_assert(written);
-	cr_assert_gt(flushes_before, 0, "the WQE may come to the device before the doorbell");
+	cr_assert_gt(flushes_before, 0, "the doorbell may overtake the WQE");
 	efa_slot_free(sq, sq->ids[sq->used - 1]);
 	*sq = before;
 	rig_endpoints_free(&r);

@@ -62,7 +62,7 @@ static uint32_t bind_to(uint32_t len)
 	cr_assert_eq(rig_next(&r, r.b.req).number, DAP_EV_RMR_BIND);
 	if (!len)
 		return 0;
-	cr_assert(!nhad || had[nhad - 1] != context, "bind %u gives the context of before", nhad);
+	cr_assert(!nhad || had[nhad - 1] != context, "bind %u returns the previous context", nhad);
 	had[nhad++] = context;
 	return context;
 }

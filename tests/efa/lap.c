@@ -84,7 +84,8 @@ static void messages_on_cq(void)
 			messages[nmessages++] = at[n];
 		else
 			others[nothers++] = at[n];
-	cr_assert_eq(nmessages, MESSAGES, "%u messages and %u others, round %u", nmessages, nothers,
+	cr_assert_eq(nmessages, MESSAGES,
+		     "%u messages and %u other completions, round %u", nmessages, nothers,
 		     arrive_at);
 	memcpy(at, others, nothers * sizeof(*at));
 	at += nothers;

@@ -128,8 +128,8 @@ Test(efa_order, writes__relaxed_become_visible_in_any_order)
 		longs += !long_write_in_order("relaxed", "wide", seed);
 		shorts += !short_writes_in_order("relaxed", "wide", seed);
 	}
-	cr_assert(longs, "every long write was in ascending order");
-	cr_assert(shorts, "every series of writes was in order");
+	cr_assert(longs, "every long write arrived in ascending order");
+	cr_assert(shorts, "every series of writes arrived in order");
 }
 
 /* During the call a write of one packet is posted to the device. */

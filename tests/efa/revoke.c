@@ -89,7 +89,7 @@ static void write_ends_with(void (*end)(void))
 	end();
 	memset(r.b.mem, OLD, RIG_MEM);
 	is_refused("refuses an RDMA write");
-	cr_assert_null(memchr(r.b.mem, NEW, LEN), "bytes were written after the end");
+	cr_assert_null(memchr(r.b.mem, NEW, LEN), "bytes were written after the context had ended");
 }
 
 Test(efa_revoke, write__unbind) { write_ends_with(unbind); }

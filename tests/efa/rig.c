@@ -101,7 +101,7 @@ void rig_endpoints_free(struct rig *r)
 	free(r->b.ep);
 	while (rig_poll(r->a.req, &ev) || rig_poll(r->b.req, &ev) || rig_poll(r->a.recv, &ev) ||
 	       rig_poll(r->b.recv, &ev))
-		cr_assert_fail("a completion of an endpoint that is gone");
+		cr_assert_fail("a completion of a freed endpoint");
 }
 
 struct dap_rmr *rig_rmr(struct rig *r, const struct side *s)
@@ -207,7 +207,7 @@ struct dap_event rig_next(struct rig *r, struct dap_evd *evd)
 		}
 		efa_tick(efa_ia(r->ia)->eng);
 	}
-	cr_assert_fail("no completion; last said: %s", fake.said);
+	cr_assert_fail("no completion; last message: %s", fake.said);
 	return ev;
 }
 

@@ -76,7 +76,7 @@ static void seed_begins(const char *profile, uint64_t seed)
 	static bool ready;
 
 	snprintf(replay, sizeof(replay),
-		 "again: EFA_SEED=%llu EFA_PROFILE=%s %s/tests/efa --filter 'efa_seeds/*'\n",
+		 "to repeat: EFA_SEED=%llu EFA_PROFILE=%s %s/tests/efa --filter 'efa_seeds/*'\n",
 		 (unsigned long long)seed, profile, build ? build : "build");
 	within = true;
 	if (ready)
@@ -117,7 +117,7 @@ static void round_of(struct rig *r, struct side *s, struct side *peer, struct di
 			continue;
 		ev = rig_next(r, s->req);
 		cr_assert(ev.dto.status == DAP_DTO_SUCCESS && ev.dto.cookie == want,
-			  "round %u: request %llu, status %u, where %u was to come; %s", n,
+			  "round %u: request %llu, status %u; request %u was expected; %s", n,
 			  (unsigned long long)ev.dto.cookie, ev.dto.status, want, fake.said);
 	}
 	cr_assert(filled(s->mem + READS, seed, n, len), "read %u", n);
@@ -161,7 +161,7 @@ static void crowd_look(struct crowd *c, uint64_t seed, bool receives)
 		return;
 	}
 	cr_assert(ev.dto.cookie == n && ev.dto.length == (n % 4 == 3 ? 12 : 8),
-		  "message %llu where %u was to come",
+		  "message %llu; message %u was expected",
 		  (unsigned long long)ev.dto.cookie, n);
 	cr_assert(filled(c->to->mem + RECEIVES + n * SMALL, seed, n, (uint32_t)ev.dto.length));
 	if (n % 5 == 2)
@@ -179,7 +179,7 @@ static void crowd(struct rig *r, struct dice *d, uint64_t seed)
 		uint32_t what = roll(d, 12);
 		struct crowd *one = &c[what & 1];
 
-		cr_assert(i < 100000, "stuck; last said: %s", fake.said);
+		cr_assert(i < 100000, "no progress; last message: %s", fake.said);
 		if (what < 4 && one->posted < CROWD && one->dtos - one->reqs + 2 < RIG_DTOS)
 			crowd_post(r, one, seed);
 		else if (what < 6)
@@ -210,7 +210,8 @@ static void run_seed(struct rig *r, uint64_t seed)
 	struct dice d = { seed * 2654435761u + 1 };
 
 	settle(r);
-	cr_assert_eq(softnic_efa_reseed(r->nic, seed + 1), 0, "not at rest");
+	cr_assert_eq(softnic_efa_reseed(r->nic, seed + 1), 0,
+		     "work is left after the last completion");
 	for (uint32_t n = 1 + roll(&d, 3); n; n--) {
 		round_of(r, &r->a, &r->b, &d, seed, n);
 		if (roll(&d, 2))

@@ -177,7 +177,7 @@ Test(efa_silicon, drain__does_not_flood_a_silent_peer)
 	for (int i = 0; i < 2000; i++)
 		cr_assert(!efa_hw.qp_drain_done(r.a.ep));
 	softnic_efa_counters(r.nic, &after);
-	cr_assert_leq(after.wqes - before.wqes, 1, "%u were sent",
+	cr_assert_leq(after.wqes - before.wqes, 1, "%u WQEs were sent",
 		      (unsigned int)(after.wqes - before.wqes));
 	cr_assert_eq(rig_recv(&r, &r.b, 2, 0, 64), DAT_SUCCESS);
 	for (int i = 0; i < 2000 && !efa_hw.qp_drain_done(r.a.ep); i++)
@@ -266,7 +266,7 @@ static void outside(const char *command)
 {
 	commands++;
 	cr_assert(!__atomic_load_n(&efa_ia(r.ia)->eng->lock, __ATOMIC_RELAXED),
-		  "%s while the engine is locked", command);
+		  "%s was called while the engine is locked", command);
 }
 
 static int spy_mr_reg(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t len,
@@ -559,5 +559,5 @@ Test(efa_silicon, dequeue__after_ticks_during_polls_takes_no_mutex)
 	for (int i = 0; i < 100; i++)
 		cr_assert_neq(r.hot->evd_dequeue(r.a.recv, &ev), DAT_SUCCESS);
 	th_at_locks(NULL, NULL);
-	cr_assert_eq(mutexes, 0, "%u in 100 polls", mutexes);
+	cr_assert_eq(mutexes, 0, "%u mutexes in 100 polls", mutexes);
 }

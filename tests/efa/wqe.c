@@ -44,7 +44,7 @@ static const uint8_t *put(unsigned int id, bool second_lap, const struct efa_wr 
 			 (second_lap ? 0x8000 : 0),
 	};
 	efa_wqe_put(&e, wr);
-	cr_assert_eq(ring[64], 0xee, "it wrote beyond its WQE");
+	cr_assert_eq(ring[64], 0xee, "the driver wrote beyond the WQE");
 	return ring;
 }
 

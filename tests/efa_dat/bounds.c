@@ -119,11 +119,13 @@ Test(efa_bounds, memory__of_an_endpoint_is_as_reported_and_below_a_mebibyte)
 		ok(more(&a, &attr, &ep));
 	each = (mapped() - before) / MANY;
 	told = told_memory(&a);
-	fprintf(stderr, "note: an endpoint of hw_efa takes %lu bytes, and says %lu\n", each, told);
+	fprintf(stderr,
+		"note: an endpoint of hw_efa takes %lu bytes, and reports %lu\n", each, told);
 	cr_assert(told > 64 * 4096 && told < 1u << 20);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 	cr_assert(each < 1u << 20, "%lu bytes", each);
-	cr_assert(each > told - told / 50 && each < told + told / 50, "%lu, told %lu", each, told);
+	cr_assert(each > told - told / 50 && each < told + told / 50,
+		  "an endpoint takes %lu bytes, and reports %lu", each, told);
 #endif
 	end_close(&a);
 }

@@ -38,7 +38,8 @@ static void round_of(struct end *s, struct end *t, uint32_t len, unsigned int se
 	ok(do_send(s, 2, SOURCE, len));
 	ok(do_read(s, 3, READS, TARGET, len));
 	cr_assert_eq(took(t->recv, 9), DAT_DTO_SUCCESS, "%s", what);
-	cr_assert(filled(t->mem + TARGET, len, seed), "%s: the write before its message, %u", what, len);
+	cr_assert(filled(t->mem + TARGET, len, seed),
+		  "%s: the write has not arrived before its message, %u bytes", what, len);
 	cr_assert(filled(t->mem + RECEIVES, len, seed), "%s: a message of %u bytes", what, len);
 	for (uint64_t i = 1; i <= 3; i++)
 		cr_assert_eq(took(s->req, i), DAT_DTO_SUCCESS, "%s: request %d", what, (int)i);

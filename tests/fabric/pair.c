@@ -69,7 +69,7 @@ Test(pair, open__of_a_taken_address_fails, .init = open_pair, .fini = close_pair
 	struct sn_fab *fab = (void *)1;
 
 	cr_assert_eq(sn_fab_open(&config, &fab), -EADDRINUSE);
-	cr_assert_eq(fab, (void *)1, "written on success only");
+	cr_assert_eq(fab, (void *)1, "outputs are written only on success");
 }
 
 Test(pair, close__is_seen_and_a_new_device_is_reached, .init = open_pair, .fini = close_pair)
@@ -115,7 +115,7 @@ Test(pair, full_ring__loses_nothing_and_sleep_requests_room, .init = open_pair, 
 	cr_assert_gt(n, 20);
 	cr_assert_not(sn_fab_has_room(a.fab, &a.peer));
 	cr_assert(sn_fab_unread(a.fab, &a.peer));
-	cr_assert(sn_fab_sleep(a.fab), "nothing to do but to wait for room");
+	cr_assert(sn_fab_sleep(a.fab), "the producer can sleep until there is room");
 	sn_fab_poll(b.fab, 1000);
 	cr_assert_eq(b.got, n);
 	woken = (struct pollfd){sn_fab_fd(a.fab), POLLIN, 0};

@@ -126,7 +126,8 @@ Test(peer, sigkill_in_mid_stream__ends_the_link_and_nothing_else, .timeout = 60)
 		cr_assert(TH_WITHIN(10000, (sn_fab_poll(port.fab, 64), port.got > 3000)));
 		th_kill(&child);
 		cr_assert(TH_WITHIN(10000, (sn_fab_poll(port.fab, 64), port.down == 1)));
-		cr_assert_eq(port.bad + port.disordered, 0, "all that was complete, in order");
+		cr_assert_eq(port.bad + port.disordered, 0,
+			     "all complete packets arrived, in order");
 		cr_assert_eq(port_send(&port, 0, 64), -EHOSTUNREACH);
 		sn_fab_close(port.fab);
 	}
@@ -185,10 +186,10 @@ Test(peer, fork__leaves_the_link_to_the_parent, .timeout = 60)
 	cr_assert_eq(th_spawn(&child, fork_and_die, NULL), 0);
 	join_child(&port, child.sock);
 	cr_assert_eq(th_recv(child.sock, &c, 1), 0);
-	cr_assert_eq(c, 'f', "the grandchild's sends were refused");
+	cr_assert_eq(c, 'f', "the sends of the peer's child were refused");
 	cr_assert_eq(th_send(child.sock, &c, 1), 0);
 	cr_assert(TH_WITHIN(10000, (sn_fab_poll(port.fab, 64), port.down == 1)),
-		  "a living grandchild hid the death of its parent");
+		  "the death of a peer was hidden by its living child");
 	cr_assert_eq(port.got, 3);
 	cr_assert_eq(port.bad + port.disordered, 0);
 	cr_assert_eq(th_send(child.sock, &c, 1), 0);

@@ -104,7 +104,8 @@ Test(ring, full__is_usable_again_once_emptied)
 		cr_assert_lt(++n, SIZE / 1000 + 1);
 	cr_assert_gt(n, SIZE / 1024 - 2);
 	cr_assert_not(sn_ring_has_room(&p.tx, sizeof(bytes)));
-	cr_assert(sn_ring_await_room(&p.tx, sizeof(bytes)), "full, so there is something to wait for");
+	cr_assert(sn_ring_await_room(&p.tx, sizeof(bytes)),
+		  "the ring is full, so the producer can wait for room");
 	while ((len = sn_ring_peek(&p.rx, &data)) > 0) {
 		sn_ring_pop(&p.rx, (size_t)len, 0);
 		m++;

@@ -26,12 +26,13 @@ Test(fsm, design__shows_the_table)
 
 	print_table(f);
 	fclose(f);
-	cr_assert(design, "run from the top of the tree");
+	cr_assert(design, "this test must run in the top folder of the tree");
 	if (!strstr(design, table)) {
 		snprintf(path, sizeof(path), "%s/ep-states.md", getenv("DAPL_BUILD_DIR"));
 		out = fopen(path, "w");
 		cr_assert(out && fputs(table, out) >= 0 && fclose(out) == 0);
-		cr_assert_fail("the table of DESIGN.md is not the code's, which is in %s", path);
+		cr_assert_fail("the table of DESIGN.md differs from the code's, which is in %s",
+			       path);
 	}
 	free(table);
 	free(design);

@@ -41,7 +41,7 @@ Test(number, th_number__before_another_process_binds_any_port)
 
 		cr_assert_eq(fd, -1, "port %u", i);
 		fd = listen_at(number, i, THIS_ONE);
-		cr_assert_geq(fd, 0, "port %u is not for its owner", i);
+		cr_assert_geq(fd, 0, "the owner of port %u cannot listen at it", i);
 		close(fd);
 	}
 }

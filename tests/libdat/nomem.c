@@ -23,10 +23,10 @@ static const char *one_round(void)
 	if (ret != DAT_SUCCESS && DAT_GET_TYPE(ret) != DAT_INTERNAL_ERROR)
 		return "list returned something else";
 	if (n != (ret == DAT_SUCCESS ? 2 : 0))
-		return "list gave another number";
+		return "list returned a wrong number of providers";
 	ret = open_ia("b", DAT_FALSE, &ia);
 	if ((ret == DAT_SUCCESS) != (ia != NULL))
-		return "a handle and an error";
+		return "open returned an error and wrote a handle";
 	if (ret == DAT_SUCCESS)
 		return dat_ia_close(ia, DAT_CLOSE_DEFAULT) == DAT_SUCCESS ? NULL : "close failed";
 	return DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES ? NULL : "open returned something else";

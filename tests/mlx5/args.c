@@ -22,7 +22,7 @@ static void open_rig(void)
 
 static void close_rig(void)
 {
-	cr_assert(rig_empty(&r, r.a.request), "something was posted");
+	cr_assert(rig_empty(&r, r.a.request), "the refused call posted a WQE");
 	cr_assert_eq(m5_ep(r.a.ep)->rq.pi, 0);
 	rig_close(&r, NULL);
 }

@@ -205,10 +205,10 @@ RIG_TEST(bind, rebind__next_context_does_not_follow_from_the_last)
 		step = (uint8_t)(ctx[1] - ctx[0]);
 		first = i ? first : step;
 		equal += step == first;
-		cr_assert(step & 1, "step %u does not come through all variants", step);
+		cr_assert(step & 1, "steps of %u do not reach all variants", step);
 		rig_rmr_free(other);
 	}
-	cr_assert_lt(equal, N, "every context is the one before and %u", first);
+	cr_assert_lt(equal, N, "each context is the previous one plus %u", first);
 }
 
 /* Posts as many binds as the endpoint allows, each on its own RMR, also when their keys change. */
@@ -236,7 +236,8 @@ RIG_TEST(bind, rmr_bind__max_request_dtos_that_change_keys_together)
 	}
 	cr_assert(rig_empty(&r, r.b.request));
 	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_SUCCESS);
-	cr_assert_eq(write_through(before, 0, 8), DAT_DTO_ERR_REMOTE_ACCESS, "two are valid");
+	cr_assert_eq(write_through(before, 0, 8), DAT_DTO_ERR_REMOTE_ACCESS,
+		     "two contexts of the RMR are valid");
 	again();
 	for (int i = 0; i < N; i++)
 		rig_rmr_free(many[i]);
@@ -363,7 +364,8 @@ RIG_TEST(bind, rmr_bind__after_an_unseen_flush)
 	cr_assert_eq(rig_ep(&r, &r.b, &c), 0);
 	cr_assert_eq(rig_ep(&r, &r.a, &d), 0);
 	cr_assert_eq(rig_connect(c, d), 0);
-	cr_assert_eq(m5_rmr(rmr)->last_ep, c, "the memory is to be the old one's");
+	cr_assert_eq(m5_rmr(rmr)->last_ep, c,
+		     "the new endpoint must have the memory of the old one");
 	cr_assert_eq(bind_on(c, 1000, 64, RW, 0, &next), DAT_SUCCESS);
 	expect_bind(65);
 	cr_assert_eq(write_through(next, 1000, 8), DAT_DTO_SUCCESS);

@@ -122,7 +122,7 @@ RIG_TEST(credit, reap__goes_no_further_than_a_visible_completion)
 		cr_assert(write_soon(1, DAT_COMPLETION_SUPPRESS_FLAG));
 	cr_assert(write_soon(77, 0));
 	while (write_8(2, DAT_COMPLETION_SUPPRESS_FLAG) == DAT_SUCCESS)
-		cr_assert_lt(posted++, 13u, "the slot of the visible one was given away");
+		cr_assert_lt(posted++, 13u, "the slot of a visible completion was reused");
 	cr_assert(rig_event(&r, r.a.request, &ev));
 	cr_assert_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64, 77);
 	cr_assert(write_soon(3, DAT_COMPLETION_SUPPRESS_FLAG));
@@ -171,7 +171,8 @@ RIG_TEST(credit, drain__ends_when_all_before_it_has)
 	cr_assert_eq(m5_hw.qp_drain_begin(r.a.ep), 0);
 	cr_assert(TH_WITHIN(5000, m5_hw.qp_drain_done(r.a.ep)));
 	cr_assert(rig_empty(&r, r.a.request), "the end of a drain was reported");
-	cr_assert(m5_hw.qp_drain_done(r.a.ep), "still after the poll has swallowed it");
+	cr_assert(m5_hw.qp_drain_done(r.a.ep),
+		  "the drain has not ended, although the poll has dropped its completion");
 }
 
 /* A destroyed object leaves nothing in the CQ; other entries stay, in order. */
@@ -210,7 +211,7 @@ RIG_TEST(credit, qp_create__refused_when_hidden_completions_have_no_room)
 	cr_assert_eq(err, -ENOSPC);
 	while (n)
 		rig_ep_free(ep[--n]);
-	cr_assert_eq(rig_ep(&r, &r.a, &ep[0]), 0, "the room was not given back");
+	cr_assert_eq(rig_ep(&r, &r.a, &ep[0]), 0, "the room in the CQ was not released");
 	rig_ep_free(ep[0]);
 }
 

@@ -388,5 +388,5 @@ RIG_TEST(data, rdma_write__of_an_lmr_that_was_freed)
 	cr_assert_eq(r.hot->rdma_write(r.a.ep, 1, &l, rig_cookie(1), &t, 0), DAT_SUCCESS);
 	cr_assert(rig_event(&r, r.a.request, &ev));
 	cr_assert_eq(ev.event_data.dto_completion_event_data.status, DAT_DTO_ERR_LOCAL_PROTECTION,
-		     "it was copied");
+		     "data of a freed LMR was copied");
 }

@@ -94,7 +94,7 @@ RIG_TEST(event, cq_arm__again_with_the_completion_still_there)
 	for (int i = 0; i < TIMES; i++) {
 		cr_assert_eq(m5_hw.cq_arm(r.b.recv, false), 0);
 		send_one(0);
-		cr_assert(readable(r.b.recv, 5000), "arm %d made no event", i);
+		cr_assert(readable(r.b.recv, 5000), "arm %d caused no event", i);
 		m5_hw.cq_drain_fd(r.b.recv);
 	}
 	for (int i = 0; i < TIMES; i++)

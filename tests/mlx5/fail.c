@@ -46,8 +46,8 @@ static void each_fails(const char *what, int (*call)(void), void (*undo)(void))
 			cr_assert_eq(before[i], after[i], "%s, request %lu failed: %zu %s, not %zu",
 				     what, n, after[i], kinds[i], before[i]);
 	}
-	cr_assert_eq(err, 0, "%s fails for ever", what);
-	cr_assert_gt(n, 2, "%s asked for nothing", what);
+	cr_assert_eq(err, 0, "%s fails although no request fails", what);
+	cr_assert_gt(n, 2, "%s made no request", what);
 	fake.quiet = false;
 }
 
@@ -184,7 +184,7 @@ Test(fail, open__bad_params)
 		cr_expect_eq(m5_ctl_open("soft-mlx5-0", bad[i], &ctl, why, sizeof(why)), -EINVAL,
 			     "%s", bad[i]);
 		cr_expect_null(ctl);
-		cr_expect(why[0], "%s: not explained", bad[i]);
+		cr_expect(why[0], "%s: the message does not explain the failure", bad[i]);
 	}
 	cr_expect_eq(m5_ctl_open("soft-mlx5-9", "", &(struct m5_ctl *){ NULL }, why, sizeof(why)),
 		     -ENODEV);

@@ -56,7 +56,7 @@ RIG_TEST(gate, cq_take__waits_for_the_poller)
 
 	m5_cq_enter(cq, locked);
 	cr_assert_eq(pthread_create(&t, NULL, take, NULL), 0);
-	cr_expect_not(TH_WITHIN(SHORT, step == 1), "taken from under a poller");
+	cr_expect_not(TH_WITHIN(SHORT, step == 1), "the CQ was taken over during a poll");
 	m5_cq_leave(cq, locked);
 	cr_expect(TH_WITHIN(20000, step == 1));
 	step = 2;
@@ -69,7 +69,8 @@ RIG_TEST(gate, cq_enter__waits_while_the_cq_is_taken)
 
 	m5_cq_own(r.b.recv);
 	cr_assert_eq(pthread_create(&t, NULL, poll_once, NULL), 0);
-	cr_expect_not(TH_WITHIN(SHORT, step == 3), "polled a CQ that is taken");
+	cr_expect_not(TH_WITHIN(SHORT, step == 3),
+		      "a CQ was polled that another thread has taken over");
 	m5_cq_release(r.b.recv);
 	pthread_join(t, NULL);
 	cr_expect_eq(step, 3);
@@ -83,7 +84,7 @@ RIG_TEST(gate, cq_take__of_two)
 
 	m5_cq_own(r.b.recv);
 	cr_assert_eq(pthread_create(&t, NULL, take, NULL), 0);
-	cr_expect_not(TH_WITHIN(SHORT, step == 1), "taken by two");
+	cr_expect_not(TH_WITHIN(SHORT, step == 1), "two threads have taken over the CQ");
 	m5_cq_release(r.b.recv);
 	cr_expect(TH_WITHIN(20000, step == 1));
 	step = 2;

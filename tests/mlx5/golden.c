@@ -320,7 +320,7 @@ GOLDEN(rdma_write__gathers_over_the_ring_end)
 				cr_assert_eq(b->ring[(at * 64 + 36 + i) % 512], mem[from],
 					     "at block %u, first of %u: byte %u", at, first, i);
 			}
-			cr_assert_eq(b->ring[512], 0x5a, "beyond the ring");
+			cr_assert_eq(b->ring[512], 0x5a, "bytes beyond the ring were written");
 		}
 	}
 	free(b);

@@ -37,7 +37,8 @@ static void expect(struct dap_evd *evd, uint64_t n)
 {
 	DAT_EVENT ev;
 
-	cr_assert(TH_WITHIN(20000, r.hot->evd_dequeue(evd, &ev) == DAT_SUCCESS), "%lu is lost", n);
+	cr_assert(TH_WITHIN(20000, r.hot->evd_dequeue(evd, &ev) == DAT_SUCCESS),
+		  "completion %lu is lost", n);
 	cr_assert_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64, n);
 	cr_assert_eq(ev.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
 }

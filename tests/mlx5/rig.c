@@ -361,10 +361,11 @@ static void judge(struct softnic *nic, const char *excused)
 	for (size_t i = 0; i < n && i < 16; i++) {
 		if (excused && !strcmp(v[i].name, excused))
 			continue;
-		cr_expect_fail("the device found fault: %s: %s", v[i].name, v[i].detail);
+		cr_expect_fail("the device reports a violation: %s: %s", v[i].name, v[i].detail);
 	}
 	for (int i = 0; i < 5; i++)
-		cr_expect_eq(softnic_object_count(nic, kinds[i]), 0, "left in the device: a %s",
+		cr_expect_eq(softnic_object_count(nic, kinds[i]), 0,
+			     "the device still has an object: %s",
 			     kinds[i]);
 }
 

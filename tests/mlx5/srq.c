@@ -192,7 +192,7 @@ RIG_TEST(srq, broken__is_reported_by_the_device)
 	cr_assert_eq(give(1), DAT_SUCCESS);
 	cr_assert_eq(give(2), DAT_SUCCESS);
 	first->next_wqe_index = cpu_to_be16(0x7fff);
-	cr_assert_eq(arrive(), 1, "what has been taken is good");
+	cr_assert_eq(arrive(), 1, "receives taken before the invalid link are valid");
 	cr_expect(TH_WITHIN(20000, (m5_hw.async_handle(r.ia), fake.broken_srq == srq)));
 	softnic_violations_clear(m5_ia(r.ia)->ctl->soft);
 }

@@ -44,7 +44,7 @@ Test(cold, init_segment__of_a_new_device)
 {
 	uint32_t before;
 
-	cr_expect(sn_get32(c->bar, 0x1fc) >> 31, "the firmware is there at once");
+	cr_expect(sn_get32(c->bar, 0x1fc) >> 31, "the firmware is ready without delay");
 	softnic_pump(c->nic);
 	cr_expect_eq(sn_get32(c->bar, 0x1fc), 0);
 	cr_expect_eq(sn_get32(c->bar, 0x04) >> 16, 5);
@@ -129,7 +129,7 @@ Test(cold, set_hca_cap__choices)
 	sn_set(cap, SN_FLD(0xdb, 5), 24);
 	cold_begin(c, CMD_SET_HCA_CAP, 0);
 	memcpy(c->in + 0x10, cap, sizeof(cap));
-	cr_expect_eq(cold_run(c, 0x1010, 16), 0x03, "more CQs than there are");
+	cr_expect_eq(cold_run(c, 0x1010, 16), 0x03, "more CQs than the model has");
 	cr_expect_eq(cold_count(c, "cmd.field"), 1);
 }
 

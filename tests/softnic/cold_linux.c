@@ -120,7 +120,7 @@ Test(cold_linux, access_reg__what_is_refused)
 	cold_begin(c, CMD_ACCESS_REG, 0);
 	sn_set(c->in, SN_FLD(0x50, 16), 0x5004);
 	c->in[0x11] = 1;
-	cr_expect_eq(cold_run(c, 0x60, 0x60), 0x03, "PTYS is written");
+	cr_expect_eq(cold_run(c, 0x60, 0x60), 0x03, "PTYS cannot be written");
 	cold_begin(c, CMD_ACCESS_REG, 1);
 	sn_set(c->in, SN_FLD(0x50, 16), 0x5004);
 	cr_expect_eq(cold_run(c, 16, 16), 0x50);

@@ -127,7 +127,7 @@ unsigned int cold_wait(struct cold *c, unsigned int slot, size_t outlen)
 
 	for (int i = 0; i < 1000 && e[ENTRY_OWN] & 1; i++)
 		softnic_pump(c->nic);
-	cr_assert(!(e[ENTRY_OWN] & 1), "slot %u stays with the device", slot);
+	cr_assert(!(e[ENTRY_OWN] & 1), "the device does not return slot %u", slot);
 	memcpy(c->out, e + ENTRY_OUT, 16);
 	for (size_t at = 16; at < outlen; at += BOX_DATA)
 		memcpy(c->out + at, c->out_box[(at - 16) / BOX_DATA],

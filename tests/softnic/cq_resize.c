@@ -62,7 +62,7 @@ static void move(uint8_t *ring, unsigned int log)
 		const uint8_t *from = cqe_of(cq.ring, cq.log, i);
 		uint8_t *to = cqe_of(ring, log, i + 1);
 
-		cr_assert_eq(from[63] & 1, i >> cq.log & 1, "the old ring has no end");
+		cr_assert_eq(from[63] & 1, i >> cq.log & 1, "the old ring has no CQE that ends it");
 		if (from[63] >> 4 == CQE_RESIZE)
 			return;
 		memcpy(to, from, 64);
@@ -168,7 +168,8 @@ Test(cq_resize, resize__each_refusal)
 	drv_expect(d, "cmd.field");
 	post(4);
 	begin(2, cq.umem);
-	cr_expect_eq(drv_run(d, AT_PAS), 0x40, "four, and the one that ends the ring");
+	cr_expect_eq(drv_run(d, AT_PAS), 0x40,
+		     "four completions and the CQE that ends the ring do not fit");
 	drv_expect(d, "cmd.field");
 	take(0, 4);
 	post(1);

@@ -360,7 +360,8 @@ Test(key, window_type_2__of_another_qp)
 	cr_expect_eq(rdma_write(src.key, src.mem, 8, at(&dst, 0), key), 0x13);
 	drv_expect(d, "remote.access");
 	revive();
-	cr_expect_eq(bind_type2(key, CHECK_QPN, peer.qpn), 0, "the QP that it is bound to");
+	cr_expect_eq(bind_type2(key, CHECK_QPN, peer.qpn), 0,
+		     "the QP to which the window is bound");
 	cr_expect_eq(bind_type2(key, CHECK_QPN, peer.qpn), 0x06, "not any more");
 	drv_expect(d, "mkey.qpn");
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);

@@ -238,7 +238,7 @@ Test(rc_error, send__from_a_wrong_key, .init = setup)
 	expect(&ra, &rb, 0, 0, 0);
 	expect(&ra, &rb, 13, 0x04, 1);
 	expect(&ra, &rb, 13, 5, 2);
-	cr_assert_eq(rig_qp_state(&b), RTS, "the peer hears nothing of it");
+	cr_assert_eq(rig_qp_state(&b), RTS, "the peer's QP is not affected");
 	finish("mkey.stale", "");
 }
 
@@ -268,7 +268,7 @@ Test(rc_error, rnr__recovers_after_a_receive_is_posted, .init = setup)
 	rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND, .va = ra.data, .len = 3000});
 	cr_assert(TH_WITHIN(10000, (softnic_pump(ra.nic), softnic_pump(rb.nic),
 				    softnic_counters(rb.nic, &c), c.rnr_naks >= 10)),
-		  "7 means for ever");
+		  "rnr_retry 7 means unlimited retries");
 	cr_assert_not(rig_poll(&ra, &cqe));
 	rig_recv(&b, rb.data, 3000);
 	expect(&rb, &ra, 2, 0, 0);

@@ -154,7 +154,7 @@ Test(rc_fuzz, hostile_peer__breaks_only_itself, .init = setup, .fini = finish, .
 		if (i % 4096 == 4095)
 			friends_still_talk(i);
 	}
-	cr_assert_gt(deaths, 10, "the packets are too tame");
+	cr_assert_gt(deaths, 10, "too few packets broke the connection");
 	cr_assert_gt(heard, 1000);
 }
 
@@ -225,6 +225,6 @@ Test(rc_fuzz, train__is_taken_only_when_its_length_is_that_of_its_packets, .init
 	cr_assert_eq(rig.data[65536 + 2 * MTU + 3], 0x5a);
 	cr_assert_eq(write_of(1, MTU + 4), ERR, "longer than a packet");
 	cr_assert_eq(rig.data[65536], 0);
-	cr_assert_eq(write_of(2, 3 * MTU), ERR, "more than it says");
-	cr_assert_eq(write_of(3, 2 * MTU), ERR, "less than it says");
+	cr_assert_eq(write_of(2, 3 * MTU), ERR, "longer than its header says");
+	cr_assert_eq(write_of(3, 2 * MTU), ERR, "shorter than its header says");
 }

@@ -111,7 +111,7 @@ static void stream(unsigned int n)
 			cr_assert_eq(cqe.op, 0, "message %u: syndrome %#x", done, cqe.syndrome);
 			check(done++);
 		}
-		cr_assert_lt(th_now_ms(), end, "stuck at %u of %u", done, n);
+		cr_assert_lt(th_now_ms(), end, "no progress after %u of %u messages", done, n);
 	}
 	cr_assert_not(rig_poll(&ra, &cqe));
 	cr_assert_not(rig_poll(&rb, &cqe));
@@ -137,7 +137,7 @@ ParameterizedTest(struct script *s, rc_loss, script__changes_nothing_that_is_see
 	softnic_counters(ra.nic, &ca);
 	softnic_counters(rb.nic, &cb);
 	if (strstr(s->faults, "drop") || strstr(s->faults, "reorder"))
-		cr_assert_gt(ca.retransmits, 0, "the script did nothing");
+		cr_assert_gt(ca.retransmits, 0, "the fault script caused no retransmission");
 	if (strstr(s->faults, "corrupt"))
 		cr_assert_gt(ca.drops + cb.drops, 0, "no ICRC was wrong");
 	if (strstr(s->faults, "rnr"))

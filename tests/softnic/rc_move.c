@@ -184,7 +184,7 @@ Test(rc_move, atomics__add_and_swap, .init = setup_connected)
 	rig_post_ring(&a, &(struct rig_wr){.op = RIG_CS, .va = was, .len = 8, .raddr = word, .rkey = rb.key,
 					   .swap_add = 7, .compare = 41});
 	expect_ok(&ra, &rb, 0);
-	cr_assert(*was == 42 && *word == 42, "not equal: not swapped");
+	cr_assert(*was == 42 && *word == 42, "compare-and-swap swapped although the values differ");
 	rig_post_ring(&a, &(struct rig_wr){.op = RIG_CS, .va = was, .len = 8, .raddr = word, .rkey = rb.key,
 					   .swap_add = 7, .compare = 42});
 	expect_ok(&ra, &rb, 0);

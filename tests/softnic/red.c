@@ -350,7 +350,7 @@ static void provoke(const char *name)
 		ways[i].provoke();
 		for (int n = 0; n < 1000 && !drv_count(d, name); n++)
 			softnic_pump(d->nic);
-		cr_expect_gt(drv_count(d, name), 0, "%s did not go red", name);
+		cr_expect_gt(drv_count(d, name), 0, "violation %s was not reported", name);
 		return;
 	}
 	cr_expect_fail("nothing here provokes %s", name);

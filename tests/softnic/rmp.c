@@ -154,7 +154,7 @@ Test(rmp, limit__raises_one_event_when_fewer_are_left)
 	cr_assert_eq(drv_srq_arm(&srq, 3), 0);
 	send(&to_a, 0, 8);
 	drv_wait(&rcq, &e);
-	cr_expect_not(event(LIMIT, srq.rmpn), "three are not fewer than three");
+	cr_expect_not(event(LIMIT, srq.rmpn), "three receives are not below a limit of three");
 	cr_expect_eq(query(WQ_LWM, true), 3);
 	send(&to_b, 0, 8);
 	drv_wait(&rcq, &e);
@@ -162,7 +162,7 @@ Test(rmp, limit__raises_one_event_when_fewer_are_left)
 	cr_expect_eq(query(WQ_LWM, true), 0);
 	send(&to_a, 0, 8);
 	drv_wait(&rcq, &e);
-	cr_expect_not(event(LIMIT, srq.rmpn), "once for each arming");
+	cr_expect_not(event(LIMIT, srq.rmpn), "a second limit event for one arm");
 }
 
 Test(rmp, limit__already_reached_when_armed)
@@ -232,7 +232,7 @@ Test(rmp, error__flushes_the_taken_wqe)
 	while (left() && i++ < 100000)
 		softnic_pump(d->nic);
 	cr_assert_eq(left(), 0);
-	cr_assert_not(drv_poll(&rcq, &e), "the message is not whole");
+	cr_assert_not(drv_poll(&rcq, &e), "the message is incomplete");
 	cr_assert_eq(drv_to(&a, CMD_2ERR_QP), 0);
 	cr_assert(TH_WITHIN(5000, (softnic_pump(d->nic), drv_poll(&rcq, &e))));
 	cr_expect_eq(e.opcode, 14);
@@ -330,7 +330,7 @@ Test(rmp, link__to_nowhere_ends_the_queue)
 	sn_set32(srq.mem, 0, 8);
 	send(&to_a, 0, 8);
 	drv_wait(&rcq, &e);
-	cr_expect_eq(e.opcode, 2, "the WQE itself is good");
+	cr_expect_eq(e.opcode, 2, "the WQE with the invalid link is valid itself");
 	cr_expect(event(CATASTROPHIC, srq.rmpn));
 	drv_expect(d, "srq.link");
 	cr_expect_eq(query(RMPC_STATE, false), RMPC_ERR);

@@ -65,7 +65,7 @@ static void each_size(struct rig_scatter scatter, uint32_t most_req, uint32_t mo
 		rig_recv(&b, rb.data, 200);
 		rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND, .va = ra.data, .len = sizes[i]});
 		arrived(&rb, &ra, sizes[i], most_res, rb.data, i);
-		cr_assert_eq(rig_wait(&ra, &rb).format, 0, "a send brings nothing");
+		cr_assert_eq(rig_wait(&ra, &rb).format, 0, "the CQE of a send has no data");
 		memset(ra.data, 0, 200);
 		rig_fill(rb.data, sizes[i], i + 50);
 		rig_post_ring(&a, &(struct rig_wr){.op = RIG_READ, .va = ra.data, .len = sizes[i],

@@ -179,7 +179,7 @@ Test(sq, doorbell__ahead_of_the_record_is_seen)
 	softnic_mmio_write(d->nic, qp.uar, 0x800, w.b, 8);
 	drv_expect(d, "db.record");
 	cr_expect(drv_poll(&cq, &e));
-	cr_expect_not(drv_poll(&cq, &e), "the record is the truth");
+	cr_expect_not(drv_poll(&cq, &e), "the doorbell record is authoritative");
 }
 
 Test(sq, producer__backwards_is_seen)

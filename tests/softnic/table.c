@@ -34,10 +34,10 @@ Test(table, find__one_of_many_that_share_a_place)
 	for (unsigned int i = 0; i < n; i++)
 		cr_assert_eq(sn_table_find(&t, number[i]), &object[i], "number %u", number[i]);
 	sn_table_remove(&t, number[0]);
-	cr_assert_null(sn_table_find(&t, number[0]), "it was removed");
+	cr_assert_null(sn_table_find(&t, number[0]), "the object was removed");
 	for (unsigned int i = 1; i < n; i++)
 		cr_assert_eq(sn_table_find(&t, number[i]), &object[i],
-			     "number %u, behind a place that was left", number[i]);
+			     "number %u, after the slot of a removed object", number[i]);
 	sn_table_free(&t);
 }
 

@@ -167,7 +167,7 @@ Test(bad, allocations_that_fail__leave_nothing)
 	th_usage(&before);
 	while (!whole_life(n))
 		cr_assert_lt(n++, 200);
-	cr_assert_gt(n, 8, "not many allocations");
+	cr_assert_gt(n, 8, "too few allocations were tried");
 	th_usage(&after);
 	cr_assert_eq(after.fds, before.fds);
 	cr_assert_leq(after.maps, before.maps + 2);

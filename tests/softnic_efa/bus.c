@@ -88,7 +88,7 @@ Test(bus, refused_memory_of_the_sender__send_ends_with_invalid_lkey)
 	c = cqe_wait(&a, &b);
 	cr_expect_eq(c.status, 5);
 	settle(&a, &b, 3000);
-	cr_expect(!cqe_poll(&b, &c), "the receive was spent");
+	cr_expect(!cqe_poll(&b, &c), "the receive was consumed");
 	expect_violations(&a, "dma.refused");
 	expect_violations(&b, "");
 	pair_close(&a, &b);
@@ -132,7 +132,7 @@ Test(bus, refused_cq__loses_the_completion_and_no_other)
 		cr_assert_eq(cqe_wait(&b, &a).status, 0);
 		settle(&a, &b, 3000);
 	}
-	cr_expect(!cqe_poll(&a, &c), "the first one was written");
+	cr_expect(!cqe_poll(&a, &c), "the first CQE was written");
 	a.cc[0] = 1;
 	cr_expect(cqe_poll(&a, &c));
 	expect_violations(&a, "dma.refused");

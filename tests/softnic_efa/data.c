@@ -129,7 +129,7 @@ static void write_imm(uint32_t len)
 	w_rdma(&a, &w, OP_WRITE, IMM, 8, 100, 3000, len);
 	post(&a, &w);
 	c = cqe_wait(&b, &a);
-	cr_assert(!memcmp(a.mem + 100, b.mem + 3000, len), "told before all was placed");
+	cr_assert(!memcmp(a.mem + 100, b.mem + 3000, len), "reported before all bytes were placed");
 	cr_assert_eq(c.op, OP_WRITE);
 	cr_assert(c.has_imm);
 	cr_assert_eq(c.imm, 0xabcd0008);

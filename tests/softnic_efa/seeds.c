@@ -82,7 +82,8 @@ static void take(struct load *l, const struct cqe *c)
 		l->done[i] = true;
 		l->completed++;
 		if (l->op[i] == OP_READ)
-			cr_assert(holds(a.mem + i * SLOT, l->len[i], i + 1), "seed %llu: read %u",
+			cr_assert(holds(a.mem + i * SLOT, l->len[i], i + 1),
+				  "seed %llu: wrong data in read %u",
 				  SEED(l), i);
 		return;
 	}
@@ -92,11 +93,11 @@ static void take(struct load *l, const struct cqe *c)
 	cr_assert_eq(c->length, l->len[i], "seed %llu", SEED(l));
 	if (l->op[i] == OP_WRITE)
 		cr_assert(holds(b.mem + i * SLOT, l->len[i], i + 1), 
-			  "seed %llu: write %u told too early", SEED(l), i);
+			  "seed %llu: write %u was reported before its bytes arrived", SEED(l), i);
 	else
 		cr_assert(holds(b.mem + (MESSAGES * SLOT) + (c->req_id % 16u) * 8960, l->len[i],
 				i + 1),
-			  "seed %llu: send %u", SEED(l), i);
+			  "seed %llu: wrong data in send %u", SEED(l), i);
 }
 
 static void poll_both(struct load *l)

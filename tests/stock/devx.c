@@ -83,7 +83,7 @@ Test(stock, devx_general__without_devx)
 	setenv("SOFTNIC_NO_DEVX", "1", 1);
 	cr_assert(list && list[0]);
 	cr_expect_null(mlx5dv_open_device(list[0], &attr));
-	cr_assert_not_null(ctx = ibv_open_device(list[0]), "verbs go without");
+	cr_assert_not_null(ctx = ibv_open_device(list[0]), "verbs work without DEVX");
 	cr_expect_eq(general(ctx, DX_QUERY_HCA_CAP, 1, out, sizeof(out)), EINVAL);
 	cr_expect_null(mlx5dv_devx_umem_reg(ctx, out, sizeof(out), 0));
 	ibv_free_device_list(list);
@@ -191,7 +191,7 @@ Test(stock, devx_obj__left_behind)
 	for (int i = 0; i < 3; i++)
 		leave_behind();
 	dx_create(&e, dx_open());
-	cr_expect_neq(mlx5dv_devx_obj_destroy(e.cq), 0, "a QP has it");
+	cr_expect_neq(mlx5dv_devx_obj_destroy(e.cq), 0, "a QP uses the object");
 	cr_expect_neq(mlx5dv_devx_umem_dereg(e.umem), 0);
 	dx_destroy(&e);
 	st_close(e.ctx);

@@ -182,7 +182,7 @@ Test(stock, destroy_qp__with_its_event_unread)
 	cr_assert_eq(st_write(&a, (uintptr_t)b.buf, b.mr->rkey ^ 1, 8), IBV_WC_REM_ACCESS_ERR);
 	cr_assert(st_readable(b.ctx->async_fd, ST_LIMIT_MS), "no event");
 	st_destroy(&b);
-	cr_assert_not(st_readable(a.ctx->async_fd, 0), "an event of a QP that is gone");
+	cr_assert_not(st_readable(a.ctx->async_fd, 0), "an event of a destroyed QP");
 	st_destroy(&a);
 	st_close(a.ctx);
 }

@@ -61,7 +61,7 @@ Test(stock, import_device__a_write_with_an_imported_pd_and_region)
 	unimport(&i);
 	st_connect(&a, &a);
 	cr_assert_eq(st_write(&a, (uintptr_t)a.buf, a.mr->rkey, 64), IBV_WC_SUCCESS,
-		     "the original goes on");
+		     "the original context still works");
 	st_destroy(&b);
 	st_destroy(&a);
 	st_close(a.ctx);

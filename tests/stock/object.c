@@ -87,7 +87,7 @@ Test(stock, rereg_mr__ends_the_old_key)
 	cr_assert_neq(b.mr->rkey, old);
 	cr_assert_eq(st_write(&a, (uintptr_t)b.buf + 4096, b.mr->rkey, 64), IBV_WC_SUCCESS);
 	cr_expect_neq(ibv_rereg_mr(b.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
-				   IBV_ACCESS_REMOTE_WRITE), 0, "remote without local writes");
+				   IBV_ACCESS_REMOTE_WRITE), 0, "remote write without local write");
 	cr_assert_eq(st_write(&a, (uintptr_t)b.buf + 4096, b.mr->rkey, 64), IBV_WC_SUCCESS);
 	cr_assert_eq(st_write(&a, (uintptr_t)b.buf + 4096, old, 64), IBV_WC_REM_ACCESS_ERR);
 	st_destroy(&a);

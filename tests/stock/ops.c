@@ -92,7 +92,7 @@ Test(stock, post_write__with_immediate)
 	cr_expect_eq(wc.imm_data, htobe32(7));
 	cr_expect_eq(wc.byte_len, LEN);
 	cr_expect_str_eq((char *)t.b.buf + AT, "written");
-	cr_expect_eq(t.b.buf[0], 0, "the receive gave only its place in the queue");
+	cr_expect_eq(t.b.buf[0], 0, "the write with immediate wrote to the receive's buffer");
 	end(&t);
 }
 
@@ -119,9 +119,11 @@ Test(stock, post_atomic__fetch_and_add_compare_and_swap)
 	cr_expect_eq(*here, 42);
 	cr_expect_eq(*there, UINT64_C(0x1122334455667788));
 	cr_assert_eq(post(&t, &swap, 8), IBV_WC_SUCCESS);
-	cr_expect_eq(*here, UINT64_C(0x1122334455667788), "no match, no swap");
+	cr_expect_eq(*here, UINT64_C(0x1122334455667788),
+		     "compare-and-swap swapped although the values differ");
 	add.wr.atomic.rkey = t.b.mr->rkey;
-	cr_expect_eq(post(&t, &add, 8), IBV_WC_REM_ACCESS_ERR, "no right to atomics");
+	cr_expect_eq(post(&t, &add, 8), IBV_WC_REM_ACCESS_ERR,
+		     "the region has no right for atomics");
 	end(&t);
 }
 

@@ -119,11 +119,11 @@ Test(stock, srq__limit)
 	cr_expect_geq(attr.max_sge, 2);
 	send_text(&s, "3");
 	send_text(&s, "2");
-	cr_expect_not(st_readable(s.a.ctx->async_fd, 0), "two are left");
+	cr_expect_not(st_readable(s.a.ctx->async_fd, 0), "two receives are left");
 	send_text(&s, "1");
 	take_async(&s, IBV_EVENT_SRQ_LIMIT_REACHED);
 	cr_assert_eq(ibv_query_srq(s.srq, &attr), 0);
-	cr_expect_eq(attr.srq_limit, 0, "once for each arming");
+	cr_expect_eq(attr.srq_limit, 0, "one limit event for each arm");
 	attr.max_wr = 2 * DEPTH;
 	cr_expect_eq(ibv_modify_srq(s.srq, &attr, IBV_SRQ_MAX_WR), EINVAL);
 	attr.srq_limit = 1 << 20;

@@ -71,7 +71,8 @@ static void connect_and_part(DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd, unsigned int 
 		}
 	}
 	tsan_must(event == DAT_CONNECTION_EVENT_DISCONNECTED ||
-		  event == DAT_CONNECTION_EVENT_PEER_REJECTED, "it ends in another way");
+		  event == DAT_CONNECTION_EVENT_PEER_REJECTED,
+		  "the connection ended with an unexpected event");
 	tsan_must(dat_ep_reset(ep) == DAT_SUCCESS, "reset");
 }
 

@@ -33,7 +33,8 @@ int main(void)
 	tsan_reap(p.a.req_evd, 200);
 	reaped = 200;
 	consumer_close(&p.b);
-	tsan_must(consumer_wait_end(&p.a, TSAN_LIMIT_S * 1000000000ull) == 0, "no end");
+	tsan_must(consumer_wait_end(&p.a, TSAN_LIMIT_S * 1000000000ull) == 0,
+		  "the connection did not end");
 	for (int i = 0; i < 200; i++)
 		if (dat_evd_dequeue(p.a.req_evd, &ev) == DAT_SUCCESS)
 			reaped++;

@@ -56,7 +56,7 @@ static void take_all(void)
 			continue;
 		}
 		cookie = ev.event_data.dto_completion_event_data.user_cookie.as_64;
-		tsan_must(cookie < POSTERS * TSAN_OPS, "a completion of nothing");
+		tsan_must(cookie < POSTERS * TSAN_OPS, "a completion without a post");
 		tsan_must(!seen[cookie / TSAN_OPS][cookie % TSAN_OPS]++, "a post completes twice");
 		left--;
 	}

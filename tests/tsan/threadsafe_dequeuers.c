@@ -60,7 +60,7 @@ static void count(const DAT_EVENT *ev)
 		atomic_fetch_add(&seen[2][at], 1);
 	} else {
 		at = ev->event_data.dto_completion_event_data.user_cookie.as_64;
-		tsan_must(at < 2 * N, "a completion of nothing");
+		tsan_must(at < 2 * N, "a completion without a post");
 		atomic_fetch_add(&seen[at / N][at % N], 1);
 	}
 	atomic_fetch_add(&total, 1);
@@ -94,7 +94,8 @@ static void disconnect(DAT_IA_HANDLE ia)
 	tsan_must(!dat_ep_connect(ep, attr.ia_address_ptr, 61234, 50000, 0, NULL, DAT_QOS_BEST_EFFORT,
 				  DAT_CONNECT_DEFAULT_FLAG), "connect");
 	tsan_must(!dat_evd_wait(conn_evd, TSAN_LIMIT_S * 1000000, 1, &ev, &nmore), "wait");
-	tsan_must(ev.event_number != DAT_CONNECTION_EVENT_ESTABLISHED, "a listener exists");
+	tsan_must(ev.event_number != DAT_CONNECTION_EVENT_ESTABLISHED,
+		  "a process listens, but the connect must fail");
 }
 
 static DAT_IA_HANDLE open_all(void)

@@ -92,7 +92,7 @@ Test(boot, pages__for_many_objects)
 		cr_assert_not_null(pds[i] = ibv_alloc_pd(ctx), "%d: %s", i, strerror(errno));
 	for (int i = 0; i < MANY; i++)
 		cr_assert_eq(ibv_dealloc_pd(pds[i]), 0);
-	cr_expect_gt(pages_wanted(ctx), -MANY / 32, "the device keeps all it was given");
+	cr_expect_gt(pages_wanted(ctx), -MANY / 32, "the device keeps all pages that it got");
 	free(pds);
 	ibv_close_device(ctx);
 }

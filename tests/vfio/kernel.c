@@ -124,14 +124,15 @@ Test(kernel, iommu__maps)
 	cr_expect_eq(rig_map(f.container, mem, 0xf000, 0x10000), EFAULT, "beyond the memory");
 	cr_expect_eq(rig_map(f.container, mem, 0x20800, 4096), EINVAL, "no page");
 	cr_expect_eq(rig_map(f.container, mem, 0x20000, 0), EINVAL, "nothing");
-	cr_expect_eq(rig_map(f.container, mem, 0xfee00000, 4096), EINVAL, "where interrupts go");
+	cr_expect_eq(rig_map(f.container, mem, 0xfee00000, 4096), EINVAL,
+		     "the range of interrupt messages");
 	cr_expect_eq(rig_map(f.container, mem, UINT64_C(1) << 40, 4096), EINVAL, "too high");
-	cr_expect_eq(unmap(f.container, 0x10000, &size), EINVAL, "a part of a map");
+	cr_expect_eq(unmap(f.container, 0x10000, &size), EINVAL, "only part of a map");
 	size = 0x10000;
 	cr_expect_eq(unmap(f.container, 0x8000, &size), 0);
 	cr_expect_eq(size, 8192);
 	size = 4096;
-	cr_expect_eq(unmap(f.container, 0x10000, &size), 0, "nothing is there any more");
+	cr_expect_eq(unmap(f.container, 0x10000, &size), 0, "the map was removed already");
 	cr_expect_eq(size, 0);
 	munmap(mem, 16384);
 	cr_expect_eq(rig_map(f.container, mem, 0x10000, 4096), EFAULT, "no memory");
@@ -200,7 +201,7 @@ Test(kernel, device__config_space)
 	cr_expect_eq(pread(f.device, &v, 2, (off_t)r.offset), 2);
 	cr_expect_eq(v, 0x15b3, "the vendor can be changed");
 	pread(f.device, &v, 2, (off_t)r.offset + 4);
-	cr_expect_eq(v & 4, 0, "the function reaches memory before its driver says so");
+	cr_expect_eq(v & 4, 0, "the function accesses memory before bus mastering is enabled");
 	/* PCI: to read the size of a BAR, write all ones to it first. */
 	pwrite(f.device, &bar, 4, (off_t)r.offset + 0x10);
 	pread(f.device, &bar, 4, (off_t)r.offset + 0x10);
@@ -251,11 +252,13 @@ Test(kernel, device__interrupts)
 	cr_expect(info.flags & VFIO_IRQ_INFO_EVENTFD);
 	cr_assert_gt(info.count, 1);
 	cr_expect_eq(set_irq(f.device, FDS, 0, info.count + 1, fd), EINVAL);
-	cr_expect_eq(set_irq(f.device, FDS, 0, 2, fd), EINVAL, "more than there is room for");
+	cr_expect_eq(set_irq(f.device, FDS, 0, 2, fd), EINVAL,
+		     "more vectors than the structure has eventfds");
 	cr_expect_eq(set_irq(f.device, FDS | VFIO_IRQ_SET_DATA_NONE, 0, 1, fd), EINVAL);
 	cr_expect_eq(set_irq(f.device, FIRE, 0, 1, 0), EINVAL, "not enabled");
 	cr_assert_eq(set_irq(f.device, FDS, 0, 1, fd), 0);
-	cr_expect_eq(set_irq(f.device, FDS, 1, 1, fd), EINVAL, "more than were enabled at first");
+	cr_expect_eq(set_irq(f.device, FDS, 1, 1, fd), EINVAL,
+		     "more vectors than the first call enabled");
 	cr_expect_eq(set_irq(f.device, FIRE, 0, 1, 0), 0);
 	cr_expect(told(fd));
 	cr_expect_eq(set_irq(f.device, FDS, 0, 1, -1), 0);

@@ -143,7 +143,7 @@ static void lacks_in_turn(const char *name, int lack)
 		nothing_left_but(err ? 0 : 5);
 	} while (err && ++n < 20);
 	cr_assert_eq(err, 0, "%s", why);
-	cr_assert_geq(n, 1, "%s is never asked for", name);
+	cr_assert_geq(n, 1, "the driver never queries %s", name);
 	ctl->ops->close(ctl);
 	nothing_left();
 }
@@ -275,7 +275,7 @@ Test(open, port__by_ia_params)
 	cr_assert_arr_eq(pb.gid, v6, 16);
 	cr_assert_arr_eq(pb.mac, mac, 6);
 	cr_assert_arr_eq(pb.ipv4, ip, 4);
-	cr_assert_neq(pb.gid_index, pa.gid_index, "two addresses have an entry each");
+	cr_assert_neq(pb.gid_index, pa.gid_index, "two addresses have one entry each");
 	cr_assert_eq(pc.gid_index, pa.gid_index, "one address has one");
 	/* RFC 4291, appendix A */
 	cr_assert_eq(pd.gid[0], 0xfe);

@@ -367,7 +367,8 @@ Test(boot, reports__of_one_client_come_to_an_end)
 	for (int i = 0; i < 200; i++)
 		cr_assert_eq(rig_request(r, 77, NULL, 0), ENOTSUP);
 	cr_expect_eq(rig_reports(r), 200);
-	cr_expect_eq(atomic_load(&rig_lines), 65, "64 and one that says there are more");
+	cr_expect_eq(atomic_load(&rig_lines), 65,
+		     "64 reports, and one about those that are left out");
 	rig_hang_up(r);
 	cr_expect_eq(rig_reports(r), 0);
 	rig_close(r);

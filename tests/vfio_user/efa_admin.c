@@ -110,10 +110,10 @@ Test(efa_admin, bad_register_access__is_reported)
 	cr_expect_eq(rig_reports(r), ++reports, "an EQ that does not exist");
 	efa_set_reg(r, REG_MMIO_LO, (uint32_t)NOWHERE);
 	efa_set_reg(r, REG_MMIO_READ, 1);
-	cr_expect_eq(rig_reports(r), ++reports, "a response to nowhere");
+	cr_expect_eq(rig_reports(r), ++reports, "a response to an address without memory");
 	efa_set_reg(r, REG_MMIO_LO, RIG_RAM_AT + EFA_MMIO * 4096 + 4);
 	efa_set_reg(r, REG_MMIO_READ, 1);
-	cr_expect_eq(rig_reports(r), ++reports, "a response at an odd word");
+	cr_expect_eq(rig_reports(r), ++reports, "a response at an unaligned address");
 	cr_expect_eq(rig_write(r, EFA_REG_BAR, REG_AQ_LO + 1, "abcd", 4), EINVAL);
 	cr_expect_eq(rig_write(r, EFA_REG_BAR, REG_AQ_LO, "ab", 2), EINVAL);
 	cr_expect(efa_works(&g));
@@ -416,7 +416,8 @@ Test(efa_admin, reg_mr__with_a_list_in_one_buffer)
 	cr_expect_eq(reg_list(1000, at, 8000), 0);
 	cr_expect_eq(reg_list(1000, at, 7999), ILLEGAL);
 	cr_expect_eq(reg_list(1000, end - 8000, 8000), 0);
-	cr_expect_eq(reg_list(1000, end - 7992, 8000), ILLEGAL, "its last word is nowhere");
+	cr_expect_eq(reg_list(1000, end - 7992, 8000), ILLEGAL,
+		     "the last word of the list is not in memory");
 	cr_expect_eq(reg_list(1000, NOWHERE, 8000), ILLEGAL);
 	cr_expect_eq(reg_list(1000, UINT64_MAX - 7, 8000), ILLEGAL);
 	cr_expect(efa_works(&g));
@@ -472,11 +473,11 @@ Test(efa_admin, reg_mr__with_a_list_in_chunks)
 	efa_put(at, 4088, 8, 0);
 	rig_page(g.r, EFA_LISTS + 1, &at);
 	efa_put(at, 8 * 509, 8, NOWHERE);
-	cr_expect_eq(reg_chunks(2 * CHUNK, 4092), ILLEGAL, "a page of the list is nowhere");
+	cr_expect_eq(reg_chunks(2 * CHUNK, 4092), ILLEGAL, "a page of the list is not in memory");
 	cr_expect_eq(reg_chunks(2 * CHUNK - PER_PAGE, 4092), 0);
 	rig_page(g.r, EFA_LISTS, &at);
 	efa_put(at, 8 * IN_CHUNK + 4, 8, NOWHERE);
-	cr_expect_eq(reg_chunks(CHUNK + 1, 4092), ILLEGAL, "a chunk is nowhere");
+	cr_expect_eq(reg_chunks(CHUNK + 1, 4092), ILLEGAL, "a chunk is not in memory");
 	cr_expect(efa_works(&g));
 	efa_end(&g);
 }

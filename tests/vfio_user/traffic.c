@@ -255,7 +255,7 @@ Test(traffic, rdma_write__from_guest_to_guest)
 		post_write(&a, i, 1000, b.key);
 		cr_assert_eq(take_cqe(&a), 0, "%u", i);
 		cr_assert_arr_eq(b.data + i, a.data + i, 1000);
-		cr_assert_neq(b.data[i + 1000], i + 1, "more than was sent");
+		cr_assert_neq(b.data[i + 1000], i + 1, "more bytes than were sent");
 	}
 	end(&a);
 	end(&b);

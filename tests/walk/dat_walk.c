@@ -57,7 +57,7 @@ static bool take_outcome(struct walk *w, const struct call *c)
 	if (err < 0) {
 		snprintf(w->outcome, sizeof(w->outcome), "%s", w->why);
 	} else if (err > 0) {
-		snprintf(w->outcome, sizeof(w->outcome), "not made");
+		snprintf(w->outcome, sizeof(w->outcome), "the call was not made");
 	} else {
 		describe(&o, w->outcome, sizeof(w->outcome));
 		if (!model_judge(w->m, c, &o) || !model_judge_memory(w->m))
@@ -258,7 +258,8 @@ static void report(struct walk *w, const char *path, struct list *calls, const c
 	while (!fails(w, calls, &made, why)) {
 		if (++tries < 8)
 			continue;
-		printf("the mismatch does not come again with its %d calls\n", calls->n);
+		printf("the mismatch does not appear again when its %d calls are repeated\n",
+		       calls->n);
 		return;
 	}
 	printf("%d calls: %s\n", made.n, w->why);
@@ -275,11 +276,11 @@ static void usage(void)
 		"Usage: dat_walk [-i IA] [-s SEED] [-n WALKS] [-c CALLS] [-m MINUTES] [-o FILE] [-kqv]\n"
 		"Random calls by two processes of two threads, judged by a model of DAT.\n"
 		"  -i IA       adapter; default soft-mlx5-0\n"
-		"  -s SEED     of the first walk; each further walk has the next number; default 1\n"
-		"  -n WALKS    default 1\n"
-		"  -c CALLS    of a walk; default 300\n"
-		"  -m MINUTES  walks until then, whatever -n says\n"
-		"  -o FILE     for the program that shows a mismatch; default walk.c\n"
+		"  -s SEED     seed of the first walk; each further walk has the next number; default 1\n"
+		"  -n WALKS    number of walks; default 1\n"
+		"  -c CALLS    number of calls in a walk; default 300\n"
+		"  -m MINUTES  walks for MINUTES, and ignores -n\n"
+		"  -o FILE     file for the program that shows a mismatch; default walk.c\n"
 		"  -k          keeps a mismatch as it is: no shrinking, no program\n"
 		"  -q          waits half a second, not 20 s, for an event that must come\n"
 		"  -v          prints each call\n");
