@@ -69,8 +69,7 @@ static void hears(int fd, enum cm_type type, uint64_t id)
 	struct cm_msg m;
 
 	cr_assert_eq(raw_hear(fd, &m), 1);
-	cr_assert_eq(m.type, type,
-		     "message %s instead of %s", cm_type_name(m.type), cm_type_name(type));
+	cr_assert_eq(m.type, type, "%s, expected %s", cm_type_name(m.type), cm_type_name(type));
 	cr_assert_eq(m.id, id);
 }
 
