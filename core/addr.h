@@ -41,14 +41,14 @@ static inline void dap_addr_set_port(union dap_addr *a, uint16_t port)
 		a->v4.sin_port = htons(port);
 }
 
-/* Is the address 0.0.0.0, ::, or none? */
+/* Returns true if the address is 0.0.0.0 or ::, or if there is none. */
 static inline bool dap_addr_is_any(const union dap_addr *a)
 {
 	return dap_addr_is_v6(a) ? IN6_IS_ADDR_UNSPECIFIED(&a->v6.sin6_addr) :
 				   a->v4.sin_addr.s_addr == htonl(INADDR_ANY);
 }
 
-/* Are both addresses of the same host? Link-local addresses must be of the same link, too. */
+/* Returns true if both are addresses of one host. Link-local addresses must be of one link, too. */
 static inline bool dap_addr_same(const union dap_addr *a, const union dap_addr *b)
 {
 	if (a->sa.sa_family != b->sa.sa_family)

@@ -83,18 +83,18 @@ void dap_evd_set_enabled(struct dap_evd *evd, bool enabled);
 
 /* ---- evd/cno.c, evd/cno_wait.c, evd/cno_agent.c ---- */
 typedef void (*dap_agent_fn)(void *data, void *evd);
-/* fn, unless NULL, is called at the first trigger only. */
+/* If fn is not NULL, it is called at the first trigger only. */
 int dap_cno_create(struct dap_ia *ia, dap_agent_fn fn, void *data, struct dap_cno **cno);
 /* fn is called at each trigger. When this returns, the old fn has returned and is not called again,
  * unless the old fn itself is the caller. */
 int dap_cno_set_agent(struct dap_cno *cno, dap_agent_fn fn, void *data);
 void dap_cno_get_agent(struct dap_cno *cno, dap_agent_fn *fn, void **data);
 int dap_cno_free(struct dap_cno *cno);
-/* Called when all EVDs are gone: ends waits and agent calls, and returns after the last of them. */
+/* Called when all EVDs are freed: ends waits and agent calls, and returns after the last one. */
 void dap_cno_abort(struct dap_cno *cno);
 /* Frees the CNO, after dap_cno_abort. */
 void dap_cno_destroy(struct dap_cno *cno);
-/* On success evd is the one that triggered, or NULL if all EVDs are gone. */
+/* On success evd is the EVD that triggered the CNO, or NULL if all EVDs are freed. */
 int dap_cno_wait(struct dap_cno *cno, uint32_t timeout_us, struct dap_evd **evd);
 /* Returns a descriptor that is readable if dap_cno_wait may have an EVD to return. The CNO owns the
  * descriptor and closes it. */
@@ -134,12 +134,12 @@ struct dap_ep_args {
 	const struct dap_ep_attr *attr;				/* NULL: default attributes */
 };
 int dap_ep_create(struct dap_ia *ia, const struct dap_ep_args *args, struct dap_ep **ep);
-/* Creates a provided endpoint for a request. It has no PZ, EVDs and QP until dap_ep_modify gives it
+/* Creates a provided endpoint for a request. It has no PZ, EVDs or QP until dap_ep_modify gives it
  * a PZ. Its read limits suit any request: as initiator the adapter's maximum, as target none. */
 int dap_ep_provide(struct dap_ia *ia, struct dap_ep **ep);
 int dap_ep_free(struct dap_ep *ep);
 void dap_ep_destroy(struct dap_ep *ep);
-/* For dap_obj_each: the EVD is freed; it may be the endpoint's connect EVD. */
+/* Clears the endpoint's connect EVD if it is this one, which is being freed. For dap_obj_each(). */
 void dap_ep_forget_evd(void *ep, void *evd);
 int dap_ep_get_status(struct dap_ep *ep, uint32_t *state, bool *recv_idle, bool *request_idle);
 

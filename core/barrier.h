@@ -105,8 +105,9 @@ static inline void dap_mmio_store64(volatile uint64_t *p, uint64_t v)
 }
 
 /*
- * The owner byte of a CQE, which the device writes while we read. A device writes its aligned
- * eight bytes at once; ThreadSanitizer pairs only accesses to the same address.
+ * Reads the owner byte of a CQE, which the device may write meanwhile. A device stores the eight
+ * aligned bytes around it at once. ThreadSanitizer pairs only accesses to the same address, so
+ * under it all eight are read.
  */
 static inline uint8_t dap_load_owner(const volatile uint8_t *p)
 {
@@ -119,8 +120,7 @@ static inline uint8_t dap_load_owner(const volatile uint8_t *p)
 #endif
 }
 
-/* The same for a CQE whose status is in the same eight bytes as the owner byte, and is written with
- * it. */
+/* Likewise for an owner byte and a status byte that are adjacent and stored together. */
 static inline uint16_t dap_load_owner16(const volatile void *p)
 {
 #if DAP_TSAN

@@ -201,7 +201,7 @@ struct dap_rmr {
 	_Alignas(64) uint8_t hw[DAP_HW_RMR_SIZE];
 	/* The last bind, for dat_rmr_query. */
 	uint32_t rmr_context, priv;
-	_Alignas(16) uint64_t addr;	/* stored together with length where the CPU can */
+	_Alignas(16) uint64_t addr;	/* one store writes it and length, if the CPU has one */
 	uint64_t length;
 	bool for_ep;			/* 2.0: only this endpoint's connection may use it */
 	bool zero_based;		/* 2.0: remote addresses are offsets into the range */
@@ -229,7 +229,7 @@ enum {
 	DAP_SLOW_DEAD = 4,		/* overflowed or being freed */
 	DAP_SLOW_NO_CQ = 8,		/* the EVD has no CQ: only the software queue */
 	DAP_SLOW_CNO = 16,		/* a CNO watches the CQ: it is read under cq_lock */
-	DAP_SLOW_COUNT = 32,		/* receives are counted (ep/recv.c): likewise */
+	DAP_SLOW_COUNT = 32,		/* receives are counted (ep/recv.c): cq_lock, too */
 	DAP_SLOW_LOCKED = 64,		/* a slow call holds cq_lock: dap_evd_leave_hot_path */
 	DAP_SLOW_EARLY = 128,		/* a peer may send before ESTABLISHED: dap_evd_early */
 };
@@ -374,11 +374,11 @@ void dap_async_post(struct dap_ia *ia, uint32_t number, struct dap_obj *obj, int
 /* ---- invariant.c ---- */
 /*
  * An invariant of cold code is true whatever a caller, a peer or a device does. If it is not, this
- * library has a defect: the log gets the condition and the object, and the IA has failed as after
- * dap_ia_fatal(). The caller goes on, or returns if it cannot. With DAPL_DBG_ABORT=1, which the
+ * library has a defect: it logs the condition and the object, and fails the IA as dap_ia_fatal()
+ * does. The caller goes on, or returns if it cannot. With DAPL_DBG_ABORT=1, which the
  * tests set, the process aborts instead.
  *
- * Any thread may check one, with any locks held but the connection manager's.
+ * Any thread may check an invariant, and may hold any lock but the connection manager's.
  */
 bool dap_invariant_broken(const struct dap_obj *obj, const char *what, const char *file, int line)
 	__attribute__((cold, noinline));
@@ -387,14 +387,15 @@ static inline bool dap_invariant_check(const struct dap_obj *obj, bool holds, co
 {
 	return __builtin_expect(holds, 1) || dap_invariant_broken(obj, what, file, line);
 }
-/* Whether the condition about the object holds. */
+/* Returns true if the condition about the object holds. */
 #define dap_invariant(obj, cond) dap_invariant_check(obj, (cond), #cond, __FILE__, __LINE__)
 
 /* ---- called by a backend ---- */
 /* Called at an error completion or a QP event: leads to DISCONNECTED, BROKEN. Idempotent. Any
  * thread may call it, with any lock held: the connection manager's thread does the rest. */
 void dap_ep_broken(struct dap_ep *ep);
-/* Soon calls the peer's qp_look(). The endpoint's lock is held, none of the backend's. */
+/* Makes the peer call its qp_look() soon. The caller holds the endpoint's lock, and none of the
+ * backend's. */
 void dap_ep_look(struct dap_ep *ep);
 /* The CQ behind the EVD has overflowed: marks the EVD dead and raises EVD_OVERFLOW. */
 void dap_evd_overflow(struct dap_evd *evd);
@@ -402,7 +403,7 @@ void dap_evd_overflow(struct dap_evd *evd);
 void dap_ia_fatal(struct dap_ia *ia);
 
 /* Called by a poster that found the endpoint's queue full. If the consumer gave no EVD for that
- * direction, drops completions, which frees entries. Returns true if there were any. */
+ * direction, drops completions, which frees queue entries. Returns true if it dropped any. */
 bool dap_ep_reap(struct dap_ep *ep, bool recv) __attribute__((cold));
 
 /* Size of the struct behind an endpoint's handle. */
@@ -424,7 +425,7 @@ void dap_cm_timer(struct dap_cm *cm, struct dap_timer *t, uint64_t delay_us);
 /* After this returns, the timer's fn is not running and cannot run again. */
 void dap_cm_timer_close(struct dap_cm *cm, struct dap_timer *t);
 
-/* ---- ep/fsm.h has its writer ---- */
+/* ---- the state of an endpoint; only ep/fsm.c changes it ---- */
 static inline enum dap_ep_state dap_ep_state(const struct dap_ep *ep)
 {
 	return (enum dap_ep_state)__atomic_load_n(&ep->state, __ATOMIC_ACQUIRE);

@@ -28,7 +28,7 @@ EXPORTED size_t dapl_direct_devices(struct dapl_device *devs, size_t max)
 	return n;
 }
 
-/* Appends the keys of a table to the n entries that there are. */
+/* Writes the keys of a table after the first n entries of params. */
 static size_t add_table(const struct dap_param *p, const char *adapter, struct dapl_param *params,
 			size_t max, size_t n)
 {
@@ -80,7 +80,8 @@ static const struct dap_hw *backend_of(const char *device)
 	return *hw;
 }
 
-/* Checks them by the keys of the device's backend, or of any backend if none has the device. */
+/* Checks ia_params by the keys of the device's backend. If no backend has the device, the keys of
+ * any backend will do. */
 static long check_backends(const char *device, const char *ia_params, char *why, size_t whylen)
 {
 	const struct dap_hw *owner = backend_of(device);

@@ -28,7 +28,7 @@ static inline le32_t cpu_to_le32(uint32_t v) { return (le32_t){ htole32(v) }; }
 static inline uint16_t le16_to_cpu(le16_t v) { return le16toh(v.le); }
 static inline uint32_t le32_to_cpu(le32_t v) { return le32toh(v.le); }
 
-/* Asserts on wire structs are beside them, with the section they were read from. */
+/* Used beside each wire struct, with the section of the document that defines it. */
 #define WIRE_SIZE(type, size) _Static_assert(sizeof(type) == (size), #type " size")
 #define WIRE_AT(type, member, off) \
 	_Static_assert(__builtin_offsetof(type, member) == (off), #type "." #member " offset")

@@ -65,7 +65,7 @@ enum dap_err_sub {
 
 /* Maps an errno from a backend or a system call to a code for the consumer. */
 int dap_err_from_errno(int negative_errno);
-/* Its text for messages: the cause and what to do. */
+/* Returns the text of an errno for messages: the cause and what to do. */
 const char *dap_reason(int negative_errno);
 
 #endif

@@ -58,7 +58,7 @@ struct dap_hot {
 void front_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *to);
 /* Converts a DAP_ERR to the consumer's code. */
 DAT_RETURN front_return(int err);
-/* The slow path of evd_dequeue: software queue, waiter, empty. */
+/* The slow path of evd_dequeue: a software event, a waiting thread, or no event. */
 DAT_RETURN front_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event) __attribute__((cold));
 /* Reports the first bad argument of evd_dequeue_n, or DAT_SUCCESS. */
 DAT_RETURN front_dequeue_n_args(DAT_COUNT max, const DAT_EVENT *events, const DAT_COUNT *count)

@@ -14,7 +14,7 @@ struct core_ia {
 	const void *hot;		/* the backend's hot functions: struct dap_hot */
 	bool validate;
 	bool counted;			/* checked calls count what the adapter does not */
-	struct dap_named named[32];	/* caps.attr in the form of queries, plus those of a front */
+	struct dap_named named[32];	/* caps.attr as queries return them, and a front's */
 	unsigned int nnamed;
 	struct dap_evd *async_evd;
 	bool async_evd_own;		/* created by ia_open and closed with the IA */
@@ -30,7 +30,7 @@ struct core_ia {
 	bool failed;			/* atomic; true once failure is set */
 };
 
-/* pub comes first: a handle is the address of either. */
+/* pub is the first member, so a handle is the address of both structs. */
 static inline struct core_ia *core_ia(const struct dap_ia *ia)
 {
 	return (struct core_ia *)(uintptr_t)ia;

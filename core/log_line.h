@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A line of a log, of the registry and of the provider: local time, thread, who, and text. */
+/* A log line of the registry or the provider: local time, thread, library, and text. */
 #ifndef DAP_LOG_LINE_H
 #define DAP_LOG_LINE_H
 

@@ -27,7 +27,7 @@ extern const struct dap_variable dap_variables[];
 /* Returns its value; NULL if it is not set, or set to the value for the default. */
 const char *dap_variable_value(const struct dap_variable *v);
 
-/* Returns true if something about it is to be logged: once in a process. */
+/* Returns true at the first call for a variable, so that it is logged once in a process. */
 bool dap_variable_report(const struct dap_variable *v);
 
 #endif

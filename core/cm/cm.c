@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Open and close of the connection manager for an IA, and descriptors watched for it.
+ * Opens and closes the connection manager for an IA, and watches descriptors for it.
  *
  * A forked child has no manager thread, and its copies of the sockets would hide the parent's
- * death from the peers. So the child closes them. What it inherited belongs to an old generation,
- * which every call ignores. The child may open IAs of its own.
+ * death from the peers. So the child closes the copies. Inherited objects belong to an old
+ * generation, and every call ignores them. The child may open IAs of its own.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -95,8 +95,8 @@ static void after_fork_child(void)
 		TAILQ_INIT(&cm_loop.dirty);
 		cm_mux_forget_all();
 	}
-	/* Initialized, not unlocked: another thread of the parent may have been waiting for
-	 * them. */
+	/* Initialize the locks instead of unlocking them: another thread of the parent may have
+	 * been waiting for them. */
 	pthread_mutex_init(&cm_loop.lock, NULL);
 	pthread_cond_init(&cm_loop.returned, NULL);
 	pthread_mutex_init(&cm_life, NULL);

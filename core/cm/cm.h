@@ -76,17 +76,18 @@ void dap_cm_count(struct dap_cm *cm, struct dap_cm_counts *counts);
  */
 int dap_cm_open(const struct dap_cm_ops *ops, const union dap_addr *local, bool everywhere,
 		struct dap_cm **cm);
-/* Cuts the remaining connections. No callback runs after it returns. */
+/* Closes the remaining connections at once. No callback runs after it returns. */
 void dap_cm_close(struct dap_cm *cm);
-/* Waits for the callback that is running, if any. After a release or unlisten, what its context
- * points to may be freed. Returns at once when called from a callback. */
+/* Waits for the callback that is running, if any. After a release or unlisten and this call, the
+ * caller may free what the context points to. Returns at once when called from a callback. */
 void dap_cm_sync(struct dap_cm *cm);
 /* For callers that wait or poll for events: handles what arrived from peers of this host,
- * instead of the manager's thread. Returns false if there was nothing or another thread is doing
- * it. */
+ * instead of the manager's thread. Returns false if nothing had arrived, or if another
+ * thread is handling it. */
 bool dap_cm_drive(struct dap_cm *cm);
 /* Around a sleep of such a caller. begin returns a descriptor that becomes readable when
- * dap_cm_drive has work, or -1 if another waiter has it. end gets what begin returned. */
+ * dap_cm_drive has work, or -1 if another waiter has that descriptor. end gets what begin
+ * returned. */
 int dap_cm_sleep_begin(struct dap_cm *cm);
 void dap_cm_sleep_end(struct dap_cm *cm, int fd);
 /* Calls fn from the manager's thread whenever fd is readable (device events), until dap_cm_close. */
@@ -121,8 +122,8 @@ int dap_cm_go(struct dap_cm_conn *conn);
 /* Disconnects. ended(DISCONNECTED) is called first at the peer, then here; with abrupt it is called
  * here at once. */
 int dap_cm_disconnect(struct dap_cm_conn *conn, bool abrupt);
-/* Calls look() at the peer, soon. Does nothing if the connection has ended or a LOOK is already
- * queued. */
+/* Sends a LOOK, at which the peer calls look(). Does nothing if the connection has ended or a LOOK
+ * is already queued. */
 void dap_cm_look(struct dap_cm_conn *conn);
 /* The QP broke: ended(BROKEN) is called at the peer, but not here. Releases conn. why: text for the
  * peer's log, or NULL. */

@@ -30,7 +30,7 @@ void cm_conn_state(struct dap_cm_conn *c, enum cm_state state, uint64_t deadline
 		cm_timer_clear(&c->timer);
 }
 
-/* ---- Ends of a connection ---- */
+/* ---- How a connection ends ---- */
 
 static void leave_mux(struct dap_cm_conn *c)
 {
@@ -83,7 +83,8 @@ void cm_conn_drop(struct dap_cm_conn *c, bool reset)
 	retire_conn(c);
 }
 
-/* On a mux the message only needs to be queued. */
+/* A mux sends what a connection has queued even after the connection has left it; only a socket
+ * lingers. */
 void cm_conn_linger(struct dap_cm_conn *c)
 {
 	c->owned = false;

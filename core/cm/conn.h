@@ -39,14 +39,14 @@ struct dap_cm_conn {
 	unsigned int generation;
 	struct dap_cm *cm;		/* NULL until the REQ has named a listener */
 	void *ctx;
-	bool owned;			/* core expects ended() */
+	bool owned;			/* core still expects a call of ended() */
 	bool half_open;			/* the connection is on cm_loop.half_open */
-	/* active side: this attempt is local; the next one uses TCP */
+	/* active side: this attempt uses the local socket; the next attempts use TCP */
 	bool local, by_tcp;
 	bool refused;			/* active side: there was no listener at the last attempt */
 	bool discard_rx;		/* ignore everything that still arrives */
 	bool wants_out;
-	bool retired;			/* closed and unlisted; freed once its queue is sent */
+	bool retired;			/* closed and on no list; freed once its queue is sent */
 	bool watched;			/* the socket has been in the thread's epoll set */
 	/* the mux that carries it, instead of a socket of its own */
 	struct cm_mux *mux;
@@ -89,7 +89,7 @@ struct cm_role {
 	bool (*lost)(struct dap_cm_conn *c, int err);
 };
 
-/* The mux as a connection sees it. */
+/* The functions of a mux that a connection calls. */
 struct cm_transport {
 	void (*flush)(struct dap_cm_conn *c);
 	void (*leave)(struct dap_cm_conn *c);	/* see cm_mux_leave() */
@@ -101,7 +101,7 @@ struct cm_mux {
 	int fd;				/* -1: closed */
 	/* role of the connections that the peer requests; NULL: this process connected */
 	const struct cm_role *passive;
-	bool stale;			/* its listener has gone: no new connections */
+	bool stale;			/* its listener is closed: it takes no new connections */
 	bool wants_out, dirty;
 	/* a descriptor that arrived before its message was complete, or -1 */
 	int moved_fd;

@@ -142,7 +142,8 @@ int dap_cm_sleep_begin(struct dap_cm *cm)
 	return fd;
 }
 
-/* The other waiters depend on the muxes, too: the thread reads them until one of them polls. */
+/* The other waiters need messages of the muxes, too, so the manager's thread reads the muxes until
+ * a waiter polls. */
 void dap_cm_sleep_end(struct dap_cm *cm, int fd)
 {
 	if (!cm_enter(cm->generation))

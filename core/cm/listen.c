@@ -115,7 +115,7 @@ static void local_enter(struct cm_acceptor *acceptor, int fd)
 	cm_mux_accepted(fd, &((const struct cm_local *)acceptor)->at, &cm_passive);
 }
 
-/* If there is none, local peers use TCP. */
+/* Without a local listening socket, local peers use TCP. */
 static struct cm_local *local_get(const struct dap_cm *cm, uint16_t port)
 {
 	union dap_addr at = cm->address;

@@ -103,17 +103,18 @@ uint64_t cm_now(void);			/* returns the time in us; needs no lock */
 /* Takes the lock. Returns false, without it, if this generation was inherited by a fork. */
 bool cm_enter(unsigned int generation);
 void cm_leave(void);
-/* Around a callback from the manager's thread: drops the lock. */
+/* Called before and after a callback: begin drops the lock, end takes it again. */
 void cm_call_begin(void);
 void cm_call_end(void);
 int cm_poll_add(int fd, uint32_t events, struct cm_item *item);
 void cm_poll_change(int fd, uint32_t events, struct cm_item *item);
-/* Removes it from the epoll set and closes it; *fd becomes -1. reset: drop queued data, no
- * TIME_WAIT. */
+/* Removes the descriptor from the epoll set and closes it; *fd becomes -1. reset: drop queued data,
+ * no TIME_WAIT. */
 void cm_close_fd(int *fd, bool reset);
 void cm_free_later(struct cm_item *item);
 void cm_free_at_turn_end(struct cm_item *item);
-/* Waits until the loop has no owner. try: returns false instead. The lock is held. */
+/* Waits until the loop has no owner, then owns it. try: returns false instead of waiting. The lock
+ * is held. */
 bool cm_turn_begin(bool try);
 void cm_turn_end(void);
 void cm_timer_set(struct dap_timer *t, uint64_t delay_us);
@@ -142,9 +143,9 @@ struct cm_local {			/* a local listening socket, shared by the process's listene
 	LIST_ENTRY(cm_local) link;
 };
 
-/* The caller has set enter; the rest is zero. */
+/* The caller has set a->enter; the other fields are zero. */
 int cm_acceptor_open(struct cm_acceptor *a, const struct sockaddr *at, socklen_t len, int type);
-/* Closes the socket. Later frees the struct whose first member it is. */
+/* Closes the socket. Later frees the struct whose first member is the acceptor. */
 void cm_acceptor_close(struct cm_acceptor *a);
 /* Finds the socket with this name on the list, or opens one. */
 int cm_local_get(struct cm_locals *list, const struct sockaddr_un *name, socklen_t len, int type,

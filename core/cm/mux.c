@@ -290,8 +290,8 @@ void cm_mux_forget_all(void)
 
 /* ---- Receiving ---- */
 
-/* Reads behind an incomplete message. Returns 0 at the end. At most one descriptor waits for its
- * message. */
+/* Reads the bytes that follow those of an incomplete message. Returns 0 at the end of the stream.
+ * At most one descriptor waits for its message. */
 static ssize_t mux_receive(struct cm_mux *mux, uint8_t *to, size_t room)
 {
 	int fd;

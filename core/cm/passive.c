@@ -15,7 +15,7 @@
 
 /* ---- Half-open connections ---- */
 
-/* A host has the whole /64 of its IPv6 address. */
+/* All addresses of one IPv6 /64 count as one source, because one host may use all of them. */
 static bool same_source(const union dap_addr *a, const union dap_addr *b)
 {
 	if (dap_addr_is_v6(a) && dap_addr_is_v6(b))
@@ -66,7 +66,7 @@ void cm_passive_accepted(uint16_t port, int fd, const union dap_addr *from,
 		close(fd);
 		return;
 	}
-	/* Under many requests its REQ may have arrived meanwhile. */
+	/* The REQ of the oldest may have arrived unread, if many requests came at once. */
 	oldest = half_open_victim(from);
 	if (oldest)
 		cm_conn_read(oldest);

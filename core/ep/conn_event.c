@@ -55,7 +55,7 @@ void dap_conn_not_early(struct dap_ep *ep)
 		dap_evd_not_early(ep->recv_evd);
 }
 
-/* An endpoint in error takes nothing more from its SRQ: 2.0 consumers wait for this event
+/* An endpoint in error takes no more receives from its SRQ. Consumers of 2.0 wait for this event
  * (dtestsrq). */
 static void report_last_receive(struct dap_ep *ep)
 {

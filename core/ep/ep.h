@@ -37,7 +37,7 @@ struct core_ep {
 	uint8_t private_data[DAP_MAX_PRIVATE_DATA];
 };
 
-/* pub comes first: a handle is the address of either. */
+/* pub is the first member, so a handle is the address of both structs. */
 static inline struct core_ep *core_ep(const struct dap_ep *ep)
 {
 	return (struct core_ep *)(uintptr_t)ep;

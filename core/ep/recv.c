@@ -96,7 +96,7 @@ static bool has_watermark(const struct dap_ep *ep)
 	return core_ep(ep)->hard_high != DAP_NO_WATERMARK || core_ep(ep)->soft_due;
 }
 
-/* Before ESTABLISHED is posted the connection is not broken; the next check does it. */
+/* If ESTABLISHED is not posted yet, leaves it to the next check to break the connection. */
 static void check_watermarks(struct core_evd *evd, struct dap_ep *ep)
 {
 	struct core_ep *own = core_ep(ep);
@@ -111,7 +111,7 @@ static void check_watermarks(struct core_evd *evd, struct dap_ep *ep)
 	if (hard && (state == DAP_EP_ACTIVE_PENDING || state == DAP_EP_COMPLETION_PENDING))
 		evd->passed = true;
 	pthread_mutex_unlock(&evd->lock);
-	/* DAT 1.2 has a reason for it, which depends on the handle's type, but no event number. */
+	/* DAT 1.2 has a reason code for this watermark, but no event number. */
 	if (soft)
 		dap_async_post(ep->obj.ia, DAP_EV_ASYNC_INTERNAL, &ep->obj,
 			       DAP_EP_SOFT_HIGH_WATERMARK);
@@ -258,7 +258,7 @@ static int change_marks(struct dap_ep *ep, uint32_t soft, uint32_t hard)
 	dap_ep_uncount(ep);
 	store_marks(ep, soft, hard);
 	err = dap_ep_count(ep);
-	/* This cannot fail: the old marks had their resources. */
+	/* Counting keeps its memory once it has it, so a failure means that it was off before. */
 	if (err)
 		store_marks(ep, old_soft, old_hard);
 	return err;

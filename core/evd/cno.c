@@ -116,7 +116,7 @@ static void release_evd(void *object, void *cno)
 		dap_evd_set_cno(&evd->pub, NULL);
 }
 
-/* The IA's own asynchronous EVD is destroyed after all CNOs, so it may still be here. */
+/* The IA's own asynchronous EVD is destroyed after all CNOs, so the CNO may still have it. */
 void dap_cno_destroy(struct dap_cno *cno)
 {
 	if (cno->evds)

@@ -134,7 +134,7 @@ void dap_agent_stop(struct dap_cno *cno)
 	pthread_mutex_lock(&cno->lock);
 	agent_forget(cno);
 	pthread_mutex_unlock(&cno->lock);
-	/* A query may use the old agent until the unlock. */
+	/* A query may read the old agent until the unlock. */
 	if (!self)
 		free(a);
 }

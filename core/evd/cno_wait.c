@@ -17,8 +17,7 @@
 #define KEEP_WAITING (-1)
 #define AT_ONCE 16		/* CQs per check of the queue */
 
-/* The EVD may have left meanwhile, or its memory may be another EVD's: then it is not of this
- * CNO. */
+/* Returns false if the EVD has left the CNO meanwhile; its memory may be another EVD by now. */
 static bool pin_evd(struct dap_cno *cno, struct core_evd *evd)
 {
 	bool ours;

@@ -34,7 +34,7 @@ struct core_evd {
 	bool waitable, enabled;
 	bool overflowed;		/* its CQ overflowed: no more completions arrive */
 	bool full_reported;		/* EVD_OVERFLOW was raised since it was last not full */
-	bool waiting, dead;		/* a thread is in wait; it is being destroyed */
+	bool waiting, dead;		/* a thread waits; the EVD is being destroyed */
 	bool asleep;			/* the waiter sleeps, or is about to */
 	bool notified;			/* a notifying event has arrived during the wait */
 	bool off_hot_path;		/* a slow call holds cq_lock */
@@ -58,7 +58,7 @@ struct core_evd {
 	uint64_t *cleared;		/* 2.0: counters at the last reset, or NULL */
 };
 
-/* pub comes first: a handle is the address of either. */
+/* pub is the first member, so a handle is the address of both structs. */
 static inline struct core_evd *core_evd(const struct dap_evd *evd)
 {
 	return (struct core_evd *)(uintptr_t)evd;
@@ -97,9 +97,9 @@ void dap_evd_unfeed(struct dap_evd *evd);
 
 /* The only writer of evd->slow. */
 void dap_evd_update_slow(struct core_evd *evd);
-/* Takes the next event outside the CQ; false if there is none. Software events come before the
- * stash. Events that must follow the CQ (DISCONNECTED) are taken only if they are older than index
- * limit. */
+/* Take the next event outside the CQ; false if there is none. take_soft takes software events
+ * before those of the stash. take_after takes events that must follow the CQ (DISCONNECTED), if
+ * they are older than index limit. */
 bool dap_evd_take_soft(struct core_evd *evd, struct dap_event *ev);
 bool dap_evd_take_after(struct core_evd *evd, uint32_t limit, struct dap_event *ev);
 /* Returns the completion just polled, unless it must wait or an older event precedes it: then sets
@@ -119,7 +119,8 @@ void dap_evd_wake(struct core_evd *evd);
 /* Like wake, for a waiter that may be about to sleep: the waiter's next sleep ends at once. */
 void dap_evd_signal(struct core_evd *evd);
 
-/* Completions of an endpoint that is core_ep.early stay in the stash. Lock is not held. */
+/* Between these two calls, completions of an endpoint with core_ep.early set stay in the stash.
+ * lock is not held. */
 void dap_evd_early(struct dap_evd *evd);
 void dap_evd_not_early(struct dap_evd *evd);
 

@@ -301,7 +301,7 @@ void dap_evd_early(struct dap_evd *handle)
 	pthread_mutex_unlock(&evd->lock);
 }
 
-/* A message that has waited notifies again: at its arrival a dequeue did not find it. */
+/* A message that was kept back notifies now: a dequeue at its arrival did not find it. */
 void dap_evd_not_early(struct dap_evd *handle)
 {
 	struct core_evd *evd = core_evd(handle);

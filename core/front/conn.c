@@ -22,7 +22,8 @@ static int read_private_data(DAT_COUNT size, const void *pd, int n)
 	return 0;
 }
 
-/* Can it be the address of a host? RFC 4007: a link-local one exists on each link. */
+/* Returns true for an address that a host can have. A link-local address also needs its interface
+ * (RFC 4007). */
 static bool is_host(const union dap_addr *addr)
 {
 	uint32_t host = ntohl(addr->v4.sin_addr.s_addr);

@@ -55,7 +55,7 @@ static int from_dat(const struct dap_ia *ia, const DAT_EP_ATTR *a, struct dap_ep
 	return 0;
 }
 
-/* A plain INVALID_PARAMETER from core concerns argument n. */
+/* If core returns INVALID_PARAMETER without an argument's number, argument n is invalid. */
 static int name_arg(int err, int n)
 {
 	return err == DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE)

@@ -149,7 +149,7 @@ DAT_RETURN front_dequeue_n_args(DAT_COUNT max, const DAT_EVENT *events, const DA
 	return count ? DAT_SUCCESS : front_bad_arg(4);
 }
 
-/* Dequeues one by one. After some events an error is left to the next call. */
+/* Dequeues one by one. After at least one event, an error is left to the next call. */
 static DAT_RETURN dequeue_each(const struct dap_hot *hot, struct dap_evd *evd, DAT_COUNT max,
 			       DAT_EVENT *events, DAT_COUNT *count)
 {

@@ -8,7 +8,7 @@
 _Static_assert(DAP_SRQ_TO_ERROR == (int)DAT_SRQ_TRANSFER_TO_ERROR &&
 	       DAP_SRQ_LOW_WATERMARK == (int)DAT_SRQ_LOW_WATERMARK_EVENT, "reasons are DAT's");
 
-/* A plain INVALID_PARAMETER from core concerns argument n. */
+/* If core returns INVALID_PARAMETER without an argument's number, argument n is invalid. */
 static DAT_RETURN name_arg(int err, int n)
 {
 	return err == DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE) ? front_bad_arg(n)
@@ -50,7 +50,7 @@ DAT_RETURN front_srq_free(DAT_SRQ_HANDLE handle)
 	return front_return(dap_srq_free(srq));
 }
 
-/* For validating instances and invalid handles; a live SRQ has the backend's. */
+/* For validating instances and invalid handles; a live SRQ has the backend's function. */
 DAT_RETURN front_srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 			       DAT_DTO_COOKIE cookie)
 {

@@ -37,7 +37,7 @@ static inline uint64_t front_rmr_va(const DAT_RMR_TRIPLET *t)
 #endif
 }
 
-/* lmr is the one that a bind names beside the triplet. */
+/* Returns true if lmr is the LMR that a bind names beside the triplet; 1.2 names none. */
 static inline bool front_is_lmr(const struct dap_lmr *lmr, const void *handle)
 {
 #ifdef DAP_DAT20

@@ -8,7 +8,7 @@
 /* Loads the entry's library, which registers itself. Returns 0, or -errno after logging why. */
 int load_provider(struct reg_entry *entry);
 
-/* The call may succeed once there is more memory or a free descriptor. */
+/* Returns true if the call may succeed once there is more memory or a free descriptor. */
 bool is_shortage(int err);
 
 /* Calls dat_provider_fini; afterwards the entry is not registered. */

@@ -16,7 +16,7 @@ struct core_lmr {
 	char cookie[DAP_COOKIE_SIZE];	/* of DAP_MEM_SHARED_VIRTUAL */
 };
 
-/* pub comes first: a handle is the address of either. */
+/* pub is the first member, so a handle is the address of both structs. */
 static inline struct core_lmr *core_lmr(const struct dap_lmr *lmr)
 {
 	return (struct core_lmr *)(uintptr_t)lmr;

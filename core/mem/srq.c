@@ -116,14 +116,14 @@ void dap_srq_query(struct dap_srq *srq, struct dap_srq_info *info)
 	pthread_mutex_unlock(&own->lock);
 }
 
-/* DAT 1.2 has no event number for it. It is an internal error whose reason depends on the handle's
- * type. */
+/* DAT 1.2 has no event number for this watermark: the event is an internal error, whose reason
+ * depends on the handle's type. */
 void dap_srq_low(struct dap_srq *srq)
 {
 	dap_async_post(srq->obj.ia, DAP_EV_ASYNC_INTERNAL, &srq->obj, DAP_SRQ_LOW_WATERMARK);
 }
 
-/* Likewise. */
+/* Likewise DAT 1.2 has no event number for an SRQ in error. */
 void dap_srq_broken(struct dap_srq *srq)
 {
 	if (!__atomic_exchange_n(&core_srq(srq)->broken, 1, __ATOMIC_ACQ_REL))

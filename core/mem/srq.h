@@ -18,7 +18,7 @@ struct core_srq {
 	struct dap_ep *eager;		/* its endpoints whose receive EVD is internal */
 };
 
-/* pub comes first: a handle is the address of either. */
+/* pub is the first member, so a handle is the address of both structs. */
 static inline struct core_srq *core_srq(const struct dap_srq *srq)
 {
 	return (struct core_srq *)(uintptr_t)srq;

@@ -24,7 +24,7 @@ int dap_conn_request(void *ctx, struct dap_cm_conn *conn, const struct dap_cm_re
 	cr->conn_qual = r->conn_qual;
 	cr->private_data_size = r->private_data_size;
 	memcpy(cr->private_data, r->private_data, r->private_data_size);
-	/* Another thread may free it once it is delivered. */
+	/* Log first: another thread may free the request once it is delivered. */
 	dap_log(DAP_LOG_CM, "request %p of %s: arrived from %s for qualifier 0x%llx", (void *)cr,
 		cr->obj.ia->name, dap_addr_text(&cr->remote_addr, ip), (unsigned long long)cr->conn_qual);
 	err = dap_sp_deliver(sp, cr);
@@ -130,8 +130,8 @@ static void cr_free(struct dap_cr *cr)
 
 /* ---- Handing off a request ---- */
 
-/* Even to a service point of this process the manager's thread delivers it: that service point may
- * be about to be freed. */
+/* The manager's thread delivers the request even to a service point of this process, because that
+ * service point may be about to be freed. */
 int dap_cr_handoff(struct dap_cr *cr, uint64_t conn_qual)
 {
 	int err = dap_cm_handoff(cr->conn, conn_qual, &cr->remote_path, cr->private_data,

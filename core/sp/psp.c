@@ -17,7 +17,8 @@
 #include "core/obj.h"
 #include "core/sp/sp.h"
 
-/* Guards listener and ep of all RSPs: the thread that takes the listener handles the rest. */
+/* Guards listener and ep of all RSPs. The thread that takes the listener out also releases the
+ * endpoint. */
 static pthread_mutex_t rsp_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void dap_sp_in_child(void)

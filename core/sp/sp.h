@@ -15,7 +15,7 @@ struct dap_psp {			/* also an RSP: see its type */
 	uint64_t conn_qual;
 	struct dap_evd *evd;
 	uint32_t psp_flags;
-	struct dap_ep *ep;		/* RSP only, until its request */
+	struct dap_ep *ep;		/* RSP only, until its request arrives */
 	struct dap_cm_listener *listener;
 	union dap_addr address;		/* DAP_PSP_COMMON: the consumer's address */
 	uint32_t refs;

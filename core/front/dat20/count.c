@@ -289,7 +289,7 @@ DAT_RETURN front_query_counters(DAT_HANDLE handle, va_list args)
 	return ret;
 }
 
-/* Prints to standard output those that are known and not 0, by their numbers in
+/* Prints the counters that are known and not 0 to standard output, by their numbers in
  * dat_ib_extensions.h. */
 DAT_RETURN front_print_counters(DAT_HANDLE handle, va_list args)
 {

@@ -113,7 +113,7 @@ DAT_RETURN front_ep_common_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR to, DAT_
 			2, &at);
 	if (err)
 		return front_return(err);
-	/* An error about the qualifier has the same number here: it concerns the address. */
+	/* front_ep_connect() numbers these arguments differently, so check them here. */
 	if (!timeout)
 		return front_bad_arg(3);
 	if (pd_size < 0 || pd_size > DAP_MAX_PRIVATE_DATA)

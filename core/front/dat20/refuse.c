@@ -25,7 +25,7 @@ DAT_RETURN front_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep, const DAT_RMR_TRIPLE
 	return remote ? NOT_SUPPORTED : front_bad_arg(4);
 }
 
-/* Adapters are unrelated: attribute ha_supported. */
+/* No two adapters are related for high availability: attribute ha_supported is false. */
 DAT_RETURN front_ia_ha_related(DAT_IA_HANDLE ia, const DAT_NAME_PTR name, DAT_BOOLEAN *answer)
 {
 	if (!dap_obj_get(ia, DAP_IA, NULL))
