@@ -19,7 +19,7 @@ static void log_no_way(const struct efa_engine *eng, const uint8_t gid[16], int 
 		strerror(-err), err == -EINVAL ? ": is the peer in another availability zone?" : "");
 }
 
-/* One for each PD and GID, because the device accepts no second. */
+/* Finds the address handle of this PD and GID, or creates it: a device accepts no second one. */
 static int ah_find_or_make(struct efa_engine *eng, void *pd, const uint8_t gid[16], struct efa_ah **out)
 {
 	struct efa_ah *ah = eng->ahs;

@@ -14,13 +14,13 @@ EFA_COLD void efa_break(struct dap_ep *ep, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* The reason is the status of the completion. */
 EFA_COLD void efa_break_cqe(struct dap_ep *ep, const struct efa_cqe *cqe);
-/* The endpoint has work to issue, and no completion of its own may come; so the tick does it. */
+/* Lets the tick issue the endpoint's work, because no completion of its own may come to do that. */
 EFA_COLD void efa_defer(struct dap_ep *ep);
 #define EFA_TICK_US 1000u
 EFA_COLD void efa_tick_want(struct efa_engine *eng);
 /*
- * After this number of wake-ups in a row without an event, the tick polls for a waiter until writes
- * end.
+ * After this number of wake-ups in a row without an event for a waiter, the tick polls for the
+ * waiter, until the peers' writes that caused the wake-ups end.
  */
 #define EFA_FRUITLESS 32u
 static inline bool efa_tick_polls(const struct efa_engine *eng)
@@ -34,11 +34,12 @@ EFA_COLD void efa_evd_full(struct dap_evd *evd, struct dap_ep *ep, bool receive)
 /* Reports the EVDs that have overflowed, after the engine has been left. */
 EFA_COLD void efa_tell_full(struct efa_engine *eng);
 /*
- * status, flags: of the post, and EFA_DONE_BIND. DAT has one order, so after the first error all
- * are flushed, whatever the device did.
+ * Puts a completion into the EVD's ring. flags: of the post, and EFA_DONE_BIND for a bind. DAT
+ * completes work in order, so after the first failure all later work is flushed, whatever the
+ * device did with it.
  */
 void efa_emit(struct dap_evd *evd, struct efa_done d, unsigned int flags, bool *failed);
-/* The completion of a request, if it has not failed. */
+/* Returns the completion of a request that succeeded. */
 EFA_INLINE struct efa_done efa_done_of(struct dap_ep *ep, const struct efa_dto *d)
 {
 	static const uint8_t ops[] = {
@@ -52,9 +53,9 @@ EFA_INLINE struct efa_done efa_done_of(struct dap_ep *ep, const struct efa_dto *
 void efa_event(const struct efa_done *d, struct dap_event *ev);
 void efa_evd_purge(struct dap_evd *evd, const struct dap_ep *ep);
 /*
- * A quarter of the CQ has been taken. Arming the CQ writes the consumer index to the device, but a
- * consumer that only polls never arms, so it is written here. The phase changes after the last
- * quarter.
+ * Called after each quarter of the CQ. Arming the CQ writes the consumer index to the device, but a
+ * consumer that only polls never arms, so the index is written here. The phase changes after the
+ * last quarter.
  */
 EFA_COLD void efa_ring_taken(struct efa_engine *eng);
 
@@ -81,9 +82,9 @@ EFA_INLINE void efa_done_taken(struct dap_ep *ep, unsigned int receive)
 
 /* ---- key.c: in the engine ---- */
 void efa_key_link(struct efa_engine *eng, struct efa_key *k);
-/* Writes by the key have ended when it returns. The key need not be linked. */
+/* No write uses the key any more when this returns. The key need not be linked. */
 void efa_key_unlink(struct efa_engine *eng, const struct efa_key *k);
-/* Does the key of the bytes give the endpoint's peer the right to write them? */
+/* Returns true if to->key gives the endpoint's peer the right to write these bytes. */
 bool efa_key_allows(struct dap_ep *ep, const struct efa_iov *to);
 
 /* ---- seg.c: lists of segments ---- */
@@ -99,7 +100,7 @@ static inline struct efa_iov efa_iov_of(const struct efa_seg *s)
 				 le32_to_cpu(s->len), le32_to_cpu(s->rkey) };
 }
 
-/* From offset at of a list to the end of the segment that contains the offset. */
+/* Returns the bytes from offset at of a list to the end of the segment that contains the offset. */
 EFA_COLD struct efa_iov efa_seg_rest(const struct efa_iov *seg, uint32_t at);
 /*
  * Returns true if the segment lies in an LMR of the endpoint's PZ, and for write in one with local
@@ -124,7 +125,7 @@ static inline bool efa_writable(struct dap_ep *ep, const struct efa_iov *s)
 	return efa_allowed(ep, true, s->key, s->addr, s->len);
 }
 
-/* The same for the segments of a list that have its first len bytes. */
+/* Returns efa_allowed() for all segments of a list that have its first len bytes. */
 EFA_COLD bool efa_all_allowed(struct dap_ep *ep, bool write, const struct efa_iov *seg, uint32_t len);
 
 /* ---- wr.c: WQEs off the fast path ---- */
@@ -133,8 +134,8 @@ EFA_COLD void efa_slots_reset(struct efa_sq *sq);
 EFA_COLD void efa_wr_ring(struct dap_ep *ep);
 EFA_COLD void efa_wr_post(struct dap_ep *ep, const struct efa_wr *wr);
 /*
- * Returns true if no RDMA may be posted, because the first one of the connection is outstanding or
- * waits for another try.
+ * Returns false while the first RDMA of the connection is outstanding or waits for another try: no
+ * other may be posted then.
  */
 static inline bool efa_rdma_may(const struct efa_ep *e)
 {
@@ -168,8 +169,8 @@ void efa_rx_refill(struct dap_ep *ep);
 void efa_give_back(struct dap_ep *ep);
 EFA_COLD void efa_give_ack(struct dap_ep *ep);
 EFA_COLD void efa_credit(struct dap_ep *ep);
-/* Asks once for each connection, because the peer needs one of its few spare buffers for the
- * question. */
+/* Asks the peer for acknowledgements, once for each connection, because the question takes one
+ * of the peer's few spare buffers. */
 EFA_COLD void efa_ask_ack(struct dap_ep *ep);
 
 /* ---- request.c: completed requests ---- */
@@ -220,7 +221,7 @@ EFA_COLD void efa_cqe_slow(struct efa_engine *eng, const struct efa_cqe *cqe);
 EFA_COLD void efa_drain(struct efa_engine *eng);
 /* Lets a software device without a thread do some work. */
 EFA_COLD void efa_pump(struct efa_engine *eng);
-/* Does both: polls, and lets such a device work. */
+/* Lets a device without a thread work, and polls. */
 EFA_COLD void efa_look(struct efa_engine *eng);
 /* Arms the CQ: the next completion wakes the waiters, by an event of the device or at the next
  * tick. */

@@ -195,7 +195,7 @@ const char *efa_qp_why(struct dap_ep *ep)
 	const struct efa_ep_cold *m = efa_ep(ep)->cold;
 	bool known;
 
-	efa_enter(eng);			/* why is written once, in the engine */
+	efa_enter(eng);			/* cold->why is written once, in the engine */
 	known = m && m->explained;
 	efa_leave(eng);
 	return known ? m->why : NULL;

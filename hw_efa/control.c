@@ -82,7 +82,7 @@ static void take_fin(struct dap_ep *ep, const struct efa_ctrl_msg *m)
 	struct efa_dto *d = &tx->dto[id & tx->mask];
 
 	/*
-	 * The request that is being issued may be answered, because the peer may refuse its first
+	 * The peer may answer a request that is still being issued, because it may refuse the first
 	 * packets.
 	 */
 	if (id - tx->done > efa_next(tx) - tx->done || id - tx->done >= tx->posted - tx->done ||

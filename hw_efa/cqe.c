@@ -126,7 +126,7 @@ static void request_slow(struct dap_ep *ep, const struct efa_cqe *cqe)
 	union efa_slot slot;
 
 	if (id > sq->mask || sq->slots[id].kind == EFA_S_FREE) {
-		/* A flushed one is of a QP that has been destroyed early. */
+		/* A flushed CQE without a request belongs to a QP that was destroyed early. */
 		if (cqe->status != EFA_ST_FLUSHED)
 			efa_log_dropped(DAP_LOG_WARN, "that belongs to no request", cqe);
 		return;
@@ -142,7 +142,7 @@ void efa_cqe_slow(struct efa_engine *eng, const struct efa_cqe *cqe)
 	struct dap_ep *ep = eng->eps[le16_to_cpu(cqe->qp_num)];
 
 	if (!ep) {
-		/* A flushed one is of a QP that has been destroyed. */
+		/* A flushed CQE without an endpoint belongs to a QP that was destroyed. */
 		if (cqe->status != EFA_ST_FLUSHED)
 			efa_log_dropped(DAP_LOG_EP, "that belongs to no endpoint", cqe);
 		return;
@@ -219,11 +219,10 @@ static void push_deferred(struct efa_engine *eng)
 }
 
 /*
- * Runs on the thread of the connection manager: each millisecond while work waits that needs
- * polling, which is a request without credit, a peer whose writes are emulated, or a waiter on a CQ
- * that cannot be armed. While there are connections, it polls at intervals of look_us for consumers
- * that do not poll. If another thread is in the engine, that thread polls, so the tick does not
- * wait for the lock.
+ * Runs on the thread of the connection manager. It polls each millisecond for a request without
+ * credit, a peer whose writes are emulated, or a waiter on a CQ that cannot be armed. While there
+ * are connections, it polls at intervals of look_us for consumers that do not poll. If another
+ * thread is in the engine, that thread polls, so the tick does not wait for the lock.
  */
 void efa_tick(void *arg)
 {

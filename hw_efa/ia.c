@@ -58,7 +58,7 @@ static void caps_named(struct dap_caps *caps, const struct efa_ia *e)
 	caps->nattr = n;
 }
 
-/* 0.0.0.0 is unknown. The peers of the software EFA are on this host. */
+/* 0.0.0.0 means that the address is unknown. The peers of the software EFA are on this host. */
 static void caps_address(const char *name, const struct efa_ia *e, union dap_addr *to)
 {
 	*to = e->params.ip;

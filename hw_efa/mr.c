@@ -75,7 +75,7 @@ int efa_lmr_destroy(struct dap_lmr *lmr)
 	struct efa_ia *ia = efa_ia(lmr->obj.ia);
 	struct efa_lmr *l = efa_lmr(lmr);
 
-	/* Changes the context, which caches of the LMR compare: none matches from now on. */
+	/* Changes the context, so that no cached pointer to this LMR is used from now on. */
 	efa_enter(ia->eng);
 	lmr->lmr_context = ~lmr->lmr_context;
 	efa_key_unlink(ia->eng, &l->key);

@@ -58,8 +58,8 @@ struct efa_ep_cold {			/* state that the fast path does not use */
 	/* number of polls until the peer's manager is asked again */
 	uint32_t ask_pause;
 	bool has_asked;			/* the peer is asked, and acknowledges each message without delay */
-	uint32_t oldest_ack;		/* number before which no ack in flight is */
-	uint32_t mark_ack;		/* number before which no ack of this era is */
+	uint32_t oldest_ack;		/* acks in flight have at least this number */
+	uint32_t mark_ack;		/* acks of this era have at least this number */
 	bool holds;			/* acks are held back, because one in flight is too old */
 	uint64_t dropped;
 };
@@ -124,8 +124,8 @@ static inline struct efa_rmr *efa_rmr(struct dap_rmr *rmr) { return (struct efa_
 static inline struct efa_ia *efa_ia(struct dap_ia *ia) { return (struct efa_ia *)ia->hw_area; }
 
 /*
- * An LMR's context is its lkey above 8 bits that count: core wants contexts to differ above those,
- * and devices give the key of one that has gone to the next.
+ * The context of an LMR is its lkey, followed by 8 bits that count. Core requires that contexts of
+ * live LMRs differ above those 8. The count tells an LMR from a freed one that had the same lkey.
  */
 static inline uint32_t efa_lkey(uint32_t context) { return context >> 8; }
 

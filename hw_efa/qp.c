@@ -24,7 +24,7 @@ static uint32_t pow2_up(uint32_t n)
 	return n > 1 ? 1u << (32 - __builtin_clz(n - 1)) : 1;
 }
 
-/* A write that consumes no receive has a CQE, and takes a place of the same window. */
+/* A write without a receive has a CQE, too, and takes a place of the window, so bufs covers it. */
 void efa_set_shape(struct efa_ia *ia)
 {
 	const struct efa_caps *dev = &ia->dev;
@@ -42,7 +42,7 @@ void efa_set_shape(struct efa_ia *ia)
 	};
 }
 
-/* The arrays of software, see rings_alloc. */
+/* Returns the bytes that rings_alloc() allocates. */
 static size_t rings_bytes(const struct efa_ia *ia, uint32_t requests, uint32_t receives)
 {
 	return ia->params.window * sizeof(struct efa_cqe) + receives * sizeof(struct efa_recv) +
@@ -110,7 +110,7 @@ static int reserve_cqes(struct efa_engine *eng, uint32_t cqes)
 
 static const struct dap_lmr no_lmr;	/* contains no address */
 
-/* All that does not depend on the QP. */
+/* Sets all fields that do not depend on the QP. */
 static void init_ep(struct dap_ep *ep)
 {
 	const struct dap_ep_attr *a = &ep->attr;

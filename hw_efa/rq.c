@@ -26,7 +26,8 @@ void efa_rx_refill(struct dap_ep *ep)
 	ring_rq(ep);
 }
 
-/* With EFA_CTRL_ASK the peer is asked for acks. One at a time: the peer has few spare buffers. */
+/* EFA_CTRL_ASK also asks the peer for acks. Only one credit is outstanding, because the peer has
+ * few spare buffers. */
 static EFA_COLD void send_credit(struct dap_ep *ep, uint32_t flags)
 {
 	efa_ep(ep)->cold->credit_out = true;

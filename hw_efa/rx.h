@@ -62,7 +62,7 @@ struct efa_rx {
 	uint32_t deny, max_iov;
 };
 
-/* An empty place of the window has an immediate of no kind. */
+/* An empty place of the window has an immediate that no packet can have. */
 static inline bool efa_place_is_empty(const struct efa_cqe *at)
 {
 	return le32_to_cpu(at->imm) == UINT32_MAX;

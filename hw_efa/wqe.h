@@ -46,7 +46,7 @@ enum {					/* efa_io_tx_meta_desc.ctrl1 */
  * A local segment is length, lkey (32 each), address (64); a remote one has an rkey.
  */
 
-/* Little-endian: the address; then the request id, the length (16 bits each) and lkey_ctrl (32). */
+/* Little-endian. word[0]: address. word[1]: request id, length (16 bits each), lkey_ctrl (32). */
 struct efa_rx_desc { uint64_t word[2]; };
 
 struct efa_cqe {			/* 16 or 32 bytes; only a receive has the fields after qp_num */

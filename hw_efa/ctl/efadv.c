@@ -37,7 +37,7 @@ static int open_listed(struct edv *dv, const char *device, unsigned int port, ch
 	while (list && i < n && strcmp(list[i]->name, device))
 		i++;
 	listed = list && i < n;
-	/* The kernel has no type for nodes of EFAs and a few others; libefa recognizes EFAs. */
+	/* The kernel reports no node type for EFAs and some others; libefa recognizes EFAs. */
 	if (listed && list[i]->node_type == IBV_NODE_UNSPECIFIED) {
 		if (port == EDV_PORT)
 			err = context_of(dv, list[i], why, whylen);

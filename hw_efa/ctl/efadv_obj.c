@@ -16,7 +16,8 @@ _Static_assert((int)EFA_LOCAL_WRITE == IBV_ACCESS_LOCAL_WRITE &&
 	       (int)EFA_REMOTE_WRITE == IBV_ACCESS_REMOTE_WRITE &&
 	       (int)EFA_REMOTE_READ == IBV_ACCESS_REMOTE_READ, "mr_reg passes them on");
 
-/* enter() and a leave enclose each call. Calls that return an object set errno. */
+/* Each library call is between enter() and leave(), or leave_with() if it returns an object and
+ * sets errno. */
 static void enter(void)
 {
 	hw_enter();
@@ -124,7 +125,7 @@ static int channel_open(struct edv *dv, struct edv_cq *q)
 	return q->channel ? hw_nonblocking(q->channel->fd) : hw_errno();
 }
 
-/* Entries have 32 bytes from 59.0 on, and in 44.0 those of a CQ that reports unknown senders. */
+/* From 59.0 on CQEs have 32 bytes. In 44.0 they have 32 only if the CQ reports unknown senders. */
 static int cq_make(struct edv *dv, uint32_t entries, struct edv_cq *q, struct edv_cq_attr *attr)
 {
 	struct ibv_cq_init_attr_ex init = { .cqe = entries, .channel = q->channel };

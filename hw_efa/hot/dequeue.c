@@ -19,7 +19,8 @@ static EFA_COLD DAT_RETURN efa_dequeue_converted(const struct efa_done *d, struc
 }
 
 /*
- * Entered in the engine; leaves it. The ring is not empty. Software events precede its completions.
+ * Called in the engine, which it leaves. The ring is not empty. Software events precede the ring's
+ * completions.
  */
 EFA_INLINE DAT_RETURN efa_dequeue_ring(struct dap_evd *evd, DAT_EVENT *event)
 {
@@ -53,7 +54,7 @@ EFA_INLINE bool efa_poll_for(const struct efa_evd *q, struct efa_engine *eng, st
 	return false;
 }
 
-/* Entered in the engine; leaves it. */
+/* Called in the engine, which it leaves. */
 EFA_TAIL_CALL DAT_RETURN efa_dequeue_poll(struct dap_evd *evd, DAT_EVENT *event)
 {
 	struct efa_evd *q = efa_evd(evd);
