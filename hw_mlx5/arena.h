@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Memory of queues and doorbell records in huge pages, if the machine has any: then the device
- * needs fewer translations. Or from the heap of a DPDK in this process (eal.h). Safe to call from
- * any thread.
+ * needs fewer translations. If this process runs DPDK, the memory can come from DPDK's heap
+ * (eal.h). Any thread may call these functions.
  *
  * A queue context can name only 64 offsets in a page of a umem, and the kernel makes pages as
  * large as the umem. Therefore each 256 KiB of a huge page are a umem of their own, with an offset

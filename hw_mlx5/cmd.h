@@ -36,8 +36,8 @@ static inline unsigned int m5_log2_up(uint32_t n)
 	return n > 1 ? 32u - (unsigned int)__builtin_clz(n - 1) : 0;
 }
 
-/* Logs the failure of the command with header in; returns the -errno for the caller. err: from the
- * access; -EREMOTEIO: see out. */
+/* Logs the failure of the command with header in; returns the -errno for the caller. err is that of
+ * the access; -EREMOTEIO: the device refused, and out has its status. */
 int m5_cmd_error(int err, const void *in, const void *out);
 
 int m5_cmd(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen);
@@ -52,7 +52,7 @@ int m5_cmd_caps(struct m5_ctl *ctl, struct m5_dev_caps *caps);
 uint32_t m5_mkc_rights(unsigned int access);
 
 /*
- * Creates a window's key, which is free and which only UMRs change, with this first variant.
+ * Creates the key of a window, in the free state, with this first variant. Only UMRs change it.
  * remote_end: the peer may invalidate it by a SEND. *rkey is index << 8 | variant.
  */
 int m5_cmd_window(struct m5_ctl *ctl, uint32_t pdn, uint8_t variant, bool remote_end,

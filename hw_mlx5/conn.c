@@ -10,7 +10,7 @@
 #include "hw_mlx5/lock.h"
 #include "hw_mlx5/ops.h"
 
-/* "m5" and the version of the protocol between two of these drivers beyond RC itself. */
+/* The letters "m5", and the version of what two of these drivers exchange beyond RC. */
 #define M5_PROTO 0x6d350001u
 
 enum { LINK_INFINIBAND = 1, LINK_ETHERNET = 2 };

@@ -98,8 +98,8 @@ static uint64_t load(const uint64_t *count)
 	return __atomic_load_n(count, __ATOMIC_RELAXED);
 }
 
-/* The poster looks for credit at least once per ring of receives, so 32 bits suffice for the
- * difference. */
+/* The poster stores rq.posted at least once per ring of receives, so its difference to rq.pi
+ * fits in 32 bits. */
 void m5_ep_total(struct dap_ep *ep, struct dap_ep_counts *counts)
 {
 	const struct m5_ep *e = m5_ep(ep);

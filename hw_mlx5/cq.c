@@ -90,7 +90,7 @@ int m5_cq_destroy(struct dap_evd *evd)
 	return err;
 }
 
-/* Created on the first wait, because it costs a file descriptor. */
+/* The first wait creates the channel, because it costs a file descriptor. */
 static int open_channel(struct dap_evd *evd)
 {
 	const struct m5_ctl_ops *ops = m5_ia(evd->obj.ia)->ctl->ops;

@@ -3,7 +3,7 @@
 /* Converts completions to neutral form: the slow poll, and CQEs that the hot path leaves. */
 #include "hw_mlx5/lock.h"
 
-/* IBTA 11.6.2 and DAT 1.2 dat_dto_completion_status, by the syndrome of the CQE. */
+/* Converts the syndrome of a CQE to a status (IBTA 11.6.2, DAT 1.2 dat_dto_completion_status). */
 enum dap_dto_status m5_syndrome_status(unsigned int syndrome)
 {
 	switch (syndrome) {

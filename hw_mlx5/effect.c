@@ -43,8 +43,8 @@ static void spread(struct list l, const uint8_t *data, uint32_t len)
 	}
 }
 
-/* PRM: the list of a READ follows control segment and remote address, that of an atomic one more
- * segment. */
+/* PRM: the list of a READ follows two segments (control, remote address), the list of an atomic
+ * three. */
 static struct list request_list(const struct m5_sq *sq, uint32_t index, bool read)
 {
 	size_t at = (size_t)(index & sq->mask) << M5_BB_SHIFT;

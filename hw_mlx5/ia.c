@@ -78,7 +78,7 @@ static void caps_limits(struct dap_caps *caps, const struct m5_dev_caps *dev)
 	caps->optimal_alignment = 256;
 	caps->qos = DAP_QOS_ALL;
 	caps->rmr_for_ep = true;
-	/* A window of an LMR whose key itself refers to another key. */
+	/* A window refers to the key of a zero-based LMR, and that key refers to another one. */
 	caps->zero_based = dev->max_indirection >= 2;
 }
 
@@ -197,7 +197,7 @@ static int start(struct dap_ia *ia, char *why, size_t whylen)
 		return err;
 	}
 	m5_arena_open(&m->arena, m->params.eal);
-	/* The software model in this process needs no translations. */
+	/* Huge pages save translations, of which the software model in this process has none. */
 	m->ctl->arena = m->ctl->soft ? NULL : &m->arena;
 	m5_mmio_choose(m);
 	m->inline_model = m->ctl->soft && !m->params.silicon;

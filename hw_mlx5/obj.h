@@ -288,7 +288,7 @@ struct m5_ia {
 	uint32_t uidx_head, uidx_tail, uidx_size;
 	uint32_t gen;
 	uint32_t bf_regs_left;		/* endpoints that may still get their own register */
-	enum m5_mmio mmio;		/* how those endpoints use it, */
+	enum m5_mmio mmio;		/* how those endpoints ring doorbells, */
 	char mmio_by[64];		/* and the reason, as text */
 	uint32_t eqn;
 	unsigned int last_wqe_ms;	/* how long to wait for Last WQE Reached; atomic */

@@ -28,7 +28,7 @@ struct m5_obj {
 /* For a device that only this process monitors; all members are atomic. */
 struct dv_watch {
 	bool dead;			/* commands would never return */
-	unsigned int begun, ended;	/* calls */
+	unsigned int begun, ended;	/* numbers of calls that use the device */
 };
 
 struct m5_ctl_dv {
@@ -45,8 +45,9 @@ static inline struct m5_ctl_dv *dv_of(struct m5_ctl *ctl)
 
 /* ---- dv_obj.c ---- */
 /*
- * Around each call that uses the device: 0, or -EIO if it is dead. Signals are blocked in between:
- * over VFIO libmlx5 takes an interrupted wait for the end of the command.
+ * Called before and after each call that uses the device. begin returns 0, or -EIO if the device is
+ * dead. Signals are blocked until end: over VFIO libmlx5 takes an interrupted wait for the end of
+ * the command.
  */
 struct dv_call {
 	sigset_t mask;

@@ -121,7 +121,8 @@ int dv_obj_destroy(struct m5_obj *obj)
 		err = mlx5dv_devx_obj_destroy(obj->devx);
 		dv_end(&call);
 	}
-	/* On refusal libmlx5 keeps its memory; the object ends with the context. */
+	/* If the device refuses, libmlx5 keeps its memory of the object until the context
+	 * closes. */
 	if (err)
 		dap_log(DAP_LOG_ERR, "cannot destroy a device object: %s",
 			strerror(-hw_error(err)));

@@ -66,8 +66,8 @@ M5_INLINE m5_v2 m5_mkey_head(uint64_t head, uint32_t key)
 #endif
 }
 
-/* The remote read and write rights of DAT as an mkey begins with them; invalid rights are rejected
- * earlier. */
+/* The first words of an mkey by DAT's rights, of which only remote read and write count here.
+ * Invalid rights are rejected earlier. */
 static const uint64_t m5_access[DAP_PRIV_ALL + 1] = {
 #define M5_RW(priv) M5_MKEY_HEAD((priv & DAP_PRIV_REMOTE_READ ? M5_SEG_RR << 16 : 0) | \
 				 (priv & DAP_PRIV_REMOTE_WRITE ? M5_SEG_RW << 16 : 0))
@@ -78,8 +78,9 @@ static const uint64_t m5_access[DAP_PRIV_ALL + 1] = {
 };
 
 /*
- * Binds are always signaled, because posting a bind elsewhere depends on their completion. The
- * slots have one more entry at the end, so that the second slot of a bind does not wrap.
+ * Binds are always signaled, because a later bind on another queue must wait for their completion.
+ * The array of slots has one more entry at the end, so that the second slot of a bind does not
+ * wrap.
  */
 M5_INLINE void m5_bind_slots(const struct m5_sq *sq, const struct m5_rmr *r, struct m5_wqe_pos pos,
 			     uint64_t cookie, unsigned int flags, unsigned int kind)
@@ -187,7 +188,7 @@ M5_INLINE m5_v2 m5_bind_write(struct m5_sq *sq, struct dap_rmr *rmr, const struc
 	return ctrl;
 }
 
-/* All variants are used: repeats one more; the next bind also finds them used. */
+/* All variants are used: repeats the oldest one. The next bind also finds all of them used. */
 M5_INLINE void m5_rmr_reuse_variant(struct m5_rmr *r, uint32_t key_be)
 {
 	r->last_key_be = key_be;

@@ -34,8 +34,8 @@ M5_INLINE enum m5_bind_way m5_bind_way(struct dap_rmr *rmr, const void *lmr,
 }
 
 /*
- * The call of an API level: the tests, then separate functions for each path. Those have the same
- * arguments in the same positions, so that neither needs to save a register.
+ * The call of an API level does the tests, then calls a function for each path. These have the same
+ * arguments in the same positions, so that no call saves a register.
  */
 #ifdef DAP_DAT20
 

@@ -128,7 +128,7 @@ static M5_NOINLINE DAT_RETURN m5_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR
 			     len, cookie.as_64);
 }
 
-/* ---- RDMA write: likewise ---- */
+/* ---- RDMA write: the same paths as for a send ---- */
 
 static M5_NOINLINE DAT_RETURN m5_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				       DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,

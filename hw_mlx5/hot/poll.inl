@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Dequeue: writes the next completion of a CQ directly to the consumer's event. */
 
-/* front_event_dto can describe this kind of receive completely. */
+/* Returns true if front_event_dto() can describe this kind of completion. */
 M5_INLINE bool m5_is_plain(unsigned int cqe_op)
 {
 #ifdef DAP_DAT20

@@ -14,7 +14,7 @@ M5_INLINE bool m5_in_lmr(const struct dap_lmr *lmr, uint64_t va, uint64_t len)
 	return (int64_t)(off | (room - off)) >= 0;
 }
 
-/* Read before the lock is taken: if two threads post at once, either value will do. */
+/* Called before the lock is taken. If two threads post at once, the LMR of either post will do. */
 M5_INLINE const struct dap_lmr *m5_last_lmr(const struct m5_sq *sq)
 {
 	return M5_LOCKED ? __atomic_load_n(&sq->lmr, __ATOMIC_RELAXED) : sq->lmr;

@@ -195,8 +195,8 @@ M5_INLINE bool m5_sq_refill(struct dap_ep *ep, uint32_t n)
 	return false;
 }
 
-/* Likewise for a caller that starts again. If other threads post, the credit may be used up by
- * then. */
+/* Recomputes the credit as m5_sq_refill() does, but leaves the queue unlocked, for a caller that
+ * starts its post again. Other threads may have used up the credit by then. */
 M5_INLINE bool m5_refilled(struct dap_ep *ep, uint32_t n)
 {
 	if (!m5_sq_refill(ep, n))

@@ -36,13 +36,13 @@ M5_INLINE __m128i m5_words(uint64_t a, uint32_t b, uint32_t c)
 	return _mm_insert_epi32(_mm_insert_epi32(v, (int)b, 2), (int)c, 3);
 }
 
-/* The permutation of address, length and key to a data segment */
+/* The permutation of address, length and key that makes a data segment. */
 M5_INLINE __m128i m5_turn_data(void)
 {
 	return _mm_setr_epi8(11, 10, 9, 8, 15, 14, 13, 12, 7, 6, 5, 4, 3, 2, 1, 0);
 }
 
-/* or to an mkey's start and length, without the key. */
+/* The permutation that makes an mkey's start and length, without the key. */
 M5_INLINE __m128i m5_turn_range(void)
 {
 	return _mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, M5_NONE, M5_NONE, M5_NONE, M5_NONE, 11, 10, 9,
@@ -50,7 +50,7 @@ M5_INLINE __m128i m5_turn_range(void)
 }
 #endif
 
-/* PRM, "Control segment": the index for bytes 1 and 2 of a complete segment. */
+/* Places the index in bytes 1 and 2 of a control segment (PRM, "Control segment"). */
 M5_INLINE m5_v2 m5_ctrl_index(uint32_t pi)
 {
 #if M5_SHUFFLE
