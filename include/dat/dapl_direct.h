@@ -3,8 +3,8 @@
 
 /*
  * dapl_direct.h - calls of this provider beyond DAT, for consumers of either level. Consumers
- * of uDAPL 2.0 include <dat2/udat.h> before it. It needs no library: the calls reach the
- * provider through the handle, and return DAT_NOT_IMPLEMENTED if it belongs to another
+ * of uDAPL 2.0 include <dat2/udat.h> before it. No library is needed: the calls reach the
+ * provider through the handle, and return DAT_NOT_IMPLEMENTED if the handle belongs to another
  * provider.
  */
 #ifndef DAPL_DIRECT_H
@@ -34,7 +34,7 @@ struct dapl_work {
 	DAT_CONTEXT cookie;
 	DAT_VADDR target;		/* write, read: the peer's memory */
 	DAT_RMR_CONTEXT rmr_context;
-	DAT_UINT32 privileges;		/* bind: this to new_context */
+	DAT_UINT32 privileges;		/* bind: privileges to new_context */
 	DAT_RMR_HANDLE rmr_handle;
 	DAT_LMR_HANDLE lmr_handle;	/* only uDAPL 2.0 needs it */
 	DAT_RMR_CONTEXT *new_context;
@@ -50,8 +50,8 @@ struct dapl_direct {
 	DAT_RETURN (*ep_post_n)(DAT_EP_HANDLE, DAT_COUNT, const struct dapl_work *, DAT_COUNT *);
 };
 
-/* Returns the extension of the provider of a handle, which may not be of an IA; NULL: it has
- * none. */
+/* Returns the extension of the provider of a handle, or NULL if the provider has none. The handle
+ * must not be that of an IA. */
 static inline const struct dapl_direct *dapl_direct_of(DAT_HANDLE handle)
 {
 	/* The handle's first word is the provider's table, whose second word is the extension. */

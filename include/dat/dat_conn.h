@@ -227,9 +227,9 @@ extern DAT_RETURN dat_ep_free(
 	IN DAT_EP_HANDLE ep_handle);
 
 /*
- * Listens on conn_qual; each request is a CONNECTION_REQUEST event on the EVD, whose free
- * places are the backlog. With DAT_PSP_PROVIDER_FLAG it brings an Endpoint without PZ and EVDs,
- * which dat_ep_modify() gives it before it is accepted.
+ * Listens on conn_qual. Each request is a CONNECTION_REQUEST event on the EVD, whose free
+ * places are the backlog. With DAT_PSP_PROVIDER_FLAG each request brings an Endpoint. The
+ * consumer gives it PZ and EVDs by dat_ep_modify() before it accepts the request.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES,
  * DAT_CONN_QUAL_IN_USE, DAT_MODEL_NOT_SUPPORTED.
  * Threads: any.
@@ -317,9 +317,9 @@ extern DAT_RETURN dat_cr_query(
 	OUT DAT_CR_PARAM *cr_param);
 
 /*
- * Accepts with ep_handle, or with the Endpoint that the CR came with (DAT_HANDLE_NULL). Ends
- * the CR. The outcome is an event on the connect EVD: ESTABLISHED or ACCEPT_COMPLETION_ERROR.
- * private_data_size: bytes.
+ * Accepts the request with ep_handle, or with the Endpoint that the CR came with
+ * (DAT_HANDLE_NULL). Ends the CR. The outcome is an event on the connect EVD: ESTABLISHED or
+ * ACCEPT_COMPLETION_ERROR. private_data_size: bytes.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  * Threads: one at a time for one CR.
  */
@@ -330,8 +330,8 @@ extern DAT_RETURN dat_cr_accept(
 	IN const DAT_PVOID private_data);
 
 /*
- * The peer gets PEER_REJECTED. Ends the CR; an Endpoint it came with is UNCONNECTED again
- * (RSP) or destroyed (PSP).
+ * Rejects the request: the peer gets PEER_REJECTED. Ends the CR; an Endpoint that it came with
+ * is UNCONNECTED again (RSP) or destroyed (PSP).
  * Errors: DAT_INVALID_HANDLE.
  * Threads: one at a time for one CR.
  */

@@ -33,7 +33,7 @@ typedef DAT_UINT32 DAT_RETURN;
 
 typedef enum dat_return_type {
 	DAT_SUCCESS			= 0x00000000,
-	/* The IA was closed, or the EVD freed, under a waiter. */
+	/* The IA was closed, or the EVD freed, while a thread waited. */
 	DAT_ABORT			= 0x00010000,
 	DAT_CONN_QUAL_IN_USE		= 0x00020000,
 	/* The subtype names what ran out: DAT_RESOURCE_*. */
@@ -192,7 +192,7 @@ typedef enum dat_return_subtype {
 
 	/* DAT_INVALID_ADDRESS */
 	DAT_INVALID_ADDRESS_UNSUPPORTED,	/* multicast or broadcast */
-	DAT_INVALID_ADDRESS_UNREACHABLE,	/* no route, known at once */
+	DAT_INVALID_ADDRESS_UNREACHABLE,	/* no route; the call itself finds out */
 	DAT_INVALID_ADDRESS_MALFORMED,		/* reserved or unassigned */
 
 	/* DAT_PROVIDER_NOT_FOUND: how far the search came */

@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 dapl-direct authors */
 
 /*
- * dat_redirection.h - a call straight into the provider, and the types of a provider's
+ * dat_redirection.h - calls straight into the provider, and the types of a provider's
  * functions. For providers, and for consumers that save the jump through libdat: the macros
  * test nothing, not even for a null handle.
  *

@@ -2,7 +2,7 @@
 /* Copyright (c) 2026 dapl-direct authors */
 
 /*
- * dat_registry.h - between the registry in libdat and a provider library.
+ * dat_registry.h - the interface between the registry in libdat and a provider library.
  *
  * The registry loads the library named in dat.conf when one of its IA names is first
  * opened and calls dat_provider_init(); the provider answers with one
