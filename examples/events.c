@@ -59,7 +59,8 @@ static void on_connection(const DAT_EVENT *event)
 {
 	static DAT_EVENT stop = { .event_number = DAT_SOFTWARE_EVENT };
 
-	/* Any thread may post such an event; here the last sender's end does. */
+	/* Any thread may post a software event; here it is posted when the last sender has
+	 * ended. */
 	if (event->event_number != DAT_CONNECTION_EVENT_ESTABLISHED && ++gone == SENDERS)
 		must(dat_evd_post_se(queues[STOP].evd, &stop), "dat_evd_post_se");
 }

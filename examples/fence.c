@@ -3,8 +3,8 @@
  * fence: a replica lets one leader at a time write to its log, through a window, and deposes the
  * leader by closing the window. After that no write of the old leader arrives, whatever it has in
  * flight; this needs neither the leader's cooperation nor a clock. Arguments: the IA (soft-mlx5-0),
- * and how many leaders (1000) are deposed. Each leader has 100 writes refused: the first by the
- * replica's adapter, the others by its own.
+ * and how many leaders (1000) are deposed. Of each leader 100 writes fail: the replica's adapter
+ * refuses the first, and the leader's own adapter flushes the others.
  */
 #include <err.h>
 #include <stdio.h>

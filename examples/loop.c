@@ -60,7 +60,7 @@ static void on_event(const DAT_EVENT *event)
 		break;
 	case DAT_DTO_COMPLETION_EVENT:
 		if (event->event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
-			break;			/* flushed at the end of the connection */
+			break;			/* the end of the connection flushed the receive */
 		received++;
 		post_recv();
 		break;
