@@ -6,7 +6,7 @@ SPEC = re.compile(r"\((\d+)\)(?: (.*))?")
 
 
 def edges(path):
-    """{caller: (calls, inclusive instructions of the calls)} out of a callgrind file."""
+    """Reads {caller: (calls, inclusive instructions of the calls)} from a callgrind file."""
     names, cost = {}, {}
     caller = None
     after_calls = 0
@@ -33,14 +33,14 @@ def edges(path):
 
 
 def rows(text):
-    """(operation, function, ns, completions of a call) by dat_bench or one of its peers."""
+    """Parses the output of dat_bench or a peer: (operation, function, ns, completions of a call)."""
     return [(op, function, float(ns), int(each)) for op, function, ns, each in
             (line.split("\t") for line in text.splitlines() if line.count("\t") == 3)]
 
 
 def count(run, program, options, env, prefix, front=()):
-    """[(operation, instructions of one call, or of each completion that it takes)], of dat_bench or
-    a peer with these options, by run(argv, env)."""
+    """Runs dat_bench or a peer under callgrind, by run(argv, env). Returns [(operation,
+    instructions of one call, or of each completion that it takes)]."""
     profile = prefix + ".out"
     out = run(list(front) + ["valgrind", "--tool=callgrind", "--fair-sched=yes",
                              f"--callgrind-out-file={profile}", f"--log-file={prefix}.log", program] +

@@ -8,14 +8,14 @@ DTEST_PORT = 15828
 
 
 def take_turn():
-    """One run on a machine at a time; the turn lasts as long as what is returned."""
+    """Waits until no other run is on this machine. Closing the returned file lets the next run begin."""
     turn = open(os.path.join(tempfile.gettempdir(), "dapl-check-dat2.%d" % os.getuid()), "w")
     fcntl.flock(turn, fcntl.LOCK_EX)
     return turn
 
 
 def port_listens(port):
-    """Without connecting: dtest takes one connection only."""
+    """Returns true if a process listens on the port. Does not connect: dtest accepts only one connection."""
     with open("/proc/net/tcp") as f:
         return any(l.split()[1].endswith(":%04X" % port) and l.split()[3] == "0A"
                    for l in f.readlines()[1:])

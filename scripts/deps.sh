@@ -3,12 +3,12 @@
 #
 # deps.sh          install the Debian packages that are missing; it names them first
 # deps.sh --check  install nothing: list what is missing, status 1 if the goal cannot do without it
-# deps.sh --build  not those that only tests need; with --check only those that nothing is built without
-# deps.sh --stock  also the programs of `make check-stock`
-# deps.sh --pyverbs also what `make check-pyverbs` runs
-# deps.sh --bench  also those that `make bench` and `make bench-scale` compare with and draw by
-# deps.sh --chroot only what `make deb` and `make check-arm64` make their Debian systems with
-# deps.sh --all    also those of `make check-all`
+# deps.sh --build  leave out packages for tests; with --check, list only those that any build needs
+# deps.sh --stock  add the programs of `make check-stock`
+# deps.sh --pyverbs add what `make check-pyverbs` runs
+# deps.sh --bench  add the peers of `make bench` and `make bench-scale`, and gnuplot
+# deps.sh --chroot only the programs by which `make deb` and `make check-arm64` make Debian systems
+# deps.sh --all    add all packages of `make check-all`
 #
 # DEPS=no in the environment installs nothing, as --check, and also lists the optional packages. Each
 # package is judged alone: if a release of Debian lacks an optional one, the rest is still installed.
@@ -51,7 +51,7 @@ installed() {
 	dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed
 }
 
-# missing_of PACKAGE...
+# missing_of PACKAGE...: prints those that are not installed
 missing_of() {
 	local p
 	for p; do

@@ -5,8 +5,8 @@ BlueFlame: each path from the start of a function to a store into the register h
 doorbell record), then `dsb st` (doorbell record before the register). Each path from that store to the end of
 the function, to another function or to an unlock has `dsb st` again.
 A doorbell record is a big-endian half word: `rev16` and `strh`, directly after `dmb oshst`.
-A WQE in device memory (EFA): a vector store after the first `dsb st` is one into it, and needs `dsb st` too; one
-without a `dsb st` before it must not be followed by the only one.
+A WQE in device memory (EFA): a vector store after the first `dsb st` goes to the device, and needs another
+`dsb st` after it. If a vector store precedes the first `dsb st`, there must be a second one.
 A doorbell of an EFA is a half word, stored as a word: each path to it has `dsb st`, after the WQE if there is one.
 A CQE: `dmb oshld` stands between the load of its owner byte (hw_mlx5) or of its status and phase (hw_efa) and any
 other load of it, and again between these and the store of the consumer index, a swapped word of 24 bits.
@@ -46,7 +46,7 @@ def is_barrier(text):
 # The state of a path: no store yet; stores ordered; ordered and flushed; the device's memory
 # written; flushed again.
 START, ORDERED, READY, WRITTEN, DONE = range(5)
-# An EFA has no doorbell record: flushed without an order before it; and a vector store before that.
+# States without a doorbell record (EFA): flushed; a vector store before a flush; flushed after that store.
 PLAIN_FLUSH, EARLY, EARLY_FLUSH = 5, 6, 7
 
 
@@ -59,7 +59,7 @@ def after_barrier(state, text):
 
 
 def after(facts, text, new):
-    """The facts (kind, register) after this instruction, which has these new ones."""
+    """Returns the facts (kind, register) after this instruction, which has these new ones."""
     copy, writes = COPY.match(text), WRITES.match(text)
     gone = {x + n for n in writes.groups() if n for x in "xw"} if writes else ()
     kept = {fact for fact in facts if fact[1] not in gone}

@@ -7,7 +7,7 @@ TARGET = re.compile(r"^(?:bnd |notrack )?(call|j[a-z]+)\s+([0-9a-f]+) <([^>]+)>"
 INDIRECT = re.compile(r"^(?:bnd |notrack )?(?:call|jmp)\s+\*")
 LOCKED = re.compile(r"^lock\b|^xchg\s.*\(")
 KERNEL = re.compile(r"^(syscall|sysenter|int)\b")
-# BlueFlame: toggles the register's half, stores into it, flushes, unlocks.
+# The steps of BlueFlame: toggle the half of the register, store into it, flush it, unlock.
 TOGGLE = re.compile(r"^xorq\s+\$0x100,.*\(")
 VECTOR_STORE = re.compile(r"^v?mov\w*\s+%[xyz]mm\d+,[^%]*\(%(?!rsp)")
 FLUSH = re.compile(r"^sfence\b")
@@ -16,8 +16,8 @@ END = re.compile(r"^(?:(?:bnd |notrack )?(?:ret|jmp)|ud2|hlt)")
 
 
 def misordered(body, locks):
-    """Returns unlocks that a path from a toggle reaches with the register in the buffer, with the reason. The
-    first fence after the toggle orders what is in memory; after it a vector store is one into the register."""
+    """Returns the unlocks that a path from a toggle reaches before the register is flushed, with the reason. The
+    first fence after the toggle orders stores to memory; a vector store after it goes to the register."""
     if not locks:
         return []
     at = {address: i for i, (address, _) in enumerate(body)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A server and its client, as the programs with perftest's habits run."""
+"""Runs a server and its client, for programs that work like perftest."""
 import json
 import os
 import random
@@ -15,7 +15,7 @@ class Failed(Exception):
 
 
 def both(server, client, ready=None, limit=LIMIT):
-    """The client's output. ready: what the server prints once it listens; without, half a second."""
+    """Returns the client's output. ready: what the server prints once it listens; None: wait half a second."""
     with subprocess.Popen(server, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                           text=True) as first:
         try:
@@ -38,7 +38,7 @@ def both(server, client, ready=None, limit=LIMIT):
 
 
 def results(build, program, args, on=()):
-    """The records of one of our programs. on: options of the server too."""
+    """Returns the records of one of our programs. on: options for both sides."""
     port = str(random.randrange(8192, 16384))
     path = f"{build}/perf-pair.json"
     both([f"{build}/bin/{program}", "-p", port, *on],
@@ -51,7 +51,7 @@ def results(build, program, args, on=()):
 
 
 def ucx(transport, device, test, how, size, count):
-    """(median us, overall MB/s, overall messages/s) of ucx_perftest."""
+    """Returns (median us, overall MB/s, overall messages/s) of ucx_perftest."""
     port = str(random.randrange(8192, 16384))
     argv = ["ucx_perftest", "-p", port, "-x", transport, "-d", device, "-t", test, "-D", how,
             "-s", str(size), "-n", str(count)]
@@ -64,7 +64,7 @@ def ucx(transport, device, test, how, size, count):
 
 
 def fabric(provider, endpoint, size, count):
-    """(us of half a round trip, MB/s one way at a time) of fi_pingpong."""
+    """Returns (us of half a round trip, MB/s one way at a time) of fi_pingpong."""
     port = str(random.randrange(8192, 16384))
     argv = ["fi_pingpong", "-p", provider, "-e", endpoint, "-S", str(size), "-I", str(count)]
     text = both(argv + ["-B", port], argv + ["-P", port, "127.0.0.1"])

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""soak_plot.py TSV SVG: what the servers of a soak held, over time: a panel for each resource, a line for each server."""
+"""soak_plot.py TSV SVG: plots the resources that the servers of a soak held, over time.
+
+There is a panel for each resource, and in it a line for each server.
+"""
 import sys
 
 WIDTH, PANEL, LEFT, TOP = 900, 110, 130, 24
@@ -9,14 +12,14 @@ UNITS = {"heap": 1024, "anonymous": 1024, "shared": 1024}
 
 
 def read(path):
-    """Column names, and rows of numbers."""
+    """Returns column names, and rows of numbers."""
     with open(path, encoding="ascii") as f:
         names = f.readline().split()
         return names, [[float(x) for x in line.split()] for line in f if line.strip()]
 
 
 def points(rows, column, server, end, top):
-    """The line of one server, at most 1000 points."""
+    """Returns the line of one server, with at most 1000 points."""
     own = [(r[0], r[column]) for r in rows if r[1] == server]
     step = max(1, len(own) // 1000)
     return " ".join(f"{LEFT + t / end * (WIDTH - LEFT - 20):.1f},{PANEL - 12 - v / top * (PANEL - 30):.1f}"
@@ -24,7 +27,7 @@ def points(rows, column, server, end, top):
 
 
 def panel(names, rows, column, end):
-    """One resource."""
+    """Returns the panel of one resource."""
     top = max(r[column] for r in rows) * 1.1 or 1
     unit = UNITS.get(names[column], 1)
     label = f"{names[column]}{', KiB' if unit > 1 else ''}"
