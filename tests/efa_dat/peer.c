@@ -119,7 +119,7 @@ Test(efa_peer, address__of_the_acceptor_is_invalid)
 		took_conn(&a, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 		took_conn(&b, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 		said("another kind or version");
-		said("the peer's endpoint broke the connection: the peer cannot connect with it");
+		said("the peer's endpoint broke the connection: the peer cannot connect");
 		pair_close();
 	}
 }
