@@ -15,7 +15,7 @@
 const struct dap_param dap_core_param_table[] = {
 	{ .key = "validate", .most = 1, DAP_PARAM_AT(struct dap_core_params, validate),
 	  .without = "0, or 1 if DAPL_VALIDATE is 1",
-	  .meaning = "1: a post with a bad segment or zone returns the error itself" },
+	  .meaning = "1: a post checks segments and zone, and returns their errors itself" },
 	{ .key = "count", .most = 1, DAP_PARAM_AT(struct dap_core_params, count),
 	  .without = "0, or 1 if DAPL_COUNT is 1",
 	  .meaning = "1: instances of uDAPL 2.0 count posts and dequeues that the adapter does not count" },
@@ -27,7 +27,7 @@ const struct dap_param dap_core_param_table[] = {
 	  .meaning = "adapter of the line: its name, PCI address, network interface or IP address" },
 	{ .key = "port", .most = UINT8_MAX, DAP_PARAM_AT(struct dap_core_params, port),
 	  .without = "1, or the port of the network interface",
-	  .meaning = "port of device; 0: as if it were not given" },
+	  .meaning = "port of device; 0: not given" },
 	{ .key = NULL },
 };
 

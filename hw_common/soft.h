@@ -16,10 +16,10 @@ struct softnic_violation;
 	{ .key = "strict", .most = 1, DAP_PARAM_AT(target, strict),                                \
 	  .meaning = "software adapter, 1: abort if the device found an error of the driver" },    \
 	{ .key = "adversarial", .most = 1, DAP_PARAM_AT(target, adversarial),                      \
-	  .meaning = "software adapter, 1: delay, and use each freedom of hardware" },             \
+	  .meaning = "software adapter, 1: delay work, and overwrite what it has consumed" },      \
 	{ .key = "variant", .type = DAP_PARAM_CHOICE, .words = hw_soft_variants, .least = true,    \
 	  DAP_PARAM_AT(target, silicon), .without = "driven by its callers",                       \
-	  .meaning = "software adapter, silicon: hot functions of hardware, a thread as the device" }, \
+	  .meaning = "software adapter, silicon: a thread drives it, and calls are as on hardware" }, \
 	{ .key = "fault", .type = DAP_PARAM_SCRIPT, DAP_PARAM_AT(target, fault),                   \
 	  .without = "no faults", .meaning = "software adapter: fault script, such as drop=0.01" }
 extern const char *const hw_soft_variants[];

@@ -5,7 +5,7 @@
 
 #include "hw_efa/ops.h"
 
-#define OURS "this driver rules it out: please report it"
+#define OURS "this driver avoids this error: please report it"
 
 static const struct efa_status_info statuses[] = {
 	[EFA_ST_OK] = { "ok", "", DAP_DTO_TRANSPORT },
@@ -18,7 +18,7 @@ static const struct efa_status_info statuses[] = {
 	[EFA_ST_LOCAL_LENGTH] = { "longer than the MTU", OURS, DAP_DTO_LOCAL_LENGTH },
 	[EFA_ST_REMOTE_ADDRESS] = {
 		"bad remote address or key",
-		"the context has ended at the peer, or opens other bytes, or not for this",
+		"the context has ended at the peer, or does not permit this access to these bytes",
 		DAP_DTO_REMOTE_ACCESS },
 	[EFA_ST_REMOTE_ABORT] = {
 		"the remote side aborted", "has its endpoint been freed?", DAP_DTO_TRANSPORT },
@@ -27,7 +27,8 @@ static const struct efa_status_info statuses[] = {
 	[EFA_ST_RNR] = { "receiver not ready", OURS, DAP_DTO_RECEIVER_NOT_READY },
 	[EFA_ST_REMOTE_LENGTH] = { "remote receive too short", OURS, DAP_DTO_REMOTE_RESPONDER },
 	[EFA_ST_REMOTE_STATUS] = {
-		"bad remote status", "its adapter and ours do not agree", DAP_DTO_BAD_RESPONSE },
+		"bad remote status", "the peer's adapter and this one do not agree",
+		DAP_DTO_BAD_RESPONSE },
 	[EFA_ST_UNRESPONSIVE] = {
 		"the remote side has stopped answering", "is its host up?", DAP_DTO_TRANSPORT },
 	[EFA_ST_UNKNOWN_PEER] = {

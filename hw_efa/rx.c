@@ -79,7 +79,7 @@ static bool scatter_data(struct dap_ep *ep, const struct efa_iov *seg, uint32_t 
 static EFA_COLD void refuse_message(struct dap_ep *ep, struct efa_recv *r, uint32_t len)
 {
 	if (len > r->room) {
-		efa_break(ep, "a message of %u bytes for a receive of %u", len, r->room);
+		efa_break(ep, "a message of %u bytes for a receive of %u bytes", len, r->room);
 		complete_receive(ep, r, DAP_DTO_LOCAL_LENGTH);
 		return;
 	}
@@ -284,8 +284,8 @@ static EFA_COLD void put_packet_aside(struct dap_ep *ep, const struct efa_cqe *c
 
 	if (efa_put_aside(&(struct efa_poller){ 0 }, rx, cqe, seq))
 		return;
-	efa_break(ep, "protocol error: the peer sends number %u where %u to %u are awaited%s", seq,
-		  rx->next & 0xffff, (rx->next + rx->window - 1) & 0xffff,
+	efa_break(ep, "protocol error: the peer sends sequence number %u, but %u to %u are awaited%s",
+		  seq, rx->next & 0xffff, (rx->next + rx->window - 1) & 0xffff,
 		  (uint16_t)(seq - rx->next) < rx->window ? ", a second time" : "");
 }
 

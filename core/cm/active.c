@@ -111,13 +111,13 @@ static void active_timeout(struct dap_cm_conn *c)
 	int err;
 
 	if (was_refused(c)) {
-		cm_conn_log(c, "no process listens for it");
+		cm_conn_log(c, "no process listens on this qualifier");
 		cm_conn_cut(c, DAP_CM_NON_PEER_REJECTED, NULL, false);
 	} else if (c->state != CM_RETRY) {
 		cm_conn_log(c, "no answer within the timeout");
 		cm_conn_cut(c, DAP_CM_TIMED_OUT, NULL, false);
 	} else if (c->deadline && cm_now() >= c->deadline) {
-		cm_conn_log(c, c->refused ? "no process listens for it" :
+		cm_conn_log(c, c->refused ? "no process listens on this qualifier" :
 			    "no local port or descriptor is free: raise ulimit -n or "
 			    "sysctl net.ipv4.ip_local_port_range");
 		cm_conn_end(c, c->refused ? DAP_CM_NON_PEER_REJECTED : DAP_CM_TIMED_OUT, NULL);

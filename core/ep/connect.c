@@ -96,7 +96,7 @@ static void on_reply(void *ctx, struct dap_cm_conn *conn, const struct dap_path 
 			strerror(-err));
 		core_ep(ep)->conn = NULL;
 		dap_conn_finish(ep, DAP_CAUSE_FAILED, DAP_EV_NON_PEER_REJECTED);
-		dap_cm_break(conn, "the peer cannot connect with it");
+		dap_cm_break(conn, "the peer cannot connect to this path");
 	}
 	unlock_ep(ep);
 }

@@ -207,8 +207,8 @@ void dap_evd_overflow(struct dap_evd *handle)
 	pthread_mutex_unlock(&evd->lock);
 	if (reported)
 		return;
-	dap_log(DAP_LOG_ERR, "EVD %p of %u events has overflowed and delivers no more: create it "
-		"longer", (void *)handle, evd->qlen);
+	dap_log(DAP_LOG_ERR, "EVD %p of %u events has overflowed and delivers no more events: "
+		"create it with more", (void *)handle, evd->qlen);
 	dap_async_post(evd->pub.obj.ia, DAP_EV_ASYNC_EVD_OVERFLOW, &evd->pub.obj, 0);
 }
 

@@ -126,7 +126,7 @@ int dap_evd_post(struct dap_evd *handle, const struct dap_event *ev)
 	pthread_mutex_unlock(&evd->lock);
 	if (!report)
 		return err;
-	dap_log(DAP_LOG_ERR, "EVD %p of %u events is full, event %s is lost: create it longer",
+	dap_log(DAP_LOG_ERR, "EVD %p of %u events is full, event %s is lost: create it with more",
 		(void *)evd, evd->qlen, connection_events[ev->number - DAP_EV_ESTABLISHED]);
 	dap_async_post(evd->pub.obj.ia, DAP_EV_ASYNC_EVD_OVERFLOW, &evd->pub.obj, 0);
 	return err;
