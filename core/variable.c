@@ -9,7 +9,7 @@
 #define NONE(name, instead) { name, DAP_VARIABLE_NONE, instead, NULL }
 
 #define TCP "connections use TCP"
-#define NO_UD "there is no UD connection manager, and no queue of it"
+#define NO_UD "there is no UD connection manager"
 #define NO_PROXY "there is no proxy of a coprocessor"
 
 const struct dap_variable dap_variables[] = {
@@ -28,7 +28,7 @@ const struct dap_variable dap_variables[] = {
 	DEFAULT("DAPL_TCLASS", "tclass"),
 	DEFAULT("DAPL_CM_TOS", "tclass"),
 	NONE("DAPL_DBG_LEVEL", "DAPL_DBG_TYPE selects messages"),
-	NONE("DAPL_DBG_SYS_MEM", "the memory of the system is not watched"),
+	NONE("DAPL_DBG_SYS_MEM", "the provider does not watch the memory of the system"),
 	NONE("DAPL_IB_MTU", "a connection uses the smaller MTU of its two ports"),
 	NONE("DAPL_WR_MAX", "the adapter limits requests"),
 	NONE("DAPL_LOOPBACK", "connections within an adapter always work"),
