@@ -31,7 +31,7 @@ def both(server, client, ready=None, limit=LIMIT):
                 raise Failed(done.stdout.strip().splitlines()[-1] if done.stdout.strip() else
                              f"status {done.returncode}")
         except subprocess.TimeoutExpired:
-            raise Failed(f"nothing after {limit} s") from None
+            raise Failed(f"no result after {limit} s") from None
         finally:
             first.kill()
     return done.stdout
@@ -59,7 +59,7 @@ def ucx(transport, device, test, how, size, count):
     final = re.search(r"Final:\s+\d+\s+([\d.]+)\s+[\d.]+\s+[\d.]+\s+[\d.]+\s+([\d.]+)\s+\d+\s+(\d+)",
                       text)
     if not final:
-        raise Failed("no final line")
+        raise Failed("ucx_perftest printed no line that begins with Final")
     return float(final.group(1)), float(final.group(2)), float(final.group(3))
 
 
@@ -70,5 +70,5 @@ def fabric(provider, endpoint, size, count):
     text = both(argv + ["-B", port], argv + ["-P", port, "127.0.0.1"])
     last = text.strip().splitlines()[-1].split()
     if len(last) < 7:
-        raise Failed("no result")
+        raise Failed("fi_pingpong printed no result")
     return float(last[6]), float(last[5])
