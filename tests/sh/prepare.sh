@@ -88,7 +88,7 @@ pages() { cat "$SYSFS"/devices/system/node/node[01]/hugepages/hugepages-2048kB/n
 machine
 does 0 'vfio bind' '' scripts/vfio --help
 does 2 'see scripts/vfio --help' '' scripts/vfio
-does 2 "'3b' is no PCI address" '' scripts/vfio bind 3b
+does 2 "'3b' is no.* PCI address" '' scripts/vfio bind 3b
 does 2 'bind which device' '' scripts/vfio bind
 does 0 '0000:5e:00.0 +vfio-pci +13 .*ready: IA name 0000:5e:00.0' '' scripts/vfio status
 grep -q 'nvme' "$tmp/out" && fail "status lists an adapter that is no ConnectX"
@@ -100,7 +100,7 @@ does 0 bound 'dpdk-devbind.py --force --bind=vfio-pci 0000:3b:00.1' scripts/vfio
 does 1 'group 14 .*other devices.* 0000:5f:00.1' '' scripts/vfio bind 5f:00.0
 does 0 bound 'dpdk-devbind.py --bind=vfio-pci 0000:5f:00.0 0000:5f:00.1' scripts/vfio bind 5f:00.0 5f:00.1
 does 1 'no IOMMU for 0000:70:00.0' '' scripts/vfio bind 70:00.0
-does 1 'is no ConnectX: nothing is done' '' scripts/vfio bind 01:00.0
+does 1 'is no.* ConnectX: nothing' '' scripts/vfio bind 01:00.0
 does 1 'no PCI device 0000:99:00.0' '' scripts/vfio bind 99:00.0
 TOOL_FAILS=1 does 1 'failed' 'dpdk-devbind.py --bind=mlx5_core 0000:5e:00.0' scripts/vfio unbind 5e:00.0
 rm "$tmp/bin/dpdk-devbind.py"
@@ -108,12 +108,12 @@ command -v dpdk-devbind.py >/dev/null || does 1 'apt-get install dpdk' '' script
 
 machine
 does 0 'hugepages setup' '' scripts/hugepages --help
-does 2 "'7Q' is no size" '' scripts/hugepages setup 7Q
+does 2 "'7Q' is no.* size" '' scripts/hugepages setup 7Q
 # A size with a leading zero is not octal.
 does 0 'would run: dpdk-hugepages.py -n 1 -p 2048K -r 10240K' '' scripts/hugepages setup -n 010M
 does 0 'would run: dpdk-hugepages.py -n 1 -p 2048K -r 8192K' '' scripts/hugepages setup -n 08M
 does 0 'would run: dpdk-hugepages.py -n 1 -p 2048K -r 10240K' '' scripts/hugepages setup -n -p 02048K 010240K
-does 1 'no multiple of the page' '' scripts/hugepages setup 3M
+does 1 'multiple of the page' '' scripts/hugepages setup 3M
 does 1 'no huge pages of 4M here: .*hugepages-2048kB' '' scripts/hugepages setup -p 4M 8M
 does 0 'nothing to undo' '' scripts/hugepages undo
 does 0 'would run: dpdk-hugepages.py -n 1 -p 2048K -r 8192K' '' scripts/hugepages setup -n 8M
