@@ -11,7 +11,7 @@
 #include <string.h>
 
 union dap_addr {
-	struct sockaddr sa;		/* AF_INET or AF_INET6; 0: there is no address */
+	struct sockaddr sa;		/* AF_INET or AF_INET6; 0 if there is no address */
 	struct sockaddr_in v4;
 	struct sockaddr_in6 v6;
 };

@@ -128,7 +128,7 @@ void dap_srq_leave(struct dap_srq *srq, struct dap_ep *ep);
 /* ---- ep.c ---- */
 struct dap_ep_args {
 	struct dap_pz *pz;
-	/* NULL: the consumer wants no such events */
+	/* NULL: the consumer wants no events of that kind */
 	struct dap_evd *recv_evd, *request_evd, *connect_evd;
 	struct dap_srq *srq;					/* the SRQ, or NULL */
 	const struct dap_ep_attr *attr;				/* NULL: default attributes */

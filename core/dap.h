@@ -42,7 +42,7 @@ enum dap_table {
 };
 
 struct dap_obj {
-	const void *table;	/* a DAT_PROVIDER of the API level: dap_obj_set_table */
+	const void *table;	/* the DAT_PROVIDER of its API level, see dap_obj_set_table */
 	uint16_t type;		/* enum dap_type; DAP_NONE when free */
 	uint16_t api;		/* enum dap_api of the call that created it */
 	uint32_t slot;		/* index in the type's slabs */
@@ -113,7 +113,7 @@ struct dap_event {
 			struct dap_rmr *rmr;
 			uint64_t cookie;
 			uint32_t status;
-			struct dap_ep *ep;	/* to which it was posted */
+			struct dap_ep *ep;	/* the endpoint to which it was posted */
 		} bind;
 		struct {
 			struct dap_obj *sp;	/* PSP or RSP */
@@ -201,7 +201,7 @@ struct dap_rmr {
 	_Alignas(64) uint8_t hw[DAP_HW_RMR_SIZE];
 	/* The last bind, for dat_rmr_query. */
 	uint32_t rmr_context, priv;
-	_Alignas(16) uint64_t addr;	/* one store writes it and length, if the CPU has one */
+	_Alignas(16) uint64_t addr;	/* one store writes address and length, if the CPU can */
 	uint64_t length;
 	bool for_ep;			/* 2.0: only this endpoint's connection may use it */
 	bool zero_based;		/* 2.0: remote addresses are offsets into the range */
@@ -287,7 +287,7 @@ struct dap_ep {
 	struct dap_srq *srq;
 	struct dap_ep_attr attr;
 	struct dap_path local_path, remote_path;
-	uint32_t qos;			/* of its connection; set before qp_address */
+	uint32_t qos;			/* class of its connection; set before qp_address */
 };
 
 struct dap_srq {
@@ -327,11 +327,11 @@ struct dap_lmr_page {
 	struct dap_lmr_page *next;	/* free pages: reused, never freed */
 };
 
-enum { DAP_DEVICE_SIZE = 72 };	/* "name port" */
+enum { DAP_DEVICE_SIZE = 72 };	/* room for "name port" */
 
 struct dap_ia {
 	struct dap_obj obj;
-	const void *tables[DAP_TABLES];	/* of this instance and its API level */
+	const void *tables[DAP_TABLES];	/* the tables of this instance and its API level */
 	_Alignas(64) uint8_t hw_area[DAP_HW_IA_SIZE];
 	const struct dap_hw *hw;
 	char name[256];
@@ -394,8 +394,7 @@ static inline bool dap_invariant_check(const struct dap_obj *obj, bool holds, co
 /* Called at an error completion or a QP event: leads to DISCONNECTED, BROKEN. Idempotent. Any
  * thread may call it, with any lock held: the connection manager's thread does the rest. */
 void dap_ep_broken(struct dap_ep *ep);
-/* Makes the peer call its qp_look() soon. The caller holds the endpoint's lock, and none of the
- * backend's. */
+/* Makes the peer call its qp_look() soon. The caller holds ep's lock, and none of the backend's. */
 void dap_ep_look(struct dap_ep *ep);
 /* The CQ behind the EVD has overflowed: marks the EVD dead and raises EVD_OVERFLOW. */
 void dap_evd_overflow(struct dap_evd *evd);

@@ -28,7 +28,7 @@ enum dap_err_type {
 	DAP_INVALID_ADDRESS = 0x12,
 	DAP_INTERRUPTED_CALL = 0x13,
 	DAP_CONN_QUAL_UNAVAILABLE = 0x14,
-	DAP_PORT_IN_USE = 0x16,		/* this and the next: 2.0 only */
+	DAP_PORT_IN_USE = 0x16,		/* this code and the next one exist only in 2.0 */
 	DAP_COMM_NOT_SUPPORTED = 0x17,
 	DAP_SRQ_IN_USE = 0x80,		/* the front translates it */
 	DAP_NOT_IMPLEMENTED = 0x3fff,	/* the front translates it */

@@ -76,7 +76,7 @@ struct dap_hw {
 	int (*srq_resize)(struct dap_srq *srq, uint32_t recvs);
 	/* Calls dap_srq_low once, when fewer than limit receives are left; 0: never. */
 	int (*srq_limit)(struct dap_srq *srq, uint32_t limit);
-	/* Receives that no endpoint has taken; receives posted and not dequeued. A snapshot. */
+	/* Counts receives: not taken by an endpoint; posted and not dequeued. A snapshot. */
 	int (*srq_count)(struct dap_srq *srq, uint32_t *available, uint32_t *outstanding);
 
 	/* Creates the QP of an endpoint with ep->attr, EVDs, PZ and SRQ; it can take receives

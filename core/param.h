@@ -26,13 +26,13 @@ struct dap_param {
 	const char *key;
 	enum dap_param_type type;
 	bool power_of_two;
-	uint8_t shift;			/* of DAP_PARAM_QOS */
+	uint8_t shift;			/* of a DAP_PARAM_QOS value */
 	uint64_t least, most, otherwise;	/* otherwise: the default */
 	const char *const *words;	/* NULL-terminated */
 	/* Stores the value in the target struct. Returns 0, or -errno with the reason in why, which
 	 * may stay unchanged. */
 	int (*read)(const char *value, void *out, char *why, size_t whylen);
-	const char *must;		/* of DAP_PARAM_OWN: description of valid values */
+	const char *must;		/* DAP_PARAM_OWN: describes the valid values */
 	size_t offset, size;
 	/* For dat_info(1): unit of the value or NULL, one line of meaning, and a description of the
 	 * default if no value of the key stands for it. */

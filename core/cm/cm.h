@@ -85,9 +85,8 @@ void dap_cm_sync(struct dap_cm *cm);
  * instead of the manager's thread. Returns false if nothing had arrived, or if another
  * thread is handling it. */
 bool dap_cm_drive(struct dap_cm *cm);
-/* Around a sleep of such a caller. begin returns a descriptor that becomes readable when
- * dap_cm_drive has work, or -1 if another waiter has that descriptor. end gets what begin
- * returned. */
+/* Called before and after such a caller sleeps. begin returns a descriptor that is readable when
+ * dap_cm_drive has work, or -1 if another waiter has it. end gets what begin returned. */
 int dap_cm_sleep_begin(struct dap_cm *cm);
 void dap_cm_sleep_end(struct dap_cm *cm, int fd);
 /* Calls fn from the manager's thread whenever fd is readable (device events), until dap_cm_close. */
@@ -102,7 +101,7 @@ int dap_cm_listen(struct dap_cm *cm, uint64_t *conn_qual, bool any, void *ctx,
  * listener. */
 void dap_cm_unlisten(struct dap_cm_listener *l);
 
-/* timeout_us 0xffffffff: no timeout. While there is no listener, it retries until the timeout. */
+/* timeout_us 0xffffffff: no timeout. Without a listener the attempt is repeated until then. */
 int dap_cm_connect(struct dap_cm *cm, const union dap_addr *to, uint64_t conn_qual,
 		   uint32_t timeout_us, const struct dap_path *path, const void *pd,
 		   uint32_t pd_size, void *ctx, struct dap_cm_conn **conn);

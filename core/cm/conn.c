@@ -225,7 +225,7 @@ static void got_disc(struct dap_cm_conn *c)
 {
 	switch (c->state) {
 	case CM_CLOSING:
-		leave_mux(c);		/* a connection that leaves its mux here needs no CUT */
+		leave_mux(c);		/* after both DISCs the peer needs no CUT */
 		cm_conn_cut(c, DAP_CM_DISCONNECTED, NULL, true);
 		break;
 	case CM_LINGER:

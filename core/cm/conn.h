@@ -7,20 +7,20 @@
 #include "core/cm/wire.h"
 
 enum cm_state {
-	/* active */
+	/* of the active side */
 	CM_RETRY,		/* no listener yet; waits for the next attempt */
 	CM_CONNECTING,		/* TCP connect(2) */
 	CM_WAIT_REP,
 	CM_REPLIED,		/* core has the path; it must send the RTU */
 	CM_WAIT_GO,
 	CM_FAILED,		/* only ended() remains to be called */
-	/* passive */
+	/* of the passive side */
 	CM_WAIT_REQ,		/* half-open: the REQ has not arrived yet */
 	CM_WAIT_ACCEPT,		/* core has the request */
 	CM_GONE,		/* the peer has closed; core does not know yet */
 	CM_WAIT_RTU,
 	CM_READY,		/* RTU received; core must send the GO */
-	/* both */
+	/* of both sides */
 	CM_LIVE,
 	CM_CLOSING,		/* DISC sent; core waits for ended() */
 	CM_LINGER,		/* core has released it: sends the queue until the peer closes */

@@ -144,7 +144,7 @@ static int handoff_error(int err)
 	switch (err) {
 	case ECONNREFUSED: case ECONNRESET: case EPIPE: case ENOTCONN: case EPERM: case EACCES:
 		return -ENOENT;
-	case EAGAIN: case ETOOMANYREFS:		/* it exists, but is busy */
+	case EAGAIN: case ETOOMANYREFS:		/* the listener exists, but is busy */
 		return -EAGAIN;
 	default:
 		return -err;

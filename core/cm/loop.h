@@ -113,8 +113,7 @@ void cm_poll_change(int fd, uint32_t events, struct cm_item *item);
 void cm_close_fd(int *fd, bool reset);
 void cm_free_later(struct cm_item *item);
 void cm_free_at_turn_end(struct cm_item *item);
-/* Waits until the loop has no owner, then owns it. try: returns false instead of waiting. The lock
- * is held. */
+/* Waits until the loop has no owner, and owns it. try: returns false instead. The lock is held. */
 bool cm_turn_begin(bool try);
 void cm_turn_end(void);
 void cm_timer_set(struct dap_timer *t, uint64_t delay_us);

@@ -7,8 +7,7 @@
 
 /* Puts the connection on the mux to its peer. Returns 0 or -errno; -ENOENT: use TCP. */
 int cm_mux_join(struct dap_cm_conn *c);
-/* Makes a mux of an accepted socket, and owns fd. Connections that the peer requests get this
- * role. */
+/* Makes a mux of an accepted socket, and owns it. Connections of the peer get this role. */
 void cm_mux_accepted(int fd, const union dap_addr *at, const struct cm_role *passive);
 /* Removes the connection; what it queued is still sent. Starts the idle timer after the last
  * one. */

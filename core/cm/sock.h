@@ -25,7 +25,7 @@ int cm_local_pair(const union dap_addr *at, int fd[2]);
 bool cm_local_parse(const struct sockaddr_un *name, socklen_t len, union dap_addr *at);
 
 void cm_sock_options(int fd);
-/* The addresses of both ends; for a local socket those of its listener. False if not connected. */
+/* Stores both ends' addresses, of a local socket those of its listener. False: not connected. */
 bool cm_sock_ends(int fd, union dap_addr *own, union dap_addr *peer);
 /* Call this once the socket is connected. Returns true if the peer is on this host. */
 bool cm_sock_connected(int fd);

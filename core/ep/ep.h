@@ -56,7 +56,7 @@ void dap_ep_detach(struct dap_ep *ep);
 int dap_ep_soft_high(struct dap_ep *ep, uint32_t soft);
 /* Starts counting receives if a watermark is set. */
 int dap_ep_count(struct dap_ep *ep);
-/* Stops counting. */
+/* Stops counting receives. */
 void dap_ep_uncount(struct dap_ep *ep);
 
 #endif

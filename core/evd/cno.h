@@ -20,7 +20,7 @@ struct dap_cno {
 	uint32_t evds, waiters;
 	/* times that the last EVD was freed; waiters that have yet to return for it */
 	uint32_t ends, leaving;
-	bool agent_end;			/* the same for the agent */
+	bool agent_end;			/* the agent is to be called without an EVD */
 	bool agent_changing;		/* one thread changes the agent; others wait */
 	bool dead;
 	int cq_fds;			/* epoll: the CQs of its EVDs */

@@ -26,7 +26,7 @@ struct core_evd {
 	struct dap_event *stash;	/* NULL until the first wait */
 	uint32_t stash_head, stash_tail;
 	int wake_fd;			/* eventfd; -1 until the first wait */
-	struct dap_evd_counts counts;	/* under lock */
+	struct dap_evd_counts counts;	/* protected by lock */
 	uint64_t idle_looks;		/* empty polls that took no lock; atomic */
 	uint32_t feeders;		/* EPs, PSPs, RSPs and IAs that feed it; atomic; evd_free refuses */
 	/* Completion flags of the DTO streams that feed it, and the number of streams. */
@@ -119,8 +119,7 @@ void dap_evd_wake(struct core_evd *evd);
 /* Like wake, for a waiter that may be about to sleep: the waiter's next sleep ends at once. */
 void dap_evd_signal(struct core_evd *evd);
 
-/* Between these two calls, completions of an endpoint with core_ep.early set stay in the stash.
- * lock is not held. */
+/* Between both calls completions of endpoints with core_ep.early are stashed. lock is not held. */
 void dap_evd_early(struct dap_evd *evd);
 void dap_evd_not_early(struct dap_evd *evd);
 

@@ -24,9 +24,9 @@ struct wait {
 	struct core_evd *evd;
 	uint64_t spin_end, deadline;	/* ns, monotonic */
 	uint32_t threshold;
-	struct dap_cm *cm;	/* of the connection events it waits for, or NULL */
-	int cm_fd;		/* from dap_cm_sleep_begin */
-	int cq_fd;		/* of the armed CQ, or -1 */
+	struct dap_cm *cm;	/* connection manager of the events it waits for, or NULL */
+	int cm_fd;		/* returned by dap_cm_sleep_begin */
+	int cq_fd;		/* descriptor of the armed CQ, or -1 */
 	int cancel;		/* the caller's cancel state */
 	bool sleeps;		/* goes to sleep if this check finds nothing */
 	bool looked;		/* events queued at the call count even if they do not notify */

@@ -90,7 +90,7 @@ static void report(const struct dap_lmr *lmr, DAT_LMR_CONTEXT *lmr_context,
 }
 
 #ifdef DAP_DAT20
-#define ALL_RIGHTS (DAP_PRIV_ALL | DAP_PRIV_REMOTE_ATOMIC)	/* from dat_ib_extensions.h */
+#define ALL_RIGHTS (DAP_PRIV_ALL | DAP_PRIV_REMOTE_ATOMIC)	/* atomic: dat_ib_extensions.h */
 #define NTH_OUT 8
 #else
 #define ALL_RIGHTS DAP_PRIV_ALL

@@ -41,7 +41,7 @@ struct front_live {
 };
 
 struct front_provider {
-	/* of the IA and of every checked handle; registered with the registry */
+	/* the table of the IA and of every checked handle, known to the registry */
 	DAT_PROVIDER table;
 	char name[DAT_NAME_MAX_LENGTH];
 	bool threadsafe;

@@ -44,7 +44,7 @@ DAT_RETURN front_evd_resize(DAT_EVD_HANDLE evd, DAT_COUNT qlen);
 DAT_RETURN front_evd_post_se(DAT_EVD_HANDLE evd, const DAT_EVENT *event);
 DAT_RETURN front_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event);
 DAT_RETURN front_evd_free(DAT_EVD_HANDLE evd);
-/* from dapl_direct.h */
+/* the extension in dapl_direct.h */
 DAT_RETURN front_evd_dequeue_n(DAT_EVD_HANDLE evd, DAT_COUNT max, DAT_EVENT *events,
 			       DAT_COUNT *count);
 DAT_RETURN front_ep_post_n(DAT_EP_HANDLE ep, DAT_COUNT n, const struct dapl_work *work,

@@ -29,7 +29,7 @@ struct conf_entry {
 
 struct conf {
 	struct conf_entry *first, **end;
-	unsigned int usable, skipped, broken;	/* lines */
+	unsigned int usable, skipped, broken;	/* numbers of lines */
 };
 
 /* How a line was parsed. */

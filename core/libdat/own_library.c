@@ -8,7 +8,7 @@
 
 #include "core/libdat/conf.h"
 
-/* An address in libdat. */
+/* The address of this variable lies in libdat. */
 static const char own[] = "dapl-direct/";
 
 /* Packages keep the provider in a directory of its own, below that of libdat. */

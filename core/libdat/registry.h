@@ -38,7 +38,7 @@ struct open_ia {
 	struct reg_entry *entry;
 };
 void put_open_ia(struct open_ia *ia);
-/* Removes it from the list; NULL: no such IA is open. */
+/* Removes the IA from the list and returns it, or NULL if it is not open. */
 struct open_ia *take_open_ia(DAT_IA_HANDLE handle);
 /* In a forked child: no IA is open. */
 void forget_open_ias(void);
@@ -47,8 +47,8 @@ void forget_open_ias(void);
 int reg_load(void);
 
 /*
- * The next entry after `after` (NULL: the first) that matches: same key first, then larger minor
- * versions. NULL: no more.
+ * Returns the next match after `after` (NULL: the first match): entries with the same key, then
+ * those with a larger minor version. NULL: no more.
  */
 struct reg_entry *reg_next(const DAT_PROVIDER_INFO *want, const struct reg_entry *after);
 

@@ -13,7 +13,7 @@ struct core_lmr {
 	/* the address or the LMR handle from which it was created */
 	void *region;
 	int shared_fd;			/* listed under cookie while it is open; or -1 */
-	char cookie[DAP_COOKIE_SIZE];	/* of DAP_MEM_SHARED_VIRTUAL */
+	char cookie[DAP_COOKIE_SIZE];	/* name of the memory, for DAP_MEM_SHARED_VIRTUAL */
 };
 
 /* pub is the first member, so a handle is the address of both structs. */

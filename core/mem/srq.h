@@ -10,12 +10,12 @@ enum { DAP_SRQ_TO_ERROR = 0 };		/* reason, like DAP_SRQ_LOW_WATERMARK */
 struct core_srq {
 	struct dap_srq pub;		/* the part that backends see */
 
-	pthread_mutex_t lock;		/* slow path: attributes */
+	pthread_mutex_t lock;		/* protects the attributes */
 	/* posters take it, too, with other locks held: see the lock order in DESIGN.md */
 	pthread_mutex_t eager_lock;
 	uint32_t low_watermark;
 	uint32_t broken;		/* the device has stopped it; atomic */
-	struct dap_ep *eager;		/* its endpoints whose receive EVD is internal */
+	struct dap_ep *eager;		/* first endpoint with an internal receive EVD */
 };
 
 /* pub is the first member, so a handle is the address of both structs. */

@@ -42,7 +42,7 @@ static int check_accept(const struct dap_cr *cr, const struct dap_ep *ep)
 	if (dap_ep_fsm_next(state, DAP_CAUSE_ACCEPT) < 0 ||
 	    (core_ep(ep)->cr && core_ep(ep)->cr != cr))
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + state);
-	if (!ep->pz)			/* a provided endpoint without a PZ yet */
+	if (!ep->pz)			/* the consumer gave this provided endpoint no PZ yet */
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
 	if (!ep->has_qp)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP_NOTREADY);
@@ -62,7 +62,7 @@ static int prepare_accept(const struct dap_cr *cr, struct dap_ep *ep)
 	return 0;
 }
 
-/* From here on a failure is an event: the request no longer exists. */
+/* A failure is reported by an event, because the request no longer exists. */
 static void connect_back(struct dap_cr *cr, struct dap_ep *ep, const void *pd, uint32_t pd_size)
 {
 	struct core_ep *own = core_ep(ep);
