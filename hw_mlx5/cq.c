@@ -111,7 +111,7 @@ static int open_channel(struct dap_evd *evd)
 	return err;
 }
 
-/* PRM, "CQ Doorbell": first command and index to the record, then both halves to the UAR. */
+/* PRM, "CQ Doorbell": writes command and index to the record, then both halves to the UAR. */
 int m5_cq_arm(struct dap_evd *evd, bool solicited_only)
 {
 	struct m5_cq *cq = m5_cq(evd);

@@ -112,7 +112,7 @@ static void put_fm(struct line *l, uint8_t fm)
 /* The WQE in the ring: 16-byte pieces that wrap at its end. */
 struct pieces {
 	const uint8_t *ring;
-	uint32_t mask, at, left;	/* in pieces */
+	uint32_t mask, at, left;	/* numbers of pieces */
 };
 
 static const void *next_piece(struct pieces *p)

@@ -11,7 +11,7 @@
 
 #include "hw_mlx5/lock.h"
 
-#define SMALL_MAX 32u			/* in an entry of 64 bytes */
+#define SMALL_MAX 32u			/* most data in a CQE of 64 bytes */
 
 const uint8_t m5_dto_of_opcode[256] = {
 	[M5_OP_SEND] = DAP_OP_SEND,

@@ -13,7 +13,7 @@
 #else
 #define M5_NOINLINE __attribute__((noinline, noipa))
 #endif
-/* An argument that only keeps the others in place. */
+/* An unused argument, which keeps the others in place. */
 #define M5_UNUSED __attribute__((unused))
 /* Hides a value from the compiler, which then keeps it instead of computing it again. */
 #define M5_HIDE(variable) __asm__("" : "+r"(variable))

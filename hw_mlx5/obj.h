@@ -38,7 +38,7 @@ struct m5_slot {
 			uint8_t kind;	/* enum m5_kind */
 			uint8_t flags;	/* completion flags it was posted with */
 		};
-		uint32_t rest;		/* all three, for one store */
+		uint32_t rest;		/* the three members above, for one store */
 	};
 };
 
@@ -80,7 +80,7 @@ struct m5_sq {
 	uint64_t eights[DAP_COUNT_WRITE + 1];	/* posts of 8 bytes, counted only here */
 
 	/* fourth line */
-	_Alignas(16) uint64_t ctrl_umr[2][2];	/* for a bind; for one that follows a bind */
+	_Alignas(16) uint64_t ctrl_umr[2][2];	/* [1]: for a bind that follows a bind */
 	uint64_t ctrl;			/* common start, without opcode and length */
 	uint64_t max_msg;
 	uint32_t read_segs;		/* segments of a read on the fast path: 1, or M5_NO_READS */
@@ -107,13 +107,13 @@ struct m5_rq {
 	uint8_t *ring;
 	struct m5_slot *slots;
 	volatile uint32_t *dbrec;
-	uint32_t pi, limit, mask;	/* receives */
+	uint32_t pi, limit, mask;	/* in receives */
 	uint32_t uneven;		/* receives with other than one segment were posted */
 	uint32_t deny;
 	uint32_t stride;		/* bytes of a WQE */
 	uint32_t lock;
 	uint8_t max_iov;
-	uint64_t bytes;			/* sum of all posted */
+	uint64_t bytes;			/* of all posted receives */
 	uint64_t posted;		/* pi, extended, when credit was last checked; atomic */
 };
 _Static_assert(offsetof(struct m5_rq, posted) == 64, "what a receive touches is one cache line");
@@ -130,7 +130,7 @@ struct m5_done {			/* the poller's cache line */
 struct m5_mem {				/* queue memory of one object */
 	void *base;
 	size_t len;
-	size_t offset;			/* of base in the umem */
+	size_t offset;			/* offset of base in the umem */
 	struct m5_umem umem;
 	bool own;			/* the object has its own umem */
 	struct m5_arena_run run;	/* chunk NULL: mem has a mapping of its own */
@@ -143,7 +143,7 @@ struct m5_ep {
 	_Alignas(64) struct m5_qp_ref qp;
 	struct m5_mem mem;
 	uint32_t uidx;
-	uint32_t gen;			/* of the QP: unique for each qp_create; 0: destroyed */
+	uint32_t gen;			/* unique number of the QP; 0: destroyed */
 	bool was_rtr;			/* has been in RTR: it may have taken WQEs of an SRQ */
 	bool last_wqe;			/* atomic: Last WQE Reached; it holds no WQE of its SRQ */
 	uint32_t internal;		/* internal completions reserved in the request CQ */
@@ -163,7 +163,7 @@ struct m5_uidx_page { struct dap_ep *ep[4096]; };
 
 struct m5_cq {
 	uint64_t missed;		/* dequeues that found it empty */
-	uint32_t ci;			/* free running */
+	uint32_t ci;			/* CQEs taken, free running */
 	uint32_t mask;
 	uint32_t log;
 	uint32_t in_poll;		/* a nonthreadsafe poller is using the CQ */
@@ -188,7 +188,7 @@ struct m5_cq {
 	struct m5_obj *obj;
 	struct m5_mem mem;		/* the first ring, and the doorbell record forever */
 	struct m5_mem grown;		/* the ring after a resize */
-	struct m5_evch *ch;		/* with arm_sn: under core_evd.cq_lock */
+	struct m5_evch *ch;		/* ch and arm_sn are protected by core_evd.cq_lock */
 	pthread_mutex_t mutex;		/* held by the thread that owns the CQ */
 };
 _Static_assert(sizeof(struct m5_cq) <= DAP_HW_EVD_SIZE, "EVD area");
@@ -213,7 +213,7 @@ _Static_assert(sizeof(struct m5_lmr) <= DAP_HW_LMR_SIZE, "LMR area");
 struct m5_window {
 	struct m5_window *next;
 	struct dap_rmr *rmr;		/* NULL: not in the table */
-	uint32_t rkey;			/* any variant */
+	uint32_t rkey;			/* with any variant */
 };
 #define M5_WINDOW_BUCKETS 64
 
@@ -225,7 +225,7 @@ struct m5_rmr {
 	/* The endpoint of the last bind. With last_gen, for an RMR of one endpoint: written under
 	 * m5_ia.lock, because destroying that endpoint revokes the key. */
 	struct dap_ep *last_ep;
-	uint64_t connection;		/* its connection then, or M5_NO_CONNECTION */
+	uint64_t connection;		/* connection of that bind, or M5_NO_CONNECTION */
 	/* Cached from the LMR of the last bind, until that is freed: then max_klm_len is 0. */
 	struct dap_lmr *lmr;
 	uint64_t addr, length;
@@ -233,14 +233,14 @@ struct m5_rmr {
 	uint32_t lkey;
 	uint32_t deny;			/* rights that a bind must not have, and undefined ones */
 	uint32_t key_be;		/* the key once all posted binds are done */
-	uint32_t last_key_be;		/* its last variant */
+	uint32_t last_key_be;		/* the last variant of that key */
 
 	/* For the second slot of a bind: this RMR, and its gen, which identifies late completions
 	 * of an old key. */
 	struct m5_slot note;
 	uint32_t first_key_be;		/* binds posted: one per variant since this key, */
 	uint32_t posted_before;		/* plus these: see m5_rmr_posted */
-	uint32_t stride_be;		/* between variants: odd, so that all 256 occur */
+	uint32_t stride_be;		/* step between variants: odd, so that all 256 occur */
 	uint32_t last_gen;		/* QP of the last bind, */
 	uint16_t last_index;		/* and its index there */
 	uint8_t current;		/* index of its mkey */
@@ -248,7 +248,7 @@ struct m5_rmr {
 	/* Atomic, written by pollers: gen, M5_RMR_UNSURE, and the number of successful binds of
 	 * that gen. */
 	uint64_t done;
-	struct m5_obj *obj[M5_RMR_KEYS];	/* of an RMR of one endpoint: locked as last_ep */
+	struct m5_obj *obj[M5_RMR_KEYS];	/* for RMRs of one endpoint; locked as last_ep */
 	uint32_t idle[M5_RMR_KEYS];	/* rkeys of the other mkeys */
 	struct m5_window window[M5_RMR_KEYS];
 };
@@ -264,7 +264,7 @@ struct m5_srq {
 	uint8_t *ring;
 	struct m5_slot *slots;
 	volatile uint32_t *dbrec;
-	uint32_t pi;			/* posted, free running */
+	uint32_t pi;			/* WQEs posted, free running */
 	uint32_t head;			/* the next WQE to write: the last one links to it */
 	uint32_t scan;			/* where to look for the next free one */
 	uint32_t usable;		/* WQEs below this index are used, one of them as head */
@@ -283,7 +283,7 @@ struct m5_ia {
 	struct m5_port port;
 	struct m5_params params;
 	struct m5_arena arena;
-	struct m5_uidx_page **dir;	/* by user index; empty pages where unused */
+	struct m5_uidx_page **dir;	/* objects by user index; empty pages where unused */
 	uint32_t *uidx_rest;		/* ring of free indexes, least recently used first */
 	uint32_t uidx_head, uidx_tail, uidx_size;
 	uint32_t gen;
@@ -297,7 +297,7 @@ struct m5_ia {
 	bool inline_model;		/* and callers drive the model, see ctl/soft_hot.c */
 	struct m5_uar uar;		/* shared: CQ doorbells, and doorbells of later endpoints */
 	pthread_mutex_t lock;
-	struct m5_window *windows[M5_WINDOW_BUCKETS];	/* by key: under lock */
+	struct m5_window *windows[M5_WINDOW_BUCKETS];	/* hash table by key; protected by lock */
 	const struct dap_hot *calls;	/* hot functions of the hardware, by v3 and locked */
 };
 _Static_assert(sizeof(struct m5_ia) <= DAP_HW_IA_SIZE, "IA area");

@@ -14,7 +14,7 @@
 #include "hw_mlx5/lock.h"
 #include "hw_mlx5/ops.h"
 
-#define SPARE_BLOCKS 8u			/* a drain's NOP, and one unbind before a bind */
+#define SPARE_BLOCKS 8u			/* for the NOP of a drain, and one unbind before a bind */
 #define SIGNAL_EVERY_MAX 64u
 #define MAX_BLOCKS 32768u		/* the producer index has 16 bits */
 

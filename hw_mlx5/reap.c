@@ -101,7 +101,7 @@ void m5_cq_purge(struct dap_evd *evd, struct dap_ep *ep)
 }
 
 struct reap {
-	uint32_t uidx, stop;		/* own requests before stop are internal and successful */
+	uint32_t uidx, stop;		/* requests before stop are internal and successful */
 };
 
 static bool is_reapable(const struct m5_cqe *cqe, uint32_t i, const void *arg)
@@ -111,7 +111,7 @@ static bool is_reapable(const struct m5_cqe *cqe, uint32_t i, const void *arg)
 	return (int32_t)(r->stop - i) > 0 && is_of(cqe, r->uidx) && is_request(cqe);
 }
 
-/* Finds the first own request that the consumer must see; end if there is none. */
+/* Finds the first request of this QP that the consumer must see; end if there is none. */
 static uint32_t reap_scan(struct m5_cq *cq, struct m5_ep *e, uint32_t end, uint32_t *credit)
 {
 	for (uint32_t i = cq->ci; i != end; i++) {

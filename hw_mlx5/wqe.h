@@ -67,7 +67,7 @@ struct m5_next_seg {
 WIRE_SIZE(struct m5_next_seg, 16);
 WIRE_AT(struct m5_next_seg, next_wqe_index, 2);
 #define M5_NULL_LKEY 0x100u		/* ends the list of a receive */
-#define M5_INLINE_SEG 0x80000000u	/* in byte_count: data follows, padded to 16 bytes */
+#define M5_INLINE_SEG 0x80000000u	/* bit of byte_count: data follows, padded to 16 bytes */
 
 struct m5_umr_ctrl_seg {
 	uint8_t flags, rsvd[3];		/* flags M5_UMR_* */

@@ -22,7 +22,7 @@
 struct m5_obj {
 	struct m5_ctl *ctl;
 	struct mlx5dv_devx_obj *devx;
-	struct m5_cq_link link;		/* of a CQ with a channel, if this process reads the EQ */
+	struct m5_cq_link link;		/* for a CQ with a channel, if this process reads the EQ */
 };
 
 /* For a device that only this process monitors; all members are atomic. */
@@ -45,9 +45,8 @@ static inline struct m5_ctl_dv *dv_of(struct m5_ctl *ctl)
 
 /* ---- dv_obj.c ---- */
 /*
- * Called before and after each call that uses the device. begin returns 0, or -EIO if the device is
- * dead. Signals are blocked until end: over VFIO libmlx5 takes an interrupted wait for the end of
- * the command.
+ * Called around each use of the device. begin returns 0, or -EIO if it is dead. Signals are blocked
+ * until end: over VFIO libmlx5 takes an interrupted wait for the end of the command.
  */
 struct dv_call {
 	sigset_t mask;
@@ -72,7 +71,7 @@ int dv_umem_reg(struct m5_ctl *ctl, void *addr, size_t len, struct m5_umem *umem
 int dv_umem_dereg(struct m5_ctl *ctl, struct m5_umem *umem);
 /* Allocates a page of that kind; NULL with errno set on failure. */
 struct mlx5dv_devx_uar *dv_uar(struct m5_ctl *ctl, bool bf);
-/* Describes in uar what dv_uar returned: 0, or -errno from its errno. */
+/* Fills uar from new, the result of dv_uar. Returns 0, or -errno if dv_uar failed. */
 int dv_uar_describe(struct mlx5dv_devx_uar *new, bool bf, struct m5_uar *uar);
 void dv_uar_free(struct m5_ctl *ctl, struct m5_uar *uar);
 /* Is the device new enough for this driver? Returns 0, or -errno with cause and remedy. */

@@ -20,7 +20,7 @@ struct m5_evch {
 
 struct m5_eq {
 	struct m5_eqe *ring;
-	unsigned int log;		/* entries */
+	unsigned int log;		/* log2 of the entries */
 	uint32_t ci, eqn;
 };
 

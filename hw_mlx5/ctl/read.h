@@ -35,7 +35,7 @@ struct m5_cq_link {
 /* One kind of access; m5_ctl_open and m5_ctl_list try all built-in kinds. */
 struct m5_access_kind {
 	const struct m5_ctl_ops *ops;	/* close also frees the struct */
-	size_t size;			/* of the struct whose first member is m5_ctl */
+	size_t size;			/* size of the struct whose first member is m5_ctl */
 	/* ctl is zero except for ops. -ENODEV: this kind has no device of that name. */
 	int (*open)(struct m5_ctl *ctl, const char *ia_name, const char *params, char *why,
 		    size_t whylen);

@@ -22,9 +22,9 @@
 
 struct m5_obj {
 	struct m5_ctl *ctl;
-	uint16_t destroy;		/* opcode */
+	uint16_t destroy;		/* opcode that destroys it */
 	uint32_t number;
-	struct m5_cq_link link;		/* of a CQ with a channel */
+	struct m5_cq_link link;		/* for a CQ with a channel */
 };
 
 struct soft_eq {

@@ -19,11 +19,11 @@
 #define PAGE 4096u
 #define MAX_PAGE_LOG 30u
 
-struct soft_pin {			/* in m5_mr.priv and m5_umem.priv */
+struct soft_pin {			/* m5_mr.priv and m5_umem.priv point to it */
 	uint64_t locked;		/* bytes counted against the limit */
 };
 
-static uint64_t locked_total;		/* of the process, counted as the kernel does */
+static uint64_t locked_total;		/* bytes locked by the process, as the kernel counts */
 
 int soft_pd_alloc(struct m5_ctl *ctl, uint32_t *pdn, void **priv)
 {

@@ -32,7 +32,7 @@ struct m5_ctl_uverbs {
 	int poll_fd;
 	bool gone;
 	pthread_mutex_t hop_lock;
-	struct uv_hop hop;		/* the last one resolved */
+	struct uv_hop hop;		/* the next hop that was resolved last */
 };
 
 static inline struct m5_ctl_uverbs *uv_of(struct m5_ctl *ctl)

@@ -46,15 +46,15 @@ struct vf_device {
 	struct mlx5dv_devx_msi_vector *msi;
 	struct dv_watch watch;
 	struct vf_eq completions, async;
-	pthread_mutex_t eq_lock;	/* of the reader of eqs and events */
+	pthread_mutex_t eq_lock;	/* held while eqs and events are read */
 	bool eqs;			/* the EQs exist */
 	struct m5_events events;	/* channels of CQs, and events for all IAs */
 	struct vf_health health;
 	pthread_t thread;
 	int stop_fd, dead_fd;
-	pthread_mutex_t lock;		/* of the other members */
+	pthread_mutex_t lock;		/* protects the other members */
 	struct m5_ctl_vfio *ias;
-	struct m5_roce_address gids[VF_GIDS];	/* of the device's table, entries set by this process */
+	struct m5_roce_address gids[VF_GIDS];	/* table entries that this process set */
 };
 
 struct m5_ctl_vfio {
@@ -78,7 +78,7 @@ void vf_device_put(struct m5_ctl_vfio *v);
 /* ---- vfio_list.c ---- */
 /* Converts "3b:00.0" or "0000:3B:00.0" to the kernel's spelling. */
 bool vf_name(const char *ia_name, char pci[VF_PCI_LEN]);
-/* Is it bound to vfio-pci with permission to open it? Returns 0, or -errno with cause and
+/* Is the device bound to vfio-pci, and may this user open it? Returns 0, or -errno with cause and
  * remedy. */
 int vf_ready(const char *pci, char *why, size_t whylen);
 /* libmlx5 failed to open it with err (positive) in errno. Returns -errno. */

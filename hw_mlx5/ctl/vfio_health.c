@@ -14,9 +14,9 @@ enum {
 	SEG_FW_SUB = 0x04,		/* cmd_interface_rev 31:16, sub-minor 15:0 */
 	SEG_CMDQ_ADDR_L = 0x14,		/* nic_interface 9:8 */
 	SEG_HEALTH_FW_VER = 0x230,
-	SEG_HEALTH_RFR = 0x238,		/* 31 */
-	SEG_HEALTH_SYNDROME = 0x23c,	/* 23:16 */
-	SEG_HEALTH_COUNTER = 0x1010,	/* 23:0 */
+	SEG_HEALTH_RFR = 0x238,		/* bit 31 */
+	SEG_HEALTH_SYNDROME = 0x23c,	/* bits 23:16 */
+	SEG_HEALTH_COUNTER = 0x1010,	/* bits 23:0 */
 };
 enum { NIC_ENABLED = 0, NIC_DISABLED = 1, NIC_RESET = 3 };
 
@@ -59,7 +59,7 @@ static const char *sensors(const struct vf_device *d)
 	return NULL;
 }
 
-/* libmlx5 checks later than this, so it cannot have seen a change that was missed here. */
+/* Each check of libmlx5 follows one of these, so libmlx5 cannot find the firmware stuck earlier. */
 static bool firmware_stuck(struct vf_device *d, uint64_t ms)
 {
 	uint32_t count = seg_read(d, SEG_HEALTH_COUNTER) & 0xffffff;

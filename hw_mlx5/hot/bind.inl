@@ -78,9 +78,8 @@ static const uint64_t m5_access[DAP_PRIV_ALL + 1] = {
 };
 
 /*
- * Binds are always signaled, because a later bind on another queue must wait for their completion.
- * The array of slots has one more entry at the end, so that the second slot of a bind does not
- * wrap.
+ * Binds are always signaled, because a bind on another queue must wait for their completion. The
+ * array of slots has one entry more, so that the second slot of a bind does not wrap.
  */
 M5_INLINE void m5_bind_slots(const struct m5_sq *sq, const struct m5_rmr *r, struct m5_wqe_pos pos,
 			     uint64_t cookie, unsigned int flags, unsigned int kind)
@@ -157,7 +156,7 @@ M5_INLINE void m5_unbind_build(m5_half w[M5_UNBIND_HALVES], m5_v2 ctrl, uint32_t
 	m5_put_none(h);
 }
 
-/* Each block wraps separately. */
+/* Stores the blocks one by one, because the ring may end after each of them. */
 M5_INLINE void m5_umr_store(const struct m5_sq *sq, const m5_half *w, uint32_t pi, uint32_t n)
 {
 	M5_UNROLL

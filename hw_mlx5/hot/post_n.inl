@@ -108,8 +108,8 @@ M5_INLINE void m5_ring_many(struct m5_sq *sq, uint64_t word)
 }
 
 /*
- * Any request, by the calls without locks, because the caller owns the queue. Its doorbell goes to
- * memory; *word is what was written there.
+ * Posts any request by the calls without locks, because the caller owns the queue. Its doorbell
+ * goes to memory; *word is what was written there.
  */
 static M5_COLD M5_NOINLINE DAT_RETURN m5_post_n_one(struct dap_ep *ep, const struct dapl_work *work,
 						    uint64_t *word)

@@ -9,7 +9,7 @@ struct m5_work {			/* a decoded post */
 	uint32_t total;			/* bytes transferred */
 	unsigned int segs;		/* number of segments that are not empty */
 	bool copy;			/* all of them may be inlined */
-	uint32_t imm;			/* or the context to invalidate; host order */
+	uint32_t imm;			/* immediate data or context to invalidate; host order */
 	uint8_t kind;			/* enum m5_kind */
 };
 
@@ -84,7 +84,7 @@ M5_INLINE m5_v2 *m5_piece(const struct m5_sq *sq, uint32_t at)
 	return (m5_v2 *)(sq->ring + (size_t)(at & (sq->mask * 4 + 3)) * M5_DS);
 }
 
-/* Copies data behind the header of an inline segment at piece at, from byte 4, with wrapping. */
+/* Copies data into the inline segment at piece at, from its byte 4 on; the ring may wrap. */
 M5_INLINE void m5_write_inline(const struct m5_sq *sq, uint32_t at, int n, const DAT_LMR_TRIPLET *iov,
 			       uint32_t total)
 {

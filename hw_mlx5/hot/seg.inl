@@ -105,7 +105,7 @@ typedef __m256i m5_half;		/* the part of a block that one store writes */
 #else
 typedef m5_v2 m5_half;
 #endif
-#define M5_HALVES (M5_BB / sizeof(m5_half))	/* per block */
+#define M5_HALVES (M5_BB / sizeof(m5_half))	/* halves of a block */
 
 M5_INLINE uint64_t m5_load(const uint8_t *p, unsigned int bytes)
 {
@@ -149,7 +149,7 @@ M5_INLINE m5_half *m5_put_word(m5_half *h, const uint8_t *p)
 	uint32_t word;
 
 	__builtin_memcpy(&word, p, sizeof(word));
-	/* assembly, because gcc would copy it */
+	/* assembly, because gcc would copy the value */
 	__asm__("vmovd %1, %x0" : "=x"(*h) : "rm"(word));
 	return h + 1;
 #elif defined(__SSE2__)
