@@ -34,9 +34,8 @@ EFA_COLD void efa_evd_full(struct dap_evd *evd, struct dap_ep *ep, bool receive)
 /* Reports the EVDs that have overflowed, after the engine has been left. */
 EFA_COLD void efa_tell_full(struct efa_engine *eng);
 /*
- * Puts a completion into the EVD's ring. flags: of the post, and EFA_DONE_BIND for a bind. DAT
- * completes work in order, so after the first failure all later work is flushed, whatever the
- * device did with it.
+ * Puts a completion into the EVD's ring. flags: of the post, and EFA_DONE_BIND for a bind. After a
+ * failure all later work counts as flushed, whatever the device did: DAT completes in order.
  */
 void efa_emit(struct dap_evd *evd, struct efa_done d, unsigned int flags, bool *failed);
 /* Returns the completion of a request that succeeded. */

@@ -14,7 +14,7 @@
 #include "hw_efa/ops.h"
 #include "hw_efa/sq.h"
 
-#define LINK_ETHERNET 2		/* of the link layers that core knows, the one most like an EFA's */
+#define LINK_ETHERNET 2		/* core has no value for an EFA; this one is the closest */
 
 static uint8_t own_caps(const struct efa_caps *dev)
 {
@@ -127,7 +127,7 @@ int efa_qp_connect(struct dap_ep *ep)
 }
 
 #define SETTLE_LOOKS 32u		/* polls between two looks at the clock */
-#define SETTLE_MS 500			/* a guard: a live peer acknowledges at once */
+#define SETTLE_MS 500			/* limit; a live peer acknowledges at once */
 
 /*
  * The peer's disconnect message takes another path than acknowledgements and may overtake them.

@@ -13,7 +13,7 @@
 
 /* ---- completions ---- */
 
-#define EFA_DONE_BIND 0x80u		/* in efa_done.status */
+#define EFA_DONE_BIND 0x80u		/* bit of efa_done.status: completion of a bind */
 
 struct efa_done {
 	struct dap_ep *ep;

@@ -125,7 +125,8 @@ static void init_ep(struct dap_ep *ep)
 		.free_at = { [EFA_REQUESTS] = requests, [EFA_RECEIVES] = recvs },
 		.sq = {
 			.mask = s->sq - 1, .inline_max = s->inline_max,
-			.room = efa_min(s->sq - EFA_SPARE_WQES - 1, UINT8_MAX),	/* efa_dto.left */
+			/* efa_dto.left counts them in 8 bits */
+			.room = efa_min(s->sq - EFA_SPARE_WQES - 1, UINT8_MAX),
 		},
 		.tx = {
 			.eng = ia->eng, .lmr = &no_lmr, .max = requests, .mask = pow2_up(requests) - 1,

@@ -33,11 +33,11 @@ struct efa_rx {
 	struct efa_cqe *place;		/* the reorder window: CQEs of packets; see efa_place_is_empty */
 	const struct dap_lmr *lmr;	/* cached by efa_allowed: it may be written */
 	uint64_t desc;			/* second word of a descriptor, without the request id */
-	size_t stride;			/* of the buffers */
+	size_t stride;			/* bytes from one buffer to the next */
 	uint32_t nbufs;
-	uint32_t mask, pi, rung;	/* of the RQ; rung: pi in the doorbell */
+	uint32_t mask, pi, rung;	/* indexes of the RQ; rung: pi of the last doorbell */
 	uint32_t batch;			/* buffers given back by one doorbell */
-	uint32_t gen;			/* in the bits of a request id above the index */
+	uint32_t gen;			/* generation of the QP, above the index in a request id */
 	uint32_t recv_mask, max;
 	uint32_t posted, match;
 	uint32_t done;			/* receives delivered */
@@ -55,7 +55,7 @@ struct efa_rx {
 			bool pulls;		/* a long message is being read, so later receives wait */
 			uint32_t part_total;	/* bytes of a message in fragments */
 		};
-		uint64_t unusual;	/* 0: none of these */
+		uint64_t unusual;	/* all flags above as one word; 0: none is set */
 	};
 	uint32_t part;			/* bytes of that message that have arrived */
 	bool failed;			/* a receive failed, so all after it are flushed */

@@ -38,9 +38,9 @@ struct efa_sq {
 	uint32_t before;		/* slots in use from the previous era */
 	uint64_t era;			/* 0, or the bit in efa_slot.word */
 	uint16_t entry_size, inline_max;
-	uint16_t gen;			/* in the bits of a request id above the slot */
+	uint16_t gen;			/* generation of the QP, above the slot in a request id */
 	uint32_t pi, mask;
-	uint64_t word0, word1, qkey;	/* of WQEs: flags, phase, peer's QP and gen; AH; qkey */
+	uint64_t word0, word1, qkey;	/* of each WQE: flags, phase, peer's QP, gen; AH; qkey */
 	uint32_t unrung;			/* WQEs without their doorbell yet */
 	uint32_t max_batch, handle;
 };
@@ -105,7 +105,7 @@ struct efa_tx {
 	struct efa_dto *dto;
 	const struct dap_lmr *lmr;	/* cached by efa_allowed */
 	uint32_t mask;
-	uint32_t posted;		/* requests */
+	uint32_t posted;		/* requests posted */
 	uint32_t done;			/* requests delivered */
 	uint32_t seq;			/* next sequence number */
 	/* By efa_dto_op: refused flags, and the most bytes that the fast path posts. */
@@ -142,7 +142,7 @@ struct efa_wr {
 	uint8_t kind;
 	uint32_t of, imm;
 	uint64_t remote;
-	uint32_t rkey, len;		/* RDMA */
+	uint32_t rkey, len;		/* for an RDMA only */
 	unsigned int nseg;
 	struct efa_iov seg[2];
 	const void *data;		/* inline data */

@@ -110,8 +110,7 @@ struct efa_ctl_ops {
 	int (*async_fd)(struct efa_ctl *ctl);
 	bool (*async_read)(struct efa_ctl *ctl, enum efa_event *ev);
 
-	/* The next three are for the software EFA; others have NULL. Runs a device that callers
-	 * drive. */
+	/* The next three are NULL except for the software EFA. Runs a device that callers drive. */
 	bool (*drive)(struct softnic_efa *soft);
 	/* Handles the doorbells of a QP, by the thread that posts to it. */
 	void (*kick)(struct softnic_efa *soft, uint32_t handle);
