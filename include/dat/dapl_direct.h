@@ -26,10 +26,10 @@ extern "C" {
 enum { DAPL_WORK_WRITE = 1, DAPL_WORK_READ, DAPL_WORK_SEND, DAPL_WORK_BIND };
 struct dapl_work {
 	unsigned short op;		/* DAPL_WORK_* */
-	unsigned short segments;	/* in iov; 0: only the one at address */
+	unsigned short segments;	/* segments in iov; 0: only the one at address */
 	DAT_UINT32 flags;		/* DAT_COMPLETION_FLAGS */
 	DAT_LMR_CONTEXT lmr_context;
-	DAT_UINT32 length;		/* of all segments together */
+	DAT_UINT32 length;		/* bytes of all segments together */
 	DAT_VADDR address;
 	DAT_CONTEXT cookie;
 	DAT_VADDR target;		/* write, read: the peer's memory */

@@ -100,7 +100,7 @@ typedef enum dat_qos {
 	DAT_QOS_HIGH_THROUGHPUT	= 0x01,
 	DAT_QOS_LOW_LATENCY	= 0x02,
 	DAT_QOS_ECONOMY		= 0x04,	/* neither high bandwidth nor low latency */
-	DAT_QOS_PREMIUM		= 0x08	/* both */
+	DAT_QOS_PREMIUM		= 0x08	/* high bandwidth and low latency */
 } DAT_QOS;
 
 typedef enum dat_connect_flags {
@@ -135,7 +135,7 @@ typedef enum dat_psp_flags {
 /* Kinds of memory for an LMR. A provider attribute is the OR of several. */
 typedef enum dat_mem_type {
 	DAT_MEM_TYPE_VIRTUAL		= 0x00,	/* a range of this process */
-	DAT_MEM_TYPE_LMR		= 0x01,	/* what another LMR covers */
+	DAT_MEM_TYPE_LMR		= 0x01,	/* the memory of another LMR */
 	DAT_MEM_TYPE_SHARED_VIRTUAL	= 0x02	/* a range shared with other processes */
 } DAT_MEM_TYPE;
 

@@ -240,8 +240,8 @@ extern DAT_RETURN dat_evd_wait(
 	OUT DAT_COUNT *nmore);
 
 /*
- * A thread in dat_evd_wait() returns, and later ones are refused, with DAT_INVALID_STATE.
- * Dequeue still works.
+ * Makes the EVD unwaitable: a thread in dat_evd_wait(), and each later call of it, gets
+ * DAT_INVALID_STATE. Dequeue still works.
  * Errors: DAT_INVALID_HANDLE.
  * Threads: any.
  */

@@ -133,7 +133,7 @@ typedef DAT_RETURN (*DAT_EVD_CLEAR_UNWAITABLE_FUNC)(
  */
 struct dat_provider {
 	const char *device_name;	/* the IA name it was registered under */
-	DAT_PVOID extension;		/* the provider's own */
+	DAT_PVOID extension;		/* data of the provider's own */
 
 	/* DAT 1.0 */
 	DAT_IA_OPEN_FUNC ia_open_func;
