@@ -7,6 +7,44 @@
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 
+/* Kinds of objects that a command destroys as soon as no other object uses them. */
+static const struct kind {
+	uint16_t opcode;
+	const char *name;
+	size_t table, refs;	/* offsets in struct sn_nic and in the object; refs 0: has no users */
+	void (*free)(struct sn_nic *nic, void *obj);
+} kinds[] = {
+	{ CMD_DEALLOC_PD, "PD", offsetof(struct sn_nic, pds), offsetof(struct sn_pd, refs), sn_pd_free },
+	{ CMD_DEALLOC_UAR, "UAR", offsetof(struct sn_nic, uars), offsetof(struct sn_uar, refs), sn_uar_free },
+	{ CMD_DEALLOC_XRCD, "XRC domain", offsetof(struct sn_nic, xrcds), offsetof(struct sn_xrcd, refs),
+	  sn_xrcd_free },
+	{ CMD_DESTROY_XRC_SRQ, "XRC SRQ", offsetof(struct sn_nic, xrc_srqs), 0, sn_xrc_srq_free },
+	{ CMD_DESTROY_UMEM, "umem", offsetof(struct sn_nic, umems), offsetof(struct sn_umem, refs),
+	  sn_umem_free },
+	{ CMD_DESTROY_CQ, "CQ", offsetof(struct sn_nic, cqs), offsetof(struct sn_cq, refs), sn_cq_free },
+	{ CMD_DESTROY_QP, "QP", offsetof(struct sn_nic, qps), 0, sn_qp_free },
+	{ CMD_DESTROY_RMP, "RMP", offsetof(struct sn_nic, srqs), offsetof(struct sn_srq, refs), sn_srq_free },
+};
+
+static uint8_t destroy_object(struct sn_cmd *c)
+{
+	const struct kind *k = kinds;
+	unsigned int refs = 0;
+	uint8_t *obj;
+
+	while (k->opcode != sn_get(c->in, CMD_OPCODE))
+		k++;
+	obj = sn_table_find((void *)((uint8_t *)c->nic + k->table), sn_get(c->in, CMD_NUMBER));
+	if (!obj)
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such %s", k->name);
+	if (k->refs)
+		memcpy(&refs, obj + k->refs, sizeof(refs));
+	if (refs)
+		return sn_cmd_refuse(c, STAT_RES_BUSY, "%s has %u users", k->name, refs);
+	k->free(c->nic, obj);
+	return STAT_OK;
+}
+
 struct entry {
 	uint16_t opcode, inlen;
 	const char *name;
@@ -36,11 +74,11 @@ static const struct entry entries[] = {
 	{ CMD_DESTROY_EQ, 16, "DESTROY_EQ", sn_cmd_destroy_eq },
 	{ CMD_QUERY_EQ, 16, "QUERY_EQ", sn_cmd_query_eq },
 	{ CMD_CREATE_CQ, AT_PAS, "CREATE_CQ", sn_cmd_create_cq },
-	{ CMD_DESTROY_CQ, 16, "DESTROY_CQ", sn_cmd_destroy_cq },
+	{ CMD_DESTROY_CQ, 16, "DESTROY_CQ", destroy_object },
 	{ CMD_QUERY_CQ, 16, "QUERY_CQ", sn_cmd_query_cq },
 	{ CMD_MODIFY_CQ, AT_PAS, "MODIFY_CQ", sn_cmd_modify_cq },
 	{ CMD_CREATE_QP, AT_PAS, "CREATE_QP", sn_cmd_create_qp },
-	{ CMD_DESTROY_QP, 16, "DESTROY_QP", sn_cmd_destroy_qp },
+	{ CMD_DESTROY_QP, 16, "DESTROY_QP", destroy_object },
 	{ CMD_RST2INIT_QP, 0x100, "RST2INIT_QP", sn_cmd_modify_qp },
 	{ CMD_INIT2INIT_QP, 0x100, "INIT2INIT_QP", sn_cmd_modify_qp },
 	{ CMD_INIT2RTR_QP, 0x100, "INIT2RTR_QP", sn_cmd_modify_qp },
@@ -56,22 +94,22 @@ static const struct entry entries[] = {
 	{ CMD_SET_ROCE_ADDRESS, 0x30, "SET_ROCE_ADDRESS", sn_cmd_set_roce },
 	{ CMD_MAD_IFC, 0x110, "MAD_IFC", sn_cmd_mad },
 	{ CMD_ALLOC_PD, 16, "ALLOC_PD", sn_cmd_alloc_pd },
-	{ CMD_DEALLOC_PD, 16, "DEALLOC_PD", sn_cmd_dealloc_pd },
+	{ CMD_DEALLOC_PD, 16, "DEALLOC_PD", destroy_object },
 	{ CMD_ALLOC_UAR, 16, "ALLOC_UAR", sn_cmd_alloc_uar },
-	{ CMD_DEALLOC_UAR, 16, "DEALLOC_UAR", sn_cmd_dealloc_uar },
+	{ CMD_DEALLOC_UAR, 16, "DEALLOC_UAR", destroy_object },
 	{ CMD_ACCESS_REG, 16, "ACCESS_REG", sn_cmd_access_reg },
 	{ CMD_ALLOC_XRCD, 16, "ALLOC_XRCD", sn_cmd_alloc_xrcd },
-	{ CMD_DEALLOC_XRCD, 16, "DEALLOC_XRCD", sn_cmd_dealloc_xrcd },
+	{ CMD_DEALLOC_XRCD, 16, "DEALLOC_XRCD", destroy_object },
 	{ CMD_CREATE_XRC_SRQ, AT_PAS, "CREATE_XRC_SRQ", sn_cmd_create_xrc_srq },
-	{ CMD_DESTROY_XRC_SRQ, 16, "DESTROY_XRC_SRQ", sn_cmd_destroy_xrc_srq },
+	{ CMD_DESTROY_XRC_SRQ, 16, "DESTROY_XRC_SRQ", destroy_object },
 	{ CMD_CREATE_RMP, AT_PAS, "CREATE_RMP", sn_cmd_create_rmp },
 	{ CMD_MODIFY_RMP, AT_PAS, "MODIFY_RMP", sn_cmd_modify_rmp },
-	{ CMD_DESTROY_RMP, 16, "DESTROY_RMP", sn_cmd_destroy_rmp },
+	{ CMD_DESTROY_RMP, 16, "DESTROY_RMP", destroy_object },
 	{ CMD_QUERY_RMP, 16, "QUERY_RMP", sn_cmd_query_rmp },
 	{ CMD_CREATE_UCTX, 0x20, "CREATE_UCTX", sn_cmd_create_uctx },
 	{ CMD_DESTROY_UCTX, 16, "DESTROY_UCTX", sn_cmd_destroy_uctx },
 	{ CMD_CREATE_UMEM, 0x30, "CREATE_UMEM", sn_cmd_create_umem },
-	{ CMD_DESTROY_UMEM, 16, "DESTROY_UMEM", sn_cmd_destroy_umem },
+	{ CMD_DESTROY_UMEM, 16, "DESTROY_UMEM", destroy_object },
 };
 
 static const struct entry *find_command(uint16_t opcode)

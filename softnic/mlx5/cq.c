@@ -119,18 +119,6 @@ void sn_cq_free(struct sn_nic *nic, void *obj)
 	free(cq);
 }
 
-uint8_t sn_cmd_destroy_cq(struct sn_cmd *c)
-{
-	struct sn_cq *cq = sn_table_find(&c->nic->cqs, sn_get(c->in, CMD_NUMBER));
-
-	if (!cq)
-		return sn_cmd_refuse(c, STAT_BAD_RES, "no such CQ");
-	if (cq->refs)
-		return sn_cmd_refuse(c, STAT_RES_BUSY, "CQ has %u queues", cq->refs);
-	sn_cq_free(c->nic, cq);
-	return STAT_OK;
-}
-
 uint8_t sn_cmd_query_cq(struct sn_cmd *c)
 {
 	struct sn_cq *cq = sn_table_find(&c->nic->cqs, sn_get(c->in, CMD_NUMBER));

@@ -387,16 +387,14 @@ uint8_t sn_cmd_umem(struct sn_cmd *c, struct sn_buf *b, uint32_t id, uint64_t of
 
 /* Command handlers, each in the file of its object */
 typedef uint8_t sn_cmd_fn(struct sn_cmd *c);
-sn_cmd_fn sn_cmd_alloc_pd, sn_cmd_dealloc_pd, sn_cmd_alloc_uar, sn_cmd_dealloc_uar;
-sn_cmd_fn sn_cmd_create_umem, sn_cmd_destroy_umem;
+sn_cmd_fn sn_cmd_alloc_pd, sn_cmd_alloc_uar, sn_cmd_alloc_xrcd, sn_cmd_create_umem;
 sn_cmd_fn sn_cmd_create_mkey, sn_cmd_destroy_mkey, sn_cmd_query_mkey, sn_cmd_special;
 sn_cmd_fn sn_cmd_create_eq, sn_cmd_destroy_eq, sn_cmd_query_eq;
-sn_cmd_fn sn_cmd_create_cq, sn_cmd_destroy_cq, sn_cmd_query_cq, sn_cmd_modify_cq;
-sn_cmd_fn sn_cmd_create_qp, sn_cmd_destroy_qp, sn_cmd_query_qp, sn_cmd_modify_qp;
+sn_cmd_fn sn_cmd_create_cq, sn_cmd_query_cq, sn_cmd_modify_cq;
+sn_cmd_fn sn_cmd_create_qp, sn_cmd_query_qp, sn_cmd_modify_qp;
 sn_cmd_fn sn_cmd_query_hca_cap, sn_cmd_query_adapter, sn_cmd_query_issi, sn_cmd_set_issi;
-sn_cmd_fn sn_cmd_create_rmp, sn_cmd_modify_rmp, sn_cmd_destroy_rmp, sn_cmd_query_rmp;
-sn_cmd_fn sn_cmd_alloc_xrcd, sn_cmd_dealloc_xrcd, sn_cmd_create_xrc_srq, sn_cmd_destroy_xrc_srq;
-sn_cmd_fn sn_cmd_create_uctx, sn_cmd_destroy_uctx;
+sn_cmd_fn sn_cmd_create_rmp, sn_cmd_modify_rmp, sn_cmd_query_rmp;
+sn_cmd_fn sn_cmd_create_xrc_srq, sn_cmd_create_uctx, sn_cmd_destroy_uctx;
 sn_cmd_fn sn_cmd_set_hca_cap;
 sn_cmd_fn sn_cmd_enable_hca, sn_cmd_disable_hca, sn_cmd_init_hca, sn_cmd_teardown_hca;
 sn_cmd_fn sn_cmd_query_pages, sn_cmd_manage_pages, sn_cmd_access_reg;

@@ -147,6 +147,11 @@ struct sn_pd {
 };
 
 struct sn_uar {
+struct sn_xrcd {
+	uint32_t number;
+	unsigned int refs;
+};
+
 	uint32_t page;
 	unsigned int refs;
 	LIST_HEAD(, sn_qp) qps;		/* QPs whose doorbells are in this page */

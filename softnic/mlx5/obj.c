@@ -29,18 +29,6 @@ void sn_pd_free(struct sn_nic *nic, void *obj)
 	free(pd);
 }
 
-uint8_t sn_cmd_dealloc_pd(struct sn_cmd *c)
-{
-	struct sn_pd *pd = sn_table_find(&c->nic->pds, sn_get(c->in, CMD_NUMBER));
-
-	if (!pd)
-		return sn_cmd_refuse(c, STAT_BAD_RES, "no such PD");
-	if (pd->refs)
-		return sn_cmd_refuse(c, STAT_RES_BUSY, "PD has %u objects", pd->refs);
-	sn_pd_free(c->nic, pd);
-	return STAT_OK;
-}
-
 uint8_t sn_cmd_create_umem(struct sn_cmd *c)
 {
 	const uint8_t *ctx = c->in + AT_CTX;
@@ -84,18 +72,6 @@ void sn_umem_free(struct sn_nic *nic, void *obj)
 	sn_table_remove(&nic->umems, umem->id);
 	sn_buf_release(&umem->buf);
 	free(umem);
-}
-
-uint8_t sn_cmd_destroy_umem(struct sn_cmd *c)
-{
-	struct sn_umem *umem = sn_table_find(&c->nic->umems, sn_get(c->in, CMD_NUMBER));
-
-	if (!umem)
-		return sn_cmd_refuse(c, STAT_BAD_RES, "no such umem");
-	if (umem->refs)
-		return sn_cmd_refuse(c, STAT_RES_BUSY, "umem has %u users", umem->refs);
-	sn_umem_free(c->nic, umem);
-	return STAT_OK;
 }
 
 /* PRM: a queue starts at page_offset, in units of 1/64 page, and is contiguous from there. */

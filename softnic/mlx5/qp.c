@@ -226,16 +226,6 @@ void sn_qp_free(struct sn_nic *nic, void *obj)
 	release_qp(qp);
 }
 
-uint8_t sn_cmd_destroy_qp(struct sn_cmd *c)
-{
-	struct sn_qp *qp = sn_qp_find(c->nic, sn_get(c->in, CMD_NUMBER));
-
-	if (!qp)
-		return sn_cmd_refuse(c, STAT_BAD_RES, "no such QP");
-	sn_qp_free(c->nic, qp);
-	return STAT_OK;
-}
-
 /* The host must zero its records: after a transition to RST both sides count from 0. */
 void sn_qp_reset_queues(struct sn_qp *qp)
 {

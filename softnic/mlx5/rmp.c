@@ -126,18 +126,6 @@ void sn_srq_free(struct sn_nic *nic, void *obj)
 	release_srq(srq);
 }
 
-uint8_t sn_cmd_destroy_rmp(struct sn_cmd *c)
-{
-	struct sn_srq *srq = sn_table_find(&c->nic->srqs, sn_get(c->in, CMD_NUMBER));
-
-	if (!srq)
-		return sn_cmd_refuse(c, STAT_BAD_RES, "no such RMP");
-	if (srq->refs)
-		return sn_cmd_refuse(c, STAT_RES_BUSY, "RMP has %u QPs", srq->refs);
-	sn_srq_free(c->nic, srq);
-	return STAT_OK;
-}
-
 /* PRM "QP/SRQ event": an RMP has the type of a receive queue. */
 enum { QUEUE_RQ = 1 };
 

@@ -126,18 +126,6 @@ void sn_uar_free(struct sn_nic *nic, void *obj)
 	free(uar);
 }
 
-uint8_t sn_cmd_dealloc_uar(struct sn_cmd *c)
-{
-	struct sn_uar *uar = sn_table_find(&c->nic->uars, sn_get(c->in, CMD_NUMBER));
-
-	if (!uar)
-		return sn_cmd_refuse(c, STAT_BAD_RES, "no such UAR");
-	if (uar->refs)
-		return sn_cmd_refuse(c, STAT_RES_BUSY, "UAR %u has %u queues", uar->page, uar->refs);
-	sn_uar_free(c->nic, uar);
-	return STAT_OK;
-}
-
 /*
  * Finds the QP from the first eight bytes of a control segment: index, DS and QPN. A QP whose page is
  * another one does not count, because hardware ignores such a doorbell.

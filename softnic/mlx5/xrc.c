@@ -10,21 +10,16 @@
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 
-struct xrcd {
-	uint32_t number;
-	unsigned int refs;
-};
-
 struct xrc_srq {
 	uint32_t number;
-	struct xrcd *xrcd;
+	struct sn_xrcd *xrcd;
 	struct sn_pd *pd;
 	struct sn_cq *cq;
 };
 
 uint8_t sn_cmd_alloc_xrcd(struct sn_cmd *c)
 {
-	struct xrcd *x = calloc(1, sizeof(*x));
+	struct sn_xrcd *x = calloc(1, sizeof(*x));
 	int err = -ENOMEM;
 
 	if (x)
@@ -39,22 +34,10 @@ uint8_t sn_cmd_alloc_xrcd(struct sn_cmd *c)
 
 void sn_xrcd_free(struct sn_nic *nic, void *obj)
 {
-	struct xrcd *x = obj;
+	struct sn_xrcd *x = obj;
 
 	sn_table_remove(&nic->xrcds, x->number);
 	free(x);
-}
-
-uint8_t sn_cmd_dealloc_xrcd(struct sn_cmd *c)
-{
-	struct xrcd *x = sn_table_find(&c->nic->xrcds, sn_get(c->in, CMD_NUMBER));
-
-	if (!x)
-		return sn_cmd_refuse(c, STAT_BAD_RES, "no such XRC domain");
-	if (x->refs)
-		return sn_cmd_refuse(c, STAT_RES_BUSY, "XRC domain has %u SRQs", x->refs);
-	sn_xrcd_free(c->nic, x);
-	return STAT_OK;
 }
 
 static uint8_t find_objects(struct sn_cmd *c, struct xrc_srq *s)
@@ -108,14 +91,4 @@ void sn_xrc_srq_free(struct sn_nic *nic, void *obj)
 	s->pd->refs--;
 	s->cq->refs--;
 	free(s);
-}
-
-uint8_t sn_cmd_destroy_xrc_srq(struct sn_cmd *c)
-{
-	struct xrc_srq *s = sn_table_find(&c->nic->xrc_srqs, sn_get(c->in, CMD_NUMBER));
-
-	if (!s)
-		return sn_cmd_refuse(c, STAT_BAD_RES, "no such XRC SRQ");
-	sn_xrc_srq_free(c->nic, s);
-	return STAT_OK;
 }
