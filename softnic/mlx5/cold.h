@@ -74,7 +74,7 @@ struct sn_cold {
 
 	/* fields of pages.c: pages that the driver has given */
 	uint64_t *pages;
-	uint32_t npages, pages_size;
+	uint32_t npages;
 	/* pages requested by an event that the driver has not answered yet; if negative, pages to be
 	 * taken back */
 	int32_t asked;

@@ -340,9 +340,9 @@ struct sn_qp {
 	uint16_t mtu;		/* bytes */
 	uint8_t max_rd_atomic;	/* most outstanding reads and atomics as requester (2^log_sra_max) */
 	uint8_t max_dest_rd_atomic;
-	uint8_t retry_count, rnr_retry, min_rnr_nak, log_ack_req_freq;
-	uint8_t atomic_mode, log_msg_max;
-	bool rre, rwe, rae, rlky;
+	uint8_t retry_count, rnr_retry, min_rnr_nak;
+	uint8_t log_msg_max;
+	bool rre, rwe, rae;
 	bool umr_only;		/* a QP of type REG_UMR: the driver's own, without a PD */
 
 	/* send queue; its counters are WQEBB indexes modulo 2^16 */

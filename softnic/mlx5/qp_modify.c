@@ -151,7 +151,6 @@ static uint8_t to_rtr(const struct request *r)
 	qp->rq_psn = sn_get(r->ctx, QPC_RCV_PSN);
 	qp->max_dest_rd_atomic = (uint8_t)(1u << sn_get(r->ctx, QPC_LOG_RRA_MAX));
 	qp->min_rnr_nak = (uint8_t)sn_get(r->ctx, QPC_MIN_RNR);
-	qp->atomic_mode = (uint8_t)sn_get(r->ctx, QPC_ATOMIC_MODE);
 	pkey_index = sn_get(qp->ctx + AT_ADS, ADS_PKEY_INDEX);
 	memcpy(qp->ctx + AT_ADS, r->ads, ADS_BYTES);
 	sn_set(qp->ctx + AT_ADS, ADS_PKEY_INDEX, pkey_index);
@@ -173,7 +172,6 @@ static uint8_t to_rts(const struct request *r)
 	qp->max_rd_atomic = (uint8_t)(1u << sn_get(r->ctx, QPC_LOG_SRA_MAX));
 	qp->retry_count = (uint8_t)sn_get(r->ctx, QPC_RETRY);
 	qp->rnr_retry = (uint8_t)sn_get(r->ctx, QPC_RNR_RETRY);
-	qp->log_ack_req_freq = (uint8_t)sn_get(r->ctx, QPC_ACK_FREQ);
 	qp->av.ack_timeout = (uint8_t)sn_get(r->ads, ADS_ACK_TIMEOUT);
 	keep_path(r, ADS_ACK_TIMEOUT);
 	keep_field(r, QPC_LOG_SRA_MAX);
