@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Functions that every file calls: the lock, random numbers, the clock, and waking the device's
- * thread. */
+/* Functions that every file calls: the lock, the clock, and waking the device's thread. */
 #include <time.h>
 #include <unistd.h>
 
@@ -25,16 +24,6 @@ bool sne_enter(struct sne_nic *nic)
 void sne_leave(struct sne_nic *nic)
 {
 	pthread_mutex_unlock(&nic->lock);
-}
-
-/* The pseudo-random generator splitmix64. */
-uint64_t sne_random(struct sne_nic *nic)
-{
-	uint64_t z = nic->rng += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
 }
 
 uint64_t sne_clock(void)

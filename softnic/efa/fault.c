@@ -13,23 +13,9 @@ const char *softnic_efa_fault_words(void)
 	       "bad_order arm_only";
 }
 
-static uint64_t draw(uint64_t *state)
-{
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
 bool sne_chance(struct sne_nic *nic, double p)
 {
-	uint64_t v;
-
-	if (p <= 0)
-		return false;
-	v = nic->fault.own_seed ? draw(&nic->fault_rng) : sne_random(nic);
-	return (double)(v >> 11) * 0x1p-53 < p;
+	return p > 0 && sn_hit(nic->fault.own_seed ? &nic->fault_rng : &nic->rng, p);
 }
 
 bool sne_refuses(struct sne_nic *nic, enum sne_cmd cmd)
@@ -59,12 +45,7 @@ void sne_fault_default(struct sne_nic *nic, struct sne_fault *fault)
 	};
 }
 
-struct share {
-	const char *name;
-	size_t offset;
-};
-
-static const struct share shares[] = {
+static const struct sn_share shares[] = {
 	{ "drop", offsetof(struct sne_fault, drop) },
 	{ "dup", offsetof(struct sne_fault, dup) },
 	{ "reorder", offsetof(struct sne_fault, reorder) },
@@ -72,23 +53,6 @@ static const struct share shares[] = {
 	{ "rnr", offsetof(struct sne_fault, rnr) },
 	{ "unnamed", offsetof(struct sne_fault, unnamed) },
 };
-
-/* Every comparison with NaN is false. Testing for the valid range therefore refuses NaN too. */
-static int parse_share(struct sne_fault *f, const char *key, const char *value)
-{
-	char *end;
-	double v = strtod(value, &end);
-
-	if (end == value || *end || !(v >= 0 && v <= 1))
-		return -EINVAL;
-	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
-		if (strcmp(key, shares[i].name) != 0)
-			continue;
-		memcpy((char *)f + shares[i].offset, &v, sizeof(v));
-		return 0;
-	}
-	return -EINVAL;
-}
 
 static int parse_number(const char *value, uint64_t max, uint64_t *v, const char **rest)
 {
@@ -243,7 +207,7 @@ static int parse_word(struct sne_fault *f, char *word)
 	if (!strcmp(word, "window"))
 		return parse_window(f, value);
 	if (strcmp(word, "seed") != 0)
-		return parse_share(f, word, value);
+		return sn_share_parse(shares, sizeof(shares) / sizeof(shares[0]), f, word, value);
 	f->own_seed = true;
 	return parse_number(value, UINT64_MAX, &f->seed, NULL);
 }

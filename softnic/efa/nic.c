@@ -50,7 +50,7 @@ static void init_random(struct sne_nic *nic, uint64_t seed)
 	nic->rng = seed;
 	nic->now = nic->births = 0;
 	high = (uint16_t)sne_below(nic, 256);
-	poison = sne_random(nic) | 1;
+	poison = sn_draw(&nic->rng) | 1;
 	/* While QPs exist, keep the poison value and the upper bits of QPNs: their queues are
 	 * poisoned already. */
 	if (nic->qp_ids.live)

@@ -19,6 +19,7 @@
 #include "softnic/efa/viol.h"
 #include "softnic/efa/wire.h"
 #include "softnic/fabric/fabric.h"
+#include "softnic/random.h"
 #include "softnic/softnic_efa.h"
 
 /* If no caller drives the device for this long, its thread takes over */
@@ -303,10 +304,9 @@ struct sne_nic {
 
 /* functions of base.c */
 extern unsigned int sne_forks;	/* number of forks from the first process to this one */
-uint64_t sne_random(struct sne_nic *nic);
 static inline uint32_t sne_below(struct sne_nic *nic, uint32_t n)
 {
-	return (uint32_t)(sne_random(nic) >> 33) % n;
+	return (uint32_t)(sn_draw(&nic->rng) >> 33) % n;
 }
 uint64_t sne_clock(void);
 /* Takes the lock. False: this process is a forked child of the process that opened the device. */

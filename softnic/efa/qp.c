@@ -141,7 +141,7 @@ static void make_wrs(struct sne_nic *nic, struct sne_qp *qp)
 		qp->wrs[i].qp = qp;
 		TAILQ_INSERT_TAIL(&qp->free, &qp->wrs[i], link);
 	}
-	qp->msgs = (uint32_t)sne_random(nic);
+	qp->msgs = (uint32_t)sn_draw(&nic->rng);
 }
 
 void sne_qp_free_memory(struct sne_qp *qp)

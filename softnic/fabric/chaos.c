@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "softnic/fabric/link.h"
+#include "softnic/random.h"
 
 #define POOL 32
 /* if no other packet follows a reordered packet, it leaves after this time */
@@ -38,21 +39,6 @@ uint64_t sn_fab_now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-/* The pseudo-random generator splitmix64. */
-static uint64_t draw_random(struct sn_chaos *c)
-{
-	uint64_t z = c->state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
-static bool is_hit(struct sn_chaos *c, double chance)
-{
-	return (double)(draw_random(c) >> 11) * 0x1p-53 < chance;
 }
 
 static struct held *hold_packet(struct sn_chaos *c, const struct sn_fab_dest *dest, const uint8_t *bytes,
@@ -106,7 +92,7 @@ static bool hold_back(struct sn_fab *f, const struct sn_fab_dest *dest, const ui
 		      size_t len)
 {
 	struct sn_chaos *c = f->chaos;
-	bool reorder = is_hit(c, c->faults.reorder), delay = is_hit(c, c->faults.delay);
+	bool reorder = sn_hit(&c->state, c->faults.reorder), delay = sn_hit(&c->state, c->faults.delay);
 	struct held *h = reorder || delay ? hold_packet(c, dest, bytes, len) : NULL;
 
 	if (!h)
@@ -131,12 +117,12 @@ int sn_chaos_send(struct sn_fab *f, struct sn_fab_dest *dest, size_t len)
 	uint8_t *bytes = c->room;
 	int err;
 
-	if (is_hit(c, c->faults.drop)) {
+	if (sn_hit(&c->state, c->faults.drop)) {
 		f->stats.dropped++;
 		return 0;
 	}
-	if (is_hit(c, c->faults.corrupt)) {
-		uint64_t bit = draw_random(c) % (len * 8);
+	if (sn_hit(&c->state, c->faults.corrupt)) {
+		uint64_t bit = sn_draw(&c->state) % (len * 8);
 
 		bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
 		f->stats.corrupted++;
@@ -146,7 +132,7 @@ int sn_chaos_send(struct sn_fab *f, struct sn_fab_dest *dest, size_t len)
 	err = sn_fab_send_now(f, dest, bytes, len);
 	if (err)
 		return err;
-	if (is_hit(c, c->faults.dup) && !sn_fab_send_now(f, dest, bytes, len))
+	if (sn_hit(&c->state, c->faults.dup) && !sn_fab_send_now(f, dest, bytes, len))
 		f->stats.duplicated++;
 	if (c->held)
 		release_held(f, true, false);

@@ -36,16 +36,6 @@ uint64_t sn_now(void);			/* the time by CLOCK_MONOTONIC, in ns */
 int sn_timer_arm(struct sn_nic *nic, struct sn_timer *t, uint64_t deadline);
 void sn_timer_cancel(struct sn_nic *nic, struct sn_timer *t);
 
-/* The pseudo-random generator splitmix64, with the device's seed. */
-static inline uint64_t sn_random(struct sn_nic *nic)
-{
-	uint64_t z = nic->rng += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
 /* Puts the QP on the run list: the current drive calls sn_rc_run() for it. */
 static inline void sn_qp_kick(struct sn_qp *qp)
 {

@@ -15,7 +15,7 @@ enum {
 static bool defer_work(struct sn_nic *nic)
 {
 	if (!(nic->config.flags & SOFTNIC_ADVERSARIAL) || TAILQ_EMPTY(&nic->run) ||
-	    sn_random(nic) % 4)
+	    sn_draw(&nic->rng) % 4)
 		return false;
 	sn_thread_wake(nic);
 	return true;

@@ -12,12 +12,7 @@ const char *softnic_fault_words(void)
 	return "drop dup reorder corrupt delay rnr cmd_fail fatal link_down quirk";
 }
 
-struct share {
-	const char *name;
-	size_t offset;
-};
-
-static const struct share shares[] = {
+static const struct sn_share shares[] = {
 	{ "drop", offsetof(struct sn_fault, drop) },
 	{ "dup", offsetof(struct sn_fault, dup) },
 	{ "reorder", offsetof(struct sn_fault, reorder) },
@@ -25,23 +20,6 @@ static const struct share shares[] = {
 	{ "delay", offsetof(struct sn_fault, delay) },
 	{ "rnr", offsetof(struct sn_fault, rnr) },
 };
-
-/* Every comparison with NaN is false. Testing for the valid range therefore refuses NaN too. */
-static int parse_share(struct sn_fault *f, const char *key, const char *value)
-{
-	char *end;
-	double v = strtod(value, &end);
-
-	if (end == value || *end || !(v >= 0 && v <= 1))
-		return -EINVAL;
-	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
-		if (strcmp(key, shares[i].name))
-			continue;
-		memcpy((char *)f + shares[i].offset, &v, sizeof(v));
-		return 0;
-	}
-	return -EINVAL;
-}
 
 static int parse_cmd_fail(struct sn_fault *f, const char *value)
 {
@@ -104,7 +82,7 @@ static int parse_word(struct sn_fault *f, char *word, struct deed *deed)
 	if (!strcmp(word, "cmd_fail"))
 		return parse_cmd_fail(f, value);
 	if (strcmp(word, "seed"))
-		return parse_share(f, word, value);
+		return sn_share_parse(shares, sizeof(shares) / sizeof(shares[0]), f, word, value);
 	f->seed = strtoull(value, &end, 0);
 	return end == value || *end ? -EINVAL : 0;
 }

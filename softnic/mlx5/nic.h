@@ -23,6 +23,7 @@
 
 #include "softnic/be.h"
 #include "softnic/mlx5/viol.h"
+#include "softnic/random.h"
 #include "softnic/softnic.h"
 
 struct sn_nic;
@@ -146,12 +147,12 @@ struct sn_pd {
 	unsigned int refs;
 };
 
-struct sn_uar {
 struct sn_xrcd {
 	uint32_t number;
 	unsigned int refs;
 };
 
+struct sn_uar {
 	uint32_t page;
 	unsigned int refs;
 	LIST_HEAD(, sn_qp) qps;		/* QPs whose doorbells are in this page */

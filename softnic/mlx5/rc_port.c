@@ -78,7 +78,7 @@ int sn_rc_send(struct sn_qp *qp, struct sn_rc_out *out)
 
 bool sn_rc_rnr_injected(struct sn_nic *nic)
 {
-	return nic->fault.rnr > 0 && (double)(sn_random(nic) >> 11) * 0x1p-53 < nic->fault.rnr;
+	return nic->fault.rnr > 0 && sn_hit(&nic->rng, nic->fault.rnr);
 }
 
 bool sn_rc_ack_may_wait(const struct sn_port *port)

@@ -77,7 +77,7 @@ int sn_table_add(struct sn_nic *nic, struct sn_table *t, unsigned int bits, unsi
 	uint32_t mask = (UINT32_C(1) << bits) - 1;
 	/* Numbers are random, because on hardware they have no meaning to the driver. So a stale
 	 * number stays invalid for long. */
-	uint32_t first = (uint32_t)sn_random(nic) & mask;
+	uint32_t first = (uint32_t)sn_draw(&nic->rng) & mask;
 
 	if (t->live >= UINT32_C(1) << sn_log_max(nic, log_max))
 		return -ENOSPC;
