@@ -2,8 +2,6 @@
 /* Completions of the send queue. They are written in a random order, and some of them late. */
 #include "softnic/efa/nic.h"
 
-enum { CHOICE = 8 };
-
 static void complete(struct sne_nic *nic, struct sne_wr *wr)
 {
 	struct sne_qp *qp = wr->qp;
@@ -24,22 +22,12 @@ static void complete(struct sne_nic *nic, struct sne_wr *wr)
 	nic->ctr.tx_cqes++;
 }
 
-static struct sne_wr *choose(struct sne_nic *nic)
-{
-	struct sne_wr *wr = TAILQ_FIRST(&nic->done), *next;
-	uint32_t skip = nic->window > 1 ? sne_below(nic, CHOICE) : 0;
-
-	while (skip-- && (next = TAILQ_NEXT(wr, link)))
-		wr = next;
-	return wr;
-}
-
 bool sne_complete(struct sne_nic *nic)
 {
 	bool did = false;
 
 	while (!TAILQ_EMPTY(&nic->done)) {
-		complete(nic, choose(nic));
+		complete(nic, sne_wr_choose(nic, &nic->done));
 		did = true;
 		if (nic->window > 1 && !nic->threaded && sne_below(nic, 4) == 0)
 			break;

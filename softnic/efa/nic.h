@@ -414,6 +414,9 @@ static inline void sne_id_mark(uint64_t *ids, uint16_t id, bool on)
 
 /* functions of wr.c */
 struct sne_wr *sne_wr_new(struct sne_qp *qp);	/* NULL: all WRs are in use */
+/* Returns one of the first WRs of the list; with a window of 1 the first. */
+enum { SNE_CHOICE = 8 };
+struct sne_wr *sne_wr_choose(struct sne_nic *nic, struct sne_wrs *list);
 void sne_wr_start(struct sne_nic *nic, struct sne_wr *wr);
 /* moves the WR to the done list */
 void sne_wr_end(struct sne_nic *nic, struct sne_wr *wr, uint8_t status);

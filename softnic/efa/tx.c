@@ -3,8 +3,6 @@
  * requests. */
 #include "softnic/efa/nic.h"
 
-enum { CHOICE = 8 };
-
 /* Copies the bytes [off, off + len) of the message. False: a key is no longer valid. */
 static bool gather(struct sne_nic *nic, const struct sne_wr *wr, uint32_t off, uint32_t len,
 		   uint8_t *to)
@@ -105,23 +103,13 @@ static bool cut_next(struct sne_nic *nic, struct sne_wr *wr)
 	return true;
 }
 
-static struct sne_wr *choose(struct sne_nic *nic)
-{
-	struct sne_wr *wr = TAILQ_FIRST(&nic->cutting), *next;
-	uint32_t skip = nic->window > 1 ? sne_below(nic, CHOICE) : 0;
-
-	while (skip-- && (next = TAILQ_NEXT(wr, link)))
-		wr = next;
-	return wr;
-}
-
 bool sne_cut(struct sne_nic *nic)
 {
 	bool did = false;
 	unsigned int refused = 0;
 
-	while (!TAILQ_EMPTY(&nic->cutting) && nic->nheld < nic->window && refused < CHOICE) {
-		if (cut_next(nic, choose(nic)))
+	while (!TAILQ_EMPTY(&nic->cutting) && nic->nheld < nic->window && refused < SNE_CHOICE) {
+		if (cut_next(nic, sne_wr_choose(nic, &nic->cutting)))
 			did = true;
 		else
 			refused++;

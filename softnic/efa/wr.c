@@ -27,6 +27,16 @@ struct sne_wr *sne_wr_new(struct sne_qp *qp)
 	return wr;
 }
 
+struct sne_wr *sne_wr_choose(struct sne_nic *nic, struct sne_wrs *list)
+{
+	struct sne_wr *wr = TAILQ_FIRST(list), *next;
+	uint32_t skip = nic->window > 1 ? sne_below(nic, SNE_CHOICE) : 0;
+
+	while (skip-- && (next = TAILQ_NEXT(wr, link)))
+		wr = next;
+	return wr;
+}
+
 struct sne_wr *sne_wr_of_msg(struct sne_qp *qp, uint32_t msg)
 {
 	struct sne_wr *wr = &qp->wrs[msg % MSG_INDEX];
