@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "config.h"
+#include <stdlib.h>
 
+#include "config.h"
 #include "softnic/argp/program.h"
 
 __attribute__((visibility("default"))) const char *argp_program_version =
@@ -21,3 +22,15 @@ static const struct argp_option options[] = {
 };
 static const struct argp argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
 const struct argp_child program_options[] = { { &argp, 0, NULL, 0 }, { 0 } };
+
+unsigned int program_number(struct argp_state *state, const char *option, const char *arg, int min,
+			    int max)
+{
+	char *end;
+	long n = strtol(arg, &end, 10);
+
+	if (*end || end == arg || n < min || n > max)
+		argp_error(state, "--%s takes a number from %d to %d, not '%s'", option, min, max,
+			   arg);
+	return (unsigned int)n;
+}

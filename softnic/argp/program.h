@@ -7,4 +7,8 @@
 /* The argp children that each program needs for -h; argp itself supplies --help and --version. */
 extern const struct argp_child program_options[];
 
+/* The number that an option has as its argument; any other argument ends the program with a message. */
+unsigned int program_number(struct argp_state *state, const char *option, const char *arg, int min,
+			    int max);
+
 #endif

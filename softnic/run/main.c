@@ -49,18 +49,6 @@ static const char doc[] =
 	"The exit status is the command's; 128 + N if signal N killed it, 127 if it was not found, "
 	"126 if it cannot be run, 125 if softnic-run itself failed.";
 
-static unsigned int parse_number(struct argp_state *state, const char *option, const char *arg, int min,
-			   int max)
-{
-	char *end;
-	long n = strtol(arg, &end, 10);
-
-	if (*end || end == arg || n < min || n > max)
-		argp_error(state, "--%s takes a number from %d to %d, not '%s'", option, min, max,
-			   arg);
-	return (unsigned int)n;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
@@ -68,10 +56,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'd':
-		o->adapters.devices = parse_number(state, "devices", arg, 0, RUN_DEVICES_MAX);
+		o->adapters.devices = program_number(state, "devices", arg, 0, RUN_DEVICES_MAX);
 		return 0;
 	case 'p':
-		o->adapters.ports = parse_number(state, "ports", arg, 1, RUN_PORTS_MAX);
+		o->adapters.ports = program_number(state, "ports", arg, 1, RUN_PORTS_MAX);
 		return 0;
 	case KEY_INFINIBAND:
 		o->adapters.infiniband = true;

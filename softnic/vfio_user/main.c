@@ -44,16 +44,6 @@ static const char doc[] =
 	"              \"path\":\"/run/user/1000/nic0\"}}' ...\n\n"
 	"The exit status is 0 if a signal ended the server, 1 if it could not start.";
 
-static unsigned int number(struct argp_state *state, const char *option, const char *arg, int min, int max)
-{
-	char *end;
-	long n = strtol(arg, &end, 10);
-
-	if (*end || end == arg || n < min || n > max)
-		argp_error(state, "--%s takes a number from %d to %d, not '%s'", option, min, max, arg);
-	return (unsigned int)n;
-}
-
 /* Linux's driver of Debian 12 supports neither WQEs of 128 bytes nor longer request ids. */
 static bool is_profile(const char *name)
 {
@@ -89,7 +79,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->config.physical = true;
 		return 0;
 	case 'p':
-		o->config.ports = number(state, "ports", arg, 1, 2);
+		o->config.ports = program_number(state, "ports", arg, 1, 2);
 		return 0;
 	case 'e':
 		o->efa = true;
@@ -98,7 +88,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->profile = arg;
 		return 0;
 	case 'x':
-		o->config.index = number(state, "index", arg, 0, 127 - VM_DEVICES_MAX);
+		o->config.index = program_number(state, "index", arg, 0, 127 - VM_DEVICES_MAX);
 		return 0;
 	case 'v':
 		o->config.verbose = true;
