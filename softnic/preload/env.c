@@ -20,6 +20,17 @@ unsigned int pre_device_count(void)
 	return (unsigned int)n;
 }
 
+int pre_device_of(const char *path, const char *prefix, unsigned int first)
+{
+	size_t len = strlen(prefix);
+	unsigned int n;
+	char end;
+
+	if (!path || strncmp(path, prefix, len) || sscanf(path + len, "%9u%c", &n, &end) != 1)
+		return -1;
+	return n >= first && n - first < pre_device_count() ? (int)(n - first) : -1;
+}
+
 bool pre_asked(const char *variable)
 {
 	const char *value = getenv(variable);

@@ -47,6 +47,8 @@ const char *front_path(const char *path, char moved[PATH_MAX]);
 /* The largest value of SOFTNIC_DEVICES */
 enum { PRE_DEVICES = 16 };
 unsigned int pre_device_count(void);
+/* Returns the index of the device whose path is the prefix and a number, counted from first; or -1. */
+int pre_device_of(const char *path, const char *prefix, unsigned int first);
 bool pre_asked(const char *variable);		/* is the variable's value 1? */
 void pre_print_violations(const struct softnic_violation *v, size_t n);
 /*

@@ -11,26 +11,14 @@
 
 #include "softnic/uverbs/front.h"
 
+#define UVERBS "/dev/infiniband/uverbs"
+
 EXPORT int stat(const char *restrict path, struct stat *restrict st);
 EXPORT int fstat(int fd, struct stat *st);
 EXPORT int fstat64(int fd, struct stat64 *st);
 EXPORT int access(const char *path, int mode);
 EXPORT int close(int fd);
 EXPORT int pthread_spin_unlock(pthread_spinlock_t *lock);
-
-/* Returns the N of /dev/infiniband/uverbsN for a device of this front, else -1. */
-static int device_path(const char *path)
-{
-	static const char prefix[] = "/dev/infiniband/uverbs";
-	unsigned int index;
-	char end;
-
-	if (!path || strncmp(path, prefix, sizeof(prefix) - 1) != 0)
-		return -1;
-	if (sscanf(path + sizeof(prefix) - 1, "%2u%c", &index, &end) != 1)
-		return -1;
-	return index < pre_device_count() ? (int)index : -1;
-}
 
 /*
  * libibverbs gets the location of sysfs from SYSFS_PATH; other programs assume /sys. Their reads of the
@@ -45,7 +33,7 @@ const char *front_path(const char *path, char moved[PATH_MAX])
 
 bool front_open(const char *path, int flags, int *ret)
 {
-	int index = device_path(path);
+	int index = pre_device_of(path, UVERBS, 0);
 
 	(void)flags;
 	if (index >= 0)
@@ -61,7 +49,7 @@ static void as_cdev(struct stat *st, unsigned int index)
 
 int stat(const char *restrict path, struct stat *restrict st)
 {
-	int index = device_path(path);
+	int index = pre_device_of(path, UVERBS, 0);
 	char moved[PATH_MAX];
 
 	if (index < 0)
@@ -90,7 +78,7 @@ int access(const char *path, int mode)
 {
 	char moved[PATH_MAX];
 
-	return device_path(path) < 0 ? pre_real()->access(front_path(path, moved), mode) : 0;
+	return pre_device_of(path, UVERBS, 0) < 0 ? pre_real()->access(front_path(path, moved), mode) : 0;
 }
 
 /*

@@ -105,8 +105,7 @@ void vf_devices_forget(void);		/* for a forked child: forgets all devices */
 EXPORT int softnic_front_fault(unsigned int index, const char *script);
 
 /* ---- Functions of paths.c */
-/* Returns the N of /dev/vfio/N for a device of this front, else -1. */
-int vf_group_path(const char *path);
+#define VF_GROUP_PATH "/dev/vfio/"
 bool vf_container_path(const char *path);
 
 #endif

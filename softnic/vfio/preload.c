@@ -54,7 +54,7 @@ static int watch_forks(void)
 
 bool front_open(const char *path, int flags, int *ret)
 {
-	int index = vf_group_path(path);
+	int index = pre_device_of(path, VF_GROUP_PATH, VF_GROUP);
 	char moved[PATH_MAX];
 
 	if (index < 0 && !(vf_container_path(path) && pre_device_count()))
@@ -85,7 +85,7 @@ FILE *fopen64(const char *restrict path, const char *restrict mode)
 
 static int as_cdev(const char *path, struct stat *st, int err)
 {
-	int index = vf_group_path(path);
+	int index = pre_device_of(path, VF_GROUP_PATH, VF_GROUP);
 
 	if (err || (index < 0 && !vf_container_path(path)))
 		return err;
