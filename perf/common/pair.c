@@ -5,19 +5,19 @@
 
 enum { FEW_DTOS = 16 };
 
-static int connect_pair(struct pair *p)
+int pair_connect(struct consumer *a, struct consumer *b, DAT_CONN_QUAL qual, uint64_t wait_ns)
 {
 	DAT_CR_HANDLE cr;
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 
-	if (!dat_ok(dat_ep_connect(p->a.ep, (DAT_IA_ADDRESS_PTR)&to, p->qual, 10000000, 0, NULL,
+	if (!dat_ok(dat_ep_connect(a->ep, (DAT_IA_ADDRESS_PTR)&to, qual, 10000000, 0, NULL,
 				   DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
 		    "dat_ep_connect") ||
-	    consumer_wait_request(&p->b, &cr, 10000000000u) ||
-	    !dat_ok(dat_cr_accept(cr, p->b.ep, 0, NULL), "dat_cr_accept"))
+	    consumer_wait_request(b, &cr, wait_ns) ||
+	    !dat_ok(dat_cr_accept(cr, b->ep, 0, NULL), "dat_cr_accept"))
 		return -1;
-	return consumer_wait_established(&p->b, NULL, NULL) ||
-	       consumer_wait_established(&p->a, NULL, NULL) ? -1 : 0;
+	return consumer_wait_established(b, NULL, NULL) ||
+	       consumer_wait_established(a, NULL, NULL) ? -1 : 0;
 }
 
 static DAT_EP_ATTR attr_of(DAT_COUNT dtos)
@@ -50,7 +50,8 @@ int pair_open(struct pair *p, const char *ia)
 		return -1;
 	/* The provider chooses an unused qualifier. */
 	return dat_ok(dat_psp_create_any(p->b.ia, &p->qual, p->b.cr_evd, DAT_PSP_CONSUMER_FLAG,
-					 &p->b.psp), "dat_psp_create_any") && connect_pair(p) == 0 ? 0 : -1;
+					 &p->b.psp), "dat_psp_create_any") &&
+	       !pair_connect(&p->a, &p->b, p->qual, PAIR_WAIT_NS) ? 0 : -1;
 }
 
 int pair_more(struct pair *p)
@@ -58,7 +59,7 @@ int pair_more(struct pair *p)
 	DAT_EP_ATTR attr = attr_of(FEW_DTOS);
 
 	return consumer_make_ep(&p->a, &attr) || consumer_make_ep(&p->b, &attr) ||
-	       connect_pair(p) ? -1 : 0;
+	       pair_connect(&p->a, &p->b, p->qual, PAIR_WAIT_NS) ? -1 : 0;
 }
 
 void pair_close(struct pair *p)

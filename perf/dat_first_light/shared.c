@@ -29,19 +29,11 @@ static bool join_srq(struct pair *p, DAT_SRQ_HANDLE srq)
 		.max_rdma_size = 1 << 20, .qos = DAT_QOS_BEST_EFFORT, .max_recv_dtos = RECVS,
 		.max_request_dtos = RECVS, .max_recv_iov = 1, .max_request_iov = 1,
 	};
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	DAT_CR_HANDLE cr;
 
-	if (consumer_make_ep(&p->a, NULL) ||
-	    !dat_ok(dat_ep_create_with_srq(p->b.ia, p->b.pz, p->b.recv_evd, p->b.req_evd, p->b.conn_evd,
-					   srq, &attr, &p->b.ep), "dat_ep_create_with_srq") ||
-	    !dat_ok(dat_ep_connect(p->a.ep, (DAT_IA_ADDRESS_PTR)&to, p->qual, 10000000, 0, NULL,
-				   DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG), "dat_ep_connect") ||
-	    consumer_wait_request(&p->b, &cr, 10000000000u) ||
-	    !dat_ok(dat_cr_accept(cr, p->b.ep, 0, NULL), "dat_cr_accept"))
-		return false;
-	return !consumer_wait_established(&p->b, NULL, NULL) &&
-	       !consumer_wait_established(&p->a, NULL, NULL);
+	return !consumer_make_ep(&p->a, NULL) &&
+	       dat_ok(dat_ep_create_with_srq(p->b.ia, p->b.pz, p->b.recv_evd, p->b.req_evd, p->b.conn_evd,
+					     srq, &attr, &p->b.ep), "dat_ep_create_with_srq") &&
+	       !pair_connect(&p->a, &p->b, p->qual, PAIR_WAIT_NS);
 }
 
 static bool open_shared(const struct light *l, struct pair *p, DAT_SRQ_HANDLE *srq, struct answer *a)

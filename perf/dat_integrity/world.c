@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Two connected endpoints of one process, their memory, and waits that poll both sides. */
-#include <netinet/in.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "perf/common/pair.h"
 #include "perf/common/stats.h"
 #include "perf/dat_integrity/integrity.h"
 
@@ -34,18 +34,8 @@ static int make_endpoint(const struct world *w, struct consumer *c)
 
 static int world_connect(struct world *w)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	DAT_CR_HANDLE cr;
-
-	if (make_endpoint(w, &w->a) || make_endpoint(w, &w->b) ||
-	    !dat_ok(dat_ep_connect(w->a.ep, (DAT_IA_ADDRESS_PTR)&to, w->qual, 10000000, 0, NULL,
-				   DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-		    "dat_ep_connect") ||
-	    consumer_wait_request(&w->b, &cr, WAIT_NS) ||
-	    !dat_ok(dat_cr_accept(cr, w->b.ep, 0, NULL), "dat_cr_accept"))
-		return -1;
-	return consumer_wait_established(&w->b, NULL, NULL) ||
-	       consumer_wait_established(&w->a, NULL, NULL) ? -1 : 0;
+	return make_endpoint(w, &w->a) || make_endpoint(w, &w->b) ||
+	       pair_connect(&w->a, &w->b, w->qual, WAIT_NS) ? -1 : 0;
 }
 
 int world_register(struct consumer *c, void *mem, size_t len, DAT_MEM_PRIV_FLAGS rights,
