@@ -124,16 +124,9 @@ static int endpoints(unsigned int n, unsigned int calls)
 	return 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static uint64_t median(uint64_t *v)
 {
-	qsort(v, TRIES, sizeof(*v), by_value);
+	qsort(v, TRIES, sizeof(*v), compare_u64);
 	return v[TRIES / 2];
 }
 

@@ -63,7 +63,7 @@ void samples_clear(struct samples *s)
 	s->n = 0;
 }
 
-static int by_value(const void *a, const void *b)
+int compare_u64(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -77,7 +77,7 @@ uint64_t samples_quantile(struct samples *s, double q)
 
 	if (n == 0)
 		return 0;
-	qsort(s->ns, n, sizeof(*s->ns), by_value);
+	qsort(s->ns, n, sizeof(*s->ns), compare_u64);
 	i = (size_t)(q * (double)n);
 	return s->ns[i < n ? i : n - 1];
 }

@@ -16,6 +16,9 @@ uint64_t now_ns(void);
 /* Returns the time since start, minus the time that reading the clock takes. */
 uint64_t since_ns(uint64_t start);
 
+/* For qsort() of uint64_t. */
+int compare_u64(const void *a, const void *b);
+
 /* Returns 0 or -ENOMEM. */
 int samples_init(struct samples *s, size_t size);
 void samples_free(struct samples *s);

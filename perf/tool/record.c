@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "perf/common/stats.h"
 #include "perf/tool/ticks.h"
 
 int record_init(struct record *r, uint64_t room, double part)
@@ -77,13 +78,6 @@ void record_add(struct record *r, uint64_t from, uint64_t now)
 	r->stamps[r->n++] = now - from;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 uint64_t record_sample(const struct record *r, uint64_t i)
 {
 	return r->lone ? r->stamps[i] : r->stamps[i + 1] - r->stamps[i];
@@ -103,7 +97,7 @@ int record_finish(struct record *r)
 		if (!r->lone)
 			sum_up(r, r->sorted[i], r->stamps[i + 1]);
 	}
-	qsort(r->sorted, r->n, sizeof(*r->sorted), by_value);
+	qsort(r->sorted, r->n, sizeof(*r->sorted), compare_u64);
 	return 0;
 }
 

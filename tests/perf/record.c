@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "perf/common/stats.h"
 #include "perf/tool/record.h"
 
 enum { SAMPLES = 20000 };
@@ -25,13 +26,6 @@ static void make_values(void)
 	}
 }
 
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Adds all values as consecutive samples, then sorts the values. */
 static void fill(struct record *r, uint64_t room)
 {
@@ -46,7 +40,7 @@ static void fill(struct record *r, uint64_t room)
 		record_stamp(r, now);
 	}
 	cr_assert_eq(record_finish(r), 0);
-	qsort(values, SAMPLES, sizeof(*values), by_value);
+	qsort(values, SAMPLES, sizeof(*values), compare_u64);
 }
 
 static void summary_is_exact(const struct record *r)
