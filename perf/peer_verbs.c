@@ -347,7 +347,7 @@ static const struct peer_op by_verbs[] = {
 	{ 0 },
 };
 
-/* The same calls through ibv_wr_*. A post needs several calls there, so a function wraps them. */
+/* The measured calls through ibv_wr_*. A post needs several of them, so a function wraps them. */
 
 static inline void begin(void)
 {

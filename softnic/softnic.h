@@ -137,8 +137,8 @@ void softnic_mmio_write(struct softnic *nic, uint32_t page, uint32_t offset, con
 
 /* Drives the device on the calling thread until idle. True if there was work. */
 bool softnic_pump(struct softnic *nic);
-/* The same, but waits for a thread that drives the device. On return the device has seen each doorbell
- * that was stored before the call. */
+/* Drives the device until idle; if another thread drives it, waits for that. On return the device has
+ * seen each doorbell that was stored before the call. */
 void softnic_scan(struct softnic *nic);
 
 /* A kind of violation by the driver, counted since the device was opened. Names are stable. */

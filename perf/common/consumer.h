@@ -42,7 +42,7 @@ struct region {
 
 /* True if ret is DAT_SUCCESS. Otherwise prints the call that failed, and why. */
 bool dat_ok(DAT_RETURN ret, const char *what);
-/* The same for dat_ia_open. On failure also prints advice. */
+/* Returns true if dat_ia_open returned DAT_SUCCESS. Else prints the failure and advice. */
 bool ia_opened(DAT_RETURN ret, const char *name);
 const char *dat_event_name(DAT_EVENT_NUMBER n);
 const char *dat_status_name(DAT_DTO_COMPLETION_STATUS s);
@@ -87,8 +87,8 @@ int consumer_completion(struct consumer *c, DAT_EVD_HANDLE evd, DAT_EVENT *ev);
 bool consumer_ended(struct consumer *c);
 /* Waits up to timeout for the end of the connection. Returns 0 and sets c->end. */
 int consumer_wait_end(struct consumer *c, uint64_t timeout_ns);
-/* The same, for a failure that may be due to the end of the connection. Waits long enough for a thread
- * that gets no CPU. */
+/* Waits for the end of the connection as the reason of a failure. Waits long enough for a thread that
+ * gets no CPU. */
 int consumer_heard_end(struct consumer *c);
 
 #endif

@@ -88,8 +88,8 @@ uint64_t nearly_a_minute(void);
  */
 typedef bool round_fn(struct pair *p, size_t len);
 round_fn write_round, read_round, send_round;
-/* The same for 24 messages at once. For messages of 32 KiB an EFA needs more packets than its default
- * window. */
+/* Transfers 24 messages of len bytes at once. For messages of 32 KiB an EFA needs more packets than its
+ * default window. */
 round_fn burst_round;
 /* Returns the median time of many transfers, measured in a process of its own. 0: the measurement
  * failed. */

@@ -18,7 +18,9 @@ enum pp_op {
 	PP_CHECK_WRITE,		/* the client wrote the round's data: verify and wipe it */
 	PP_FILL_READ,		/* put the round's data where the client will read it */
 	PP_WRITE_WINDOW,	/* write the round's data through rmr_context */
-	PP_WRITE_REVOKED,	/* the same; the write must fail and break the connection */
+	/* write through an rmr_context that was revoked: the write must fail and break the
+	 * connection */
+	PP_WRITE_REVOKED,
 	PP_BYE,
 	PP_ANSWER,
 };

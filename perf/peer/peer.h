@@ -14,7 +14,7 @@ struct peer_op {
 	const char *function;	/* name of the function that makes the call, for the profiler */
 	int (*call)(void);	/* returns 0; a dequeue: the number of completions taken */
 	int (*before)(unsigned int n);	/* called before each batch, not timed; NULL: nothing */
-	int (*after)(unsigned int n);	/* the same after each batch */
+	int (*after)(unsigned int n);	/* called after each batch, not timed; NULL: nothing */
 	/* calls in a batch; return value that each call must have */
 	unsigned int batch, wanted;
 };

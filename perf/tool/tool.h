@@ -121,7 +121,7 @@ struct tool {
 	struct tool_options o;
 	bool client;
 	struct consumer c;		/* the control endpoint and its EVDs */
-	struct consumer data;		/* the same IA with the EVDs of the measured endpoints */
+	struct consumer data;		/* the EVDs of the measured endpoints, of the same IA */
 	struct region ctl_send, ctl_recv;
 	/* memory that the peer may access, and private memory; each endpoint has a slice of both */
 	struct region mine, local;

@@ -6,7 +6,8 @@ enum {
 	BUDGET = 64,			/* packets that one turn takes from the fabric */
 	/* how far one turn advances the time, in a device without a clock */
 	TURN_NS = 1000,
-	IDLE_NS = 50000,		/* the same for a turn that waits only for time to pass */
+	/* how far a turn advances the time if it waits only for time to pass */
+	IDLE_NS = 50000,
 };
 
 bool sne_doorbells(struct sne_nic *nic)

@@ -70,8 +70,8 @@ void sn_fab_close(struct sn_fab *fabric);
  */
 int sn_fab_reserve(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len, void **pkt);
 /*
- * Returns 0: the packet is in the ring, or a fault script has dropped or delayed it. While a fault
- * script is set it may return -EAGAIN, as above.
+ * Returns 0: the packet is in the ring, or a fault script has dropped or delayed it. -EAGAIN, only while
+ * a fault script is set: no room now.
  */
 int sn_fab_commit(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len);
 
@@ -82,8 +82,8 @@ int sn_fab_commit(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len);
  */
 bool sn_fab_can_piggyback(const struct sn_fab *fabric);
 /*
- * The same reservation on the fast path, for an existing link whose ring has enough room, as far as
- * known, while no faults are set. NULL: use sn_fab_reserve.
+ * Reserves room on the fast path: for an existing link whose ring is known to have room, while no faults
+ * are set. NULL: use sn_fab_reserve.
  */
 void *sn_fab_room(const struct sn_fab *fabric, const struct sn_fab_dest *dest, size_t len);
 void sn_fab_commit_both(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len, size_t piggyback);

@@ -55,8 +55,8 @@ void sn_ring_init(struct sn_ring *ring, struct sn_ring_ctl *ctl, uint8_t *data, 
 
 /* Reserves room for one record of len bytes. Without a commit the next call returns the same room. */
 enum sn_ring_status sn_ring_reserve(struct sn_ring *tx, size_t len, void **data);
-/* The same on the fast path: returns NULL unless the cached head shows enough room and the record fits
- * before the end of the ring. */
+/* Reserves room on the fast path. Returns NULL unless the cached head shows enough room and the record
+ * fits before the end of the ring. */
 void *sn_ring_room(struct sn_ring *tx, size_t len);
 /* Publishes the reserved record: a packet of len bytes, and one of piggyback bytes or none. */
 void sn_ring_commit(struct sn_ring *tx, size_t len, size_t piggyback);

@@ -196,7 +196,8 @@ static inline uint16_t sn_blocks(unsigned int ds)
 }
 /* Reads the producer counter from the doorbell record and puts the QP on the run list. */
 void sn_sq_doorbell(struct sn_qp *qp);
-/* The same for a caller that has read the counter already. */
+/* Puts the QP on the run list with the producer counter rec, which the caller has read from the
+ * record. */
 void sn_sq_record(struct sn_qp *qp, uint32_t rec);
 /* Returns a pointer to a WQEBB in the queue, or NULL. */
 static inline const uint8_t *sn_sq_block(struct sn_qp *qp, uint16_t idx)

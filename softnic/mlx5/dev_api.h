@@ -66,7 +66,8 @@ int sn_rq_next(struct sn_qp *qp, struct sn_rwqe *rwqe);
 bool sn_rq_peek(struct sn_qp *qp, struct sn_sge *sge);
 /* Puts the last WQE back. This does not revoke a limit event of its SRQ. */
 void sn_rq_put_back(struct sn_qp *qp, const struct sn_rwqe *rwqe);
-/* Reads the last WQE again, as named by rwqe->idx and srq. Returns 1, or -EIO as above. */
+/* Reads the last WQE again, as named by rwqe->idx and srq. Returns 1; -EIO: the WQE is unusable, so the
+ * QP must fail. */
 int sn_rq_refetch(struct sn_qp *qp, struct sn_rwqe *rwqe);
 
 /* wr.c. The FIFO of WRs, oldest first: i in [0, sn_wr_count). Entries keep their slots until they
@@ -99,12 +100,13 @@ void sn_wr_done(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t ve
  */
 void sn_rq_done(struct sn_qp *qp, const struct sn_rwqe *rwqe, enum sn_cqe_op op,
 		uint32_t byte_cnt, be32_t imm, bool solicited, const void *small);
-/* The same with an error CQE; the caller then calls sn_qp_fatal(). */
+/* Completes the last receive WQE with an error CQE. The caller then calls sn_qp_fatal(). */
 void sn_rq_fail(struct sn_qp *qp, const struct sn_rwqe *rwqe, uint8_t syndrome, uint8_t vendor);
 
 /* Moves the QP to ERR and flushes both queues in order, including a receive WQE that was taken. */
 void sn_qp_to_error(struct sn_qp *qp);
-/* The same after a responder error: also raises the asynchronous event (SN_EV_WQ_ACCESS, ...). */
+/* Moves the QP to ERR after a responder error, flushes it, and raises the asynchronous event
+ * (SN_EV_WQ_ACCESS, ...). */
 void sn_qp_fatal(struct sn_qp *qp, enum sn_event event);
 void sn_qp_event(struct sn_qp *qp, enum sn_event event);
 
@@ -169,7 +171,7 @@ enum sn_acc sn_gather(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n
 		      void *dst, uint32_t len);
 enum sn_acc sn_scatter(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n, uint32_t off,
 		       const void *src, uint32_t len);
-/* The same into a receive WQE, with the PD of its queue. */
+/* Copies into a receive WQE, with the PD of its queue. */
 enum sn_acc sn_scatter_recv(struct sn_qp *qp, const struct sn_rwqe *r, uint32_t off,
 			    const void *src, uint32_t len);
 /* Both functions check the access but write nothing if src is NULL. */

@@ -382,7 +382,7 @@ struct sn_qp {
 	uint8_t ctx[0xe8];	/* the QPC that the driver wrote, for QUERY_QP */
 };
 
-/* Fault probabilities, 0..1. The device parses the script; the wire applies it. */
+/* Fault probabilities, 0..1. The device half parses the script; the wire half applies it. */
 struct sn_fault {
 	double drop, dup, reorder, corrupt, delay, rnr;
 	uint64_t seed;

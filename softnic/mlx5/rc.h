@@ -20,7 +20,8 @@ enum {
 	SN_RC_WINDOW = 224,	/* most request packets in flight */
 	SN_RC_ACK_EVERY = 16,	/* packets of a long message between two requests for an ACK */
 	SN_RC_DELAY_POLLS = 64,	/* number of empty polls before delayed ACKs are sent */
-	SN_RC_STREAM_POLLS = 8,	/* the same, for a WRITE that closely follows another one */
+	/* number of empty polls before a delayed ACK, after a WRITE that closely follows another one */
+	SN_RC_STREAM_POLLS = 8,
 	SN_RC_DELAY_MAX = 8,	/* requests that one delayed ACK may cover */
 	SN_RC_BURST = 32,	/* packets (or trains) that a QP may send per turn */
 	SN_RC_TRAIN = 16384,	/* payload bytes of one train: see sn_rc_train */
@@ -258,7 +259,8 @@ bool sn_rc_req_run(struct sn_qp *qp);
 /* rc_plain.c: the fast path for the next WQE of a queue that is not empty. False: it cannot send this
  * WQE, or there is no room. */
 bool sn_rc_plain(struct sn_qp *qp);
-/* The same for a WQE whose address is known. */
+/* Sends the WQE at this address on the fast path. False: it cannot send this WQE, or there is no
+ * room. */
 bool sn_rc_plain_at(struct sn_qp *qp, const uint8_t *at);
 static inline bool sn_rc_all_is_sent(const struct sn_qp *qp)
 {

@@ -254,9 +254,8 @@ static bool take_doorbell(uint8_t *page, uint32_t offset, uint8_t word[8])
 }
 
 /*
- * A host that has written the record may copy the doorbell from its queue afterwards. By then another
- * doorbell of the page may have caused the device to execute that WQE, and adversarial mode has
- * poisoned it.
+ * A host may write the record first and copy the doorbell from its queue later. If another doorbell of
+ * the page has made the device execute the WQE meanwhile, adversarial mode has poisoned it.
  */
 static bool is_poison(const struct sn_nic *nic, const uint8_t word[8])
 {

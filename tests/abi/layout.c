@@ -118,8 +118,8 @@ SIZE(DAT_SRQ_ATTR, 12);
 SIZE(DAT_PROVIDER_INFO, 268);
 SIZE(struct dat_provider, 560);
 
-/* These types are compared because a size cannot show that a member has another type of the same
- * size. */
+/* The types of these members are compared, because a size cannot show that a member has another type
+ * of the same size. */
 Test(abi, event__members_share_the_union)
 {
 	DAT_EVENT event;

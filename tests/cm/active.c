@@ -158,7 +158,7 @@ __attribute__((visibility("default"))) ssize_t send(int fd, const void *buf, siz
 	return syscall(SYS_sendto, fd, buf, len, flags, NULL, 0);
 }
 
-/* The same happens if a flooded listener drops a request to make room. */
+/* A flooded listener that drops a request to make room also resets the connection. */
 ACTIVE(connect__reset_before_the_request_is_sent_is_tried_again)
 {
 	struct dap_cm_conn *c;

@@ -17,7 +17,7 @@ extern struct trio {
 void trio_open(void);
 void trio_close(void);
 void trio_ask(void);			/* lets a connect, until b has the request */
-/* the same with a plain socket in place of a, which is returned */
+/* sends a request from a plain socket in place of node a; returns the socket */
 int trio_ask_bare(void);
 int trio_hand_off(struct node *from, uint64_t to);
 /* Connects to the handoff socket of a qualifier. Returns a descriptor, or -errno. */

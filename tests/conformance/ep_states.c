@@ -306,8 +306,7 @@ STATEMENT(cr_accept__in_passive_connection_pending, dat_cr_accept, DESCRIPTION)
 	bring_done(&b);
 }
 
-/* Likewise, the request at this Public Service Point belongs to the endpoint that the provider made for
- * it. */
+/* The request at this Public Service Point belongs to the endpoint that the provider made for it. */
 STATEMENT(cr_accept__in_tentative_connection_pending, dat_cr_accept, DESCRIPTION)
 {
 	struct bring b;

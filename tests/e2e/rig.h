@@ -146,7 +146,7 @@ bool rig_next(DAT_EVD_HANDLE evd, DAT_EVENT *ev, unsigned int ms);
 void rig_empty(DAT_EVD_HANDLE evd);
 /* Checks the next event: a DTO completion with that cookie and status. Returns its length. */
 size_t took(DAT_EVD_HANDLE evd, uint64_t cookie, DAT_DTO_COMPLETION_STATUS status);
-/* The same for a completion with any error status, which is returned. */
+/* Checks the next event: a DTO completion with that cookie and an error status, which is returned. */
 DAT_DTO_COMPLETION_STATUS took_error(DAT_EVD_HANDLE evd, uint64_t cookie);
 void took_range(DAT_EVD_HANDLE evd, uint64_t first, uint64_t last, DAT_DTO_COMPLETION_STATUS status);
 void took_bind(DAT_EVD_HANDLE evd, DAT_RMR_HANDLE rmr, uint64_t cookie,

@@ -141,8 +141,8 @@ Test(open, caps__each_that_a_device_lacks)
 	cr_assert(!caps_of(&(struct efa_told){ .inline_ex = 32 }).wide_wqe);
 }
 
-/* These calls decide which release of rdma-core is emulated: 44.0 has no RDMA write, 56.0 has
- * it. */
+/* rdma-core 44.0 has no RDMA write, 56.0 has it; SOFTNIC_EFADV selects which release is
+ * emulated. */
 Test(open, caps__by_release)
 {
 	bool writes = dlsym(RTLD_DEFAULT, "efadv_query_mr");	/* a call of release 50.0 */

@@ -109,7 +109,7 @@ int th_meet(int sock);
 
 /* Called by a constructor: restarts the program under softnic-run, unless it runs there already. */
 void th_again_under_softnic(int argc, char **argv);
-/* the same, with options of softnic-run; NULL ends the options */
+/* restarts the program under softnic-run with options, which NULL ends */
 void th_again_with(const char *const options[], int argc, char **argv);
 
 /*

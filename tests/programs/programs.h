@@ -29,7 +29,8 @@ void program_must(bool cond, const char *what, const char *file, int line);
 #define NO_LIBRARY "no-library"
 #define NO_ADAPTER "no-adapter"
 const char *program_ia(void);
-/* The same adapter with write_order=relaxed. NULL: the adapter has no such parameter. */
+/* Returns the name of the same adapter with write_order=relaxed. NULL: the adapter has no such
+ * parameter. */
 const char *program_relaxed_ia(void);
 
 /* An IA with an endpoint, and memory that the peer may access. */

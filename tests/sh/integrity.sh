@@ -27,7 +27,7 @@ integrity() {
 
 has() { grep -qE -- "$2" "$tmp/out" || wrong "$1: no line with $2"; }
 
-# with_fault IA FAULT ARGUMENT...: the same on an IA with this fault script
+# with_fault IA FAULT ARGUMENT...: runs dat_integrity on an IA with this fault script
 with_fault() {
 	local ia=$1 fault=$2 instance
 	shift 2

@@ -478,7 +478,7 @@ Test(key, umr__of_another_variant_is_seen)
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
 
-/* These steps are those of libmlx5's code. */
+/* The test makes the steps of libmlx5's code. */
 Test(key, umr__after_an_invalidate_to_variant_0_may_name_the_old)
 {
 	uint32_t key = drv_window(d, 4, 0xffffff), old;

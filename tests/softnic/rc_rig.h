@@ -75,7 +75,7 @@ void rig_close(struct rig *rig);
 /* Creates a key for [va, va + len) of the data, with rights of the mkey context (bits LR 1, LW 2,
  * RR 4, RW 8). */
 uint32_t rig_key(struct rig *rig, void *va, size_t len, unsigned int rights);
-/* The same; only this QP may use the key. */
+/* Creates a key that only this QP may use. */
 uint32_t rig_key_of(struct rig *rig, uint32_t qpn, void *va, size_t len, unsigned int rights);
 void rig_destroy_key(struct rig *rig, uint32_t key);
 

@@ -20,19 +20,20 @@ void calls_fail(unsigned long n, int err);
  * epoll_create1, epoll_ctl, or a call that destroys objects.
  */
 void calls_fail_named(const char *name, int err);
-/* The same, but the first calls succeed. */
+/* Each call of the function with this name fails, except the first ones. */
 void calls_fail_named_after(unsigned long first, const char *name, int err);
 unsigned long calls_stop(void);		/* returns the number of calls */
 const char *calls_failed(void);		/* returns the name of the call that failed last, or NULL */
 /* To be called by each replaced function, with its name. Returns 0, or the errno with which the
  * function must fail, which errno has too. */
 int calls_fails(const char *name);
-/* The same for a function that fails only by its name and is not counted. */
+/* Returns the errno with which a function must fail that fails only by its name and is not counted;
+ * else 0. */
 int calls_fails_named(const char *name);
 /* Returns the number of objects of all kinds that were created and not destroyed. */
 long calls_held(void);
-/* These count objects: one was created (NULL: that failed), or one was destroyed, according to the
- * return value. */
+/* These count a created object (made NULL: the creation failed) and a destroyed one (by the return
+ * value). */
 void *calls_made(void *made);
 int calls_ended(int err);
 

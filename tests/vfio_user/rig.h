@@ -85,7 +85,7 @@ uint8_t rig_run(struct rig *r, size_t inlen, size_t outlen);
 uint8_t rig_simple(struct rig *r, uint16_t opcode, uint16_t op_mod);
 /* starts the command, and does not wait for it */
 void rig_ring(struct rig *r, size_t inlen, size_t outlen);
-/* the same without ringing the doorbell */
+/* starts the command without ringing the doorbell */
 void rig_give(struct rig *r, size_t inlen, size_t outlen);
 void rig_boot(struct rig *r);		/* calls rig_probe, then sends ENABLE_HCA to INIT_HCA */
 bool rig_works(struct rig *r);		/* true if a PD can be created and freed */
