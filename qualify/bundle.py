@@ -106,7 +106,7 @@ def read_sums(raw):
         raise Damaged(
             f"SUMS: byte {found[0]} was 0x{found[1]:02x} and is 0x{raw[512 + found[0]]:02x}"
         )
-    raise Damaged("SUMS is changed in more than one byte, or is not there")
+    raise Damaged("SUMS is missing, or changed in more than one byte")
 
 
 def unpack(raw):

@@ -207,7 +207,7 @@ def judge_integrity(record, evidence, entry):
             f"{x['name']}, {x['bytes']} bytes: {x['found']} instead of {x['expected']}" for x in bad
         )
         if not report["refusals"] or (wrong and not bad):
-            reason = wrong or "nothing was tried"
+            reason = wrong or "no access was tried"
         count = len(report["refusals"])
         yield result_of(
             "",
@@ -228,7 +228,7 @@ def judge_integrity(record, evidence, entry):
             yield result_of(op, FAIL, said[0] if said else f"{t['failed']} transfers failed")
         elif not t["transfers"] or (wrong and not blamed):
             yield result_of(
-                op, NOT_TESTED, "dat_integrity ended before" if wrong else "no transfer"
+                op, NOT_TESTED, "dat_integrity ended before this step" if wrong else "no transfer"
             )
         else:
             yield result_of(op, PASS, f"{t['transfers']} transfers, {t['bytes']} bytes")
@@ -272,7 +272,7 @@ def judge_death(record, evidence, entry):
     elif survivor["status"] != 1:
         reason = died(survivor) or "the other end reports success"
     elif not re.search(r"connection ended: [A-Z_]+", said):
-        reason = "the other end does not say why it ended"
+        reason = "the other end does not report why it ended"
     else:
         event = re.search(r"connection ended: ([A-Z_]+)", said)[1]
         yield result_of(
