@@ -9,7 +9,7 @@ first_light=$DAPL_BUILD_DIR/bin/dat_first_light
 # has TEXT REGEX: the output must match the expression
 has() {
 	grep -qE "$2" "$tmp/out" && return
-	echo "no $1: nothing is like \"$2\" in"
+	echo "no $1: no output matches \"$2\" in"
 	cat "$tmp/out"
 	status=1
 }
@@ -22,12 +22,12 @@ whole() {
 		status=1
 	}
 	[ "$(grep -cE '^( [0-9]|[0-9]{2}) (good|tune|skip)  [^?]*\? .+ \[set: .+\]$' "$tmp/out")" = "$2" ] || {
-		echo "the report of $1 has not $2 lines"
+		echo "the report of $1 does not have $2 lines"
 		cat "$tmp/out"
 		status=1
 	}
 	"$first_light" --list | cut -c1-2 | sort -u | wc -l >"$tmp/numbers"
-	"$first_light" --list | wc -l | cmp -s - "$tmp/numbers" || { echo "a number is there twice"; status=1; }
+	"$first_light" --list | wc -l | cmp -s - "$tmp/numbers" || { echo "two lines have the same number"; status=1; }
 }
 
 # answers IA: lines of stdin are number, ia_params, and a pattern for the line of the report

@@ -26,7 +26,7 @@ for call in $(grep -vxE "$own" tests/abi/symbols); do
 	want='(mov )*test je (mov )*jmp mov ret'
 	[[ $call =~ ^($hot)$ ]] && want='test je mov (mov )?jmp mov ret'
 	[[ $got =~ ^"$call: "$want$ ]] && continue
-	echo "not just a jump: $got"
+	echo "a redirected call is more than a jump: $got"
 	status=1
 done
 exit $status

@@ -35,7 +35,7 @@ for late in 1 2 3; do
 		cat "$tmp/server"
 		wait' >"$tmp/out" 2>&1 </dev/null
 	[ "$(cat "$tmp/out")" = 'Waiting for client, as the new one says' ] && continue
-	echo "with child $late late it finds:"
+	echo "if child $late is late, the test finds:"
 	cat "$tmp/out"
 	exit 1
 done

@@ -19,7 +19,7 @@ peer() {
 		{ echo "$*: status $?"; cat "$tmp/peer" "$tmp/err"; exit 1; }
 	[ "$(wc -l <"$tmp/peer")" = "$rows" ] || { echo "$*: not $rows rows"; cat "$tmp/peer"; exit 1; }
 	awk -F'\t' 'NF != 4 || $3 !~ /^[0-9.]+$/' "$tmp/peer" | grep . && exit 1
-	cut -f1 "$tmp/peer" | grep -vxFf "$tmp/ours" - | grep -v 'segments\|64 B' && { echo "$*: no row of ours"; exit 1; }
+	cut -f1 "$tmp/peer" | grep -vxFf "$tmp/ours" - | grep -v 'segments\|64 B' && { echo "$*: dat_bench has no row"; exit 1; }
 	return 0
 }
 

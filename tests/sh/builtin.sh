@@ -43,16 +43,16 @@ lists "OpenIB-cma $both" 'beside the lines of others in /etc/dat.conf'
 # line is used.
 echo 'soft-mlx5-0 u1.2 nonthreadsafe default /no/such/provider.so other.1.2 "" ""' >"$tmp/etc/dat.conf"
 lists 'soft-mlx5-0 soft-mlx5-0 soft-efa-0 soft-efa-0 ' 'with a line of the same name'
-with_etc "$bin/dat_info" -i soft-mlx5-0 || fail 'the spare does not open'
+with_etc "$bin/dat_info" -i soft-mlx5-0 || fail 'the built-in line is not used in place of a broken one'
 
 # A package installs the provider in a directory below libdat, and a dat.conf that names no
 # directory.
 mkdir -p "$tmp/etc/dat" "$tmp/lib/dapl-direct"
 cp "$DAPL_BUILD_DIR/lib/libdat.so.1" "$tmp/lib"
 cp "$DAPL_BUILD_DIR/lib/libdapl-direct.so" "$tmp/lib/dapl-direct"
-with_etc env LD_LIBRARY_PATH="$tmp/lib" "$bin/dat_pingpong" -n 10 -q || fail 'the provider below libdat'
+with_etc env LD_LIBRARY_PATH="$tmp/lib" "$bin/dat_pingpong" -n 10 -q || fail 'a provider below libdat is not found'
 scripts/mkconf libdapl-direct.so >"$tmp/etc/dat/dat.conf"
-with_etc env LD_LIBRARY_PATH="$tmp/lib" "$bin/dat_pingpong" -n 10 -q || fail 'the provider by its name'
+with_etc env LD_LIBRARY_PATH="$tmp/lib" "$bin/dat_pingpong" -n 10 -q || fail 'a provider is not found by its name'
 rm "$tmp/lib/dapl-direct/libdapl-direct.so"
 with_etc env LD_LIBRARY_PATH="$tmp/lib" "$bin/dat_pingpong" -n 10 -q && fail 'no provider below libdat'
 

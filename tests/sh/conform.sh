@@ -21,7 +21,7 @@ reports() {
 	timeout 60 "$conform" -t 'dat_p[zs]*' --json "$tmp/json" --junit "$tmp/xml" >"$tmp/out" 2>"$tmp/log" ||
 		wrong "a statement failed:" "$tmp/out"
 	"$conform" --list -t 'dat_p[zs]*' >"$tmp/list"
-	python3 - "$tmp" <<'END' || wrong "the reports are not as they should be"
+	python3 - "$tmp" <<'END' || wrong "the three reports disagree"
 import collections, json, sys, xml.etree.ElementTree as tree
 
 def lines(name):
@@ -58,7 +58,7 @@ each_state() {
 	"$conform" --list -t '*__in_each_state' | sed 's/^[^ ]* //; s/(3).*//' | sort -u >"$tmp/tried"
 	scripts/prototypes | grep 'IN DAT_EP_HANDLE ep_handle' | sed 's/^DAT_RETURN //; s/(.*//' |
 		comm -23 - "$tmp/tried" >"$tmp/missing"
-	[ -s "$tmp/list" ] && [ ! -s "$tmp/missing" ] || wrong "not tried in each state:" "$tmp/missing"
+	[ -s "$tmp/list" ] && [ ! -s "$tmp/missing" ] || wrong "calls that are not tried in each state:" "$tmp/missing"
 }
 
 elsewhere() {
@@ -71,7 +71,7 @@ elsewhere() {
 		sleep 0.1
 	done
 	timeout 100 "$conform" -r 127.0.0.1 --port "$port" -t 'two_processes__*' >"$tmp/out" 2>&1 ||
-		wrong "with the other end elsewhere:" "$tmp/out"
+		wrong "with the other end in a process of its own:" "$tmp/out"
 	grep -q '^SKIP two_processes__the_other_end_dies .* (-r)$' "$tmp/out" &&
 		[ "$(grep -c ^SKIP "$tmp/out")" = 1 ] || wrong "skipped:" "$tmp/out"
 	kill "$server"
@@ -87,7 +87,7 @@ no_such_adapter() {
 	[ $? = 1 ] && [ ! -s "$tmp/out" ] && [ ! -e "$tmp/none" ] || wrong "on no adapter:" "$tmp/out"
 	grep -q 'DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED' "$tmp/err" &&
 		grep -q 'none: is there a line for it in dat.conf' "$tmp/err" || wrong "no cure:" "$tmp/err"
-	timeout 20 "$conform" --serve -i none >"$tmp/out" 2>&1 && wrong "serves nothing:" "$tmp/out"
+	timeout 20 "$conform" --serve -i none >"$tmp/out" 2>&1 && wrong "with --serve and an unknown adapter:" "$tmp/out"
 	timeout 20 "$conform" --nonsense >"$tmp/out" 2>&1
 	[ $? = 64 ] || wrong "a wrong option:" "$tmp/out"
 }

@@ -39,7 +39,7 @@ for list in debian/*.install; do
 	done <"$list"
 done | complain "patterns without a file:"
 # Without rdma-core, softnic-run and the fronts are not built; the patterns then find softnic-vm only.
-sort "$tmp/taken" | uniq -d | complain "in two packages:"
+sort "$tmp/taken" | uniq -d | complain "files in two packages:"
 sort "$tmp/taken" | comm -13 - "$tmp/files" | complain "in no package:"
 
 sed -n 's/^Package: //p' debian/control | sort >"$tmp/packages"

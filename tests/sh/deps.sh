@@ -139,7 +139,7 @@ said 'left out: libdapl-dev dapl2-utils$'
 touch "$tmp/old-lists"
 ends 0 'fetching newer package lists' "libdapl-dev libfabric-bin" scripts/deps.sh
 installs libfabric-bin
-[ "$(grep -c '^apt-get install' "$tmp/calls")" = 2 ] || { echo "not tried again with newer lists"; failed=1; }
+[ "$(grep -c '^apt-get install' "$tmp/calls")" = 2 ] || { echo "the installation is not tried again with newer lists"; failed=1; }
 unset GONE
 
 # Without root and without sudo, nothing is installed.
@@ -173,6 +173,6 @@ mk 0 'missing: libibverbs-dev$' "libibverbs-dev $tests" run DEPS=no
 installs
 mk 0 'missing: libdapl-dev libfabric-bin$' "libdapl-dev libfabric-bin" check DEPS=no
 installs
-ls "$tmp"/build/.deps* | grep -v -- -checked && { echo "a check passes for an installation"; failed=1; }
+ls "$tmp"/build/.deps* | grep -v -- -checked && { echo "a check counts as an installation"; failed=1; }
 ends 1 'no path may have a space' '' make BUILD="$tmp/two words" -n all
 exit $failed

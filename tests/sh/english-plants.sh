@@ -31,7 +31,7 @@ planted_in() {
 	local file=$1/planted.c
 	mkdir -p "$tmp/$1"
 	echo '/* Nobody waits for it. */' >"$tmp/$file"
-	bash tests/sh/english.sh "$tmp" | grep -q "^${file#./}:1: " || { echo "not read: $1, $tree"; status=1; }
+	bash tests/sh/english.sh "$tmp" | grep -q "^${file#./}:1: " || { echo "the check does not read $1 of a $tree"; status=1; }
 	rm "$tmp/$file"
 }
 folders=$(for f in * .ci; do [ ! -d "$f" ] || echo "$f"; done | grep -v '^build')

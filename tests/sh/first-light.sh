@@ -51,7 +51,7 @@ timeout 300 "$run" --vfio scripts/first-light -pq -a ip=10.0.0.7 -j "$tmp/json" 
 	cat "$tmp/out"
 	status=1
 }
-grep -qE '^16 good  Does VFIO raise the link' "$tmp/vfio" || { echo "VFIO's link is not looked at"; status=1; }
+grep -qE '^16 good  Does VFIO raise the link' "$tmp/vfio" || { echo "the link is not among the questions of VFIO"; status=1; }
 ! grep -q 'pingpong, ' "$tmp/out" || { echo "-p runs more than the questions"; status=1; }
 python3 - "$tmp/json" <<'END' || status=1
 import json, sys
@@ -63,14 +63,14 @@ END
 # The network interface of a port belongs to a bond.
 "$run" sh -c 'net=$SYSFS_PATH/class/net; mkdir -p $net/bond0 $net/enp1s0np0 && ln -s ../bond0 $net/enp1s0np0/master &&
 	exec "$0" -i mlx5_0-1 -t 17' "$DAPL_BUILD_DIR/bin/dat_first_light" >"$tmp/out" 2>&1
-grep -q '^17 tune .*yes: enp1s0np0, of bond0' "$tmp/out" || { echo "a bond is not seen"; cat "$tmp/out"; status=1; }
+grep -q '^17 tune .*yes: enp1s0np0, of bond0' "$tmp/out" || { echo "a bond is not reported"; cat "$tmp/out"; status=1; }
 # Firmware refuses the command: the script reports it, and nothing else fails. The kernel has sent the
 # same command before, an unknown number of times.
 for n in $(seq 2 100); do
 	SOFTNIC_FAULT=cmd_fail=0x760:$n "$run" "$DAPL_BUILD_DIR/bin/dat_first_light" -i mlx5_0-1 -t 18 >"$tmp/out" 2>&1
 	grep -q '^18 bad' "$tmp/out" && break
 done
-grep -q '^18 bad .*QUERY_ROCE_ADDRESS is refused' "$tmp/out" || { echo "no MAC is not seen"; cat "$tmp/out"; status=1; }
+grep -q '^18 bad .*QUERY_ROCE_ADDRESS is refused' "$tmp/out" || { echo "a missing MAC is not reported"; cat "$tmp/out"; status=1; }
 # The kernel delivers some events by DEVX. The script notices an adapter without these events there,
 # too.
 no_event() {
@@ -79,34 +79,34 @@ no_event() {
 no_event 22 no_srq_limit &
 no_event 24 no_qp_error
 wait
-grep -q '^22 bad .*nothing comes within' "$tmp/no_srq_limit" || { echo "a missing limit event is not seen"; cat "$tmp/no_srq_limit"; status=1; }
-grep -q '^24 bad .*its target has no event' "$tmp/no_qp_error" || { echo "a missing QP event is not seen"; cat "$tmp/no_qp_error"; status=1; }
+grep -q '^22 bad .*nothing comes within' "$tmp/no_srq_limit" || { echo "a missing limit event is not reported"; cat "$tmp/no_srq_limit"; status=1; }
+grep -q '^24 bad .*its target has no event' "$tmp/no_qp_error" || { echo "a missing QP event is not reported"; cat "$tmp/no_qp_error"; status=1; }
 # The device reports an internal error after the measurement of doorbells, which writes blocks of zeros.
 SOFTNIC_FAULT=quirk=zero_block "$run" "$DAPL_BUILD_DIR/bin/dat_first_light" -i mlx5_0-1 -t 11 >"$tmp/out" 2>&1
 grep -q '^11 bad .*an asynchronous error follows .set: nothing: leave mmio' "$tmp/out" || {
-	echo "an error after the measurement is not seen"
+	echo "an error after the measurement is not reported"
 	cat "$tmp/out"
 	status=1
 }
 # A link that its administrator has set down is brought up.
 SOFTNIC_FAULT=admin_down "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a ip=10.0.0.7 -t 16 \
 	>"$tmp/out" 2>&1
-grep -qE '^16 good .*open after' "$tmp/out" || { echo "a link that is down is not raised"; cat "$tmp/out"; status=1; }
+grep -qE '^16 good .*open after' "$tmp/out" || { echo "a link that is down is not brought up"; cat "$tmp/out"; status=1; }
 # A link that trains for long: the provider waits, and logs it. This runs beside the next question.
 SOFTNIC_FAULT=quirk=slow_link "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a ip=10.0.0.7 -t 16 \
 	--limit 3 >"$tmp/link" 2>&1 &
 # If firmware has no heartbeat, the IA is lost.
 SOFTNIC_FAULT=quirk=no_heartbeat "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a ip=10.0.0.7 \
 	-t 44 >"$tmp/out" 2>&1
-grep -qE '^44 bad .*the IA is lost after [0-9.]+ s' "$tmp/out" || { echo "no heartbeat is not seen"; cat "$tmp/out"; status=1; }
+grep -qE '^44 bad .*the IA is lost after [0-9.]+ s' "$tmp/out" || { echo "a missing heartbeat is not reported"; cat "$tmp/out"; status=1; }
 wait
 grep -q '0000:01:00.0 does not open in time' "$tmp/link" && grep -q 'waiting for the link of' "$tmp/link" || {
-	echo "a link that trains for long is not seen"
+	echo "a link that trains for long is not reported"
 	cat "$tmp/link"
 	status=1
 }
 grep -qE '^16 bad .*hardly: after (1[5-9]|2[0-9])[.].*dat_ia_open waits 20 s at most' "$tmp/late" || {
-	echo "a link that trains for 16 s is not seen"
+	echo "a link that trains for 16 s is not reported"
 	cat "$tmp/late"
 	status=1
 }

@@ -15,8 +15,8 @@ fail() {
 
 echo '# nothing' >"$DAT_OVERRIDE"
 "$info" >"$tmp/out" 2>&1
-[ $? = 1 ] || fail "without an adapter it ends well"
-grep -q "no IA: $DAT_OVERRIDE has no line for uDAPL 1.2; DAT_OVERRIDE" "$tmp/out" || fail "it does not name the file"
+[ $? = 1 ] || fail "dat_info succeeds without an adapter"
+grep -q "no IA: $DAT_OVERRIDE has no line for uDAPL 1.2; DAT_OVERRIDE" "$tmp/out" || fail "dat_info does not name the missing file"
 
 for ia in soft-mlx5-0 soft-efa-0; do
 	line=$(sed -n "s/.*to use it, add this line to dat.conf: \($ia \)/\1/p" "$tmp/out")
@@ -127,7 +127,7 @@ defaults() {
 for ia in soft-mlx5-0 soft-efa-0; do
 	adapter=${ia#soft-}
 	words=$(defaults "${adapter%-0}")
-	[ "$(wc -w <<<"$words")" -ge 8 ] || fail "$ia: few defaults: $words"
+	[ "$(wc -w <<<"$words")" -ge 8 ] || fail "$ia: too few defaults: $words"
 	echo "$ia u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"$words\" \"\"" >"$DAT_OVERRIDE"
 	"$info" -i $ia >"$tmp/out" 2>&1 || fail "$ia does not open with its defaults: $words"
 done

@@ -26,7 +26,7 @@ LD_LIBRARY_PATH=$root$prefix/lib "$root/consumer"
 grep -q "^soft-mlx5-0 .* $prefix/lib/libdapl-direct.so " "$root/etc/dat/dat.conf"
 # Many programs open the first adapter that works, so the software adapters are last.
 [ "$(awk '!/^#/ { print $1 }' "$root/etc/dat/dat.conf" | uniq | tail -n 2 | tr '\n' ' ')" = 'soft-mlx5-0 soft-efa-0 ' ] ||
-	{ echo "software adapters do not stand last:"; cat "$root/etc/dat/dat.conf"; exit 1; }
+	{ echo "dat.conf does not list software adapters last:"; cat "$root/etc/dat/dat.conf"; exit 1; }
 rm "$root"/consumer*
 
 install uninstall
@@ -45,7 +45,7 @@ if [ "$arch" != lib/ ]; then
 	PKG_CONFIG_PATH=$root/usr/$arch/pkgconfig pkg-config --libs dat | grep -q -- "-L$root/usr/$arch "
 	found=$(env -u LD_LIBRARY_PATH ldd "$root/usr/bin/dat_info" | awk '$1 == "libdat.so.1" { print $3 }')
 	[ "$(realpath "$found")" = "$root/usr/$arch/libdat.so.1" ] ||
-		{ echo "dat_info finds libdat.so.1 at ${found:-no place}"; exit 1; }
+		{ echo "dat_info loads libdat.so.1 from ${found:-no path}"; exit 1; }
 	env -u LD_LIBRARY_PATH DAT_OVERRIDE=/dev/null "$root/usr/bin/dat_info" -l >"$root/said" || true
 	grep -q '^no IA' "$root/said" || { cat "$root/said"; exit 1; }
 	if [ -x "$root/usr/bin/softnic-run" ] && [ -z "${SAN-}" ]; then

@@ -23,7 +23,7 @@ ends_in_order() {
 	for file in "$tmp/log" "$tmp/server"; do
 		has "$file" "$ep: connected$"
 		has "$file" "$ep: (freed while connected: |)disconnected$"
-		! grep -q 'broke' "$file" || { echo "an orderly end is a break:"; cat "$file"; status=1; }
+		! grep -q 'broke' "$file" || { echo "a graceful end is logged as a break:"; cat "$file"; status=1; }
 	done
 }
 
@@ -42,7 +42,7 @@ peer_dies() {
 	serve env DAPL_DBG_TYPE=8 "$bin/dat_pingpong" -s -i $ia
 	beside "$tmp/client" env DAPL_DBG_TYPE=8 "$bin/dat_pingpong" -q -i $ia -n 0 -p $port 127.0.0.1
 	client=$!
-	until_said $client "$tmp/client" 'rounds$' || { echo "no round went by"; cat "$tmp/client"; exit 1; }
+	until_said $client "$tmp/client" 'rounds$' || { echo "dat_pingpong finished no round"; cat "$tmp/client"; exit 1; }
 	kill -9 $server
 	wait $server 2>/dev/null
 	wait $client
@@ -87,7 +87,7 @@ goes() {
 		DAT_OVERRIDE=$tmp/dat.conf DAPL_DBG_DEST=$1 DAT_DBG_DEST=$1 "$bin/dat_info" -i $ia >"$tmp/out" 2>"$tmp/err"
 		grep -qE '(dapl-direct: cannot open ib0: |libdat: ib1 .*libnone)' "$tmp/$2" &&
 			! grep -qE 'dapl-direct: |libdat: ' "$tmp/$3" && continue
-		echo "destination $1: the log of $ia is not in $2 alone"
+		echo "destination $1: the log of $ia is not only in $2"
 		cat "$tmp/out" "$tmp/err"
 		status=1
 	done

@@ -43,7 +43,7 @@ planted() {
 		digit = substr($3, at, 1)
 		$3 = substr($3, 1, at - 1) (digit == "f" ? "7" : "f") substr($3, at + 1); done = 1
 	} { print }' "$tmp/kept" >"$tmp/model"
-	found=$(compare) && { echo "planted in $1, not found: $3"; failed=1; }
+	found=$(compare) && { echo "a change planted in $1 is not found: $3"; failed=1; }
 	grep -qF "$3" <<<"$found" || { echo "planted in $1: not \"$3\" but: $found"; failed=1; }
 	cp "$tmp/kept" "$tmp/model"
 }

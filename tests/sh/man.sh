@@ -36,7 +36,7 @@ lint() {
 	mandoc -T lint man/*.[1-8] 2>"$tmp/err" | grep -v 'referenced manual not found' | complain "mandoc finds:"
 	grep -v 'outdated mandoc.db' "$tmp/err" | complain "mandoc says:"
 	awk '$1 == ".Xr" && $2 ~ /^(dat_|libdat|dat\.conf)/ { print $2 "." $3 }' man/*.[1-8] | sort -u |
-		while read -r page; do [ -e "man/$page" ] || echo "$page"; done | complain "referred to and not there:"
+		while read -r page; do [ -e "man/$page" ] || echo "$page"; done | complain "references to pages that do not exist:"
 	grep -LE '^\.\\" SPDX-License-Identifier: BSD-2-Clause' man/*.[1-8] | complain "no SPDX line:"
 }
 
@@ -80,10 +80,10 @@ codes() {
 		for code in $codes; do
 			[[ $listed == *" $code "* ]] || echo "$call: $code"
 		done
-	done < <(grep -v '^#' tests/data/return-codes.tsv) | complain "neither returned nor said why not:"
+	done < <(grep -v '^#' tests/data/return-codes.tsv) | complain "codes without an item in RETURN VALUES:"
 	cut -f1 tests/data/return-codes.tsv | grep -v '^#' | sort |
 		comm -3 - <(grep -vx dat_ia_openv tests/abi/symbols | sort - <(echo dat_ia_open)) |
-		complain "calls of only one: tests/data/return-codes.tsv, tests/abi/symbols"
+		complain "calls that only one file has: tests/data/return-codes.tsv, tests/abi/symbols"
 }
 
 examples() {

@@ -14,7 +14,7 @@ start() {
 	beside "$tmp/client" "$bin/$program" -p $port -d $ia -D 300 "$@" 127.0.0.1
 	client=$!
 	until_said $client "$tmp/client" '^ #' && return 0
-	echo "$program $*: nothing is measured"
+	echo "$program $*: the measurement does not begin"
 	cat "$tmp/server" "$tmp/client"
 	exit 1
 }
@@ -26,7 +26,7 @@ survivor() {
 		kill -0 "$1" 2>/dev/null || break
 		sleep 0.1
 	done
-	kill -0 "$1" 2>/dev/null && { echo "$3 goes on without its peer"; cat "$2"; exit 1; }
+	kill -0 "$1" 2>/dev/null && { echo "$3 continues without its peer"; cat "$2"; exit 1; }
 	wait "$1"
 	status=$?
 	[ $status = 1 ] && grep -qE "connection ended: (BROKEN|DISCONNECTED|ACCEPT_COMPLETION_ERROR): the $4 is gone; see its output" "$2" && return 0

@@ -87,14 +87,14 @@ ${CC:-gcc} -Wall -D_GNU_SOURCE -Iinclude -shared -fPIC -o "$tmp/gone.so" "$tmp/g
 # gone
 told() {
 	[ "$2" = 1 ] && grep -q "connection ended: BROKEN: the $3 is gone; see its output" "$1" && return
-	echo "HOW=$HOW WORD=$WORD: who is left without a $3: status $2"
+	echo "HOW=$HOW WORD=$WORD: the survivor without a $3 has status $2"
 	cat "$1"
 	exit 1
 }
 
 until_it_waits() {	# until_it_waits PID FILE
 	until_said "$1" "$2" 'waits for the end' && return
-	echo "HOW=$HOW WORD=$WORD: is never said"
+	echo "HOW=$HOW WORD=$WORD: the message is never sent"
 	cat "$tmp/server" "$tmp/client"
 	exit 1
 }
@@ -140,5 +140,5 @@ for _ in $(seq 1500); do
 	alive "$orphan" || exit 0
 	sleep 0.02
 done
-echo "a client process of dat_conn_rate goes on without its parent"
+echo "a client process of dat_conn_rate continues without its parent"
 exit 1

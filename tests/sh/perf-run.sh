@@ -76,7 +76,7 @@ pair dat_write_lat -n 20 --warm-up 2 --target-polls -H -U
 [ "$(grep -cE '^[0-9]+, [0-9.]+$' "$tmp/out")" = 40 ] || { echo "not all samples are listed"; cat "$tmp/out"; exit 1; }
 pair dat_read_lat -a -n 5 --warm-up 1
 records t_typical $all
-[ "$(starts)" -ge 23 ] || { echo "the worst of all sizes have one start"; cat "$tmp/out"; exit 1; }
+[ "$(starts)" -ge 23 ] || { echo "the worst samples of all sizes have the same start"; cat "$tmp/out"; exit 1; }
 says 'Target *: asleep'
 pair dat_send_lat -D 1 -f 0 --histogram --cpu_util
 says 'tps average' 'CPU_Util' '^ above'
@@ -110,9 +110,9 @@ if command -v gnuplot >/dev/null; then
 	done
 	grep -q '<svg' "$tmp/plot.svg" || { echo "no SVG"; exit 1; }
 	rate -n 20 --plot "$tmp/plot.svg" && ! grep -q '20 connections, 1 at a time' "$tmp/plot.svg" &&
-		{ echo "connections are drawn as bytes"; exit 1; }
+		{ echo "the plot labels connections as bytes"; exit 1; }
 	pair dat_write_bw -a -n 5 --plot "$tmp/plot.svg"
-	grep -q '1 MiB' "$tmp/plot.svg" || { echo "the axis does not say MiB"; exit 1; }
+	grep -q '1 MiB' "$tmp/plot.svg" || { echo "the axis is not labeled in MiB"; exit 1; }
 fi
 
 # The same runs on a software EFA.

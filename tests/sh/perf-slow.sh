@@ -257,7 +257,7 @@ wait $client
 status=$?
 client=
 if [ $status != 1 ] || ! grep -q 'the server is gone; see its output' "$tmp/client"; then
-	echo "a client whose processes hear of the end of its server first: status $status"
+	echo "a client whose processes notice the server's end first: status $status"
 	cat "$tmp/client"
 	exit 1
 fi

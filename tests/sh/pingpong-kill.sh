@@ -10,7 +10,7 @@ start() {
 	client=$!
 	# Waits for some rounds: the client prints a line every two seconds.
 	until_said $client "$tmp/client" 'rounds$' && return 0
-	echo "no round went by"; cat "$tmp/server" "$tmp/client"
+	echo "dat_pingpong finished no round"; cat "$tmp/server" "$tmp/client"
 	return 1
 }
 
@@ -21,7 +21,7 @@ survivor() {
 		kill -0 "$1" 2>/dev/null || break
 		sleep 0.1
 	done
-	kill -0 "$1" 2>/dev/null && { echo "$3 goes on without its peer"; cat "$2"; return 1; }
+	kill -0 "$1" 2>/dev/null && { echo "$3 continues without its peer"; cat "$2"; return 1; }
 	wait "$1"
 	status=$?
 	[ $status = 1 ] || { echo "$3 ended with status $status, not 1"; cat "$2"; return 1; }

@@ -117,7 +117,7 @@ does 1 'multiple of the page' '' scripts/hugepages setup 3M
 does 1 'no huge pages of 4M here: .*hugepages-2048kB' '' scripts/hugepages setup -p 4M 8M
 does 0 'nothing to undo' '' scripts/hugepages undo
 does 0 'would run: dpdk-hugepages.py -n 1 -p 2048K -r 8192K' '' scripts/hugepages setup -n 8M
-[ -e "$STATE" ] && fail "a dry run leaves its mark"
+[ -e "$STATE" ] && fail "a dry run changes the record of scripts/hugepages"
 does 0 '^0 +2048kB +2 ' 'dpdk-hugepages.py -n 0 -p 2048K -r 4096K' scripts/hugepages setup 4M
 does 0 '^1 +2048kB +4 ' "dpdk-hugepages.py -n 0 -p 2048K -r 8192K
 dpdk-hugepages.py -n 1 -p 2048K -r 8192K" scripts/hugepages setup 8M
@@ -125,6 +125,6 @@ does 0 'set up by this script' '' scripts/hugepages status
 does 0 'as before' "dpdk-hugepages.py -n 0 -p 2048K -r 0K
 dpdk-hugepages.py -n 1 -p 2048K -r 6144K" scripts/hugepages undo
 [ "$(pages)" = "0 3 " ] || fail "undo leaves $(pages)"
-[ -e "$STATE" ] && fail "undo leaves its mark"
+[ -e "$STATE" ] && fail "undo leaves the record of scripts/hugepages"
 TOOL_FAILS=1 does 1 'right after a reboot' 'dpdk-hugepages.py -n 0 -p 2048K -r 65536K' scripts/hugepages setup
 exit $failed

@@ -54,5 +54,5 @@ ${CC:-gcc} -Iinclude -o "$tmp/hello" "$tmp/hello.c" -L"$DAPL_BUILD_DIR/lib" -lda
 	SOFTNIC_COMMANDS=$tmp/class DAT_OVERRIDE=$tmp/class.conf timeout -k 1 30 "$tmp/hello" >"$tmp/out" 2>&1 ||
 	{ echo "hello with a class failed"; cat "$tmp/out"; exit 1; }
 found=$(python3 tests/harness/mailboxes.py path "ethernet:$tmp/class" tclass dscp eth_prio | sort)
-[ "$found" = "$(printf '%s\n' '184 46 5' '32 8 0')" ] || { echo "the class of hello: $found"; status=1; }
+[ "$found" = "$(printf '%s\n' '184 46 5' '32 8 0')" ] || { echo "hello requests a class, and the adapter gets $found"; status=1; }
 exit $status

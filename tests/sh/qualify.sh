@@ -38,7 +38,7 @@ passes() {
 	has "a run" '^NOT APPLICABLE +counters '
 	has "a run" '^PASS: [1-9].* 0 FAIL, '
 	q verify -x "$tmp/x" "$tmp/good.tar" || wrong "a bundle is not verified"
-	python3 - "$tmp/x" <<'PY' || wrong "the members are not as they should be"
+	python3 - "$tmp/x" <<'PY' || wrong "the bundle has other members than expected"
 import hashlib, html.parser, json, pathlib, sys, xml.etree.ElementTree as tree
 x = pathlib.Path(sys.argv[1])
 manifest = json.loads((x / "manifest.json").read_text())
@@ -97,7 +97,7 @@ refused(len(data) - 1, 7, "end of the bundle")
 with open(sys.argv[2], "wb") as f:
     f.write(last)
 PY
-	q verify "$tmp/bad.tar" && wrong "a changed byte is verified"
+	q verify "$tmp/bad.tar" && wrong "a bundle with a changed byte is verified"
 	has "a changed byte" 'bad.tar: report.html: byte [0-9]+ was 0x.. and is 0x..$'
 	head -c 4000 "$tmp/good.tar" >"$tmp/bad.tar"
 	q verify "$tmp/bad.tar" && wrong "half a bundle is verified"
@@ -131,7 +131,7 @@ planted() {
 	has "a known deviation" '^PASS with comment +windows-closed +known deviation D7: old keys'
 	q verify "$tmp/known.tar" || wrong "a bundle with a deviation is not verified"
 	echo 'D8 windows' >"$tmp/known"
-	run none.tar --steps none -d "$tmp/known" && wrong "a malformed deviation is accepted"
+	run none.tar --steps none -d "$tmp/known" && wrong "a malformed file of deviations is accepted"
 	has "a malformed deviation" 'line 1: four fields'
 }
 

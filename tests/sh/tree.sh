@@ -39,7 +39,7 @@ complain "a backend includes more of core than it may:" \
 complain "a backend includes the model outside of its access:" \
 	"$(grep -rnE '#include "softnic/' hw_* --include='*.[ch]' --include='*.inl' |
 		grep -vE '^hw_[a-z0-9]*/ctl/soft|^hw_common/soft\.c:')"
-complain "a backend includes another:" "$(
+complain "a backend includes another backend:" "$(
 	for b in hw_mlx5 hw_efa; do
 		grep -rnE '#include "hw_' "$b" --include='*.[ch]' --include='*.inl' |
 			grep -vE "#include \"(hw_common|$b)/"

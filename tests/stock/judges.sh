@@ -50,7 +50,7 @@ ucx() {
 ucx_says() { awk '/^Final:/ { print "average " $4 " us, " $7 " MB/s" }' "$tmp/client"; }
 
 ucx_transport() {
-	grep -qE "Transport: $(sed 's/.*-t //' <<<"$name")\$" "$tmp/client" || echo "it is not listed"
+	grep -qE "Transport: $(sed 's/.*-t //' <<<"$name")\$" "$tmp/client" || echo "the device is not listed"
 	! grep 'failed to open interface' "$tmp/client"
 }
 ucx_transport_says() { sed -n 's/.*\(latency: .*nsec\).*/\1/p' "$tmp/client" | head -n 1; }
@@ -79,14 +79,14 @@ efa_devices() {
 	n=$(grep -c '^hca_id:.*efa_' "$tmp/client")
 	[ "$n" = 1 ] || echo "$n devices"
 	grep -qE 'state:.*PORT_ACTIVE' "$tmp/client" || echo "port not active"
-	grep -qE 'vendor_id:.*0x1d0f' "$tmp/client" || echo "not of its vendor"
+	grep -qE 'vendor_id:.*0x1d0f' "$tmp/client" || echo "the vendor is wrong"
 	grep -qE 'GID\[ +0\]:.*fe80:' "$tmp/client" || echo "no GID"
 }
 efa_devices_says() { sed -n 's/.*vendor_part_id:[[:space:]]*/part /p' "$tmp/client"; }
 
 efa_info() {
 	grep -q 'type: FI_EP_RDM' "$tmp/client" && grep -q 'type: FI_EP_DGRAM' "$tmp/client" ||
-		echo "not both kinds of endpoint"
+		echo "not both kinds of endpoint are listed"
 }
 efa_info_says() { grep -o 'domain: .*' "$tmp/client" | tr '\n' ' '; }
 
@@ -96,7 +96,7 @@ libfabric() {
 	local f
 	for f in server client; do
 		[ "$(rows_of $f)" -gt 0 ] || echo "$f has no row"
-		[ "$(grep -cE '^[0-9]' "$tmp/$f")" = "$(rows_of $f)" ] || echo "$f has a row that is not whole"
+		[ "$(grep -cE '^[0-9]' "$tmp/$f")" = "$(rows_of $f)" ] || echo "$f has an incomplete row"
 	done
 }
 libfabric_says() { awk '/^[0-9]/ { size = $1; us = $7 } END { print us " us at " size " bytes" }' "$tmp/client"; }
