@@ -193,7 +193,8 @@ static void report(const struct migration *m)
 		fprintf(stderr, form, m->file, "lines of libdaploucm: connections use TCP instead of "
 			"datagrams of the fabric, so the hosts need an IP network");
 	if (m->was_mcm)
-		fprintf(stderr, form, m->file, "lines of libdaplomcm: there is no proxy of a coprocessor");
+		fprintf(stderr, form, m->file,
+			"lines of libdaplomcm: dapl-direct has no proxy on a coprocessor");
 	if (m->was_1)
 		fprintf(stderr, form, m->file, "lines of uDAPL 1.2 need the libdat.so.1 of dapl-direct");
 	if (m->was_2)

@@ -28,9 +28,9 @@ static uint8_t reserved(struct sne_nic *nic, struct sne_qp *qp, const char *wher
 static uint8_t check_reserved(struct sne_nic *nic, struct sne_qp *qp, const struct sne_tx_meta *m)
 {
 	if (m->ctrl1 & SNE_C1_MBZ || m->ctrl2 & SNE_C2_MBZ || m->ctrl3 & SNE_C3_MBZ)
-		return reserved(nic, qp, "control bits");
+		return reserved(nic, qp, "reserved control bits are set");
 	if (m->rsvd15 || !all_zero(m->rsvd20, sizeof(m->rsvd20)))
-		return reserved(nic, qp, "bytes of the header");
+		return reserved(nic, qp, "reserved bytes of the header are set");
 	return SNE_OK;
 }
 
@@ -72,7 +72,7 @@ static uint8_t parse_buf(struct sne_nic *nic, struct sne_qp *qp, const struct sn
 	sge->addr = address(b->addr_lo, b->addr_hi);
 	wr->len += sge->len;
 	if (sge->lkey & ~SNE_LKEY_MASK)
-		return reserved(nic, qp, "upper byte of an lkey");
+		return reserved(nic, qp, "the upper byte of an lkey is set");
 	/* A buffer of length zero names no memory. */
 	if (sge->len && !sne_mr_local(nic, qp->attr.pd, sge, access, &why))
 		return lkey_error(nic, qp, sge, why);
@@ -99,7 +99,7 @@ static uint8_t parse_inline(struct sne_nic *nic, struct sne_qp *qp, const struct
 
 static uint8_t sge_count(struct sne_nic *nic, struct sne_qp *qp, uint32_t n)
 {
-	sne_violate(nic, SNE_V_WQE_SGE_COUNT, "QP %u WQE %u: %u buffers", qp->qpn, qp->sq_pc, n);
+	sne_violate(nic, SNE_V_WQE_SGE_COUNT, "QP %u WQE %u has %u buffers", qp->qpn, qp->sq_pc, n);
 	return SNE_BAD_LENGTH;
 }
 

@@ -174,7 +174,8 @@ static uint8_t execute_command(struct sn_cmd *c)
 	if (!e)
 		return sn_cmd_refuse(c, STAT_BAD_OP, "opcode %#x", opcode);
 	if (c->inlen < e->inlen)
-		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "%zu bytes, needs %u", c->inlen, e->inlen);
+		return sn_cmd_refuse(c, STAT_BAD_INP_LEN,
+				     "input of %zu bytes, %u are needed", c->inlen, e->inlen);
 	if (is_injected(c->nic, opcode)) {
 		c->syndrome = UINT32_C(0xfa017000);
 		return STAT_BAD_RES;

@@ -74,7 +74,8 @@ static uint8_t check_wqe(struct umr *u)
 		return refuse_umr(u, SN_V_WQE_DS, "DS and klm_octowords disagree");
 	if (!is_zero(u->ctrl->rsvd0, sizeof(u->ctrl->rsvd0)) ||
 	    !is_zero(u->ctrl->rsvd1, sizeof(u->ctrl->rsvd1)))
-		refuse_umr(u, SN_V_WQE_RESERVED, "UMR control segment");
+		refuse_umr(u, SN_V_WQE_RESERVED,
+			   "reserved bits of the UMR control segment are set");
 	if (u->mask & ~MASK_ALL)
 		return refuse_umr(u, SN_V_WQE_UMR, "mkey_mask: not in the caps");
 	return SN_SYND_OK;

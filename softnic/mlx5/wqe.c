@@ -93,7 +93,8 @@ static uint8_t parse_data(struct sn_qp *qp, struct sn_wqe *wqe, unsigned int pos
 			sn_quirk_slows(qp->nic, SN_Q_SLOW_INLINE);
 			pos = parse_inline(wqe, pos, count);
 			if (!pos)
-				return bad_wqe(qp, wqe, SN_V_WQE_INLINE, "inline beyond DS");
+				return bad_wqe(qp, wqe, SN_V_WQE_INLINE,
+					       "inline data extends beyond DS");
 		} else {
 			if (!count)
 				return bad_wqe(qp, wqe, SN_V_WQE_SEGMENT, "byte count 0 means 2 GiB");
@@ -120,7 +121,8 @@ static uint8_t parse_raddr(struct sn_qp *qp, struct sn_wqe *wqe)
 	wqe->raddr = from_be64(r->va);
 	wqe->rkey = from_be32(r->rkey);
 	if (r->rsvd.be)
-		bad_wqe(qp, wqe, SN_V_WQE_RESERVED, "remote address segment");
+		bad_wqe(qp, wqe, SN_V_WQE_RESERVED,
+			"reserved bits of the remote address segment are set");
 	return SN_SYND_OK;
 }
 
@@ -133,7 +135,7 @@ static uint8_t parse_atomic(struct sn_qp *qp, struct sn_wqe *wqe)
 	if (synd)
 		return synd;
 	if (wqe->ds != 4)
-		return bad_wqe(qp, wqe, SN_V_WQE_DS, "an atomic has four segments");
+		return bad_wqe(qp, wqe, SN_V_WQE_DS, "an atomic must have four segments");
 	wqe->swap_add = from_be64(at->swap_add);
 	wqe->compare = from_be64(at->compare);
 	synd = parse_data(qp, wqe, 48);
