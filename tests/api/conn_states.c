@@ -112,7 +112,7 @@ static void one_cell(const struct row *row, int i)
 		/* An intermediate state may be over before the test sees it. */
 		cr_expect(now == (next < 0 ? states[i] : (DAT_EP_STATE)next) ||
 			  (next == (int)M && now == C) || (next == (int)G && now == D),
-			  "%s in %s leads to state %d", row->name, names[i], (int)now);
+			  "%s in state %s leads to state %d", row->name, names[i], (int)now);
 	} else {
 		cr_expect_eq(DAT_GET_TYPE(dat_ep_free(s.ep)), DAT_INVALID_HANDLE);
 	}

@@ -65,7 +65,8 @@ static void one_cell(const struct row *row, int i)
 		/* An intermediate state may be over before it is seen. */
 		if (now != (next < 0 ? states[i] : (DAT_EP_STATE)next) &&
 		    !(next == (int)M && now == C) && !(next == (int)G && now == D))
-			conform_fail(__FILE__, __LINE__, "in %s it leads to state %d", names[i],
+			conform_fail(__FILE__, __LINE__,
+				     "in state %s the call leads to state %d", names[i],
 				     (int)now);
 	}
 	bring_done(&b);

@@ -76,10 +76,11 @@ static void judge(struct outcome *o, int status)
 	char text[64];
 
 	if (status == -ETIMEDOUT) {
-		snprintf(text, sizeof(text), "not done after %u s", conform_options.limit_ms / 1000);
+		snprintf(text, sizeof(text),
+			 "not finished after %u s", conform_options.limit_ms / 1000);
 		how = text;
 	} else if (status == TH_LEAKED) {
-		how = "memory was left behind";
+		how = "the statement leaked memory";
 	} else if (status > 128) {
 		snprintf(text, sizeof(text), "ended by signal %d", status - 128);
 		how = text;
@@ -232,7 +233,7 @@ DAT_RETURN conform_expect(DAT_RETURN got, uint32_t type, const char *text, const
 void conform_check(bool ok, const char *text, const char *file, int line)
 {
 	if (!ok)
-		conform_fail(file, line, "not so: %s", text);
+		conform_fail(file, line, "does not hold: %s", text);
 }
 
 void conform_same(uint64_t got, uint64_t want, const char *text, const char *file, int line)

@@ -105,7 +105,8 @@ Test(post, request__each_state)
 				assert_code(ret, DAT_INVALID_STATE, state_sub[states[i]]);
 				continue;
 			}
-			cr_assert_eq(ret, DAT_SUCCESS, "state %u call %d: 0x%08x", states[i], which,
+			cr_assert_eq(ret, DAT_SUCCESS,
+				     "state %u, call %d: return code 0x%08x", states[i], which,
 				     ret);
 			cr_assert_eq(dat_evd_dequeue(t.evd, &ev), DAT_SUCCESS);
 		}

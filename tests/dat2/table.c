@@ -17,7 +17,7 @@ Test(dat2, table__has_no_hole)
 		void *slot;
 
 		memcpy(&slot, (const char *)p + at, sizeof(slot));
-		cr_assert_not_null(slot, "slot at %zu", at);
+		cr_assert_not_null(slot, "slot at offset %zu", at);
 	}
 	cr_assert_str_eq(p->device_name, side_ia_name());
 }
@@ -46,7 +46,7 @@ Test(dat2, table__each_call_knows_a_wrong_handle)
 				     DAT_INVALID_HANDLE, "slot %d", i);
 		else if (i >= 40)
 			cr_assert_eq(DAT_GET_TYPE(call(a.ep, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)),
-				     DAT_INVALID_HANDLE, "slot %d of an endpoint", i);
+				     DAT_INVALID_HANDLE, "slot %d, called with an endpoint", i);
 	}
 }
 

@@ -66,15 +66,15 @@ static const char *one_lap(struct worker *w, uint64_t n)
 	if (do_write(&w->a, n, 0, through(c, &w->b, 0, size), 0) || !done(w->a.req_evd, n))
 		return "write";
 	if (!filled(w->b.mem, size, n))
-		return "what was written";
+		return "data of the write";
 	if (do_read(&w->a, n + 1, PART, through(c, &w->b, 0, size), 0) || !done(w->a.req_evd, n + 1))
 		return "read";
 	if (!filled(w->a.mem + PART, size, n))
-		return "what was read";
+		return "data of the read";
 	if (do_recv(&w->b, n, PART, size) || do_send(&w->a, n, 0, size, SUPPRESS) ||
 	    !done(w->b.recv_evd, n))
 		return "send";
-	return filled(w->b.mem + PART, size, n) ? NULL : "what was sent";
+	return filled(w->b.mem + PART, size, n) ? NULL : "data of the message";
 }
 
 static void *work(void *arg)

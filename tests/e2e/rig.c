@@ -48,7 +48,7 @@ void rig_expect_code(DAT_RETURN got, DAT_RETURN code, const char *what, const ch
 void rig_check(bool ok, const char *what, const char *file, int line)
 {
 	if (!ok)
-		failed(what, "is not so", file, line);
+		failed(what, "does not hold", file, line);
 }
 
 void rig_same(uint64_t got, uint64_t want, const char *what, const char *file, int line)

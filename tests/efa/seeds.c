@@ -157,7 +157,7 @@ static void crowd_look(struct crowd *c, uint64_t seed, bool receives)
 		return;
 	cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "%s", fake.said);
 	if (!receives) {
-		cr_assert_eq(ev.dto.cookie, 1000 + c->reqs++, "request out of order");
+		cr_assert_eq(ev.dto.cookie, 1000 + c->reqs++, "requests complete out of order");
 		return;
 	}
 	cr_assert(ev.dto.cookie == n && ev.dto.length == (n % 4 == 3 ? 12 : 8),

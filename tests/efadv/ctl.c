@@ -28,7 +28,7 @@ static void open_one(void)
 static void close_one(void)
 {
 	ctl->ops->close(ctl);
-	cr_assert_eq(calls_held(), 0, "%ld objects stay behind", calls_held());
+	cr_assert_eq(calls_held(), 0, "%ld objects are leaked", calls_held());
 }
 
 TestSuite(ctl, .init = open_one, .fini = close_one, .timeout = 60);

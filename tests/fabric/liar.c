@@ -100,7 +100,7 @@ static void assert_refused(int sock, uint64_t how_many)
 	sn_fab_service(victim.fab);
 	sn_fab_stats(victim.fab, &stats);
 	cr_assert_eq(stats.refused, how_many);
-	cr_assert_eq(recv(sock, &c, 1, MSG_DONTWAIT), 0, "hung up");
+	cr_assert_eq(recv(sock, &c, 1, MSG_DONTWAIT), 0, "the device has not closed the socket");
 	cr_assert_eq(port_send(&victim, friend.next, 64), 0);
 	ports_settle(&victim, &friend);
 	cr_assert_eq(friend.got, before + 1);

@@ -331,7 +331,8 @@ RIG_TEST(bind, rmr_bind__after_one_that_was_flushed)
 	cr_assert_eq(bind_on(r.b.ep, 1000, 64, RW, 0, &next), DAT_SUCCESS);
 	expect_bind(65);
 	cr_assert_eq(write_through(next, 1000, 8), DAT_DTO_SUCCESS);
-	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_ERR_REMOTE_ACCESS, "the old context lives");
+	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_ERR_REMOTE_ACCESS,
+		     "the old context is still valid");
 	again();
 	cr_assert_eq(write_through(flushed, 500, 8), DAT_DTO_ERR_REMOTE_ACCESS);
 }
@@ -370,7 +371,8 @@ RIG_TEST(bind, rmr_bind__after_an_unseen_flush)
 	expect_bind(65);
 	cr_assert_eq(write_through(next, 1000, 8), DAT_DTO_SUCCESS);
 	cr_assert_neq(next >> 8, ctx >> 8, "a key in an unknown state was used");
-	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_ERR_REMOTE_ACCESS, "the old context lives");
+	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_ERR_REMOTE_ACCESS,
+		     "the old context is still valid");
 }
 
 /* Requests behind a bind on its endpoint start after the bind: a send may carry the context. */

@@ -252,7 +252,7 @@ RIG_TEST(conn, rdma_read__where_none_may_be_outstanding)
 		for (int n = 0; n < 2; n++) {
 			t.segment_length = l.segment_length = (DAT_VLEN)n * 8;
 			cr_expect_eq(DAT_GET_TYPE(r.hot->rdma_read(a, n, &l, rig_cookie(1), &t, 0)),
-				     cases[i].ret, "%u out, %u in", cases[i].out, cases[i].in);
+				     cases[i].ret, "%u reads out, %u reads in", cases[i].out, cases[i].in);
 			cr_assert(cases[i].ret || rig_event(&r, r.a.request, &ev));
 		}
 		t.segment_length = l.segment_length = 8;

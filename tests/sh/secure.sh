@@ -54,7 +54,7 @@ if [ "$got" != "$(without_env)" ] || grep -q planted <<<"$got"; then
 	exit 1
 fi
 
-unshare -m true 2>/dev/null || skip "no mount namespace for a dat.conf of its own"
+unshare -m true 2>/dev/null || skip "this user may not have a mount namespace, which a dat.conf of its own needs"
 # A library without a path is accepted only where libdat is, or in dapl-direct below it.
 mkdir -p "$dir/etc/dat" "$dir/dapl-direct"
 touch "$dir/beside.so" "$dir/dapl-direct/below.so"

@@ -207,7 +207,7 @@ Test(shortage, async__device_fails, .timeout = 60)
 
 	bench_open();
 	if (!b.has_srq)
-		cr_skip_test("an EFA does not say that it is at its end");
+		cr_skip_test("an EFA does not report that it has failed");
 	cr_assert(make_both() && join());
 	bench_fault("fatal");
 	cr_assert_eq(next(b.async, &ev), DAT_ASYNC_ERROR_IA_CATASTROPHIC);

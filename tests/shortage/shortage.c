@@ -317,7 +317,8 @@ static void each_of(const struct shortage *s, bool (*scenario)(void))
 		nothing_left(&before, s->of, n);
 	} while (seen >= n);
 	cr_assert(done, "%s: refused, though none of %lu failed", s->of, seen);
-	cr_assert(n > 1 || (s->start == device_start && adapter->soft_evds), "no %s was made", s->of);
+	cr_assert(n > 1 || (s->start == device_start && adapter->soft_evds),
+		  "the scenario made no %s", s->of);
 }
 
 void needs_nothing(bool (*before)(void), void (*act)(void))

@@ -415,8 +415,8 @@ static void fills(const char *kind, unsigned int log, size_t inlen)
 	size_t n = softnic_object_count(d->nic, kind);
 
 	for (; n < (size_t)1 << log; n++)
-		cr_assert_eq(drv_run(d, inlen), 0, "%s %zu of 2^%u", kind, n, log);
-	cr_expect_eq(drv_run(d, inlen), 0x08, "%s 2^%u and one", kind, log);
+		cr_assert_eq(drv_run(d, inlen), 0, "%s: object %zu of 2^%u", kind, n, log);
+	cr_expect_eq(drv_run(d, inlen), 0x08, "%s: one object more than 2^%u", kind, log);
 }
 
 static void close_full(void)

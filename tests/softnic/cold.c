@@ -95,7 +95,8 @@ Test(cold, command__in_the_wrong_state)
 		if (too_early[i].state == 2 && state == 1)
 			cr_assert_eq(cold_simple(c, CMD_INIT_HCA, 0), 0);
 		state = too_early[i].state;
-		cr_expect_eq(cold_simple(c, too_early[i].opcode, 1), 0x04, "%#x in state %d: %#x",
+		cr_expect_eq(cold_simple(c, too_early[i].opcode, 1), 0x04,
+			     "command %#x in state %d: status %#x",
 			     too_early[i].opcode, state, c->out[0]);
 	}
 	cr_expect_gt(cold_count(c, "cmd.state"), 0);
@@ -108,7 +109,7 @@ Test(cold, init_hca__without_pages)
 	cold_begin(c, CMD_SET_ISSI, 0);
 	sn_set(c->in, SN_FLD(0x50, 16), 1);
 	cr_assert_eq(cold_run(c, 16, 16), 0);
-	cr_expect_eq(cold_simple(c, CMD_INIT_HCA, 0), 0x04, "no pages");
+	cr_expect_eq(cold_simple(c, CMD_INIT_HCA, 0), 0x04, "no pages were given");
 }
 
 /* Sets capabilities that a driver may choose, and others, which are refused. */
@@ -325,17 +326,17 @@ Test(cold, pages__that_cannot_be_used)
 	cr_assert_eq(cold_simple(c, CMD_ENABLE_HCA, 0), 0);
 	cr_assert_eq(cold_give_pages(c, 1), 0);
 	c->given = 0;
-	cr_expect_eq(cold_give_pages(c, 1), 0x03, "given twice");
+	cr_expect_eq(cold_give_pages(c, 1), 0x03, "a page is given twice");
 	cold_begin(c, CMD_MANAGE_PAGES, 1);
 	sn_set32(c->in, 0x0c, 1);
 	sn_set64(c->in, 0x10, (uintptr_t)c->pages + 4096 + 8);
-	cr_expect_eq(cold_run(c, 0x18, 16), 0x03, "no page");
+	cr_expect_eq(cold_run(c, 0x18, 16), 0x03, "an address that is not a page's");
 	sn_set32(c->in, 0x0c, 2);
-	cr_expect_eq(cold_run(c, 0x18, 16), 0x50, "fewer than announced");
+	cr_expect_eq(cold_run(c, 0x18, 16), 0x50, "fewer pages than announced");
 	c->refuse_at = (uintptr_t)c->pages + 4096;
 	c->refuse_len = 4096;
 	c->given = 1;
-	cr_expect_eq(cold_give_pages(c, 1), 0x03, "not mapped");
+	cr_expect_eq(cold_give_pages(c, 1), 0x03, "a page is not mapped");
 	cr_expect_gt(cold_count(c, "dma.refused"), 0);
 }
 

@@ -131,7 +131,7 @@ void drv_close(struct drv *d)
 	cr_expect_eq(drv_simple(d, CMD_DEALLOC_PD, d->pd), 0);
 	n = softnic_violations(d->nic, v, 4);
 	for (size_t i = 0; i < n && i < 4; i++)
-		cr_expect_fail("not expected: %s (%s)", v[i].name, v[i].detail);
+		cr_expect_fail("unexpected violation: %s (%s)", v[i].name, v[i].detail);
 	/* If the test is being cleaned up, an expected violation that did not occur is ignored. */
 	if (n)
 		abort();

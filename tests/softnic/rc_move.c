@@ -63,14 +63,15 @@ static void every_size(unsigned int code)
 		rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND, .va = from, .len = len});
 		cqe = expect_ok(&rb, &ra, 2);
 		cr_assert_eq(cqe.len, len);
-		cr_assert(rig_filled(to, len, i) && to[len] == 0x77, "SEND of %u", len);
+		cr_assert(rig_filled(to, len, i) && to[len] == 0x77, "SEND of %u bytes", len);
 		expect_ok(&ra, &rb, 0);
 
 		rig_fill(from, len, i + 100);
 		rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE, .va = from, .len = len,
 						   .raddr = to, .rkey = rb.key});
 		expect_ok(&ra, &rb, 0);
-		cr_assert(rig_filled(to, len, i + 100) && to[len] == 0x77, "WRITE of %u", len);
+		cr_assert(rig_filled(to, len, i + 100) && to[len] == 0x77,
+			  "WRITE of %u bytes", len);
 
 		rig_fill(to, len, i + 200);
 		from[len] = 0x55;
@@ -78,7 +79,8 @@ static void every_size(unsigned int code)
 						   .raddr = to, .rkey = rb.key});
 		cqe = expect_ok(&ra, &rb, 0);
 		cr_assert_eq(cqe.len, len);
-		cr_assert(rig_filled(from, len, i + 200) && from[len] == 0x55, "READ of %u", len);
+		cr_assert(rig_filled(from, len, i + 200) && from[len] == 0x55,
+			  "READ of %u bytes", len);
 	}
 	teardown();
 }

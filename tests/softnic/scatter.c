@@ -47,7 +47,8 @@ static void arrived(struct rig *rig, struct rig *other, uint32_t len, uint32_t m
 
 	cr_assert_eq(cqe.syndrome, 0);
 	cr_assert_eq(cqe.len, len);
-	cr_assert_eq(cqe.format, format, "%u bytes, %u at most: format %u", len, most, cqe.format);
+	cr_assert_eq(cqe.format, format,
+		     "payload of %u bytes, limit %u: CQE format %u", len, most, cqe.format);
 	cr_assert(rig_filled(format == 0 ? data : format == 1 ? cqe.at : cqe.at - 64, len, seed));
 	if (format)
 		cr_assert(untouched(data, 200));

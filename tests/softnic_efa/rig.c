@@ -421,7 +421,7 @@ void expect_violations(struct side *s, const char *names)
 		strcat(all, i ? " " : "");
 		strcat(all, v[i].name);
 	}
-	cr_assert_str_eq(all, names, "violations '%s', not '%s': %s", all, names,
+	cr_assert_str_eq(all, names, "violations '%s' instead of '%s': %s", all, names,
 			 n ? v[0].detail : "");
 	softnic_efa_violations_clear(s->nic);
 }

@@ -29,7 +29,7 @@ static void expect(uint8_t status, const char *here, const char *there)
 {
 	struct cqe c = cqe_wait(&a, &b);
 
-	cr_assert_eq(c.status, status, "status %u, not %u", c.status, status);
+	cr_assert_eq(c.status, status, "status %u instead of %u", c.status, status);
 	cr_assert_eq(c.queue, 1);
 	expect_violations(&a, here);
 	expect_violations(&b, there);

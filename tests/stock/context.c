@@ -49,7 +49,8 @@ Test(stock, open_device__again_and_again)
 	}
 	th_usage(&after);
 	cr_assert_leq(after.threads, before.threads);
-	cr_assert_leq(after.fds, before.fds + 2, "%u descriptors, then %u", before.fds, after.fds);
+	cr_assert_leq(after.fds, before.fds + 2,
+		      "%u descriptors before, %u after", before.fds, after.fds);
 }
 
 /* Closing the device destroys its objects, but libmlx5 leaks its own part of them. So this runs in its

@@ -60,7 +60,8 @@ Test(stock, port__down_then_up)
 		cr_assert_eq(mlx5dv_devx_get_event(ch, &event.hdr, sizeof(event)), (ssize_t)sizeof(event));
 		cr_expect_eq(event.hdr.cookie, 5);
 		cr_expect_eq(event.bytes[8 + 1], PORT_CHANGE);
-		cr_expect_eq(event.bytes[8 + 3], i % 2 ? 4 : 1, "active after down");
+		cr_expect_eq(event.bytes[8 + 3], i % 2 ? 4 : 1,
+			     "port state 1 (down) and 4 (active) must alternate");
 	}
 	mlx5dv_devx_destroy_event_channel(ch);
 	st_close(ctx);

@@ -47,7 +47,7 @@ static void *setter(void *arg)
 		tsan_must(!dat_ep_recv_query(p->b.ep, &span, &span), "query");
 		sched_yield();
 		tsan_must(!dat_ep_set_watermark(p->b.ep, DAT_WATERMARK_INFINITE,
-						DAT_WATERMARK_INFINITE), "take back");
+						DAT_WATERMARK_INFINITE), "removing the watermark");
 		sched_yield();
 	}
 	return NULL;

@@ -39,7 +39,7 @@ static void each_call(int err)
 		seen = run_failing(&l, ++n, err);
 		cr_assert(life_ended_well(&l), "call %lu, %s: %s", n, calls_failed(),
 			  life_words(&l));
-		cr_assert_eq(calls_held(), before, "call %lu, %s: %ld objects stay behind", n,
+		cr_assert_eq(calls_held(), before, "call %lu, %s: %ld objects are leaked", n,
 			     calls_failed(), calls_held() - before);
 	} while (seen >= n && n < 1000);
 	cr_assert_gt(n, 50);

@@ -83,7 +83,8 @@ Test(path, next_hop__is_queried_again_in_time)
 	calls_port.router = other;
 	gid[15]++;
 	cr_assert_eq(ctl->ops->next_hop(ctl, pd, gid, mac), 0);
-	cr_assert_arr_eq(mac, other, sizeof(mac), "another address is asked for at once");
+	cr_assert_arr_eq(mac, other, sizeof(mac),
+			 "the kernel is asked for another address at once");
 	calls_port.router = router;
 	th_sleep_ms(1100);
 	cr_assert_eq(ctl->ops->next_hop(ctl, pd, gid, mac), 0);

@@ -8,7 +8,7 @@
 
 void nothing_left_but(long n)
 {
-	cr_assert_eq(calls_held(), n, "%ld objects stay behind", calls_held());
+	cr_assert_eq(calls_held(), n, "%ld objects are leaked", calls_held());
 }
 
 void nothing_left(void)
@@ -30,7 +30,7 @@ static void refused_one(size_t i, const struct refusal *r, refused_open *open)
 	cr_expect(strstr(why, r->cause), "%zu: %s", i, why);
 	cr_expect(strstr(why, r->cure), "%zu: %s", i, why);
 	cr_expect_null(ctl);
-	cr_expect_eq(calls_held(), 0, "%zu: %ld objects stay behind", i, calls_held());
+	cr_expect_eq(calls_held(), 0, "refusal %zu: %ld objects are leaked", i, calls_held());
 }
 
 void refused_each(const struct refusal *refusals, size_t n, refused_open *open)

@@ -64,7 +64,7 @@ Test(boot, close__with_objects_alive)
 		ctx = rig_open(&name);
 	}
 	th_usage(&after);
-	cr_expect_eq(after.fds, before.fds, "%ld descriptors, were %ld", (long)after.fds,
+	cr_expect_eq(after.fds, before.fds, "%ld descriptors, before %ld", (long)after.fds,
 		     (long)before.fds);
 	cr_expect_eq(after.threads, before.threads);
 	ibv_close_device(ctx);

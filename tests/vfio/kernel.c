@@ -255,7 +255,7 @@ Test(kernel, device__interrupts)
 	cr_expect_eq(set_irq(f.device, FDS, 0, 2, fd), EINVAL,
 		     "more vectors than the structure has eventfds");
 	cr_expect_eq(set_irq(f.device, FDS | VFIO_IRQ_SET_DATA_NONE, 0, 1, fd), EINVAL);
-	cr_expect_eq(set_irq(f.device, FIRE, 0, 1, 0), EINVAL, "not enabled");
+	cr_expect_eq(set_irq(f.device, FIRE, 0, 1, 0), EINVAL, "MSI-X is not enabled");
 	cr_assert_eq(set_irq(f.device, FDS, 0, 1, fd), 0);
 	cr_expect_eq(set_irq(f.device, FDS, 1, 1, fd), EINVAL,
 		     "more vectors than the first call enabled");

@@ -38,7 +38,7 @@ static void expect_same(uint32_t at, uint32_t len)
 
 	for (uint32_t i = at; i < at + len; i++)
 		wrong += *efa_data(&a, i) != *efa_data(&b, i);
-	cr_expect_eq(wrong, 0, "%u of %u bytes", wrong, len);
+	cr_expect_eq(wrong, 0, "%u of %u bytes are wrong", wrong, len);
 }
 
 static void send(uint32_t len)

@@ -88,9 +88,12 @@ Test(user, umem__of_another_process_is_refused_and_reported)
 	struct users u = make();
 
 	rig_boot(other);
-	cr_expect_eq(create_cq(&u, u.uid[OWN], u.umem[OTHER], u.umem[OWN]), STAT_BAD_RES, "its ring");
-	cr_expect_eq(create_cq(&u, u.uid[OWN], u.umem[OWN], u.umem[OTHER]), STAT_BAD_RES, "its record");
-	cr_expect_eq(create_cq(&u, u.uid[OWN], 0xabcdef, u.umem[OWN]), STAT_BAD_RES, "no umem");
+	cr_expect_eq(create_cq(&u, u.uid[OWN], u.umem[OTHER], u.umem[OWN]), STAT_BAD_RES,
+		     "the CQ's ring is in a umem of another");
+	cr_expect_eq(create_cq(&u, u.uid[OWN], u.umem[OWN], u.umem[OTHER]), STAT_BAD_RES,
+		     "the CQ's record is in a umem of another");
+	cr_expect_eq(create_cq(&u, u.uid[OWN], 0xabcdef, u.umem[OWN]), STAT_BAD_RES,
+		     "the umem does not exist");
 	cr_expect_eq(rig_violations(u.r, "cmd.resource"), 3);
 	cr_expect_eq(softnic_object_count(u.r->dev->nic, "cq"), 0);
 	cr_expect_eq(create_cq(&u, u.uid[OWN], u.umem[OWN], u.umem[OWN]), 0);
@@ -116,8 +119,10 @@ Test(user, uid__of_another_process_or_of_none_is_refused_and_reported)
 	rig_boot(other);
 	cr_assert_eq(name_pd(u.r, CMD_ALLOC_PD, u.uid[OWN], 0), 0);
 	pdn = sn_get(u.r->out, CMD_NUMBER);
-	cr_expect_eq(name_pd(u.r, CMD_DEALLOC_PD, u.uid[OTHER], pdn), STAT_BAD_RES, "an object of another");
-	cr_expect_eq(name_pd(u.r, CMD_ALLOC_PD, 0x777, 0), STAT_BAD_PARAM, "a uid without a context");
+	cr_expect_eq(name_pd(u.r, CMD_DEALLOC_PD, u.uid[OTHER], pdn), STAT_BAD_RES,
+		     "the object belongs to another user context");
+	cr_expect_eq(name_pd(u.r, CMD_ALLOC_PD, 0x777, 0), STAT_BAD_PARAM,
+		     "no user context has this uid");
 	cr_expect_eq(rig_violations(u.r, "cmd.resource"), 1);
 	cr_expect_eq(rig_violations(u.r, "cmd.field"), 1);
 	cr_expect_eq(name_pd(u.r, CMD_DEALLOC_PD, u.uid[OWN], pdn), 0);
