@@ -66,7 +66,8 @@ static int check_access(struct sne_nic *nic, unsigned int access)
 		has |= SOFTNIC_EFA_REMOTE_WRITE;
 	if (!(access & ~has))
 		return 0;
-	sne_violate(nic, SNE_V_CMD_CAPS, "region with access %#x, the device supports %#x", access,
+	sne_violate(nic, SNE_V_CMD_CAPS,
+		    "region with access %#x, but the device supports %#x", access,
 		    has);
 	return -EOPNOTSUPP;
 }

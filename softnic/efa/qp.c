@@ -63,7 +63,8 @@ static int check_caps(struct sne_nic *nic, unsigned int flags)
 	    (!(flags & SOFTNIC_EFA_QP_WIDE) || c->wide_wqe) &&
 	    (!(flags & SOFTNIC_EFA_QP_REQ_ID_64) || c->req_id_64))
 		return 0;
-	sne_violate(nic, SNE_V_CMD_CAPS, "QP with flags %#x on profile %s", flags, c->profile);
+	sne_violate(nic, SNE_V_CMD_CAPS,
+		    "QP with flags %#x, which profile %s does not support", flags, c->profile);
 	return -EOPNOTSUPP;
 }
 

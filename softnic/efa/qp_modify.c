@@ -31,12 +31,14 @@ static int check(struct sne_nic *nic, const struct sne_qp *qp, const struct soft
 		return -EINVAL;
 	}
 	if (!wants(qp->now.state, m->state, &must, &may)) {
-		sne_violate(nic, SNE_V_QP_TRANSITION, "QP %u from state %u to %u", qp->qpn,
+		sne_violate(nic, SNE_V_QP_TRANSITION,
+			    "QP %u: no transition from state %u to %u", qp->qpn,
 			    qp->now.state, m->state);
 		return -EINVAL;
 	}
 	if ((m->mask & must) != must || m->rnr_retry > 7) {
-		sne_violate(nic, SNE_V_CMD_FIELD, "QP %u to state %u with mask %#x, needs %#x",
+		sne_violate(nic, SNE_V_CMD_FIELD,
+			    "QP %u: transition to state %u with mask %#x, but it needs %#x",
 			    qp->qpn, m->state, m->mask, must);
 		return -EINVAL;
 	}

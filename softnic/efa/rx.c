@@ -142,7 +142,8 @@ static uint8_t receive(struct sne_nic *nic, struct sne_qp *qp, struct sne_flow *
 		return SNE_REMOTE_RNR;
 	cqe.req_id = to_le16(r.req_id);
 	if (r.room < head + h->len) {
-		sne_violate(nic, SNE_V_RX_SHORT, "QP %u: %u bytes for a receive of %u", qp->qpn,
+		sne_violate(nic, SNE_V_RX_SHORT,
+			    "QP %u: a message of %u bytes for a receive of %u", qp->qpn,
 			    head + h->len, r.room);
 		cqe.status = SNE_BAD_LENGTH;
 		put_cqe(nic, qp, flow, h, &cqe, 0);
@@ -178,13 +179,15 @@ static uint8_t check_rdma(struct sne_nic *nic, struct sne_qp *qp, const struct s
 		return SNE_FEATURE_MISMATCH;
 	}
 	if (!sne_ah_of_flow(flow, qp->attr.pd)) {
-		sne_violate(nic, SNE_V_RX_UNKNOWN_PEER, "QP %u: no AH for the device of QP %u",
+		sne_violate(nic, SNE_V_RX_UNKNOWN_PEER,
+			    "QP %u: this device has no AH for the device of QP %u",
 			    qp->qpn, h->src_qpn);
 		return SNE_UNKNOWN_PEER;
 	}
 	if (h->flags & SNE_F_IMM &&
 	    !(h->flags & SNE_F_UNSOLICITED) != !(qp->attr.flags & SOFTNIC_EFA_QP_UNSOLICITED)) {
-		sne_violate(nic, SNE_V_RX_FEATURE, "QPs %u and %u differ in unsolicited writes",
+		sne_violate(nic, SNE_V_RX_FEATURE,
+			    "only one of QPs %u and %u has unsolicited writes",
 			    h->src_qpn, qp->qpn);
 		return SNE_FEATURE_MISMATCH;
 	}

@@ -128,7 +128,7 @@ static bool check_doorbell(struct sne_nic *nic, struct sne_qp *qp, uint32_t db, 
 		return false;
 	}
 	if (db > 0xffff || n > qp->attr.sq_depth) {
-		sne_violate(nic, SNE_V_SQ_DOORBELL, "QP %u: doorbell %#x after %#x, depth %u",
+		sne_violate(nic, SNE_V_SQ_DOORBELL, "QP %u: doorbell value %#x after %#x, depth %u",
 			    qp->qpn, db, qp->sq_pc & 0xffff, qp->attr.sq_depth);
 		return false;
 	}
@@ -139,7 +139,7 @@ static bool check_doorbell(struct sne_nic *nic, struct sne_qp *qp, uint32_t db, 
 	 * since the last scan. */
 	if (by_poster && n > qp->max_batch)
 		sne_violate(nic, SNE_V_SQ_BATCH,
-			    "QP %u: %u WQEs with one doorbell, not more than %u", qp->qpn, n,
+			    "QP %u: one doorbell announces %u WQEs, at most %u are allowed", qp->qpn, n,
 			    qp->max_batch);
 	return true;
 }
@@ -149,7 +149,7 @@ static void look_behind(struct sne_nic *nic, struct sne_qp *qp)
 	if (qp->sq_pc - qp->sq_done < qp->attr.sq_depth &&
 	    memcmp(slot(qp, qp->sq_pc), &nic->poison, sizeof(nic->poison)) != 0)
 		sne_violate(nic, SNE_V_SQ_BEHIND,
-			    "QP %u: WQE %u was written and no doorbell announced it", qp->qpn,
+			    "QP %u: WQE %u was written, but no doorbell announced it", qp->qpn,
 			    qp->sq_pc);
 }
 

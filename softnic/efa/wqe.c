@@ -41,7 +41,8 @@ static uint8_t check_op(struct sne_nic *nic, struct sne_qp *qp, const struct sne
 	if (wr->op == SNE_SEND || (wr->op == SNE_READ && nic->caps.rdma_read && !ud) ||
 	    (wr->op == SNE_WRITE && nic->caps.rdma_write && !ud))
 		return SNE_OK;
-	sne_violate(nic, SNE_V_WQE_OPCODE, "QP %u WQE %u: operation %u on profile %s", qp->qpn,
+	sne_violate(nic, SNE_V_WQE_OPCODE,
+		    "QP %u WQE %u: operation %u is not supported by profile %s", qp->qpn,
 		    qp->sq_pc, wr->op, nic->caps.profile);
 	return SNE_UNSUPPORTED_OP;
 }
@@ -87,7 +88,8 @@ static uint8_t parse_inline(struct sne_nic *nic, struct sne_qp *qp, const struct
 		nic->caps.inline_max;
 
 	if (len > max || wr->op == SNE_READ || (wr->op == SNE_WRITE && !wide)) {
-		sne_violate(nic, SNE_V_WQE_INLINE, "QP %u WQE %u: %u bytes inline, operation %u",
+		sne_violate(nic, SNE_V_WQE_INLINE,
+			    "QP %u WQE %u: %u bytes of inline data in operation %u",
 			    qp->qpn, qp->sq_pc, len, wr->op);
 		return SNE_BAD_LENGTH;
 	}

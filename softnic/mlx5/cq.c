@@ -216,7 +216,8 @@ static void arm_cq(struct sn_nic *nic, struct sn_cq *cq, uint32_t word)
 
 	cq->arm_seen = word;
 	if (((cq->pi - ci) & 0xffffff) > 0x7fffff) {
-		sn_violate(nic, SN_V_CQ_CI_AHEAD, "CQ %#x armed at %u, producer %u", cq->cqn, ci,
+		sn_violate(nic, SN_V_CQ_CI_AHEAD,
+			   "CQ %#x: armed with consumer index %u, producer index %u", cq->cqn, ci,
 			   cq->pi);
 		return;
 	}
@@ -236,7 +237,7 @@ void sn_cq_doorbell(struct sn_nic *nic, uint32_t hi, uint32_t cqn, bool trapped)
 	uint32_t rec;
 
 	if (!cq) {
-		sn_violate(nic, SN_V_CQ_UNKNOWN, "CQ %#x armed", cqn);
+		sn_violate(nic, SN_V_CQ_UNKNOWN, "CQ %#x: the armed CQ does not exist", cqn);
 		return;
 	}
 	if (hi & 0xce000000)

@@ -41,7 +41,8 @@ static void overrun(struct sn_nic *nic, struct sn_cq *cq)
 {
 	uint8_t data[28] = { 0 };
 
-	sn_violate(nic, SN_V_CQ_OVERRUN, "CQ %#x of %u entries", cq->cqn, 1u << cq->log_size);
+	sn_violate(nic, SN_V_CQ_OVERRUN,
+		   "overrun of CQ %#x, which has %u entries", cq->cqn, 1u << cq->log_size);
 	cq->error = true;
 	sn_set32(data, 0, cq->cqn);
 	data[11] = 1;

@@ -155,7 +155,8 @@ void sn_eq_event(struct sn_nic *nic, struct sn_eq *eq, enum sn_event type, uint8
 				  EQE_SIZE);
 
 	if (((eq->pi - eq->ci) & 0xffffff) >= size) {
-		sn_violate(nic, SN_V_EQ_OVERRUN, "EQ %u of %u entries", eq->eqn, size);
+		sn_violate(nic, SN_V_EQ_OVERRUN,
+			   "overrun of EQ %u, which has %u entries", eq->eqn, size);
 		return;
 	}
 	if (!e)
@@ -206,11 +207,12 @@ void sn_eq_doorbell(struct sn_nic *nic, uint32_t page, uint32_t value, bool arm)
 	uint32_t ci = value & 0xffffff;
 
 	if (!eq || eq->uar->page != page) {
-		sn_violate(nic, SN_V_EQ_UNKNOWN, "EQ %u on UAR %u", value >> 24, page);
+		sn_violate(nic, SN_V_EQ_UNKNOWN, "doorbell of EQ %u on UAR %u", value >> 24, page);
 		return;
 	}
 	if (((ci - eq->ci) & 0xffffff) > ((eq->pi - eq->ci) & 0xffffff)) {
-		sn_violate(nic, SN_V_EQ_CI, "EQ %u: consumer %u, was %u, producer %u", eq->eqn, ci,
+		sn_violate(nic, SN_V_EQ_CI,
+			   "EQ %u: consumer index %u after %u, producer index %u", eq->eqn, ci,
 			   eq->ci, eq->pi);
 		return;
 	}
