@@ -108,7 +108,8 @@ Test(conn_fail, each_allocation, .timeout = 100)
 		all = th_fail_stop();
 		well = judge(&o, n) && n > all;
 		works_again();
-		cr_assert(well || n <= all || ms == QUICK_MS, "none of %lu failed", all);
+		cr_assert(well || n <= all || ms == QUICK_MS,
+			  "none of the %lu allocations failed", all);
 		/* On a loaded machine the time may be over before the n-th allocation. Then this tries
 		 * again with more time. */
 		ms = n > all ? PATIENT_MS : QUICK_MS;

@@ -186,7 +186,7 @@ Test(door, pending__empty_packet_with_descriptors_leaves_none_open)
 	node_listen(&trio.c, NEXT);
 	th_usage(&before);
 	for (size_t i = 0; i < 8; i++)
-		lie("no bytes", "", 0, fds, i % 2 + 1);
+		lie("an empty packet", "", 0, fds, i % 2 + 1);
 	th_usage(&after);
 	cr_assert_eq(after.fds, before.fds);
 	tell_the_truth();

@@ -71,7 +71,8 @@ Test(cm, wire__part_of_a_message_needs_more_bytes)
 	cm_wire_put(&in, w);
 	memset(&out, 0x5a, sizeof(out));
 	for (size_t len = 0; len < sizeof(w); len++)
-		cr_assert_eq(cm_wire_get(w, len, &out), 0, "%zu bytes", len);
+		cr_assert_eq(cm_wire_get(w, len, &out), 0,
+			     "a message of %zu bytes is not incomplete", len);
 	for (size_t i = 0; i < sizeof(out); i++)
 		cr_assert_eq(((uint8_t *)&out)[i], 0x5a);
 }

@@ -156,11 +156,11 @@ Test(pair, sleeping__is_woken_once_per_sleep, .init = open_pair, .fini = close_p
 	cr_assert_eq(port_send(&a, 1, 64), 0);
 	cr_assert_eq(port_send(&a, 2, 64), 0);
 	cr_assert_eq(poll(&fd, 1, 1000), 1);
-	cr_assert_not(sn_fab_sleep(b.fab), "packets are waiting");
+	cr_assert_not(sn_fab_sleep(b.fab), "the fabric can sleep although packets wait");
 	sn_fab_awake(b.fab);
 	sn_fab_service(b.fab);
 	cr_assert_eq(sn_fab_poll(b.fab, 16), 2);
-	cr_assert_eq(poll(&fd, 1, 0), 0, "drained");
+	cr_assert_eq(poll(&fd, 1, 0), 0, "the descriptor was drained");
 	sn_fab_stats(a.fab, &stats);
 	cr_assert_eq(stats.wakeups, 1);
 }
@@ -179,7 +179,7 @@ Test(pair, own_address__is_a_loopback)
 	cr_assert_eq(a.got, 500);
 	cr_assert_eq(a.bad + a.disordered, 0);
 	a.peer.gid.raw[0] ^= 1;
-	cr_assert_eq(port_send(&a, 0, 64), -EHOSTUNREACH, "alone");
+	cr_assert_eq(port_send(&a, 0, 64), -EHOSTUNREACH, "no port has this address");
 	cr_assert_eq(sn_fab_fd(a.fab), -1);
 	sn_fab_close(a.fab);
 }

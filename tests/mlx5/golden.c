@@ -273,7 +273,7 @@ GOLDEN(rdma_write__of_foreign_memory_is_not_copied)
 
 		cr_assert_eq(silicon()->rdma_write(&b->ep, 1, &cases[i], rig_cookie(1), &t, 0),
 			     DAT_SUCCESS);
-		cr_assert_eq(wqe[32], 0, "case %u was copied", i);
+		cr_assert_eq(wqe[32], 0, "the data of case %u was copied into the WQE", i);
 		cr_assert_eq(wqe[35], cases[i].segment_length);
 		cr_assert_eq(wqe[38], cases[i].lmr_context >> 8 & 0xff);
 	}

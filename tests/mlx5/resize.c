@@ -72,7 +72,8 @@ static int play_obj_cmd(struct m5_obj *obj, const void *in, size_t inlen, void *
 	(void)outlen;
 	memset(out, 0, 16);
 	cr_assert_eq(inlen, 272);
-	cr_assert(b[0] == 0x04 && b[1] == 0x03 && b[7] == 1, "not MODIFY_CQ, resize");
+	cr_assert(b[0] == 0x04 && b[1] == 0x03 && b[7] == 1,
+		  "the command is not the resize of MODIFY_CQ");
 	cr_assert_eq(b[11], 77, "the command names another CQ");
 	cr_assert_eq(b[15], 7);
 	if (t.dev.refuse) {
@@ -133,7 +134,7 @@ static void finish(void)
 	cr_assert(!m5_hw.cq_poll(&t.evd, &ev));
 	if (m5_cq(&t.evd)->grown.base)
 		m5_mem_free(&t.dev.ctl, &m5_cq(&t.evd)->grown, 0);
-	cr_assert_eq(t.dev.umems, 0, "a ring was left registered");
+	cr_assert_eq(t.dev.umems, 0, "the old ring is still registered");
 	cr_assert_null(fake.overflowed);
 }
 

@@ -25,7 +25,7 @@ static void refused(size_t inlen, uint8_t status, const char *name)
 	uint8_t got = drv_run(d, inlen);
 
 	cr_expect_eq(got, status, "status %#x", got);
-	cr_expect_neq(sn_get32(d->out, 4), 0, "no syndrome");
+	cr_expect_neq(sn_get32(d->out, 4), 0, "a refused command has no syndrome");
 	drv_expect(d, name);
 }
 

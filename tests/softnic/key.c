@@ -362,7 +362,8 @@ Test(key, window_type_2__of_another_qp)
 	revive();
 	cr_expect_eq(bind_type2(key, CHECK_QPN, peer.qpn), 0,
 		     "the QP to which the window is bound");
-	cr_expect_eq(bind_type2(key, CHECK_QPN, peer.qpn), 0x06, "not any more");
+	cr_expect_eq(bind_type2(key, CHECK_QPN, peer.qpn), 0x06,
+		     "the window is bound to no QP any more");
 	drv_expect(d, "mkey.qpn");
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }

@@ -121,7 +121,8 @@ static void fill_table(const struct kind *kind)
 	cr_expect_eq(n, 1u << log, "%s: %u objects exist", kind->name, n);
 	cr_expect_eq(d->out[0], LIM_ERR, "%s: status %#x", kind->name, d->out[0]);
 	destroy(kind, last);
-	cr_expect_eq(drv_run(d, len), 0, "%s: one was destroyed", kind->name);
+	cr_expect_eq(drv_run(d, len), 0,
+		     "%s: one object can be created after one was destroyed", kind->name);
 	cr_expect_eq(drv_run(d, len), LIM_ERR, "%s: the table is full again", kind->name);
 }
 

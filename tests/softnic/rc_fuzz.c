@@ -223,7 +223,7 @@ Test(rc_fuzz, train__is_taken_only_when_its_length_is_that_of_its_packets, .init
 	rig_qp(&rig, &victim);
 	cr_assert_eq(write_of(3, 2 * MTU + 4), RTS);
 	cr_assert_eq(rig.data[65536 + 2 * MTU + 3], 0x5a);
-	cr_assert_eq(write_of(1, MTU + 4), ERR, "longer than a packet");
+	cr_assert_eq(write_of(1, MTU + 4), ERR, "a packet longer than the MTU");
 	cr_assert_eq(rig.data[65536], 0);
 	cr_assert_eq(write_of(2, 3 * MTU), ERR, "longer than its header says");
 	cr_assert_eq(write_of(3, 2 * MTU), ERR, "shorter than its header says");

@@ -139,7 +139,7 @@ ParameterizedTest(struct script *s, rc_loss, script__changes_nothing_that_is_see
 	if (strstr(s->faults, "drop") || strstr(s->faults, "reorder"))
 		cr_assert_gt(ca.retransmits, 0, "the fault script caused no retransmission");
 	if (strstr(s->faults, "corrupt"))
-		cr_assert_gt(ca.drops + cb.drops, 0, "no ICRC was wrong");
+		cr_assert_gt(ca.drops + cb.drops, 0, "no packet with a wrong ICRC was dropped");
 	if (strstr(s->faults, "rnr"))
 		cr_assert_gt(cb.rnr_naks, 0);
 	cr_assert_eq(softnic_fault(ra.nic, ""), 0);

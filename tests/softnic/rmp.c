@@ -101,7 +101,7 @@ Test(rmp, receives__go_to_whoever_gets_a_message)
 		cr_expect_eq(e.opcode, 2);
 		cr_expect_eq(e.counter, i, "index %u", e.counter);
 		cr_expect_eq(e.qpn, turns[i].at->qpn);
-		cr_expect_eq(e.uidx, 0xabc, "the QP's user index");
+		cr_expect_eq(e.uidx, 0xabc, "the CQE has the user index of the QP");
 	}
 	cr_expect_eq(memcmp(mr.mem, mr.mem + 8192, 400), 0);
 }

@@ -164,7 +164,7 @@ Test(sq, doorbell__on_another_page_starts_nothing)
 		cr_expect_not(drv_poll(&cq, &e), "%u bytes", len);
 	}
 	softnic_mmio_write(d->nic, qp.uar, 0x800, w.b, 8);
-	cr_expect(drv_poll(&cq, &e), "its own page");
+	cr_expect(drv_poll(&cq, &e), "a doorbell in the program's own page");
 	cr_expect_eq(drv_simple(d, CMD_DEALLOC_UAR, uar), 0);
 }
 

@@ -133,7 +133,8 @@ static void fill_table(const struct kind *kind)
 	cr_expect_eq(err, -ENOMEM, "%s: %d", kind->name, err);
 	expect_violations(&s, "cmd.resource");
 	cr_expect_eq(kind->destroy(last), 0, "%s", kind->name);
-	cr_expect_eq(kind->create(&number), 0, "%s: one was destroyed", kind->name);
+	cr_expect_eq(kind->create(&number), 0,
+		     "%s: one object can be created after one was destroyed", kind->name);
 	cr_expect_eq(kind->create(&number), -ENOMEM, "%s: the table is full again", kind->name);
 	expect_violations(&s, "cmd.resource");
 }

@@ -418,7 +418,7 @@ static void turn_red(const char *name, void (*provoke)(void))
 	provoke();
 	settle(&a, &b, 3000);
 	n = softnic_efa_violations(a.nic, v, 8);
-	cr_expect_eq(n, 1, "%s: %zu kinds", name, n);
+	cr_expect_eq(n, 1, "%s: %zu kinds of violation were reported", name, n);
 	for (size_t i = 0; i < n; i++)
 		cr_expect_str_eq(v[i].name, name, "%s, not %s: %s", v[i].name, name, v[i].detail);
 	softnic_efa_close(a.nic);

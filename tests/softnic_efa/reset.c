@@ -33,7 +33,7 @@ static void expect_nothing_left(void)
 	cr_assert_neq(bar, MAP_FAILED);
 	for (size_t i = 0; i < MEM; i++)
 		dirty += bar[i] != 0;
-	cr_expect_eq(dirty, 0, "%zu bytes of queues", dirty);
+	cr_expect_eq(dirty, 0, "%zu bytes of the queues are not zero", dirty);
 	munmap(bar, MEM);
 }
 

@@ -398,7 +398,7 @@ Test(status, script__cmd_fail__the_nth_of_its_kind)
 
 	cr_assert_eq(softnic_efa_fault(a.nic, "cmd_fail=pd:2,cmd_fail=mr"), 0);
 	for (size_t i = 0; i < 3; i++)
-		cr_assert_eq(softnic_efa_pd_alloc(a.nic, &pd), answers[i], "the %zuth", i + 1);
+		cr_assert_eq(softnic_efa_pd_alloc(a.nic, &pd), answers[i], "command %zu", i + 1);
 }
 
 Test(status, script__rkey_reuse__a_stale_key_meets_new_memory)

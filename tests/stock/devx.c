@@ -36,7 +36,7 @@ Test(stock, devx_general__only_what_makes_and_changes_nothing)
 	cr_expect_eq(general(ctx, DX_QUERY_CQ, 0, out, sizeof(out)), EINVAL);
 	cr_expect_eq(general(ctx, 0xfff, 0, out, sizeof(out)), EINVAL);
 	cr_expect_eq(general(ctx, DX_QUERY_HCA_CAP, 0x3e, out, sizeof(out)), EREMOTEIO);
-	cr_expect_neq(dx_get(out, 0, 0, 8), 0, "the device says why");
+	cr_expect_neq(dx_get(out, 0, 0, 8), 0, "the output has no status");
 	cr_expect_neq(dx_get(out, 4, 0, 32), 0);
 	st_close(ctx);
 }
@@ -48,7 +48,7 @@ Test(stock, devx_general__hca_vport_context_reaches_the_device)
 	uint8_t out[DX_SHORT + 512];
 
 	cr_expect_eq(general(ctx, DX_QUERY_HCA_VPORT_CONTEXT, 0, out, sizeof(out)), EREMOTEIO);
-	cr_expect_neq(dx_get(out, 0, 0, 8), 0, "the device says why");
+	cr_expect_neq(dx_get(out, 0, 0, 8), 0, "the output has no status");
 	st_close(ctx);
 }
 

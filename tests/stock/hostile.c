@@ -100,7 +100,7 @@ Test(stock, ioctl__handles_that_are_none_or_of_another_kind)
 		cr_expect_eq(write_cmd(ctx, IB_USER_VERBS_CMD_DESTROY_SRQ, &srq, sizeof(srq), 4), want);
 	}
 	cr_expect_eq(write_cmd(other, IB_USER_VERBS_CMD_DEALLOC_PD, &pd->handle, 4, 0), ENOENT,
-		     "another context's PD");
+		     "the PD of another context");
 	mw.pd_handle = pd->handle;
 	cr_expect_eq(write_cmd(other, IB_USER_VERBS_CMD_ALLOC_MW, &mw, sizeof(mw), 8), ENOENT);
 	cr_expect_eq(ibv_dealloc_pd(pd), 0);
@@ -124,7 +124,7 @@ Test(stock, ioctl__headers_that_lie)
 	cr_expect_eq(run(ctx, &c), EINVAL);
 	c.hdr.reserved2 = 0;
 	c.hdr.attrs[0].attr_id = UVERBS_ATTR_CORE_IN;
-	cr_expect_eq(run(ctx, &c), EINVAL, "no command number");
+	cr_expect_eq(run(ctx, &c), EINVAL, "a command without a number");
 	cr_expect_eq(ioctl(ctx->cmd_fd, RDMA_VERBS_IOCTL, NULL), -1);
 	cr_expect_eq(errno, EFAULT);
 	c.hdr.object_id = 0x7777;
@@ -141,16 +141,17 @@ Test(stock, ioctl__queues_of_impossible_shape)
 
 	cr_expect_null(ibv_create_cq(ctx, 0, NULL, NULL, 0));
 	cr_expect_null(ibv_create_cq(ctx, INT32_MAX, NULL, NULL, 0));
-	cr_expect_null(ibv_create_cq(ctx, 8, NULL, NULL, 1), "no such vector");
+	cr_expect_null(ibv_create_cq(ctx, 8, NULL, NULL, 1),
+		       "a completion vector that does not exist");
 	attr.send_cq = attr.recv_cq = cq;
-	cr_expect_null(ibv_create_qp(pd, &attr), "no queue at all");
+	cr_expect_null(ibv_create_qp(pd, &attr), "a QP without queues");
 	attr.cap.max_send_wr = 1 << 24;
 	cr_expect_null(ibv_create_qp(pd, &attr));
 	attr.cap = (struct ibv_qp_cap){ .max_send_wr = 4, .max_send_sge = 1000 };
 	cr_expect_null(ibv_create_qp(pd, &attr));
 	attr.cap.max_send_sge = 1;
 	attr.qp_type = IBV_QPT_UC;
-	cr_expect_null(ibv_create_qp(pd, &attr), "RC and UD only");
+	cr_expect_null(ibv_create_qp(pd, &attr), "a service other than RC and UD");
 	ibv_destroy_cq(cq);
 	ibv_dealloc_pd(pd);
 	st_close(ctx);

@@ -82,7 +82,8 @@ Test(kernel, group__steps_in_order)
 	cr_expect_eq(ioctl(container, VFIO_GET_API_VERSION), VFIO_API_VERSION);
 	cr_expect_eq(ioctl(container, VFIO_CHECK_EXTENSION, VFIO_TYPE1v2_IOMMU), 1);
 	cr_expect_eq(ioctl(container, VFIO_CHECK_EXTENSION, VFIO_SPAPR_TCE_IOMMU), 0);
-	cr_expect_lt(ioctl(container, VFIO_SET_IOMMU, VFIO_TYPE1v2_IOMMU), 0, "without a group");
+	cr_expect_lt(ioctl(container, VFIO_SET_IOMMU, VFIO_TYPE1v2_IOMMU), 0,
+		     "a container without a group");
 	cr_expect_eq(rig_ioctl(group, VFIO_GROUP_GET_DEVICE_FD, name.pci), EINVAL);
 	cr_expect_eq(rig_ioctl(group, VFIO_GROUP_SET_CONTAINER, &none), EINVAL);
 	cr_expect_eq(rig_ioctl(group, VFIO_GROUP_GET_STATUS, &status), 0);
@@ -91,7 +92,8 @@ Test(kernel, group__steps_in_order)
 	cr_expect_eq(rig_ioctl(group, VFIO_GROUP_SET_CONTAINER, &container), EINVAL);
 	cr_expect_eq(rig_ioctl(group, VFIO_GROUP_GET_STATUS, &status), 0);
 	cr_expect_eq(status.flags, VFIO_GROUP_FLAGS_VIABLE | VFIO_GROUP_FLAGS_CONTAINER_SET);
-	cr_expect_eq(rig_ioctl(group, VFIO_GROUP_GET_DEVICE_FD, name.pci), EINVAL, "no IOMMU");
+	cr_expect_eq(rig_ioctl(group, VFIO_GROUP_GET_DEVICE_FD, name.pci), EINVAL,
+		     "a container without an IOMMU");
 	cr_expect_lt(ioctl(container, VFIO_SET_IOMMU, VFIO_SPAPR_TCE_IOMMU), 0);
 	cr_assert_eq(ioctl(container, VFIO_SET_IOMMU, VFIO_TYPE1v2_IOMMU), 0);
 	cr_expect_eq(rig_ioctl(group, VFIO_GROUP_GET_DEVICE_FD, other), ENODEV);
@@ -121,12 +123,15 @@ Test(kernel, iommu__maps)
 	munmap(mem + 16384, 0x20000 - 16384);
 	cr_assert_eq(rig_map(f.container, mem, 0x10000, 8192), 0);
 	cr_expect_eq(rig_map(f.container, mem, 0x11000, 4096), EEXIST);
-	cr_expect_eq(rig_map(f.container, mem, 0xf000, 0x10000), EFAULT, "beyond the memory");
-	cr_expect_eq(rig_map(f.container, mem, 0x20800, 4096), EINVAL, "no page");
+	cr_expect_eq(rig_map(f.container, mem, 0xf000, 0x10000), EFAULT,
+		     "a range that ends beyond the memory");
+	cr_expect_eq(rig_map(f.container, mem, 0x20800, 4096), EINVAL,
+		     "an address that is not aligned to a page");
 	cr_expect_eq(rig_map(f.container, mem, 0x20000, 0), EINVAL, "nothing");
 	cr_expect_eq(rig_map(f.container, mem, 0xfee00000, 4096), EINVAL,
 		     "the range of interrupt messages");
-	cr_expect_eq(rig_map(f.container, mem, UINT64_C(1) << 40, 4096), EINVAL, "too high");
+	cr_expect_eq(rig_map(f.container, mem, UINT64_C(1) << 40, 4096), EINVAL,
+		     "an address above the usable range");
 	cr_expect_eq(unmap(f.container, 0x10000, &size), EINVAL, "only part of a map");
 	size = 0x10000;
 	cr_expect_eq(unmap(f.container, 0x8000, &size), 0);
@@ -135,7 +140,7 @@ Test(kernel, iommu__maps)
 	cr_expect_eq(unmap(f.container, 0x10000, &size), 0, "the map was removed already");
 	cr_expect_eq(size, 0);
 	munmap(mem, 16384);
-	cr_expect_eq(rig_map(f.container, mem, 0x10000, 4096), EFAULT, "no memory");
+	cr_expect_eq(rig_map(f.container, mem, 0x10000, 4096), EFAULT, "an address without memory");
 	rig_fds_close(&f);
 }
 
@@ -215,7 +220,7 @@ Test(kernel, device__config_space)
 			break;
 		cap = head[1];
 	}
-	cr_expect_neq(cap, 0, "no MSI-X");
+	cr_expect_neq(cap, 0, "the function has no MSI-X capability");
 	rig_fds_close(&f);
 }
 

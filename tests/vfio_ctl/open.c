@@ -276,7 +276,7 @@ Test(open, port__by_ia_params)
 	cr_assert_arr_eq(pb.mac, mac, 6);
 	cr_assert_arr_eq(pb.ipv4, ip, 4);
 	cr_assert_neq(pb.gid_index, pa.gid_index, "two addresses have one entry each");
-	cr_assert_eq(pc.gid_index, pa.gid_index, "one address has one");
+	cr_assert_eq(pc.gid_index, pa.gid_index, "one address has one entry");
 	/* RFC 4291, appendix A */
 	cr_assert_eq(pd.gid[0], 0xfe);
 	cr_assert_eq(pd.gid[8] ^ 2, pd.mac[0]);

@@ -242,7 +242,7 @@ Test(boot, function_level_reset__by_config_space)
 	cr_assert_eq(rig_read(r, VFIO_PCI_CONFIG_REGION_INDEX, 0x68, &back, 2), 0);
 	cr_expect_eq(back, 0);
 	cr_assert_eq(rig_read(r, VFIO_PCI_CONFIG_REGION_INDEX, 0x04, &back, 2), 0);
-	cr_expect_eq(back & 4, 0, "still bus master");
+	cr_expect_eq(back & 4, 0, "the function is still bus master");
 	cr_expect_eq(softnic_object_count(r->dev->nic, "uar"), 0);
 	cr_assert_eq(rig_unmap(r, RIG_RAM_AT, RIG_RAM), 0);
 	rig_boot(r);

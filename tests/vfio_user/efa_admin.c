@@ -86,7 +86,7 @@ Test(efa_admin, register__is_the_same_by_a_response_and_by_a_read)
 	efa_probe(&g, r);
 	cr_expect_eq(efa_reg(&g, REG_VERSION), 1);
 	cr_expect_eq(efa_reg(&g, REG_AQ_LO), RIG_RAM_AT + EFA_AQ * 4096);
-	cr_expect_eq(efa_reg(&g, 0x6c), UINT32_MAX, "behind the last one");
+	cr_expect_eq(efa_reg(&g, 0x6c), UINT32_MAX, "the register behind the last one");
 	cr_assert_eq(rig_read(r, EFA_REG_BAR, REG_AQ_LO, word, 4), 0);
 	cr_expect_eq(efa_get(word, 0, 4), efa_reg(&g, REG_AQ_LO));
 	cr_assert_eq(rig_read(r, EFA_REG_BAR, REG_AQ_LO + 1, word, 2), 0);
@@ -382,9 +382,9 @@ Test(efa_admin, reg_mr__with_pages_in_the_command)
 	}
 	begin_mr(1);
 	efa_put(g.op.in, 8, 8, 2048);
-	cr_expect_eq(efa_run(&g), ILLEGAL, "half a page");
+	cr_expect_eq(efa_run(&g), ILLEGAL, "a length of half a page");
 	begin_mr(1)[48] |= 0x80;
-	cr_expect_eq(efa_run(&g), UNSUPPORTED, "physical");
+	cr_expect_eq(efa_run(&g), UNSUPPORTED, "a physical region");
 	begin_mr(1)[48] = 11;
 	cr_expect_eq(efa_run(&g), ILLEGAL);
 	begin_mr(0);

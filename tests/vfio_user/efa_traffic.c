@@ -158,7 +158,7 @@ Test(efa_traffic, doorbell__that_belongs_to_no_queue_is_reported)
 	efa_ring(&a, a.cq_db + 8, 1);
 	cr_expect_eq(rig_reports(a.r), ++reports);
 	efa_ring(&a, (4 << 20) - 4, 1);
-	cr_expect_eq(rig_reports(a.r), ++reports, "the last word");
+	cr_expect_eq(rig_reports(a.r), ++reports, "a doorbell in the last word of the BAR");
 	cr_expect_eq(rig_write(a.r, EFA_DB_BAR, a.sq_db + 2, "abcd", 4), EINVAL);
 	cr_expect_eq(rig_write(a.r, EFA_DB_BAR, a.sq_db, "ab", 2), EINVAL);
 	cr_expect_eq(rig_write(a.r, EFA_DB_BAR, 4 << 20, "abcd", 4), EINVAL);
