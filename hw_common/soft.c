@@ -83,7 +83,8 @@ static bool begins_with_one(const char *name, const char *const *prefixes)
 	return *prefixes;
 }
 
-bool hw_soft_report(const struct softnic_violation *v, size_t n, const char *const *of_consumer)
+bool hw_soft_report(const char *device, const struct softnic_violation *v, size_t n,
+		    const char *const *of_consumer)
 {
 	bool guilty = false;
 
@@ -91,8 +92,8 @@ bool hw_soft_report(const struct softnic_violation *v, size_t n, const char *con
 		bool ours = !begins_with_one(v[i].name, of_consumer);
 
 		dap_log(ours ? DAP_LOG_ERR : DAP_LOG_EP,
-			"the device model found driver errors: %s, %" PRIu64 " times, first: %s", v[i].name,
-			v[i].count, v[i].detail);
+			"%s: the device model found driver errors: %s, %" PRIu64 " times, first: %s",
+			device, v[i].name, v[i].count, v[i].detail);
 		guilty |= ours;
 	}
 	return guilty;

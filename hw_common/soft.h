@@ -45,6 +45,7 @@ int hw_soft_pages(uint64_t addr, uint64_t len, bool write);
  * of_consumer (NULL-terminated) are the consumer's or the peer's. Returns true if there were
  * others.
  */
-bool hw_soft_report(const struct softnic_violation *v, size_t n, const char *const *of_consumer);
+bool hw_soft_report(const char *device, const struct softnic_violation *v, size_t n,
+		    const char *const *of_consumer);
 
 #endif

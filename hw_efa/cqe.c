@@ -128,7 +128,7 @@ static void request_slow(struct dap_ep *ep, const struct efa_cqe *cqe)
 	if (id > sq->mask || sq->slots[id].kind == EFA_S_FREE) {
 		/* A flushed CQE without a request belongs to a QP that was destroyed early. */
 		if (cqe->status != EFA_ST_FLUSHED)
-			efa_log_dropped(DAP_LOG_WARN, "that belongs to no request", cqe);
+			efa_log_dropped(DAP_LOG_WARN, ep->obj.ia, "that belongs to no request", cqe);
 		return;
 	}
 	slot = sq->slots[id];
@@ -144,7 +144,7 @@ void efa_cqe_slow(struct efa_engine *eng, const struct efa_cqe *cqe)
 	if (!ep) {
 		/* A flushed CQE without an endpoint belongs to a QP that was destroyed. */
 		if (cqe->status != EFA_ST_FLUSHED)
-			efa_log_dropped(DAP_LOG_EP, "that belongs to no endpoint", cqe);
+			efa_log_dropped(DAP_LOG_EP, eng->ia, "that belongs to no endpoint", cqe);
 		return;
 	}
 	if ((cqe->flags & EFA_CQE_QUEUE_MASK) >> EFA_CQE_QUEUE_SHIFT == EFA_CQE_SQ)

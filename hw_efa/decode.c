@@ -75,11 +75,13 @@ const char *efa_decode_cqe(const struct efa_cqe *c, char *buf, size_t len)
 	return buf;
 }
 
-void efa_log_dropped(unsigned int level, const char *what, const struct efa_cqe *cqe)
+void efa_log_dropped(unsigned int level, const struct dap_ia *ia, const char *what,
+		     const struct efa_cqe *cqe)
 {
 	char text[EFA_CQE_TEXT];
 
-	dap_log(level, "dropped a completion %s: %s", what, efa_decode_cqe(cqe, text, sizeof(text)));
+	dap_log(level, "%s: dropped a completion %s: %s", ia->name, what,
+		efa_decode_cqe(cqe, text, sizeof(text)));
 }
 
 void efa_describe(const struct dap_obj *obj, char *buf, size_t len)

@@ -32,12 +32,12 @@ static unsigned int access_of(const struct efa_caps *dev, uint32_t priv)
 	       (priv & DAP_PRIV_REMOTE_READ ? EFA_REMOTE_READ : 0u);
 }
 
-static void log_refusal(uint64_t addr, uint64_t len, int err)
+static void log_refusal(const struct dap_ia *ia, uint64_t addr, uint64_t len, int err)
 {
 	char why[256];
 
 	hw_why_memory(err, why, sizeof(why));
-	dap_log(DAP_LOG_ERR, "%llu bytes at 0x%llx: %s", (unsigned long long)len,
+	dap_log(DAP_LOG_ERR, "%s: %llu bytes at 0x%llx: %s", ia->name, (unsigned long long)len,
 		(unsigned long long)addr, why);
 }
 
@@ -52,7 +52,7 @@ int efa_lmr_create(struct dap_lmr *lmr)
 	err = ia->ctl->ops->mr_reg(ia->ctl, efa_pz(lmr->pz)->pd, lmr->addr, lmr->length,
 				   access_of(&ia->dev, lmr->priv), &l->mr);
 	if (err) {
-		log_refusal(lmr->addr, lmr->length, err);
+		log_refusal(lmr->obj.ia, lmr->addr, lmr->length, err);
 		return err;
 	}
 	l->key = (struct efa_key){
@@ -162,7 +162,7 @@ static int register_new(struct dap_rmr *rmr, const struct range *to, struct efa_
 		ctl->ops->mr_dereg(ctl, &first);
 	}
 	if (err)
-		log_refusal(to->addr, to->len, err);
+		log_refusal(rmr->obj.ia, to->addr, to->len, err);
 	return err;
 }
 

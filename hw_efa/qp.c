@@ -101,9 +101,9 @@ static int reserve_cqes(struct efa_engine *eng, uint32_t cqes)
 		eng->cq_used += cqes;
 	efa_leave(eng);
 	if (err)
-		dap_log(DAP_LOG_ERR, "cannot create an endpoint: it has up to %u completions outstanding, "
-			"and %u of the CQ's %u entries are free; open the IA with a greater efa_cq= in "
-			"ia_params, or with a smaller efa_window=", cqes,
+		dap_log(DAP_LOG_ERR, "cannot create an endpoint of %s: it has up to %u completions "
+			"outstanding, and %u of the CQ's %u entries are free; open the IA with a greater "
+			"efa_cq= in ia_params, or with a smaller efa_window=", eng->ia->name, cqes,
 			eng->cq_entries - eng->cq_used, eng->cq_entries);
 	return err;
 }

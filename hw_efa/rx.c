@@ -308,7 +308,7 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 	bool next = (uint16_t)(imm >> 12) == (uint16_t)rx->next;
 
 	if (buf && efa_unlikely((le16_to_cpu(cqe->req_id) ^ rx->gen) >= rx->nbufs)) {
-		efa_log_dropped(DAP_LOG_EP, "of a QP that had this number before", cqe);
+		efa_log_dropped(DAP_LOG_EP, ep->obj.ia, "of a QP that had this number before", cqe);
 		return;
 	}
 	if ((efa_unlikely(efa_cqe_from(cqe) != e->from) && !is_unnamed_peer(ep, cqe)) ||

@@ -11,6 +11,8 @@
 
 #include "core/endian.h"
 
+struct dap_ia;
+
 static inline uint32_t efa_min(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
@@ -98,6 +100,7 @@ struct efa_status_info {
 const struct efa_status_info *efa_status_info(unsigned int status);
 #define EFA_CQE_TEXT 240u		/* bytes of a CQE as text */
 const char *efa_decode_cqe(const struct efa_cqe *cqe, char *buf, size_t len);
-void efa_log_dropped(unsigned int level, const char *what, const struct efa_cqe *cqe);
+void efa_log_dropped(unsigned int level, const struct dap_ia *ia, const char *what,
+		     const struct efa_cqe *cqe);
 
 #endif

@@ -12,7 +12,7 @@ int m5_cmd(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t o
 {
 	int err = ctl->ops->cmd(ctl, in, inlen, out, outlen);
 
-	return err ? m5_cmd_error(err, in, out) : 0;
+	return err ? m5_cmd_error(ctl, err, in, out) : 0;
 }
 
 int m5_cmd_create(struct m5_ctl *ctl, const void *in, size_t inlen, struct m5_obj **obj,
@@ -22,7 +22,7 @@ int m5_cmd_create(struct m5_ctl *ctl, const void *in, size_t inlen, struct m5_ob
 	int err = ctl->ops->obj_create(ctl, in, inlen, &out, sizeof(out), obj);
 
 	if (err)
-		return m5_cmd_error(err, in, &out);
+		return m5_cmd_error(ctl, err, in, &out);
 	*number = be32_to_cpu(out.number) & 0xffffff;
 	return 0;
 }
@@ -32,7 +32,7 @@ int m5_cmd_obj(struct m5_ctl *ctl, struct m5_obj *obj, const void *in, size_t in
 {
 	int err = ctl->ops->obj_cmd(obj, in, inlen, out, outlen);
 
-	return err ? m5_cmd_error(err, in, out) : 0;
+	return err ? m5_cmd_error(ctl, err, in, out) : 0;
 }
 
 static uint32_t field(be32_t word, unsigned int low, unsigned int bits)

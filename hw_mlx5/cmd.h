@@ -38,7 +38,7 @@ static inline unsigned int m5_log2_up(uint32_t n)
 
 /* Logs the failure of the command with header in; returns the -errno for the caller. err is that of
  * the access; -EREMOTEIO: the device refused, and out has its status. */
-int m5_cmd_error(int err, const void *in, const void *out);
+int m5_cmd_error(const struct m5_ctl *ctl, int err, const void *in, const void *out);
 
 int m5_cmd(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen);
 int m5_cmd_create(struct m5_ctl *ctl, const void *in, size_t inlen, struct m5_obj **obj,

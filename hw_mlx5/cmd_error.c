@@ -88,7 +88,7 @@ static const struct status *status_find(unsigned int status)
 	return &unknown;
 }
 
-int m5_cmd_error(int err, const void *in, const void *out)
+int m5_cmd_error(const struct m5_ctl *ctl, int err, const void *in, const void *out)
 {
 	const struct m5_in_hdr *i = in;
 	const struct m5_out_hdr *o = out;
@@ -96,12 +96,12 @@ int m5_cmd_error(int err, const void *in, const void *out)
 	const struct status *status;
 
 	if (err != -EREMOTEIO) {
-		dap_log(DAP_LOG_ERR, "command %s (0x%x) was not executed: %s", cmd_name(opcode), opcode,
-			strerror(-err));
+		dap_log(DAP_LOG_ERR, "%s: command %s (0x%x) was not executed: %s", ctl->device,
+			cmd_name(opcode), opcode, strerror(-err));
 		return err;
 	}
 	status = status_find(o->status);
-	dap_log(DAP_LOG_ERR, "the device refused command %s (0x%x): %s (status 0x%x, syndrome 0x%x)",
-		cmd_name(opcode), opcode, status->name, o->status, be32_to_cpu(o->syndrome));
+	dap_log(DAP_LOG_ERR, "%s: the device refused command %s (0x%x): %s (status 0x%x, syndrome 0x%x)",
+		ctl->device, cmd_name(opcode), opcode, status->name, o->status, be32_to_cpu(o->syndrome));
 	return status->err;
 }

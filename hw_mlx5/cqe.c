@@ -160,8 +160,8 @@ static bool take_cqe(struct m5_slow_cqe *r, struct dap_ep *ep, const struct m5_c
 	char text[160];
 
 	if (op >= M5_CQE_RESIZE && !is_error(cqe)) {
-		dap_log(DAP_LOG_ERR, "ignored a CQE of unknown type: %s",
-			m5_decode_cqe(cqe, text, sizeof(text)));
+		dap_log(DAP_LOG_ERR, "endpoint %p of %s: ignored a CQE of unknown type: %s", (void *)ep,
+			ep->obj.ia->name, m5_decode_cqe(cqe, text, sizeof(text)));
 		return false;
 	}
 	if (syndrome && syndrome != M5_SYN_FLUSHED)
@@ -193,8 +193,8 @@ bool m5_cqe_slow(struct dap_evd *evd, struct m5_slow_cqe *r)
 	if (ep)
 		visible = take_cqe(r, ep, cqe);
 	else
-		dap_log(DAP_LOG_ERR, "ignored a CQE without an endpoint: %s",
-			m5_decode_cqe(cqe, text, sizeof(text)));
+		dap_log(DAP_LOG_ERR, "EVD %p of %s: ignored a CQE without an endpoint: %s", (void *)evd,
+			evd->obj.ia->name, m5_decode_cqe(cqe, text, sizeof(text)));
 	cq->aside += !visible;
 	m5_cq_publish(cq, cq->ci + 1);
 	return visible;

@@ -30,7 +30,7 @@ int dap_conn_prepare(struct dap_ep *ep, uint32_t qos);
 void dap_conn_timers(struct dap_ep *ep);
 /* Returns true if both ends use the same backend and protocol version; otherwise logs the
  * difference. */
-bool dap_conn_compatible(const struct dap_path *own, const struct dap_path *peer);
+bool dap_conn_compatible(const struct dap_ep *ep, const struct dap_path *peer);
 /* Posts the event to the endpoint's connect EVD, with the peer's private data if it has any. */
 void dap_conn_event(struct dap_ep *ep, uint32_t number);
 /* From here on the peer may send: the EVDs keep its messages until an event of the connection is

@@ -33,13 +33,16 @@ static const char *link_name(const struct dap_path *p)
 	return p->link_layer == 1 ? "InfiniBand" : "Ethernet";
 }
 
-bool dap_conn_compatible(const struct dap_path *own, const struct dap_path *peer)
+bool dap_conn_compatible(const struct dap_ep *ep, const struct dap_path *peer)
 {
+	const struct dap_path *own = &ep->local_path;
+
 	if (own->link_layer == peer->link_layer && own->proto == peer->proto)
 		return true;
-	dap_log(DAP_LOG_ERR, "the peer uses protocol 0x%x on %s, this end 0x%x on %s: both ends need "
-		"adapters of one kind and the same release of this provider", peer->proto,
-		link_name(peer), own->proto, link_name(own));
+	dap_log(DAP_LOG_ERR, "endpoint %p of %s: the peer uses protocol 0x%x on %s, this end 0x%x on %s: "
+		"both ends need adapters of one kind and the same release of this provider",
+		(const void *)ep, ep->obj.ia->name, peer->proto, link_name(peer), own->proto,
+		link_name(own));
 	return false;
 }
 
@@ -72,7 +75,7 @@ static void keep_private_data(struct dap_ep *ep, const void *pd, uint32_t size)
 
 static int apply_reply(struct dap_ep *ep, const struct dap_path *path, const void *pd, uint32_t size)
 {
-	if (!dap_conn_compatible(&ep->local_path, path))
+	if (!dap_conn_compatible(ep, path))
 		return -EPROTO;
 	ep->remote_path = *path;
 	keep_private_data(ep, pd, size);

@@ -27,6 +27,7 @@ static int read_private_data(DAT_COUNT size, const void *pd, int n)
 static bool is_host(const union dap_addr *addr)
 {
 	uint32_t host = ntohl(addr->v4.sin_addr.s_addr);
+	char ip[DAP_ADDR_TEXT];
 
 	if (dap_addr_is_any(addr))
 		return false;
@@ -34,7 +35,8 @@ static bool is_host(const union dap_addr *addr)
 		return host != INADDR_BROADCAST && !IN_MULTICAST(host);
 	if (!IN6_IS_ADDR_LINKLOCAL(&addr->v6.sin6_addr) || addr->v6.sin6_scope_id)
 		return !IN6_IS_ADDR_MULTICAST(&addr->v6.sin6_addr);
-	dap_log(DAP_LOG_WARN, "a link-local IPv6 address needs its interface: set sin6_scope_id");
+	dap_log(DAP_LOG_WARN, "%s: a link-local IPv6 address needs its interface: set sin6_scope_id",
+		dap_addr_text(addr, ip));
 	return false;
 }
 

@@ -57,7 +57,7 @@ static int prepare_accept(const struct dap_cr *cr, struct dap_ep *ep)
 		err = dap_conn_prepare(ep, 0);
 	if (err)
 		return err;
-	if (!dap_conn_compatible(&ep->local_path, &cr->remote_path))
+	if (!dap_conn_compatible(ep, &cr->remote_path))
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
 	return 0;
 }

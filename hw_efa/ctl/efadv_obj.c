@@ -255,8 +255,8 @@ static struct ibv_qp *qp_make(struct edv *dv, const struct efa_qp_param *p)
 	return efadv_create_qp_ex(dv->ctx, &attr, (struct efadv_qp_init_attr *)&efa, sizeof(efa));
 }
 
-static int qp_check(const struct efa_qp_param *p, const struct edv_wq_attr *sq,
-		    const struct edv_wq_attr *rq)
+static int qp_check(const struct efa_ctl *ctl, const struct efa_qp_param *p,
+		    const struct edv_wq_attr *sq, const struct edv_wq_attr *rq)
 {
 	const uint32_t size = p->wide ? WIDE : NARROW;
 
@@ -264,9 +264,9 @@ static int qp_check(const struct efa_qp_param *p, const struct edv_wq_attr *sq,
 	    rq->entry_size == RX_DESC && rq->num_entries == p->rq_entries &&
 	    sq->num_entries >= p->sq_entries)
 		return 0;
-	dap_log(DAP_LOG_ERR, "libefa reports queue entries of %u and %u bytes, expected %u and "
-		"%u, or other queue lengths: please report this", sq->entry_size, rq->entry_size, size,
-		RX_DESC);
+	dap_log(DAP_LOG_ERR, "%s: libefa reports queue entries of %u and %u bytes, expected %u and "
+		"%u, or other queue lengths: please report this", ctl->device, sq->entry_size,
+		rq->entry_size, size, RX_DESC);
 	return -EPROTO;
 }
 
@@ -288,7 +288,7 @@ static int edv_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uint
 	qp = qp_make(dv, p);
 	err = qp ? hw_error(dv->query_wqs(qp, &sq, &rq, sizeof(sq))) : hw_errno();
 	if (!err)
-		err = qp_check(p, &sq, &rq);
+		err = qp_check(ctl, p, &sq, &rq);
 	if (!err)
 		err = hw_error(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
 					     IBV_QP_PORT | IBV_QP_QKEY));

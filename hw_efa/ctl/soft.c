@@ -241,7 +241,7 @@ static void report_violations(struct soft *s)
 	struct softnic_violation v[64];
 	size_t n = softnic_efa_violations(s->ctl.soft, v, 64);
 
-	if (hw_soft_report(v, n < 64 ? n : 64, of_consumer) && s->strict)
+	if (hw_soft_report(s->ctl.device, v, n < 64 ? n : 64, of_consumer) && s->strict)
 		abort();
 }
 

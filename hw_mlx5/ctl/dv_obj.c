@@ -124,7 +124,7 @@ int dv_obj_destroy(struct m5_obj *obj)
 	/* If the device refuses, libmlx5 keeps its memory of the object until the context
 	 * closes. */
 	if (err)
-		dap_log(DAP_LOG_ERR, "cannot destroy a device object: %s",
+		dap_log(DAP_LOG_ERR, "%s: cannot destroy a device object: %s", obj->ctl->device,
 			strerror(-hw_error(err)));
 	free(obj);
 	return hw_error(err);

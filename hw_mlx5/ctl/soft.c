@@ -26,7 +26,7 @@ static void report_violations(struct m5_ctl_soft *s)
 	struct softnic_violation v[32];
 	size_t n = softnic_violations(s->ctl.soft, v, 32);
 
-	if (hw_soft_report(v, n < 32 ? n : 32, of_consumer) && s->params.strict)
+	if (hw_soft_report(s->ctl.device, v, n < 32 ? n : 32, of_consumer) && s->params.strict)
 		abort();
 }
 

@@ -72,7 +72,7 @@ int soft_undo(struct m5_ctl *ctl, uint16_t opcode, uint32_t number)
 
 	if (!err && out.hdr.status)
 		err = -EREMOTEIO;
-	return err ? m5_cmd_error(err, &in, &out) : 0;
+	return err ? m5_cmd_error(ctl, err, &in, &out) : 0;
 }
 
 int soft_obj_destroy(struct m5_obj *obj)

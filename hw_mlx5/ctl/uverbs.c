@@ -96,6 +96,7 @@ static int uv_open(struct m5_ctl *ctl, const char *ia_name, const char *params, 
 	err = hw_device_split(ia_name, device, sizeof(device), &u->port_num, why, whylen);
 	if (err)
 		return err;
+	snprintf(ctl->device, sizeof(ctl->device), "%s-%u", device, u->port_num);
 	err = uv_context(device, &u->dv.ctx, why, whylen);
 	if (err)
 		return err;
@@ -110,7 +111,6 @@ static int uv_open(struct m5_ctl *ctl, const char *ia_name, const char *params, 
 		goto err_close;
 	}
 	identify(u);
-	snprintf(ctl->device, sizeof(ctl->device), "%s-%u", device, u->port_num);
 	pthread_mutex_init(&u->hop_lock, NULL);
 	return 0;
 

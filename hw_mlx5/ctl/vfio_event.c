@@ -204,7 +204,7 @@ static int eq_create(struct m5_ctl_vfio *v, struct vf_eq *eq, unsigned int log, 
 		return err;
 	eq->devx = mlx5dv_devx_create_eq(d->ctx, &in, sizeof(in), &out, sizeof(out));
 	if (!eq->devx)
-		err = m5_cmd_error(out.hdr.status ? -EREMOTEIO : hw_errno(), &in, &out);
+		err = m5_cmd_error(&v->dv.ctl, out.hdr.status ? -EREMOTEIO : hw_errno(), &in, &out);
 	dv_end(&call);
 	if (err)
 		return err;
