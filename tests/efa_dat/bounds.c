@@ -35,6 +35,7 @@ Test(efa_bounds, cq__has_places_for_each_endpoint)
 	cr_assert_eq(n + 1, ia.max_eps, "%d endpoints of %d", n + 1, ia.max_eps);
 	cr_assert(n > 0 && n < 64);
 	cr_assert_eq(DAT_GET_TYPE(more(&a, &attr, &ep[n])), DAT_INSUFFICIENT_RESOURCES);
+	said("cannot create an endpoint of soft-efa-0");
 	said("efa_cq=");
 	ok(dat_ep_free(ep[n - 1]));
 	ok(more(&a, &attr, &ep[n - 1]));

@@ -96,6 +96,7 @@ Test(efa_peer, protocol__of_another_version)
 {
 	ends_open(&a, another_version);
 	refused(end_request());
+	said(" of soft-efa-1: the peer uses protocol");
 }
 
 Test(efa_peer, address__of_the_connector_is_invalid)

@@ -75,6 +75,15 @@ for ia in soft-mlx5-0 soft-efa-0; do
 	requests
 done
 
+# refusal PARAMS WORDS: the line about a refused command names the adapter
+refusal() {
+	echo "ib2 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"$1\" \"\"" >"$tmp/dat.conf"
+	DAT_OVERRIDE=$tmp/dat.conf timeout -k 1 60 "$bin/dat_pingpong" -q -i ib2 -n 1 -p $((port + 3)) >"$tmp/log" 2>&1
+	has "$tmp/log" "$2"
+}
+refusal 'device=soft-mlx5-0 fault=cmd_fail=0x400:1' 'soft-mlx5-0: the device refused command CREATE_CQ '
+refusal 'device=soft-efa-0 fault=cmd_fail=mr:2' 'ib2: [0-9]+ bytes at 0x[0-9a-f]+: '
+
 # By default only errors are logged: a good run writes nothing, and a refused IA causes one line that
 # names it.
 timeout -k 1 60 "$bin/dat_pingpong" -q -n 20 -p $((port + 3)) >"$tmp/out" 2>"$tmp/err"
