@@ -93,9 +93,9 @@ struct dap_hw {
 	void (*ep_total)(struct dap_ep *ep, struct dap_ep_counts *counts);
 	/* Fills ep->local_path, with a random PSN. */
 	int (*qp_address)(struct dap_ep *ep);
-	/* To RTR and RTS towards ep->remote_path. */
+	/* Moves the QP to RTR and RTS towards ep->remote_path. */
 	int (*qp_connect)(struct dap_ep *ep);
-	/* To the error state: all work is flushed, posted or still to be posted. */
+	/* Moves the QP to the error state: all work is flushed, posted or still to be posted. */
 	int (*qp_error)(struct dap_ep *ep);
 	/* The peer has disconnected in an orderly way: completes the requests that have reached it,
 	 * for a limited time, before qp_error. NULL: completions always precede that message. */

@@ -333,7 +333,7 @@ void dap_params_core(const char *text, struct dap_core_params *out)
 	(void)read_core(text, out, why, sizeof(why));
 }
 
-/* OpenFabrics' form as values of the keys device and port. */
+/* Converts OpenFabrics' form to values of the keys device and port. */
 static int read_positional(const struct word *device, const struct word *port,
 			   struct dap_core_params *out, char *why, size_t whylen)
 {

@@ -58,7 +58,7 @@ int dap_params_words(const char *text, const struct dap_param *table, void *out,
 int dap_params_check(const char *text, const struct dap_param *table, void *out, const char **at,
 		     char *why, size_t whylen);
 
-/* The allowed values in words, and the value that applies without the key. */
+/* Describe the allowed values in words, and the value that applies without the key. */
 void dap_param_range(const struct dap_param *p, char *text, size_t len);
 void dap_param_default(const struct dap_param *p, char *text, size_t len);
 

@@ -15,8 +15,8 @@ struct efa_recv {
 	uint8_t state, flags, status, nseg;
 	uint16_t left;			/* outstanding RDMA reads */
 	bool solicited;
-	const struct dap_lmr *lmr;	/* of the segment, if there is one segment, it is writable,
-					 * and the receive has no flag */
+	const struct dap_lmr *lmr;	/* of the only segment, if that is writable and the
+					 * receive has no flag */
 	struct efa_iov seg[EFA_MAX_IOV];
 	struct efa_iov from[EFA_MAX_IOV];	/* the sender's segments of a long message */
 	uint32_t at;			/* bytes of the message whose reads are issued */

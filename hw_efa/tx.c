@@ -25,7 +25,7 @@ static bool may_send(const struct efa_ep *e)
 	return e->tx.seq != e->tx.limit && efa_sq_has(&e->sq, false);
 }
 
-/* Returns the piece of a list that begins at offset at, and is at most most bytes long. */
+/* Returns the piece of a list that begins at offset at, and has at most `most` bytes. */
 static struct efa_iov piece_at(const struct efa_iov *seg, uint32_t at, uint32_t most)
 {
 	struct efa_iov s = efa_seg_rest(seg, at);

@@ -81,7 +81,7 @@ struct m5_sq {
 
 	/* fourth line */
 	_Alignas(16) uint64_t ctrl_umr[2][2];	/* [1]: for a bind that follows a bind */
-	uint64_t ctrl;			/* common start, without opcode and length */
+	uint64_t ctrl;			/* start of ctrl segments, without opcode and length */
 	uint64_t max_msg;
 	uint32_t read_segs;		/* segments of a read on the fast path: 1, or M5_NO_READS */
 	uint32_t deny_rdma;		/* completion flags that posts must not have, and BARRIER */

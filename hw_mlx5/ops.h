@@ -57,8 +57,8 @@ void m5_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle);
 int m5_qp_address(struct dap_ep *ep);
 int m5_qp_connect(struct dap_ep *ep);
 int m5_qp_error(struct dap_ep *ep);
-/* To the error state; waits, for a limited time, until the device has flushed the WQEs taken from
- * the SRQ. */
+/* Moves the QP to the error state; waits, for a limited time, until the device has flushed the
+ * WQEs taken from the SRQ. */
 void m5_qp_last_wqe(struct dap_ep *ep);
 int m5_qp_drain_begin(struct dap_ep *ep);
 bool m5_qp_drain_done(struct dap_ep *ep);

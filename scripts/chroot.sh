@@ -14,7 +14,7 @@ for program in debootstrap unshare ip; do
 	command -v $program >/dev/null || die "$program is missing: scripts/deps.sh --chroot installs it"
 done
 
-# inside ROOT COMMAND...: in this chroot, with its own mounts and processes
+# inside ROOT COMMAND...: runs the command in this chroot, with its own mounts and processes
 inside() {
 	local root=$1
 	shift
@@ -25,7 +25,7 @@ inside() {
 			chroot "$root" "$@"' sh "$root" "$@"
 }
 
-# alone ROOT COMMAND...: also with a network of its own, which has loopback only
+# alone ROOT COMMAND...: does the same, also with a network of its own, which has loopback only
 alone() {
 	local program
 	program=$(declare -f inside)

@@ -120,7 +120,7 @@ static void passive_refuse(struct dap_cm_conn *c, const struct cm_msg *rej)
 	cm_conn_linger(c);
 }
 
-/* Core answers the request, unless it refuses it at once. */
+/* Passes the request to core, which refuses it at once or answers it later. */
 static void present_request(struct dap_cm_conn *c, const struct dap_cm_listener *l, const struct cm_msg *m)
 {
 	struct dap_cm_request r = {

@@ -33,7 +33,7 @@ static void in_child(void)
 	for (struct reg_entry *entry = entries; entry; entry = entry->next)
 		entry->refs = 0;
 	forget_open_ias();
-	/* Its owner was a thread of the parent. */
+	/* The owner of the lock was a thread of the parent. */
 	lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 }
 

@@ -114,7 +114,7 @@ static void edv_ah_destroy(struct efa_ctl *ctl, void *pd, uint16_t ah, void *pri
 
 /* ---- completion queues ---- */
 
-struct edv_cq {				/* efa_cq_res.priv */
+struct edv_cq {				/* efa_cq_res.priv points to it */
 	struct ibv_cq *cq;
 	struct ibv_comp_channel *channel;	/* NULL: the CQ cannot be armed */
 };

@@ -13,7 +13,7 @@
 
 static void eq_doorbell(struct m5_ctl_soft *s, uint32_t offset)
 {
-	/* The word, padded to an 8-byte MMIO write. */
+	/* The doorbell word, padded to an MMIO write of 8 bytes. */
 	be32_t db[2] = { m5_eq_doorbell(&s->eq.eq) };
 
 	softnic_mmio_write(s->ctl.soft, s->eq.uar.page, offset, db, sizeof(db));

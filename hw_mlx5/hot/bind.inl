@@ -278,7 +278,7 @@ M5_INLINE bool m5_bind_multi_begin(struct dap_ep *ep, struct dap_rmr *rmr)
 	return true;
 }
 
-/* A bind that needs a second WQE or several KLMs; one doorbell for all. */
+/* Posts a bind that needs a second WQE or several KLMs, with one doorbell. */
 static M5_COLD int m5_bind_multi(struct dap_ep *ep, struct dap_rmr *rmr, const struct m5_range *to,
 				 uint64_t cookie, unsigned int flags)
 {

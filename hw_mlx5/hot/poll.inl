@@ -74,7 +74,7 @@ static M5_COLD bool m5_poll_slow(struct dap_evd *evd, DAT_EVENT *event)
 M5_INLINE uint32_t m5_peek(const uint32_t *p)
 {
 #if defined(__x86_64__) && !DAP_TSAN
-	return *p;		/* the caller's barriers for dap_load_owner order it */
+	return *p;		/* the caller's barriers for dap_load_owner order this load */
 #else
 	return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 #endif

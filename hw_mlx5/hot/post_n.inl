@@ -33,7 +33,7 @@ struct m5_run {
 	size_t slot_off;
 	uint32_t pi;
 	const uint8_t *base;		/* of the LMR of the last inline post, */
-	uint64_t room, what;		/* offsets in it, and its context with a length of 8 */
+	uint64_t room, what;		/* offsets in that LMR; its context, with a length of 8 */
 	m5_v2 ctrl;
 };
 

@@ -147,7 +147,7 @@ M5_INLINE DAT_RETURN m5_post_work(struct dap_ep *ep, struct m5_work w, int n,
 	slot = m5_slot_set(sq, pi, cookie, w.total, pi + blocks, 0, flags);
 	ctrl = m5_ctrl(sq, pi, op, ds, m5_signal(sq, flags, slot), w.imm);
 	slot->kind |= w.kind;
-	if (op != M5_OP_RDMA_WRITE_IMM)		/* the extension counts these */
+	if (op != M5_OP_RDMA_WRITE_IMM)		/* the extension counts these posts itself */
 		m5_count_posted(sq, op, w.total);
 	*m5_piece(sq, pi * 4) = ctrl;
 	if (head == 2)

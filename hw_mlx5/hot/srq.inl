@@ -13,8 +13,8 @@ M5_INLINE int m5_srq_check(const struct m5_srq *q, int n, const DAT_LMR_TRIPLET 
 	return 0;
 }
 
-/* The next head. WQEs mostly complete in the order of their posting, so the next index is usually
- * free. */
+/* Chooses the next head. WQEs mostly complete in the order of their posting, so the next index is
+ * usually free. */
 M5_INLINE bool m5_srq_next(struct dap_srq *srq, uint32_t *next)
 {
 	struct m5_srq *q = m5_srq(srq);
