@@ -34,7 +34,7 @@ answers soft-efa-0 <<'END'
 73	fault=silence	bad .*after 0 messages none arrives
 74	fault=unknown=3	good .*yes: 60 times with 20 new handles
 74	fault=status=7	bad .*RDMA fails otherwise in 1 of 20
-75	fault=rkey_reuse	tune .*yes: 199 of 200 at once
+75	fault=rkey_reuse	tune .*yes: 199 of 200 keys at once
 75	fault=rkey_reuse=5	good .*later: [0-9]+ of 200
 76	fault=late_dereg	bad .*goes on after the call has returned
 76	efa_profile=read	skip .*the adapter does no RDMA write

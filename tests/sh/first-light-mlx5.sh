@@ -49,14 +49,14 @@ answers soft-mlx5-0 <<'END'
 20	fault=cmd_fail=0x403:1	bad .*to 2048 events is refused .set: nothing: create EVDs
 21	fault=quirk=no_rmp_count	bad .*16 of 16 are left .*.set: nothing: do not trust
 21	fault=cmd_fail=0x90f:1	bad .*the query is refused
-21	fault=cmd_fail=0x90c:1	bad .*no SRQ is made
+21	fault=cmd_fail=0x90c:1	bad .*no SRQ can be created
 22	fault=quirk=no_srq_limit	bad .*nothing comes within 3 s
 22	fault=quirk=early_limit	bad .*it comes with 4 left
-22	fault=cmd_fail=0x90d:1	bad .*it is refused
+22	fault=cmd_fail=0x90d:1	bad .*dat_srq_set_lw is refused
 23	fault=quirk=no_last_wqe	bad .*its event is missing: an end waits [0-9]+ ms
 24	fault=quirk=no_qp_error	bad .*its target has no event
 30	fault=quirk=no_umr	bad .*a bind ends with RMR_OPERATION_FAILED
-30	fault=quirk=umr_disabled	bad .*no RMR is made
+30	fault=quirk=umr_disabled	bad .*no RMR can be created
 31	fault=quirk=no_rebind	bad .*bind 2 ends with RMR_OPERATION_FAILED
 32	fault=quirk=old_keys	bad .*a peer still writes by the context
 END
