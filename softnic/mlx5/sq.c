@@ -60,8 +60,9 @@ static void ctrl_reserved(struct sn_qp *qp, const struct sn_ctrl *ctrl)
 	if (word >> 24 || from_be32(ctrl->qpn_ds) & 0xc0 || ctrl->signature || ctrl->dci_stream[0] ||
 	    ctrl->dci_stream[1] ||
 	    ctrl->fm_ce_se & 0x11 || ctrl->fm_ce_se >> 5 > SN_FENCE_SMALL_READ)
-		sn_violate(qp->nic, SN_V_WQE_RESERVED, "QP %#x: opcode %#x index %u: ctrl", qp->qpn,
-			   opcode, word >> 8 & 0xffff);
+		sn_violate(qp->nic, SN_V_WQE_RESERVED,
+			   "QP %#x: opcode %#x index %u: reserved bits of the control segment",
+			   qp->qpn, opcode, word >> 8 & 0xffff);
 }
 
 /* Must a WQE with this PRM fence mode wait? See enum sn_fence. */
