@@ -63,7 +63,7 @@ static bool in_order_until(unsigned int n, uint32_t places, uint32_t size)
 		cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "%s", fake.said);
 		n--;
 	}
-	cr_assert_eq(n, 0, "writes without completion");
+	cr_assert_eq(n, 0, "not every write has completed");
 	return ordered;
 }
 

@@ -290,11 +290,12 @@ Test(efa_peer, control__message_of_each_wrong_kind)
 		{ .name = "short", .why = "a control message of 8 bytes", .len = 8 },
 		{ .name = "no op", .why = "control message 0", .len = 16 },
 		{ .name = "unknown op", .why = "control message 77", .m.op = 77, .len = 16 },
-		{ .name = "FIN of nothing", .why = "has not been made", .m.op = EFA_C_FIN, .len = 16 },
-		{ .name = "offer of nothing", .why = "0 pieces", .m.op = EFA_C_RTS, .len = 32 },
-		{ .name = "offer of more pieces than it has", .why = "2 pieces", .m = {
+		{ .name = "FIN of an unknown request", .why = "has not been made",
+		  .m.op = EFA_C_FIN, .len = 16 },
+		{ .name = "offer of no pieces", .why = "0 pieces", .m.op = EFA_C_RTS, .len = 32 },
+		{ .name = "offer that announces more pieces than it has", .why = "2 pieces", .m = {
 		  .op = EFA_C_RTS, .nseg = { 2 }, .total_lo = { 8 } }, .len = 32 },
-		{ .name = "offer of another sum", .why = "in pieces of", .m = { .op = EFA_C_RTS,
+		{ .name = "offer with a wrong sum", .why = "in pieces of", .m = { .op = EFA_C_RTS,
 		  .nseg = { 1 }, .total_lo = { 8 } }, .seg[0].len = { 9 }, .len = 32 },
 		{ .name = "offer of a sum that wraps", .why = "in pieces of 4294967304", .m = {
 		  .op = EFA_C_RTS, .nseg = { 2 }, .total_lo = { 8 } },

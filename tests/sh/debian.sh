@@ -46,7 +46,7 @@ sed -n 's/^Package: //p' debian/control | sort >"$tmp/packages"
 ls debian/*.install | sed 's,debian/,,; s,\.install,,' | comm -3 - "$tmp/packages" | complain "packages and lists differ:"
 sed -n "s/^packages='\(.*\)'$/\1/p" scripts/deb | tr ' ' '\n' | sort | comm -3 - "$tmp/packages" |
 	complain "scripts/deb and debian/control differ:"
-grep -xE 'libdat2.*|libdapl.*|dapl2.*' "$tmp/packages" | complain "names of Debian's dapl:"
+grep -xE 'libdat2.*|libdapl.*|dapl2.*' "$tmp/packages" | complain "our packages have names of Debian's dapl:"
 
 nm -D --defined-only "$DAPL_BUILD_DIR/lib/libdat.so.1" | awk '{ sub(/@@/, "@", $3); print $3 }' | sed 's/^DAT_1.2$/&@&/' |
 	sort >"$tmp/exports"

@@ -47,7 +47,7 @@ if ! grep -q '^planted$' <<<"$got" || ! grep -q '^libdat: ' <<<"$got" || ! grep 
 fi
 chmod u+s "$dir/list"
 got=$(with_env)
-grep -q '^secure$' <<<"$got" || skip "the bit has no effect in /tmp"
+grep -q '^secure$' <<<"$got" || skip "the set-user-ID bit has no effect in /tmp"
 # The host's own dat.conf is read here, and messages about it are allowed.
 if [ "$got" != "$(without_env)" ] || grep -q planted <<<"$got"; then
 	printf 'with the bit the environment should not count:\n%s\n' "$got"

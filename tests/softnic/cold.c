@@ -285,12 +285,12 @@ static void set_admin(unsigned int status)
 Test(cold, link__up_after_init_hca_and_down_by_paos)
 {
 	cold_boot(c);
-	cr_expect_not(link_is_up(), "at once");
+	cr_expect_not(link_is_up(), "the link is up without training");
 	cr_assert(TH_WITHIN(10000, link_is_up()));
 	set_admin(2);
 	cr_expect_not(link_is_up());
 	set_admin(1);
-	cr_expect_not(link_is_up(), "at once");
+	cr_expect_not(link_is_up(), "the link is up without training");
 	cr_assert(TH_WITHIN(10000, link_is_up()));
 	nothing_held_against();
 }
