@@ -104,7 +104,7 @@ bool sn_drive(struct sn_nic *nic)
 
 	if (nic->forked)
 		return false;
-	/* A kick or a command also comes here. The thread may be asleep then, but it must do the
+	/* sn_drive also serves kicks and commands. The thread may be asleep then, but it must do the
 	 * deferred work. */
 	if (!nic->thread_driven)
 		sn_thread_inline(nic);

@@ -252,7 +252,7 @@ ROW(srq_create, make_srq, free_srq);
 /* ---- Qualifiers ---- */
 
 #define PORTS 64512		/* number of unprivileged ports, which begin at 1024 */
-#define OTHERS 512		/* most descriptors that a process needs besides */
+#define OTHERS 512		/* most descriptors of a process apart from the bound ports */
 
 /* Moves this process into a network namespace of its own. */
 static bool has_own_network(void)

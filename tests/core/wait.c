@@ -411,8 +411,8 @@ static bool sleeps(const struct th_aside *waiter)
 	       th_goes_on_sleeping(__atomic_load_n(&waiter->tid, __ATOMIC_ACQUIRE));
 }
 
-/* Returns false if the waiter slept before it reached that lock; then the change was made during its
- * sleep. */
+/* Returns false if the waiter slept before it reached the chosen lock; then the change was made
+ * during its sleep. */
 static bool wakes_after_change_at(unsigned int lock)
 {
 	struct waiter w = { .evd = flip.evd, .timeout = LONG, .threshold = 1 };

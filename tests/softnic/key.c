@@ -479,7 +479,7 @@ Test(key, umr__of_another_variant_is_seen)
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
 
-/* The test makes the steps of libmlx5's code. */
+/* libmlx5 invalidates a window and binds it again by these steps. */
 Test(key, umr__after_an_invalidate_to_variant_0_may_name_the_old)
 {
 	uint32_t key = drv_window(d, 4, 0xffffff), old;

@@ -220,8 +220,8 @@ struct captured_wqe element_case(struct bench *b, const char *name, enum capture
 		uint8_t *p = b->buf + i * ELEMENT;
 
 		/*
-		 * The data of a receive is not filled. Its length is that of all elements of the
-		 * other cases.
+		 * A receive gets no data here: it only has to be long enough for all elements of
+		 * any other case.
 		 */
 		for (uint32_t k = 0; op != CAPTURED_RECV && k < len; k++)
 			p[k] = captured_payload(i, k);
