@@ -179,7 +179,7 @@ struct m5_cq {
 	uint32_t cqn;
 	uint32_t arm_sn;
 	uint32_t reserved;		/* internal completions its endpoints may have in it */
-	uint32_t room;			/* and the most that fit */
+	uint32_t room;			/* internal completions that fit */
 	/* Offset of the count of passed CQEs to ci, and CQEs that were no event of a hot dequeue:
 	 * see m5_cq_total. */
 	uint64_t before, aside;
@@ -202,7 +202,7 @@ _Static_assert(sizeof(struct m5_pz) <= DAP_HW_PZ_SIZE, "PZ area");
 
 struct m5_lmr {
 	struct m5_mr mr;
-	struct m5_obj *zero;		/* of a zero-based one: its key, which refers to mr; or NULL */
+	struct m5_obj *zero;		/* key of a zero-based LMR, which refers to mr; else NULL */
 };
 _Static_assert(sizeof(struct m5_lmr) <= DAP_HW_LMR_SIZE, "LMR area");
 
