@@ -22,10 +22,12 @@ enum { NIC_ENABLED = 0, NIC_DISABLED = 1, NIC_RESET = 3 };
 
 /*
  * libmlx5 gives the firmware three seconds without a heartbeat, in three checks of one second, and
- * then ends the process. STUCK_MS is shorter, so that this check comes first. A command has a
- * minute, as in libmlx5's boot, counted in checks.
+ * then ends the process. STUCK_MS is shorter, so that this check comes first. Time alone does not
+ * decide: a virtual machine that stood still for seconds also stopped its part of the firmware. A
+ * command has a minute, as in libmlx5's boot, counted in checks.
  */
 #define STUCK_MS 2600
+#define STUCK_LOOKS 2
 #define WAITING_LOOKS (60 * 1000 / VF_HEALTH_MS)
 
 /* A doorbell page is in BAR0 at its number, in pages. */
@@ -60,7 +62,7 @@ static const char *sensors(const struct vf_device *d)
 }
 
 /* Each check of libmlx5 follows one of these, so libmlx5 cannot find the firmware stuck earlier. */
-static bool firmware_stuck(struct vf_device *d, uint64_t ms)
+static bool firmware_stuck(struct vf_device *d, uint64_t ms, bool due)
 {
 	uint32_t count = seg_read(d, SEG_HEALTH_COUNTER) & 0xffffff;
 	struct vf_health *h = &d->health;
@@ -68,8 +70,11 @@ static bool firmware_stuck(struct vf_device *d, uint64_t ms)
 	if (!h->changed || count != h->count) {
 		h->changed = ms;
 		h->count = count;
+		h->still = 0;
+	} else if (due) {
+		h->still++;
 	}
-	return ms - h->changed >= STUCK_MS;
+	return ms - h->changed >= STUCK_MS && h->still >= STUCK_LOOKS;
 }
 
 static bool command_stuck(struct vf_device *d)
@@ -85,8 +90,9 @@ static bool command_stuck(struct vf_device *d)
 
 const char *vf_health(struct vf_device *d)
 {
-	uint64_t ms;
 	const char *why;
+	uint64_t ms;
+	bool due;
 
 	/* A removed device reads as all ones. */
 	if (seg_read(d, SEG_HEALTH_FW_VER) == UINT32_MAX)
@@ -95,10 +101,10 @@ const char *vf_health(struct vf_device *d)
 	if (why)
 		return why;
 	ms = dap_now_ms();
-	if (firmware_stuck(d, ms))
+	due = ms - d->health.looked >= VF_HEALTH_MS;	/* interrupts call this more often */
+	if (due)
+		d->health.looked = ms;
+	if (firmware_stuck(d, ms, due))
 		return "its firmware has stopped";
-	if (ms - d->health.looked < VF_HEALTH_MS)
-		return NULL;
-	d->health.looked = ms;
-	return command_stuck(d) ? "a command has not been answered for a minute" : NULL;
+	return due && command_stuck(d) ? "a command has not been answered for a minute" : NULL;
 }

@@ -131,6 +131,36 @@ Test(health, firmware_pauses)
 	vfio_time(0);
 }
 
+/*
+ * If the whole machine stands still for seconds, as a virtual machine may, the firmware that shares
+ * it has no chance to count before the first check afterwards. It has until the next one.
+ */
+Test(health, firmware_and_checks_pause_together)
+{
+	static uint8_t memory[2 * 4096];
+	struct mlx5dv_devx_uar uar = { .base_addr = memory };
+	struct vf_device d = { .uar = &uar };
+	uint32_t *counter = (uint32_t *)(void *)(memory + HEALTH_COUNTER);
+
+	vfio_time(1000);
+	cr_assert_null(vf_health(&d));
+	for (unsigned int ms = 6000; ms <= 6010; ms += 5) {	/* interrupts */
+		vfio_time(ms);
+		cr_assert_null(vf_health(&d), "%u ms", ms);
+	}
+	*counter = htobe32(1);
+	vfio_time(6250);
+	cr_assert_null(vf_health(&d));
+	/* libmlx5 would end the process at its third check, one second after the second one. */
+	vfio_time(7250);
+	cr_assert_null(vf_health(&d));
+	vfio_time(8250);
+	cr_assert_null(vf_health(&d));
+	vfio_time(9250);
+	cr_assert_str_eq(vf_health(&d), "its firmware has stopped");
+	vfio_time(0);
+}
+
 /* The firmware runs, but does not see the command. The thread that waits for the command is
  * released. */
 Test(health, command_is_not_answered)
