@@ -148,16 +148,16 @@ EFA_COLD void efa_rdma_post(struct dap_ep *ep, struct efa_wr *wr);
 /* Posts the first RDMA again if the peer's device refused it. */
 EFA_COLD void efa_rdma_again(struct dap_ep *ep);
 /*
- * Returns a zeroed control message in the stage of the next WQE. seg[0] of the work request refers
- * to the message.
+ * Returns zeroed bytes for a control message in the stage of the next WQE. seg[0] of the work request
+ * refers to them.
  */
-EFA_COLD struct efa_ctrl_msg *efa_wr_stage(struct dap_ep *ep, struct efa_wr *wr, uint32_t bytes);
+EFA_COLD void *efa_wr_stage(struct dap_ep *ep, struct efa_wr *wr, uint32_t bytes);
 /* Lets a software device without a thread see the doorbells of an endpoint. */
-EFA_COLD void efa_kick_driven(struct efa_engine *eng, struct efa_ep *e);
-static inline void efa_kick(struct efa_engine *eng, struct efa_ep *e)
+EFA_COLD void efa_kick_driven(const struct efa_ep *e);
+static inline void efa_kick(const struct efa_ep *e)
 {
-	if (__builtin_expect(eng->driven, false))
-		efa_kick_driven(eng, e);
+	if (efa_unlikely(e->tx.eng->driven))
+		efa_kick_driven(e);
 }
 
 /* ---- rq.c: receive buffers, and the acknowledgements that free them for the peer ---- */

@@ -89,7 +89,7 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 	/* Both ends count packets from a number that both know. */
 	e->tx.blocked &= EFA_B_QUEUE;
 	if ((ours ^ own->caps) & EFA_CAN_UNSOLICITED)
-		efa_block(&e->tx, EFA_B_HOLD);
+		e->tx.blocked |= EFA_B_HOLD;
 	e->cold->emulates = !(e->tx.can & EFA_CAN_WRITE);
 	ia->eng->emulating += e->cold->emulates;
 }
@@ -164,22 +164,21 @@ static struct efa_ep *enter_and_poll(struct dap_ep *ep)
  */
 int efa_qp_error(struct dap_ep *ep)
 {
-	struct efa_ia *ia = efa_ia(ep->obj.ia);
-	struct efa_engine *eng = ia->eng;
 	struct efa_ep *e = enter_and_poll(ep);
+	struct efa_engine *eng = e->tx.eng;
 	const bool over = e->tx.blocked & EFA_B_OVER;
 	int err;
 
-	efa_block(&e->tx, EFA_B_ENDING);
+	e->tx.blocked |= EFA_B_ENDING;
 	efa_leave(eng);
 	if (over)
 		return 0;
-	err = ia->ctl->ops->qp_error(ia->ctl, &e->cold->qp);
+	err = eng->ctl->ops->qp_error(eng->ctl, &e->cold->qp);
 	if (err || !efa_await_sends(ep, 0, eng->driven ? FLUSH_PUMPS : FLUSH_LOOKS))
 		efa_qp_end(ep);
 	efa_enter(eng);
 	efa_drain(eng);
-	efa_block(&e->tx, EFA_B_ERROR);
+	e->tx.blocked |= EFA_B_ERROR;
 	efa_flush_requests(ep);
 	efa_flush_recvs(ep);
 	eng->emulating -= e->cold->emulates;

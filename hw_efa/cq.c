@@ -74,10 +74,10 @@ int efa_cq_destroy(struct dap_evd *evd)
 	q->eng->armed -= q->armed;
 	q->armed = false;
 	efa_leave(q->eng);
-	if (q->fd >= 0)
+	if (q->fd >= 0) {
 		close(q->fd);
-	if (q->wake >= 0)
 		close(q->wake);
+	}
 	free(q->ring);
 	q->ring = NULL;
 	q->eng = NULL;

@@ -28,7 +28,7 @@ static void peer_gone(struct dap_ep *ep, const union efa_slot *slot, const struc
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_ep_cold *m = e->cold;
 
-	efa_block(&e->tx, EFA_B_HALT);
+	e->tx.blocked |= EFA_B_HALT;
 	if (m->gone)
 		return;
 	m->gone = GONE_LOOKS;

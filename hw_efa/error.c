@@ -12,7 +12,7 @@ void efa_break(struct dap_ep *ep, const char *fmt, ...)
 	struct efa_ep *e = efa_ep(ep);
 	va_list ap;
 
-	efa_block(&e->tx, EFA_B_HALT);
+	e->tx.blocked |= EFA_B_HALT;
 	if (e->tx.blocked & EFA_B_OVER)
 		return;
 	if (!e->cold->explained) {
@@ -39,7 +39,7 @@ void efa_defer(struct dap_ep *ep)
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_engine *eng = e->tx.eng;
 
-	efa_block(&e->tx, EFA_B_QUEUE);
+	e->tx.blocked |= EFA_B_QUEUE;
 	if (e->cold->is_deferred)
 		return;
 	e->cold->is_deferred = true;

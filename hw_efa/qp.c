@@ -271,9 +271,8 @@ static void remove_deferred(struct efa_engine *eng, struct dap_ep *ep)
 /* Another QP may get the number from now on, so completions of this one are dropped. */
 void efa_qp_end(struct dap_ep *ep)
 {
-	struct efa_ia *ia = efa_ia(ep->obj.ia);
-	struct efa_engine *eng = ia->eng;
 	struct efa_ep *e = efa_ep(ep);
+	struct efa_engine *eng = e->tx.eng;
 
 	if (e->cold->destroyed)
 		return;
@@ -283,7 +282,7 @@ void efa_qp_end(struct dap_ep *ep)
 	e->sq.doorbell = e->rx.doorbell = &e->cold->nowhere;
 	e->cold->destroyed = true;
 	efa_leave(eng);
-	ia->ctl->ops->qp_destroy(ia->ctl, &e->cold->qp);
+	eng->ctl->ops->qp_destroy(eng->ctl, &e->cold->qp);
 }
 
 int efa_qp_destroy(struct dap_ep *ep)

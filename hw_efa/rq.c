@@ -14,7 +14,7 @@ static void ring_rq(struct dap_ep *ep)
 	e->rx.rung = e->rx.pi;
 	dap_wc_flush();
 	dap_store_dbrec(e->rx.doorbell, htole32(e->rx.pi & 0xffff));
-	efa_kick(e->tx.eng, e);
+	efa_kick(e);
 }
 
 void efa_rx_refill(struct dap_ep *ep)
@@ -70,12 +70,11 @@ void efa_give_ack(struct dap_ep *ep)
 
 void efa_give_back(struct dap_ep *ep)
 {
-	struct efa_ep *e = efa_ep(ep);
-	struct efa_rx *rx = &e->rx;
+	struct efa_rx *rx = &efa_ep(ep)->rx;
 	uint32_t unrung = rx->pi - rx->rung;
 
 	if (!unrung)
 		efa_ack_delivered(ep);
-	if (unrung >= rx->batch || rx->asked || rx->next - e->rx.advertised >= rx->window / 2)
+	if (unrung >= rx->batch || rx->asked || rx->next - rx->advertised >= rx->window / 2)
 		efa_give_ack(ep);
 }

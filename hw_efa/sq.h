@@ -108,7 +108,7 @@ EFA_INLINE void efa_sq_doorbell(struct efa_ep *e)
 {
 	dap_wc_flush();
 	dap_store_dbrec(e->sq.doorbell, htole32(e->sq.pi & 0xffff));
-	efa_kick(e->tx.eng, e);
+	efa_kick(e);
 }
 
 /* ---- sequence numbers and acknowledgements of both directions ---- */

@@ -75,7 +75,7 @@ static bool send_packets(struct dap_ep *ep, struct efa_dto *d, struct efa_work *
 		if (!may_send(e))
 			return false;
 		if (kind == EFA_K_FIRST) {
-			struct efa_first *f = (void *)efa_wr_stage(ep, &wr, sizeof(*f));
+			struct efa_first *f = efa_wr_stage(ep, &wr, sizeof(*f));
 
 			f->total = cpu_to_le32(d->bytes);
 		}
@@ -142,9 +142,8 @@ static bool place_write(struct efa_tx *tx, struct efa_dto *d)
 {
 	if (d->state & EFA_D_PLACED)
 		return true;
-	if (tx->keeps && efa_overlaps(tx, 0, UINT64_MAX, efa_next(tx)))
-		return false;
-	if (!efa_placed(tx, EFA_WRITE, d->remote, d->bytes, efa_next(tx)))
+	if ((tx->keeps && efa_overlaps(tx, 0, UINT64_MAX, efa_next(tx))) ||
+	    !efa_placed(tx, EFA_WRITE, d->remote, d->bytes, efa_next(tx)))
 		return false;
 	d->state |= EFA_D_PLACED;
 	return true;
@@ -159,7 +158,7 @@ static bool count_write(struct efa_tx *tx, struct efa_dto *d)
 	if (!(tx->blocked & EFA_B_HOLD) && tx->seq != tx->limit)
 		return true;
 	tx->plain += !(d->state & EFA_D_PLAIN);
-	efa_block(tx, EFA_B_PLAIN);
+	tx->blocked |= EFA_B_PLAIN;
 	d->state |= EFA_D_PLAIN;
 	return false;
 }

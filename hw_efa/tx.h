@@ -131,7 +131,6 @@ struct efa_tx {
 
 /* Returns the first request that is not issued. */
 static inline uint32_t efa_next(const struct efa_tx *tx) { return tx->posted - tx->waiting; }
-static inline void efa_block(struct efa_tx *tx, uint32_t why) { tx->blocked |= why; }
 
 /* ---- a WQE off the fast path ---- */
 

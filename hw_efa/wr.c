@@ -45,9 +45,11 @@ void efa_bound_ack(struct dap_ep *ep)
 		      m->oldest_ack + efa_min(ahead + EFA_LOOK_EACH, EFA_MAX_AHEAD + 1);
 }
 
-void efa_kick_driven(struct efa_engine *eng, struct efa_ep *e)
+void efa_kick_driven(const struct efa_ep *e)
 {
-	eng->ctl->ops->kick(eng->ctl->soft, e->sq.handle);
+	const struct efa_ctl *ctl = e->tx.eng->ctl;
+
+	ctl->ops->kick(ctl->soft, e->sq.handle);
 }
 
 void efa_wr_ring(struct dap_ep *ep)
@@ -59,7 +61,7 @@ void efa_wr_ring(struct dap_ep *ep)
 	e->sq.unrung = 0;
 }
 
-struct efa_ctrl_msg *efa_wr_stage(struct dap_ep *ep, struct efa_wr *wr, uint32_t bytes)
+void *efa_wr_stage(struct dap_ep *ep, struct efa_wr *wr, uint32_t bytes)
 {
 	struct efa_ep *e = efa_ep(ep);
 	uint8_t *at = e->cold->stage + (size_t)e->sq.ids[e->sq.used] * EFA_STAGE;
@@ -67,7 +69,7 @@ struct efa_ctrl_msg *efa_wr_stage(struct dap_ep *ep, struct efa_wr *wr, uint32_t
 	memset(at, 0, bytes);
 	wr->seg[0] = (struct efa_iov){ (uintptr_t)at, bytes, e->cold->mr.lkey };
 	wr->nseg = 1;
-	return (struct efa_ctrl_msg *)(void *)at;
+	return at;
 }
 
 /*
