@@ -25,7 +25,7 @@ EFA_COLD void efa_tick_want(struct efa_engine *eng);
 #define EFA_FRUITLESS 32u
 static inline bool efa_tick_polls(const struct efa_engine *eng)
 {
-	return eng->armed && (eng->no_arm || eng->fruitless >= EFA_FRUITLESS);
+	return eng->armed && (!eng->res.ring.doorbell || eng->fruitless >= EFA_FRUITLESS);
 }
 
 /* ---- evd.c ---- */

@@ -195,7 +195,7 @@ const char *efa_qp_why(struct dap_ep *ep)
 	bool known;
 
 	efa_enter(eng);			/* cold->why is written once, in the engine */
-	known = m && m->explained;
+	known = m && *m->why;
 	efa_leave(eng);
 	return known ? m->why : NULL;
 }

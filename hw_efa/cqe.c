@@ -95,7 +95,7 @@ static void end_pull(struct dap_ep *ep, uint32_t index, uint8_t status)
 
 static void end_wqe(struct dap_ep *ep, const union efa_slot *slot, const struct efa_cqe *cqe)
 {
-	const uint8_t status = cqe->status ? efa_status_info(cqe->status)->dto_status : 0;
+	const uint8_t status = efa_status_info(cqe->status)->dto_status;
 	struct efa_ep *e = efa_ep(ep);
 
 	if (slot->kind == EFA_S_DTO)

@@ -8,7 +8,7 @@
 #define OURS "this driver avoids this error: please report it"
 
 static const struct efa_status_info statuses[] = {
-	[EFA_ST_OK] = { "ok", "", DAP_DTO_TRANSPORT },
+	[EFA_ST_OK] = { "ok", "", DAP_DTO_SUCCESS },
 	[EFA_ST_FLUSHED] = { "flushed", "the adapter has given up the QP", DAP_DTO_FLUSHED },
 	[EFA_ST_LOCAL_QP] = { "local QP error", OURS, DAP_DTO_LOCAL_EP },
 	[EFA_ST_UNSUPPORTED_OP] = { "operation not supported", OURS, DAP_DTO_LOCAL_EP },

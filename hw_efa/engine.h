@@ -60,7 +60,6 @@ struct efa_engine {
 	struct dap_ep *deferred;		/* endpoints with work that the tick issues */
 	struct dap_timer tick;
 	bool ticking;
-	bool no_arm;			/* the device raises no events of its CQ */
 	/* wake-ups by the device in a row since a waiter last got a completion */
 	uint32_t fruitless;
 	/* true if the timer is set to look_us instead of EFA_TICK_US */

@@ -15,8 +15,7 @@ void efa_break(struct dap_ep *ep, const char *fmt, ...)
 	e->tx.blocked |= EFA_B_HALT;
 	if (e->tx.blocked & EFA_B_OVER)
 		return;
-	if (!e->cold->explained) {
-		e->cold->explained = true;
+	if (!*e->cold->why) {
 		va_start(ap, fmt);
 		vsnprintf(e->cold->why, sizeof(e->cold->why), fmt, ap);
 		va_end(ap);

@@ -116,7 +116,7 @@ static int cq_open(struct efa_ia *e, char *why, size_t whylen)
 	}
 	if (n < wanted)
 		dap_log(DAP_LOG_WARN, "%s: the CQ has %u entries instead of %u, because contiguous "
-			"memory is short: it serves fewer endpoints", e->eng->ia->name, n, wanted);
+			"memory is short: it serves fewer endpoints", eng->ia->name, n, wanted);
 	eng->cq_entries = eng->res.ring.entries;
 	eng->cq = (struct efa_cqring){ .base = eng->res.ring.base, .mask = eng->cq_entries - 1,
 				       .quarter = eng->cq_entries / 4 - 1,
@@ -139,7 +139,6 @@ static int engine_open(struct dap_ia *ia, char *why, size_t whylen)
 		.ia = ia,
 		.driven = e->ctl->soft && !e->params.silicon,
 		.look_us = e->params.look_ms * 1000,
-		.no_arm = !e->dev.cq_doorbell,
 		.tick = { .fn = efa_tick, .arg = eng },
 	};
 	pthread_mutex_init(&eng->ah_lock, NULL);

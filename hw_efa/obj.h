@@ -44,8 +44,9 @@ struct efa_ep_cold {			/* state that the fast path does not use */
 	uint32_t qkey;
 	struct efa_answer answer[4 * EFA_ASKS];
 	uint32_t answers, answered;
-	char why[EFA_WHY];		/* text of the reason for the end of the connection */
-	bool credit_out, explained, is_deferred, emulates, live;
+	/* text of the reason for the end of the connection; empty until one is known */
+	char why[EFA_WHY];
+	bool credit_out, is_deferred, emulates, live;
 	bool destroyed;			/* the QP has been destroyed, because it did not flush */
 	bool refuses;			/* an emulated write was refused, so later ones are ignored */
 	uint32_t nowhere;		/* target of doorbells of a destroyed QP */
