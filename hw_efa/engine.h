@@ -9,7 +9,6 @@
 #include <pthread.h>
 
 #include "hw_efa/ctl/ctl.h"
-#include "hw_efa/wqe.h"
 
 /* ---- completions ---- */
 

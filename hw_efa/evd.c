@@ -103,10 +103,8 @@ void efa_evd_wake(struct dap_evd *evd)
 
 void efa_ring_taken(struct efa_engine *eng)
 {
-	unsigned int sn = __atomic_load_n(&eng->res.cmd_sn, __ATOMIC_ACQUIRE);
-
 	eng->cq.taken = (eng->cq.ci >> eng->cq.log & EFA_CQE_PHASE) << 8;
 	if (eng->res.ring.doorbell)
 		dap_store_dbrec(eng->res.ring.doorbell,
-				htole32(efa_cq_doorbell((uint16_t)eng->cq.ci, sn, false)));
+				efa_cq_doorbell_of(&eng->res, eng->cq.ci, false));
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "core/hw.h"
+#include "hw_efa/wqe.h"
 
 struct efa_ctl;
 struct softnic_efa;
@@ -49,6 +50,14 @@ struct efa_cq_res {
 	uint16_t number;
 	void *priv;
 };
+
+/* Returns what to write to the CQ's doorbell. */
+static inline uint32_t efa_cq_doorbell_of(const struct efa_cq_res *cq, uint32_t consumed, bool arm)
+{
+	unsigned int sn = __atomic_load_n(&cq->cmd_sn, __ATOMIC_ACQUIRE);
+
+	return htole32(efa_cq_doorbell((uint16_t)consumed, sn, arm));
+}
 
 struct efa_qp_param {
 	void *pd;

@@ -13,7 +13,6 @@
 
 #include "hw_common/memory.h"
 #include "hw_efa/ctl/efadv.h"
-#include "hw_efa/wqe.h"
 
 #define NARROW_INLINE 32u		/* inline bytes of a 64-byte WQE */
 #define LEAST_LOCKED (64u << 10)	/* less than the receive buffers of an endpoint need */

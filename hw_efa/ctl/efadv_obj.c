@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "hw_efa/ctl/efadv.h"
-#include "hw_efa/wqe.h"
 
 enum { WIDE = 128, NARROW = 64, RX_DESC = 16, RNR_FOR_EVER = 7 };
 
@@ -191,12 +190,10 @@ static void edv_cq_destroy(struct efa_ctl *ctl, struct efa_cq_res *cq)
 
 static int edv_cq_arm(struct efa_ctl *ctl, struct efa_cq_res *cq, uint32_t consumed)
 {
-	unsigned int sn = __atomic_load_n(&cq->cmd_sn, __ATOMIC_ACQUIRE);
-
 	(void)ctl;
 	if (!cq->ring.doorbell)
 		return -EOPNOTSUPP;
-	*cq->ring.doorbell = htole32(efa_cq_doorbell((uint16_t)consumed, sn, true));
+	*cq->ring.doorbell = efa_cq_doorbell_of(cq, consumed, true);
 	return 0;
 }
 

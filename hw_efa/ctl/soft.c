@@ -149,13 +149,10 @@ static void soft_cq_destroy(struct efa_ctl *ctl, struct efa_cq_res *cq)
 
 static int soft_cq_arm(struct efa_ctl *ctl, struct efa_cq_res *cq, uint32_t consumed)
 {
-	unsigned int sn = __atomic_load_n(&cq->cmd_sn, __ATOMIC_ACQUIRE);
-
 	if (!cq->ring.doorbell)
 		return -EOPNOTSUPP;
 	dap_wc_flush();
-	dap_store_dbrec(cq->ring.doorbell,
-			htole32(efa_cq_doorbell((uint16_t)consumed, sn, true)));
+	dap_store_dbrec(cq->ring.doorbell, efa_cq_doorbell_of(cq, consumed, true));
 	softnic_efa_kick_cq(ctl->soft, cq->number);
 	return 0;
 }
