@@ -45,15 +45,16 @@ static bool pull_one(struct dap_ep *ep, uint32_t index)
 	while (r->state == EFA_R_PULLS && r->at < r->got) {
 		struct efa_iov from = efa_seg_rest(r->from, r->at), to = efa_seg_rest(r->seg, r->at);
 		struct efa_wr wr = { .op = EFA_OP_RDMA_READ, .kind = EFA_S_PULL, .of = index,
-				     .remote = from.addr, .rkey = from.key, .nseg = 1 };
+				     .nseg = 1 };
 
 		if (!efa_rdma_may(e) || !efa_sq_has(&e->sq, false))
 			return false;
-		wr.len = to.len = efa_min(efa_min(from.len, to.len),
-					  efa_ia(ep->obj.ia)->dev.max_rdma_size);
+		from.len = to.len = efa_min(efa_min(from.len, to.len),
+					    efa_ia(ep->obj.ia)->dev.max_rdma_size);
 		to.key = efa_lkey(to.key);
-		wr.seg[0] = to;
-		r->at += wr.len;
+		wr.seg[0] = from;
+		wr.seg[1] = to;
+		r->at += to.len;
 		r->left++;
 		efa_rdma_post(ep, &wr);
 	}

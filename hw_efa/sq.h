@@ -87,18 +87,12 @@ EFA_INLINE void efa_wqe_put(struct efa_ep *e, const struct efa_wr *wr)
 		sq->next = sq->ring;
 		sq->word0 ^= (uint64_t)EFA_TX_PHASE << 24;
 	}
-	if (wr->op == EFA_OP_SEND && wr->inl) {
+	if (wr->inl) {
 		efa_put_inline(to + 4, wr, wide);
 		return;
 	}
-	if (wr->op != EFA_OP_SEND) {
-		to[4] = wr->len | (uint64_t)wr->rkey << 32;
-		to[5] = wr->remote;
-		efa_put_buf(to + 6, &wr->seg[0]);
-	} else {
-		efa_put_buf(to + 4, &wr->seg[0]);
-		efa_put_buf(to + 6, &wr->seg[1]);
-	}
+	efa_put_buf(to + 4, &wr->seg[0]);
+	efa_put_buf(to + 6, &wr->seg[1]);
 	for (unsigned int i = 8; wide && i < 16; i++)
 		to[i] = 0;
 }

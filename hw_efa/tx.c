@@ -176,14 +176,14 @@ static bool issue_rdma(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 		return false;
 	while (w->at < d->bytes) {
 		struct efa_wr wr = { .op = write ? EFA_OP_RDMA_WRITE : EFA_OP_RDMA_READ,
-				     .nseg = 1, .rkey = w->rkey, .remote = d->remote + w->at };
+				     .nseg = 1 };
 
 		if ((alone && d->left) || !efa_rdma_may(e) || !efa_sq_has(&e->sq, false))
 			return false;
 		wr.has_imm = write && count_write(&e->tx, d);
-		wr.seg[0] = piece_at(w->seg, w->at, efa_min(most, d->bytes - w->at));
-		wr.len = wr.seg[0].len;
-		w->at += wr.len;
+		wr.seg[1] = piece_at(w->seg, w->at, efa_min(most, d->bytes - w->at));
+		wr.seg[0] = (struct efa_iov){ d->remote + w->at, wr.seg[1].len, w->rkey };
+		w->at += wr.seg[1].len;
 		if (wr.has_imm)
 			wr.imm = efa_next_imm(e, EFA_K_WRITE, false);
 		post_packet(ep, &wr, d);

@@ -140,10 +140,8 @@ struct efa_wr {
 	bool has_imm, inl;
 	uint8_t kind;
 	uint32_t of, imm;
-	uint64_t remote;
-	uint32_t rkey, len;		/* for an RDMA only */
-	unsigned int nseg;
-	struct efa_iov seg[2];
+	unsigned int nseg;		/* local segments */
+	struct efa_iov seg[2];		/* of an RDMA the remote segment, then the local one */
 	const void *data;		/* inline data */
 	uint32_t bytes;
 };

@@ -132,9 +132,8 @@ EFA_INLINE bool efa_post_now(struct dap_ep *ep, unsigned int op, const DAT_LMR_T
 		wr.seg[0] = (struct efa_iov){ va, (uint32_t)len, efa_lkey(key) };
 	}
 	if (op != EFA_SEND) {
-		wr.remote = to;
-		wr.rkey = front_rmr_key(remote);
-		wr.len = (uint32_t)len;
+		wr.seg[1] = wr.seg[0];
+		wr.seg[0] = (struct efa_iov){ to, (uint32_t)len, front_rmr_key(remote) };
 	}
 	if (wr.has_imm)
 		wr.imm = efa_next_imm(e, op == EFA_SEND ? EFA_K_MSG : EFA_K_WRITE,

@@ -62,9 +62,9 @@ Test(efa_wqe, put__send_inline)
 Test(efa_wqe, put__rdma_write)
 {
 	const struct efa_wr wr = {
-		.op = EFA_OP_RDMA_WRITE, .has_imm = true, .kind = EFA_S_DTO, .nseg = 1, .len = 4096,
-		.imm = efa_imm(EFA_K_WRITE, false, 0, 0), .remote = 0x100002000, .rkey = 0xdeadbeef,
-		.seg = { { 0x200003000, 4096, 0x42 } },
+		.op = EFA_OP_RDMA_WRITE, .has_imm = true, .kind = EFA_S_DTO, .nseg = 1,
+		.imm = efa_imm(EFA_K_WRITE, false, 0, 0),
+		.seg = { { 0x100002000, 4096, 0xdeadbeef }, { 0x200003000, 4096, 0x42 } },
 	};
 
 	cr_assert_arr_eq(put(1, false, &wr), write_ref, 64);
