@@ -24,7 +24,7 @@ EFA_INLINE void efa_copy(uint64_t to, const uint8_t *from, uint32_t len)
 EFA_INLINE void efa_refill(struct efa_rx *rx, uint32_t id, const uint8_t *buf)
 {
 	rx->ring[rx->pi++ & rx->mask] = (struct efa_rx_desc){
-		{ htole64((uintptr_t)buf), htole64(rx->desc | id) } };
+		.word = { htole64((uintptr_t)buf), htole64(rx->desc | id) } };
 }
 
 #endif

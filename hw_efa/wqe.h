@@ -35,21 +35,49 @@ enum {					/* efa_io_tx_meta_desc.ctrl1 */
 #define EFA_RX_LAST (1u << 31)
 #define EFA_NO_AH 0xffff		/* of a CQE: the sender has no address handle here */
 
-/*
- * The layout of a WQE, which efa_wqe_put assembles from words of 64 bits (sq.h). A wide WQE has 96
- * bytes from offset 32 on, of which inline data may fill 80.
- *
- *	 0	request id (16 bits), ctrl1, ctrl2 (8 each), QP of the peer (16)
- *	 6	number of segments, or of bytes if they are inline (16)
- *	 8	immediate (32), address handle (16), zero (16)
- *	16	qkey (32), zero to 31
- *	32	inline data, or two local segments; of an RDMA the remote and the local segment
- *
- * A local segment is length, lkey (32 each), address (64); a remote one has an rkey.
- */
+struct efa_tx_meta {			/* efa_io_tx_meta_desc */
+	le16_t req_id;
+	uint8_t ctrl1, ctrl2;
+	le16_t dest_qp;
+	le16_t length;			/* local segments, or bytes when they are inline */
+	le32_t imm;
+	le16_t ah;
+	uint8_t ctrl3, zero0;
+	le32_t qkey;
+	uint8_t zero1[12];
+};
+WIRE_SIZE(struct efa_tx_meta, 32);
+WIRE_AT(struct efa_tx_meta, dest_qp, 4);
+WIRE_AT(struct efa_tx_meta, imm, 8);
+WIRE_AT(struct efa_tx_meta, ah, 12);
+WIRE_AT(struct efa_tx_meta, qkey, 16);
 
-/* Little-endian. word[0]: address. word[1]: request id, length (16 bits each), lkey_ctrl (32). */
-struct efa_rx_desc { uint64_t word[2]; };
+struct efa_tx_segment { le32_t length, key, addr_lo, addr_hi; };
+WIRE_SIZE(struct efa_tx_segment, 16);
+
+/* efa_wqe_put (sq.h) stores a WQE in words of 64 bits, because the ring is write-combined. */
+struct efa_wqe {
+	struct efa_tx_meta meta;
+	union {
+		struct efa_tx_segment seg[2];	/* of an RDMA the remote segment, then the local one */
+		uint8_t inl[96];	/* 32 bytes in a WQE of 64, 80 in a wide one */
+	};
+};
+WIRE_SIZE(struct efa_wqe, 128);
+WIRE_AT(struct efa_wqe, seg[1], 48);
+
+struct efa_rx_desc {			/* efa_io_rx_desc */
+	union {
+		struct {
+			le32_t addr_lo, addr_hi;
+			le16_t req_id, length;
+			le32_t lkey_ctrl;
+		};
+		uint64_t word[2];	/* the fast path stores both words, little-endian */
+	};
+};
+WIRE_SIZE(struct efa_rx_desc, 16);
+WIRE_AT(struct efa_rx_desc, lkey_ctrl, 12);
 
 struct efa_cqe {			/* 16 or 32 bytes; only a receive has the fields after qp_num */
 	le16_t req_id;

@@ -73,13 +73,13 @@ static void ring(struct raw *r, const struct raw_qp *q, const struct efa_ring *q
 
 void raw_recv(struct raw *r, struct raw_qp *q, uint32_t n)
 {
-	struct raw_rx *at = q->res.rq.base;
+	struct efa_rx_desc *at = q->res.rq.base;
 
 	for (uint32_t i = 0; i < n; i++, q->rq_pi++) {
 		uint32_t slot = q->rq_pi & (q->res.rq.entries - 1);
 		uintptr_t to = (uintptr_t)r->mem + RAW_MEM / 2 + slot * (size_t)r->caps.mtu;
 
-		at[slot] = (struct raw_rx){
+		at[slot] = (struct efa_rx_desc){
 			.addr_lo = cpu_to_le32((uint32_t)to),
 			.addr_hi = cpu_to_le32((uint32_t)((uint64_t)to >> 32)),
 			.req_id = cpu_to_le16((uint16_t)slot),
@@ -90,7 +90,7 @@ void raw_recv(struct raw *r, struct raw_qp *q, uint32_t n)
 	ring(r, q, &q->res.rq, q->rq_pi);
 }
 
-static void post_wqe(struct raw *r, struct raw_qp *q, struct raw_wqe *w, const struct raw_qp *to)
+static void post_wqe(struct raw *r, struct raw_qp *q, struct efa_wqe *w, const struct raw_qp *to)
 {
 	uint32_t entries = q->res.sq.entries, slot = q->sq_pi & (entries - 1);
 	volatile uint64_t *at = (volatile uint64_t *)((uint8_t *)q->res.sq.base +
@@ -114,36 +114,36 @@ static void post_wqe(struct raw *r, struct raw_qp *q, struct raw_wqe *w, const s
 	ring(r, q, &q->res.sq, q->sq_pi);
 }
 
-static struct raw_segment buf_at(const struct raw *r, uint64_t offset, uint32_t len)
+static struct efa_tx_segment buf_at(const struct raw *r, uint64_t offset, uint32_t len)
 {
 	uint64_t addr = (uintptr_t)r->mem + offset;
 
-	return (struct raw_segment){ cpu_to_le32(len), cpu_to_le32(r->mr.lkey),
+	return (struct efa_tx_segment){ cpu_to_le32(len), cpu_to_le32(r->mr.lkey),
 				    cpu_to_le32((uint32_t)addr), cpu_to_le32((uint32_t)(addr >> 32)) };
 }
 
 void raw_send(struct raw *r, struct raw_qp *q, const struct raw_qp *to, uint32_t len, bool inl)
 {
-	struct raw_wqe w = { .meta.ctrl1 = (uint8_t)(EFA_OP_SEND | (inl ? EFA_TX_INLINE : 0)) };
+	struct efa_wqe w = { .meta.ctrl1 = (uint8_t)(EFA_OP_SEND | (inl ? EFA_TX_INLINE : 0)) };
 
 	w.meta.length = cpu_to_le16((uint16_t)(inl ? len : len ? 1 : 0));
 	if (inl)
 		memcpy(w.inl, r->mem, len);
 	else if (len)
-		w.local = buf_at(r, 0, len);
+		w.seg[0] = buf_at(r, 0, len);
 	post_wqe(r, q, &w, to);
 }
 
 void raw_rdma(struct raw *r, struct raw_qp *q, const struct raw_qp *to, const struct raw_rdma *d)
 {
-	struct raw_wqe w = { .meta.ctrl1 = (uint8_t)d->op };
+	struct efa_wqe w = { .meta.ctrl1 = (uint8_t)d->op };
 	uint64_t remote = (uintptr_t)r->mem + d->remote;
 
 	w.meta.length = cpu_to_le16(1);
-	w.rdma.remote = (struct raw_segment){ cpu_to_le32(d->len), cpu_to_le32(d->rkey),
+	w.seg[0] = (struct efa_tx_segment){ cpu_to_le32(d->len), cpu_to_le32(d->rkey),
 					     cpu_to_le32((uint32_t)remote),
 					     cpu_to_le32((uint32_t)(remote >> 32)) };
-	w.rdma.local = buf_at(r, d->local, d->len);
+	w.seg[1] = buf_at(r, d->local, d->len);
 	post_wqe(r, q, &w, to);
 }
 

@@ -11,51 +11,6 @@
 
 enum { RAW_MEM = 8 << 20, RAW_DEPTH = 64, RAW_QKEY = 0x1234567 };
 
-/* ---- Descriptors by their fields in the device's interface; the driver builds its own from words
- * ---- */
-
-struct raw_meta {			/* efa_io_tx_meta_desc */
-	le16_t req_id;
-	uint8_t ctrl1, ctrl2;
-	le16_t dest_qp;
-	le16_t length;			/* segments, or bytes when they are inline */
-	le32_t imm;
-	le16_t ah;
-	uint8_t ctrl3, zero0;
-	le32_t qkey;
-	uint8_t zero1[12];
-};
-WIRE_SIZE(struct raw_meta, 32);
-WIRE_AT(struct raw_meta, dest_qp, 4);
-WIRE_AT(struct raw_meta, imm, 8);
-WIRE_AT(struct raw_meta, ah, 12);
-WIRE_AT(struct raw_meta, qkey, 16);
-
-struct raw_segment { le32_t length, key, addr_lo, addr_hi; };
-WIRE_SIZE(struct raw_segment, 16);
-
-struct raw_wqe {
-	struct raw_meta meta;
-	union {
-		struct raw_segment local;	/* of a send */
-		struct { struct raw_segment remote, local; } rdma;
-		uint8_t inl[32];
-	};
-};
-WIRE_SIZE(struct raw_wqe, 64);
-WIRE_AT(struct raw_wqe, local, 32);
-WIRE_AT(struct raw_wqe, rdma.local, 48);
-
-struct raw_rx {				/* efa_io_rx_desc */
-	le32_t addr_lo, addr_hi;
-	le16_t req_id, length;
-	le32_t lkey_ctrl;
-};
-WIRE_SIZE(struct raw_rx, 16);
-WIRE_AT(struct raw_rx, lkey_ctrl, 12);
-
-/* ---- Two QPs ---- */
-
 struct raw_qp {
 	struct efa_qp_res res;
 	uint32_t sq_pi, rq_pi;
