@@ -75,31 +75,32 @@ void probe_consumer(const struct light *l, struct answer *a)
 		good(a, "no: %u completions in a CQ of %u", n, r.cq.ring.entries);
 }
 
-static unsigned int empty_status(struct raw *r, bool inl)
+/* Returns why an empty send fails, or NULL if it succeeds. */
+static const char *empty_failure(struct raw *r, bool inl)
 {
+	const char *failure = "no completion";
 	struct efa_cqe c;
-	unsigned int status = 99;
 
 	raw_recv(r, &r->b, 1);
 	raw_send(r, &r->a, &r->b, 0, inl);
 	while (raw_wait(r, &c, 500))
 		if (!raw_is_recv(&c))
-			status = c.status;
-	return status;
+			failure = c.status ? efa_status_info(c.status)->name : NULL;
+	return failure;
 }
 
 void probe_empty(const struct light *l, struct answer *a)
 {
-	unsigned int inl, list;
+	const char *inl, *list;
 	struct raw r;
 
 	if (!open_with_ah(l, &r, 0))
 		return;
-	inl = empty_status(&r, true);
-	list = empty_status(&r, false);
+	inl = empty_failure(&r, true);
+	list = empty_failure(&r, false);
 	if (inl)
-		bad(a, "nothing: send at least one byte", "no: an empty inline send ends with status %u, "
-		    "one of no buffers with %u", inl, list);
+		bad(a, "nothing: send at least one byte", "no: an empty inline send ends with \"%s\", one "
+		    "of no buffers with \"%s\"", inl, list ?: "ok");
 	else
 		good(a, "yes, inline; one of no buffers %s", list ? "is refused" : "is taken as well");
 }
@@ -151,7 +152,7 @@ void probe_unnamed(const struct light *l, struct answer *a)
 		     unnamed, all, with_gid, last_ms);
 }
 
-/* Posts RDMA right after the creation of an address handle. Status 14 means "unknown peer". */
+/* Posts RDMA right after the creation of an address handle, when the peer may be unknown yet. */
 void probe_refused(const struct light *l, struct answer *a)
 {
 	unsigned int refusals = 0, other = 0;
@@ -185,8 +186,8 @@ void probe_refused(const struct light *l, struct answer *a)
 		r.ctl->ops->ah_destroy(r.ctl, r.pd, r.ah, r.ah_priv);
 	}
 	if (other)
-		bad(a, "nothing", "RDMA fails otherwise in %u of %d rounds, last with status %u", other,
-		    ROUNDS, c.status);
+		bad(a, "nothing", "RDMA fails otherwise in %u of %d rounds, last with \"%s\"", other,
+		    ROUNDS, efa_status_info(c.status)->name);
 	else if (refusals)
 		good(a, "yes: %u times with %d new handles, up to %.2f ms; the first RDMA is repeated",
 		     refusals, ROUNDS, longest_ms);
