@@ -99,7 +99,8 @@ static void on_reply(void *ctx, struct dap_cm_conn *conn, const struct dap_path 
 			strerror(-err));
 		core_ep(ep)->conn = NULL;
 		dap_conn_finish(ep, DAP_CAUSE_FAILED, DAP_EV_NON_PEER_REJECTED);
-		dap_cm_break(conn, "the peer cannot connect to this path");
+		dap_cm_break(conn, "the peer cannot connect its endpoint to this one: "
+			     "the error messages of its process say why");
 	}
 	unlock_ep(ep);
 }
