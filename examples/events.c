@@ -105,6 +105,21 @@ static int server(DAT_CONN_QUAL qual)
 	return received != SENDERS * MESSAGES;
 }
 
+/* Names the events that this program can get. */
+static const char *event_name(DAT_EVENT_NUMBER number)
+{
+	switch (number) {
+	case DAT_CONNECTION_REQUEST_EVENT: return "DAT_CONNECTION_REQUEST_EVENT";
+	case DAT_CONNECTION_EVENT_ESTABLISHED: return "DAT_CONNECTION_EVENT_ESTABLISHED";
+	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED: return "DAT_CONNECTION_EVENT_NON_PEER_REJECTED";
+	case DAT_CONNECTION_EVENT_DISCONNECTED: return "DAT_CONNECTION_EVENT_DISCONNECTED";
+	case DAT_CONNECTION_EVENT_BROKEN: return "DAT_CONNECTION_EVENT_BROKEN";
+	case DAT_CONNECTION_EVENT_UNREACHABLE: return "DAT_CONNECTION_EVENT_UNREACHABLE";
+	case DAT_DTO_COMPLETION_EVENT: return "DAT_DTO_COMPLETION_EVENT";
+	default: return "another event";
+	}
+}
+
 static void expect(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 {
 	DAT_EVENT event;
@@ -112,7 +127,7 @@ static void expect(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 
 	must(dat_evd_wait(evd, WAIT_US, 1, &event, &more), "dat_evd_wait");
 	if (event.event_number != number)
-		errx(1, "event 0x%x where 0x%x should be", event.event_number, number);
+		errx(1, "%s where %s should be", event_name(event.event_number), event_name(number));
 }
 
 static int sender(DAT_CONN_QUAL qual)

@@ -41,6 +41,33 @@ static void must(DAT_RETURN ret, const char *call)
 		errx(1, "%s: %s %s", call, major, minor);
 }
 
+/* Names the events that this program can get. */
+static const char *event_name(DAT_EVENT_NUMBER number)
+{
+	switch (number) {
+	case DAT_CONNECTION_REQUEST_EVENT: return "DAT_CONNECTION_REQUEST_EVENT";
+	case DAT_CONNECTION_EVENT_ESTABLISHED: return "DAT_CONNECTION_EVENT_ESTABLISHED";
+	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED: return "DAT_CONNECTION_EVENT_NON_PEER_REJECTED";
+	case DAT_CONNECTION_EVENT_DISCONNECTED: return "DAT_CONNECTION_EVENT_DISCONNECTED";
+	case DAT_CONNECTION_EVENT_BROKEN: return "DAT_CONNECTION_EVENT_BROKEN";
+	case DAT_CONNECTION_EVENT_UNREACHABLE: return "DAT_CONNECTION_EVENT_UNREACHABLE";
+	case DAT_DTO_COMPLETION_EVENT: return "DAT_DTO_COMPLETION_EVENT";
+	case DAT_RMR_BIND_COMPLETION_EVENT: return "DAT_RMR_BIND_COMPLETION_EVENT";
+	default: return "another event";
+	}
+}
+
+static const char *status_name(DAT_DTO_COMPLETION_STATUS status)
+{
+	switch (status) {
+	case DAT_DTO_SUCCESS: return "DAT_DTO_SUCCESS";
+	case DAT_DTO_ERR_FLUSHED: return "DAT_DTO_ERR_FLUSHED";
+	case DAT_DTO_ERR_REMOTE_ACCESS: return "DAT_DTO_ERR_REMOTE_ACCESS";
+	case DAT_DTO_ERR_TRANSPORT: return "DAT_DTO_ERR_TRANSPORT";
+	default: return "another status";
+	}
+}
+
 static DAT_EVENT expect(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 {
 	DAT_EVENT event;
@@ -48,7 +75,7 @@ static DAT_EVENT expect(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 
 	must(dat_evd_wait(evd, WAIT_US, 1, &event, &more), "dat_evd_wait");
 	if (event.event_number != number)
-		errx(1, "event 0x%x where 0x%x should be", event.event_number, number);
+		errx(1, "%s where %s should be", event_name(event.event_number), event_name(number));
 	return event;
 }
 
@@ -159,7 +186,7 @@ static unsigned long lead(void)
 		else if (status == (refused ? DAT_DTO_ERR_FLUSHED : DAT_DTO_ERR_REMOTE_ACCESS))
 			refused++;
 		else
-			errx(1, "status %d after %lu refused writes", status, refused);
+			errx(1, "%s after %lu refused writes", status_name(status), refused);
 	}
 	return refused;
 }

@@ -38,17 +38,48 @@ static void must(DAT_RETURN ret, const char *call)
 	exit(1);
 }
 
-/* Waits for the next event of the EVD, and checks its number. */
+/* Names the events that this program can get. */
+static const char *event_name(DAT_EVENT_NUMBER number)
+{
+	switch (number) {
+	case DAT_CONNECTION_REQUEST_EVENT: return "DAT_CONNECTION_REQUEST_EVENT";
+	case DAT_CONNECTION_EVENT_ESTABLISHED: return "DAT_CONNECTION_EVENT_ESTABLISHED";
+	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED: return "DAT_CONNECTION_EVENT_NON_PEER_REJECTED";
+	case DAT_CONNECTION_EVENT_DISCONNECTED: return "DAT_CONNECTION_EVENT_DISCONNECTED";
+	case DAT_CONNECTION_EVENT_BROKEN: return "DAT_CONNECTION_EVENT_BROKEN";
+	case DAT_CONNECTION_EVENT_UNREACHABLE: return "DAT_CONNECTION_EVENT_UNREACHABLE";
+	case DAT_DTO_COMPLETION_EVENT: return "DAT_DTO_COMPLETION_EVENT";
+	default: return "another event";
+	}
+}
+
+static const char *status_name(DAT_DTO_COMPLETION_STATUS status)
+{
+	switch (status) {
+	case DAT_DTO_SUCCESS: return "DAT_DTO_SUCCESS";
+	case DAT_DTO_ERR_FLUSHED: return "DAT_DTO_ERR_FLUSHED";
+	case DAT_DTO_ERR_REMOTE_ACCESS: return "DAT_DTO_ERR_REMOTE_ACCESS";
+	case DAT_DTO_ERR_TRANSPORT: return "DAT_DTO_ERR_TRANSPORT";
+	default: return "another status";
+	}
+}
+
+/* Waits for the next event of the EVD, and checks its number and status. */
 static DAT_EVENT expect(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 {
+	DAT_DTO_COMPLETION_STATUS status;
 	DAT_EVENT event;
 	DAT_COUNT more;
 
 	must(dat_evd_wait(evd, DAT_TIMEOUT_INFINITE, 1, &event, &more), "dat_evd_wait");
-	if (event.event_number != number ||
-	    (number == DAT_DTO_COMPLETION_EVENT &&
-	     event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)) {
-		fprintf(stderr, "event 0x%x where 0x%x should be\n", event.event_number, number);
+	if (event.event_number != number) {
+		fprintf(stderr, "%s where %s should be\n", event_name(event.event_number),
+			event_name(number));
+		exit(1);
+	}
+	status = event.event_data.dto_completion_event_data.status;
+	if (number == DAT_DTO_COMPLETION_EVENT && status != DAT_DTO_SUCCESS) {
+		fprintf(stderr, "a request or a receive ends with %s\n", status_name(status));
 		exit(1);
 	}
 	return event;

@@ -45,10 +45,39 @@ static DAT_EVENT next_event(DAT_EVD_HANDLE evd)
 	return event;
 }
 
+static const char *status_name(DAT_DTO_COMPLETION_STATUS status)
+{
+	switch (status) {
+	case DAT_DTO_SUCCESS: return "DAT_DTO_SUCCESS";
+	case DAT_DTO_ERR_FLUSHED: return "DAT_DTO_ERR_FLUSHED";
+	case DAT_DTO_ERR_REMOTE_ACCESS: return "DAT_DTO_ERR_REMOTE_ACCESS";
+	case DAT_DTO_ERR_TRANSPORT: return "DAT_DTO_ERR_TRANSPORT";
+	default: return "another status";
+	}
+}
+
+/* Names the events that this program can get. */
+static const char *event_name(DAT_EVENT_NUMBER number)
+{
+	switch (number) {
+	case DAT_CONNECTION_REQUEST_EVENT: return "DAT_CONNECTION_REQUEST_EVENT";
+	case DAT_CONNECTION_EVENT_ESTABLISHED: return "DAT_CONNECTION_EVENT_ESTABLISHED";
+	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED: return "DAT_CONNECTION_EVENT_NON_PEER_REJECTED";
+	case DAT_CONNECTION_EVENT_DISCONNECTED: return "DAT_CONNECTION_EVENT_DISCONNECTED";
+	case DAT_CONNECTION_EVENT_BROKEN: return "DAT_CONNECTION_EVENT_BROKEN";
+	case DAT_CONNECTION_EVENT_UNREACHABLE: return "DAT_CONNECTION_EVENT_UNREACHABLE";
+	case DAT_DTO_COMPLETION_EVENT: return "DAT_DTO_COMPLETION_EVENT";
+	case DAT_RMR_BIND_COMPLETION_EVENT: return "DAT_RMR_BIND_COMPLETION_EVENT";
+	default: return "another event";
+	}
+}
+
 static void expect(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 {
-	if (next_event(evd).event_number != number)
-		errx(1, "another event where 0x%x should be", number);
+	DAT_EVENT_NUMBER got = next_event(evd).event_number;
+
+	if (got != number)
+		errx(1, "%s where %s should be", event_name(got), event_name(number));
 }
 
 static void set_up(void)
@@ -146,7 +175,7 @@ static int read_record(void)
 		return 0;
 	for (int i = 0; i < WORDS; i++)
 		if (status != DAT_DTO_SUCCESS || mem.record[i] != mem.record[0])
-			errx(1, "status %d, or change %ld seen in part", status, mem.record[0]);
+			errx(1, "%s, or change %ld seen in part", status_name(status), mem.record[0]);
 	return 1;
 }
 

@@ -38,6 +38,33 @@ static void must(DAT_RETURN ret, const char *call)
 		errx(1, "%s: %s %s", call, major, minor);
 }
 
+/* Names the events that this program can get. */
+static const char *event_name(DAT_EVENT_NUMBER number)
+{
+	switch (number) {
+	case DAT_CONNECTION_REQUEST_EVENT: return "DAT_CONNECTION_REQUEST_EVENT";
+	case DAT_CONNECTION_EVENT_ESTABLISHED: return "DAT_CONNECTION_EVENT_ESTABLISHED";
+	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED: return "DAT_CONNECTION_EVENT_NON_PEER_REJECTED";
+	case DAT_CONNECTION_EVENT_DISCONNECTED: return "DAT_CONNECTION_EVENT_DISCONNECTED";
+	case DAT_CONNECTION_EVENT_BROKEN: return "DAT_CONNECTION_EVENT_BROKEN";
+	case DAT_CONNECTION_EVENT_UNREACHABLE: return "DAT_CONNECTION_EVENT_UNREACHABLE";
+	case DAT_DTO_COMPLETION_EVENT: return "DAT_DTO_COMPLETION_EVENT";
+	case DAT_RMR_BIND_COMPLETION_EVENT: return "DAT_RMR_BIND_COMPLETION_EVENT";
+	default: return "another event";
+	}
+}
+
+static const char *status_name(DAT_DTO_COMPLETION_STATUS status)
+{
+	switch (status) {
+	case DAT_DTO_SUCCESS: return "DAT_DTO_SUCCESS";
+	case DAT_DTO_ERR_FLUSHED: return "DAT_DTO_ERR_FLUSHED";
+	case DAT_DTO_ERR_REMOTE_ACCESS: return "DAT_DTO_ERR_REMOTE_ACCESS";
+	case DAT_DTO_ERR_TRANSPORT: return "DAT_DTO_ERR_TRANSPORT";
+	default: return "another status";
+	}
+}
+
 static DAT_EVENT expect(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 {
 	DAT_EVENT event;
@@ -45,16 +72,17 @@ static DAT_EVENT expect(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 
 	must(dat_evd_wait(evd, DAT_TIMEOUT_INFINITE, 1, &event, &more), "dat_evd_wait");
 	if (event.event_number != number)
-		errx(1, "event 0x%x where 0x%x should be", event.event_number, number);
+		errx(1, "%s where %s should be", event_name(event.event_number), event_name(number));
 	return event;
 }
 
 static void expect_status(DAT_DTO_COMPLETION_STATUS status)
 {
 	DAT_EVENT event = expect(data_evd, DAT_DTO_COMPLETION_EVENT);
+	DAT_DTO_COMPLETION_STATUS got = event.event_data.dto_completion_event_data.status;
 
-	if (event.event_data.dto_completion_event_data.status != status)
-		errx(1, "status %d", event.event_data.dto_completion_event_data.status);
+	if (got != status)
+		errx(1, "%s where %s should be", status_name(got), status_name(status));
 }
 
 /* The memory has no remote right: only the window gives access to the peer. */
