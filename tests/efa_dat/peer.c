@@ -121,6 +121,7 @@ Test(efa_peer, address__of_the_acceptor_is_invalid)
 		took_conn(&b, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 		said("another kind or version");
 		said("the peer's endpoint broke the connection: the peer cannot connect");
+		said("the error messages of its process say why");
 		pair_close();
 	}
 }
