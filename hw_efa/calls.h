@@ -56,7 +56,7 @@ void efa_evd_purge(struct dap_evd *evd, const struct dap_ep *ep);
  * consumer that only polls never arms, so the index is written here. The phase changes after the
  * last quarter.
  */
-EFA_COLD void efa_ring_taken(struct efa_engine *eng);
+EFA_COLD void efa_cq_write_consumed(struct efa_engine *eng);
 
 EFA_INLINE void efa_put_done(struct dap_evd *evd, struct efa_done d)
 {
@@ -74,7 +74,7 @@ EFA_INLINE void efa_put_done(struct dap_evd *evd, struct efa_done d)
 /*
  * The consumer has dequeued the completion, so the place of the request or receive is free again.
  */
-EFA_INLINE void efa_done_taken(struct dap_ep *ep, unsigned int receive)
+EFA_INLINE void efa_done_dequeued(struct dap_ep *ep, unsigned int receive)
 {
 	efa_ep(ep)->free_at[receive]++;
 }

@@ -76,7 +76,7 @@ void efa_pull_all(struct dap_ep *ep)
 
 /* ---- Messages from the peer ---- */
 
-static void take_fin(struct dap_ep *ep, const struct efa_ctrl_msg *m)
+static void receive_fin(struct dap_ep *ep, const struct efa_ctrl_msg *m)
 {
 	struct efa_tx *tx = &efa_ep(ep)->tx;
 	uint32_t id = le32_to_cpu(m->id);
@@ -151,7 +151,7 @@ void efa_ctrl_packet(struct dap_ep *ep, const uint8_t *p, uint32_t len)
 	if (m->op == EFA_C_CREDIT)
 		efa_ep(ep)->rx.asked |= (m->flags & EFA_CTRL_ASK) != 0;
 	else if (m->op == EFA_C_FIN)
-		take_fin(ep, m);
+		receive_fin(ep, m);
 	else if (m->op != EFA_C_RW || len <= sizeof(*m) + sizeof(m->seg[0]))
 		efa_break(ep, "protocol error: the peer sends control message %u of %u bytes", m->op,
 			  len);

@@ -84,14 +84,14 @@ int efa_cq_destroy(struct dap_evd *evd)
 	return 0;
 }
 
-static bool take_done(struct dap_evd *evd, struct efa_done *d)
+static bool dequeue_done(struct dap_evd *evd, struct efa_done *d)
 {
 	struct efa_evd *q = efa_evd(evd);
 
 	if (q->head == q->tail)
 		return false;
 	*d = q->ring[q->tail++ & q->mask];
-	efa_done_taken(d->ep, d->receive);
+	efa_done_dequeued(d->ep, d->receive);
 	return true;
 }
 
@@ -102,10 +102,10 @@ bool efa_cq_poll(struct dap_evd *evd, struct dap_event *ev)
 	bool got;
 
 	efa_enter(eng);
-	got = take_done(evd, &d);
+	got = dequeue_done(evd, &d);
 	if (!got) {
 		efa_look(eng);
-		got = take_done(evd, &d);
+		got = dequeue_done(evd, &d);
 	}
 	efa_leave(eng);
 	if (got)

@@ -24,7 +24,7 @@ void efa_evd_full(struct dap_evd *evd, struct dap_ep *ep, bool receive)
 {
 	struct efa_evd *q = efa_evd(evd);
 
-	efa_done_taken(ep, receive);
+	efa_done_dequeued(ep, receive);
 	if (q->overflowed)
 		return;
 	q->overflowed = true;
@@ -52,7 +52,7 @@ void efa_emit(struct dap_evd *evd, struct efa_done d, unsigned int flags, bool *
 		d.status = DAP_DTO_FLUSHED;
 	*failed |= d.status != 0;
 	if (flags & DAP_COMP_SUPPRESS && !d.status) {
-		efa_done_taken(d.ep, d.receive);
+		efa_done_dequeued(d.ep, d.receive);
 		return;
 	}
 	d.unsignalled = flags & DAP_COMP_UNSIGNALLED && !d.status;
@@ -101,7 +101,7 @@ void efa_evd_wake(struct dap_evd *evd)
 	eventfd_write(q->wake, 1);
 }
 
-void efa_ring_taken(struct efa_engine *eng)
+void efa_cq_write_consumed(struct efa_engine *eng)
 {
 	eng->cq.taken = (eng->cq.ci >> eng->cq.log & EFA_CQE_PHASE) << 8;
 	if (eng->res.ring.doorbell)

@@ -89,7 +89,8 @@ static EFA_COLD void refuse_message(struct dap_ep *ep, struct efa_recv *r, uint3
 
 #define UNFINISHED "protocol error: the peer started a message before its previous one was complete"
 
-static void take_data(struct dap_ep *ep, unsigned int kind, const uint8_t *p, uint32_t len, bool se)
+static void receive_data(struct dap_ep *ep, unsigned int kind, const uint8_t *p, uint32_t len,
+			 bool se)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 	struct efa_recv *r = &rx->recv[rx->match & rx->recv_mask];
@@ -126,7 +127,7 @@ static void take_data(struct dap_ep *ep, unsigned int kind, const uint8_t *p, ui
 }
 
 /* Offers a long message to the next receive. efa_pull_all issues its reads. */
-static EFA_COLD void take_rts(struct dap_ep *ep, const uint8_t *p, uint32_t len, bool se)
+static EFA_COLD void receive_rts(struct dap_ep *ep, const uint8_t *p, uint32_t len, bool se)
 {
 	const struct efa_ctrl_msg *m = (const void *)p;
 	struct efa_rx *rx = &efa_ep(ep)->rx;
@@ -198,9 +199,9 @@ static bool consume_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 	if (efa_unlikely(rx->match == rx->posted) && (kind <= EFA_K_NEXT || rts))
 		return false;
 	if (kind <= EFA_K_NEXT)
-		take_data(ep, kind, p, bytes, se);
+		receive_data(ep, kind, p, bytes, se);
 	else if (rts)
-		take_rts(ep, p, bytes, se);
+		receive_rts(ep, p, bytes, se);
 	else if (kind == EFA_K_CTRL)
 		efa_ctrl_packet(ep, p, bytes);
 	refill_packet(rx, cqe);
@@ -289,7 +290,7 @@ static EFA_COLD void put_packet_aside(struct dap_ep *ep, const struct efa_cqe *c
 		  (uint16_t)(seq - rx->next) < rx->window ? ", a second time" : "");
 }
 
-static EFA_COLD void take_unsequenced(struct dap_ep *ep, const struct efa_cqe *cqe)
+static EFA_COLD void receive_unsequenced(struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 
@@ -317,9 +318,9 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 		drop_packet(ep, cqe);
 		return;
 	}
-	efa_take_ack(e, imm);
+	efa_receive_ack(e, imm);
 	if (efa_unlikely(kind == EFA_K_UNSEQ)) {
-		take_unsequenced(ep, cqe);
+		receive_unsequenced(ep, cqe);
 		return;
 	}
 	if (efa_unlikely(kind >= EFA_KINDS) || efa_unlikely(!write && !buf) ||

@@ -22,7 +22,7 @@ EFA_INLINE bool efa_sq_has(const struct efa_sq *sq, bool reserve)
 	return sq->used < sq->room + (reserve ? EFA_SPARE_WQES : 0);
 }
 
-EFA_INLINE uint32_t efa_slot_take(struct efa_sq *sq, uint32_t of, uint8_t kind)
+EFA_INLINE uint32_t efa_slot_alloc(struct efa_sq *sq, uint32_t of, uint8_t kind)
 {
 	uint32_t id = sq->ids[sq->used++];
 
@@ -76,7 +76,7 @@ EFA_INLINE void efa_wqe_put(struct efa_ep *e, const struct efa_wr *wr)
 	const uint32_t size = sq->entry_size;
 	const bool wide = size == 128;
 
-	to[0] = sq->word0 | efa_slot_take(sq, wr->of, wr->kind) | ctrl << 16 |
+	to[0] = sq->word0 | efa_slot_alloc(sq, wr->of, wr->kind) | ctrl << 16 |
 		(uint64_t)(wr->inl ? wr->bytes : wr->nseg) << 48;
 	to[1] = sq->word1 | wr->imm;
 	to[2] = sq->qkey;
@@ -134,7 +134,7 @@ static inline uint32_t efa_next_imm(struct efa_ep *e, enum efa_kind kind, bool s
  * Acks arrive in any order. One that is older than the last one would free more than is
  * outstanding.
  */
-static inline void efa_take_ack(struct efa_ep *e, uint32_t ack)
+static inline void efa_receive_ack(struct efa_ep *e, uint32_t ack)
 {
 	struct efa_tx *tx = &e->tx;
 	uint32_t more = (ack - tx->acked) & EFA_ACK_MASK;

@@ -33,7 +33,7 @@ EFA_INLINE DAT_RETURN efa_dequeue_ring(struct dap_evd *evd, DAT_EVENT *event)
 		return front_dequeue_cold(evd, event);
 	}
 	q->tail++;
-	efa_done_taken(d->ep, d->receive);
+	efa_done_dequeued(d->ep, d->receive);
 	if (efa_unlikely(d->status))
 		return efa_dequeue_converted(d, evd, event);
 	front_event_dto(event, evd, d->ep, d->cookie, d->bytes, d->op);

@@ -19,7 +19,7 @@ EFA_INLINE void efa_deliver(struct efa_poller *to, struct dap_evd *evd, struct e
 	if (to->evd && efa_likely(to->evd == evd) &&
 	    efa_likely(!__atomic_load_n(&evd->slow, __ATOMIC_ACQUIRE))) {
 		front_event_dto(to->event, evd, d.ep, d.cookie, d.bytes, d.op);
-		efa_done_taken(d.ep, d.receive);
+		efa_done_dequeued(d.ep, d.receive);
 		to->got = true;
 		return;
 	}
@@ -124,7 +124,7 @@ EFA_INLINE bool efa_message(struct efa_poller *to, struct dap_ep *ep, const stru
 	    efa_unlikely((le16_to_cpu(cqe->req_id) ^ rx->gen) >= rx->nbufs) ||
 	    efa_unlikely(e->tx.blocked | rx->unusual))
 		return false;
-	efa_take_ack(e, imm);
+	efa_receive_ack(e, imm);
 	if (efa_unlikely((uint16_t)seq != (uint16_t)rx->next))
 		return efa_put_aside(to, rx, cqe, seq);
 	if (efa_unlikely(!efa_plain_message(to, ep, cqe)))
@@ -145,7 +145,7 @@ enum {
 };
 
 /* kind: status and flags, with the phase as EFA_NEW. False: cqe.c handles the completion. */
-EFA_INLINE bool efa_cqe_take(struct efa_poller *to, struct dap_ep *ep, const struct efa_cqe *cqe,
+EFA_INLINE bool efa_cqe_fast(struct efa_poller *to, struct dap_ep *ep, const struct efa_cqe *cqe,
 			     uint32_t kind)
 {
 	if (efa_unlikely(!ep))
@@ -168,10 +168,10 @@ EFA_INLINE bool efa_poll_one(struct efa_engine *eng, struct efa_poller *to)
 	if (!(kind & EFA_NEW))
 		return false;
 	dap_rmb_cqe_owner();
-	if (efa_unlikely(!efa_cqe_take(to, eng->eps[le16_to_cpu(cqe->qp_num)], cqe, kind)))
+	if (efa_unlikely(!efa_cqe_fast(to, eng->eps[le16_to_cpu(cqe->qp_num)], cqe, kind)))
 		efa_cqe_slow(eng, cqe);
 	__atomic_store_n(&eng->cq.ci, ci + 1, __ATOMIC_RELAXED);
 	if (efa_unlikely(!((ci + 1) & eng->cq.quarter)))
-		efa_ring_taken(eng);
+		efa_cq_write_consumed(eng);
 	return true;
 }
