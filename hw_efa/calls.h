@@ -58,7 +58,7 @@ void efa_evd_purge(struct dap_evd *evd, const struct dap_ep *ep);
  */
 EFA_COLD void efa_cq_write_consumed(struct efa_engine *eng);
 
-EFA_INLINE void efa_put_done(struct dap_evd *evd, struct efa_done d)
+EFA_INLINE void efa_done_enqueue(struct dap_evd *evd, struct efa_done d)
 {
 	struct efa_evd *q = efa_evd(evd);
 

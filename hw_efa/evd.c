@@ -57,7 +57,7 @@ void efa_emit(struct dap_evd *evd, struct efa_done d, unsigned int flags, bool *
 	}
 	d.unsignalled = flags & DAP_COMP_UNSIGNALLED && !d.status;
 	d.status |= flags & EFA_DONE_BIND;
-	efa_put_done(evd, d);
+	efa_done_enqueue(evd, d);
 }
 
 void efa_event(const struct efa_done *d, struct dap_event *ev)

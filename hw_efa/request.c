@@ -38,7 +38,7 @@ void efa_deliver_requests(struct dap_ep *ep)
 		if (!(d->state & EFA_D_DONE))
 			break;
 		if (efa_likely(!(d->flags | d->status)) && d->op != EFA_BIND && efa_likely(!tx->failed))
-			efa_put_done(ep->request_evd, efa_done_of(ep, d));
+			efa_done_enqueue(ep->request_evd, efa_done_of(ep, d));
 		else
 			emit_request(ep, tx->done);
 		tx->done++;

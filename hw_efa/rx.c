@@ -278,12 +278,12 @@ static EFA_COLD void drop_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 	efa_give_back(ep);
 }
 
-static EFA_COLD void put_packet_aside(struct dap_ep *ep, const struct efa_cqe *cqe)
+static EFA_COLD void store_out_of_order(struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 	const uint16_t seq = (uint16_t)(le32_to_cpu(cqe->imm) >> 12);
 
-	if (efa_put_aside(&(struct efa_poller){ 0 }, rx, cqe, seq))
+	if (efa_window_store(&(struct efa_poller){ 0 }, rx, cqe, seq))
 		return;
 	efa_break(ep, "protocol error: the peer sends sequence number %u, but %u to %u are awaited%s",
 		  seq, rx->next & 0xffff, (rx->next + rx->window - 1) & 0xffff,
@@ -329,7 +329,7 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 		return;
 	}
 	if (efa_unlikely(!next) || efa_unlikely(rx->stalled) || !consume_packet(ep, cqe)) {
-		put_packet_aside(ep, cqe);
+		store_out_of_order(ep, cqe);
 		rx->stalled |= next;
 		return;
 	}

@@ -37,14 +37,14 @@ EFA_INLINE void efa_slot_free(struct efa_sq *sq, uint32_t id)
 	sq->ids[--sq->used] = (uint16_t)id;
 }
 
-EFA_INLINE void efa_put_buf(efa_u64 *to, const struct efa_iov *s)
+EFA_INLINE void efa_write_segment(efa_u64 *to, const struct efa_iov *s)
 {
 	to[0] = s->len | (uint64_t)s->key << 32;
 	to[1] = s->addr;
 }
 
 /* Inline data, padded with zeros. */
-EFA_INLINE void efa_put_inline(efa_u64 *to, const struct efa_wr *wr, bool wide)
+EFA_INLINE void efa_write_inline(efa_u64 *to, const struct efa_wr *wr, bool wide)
 {
 	uint64_t data[12];
 
@@ -67,7 +67,7 @@ EFA_INLINE void efa_put_inline(efa_u64 *to, const struct efa_wr *wr, bool wide)
  * Writes the next WQE in ascending order, each word once: the ring is write-combined device memory.
  * The caller rings the doorbell.
  */
-EFA_INLINE void efa_wqe_put(struct efa_ep *e, const struct efa_wr *wr)
+EFA_INLINE void efa_wqe_write(struct efa_ep *e, const struct efa_wr *wr)
 {
 	struct efa_sq *sq = &e->sq;
 	efa_u64 *to = (efa_u64 *)(void *)sq->next;
@@ -88,11 +88,11 @@ EFA_INLINE void efa_wqe_put(struct efa_ep *e, const struct efa_wr *wr)
 		sq->word0 ^= (uint64_t)EFA_TX_PHASE << 24;
 	}
 	if (wr->inl) {
-		efa_put_inline(to + 4, wr, wide);
+		efa_write_inline(to + 4, wr, wide);
 		return;
 	}
-	efa_put_buf(to + 4, &wr->seg[0]);
-	efa_put_buf(to + 6, &wr->seg[1]);
+	efa_write_segment(to + 4, &wr->seg[0]);
+	efa_write_segment(to + 6, &wr->seg[1]);
 	for (unsigned int i = 8; wide && i < 16; i++)
 		to[i] = 0;
 }

@@ -55,7 +55,7 @@ WIRE_AT(struct efa_tx_meta, qkey, 16);
 struct efa_tx_segment { le32_t length, key, addr_lo, addr_hi; };
 WIRE_SIZE(struct efa_tx_segment, 16);
 
-/* efa_wqe_put (sq.h) stores a WQE in words of 64 bits, because the ring is write-combined. */
+/* efa_wqe_write (sq.h) stores a WQE in words of 64 bits, because the ring is write-combined. */
 struct efa_wqe {
 	struct efa_tx_meta meta;
 	union {

@@ -84,7 +84,7 @@ void efa_wr_post(struct dap_ep *ep, const struct efa_wr *wr)
 		efa_wr_ring(ep);
 	if (!e->sq.unrung)
 		dap_wc_flush();
-	efa_wqe_put(e, wr);
+	efa_wqe_write(e, wr);
 	e->sq.unrung++;
 }
 

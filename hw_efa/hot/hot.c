@@ -139,7 +139,7 @@ EFA_INLINE bool efa_post_now(struct dap_ep *ep, unsigned int op, const DAT_LMR_T
 		wr.imm = efa_next_imm(e, op == EFA_SEND ? EFA_K_MSG : EFA_K_WRITE,
 				      op == EFA_SEND && flags & DAP_COMP_SOLICITED);
 	dap_wc_flush();
-	efa_wqe_put(e, &wr);
+	efa_wqe_write(e, &wr);
 	efa_sq_doorbell(e);
 	return true;
 }
@@ -199,8 +199,8 @@ EFA_INLINE int efa_recv_check(const struct efa_rx *rx, int n, const DAT_LMR_TRIP
 	return 0;
 }
 
-EFA_INLINE int efa_recv_put(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
-			    unsigned int flags)
+EFA_INLINE int efa_recv_enqueue(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov, uint64_t cookie,
+				unsigned int flags)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 	struct efa_recv *r = &rx->recv[rx->posted & rx->recv_mask];
@@ -239,7 +239,7 @@ static DAT_RETURN efa_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *i
 		return efa_return(err);
 	do {
 		efa_enter(e->tx.eng);
-		err = efa_recv_put(ep, n, iov, cookie.as_64, flags);
+		err = efa_recv_enqueue(ep, n, iov, cookie.as_64, flags);
 		if (efa_unlikely(e->rx.stalled || e->tx.blocked & EFA_B_ERROR))
 			efa_rx_resume(ep);
 		efa_leave(e->tx.eng);

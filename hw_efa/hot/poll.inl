@@ -23,7 +23,7 @@ EFA_INLINE void efa_deliver(struct efa_poller *to, struct dap_evd *evd, struct e
 		to->got = true;
 		return;
 	}
-	efa_put_done(evd, d);
+	efa_done_enqueue(evd, d);
 }
 
 /*
@@ -100,8 +100,8 @@ EFA_INLINE bool efa_plain_message(struct efa_poller *to, struct dap_ep *ep, cons
  * Puts a packet that is not next in sequence into the window. False: its place is taken, or is
  * outside of the window.
  */
-EFA_INLINE bool efa_put_aside(struct efa_poller *to, struct efa_rx *rx, const struct efa_cqe *cqe,
-			      uint32_t seq)
+EFA_INLINE bool efa_window_store(struct efa_poller *to, struct efa_rx *rx, const struct efa_cqe *cqe,
+				 uint32_t seq)
 {
 	struct efa_cqe *at = &rx->place[seq & rx->place_mask];
 
@@ -126,7 +126,7 @@ EFA_INLINE bool efa_message(struct efa_poller *to, struct dap_ep *ep, const stru
 		return false;
 	efa_receive_ack(e, imm);
 	if (efa_unlikely((uint16_t)seq != (uint16_t)rx->next))
-		return efa_put_aside(to, rx, cqe, seq);
+		return efa_window_store(to, rx, cqe, seq);
 	if (efa_unlikely(!efa_plain_message(to, ep, cqe)))
 		return false;
 	if (efa_unlikely(!efa_place_is_empty(&rx->place[rx->next & rx->place_mask])))

@@ -43,7 +43,7 @@ static const uint8_t *put(unsigned int id, bool second_lap, const struct efa_wr 
 				    (second_lap ? EFA_TX_PHASE : 0)) << 24 |
 			 (second_lap ? 0x8000 : 0),
 	};
-	efa_wqe_put(&e, wr);
+	efa_wqe_write(&e, wr);
 	cr_assert_eq(ring[64], 0xee, "the driver wrote beyond the WQE");
 	return ring;
 }
