@@ -32,7 +32,7 @@ static inline bool efa_tick_polls(const struct efa_engine *eng)
 EFA_COLD void efa_evd_wake(struct dap_evd *evd);
 EFA_COLD void efa_evd_full(struct dap_evd *evd, struct dap_ep *ep, bool receive);
 /* Reports the EVDs that have overflowed, after the engine has been left. */
-EFA_COLD void efa_tell_full(struct efa_engine *eng);
+EFA_COLD void efa_report_overflows(struct efa_engine *eng);
 /*
  * Puts a completion into the EVD's ring. flags: of the post, and EFA_DONE_BIND for a bind. After a
  * failure all later work counts as flushed, whatever the device did: DAT completes in order.

@@ -32,7 +32,7 @@ void efa_evd_full(struct dap_evd *evd, struct dap_ep *ep, bool receive)
 	q->eng->over = evd;
 }
 
-void efa_tell_full(struct efa_engine *eng)
+void efa_report_overflows(struct efa_engine *eng)
 {
 	struct dap_evd *evd;
 

@@ -36,7 +36,7 @@ EFA_INLINE void efa_leave(struct efa_engine *eng)
 
 	efa_go(eng);
 	if (efa_unlikely(over != NULL))
-		efa_tell_full(eng);
+		efa_report_overflows(eng);
 }
 
 #endif

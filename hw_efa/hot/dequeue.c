@@ -73,7 +73,7 @@ EFA_TAIL_CALL DAT_RETURN efa_dequeue_poll(struct dap_evd *evd, DAT_EVENT *event)
 	else
 		ret = efa_dequeue_ring(evd, event);
 	if (efa_unlikely(over != NULL))
-		efa_tell_full(eng);
+		efa_report_overflows(eng);
 	return ret;
 }
 
