@@ -221,7 +221,7 @@ EFA_COLD void efa_drain(struct efa_engine *eng);
 /* Lets a software device without a thread do some work. */
 EFA_COLD void efa_pump(struct efa_engine *eng);
 /* Lets a device without a thread work, and polls. */
-EFA_COLD void efa_look(struct efa_engine *eng);
+EFA_COLD void efa_poll_cq(struct efa_engine *eng);
 /* Arms the CQ: the next completion wakes the waiters, by an event of the device or at the next
  * tick. */
 EFA_COLD void efa_arm_device(struct efa_engine *eng);

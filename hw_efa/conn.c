@@ -148,7 +148,7 @@ static struct efa_ep *enter_and_poll(struct dap_ep *ep)
 	struct efa_ep *e = efa_ep(ep);
 
 	efa_enter(e->tx.eng);
-	efa_look(e->tx.eng);
+	efa_poll_cq(e->tx.eng);
 	return e;
 }
 

@@ -104,7 +104,7 @@ bool efa_cq_poll(struct dap_evd *evd, struct dap_event *ev)
 	efa_enter(eng);
 	got = dequeue_done(evd, &d);
 	if (!got) {
-		efa_look(eng);
+		efa_poll_cq(eng);
 		got = dequeue_done(evd, &d);
 	}
 	efa_leave(eng);

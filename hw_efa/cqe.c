@@ -37,7 +37,7 @@ static void peer_gone(struct dap_ep *ep, const union efa_slot *slot, const struc
 	efa_defer(ep);
 }
 
-static void gone_look(struct dap_ep *ep)
+static void expire_gone_peer(struct dap_ep *ep)
 {
 	struct efa_ep *e = efa_ep(ep);
 
@@ -171,7 +171,7 @@ void efa_pump(struct efa_engine *eng)
 
 #define TURN_US 20u
 
-void efa_look(struct efa_engine *eng)
+void efa_poll_cq(struct efa_engine *eng)
 {
 	efa_pump(eng);
 	efa_drain(eng);
@@ -187,7 +187,7 @@ bool efa_await_sends(struct dap_ep *ep, uint32_t stop, unsigned int polls)
 		if (i > 16 && !eng->driven)
 			usleep(TURN_US);
 		efa_enter(eng);
-		efa_look(eng);
+		efa_poll_cq(eng);
 		done = !e->sq.used || e->tx.blocked & stop;
 		efa_leave(eng);
 	}
@@ -212,7 +212,7 @@ static void push_deferred(struct efa_engine *eng)
 
 		list = efa_ep(ep)->cold->next_deferred;
 		efa_ep(ep)->cold->is_deferred = false;
-		gone_look(ep);
+		expire_gone_peer(ep);
 		efa_rdma_again(ep);
 		efa_push(ep);
 	}
@@ -235,11 +235,11 @@ void efa_tick(void *arg)
 	}
 	eng->ticking = false;
 	ci = eng->cq.ci;
-	efa_look(eng);
+	efa_poll_cq(eng);
 	if (eng->fruitless >= EFA_FRUITLESS && ci == eng->cq.ci) {
 		eng->fruitless = 0;
 		efa_arm_device(eng);
-		efa_look(eng);
+		efa_poll_cq(eng);
 	}
 	push_deferred(eng);
 	efa_tick_want(eng);

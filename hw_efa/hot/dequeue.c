@@ -64,7 +64,7 @@ EFA_TAIL_CALL DAT_RETURN efa_dequeue_poll(struct dap_evd *evd, DAT_EVENT *event)
 	struct dap_evd *over;
 
 	if (!efa_poll_for(q, eng, &to) && efa_unlikely(eng->driven))
-		efa_look(eng);
+		efa_poll_cq(eng);
 	over = eng->over;
 	if (efa_likely(to.got))
 		ret = DAT_SUCCESS;

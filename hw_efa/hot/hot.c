@@ -86,7 +86,7 @@ static EFA_COLD DAT_RETURN efa_post_any(struct dap_ep *ep, unsigned int op, int 
 		efa_enter(eng);
 		/* Suppressed completions free their places only when the CQ is polled. */
 		for (int i = 0; i < EFA_FULL_LOOKS && tx->posted == efa_ep(ep)->free_at[EFA_REQUESTS]; i++)
-			efa_look(eng);
+			efa_poll_cq(eng);
 		err = efa_request(&r);
 		efa_leave(eng);
 	} while (err && dap_ep_reap(ep, false));
