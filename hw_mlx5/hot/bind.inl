@@ -140,20 +140,20 @@ M5_INLINE struct m5_target m5_bind_target(struct dap_rmr *rmr, uint64_t va, uint
 M5_INLINE void m5_bind_build(m5_half w[M5_BIND_HALVES], m5_v2 ctrl, uint32_t key, size_t priv,
 			     struct m5_target to)
 {
-	m5_half *h = m5_put_two(w, ctrl, m5_umr_head(M5_BIND_MASK, M5_KLM_SLOTS));
+	m5_half *h = m5_put_segments(w, ctrl, m5_umr_head(M5_BIND_MASK, M5_KLM_SLOTS));
 
-	h = m5_put_none(h);
-	h = m5_put_two(h, m5_mkey_head(m5_access[priv], key), to.range);
-	h = m5_put_one(m5_put_none(h), to.klm);
-	m5_put_none(h);
+	h = m5_put_zeros(h);
+	h = m5_put_segments(h, m5_mkey_head(m5_access[priv], key), to.range);
+	h = m5_put_segment_zeros(m5_put_zeros(h), to.klm);
+	m5_put_zeros(h);
 }
 
 M5_INLINE void m5_unbind_build(m5_half w[M5_UNBIND_HALVES], m5_v2 ctrl, uint32_t key)
 {
-	m5_half *h = m5_put_two(w, ctrl, m5_umr_head(M5_UNBIND_MASK, 0));
+	m5_half *h = m5_put_segments(w, ctrl, m5_umr_head(M5_UNBIND_MASK, 0));
 
-	h = m5_put_one(m5_put_none(h), m5_mkey_head(M5_MKEY_HEAD(M5_SEG_FREE), key));
-	m5_put_none(h);
+	h = m5_put_segment_zeros(m5_put_zeros(h), m5_mkey_head(M5_MKEY_HEAD(M5_SEG_FREE), key));
+	m5_put_zeros(h);
 }
 
 /* Stores the blocks one by one, because the ring may end after each of them. */

@@ -118,11 +118,11 @@ M5_INLINE DAT_RETURN m5_post_block(struct m5_sq *sq, struct m5_wqe_pos pos, unsi
 {
 	m5_half w[M5_HALVES], *h;
 
-	h = m5_put_two(w, ctrl, op == M5_OP_SEND ? a : raddr);
+	h = m5_put_segments(w, ctrl, op == M5_OP_SEND ? a : raddr);
 	if (op == M5_OP_SEND)
-		m5_put_one(h, b);
+		m5_put_segment_zeros(h, b);
 	else
-		m5_put_two(h, a, b);
+		m5_put_segments(h, a, b);
 	return m5_post_at(sq, pos, ctrl, w, 1);
 }
 
@@ -215,11 +215,11 @@ M5_INLINE DAT_RETURN m5_post_plain(struct m5_sq *sq, unsigned int op, m5_v2 seg,
 
 	m5_slot_plain(sq, pos, cookie, (uint32_t)bytes);
 	if (op == M5_OP_SEND) {
-		h = m5_put_two(w, ctrl, seg);
-		m5_put_none(h);
+		h = m5_put_segments(w, ctrl, seg);
+		m5_put_zeros(h);
 	} else {
-		h = m5_put_two(w, ctrl, m5_raddr_of(op, remote));
-		m5_put_one(h, seg);
+		h = m5_put_segments(w, ctrl, m5_raddr_of(op, remote));
+		m5_put_segment_zeros(h, seg);
 	}
 	m5_count_posted(sq, op, bytes);
 	return m5_post_at(sq, pos, ctrl, w, 1);
@@ -236,12 +236,12 @@ M5_INLINE DAT_RETURN m5_post_64(struct m5_sq *sq, unsigned int op, const DAT_LMR
 	m5_inline_64(p, front_lmr_va(iov));
 	m5_slot_plain(sq, pos, cookie, M5_LINE);
 	if (op == M5_OP_SEND) {
-		h = m5_put_two(w, ctrl, p[0]);
-		h = m5_put_two(m5_put_two(h, p[1], p[2]), p[3], p[4]);
-		m5_put_none(h);
+		h = m5_put_segments(w, ctrl, p[0]);
+		h = m5_put_segments(m5_put_segments(h, p[1], p[2]), p[3], p[4]);
+		m5_put_zeros(h);
 	} else {
-		h = m5_put_two(w, ctrl, m5_raddr_of(op, remote));
-		h = m5_put_two(m5_put_two(h, p[0], p[1]), p[2], p[3]);
+		h = m5_put_segments(w, ctrl, m5_raddr_of(op, remote));
+		h = m5_put_segments(m5_put_segments(h, p[0], p[1]), p[2], p[3]);
 		m5_put_word(h, (const uint8_t *)(uintptr_t)front_lmr_va(iov) + M5_LINE - 4);
 	}
 	m5_count_posted(sq, op, M5_LINE);

@@ -100,7 +100,7 @@ end:
 }
 
 /* Rings the doorbell for all blocks before sq->pi, with the first word of the last WQE. */
-M5_INLINE void m5_ring_many(struct m5_sq *sq, uint64_t word)
+M5_INLINE void m5_ring_posted(struct m5_sq *sq, uint64_t word)
 {
 	dap_wmb_wqe_before_dbrec();
 	m5_store_dbrec(&sq->dbrec[1], sq->pi);
@@ -111,8 +111,8 @@ M5_INLINE void m5_ring_many(struct m5_sq *sq, uint64_t word)
  * Posts any request by the calls without locks, because the caller owns the queue. Its doorbell
  * goes to memory; *word is what was written there.
  */
-static M5_COLD M5_NOINLINE DAT_RETURN m5_post_n_one(struct dap_ep *ep, const struct dapl_work *work,
-						    uint64_t *word)
+static M5_COLD M5_NOINLINE DAT_RETURN m5_post_unrung(struct dap_ep *ep, const struct dapl_work *work,
+						     uint64_t *word)
 {
 	const struct dap_hot *calls = m5_ia(ep->obj.ia)->v3 ? &m5_hot_v3 : &m5_hot_base;
 	struct m5_sq *sq = &m5_ep(ep)->sq;
@@ -151,7 +151,7 @@ static M5_COLD M5_NOINLINE DAT_RETURN m5_post_n_slow(struct dap_ep *ep, DAT_COUN
 	DAT_COUNT plain;
 
 	while (done < n) {
-		ret = m5_post_n_one(ep, &work[done], &word);
+		ret = m5_post_unrung(ep, &work[done], &word);
 		if (ret != DAT_SUCCESS)
 			break;
 		done++;
@@ -161,7 +161,7 @@ static M5_COLD M5_NOINLINE DAT_RETURN m5_post_n_slow(struct dap_ep *ep, DAT_COUN
 		done += plain;
 	}
 	if (done)
-		m5_ring_many(sq, word);
+		m5_ring_posted(sq, word);
 	m5_sq_end(sq);
 	*posted = done;
 	return ret;
@@ -183,7 +183,7 @@ static DAT_RETURN m5_post_n(DAT_EP_HANDLE handle, DAT_COUNT n, const struct dapl
 	done = m5_write_plain_n(sq, n, work);
 	if (m5_unlikely(done != n))
 		return m5_post_n_slow(ep, n, work, posted, done);
-	m5_ring_many(sq, m5_last_word(sq));
+	m5_ring_posted(sq, m5_last_word(sq));
 	m5_sq_end(sq);
 	*posted = n;
 	return DAT_SUCCESS;

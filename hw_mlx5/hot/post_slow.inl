@@ -199,8 +199,8 @@ M5_INLINE DAT_RETURN m5_sges_write(struct m5_sq *sq, unsigned int op, unsigned i
 				      front_lmr_va(&iov[i]));
 	M5_UNROLL
 	for (unsigned int i = 0; i < blocks * 4; i += 2)
-		h = i + 1 < head + n ? m5_put_two(h, v[i], v[i + 1]) :
-		    i < head + n ? m5_put_one(h, v[i]) : m5_put_none(h);
+		h = i + 1 < head + n ? m5_put_segments(h, v[i], v[i + 1]) :
+		    i < head + n ? m5_put_segment_zeros(h, v[i]) : m5_put_zeros(h);
 	m5_slot_plain(sq, pos, cookie, (uint32_t)total);
 	m5_count_posted(sq, op, total);
 	return m5_post_at(sq, pos, v[0], w, blocks);

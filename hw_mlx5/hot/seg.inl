@@ -116,7 +116,7 @@ M5_INLINE uint64_t m5_load(const uint8_t *p, unsigned int bytes)
 }
 
 /* Append to a WQE in registers, one m5_half at a time; return the next position. */
-M5_INLINE m5_half *m5_put_two(m5_half *h, m5_v2 lo, m5_v2 hi)
+M5_INLINE m5_half *m5_put_segments(m5_half *h, m5_v2 lo, m5_v2 hi)
 {
 #if defined(__AVX2__)
 	*h++ = _mm256_set_m128i((__m128i)hi, (__m128i)lo);
@@ -128,7 +128,7 @@ M5_INLINE m5_half *m5_put_two(m5_half *h, m5_v2 lo, m5_v2 hi)
 }
 
 /* Extends v by zeros: the instruction that made v has cleared the upper half. */
-M5_INLINE m5_half *m5_put_one(m5_half *h, m5_v2 v)
+M5_INLINE m5_half *m5_put_segment_zeros(m5_half *h, m5_v2 v)
 {
 #if defined(__AVX2__) && !defined(__clang__)
 	/* assembly, because gcc would copy v */
@@ -138,7 +138,7 @@ M5_INLINE m5_half *m5_put_one(m5_half *h, m5_v2 v)
 	*h = _mm256_zextsi128_si256((__m128i)v);
 	return h + 1;
 #else
-	return m5_put_two(h, v, (m5_v2){ 0 });
+	return m5_put_segments(h, v, (m5_v2){ 0 });
 #endif
 }
 
@@ -156,19 +156,19 @@ M5_INLINE m5_half *m5_put_word(m5_half *h, const uint8_t *p)
 	uint32_t word;
 
 	__builtin_memcpy(&word, p, sizeof(word));
-	return m5_put_two(h, (m5_v2)_mm_cvtsi32_si128((int)word), (m5_v2){ 0 });
+	return m5_put_segments(h, (m5_v2)_mm_cvtsi32_si128((int)word), (m5_v2){ 0 });
 #else
-	return m5_put_two(h, (m5_v2){ m5_load(p, 4), 0 }, (m5_v2){ 0 });
+	return m5_put_segments(h, (m5_v2){ m5_load(p, 4), 0 }, (m5_v2){ 0 });
 #endif
 }
 
-M5_INLINE m5_half *m5_put_none(m5_half *h)
+M5_INLINE m5_half *m5_put_zeros(m5_half *h)
 {
 #if defined(__AVX2__)
 	*h = _mm256_setzero_si256();
 	return h + 1;
 #else
-	return m5_put_two(h, (m5_v2){ 0 }, (m5_v2){ 0 });
+	return m5_put_segments(h, (m5_v2){ 0 }, (m5_v2){ 0 });
 #endif
 }
 
