@@ -255,7 +255,7 @@ void softnic_efa_cq_seen(struct softnic_efa *handle, uint16_t number, uint16_t s
 	if (nic->forks != sne_forks || !cq || sub >= cq->attr.sub_cqs)
 		return;
 	atomic_store_explicit(&cq->taken[sub], taken, memory_order_relaxed);
-	atomic_store_explicit(&cq->told, true, memory_order_relaxed);
+	atomic_store_explicit(&cq->taken_reported, true, memory_order_relaxed);
 }
 
 static uint16_t unread_of(const struct sne_cq *cq, uint16_t sub)
@@ -275,7 +275,7 @@ static void check_overrun(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub)
 		atomic_store_explicit(&cq->taken[sub], host->cq_taken(host->ctx, cq->number, sub),
 				      memory_order_relaxed);
 		unread = unread_of(cq, sub);
-	} else if (!atomic_load_explicit(&cq->told, memory_order_relaxed)) {
+	} else if (!atomic_load_explicit(&cq->taken_reported, memory_order_relaxed)) {
 		return;
 	}
 	if (unread >= cq->attr.entries)

@@ -92,7 +92,7 @@ struct sne_cq {
 	/* CQEs that the driver has taken, modulo 2^16; valid once the driver has reported them
 	 * (told) */
 	_Atomic uint32_t taken[SNE_SUB_CQS];
-	_Atomic bool told;
+	_Atomic bool taken_reported;
 	bool armed;
 	uint32_t events;
 };

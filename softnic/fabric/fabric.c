@@ -107,7 +107,7 @@ static void drop_link(struct sn_fab *f, uint32_t slot)
 	if (!link->broken)
 		poll_link(f, link, (unsigned int)(link->rx.size / SN_RING_LINE));
 	if (link->wake_unchecked)
-		SLIST_REMOVE(&f->wake_unchecked, link, sn_link, untold_link);
+		SLIST_REMOVE(&f->wake_unchecked, link, sn_link, unchecked_link);
 	sn_registry_lock();
 	f->links[slot] = NULL;
 	sn_link_free(link, false);

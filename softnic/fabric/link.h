@@ -47,7 +47,7 @@ struct sn_link {
 	/* a packet was sent, but it is not yet known whether the peer sleeps; such links are in a
 	 * list: */
 	bool wake_unchecked;
-	SLIST_ENTRY(sn_link) untold_link;
+	SLIST_ENTRY(sn_link) unchecked_link;
 	size_t blocked;			/* length of a packet that found the ring full */
 	struct sn_ring tx, rx;
 	void *map;

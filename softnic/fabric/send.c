@@ -147,7 +147,7 @@ void sn_fab_release(struct sn_fab *f)
 
 	f->held = false;
 	while ((link = SLIST_FIRST(&f->wake_unchecked)) && !f->forked) {
-		SLIST_REMOVE_HEAD(&f->wake_unchecked, untold_link);
+		SLIST_REMOVE_HEAD(&f->wake_unchecked, unchecked_link);
 		wake_peer(f, link);
 	}
 }
@@ -157,7 +157,7 @@ static void hold_back(struct sn_fab *f, struct sn_link *link)
 	if (link->wake_unchecked)
 		return;
 	link->wake_unchecked = true;
-	SLIST_INSERT_HEAD(&f->wake_unchecked, link, untold_link);
+	SLIST_INSERT_HEAD(&f->wake_unchecked, link, unchecked_link);
 }
 
 int sn_fab_reserve_now(struct sn_fab *f, struct sn_fab_dest *dest, size_t len, void **pkt)

@@ -281,7 +281,7 @@ static void send_completion_event(struct sn_nic *nic, unsigned int slot)
  * EQ. */
 static void run_slot(struct sn_nic *nic, unsigned int slot, struct entry *e)
 {
-	bool heard = sn_eq_subscribed(nic, SN_EV_CMD);
+	bool subscribed = sn_eq_subscribed(nic, SN_EV_CMD);
 	enum delivery d = execute_entry(nic, slot, e);
 
 	if (nic->dev->cold->checksum == 3) {
@@ -290,7 +290,7 @@ static void run_slot(struct sn_nic *nic, unsigned int slot, struct entry *e)
 		e->signature = sign(e, sizeof(*e));
 	}
 	__atomic_store_n(&e->status_own, (uint8_t)(d << 1), __ATOMIC_RELEASE);
-	if (heard)
+	if (subscribed)
 		send_completion_event(nic, slot);
 	sn_pages_balance(nic);
 }

@@ -46,7 +46,7 @@ struct ve_cq {
 
 struct ve_eq {
 	bool live, armed;
-	bool untold;			/* the EQ has events for which no interrupt has been raised */
+	bool unreported;		/* the EQ has events for which no interrupt has been raised */
 	uint8_t vector;
 	uint64_t addr;
 	uint32_t depth, next;		/* depth of the ring; free-running counter of the next entry */

@@ -106,14 +106,14 @@ static void write_event(struct vm_device *dev, struct ve_eq *eq, uint16_t cq)
 		vm_report(dev, "event of CQ %u: no memory at %#llx", cq, (unsigned long long)addr);
 	}
 	eq->next++;
-	eq->untold = true;
+	eq->unreported = true;
 }
 
 static void interrupt(struct vm_device *dev, struct ve_eq *eq)
 {
-	if (!eq->armed || !eq->untold)
+	if (!eq->armed || !eq->unreported)
 		return;
-	eq->armed = eq->untold = false;
+	eq->armed = eq->unreported = false;
 	vf_irq_fire(&dev->irqs, eq->vector);
 }
 
