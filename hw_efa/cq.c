@@ -17,9 +17,7 @@
 
 static uint32_t ring_size(uint32_t entries)
 {
-	uint32_t n = entries + (2 * entries > LEAST_ROOM ? 2 * entries : LEAST_ROOM);
-
-	return 1u << (32 - __builtin_clz(n - 1));
+	return efa_pow2_up(entries + (2 * entries > LEAST_ROOM ? 2 * entries : LEAST_ROOM));
 }
 
 int efa_cq_create(struct dap_evd *evd, unsigned int entries)

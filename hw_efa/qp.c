@@ -19,11 +19,6 @@
 #define RX_BATCH 8u
 #define UNSEQ_BUFS (EFA_ASKS * 2 + 8)	/* FINs of long messages and of emulated writes; credits; ASK */
 
-static uint32_t pow2_up(uint32_t n)
-{
-	return n > 1 ? 1u << (32 - __builtin_clz(n - 1)) : 1;
-}
-
 /* A write without a receive has a CQE, too, and takes a place of the window, so bufs covers it. */
 void efa_set_shape(struct efa_ia *ia)
 {
@@ -36,7 +31,7 @@ void efa_set_shape(struct efa_ia *ia)
 	while (sq > 16 && sq > dev->max_sq_wr / (wide ? 2 : 1))
 		sq /= 2;
 	ia->shape = (struct efa_shape){
-		.sq = sq, .rq = pow2_up(bufs), .bufs = bufs, .cqes = sq + bufs, .stride = stride,
+		.sq = sq, .rq = efa_pow2_up(bufs), .bufs = bufs, .cqes = sq + bufs, .stride = stride,
 		.mem = ((size_t)bufs * stride + sq * EFA_STAGE + 4095) & ~(size_t)4095,
 		.inline_max = (uint16_t)efa_min(can, ia->params.inl), .wide = wide,
 	};
@@ -56,7 +51,7 @@ size_t efa_ep_memory(const struct efa_ia *ia, uint32_t requests, uint32_t receiv
 
 	return dap_ep_size() + sizeof(struct efa_ep_cold) + s->mem + s->sq * (s->wide ? 128 : 64) +
 	       s->rq * sizeof(struct efa_rx_desc) +
-	       rings_bytes(ia, pow2_up(requests), pow2_up(receives)) +
+	       rings_bytes(ia, efa_pow2_up(requests), efa_pow2_up(receives)) +
 	       (ia->ctl->ops->qp_memory ? ia->ctl->ops->qp_memory(s->sq) : 0);
 }
 
@@ -129,7 +124,7 @@ static void init_ep(struct dap_ep *ep)
 			.room = efa_min(s->sq - EFA_SPARE_WQES - 1, UINT8_MAX),
 		},
 		.tx = {
-			.eng = ia->eng, .lmr = &no_lmr, .max = requests, .mask = pow2_up(requests) - 1,
+			.eng = ia->eng, .lmr = &no_lmr, .max = requests, .mask = efa_pow2_up(requests) - 1,
 			.blocked = EFA_B_DOWN,
 			.max_msg = (uint32_t)a->max_message_size, .max_rdma = (uint32_t)a->max_rdma_size,
 			.deny = { [EFA_SEND] = ~(allow | DAP_COMP_SOLICITED), [EFA_READ] = ~allow,
@@ -138,7 +133,7 @@ static void init_ep(struct dap_ep *ep)
 				     [EFA_WRITE] = a->max_rdma_write_iov },
 		},
 		.rx = {
-			.lmr = &no_lmr, .max = recvs, .recv_mask = pow2_up(recvs) - 1,
+			.lmr = &no_lmr, .max = recvs, .recv_mask = efa_pow2_up(recvs) - 1,
 			.stride = s->stride, .nbufs = s->bufs,
 			.window = window, .place_mask = window - 1, .batch = efa_min(window / 2, RX_BATCH),
 			.deny = ~(a->recv_completion_flags & DAP_COMP_UNSIGNALLED),

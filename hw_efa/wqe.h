@@ -18,6 +18,12 @@ static inline uint32_t efa_min(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
+/* Returns the least power of two that is not below n. */
+static inline uint32_t efa_pow2_up(uint32_t n)
+{
+	return n > 1 ? 1u << (32 - __builtin_clz(n - 1)) : 1;
+}
+
 enum efa_op { EFA_OP_SEND, EFA_OP_RDMA_READ, EFA_OP_RDMA_WRITE };
 
 enum {					/* efa_io_tx_meta_desc.ctrl1 */
