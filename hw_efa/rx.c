@@ -66,7 +66,7 @@ static bool scatter_data(struct dap_ep *ep, const struct efa_iov *seg, uint32_t 
 		const struct efa_iov to = efa_seg_rest(seg, at);
 		const uint32_t n = efa_min(to.len, len);
 
-		if (efa_unlikely(!efa_writable(ep, &to)))
+		if (!efa_writable(ep, &to))
 			return false;
 		efa_copy(to.addr, from, n);
 		from += n;
@@ -96,7 +96,7 @@ static void receive_data(struct dap_ep *ep, unsigned int kind, const uint8_t *p,
 	struct efa_recv *r = &rx->recv[rx->match & rx->recv_mask];
 
 	if (kind != EFA_K_NEXT) {
-		if (efa_unlikely(rx->part_total))
+		if (rx->part_total)
 			return efa_break(ep, UNFINISHED);
 		rx->part = 0;
 		rx->part_total = len;
@@ -112,8 +112,7 @@ static void receive_data(struct dap_ep *ep, unsigned int kind, const uint8_t *p,
 	if (len > rx->part_total - rx->part || (!rx->part_total && kind != EFA_K_MSG))
 		return efa_break(ep, "protocol error: the peer sends a fragment of no message, or more "
 				 "bytes than it announced");
-	if (efa_unlikely(rx->part_total > r->room) ||
-	    efa_unlikely(!scatter_data(ep, r->seg, rx->part, p, len))) {
+	if (rx->part_total > r->room || !scatter_data(ep, r->seg, rx->part, p, len)) {
 		refuse_message(ep, r, rx->part_total);
 		return;
 	}
@@ -196,7 +195,7 @@ static bool consume_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 	bool se = imm & EFA_IMM_SE;
 	bool rts = kind == EFA_K_CTRL && bytes >= sizeof(struct efa_ctrl_msg) && *p == EFA_C_RTS;
 
-	if (efa_unlikely(rx->match == rx->posted) && (kind <= EFA_K_NEXT || rts))
+	if (rx->match == rx->posted && (kind <= EFA_K_NEXT || rts))
 		return false;
 	if (kind <= EFA_K_NEXT)
 		receive_data(ep, kind, p, bytes, se);
@@ -308,27 +307,26 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 	bool write = kind == EFA_K_WRITE, buf = !(cqe->flags & EFA_CQE_UNSOLICITED);
 	bool next = (uint16_t)(imm >> 12) == (uint16_t)rx->next;
 
-	if (buf && efa_unlikely((le16_to_cpu(cqe->req_id) ^ rx->gen) >= rx->nbufs)) {
+	if (buf && (le16_to_cpu(cqe->req_id) ^ rx->gen) >= rx->nbufs) {
 		efa_log_dropped(DAP_LOG_EP, ep->obj.ia, "of a QP that had this number before", cqe);
 		return;
 	}
-	if ((efa_unlikely(efa_cqe_from(cqe) != e->from) && !is_unnamed_peer(ep, cqe)) ||
-	    efa_unlikely(e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT)) ||
-	    efa_unlikely(!(cqe->flags & EFA_CQE_HAS_IMM))) {
+	if ((efa_cqe_from(cqe) != e->from && !is_unnamed_peer(ep, cqe)) ||
+	    e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT) || !(cqe->flags & EFA_CQE_HAS_IMM)) {
 		drop_packet(ep, cqe);
 		return;
 	}
 	efa_receive_ack(e, imm);
-	if (efa_unlikely(kind == EFA_K_UNSEQ)) {
+	if (kind == EFA_K_UNSEQ) {
 		receive_unsequenced(ep, cqe);
 		return;
 	}
-	if (efa_unlikely(kind >= EFA_KINDS) || efa_unlikely(!write && !buf) ||
-	    efa_unlikely(write != (efa_cqe_op(cqe) == EFA_OP_RDMA_WRITE))) {
+	if (kind >= EFA_KINDS || (!write && !buf) ||
+	    write != (efa_cqe_op(cqe) == EFA_OP_RDMA_WRITE)) {
 		efa_break(ep, "protocol error: the peer sends a packet of no known kind");
 		return;
 	}
-	if (efa_unlikely(!next) || efa_unlikely(rx->stalled) || !consume_packet(ep, cqe)) {
+	if (!next || rx->stalled || !consume_packet(ep, cqe)) {
 		store_out_of_order(ep, cqe);
 		rx->stalled |= next;
 		return;
