@@ -40,20 +40,21 @@ static void peer_gone(struct dap_ep *ep, const union efa_slot *slot, const struc
 static void expire_gone_peer(struct dap_ep *ep)
 {
 	struct efa_ep *e = efa_ep(ep);
+	struct efa_ep_cold *m = e->cold;
 
-	if (!e->cold->gone || e->tx.blocked & EFA_B_OVER)
+	if (!m->gone || e->tx.blocked & EFA_B_OVER)
 		return;
-	if (--e->cold->gone) {
+	if (--m->gone) {
 		efa_defer(ep);
 		return;
 	}
-	if (e->cold->gone_cqe.status == EFA_ST_REMOTE_QPN)
+	if (m->gone_cqe.status == EFA_ST_REMOTE_QPN)
 		efa_break(ep, "peer QP %u disappeared without a reason: has its process been stopped?",
 			  e->remote_qpn);
 	else
-		efa_break_cqe(ep, &e->cold->gone_cqe);
-	if (e->cold->gone_dto - e->tx.done < e->tx.posted - e->tx.done)
-		efa_fail_dto(ep, e->cold->gone_dto, DAP_DTO_TRANSPORT);
+		efa_break_cqe(ep, &m->gone_cqe);
+	if (m->gone_dto - e->tx.done < e->tx.posted - e->tx.done)
+		efa_fail_dto(ep, m->gone_dto, DAP_DTO_TRANSPORT);
 }
 
 /*
