@@ -116,7 +116,8 @@ struct m5_rq {
 	uint64_t bytes;			/* of all posted receives */
 	uint64_t posted;		/* pi, extended, when credit was last checked; atomic */
 };
-_Static_assert(offsetof(struct m5_rq, posted) == 64, "what a receive touches is one cache line");
+_Static_assert(offsetof(struct m5_rq, posted) == 64,
+	       "the fields that the post of a receive uses are in one cache line");
 
 struct m5_done {			/* the poller's cache line */
 	struct m5_slot *sq_slots, *rq_slots;
@@ -192,7 +193,8 @@ struct m5_cq {
 	pthread_mutex_t mutex;		/* held by the thread that owns the CQ */
 };
 _Static_assert(sizeof(struct m5_cq) <= DAP_HW_EVD_SIZE, "EVD area");
-_Static_assert(offsetof(struct m5_cq, ring) == 64, "what a poll asks is one line");
+_Static_assert(offsetof(struct m5_cq, ring) == 64,
+	       "the fields that a poll reads are in one cache line");
 
 struct m5_pz {
 	uint32_t pdn;
@@ -252,7 +254,8 @@ struct m5_rmr {
 	uint32_t idle[M5_RMR_KEYS];	/* rkeys of the other mkeys */
 	struct m5_window window[M5_RMR_KEYS];
 };
-_Static_assert(offsetof(struct m5_rmr, note) == 64, "what a bind asks is one line");
+_Static_assert(offsetof(struct m5_rmr, note) == 64,
+	       "the fields that a bind reads are in one cache line");
 _Static_assert(sizeof(struct m5_rmr) <= DAP_HW_RMR_SIZE, "RMR area");
 
 /*
