@@ -150,8 +150,9 @@ EFA_INLINE DAT_RETURN efa_post(struct dap_ep *ep, unsigned int op, int n, const 
 	struct efa_tx *tx = &efa_ep(ep)->tx;
 	bool posted;
 
-	if (efa_unlikely(n != 1) || efa_unlikely(flags & tx->deny[op]) || efa_unlikely(!iov) ||
-	    (op != EFA_SEND && efa_unlikely(!remote)))
+	if (efa_unlikely(n != 1) || efa_unlikely(flags & tx->deny[op]) || efa_unlikely(!iov))
+		return efa_post_any(ep, op, n, iov, cookie, remote, flags);
+	if (op != EFA_SEND && efa_unlikely(!remote))
 		return efa_post_any(ep, op, n, iov, cookie, remote, flags);
 	efa_enter(tx->eng);
 	posted = efa_post_now(ep, op, iov, cookie, remote, flags);
