@@ -10,17 +10,18 @@
 void efa_break(struct dap_ep *ep, const char *fmt, ...)
 {
 	struct efa_ep *e = efa_ep(ep);
+	char *why = e->cold->why;
 	va_list ap;
 
 	e->tx.blocked |= EFA_B_HALT;
 	if (e->tx.blocked & EFA_B_OVER)
 		return;
-	if (!*e->cold->why) {
+	if (!*why) {
 		va_start(ap, fmt);
-		vsnprintf(e->cold->why, sizeof(e->cold->why), fmt, ap);
+		vsnprintf(why, EFA_WHY, fmt, ap);
 		va_end(ap);
 		dap_log(DAP_LOG_EP | DAP_LOG_CM, "endpoint %p: the connection is broken: %s", (void *)ep,
-			e->cold->why);
+			why);
 	}
 	dap_ep_broken(ep);
 }
