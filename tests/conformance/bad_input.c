@@ -84,9 +84,6 @@ static bool null_is_none(const struct trial *t)
 	/* The provider has created the endpoint, or creates it during the call. */
 	if (!strcmp(t->c->name, "dat_cr_accept") || !strcmp(t->c->name, "dat_rsp_create"))
 		return !strcmp(t->p->name, "ep_handle");
-	if (!strcmp(t->c->name, "dat_rsp_create"))	/* or the consumer has asked it to */
-		return !strcmp(t->p->name, "ep_handle") &&
-		       here.s.attr.ep_creator != DAT_PSP_CREATES_EP_NEVER;
 	for (size_t i = 0; t->at && i < sizeof(names) / sizeof(names[0]); i++) {
 		if (!strcmp(t->p->name, names[i]))
 			return true;

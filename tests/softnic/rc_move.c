@@ -221,7 +221,6 @@ Test(rc_move, suppressed__complete_with_the_signalled_one, .init = setup_connect
 	teardown();
 }
 
-/* Both ends are on one device; the path has its address or none. */
 /* The host waits only for the response: when that has arrived, the SEND is complete. */
 Test(rc_move, answer__brings_the_ack_with_it, .init = setup_connected)
 {
