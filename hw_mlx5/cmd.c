@@ -68,7 +68,6 @@ static void caps_read(const struct m5_hca_cap *c, struct m5_dev_caps *caps)
 		.max_rd_out = 1u << field(c->max_ra, 16, 4),
 		.max_rd_in = 1u << field(c->max_ra, 0, 4),
 		.max_sq_wqe = field(c->max_wqe_sz_sq, 0, 16),
-		.max_rq_wqe = field(c->max_wqe_sz_rq, 0, 16),
 		.max_msg = 1ull << field(c->max_msg, 24, 5),
 		.max_mr_log = field(c->max_mrw, 16, 7),
 		.klm_slots = 1u << field(c->max_mrw, 0, 5),
@@ -76,12 +75,10 @@ static void caps_read(const struct m5_hca_cap *c, struct m5_dev_caps *caps)
 		.umr_fence = umr_fence(field(c->flags40, 20, 2)),
 		.windows = !field(c->flags40, 22, 2),
 		.cqe_version = (uint8_t)field(c->cqe_version, 0, 4),
-		.num_ports = (uint8_t)field(c->ports, 0, 8),
 		.ethernet = field(c->ports, 8, 2) == 1,
 		.bf = field(c->bf, 31, 1) != 0,
 		.reorders = field(c->max_pd, 11, 1) || field(c->max_msg, 21, 1),
 		.cq_resize = field(c->flags44, 30, 1) != 0,
-		.bf_buf_size = (uint16_t)((1u << field(c->bf, 16, 4)) / 2),
 	};
 }
 

@@ -13,21 +13,19 @@ struct m5_dev_caps {
 	uint32_t max_srq, max_srq_wqe;
 	uint32_t max_qp, max_qp_blocks, max_cq, max_cqe, max_mkey, max_pd;
 	uint32_t max_rd_in, max_rd_out;	/* most reads of a QP, as responder and as requester */
-	uint32_t max_sq_wqe, max_rq_wqe;	/* most bytes of a WQE */
+	uint32_t max_sq_wqe;		/* most bytes of a WQE of an SQ */
 	uint64_t max_msg;
 	unsigned int max_mr_log;	/* log2 of the largest key's size in bytes */
 	unsigned int klm_slots;		/* length of the largest KLM list */
 	unsigned int max_indirection;	/* longest chain of keys that refer to one another */
 	uint8_t umr_fence;		/* fm_ce_se bits that a WQE needs if it follows the change
 					 * of a key */
-	uint8_t num_ports;
 	uint8_t cqe_version;		/* 1: CQEs carry the user index */
 	bool bf, cq_resize;
 	bool windows;			/* firmware lets UMRs change atomic rights and KLM lists */
 	bool ethernet;
 	bool reorders;			/* the device may place RC data out of order */
 	bool force_order;		/* the device keeps the order for a QP on request */
-	uint16_t bf_buf_size;		/* half of a BlueFlame register, in bytes */
 };
 
 /* Converts a size to the device's form: log2, rounded up; 0 for n = 0. */
