@@ -145,8 +145,10 @@ Test(ep, ep_create__bad_attributes)
 	cr_assert_eq(ep, (DAT_EP_HANDLE)77);
 }
 
-/* A stream whose consumer controls the notification shares an EVD only with streams of the same
- * kind. */
+/*
+ * A stream whose consumer controls the notification cannot feed an EVD for other events. The flag for
+ * solicited completions must be the same in all streams of an EVD.
+ */
 Test(ep, ep_create__completion_flags_on_one_evd)
 {
 	DAT_EVD_HANDLE merged = api_evd(&t, 64, DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
@@ -155,10 +157,10 @@ Test(ep, ep_create__completion_flags_on_one_evd)
 	DAT_EP_HANDLE ep, plain;
 
 	attr.recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
-	assert_ret(dat_ep_create(t.ia, t.pz, t.evd, t.evd, t.conn_evd, &attr, &ep),
-		   /* the receives of t.ep feed the EVD, signalled */
-		   DAT_INVALID_PARAMETER);
 	assert_ret(dat_ep_create(t.ia, t.pz, merged, t.evd, t.conn_evd, &attr, &ep),
+		   DAT_INVALID_PARAMETER);
+	attr.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	assert_ret(dat_ep_create(t.ia, t.pz, t.evd, t.evd, t.conn_evd, &attr, &ep),
 		   DAT_INVALID_PARAMETER);
 	assert_ok(dat_ep_create(t.ia, t.pz, evd, t.evd, t.conn_evd, &attr, &ep));
 	assert_ret(dat_ep_create(t.ia, t.pz, evd, t.evd, t.conn_evd, NULL, &plain),
