@@ -144,20 +144,32 @@ void dap_evd_unfeed(struct dap_evd *handle)
 	dap_invariant(&evd->pub.obj, before > 0);
 }
 
-/* DAT 1.2 dat_ep_create(3): all streams that feed one EVD must have the same of these flags. */
+/*
+ * DAT 1.2 dat_ep_create(3) wants the same flags from all streams of an EVD. The CQ is armed for solicited
+ * completions or for all, so that flag must be the same. Whether a completion is unsignalled is known from
+ * the completion, so streams with and without that flag may share an EVD.
+ */
+static const char *stream_refusal(const struct core_evd *evd, uint32_t mode)
+{
+	if (evd->streams && (evd->stream_flags ^ mode) & DAP_COMP_SOLICITED)
+		return "another endpoint feeds the EVD, and the flags for solicited completions differ";
+	if (mode && evd->pub.flags & ~(uint32_t)(DAP_EVD_DTO | DAP_EVD_RMR_BIND))
+		return "unsignalled or solicited completions need an EVD for completions and binds only";
+	return NULL;
+}
+
 int dap_evd_add_stream(struct dap_evd *handle, uint32_t completion_flags)
 {
 	struct core_evd *evd = core_evd(handle);
 	uint32_t mode = completion_flags & CONSUMER_CONTROLLED;
-	int err = 0;
+	const char *why;
 
 	pthread_mutex_lock(&evd->cq_lock);
 	pthread_mutex_lock(&evd->lock);
-	if (evd->streams && evd->stream_flags != mode)
-		err = DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
-	if (mode && evd->pub.flags & ~(uint32_t)(DAP_EVD_DTO | DAP_EVD_RMR_BIND))
-		err = DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
-	if (!err) {
+	why = stream_refusal(evd, mode);
+	if (!why) {
+		if (evd->streams)
+			mode |= evd->stream_flags;
 		/* A waiter armed the CQ for the old flags: wake it to arm again. */
 		if (evd->waiting && evd->stream_flags != mode)
 			dap_evd_signal(evd);
@@ -169,7 +181,10 @@ int dap_evd_add_stream(struct dap_evd *handle, uint32_t completion_flags)
 	/* The flags decide what the CQ is armed for. */
 	dap_evd_cno_poll(evd);
 	pthread_mutex_unlock(&evd->cq_lock);
-	return err;
+	if (!why)
+		return 0;
+	dap_log(DAP_LOG_WARN, "EVD %p refuses the completions of an endpoint: %s", (void *)handle, why);
+	return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
 }
 
 void dap_evd_remove_stream(struct dap_evd *handle)

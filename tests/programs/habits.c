@@ -187,6 +187,47 @@ Test(habits, ep_create__suppression_as_an_attribute_leaves_the_choice_to_each_po
 	program_close(&b);
 }
 
+/*
+ * MVAPICH2 has one EVD for the receives, which are all signalled, and for the requests, of which it
+ * posts some unsignalled.
+ */
+Test(habits, ep_create__signalled_receives_and_unsignalled_requests_share_an_evd)
+{
+	const DAT_COMPLETION_FLAGS quiet = DAT_COMPLETION_UNSIGNALLED_FLAG;
+	struct program a, b;
+	DAT_LMR_TRIPLET piece;
+	DAT_EP_ATTR attr;
+	DAT_EVENT ev;
+	DAT_COUNT more;
+
+	program_open(&b, 4096, NULL);
+	attr = program_attr(&b);
+	attr.request_completion_flags = quiet;
+	program_open(&a, 4096, NULL);
+	a.c.recv_evd = a.c.req_evd;
+	must(!consumer_make_ep(&a.c, &attr));
+	piece = piece_of(&a, 0, 64);
+	ok(dat_ep_post_recv(a.c.ep, 1, &piece, cookie_of(1), DAT_COMPLETION_DEFAULT_FLAG));
+	piece = piece_of(&b, 0, 64);
+	ok(dat_ep_post_recv(b.c.ep, 1, &piece, cookie_of(2), DAT_COMPLETION_DEFAULT_FLAG));
+	must(!consumer_listen(&b.c, th_qual()));
+	program_join(&a, &b, th_qual());
+
+	/* The unsignalled send is complete, and the wait ends only at its timeout. */
+	piece = piece_of(&a, 64, 64);
+	ok(dat_ep_post_send(a.c.ep, 1, &piece, cookie_of(3), quiet));
+	program_completes(&b, b.c.recv_evd, 2);
+	program_completes(&a, a.c.req_evd, 3);
+	must(DAT_GET_TYPE(dat_evd_wait(a.c.req_evd, 0, 2, &ev, &more)) == DAT_INVALID_STATE);
+	/* A receive wakes the waiter. */
+	piece = piece_of(&b, 64, 64);
+	ok(dat_ep_post_send(b.c.ep, 1, &piece, cookie_of(4), DAT_COMPLETION_DEFAULT_FLAG));
+	ok(dat_evd_wait(a.c.req_evd, SOON_MS * 1000u, 1, &ev, &more));
+	must(ev.event_data.dto_completion_event_data.user_cookie.as_64 == 1);
+	program_close(&a);
+	program_close(&b);
+}
+
 /* ---- Qualifiers ---- */
 
 /*
