@@ -6,10 +6,11 @@
 static DAT_RETURN write_next(struct tool *t, unsigned int ep, DAT_DTO_COOKIE cookie,
 			     DAT_COMPLETION_FLAGS flags)
 {
+	const struct tool_ep *e = &t->eps[ep];
 	DAT_LMR_TRIPLET l = tool_segment(&t->local, ep * t->slice, t->size);
-	DAT_RMR_TRIPLET r = tool_target(&t->eps[ep], 0, t->size);
+	DAT_RMR_TRIPLET r = tool_target(e, (e->posted & t->last_place) * t->stride, t->size);
 
-	return dat_ep_post_rdma_write(t->eps[ep].ep, 1, &l, cookie, &r, flags);
+	return dat_ep_post_rdma_write(e->ep, 1, &l, cookie, &r, flags);
 }
 
 static int measure(struct tool *t, struct tool_result *r)
@@ -21,6 +22,6 @@ const struct tool_test tool_test = {
 	.name = "dat_write_bw", .title = "RDMA_Write BW Test", .metric = TOOL_BANDWIDTH,
 	.doc = "Bandwidth and rate of RDMA writes.",
 	.takes = TAKES_STREAM | TAKES_TARGET | TAKES_INLINE,
-	.size = 65536, .iters = 5000, .depth = 128,
+	.size = 65536, .iters = 5000, .depth = 128, .spreads = true,
 	.prepare = check_prepare, .measure = measure, .serve = bw_serve, .finish = check_finish,
 };

@@ -9,7 +9,9 @@
 #include "perf/tool/tool.h"
 
 enum {
-	MAGIC = 0x64617470, VERSION = 1, PAGE = 4096, DEFAULT_READS = 4, MEMORY_MAX = 1 << 30,
+	MAGIC = 0x64617470, VERSION = 2, PAGE = 4096, DEFAULT_READS = 4, MEMORY_MAX = 1 << 30,
+	/* most places of a slice, and most bytes of slices and of a slice for the sake of places */
+	PLACES = 128, SPREAD_ALL = 16 << 20, SPREAD_ONE = 512 << 10, CACHE_LINE = 64,
 	NOBODY_US = 3000000,		/* timeout of a connect if no server answers, in us */
 	/* timeout of a connect to a server that answers but lacks CPU time, in us */
 	SLOW_US = 30000000,
@@ -51,12 +53,38 @@ static int make_evd(struct tool *t, uint64_t len, DAT_EVD_FLAGS flags, DAT_EVD_H
 		      "dat_evd_create") ? 0 : -1;
 }
 
+static size_t round_up(uint64_t n, size_t unit)
+{
+	return (n + unit - 1) / unit * unit;
+}
+
+/* Returns the bytes of a slice. */
+static size_t slice_of(const struct tool *t)
+{
+	size_t least = round_up(t->max_size, PAGE), spread = SPREAD_ALL / t->o.eps / PAGE * PAGE;
+
+	if (!t->test->spreads || spread < least)
+		return least;
+	return spread < SPREAD_ONE ? spread : SPREAD_ONE < least ? least : SPREAD_ONE;
+}
+
+void tool_set_size(struct tool *t, uint64_t size)
+{
+	uint64_t places = 1;
+
+	t->size = size;
+	t->stride = round_up(size, CACHE_LINE);
+	while (t->test->spreads && places < PLACES && 2 * places * t->stride <= t->slice)
+		places *= 2;
+	t->last_place = places - 1;
+}
+
 static int memory_open(struct tool *t)
 {
 	const uint64_t n = t->o.eps;
 
 	t->max_size = t->o.size;
-	t->slice = (t->max_size + PAGE - 1) / PAGE * PAGE;
+	t->slice = slice_of(t);
 	if (t->slice * n > MEMORY_MAX) {
 		fprintf(stderr, "%" PRIu64 " endpoints of %" PRIu64 " bytes are more than 1 GiB\n", n,
 			t->max_size);

@@ -120,7 +120,7 @@ static int all_sizes(struct tool *t, struct tool_report *rep, const uint64_t *si
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		t->size = sizes[i];
+		tool_set_size(t, sizes[i]);
 		t->seed++;
 		if (measure(t, &rep->results[i]) || print_row(t, &rep->results[i]))
 			return -1;
@@ -210,7 +210,7 @@ static int serve_size(struct tool *t)
 	struct tool_msg m = { .op = OP_READY };
 	int good;
 
-	t->size = t->msg.size;
+	tool_set_size(t, t->msg.size);
 	t->seed = t->msg.seed;
 	t->stop = false;
 	t->own_count = t->own_ns = t->sent = 0;

@@ -69,6 +69,7 @@ struct tool_test {
 	/* by which a sample is multiplied to give the time of an operation */
 	double part;
 	bool looks;			/* the target polls its memory */
+	bool spreads;			/* operations in a row go to different places of the target */
 	/* These functions return 0, or -1 after a line on stderr. open, prepare and finish may be
 	 * NULL. */
 	int (*open)(struct tool *t);	/* called once on both sides, after they have connected */
@@ -127,6 +128,9 @@ struct tool {
 	struct region mine, local;
 	struct tool_ep *eps;
 	size_t slice;
+	/* A slice has places for operations of the current size: their distance, and number - 1 */
+	size_t stride;
+	uint64_t last_place;
 	uint64_t max_size, size;	/* largest size of all measurements, and current size */
 	uint64_t seed, deadline, iters;
 	uint64_t started_ns;		/* start of the measurement by CLOCK_REALTIME */
@@ -162,6 +166,8 @@ double tool_cpu_s(void);		/* returns the CPU time of this process and its childr
 int tool_connect(struct tool *t);
 int tool_serve_connect(struct tool *t);
 DAT_EP_ATTR tool_ep_attr(const struct tool *t);
+/* Sets the current size of the operations. */
+void tool_set_size(struct tool *t, uint64_t size);
 struct tool_hello tool_hello(const struct tool *t, uint32_t which);
 /* limits.c: -1, after a message, if the options exceed the adapter's limits. */
 int tool_fits(struct tool *t);
