@@ -38,6 +38,7 @@ judge() {
 
 ours=("ours, target polls" "ours, target asleep")
 ours+=("ours on an EFA, target polls" "ours on an EFA, target asleep")
+ours+=("ours on an EFA, relaxed, target polls" "ours on an EFA, relaxed, target asleep")
 theirs=()
 command -v ucx_perftest >/dev/null && theirs+=("UCX posix" "UCX sysv" "UCX cma" "UCX tcp")
 command -v fi_pingpong >/dev/null && theirs+=("libfabric shm" "libfabric tcp")
