@@ -24,8 +24,8 @@ static void refused(size_t inlen, uint8_t status, const char *name)
 {
 	uint8_t got = drv_run(d, inlen);
 
-	cr_expect_eq(got, status, "status %#x", got);
-	cr_expect_neq(sn_get32(d->out, 4), 0, "a refused command has no syndrome");
+	cr_expect_eq(got, status, "the command returned the wrong status %#x", got);
+	cr_expect_neq(sn_get32(d->out, 4), 0, "the refused command has no syndrome");
 	drv_expect(d, name);
 }
 
@@ -110,7 +110,8 @@ Test(cmd, objects__are_counted)
 	drv_qp(d, &qp, &cq, &cq);
 	drv_mr(d, &mr, 100, DRV_ALL);
 	for (size_t i = 0; i < 8; i++)
-		cr_expect_eq(softnic_object_count(d->nic, kinds[i]), want[i], "%s", kinds[i]);
+		cr_expect_eq(softnic_object_count(d->nic, kinds[i]), want[i],
+			     "wrong number of objects of kind %s", kinds[i]);
 	drv_mr_free(d, &mr);
 	drv_qp_free(&qp);
 	drv_cq_free(&cq);
@@ -375,12 +376,15 @@ Test(cmd, caps__of_each_type)
 	drv_begin(d, CMD_QUERY_HCA_CAP);
 	sn_set(d->in, CMD_OP_MOD, 0 << 1 | 1);
 	cr_assert_eq(drv_run(d, 16), 0);
-	cr_expect_eq(sn_get(d->out + AT_CTX, SN_FLD(0x23f, 1)), 1, "rc");
-	cr_expect_eq(sn_get(d->out + AT_CTX, SN_FLD(0x1fc, 4)), 1, "cqe_version");
+	cr_expect_eq(sn_get(d->out + AT_CTX, SN_FLD(0x23f, 1)), 1, "the capability rc is not 1");
+	cr_expect_eq(sn_get(d->out + AT_CTX, SN_FLD(0x1fc, 4)), 1,
+		     "the capability cqe_version is not 1");
 	sn_set(d->in, CMD_OP_MOD, 4 << 1);
 	cr_assert_eq(drv_run(d, 16), 0);
-	cr_expect_eq(sn_get(d->out + AT_CTX, SN_FLD(0xb0, 16)), 4791, "UDP port");
-	cr_expect_eq(sn_get(d->out + AT_CTX, SN_FLD(0x8c, 4)), 6, "l3_type: IPv4 bit 1, IPv6 bit 2");
+	cr_expect_eq(sn_get(d->out + AT_CTX, SN_FLD(0xb0, 16)), 4791,
+		     "the RoCE UDP port in the capabilities is not 4791");
+	cr_expect_eq(sn_get(d->out + AT_CTX, SN_FLD(0x8c, 4)), 6,
+		     "l3_type is not 6: bit 1 is IPv4, bit 2 is IPv6");
 	sn_set(d->in, CMD_OP_MOD, 3 << 1);
 	cr_assert_eq(drv_run(d, 16), 0);
 	sn_set(d->in, CMD_OP_MOD, 0x70 << 1);
@@ -397,8 +401,10 @@ Test(cmd, caps__of_steering_and_device_memory_are_empty)
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		drv_begin(d, CMD_QUERY_HCA_CAP);
 		sn_set(d->in, CMD_OP_MOD, types[i] << 1 | 1);
-		cr_assert_eq(drv_run(d, 16), 0, "type %#x", types[i]);
-		cr_expect_arr_eq(d->out + AT_CTX, none, sizeof(none), "type %#x", types[i]);
+		cr_assert_eq(drv_run(d, 16), 0, "query of capabilities of type %#x failed",
+			     types[i]);
+		cr_expect_arr_eq(d->out + AT_CTX, none, sizeof(none),
+				 "capabilities of type %#x are not all zero", types[i]);
 	}
 }
 
@@ -415,8 +421,11 @@ static void fills(const char *kind, unsigned int log, size_t inlen)
 	size_t n = softnic_object_count(d->nic, kind);
 
 	for (; n < (size_t)1 << log; n++)
-		cr_assert_eq(drv_run(d, inlen), 0, "%s: object %zu of 2^%u", kind, n, log);
-	cr_expect_eq(drv_run(d, inlen), 0x08, "%s: one object more than 2^%u", kind, log);
+		cr_assert_eq(drv_run(d, inlen), 0, "%s: object %zu of 2^%u cannot be created", kind,
+			     n, log);
+	cr_expect_eq(drv_run(d, inlen), 0x08,
+		     "%s: creating one object more than 2^%u does not fail with status 8", kind,
+		     log);
 }
 
 static void close_full(void)
@@ -455,7 +464,8 @@ Test(cmd_limit, create__of_more_rmps_than_announced)
 	unsigned int log = general_cap(SN_FLD(0x383, 5));
 	struct drv_srq srq = { .log = 1 };
 
-	cr_assert_eq(log, general_cap(SN_FLD(0xab, 5)), "an SRQ is an RMP");
+	cr_assert_eq(log, general_cap(SN_FLD(0xab, 5)),
+		     "the limits of RMPs and SRQs differ, but an SRQ is an RMP");
 	drv_srq_begin(d, &srq);
 	fills("rmp", log, AT_PAS);
 	softnic_reset(d->nic);
@@ -507,7 +517,8 @@ Test(cmd, fault__that_makes_no_sense_changes_nothing)
 
 	cr_assert_eq(softnic_fault(d->nic, "cmd_fail=0x800"), 0);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		cr_expect_lt(softnic_fault(d->nic, bad[i]), 0, "%s", bad[i]);
+		cr_expect_lt(softnic_fault(d->nic, bad[i]), 0,
+			     "softnic_fault accepted the invalid text \"%s\"", bad[i]);
 	cr_expect_eq(drv_simple(d, CMD_ALLOC_PD, 0), 0x05);
 }
 

@@ -25,7 +25,7 @@ static void nothing_held_against(void)
 	struct softnic_violation v[4];
 	size_t n = softnic_violations(c->nic, v, 4);
 
-	cr_assert_eq(n, 0, "%s: %s", v[0].name, v[0].detail);
+	cr_assert_eq(n, 0, "unexpected violation %s: %s", v[0].name, v[0].detail);
 }
 
 Test(cold, boot__in_order)
@@ -44,7 +44,7 @@ Test(cold, init_segment__of_a_new_device)
 {
 	uint32_t before;
 
-	cr_expect(sn_get32(c->bar, 0x1fc) >> 31, "the firmware is ready without delay");
+	cr_expect(sn_get32(c->bar, 0x1fc) >> 31, "the new firmware reports ready without a delay");
 	softnic_pump(c->nic);
 	cr_expect_eq(sn_get32(c->bar, 0x1fc), 0);
 	cr_expect_eq(sn_get32(c->bar, 0x04) >> 16, 5);
@@ -67,8 +67,8 @@ Test(cold, boot__infiniband_port_has_its_guids_after_each_reset)
 		cold_begin(c, 0x762, 0);
 		sn_set(c->in, SN_FLD(0x4c, 4), 1);
 		cr_assert_eq(cold_run(c, 16, 512), 0);
-		cr_expect_neq(sn_get64(c->out, 16 + 0x30), 0, "port GUID");
-		cr_expect_neq(sn_get64(c->out, 16 + 0x38), 0, "node GUID");
+		cr_expect_neq(sn_get64(c->out, 16 + 0x30), 0, "the port GUID is 0");
+		cr_expect_neq(sn_get64(c->out, 16 + 0x38), 0, "the node GUID is 0");
 		softnic_reset(c->nic);
 		sn_set32(c->bar, 0x10, (uint32_t)((uintptr_t)c->queue >> 32));
 		sn_set32(c->bar, 0x14, (uint32_t)(uintptr_t)c->queue);
@@ -96,7 +96,7 @@ Test(cold, command__in_the_wrong_state)
 			cr_assert_eq(cold_simple(c, CMD_INIT_HCA, 0), 0);
 		state = too_early[i].state;
 		cr_expect_eq(cold_simple(c, too_early[i].opcode, 1), 0x04,
-			     "command %#x in state %d: status %#x",
+			     "command %#x in state %d returned the wrong status %#x",
 			     too_early[i].opcode, state, c->out[0]);
 	}
 	cr_expect_gt(cold_count(c, "cmd.state"), 0);
@@ -105,11 +105,13 @@ Test(cold, command__in_the_wrong_state)
 Test(cold, init_hca__without_pages)
 {
 	cr_assert_eq(cold_simple(c, CMD_ENABLE_HCA, 0), 0);
-	cr_expect_eq(cold_simple(c, CMD_INIT_HCA, 0), 0x04, "ISSI 0");
+	cr_expect_eq(cold_simple(c, CMD_INIT_HCA, 0), 0x04,
+		     "INIT_HCA with ISSI 0 is not refused with status 4");
 	cold_begin(c, CMD_SET_ISSI, 0);
 	sn_set(c->in, SN_FLD(0x50, 16), 1);
 	cr_assert_eq(cold_run(c, 16, 16), 0);
-	cr_expect_eq(cold_simple(c, CMD_INIT_HCA, 0), 0x04, "no pages were given");
+	cr_expect_eq(cold_simple(c, CMD_INIT_HCA, 0), 0x04,
+		     "INIT_HCA without pages is not refused with status 4");
 }
 
 /* Sets capabilities that a driver may choose, and others, which are refused. */
@@ -121,7 +123,7 @@ Test(cold, set_hca_cap__choices)
 	cold_begin(c, CMD_QUERY_HCA_CAP, 1);
 	cr_assert_eq(cold_run(c, 16, COLD_OUT), 0);
 	memcpy(cap, c->out + 0x10, COLD_OUT - 0x10);
-	cr_expect_eq(sn_get(cap, SN_FLD(0x210, 2)), 1, "cmdif_checksum");
+	cr_expect_eq(sn_get(cap, SN_FLD(0x210, 2)), 1, "the capability cmdif_checksum is not 1");
 	sn_set(cap, SN_FLD(0x210, 2), 0);
 	cold_begin(c, CMD_SET_HCA_CAP, 0);
 	memcpy(c->in + 0x10, cap, sizeof(cap));
@@ -130,7 +132,8 @@ Test(cold, set_hca_cap__choices)
 	sn_set(cap, SN_FLD(0xdb, 5), 24);
 	cold_begin(c, CMD_SET_HCA_CAP, 0);
 	memcpy(c->in + 0x10, cap, sizeof(cap));
-	cr_expect_eq(cold_run(c, 0x1010, 16), 0x03, "more CQs than the model has");
+	cr_expect_eq(cold_run(c, 0x1010, 16), 0x03,
+		     "the driver can set more CQs than the model has");
 	cr_expect_eq(cold_count(c, "cmd.field"), 1);
 }
 
@@ -156,7 +159,7 @@ Test(cold, reset__forgets_all)
 	cold_boot(c);
 	cr_assert_eq(cold_simple(c, CMD_ALLOC_PD, 0), 0);
 	cr_assert_eq(softnic_fault(c->nic, "fatal"), 0);
-	cr_expect_neq(c->bar[0x200 + 0x3d], 0, "no health syndrome");
+	cr_expect_neq(c->bar[0x200 + 0x3d], 0, "the health syndrome is 0 after a fatal error");
 	cr_expect_eq(cold_simple(c, CMD_ALLOC_PD, 0), 0x01);
 	softnic_reset(c->nic);
 	cr_expect_eq(c->bar[0x200 + 0x3d], 0);
@@ -205,7 +208,7 @@ Test(cold, roce_address__is_the_drivers)
 {
 	cold_boot(c);
 	for (uint16_t i = 0; i < 16; i++)
-		cr_expect_eq(get_gid(i), 0, "entry %u", i);
+		cr_expect_eq(get_gid(i), 0, "GID table entry %u is not empty", i);
 	cr_assert_eq(set_gid(3, 7), 0);
 	cr_assert_eq(set_gid(0, 8), 0);
 	cr_expect_eq(get_gid(3), 7);
@@ -258,7 +261,7 @@ Test(cold, destroy_cq__beside_a_command_not_rung_has_its_own_status)
 	cold_give(c, 1, 16, 16);
 	cold_ring(c, 1 << 1);
 	cr_expect_eq(cold_wait(c, 1, 16), 0);
-	cr_expect_eq(c->out[0], 0, "status %#x of the other command", c->out[0]);
+	cr_expect_eq(c->out[0], 0, "the other command failed with status %#x", c->out[0]);
 	cr_expect_eq(cold_wait(c, 0, 16), 0);
 	cr_expect_eq(c->out[0], 0x02);
 	cr_expect_eq(softnic_object_count(c->nic, "cq"), 0);
@@ -326,17 +329,18 @@ Test(cold, pages__that_cannot_be_used)
 	cr_assert_eq(cold_simple(c, CMD_ENABLE_HCA, 0), 0);
 	cr_assert_eq(cold_give_pages(c, 1), 0);
 	c->given = 0;
-	cr_expect_eq(cold_give_pages(c, 1), 0x03, "a page is given twice");
+	cr_expect_eq(cold_give_pages(c, 1), 0x03, "a page can be given twice");
 	cold_begin(c, CMD_MANAGE_PAGES, 1);
 	sn_set32(c->in, 0x0c, 1);
 	sn_set64(c->in, 0x10, (uintptr_t)c->pages + 4096 + 8);
-	cr_expect_eq(cold_run(c, 0x18, 16), 0x03, "an address that is not a page's");
+	cr_expect_eq(cold_run(c, 0x18, 16), 0x03, "an address inside a page is accepted as a page");
 	sn_set32(c->in, 0x0c, 2);
-	cr_expect_eq(cold_run(c, 0x18, 16), 0x50, "fewer pages than announced");
+	cr_expect_eq(cold_run(c, 0x18, 16), 0x50,
+		     "a command with fewer pages than announced is not refused");
 	c->refuse_at = (uintptr_t)c->pages + 4096;
 	c->refuse_len = 4096;
 	c->given = 1;
-	cr_expect_eq(cold_give_pages(c, 1), 0x03, "a page is not mapped");
+	cr_expect_eq(cold_give_pages(c, 1), 0x03, "a page that is not mapped is accepted");
 	cr_expect_gt(cold_count(c, "dma.refused"), 0);
 }
 
@@ -441,9 +445,10 @@ Test(cold, entry__each_field_wrong)
 		wrongs[i].spoil();
 		cold_ring(c, 1);
 		delivery = cold_wait(c, 0, 16);
-		cr_expect_eq(delivery, wrongs[i].delivery, "%zu: %#x", i, delivery);
-		cr_expect_eq(cold_count(c, wrongs[i].violation), before + 1, "%zu: %s", i,
-			     wrongs[i].violation);
+		cr_expect_eq(delivery, wrongs[i].delivery, "case %zu: wrong delivery status %#x", i,
+			     delivery);
+		cr_expect_eq(cold_count(c, wrongs[i].violation), before + 1,
+			     "case %zu: violation %s is not reported once", i, wrongs[i].violation);
 		heal();
 	}
 }
@@ -489,7 +494,7 @@ Test(cold, signature__where_it_is_on)
 	sign(e);
 	cold_ring(c, 1);
 	cr_expect_eq(cold_wait(c, 0, 16), 0);
-	cr_expect_eq(xor8(e, 64), 0xff, "the answer is not signed");
+	cr_expect_eq(xor8(e, 64), 0xff, "the response has no valid signature");
 	cold_give(c, 0, 16, 16);
 	sign(e);
 	e[0x3d] ^= 1;

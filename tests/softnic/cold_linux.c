@@ -85,9 +85,12 @@ Test(cold_linux, access_reg__speed_of_a_port)
 		cr_assert(TH_WITHIN(30000, !read_reg(c, 0x5004, 1) && (sn_get(reg, SN_FLD(0x120, 32)) ||
 								       sn_get(reg, SN_FLD(0x150, 16)))));
 		cr_expect_eq(sn_get(reg, SN_FLD(0x1d, 3)), ib ? 1 : 4);
-		cr_expect_eq(sn_get(reg, SN_FLD(0x120, 32)), ib ? 0 : 1u << 20, "100GBASE-CR4");
-		cr_expect_eq(sn_get(reg, SN_FLD(0x140, 16)), ib ? 4 : 0, "4x");
-		cr_expect_eq(sn_get(reg, SN_FLD(0x150, 16)), ib ? 1u << 5 : 0, "EDR");
+		cr_expect_eq(sn_get(reg, SN_FLD(0x120, 32)), ib ? 0 : 1u << 20,
+			     "only an Ethernet port should report 100GBASE-CR4");
+		cr_expect_eq(sn_get(reg, SN_FLD(0x140, 16)), ib ? 4 : 0,
+			     "the port type register reports a wrong number of lanes");
+		cr_expect_eq(sn_get(reg, SN_FLD(0x150, 16)), ib ? 1u << 5 : 0,
+			     "only an InfiniBand port should report EDR");
 		cold_close(c);
 	}
 }
@@ -104,7 +107,8 @@ Test(cold_linux, access_reg__mtu_and_lanes)
 	cr_assert_eq(read_reg(c, 0x500f, 1), 0);
 	cr_expect_eq(sn_get(c->out + 0x10, SN_FLD(0x3c, 4)), 4);
 	cr_assert_eq(read_reg(eth, 0x5003, 1), 0);
-	cr_expect_eq(read_reg(eth, 0x500f, 1), 0x03, "Ethernet has no virtual lanes");
+	cr_expect_eq(read_reg(eth, 0x500f, 1), 0x03,
+		     "the virtual lane register of an Ethernet port is not refused");
 	cold_close(c);
 	cold_close(eth);
 }
@@ -120,7 +124,7 @@ Test(cold_linux, access_reg__what_is_refused)
 	cold_begin(c, CMD_ACCESS_REG, 0);
 	sn_set(c->in, SN_FLD(0x50, 16), 0x5004);
 	c->in[0x11] = 1;
-	cr_expect_eq(cold_run(c, 0x60, 0x60), 0x03, "PTYS cannot be written");
+	cr_expect_eq(cold_run(c, 0x60, 0x60), 0x03, "a write to the register PTYS is not refused");
 	cold_begin(c, CMD_ACCESS_REG, 1);
 	sn_set(c->in, SN_FLD(0x50, 16), 0x5004);
 	cr_expect_eq(cold_run(c, 16, 16), 0x50);
@@ -156,7 +160,8 @@ Test(cold_linux, query_hca_vport_gid__one_entry_or_all)
 	cold_close(c);
 	c = cold_open();
 	cold_boot(c);
-	cr_expect_eq(query_gid(c, 1, 0), 0x03, "an Ethernet port has a table of RoCE addresses");
+	cr_expect_eq(query_gid(c, 1, 0), 0x03,
+		     "a query of an Ethernet port's GID table is not refused");
 	cold_close(c);
 }
 
@@ -169,7 +174,8 @@ Test(cold_linux, query_hca_cap__ports_by_vport_commands_are_infiniband)
 		cold_boot(c);
 		cold_begin(c, CMD_QUERY_HCA_CAP, 1);
 		cr_assert_eq(cold_run(c, 16, 0x1010), 0);
-		cr_expect_eq(sn_get(c->out + 0x10, SN_FLD(0x1a2, 1)), ib, "ib_virt");
+		cr_expect_eq(sn_get(c->out + 0x10, SN_FLD(0x1a2, 1)), ib,
+			     "the capability ib_virt is wrong");
 		cold_close(c);
 	}
 }
@@ -207,12 +213,14 @@ Test(cold_linux, uctx__names_whose_a_command_is)
 	cr_expect_neq(uid, 0);
 	cr_expect_eq(alloc_pd_of(c, uid), 0);
 	cr_expect_eq(alloc_pd_of(c, 0), 0);
-	cr_expect_eq(alloc_pd_of(c, 0xffff), 0, "a resource that all user contexts share");
+	cr_expect_eq(alloc_pd_of(c, 0xffff), 0,
+		     "a command for the user context 0xffff, which all share, failed");
 	cr_expect_eq(alloc_pd_of(c, uid ^ 1), 0x03);
 	cr_expect_eq(destroy_uctx(c, uid), 0);
-	cr_expect_eq(alloc_pd_of(c, uid), 0x03, "the user context has gone");
+	cr_expect_eq(alloc_pd_of(c, uid), 0x03,
+		     "a command for a destroyed user context is not refused");
 	cr_expect_eq(destroy_uctx(c, uid), 0x05);
-	cr_expect_eq(create_uctx(c, 1), 0x03, "raw packets are not in the caps");
+	cr_expect_eq(create_uctx(c, 1), 0x03, "a user context with raw packets is not refused");
 	cr_expect_eq(cold_count(c, "cmd.field"), 3);
 	cold_close(c);
 }
@@ -223,7 +231,7 @@ Test(cold_linux, uctx__as_many_as_announced)
 
 	cold_boot(c);
 	for (int i = 0; i < 256; i++)
-		cr_assert_eq(create_uctx(c, 0), 0, "%d", i);
+		cr_assert_eq(create_uctx(c, 0), 0, "user context %d cannot be created", i);
 	cr_expect_eq(create_uctx(c, 0), 0x08);
 	boot_again(c);
 	cr_expect_eq(create_uctx(c, 0), 0);
@@ -253,7 +261,8 @@ Test(cold_linux, uctx__object_is_not_anothers)
 	cr_expect_eq(dealloc_pd_of(c, uid[1], pd), 0x05);
 	cr_expect_eq(dealloc_pd_of(c, uid[0], pd), 0);
 	cr_assert_eq(alloc_pd_of(c, uid[0]), 0);
-	cr_expect_eq(dealloc_pd_of(c, 0, sn_get(c->out, CMD_NUMBER)), 0, "the driver may name all");
+	cr_expect_eq(dealloc_pd_of(c, 0, sn_get(c->out, CMD_NUMBER)), 0,
+		     "the driver cannot free an object of a user context");
 	cr_assert_eq(alloc_pd_of(c, uid[0]), 0);
 	boot_again(c);
 	cold_close(c);

@@ -142,7 +142,7 @@ uint8_t cold_run(struct cold *c, size_t inlen, size_t outlen)
 	cold_give(c, 0, inlen, outlen);
 	cold_ring(c, 1);
 	delivery = cold_wait(c, 0, outlen);
-	cr_assert_eq(delivery, 0, "delivery status %#x", delivery);
+	cr_assert_eq(delivery, 0, "the command's delivery status is %#x", delivery);
 	return c->out[0];
 }
 

@@ -182,17 +182,22 @@ Test(cold_umem, uctx__umem_is_not_anothers)
 		size_t (*begin)(uint32_t, uint32_t) = commands[i].begin;
 
 		for (int other = ANOTHERS; other <= DRIVERS; other++) {
-			cr_expect_eq(run_as(uid, begin(umem[other], umem[OWN])), 0x05, "%s: %d",
-				     commands[i].name, other);
+			cr_expect_eq(run_as(uid, begin(umem[other], umem[OWN])), 0x05,
+				     "%s with a foreign umem (%d) is not refused", commands[i].name,
+				     other);
 			refused++;
 			if (!commands[i].record)
 				continue;
-			cr_expect_eq(run_as(uid, begin(umem[OWN], umem[other])), 0x05, "%s: record %d",
+			cr_expect_eq(run_as(uid, begin(umem[OWN], umem[other])), 0x05,
+				     "%s with a doorbell record in a foreign umem (%d) is not "
+				     "refused",
 				     commands[i].name, other);
 			refused++;
 		}
-		cr_expect_eq(run_as(uid, begin(umem[OWN], umem[OWN])), 0, "%s", commands[i].name);
-		cr_expect_eq(run_as(0, begin(umem[ANOTHERS], umem[OWN])), 0, "%s: the driver may name all",
+		cr_expect_eq(run_as(uid, begin(umem[OWN], umem[OWN])), 0,
+			     "%s failed with umems of its own user context", commands[i].name);
+		cr_expect_eq(run_as(0, begin(umem[ANOTHERS], umem[OWN])), 0,
+			     "%s by the driver failed with a umem of a user context",
 			     commands[i].name);
 	}
 	cr_expect_eq(cold_count(c, "cmd.resource"), refused);

@@ -62,7 +62,8 @@ static void move(uint8_t *ring, unsigned int log)
 		const uint8_t *from = cqe_of(cq.ring, cq.log, i);
 		uint8_t *to = cqe_of(ring, log, i + 1);
 
-		cr_assert_eq(from[63] & 1, i >> cq.log & 1, "the old ring has no CQE that ends it");
+		cr_assert_eq(from[63] & 1, i >> cq.log & 1,
+			     "a CQE in the old ring has the wrong owner bit; no CQE ends the ring");
 		if (from[63] >> 4 == CQE_RESIZE)
 			return;
 		memcpy(to, from, 64);
@@ -169,7 +170,8 @@ Test(cq_resize, resize__each_refusal)
 	post(4);
 	begin(2, cq.umem);
 	cr_expect_eq(drv_run(d, AT_PAS), 0x40,
-		     "four completions and the CQE that ends the ring do not fit");
+		     "a ring of 4 is accepted for four completions and a CQE that ends the old "
+		     "ring");
 	drv_expect(d, "cmd.field");
 	take(0, 4);
 	post(1);

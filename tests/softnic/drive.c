@@ -51,7 +51,8 @@ Test(drive, scan__finds_a_stored_doorbell)
 		post_by_store(off);
 		cr_expect_not(drv_poll(&cq, &e));
 		cr_expect(softnic_pump(d->nic));
-		cr_expect(drv_poll(&cq, &e), "%#x", off);
+		cr_expect(drv_poll(&cq, &e),
+			  "the doorbell stored at offset %#x caused no completion", off);
 	}
 	cr_expect_not(softnic_pump(d->nic));
 	close_all();
@@ -138,7 +139,8 @@ Test(drive, scan__finds_an_arm_that_was_overwritten)
 		softnic_pump(d->nic);
 		post_by_store(0x900);
 		softnic_pump(d->nic);
-		cr_assert_eq(events_of(cq.cqn), 1, "round %u", i);
+		cr_assert_eq(events_of(cq.cqn), 1,
+			     "round %u: the CQ has not raised exactly one event", i);
 		cq.arm_sn = (cq.arm_sn + 1) & 3;
 		cr_assert(drv_poll(&cq, &e));
 	}
@@ -234,7 +236,8 @@ Test(drive, scan__finds_an_event_of_an_eq_whose_arm_was_stored_over)
 	cr_assert_eq(drv_run(d, 16), 0);
 	d->irqs = 0;
 	cr_assert_eq(softnic_fault(d->nic, "link_down"), 0);
-	cr_expect(TH_WITHIN(10000, (softnic_pump(d->nic), d->irqs)), "no interrupt");
+	cr_expect(TH_WITHIN(10000, (softnic_pump(d->nic), d->irqs)),
+		  "the device raised no interrupt in 10 seconds");
 	cr_assert_eq(softnic_fault(d->nic, ""), 0);
 	close_all();
 	free(ring);
@@ -248,7 +251,8 @@ static void thread_finds(unsigned int flags)
 	open_with(SOFTNIC_NO_THREAD | SOFTNIC_SCAN_UARS | flags);
 	for (unsigned int i = 0; i < 50; i++) {
 		post_by_store(i & 1 ? 0x800 : 0x900);
-		cr_assert(TH_WITHIN(10000, drv_poll(&cq, &e)), "%u", i);
+		cr_assert(TH_WITHIN(10000, drv_poll(&cq, &e)),
+			  "the doorbell in round %u caused no completion", i);
 	}
 	close_all();
 }

@@ -156,9 +156,10 @@ void drv_expect(struct drv *d, const char *name)
 	struct softnic_violation v[64];
 	size_t n = softnic_violations(d->nic, v, 64);
 
-	cr_expect_eq(n, 1, "%zu kinds of violation, one expected: %s", n, name);
+	cr_expect_eq(n, 1, "%zu kinds of violation were reported; only %s was expected", n, name);
 	for (size_t i = 0; i < n; i++)
-		cr_expect_str_eq(v[i].name, name, "%s: %s", v[i].name, v[i].detail);
+		cr_expect_str_eq(v[i].name, name, "an unexpected violation was reported: %s: %s",
+				 v[i].name, v[i].detail);
 	softnic_violations_clear(d->nic);
 }
 

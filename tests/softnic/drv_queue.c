@@ -85,7 +85,7 @@ void drv_wait(struct drv_cq *cq, struct drv_cqe *cqe)
 		if (come(cq, cqe))
 			return;
 	}
-	cr_assert(TH_WITHIN(10000, come(cq, cqe)), "no completion");
+	cr_assert(TH_WITHIN(10000, come(cq, cqe)), "the CQ got no completion in 10 seconds");
 }
 
 void drv_arm(struct drv_cq *cq, bool solicited)

@@ -57,7 +57,7 @@ void drv_srq_recv(struct drv_srq *srq, const struct drv_mr *mr, uint32_t off, ui
 {
 	uint8_t *w = srq->mem + 64ul * srq->head;
 
-	cr_assert_neq(srq->head, srq->tail, "full");
+	cr_assert_neq(srq->head, srq->tail, "the SRQ is full");
 	srq->head = (uint16_t)(w[2] << 8 | w[3]);
 	sn_set32(w, 16, len);
 	sn_set32(w, 20, mr->key);

@@ -75,8 +75,10 @@ static void fork_at_work(unsigned int flags)
 			_exit(in_child());
 		cr_assert_gt(pid, 0);
 		cr_assert_eq(waitpid(pid, &status, 0), pid);
-		cr_assert(WIFEXITED(status), "child %d: signal %d", i, WTERMSIG(status));
-		cr_assert_eq(WEXITSTATUS(status), 0, "child %d: %d", i, WEXITSTATUS(status));
+		cr_assert(WIFEXITED(status), "child %d was killed by signal %d", i,
+			  WTERMSIG(status));
+		cr_assert_eq(WEXITSTATUS(status), 0, "child %d exited with status %d", i,
+			     WEXITSTATUS(status));
 		post_nop();
 		drv_wait(&cq, &e);
 	}

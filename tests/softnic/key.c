@@ -115,7 +115,7 @@ Test(key, lkey__each_condition)
 		uint8_t s = rdma_write(src.key ^ cases[i].xor, src.mem + cases[i].off, cases[i].len,
 				       at(&dst, 0), dst.key);
 
-		cr_expect_eq(s, 0x04, "case %zu: %#x", i, s);
+		cr_expect_eq(s, 0x04, "case %zu: the completion has the wrong syndrome %#x", i, s);
 		drv_expect(d, cases[i].name);
 		revive();
 	}
@@ -361,9 +361,9 @@ Test(key, window_type_2__of_another_qp)
 	drv_expect(d, "remote.access");
 	revive();
 	cr_expect_eq(bind_type2(key, CHECK_QPN, peer.qpn), 0,
-		     "the QP to which the window is bound");
+		     "the bind failed although the window is bound to this QP");
 	cr_expect_eq(bind_type2(key, CHECK_QPN, peer.qpn), 0x06,
-		     "the window is bound to no QP any more");
+		     "the bind was not refused although the window is bound to no QP");
 	drv_expect(d, "mkey.qpn");
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }

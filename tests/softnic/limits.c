@@ -105,7 +105,8 @@ static void destroy(const struct kind *kind, uint32_t number)
 	uint8_t command[AT_PAS + 8];
 
 	memcpy(command, d->in, sizeof(command));
-	cr_expect_eq(drv_simple(d, kind->destroy, number), 0, "%s", kind->name);
+	cr_expect_eq(drv_simple(d, kind->destroy, number), 0, "%s: the object cannot be destroyed",
+		     kind->name);
 	memcpy(d->in, command, sizeof(command));
 }
 
@@ -115,15 +116,19 @@ static void fill_table(const struct kind *kind)
 	size_t len = kind->begin();
 	uint32_t last = 0;
 
-	cr_assert_eq(log, LOG_MAX, "%s: 1 << %u objects are reported", kind->name, log);
+	cr_assert_eq(log, LOG_MAX, "%s: the reported limit, 1 << %u objects, is wrong", kind->name,
+		     log);
 	for (n = kind->has; drv_run(d, len) == 0 && n <= 1u << log; n++)
 		last = sn_get(d->out, CMD_NUMBER);
-	cr_expect_eq(n, 1u << log, "%s: %u objects exist", kind->name, n);
-	cr_expect_eq(d->out[0], LIM_ERR, "%s: status %#x", kind->name, d->out[0]);
+	cr_expect_eq(n, 1u << log, "%s: %u objects could be created, not as many as reported",
+		     kind->name, n);
+	cr_expect_eq(d->out[0], LIM_ERR, "%s: one object too many failed with the wrong status %#x",
+		     kind->name, d->out[0]);
 	destroy(kind, last);
-	cr_expect_eq(drv_run(d, len), 0,
-		     "%s: one object can be created after one was destroyed", kind->name);
-	cr_expect_eq(drv_run(d, len), LIM_ERR, "%s: the table is full again", kind->name);
+	cr_expect_eq(drv_run(d, len), 0, "%s: no object can be created after one was destroyed",
+		     kind->name);
+	cr_expect_eq(drv_run(d, len), LIM_ERR, "%s: an object was created in a full table",
+		     kind->name);
 }
 
 /* The device frees the objects. This frees the memory of their queues. */
@@ -147,7 +152,7 @@ Test(limits, create_xrc_srq__accepts_the_reported_maximum_of_wqes, .timeout = 60
 	size_t len;
 
 	d = drv_open_limited(0);
-	cr_assert_eq(reported_log(SN_FLD(0x80, 8)), 15, "log_max_srq_sz");
+	cr_assert_eq(reported_log(SN_FLD(0x80, 8)), 15, "the reported log_max_srq_sz is not 15");
 	len = xrc_srq();
 	sn_set(d->in + AT_CTX, SN_FLD(0x04, 4), 15);
 	cr_expect_eq(drv_run(d, len), 0);

@@ -27,7 +27,7 @@ static void refused(size_t inlen, uint8_t status, const char *name)
 {
 	uint8_t got = drv_run(d, inlen);
 
-	cr_expect_eq(got, status, "status %#x", got);
+	cr_expect_eq(got, status, "the command returned the wrong status %#x", got);
 	drv_expect(d, name);
 }
 
@@ -129,7 +129,7 @@ Test(mlx5_ib, create_qp__queue_0_of_an_infiniband_port_sends_datagrams)
 	drv_cq(d, &cq, 4, false);
 	cr_assert_eq(make_qp(&qp, QP0, true), 0);
 	to_rts(&qp);
-	cr_expect_eq(drv_state(&qp), 3, "RTS");
+	cr_expect_eq(drv_state(&qp), 3, "the QP is not in the state RTS (3)");
 	drv_qp_free(&qp);
 }
 
@@ -149,7 +149,8 @@ Test(mlx5_ib, create_qp__services_that_are_refused)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct drv_qp qp = { 0 };
 
-		cr_expect_eq(make_qp(&qp, bad[i].service, bad[i].pd), bad[i].status, "%zu", i);
+		cr_expect_eq(make_qp(&qp, bad[i].service, bad[i].pd), bad[i].status,
+			     "case %zu: CREATE_QP returned the wrong status", i);
 		drv_expect(d, bad[i].violation);
 		drv_qp_free(&qp);
 	}
@@ -172,7 +173,7 @@ Test(mlx5_ib, create_qp__for_umrs_has_no_pd_and_sends_nothing)
 	drv_post(&qp, &w);
 	drv_wait(&cq, &e);
 	cr_expect_eq(e.opcode, 13);
-	cr_expect_eq(e.syndrome, 0x02, "local QP operation error");
+	cr_expect_eq(e.syndrome, 0x02, "the syndrome is not 2, local QP operation error");
 	drv_expect(d, "wqe.opcode");
 	drv_qp_free(&qp);
 }

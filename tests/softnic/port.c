@@ -215,7 +215,8 @@ static void expect_reserved(const struct path_field *fields, size_t n, const uin
 	cr_assert_eq(init(&a, 1, 0), 0);
 	for (size_t i = 0; i < n; i++) {
 		sn_set(begin_rtr(&a, b.qpn, gid, mac, lid), fields[i].at, fields[i].most);
-		cr_expect_eq(drv_run(d, AT_PAS), 3, "%s", fields[i].name);
+		cr_expect_eq(drv_run(d, AT_PAS), 3,
+			     "a value in the reserved field %s is not refused", fields[i].name);
 		drv_expect(d, "cmd.field");
 	}
 }
@@ -263,7 +264,8 @@ Test(port, init2rtr_qp__source_port_outside_the_reported_range_is_refused)
 	cr_assert_eq(init(&a, 1, 0), 0);
 	for (size_t i = 0; i < sizeof(sports) / sizeof(sports[0]); i++) {
 		sn_set(begin_rtr(&a, b.qpn, gid, mac, 0), ADS_UDP_SPORT, sports[i]);
-		cr_expect_eq(drv_run(d, AT_PAS), 3, "%#x", sports[i]);
+		cr_expect_eq(drv_run(d, AT_PAS), 3, "UDP source port %#x is not refused",
+			     sports[i]);
 		drv_expect(d, "cmd.field");
 	}
 	sn_set(begin_rtr(&a, b.qpn, gid, mac, 0), ADS_UDP_SPORT, 0xc000);
@@ -285,14 +287,16 @@ Test(port, query_hca_vport_pkey__answers_for_each_entry_of_the_table)
 	for (uint32_t i = 0; i < ENTRIES; i++) {
 		drv_begin(d, QUERY_HCA_VPORT_PKEY);
 		sn_set(d->in, SN_FLD(0x70, 16), i);
-		cr_assert_eq(drv_run(d, 16), 0, "%u", i);
-		cr_expect_eq(sn_get32(d->out, 16), table[i < 4 ? i : 3], "%u", i);
+		cr_assert_eq(drv_run(d, 16), 0, "P_Key table entry %u cannot be queried", i);
+		cr_expect_eq(sn_get32(d->out, 16), table[i < 4 ? i : 3],
+			     "P_Key table entry %u is wrong", i);
 	}
 	drv_begin(d, QUERY_HCA_VPORT_PKEY);
 	sn_set(d->in, SN_FLD(0x70, 16), ALL);
 	cr_assert_eq(drv_run(d, 16), 0);
 	for (uint32_t i = 0; i < ENTRIES; i++)
-		cr_expect_eq(sn_get32(d->out, 16 + 4 * i), table[i < 4 ? i : 3], "%u", i);
+		cr_expect_eq(sn_get32(d->out, 16 + 4 * i), table[i < 4 ? i : 3],
+			     "P_Key %u of the whole table is wrong", i);
 	drv_begin(d, QUERY_HCA_VPORT_PKEY);
 	sn_set(d->in, SN_FLD(0x70, 16), ENTRIES);
 	cr_assert_eq(drv_run(d, 16), 0x03);
@@ -323,13 +327,13 @@ Test(port, mad_ifc__get_of_port_info)
 
 	open_with(SOFTNIC_INFINIBAND);
 	cr_assert_eq(get_port_info(GET, PORT_INFO, info), 0);
-	cr_expect_eq(d->out[16 + 3], 0x81, "GetResp");
-	cr_expect_neq(info[16] << 8 | info[17], 0, "LID");
-	cr_expect_eq(info[32] & 15, 4, "active");
-	cr_expect_eq(info[33] >> 4, 5, "link up");
+	cr_expect_eq(d->out[16 + 3], 0x81, "the response's method is not GetResp");
+	cr_expect_neq(info[16] << 8 | info[17], 0, "the port's LID is 0");
+	cr_expect_eq(info[32] & 15, 4, "the port state is not active (4)");
+	cr_expect_eq(info[33] >> 4, 5, "the physical port state is not link up (5)");
 	cr_assert_eq(softnic_fault(d->nic, "link_down"), 0);
 	cr_assert_eq(get_port_info(GET, PORT_INFO, info), 0);
-	cr_expect_eq(info[32] & 15, 1, "down");
+	cr_expect_eq(info[32] & 15, 1, "the port state is not down (1)");
 	cr_expect_eq(get_port_info(SET, PORT_INFO, info), 0x03);
 	cr_expect_eq(get_port_info(GET, NODE_INFO, info), 0x03);
 	drv_expect(d, "cmd.field");

@@ -62,9 +62,12 @@ Test(qp, transitions__each_in_each_state)
 			status = t == 0 ? drv_init(&a) : t == 1 ? drv_rtr(&a, b.qpn, 0) :
 				 t == 2 ? drv_rts(&a, 0) : t == 3 ? drv_to(&a, CMD_2ERR_QP) :
 				 drv_to(&a, CMD_2RST_QP);
-			cr_expect_eq(status, want[s][t] == NO ? 0x10 : 0, "%u %u", s, t);
+			cr_expect_eq(status, want[s][t] == NO ? 0x10 : 0,
+				     "wrong status of the change from state %u by command %u", s,
+				     t);
 			cr_expect_eq(drv_state(&a), want[s][t] == NO ? states[s] : want[s][t],
-				     "%u %u", s, t);
+				     "wrong QP state after the change from state %u by command %u",
+				     s, t);
 		}
 	}
 	drv_expect(d, "cmd.state");
@@ -161,7 +164,7 @@ Test(qp, receive__invalid_key)
 	send(&a, 0, 100);
 	drv_wait(&rcq, &e);
 	cr_expect_eq(e.opcode, 14);
-	cr_expect_eq(e.syndrome, 0x04, "%#x", e.syndrome);
+	cr_expect_eq(e.syndrome, 0x04, "the completion has the wrong syndrome %#x", e.syndrome);
 	cr_expect_gt(drv_count(d, "mkey.stale"), 0);
 	softnic_violations_clear(d->nic);
 }

@@ -49,7 +49,8 @@ static void expect(struct rig *rig, struct rig *other, unsigned int op, unsigned
 	struct rig_cqe cqe = rig_wait(rig, other);
 
 	cr_assert_eq(cqe.op, op);
-	cr_assert_eq(cqe.syndrome, syndrome, "syndrome %#x", cqe.syndrome);
+	cr_assert_eq(cqe.syndrome, syndrome, "the completion has the wrong syndrome %#x",
+		     cqe.syndrome);
 	cr_assert_eq(cqe.counter, counter);
 }
 
@@ -238,7 +239,7 @@ Test(rc_error, send__from_a_wrong_key, .init = setup)
 	expect(&ra, &rb, 0, 0, 0);
 	expect(&ra, &rb, 13, 0x04, 1);
 	expect(&ra, &rb, 13, 5, 2);
-	cr_assert_eq(rig_qp_state(&b), RTS, "the peer's QP is not affected");
+	cr_assert_eq(rig_qp_state(&b), RTS, "the peer's QP has left the state RTS");
 	finish("mkey.stale", "");
 }
 
@@ -268,7 +269,7 @@ Test(rc_error, rnr__recovers_after_a_receive_is_posted, .init = setup)
 	rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND, .va = ra.data, .len = 3000});
 	cr_assert(TH_WITHIN(10000, (softnic_pump(ra.nic), softnic_pump(rb.nic),
 				    softnic_counters(rb.nic, &c), c.rnr_naks >= 10)),
-		  "rnr_retry 7 means unlimited retries");
+		  "the sender gave up before 10 RNR NAKs, although rnr_retry is 7 (unlimited)");
 	cr_assert_not(rig_poll(&ra, &cqe));
 	rig_recv(&b, rb.data, 3000);
 	expect(&rb, &ra, 2, 0, 0);

@@ -154,7 +154,7 @@ Test(rc_fuzz, hostile_peer__breaks_only_itself, .init = setup, .fini = finish, .
 		if (i % 4096 == 4095)
 			friends_still_talk(i);
 	}
-	cr_assert_gt(deaths, 10, "too few packets broke the connection");
+	cr_assert_gt(deaths, 10, "too few of the random packets broke the connection");
 	cr_assert_gt(heard, 1000);
 }
 
@@ -223,8 +223,11 @@ Test(rc_fuzz, train__is_taken_only_when_its_length_is_that_of_its_packets, .init
 	rig_qp(&rig, &victim);
 	cr_assert_eq(write_of(3, 2 * MTU + 4), RTS);
 	cr_assert_eq(rig.data[65536 + 2 * MTU + 3], 0x5a);
-	cr_assert_eq(write_of(1, MTU + 4), ERR, "a packet longer than the MTU");
+	cr_assert_eq(write_of(1, MTU + 4), ERR,
+		     "a packet longer than the MTU has not caused an error");
 	cr_assert_eq(rig.data[65536], 0);
-	cr_assert_eq(write_of(2, 3 * MTU), ERR, "longer than its header says");
-	cr_assert_eq(write_of(3, 2 * MTU), ERR, "shorter than its header says");
+	cr_assert_eq(write_of(2, 3 * MTU), ERR,
+		     "packets longer than their header says have not caused an error");
+	cr_assert_eq(write_of(3, 2 * MTU), ERR,
+		     "packets shorter than their header says have not caused an error");
 }

@@ -34,7 +34,7 @@ static void await_irq(void)
 
 	clock_gettime(CLOCK_REALTIME, &end);
 	end.tv_sec += 20;
-	cr_assert_eq(sem_timedwait(&in_irq, &end), 0, "no interrupt");
+	cr_assert_eq(sem_timedwait(&in_irq, &end), 0, "the device raised no interrupt in time");
 }
 
 static void setup(void)

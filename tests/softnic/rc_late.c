@@ -148,7 +148,8 @@ Test(rc_late, write__initiator_stopped_before_copy_leaves_freed_memory_untouched
 	kill(child.pid, SIGCONT);
 	cr_assert_eq(th_meet(child.sock), 0);
 	cr_assert_eq(th_join(&child, GUARD_MS), 0);
-	cr_assert(rig_filled(rig.data, BULK, 7), "memory was written to after its key was gone");
+	cr_assert(rig_filled(rig.data, BULK, 7),
+		  "the peer wrote to memory after its key was destroyed");
 	rig_close(&rig);
 }
 
@@ -261,6 +262,6 @@ Test(rc_late, write__target_called_exec_leaves_new_program_untouched, .timeout =
 	if (before_copy)
 		wait_for_exec();
 	cr_assert_eq(th_meet(child.sock), 0);
-	cr_assert_eq(th_join(&child, GUARD_MS), 0, "the new program's memory was written to");
+	cr_assert_eq(th_join(&child, GUARD_MS), 0, "the peer wrote to memory of the new program");
 	rig_close(&rig);
 }

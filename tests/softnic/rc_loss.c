@@ -70,12 +70,13 @@ static void check(unsigned int i)
 	uint64_t was;
 
 	if (i % 4 == 1) {
-		cr_assert(rig_filled(rb.data + (32 + i % 32) * SLOT, length(i), i), "WRITE %u", i);
+		cr_assert(rig_filled(rb.data + (32 + i % 32) * SLOT, length(i), i),
+			  "WRITE %u placed wrong data", i);
 	} else if (i % 4 == 2) {
-		cr_assert(rig_filled(at, length(i - 1), i - 1), "READ %u", i);
+		cr_assert(rig_filled(at, length(i - 1), i - 1), "READ %u returned wrong data", i);
 	} else if (i % 4 == 3) {
 		memcpy(&was, at, sizeof(was));
-		cr_assert_eq(was, i / 4, "fetch-add %u executed twice or never", i);
+		cr_assert_eq(was, i / 4, "fetch-add %u was executed twice or never", i);
 	}
 }
 
@@ -84,9 +85,10 @@ static void check_receive(const struct rig_cqe *cqe, unsigned int n)
 	unsigned int i = 4 * n;
 
 	cr_assert_eq(cqe->op, 3);
-	cr_assert_eq(cqe->imm, i, "SEND %u instead of %u", cqe->imm, i);
+	cr_assert_eq(cqe->imm, i, "SEND %u arrived instead of SEND %u", cqe->imm, i);
 	cr_assert_eq(cqe->len, length(i));
-	cr_assert(rig_filled(rb.data + (64 + n % 8) * SLOT, length(i), i), "SEND %u", i);
+	cr_assert(rig_filled(rb.data + (64 + n % 8) * SLOT, length(i), i),
+		  "SEND %u brought wrong data", i);
 	rig_recv(&b, rb.data + (64 + n % 8) * SLOT, SLOT);
 }
 
@@ -108,7 +110,8 @@ static void stream(unsigned int n)
 		while (rig_poll(&rb, &cqe))
 			check_receive(&cqe, received++);
 		while (rig_poll(&ra, &cqe)) {
-			cr_assert_eq(cqe.op, 0, "message %u: syndrome %#x", done, cqe.syndrome);
+			cr_assert_eq(cqe.op, 0, "message %u failed with syndrome %#x", done,
+				     cqe.syndrome);
 			check(done++);
 		}
 		cr_assert_lt(th_now_ms(), end, "no progress after %u of %u messages", done, n);

@@ -34,7 +34,8 @@ static struct rig_cqe expect_ok(struct rig *rig, struct rig *other, unsigned int
 {
 	struct rig_cqe cqe = rig_wait(rig, other);
 
-	cr_assert_eq(cqe.op, op, "CQE opcode %u syndrome %#x", cqe.op, cqe.syndrome);
+	cr_assert_eq(cqe.op, op, "the CQE has the wrong opcode %u, syndrome %#x", cqe.op,
+		     cqe.syndrome);
 	return cqe;
 }
 
@@ -63,7 +64,8 @@ static void every_size(unsigned int code)
 		rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND, .va = from, .len = len});
 		cqe = expect_ok(&rb, &ra, 2);
 		cr_assert_eq(cqe.len, len);
-		cr_assert(rig_filled(to, len, i) && to[len] == 0x77, "SEND of %u bytes", len);
+		cr_assert(rig_filled(to, len, i) && to[len] == 0x77,
+			  "SEND of %u bytes brought wrong data", len);
 		expect_ok(&ra, &rb, 0);
 
 		rig_fill(from, len, i + 100);
@@ -71,7 +73,7 @@ static void every_size(unsigned int code)
 						   .raddr = to, .rkey = rb.key});
 		expect_ok(&ra, &rb, 0);
 		cr_assert(rig_filled(to, len, i + 100) && to[len] == 0x77,
-			  "WRITE of %u bytes", len);
+			  "WRITE of %u bytes placed wrong data", len);
 
 		rig_fill(to, len, i + 200);
 		from[len] = 0x55;
@@ -80,7 +82,7 @@ static void every_size(unsigned int code)
 		cqe = expect_ok(&ra, &rb, 0);
 		cr_assert_eq(cqe.len, len);
 		cr_assert(rig_filled(from, len, i + 200) && from[len] == 0x55,
-			  "READ of %u bytes", len);
+			  "READ of %u bytes returned wrong data", len);
 	}
 	teardown();
 }
@@ -186,7 +188,8 @@ Test(rc_move, atomics__add_and_swap, .init = setup_connected)
 	rig_post_ring(&a, &(struct rig_wr){.op = RIG_CS, .va = was, .len = 8, .raddr = word, .rkey = rb.key,
 					   .swap_add = 7, .compare = 41});
 	expect_ok(&ra, &rb, 0);
-	cr_assert(*was == 42 && *word == 42, "compare-and-swap swapped although the values differ");
+	cr_assert(*was == 42 && *word == 42, "compare-and-swap swapped, or returned a wrong value, "
+					     "although the values differ");
 	rig_post_ring(&a, &(struct rig_wr){.op = RIG_CS, .va = was, .len = 8, .raddr = word, .rkey = rb.key,
 					   .swap_add = 7, .compare = 42});
 	expect_ok(&ra, &rb, 0);
@@ -235,7 +238,7 @@ Test(rc_move, answer__brings_the_ack_with_it, .init = setup_connected)
 	softnic_pump(ra.nic);
 	cr_assert(rig_poll(&ra, &cqe));
 	cr_assert_eq(cqe.op, 2);
-	cr_assert(rig_poll(&ra, &cqe), "not yet acknowledged");
+	cr_assert(rig_poll(&ra, &cqe), "the response did not acknowledge the SEND");
 	cr_assert_eq(cqe.op, 0);
 	expect_ok(&rb, &ra, 0);
 	teardown();
@@ -396,7 +399,8 @@ static void three_at_once(unsigned int op, const struct rig *from, const struct 
 		expect_ok(&ra, &rb, 0);
 	}
 	for (unsigned int i = 0; i < THREE; i++)
-		cr_assert(rig_filled(to->data + i * PLACE, LONG, i), "message %u", i);
+		cr_assert(rig_filled(to->data + i * PLACE, LONG, i),
+			  "message %u brought wrong data", i);
 	teardown();
 }
 

@@ -25,7 +25,8 @@ static uint32_t command(struct rig *rig, uint8_t *in, size_t inlen, uint16_t opc
 	sn_set(in, CMD_OPCODE, opcode);
 	memset(out, 0, outlen);
 	cr_assert_eq(softnic_cmd(rig->nic, in, inlen, out, outlen), 0);
-	cr_assert_eq(((uint8_t *)out)[0], 0, "opcode %#x: status %#x", opcode, ((uint8_t *)out)[0]);
+	cr_assert_eq(((uint8_t *)out)[0], 0, "the command with opcode %#x failed with status %#x",
+		     opcode, ((uint8_t *)out)[0]);
 	return sn_get(out, CMD_NUMBER);
 }
 
@@ -425,7 +426,7 @@ struct rig_cqe rig_wait(struct rig *rig, struct rig *other)
 	unsigned int n = 0;
 
 	while (!rig_poll(rig, &cqe)) {
-		cr_assert_lt(th_now_ms(), end, "no completion");
+		cr_assert_lt(th_now_ms(), end, "the CQ got no completion in 20 seconds");
 		/* Yields, because the other end may need this processor. */
 		if (!(++n % 64))
 			th_yield();
@@ -442,7 +443,8 @@ void rig_expect_violations(struct rig *rig, const char *names)
 	size_t n = softnic_violations(rig->nic, v, 32), i;
 
 	for (i = 0; i < n; i++)
-		cr_assert(strstr(names, v[i].name), "%s: %s", v[i].name, v[i].detail);
+		cr_assert(strstr(names, v[i].name), "unexpected violation %s: %s", v[i].name,
+			  v[i].detail);
 }
 
 void rig_fill(void *va, size_t len, uint32_t seed)

@@ -41,7 +41,10 @@ Test(rc_wire, icrc__covers_invariant_fields)
 		bool variant = bit / 8 == 4;
 
 		packet[bit / 8] ^= (uint8_t)(1u << bit % 8);
-		cr_assert_eq(sn_icrc(&outer, &iov, 1) == good, variant, "bit %zu", bit);
+		cr_assert_eq(sn_icrc(&outer, &iov, 1) == good, variant,
+			     "the ICRC ignores bit %zu of an invariant field, or covers a variant "
+			     "one",
+			     bit);
 		packet[bit / 8] ^= (uint8_t)(1u << bit % 8);
 	}
 	outer.dst[7] ^= 1;
@@ -95,13 +98,17 @@ Test(rc_wire, parse__every_opcode_at_its_shortest)
 		size_t len = known ? sn_bth_shapes[opcode].header + SN_ICRC : 16;
 
 		header(p, (uint8_t)opcode, 0);
-		cr_assert_eq(sn_packet_parse(p, len, &pkt), known, "opcode %#x", opcode);
+		cr_assert_eq(sn_packet_parse(p, len, &pkt), known,
+			     "opcode %#x: an unknown packet was accepted, or a known one refused",
+			     opcode);
 		if (!known)
 			continue;
 		cr_assert_eq(pkt.len, 0);
-		cr_assert_not(sn_packet_parse(p, len - 4, &pkt), "opcode %#x", opcode);
+		cr_assert_not(sn_packet_parse(p, len - 4, &pkt),
+			      "opcode %#x: a packet shorter than its headers was accepted", opcode);
 		cr_assert_eq(sn_packet_parse(p, len + 4, &pkt),
-			     !!(sn_bth_shapes[opcode].parts & SN_P_PAYLOAD), "opcode %#x", opcode);
+			     !!(sn_bth_shapes[opcode].parts & SN_P_PAYLOAD),
+			     "opcode %#x: wrong result for a packet with a payload", opcode);
 	}
 }
 
@@ -118,7 +125,8 @@ Test(rc_wire, parse__refuses_misaligned_and_other_versions)
 	p[1] = 1;
 	cr_assert_not(sn_packet_parse(p, 20, &pkt));
 	header(p, SN_BTH_SEND_ONLY, 3);
-	cr_assert_not(sn_packet_parse(p, 16, &pkt), "more padding than payload");
+	cr_assert_not(sn_packet_parse(p, 16, &pkt),
+		      "a packet with more padding than payload was accepted");
 }
 
 /* Random bytes: the parser never reads outside of the packet. */

@@ -353,7 +353,7 @@ static void provoke(const char *name)
 		cr_expect_gt(drv_count(d, name), 0, "violation %s was not reported", name);
 		return;
 	}
-	cr_expect_fail("nothing here provokes %s", name);
+	cr_expect_fail("no test case here provokes violation %s", name);
 }
 
 static void open_all(unsigned int flags)

@@ -99,9 +99,9 @@ Test(rmp, receives__go_to_whoever_gets_a_message)
 		send(turns[i].by, 100u * i, 100);
 		drv_wait(&rcq, &e);
 		cr_expect_eq(e.opcode, 2);
-		cr_expect_eq(e.counter, i, "index %u", e.counter);
+		cr_expect_eq(e.counter, i, "the CQE has the wrong WQE index %u", e.counter);
 		cr_expect_eq(e.qpn, turns[i].at->qpn);
-		cr_expect_eq(e.uidx, 0xabc, "the CQE has the user index of the QP");
+		cr_expect_eq(e.uidx, 0xabc, "the CQE does not have the user index of the QP");
 	}
 	cr_expect_eq(memcmp(mr.mem, mr.mem + 8192, 400), 0);
 }
@@ -126,7 +126,8 @@ Test(rmp, order__is_that_of_the_links)
 	for (int i = 0; i < 3; i++) {
 		send(&to_a, 0, 8);
 		drv_wait(&rcq, &e);
-		cr_expect_eq(e.counter, i ? back[i - 1] : 7, "%d: index %u", i, e.counter);
+		cr_expect_eq(e.counter, i ? back[i - 1] : 7,
+			     "receive %d took the WQE with index %u", i, e.counter);
 	}
 }
 
@@ -154,7 +155,8 @@ Test(rmp, limit__raises_one_event_when_fewer_are_left)
 	cr_assert_eq(drv_srq_arm(&srq, 3), 0);
 	send(&to_a, 0, 8);
 	drv_wait(&rcq, &e);
-	cr_expect_not(event(LIMIT, srq.rmpn), "three receives are not below a limit of three");
+	cr_expect_not(event(LIMIT, srq.rmpn),
+		      "the limit event came with three receives left; the limit is three");
 	cr_expect_eq(query(WQ_LWM, true), 3);
 	send(&to_b, 0, 8);
 	drv_wait(&rcq, &e);
@@ -162,7 +164,7 @@ Test(rmp, limit__raises_one_event_when_fewer_are_left)
 	cr_expect_eq(query(WQ_LWM, true), 0);
 	send(&to_a, 0, 8);
 	drv_wait(&rcq, &e);
-	cr_expect_not(event(LIMIT, srq.rmpn), "a second limit event for one arm");
+	cr_expect_not(event(LIMIT, srq.rmpn), "one arm caused a second limit event");
 }
 
 Test(rmp, limit__already_reached_when_armed)
@@ -171,7 +173,7 @@ Test(rmp, limit__already_reached_when_armed)
 	cr_assert_eq(drv_srq_arm(&srq, 2), 0);
 	cr_expect(event(LIMIT, srq.rmpn));
 	cr_assert_eq(drv_srq_arm(&srq, 0), 0);
-	cr_expect_not(event(LIMIT, srq.rmpn), "0 disarms");
+	cr_expect_not(event(LIMIT, srq.rmpn), "a limit event came although the limit 0 disarms");
 }
 
 /* By the number and this type, Linux finds the program that waits. */
@@ -183,7 +185,7 @@ Test(rmp, event__names_a_receive_queue)
 	settle();
 	cr_assert(drv_event(d, &type, data));
 	cr_expect_eq(type, 0x14);
-	cr_expect_eq(data[20], 1, "0 is a QP, 1 a receive queue, 2 a send queue");
+	cr_expect_eq(data[20], 1, "the event is not of a receive queue (1)");
 }
 
 Test(rmp, query__counts_remaining_wqes)
@@ -232,7 +234,7 @@ Test(rmp, error__flushes_the_taken_wqe)
 	while (left() && i++ < 100000)
 		softnic_pump(d->nic);
 	cr_assert_eq(left(), 0);
-	cr_assert_not(drv_poll(&rcq, &e), "the message is incomplete");
+	cr_assert_not(drv_poll(&rcq, &e), "a CQE was written although the message is incomplete");
 	cr_assert_eq(drv_to(&a, CMD_2ERR_QP), 0);
 	cr_assert(TH_WITHIN(5000, (softnic_pump(d->nic), drv_poll(&rcq, &e))));
 	cr_expect_eq(e.opcode, 14);
@@ -310,7 +312,7 @@ Test(rmp, receive__into_memory_of_the_rmps_pd)
 	cr_expect_eq(e.opcode, 2);
 	send(&by, 0, 50);
 	drv_wait(&rcq, &e);
-	cr_expect_eq(e.syndrome, 0x04, "%#x", e.syndrome);
+	cr_expect_eq(e.syndrome, 0x04, "the completion has the wrong syndrome %#x", e.syndrome);
 	drv_qp_free(&qp);
 	drv_qp_free(&by);
 	drv_srq_free(&foreign);
@@ -330,7 +332,7 @@ Test(rmp, link__to_nowhere_ends_the_queue)
 	sn_set32(srq.mem, 0, 8);
 	send(&to_a, 0, 8);
 	drv_wait(&rcq, &e);
-	cr_expect_eq(e.opcode, 2, "the WQE with the invalid link is valid itself");
+	cr_expect_eq(e.opcode, 2, "the WQE was not used; only its link is invalid");
 	cr_expect(event(CATASTROPHIC, srq.rmpn));
 	drv_expect(d, "srq.link");
 	cr_expect_eq(query(RMPC_STATE, false), RMPC_ERR);
@@ -372,7 +374,7 @@ static void lap(struct drv_srq *ring, struct drv_qp *by)
 		send(by, 64u * i, 64);
 		drv_wait(&rcq, &e);
 		cr_expect_eq(e.opcode, 2);
-		cr_expect_eq(e.counter, i, "index %u", e.counter);
+		cr_expect_eq(e.counter, i, "the CQE has the wrong WQE index %u", e.counter);
 	}
 }
 
@@ -404,7 +406,9 @@ static void refused(struct sn_fld fld, uint32_t v, bool of_wq, uint8_t status)
 
 	drv_srq_begin(d, &s);
 	sn_set(d->in + (of_wq ? AT_WQ : AT_RMPC), fld, v);
-	cr_expect_eq(drv_run(d, AT_PAS), status, "bit %u: status %#x", fld.bit, d->out[0]);
+	cr_expect_eq(drv_run(d, AT_PAS), status,
+		     "the value in the field at bit %u returned the wrong status %#x", fld.bit,
+		     d->out[0]);
 	drv_expect(d, status == 0x05 ? "cmd.resource" : "cmd.field");
 	drv_srq_free(&s);
 }

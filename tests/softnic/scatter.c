@@ -47,8 +47,8 @@ static void arrived(struct rig *rig, struct rig *other, uint32_t len, uint32_t m
 
 	cr_assert_eq(cqe.syndrome, 0);
 	cr_assert_eq(cqe.len, len);
-	cr_assert_eq(cqe.format, format,
-		     "payload of %u bytes, limit %u: CQE format %u", len, most, cqe.format);
+	cr_assert_eq(cqe.format, format, "payload of %u bytes, limit %u: wrong CQE format %u", len,
+		     most, cqe.format);
 	cr_assert(rig_filled(format == 0 ? data : format == 1 ? cqe.at : cqe.at - 64, len, seed));
 	if (format)
 		cr_assert(untouched(data, 200));
@@ -66,7 +66,8 @@ static void each_size(struct rig_scatter scatter, uint32_t most_req, uint32_t mo
 		rig_recv(&b, rb.data, 200);
 		rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND, .va = ra.data, .len = sizes[i]});
 		arrived(&rb, &ra, sizes[i], most_res, rb.data, i);
-		cr_assert_eq(rig_wait(&ra, &rb).format, 0, "the CQE of a send has no data");
+		cr_assert_eq(rig_wait(&ra, &rb).format, 0,
+			     "the CQE of a send has data of the message");
 		memset(ra.data, 0, 200);
 		rig_fill(rb.data, sizes[i], i + 50);
 		rig_post_ring(&a, &(struct rig_wr){.op = RIG_READ, .va = ra.data, .len = sizes[i],

@@ -26,7 +26,7 @@ static void expect_error(uint8_t syndrome, const char *violation)
 
 	cr_assert(drv_poll(&cq, &e));
 	cr_expect_eq(e.opcode, 13);
-	cr_expect_eq(e.syndrome, syndrome, "%#x", e.syndrome);
+	cr_expect_eq(e.syndrome, syndrome, "the completion has the wrong syndrome %#x", e.syndrome);
 	cr_expect_eq(drv_state(&qp), 6);
 	drv_expect(d, violation);
 }
@@ -54,7 +54,7 @@ Test(sq, nop__wraps_ring_and_index)
 
 	for (unsigned int i = 0; i < 70000; i++) {
 		drv_nop(&qp, CE_ALWAYS);
-		cr_assert(drv_poll(&cq, &e), "%u", i);
+		cr_assert(drv_poll(&cq, &e), "NOP %u was not completed", i);
 		cr_assert_eq(e.counter, (uint16_t)i);
 	}
 }
@@ -161,10 +161,14 @@ Test(sq, doorbell__on_another_page_starts_nothing)
 		softnic_mmio_write(d->nic, uar, 0x800, w.b, len);
 		drv_expect(d, "db.uar");
 		softnic_pump(d->nic);
-		cr_expect_not(drv_poll(&cq, &e), "%u bytes", len);
+		cr_expect_not(drv_poll(&cq, &e),
+			      "a write of %u bytes to a foreign doorbell page started the send "
+			      "queue",
+			      len);
 	}
 	softnic_mmio_write(d->nic, qp.uar, 0x800, w.b, 8);
-	cr_expect(drv_poll(&cq, &e), "a doorbell in the program's own page");
+	cr_expect(drv_poll(&cq, &e),
+		  "a doorbell in the program's own page did not start the send queue");
 	cr_expect_eq(drv_simple(d, CMD_DEALLOC_UAR, uar), 0);
 }
 
@@ -179,7 +183,8 @@ Test(sq, doorbell__ahead_of_the_record_is_seen)
 	softnic_mmio_write(d->nic, qp.uar, 0x800, w.b, 8);
 	drv_expect(d, "db.record");
 	cr_expect(drv_poll(&cq, &e));
-	cr_expect_not(drv_poll(&cq, &e), "the doorbell record is authoritative");
+	cr_expect_not(drv_poll(&cq, &e),
+		      "the device executed a WQE that the doorbell record does not include");
 }
 
 Test(sq, producer__backwards_is_seen)

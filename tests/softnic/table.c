@@ -28,16 +28,19 @@ Test(table, find__one_of_many_that_share_a_place)
 	uint32_t number[4];
 	unsigned int n = crowd(number, 4);
 
-	cr_assert_null(sn_table_find(&t, number[0]), "nothing is in an empty table");
+	cr_assert_null(sn_table_find(&t, number[0]), "an empty table returned an object");
 	for (unsigned int i = 0; i < n; i++)
 		cr_assert_eq(sn_table_insert(&t, number[i], &object[i]), 0);
 	for (unsigned int i = 0; i < n; i++)
-		cr_assert_eq(sn_table_find(&t, number[i]), &object[i], "number %u", number[i]);
+		cr_assert_eq(sn_table_find(&t, number[i]), &object[i],
+			     "the table returned the wrong object for number %u", number[i]);
 	sn_table_remove(&t, number[0]);
-	cr_assert_null(sn_table_find(&t, number[0]), "the object was removed");
+	cr_assert_null(sn_table_find(&t, number[0]), "the table returned a removed object");
 	for (unsigned int i = 1; i < n; i++)
 		cr_assert_eq(sn_table_find(&t, number[i]), &object[i],
-			     "number %u, after the slot of a removed object", number[i]);
+			     "number %u, after an object was removed: the table returned the wrong "
+			     "one",
+			     number[i]);
 	sn_table_free(&t);
 }
 
@@ -53,7 +56,8 @@ Test(table, find__numbers_that_no_object_has)
 	cr_assert_null(sn_table_find(&t, UINT32_MAX));
 	cr_assert_eq(t.live, OBJECTS / 2 - 1);
 	for (uint32_t i = 1; i < OBJECTS; i++)
-		cr_assert_eq(sn_table_find(&t, i), i % 2 ? NULL : &object[i], "number %u", i);
+		cr_assert_eq(sn_table_find(&t, i), i % 2 ? NULL : &object[i],
+			     "the table returned the wrong object for number %u", i);
 	sn_table_free(&t);
 }
 

@@ -56,7 +56,9 @@ static uint8_t make_cq(uint64_t offset)
 Test(umem, create_cq__in_a_huge_page_only_at_64ths_of_it)
 {
 	for (size_t i = 0; i < sizeof(off_a_64th) / sizeof(off_a_64th[0]); i++) {
-		cr_expect_eq(make_cq(off_a_64th[i]), 0x03, "%#lx", (unsigned long)off_a_64th[i]);
+		cr_expect_eq(make_cq(off_a_64th[i]), 0x03,
+			     "a CQ at offset %#lx of a huge page was not refused",
+			     (unsigned long)off_a_64th[i]);
 		drv_expect(d, "cmd.field");
 	}
 	cr_expect_eq(make_cq(63 * 32768), 0);
@@ -83,7 +85,9 @@ Test(umem, create_qp__in_a_huge_page_only_at_64ths_of_it)
 
 	drv_cq(d, &cq, 4, false);
 	for (size_t i = 0; i < sizeof(off_a_64th) / sizeof(off_a_64th[0]); i++) {
-		cr_expect_eq(make_qp(&cq, off_a_64th[i]), 0x03, "%#lx", (unsigned long)off_a_64th[i]);
+		cr_expect_eq(make_qp(&cq, off_a_64th[i]), 0x03,
+			     "a QP at offset %#lx of a huge page was not refused",
+			     (unsigned long)off_a_64th[i]);
 		drv_expect(d, "cmd.field");
 	}
 	cr_expect_eq(make_qp(&cq, 63 * 32768), 0);
@@ -141,7 +145,7 @@ Test(umem, create_eq__page_offset_counts_64ths_of_its_pages)
 	cr_assert_eq(drv_run(d, AT_PAS + 8), 0);
 	eqn = sn_get(d->out, CMD_EQN);
 	cr_assert_eq(softnic_fault(d->nic, "link_down"), 0);
-	cr_expect_eq(ring[1], 9, "PORT_STATE_CHANGE");
+	cr_expect_eq(ring[1], 9, "the event is not PORT_STATE_CHANGE (9)");
 	cr_expect_eq(ring[63] & 1, 0);
 	d->eq.eqn = eqn;
 	cr_assert_eq(softnic_fault(d->nic, ""), 0);
