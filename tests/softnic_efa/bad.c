@@ -99,7 +99,8 @@ Test(bad, peers__that_are_gone_are_forgotten, .timeout = 60)
 	cr_assert_leq(softnic_efa_object_count(a.nic, "flow"), 2);
 	cr_assert_eq(softnic_efa_ah_create(a.nic, a.pd, a.caps.gid, &a.ah), 0);
 	cr_assert_eq(softnic_efa_ah_create(a.nic, a.pd, gid, &ah), 0);
-	cr_assert_eq(softnic_efa_object_count(a.nic, "flow"), 2, "an address handle names its peer");
+	cr_assert_eq(softnic_efa_object_count(a.nic, "flow"), 2,
+		     "the address handle of a new peer created no flow");
 	cr_assert_eq(softnic_efa_ah_destroy(a.nic, a.pd, ah), 0);
 	cr_assert_eq(softnic_efa_object_count(a.nic, "flow"), 1);
 	softnic_efa_violations_clear(a.nic);

@@ -88,7 +88,7 @@ Test(bus, refused_memory_of_the_sender__send_ends_with_invalid_lkey)
 	c = cqe_wait(&a, &b);
 	cr_expect_eq(c.status, 5);
 	settle(&a, &b, 3000);
-	cr_expect(!cqe_poll(&b, &c), "the receive was consumed");
+	cr_expect(!cqe_poll(&b, &c), "the failed send consumed a receive");
 	expect_violations(&a, "dma.refused");
 	expect_violations(&b, "");
 	pair_close(&a, &b);
@@ -132,7 +132,7 @@ Test(bus, refused_cq__loses_the_completion_and_no_other)
 		cr_assert_eq(cqe_wait(&b, &a).status, 0);
 		settle(&a, &b, 3000);
 	}
-	cr_expect(!cqe_poll(&a, &c), "the first CQE was written");
+	cr_expect(!cqe_poll(&a, &c), "the CQE was written to refused memory");
 	a.cc[0] = 1;
 	cr_expect(cqe_poll(&a, &c));
 	expect_violations(&a, "dma.refused");
@@ -177,7 +177,8 @@ Test(bus, pages_of_a_region__are_judged)
 		int err = softnic_efa_mr_reg_pages(a.nic, a.pd, &cases[i].pages, cases[i].len,
 						   cases[i].iova, 1, &lkey, &rkey);
 
-		cr_expect_eq(err, cases[i].err, "case %zu: %d", i, err);
+		cr_expect_eq(err, cases[i].err,
+			     "case %zu: the registration returned the wrong code %d", i, err);
 		if (!err)
 			cr_expect_eq(softnic_efa_mr_dereg(a.nic, lkey), 0);
 	}

@@ -118,7 +118,7 @@ Test(data, read__of_many_packets)
 	cr_assert_eq(c.op, OP_READ);
 	cr_assert(!memcmp(a.mem + 1000, b.mem + 5000, 300000));
 	cr_assert(settle(&a, &b, 100000));
-	cr_assert(!cqe_poll(&b, &c), "a read has no event at the target");
+	cr_assert(!cqe_poll(&b, &c), "the target got a completion for a read");
 	close_pair();
 }
 
@@ -129,7 +129,8 @@ static void write_imm(uint32_t len)
 	w_rdma(&a, &w, OP_WRITE, IMM, 8, 100, 3000, len);
 	post(&a, &w);
 	c = cqe_wait(&b, &a);
-	cr_assert(!memcmp(a.mem + 100, b.mem + 3000, len), "reported before all bytes were placed");
+	cr_assert(!memcmp(a.mem + 100, b.mem + 3000, len),
+		  "the read was reported before all bytes were placed");
 	cr_assert_eq(c.op, OP_WRITE);
 	cr_assert(c.has_imm);
 	cr_assert_eq(c.imm, 0xabcd0008);
@@ -208,7 +209,8 @@ Test(data, known_sender__sometimes_by_its_gid, .init = NULL)
 		if (c.ah == 0xffff)
 			cr_assert(!memcmp(c.sgid, a.caps.gid, 16));
 	}
-	cr_assert(unnamed && unnamed < 100, "%u of 100", unnamed);
+	cr_assert(unnamed && unnamed < 100,
+		  "%u of 100 receives came without an AH; some, but not all, should", unnamed);
 	settle(&a, &b, 1000);
 	close_pair();
 }
@@ -270,7 +272,8 @@ Test(data, datagrams__have_a_header_and_no_answer)
 	w_send(&a, &w, 1, 0, 10);
 	post(&a, &w);
 	c = cqe_wait(&a, &b);
-	cr_assert_eq(c.status, 0, "no receive is posted, and no error is reported");
+	cr_assert_eq(c.status, 0,
+		     "the datagram failed, although a missing receive must not be reported");
 	settle(&a, &b, 1000);
 	rx_post(&b, 2, 0, 100);
 	post(&a, &w);

@@ -129,13 +129,16 @@ static void fill_table(const struct kind *kind)
 		err = kind->create(&number);
 		last = err ? last : number;
 	}
-	cr_expect_eq(n, max, "%s: %zu objects exist, %u are reported", kind->name, n, max);
-	cr_expect_eq(err, -ENOMEM, "%s: %d", kind->name, err);
+	cr_expect_eq(n, max, "%s: %zu objects could be created, but %u are reported as the limit",
+		     kind->name, n, max);
+	cr_expect_eq(err, -ENOMEM, "%s: one object too many returned the wrong code %d", kind->name,
+		     err);
 	expect_violations(&s, "cmd.resource");
-	cr_expect_eq(kind->destroy(last), 0, "%s", kind->name);
+	cr_expect_eq(kind->destroy(last), 0, "%s: the last object cannot be destroyed", kind->name);
 	cr_expect_eq(kind->create(&number), 0,
-		     "%s: one object can be created after one was destroyed", kind->name);
-	cr_expect_eq(kind->create(&number), -ENOMEM, "%s: the table is full again", kind->name);
+		     "%s: no object can be created after one was destroyed", kind->name);
+	cr_expect_eq(kind->create(&number), -ENOMEM, "%s: an object was created in a full table",
+		     kind->name);
 	expect_violations(&s, "cmd.resource");
 }
 

@@ -87,7 +87,8 @@ Test(numbers, answers__wait_for_the_oldest, .timeout = 60)
 	/* an idle turn takes long, so this is enough time for all retries */
 	turns(&s, 100);
 	cr_expect_eq(peer.most, NUMBERS - 1,
-		     "%u packet numbers are ahead of the oldest one", peer.most);
+		     "the device sent a wrong number of packets, %u, ahead of the oldest one",
+		     peer.most);
 	peer.all = true;
 	turns(&s, 5000);
 	cr_expect_eq(peer.most, READS - 1);

@@ -418,9 +418,10 @@ static void turn_red(const char *name, void (*provoke)(void))
 	provoke();
 	settle(&a, &b, 3000);
 	n = softnic_efa_violations(a.nic, v, 8);
-	cr_expect_eq(n, 1, "%s: %zu kinds of violation were reported", name, n);
+	cr_expect_eq(n, 1, "%s was expected, but %zu kinds of violation were reported", name, n);
 	for (size_t i = 0; i < n; i++)
-		cr_expect_str_eq(v[i].name, name, "%s, not %s: %s", v[i].name, name, v[i].detail);
+		cr_expect_str_eq(v[i].name, name, "violation %s was reported instead of %s: %s",
+				 v[i].name, name, v[i].detail);
 	softnic_efa_close(a.nic);
 	softnic_efa_close(b.nic);
 	free(a.mem);
@@ -434,7 +435,8 @@ Test(red, every_violation__is_provoked_alone)
 
 		while (i < sizeof(all) / sizeof(all[0]) && strcmp(all[i].name, *name) != 0)
 			i++;
-		cr_assert_lt(i, sizeof(all) / sizeof(all[0]), "nothing here provokes %s", *name);
+		cr_assert_lt(i, sizeof(all) / sizeof(all[0]),
+			     "no test case here provokes violation %s", *name);
 		turn_red(*name, all[i].provoke);
 	}
 }

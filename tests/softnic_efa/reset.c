@@ -29,7 +29,8 @@ static void expect_nothing_left(void)
 	uint8_t *bar = mmap(NULL, MEM, PROT_READ, MAP_SHARED, fd, 0);
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		cr_expect_eq(softnic_efa_object_count(a.nic, kinds[i]), 0, "%s", kinds[i]);
+		cr_expect_eq(softnic_efa_object_count(a.nic, kinds[i]), 0,
+			     "objects of kind %s are left after the reset", kinds[i]);
 	cr_assert_neq(bar, MAP_FAILED);
 	for (size_t i = 0; i < MEM; i++)
 		dirty += bar[i] != 0;

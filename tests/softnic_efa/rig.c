@@ -7,7 +7,7 @@
 
 #include "tests/softnic_efa/rig.h"
 
-#define OK(call) cr_assert_eq(call, 0, "%s", #call)
+#define OK(call) cr_assert_eq(call, 0, "%s did not return 0", #call)
 
 void put16(uint8_t *p, uint16_t v)
 {
@@ -70,7 +70,9 @@ static void *dma(void *ctx, uint64_t addr, size_t len)
 {
 	struct side *s = ctx;
 
-	cr_assert_leq(addr % PAGE + len, PAGE, "%#llx +%zu", (unsigned long long)addr, len);
+	cr_assert_leq(addr % PAGE + len, PAGE,
+		      "the device accesses %#llx +%zu, across the end of a page",
+		      (unsigned long long)addr, len);
 	if (addr + len > s->refused && addr < s->refused + s->refused_len)
 		return NULL;
 	if (addr >= BUS_CQ)
@@ -396,7 +398,7 @@ struct cqe cqe_wait(struct side *a, struct side *b)
 		if (b)
 			softnic_efa_pump(b->nic);
 	}
-	cr_assert_fail("no completion");
+	cr_assert_fail("the CQ got no completion in time");
 	return c;
 }
 
@@ -421,7 +423,7 @@ void expect_violations(struct side *s, const char *names)
 		strcat(all, i ? " " : "");
 		strcat(all, v[i].name);
 	}
-	cr_assert_str_eq(all, names, "violations '%s' instead of '%s': %s", all, names,
+	cr_assert_str_eq(all, names, "violations '%s' were reported, not '%s': %s", all, names,
 			 n ? v[0].detail : "");
 	softnic_efa_violations_clear(s->nic);
 }

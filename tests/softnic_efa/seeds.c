@@ -74,7 +74,8 @@ static void take(struct load *l, const struct cqe *c)
 {
 	uint32_t i = c->queue == 1 ? c->req_id : c->imm;
 
-	cr_assert_eq(c->status, 0, "seed %llu: status %u of message %u", SEED(l), c->status, i);
+	cr_assert_eq(c->status, 0, "seed %llu: wrong status %u of message %u", SEED(l), c->status,
+		     i);
 	cr_assert_lt(i, MESSAGES);
 	remember(l, (uint64_t)c->queue << 32 | i);
 	if (c->queue == 1) {
@@ -90,7 +91,7 @@ static void take(struct load *l, const struct cqe *c)
 	cr_assert(!l->told[i], "seed %llu: message %u arrived twice", SEED(l), i);
 	l->told[i] = true;
 	l->received++;
-	cr_assert_eq(c->length, l->len[i], "seed %llu", SEED(l));
+	cr_assert_eq(c->length, l->len[i], "seed %llu: the receive has a wrong length", SEED(l));
 	if (l->op[i] == OP_WRITE)
 		cr_assert(holds(b.mem + i * SLOT, l->len[i], i + 1), 
 			  "seed %llu: write %u was reported before its bytes arrived", SEED(l), i);
@@ -119,7 +120,9 @@ static uint64_t run_load(uint64_t seed, uint32_t longest)
 	for (uint16_t i = 0; i < 16; i++)
 		rx_post(&b, i, MESSAGES * SLOT + i * 8960u, 8960);
 	for (unsigned int turns = 0; l.completed < MESSAGES || l.received < l.expected; turns++) {
-		cr_assert_lt(turns, 200000, "seed %llu: %u completed, %u of %u received",
+		cr_assert_lt(turns, 200000,
+			     "seed %llu: no progress: %u requests completed, %u of %u messages "
+			     "received",
 			     SEED(&l), l.completed, l.received, l.expected);
 		if (l.posted < MESSAGES && draw(&l, 2))
 			post_one(&l);
@@ -250,7 +253,8 @@ static void refuse_in_flight(void)
 
 	w_send(&a, &w, 1, 0, 8);
 	post(&a, &w);
-	cr_assert_eq(softnic_efa_reseed(a.nic, 1), -16, "something is in flight");
+	cr_assert_eq(softnic_efa_reseed(a.nic, 1), -16,
+		     "a reseed with a request in flight was not refused with -16");
 	rx_post(&b, 1, 0, 100);
 	cqe_wait(&b, &a);
 	cr_assert(settle(&a, &b, 10000));

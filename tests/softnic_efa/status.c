@@ -29,7 +29,8 @@ static void expect(uint8_t status, const char *here, const char *there)
 {
 	struct cqe c = cqe_wait(&a, &b);
 
-	cr_assert_eq(c.status, status, "status %u instead of %u", c.status, status);
+	cr_assert_eq(c.status, status, "the completion has status %u instead of %u", c.status,
+		     status);
 	cr_assert_eq(c.queue, 1);
 	expect_violations(&a, here);
 	expect_violations(&b, there);
@@ -383,7 +384,8 @@ Test(status, script__dead_qp_rnr_and_refused_words)
 	send_to_nobody(10);
 	expect(10, "", "");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		cr_assert_eq(softnic_efa_fault(b.nic, bad[i]), -22, "%s", bad[i]);
+		cr_assert_eq(softnic_efa_fault(b.nic, bad[i]), -22,
+			     "softnic_efa_fault accepted the invalid text \"%s\"", bad[i]);
 	send_to_nobody(10);
 	expect(10, "", "");
 	cr_assert_eq(softnic_efa_fault(b.nic, ""), 0);
@@ -398,7 +400,8 @@ Test(status, script__cmd_fail__the_nth_of_its_kind)
 
 	cr_assert_eq(softnic_efa_fault(a.nic, "cmd_fail=pd:2,cmd_fail=mr"), 0);
 	for (size_t i = 0; i < 3; i++)
-		cr_assert_eq(softnic_efa_pd_alloc(a.nic, &pd), answers[i], "command %zu", i + 1);
+		cr_assert_eq(softnic_efa_pd_alloc(a.nic, &pd), answers[i],
+			     "command %zu returned the wrong status", i + 1);
 }
 
 Test(status, script__rkey_reuse__a_stale_key_meets_new_memory)
