@@ -28,8 +28,9 @@ static void close_rig(void)
 }
 
 #define REFUSED(type, arg, call)                                                                   \
-	cr_assert_eq(DAT_GET_TYPE(call), type, "%s", #call);                                       \
-	cr_assert_eq(DAP_ERR_SUB(fake.err), arg, "%s", #call)
+	cr_assert_eq(DAT_GET_TYPE(call), type, "wrong type of the error that %s returned", #call); \
+	cr_assert_eq(DAP_ERR_SUB(fake.err), arg,                                                   \
+		     "wrong argument named by the error that %s returned", #call)
 
 #define SEND(n, iov, flags) r.hot->post_send(r.a.ep, n, iov, rig_cookie(1), flags)
 #define RECV(n, iov, flags) r.hot->post_recv(r.a.ep, n, iov, rig_cookie(1), flags)

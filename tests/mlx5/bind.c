@@ -168,13 +168,15 @@ RIG_TEST(bind, rebind__past_all_variants_of_a_key)
 	for (unsigned int i = 0; i < 1100; i++) {
 		DAT_RMR_CONTEXT ctx;
 
-		cr_assert_eq(bind_on(r.b.ep, i, 64, RW, 0, &ctx), DAT_SUCCESS, "bind %u", i);
+		cr_assert_eq(bind_on(r.b.ep, i, 64, RW, 0, &ctx), DAT_SUCCESS, "bind %u failed", i);
 		expect_bind(65);
 		for (unsigned int k = 0; k < i && k < 1020; k++)
-			cr_assert(i >= 1020 || seen[k] != ctx, "bind %u has the context of %u", i, k);
+			cr_assert(i >= 1020 || seen[k] != ctx,
+				  "bind %u returned the context of bind %u", i, k);
 		if (i < 1020)
 			seen[i] = ctx;
-		cr_assert_eq(write_through(ctx, i, 8), DAT_DTO_SUCCESS, "bind %u", i);
+		cr_assert_eq(write_through(ctx, i, 8), DAT_DTO_SUCCESS,
+			     "the write through the context of bind %u failed", i);
 		if (i % 255 == 0 && before) {
 			cr_assert_eq(write_through(before, i, 8), DAT_DTO_ERR_REMOTE_ACCESS);
 			again();
@@ -205,10 +207,11 @@ RIG_TEST(bind, rebind__next_context_does_not_follow_from_the_last)
 		step = (uint8_t)(ctx[1] - ctx[0]);
 		first = i ? first : step;
 		equal += step == first;
-		cr_assert(step & 1, "steps of %u do not reach all variants", step);
+		cr_assert(step & 1, "an even step, %u, between contexts does not reach all of them",
+			  step);
 		rig_rmr_free(other);
 	}
-	cr_assert_lt(equal, N, "each context is the previous one plus %u", first);
+	cr_assert_lt(equal, N, "every RMR has the same step between its contexts, %u", first);
 }
 
 /* Posts as many binds as the endpoint allows, each on its own RMR, also when their keys change. */
@@ -225,19 +228,22 @@ RIG_TEST(bind, rmr_bind__max_request_dtos_that_change_keys_together)
 	for (int round = 0; round < ROUNDS; round++) {
 		before = ctx;
 		for (uint64_t i = 0; i < N; i++)
-			cr_assert_eq(r.hot->rmr_bind(many[i], &t, RW, r.b.ep, rig_cookie(i), 0, &ctx),
-				     DAT_SUCCESS, "round %d, bind %lu", round, i);
+			cr_assert_eq(r.hot->rmr_bind(many[i], &t, RW, r.b.ep, rig_cookie(i), 0,
+						     &ctx),
+				     DAT_SUCCESS, "round %d: bind %lu failed", round, i);
 		cr_assert_neq(r.hot->rmr_bind(many[0], &t, RW, r.b.ep, rig_cookie(N), 0, &ctx),
-			      DAT_SUCCESS, "round %d: a bind beyond max_request_dtos succeeds", round);
+			      DAT_SUCCESS, "round %d: a bind beyond max_request_dtos succeeded",
+			      round);
 		for (uint64_t i = 0; i < N; i++) {
-			cr_assert(rig_event(&r, r.b.request, &ev), "round %d", round);
+			cr_assert(rig_event(&r, r.b.request, &ev),
+				  "round %d: a bind has no completion", round);
 			cr_assert_eq(ev.event_data.rmr_completion_event_data.user_cookie.as_64, i);
 		}
 	}
 	cr_assert(rig_empty(&r, r.b.request));
 	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_SUCCESS);
 	cr_assert_eq(write_through(before, 0, 8), DAT_DTO_ERR_REMOTE_ACCESS,
-		     "two contexts of the RMR are valid");
+		     "the RMR's earlier context is still valid");
 	again();
 	for (int i = 0; i < N; i++)
 		rig_rmr_free(many[i]);
@@ -295,9 +301,10 @@ RIG_TEST(bind, rmr_bind__suppressed_for_ever)
 	DAT_RMR_CONTEXT ctx;
 
 	for (int i = 0; i < 20000; i++)
-		cr_assert(TH_WITHIN(5000, bind_on(i & 1 ? r.b.ep : c, 0, 64, RW,
-						  DAT_COMPLETION_SUPPRESS_FLAG, &ctx) ==
-					  DAT_SUCCESS), "bind %d", i);
+		cr_assert(TH_WITHIN(5000,
+				    bind_on(i & 1 ? r.b.ep : c, 0, 64, RW,
+					    DAT_COMPLETION_SUPPRESS_FLAG, &ctx) == DAT_SUCCESS),
+			  "bind %d found no room in 5 seconds", i);
 	cr_assert(rig_empty(&r, r.b.request), "a suppressed success was reported");
 	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_SUCCESS);
 }
@@ -348,7 +355,8 @@ RIG_TEST(bind, rmr_bind__after_its_endpoint_was_freed)
 	cr_assert_eq(bind_on(r.b.ep, 1000, 64, RW, 0, &next), DAT_SUCCESS);
 	expect_bind(65);
 	cr_assert_eq(write_through(next, 1000, 8), DAT_DTO_SUCCESS);
-	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_ERR_REMOTE_ACCESS, "two contexts are valid");
+	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_ERR_REMOTE_ACCESS,
+		     "the RMR's earlier context is still valid");
 }
 
 /* A bind was flushed, and its endpoint freed. Another endpoint has the same memory now. */
@@ -366,11 +374,11 @@ RIG_TEST(bind, rmr_bind__after_an_unseen_flush)
 	cr_assert_eq(rig_ep(&r, &r.a, &d), 0);
 	cr_assert_eq(rig_connect(c, d), 0);
 	cr_assert_eq(m5_rmr(rmr)->last_ep, c,
-		     "the new endpoint must have the memory of the old one");
+		     "the new endpoint must reuse the freed one's memory for this test");
 	cr_assert_eq(bind_on(c, 1000, 64, RW, 0, &next), DAT_SUCCESS);
 	expect_bind(65);
 	cr_assert_eq(write_through(next, 1000, 8), DAT_DTO_SUCCESS);
-	cr_assert_neq(next >> 8, ctx >> 8, "a key in an unknown state was used");
+	cr_assert_neq(next >> 8, ctx >> 8, "the bind used a key in an unknown state");
 	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_ERR_REMOTE_ACCESS,
 		     "the old context is still valid");
 }
@@ -392,7 +400,7 @@ RIG_TEST(bind, post_send__after_a_bind_is_fenced)
 		cr_assert_eq(ctrl->fm_ce_se >> 5, i ? 0 : m5_ia(r.ia)->dev.umr_fence >> 5);
 	}
 	cr_assert_neq(m5_ia(r.ia)->dev.umr_fence, 0,
-		      "the test needs a device that requires a fence");
+		      "this test needs a device that requires a fence");
 }
 
 RIG_TEST(bind, rmr_bind__arguments)
@@ -402,7 +410,7 @@ RIG_TEST(bind, rmr_bind__arguments)
 	struct dap_pz *zone = r.b.lmr->pz;
 
 #define REFUSED(type, call)                                                                        \
-	cr_assert_eq(DAT_GET_TYPE(call), type, "%s", #call);                                       \
+	cr_assert_eq(DAT_GET_TYPE(call), type, "wrong type of the error that %s returned", #call); \
 	cr_assert_eq(ctx, 99)
 	REFUSED(DAT_INVALID_PARAMETER,
 		r.hot->rmr_bind(rmr, NULL, RW, r.b.ep, rig_cookie(1), 0, &ctx));
@@ -472,7 +480,8 @@ static bool binds_beside_free_at(unsigned int lock)
 	cr_assert_eq(rig_connect(gone.ep, gone.peer), 0);
 	cr_assert_eq(bind_on(gone.ep, 0, 64, RW, 0, &ctx), DAT_SUCCESS);
 	th_at_locks(free_at_lock, NULL);
-	cr_expect_eq(bind_on(r.b.ep, 1000, 64, RW, 0, &ctx), DAT_SUCCESS, "lock %u", lock);
+	cr_expect_eq(bind_on(r.b.ep, 1000, 64, RW, 0, &ctx), DAT_SUCCESS,
+		     "the bind failed; the endpoint of the last one was freed at lock %u", lock);
 	th_at_locks(NULL, NULL);
 	th_aside_end(&gone.freer);
 	if (gone.locks <= lock)

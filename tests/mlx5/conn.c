@@ -74,8 +74,10 @@ Test(conn, qp_connect__takes_the_smaller_mtu)
 			address((uint16_t)(128u << i), (uint16_t)(128u << k));
 			cr_assert_eq(m5_hw.qp_connect(a), 0);
 			cr_assert_eq(m5_hw.qp_connect(b), 0);
-			cr_expect_eq(mtu_of(a), i < k ? i : k, "%u to %u", i, k);
-			cr_expect_eq(mtu_of(b), i < k ? i : k, "%u to %u", k, i);
+			cr_expect_eq(mtu_of(a), i < k ? i : k,
+				     "wrong MTU between ends with the MTU codes %u and %u", i, k);
+			cr_expect_eq(mtu_of(b), i < k ? i : k,
+				     "wrong MTU between ends with the MTU codes %u and %u", k, i);
 		}
 	}
 	close_rig();
@@ -181,9 +183,12 @@ static void expect_marks(struct dap_ep *ep, struct marks want, const char *end)
 {
 	struct m5_qpc qpc = query(ep);
 
-	cr_expect_eq(be32_to_cpu(qpc.primary.flow) >> 20 & 255, want.tclass, "%s", end);
-	cr_expect_eq(be32_to_cpu(qpc.primary.udp) >> 16 & 63, want.dscp, "%s", end);
-	cr_expect_eq(be32_to_cpu(qpc.primary.mac_hi) >> 28 & 7, want.priority, "%s", end);
+	cr_expect_eq(be32_to_cpu(qpc.primary.flow) >> 20 & 255, want.tclass,
+		     "%s: the QP has the wrong traffic class", end);
+	cr_expect_eq(be32_to_cpu(qpc.primary.udp) >> 16 & 63, want.dscp,
+		     "%s: the QP has the wrong DSCP", end);
+	cr_expect_eq(be32_to_cpu(qpc.primary.mac_hi) >> 28 & 7, want.priority,
+		     "%s: the QP has the wrong Ethernet priority", end);
 }
 
 /* Checks the connection of both ends at the device; their traffic classes differ. */
@@ -252,7 +257,9 @@ RIG_TEST(conn, rdma_read__where_none_may_be_outstanding)
 		for (int n = 0; n < 2; n++) {
 			t.segment_length = l.segment_length = (DAT_VLEN)n * 8;
 			cr_expect_eq(DAT_GET_TYPE(r.hot->rdma_read(a, n, &l, rig_cookie(1), &t, 0)),
-				     cases[i].ret, "%u reads out, %u reads in", cases[i].out, cases[i].in);
+				     cases[i].ret,
+				     "wrong result of a read: %u reads out, %u reads in",
+				     cases[i].out, cases[i].in);
 			cr_assert(cases[i].ret || rig_event(&r, r.a.request, &ev));
 		}
 		t.segment_length = l.segment_length = 8;
@@ -265,7 +272,8 @@ RIG_TEST(conn, rdma_read__where_none_may_be_outstanding)
 	do {                                                                                       \
 		address(1024, 1024);                                                               \
 		a->remote_path.member = (value);                                                   \
-		cr_expect_eq(m5_hw.qp_connect(a), -EPROTO, #member " " #value);                    \
+		cr_expect_eq(m5_hw.qp_connect(a), -EPROTO,                                         \
+			     "a connection with " #member " = " #value " is not refused");         \
 	} while (0)
 
 /* Values that come from a peer are checked. */

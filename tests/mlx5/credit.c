@@ -88,7 +88,8 @@ RIG_TEST(credit, rdma_write__suppressed_for_ever)
 {
 	for (uint32_t i = 0; i < 100000; i++) {
 		memcpy(r.a.mem, &i, sizeof(i));
-		cr_assert(write_soon(i, DAT_COMPLETION_SUPPRESS_FLAG), "post %u", i);
+		cr_assert(write_soon(i, DAT_COMPLETION_SUPPRESS_FLAG),
+			  "post %u found no room in time", i);
 	}
 	cr_assert(TH_WITHIN(5000, (softnic_pump(m5_ia(r.ia)->ctl->soft),
 				   !memcmp(r.b.mem, r.a.mem, 4))));
@@ -103,7 +104,8 @@ RIG_TEST(credit, rdma_write__suppressed_between_signalled)
 	for (uint32_t i = 0; i < 3000; i++) {
 		bool visible = i % 7 == 3;
 
-		cr_assert(write_soon(i, visible ? 0 : DAT_COMPLETION_SUPPRESS_FLAG), "post %u", i);
+		cr_assert(write_soon(i, visible ? 0 : DAT_COMPLETION_SUPPRESS_FLAG),
+			  "post %u found no room in time", i);
 		if (!visible)
 			continue;
 		cr_assert(rig_event(&r, r.a.request, &ev));
@@ -152,7 +154,8 @@ RIG_TEST(credit, reap__leaves_the_completions_of_others)
 		if (i % 100 == 0)
 			cr_assert_eq(r.hot->rdma_write(c, 1, &l, rig_cookie(5000 + i), &t, 0),
 				     DAT_SUCCESS);
-		cr_assert(write_soon(i, DAT_COMPLETION_SUPPRESS_FLAG), "post %lu", i);
+		cr_assert(write_soon(i, DAT_COMPLETION_SUPPRESS_FLAG),
+			  "post %lu found no room in time", i);
 	}
 	for (uint64_t i = 0; i < 1000; i += 100) {
 		cr_assert(rig_event(&r, r.a.request, &ev));
@@ -170,7 +173,8 @@ RIG_TEST(credit, drain__ends_when_all_before_it_has)
 		cr_assert_eq(write_8(1, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
 	cr_assert_eq(m5_hw.qp_drain_begin(r.a.ep), 0);
 	cr_assert(TH_WITHIN(5000, m5_hw.qp_drain_done(r.a.ep)));
-	cr_assert(rig_empty(&r, r.a.request), "the end of a drain was reported");
+	cr_assert(rig_empty(&r, r.a.request),
+		  "the drain's own completion was reported to the consumer");
 	cr_assert(m5_hw.qp_drain_done(r.a.ep),
 		  "the drain has not ended, although the poll has dropped its completion");
 }
@@ -211,7 +215,8 @@ RIG_TEST(credit, qp_create__refused_when_hidden_completions_have_no_room)
 	cr_assert_eq(err, -ENOSPC);
 	while (n)
 		rig_ep_free(ep[--n]);
-	cr_assert_eq(rig_ep(&r, &r.a, &ep[0]), 0, "the room in the CQ was not released");
+	cr_assert_eq(rig_ep(&r, &r.a, &ep[0]), 0,
+		     "no endpoint can be created although the others were freed");
 	rig_ep_free(ep[0]);
 }
 

@@ -29,7 +29,7 @@ static void expect_dto(struct dap_evd *evd, struct dap_ep *ep, uint64_t cookie, 
 	DAT_DTO_COMPLETION_EVENT_DATA *d = &ev.event_data.dto_completion_event_data;
 
 	memset(&ev, 0xaa, sizeof(ev));
-	cr_assert(rig_event(&r, evd, &ev), "no event");
+	cr_assert(rig_event(&r, evd, &ev), "the EVD got no event");
 	cr_assert_eq(ev.event_number, DAT_DTO_COMPLETION_EVENT);
 	cr_assert_eq(ev.evd_handle, evd);
 	cr_assert_eq(d->ep_handle, ep);
@@ -66,9 +66,11 @@ RIG_TEST(data, rdma_write__every_length_around_the_thresholds)
 		memset(r.b.mem, 0xee, 65536);
 		cr_assert_eq(r.hot->rdma_write(r.a.ep, 1, &l, rig_cookie(n), &t, 0), DAT_SUCCESS);
 		expect_dto(r.a.request, r.a.ep, n, n);
-		cr_assert_arr_eq(r.b.mem + 64 + k, r.a.mem + k, n, "length %zu", n);
+		cr_assert_arr_eq(r.b.mem + 64 + k, r.a.mem + k, n,
+				 "a write of %zu bytes placed wrong data", n);
 		cr_assert_eq(r.b.mem[64 + k - 1], 0xee);
-		cr_assert_eq(r.b.mem[64 + k + n], 0xee, "length %zu", n);
+		cr_assert_eq(r.b.mem[64 + k + n], 0xee, "a write of %zu bytes wrote beyond its end",
+			     n);
 	}
 }
 
@@ -88,7 +90,8 @@ RIG_TEST(data, post_send__every_length_around_the_thresholds)
 		cr_assert_eq(r.hot->post_send(r.a.ep, 1, &l, rig_cookie(n), 0), DAT_SUCCESS);
 		expect_dto(r.b.recv, r.b.ep, 1000 + n, n);
 		expect_dto(r.a.request, r.a.ep, n, n);
-		cr_assert_arr_eq(r.b.mem + 4096, r.a.mem + k, n, "length %zu", n);
+		cr_assert_arr_eq(r.b.mem + 4096, r.a.mem + k, n,
+				 "a message of %zu bytes brought wrong data", n);
 		cr_assert_eq(r.b.mem[4096 + n], 0xee);
 	}
 }
@@ -205,7 +208,7 @@ RIG_TEST(data, rdma_write__over_the_wrap_of_ring_and_index)
 		cr_assert_eq(r.hot->rdma_write(r.a.ep, 1, &l, rig_cookie(i), &t, 0), DAT_SUCCESS);
 		cr_assert(rig_event(&r, r.a.request, &ev));
 		cr_assert_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64, i);
-		cr_assert_eq(memcmp(r.b.mem, r.a.mem, n), 0, "post %u", i);
+		cr_assert_eq(memcmp(r.b.mem, r.a.mem, n), 0, "post %u brought wrong data", i);
 	}
 	cr_assert_gt(m5_ep(r.a.ep)->sq.pi, 65536);
 }
@@ -249,9 +252,13 @@ Test(data, cq_poll__marks_completions_that_wake_no_waiter)
 		cr_assert_eq(r.hot->post_recv(r.b.ep, 1, &b, rig_cookie(5), 0), DAT_SUCCESS);
 		cr_assert_eq(r.hot->post_send(r.a.ep, 1, &l, rig_cookie(6), flags[i]), DAT_SUCCESS);
 		cr_assert(TH_WITHIN(5000, m5_hw.cq_poll(r.b.recv, &ev)));
-		cr_assert_eq(ev.unsignalled, i < 2, "receive of send %d", i);
+		cr_assert_eq(ev.unsignalled, i < 2,
+			     "the receive of send %d has the wrong mark of an unsignalled "
+			     "completion",
+			     i);
 		cr_assert(TH_WITHIN(5000, m5_hw.cq_poll(r.a.request, &ev)));
-		cr_assert_eq(ev.unsignalled, i & 1, "send %d", i);
+		cr_assert_eq(ev.unsignalled, i & 1,
+			     "send %d has the wrong mark of an unsignalled completion", i);
 	}
 	rig_close(&r, NULL);
 }
@@ -295,7 +302,9 @@ RIG_TEST(data, qp_idle__after_suppressed_work_without_a_poll)
 		for (unsigned int i = 0; i < m5_ep(r.a.ep)->sq.signal_every; i++)
 			cr_assert_eq(r.hot->rdma_write(r.a.ep, 1, &l, rig_cookie(1), &t,
 						       DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
-		cr_assert(TH_WITHIN(20000, request_idle(r.a.ep)), "lap %d", lap);
+		cr_assert(TH_WITHIN(20000, request_idle(r.a.ep)),
+			  "round %d: suppressed writes are still outstanding after 20 seconds",
+			  lap);
 	}
 	cr_assert_eq(r.hot->rdma_write(r.a.ep, 1, &l, rig_cookie(7), &t, 0), DAT_SUCCESS);
 	for (int i = 0; i < 3; i++)
@@ -329,7 +338,7 @@ Test(data, rdma_write__of_thirty_segments)
 		expect_dto(r.b.recv, r.b.ep, 2, 30000);
 		expect_dto(r.a.request, r.a.ep, 3, 30000);
 		for (size_t i = 0; i < 60000; i += 999)
-			cr_assert_eq(r.b.mem[i], i % 30000 / 1000 + 1, "byte %zu", i);
+			cr_assert_eq(r.b.mem[i], i % 30000 / 1000 + 1, "wrong data at byte %zu", i);
 	}
 	rig_close(&r, NULL);
 }

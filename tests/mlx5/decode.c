@@ -57,8 +57,10 @@ Test(decode, wqe__of_libmlx5)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		cr_expect_str_eq(text_of(cases[i].name), cases[i].text);
 	cr_expect(strstr(text_of("unbind_1"), "UMR") && strstr(text_of("unbind_1"), " free"));
-	cr_expect(!strncmp(text_of("recv_2"), "RECV [0x5a", 10), "%s", text_of("recv_2"));
-	cr_expect(!strncmp(text_of("read_3"), "RDMA_READ idx 9", 15), "%s", text_of("read_3"));
+	cr_expect(!strncmp(text_of("recv_2"), "RECV [0x5a", 10), "the WQE is decoded wrongly: %s",
+		  text_of("recv_2"));
+	cr_expect(!strncmp(text_of("read_3"), "RDMA_READ idx 9", 15),
+		  "the WQE is decoded wrongly: %s", text_of("read_3"));
 }
 
 Test(decode, cqe__of_error_and_success)

@@ -30,11 +30,12 @@ static void expect(struct dap_evd *evd, struct dap_ep *ep, uint64_t cookie,
 	DAT_EVENT ev;
 	DAT_DTO_COMPLETION_EVENT_DATA *d = &ev.event_data.dto_completion_event_data;
 
-	cr_assert(rig_event(&r, evd, &ev), "no event for cookie %lu", cookie);
+	cr_assert(rig_event(&r, evd, &ev), "the request with cookie %lu got no event", cookie);
 	cr_assert_eq(ev.event_number, DAT_DTO_COMPLETION_EVENT);
 	cr_assert_eq(d->ep_handle, ep);
 	cr_assert_eq(d->user_cookie.as_64, cookie);
-	cr_assert_eq(d->status, status, "cookie %lu: status %d, not %d", cookie, d->status, status);
+	cr_assert_eq(d->status, status, "the request with cookie %lu has status %d instead of %d",
+		     cookie, d->status, status);
 }
 
 static DAT_RETURN write_to(uint64_t cookie, DAT_RMR_TRIPLET t, DAT_COMPLETION_FLAGS flags)
@@ -69,8 +70,8 @@ RIG_TEST(error, remote_access__fails_it_and_flushes_the_rest_once)
 	cr_assert(rig_empty(&r, r.a.request));
 	cr_assert(rig_empty(&r, r.a.recv));
 	cr_assert_eq(fake.broken_count, 1);
-	cr_assert(strstr(fake.log, "remote access") && strstr(fake.log, "RDMA_WRITE"), "%s",
-		  fake.log);
+	cr_assert(strstr(fake.log, "remote access") && strstr(fake.log, "RDMA_WRITE"),
+		  "the log does not explain the error: %s", fake.log);
 }
 
 RIG_TEST(error, local_protection__of_an_invalid_key)
@@ -140,7 +141,7 @@ RIG_TEST(error, qp_error__flushes_earlier_and_later_posts)
 		expect(r.a.recv, r.a.ep, i, DAT_DTO_ERR_FLUSHED);
 	for (uint64_t i = 0; i < 4; i++)
 		expect(r.a.request, r.a.ep, i, DAT_DTO_ERR_FLUSHED);
-	cr_assert_eq(fake.broken_count, 0, "flushes after a disconnect are no failure");
+	cr_assert_eq(fake.broken_count, 0, "flushes after a disconnect were reported as a failure");
 	/* Afterwards the queues have room for the same number of requests again. */
 	for (uint64_t i = 0; i < 40; i++) {
 		cr_assert_eq(write_to(i, rig_remote(&r.b, 0, 8), 0), DAT_SUCCESS);
@@ -154,7 +155,8 @@ RIG_TEST(error, drain__ends_on_a_broken_queue_too)
 	r.a.ep->state = DAP_EP_DISCONNECTED;
 	cr_assert_eq(m5_hw.qp_drain_begin(r.a.ep), 0);
 	cr_assert(TH_WITHIN(5000, m5_hw.qp_drain_done(r.a.ep)));
-	cr_assert(rig_empty(&r, r.a.request), "the end of a drain was reported");
+	cr_assert(rig_empty(&r, r.a.request),
+		  "the drain's own completion was reported to the consumer");
 }
 
 /* The responder learns of a refused access by an asynchronous event only. */
@@ -209,5 +211,5 @@ Test(error, cqe_rare__of_every_syndrome)
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		cr_expect_eq(m5_syndrome_status(table[i].syndrome), table[i].status,
-			     "syndrome 0x%02x", table[i].syndrome);
+			     "syndrome 0x%02x is mapped to the wrong status", table[i].syndrome);
 }

@@ -52,8 +52,8 @@ RIG_TEST(event, cq_arm__of_two_at_a_time_again_and_again)
 		cr_assert_eq(m5_hw.cq_arm(r.a.request, false), 0);
 		cr_assert(!readable(r.b.recv, 0) && !readable(r.a.request, 0));
 		send_one(0);
-		cr_assert(readable(r.b.recv, 5000), "round %d", i);
-		cr_assert(readable(r.a.request, 5000), "round %d", i);
+		cr_assert(readable(r.b.recv, 5000), "round %d: the receive caused no event", i);
+		cr_assert(readable(r.a.request, 5000), "round %d: the send caused no event", i);
 		m5_hw.cq_drain_fd(r.b.recv);
 		m5_hw.cq_drain_fd(r.a.request);
 		cr_assert(!readable(r.b.recv, 0) && !readable(r.a.request, 0));

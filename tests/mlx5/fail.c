@@ -43,11 +43,13 @@ static void each_fails(const char *what, int (*call)(void), void (*undo)(void))
 			undo();
 		count_objects(after);
 		for (size_t i = 0; i < KINDS; i++)
-			cr_assert_eq(before[i], after[i], "%s, request %lu failed: %zu %s, not %zu",
+			cr_assert_eq(before[i], after[i],
+				     "%s, after request %lu failed: %zu objects of kind %s are "
+				     "left, not %zu",
 				     what, n, after[i], kinds[i], before[i]);
 	}
-	cr_assert_eq(err, 0, "%s fails although no request fails", what);
-	cr_assert_gt(n, 2, "%s made no request", what);
+	cr_assert_eq(err, 0, "%s failed although no request failed", what);
+	cr_assert_gt(n, 2, "%s made no more than 2 requests", what);
 	fake.quiet = false;
 }
 
@@ -73,7 +75,8 @@ Test(fail, open__every_request)
 		fake.quiet = true;
 		cr_assert_eq(fake.nobj, 0);
 		th_usage(&after);
-		cr_assert_eq(after.fds, before.fds, "request %lu: %u descriptors, not %u", n,
+		cr_assert_eq(after.fds, before.fds,
+			     "after request %lu failed: %u descriptors are open, not %u", n,
 			     after.fds, before.fds);
 		cr_assert_eq(after.threads, before.threads);
 	}
@@ -158,7 +161,7 @@ Test(fail, rmr_bind__where_no_command_succeeds)
 	hw_soft_fail(1);
 	for (int i = 0; i < 1100; i++) {
 		cr_assert_eq(r.hot->rmr_bind(rmr, &t, 0x22, r.b.ep, rig_cookie(1), 0, &ctx),
-			     DAT_SUCCESS, "bind %d", i);
+			     DAT_SUCCESS, "bind %d failed", i);
 		cr_assert_neq(ctx, before);
 		before = ctx;
 		cr_assert(rig_event(&r, r.b.request, &ev));
@@ -182,9 +185,9 @@ Test(fail, open__bad_params)
 
 		why[0] = 0;
 		cr_expect_eq(m5_ctl_open("soft-mlx5-0", bad[i], &ctl, why, sizeof(why)), -EINVAL,
-			     "%s", bad[i]);
+			     "the invalid parameter \"%s\" was not refused", bad[i]);
 		cr_expect_null(ctl);
-		cr_expect(why[0], "%s: the message does not explain the failure", bad[i]);
+		cr_expect(why[0], "the error for the parameter \"%s\" has no message", bad[i]);
 	}
 	cr_expect_eq(m5_ctl_open("soft-mlx5-9", "", &(struct m5_ctl *){ NULL }, why, sizeof(why)),
 		     -ENODEV);
@@ -225,7 +228,7 @@ Test(fail, lmr_create__of_unmapped_memory)
 	cr_expect_eq(ops->mr_reg(ctl, NULL, pdn, huge, 8u << 20, 0, &mr), -ENOMEM);
 	while (n < 80 && !ops->mr_reg(ctl, NULL, pdn, huge, 1u << 20, 0, &big[n]))
 		n++;
-	cr_expect_eq(n, 3, "%u MiB with a limit of 4 and a little in use", n);
+	cr_expect_eq(n, 3, "%u MiB could be registered; only 3 fit below the limit of 4", n);
 	while (n)
 		cr_expect_eq(ops->mr_dereg(ctl, &big[--n]), 0);
 	cr_expect_eq(ops->mr_reg(ctl, NULL, pdn, huge, 3u << 20, 0, &mr), 0);

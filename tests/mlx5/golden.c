@@ -209,10 +209,11 @@ static void compare_doorbell(const struct captured_wqe *c, const struct bench *b
 		cr_expect_eq(be32toh(b->dbrec[0]), (c->index + 1) & 0xffff);
 		return;
 	}
-	cr_expect_eq(be32toh(b->dbrec[1]), (c->index + n) & 0xffff, "%s", c->name);
+	cr_expect_eq(be32toh(b->dbrec[1]), (c->index + n) & 0xffff,
+		     "%s: the doorbell record has a wrong producer index", c->name);
 	for (uint32_t i = 0; i < n * 64; i++)
 		cr_assert_eq(b->reg[i], b->ring[(c->index * 64 + i) % (c->ring * 64)],
-			     "%s: BlueFlame byte %u", c->name, i);
+			     "%s: byte %u written to BlueFlame differs from the WQE", c->name, i);
 	cr_expect_eq(m5_ep((struct dap_ep *)(uintptr_t)&b->ep)->sq.reg, (uintptr_t)b->reg + 256);
 }
 
@@ -221,7 +222,7 @@ static void post_as_captured(const struct captured_wqe *c, bool known)
 	struct bench *b = bench_new(c, known);
 
 	memory(c->mw.type ? c->mw.mr_lkey : c->nsge ? c->sge[0].lkey : 0, b);
-	cr_expect_eq(post(b, c), DAT_SUCCESS, "%s", c->name);
+	cr_expect_eq(post(b, c), DAT_SUCCESS, "%s: the post failed", c->name);
 	compare(c, b);
 	compare_doorbell(c, b);
 	munmap((void *)MEM_ADDR, MEM_LEN);
@@ -318,7 +319,9 @@ GOLDEN(rdma_write__gathers_over_the_ring_end)
 						i - first - 7 + 600;
 
 				cr_assert_eq(b->ring[(at * 64 + 36 + i) % 512], mem[from],
-					     "at block %u, first of %u: byte %u", at, first, i);
+					     "WQE at block %u, first segment of %u bytes: inline "
+					     "byte %u is wrong",
+					     at, first, i);
 			}
 			cr_assert_eq(b->ring[512], 0x5a, "bytes beyond the ring were written");
 		}

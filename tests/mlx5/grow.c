@@ -57,7 +57,8 @@ RIG_TEST(grow, cq_resize__with_completions_on_both_sides_of_it)
 		for (uint64_t i = 0; i < DTOS; i++) {
 			send_one(n + i);
 			if (i == n / DTOS % DTOS)
-				cr_assert(grow(entries), "%u", entries);
+				cr_assert(grow(entries), "the EVD cannot grow to %u entries",
+					  entries);
 		}
 		for (uint64_t i = 0; i < DTOS; i++, n++) {
 			expect(r.b.recv, n);

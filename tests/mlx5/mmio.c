@@ -45,7 +45,7 @@ static void use(void)
 				     0, &ctx), DAT_SUCCESS);
 	cr_assert_eq(write_8(0), DAT_SUCCESS);
 	for (int i = 0; i < 3; i++)
-		cr_assert(rig_event(&r, r.a.request, &ev), "event %d", i);
+		cr_assert(rig_event(&r, r.a.request, &ev), "completion %d is missing", i);
 	cr_assert(rig_empty(&r, r.a.request));
 	rig_rmr_free(rmr);
 }
@@ -55,12 +55,18 @@ static void mode_is(const char *params, uint32_t bf_bb_limit, bool own, const ch
 {
 	struct rig_config c = { .params = params };
 
-	cr_assert_eq(rig_open(&r, &c), 0, "%s", params);
-	cr_expect_eq(m5_ep(r.a.ep)->sq.bf_bb_limit, bf_bb_limit, "%s: %u", params,
+	cr_assert_eq(rig_open(&r, &c), 0, "the IA cannot be opened with \"%s\"", params);
+	cr_expect_eq(m5_ep(r.a.ep)->sq.bf_bb_limit, bf_bb_limit,
+		     "with \"%s\": wrong BlueFlame limit of %u blocks", params,
 		     m5_ep(r.a.ep)->sq.bf_bb_limit);
-	cr_expect_eq(m5_ep(r.a.ep)->own_uar, own, "%s", params);
-	cr_expect_str_eq(attribute("doorbell"), doorbell, "%s: %s", params, attribute("doorbell"));
-	cr_expect_str_eq(attribute("doorbell_by"), by, "%s: %s", params, attribute("doorbell_by"));
+	cr_expect_eq(m5_ep(r.a.ep)->own_uar, own,
+		     "with \"%s\": wrong choice between an own and a shared doorbell page", params);
+	cr_expect_str_eq(attribute("doorbell"), doorbell,
+			 "with \"%s\": wrong attribute doorbell: %s", params,
+			 attribute("doorbell"));
+	cr_expect_str_eq(attribute("doorbell_by"), by,
+			 "with \"%s\": wrong attribute doorbell_by: %s", params,
+			 attribute("doorbell_by"));
 	use();
 	rig_close(&r, NULL);
 }
@@ -132,13 +138,15 @@ static void suppressed_with(uint32_t dtos, uint32_t signal_every)
 	DAT_EVENT ev;
 
 	cr_assert_eq(rig_open(&r, &c), 0);
-	cr_assert_eq(m5_ep(r.a.ep)->sq.signal_every, signal_every, "%u requests", dtos);
+	cr_assert_eq(m5_ep(r.a.ep)->sq.signal_every, signal_every,
+		     "wrong signal interval for a queue of %u requests", dtos);
 	for (uint32_t i = 0; i < 3 * dtos + 10; i++)
 		cr_assert(TH_WITHIN(5000, write_8(DAT_COMPLETION_SUPPRESS_FLAG) == DAT_SUCCESS),
-			  "queue of %u requests: request %u", dtos, i);
+			  "queue of %u requests: request %u found no room", dtos, i);
 	cr_assert(TH_WITHIN(5000, write_8(0) == DAT_SUCCESS));
 	cr_assert(rig_event(&r, r.a.request, &ev));
-	cr_assert(rig_empty(&r, r.a.request), "%u requests: a suppressed one is reported", dtos);
+	cr_assert(rig_empty(&r, r.a.request),
+		  "queue of %u requests: a suppressed success is reported", dtos);
 	rig_close(&r, NULL);
 }
 

@@ -64,10 +64,12 @@ Test(params, parse__bad_value_names_key_value_and_range)
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		cr_expect_eq(parsed(all[i].text), -EINVAL, "%s", all[i].text);
+		cr_expect_eq(parsed(all[i].text), -EINVAL,
+			     "the invalid parameter \"%s\" was accepted", all[i].text);
 		for (size_t w = 0; w < 3 && all[i].words[w]; w++)
-			cr_expect(strstr(why, all[i].words[w]), "%s: \"%s\" lacks \"%s\"",
-				  all[i].text, why, all[i].words[w]);
+			cr_expect(strstr(why, all[i].words[w]),
+				  "\"%s\": the error \"%s\" does not contain \"%s\"", all[i].text,
+				  why, all[i].words[w]);
 	}
 }
 
@@ -77,9 +79,11 @@ Test(params, parse__missing_value_names_key_and_range)
 					   "seed=1,rnr_retry" };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		cr_expect_eq(parsed(all[i]), -EINVAL, "%s", all[i]);
-		cr_expect_str_eq(why, "ia_params: rnr_retry has no value: must be a number from 0 to 7",
-				 "%s: %s", all[i], why);
+		cr_expect_eq(parsed(all[i]), -EINVAL,
+			     "the parameter \"%s\" without a value was accepted", all[i]);
+		cr_expect_str_eq(why,
+				 "ia_params: rnr_retry has no value: must be a number from 0 to 7",
+				 "\"%s\": wrong error message: %s", all[i], why);
 	}
 	cr_expect_eq(parsed("validate"), -EINVAL);
 	cr_expect_eq(parsed("fault="), -EINVAL);
@@ -94,8 +98,10 @@ Test(params, parse__unknown_key_is_named)
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		cr_expect_eq(parsed(all[i][0]), -EINVAL, "%s", all[i][0]);
-		cr_expect(strstr(why, all[i][1]) && strstr(why, "no such key"), "%s: %s", all[i][0], why);
+		cr_expect_eq(parsed(all[i][0]), -EINVAL,
+			     "the unknown parameter \"%s\" was accepted", all[i][0]);
+		cr_expect(strstr(why, all[i][1]) && strstr(why, "no such key"),
+			  "\"%s\": wrong error message: %s", all[i][0], why);
 	}
 }
 
@@ -108,7 +114,7 @@ Test(params, parse__value_longer_than_its_room_is_refused)
 	cr_assert_eq(strlen(p.fault), 127);
 	memset(text + 6, 'a', 128);
 	cr_assert_eq(parsed(text), -EINVAL);
-	cr_assert(strstr(why, "at most 127 bytes"), "%s", why);
+	cr_assert(strstr(why, "at most 127 bytes"), "the error does not name the limit: %s", why);
 	memset(text + 6, 'a', 300);
 	cr_assert_eq(parsed(text), -EINVAL);
 }
@@ -116,13 +122,15 @@ Test(params, parse__value_longer_than_its_room_is_refused)
 Test(params, parse__separators_and_order)
 {
 	cr_assert_eq(parsed(" validate=1,spin_us=40 seed=7;;fault=drop=0.1,dup=0.2\trnr_retry=3 "
-			    "seed=0x10,"), 0, "%s", why);
+			    "seed=0x10,"),
+		     0, "valid parameters were refused: %s", why);
 	cr_assert_eq(p.seed, 16);
 	cr_assert_eq(p.rnr_retry, 3);
 	cr_assert_str_eq(p.fault, "drop=0.1,dup=0.2");
-	cr_assert_eq(parsed("seed=010 ip=10.0.0.7 gid=auto memlock=strict variant=silicon isa=base"), 0,
-		     "%s", why);
-	cr_assert_eq(p.seed, 10, "a leading zero is decimal");
+	cr_assert_eq(parsed("seed=010 ip=10.0.0.7 gid=auto memlock=strict variant=silicon "
+			    "isa=base"),
+		     0, "valid parameters were refused: %s", why);
+	cr_assert_eq(p.seed, 10, "a number with a leading zero was not read as decimal");
 	cr_assert(p.has_ip && p.gid_from == M5_GID_AUTO && p.memlock && p.silicon && p.base);
 }
 
@@ -175,11 +183,12 @@ Test(params, device__each_form_selects_name_and_port)
 	cr_expect_eq(dap_params_device(NULL, device, sizeof(device), why, sizeof(why)), 0);
 	cr_expect_str_eq(device, "");
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		cr_expect_eq(selected(all[i][0]), 0, "%s: %s", all[i][0], why);
-		cr_expect_str_eq(device, all[i][1], "%s selects %s", all[i][0], device);
-		cr_expect_eq(parsed(all[i][0]), 0, "%s: %s", all[i][0], why);
+		cr_expect_eq(selected(all[i][0]), 0, "\"%s\" was refused: %s", all[i][0], why);
+		cr_expect_str_eq(device, all[i][1], "\"%s\" selects the wrong device %s", all[i][0],
+				 device);
+		cr_expect_eq(parsed(all[i][0]), 0, "\"%s\" was refused: %s", all[i][0], why);
 	}
-	cr_expect_eq(parsed("mlx5_0 1 inline=64"), 0, "%s", why);
+	cr_expect_eq(parsed("mlx5_0 1 inline=64"), 0, "valid parameters were refused: %s", why);
 	cr_expect_eq(p.inline_max, 64);
 }
 
@@ -197,10 +206,12 @@ Test(params, device__bad_form_names_cause_and_cure)
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		cr_expect_eq(selected(all[i].text), -EINVAL, "%s", all[i].text);
+		cr_expect_eq(selected(all[i].text), -EINVAL,
+			     "the invalid device \"%s\" was accepted", all[i].text);
 		for (size_t w = 0; w < 3 && all[i].words[w]; w++)
-			cr_expect(strstr(why, all[i].words[w]), "%s: \"%s\" lacks \"%s\"",
-				  all[i].text, why, all[i].words[w]);
+			cr_expect(strstr(why, all[i].words[w]),
+				  "\"%s\": the error \"%s\" does not contain \"%s\"", all[i].text,
+				  why, all[i].words[w]);
 	}
 }
 
@@ -214,7 +225,7 @@ Test(params, variables__set_defaults_that_ia_params_override)
 	setenv("DAPL_IB_SL", "3", 1);
 	setenv("DAPL_IB_PKEY", "0x8001", 1);
 	setenv("DAPL_TCLASS", "104", 1);
-	cr_assert_eq(parsed(""), 0, "%s", why);
+	cr_assert_eq(parsed(""), 0, "empty parameters were refused: %s", why);
 	cr_expect_eq(p.ack_timeout, 20);
 	cr_expect_eq(p.retry_cnt, 5);
 	cr_expect_eq(p.min_rnr, 28);
@@ -223,7 +234,8 @@ Test(params, variables__set_defaults_that_ia_params_override)
 	cr_expect_eq(p.sl[0], 3);
 	cr_expect_eq(p.pkey, 0x8001);
 	cr_expect_eq(p.tclass[0], 104);
-	cr_assert_eq(parsed("ack_timeout=3 tclass=8 pkey=0x7fff"), 0, "%s", why);
+	cr_assert_eq(parsed("ack_timeout=3 tclass=8 pkey=0x7fff"), 0,
+		     "valid parameters were refused: %s", why);
 	cr_expect_eq(p.ack_timeout, 3);
 	cr_expect_eq(p.tclass[0], 8);
 	cr_expect_eq(p.pkey, 0x7fff);
@@ -235,7 +247,7 @@ Test(params, variables__zero_as_pkey_and_bad_values_leave_the_default)
 	setenv("DAPL_ACK_TIMER", "32", 1);
 	setenv("DAPL_RNR_RETRY", "", 1);
 	setenv("DAPL_CM_TOS", "many", 1);
-	cr_assert_eq(parsed(""), 0, "%s", why);
+	cr_assert_eq(parsed(""), 0, "empty parameters were refused: %s", why);
 	cr_expect_eq(p.pkey, 0xffff);
 	cr_expect_eq(p.ack_timeout, 16);
 	cr_expect_eq(p.rnr_retry, 7);

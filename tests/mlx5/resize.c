@@ -73,7 +73,7 @@ static int play_obj_cmd(struct m5_obj *obj, const void *in, size_t inlen, void *
 	memset(out, 0, 16);
 	cr_assert_eq(inlen, 272);
 	cr_assert(b[0] == 0x04 && b[1] == 0x03 && b[7] == 1,
-		  "the command is not the resize of MODIFY_CQ");
+		  "the command is not MODIFY_CQ with a resize");
 	cr_assert_eq(b[11], 77, "the command names another CQ");
 	cr_assert_eq(b[15], 7);
 	if (t.dev.refuse) {

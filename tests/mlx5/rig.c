@@ -365,8 +365,7 @@ static void judge(struct softnic *nic, const char *excused)
 	}
 	for (int i = 0; i < 5; i++)
 		cr_expect_eq(softnic_object_count(nic, kinds[i]), 0,
-			     "the device still has an object: %s",
-			     kinds[i]);
+			     "an object of kind %s is left in the device", kinds[i]);
 }
 
 void rig_close(struct rig *r, const char *excused)
@@ -405,7 +404,7 @@ DAT_RMR_TRIPLET rig_remote(const struct rig_side *s, size_t off, size_t len)
 static void is_outside(void *evd)
 {
 	cr_assert_not(__atomic_load_n(&m5_cq(evd)->in_poll, __ATOMIC_RELAXED),
-		      "the poller takes a lock inside its CQ");
+		      "the thread takes a lock while it polls the CQ");
 }
 
 bool rig_event(struct rig *r, struct dap_evd *evd, DAT_EVENT *event)

@@ -192,7 +192,7 @@ RIG_TEST(srq, broken__is_reported_by_the_device)
 	cr_assert_eq(give(1), DAT_SUCCESS);
 	cr_assert_eq(give(2), DAT_SUCCESS);
 	first->next_wqe_index = cpu_to_be16(0x7fff);
-	cr_assert_eq(arrive(), 1, "receives taken before the invalid link are valid");
+	cr_assert_eq(arrive(), 1, "the receives before the invalid link were not used");
 	cr_expect(TH_WITHIN(20000, (m5_hw.async_handle(r.ia), fake.broken_srq == srq)));
 	softnic_violations_clear(m5_ia(r.ia)->ctl->soft);
 }
@@ -227,7 +227,7 @@ RIG_TEST(srq, qp_destroy__in_the_middle_of_a_message)
 	cr_assert_eq(softnic_fault(nic, "drop=0.5,seed=3"), 0);
 	cr_assert_eq(r.hot->post_send(from, 1, &l, rig_cookie(1), 0), DAT_SUCCESS);
 	cr_assert(TH_WITHIN(5000, (softnic_pump(nic), left() == 0)),
-		  "the QP has not taken the WQE");
+		  "the QP has not taken the WQE in 5 seconds");
 	cr_assert_eq(m5_hw.srq_count(srq, &available, &outstanding), 0);
 	cr_assert_eq(outstanding, 1);
 	rig_ep_free(to);

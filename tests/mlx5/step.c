@@ -41,9 +41,12 @@ Test(bind_step, bind_done__beside_renew_counts_nothing_of_the_new_generation, .t
 		m5_rmr(rmr)->done = (uint64_t)OLD << 32 | COUNTED;
 		steps = 0;
 		if (!th_step(count, renew))
-			cr_skip_test("only on x86-64 can a call be stepped through");
-		cr_assert_eq(m5_rmr(rmr)->done, renew_at < steps ? (uint64_t)NEW << 32 :
-			     (uint64_t)OLD << 32 | (COUNTED + 1), "renewed before instruction %u of %u",
+			cr_skip_test("a call can be executed step by step only on x86-64");
+		cr_assert_eq(m5_rmr(rmr)->done,
+			     renew_at < steps ? (uint64_t)NEW << 32
+					      : (uint64_t)OLD << 32 | (COUNTED + 1),
+			     "wrong state of the RMR after it was renewed before instruction %u of "
+			     "%u",
 			     renew_at, steps);
 	} while (renew_at++ < steps);
 	cr_assert_gt(steps, 10);
