@@ -23,7 +23,8 @@ TestSuite(efa_bad_own, .timeout = 60);	/* tests that open their own kind of adap
 static void broken_with(struct dap_ep *ep, const char *word)
 {
 	cr_assert_eq(fake.broken, ep);
-	cr_assert_not_null(strstr(fake.said, word), "it said: %s", fake.said);
+	cr_assert_not_null(strstr(fake.said, word), "the endpoint broke for another reason: %s",
+			   fake.said);
 }
 
 static uint32_t other_id;	/* a request id other than that of the first buffer */
@@ -92,12 +93,13 @@ Test(efa_bad, credit__of_a_peer_that_only_receives)
 			cr_assert_eq(rig_send(&r, &r.a, i, 0, 8), DAT_SUCCESS);
 		while (softnic_efa_pump(r.nic))
 			efa_tick(efa_ia(r.ia)->eng);
-		cr_assert_null(fake.broken, "round %u: %s", round, fake.said);
+		cr_assert_null(fake.broken, "round %u: the endpoint broke: %s", round, fake.said);
 		for (unsigned int i = 0; i < n; i++)
 			cr_assert_eq(rig_recv(&r, &r.b, i, 0, 8), DAT_SUCCESS);
 		for (unsigned int i = 0; i < n; i++) {
 			ev = rig_next(&r, r.b.recv);
-			cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "round %u: %s", round, fake.said);
+			cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS,
+				     "round %u: a receive failed: %s", round, fake.said);
 			cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS);
 		}
 	}
@@ -144,7 +146,8 @@ Test(efa_bad_own, ack__of_an_early_packet)
 	on_the_cq(2, 1, 10);
 	on_the_cq(3, 0, 5);
 	cr_assert_eq(r.hot->evd_dequeue(r.a.recv, &ev), DAT_SUCCESS);
-	cr_assert_eq(e->tx.limit - limit, 30, "%u of 30 are known", e->tx.limit - limit);
+	cr_assert_eq(e->tx.limit - limit, 30, "the sender has credit for %u packets instead of 30",
+		     e->tx.limit - limit);
 }
 
 /* A credit arrives after the message, although it was sent before it. */
@@ -163,7 +166,8 @@ Test(efa_bad_own, ack__of_a_late_packet)
 	((struct efa_cqe *)(uintptr_t)ring->base)[ring->ci & ring->mask].imm =
 		cpu_to_le32(efa_imm(EFA_K_UNSEQ, false, 0, acked + 5));
 	cr_assert_neq(r.hot->evd_dequeue(r.a.recv, &ev), DAT_SUCCESS);
-	cr_assert_eq(e->tx.limit - limit, 30, "%u of 30 are known", e->tx.limit - limit);
+	cr_assert_eq(e->tx.limit - limit, 30, "the sender has credit for %u packets instead of 30",
+		     e->tx.limit - limit);
 }
 
 /*
@@ -185,7 +189,8 @@ Test(efa_bad, credit__after_a_control_message_out_of_order)
 	on_the_cq(0, 0, 0);
 	cr_assert_eq(r.hot->evd_dequeue(r.a.recv, &ev), DAT_SUCCESS);
 	cr_assert_eq(e->rx.next - first, 2);
-	cr_assert_eq(e->rx.advertised - first, 2, "the peer knows of %u free places",
+	cr_assert_eq(e->rx.advertised - first, 2,
+		     "%u free buffers were advertised to the peer instead of 2",
 		     e->rx.advertised - first);
 }
 
@@ -201,10 +206,12 @@ Test(efa_bad, ack__of_a_delayed_packet_is_no_new_one)
 	cr_assert_eq(rig_send(&r, &r.a, 1, 0, 8), DAT_SUCCESS);
 	for (uint32_t i = 0; i < EFA_ACK_MASK + 1; i++) {
 		written();
-		cr_assert_null(fake.broken, "%s", fake.said);
+		cr_assert_null(fake.broken, "the endpoint broke: %s", fake.said);
 		if (e->rx.acked_to != first)
 			cr_assert_gt((first - e->rx.acked_to) & EFA_ACK_MASK, EFA_MAX_WINDOW,
-				     "%u packets are acknowledged", e->rx.acked_to - first);
+				     "%u packets are acknowledged, so far ahead that the ack looks "
+				     "like an old one",
+				     e->rx.acked_to - first);
 	}
 	cr_assert_lt(e->rx.acked_to - first, EFA_ACK_MASK);
 	for (int i = 0; i < 20000 && e->rx.acked_to != e->rx.next; i++)
@@ -232,7 +239,9 @@ Test(efa_bad, packet__for_a_qp_that_had_the_number_before)
 	packet(efa_imm(EFA_K_MSG, false, next, 0), e->remote_qpn, 8);
 	cr_assert_null(fake.broken);
 	cr_assert_eq(e->rx.next, next);
-	cr_assert_not_null(strstr(fake.said, "had this number before"), "it said: %s", fake.said);
+	cr_assert_not_null(strstr(fake.said, "had this number before"),
+			   "the log does not report a packet number that was used before: %s",
+			   fake.said);
 }
 
 /* Simulates the end of a failed read, which the peer's device executes without the driver. */

@@ -48,8 +48,10 @@ static void lacks(int err)
 static void said(const char *cause, const char *cure)
 {
 	cr_assert_eq(fake.said_kind, DAP_LOG_ERR);
-	cr_assert_not_null(strstr(fake.said, cause), "it said: %s", fake.said);
-	cr_assert_not_null(strstr(fake.said, cure), "it said: %s", fake.said);
+	cr_assert_not_null(strstr(fake.said, cause), "the error does not explain the cause: %s",
+			   fake.said);
+	cr_assert_not_null(strstr(fake.said, cure), "the error does not explain the cure: %s",
+			   fake.said);
 }
 
 static void is_as_before(uint32_t given)
@@ -105,7 +107,7 @@ Test(efa_bind, process__without_memory)
 		said("memory", "");
 		is_as_before(given);
 	} while (n < 100);
-	cr_assert(n < 100, "%lu allocations", n);
+	cr_assert(n < 100, "the bind still failed after all %lu allocations were tried", n);
 	cr_assert_neq(given, context);
 }
 
@@ -126,6 +128,7 @@ Test(efa_bind, unbind__that_was_carried_out_before_the_connection_ended_succeeds
 	ops.mr_dereg = real->mr_dereg;
 	ev = rig_next(&r, r.b.req);
 	cr_assert_eq(ev.number, DAP_EV_RMR_BIND);
-	cr_assert_eq(ev.bind.status, 0, "%d", ev.bind.status);
+	cr_assert_eq(ev.bind.status, 0, "the unbind completed with the wrong status %d",
+		     ev.bind.status);
 	cr_assert_eq(rmr->rmr_context, 0);
 }

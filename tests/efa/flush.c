@@ -43,15 +43,16 @@ Test(efa_flush, slow_post__after_a_doorbell_flushes_before_its_wqe, .timeout = 6
 	rig_open(&r, "seed=7");
 	rig_endpoints(&r, NULL);
 	sq = &efa_ep(r.a.ep)->sq;
-	cr_assert_eq(sq->unrung, 0, "the last WQE got its doorbell");
+	cr_assert_eq(sq->unrung, 0, "the last WQE got no doorbell");
 	before = *sq;
 	memset(ring, 0xa5, sizeof(ring));
 	sq->next = (uint8_t *)ring;
 	slot = ring;
 	if (!th_step(post, look))
-		cr_skip_test("only on x86-64 can a call be stepped through");
+		cr_skip_test("a call can be executed step by step only on x86-64");
 	cr_assert(written);
-	cr_assert_gt(flushes_before, 0, "the doorbell may overtake the WQE");
+	cr_assert_gt(flushes_before, 0,
+		     "no flush came before the WQE; the earlier doorbell may be late");
 	efa_slot_free(sq, sq->ids[sq->used - 1]);
 	*sq = before;
 	rig_endpoints_free(&r);

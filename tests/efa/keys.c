@@ -58,11 +58,11 @@ static uint32_t bind_to(uint32_t len)
 {
 	uint32_t context = 0;
 
-	cr_assert_eq(rig_bind(rmr, &r.b, len, &context), 0, "bind %u: %s", nhad, fake.said);
+	cr_assert_eq(rig_bind(rmr, &r.b, len, &context), 0, "bind %u failed: %s", nhad, fake.said);
 	cr_assert_eq(rig_next(&r, r.b.req).number, DAP_EV_RMR_BIND);
 	if (!len)
 		return 0;
-	cr_assert(!nhad || had[nhad - 1] != context, "bind %u returns the previous context", nhad);
+	cr_assert(!nhad || had[nhad - 1] != context, "bind %u returned the previous context", nhad);
 	had[nhad++] = context;
 	return context;
 }
@@ -101,7 +101,8 @@ static void over_and_over(const char *profile, bool unbind)
 		if (lap % 16 == 1 || lap == LAPS - 1)
 			is_shut(had[lap - 1], lap & 16);
 		if (lap % 16 == 1)
-			cr_assert_eq(try_it(now, lap & 16), DAP_DTO_SUCCESS, "%s", fake.said);
+			cr_assert_eq(try_it(now, lap & 16), DAP_DTO_SUCCESS,
+				     "a write through the new context failed: %s", fake.said);
 	}
 	end();
 }
@@ -135,8 +136,9 @@ static void is_done_so(const char *profile)
 {
 	start(profile);
 	bind_to(LEN);
-	cr_assert(registered, "%s", profile);
-	cr_assert_str_eq(announced(), "reregister", "%s", profile);
+	cr_assert(registered, "%s: the bind registered no memory", profile);
+	cr_assert_str_eq(announced(), "reregister",
+			 "%s: the IA attribute efa_rmr_bind is not \"reregister\"", profile);
 	end();
 }
 

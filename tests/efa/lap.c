@@ -85,7 +85,7 @@ static void messages_on_cq(void)
 		else
 			others[nothers++] = at[n];
 	cr_assert_eq(nmessages, MESSAGES,
-		     "%u messages and %u other completions, round %u", nmessages, nothers,
+		     "%u messages and %u other completions arrived in round %u", nmessages, nothers,
 		     arrive_at);
 	memcpy(at, others, nothers * sizeof(*at));
 	at += nothers;
@@ -109,15 +109,16 @@ Test(efa_lap, dequeue__beside_the_device_reads_no_number_of_the_last_lap, .timeo
 			cr_assert_eq(dequeue(r.a.req), DAT_SUCCESS);
 		steps = 0;
 		if (!th_step(dequeue_message, look))
-			cr_skip_test("only on x86-64 can a call be stepped through");
+			cr_skip_test("a call can be executed step by step only on x86-64");
 		if (arrive_at >= steps)
 			arrive();
 		for (unsigned int i = 0; i < MESSAGES; i++) {
 			if (i || ret != DAT_SUCCESS)
 				dequeue_message();
 			cr_assert_eq(ret, DAT_SUCCESS,
-				     "message %u, whose CQE came before instruction %u of %u", i,
-				     arrive_at, steps);
+				     "message %u was missed; its CQE came before instruction %u of "
+				     "%u",
+				     i, arrive_at, steps);
 			cr_assert_eq(event.event_data.dto_completion_event_data.user_cookie.as_64, i);
 		}
 	} while (arrive_at++ < steps);

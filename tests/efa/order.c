@@ -54,13 +54,13 @@ static bool in_order_until(unsigned int n, uint32_t places, uint32_t size)
 
 	for (unsigned int i = 0; n && i < 200000; i++) {
 		if (rig_poll(r.b.recv, &ev))
-			cr_assert_fail("a receive that was not posted");
+			cr_assert_fail("a receive completed that was not posted");
 		ordered = ordered && is_prefix(r.b.mem, places, size);
 		if (!rig_poll(r.a.req, &ev)) {
 			efa_tick(efa_ia(r.ia)->eng);
 			continue;
 		}
-		cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "%s", fake.said);
+		cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "a write failed: %s", fake.said);
 		n--;
 	}
 	cr_assert_eq(n, 0, "not every write has completed");
@@ -97,7 +97,8 @@ static const char *const writers[] = { "write", "unsol", "wide", "reqid64" };
 static void all_kept(bool (*run)(const char *, const char *, unsigned int), const char *profile)
 {
 	for (unsigned int seed = 1; seed <= SEEDS; seed++)
-		cr_assert(run("kept", profile, seed), "profile %s, seed %u", profile, seed);
+		cr_assert(run("kept", profile, seed),
+			  "profile %s, seed %u: data became visible out of order", profile, seed);
 }
 
 Test(efa_order, write__kept_becomes_visible_in_ascending_order)
@@ -128,8 +129,8 @@ Test(efa_order, writes__relaxed_become_visible_in_any_order)
 		longs += !long_write_in_order("relaxed", "wide", seed);
 		shorts += !short_writes_in_order("relaxed", "wide", seed);
 	}
-	cr_assert(longs, "every long write arrived in ascending order");
-	cr_assert(shorts, "every series of writes arrived in order");
+	cr_assert(longs, "no long write was reordered by the relaxed device");
+	cr_assert(shorts, "no series of writes was reordered by the relaxed device");
 }
 
 /* During the call a write of one packet is posted to the device. */
@@ -154,5 +155,5 @@ Test(efa_order, open__unknown_order_is_refused)
 	char why[128] = "";
 
 	cr_assert_lt(efa_params_parse("write_order=none", &p, why, sizeof(why)), 0);
-	cr_assert(strstr(why, "write_order"), "%s", why);
+	cr_assert(strstr(why, "write_order"), "the error does not name write_order: %s", why);
 }

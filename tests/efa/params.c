@@ -47,10 +47,12 @@ Test(params, parse__bad_word_reports_key_value_and_range)
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		cr_expect_eq(parsed(all[i].text), -EINVAL, "%s", all[i].text);
+		cr_expect_eq(parsed(all[i].text), -EINVAL,
+			     "the invalid parameter \"%s\" was accepted", all[i].text);
 		for (size_t w = 0; w < 2; w++)
-			cr_expect(strstr(why, all[i].words[w]), "%s: \"%s\" lacks \"%s\"",
-				  all[i].text, why, all[i].words[w]);
+			cr_expect(strstr(why, all[i].words[w]),
+				  "\"%s\": the error \"%s\" does not contain \"%s\"", all[i].text,
+				  why, all[i].words[w]);
 	}
 }
 
@@ -63,7 +65,7 @@ Test(params, parse__each_profile_with_rdma_read_is_known)
 		if (!strncmp(*name, "efa", 3))
 			continue;
 		snprintf(text, sizeof(text), "efa_profile=%s", *name);
-		cr_expect_eq(parsed(text), 0, "%s", why);
+		cr_expect_eq(parsed(text), 0, "a valid parameter was refused: %s", why);
 		cr_expect_str_eq(p.profile, *name);
 	}
 }
@@ -71,13 +73,16 @@ Test(params, parse__each_profile_with_rdma_read_is_known)
 Test(params, parse__words_and_defaults)
 {
 	unsetenv("DAPL_EFA_PROFILE");
-	cr_assert_eq(parsed("spin_us=5,efa_window=8;ip=127.0.0.1 fault=drop=0.1,dup=0.2"), 0, "%s", why);
+	cr_assert_eq(parsed("spin_us=5,efa_window=8;ip=127.0.0.1 fault=drop=0.1,dup=0.2"), 0,
+		     "valid parameters were refused: %s", why);
 	cr_assert(p.window == 8 && p.cq_entries == 65536 && p.rendezvous == 32768 && p.inl == 32);
 	cr_assert(p.look_ms == 20 && !p.reorder && !p.silicon && !p.profile[0]);
 	cr_assert_eq(p.ip.v4.sin_addr.s_addr, htonl(0x7f000001));
 	cr_assert_eq(parsed("ip=fe80::1"), -EINVAL);
-	cr_assert(strstr(why, "link-local"), "%s", why);
-	cr_assert_eq(parsed("spin_us=5,efa_window=8;ip=127.0.0.1 fault=drop=0.1,dup=0.2"), 0, "%s", why);
+	cr_assert(strstr(why, "link-local"), "the error does not name the link-local address: %s",
+		  why);
+	cr_assert_eq(parsed("spin_us=5,efa_window=8;ip=127.0.0.1 fault=drop=0.1,dup=0.2"), 0,
+		     "valid parameters were refused: %s", why);
 	cr_assert_str_eq(p.fault, "drop=0.1,dup=0.2");
 	setenv("DAPL_EFA_PROFILE", "read", 1);
 	cr_assert_eq(parsed(""), 0);

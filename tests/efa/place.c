@@ -47,7 +47,8 @@ static void one_comes(uint64_t va, uint32_t len, bool write)
 		may = efa_place(&tx, va, len, tx.posted) || efa_place_far(&tx, va, len, tx.posted);
 	else
 		may = efa_clear_of_writes(&tx, va, len) || !efa_overlaps(&tx, va, len, tx.posted);
-	cr_assert_eq(may, free, "request %u of %u bytes at %u", tx.posted, len, (unsigned int)va);
+	cr_assert_eq(may, free, "request %u of %u bytes at %u was delayed, or sent too early",
+		     tx.posted, len, (unsigned int)va);
 	if (write && !may)
 		return;
 	dto[tx.posted++ & tx.mask] = (struct efa_dto){ .remote = va, .bytes = len,

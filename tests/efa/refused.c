@@ -75,10 +75,12 @@ static void refuse_with(const char *profile, unsigned int seed)
 
 	cr_assert_eq(write_to(context, -BEFORE), DAT_SUCCESS);
 	cr_assert_eq(rig_write(&r, &r.a, 2, 0, LEN, 8), DAT_SUCCESS);
-	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_REMOTE_ACCESS, "%s, seed %u", profile, seed);
+	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_REMOTE_ACCESS,
+		     "%s, seed %u: the write was not refused", profile, seed);
 	drive_until_idle();
 	for (unsigned int i = 0; i < LEN + 8; i++)
-		cr_assert_eq(r.b.mem[i], 0x11, "%s, seed %u, byte %u", profile, seed, i);
+		cr_assert_eq(r.b.mem[i], 0x11, "%s, seed %u: the refused write changed byte %u",
+			     profile, seed, i);
 	close_all();
 }
 
@@ -100,11 +102,13 @@ static void exceed_with(const char *profile, unsigned int seed)
 	uint32_t context = open_with(profile, seed);
 
 	cr_assert_eq(write_to(context, BEFORE), DAT_SUCCESS);
-	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_REMOTE_ACCESS, "%s, seed %u", profile, seed);
+	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_REMOTE_ACCESS,
+		     "%s, seed %u: the write was not refused", profile, seed);
 	drive_until_idle();
 	for (unsigned int i = 0; i < LEN + BEFORE; i++)
 		cr_assert(r.b.mem[i] == 0x11 || (i >= BEFORE && i < LEN && r.b.mem[i] == 0xee),
-			  "%s, seed %u, byte %u", profile, seed, i);
+			  "%s, seed %u: the refused write changed byte %u outside the window",
+			  profile, seed, i);
 	close_all();
 }
 

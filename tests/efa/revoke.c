@@ -71,10 +71,12 @@ static void is_refused(const char *what)
 	for (int i = 0; i < 20000 && !fake.broken; i++)
 		efa_tick(efa_ia(r.ia)->eng);
 	cr_assert_eq(fake.broken, r.a.ep);
-	cr_assert_not_null(strstr(efa_hw.qp_why(r.a.ep), what), "it said: %s", fake.said);
+	cr_assert_not_null(strstr(efa_hw.qp_why(r.a.ep), what),
+			   "the endpoint broke for another reason: %s", fake.said);
 	efa_hw.qp_error(r.a.ep);
 	ev = rig_next(&r, r.a.req);
-	cr_assert_eq(ev.dto.status, DAP_DTO_REMOTE_ACCESS, "status %u", ev.dto.status);
+	cr_assert_eq(ev.dto.status, DAP_DTO_REMOTE_ACCESS,
+		     "the write completed with the wrong status %u", ev.dto.status);
 }
 
 /* The first packets have arrived and are written. Later packets are refused. */

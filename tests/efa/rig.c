@@ -101,7 +101,7 @@ void rig_endpoints_free(struct rig *r)
 	free(r->b.ep);
 	while (rig_poll(r->a.req, &ev) || rig_poll(r->b.req, &ev) || rig_poll(r->a.recv, &ev) ||
 	       rig_poll(r->b.recv, &ev))
-		cr_assert_fail("a completion of a freed endpoint");
+		cr_assert_fail("a freed endpoint got a completion");
 }
 
 struct dap_rmr *rig_rmr(struct rig *r, const struct side *s)
@@ -150,7 +150,8 @@ void rig_open(struct rig *r, const char *params)
 	snprintf(all, sizeof(all), "efa_step=1 %s", params);
 	r->ia = object(r, DAP_IA, sizeof(*r->ia));
 	strcpy(r->ia->name, "soft-efa-0");
-	cr_assert_eq(efa_hw.open(r->ia, all, why, sizeof(why)), 0, "%s", why);
+	cr_assert_eq(efa_hw.open(r->ia, all, why, sizeof(why)), 0, "the IA cannot be opened: %s",
+		     why);
 	r->nic = efa_ia(r->ia)->ctl->soft;
 	r->hot = efa_hw.hot(r->ia, DAP_API_12);
 	side_open(r, &r->a);
@@ -207,7 +208,7 @@ struct dap_event rig_next(struct rig *r, struct dap_evd *evd)
 		}
 		efa_tick(efa_ia(r->ia)->eng);
 	}
-	cr_assert_fail("no completion; last message: %s", fake.said);
+	cr_assert_fail("the EVD got no event; last log line: %s", fake.said);
 	return ev;
 }
 

@@ -107,20 +107,23 @@ static void round_of(struct rig *r, struct side *s, struct side *peer, struct di
 	if (late)
 		cr_assert_eq(rig_recv(r, peer, n, RECEIVES, 60000), DAT_SUCCESS);
 	ev = rig_next(r, peer->recv);
-	cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "receive %u: status %u; %s", n,
-		     ev.dto.status, fake.said);
+	cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "receive %u has status %u; last log line: %s",
+		     n, ev.dto.status, fake.said);
 	cr_assert(ev.dto.cookie == n && ev.dto.length == len);
-	cr_assert(filled(peer->mem + RECEIVES, seed, n, len), "message %u of %u bytes", n, len);
-	cr_assert(filled(peer->mem + TARGET, seed, n, len), "write before message %u", n);
+	cr_assert(filled(peer->mem + RECEIVES, seed, n, len),
+		  "message %u of %u bytes brought wrong data", n, len);
+	cr_assert(filled(peer->mem + TARGET, seed, n, len),
+		  "wrong data of the write before message %u", n);
 	for (uint32_t want = 1; want <= 4; want++) {
 		if (want == 2 && order)
 			continue;
 		ev = rig_next(r, s->req);
 		cr_assert(ev.dto.status == DAP_DTO_SUCCESS && ev.dto.cookie == want,
-			  "round %u: request %llu, status %u; request %u was expected; %s", n,
-			  (unsigned long long)ev.dto.cookie, ev.dto.status, want, fake.said);
+			  "round %u: request %llu completed with status %u, but request %u was "
+			  "expected; %s",
+			  n, (unsigned long long)ev.dto.cookie, ev.dto.status, want, fake.said);
 	}
-	cr_assert(filled(s->mem + READS, seed, n, len), "read %u", n);
+	cr_assert(filled(s->mem + READS, seed, n, len), "read %u returned wrong data", n);
 }
 
 /*
@@ -155,18 +158,19 @@ static void crowd_look(struct crowd *c, uint64_t seed, bool receives)
 
 	if (!rig_poll(receives ? c->to->recv : c->from->req, &ev))
 		return;
-	cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "%s", fake.said);
+	cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS,
+		     "the completion reports an error; last log line: %s", fake.said);
 	if (!receives) {
-		cr_assert_eq(ev.dto.cookie, 1000 + c->reqs++, "requests complete out of order");
+		cr_assert_eq(ev.dto.cookie, 1000 + c->reqs++, "requests completed out of order");
 		return;
 	}
 	cr_assert(ev.dto.cookie == n && ev.dto.length == (n % 4 == 3 ? 12 : 8),
-		  "message %llu; message %u was expected",
+		  "message %llu arrived instead of message %u, or has a wrong length",
 		  (unsigned long long)ev.dto.cookie, n);
 	cr_assert(filled(c->to->mem + RECEIVES + n * SMALL, seed, n, (uint32_t)ev.dto.length));
 	if (n % 5 == 2)
 		cr_assert(filled(c->to->mem + TARGET + n * SMALL, seed, n, 8),
-			  "write before message %u", n);
+			  "wrong data of the write before message %u", n);
 	c->got++;
 }
 
@@ -179,7 +183,8 @@ static void crowd(struct rig *r, struct dice *d, uint64_t seed)
 		uint32_t what = roll(d, 12);
 		struct crowd *one = &c[what & 1];
 
-		cr_assert(i < 100000, "no progress; last message: %s", fake.said);
+		cr_assert(i < 100000, "no progress after 100000 steps; last log line: %s",
+			  fake.said);
 		if (what < 4 && one->posted < CROWD && one->dtos - one->reqs + 2 < RIG_DTOS)
 			crowd_post(r, one, seed);
 		else if (what < 6)
@@ -196,7 +201,7 @@ static void nothing_is_held_against_us(struct rig *r)
 	struct softnic_violation v[8];
 	size_t n = softnic_efa_violations(r->nic, v, 8);
 
-	cr_assert_eq(n, 0, "%s: %s", v[0].name, v[0].detail);
+	cr_assert_eq(n, 0, "unexpected violation %s: %s", v[0].name, v[0].detail);
 }
 
 static void settle(struct rig *r)
@@ -211,7 +216,7 @@ static void run_seed(struct rig *r, uint64_t seed)
 
 	settle(r);
 	cr_assert_eq(softnic_efa_reseed(r->nic, seed + 1), 0,
-		     "work is left after the last completion");
+		     "requests are left after the last completion");
 	for (uint32_t n = 1 + roll(&d, 3); n; n--) {
 		round_of(r, &r->a, &r->b, &d, seed, n);
 		if (roll(&d, 2))
@@ -284,7 +289,7 @@ static void seeds(const char *profile, uint64_t share)
 	uint64_t total = some ? strtoull(some, NULL, 0) : all && *all == '1' ? 100000 : 5000;
 
 	if (only && strcmp(only, profile))
-		cr_skip_test("another profile is asked for");
+		cr_skip_test("EFA_PROFILE selects another profile");
 	if (one) {
 		run_one(profile, 4, strtoull(one, NULL, 0));
 		run_one(profile, 64, strtoull(one, NULL, 0));

@@ -47,8 +47,10 @@ Test(efa_silicon, ia_open__device_without_rdma_read_is_refused)
 		strcpy(ia->name, "soft-efa-0");
 		setenv("DAPL_EFA_PROFILE", each[i][0], 1);
 		cr_assert_eq(efa_hw.open(ia, "", why, sizeof(why)), -EOPNOTSUPP);
-		cr_assert_not_null(strstr(why, each[i][1]), "%s", why);
-		cr_assert_not_null(strstr(why, "use efa_profile=read or a later one"), "%s", why);
+		cr_assert_not_null(strstr(why, each[i][1]),
+				   "the error does not name the device: %s", why);
+		cr_assert_not_null(strstr(why, "use efa_profile=read or a later one"),
+				   "the error does not name the cure: %s", why);
 		free(ia);
 	}
 }
@@ -69,10 +71,12 @@ static void messages_without_ah(bool gids)
 		r.a.mem[0] = (uint8_t)i;
 		cr_assert_eq(rig_recv(&r, &r.b, i, 0, 64), DAT_SUCCESS);
 		cr_assert_eq(rig_send(&r, &r.a, i, 0, 8), DAT_SUCCESS);
-		cr_assert_eq(rig_next(&r, r.b.recv).dto.status, DAP_DTO_SUCCESS, "%s", fake.said);
-		cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS, "%s", fake.said);
+		cr_assert_eq(rig_next(&r, r.b.recv).dto.status, DAP_DTO_SUCCESS,
+			     "the receive failed: %s", fake.said);
+		cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS,
+			     "the send failed: %s", fake.said);
 		cr_assert_eq(r.b.mem[0], (uint8_t)i);
-		cr_assert_null(fake.broken, "%s", fake.said);
+		cr_assert_null(fake.broken, "the endpoint broke: %s", fake.said);
 	}
 	finish();
 }
@@ -110,8 +114,9 @@ Test(efa_silicon, message__of_unknown_gid_is_dropped)
 	efa_rx_packet(r.a.ep, &cqe);
 	efa_leave(efa_ia(r.ia)->eng);
 	cr_assert_eq(e->rx.next, next);
-	cr_assert_null(fake.broken, "%s", fake.said);
-	cr_assert_not_null(strstr(fake.said, "not from its peer"), "it said: %s", fake.said);
+	cr_assert_null(fake.broken, "the endpoint broke: %s", fake.said);
+	cr_assert_not_null(strstr(fake.said, "not from its peer"),
+			   "the log does not report the foreign packet: %s", fake.said);
 }
 
 /* ---- Requests as AWS's own drivers make them ---- */
@@ -120,7 +125,8 @@ static void nothing_violated(void)
 {
 	struct softnic_violation v[1];
 
-	cr_assert_eq(softnic_efa_violations(r.nic, v, 1), 0, "%s: %s", v[0].name, v[0].detail);
+	cr_assert_eq(softnic_efa_violations(r.nic, v, 1), 0, "unexpected violation %s: %s",
+		     v[0].name, v[0].detail);
 }
 
 Test(efa_silicon, send__of_no_bytes_is_inline)
@@ -134,7 +140,7 @@ Test(efa_silicon, send__of_no_bytes_is_inline)
 		cr_assert_eq(rig_recv(&r, &r.b, 1, 0, 64), DAT_SUCCESS);
 		cr_assert_eq(rig_send(&r, &r.a, 2, 0, 0), DAT_SUCCESS);
 		ev = rig_next(&r, r.b.recv);
-		cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "%s", fake.said);
+		cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "the receive failed: %s", fake.said);
 		cr_assert_eq(ev.dto.length, 0);
 		cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS);
 		nothing_violated();
@@ -156,7 +162,8 @@ Test(efa_silicon, send__long_out_of_lmr_without_remote_read_registers_nothing)
 	cr_assert_eq(rig_recv(&r, &r.b, 1, 0, len), DAT_SUCCESS);
 	cr_assert_eq(rig_send(&r, &r.a, 2, 0, len), DAT_SUCCESS);
 	ev = rig_next(&r, r.b.recv);
-	cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "%s", fake.said);
+	cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "the completion reports an error: %s",
+		     fake.said);
 	cr_assert_eq(ev.dto.length, len);
 	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS);
 	cr_assert_eq(r.b.mem[len - 1], 0x5a);
@@ -177,7 +184,9 @@ Test(efa_silicon, drain__does_not_flood_a_silent_peer)
 	for (int i = 0; i < 2000; i++)
 		cr_assert(!efa_hw.qp_drain_done(r.a.ep));
 	softnic_efa_counters(r.nic, &after);
-	cr_assert_leq(after.wqes - before.wqes, 1, "%u WQEs were sent",
+	cr_assert_leq(after.wqes - before.wqes, 1,
+		      "%u WQEs were sent in 2000 polls for the end of the drain; at most 1 is "
+		      "allowed",
 		      (unsigned int)(after.wqes - before.wqes));
 	cr_assert_eq(rig_recv(&r, &r.b, 2, 0, 64), DAT_SUCCESS);
 	for (int i = 0; i < 2000 && !efa_hw.qp_drain_done(r.a.ep); i++)
@@ -196,8 +205,10 @@ static void laps(const char *params)
 	for (uint64_t i = 0; i < 1500; i++) {
 		cr_assert_eq(rig_recv(&r, &r.b, i, 0, 64), DAT_SUCCESS);
 		cr_assert_eq(rig_send(&r, &r.a, i, 0, 8), DAT_SUCCESS);
-		cr_assert_eq(rig_next(&r, r.b.recv).dto.status, DAP_DTO_SUCCESS, "%s", fake.said);
-		cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS, "%s", fake.said);
+		cr_assert_eq(rig_next(&r, r.b.recv).dto.status, DAP_DTO_SUCCESS,
+			     "the receive failed: %s", fake.said);
+		cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS,
+			     "the send failed: %s", fake.said);
 	}
 	nothing_violated();
 	finish();
@@ -225,7 +236,8 @@ Test(efa_silicon, end__by_device_that_never_flushes_ends_its_accesses)
 	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_FLUSHED);
 	for (int i = 0; i < 20000; i++)
 		softnic_efa_pump(r.nic);
-	cr_assert_null(memchr(r.a.mem, NEW, LEN), "the device writes after FLUSHED was reported");
+	cr_assert_null(memchr(r.a.mem, NEW, LEN),
+		       "the device wrote to memory after it had reported FLUSHED");
 	cr_assert_eq(rig_recv(&r, &r.a, 2, 0, 64), DAT_SUCCESS);
 	cr_assert_eq(rig_next(&r, r.a.recv).dto.status, DAP_DTO_FLUSHED);
 	finish();
@@ -266,7 +278,7 @@ static void outside(const char *command)
 {
 	commands++;
 	cr_assert(!__atomic_load_n(&efa_ia(r.ia)->eng->lock, __ATOMIC_RELAXED),
-		  "%s was called while the engine is locked", command);
+		  "the driver issued %s with the engine locked", command);
 }
 
 static int spy_mr_reg(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t len,
@@ -384,8 +396,10 @@ Test(efa_silicon, connect__refused_address_handle_logs_both_gids)
 	efa_ia(r.ia)->ctl->ops = &ops;
 	r.a.ep->remote_path.gid[15] ^= 1;
 	cr_assert_eq(efa_hw.qp_connect(r.a.ep), -EINVAL);
-	cr_assert_not_null(strstr(fake.said, "another availability zone?"), "it said: %s", fake.said);
-	cr_assert_not_null(strstr(fake.said, "fe80:"), "it said: %s", fake.said);
+	cr_assert_not_null(strstr(fake.said, "another availability zone?"),
+			   "the log does not ask about the availability zone: %s", fake.said);
+	cr_assert_not_null(strstr(fake.said, "fe80:"),
+			   "the log does not name the peer's address: %s", fake.said);
 	cr_assert_eq(fake.said_kind, DAP_LOG_ERR);
 }
 
@@ -417,7 +431,8 @@ Test(efa_silicon, status__of_a_disconnecting_peer_waits_for_its_message)
 		cr_assert_eq(rig_send(&r, &r.a, 2, 0, 8), DAT_SUCCESS);
 		for (int look = 0; look < 50; look++)
 			efa_tick(efa_ia(r.ia)->eng);
-		cr_assert_null(fake.broken, "status %u: %s", statuses[i], fake.said);
+		cr_assert_null(fake.broken, "status %u broke the endpoint at once: %s", statuses[i],
+			       fake.said);
 		cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_TRANSPORT);
 		cr_assert_eq(fake.broken, r.a.ep);
 		finish();
@@ -441,14 +456,15 @@ static void refused_first(const char *params, DAT_RETURN (*rdma)(void))
 	cr_assert_eq(rig_send(&r, &r.a, 3, 0, 8), DAT_SUCCESS);
 	for (uint64_t i = 0; i < 2; i++) {
 		ev = rig_next(&r, r.a.req);
-		cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "%s: %s", params, fake.said);
+		cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS,
+			     "with \"%s\" the completion reports an error: %s", params, fake.said);
 		cr_assert_eq(memcmp(r.a.mem, r.b.mem, LEN), 0);
 	}
 	cr_assert_eq(rig_next(&r, r.b.recv).dto.status, DAP_DTO_SUCCESS);
 	ev = rig_next(&r, r.a.req);
 	cr_assert_eq(ev.dto.cookie, 3);
 	cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS);
-	cr_assert_null(fake.broken, "%s", fake.said);
+	cr_assert_null(fake.broken, "the endpoint broke: %s", fake.said);
 	for (int i = 0; i < 8; i++) {
 		cr_assert_eq(rdma(), DAT_SUCCESS);
 		cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS);
@@ -484,8 +500,10 @@ Test(efa_silicon, send__long_whose_read_is_refused_at_first_arrives)
 	cr_assert_eq(softnic_efa_fault(r.nic, "unknown=5"), 0);
 	cr_assert_eq(rig_recv(&r, &r.b, 1, 0, LEN), DAT_SUCCESS);
 	cr_assert_eq(rig_send(&r, &r.a, 2, 0, LEN), DAT_SUCCESS);
-	cr_assert_eq(rig_next(&r, r.b.recv).dto.status, DAP_DTO_SUCCESS, "%s", fake.said);
-	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS, "%s", fake.said);
+	cr_assert_eq(rig_next(&r, r.b.recv).dto.status, DAP_DTO_SUCCESS, "the receive failed: %s",
+		     fake.said);
+	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS, "the send failed: %s",
+		     fake.said);
 	cr_assert_eq(memcmp(r.a.mem, r.b.mem, LEN), 0);
 	finish();
 }
@@ -559,5 +577,5 @@ Test(efa_silicon, dequeue__after_ticks_during_polls_takes_no_mutex)
 	for (int i = 0; i < 100; i++)
 		cr_assert_neq(r.hot->evd_dequeue(r.a.recv, &ev), DAT_SUCCESS);
 	th_at_locks(NULL, NULL);
-	cr_assert_eq(mutexes, 0, "%u mutexes in 100 polls", mutexes);
+	cr_assert_eq(mutexes, 0, "%u mutexes were locked in 100 polls", mutexes);
 }

@@ -55,7 +55,7 @@ Test(efa_wake, stream_of_writes__stops_to_wake_the_waiter)
 		cr_assert_eq(efa_hw.cq_arm(r.b.recv, false), 0);
 	}
 	cr_assert_geq(wakes, 1);
-	cr_assert_leq(wakes, EFA_FRUITLESS, "%u wake-ups without an event", wakes);
+	cr_assert_leq(wakes, EFA_FRUITLESS, "the thread woke %u times without an event", wakes);
 
 	/* After the last write, a message wakes the waiter at once. */
 	cr_assert_eq(rig_recv(&r, &r.b, 2, 0, 8), DAT_SUCCESS);
