@@ -267,7 +267,8 @@ ACTIVE(answer__half_of_it_at_every_byte)
 		raw_send(fd, &w, len);
 		close(fd);
 		SOON(a.ended);
-		cr_assert_eq(a.why[DAP_CM_NON_PEER_REJECTED], 1, "%u bytes", len);
+		cr_assert_eq(a.why[DAP_CM_NON_PEER_REJECTED], 1,
+			     "the connection was not rejected after %u bytes of a REP", len);
 		a.ended = 0;
 		a.why[DAP_CM_NON_PEER_REJECTED] = 0;
 	}

@@ -31,7 +31,8 @@ static void say(int door, const void *bytes, size_t len, const int *fds, size_t 
 		*h = (struct cmsghdr){ CMSG_LEN(n * sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
 		memcpy(CMSG_DATA(h), fds, n * sizeof(int));
 	}
-	cr_assert_eq(sendmsg(door, &m, MSG_NOSIGNAL), (ssize_t)len, "%s", strerror(errno));
+	cr_assert_eq(sendmsg(door, &m, MSG_NOSIGNAL), (ssize_t)len, "sendmsg failed: %s",
+		     strerror(errno));
 }
 
 /* The listener closes the socket, whether it has read everything or not. */
@@ -51,8 +52,8 @@ static void lie(const char *what, const void *bytes, size_t len, const int *fds,
 	cr_assert(door >= 0);
 	say(door, bytes, len, fds, n);
 	errno = 0;
-	cr_assert(is_sent_away(door), "%s", what);
-	cr_assert_eq(trio.c.requests, 0, "%s", what);
+	cr_assert(is_sent_away(door), "the listener does not close after a bad handoff: %s", what);
+	cr_assert_eq(trio.c.requests, 0, "a bad handoff caused a connection request: %s", what);
 	close(door);
 }
 
@@ -299,7 +300,7 @@ static int stranger(int sock, void *arg)
 static void with_stranger(bool guest, struct th_child *child)
 {
 	if (geteuid())
-		cr_skip_test("only root has other users");
+		cr_skip_test("only root can act as another user");
 	cr_assert_eq(th_spawn(child, stranger, &guest), 0);
 }
 

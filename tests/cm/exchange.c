@@ -335,7 +335,8 @@ PAIR(listen__any_avoids_a_bound_port)
 	chosen = true;
 	choice = (unsigned int)reserved - 1024;
 	cr_assert_eq(dap_cm_listen(b.cm, &qual, true, &b, &any), 0);
-	cr_assert_neq(cm_port_of(qual) / 16, ours, "%llu", (unsigned long long)qual);
+	cr_assert_neq(cm_port_of(qual) / 16, ours,
+		      "the qualifier %llu has a port of the taken range", (unsigned long long)qual);
 }
 
 /* ---- Disconnecting ---- */
@@ -477,7 +478,8 @@ PAIR(break__logs_the_reason)
 	ENDED(&b, DAP_CM_BROKEN);
 	dup2(err, STDERR_FILENO);
 	cr_assert_gt(pread(fd, said, sizeof(said) - 1, 0), 0);
-	cr_assert_not_null(strstr(said, "broke the connection: too?long\n"), "%s", said);
+	cr_assert_not_null(strstr(said, "broke the connection: too?long\n"),
+			   "the log does not report who broke the connection: %s", said);
 }
 
 PAIR(release__is_a_break)

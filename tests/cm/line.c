@@ -69,7 +69,7 @@ static void hears(int fd, enum cm_type type, uint64_t id)
 	struct cm_msg m;
 
 	cr_assert_eq(raw_hear(fd, &m), 1);
-	cr_assert_eq(m.type, type, "%s, expected %s", cm_type_name(m.type), cm_type_name(type));
+	cr_assert_eq(m.type, type, "%s came, not %s", cm_type_name(m.type), cm_type_name(type));
 	cr_assert_eq(m.id, id);
 }
 
@@ -94,7 +94,7 @@ LINE(connections__share_one)
 		cr_assert_eq(c[i]->fd, -1);
 	}
 	SOON(a.established == MANY && b.readies == MANY);
-	cr_assert_eq(cm_loop.n_muxes, 2, "one stream, whose two ends both count");
+	cr_assert_eq(cm_loop.n_muxes, 2, "the connections do not share one stream");
 	for (int i = 0; i < MANY; i++)
 		cr_assert_eq(dap_cm_disconnect(c[i], i % 2), 0);
 	SOON(a.why[DAP_CM_DISCONNECTED] == MANY && b.why[DAP_CM_DISCONNECTED] == MANY);
@@ -309,7 +309,7 @@ LINE(caller__never_reads)
 		if (th_send(fd, &w, sizeof(w)))
 			break;
 	}
-	cr_assert_lt(sent, 100000, "the stream was not closed");
+	cr_assert_lt(sent, 100000, "the listener did not close the stream after 100000 requests");
 	close(fd);
 }
 

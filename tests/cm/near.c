@@ -270,8 +270,8 @@ Test(near, name__is_read_whole)
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		strcpy(name.sun_path + 1, bad[i]);
-		cr_assert_not(cm_local_parse(&name, head + (socklen_t)strlen(bad[i]), &at), "%s",
-			      bad[i]);
+		cr_assert_not(cm_local_parse(&name, head + (socklen_t)strlen(bad[i]), &at),
+			      "the malformed socket name \"%s\" was accepted", bad[i]);
 	}
 	strcpy(name.sun_path + 1, "dapl-direct.near.7f000001.20674");
 	cr_assert(cm_local_parse(&name, head + 31, &at));

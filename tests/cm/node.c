@@ -166,7 +166,8 @@ struct dap_cm_listener *node_listen(struct node *n, uint64_t conn_qual)
 	int err;
 
 	err = dap_cm_listen(n->cm, &conn_qual, false, n, &l);
-	cr_assert_eq(err, 0, "port %u: %s", cm_port_of(conn_qual), strerror(-err));
+	cr_assert_eq(err, 0, "listening on port %u failed: %s", cm_port_of(conn_qual),
+		     strerror(-err));
 	return l;
 }
 
@@ -226,7 +227,8 @@ int raw_connect(uint64_t conn_qual)
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	cr_assert(fd >= 0);
-	cr_assert_eq(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0, "%s", strerror(errno));
+	cr_assert_eq(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0, "connect failed: %s",
+		     strerror(errno));
 	return fd;
 }
 

@@ -57,7 +57,8 @@ struct dap_path path_of(unsigned int seed);
 bool same_path(const struct dap_path *a, const struct dap_path *b);
 const char *cm_type_name(enum cm_type type);
 
-#define SOON(cond) cr_assert(TH_WITHIN(SOON_MS, cond), "not within %d ms: %s", SOON_MS, #cond)
+#define SOON(cond) \
+	cr_assert(TH_WITHIN(SOON_MS, cond), "this was not true within %d ms: %s", SOON_MS, #cond)
 #define ENDED(n, reason) SOON((n)->why[reason] == 1 && (n)->ended == 1)
 
 /* Raises the limit of descriptors, for tests with thousands of sockets. */

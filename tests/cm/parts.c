@@ -39,7 +39,8 @@ Test(cm, heap__root_is_the_earliest_whatever_was_added_and_removed)
 			x->set = true;
 			root = cm_heap_add(root, x);
 		}
-		cr_assert_eq(root ? root->due : UINT64_MAX, earliest(t), "step %d", step);
+		cr_assert_eq(root ? root->due : UINT64_MAX, earliest(t),
+			     "step %d: the heap's root is not the earliest timer", step);
 	}
 }
 
@@ -61,7 +62,8 @@ Test(cm, port__differs_for_neighbours)
 		for (uint64_t i = 0; i < 16384; i++) {
 			uint16_t port = cm_port_of(bases[b] + i);
 
-			cr_assert_not(seen[port], "%llx", (unsigned long long)(bases[b] + i));
+			cr_assert_not(seen[port], "qualifier %llx has the same port as a neighbour",
+				      (unsigned long long)(bases[b] + i));
 			seen[port] = true;
 		}
 	}

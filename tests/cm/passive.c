@@ -77,7 +77,8 @@ PASSIVE(client__starts_with_anything_but_a_request)
 		int fd = raw_connect(QUAL);
 
 		raw_say(fd, t, ID, 0);
-		cr_assert(raw_is_cut(fd), "%s", cm_type_name(t));
+		cr_assert(raw_is_cut(fd), "the connection stays open after the first message %s",
+			  cm_type_name(t));
 		close(fd);
 	}
 	cr_assert_eq(b.requests, 0);
@@ -350,7 +351,7 @@ PASSIVE(storm__no_request_that_has_come_is_dropped)
 		raw_say(fds[i], CM_REQ, ID, QUAL);
 	cm_leave();
 	for (unsigned int i = 0; i < 6; i++) {
-		cr_assert_eq(raw_hear(fds[i], &m), 1, "request %u", i);
+		cr_assert_eq(raw_hear(fds[i], &m), 1, "request %u got no reply", i);
 		cr_assert_eq(m.type, CM_REP);
 		close(fds[i]);
 	}
@@ -420,7 +421,8 @@ PASSIVE(keepalive__is_for_other_hosts)
 	cr_assert_eq(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
 	raw_say(fd, CM_REQ, ID, QUAL);
 	cr_assert_eq(raw_hear(fd, &m), 1);
-	cr_assert(probed(b.passive), "another address counts as another host");
+	cr_assert(probed(b.passive),
+		  "no keepalive for a peer with another address, which counts as another host");
 	close(fd);
 }
 
@@ -444,7 +446,8 @@ PASSIVE(accept__no_descriptor_left)
 	cr_assert_eq(b.requests, 0);
 	th_fds_restore();
 	cr_assert_lt((after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec - before.tv_nsec,
-		     100 * 1000000, "the manager's thread is busy although no descriptor is free");
+		     100 * 1000000,
+		     "the manager's thread used CPU time although no descriptor is free");
 	cr_assert_eq(raw_hear(fd, &m), 1);
 	cr_assert_eq(m.type, CM_REP);
 	close(fd);

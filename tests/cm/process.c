@@ -187,7 +187,8 @@ Test(cm, fork__childs_copy_is_silent_and_does_not_hide_the_parents_death)
 	cr_assert_eq(b.ended, 0);
 	th_kill(&child);
 	ENDED(&b, DAP_CM_BROKEN);
-	cr_assert_eq(kill(grandchild, 0), 0, "the child was alive meanwhile");
+	cr_assert_eq(kill(grandchild, 0), 0,
+		     "the peer's child was not alive at the end, as this test needs");
 	kill(grandchild, SIGKILL);
 	node_close(&b);
 }

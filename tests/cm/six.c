@@ -180,7 +180,8 @@ Test(six, flood__from_addresses_of_one_64_is_from_one_source)
 	node_listen(&b, QUAL);
 	for (int i = 0; i < N; i++) {
 		fds[i] = accept_from(from[i]);
-		cr_assert_eq(cm_loop.half_opens, (unsigned int)(i < N - 1 ? i + 1 : N - 1), "%s", from[i]);
+		cr_assert_eq(cm_loop.half_opens, (unsigned int)(i < N - 1 ? i + 1 : N - 1),
+			     "wrong number of unidentified connections after one from %s", from[i]);
 	}
 	cr_assert(raw_is_cut(fds[0]));		/* the oldest connection of the same /64 */
 	for (int i = 0; i < N; i++)

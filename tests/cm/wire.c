@@ -37,8 +37,10 @@ Test(cm, wire__every_type_is_decoded_as_encoded)
 		uint8_t w[CM_WIRE_SIZE];
 
 		cm_wire_put(&in, w);
-		cr_assert_eq(cm_wire_get(w, sizeof(w), &out), 1, "%s", cm_type_name(t));
-		cr_assert(same_msg(&in, &out), "%s", cm_type_name(t));
+		cr_assert_eq(cm_wire_get(w, sizeof(w), &out), 1,
+			     "an encoded %s message cannot be decoded", cm_type_name(t));
+		cr_assert(same_msg(&in, &out), "a %s message changed by encoding and decoding",
+			  cm_type_name(t));
 	}
 }
 
@@ -72,7 +74,7 @@ Test(cm, wire__part_of_a_message_needs_more_bytes)
 	memset(&out, 0x5a, sizeof(out));
 	for (size_t len = 0; len < sizeof(w); len++)
 		cr_assert_eq(cm_wire_get(w, len, &out), 0,
-			     "a message of %zu bytes is not incomplete", len);
+			     "a message of only %zu bytes was taken as complete", len);
 	for (size_t i = 0; i < sizeof(out); i++)
 		cr_assert_eq(((uint8_t *)&out)[i], 0x5a);
 }
@@ -121,7 +123,8 @@ Test(cm, wire__one_wrong_field)
 		const struct change *c = &changes[i];
 
 		cr_assert_eq(get_changed(c->type, c->at, (uint8_t)c->value), c->want,
-			     "%s[%u] = %u", cm_type_name(c->type), c->at, c->value);
+			     "wrong decoding result of message %s with byte %u = %u",
+			     cm_type_name(c->type), c->at, c->value);
 	}
 }
 
