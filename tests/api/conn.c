@@ -111,7 +111,8 @@ DAT_CONNECTION_EVENT_DATA side_event(struct side *s, DAT_EP_HANDLE ep, DAT_EVENT
 	DAT_COUNT more;
 
 	assert_ok(dat_evd_wait(s->conn_evd, CONN_SOON, 1, &ev, &more));
-	cr_assert_eq(ev.event_number, number, "0x%x, not 0x%x", ev.event_number, number);
+	cr_assert_eq(ev.event_number, number, "event 0x%x arrived instead of 0x%x", ev.event_number,
+		     number);
 	cr_assert_eq(ev.event_data.connect_event_data.ep_handle, ep);
 	return ev.event_data.connect_event_data;
 }
@@ -171,7 +172,8 @@ DAT_DTO_COMPLETION_STATUS side_dto(struct side *s, DAT_UINT64 cookie)
 
 	assert_ok(dat_evd_wait(s->dto_evd, CONN_SOON, 1, &ev, &more));
 	cr_assert_eq(ev.event_number, DAT_DTO_COMPLETION_EVENT);
-	cr_assert_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64, cookie, "%llu",
+	cr_assert_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64, cookie,
+		     "the completion has the wrong cookie %llu",
 		     (unsigned long long)ev.event_data.dto_completion_event_data.user_cookie.as_64);
 	return ev.event_data.dto_completion_event_data.status;
 }

@@ -56,12 +56,14 @@ static bool is_shortage(DAT_RETURN ret)
 static bool judge(const struct outcome *o, unsigned long n)
 {
 	cr_assert(is_shortage(o->listen) && is_shortage(o->connect) && is_shortage(o->accept),
-		  "%lu: 0x%08x 0x%08x 0x%08x", n, o->listen, o->connect, o->accept);
+		  "allocation %lu failed; listen, connect and accept returned 0x%08x 0x%08x 0x%08x",
+		  n, o->listen, o->connect, o->accept);
 	if (o->listen != DAT_SUCCESS || o->connect != DAT_SUCCESS)
 		return false;
 	cr_assert(o->active == DAT_CONNECTION_EVENT_ESTABLISHED ||
-		  o->active == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
-		  o->active == DAT_CONNECTION_EVENT_TIMED_OUT, "%lu: event 0x%x", n, o->active);
+			  o->active == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
+			  o->active == DAT_CONNECTION_EVENT_TIMED_OUT,
+		  "allocation %lu failed; the active side got the wrong event 0x%x", n, o->active);
 	return o->active == DAT_CONNECTION_EVENT_ESTABLISHED &&
 	       o->passive == DAT_CONNECTION_EVENT_ESTABLISHED;
 }
@@ -109,7 +111,7 @@ Test(conn_fail, each_allocation, .timeout = 100)
 		well = judge(&o, n) && n > all;
 		works_again();
 		cr_assert(well || n <= all || ms == QUICK_MS,
-			  "none of the %lu allocations failed", all);
+			  "the connection failed although none of the %lu allocations did", all);
 		/* On a loaded machine the time may be over before the n-th allocation. Then this tries
 		 * again with more time. */
 		ms = n > all ? PATIENT_MS : QUICK_MS;

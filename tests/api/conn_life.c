@@ -288,7 +288,7 @@ Test(conn, disconnect__by_the_receiver)
 		else
 			assert_ok(dat_ep_free(ep));
 		side_event(&a, a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
-		cr_assert_eq(side_dto(&a, 2), DAT_DTO_SUCCESS, "round %d", i);
+		cr_assert_eq(side_dto(&a, 2), DAT_DTO_SUCCESS, "round %d: the send failed", i);
 		if (i % 3 < 2) {
 			side_event(&b, ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 			assert_ok(dat_ep_free(ep));

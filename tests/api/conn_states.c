@@ -106,13 +106,14 @@ static void one_cell(const struct row *row, int i)
 	side_bring(&s, &peer, &child, states[i]);
 	ret = row->call();
 	cr_expect_eq(DAT_GET_TYPE(ret), (DAT_RETURN)(next == NO ? DAT_INVALID_STATE : DAT_SUCCESS),
-		     "%s in %s: 0x%08x", row->name, names[i], ret);
+		     "%s in state %s returned the wrong code 0x%08x", row->name, names[i], ret);
 	if (row->call != free_it || ret != DAT_SUCCESS) {
 		now = side_state(s.ep);
 		/* An intermediate state may be over before the test sees it. */
 		cr_expect(now == (next < 0 ? states[i] : (DAT_EP_STATE)next) ||
-			  (next == (int)M && now == C) || (next == (int)G && now == D),
-			  "%s in state %s leads to state %d", row->name, names[i], (int)now);
+				  (next == (int)M && now == C) || (next == (int)G && now == D),
+			  "%s in state %s leads to the wrong state %d", row->name, names[i],
+			  (int)now);
 	} else {
 		cr_expect_eq(DAT_GET_TYPE(dat_ep_free(s.ep)), DAT_INVALID_HANDLE);
 	}

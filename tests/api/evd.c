@@ -292,8 +292,9 @@ Test(evd, query__returns_the_notifying_flags)
 
 		assert_ok(dat_ep_create(t.ia, t.pz, evd, NULL, t.conn_evd, &attr, &ep));
 		assert_ok(dat_evd_query(evd, DAT_EVD_FIELD_ALL, &p));
-		cr_expect_eq(p.evd_state & 0x30, rows[i].state, "EVD flags 0x%x: evd_state 0x%x",
-			     (unsigned int)rows[i].flags, p.evd_state);
+		cr_expect_eq(p.evd_state & 0x30, rows[i].state,
+			     "EVD flags 0x%x: wrong evd_state 0x%x", (unsigned int)rows[i].flags,
+			     p.evd_state);
 		assert_ok(dat_ep_free(ep));
 		assert_ok(dat_evd_query(evd, DAT_EVD_FIELD_ALL, &p));
 		cr_expect_eq(p.evd_state & 0x30, DAT_EVD_STATE_CONFIG_THRESHOLD);

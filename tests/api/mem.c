@@ -71,7 +71,10 @@ Test(mem, lmr_create__each_set_of_rights)
 					   DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
 
 		assert_ok(make(DAT_MEM_TYPE_VIRTUAL, t.mem + 100, 1000, rights[i], &m));
-		cr_assert_eq(m.rmr_context != 0, remote, "rights 0x%x", rights[i]);
+		cr_assert_eq(m.rmr_context != 0, remote,
+			     "rights 0x%x: the LMR should have an rmr_context only with a remote "
+			     "right",
+			     rights[i]);
 		cr_assert_leq(m.addr, (uintptr_t)t.mem + 100);
 		cr_assert_geq(m.addr + m.size, (uintptr_t)t.mem + 1100);
 		assert_ok(dat_lmr_free(m.lmr));

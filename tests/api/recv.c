@@ -100,7 +100,7 @@ Test(recv, ep_recv_query__of_two_on_an_srq)
 	cr_expect_eq(held(one), 0);
 	arrive(1);
 	cr_expect_eq(held(one), 0);
-	cr_expect_eq(held(two), 0, "the endpoint is not connected");
+	cr_expect_eq(held(two), 0, "the endpoint holds a receive although it is not connected");
 	a.ep = side_ep(&a);
 	side_connect(&a);
 	assert_ok(dat_cr_accept(side_request(&b), two, 0, NULL));

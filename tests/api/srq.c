@@ -269,7 +269,7 @@ Test(srq, srq_resize__within_the_room_and_beyond)
 	n = query().max_recv_dtos;
 	ret = dat_srq_resize(srq, t.ia_attr.max_recv_per_srq);
 	assert_ret(ret, DAT_INSUFFICIENT_RESOURCES);
-	cr_expect_eq(query().max_recv_dtos, n, "the refused call changed nothing");
+	cr_expect_eq(query().max_recv_dtos, n, "the refused call changed the size of the SRQ");
 	for (DAT_COUNT i = 0; i < n; i++)
 		assert_ok(post((uint64_t)i));
 	assert_ret(post(99), DAT_INSUFFICIENT_RESOURCES);
@@ -315,12 +315,12 @@ Test(srq, srq_set_lw__when_fewer_are_there_already)
 	assert_ok(post(1));
 	assert_ok(post(2));
 	assert_ok(dat_srq_set_lw(srq, 2));
-	cr_expect(quiet(), "two receives are not below a watermark of two");
+	cr_expect(quiet(), "a watermark event came with two receives left; the watermark is two");
 	assert_ok(dat_srq_set_lw(srq, 3));
 	cr_expect(low());
-	cr_expect(quiet(), "once");
+	cr_expect(quiet(), "the low watermark caused a second event");
 	assert_ok(dat_srq_set_lw(srq, 3));
-	cr_expect(low(), "the low watermark was set again");
+	cr_expect(low(), "setting the low watermark again caused no event");
 	assert_ok(dat_srq_set_lw(srq, DAT_SRQ_LW_DEFAULT));
 	cr_expect(quiet());
 }
@@ -335,13 +335,14 @@ Test(srq, ep_create_with_srq__is_reported)
 	assert_ok(dat_ep_query(ep, DAT_EP_FIELD_ALL, &p));
 	cr_expect_eq(p.srq_handle, srq);
 	cr_expect_eq(p.ep_state, DAT_EP_STATE_UNCONNECTED);
-	cr_expect_eq(p.ep_attr.max_recv_dtos, 7, "the endpoint has exactly the requested receives");
+	cr_expect_eq(p.ep_attr.max_recv_dtos, 7,
+		     "the endpoint does not report the 7 requested receives");
 	cr_expect_geq(p.ep_attr.max_request_dtos, 8);
 	assert_ok(dat_ep_get_status(ep, &state, &recv_idle, &request_idle));
 	cr_expect_eq(recv_idle, DAT_TRUE);
 	assert_ok(dat_ep_reset(ep));
 	assert_ok(dat_ep_query(ep, DAT_EP_FIELD_ALL, &p));
-	cr_expect_eq(p.srq_handle, srq, "a reset endpoint keeps its SRQ");
+	cr_expect_eq(p.srq_handle, srq, "the endpoint lost its SRQ in a reset");
 }
 
 Test(srq, ep_create_with_srq__attributes)
