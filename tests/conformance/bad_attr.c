@@ -100,8 +100,11 @@ static void refused(const struct row *row, const struct member *m, uint64_t n)
 	DAT_RETURN ret = answer(row, m, n);
 
 	if (!is(ret, DAT_INVALID_PARAMETER))
-		conform_fail(__FILE__, __LINE__, "%s with %s 0x%llx: %s (0x%08x)", row->page, m->name,
-			     (unsigned long long)n, code_name(DAT_GET_TYPE(ret)), ret);
+		conform_fail(__FILE__, __LINE__,
+			     "%s with %s 0x%llx returned %s (0x%08x) instead of "
+			     "DAT_INVALID_PARAMETER",
+			     row->page, m->name, (unsigned long long)n,
+			     code_name(DAT_GET_TYPE(ret)), ret);
 }
 
 static void done(const struct row *row, const struct member *m, uint64_t n, bool much)
@@ -109,8 +112,8 @@ static void done(const struct row *row, const struct member *m, uint64_t n, bool
 	DAT_RETURN ret = answer(row, m, n);
 
 	if (!is(ret, DAT_SUCCESS) && !(much && is(ret, DAT_INSUFFICIENT_RESOURCES)))
-		conform_fail(__FILE__, __LINE__, "%s with %s %llu: %s (0x%08x)", row->page, m->name,
-			     (unsigned long long)n, code_name(DAT_GET_TYPE(ret)), ret);
+		conform_fail(__FILE__, __LINE__, "%s with %s %llu returned %s (0x%08x)", row->page,
+			     m->name, (unsigned long long)n, code_name(DAT_GET_TYPE(ret)), ret);
 }
 
 /* ---- All values of one attribute ---- */

@@ -47,8 +47,10 @@ static void wrote_nothing(const struct trial *t, const char *what)
 			continue;
 		for (size_t k = 0; k < sizeof(room[i].bytes); k++) {
 			if (room[i].bytes[k] != 0xa5)
-				conform_fail(__FILE__, __LINE__, "%s with %s %s: wrote %s", t->c->name,
-					     t->p->name, what, p->name);
+				conform_fail(__FILE__, __LINE__,
+					     "%s with the wrong argument %s (%s) wrote to its "
+					     "output %s",
+					     t->c->name, t->p->name, what, p->name);
 		}
 	}
 }
@@ -59,8 +61,9 @@ static void refused(const struct trial *t, uint32_t code, const char *what)
 
 	conform_note(t->c->page, ret);
 	if (!is(ret, code) && !(is(ret, DAT_MODEL_NOT_SUPPORTED) && is_good_code(t->c, ret)))
-		conform_fail(__FILE__, __LINE__, "%s with %s %s: %s (0x%08x)", t->c->name, t->p->name,
-			     what, code_name(DAT_GET_TYPE(ret)), ret);
+		conform_fail(__FILE__, __LINE__,
+			     "%s with the wrong argument %s (%s) returned %s (0x%08x)", t->c->name,
+			     t->p->name, what, code_name(DAT_GET_TYPE(ret)), ret);
 	wrote_nothing(t, what);
 }
 

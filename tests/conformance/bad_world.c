@@ -188,7 +188,8 @@ static void *good_pointer(struct world *w, const struct param *p)
 		if (!strcmp(p->type, things[i].type))
 			return things[i].ptr;
 	}
-	conform_fail(__FILE__, __LINE__, "nothing good to point at for %s", p->name);
+	conform_fail(__FILE__, __LINE__, "the test has no valid object for the parameter %s",
+		     p->name);
 }
 
 static uint64_t good_number(struct world *w, const struct call *c, const char *name)

@@ -103,7 +103,7 @@ STATEMENT(cno_modify_agent__data_without_a_function, dat_cno_modify_agent, RETUR
 	side_open(&s);
 	must(dat_cno_create(s.ia, no_agent, &cno));
 	if (is(tried(dat_cno_modify_agent(cno, agent)), DAT_SUCCESS))
-		skip("to this provider it is an agent, which the page leaves to it");
+		skip("this provider accepts an agent without a function, as its page allows");
 	must_be(DAT_INVALID_PARAMETER, dat_cno_modify_agent(cno, agent));
 	must(dat_cno_query(cno, DAT_CNO_FIELD_ALL, &p));
 	check(!p.agent.instance_data && !p.agent.proxy_agent_func);

@@ -130,7 +130,7 @@ STATEMENT(ep_connect__backlog_is_full, dat_psp_create, DESCRIPTION)
 	b.cr_evd = side_evd(&b, 1, DAT_EVD_CR_FLAG);
 	must(dat_evd_query(b.cr_evd, DAT_EVD_FIELD_ALL, &param));
 	if (param.evd_qlen > 16)
-		skip("the shortest EVD of requests holds %d: evd_qlen is only a minimum",
+		skip("the shortest EVD of connection requests holds %d; the test needs at most 16",
 		     param.evd_qlen);
 	must(dat_psp_create_any(b.ia, &b.qual, b.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
 	for (n = 0; n <= param.evd_qlen; n++) {

@@ -183,7 +183,8 @@ STATEMENT(ep_disconnect__follows_all_successes_on_one_evd, dat_ep_disconnect, DE
 	side_open(&a);
 	side_open_peer(&b);
 	if (!a.attr.evd_stream_merging_supported[2][3] || !a.attr.evd_stream_merging_supported[3][4])
-		skip("evd_stream_merging_supported keeps completions and connections apart");
+		skip("evd_stream_merging_supported does not allow completions and connections on "
+		     "one EVD");
 	a.recv_evd = a.req_evd = a.conn_evd = side_evd(&a, 64, all);
 	a.ep = side_ep(&a, &attr);
 	join(&a, a.ep, &b, b.ep);

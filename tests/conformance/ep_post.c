@@ -166,7 +166,8 @@ STATEMENT(ep_post_send__the_iov_may_be_reused, dat_ia_query, DESCRIPTION)
 
 	two_open(&a, &b);
 	if (a.attr.iov_ownership_on_return != DAT_IOV_CONSUMER)
-		skip("iov_ownership_on_return leaves the segments with the provider");
+		skip("iov_ownership_on_return says that the provider owns the segments after the "
+		     "post");
 	fill(&a, 0, 64, 3);
 	must(do_recv(&b, 1, 0, 64));
 	t = seg(&a, 0, 64);

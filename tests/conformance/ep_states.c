@@ -56,7 +56,8 @@ static void one_cell(const struct row *row, int i)
 	}
 	ret = row->call ? row->call(&b) : modify(&b, row->mask);
 	if (!is(ret, want))
-		conform_fail(__FILE__, __LINE__, "in %s: %s (0x%08x)", names[i],
+		conform_fail(__FILE__, __LINE__,
+			     "in the endpoint state %s the call returned %s (0x%08x)", names[i],
 			     code_name(DAT_GET_TYPE(ret)), ret);
 	if (next == GONE) {
 		check(is(dat_ep_free(b.s.ep), DAT_INVALID_HANDLE));
@@ -66,8 +67,9 @@ static void one_cell(const struct row *row, int i)
 		if (now != (next < 0 ? states[i] : (DAT_EP_STATE)next) &&
 		    !(next == (int)M && now == C) && !(next == (int)G && now == D))
 			conform_fail(__FILE__, __LINE__,
-				     "in state %s the call leads to state %d", names[i],
-				     (int)now);
+				     "in the endpoint state %s the call leads to the wrong state "
+				     "%d",
+				     names[i], (int)now);
 	}
 	bring_done(&b);
 }

@@ -207,7 +207,9 @@ STATEMENT(evd_dequeue__refused_with_a_waiter, dat_evd_dequeue, RETURNS)
 
 		start(&w, evd, DAT_TIMEOUT_INFINITE, 1);
 		if (!is(tried(dat_evd_dequeue(evd, &ev)), DAT_INVALID_STATE))
-			conform_fail(__FILE__, __LINE__, "EVD of %s is dequeued under a waiter", kinds[i]);
+			conform_fail(__FILE__, __LINE__,
+				     "an EVD of %s could be dequeued while a thread waits on it",
+				     kinds[i]);
 		must(dat_evd_set_unwaitable(evd));
 		ends_with(&w, DAT_INVALID_STATE);
 	}

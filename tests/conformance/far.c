@@ -106,7 +106,9 @@ void far_open(struct far_end *f)
 	if (conform_options.host) {
 		f->sock = dial_host(conform_options.host);
 		if (f->sock < 0)
-			conform_fail(__FILE__, __LINE__, "%s, port %u: does dat_conform --serve run there?",
+			conform_fail(__FILE__, __LINE__,
+				     "cannot connect to %s, port %u: does dat_conform --serve run "
+				     "there?",
 				     conform_options.host, conform_options.port);
 	} else {
 		same(th_spawn(&f->child, far_side, NULL), 0);
@@ -131,7 +133,7 @@ void far_close(struct far_end *f)
 void far_kill(struct far_end *f)
 {
 	if (f->child.pid <= 0)
-		skip("the process at the other end is on another host (-r)");
+		skip("the test cannot kill its peer, which is on another host (-r)");
 	th_kill(&f->child);
 }
 

@@ -249,7 +249,8 @@ STATEMENT(ia_query__three_types_of_memory, dat_ia_query, DESCRIPTION)
 
 	side_open(&s);
 	if ((s.attr.lmr_mem_types_supported & all) != all)
-		skip("lmr_mem_types_supported is 0x%x: dat_lmr_create(3) lets a type be refused",
+		skip("lmr_mem_types_supported is 0x%x: the page of dat_lmr_create allows to refuse "
+		     "a type",
 		     (unsigned int)s.attr.lmr_mem_types_supported);
 	side_close(&s);
 }

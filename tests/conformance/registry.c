@@ -99,7 +99,7 @@ STATEMENT(registry_add_provider__no_memory, dat_registry_add_provider, RETURNS)
 	th_fail_start(TH_FAIL_HEAP, 1);
 	ret = dat_registry_add_provider(&own, &info);
 	if (!th_fail_stop())
-		skip("adding a provider needs no memory");
+		skip("the registry allocates no memory to add a provider");
 	must_be(DAT_INSUFFICIENT_RESOURCES, ret);
 	conform_note("dat_registry_add_provider", ret);
 }

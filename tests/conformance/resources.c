@@ -55,7 +55,8 @@ static void each_failure(const void *arg)
 			continue;
 		}
 		if (!is(ret, DAT_INSUFFICIENT_RESOURCES))
-			conform_fail(__FILE__, __LINE__, "without the %lu. it is %s (0x%08x)", n,
+			conform_fail(__FILE__, __LINE__,
+				     "after failed allocation %lu the call returned %s (0x%08x)", n,
 				     code_name(DAT_GET_TYPE(ret)), ret);
 		seen = true;
 	}

@@ -76,16 +76,17 @@ static void judge(struct outcome *o, int status)
 	char text[64];
 
 	if (status == -ETIMEDOUT) {
-		snprintf(text, sizeof(text),
-			 "not finished after %u s", conform_options.limit_ms / 1000);
+		snprintf(text, sizeof(text), "the statement has not finished after %u s",
+			 conform_options.limit_ms / 1000);
 		how = text;
 	} else if (status == TH_LEAKED) {
 		how = "the statement leaked memory";
 	} else if (status > 128) {
-		snprintf(text, sizeof(text), "ended by signal %d", status - 128);
+		snprintf(text, sizeof(text), "the statement was ended by signal %d", status - 128);
 		how = text;
 	} else if (status && o->verdict == VERDICT_PASS) {
-		snprintf(text, sizeof(text), "ended with status %d", status);
+		snprintf(text, sizeof(text), "the statement's process exited with status %d",
+			 status);
 		how = text;
 	}
 	if (!how)
@@ -106,12 +107,13 @@ void conform_run(const struct statement *s, struct outcome *outcome)
 	current = mmap(NULL, sizeof(*current), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		       -1, 0);
 	if (current == MAP_FAILED) {
-		strcpy(outcome->reason, "no memory for the outcome");
+		strcpy(outcome->reason, "no memory for the statement's outcome");
 		return;
 	}
 	err = th_spawn(&child, run_here, (void *)(uintptr_t)s);
 	if (err)
-		snprintf(outcome->reason, sizeof(outcome->reason), "no process: %s", strerror(-err));
+		snprintf(outcome->reason, sizeof(outcome->reason),
+			 "cannot start the statement's process: %s", strerror(-err));
 	else
 		judge(current, th_join(&child, conform_options.limit_ms));
 	if (!err)
@@ -226,19 +228,19 @@ DAT_RETURN conform_expect(DAT_RETURN got, uint32_t type, const char *text, const
 	if (DAT_GET_TYPE(got) == type)
 		return got;
 	snprintf(wanted, sizeof(wanted), "%s", code_name(type));
-	conform_fail(file, line, "%.200s: %s (0x%08x), not %s", text, code_name(DAT_GET_TYPE(got)), got,
-		     wanted);
+	conform_fail(file, line, "%.200s returned %s (0x%08x) instead of %s", text,
+		     code_name(DAT_GET_TYPE(got)), got, wanted);
 }
 
 void conform_check(bool ok, const char *text, const char *file, int line)
 {
 	if (!ok)
-		conform_fail(file, line, "does not hold: %s", text);
+		conform_fail(file, line, "this should be true: %s", text);
 }
 
 void conform_same(uint64_t got, uint64_t want, const char *text, const char *file, int line)
 {
 	if (got != want)
-		conform_fail(file, line, "%s: 0x%llx, not 0x%llx", text, (unsigned long long)got,
-			     (unsigned long long)want);
+		conform_fail(file, line, "%s: the value is 0x%llx instead of 0x%llx", text,
+			     (unsigned long long)got, (unsigned long long)want);
 }
