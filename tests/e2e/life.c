@@ -76,10 +76,14 @@ static bool join(struct life *l, unsigned int connect_ms)
 	return STEP(dat_psp_create_any(l->b.ia, &l->b.qual, l->b.cr_evd, DAT_PSP_CONSUMER_FLAG,
 				       &l->b.psp)) &&
 	       STEP(end_dial(l->a.ep, l->b.qual, connect_ms * 1000)) &&
-	       expect_event(l, l->b.cr_evd, DAT_CONNECTION_REQUEST_EVENT, &ev, "request") &&
-	       STEP(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle, l->b.ep, 0, NULL)) &&
-	       expect_event(l, l->b.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED, &ev, "accepted") &&
-	       expect_event(l, l->a.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED, &ev, "connected");
+	       expect_event(l, l->b.cr_evd, DAT_CONNECTION_REQUEST_EVENT, &ev,
+			    "connection request") &&
+	       STEP(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle, l->b.ep, 0,
+				  NULL)) &&
+	       expect_event(l, l->b.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED, &ev,
+			    "ESTABLISHED at the listener") &&
+	       expect_event(l, l->a.conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED, &ev,
+			    "ESTABLISHED at the caller");
 }
 
 static bool move(struct life *l)
@@ -89,14 +93,16 @@ static bool move(struct life *l)
 	DAT_RMR_CONTEXT c;
 
 	return STEP(do_recv(b, 1, 0, 4096)) && STEP(do_send(a, 1, 0, 4096, 0)) &&
-	       expect_done(l, a->req_evd, dto, "sent") &&
-	       expect_done(l, b->recv_evd, dto, "received") && STEP(dat_rmr_create(b->pz, &l->rmr)) &&
+	       expect_done(l, a->req_evd, dto, "completion of the send") &&
+	       expect_done(l, b->recv_evd, dto, "completion of the receive") &&
+	       STEP(dat_rmr_create(b->pz, &l->rmr)) &&
 	       STEP(do_bind(b, l->rmr, 2, 0, 8192, RIGHTS_RW, &c)) &&
-	       expect_done(l, b->req_evd, DAT_RMR_BIND_COMPLETION_EVENT, "bound") &&
+	       expect_done(l, b->req_evd, DAT_RMR_BIND_COMPLETION_EVENT,
+			   "completion of the bind") &&
 	       STEP(do_write(a, 3, 0, through(c, b, 0, 8192), 0)) &&
-	       expect_done(l, a->req_evd, dto, "written") &&
+	       expect_done(l, a->req_evd, dto, "completion of the write") &&
 	       STEP(do_read(a, 4, 8192, through(c, b, 0, 8192), 0)) &&
-	       expect_done(l, a->req_evd, dto, "read");
+	       expect_done(l, a->req_evd, dto, "completion of the read");
 }
 
 /* Waits for an event. Waits need a descriptor and memory of their own. */
@@ -115,9 +121,10 @@ static bool part(struct life *l)
 	DAT_EVENT ev;
 
 	return STEP(dat_ep_disconnect(l->a.ep, DAT_CLOSE_GRACEFUL_FLAG)) &&
-	       expect_event(l, l->a.conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED, &ev, "ended") &&
+	       expect_event(l, l->a.conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED, &ev,
+			    "DISCONNECTED at the caller") &&
 	       expect_event(l, l->b.conn_evd, DAT_CONNECTION_EVENT_DISCONNECTED, &ev,
-			    "the peer ended the connection") &&
+			    "DISCONNECTED at the listener") &&
 	       STEP(dat_ep_reset(l->a.ep)) && STEP(dat_ep_free(l->a.ep));
 }
 
@@ -129,9 +136,9 @@ bool life_run(struct life *l, unsigned int connect_ms)
 	well = open_one(l, &l->a) && open_one(l, &l->b) && join(l, connect_ms) && move(l) &&
 	       wait_for_one(l) && part(l);
 	if (l->a.ia && dat_ia_close(l->a.ia, DAT_CLOSE_ABRUPT_FLAG) != DAT_SUCCESS)
-		well = step(l, 1, "closing a");
+		well = step(l, 1, "dat_ia_close of the caller");
 	if (l->b.ia && dat_ia_close(l->b.ia, DAT_CLOSE_ABRUPT_FLAG) != DAT_SUCCESS)
-		well = step(l, 1, "closing b");
+		well = step(l, 1, "dat_ia_close of the listener");
 	if (well)
 		l->step = NULL;
 	return well;
@@ -163,7 +170,7 @@ const char *life_words(const struct life *l)
 {
 	static char text[256];
 
-	snprintf(text, sizeof(text), "%s: 0x%08x, event 0x%x, status %d",
+	snprintf(text, sizeof(text), "step %s: return code 0x%08x, event 0x%x, status %d",
 		 l->step ? l->step : "all steps succeeded", l->ret, l->event, l->status);
 	return text;
 }

@@ -27,7 +27,7 @@ static void warm_up(struct th_usage *usage)
 static void explain(unsigned long n, const struct life *l)
 {
 	if (!life_ended_well(l))
-		cr_assert_fail("the %luth: %s", n, life_words(l));
+		cr_assert_fail("allocation %lu failed, and then: %s", n, life_words(l));
 }
 
 static void each_allocation(unsigned int kind, unsigned long at_least)
@@ -203,7 +203,8 @@ static int live_with_a_failure(int sock, void *arg)
 		return WENT_WELL;
 	if (life_ended_well(&l))
 		return FAILED_WELL;
-	fprintf(stderr, "%s, the %uth: %s\n", t->c->name, t->nth, life_words(&l));
+	fprintf(stderr, "%s, failed command %u of this kind: %s\n", t->c->name, t->nth,
+		life_words(&l));
 	return 1;
 }
 
@@ -218,11 +219,11 @@ static void each_fails(const struct command *c)
 		peer_spawn(&child, live_with_a_failure, &t);
 		status = th_join(&child, SOON_MS);
 		cr_assert(status == WENT_WELL || status == FAILED_WELL,
-			  "%s, command %u fails: status %d",
-			  c->name, t.nth, status);
+			  "%s: after failed command %u the child exited with status %d", c->name,
+			  t.nth, status);
 	} while (status == FAILED_WELL && t.nth < 100);
-	cr_assert_eq(status, WENT_WELL, "%s fails even if no command fails", c->name);
-	cr_assert(t.nth > 1, "%s is never executed", c->name);
+	cr_assert_eq(status, WENT_WELL, "%s: the run failed although no command failed", c->name);
+	cr_assert(t.nth > 1, "%s: the driver never issued this command", c->name);
 }
 
 RIG_TEST(limits_memory, command__each_of_a_life_fails)

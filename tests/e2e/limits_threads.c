@@ -217,7 +217,7 @@ static void *sleep_and_work(void *arg)
 		if (do_recv(&w->b, n, 0, 64) || do_send(&w->a, n, PART, 64, SUPPRESS) ||
 		    dat_evd_wait(w->b.recv_evd, SOON_MS * 1000u, 1, &ev, &more) ||
 		    ev.event_data.dto_completion_event_data.user_cookie.as_64 != n)
-			w->wrong = "wait";
+			w->wrong = "a post, a wait or its event was wrong";
 	}
 	return NULL;
 }

@@ -29,7 +29,7 @@ static const char *words(DAT_RETURN ret)
 		dat_strerror(ret, &major, &minor);
 	else
 		major = "DAT_SUCCESS";
-	snprintf(text, sizeof(text), "0x%08x %s %s", ret, major, minor);
+	snprintf(text, sizeof(text), "returned 0x%08x %s %s", ret, major, minor);
 	return text;
 }
 
@@ -48,7 +48,7 @@ void rig_expect_code(DAT_RETURN got, DAT_RETURN code, const char *what, const ch
 void rig_check(bool ok, const char *what, const char *file, int line)
 {
 	if (!ok)
-		failed(what, "does not hold", file, line);
+		failed(what, "is false, should be true", file, line);
 }
 
 void rig_same(uint64_t got, uint64_t want, const char *what, const char *file, int line)
@@ -57,7 +57,7 @@ void rig_same(uint64_t got, uint64_t want, const char *what, const char *file, i
 
 	if (got == want)
 		return;
-	snprintf(text, sizeof(text), "%#llx, not %#llx", (unsigned long long)got,
+	snprintf(text, sizeof(text), "it is %#llx instead of %#llx", (unsigned long long)got,
 		 (unsigned long long)want);
 	failed(what, text, file, line);
 }
