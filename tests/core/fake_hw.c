@@ -448,7 +448,7 @@ static DAT_IA_HANDLE open_as(const char *name, bool safe)
 		dat_provider_init(&info, "spin_us=0");
 		ret = dat_ia_openv(info.ia_name, 4, &async, &ia, 1, 2, info.is_thread_safe);
 	}
-	cr_assert_eq(ret, DAT_SUCCESS, "0x%08x", ret);
+	cr_assert_eq(ret, DAT_SUCCESS, "dat_ia_openv returned 0x%08x", ret);
 	return ia;
 }
 

@@ -26,8 +26,11 @@ Test(core, obj_get__any_pointer_value)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		for (unsigned int t = DAP_IA; t < DAP_TYPES; t++)
 			cr_expect_null(dap_obj_get(bad[i], t, NULL),
-				       "pointer %p as an object of type %u", bad[i], t);
-		cr_expect_eq(dap_obj_type(bad[i]), DAP_NONE, "%p", bad[i]);
+				       "the invalid pointer %p was accepted as an object of type "
+				       "%u",
+				       bad[i], t);
+		cr_expect_eq(dap_obj_type(bad[i]), DAP_NONE,
+			     "the invalid pointer %p was accepted as an object", bad[i]);
 	}
 	fake_close(ia);
 }

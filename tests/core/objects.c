@@ -238,7 +238,8 @@ Test(objects, create__nth_backend_call_fails)
 			free_zoo(&z);
 			cr_assert_eq(dat_ia_close(z.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
 		}
-		cr_assert(fake_is_clean(), "after %lu", n);
+		cr_assert(fake_is_clean(), "objects were left when call %lu of the backend failed",
+			  n);
 	} while (ret != DAT_SUCCESS && n < 100);
 	cr_assert_eq(ret, DAT_SUCCESS);
 	cr_assert_gt(n, 8);
@@ -265,7 +266,8 @@ Test(objects, create__nth_allocation_fails)
 			free_zoo(&z);
 			cr_assert_eq(dat_ia_close(z.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
 		}
-		cr_assert_eq(fake.live[FAKE_IA], 1, "after %lu", n);
+		cr_assert_eq(fake.live[FAKE_IA], 1,
+			     "wrong number of IAs after allocation %lu failed", n);
 	} while (seen >= n && n < 200);
 	fake_close(other);
 	cr_assert_eq(ret, DAT_SUCCESS);

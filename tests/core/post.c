@@ -106,7 +106,7 @@ Test(post, request__each_state)
 				continue;
 			}
 			cr_assert_eq(ret, DAT_SUCCESS,
-				     "state %u, call %d: return code 0x%08x", states[i], which,
+				     "state %u, call %d returned 0x%08x", states[i], which,
 				     ret);
 			cr_assert_eq(dat_evd_dequeue(t.evd, &ev), DAT_SUCCESS);
 		}

@@ -82,9 +82,11 @@ Test(qos, ep_connect__class_of_the_call_precedes_that_of_the_endpoint)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		assert_ok(create(cases[i].attr, &ep));
 		assert_ok(connect_with(ep, 1, cases[i].call));
-		cr_expect_eq(class_of(ep), cases[i].used, "%zu", i);
+		cr_expect_eq(class_of(ep), cases[i].used,
+			     "case %zu: the connection has the wrong class", i);
 		assert_ok(dat_ep_query(ep, DAT_EP_FIELD_ALL, &param));
-		cr_expect_eq(param.ep_attr.qos, cases[i].attr, "%zu", i);
+		cr_expect_eq(param.ep_attr.qos, cases[i].attr,
+			     "case %zu: the endpoint reports the wrong class", i);
 	}
 	fake_close(o.ia);
 }

@@ -61,7 +61,8 @@ static void expect_conn(uint32_t number, DAT_EP_HANDLE ep)
 {
 	DAT_EVENT ev = next();
 
-	cr_assert_eq(ev.event_number, number, "0x%x", ev.event_number);
+	cr_assert_eq(ev.event_number, number, "the queue has the wrong event 0x%x",
+		     ev.event_number);
 	cr_assert_eq(ev.event_data.connect_event_data.ep_handle, ep);
 }
 
@@ -69,7 +70,8 @@ static void expect_dto(DAT_EP_HANDLE ep, uint64_t cookie)
 {
 	DAT_EVENT ev = next();
 
-	cr_assert_eq(ev.event_number, DAT_DTO_COMPLETION_EVENT, "0x%x", ev.event_number);
+	cr_assert_eq(ev.event_number, DAT_DTO_COMPLETION_EVENT,
+		     "event 0x%x came instead of a DTO completion", ev.event_number);
 	cr_assert_eq(ev.event_data.dto_completion_event_data.ep_handle, ep);
 	cr_assert_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64, cookie);
 }

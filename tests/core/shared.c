@@ -68,14 +68,14 @@ static void enter_beside_other_user(bool with_full_backlog)
 		cr_skip_test("only root can start a process of another user");
 	memcpy(cookie, &pid, sizeof(pid));
 	first = enter(memory);
-	cr_assert_geq(first, 0, "%s", strerror(-first));
+	cr_assert_geq(first, 0, "the first dap_shared_enter failed: %s", strerror(-first));
 	read_name(first, entry.sun_path + 1, sizeof(entry.sun_path) - 1);
 	entry.sun_path[1 + MEMORY_AT] ^= 1;
 	full = with_full_backlog;
 	cr_assert_eq(th_spawn(&child, other_user, NULL), 0);
 	cr_assert_eq(th_meet(child.sock), 0);
 	second = enter(memory);
-	cr_assert_geq(second, 0, "%s", strerror(-second));
+	cr_assert_geq(second, 0, "the second dap_shared_enter failed: %s", strerror(-second));
 	cr_assert_eq(th_meet(child.sock), 0);
 	cr_assert_eq(th_join(&child, 10000), 0);
 	close(first);
