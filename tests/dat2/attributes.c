@@ -21,7 +21,9 @@ static void ask(void)
 }
 
 /* Asserts that a number was set: it is small, unlike the value before the query. */
-#define cr_assert_some(n) cr_assert((n) > 0 && (uint64_t)(n) != (uint64_t)(int32_t)0xa5a5a5a5, #n)
+#define cr_assert_some(n)                                                                          \
+	cr_assert((n) > 0 && (uint64_t)(n) != (uint64_t)(int32_t)0xa5a5a5a5,                       \
+		  #n " was not set by the query")
 
 Test(attributes, ia__returns_its_identity)
 {
@@ -134,7 +136,8 @@ Test(attributes, named__once_each)
 	of = provider.provider_specific_attr;
 	cr_assert_some(provider.num_provider_specific_attr);
 	for (DAT_COUNT i = 0; i < provider.num_provider_specific_attr; i++) {
-		cr_assert(of[i].name && of[i].name[0] && of[i].value, "attribute %d", i);
+		cr_assert(of[i].name && of[i].name[0] && of[i].value,
+			  "attribute %d has no name or no value", i);
 		for (DAT_COUNT j = 0; j < i; j++)
 			cr_assert_str_neq(of[i].name, of[j].name);
 	}

@@ -241,7 +241,7 @@ Test(counters, evd__counts_events_dequeued)
 		found += 4;
 		all_of(a.dto, DCNT_EVD_ALL_COUNTERS, v);
 		cr_assert_eq(v[DCNT_EVD_DEQUEUE_FOUND], found,
-			     "the counter is %llu after %u operations",
+			     "the counter of found events is %llu after %u dequeues",
 			     (unsigned long long)v[DCNT_EVD_DEQUEUE_FOUND], found);
 	}
 	cr_assert_eq(v[DCNT_EVD_WAIT], 100);
@@ -514,9 +514,9 @@ Test(counters, evd__counts_empty_dequeues)
 	missed = 10 + dequeue_some(a.dto, 5);
 	all_of(a.dto, DCNT_EVD_ALL_COUNTERS, v);
 	cr_assert_eq(v[DCNT_EVD_DEQUEUE_FOUND], 5);
-	cr_assert_eq(v[DCNT_EVD_DEQUEUE_NOT_FOUND], missed, "%llu of %llu",
-		     (unsigned long long)v[DCNT_EVD_DEQUEUE_NOT_FOUND],
-		     (unsigned long long)missed);
+	cr_assert_eq(v[DCNT_EVD_DEQUEUE_NOT_FOUND], missed,
+		     "the counter of empty dequeues is %llu instead of %llu",
+		     (unsigned long long)v[DCNT_EVD_DEQUEUE_NOT_FOUND], (unsigned long long)missed);
 	cr_assert_eq(v[DCNT_EVD_DEQUEUE], missed + 5);
 }
 

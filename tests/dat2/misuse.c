@@ -142,8 +142,8 @@ Test(misuse, fork__inherited_ias_are_the_parents, .init = sides_open, .fini = si
 	if (!pid)
 		use_in_child(a.ia);
 	cr_assert_eq(waitpid(pid, &status, 0), pid);
-	cr_assert(WIFEXITED(status), "signal %d", WTERMSIG(status));
-	cr_assert_eq(WEXITSTATUS(status), 0, "step %d", WEXITSTATUS(status));
+	cr_assert(WIFEXITED(status), "the child was killed by signal %d", WTERMSIG(status));
+	cr_assert_eq(WEXITSTATUS(status), 0, "the child failed at step %d", WEXITSTATUS(status));
 	sides_connect();
 }
 

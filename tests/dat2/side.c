@@ -45,7 +45,7 @@ bool side_says(const char *name, const char *value)
 	for (DAT_COUNT i = 0; i < ia.num_vendor_attr; i++)
 		if (!strcmp(ia.vendor_attr[i].name, name))
 			return !strcmp(ia.vendor_attr[i].value, value);
-	cr_assert_fail("no attribute %s", name);
+	cr_assert_fail("the IA has no attribute %s", name);
 	return false;
 }
 
@@ -132,7 +132,7 @@ DAT_EVENT side_wait(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 	DAT_COUNT more;
 
 	assert_ok(dat_evd_wait(evd, SOON, 1, &ev, &more));
-	cr_assert_eq(ev.event_number, number, "event 0x%x", ev.event_number);
+	cr_assert_eq(ev.event_number, number, "the wrong event 0x%x came", ev.event_number);
 	return ev;
 }
 

@@ -17,7 +17,7 @@ Test(dat2, table__has_no_hole)
 		void *slot;
 
 		memcpy(&slot, (const char *)p + at, sizeof(slot));
-		cr_assert_not_null(slot, "slot at offset %zu", at);
+		cr_assert_not_null(slot, "the function pointer at offset %zu is NULL", at);
 	}
 	cr_assert_str_eq(p->device_name, side_ia_name());
 }
@@ -43,10 +43,12 @@ Test(dat2, table__each_call_knows_a_wrong_handle)
 		memcpy(&call, p + 8 * i, sizeof(call));
 		if (!good[i])
 			cr_assert_eq(DAT_GET_TYPE(call(a.pz, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)),
-				     DAT_INVALID_HANDLE, "slot %d", i);
+				     DAT_INVALID_HANDLE, "function %d accepted the handle of a PZ",
+				     i);
 		else if (i >= 40)
 			cr_assert_eq(DAT_GET_TYPE(call(a.ep, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)),
-				     DAT_INVALID_HANDLE, "slot %d, called with an endpoint", i);
+				     DAT_INVALID_HANDLE,
+				     "function %d accepted the handle of an endpoint", i);
 	}
 }
 

@@ -102,8 +102,9 @@ static void is_refused(DAT_RMR_CONTEXT context)
 
 	send_end(context, &at_a, &at_b);
 	cr_assert(at_a.status == DAT_DTO_ERR_TRANSPORT || at_a.status == DAT_DTO_ERR_FLUSHED,
-		  "status %d", at_a.status);
-	cr_assert_eq(at_b.status, DAT_RMR_OPERATION_FAILED, "status %d", at_b.status);
+		  "the send ended with the wrong status %d", at_a.status);
+	cr_assert_eq(at_b.status, DAT_RMR_OPERATION_FAILED,
+		     "the receive ended with the wrong status %d", at_b.status);
 	side_wait(a.conn, DAT_CONNECTION_EVENT_BROKEN);
 	side_wait(b.conn, DAT_CONNECTION_EVENT_BROKEN);
 }
@@ -492,13 +493,14 @@ static void bound_is_open(void)
 	DAT_RMR_PARAM param;
 	DAT_EVENT ev;
 
-	cr_assert_eq(move.ret, DAT_SUCCESS, "lock %u: 0x%x", move.at, move.ret);
+	cr_assert_eq(move.ret, DAT_SUCCESS, "the bind at lock %u returned 0x%x", move.at, move.ret);
 	ev = side_wait(b.dto, DAT_RMR_BIND_COMPLETION_EVENT);
 	cr_assert_eq(ev.event_data.rmr_completion_event_data.status, DAT_RMR_BIND_SUCCESS);
 	assert_ok(dat_rmr_query(move.rmr, DAT_RMR_FIELD_ALL, &param));
-	cr_assert_eq(param.lmr_triplet.segment_length, LEN,
-		     "lock %u: the RMR is not bound", move.at);
-	cr_assert_eq(write_by(a.ep, move.context, "moved"), DAT_DTO_SUCCESS, "lock %u", move.at);
+	cr_assert_eq(param.lmr_triplet.segment_length, LEN, "bind at lock %u: the RMR is not bound",
+		     move.at);
+	cr_assert_eq(write_by(a.ep, move.context, "moved"), DAT_DTO_SUCCESS,
+		     "bind at lock %u: the write through the context failed", move.at);
 	bind_it(move.rmr, b.ep, 0);
 }
 

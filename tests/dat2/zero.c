@@ -58,7 +58,7 @@ static void landed(DAT_VADDR offset, DAT_SEG_LENGTH len, int byte)
 	const char *p = b.mem + AT + offset;
 
 	for (DAT_SEG_LENGTH i = 0; i < len; i++)
-		cr_assert_eq(p[i], (char)byte, "offset %u", i);
+		cr_assert_eq(p[i], (char)byte, "wrong byte at offset %u", i);
 	cr_assert_neq(p[-1], (char)byte);
 	cr_assert_neq(p[len], (char)byte);
 }
@@ -117,7 +117,8 @@ Test(zero, lmr__is_sent_from)
 		assert_ok(dat_ep_post_send(b.ep, 1, &from, cookie, 0));
 		cr_assert_eq(dto(&b), DAT_DTO_SUCCESS);
 		cr_assert_eq(dto(&a), DAT_DTO_SUCCESS);
-		cr_assert_eq(memcmp(a.mem, b.mem + AT + 100, lens[i]), 0, "%u bytes", lens[i]);
+		cr_assert_eq(memcmp(a.mem, b.mem + AT + 100, lens[i]), 0,
+			     "wrong data of a message of %u bytes", lens[i]);
 	}
 }
 
