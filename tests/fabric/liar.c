@@ -268,7 +268,7 @@ Test(liar, another_user__is_refused_by_both_sides, .init = setup, .fini = teardo
 	struct sn_fab_stats stats;
 
 	if (geteuid() != 0)
-		cr_skip_test("only root can be two users");
+		cr_skip_test("only root can act as two users");
 	cr_assert_eq(th_spawn(&child, call_as_another_user, &victim.addr), 0);
 	cr_assert_eq(th_meet(child.sock), 0);
 	sn_fab_service(victim.fab);
@@ -303,7 +303,7 @@ Test(liar, other_users__do_not_evict_a_silent_caller_of_our_user, .init = setup,
 	unsigned int i;
 
 	if (geteuid() != 0)
-		cr_skip_test("only root can be two users");
+		cr_skip_test("only root can act as two users");
 	sock = call(&victim.addr);
 	sn_fab_service(victim.fab);
 	cr_assert_eq(th_spawn(&child, calls_many_times, &victim.addr), 0);

@@ -69,7 +69,7 @@ Test(pair, open__of_a_taken_address_fails, .init = open_pair, .fini = close_pair
 	struct sn_fab *fab = (void *)1;
 
 	cr_assert_eq(sn_fab_open(&config, &fab), -EADDRINUSE);
-	cr_assert_eq(fab, (void *)1, "outputs are written only on success");
+	cr_assert_eq(fab, (void *)1, "the failed open changed its output");
 }
 
 Test(pair, close__is_seen_and_a_new_device_is_reached, .init = open_pair, .fini = close_pair)
@@ -115,11 +115,11 @@ Test(pair, full_ring__loses_nothing_and_sleep_requests_room, .init = open_pair, 
 	cr_assert_gt(n, 20);
 	cr_assert_not(sn_fab_has_room(a.fab, &a.peer));
 	cr_assert(sn_fab_unread(a.fab, &a.peer));
-	cr_assert(sn_fab_sleep(a.fab), "the producer can sleep until there is room");
+	cr_assert(sn_fab_sleep(a.fab), "the producer cannot sleep until there is room");
 	sn_fab_poll(b.fab, 1000);
 	cr_assert_eq(b.got, n);
 	woken = (struct pollfd){sn_fab_fd(a.fab), POLLIN, 0};
-	cr_assert_eq(poll(&woken, 1, 1000), 1, "the consumer woke the producer");
+	cr_assert_eq(poll(&woken, 1, 1000), 1, "the consumer did not wake the producer");
 	cr_assert(sn_fab_has_room(a.fab, &a.peer));
 	cr_assert_not(sn_fab_unread(a.fab, &a.peer));
 	cr_assert_eq(port_send(&a, n, 2000), 0);
@@ -160,7 +160,8 @@ Test(pair, sleeping__is_woken_once_per_sleep, .init = open_pair, .fini = close_p
 	sn_fab_awake(b.fab);
 	sn_fab_service(b.fab);
 	cr_assert_eq(sn_fab_poll(b.fab, 16), 2);
-	cr_assert_eq(poll(&fd, 1, 0), 0, "the descriptor was drained");
+	cr_assert_eq(poll(&fd, 1, 0), 0,
+		     "the descriptor is still readable after all packets were read");
 	sn_fab_stats(a.fab, &stats);
 	cr_assert_eq(stats.wakeups, 1);
 }
@@ -179,7 +180,8 @@ Test(pair, own_address__is_a_loopback)
 	cr_assert_eq(a.got, 500);
 	cr_assert_eq(a.bad + a.disordered, 0);
 	a.peer.gid.raw[0] ^= 1;
-	cr_assert_eq(port_send(&a, 0, 64), -EHOSTUNREACH, "no port has this address");
+	cr_assert_eq(port_send(&a, 0, 64), -EHOSTUNREACH,
+		     "a send to an unknown address did not return -EHOSTUNREACH");
 	cr_assert_eq(sn_fab_fd(a.fab), -1);
 	sn_fab_close(a.fab);
 }
@@ -247,7 +249,8 @@ Test(pair, no_descriptors__is_an_error_until_there_are, .init = open_pair, .fini
 	/* A link needs two descriptors: a socket and, until it is passed on, a file. */
 	for (left = 0; left < 2; left++) {
 		cr_assert_eq(th_fds_limit(left), 0);
-		cr_expect_eq(port_send(&a, 0, 64), -EMFILE, "%u descriptors", left);
+		cr_expect_eq(port_send(&a, 0, 64), -EMFILE,
+			     "the send did not return -EMFILE with %u descriptors left", left);
 		sn_fab_poll(b.fab, 8);
 		th_fds_restore();
 	}

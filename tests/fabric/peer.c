@@ -81,7 +81,7 @@ Test(peer, sleeping_pingpong__loses_no_wakeup, .timeout = 60)
 	join_child(&port, child.sock);
 	for (i = 0; i < PINGS; i++) {
 		cr_assert_eq(port_send(&port, i, 64), 0);
-		cr_assert(await_packet(&port), "packet %u", i);
+		cr_assert(await_packet(&port), "packet %u has not come back", i);
 	}
 	cr_assert_eq(port.bad + port.disordered, 0);
 	cr_assert_eq(th_meet(child.sock), 0);
@@ -127,7 +127,7 @@ Test(peer, sigkill_in_mid_stream__ends_the_link_and_nothing_else, .timeout = 60)
 		th_kill(&child);
 		cr_assert(TH_WITHIN(10000, (sn_fab_poll(port.fab, 64), port.down == 1)));
 		cr_assert_eq(port.bad + port.disordered, 0,
-			     "all complete packets arrived, in order");
+			     "packets arrived damaged or out of order");
 		cr_assert_eq(port_send(&port, 0, 64), -EHOSTUNREACH);
 		sn_fab_close(port.fab);
 	}
@@ -186,10 +186,10 @@ Test(peer, fork__leaves_the_link_to_the_parent, .timeout = 60)
 	cr_assert_eq(th_spawn(&child, fork_and_die, NULL), 0);
 	join_child(&port, child.sock);
 	cr_assert_eq(th_recv(child.sock, &c, 1), 0);
-	cr_assert_eq(c, 'f', "the sends of the peer's child were refused");
+	cr_assert_eq(c, 'f', "a send of the peer's forked child was not refused");
 	cr_assert_eq(th_send(child.sock, &c, 1), 0);
 	cr_assert(TH_WITHIN(10000, (sn_fab_poll(port.fab, 64), port.down == 1)),
-		  "the death of a peer was hidden by its living child");
+		  "the death of a peer was not noticed while its child lives");
 	cr_assert_eq(port.got, 3);
 	cr_assert_eq(port.bad + port.disordered, 0);
 	cr_assert_eq(th_send(child.sock, &c, 1), 0);
@@ -260,7 +260,8 @@ Test(peer, accept__out_of_descriptors_hangs_up_on_the_caller, .timeout = 60)
 	cr_assert_eq(th_meet(child.sock), 0);
 	cr_assert(TH_WITHIN(10000, readable(&port)));
 	sn_fab_service(port.fab);
-	cr_assert_not(readable(&port), "a thread that waits for it would spin");
+	cr_assert_not(readable(&port),
+		      "the descriptor stays readable, so a waiting thread would spin");
 	cr_assert_eq(th_meet(child.sock), 0);
 	th_fds_restore();
 	cr_assert_eq(th_join(&child, 5000), 0);
@@ -294,7 +295,8 @@ Test(peer, accept__without_a_spare_descriptor_waits_and_continues, .timeout = 60
 	cr_assert_eq(th_meet(child.sock), 0);
 	cr_assert(TH_WITHIN(10000, readable(&port)));
 	sn_fab_service(port.fab);
-	cr_assert_not(readable(&port), "a thread that waits for it would spin");
+	cr_assert_not(readable(&port),
+		      "the descriptor stays readable, so a waiting thread would spin");
 	cr_assert_gt(sn_fab_deadline(port.fab), 0);
 	th_fds_restore();
 	cr_assert(TH_WITHIN(10000, (sn_fab_poll(port.fab, 16), port.got == 1)));

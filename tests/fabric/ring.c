@@ -105,14 +105,16 @@ Test(ring, full__is_usable_again_once_emptied)
 	cr_assert_gt(n, SIZE / 1024 - 2);
 	cr_assert_not(sn_ring_has_room(&p.tx, sizeof(bytes)));
 	cr_assert(sn_ring_await_room(&p.tx, sizeof(bytes)),
-		  "the ring is full, so the producer can wait for room");
+		  "the ring is full, but the producer may not wait for room");
 	while ((len = sn_ring_peek(&p.rx, &data)) > 0) {
 		sn_ring_pop(&p.rx, (size_t)len, 0);
 		m++;
 	}
 	cr_assert_eq(n, m);
-	cr_assert(sn_ring_take_starved(&p.rx), "the producer asked to be woken");
-	cr_assert_not(sn_ring_take_starved(&p.rx), "once");
+	cr_assert(sn_ring_take_starved(&p.rx),
+		  "the consumer does not see that the producer waits for room");
+	cr_assert_not(sn_ring_take_starved(&p.rx),
+		      "the producer's request to be woken was seen twice");
 	cr_assert_eq(put(&p, bytes, sizeof(bytes)), SN_RING_OK);
 	teardown(&p);
 }
@@ -128,7 +130,8 @@ Test(ring, sleeper__is_taken_once_and_never_beside_a_record)
 	cr_assert_eq(put(&p, "x", 1), SN_RING_OK);
 	cr_assert(sn_ring_take_waiter(&p.tx));
 	cr_assert_not(sn_ring_take_waiter(&p.tx));
-	cr_assert_not(sn_ring_await_record(&p.rx), "there is a record: do not sleep");
+	cr_assert_not(sn_ring_await_record(&p.rx),
+		      "the consumer may sleep although the ring has a record");
 	cr_assert_eq(sn_ring_peek(&p.rx, &data), 1);
 	teardown(&p);
 }
@@ -287,7 +290,7 @@ static void race(struct race *r)
 			drain(&r->p);
 	}
 	pthread_join(thread, NULL);
-	cr_assert_eq(lost, 0, "%u of %u wake-ups lost", lost, ROUNDS);
+	cr_assert_eq(lost, 0, "%u of %u wake-ups were lost", lost, ROUNDS);
 }
 
 Test(ring, put_beside_falling_asleep__is_never_missed, .timeout = 60)
