@@ -32,7 +32,7 @@ Test(stock, query_rt_values__advance_while_nothing_happens)
 	uint64_t first = raw_clock(ctx);
 
 	cr_assert_eq(ibv_query_device_ex(ctx, NULL, &attr), 0);
-	cr_expect_eq(attr.hca_core_clock, 1000000, "kHz");
+	cr_expect_eq(attr.hca_core_clock, 1000000, "hca_core_clock is not 1000000 kHz");
 	cr_expect_eq(attr.completion_timestamp_mask, INT64_MAX);
 	cr_expect(TH_WITHIN(ST_LIMIT_MS, raw_clock(ctx) > first));
 	st_close(ctx);
@@ -73,7 +73,7 @@ static struct ibv_cq_ex *stamp(struct st_end *end, uint64_t kind)
 	struct ibv_qp_init_attr qp = { .cap = { ST_DEPTH, ST_DEPTH, 4, 4, 64 }, .qp_type = IBV_QPT_RC };
 	struct ibv_cq_ex *ex = ibv_create_cq_ex(end->ctx, &cq);
 
-	cr_assert_not_null(ex, "errno %d", errno);
+	cr_assert_not_null(ex, "the extended CQ cannot be created, errno %d", errno);
 	cr_assert_eq(ibv_destroy_qp(end->qp), 0);
 	cr_assert_eq(ibv_destroy_cq(end->cq), 0);
 	qp.send_cq = qp.recv_cq = end->cq = ibv_cq_ex_to_cq(ex);
@@ -95,7 +95,8 @@ static void poll_ex(struct ibv_cq_ex *cq)
 {
 	struct ibv_poll_cq_attr attr = { 0 };
 
-	cr_assert(TH_WITHIN(ST_LIMIT_MS, ibv_start_poll(cq, &attr) != ENOENT), "no completion");
+	cr_assert(TH_WITHIN(ST_LIMIT_MS, ibv_start_poll(cq, &attr) != ENOENT),
+		  "the CQ got no completion in time");
 	cr_assert_eq(cq->status, IBV_WC_SUCCESS);
 }
 

@@ -50,7 +50,8 @@ Test(stock, open_device__again_and_again)
 	th_usage(&after);
 	cr_assert_leq(after.threads, before.threads);
 	cr_assert_leq(after.fds, before.fds + 2,
-		      "%u descriptors before, %u after", before.fds, after.fds);
+		      "%u descriptors were open before, %u are open after the closes", before.fds,
+		      after.fds);
 }
 
 /* Closing the device destroys its objects, but libmlx5 leaks its own part of them. So this runs in its
@@ -128,7 +129,8 @@ Test(stock, fork__child_is_refused_and_has_its_own)
 	}
 	exchange(&a, &a);
 	cr_assert_eq(waitpid(pid, &status, 0), pid);
-	cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "child: %#x", (unsigned int)status);
+	cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+		  "the child ended with wait status %#x", (unsigned int)status);
 	exchange(&a, &a);
 	st_destroy(&a);
 	st_close(a.ctx);

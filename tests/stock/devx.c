@@ -22,8 +22,8 @@ Test(stock, devx_general__capabilities)
 
 	cr_assert_eq(general(ctx, DX_QUERY_HCA_CAP, 1, out, sizeof(out)), 0);
 	cr_expect_eq(dx_get(out, 0, 0, 8), 0);
-	cr_expect_gt(dx_get(out + 16, 0x10, 27, 5), 10, "log_max_qp");
-	cr_expect_gt(dx_get(out + 16, 0x8c, 3, 5), 0, "log_max_uctx");
+	cr_expect_gt(dx_get(out + 16, 0x10, 27, 5), 10, "log_max_qp is not above 10");
+	cr_expect_gt(dx_get(out + 16, 0x8c, 3, 5), 0, "log_max_uctx is 0");
 	st_close(ctx);
 }
 
@@ -36,7 +36,7 @@ Test(stock, devx_general__only_what_makes_and_changes_nothing)
 	cr_expect_eq(general(ctx, DX_QUERY_CQ, 0, out, sizeof(out)), EINVAL);
 	cr_expect_eq(general(ctx, 0xfff, 0, out, sizeof(out)), EINVAL);
 	cr_expect_eq(general(ctx, DX_QUERY_HCA_CAP, 0x3e, out, sizeof(out)), EREMOTEIO);
-	cr_expect_neq(dx_get(out, 0, 0, 8), 0, "the output has no status");
+	cr_expect_neq(dx_get(out, 0, 0, 8), 0, "the refused command has no status in its output");
 	cr_expect_neq(dx_get(out, 4, 0, 32), 0);
 	st_close(ctx);
 }
@@ -48,7 +48,7 @@ Test(stock, devx_general__hca_vport_context_reaches_the_device)
 	uint8_t out[DX_SHORT + 512];
 
 	cr_expect_eq(general(ctx, DX_QUERY_HCA_VPORT_CONTEXT, 0, out, sizeof(out)), EREMOTEIO);
-	cr_expect_neq(dx_get(out, 0, 0, 8), 0, "the output has no status");
+	cr_expect_neq(dx_get(out, 0, 0, 8), 0, "the refused command has no status in its output");
 	st_close(ctx);
 }
 
@@ -62,9 +62,10 @@ Test(stock, devx_open__of_more_contexts_than_announced)
 	cr_assert(list && list[0]);
 	cr_assert_not_null(ctx[0] = mlx5dv_open_device(list[0], &attr));
 	cr_assert_eq(general(ctx[0], DX_QUERY_HCA_CAP, 1, out, sizeof(out)), 0);
-	cr_assert_eq(dx_get(out + 16, 0x8c, 3, 5), 8, "log_max_uctx");
+	cr_assert_eq(dx_get(out + 16, 0x8c, 3, 5), 8, "log_max_uctx is not 8");
 	for (int i = 1; i < 1 << 8; i++)
-		cr_assert_not_null(ctx[i] = mlx5dv_open_device(list[0], &attr), "context %d", i);
+		cr_assert_not_null(ctx[i] = mlx5dv_open_device(list[0], &attr),
+				   "context %d of 256 cannot be opened", i);
 	errno = 0;
 	cr_expect_null(mlx5dv_open_device(list[0], &attr));
 	cr_expect_eq(errno, ENOMEM);
@@ -83,7 +84,8 @@ Test(stock, devx_general__without_devx)
 	setenv("SOFTNIC_NO_DEVX", "1", 1);
 	cr_assert(list && list[0]);
 	cr_expect_null(mlx5dv_open_device(list[0], &attr));
-	cr_assert_not_null(ctx = ibv_open_device(list[0]), "verbs work without DEVX");
+	cr_assert_not_null(ctx = ibv_open_device(list[0]),
+			   "the device cannot be opened for verbs without DEVX");
 	cr_expect_eq(general(ctx, DX_QUERY_HCA_CAP, 1, out, sizeof(out)), EINVAL);
 	cr_expect_null(mlx5dv_devx_umem_reg(ctx, out, sizeof(out), 0));
 	ibv_free_device_list(list);
@@ -191,7 +193,7 @@ Test(stock, devx_obj__left_behind)
 	for (int i = 0; i < 3; i++)
 		leave_behind();
 	dx_create(&e, dx_open());
-	cr_expect_neq(mlx5dv_devx_obj_destroy(e.cq), 0, "a QP uses the object");
+	cr_expect_neq(mlx5dv_devx_obj_destroy(e.cq), 0, "a CQ that a QP uses was destroyed");
 	cr_expect_neq(mlx5dv_devx_umem_dereg(e.umem), 0);
 	dx_destroy(&e);
 	st_close(e.ctx);

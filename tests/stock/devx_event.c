@@ -53,7 +53,7 @@ Test(stock, devx_event__one_for_each_arm)
 		cr_assert(st_readable(ch->fd, ST_LIMIT_MS));
 		cr_assert_eq(mlx5dv_devx_get_event(ch, hdr, sizeof(hdr)), (ssize_t)sizeof(hdr[0]));
 		cr_assert_eq(hdr[0].cookie, 0xc00c1e);
-		cr_assert_not(st_readable(ch->fd, QUIET_MS), "two events for one arm");
+		cr_assert_not(st_readable(ch->fd, QUIET_MS), "one arm caused two events");
 	}
 	mlx5dv_devx_destroy_event_channel(ch);
 	end(&d);
@@ -88,7 +88,7 @@ Test(stock, devx_event__unread_counts_once)
 	dx_arm(&d);
 	dx_nop(&d);
 	cr_assert(st_readable(ch->fd, ST_LIMIT_MS),
-		  "the next event comes after the first was read");
+		  "the next event did not come after the first was read");
 	mlx5dv_devx_destroy_event_channel(ch);
 	dx_destroy(&e);
 	end(&d);
@@ -159,7 +159,8 @@ Test(stock, devx_event__channel_closed_while_they_come)
 	mlx5dv_devx_destroy_event_channel(ch);
 	dx_arm(&d);
 	dx_nop(&d);
-	cr_expect(st_readable(copy, ST_LIMIT_MS), "the channel has another descriptor");
+	cr_expect(st_readable(copy, ST_LIMIT_MS),
+		  "the copied descriptor of the channel gets no event");
 	close(copy);
 	end(&d);
 }

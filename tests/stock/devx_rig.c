@@ -54,7 +54,8 @@ static uint32_t make(struct dx *d, uint8_t *cmd, struct mlx5dv_devx_obj **obj)
 	uint8_t out[DX_SHORT] = { 0 };
 
 	*obj = mlx5dv_devx_obj_create(d->ctx, cmd, DX_LONG, out, sizeof(out));
-	cr_assert_not_null(*obj, "syndrome %#x", dx_get(out, 4, 0, 32));
+	cr_assert_not_null(*obj, "the object cannot be created, syndrome %#x",
+			   dx_get(out, 4, 0, 32));
 	return dx_get(out, 8, 8, 24);
 }
 
@@ -142,7 +143,8 @@ static void modify(struct dx *d, uint8_t *cmd)
 	uint8_t out[DX_SHORT] = { 0 };
 
 	cr_assert_eq(mlx5dv_devx_obj_modify(d->qp, cmd, DX_LONG, out, sizeof(out)), 0,
-		     "opcode %#x: syndrome %#x", dx_get(cmd, 0, 0, 16), dx_get(out, 4, 0, 32));
+		     "the command with opcode %#x failed with syndrome %#x", dx_get(cmd, 0, 0, 16),
+		     dx_get(out, 4, 0, 32));
 }
 
 void dx_connect(struct dx *d)
@@ -232,7 +234,7 @@ bool dx_polled(struct dx *d)
 
 	if (own >> 4 == 0xf || (own & 1) != (d->ci / DX_CQES & 1))
 		return false;
-	cr_assert_eq(own >> 4, 0, "CQE opcode %d", own >> 4);
+	cr_assert_eq(own >> 4, 0, "the CQE has the wrong opcode %d", own >> 4);
 	d->ci++;
 	__atomic_store_n((uint32_t *)(void *)(d->mem + DX_DBR_AT), htobe32(d->ci), __ATOMIC_RELEASE);
 	return true;
@@ -240,5 +242,5 @@ bool dx_polled(struct dx *d)
 
 void dx_wait(struct dx *d)
 {
-	cr_assert(TH_WITHIN(ST_LIMIT_MS, dx_polled(d)), "no completion");
+	cr_assert(TH_WITHIN(ST_LIMIT_MS, dx_polled(d)), "the CQ got no completion in time");
 }

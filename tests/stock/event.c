@@ -41,7 +41,7 @@ static void take_event(struct st_end *end)
 	struct ibv_cq *cq;
 	void *context;
 
-	cr_assert(st_readable(end->chan->fd, ST_LIMIT_MS), "no event");
+	cr_assert(st_readable(end->chan->fd, ST_LIMIT_MS), "the CQ's channel got no event in time");
 	cr_assert_eq(ibv_get_cq_event(end->chan, &cq, &context), 0);
 	cr_assert_eq(cq, end->cq);
 	cr_assert_eq(context, end);
@@ -62,9 +62,9 @@ Test(stock, cq_event__one_for_each_arm)
 		take_event(&b);
 		cr_assert_eq(st_poll(&b), IBV_WC_SUCCESS);
 		cr_assert_eq(st_poll(&b), IBV_WC_SUCCESS);
-		cr_assert_not(st_readable(b.chan->fd, 20), "two events for one arm");
+		cr_assert_not(st_readable(b.chan->fd, 20), "one arm caused two events");
 	}
-	cr_assert_not(st_readable(a.chan->fd, 0), "an event without an arm");
+	cr_assert_not(st_readable(a.chan->fd, 0), "an event came without an arm");
 	unpair(&a, &b);
 }
 
@@ -91,7 +91,7 @@ Test(stock, cq_event__solicited_only)
 	cr_assert_eq(ibv_req_notify_cq(b.cq, 1), 0);
 	send_small(&a, 0);
 	cr_assert_eq(st_poll(&b), IBV_WC_SUCCESS);
-	cr_assert_not(st_readable(b.chan->fd, 50), "an event for an unsolicited completion");
+	cr_assert_not(st_readable(b.chan->fd, 50), "an unsolicited completion caused an event");
 	send_small(&a, IBV_SEND_SOLICITED);
 	take_event(&b);
 	cr_assert_eq(st_poll(&b), IBV_WC_SUCCESS);
@@ -166,7 +166,7 @@ Test(stock, async_event__access_error_at_the_responder)
 	cr_assert_neq(ibv_get_async_event(a.ctx, &event), 0);
 	cr_assert_eq(errno, EAGAIN);
 	cr_assert_eq(st_write(&a, (uintptr_t)b.buf, b.mr->rkey ^ 1, 8), IBV_WC_REM_ACCESS_ERR);
-	cr_assert(st_readable(b.ctx->async_fd, ST_LIMIT_MS), "no event");
+	cr_assert(st_readable(b.ctx->async_fd, ST_LIMIT_MS), "no asynchronous event came in time");
 	cr_assert_eq(ibv_get_async_event(b.ctx, &event), 0);
 	cr_assert_eq(event.event_type, IBV_EVENT_QP_ACCESS_ERR);
 	cr_assert_eq(event.element.qp, b.qp);
@@ -180,9 +180,9 @@ Test(stock, destroy_qp__with_its_event_unread)
 
 	pair(&a, &b);
 	cr_assert_eq(st_write(&a, (uintptr_t)b.buf, b.mr->rkey ^ 1, 8), IBV_WC_REM_ACCESS_ERR);
-	cr_assert(st_readable(b.ctx->async_fd, ST_LIMIT_MS), "no event");
+	cr_assert(st_readable(b.ctx->async_fd, ST_LIMIT_MS), "no asynchronous event came in time");
 	st_destroy(&b);
-	cr_assert_not(st_readable(a.ctx->async_fd, 0), "an event of a destroyed QP");
+	cr_assert_not(st_readable(a.ctx->async_fd, 0), "a destroyed QP caused an event");
 	st_destroy(&a);
 	st_close(a.ctx);
 }

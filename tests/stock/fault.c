@@ -21,9 +21,10 @@ static void take(struct ibv_context *ctx, enum ibv_event_type type)
 {
 	struct ibv_async_event event;
 
-	cr_assert(st_readable(ctx->async_fd, ST_LIMIT_MS), "no event");
+	cr_assert(st_readable(ctx->async_fd, ST_LIMIT_MS), "no asynchronous event came in time");
 	cr_assert_eq(ibv_get_async_event(ctx, &event), 0);
-	cr_assert_eq(event.event_type, type, "%s", ibv_event_type_str(event.event_type));
+	cr_assert_eq(event.event_type, type, "the wrong event came: %s",
+		     ibv_event_type_str(event.event_type));
 	ibv_ack_async_event(&event);
 }
 
@@ -61,7 +62,7 @@ Test(stock, port__down_then_up)
 		cr_expect_eq(event.hdr.cookie, 5);
 		cr_expect_eq(event.bytes[8 + 1], PORT_CHANGE);
 		cr_expect_eq(event.bytes[8 + 3], i % 2 ? 4 : 1,
-			     "port state 1 (down) and 4 (active) must alternate");
+			     "port states 1 (down) and 4 (active) do not alternate");
 	}
 	mlx5dv_devx_destroy_event_channel(ch);
 	st_close(ctx);

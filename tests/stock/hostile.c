@@ -58,10 +58,12 @@ Test(stock, ioctl__shorter_than_its_command)
 	for (uint32_t cmd = 0; cmd < 64; cmd++) {
 		for (uint32_t ext = 0; ext <= IB_USER_VERBS_CMD_FLAG_EXTENDED;
 		     ext += IB_USER_VERBS_CMD_FLAG_EXTENDED) {
-			cr_expect_neq(write_cmd(ctx, cmd | ext, NULL, 0, 0), 0, "command %u", cmd);
+			cr_expect_neq(write_cmd(ctx, cmd | ext, NULL, 0, 0), 0,
+				      "command %u without input was accepted", cmd);
 			if (!ext && cmd == IB_USER_VERBS_CMD_DEALLOC_PD)
 				continue;
-			cr_expect_neq(write_cmd(ctx, cmd | ext, zero, 3, 0), 0, "command %u", cmd);
+			cr_expect_neq(write_cmd(ctx, cmd | ext, zero, 3, 0), 0,
+				      "command %u with 3 bytes of input was accepted", cmd);
 			if (ext)
 				break;
 		}
@@ -100,7 +102,7 @@ Test(stock, ioctl__handles_that_are_none_or_of_another_kind)
 		cr_expect_eq(write_cmd(ctx, IB_USER_VERBS_CMD_DESTROY_SRQ, &srq, sizeof(srq), 4), want);
 	}
 	cr_expect_eq(write_cmd(other, IB_USER_VERBS_CMD_DEALLOC_PD, &pd->handle, 4, 0), ENOENT,
-		     "the PD of another context");
+		     "a context freed the PD of another context");
 	mw.pd_handle = pd->handle;
 	cr_expect_eq(write_cmd(other, IB_USER_VERBS_CMD_ALLOC_MW, &mw, sizeof(mw), 8), ENOENT);
 	cr_expect_eq(ibv_dealloc_pd(pd), 0);
@@ -124,7 +126,8 @@ Test(stock, ioctl__headers_that_lie)
 	cr_expect_eq(run(ctx, &c), EINVAL);
 	c.hdr.reserved2 = 0;
 	c.hdr.attrs[0].attr_id = UVERBS_ATTR_CORE_IN;
-	cr_expect_eq(run(ctx, &c), EINVAL, "a command without a number");
+	cr_expect_eq(run(ctx, &c), EINVAL,
+		     "a command without a number was not refused with EINVAL");
 	cr_expect_eq(ioctl(ctx->cmd_fd, RDMA_VERBS_IOCTL, NULL), -1);
 	cr_expect_eq(errno, EFAULT);
 	c.hdr.object_id = 0x7777;
@@ -142,16 +145,16 @@ Test(stock, ioctl__queues_of_impossible_shape)
 	cr_expect_null(ibv_create_cq(ctx, 0, NULL, NULL, 0));
 	cr_expect_null(ibv_create_cq(ctx, INT32_MAX, NULL, NULL, 0));
 	cr_expect_null(ibv_create_cq(ctx, 8, NULL, NULL, 1),
-		       "a completion vector that does not exist");
+		       "a CQ with a missing completion vector was created");
 	attr.send_cq = attr.recv_cq = cq;
-	cr_expect_null(ibv_create_qp(pd, &attr), "a QP without queues");
+	cr_expect_null(ibv_create_qp(pd, &attr), "a QP without queues was created");
 	attr.cap.max_send_wr = 1 << 24;
 	cr_expect_null(ibv_create_qp(pd, &attr));
 	attr.cap = (struct ibv_qp_cap){ .max_send_wr = 4, .max_send_sge = 1000 };
 	cr_expect_null(ibv_create_qp(pd, &attr));
 	attr.cap.max_send_sge = 1;
 	attr.qp_type = IBV_QPT_UC;
-	cr_expect_null(ibv_create_qp(pd, &attr), "a service other than RC and UD");
+	cr_expect_null(ibv_create_qp(pd, &attr), "a QP of a type other than RC and UD was created");
 	ibv_destroy_cq(cq);
 	ibv_dealloc_pd(pd);
 	st_close(ctx);

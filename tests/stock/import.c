@@ -16,9 +16,12 @@ static void import(struct imported *i, const struct st_end *from)
 	int fd = dup(from->ctx->cmd_fd);
 
 	cr_assert_geq(fd, 0);
-	cr_assert_not_null(i->ctx = ibv_import_device(fd), "errno %d", errno);
-	cr_assert_not_null(i->pd = ibv_import_pd(i->ctx, from->pd->handle), "errno %d", errno);
-	cr_assert_not_null(i->mr = ibv_import_mr(i->pd, from->mr->handle), "errno %d", errno);
+	cr_assert_not_null(i->ctx = ibv_import_device(fd),
+			   "the context cannot be imported, errno %d", errno);
+	cr_assert_not_null(i->pd = ibv_import_pd(i->ctx, from->pd->handle),
+			   "the PD cannot be imported, errno %d", errno);
+	cr_assert_not_null(i->mr = ibv_import_mr(i->pd, from->mr->handle),
+			   "the MR cannot be imported, errno %d", errno);
 	cr_expect_eq(i->mr->lkey, from->mr->lkey);
 	cr_expect_eq(i->mr->rkey, from->mr->rkey);
 	cr_expect_eq(i->mr->length, from->mr->length);
@@ -38,7 +41,7 @@ static struct ibv_qp *qp_of(const struct imported *i, struct ibv_cq *cq)
 					 .cap = { ST_DEPTH, ST_DEPTH, 1, 1, 0 } };
 	struct ibv_qp *qp = ibv_create_qp(i->pd, &attr);
 
-	cr_assert_not_null(qp, "errno %d", errno);
+	cr_assert_not_null(qp, "the QP cannot be created, errno %d", errno);
 	return qp;
 }
 
@@ -61,7 +64,7 @@ Test(stock, import_device__a_write_with_an_imported_pd_and_region)
 	unimport(&i);
 	st_connect(&a, &a);
 	cr_assert_eq(st_write(&a, (uintptr_t)a.buf, a.mr->rkey, 64), IBV_WC_SUCCESS,
-		     "the original context still works");
+		     "the original context fails after the imported one was closed");
 	st_destroy(&b);
 	st_destroy(&a);
 	st_close(a.ctx);
@@ -77,7 +80,8 @@ Test(stock, import_device__makes_a_shared_receive_queue)
 
 	st_create(&a, st_open());
 	import(&i, &a);
-	cr_assert_not_null(srq = ibv_create_srq(i.pd, &attr), "errno %d", errno);
+	cr_assert_not_null(srq = ibv_create_srq(i.pd, &attr), "the SRQ cannot be created, errno %d",
+			   errno);
 	cr_expect_geq(attr.attr.max_wr, 8);
 	cr_expect_geq(attr.attr.max_sge, 2);
 	cr_assert_eq(ibv_query_srq(srq, &is), 0);
@@ -95,9 +99,10 @@ Test(stock, import_device__outlives_the_first_descriptor)
 	struct ibv_context *imported = ibv_import_device(dup(ctx->cmd_fd));
 	struct ibv_pd *pd;
 
-	cr_assert_not_null(imported, "errno %d", errno);
+	cr_assert_not_null(imported, "the context cannot be imported, errno %d", errno);
 	st_close(ctx);
-	cr_assert_not_null(pd = ibv_alloc_pd(imported), "errno %d", errno);
+	cr_assert_not_null(pd = ibv_alloc_pd(imported), "the PD cannot be allocated, errno %d",
+			   errno);
 	cr_expect_eq(ibv_dealloc_pd(pd), 0);
 	st_close(imported);
 }

@@ -34,8 +34,10 @@ static void create(struct owner *o)
 	cr_assert_eq(ibv_destroy_qp(o->end.qp), 0);
 	attr.send_cq = attr.recv_cq = o->end.cq;
 	mkey.pd = attr.pd = o->end.pd;
-	cr_assert_not_null(o->end.qp = mlx5dv_create_qp(o->end.ctx, &attr, &dv), "errno %d", errno);
-	cr_assert_not_null(o->mkey = mlx5dv_create_mkey(&mkey), "errno %d", errno);
+	cr_assert_not_null(o->end.qp = mlx5dv_create_qp(o->end.ctx, &attr, &dv),
+			   "the QP cannot be created, errno %d", errno);
+	cr_assert_not_null(o->mkey = mlx5dv_create_mkey(&mkey),
+			   "the mkey cannot be created, errno %d", errno);
 	o->qp = ibv_qp_to_qp_ex(o->end.qp);
 	o->mqp = mlx5dv_qp_ex_from_ibv_qp_ex(o->qp);
 	st_create(&o->peer, o->end.ctx);

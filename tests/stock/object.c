@@ -87,7 +87,8 @@ Test(stock, rereg_mr__ends_the_old_key)
 	cr_assert_neq(b.mr->rkey, old);
 	cr_assert_eq(st_write(&a, (uintptr_t)b.buf + 4096, b.mr->rkey, 64), IBV_WC_SUCCESS);
 	cr_expect_neq(ibv_rereg_mr(b.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
-				   IBV_ACCESS_REMOTE_WRITE), 0, "remote write without local write");
+				   IBV_ACCESS_REMOTE_WRITE),
+		      0, "an MR got the right of remote write without local write");
 	cr_assert_eq(st_write(&a, (uintptr_t)b.buf + 4096, b.mr->rkey, 64), IBV_WC_SUCCESS);
 	cr_assert_eq(st_write(&a, (uintptr_t)b.buf + 4096, old, 64), IBV_WC_REM_ACCESS_ERR);
 	st_destroy(&a);
@@ -162,7 +163,7 @@ Test(stock, post_recv__beyond_what_query_qp_reports_is_refused)
 	cr_assert_geq(now.cap.max_recv_wr, 10);
 	cr_assert_geq(now.cap.max_recv_sge, 3);
 	for (uint32_t i = 0; i < now.cap.max_recv_wr; i++)
-		cr_assert_eq(ibv_post_recv(a.qp, &wr, &bad), 0, "receive %u", i);
+		cr_assert_eq(ibv_post_recv(a.qp, &wr, &bad), 0, "receive %u cannot be posted", i);
 	cr_expect_eq(ibv_post_recv(a.qp, &wr, &bad), ENOMEM);
 	cr_assert_eq(ibv_destroy_qp(was), 0);
 	st_destroy(&a);

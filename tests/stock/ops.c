@@ -50,9 +50,11 @@ static struct ibv_wc poll_one(struct st_end *end)
 	struct ibv_wc wc = { 0 };
 	int n = 0;
 
-	cr_assert(TH_WITHIN(ST_LIMIT_MS, (n = ibv_poll_cq(end->cq, 1, &wc)) != 0), "no completion");
+	cr_assert(TH_WITHIN(ST_LIMIT_MS, (n = ibv_poll_cq(end->cq, 1, &wc)) != 0),
+		  "the CQ got no completion in time");
 	cr_assert_eq(n, 1);
-	cr_assert_eq(wc.status, IBV_WC_SUCCESS, "%s", ibv_wc_status_str(wc.status));
+	cr_assert_eq(wc.status, IBV_WC_SUCCESS, "the completion has the status \"%s\"",
+		     ibv_wc_status_str(wc.status));
 	return wc;
 }
 
@@ -123,7 +125,7 @@ Test(stock, post_atomic__fetch_and_add_compare_and_swap)
 		     "compare-and-swap swapped although the values differ");
 	add.wr.atomic.rkey = t.b.mr->rkey;
 	cr_expect_eq(post(&t, &add, 8), IBV_WC_REM_ACCESS_ERR,
-		     "the region has no right for atomics");
+		     "an atomic to an MR without the right for atomics was not refused");
 	end(&t);
 }
 
@@ -190,7 +192,8 @@ Test(stock, resize_cq__keeps_what_is_in_it)
 			send_numbered(&t, sent++);
 		for (int k = 0; k < 2; k++)
 			cr_assert_eq(poll_one(&t.b).imm_data, htobe32(got++));
-		cr_assert_eq(ibv_resize_cq(t.b.cq, size[i]), 0, "to %d", size[i]);
+		cr_assert_eq(ibv_resize_cq(t.b.cq, size[i]), 0,
+			     "the CQ cannot be resized to %d entries", size[i]);
 		cr_assert_eq(t.b.cq->cqe, size[i]);
 		send_numbered(&t, sent++);
 		while (got < sent)

@@ -142,7 +142,8 @@ enum ibv_wc_status st_poll(struct st_end *end)
 	struct ibv_wc wc = { 0 };
 	int n = 0;
 
-	cr_assert(TH_WITHIN(ST_LIMIT_MS, (n = ibv_poll_cq(end->cq, 1, &wc)) != 0), "no completion");
+	cr_assert(TH_WITHIN(ST_LIMIT_MS, (n = ibv_poll_cq(end->cq, 1, &wc)) != 0),
+		  "the CQ got no completion in time");
 	cr_assert_eq(n, 1);
 	return wc.status;
 }

@@ -95,9 +95,11 @@ static void take_async(struct shared *s, enum ibv_event_type type)
 {
 	struct ibv_async_event event;
 
-	cr_assert(st_readable(s->a.ctx->async_fd, ST_LIMIT_MS), "no event");
+	cr_assert(st_readable(s->a.ctx->async_fd, ST_LIMIT_MS),
+		  "no asynchronous event came in time");
 	cr_assert_eq(ibv_get_async_event(s->a.ctx, &event), 0);
-	cr_assert_eq(event.event_type, type, "%s", ibv_event_type_str(event.event_type));
+	cr_assert_eq(event.event_type, type, "the wrong event came: %s",
+		     ibv_event_type_str(event.event_type));
 	if (type == IBV_EVENT_SRQ_LIMIT_REACHED)
 		cr_assert_eq(event.element.srq, s->srq);
 	else
@@ -119,11 +121,12 @@ Test(stock, srq__limit)
 	cr_expect_geq(attr.max_sge, 2);
 	send_text(&s, "3");
 	send_text(&s, "2");
-	cr_expect_not(st_readable(s.a.ctx->async_fd, 0), "two receives are left");
+	cr_expect_not(st_readable(s.a.ctx->async_fd, 0),
+		      "the limit event came with two receives left; the limit is two");
 	send_text(&s, "1");
 	take_async(&s, IBV_EVENT_SRQ_LIMIT_REACHED);
 	cr_assert_eq(ibv_query_srq(s.srq, &attr), 0);
-	cr_expect_eq(attr.srq_limit, 0, "one limit event for each arm");
+	cr_expect_eq(attr.srq_limit, 0, "the limit is still set after its event");
 	attr.max_wr = 2 * DEPTH;
 	cr_expect_eq(ibv_modify_srq(s.srq, &attr, IBV_SRQ_MAX_WR), EINVAL);
 	attr.srq_limit = 1 << 20;
@@ -183,7 +186,8 @@ Test(stock, srq_create__of_no_receives_with_a_preference_for_huge_pages)
 	setenv("MLX_SRQ_ALLOC_TYPE", "PREFER_HUGE", 1);
 	ctx = st_open();
 	cr_assert_not_null(pd = ibv_alloc_pd(ctx));
-	cr_assert_not_null(srq = ibv_create_srq(pd, &attr), "errno %d", errno);
+	cr_assert_not_null(srq = ibv_create_srq(pd, &attr), "the SRQ cannot be created, errno %d",
+			   errno);
 	cr_expect_eq(ibv_destroy_srq(srq), 0);
 	cr_expect_eq(ibv_dealloc_pd(pd), 0);
 	st_close(ctx);

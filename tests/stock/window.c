@@ -172,7 +172,8 @@ static struct ibv_wc one_wc(struct st_end *end)
 	struct ibv_wc wc = { 0 };
 	int n = 0;
 
-	cr_assert(TH_WITHIN(ST_LIMIT_MS, (n = ibv_poll_cq(end->cq, 1, &wc)) != 0), "no completion");
+	cr_assert(TH_WITHIN(ST_LIMIT_MS, (n = ibv_poll_cq(end->cq, 1, &wc)) != 0),
+		  "the CQ got no completion in time");
 	cr_assert_eq(n, 1);
 	return wc;
 }
@@ -186,7 +187,8 @@ static void ends(struct fixture *f, uint32_t rkey, bool new_calls, enum ibv_wc_s
 	st_recv(&f->b, 64);
 	send_end(&f->a, rkey, new_calls);
 	wc = one_wc(&f->b);
-	cr_assert_eq(wc.status, at_b, "%s", ibv_wc_status_str(wc.status));
+	cr_assert_eq(wc.status, at_b, "the receive has the wrong status \"%s\"",
+		     ibv_wc_status_str(wc.status));
 	if (wc.status == IBV_WC_SUCCESS) {
 		cr_assert_eq(wc.opcode, IBV_WC_RECV);
 		cr_assert(wc.wc_flags & IBV_WC_WITH_INV);
@@ -194,7 +196,8 @@ static void ends(struct fixture *f, uint32_t rkey, bool new_calls, enum ibv_wc_s
 		cr_assert_eq(wc.byte_len, 32);
 	}
 	wc = one_wc(&f->a);
-	cr_assert_eq(wc.status, at_a, "%s", ibv_wc_status_str(wc.status));
+	cr_assert_eq(wc.status, at_a, "the send has the wrong status \"%s\"",
+		     ibv_wc_status_str(wc.status));
 }
 
 Test(stock, send_with_invalidate__ends_a_window_of_type_2)
