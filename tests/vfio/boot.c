@@ -36,7 +36,8 @@ Test(boot, open__names_of_others)
 	static const char *const names[] = { "0000:7f:00.0", "0000:01:00.1", "mlx5_0", "" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		cr_expect_null(rig_try_open(names[i]), "%s", names[i]);
+		cr_expect_null(rig_try_open(names[i]), "a device named \"%s\" was opened",
+			       names[i]);
 }
 
 Test(boot, open__while_it_is_open)
@@ -44,7 +45,7 @@ Test(boot, open__while_it_is_open)
 	struct ibv_context *ctx = rig_open(&name);
 
 	cr_expect_null(rig_try_open(name.pci));
-	cr_expect_eq(errno, EBUSY, "%s", strerror(errno));
+	cr_expect_eq(errno, EBUSY, "the second open did not fail with EBUSY: %s", strerror(errno));
 	ibv_close_device(ctx);
 	ibv_close_device(rig_open(&name));
 }
@@ -64,8 +65,8 @@ Test(boot, close__with_objects_alive)
 		ctx = rig_open(&name);
 	}
 	th_usage(&after);
-	cr_expect_eq(after.fds, before.fds, "%ld descriptors, before %ld", (long)after.fds,
-		     (long)before.fds);
+	cr_expect_eq(after.fds, before.fds, "%ld descriptors are open instead of %ld",
+		     (long)after.fds, (long)before.fds);
 	cr_expect_eq(after.threads, before.threads);
 	ibv_close_device(ctx);
 }
@@ -89,10 +90,12 @@ Test(boot, pages__for_many_objects)
 	struct ibv_pd **pds = calloc(MANY, sizeof(struct ibv_pd *));
 
 	for (int i = 0; i < MANY; i++)
-		cr_assert_not_null(pds[i] = ibv_alloc_pd(ctx), "%d: %s", i, strerror(errno));
+		cr_assert_not_null(pds[i] = ibv_alloc_pd(ctx), "PD %d cannot be allocated: %s", i,
+				   strerror(errno));
 	for (int i = 0; i < MANY; i++)
 		cr_assert_eq(ibv_dealloc_pd(pds[i]), 0);
-	cr_expect_gt(pages_wanted(ctx), -MANY / 32, "the device keeps all pages that it got");
+	cr_expect_gt(pages_wanted(ctx), -MANY / 32,
+		     "the device keeps the pages of destroyed objects");
 	free(pds);
 	ibv_close_device(ctx);
 }

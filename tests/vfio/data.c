@@ -36,7 +36,8 @@ static void create_eq(void)
 	uint8_t in[0x110] = { 0 }, out[16] = { 0 }, *eqc = in + 0x10;
 
 	eq.ctx = ctx;
-	cr_assert_not_null(eq.msi = mlx5dv_devx_alloc_msi_vector(ctx), "%s", strerror(errno));
+	cr_assert_not_null(eq.msi = mlx5dv_devx_alloc_msi_vector(ctx),
+			   "the MSI vector cannot be allocated: %s", strerror(errno));
 	cr_assert_not_null(eq.uar = mlx5dv_devx_alloc_uar(ctx, MLX5DV_UAR_ALLOC_TYPE_NC));
 	dx_head(in, 0x301, 0);
 	dx_put(eqc, 0x0c, 3, 5, EQ_LOG);
@@ -44,7 +45,7 @@ static void create_eq(void)
 	dx_put(eqc, 0x14, 24, 8, (uint32_t)eq.msi->vector);
 	dx_put64(in, 0x58, 1 << PORT_CHANGE);
 	eq.eq = mlx5dv_devx_create_eq(ctx, in, sizeof(in), out, sizeof(out));
-	cr_assert_not_null(eq.eq, "syndrome %#x", dx_get(out, 4, 0, 32));
+	cr_assert_not_null(eq.eq, "the EQ cannot be created, syndrome %#x", dx_get(out, 4, 0, 32));
 	eq.eqn = dx_get(out, 8, 24, 8);
 	for (int i = 0; i < 1 << EQ_LOG; i++)
 		((uint8_t *)eq.eq->vaddr)[64 * i + 63] = 1;
@@ -66,7 +67,7 @@ static uint8_t next_event(uint8_t data[28])
 			arm();
 			return e[1];
 		}
-		cr_assert_eq(poll(&p, 1, ST_LIMIT_MS), 1, "no interrupt");
+		cr_assert_eq(poll(&p, 1, ST_LIMIT_MS), 1, "the EQ raised no interrupt in time");
 		cr_assert_eq(read(p.fd, &n, sizeof(n)), sizeof(n));
 	}
 }
@@ -204,11 +205,12 @@ Test(data, rdma_write__to_memory_that_is_not_mapped)
 	dx_put(in + 0x10, 0x0c, 0, 1, 1);
 	dx_put(in + 0x10, 0x0c, 8, 24, pd.pdn);
 	mkey = mlx5dv_devx_obj_create(ctx, in, sizeof(in), out, sizeof(out));
-	cr_assert_not_null(mkey, "syndrome %#x", dx_get(out, 4, 0, 32));
+	cr_assert_not_null(mkey, "the mkey cannot be created, syndrome %#x", dx_get(out, 4, 0, 32));
 	key = dx_get(out, 8, 8, 24) << 8;
 	dx_write(&d, &(struct ibv_mr){ .lkey = key }, UINT64_C(0x7f00000000), UINT64_C(0x7f00001000), key,
 		 64);
-	cr_assert(TH_WITHIN(ST_LIMIT_MS, d.mem[DX_CQ_AT + 63] >> 4 == 0xd), "no error");
+	cr_assert(TH_WITHIN(ST_LIMIT_MS, d.mem[DX_CQ_AT + 63] >> 4 == 0xd),
+		  "the CQ got no error completion in time");
 	cr_assert_eq(mlx5dv_devx_obj_destroy(mkey), 0);
 	dx_destroy(&d);
 }

@@ -32,7 +32,7 @@ Test(kernel, group__serves_one_at_a_time)
 	cr_expect_eq(errno, EBUSY);
 	close(first);
 	first = open(name.group, O_RDWR);
-	cr_expect_geq(first, 0, "%s", strerror(errno));
+	cr_expect_geq(first, 0, "the group cannot be opened again: %s", strerror(errno));
 	close(first);
 }
 
@@ -83,7 +83,7 @@ Test(kernel, group__steps_in_order)
 	cr_expect_eq(ioctl(container, VFIO_CHECK_EXTENSION, VFIO_TYPE1v2_IOMMU), 1);
 	cr_expect_eq(ioctl(container, VFIO_CHECK_EXTENSION, VFIO_SPAPR_TCE_IOMMU), 0);
 	cr_expect_lt(ioctl(container, VFIO_SET_IOMMU, VFIO_TYPE1v2_IOMMU), 0,
-		     "a container without a group");
+		     "a container without a group got an IOMMU");
 	cr_expect_eq(rig_ioctl(group, VFIO_GROUP_GET_DEVICE_FD, name.pci), EINVAL);
 	cr_expect_eq(rig_ioctl(group, VFIO_GROUP_SET_CONTAINER, &none), EINVAL);
 	cr_expect_eq(rig_ioctl(group, VFIO_GROUP_GET_STATUS, &status), 0);
@@ -93,7 +93,7 @@ Test(kernel, group__steps_in_order)
 	cr_expect_eq(rig_ioctl(group, VFIO_GROUP_GET_STATUS, &status), 0);
 	cr_expect_eq(status.flags, VFIO_GROUP_FLAGS_VIABLE | VFIO_GROUP_FLAGS_CONTAINER_SET);
 	cr_expect_eq(rig_ioctl(group, VFIO_GROUP_GET_DEVICE_FD, name.pci), EINVAL,
-		     "a container without an IOMMU");
+		     "the device could be opened in a container without an IOMMU");
 	cr_expect_lt(ioctl(container, VFIO_SET_IOMMU, VFIO_SPAPR_TCE_IOMMU), 0);
 	cr_assert_eq(ioctl(container, VFIO_SET_IOMMU, VFIO_TYPE1v2_IOMMU), 0);
 	cr_expect_eq(rig_ioctl(group, VFIO_GROUP_GET_DEVICE_FD, other), ENODEV);
@@ -124,23 +124,26 @@ Test(kernel, iommu__maps)
 	cr_assert_eq(rig_map(f.container, mem, 0x10000, 8192), 0);
 	cr_expect_eq(rig_map(f.container, mem, 0x11000, 4096), EEXIST);
 	cr_expect_eq(rig_map(f.container, mem, 0xf000, 0x10000), EFAULT,
-		     "a range that ends beyond the memory");
+		     "a map that ends beyond the memory was not refused with EFAULT");
 	cr_expect_eq(rig_map(f.container, mem, 0x20800, 4096), EINVAL,
-		     "an address that is not aligned to a page");
-	cr_expect_eq(rig_map(f.container, mem, 0x20000, 0), EINVAL, "nothing");
+		     "a map at an address inside a page was not refused");
+	cr_expect_eq(rig_map(f.container, mem, 0x20000, 0), EINVAL,
+		     "a map of 0 bytes was not refused");
 	cr_expect_eq(rig_map(f.container, mem, 0xfee00000, 4096), EINVAL,
-		     "the range of interrupt messages");
+		     "a map in the range of interrupt messages was not refused");
 	cr_expect_eq(rig_map(f.container, mem, UINT64_C(1) << 40, 4096), EINVAL,
-		     "an address above the usable range");
-	cr_expect_eq(unmap(f.container, 0x10000, &size), EINVAL, "only part of a map");
+		     "a map above the usable range was not refused");
+	cr_expect_eq(unmap(f.container, 0x10000, &size), EINVAL,
+		     "an unmap of only a part of a map was not refused");
 	size = 0x10000;
 	cr_expect_eq(unmap(f.container, 0x8000, &size), 0);
 	cr_expect_eq(size, 8192);
 	size = 4096;
-	cr_expect_eq(unmap(f.container, 0x10000, &size), 0, "the map was removed already");
+	cr_expect_eq(unmap(f.container, 0x10000, &size), 0, "an unmap of a removed map failed");
 	cr_expect_eq(size, 0);
 	munmap(mem, 16384);
-	cr_expect_eq(rig_map(f.container, mem, 0x10000, 4096), EFAULT, "an address without memory");
+	cr_expect_eq(rig_map(f.container, mem, 0x10000, 4096), EFAULT,
+		     "a map of an address without memory was not refused with EFAULT");
 	rig_fds_close(&f);
 }
 
@@ -178,7 +181,7 @@ Test(kernel, device__regions)
 	cr_expect(r.flags & VFIO_REGION_INFO_FLAG_MMAP);
 	bar = mmap(NULL, r.size, PROT_READ | PROT_WRITE, MAP_SHARED, f.device, (off_t)r.offset);
 	cr_assert_neq(bar, MAP_FAILED);
-	cr_expect_eq(be32toh(bar[1]) >> 16, 5, "revision of the command interface");
+	cr_expect_eq(be32toh(bar[1]) >> 16, 5, "the revision of the command interface is not 5");
 	munmap(bar, r.size);
 	for (r.index = 1; r.index < info.num_regions; r.index++) {
 		cr_expect_eq(rig_ioctl(f.device, VFIO_DEVICE_GET_REGION_INFO, &r), 0);
@@ -204,9 +207,9 @@ Test(kernel, device__config_space)
 	cr_expect_eq(v, 0x15b3);
 	cr_expect_eq(pwrite(f.device, &ones, 2, (off_t)r.offset), 2);
 	cr_expect_eq(pread(f.device, &v, 2, (off_t)r.offset), 2);
-	cr_expect_eq(v, 0x15b3, "the vendor can be changed");
+	cr_expect_eq(v, 0x15b3, "the vendor ID could be changed");
 	pread(f.device, &v, 2, (off_t)r.offset + 4);
-	cr_expect_eq(v & 4, 0, "the function accesses memory before bus mastering is enabled");
+	cr_expect_eq(v & 4, 0, "bus mastering is enabled before the driver enables it");
 	/* PCI: to read the size of a BAR, write all ones to it first. */
 	pwrite(f.device, &bar, 4, (off_t)r.offset + 0x10);
 	pread(f.device, &bar, 4, (off_t)r.offset + 0x10);
@@ -258,18 +261,19 @@ Test(kernel, device__interrupts)
 	cr_assert_gt(info.count, 1);
 	cr_expect_eq(set_irq(f.device, FDS, 0, info.count + 1, fd), EINVAL);
 	cr_expect_eq(set_irq(f.device, FDS, 0, 2, fd), EINVAL,
-		     "more vectors than the structure has eventfds");
+		     "more vectors than the structure has eventfds were accepted");
 	cr_expect_eq(set_irq(f.device, FDS | VFIO_IRQ_SET_DATA_NONE, 0, 1, fd), EINVAL);
-	cr_expect_eq(set_irq(f.device, FIRE, 0, 1, 0), EINVAL, "MSI-X is not enabled");
+	cr_expect_eq(set_irq(f.device, FIRE, 0, 1, 0), EINVAL,
+		     "an interrupt was accepted while MSI-X is not enabled");
 	cr_assert_eq(set_irq(f.device, FDS, 0, 1, fd), 0);
 	cr_expect_eq(set_irq(f.device, FDS, 1, 1, fd), EINVAL,
-		     "more vectors than the first call enabled");
+		     "more vectors than the first call enabled were accepted");
 	cr_expect_eq(set_irq(f.device, FIRE, 0, 1, 0), 0);
 	cr_expect(told(fd));
 	cr_expect_eq(set_irq(f.device, FDS, 0, 1, -1), 0);
 	cr_expect_eq(set_irq(f.device, FIRE, 0, 1, 0), 0);
 	cr_expect(!told(fd));
-	cr_expect_eq(set_irq(f.device, FIRE, 0, 0, 0), 0, "off");
+	cr_expect_eq(set_irq(f.device, FIRE, 0, 0, 0), 0, "MSI-X cannot be disabled");
 	close(fd);
 	rig_fds_close(&f);
 }

@@ -28,7 +28,7 @@ struct rig_name rig_name(void)
 			break;
 		close(fd);
 	}
-	cr_assert_lt(n.index, RIG_FUNCTIONS, "no function is free");
+	cr_assert_lt(n.index, RIG_FUNCTIONS, "all functions are in use");
 	snprintf(n.pci, sizeof(n.pci), "0000:%02x:00.0", (n.index + 1) & 0xff);
 	snprintf(n.group, sizeof(n.group), "/dev/vfio/%u", RIG_GROUP + n.index);
 	return n;
@@ -51,7 +51,7 @@ struct ibv_context *rig_open(const struct rig_name *name)
 {
 	struct ibv_context *ctx = rig_try_open(name->pci);
 
-	cr_assert_not_null(ctx, "%s: %s", name->pci, strerror(errno));
+	cr_assert_not_null(ctx, "%s cannot be opened: %s", name->pci, strerror(errno));
 	return ctx;
 }
 
@@ -101,11 +101,11 @@ struct rig_fds rig_fds(const struct rig_name *name)
 	struct rig_fds f = { open("/dev/vfio/vfio", O_RDWR), open(name->group, O_RDWR), -1 };
 
 	cr_assert_geq(f.container, 0);
-	cr_assert_geq(f.group, 0, "%s: %s", name->group, strerror(errno));
+	cr_assert_geq(f.group, 0, "%s cannot be opened: %s", name->group, strerror(errno));
 	cr_assert_eq(rig_ioctl(f.group, VFIO_GROUP_SET_CONTAINER, &f.container), 0);
 	cr_assert_eq(ioctl(f.container, VFIO_SET_IOMMU, VFIO_TYPE1v2_IOMMU), 0);
 	f.device = ioctl(f.group, VFIO_GROUP_GET_DEVICE_FD, name->pci);
-	cr_assert_geq(f.device, 0, "%s", strerror(errno));
+	cr_assert_geq(f.device, 0, "the group returned no device descriptor: %s", strerror(errno));
 	return f;
 }
 
