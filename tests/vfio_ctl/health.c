@@ -29,7 +29,8 @@ static void setup(void)
 	char why[160] = "";
 
 	setenv("DAPL_DBG_TYPE", "0", 1);
-	cr_assert_eq(m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)), 0, "%s", why);
+	cr_assert_eq(m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)), 0,
+		     "the device cannot be opened: %s", why);
 	dev = vf_of(ctl)->dev;
 	bar = (uint8_t *)dev->uar->base_addr - (size_t)dev->uar->page_id * 4096;
 }
@@ -119,12 +120,14 @@ Test(health, firmware_pauses)
 
 	for (unsigned int ms = 1000; ms <= 3500; ms += 250) {
 		vfio_time(ms);
-		cr_assert_null(vf_health(&d), "%u ms", ms - 1000);
+		cr_assert_null(vf_health(&d), "the firmware counts as stopped after only %u ms",
+			       ms - 1000);
 	}
 	*counter = htobe32(1);
 	for (unsigned int ms = 3550; ms <= 3550 + 2500; ms += 250) {
 		vfio_time(ms);
-		cr_assert_null(vf_health(&d), "%u ms", ms - 3550);
+		cr_assert_null(vf_health(&d), "the firmware counts as stopped after only %u ms",
+			       ms - 3550);
 	}
 	vfio_time(3550 + 2850);
 	cr_assert_str_eq(vf_health(&d), "its firmware has stopped");
@@ -146,7 +149,9 @@ Test(health, firmware_and_checks_pause_together)
 	cr_assert_null(vf_health(&d));
 	for (unsigned int ms = 6000; ms <= 6010; ms += 5) {	/* interrupts */
 		vfio_time(ms);
-		cr_assert_null(vf_health(&d), "%u ms", ms);
+		cr_assert_null(vf_health(&d),
+			       "the firmware counts as stopped at %u ms, just after a common pause",
+			       ms);
 	}
 	*counter = htobe32(1);
 	vfio_time(6250);
@@ -231,7 +236,7 @@ Test(health, each_call_to_a_dead_device_fails)
 	cr_expect_eq(ctl->ops->pd_free(ctl, pdn, priv), -EIO);
 	cr_expect_eq(vf_eqs_create(vf_of(ctl)), -EIO);
 	cr_expect_eq(m5_ctl_open(VFIO_IA, "gid=auto", &other, why, sizeof(why)), -EIO);
-	cr_expect(strstr(why, "close all its IAs"), "%s", why);
+	cr_expect(strstr(why, "close all its IAs"), "the error does not name the cure: %s", why);
 }
 
 /* The ring gets more events than one read takes. The last event must still arrive. */

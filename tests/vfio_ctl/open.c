@@ -22,7 +22,8 @@ static struct m5_ctl *opened(const char *name, const char *params)
 	struct m5_ctl *ctl = NULL;
 	char why[160] = "";
 
-	cr_assert_eq(m5_ctl_open(name, params, &ctl, why, sizeof(why)), 0, "%s", why);
+	cr_assert_eq(m5_ctl_open(name, params, &ctl, why, sizeof(why)), 0,
+		     "the device cannot be opened: %s", why);
 	return ctl;
 }
 
@@ -92,7 +93,8 @@ Test(open, m5_ctl_open__port_is_infiniband)
 
 	calls_port.infiniband = 1;
 	cr_assert_eq(m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)), -EIO);
-	cr_assert(strstr(why, "InfiniBand") && strstr(why, "scripts/vfio unbind"), "%s", why);
+	cr_assert(strstr(why, "InfiniBand") && strstr(why, "scripts/vfio unbind"),
+		  "the error does not name the cause and the cure: %s", why);
 	calls_port.infiniband = 0;
 	nothing_left();
 }
@@ -122,7 +124,8 @@ Test(open, m5_ctl_open__port_has_no_cable)
 	cr_assert_eq(m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)), -EIO);
 	vfio_skip_pauses(false);
 	unsetenv("SOFTNIC_FAULT");
-	cr_assert(strstr(why, "is down: connect") && strstr(why, "20 s"), "%s", why);
+	cr_assert(strstr(why, "is down: connect") && strstr(why, "20 s"),
+		  "the error does not name the cause and the time: %s", why);
 	nothing_left();
 }
 
@@ -139,11 +142,13 @@ static void lacks_in_turn(const char *name, int lack)
 		calls_fail_named_after(n, name, lack);
 		err = m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why));
 		calls_stop();
-		cr_assert(!err || strlen(why) > 10, "%s, %lu: %d, %s", name, n, err, why);
+		cr_assert(!err || strlen(why) > 10,
+			  "after %s failed (call %lu), error %d has no explanation: \"%s\"", name,
+			  n, err, why);
 		nothing_left_but(err ? 0 : 5);
 	} while (err && ++n < 20);
-	cr_assert_eq(err, 0, "%s", why);
-	cr_assert_geq(n, 1, "the driver never queries %s", name);
+	cr_assert_eq(err, 0, "the open failed although no call failed: %s", why);
+	cr_assert_geq(n, 1, "the driver never calls %s", name);
 	ctl->ops->close(ctl);
 	nothing_left();
 }
@@ -162,7 +167,8 @@ Test(open, m5_ctl_open__machine_has_no_thread_for_a_moment)
 	char why[160] = "";
 
 	vfio_no_threads(3);
-	cr_assert_eq(m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)), 0, "%s", why);
+	cr_assert_eq(m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)), 0,
+		     "the device cannot be opened: %s", why);
 	cr_assert_eq(vfio_no_threads(0), 0);
 	ctl->ops->close(ctl);
 	nothing_left();
@@ -180,7 +186,9 @@ Test(open, m5_ctl_open__no_memory)
 		th_fail_start(TH_FAIL_HEAP, n);
 		err = m5_access_open(&m5_access_vfio, VFIO_IA, "gid=auto", &ctl, why, sizeof(why));
 		th_fail_stop();
-		cr_assert_eq(err, -ENOMEM, "%lu: %d", n, err);
+		cr_assert_eq(err, -ENOMEM,
+			     "after allocation %lu failed, the open returned %d instead of -ENOMEM",
+			     n, err);
 		cr_assert_null(ctl);
 	}
 	nothing_left();
@@ -229,8 +237,8 @@ Test(open, m5_ctl_open__names_of_others)
 	char why[160];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		cr_expect_eq(m5_ctl_open(names[i], "gid=auto", &ctl, why, sizeof(why)), -ENODEV, "%s",
-			     names[i]);
+		cr_expect_eq(m5_ctl_open(names[i], "gid=auto", &ctl, why, sizeof(why)), -ENODEV,
+			     "a device named \"%s\" was opened", names[i]);
 }
 
 Test(open, m5_ctl_open__while_the_port_is_down)
@@ -242,7 +250,7 @@ Test(open, m5_ctl_open__while_the_port_is_down)
 	vfio_skip_pauses(true);
 	cr_assert_eq(m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)), -EIO);
 	vfio_skip_pauses(false);
-	cr_assert(strstr(why, "is down: connect"), "%s", why);
+	cr_assert(strstr(why, "is down: connect"), "the error does not name the cause: %s", why);
 	cr_assert_eq(vfio_fault(""), 0);
 	first->ops->close(first);
 	nothing_left();
@@ -275,8 +283,10 @@ Test(open, port__by_ia_params)
 	cr_assert_arr_eq(pb.gid, v6, 16);
 	cr_assert_arr_eq(pb.mac, mac, 6);
 	cr_assert_arr_eq(pb.ipv4, ip, 4);
-	cr_assert_neq(pb.gid_index, pa.gid_index, "two addresses have one entry each");
-	cr_assert_eq(pc.gid_index, pa.gid_index, "one address has one entry");
+	cr_assert_neq(pb.gid_index, pa.gid_index,
+		      "two different addresses share one GID table entry");
+	cr_assert_eq(pc.gid_index, pa.gid_index,
+		     "two IAs with the same address have different GID table entries");
 	/* RFC 4291, appendix A */
 	cr_assert_eq(pd.gid[0], 0xfe);
 	cr_assert_eq(pd.gid[8] ^ 2, pd.mac[0]);
@@ -298,7 +308,8 @@ Test(open, port__has_the_gid_of_an_ipv6_ip)
 
 	cr_assert_arr_eq(pa.gid, v6, 16);
 	cr_assert_arr_eq(pa.ipv4, none, 4);
-	cr_assert_eq(pb.gid_index, pa.gid_index, "the device's table has the GID once");
+	cr_assert_eq(pb.gid_index, pa.gid_index,
+		     "two IAs with the same GID have different GID table entries");
 	cr_assert_neq(pc.gid_index, pa.gid_index);
 	a->ops->close(a);
 	b->ops->close(b);
@@ -355,8 +366,8 @@ Test(open, m5_ctl_list__returns_each_function)
 	for (size_t i = 0; i < n && i < 8; i++) {
 		if (strcmp(devs[i].access, "vfio"))
 			continue;
-		cr_assert(!strcmp(devs[i].name, VFIO_IA) || !strcmp(devs[i].name, VFIO_CHILD_IA), "%s",
-			  devs[i].name);
+		cr_assert(!strcmp(devs[i].name, VFIO_IA) || !strcmp(devs[i].name, VFIO_CHILD_IA),
+			  "the list has an unknown VFIO device: %s", devs[i].name);
 		cr_assert_str_eq(devs[i].why, "");
 		found++;
 	}
@@ -373,5 +384,6 @@ Test(open, m5_ctl_list__without_sysfs)
 	n = m5_ctl_list(devs, 8);
 	calls_stop();
 	for (size_t i = 0; i < n && i < 8; i++)
-		cr_assert(strcmp(devs[i].access, "vfio"), "%s", devs[i].name);
+		cr_assert(strcmp(devs[i].access, "vfio"),
+			  "the list has a VFIO device although sysfs is missing: %s", devs[i].name);
 }
