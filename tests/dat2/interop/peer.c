@@ -37,7 +37,7 @@ static void check(DAT_RETURN ret, const char *what)
 {
 	if (ret == DAT_SUCCESS)
 		return;
-	fprintf(stderr, "%s: 0x%08x\n", what, ret);
+	fprintf(stderr, "%s returned 0x%08x\n", what, ret);
 	exit(1);
 }
 #define DO(call) check(call, #call)
@@ -49,7 +49,7 @@ static DAT_EVENT wait_for(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 
 	DO(dat_evd_wait(evd, SOON, 1, &ev, &more));
 	if (ev.event_number != number) {
-		fprintf(stderr, "event 0x%x instead of 0x%x\n", ev.event_number, number);
+		fprintf(stderr, "event 0x%x came instead of 0x%x\n", ev.event_number, number);
 		exit(1);
 	}
 	return ev;
@@ -146,7 +146,7 @@ static void request(DAT_CONN_QUAL qual)
 	completed();
 	for (unsigned int i = 0; i < BYTES; i++) {
 		if (mem.data[i] != pattern(99, i)) {
-			fprintf(stderr, "byte %u is wrong\n", i);
+			fprintf(stderr, "byte %u of the data is wrong\n", i);
 			exit(1);
 		}
 	}
