@@ -98,7 +98,8 @@ Test(eal, queues__in_its_heap)
 	start();
 	before = used();
 	opened("eal=1");
-	cr_assert_geq(used(), before + 2 * CHUNK, "an IA each");
+	cr_assert_geq(used(), before + 2 * CHUNK,
+		      "the queues of the two IAs are not in the DPDK heap");
 	closed();
 	cr_assert_eq(used(), before);
 }
