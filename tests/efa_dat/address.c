@@ -88,7 +88,8 @@ Test(efa_address, ia_open__refuses_an_address_that_the_machine_lacks)
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
 		dat_provider_init(&info, each[i][0]);
 		cr_expect_eq(DAT_GET_TYPE(dat_ia_open(info.ia_name, 8, &async, &ia)),
-			     DAT_INVALID_PARAMETER, "%s", each[i][0]);
+			     DAT_INVALID_PARAMETER, "%s was not refused with DAT_INVALID_PARAMETER",
+			     each[i][0]);
 		said(each[i][1]);
 		dat_provider_fini(&info);
 	}

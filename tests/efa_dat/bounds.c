@@ -32,7 +32,8 @@ Test(efa_bounds, cq__has_places_for_each_endpoint)
 	ok(dat_ia_query(a.ia, NULL, DAT_IA_FIELD_ALL, &ia, 0, NULL));
 	while (n < 64 && more(&a, &attr, &ep[n]) == DAT_SUCCESS)
 		n++;
-	cr_assert_eq(n + 1, ia.max_eps, "%d endpoints of %d", n + 1, ia.max_eps);
+	cr_assert_eq(n + 1, ia.max_eps, "%d endpoints could be created, but max_eps is %d", n + 1,
+		     ia.max_eps);
 	cr_assert(n > 0 && n < 64);
 	cr_assert_eq(DAT_GET_TYPE(more(&a, &attr, &ep[n])), DAT_INSUFFICIENT_RESOURCES);
 	said("cannot create an endpoint of soft-efa-0");
@@ -124,7 +125,7 @@ Test(efa_bounds, memory__of_an_endpoint_is_as_reported_and_below_a_mebibyte)
 		"note: an endpoint of hw_efa takes %lu bytes, and reports %lu\n", each, told);
 	cr_assert(told > 64 * 4096 && told < 1u << 20);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	cr_assert(each < 1u << 20, "%lu bytes", each);
+	cr_assert(each < 1u << 20, "an endpoint takes %lu bytes, more than 1 MiB", each);
 	cr_assert(each > told - told / 50 && each < told + told / 50,
 		  "an endpoint takes %lu bytes, and reports %lu", each, told);
 #endif
@@ -173,9 +174,9 @@ Test(efa_bounds, requests__allocate_nothing)
 
 	pair_open("", "");
 	n = allocations(a_message);
-	cr_assert_eq(n, 0, "%lu allocations for messages", n);
+	cr_assert_eq(n, 0, "%lu allocations were made for messages", n);
 	/* The model itself makes one allocation for each write and for each read. */
 	n = allocations(two_writes_and_a_read);
-	cr_assert_leq(n, 9, "%lu allocations for 6 writes and 3 reads", n);
+	cr_assert_leq(n, 9, "%lu allocations were made for 6 writes and 3 reads", n);
 	pair_close();
 }

@@ -52,7 +52,8 @@ Test(efa_device, status__each_of_a_request)
 		ok(do_write(&a, 2, 0, 0, 64));
 		ok(do_write(&a, 3, 0, 0, 64));
 		both_broken();
-		cr_assert_eq(took(a.req, 2), each[i].status, "status %u", each[i].device);
+		cr_assert_eq(took(a.req, 2), each[i].status,
+			     "device status %u has the wrong DTO status", each[i].device);
 		cr_assert_eq(took(a.req, 3), DAT_DTO_ERR_FLUSHED);
 		cr_assert_eq(took(b.recv, 1), DAT_DTO_ERR_FLUSHED);
 		said("the connection is broken: ");

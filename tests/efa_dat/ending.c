@@ -32,7 +32,8 @@ static void ends_by(DAT_CLOSE_FLAGS how, const char *params)
 		ok(dat_ep_disconnect(b.ep, how));
 		took_conn(&a, DAT_CONNECTION_EVENT_DISCONNECTED);
 		for (uint32_t i = 0; i < MESSAGES; i++)
-			cr_expect_eq(took(a.req, i), DAT_DTO_SUCCESS, "round %d, send %u", round, i);
+			cr_expect_eq(took(a.req, i), DAT_DTO_SUCCESS, "round %d: send %u failed",
+				     round, i);
 		pair_close();
 	}
 }

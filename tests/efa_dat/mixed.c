@@ -37,13 +37,16 @@ static void round_of(struct end *s, struct end *t, uint32_t len, unsigned int se
 	ok(do_write(s, 1, SOURCE, TARGET, len));
 	ok(do_send(s, 2, SOURCE, len));
 	ok(do_read(s, 3, READS, TARGET, len));
-	cr_assert_eq(took(t->recv, 9), DAT_DTO_SUCCESS, "%s", what);
+	cr_assert_eq(took(t->recv, 9), DAT_DTO_SUCCESS, "%s: the receive failed", what);
 	cr_assert(filled(t->mem + TARGET, len, seed),
 		  "%s: the write has not arrived before its message, %u bytes", what, len);
-	cr_assert(filled(t->mem + RECEIVES, len, seed), "%s: a message of %u bytes", what, len);
+	cr_assert(filled(t->mem + RECEIVES, len, seed),
+		  "%s: a message of %u bytes brought wrong data", what, len);
 	for (uint64_t i = 1; i <= 3; i++)
-		cr_assert_eq(took(s->req, i), DAT_DTO_SUCCESS, "%s: request %d", what, (int)i);
-	cr_assert(filled(s->mem + READS, len, seed), "%s: a read of %u bytes", what, len);
+		cr_assert_eq(took(s->req, i), DAT_DTO_SUCCESS, "%s: request %d failed", what,
+			     (int)i);
+	cr_assert(filled(s->mem + READS, len, seed), "%s: a read of %u bytes returned wrong data",
+		  what, len);
 }
 
 static void with_each(const char *first)

@@ -44,8 +44,8 @@ bool was_said(const char *words)
 
 void said(const char *words)
 {
-	cr_assert(TH_WITHIN(SOON_MS, was_said(words)),
-		  "no message has `%s'; messages:\n%s", words, text);
+	cr_assert(TH_WITHIN(SOON_MS, was_said(words)), "no log line contains `%s'; the log:\n%s",
+		  words, text);
 }
 
 /* ---- Ends ---- */
@@ -212,7 +212,7 @@ DAT_DTO_COMPLETION_STATUS took(DAT_EVD_HANDLE from, uint64_t cookie)
 	DAT_EVENT ev;
 
 	cr_assert(TH_WITHIN(SOON_MS, dat_evd_dequeue(from, &ev) == DAT_SUCCESS),
-		  "no completion with cookie %llu; messages:\n%s", (unsigned long long)cookie,
+		  "no completion has the cookie %llu; the log:\n%s", (unsigned long long)cookie,
 		  text);
 	d = &ev.event_data.dto_completion_event_data;
 	cr_assert_eq(d->user_cookie.as_64, cookie);
@@ -232,8 +232,9 @@ void took_conn(struct end *e, DAT_EVENT_NUMBER number)
 	DAT_EVENT ev;
 
 	cr_assert_eq(dat_evd_wait(e->conn, SOON_MS * 1000u, 1, &ev, &more), DAT_SUCCESS,
-		     "no event; messages:\n%s", text);
-	cr_assert_eq(ev.event_number, number, "event 0x%x; messages:\n%s", ev.event_number, text);
+		     "no connection event came; the log:\n%s", text);
+	cr_assert_eq(ev.event_number, number, "the wrong connection event 0x%x came; the log:\n%s",
+		     ev.event_number, text);
 	cr_assert_eq(ev.event_data.connect_event_data.ep_handle, e->ep);
 }
 

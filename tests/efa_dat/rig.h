@@ -67,6 +67,6 @@ void both_broken(void);
 void said(const char *words);
 bool was_said(const char *words);
 
-#define ok(call) cr_assert_eq((call), DAT_SUCCESS, "%s", #call)
+#define ok(call) cr_assert_eq((call), DAT_SUCCESS, "%s did not succeed", #call)
 
 #endif
