@@ -59,7 +59,8 @@ Test(address, ia_query__returns_an_address_for_other_hosts)
 	if (at.s_addr == htonl(INADDR_LOOPBACK))
 		cr_assert_not(has_default_route());
 	else
-		cr_assert(is_of_this_machine(at), "%s", inet_ntoa(at));
+		cr_assert(is_of_this_machine(at), "the IA's address %s is not of this machine",
+			  inet_ntoa(at));
 }
 
 Test(address, ia_query__returns_the_given_address)

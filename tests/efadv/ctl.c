@@ -21,7 +21,8 @@ static void open_one(void)
 	char why[160] = "";
 
 	setenv("DAPL_DBG_TYPE", "0", 1);
-	cr_assert_eq(efa_ctl_open("efa_0-1", "", &ctl, why, sizeof(why)), 0, "%s", why);
+	cr_assert_eq(efa_ctl_open("efa_0-1", "", &ctl, why, sizeof(why)), 0,
+		     "the device cannot be opened: %s", why);
 	cr_assert_eq(ctl->ops->caps(ctl, &caps), 0);
 }
 
@@ -130,7 +131,8 @@ Test(ctl, qp_create__each_call_fails)
 		calls_fail_named(calls[i].call, calls[i].answer);
 		err = qp_create_when(false, &(struct efa_told){ 0 }, SQ);
 		calls_stop();
-		cr_expect_eq(err, calls[i].err, "%s: %d", calls[i].call, err);
+		cr_expect_eq(err, calls[i].err, "after %s failed, the QP creation returned %d",
+			     calls[i].call, err);
 	}
 }
 
@@ -171,7 +173,8 @@ Test(ctl, cq_create__by_rdma_core_59_and_60_succeeds)
 
 	for (size_t i = 0; i < sizeof(releases) / sizeof(releases[0]); i++) {
 		setenv("SOFTNIC_EFADV", releases[i], 1);
-		cr_assert_eq(cq_create_when(&(struct efa_told){ 0 }), 0, "release %s", releases[i]);
+		cr_assert_eq(cq_create_when(&(struct efa_told){0}), 0,
+			     "no CQ can be created with rdma-core release %s", releases[i]);
 	}
 }
 

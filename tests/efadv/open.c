@@ -84,7 +84,8 @@ Test(open, efa_ctl_open__names_of_others)
 	char why[160] = "";
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		cr_expect_eq(open_ia(names[i], &ctl, why, sizeof(why)), -ENODEV, "%s", names[i]);
+		cr_expect_eq(open_ia(names[i], &ctl, why, sizeof(why)), -ENODEV,
+			     "a device named \"%s\" was opened", names[i]);
 	nothing_left();
 }
 
@@ -108,7 +109,8 @@ static struct efa_caps caps_of(const struct efa_told *told)
 	char why[160] = "";
 
 	efa_told = *told;
-	cr_assert_eq(open_ia("efa_0-1", &ctl, why, sizeof(why)), 0, "%s", why);
+	cr_assert_eq(open_ia("efa_0-1", &ctl, why, sizeof(why)), 0,
+		     "the device cannot be opened: %s", why);
 	cr_assert_eq(ctl->ops->caps(ctl, &caps), 0);
 	ctl->ops->close(ctl);
 	nothing_left();
@@ -177,8 +179,10 @@ Test(open, efa_ctl_open__of_the_first_generation)
 
 	setenv("SOFTNIC_EFA", "efa0", 1);
 	cr_assert_eq(open_ia("efa_0-1", &ctl, why, sizeof(why)), -EOPNOTSUPP);
-	cr_assert(strstr(why, "Nitro v3") || strstr(why, "first generation"), "%s", why);
-	cr_assert(strstr(why, "Nitro v4") || strstr(why, "later one"), "%s", why);
+	cr_assert(strstr(why, "Nitro v3") || strstr(why, "first generation"),
+		  "the error does not name the old generation: %s", why);
+	cr_assert(strstr(why, "Nitro v4") || strstr(why, "later one"),
+		  "the error does not name the needed generation: %s", why);
 	nothing_left();
 }
 
@@ -203,7 +207,8 @@ Test(open, efa_ctl_list__returns_each_device)
 	calls_fail_named("ibv_open_device", EACCES);
 	cr_assert_eq(efa_ctl_list(devs, 8), 3);
 	calls_stop();
-	cr_assert(strstr(listed(devs, n)->why, "no permission"), "%s", listed(devs, n)->why);
+	cr_assert(strstr(listed(devs, n)->why, "no permission"),
+		  "the error does not name the permission: %s", listed(devs, n)->why);
 	calls_fail_named("efadv_query_device", EOPNOTSUPP);
 	cr_assert_eq(efa_ctl_list(devs, 8), 2);
 	calls_stop();
