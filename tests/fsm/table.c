@@ -59,10 +59,12 @@ Test(fsm, every_cause_in_every_state, .init = setup)
 			ep.state = (uint32_t)s;
 			ep.obj.table = s == C ? &live : &checked;
 			err = dap_ep_fsm(&ep, c);
-			cr_expect_eq(err, next == x ? refused : 0, "%s, %s", state_name(s),
+			cr_expect_eq(err, next == x ? refused : 0,
+				     "state %s, cause %s: wrong return code", state_name(s),
 				     cause_name(c));
-			cr_expect_eq((int)dap_ep_state(&ep), next == x ? (int)s : next, "%s, %s",
-				     state_name(s), cause_name(c));
+			cr_expect_eq((int)dap_ep_state(&ep), next == x ? (int)s : next,
+				     "state %s, cause %s: wrong next state", state_name(s),
+				     cause_name(c));
 			cr_expect_eq(ep.obj.table, dap_ep_state(&ep) == C ? &live : &checked);
 			cr_expect_eq(dap_ep_fsm_next(s, c), next);
 		}
@@ -96,6 +98,8 @@ Test(fsm, every_state_is_reached_from_unconnected_and_left)
 	for (enum dap_ep_state s = 0; s < DAP_EP_STATES; s++) {
 		bool unconfigured = strstr(state_name(s), "UNCONFIGURED");
 
-		cr_expect_eq(seen[s], !unconfigured, "%s", state_name(s));
+		cr_expect_eq(seen[s], !unconfigured,
+			     "state %s: it is reachable though it should not be, or the reverse",
+			     state_name(s));
 	}
 }
