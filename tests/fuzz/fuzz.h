@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static inline void fuzz_fail(const char *file, int line, const char *condition)
 {
-	fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, condition);
+	fprintf(stderr, "%s:%d: this should be true: %s\n", file, line, condition);
 	abort();
 }
 
