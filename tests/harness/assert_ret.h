@@ -12,13 +12,16 @@
 #define assert_ret(ret, type)                                                                      \
 	do {                                                                                       \
 		DAT_RETURN got_ = (ret);                                                           \
-		cr_assert_eq(DAT_GET_TYPE(got_), (DAT_RETURN)(type), "0x%08x", got_);              \
+		cr_assert_eq(DAT_GET_TYPE(got_), (DAT_RETURN)(type),                               \
+			     "the call returned 0x%08x instead of 0x%08x", got_,                   \
+			     (DAT_RETURN)(type));                                                  \
 	} while (0)
 #define assert_code(ret, type, sub)                                                                \
 	do {                                                                                       \
 		DAT_RETURN got_ = (ret);                                                           \
 		cr_assert_eq(got_, (DAT_CLASS_ERROR | (DAT_RETURN)(type) | (DAT_RETURN)(sub)),     \
-			     "0x%08x", got_);                                                      \
+			     "the call returned 0x%08x instead of 0x%08x, subtype 0x%x", got_,     \
+			     (DAT_RETURN)(type), (DAT_RETURN)(sub));                               \
 	} while (0)
 #define assert_ok(ret) assert_ret(ret, DAT_SUCCESS)
 
