@@ -231,5 +231,6 @@ Test(house, at_locks__comes_before_each_mutex_and_another_thread_has_its_turn)
 	lock_both(&n);
 	th_at_locks(NULL, NULL);
 	lock_both(&n);
-	cr_assert(TH_WITHIN(20000, __atomic_load_n(&n, __ATOMIC_ACQUIRE) == 411), "%d", n);
+	cr_assert(TH_WITHIN(20000, __atomic_load_n(&n, __ATOMIC_ACQUIRE) == 411),
+		  "the lock hook set the counter to %d instead of 411", n);
 }

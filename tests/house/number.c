@@ -39,7 +39,7 @@ Test(number, th_number__before_another_process_binds_any_port)
 	for (unsigned int i = 0; i < 16; i++) {
 		int fd = listen_at(number, i, ANY_FREE);
 
-		cr_assert_eq(fd, -1, "port %u", i);
+		cr_assert_eq(fd, -1, "port %u of another owner can be used", i);
 		fd = listen_at(number, i, THIS_ONE);
 		cr_assert_geq(fd, 0, "the owner of port %u cannot listen at it", i);
 		close(fd);
