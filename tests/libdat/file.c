@@ -65,7 +65,8 @@ Test(libdat, file__missing_override_hides_the_others)
 	capture_begin(STDERR_FILENO);
 	cr_assert_eq(load(temp_path("none"), write_file("a", LINE, "a"), NULL, false), -ENOENT);
 	said = capture_end();
-	cr_assert(strstr(said, "/none: No such file"), "%s", said);
+	cr_assert(strstr(said, "/none: No such file"),
+		  "the log does not report the missing file: %s", said);
 	cr_assert_null(conf.first);
 }
 
@@ -90,7 +91,8 @@ Test(libdat, file__writable_by_others_is_not_trusted_with_raised_privileges)
 		capture_begin(STDERR_FILENO);
 		cr_expect_eq(load(NULL, path, write_file("b", LINE, "b"), true), -EPERM);
 		said = capture_end();
-		cr_expect(strstr(said, "writable by root only"), "%s", said);
+		cr_expect(strstr(said, "writable by root only"),
+			  "the error does not ask for a file writable by root only: %s", said);
 		cr_expect_null(conf.first);
 		cr_expect_eq(load(NULL, path, NULL, false), 0);
 		conf_free(&conf);
@@ -117,7 +119,8 @@ Test(libdat, file__a_directory)
 	capture_begin(STDERR_FILENO);
 	cr_assert_eq(load(path, NULL, NULL, false), -EISDIR);
 	said = capture_end();
-	cr_assert(strstr(said, "/dir: Is a directory"), "%s", said);
+	cr_assert(strstr(said, "/dir: Is a directory"), "the log does not report the directory: %s",
+		  said);
 }
 
 Test(libdat, file__unreadable)
@@ -134,7 +137,8 @@ Test(libdat, file__unreadable)
 	if (getuid() == 0)
 		cr_assert_eq(seteuid(0), 0);
 	cr_assert_eq(err, -EACCES);
-	cr_assert(strstr(said, "/a: Permission denied"), "%s", said);
+	cr_assert(strstr(said, "/a: Permission denied"),
+		  "the log does not report the permission: %s", said);
 }
 
 Test(libdat, file__empty)
@@ -166,8 +170,10 @@ Test(libdat, file__broken_lines_are_named_and_the_others_work)
 	snprintf(sixth, sizeof(sixth),
 		 "libdat: %s:6: line ignored: a quoted field does not end on its line\n", path);
 	second = strchr(said, '\n');
-	cr_assert(second && memmem(said, (size_t)(++second - said), third, strlen(third)), "%s", said);
-	cr_assert(strstr(second, sixth) && !strchr(second, '\n')[1], "%s", said);
+	cr_assert(second && memmem(said, (size_t)(++second - said), third, strlen(third)),
+		  "the log lacks the ignored lines: %s", said);
+	cr_assert(strstr(second, sixth) && !strchr(second, '\n')[1],
+		  "the log lacks the ignored lines, or has more: %s", said);
 	cr_assert_eq(conf.usable, 2);
 	cr_assert_eq(conf.broken, 2);
 	cr_assert_eq(conf.first->line, 2);
@@ -184,7 +190,8 @@ Test(libdat, file__overlong_line_is_broken_and_the_next_one_works)
 	capture_begin(STDERR_FILENO);
 	cr_assert_eq(load(write_file("a", "%s\n" LINE, text, "b"), NULL, NULL, false), 0);
 	said = capture_end();
-	cr_assert(strstr(said, ":1: line ignored: longer than 8192 bytes"), "%s", said);
+	cr_assert(strstr(said, ":1: line ignored: longer than 8192 bytes"),
+		  "the log does not report the long line: %s", said);
 	cr_assert_eq(conf.broken, 1);
 	expect_name("b");
 }

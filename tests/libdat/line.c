@@ -34,7 +34,8 @@ static void expect_entry(const char *line, const char *name, DAT_BOOLEAN threads
 	struct conf_entry *entry;
 	const char *why;
 
-	cr_assert_eq(parse(line, false, &entry, &why), CONF_ENTRY, "%s: %s", line, why);
+	cr_assert_eq(parse(line, false, &entry, &why), CONF_ENTRY,
+		     "the line was not accepted: %s: %s", line, why);
 	cr_assert_str_eq(entry->info.ia_name, name);
 	cr_assert_eq(entry->info.dapl_version_major, 1);
 	cr_assert_eq(entry->info.dapl_version_minor, 2);
@@ -135,10 +136,11 @@ Test(libdat, line__each_kind_of_fault)
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		enum conf_verdict got = parse(others[i].line, false, &entry, &why);
 
-		cr_expect_eq(got, others[i].verdict, "line %zu: %s: %d", i, others[i].line, got);
+		cr_expect_eq(got, others[i].verdict, "line %zu (%s) has the wrong verdict %d", i,
+			     others[i].line, got);
 		cr_expect_null(entry);
-		cr_expect((why != NULL) == (got == CONF_SKIP || got == CONF_BROKEN), "%s",
-			  others[i].line);
+		cr_expect((why != NULL) == (got == CONF_SKIP || got == CONF_BROKEN),
+			  "an ignored line needs a reason, others none: %s", others[i].line);
 	}
 }
 
@@ -151,7 +153,7 @@ Test(libdat, line__name_of_256_bytes_is_too_long)
 	memset(line, 'n', 256);
 	strcpy(line + 256, " u1.2 threadsafe default x d.1.2 \"\" \"\"");
 	cr_assert_eq(parse(line, false, &entry, &why), CONF_BROKEN);
-	cr_assert(strstr(why, "255"), "%s", why);
+	cr_assert(strstr(why, "255"), "the reason does not name the limit 255: %s", why);
 }
 
 Test(libdat, line__null_byte_within)
@@ -239,7 +241,8 @@ Test(libdat, line__random_ones_are_judged_and_touch_nothing_else)
 		enum conf_verdict got = parse_bytes(line, len, i & 1, &entry, &why);
 
 		cr_assert(got <= CONF_BROKEN);
-		cr_assert((entry != NULL) == (got == CONF_ENTRY), "line %d", i);
+		cr_assert((entry != NULL) == (got == CONF_ENTRY),
+			  "line %d: only a valid line should return an entry", i);
 		seen[got]++;
 		if (entry)
 			cr_assert(*entry->info.ia_name && *entry->lib_path);
@@ -247,5 +250,6 @@ Test(libdat, line__random_ones_are_judged_and_touch_nothing_else)
 	}
 	/* The generator has produced every kind of line. */
 	cr_assert(seen[CONF_ENTRY] && seen[CONF_EMPTY] && seen[CONF_SKIP] && seen[CONF_BROKEN],
-		  "%u %u %u %u", seen[0], seen[1], seen[2], seen[3]);
+		  "not every verdict occurred; their counts are %u %u %u %u", seen[0], seen[1],
+		  seen[2], seen[3]);
 }

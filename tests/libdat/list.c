@@ -29,7 +29,8 @@ static void expect_untouched(int from)
 
 	memset(&pattern, 0x55, sizeof(pattern));
 	for (int i = from; i < MAX; i++)
-		cr_assert_eq(memcmp(&info[i], &pattern, sizeof(pattern)), 0, "entry %d", i);
+		cr_assert_eq(memcmp(&info[i], &pattern, sizeof(pattern)), 0,
+			     "entry %d after the returned ones was written", i);
 }
 
 static void expect_info(int i, const char *name, DAT_BOOLEAN threadsafe)

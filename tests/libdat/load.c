@@ -26,8 +26,9 @@ static const char *said_on_failure(const char *lib, const char *params)
 
 static void expect_said(const char *said, const char *what)
 {
-	cr_assert(strstr(said, "libdat: ia (line 1 of dat.conf): "), "%s", said);
-	cr_assert(strstr(said, what), "%s", said);
+	cr_assert(strstr(said, "libdat: ia (line 1 of dat.conf): "),
+		  "the log does not name the IA and its line: %s", said);
+	cr_assert(strstr(said, what), "the log does not explain the failure: %s", said);
 }
 
 Test(libdat, load__missing_library)
@@ -73,10 +74,11 @@ Test(libdat, load__all_kinds_can_be_switched_on)
 
 	setenv("DAT_DBG_TYPE", "0xff", 1);
 	said = said_on_failure(plugin_path("one"), "silent");
-	cr_assert(strstr(said, "ia uses provider"), "%s", said);
-	cr_assert(strstr(said, "1 entries"), "%s", said);
+	cr_assert(strstr(said, "ia uses provider"), "the log does not name the provider: %s", said);
+	cr_assert(strstr(said, "1 entries"), "the log does not count the entries: %s", said);
 	cr_assert(strstr(said, "dat_ia_openv ia 1.2 nonthreadsafe: DAT_PROVIDER_NOT_FOUND "
-			       "DAT_NAME_NOT_REGISTERED"), "%s", said);
+			       "DAT_NAME_NOT_REGISTERED"),
+		  "the log does not report the failed open: %s", said);
 }
 
 Test(libdat, load__destination_1_is_standard_output)

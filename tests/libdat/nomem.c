@@ -21,15 +21,17 @@ static const char *one_round(void)
 
 	ret = dat_registry_list_providers(2, &n, to);
 	if (ret != DAT_SUCCESS && DAT_GET_TYPE(ret) != DAT_INTERNAL_ERROR)
-		return "list returned something else";
+		return "the list of providers returned an unexpected code";
 	if (n != (ret == DAT_SUCCESS ? 2 : 0))
-		return "list returned a wrong number of providers";
+		return "the list has a wrong number of providers";
 	ret = open_ia("b", DAT_FALSE, &ia);
 	if ((ret == DAT_SUCCESS) != (ia != NULL))
-		return "open returned an error and wrote a handle";
+		return "the open returned an error, but wrote a handle";
 	if (ret == DAT_SUCCESS)
 		return dat_ia_close(ia, DAT_CLOSE_DEFAULT) == DAT_SUCCESS ? NULL : "close failed";
-	return DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES ? NULL : "open returned something else";
+	return DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES
+		       ? NULL
+		       : "the open returned an unexpected code";
 }
 
 /* Runs in a child each time, because a library stays loaded. */
@@ -44,11 +46,11 @@ static int fail_nth(int sock, void *arg)
 	wrong = one_round();
 	done = th_fail_stop();
 	if (!wrong && open_ia("a", DAT_FALSE, &ia) != DAT_SUCCESS)
-		wrong = "the next open failed";
+		wrong = "after the failure the next open failed";
 	else if (!wrong && dat_ia_close(ia, DAT_CLOSE_DEFAULT) != DAT_SUCCESS)
-		wrong = "the next close failed";
+		wrong = "after the failure the next close failed";
 	if (wrong)
-		fprintf(stderr, "allocation %lu: %s\n", n, wrong);
+		fprintf(stderr, "allocation %lu failed: %s\n", n, wrong);
 	return wrong ? 2 : done < n ? 1 : 0;
 }
 
@@ -66,7 +68,8 @@ Test(libdat, nomem__each_allocation_in_turn, .timeout = 120)
 		cr_assert_eq(th_spawn(&child, fail_nth, &n), 0);
 		status = th_join(&child, 20000);
 	}
-	cr_assert_eq(status, 1, "allocation %lu: status %d", n, status);
+	cr_assert_eq(status, 1, "the run with failed allocation %lu exited with status %d", n,
+		     status);
 	cr_assert_gt(n, 5, "too few allocations were made to fail");
 }
 

@@ -104,8 +104,8 @@ _Static_assert(CALLS == 66, "every redirected call");
 Test(libdat, redirect__null_handle)
 {
 	for (size_t i = 0; i < CALLS; i++)
-		cr_expect_eq(call(i, NULL), DAT_CLASS_ERROR | DAT_INVALID_HANDLE | calls[i].null, "%s",
-			     calls[i].name);
+		cr_expect_eq(call(i, NULL), DAT_CLASS_ERROR | DAT_INVALID_HANDLE | calls[i].null,
+			     "%s did not refuse a NULL handle", calls[i].name);
 }
 
 /* A table of distinct addresses, and an object that has this table. */
@@ -137,9 +137,11 @@ Test(libdat, redirect__reaches_its_own_slot)
 		table.slot[i] = wrong_slot;
 	for (size_t i = 0; i < CALLS; i++) {
 		table.slot[calls[i].slot] = right_slot;
-		cr_expect_eq(call(i, object), 2, "%s", calls[i].name);
+		cr_expect_eq(call(i, object), 2, "%s did not call its own function of the table",
+			     calls[i].name);
 		table.slot[calls[i].slot] = wrong_slot;
-		cr_expect_eq(call(i, object), 1, "%s", calls[i].name);
+		cr_expect_eq(call(i, object), 1, "%s called two functions of the table",
+			     calls[i].name);
 	}
 }
 
