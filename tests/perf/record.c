@@ -71,7 +71,8 @@ static void quantiles_are_within(const struct record *r, double share)
 	for (i = 0; i < sizeof(q) / sizeof(*q); i++) {
 		want = (double)values[(int)(q[i] * SAMPLES)];
 		got = record_quantile_ns(r, q[i]);
-		cr_assert(fabs(got - want) <= want * share, "quantile %g: %g instead of %g", q[i], got, want);
+		cr_assert(fabs(got - want) <= want * share, "quantile %g is %g instead of %g", q[i],
+			  got, want);
 	}
 }
 
@@ -103,7 +104,8 @@ Test(record, bucket__of_a_larger_value_is_never_a_lower_one)
 
 	for (v = 0; v < 1u << 20; v++) {
 		b = record_bucket(v);
-		cr_assert(b == before || b == before + 1, "value %ju", (uintmax_t)v);
+		cr_assert(b == before || b == before + 1,
+			  "value %ju skipped a bucket, or has a lower one", (uintmax_t)v);
 		before = b;
 	}
 	cr_assert_lt(record_bucket(UINT64_MAX), (unsigned int)RECORD_BUCKETS);
