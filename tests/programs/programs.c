@@ -19,7 +19,7 @@ void program_must(bool cond, const char *what, const char *file, int line)
 {
 	if (cond)
 		return;
-	fprintf(stderr, "%s:%d: %s does not hold\n", file, line, what);
+	fprintf(stderr, "%s:%d: this should be true: %s\n", file, line, what);
 	abort();
 }
 
