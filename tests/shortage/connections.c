@@ -37,7 +37,7 @@ static DAT_CR_HANDLE request(void)
 	DAT_EVENT_NUMBER n = next_of(b.cr_evd, b.conn_evd, &ev);
 
 	if (!n)
-		odd("an unanswered attempt did not end");
+		odd("a connection attempt without an answer did not end");
 	return n == DAT_CONNECTION_REQUEST_EVENT ? ev.event_data.cr_arrival_event_data.cr_handle :
 						   DAT_HANDLE_NULL;
 }
@@ -52,7 +52,7 @@ static bool both_established(void)
 		DAT_EVENT_NUMBER n = next(b.conn_evd, &ev);
 
 		if (!n)
-			odd("an attempt to connect ended without an event");
+			odd("a connection attempt ended without an event");
 		all &= n == DAT_CONNECTION_EVENT_ESTABLISHED;
 	}
 	return all;
@@ -177,7 +177,7 @@ static bool bind_often(void)
 		if (!STEP(dat_rmr_bind(window, &t, DAT_MEM_PRIV_REMOTE_READ_FLAG, ep[0], c,
 				       DAT_COMPLETION_DEFAULT_FLAG, &context))) {
 			if (context != old)
-				odd("a bind that was refused wrote a context");
+				odd("a refused bind wrote a context");
 			return false;
 		}
 		if (!completed(1))

@@ -171,7 +171,7 @@ static bool resize_evd(DAT_EVD_HANDLE evd)
 	done = STEP(dat_evd_resize(evd, 200)) && STEP(dat_evd_resize(evd, 3000));
 	for (uintptr_t i = 1; i <= 3; i++) {
 		if (!next(evd, &ev) || ev.event_data.software_event_data.pointer != (DAT_PVOID)i)
-			odd("an event was lost by a resize");
+			odd("a resize lost an event");
 	}
 	return done;
 }
@@ -198,7 +198,7 @@ static bool resize_srq(DAT_SRQ_HANDLE srq)
 	done = STEP(dat_srq_resize(srq, 16)) && STEP(dat_srq_resize(srq, 4));
 	left = outstanding(srq);
 	if (left != 2 && left != DAT_VALUE_UNKNOWN)
-		odd("a buffer was lost by a resize");
+		odd("a resize lost a buffer");
 	return done;
 }
 
@@ -248,7 +248,7 @@ static bool modify_ep(void)
 				  DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &p));
 	STEP(dat_ep_query(ep, DAT_EP_FIELD_ALL, &p));
 	if (!done && p.ep_attr.max_recv_dtos != before.ep_attr.max_recv_dtos)
-		odd("a change that was refused was done");
+		odd("a refused change took effect");
 	/* If neither the new queue pair nor the old one can be created, the endpoint has none. */
 	done &= STEP(dat_ep_post_recv(ep, 1, &t, c, DAT_COMPLETION_DEFAULT_FLAG));
 	return STEP(dat_ep_reset(ep)) && done;

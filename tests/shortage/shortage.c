@@ -62,7 +62,7 @@ bool step(DAT_RETURN ret, const char *text)
 	if (ret == DAT_SUCCESS)
 		return true;
 	if (DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES || !may_lack(text)) {
-		snprintf(what, sizeof(what), "%.120s: 0x%08x", text, ret);
+		snprintf(what, sizeof(what), "%.120s returned 0x%08x", text, ret);
 		odd(what);
 	}
 	return false;
@@ -83,7 +83,7 @@ DAT_HANDLE *keep(void)
 bool kept(bool done)
 {
 	if (!done && made[n_made])
-		odd("a call that failed wrote a handle");
+		odd("a failed call wrote a handle");
 	n_made += done;
 	return done;
 }
@@ -210,13 +210,16 @@ static void nothing_left(const struct count *before, const char *what, unsigned 
 		return;
 	count(&now);
 	for (size_t i = 0; i < DEVICE_KINDS; i++)
-		cr_expect_eq(now.device[i], before->device[i], "%s %lu: %zu %s, not %zu", what, n,
-			     now.device[i], adapter->kinds[i], before->device[i]);
+		cr_expect_eq(now.device[i], before->device[i],
+			     "after a run with %s %lu: %zu objects of kind %s are left, not %zu",
+			     what, n, now.device[i], adapter->kinds[i], before->device[i]);
 	for (unsigned int t = DAP_NONE + 1; t < DAP_TYPES; t++)
-		cr_expect_eq(now.objects[t], before->objects[t], "%s %lu: %u objects of type %u", what,
-			     n, now.objects[t], t);
-	cr_assert(false, "%s %lu: %u descriptors, %u threads; before %u and %u", what, n, now.usage.fds,
-		  now.usage.threads, before->usage.fds, before->usage.threads);
+		cr_expect_eq(now.objects[t], before->objects[t],
+			     "after a run with %s %lu: %u objects of type %u are left", what, n,
+			     now.objects[t], t);
+	cr_assert(false, "after a run with %s %lu: %u descriptors and %u threads; before %u and %u",
+		  what, n, now.usage.fds, now.usage.threads, before->usage.fds,
+		  before->usage.threads);
 }
 
 /* ---- Scenarios in which the n-th request fails ---- */
@@ -276,9 +279,9 @@ static unsigned long device_stop(void)
 }
 
 static const struct shortage shortages[3] = {
-	{ "allocation", heap_start, th_fail_stop },
-	{ "allocation and all after", no_heap_start, no_heap_stop },
-	{ "request", device_start, device_stop },
+	{ "failed allocation", heap_start, th_fail_stop },
+	{ "allocations failing from number", no_heap_start, no_heap_stop },
+	{ "failed request", device_start, device_stop },
 };
 
 /*
@@ -292,11 +295,11 @@ static void whole(bool (*scenario)(void))
 	for (int i = 0; i < 2; i++) {
 		if (i)
 			count(&before);
-		cr_assert(scenario(), "without a failure: %s", trouble);
+		cr_assert(scenario(), "the scenario failed without a failed call: %s", trouble);
 		free_all();
-		cr_assert(!trouble[0], "without a failure: %s", trouble);
+		cr_assert(!trouble[0], "the scenario failed without a failed call: %s", trouble);
 	}
-	nothing_left(&before, "failure", 0);
+	nothing_left(&before, "no failed call,", 0);
 }
 
 static void each_of(const struct shortage *s, bool (*scenario)(void))
@@ -311,14 +314,14 @@ static void each_of(const struct shortage *s, bool (*scenario)(void))
 		s->start(n);
 		done = scenario();
 		seen = s->stop();
-		cr_assert(!trouble[0], "%s %lu: %s", s->of, n, trouble);
+		cr_assert(!trouble[0], "in a run with %s %lu: %s", s->of, n, trouble);
 		free_all();
-		cr_assert(!trouble[0], "%s %lu: %s", s->of, n, trouble);
+		cr_assert(!trouble[0], "in a run with %s %lu: %s", s->of, n, trouble);
 		nothing_left(&before, s->of, n);
 	} while (seen >= n);
-	cr_assert(done, "%s: refused, though none of %lu failed", s->of, seen);
+	cr_assert(done, "the scenario failed in a run that had no %s among %lu calls", s->of, seen);
 	cr_assert(n > 1 || (s->start == device_start && adapter->soft_evds),
-		  "the scenario made no %s", s->of);
+		  "the scenario reaches no %s", s->of);
 }
 
 void needs_nothing(bool (*before)(void), void (*act)(void))
@@ -329,12 +332,12 @@ void needs_nothing(bool (*before)(void), void (*act)(void))
 	count(&there);
 	do {
 		cr_assert_lt(++n, MOST);
-		cr_assert(before(), "without a failure: %s", trouble);
+		cr_assert(before(), "the scenario failed without a failed call: %s", trouble);
 		no_heap_start(n);
 		act();
 		seen = no_heap_stop();
-		cr_assert(!trouble[0], "allocation %lu: %s", n, trouble);
-		nothing_left(&there, "allocation", n);
+		cr_assert(!trouble[0], "when allocation %lu failed: %s", n, trouble);
+		nothing_left(&there, "failed allocation", n);
 	} while (seen >= n);
 }
 
@@ -353,10 +356,10 @@ static void each_descriptor(bool (*scenario)(void))
 		relieved = false;
 		done = scenario() && !relieved;
 		no_fds_stop();
-		cr_assert(!trouble[0], "%u descriptors: %s", room, trouble);
+		cr_assert(!trouble[0], "with %u free descriptors: %s", room, trouble);
 		free_all();
 		no_trouble();
-		nothing_left(&before, "descriptors", room++);
+		nothing_left(&before, "free descriptors:", room++);
 	} while (!done);
 }
 
@@ -384,7 +387,7 @@ static void be_provider(void)
 	dat_provider_init(&info, "");
 }
 
-#define ok(call) cr_assert_eq((call), DAT_SUCCESS, "%s", #call)
+#define ok(call) cr_assert_eq((call), DAT_SUCCESS, "%s did not succeed", #call)
 
 static DAT_EVD_HANDLE evd(DAT_COUNT qlen, int flags)
 {
