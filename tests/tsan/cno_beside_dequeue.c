@@ -25,7 +25,8 @@ static void *poster(void *arg)
 		DAT_RETURN type = DAT_GET_TYPE(dat_ep_post_recv(ep, 0, NULL, c,
 								DAT_COMPLETION_DEFAULT_FLAG));
 
-		tsan_must(type == DAT_SUCCESS || type == DAT_INSUFFICIENT_RESOURCES, "post");
+		tsan_must(type == DAT_SUCCESS || type == DAT_INSUFFICIENT_RESOURCES,
+			  "a post returned an unexpected code");
 		tsan_must(now_ns() < until, "the queue stays full");
 		if (type == DAT_SUCCESS)
 			i++;
@@ -60,7 +61,8 @@ static void *waiter(void *arg)
 
 	(void)arg;
 	do {
-		tsan_must(!dat_cno_wait(cno, TSAN_LIMIT_S * 1000000, &which), "cno_wait");
+		tsan_must(!dat_cno_wait(cno, TSAN_LIMIT_S * 1000000, &which),
+			  "dat_cno_wait failed");
 		atomic_fetch_add(&woken, 1);
 	} while (which != stop_evd);
 	return NULL;
@@ -80,10 +82,12 @@ static void disconnect(DAT_IA_HANDLE ia)
 	DAT_IA_ATTR attr;
 	DAT_EVENT ev;
 
-	tsan_must(!dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL), "query");
+	tsan_must(!dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL), "dat_ia_query failed");
 	tsan_must(!dat_ep_connect(ep, attr.ia_address_ptr, 61235, 50000, 0, NULL,
-				  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG), "connect");
-	tsan_must(!dat_evd_wait(conn_evd, TSAN_LIMIT_S * 1000000, 1, &ev, &nmore), "wait");
+				  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+		  "dat_ep_connect failed");
+	tsan_must(!dat_evd_wait(conn_evd, TSAN_LIMIT_S * 1000000, 1, &ev, &nmore),
+		  "dat_evd_wait failed");
 }
 
 static DAT_IA_HANDLE open_all(void)
@@ -95,15 +99,18 @@ static DAT_IA_HANDLE open_all(void)
 	DAT_PZ_HANDLE pz;
 
 	tsan_must(!dat_ia_openv((DAT_NAME_PTR)(uintptr_t)tsan_ia(), 8, &async, &ia, 1, 2,
-				DAT_FALSE), "open");
-	tsan_must(!dat_pz_create(ia, &pz), "pz");
-	tsan_must(!dat_cno_create(ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno), "cno");
-	tsan_must(!dat_cno_modify_agent(cno, a), "agent");
-	tsan_must(!dat_evd_create(ia, 2 * DTOS, cno, DAT_EVD_DTO_FLAG, &evd), "evd");
-	tsan_must(!dat_evd_create(ia, 4, cno, DAT_EVD_SOFTWARE_FLAG, &stop_evd), "evd");
+				DAT_FALSE),
+		  "dat_ia_openv failed");
+	tsan_must(!dat_pz_create(ia, &pz), "dat_pz_create failed");
+	tsan_must(!dat_cno_create(ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno), "dat_cno_create failed");
+	tsan_must(!dat_cno_modify_agent(cno, a), "dat_cno_modify_agent failed");
+	tsan_must(!dat_evd_create(ia, 2 * DTOS, cno, DAT_EVD_DTO_FLAG, &evd),
+		  "dat_evd_create failed");
+	tsan_must(!dat_evd_create(ia, 4, cno, DAT_EVD_SOFTWARE_FLAG, &stop_evd),
+		  "dat_evd_create failed");
 	tsan_must(!dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &conn_evd),
-		  "evd");
-	tsan_must(!dat_ep_create(ia, pz, evd, evd, conn_evd, &attr, &ep), "ep");
+		  "dat_evd_create failed");
+	tsan_must(!dat_ep_create(ia, pz, evd, evd, conn_evd, &attr, &ep), "dat_ep_create failed");
 	disconnect(ia);
 	return ia;
 }
@@ -117,12 +124,12 @@ int main(void)
 
 	pthread_join(t[2], NULL);
 	pthread_join(t[1], NULL);
-	tsan_must(!dat_evd_post_se(stop_evd, &stop), "post_se");
+	tsan_must(!dat_evd_post_se(stop_evd, &stop), "dat_evd_post_se failed");
 	pthread_join(t[0], NULL);
 	for (int i = 0; i < N; i++)
 		tsan_must(seen[i] == 1, "an event came more than once, or not at all");
 	tsan_must(atomic_load(&woken) >= 1, "the CNO was not triggered");
-	tsan_must(!dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), "close");
+	tsan_must(!dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close failed");
 	tsan_must(atomic_load(&called) >= 1, "the agent was not called");
 	return 0;
 }

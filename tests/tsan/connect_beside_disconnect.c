@@ -26,12 +26,13 @@ static void accept_request(void *arg, DAT_CR_HANDLE cr, unsigned int n)
 
 	(void)arg;
 	if (n % 7 == 3) {
-		tsan_must(dat_cr_reject(cr) == DAT_SUCCESS, "reject");
+		tsan_must(dat_cr_reject(cr) == DAT_SUCCESS, "dat_cr_reject failed");
 		return;
 	}
 	tsan_must(dat_ep_create(server.ia, server.pz, server.recv_evd, server.req_evd,
-				server.conn_evd, NULL, &ep) == DAT_SUCCESS, "server's ep_create");
-	tsan_must(dat_cr_accept(cr, ep, 0, NULL) == DAT_SUCCESS, "accept");
+				server.conn_evd, NULL, &ep) == DAT_SUCCESS,
+		  "the server cannot create an endpoint");
+	tsan_must(dat_cr_accept(cr, ep, 0, NULL) == DAT_SUCCESS, "dat_cr_accept failed");
 }
 
 static void *serve(void *arg)
@@ -57,7 +58,7 @@ static void connect_and_part(DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd, unsigned int 
 {
 	DAT_EVENT_NUMBER event;
 
-	tsan_must(dial(ep) == DAT_SUCCESS, "connect");
+	tsan_must(dial(ep) == DAT_SUCCESS, "dat_ep_connect failed");
 	if (n % 3 == 2) {
 		dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG);
 		event = tsan_next(evd);
@@ -73,7 +74,7 @@ static void connect_and_part(DAT_EP_HANDLE ep, DAT_EVD_HANDLE evd, unsigned int 
 	tsan_must(event == DAT_CONNECTION_EVENT_DISCONNECTED ||
 		  event == DAT_CONNECTION_EVENT_PEER_REJECTED,
 		  "the connection ended with an unexpected event");
-	tsan_must(dat_ep_reset(ep) == DAT_SUCCESS, "reset");
+	tsan_must(dat_ep_reset(ep) == DAT_SUCCESS, "dat_ep_reset failed");
 }
 
 static DAT_EP_HANDLE make_ep(DAT_EVD_HANDLE evd)
@@ -81,7 +82,7 @@ static DAT_EP_HANDLE make_ep(DAT_EVD_HANDLE evd)
 	DAT_EP_HANDLE ep;
 
 	tsan_must(dat_ep_create(shared.ia, shared.pz, shared.recv_evd, shared.req_evd, evd, NULL,
-				&ep) == DAT_SUCCESS, "ep_create");
+				&ep) == DAT_SUCCESS, "dat_ep_create failed");
 	return ep;
 }
 
@@ -92,12 +93,12 @@ static void *client(void *arg)
 	DAT_EVENT ev;
 
 	tsan_must(dat_evd_create(shared.ia, 16, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &evd) ==
-		  DAT_SUCCESS, "evd_create");
+		  DAT_SUCCESS, "dat_evd_create failed");
 	ep = make_ep(evd);
 	for (unsigned int n = 0; n < ROUNDS; n++) {
 		if (n % 10 == 9) {		/* disconnects in the middle of a connection attempt */
-			tsan_must(dial(ep) == DAT_SUCCESS, "connect");
-			tsan_must(dat_ep_free(ep) == DAT_SUCCESS, "free");
+			tsan_must(dial(ep) == DAT_SUCCESS, "dat_ep_connect failed");
+			tsan_must(dat_ep_free(ep) == DAT_SUCCESS, "dat_ep_free failed");
 			while (dat_evd_dequeue(evd, &ev) == DAT_SUCCESS)
 				;
 			ep = make_ep(evd);
@@ -105,8 +106,8 @@ static void *client(void *arg)
 			connect_and_part(ep, evd, n);
 		}
 	}
-	tsan_must(dat_ep_free(ep) == DAT_SUCCESS, "free");
-	tsan_must(dat_evd_free(evd) == DAT_SUCCESS, "evd_free");
+	tsan_must(dat_ep_free(ep) == DAT_SUCCESS, "dat_ep_free failed");
+	tsan_must(dat_evd_free(evd) == DAT_SUCCESS, "dat_evd_free failed");
 	return arg;
 }
 
@@ -123,9 +124,11 @@ static void *come_and_go(void *arg)
 				   &psp) == DAT_SUCCESS)
 			dat_psp_free(psp);
 		if (n % 4 == 0) {
-			tsan_must(dat_ia_open((DAT_NAME_PTR)(uintptr_t)tsan_ia(), 8, &async,
-					      &ia) == DAT_SUCCESS, "ia_open");
-			tsan_must(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS, "ia_close");
+			tsan_must(dat_ia_open((DAT_NAME_PTR)(uintptr_t)tsan_ia(), 8, &async, &ia) ==
+					  DAT_SUCCESS,
+				  "dat_ia_open failed");
+			tsan_must(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) == DAT_SUCCESS,
+				  "dat_ia_close failed");
 		}
 		usleep(1000);
 	}
@@ -137,8 +140,8 @@ int main(void)
 	pthread_t clients[CLIENTS], server_thread, other;
 
 	tsan_must(!consumer_open(&server, tsan_ia()) && !consumer_open(&shared, tsan_ia()),
-		  "consumer_open");
-	tsan_must(!consumer_listen(&server, qual(0)), "consumer_listen");
+		  "consumer_open failed");
+	tsan_must(!consumer_listen(&server, qual(0)), "consumer_listen failed");
 	server_thread = tsan_thread(serve, NULL);
 	other = tsan_thread(come_and_go, NULL);
 	for (int i = 0; i < CLIENTS; i++)

@@ -32,11 +32,15 @@ static void accept_with_its_own(struct server *s, DAT_CR_HANDLE cr)
 	};
 	DAT_CR_PARAM p;
 
-	tsan_must(dat_cr_query(cr, DAT_CR_FIELD_ALL, &p) == DAT_SUCCESS, "cr_query");
-	tsan_must(dat_ep_modify(p.local_ep_handle, DAT_EP_FIELD_PZ_HANDLE |
-				DAT_EP_FIELD_RECV_EVD_HANDLE | DAT_EP_FIELD_REQUEST_EVD_HANDLE |
-				DAT_EP_FIELD_CONNECT_EVD_HANDLE, &give) == DAT_SUCCESS, "modify");
-	tsan_must(dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL) == DAT_SUCCESS, "accept");
+	tsan_must(dat_cr_query(cr, DAT_CR_FIELD_ALL, &p) == DAT_SUCCESS, "dat_cr_query failed");
+	tsan_must(dat_ep_modify(p.local_ep_handle,
+				DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_RECV_EVD_HANDLE |
+					DAT_EP_FIELD_REQUEST_EVD_HANDLE |
+					DAT_EP_FIELD_CONNECT_EVD_HANDLE,
+				&give) == DAT_SUCCESS,
+		  "dat_ep_modify failed");
+	tsan_must(dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL) == DAT_SUCCESS,
+		  "dat_cr_accept failed");
 }
 
 static void answer(void *arg, DAT_CR_HANDLE cr, unsigned int n)
@@ -46,7 +50,7 @@ static void answer(void *arg, DAT_CR_HANDLE cr, unsigned int n)
 	if (n % 5 < 2 && dat_cr_handoff(cr, s->other) == DAT_SUCCESS)
 		return;
 	if (n % 5 == 2)
-		tsan_must(dat_cr_reject(cr) == DAT_SUCCESS, "reject");
+		tsan_must(dat_cr_reject(cr) == DAT_SUCCESS, "dat_cr_reject failed");
 	else
 		accept_with_its_own(s, cr);
 }
@@ -67,18 +71,18 @@ static void *client(void *arg)
 
 	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	tsan_must(dat_evd_create(shared.ia, 16, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &evd) ==
-		  DAT_SUCCESS, "evd_create");
+		  DAT_SUCCESS, "dat_evd_create failed");
 	tsan_must(dat_ep_create(shared.ia, shared.pz, shared.recv_evd, shared.req_evd, evd, NULL,
-				&ep) == DAT_SUCCESS, "ep_create");
+				&ep) == DAT_SUCCESS, "dat_ep_create failed");
 	for (unsigned int n = 0; n < ROUNDS; n++) {
 		tsan_must(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&to, servers[n % 2].qual, LIMIT_US,
 					 0, NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG) ==
-			  DAT_SUCCESS, "connect");
+			  DAT_SUCCESS, "dat_ep_connect failed");
 		if (tsan_next(evd) == DAT_CONNECTION_EVENT_ESTABLISHED) {
 			dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG);
 			tsan_next(evd);
 		}
-		tsan_must(dat_ep_reset(ep) == DAT_SUCCESS, "reset");
+		tsan_must(dat_ep_reset(ep) == DAT_SUCCESS, "dat_ep_reset failed");
 	}
 	return arg;
 }
@@ -92,10 +96,10 @@ static void *come_and_go(void *arg)
 	while (!atomic_load(&stop)) {
 		DAT_RSP_HANDLE rsp;
 
-		tsan_must(dat_psp_free(s->psp) == DAT_SUCCESS, "psp_free");
+		tsan_must(dat_psp_free(s->psp) == DAT_SUCCESS, "dat_psp_free failed");
 		usleep(300);
 		tsan_must(dat_psp_create(s->c.ia, s->qual, s->c.cr_evd, DAT_PSP_PROVIDER_FLAG,
-					 &s->psp) == DAT_SUCCESS, "psp_create");
+					 &s->psp) == DAT_SUCCESS, "dat_psp_create failed");
 		if (dat_rsp_create(s->c.ia, qual(2), DAT_HANDLE_NULL, s->c.cr_evd, &rsp) == DAT_SUCCESS)
 			dat_rsp_free(rsp);
 		usleep(2000);
@@ -107,15 +111,15 @@ int main(void)
 {
 	pthread_t clients[CLIENTS], threads[3];
 
-	tsan_must(!consumer_open(&shared, tsan_ia()), "consumer_open");
+	tsan_must(!consumer_open(&shared, tsan_ia()), "consumer_open failed");
 	for (unsigned int i = 0; i < 2; i++) {
 		struct server *s = &servers[i];
 
-		tsan_must(!consumer_open(&s->c, tsan_ia()), "consumer_open");
+		tsan_must(!consumer_open(&s->c, tsan_ia()), "consumer_open failed");
 		s->qual = qual(i);
 		s->other = qual(1 - i);
 		tsan_must(dat_psp_create(s->c.ia, s->qual, s->c.cr_evd, DAT_PSP_PROVIDER_FLAG,
-					 &s->psp) == DAT_SUCCESS, "psp_create");
+					 &s->psp) == DAT_SUCCESS, "dat_psp_create failed");
 		threads[i] = tsan_thread(serve, s);
 	}
 	threads[2] = tsan_thread(come_and_go, NULL);

@@ -28,7 +28,7 @@ int main(void)
 	DAT_EVENT ev;
 	pthread_t t;
 
-	tsan_must(pair_open(&p, tsan_ia()) == 0, "pair_open");
+	tsan_must(pair_open(&p, tsan_ia()) == 0, "pair_open failed");
 	t = tsan_thread(poster, &p);
 	tsan_reap(p.a.req_evd, 200);
 	reaped = 200;
@@ -41,7 +41,8 @@ int main(void)
 	atomic_store(&stop, true);
 	pthread_join(t, NULL);
 	tsan_reap(p.a.req_evd, atomic_load(&posted) - reaped);
-	tsan_must(dat_evd_dequeue(p.a.req_evd, &ev) != DAT_SUCCESS, "one completion too many");
+	tsan_must(dat_evd_dequeue(p.a.req_evd, &ev) != DAT_SUCCESS,
+		  "a request completed more than once");
 	consumer_close(&p.a);
 	return 0;
 }

@@ -34,7 +34,8 @@ static void *poster(void *arg)
 			i++;
 			continue;
 		}
-		tsan_must(DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES, "post");
+		tsan_must(DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES,
+			  "a post returned an unexpected code");
 		tsan_must(now_ns() < until, "the queue stays full");
 		sched_yield();
 	}
@@ -56,8 +57,8 @@ static void take_all(void)
 			continue;
 		}
 		cookie = ev.event_data.dto_completion_event_data.user_cookie.as_64;
-		tsan_must(cookie < POSTERS * TSAN_OPS, "a completion without a post");
-		tsan_must(!seen[cookie / TSAN_OPS][cookie % TSAN_OPS]++, "a post completes twice");
+		tsan_must(cookie < POSTERS * TSAN_OPS, "a completion came without a post");
+		tsan_must(!seen[cookie / TSAN_OPS][cookie % TSAN_OPS]++, "a post completed twice");
 		left--;
 	}
 }
@@ -69,7 +70,7 @@ int main(void)
 
 	p.a.threadsafe = p.b.threadsafe = true;
 	p.no_rmr = true;
-	tsan_must(!pair_open(&p, tsan_ia()), "pair");
+	tsan_must(!pair_open(&p, tsan_ia()), "pair_open failed");
 	for (int i = 0; i < POSTERS; i++)
 		t[i] = tsan_thread(poster, &number[i]);
 	take_all();

@@ -58,7 +58,7 @@ static DAT_RETURN ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDL
 	(void)name;
 	(void)qlen;
 	(void)evd;
-	must(ia != NULL, "memory");
+	must(ia != NULL, "out of memory");
 	ia->table = &ready;
 	*out = ia;
 	return DAT_SUCCESS;
@@ -77,11 +77,12 @@ static void *use_registry(void *arg)
 	for (int i = 0; i < 8; i++)
 		to[i] = &listed[i];
 	for (int i = 0; i < ROUNDS; i++) {
-		must(!dat_registry_add_provider(&ready, &info), "add");
-		must(!dat_ia_open(i & 1 ? name : own, 8, &evd, &ia), "open");
+		must(!dat_registry_add_provider(&ready, &info), "dat_registry_add_provider failed");
+		must(!dat_ia_open(i & 1 ? name : own, 8, &evd, &ia), "dat_ia_open failed");
 		(void)dat_registry_list_providers(8, &n, to);
-		must(!dat_ia_close(ia, DAT_CLOSE_DEFAULT), "close");
-		must(!dat_registry_remove_provider(&ready, &info), "remove");
+		must(!dat_ia_close(ia, DAT_CLOSE_DEFAULT), "dat_ia_close failed");
+		must(!dat_registry_remove_provider(&ready, &info),
+		     "dat_registry_remove_provider failed");
 	}
 	return NULL;
 }
@@ -93,7 +94,7 @@ static void *call_until_ready(void *arg)
 	do {
 		ret = dat_ep_reset(arg);
 	} while (DAT_GET_TYPE(ret) == DAT_INVALID_STATE);
-	must(ret == 42, "the new table's function does not see what was written before it");
+	must(ret == 42, "the new table's function does not see earlier writes of its publisher");
 	return NULL;
 }
 
@@ -104,20 +105,22 @@ int main(void)
 	int number[THREADS];
 	pthread_t t[THREADS];
 
-	must(!dat_registry_add_provider(&ready, &shared), "add");
+	must(!dat_registry_add_provider(&ready, &shared), "dat_registry_add_provider failed");
 	for (int i = 0; i < THREADS; i++) {
 		number[i] = i;
-		must(!pthread_create(&t[i], NULL, use_registry, &number[i]), "thread");
+		must(!pthread_create(&t[i], NULL, use_registry, &number[i]),
+		     "pthread_create failed");
 	}
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(t[i], NULL);
 
 	for (int i = 0; i < THREADS; i++)
-		must(!pthread_create(&t[i], NULL, call_until_ready, &object), "thread");
+		must(!pthread_create(&t[i], NULL, call_until_ready, &object),
+		     "pthread_create failed");
 	object.answer = 42;
 	__atomic_store_n(&object.table, &ready, __ATOMIC_RELEASE);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(t[i], NULL);
-	must(!dat_registry_remove_provider(&ready, &shared), "remove");
+	must(!dat_registry_remove_provider(&ready, &shared), "dat_registry_remove_provider failed");
 	return 0;
 }

@@ -27,7 +27,7 @@ static void join(DAT_EP_HANDLE active, DAT_EP_HANDLE passive, uint64_t qual)
 		  consumer_wait_request(&b, &cr, 10000000000u) == 0 &&
 		  dat_cr_accept(cr, passive, 0, NULL) == DAT_SUCCESS &&
 		  consumer_wait_established(&b, NULL, NULL) == 0 &&
-		  consumer_wait_established(&a, NULL, NULL) == 0, "connect");
+		  consumer_wait_established(&a, NULL, NULL) == 0, "dat_ep_connect failed");
 }
 
 static void open_all(void)
@@ -37,21 +37,22 @@ static void open_all(void)
 	uint64_t qual = QUAL + (uint64_t)getpid() % 1000;
 	DAT_RETURN ret;
 
-	tsan_must(!consumer_open(&a, tsan_ia()) && !consumer_open(&b, tsan_ia()), "open");
-	tsan_must(!consumer_listen(&b, qual), "listen");
+	tsan_must(!consumer_open(&a, tsan_ia()) && !consumer_open(&b, tsan_ia()),
+		  "consumer_open failed");
+	tsan_must(!consumer_listen(&b, qual), "consumer_listen failed");
 	ret = dat_srq_create(b.ia, b.pz, &srq_attr, &srq);
 	if (DAT_GET_TYPE(ret) == DAT_MODEL_NOT_SUPPORTED) {
 		puts("the adapter says srq_supported = FALSE");
 		exit(77);
 	}
-	tsan_must(ret == DAT_SUCCESS, "dat_srq_create");
+	tsan_must(ret == DAT_SUCCESS, "dat_srq_create failed");
 	for (int i = 0; i < EPS; i++) {
 		tsan_must(dat_evd_create(b.ia, 64, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG,
 					 &evd[i]) == DAT_SUCCESS &&
 			  dat_ep_create_with_srq(b.ia, b.pz, evd[i], b.req_evd, b.conn_evd, srq,
 						 &attr, &to[i]) == DAT_SUCCESS &&
 			  dat_ep_create(a.ia, a.pz, a.recv_evd, a.req_evd, a.conn_evd, &attr,
-					&from[i]) == DAT_SUCCESS, "endpoints");
+					&from[i]) == DAT_SUCCESS, "dat_evd_create failed");
 		join(from[i], to[i], qual);
 	}
 }
@@ -69,7 +70,8 @@ static void *poster(void *arg)
 			c.as_64++;
 			continue;
 		}
-		tsan_must(DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES, "dat_srq_post_recv");
+		tsan_must(DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES,
+			  "dat_srq_post_recv failed");
 		tsan_must(now_ns() < until, "the queue stays full");
 		sched_yield();
 	}
@@ -93,7 +95,8 @@ int main(void)
 		thread[i] = tsan_thread(poller, &evd[i]);
 	for (unsigned int n = 0; n < TSAN_OPS; n++) {
 		for (int i = 0; i < EPS; i++)
-			tsan_must(dat_ep_post_send(from[i], 0, NULL, c, 0) == DAT_SUCCESS, "send");
+			tsan_must(dat_ep_post_send(from[i], 0, NULL, c, 0) == DAT_SUCCESS,
+				  "dat_ep_post_send failed");
 		tsan_reap(a.req_evd, EPS);
 	}
 	for (int i = 0; i <= EPS; i++)

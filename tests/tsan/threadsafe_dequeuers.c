@@ -43,7 +43,8 @@ static void *poster(void *arg)
 			i++;
 			continue;
 		}
-		tsan_must(type == DAT_INSUFFICIENT_RESOURCES || type == DAT_QUEUE_FULL, "post");
+		tsan_must(type == DAT_INSUFFICIENT_RESOURCES || type == DAT_QUEUE_FULL,
+			  "a post returned an unexpected code");
 		tsan_must(now_ns() < until, "the queue stays full");
 		sched_yield();
 	}
@@ -56,11 +57,11 @@ static void count(const DAT_EVENT *ev)
 
 	if (ev->event_number == DAT_SOFTWARE_EVENT) {
 		at = (uintptr_t)ev->event_data.software_event_data.pointer;
-		tsan_must(at < N, "a software event that was not posted");
+		tsan_must(at < N, "a software event came that was not posted");
 		atomic_fetch_add(&seen[2][at], 1);
 	} else {
 		at = ev->event_data.dto_completion_event_data.user_cookie.as_64;
-		tsan_must(at < 2 * N, "a completion without a post");
+		tsan_must(at < 2 * N, "a completion came without a post");
 		atomic_fetch_add(&seen[at / N][at % N], 1);
 	}
 	atomic_fetch_add(&total, 1);
@@ -90,12 +91,14 @@ static void disconnect(DAT_IA_HANDLE ia)
 	DAT_IA_ATTR attr;
 	DAT_EVENT ev;
 
-	tsan_must(!dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL), "query");
-	tsan_must(!dat_ep_connect(ep, attr.ia_address_ptr, 61234, 50000, 0, NULL, DAT_QOS_BEST_EFFORT,
-				  DAT_CONNECT_DEFAULT_FLAG), "connect");
-	tsan_must(!dat_evd_wait(conn_evd, TSAN_LIMIT_S * 1000000, 1, &ev, &nmore), "wait");
+	tsan_must(!dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL), "dat_ia_query failed");
+	tsan_must(!dat_ep_connect(ep, attr.ia_address_ptr, 61234, 50000, 0, NULL,
+				  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+		  "dat_ep_connect failed");
+	tsan_must(!dat_evd_wait(conn_evd, TSAN_LIMIT_S * 1000000, 1, &ev, &nmore),
+		  "dat_evd_wait failed");
 	tsan_must(ev.event_number != DAT_CONNECTION_EVENT_ESTABLISHED,
-		  "a process listens, but the connect must fail");
+		  "the connect did not fail although no process listens");
 }
 
 static DAT_IA_HANDLE open_all(void)
@@ -106,13 +109,14 @@ static DAT_IA_HANDLE open_all(void)
 	DAT_PZ_HANDLE pz;
 
 	tsan_must(!dat_ia_openv((DAT_NAME_PTR)(uintptr_t)tsan_ia(), 8, &async, &ia, 1, 2,
-				DAT_TRUE), "open");
-	tsan_must(!dat_pz_create(ia, &pz), "pz");
+				DAT_TRUE), "dat_ia_openv failed");
+	tsan_must(!dat_pz_create(ia, &pz), "dat_pz_create failed");
 	tsan_must(!dat_evd_create(ia, 3 * DTOS, DAT_HANDLE_NULL,
-				  DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG, &evd), "evd");
+				  DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG, &evd),
+		  "dat_evd_create failed");
 	tsan_must(!dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &conn_evd),
-		  "evd");
-	tsan_must(!dat_ep_create(ia, pz, evd, evd, conn_evd, &attr, &ep), "ep");
+		  "dat_evd_create failed");
+	tsan_must(!dat_ep_create(ia, pz, evd, evd, conn_evd, &attr, &ep), "dat_ep_create failed");
 	disconnect(ia);
 	return ia;
 }
@@ -132,6 +136,6 @@ int main(void)
 	for (int k = 0; k < 3; k++)
 		for (int i = 0; i < N; i++)
 			tsan_must(seen[k][i] == 1, "an event came more than once, or not at all");
-	tsan_must(!dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), "close");
+	tsan_must(!dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close failed");
 	return 0;
 }

@@ -93,7 +93,7 @@ static inline pthread_t tsan_thread(void *(*fn)(void *), void *arg)
 {
 	pthread_t t;
 
-	tsan_must(pthread_create(&t, NULL, fn, arg) == 0, "pthread_create");
+	tsan_must(pthread_create(&t, NULL, fn, arg) == 0, "pthread_create failed");
 	return t;
 }
 

@@ -17,7 +17,8 @@ static void *poster(void *arg)
 	struct pair view = *o->p;
 
 	view.a.ep = o->ep;
-	tsan_must(tsan_write_all(&view, TSAN_OPS / 2, DAT_COMPLETION_DEFAULT_FLAG), "post");
+	tsan_must(tsan_write_all(&view, TSAN_OPS / 2, DAT_COMPLETION_DEFAULT_FLAG),
+		  "a post failed");
 	return NULL;
 }
 
@@ -28,18 +29,24 @@ static void connect_one(struct pair *p, int i)
 	DAT_PSP_PARAM psp;
 	DAT_CR_HANDLE cr;
 
-	tsan_must(consumer_make_ep(&p->a, NULL) == 0 && consumer_make_ep(&p->b, NULL) == 0, "ep");
+	tsan_must(consumer_make_ep(&p->a, NULL) == 0 && consumer_make_ep(&p->b, NULL) == 0,
+		  "consumer_make_ep failed");
 	eps[i] = p->a.ep;
 	peers[i] = p->b.ep;
 	p->a.ep = first;
-	tsan_must(dat_ok(dat_psp_query(p->b.psp, DAT_PSP_FIELD_ALL, &psp), "dat_psp_query"), "psp");
-	tsan_must(dat_ok(dat_ep_connect(eps[i], (DAT_IA_ADDRESS_PTR)&to, psp.conn_qual, 10000000,
-					0, NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-			 "dat_ep_connect"), "connect");
-	tsan_must(consumer_wait_request(&p->b, &cr, 10000000000u) == 0, "request");
-	tsan_must(dat_ok(dat_cr_accept(cr, peers[i], 0, NULL), "dat_cr_accept"), "accept");
+	tsan_must(dat_ok(dat_psp_query(p->b.psp, DAT_PSP_FIELD_ALL, &psp), "dat_psp_query"),
+		  "dat_psp_query failed");
+	tsan_must(dat_ok(dat_ep_connect(eps[i], (DAT_IA_ADDRESS_PTR)&to, psp.conn_qual, 10000000, 0,
+					NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+			 "dat_ep_connect"),
+		  "dat_ep_connect failed");
+	tsan_must(consumer_wait_request(&p->b, &cr, 10000000000u) == 0,
+		  "consumer_wait_request failed");
+	tsan_must(dat_ok(dat_cr_accept(cr, peers[i], 0, NULL), "dat_cr_accept"),
+		  "dat_cr_accept failed");
 	tsan_must(consumer_wait_established(&p->b, NULL, NULL) == 0 &&
-		  consumer_wait_established(&p->a, NULL, NULL) == 0, "established");
+			  consumer_wait_established(&p->a, NULL, NULL) == 0,
+		  "consumer_wait_established failed");
 }
 
 int main(void)
@@ -49,7 +56,7 @@ int main(void)
 	pthread_t t, u;
 	int i;
 
-	tsan_must(pair_open(&p, tsan_ia()) == 0, "pair_open");
+	tsan_must(pair_open(&p, tsan_ia()) == 0, "pair_open failed");
 	for (i = 0; i < EPS; i++)
 		connect_one(&p, i);
 	/* The last two endpoints share a UAR, because all registers are in use. */

@@ -15,7 +15,8 @@ static void receive(struct pair *p)
 	DAT_LMR_TRIPLET t = tsan_iov(&p->remote, 64);
 	DAT_DTO_COOKIE cookie = { .as_64 = 2 };
 
-	tsan_must(!dat_ep_post_recv(p->b.ep, 1, &t, cookie, DAT_COMPLETION_DEFAULT_FLAG), "recv");
+	tsan_must(!dat_ep_post_recv(p->b.ep, 1, &t, cookie, DAT_COMPLETION_DEFAULT_FLAG),
+		  "dat_ep_post_recv failed");
 }
 
 static void *sender(void *arg)
@@ -43,11 +44,13 @@ static void *setter(void *arg)
 	DAT_COUNT n = 0, span;
 
 	while (!atomic_load(&done)) {
-		tsan_must(!dat_ep_set_watermark(p->b.ep, n++ % 3, 4 * DEPTH), "set");
-		tsan_must(!dat_ep_recv_query(p->b.ep, &span, &span), "query");
+		tsan_must(!dat_ep_set_watermark(p->b.ep, n++ % 3, 4 * DEPTH),
+			  "dat_ep_set_watermark failed");
+		tsan_must(!dat_ep_recv_query(p->b.ep, &span, &span), "dat_ep_recv_query failed");
 		sched_yield();
 		tsan_must(!dat_ep_set_watermark(p->b.ep, DAT_WATERMARK_INFINITE,
-						DAT_WATERMARK_INFINITE), "removing the watermark");
+						DAT_WATERMARK_INFINITE),
+			  "the watermark cannot be removed");
 		sched_yield();
 	}
 	return NULL;
@@ -58,7 +61,7 @@ int main(void)
 	static struct pair p;
 	pthread_t t[2];
 
-	tsan_must(pair_open(&p, tsan_ia()) == 0, "pair_open");
+	tsan_must(pair_open(&p, tsan_ia()) == 0, "pair_open failed");
 	for (int i = 0; i < DEPTH; i++)
 		receive(&p);
 	t[0] = tsan_thread(sender, &p);
