@@ -15,7 +15,8 @@ static void open_one(void)
 	char why[160] = "";
 
 	setenv("DAPL_DBG_TYPE", "0", 1);
-	cr_assert_eq(m5_ctl_open("mlx5_0-1", "", &ctl, why, sizeof(why)), 0, "%s", why);
+	cr_assert_eq(m5_ctl_open("mlx5_0-1", "", &ctl, why, sizeof(why)), 0,
+		     "the device cannot be opened: %s", why);
 }
 
 static void close_one(void)

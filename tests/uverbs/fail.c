@@ -33,17 +33,18 @@ static void each_call(int err)
 
 	rig_conf("");
 	setenv("DAPL_DBG_TYPE", "0", 1);
-	cr_assert(life_run(&l, SOON_MS), "%s", life_words(&l));
+	cr_assert(life_run(&l, SOON_MS), "the run failed: %s", life_words(&l));
 	before = calls_held();
 	do {
 		seen = run_failing(&l, ++n, err);
-		cr_assert(life_ended_well(&l), "call %lu, %s: %s", n, calls_failed(),
-			  life_words(&l));
-		cr_assert_eq(calls_held(), before, "call %lu, %s: %ld objects are leaked", n,
-			     calls_failed(), calls_held() - before);
+		cr_assert(life_ended_well(&l), "call %lu (%s) failed, and then: %s", n,
+			  calls_failed(), life_words(&l));
+		cr_assert_eq(calls_held(), before,
+			     "call %lu (%s) failed, and %ld objects are leaked", n, calls_failed(),
+			     calls_held() - before);
 	} while (seen >= n && n < 1000);
 	cr_assert_gt(n, 50);
-	cr_assert(life_run(&l, SOON_MS), "%s", life_words(&l));
+	cr_assert(life_run(&l, SOON_MS), "the run failed: %s", life_words(&l));
 	cr_assert_eq(calls_held(), before);
 }
 

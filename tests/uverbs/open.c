@@ -90,8 +90,8 @@ Test(open, m5_ctl_open__names_of_others)
 	char why[160];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		cr_expect_eq(m5_ctl_open(names[i], "", &ctl, why, sizeof(why)), -ENODEV, "%s",
-			     names[i]);
+		cr_expect_eq(m5_ctl_open(names[i], "", &ctl, why, sizeof(why)), -ENODEV,
+			     "a device named \"%s\" was opened", names[i]);
 }
 
 static struct m5_port port_of(const char *params)
@@ -100,7 +100,8 @@ static struct m5_port port_of(const char *params)
 	struct m5_port port;
 	char why[160] = "";
 
-	cr_assert_eq(m5_ctl_open("mlx5_0-1", params, &ctl, why, sizeof(why)), 0, "%s", why);
+	cr_assert_eq(m5_ctl_open("mlx5_0-1", params, &ctl, why, sizeof(why)), 0,
+		     "the device cannot be opened: %s", why);
 	cr_assert_eq(ctl->ops->port(ctl, &port), 0);
 	ctl->ops->close(ctl);
 	return port;
@@ -192,10 +193,13 @@ Test(open, m5_cmd_caps__order_of_writes)
 
 		calls_port.reorders = devices[i].reorders;
 		calls_port.keeps_order = devices[i].keeps;
-		cr_assert_eq(m5_ctl_open("mlx5_0-1", "", &ctl, why, sizeof(why)), 0, "%s", why);
+		cr_assert_eq(m5_ctl_open("mlx5_0-1", "", &ctl, why, sizeof(why)), 0,
+			     "the device cannot be opened: %s", why);
 		cr_assert_eq(m5_cmd_caps(ctl, &caps), 0);
-		cr_assert_eq(caps.reorders, devices[i].reorders != 0, "%zu", i);
-		cr_assert_eq(caps.force_order, devices[i].keeps != 0, "%zu", i);
+		cr_assert_eq(caps.reorders, devices[i].reorders != 0,
+			     "case %zu: the driver reports reordering wrongly", i);
+		cr_assert_eq(caps.force_order, devices[i].keeps != 0,
+			     "case %zu: the driver reports forced ordering wrongly", i);
 		ctl->ops->close(ctl);
 	}
 	nothing_left();
@@ -215,7 +219,7 @@ static void write_order_is(uint8_t reorders, bool keeps, const char *text)
 	for (DAT_COUNT i = 0; i < attr.num_provider_specific_attr; i++)
 		if (!strcmp(attr.provider_specific_attr[i].name, "write_order"))
 			is = attr.provider_specific_attr[i].value;
-	cr_expect_str_eq(is, text, "%s in place of %s", is, text);
+	cr_expect_str_eq(is, text, "write_order is \"%s\" instead of \"%s\"", is, text);
 	must(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
@@ -240,7 +244,8 @@ Test(open, m5_ctl_list__returns_each_port)
 	calls_fail_named("mlx5dv_open_device", EACCES);
 	cr_assert_eq(m5_ctl_list(devs, 8), 3);
 	calls_stop();
-	cr_assert(strstr(devs[2].why, "no permission"), "%s", devs[2].why);
+	cr_assert(strstr(devs[2].why, "no permission"),
+		  "the error does not name the permission: %s", devs[2].why);
 	calls_fail_named("ibv_get_device_list", ENOMEM);
 	cr_assert_eq(m5_ctl_list(devs, 8), 2);
 	calls_stop();
@@ -254,6 +259,6 @@ Test(open, subscription__refused_by_firmware)
 
 	rig_conf("");
 	calls_port.no_errors = 1;
-	cr_assert(life_run(&l, SOON_MS), "%s", life_words(&l));
+	cr_assert(life_run(&l, SOON_MS), "the run failed: %s", life_words(&l));
 	cr_assert_eq(calls_held(), 0);
 }

@@ -19,7 +19,7 @@ static void live(void)
 
 	rig_conf("");
 	setenv("DAPL_DBG_TYPE", "0", 1);
-	cr_assert(life_run(&l, SOON_MS), "%s", life_words(&l));
+	cr_assert(life_run(&l, SOON_MS), "the run failed: %s", life_words(&l));
 }
 
 Test(path, next_hop__is_the_kernels_answer)
@@ -62,7 +62,7 @@ Test(path, own_mac__refused_by_the_device_and_no_next_hop)
 	memset(calls_path, 0xff, sizeof(calls_path));
 	cr_assert_not(life_run(&l, SOON_MS));
 	calls_stop();
-	cr_assert_eq(calls_path[RMAC], 0xff, "no QP may send to the MAC 0");
+	cr_assert_eq(calls_path[RMAC], 0xff, "a QP got the peer MAC 0");
 }
 
 /* The kernel's answer is used for a second, for that address. Then the kernel is asked again. */
@@ -77,14 +77,15 @@ Test(path, next_hop__is_queried_again_in_time)
 
 	rig_conf("");
 	calls_port.router = router;
-	cr_assert_eq(m5_ctl_open("mlx5_0-1", "", &ctl, why, sizeof(why)), 0, "%s", why);
+	cr_assert_eq(m5_ctl_open("mlx5_0-1", "", &ctl, why, sizeof(why)), 0,
+		     "the device cannot be opened: %s", why);
 	cr_assert_eq(ctl->ops->pd_alloc(ctl, &pdn, &pd), 0);
 	cr_assert_eq(ctl->ops->next_hop(ctl, pd, gid, mac), 0);
 	calls_port.router = other;
 	gid[15]++;
 	cr_assert_eq(ctl->ops->next_hop(ctl, pd, gid, mac), 0);
 	cr_assert_arr_eq(mac, other, sizeof(mac),
-			 "the kernel is asked for another address at once");
+			 "the kernel was not asked for a new address at once");
 	calls_port.router = router;
 	th_sleep_ms(1100);
 	cr_assert_eq(ctl->ops->next_hop(ctl, pd, gid, mac), 0);
@@ -134,8 +135,8 @@ Test(path, infiniband__lid_service_level_partition_and_port)
 	rtr(&port, false, false);
 	cr_assert_eq(word(0x30) & 0xffff, 3);
 	cr_assert_eq(word(0x34), 0x4321);
-	cr_assert_eq(word(0x3c), 0, "a packet without a GRH has no traffic class");
-	cr_assert_eq(word(0x50), 0, "DSCP and UDP source port are of Ethernet");
+	cr_assert_eq(word(0x3c), 0, "a path without a GRH has a traffic class");
+	cr_assert_eq(word(0x50), 0, "an InfiniBand path has a DSCP or UDP source port");
 	cr_assert_eq(word(0x54) >> 24 & 15, 5);
 	cr_assert_eq(word(0x54) >> 16 & 255, 2);
 	cr_assert_eq(word(0x40), 0);
@@ -165,7 +166,7 @@ Test(path, ethernet__entry_of_the_table_traffic_class_and_priority)
 		rtr(&port, false, false);
 		cr_expect_eq(word(0x38), index << 16 | 64);
 	}
-	cr_assert_eq(word(0x30), 0, "a RoCE packet has the default partition");
+	cr_assert_eq(word(0x30), 0, "a RoCE path does not use the default partition");
 	cr_assert_eq(word(0x3c), 0xb9u << 20);
 	cr_assert_eq(word(0x50) >> 16, 0xb9 >> 2);
 	cr_assert_eq(word(0x54) >> 16, 5u << 12 | 2);

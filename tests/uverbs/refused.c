@@ -26,11 +26,11 @@ static void refused_one(size_t i, const struct refusal *r, refused_open *open)
 		calls_fail_named(r->call, r->answer);
 	err = open(r, &ctl, why, sizeof(why));
 	calls_stop();
-	cr_expect_eq(err, r->err, "%zu: %d, %s", i, err, why);
-	cr_expect(strstr(why, r->cause), "%zu: %s", i, why);
-	cr_expect(strstr(why, r->cure), "%zu: %s", i, why);
+	cr_expect_eq(err, r->err, "case %zu: the open returned the wrong code %d: %s", i, err, why);
+	cr_expect(strstr(why, r->cause), "case %zu: the error does not name the cause: %s", i, why);
+	cr_expect(strstr(why, r->cure), "case %zu: the error does not name the cure: %s", i, why);
 	cr_expect_null(ctl);
-	cr_expect_eq(calls_held(), 0, "refusal %zu: %ld objects are leaked", i, calls_held());
+	cr_expect_eq(calls_held(), 0, "case %zu: %ld objects are leaked", i, calls_held());
 }
 
 void refused_each(const struct refusal *refusals, size_t n, refused_open *open)
