@@ -99,7 +99,8 @@ static struct ibv_wc wait_wc(void)
 	struct ibv_wc wc = { 0 };
 
 	cr_assert(TH_WITHIN(20000, ibv_poll_cq(ibv_cq_ex_to_cq(cq), 1, &wc) == 1));
-	cr_assert_eq(wc.status, IBV_WC_SUCCESS, "status %d, vendor %u", wc.status, wc.vendor_err);
+	cr_assert_eq(wc.status, IBV_WC_SUCCESS, "the completion has status %d, vendor error %u",
+		     wc.status, wc.vendor_err);
 	return wc;
 }
 
@@ -277,7 +278,8 @@ Test(verbs, queries_of_the_queues__lead_to_them)
 	cr_assert_eq(cqs.f(ibv_cq_ex_to_cq(cq), &c, sizeof(c)), 0);
 	cr_assert_eq(c.num_entries, 4 * DEPTH);
 	/* sizes that the structure has in 44.0 and in 56.0 */
-	cr_assert(c.entry_size == 16 || c.entry_size == 32, "%u", c.entry_size);
+	cr_assert(c.entry_size == 16 || c.entry_size == 32,
+		  "the CQ entry size is %u instead of 16 or 32", c.entry_size);
 	cr_assert(c.doorbell);
 	cr_assert_eq(efadv_query_ah(ah, &a, sizeof(a)), 0);
 	memset(mem, 0x33, 500);
