@@ -109,7 +109,7 @@ Test(boot, trapped_page__each_eq_is_armed)
 	for (unsigned int i = 0; i < EQS; i++)
 		rig_arm_eq(r, uar, eqn[i], 0);
 	for (unsigned int i = 0; i < EQS; i++)
-		cr_expect_eq(eq_state(r, eqn[i]), ARMED, "EQ %u", i);
+		cr_expect_eq(eq_state(r, eqn[i]), ARMED, "EQ %u is not armed", i);
 	rig_close(r);
 }
 
@@ -144,7 +144,7 @@ Test(boot, command_event__raises_its_vector)
 	for (uint32_t i = 0; i < 10; i++) {
 		rig_arm_eq(r, uar, eqn, i);
 		cr_assert_eq(rig_simple(r, CMD_QUERY_ADAPTER, 0), 0);
-		cr_assert(fires(fd[1]), "%u", i);
+		cr_assert(fires(fd[1]), "command %u raised no interrupt", i);
 		cr_assert_eq(read(fd[1], &n, sizeof(n)), 8);
 	}
 	cr_expect_lt(read(fd[0], &n, sizeof(n)), 0);
@@ -313,7 +313,8 @@ Test(boot, crash__leaves_nothing_behind)
 	}
 	th_usage(&after);
 	cr_expect_eq(after.fds, before.fds);
-	cr_expect_eq(mappings("memfd:guest"), 1, "the server still has memory of a guest");
+	cr_expect_eq(mappings("memfd:guest"), 1,
+		     "the server still maps memory of a disconnected guest");
 	rig_close(r);
 }
 
@@ -368,7 +369,7 @@ Test(boot, reports__of_one_client_come_to_an_end)
 		cr_assert_eq(rig_request(r, 77, NULL, 0), ENOTSUP);
 	cr_expect_eq(rig_reports(r), 200);
 	cr_expect_eq(atomic_load(&rig_lines), 65,
-		     "64 reports, and one about those that are left out");
+		     "the log should have 64 reports and one about the omitted ones");
 	rig_hang_up(r);
 	cr_expect_eq(rig_reports(r), 0);
 	rig_close(r);

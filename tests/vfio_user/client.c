@@ -121,8 +121,7 @@ static void receive(struct rig *r, void *buf, size_t len)
 			    .msg_controllen = sizeof(control) };
 	ssize_t n = len ? recvmsg(r->sock, &m, MSG_WAITALL | MSG_CMSG_CLOEXEC) : 0;
 
-	cr_assert_eq(n, (ssize_t)len,
-		     "sent or received %zd bytes of %zu: %s", n, len, strerror(errno));
+	cr_assert_eq(n, (ssize_t)len, "transferred %zd of %zu bytes: %s", n, len, strerror(errno));
 	if (len && CMSG_FIRSTHDR(&m))
 		memcpy(&r->reply_fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(int));
 }
@@ -134,12 +133,12 @@ int rig_receive(struct rig *r)
 	r->reply_fd = -1;
 	receive(r, &h, sizeof(h));
 	cr_assert_eq(h.flags & VM_TYPE, VM_TYPE_REPLY);
-	cr_assert_eq(h.id, r->id, "reply to message %u instead of %u", h.id, r->id);
+	cr_assert_eq(h.id, r->id, "the reply answers message %u instead of %u", h.id, r->id);
 	cr_assert(h.size >= sizeof(h) && h.size - sizeof(h) <= sizeof(r->reply));
 	r->reply_len = h.size - sizeof(h);
 	receive(r, r->reply, r->reply_len);
 	cr_assert_eq(!!(h.flags & VM_ERROR), h.error != 0);
-	cr_assert(!h.error || !r->reply_len, "an error has no payload");
+	cr_assert(!h.error || !r->reply_len, "the error reply has a payload");
 	return (int)h.error;
 }
 

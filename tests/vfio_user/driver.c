@@ -59,7 +59,7 @@ void rig_probe(struct rig *r)
 	cr_assert_eq(rig_map(r, RIG_RAM_AT, RIG_RAM, r->ram_fd, 0), 0);
 	cr_assert_eq(rig_write(r, VFIO_PCI_CONFIG_REGION_INDEX, CONFIG_COMMAND, &command, 2), 0);
 	cr_assert(TH_WITHIN(TH_PEER_MS, !(rig_reg(r, ISEG_INIT) >> 31)),
-		  "the firmware does not become ready");
+		  "the firmware did not become ready in time");
 	rig_set_reg(r, ISEG_QUEUE_HIGH, 0);
 	rig_set_reg(r, ISEG_QUEUE_LOW, RIG_RAM_AT + QUEUE * 4096);
 }
@@ -120,8 +120,9 @@ uint8_t rig_run(struct rig *r, size_t inlen, size_t outlen)
 
 	rig_ring(r, inlen, outlen);
 	cr_assert(TH_WITHIN(TH_PEER_MS, !(__atomic_load_n(&e[ENTRY_OWN], __ATOMIC_ACQUIRE) & 1)),
-		  "the device does not execute the command");
-	cr_assert_eq(e[ENTRY_OWN] >> 1, 0, "delivery status %#x", e[ENTRY_OWN] >> 1);
+		  "the device did not execute the command in time");
+	cr_assert_eq(e[ENTRY_OWN] >> 1, 0, "the command's delivery status is %#x",
+		     e[ENTRY_OWN] >> 1);
 	memcpy(r->out, e + ENTRY_OUT, 16);
 	rig_page(r, OUT_BOXES, &box);
 	for (size_t at = 16; at < outlen; at += BOX_DATA)

@@ -43,12 +43,13 @@ Test(efa_admin, profile__has_its_identity_and_boots)
 
 		cr_expect_eq(config(r, 0, 2), 0x1d0f);
 		cr_expect_eq(config(r, 2, 2), profiles[i].device);
-		cr_expect_eq(config(r, 0xa0, 4), 1, "MSI-X table in BAR 1");
+		cr_expect_eq(config(r, 0xa0, 4), 1, "the MSI-X table is not at the start of BAR 1");
 		efa_probe(&g, r);
 		efa_op(&g, GET_FEATURE)[17] = 1;
 		cr_expect_eq(efa_run(&g), 0);
 		cr_expect_eq(efa_get(g.op.out, 8 + 28, 2), EFA_DB_BAR);
-		cr_expect_eq(efa_get(g.op.out, 8 + 32, 4), profiles[i].caps, "%s", profiles[i].name);
+		cr_expect_eq(efa_get(g.op.out, 8 + 32, 4), profiles[i].caps,
+			     "profile %s has the wrong capabilities", profiles[i].name);
 		cr_expect(efa_works(&g));
 		cr_expect_eq(rig_reports(r), 0);
 		efa_end(&g);
@@ -72,8 +73,10 @@ Test(efa_admin, bar_sizes__are_found_by_writing_ones)
 
 		for (unsigned int k = 0; k < 2; k++)
 			cr_assert_eq(rig_write(r, VFIO_PCI_CONFIG_REGION_INDEX, at + 4 * k, &ones, 4), 0);
-		cr_expect_eq(config(r, at, 4), bars[i].low, "BAR %u", bars[i].bar);
-		cr_expect_eq(config(r, at + 4, 4), bars[i].high, "BAR %u", bars[i].bar + 1);
+		cr_expect_eq(config(r, at, 4), bars[i].low, "BAR %u has the wrong size",
+			     bars[i].bar);
+		cr_expect_eq(config(r, at + 4, 4), bars[i].high, "BAR %u has the wrong size",
+			     bars[i].bar + 1);
 	}
 	rig_close(r);
 }
@@ -86,7 +89,8 @@ Test(efa_admin, register__is_the_same_by_a_response_and_by_a_read)
 	efa_probe(&g, r);
 	cr_expect_eq(efa_reg(&g, REG_VERSION), 1);
 	cr_expect_eq(efa_reg(&g, REG_AQ_LO), RIG_RAM_AT + EFA_AQ * 4096);
-	cr_expect_eq(efa_reg(&g, 0x6c), UINT32_MAX, "the register behind the last one");
+	cr_expect_eq(efa_reg(&g, 0x6c), UINT32_MAX,
+		     "the register after the last one does not read as all ones");
 	cr_assert_eq(rig_read(r, EFA_REG_BAR, REG_AQ_LO, word, 4), 0);
 	cr_expect_eq(efa_get(word, 0, 4), efa_reg(&g, REG_AQ_LO));
 	cr_assert_eq(rig_read(r, EFA_REG_BAR, REG_AQ_LO + 1, word, 2), 0);
@@ -107,13 +111,15 @@ Test(efa_admin, bad_register_access__is_reported)
 	efa_set_reg(r, 0x1000, 7);
 	cr_expect_eq(rig_reports(r), ++reports);
 	efa_set_reg(r, REG_EQ_DB, UINT32_C(1) << 31 | 3);
-	cr_expect_eq(rig_reports(r), ++reports, "an EQ that does not exist");
+	cr_expect_eq(rig_reports(r), ++reports, "a doorbell of an unknown EQ is not reported once");
 	efa_set_reg(r, REG_MMIO_LO, (uint32_t)NOWHERE);
 	efa_set_reg(r, REG_MMIO_READ, 1);
-	cr_expect_eq(rig_reports(r), ++reports, "a response to an address without memory");
+	cr_expect_eq(rig_reports(r), ++reports,
+		     "a response to an address without memory is not reported once");
 	efa_set_reg(r, REG_MMIO_LO, RIG_RAM_AT + EFA_MMIO * 4096 + 4);
 	efa_set_reg(r, REG_MMIO_READ, 1);
-	cr_expect_eq(rig_reports(r), ++reports, "a response at an unaligned address");
+	cr_expect_eq(rig_reports(r), ++reports,
+		     "a response to an unaligned address is not reported once");
 	cr_expect_eq(rig_write(r, EFA_REG_BAR, REG_AQ_LO + 1, "abcd", 4), EINVAL);
 	cr_expect_eq(rig_write(r, EFA_REG_BAR, REG_AQ_LO, "ab", 2), EINVAL);
 	cr_expect(efa_works(&g));
@@ -126,7 +132,8 @@ Test(efa_admin, completion__interrupts_unless_masked)
 	uint64_t n;
 
 	efa_boot(&g, r);
-	cr_expect_eq(read(g.irq[0], &n, sizeof(n)), 8, "none of the commands so far");
+	cr_expect_eq(read(g.irq[0], &n, sizeof(n)), 8,
+		     "the commands of the boot raised no interrupt");
 	efa_set_reg(r, REG_INTR_MASK, 1);
 	cr_expect(efa_works(&g));
 	cr_expect_lt(read(g.irq[0], &n, sizeof(n)), 0);
@@ -144,7 +151,7 @@ Test(efa_admin, queue__goes_round)
 
 	efa_probe(&g, r);
 	for (int i = 0; i < 200; i++)
-		cr_assert(efa_works(&g), "%d", i);
+		cr_assert(efa_works(&g), "command %d failed", i);
 	efa_end(&g);
 }
 
@@ -155,7 +162,8 @@ Test(efa_admin, unknown_command__is_unsupported)
 
 	efa_probe(&g, r);
 	for (size_t i = 0; i < sizeof(opcodes); i++)
-		cr_expect_eq(efa_simple(&g, opcodes[i], 0), UNSUPPORTED, "%u", opcodes[i]);
+		cr_expect_eq(efa_simple(&g, opcodes[i], 0), UNSUPPORTED,
+			     "the unknown command %u was not refused", opcodes[i]);
 	cr_expect_eq(rig_reports(r), sizeof(opcodes));
 	cr_expect(efa_works(&g));
 	efa_end(&g);
@@ -202,7 +210,8 @@ Test(efa_admin, doorbell__of_more_entries_than_there_are_is_reported)
 	for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++) {
 		efa_set_reg(r, REG_AQ_CAPS, caps[i]);
 		efa_set_reg(r, REG_AQ_DB, 1);
-		cr_expect_eq(rig_reports(r), ++reports, "%#x", caps[i]);
+		cr_expect_eq(rig_reports(r), ++reports,
+			     "the invalid queue capabilities %#x are not reported once", caps[i]);
 	}
 	efa_set_reg(r, REG_AQ_CAPS, 64 << 16 | EFA_DEPTH);
 	cr_expect(efa_works(&g));
@@ -216,7 +225,8 @@ Test(efa_admin, features__those_that_linux_needs)
 	efa_probe(&g, r);
 	for (uint8_t feature = 0; feature < 10; feature++) {
 		efa_op(&g, GET_FEATURE)[17] = feature;
-		cr_expect_eq(efa_run(&g), feature >= 1 && feature <= 7 ? 0 : UNSUPPORTED, "%u", feature);
+		cr_expect_eq(efa_run(&g), feature >= 1 && feature <= 7 ? 0 : UNSUPPORTED,
+			     "GET_FEATURE of feature %u has the wrong status", feature);
 	}
 	efa_op(&g, GET_FEATURE)[17] = 3;
 	cr_assert_eq(efa_run(&g), 0);
@@ -281,7 +291,8 @@ static void try_changes(const uint8_t good[64], const struct change *c, size_t n
 		memcpy(g.op.in, good, 64);
 		g.op.in[3] &= 0xfe;
 		efa_put(g.op.in, c[i].at, c[i].bytes, c[i].value);
-		cr_expect_eq(efa_run(&g), c[i].status, "case %zu: %u", i, g.op.out[2]);
+		cr_expect_eq(efa_run(&g), c[i].status,
+			     "case %zu: the command has the wrong status %u", i, g.op.out[2]);
 	}
 }
 
@@ -378,13 +389,14 @@ Test(efa_admin, reg_mr__with_pages_in_the_command)
 		begin_mr(n);
 		for (unsigned int i = 0; i < 4; i++)
 			efa_put(g.op.in, 8 + 8 * i, 8, (uint64_t)i << 20);
-		cr_expect_eq(efa_run(&g), n <= 4 ? 0 : ILLEGAL, "%u", n);
+		cr_expect_eq(efa_run(&g), n <= 4 ? 0 : ILLEGAL,
+			     "wrong status of a registration of %u pages", n);
 	}
 	begin_mr(1);
 	efa_put(g.op.in, 8, 8, 2048);
-	cr_expect_eq(efa_run(&g), ILLEGAL, "a length of half a page");
+	cr_expect_eq(efa_run(&g), ILLEGAL, "a page of half the size was not refused");
 	begin_mr(1)[48] |= 0x80;
-	cr_expect_eq(efa_run(&g), UNSUPPORTED, "a physical region");
+	cr_expect_eq(efa_run(&g), UNSUPPORTED, "a region of physical addresses was not refused");
 	begin_mr(1)[48] = 11;
 	cr_expect_eq(efa_run(&g), ILLEGAL);
 	begin_mr(0);
@@ -394,7 +406,7 @@ Test(efa_admin, reg_mr__with_pages_in_the_command)
 	begin_mr((UINT64_C(4) << 20) + 1);
 	cr_expect_eq(efa_run(&g), NO_RESOURCE);
 	begin_mr(1)[49] = 8;
-	cr_expect_eq(efa_run(&g), UNSUPPORTED, "an access that does not exist");
+	cr_expect_eq(efa_run(&g), UNSUPPORTED, "an unknown access right was not refused");
 	efa_end(&g);
 }
 
@@ -417,7 +429,7 @@ Test(efa_admin, reg_mr__with_a_list_in_one_buffer)
 	cr_expect_eq(reg_list(1000, at, 7999), ILLEGAL);
 	cr_expect_eq(reg_list(1000, end - 8000, 8000), 0);
 	cr_expect_eq(reg_list(1000, end - 7992, 8000), ILLEGAL,
-		     "the last word of the list is not in memory");
+		     "a page list whose last word has no memory was not refused");
 	cr_expect_eq(reg_list(1000, NOWHERE, 8000), ILLEGAL);
 	cr_expect_eq(reg_list(1000, UINT64_MAX - 7, 8000), ILLEGAL);
 	cr_expect(efa_works(&g));
@@ -473,11 +485,13 @@ Test(efa_admin, reg_mr__with_a_list_in_chunks)
 	efa_put(at, 4088, 8, 0);
 	rig_page(g.r, EFA_LISTS + 1, &at);
 	efa_put(at, 8 * 509, 8, NOWHERE);
-	cr_expect_eq(reg_chunks(2 * CHUNK, 4092), ILLEGAL, "a page of the list is not in memory");
+	cr_expect_eq(reg_chunks(2 * CHUNK, 4092), ILLEGAL,
+		     "a list with a page without memory was not refused");
 	cr_expect_eq(reg_chunks(2 * CHUNK - PER_PAGE, 4092), 0);
 	rig_page(g.r, EFA_LISTS, &at);
 	efa_put(at, 8 * IN_CHUNK + 4, 8, NOWHERE);
-	cr_expect_eq(reg_chunks(CHUNK + 1, 4092), ILLEGAL, "a chunk is not in memory");
+	cr_expect_eq(reg_chunks(CHUNK + 1, 4092), ILLEGAL,
+		     "a list with a chunk without memory was not refused");
 	cr_expect(efa_works(&g));
 	efa_end(&g);
 }

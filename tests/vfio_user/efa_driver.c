@@ -58,7 +58,8 @@ uint32_t efa_reg(struct efa_guest *g, uint16_t offset)
 
 	rig_page(g->r, EFA_MMIO, &at);
 	efa_set_reg(g->r, MMIO_READ, (uint32_t)offset << 16 | ++g->id);
-	cr_assert_eq(efa_get(at, 0, 2), g->id, "register %#x is not answered", offset);
+	cr_assert_eq(efa_get(at, 0, 2), g->id, "the device did not answer the read of register %#x",
+		     offset);
 	cr_assert_eq(efa_get(at, 2, 2), offset);
 	return (uint32_t)efa_get(at, 4, 4);
 }
@@ -74,7 +75,7 @@ static void reset(struct efa_guest *g)
 	cr_assert(efa_reg(g, DEV_STS) & 1);
 	efa_set_reg(g->r, DEV_CTL, 1);
 	set_response(g);
-	cr_assert(efa_reg(g, DEV_STS) & 8, "no reset in progress");
+	cr_assert(efa_reg(g, DEV_STS) & 8, "the device reports no reset in progress");
 	efa_set_reg(g->r, DEV_CTL, 0);
 	cr_assert_eq(efa_reg(g, DEV_STS) & 8, 0, "the reset does not end");
 }
@@ -118,8 +119,8 @@ uint8_t efa_run(struct efa_guest *g)
 	acq += (size_t)(n % EFA_DEPTH) * ENTRY;
 	memcpy(aq + (size_t)(n % EFA_DEPTH) * ENTRY, g->op.in, ENTRY);
 	efa_set_reg(g->r, AQ_DB, g->pc);
-	cr_assert_eq(__atomic_load_n(&acq[3], __ATOMIC_ACQUIRE) & 1, phase, "command %u is not answered",
-		     g->op.in[2]);
+	cr_assert_eq(__atomic_load_n(&acq[3], __ATOMIC_ACQUIRE) & 1, phase,
+		     "the device did not answer command %u", g->op.in[2]);
 	memcpy(g->op.out, acq, ENTRY);
 	cr_assert_eq(efa_get(g->op.out, 0, 2), n);
 	return g->op.out[2];
@@ -368,7 +369,8 @@ int efa_wait(struct efa_guest *g)
 {
 	int status;
 
-	cr_assert(TH_WITHIN(TH_PEER_MS, (status = efa_poll(g)) >= 0), "no completion");
+	cr_assert(TH_WITHIN(TH_PEER_MS, (status = efa_poll(g)) >= 0),
+		  "the CQ got no completion in time");
 	return status;
 }
 

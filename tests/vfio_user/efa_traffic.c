@@ -71,7 +71,8 @@ Test(efa_traffic, rdma_write__fills_the_whole_region)
 	cr_assert_eq(efa_wait(&a), 0);
 	expect_same(0, EFA_DATA_PAGES * 4096);
 	efa_post_write(&a, &b, 1, EFA_DATA_PAGES * 4096);
-	cr_expect_eq(efa_wait(&a), 5, "a byte more than the region has");
+	cr_expect_eq(efa_wait(&a), 5,
+		     "a write one byte beyond the region did not fail with status 5");
 	close_pair();
 }
 
@@ -105,7 +106,7 @@ Test(efa_traffic, completion_event__comes_by_its_vector)
 	for (int i = 0; i < 300; i++) {			/* more events than the EQ has entries */
 		efa_arm(&a);
 		send(10);
-		cr_assert(efa_event(&a), "%d", i);
+		cr_assert(efa_event(&a), "message %d caused no completion event", i);
 	}
 	close_pair();
 }
@@ -136,11 +137,13 @@ Test(efa_traffic, event_of_an_eq_that_is_not_armed__interrupts_when_it_is)
 	a.arms++;
 	efa_arm(&a);
 	send(10);
-	cr_expect_lt(read(a.irq[1], &n, sizeof(n)), 0, "an interrupt without an arm");
+	cr_expect_lt(read(a.irq[1], &n, sizeof(n)), 0,
+		     "an EQ that is not armed raised an interrupt");
 	efa_set_reg(a.r, 0x68, UINT32_C(1) << 31 | a.eqn);
 	cr_expect_eq(read(a.irq[1], &n, sizeof(n)), 8);
 	efa_set_reg(a.r, 0x68, UINT32_C(1) << 31 | a.eqn);
-	cr_expect_lt(read(a.irq[1], &n, sizeof(n)), 0, "an interrupt without an event");
+	cr_expect_lt(read(a.irq[1], &n, sizeof(n)), 0,
+		     "an EQ without an event raised an interrupt");
 	close_pair();
 }
 
@@ -152,13 +155,16 @@ Test(efa_traffic, doorbell__that_belongs_to_no_queue_is_reported)
 	efa_ring(&a, a.sq_db + 4, 1);
 	cr_expect_eq(rig_reports(a.r), ++reports);
 	efa_ring(&a, a.sq_db + 4096, 1);
-	cr_expect_eq(rig_reports(a.r), ++reports, "a QP that does not exist");
+	cr_expect_eq(rig_reports(a.r), ++reports,
+		     "a doorbell of an unknown QP is not reported once");
 	efa_ring(&a, a.cq_db + 4096, 1);
-	cr_expect_eq(rig_reports(a.r), ++reports, "a CQ that does not exist");
+	cr_expect_eq(rig_reports(a.r), ++reports,
+		     "a doorbell of an unknown CQ is not reported once");
 	efa_ring(&a, a.cq_db + 8, 1);
 	cr_expect_eq(rig_reports(a.r), ++reports);
 	efa_ring(&a, (4 << 20) - 4, 1);
-	cr_expect_eq(rig_reports(a.r), ++reports, "a doorbell in the last word of the BAR");
+	cr_expect_eq(rig_reports(a.r), ++reports,
+		     "a doorbell in the last word of the BAR is not reported once");
 	cr_expect_eq(rig_write(a.r, EFA_DB_BAR, a.sq_db + 2, "abcd", 4), EINVAL);
 	cr_expect_eq(rig_write(a.r, EFA_DB_BAR, a.sq_db, "ab", 2), EINVAL);
 	cr_expect_eq(rig_write(a.r, EFA_DB_BAR, 4 << 20, "abcd", 4), EINVAL);
@@ -199,7 +205,7 @@ Test(efa_traffic, unmapped_memory_of_the_sender__loses_its_completions)
 	cr_assert_eq(rig_unmap(a.r, RIG_RAM_AT, RIG_RAM), 0);
 	efa_post_send(&a, &b, 0, 100);
 	cr_expect(TH_WITHIN(TH_PEER_MS, efa_violations(a.r, "dma.refused") >= 1));
-	cr_expect_eq(efa_poll(&a), -1, "written to memory that is not mapped");
+	cr_expect_eq(efa_poll(&a), -1, "the device wrote a completion to unmapped memory");
 	cr_assert_eq(rig_map(a.r, RIG_RAM_AT, RIG_RAM, a.r->ram_fd, 0), 0);
 	cr_expect(efa_works(&a));
 	close_pair();
@@ -241,7 +247,8 @@ static void expect_empty(struct efa_guest *g)
 	static const char *const kinds[] = { "qp", "cq", "mr", "ah", "pd" };
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		cr_expect_eq(softnic_efa_object_count(g->r->dev->efa->nic, kinds[i]), 0, "%s", kinds[i]);
+		cr_expect_eq(softnic_efa_object_count(g->r->dev->efa->nic, kinds[i]), 0,
+			     "objects of kind %s are left", kinds[i]);
 }
 
 static void close_irqs(struct efa_guest *g)
@@ -319,7 +326,8 @@ Test(efa_traffic, crash__leaves_no_bytes_in_the_queues)
 	memcpy(a.queues + a.sq_at + 64, secret, 64);
 	rig_hang_up(r);
 	for (unsigned int i = 0; i < 64; i++)
-		cr_assert_eq(a.queues[a.sq_at + 64 + i], 0, "byte %u", i);
+		cr_assert_eq(a.queues[a.sq_at + 64 + i], 0,
+			     "byte %u of the queue is not zero after the guest crashed", i);
 	efa_end(&a);
 }
 

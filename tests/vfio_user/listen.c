@@ -74,7 +74,7 @@ static int call(const struct place *p)
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	strcpy(a.sun_path, p->path);
-	cr_assert_eq(connect(fd, (void *)&a, sizeof(a)), 0, "%s", strerror(errno));
+	cr_assert_eq(connect(fd, (void *)&a, sizeof(a)), 0, "connect failed: %s", strerror(errno));
 	cr_assert_eq(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)), 0);
 	return fd;
 }
@@ -110,7 +110,8 @@ Test(listen, clients__are_served_one_after_another)
 	cr_expect(answered(second));
 	close(second);
 	stop(&p);
-	cr_expect_eq(rmdir(p.dir), 0, "the socket is still there");
+	cr_expect_eq(rmdir(p.dir), 0,
+		     "the server's directory is not empty; is its socket still there?");
 }
 
 Test(listen, socket__is_for_its_user_alone)

@@ -35,7 +35,8 @@ Test(memory, map__ranges_that_cannot_be)
 	int fd = file(SIZE);
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		cr_expect_eq(rig_map(r, bad[i].iova, bad[i].size, fd, bad[i].offset), EINVAL, "%zu", i);
+		cr_expect_eq(rig_map(r, bad[i].iova, bad[i].size, fd, bad[i].offset), EINVAL,
+			     "the invalid map of case %zu was not refused", i);
 	cr_expect_eq(rig_reports(r), sizeof(bad) / sizeof(bad[0]));
 	cr_expect_eq(rig_map(r, UINT64_MAX - SIZE + 1, SIZE, fd, 0), 0);
 	close(fd);
@@ -292,7 +293,8 @@ Test(memory, unmap__waits_until_the_device_is_done)
 	h.id = ++r->id;
 	rig_send(r, &h, &unmap, sizeof(unmap), (struct rig_fds){ 0 });
 	cr_assert(TH_WITHIN(TH_PEER_MS, th_others_sleep()));
-	cr_expect_lt(recv(r->sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT), 0, "unmapped while it is used");
+	cr_expect_lt(recv(r->sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT), 0,
+		     "the unmap was answered while the device used the memory");
 	pthread_mutex_unlock(&r->dev->irqs.lock);
 	cr_expect_eq(rig_receive(r), 0);
 	rig_close(r);

@@ -108,7 +108,8 @@ Test(protocol, region_info__bar_is_mapped_but_for_two_pages)
 	struct vfio_region_sparse_mmap_area area[2];
 	struct stat st;
 
-	cr_expect_eq(r->reply_fd, -1, "no room for the capability, and a descriptor");
+	cr_expect_eq(r->reply_fd, -1,
+		     "a reply without room for the capability brought a descriptor");
 	cr_assert_eq(size, sizeof(info) + sizeof(cap) + sizeof(area));
 	cr_expect_eq(info.cap_offset, sizeof(info));
 	info = region_info(r, VFIO_PCI_BAR0_REGION_INDEX, size);
@@ -154,7 +155,8 @@ Test(protocol, irq_info__msix_and_no_other_line)
 		cr_expect_eq(rig_request(r, VM_IRQ_INFO, &info, sizeof(info)),
 			     i < VFIO_PCI_NUM_IRQS ? 0 : EINVAL);
 		memcpy(&info, r->reply, sizeof(info));
-		cr_expect(i == VFIO_PCI_NUM_IRQS || info.count == counts[i], "index %u: %u", i, info.count);
+		cr_expect(i == VFIO_PCI_NUM_IRQS || info.count == counts[i],
+			  "interrupt index %u has the wrong count %u", i, info.count);
 	}
 	rig_close(r);
 }
@@ -211,7 +213,7 @@ Test(protocol, config__msix_capability)
 
 	for (int i = 0; i < 8; i++) {
 		cr_assert_eq(rig_read(r, VFIO_PCI_CONFIG_REGION_INDEX, i ? at + 1 : at, &next, 1), 0);
-		cr_assert_neq(next, 0, "no MSI-X capability");
+		cr_assert_neq(next, 0, "the function has no MSI-X capability");
 		at = next;
 		if ((config16(r, at) & 0xff) == 0x11)
 			break;
@@ -260,8 +262,10 @@ Test(protocol, access__beyond_a_region_is_refused)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		unsigned int before = rig_reports(r);
 
-		cr_expect_eq(rig_request(r, VM_REGION_READ, &bad[i], sizeof(bad[i])), EINVAL, "%zu", i);
-		cr_expect_eq(rig_reports(r), before + 1, "%zu is not reported", i);
+		cr_expect_eq(rig_request(r, VM_REGION_READ, &bad[i], sizeof(bad[i])), EINVAL,
+			     "the invalid access of case %zu was not refused", i);
+		cr_expect_eq(rig_reports(r), before + 1,
+			     "the invalid access of case %zu is not reported once", i);
 	}
 	cr_expect_eq(rig_write(r, 7, 4094, "abcd", 4), EINVAL);
 	rig_close(r);
@@ -283,7 +287,8 @@ Test(protocol, write__shorter_or_longer_than_announced_is_refused)
 	struct rig *r = rig_open();
 
 	for (size_t n = 0; n <= sizeof(m.data); n++)
-		cr_expect_eq(rig_request(r, VM_REGION_WRITE, &m, 16 + n), n == 4 ? 0 : EINVAL, "%zu", n);
+		cr_expect_eq(rig_request(r, VM_REGION_WRITE, &m, 16 + n), n == 4 ? 0 : EINVAL,
+			     "wrong result of a write of 4 bytes that brings %zu", n);
 	rig_close(r);
 }
 
@@ -314,7 +319,8 @@ Test(protocol, unknown_command__is_refused_and_the_connection_stays)
 	struct rig *r = rig_open();
 
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		cr_expect_eq(rig_request(r, commands[i], NULL, 0), ENOTSUP, "%u", commands[i]);
+		cr_expect_eq(rig_request(r, commands[i], NULL, 0), ENOTSUP,
+			     "the unknown command %u was not refused", commands[i]);
 	cr_expect_eq(rig_reports(r), sizeof(commands) / sizeof(commands[0]));
 	rig_close(r);
 }
@@ -354,7 +360,9 @@ Test(protocol, message__of_impossible_size_ends_the_connection)
 		struct vm_header h = header(VM_DEVICE_INFO, sizes[i], 0);
 
 		rig_send(r, &h, NULL, 0, (struct rig_fds){ 0 });
-		cr_expect(rig_is_cut(r), "%u", sizes[i]);
+		cr_expect(rig_is_cut(r),
+			  "a message of the invalid size %u did not close the connection",
+			  sizes[i]);
 		rig_hang_up(r);
 		rig_connect(r);
 		cr_assert_eq(rig_version(r), 0);
@@ -449,7 +457,10 @@ Test(protocol, set_irqs__in_pieces)
 	vf_irq_fire(&r->dev->irqs, 5);
 	vf_irq_fire(&r->dev->irqs, 64);
 	for (int i = 0; i < 4; i++)
-		cr_expect_eq(read(fd[i], &n, 8) == 8, i % 2, "%d", i);
+		cr_expect_eq(read(fd[i], &n, 8) == 8, i % 2,
+			     "eventfd %d has a wrong state: only those with odd numbers should "
+			     "fire",
+			     i);
 	cr_expect_eq(rig_set_irqs(r, VFIO_PCI_MSIX_IRQ_INDEX, 0, 0, (struct rig_fds){ 0 }), 0);
 	vf_irq_fire(&r->dev->irqs, 1);
 	cr_expect_lt(read(fd[1], &n, 8), 0);

@@ -30,8 +30,8 @@ static uint32_t run(struct guest *g, size_t inlen, struct sn_fld result)
 {
 	uint8_t status = rig_run(g->r, inlen, 0x210);
 
-	cr_assert_eq(status, 0, "command %#x: status %#x, syndrome %#x", sn_get(g->r->in, CMD_OPCODE), status,
-		     sn_get32(g->r->out, 4));
+	cr_assert_eq(status, 0, "command %#x failed with status %#x and syndrome %#x",
+		     sn_get(g->r->in, CMD_OPCODE), status, sn_get32(g->r->out, 4));
 	return sn_get(g->r->out, result);
 }
 
@@ -227,7 +227,7 @@ static unsigned int take_cqe(struct guest *g)
 	uint8_t *ring;
 	unsigned int opcode;
 
-	cr_assert(TH_WITHIN(TH_PEER_MS, has_cqe(g)), "no completion");
+	cr_assert(TH_WITHIN(TH_PEER_MS, has_cqe(g)), "the CQ got no completion in time");
 	rig_page(g->r, CQ_PAGE, &ring);
 	opcode = ring[64 * (g->ci % (1 << LOG_CQ)) + 63] >> 4;
 	g->ci++;
@@ -253,9 +253,10 @@ Test(traffic, rdma_write__from_guest_to_guest)
 	for (uint32_t i = 0; i < 100; i++) {
 		memset(a.data, (int)i + 1, 4096);
 		post_write(&a, i, 1000, b.key);
-		cr_assert_eq(take_cqe(&a), 0, "%u", i);
+		cr_assert_eq(take_cqe(&a), 0, "write %u failed", i);
 		cr_assert_arr_eq(b.data + i, a.data + i, 1000);
-		cr_assert_neq(b.data[i + 1000], i + 1, "more bytes than were sent");
+		cr_assert_neq(b.data[i + 1000], i + 1,
+			      "the write placed more bytes than were sent");
 	}
 	end(&a);
 	end(&b);
@@ -273,7 +274,7 @@ Test(traffic, completion_event__comes_by_its_vector)
 
 		arm(&a);
 		post_write(&a, 0, 8, b.key);
-		cr_assert_eq(poll(&p, 1, TH_PEER_MS), 1, "no event for completion %u", i);
+		cr_assert_eq(poll(&p, 1, TH_PEER_MS), 1, "completion %u caused no event", i);
 		cr_assert_eq(read(a.event, &n, sizeof(n)), 8);
 		cr_assert_eq(take_cqe(&a), 0);
 		a.eq_ci++;
@@ -298,11 +299,12 @@ Test(traffic, doorbell__on_anothers_page_starts_nothing_and_other_devices_go_on)
 	connect_to(&b, &a);
 	memset(a.data, 1, 8);
 	wqe = put_write(&a, 0, 8, b.key);
-	cr_assert(TH_WITHIN(TH_PEER_MS, rings_elsewhere(&a, wqe)), "the doorbell is not reported");
+	cr_assert(TH_WITHIN(TH_PEER_MS, rings_elsewhere(&a, wqe)),
+		  "the doorbell on the driver's page is not reported");
 	post_write(&b, 8, 8, a.key);
 	cr_expect_eq(take_cqe(&b), 0);
 	cr_expect_not(has_cqe(&a));
-	cr_expect_eq(b.data[0], 0, "written by a doorbell of another program");
+	cr_expect_eq(b.data[0], 0, "a doorbell on another program's page started the write");
 	ring(&a, DB_SQ, wqe);
 	cr_expect_eq(take_cqe(&a), 0);
 	cr_expect_eq(b.data[0], 1);
@@ -371,7 +373,8 @@ static void expect_empty(struct guest *g)
 	static const char *const kinds[] = { "qp", "cq", "eq", "mkey", "pd", "uar" };
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		cr_expect_eq(softnic_object_count(g->r->dev->nic, kinds[i]), 0, "%s", kinds[i]);
+		cr_expect_eq(softnic_object_count(g->r->dev->nic, kinds[i]), 0,
+			     "objects of kind %s are left", kinds[i]);
 }
 
 static void reset_by_qemu(struct rig *r)
@@ -402,7 +405,8 @@ Test(traffic, reset__of_the_target_under_writes)
 		expect_empty(&b);
 		expect_written(&other, &other, (int)way + 1);
 		for (int i = 0; i < 8; i++)
-			cr_assert_eq(take_cqe(&a) % 13, 0, "neither success nor an error of the requester");
+			cr_assert_eq(take_cqe(&a) % 13, 0,
+				     "the write's CQE is neither a success nor a requester error");
 		cr_assert_eq(rig_unmap(b.r, RIG_RAM_AT, RIG_RAM), 0);
 		boot(&b);
 		connect_again(&a, &b);
@@ -429,7 +433,8 @@ Test(traffic, unmap_and_map__in_the_middle_of_writes)
 		cr_assert_eq(rig_map(b.r, RIG_RAM_AT, RIG_RAM, b.r->ram_fd, 0), 0);
 		expect_written(&other, &other, i);
 		opcode = take_cqe(&a);
-		cr_assert_eq(opcode % 13, 0, "%u", i);
+		cr_assert_eq(opcode % 13, 0,
+			     "completion %u is neither a success nor a requester error", i);
 		if (opcode)
 			connect_again(&a, &b);
 	}

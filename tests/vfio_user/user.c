@@ -89,11 +89,11 @@ Test(user, umem__of_another_process_is_refused_and_reported)
 
 	rig_boot(other);
 	cr_expect_eq(create_cq(&u, u.uid[OWN], u.umem[OTHER], u.umem[OWN]), STAT_BAD_RES,
-		     "the CQ's ring is in a umem of another");
+		     "a CQ ring in the umem of another user context was not refused");
 	cr_expect_eq(create_cq(&u, u.uid[OWN], u.umem[OWN], u.umem[OTHER]), STAT_BAD_RES,
-		     "the CQ's record is in a umem of another");
+		     "a CQ record in the umem of another user context was not refused");
 	cr_expect_eq(create_cq(&u, u.uid[OWN], 0xabcdef, u.umem[OWN]), STAT_BAD_RES,
-		     "the umem does not exist");
+		     "an unknown umem was not refused");
 	cr_expect_eq(rig_violations(u.r, "cmd.resource"), 3);
 	cr_expect_eq(softnic_object_count(u.r->dev->nic, "cq"), 0);
 	cr_expect_eq(create_cq(&u, u.uid[OWN], u.umem[OWN], u.umem[OWN]), 0);
@@ -120,9 +120,9 @@ Test(user, uid__of_another_process_or_of_none_is_refused_and_reported)
 	cr_assert_eq(name_pd(u.r, CMD_ALLOC_PD, u.uid[OWN], 0), 0);
 	pdn = sn_get(u.r->out, CMD_NUMBER);
 	cr_expect_eq(name_pd(u.r, CMD_DEALLOC_PD, u.uid[OTHER], pdn), STAT_BAD_RES,
-		     "the object belongs to another user context");
+		     "a user context freed an object of another one");
 	cr_expect_eq(name_pd(u.r, CMD_ALLOC_PD, 0x777, 0), STAT_BAD_PARAM,
-		     "no user context has this uid");
+		     "an unknown user context was not refused");
 	cr_expect_eq(rig_violations(u.r, "cmd.resource"), 1);
 	cr_expect_eq(rig_violations(u.r, "cmd.field"), 1);
 	cr_expect_eq(name_pd(u.r, CMD_DEALLOC_PD, u.uid[OWN], pdn), 0);
