@@ -95,14 +95,17 @@ bool succeeded(struct model *m, const struct verdict *v, const struct outcome *o
 
 	if (o->ret == DAT_SUCCESS) {
 		if (v->must)
-			mismatch(m, "succeeds, but must fail; the mask of its errors is 0x%x", v->must);
+			mismatch(m,
+				 "the call succeeds, but must fail; the mask of its errors is 0x%x",
+				 v->must);
 		return !v->must;
 	}
 	dat_strerror(o->ret, &major, &minor);
 	if (type > 31 || !((v->must | v->can) & (1u << type)))
-		mismatch(m, "%s %s; the mask of allowed errors is 0x%x", major, minor, v->must | v->can);
+		mismatch(m, "the call returns %s %s; the mask of allowed errors is 0x%x", major,
+			 minor, v->must | v->can);
 	else if (!(o->ret & (DAT_CLASS_ERROR | DAT_CLASS_WARNING)))
-		mismatch(m, "%s without a class", major);
+		mismatch(m, "the return code %s has no class", major);
 	return false;
 }
 
@@ -164,7 +167,8 @@ static void judge_evd_create(struct model *m, const struct call *c, const struct
 	if (!succeeded(m, &v, o))
 		return;
 	if (o->v[1] < c->a[3]) {
-		mismatch(m, "an EVD of %lld events, fewer than %d", (long long)o->v[1], c->a[3]);
+		mismatch(m, "the EVD has room for %lld events, fewer than the requested %d",
+			 (long long)o->v[1], c->a[3]);
 		return;
 	}
 	evd = make(m, c, 1, EVD);
@@ -210,7 +214,8 @@ static void judge_evd_resize(struct model *m, const struct call *c, const struct
 	if (!succeeded(m, &v, o))
 		return;
 	if (o->v[1] < c->a[1])
-		mismatch(m, "resized to %lld events, fewer than %d", (long long)o->v[1], c->a[1]);
+		mismatch(m, "the EVD was resized to %lld events, fewer than the requested %d",
+			 (long long)o->v[1], c->a[1]);
 	evd->qlen = (int)o->v[1];
 }
 
@@ -271,7 +276,7 @@ static void judge_dequeue(struct model *m, const struct call *c, const struct ou
 	if (succeeded(m, &v, o))
 		judge_event(m, c, evd, o);
 	else if (DAT_GET_TYPE(o->ret) == DAT_QUEUE_EMPTY && certain)
-		mismatch(m, "no event in %d ms, but %d must come", c->a[2], certain);
+		mismatch(m, "no event came in %d ms, but %d must come", c->a[2], certain);
 }
 
 static void judge_wait(struct model *m, const struct call *c, const struct outcome *o)
@@ -297,7 +302,7 @@ static void judge_wait(struct model *m, const struct call *c, const struct outco
 			mismatch(m, "nmore is %lld; threshold is %d and %d events are possible",
 				 (long long)o->v[7], c->a[3], possible);
 	} else if (DAT_GET_TYPE(o->ret) == DAT_TIMEOUT_EXPIRED && certain >= c->a[3]) {
-		mismatch(m, "the wait expires, but %d events must come", certain);
+		mismatch(m, "the wait expired, but %d events must come", certain);
 	} else if (DAT_GET_TYPE(o->ret) == DAT_TIMEOUT_EXPIRED && o->v[7] > possible) {
 		mismatch(m, "nmore is %lld at the timeout, but %d events are possible", (long long)o->v[7],
 			 possible);
@@ -322,7 +327,7 @@ static void judge_cno_wait(struct model *m, const struct call *c, const struct o
 		if (evd)
 			evd->triggered = false;
 	} else if (DAT_GET_TYPE(o->ret) == DAT_QUEUE_EMPTY && due) {
-		mismatch(m, "no trigger, but a software event was posted");
+		mismatch(m, "the CNO was not triggered, although a software event was posted");
 	}
 }
 

@@ -72,8 +72,8 @@ void judge_ep_query(struct model *m, const struct call *c, const struct outcome 
 	if (!(ep->states & (1u << o->v[1])))
 		mismatch(m, "ep_state is %lld; allowed is the mask 0x%x", (long long)o->v[1], ep->states);
 	else if (o->v[6] < ep->dtos || o->v[7] < ep->dtos)
-		mismatch(m, "%lld receives and %lld requests, fewer than %d", (long long)o->v[6],
-			 (long long)o->v[7], ep->dtos);
+		mismatch(m, "the endpoint has %lld receives and %lld requests, fewer than %d",
+			 (long long)o->v[6], (long long)o->v[7], ep->dtos);
 	else if (same(m, o, 0, 0, "ia_handle") && same(m, o, 2, ep->pz, "pz_handle") &&
 		 same(m, o, 3, ep->evd[0], "recv_evd_handle") &&
 		 same(m, o, 4, ep->evd[1], "request_evd_handle"))

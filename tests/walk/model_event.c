@@ -126,10 +126,12 @@ static bool judge_work(struct model *m, const struct call *c, struct obj *ep, st
 		return mismatch(m, "the post with cookie %d succeeds after an earlier one has failed",
 				w->cookie);
 	if (status == DAT_DTO_SUCCESS && w->silent)
-		return mismatch(m, "an event of the suppressed post with cookie %d", w->cookie);
+		return mismatch(m, "the suppressed post with cookie %d has an event", w->cookie);
 	if (status == DAT_DTO_SUCCESS && w->kind != BIND && expected >= 0 && o->v[3] != expected)
-		return mismatch(m, "%lld bytes of the post with cookie %d, not %d", (long long)o->v[3],
-				w->cookie, expected);
+		return mismatch(m,
+				"%lld bytes were reported for the post with cookie %d instead of "
+				"%d",
+				(long long)o->v[3], w->cookie, expected);
 	for (int i = 0; i < ep->conn_n; i++) {
 		if (ep->conn[i].allowed == CONN(ESTABLISHED) && ep->evd[TO_CONNECT] == c->a[0])
 			return mismatch(m, "a completion comes before ESTABLISHED");
@@ -178,7 +180,7 @@ static bool judge_bind(struct model *m, const struct call *c, const struct outco
 			return mismatch(m, "the bind with cookie %d names another RMR", w->cookie);
 		return judge_work(m, c, ep, ep->request, w, o);
 	}
-	return mismatch(m, "cookie %lld is not that of a next bind", (long long)o->v[1]);
+	return mismatch(m, "cookie %lld is not the one of the next bind", (long long)o->v[1]);
 }
 
 /* ---- Connections ---- */
@@ -188,11 +190,11 @@ static bool judge_request(struct model *m, const struct call *c, const struct ou
 	struct obj *psp = find(m, c->proc, (int)o->v[0], PSP), *cr = at(m, c->proc, c->a[1]);
 
 	if (!psp || psp->evd[0] != c->a[0] || !psp->crs_n)
-		return mismatch(m, "a connection request that no endpoint made, at service point %lld",
+		return mismatch(m, "no endpoint made the connection request at service point %lld",
 				(long long)o->v[0]);
 	if (o->v[1] != psp->qual)
-		return mismatch(m, "a connection request for qualifier %lld, not %d", (long long)o->v[1],
-				psp->qual);
+		return mismatch(m, "the connection request is for qualifier %lld instead of %d",
+				(long long)o->v[1], psp->qual);
 	if (cr) {
 		cr->kind = CR;
 		cr->live = true;
@@ -211,18 +213,18 @@ static bool judge_connection(struct model *m, const struct call *c, const struct
 	uint8_t bytes[64] = {0};
 
 	if (!ep || ep->evd[TO_CONNECT] != c->a[0] || !ep->conn_n)
-		return mismatch(m, "event 0x%x that endpoint %lld does not have", o->event,
+		return mismatch(m, "event 0x%x was not due for endpoint %lld", o->event,
 				(long long)o->v[0]);
 	next = ep->conn[0];
 	if (!(next.allowed & (1u << (o->event & 0xf))))
 		return mismatch(m, "event 0x%x of endpoint %d; allowed is the mask 0x%x", o->event,
 				ep->slot, next.allowed);
 	if (o->v[1] != next.private_size)
-		return mismatch(m, "%lld bytes of private data at endpoint %d, not %d", (long long)o->v[1],
-				ep->slot, next.private_size);
+		return mismatch(m, "%lld bytes of private data came to endpoint %d instead of %d",
+				(long long)o->v[1], ep->slot, next.private_size);
 	private_data(next.private_size, bytes);
 	if (o->v[2] != sum_of(bytes, next.private_size))
-		return mismatch(m, "other private data at endpoint %d than was sent", ep->slot);
+		return mismatch(m, "endpoint %d got other private data than was sent", ep->slot);
 	if (ep->late && o->event != DAT_CONNECTION_EVENT_ESTABLISHED)
 		end_late(m, ep);
 	memmove(ep->conn, ep->conn + 1, sizeof(ep->conn[0]) * (size_t)--ep->conn_n);
@@ -236,7 +238,7 @@ static bool judge_connection(struct model *m, const struct call *c, const struct
 bool judge_event(struct model *m, const struct call *c, struct obj *evd, const struct outcome *o)
 {
 	if (o->v[6] != 1)
-		return mismatch(m, "an event names another EVD");
+		return mismatch(m, "an event names another EVD as its own");
 	switch (o->event) {
 	case DAT_DTO_COMPLETION_EVENT:
 		return judge_completion(m, c, o);
@@ -251,7 +253,7 @@ bool judge_event(struct model *m, const struct call *c, struct obj *evd, const s
 		return true;
 	default:
 		if (o->event >> 12 != 4)
-			return mismatch(m, "event 0x%x, of no stream of this EVD", o->event);
+			return mismatch(m, "event 0x%x belongs to no stream of this EVD", o->event);
 		return judge_connection(m, c, o);
 	}
 }
