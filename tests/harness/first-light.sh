@@ -9,7 +9,7 @@ first_light=$DAPL_BUILD_DIR/bin/dat_first_light
 # has TEXT REGEX: the output must match the expression
 has() {
 	grep -qE "$2" "$tmp/out" && return
-	echo "no $1: no output matches \"$2\" in"
+	echo "the output has no $1, no match of \"$2\":"
 	cat "$tmp/out"
 	status=1
 }

@@ -7,7 +7,7 @@ lib=$DAPL_BUILD_DIR/lib/libdat.so.1
 status=0
 if ! diff <(nm -D --defined-only "$lib" | awk '$2 == "T" { print $3 }' | LC_ALL=C sort) \
 	<(sed 's/$/@@DAT_1.2/' tests/abi/symbols); then
-	echo "< libdat.so.1 has, > uDAPL 1.2 has"
+	echo "the symbols differ: \"<\" is only in libdat.so.1, \">\" only in uDAPL 1.2"
 	status=1
 fi
 
@@ -26,7 +26,7 @@ for call in $(grep -vxE "$own" tests/abi/symbols); do
 	want='(mov )*test je (mov )*jmp mov ret'
 	[[ $call =~ ^($hot)$ ]] && want='test je mov (mov )?jmp mov ret'
 	[[ $got =~ ^"$call: "$want$ ]] && continue
-	echo "a redirected call is more than a jump: $got"
+	echo "a redirected call has other instructions than a check and a jump: $got"
 	status=1
 done
 exit $status

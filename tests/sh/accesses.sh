@@ -19,7 +19,7 @@ conform() {
 	shift
 	timeout -k 5 250 "$@" ${only[@]+"${only[@]}"} --json "$tmp/$access.json" >"$tmp/$access" 2>&1
 	[ -s "$tmp/$access.json" ] && return
-	echo "$access: no report"
+	echo "$access: dat_conform wrote no report:"
 	tail -n 10 "$tmp/$access"
 	exit 1
 }
@@ -55,7 +55,7 @@ with open(listed) as f:
 wrong = 0
 for access, found in sorted(verdicts.items()):
     if set(found) != set(verdicts["process"]):
-        print(f"{access}: other statements than in this process")
+        print(f"{access}: dat_conform ran other statements than in this process")
         wrong += 1
     for name, (verdict, reason) in found.items():
         usual = verdicts["process"][name][0]
@@ -67,7 +67,7 @@ for access, found in sorted(verdicts.items()):
           f"{sum(v[0] == 'PASS' for v in found.values())} PASS")
 for access, name in known:
     if access in verdicts and not selection:
-        print(f"{access}: there is no {name} any more")
+        print(f"{access}: tests/data/accesses.tsv lists {name}, which no longer exists")
         wrong += 1
 sys.exit(wrong != 0)
 END

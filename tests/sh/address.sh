@@ -20,7 +20,7 @@ shows() {
 	shift 3
 	unshare -rn env DAPL_DBG_TYPE=2 bash -c "$route"' "$@"' - "$run" "$@" "$DAPL_BUILD_DIR/bin/dat_info" -i "$ia" >"$tmp/out" 2>&1
 	grep -q "$text" "$tmp/out" && return
-	echo "$ia $*: no \"$text\" in:"
+	echo "$ia $*: dat_info does not print \"$text\":"
 	cat "$tmp/out"
 	status=1
 }

@@ -35,7 +35,7 @@ for late in 1 2 3; do
 		cat "$tmp/server"
 		wait' >"$tmp/out" 2>&1 </dev/null
 	[ "$(cat "$tmp/out")" = 'Waiting for client, as the new one says' ] && continue
-	echo "if child $late is late, the test finds:"
+	echo "if child $late is late, the test reads an old server's output:"
 	cat "$tmp/out"
 	exit 1
 done

@@ -17,9 +17,9 @@ peer() {
 	shift
 	timeout -k 1 60 "$build/bin/softnic-run" "$@" -n 16 >"$tmp/peer" 2>"$tmp/err" </dev/null ||
 		{ echo "$*: status $?"; cat "$tmp/peer" "$tmp/err"; exit 1; }
-	[ "$(wc -l <"$tmp/peer")" = "$rows" ] || { echo "$*: not $rows rows"; cat "$tmp/peer"; exit 1; }
+	[ "$(wc -l <"$tmp/peer")" = "$rows" ] || { echo "$*: the output has not $rows rows"; cat "$tmp/peer"; exit 1; }
 	awk -F'\t' 'NF != 4 || $3 !~ /^[0-9.]+$/' "$tmp/peer" | grep . && exit 1
-	cut -f1 "$tmp/peer" | grep -vxFf "$tmp/ours" - | grep -v 'segments\|64 B' && { echo "$*: dat_bench has no row"; exit 1; }
+	cut -f1 "$tmp/peer" | grep -vxFf "$tmp/ours" - | grep -v 'segments\|64 B' && { echo "$*: dat_bench has no such row"; exit 1; }
 	return 0
 }
 

@@ -4,7 +4,7 @@
 # the build directory and without any variable. DAT_OVERRIDE and /etc/dat/dat.conf replace them.
 set -u
 . tests/harness/skip.sh
-[ -z "${SAN-}" ] || skip "a sanitizer build is not what is installed"
+[ -z "${SAN-}" ] || skip "a build with a sanitizer differs from the installed one"
 unshare -rm true 2>/dev/null || skip "this user may not have a mount namespace"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -28,11 +28,11 @@ both='soft-mlx5-0 soft-mlx5-0 soft-efa-0 soft-efa-0 '
 # lists NAMES WHERE: checks that the registry has exactly these names
 lists() {
 	with_etc "$bin/dat_info" -l
-	[ "$(awk '$2 == "uDAPL" { printf "%s ", $1 }' "$tmp/out")" = "$1" ] || fail "$2: not \"$1\""
+	[ "$(awk '$2 == "uDAPL" { printf "%s ", $1 }' "$tmp/out")" = "$1" ] || fail "$2, dat_info does not list \"$1\""
 }
 
 lists "$both" 'without a file'
-with_etc "$bin/dat_pingpong" -n 100 -q || fail 'dat_pingpong without a file'
+with_etc "$bin/dat_pingpong" -n 100 -q || fail 'dat_pingpong fails without dat.conf'
 
 # libdat2 has installed its own dat.conf.
 echo "OpenIB-cma u1.2 nonthreadsafe default libdaplcma.so.1 dapl.1.2 'ib0 0' ''
@@ -54,11 +54,11 @@ with_etc env LD_LIBRARY_PATH="$tmp/lib" "$bin/dat_pingpong" -n 10 -q || fail 'a 
 scripts/mkconf libdapl-direct.so >"$tmp/etc/dat/dat.conf"
 with_etc env LD_LIBRARY_PATH="$tmp/lib" "$bin/dat_pingpong" -n 10 -q || fail 'a provider is not found by its name'
 rm "$tmp/lib/dapl-direct/libdapl-direct.so"
-with_etc env LD_LIBRARY_PATH="$tmp/lib" "$bin/dat_pingpong" -n 10 -q && fail 'no provider below libdat'
+with_etc env LD_LIBRARY_PATH="$tmp/lib" "$bin/dat_pingpong" -n 10 -q && fail 'dat_pingpong succeeds without a provider below libdat'
 
 echo '# none' >"$tmp/etc/dat/dat.conf"
 lists '' 'with an empty /etc/dat/dat.conf'
 rm -r "$tmp/etc/dat" "$tmp/etc/dat.conf"
-with_etc env DAT_OVERRIDE=/no/such/file "$bin/dat_info" -l && fail 'DAT_OVERRIDE names no file'
-grep -q DAT_INTERNAL_ERROR "$tmp/out" || fail 'DAT_OVERRIDE names no file, and that is no error'
+with_etc env DAT_OVERRIDE=/no/such/file "$bin/dat_info" -l && fail 'dat_info succeeds with a missing file in DAT_OVERRIDE'
+grep -q DAT_INTERNAL_ERROR "$tmp/out" || fail 'dat_info does not report DAT_INTERNAL_ERROR for a missing file in DAT_OVERRIDE'
 exit $status

@@ -17,7 +17,7 @@ finds() {
 	printf '# first\n%s\n' "$3" >"$conf"
 	"$info" --check "$conf" >"$tmp/out" 2>&1
 	[ $? = 1 ] && grep -q "^$conf:2:$place: .*$words" "$tmp/out" && [ "$(wc -l <"$tmp/out")" = 2 ] && return
-	echo "$3: not 2:$place with \"$words\":"
+	echo "$3: dat_info --check does not report only 2:$place with \"$words\":"
 	cat "$tmp/out"
 	status=1
 }
@@ -60,7 +60,7 @@ info=$DAPL_BUILD_DIR/bin/dat_info
 
 for good in "$DAPL_BUILD_DIR"/etc/*.conf; do
 	"$info" --check "$good" >"$tmp/out" 2>&1 && grep -q "^$good: [1-9][0-9]* entries, 0 problems" "$tmp/out" && continue
-	echo "$good has problems:"
+	echo "dat_info --check reports problems in $good:"
 	cat "$tmp/out"
 	status=1
 done

@@ -25,7 +25,7 @@ fails() {
 		grep -q "^FAIL *$words" "$vm/out" || ok=
 	done
 	[ -z "$ok" ] || return 0
-	echo "not FAIL of [$*], but:"
+	echo "the output should have exactly these FAIL lines: [$*]; it is:"
 	cat "$vm/out"
 	failed=1
 }

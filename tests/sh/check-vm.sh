@@ -20,7 +20,7 @@ ends() {
 	PATH=$tmp/bin:$PATH XDG_CACHE_HOME=$tmp/cache timeout 60 scripts/check-vm "$tmp/build" >"$tmp/out" 2>&1
 	status=$?
 	[ $status = "$1" ] && tail -n 1 "$tmp/out" | grep -q "^$2" && return
-	echo "not status $1 and '$2', but $status and:"
+	echo "status $status instead of $1, or the last line does not begin with '$2':"
 	cat "$tmp/out"
 	failed=1
 }
@@ -36,9 +36,9 @@ ends 1 "FAIL   check-vm: apt-get update for debian13 fails"
 
 conf=$tmp/cache/dapl-direct/vm/debian13
 grep -q '^Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg$' "$conf/sources/debian.sources" ||
-	{ echo "no keyring"; failed=1; }
+	{ echo "the apt sources name no keyring"; failed=1; }
 grep -qiE 'trusted|allow(-|)(insecure|unauthenticated|weak)' "$conf"/apt.conf "$conf"/sources/* &&
-	{ echo "apt is configured to trust"; failed=1; }
+	{ echo "apt is configured to trust unsigned packages"; failed=1; }
 for o in APT::Get::AllowUnauthenticated Acquire::Allow{Insecure,Weak,DowngradeToInsecure}Repositories; do
 	grep -q -- "-o $o=false " "$tmp/args" || { echo "apt-get is called without $o=false: $(<"$tmp/args")"; failed=1; }
 done

@@ -58,7 +58,7 @@ each_state() {
 	"$conform" --list -t '*__in_each_state' | sed 's/^[^ ]* //; s/(3).*//' | sort -u >"$tmp/tried"
 	scripts/prototypes | grep 'IN DAT_EP_HANDLE ep_handle' | sed 's/^DAT_RETURN //; s/(.*//' |
 		comm -23 - "$tmp/tried" >"$tmp/missing"
-	[ -s "$tmp/list" ] && [ ! -s "$tmp/missing" ] || wrong "calls that are not tried in each state:" "$tmp/missing"
+	[ -s "$tmp/list" ] && [ ! -s "$tmp/missing" ] || wrong "these endpoint calls are not tried in each state:" "$tmp/missing"
 }
 
 elsewhere() {
@@ -71,25 +71,25 @@ elsewhere() {
 		sleep 0.1
 	done
 	timeout 100 "$conform" -r 127.0.0.1 --port "$port" -t 'two_processes__*' >"$tmp/out" 2>&1 ||
-		wrong "with the other end in a process of its own:" "$tmp/out"
+		wrong "a statement failed with the peer in dat_conform --serve:" "$tmp/out"
 	grep -q '^SKIP two_processes__the_other_end_dies .* (-r)$' "$tmp/out" &&
-		[ "$(grep -c ^SKIP "$tmp/out")" = 1 ] || wrong "skipped:" "$tmp/out"
+		[ "$(grep -c ^SKIP "$tmp/out")" = 1 ] || wrong "other statements than the one that kills its peer were skipped:" "$tmp/out"
 	kill "$server"
 	wait "$server" 2>/dev/null
 	server=
 	timeout 60 "$conform" -r 127.0.0.1 --port "$port" -t two_processes__rejected >"$tmp/out" 2>&1 &&
-		wrong "without a server:" "$tmp/out"
-	grep -q '^FAIL .*does dat_conform --serve run there' "$tmp/out" || wrong "no cure:" "$tmp/out"
+		wrong "a statement with a peer succeeds without a server:" "$tmp/out"
+	grep -q '^FAIL .*does dat_conform --serve run there' "$tmp/out" || wrong "the failure does not name the cure:" "$tmp/out"
 }
 
 no_such_adapter() {
 	timeout 20 "$conform" -i none --json "$tmp/none" >"$tmp/out" 2>"$tmp/err"
-	[ $? = 1 ] && [ ! -s "$tmp/out" ] && [ ! -e "$tmp/none" ] || wrong "on no adapter:" "$tmp/out"
+	[ $? = 1 ] && [ ! -s "$tmp/out" ] && [ ! -e "$tmp/none" ] || wrong "dat_conform accepts an unknown adapter:" "$tmp/out"
 	grep -q 'DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED' "$tmp/err" &&
-		grep -q 'none: is there a line for it in dat.conf' "$tmp/err" || wrong "no cure:" "$tmp/err"
-	timeout 20 "$conform" --serve -i none >"$tmp/out" 2>&1 && wrong "with --serve and an unknown adapter:" "$tmp/out"
+		grep -q 'none: is there a line for it in dat.conf' "$tmp/err" || wrong "the error does not name the cure:" "$tmp/err"
+	timeout 20 "$conform" --serve -i none >"$tmp/out" 2>&1 && wrong "dat_conform --serve succeeds with an unknown adapter:" "$tmp/out"
 	timeout 20 "$conform" --nonsense >"$tmp/out" 2>&1
-	[ $? = 64 ] || wrong "a wrong option:" "$tmp/out"
+	[ $? = 64 ] || wrong "the status for an unknown option is not 64:" "$tmp/out"
 }
 
 reports

@@ -30,7 +30,7 @@ pair() {
 	qual=$(sed -n 's/^qualifier //p' "$dir/server")
 	if ! peer "$3" "$1" "${qual:-0}" || ! wait $pid || ! grep -q verified "$dir/server"; then
 		cat "$dir/server"
-		echo "$1: server of $2 and client of $3 do not understand each other"
+		echo "$1: server of $2 and client of $3 failed to exchange data"
 		exit 1
 	fi
 	echo "$1: server of $2, client of $3"

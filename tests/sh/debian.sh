@@ -37,25 +37,25 @@ for list in debian/*.install; do
 		[ -s "$tmp/match" ] || echo "$list: make install installs no $pattern"
 		cat "$tmp/match" >>"$tmp/taken"
 	done <"$list"
-done | complain "patterns without a file:"
+done | complain "these patterns in debian/*.install match no file:"
 # Without rdma-core, softnic-run and the fronts are not built; the patterns then find softnic-vm only.
-sort "$tmp/taken" | uniq -d | complain "files in two packages:"
-sort "$tmp/taken" | comm -13 - "$tmp/files" | complain "in no package:"
+sort "$tmp/taken" | uniq -d | complain "these files are in two packages:"
+sort "$tmp/taken" | comm -13 - "$tmp/files" | complain "these installed files are in no package:"
 
 sed -n 's/^Package: //p' debian/control | sort >"$tmp/packages"
-ls debian/*.install | sed 's,debian/,,; s,\.install,,' | comm -3 - "$tmp/packages" | complain "packages and lists differ:"
+ls debian/*.install | sed 's,debian/,,; s,\.install,,' | comm -3 - "$tmp/packages" | complain "debian/control and debian/*.install name different packages:"
 sed -n "s/^packages='\(.*\)'$/\1/p" scripts/deb | tr ' ' '\n' | sort | comm -3 - "$tmp/packages" |
 	complain "scripts/deb and debian/control differ:"
-grep -xE 'libdat2.*|libdapl.*|dapl2.*' "$tmp/packages" | complain "our packages have names of Debian's dapl:"
+grep -xE 'libdat2.*|libdapl.*|dapl2.*' "$tmp/packages" | complain "these packages have the names of packages of Debian's dapl:"
 
 nm -D --defined-only "$DAPL_BUILD_DIR/lib/libdat.so.1" | awk '{ sub(/@@/, "@", $3); print $3 }' | sed 's/^DAT_1.2$/&@&/' |
 	sort >"$tmp/exports"
 awk '/^ / { print $1 }' debian/libdat1.symbols | sort | diff - "$tmp/exports" |
-	complain "libdat1.symbols: < of the file, > of the library"
+	complain "debian/libdat1.symbols differs from the library; \"<\" is the file, \">\" the library:"
 
 sed -n 's/^Tests: //p' debian/tests/control | sort | comm -3 - <(ls debian/tests | grep -vx control | sort) |
 	complain "debian/tests/control and its programs differ:"
 find debian -name changelog | complain "scripts/deb writes this file; configure.ac has the version:"
 diff <(sed -n '5,$p' LICENSE) <(sed -n '/^License: BSD-2-Clause$/,$p' debian/copyright | sed '/^License:/d; s/^ //; s/^\.$//' | sed '/./,$!d') |
-	complain "debian/copyright: < of LICENSE, > of the file"
+	complain "debian/copyright differs from LICENSE; \"<\" is LICENSE, \">\" the file:"
 exit $status

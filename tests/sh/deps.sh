@@ -69,7 +69,7 @@ ends() {
 	status=$?
 	[ $status != 0 ] && status=1
 	[ $status = "$want" ] && { [ -z "$words" ] || grep -qE -- "$words" "$tmp/said"; } && return
-	echo "without \"$ABSENT\"${GONE:+, of which \"$GONE\" does not exist}: $*: status $status instead of $want, or no \"$words\":"
+	echo "without \"$ABSENT\"${GONE:+, of which \"$GONE\" does not exist}: $*: status $status instead of $want, or the output has no \"$words\":"
 	tail -n 20 "$tmp/said"
 	cat "$tmp/calls"
 	failed=1
@@ -82,7 +82,7 @@ installs() {
 	got=$(sed -n "s/^apt-get install -y -q $flags //p" "$tmp/calls" | tail -n 1)
 	[ "$got" = "$*" ] && { [ $# = 0 ] || grep -qx "deps: installing $*" "$tmp/said"; } &&
 		[ "$(grep -c "^apt-get install" "$tmp/calls")" = "$(grep -c -- "^apt-get install.* $flags " "$tmp/calls")" ] && return
-	echo "installs \"$got\" instead of \"$*\", or does not name them, or not with $flags:"
+	echo "deps.sh installs \"$got\" instead of \"$*\", does not name them, or lacks $flags:"
 	cat "$tmp/calls"
 	tail -n 20 "$tmp/said"
 	failed=1
@@ -90,7 +90,7 @@ installs() {
 
 said() {
 	[ "$(grep -cE -- "$1" "$tmp/said")" = "${2:-1}" ] && return
-	echo "does not say \"$1\" ${2:-1} times:"
+	echo "the output does not have \"$1\" ${2:-1} times:"
 	cat "$tmp/said"
 	failed=1
 }
@@ -125,7 +125,7 @@ said 'dapl2-utils'
 ends 0 '' "libdapl-dev" scripts/deps.sh --build
 installs
 said 'left out: libdapl-dev$'
-grep -q 'apt-get update' "$tmp/calls" && { echo "fetches package lists without need"; failed=1; }
+grep -q 'apt-get update' "$tmp/calls" && { echo "deps.sh fetches package lists although it does not need them"; failed=1; }
 export GONE=libjansson-dev
 ends 1 'left out: libjansson-dev$' "libjansson-dev libibverbs-dev" scripts/deps.sh --build
 installs libibverbs-dev
@@ -173,6 +173,6 @@ mk 0 'missing: libibverbs-dev$' "libibverbs-dev $tests" run DEPS=no
 installs
 mk 0 'missing: libdapl-dev libfabric-bin$' "libdapl-dev libfabric-bin" check DEPS=no
 installs
-ls "$tmp"/build/.deps* | grep -v -- -checked && { echo "a check counts as an installation"; failed=1; }
+ls "$tmp"/build/.deps* | grep -v -- -checked && { echo "deps.sh --check leaves a record of an installation"; failed=1; }
 ends 1 'no path may have a space' '' make BUILD="$tmp/two words" -n all
 exit $failed

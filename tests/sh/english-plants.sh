@@ -19,11 +19,11 @@ while IFS=$'\t' read -r pattern _ example; do
 	[[ $pattern != '#'* ]] || continue
 	rows=$((rows + 1))
 	for text in "/* $example */" "/*\n * ${example// /\\n * }\n */"; do
-		said=$(planted "$text") && { echo "not refused: $text"; status=1; }
-		[ "$(grep -c '^perf/planted.c:[1-9]' <<<"$said")" -ge 1 ] || { echo "no line is named: $said"; status=1; }
+		said=$(planted "$text") && { echo "tests/sh/english.sh does not refuse: $text"; status=1; }
+		[ "$(grep -c '^perf/planted.c:[1-9]' <<<"$said")" -ge 1 ] || { echo "tests/sh/english.sh does not name the line: $said"; status=1; }
 	done
 done <tests/data/english.tsv
-[ $rows -gt 10 ] || { echo "only $rows phrases"; status=1; }
+[ $rows -gt 10 ] || { echo "tests/data/english.tsv has only $rows phrases"; status=1; }
 planted '/* The EVD reports each completion; an empty poll returns at once. */' || status=1
 
 # planted_in FOLDER: checks that the check of the tree in $tmp names the file in FOLDER

@@ -18,11 +18,11 @@ if [ -n "$wrong" ]; then
 	status=1
 fi
 if ! readelf -d "$lib/libdat.so.1" | grep -q 'SONAME.*\[libdat.so.1\]'; then
-	echo "libdat.so.1 has another soname"
+	echo "the soname of libdat.so.1 is not libdat.so.1"
 	status=1
 fi
 if readelf -d "$lib/libdapl-direct.so" "$lib/libdat.so.1" | grep -q TEXTREL; then
-	echo "text relocations"
+	echo "a library has text relocations"
 	status=1
 fi
 exit $status

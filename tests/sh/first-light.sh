@@ -14,7 +14,7 @@ status=0
 SOFTNIC_FAULT=quirk=late_link "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a ip=10.0.0.9 -t 16 \
 	>"$tmp/late" 2>&1 &
 timeout 300 "$run" scripts/first-light -q -b "$DAPL_BUILD_DIR" -o "$tmp/good" mlx5_0-1 >"$tmp/out" 2>&1 || {
-	echo "first-light failed"
+	echo "scripts/first-light fails on a good adapter:"
 	cat "$tmp/out"
 	status=1
 }
@@ -22,17 +22,17 @@ for word in 'found mlx5_0-1 .NVIDIA ConnectX-6 Dx,.*firmware 22\.36' 'huge pages
 	'failed: .*CQE.*; work: .*RDMA_WRITE' 'mlx5_0-1 opens' 'blueflame doorbells' '8-byte doorbells' 'statements: .* 0 FAIL' 'hca_id' \
 	'^ 1 good  Do endpoints connect' '^17 good .*: enp1s0np0 stands alone' '^18 good .*([0-9a-f]{2}:){5}' \
 	'ok .*questions: [0-9]+, and no answer is bad'; do
-	grep -qE "$word" "$tmp/good" || { echo "no \"$word\" in the report"; status=1; }
+	grep -qE "$word" "$tmp/good" || { echo "the report of scripts/first-light does not have \"$word\""; status=1; }
 done
 if timeout 100 "$run" scripts/first-light -q -b "$DAPL_BUILD_DIR" -o "$tmp/bad" mlx5_9-1 >"$tmp/out" 2>&1; then
-	echo "an adapter that does not exist passes"
+	echo "scripts/first-light succeeds with an unknown adapter"
 	status=1
 fi
 # Simulates a failure: no packet arrives. The adapter's error is printed as text, on the terminal and in
 # the report.
 if SOFTNIC_FAULT=drop=1 timeout 200 "$run" scripts/first-light -q -b "$DAPL_BUILD_DIR" -o "$tmp/lost" mlx5_0-1 \
 	>"$tmp/out" 2>&1; then
-	echo "an adapter whose packets are lost passes"
+	echo "scripts/first-light succeeds with an adapter that loses packets"
 	status=1
 fi
 for file in "$tmp/lost" "$tmp/out"; do
@@ -42,12 +42,12 @@ for file in "$tmp/lost" "$tmp/out"; do
 		status=1
 	}
 done
-grep -q 'there is no RDMA device mlx5_9' "$tmp/bad" || { echo "no reason in the report"; status=1; }
+grep -q 'there is no RDMA device mlx5_9' "$tmp/bad" || { echo "the report does not give the reason of the failed open"; status=1; }
 
 # Prints only the questions, for an adapter behind VFIO, whose address is a parameter; also as JSON.
 timeout 300 "$run" --vfio scripts/first-light -pq -a ip=10.0.0.7 -j "$tmp/json" -b "$DAPL_BUILD_DIR" -o "$tmp/vfio" \
 	0000:01:00.0 >"$tmp/out" 2>&1 || {
-	echo "the questions of an adapter by VFIO failed"
+	echo "dat_first_light fails on an adapter behind VFIO:"
 	cat "$tmp/out"
 	status=1
 }
@@ -91,7 +91,7 @@ grep -q '^11 bad .*an asynchronous error follows .set: nothing: leave mmio' "$tm
 # A link that its administrator has set down is brought up.
 SOFTNIC_FAULT=admin_down "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a ip=10.0.0.7 -t 16 \
 	>"$tmp/out" 2>&1
-grep -qE '^16 good .*open after' "$tmp/out" || { echo "a link that is down is not brought up"; cat "$tmp/out"; status=1; }
+grep -qE '^16 good .*open after' "$tmp/out" || { echo "a link that is set down is not brought up"; cat "$tmp/out"; status=1; }
 # A link that trains for long: the provider waits, and logs it. This runs beside the next question.
 SOFTNIC_FAULT=quirk=slow_link "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a ip=10.0.0.7 -t 16 \
 	--limit 3 >"$tmp/link" 2>&1 &
@@ -101,24 +101,24 @@ SOFTNIC_FAULT=quirk=no_heartbeat "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_li
 grep -qE '^44 bad .*the IA is lost after [0-9.]+ s' "$tmp/out" || { echo "a missing heartbeat is not reported"; cat "$tmp/out"; status=1; }
 wait
 grep -q '0000:01:00.0 does not open in time' "$tmp/link" && grep -q 'waiting for the link of' "$tmp/link" || {
-	echo "a link that trains for long is not reported"
+	echo "the wait for a link that trains too long is not reported:"
 	cat "$tmp/link"
 	status=1
 }
 grep -qE '^16 bad .*hardly: after (1[5-9]|2[0-9])[.].*dat_ia_open waits 20 s at most' "$tmp/late" || {
-	echo "a link that trains for 16 s is not reported"
+	echo "a link that trains for 16 s is not reported as late:"
 	cat "$tmp/late"
 	status=1
 }
 [ -e "$DAPL_BUILD_DIR/lib/softnic-efadv.so" ] || exit $status		# not if libefa was missing at the build
 SOFTNIC_EFADV=63 timeout 300 "$run" --efa scripts/first-light -q -b "$DAPL_BUILD_DIR" -o "$tmp/efa" efa_0-1 >"$tmp/out" 2>&1 || {
-	echo "first-light of an EFA failed"
+	echo "scripts/first-light fails on a good EFA:"
 	cat "$tmp/out"
 	status=1
 }
 for word in 'found efa_0-1 .Amazon EFA' 'efa_0-1 opens' 'pingpong, efa_window=4' 'pingpong, by events' \
 	'connection is broken: CQE of SQ RDMA_WRITE' 'statements: .* 0 FAIL' \
 	'^70 (good|tune)  Does a QP in ERR flush' 'ok .*questions: [0-9]+, and no answer is bad'; do
-	grep -qE "$word" "$tmp/efa" || { echo "no \"$word\" in the report of an EFA"; status=1; }
+	grep -qE "$word" "$tmp/efa" || { echo "the report of an EFA does not have \"$word\""; status=1; }
 done
 exit $status

@@ -20,13 +20,13 @@ grep -q "no IA: $DAT_OVERRIDE has no line for uDAPL 1.2; DAT_OVERRIDE" "$tmp/out
 
 for ia in soft-mlx5-0 soft-efa-0; do
 	line=$(sed -n "s/.*to use it, add this line to dat.conf: \($ia \)/\1/p" "$tmp/out")
-	[ -n "$line" ] || fail "no line for $ia"
+	[ -n "$line" ] || fail "dat_info prints no dat.conf line for $ia"
 	echo "$line" >>"$DAT_OVERRIDE"
-	"$info" -i $ia >"$tmp/$ia" 2>&1 || { cat "$tmp/$ia"; fail "its line for $ia does not open it"; }
+	"$info" -i $ia >"$tmp/$ia" 2>&1 || { cat "$tmp/$ia"; fail "$ia does not open with the dat.conf line that dat_info prints"; }
 	grep -q "differs from hardware: an operation on a stopped process" "$tmp/$ia" ||
 		{ cat "$tmp/$ia"; fail "the difference from hardware is not printed for $ia"; }
 done
-"$info" >"$tmp/out" 2>&1 || fail "named adapters do not open"
+"$info" >"$tmp/out" 2>&1 || fail "dat_info fails with the printed lines in dat.conf"
 ! grep -q 'soft-mlx5-0  no line' "$tmp/out" || fail "an adapter in dat.conf is reported as missing"
 
 # Each invalid word of ia_params is reported: dat_ia_open fails, and its message has the key.
@@ -37,7 +37,7 @@ refuses() {
 		>"$DAT_OVERRIDE"
 	! "$info" -i "$1" >"$tmp/out" 2>&1 || fail "$1 opens with $2"
 	grep -q "cannot open $1: .*$3" "$tmp/out" || fail "$1 with $2: \"$3\" is not in the message"
-	grep -q DAT_INVALID_PARAMETER "$tmp/out" || fail "$1 with $2: the answer is not DAT_INVALID_PARAMETER"
+	grep -q DAT_INVALID_PARAMETER "$tmp/out" || fail "$1 with $2: the return code is not DAT_INVALID_PARAMETER"
 }
 refuses soft-mlx5-0 inlin=64 'inlin=64: this adapter has no such key'
 refuses soft-mlx5-0 inline=500 'inline=500: must be a number from 0 to 220'
@@ -62,9 +62,9 @@ cat >"$DAT_OVERRIDE" <<-END
 	soft-efa-0 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 "inlin=64" ""
 	soft-mlx5-0 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 "inline=64" ""
 END
-"$info" --json >"$tmp/out" || fail "--json: exit status $?"
-python3 -m json.tool "$tmp/out" >"$tmp/json" || fail "--json: no JSON"
-python3 - "$tmp/out" <<'END' || fail "--json: wrong content"
+"$info" --json >"$tmp/out" || fail "dat_info --json ends with status $?"
+python3 -m json.tool "$tmp/out" >"$tmp/json" || fail "dat_info --json prints invalid JSON"
+python3 - "$tmp/out" <<'END' || fail "the JSON of dat_info --json has wrong content"
 import json, re, sys
 j = json.load(open(sys.argv[1]))
 refused, opened = j["adapters"]
@@ -81,10 +81,10 @@ assert units["spin_us"] == "microseconds" and units["inline"] == "bytes" and uni
 END
 
 # Each parameter has its lines, and an item in dapl-direct(7).
-"$info" --parameters >"$tmp/parameters" || fail "--parameters: exit status $?"
+"$info" --parameters >"$tmp/parameters" || fail "dat_info --parameters ends with status $?"
 keys=$(sed -n 's/^  \([a-z_]*\) *default .*; allowed: .*/\1/p' "$tmp/parameters")
-[ "$(wc -l <<<"$keys")" -ge 40 ] || fail "--parameters: fewer than 40 keys"
-[ "$(grep -c '^                   [^ ].* ' "$tmp/parameters")" = "$(wc -l <<<"$keys")" ] || fail "a parameter has no meaning"
+[ "$(wc -l <<<"$keys")" -ge 40 ] || fail "dat_info --parameters prints fewer than 40 keys"
+[ "$(grep -c '^                   [^ ].* ' "$tmp/parameters")" = "$(wc -l <<<"$keys")" ] || fail "dat_info --parameters prints a key without its meaning"
 for key in $keys; do
 	grep -qE "^\.It (Cm $key\$|Li $key=)" man/dapl-direct.7 || fail "dapl-direct(7) does not describe $key"
 done
@@ -94,7 +94,7 @@ for ia in soft-mlx5-0 soft-efa-0; do
 	DAT_OVERRIDE=$DAPL_BUILD_DIR/etc/dat.conf "$info" -i $ia >"$tmp/out" || fail "$ia does not open"
 	grep -qE "faults: .* (memlock|arm_only)\$" "$tmp/out" || fail "the list of faults is cut off"
 	attributes=$(sed -n 's/^    provider \([a-z_]*\): .*/\1/p' "$tmp/out")
-	[ "$(wc -l <<<"$attributes")" -ge 10 ] || fail "$ia has few named attributes"
+	[ "$(wc -l <<<"$attributes")" -ge 10 ] || fail "$ia has fewer than 10 named attributes"
 	for name in $attributes; do
 		grep -qx ".It Li $name" man/dat_ia_query.3 || fail "dat_ia_query(3) does not describe $name"
 	done
@@ -127,7 +127,7 @@ defaults() {
 for ia in soft-mlx5-0 soft-efa-0; do
 	adapter=${ia#soft-}
 	words=$(defaults "${adapter%-0}")
-	[ "$(wc -w <<<"$words")" -ge 8 ] || fail "$ia: too few defaults: $words"
+	[ "$(wc -w <<<"$words")" -ge 8 ] || fail "$ia has fewer than 8 parameters with a default: $words"
 	echo "$ia u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"$words\" \"\"" >"$DAT_OVERRIDE"
 	"$info" -i $ia >"$tmp/out" 2>&1 || fail "$ia does not open with its defaults: $words"
 done

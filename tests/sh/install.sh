@@ -32,7 +32,7 @@ rm "$root"/consumer*
 install uninstall
 left=$(find "$root" ! -type d)
 if [ -n "$left" ]; then
-	echo "still there after uninstall: $left"
+	echo "make uninstall leaves: $left"
 	exit 1
 fi
 
@@ -54,7 +54,7 @@ if [ "$arch" != lib/ ]; then
 	rm "$root/said"
 	make -s "${own[@]}" DESTDIR="$root" uninstall
 	left=$(find "$root" ! -type d)
-	[ -z "$left" ] || { echo "still there after uninstall: $left"; exit 1; }
+	[ -z "$left" ] || { echo "make uninstall leaves: $left"; exit 1; }
 fi
 
 # Without DESTDIR the installation is for this system. If the user cannot register the library, a

@@ -25,7 +25,7 @@ integrity() {
 	[ $got = "$want" ] || wrong "dat_integrity $*: status $got instead of $want"
 }
 
-has() { grep -qE -- "$2" "$tmp/out" || wrong "$1: no line with $2"; }
+has() { grep -qE -- "$2" "$tmp/out" || wrong "$1: the output has no line with \"$2\""; }
 
 # with_fault IA FAULT ARGUMENT...: runs dat_integrity on an IA with this fault script
 with_fault() {
@@ -41,7 +41,7 @@ for ia in soft-mlx5-0 soft-efa-0; do
 	integrity 0 -q -i $ia --json "$tmp/json"
 	has $ia "^$ia, seed 19$"
 	has $ia '^refused +96 of 96 '
-	python3 - "$tmp/json" >>"$tmp/out" 2>&1 <<'PY' || wrong "the JSON of $ia"
+	python3 - "$tmp/json" >>"$tmp/out" 2>&1 <<'PY' || wrong "the JSON of $ia has wrong content"
 import json, sys
 r = json.load(open(sys.argv[1]))
 assert r["schema"] == 1 and r["seed"] == "19" and r["quick"] and r["failures"] == 0 and r["messages"] == []
@@ -58,7 +58,7 @@ has "a changed byte" '^send of 1 bytes, .*: a byte of the data is wrong, offset 
 integrity 1 -q -t data -i soft-efa-0 --plant guard --json "$tmp/json"
 has "a changed guard" '^send of 1 bytes, .*: a guard byte behind the data has changed, offset '
 python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); assert r["failures"] == 1 == r["transfers"]["send"]["failed"], r' \
-	"$tmp/json" >>"$tmp/out" 2>&1 || wrong "the JSON of a changed byte"
+	"$tmp/json" >>"$tmp/out" 2>&1 || wrong "the JSON does not report the changed byte once"
 
 with_fault soft-mlx5-0 quirk=old_keys -t refusals
 has "old keys" '^write, unbound window, 300 bytes: SUCCESS instead of REMOTE_ACCESS$'

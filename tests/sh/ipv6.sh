@@ -14,12 +14,12 @@ must() {	# must TEXT COMMAND...: checks that the command succeeds and prints TEX
 	shift
 	timeout -k 1 60 "$@" >"$tmp/out" 2>&1 </dev/null && grep -qe "$text" "$tmp/out" && return
 	cat "$tmp/out"
-	echo "no \"$text\" from: $*"
+	echo "this fails, or does not print \"$text\": $*"
 	exit 1
 }
 
 served() {	# checks that the server has ended without an error
-	wait $server || { cat "$tmp/server"; echo "the server failed"; exit 1; }
+	wait $server || { cat "$tmp/server"; echo "the server ended with an error"; exit 1; }
 	server=
 }
 

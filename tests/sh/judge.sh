@@ -42,18 +42,18 @@ mkdir -p "$build/tree/tests/sh"
 for n in 1 2 3 4 5; do echo "exit 0" >"$build/tree/tests/sh/good$n.sh"; done
 echo 'echo reason; exit 77' >"$build/tree/tests/sh/none.sh"
 echo 'exit 1' >"$build/tree/tests/sh/wrong.sh"
-got=$(cd "$build/tree" && IBV_FORK_SAFE=1 LC_ALL=C "$check" "$build" alone 2>&1) && { echo "check: good, and one was wrong"; failed=1; }
+got=$(cd "$build/tree" && IBV_FORK_SAFE=1 LC_ALL=C "$check" "$build" alone 2>&1) && { echo "scripts/check succeeds although one shell test failed"; failed=1; }
 for words in ' +<> C.UTF-8' 'ok +sh-good5' 'skip +sh-none .* reason' 'FAIL +sh-wrong' 'check: 6 passed, [0-9]+ failed, 1 skipped'; do
 	grep -qE "^$words" <<<"$got" && continue
-	printf 'check of shell tests: no "%s" in:\n%s\n' "$words" "$got"
+	printf 'scripts/check does not print "%s" for the shell tests:\n%s\n' "$words" "$got"
 	failed=1
 done
 
 printf '#!/bin/sh\nfor goal; do :; done\n[ $goal != check-stock ]\n' >"$build/make"
 chmod +x "$build/make"
-got=$(scripts/check-all "$build/make") && { echo "check-all: good without a good check-stock"; failed=1; }
+got=$(scripts/check-all "$build/make") && { echo "scripts/check-all succeeds although check-stock failed"; failed=1; }
 if [ "$(grep -cE '^ok .* [0-9]+ s$' <<<"$got")" != 6 ] || ! grep -qE '^FAIL +check-stock ' <<<"$got"; then
-	printf 'check-all: %s\n' "$got"
+	printf 'scripts/check-all prints other results than 6 ok and a failed check-stock: %s\n' "$got"
 	failed=1
 fi
 exit $failed

@@ -9,7 +9,7 @@ status=0
 # has FILE WORDS [WHO]: checks that a line of the log has WORDS, after time and thread
 has() {
 	grep -qE "^[0-2][0-9]:[0-5][0-9]:[0-6][0-9]\.[0-9]{6} [0-9]+ ${3:-dapl-direct}: $2" "$1" && return
-	echo "no line of the log says \"$2\":"
+	echo "no line of the log has \"$2\":"
 	cat "$1"
 	status=1
 }
@@ -96,7 +96,7 @@ goes() {
 		DAT_OVERRIDE=$tmp/dat.conf DAPL_DBG_DEST=$1 DAT_DBG_DEST=$1 "$bin/dat_info" -i $ia >"$tmp/out" 2>"$tmp/err"
 		grep -qE '(dapl-direct: cannot open ib0: |libdat: ib1 .*libnone)' "$tmp/$2" &&
 			! grep -qE 'dapl-direct: |libdat: ' "$tmp/$3" && continue
-		echo "destination $1: the log of $ia is not only in $2"
+		echo "with log destination \"$1\", the log of $ia is missing in std$2, or is elsewhere too"
 		cat "$tmp/out" "$tmp/err"
 		status=1
 	done
@@ -109,6 +109,6 @@ goes 1 out err
 goes 3 out err
 for ia in ib0 ib1; do
 	DAT_OVERRIDE=$tmp/dat.conf DAPL_DBG_DEST=2 DAT_DBG_DEST=2 "$bin/dat_info" -i $ia >"$tmp/out" 2>&1
-	! grep -qE 'dapl-direct: |libdat: ' "$tmp/out" || { echo "destination 2 writes here:"; cat "$tmp/out"; status=1; }
+	! grep -qE 'dapl-direct: |libdat: ' "$tmp/out" || { echo "with log destination 2, the log is still printed:"; cat "$tmp/out"; status=1; }
 done
 exit $status

@@ -17,7 +17,7 @@ logs=("ethernet:$tmp/model" "ethernet:$tmp/zero" "ethernet+devx:$tmp/ethernet" "
 # capture NAME COMMAND...: stores the commands that COMMAND sends under NAME
 capture() {
 	SOFTNIC_COMMANDS=$tmp/$1 timeout -k 5 120 "${@:2}" >"$tmp/out" 2>&1 && return
-	echo "$1: ${*:2} ends with $?"
+	echo "$1: ${*:2} ends with status $?"
 	tail -n 5 "$tmp/out"
 	exit 1
 }
@@ -44,7 +44,7 @@ planted() {
 		$3 = substr($3, 1, at - 1) (digit == "f" ? "7" : "f") substr($3, at + 1); done = 1
 	} { print }' "$tmp/kept" >"$tmp/model"
 	found=$(compare) && { echo "a change planted in $1 is not found: $3"; failed=1; }
-	grep -qF "$3" <<<"$found" || { echo "planted in $1: not \"$3\" but: $found"; failed=1; }
+	grep -qF "$3" <<<"$found" || { echo "after a change planted in $1, the check does not report \"$3\" but: $found"; failed=1; }
 	cp "$tmp/kept" "$tmp/model"
 }
 planted CREATE_QP 25 'reserved bit 0x60 is set'

@@ -48,7 +48,7 @@ for page in man/dapl_*.3; do
 	if ! example "$page" >"$tmp/example.c" ||
 		! ${CC:-gcc} ${SAN:+-fsanitize="$SAN"} -D_GNU_SOURCE -Iinclude -I. -o "$tmp/$call" "$tmp/main.c" "$tmp/example.c" \
 			"$DAPL_BUILD_DIR/obj/perf/common/"*.o "$DAPL_BUILD_DIR/lib/libdat.so.1" -lm -lpthread; then
-		echo "$call: no example that can run"
+		echo "the page of $call has no example, or it does not compile"
 		status=1
 		continue
 	fi
@@ -56,7 +56,7 @@ for page in man/dapl_*.3; do
 		out=$(timeout -k 1 60 "$tmp/$call" $ia 2>&1 </dev/null)
 		code=$?
 		[ $code = 0 ] && [ -n "$out" ] && continue
-		printf '%s on %s: status %s\n%s\n' "$call" $ia $code "$out"
+		printf 'the example of %s fails or prints nothing on %s, status %s\n%s\n' "$call" $ia $code "$out"
 		status=1
 	done
 done

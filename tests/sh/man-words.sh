@@ -5,7 +5,7 @@
 # and mandoc's lint does not report that.
 set -u
 . tests/harness/skip.sh
-command -v mandoc >/dev/null || skip "no mandoc"
+command -v mandoc >/dev/null || skip "mandoc is not installed"
 exec python3 - man/*.[1-8] <<'END'
 import re
 import subprocess

@@ -27,17 +27,17 @@ there_is_a_page() {
 	{
 		nm -D --defined-only "$DAPL_BUILD_DIR/lib/libdat.so.1" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }'
 		find "$DAPL_BUILD_DIR/bin" -type f -executable -printf '%f\n' 2>/dev/null
-	} | sort | comm -23 - "$tmp/names" | complain "no manual page:"
+	} | sort | comm -23 - "$tmp/names" | complain "these calls or programs have no manual page:"
 }
 
 # lint: checks references to other pages, because the pages are not installed where mandoc looks for
 # them.
 lint() {
-	mandoc -T lint man/*.[1-8] 2>"$tmp/err" | grep -v 'referenced manual not found' | complain "mandoc finds:"
-	grep -v 'outdated mandoc.db' "$tmp/err" | complain "mandoc says:"
+	mandoc -T lint man/*.[1-8] 2>"$tmp/err" | grep -v 'referenced manual not found' | complain "mandoc -T lint reports:"
+	grep -v 'outdated mandoc.db' "$tmp/err" | complain "mandoc prints errors:"
 	awk '$1 == ".Xr" && $2 ~ /^(dat_|libdat|dat\.conf)/ { print $2 "." $3 }' man/*.[1-8] | sort -u |
 		while read -r page; do [ -e "man/$page" ] || echo "$page"; done | complain "references to pages that do not exist:"
-	grep -LE '^\.\\" SPDX-License-Identifier: BSD-2-Clause' man/*.[1-8] | complain "no SPDX line:"
+	grep -LE '^\.\\" SPDX-License-Identifier: BSD-2-Clause' man/*.[1-8] | complain "these pages have no SPDX line:"
 }
 
 # prototypes: prints one line for each prototype, as pages and headers have them; dat_ia_open() is a
@@ -49,7 +49,7 @@ prototypes() {
 		$1 == ".Fa" { sub(/^\.Fa /, ""); gsub(/"/, ""); line = line sep $0; sep = ", " }
 		$1 == ".Fc" { print line ");" }' man/*.3 | grep -v ' dat_ia_open(' | LC_ALL=C sort >"$tmp/pages"
 	{ CC=$cc scripts/prototypes && CC=$cc scripts/prototypes own; } | sed -E 's/\b(IN|OUT|INOUT) //g' | LC_ALL=C sort >"$tmp/headers"
-	diff "$tmp/pages" "$tmp/headers" | complain "prototypes: < of the pages, > of the headers"
+	diff "$tmp/pages" "$tmp/headers" | complain "prototypes of pages and headers differ; \"<\" is the page, \">\" the header:"
 }
 
 constants() {
@@ -61,7 +61,7 @@ constants() {
 		grep -hE '^\.Vt ' man/*.3 | grep -oE '\bDAT_[A-Z0-9_]+' | sort -u | sed 's/.*/(void)sizeof(&);/'
 		echo '}'
 	} >"$tmp/constants.c"
-	$cc -fsyntax-only -Iinclude "$tmp/constants.c" 2>&1 | grep error | complain "constants that no header has:"
+	$cc -fsyntax-only -Iinclude "$tmp/constants.c" 2>&1 | grep error | complain "the pages name constants that no header has:"
 }
 
 # listed_codes: prints the codes that have an item with text in RETURN VALUES. The text says when the
@@ -80,10 +80,10 @@ codes() {
 		for code in $codes; do
 			[[ $listed == *" $code "* ]] || echo "$call: $code"
 		done
-	done < <(grep -v '^#' tests/data/return-codes.tsv) | complain "codes without an item in RETURN VALUES:"
+	done < <(grep -v '^#' tests/data/return-codes.tsv) | complain "the pages do not list these codes in RETURN VALUES:"
 	cut -f1 tests/data/return-codes.tsv | grep -v '^#' | sort |
 		comm -3 - <(grep -vx dat_ia_openv tests/abi/symbols | sort - <(echo dat_ia_open)) |
-		complain "calls that only one file has: tests/data/return-codes.tsv, tests/abi/symbols"
+		complain "only one of tests/data/return-codes.tsv and tests/abi/symbols has these calls:"
 }
 
 examples() {
@@ -91,7 +91,7 @@ examples() {
 	for page in man/*.3; do
 		example "$page" >"$tmp/example.c" || continue
 		$cc -fsyntax-only -Wall -Wextra -Wno-unused-variable -Werror -Iinclude "$tmp/example.c" 2>&1
-	done | complain "examples that do not compile:"
+	done | complain "the examples of these pages do not compile:"
 }
 
 there_is_a_page

@@ -17,8 +17,8 @@ wrong() {
 # becomes LINE NEW: checks that `dat_migrate -d /dir` prints NEW for LINE alone, and succeeds
 becomes() {
 	echo "$1" >"$tmp/old"
-	env -u DAT_OVERRIDE "$migrate" -d /dir "$tmp/old" >"$tmp/out" 2>"$tmp/err" || wrong "$1: exit status $?"
-	[ "$(cat "$tmp/out")" = "$2" ] || wrong "$1: not $2"
+	env -u DAT_OVERRIDE "$migrate" -d /dir "$tmp/old" >"$tmp/out" 2>"$tmp/err" || wrong "dat_migrate ends with status $? for \"$1\""
+	[ "$(cat "$tmp/out")" = "$2" ] || wrong "dat_migrate does not turn \"$1\" into \"$2\""
 }
 
 # reports WORDS LINE: checks that stderr has WORDS
@@ -34,7 +34,7 @@ reports 'uDAPL 2.0 keep the libdat2 of the system' ucm
 becomes 'ofa-v2-ib0	u2.0 threadsafe nondefault /usr/lib/libdaplofa.so.2 dapl.2.0 "lo 0" "x"' \
 	'ofa-v2-ib0 u2.0 threadsafe nondefault /dir/libdapl-direct2.so dapl_direct.2.0 "device=lo" "x"'
 reports 'instead of rdma_cm' cma
-! grep -q 'this machine has no' "$tmp/err" || wrong "lo: reported as missing"
+! grep -q 'this machine has no' "$tmp/err" || wrong "dat_migrate reports the interface lo as missing"
 becomes 'OpenIB-cma u1.2 nonthreadsafe default libdaplcma.so.1 dapl.1.2 "host.example 0" ""' \
 	'OpenIB-cma u1.2 nonthreadsafe default /dir/libdapl-direct.so dapl_direct.1.2 "device=host.example" ""'
 reports 'libdat.so.1 of dapl-direct' 1.2
@@ -73,10 +73,10 @@ default_library u1.2 libdapl-direct.so
 # A broken line becomes a comment, and the exit status reports it.
 printf '%s\n' '# first' 'ib0 u2.0 nonthreadsafe maybe libdaplofa.so.2 dapl.2.0 "eth2 0" ""' >"$tmp/old"
 DAT_OVERRIDE=$tmp/old "$migrate" >"$tmp/out" 2>"$tmp/err"
-[ $? = 1 ] || wrong "a broken line: exit status 0"
-grep -qx '# ib0 u2.0 .*' "$tmp/out" || wrong "a broken line is no comment"
+[ $? = 1 ] || wrong "dat_migrate does not end with status 1 for a broken line"
+grep -qx '# ib0 u2.0 .*' "$tmp/out" || wrong "dat_migrate does not turn a broken line into a comment"
 reports "$tmp/old:2:24: field 4 is neither default nor nondefault; write default" "a broken line"
-! "$migrate" "$tmp/none" >"$tmp/out" 2>"$tmp/err" || wrong "a file that does not exist: exit status 0"
+! "$migrate" "$tmp/none" >"$tmp/out" 2>"$tmp/err" || wrong "dat_migrate succeeds with a missing file"
 reports "cannot read $tmp/none: No such file" "a file that does not exist"
 "$migrate" - <"$tmp/old" >"$tmp/out" 2>"$tmp/err"
 reports '^-:2:24: ' 'standard input'
@@ -115,13 +115,13 @@ fi
 # and each keeps its name.
 names() { awk '{ print $1 }' "$1"; }
 if grep -qs '^ofa-v2-mlx5_0.* libdaploscm' /etc/dat.conf; then
-	"$migrate" /etc/dat.conf >"$tmp/out" 2>"$tmp/err" || wrong "/etc/dat.conf: exit status $?"
+	"$migrate" /etc/dat.conf >"$tmp/out" 2>"$tmp/err" || wrong "dat_migrate /etc/dat.conf ends with status $?"
 	reports '^/etc/dat.conf: [1-9][0-9]* lines moved to dapl-direct, .* 0 broken$' /etc/dat.conf
-	diff <(names /etc/dat.conf) <(names "$tmp/out") || wrong "/etc/dat.conf: other names"
+	diff <(names /etc/dat.conf) <(names "$tmp/out") || wrong "dat_migrate changes the IA names of /etc/dat.conf"
 fi
 
 # The table of dapl-direct(7) equals that of the code, which has all of OpenFabrics' variables.
-"$migrate" --variables >"$tmp/out" 2>"$tmp/err" || wrong "--variables: exit status $?"
+"$migrate" --variables >"$tmp/out" 2>"$tmp/err" || wrong "dat_migrate --variables ends with status $?"
 sed -n 's/^\.It Ev \(D[A-Z_]*\) Ta /\1 /p' man/dapl-direct.7 | diff "$tmp/out" - ||
 	wrong "dapl-direct(7) differs from dat_migrate --variables"
 for v in ACK_RETRY ACK_TIMER CM_ARP_RETRY_COUNT CM_ARP_TIMEOUT_MS CM_ROUTE_RETRY_COUNT CM_ROUTE_TIMEOUT_MS CM_TOS \
@@ -130,10 +130,10 @@ for v in ACK_RETRY ACK_TIMER CM_ARP_RETRY_COUNT CM_ARP_TIMEOUT_MS CM_ROUTE_RETRY
 	NETWORK_NODES NETWORK_PPN NETWORK_PROCESS_NUM NETWORK_TRESHOLD RNR_RETRY RNR_TIMER SCM_NETDEV TCLASS \
 	UCM_ARRAY_BITS UCM_CQ_SIZE UCM_DREP_TIME UCM_DREQ_RETRY UCM_ENTRY_BITS UCM_QP_SIZE UCM_REP_TIME UCM_RETRY \
 	UCM_RTU_TIME UCM_TIMER UCM_TX_BURST UCM_WAIT_TIME WR_MAX; do
-	[ "$(grep -c "^DAPL_$v " "$tmp/out")" = 1 ] || wrong "DAPL_$v is not in the table once"
+	[ "$(grep -c "^DAPL_$v " "$tmp/out")" = 1 ] || wrong "dat_migrate --variables does not list DAPL_$v once"
 done
 "$DAPL_BUILD_DIR/bin/dat_info" --parameters >"$tmp/parameters"
 for key in $(sed -n 's/.* default of \([a-z_]*\).*/\1/p' "$tmp/out"); do
-	grep -q "^  $key " "$tmp/parameters" || wrong "$key is no parameter"
+	grep -q "^  $key " "$tmp/parameters" || wrong "dat_migrate --variables names $key, which is no parameter"
 done
 exit $status

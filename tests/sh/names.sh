@@ -24,7 +24,7 @@ opens() {
 	shift 3
 	conf "$ia" "$params"
 	"$@" "$info" -i "$ia" >"$tmp/out" 2>&1 && grep -q "^    provider device: $device\$" "$tmp/out" && return
-	echo "$ia \"$params\" does not open as $device:"
+	echo "$ia \"$params\" does not open, or its device is not $device:"
 	cat "$tmp/out"
 	status=1
 }
@@ -37,7 +37,7 @@ refuses() {
 	"$@" "$info" -i "$ia" >"$tmp/out" 2>&1 || {
 		grep -q "cannot open $ia: .*$words" "$tmp/out" && grep -q "$code" "$tmp/out" && return
 	}
-	echo "$ia \"$params\": not refused with $code and \"$words\":"
+	echo "$ia \"$params\": dat_ia_open does not fail with $code and \"$words\":"
 	cat "$tmp/out"
 	status=1
 }

@@ -14,7 +14,7 @@ start() {
 	beside "$tmp/client" "$bin/$program" -p $port -d $ia -D 300 "$@" 127.0.0.1
 	client=$!
 	until_said $client "$tmp/client" '^ #' && return 0
-	echo "$program $*: the measurement does not begin"
+	echo "$program $*: the measurement did not begin in time"
 	cat "$tmp/server" "$tmp/client"
 	exit 1
 }
@@ -68,7 +68,7 @@ kill -9 "$victim"
 wait $client
 status=$?
 if [ $status != 1 ] || ! grep -q 'a client process was ended by signal 9' "$tmp/client"; then
-	echo "a client of dat_conn_rate with a process that was killed: status $status"
+	echo "a process of dat_conn_rate was killed; the client has status $status, or does not report that:"
 	cat "$tmp/client"
 	exit 1
 fi

@@ -87,14 +87,14 @@ ${CC:-gcc} -Wall -D_GNU_SOURCE -Iinclude -shared -fPIC -o "$tmp/gone.so" "$tmp/g
 # gone
 told() {
 	[ "$2" = 1 ] && grep -q "connection ended: BROKEN: the $3 is gone; see its output" "$1" && return
-	echo "HOW=$HOW WORD=$WORD: the survivor without a $3 has status $2"
+	echo "HOW=$HOW WORD=$WORD: the survivor has status $2, or does not report that the $3 is gone:"
 	cat "$1"
 	exit 1
 }
 
 until_it_waits() {	# until_it_waits PID FILE
 	until_said "$1" "$2" 'waits for the end' && return
-	echo "HOW=$HOW WORD=$WORD: the message is never sent"
+	echo "HOW=$HOW WORD=$WORD: the program never waits for the end:"
 	cat "$tmp/server" "$tmp/client"
 	exit 1
 }

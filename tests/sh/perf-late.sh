@@ -65,7 +65,7 @@ for program in dat_send_lat dat_write_lat; do
 	served=$?
 	server=
 	[ $status = 0 ] && [ $served = 0 ] && continue
-	echo "$program: client $status, server $served"
+	echo "$program: the client ended with status $status, the server with $served:"
 	cat "$tmp/client" "$tmp/server"
 	exit 1
 done

@@ -10,7 +10,7 @@ serve timeout -k 1 200 "$bin/dat_bind_bw"
 timeout -k 1 200 "$bin/dat_bind_bw" -p $port -q 600 -D 1 --warm-up 1 127.0.0.1 >"$tmp/client" 2>&1 </dev/null
 status=$?
 if [ $status != 0 ] || ! grep -qE '^ 4096 +[1-9]' "$tmp/client" || grep -q 'nothing has completed' "$tmp/client"; then
-	echo "dat_bind_bw -q 600 -D 1: status $status"
+	echo "dat_bind_bw -q 600 -D 1 ended with status $status, or has no result:"
 	cat "$tmp/client" "$tmp/server"
 	exit 1
 fi
@@ -27,7 +27,7 @@ wait $client
 status=$?
 client=
 if [ $status != 1 ] || ! grep -q 'the server is gone' "$tmp/client" || grep -q 'is lost' "$tmp/client"; then
-	echo "a client with 600 endpoints, whose server dies: status $status"
+	echo "the client's server died; it has status $status, or does not report that once:"
 	cat "$tmp/client"
 	exit 1
 fi

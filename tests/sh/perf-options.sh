@@ -15,7 +15,7 @@ must() {	# must STATUS TEXT COMMAND...: checks exit status and output of the com
 	out=$(timeout -k 1 60 "$@" 2>&1 </dev/null)
 	status=$?
 	if [ $status != "$want" ] || ! grep -qe "$text" <<<"$out"; then
-		printf '%s\nstatus %s, wanted %s and "%s", from: %s\n' "$out" $status "$want" "$text" "$*"
+		printf '%s\nthe status is %s instead of %s, or the output has no "%s": %s\n' "$out" $status "$want" "$text" "$*"
 		return 1
 	fi
 }
@@ -42,7 +42,7 @@ one_program() {
 	must 1 'cannot stay on CPU' "$p" --cpu 4095 || return 1
 	must 1 '/nowhere/j cannot be written: No such file' "$p" --out_json_file /nowhere/j h || return 1
 	must 1 'no.such.host: ' "$p" no.such.host || return 1
-	grep -q waiting <<<"$out" && { echo "$1: there is no host to wait for: $out"; return 1; }
+	grep -q waiting <<<"$out" && { echo "$1 waits although its options name no host: $out"; return 1; }
 	must 1 "no $1 is waiting at 127.0.0.1" "$p" -p $port 127.0.0.1
 }
 

@@ -17,7 +17,7 @@ pair() {
 	wait $server || status=99
 	server=
 	[ $status = 0 ] && return 0
-	echo "$program $*: status $status"
+	echo "$program $*: the client ended with status $status, or the server failed:"
 	cat "$tmp/out" "$tmp/server"
 	exit 1
 }
@@ -52,7 +52,7 @@ says() {
 	local text
 	for text; do
 		grep -qe "$text" "$tmp/out" && continue
-		echo "no \"$text\" in:"
+		echo "the output does not have \"$text\":"
 		cat "$tmp/out"
 		exit 1
 	done
@@ -106,9 +106,9 @@ if command -v gnuplot >/dev/null; then
 	for f in svg png; do
 		pair dat_send_lat -n 50 --plot "$tmp/plot.$f"
 		pair dat_write_bw -n 50 --plot "$tmp/plot-bw.$f"
-		[ -s "$tmp/plot.$f" ] && [ -s "$tmp/plot-bw.$f" ] || { echo "no plot.$f"; exit 1; }
+		[ -s "$tmp/plot.$f" ] && [ -s "$tmp/plot-bw.$f" ] || { echo "plot.$f or plot-bw.$f is missing"; exit 1; }
 	done
-	grep -q '<svg' "$tmp/plot.svg" || { echo "no SVG"; exit 1; }
+	grep -q '<svg' "$tmp/plot.svg" || { echo "plot.svg is not an SVG file"; exit 1; }
 	rate -n 20 --plot "$tmp/plot.svg" && ! grep -q '20 connections, 1 at a time' "$tmp/plot.svg" &&
 		{ echo "the plot labels connections as bytes"; exit 1; }
 	pair dat_write_bw -a -n 5 --plot "$tmp/plot.svg"
@@ -163,7 +163,7 @@ until_said $first "$tmp/first" '^ #'
 timeout -k 1 60 "$bin/dat_send_bw" -p $port 127.0.0.1 >"$tmp/out" 2>&1
 status=$?
 kill $first
-[ $status = 1 ] || { echo "second client: status $status"; cat "$tmp/out"; exit 1; }
+[ $status = 1 ] || { echo "the second client should be refused with status 1, but its status is $status"; cat "$tmp/out"; exit 1; }
 says 'NON_PEER_REJECTED' 'each serves one client'
 grep -q TIMED_OUT "$tmp/out" && { cat "$tmp/out"; exit 1; }
 wait $server

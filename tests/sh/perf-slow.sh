@@ -12,7 +12,7 @@ end() {
 	served=$?
 	server=
 	[ "$2" = 0 ] && [ $served = 0 ] && grep -qE '^ 2  +[0-9]' "$tmp/client" && return 0
-	echo "$1: client $2, server $served"
+	echo "$1: the client ended with status $2, the server with $served, or there is no result:"
 	cat "$tmp/client" "$tmp/server"
 	exit 1
 }
@@ -207,7 +207,7 @@ end "a client to which 300 s go by" $?
 serve "$bin/dat_send_lat"
 SLOW=starved LD_PRELOAD=$tmp/slow.so client -D 3 -f 0
 end "a client without a progress thread" $?
-grep -q ' \.\.\. 2 bytes: 2 s, ' "$tmp/client" || { echo "no progress"; cat "$tmp/client"; exit 1; }
+grep -q ' \.\.\. 2 bytes: 2 s, ' "$tmp/client" || { echo "the client does not print its progress:"; cat "$tmp/client"; exit 1; }
 
 SLOW=late serve env LD_PRELOAD="$tmp/slow.so" "$bin/dat_send_lat"
 client -n 5 --warm-up 1
@@ -220,7 +220,7 @@ wait $server
 served=$?
 server=
 if [ $served != 1 ] || ! grep -q 'the client is gone; see its output' "$tmp/server"; then
-	echo "a client that died while it connected: server $served"
+	echo "a client died while it connected, and the server ended with the wrong status $served or output:"
 	cat "$tmp/server" "$tmp/client"
 	exit 1
 fi
@@ -240,7 +240,7 @@ wait $client
 status=$?
 client=
 if [ $status != 1 ] || ! grep -q 'the server is gone; see its output' "$tmp/client"; then
-	echo "a client whose server dies while it connects: status $status"
+	echo "the server died while its client connected, and the client ended with status $status or the wrong output:"
 	cat "$tmp/client"
 	exit 1
 fi
@@ -257,7 +257,7 @@ wait $client
 status=$?
 client=
 if [ $status != 1 ] || ! grep -q 'the server is gone; see its output' "$tmp/client"; then
-	echo "a client whose processes notice the server's end first: status $status"
+	echo "the client's processes notice the server's end first, and the client ended with status $status:"
 	cat "$tmp/client"
 	exit 1
 fi

@@ -11,7 +11,7 @@ must() {	# must STATUS TEXT COMMAND...: checks exit status and output of the com
 	out=$(timeout -k 1 60 "$@" 2>&1 </dev/null)
 	status=$?
 	if [ $status != "$want" ] || ! grep -qe "$text" <<<"$out"; then
-		printf '%s\nstatus %s, wanted %s and "%s", from: %s\n' "$out" $status "$want" "$text" "$*"
+		printf '%s\nthe status is %s instead of %s, or the output has no "%s": %s\n' "$out" $status "$want" "$text" "$*"
 		exit 1
 	fi
 }
@@ -29,7 +29,7 @@ both() {
 		grep -q CONN_QUAL_IN_USE "$tmp/both" || break
 	done
 	cat "$tmp/both"
-	echo "status $status, wanted 0 and \"$text\", from: -p $port $*"
+	echo "dat_pingpong -p $port $*: the status is $status instead of 0, or the output has no \"$text\""
 	exit 1
 }
 

@@ -79,7 +79,7 @@ does() {
 	PATH=$tmp/bin:$PATH "$@" >"$tmp/out" 2>&1
 	got=$?
 	[ $got = "$status" ] || fail "$*: status $got instead of $status: $(cat "$tmp/out")"
-	grep -qE -- "$pattern" "$tmp/out" || fail "$*: no \"$pattern\" in: $(cat "$tmp/out")"
+	grep -qE -- "$pattern" "$tmp/out" || fail "$*: the output does not have \"$pattern\": $(cat "$tmp/out")"
 	[ "$(cat "$LOG")" = "$calls" ] || fail "$*: called \"$(cat "$LOG")\" instead of \"$calls\""
 }
 
@@ -91,7 +91,7 @@ does 2 'see scripts/vfio --help' '' scripts/vfio
 does 2 "'3b' is no.* PCI address" '' scripts/vfio bind 3b
 does 2 'bind which device' '' scripts/vfio bind
 does 0 '0000:5e:00.0 +vfio-pci +13 .*ready: IA name 0000:5e:00.0' '' scripts/vfio status
-grep -q 'nvme' "$tmp/out" && fail "status lists an adapter that is no ConnectX"
+grep -q 'nvme' "$tmp/out" && fail "scripts/vfio status lists an adapter that is not a ConnectX"
 does 0 'would run: dpdk-devbind.py --bind=vfio-pci 0000:3b:00.0' '' scripts/vfio bind -n 3b:00.0
 does 0 '^bound: 0000:3b:00.0; in dat.conf: .*ip=' 'dpdk-devbind.py --bind=vfio-pci 0000:3b:00.0' scripts/vfio bind 3B:00.0
 does 0 'given back to mlx5_core: 0000:3b:00.0' 'dpdk-devbind.py --bind=mlx5_core 0000:3b:00.0' scripts/vfio unbind 0000:3b:00.0
@@ -124,7 +124,7 @@ dpdk-hugepages.py -n 1 -p 2048K -r 8192K" scripts/hugepages setup 8M
 does 0 'set up by this script' '' scripts/hugepages status
 does 0 'as before' "dpdk-hugepages.py -n 0 -p 2048K -r 0K
 dpdk-hugepages.py -n 1 -p 2048K -r 6144K" scripts/hugepages undo
-[ "$(pages)" = "0 3 " ] || fail "undo leaves $(pages)"
-[ -e "$STATE" ] && fail "undo leaves the record of scripts/hugepages"
+[ "$(pages)" = "0 3 " ] || fail "scripts/hugepages undo leaves $(pages)huge pages instead of 0 and 3"
+[ -e "$STATE" ] && fail "scripts/hugepages undo does not remove its record"
 TOOL_FAILS=1 does 1 'right after a reboot' 'dpdk-hugepages.py -n 0 -p 2048K -r 65536K' scripts/hugepages setup
 exit $failed

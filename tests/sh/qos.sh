@@ -15,7 +15,7 @@ path_is() {
 	local found
 	found=$(python3 tests/harness/mailboxes.py path "$2:$1" "${fields[@]}" | sort -u)
 	[ "$found" = "$3" ] && return
-	printf '%s: %s is "%s", not "%s"\n' "${1##*/}" "${fields[*]}" "$found" "$3"
+	printf '%s: %s of the QP is "%s" instead of "%s"\n' "${1##*/}" "${fields[*]}" "$found" "$3"
 	status=1
 }
 
@@ -28,7 +28,7 @@ pair() {
 	serve env SOFTNIC_COMMANDS="$tmp/$name-server" "$@" "$bin/dat_write_lat" -d mlx5_0-1 "${theirs[@]}"
 	SOFTNIC_COMMANDS=$tmp/$name-client timeout -k 1 60 "$@" "$bin/dat_write_lat" -d mlx5_0-1 -n 5 -p $port \
 		"${mine[@]}" 127.0.0.1 >"$tmp/out" 2>&1 && wait $server && server= && return
-	echo "$name: the pair failed"
+	echo "$name: the client or the server of dat_write_lat failed:"
 	cat "$tmp/out" "$tmp/server"
 	exit 1
 }
@@ -52,7 +52,7 @@ sed 's/DAT_QOS_BEST_EFFORT/DAT_QOS_LOW_LATENCY/' examples/hello.c >"$tmp/hello.c
 sed 's/ "" ""$/ "dscp=8 dscp=low_latency:46,sl=low_latency:5" ""/' "$DAT_OVERRIDE" >"$tmp/class.conf"
 ${CC:-gcc} -Iinclude -o "$tmp/hello" "$tmp/hello.c" -L"$DAPL_BUILD_DIR/lib" -ldat -Wl,-rpath,"$DAPL_BUILD_DIR/lib" &&
 	SOFTNIC_COMMANDS=$tmp/class DAT_OVERRIDE=$tmp/class.conf timeout -k 1 30 "$tmp/hello" >"$tmp/out" 2>&1 ||
-	{ echo "hello with a class failed"; cat "$tmp/out"; exit 1; }
+	{ echo "the example hello with a class of service failed:"; cat "$tmp/out"; exit 1; }
 found=$(python3 tests/harness/mailboxes.py path "ethernet:$tmp/class" tclass dscp eth_prio | sort)
-[ "$found" = "$(printf '%s\n' '184 46 5' '32 8 0')" ] || { echo "hello requests a class, and the adapter gets $found"; status=1; }
+[ "$found" = "$(printf '%s\n' '184 46 5' '32 8 0')" ] || { echo "the class of hello should set 184 46 5 and 32 8 0 in the adapter, not $found"; status=1; }
 exit $status

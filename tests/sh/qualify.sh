@@ -4,7 +4,7 @@
 # is reported unless a known deviation has it, and signatures are checked.
 set -u
 . tests/harness/skip.sh
-command -v ssh-keygen >/dev/null || skip "no ssh-keygen"
+command -v ssh-keygen >/dev/null || skip "ssh-keygen is not installed"
 [ -z "${SAN-}" ] || skip "the programs are slow under a sanitizer"
 tmp=$(mktemp -d)
 trap '[ -z "$server" ] || kill "$server"; rm -rf "$tmp"' EXIT
@@ -21,7 +21,7 @@ wrong() {
 }
 
 # has TEXT PATTERN: checks that a line of the output matches the pattern
-has() { grep -qE -- "$2" "$tmp/out" || wrong "$1: no line with $2"; }
+has() { grep -qE -- "$2" "$tmp/out" || wrong "$1: the output has no line with \"$2\""; }
 
 # run FILE OPTION...: a quick run of some steps
 run() {
@@ -31,13 +31,13 @@ run() {
 }
 
 passes() {
-	run good.tar --steps 'identity,integrity-segments,windows-closed,errors-refused,latency-bind,counters' || wrong "a run does not pass"
+	run good.tar --steps 'identity,integrity-segments,windows-closed,errors-refused,latency-bind,counters' || wrong "dat_qualify run fails on a good adapter"
 	has "a run" '^PASS +windows-closed '
 	has "a run" '^PASS +integrity-segments +4 of 4 checks pass$'
 	has "a run" '^PASS +errors-refused +96 accesses refused$'
 	has "a run" '^NOT APPLICABLE +counters '
 	has "a run" '^PASS: [1-9].* 0 FAIL, '
-	q verify -x "$tmp/x" "$tmp/good.tar" || wrong "a bundle is not verified"
+	q verify -x "$tmp/x" "$tmp/good.tar" || wrong "dat_qualify verify refuses a good bundle"
 	python3 - "$tmp/x" <<'PY' || wrong "the bundle has other members than expected"
 import hashlib, html.parser, json, pathlib, sys, xml.etree.ElementTree as tree
 x = pathlib.Path(sys.argv[1])
@@ -64,7 +64,7 @@ PY
 # Changes one byte at places of each kind, with a fixed seed. The program itself checks one of them,
 # its Python module the others.
 changed_bytes() {
-	PYTHONPATH=qualify python3 -B - "$tmp/good.tar" "$tmp/bad.tar" >"$tmp/out" 2>&1 <<'PY' || wrong "a changed byte"
+	PYTHONPATH=qualify python3 -B - "$tmp/good.tar" "$tmp/bad.tar" >"$tmp/out" 2>&1 <<'PY' || wrong "a bundle with a changed byte is not refused with the right message"
 import random, sys, tarfile, bundle
 data = open(sys.argv[1], "rb").read()
 members = tarfile.open(sys.argv[1]).getmembers()
@@ -97,10 +97,10 @@ refused(len(data) - 1, 7, "end of the bundle")
 with open(sys.argv[2], "wb") as f:
     f.write(last)
 PY
-	q verify "$tmp/bad.tar" && wrong "a bundle with a changed byte is verified"
+	q verify "$tmp/bad.tar" && wrong "dat_qualify verify accepts a bundle with a changed byte"
 	has "a changed byte" 'bad.tar: report.html: byte [0-9]+ was 0x.. and is 0x..$'
 	head -c 4000 "$tmp/good.tar" >"$tmp/bad.tar"
-	q verify "$tmp/bad.tar" && wrong "half a bundle is verified"
+	q verify "$tmp/bad.tar" && wrong "dat_qualify verify accepts half a bundle"
 }
 
 # A verdict that does not follow from the evidence is refused, even if all hashes are right.
@@ -112,7 +112,7 @@ name = next(n for n in members if n.endswith("windows-closed.json"))
 members[name] = members[name].replace(b"every byte verified", b"every byte is right")
 open(sys.argv[2], "wb").write(bundle.pack(members))
 PY
-	q verify "$tmp/bad.tar" && wrong "a forged verdict is verified"
+	q verify "$tmp/bad.tar" && wrong "dat_qualify verify accepts a forged verdict"
 	has "a forged verdict" 'windows-closed: the bundle states PASS, and its evidence gives FAIL'
 }
 
@@ -121,32 +121,32 @@ planted() {
 	for instance in nonthreadsafe threadsafe; do
 		echo "$ia u1.2 $instance default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"fault=quirk=old_keys\" \"\""
 	done >"$tmp/dat.conf"
-	DAT_OVERRIDE=$tmp/dat.conf run fail.tar --steps 'identity,windows-closed,errors-refused' && wrong "a planted failure passes"
+	DAT_OVERRIDE=$tmp/dat.conf run fail.tar --steps 'identity,windows-closed,errors-refused' && wrong "dat_qualify run succeeds on an adapter with a planted defect"
 	has "a planted failure" '^FAIL +windows-closed '
 	has "a planted failure" '^FAIL +errors-refused +write, unbound window, 1 bytes: SUCCESS instead of REMOTE_ACCESS'
-	q verify "$tmp/fail.tar" || wrong "a bundle of a failure is not verified"
+	q verify "$tmp/fail.tar" || wrong "dat_qualify verify refuses the bundle of a failed run"
 	has "a planted failure" '^FAIL: .* 2 FAIL, '
 	printf '# a comment\nD7\twindows-*\t*\told keys\n' >"$tmp/known"
-	DAT_OVERRIDE=$tmp/dat.conf run known.tar --steps 'identity,windows-closed' -d "$tmp/known" || wrong "a known deviation fails"
+	DAT_OVERRIDE=$tmp/dat.conf run known.tar --steps 'identity,windows-closed' -d "$tmp/known" || wrong "dat_qualify run fails on a known deviation"
 	has "a known deviation" '^PASS with comment +windows-closed +known deviation D7: old keys'
-	q verify "$tmp/known.tar" || wrong "a bundle with a deviation is not verified"
+	q verify "$tmp/known.tar" || wrong "dat_qualify verify refuses a bundle with a known deviation"
 	echo 'D8 windows' >"$tmp/known"
-	run none.tar --steps none -d "$tmp/known" && wrong "a malformed file of deviations is accepted"
+	run none.tar --steps none -d "$tmp/known" && wrong "dat_qualify run accepts a malformed file of deviations"
 	has "a malformed deviation" 'line 1: four fields'
 }
 
 signatures() {
 	ssh-keygen -q -t ed25519 -N '' -f "$tmp/key" && ssh-keygen -q -t ed25519 -N '' -f "$tmp/other" || exit 1
 	echo "tester@example.org namespaces=\"dat-qualify\" $(cut -d' ' -f1,2 "$tmp/key.pub")" >"$tmp/signers"
-	q verify --signers "$tmp/signers" "$tmp/good.tar" && wrong "no signature is accepted"
-	q sign -k "$tmp/key" "$tmp/good.tar" || wrong "not signed"
-	q verify --signers "$tmp/signers" "$tmp/good.tar" || wrong "a signature is not verified"
+	q verify --signers "$tmp/signers" "$tmp/good.tar" && wrong "dat_qualify verify accepts an unsigned bundle"
+	q sign -k "$tmp/key" "$tmp/good.tar" || wrong "dat_qualify sign fails"
+	q verify --signers "$tmp/signers" "$tmp/good.tar" || wrong "dat_qualify verify refuses a good signature"
 	has "a signature" '^signature good.tar.tester.sig: valid: Good "dat-qualify" signature for tester@example.org'
-	q sign -k "$tmp/other" --role reviewer "$tmp/good.tar" || wrong "not signed by a reviewer"
-	q verify --signers "$tmp/signers" "$tmp/good.tar" && wrong "a signature of another key is accepted"
+	q sign -k "$tmp/other" --role reviewer "$tmp/good.tar" || wrong "dat_qualify sign --role reviewer fails"
+	q verify --signers "$tmp/signers" "$tmp/good.tar" && wrong "dat_qualify verify accepts a signature of another key"
 	has "a signature of another key" 'reviewer.sig: NOT valid: its key is not in'
-	q verify --signers "$tmp/signers" -s "$tmp/good.tar.tester.sig" "$tmp/known.tar" && wrong "a signature of another bundle"
-	q sign -k "$tmp/none" "$tmp/good.tar" && wrong "signed without a key"
+	q verify --signers "$tmp/signers" -s "$tmp/good.tar.tester.sig" "$tmp/known.tar" && wrong "dat_qualify verify accepts a signature of another bundle"
+	q sign -k "$tmp/none" "$tmp/good.tar" && wrong "dat_qualify sign succeeds without a key file"
 }
 
 peer() {
@@ -159,20 +159,20 @@ peer() {
 		[ -n "$port" ] && break
 		sleep 0.1
 	done
-	run peer.tar -p 127.0.0.1 --port "$port" --steps 'identity,windows-closed,death-send_bw-server' || wrong "with a peer"
+	run peer.tar -p 127.0.0.1 --port "$port" --steps 'identity,windows-closed,death-send_bw-server' || wrong "dat_qualify run with a peer fails"
 	has "with a peer" '^PASS +death-send_bw-server +the other end reports BROKEN'
-	q verify "$tmp/peer.tar" || wrong "a bundle of two ends is not verified"
+	q verify "$tmp/peer.tar" || wrong "dat_qualify verify refuses a bundle of two hosts"
 	kill $server
 	wait $server 2>/dev/null
 	server=
-	run peer.tar -p 127.0.0.1 --port "$port" && wrong "without a peer"
+	run peer.tar -p 127.0.0.1 --port "$port" && wrong "dat_qualify run succeeds although its peer does not answer"
 	has "without a peer" "no dat_qualify serve answers at 127.0.0.1"
 }
 
 options() {
-	q verify "$tmp/none.tar" && wrong "no bundle is verified"
+	q verify "$tmp/none.tar" && wrong "dat_qualify verify succeeds without a bundle"
 	q run --nonsense
-	[ $? = 64 ] || wrong "an invalid option"
+	[ $? = 64 ] || wrong "the status for an invalid option is not 64"
 	q list -q && has "the list" '^conformance +Conformance '
 }
 

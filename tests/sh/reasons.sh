@@ -16,12 +16,12 @@ for n in $(seq 6 40); do
 	[ -n "$call" ] || { [ -n "$seen" ] && break; continue; }
 	seen="$seen $call"
 	grep -q 'dapl-direct: cannot .*no descriptor is left.*ulimit -n' <<<"$out" && continue
-	printf 'limit of %s: %s fails without a reason\n%s\n' $n "$call" "$out"
+	printf 'with a limit of %s descriptors, %s fails without a reason in the log:\n%s\n' $n "$call" "$out"
 	exit 1
 done
 case $seen in
 *dat_ia_open*dat_psp_create*) ;;
-*) echo "not both calls were made to fail:$seen"; exit 1 ;;
+*) echo "dat_ia_open and dat_psp_create should both have failed; these did:$seen"; exit 1 ;;
 esac
 
 # If a call lets the provider choose the qualifier, no qualifier in use is logged.
@@ -32,10 +32,10 @@ for n in $(seq 6 40); do
 		{ [ -n "$seen" ] && break; continue; }
 	seen=yes
 	grep -q 'dapl-direct: cannot listen on [^ ,]*: no descriptor is left.*ulimit -n' <<<"$out" && continue
-	printf 'limit of %s: dat_psp_create_any fails without a reason\n%s\n' $n "$out"
+	printf 'with a limit of %s descriptors, dat_psp_create_any fails without a reason:\n%s\n' $n "$out"
 	exit 1
 done
-[ -n "$seen" ] || { echo "dat_psp_create_any was not made to fail"; exit 1; }
+[ -n "$seen" ] || { echo "no descriptor limit made dat_psp_create_any fail"; exit 1; }
 
 [ "$(id -u)" = 0 ] || skip "only root can start a process of another user; descriptors: ok"
 other="setpriv --reuid 65534 --clear-groups"

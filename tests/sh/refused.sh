@@ -15,9 +15,9 @@ refused() {
 	local words=$1 cure=$2
 	shift 2
 	if timeout 20 "$@" >"$tmp/out" 2>&1; then
-		echo "$*: it opens"
+		echo "$*: the IA opens, but should be refused:"
 	elif ! grep -q "$words" "$tmp/out" || ! grep -q "$cure" "$tmp/out"; then
-		echo "$*: says neither \"$words\" nor \"$cure\":"
+		echo "$*: the message does not have both \"$words\" and \"$cure\":"
 	else
 		return
 	fi
@@ -66,7 +66,7 @@ sed 's/ "" ""$/ "rnr_retry=7" ""/' "$DAT_OVERRIDE" >"$tmp/mlx5.conf"
 refused 'rnr_retry=7: this adapter has no such key' 'dapl-direct(7)' env DAT_OVERRIDE="$tmp/mlx5.conf" bash -c info
 # hw_mlx5 gets each name first, and ignores the parameters of other backends.
 if ! DAT_OVERRIDE=$tmp/efa.conf timeout 20 bash -c info >"$tmp/out" 2>&1; then
-	echo "efa_0-1 does not open with a key of an EFA:"
+	echo "efa_0-1 does not open with an EFA's parameter:"
 	cat "$tmp/out"
 	failed=1
 fi

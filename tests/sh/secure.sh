@@ -6,7 +6,7 @@ set -u
 . tests/harness/skip.sh
 [ "$(id -u)" = 0 ] || skip "only root can make a set-user-ID program for another user"
 [ -z "${SAN-}" ] || skip "sanitizers do not start in a set-user-ID program"
-command -v setpriv >/dev/null || skip "no setpriv"
+command -v setpriv >/dev/null || skip "setpriv is not installed"
 dir=$(mktemp -d /tmp/libdat-secure-XXXXXX)
 trap 'rm -rf "$dir"' EXIT
 chmod 755 "$dir"
@@ -42,7 +42,7 @@ without_env() { env -u DAT_OVERRIDE -u DAT_DBG_TYPE $other_user "$dir/list" 2>&1
 
 got=$(with_env)
 if ! grep -q '^planted$' <<<"$got" || ! grep -q '^libdat: ' <<<"$got" || ! grep -q '^ordinary$' <<<"$got"; then
-	printf 'without the bit it should read the file and report:\n%s\n' "$got"
+	printf 'a program without the set-user-ID bit should read DAT_OVERRIDE and log; it prints:\n%s\n' "$got"
 	exit 1
 fi
 chmod u+s "$dir/list"
@@ -50,7 +50,7 @@ got=$(with_env)
 grep -q '^secure$' <<<"$got" || skip "the set-user-ID bit has no effect in /tmp"
 # The host's own dat.conf is read here, and messages about it are allowed.
 if [ "$got" != "$(without_env)" ] || grep -q planted <<<"$got"; then
-	printf 'with the bit the environment should not count:\n%s\n' "$got"
+	printf 'a program with the set-user-ID bit should ignore the environment; it prints:\n%s\n' "$got"
 	exit 1
 fi
 
@@ -65,6 +65,6 @@ cp /etc/passwd /etc/ld.so.cache "$dir/etc"
 export dir other_user
 got=$(unshare -m sh -c 'mount --bind "$dir/etc" /etc && exec $other_user "$dir/list"' 2>&1)
 if [ "$(grep -xE 'beside|below|absent|secure' <<<"$got" | tr '\n' ' ')" != 'beside below secure ' ]; then
-	printf 'libraries without a path, with the bit:\n%s\n' "$got"
+	printf 'with the set-user-ID bit, only libraries below libdat should load; it prints:\n%s\n' "$got"
 	exit 1
 fi

@@ -15,7 +15,7 @@ judge() {
 	local got=no
 	echo "[SKIP] suite::test: $2" >"$tmp/log"
 	unannounced "$tmp/log" >/dev/null && got=yes
-	[ $got = "$1" ] || { echo "found: $got, and not $1: $2"; failed=1; }
+	[ $got = "$1" ] || { echo "this skip was reported: $got, expected: $1: $2"; failed=1; }
 }
 
 judge no "the adapter says send_completion = at the peer's adapter"

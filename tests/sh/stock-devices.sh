@@ -25,9 +25,9 @@ expect() {
 	timeout 20 "$@" >"$tmp/out" 2>&1
 	got=$?
 	[ $got = "$want" ] || bad "$*: status $got, not $want: $(cat "$tmp/out")"
-	[ -z "$(left)" ] || bad "$*: left behind $(left)"
+	[ -z "$(left)" ] || bad "$*: these files are left in TMPDIR: $(left)"
 }
-says() { grep -q -- "$1" "$tmp/out" || bad "does not say '$1': $(cat "$tmp/out")"; }
+says() { grep -q -- "$1" "$tmp/out" || bad "the output does not have '$1': $(cat "$tmp/out")"; }
 
 # The tools
 expect 0 "$run" ibv_devices
@@ -35,12 +35,12 @@ says '^ *mlx5_0[[:space:]]*5c0ff1ceff000000$'
 expect 0 "$run" --devices 3 ibv_devices
 says '^ *mlx5_2[[:space:]]*5c0ff1ceff000002$'
 expect 0 "$run" --devices 0 ibv_devices
-! grep -q mlx5 "$tmp/out" || bad "a device where there is none"
+! grep -q mlx5 "$tmp/out" || bad "ibv_devices lists a device with --devices 0"
 expect 0 "$run" --efa -d 2 ibv_devices
 says '^ *efa_1[[:space:]]*000000000efa0002$'
-! grep -q mlx5 "$tmp/out" || bad "a ConnectX among EFAs"
+! grep -q mlx5 "$tmp/out" || bad "ibv_devices lists a ConnectX with --efa"
 expect 0 "$run" -d 2 ibv_devinfo -v
-[ "$(grep -c 'PORT_ACTIVE (4)' "$tmp/out")" = 2 ] || bad "not two active ports"
+[ "$(grep -c 'PORT_ACTIVE (4)' "$tmp/out")" = 2 ] || bad "ibv_devinfo does not list two active ports"
 says 'GID\[  0\]:.*fe80:.*RoCE v2'
 ! grep -q violation "$tmp/out" || bad "$(grep violation "$tmp/out")"
 

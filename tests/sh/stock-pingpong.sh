@@ -50,7 +50,7 @@ failed=0
 pingpong() {
 	local server_status client_status
 	if ! start "$@"; then
-		echo "ibv_rc_pingpong $*: no server"
+		echo "ibv_rc_pingpong $*: the server did not start:"
 		cat "$tmp/server"
 		failed=1
 		return
@@ -66,7 +66,7 @@ pingpong() {
 		echo "ibv_rc_pingpong $*: $(grep 'iters in' "$tmp/client")"
 		return
 	fi
-	echo "ibv_rc_pingpong $*: client $client_status, server $server_status"
+	echo "ibv_rc_pingpong $*: client status $client_status, server status $server_status, or wrong output:"
 	sed 's/^/client: /' "$tmp/client"
 	sed 's/^/server: /' "$tmp/server"
 	failed=1

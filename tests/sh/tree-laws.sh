@@ -20,7 +20,7 @@ law() {
 	said=$(bash tests/sh/tree.sh 2>&1)
 	if [ -e "$tmp/kept" ]; then mv "$tmp/kept" "$2"; else rm "$2"; fi
 	[ "$(grep -c ':$' <<<"$said")" = 1 ] && grep -qF "$1" <<<"$said" && return
-	printf 'not refused as "%s": %s in %s\n%s\n' "$1" "$3" "$2" "$said"
+	printf 'tests/sh/tree.sh does not refuse with only "%s": %s in %s\n%s\n' "$1" "$3" "$2" "$said"
 	status=1
 }
 

@@ -22,7 +22,7 @@ judged() {
 	scripts/unexecuted "$tmp/report.json" "$tmp/list" >"$tmp/out" 2>&1
 	got=$?
 	[ $got = "$want" ] && grep -q "$words" "$tmp/out" && return
-	echo "status $got and not $want, or no \"$words\":"
+	echo "scripts/unexecuted has status $got instead of $want, or does not print \"$words\":"
 	cat "$tmp/out"
 	failed=1
 }

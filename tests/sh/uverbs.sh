@@ -64,7 +64,7 @@ step() {
 		echo "$name: $(grep -aE "$summary" "$tmp/$name" | tail -n 1) ($((SECONDS - start)) s)"
 		return
 	fi
-	echo "$name: status $status"
+	echo "$name: status $status, no line with \"$summary\", or a violation:"
 	grep -aE 'FAIL|Assertion|Synthesis' -A 3 "$tmp/$name" | head -n 40
 	tail -n 20 "$tmp/$name"
 	failed=1
@@ -81,7 +81,7 @@ conformance() {
 		echo "conformance: $summary ($((SECONDS - start)) s)"
 		return
 	fi
-	echo "conformance: ${summary:-no summary}"
+	echo "conformance has an unexpected failure or a violation: ${summary:-no summary}"
 	grep -a '^FAIL' -A 3 "$tmp/conformance" | head -n 40
 	failed=1
 }
@@ -97,7 +97,7 @@ pingpong() {
 	status=$?
 	server=
 	[ $status = 0 ] && ! faults "$tmp/server" && return
-	echo "pingpong on $ia: the server ended with $status"
+	echo "dat_pingpong on $ia: the server ended with status $status or a violation:"
 	cat "$tmp/server"
 	failed=1
 }
@@ -123,7 +123,7 @@ suite() {
 	[ "$front" = "$run" ] && [ "$name" != conformance ] || return
 	grep -a '^\[SKIP\]' "$tmp/$name" | grep -avE ': (Test is disabled|the adapter says )' |
 		grep -avF -f <(listed SKIP "^$name/" | sed "s|^$name/|[SKIP] |; s|/|::|; s|$|: |") || return
-	echo "$name: skipped, and not in tests/data/accesses.tsv"
+	echo "$name: the skips above are not listed in tests/data/accesses.tsv"
 	failed=1
 }
 

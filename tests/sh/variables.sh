@@ -13,7 +13,7 @@ says() {
 	local words=$1 count=$2 ia=$3
 	"$info" -i "$ia" >"$tmp/out" 2>"$tmp/err" || { echo "$ia does not open"; status=1; }
 	[ "$(grep -ce "$words" "$tmp/err")" = "$count" ] && return
-	echo "$ia: not $count times \"$words\" on stderr:"
+	echo "$ia: stderr does not have $count lines with \"$words\":"
 	cat "$tmp/err"
 	status=1
 }
@@ -36,6 +36,6 @@ printf 'ib0 u1.2 nonthreadsafe default libdapl-direct.so dapl_direct.1.2 "device
 	'sl=low_latency:3' >"$tmp/dat.conf"
 DAT_OVERRIDE=$tmp/dat.conf DAPL_IB_SL=9 says "$ignored" 1 ib0
 sed 's/:3/:8/; s/sl=/dscp=1,sl=/' "$tmp/dat.conf" >"$tmp/refused.conf"
-DAPL_IB_SL=9 DAT_OVERRIDE=$tmp/refused.conf "$info" -i ib0 >"$tmp/out" 2>&1 && { echo "sl=8 opens"; status=1; }
+DAPL_IB_SL=9 DAT_OVERRIDE=$tmp/refused.conf "$info" -i ib0 >"$tmp/out" 2>&1 && { echo "dat_info opens ib0 with sl=8, an invalid value on Ethernet"; status=1; }
 grep -q 'sl=8: must be 0 to 7 on Ethernet' "$tmp/out" || { echo "sl=8 is not refused:"; cat "$tmp/out"; status=1; }
 exit $status

@@ -29,5 +29,5 @@ for program in "$DAPL_BUILD_DIR"/bin/*; do
 	[ "$(cat "$tmp/out")" = "dapl-direct $version" ] || fail "${program##*/} --version is not $version"
 	walked=$((walked + 1))
 done
-[ $walked -ge 10 ] || fail "only $walked programs"
+[ $walked -ge 10 ] || fail "build/bin has only $walked programs, fewer than 10"
 exit $status

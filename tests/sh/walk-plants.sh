@@ -18,7 +18,7 @@ shows() {
 	local name=$1 seed=$2
 	WALK_PLANT=$name LD_PRELOAD=$plant timeout 120 "$DAPL_BUILD_DIR/tests/dat_walk" -s "$seed" -n 200 -q \
 		-o "$out/$name.c" >"$out/$name.log" 2>&1
-	why="not found, or more than ten calls"
+	why="dat_walk does not find the planted defect, or its program has more than ten calls"
 	calls=$(sed -n 's/^\([0-9]*\) calls: .*/\1/p' "$out/$name.log")
 	case $calls in [1-9] | 10) ;; *) return 1 ;; esac
 	why="its program does not compile"
