@@ -144,7 +144,7 @@ def judge_perf(record, evidence, entry):
     client = record["children"][-1]
     report = evidence.result(client)
     if not reason and not report:
-        reason = "no results were written"
+        reason = "the program wrote no results"
     if (
         not reason
         and "--verify" in client["argv"]
@@ -155,7 +155,7 @@ def judge_perf(record, evidence, entry):
     if not reason and len(report["results"]) != wanted:
         reason = f"{len(report['results'])} of {wanted} sizes were measured"
     if not reason and any(r["n_iterations"] < requested(client["argv"]) for r in report["results"]):
-        reason = "fewer operations than requested"
+        reason = "fewer operations were measured than requested"
     yield result_of("", FAIL if reason else PASS, reason or figures(report), "", client["seconds"])
 
 
@@ -183,7 +183,7 @@ def judge_pingpong(record, evidence, entry):
     client = record["children"][-1]
     for text in ("every byte verified", "write through the revoked window: refused"):
         if not reason and text not in client["stdout"]:
-            reason = f'dat_pingpong does not say "{text}"'
+            reason = f'dat_pingpong does not print "{text}"'
     yield result_of(
         "",
         FAIL if reason else PASS,
@@ -199,7 +199,11 @@ def judge_integrity(record, evidence, entry):
     report = evidence.result(child)
     wrong = died(child)
     if not report or bool(report["failures"]) != bool(child["status"]):
-        yield result_of("program", FAIL, wrong or "dat_integrity wrote no results that fit")
+        yield result_of(
+            "program",
+            FAIL,
+            wrong or "dat_integrity wrote no results, or they contradict its exit status",
+        )
         return
     if "refusals" in entry["args"]:
         bad = [x for x in report["refusals"] if not x["good"]]
@@ -228,7 +232,9 @@ def judge_integrity(record, evidence, entry):
             yield result_of(op, FAIL, said[0] if said else f"{t['failed']} transfers failed")
         elif not t["transfers"] or (wrong and not blamed):
             yield result_of(
-                op, NOT_TESTED, "dat_integrity ended before this step" if wrong else "no transfer"
+                op,
+                NOT_TESTED,
+                "dat_integrity ended before this step" if wrong else "no transfer was tried",
             )
         else:
             yield result_of(op, PASS, f"{t['transfers']} transfers, {t['bytes']} bytes")
@@ -266,9 +272,9 @@ def judge_death(record, evidence, entry):
     survivor = record["children"][1 if record["victim"] == "server" else 0]
     said = survivor["stderr"] + survivor["stdout"]
     if not record["measuring"]:
-        reason = "nothing was measured before: " + last_line(said)
+        reason = "the measurement had not begun before the kill: " + last_line(said)
     elif survivor["killed"] or record["after_s"] > 30:
-        reason = f"the other end went on for {record['after_s']:.0f} s"
+        reason = f"the other end continued for {record['after_s']:.0f} s without its peer"
     elif survivor["status"] != 1:
         reason = died(survivor) or "the other end reports success"
     elif not re.search(r"connection ended: [A-Z_]+", said):
