@@ -124,8 +124,8 @@ struct m5_done {			/* the poller's cache line */
 	uint32_t sq_mask, rq_mask;
 	uint32_t sq_ci;			/* 16 bits: the blocks before it are free */
 	uint32_t shared;		/* receives come from an SRQ: each slot is released separately */
-	uint64_t rq_ci;			/* receives completed, */
-	uint64_t rq_bytes;		/* and bytes of the plain ones */
+	uint64_t rq_ci;			/* number of completed receives */
+	uint64_t rq_bytes;		/* bytes of receives without immediate data */
 };
 
 struct m5_mem {				/* queue memory of one object */

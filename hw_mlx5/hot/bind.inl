@@ -366,7 +366,8 @@ M5_INLINE int m5_unbind_slow(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t co
 	return 0;
 }
 
-/* Any bind. lmr: its handle, if the API level names it. */
+/* Checks the arguments, then binds. lmr: handle of the LMR at level 2.0; NULL at 1.2, where the call
+ * does not have one. */
 M5_INLINE DAT_RETURN m5_bind_checked(struct dap_rmr *rmr, const void *lmr,
 				     const DAT_LMR_TRIPLET *triplet, unsigned int priv,
 				     struct dap_ep *ep, uint64_t cookie, unsigned int flags,
