@@ -185,10 +185,10 @@ struct sn_rc_out {
 	uint32_t psn;
 	uint8_t ext[SN_HEADER_MAX - sizeof(struct sn_bth)];
 	uint32_t ext_len;
-	uint32_t len;			/* the payload: len bytes, */
-	const struct sn_wqe *wqe;	/* from this WQE, beginning at off, */
-	uint32_t off;
-	const struct sn_access *memory;	/* or from the memory that this access names */
+	uint32_t len;			/* bytes of payload */
+	const struct sn_wqe *wqe;	/* WQE whose segments hold the payload; NULL: memory does */
+	uint32_t off;			/* offset of the payload in the data of wqe */
+	const struct sn_access *memory;
 	enum sn_acc refused;		/* the reason, if sn_rc_send returns -EACCES */
 };
 int sn_rc_send(struct sn_qp *qp, struct sn_rc_out *out);
