@@ -127,8 +127,8 @@ int region_create(struct consumer *c, struct region *r, size_t len, DAT_MEM_PRIV
 	DAT_RETURN ret;
 
 	r->len = len;
-	r->buf = aligned_alloc(PAGE, (len + PAGE - 1) / PAGE * PAGE);
-	if (!r->buf) {
+	r->buf = NULL;
+	if (posix_memalign(&r->buf, PAGE, (len + PAGE - 1) / PAGE * PAGE)) {
 		fprintf(stderr, "no memory for a buffer of %zu bytes\n", len);
 		return -1;
 	}
