@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/alloc.h"
 #include "core/ep/ep.h"
 #include "core/evd/cno.h"
 #include "core/fork.h"
@@ -84,7 +85,7 @@ static int grow(struct pool *p)
 
 	if (p->nchunks == CHUNKS)
 		return -1;
-	mem = aligned_alloc(64, chunk_slots(p, p->nchunks) * p->size);
+	mem = dap_aligned_alloc(64, chunk_slots(p, p->nchunks) * p->size);
 	if (!mem)
 		return -1;
 	__atomic_store_n(&p->chunk[p->nchunks++], mem, __ATOMIC_RELEASE);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/alloc.h"
 #include "config.h"
 #include "hw_common/address.h"
 #include "hw_efa/hot/hot.h"
@@ -128,7 +129,7 @@ static int cq_open(struct efa_ia *e, char *why, size_t whylen)
 static int engine_open(struct dap_ia *ia, char *why, size_t whylen)
 {
 	struct efa_ia *e = efa_ia(ia);
-	struct efa_engine *eng = aligned_alloc(64, sizeof(*eng));
+	struct efa_engine *eng = dap_aligned_alloc(64, sizeof(*eng));
 	int err;
 
 	if (!eng)

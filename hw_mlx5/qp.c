@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/alloc.h"
 #include "hw_mlx5/lock.h"
 #include "hw_mlx5/ops.h"
 
@@ -205,7 +206,7 @@ static int slots_alloc(struct m5_ep *e, const struct shape *s)
 	struct m5_slot *slots;
 	size_t n = (size_t)s->blocks + 1 + s->recvs;	/* + 1: see m5_bind_slots */
 
-	slots = aligned_alloc(64, (n * sizeof(*slots) + 63) & ~(size_t)63);
+	slots = dap_aligned_alloc(64, (n * sizeof(*slots) + 63) & ~(size_t)63);
 	if (!slots)
 		return -ENOMEM;
 	e->done = (struct m5_done){

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/alloc.h"
 #include "hw_common/memory.h"
 #include "hw_efa/ctl/efadv.h"
 
@@ -104,7 +105,7 @@ static int try_cq(struct edv *dv)
 static int try_memory(struct edv *dv, void *pd, char *why, size_t whylen)
 {
 	struct efa_mr mr;
-	void *mem = aligned_alloc(LEAST_LOCKED, LEAST_LOCKED);
+	void *mem = dap_aligned_alloc(LEAST_LOCKED, LEAST_LOCKED);
 	int err = !mem ? -ENOMEM : edv_ops.mr_reg(&dv->ctl, pd, (uintptr_t)mem, LEAST_LOCKED,
 						  EFA_LOCAL_WRITE, &mr);
 

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "core/alloc.h"
 #include "hw_mlx5/cmd.h"
 #include "hw_mlx5/ctl/soft.h"
 #include "softnic/softnic.h"
@@ -261,7 +262,7 @@ int soft_uar_alloc(struct m5_ctl *ctl, enum m5_uar_type type, struct m5_uar *uar
 	page = be32_to_cpu(out.number) & 0xffffff;
 	base = softnic_uar(ctl->soft, page);
 	/* If callers pass doorbells on, the stores of doorbells must not reach the device, too. */
-	apart = soft_of(ctl)->params.silicon ? NULL : aligned_alloc(PAGE, PAGE);
+	apart = soft_of(ctl)->params.silicon ? NULL : dap_aligned_alloc(PAGE, PAGE);
 	if (!base || (!apart && !soft_of(ctl)->params.silicon)) {
 		free(apart);
 		soft_undo(ctl, M5_CMD_DEALLOC_UAR, page);

@@ -35,17 +35,19 @@ int uv_eq_create(struct uv_device *dev)
 	uint8_t answer[PRM_SHORT];
 	uint64_t mask = 0;
 	uint8_t *in, *eqc;
+	void *mem;
 	int err;
 
 	err = uv_alloc(dev, PRM_ALLOC_UAR, &dev->eq.uar);
 	if (err)
 		return err;
-	dev->eq.buf = aligned_alloc(4096, EQ_BYTES);
-	in = uv_create_alloc((uintptr_t)dev->eq.buf, EQ_BYTES, 12, 0, &len);
-	if (!dev->eq.buf || !in) {
-		free(in);
+	/* A program's own malloc, whose free gets this memory, may lack aligned_alloc. */
+	if (posix_memalign(&mem, 4096, EQ_BYTES))
 		return -ENOMEM;
-	}
+	dev->eq.buf = mem;
+	in = uv_create_alloc((uintptr_t)dev->eq.buf, EQ_BYTES, 12, 0, &len);
+	if (!in)
+		return -ENOMEM;
 	memset(dev->eq.buf, 0, EQ_BYTES);
 	for (size_t i = 0; i < 1u << UV_EQ_LOG; i++)
 		dev->eq.buf[i * EQE_SIZE + EQE_OWNER] = 1;
