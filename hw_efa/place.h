@@ -30,14 +30,16 @@ EFA_INLINE bool efa_clear_of_writes(const struct efa_tx *tx, uint64_t va, uint64
  */
 EFA_INLINE bool efa_place(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number)
 {
-	if (efa_no_writes(tx))
+	if (efa_no_writes(tx)) {
 		tx->written_to = (struct efa_span){ va, va + len };
-	else if (efa_likely(va >= tx->written_to.hi))
+		tx->gap.hi = 0;
+	} else if (efa_likely(va >= tx->written_to.hi)) {
 		tx->written_to.hi = va + len;
-	else if (va + len <= tx->written_to.lo)
+	} else if (va + len <= tx->written_to.lo) {
 		tx->written_to.lo = va;
-	else
+	} else {
 		return false;
+	}
 	tx->written = number + 1;
 	return true;
 }

@@ -84,7 +84,7 @@ void efa_flush_requests(struct dap_ep *ep)
 			d->status = DAP_DTO_FLUSHED;
 		d->state = EFA_D_ISSUED | EFA_D_DONE;
 		d->left = 0;
-		}
+	}
 	tx->waiting = 0;
 	efa_slots_reset(&e->sq);
 	efa_deliver_requests(ep);

@@ -119,6 +119,7 @@ struct efa_tx {
 	struct efa_work *work;
 	uint32_t max, mtu, max_msg, max_rdma;
 	struct efa_span written_to;	/* contains all outstanding writes, see place.c */
+	struct efa_span gap;		/* a part of written_to without an outstanding write */
 	uint32_t plain;			/* writes with EFA_D_PLAIN */
 	uint32_t pulls_asked, asks;	/* RTS, and emulated writes, that await a FIN */
 	uint32_t max_iov[3];
