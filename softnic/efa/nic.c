@@ -48,7 +48,7 @@ static void init_random(struct sne_nic *nic, uint64_t seed)
 	uint64_t poison;
 
 	nic->rng = seed;
-	nic->now = nic->births = 0;
+	nic->now = nic->births = nic->youngest_sent = 0;
 	high = (uint16_t)sne_below(nic, 256);
 	poison = sn_draw(&nic->rng) | 1;
 	/* While QPs exist, keep the poison value and the upper bits of QPNs: their queues are

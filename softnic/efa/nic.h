@@ -280,7 +280,7 @@ struct sne_nic {
 
 	struct sne_pkt *held[SNE_HELD_MAX];
 	uint32_t nheld;
-	uint64_t births;
+	uint64_t births, youngest_sent;	/* packets made; the youngest that has left the window */
 	struct sne_pkts inbox, unacked, spare[2];
 	struct sne_wrs cutting, rnr, done, reads;
 	TAILQ_HEAD(, sne_job) jobs;

@@ -9,14 +9,16 @@
 
 enum { AT_ONCE = 4 };
 
-/* Removes packet i from the window. The other packets keep their order, which a window of one packet
- * needs. */
+/* Removes packet i from the window. In a window of one packet the others keep their order. */
 static struct sne_pkt *take(struct sne_nic *nic, uint32_t i)
 {
 	struct sne_pkt *pkt = nic->held[i];
 
 	nic->nheld--;
-	memmove(&nic->held[i], &nic->held[i + 1], (nic->nheld - i) * sizeof(nic->held[0]));
+	if (nic->window == 1)
+		memmove(&nic->held[i], &nic->held[i + 1], (nic->nheld - i) * sizeof(nic->held[0]));
+	else
+		nic->held[i] = nic->held[nic->nheld];
 	return pkt;
 }
 
@@ -42,11 +44,10 @@ static bool let_go(struct sne_nic *nic, uint32_t i)
 
 	if (sne_transmit(nic, pkt) == -EAGAIN)
 		return false;
-	for (uint32_t j = 0; j < i; j++)
-		if (nic->held[j]->born < pkt->born) {
-			nic->ctr.reordered++;
-			break;
-		}
+	if (pkt->born < nic->youngest_sent)
+		nic->ctr.reordered++;
+	else
+		nic->youngest_sent = pkt->born;
 	take(nic, i);
 	sent(nic, pkt);
 	return true;
