@@ -43,12 +43,15 @@ static unsigned int bucket(const struct sn_addr *gid)
 
 struct sne_flow *sne_flow_find(struct sne_nic *nic, const struct sn_addr *gid)
 {
-	struct sne_flow *flow;
+	struct sne_flow *flow = nic->last_flow;
 
+	if (flow && sn_addr_equal(&flow->dest.gid, gid))
+		return flow;
 	LIST_FOREACH(flow, &nic->flows[bucket(gid)], link)
 		if (sn_addr_equal(&flow->dest.gid, gid))
-			return flow;
-	return NULL;
+			break;
+	nic->last_flow = flow;
+	return flow;
 }
 
 static bool wr_names(const struct sne_nic *nic, const struct sne_flow *flow)
@@ -103,6 +106,8 @@ void sne_flow_release(struct sne_nic *nic, struct sne_flow *flow)
 	if ((int32_t)(flow->next_seq - nic->first_seq) > 0)
 		nic->first_seq = flow->next_seq;
 	LIST_REMOVE(flow, link);
+	if (nic->last_flow == flow)
+		nic->last_flow = NULL;
 	nic->nflows--;
 	free(flow);
 }

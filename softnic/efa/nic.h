@@ -276,6 +276,7 @@ struct sne_nic {
 	uint32_t late_flushes;		/* number of QPs whose late flush has a time limit */
 	LIST_HEAD(, sne_qp) qp_list;
 	LIST_HEAD(, sne_flow) flows[SNE_BUCKETS];
+	struct sne_flow *last_flow;	/* the flow that was looked up last, or NULL */
 	uint32_t nflows, first_seq;	/* first_seq: the first packet number of a new flow */
 
 	struct sne_pkt *held[SNE_HELD_MAX];
