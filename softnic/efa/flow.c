@@ -7,6 +7,8 @@
 
 enum { SMALL = 256 };
 
+_Static_assert(SNE_ACKS * sizeof(struct sne_ack) <= SMALL, "payload of an ACK");
+
 struct sne_pkt *sne_pkt_new(struct sne_nic *nic, size_t payload)
 {
 	bool big = payload > SMALL;

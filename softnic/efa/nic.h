@@ -35,6 +35,7 @@ enum {
 	SNE_SEQS = 4096,		/* most outstanding packet numbers of one flow */
 	SNE_FLIGHT = 512,		/* most unacknowledged packets of one flow */
 	SNE_BUCKETS = 64,
+	SNE_ACKS = 32,			/* most acknowledgements behind the first one of a packet */
 	/* for this number of packets after an AH is created, CQEs may lack the AH's number */
 	SNE_LATE_AHS = 4,
 	/* if the fault word shared_ah is set, an AH has this in place of its PD: all PDs share it */
@@ -188,6 +189,7 @@ struct sne_flow {
 	/* state for receiving */
 	uint32_t base;
 	uint8_t verdict[SNE_SEQS];	/* 0: the packet has not arrived; else 1 + its status */
+	struct sne_pkt *ack;		/* an ACK in the window that has room for more, or NULL */
 	LIST_HEAD(, sne_ah) ahs;
 	uint64_t looked;		/* the turn in which `stalled` was last computed */
 	bool stalled;
@@ -435,7 +437,8 @@ bool sne_cut(struct sne_nic *nic);
 bool sne_retry_rnr(struct sne_nic *nic);
 
 /* functions of window.c */
-void sne_hold(struct sne_nic *nic, struct sne_pkt *pkt);
+/* False: the window was full, and the packet is gone. */
+bool sne_hold(struct sne_nic *nic, struct sne_pkt *pkt);
 bool sne_release(struct sne_nic *nic);
 void sne_pkts_forget(struct sne_nic *nic, struct sne_qp *qp);
 

@@ -95,31 +95,68 @@ bool sne_retransmit(struct sne_nic *nic)
 	return did;
 }
 
+/* Adds an acknowledgement to an ACK that waits in the window and has room. */
+static void join_ack(struct sne_flow *flow, uint32_t seq, uint8_t status)
+{
+	const struct sne_ack more = { seq, status };
+	struct sne_pkt *ack = flow->ack;
+
+	memcpy(ack->payload + ack->hdr.len, &more, sizeof(more));
+	ack->hdr.len += (uint32_t)sizeof(more);
+	ack->hdr.msg_len = ack->hdr.len;
+	if (ack->hdr.len == SNE_ACKS * sizeof(more))
+		flow->ack = NULL;
+}
+
 static void acknowledge(struct sne_nic *nic, struct sne_flow *flow, uint32_t seq, uint8_t status)
 {
-	struct sne_pkt *ack = sne_pkt_new(nic, 0);
+	struct sne_pkt *ack;
 
+	if (flow->ack) {
+		join_ack(flow, seq, status);
+		return;
+	}
+	ack = sne_pkt_new(nic, 0);
 	if (!ack)
 		return;			/* the packet is treated as lost */
 	ack->flow = flow;
 	ack->hdr.kind = SNE_K_ACK;
 	ack->hdr.seq = seq;
 	ack->hdr.status = status;
-	sne_hold(nic, ack);
+	if (sne_hold(nic, ack))
+		flow->ack = ack;
 }
 
-static void take_ack(struct sne_nic *nic, struct sne_flow *flow, const struct sne_hdr *h)
+static void take_ack(struct sne_nic *nic, struct sne_flow *flow, uint32_t seq, uint8_t status)
 {
-	struct sne_pkt *pkt = flow->sent[h->seq % SNE_SEQS];
+	struct sne_pkt *pkt = flow->sent[seq % SNE_SEQS];
 
-	flow->responsive = true;
-	if (pkt && pkt->hdr.seq == h->seq && pkt->in_flight) {
+	if (pkt && pkt->hdr.seq == seq && pkt->in_flight) {
 		struct sne_wr *wr = pkt->wr;
 		struct sne_hdr piece = pkt->hdr;
 
 		sne_flow_drop(nic, pkt);
 		if (wr)
-			sne_wr_acked(nic, wr, &piece, h->status);
+			sne_wr_acked(nic, wr, &piece, status);
+	}
+}
+
+/* The sender may still write to the payload, so each entry is copied before it is checked. */
+static void take_acks(struct sne_nic *nic, struct sne_flow *flow, const struct sne_hdr *h,
+		      const uint8_t *payload)
+{
+	struct sne_ack more;
+
+	flow->responsive = true;
+	take_ack(nic, flow, h->seq, h->status);
+	for (uint32_t at = 0; at + sizeof(more) <= h->len; at += (uint32_t)sizeof(more)) {
+		memcpy(&more, payload + at, sizeof(more));
+		sn_end_copy();
+		if (more.status > SNE_FEATURE_MISMATCH) {
+			sne_violate(nic, SNE_V_RX_MALFORMED, "an ACK with status %u", more.status);
+			return;
+		}
+		take_ack(nic, flow, more.seq, (uint8_t)more.status);
 	}
 }
 
@@ -198,7 +235,7 @@ void sne_receive_packet(struct sne_nic *nic, const struct sn_addr *src, const vo
 	if (!flow || !same_lives(nic, flow, &h))
 		return;
 	if (h.kind == SNE_K_ACK)
-		take_ack(nic, flow, &h);
+		take_acks(nic, flow, &h, (const uint8_t *)pkt + sizeof(h));
 	else if (h.kind == SNE_K_DATAGRAM)
 		sne_rx(nic, flow, &h, (const uint8_t *)pkt + sizeof(h));
 	else

@@ -14,6 +14,8 @@ static struct sne_pkt *take(struct sne_nic *nic, uint32_t i)
 {
 	struct sne_pkt *pkt = nic->held[i];
 
+	if (pkt->flow->ack == pkt)
+		pkt->flow->ack = NULL;
 	nic->nheld--;
 	if (nic->window == 1)
 		memmove(&nic->held[i], &nic->held[i + 1], (nic->nheld - i) * sizeof(nic->held[0]));
@@ -53,7 +55,7 @@ static bool let_go(struct sne_nic *nic, uint32_t i)
 	return true;
 }
 
-void sne_hold(struct sne_nic *nic, struct sne_pkt *pkt)
+bool sne_hold(struct sne_nic *nic, struct sne_pkt *pkt)
 {
 	/* Only acknowledgements are sent without a check for room in the window. If one is dropped
 	 * here, the peer retransmits its packet and gets a new one. */
@@ -63,9 +65,10 @@ void sne_hold(struct sne_nic *nic, struct sne_pkt *pkt)
 			sent(nic, pkt);
 		else
 			sne_pkt_free(nic, pkt);
-		return;
+		return false;
 	}
 	nic->held[nic->nheld++] = pkt;
+	return true;
 }
 
 /* Releases a few packets, at least one. If another device waits for its turn, releases all of them. */

@@ -12,7 +12,7 @@
 #include "softnic/be.h"
 
 #define SNE_MAGIC UINT32_C(0x53454641)
-enum { SNE_VERSION = 1, SNE_MTU = 8928 };
+enum { SNE_VERSION = 2, SNE_MTU = 8928 };
 
 enum sne_kind {
 	SNE_K_ACK = 1,
@@ -33,7 +33,7 @@ struct sne_hdr {
 	uint8_t version, kind, flags, status;
 	/* random numbers of both devices, chosen when they open; dst is 0 until the peer's is known */
 	uint32_t src_life, dst_life;
-	/* number of this packet in the flow; in an ACK, number of the acknowledged packet */
+	/* number of this packet in the flow; in an ACK, number of the first acknowledged packet */
 	uint32_t seq;
 	/* all packets before this number are complete and will not be sent again */
 	uint32_t una;
@@ -47,5 +47,11 @@ struct sne_hdr {
 	uint64_t addr;			/* address of the message's first byte at the target */
 };
 SN_SIZE(struct sne_hdr, 64);
+
+/* The payload of an ACK: further packets that it acknowledges, each with its own status. */
+struct sne_ack {
+	uint32_t seq, status;
+};
+SN_SIZE(struct sne_ack, 8);
 
 #endif

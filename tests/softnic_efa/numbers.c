@@ -16,16 +16,24 @@ static struct peer {
 	struct sn_fab_dest dest;
 	uint32_t most;			/* the highest packet number so far */
 	bool all;			/* also acknowledge the first response */
+	bool later;			/* acknowledge no response when it comes */
+	unsigned int heard;		/* responses so far, repeated ones included */
 } peer;
 
-static void say(struct sne_hdr *h)
+static void say_with(struct sne_hdr *h, const void *payload)
 {
-	struct iovec iov = { h, sizeof(*h) };
+	struct iovec iov[2] = { { h, sizeof(*h) }, { (void *)(uintptr_t)payload, h->len } };
 
 	h->magic = SNE_MAGIC;
 	h->version = SNE_VERSION;
 	h->src_life = 1;
-	cr_assert_eq(sn_fab_send(peer.fab, &peer.dest, &iov, 1), 0);
+	h->msg_len = h->len ? h->len : h->msg_len;
+	cr_assert_eq(sn_fab_send(peer.fab, &peer.dest, iov, h->len ? 2 : 1), 0);
+}
+
+static void say(struct sne_hdr *h)
+{
+	say_with(h, NULL);
 }
 
 static void heard(void *ctx, const struct sn_addr *src, const void *pkt, size_t len)
@@ -38,9 +46,10 @@ static void heard(void *ctx, const struct sn_addr *src, const void *pkt, size_t 
 	memcpy(&h, pkt, sizeof(h));
 	if (h.kind != SNE_K_DATA)
 		return;
+	peer.heard++;
 	if (h.seq > peer.most)
 		peer.most = h.seq;
-	if (h.seq || peer.all)
+	if (!peer.later && (h.seq || peer.all))
 		say(&(struct sne_hdr){ .kind = SNE_K_ACK, .seq = h.seq });
 }
 
@@ -92,6 +101,42 @@ Test(numbers, answers__wait_for_the_oldest, .timeout = 60)
 	peer.all = true;
 	turns(&s, 5000);
 	cr_expect_eq(peer.most, READS - 1);
+	softnic_efa_close(s.nic);
+	sn_fab_close(peer.fab);
+	free(s.mem);
+}
+
+static void ask(const struct side *s, uint32_t number)
+{
+	say(&(struct sne_hdr){ .kind = SNE_K_READ, .seq = number, .una = number, .src_qpn = QPN,
+			       .dst_qpn = s->qp.qpn, .qkey = QKEY, .msg = number, .msg_len = 8,
+			       .rkey = s->rkey, .addr = (uintptr_t)s->mem });
+}
+
+/* One ACK acknowledges each packet that it names. An entry that is no status ends it. */
+Test(numbers, ack__of_several_packets_acknowledges_each, .timeout = 60)
+{
+	const struct sne_ack more[] = { { 1, 0 }, { 2, 0 }, { 3, 200 }, { 4, 0 } };	/* 200 is no status */
+	struct side s;
+
+	side_open(&s, &(struct setup){ .flags = SOFTNIC_EFA_NO_THREAD });
+	side_ready(&s, 0);
+	peer_open(&s);
+	peer.later = true;
+	for (uint32_t i = 0; i < 5; i++)
+		ask(&s, i);
+	for (int i = 0; i < 1000 && peer.most < 4; i++)
+		turns(&s, 1);
+	cr_assert_eq(peer.most, 4, "the last response of five did not come");
+	say_with(&(struct sne_hdr){ .kind = SNE_K_ACK, .len = sizeof(more) }, more);
+	turns(&s, 1);
+	expect_violations(&s, "rx.malformed");
+	/* an idle turn takes long, so this is enough time for one retry of each packet */
+	peer.heard = 0;
+	for (int i = 0; i < 1000 && !peer.heard; i++)
+		turns(&s, 1);
+	cr_expect_eq(peer.heard, 2, "the device repeated %u responses instead of the two without an ACK",
+		     peer.heard);
 	softnic_efa_close(s.nic);
 	sn_fab_close(peer.fab);
 	free(s.mem);
