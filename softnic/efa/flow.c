@@ -195,29 +195,57 @@ void sne_flow_drop(struct sne_nic *nic, struct sne_pkt *pkt)
 	sne_pkt_free(nic, pkt);
 }
 
-static int put_in_inbox(struct sne_nic *nic, const struct sne_pkt *pkt)
+void sne_pkt_end(struct sne_nic *nic, struct sne_pkt *pkt, uint8_t status)
+{
+	struct sne_wr *wr = pkt->wr;
+	struct sne_hdr h = pkt->hdr;
+
+	if (pkt->numbered)
+		sne_flow_drop(nic, pkt);
+	else
+		sne_pkt_free(nic, pkt);
+	if (wr)
+		sne_wr_acked(nic, wr, &h, status);
+}
+
+static int put_in_inbox(struct sne_nic *nic, const struct sne_pkt *pkt, const struct iovec *iov,
+			unsigned int n)
 {
 	struct sne_pkt *copy = sne_pkt_new(nic, pkt->hdr.len);
+	uint8_t *to;
 
 	if (!copy)
 		return -ENOMEM;
 	copy->flow = pkt->flow;
 	copy->hdr = pkt->hdr;
-	memcpy(copy->payload, pkt->payload, pkt->hdr.len);
+	to = copy->payload;
+	for (unsigned int i = 0; i < n; i++) {
+		memcpy(to, iov[i].iov_base, iov[i].iov_len);
+		to += iov[i].iov_len;
+	}
 	TAILQ_INSERT_TAIL(&nic->inbox, copy, by_time);
 	return 0;
 }
 
+/* A device reads the payload of a request from the host's memory when the packet leaves, again each time
+ * it leaves. */
 static int put(struct sne_nic *nic, struct sne_pkt *pkt)
 {
-	struct iovec iov[2] = { { &pkt->hdr, sizeof(pkt->hdr) }, { pkt->payload, pkt->hdr.len } };
+	struct iovec iov[1 + SNE_BLOCKS] = { { &pkt->hdr, sizeof(pkt->hdr) } };
+	unsigned int n = 0;
 	int err;
 
+	if (pkt->hdr.len && !pkt->wr)
+		iov[++n] = (struct iovec){ pkt->payload, pkt->hdr.len };
+	else if (pkt->hdr.len)
+		n = sne_wr_blocks(nic, pkt->wr, pkt->hdr.off, pkt->hdr.len, iov + 1);
+	if (pkt->hdr.len && !n)
+		return -EFAULT;
 	if (pkt->flow->self)
-		return put_in_inbox(nic, pkt);
+		return put_in_inbox(nic, pkt, iov + 1, n);
 	if (!nic->fab)
 		return -EHOSTUNREACH;
-	err = sn_fab_send(nic->fab, &pkt->flow->dest, iov, pkt->hdr.len ? 2 : 1);
+	err = sn_fab_send(nic->fab, &pkt->flow->dest, iov, 1 + n);
 	pkt->flow->blocked = err == -EAGAIN;
 	return err;
 }
@@ -243,8 +271,7 @@ bool sne_flow_has_room(struct sne_nic *nic, struct sne_flow *flow)
 			   flow->next_seq - oldest->hdr.seq < SNE_SEQS);
 }
 
-/* -EAGAIN: the caller must try again. Any other result counts as sent: if the packet was lost, a timer
- * retransmits it. */
+/* If the packet is lost, it counts as sent: a timer retransmits it. */
 int sne_transmit(struct sne_nic *nic, struct sne_pkt *pkt)
 {
 	const struct sne_pkt *oldest = TAILQ_FIRST(&pkt->flow->by_seq);
@@ -259,7 +286,7 @@ int sne_transmit(struct sne_nic *nic, struct sne_pkt *pkt)
 	if (nic->nheld > 1 && sne_chance(nic, nic->fault.reorder))
 		return -EAGAIN;
 	err = put(nic, pkt);
-	if (err == -EAGAIN)
+	if (err == -EAGAIN || err == -EFAULT)
 		return err;
 	nic->ctr.tx_packets++;
 	if (err == -EHOSTUNREACH && !pkt->flow->away)

@@ -298,6 +298,21 @@ static uint8_t *run(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr,
 	return sne_dma(nic, at, *len);
 }
 
+unsigned int sne_mr_blocks(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, uint32_t len,
+			   struct iovec *iov)
+{
+	unsigned int n = 0;
+
+	for (uint32_t done = 0, part; done < len; done += part) {
+		part = len - done;
+		iov[n].iov_base = run(nic, mr, addr + done, &part);
+		iov[n].iov_len = part;
+		if (!iov[n++].iov_base)
+			return 0;
+	}
+	return n;
+}
+
 bool sne_mr_read(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, void *to, uint32_t len)
 {
 	for (uint32_t done = 0, n; done < len; done += n) {

@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <sys/uio.h>
 
 #include "softnic/efa/io.h"
 #include "softnic/efa/viol.h"
@@ -35,6 +36,8 @@ enum {
 	SNE_SEQS = 4096,		/* most outstanding packet numbers of one flow */
 	SNE_FLIGHT = 512,		/* most unacknowledged packets of one flow */
 	SNE_BUCKETS = 64,
+	/* most contiguous blocks of memory in a packet: its pages, and one more for each segment */
+	SNE_BLOCKS = SNE_MTU / SNE_PAGE + 2 * SNE_SGES + 1,
 	SNE_ACKS = 32,			/* most acknowledgements behind the first one of a packet */
 	/* for this number of packets after an AH is created, CQEs may lack the AH's number */
 	SNE_LATE_AHS = 4,
@@ -163,7 +166,7 @@ struct sne_pkt {
 	TAILQ_ENTRY(sne_pkt) by_time;
 	TAILQ_ENTRY(sne_pkt) by_seq;	/* entry in the flow's list */
 	struct sne_flow *flow;
-	/* the WR that an acknowledgement of this packet completes, or NULL */
+	/* the WR whose memory has the payload, and which an acknowledgement completes; or NULL */
 	struct sne_wr *wr;
 	/* destroying this QP drops the packet; NULL: no QP's destruction does */
 	struct sne_qp *qp;
@@ -171,7 +174,7 @@ struct sne_pkt {
 	uint32_t tries;			/* number of retransmissions while the peer was alive */
 	bool numbered, in_flight, big;
 	struct sne_hdr hdr;
-	uint8_t payload[];
+	uint8_t payload[];		/* if there is no WR */
 };
 TAILQ_HEAD(sne_pkts, sne_pkt);
 
@@ -352,6 +355,9 @@ const struct sne_mr *sne_mr_remote(struct sne_nic *nic, uint16_t pd, uint32_t rk
 				   uint64_t len, unsigned int access, enum sne_mr_error *why);
 /* Copies from or to a region whose lookup allowed these addresses. False: the host refuses the
  * access. */
+/* Finds the blocks of memory that contain these bytes, at most SNE_BLOCKS for a packet. 0: refused. */
+unsigned int sne_mr_blocks(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, uint32_t len,
+			   struct iovec *iov);
 bool sne_mr_read(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, void *to, uint32_t len);
 bool sne_mr_write(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, const void *from,
 		  uint32_t len);
@@ -420,6 +426,10 @@ struct sne_wr *sne_wr_new(struct sne_qp *qp);	/* NULL: all WRs are in use */
 /* Returns one of the first WRs of the list; with a window of 1 the first. */
 enum { SNE_CHOICE = 8 };
 struct sne_wr *sne_wr_choose(struct sne_nic *nic, struct sne_wrs *list);
+/* Finds the bytes [off, off + len) of the message in memory. Returns the number of blocks; 0: a key is
+ * no longer valid. */
+unsigned int sne_wr_blocks(struct sne_nic *nic, struct sne_wr *wr, uint32_t off, uint32_t len,
+			   struct iovec *iov);
 void sne_wr_start(struct sne_nic *nic, struct sne_wr *wr);
 /* moves the WR to the done list */
 void sne_wr_end(struct sne_nic *nic, struct sne_wr *wr, uint8_t status);
@@ -452,7 +462,10 @@ void sne_flow_release(struct sne_nic *nic, struct sne_flow *flow);
 void sne_flow_number(struct sne_flow *flow, struct sne_pkt *pkt);
 /* called when the packet was acknowledged, or the device gave it up */
 void sne_flow_drop(struct sne_nic *nic, struct sne_pkt *pkt);
-int sne_transmit(struct sne_nic *nic, struct sne_pkt *pkt);	/* -EAGAIN: retry later */
+/* -EAGAIN: retry later; -EFAULT: the memory of the payload is no longer registered. */
+int sne_transmit(struct sne_nic *nic, struct sne_pkt *pkt);
+/* Frees the packet. Its request has one packet less to wait for. */
+void sne_pkt_end(struct sne_nic *nic, struct sne_pkt *pkt, uint8_t status);
 /* Returns true if the link to the packet's target has no room now. */
 bool sne_flow_blocked(struct sne_nic *nic, struct sne_flow *flow);
 /* May another packet be sent? Both the window and the flow limit their number. */

@@ -31,17 +31,6 @@ static const struct patience *patience(const struct sne_nic *nic)
 	return nic->virtual_time ? &in_turns : &in_earnest;
 }
 
-static void give_up(struct sne_nic *nic, struct sne_pkt *pkt)
-{
-	struct sne_wr *wr = pkt->wr;
-	struct sne_hdr h = pkt->hdr;
-	uint8_t status = pkt->flow->responsive ? SNE_UNRESPONSIVE : SNE_UNREACHABLE;
-
-	sne_flow_drop(nic, pkt);
-	if (wr)
-		sne_wr_acked(nic, wr, &h, status);
-}
-
 /* Has the packet's time run out? A peer that was stopped gets some more tries; so does a peer that only
  * seems stopped because this process was. */
 static bool time_is_up(struct sne_nic *nic, const struct sne_pkt *pkt, bool stalled)
@@ -73,13 +62,14 @@ bool sne_retransmit(struct sne_nic *nic)
 	uint64_t repeat = patience(nic)->repeat;
 	struct sne_pkt *pkt;
 	bool did = false;
+	int err;
 
 	while ((pkt = TAILQ_FIRST(&nic->unacked)) && nic->now - pkt->sent >= repeat) {
 		bool stalled = is_stalled(nic, pkt->flow);
 
 		did = true;
 		if (time_is_up(nic, pkt, stalled)) {
-			give_up(nic, pkt);
+			sne_pkt_end(nic, pkt, pkt->flow->responsive ? SNE_UNRESPONSIVE : SNE_UNREACHABLE);
 			continue;
 		}
 		TAILQ_REMOVE(&nic->unacked, pkt, by_time);
@@ -88,9 +78,10 @@ bool sne_retransmit(struct sne_nic *nic)
 		if (stalled)
 			continue;
 		pkt->tries++;
-		if (sne_transmit(nic, pkt))
-			continue;
-		nic->ctr.retransmits++;
+		err = sne_transmit(nic, pkt);
+		if (err == -EFAULT)
+			sne_pkt_end(nic, pkt, SNE_INVALID_LKEY);
+		nic->ctr.retransmits += !err;
 	}
 	return did;
 }
@@ -131,14 +122,8 @@ static void take_ack(struct sne_nic *nic, struct sne_flow *flow, uint32_t seq, u
 {
 	struct sne_pkt *pkt = flow->sent[seq % SNE_SEQS];
 
-	if (pkt && pkt->hdr.seq == seq && pkt->in_flight) {
-		struct sne_wr *wr = pkt->wr;
-		struct sne_hdr piece = pkt->hdr;
-
-		sne_flow_drop(nic, pkt);
-		if (wr)
-			sne_wr_acked(nic, wr, &piece, status);
-	}
+	if (pkt && pkt->hdr.seq == seq && pkt->in_flight)
+		sne_pkt_end(nic, pkt, status);
 }
 
 /* The sender may still write to the payload, so each entry is copied before it is checked. */

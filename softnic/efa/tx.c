@@ -3,36 +3,6 @@
  * requests. */
 #include "softnic/efa/nic.h"
 
-/* Copies the bytes [off, off + len) of the message. False: a key is no longer valid. */
-static bool gather(struct sne_nic *nic, const struct sne_wr *wr, uint32_t off, uint32_t len,
-		   uint8_t *to)
-{
-	enum sne_mr_error why;
-
-	if (wr->is_inline) {
-		memcpy(to, wr->data + off, len);
-		return true;
-	}
-	for (unsigned int i = 0; i < wr->nsge && len; i++) {
-		const struct sne_sge *s = &wr->sge[i];
-		struct sne_sge part = { 0, s->lkey, s->addr + off };
-		const struct sne_mr *mr;
-
-		if (off >= s->len) {
-			off -= s->len;
-			continue;
-		}
-		part.len = s->len - off < len ? s->len - off : len;
-		mr = sne_mr_local(nic, wr->qp->attr.pd, &part, 0, &why);
-		if (!mr || !sne_mr_read(nic, mr, part.addr, to, part.len))
-			return false;
-		to += part.len;
-		len -= part.len;
-		off = 0;
-	}
-	return !len;
-}
-
 static uint8_t kind_of(const struct sne_wr *wr)
 {
 	if (wr->qp->attr.flags & SOFTNIC_EFA_QP_UD)
@@ -66,16 +36,10 @@ static bool cut_piece(struct sne_nic *nic, struct sne_wr *wr, uint32_t off, uint
 
 	if (!sne_flow_has_room(nic, wr->flow))
 		return false;
-	pkt = sne_pkt_new(nic, bytes);
+	pkt = sne_pkt_new(nic, 0);
 	if (!pkt)
 		return false;
 	fill(wr, &pkt->hdr, off, bytes);
-	if (!gather(nic, wr, off, bytes, pkt->payload)) {
-		wr->pieces++;
-		sne_wr_acked(nic, wr, &pkt->hdr, SNE_INVALID_LKEY);
-		sne_pkt_free(nic, pkt);
-		return true;
-	}
 	pkt->flow = wr->flow;
 	pkt->qp = wr->qp;
 	pkt->wr = wr;

@@ -24,34 +24,34 @@ static struct sne_pkt *take(struct sne_nic *nic, uint32_t i)
 	return pkt;
 }
 
-/* The packet has left the window: it is freed, or waits for its acknowledgement. */
+/* The packet has left the window: it waits for its acknowledgement, which a datagram does not have. */
 static void sent(struct sne_nic *nic, struct sne_pkt *pkt)
 {
-	struct sne_wr *wr = pkt->wr;
-
-	if (pkt->numbered) {
-		pkt->in_flight = true;
-		pkt->first = pkt->sent = nic->now;
-		TAILQ_INSERT_TAIL(&nic->unacked, pkt, by_time);
+	if (!pkt->numbered) {
+		sne_pkt_end(nic, pkt, SNE_OK);
 		return;
 	}
-	sne_pkt_free(nic, pkt);
-	if (wr)
-		sne_wr_acked(nic, wr, &pkt->hdr, SNE_OK);	/* a datagram has no acknowledgement */
+	pkt->in_flight = true;
+	pkt->first = pkt->sent = nic->now;
+	TAILQ_INSERT_TAIL(&nic->unacked, pkt, by_time);
 }
 
 static bool let_go(struct sne_nic *nic, uint32_t i)
 {
 	struct sne_pkt *pkt = nic->held[i];
+	int err = sne_transmit(nic, pkt);
 
-	if (sne_transmit(nic, pkt) == -EAGAIN)
+	if (err == -EAGAIN)
 		return false;
 	if (pkt->born < nic->youngest_sent)
 		nic->ctr.reordered++;
 	else
 		nic->youngest_sent = pkt->born;
 	take(nic, i);
-	sent(nic, pkt);
+	if (err == -EFAULT)
+		sne_pkt_end(nic, pkt, SNE_INVALID_LKEY);
+	else
+		sent(nic, pkt);
 	return true;
 }
 

@@ -27,6 +27,38 @@ struct sne_wr *sne_wr_new(struct sne_qp *qp)
 	return wr;
 }
 
+unsigned int sne_wr_blocks(struct sne_nic *nic, struct sne_wr *wr, uint32_t off, uint32_t len,
+			   struct iovec *iov)
+{
+	enum sne_mr_error why;
+	unsigned int n = 0;
+
+	if (wr->is_inline) {
+		*iov = (struct iovec){ wr->data + off, len };
+		return 1;
+	}
+	for (unsigned int i = 0; i < wr->nsge && len; i++) {
+		const struct sne_sge *s = &wr->sge[i];
+		struct sne_sge part = { 0, s->lkey, s->addr + off };
+		const struct sne_mr *mr;
+		unsigned int more;
+
+		if (off >= s->len) {
+			off -= s->len;
+			continue;
+		}
+		part.len = s->len - off < len ? s->len - off : len;
+		mr = sne_mr_local(nic, wr->qp->attr.pd, &part, 0, &why);
+		more = mr ? sne_mr_blocks(nic, mr, part.addr, part.len, iov + n) : 0;
+		if (!more)
+			return 0;
+		n += more;
+		len -= part.len;
+		off = 0;
+	}
+	return len ? 0 : n;
+}
+
 struct sne_wr *sne_wr_choose(struct sne_nic *nic, struct sne_wrs *list)
 {
 	struct sne_wr *wr = TAILQ_FIRST(list), *next;
