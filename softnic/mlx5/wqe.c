@@ -117,7 +117,7 @@ static uint8_t parse_raddr(struct sn_qp *qp, struct sn_wqe *wqe)
 	const struct sn_raddr *r = (const void *)(wqe->raw + 16);
 
 	if (wqe->ds < 2)
-		return bad_wqe(qp, wqe, SN_V_WQE_DS, "no remote address segment");
+		return bad_wqe(qp, wqe, SN_V_WQE_DS, "the WQE is too short for its remote address segment");
 	wqe->raddr = from_be64(r->va);
 	wqe->rkey = from_be32(r->rkey);
 	if (r->rsvd.be)

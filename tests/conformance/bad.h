@@ -56,12 +56,12 @@ struct world {
 	DAT_PROVIDER provider;
 };
 
-/* i distinguishes the qualifiers of several worlds */
+/* Makes one object of each type. i: number of this set; each set listens on qualifiers of its own. */
 void world_make(struct world *w, int i);
 /* Frees the objects one by one, then closes the IA gracefully. Checks that no object is missing or left
  * over. */
 void world_free(struct world *w);
-void world_drop(struct world *w);		/* frees a world in any state */
+void world_drop(struct world *w);		/* frees the objects that are left, in any state */
 
 extern const char *const kind_names[KINDS];
 /* Does the parameter accept a handle of that kind? */

@@ -89,7 +89,7 @@ struct conform_options {
 extern struct conform_options conform_options;
 
 void conform_run(const struct statement *s, struct outcome *outcome);
-/* To be called by a process that runs no statement but makes calls as one does. */
+/* Prepares a process that makes DAT calls for a statement which another process runs. */
 void conform_outside(void);
 const char *verdict_name(enum verdict v);
 /*

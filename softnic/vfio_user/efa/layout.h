@@ -113,7 +113,7 @@ struct ve_create_qp {
 	uint32_t reserved2;
 };
 SN_SIZE(struct ve_create_qp, VE_ENTRY);
-enum { VE_QP_UD = 1, VE_QP_SRD = 2 };				/* values of type */
+enum { VE_QP_UD = 1, VE_QP_SRD = 2 };				/* values of ve_create_qp.type */
 enum { VE_QP_SQ_VIRT = 1 << 0, VE_QP_RQ_VIRT = 1 << 1, VE_QP_UNSOLICITED = 1 << 2 };
 
 struct ve_created_qp {
