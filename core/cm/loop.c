@@ -2,7 +2,6 @@
 /* The connection manager's thread: epoll, timers, callbacks. */
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -12,6 +11,7 @@
 #include "core/barrier.h"
 #include "core/clock.h"
 #include "core/cm/loop.h"
+#include "core/thread.h"
 
 #define LOCK_LOOKS 64
 #define LOCK_PAUSES 8
@@ -304,19 +304,9 @@ static void *loop_main(void *arg)
 	return arg;
 }
 
-/* Signals are blocked: they belong to the consumer's threads. */
 int cm_loop_run(void)
 {
-	sigset_t all, old;
-	int err;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&cm_loop.thread, NULL, loop_main, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (!err)
-		pthread_setname_np(cm_loop.thread, "dapl-cm");
-	return -err;
+	return -dap_thread_start(&cm_loop.thread, "dapl-cm", loop_main, NULL);
 }
 
 int cm_loop_open(void)

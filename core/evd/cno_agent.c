@@ -4,10 +4,10 @@
  * only while an agent is set. It holds no lock during the call, so the agent may wait, dequeue,
  * change the agent, free the CNO or close the IA. After the last two the thread belongs to no CNO.
  */
-#include <signal.h>
 #include <stdlib.h>
 
 #include "core/evd/cno.h"
+#include "core/thread.h"
 
 struct dap_agent {
 	struct dap_cno *cno;
@@ -84,24 +84,15 @@ static void *agent_run(void *arg)
 	return NULL;
 }
 
-/* Signals are blocked: they belong to the consumer's threads. */
 struct dap_agent *dap_agent_start(struct dap_cno *cno, dap_agent_fn fn, void *data, bool once)
 {
 	struct dap_agent *a = calloc(1, sizeof(*a));
-	sigset_t all, before;
-	int err;
 
 	if (!a)
 		return NULL;
 	*a = (struct dap_agent){.cno = cno, .fn = fn, .data = data, .once = once};
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&a->thread, NULL, agent_run, a);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!err) {
-		pthread_setname_np(a->thread, "dapl-agent");
+	if (!dap_thread_start(&a->thread, "dapl-agent", agent_run, a))
 		return a;
-	}
 	free(a);
 	return NULL;
 }

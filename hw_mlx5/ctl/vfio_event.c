@@ -16,6 +16,7 @@
 
 #include "core/barrier.h"
 #include "core/dap.h"
+#include "core/thread.h"
 #include "hw_common/memory.h"
 #include "hw_mlx5/ctl/vfio.h"
 
@@ -132,20 +133,6 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-static int thread_start(struct vf_device *d)
-{
-	sigset_t all, old;
-	int err;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&d->thread, NULL, serve, d);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (!err)
-		pthread_setname_np(d->thread, "dapl-vfio");
-	return -err;
-}
-
 int vf_serve_start(struct vf_device *d)
 {
 	int err;
@@ -161,7 +148,7 @@ int vf_serve_start(struct vf_device *d)
 	err = m5_events_open(&d->events);
 	if (err)
 		goto err_dead;
-	err = thread_start(d);
+	err = -dap_thread_start(&d->thread, "dapl-vfio", serve, d);
 	if (!err)
 		return 0;
 	m5_events_close(&d->events);
