@@ -12,6 +12,7 @@
 #include "core/ia.h"
 #include "core/obj.h"
 #include "core/param.h"
+#include "core/thread.h"
 
 /* IAs may share an asynchronous EVD: protects each one's pointer to it. */
 static pthread_mutex_t async_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -51,6 +52,17 @@ static int open_backend(struct dap_ia *ia, const char *params, bool count)
 		dap_log(DAP_LOG_ERR, "cannot open %s: %s", ia->name, why);
 	return err == -ENODEV ? DAP_ERR(DAP_PROVIDER_NOT_FOUND, DAP_SUB_NONE)
 			      : dap_err_from_errno(err);
+}
+
+static int choose_cpu(const struct dap_ia *ia, uint32_t cpu)
+{
+	int err = cpu == DAP_ANY_CPU ? 0 : dap_thread_own_cpu(cpu);
+
+	if (!err)
+		return 0;
+	dap_log(DAP_LOG_ERR, "cannot open %s: cm_cpu=%u: this process may not run on that CPU: %s", ia->name,
+		cpu, dap_reason(err));
+	return dap_err_from_errno(err);
 }
 
 static void on_failure(void *ia)
@@ -167,7 +179,9 @@ int dap_ia_open(const struct dap_ia_args *args, struct dap_ia **out)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
 	dap_params_core(args->params, &params);
 	configure(ia, args, &params);
-	err = open_backend(ia, args->params, params.count);
+	err = choose_cpu(ia, params.cm_cpu);
+	if (!err)
+		err = open_backend(ia, args->params, params.count);
 	if (err)
 		goto free_obj;
 	name_attributes(ia);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The parser of ia_params for core and all backends; strict, driven by tables. */
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/dap.h"
 #include "core/param.h"
+#include "core/thread.h"
 #include "core/variable.h"
 
 #define SEPARATORS " \t;,"
@@ -28,6 +30,9 @@ const struct dap_param dap_core_param_table[] = {
 	{ .key = "port", .most = UINT8_MAX, DAP_PARAM_AT(struct dap_core_params, port),
 	  .without = "1, or the port of the network interface",
 	  .meaning = "port of device; 0: not given" },
+	{ .key = "cm_cpu", .most = CPU_SETSIZE - 1, .otherwise = DAP_ANY_CPU,
+	  DAP_PARAM_AT(struct dap_core_params, cm_cpu), .without = "the scheduler chooses",
+	  .meaning = "CPU of the library's own threads in this process, see \"Threads\"" },
 	{ .key = NULL },
 };
 

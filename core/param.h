@@ -70,6 +70,7 @@ struct dap_core_params {
 	uint32_t spin_us;
 	char device[64];		/* "": the IA name */
 	uint32_t port;			/* 0: not given */
+	uint32_t cm_cpu;		/* DAP_ANY_CPU: not given */
 };
 
 /* Reads core's keys. Ignores invalid values: dap_params_parse() reports them. */

@@ -1,7 +1,49 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <sched.h>
 #include <signal.h>
 
 #include "core/thread.h"
+
+static uint32_t own_cpu = DAP_ANY_CPU;
+
+static void *end(void *arg)
+{
+	return arg;
+}
+
+/* Only the kernel knows whether this process may use the CPU. So a thread is started there. */
+int dap_thread_own_cpu(uint32_t cpu)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	cpu_set_t set;
+	int err;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	pthread_attr_init(&attr);
+	pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
+	err = pthread_create(&thread, &attr, end, NULL);
+	pthread_attr_destroy(&attr);
+	if (err)
+		return -err;
+	pthread_join(thread, NULL);
+	__atomic_store_n(&own_cpu, cpu, __ATOMIC_RELAXED);
+	return 0;
+}
+
+void dap_thread_pin(pthread_t thread)
+{
+	uint32_t cpu = __atomic_load_n(&own_cpu, __ATOMIC_RELAXED);
+	cpu_set_t set;
+
+	if (cpu == DAP_ANY_CPU)
+		return;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	pthread_setaffinity_np(thread, sizeof(set), &set);
+}
 
 int dap_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg)
 {

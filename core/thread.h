@@ -4,8 +4,19 @@
 #define DAP_THREAD_H
 
 #include <pthread.h>
+#include <stdint.h>
 
 /* Returns 0 or an error number, as pthread_create(3) does. */
 int dap_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
+
+#define DAP_ANY_CPU UINT32_MAX
+
+/*
+ * From now on the library's own threads run on this CPU, as cm_cpu= says. Agents run the consumer's code,
+ * so they are not among these threads. Returns 0, or -EINVAL if this process may not use the CPU.
+ */
+int dap_thread_own_cpu(uint32_t cpu);
+/* Pins a thread to that CPU, if one has been chosen. */
+void dap_thread_pin(pthread_t thread);
 
 #endif

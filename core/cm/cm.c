@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/cm/private.h"
+#include "core/thread.h"
 
 struct cm_watch {
 	struct cm_item item;
@@ -174,6 +175,7 @@ int dap_cm_open(const struct dap_cm_ops *ops, const union dap_addr *local, bool 
 	pthread_mutex_lock(&cm_loop.lock);
 	cm_loop.users++;
 	cm->generation = cm_loop.generation;
+	dap_thread_pin(cm_loop.thread);
 	LIST_INSERT_HEAD(&cm_loop.cms, cm, link);
 	pthread_mutex_unlock(&cm_loop.lock);
 	pthread_mutex_unlock(&cm_life);

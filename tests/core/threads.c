@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cm_cpu=: on which CPU the connection manager's thread runs. */
+#include <dirent.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/core/fake_hw.h"
+
+TestSuite(threads, .timeout = 60);
+
+/* Returns the id of the thread with this name, or -1. */
+static pid_t thread_named(const char *wanted)
+{
+	DIR *dir = opendir("/proc/self/task");
+	struct dirent *task;
+	pid_t found = -1;
+
+	cr_assert_not_null(dir);
+	while (found < 0 && (task = readdir(dir))) {
+		char path[64], name[64];
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%.20s/comm", task->d_name);
+		f = fopen(path, "r");
+		if (f && fgets(name, sizeof(name), f) && !strcmp(name, wanted))
+			found = (pid_t)atoi(task->d_name);
+		if (f)
+			fclose(f);
+	}
+	closedir(dir);
+	return found;
+}
+
+static void expect_cm_on(size_t cpu)
+{
+	cpu_set_t set;
+
+	cr_assert_eq(sched_getaffinity(thread_named("dapl-cm\n"), sizeof(set), &set), 0);
+	cr_assert_eq(CPU_COUNT(&set), 1, "the thread may run on %d CPUs", CPU_COUNT(&set));
+	cr_assert(CPU_ISSET(cpu, &set), "the thread may not run on CPU %zu", cpu);
+}
+
+/* Returns the first or the last CPU that this process may use. */
+static size_t a_cpu(bool last)
+{
+	cpu_set_t set;
+	size_t cpu = last ? CPU_SETSIZE - 1 : 0;
+
+	cr_assert_eq(sched_getaffinity(0, sizeof(set), &set), 0);
+	while (!CPU_ISSET(cpu, &set))
+		cpu += last ? (size_t)-1 : 1;
+	return cpu;
+}
+
+static DAT_IA_HANDLE open_on(const char *name, size_t cpu)
+{
+	char params[32];
+
+	snprintf(params, sizeof(params), "cm_cpu=%zu", cpu);
+	fake_params(name, params);
+	return fake_open(name);
+}
+
+/* The IA opened last decides, for the thread that runs already. */
+Test(threads, cm_cpu__pins_the_thread_of_the_connection_manager)
+{
+	DAT_IA_HANDLE first = open_on("fake0", a_cpu(false)), second;
+
+	expect_cm_on(a_cpu(false));
+	second = open_on("fake1", a_cpu(true));
+	expect_cm_on(a_cpu(true));
+	dat_ia_close(second, DAT_CLOSE_ABRUPT_FLAG);
+	fake_close(first);
+}
+
+Test(threads, cm_cpu__that_this_process_may_not_use_is_refused)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+
+	fake_params("fake0", "cm_cpu=1023");
+	assert_ret(dat_ia_open("fake0", 4, &async, &ia), DAT_INVALID_PARAMETER);
+	cr_assert(fake_is_clean());
+	ia = open_on("fake1", a_cpu(false));
+	fake_close(ia);
+}
