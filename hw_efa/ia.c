@@ -9,6 +9,7 @@
 #include "core/alloc.h"
 #include "config.h"
 #include "hw_common/address.h"
+#include "hw_common/near.h"
 #include "hw_efa/hot/hot.h"
 #include "hw_efa/lock.h"
 #include "hw_efa/ops.h"
@@ -23,7 +24,7 @@
 
 static void caps_named(struct dap_caps *caps, const struct efa_ia *e)
 {
-	char id[8];
+	char id[8], node[16];
 	const struct { const char *name, *text; size_t number; } rows[] = {
 		{ "device", e->ctl->device, 0 },
 		{ "access", e->ctl->ops->access, 0 },
@@ -33,6 +34,7 @@ static void caps_named(struct dap_caps *caps, const struct efa_ia *e)
 		{ "hot_functions", e->eng->driven ? e->shape.wide ? "model-wide" : "model" :
 		  e->shape.wide ? "silicon-wide" : "silicon", 0 },
 		{ "write_order", e->params.relaxed ? "relaxed" : "kept", 0 },
+		{ "numa_node", node, 0 },
 		{ "send_completion", "at the peer's adapter", 0 },
 		{ "efa_device_id", id, 0 },
 		{ "efa_rdma_write", e->dev.rdma_write ? "native" : "emulated", 0 },
@@ -46,6 +48,7 @@ static void caps_named(struct dap_caps *caps, const struct efa_ia *e)
 	const unsigned int n = sizeof(rows) / sizeof(rows[0]) - !e->ctl->soft;
 
 	snprintf(id, sizeof(id), "0x%04x", e->dev.device_id);
+	hw_near_text(e->ctl->node, node, sizeof(node));
 	for (unsigned int i = 0; i < n; i++) {
 		const char *text = rows[i].text;
 		char *to = caps->attr[i].value;

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 
+#include "hw_common/near.h"
 #include "hw_efa/lock.h"
 #include "hw_efa/ops.h"
 #include "hw_efa/rq.h"
@@ -61,10 +62,10 @@ static int mem_alloc(struct dap_ep *ep)
 	struct efa_ia *ia = efa_ia(ep->obj.ia);
 	const struct efa_shape *s = &ia->shape;
 	struct efa_ep *e = efa_ep(ep);
-	void *mem = mmap(NULL, s->mem, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *mem = hw_near_map(s->mem, ia->ctl->node);
 	int err;
 
-	if (mem == MAP_FAILED)
+	if (!mem)
 		return -ENOMEM;
 	e->rx.bufs = mem;
 	e->cold->stage = e->rx.bufs + (size_t)s->bufs * s->stride;

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "core/dap.h"
+#include "hw_common/near.h"
 #include "hw_mlx5/arena.h"
 #include "hw_mlx5/eal.h"
 
@@ -52,12 +53,15 @@ static void *huge_map(void)
 
 /* A forked child does not inherit the page: it uses no queue, and the kernel would copy pinned huge
  * pages for it. */
-static bool memory_get(struct m5_chunk *c, bool eal)
+static bool memory_get(struct m5_chunk *c, bool eal, int node)
 {
 	c->base = eal ? m5_eal_malloc(CHUNK, CHUNK) : NULL;
 	c->eal = c->base;
-	if (!c->base)
+	if (!c->base) {
 		c->base = huge_map();
+		if (c->base)
+			hw_near(c->base, CHUNK, node);
+	}
 	if (c->base)
 		madvise(c->base, CHUNK, MADV_DONTFORK);
 	return c->base;
@@ -71,6 +75,16 @@ static void memory_put(const struct m5_chunk *c)
 	} else {
 		munmap(c->base, CHUNK);
 	}
+}
+
+const char *m5_arena_kind(const struct m5_arena *arena)
+{
+	void *trial = arena->eal ? m5_eal_malloc(CHUNK, CHUNK) : NULL;
+
+	if (!trial)
+		return hw_near_huge_pages() ? "huge pages" : M5_SMALL_PAGES;
+	m5_eal_free(trial);
+	return "DPDK's heap";
 }
 
 /* Returns -EBUSY or the like if the device may still write to the memory. */
@@ -103,7 +117,7 @@ static int arena_grow(struct m5_arena *arena, struct m5_ctl *ctl)
 
 	if (!c)
 		return -ENOMEM;
-	if (!memory_get(c, arena->eal)) {
+	if (!memory_get(c, arena->eal, ctl->node)) {
 		free(c);
 		return -ENOMEM;
 	}

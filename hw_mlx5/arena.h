@@ -31,6 +31,9 @@ struct m5_arena {
 };
 
 void m5_arena_open(struct m5_arena *arena, bool eal);
+#define M5_SMALL_PAGES "4 KiB pages"
+/* Returns the kind of memory that the next queue would get, in words: attribute queue_memory. */
+const char *m5_arena_kind(const struct m5_arena *arena);
 /* To be called when all memory has been freed, or abandoned. */
 void m5_arena_close(struct m5_arena *arena, struct m5_ctl *ctl);
 /* Allocates zeroed pages: 0 or -ENOMEM. They lie within one piece unless they are larger than

@@ -8,6 +8,7 @@
 #include "config.h"
 #include "core/hot.h"
 #include "hw_common/address.h"
+#include "hw_common/near.h"
 #include "hw_mlx5/mlx5.h"
 #include "hw_mlx5/hot/hot.h"
 #include "hw_mlx5/obj.h"
@@ -44,6 +45,9 @@ static void caps_named(struct dap_caps *caps, const struct m5_ia *m)
 	attr(caps, "link_layer", m->port.ethernet ? "ethernet" : "infiniband");
 	snprintf(text, sizeof(text), "%u", m->port.mtu);
 	attr(caps, "path_mtu", text);
+	hw_near_text(m->ctl->node, text, sizeof(text));
+	attr(caps, "numa_node", text);
+	attr(caps, "queue_memory", m->ctl->arena ? m5_arena_kind(m->ctl->arena) : M5_SMALL_PAGES);
 	attr(caps, "scatter_cqe", scatter[m->params.scatter_cqe]);
 	snprintf(text, sizeof(text), "%s%s", m->inline_model ? "model" : "silicon",
 		 m5_hot_kind(m->v3, m->locked));

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "hw_common/near.h"
 #include "hw_mlx5/arena.h"
 #include "hw_mlx5/obj.h"
 
@@ -24,8 +25,8 @@ static int memory_get(struct m5_ctl *ctl, struct m5_mem *mem)
 		return 0;
 	}
 	mem->run.chunk = NULL;
-	mem->base = mmap(NULL, mem->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	return mem->base == MAP_FAILED ? -ENOMEM : 0;
+	mem->base = hw_near_map(mem->len, ctl->node);
+	return mem->base ? 0 : -ENOMEM;
 }
 
 /* own: the object gets a umem of its own, which starts with the memory. */

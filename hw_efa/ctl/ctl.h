@@ -132,6 +132,7 @@ struct efa_ctl {
 	char device[80];		/* the IA name without ia_params: "efa_0-1" */
 	struct softnic_efa *soft;	/* the software EFA, or NULL */
 	const char *faults;		/* words of its fault script */
+	int node;			/* the adapter's NUMA node, or HW_NO_NODE */
 	const struct efa_cqring *cq;	/* the CQEs that hw_efa has taken from its CQ, for checks by
 					 * the software EFA */
 };

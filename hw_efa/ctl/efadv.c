@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 
 #include "hw_common/device.h"
+#include "hw_common/near.h"
 #include "hw_efa/ctl/efadv.h"
 
 static int context_of(struct edv *dv, struct ibv_device *dev, char *why, size_t whylen)
@@ -89,6 +90,7 @@ static int edv_open(const char *ia_name, const char *params, struct efa_ctl **ct
 		edv_ops.close(&dv->ctl);
 		return err;
 	}
+	dv->ctl.node = hw_near_rdma(device);
 	snprintf(dv->ctl.device, sizeof(dv->ctl.device), "%s-%u", device, port);
 	*ctl = &dv->ctl;
 	return 0;

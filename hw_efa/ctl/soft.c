@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "hw_common/device.h"
+#include "hw_common/near.h"
 #include "hw_common/soft.h"
 #include "hw_efa/obj.h"
 #include "softnic/softnic_efa.h"
@@ -324,6 +325,7 @@ static int soft_open(const char *ia_name, const char *params, struct efa_ctl **c
 	if (!s)
 		return -ENOMEM;
 	s->ctl.ops = &soft_ops;
+	s->ctl.node = HW_NO_NODE;
 	s->ctl.faults = softnic_efa_fault_words();
 	snprintf(s->ctl.device, sizeof(s->ctl.device), SOFT_NAME "%u", index);
 	s->strict = p.strict;

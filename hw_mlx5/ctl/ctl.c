@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "hw_common/near.h"
 #include "hw_mlx5/ctl/read.h"
 
 static const struct m5_access_kind *const kinds[] = {
@@ -21,6 +22,7 @@ int m5_access_open(const struct m5_access_kind *kind, const char *ia_name, const
 	if (!new)
 		return -ENOMEM;
 	new->ops = kind->ops;
+	new->node = HW_NO_NODE;
 	err = kind->open(new, ia_name, params, why, whylen);
 	if (err)
 		free(new);

@@ -147,6 +147,7 @@ struct m5_ctl {
 	const char *faults;     /* the faults that its fault script may name */
 	bool no_bf;		/* its UARs support only 8-byte doorbells */
 	struct m5_arena *arena;	/* huge pages for queues, or NULL */
+	int node;		/* the adapter's NUMA node, or HW_NO_NODE */
 };
 
 /*

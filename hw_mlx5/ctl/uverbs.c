@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "hw_common/device.h"
+#include "hw_common/near.h"
 #include "hw_mlx5/ctl/read.h"
 #include "hw_mlx5/ctl/uverbs.h"
 
@@ -111,6 +112,7 @@ static int uv_open(struct m5_ctl *ctl, const char *ia_name, const char *params, 
 		goto err_close;
 	}
 	identify(u);
+	ctl->node = hw_near_rdma(device);
 	pthread_mutex_init(&u->hop_lock, NULL);
 	return 0;
 

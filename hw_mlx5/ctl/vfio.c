@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "hw_common/device.h"
+#include "hw_common/near.h"
 #include "hw_mlx5/ctl/vfio.h"
 
 /* There is one shared page, which only 8-byte stores may write. */
@@ -99,6 +100,7 @@ static int start(struct m5_ctl_vfio *v, const char *pci, char *why, size_t whyle
 	if (err)
 		goto err_events;
 	vf_identify(pci, &v->dv.ctl.ident);
+	v->dv.ctl.node = hw_near_pci(pci);
 	vf_firmware(v->dev, v->dv.ctl.ident.fw);
 	err = usable(v, why, whylen);
 	if (!err)

@@ -10,7 +10,7 @@ static const struct run_attribute pci[] = {
 	{ "subsystem_vendor", "0x1d0f" },
 	{ "revision", "0x00" },
 	{ "class", "0x020000" },
-	{ "numa_node", "-1" },
+	{ "numa_node", "0" },
 	{ "current_link_speed", "16.0 GT/s PCIe" },
 	{ "current_link_width", "16" },
 }, ib[] = {

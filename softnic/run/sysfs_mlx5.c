@@ -13,7 +13,7 @@ static const struct run_attribute pci[] = {
 	{ "subsystem_device", "0x0001" },
 	{ "revision", "0x00" },
 	{ "class", "0x020000" },
-	{ "numa_node", "-1" },
+	{ "numa_node", "0" },
 	{ "modalias", "pci:v000015B3d0000101Dsv000015B3sd00000001bc02sc00i00" },
 	{ "current_link_speed", "16.0 GT/s PCIe" },
 	{ "current_link_width", "16" },
