@@ -20,7 +20,7 @@ static int measure(struct tool *t, struct tool_result *r)
 const struct tool_test tool_test = {
 	.name = "dat_read_lat", .title = "RDMA_Read Latency Test", .metric = TOOL_LATENCY,
 	.doc = "Latency of RDMA reads, from post to completion.",
-	.takes = TAKES_SIZE | TAKES_SAMPLES | TAKES_READS | TAKES_EVENTS | TAKES_TARGET,
+	.takes = TAKES_SIZE | TAKES_SAMPLES | TAKES_READS | TAKES_EVENTS | TAKES_TARGET | TAKES_RATE,
 	.size = 2, .iters = 1000, .depth = 1, .part = 1,
 	.measure = measure, .serve = target_serve,
 };

@@ -33,7 +33,7 @@ static int serve(struct tool *t)
 const struct tool_test tool_test = {
 	.name = "dat_send_lat", .title = "Send Latency Test", .metric = TOOL_LATENCY,
 	.doc = "Latency of send and receive: half the round trip of a message and its answer.",
-	.takes = TAKES_SIZE | TAKES_SAMPLES | TAKES_RX | TAKES_EVENTS | TAKES_INLINE,
+	.takes = TAKES_SIZE | TAKES_SAMPLES | TAKES_RX | TAKES_EVENTS | TAKES_INLINE | TAKES_RATE,
 	.size = 2, .iters = 1000, .depth = 1, .part = 0.5,
 	.open = tool_post_recvs, .measure = measure, .serve = serve,
 };

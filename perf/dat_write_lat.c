@@ -51,7 +51,7 @@ static int prepare(struct tool *t)
 const struct tool_test tool_test = {
 	.name = "dat_write_lat", .title = "RDMA_Write Latency Test", .metric = TOOL_LATENCY,
 	.doc = "Latency of RDMA writes: half the round trip of two sides that write to each other.",
-	.takes = TAKES_SIZE | TAKES_SAMPLES | TAKES_INLINE | TAKES_TARGET,
+	.takes = TAKES_SIZE | TAKES_SAMPLES | TAKES_INLINE | TAKES_TARGET | TAKES_RATE,
 	.size = 2, .iters = 1000, .depth = 1, .part = 0.5, .looks = true,
 	.prepare = prepare, .measure = measure, .serve = serve,
 };

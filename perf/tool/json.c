@@ -46,9 +46,18 @@ static json_t *worst_of(const struct tool *t, const struct tool_result *r)
 
 	for (i = 0; i < RECORD_WORST && r->worst[i].ticks; i++)
 		json_array_append_new(list, json_pack("{s:f, s:f}", "usec",
-			ticks_to_ns(r->worst[i].ticks) * t->test->part / 1e3,
+			ticks_to_ns(r->worst[i].ticks) * t->rec.part / 1e3,
 			"at_s", ticks_to_ns(r->worst[i].at) / 1e9));
 	return list;
+}
+
+static void add_rate(json_t *j, const struct tool *t, const struct tool_result *r)
+{
+	json_object_set_new(j, "rate_asked", json_integer((json_int_t)t->o.rate));
+	json_object_set_new(j, "rate_reached", json_real(r->rate));
+	json_object_set_new(j, "late_starts", json_integer((json_int_t)r->late));
+	json_object_set_new(j, "latest_start_usec", json_real(r->late_ns / 1e3));
+	json_object_set_new(j, "unstarted", json_integer((json_int_t)r->unstarted));
 }
 
 static void add_latency(json_t *j, const struct tool *t, const struct tool_result *r)
@@ -64,6 +73,8 @@ static void add_latency(json_t *j, const struct tool *t, const struct tool_resul
 	json_object_set_new(j, "started_s", json_real((double)r->started_ns / 1e9));
 	json_object_set_new(j, t->test->metric == TOOL_LATENCY ? "tps_average" : "connections_per_s",
 			    json_real(r->rate));
+	if (t->o.rate)
+		add_rate(j, t, r);
 	if (r->line_ns > 0) {
 		json_object_set_new(j, "cache_line_ns", json_real(r->line_ns));
 		json_object_set_new(j, "typical_to_cache_line", json_real(s->typical / r->line_ns));

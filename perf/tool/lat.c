@@ -7,7 +7,8 @@
 int lat_begin(struct tool *t)
 {
 	record_free(&t->rec);
-	if (record_init(&t->rec, t->o.duration_s ? 0 : t->iters, t->test->part)) {
+	/* With --rate the samples are latencies already. */
+	if (record_init(&t->rec, t->o.duration_s ? 0 : t->iters, t->o.rate ? 1 : t->test->part)) {
 		fprintf(stderr, "no memory for the samples\n");
 		return -1;
 	}

@@ -7,6 +7,7 @@
 #ifndef PERF_LAT_H
 #define PERF_LAT_H
 
+#include "perf/tool/rate.h"
 #include "perf/tool/tool.h"
 
 /* Does the i-th operation, counted from 1 and including the warm-up, and waits for it. Returns 0;
@@ -24,6 +25,34 @@ static inline __attribute__((always_inline)) int lat_one(struct tool *t, uint64_
 	return give(t, i) || (take && take(t, i)) ? -1 : 0;
 }
 
+/* Measures with --rate: each operation has an intended start. One operation is in flight at a time. */
+static inline __attribute__((always_inline)) int lat_run_rate(struct tool *t, struct tool_result *r,
+							      lat_fn *give, lat_fn *take)
+{
+	uint64_t k, due, start;
+	struct rate s;
+
+	rate_begin(&s, t);
+	for (k = 0; ; k++) {
+		due = rate_due(&s, k);
+		if (!rate_more(&s, t, due))
+			break;
+		if (rate_await(t, due))
+			return -1;
+		start = ticks();
+		if (!rate_more(&s, t, start))
+			break;
+		if (lat_one(t, t->o.warm_up + k + 1, give, take))
+			return -1;
+		rate_sample(&s, t, due, start, ticks());
+	}
+	t->own_count = t->o.warm_up + k;
+	if (lat_finish(t, r))
+		return -1;
+	rate_finish(&s, t, k, r);
+	return 0;
+}
+
 /* tool_test.measure. take waits for the answer; NULL: the operation has no answer. */
 static inline __attribute__((always_inline)) int lat_run(struct tool *t, struct tool_result *r,
 							 lat_fn *give, lat_fn *take)
@@ -35,6 +64,8 @@ static inline __attribute__((always_inline)) int lat_run(struct tool *t, struct 
 	while (i < t->o.warm_up)
 		if (lat_one(t, ++i, give, take))
 			return -1;
+	if (t->o.rate)
+		return lat_run_rate(t, r, give, take);
 	from = ticks() + ticks_from_ns((double)t->o.margin_s * 1e9);
 	t->deadline = from + ticks_from_ns((double)(t->o.duration_s - 2 * t->o.margin_s) * 1e9);
 	while (t->o.margin_s && ticks() < from)

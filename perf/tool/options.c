@@ -14,7 +14,7 @@
 
 enum key {
 	K_JSON = 1000, K_JSON_FILE, K_GBITS, K_INFINITE, K_CPU_UTIL, K_CPU, K_WARM_UP, K_VERIFY,
-	K_HISTOGRAM, K_PLOT, K_TARGET, K_UNBIND, K_PROCESSES, K_TCLASS,
+	K_HISTOGRAM, K_PLOT, K_TARGET, K_UNBIND, K_PROCESSES, K_TCLASS, K_RATE,
 };
 
 struct offer {
@@ -31,6 +31,7 @@ static const struct offer offers[] = {
 	{ TAKES_SIZE, { "margin", 'f', "SECONDS", 0,
 	  "Ignored at each end of -D (a quarter of it)", 0 } },
 	{ 0, { "run_infinitely", K_INFINITE, NULL, 0, "Print a row every -D seconds, until killed", 0 } },
+	{ TAKES_RATE, { "rate", K_RATE, "N", 0, "Start N operations a second, as planned (open loop)", 0 } },
 	{ 0, { "warm-up", K_WARM_UP, "N", 0, "Operations before the measurement (100)", 0 } },
 	{ TAKES_DEPTH, { "tx-depth", 't', "N", 0, "Outstanding operations per endpoint", 0 } },
 	{ TAKES_RX, { "rx-depth", 'r', "N", 0, "Receives posted per endpoint (512)", 0 } },
@@ -179,6 +180,7 @@ static error_t parse_what(int key, char *arg, struct parsing *p, struct argp_sta
 		p->margin_told = true;
 		return 0;
 	case K_INFINITE: o->infinite = true; return 0;
+	case K_RATE: o->rate = number(arg, 1, OPTION_MAX_RATE, state); return 0;
 	case K_WARM_UP: o->warm_up = number(arg, 0, 1u << 30, state); return 0;
 	case 't': o->depth = (uint32_t)number(arg, 1, 16384, state); return 0;
 	case 'r': o->rx_depth = (uint32_t)number(arg, 1, 16384, state); return 0;

@@ -10,7 +10,7 @@
 struct tool_test;
 
 enum { OPTION_MAX_SIZE = 1 << 23, OPTION_MAX_EPS = 4096, OPTION_DEFAULT_PORT = 18515,
-	OPTION_MAX_PROCESSES = 64 };
+	OPTION_MAX_PROCESSES = 64, OPTION_MAX_RATE = 10000000 };
 
 struct tool_options {
 	const char *host;		/* NULL: this side is the server */
@@ -19,6 +19,7 @@ struct tool_options {
 	const char *gid_index, *sl, *tclass, *timeout, *inline_size;
 	const char *json, *plot;	/* names of files; NULL: none */
 	uint64_t port, size, iters, duration_s, margin_s, warm_up;
+	uint64_t rate;			/* operations per second; 0: one after another */
 	/* cq_mod and reads: 0 selects the default */
 	uint32_t eps, processes, depth, rx_depth, cq_mod, reads;
 	int cpu;			/* -1: the system chooses */

@@ -43,7 +43,7 @@ static const struct {
 	{ "L:hop_limit flow_label dlid", "a consumer of DAT does not set this field of packets; use perftest" },
 	{ "ipv6 ipv6-addr bind_source_ip", "use an IPv6 address as HOST, and ip= in dat.conf" },
 	{ "rate_limit rate_limit_type rate_units burst_size typical_pkt_size congest_type",
-	  "DAT has no rate limit; use --tclass, and limit that class in the adapter" },
+	  "DAT has no rate limit; use --rate of latency programs, or --tclass and a limit in the adapter" },
 	{ "aes_xts encrypt_on_tx sig_before aes_block_size kek_path credentials_path "
 	  "data_enc_keys_number data_enc_key_app_path sig_offload",
 	  "DAT has no encryption and no signature of memory; use perftest" },
@@ -58,7 +58,8 @@ static const struct {
 	{ "report-both output", "both sides print all columns; use --out_json for scripts" },
 	{ "W:report-counters", "DAT has no counters of a port; read those below /sys/class/infiniband" },
 	{ "reversed", "the client measures; exchange the hosts" },
-	{ "latency_gap wait_destroy", "operations have no pause between or after them; use perftest" },
+	{ "latency_gap", "operations have no pause of a given length; use --rate" },
+	{ "wait_destroy", "operations have no pause after them; use perftest" },
 	{ "dont_xchg_versions", "both sides must be of one release" },
 };
 

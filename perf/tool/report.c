@@ -72,6 +72,8 @@ static void box_how(const struct tool *t)
 	if (o->duration_s)
 		printf(" %-16s: %" PRIu64 " s, of which %" PRIu64 " s at either end do not count\n",
 		       "Duration", o->duration_s, o->margin_s);
+	if (o->rate)
+		printf(" %-16s: %" PRIu64 " operations per second (open loop)\n", "Rate", o->rate);
 	if (t->test->takes & TAKES_PROCESSES)
 		printf(" %-16s: %u\n", "Processes", o->processes);
 	printf(" %-16s: %" PRIu64 " operations before the first that counts\n", "Warm-up", o->warm_up);
@@ -190,8 +192,7 @@ void report_row(const struct tool *t, const struct tool_result *r, char *text, s
 
 static double sample(const struct tool *t, uint64_t ticks)
 {
-	return t->o.cycles ? (double)ticks * t->test->part :
-	       ticks_to_ns(ticks) * t->test->part / 1e3;
+	return t->o.cycles ? (double)ticks * t->rec.part : ticks_to_ns(ticks) * t->rec.part / 1e3;
 }
 
 static void list_samples(const struct tool *t, bool sorted)
@@ -253,7 +254,7 @@ void report_worst(const struct tool *t, const struct tool_result *r)
 		s = (time_t)(end / 1000000000u);
 		strftime(when, sizeof(when), "%H:%M:%S", localtime_r(&s, &tm));
 		printf("   %12.2f usec, over %14.6f s after the start, at %s.%06u\n",
-		       ticks_to_ns(r->worst[i].ticks) * t->test->part / 1e3,
+		       ticks_to_ns(r->worst[i].ticks) * t->rec.part / 1e3,
 		       ticks_to_ns(r->worst[i].at) / 1e9, when,
 		       (unsigned int)(end / 1000 % 1000000));
 	}

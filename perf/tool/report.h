@@ -26,6 +26,8 @@ void report_row(const struct tool *t, const struct tool_result *r, char *text, s
 void report_samples(const struct tool *t);
 void report_worst(const struct tool *t, const struct tool_result *r);
 void report_line(void);
+/* rate.c: prints the rate that was reached, and how late operations started. */
+void report_rate(const struct tool *t, const struct tool_result *r);
 /* Returns 0. Returns 1, after a message, if the result is below a limit of -w or -y. */
 int report_limits(const struct tool *t, const struct tool_result *r);
 

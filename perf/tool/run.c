@@ -138,6 +138,8 @@ static int results_told(struct tool *t, struct tool_report *rep)
 	for (i = 0; i < rep->n; i++) {
 		if (rep->results[i].worst[0].ticks)
 			report_worst(t, &rep->results[i]);
+		if (t->o.rate)
+			report_rate(t, &rep->results[i]);
 		status |= report_limits(t, &rep->results[i]);
 	}
 	if (t->o.verify)

@@ -35,6 +35,7 @@ enum {
 	TAKES_EPS = 1 << 11,		/* option -q */
 	TAKES_PROCESSES = 1 << 12,
 	TAKES_BYTES = 1 << 13,		/* options --report_gbits -w */
+	TAKES_RATE = 1 << 14,		/* option --rate */
 	/* the options that all bandwidth programs have */
 	TAKES_STREAM = TAKES_SIZE | TAKES_DEPTH | TAKES_EPS | TAKES_BOTH | TAKES_VERIFY |
 		       TAKES_EVENTS | TAKES_BYTES,
@@ -58,6 +59,10 @@ struct tool_result {
 	struct record_summary lat;
 	uint64_t started_ns;		/* time of its first sample by CLOCK_REALTIME */
 	struct record_worst worst[RECORD_WORST];
+	/* with --rate: operations that started late, the latest in ns, and those that were due and did
+	 * not start */
+	uint64_t late, unstarted;
+	double late_ns;
 };
 
 struct tool_test {

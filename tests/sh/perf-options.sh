@@ -74,10 +74,18 @@ as_documented() {
 
 # means_nothing: options without an effect in a program are refused.
 means_nothing() {
-	local p
+	local p rate
 	for p in dat_bind_lat dat_bind_bw dat_read_lat dat_read_bw; do
 		must 64 'invalid option' "$bin/$p" -I 64 || return 1
 	done
+	for p in dat_write_lat dat_read_lat dat_send_lat; do
+		for rate in 0 -1 10000001 many 5x ''; do
+			must 64 "--rate '$rate' is not a number from 1 to 10000000" "$bin/$p" "--rate=$rate" h || return 1
+		done
+		must 64 'requires an argument' "$bin/$p" --rate || return 1
+	done
+	must 64 "'--rate=5'" "$bin/dat_write_bw" --rate=5 || return 1
+	must 64 "'--rate=5'" "$bin/dat_bind_lat" --rate=5 || return 1
 	for p in dat_write_lat dat_read_lat dat_send_lat dat_bind_lat; do
 		must 64 'unrecognized option' "$bin/$p" --report_gbits || return 1
 		must 64 'up to 16777216 samples' "$bin/$p" -n 16777217 -H h || return 1

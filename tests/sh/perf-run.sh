@@ -83,6 +83,23 @@ says 'tps average' 'CPU_Util' '^ above'
 records percentile_99.9 2
 pair dat_send_lat -e -n 20 -s 4096 -I 0
 says 'asleep in dat_evd_wait' 'Max inline.*: 0$'
+# The last line says the rate: all of a low one, and less than asked of one that no adapter reaches.
+for p in write send read; do
+	pair dat_${p}_lat --rate 200 -n 40
+	says 'Rate *: 200 operations per second (open loop)' \
+		'^ rate of 2 bytes: 200 per second asked, .* reached; [0-9]* of 40 operations started late, by .* usec at most$'
+	records rate_reached 2
+done
+pair dat_write_lat --rate 10000000 -D 2 -f 0
+says '^ rate of 2 bytes: 10000000 per second asked, .* usec at most; [1-9][0-9]* more were due and did not start$'
+python3 - "$tmp/json" <<'END' || { cat "$tmp/json"; exit 1; }
+import json, sys
+r = json.load(open(sys.argv[1]))["results"][0]
+assert r["rate_asked"] == 10000000 and 0 < r["rate_reached"] < 10000000 and r["unstarted"] > 0
+assert r["rate_reached"] == r["tps_average"] and 0 < r["late_starts"] <= r["n_iterations"]
+assert abs(r["n_iterations"] + r["unstarted"] - 20000000) <= 1, "each planned operation is counted"
+assert r["t_max"] > r["latest_start_usec"] > 1
+END
 pair dat_bind_lat --unbind --verify -n 50
 says 'all data verified'
 for p in write read send; do
