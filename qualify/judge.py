@@ -14,6 +14,8 @@ PASS, COMMENT, FAIL = "PASS", "PASS with comment", "FAIL"
 NOT_APPLICABLE, NOT_TESTED = "NOT APPLICABLE", "NOT TESTED"
 VERDICTS = (PASS, COMMENT, FAIL, NOT_APPLICABLE, NOT_TESTED)
 
+REACHED = 0.99  # part of a rate that counts as the rate
+
 Check = collections.namedtuple("Check", "name step section verdict reason attribute seconds")
 
 
@@ -156,7 +158,30 @@ def judge_perf(record, evidence, entry):
         reason = f"{len(report['results'])} of {wanted} sizes were measured"
     if not reason and any(r["n_iterations"] < requested(client["argv"]) for r in report["results"]):
         reason = "fewer operations were measured than requested"
-    yield result_of("", FAIL if reason else PASS, reason or figures(report), "", client["seconds"])
+    if not reason and "--rate" in client["argv"]:
+        reason = unplanned(client["argv"], report["results"][0])
+    verdict = FAIL if reason else PASS if rate_reached(report) else COMMENT
+    yield result_of("", verdict, reason or figures(report), "", client["seconds"])
+
+
+def unplanned(argv, row):
+    """Returns how a measurement at a rate contradicts its plan; empty if it does not. Each planned
+    operation has a sample, or is counted as not started."""
+    value = dict(zip(argv, argv[1:]))
+    planned = int(value["--rate"]) * int(value["-D"])
+    counted = row["n_iterations"] + row["unstarted"]
+    if row["rate_asked"] != int(value["--rate"]) or abs(planned - counted) > 1:
+        return f"{counted} operations are counted at {row['rate_asked']} per second, {planned} were planned"
+    return ""
+
+
+def rate_reached(report):
+    """No rate was asked, or it was reached."""
+    return all(
+        r["rate_reached"] >= REACHED * r["rate_asked"]
+        for r in report["results"]
+        if "rate_asked" in r
+    )
 
 
 def requested(argv):
@@ -171,8 +196,17 @@ def requested(argv):
 def figures(report):
     """Returns the result in a few words; if there are several sizes, the largest rate."""
     row = report["results"][-1]
+    rate = ""
+    if "rate_asked" in row:
+        rate = (
+            f"{row['rate_asked']} per second asked, {row['rate_reached']:.0f} reached, "
+            f"{row['late_starts']} of {row['n_iterations']} started late; "
+        )
     if "t_typical" in row:
-        return f"median {row['t_typical']:.2f} us, 99% {row['percentile_99']:.2f}, worst {row['t_max']:.2f}"
+        return (
+            f"{rate}median {row['t_typical']:.2f} us, 99% {row['percentile_99']:.2f}, "
+            f"worst {row['t_max']:.2f}"
+        )
     if "BW_average" in row:
         return f"at most {max(r['BW_average'] for r in report['results']):.1f} MiB/s"
     return f"{row.get('MsgRate', 0):.3f} million per second"
@@ -390,8 +424,8 @@ JUDGES = {
 
 
 def judge_step(entry, evidence):
-    if entry["kind"] == "absent" or entry["not_run"]:
-        return [result_of("", NOT_TESTED, entry["not_run"] or entry["why"])]
+    if entry["not_run"]:
+        return [result_of("", NOT_TESTED, entry["not_run"])]
     if entry["not_applicable"]:
         return [result_of("", NOT_APPLICABLE, *entry["not_applicable"])]
     record = evidence.record(entry["name"])

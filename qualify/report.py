@@ -244,6 +244,35 @@ def figure(title, plot):
     return f"<figure><figcaption>{e(title)}</figcaption>{plot}</figure>" if plot else ""
 
 
+PERCENTILES = (
+    ("median", "t_typical"),
+    ("99 %", "percentile_99"),
+    ("99.9 %", "percentile_99.9"),
+    ("most", "t_max"),
+)
+
+
+def rate_figures(found):
+    """Draws the percentiles over the rate, for each program that measured at given rates."""
+    programs = {}
+    for entry, rows in found:
+        programs.setdefault(entry["program"], []).extend(r for r in rows if "rate_asked" in r)
+    return [
+        figure(
+            f"Latency over rate, {program}",
+            plots.lines(
+                "latency over rate",
+                [(n, [(r["rate_asked"], r[key]) for r in rows]) for n, key in PERCENTILES],
+                "operations per second asked",
+                "microseconds",
+                log_x=10,
+            ),
+        )
+        for program, rows in programs.items()
+        if rows
+    ]
+
+
 def plots_of(section, evidence):
     if section == steps.LATENCY:
         rows = [
@@ -257,12 +286,14 @@ def plots_of(section, evidence):
             )
             for entry, found in results(evidence, section)
             for r in found
+            if "rate_asked" not in r
         ]
         figures = [
             figure(
                 "Latency: least, median (thick), 99 % (bar), 99.9 % and most",
                 plots.ranges("latency", [r for r in rows if r[1] > 0], "microseconds"),
-            )
+            ),
+            *rate_figures(results(evidence, section)),
         ]
     elif section == steps.BANDWIDTH:
         found = [

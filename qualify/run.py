@@ -226,15 +226,12 @@ class Run:
             "program": step.program,
             "args": list(step.args),
             "seed": self.random.randrange(1 << 31),
-            "why": step.why,
             "limit": step.limit,
             "evidence": None,
             "not_run": None,
             "not_applicable": None,
         }
         self.entries.append(entry)
-        if step.kind == "absent":
-            return entry
         entry["not_run"], entry["not_applicable"] = self.why_not(step)
         if entry["not_run"] or entry["not_applicable"]:
             return entry

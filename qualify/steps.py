@@ -3,8 +3,8 @@
 from collections import namedtuple
 
 # kind: the functions that run and judge the step. needs: (limit of dat_info, least value), or None.
-# limit: seconds after which the step is killed. why: the reason if no program can run the step.
-Step = namedtuple("Step", "name section title kind program args limit needs why")
+# limit: seconds after which the step is killed.
+Step = namedtuple("Step", "name section title kind program args limit needs")
 
 IDENTITY, CONFORMANCE, QUESTIONS = "Identity", "Conformance", "Questions"
 INTEGRITY, WINDOWS, ERRORS, DEATH = (
@@ -42,8 +42,8 @@ SOAK_PAIRS = (
 )
 
 
-def step(name, section, title, kind, program=None, args=(), limit=60, needs=None, why=None):
-    return Step(name, section, title, kind, program, tuple(map(str, args)), limit, needs, why)
+def step(name, section, title, kind, program=None, args=(), limit=60, needs=None):
+    return Step(name, section, title, kind, program, tuple(map(str, args)), limit, needs)
 
 
 def integrity(quick):
@@ -139,13 +139,17 @@ def performance(quick):
         60,
         ("rmrs", 1),
     )
-    yield step(
-        "latency-at-rate",
-        LATENCY,
-        "latency at given rates",
-        "absent",
-        why="the measuring programs have no open loop with a given rate",
-    )
+    for op in ("write",) if quick else ("write", "send", "read"):
+        for rate in (1000, 10000) if quick else (1000, 10000, 100000):
+            yield step(
+                f"latency-rate-{op}-{rate}",
+                LATENCY,
+                f"{op}s of 8 bytes, {rate} a second, open loop",
+                "perf",
+                f"dat_{op}_lat",
+                ("-s", 8, "--rate", rate, "-D", 2 if quick else 10, "-f", 0, "--histogram"),
+                45,
+            )
     for op in ("write", "send", "read"):
         yield step(
             f"bandwidth-{op}",

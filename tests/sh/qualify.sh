@@ -135,6 +135,37 @@ planted() {
 	has "a malformed deviation" 'line 1: four fields'
 }
 
+# Latencies at given rates: the verdict follows from the rate that was reached. It says how many operations were
+# late. Figures that miss planned operations are refused.
+rates() {
+	run rate.tar --steps 'identity,latency-rate-write-*' || wrong "dat_qualify run fails on latencies at given rates"
+	has "a rate" '^PASS( with comment)? +latency-rate-write-1000 +1000 per second asked, [0-9]+ reached, [0-9]+ of [0-9]+ started late; median '
+	has "a rate" '^PASS( with comment)? +latency-rate-write-10000 +10000 per second asked, '
+	q verify -x "$tmp/r" "$tmp/rate.tar" || wrong "dat_qualify verify refuses the bundle of latencies at given rates"
+	PYTHONPATH=qualify python3 -B - "$tmp/rate.tar" >"$tmp/out" 2>&1 <<'PY' || wrong "a verdict does not follow from the rate that was reached"
+import json, sys, bundle, judge
+members = bundle.unpack(open(sys.argv[1], "rb").read())
+manifest = json.loads(members["manifest.json"])
+page = members["report.html"].decode()
+assert "Latency over rate, dat_write_lat" in page and "operations per second asked" in page
+name = next(n for n in members if n.endswith("latency-rate-write-1000.result.json"))
+
+def verdict(**changed):
+    """Returns verdict and reason if these figures of the program were others."""
+    report = json.loads(members[name])
+    report["results"][0].update(changed)
+    checks = judge.judge_all(manifest, {**members, name: json.dumps(report).encode()})
+    return next(c[3:5] for c in checks if c.name == "latency-rate-write-1000")
+
+assert verdict(rate_reached=995.0)[0] == "PASS"
+found = verdict(rate_reached=500.0)
+assert found[0] == "PASS with comment" and "1000 per second asked, 500 reached" in found[1], found
+found = verdict(n_iterations=1500, unstarted=0)
+assert found == ("FAIL", "1500 operations are counted at 1000 per second, 2000 were planned"), found
+assert verdict(rate_asked=10)[0] == "FAIL"
+PY
+}
+
 signatures() {
 	ssh-keygen -q -t ed25519 -N '' -f "$tmp/key" && ssh-keygen -q -t ed25519 -N '' -f "$tmp/other" || exit 1
 	echo "tester@example.org namespaces=\"dat-qualify\" $(cut -d' ' -f1,2 "$tmp/key.pub")" >"$tmp/signers"
@@ -180,6 +211,7 @@ passes
 changed_bytes
 forged
 planted
+rates
 signatures
 peer
 options
