@@ -60,6 +60,22 @@ static void add_rate(json_t *j, const struct tool *t, const struct tool_result *
 	json_object_set_new(j, "unstarted", json_integer((json_int_t)r->unstarted));
 }
 
+static json_t *explain_of(const struct tool_result *r)
+{
+	const struct explain_result *e = &r->explain;
+	const struct record *f = explain_floor();
+	json_t *causes = json_object();
+	unsigned int c;
+
+	for (c = 0; c < EXPLAIN_CAUSES; c++)
+		json_object_set_new(causes, explain_keys[c],
+				    json_pack("{s:I, s:f}", "samples", (json_int_t)e->n[c], "longest_usec",
+					      e->longest_ns[c] / 1e3));
+	return json_pack("{s:f, s:o, s:{s:I, s:f}}", "limit_usec", e->limit_ns / 1e3, "causes", causes,
+			 "jitter_floor", "gaps_per_s", (json_int_t)record_between(f, e->limit_ns, 1e300),
+			 "longest_usec", ticks_to_ns(f->max) / 1e3);
+}
+
 static void add_latency(json_t *j, const struct tool *t, const struct tool_result *r)
 {
 	const struct record_summary *s = &r->lat;
@@ -75,6 +91,8 @@ static void add_latency(json_t *j, const struct tool *t, const struct tool_resul
 			    json_real(r->rate));
 	if (t->o.rate)
 		add_rate(j, t, r);
+	if (t->o.explain)
+		json_object_set_new(j, "explain", explain_of(r));
 	if (r->line_ns > 0) {
 		json_object_set_new(j, "cache_line_ns", json_real(r->line_ns));
 		json_object_set_new(j, "typical_to_cache_line", json_real(s->typical / r->line_ns));

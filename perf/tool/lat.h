@@ -53,13 +53,35 @@ static inline __attribute__((always_inline)) int lat_run_rate(struct tool *t, st
 	return 0;
 }
 
+/* Measures with --explain: the readings are between the samples. */
+static inline __attribute__((always_inline)) int lat_run_explain(struct tool *t, struct tool_result *r,
+								 uint64_t i, lat_fn *give, lat_fn *take)
+{
+	uint64_t done, start, end;
+
+	explain_start();
+	for (done = 0; tool_more(t, done); done++) {
+		start = ticks();
+		if (lat_one(t, ++i, give, take))
+			return -1;
+		end = ticks();
+		record_add(&t->rec, start, end);
+		explain_sample(end - start);
+	}
+	t->own_count = i;
+	if (lat_finish(t, r))
+		return -1;
+	explain_finish(t, &r->explain);
+	return 0;
+}
+
 /* tool_test.measure. take waits for the answer; NULL: the operation has no answer. */
 static inline __attribute__((always_inline)) int lat_run(struct tool *t, struct tool_result *r,
 							 lat_fn *give, lat_fn *take)
 {
 	uint64_t i = 0, done, now, from;
 
-	if (lat_begin(t))
+	if (lat_begin(t) || (t->o.explain && explain_open(t)))
 		return -1;
 	while (i < t->o.warm_up)
 		if (lat_one(t, ++i, give, take))
@@ -73,6 +95,8 @@ static inline __attribute__((always_inline)) int lat_run(struct tool *t, struct 
 			return -1;
 	t->started_ns = tool_wall_ns();
 	record_start(&t->rec, ticks());
+	if (t->o.explain)
+		return lat_run_explain(t, r, i, give, take);
 	for (done = 0; tool_more(t, done); done++) {
 		if (lat_one(t, ++i, give, take))
 			return -1;

@@ -14,7 +14,7 @@
 
 enum key {
 	K_JSON = 1000, K_JSON_FILE, K_GBITS, K_INFINITE, K_CPU_UTIL, K_CPU, K_WARM_UP, K_VERIFY,
-	K_HISTOGRAM, K_PLOT, K_TARGET, K_UNBIND, K_PROCESSES, K_TCLASS, K_RATE,
+	K_HISTOGRAM, K_PLOT, K_TARGET, K_UNBIND, K_PROCESSES, K_TCLASS, K_RATE, K_EXPLAIN,
 };
 
 struct offer {
@@ -71,6 +71,7 @@ static const struct offer offers[] = {
 	{ TAKES_SAMPLES, { "report-cycles", 'C', NULL, 0, "Print samples (-H, -U) in clock ticks", 0 } },
 	{ TAKES_SAMPLES, { "histogram", K_HISTOGRAM, NULL, 0,
 			   "Print a histogram", 0 } },
+	{ TAKES_RATE, { "explain", K_EXPLAIN, NULL, 0, "Count the causes of long samples", 0 } },
 	{ 0, { "plot", K_PLOT, "FILE", 0, "Draw FILE.svg or FILE.png with gnuplot", 0 } },
 	{ 0, { "out_json", K_JSON, NULL, 0, "Write perftest_out.json", 0 } },
 	{ 0, { "out_json_file", K_JSON_FILE, "FILE", 0, "Write the JSON to FILE", 0 } },
@@ -158,6 +159,7 @@ static error_t parse_told(int key, char *arg, struct tool_options *o, struct arg
 	case 'H': o->list_sorted = true; return 0;
 	case 'U': o->list_unsorted = true; return 0;
 	case 'C': o->cycles = true; return 0;
+	case K_EXPLAIN: o->explain = true; return 0;
 	case K_HISTOGRAM: o->histogram = true; return 0;
 	case K_PLOT: o->plot = arg; return 0;
 	case K_JSON: o->json = o->json ? o->json : "perftest_out.json"; return 0;
@@ -218,6 +220,10 @@ static void check_options(struct parsing *p, struct argp_state *state)
 		o->margin_s = o->duration_s / 4;
 	if (o->events && o->both_ways)
 		argp_error(state, "-e waits for one EVD: not with -b");
+	if (o->explain && o->rate)
+		argp_error(state, "--explain needs operations one after another: not with --rate");
+	if (o->explain && o->events)
+		argp_error(state, "--explain needs operations that poll, and with -e each one sleeps");
 	if (o->all)
 		o->size = OPTION_MAX_SIZE;
 	if (o->cq_mod > o->depth)

@@ -25,7 +25,7 @@ struct tool_options {
 	int cpu;			/* -1: the system chooses */
 	double limit_bw, limit_rate;	/* limits; 0: none */
 	bool all, both_ways, events, gbits, no_peak, verify, infinite, cpu_util, target_polls;
-	bool histogram, list_sorted, list_unsorted, cycles, unbind;
+	bool histogram, list_sorted, list_unsorted, cycles, unbind, explain;
 };
 
 /* Does not return after --help, --version or an error. */

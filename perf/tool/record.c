@@ -101,8 +101,7 @@ int record_finish(struct record *r)
 	return 0;
 }
 
-/* Returns the middle of a bucket, in ticks. */
-static double bucket_value(unsigned int b)
+double record_bucket_value(unsigned int b)
 {
 	unsigned int shift;
 	uint64_t low;
@@ -130,7 +129,7 @@ static double quantile_ticks(const struct record *r, double q)
 		if (seen > rank)
 			break;
 	}
-	v = bucket_value(b);
+	v = record_bucket_value(b);
 	v = v > (double)r->max ? (double)r->max : v;
 	return v < (double)r->min ? (double)r->min : v;
 }
@@ -171,7 +170,7 @@ uint64_t record_between(const struct record *r, double from, double to)
 		return count;
 	}
 	for (b = 0; b < RECORD_BUCKETS; b++)
-		if (bucket_value(b) * ns >= from && bucket_value(b) * ns < to)
+		if (record_bucket_value(b) * ns >= from && record_bucket_value(b) * ns < to)
 			count += r->buckets[b];
 	return count;
 }

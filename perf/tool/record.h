@@ -57,6 +57,7 @@ static inline unsigned int record_bucket(uint64_t v)
 	       (unsigned int)((v >> shift) & ((1u << RECORD_SUB_BITS) - 1));
 }
 
+double record_bucket_value(unsigned int b);	/* returns the middle of a bucket, in ticks */
 void record_count(struct record *r, uint64_t ticks, uint64_t now);
 
 /* Adds a sample: the time from the last stamp to now. */

@@ -140,6 +140,8 @@ static int results_told(struct tool *t, struct tool_report *rep)
 			report_worst(t, &rep->results[i]);
 		if (t->o.rate)
 			report_rate(t, &rep->results[i]);
+		if (t->o.explain)
+			report_explain(&rep->results[i]);
 		status |= report_limits(t, &rep->results[i]);
 	}
 	if (t->o.verify)

@@ -13,6 +13,7 @@
 #define PERF_TOOL_H
 
 #include "perf/common/consumer.h"
+#include "perf/tool/explain.h"
 #include "perf/tool/options.h"
 #include "perf/tool/record.h"
 #include "perf/tool/ticks.h"
@@ -35,7 +36,7 @@ enum {
 	TAKES_EPS = 1 << 11,		/* option -q */
 	TAKES_PROCESSES = 1 << 12,
 	TAKES_BYTES = 1 << 13,		/* options --report_gbits -w */
-	TAKES_RATE = 1 << 14,		/* option --rate */
+	TAKES_RATE = 1 << 14,		/* options --rate --explain */
 	/* the options that all bandwidth programs have */
 	TAKES_STREAM = TAKES_SIZE | TAKES_DEPTH | TAKES_EPS | TAKES_BOTH | TAKES_VERIFY |
 		       TAKES_EVENTS | TAKES_BYTES,
@@ -63,6 +64,7 @@ struct tool_result {
 	 * not start */
 	uint64_t late, unstarted;
 	double late_ns;
+	struct explain_result explain;
 };
 
 struct tool_test {

@@ -83,7 +83,10 @@ means_nothing() {
 			must 64 "--rate '$rate' is not a number from 1 to 10000000" "$bin/$p" "--rate=$rate" h || return 1
 		done
 		must 64 'requires an argument' "$bin/$p" --rate || return 1
+		must 64 'not with --rate' "$bin/$p" --explain --rate 5 h || return 1
 	done
+	must 64 'each one sleeps' "$bin/dat_send_lat" --explain -e h || return 1
+	must 64 'unrecognized option' "$bin/dat_write_bw" --explain || return 1
 	must 64 "'--rate=5'" "$bin/dat_write_bw" --rate=5 || return 1
 	must 64 "'--rate=5'" "$bin/dat_bind_lat" --rate=5 || return 1
 	for p in dat_write_lat dat_read_lat dat_send_lat dat_bind_lat; do

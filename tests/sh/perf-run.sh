@@ -100,6 +100,17 @@ assert r["rate_reached"] == r["tps_average"] and 0 < r["late_starts"] <= r["n_it
 assert abs(r["n_iterations"] + r["unstarted"] - 20000000) <= 1, "each planned operation is counted"
 assert r["t_max"] > r["latest_start_usec"] > 1
 END
+# The table of causes: a software adapter has no counters of a port. perf-slow.sh provokes a cause.
+for p in write send read; do
+	pair dat_${p}_lat --explain -n 500
+	says '^ samples of 2 bytes above 4 times the median, .* usec: [0-9]* of 500$' '^   unexplained  *[0-9]* ' \
+		'^   retransmission or RNR  *-  *-$' '^ jitter floor: gaps above .* usec of a loop that only reads the clock for 1 s: [0-9]*; longest '
+done
+python3 - "$tmp/json" <<'END' || { cat "$tmp/json" "$tmp/out"; exit 1; }
+import json, sys
+e = json.load(open(sys.argv[1]))["results"][0]["explain"]
+assert len(e["causes"]) == 9 and e["limit_usec"] > 0 and e["jitter_floor"]["longest_usec"] > 0
+END
 pair dat_bind_lat --unbind --verify -n 50
 says 'all data verified'
 for p in write read send; do

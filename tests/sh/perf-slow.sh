@@ -48,7 +48,7 @@ cat >"$tmp/slow.c" <<'END'
 #include <time.h>
 #include <unistd.h>
 
-enum { BYE = 6, WORDS = 240, POLLS = 5000, MESSAGES = 10, JUMP_S = 20, SLOTS = 4, LAST = 20 };
+enum { BYE = 6, WORDS = 240, POLLS = 5000, MESSAGES = 10, JUMP_S = 20, SLOTS = 4, LAST = 20, SLEEPER = 300 };
 
 static DAT_EVD_HANDLE heard, said, data;	/* control: receives and sends; receives of what is measured */
 static uint64_t where[SLOTS];			/* the receives of control */
@@ -121,6 +121,10 @@ DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *l, D
 DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *l, DAT_DTO_COOKIE cookie,
 			    DAT_COMPLETION_FLAGS flags)
 {
+	static unsigned int messages;
+
+	if (is("sleeps") && l->segment_length < WORDS && ++messages == SLEEPER)
+		usleep(300000);
 	bye = bye || (l->segment_length >= WORDS && is_bye(l->virtual_address));
 	return DAT_EP_POST_SEND(ep, n, l, cookie, flags);
 }
@@ -208,6 +212,13 @@ serve "$bin/dat_send_lat"
 SLOW=starved LD_PRELOAD=$tmp/slow.so client -D 3 -f 0
 end "a client without a progress thread" $?
 grep -q ' \.\.\. 2 bytes: 2 s, ' "$tmp/client" || { echo "the client does not print its progress:"; cat "$tmp/client"; exit 1; }
+
+# One of the messages sleeps before it is sent: the table has one voluntary switch of half that time or more.
+serve "$bin/dat_send_lat"
+SLOW=sleeps LD_PRELOAD=$tmp/slow.so client -n 500 --explain
+end "a client that sleeps" $?
+awk '/^   voluntary switch/ && $3 >= 1 && $4 >= 150000 { found = 1 } END { exit !found }' "$tmp/client" ||
+	{ echo "the table of causes does not name the sleep:"; cat "$tmp/client"; exit 1; }
 
 SLOW=late serve env LD_PRELOAD="$tmp/slow.so" "$bin/dat_send_lat"
 client -n 5 --warm-up 1
