@@ -13,6 +13,7 @@ INCDIR ?= $(PREFIX)/include
 BINDIR ?= $(PREFIX)/bin
 # dat_qualify finds its modules from where it is.
 QUALIFYDIR = $(BINDIR)/../share/dapl-direct/qualify
+DAT2DIR = $(BINDIR)/../libexec/dapl-direct/dat2
 EXAMPLEDIR ?= $(PREFIX)/share/doc/dapl-direct/examples
 MANDIR ?= $(PREFIX)/share/man
 # libdat looks here first, whatever PREFIX is; in any other directory the file needs DAT_OVERRIDE.
@@ -70,6 +71,7 @@ RPATH := -Wl,-rpath,'$$ORIGIN/../lib:$$ORIGIN/../$$LIB'
 ## Sources
 
 objs = $(patsubst %.c,$(O)/obj/%.o,$(1))
+objs20 = $(patsubst %.c,$(O)/obj/dat20/%.o,$(1))
 src = $(sort $(foreach d,$(1),$(wildcard $(d)/*.c)))
 
 LIBDAT_SRC := $(call src,core/libdat) core/log_line.c
@@ -126,13 +128,15 @@ UVERBS := $(if $(UVERBS_SRC),$(O)/lib/softnic-uverbs.so $(O)/lib/softnic-vfio.so
 	$(if $(EFADV_SRC),$(O)/lib/softnic-efadv.so)
 BINS := $(if $(RUN_SRC),$(O)/bin/softnic-run) $(O)/bin/softnic-vm $(PERF_PROGS:%=$(O)/bin/%) $(O)/bin/dat_qualify
 EXAMPLE_BINS := $(EXAMPLES:%.c=$(O)/%)
+# The programs that dat_qualify runs on an IA of uDAPL 2.0.
+BINS20 := $(if $(PROVIDER20),$(patsubst %,$(O)/libexec/dapl-direct/dat2/%,$(PERF_TOOLS) dat_info dat_integrity dat_pingpong))
 CONF := $(O)/etc/dat.conf
 CONF20 := $(if $(PROVIDER20),$(O)/etc/dat2.conf $(O)/etc/bench2.conf)
 SUITE_BINS := $(patsubst %,$(O)/tests/%,$(SUITES) $(SUITES20))
 
 .PHONY: all libs tests deps
 libs: $(LIBDAT) $(ARCHIVES) $(PROVIDER) $(PROVIDER20) $(UVERBS) $(CONF) $(O)/etc/bench.conf $(CONF20)
-all: libs $(BINS) $(EXAMPLE_BINS)
+all: libs $(BINS) $(BINS20) $(EXAMPLE_BINS)
 tests: $(SUITE_BINS)
 
 ## Configuration
@@ -333,6 +337,16 @@ $(O)/bin/dat_info $(O)/bin/dat_migrate: $(call objs,core/libdat/conf_line.c core
 # This program also accesses adapters below DAT.
 $(O)/bin/dat_first_light: $(ARCHIVES)
 LIBS_dat_first_light = $(group) $(EXT_LIBS) -ljansson
+
+# Lengths of 2.0 have 32 bits. These programs have none above 8 MiB.
+$(O)/obj/dat20/perf/%.o: private CFLAGS_DIR := -Wno-conversion
+$(BINS20): $(O)/libexec/dapl-direct/dat2/%: $(O)/obj/dat20/perf/%.o $(call objs20,$(PERF_COMMON)) \
+		$$(call objs20,$$(call src,perf/$$*)) \
+		$$(if $$(filter $$*,$(PERF_TOOLS)),$$(call objs20,$(PERF_TOOL_SRC))) \
+		$$(if $$(filter $$*,dat_info),$$(call objs,core/libdat/conf_line.c core/libdat/own_library.c))
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -ldat2 -ljansson -lm
 
 # The same program for uDAPL 2.0, used by `make bench` only.
 BENCH20 := $(if $(PROVIDER20),$(O)/tests/dat_bench2)
@@ -601,6 +615,7 @@ install: all
 	$(call put,644,$(HEADERS),$(INCDIR)/dat)
 	$(call put,755,$(BINS),$(BINDIR))
 	install -d '$(D)$(QUALIFYDIR)' && $(call put,644,$(QUALIFY),$(QUALIFYDIR))
+	$(if $(BINS20),install -d '$(D)$(DAT2DIR)' && $(call put,755,$(BINS20),$(DAT2DIR)))
 	sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@LIBDIR@,$(LIBDIR),' -e 's,@INCDIR@,$(INCDIR),' scripts/dat.pc.in \
 		>'$(D)$(LIBDIR)/pkgconfig/dat.pc'
 	install -d '$(D)$(EXAMPLEDIR)' && $(call put,644,$(EXAMPLES),$(EXAMPLEDIR))
@@ -615,9 +630,10 @@ uninstall:
 	rm -f $(patsubst $(O)/lib/%,'$(D)$(PROVIDERDIR)/%',$(INST_LIBS)) '$(D)$(LIBDIR)/libdat.so.1' '$(D)$(LIBDIR)/libdat.so' \
 		'$(D)$(LIBDIR)/pkgconfig/dat.pc' $(HEADERS:include/%='$(D)$(INCDIR)/%') \
 		$(patsubst $(O)/bin/%,'$(D)$(BINDIR)/%',$(BINS)) $(QUALIFY:qualify/%='$(D)$(QUALIFYDIR)/%') \
+		$(BINS20:$(O)/libexec/dapl-direct/dat2/%='$(D)$(DAT2DIR)/%') \
 		$(foreach m,$(MANS),'$(D)$(call man_dir,$(m))/$(notdir $(m))') \
 		$(EXAMPLES:examples/%='$(D)$(EXAMPLEDIR)/%')
-	-rmdir '$(D)$(INCDIR)/dat' '$(D)$(EXAMPLEDIR)' '$(D)$(QUALIFYDIR)'
+	-rmdir '$(D)$(INCDIR)/dat' '$(D)$(EXAMPLEDIR)' '$(D)$(QUALIFYDIR)' $(if $(BINS20),'$(D)$(DAT2DIR)')
 	if scripts/mkconf '$(PROVIDERDIR)/libdapl-direct.so' | cmp -s - '$(D)$(SYSCONFDIR)/dat.conf'; then \
 		rm '$(D)$(SYSCONFDIR)/dat.conf'; fi
 

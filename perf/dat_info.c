@@ -103,7 +103,7 @@ static void print_limits(const DAT_IA_ATTR *a)
 	       a->max_iov_segments_per_dto, a->max_iov_segments_per_rdma_read,
 	       a->max_iov_segments_per_rdma_write);
 	printf("    bytes per message %" PRIu64 ", RDMA %" PRIu64 ", LMR %" PRIu64 "\n",
-	       a->max_message_size, a->max_rdma_size, a->max_lmr_block_size);
+	       (uint64_t)a->max_message_size, (uint64_t)a->max_rdma_size, (uint64_t)a->max_lmr_block_size);
 }
 
 static const char *yes(bool b)
@@ -235,7 +235,12 @@ static void print_line_for(const struct dapl_device *d, void *in_provider)
 /* Returns a function of this project's provider, or NULL if the provider is not installed. */
 static void *in_provider(const char *name)
 {
-	void *provider = dlopen("libdapl-direct.so", RTLD_NOW | RTLD_LOCAL);
+#ifdef DAP_DAT20
+	static const char library[] = "libdapl-direct2.so";
+#else
+	static const char library[] = "libdapl-direct.so";
+#endif
+	void *provider = dlopen(library, RTLD_NOW | RTLD_LOCAL);
 
 	return provider ? dlsym(provider, name) : NULL;
 }

@@ -49,6 +49,8 @@ REQUEST = {
     "impaired_remote_conn_events",
 }
 
+# The programs of uDAPL 2.0, from the folder of the others.
+DAT2 = "../libexec/dapl-direct/dat2"
 # Options of the kernel's command line that change latencies.
 TUNING = re.compile(
     r"(isolcpus|nohz|rcu_nocbs|intel_|amd_|iommu|mitigations|.*huge|idle|processor\.|cpuidle|pcie|nosmt)"
@@ -169,7 +171,7 @@ def loaded(path):
     )
     folders += [os.path.join(f, "dapl-direct") for f in folders]
     for folder in folders:
-        for name in ("libdat.so.1", "libdapl-direct.so"):
+        for name in ("libdat.so.1", "libdapl-direct.so", "libdapl-direct2.so"):
             if os.path.isfile(os.path.join(folder, name)):
                 yield name, os.path.join(folder, name)
 
@@ -178,6 +180,9 @@ def hashes(programs):
     names = {
         n: os.path.join(programs, n) for n in sorted(os.listdir(programs)) if n.startswith("dat_")
     }
+    dat2 = os.path.join(programs, DAT2)
+    if os.path.isdir(dat2):
+        names.update({"dat2/" + n: os.path.join(dat2, n) for n in sorted(os.listdir(dat2))})
     own = os.path.dirname(os.path.realpath(__file__))
     names.update(
         {"qualify/" + n: os.path.join(own, n) for n in sorted(os.listdir(own)) if n.endswith(".py")}

@@ -86,14 +86,28 @@ class Child:
 
 
 class Host:
-    """This host. Runs the programs that are beside dat_qualify."""
+    """This host. Runs the programs that are beside dat_qualify, or those of uDAPL 2.0 if the IA is
+    one of that level."""
 
     def __init__(self, programs, ia):
         self.programs, self.ia, self.where = programs, ia, tempfile.mkdtemp(prefix="dat_qualify.")
-        self.children = {}
+        self.children, self.api, self.folder = {}, "1.2", programs
+        self.build = self.listed(programs)[1]
+        dat2 = os.path.join(programs, identity.DAT2)
+        if not self.listed(programs)[0] and self.listed(dat2)[0]:
+            self.api, self.folder = "2.0", dat2
+
+    def listed(self, folder):
+        """Returns whether the registry of these programs has the IA, and the build of the provider."""
+        try:
+            child = Child([os.path.join(folder, "dat_info"), "-l", "--json"], self.where)
+            report = json.loads(child.finish(30)["stdout"])
+        except (OSError, ValueError):
+            return False, {}
+        return any(a["name"] == self.ia for a in report["adapters"]), report["build"] or {}
 
     def start(self, program, args):
-        child = Child([os.path.join(self.programs, program), *args], self.where)
+        child = Child([os.path.join(self.folder, program), *args], self.where)
         self.children[child.process.pid] = child
         return child.process.pid
 
@@ -111,7 +125,9 @@ class Host:
 
     def identity(self):
         child = self.start("dat_info", ["-v", "--json", "-i", self.ia])
-        return identity.collect(self.ia, self.programs, self.finish(child, 30))
+        found = identity.collect(self.ia, self.programs, self.finish(child, 30))
+        found["build"] = found["build"] or self.build
+        return found
 
     def counters(self):
         return identity.counters(self.ia)

@@ -205,6 +205,8 @@ class Run:
         """Returns (why the step does not run, why it does not apply)."""
         if not any(fnmatch.fnmatch(step.name, p) for p in self.options.steps.split(",")):
             return "not selected by --steps", None
+        if self.here.api == "2.0" and (step.kind == "statements" or step.program in steps.ONLY_12):
+            return f"{step.program or 'dat_conform'} is a program of uDAPL 1.2 only", None
         if step.needs and self.limits.get(step.needs[0], 0) < step.needs[1]:
             return None, (
                 f"the adapter has {self.limits.get(step.needs[0], 0)} and {step.needs[1]} are needed",
@@ -266,7 +268,7 @@ class Run:
             "begun": round(self.begun),
             "tester": self.options.tester,
             "selected": self.options.steps,
-            "api": "1.2",
+            "api": self.here.api,
             "steps": self.entries,
         }
         text = b""

@@ -33,6 +33,8 @@ SECTIONS = (
 # In these phases errors are provoked: counters of refused requests may grow.
 PROVOKING = (CONFORMANCE, QUESTIONS, WINDOWS, ERRORS, DEATH)
 
+# Programs that do not run on an IA of uDAPL 2.0.
+ONLY_12 = ("dat_conform", "dat_first_light")
 # All questions except those about speed: a quick run has no time for those.
 NO_SPEED = "1-9,16-59,63-99"
 SOAK_PAIRS = (

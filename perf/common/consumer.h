@@ -10,9 +10,11 @@
 #ifdef DAP_DAT20
 #include <dat2/udat.h>
 #define VA_TYPE DAT_VA_TYPE_VA,
+#define TARGET_ADDRESS virtual_address
 #else
 #include <dat/udat.h>
 #define VA_TYPE
+#define TARGET_ADDRESS target_address
 #endif
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -31,6 +33,28 @@ struct consumer {
 	DAT_EVENT_NUMBER end;	/* the event that ended the connection */
 	uint64_t idle_ns;	/* the longest time that waits let pass without an event */
 };
+
+/* Calls that have other arguments at each level of uDAPL. lmr: the LMR of the segment. */
+static inline DAT_RETURN consumer_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr, const DAT_LMR_TRIPLET *segment,
+				       DAT_MEM_PRIV_FLAGS rights, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
+				       DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
+{
+#ifdef DAP_DAT20
+	return dat_rmr_bind(rmr, lmr, segment, rights, DAT_VA_TYPE_VA, ep, cookie, flags, context);
+#else
+	(void)lmr;
+	return dat_rmr_bind(rmr, segment, rights, ep, cookie, flags, context);
+#endif
+}
+
+static inline DAT_RETURN consumer_reject(DAT_CR_HANDLE cr)
+{
+#ifdef DAP_DAT20
+	return dat_cr_reject(cr, 0, NULL);
+#else
+	return dat_cr_reject(cr);
+#endif
+}
 
 struct region {
 	void *buf;

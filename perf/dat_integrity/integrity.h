@@ -10,6 +10,7 @@ enum { LEN_MAX = 1 << 20, SEGS_MAX = 64, GUARD = 64, AREA = LEN_MAX + SEGS_MAX *
 /* Memory of one side, registered with all rights. */
 struct area {
 	unsigned char *mem;
+	DAT_LMR_HANDLE handle;
 	DAT_LMR_CONTEXT lmr;
 	DAT_RMR_CONTEXT rmr;
 };

@@ -205,7 +205,7 @@ static int refuse_row(struct world *w, struct report *r, const struct row *row, 
 		.lmr_context = b->local[row->remote], .segment_length = len,
 		.virtual_address = (DAT_VADDR)(uintptr_t)(w->remote.mem + to),
 	};
-	DAT_RMR_TRIPLET target = { .segment_length = len, .target_address = at_b.virtual_address };
+	DAT_RMR_TRIPLET target = { .segment_length = len, .TARGET_ADDRESS = at_b.virtual_address };
 	struct refusal *x = &r->refusal[r->n_refusals++];
 
 	*x = (struct refusal){

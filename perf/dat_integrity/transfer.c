@@ -201,7 +201,7 @@ static int do_send(struct transfer *t)
 static DAT_RMR_TRIPLET target_of(const struct transfer *t, DAT_RMR_CONTEXT context)
 {
 	return (DAT_RMR_TRIPLET){ .rmr_context = context, .segment_length = t->s.len,
-				  .target_address = t->remote.t[0].virtual_address };
+				  .TARGET_ADDRESS = t->remote.t[0].virtual_address };
 }
 
 /* A message after the write tells b that the data has arrived. */

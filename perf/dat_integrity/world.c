@@ -45,20 +45,19 @@ int world_register(struct consumer *c, void *mem, size_t len, DAT_MEM_PRIV_FLAGS
 	DAT_VADDR addr;
 	DAT_VLEN size;
 
-	return dat_ok(dat_lmr_create(c->ia, DAT_MEM_TYPE_VIRTUAL, desc, len, c->pz, rights, lmr,
+	return dat_ok(dat_lmr_create(c->ia, DAT_MEM_TYPE_VIRTUAL, desc, len, c->pz, rights, VA_TYPE lmr,
 				     local, remote, &size, &addr), "dat_lmr_create") ? 0 : -1;
 }
 
 static int make_area(struct consumer *c, struct area *m)
 {
-	DAT_LMR_HANDLE lmr;
-
 	m->mem = aligned_alloc(4096, AREA);
 	if (!m->mem) {
 		fprintf(stderr, "no memory for %d bytes\n", AREA);
 		return -1;
 	}
-	return world_register(c, m->mem, AREA, DAT_MEM_PRIV_ALL_FLAG, &lmr, &m->lmr, &m->rmr);
+	return world_register(c, m->mem, AREA, DAT_MEM_PRIV_ALL_FLAG, &m->handle, &m->lmr,
+			      &m->rmr);
 }
 
 int world_open(struct world *w, const char *ia)
@@ -159,8 +158,9 @@ int world_bind(struct world *w, size_t at, size_t len, DAT_MEM_PRIV_FLAGS rights
 	};
 	DAT_RMR_COOKIE cookie = { .as_64 = at };
 
-	if (!dat_ok(dat_rmr_bind(w->rmr, &range, rights, w->b.ep, cookie, DAT_COMPLETION_DEFAULT_FLAG,
-				 context), "dat_rmr_bind") || world_wait(w, one))
+	if (!dat_ok(consumer_bind(w->rmr, w->remote.handle, &range, rights, w->b.ep, cookie,
+				  DAT_COMPLETION_DEFAULT_FLAG, context), "dat_rmr_bind") ||
+	    world_wait(w, one))
 		return -1;
 	if (w->done[Q_BIND][0].status == DAT_DTO_SUCCESS)
 		return 0;

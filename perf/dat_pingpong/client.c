@@ -126,9 +126,9 @@ static int bind_window(struct client *k, uint64_t len, uint64_t round, struct sa
 	uint64_t t = now_ns();
 	DAT_EVENT ev;
 
-	if (!dat_ok(dat_rmr_bind(k->rmr, &where, len ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG :
-				 DAT_MEM_PRIV_NONE_FLAG, k->p.c.ep, cookie,
-				 DAT_COMPLETION_DEFAULT_FLAG, context), "dat_rmr_bind") ||
+	if (!dat_ok(consumer_bind(k->rmr, k->window.lmr, &where, len ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG :
+				  DAT_MEM_PRIV_NONE_FLAG, k->p.c.ep, cookie,
+				  DAT_COMPLETION_DEFAULT_FLAG, context), "dat_rmr_bind") ||
 	    consumer_completion(&k->p.c, k->p.c.req_evd, &ev))
 		return -1;
 	samples_add(s, now_ns() - t);

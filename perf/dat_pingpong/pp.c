@@ -113,7 +113,7 @@ int pp_rdma(struct pp *p, bool read, struct region *local, size_t off, uint64_t 
 		.segment_length = p->len,
 	};
 	DAT_RMR_TRIPLET remote = {
-		.rmr_context = rmr_context, .target_address = addr, .segment_length = p->len,
+		.rmr_context = rmr_context, .TARGET_ADDRESS = addr, .segment_length = p->len,
 	};
 	DAT_DTO_COOKIE cookie = { .as_64 = addr };
 	DAT_DTO_COMPLETION_EVENT_DATA d;

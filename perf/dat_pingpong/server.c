@@ -28,7 +28,7 @@ static int accept_client(struct server *s, const struct pp_options *o)
 	    hello.len == 0 || hello.len > PP_MAX_DATA) {
 		fprintf(stderr, "refused a client that runs another version: install the same release "
 			"on both hosts\n");
-		dat_ok(dat_cr_reject(cr), "dat_cr_reject");
+		dat_ok(consumer_reject(cr), "dat_cr_reject");
 		return -1;
 	}
 	s->p.len = hello.len;

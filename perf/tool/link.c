@@ -319,7 +319,7 @@ static int wait_for(struct tool *t, uint32_t which, DAT_CR_HANDLE *cr, struct to
 		if (!fault)
 			return 0;
 		fprintf(stderr, "refused a client: %s\n", fault);
-		if (!dat_ok(dat_cr_reject(*cr), "dat_cr_reject"))
+		if (!dat_ok(consumer_reject(*cr), "dat_cr_reject"))
 			return -1;
 	}
 }
@@ -330,7 +330,7 @@ static int accept_one(struct tool *t, struct consumer *c, uint32_t which, DAT_CR
 
 	if (!dat_ok(dat_cr_accept(cr, c->ep, sizeof(peer), &peer), "dat_cr_accept")) {
 		fprintf(stderr, "refused a client: it has another kind of adapter than %s?\n", t->o.ia);
-		dat_ok(dat_cr_reject(cr), "dat_cr_reject");
+		dat_ok(consumer_reject(cr), "dat_cr_reject");
 		return -1;
 	}
 	return consumer_wait_established(c, NULL, NULL);

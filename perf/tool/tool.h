@@ -273,7 +273,7 @@ static inline DAT_LMR_TRIPLET tool_segment(const struct region *r, size_t off, u
 static inline DAT_RMR_TRIPLET tool_target(const struct tool_ep *e, size_t off, uint64_t len)
 {
 	return (DAT_RMR_TRIPLET){ .rmr_context = e->peer.rmr_context,
-				  .target_address = e->peer.addr + off, .segment_length = len };
+				  .TARGET_ADDRESS = e->peer.addr + off, .segment_length = len };
 }
 
 #endif

@@ -166,6 +166,31 @@ assert verdict(rate_asked=10)[0] == "FAIL"
 PY
 }
 
+# On an IA of uDAPL 2.0 all steps run whose programs exist for it.
+dat2() {
+	[ -x "$DAPL_BUILD_DIR/libexec/dapl-direct/dat2/dat_info" ] || return
+	DAT_OVERRIDE=$DAPL_BUILD_DIR/etc/dat2.conf run dat2.tar --steps \
+		'identity,conformance,questions,windows*,errors*,integrity-write-odd,integrity-segments,death-send_bw-client,latency-send-8,latency-bind' ||
+		wrong "dat_qualify run fails on an IA of uDAPL 2.0"
+	has "an IA of uDAPL 2.0" '^PASS +errors-refused +96 accesses refused$'
+	has "an IA of uDAPL 2.0" '^PASS +integrity-segments +4 of 4 checks pass$'
+	q verify -x "$tmp/2" "$tmp/dat2.tar" || wrong "dat_qualify verify refuses the bundle of an IA of uDAPL 2.0"
+	grep -q 'Qualification of soft-mlx5-0 for uDAPL 2.0</h1>' "$tmp/2/report.html" || wrong "the page does not state uDAPL 2.0"
+	python3 - "$tmp/2" <<'PY' || wrong "the evidence of uDAPL 2.0 lacks verdicts or hashes"
+import json, pathlib, sys
+x = pathlib.Path(sys.argv[1])
+manifest = json.loads((x / "manifest.json").read_text())
+checks = {c["name"]: (c["verdict"], c["reason"]) for c in manifest["checks"]}
+for name in ("windows-keys", "windows-closed", "integrity-write-odd", "death-send_bw-client", "latency-send-8", "latency-bind"):
+    assert checks[name][0] == "PASS", (name, checks[name])
+for name, program in (("conformance", "dat_conform"), ("errors", "dat_conform"), ("questions", "dat_first_light")):
+    assert checks[name] == ("NOT TESTED", f"{program} is a program of uDAPL 1.2 only"), checks[name]
+end = json.loads(next((x / "evidence").glob("*-identity.json")).read_text())["here"]
+assert end["adapter"]["api_major"] == 2 and end["build"]["version"]
+assert len(end["sha256"]["dat2/dat_send_lat"]) == len(end["sha256"]["libdapl-direct2.so"]) == 64
+PY
+}
+
 signatures() {
 	ssh-keygen -q -t ed25519 -N '' -f "$tmp/key" && ssh-keygen -q -t ed25519 -N '' -f "$tmp/other" || exit 1
 	echo "tester@example.org namespaces=\"dat-qualify\" $(cut -d' ' -f1,2 "$tmp/key.pub")" >"$tmp/signers"
@@ -212,6 +237,7 @@ changed_bytes
 forged
 planted
 rates
+dat2
 signatures
 peer
 options
