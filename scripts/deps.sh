@@ -8,6 +8,7 @@
 # deps.sh --pyverbs add what `make check-pyverbs` runs
 # deps.sh --bench  add the peers of `make bench` and `make bench-scale`, and gnuplot
 # deps.sh --chroot only the programs by which `make deb` and `make check-arm64` make Debian systems
+# deps.sh --mutants add what makes `make mutants` faster
 # deps.sh --all    add all packages of `make check-all`
 #
 # DEPS=no in the environment installs nothing, as --check, and also lists the optional packages. Each
@@ -31,9 +32,10 @@ for arg; do
 	--stock) optional="$optional $stock" ;;
 	--pyverbs) optional="$optional $pyverbs" ;;
 	--bench) optional="$optional $bench" ;;
+	--mutants) optional="$optional ccache" ;;
 	--chroot) needed= tests_need= tests= optional=$chroot ;;
 	--all) optional="$optional $stock $pyverbs $bench clang llvm gcovr librte-eal23" ;;
-	*) echo "usage: scripts/deps.sh [--check] [--build] [--stock] [--pyverbs] [--bench] [--chroot] [--all]" >&2; exit 2 ;;
+	*) echo "usage: scripts/deps.sh [--check] [--build] [--stock] [--pyverbs] [--bench] [--mutants] [--chroot] [--all]" >&2; exit 2 ;;
 	esac
 done
 needed="$needed $tests_need"
