@@ -189,7 +189,7 @@ $(foreach s,$(SUITES),$(eval $(O)/obj/tests/$(s)/%.o: private CFLAGS_DIR = $$(CF
 # `make coverage` counts lines of these files: the accesses to an adapter through rdma-core. They are not
 # optimized, so that each line has code of its own.
 COVERED := $(foreach f,uverbs dv vfio eq port,hw_mlx5/ctl/$(f)*.c) hw_common/verbs*.c hw_efa/ctl/efadv*.c
-$(if $(COV),$(patsubst %.c,$(O)/obj/%.o,$(wildcard $(COVERED)))): \
+$(if $(COV),$(foreach o,$(O)/obj $(O)/obj/dat20,$(patsubst %.c,$o/%.o,$(wildcard $(COVERED))))): \
 	private CFLAGS_DIR = -O0 --coverage -fprofile-update=atomic
 
 # Words that the consumer has just stored one by one must not be loaded as one word. Code paths with

@@ -17,7 +17,7 @@ all libs: $(O)/lib/libtoy.a
 tests: $(O)/tests/toy
 $(O)/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) -I. $(OPT) $(CFLAGS) -MMD -c -o $@ $<
+	$(CC) -I. -O2 $(if $(filter $<,$(COVERED)),--coverage) -MMD -Wall -Werror=int-conversion -c -o $@ $<
 $(O)/lib/libtoy.a: $(O)/obj/core/toy.o
 	@mkdir -p $(@D)
 	rm -f $@ && ar qcs $@ $^
