@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /*
- * Preloaded into the tests of a coverage build: a process that calls _exit() stores the counts of the provider,
- * as exit() would. gcov's functions are hidden in a library, so its destructors are called.
+ * Preloaded into the tests of a coverage build: a process that calls _exit() stores the counts of the
+ * provider, as exit() would. gcov's functions are hidden in a library, so its destructors are called.
  */
 #include <link.h>
 #include <string.h>
