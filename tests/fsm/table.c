@@ -46,6 +46,7 @@ static void setup(void)
 	ia.tables[DAP_TABLE_CHECKED] = &checked;
 	ia.tables[DAP_TABLE_EP_LIVE] = &live;
 	ep.obj.ia = &ia;
+	ep.has_qp = true;
 }
 
 Test(fsm, every_cause_in_every_state, .init = setup)
