@@ -292,6 +292,8 @@ Test(conn, qp_connect__refuses_a_path_that_can_not_be)
 	REFUSED(psn, 1 << 24);
 	REFUSED(proto, a->local_path.proto + 1);
 	REFUSED(link_layer, a->local_path.link_layer ^ 3);
+	REFUSED(own[6], 1);
+	REFUSED(own[7], 1);
 	address(1024, 1024);
 	cr_expect_eq(m5_hw.qp_connect(a), 0);
 	close_rig();
