@@ -409,6 +409,14 @@ static const struct {
 	{ "rx.opcode", rx_opcode }, { "rx.malformed", rx_malformed },
 };
 
+static void close_pair(void)
+{
+	softnic_efa_close(a.nic);
+	softnic_efa_close(b.nic);
+	free(a.mem);
+	free(b.mem);
+}
+
 static void turn_red(const char *name, void (*provoke)(void))
 {
 	struct softnic_violation v[8];
@@ -422,10 +430,21 @@ static void turn_red(const char *name, void (*provoke)(void))
 	for (size_t i = 0; i < n; i++)
 		cr_expect_str_eq(v[i].name, name, "violation %s was reported instead of %s: %s",
 				 v[i].name, name, v[i].detail);
-	softnic_efa_close(a.nic);
-	softnic_efa_close(b.nic);
-	free(a.mem);
-	free(b.mem);
+	close_pair();
+}
+
+/* The device takes the doorbell back, so its next look finds no new descriptors. */
+Test(red, rq_overrun__is_reported_once)
+{
+	struct softnic_violation v[8];
+
+	pair_open(&a, &b, &(struct setup){ 0 });
+	rq_overrun();
+	settle(&a, &b, 3000);
+	cr_assert_eq(softnic_efa_violations(a.nic, v, 8), 1);
+	cr_expect_eq(v[0].count, 1, "%s is reported %llu times", v[0].name,
+		     (unsigned long long)v[0].count);
+	close_pair();
 }
 
 Test(red, every_violation__is_provoked_alone)

@@ -82,7 +82,10 @@ static int32_t pages_wanted(struct ibv_context *ctx)
 	return (int32_t)dx_get(out, 12, 0, 32);
 }
 
-/* The firmware requests pages for the objects, and libmlx5 gives them between commands. */
+/*
+ * The firmware requests pages for the objects, and libmlx5 gives them between commands. It returns 16 at
+ * a time, again and again, while it has over 48 to spare.
+ */
 Test(boot, pages__for_many_objects)
 {
 	enum { MANY = 3000 };
@@ -94,8 +97,7 @@ Test(boot, pages__for_many_objects)
 				   strerror(errno));
 	for (int i = 0; i < MANY; i++)
 		cr_assert_eq(ibv_dealloc_pd(pds[i]), 0);
-	cr_expect_gt(pages_wanted(ctx), -MANY / 32,
-		     "the device keeps the pages of destroyed objects");
+	cr_expect_geq(pages_wanted(ctx), -64, "the device keeps the pages of destroyed objects");
 	free(pds);
 	ibv_close_device(ctx);
 }
