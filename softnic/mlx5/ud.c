@@ -162,14 +162,16 @@ void sn_ud_in(struct sn_port *port, const struct sn_addr *src, const struct sn_p
 	bool imm = pkt->shape->parts & SN_P_IMM;
 	struct sn_rwqe rwqe;
 	uint8_t syndrome;
-	bool taken = qp && sn_rq_next(qp, &rwqe) > 0;
+	int taken = qp ? sn_rq_next(qp, &rwqe) : 0;
 
+	if (taken < 0)
+		sn_qp_fatal(qp, SN_EV_WQ_CATAS);
 	/* IBTA 9.9.6.3, class D: a packet that does not fit is dropped, and the receive is put back. */
-	if (taken && rwqe.len < pkt->len + SN_GRH_BYTES) {
+	if (taken > 0 && rwqe.len < pkt->len + SN_GRH_BYTES) {
 		sn_rq_put_back(qp, &rwqe);
-		taken = false;
+		taken = 0;
 	}
-	if (!taken) {
+	if (taken <= 0) {
 		port->nic->ctr.drops++;
 		return;
 	}

@@ -210,6 +210,21 @@ Test(ud, receive__too_short_drops_the_datagram)
 	cr_expect_arr_eq(mr.mem + GRH, "fits", 4);
 }
 
+/* A byte count of 0 is no valid segment. The receive must not vanish without a completion. */
+Test(ud, receive__with_an_invalid_segment_moves_the_qp_to_error)
+{
+	struct drv_cqe e;
+
+	drv_recv(&b, &mr, 0, 0);
+	send_text(QKEY, "datagram");
+	drv_wait(&cq, &e);
+	cr_expect_eq(e.opcode, 14);
+	cr_expect_eq(e.syndrome, 5);
+	cr_expect_eq(e.counter, 0);
+	cr_expect_eq(drv_state(&b), 6);
+	drv_expect(d, "rq.segment");
+}
+
 Test(ud, receive__too_short_of_an_srq_drops_the_datagram)
 {
 	struct drv_srq srq = { 0 };
