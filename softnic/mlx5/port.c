@@ -178,8 +178,10 @@ int sn_port_begin(struct sn_port *port, struct sn_fab_dest *dest, struct sn_fram
 	if (!port->link_down)
 		err = sn_fab_reserve(port->fabric->fab, dest, bytes + piggyback, &pkt);
 	frame->head = pkt;
-	frame->payload = frame->head + (pkt ? frame->head_len : 0);
-	frame->piggyback_head = frame->head + (pkt ? bytes : 0);
+	if (!pkt)
+		return err;
+	frame->payload = frame->head + frame->head_len;
+	frame->piggyback_head = frame->head + bytes;
 	return err;
 }
 
