@@ -5,16 +5,17 @@
  * newest event is lost.
  *
  * DEVX channels return one record per read, however large the reader's buffer is: a pipe in packet mode.
- * A program closes them without notice while events arrive. So the front holds a reading end as well: a
- * write without a reader would raise SIGPIPE.
+ * The front holds a reading end of them as well, through which it sees what the program has not read.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "softnic/uverbs/front.h"
@@ -134,9 +135,26 @@ bool uv_chan_abandoned(const struct uv_chan *chan)
 	return poll(&p, 1, 0) == 1 && p.revents & POLLERR;
 }
 
+/* A write to a channel whose program has closed it fails, and must not raise SIGPIPE. */
+static ssize_t write_record(int fd, const void *record, size_t len)
+{
+	const struct timespec now = { 0 };
+	sigset_t pipe, old;
+	ssize_t n;
+
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe, &old);
+	n = write(fd, record, len);
+	if (n < 0 && errno == EPIPE && !sigismember(&old, SIGPIPE))
+		sigtimedwait(&pipe, NULL, &now);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return n;
+}
+
 bool uv_chan_send_bytes(struct uv_chan *chan, const void *record, size_t len)
 {
-	if (write(chan->wr, record, len) != (ssize_t)len)
+	if (write_record(chan->wr, record, len) != (ssize_t)len)
 		return false;
 	chan->written++;
 	return true;

@@ -2,6 +2,7 @@
 /* A port that goes down and up, and a device that fails, as reported to programs. */
 #include <dlfcn.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/harness/harness.h"
 #include "tests/stock/devx.h"
@@ -65,6 +66,20 @@ Test(stock, port__down_then_up)
 			     "port states 1 (down) and 4 (active) do not alternate");
 	}
 	mlx5dv_devx_destroy_event_channel(ch);
+	st_close(ctx);
+}
+
+/* A program may close the descriptor itself, or close its context while an event is on its way. */
+Test(stock, async_event__without_a_reader_does_not_end_the_program)
+{
+	struct ibv_context *ctx = st_open();
+
+	close(ctx->async_fd);
+	ctx->async_fd = -1;
+	fault("link_down");
+	cr_assert(TH_WITHIN(ST_LIMIT_MS, state(ctx) == IBV_PORT_DOWN));
+	fault("");
+	cr_assert(TH_WITHIN(ST_LIMIT_MS, state(ctx) == IBV_PORT_ACTIVE));
 	st_close(ctx);
 }
 
