@@ -71,6 +71,7 @@ static int device_new(unsigned int index, const struct uv_kind *kind, struct uv_
 	pthread_mutex_init(&dev->ev_lock, NULL);
 	dev->index = index;
 	dev->kind = kind;
+	dev->left.dev = dev;
 	err = kind->open(dev);
 	if (err)
 		goto free_dev;

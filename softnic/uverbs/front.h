@@ -177,6 +177,8 @@ struct uv_device {
 	struct uv_obj **obj;		/* objects by handle; handle 0 is unused */
 	uint32_t nobj, obj_hint;
 	LIST_HEAD(, uv_ctx) ctxs;
+	/* owns the objects of closed contexts that the device refused to destroy */
+	struct uv_ctx left;
 
 	pthread_mutex_t ev_lock;
 	LIST_HEAD(, uv_obj) sources[UV_HASH];
@@ -265,6 +267,7 @@ void uv_obj_free(struct uv_obj *obj);
 int uv_obj_destroy(struct uv_obj *obj);
 /* For methods that destroy the one object that an attribute names. */
 int uv_obj_end(struct uv_ctx *ctx, enum uv_type type, struct ib_uverbs_ioctl_hdr *hdr, uint16_t id);
+/* Destroys the objects of a context, and those that earlier contexts left behind. */
 void uv_obj_purge(struct uv_ctx *ctx);
 
 /* ---- Functions of chan.c: changes to the list of channels need both locks */

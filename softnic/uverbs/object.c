@@ -86,11 +86,17 @@ int uv_obj_hold_handle(struct uv_obj *obj, unsigned int slot, enum uv_type type,
 	return err;
 }
 
-void uv_obj_free(struct uv_obj *obj)
+static void release_held(struct uv_obj *obj)
 {
 	for (size_t i = 0; i < sizeof(obj->held) / sizeof(obj->held[0]); i++)
 		if (obj->held[i])
 			obj->held[i]->users--;
+	memset(obj->held, 0, sizeof(obj->held));
+}
+
+void uv_obj_free(struct uv_obj *obj)
+{
+	release_held(obj);
 	obj->ctx->dev->obj[obj->handle] = NULL;
 	free(obj->queues);
 	free(obj);
@@ -150,19 +156,38 @@ static unsigned int turn_of(const struct uv_obj *obj)
 	}
 }
 
-/* Destroys the objects of a context. If the device refuses, the device keeps the object. */
-void uv_obj_purge(struct uv_ctx *ctx)
+/* The device refuses to destroy an object that an object of another context uses. An address handle has
+ * no users. */
+static void purge_object(struct uv_obj *obj)
+{
+	struct uv_device *dev = obj->ctx->dev;
+	int err = dev->kind->destroy(obj);
+
+	if (obj->end_events)
+		obj->end_events(obj);
+	obj->end_events = NULL;
+	if (!err || obj->type == UV_AH) {
+		uv_obj_free(obj);
+		return;
+	}
+	release_held(obj);
+	obj->ctx = &dev->left;
+}
+
+static void purge_objects(struct uv_ctx *ctx)
 {
 	for (unsigned int turn = 0; turn <= 6; turn++) {
 		for (uint32_t h = 1; h < ctx->dev->nobj; h++) {
 			struct uv_obj *obj = ctx->dev->obj[h];
 
-			if (!obj || obj->ctx != ctx || turn_of(obj) != turn)
-				continue;
-			obj->ctx->dev->kind->destroy(obj);
-			if (obj->end_events)
-				obj->end_events(obj);
-			uv_obj_free(obj);
+			if (obj && obj->ctx == ctx && turn_of(obj) == turn)
+				purge_object(obj);
 		}
 	}
+}
+
+void uv_obj_purge(struct uv_ctx *ctx)
+{
+	purge_objects(ctx);
+	purge_objects(&ctx->dev->left);
 }
