@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 
+#include <infiniband/verbs.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 
 #include "softnic/uverbs/front.h"
@@ -52,6 +53,9 @@ static int create_cq(struct uv_req *req, const struct ib_uverbs_ex_create_cq *co
 
 	uv_copy_in(&drv, sizeof(drv), req->uhw_in, req->uhw_in_len);
 	err = check(req->dev, core, &drv);
+	if (!err)
+		err = uv_pin_queue(drv.buf_addr, (uint64_t)drv.cqe_size << uv_log2_above(core->cqe + 1),
+				   drv.db_addr, IBV_ACCESS_LOCAL_WRITE);
 	if (!err)
 		err = uv_source_channel(cq, core->comp_channel);
 	if (!err)

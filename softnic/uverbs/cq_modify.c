@@ -47,7 +47,9 @@ int uv_resize_cq(struct uv_req *req)
 	if (drv.cqe_size != cq->cqe_size || drv.buf_addr & 63 || drv.reserved0 || drv.reserved1)
 		return -EINVAL;
 	entries = UINT32_C(1) << uv_log2_above(in.cqe + 1);
-	err = resize(cq, &drv, entries);
+	err = uv_pin(drv.buf_addr, (uint64_t)drv.cqe_size * entries, IBV_ACCESS_LOCAL_WRITE);
+	if (!err)
+		err = resize(cq, &drv, entries);
 	if (err)
 		return err;
 	resp.cqe = entries - 1;

@@ -215,6 +215,13 @@ int uv_pin(uint64_t start, uint64_t len, uint64_t access)
 	return pre_populate(start, len, access & (remote | IBV_ACCESS_LOCAL_WRITE));
 }
 
+int uv_pin_queue(uint64_t addr, uint64_t bytes, uint64_t record, uint64_t access)
+{
+	int err = bytes ? uv_pin(addr, bytes, access) : 0;
+
+	return err ? err : uv_pin(record, 8, 0);
+}
+
 int uv_create_channel(struct uv_req *req)
 {
 	struct ib_uverbs_create_comp_channel_resp resp;

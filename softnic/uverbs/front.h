@@ -341,6 +341,8 @@ int uv_qp_modified(struct uv_req *req, uint8_t state);
 int uv_create_channel(struct uv_req *req);
 /* Checks the range of a memory registration. Returns 0, -EINVAL or -EFAULT. */
 int uv_pin(uint64_t start, uint64_t len, uint64_t access);
+/* Checks the memory of a queue, which may have no bytes, and its doorbell record. */
+int uv_pin_queue(uint64_t addr, uint64_t bytes, uint64_t record, uint64_t access);
 /* Destroys the object that the command names. */
 int uv_destroy(struct uv_req *req);
 

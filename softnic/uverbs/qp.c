@@ -83,14 +83,19 @@ static uint32_t ts_format(const struct uv_device *dev)
 	return cap != 0;
 }
 
+static uint64_t queue_bytes(const struct mlx5_ib_create_qp *drv)
+{
+	uint64_t rq = drv->rq_wqe_count ? (uint64_t)drv->rq_wqe_count << drv->rq_wqe_shift : 0;
+
+	return rq + ((uint64_t)drv->sq_wqe_count << SQ_SHIFT);
+}
+
 /* Creates the QP at the device. One buffer holds both queues, the receive queue first; its pages
  * follow the context. */
 static int create(struct uv_device *dev, struct uv_obj *qp, const struct mlx5_ib_create_qp *drv)
 {
-	uint64_t rq = drv->rq_wqe_count ? (uint64_t)drv->rq_wqe_count << drv->rq_wqe_shift : 0;
-	uint64_t sq = (uint64_t)drv->sq_wqe_count << SQ_SHIFT;
 	size_t len;
-	uint8_t *cmd = uv_create_alloc(drv->buf_addr, rq + sq, 12, 0, &len);
+	uint8_t *cmd = uv_create_alloc(drv->buf_addr, queue_bytes(drv), 12, 0, &len);
 	uint8_t *qpc;
 
 	if (!cmd)
@@ -121,6 +126,8 @@ static int create_qp(struct uv_req *req)
 
 	uv_copy_in(&drv, sizeof(drv), req->uhw_in, req->uhw_in_len);
 	err = check(req->dev, &qp->cap, &drv);
+	if (!err)
+		err = uv_pin_queue(drv.buf_addr, queue_bytes(&drv), drv.db_addr, 0);
 	if (!err)
 		err = uv_qp_hold(qp);
 	if (!err)

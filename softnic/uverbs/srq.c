@@ -75,6 +75,9 @@ static int create_srq(struct uv_req *req, const struct ib_uverbs_create_srq *in,
 	if (!err)
 		err = check_driver(&drv);
 	if (!err)
+		err = uv_pin_queue(drv.buf_addr, UINT64_C(1) << (shape.log_size + shape.log_stride),
+				   drv.db_addr, 0);
+	if (!err)
 		err = create(req->dev, &drv, &shape, pdn, in->srq_limit, &srq->number);
 	if (err)
 		return err;

@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
+#include <rdma/mlx5-abi.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 
 #include "tests/stock/rig.h"
 
@@ -132,6 +134,42 @@ Test(stock, ioctl__headers_that_lie)
 	cr_expect_eq(errno, EFAULT);
 	c.hdr.object_id = 0x7777;
 	cr_expect_eq(run(ctx, &c), EPROTONOSUPPORT);
+	st_close(ctx);
+}
+
+/* Sends CREATE_CQ with a buffer and a doorbell record at these addresses. */
+static int create_cq_at(struct ibv_context *ctx, uint64_t buf, uint64_t record)
+{
+	const struct ib_uverbs_create_cq core = { .cqe = 15, .comp_channel = -1 };
+	const struct mlx5_ib_create_cq drv = {
+		.buf_addr = buf, .db_addr = record, .cqe_size = 64,
+		.flags = MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX,
+	};
+	const uint64_t command = IB_USER_VERBS_CMD_CREATE_CQ;
+	union command c = { .hdr = { .object_id = UVERBS_OBJECT_DEVICE,
+				      .method_id = UVERBS_METHOD_INVOKE_WRITE } };
+	uint8_t out[64] = { 0 };
+
+	add(&c, UVERBS_ATTR_WRITE_CMD, &command, sizeof(command));
+	add(&c, UVERBS_ATTR_CORE_IN, &core, sizeof(core));
+	add(&c, UVERBS_ATTR_CORE_OUT, out, sizeof(out));
+	add(&c, UVERBS_ATTR_UHW_IN, &drv, sizeof(drv));
+	return run(ctx, &c);
+}
+
+Test(stock, create_cq__memory_that_is_not_mapped_returns_efault)
+{
+	struct ibv_context *ctx = st_open();
+	uint8_t *hole = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	cr_assert_neq(hole, MAP_FAILED);
+	cr_assert_eq(munmap(hole + 4096, 4096), 0);
+	cr_expect_eq(create_cq_at(ctx, (uintptr_t)hole + 4096, (uintptr_t)hole), EFAULT);
+	cr_expect_eq(create_cq_at(ctx, (uintptr_t)hole + 4096 - 64, (uintptr_t)hole), EFAULT);
+	cr_expect_eq(create_cq_at(ctx, (uintptr_t)hole, (uintptr_t)hole + 4096), EFAULT);
+	cr_expect_neq(create_cq_at(ctx, (uintptr_t)hole, (uintptr_t)hole + 8192), EFAULT);
+	munmap(hole, 4096);
+	munmap(hole + 8192, 4096);
 	st_close(ctx);
 }
 
