@@ -271,6 +271,8 @@ void uv_ctx_close(struct uv_ctx *ctx)
 	pthread_mutex_lock(&ctx->dev->ev_lock);
 	if (ctx->async)
 		uv_chan_put(ctx->async);
+	/* The program may have closed a channel while an object of the context used it. */
+	uv_chan_reap(ctx->dev);
 	pthread_mutex_unlock(&ctx->dev->ev_lock);
 	LIST_REMOVE(ctx, link);
 	free(ctx);
