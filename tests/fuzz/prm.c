@@ -72,9 +72,9 @@ static const struct {
 	{ QP, AT_QPC, QPC_REMOTE_QPN, OF(QP) }, { QP, AT_QPC, QPC_RETRY, 1 }, { QP, AT_QPC, QPC_PM_STATE, 3 },
 	{ QP, AT_QPC + AT_ADS, ADS_ACK_TIMEOUT, 14 },
 	{ QP, AT_QPC + AT_ADS, ADS_PORT, 1 }, { QP, AT_QPC + AT_ADS, ADS_FL, 1 },
-	{ RMP, AT_RMPC + AT_WQ, WQ_PD, OF(PD) }, { RMP, AT_RMPC, RMPC_STATE, RMPC_RDY },
-	{ RMP, AT_RMPC + AT_WQ, WQ_LOG_STRIDE, 6 }, { RMP, AT_RMPC + AT_WQ, WQ_LOG_SIZE, 4 },
-	{ RMP, AT_RMPC + AT_WQ, WQ_TYPE, WQ_LINKED_LIST },
+	{ RMP, AT_WQ, WQ_PD, OF(PD) }, { RMP, AT_RMPC, RMPC_STATE, RMPC_RDY },
+	{ RMP, AT_WQ, WQ_LOG_STRIDE, 6 }, { RMP, AT_WQ, WQ_LOG_SIZE, 4 },
+	{ RMP, AT_WQ, WQ_TYPE, WQ_LINKED_LIST },
 	{ XRC_SRQ, AT_CTX, XSRQC_XRCD, OF(XRCD) }, { XRC_SRQ, AT_CTX, XSRQC_CQN, OF(CQ) },
 	{ XRC_SRQ, AT_CTX, XSRQC_PD, OF(PD) },
 };
@@ -109,7 +109,7 @@ static void put_addresses(uint8_t *c, enum kind kind, unsigned int slot)
 	if (kind == QP)
 		sn_set64(c + AT_QPC, QPC_DBR_ADDR, record_of(kind, slot));
 	if (kind == RMP)
-		sn_set64(c + AT_RMPC + AT_WQ, WQ_DBR_ADDR, record_of(kind, slot));
+		sn_set64(c + AT_WQ, WQ_DBR_ADDR, record_of(kind, slot));
 	if (kind == MKEY) {
 		sn_set64(c + AT_CTX, MKC_START, (uintptr_t)arena + DATA);
 		sn_set64(c + AT_CTX, MKC_LEN, DATA_LEN);
