@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # cm replaces the manager's thread, its clock and its random numbers.
 FUZZ_LDFLAGS_cm = $(patsubst %,-Wl$(comma)--wrap=%,clock_gettime pthread_create pthread_join getrandom)
-# It replaces the clock.
-FUZZ_LDFLAGS_roce = -Wl$(comma)--wrap=clock_gettime
+# These replace the clock.
+FUZZ_LDFLAGS_rings = -Wl$(comma)--wrap=clock_gettime
+FUZZ_LDFLAGS_roce = $(FUZZ_LDFLAGS_rings)
 # The server without its main().
 $(O)/tests/fuzz/vfio_user: $(call objs,$(filter-out %/main.c,$(VM_SRC)))
