@@ -109,7 +109,7 @@ NO_SUITE := harness canary tsan fuzz sh data walk $(call with_verbs,,stock uverb
 	$(call with_efa,,uverbs_efa efadv) $(if $(filter yes,$(HAVE_DAT2)),,dat2)
 SUITES := $(filter-out $(NO_SUITE),$(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/*.c)))))
 SUITES20 := $(if $(filter yes,$(HAVE_DAT2)),programs2)
-FUZZ_TARGETS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
+FUZZ_TARGETS := $(filter-out $(call with_verbs,,uverbs),$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
 TSAN_PROGS := $(patsubst tests/tsan/%.c,%,$(wildcard tests/tsan/*.c))
 EXAMPLES := $(wildcard examples/*.c)
 QUALIFY := $(wildcard qualify/*.py)
