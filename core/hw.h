@@ -97,8 +97,9 @@ struct dap_hw {
 	int (*qp_connect)(struct dap_ep *ep);
 	/* Moves the QP to the error state: all work is flushed, posted or still to be posted. */
 	int (*qp_error)(struct dap_ep *ep);
-	/* The peer has disconnected in an orderly way: completes the requests that have reached it,
-	 * for a limited time, before qp_error. NULL: completions always precede that message. */
+	/* The peer has ended the connection, or a request or receive has failed: completes earlier
+	 * requests that have reached the peer, for a limited time, before qp_error. NULL: their
+	 * completions always come first. */
 	void (*qp_settle)(struct dap_ep *ep);
 	/* Returns the reason of dap_ep_broken(), for the peer's log; may return NULL. NULL:
 	 * unknown. */

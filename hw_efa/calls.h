@@ -226,10 +226,10 @@ EFA_COLD void efa_poll_cq(struct efa_engine *eng);
  * tick. */
 EFA_COLD void efa_arm_device(struct efa_engine *eng);
 /*
- * Polls until no WQE of the endpoint is outstanding, or blocked has one of the EFA_B_* in stop.
- * False after this number of polls. To be called without the lock.
+ * Polls until no WQE of the endpoint is outstanding, or over() is true; over may be NULL. False after
+ * this number of polls. To be called without the lock.
  */
-EFA_COLD bool efa_await_sends(struct dap_ep *ep, uint32_t stop, unsigned int polls);
+EFA_COLD bool efa_await_sends(struct dap_ep *ep, bool (*over)(const struct efa_ep *e), unsigned int polls);
 void efa_tick(void *eng);
 
 /* ---- mr.c ---- */

@@ -129,16 +129,22 @@ int efa_qp_connect(struct dap_ep *ep)
 #define SETTLE_LOOKS 32u		/* polls between two looks at the clock */
 #define SETTLE_MS 500			/* limit; a live peer acknowledges at once */
 
+/* A failed request has no outstanding one before it. A peer that has vanished acknowledges nothing. */
+static bool is_settled(const struct efa_ep *e)
+{
+	return e->tx.failed || e->cold->gone_cqe.status || e->tx.blocked & EFA_B_ERROR;
+}
+
 /*
- * The peer's disconnect message takes another path than acknowledgements and may overtake them.
- * Sends that the peer has taken must not be flushed then. A send to a QP in error completes at
- * once.
+ * The peer's message takes another path than acknowledgements and may overtake them, and a request
+ * can fail before the answers to earlier ones have come. Sends that the peer has taken must not be
+ * flushed then. A send to a QP in error completes at once.
  */
 void efa_qp_settle(struct dap_ep *ep)
 {
 	uint64_t until = dap_now_ms() + SETTLE_MS;
 
-	while (!efa_await_sends(ep, EFA_B_HALT | EFA_B_ERROR, SETTLE_LOOKS) && dap_now_ms() < until)
+	while (!efa_await_sends(ep, is_settled, SETTLE_LOOKS) && dap_now_ms() < until)
 		;
 }
 
@@ -174,7 +180,7 @@ int efa_qp_error(struct dap_ep *ep)
 	if (over)
 		return 0;
 	err = eng->ctl->ops->qp_error(eng->ctl, &e->cold->qp);
-	if (err || !efa_await_sends(ep, 0, eng->driven ? FLUSH_PUMPS : FLUSH_LOOKS))
+	if (err || !efa_await_sends(ep, NULL, eng->driven ? FLUSH_PUMPS : FLUSH_LOOKS))
 		efa_qp_end(ep);
 	efa_enter(eng);
 	efa_drain(eng);

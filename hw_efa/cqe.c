@@ -178,7 +178,7 @@ void efa_poll_cq(struct efa_engine *eng)
 	efa_drain(eng);
 }
 
-bool efa_await_sends(struct dap_ep *ep, uint32_t stop, unsigned int polls)
+bool efa_await_sends(struct dap_ep *ep, bool (*over)(const struct efa_ep *e), unsigned int polls)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_engine *eng = e->tx.eng;
@@ -189,7 +189,7 @@ bool efa_await_sends(struct dap_ep *ep, uint32_t stop, unsigned int polls)
 			usleep(TURN_US);
 		efa_enter(eng);
 		efa_poll_cq(eng);
-		done = !e->sq.used || e->tx.blocked & stop;
+		done = !e->sq.used || (over && over(e));
 		efa_leave(eng);
 	}
 	return done;

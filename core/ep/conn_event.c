@@ -63,6 +63,14 @@ static void report_last_receive(struct dap_ep *ep)
 		dap_async_post(ep->obj.ia, DAP_EV_ASYNC_EP_BROKEN, &ep->obj, 0);
 }
 
+void dap_conn_settle(struct dap_ep *ep)
+{
+	const struct dap_hw *hw = ep->obj.ia->hw;
+
+	if (hw->qp_settle && ep->has_qp && dap_ep_fsm_next(dap_ep_state(ep), DAP_CAUSE_BROKEN) >= 0)
+		hw->qp_settle(ep);
+}
+
 bool dap_conn_finish(struct dap_ep *ep, enum dap_ep_cause cause, uint32_t event)
 {
 	if (dap_ep_fsm_next(dap_ep_state(ep), cause) < 0)

@@ -134,15 +134,13 @@ static void peer_gone(struct dap_ep *ep, uint32_t event)
 {
 	dap_log(DAP_LOG_CM, "endpoint %p of %s: the peer broke the connection, or its process or host has "
 		"ended", (void *)ep, ep->obj.ia->name);
+	dap_conn_settle(ep);
 	dap_conn_finish(ep, DAP_CAUSE_BROKEN, event);
 }
 
 static void ended_orderly(struct dap_ep *ep, uint32_t event)
 {
-	const struct dap_hw *hw = ep->obj.ia->hw;
-
-	if (hw->qp_settle && ep->has_qp)
-		hw->qp_settle(ep);
+	dap_conn_settle(ep);
 	dap_conn_finish(ep, DAP_CAUSE_ENDED, event);
 }
 

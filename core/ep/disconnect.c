@@ -100,6 +100,8 @@ static void on_broken_timer(void *arg)
 
 	pthread_mutex_lock(&own->lock);
 	event = dap_conn_end_event(dap_ep_state(ep), DAP_CM_BROKEN);
+	if (incarnation == own->incarnation)
+		dap_conn_settle(ep);
 	if (incarnation == own->incarnation && dap_conn_finish(ep, DAP_CAUSE_BROKEN, event)) {
 		why = hw->qp_why ? hw->qp_why(ep) : NULL;
 		dap_log(DAP_LOG_CM, "endpoint %p of %s: this side broke the connection: %s", (void *)ep,

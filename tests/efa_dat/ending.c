@@ -60,6 +60,55 @@ Test(efa_ending, sends__that_have_come_before_an_abrupt_end_by_a_device)
 	ends_by(DAT_CLOSE_ABRUPT_FLAG, BUSY);
 }
 
+/* The last request fails at this end, at once. The requests before it are still on their way. */
+static void fails_here(const char *params)
+{
+	for (int round = 0; round < ROUNDS; round++) {
+		pair_open(params, params);
+		for (uint32_t i = 0; i < MESSAGES; i++)
+			ok(do_recv(&b, i, 0, 64));
+		for (uint32_t i = 0; i < MESSAGES; i++)
+			ok(do_send(&a, i, 0, 8));
+		ok(do_read(&a, MESSAGES, MEM, 0, 8));
+		for (uint32_t i = 0; i < MESSAGES; i++)
+			cr_assert_eq(took(a.req, i), DAT_DTO_SUCCESS, "round %d: send %u failed", round, i);
+		cr_assert_eq(took(a.req, MESSAGES), DAT_DTO_ERR_LOCAL_PROTECTION);
+		both_broken();
+		pair_close();
+	}
+}
+
+/* The peer has no room for the last message, and breaks the connection. It has taken those before it. */
+static void fails_there(const char *params)
+{
+	for (int round = 0; round < ROUNDS; round++) {
+		pair_open(params, params);
+		for (uint32_t i = 0; i <= MESSAGES; i++)
+			ok(do_recv(&b, i, 0, i < MESSAGES ? 64 : 4));
+		for (uint32_t i = 0; i <= MESSAGES; i++)
+			ok(do_send(&a, i, 0, 8));
+		for (uint32_t i = 0; i < MESSAGES; i++)
+			cr_assert_eq(took(b.recv, i), DAT_DTO_SUCCESS);
+		cr_assert_eq(took(b.recv, MESSAGES), DAT_DTO_ERR_LOCAL_LENGTH);
+		both_broken();
+		for (uint32_t i = 0; i < MESSAGES; i++)
+			cr_assert_eq(took(a.req, i), DAT_DTO_SUCCESS, "round %d: send %u failed", round, i);
+		pair_close();
+	}
+}
+
+Test(efa_ending, sends__before_a_request_that_fails_are_not_flushed)
+{
+	fails_here("efa_reorder=256");
+	fails_here(BUSY);
+}
+
+Test(efa_ending, sends__before_a_message_that_the_peer_refuses_are_not_flushed)
+{
+	fails_there("efa_reorder=256");
+	fails_there(BUSY);
+}
+
 /*
  * Until a has disconnected, neither b's consumer nor the library's thread polls for b. If no message
  * asks b to poll, this takes more than ten seconds, because a has to time out.
