@@ -93,6 +93,18 @@ static void settle_earlier_writes(struct model *m, const struct obj *ep, const s
 	}
 }
 
+/* An EFA writes each segment by itself, so those that are inside the window may have arrived. */
+static void forget_segments(struct model *m, const struct work *w)
+{
+	const struct obj *o = &m->objs[w->process][w->slot];
+	int from = w->at > o->off ? w->at : o->off, end = w->at + w->len;
+
+	if (end > o->off + o->len)
+		end = o->off + o->len;
+	if (m->eager && w->n > 1 && end > from)
+		range_forget(m, w->process, from, end - from);
+}
+
 static void settle(struct model *m, int process, const struct obj *ep, struct work *w,
 		   DAT_DTO_COMPLETION_STATUS status)
 {
@@ -117,9 +129,11 @@ static void settle(struct model *m, int process, const struct obj *ep, struct wo
 		store_remote(m, w);
 	} else if ((w->kind == WRITE || w->kind == READ) && !w->visible) {
 		range_hold(m, w->process, w->at, w->len, -1);
-		/* A refused write changes no byte. */
+		/* A refused write of one segment changes no byte. */
 		if (w->kind == WRITE && w->data && status != DAT_DTO_ERR_REMOTE_ACCESS)
 			range_forget(m, w->process, w->at, w->len);
+		else if (w->kind == WRITE && status == DAT_DTO_ERR_REMOTE_ACCESS)
+			forget_segments(m, w);
 	}
 	free(w->data);
 	w->data = NULL;
