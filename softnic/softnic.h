@@ -75,8 +75,8 @@ struct softnic_config {
 	uint64_t seed;
 	/*
 	 * The BAR page that begins with the internal timer: 64 bits, big-endian, in ns. It is updated
-	 * with each CQE and once a millisecond. Needs SOFTNIC_SCAN_UARS. CQEs then have timestamps of
-	 * this timer. This page and later ones are no UARs. 0: no timer and no timestamps.
+	 * with each CQE and once a millisecond. Needs SOFTNIC_SCAN_UARS. CQEs then have timestamps.
+	 * This page and later ones are no UARs. 0: there is no such page.
 	 */
 	uint32_t timer_page;
 	struct softnic_host host;
@@ -134,6 +134,12 @@ int softnic_bar_fd(struct softnic *nic, size_t *size);
  */
 void softnic_mmio_write(struct softnic *nic, uint32_t page, uint32_t offset, const void *data,
 			size_t len);
+
+/*
+ * Returns the internal timer, in ns. Free-running timestamps are times of this timer. Without timer_page
+ * and SOFTNIC_COLD, CQEs have timestamps only after the first call.
+ */
+uint64_t softnic_timer(struct softnic *nic);
 
 /* Drives the device on the calling thread until idle. True if there was work. */
 bool softnic_pump(struct softnic *nic);

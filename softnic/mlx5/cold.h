@@ -39,7 +39,7 @@ struct sn_iseg {
 	be32_t initializing;		/* bit 31: the function is initializing */
 	struct sn_health health;
 	be32_t rsvd2[880];
-	be32_t timer_high, timer_low;
+	be64_t timer;			/* internal timer, in ns */
 	be32_t rsvd3[2];
 	be32_t health_counter;
 };
@@ -47,7 +47,7 @@ SN_AT(struct sn_iseg, cmdq_high, 0x10);
 SN_AT(struct sn_iseg, cmd_doorbell, 0x18);
 SN_AT(struct sn_iseg, initializing, 0x1fc);
 SN_AT(struct sn_iseg, health, 0x200);
-SN_AT(struct sn_iseg, timer_high, 0x1000);
+SN_AT(struct sn_iseg, timer, 0x1000);
 SN_AT(struct sn_iseg, health_counter, 0x1010);
 
 enum sn_nic_interface { SN_NIC_FULL = 0, SN_NIC_DISABLED = 1, SN_NIC_SW_RESET = 7 };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Completion entries. PRM "Completion queue element", version 1 (user index). */
+#include <time.h>
+
 #include "softnic/mlx5/dev.h"
 
 struct cqe64 {
@@ -94,6 +96,19 @@ static void fill_datagram(struct cqe64 *e, const struct sn_datagram *d)
 	e->flags_rqpn = to_be32((d->grh ? 1u << 28 : 0) | d->sqpn);
 }
 
+/* PRM, ts_format. Real time: seconds in the upper half, ns in the lower one. */
+static uint64_t timestamp(const struct sn_qp *qp, const struct sn_cqe *c)
+{
+	struct timespec now;
+
+	if (!__atomic_load_n(&qp->nic->stamps, __ATOMIC_RELAXED) || is_error(c))
+		return 0;
+	if (!qp->real_time)
+		return sn_internal_timer(qp->nic);
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec << 32 | (uint64_t)now.tv_nsec;
+}
+
 /*
  * Fills a CQE of version 1, where the user index replaces the SRQ number of version 0. Bytes that
  * have no meaning in this kind of CQE are zero, so that a driver that reads a wrong field is
@@ -115,7 +130,7 @@ static void fill_cqe(struct cqe64 *e, const struct sn_qp *qp, const struct sn_cq
 	e->imm_inval_pkey = c->imm;
 	memset(&e->app, 0, 4);
 	e->byte_cnt = to_be32(c->byte_cnt);
-	e->timestamp = to_be64(qp->nic->config.timer_page ? sn_internal_timer(qp->nic) : 0);
+	e->timestamp = to_be64(timestamp(qp, c));
 	if (is_error(c)) {
 		((uint8_t *)e)[CQE_VENDOR] = c->vendor;
 		((uint8_t *)e)[CQE_SYNDROME] = c->syndrome;

@@ -17,7 +17,6 @@ enum {
 	RFR = 31,			/* bit "recovery flow required" */
 	HEALTH_TICK_NS = 10000000,
 	MANY_KEYS = 32,			/* number of mkeys for the quirk SN_Q_NO_HEARTBEAT */
-	TIMER_TICK_NS = 1000,
 };
 
 static void put32(be32_t *at, uint32_t v)
@@ -55,10 +54,8 @@ void sn_iseg_fatal(struct sn_nic *nic, uint8_t syndrome)
 static void tick(struct sn_nic *nic)
 {
 	struct sn_iseg *s = sn_iseg(nic);
-	uint64_t now = sn_now();
+	uint64_t now = sn_internal_timer(nic);
 
-	put32(&s->timer_high, (uint32_t)(now / TIMER_TICK_NS >> 32));
-	put32(&s->timer_low, (uint32_t)(now / TIMER_TICK_NS));
 	if (!sn_quirk(nic, SN_Q_NO_HEARTBEAT) || nic->mkeys.live < MANY_KEYS)
 		put32(&s->health_counter, (uint32_t)(now / HEALTH_TICK_NS) & 0xffffff);
 }

@@ -25,6 +25,7 @@ static void init(struct sn_nic *nic, const struct softnic_config *config)
 	nic->dev->bar_fd = -1;
 	nic->dev->epoll_fd = nic->dev->event_fd = nic->dev->timer_fd = -1;
 	nic->dev->roce_en = true;
+	nic->stamps = config->timer_page || config->flags & SOFTNIC_COLD;
 }
 
 static void free_tables(struct sn_nic *nic)

@@ -344,6 +344,7 @@ struct sn_qp {
 	uint8_t retry_count, rnr_retry, min_rnr_nak;
 	uint8_t log_msg_max;
 	bool rre, rwe, rae;
+	bool real_time;		/* timestamps are seconds and ns, and not the internal timer */
 	bool umr_only;		/* a QP of type REG_UMR: the driver's own, without a PD */
 
 	/* send queue; its counters are WQEBB indexes modulo 2^16 */
@@ -425,6 +426,7 @@ struct sn_nic {
 	unsigned int rings;	/* number of doorbells on the fast path, see uar_plain.c */
 	/* the device's thread is driving, so no work may be deferred */
 	bool thread_driven;
+	bool stamps;		/* CQEs have timestamps; atomic */
 
 	/* fields that only the device half uses: BAR, thread, ... (dev.h) */
 	struct sn_device *dev;

@@ -82,9 +82,10 @@ static uint8_t read_sizes(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *qp
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "rq_type %u: not in the caps", rq_type);
 	if (sn_get(ctx, QPC_WQ_SIGN))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "signature: not in the caps");
-	if (sn_get(ctx, QPC_TS_FORMAT) == TS_FREE_RUNNING &&
-	    !(c->nic->config.flags & SOFTNIC_FREE_RUNNING))
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "ts_format: qp_ts_format is real time only");
+	qp->real_time = !(c->nic->config.flags & SOFTNIC_FREE_RUNNING);
+	if (sn_get(ctx, QPC_TS_FORMAT) == (qp->real_time ? TS_FREE_RUNNING : TS_REAL_TIME))
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "ts_format: qp_ts_format is %s only",
+				     qp->real_time ? "real time" : "free running");
 	if (!read_scatter(ctx, qp))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "cs_req %#x, cs_res %#x",
 				     sn_get(ctx, QPC_CS_REQ), sn_get(ctx, QPC_CS_RES));

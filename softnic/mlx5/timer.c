@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/dev.h"
 
 uint64_t sn_now(void)
@@ -14,16 +15,32 @@ uint64_t sn_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* Where the driver reads the timer: in a page of its own, or in the initialization segment. */
+static be64_t *timer_at(struct sn_nic *nic)
+{
+	if (nic->config.timer_page)
+		return (void *)(nic->dev->bar + (size_t)nic->config.timer_page * SN_PAGE);
+	return nic->dev->cold ? &sn_iseg(nic)->timer : NULL;
+}
+
 /* If two threads write, the one that read the clock first must not set the timer back. */
 uint64_t sn_internal_timer(struct sn_nic *nic)
 {
-	be64_t *at = (void *)(nic->dev->bar + (size_t)nic->config.timer_page * SN_PAGE);
-	uint64_t now = sn_now(), old = __atomic_load_n(&at->be, __ATOMIC_RELAXED);
+	be64_t *at = timer_at(nic);
+	uint64_t now = sn_now(), old = at ? __atomic_load_n(&at->be, __ATOMIC_RELAXED) : UINT64_MAX;
 
 	while (be64toh(old) < now && !__atomic_compare_exchange_n(&at->be, &old, htobe64(now), false,
 								  __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 	return now;
+}
+
+uint64_t softnic_timer(struct softnic *handle)
+{
+	struct sn_nic *nic = (struct sn_nic *)handle;
+
+	__atomic_store_n(&nic->stamps, true, __ATOMIC_RELAXED);
+	return sn_internal_timer(nic);
 }
 
 static void heap_put(struct sn_nic *nic, uint32_t i, struct sn_timer *t)

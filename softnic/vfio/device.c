@@ -29,7 +29,7 @@ static void irq(void *ctx, unsigned int vector)
 static int start(struct vf_device *dev)
 {
 	struct softnic_config config = {
-		.flags = SOFTNIC_COLD | SOFTNIC_SCAN_UARS | SOFTNIC_THREAD_BACKOFF,
+		.flags = SOFTNIC_COLD | SOFTNIC_SCAN_UARS | SOFTNIC_THREAD_BACKOFF | SOFTNIC_FREE_RUNNING,
 		.index = dev->group->index,
 		.host = { .dma = dma, .irq = irq, .ctx = dev },
 	};
