@@ -131,6 +131,13 @@ struct dap_event {
 		} async;
 		void *software;
 	};
+	uint64_t stamp;			/* timestamp of the CQE, as the adapter wrote it; 0: none */
+};
+
+/* A timestamp for the consumer; members as in struct dapl_stamp of dapl_direct.h. */
+struct dap_stamp {
+	uint64_t realtime, raw;
+	uint32_t error, khz;
 };
 
 /* Address of one end of a connection, exchanged by the connection manager. Independent of the NIC;

@@ -11,6 +11,7 @@
 #include "core/front/level.h"
 
 struct dapl_work;
+struct dapl_stamp;
 
 struct dap_hot {
 	DAT_RETURN (*post_send)(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET *, DAT_DTO_COOKIE,

@@ -63,6 +63,9 @@ struct dap_hw {
 	 * the adapter. NULL: unknown. A snapshot. */
 	void (*cq_total)(struct dap_evd *evd, uint64_t *dequeued, uint64_t *missed,
 			 uint64_t *events);
+	/* Converts the timestamp of a completion; 0: there is none. A software adapter may write
+	 * timestamps only after the first call. NULL: the adapter writes none. */
+	void (*stamp)(struct dap_ia *ia, uint64_t raw, struct dap_stamp *stamp);
 	/* Waits until every hot dequeue that may have read the old value of evd->slow has
 	 * returned. */
 	void (*cq_settle)(struct dap_evd *evd);

@@ -75,6 +75,8 @@ static void caps_read(const struct m5_hca_cap *c, struct m5_dev_caps *caps)
 		.umr_fence = umr_fence(field(c->flags40, 20, 2)),
 		.windows = !field(c->flags40, 22, 2),
 		.cqe_version = (uint8_t)field(c->cqe_version, 0, 4),
+		.sq_ts = (uint8_t)field(c->ts_formats, 30, 2),
+		.timer_khz = be32_to_cpu(c->timer_khz),
 		.ethernet = field(c->ports, 8, 2) == 1,
 		.bf = field(c->bf, 31, 1) != 0,
 		.reorders = field(c->max_pd, 11, 1) || field(c->max_msg, 21, 1),
@@ -123,6 +125,26 @@ int m5_cmd_caps(struct m5_ctl *ctl, struct m5_dev_caps *caps)
 		caps_read(&out->cap, caps);
 		err = order_read(ctl, out, caps);
 	}
+	free(out);
+	return err;
+}
+
+int m5_cmd_ts_format(struct m5_ctl *ctl, const struct m5_dev_caps *caps, enum m5_ts *format)
+{
+	struct m5_query_hca_cap_out *out;
+	const struct m5_roce_cap *c;
+	int err;
+
+	*format = (enum m5_ts)caps->sq_ts;
+	if (!caps->ethernet)
+		return 0;
+	out = calloc(1, sizeof(*out));
+	if (!out)
+		return -ENOMEM;
+	c = (const void *)&out->cap;
+	err = query_caps(ctl, M5_CAP_ROCE_CUR, out);
+	if (!err)
+		*format = (enum m5_ts)field(c->w00, 0, 2);
 	free(out);
 	return err;
 }

@@ -9,6 +9,9 @@
 #include "hw_mlx5/ctl/ctl.h"
 #include "hw_mlx5/ifc.h"
 
+/* Formats of timestamps that a device supports: the values of its capabilities. */
+enum m5_ts { M5_TS_FREE_RUNNING, M5_TS_REAL_TIME, M5_TS_BOTH };
+
 struct m5_dev_caps {
 	uint32_t max_srq, max_srq_wqe;
 	uint32_t max_qp, max_qp_blocks, max_cq, max_cqe, max_mkey, max_pd;
@@ -21,6 +24,8 @@ struct m5_dev_caps {
 	uint8_t umr_fence;		/* fm_ce_se bits that a WQE needs if it follows the change
 					 * of a key */
 	uint8_t cqe_version;		/* 1: CQEs carry the user index */
+	uint8_t sq_ts;			/* enum m5_ts, of send queues */
+	uint32_t timer_khz;		/* frequency of the internal timer */
 	bool bf, cq_resize;
 	bool windows;			/* firmware lets UMRs change atomic rights and KLM lists */
 	bool ethernet;
@@ -45,6 +50,8 @@ int m5_cmd_obj(struct m5_ctl *ctl, struct m5_obj *obj, const void *in, size_t in
 	       size_t outlen);
 
 int m5_cmd_caps(struct m5_ctl *ctl, struct m5_dev_caps *caps);
+/* Returns the timestamp formats of QPs. */
+int m5_cmd_ts_format(struct m5_ctl *ctl, const struct m5_dev_caps *caps, enum m5_ts *format);
 
 /* Converts M5_ACCESS_* to M5_MKC_*; the result always includes local read. */
 uint32_t m5_mkc_rights(unsigned int access);

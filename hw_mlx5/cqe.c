@@ -190,11 +190,13 @@ bool m5_cqe_slow(struct dap_evd *evd, struct m5_slow_cqe *r)
 	char text[160];
 
 	*r = (struct m5_slow_cqe){ 0 };
-	if (ep)
+	if (ep) {
 		visible = take_cqe(r, ep, cqe);
-	else
+		r->ev.stamp = is_error(cqe) ? 0 : be64_to_cpu(cqe->timestamp);
+	} else {
 		dap_log(DAP_LOG_ERR, "EVD %p of %s: ignored a CQE without an endpoint: %s", (void *)evd,
 			evd->obj.ia->name, m5_decode_cqe(cqe, text, sizeof(text)));
+	}
 	cq->aside += !visible;
 	m5_cq_publish(cq, cq->ci + 1);
 	return visible;

@@ -29,6 +29,7 @@ static void attr(struct dap_caps *caps, const char *name, const char *value)
 static void caps_named(struct dap_caps *caps, const struct m5_ia *m)
 {
 	static const char *const scatter[] = { "off", "receives", "receives and reads" };
+	static const char *const stamps[] = { "free running", "real time", "free running or real time" };
 	char text[sizeof(caps->attr[0].value)];
 
 	attr(caps, "device", m->ctl->device);
@@ -49,6 +50,7 @@ static void caps_named(struct dap_caps *caps, const struct m5_ia *m)
 	attr(caps, "numa_node", text);
 	attr(caps, "queue_memory", m->ctl->arena ? m5_arena_kind(m->ctl->arena) : M5_SMALL_PAGES);
 	attr(caps, "scatter_cqe", scatter[m->params.scatter_cqe]);
+	attr(caps, "timestamps", m->dev.sq_ts <= M5_TS_BOTH ? stamps[m->dev.sq_ts] : "unknown");
 	snprintf(text, sizeof(text), "%s%s", m->inline_model ? "model" : "silicon",
 		 m5_hot_kind(m->v3, m->locked));
 	attr(caps, "hot_functions", text);
@@ -210,6 +212,7 @@ static int start(struct dap_ia *ia, char *why, size_t whylen)
 	m->v3 = m5_isa_v3() && !m->params.base;
 	m->calls = m5_hot_calls(m->v3, m->locked);
 	pthread_mutex_init(&m->lock, NULL);
+	pthread_mutex_init(&m->clock.lock, NULL);
 	return 0;
 }
 
@@ -243,6 +246,7 @@ void m5_ia_close(struct dap_ia *ia)
 	m5_uidx_close(m);
 	m5_arena_close(&m->arena, m->ctl);
 	m->ctl->ops->close(m->ctl);
+	pthread_mutex_destroy(&m->clock.lock);
 	pthread_mutex_destroy(&m->lock);
 }
 
@@ -280,6 +284,7 @@ const struct dap_hw m5_hw = {
 	.cq_drain_fd = m5_cq_drain_fd,
 	.cq_settle = m5_cq_settle,
 	.cq_total = m5_cq_total,
+	.stamp = m5_stamp,
 	.srq_create = m5_srq_create,
 	.srq_destroy = m5_srq_destroy,
 	.srq_resize = m5_srq_resize,

@@ -103,14 +103,25 @@ struct m5_hca_cap {
 	be32_t max_pd;			/* 64: log_max_pd 20:16, dp_ordering_ooo_all_rc 11 */
 	be32_t w68[2];
 	be32_t max_rmp;			/* 70: log_max_rmp 28:24 */
-	be32_t rest[35];
+	be32_t w74[5];
+	be32_t ts_formats;		/* 88: sq_ts_format 31:30 */
+	be32_t w8c[4];
+	be32_t timer_khz;		/* 9c: device_frequency_khz */
+	be32_t rest[24];
 };
 WIRE_SIZE(struct m5_hca_cap, 256);
+WIRE_AT(struct m5_hca_cap, ts_formats, 0x88);
+WIRE_AT(struct m5_hca_cap, timer_khz, 0x9c);
 WIRE_AT(struct m5_hca_cap, max_rmp, 0x70);
 WIRE_AT(struct m5_hca_cap, max_ra, 0x28);
 WIRE_AT(struct m5_hca_cap, flags40, 0x40);
 WIRE_AT(struct m5_hca_cap, max_wqe_sz_sq, 0x50);
 WIRE_AT(struct m5_hca_cap, max_pd, 0x64);
+
+/* "RoCE Capabilities", the fields in use. */
+struct m5_roce_cap {
+	be32_t w00;			/* qp_ts_format 1:0 */
+};
 
 /* "HCA Capabilities 2", the fields in use. */
 struct m5_hca_cap_2 {

@@ -280,6 +280,16 @@ struct m5_srq {
 };
 _Static_assert(sizeof(struct m5_srq) <= DAP_HW_SRQ_SIZE, "SRQ area");
 
+/* For clock.c; all members are protected by lock. */
+struct m5_clock {
+	pthread_mutex_t lock;
+	bool started, works;
+	enum m5_ts format;
+	/* The same moment by the internal timer and by CLOCK_REALTIME, within error ns; ticks is 0 before
+	 * the first reading. */
+	uint64_t ticks, realtime, error;
+};
+
 struct m5_ia {
 	struct m5_ctl *ctl;
 	struct m5_dev_caps dev;
@@ -302,6 +312,7 @@ struct m5_ia {
 	pthread_mutex_t lock;
 	struct m5_window *windows[M5_WINDOW_BUCKETS];	/* hash table by key; protected by lock */
 	const struct dap_hot *calls;	/* hot functions of the hardware, by v3 and locked */
+	struct m5_clock clock;
 };
 _Static_assert(sizeof(struct m5_ia) <= DAP_HW_IA_SIZE, "IA area");
 

@@ -41,6 +41,9 @@ int m5_recv_count(struct dap_ep *ep, uint32_t *recvs);
 void m5_ep_total(struct dap_ep *ep, struct dap_ep_counts *counts);
 void m5_cq_total(struct dap_evd *evd, uint64_t *dequeued, uint64_t *missed, uint64_t *events);
 
+/* clock.c */
+void m5_stamp(struct dap_ia *ia, uint64_t raw, struct dap_stamp *stamp);
+
 /* qp.c */
 int m5_qp_create(struct dap_ep *ep);
 int m5_qp_destroy(struct dap_ep *ep);

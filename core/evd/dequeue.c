@@ -68,20 +68,35 @@ static bool is_idle(struct core_evd *evd)
 	return true;
 }
 
-int dap_evd_dequeue_cold(struct dap_evd *handle, struct dap_event *ev)
+/* apart: no thread is on the hot path meanwhile. */
+static int dequeue(struct core_evd *evd, bool apart, struct dap_event *ev)
 {
-	struct core_evd *evd = core_evd(handle);
 	int err;
 
 	if (is_idle(evd))
 		return DAP_ERR(DAP_QUEUE_EMPTY, DAP_SUB_NONE);
 	pthread_mutex_lock(&evd->cq_lock);
+	if (apart)
+		dap_evd_leave_hot_path(evd);
 	if (evd->counted)
 		dap_evd_collect(evd);
 	err = dequeue_event(evd, ev);
 	if (evd->unarmed)
 		dap_evd_cno_poll(evd);
+	if (apart)
+		dap_evd_join_hot_path(evd);
 	pthread_mutex_unlock(&evd->cq_lock);
 	__atomic_add_fetch(err ? &evd->counts.missed : &evd->counts.found, 1, __ATOMIC_RELAXED);
 	return err;
+}
+
+int dap_evd_dequeue_cold(struct dap_evd *evd, struct dap_event *ev)
+{
+	return dequeue(core_evd(evd), false, ev);
+}
+
+/* Other threads of a threadsafe instance may be on the hot path. */
+int dap_evd_dequeue_stamped(struct dap_evd *evd, struct dap_event *ev)
+{
+	return dequeue(core_evd(evd), evd->obj.ia->threadsafe, ev);
 }

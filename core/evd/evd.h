@@ -91,6 +91,8 @@ static inline struct dap_event *dap_evd_stash_at(const struct core_evd *evd, uin
 int dap_evd_post(struct dap_evd *evd, const struct dap_event *ev);
 /* The slow path of dequeue: evd->slow is non-zero or the CQ is empty. Returns 0 or a DAP_ERR. */
 int dap_evd_dequeue_cold(struct dap_evd *evd, struct dap_event *ev);
+/* The same in any state of evd->slow, for the timestamp in ev. */
+int dap_evd_dequeue_stamped(struct dap_evd *evd, struct dap_event *ev);
 /* Called when a stream of connection events or requests starts or stops feeding the EVD. */
 void dap_evd_feed(struct dap_evd *evd);
 void dap_evd_unfeed(struct dap_evd *evd);

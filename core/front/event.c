@@ -7,6 +7,8 @@
 #include "core/front/slots.h"
 #include "core/ia.h"
 
+#include <dat/dapl_direct.h>
+
 _Static_assert(DAP_DTO_REMOTE_ACCESS == (int)DAT_DTO_ERR_REMOTE_ACCESS &&
 	       DAP_RMR_OPERATION_FAILED == (int)DAT_RMR_OPERATION_FAILED, "status numbers are DAT's");
 _Static_assert(DAP_EV_UNREACHABLE == (int)DAT_CONNECTION_EVENT_UNREACHABLE &&
@@ -184,6 +186,37 @@ DAT_RETURN front_evd_dequeue_n(DAT_EVD_HANDLE handle, DAT_COUNT max, DAT_EVENT *
 				 : dequeue_each(hot, evd, max, events, count);
 	count_dequeued(evd, ret == DAT_SUCCESS ? *count : 0, events);
 	return ret;
+}
+
+DAT_RETURN front_evd_dequeue_ts(DAT_EVD_HANDLE handle, DAT_EVENT *event, struct dapl_stamp *stamp)
+{
+	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
+	struct dap_stamp s;
+	struct dap_event ev;
+	struct dap_ia *ia;
+	int err;
+
+	if (!evd)
+		return front_bad_handle(DAP_SUB_HANDLE_EVD);
+	if (!event)
+		return front_bad_arg(2);
+	if (!stamp)
+		return front_bad_arg(3);
+	ia = evd->obj.ia;
+	if (!ia->hw->stamp) {
+		dap_log(DAP_LOG_WARN, "%s: dapl_evd_dequeue_ts is refused, because this adapter writes no "
+			"timestamps", ia->name);
+		return front_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
+	}
+	err = dap_evd_dequeue_stamped(evd, &ev);
+	ia->hw->stamp(ia, err ? 0 : ev.stamp, &s);
+	if (!err) {
+		front_event(&ev, evd, event);
+		*stamp = (struct dapl_stamp){ .realtime = s.realtime, .raw = s.raw, .error = s.error,
+					      .khz = s.khz };
+	}
+	count_dequeued(evd, !err, event);
+	return front_return(err);
 }
 
 DAT_RETURN front_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,

@@ -53,7 +53,7 @@ struct front_provider {
 static struct dapl_direct checked_direct = {
 	.magic = DAPL_DIRECT_MAGIC, .size = sizeof(checked_direct),
 	.evd_dequeue_n = front_evd_dequeue_n, .cno_fd = front_cno_fd,
-	.ep_post_n = front_ep_post_n,
+	.ep_post_n = front_ep_post_n, .evd_dequeue_ts = front_evd_dequeue_ts,
 };
 
 #define SLOT(call) .call##_func = front_##call

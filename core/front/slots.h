@@ -47,6 +47,7 @@ DAT_RETURN front_evd_free(DAT_EVD_HANDLE evd);
 /* the extension in dapl_direct.h */
 DAT_RETURN front_evd_dequeue_n(DAT_EVD_HANDLE evd, DAT_COUNT max, DAT_EVENT *events,
 			       DAT_COUNT *count);
+DAT_RETURN front_evd_dequeue_ts(DAT_EVD_HANDLE evd, DAT_EVENT *event, struct dapl_stamp *stamp);
 DAT_RETURN front_ep_post_n(DAT_EP_HANDLE ep, DAT_COUNT n, const struct dapl_work *work,
 			   DAT_COUNT *posted);
 DAT_RETURN front_cno_fd(DAT_CNO_HANDLE cno, int *fd);

@@ -127,6 +127,9 @@ struct m5_ctl_ops {
 	 */
 	int (*next_hop)(struct m5_ctl *ctl, void *pd_priv, const uint8_t gid[16], uint8_t mac[6]);
 
+	/* Reads the internal timer. From the first call on, a software adapter writes timestamps. */
+	int (*timer)(struct m5_ctl *ctl, uint64_t *ticks);
+
 	/* Does the pending work of a software adapter that callers drive; NULL: hardware. */
 	void (*drive)(struct m5_ctl *ctl);
 	/* Passes an 8-byte doorbell to a software adapter that callers drive. */

@@ -50,6 +50,12 @@ static void soft_doorbell(struct m5_ctl *ctl, uint32_t page, uint32_t offset, ui
 	softnic_mmio_write(ctl->soft, page, offset, &value, sizeof(value));
 }
 
+static int soft_timer(struct m5_ctl *ctl, uint64_t *ticks)
+{
+	*ticks = softnic_timer(ctl->soft);
+	return 0;
+}
+
 static const struct m5_ctl_ops soft_ops = {
 	.access = "model",
 	.close = soft_close,
@@ -74,6 +80,7 @@ static const struct m5_ctl_ops soft_ops = {
 	.async_fd = soft_async_fd,
 	.async_read = soft_async_read,
 	.port = soft_port,
+	.timer = soft_timer,
 	.drive = soft_drive,
 	.doorbell = soft_doorbell,
 };

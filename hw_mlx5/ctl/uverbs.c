@@ -45,6 +45,18 @@ static int uv_obj_create(struct m5_ctl *ctl, const void *in, size_t inlen, void 
 	return err;
 }
 
+/* The kernel maps the timer, so this is a load from the adapter. */
+static int uv_timer(struct m5_ctl *ctl, uint64_t *ticks)
+{
+	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
+
+	if (ibv_query_rt_values_ex(dv_of(ctl)->ctx, &values) ||
+	    !(values.comp_mask & IBV_VALUES_MASK_RAW_CLOCK))
+		return -EOPNOTSUPP;
+	*ticks = (uint64_t)values.raw_clock.tv_nsec;	/* libmlx5: ticks, all in this member */
+	return 0;
+}
+
 static void uv_close(struct m5_ctl *ctl)
 {
 	struct m5_ctl_uverbs *u = uv_of(ctl);
@@ -70,6 +82,7 @@ static const struct m5_ctl_ops uv_ops = {
 	.async_fd = uv_async_fd,
 	.async_read = uv_async_read,
 	.port = uv_port,
+	.timer = uv_timer,
 	.next_hop = uv_next_hop,
 };
 

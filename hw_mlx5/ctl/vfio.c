@@ -70,6 +70,7 @@ static const struct m5_ctl_ops vf_ops = {
 	.async_fd = vf_async_fd,
 	.async_read = vf_async_read,
 	.port = vf_port,
+	.timer = vf_timer,
 };
 
 static int usable(struct m5_ctl_vfio *v, char *why, size_t whylen)

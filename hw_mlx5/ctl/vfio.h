@@ -103,6 +103,8 @@ void vf_eqs_destroy(struct m5_ctl_vfio *v);
 const char *vf_health(struct vf_device *d);
 /* Major, minor and sub-minor version. */
 void vf_firmware(const struct vf_device *d, uint16_t version[3]);
+/* Reads the internal timer; -EIO: the device is dead. */
+int vf_timer(struct m5_ctl *ctl, uint64_t *ticks);
 
 /* ---- vfio_port.c ---- */
 /* Times for a link to come up: the most, the time until a wait is logged, and the time between

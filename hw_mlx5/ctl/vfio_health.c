@@ -5,6 +5,8 @@
  * libmlx5 checks them, and commands without an answer (PRM, "Initialization Segment" and "Health
  * Buffer").
  */
+#include <errno.h>
+
 #include "core/clock.h"
 #include "hw_mlx5/ctl/vfio.h"
 
@@ -16,6 +18,8 @@ enum {
 	SEG_HEALTH_FW_VER = 0x230,
 	SEG_HEALTH_RFR = 0x238,		/* bit 31 */
 	SEG_HEALTH_SYNDROME = 0x23c,	/* bits 23:16 */
+	SEG_TIMER_H = 0x1000,
+	SEG_TIMER_L = 0x1004,
 	SEG_HEALTH_COUNTER = 0x1010,	/* bits 23:0 */
 };
 enum { NIC_ENABLED = 0, NIC_DISABLED = 1, NIC_RESET = 3 };
@@ -46,6 +50,21 @@ void vf_firmware(const struct vf_device *d, uint16_t version[3])
 	version[0] = (uint16_t)rev;
 	version[1] = (uint16_t)(rev >> 16);
 	version[2] = (uint16_t)seg_read(d, SEG_FW_SUB);
+}
+
+/* Between the loads of the halves the lower one may wrap. */
+int vf_timer(struct m5_ctl *ctl, uint64_t *ticks)
+{
+	const struct vf_device *d = vf_of(ctl)->dev;
+	uint32_t high, low, again = seg_read(d, SEG_TIMER_H);
+
+	do {
+		high = again;
+		low = seg_read(d, SEG_TIMER_L);
+		again = seg_read(d, SEG_TIMER_H);
+	} while (again != high);
+	*ticks = (uint64_t)high << 32 | low;
+	return __atomic_load_n(&d->watch.dead, __ATOMIC_SEQ_CST) ? -EIO : 0;
 }
 
 static const char *sensors(const struct vf_device *d)

@@ -41,6 +41,14 @@ struct dapl_work {
 	DAT_LMR_TRIPLET *iov;
 };
 
+/* When the adapter completed the request or receive of an event: see dapl_evd_dequeue_ts(3). */
+struct dapl_stamp {
+	DAT_UINT64 realtime;		/* ns since 1970, by CLOCK_REALTIME; 0: unknown */
+	DAT_UINT64 raw;			/* as the adapter wrote it; 0: the event has none */
+	DAT_UINT32 error;		/* realtime may be wrong by this many ns */
+	DAT_UINT32 khz;			/* raw counts at this rate; 0: it is seconds << 32 | ns */
+};
+
 /* The structure behind `extension' of the provider's table. Later versions append to it. */
 struct dapl_direct {
 	DAT_UINT64 magic;
@@ -48,6 +56,7 @@ struct dapl_direct {
 	DAT_RETURN (*evd_dequeue_n)(DAT_EVD_HANDLE, DAT_COUNT, DAT_EVENT *, DAT_COUNT *);
 	DAT_RETURN (*cno_fd)(DAT_CNO_HANDLE, int *);
 	DAT_RETURN (*ep_post_n)(DAT_EP_HANDLE, DAT_COUNT, const struct dapl_work *, DAT_COUNT *);
+	DAT_RETURN (*evd_dequeue_ts)(DAT_EVD_HANDLE, DAT_EVENT *, struct dapl_stamp *);
 };
 
 /* Returns the extension of the provider of a handle, or NULL if the provider has none. The handle
@@ -107,6 +116,21 @@ static inline DAT_RETURN dapl_ep_post_n(DAT_EP_HANDLE ep_handle, DAT_COUNT n,
 	if (!DAPL_DIRECT_HAS(ext, ep_post_n))
 		return (DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)DAT_NOT_IMPLEMENTED;
 	return ext->ep_post_n(ep_handle, n, work, posted);
+}
+
+/* Dequeues an event with the adapter's timestamp of it: see dapl_evd_dequeue_ts(3). */
+static inline DAT_RETURN dapl_evd_dequeue_ts(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event,
+					     struct dapl_stamp *stamp)
+{
+	const struct dapl_direct *ext;
+
+	if (evd_handle == DAT_HANDLE_NULL)
+		return (DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)DAT_INVALID_HANDLE |
+		       (DAT_RETURN)DAT_INVALID_HANDLE1;
+	ext = dapl_direct_of(evd_handle);
+	if (!DAPL_DIRECT_HAS(ext, evd_dequeue_ts))
+		return (DAT_RETURN)DAT_CLASS_ERROR | (DAT_RETURN)DAT_NOT_IMPLEMENTED;
+	return ext->evd_dequeue_ts(evd_handle, event, stamp);
 }
 
 #ifdef __cplusplus

@@ -53,3 +53,31 @@ Test(dequeue_n, dequeue_n__bad_arguments)
 	assert_ret(dapl_evd_dequeue_n(DAT_HANDLE_NULL, 1, &ev, &count), DAT_INVALID_HANDLE);
 	cr_assert_eq(count, 77);
 }
+
+/* Events of 2.0 with the timestamps of completions; their operation shows that they are of this level. */
+Test(dequeue_n, dequeue_ts__completions_ascend)
+{
+	struct dapl_stamp stamp = { .realtime = 1 };
+	DAT_UINT64 last = 0;
+	DAT_RETURN ret;
+	DAT_EVENT ev;
+
+	ret = dapl_evd_dequeue_ts(a.dto, &ev, &stamp);
+	if (DAT_GET_TYPE(ret) == DAT_MODEL_NOT_SUPPORTED)
+		cr_skip_test("the adapter says timestamps = ");
+	assert_ret(ret, DAT_QUEUE_EMPTY);
+	sides_connect();
+	for (uint64_t i = 0; i < 8; i++)
+		write8(i);
+	for (uint64_t i = 0; i < 8; i++) {
+		while (DAT_GET_TYPE(ret = dapl_evd_dequeue_ts(a.dto, &ev, &stamp)) == DAT_QUEUE_EMPTY)
+			;
+		assert_ok(ret);
+		cr_assert_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64, i);
+		cr_assert_eq(ev.event_data.dto_completion_event_data.operation, DAT_DTO_RDMA_WRITE);
+		cr_assert(stamp.realtime && stamp.raw >= last);
+		last = stamp.raw;
+	}
+	assert_ret(dapl_evd_dequeue_ts(a.dto, NULL, &stamp), DAT_INVALID_PARAMETER);
+	assert_ret(dapl_evd_dequeue_ts(a.ep, &ev, &stamp), DAT_INVALID_HANDLE);
+}

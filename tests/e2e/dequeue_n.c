@@ -4,6 +4,7 @@
  * order.
  */
 #include <pthread.h>
+#include <stdlib.h>
 
 #include <dat/dapl_direct.h>
 
@@ -307,4 +308,68 @@ RIG_TEST(dequeue_n, dequeue__no_event_takes_nothing)
 		  (DAT_RETURN)DAT_INVALID_ARG2);
 	took(a.req_evd, 1, DAT_DTO_SUCCESS);
 	rig_empty(a.req_evd);
+}
+
+struct taker {
+	DAT_RETURN (*dequeue)(DAT_EVD_HANDLE, DAT_EVENT *);
+	uint64_t last;
+	bool disordered;
+};
+
+#define ROUNDS 200
+static uint64_t taken;			/* by both takers; atomic */
+static unsigned char seen[ROUNDS * MOST];	/* atomic */
+
+static DAT_RETURN dequeue_stamped(DAT_EVD_HANDLE evd, DAT_EVENT *ev)
+{
+	struct dapl_stamp stamp;
+
+	return dapl_evd_dequeue_ts(evd, ev, &stamp);
+}
+
+static DAT_RETURN dequeue_plain(DAT_EVD_HANDLE evd, DAT_EVENT *ev)
+{
+	return dat_evd_dequeue(evd, ev);
+}
+
+static void *take_all(void *arg)
+{
+	uint64_t until = th_now_ms() + SOON_MS, cookie;
+	struct taker *t = arg;
+	DAT_EVENT ev;
+
+	while (__atomic_load_n(&taken, __ATOMIC_RELAXED) < sizeof(seen) && th_now_ms() < until) {
+		if (t->dequeue(a.req_evd, &ev) != DAT_SUCCESS)
+			continue;
+		cookie = ev.event_data.dto_completion_event_data.user_cookie.as_64;
+		t->disordered |= cookie < t->last;
+		t->last = cookie;
+		__atomic_add_fetch(&seen[cookie], 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&taken, 1, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+/* Each thread gets its events in the order of the queue, and both together get each event once. */
+Test(dequeue_n, dequeue_ts__beside_dequeue_of_another_thread)
+{
+	struct taker takers[] = { { .dequeue = dequeue_stamped }, { .dequeue = dequeue_plain } };
+	pthread_t threads[2];
+
+	setenv("RIG_THREADSAFE", "1", 1);
+	setup();
+	rig_skip_if("timestamps", "");
+	for (int i = 0; i < 2; i++)
+		check(!pthread_create(&threads[i], NULL, take_all, &takers[i]));
+	for (uint64_t n = 0; n < sizeof(seen); n += MOST) {
+		write_some(n, n + MOST - 1, 0);
+		check(TH_WITHIN(SOON_MS, __atomic_load_n(&taken, __ATOMIC_RELAXED) == n + MOST));
+	}
+	for (int i = 0; i < 2; i++) {
+		pthread_join(threads[i], NULL);
+		check(!takers[i].disordered);
+	}
+	check(all_bytes(seen, sizeof(seen), 1));
+	rig_empty(a.req_evd);
+	teardown();
 }

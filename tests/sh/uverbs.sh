@@ -176,7 +176,7 @@ if [ "${DAPL_ALL-}" = 1 ] && [ -z "${DAPL_COVERED-}" ]; then
 elif [ -n "${SHORT-}" ]; then
 	suite e2e --filter '@(data_rdma|bind_access)/*'
 else
-	suite api --filter '@(conn|evd|fail|mem|srq)/*'
+	suite api --filter '@(conn|evd|fail|mem|srq|stamp)/*'
 	suite e2e --filter '@(data_message|data_wake|bind_access|error_flush|scatter_cqe)/*'
 	[ $access = efadv ] || DAPL_TEST_HUGE=1 suite e2e --filter '@(data_rdma|srq)/*'
 	[ $access = efadv ] || DAPL_TEST_HUGE=1 suite api --filter 'srq/*'

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copyright (c) 2026 dapl-direct authors */
+/*
+ * Timestamps of completions as time of day. PRM, ts_format: a free-running timestamp counts ticks of
+ * the adapter's internal timer, and is converted by its distance from a moment at which both clocks
+ * were read. A real-time timestamp is the adapter's own time of day.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "core/hw.h"
+#include "hw_mlx5/obj.h"
+#include "hw_mlx5/ops.h"
+
+#define RENEW_NS 10000000	/* a newer timestamp leads to a new reading of both clocks */
+#define GOOD_NS 2000		/* no better reading is attempted */
+#define READINGS 8
+#define STANDS_STILL_NS 1000000000u
+#define DRIFT 2048		/* both clocks drift apart by less than 1 ns in this many */
+
+static uint64_t host_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/*
+ * Reads the timer until its value changes. The new value is from a moment between both loads, even
+ * where they read a copy that is written now and then. A failure, or a timer that stands still,
+ * leaves the old reading.
+ */
+static bool read_clocks(struct m5_ctl *ctl, struct m5_clock *c)
+{
+	uint64_t begin = host_ns(), before, between = begin, after, old, ticks, error;
+
+	if (ctl->ops->timer(ctl, &old))
+		return false;
+	do {
+		before = between;
+		between = host_ns();
+		if (ctl->ops->timer(ctl, &ticks) || between - begin > STANDS_STILL_NS)
+			return false;
+	} while (ticks == old);
+	after = host_ns();
+	error = (after - before + 1) / 2;
+	if (error < c->error) {
+		c->ticks = ticks;
+		c->realtime = before + (after - before) / 2;
+		c->error = error;
+	}
+	return true;
+}
+
+static void renew(struct m5_ctl *ctl, struct m5_clock *c)
+{
+	uint64_t old = c->error;
+
+	c->error = UINT64_MAX;
+	for (int i = 0; i < READINGS && c->error > GOOD_NS; i++) {
+		if (!read_clocks(ctl, c))
+			break;
+	}
+	if (c->error == UINT64_MAX)
+		c->error = old;
+}
+
+static int64_t since_reading(const struct m5_clock *c, uint64_t raw, uint32_t khz)
+{
+	return (int64_t)((__int128)(int64_t)(raw - c->ticks) * 1000000 / khz);
+}
+
+static void convert_ticks(struct m5_ia *m, uint64_t raw, struct dap_stamp *s)
+{
+	struct m5_clock *c = &m->clock;
+	int64_t ns;
+	uint64_t error;
+
+	s->khz = m->dev.timer_khz;
+	if (!c->ticks || since_reading(c, raw, s->khz) > RENEW_NS)
+		renew(m->ctl, c);
+	if (!c->ticks)
+		return;
+	ns = since_reading(c, raw, s->khz);
+	/* Both values are rounded to ticks. */
+	error = c->error + 1000000 / s->khz + 1 + (uint64_t)(ns < 0 ? -ns : ns) / DRIFT;
+	s->realtime = c->realtime + (uint64_t)ns;
+	s->error = error < UINT32_MAX ? (uint32_t)error : UINT32_MAX;
+}
+
+/* An adapter with both formats chooses one. Its timer will not count to 2^62 in a century, and the
+ * time of day has exceeded that since 2004. */
+static bool is_ticks(const struct m5_clock *c, uint64_t raw)
+{
+	return c->format == M5_TS_FREE_RUNNING || (c->format != M5_TS_REAL_TIME && !(raw >> 62));
+}
+
+static void start(struct dap_ia *ia)
+{
+	struct m5_ia *m = m5_ia(ia);
+	struct m5_clock *c = &m->clock;
+	int err = m5_cmd_ts_format(m->ctl, &m->dev, &c->format);
+	uint64_t ticks;
+	int no_timer = m->ctl->ops->timer(m->ctl, &ticks);
+
+	if (!err && c->format != M5_TS_REAL_TIME)
+		err = m->dev.timer_khz ? no_timer : -EOPNOTSUPP;
+	c->started = true;
+	c->works = !err;
+	if (err)
+		dap_log(DAP_LOG_ERR, "%s: timestamps have no time of day, because the adapter's clock "
+			"cannot be read: %s", ia->name, strerror(-err));
+}
+
+void m5_stamp(struct dap_ia *ia, uint64_t raw, struct dap_stamp *s)
+{
+	struct m5_ia *m = m5_ia(ia);
+	struct m5_clock *c = &m->clock;
+
+	*s = (struct dap_stamp){ .raw = raw };
+	pthread_mutex_lock(&c->lock);
+	if (!c->started)
+		start(ia);
+	if (raw && c->works && is_ticks(c, raw))
+		convert_ticks(m, raw, s);
+	else if (raw && c->works)
+		s->realtime = (raw >> 32) * 1000000000u + (raw & UINT32_MAX);
+	pthread_mutex_unlock(&c->lock);
+}
