@@ -417,6 +417,9 @@ size_t dap_ep_size(void);
 /* Counts one message of that kind and its bytes, for completions that no hot dequeue counts. */
 void dap_ep_tally(struct dap_ep *ep, enum dap_count what, uint64_t bytes);
 
+/* Counts a completion with an error when it leaves its queue. */
+void dap_work_failed(const struct dap_event *ev) __attribute__((cold));
+
 /* Called from the connection manager's thread: fewer receives are left than the low watermark. */
 void dap_srq_low(struct dap_srq *srq);
 /* Called from the connection manager's thread: the device has stopped the SRQ. Marks it broken and

@@ -83,6 +83,7 @@ static void configure(struct dap_ia *ia, const struct dap_ia_args *args,
 	own->spin_us = params->spin_us;
 	own->failure = (struct dap_timer){.fn = on_failure, .arg = ia};
 	pthread_mutex_init(&own->lock, NULL);
+	pthread_mutex_init(&own->totals.lock, NULL);
 }
 
 static void name_attributes(struct dap_ia *ia)
@@ -198,6 +199,7 @@ int dap_ia_open(const struct dap_ia_args *args, struct dap_ia **out)
 		err = dap_err_from_errno(err);
 		goto close_evd;
 	}
+	dap_page_open(ia);
 	dap_obj_set_table(&ia->obj, DAP_TABLE_CHECKED);
 	*out = ia;
 	return 0;
@@ -322,6 +324,7 @@ int dap_ia_close(struct dap_ia *ia, bool graceful)
 	dap_invariant(&ia->obj, !in_use(ia));
 	dap_cm_timer_close(ia->cm, &core_ia(ia)->failure);
 	dap_conn_close(ia);
+	dap_page_close(ia);
 	close_async(ia);
 	ia->hw->close(ia);
 	free_ia(ia);

@@ -4,6 +4,7 @@
 #define DAP_IA_H
 
 #include "core/dap.h"
+#include "core/totals.h"
 
 /* Layout of DAT_NAMED_ATTR, same in both levels. */
 struct dap_named { const char *name, *value; };
@@ -26,6 +27,10 @@ struct core_ia {
 	uint64_t made[DAP_TYPES], freed[DAP_TYPES], asyncs[5];
 	uint64_t psps_any;		/* PSPs with any qualifier */
 	uint64_t *cleared;		/* 2.0: counters at the last reset, or NULL */
+	struct dap_totals totals;
+	struct dap_page *page;		/* page.c; NULL: there is none */
+	int page_fd, page_ask_fd;	/* its file, with the lock, and the FIFO of readers */
+	char page_path[128];
 	struct dap_timer failure;	/* fails the IA, once: invariant.h */
 	bool failed;			/* atomic; true once failure is set */
 };
@@ -35,5 +40,9 @@ static inline struct core_ia *core_ia(const struct dap_ia *ia)
 {
 	return (struct core_ia *)(uintptr_t)ia;
 }
+
+/* ---- page.c: the page of counters, of an IA whose manager is open ---- */
+void dap_page_open(struct dap_ia *ia);
+void dap_page_close(struct dap_ia *ia);
 
 #endif

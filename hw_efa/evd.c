@@ -78,6 +78,8 @@ void efa_event(const struct efa_done *d, struct dap_event *ev)
 				.ep = d->ep, .cookie = d->cookie, .status = status, .op = d->op,
 				.length = d->receive && status ? 0 : d->bytes,
 			} };
+	if (status)
+		dap_work_failed(ev);
 }
 
 void efa_evd_purge(struct dap_evd *evd, const struct dap_ep *ep)

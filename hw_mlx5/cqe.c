@@ -176,8 +176,10 @@ static bool take_cqe(struct m5_slow_cqe *r, struct dap_ep *ep, const struct m5_c
 	else
 		take_receive(r, ep, cqe);
 	/* Failures always notify, even if success would not. */
-	if (visible && syndrome)
+	if (visible && syndrome) {
 		r->ev.unsignalled = false;
+		dap_work_failed(&r->ev);
+	}
 	return visible;
 }
 

@@ -9,6 +9,7 @@
 #include "core/ep/fsm.h"
 #include "core/evd/evd.h"
 #include "core/obj.h"
+#include "core/totals.h"
 
 size_t dap_ep_size(void)
 {
@@ -112,6 +113,7 @@ void dap_ep_destroy(struct dap_ep *ep)
 	if (ep->pz)
 		dap_pz_drop(ep->pz);
 	free(own->cleared);
+	dap_totals_ep_gone(ep);
 	dap_obj_free(ep);
 }
 

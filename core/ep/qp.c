@@ -2,6 +2,7 @@
 /* The queue pair of an endpoint, and the EVDs that its completions feed. */
 #include "core/ep/ep.h"
 #include "core/evd/evd.h"
+#include "core/totals.h"
 
 static void detach_evd(struct dap_evd *evd)
 {
@@ -54,6 +55,7 @@ static int create_qp(struct dap_ep *ep)
 		return dap_err_from_errno(err);
 	}
 	ep->has_qp = true;
+	dap_totals_qp_begin(ep);
 	if (ep->srq)
 		dap_srq_join(ep->srq, ep);
 	return 0;
@@ -88,21 +90,6 @@ detach_recv:
 	return err;
 }
 
-/* Saves the totals: the next QP counts from 0. */
-static void save_totals(struct dap_ep *ep)
-{
-	struct core_ep *own = core_ep(ep);
-	struct dap_ep_counts c = { 0 };
-
-	if (!ep->obj.ia->hw->ep_total)
-		return;
-	ep->obj.ia->hw->ep_total(ep, &c);
-	for (int i = 0; i < DAP_COUNTS; i++) {
-		__atomic_add_fetch(&own->counts.work[i].number, c.work[i].number, __ATOMIC_RELAXED);
-		__atomic_add_fetch(&own->counts.work[i].bytes, c.work[i].bytes, __ATOMIC_RELAXED);
-	}
-}
-
 /* With both cq_locks held, no thread has a completion that it took from a CQ but has not set
  * aside. */
 static void destroy_qp(struct dap_ep *ep)
@@ -113,7 +100,7 @@ static void destroy_qp(struct dap_ep *ep)
 	pthread_mutex_lock(&core_evd(first)->cq_lock);
 	if (a != b)
 		pthread_mutex_lock(&core_evd(first == a ? b : a)->cq_lock);
-	save_totals(ep);
+	dap_totals_qp_end(ep);	/* the next QP counts from 0 */
 	ep->obj.ia->hw->qp_destroy(ep);
 	dap_evd_purge(a, ep);
 	dap_evd_purge(b, ep);

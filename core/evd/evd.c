@@ -6,6 +6,7 @@
 #include "core/cm/cm.h"
 #include "core/evd/evd.h"
 #include "core/obj.h"
+#include "core/totals.h"
 
 /* If a stream has one of these flags, the consumer controls notification; all streams must
  * agree. */
@@ -78,6 +79,7 @@ int dap_evd_create(struct dap_ia *ia, uint32_t qlen, uint32_t flags, struct dap_
 	err = dap_evd_set_cno(&evd->pub, cno);
 	if (err)
 		goto destroy_cq;
+	dap_totals_evd_begin(&evd->pub);
 	dap_obj_set_table(&evd->pub.obj, DAP_TABLE_EVD_LIVE);
 	*out = &evd->pub;
 	return 0;
@@ -99,6 +101,7 @@ void dap_evd_destroy(struct dap_evd *handle)
 	if (evd->count.fn)
 		dap_cm_timer_close(evd->pub.obj.ia->cm, &evd->count);
 	dap_evd_set_cno(handle, NULL);
+	dap_totals_evd_gone(handle);
 	if (evd->pub.has_cq)
 		evd->pub.obj.ia->hw->cq_destroy(&evd->pub);
 	evd_fini(evd);

@@ -10,7 +10,8 @@
 enum { DAP_CNO_WAITERS, DAP_CNO_AGENT, DAP_CNO_QUEUES };
 
 struct dap_evd_counts {
-	uint64_t waits, sleeps, notifies, connection_events;
+	uint64_t notifies, connection_events;
+	uint64_t waits, sleeps, waited;	/* waits, their sleeps and events; atomic */
 	uint64_t found, missed;		/* slow-path dequeues with and without an event; atomic */
 	uint64_t all_missed;		/* all dequeues without an event, if counted; atomic */
 };
@@ -27,6 +28,7 @@ struct core_evd {
 	uint32_t stash_head, stash_tail;
 	int wake_fd;			/* eventfd; -1 until the first wait */
 	struct dap_evd_counts counts;	/* protected by lock */
+	bool in_totals;			/* under totals.lock: core/totals.h */
 	uint64_t idle_looks;		/* empty polls that took no lock; atomic */
 	uint32_t feeders;		/* EPs, PSPs, RSPs and IAs that feed it; atomic; evd_free refuses */
 	/* Completion flags of the DTO streams that feed it, and the number of streams. */

@@ -66,7 +66,7 @@ static int wait_begin(struct core_evd *evd, uint32_t threshold)
 	if (!err)
 		err = alloc_resources(evd);
 	if (!err) {
-		evd->counts.waits++;
+		__atomic_add_fetch(&evd->counts.waits, 1, __ATOMIC_RELAXED);
 		evd->waiting = true;
 		evd->notified = false;
 		dap_evd_update_slow(evd);
@@ -109,6 +109,7 @@ static int check_queue(struct wait *w, uint32_t limit, bool timed_out)
 	if (may_return && event_count(evd) >= w->threshold &&
 	    (dap_evd_take_soft(evd, w->ev) || dap_evd_take_after(evd, limit, w->ev))) {
 		*w->nmore = event_count(evd);
+		__atomic_add_fetch(&evd->counts.waited, 1, __ATOMIC_RELAXED);
 		return 0;
 	}
 	if (evd->overflowed)

@@ -14,6 +14,11 @@ void dap_ep_broken(struct dap_ep *ep)
 	fake.broken_count++;
 }
 
+void dap_work_failed(const struct dap_event *ev)
+{
+	(void)ev;
+}
+
 struct dap_ep *fake_ends[2];
 
 /* In core, the connection manager passes this request to the peer. */

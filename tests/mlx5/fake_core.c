@@ -25,6 +25,11 @@ void dap_ep_tally(struct dap_ep *ep, enum dap_count what, uint64_t bytes)
 	(void)bytes;
 }
 
+void dap_work_failed(const struct dap_event *ev)
+{
+	(void)ev;
+}
+
 void dap_evd_overflow(struct dap_evd *evd)
 {
 	fake.overflowed = evd;
