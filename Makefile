@@ -334,6 +334,8 @@ LIBS_dat_integrity = -ljansson
 # These programs read dat.conf as libdat does, without its registry.
 $(O)/bin/dat_migrate: $(call objs,core/variable.c)
 $(O)/bin/dat_info $(O)/bin/dat_migrate: $(call objs,core/libdat/conf_line.c core/libdat/own_library.c)
+# It reads what the provider writes, with the provider's code.
+$(O)/bin/dat_top: $(call objs,core/page_read.c)
 # This program also accesses adapters below DAT.
 $(O)/bin/dat_first_light: $(ARCHIVES)
 LIBS_dat_first_light = $(group) $(EXT_LIBS) -ljansson

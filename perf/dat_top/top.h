@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef DAT_TOP_H
+#define DAT_TOP_H
+
+#include <limits.h>
+
+#include "core/page.h"
+
+struct top_ia {
+	char name[NAME_MAX + 1];	/* of the page's file */
+	int fd;
+	pid_t pid;
+	bool asked, fresh;		/* fresh: its process has just written it */
+	double age;			/* seconds since it did */
+	struct dap_page page;
+};
+
+struct top {
+	struct top_ia *ia;		/* by process id and name */
+	size_t n;
+};
+
+/* ---- pages.c ---- */
+/* Reads the pages of this user after their processes have written current values, and removes those of
+ * dead processes. refusals: reports on stderr why a page is refused. Returns 0 or -errno. */
+int top_read(struct top *t, bool refusals);
+void top_free(struct top *t);
+/* Copies text to a buffer of 1 + 2 * len bytes; other characters than printable ASCII become '?'. label:
+ * escapes it as the value of a label. */
+void top_text(char *to, const char *text, bool label);
+/* Sum of n counters from first; DAP_PAGE_UNKNOWN if one is unknown. */
+uint64_t top_sum(const struct dap_page *page, unsigned int first, unsigned int n);
+
+/* ---- table.c ---- */
+/* before: an earlier sample, for rates; NULL: totals. */
+void top_table(const struct top *t, const struct top *before);
+
+/* ---- prometheus.c ---- */
+void top_prometheus(const struct top *t);
+
+#endif

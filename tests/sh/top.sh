@@ -1,0 +1,210 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# dat_top shows the processes of dat_pingpong and their counters, and its output for Prometheus is well
+# formed. It does not show a process that was killed, and it refuses files that are no page.
+set -u
+. tests/harness/perf-server.sh
+top=$bin/dat_top
+holder= failed=0
+shm=/dev/shm/dapl-direct.$$
+trap '[ -z "$holder" ] || kill -9 $holder 2>/dev/null; rm -f "$shm".*; gone' EXIT
+
+wrong() {
+	echo "$*"
+	cat "$tmp/out" "$tmp/err"
+	failed=1
+}
+
+# run STATUS OPTION...: runs dat_top, with its output in $tmp/out and $tmp/err
+run() {
+	local want=$1 status
+	shift
+	timeout -k 1 60 "$top" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+	status=$?
+	[ $status = "$want" ] || wrong "dat_top $*: the status is $status instead of $want"
+}
+
+# row PID COLUMN: prints a column of the table in $tmp/out, counted from 1
+row() { awk -v pid="$1" -v column="$2" '$1 == pid { print $column }' "$tmp/out"; }
+
+# counter PID NAME: prints a counter, with its own label, of the output for Prometheus
+counter() { grep -F "pid=\"$1\"" "$tmp/out" | grep -E "^dapl_${2/\{/\\\{.*}" | awk '{ print $NF }'; }
+
+serve "$bin/dat_pingpong" -s
+beside "$tmp/client" "$bin/dat_pingpong" -q -n 0 -p $port 127.0.0.1
+client=$!
+until_said $client "$tmp/client" 'rounds$' || { cat "$tmp/client"; exit 1; }
+
+# ---- the table ----
+
+for option in --once -1; do
+	run 0 $option
+	for pid in $server $client; do
+		[ "$(row $pid 2) $(row $pid 3)" = "dat_pingpong soft-mlx5-0" ] || wrong "dat_top $option does not show $pid"
+		[ "$(row $pid 4)" = 1 ] || wrong "dat_top $option: $pid has $(row $pid 4) endpoints instead of 1"
+		[ "$(row $pid 10)" = 1 ] || wrong "dat_top $option: $pid has $(row $pid 10) connections instead of 1"
+		[ "$(row $pid 5)" -gt 0 ] && [ "$(row $pid 8)" -gt 0 ] || wrong "dat_top $option: $pid has posted or dequeued nothing"
+		[ "$(row $pid 14)" = 0.0 ] || wrong "dat_top $option: the values of $pid are $(row $pid 14) s old"
+	done
+done
+timeout -k 1 60 "$top" --interval 0.2 2>"$tmp/err" </dev/null | awk -v pid=$client '
+	$1 == pid { print; if (++n == 3) exit }' >"$tmp/out"
+[ "$(awk '$5 > 0 && $8 > 0' "$tmp/out" | wc -l)" = 3 ] || wrong "dat_top --interval shows no rates of the client"
+
+# ---- Prometheus ----
+
+cat >"$tmp/check.py" <<'END'
+"""Checks stdin against text format 0.0.4: families in one piece, known types, each series once."""
+import re
+import sys
+
+NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
+LABEL = r'[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\[\\"n])*"'
+SAMPLE = re.compile(rf"({NAME})\{{({LABEL}(?:,{LABEL})*)\}} (\d+(?:\.\d+)?)")
+seen, types, family = set(), {}, None
+text = sys.stdin.read()
+assert text.endswith("\n"), "no newline at the end"
+for line in text.splitlines():
+    head = re.fullmatch(rf"# (HELP|TYPE) ({NAME}) (.+)", line)
+    if head and head[1] == "HELP":
+        assert head[2] not in types, f"a second HELP: {line}"
+        family = head[2]
+        types[family] = None
+    elif head:
+        assert head[2] == family and types[family] is None and head[3] in ("counter", "gauge"), line
+        types[family] = head[3]
+    else:
+        sample = SAMPLE.fullmatch(line)
+        assert sample, f"no sample: {line!r}"
+        assert sample[1] == family and types[family], f"outside of its family: {line}"
+        assert family.startswith("dapl_") and (types[family] == "counter") == family.endswith("_total"), line
+        labels = [label.split("=", 1)[0] for label in re.findall(LABEL, sample[2])]
+        assert labels[:3] == ["ia", "pid", "provider"] and len(labels) <= 4, line
+        assert (sample[1], sample[2]) not in seen, f"a second time: {line}"
+        seen.add((sample[1], sample[2]))
+assert len(types) == 16, f"{len(types)} families"
+END
+run 0 --prometheus
+python3 "$tmp/check.py" <"$tmp/out" 2>>"$tmp/err" || wrong "dat_top --prometheus: its output is not well formed"
+# Each side sends one message, writes and reads once in a round; the other side's message is received.
+for pid in $server $client; do
+	[ "$(counter $pid 'connection_events_total{event="established"')" = 1 ] || wrong "$pid: not one connection"
+	[ "$(counter $pid 'objects_created_total{object="ep"')" = 1 ] || wrong "$pid: not one endpoint"
+	[ "$(counter $pid 'posts_total{operation="send"')" -gt 0 ] || wrong "$pid: no sends"
+	[ "$(counter $pid 'receives_total{')" -le "$(counter $pid 'posts_total{operation="recv"')" ] ||
+		wrong "$pid: more receives were completed than posted"
+done
+[ "$(counter $server 'connection_requests_total{request="accepted"')" = 1 ] || wrong "the server has not accepted one request"
+[ "$(counter $client 'connection_requests_total{request="sent"')" = 1 ] || wrong "the client has not sent one request"
+python3 "$tmp/check.py" >/dev/null 2>&1 <<<'dapl_posts_total{ia="x"} 1' && wrong "the check accepts a series without a type"
+
+# ---- a process that does not answer ----
+
+kill -STOP $client
+run 0 --once
+awk -v pid=$client '$1 == pid && $14 > 0 { old = 1 } END { exit !old }' "$tmp/out" ||
+	wrong "dat_top shows values of a stopped process as fresh"
+kill -CONT $client
+
+# ---- files that are no page ----
+
+page=$(echo /dev/shm/dapl-direct.$client.*.soft-mlx5-0)
+[ "$(stat -c %a:%U "$page")" = "600:$(id -un)" ] || wrong "$page has the mode and owner $(stat -c %a:%U "$page")"
+cat >"$tmp/hold.py" <<'END'
+"""hold.py PAGE PREFIX: makes files like PAGE, damaged, each with its lock, and waits."""
+import fcntl
+import os
+import sys
+import time
+
+with open(sys.argv[1], "rb") as f:
+    good = f.read()
+ia = b'a"b\\c\n\x1b[31md'
+bad = {
+    "00000001.truncated": (good[:1000], 0o600), "00000002.empty": (b"", 0o600),
+    "00000003.long": (good + good, 0o600), "00000004.shared": (good, 0o644),
+    "00000005.magic": (b"x" + good[1:], 0o600), "00000006.release": (good[:8] + b"\xff" + good[9:], 0o600),
+    "00000007.endless": (good[:32] + b"y" * 256 + good[288:], 0o600),
+    "00000008.odd": (good[:16] + b"\1\0\0\0" + good[20:], 0o600),
+    "00000009.strange": (good[:32] + ia.ljust(256, b"\0") + good[288:], 0o600),
+    "no-number": (good, 0o600),
+}
+held = []
+for name, (data, mode) in bad.items():
+    f = open(f"{sys.argv[2]}.{name}", "wb", buffering=0)
+    f.write(data)
+    os.fchmod(f.fileno(), mode)
+    fcntl.lockf(f, fcntl.LOCK_EX)
+    held.append(f)
+os.symlink(sys.argv[1], f"{sys.argv[2]}.0000000a.link")
+os.mkfifo(f"{sys.argv[2]}.0000000b.fifo", 0o600)
+print("holds", flush=True)
+time.sleep(600)
+END
+beside "$tmp/held" python3 "$tmp/hold.py" "$page" "$shm"
+holder=$!
+until_said $holder "$tmp/held" holds || { cat "$tmp/held"; exit 1; }
+run 0 --once
+refused() {
+	grep -qxF "dat_top: ignores $shm.$1: $2" "$tmp/err" || wrong "dat_top does not refuse $shm.$1 because $2"
+}
+refused 00000001.truncated 'it has the wrong size'
+refused 00000002.empty 'it has the wrong size'
+refused 00000003.long 'it has the wrong size'
+refused 00000004.shared 'other users have access to it'
+refused 00000005.magic 'it has no magic number'
+refused 00000006.release 'another release of dapl-direct made it'
+refused 00000007.endless 'a text in it has no end'
+refused 00000008.odd 'its content keeps changing'
+refused 0000000a.link 'it is a symbolic link'
+refused 0000000b.fifo 'it is no regular file'
+[ "$(wc -l <"$tmp/err")" = 10 ] || wrong "dat_top reports $(wc -l <"$tmp/err") files instead of 10"
+[ "$(row $holder 3)" = 'a"b\c??[31md' ] || wrong "dat_top shows the name of an IA as $(row $holder 3)"
+[ "$(awk -v pid=$holder '$1 == pid' "$tmp/out" | wc -l)" = 1 ] || wrong "dat_top shows pages that it refused"
+run 0 --prometheus
+python3 "$tmp/check.py" <"$tmp/out" 2>>"$tmp/err" || wrong "dat_top does not escape the name of an IA"
+grep -qF 'ia="a\"b\\c??[31md",pid="'$holder'"' "$tmp/out" || wrong "dat_top does not show the escaped name of an IA"
+kill -9 $holder
+wait $holder 2>/dev/null
+run 0 --once
+[ -z "$(row $holder 1)" ] && [ ! -e "$shm.00000009.strange" ] || wrong "the page of a process that was killed remains"
+[ ! -e "$shm.00000008.odd" ] || wrong "the page of a process that was killed while it wrote remains"
+[ -e "$shm.00000001.truncated" ] || wrong "dat_top removes a file that is no page"
+
+# ---- the end of a process ----
+
+fifo=$page.ask
+[ -p "$fifo" ] || wrong "$fifo is no FIFO"
+kill -9 $client
+wait $client 2>/dev/null
+[ -e "$page" ] || wrong "the page of a killed process vanishes by itself"
+run 0 --once
+[ -z "$(row $client 1)" ] || wrong "dat_top shows a process that was killed"
+[ ! -e "$page" ] && [ ! -e "$fifo" ] || wrong "dat_top does not remove the page of a process that was killed"
+wait $server
+compgen -G "/dev/shm/dapl-direct.$server.*" >/dev/null && wrong "the server left its page behind"
+server= client=
+
+# The provider removes such pages as well.
+cp /dev/null "$shm.0000000c.x"
+serve "$bin/dat_pingpong" -s
+page=$(echo /dev/shm/dapl-direct.$server.*.soft-mlx5-0)
+kill -9 $server
+wait $server 2>/dev/null
+server=
+"$bin/dat_info" -i soft-mlx5-0 >"$tmp/out" 2>"$tmp/err" || wrong "dat_info fails"
+[ ! -e "$page" ] || wrong "a program that opens an IA does not remove the page of a process that was killed"
+
+# ---- options ----
+
+run 64 --interval 0
+run 64 --interval 1x
+run 64 --once --prometheus
+run 64 --once --interval 2
+run 64 argument
+run 64 --no-such-option
+run 0 --help
+grep -q Usage "$tmp/out" || wrong "dat_top --help does not print its usage"
+run 0 --version
+timeout -k 1 60 "$top" --once >/dev/full 2>"$tmp/err" && wrong "dat_top succeeds when its output cannot be written"
+exit $failed
