@@ -6,6 +6,7 @@
 #include "core/evd/evd.h"
 #include "core/ia.h"
 #include "core/page.h"
+#include "core/probe.h"
 
 static uint64_t load(const uint64_t *count)
 {
@@ -115,6 +116,7 @@ void dap_work_failed(const struct dap_event *ev)
 	const struct dap_ep *ep = bind ? ev->bind.ep : ev->dto.ep;
 	uint32_t status = bind ? ev->bind.status : ev->dto.status;
 
+	DAP_PROBE3(error, ep, bind ? ev->bind.cookie : ev->dto.cookie, status);
 	if (dap_invariant(&ep->obj, status > DAP_DTO_SUCCESS && status <= DAP_RMR_OPERATION_FAILED))
 		__atomic_add_fetch(&core_ia(ep->obj.ia)->totals.failed[status - 1], 1, __ATOMIC_RELAXED);
 }

@@ -38,15 +38,22 @@ EFA_COLD void efa_report_overflows(struct efa_engine *eng);
  * failure all later work counts as flushed, whatever the device did: DAT completes in order.
  */
 void efa_emit(struct dap_evd *evd, struct efa_done d, unsigned int flags, bool *failed);
-/* Returns the completion of a request that succeeded. */
-EFA_INLINE struct efa_done efa_done_of(struct dap_ep *ep, const struct efa_dto *d)
+/* Returns enum dap_dto_op of an operation in enum efa_dto_op. */
+EFA_INLINE uint8_t efa_op_dto(unsigned int op)
 {
 	static const uint8_t ops[] = {
 		[EFA_SEND] = DAP_OP_SEND, [EFA_READ] = DAP_OP_RDMA_READ,
 		[EFA_WRITE] = DAP_OP_RDMA_WRITE, [EFA_BIND] = 0,
 	};
 
-	return (struct efa_done){ .ep = ep, .cookie = d->cookie, .bytes = d->bytes, .op = ops[d->op] };
+	return ops[op];
+}
+
+/* Returns the completion of a request that succeeded. */
+EFA_INLINE struct efa_done efa_done_of(struct dap_ep *ep, const struct efa_dto *d)
+{
+	return (struct efa_done){ .ep = ep, .cookie = d->cookie, .bytes = d->bytes,
+				  .op = efa_op_dto(d->op) };
 }
 
 void efa_event(const struct efa_done *d, struct dap_event *ev);

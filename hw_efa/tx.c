@@ -16,6 +16,7 @@
  */
 #include <string.h>
 
+#include "core/probe.h"
 #include "hw_efa/place.h"
 #include "hw_efa/sq.h"
 
@@ -312,6 +313,10 @@ int efa_request(const struct efa_request *r)
 
 	if (tx->posted == efa_ep(r->ep)->free_at[EFA_REQUESTS])
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
+	if (r->dto.op == EFA_BIND)
+		DAP_PROBE4(bind, r->work.rmr, r->ep, r->dto.cookie, dap_rmr_is_bound(r->work.rmr));
+	else
+		DAP_PROBE4(post, r->ep, efa_op_dto(r->dto.op), r->dto.cookie, r->dto.bytes);
 	tx->dto[i] = r->dto;
 	memcpy(&tx->work[i], &r->work,
 	       offsetof(struct efa_work, seg) + r->work.nseg * sizeof(r->work.seg[0]));

@@ -3,6 +3,7 @@
 /* WQEs off the fast path. One doorbell announces several of them. */
 #include <string.h>
 
+#include "core/probe.h"
 #include "hw_efa/sq.h"
 
 void efa_slots_reset(struct efa_sq *sq)
@@ -131,5 +132,6 @@ void efa_rdma_again(struct dap_ep *ep)
 	}
 	if (wr.has_imm)
 		wr.imm = (wr.imm & ~EFA_ACK_MASK) | (e->rx.acked_to & EFA_ACK_MASK);
+	DAP_PROBE2(retransmit, ep, DAP_PROBE_RDMA);
 	efa_rdma_post(ep, &wr);
 }

@@ -18,7 +18,7 @@ set -eu
 needed="build-essential autoconf pkgconf zlib1g-dev libjansson-dev"
 tests_need="python3 libcriterion-dev valgrind mandoc"
 # Without these, configure and the tests report what they leave out.
-optional="libibverbs-dev libdapl-dev"
+optional="libibverbs-dev libdapl-dev systemtap-sdt-dev"
 tests="rdma-core ibverbs-utils ibverbs-providers dapl2-utils libfabric-bin"
 bench="libucx-dev libdapl2 dapl2-utils ucx-utils libfabric-bin gnuplot-nox"
 stock="perftest ucx-utils dapl2-utils libdapl2"

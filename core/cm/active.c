@@ -10,6 +10,7 @@
 
 #include "core/cm/mux.h"
 #include "core/cm/sock.h"
+#include "core/probe.h"
 
 #define RETRY_FIRST_US 2000
 #define RETRY_MOST_US 250000
@@ -93,6 +94,7 @@ static void active_retry(struct dap_cm_conn *c, int err)
 		return;
 	}
 	c->cm->counts.retries++;
+	DAP_PROBE2(retransmit, c->ctx, DAP_PROBE_REQUEST);
 	if (c->retry_us < RETRY_MOST_US)
 		c->retry_us *= 2;
 	cm_conn_state(c, CM_RETRY, time_left(c, wait));

@@ -3,6 +3,7 @@
 #include "core/ep/conn_parts.h"
 #include "core/evd/evd.h"
 #include "core/ia.h"
+#include "core/probe.h"
 
 /* Before DAT 2.0 a rejection has no private data. */
 static bool has_private_data(const struct dap_ep *ep, uint32_t number)
@@ -34,6 +35,8 @@ void dap_conn_event(struct dap_ep *ep, uint32_t number)
 	struct dap_event ev = { .number = number, .conn.ep = ep };
 
 	log_event(ep, number);
+	if (number == DAP_EV_BROKEN)
+		DAP_PROBE2(break, ep, ep->obj.ia->name);
 	__atomic_add_fetch(&core_ia(ep->obj.ia)->totals.connections[number - DAP_EV_ESTABLISHED], 1,
 			   __ATOMIC_RELAXED);
 	if (!own->connect_evd)

@@ -13,6 +13,7 @@
 #include "core/ep/conn_parts.h"
 #include "core/evd/evd.h"
 #include "core/ia.h"
+#include "core/probe.h"
 #include "core/sp/sp.h"
 
 int dap_conn_prepare(struct dap_ep *ep, uint32_t qos)
@@ -219,6 +220,7 @@ static int connect_locked(struct dap_ep *ep, const struct dap_connect_args *args
 	}
 	dap_log(DAP_LOG_CM, "endpoint %p of %s: connects to qualifier 0x%llx", (void *)ep,
 		ep->obj.ia->name, (unsigned long long)args->conn_qual);
+	DAP_PROBE2(connect, ep, args->conn_qual);
 	own->counts.connects++;
 	own->active_side = true;
 	own->remote_addr = args->to;

@@ -6,6 +6,7 @@
 #include "core/evd/evd.h"
 #include "core/front/slots.h"
 #include "core/ia.h"
+#include "core/probe.h"
 
 #include <dat/dapl_direct.h>
 
@@ -29,6 +30,7 @@ static void cr_event(const struct dap_event *from, struct dap_evd *evd,
 
 static void dto_event(const struct dap_event *from, DAT_DTO_COMPLETION_EVENT_DATA *to)
 {
+	DAP_PROBE4(dequeue, from->dto.ep, from->dto.cookie, from->dto.length, from->dto.status);
 	*to = (DAT_DTO_COMPLETION_EVENT_DATA){
 		.ep_handle = from->dto.ep,
 		.user_cookie.as_64 = from->dto.cookie,
@@ -65,6 +67,7 @@ void front_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *t
 		data->rmr_completion_event_data = (DAT_RMR_BIND_COMPLETION_EVENT_DATA){
 			.rmr_handle = from->bind.rmr, .user_cookie.as_64 = from->bind.cookie,
 			.status = from->bind.status};
+		DAP_PROBE4(dequeue, from->bind.ep, from->bind.cookie, 0, from->bind.status);
 		break;
 	case DAP_EV_CR:
 		cr_event(from, evd, &data->cr_arrival_event_data);

@@ -7,6 +7,7 @@
 #define DAP_FRONT_TRIPLET_H
 
 #include "core/front/level.h"
+#include "core/probe.h"
 
 static inline uint32_t front_lmr_key(const DAT_LMR_TRIPLET *t) { return t->lmr_context; }
 static inline uint64_t front_lmr_va(const DAT_LMR_TRIPLET *t) { return t->virtual_address; }
@@ -68,6 +69,7 @@ static inline void front_event_dto(DAT_EVENT *event, struct dap_evd *evd, struct
 	dto->user_cookie.as_64 = cookie;
 	dto->status = DAT_DTO_SUCCESS;
 	dto->transfered_length = (front_len)bytes;
+	DAP_PROBE4(dequeue, ep, cookie, (front_len)bytes, DAP_DTO_SUCCESS);
 #ifdef DAP_DAT20
 	dto->operation = (DAT_DTOS)op;
 	dto->rmr_context = 0;

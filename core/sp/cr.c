@@ -5,6 +5,7 @@
 
 #include "core/ep/conn_parts.h"
 #include "core/obj.h"
+#include "core/probe.h"
 #include "core/sp/sp.h"
 
 int dap_conn_request(void *ctx, struct dap_cm_conn *conn, const struct dap_cm_request *r)
@@ -68,6 +69,7 @@ static void connect_back(struct dap_cr *cr, struct dap_ep *ep, const void *pd, u
 	struct core_ep *own = core_ep(ep);
 	int err;
 
+	DAP_PROBE2(accept, ep, cr->conn_qual);
 	ep->remote_path = cr->remote_path;
 	own->remote_addr = cr->remote_addr;
 	own->local_qual = cr->conn_qual;

@@ -119,6 +119,7 @@ EFA_INLINE bool efa_post_now(struct dap_ep *ep, unsigned int op, const DAT_LMR_T
 		return false;
 	d = &tx->dto[tx->posted & tx->mask];
 	d->cookie = cookie;
+	DAP_PROBE4(post, ep, efa_op_dto(op), cookie, len);
 	d->remote = to;
 	d->bytes = (uint32_t)len;
 	d->info = EFA_INFO(1, op, (unsigned int)EFA_D_ISSUED | (op == EFA_WRITE ? EFA_D_PLACED : 0u), flags);
@@ -220,6 +221,7 @@ EFA_INLINE int efa_recv_enqueue(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET 
 	}
 	r->room = room > UINT32_MAX ? UINT32_MAX : (uint32_t)room;
 	r->cookie = cookie;
+	DAP_PROBE4(post, ep, DAP_OP_RECEIVE, cookie, 0);
 	r->state = EFA_R_POSTED;
 	r->status = 0;
 	r->flags = (uint8_t)flags;

@@ -300,6 +300,7 @@ static M5_COLD int m5_bind_multi(struct dap_ep *ep, struct dap_rmr *rmr, const s
 		((m5_v2 *)m5_sq_at(sq, sq->pi + 1))[1][0] = 0;
 	if (rmr->for_ep)
 		m5_bind_own(sq, m5_ep(ep)->qp.qpn, m5_rmr(rmr)->key_be, sq->pi);
+	DAP_PROBE4(bind, rmr, ep, cookie, 1);
 	m5_ring(sq, start, sq->pi + M5_BIND_BLOCKS - start, ctrl);
 	m5_sq_end(sq);
 	return 0;
@@ -341,6 +342,7 @@ M5_INLINE int m5_bind_to(struct dap_rmr *rmr, const struct m5_range *to, struct 
 			return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 		pi = sq->pi;
 		ctrl = m5_bind_write(sq, rmr, to, cookie, flags, pi);
+		DAP_PROBE4(bind, rmr, ep, cookie, 1);
 		m5_ring(sq, pi, M5_BIND_BLOCKS, ctrl);
 		m5_sq_end(sq);
 	}
@@ -360,6 +362,7 @@ M5_INLINE int m5_unbind_slow(struct dap_rmr *rmr, struct dap_ep *ep, uint64_t co
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	pi = sq->pi;
 	ctrl = m5_unbind_write(sq, rmr, cookie, flags, M5_KIND_BIND, pi);
+	DAP_PROBE4(bind, rmr, ep, cookie, 0);
 	m5_ring(sq, pi, M5_UNBIND_BLOCKS, ctrl);
 	m5_sq_end(sq);
 	__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
@@ -429,6 +432,7 @@ M5_INLINE DAT_RETURN m5_unbind_fast(struct dap_rmr *rmr, struct dap_ep *ep, uint
 
 	r->last_index = (uint16_t)pos.pi;
 	m5_bind_slots(sq, r, pos, cookie, 0, M5_KIND_BIND);
+	DAP_PROBE4(bind, rmr, ep, cookie, 0);
 	__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
 	ctrl = m5_umr_plain(sq, r->key_be, false, m5_ctrl_index(pos.pi));
 	m5_unbind_build(w, ctrl, rmr->rmr_context);
@@ -453,6 +457,7 @@ M5_INLINE DAT_RETURN m5_bind_fast(struct dap_rmr *rmr, const DAT_LMR_TRIPLET *tr
 	pos = m5_wqe_pos(sq, M5_BIND_BLOCKS);
 	r->last_index = (uint16_t)pos.pi;
 	m5_bind_slots(sq, r, pos, cookie, 0, M5_KIND_BIND);
+	DAP_PROBE4(bind, rmr, ep, cookie, 1);
 	ctrl = m5_umr_plain(sq, r->key_be, true, m5_ctrl_index(pos.pi));
 	m5_bind_build(w, ctrl, rmr->rmr_context, priv, to);
 	m5_umr_posted(sq, r, next_be);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Parts of a post: LMR checks, the slot of a request, and its WQE in registers. */
+#include "core/probe.h"
 #include "hw_mlx5/hot/seg.inl"
 #include "hw_mlx5/hot/ring.inl"
 
@@ -86,6 +87,25 @@ M5_INLINE void m5_count_posted(struct m5_sq *sq, unsigned int op, uint64_t bytes
 	m5_count_add(&sq->posted[kind].bytes, bytes);
 }
 
+/* The operation of a constant opcode. */
+M5_INLINE enum dap_dto_op m5_op_dto(unsigned int op)
+{
+	switch (op) {
+	case M5_OP_RDMA_WRITE: return DAP_OP_RDMA_WRITE;
+	case M5_OP_RDMA_READ: return DAP_OP_RDMA_READ;
+	case M5_OP_RDMA_WRITE_IMM: return DAP_OP_WRITE_IMMED;
+	case M5_OP_ATOMIC_CS: return DAP_OP_CMP_SWAP;
+	case M5_OP_ATOMIC_FA: return DAP_OP_FETCH_ADD;
+	default: return DAP_OP_SEND;
+	}
+}
+
+/* For a request that has credit and is about to be written. */
+M5_INLINE void m5_probe_post(const struct m5_sq *sq, unsigned int op, uint64_t bytes, uint64_t cookie)
+{
+	DAP_PROBE4(post, (const uint8_t *)sq - offsetof(struct dap_ep, hw), m5_op_dto(op), cookie, bytes);
+}
+
 /* Keeps a length in a 64-bit register only: gcc would keep a 32-bit copy beside it. */
 M5_INLINE uint64_t m5_len64(front_len length)
 {
@@ -156,6 +176,7 @@ M5_INLINE DAT_RETURN m5_post_ref(struct m5_sq *sq, unsigned int op, const DAT_LM
 	uint8_t fm = m5_signal(sq, flags, slot);
 	m5_v2 ctrl = m5_ctrl(sq, pos.pi, op, op == M5_OP_SEND ? 2 : 3, fm, 0);
 
+	m5_probe_post(sq, op, len, cookie);
 	m5_count_posted(sq, op, len);
 	return m5_post_block(sq, pos, op, ctrl, m5_raddr_of(op, remote),
 			     m5_data(len, front_lmr_key(iov), front_lmr_va(iov)), (m5_v2){ 0 });
@@ -172,6 +193,7 @@ M5_INLINE DAT_RETURN m5_post_short(struct m5_sq *sq, unsigned int op, const DAT_
 	uint8_t fm = m5_signal(sq, flags, slot);
 	m5_v2 ctrl = m5_ctrl(sq, pos.pi, op, head + (len + 4 + 15) / 16, fm, 0), a, b;
 
+	m5_probe_post(sq, op, len, cookie);
 	m5_inline_short(&a, &b, front_lmr_va(iov), len);
 	m5_count_posted(sq, op, len);
 	return m5_post_block(sq, pos, op, ctrl, m5_raddr_of(op, remote), a, b);
@@ -214,6 +236,7 @@ M5_INLINE DAT_RETURN m5_post_plain(struct m5_sq *sq, unsigned int op, m5_v2 seg,
 	m5_half w[M5_HALVES], *h;
 
 	m5_slot_plain(sq, pos, cookie, (uint32_t)bytes);
+	m5_probe_post(sq, op, bytes, cookie);
 	if (op == M5_OP_SEND) {
 		h = m5_put_segments(w, ctrl, seg);
 		m5_put_zeros(h);
@@ -233,6 +256,7 @@ M5_INLINE DAT_RETURN m5_post_64(struct m5_sq *sq, unsigned int op, const DAT_LMR
 	m5_v2 ctrl = m5_ctrl_plain(sq, op, 4, pos.pi), p[5];
 	m5_half w[2 * M5_HALVES], *h;
 
+	m5_probe_post(sq, op, M5_LINE, cookie);
 	m5_inline_64(p, front_lmr_va(iov));
 	m5_slot_plain(sq, pos, cookie, M5_LINE);
 	if (op == M5_OP_SEND) {

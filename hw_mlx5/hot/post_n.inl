@@ -96,6 +96,7 @@ M5_INLINE DAT_COUNT m5_write_plain_n(struct m5_sq *sq, DAT_COUNT n, const struct
 end:
 	sq->pi = r.pi;
 	m5_count_add(&sq->eights[DAP_COUNT_WRITE], r.pi - pi);
+	DAP_PROBE2(post_n, (const uint8_t *)sq - offsetof(struct dap_ep, hw), r.pi - pi);
 	return (DAT_COUNT)(r.pi - pi);
 }
 

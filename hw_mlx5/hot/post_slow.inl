@@ -144,6 +144,7 @@ M5_INLINE DAT_RETURN m5_post_work(struct dap_ep *ep, struct m5_work w, int n,
 	if (m5_unlikely(!m5_sq_begin(ep, blocks)))
 		return front_return(DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP));
 	pi = sq->pi;
+	m5_probe_post(sq, op, w.total, cookie);
 	slot = m5_slot_set(sq, pi, cookie, w.total, pi + blocks, 0, flags);
 	ctrl = m5_ctrl(sq, pi, op, ds, m5_signal(sq, flags, slot), w.imm);
 	slot->kind |= w.kind;
@@ -202,6 +203,7 @@ M5_INLINE DAT_RETURN m5_sges_write(struct m5_sq *sq, unsigned int op, unsigned i
 		h = i + 1 < head + n ? m5_put_segments(h, v[i], v[i + 1]) :
 		    i < head + n ? m5_put_segment_zeros(h, v[i]) : m5_put_zeros(h);
 	m5_slot_plain(sq, pos, cookie, (uint32_t)total);
+	m5_probe_post(sq, op, total, cookie);
 	m5_count_posted(sq, op, total);
 	return m5_post_at(sq, pos, v[0], w, blocks);
 }

@@ -69,6 +69,7 @@ static M5_NOINLINE DAT_RETURN m5_recv_slow(struct dap_ep *ep, int n, const DAT_L
 	if (used != 1 && rq->stride != M5_DS)
 		rq->uneven = 1;
 	m5_recv_note(rq, rq->pi, cookie, flags);
+	DAP_PROBE4(post, ep, DAP_OP_RECEIVE, cookie, 0);
 	m5_recv_posted(rq, rq->pi);
 	if (M5_LOCKED)
 		m5_spin_unlock(&rq->lock);
@@ -100,6 +101,7 @@ static DAT_RETURN m5_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *io
 		return m5_recv_slow(ep, n, iov, cookie.as_64, flags);
 	}
 	pi = rq->pi;
+	DAP_PROBE4(post, ep, DAP_OP_RECEIVE, cookie.as_64, 0);
 	m5_recv_note(rq, pi, cookie.as_64, 0);
 	m5_count_add(&rq->bytes, len);
 	*m5_rq_at(rq, pi) = m5_data((uint32_t)len, front_lmr_key(iov), front_lmr_va(iov));

@@ -56,6 +56,7 @@ static DAT_RETURN m5_srq_recv(DAT_SRQ_HANDLE srq, DAT_COUNT n, DAT_LMR_TRIPLET *
 			m5_spin_unlock(&q->lock);
 		return front_return(DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP));
 	}
+	DAP_PROBE4(post, srq, DAP_OP_RECEIVE, cookie.as_64, 0);
 	m5_srq_write(q, next, n, iov);
 	q->slots[q->head].cookie = cookie.as_64;
 	q->slots[next].bytes = 1;

@@ -35,7 +35,7 @@ complain "softnic copies from or to another process:" \
 # Headers of core that a backend may include: the two seams, the objects, tools, and the accessors of DAT's types.
 complain "a backend includes more of core than it may:" \
 	"$(grep -rnE '#include "core/' hw_* --include='*.[ch]' --include='*.inl' |
-		grep -vE '"core/(hw|hot|dap|alloc|barrier|clock|endian|param|thread|front/triplet)\.h"')"
+		grep -vE '"core/(hw|hot|dap|alloc|barrier|clock|endian|param|probe|thread|front/triplet)\.h"')"
 complain "a backend includes the model outside of its access:" \
 	"$(grep -rnE '#include "softnic/' hw_* --include='*.[ch]' --include='*.inl' |
 		grep -vE '^hw_[a-z0-9]*/ctl/soft|^hw_common/soft\.c:')"
