@@ -27,7 +27,10 @@ int sn_fab_commit(struct sn_fab *f, struct sn_fab_dest *dest, size_t len)
 {
 	if (f->chaos)
 		return sn_chaos_send(f, dest, len);
-	sn_fab_commit_both(f, dest, len, 0);
+	if (dest->udp_port)
+		sn_udp_commit(f, dest, len);
+	else
+		sn_fab_commit_both(f, dest, len, 0);
 	return 0;
 }
 
@@ -151,16 +154,33 @@ void sn_fab_service(struct sn_fab *f)
 	atomic_store_explicit(&f->attention, 0, memory_order_seq_cst);
 	f->polling = true;
 	drop_broken(f);
+	/* Also while no QP uses it: what stays in the socket would keep the epoll set readable. */
+	if (f->udp)
+		sn_udp_poll(f, EVENTS, true);
 	n = f->epfd < 0 ? 0 : epoll_wait(f->epfd, ev, EVENTS, 0);
 	for (i = 0; i < n; i++) {
 		if (ev[i].data.u64 == SN_KEY_LISTENER)
 			sn_callers_accept(f);
+		else if (ev[i].data.u64 == SN_KEY_UDP)
+			continue;
 		else if (ev[i].data.u64 & SN_KEY_HALF_OPEN)
 			sn_caller_serve(f, (uint32_t)ev[i].data.u64);
 		else
 			serve_link(f, (uint32_t)ev[i].data.u64, ev[i].events);
 	}
 	f->polling = false;
+}
+
+int sn_fab_reach(struct sn_fab *f, const struct sn_addr *gid)
+{
+	struct sn_fab_dest dest = {.gid = *gid};
+	struct sn_link *link;
+
+	if (f->forked)
+		return -EHOSTUNREACH;
+	/* The peer may have made the link already. */
+	sn_fab_service(f);
+	return sn_fab_find_link(f, &dest, &link);
 }
 
 unsigned int sn_fab_poll(struct sn_fab *f, unsigned int budget)
@@ -178,6 +198,9 @@ unsigned int sn_fab_poll(struct sn_fab *f, unsigned int budget)
 	if (f->chaos)
 		sn_chaos_release(f);
 	f->polling = true;
+	/* Half of the budget, so that neither fabric waits for the other. */
+	if (f->udp)
+		done = sn_udp_poll(f, (budget + 1) / 2, false);
 	slots = f->used;
 	slot = f->turn < slots ? f->turn : 0;
 	for (i = 0; i < slots && done < budget; i++) {
@@ -203,6 +226,8 @@ bool sn_fab_quiet(struct sn_fab *f)
 	for (i = 0; i < f->used; i++)
 		if (f->links[i] && (f->links[i]->broken || !sn_ring_empty(&f->links[i]->rx)))
 			return false;
+	if (f->udp && sn_udp_ready(f->udp))
+		return false;
 	f->polls++;
 	return true;
 }
@@ -227,6 +252,8 @@ bool sn_fab_sleep(struct sn_fab *f)
 		if (link->blocked && !sn_ring_await_room(&link->tx, link->blocked))
 			idle = false;
 	}
+	if (f->udp && !f->forked && !sn_udp_watch(f, true))
+		idle = false;
 	return idle && !atomic_load_explicit(&f->attention, memory_order_seq_cst);
 }
 
@@ -240,6 +267,8 @@ void sn_fab_awake(struct sn_fab *f)
 		if (link && atomic_load_explicit(&link->rx.ctl->asleep, memory_order_relaxed))
 			atomic_exchange(&link->rx.ctl->asleep, 0);
 	}
+	if (f->udp && !f->forked)
+		sn_udp_watch(f, false);
 }
 
 void sn_fab_stats(const struct sn_fab *f, struct sn_fab_stats *stats)

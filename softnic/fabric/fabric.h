@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The fabric connects the software devices of one host. A port is known by its GID; a packet sent to a
- * GID is delivered there, in order, unless the peer dies, breaks the link or a fault script interferes.
- * The fabric does not interpret packets.
+ * The fabric connects software devices. It does not interpret packets.
+ *
+ * Within a host a port is known by its GID; a packet sent to a GID is delivered there, in order, unless
+ * the peer dies, breaks the link or a fault script interferes. To another host a packet is a datagram to
+ * an IP address and a UDP port, which may be lost like any other: see udp.c.
  *
  * Each pair of devices shares one sealed memfd with a ring per direction, passed through an abstract
  * Unix socket named after the GID. The same socket carries wake-ups and reports the peer's death: a
@@ -29,6 +31,19 @@ struct sn_addr {
 	uint8_t raw[16];
 };
 
+/*
+ * A destination: its address and a cached link index. Initially zero except for the GID. With a UDP port
+ * the address is an IP address, and slot is SN_FAB_NO_SLOT: there is no link.
+ */
+struct sn_fab_dest {
+	struct sn_addr gid;
+	uint32_t slot;
+	uint16_t udp_port;
+	uint8_t tclass;			/* traffic class of datagrams */
+};
+
+#define SN_FAB_NO_SLOT UINT32_MAX
+
 enum sn_fab_flags {
 	SN_FAB_ALONE = 1 << 0,	/* the fabric has no socket and reaches only its own GID */
 };
@@ -40,25 +55,28 @@ struct sn_fab_config {
 	uint32_t protocol;
 	/* size of one direction's ring, a power of two >= 64 KiB; 0: the default */
 	size_t ring_bytes;
+	/* The IP address for packets to and from other hosts, IPv4-mapped or IPv6; all zero: none. */
+	struct sn_addr ip;
 	/*
 	 * Delivers one packet from the port src. A hostile peer may still be writing to pkt, so copy
 	 * headers before checking them. The function may send packets, but must not close or poll the
 	 * fabric.
 	 */
 	void (*deliver)(void *ctx, const struct sn_addr *src, const void *pkt, size_t len);
+	/* Delivers one datagram from the UDP port src, under the same conditions. Anyone may have sent it. */
+	void (*datagram)(void *ctx, const struct sn_fab_dest *src, const void *pkt, size_t len);
 	/* The link to peer has ended, and the packets in it are lost. The next send tries to make a new
 	 * link. */
 	void (*down)(void *ctx, const struct sn_addr *peer);
 	void *ctx;
 };
 
-/* A destination: its address and a cached link index. Initially zero except for the GID. */
-struct sn_fab_dest {
-	struct sn_addr gid;
-	uint32_t slot;
-};
 
-/* Returns 0, -EADDRINUSE if the GID is taken, -ENOMEM, or -errno of the socket calls. */
+/*
+ * Returns 0, -EADDRINUSE if the GID is taken, -EADDRNOTAVAIL if this host does not have the IP address,
+ * -EMSGSIZE if its interface carries only shorter packets than RoCE allows, -ENOMEM, or -errno of the
+ * socket calls.
+ */
 int sn_fab_open(const struct sn_fab_config *config, struct sn_fab **fabric);
 void sn_fab_close(struct sn_fab *fabric);
 
@@ -104,6 +122,22 @@ bool sn_fab_has_room(struct sn_fab *fabric, const struct sn_fab_dest *dest);
 
 /* Is there a link to the GID, made by either side? */
 bool sn_fab_linked(const struct sn_fab *fabric, const struct sn_addr *gid);
+
+/*
+ * Makes the link to a device of this host, unless there is one. -EHOSTUNREACH: no device of this host
+ * and user has the GID.
+ */
+int sn_fab_reach(struct sn_fab *fabric, const struct sn_addr *gid);
+
+/* Returns the fabric's UDP port; 0: it has no IP address. */
+uint16_t sn_fab_udp_port(const struct sn_fab *fabric);
+/* Returns the longest packet that leaves through the interface of the IP address as one datagram. */
+size_t sn_fab_udp_max(const struct sn_fab *fabric);
+/*
+ * Counts the users of the UDP port: change is 1 or -1. While there is one, each poll reads the socket,
+ * which takes a system call.
+ */
+void sn_fab_udp_use(struct sn_fab *fabric, int change);
 
 /* Returns true if the peer is alive but has not yet read all packets sent to it. */
 bool sn_fab_unread(const struct sn_fab *fabric, const struct sn_fab_dest *dest);
@@ -153,6 +187,8 @@ struct sn_fab_stats {
 	uint64_t sent, received, full, wakeups, links_made, links_lost, refused;
 	/* counters of the packets that were dropped, duplicated, and so on */
 	uint64_t dropped, duplicated, reordered, corrupted, delayed;
+	/* datagrams that the kernel refused to send; that arrived but were too long for any packet */
+	uint64_t unsent, oversized;
 };
 void sn_fab_stats(const struct sn_fab *fabric, struct sn_fab_stats *stats);
 

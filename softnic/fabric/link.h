@@ -79,6 +79,7 @@ struct sn_fab {
 	int half_open[SN_FAB_HALF_OPEN];
 	unsigned int half_open_next;
 	struct sn_chaos *chaos;
+	struct sn_udp *udp;		/* the socket for other hosts, or NULL */
 	struct sn_fab_stats stats;
 	struct sn_fab *next;		/* entry in the registry */
 };
@@ -114,19 +115,39 @@ void sn_registry_unlock(void);
 /* Tells the device of this process with the GID, if any, to check its sockets. */
 void sn_registry_notify(const struct sn_addr *gid);
 
-/* Keys of the epoll set: SN_KEY_LISTENER, SN_KEY_HALF_OPEN plus a caller's number, or a link's
- * slot. */
+/* Keys of the epoll set: SN_KEY_LISTENER, SN_KEY_UDP, SN_KEY_HALF_OPEN plus a caller's number, or a
+ * link's slot. */
 #define SN_KEY_LISTENER UINT64_MAX
+#define SN_KEY_UDP (UINT64_MAX - 1)
 #define SN_KEY_HALF_OPEN (UINT64_C(1) << 32)
 
 /* Functions of send.c. The first two return 0 or -errno. */
 int sn_fab_watch(struct sn_fab *fabric, int fd, uint64_t key);
 int sn_fab_add_link(struct sn_fab *fabric, struct sn_link *link, uint32_t *slot);
 void sn_fab_break_link(struct sn_fab *fabric, struct sn_link *link);
+/* Finds the link to the destination, or makes it. Returns 0 or -errno. */
+int sn_fab_find_link(struct sn_fab *fabric, struct sn_fab_dest *dest, struct sn_link **link);
 /* These bypass injected faults. sn_fab_commit_both() completes sn_fab_reserve_now(). */
 int sn_fab_reserve_now(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len, void **pkt);
 int sn_fab_send_now(struct sn_fab *fabric, struct sn_fab_dest *dest, const void *bytes,
 		    size_t len);
+
+/* Functions of udp.c. The first one needs the registry's lock and returns 0 or -errno. */
+int sn_udp_open(struct sn_fab *fabric);
+void sn_udp_close(struct sn_udp *udp, bool in_child);
+int sn_udp_fd(const struct sn_udp *udp);
+/* Reserves room for one datagram. Returns 0, -EMSGSIZE, or -EAGAIN: the kernel takes no more for now. */
+int sn_udp_reserve(struct sn_fab *fabric, size_t len, void **pkt);
+/* Sends the reserved datagram, at the latest in sn_fab_release(). */
+void sn_udp_commit(struct sn_fab *fabric, const struct sn_fab_dest *dest, size_t len);
+void sn_udp_flush(struct sn_fab *fabric);
+bool sn_udp_has_room(struct sn_fab *fabric);
+/* Is there a datagram to deliver, or does the socket have one and a user? */
+bool sn_udp_ready(struct sn_udp *udp);
+/* Delivers at most budget datagrams; returns how many. all: also while the port has no user. */
+unsigned int sn_udp_poll(struct sn_fab *fabric, unsigned int budget, bool all);
+/* Must the socket wake the fabric's epoll set? False: there is a datagram already. */
+bool sn_udp_watch(struct sn_fab *fabric, bool on);
 
 /* Functions of caller.c: accept callers, read the hello of a caller, watch the listener again. */
 void sn_callers_accept(struct sn_fab *fabric);

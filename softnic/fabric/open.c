@@ -11,6 +11,7 @@
 static int open_sockets(struct sn_fab *f)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = SN_KEY_LISTENER};
+	static const struct sn_addr none;
 	int err;
 
 	f->epfd = epoll_create1(EPOLL_CLOEXEC);
@@ -24,9 +25,11 @@ static int open_sockets(struct sn_fab *f)
 	f->listener = err = sn_link_listen(&f->config.gid);
 	if (err < 0)
 		goto err_close_spare;
-	if (!epoll_ctl(f->epfd, EPOLL_CTL_ADD, f->listener, &ev))
+	err = epoll_ctl(f->epfd, EPOLL_CTL_ADD, f->listener, &ev) ? -errno : 0;
+	if (!err && !sn_addr_equal(&f->config.ip, &none))
+		err = sn_udp_open(f);
+	if (!err)
 		return 0;
-	err = -errno;
 	close(f->listener);
 err_close_spare:
 	close(f->spare);
@@ -77,6 +80,8 @@ static void close_sockets(struct sn_fab *f)
 	for (i = 0; i < SN_FAB_HALF_OPEN; i++)
 		if (f->half_open[i] >= 0)
 			close(f->half_open[i]);
+	if (f->udp)
+		sn_udp_flush(f);
 	if (f->listener >= 0)
 		close(f->listener);
 	if (f->spare >= 0)
@@ -109,6 +114,7 @@ void sn_fab_close(struct sn_fab *f)
 		sn_registry_remove(f);
 		close_sockets(f);
 	}
+	sn_udp_close(f->udp, f->forked);
 	free(f->chaos);
 	free(f->links);
 	free(f);

@@ -99,7 +99,7 @@ static struct sn_link *link_to(const struct sn_fab *f, const struct sn_fab_dest 
 	return f->links[dest->slot];
 }
 
-static int find_link(struct sn_fab *f, struct sn_fab_dest *dest, struct sn_link **link)
+int sn_fab_find_link(struct sn_fab *f, struct sn_fab_dest *dest, struct sn_link **link)
 {
 	uint32_t slot = dest->slot;
 	int err;
@@ -150,6 +150,8 @@ void sn_fab_release(struct sn_fab *f)
 		SLIST_REMOVE_HEAD(&f->wake_unchecked, unchecked_link);
 		wake_peer(f, link);
 	}
+	if (f->udp && !f->forked)
+		sn_udp_flush(f);
 }
 
 static void hold_back(struct sn_fab *f, struct sn_link *link)
@@ -163,8 +165,11 @@ static void hold_back(struct sn_fab *f, struct sn_link *link)
 int sn_fab_reserve_now(struct sn_fab *f, struct sn_fab_dest *dest, size_t len, void **pkt)
 {
 	struct sn_link *link;
-	int err = find_link(f, dest, &link);
+	int err;
 
+	if (dest->udp_port)
+		return sn_udp_reserve(f, len, pkt);
+	err = sn_fab_find_link(f, dest, &link);
 	if (err)
 		return err;
 	switch (sn_ring_reserve(&link->tx, len, pkt)) {
@@ -202,7 +207,10 @@ int sn_fab_send_now(struct sn_fab *f, struct sn_fab_dest *dest, const void *byte
 	if (err)
 		return err;
 	memcpy(pkt, bytes, len);
-	sn_fab_commit_both(f, dest, len, 0);
+	if (dest->udp_port)
+		sn_udp_commit(f, dest, len);
+	else
+		sn_fab_commit_both(f, dest, len, 0);
 	return 0;
 }
 
@@ -217,6 +225,8 @@ bool sn_fab_has_room(struct sn_fab *f, const struct sn_fab_dest *dest)
 {
 	struct sn_link *link = link_to(f, dest);
 
+	if (dest->udp_port)
+		return f->forked || sn_udp_has_room(f);
 	return !link || !link->blocked || sn_ring_has_room(&link->tx, link->blocked);
 }
 

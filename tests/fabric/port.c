@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <string.h>
 #include <sys/random.h>
@@ -15,15 +16,14 @@ size_t port_len(uint32_t number)
 	return 4 + (number * UINT32_C(2654435761) >> 20) % 4200;
 }
 
-static void got(void *ctx, const struct sn_addr *src, const void *pkt, size_t len)
+static void record(struct port *port, const void *pkt, size_t len)
 {
-	struct port *port = ctx;
 	const uint8_t *bytes = pkt;
 	uint32_t number;
 	size_t i;
 
 	port->got++;
-	port->bad += !sn_addr_equal(src, &port->peer.gid) || len < sizeof(number);
+	port->bad += len < sizeof(number);
 	memcpy(&number, bytes, sizeof(number));
 	for (i = sizeof(number); i < len; i++)
 		port->bad += bytes[i] != pattern(number, i);
@@ -32,6 +32,22 @@ static void got(void *ctx, const struct sn_addr *src, const void *pkt, size_t le
 	port->last = number;
 	if (port->echo_via)
 		port->bad += port_send(port->echo_via, number, len) != 0;
+}
+
+static void got(void *ctx, const struct sn_addr *src, const void *pkt, size_t len)
+{
+	struct port *port = ctx;
+
+	port->bad += !sn_addr_equal(src, &port->peer.gid);
+	record(port, pkt, len);
+}
+
+static void got_datagram(void *ctx, const struct sn_fab_dest *src, const void *pkt, size_t len)
+{
+	struct port *port = ctx;
+
+	port->bad += !sn_addr_equal(&src->gid, &port->peer.gid) || src->udp_port != port->peer.udp_port;
+	record(port, pkt, len);
 }
 
 static void down(void *ctx, const struct sn_addr *peer)
@@ -58,6 +74,35 @@ void port_open(struct port *port, unsigned int flags)
 
 	cr_assert_eq(getrandom(&addr, sizeof(addr), 0), (ssize_t)sizeof(addr));
 	port_open_at(port, &addr, flags);
+}
+
+static void open_udp(struct port *port, const struct sn_addr *ip)
+{
+	struct sn_fab_config config = {.ip = *ip, .ring_bytes = PORT_RING, .deliver = got,
+				       .datagram = got_datagram, .down = down, .ctx = port};
+
+	memset(port, 0, sizeof(*port));
+	cr_assert_eq(getrandom(&config.gid, sizeof(config.gid), 0), (ssize_t)sizeof(config.gid));
+	port->addr = config.gid;
+	cr_assert_eq(sn_fab_open(&config, &port->fab), 0);
+}
+
+static void aim_udp(struct port *port, const struct sn_addr *ip, const struct port *peer)
+{
+	port->peer = (struct sn_fab_dest){.gid = *ip, .slot = SN_FAB_NO_SLOT,
+					  .udp_port = sn_fab_udp_port(peer->fab)};
+	sn_fab_udp_use(port->fab, 1);
+}
+
+void ports_open_udp(struct port *a, struct port *b, const char *text)
+{
+	struct sn_addr ip = {.raw = {[10] = 0xff, 0xff}};
+
+	cr_assert(inet_pton(AF_INET, text, ip.raw + 12) == 1 || inet_pton(AF_INET6, text, ip.raw) == 1);
+	open_udp(a, &ip);
+	open_udp(b, &ip);
+	aim_udp(a, &ip, b);
+	aim_udp(b, &ip, a);
 }
 
 void port_aim(struct port *port, const struct sn_addr *peer)

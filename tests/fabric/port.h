@@ -23,6 +23,9 @@ void port_open(struct port *port, unsigned int flags);
 void port_open_at(struct port *port, const struct sn_addr *addr, unsigned int flags);
 void port_aim(struct port *port, const struct sn_addr *peer);
 
+/* Opens two ports that send to each other by UDP, as ports of two hosts do. ip is one of this host. */
+void ports_open_udp(struct port *a, struct port *b, const char *ip);
+
 /* Opens two ports that send to each other. */
 void ports_open(struct port *a, struct port *b);
 void ports_close(struct port *a, struct port *b);

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Packets between hosts: two fabrics that send to each other by UDP. */
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/fabric/port.h"
+#include "tests/harness/harness.h"
+
+static struct port a, b;
+
+static void open_udp_pair(void)
+{
+	ports_open_udp(&a, &b, "127.0.0.1");
+}
+
+static void close_udp_pair(void)
+{
+	ports_close(&a, &b);
+}
+
+static struct sn_fab_stats stats_of(const struct port *port)
+{
+	struct sn_fab_stats stats;
+
+	sn_fab_stats(port->fab, &stats);
+	return stats;
+}
+
+/* Sends bytes to b from a socket of its own. */
+static void send_as_stranger(const void *bytes, size_t len)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(sn_fab_udp_port(b.fab)),
+				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	cr_assert_eq(sendto(sock, bytes, len, 0, (struct sockaddr *)&to, sizeof(to)), (ssize_t)len);
+	close(sock);
+}
+
+static bool readable(const struct port *port)
+{
+	struct pollfd fd = {.fd = sn_fab_fd(port->fab), .events = POLLIN};
+
+	return poll(&fd, 1, 0) > 0;
+}
+
+static void exchange(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < 2000; i++) {
+		cr_assert_eq(port_send(&a, i, 4 + port_len(i) % 4100), 0);
+		cr_assert_eq(port_send(&b, i, 4 + port_len(i + 5) % 4100), 0);
+		if (i % 3 == 2)
+			ports_settle(&a, &b);
+	}
+	ports_settle(&a, &b);
+	cr_assert_eq(a.got, 2000);
+	cr_assert_eq(b.got, 2000);
+	cr_assert_eq(a.bad + b.bad + a.disordered + b.disordered, 0);
+}
+
+Test(udp, send__arrives_in_order_both_ways, .init = open_udp_pair, .fini = close_udp_pair)
+{
+	exchange();
+}
+
+Test(udp, send__by_ipv6_arrives)
+{
+	if (access("/proc/net/if_inet6", R_OK))
+		cr_skip_test("no IPv6 on this machine");
+	ports_open_udp(&a, &b, "::1");
+	exchange();
+	ports_close(&a, &b);
+}
+
+Test(udp, deliver__may_send, .init = open_udp_pair, .fini = close_udp_pair)
+{
+	b.echo_via = &b;
+	cr_assert_eq(port_send(&a, 0, 100), 0);
+	ports_settle(&a, &b);
+	cr_assert_eq(a.got, 1);
+	cr_assert_eq(a.bad + b.bad, 0);
+}
+
+Test(udp, release__sends_what_hold_kept_back, .init = open_udp_pair, .fini = close_udp_pair)
+{
+	sn_fab_hold(a.fab);
+	cr_assert_eq(port_send(&a, 0, 100), 0);
+	ports_settle(&a, &b);
+	cr_assert_eq(b.got, 0);
+	sn_fab_release(a.fab);
+	ports_settle(&a, &b);
+	cr_assert_eq(b.got, 1);
+}
+
+Test(udp, send__of_a_train_is_refused, .init = open_udp_pair, .fini = close_udp_pair)
+{
+	static uint8_t big[SN_FAB_MAX];
+	struct iovec iov = {big, sizeof(big)};
+
+	cr_assert_eq(sn_fab_send(a.fab, &a.peer, &iov, 1), -EMSGSIZE);
+}
+
+Test(udp, deliver__of_a_stranger_names_its_port, .init = open_udp_pair, .fini = close_udp_pair)
+{
+	uint32_t number = 0;
+
+	send_as_stranger(&number, sizeof(number));
+	ports_settle(&a, &b);
+	cr_assert_eq(b.got, 1);
+	cr_assert_eq(b.bad, 1, "the stranger's datagram was delivered as one of the peer");
+}
+
+Test(udp, datagram__longer_than_a_packet_is_counted, .init = open_udp_pair, .fini = close_udp_pair)
+{
+	static uint8_t big[9000];
+
+	send_as_stranger(big, sizeof(big));
+	send_as_stranger(big, 4200);
+	cr_assert_eq(port_send(&a, 0, 100), 0);
+	ports_settle(&a, &b);
+	cr_assert_eq(stats_of(&b).oversized, 2);
+	cr_assert_eq(b.got, 1);
+	cr_assert_eq(b.bad, 0);
+}
+
+Test(udp, sleep__ends_with_a_datagram, .init = open_udp_pair, .fini = close_udp_pair)
+{
+	ports_settle(&a, &b);
+	cr_assert(sn_fab_sleep(b.fab));
+	cr_assert_not(readable(&b));
+	cr_assert_eq(port_send(&a, 0, 100), 0);
+	cr_assert(readable(&b));
+	sn_fab_awake(b.fab);
+	cr_assert_not(readable(&b), "a fabric that is polled has a descriptor that wakes its thread");
+	ports_settle(&a, &b);
+	cr_assert_eq(b.got, 1);
+}
+
+/* Otherwise anyone could keep the thread of an idle device busy. */
+Test(udp, service__empties_a_socket_without_users, .init = open_udp_pair, .fini = close_udp_pair)
+{
+	static uint8_t big[5000];
+
+	sn_fab_udp_use(b.fab, -1);
+	cr_assert(sn_fab_sleep(b.fab));
+	send_as_stranger(big, sizeof(big));
+	cr_assert(readable(&b));
+	sn_fab_awake(b.fab);
+	sn_fab_service(b.fab);
+	cr_assert(sn_fab_sleep(b.fab));
+	cr_assert_not(readable(&b));
+	cr_assert_eq(stats_of(&b).oversized, 1);
+}
+
+Test(udp, poll__without_users_reads_no_socket, .init = open_udp_pair, .fini = close_udp_pair)
+{
+	sn_fab_udp_use(b.fab, -1);
+	cr_assert_eq(port_send(&a, 0, 100), 0);
+	cr_assert(sn_fab_quiet(b.fab));
+	sn_fab_udp_use(b.fab, 1);
+	cr_assert_not(sn_fab_quiet(b.fab));
+}
+
+Test(udp, open__at_an_address_of_another_host_fails)
+{
+	/* RFC 5737: no host has it. */
+	struct sn_fab_config config = {.gid.raw = {1}, .ip.raw = {[10] = 0xff, 0xff, 192, 0, 2, 7}};
+	struct sn_fab *fab;
+
+	cr_assert_eq(sn_fab_open(&config, &fab), -EADDRNOTAVAIL);
+}
+
+Test(udp, send__to_an_address_without_a_route_is_counted, .init = open_udp_pair, .fini = close_udp_pair)
+{
+	/* A socket of 127.0.0.1 has no route to another network. */
+	a.peer.gid.raw[12] = 192;
+	a.peer.gid.raw[14] = 2;
+	cr_assert_eq(port_send(&a, 0, 100), 0);
+	cr_assert_eq(stats_of(&a).unsent, 1);
+}
+
+Test(udp, send__has_the_traffic_class_of_its_destination, .init = open_udp_pair, .fini = close_udp_pair)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), on = 1;
+	socklen_t len = sizeof(at);
+	char bytes[64], control[64];
+	struct iovec iov = {bytes, sizeof(bytes)};
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+			   .msg_controllen = sizeof(control)};
+
+	cr_assert_eq(bind(sock, (struct sockaddr *)&at, len) |
+		     getsockname(sock, (struct sockaddr *)&at, &len) |
+		     setsockopt(sock, IPPROTO_IP, IP_RECVTOS, &on, sizeof(on)), 0);
+	a.peer.udp_port = ntohs(at.sin_port);
+	a.peer.tclass = 0xb8;
+	cr_assert_eq(port_send(&a, 0, 64), 0);
+	cr_assert_eq(recvmsg(sock, &m, 0), 64);
+	cr_assert_eq(CMSG_FIRSTHDR(&m)->cmsg_type, IP_TOS);
+	cr_assert_eq(*CMSG_DATA(CMSG_FIRSTHDR(&m)), 0xb8);
+	close(sock);
+}
+
+Test(udp, reach__tells_this_host_from_others, .init = open_udp_pair, .fini = close_udp_pair)
+{
+	struct sn_addr other = b.addr;
+
+	other.raw[5] ^= 1;
+	cr_assert_eq(sn_fab_reach(a.fab, &b.addr), 0);
+	cr_assert_eq(sn_fab_reach(b.fab, &a.addr), 0);
+	cr_assert_eq(stats_of(&b).links_made, 1, "each side has made a link of its own");
+	cr_assert_eq(sn_fab_reach(a.fab, &other), -EHOSTUNREACH);
+}
+
+Test(udp, faults__apply, .init = open_udp_pair, .fini = close_udp_pair)
+{
+	uint32_t i;
+
+	cr_assert_eq(sn_fab_set_faults(a.fab, &(struct sn_fab_faults){.drop = 0.5, .seed = 1}), 0);
+	for (i = 0; i < 100; i++)
+		cr_assert_eq(port_send(&a, i, 100), 0);
+	ports_settle(&a, &b);
+	cr_assert_eq(b.got + stats_of(&a).dropped, 100);
+	cr_assert(b.got > 20 && b.got < 80);
+}
