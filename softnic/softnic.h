@@ -79,11 +79,27 @@ struct softnic_config {
 	 * This page and later ones are no UARs. 0: there is no such page.
 	 */
 	uint32_t timer_page;
+	/*
+	 * The IP address, IPv4-mapped or IPv6, by which QPs reach devices of other hosts, as RoCEv2
+	 * over UDP; all zero: the device reaches only its own host. A QP whose address path has a
+	 * rlid, which is reserved on Ethernet, sends to this UDP port of the IP address rgid.
+	 */
+	uint8_t ip[16];
 	struct softnic_host host;
 };
 
-/* Returns 0, -EINVAL, -ENOMEM, -EMFILE, -EAGAIN (no thread could be created), or -errno of the
- * fabric's sockets. */
+/* Returns the UDP port that peers on other hosts send to, and the RoCE MTU of its interface. 0: the
+ * device has no IP address. */
+uint16_t softnic_udp(struct softnic *nic, uint16_t *mtu);
+/*
+ * Is the port with this GID on this host, and of the same user, so that packets to it need no UDP?
+ * Returns 1, 0, or -errno: the link to it cannot be made.
+ */
+int softnic_is_local(struct softnic *nic, const uint8_t gid[16]);
+
+/* Returns 0, -EINVAL, -ENOMEM, -EMFILE, -EAGAIN (no thread could be created), -EADDRNOTAVAIL (ip is not
+ * an address of this machine), -EMSGSIZE (its interface's MTU is too small), or -errno of the fabric's
+ * sockets. */
 int softnic_open(const struct softnic_config *config, struct softnic **nic);
 
 /* Leaves the fabric and frees everything, including objects that the host did not destroy. */
@@ -168,6 +184,8 @@ size_t softnic_object_count(struct softnic *nic, const char *kind);
 struct softnic_counters {
 	uint64_t doorbells, blueflames, wqes, cqes, eqes;
 	uint64_t tx_packets, rx_packets, retransmits, rnr_naks, naks, drops;
+	/* datagrams among the drops with a wrong ICRC, and with a sender that is no peer of the QP */
+	uint64_t bad_icrc, strangers;
 	/* number of drives that found work, by calls of the host and by the device's thread */
 	uint64_t by_calls, by_thread;
 };
@@ -176,7 +194,8 @@ void softnic_counters(struct softnic *nic, struct softnic_counters *c);
 /*
  * A seeded fault script, e.g. "drop=0.01,dup=0.01,reorder=0.05,corrupt=0.001,seed=7"; "" ends it. Also
  * "cmd_fail=OPCODE[:n]" (the n-th command with that opcode fails with status 0x5), "fatal", and
- * "link_down" (the link is up again after a script without it), "link_down=2" for port 2. "admin_down":
+ * "link_down" (the link is up again after a script without it), "link_down=2" for port 2. "far": a
+ * device with an IP address reaches those of its own host by UDP, too. "admin_down":
  * INIT_HCA of a cold device leaves the links down until PAOS brings them up. "quirk=NAME": behaviour of
  * hardware that differs from this model's; mlx5/quirk.h lists them. 0, or -EINVAL with the script
  * unchanged.

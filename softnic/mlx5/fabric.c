@@ -13,13 +13,23 @@ enum {
 	OPEN_TRIES = 8,
 };
 
-static struct sn_qp *receiver(struct sn_port *port, const struct sn_addr *src,
-			      const struct sn_packet *pkt)
+/* Does the QP exist, and is the sender its peer? */
+static struct sn_qp *peer_of(struct sn_port *port, const struct sn_fab_dest *src, const struct sn_packet *pkt)
 {
 	struct sn_qp *qp = sn_qp_find(port->nic, pkt->dqpn);
 
-	if (!qp || !qp->rc || qp->port != port || !sn_addr_equal(src, &qp->rc->dest.gid) ||
-	    !sn_port_same_partition(qp, pkt))
+	if (!qp || !qp->rc || qp->port != port || !sn_addr_equal(&src->gid, &qp->rc->dest.gid) ||
+	    src->udp_port != qp->rc->dest.udp_port)
+		return NULL;
+	return qp;
+}
+
+static struct sn_qp *receiver(struct sn_port *port, const struct sn_fab_dest *src,
+			      const struct sn_packet *pkt)
+{
+	struct sn_qp *qp = peer_of(port, src, pkt);
+
+	if (!qp || !sn_port_same_partition(qp, pkt))
 		return NULL;
 	if (qp->state == SN_QP_RTS || (qp->state == SN_QP_RTR && pkt->shape->class < SN_C_READ_RESP))
 		return qp;
@@ -75,7 +85,32 @@ static void deliver(void *ctx, const struct sn_addr *src, const void *bytes, siz
 		sn_ud_in(port, src, &pkt);
 		return;
 	}
-	qp = receiver(port, src, &pkt);
+	qp = receiver(port, &(struct sn_fab_dest){.gid = *src}, &pkt);
+	if (qp)
+		dispatch(qp, &pkt);
+	else
+		nic->ctr.drops++;
+}
+
+/*
+ * A packet from another host. Anyone can send one, so an invalid packet is no violation: it changes
+ * nothing and is counted. Reserved bits of the BTH, which mean a train within a host, are ignored.
+ */
+static void datagram(void *ctx, const struct sn_fab_dest *src, const void *bytes, size_t len)
+{
+	struct sn_port *port = ctx;
+	struct sn_nic *nic = port->nic;
+	struct sn_qp *qp = NULL;
+	struct sn_packet pkt;
+
+	nic->ctr.rx_packets++;
+	if (!sn_port_icrc_fits(port, src, bytes, len)) {
+		nic->ctr.bad_icrc++;
+	} else if (!port->link_down && sn_packet_parse(bytes, len, &pkt)) {
+		pkt.train = 1;
+		nic->ctr.strangers += !peer_of(port, src, &pkt);
+		qp = receiver(port, src, &pkt);
+	}
 	if (qp)
 		dispatch(qp, &pkt);
 	else
@@ -110,9 +145,11 @@ static void chaos_due(struct sn_nic *nic, struct sn_timer *timer)
 
 static int open_fab(struct sn_port *port, const uint8_t gid[16], struct sn_fab **fab)
 {
-	struct sn_fab_config config = {.deliver = deliver, .down = links_lost, .ctx = port};
+	struct sn_fab_config config = {.deliver = deliver, .datagram = datagram, .down = links_lost,
+				       .ctx = port};
 
 	memcpy(config.gid.raw, gid, sizeof(config.gid.raw));
+	memcpy(config.ip.raw, port->nic->config.ip, sizeof(config.ip.raw));
 	if (port->nic->config.flags & SOFTNIC_LOOPBACK_ONLY)
 		config.flags |= SN_FAB_ALONE;
 	return sn_fab_open(&config, fab);
@@ -270,6 +307,35 @@ void sn_fabric_release(struct sn_nic *nic)
 {
 	for (unsigned int i = 0; i < nic->ports && nic->port[i].fabric; i++)
 		sn_fab_release(nic->port[i].fabric->fab);
+}
+
+/* IBTA 9.6: an MTU is a power of two. With the longest headers of RC and the ICRC a packet must fit. */
+static uint16_t mtu_of(size_t max)
+{
+	uint16_t mtu = 4096;
+
+	while (mtu > max - sizeof(struct sn_bth) - sizeof(struct sn_reth) - sizeof(be32_t) - SN_ICRC)
+		mtu /= 2;
+	return mtu;
+}
+
+uint16_t sn_fabric_udp(struct sn_nic *nic, uint16_t *mtu)
+{
+	const struct sn_fab *fab = nic->port[0].fabric->fab;
+
+	if (sn_fab_udp_port(fab))
+		*mtu = mtu_of(sn_fab_udp_max(fab));
+	return sn_fab_udp_port(fab);
+}
+
+int sn_fabric_reach(struct sn_nic *nic, const uint8_t gid[16])
+{
+	struct sn_addr addr;
+
+	if (nic->fault.far)
+		return -EHOSTUNREACH;
+	memcpy(addr.raw, gid, sizeof(addr.raw));
+	return sn_fab_reach(nic->port[0].fabric->fab, &addr);
 }
 
 int sn_fabric_fd(struct sn_nic *nic, unsigned int port)

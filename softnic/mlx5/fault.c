@@ -71,6 +71,10 @@ static int parse_word(struct sn_fault *f, char *word, struct deed *deed)
 		f->admin_down = true;
 		return 0;
 	}
+	if (!strcmp(word, "far")) {
+		f->far = true;
+		return 0;
+	}
 	if (value)
 		*value++ = 0;
 	if (!strcmp(word, "link_down"))

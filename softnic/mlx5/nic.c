@@ -157,6 +157,25 @@ void softnic_counters(struct softnic *handle, struct softnic_counters *c)
 	sn_leave(nic);
 }
 
+uint16_t softnic_udp(struct softnic *handle, uint16_t *mtu)
+{
+	return sn_fabric_udp((struct sn_nic *)handle, mtu);
+}
+
+int softnic_is_local(struct softnic *handle, const uint8_t gid[16])
+{
+	struct sn_nic *nic = (struct sn_nic *)handle;
+	int err;
+
+	sn_enter(nic);
+	err = sn_fabric_reach(nic, gid);
+	sn_thread_recall(nic);
+	sn_leave(nic);
+	if (err == -EHOSTUNREACH)
+		return 0;
+	return err && err != -EBUSY ? err : 1;
+}
+
 static const char *const names[SN_V_COUNT + 1] = {
 #define X(id, name) [SN_V_##id] = name,
 	SN_VIOLATIONS(X)

@@ -394,6 +394,7 @@ struct sn_fault {
 	uint32_t quirks;	/* bits of quirk.h */
 	/* INIT_HCA leaves the links down until an administrator brings them up */
 	bool admin_down;
+	bool far;		/* peers on this host count as those of another host */
 };
 
 struct sn_viol_entry {

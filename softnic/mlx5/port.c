@@ -74,6 +74,15 @@ void sn_port_resolve(const struct sn_port *port, const struct sn_av *av, struct 
 		memcpy(gid->raw, av->rgid, sizeof(gid->raw));
 }
 
+void sn_port_resolve_dest(const struct sn_port *port, const struct sn_av *av, struct sn_fab_dest *dest)
+{
+	bool far = sn_fab_udp_port(port->fabric->fab) && av->rlid && !av->force_loopback;
+
+	*dest = (struct sn_fab_dest){.udp_port = far ? av->rlid : 0, .slot = far ? SN_FAB_NO_SLOT : 0,
+				     .tclass = av->tclass};
+	sn_port_resolve(port, av, &dest->gid);
+}
+
 /* A path with force_loopback needs no addresses, because its packets never reach a wire. */
 const char *sn_path_fault(const struct sn_port *port, const struct sn_av *av)
 {
@@ -115,6 +124,49 @@ bool sn_port_acceptable(const struct sn_port *port, const struct sn_addr *src, c
 	/* Is the ICRC right? Shared memory does not flip bits, so an ICRC of zero means that the
 	 * sender did not compute it. */
 	return !icrc || icrc == icrc_of(src->raw, port->address, &iov, 1);
+}
+
+static uint32_t icrc_of_datagram(const struct sn_fab_dest *src, const struct sn_fab_dest *dst,
+				 const struct iovec *iov)
+{
+	struct sn_outer outer = {.sport = src->udp_port, .dport = dst->udp_port};
+
+	memcpy(outer.src, src->gid.raw, sizeof(outer.src));
+	memcpy(outer.dst, dst->gid.raw, sizeof(outer.dst));
+	return sn_icrc(&outer, iov, 1);
+}
+
+static struct sn_fab_dest own_udp(const struct sn_port *port)
+{
+	struct sn_fab_dest own = {.udp_port = sn_fab_udp_port(port->fabric->fab)};
+
+	memcpy(own.gid.raw, port->nic->config.ip, sizeof(own.gid.raw));
+	return own;
+}
+
+bool sn_port_icrc_fits(const struct sn_port *port, const struct sn_fab_dest *src, const void *bytes,
+		       size_t len)
+{
+	struct iovec iov = {(void *)(uintptr_t)bytes, len - SN_ICRC};
+	struct sn_fab_dest own = own_udp(port);
+	uint32_t icrc;
+
+	if (len < sizeof(struct sn_bth) + SN_ICRC)
+		return false;
+	memcpy(&icrc, (const uint8_t *)bytes + iov.iov_len, sizeof(icrc));
+	return icrc == icrc_of_datagram(src, &own, &iov);
+}
+
+/* Shared memory does not flip bits, so there an ICRC is computed only while a fault script may. */
+static uint32_t icrc_for(const struct sn_port *port, const struct sn_fab_dest *dest, const struct iovec *iov)
+{
+	struct sn_fab_dest own;
+
+	if (dest->udp_port) {
+		own = own_udp(port);
+		return icrc_of_datagram(&own, dest, iov);
+	}
+	return port->nic->fault.corrupt > 0 ? icrc_of(port->address, dest->gid.raw, iov, 1) : 0;
 }
 
 bool sn_port_pkey(const struct sn_nic *nic, uint32_t index, uint16_t *pkey)
@@ -199,11 +251,10 @@ static void end_both(struct sn_port *port, struct sn_fab_dest *dest, const struc
 	port->nic->ctr.tx_packets += frame->packets + 1;
 }
 
-/* Sends the packet, padded to words (IBTA 9.2). The ICRC is computed only while a fault script may
- * flip bits. */
+/* Sends the packet, padded to words (IBTA 9.2). */
 int sn_port_end(struct sn_port *port, struct sn_fab_dest *dest, const struct sn_frame *frame)
 {
-	uint32_t bytes = frame_bytes(frame), icrc = 0;
+	uint32_t bytes = frame_bytes(frame), icrc;
 	struct iovec iov = {frame->head, bytes - SN_ICRC};
 	int err;
 
@@ -213,8 +264,7 @@ int sn_port_end(struct sn_port *port, struct sn_fab_dest *dest, const struct sn_
 		end_both(port, dest, frame);
 		return 0;
 	}
-	if (port->nic->fault.corrupt > 0)
-		icrc = icrc_of(port->address, dest->gid.raw, &iov, 1);
+	icrc = icrc_for(port, dest, &iov);
 	memcpy(frame->head + bytes - SN_ICRC, &icrc, sizeof(icrc));
 	err = sn_fab_commit(port->fabric->fab, dest, bytes);
 	if (!err)

@@ -45,10 +45,15 @@ int sn_port_choose_address(struct sn_port *port);
 /* True if the length and the ICRC of a packet are valid. */
 bool sn_port_acceptable(const struct sn_port *port, const struct sn_addr *src, const void *bytes,
 			size_t len);
+/* The same for a datagram, whose ICRC covers its IP and UDP headers. */
+bool sn_port_icrc_fits(const struct sn_port *port, const struct sn_fab_dest *src, const void *bytes,
+		       size_t len);
 /* Applies a new fault script to the fabric. */
 void sn_port_apply_faults(struct sn_port *port);
 /* Resolves an address path to a destination: by its GID, or on InfiniBand by LID alone. */
 void sn_port_resolve(const struct sn_port *port, const struct sn_av *av, struct sn_addr *gid);
+/* The same for a connection, which may lead to a UDP port of another host. */
+void sn_port_resolve_dest(const struct sn_port *port, const struct sn_av *av, struct sn_fab_dest *dest);
 bool sn_port_same_partition(const struct sn_qp *qp, const struct sn_packet *pkt);
 
 #endif

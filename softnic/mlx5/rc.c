@@ -31,7 +31,10 @@ static void start_responder(struct sn_qp *qp)
 {
 	struct sn_rc *rc = qp->rc;
 
-	sn_port_resolve(qp->port, &qp->av, &rc->dest.gid);
+	sn_port_resolve_dest(qp->port, &qp->av, &rc->dest);
+	rc->uses_udp = sn_rc_is_far(qp);
+	if (rc->uses_udp)
+		sn_fab_udp_use(qp->port->fabric->fab, 1);
 	rc->resp.psn = qp->rq_psn & SN_PSN_MASK;
 	rc->resp.msn = 0;
 	rc->resp.nak_sent = rc->resp.established = false;
@@ -44,7 +47,8 @@ static void start_requester(struct sn_qp *qp)
 
 	r->psn_next = r->psn_una = r->psn_max = qp->sq_psn & SN_PSN_MASK;
 	r->wr = qp->wr_head;
-	r->pkt = r->in_flight = 0;
+	r->pkt = r->in_flight = r->sent = 0;
+	r->window = sn_rc_is_far(qp) ? SN_RC_WINDOW_UDP : SN_RC_WINDOW;
 	r->rnr_wait = r->unreachable = r->link_lost = false;
 	sn_rc_made_progress(qp);
 }

@@ -18,7 +18,13 @@
 
 enum {
 	SN_RC_WINDOW = 224,	/* most request packets in flight */
+	SN_RC_WINDOW_UDP = 32,	/* the same over UDP, where it changes: see shrink_window() */
+	SN_RC_WINDOW_LEAST = 8,
 	SN_RC_ACK_EVERY = 16,	/* packets of a long message between two requests for an ACK */
+	SN_RC_ACK_EVERY_UDP = 4,
+	/* bytes and packets of a response that one request asks for, at most */
+	SN_RC_READ_PART = 128 << 10,
+	SN_RC_READ_PACKETS = 128,
 	SN_RC_DELAY_POLLS = 64,	/* number of empty polls before delayed ACKs are sent */
 	/* number of empty polls before a delayed ACK, after a WRITE that closely follows another one */
 	SN_RC_STREAM_POLLS = 8,
@@ -82,6 +88,8 @@ struct sn_rc_req {
 	bool link_lost;		/* the packets in flight were lost with the link */
 	uint8_t retries, rnr_retries;	/* remaining retries */
 	uint32_t in_flight;	/* upper bound of the packets in flight */
+	/* most packets in flight, and how many were sent since it last changed */
+	uint32_t window, sent;
 	/* a READ response was lost, and the requester has gone back to this PSN */
 	uint32_t gap_psn;
 	uint32_t progress, progress_seen;
@@ -147,6 +155,7 @@ struct sn_rc {
 	struct sn_qp *qp;
 	struct sn_rc_scratch *scratch;
 	struct sn_fab_dest dest;
+	bool uses_udp;			/* counted by sn_fab_udp_use */
 	struct sn_waiter waiter;
 	struct sn_rc_mapping target;	/* for the key of the WRITE executed last */
 	struct sn_rc_mapping local;	/* for the key of the receives used last */
@@ -214,6 +223,12 @@ static inline uint32_t sn_rc_flags(bool solicited, uint32_t len)
 	return (solicited ? SN_BTH_SE : 0) | (-len & 3) << SN_BTH_PAD_SHIFT;
 }
 
+/* Does the path lead to another host? Then each packet is a datagram, and may be lost. */
+static inline bool sn_rc_is_far(const struct sn_qp *qp)
+{
+	return qp->rc->dest.udp_port;
+}
+
 /*
  * Returns the length of a delayed ACK that this packet may carry, or 0. A request that may break the
  * connection carries no ACK. sn_rc_put_piggyback writes the ACK to head.
@@ -221,7 +236,7 @@ static inline uint32_t sn_rc_flags(bool solicited, uint32_t len)
 static inline uint32_t sn_rc_piggyback(const struct sn_qp *qp, bool send)
 {
 	bool rides = qp->rc->ack_delayed && send && qp->rc->resp.answer == SN_ANSWER_ACK &&
-		     sn_port_can_piggyback(qp->port);
+		     sn_port_can_piggyback(qp->port) && !sn_rc_is_far(qp);
 
 	return rides ? sizeof(struct sn_bth) + sizeof(struct sn_aeth) : 0;
 }
@@ -297,6 +312,8 @@ void sn_rc_atomic_in(struct sn_qp *qp, const struct sn_packet *pkt);
 void sn_rc_timers_init(struct sn_qp *qp);
 /* Retransmits from the oldest unacknowledged packet. */
 void sn_rc_go_back(struct sn_qp *qp);
+/* To be called for packets that were sent: lets a window grow that losses have made smaller. */
+void sn_rc_window_grow(struct sn_qp *qp, uint32_t sent);
 /* Returns the oldest unfinished message, or NULL. */
 struct sn_wr *sn_rc_oldest(const struct sn_qp *qp);
 /* To be called when a message ends: no more of its response may be written. */

@@ -224,9 +224,11 @@ void sn_rc_read_in(struct sn_qp *qp, const struct sn_packet *pkt)
 	index = (pkt->psn - wr->psn) & SN_PSN_MASK;
 	last = index + pkt->train == wr->npsn;
 	off = index * qp->mtu;
+	/* A response from another host comes in parts: see read_packets() in rc_req.c. */
 	if (wr->opcode != SN_OP_READ || !sn_rc_train_fits(qp, pkt, last) ||
 	    (last && pkt->len != wr->len - off) || index + pkt->train > wr->npsn ||
-	    !(pkt->shape->parts & SN_P_LAST) != !last) {
+	    (last ? !(pkt->shape->parts & SN_P_LAST)
+		  : (pkt->shape->parts & SN_P_LAST) && !sn_rc_is_far(qp))) {
 		sn_rc_fail(qp, wr, SN_SYND_BAD_RESP, 0);
 		return;
 	}

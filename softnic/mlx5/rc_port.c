@@ -11,12 +11,13 @@ struct sn_rc_scratch *sn_rc_scratch(struct sn_nic *nic)
 	return &nic->port[0].fabric->scratch;
 }
 
-/* Faults apply to single packets, so there are no trains while a fault script is set. */
+/* Faults apply to single packets, so there are no trains while a fault script is set. A datagram is one
+ * packet. */
 uint32_t sn_rc_train(const struct sn_qp *qp, uint32_t at, uint32_t left)
 {
 	uint32_t max = SN_RC_TRAIN / qp->mtu;
 
-	if (qp->nic->fault.generation || max <= 1)
+	if (qp->nic->fault.generation || max <= 1 || sn_rc_is_far(qp))
 		return 1;
 	max -= at % max;
 	return max < left ? max : left;

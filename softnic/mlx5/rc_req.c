@@ -112,7 +112,10 @@ static bool may_send(const struct sn_qp *qp)
 	const struct sn_rc_req *r = &qp->rc->req;
 	const struct sn_wr *wr = sn_rc_wr(qp, r->wr);
 
-	if (r->in_flight >= SN_RC_WINDOW)
+	if (r->in_flight >= r->window)
+		return false;
+	/* The next part of a long READ is requested when the last one has arrived. */
+	if (wr->opcode == SN_OP_READ && r->pkt && r->psn_una != sn_psn_add(wr->psn, r->pkt))
 		return false;
 	/* Half of the PSN space is old, half is new. */
 	if (((wr->psn + wr->npsn - r->psn_una) & SN_PSN_MASK) >= 1u << 23)
@@ -171,6 +174,16 @@ static const uint8_t *opcodes_of(uint8_t wqe_opcode)
 	}
 }
 
+/* Must the peer acknowledge the part of the message that ends before packet number next? Over UDP also if
+ * the window is full then: it opens only with an ACK. */
+static bool wants_ack(const struct sn_qp *qp, uint32_t next)
+{
+	const struct sn_rc_req *r = &qp->rc->req;
+	uint32_t every = sn_rc_is_far(qp) ? SN_RC_ACK_EVERY_UDP : SN_RC_ACK_EVERY;
+
+	return next / every != r->pkt / every || (sn_rc_is_far(qp) && r->in_flight + 1 >= r->window);
+}
+
 /* Writes the headers of SEND or WRITE packets; out->len is the payload of this packet. */
 static void data_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct sn_rc_out *out)
 {
@@ -188,7 +201,7 @@ static void data_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct 
 	out->wqe = wqe;
 	out->off = off;
 	out->solicited = last && wqe->solicited;
-	out->ackreq = last || next / SN_RC_ACK_EVERY != r->pkt / SN_RC_ACK_EVERY;
+	out->ackreq = last || wants_ack(qp, next);
 	parts = sn_bth_shapes[out->opcode].parts;
 	if (parts & SN_P_RETH)
 		put_reth(out, wqe->raddr, wqe->rkey, wr->len);
@@ -196,15 +209,33 @@ static void data_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct 
 		put_imm(out, wqe->imm);
 }
 
+/*
+ * How many packets of its response a READ requests next. A long response from another host would overrun
+ * the socket, so it is requested in parts. They end at fixed positions: if a part is requested again, the
+ * responder has seen either all of it or nothing.
+ */
+static uint32_t read_packets(const struct sn_qp *qp, const struct sn_wr *wr)
+{
+	uint32_t left = wr->npsn - qp->rc->req.pkt, part = SN_RC_READ_PART / qp->mtu;
+
+	if (!sn_rc_is_far(qp))
+		return left;
+	if (part > SN_RC_READ_PACKETS)
+		part = SN_RC_READ_PACKETS;
+	part -= qp->rc->req.pkt % part;
+	return part < left ? part : left;
+}
+
 /* A READ that lost the end of its response requests only the rest. */
 static void read_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct sn_rc_out *out)
 {
 	const struct sn_wqe *wqe = &qp->rc->scratch->send;
-	uint32_t off = qp->rc->req.pkt * qp->mtu;
+	uint32_t off = qp->rc->req.pkt * qp->mtu, n = read_packets(qp, wr);
 
 	out->opcode = SN_BTH_READ_REQUEST;
 	out->ackreq = true;
-	put_reth(out, wqe->raddr + off, wqe->rkey, wr->len - off);
+	put_reth(out, wqe->raddr + off, wqe->rkey,
+		 qp->rc->req.pkt + n == wr->npsn ? wr->len - off : n * qp->mtu);
 }
 
 static void atomic_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct sn_rc_out *out)
@@ -222,7 +253,7 @@ static void atomic_headers(const struct sn_qp *qp, const struct sn_wr *wr, struc
 static void sent(struct sn_qp *qp, const struct sn_wr *wr, const struct sn_rc_out *out)
 {
 	struct sn_rc_req *r = &qp->rc->req;
-	uint32_t packets = sn_rc_is_read(wr->opcode) ? wr->npsn - r->pkt : out->train;
+	uint32_t packets = sn_rc_is_read(wr->opcode) ? read_packets(qp, wr) : out->train;
 	uint32_t next = sn_psn_add(out->psn, packets);
 
 	if (sn_psn_diff(out->psn, r->psn_max) < 0)
@@ -230,6 +261,7 @@ static void sent(struct sn_qp *qp, const struct sn_wr *wr, const struct sn_rc_ou
 	if (sn_psn_diff(next, r->psn_max) > 0)
 		r->psn_max = next;
 	r->in_flight += out->train ? out->train : 1;
+	sn_rc_window_grow(qp, packets);
 	r->pkt += packets;
 	if (r->pkt == wr->npsn) {
 		r->loaded = false;

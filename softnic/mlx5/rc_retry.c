@@ -28,11 +28,14 @@ static bool outstanding(const struct sn_rc_req *r)
 	return r->psn_una != r->psn_max;
 }
 
+/* IBTA 9.7.6.1.3 allows four times the timeout. Over UDP repetitions take that long, because many QPs that
+ * repeat at once overrun the socket again. */
 static uint64_t timeout_ns(const struct sn_qp *qp)
 {
 	unsigned int n = qp->av.ack_timeout & 31u;
+	int tries = sn_rc_is_far(qp) ? qp->retry_count - qp->rc->req.retries : 0;
 
-	return UINT64_C(4096) << (n < SN_RC_TIMEOUT_MIN ? SN_RC_TIMEOUT_MIN : n);
+	return UINT64_C(4096) << (n < SN_RC_TIMEOUT_MIN ? SN_RC_TIMEOUT_MIN : n) << (tries < 2 ? tries : 2);
 }
 
 static void arm_ack_timer(struct sn_qp *qp)
@@ -99,11 +102,42 @@ void sn_rc_fail(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t ve
 	sn_wr_done(qp, wr, syndrome, vendor, 0);
 }
 
+/*
+ * Each loss halves the window, but leaves enough for later packets to show the next loss. If nothing at
+ * all arrives, one packet remains: the sockets may overflow. Each window that is sent lets it grow.
+ */
+static void shrink_window(struct sn_qp *qp, bool no_progress)
+{
+	struct sn_rc_req *r = &qp->rc->req;
+
+	if (!sn_rc_is_far(qp))
+		return;
+	if (no_progress)
+		r->window = 1;
+	else if (r->window > SN_RC_WINDOW_LEAST)
+		r->window = r->window / 2 > SN_RC_WINDOW_LEAST ? r->window / 2 : SN_RC_WINDOW_LEAST;
+	r->sent = 0;
+}
+
+void sn_rc_window_grow(struct sn_qp *qp, uint32_t sent)
+{
+	struct sn_rc_req *r = &qp->rc->req;
+
+	if (r->window >= SN_RC_WINDOW)
+		return;
+	r->sent += sent;
+	if (r->sent < r->window)
+		return;
+	r->sent = 0;
+	r->window += 1 + r->window / 8;
+}
+
 void sn_rc_go_back(struct sn_qp *qp)
 {
 	struct sn_rc_req *r = &qp->rc->req;
 	struct sn_wr *wr = sn_rc_oldest(qp);
 
+	shrink_window(qp, r->retries + 1 < qp->retry_count);
 	r->loaded = false;
 	r->in_flight = 0;
 	r->wr = qp->wr_head;

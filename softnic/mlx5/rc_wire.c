@@ -147,7 +147,8 @@ static uint32_t crc_of_outer(const struct sn_outer *outer, size_t len)
 
 	memset(h, 0xff, 8);
 	p = v4 ? put_ipv4(p, outer, udp_len) : put_ipv6(p, outer, udp_len);
-	p = put16(put16(put16(put16(p, outer->sport), SN_UDP_PORT), udp_len), 0xffff);
+	p = put16(put16(p, outer->sport), outer->dport ? outer->dport : SN_UDP_PORT);
+	p = put16(put16(p, udp_len), 0xffff);
 	return (uint32_t)crc32(0, h, (uInt)(p - h));
 }
 

@@ -180,7 +180,7 @@ bool sn_packet_parse(const void *bytes, size_t len, struct sn_packet *pkt);
 struct sn_outer {
 	uint8_t src[16], dst[16];
 	uint16_t ident;			/* identification field of IPv4 */
-	uint16_t sport;			/* source port of UDP */
+	uint16_t sport, dport;		/* ports of UDP; dport 0: that of RoCEv2 */
 };
 
 /*

@@ -32,6 +32,9 @@ bool sn_fabric_ack_pending(const struct sn_nic *nic);
 bool sn_fabric_quiet(struct sn_nic *nic);
 /* Handles arrived packets and sends pending ones. True if it did anything, or if packets remain. */
 bool sn_fabric_poll(struct sn_nic *nic);
+/* For softnic_udp and softnic_is_local. The second one returns 0 or -errno. */
+uint16_t sn_fabric_udp(struct sn_nic *nic, uint16_t *mtu);
+int sn_fabric_reach(struct sn_nic *nic, const uint8_t gid[16]);
 /* Returns a descriptor that is readable when an armed fabric has work, or -1. Ports count from 0. */
 int sn_fabric_fd(struct sn_nic *nic, unsigned int port);
 /* From now on peers must wake this device through its fd. False: a packet has already arrived. */

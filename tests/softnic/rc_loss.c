@@ -10,18 +10,22 @@
 
 struct script {
 	char faults[80];
+	char ip[16];			/* not empty: by UDP at this address */
 };
 
 static struct script scripts[] = {
-	{"drop=0.02,seed=1"},
-	{"drop=0.1,seed=2"},
-	{"dup=0.1,seed=3"},
-	{"reorder=0.1,seed=4"},
-	{"corrupt=0.02,seed=5"},
-	{"delay=0.002,seed=6"},
-	{"rnr=0.2,seed=7"},
-	{"drop=0.02,dup=0.02,reorder=0.02,corrupt=0.01,delay=0.001,rnr=0.2,seed=8"},
-	{"drop=0.02,dup=0.02,reorder=0.02,corrupt=0.01,delay=0.001,rnr=0.2,seed=9"},
+	{.faults = "drop=0.02,seed=1"},
+	{.faults = "drop=0.1,seed=2"},
+	{.faults = "dup=0.1,seed=3"},
+	{.faults = "reorder=0.1,seed=4"},
+	{.faults = "corrupt=0.02,seed=5"},
+	{.faults = "delay=0.002,seed=6"},
+	{.faults = "rnr=0.2,seed=7"},
+	{.faults = "drop=0.02,dup=0.02,reorder=0.02,corrupt=0.01,delay=0.001,rnr=0.2,seed=8"},
+	{.faults = "drop=0.02,dup=0.02,reorder=0.02,corrupt=0.01,delay=0.001,rnr=0.2,seed=9"},
+	{.faults = "drop=0.05,dup=0.02,reorder=0.05,seed=10", .ip = "127.0.0.1"},
+	{.faults = "drop=0.02,dup=0.02,reorder=0.02,corrupt=0.01,delay=0.001,rnr=0.2,seed=11",
+	 .ip = "127.0.0.1"},
 };
 
 enum { MESSAGES = 120, SLOT = 16384 };
@@ -129,6 +133,7 @@ ParameterizedTest(struct script *s, rc_loss, script__changes_nothing_that_is_see
 {
 	struct softnic_counters ca, cb;
 
+	rig_udp = *s->ip ? s->ip : NULL;
 	rig_open(&ra, SOFTNIC_NO_THREAD | SOFTNIC_ADVERSARIAL, 1);
 	rig_open(&rb, SOFTNIC_NO_THREAD | SOFTNIC_ADVERSARIAL, 2);
 	rig_qp(&ra, &a);

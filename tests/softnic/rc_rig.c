@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,13 +135,26 @@ static void learn_address(struct rig *rig)
 	memcpy(rig->mac, out + AT_CTX + ROCE_MAC, sizeof(rig->mac));
 }
 
+const char *rig_udp;
+
+static void choose_ip(uint8_t ip[16])
+{
+	if (!rig_udp || inet_pton(AF_INET6, rig_udp, ip) == 1)
+		return;
+	memset(ip + 10, 0xff, 2);
+	cr_assert_eq(inet_pton(AF_INET, rig_udp, ip + 12), 1);
+}
+
 void rig_open_irq(struct rig *rig, unsigned int flags, uint64_t seed,
 		  void (*irq)(void *rig, unsigned int vector))
 {
 	struct softnic_config config = {.flags = flags, .seed = seed,
 					.host = {.irq = irq, .ctx = rig}};
 
+	uint16_t mtu;
+
 	memset(rig, 0, sizeof(*rig));
+	choose_ip(config.ip);
 	cr_assert_eq(softnic_open(&config, &rig->nic), 0);
 	rig->arena = mmap(NULL, QUEUES + RIG_DATA, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -152,6 +166,9 @@ void rig_open_irq(struct rig *rig, unsigned int flags, uint64_t seed,
 	open_cq(rig);
 	rig->key = rig_key(rig, rig->data, RIG_DATA, 15);
 	learn_address(rig);
+	rig->udp_port = softnic_udp(rig->nic, &mtu);
+	if (rig->udp_port)
+		memcpy(rig->gid, config.ip, sizeof(rig->gid));
 }
 
 void rig_open(struct rig *rig, unsigned int flags, uint64_t seed)
@@ -227,6 +244,7 @@ static void to_rts(struct rig_qp *qp, const struct rig_peer *peer, const struct 
 	sn_set(ads, ADS_FL, c->loop);
 	sn_set(ads, ADS_GRH, !c->loop);
 	sn_set(ads, ADS_UDP_SPORT, c->loop ? 0 : 0xc123);
+	sn_set(ads, ADS_RLID, c->loop ? 0 : peer->udp_port);
 	memcpy(ads + ADS_RGID, peer->gid, c->loop ? 0 : 16);
 	memcpy(ads + ADS_RMAC, peer->mac, c->loop ? 0 : 6);
 	modify(qp, in, CMD_INIT2RTR_QP);
@@ -242,7 +260,7 @@ static void to_rts(struct rig_qp *qp, const struct rig_peer *peer, const struct 
 struct rig_peer rig_peer(const struct rig_qp *qp)
 {
 	struct rig_peer peer = {.qpn = qp->qpn, .psn = qp->psn, .key = qp->rig->key,
-				.data = qp->rig->data};
+				.data = qp->rig->data, .udp_port = qp->rig->udp_port};
 
 	memcpy(peer.gid, qp->rig->gid, sizeof(peer.gid));
 	memcpy(peer.mac, qp->rig->mac, sizeof(peer.mac));

@@ -20,6 +20,7 @@ struct rig {
 	be32_t *cq_dbr;
 	uint32_t cq_ci, eq_ci;
 	uint8_t gid[16], mac[6];
+	uint16_t udp_port;
 };
 
 struct rig_qp {
@@ -61,12 +62,16 @@ struct rig_cqe {
 struct rig_peer {
 	uint32_t qpn, psn, key;
 	uint8_t gid[16], mac[6];
+	uint16_t udp_port;		/* 0: the peer is reached by memory */
 	void *data;
 };
 
 /* Settings for the rigs that are opened next: CQE size, 64 or 128; for their QPs PRM cs_req and
  * cs_res. */
 extern struct rig_scatter { unsigned int cqe_size, req, res; } rig_scatter;
+/* The rigs that are opened next reach each other by UDP at this address of this host, as devices of two
+ * hosts do. NULL, initially: by memory. */
+extern const char *rig_udp;
 void rig_open(struct rig *rig, unsigned int flags, uint64_t seed);
 /* The thread that drives the device calls irq with the rig. */
 void rig_open_irq(struct rig *rig, unsigned int flags, uint64_t seed,
