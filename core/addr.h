@@ -48,6 +48,12 @@ static inline bool dap_addr_is_any(const union dap_addr *a)
 				   a->v4.sin_addr.s_addr == htonl(INADDR_ANY);
 }
 
+static inline bool dap_addr_is_loopback(const union dap_addr *a)
+{
+	return dap_addr_is_v6(a) ? IN6_IS_ADDR_LOOPBACK(&a->v6.sin6_addr) :
+				   ntohl(a->v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
 /* Returns true if both are addresses of one host. Link-local addresses must be of one link, too. */
 static inline bool dap_addr_same(const union dap_addr *a, const union dap_addr *b)
 {

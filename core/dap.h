@@ -320,7 +320,8 @@ struct dap_caps {
 	/* Named attributes for dat_ia_query, e.g. "access"="model". */
 	struct { const char *name; char value[256]; } attr[18];
 	unsigned int nattr;
-	bool host_only;			/* all peers are on this host: listen on address only */
+	bool host_only;			/* a software adapter: listen on address only */
+	bool needs_ip;			/* peers are on this host; ip= would connect it to others */
 	bool no_extension;		/* no writes with immediate data and no atomics */
 	bool rmr_for_ep;		/* RMRs of one endpoint, which its peer can invalidate */
 	bool zero_based;		/* LMRs and RMRs whose addresses start at 0 */

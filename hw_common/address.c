@@ -119,6 +119,19 @@ static int default_route_address(union dap_addr *ip)
 	return err;
 }
 
+int hw_address_auto(union dap_addr *ip, char *why, size_t whylen)
+{
+	int err;
+
+	*ip = dap_addr_v4(INADDR_ANY);
+	err = default_route_address(ip);
+	if (!err)
+		return 0;
+	snprintf(why, whylen, "ia_params: ip=auto: this machine has no default route (%s): give an address",
+		 strerror(-err));
+	return -EINVAL;
+}
+
 void hw_address_default(const char *ia_name, union dap_addr *ip)
 {
 	int err = default_route_address(ip);

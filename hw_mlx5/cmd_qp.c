@@ -102,6 +102,8 @@ static void address_path(struct m5_ads *ads, uint32_t qpn, const struct m5_qp_co
 		return;
 	}
 	ads->gid = cpu_to_be32(index << 16 | 64);
+	/* rlid is reserved on Ethernet; the software adapter takes the UDP port there. */
+	ads->lid = cpu_to_be32(c->udp_port);
 	memcpy(ads->rgid, c->rgid, sizeof(ads->rgid));
 	/* RoCE v2 uses dscp, and sets the ECN bits itself; mlx5_ib sets both fields. */
 	ads->flow = cpu_to_be32((uint32_t)c->tclass << 20);

@@ -27,6 +27,25 @@ static int psn_draw(uint32_t *psn)
 	return 0;
 }
 
+/*
+ * A software adapter that other hosts reach puts more into its path: gid is its IP address, lid the MTU of
+ * its interface, and the last two bytes of own are its UDP port. The first six are its MAC address as on
+ * any Ethernet, and a peer on the same host derives from it the GID that the adapter has there. For all
+ * other Ethernet adapters lid and these two bytes are zero.
+ */
+static void put_udp(struct dap_path *path, const struct m5_port *port)
+{
+	memcpy(path->gid, port->udp_gid, sizeof(path->gid));
+	path->lid = port->udp_mtu;
+	path->own[6] = (uint8_t)(port->udp_port >> 8);
+	path->own[7] = (uint8_t)port->udp_port;
+}
+
+static uint16_t udp_port_of(const struct dap_path *path)
+{
+	return (uint16_t)(path->own[6] << 8 | path->own[7]);
+}
+
 int m5_qp_address(struct dap_ep *ep)
 {
 	const struct m5_ia *ia = m5_ia(ep->obj.ia);
@@ -49,6 +68,8 @@ int m5_qp_address(struct dap_ep *ep)
 		return err;
 	memcpy(path.own, port.mac, sizeof(port.mac));
 	memcpy(path.gid, port.gid, sizeof(path.gid));
+	if (port.udp_port)
+		put_udp(&path, &port);
 	ep->local_path = path;
 	return 0;
 }
@@ -79,12 +100,41 @@ static int next_hop(struct dap_ep *ep, const struct dap_path *remote, uint8_t ma
 	return -EHOSTUNREACH;
 }
 
-static bool path_fits(const struct dap_path *local, const struct dap_path *remote)
+static bool mtu_fits(uint16_t mtu)
+{
+	return mtu >= 256 && mtu <= 4096 && !(mtu & (mtu - 1));
+}
+
+static bool path_fits(const struct dap_path *local, const struct dap_path *remote, bool soft)
 {
 	return remote->proto == local->proto && remote->link_layer == local->link_layer &&
-	       remote->mtu >= 256 && remote->mtu <= 4096 && !(remote->mtu & (remote->mtu - 1)) &&
-	       remote->qpn && remote->qpn <= 0xffffff && remote->psn <= 0xffffff &&
-	       !remote->own[6] && !remote->own[7];
+	       mtu_fits(remote->mtu) && remote->qpn && remote->qpn <= 0xffffff &&
+	       remote->psn <= 0xffffff && (!udp_port_of(remote) || (soft && mtu_fits(remote->lid)));
+}
+
+/*
+ * Chooses the path to a software adapter: memory within a host, UDP to another one. Both ends choose the
+ * same, since a local socket is reached from the same host, namespace and user only.
+ */
+static int soft_path(struct dap_ep *ep, const struct m5_port *port, struct m5_qp_conn *c)
+{
+	const struct m5_ia *ia = m5_ia(ep->obj.ia);
+	const struct dap_path *remote = &ep->remote_path;
+	uint16_t udp_port = udp_port_of(remote);
+	int local = udp_port || port->udp_port ? ia->ctl->ops->is_local(ia->ctl, remote->own, c->rgid) : 1;
+
+	if (local)
+		return local < 0 ? local : 0;
+	if (!udp_port || !port->udp_port) {
+		dap_log(DAP_LOG_ERR, "endpoint %p of %s: the peer is on another host, or belongs to another "
+			"user, and ia_params of %s software adapter lack ip=: see dapl-direct(7), Two hosts",
+			(void *)ep, ep->obj.ia->name, udp_port ? "this" : "its");
+		return -EHOSTUNREACH;
+	}
+	memcpy(c->rgid, remote->gid, sizeof(c->rgid));
+	c->udp_port = udp_port;
+	c->mtu = (uint16_t)m5_min(port->udp_mtu, remote->lid);
+	return 0;
 }
 
 int m5_qp_connect(struct dap_ep *ep)
@@ -114,7 +164,7 @@ int m5_qp_connect(struct dap_ep *ep)
 	};
 	int err;
 
-	if (!path_fits(local, remote)) {
+	if (!path_fits(local, remote, ia->ctl->soft)) {
 		dap_log(DAP_LOG_ERR, "endpoint %p of %s: the peer sent an invalid path (protocol 0x%x, "
 			"MTU %u, QP 0x%x, PSN 0x%x): both ends need the same release of this provider",
 			(void *)ep, ep->obj.ia->name, remote->proto, remote->mtu, remote->qpn, remote->psn);
@@ -125,6 +175,8 @@ int m5_qp_connect(struct dap_ep *ep)
 	m5_ep(ep)->sq.read_segs = local->rd_out ? 1 : M5_NO_READS;
 	memcpy(c.rgid, remote->gid, sizeof(c.rgid));
 	err = port.ethernet ? next_hop(ep, remote, c.rmac) : 0;
+	if (!err && ia->ctl->soft)
+		err = soft_path(ep, &port, &c);
 	if (!err)
 		err = m5_cmd_qp_rtr(&m5_ep(ep)->qp, &c);
 	m5_ep(ep)->was_rtr |= !err;

@@ -26,6 +26,15 @@ static void attr(struct dap_caps *caps, const char *name, const char *value)
 	snprintf(caps->attr[caps->nattr++].value, sizeof(caps->attr[0].value), "%s", value);
 }
 
+static void caps_fabric(struct dap_caps *caps, const struct m5_ia *m)
+{
+	char text[sizeof(caps->attr[0].value)], ip[DAP_ADDR_TEXT];
+
+	snprintf(text, sizeof(text), "memory; UDP %s port %u, MTU %u", dap_addr_text(&m->params.ip, ip),
+		 m->port.udp_port, m->port.udp_mtu);
+	attr(caps, "fabric", m->port.udp_port ? text : "memory");
+}
+
 static void caps_named(struct dap_caps *caps, const struct m5_ia *m)
 {
 	static const char *const scatter[] = { "off", "receives", "receives and reads" };
@@ -56,6 +65,7 @@ static void caps_named(struct dap_caps *caps, const struct m5_ia *m)
 	attr(caps, "hot_functions", text);
 	if (!m->ctl->soft)
 		return;
+	caps_fabric(caps, m);
 	snprintf(text, sizeof(text), "%s memlock", m->ctl->faults);
 	attr(caps, "faults", text);
 }
@@ -105,7 +115,8 @@ static void caps_ident(struct dap_caps *caps, const struct m5_ctl *ctl)
 	attr(caps, "firmware", text);
 }
 
-/* The peers of the software ConnectX are on this host. The GID of an InfiniBand port has no IPv4 address. */
+/* Without ip=, the peers of the software ConnectX are on this host. The GID of an InfiniBand port has no IPv4
+ * address. */
 static void caps_address(const char *name, const struct m5_ia *m, union dap_addr *to)
 {
 	if (m->params.has_ip) {
@@ -128,6 +139,7 @@ static void caps_fill(struct dap_ia *ia)
 	*caps = (struct dap_caps){ 0 };
 	caps_ident(caps, m->ctl);
 	caps->host_only = m->ctl->soft != NULL;
+	caps->needs_ip = m->ctl->soft && !m->port.udp_port;
 	caps_address(ia->name, m, &caps->address);
 	caps_limits(caps, &m->dev);
 	caps_named(caps, m);

@@ -13,7 +13,8 @@
 static int read_ip(const char *value, void *out, char *why, size_t whylen)
 {
 	struct m5_params *p = out;
-	int err = hw_address_parse(value, &p->ip, why, whylen);
+	int err = strcmp(value, "auto") ? hw_address_parse(value, &p->ip, why, whylen) :
+					  hw_address_auto(&p->ip, why, whylen);
 
 	p->has_ip = !err;
 	return err ? -EINVAL : 0;
@@ -96,9 +97,9 @@ const struct dap_param m5_param_table[] = {
 	  .meaning = "GID of a port; behind VFIO, gid or ip sets it" },
 	{ NUMBER("pkey", UINT16_MAX, 0xffff, pkey),
 	  .meaning = "partition key of an InfiniBand port; 65535: the default partition" },
-	{ OWN("ip", read_ip, "an IPv4 or IPv6 address"),
+	{ OWN("ip", read_ip, "auto, or an IPv4 or IPv6 address"),
 	  .without = "the address in the GID; 127.0.0.1 for a software adapter",
-	  .meaning = "address by which peers reach the adapter" },
+	  .meaning = "address by which peers reach the adapter; auto: that of the default route" },
 	{ OWN("mac", read_mac, "six hexadecimal bytes with colons, not a multicast address"),
 	  .without = "the MAC address of the device",
 	  .meaning = "MAC address of a device behind VFIO" },

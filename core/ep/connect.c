@@ -145,6 +145,18 @@ static void ended_orderly(struct dap_ep *ep, uint32_t event)
 	dap_conn_finish(ep, DAP_CAUSE_ENDED, event);
 }
 
+/* Another host may be why nothing answered. */
+static void suggest_ip(const struct dap_ep *ep)
+{
+	const union dap_addr *to = &core_ep(ep)->remote_addr;
+	char text[DAP_ADDR_TEXT];
+
+	if (ep->obj.ia->caps.needs_ip && !dap_addr_is_loopback(to))
+		dap_log(DAP_LOG_ERR, "endpoint %p of %s: %s may be an address of another host: to reach "
+			"those, set ip= in ia_params of both software adapters (dapl-direct(7), Two hosts)",
+			(const void *)ep, ep->obj.ia->name, dap_addr_text(to, text));
+}
+
 static void on_ended(void *ctx, struct dap_cm_conn *conn, enum dap_cm_end why, const void *pd,
 		     uint32_t size)
 {
@@ -159,6 +171,8 @@ static void on_ended(void *ctx, struct dap_cm_conn *conn, enum dap_cm_end why, c
 		keep_private_data(ep, pd, size);
 	state = dap_ep_state(ep);
 	event = dap_conn_end_event(state, why);
+	if (state == DAP_EP_ACTIVE_PENDING && why != DAP_CM_REJECTED)
+		suggest_ip(ep);
 	if (state == DAP_EP_ACTIVE_PENDING || state == DAP_EP_COMPLETION_PENDING)
 		dap_conn_finish(ep, DAP_CAUSE_FAILED, event);
 	else if (event == DAP_EV_BROKEN)

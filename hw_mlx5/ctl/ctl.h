@@ -63,6 +63,10 @@ struct m5_port {
 	bool grh;		/* InfiniBand: every packet needs a GRH */
 	/* IPv4 address of the GID, or of ip= in ia_params; 0: there is none */
 	uint8_t ipv4[4];
+	/* Software adapter with ip=: for peers on other hosts, its UDP port, its MTU and its address as
+	 * a GID. udp_port 0: there are none. */
+	uint16_t udp_port, udp_mtu;
+	uint8_t udp_gid[16];
 };
 
 enum m5_event_kind {
@@ -129,6 +133,12 @@ struct m5_ctl_ops {
 
 	/* Reads the internal timer. From the first call on, a software adapter writes timestamps. */
 	int (*timer)(struct m5_ctl *ctl, uint64_t *ticks);
+
+	/*
+	 * Software adapter: is the port with this MAC address on this host, so that packets need no UDP?
+	 * Returns 1, 0 or -errno, and sets the GID that it would have there. NULL: hardware.
+	 */
+	int (*is_local)(struct m5_ctl *ctl, const uint8_t mac[6], uint8_t gid[16]);
 
 	/* Does the pending work of a software adapter that callers drive; NULL: hardware. */
 	void (*drive)(struct m5_ctl *ctl);

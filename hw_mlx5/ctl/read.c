@@ -70,6 +70,14 @@ void m5_gid_of_ip(const union dap_addr *ip, uint8_t gid[16])
 	memcpy(gid + 12, &ip->v4.sin_addr, 4);
 }
 
+void m5_gid_of_mac(const uint8_t mac[6], uint8_t gid[16])
+{
+	const uint8_t made[16] = { 0xfe, 0x80, [8] = mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe,
+				   mac[3], mac[4], mac[5] };
+
+	memcpy(gid, made, sizeof(made));
+}
+
 bool m5_gid_is_ipv4(const uint8_t gid[16])
 {
 	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };

@@ -19,6 +19,8 @@ void m5_model(uint32_t part, struct m5_ident *ident);
 bool m5_gid_is_ipv4(const uint8_t gid[16]);
 /* IBTA annex A17: the GID of RoCE v2 is the IPv6 address, or the mapped IPv4 address. */
 void m5_gid_of_ip(const union dap_addr *ip, uint8_t gid[16]);
+/* The link-local GID: fe80::/64 and the interface identifier from a MAC (RFC 4291, appendix A). */
+void m5_gid_of_mac(const uint8_t mac[6], uint8_t gid[16]);
 
 /* ---- port.c: by commands, 0 or -errno ---- */
 /* Path MTU, and the permanent MAC. */

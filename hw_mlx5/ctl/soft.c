@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hw_common/address.h"
 #include "hw_common/device.h"
+#include "hw_mlx5/ctl/read.h"
 #include "hw_mlx5/ctl/soft.h"
 #include "softnic/softnic.h"
 
@@ -81,9 +83,16 @@ static const struct m5_ctl_ops soft_ops = {
 	.async_read = soft_async_read,
 	.port = soft_port,
 	.timer = soft_timer,
+	.is_local = soft_is_local,
 	.drive = soft_drive,
 	.doorbell = soft_doorbell,
 };
+
+/* A loopback address is one of this host alone, so the device needs no UDP port. */
+static bool reaches_hosts(const struct m5_params *p)
+{
+	return p->has_ip && !dap_addr_is_loopback(&p->ip);
+}
 
 static int nic_open(struct m5_ctl_soft *s, unsigned int index)
 {
@@ -95,6 +104,8 @@ static int nic_open(struct m5_ctl_soft *s, unsigned int index)
 		.host = { .irq = soft_irq, .ctx = s },
 	};
 
+	if (reaches_hosts(&s->params))
+		m5_gid_of_ip(&s->params.ip, config.ip);
 	return hw_soft_fails() ? -ENOMEM : softnic_open(&config, &s->ctl.soft);
 }
 
@@ -103,7 +114,9 @@ static int soft_start(struct m5_ctl_soft *s, unsigned int index, char *why, size
 	int err = nic_open(s, index);
 
 	if (err) {
-		snprintf(why, whylen, "cannot start the software ConnectX: %s", strerror(-err));
+		snprintf(why, whylen, "cannot start the software ConnectX: %s", err == -EMSGSIZE ?
+			 "the MTU of the interface with the address of ip= is too small for RoCE" :
+			 strerror(-err));
 		return err;
 	}
 	if (s->params.fault[0] && softnic_fault(s->ctl.soft, s->params.fault)) {
@@ -137,6 +150,8 @@ static int soft_open(struct m5_ctl *ctl, const char *ia_name, const char *params
 	err = hw_device_only_port(ia_name, why, whylen);
 	if (!err)
 		err = m5_params_parse(params, &s->params, why, whylen);
+	if (!err && reaches_hosts(&s->params))
+		err = hw_address_here(&s->params.ip, why, whylen);
 	return err ? err : soft_start(s, index, why, whylen);
 }
 

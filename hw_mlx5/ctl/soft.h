@@ -73,5 +73,6 @@ int soft_async_fd(struct m5_ctl *ctl);
 int soft_async_read(struct m5_ctl *ctl, struct m5_event *ev);
 
 int soft_port(struct m5_ctl *ctl, struct m5_port *port);
+int soft_is_local(struct m5_ctl *ctl, const uint8_t mac[6], uint8_t gid[16]);
 
 #endif

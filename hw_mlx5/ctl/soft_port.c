@@ -7,6 +7,7 @@
 #include "hw_mlx5/cmd.h"
 #include "hw_mlx5/ctl/read.h"
 #include "hw_mlx5/ctl/soft.h"
+#include "softnic/softnic.h"
 
 #define GIDS 16u			/* entries of the GID table to check */
 
@@ -69,7 +70,17 @@ int soft_port(struct m5_ctl *ctl, struct m5_port *port)
 		err = m5_port_vport(ctl, &p.mtu, mac);
 	if (!err)
 		err = port_gid(ctl, &p);
-	if (!err)
-		*port = p;
-	return err;
+	if (err)
+		return err;
+	p.udp_port = softnic_udp(ctl->soft, &p.udp_mtu);
+	if (p.udp_port)
+		m5_gid_of_ip(&soft_of(ctl)->params.ip, p.udp_gid);
+	*port = p;
+	return 0;
+}
+
+int soft_is_local(struct m5_ctl *ctl, const uint8_t mac[6], uint8_t gid[16])
+{
+	m5_gid_of_mac(mac, gid);
+	return softnic_is_local(ctl->soft, gid);
 }

@@ -13,21 +13,12 @@
 #include "core/dap.h"
 #include "hw_mlx5/ctl/vfio.h"
 
-/* fe80::/64 and the interface identifier from a MAC (RFC 4291, appendix A). */
-static void gid_of_mac(const uint8_t mac[6], uint8_t gid[16])
-{
-	const uint8_t made[16] = { 0xfe, 0x80, [8] = mac[0] ^ 2, mac[1], mac[2], 0xff, 0xfe,
-				   mac[3], mac[4], mac[5] };
-
-	memcpy(gid, made, sizeof(made));
-}
-
 static int address(const struct m5_ctl_vfio *v, struct m5_port *port, char *why, size_t whylen)
 {
 	const struct m5_params *p = &v->dv.params;
 
 	if (p->gid_from == M5_GID_AUTO) {
-		gid_of_mac(port->mac, port->gid);
+		m5_gid_of_mac(port->mac, port->gid);
 	} else if (p->gid_from == M5_GID_GIVEN) {
 		memcpy(port->gid, p->gid, sizeof(port->gid));
 	} else if (p->has_ip) {

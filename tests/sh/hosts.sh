@@ -1,0 +1,188 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Two hosts: processes in two network namespaces, which a veth pair joins, by IPv4 and IPv6. Data is right, also
+# with lost packets; the packets on the wire are RoCEv2; what lacks ip= fails with a message that says so; a
+# host that vanishes breaks the connection.
+set -u
+. tests/harness/skip.sh
+[ -z "${SAN-}" ] || skip "the programs are slow under a sanitizer"
+command -v ip >/dev/null || skip "iproute2 is not installed"
+# The script is process 1 of a namespace, so that its end is the end of all that it started.
+if [ "${1-}" != inside ]; then
+	unshare -Urnpf --mount-proc true 2>/dev/null || skip "this user may not have namespaces of users, networks and processes"
+	exec unshare -Urnpf --mount-proc --kill-child bash "$0" inside
+fi
+. tests/harness/perf-server.sh
+
+unshare -n sleep 1000 &
+holder=$!
+for _ in $(seq 500); do
+	[ "$(readlink /proc/$holder/ns/net)" != "$(readlink /proc/$$/ns/net)" ] && break
+	sleep 0.01
+done
+there=(nsenter -t $holder -n env "DAT_OVERRIDE=$tmp/there.conf")
+ip link add here type veth peer name there netns $holder 2>"$tmp/out" || skip "no veth pair: $(cat "$tmp/out")"
+six=
+[ ! -e /proc/net/if_inet6 ] || six=yes
+for end in here there; do
+	at=(env)
+	[ $end = here ] || at=("${there[@]}")
+	number=1
+	[ $end = here ] || number=2
+	"${at[@]}" ip link set lo up
+	"${at[@]}" ip link set $end up
+	"${at[@]}" ip addr add 10.77.0.$number/24 dev $end
+	[ -z "$six" ] || "${at[@]}" ip addr add fd77::$number/64 dev $end nodad
+done
+
+# conf IP_HERE IP_THERE [PARAMS]: the adapters of the two hosts have these addresses
+conf() {
+	sed "s/ \"\" \"\"\$/ \"ip=$1 ${3-}\" \"\"/" "$DAPL_BUILD_DIR/etc/dat.conf" >"$tmp/here.conf"
+	sed "s/ \"\" \"\"\$/ \"ip=$2 ${3-}\" \"\"/" "$DAPL_BUILD_DIR/etc/dat.conf" >"$tmp/there.conf"
+}
+export DAT_OVERRIDE=$tmp/here.conf
+
+fail() {
+	echo "$1:"
+	tail -n 20 "$tmp/out"
+	[ ! -s "$tmp/server" ] || { echo "the server:"; tail -n 20 "$tmp/server"; }
+	exit 1
+}
+
+# must TEXT COMMAND...: the command succeeds and prints TEXT
+must() {
+	local text=$1
+	shift
+	timeout -k 1 120 "$@" >"$tmp/out" 2>&1 </dev/null && grep -qe "$text" "$tmp/out" && return
+	fail "this fails, or does not print \"$text\": $*"
+}
+
+# must_not TEXT COMMAND...: the command fails and prints TEXT
+must_not() {
+	local text=$1
+	shift
+	timeout -k 1 120 "$@" >"$tmp/out" 2>&1 </dev/null || { grep -qe "$text" "$tmp/out" && return; }
+	fail "this succeeds, or does not print \"$text\": $*"
+}
+
+served() {
+	wait $server || fail "the server ended with an error"
+	server=
+}
+
+# pair TEXT PROGRAM HOST [OPTION...]: PROGRAM serves there, and its client here prints TEXT
+pair() {
+	local text=$1 program=$bin/$2 host=$3 server_only=() client_only=()
+	shift 3
+	[ "${program##*/}" != dat_pingpong ] || server_only=(-s) client_only=(-q)
+	serve "${there[@]}" timeout -k 1 120 "$program" "${server_only[@]}" "$@"
+	must "$text" "$program" "${client_only[@]}" "$@" -p $port "$host"
+	served
+}
+
+# packets TEXT COMMAND...: like must; the packets that the command sends and receives are right
+packets() {
+	local judge
+	beside "$tmp/judge" python3 tests/harness/roce.py here 200
+	judge=$!
+	until_said $judge "$tmp/judge" capturing || fail "$(cat "$tmp/judge")"
+	"$@"
+	wait $judge || fail "$(cat "$tmp/judge")"
+}
+
+# both HOST_HERE HOST_THERE: the programs work between these addresses
+both() {
+	conf "$1" "$2"
+	must "fabric: memory; UDP $1 port [0-9]*, MTU 1024\$" "$bin/dat_info" -i soft-mlx5-0
+	packets pair 'all verified' dat_pingpong "$2" -n 300
+	for len in 1 29 1024 1025 65536 1048576; do
+		pair 'all verified' dat_pingpong "$2" -n 5 -l $len
+	done
+	pair 'all verified' dat_pingpong "$2" -n 50 -e
+	pair '#bytes' dat_write_lat "$2" -n 100
+	pair '#bytes' dat_read_lat "$2" -n 50
+	pair '#bytes' dat_write_bw "$2" -n 50 -s 65536
+	pair '#bytes' dat_read_bw "$2" -n 50 -s 65536
+}
+
+# ip=auto is the address of the default route.
+conf auto 10.77.0.2
+must_not 'ip=auto: this machine has no default route' "$bin/dat_pingpong" -q -n 5
+ip route add default dev here src 10.77.0.1
+must 'fabric: memory; UDP 10.77.0.1 port' "$bin/dat_info" -i soft-mlx5-0
+
+both 10.77.0.1 10.77.0.2
+[ -z "$six" ] || both fd77::1 fd77::2
+
+# Statements of the manual about two processes, and those about Endpoints and RMRs within one process, by UDP
+conf 10.77.0.1 10.77.0.2
+beside "$tmp/server" "${there[@]}" timeout -k 1 120 "$bin/dat_conform" --serve --port 0
+server=$!
+until_said $server "$tmp/server" 'serving at TCP port [1-9]' || fail "dat_conform --serve"
+port=$(sed -n 's/.*serving at TCP port //p' "$tmp/server")
+must ' 6 PASS, 0 FAIL, 1 SKIP' "$bin/dat_conform" -r 10.77.0.2 --port "$port" -t 'two_processes__*'
+kill $server
+server=
+conf 10.77.0.1 10.77.0.2 fault=far
+must ' [1-9][0-9]* PASS, 0 FAIL' "$bin/dat_conform" -t 'dat_[er]*'
+
+# Within a host, packets do not use UDP.
+conf 10.77.0.1 10.77.0.2
+sent() { awk '/^Udp: [0-9]/ { print $5 }' /proc/net/snmp; }
+before=$(sent)
+serve timeout -k 1 60 "$bin/dat_pingpong" -s -i soft-mlx5-0
+must 'all verified' "$bin/dat_pingpong" -q -i soft-mlx5-0 -p $port -n 50 10.77.0.1
+served
+[ "$(sent)" = "$before" ] || fail "two processes of a host exchange datagrams"
+
+# Two servers of a host
+serve "${there[@]}" timeout -k 1 60 "$bin/dat_pingpong" -s -i soft-mlx5-0
+first=$server first_port=$port
+serve "${there[@]}" timeout -k 1 60 "$bin/dat_pingpong" -s -i soft-mlx5-0
+must 'all verified' "$bin/dat_pingpong" -q -n 50 -p $port 10.77.0.2
+must 'all verified' "$bin/dat_pingpong" -q -n 50 -p $first_port 10.77.0.2
+served
+wait $first || fail "the first server ended with an error"
+
+# Lost packets: by the interfaces if the kernel can, else by the adapters
+if tc qdisc add dev here root netem loss 1% 2>/dev/null &&
+	"${there[@]}" tc qdisc add dev there root netem loss 1% 2>/dev/null; then
+	conf 10.77.0.1 10.77.0.2 ack_timeout=12
+else
+	conf 10.77.0.1 10.77.0.2 'ack_timeout=12 fault=drop=0.01,dup=0.01,reorder=0.01'
+fi
+pair 'all verified' dat_pingpong 10.77.0.2 -n 300 -l 5000
+pair 'all verified' dat_pingpong 10.77.0.2 -n 20 -l 1048576
+pair '#bytes' dat_read_bw 10.77.0.2 -n 50 -s 65536
+tc qdisc del dev here root 2>/dev/null
+"${there[@]}" tc qdisc del dev there root 2>/dev/null
+
+# Without ip=
+conf 10.77.0.1 10.77.0.2
+serve "${there[@]}" timeout -k 1 60 "$bin/dat_pingpong" -s -i soft-mlx5-0
+must_not 'set ip= in ia_params of both software adapters' env DAT_OVERRIDE="$DAPL_BUILD_DIR/etc/dat.conf" \
+	"$bin/dat_pingpong" -q -n 5 -p $port 10.77.0.2
+wait $server && fail "the server accepted a peer without ip="
+server=
+grep -q 'ia_params of its software adapter lack ip=' "$tmp/server" || fail "the server does not name ip="
+must_not 'set ip= in ia_params of both software adapters' env DAT_OVERRIDE="$DAPL_BUILD_DIR/etc/dat.conf" \
+	"$bin/dat_pingpong" -q -n 5 -p $port 10.77.0.2
+conf 10.77.0.9 10.77.0.2
+must_not 'ip=10.77.0.9 is not an address of this machine' "$bin/dat_pingpong" -q -n 5
+ip link set here mtu 300
+conf 10.77.0.1 10.77.0.2
+must_not 'MTU of the interface .* is too small' "$bin/dat_pingpong" -q -n 5
+ip link set here mtu 1500
+
+# The other host vanishes: its interface goes down in the middle of a long run.
+serve "${there[@]}" timeout -k 1 100 "$bin/dat_pingpong" -s -i soft-mlx5-0
+beside "$tmp/out" timeout -k 1 100 "$bin/dat_pingpong" -q -n 100000000 -p $port 10.77.0.2
+client=$!
+sleep 1
+alive $client || fail "the client ended early"
+"${there[@]}" ip link set there down
+wait $client && fail "the client succeeds although the other host has vanished"
+client=
+grep -q 'BROKEN\|DTO_ERR_TRANSPORT\|TRANSPORT' "$tmp/out" || fail "the client does not report a broken connection"
+kill $server 2>/dev/null
+server=
