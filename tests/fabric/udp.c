@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/fabric/port.h"
@@ -39,6 +40,16 @@ static void send_as_stranger(const void *bytes, size_t len)
 
 	cr_assert_eq(sendto(sock, bytes, len, 0, (struct sockaddr *)&to, sizeof(to)), (ssize_t)len);
 	close(sock);
+}
+
+/* Returns the port if fd is a bound UDP socket of IPv4, else 0. */
+static uint16_t udp_port_of(int fd)
+{
+	struct sockaddr_in at = {.sin_family = AF_UNSPEC};
+	socklen_t len = sizeof(at);
+
+	return getsockname(fd, (struct sockaddr *)&at, &len) || at.sin_family != AF_INET ? 0
+										      : ntohs(at.sin_port);
 }
 
 static bool readable(const struct port *port)
@@ -216,6 +227,26 @@ Test(udp, reach__tells_this_host_from_others, .init = open_udp_pair, .fini = clo
 	cr_assert_eq(sn_fab_reach(b.fab, &a.addr), 0);
 	cr_assert_eq(stats_of(&b).links_made, 1, "each side has made a link of its own");
 	cr_assert_eq(sn_fab_reach(a.fab, &other), -EHOSTUNREACH);
+}
+
+/* The child closes the parent's socket, so that the port ends with the parent. */
+Test(udp, fork__leaves_the_socket_to_the_parent, .init = open_udp_pair, .fini = close_udp_pair)
+{
+	uint16_t port = sn_fab_udp_port(b.fab);
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		for (int fd = 3; fd < 64; fd++)
+			if (udp_port_of(fd) == port)
+				_exit(1);
+		_exit(port_send(&b, 0, 100) == -EHOSTUNREACH ? 0 : 2);
+	}
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	cr_assert_eq(status, 0, "the child has the socket, or sends by it: status %#x", status);
+	cr_assert_eq(port_send(&b, 0, 100), 0);
+	ports_settle(&a, &b);
+	cr_assert_eq(a.got, 1);
 }
 
 Test(udp, faults__apply, .init = open_udp_pair, .fini = close_udp_pair)

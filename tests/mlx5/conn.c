@@ -112,6 +112,40 @@ Test(conn, qp_connect__source_ports)
 	close_rig();
 }
 
+/* Gives a's peer a UDP port, as ip= does. A peer with another MAC address is not on this host. */
+static void peer_has_udp(uint16_t mtu, bool elsewhere)
+{
+	address(4096, 4096);
+	a->remote_path.own[6] = 0xc0;
+	a->remote_path.own[5] ^= elsewhere;
+	a->remote_path.lid = mtu;
+}
+
+Test(conn, qp_connect__to_another_host_without_ip_is_refused)
+{
+	open_rig();
+	peer_has_udp(1024, true);
+	cr_expect_eq(m5_hw.qp_connect(a), -EHOSTUNREACH);
+	peer_has_udp(1024, false);
+	cr_expect_eq(m5_hw.qp_connect(a), 0);
+	cr_expect_eq(m5_hw.qp_connect(b), 0);
+	cr_expect_eq(mtu_of(a), 5, "the MTU by UDP limits a connection within a host");
+	cr_expect_eq(be32_to_cpu(query(a).primary.lid) & 0xffff, 0);
+	close_rig();
+}
+
+Test(conn, qp_connect__refuses_an_invalid_mtu_by_udp)
+{
+	static const uint16_t mtus[] = { 0, 128, 1000, 8192 };
+
+	open_rig();
+	for (size_t i = 0; i < sizeof(mtus) / sizeof(mtus[0]); i++) {
+		peer_has_udp(mtus[i], false);
+		cr_expect_eq(m5_hw.qp_connect(a), -EPROTO, "MTU %u", mtus[i]);
+	}
+	close_rig();
+}
+
 /*
  * IEEE 802.1Q: a priority has three bits. The fourth bit of an SL would be the drop eligible bit.
  */

@@ -134,6 +134,15 @@ Test(params, parse__separators_and_order)
 	cr_assert(p.has_ip && p.gid_from == M5_GID_AUTO && p.memlock && p.silicon && p.base);
 }
 
+/* Whether there is a default route depends on the machine. */
+Test(params, ip__auto_is_the_address_of_the_default_route)
+{
+	int err = parsed("ip=auto");
+
+	cr_assert(err ? strstr(why, "ip=auto: this machine has no default route") != NULL
+		      : p.has_ip && !dap_addr_is_any(&p.ip), "%s", why);
+}
+
 Test(params, parse__without_words_has_the_defaults)
 {
 	cr_assert_eq(parsed(NULL), 0);

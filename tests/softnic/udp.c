@@ -2,6 +2,7 @@
 /* Reliable connections to another host: datagrams that are lost, forged or misdirected. */
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -222,6 +223,30 @@ Test(udp, packets__of_a_stranger_change_nothing_and_are_counted, .init = open_ud
 	cr_assert_eq(c.tx_packets, 0);
 	for (size_t i = 0; i < 8; i++)
 		cr_assert_eq(rb.data[i], 0);
+	move(RIG_WRITE, 64);
+	close(sock);
+}
+
+/* Random bytes from anyone never reach a QP. */
+Test(udp, noise__changes_nothing, .init = open_udp, .fini = close_udp)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(rb.udp_port),
+				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int sock = bound_socket();
+	uint8_t bytes[120];
+
+	srand(5);
+	for (unsigned int i = 0; i < 5000; i++) {
+		size_t len = (size_t)rand() % sizeof(bytes);
+
+		for (size_t j = 0; j < len; j++)
+			bytes[j] = (uint8_t)rand();
+		cr_assert_eq(sendto(sock, bytes, len, 0, (struct sockaddr *)&to, sizeof(to)), (ssize_t)len);
+		softnic_pump(rb.nic);
+	}
+	rig_settle(&ra, &rb);
+	cr_assert_eq(counters(&rb).bad_icrc, counters(&rb).rx_packets);
+	cr_assert_eq(counters(&rb).drops, 5000);
 	move(RIG_WRITE, 64);
 	close(sock);
 }
