@@ -243,8 +243,8 @@ static void report_error(struct sn_udp *u, const union address *to, int error)
 	inet_ntop(to->sa.sa_family, to->sa.sa_family == AF_INET ? (const void *)&to->v4.sin_addr
 								: &to->v6.sin6_addr, text, sizeof(text));
 	if (error == EMSGSIZE)
-		fprintf(stderr, "softnic: packets to %s are lost: they are longer than the MTU of the path; set "
-			"that of the interface to it with ip link set mtu, and open the adapter again\n",
+		fprintf(stderr, "softnic: packets to %s are lost: they are longer than the MTU of the path; "
+			"set that of the interface to it with ip link set mtu, and open the adapter again\n",
 			text);
 	else
 		fprintf(stderr, "softnic: packets to %s are lost: %s\n", text, strerror(error));

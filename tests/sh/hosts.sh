@@ -151,8 +151,15 @@ if tc qdisc add dev here root netem loss 1% 2>/dev/null &&
 else
 	conf 10.77.0.1 10.77.0.2 'ack_timeout=14 fault=drop=0.01,dup=0.01,reorder=0.01'
 fi
-pair 'all verified' dat_pingpong 10.77.0.2 -n 200 -l 5000
-pair 'all verified' dat_pingpong 10.77.0.2 -n 5 -l 1048576
+# The last step of dat_pingpong breaks the connection. If an ACK was lost before, a request is flushed, as on
+# hardware, and the step fails: only the rounds have to succeed.
+for round in '-n 200 -l 5000' '-n 5 -l 1048576'; do
+	serve "${there[@]}" timeout -k 1 120 "$bin/dat_pingpong" -s $round
+	timeout -k 1 120 "$bin/dat_pingpong" -q $round -p $port 10.77.0.2 >"$tmp/out" 2>&1
+	grep -q 'all rounds, .* every byte verified' "$tmp/out" || fail "dat_pingpong $round with lost packets"
+	wait $server
+	server=
+done
 pair '#bytes' dat_read_bw 10.77.0.2 -n 50 -s 65536
 tc qdisc del dev here root 2>/dev/null
 "${there[@]}" tc qdisc del dev there root 2>/dev/null
