@@ -25,10 +25,10 @@ struct core_ep {
 	struct dap_cm_conn *conn;
 	struct dap_cr *cr;		/* the request it will accept */
 	bool early;			/* atomic: its peer may send, and ESTABLISHED is not posted yet */
+	bool qp_counts;			/* its QP has counts of its own; see core/totals.h */
 	union dap_addr local_addr, remote_addr;
 	uint64_t local_qual, remote_qual;	/* listening qualifiers; 0 on the active side */
 	struct dap_ep_counts counts;
-	bool qp_counts;			/* its QP has counts of its own; see core/totals.h */
 	struct dap_timer drain, broken;
 	uint32_t drain_looks;		/* checks left in a graceful disconnect */
 	uint32_t incarnation;		/* number of its QP, incremented by reset; atomic */
