@@ -104,16 +104,18 @@ struct dap_event {
 		struct {
 			struct dap_ep *ep;
 			uint64_t cookie, length;
-			uint32_t status;
-			uint32_t op;		/* enum dap_dto_op */
+			uint16_t status;	/* enum dap_dto_status */
+			uint16_t op;		/* enum dap_dto_op */
 			/* immediate data of DAP_OP_RECV_*IMMED; of RECV_INVAL the context */
 			uint32_t imm;
+			uint64_t stamp;		/* of the CQE, see dap_event_stamp */
 		} dto;
 		struct {
 			struct dap_rmr *rmr;
 			uint64_t cookie;
 			uint32_t status;
 			struct dap_ep *ep;	/* the endpoint to which it was posted */
+			uint64_t stamp;
 		} bind;
 		struct {
 			struct dap_obj *sp;	/* PSP or RSP */
@@ -131,8 +133,15 @@ struct dap_event {
 		} async;
 		void *software;
 	};
-	uint64_t stamp;			/* timestamp of the CQE, as the adapter wrote it; 0: none */
 };
+
+/* Returns the timestamp of the event's CQE, as the adapter wrote it; 0: none. */
+static inline uint64_t dap_event_stamp(const struct dap_event *ev)
+{
+	if (ev->number == DAP_EV_RMR_BIND)
+		return ev->bind.stamp;
+	return ev->number == DAP_EV_DTO ? ev->dto.stamp : 0;
+}
 
 /* A timestamp for the consumer; members as in struct dapl_stamp of dapl_direct.h. */
 struct dap_stamp {

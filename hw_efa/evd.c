@@ -75,7 +75,7 @@ void efa_event(const struct efa_done *d, struct dap_event *ev)
 		*ev = (struct dap_event){
 			.number = DAP_EV_DTO, .unsignalled = d->unsignalled,
 			.receive = d->receive && !status, .dto = {
-				.ep = d->ep, .cookie = d->cookie, .status = status, .op = d->op,
+				.ep = d->ep, .cookie = d->cookie, .status = (uint16_t)status, .op = d->op,
 				.length = d->receive && status ? 0 : d->bytes,
 			} };
 	if (status)

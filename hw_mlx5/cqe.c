@@ -183,6 +183,14 @@ static bool take_cqe(struct m5_slow_cqe *r, struct dap_ep *ep, const struct m5_c
 	return visible;
 }
 
+static void put_stamp(struct dap_event *ev, uint64_t stamp)
+{
+	if (ev->number == DAP_EV_RMR_BIND)
+		ev->bind.stamp = stamp;
+	else
+		ev->dto.stamp = stamp;
+}
+
 bool m5_cqe_slow(struct dap_evd *evd, struct m5_slow_cqe *r)
 {
 	struct m5_cq *cq = m5_cq(evd);
@@ -194,7 +202,8 @@ bool m5_cqe_slow(struct dap_evd *evd, struct m5_slow_cqe *r)
 	*r = (struct m5_slow_cqe){ 0 };
 	if (ep) {
 		visible = take_cqe(r, ep, cqe);
-		r->ev.stamp = is_error(cqe) ? 0 : be64_to_cpu(cqe->timestamp);
+		if (!is_error(cqe))
+			put_stamp(&r->ev, be64_to_cpu(cqe->timestamp));
 	} else {
 		dap_log(DAP_LOG_ERR, "EVD %p of %s: ignored a CQE without an endpoint: %s", (void *)evd,
 			evd->obj.ia->name, m5_decode_cqe(cqe, text, sizeof(text)));

@@ -212,7 +212,7 @@ DAT_RETURN front_evd_dequeue_ts(DAT_EVD_HANDLE handle, DAT_EVENT *event, struct 
 		return front_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
 	}
 	err = dap_evd_dequeue_stamped(evd, &ev);
-	ia->hw->stamp(ia, err ? 0 : ev.stamp, &s);
+	ia->hw->stamp(ia, err ? 0 : dap_event_stamp(&ev), &s);
 	if (!err) {
 		front_event(&ev, evd, event);
 		*stamp = (struct dapl_stamp){ .realtime = s.realtime, .raw = s.raw, .error = s.error,

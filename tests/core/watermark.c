@@ -26,7 +26,7 @@ static void set(DAT_COUNT soft, DAT_COUNT hard)
 static void receive(uint64_t cookie, uint32_t status)
 {
 	struct dap_event ev = {.number = DAP_EV_DTO, .receive = status == DAP_DTO_SUCCESS,
-			       .dto = {.ep = t.ep, .cookie = cookie, .status = status}};
+			       .dto = {.ep = t.ep, .cookie = cookie, .status = (uint16_t)status}};
 
 	fake_complete(t.evd, &ev);
 }

@@ -186,7 +186,7 @@ static bool dequeue(struct dap_evd *evd, struct dap_event *ev)
 	ev->dto.ep = (struct dap_ep *)dto->ep_handle;
 	ev->dto.cookie = dto->user_cookie.as_64;
 	ev->dto.length = dto->transfered_length;
-	ev->dto.status = (uint32_t)dto->status;
+	ev->dto.status = (uint16_t)dto->status;
 	return true;
 }
 
