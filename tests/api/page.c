@@ -32,10 +32,10 @@ static long long counter(const char *name, const char *label)
 	return value;
 }
 
-static void needs_counts(void)
+/* An EFA does not count posts. Its page has no number of them then. */
+static bool counts_posts(void)
 {
-	if (counter("dapl_posts_total", "operation=\"send\"") == NONE)
-		cr_skip_test("the adapter does not count posts");
+	return counter("dapl_posts_total", "operation=\"send\"") != NONE;
 }
 
 static void transfer(int n)
@@ -60,8 +60,12 @@ Test(page, post__counts_exactly)
 {
 	long long before;
 
-	needs_counts();
 	side_pair(&a, &b);
+	if (!counts_posts()) {
+		transfer(5);
+		cr_expect_not(counts_posts());
+		return;
+	}
 	before = counter("dapl_events_dequeued_total", "");
 	expect_transfers(0);
 	transfer(5);
@@ -73,7 +77,8 @@ Test(page, post__counts_exactly)
 
 Test(page, free__keeps_counts)
 {
-	needs_counts();
+	bool counts = counts_posts();
+
 	side_pair(&a, &b);
 	transfer(3);
 	assert_ok(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
@@ -82,8 +87,8 @@ Test(page, free__keeps_counts)
 	assert_ok(side_recv(&b, b.ep, 1));
 	assert_ok(dat_ep_free(b.ep));
 	b.ep = DAT_HANDLE_NULL;
-	cr_expect_eq(counter("dapl_posts_total", "operation=\"send\""), 3);
-	cr_expect_eq(counter("dapl_posts_total", "operation=\"recv\""), 4);
+	cr_expect_eq(counter("dapl_posts_total", "operation=\"send\""), counts ? 3 : NONE);
+	cr_expect_eq(counter("dapl_posts_total", "operation=\"recv\""), counts ? 4 : NONE);
 	cr_expect_eq(counter("dapl_objects_freed_total", "object=\"ep\""), 1);
 }
 
