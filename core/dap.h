@@ -108,14 +108,14 @@ struct dap_event {
 			uint16_t op;		/* enum dap_dto_op */
 			/* immediate data of DAP_OP_RECV_*IMMED; of RECV_INVAL the context */
 			uint32_t imm;
-			uint64_t stamp;		/* of the CQE, see dap_event_stamp */
+			uint64_t stamp;		/* timestamp of the CQE, as the adapter wrote it; 0: none */
 		} dto;
 		struct {
 			struct dap_rmr *rmr;
 			uint64_t cookie;
 			uint32_t status;
 			struct dap_ep *ep;	/* the endpoint to which it was posted */
-			uint64_t stamp;
+			uint64_t stamp;		/* as in dto */
 		} bind;
 		struct {
 			struct dap_obj *sp;	/* PSP or RSP */
@@ -134,14 +134,6 @@ struct dap_event {
 		void *software;
 	};
 };
-
-/* Returns the timestamp of the event's CQE, as the adapter wrote it; 0: none. */
-static inline uint64_t dap_event_stamp(const struct dap_event *ev)
-{
-	if (ev->number == DAP_EV_RMR_BIND)
-		return ev->bind.stamp;
-	return ev->number == DAP_EV_DTO ? ev->dto.stamp : 0;
-}
 
 /* A timestamp for the consumer; members as in struct dapl_stamp of dapl_direct.h. */
 struct dap_stamp {

@@ -191,6 +191,14 @@ DAT_RETURN front_evd_dequeue_n(DAT_EVD_HANDLE handle, DAT_COUNT max, DAT_EVENT *
 	return ret;
 }
 
+/* Returns the timestamp of the event's CQE; 0: none. */
+static uint64_t stamp_of(const struct dap_event *ev)
+{
+	if (ev->number == DAP_EV_RMR_BIND)
+		return ev->bind.stamp;
+	return ev->number == DAP_EV_DTO ? ev->dto.stamp : 0;
+}
+
 DAT_RETURN front_evd_dequeue_ts(DAT_EVD_HANDLE handle, DAT_EVENT *event, struct dapl_stamp *stamp)
 {
 	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
@@ -212,7 +220,7 @@ DAT_RETURN front_evd_dequeue_ts(DAT_EVD_HANDLE handle, DAT_EVENT *event, struct 
 		return front_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
 	}
 	err = dap_evd_dequeue_stamped(evd, &ev);
-	ia->hw->stamp(ia, err ? 0 : dap_event_stamp(&ev), &s);
+	ia->hw->stamp(ia, err ? 0 : stamp_of(&ev), &s);
 	if (!err) {
 		front_event(&ev, evd, event);
 		*stamp = (struct dapl_stamp){ .realtime = s.realtime, .raw = s.raw, .error = s.error,
