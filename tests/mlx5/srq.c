@@ -3,6 +3,7 @@
  * are in use. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <malloc.h>
 #include <string.h>
 
 #include "hw_mlx5/ctl/soft.h"
@@ -282,4 +283,23 @@ Test(srq, srq_create__each_request_refused)
 	rig_srq_free(s);
 	fake.quiet = false;
 	close_rig();
+}
+
+/* An SRQ has at least 16 bytes for each of its receives. */
+Test(srq, srq_free__returns_its_memory)
+{
+	enum { MANY = 50, LONG = 1000 };
+	struct rig_config c = { 0 };
+	size_t before = 0, grown;
+
+	cr_assert_eq(rig_open(&r, &c), 0);
+	for (unsigned int i = 0; i <= MANY; i++) {
+		cr_assert_eq(rig_srq(&r, LONG, 1, &srq), 0);
+		rig_srq_free(srq);
+		if (!i)
+			before = mallinfo2().uordblks;
+	}
+	grown = mallinfo2().uordblks - before;
+	cr_expect_lt((ptrdiff_t)grown, MANY * LONG, "%d SRQs leave %zu bytes", MANY, grown);
+	rig_close(&r, NULL);
 }
