@@ -98,3 +98,13 @@ Test(invariant, broken__with_DAPL_DBG_ABORT_aborts, .signal = SIGABRT)
 	setenv("DAPL_DBG_ABORT", "1", 1);
 	dap_invariant((struct dap_obj *)o.pz, ((struct dap_pz *)o.pz)->refs == 77);
 }
+
+/* A freed object has no IA that could fail. */
+Test(invariant, broken__of_an_object_without_an_ia_is_only_logged)
+{
+	struct dap_obj object = { .type = DAP_PZ };
+
+	cr_assert_not(dap_invariant(&object, object.type == DAP_EP));
+	assert_ret(dat_evd_wait(async, 50000, 1, &(DAT_EVENT){ 0 }, &(DAT_COUNT){ 0 }), DAT_TIMEOUT_EXPIRED);
+	fake_close(o.ia);
+}
