@@ -215,8 +215,8 @@ Test(early, dequeue__others_go_on)
 	end();
 }
 
-/* The peer disconnects instead of sending that message. The data messages are dequeued before the
- * event of the disconnection. */
+/* The peer closes its connection instead of sending that message: the attempt fails, and the data
+ * messages are delivered all the same. */
 Test(early, failed__messages_come_before_the_end)
 {
 	connect_but_last_word(o.ep);
