@@ -64,7 +64,7 @@ Test(dequeue_n, dequeue_ts__completions_ascend)
 
 	ret = dapl_evd_dequeue_ts(a.dto, &ev, &stamp);
 	if (DAT_GET_TYPE(ret) == DAT_MODEL_NOT_SUPPORTED)
-		cr_skip_test("the adapter says timestamps = ");
+		side_skip("the adapter says timestamps = ");
 	assert_ret(ret, DAT_QUEUE_EMPTY);
 	sides_connect();
 	for (uint64_t i = 0; i < 8; i++)
