@@ -71,7 +71,7 @@ static void fill_dto(struct m5_slow_cqe *r, struct dap_ep *ep, const struct m5_s
 	r->ev = (struct dap_event){
 		.number = DAP_EV_DTO,
 		.unsignalled = (slot->flags & DAP_COMP_UNSIGNALLED) != 0,
-		.dto = { .ep = ep, .cookie = slot->cookie, .status = status, .length = bytes,
+		.dto = { .ep = ep, .cookie = slot->cookie, .status = (uint16_t)status, .length = bytes,
 			 .op = DAP_OP_RECEIVE },
 	};
 }
@@ -109,7 +109,7 @@ static bool take_request(struct m5_slow_cqe *r, struct dap_ep *ep, const struct 
 		fill_dto(r, ep, slot, syndrome ? m5_syndrome_status(syndrome) : DAP_DTO_SUCCESS,
 			 slot->bytes);
 	if (visible && !(kind & M5_KIND_BIND))
-		r->ev.dto.op = m5_cqe_dto(cqe);
+		r->ev.dto.op = (uint16_t)m5_cqe_dto(cqe);
 	__atomic_store_n(&e->done.sq_ci, slot->end, __ATOMIC_RELEASE);
 	return visible;
 }
