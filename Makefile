@@ -37,7 +37,7 @@ say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(patsubst $(O)/%,%,$(2))')
 GOALS := $(or $(MAKECMDGOALS),all)
 # A build needs fewer packages than the tests. Only the goals in AUTO_DEPS install packages, unless DEPS=no.
 BUILD_GOALS := all libs run asm install uninstall dist
-AUTO_DEPS := run soak check check-races check-dat2 dat2-table covered bench-table bench-scale bench-transports
+AUTO_DEPS := run soak check check-races check-dat2 dat2-table covered bench-table bench-scale bench-transports bench-hosts
 INSTALLS := $(if $(filter no,$(DEPS)),,$(filter $(AUTO_DEPS),$(GOALS)))
 DEPS_STAMP := $(O)/.deps$(if $(filter-out $(BUILD_GOALS),$(GOALS)),-tests)$(if $(INSTALLS),,-checked)
 ifneq ($(filter-out help clean deps deb check-arm64 check-asan check-tsan check-all check-nightly fuzz coverage mutants,$(GOALS)),)
@@ -594,6 +594,11 @@ bench-transports: all
 	@scripts/deps.sh --bench || echo 'bench-transports: continues without the missing packages'
 	@$(TEST_ENV) scripts/bench-transports $(O)
 
+.PHONY: bench-hosts
+bench-hosts: all
+	@scripts/deps.sh --bench || echo 'bench-hosts: continues without the missing packages'
+	@$(TEST_ENV) scripts/bench-hosts $(O)
+
 # The hot functions of this build, and what differs from those of the last commit.
 .PHONY: asm
 asm: libs
@@ -696,6 +701,7 @@ clean:
 #: make bench        instructions and nanoseconds per call beside libibverbs, UCX and dapl: build/bench.md
 #: make bench-scale  posts, polls, sizes, registration and connections as they grow: plots in build/
 #: make bench-transports UCX posix, sysv, cma, tcp and libfabric shm, tcp beside our device: build/transports.md
+#: make bench-hosts  a TCP socket and UCX tcp between two network namespaces, beside our device: build/hosts.md
 #: make asm          the hot functions in build/asm, with a diff against the last commit
 #: make install      PREFIX= DESTDIR= SYSCONFDIR= (and make uninstall)
 #: make check-arm64  the suites of arm64 by qemu-user, and barriers in the disassembly (root; T=suite for one)

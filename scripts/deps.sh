@@ -6,7 +6,7 @@
 # deps.sh --build  leave out packages for tests; with --check, list only those that any build needs
 # deps.sh --stock  add the programs of `make check-stock`
 # deps.sh --pyverbs add what `make check-pyverbs` runs
-# deps.sh --bench  add the peers of `make bench` and `make bench-scale`, and gnuplot
+# deps.sh --bench  add the peers of `make bench` and its like, and gnuplot
 # deps.sh --chroot only the programs by which `make deb` and `make check-arm64` make Debian systems
 # deps.sh --mutants add what makes `make mutants` faster
 # deps.sh --all    add all packages of `make check-all`
@@ -20,7 +20,7 @@ tests_need="python3 libcriterion-dev valgrind mandoc"
 # Without these, configure and the tests report what they leave out.
 optional="libibverbs-dev libdapl-dev systemtap-sdt-dev"
 tests="rdma-core ibverbs-utils ibverbs-providers dapl2-utils libfabric-bin"
-bench="libucx-dev libdapl2 dapl2-utils ucx-utils libfabric-bin gnuplot-nox"
+bench="libucx-dev libdapl2 dapl2-utils ucx-utils libfabric-bin gnuplot-nox sockperf iproute2"
 stock="perftest ucx-utils dapl2-utils libdapl2"
 pyverbs="python3-pyverbs python3-scapy"
 chroot="debootstrap iproute2"

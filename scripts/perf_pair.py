@@ -37,12 +37,15 @@ def both(server, client, ready=None, limit=LIMIT):
     return done.stdout
 
 
-def results(build, program, args, on=()):
-    """Returns the records of one of our programs. on: options for both sides."""
+def results(build, program, args, on=(), there=(), host="127.0.0.1"):
+    """Returns the records of one of our programs. on: options for both sides.
+
+    there: what to put before the server's command; host: the server's address.
+    """
     port = str(random.randrange(8192, 16384))
     path = f"{build}/perf-pair.json"
-    both([f"{build}/bin/{program}", "-p", port, *on],
-         [f"{build}/bin/{program}", "-p", port, *on, "--out_json_file", path] + args + ["127.0.0.1"],
+    both([*there, f"{build}/bin/{program}", "-p", port, *on],
+         [f"{build}/bin/{program}", "-p", port, *on, "--out_json_file", path] + args + [host],
          ready="Waiting for client")
     with open(path, encoding="utf-8") as f:
         found = json.load(f)["results"]
@@ -50,12 +53,11 @@ def results(build, program, args, on=()):
     return found
 
 
-def ucx(transport, device, test, how, size, count):
-    """Returns (median us, overall MB/s, overall messages/s) of ucx_perftest."""
-    port = str(random.randrange(8192, 16384))
-    argv = ["ucx_perftest", "-p", port, "-x", transport, "-d", device, "-t", test, "-D", how,
-            "-s", str(size), "-n", str(count)]
-    text = both(argv, argv + ["127.0.0.1"])
+def ucx(transport, device, test, how, size, count, there=(), host="127.0.0.1"):
+    """Returns (median us, overall MB/s, overall messages/s) of ucx_perftest; there and host as in results()."""
+    argv = ["ucx_perftest", "-p", str(random.randrange(8192, 16384)), "-x", transport, "-t", test, "-D", how,
+            "-s", str(size), "-n", str(count), "-d", device]
+    text = both([*there, *argv], argv + [host])
     final = re.search(r"Final:\s+\d+\s+([\d.]+)\s+[\d.]+\s+[\d.]+\s+[\d.]+\s+([\d.]+)\s+\d+\s+(\d+)",
                       text)
     if not final:
@@ -72,3 +74,17 @@ def fabric(provider, endpoint, size, count):
     if len(last) < 7:
         raise Failed("fi_pingpong printed no result")
     return float(last[6]), float(last[5])
+
+
+def tcp(test, size, seconds, there, host):
+    """Returns (median us of half a round trip or None, MiB/s or None) of sockperf, which uses plain TCP sockets.
+
+    test: ping-pong or throughput.
+    """
+    port = str(random.randrange(8192, 16384))
+    text = both([*there, "sockperf", "server", "--tcp", "-i", host, "-p", port],
+                ["sockperf", test, "--tcp", "-i", host, "-p", port, "-m", str(size), "-t", str(seconds)])
+    found = [re.search(pattern, text) for pattern in (r"percentile 50\.000 = +([\d.]+)", r"BandWidth is ([\d.]+)")]
+    if not any(found):
+        raise Failed("sockperf printed no result")
+    return tuple(float(f.group(1)) if f else None for f in found)

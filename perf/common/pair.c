@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "perf/common/pair.h"
 
-#include <netinet/in.h>
-
 enum { FEW_DTOS = 16 };
 
 int pair_connect(struct consumer *a, struct consumer *b, DAT_CONN_QUAL qual, uint64_t wait_ns)
 {
 	DAT_CR_HANDLE cr;
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	DAT_IA_ATTR attr;
 
-	if (!dat_ok(dat_ep_connect(a->ep, (DAT_IA_ADDRESS_PTR)&to, qual, 10000000, 0, NULL,
+	if (!dat_ok(dat_ia_query(b->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr, 0, NULL), "dat_ia_query") ||
+	    !dat_ok(dat_ep_connect(a->ep, attr.ia_address_ptr, qual, 10000000, 0, NULL,
 				   DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
 		    "dat_ep_connect") ||
 	    consumer_wait_request(b, &cr, wait_ns) ||

@@ -2,38 +2,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Two hosts: processes in two network namespaces, which a veth pair joins, by IPv4 and IPv6. Data is right, also
 # with lost packets; the packets on the wire are RoCEv2; what lacks ip= fails with a message that says so; a
-# host that vanishes breaks the connection.
+# host that vanishes or reboots breaks the connection.
 set -u
 . tests/harness/skip.sh
 [ -z "${SAN-}" ] || skip "the programs are slow under a sanitizer"
-command -v ip >/dev/null || skip "iproute2 is not installed"
-# The script is process 1 of a namespace, so that its end is the end of all that it started.
-if [ "${1-}" != inside ]; then
-	unshare -Urnpf --mount-proc true 2>/dev/null || skip "this user may not have namespaces of users, networks and processes"
-	exec unshare -Urnpf --mount-proc --kill-child bash "$0" inside
-fi
+[ -n "${THERE-}" ] || exec scripts/two-hosts bash "$0"
 . tests/harness/perf-server.sh
 
-unshare -n sleep 1000 &
-holder=$!
-for _ in $(seq 500); do
-	[ "$(readlink /proc/$holder/ns/net)" != "$(readlink /proc/$$/ns/net)" ] && break
-	sleep 0.01
-done
-there=(nsenter -t $holder -n env "DAT_OVERRIDE=$tmp/there.conf")
-ip link add here type veth peer name there netns $holder 2>"$tmp/out" || skip "no veth pair: $(cat "$tmp/out")"
+there=($THERE env "DAT_OVERRIDE=$tmp/there.conf")
 six=
 [ ! -e /proc/net/if_inet6 ] || six=yes
-for end in here there; do
-	at=(env)
-	[ $end = here ] || at=("${there[@]}")
-	number=1
-	[ $end = here ] || number=2
-	"${at[@]}" ip link set lo up
-	"${at[@]}" ip link set $end up
-	"${at[@]}" ip addr add 10.77.0.$number/24 dev $end
-	[ -z "$six" ] || "${at[@]}" ip addr add fd77::$number/64 dev $end nodad
-done
 
 # conf IP_HERE IP_THERE [PARAMS]: the adapters of the two hosts have these addresses
 conf() {
@@ -83,7 +61,7 @@ pair() {
 # packets TEXT COMMAND...: like must; the packets that the command sends and receives are right
 packets() {
 	local judge
-	beside "$tmp/judge" python3 tests/harness/roce.py here 200
+	beside "$tmp/judge" python3 tests/harness/roce.py wire 200
 	judge=$!
 	until_said $judge "$tmp/judge" capturing || fail "$(cat "$tmp/judge")"
 	"$@"
@@ -108,7 +86,7 @@ both() {
 # ip=auto is the address of the default route.
 conf auto 10.77.0.2
 must_not 'ip=auto: this machine has no default route' "$bin/dat_pingpong" -q -n 5
-ip route add default dev here src 10.77.0.1
+ip route add default dev wire src 10.77.0.1
 must 'fabric: memory; UDP 10.77.0.1 port' "$bin/dat_info" -i soft-mlx5-0
 
 both 10.77.0.1 10.77.0.2
@@ -126,6 +104,8 @@ server=
 conf 10.77.0.1 10.77.0.2 fault=far
 must ' [1-9][0-9]* PASS, 0 FAIL' "$bin/dat_conform" -t 'dat_[er]*'
 
+# All data in both directions, and all refusals, by UDP
+must 'every byte verified, every wrong access refused' "$bin/dat_integrity" -q
 # Within a host, packets do not use UDP.
 conf 10.77.0.1 10.77.0.2
 sent() { awk '/^Udp: [0-9]/ { print $5 }' /proc/net/snmp; }
@@ -135,18 +115,26 @@ must 'all verified' "$bin/dat_pingpong" -q -i soft-mlx5-0 -p $port -n 50 10.77.0
 served
 [ "$(sent)" = "$before" ] || fail "two processes of a host exchange datagrams"
 
-# Two servers of a host
+# Two servers and a client of a host, which work at the same time with processes of the other
 serve "${there[@]}" timeout -k 1 60 "$bin/dat_pingpong" -s -i soft-mlx5-0
 first=$server first_port=$port
+serve timeout -k 1 60 "$bin/dat_pingpong" -s -i soft-mlx5-0
+second=$server second_port=$port
 serve "${there[@]}" timeout -k 1 60 "$bin/dat_pingpong" -s -i soft-mlx5-0
-must 'all verified' "$bin/dat_pingpong" -q -n 50 -p $port 10.77.0.2
-must 'all verified' "$bin/dat_pingpong" -q -n 50 -p $first_port 10.77.0.2
+beside "$tmp/out2" timeout -k 1 60 "$bin/dat_pingpong" -q -n 2000 -p $first_port 10.77.0.2
+first_client=$!
+beside "$tmp/out3" "${there[@]}" timeout -k 1 60 "$bin/dat_pingpong" -q -n 2000 -p $second_port 10.77.0.1
+second_client=$!
+must 'all verified' "$bin/dat_pingpong" -q -n 2000 -p $port 10.77.0.2
 served
-wait $first || fail "the first server ended with an error"
+for process in $first $second $first_client $second_client; do
+	wait $process || { cat "$tmp/out2" "$tmp/out3"; fail "one of the processes ended with an error"; }
+done
+grep -q 'all verified' "$tmp/out2" && grep -q 'all verified' "$tmp/out3" || fail "a client did not verify its data"
 
 # Lost packets: by the interfaces if the kernel can, else by the adapters
-if tc qdisc add dev here root netem loss 1% 2>/dev/null &&
-	"${there[@]}" tc qdisc add dev there root netem loss 1% 2>/dev/null; then
+if tc qdisc add dev wire root netem loss 1% 2>/dev/null &&
+	"${there[@]}" tc qdisc add dev wire root netem loss 1% 2>/dev/null; then
 	conf 10.77.0.1 10.77.0.2 ack_timeout=14
 else
 	conf 10.77.0.1 10.77.0.2 'ack_timeout=14 fault=drop=0.01,dup=0.01,reorder=0.01'
@@ -161,8 +149,8 @@ for round in '-n 200 -l 5000' '-n 5 -l 1048576'; do
 	server=
 done
 pair '#bytes' dat_read_bw 10.77.0.2 -n 50 -s 65536
-tc qdisc del dev here root 2>/dev/null
-"${there[@]}" tc qdisc del dev there root 2>/dev/null
+tc qdisc del dev wire root 2>/dev/null
+"${there[@]}" tc qdisc del dev wire root 2>/dev/null
 
 # Without ip=
 conf 10.77.0.1 10.77.0.2
@@ -174,10 +162,10 @@ server=
 grep -q 'ia_params of its software adapter lack ip=' "$tmp/server" || fail "the server does not name ip="
 conf 10.77.0.9 10.77.0.2
 must_not 'ip=10.77.0.9 is not an address of this machine' "$bin/dat_pingpong" -q -n 5
-ip link set here mtu 300
+ip link set wire mtu 300
 conf 10.77.0.1 10.77.0.2
 must_not 'MTU of the interface .* is too small' "$bin/dat_pingpong" -q -n 5
-ip link set here mtu 1500
+ip link set wire mtu 1500
 
 # The MTU of the path shrinks in the middle of a long run.
 conf 10.77.0.1 10.77.0.2 ack_timeout=12
@@ -185,8 +173,8 @@ serve "${there[@]}" timeout -k 1 100 "$bin/dat_pingpong" -s -i soft-mlx5-0 -l 40
 beside "$tmp/out" timeout -k 1 100 "$bin/dat_pingpong" -q -l 4096 -n 100000000 -p $port 10.77.0.2
 client=$!
 sleep 1
-"${there[@]}" ip link set there mtu 700
-ip link set here mtu 700
+"${there[@]}" ip link set wire mtu 700
+ip link set wire mtu 700
 wait $client && fail "the client succeeds although its packets are too long"
 client=
 # The end whose turn it was to send long packets.
@@ -194,8 +182,8 @@ grep -q 'packets to 10.77.0.[12] are lost: they are longer than the MTU of the p
 	fail "neither end names the MTU"
 kill $server 2>/dev/null
 server=
-"${there[@]}" ip link set there mtu 1500
-ip link set here mtu 1500
+"${there[@]}" ip link set wire mtu 1500
+ip link set wire mtu 1500
 
 # The other host vanishes: its interface goes down in the middle of a long run.
 serve "${there[@]}" timeout -k 1 100 "$bin/dat_pingpong" -s -i soft-mlx5-0
@@ -203,9 +191,34 @@ beside "$tmp/out" timeout -k 1 100 "$bin/dat_pingpong" -q -n 100000000 -p $port 
 client=$!
 sleep 1
 alive $client || fail "the client ended early"
-"${there[@]}" ip link set there down
+"${there[@]}" ip link set wire down
 wait $client && fail "the client succeeds although the other host has vanished"
 client=
 grep -q 'BROKEN\|DTO_ERR_TRANSPORT\|TRANSPORT' "$tmp/out" || fail "the client does not report a broken connection"
 kill $server 2>/dev/null
 server=
+
+# The other host reboots: a new namespace has its interface, and nothing of the old one speaks any more.
+"${there[@]}" ip link set wire up
+serve "${there[@]}" timeout -k 1 100 "$bin/dat_pingpong" -s -i soft-mlx5-0
+beside "$tmp/out2" timeout -k 1 100 "$bin/dat_pingpong" -q -n 100000000 -p $port 10.77.0.2
+client=$!
+sleep 1
+alive $client || fail "the client ended early"
+unshare -n sleep infinity &
+rebooted=$!
+for _ in $(seq 500); do
+	[ "$(readlink /proc/$rebooted/ns/net)" != "$(readlink /proc/$$/ns/net)" ] && break
+	sleep 0.01
+done
+"${there[@]}" ip link set wire netns $rebooted
+old=$server server=
+there=(nsenter -t $rebooted -n env "DAT_OVERRIDE=$tmp/there.conf")
+"${there[@]}" ip link set lo up
+"${there[@]}" ip link set wire up
+"${there[@]}" ip addr add 10.77.0.2/24 dev wire
+pair 'all verified' dat_pingpong 10.77.0.2 -n 50
+wait $client && fail "the client succeeds although the other host has rebooted"
+client=
+grep -q 'BROKEN\|TRANSPORT' "$tmp/out2" || fail "the client does not report a broken connection"
+kill $old 2>/dev/null
