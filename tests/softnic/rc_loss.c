@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/harness/harness.h"
@@ -28,14 +29,16 @@ static struct script scripts[] = {
 	 .ip = "127.0.0.1"},
 };
 
-enum { MESSAGES = 120, SLOT = 16384 };
+enum { MESSAGES = 120, SLOT = 16384, STUCK_MS = 60000 };
 
 static struct rig ra, rb;
 static struct rig_qp a, b;
 
+static uint32_t longest = SLOT;
+
 static uint32_t length(unsigned int i)
 {
-	return (i * UINT32_C(2654435761) >> 18) % SLOT;
+	return (i * UINT32_C(2654435761) >> 18) % longest;
 }
 
 /* Posts the i-th message of an ordered stream of SENDs, WRITEs, READs and atomics. The receiver
@@ -100,7 +103,7 @@ static void check_receive(const struct rig_cqe *cqe, unsigned int n)
 static void stream(unsigned int n)
 {
 	unsigned int posted = 0, done = 0, received = 0, i;
-	uint64_t end = th_now_ms() + 60000;
+	uint64_t end = th_now_ms() + STUCK_MS;
 	struct rig_cqe cqe;
 
 	for (i = 0; i < 8; i++)
@@ -117,6 +120,7 @@ static void stream(unsigned int n)
 			cr_assert_eq(cqe.op, 0, "message %u failed with syndrome %#x", done,
 				     cqe.syndrome);
 			check(done++);
+			end = th_now_ms() + STUCK_MS;
 		}
 		cr_assert_lt(th_now_ms(), end, "no progress after %u of %u messages", done, n);
 	}
@@ -129,7 +133,8 @@ ParameterizedTestParameters(rc_loss, script__changes_nothing_that_is_seen)
 	return cr_make_param_array(struct script, scripts, sizeof(scripts) / sizeof(scripts[0]));
 }
 
-ParameterizedTest(struct script *s, rc_loss, script__changes_nothing_that_is_seen, .timeout = 100)
+/* timeout: code of the time after which an unacknowledged packet is sent again, 0 for the rig's */
+static void survive(const struct script *s, unsigned int messages, unsigned int timeout)
 {
 	struct softnic_counters ca, cb;
 
@@ -138,10 +143,11 @@ ParameterizedTest(struct script *s, rc_loss, script__changes_nothing_that_is_see
 	rig_open(&rb, SOFTNIC_NO_THREAD | SOFTNIC_ADVERSARIAL, 2);
 	rig_qp(&ra, &a);
 	rig_qp(&rb, &b);
-	rig_connect(&a, &b, &(struct rig_conn){.psn_a = 0xffff80, .psn_b = 3, .log_rd = 2});
+	rig_connect(&a, &b, &(struct rig_conn){.psn_a = 0xffff80, .psn_b = 3, .log_rd = 2,
+					       .timeout = timeout});
 	cr_assert_eq(softnic_fault(ra.nic, s->faults), 0);
 	cr_assert_eq(softnic_fault(rb.nic, s->faults), 0);
-	stream(MESSAGES);
+	stream(messages);
 	softnic_counters(ra.nic, &ca);
 	softnic_counters(rb.nic, &cb);
 	if (strstr(s->faults, "drop") || strstr(s->faults, "reorder"))
@@ -156,4 +162,29 @@ ParameterizedTest(struct script *s, rc_loss, script__changes_nothing_that_is_see
 	rig_expect_violations(&rb, "");
 	rig_close(&ra);
 	rig_close(&rb);
+}
+
+ParameterizedTest(struct script *s, rc_loss, script__changes_nothing_that_is_seen, .timeout = 100)
+{
+	survive(s, MESSAGES, 0);
+}
+
+static unsigned int number_of(const char *variable, unsigned int otherwise)
+{
+	const char *value = getenv(variable);
+
+	return value ? (unsigned int)strtoul(value, NULL, 10) : otherwise;
+}
+
+/* To another host. LOSS_OPERATIONS and LOSS_SEED in the environment change the number and the seed. */
+Test(rc_loss, operations__with_heavy_loss_end_once, .timeout = 7200)
+{
+	enum { ONE_MS = 8 };
+	unsigned int n = number_of("LOSS_OPERATIONS", 2000) & ~3u, seed = number_of("LOSS_SEED", 1);
+	struct script s = {.ip = "127.0.0.1"};
+
+	longest = 2048;
+	snprintf(s.faults, sizeof(s.faults), "drop=0.05,dup=0.02,reorder=0.05,seed=%u", seed);
+	cr_log_info("%u operations, %s", n, s.faults);
+	survive(&s, n, ONE_MS);
 }
