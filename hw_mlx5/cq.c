@@ -143,5 +143,5 @@ void m5_cq_drain_fd(struct dap_evd *evd)
 	/* The serial number increases with each event, so that the device does not ignore a new arm
 	 * as an old one. */
 	if (cq->ch && m5_ia(evd->obj.ia)->ctl->ops->evch_drain(cq->ch))
-		cq->arm_sn++;
+		__atomic_store_n(&cq->arm_sn, cq->arm_sn + 1, __ATOMIC_RELAXED);
 }

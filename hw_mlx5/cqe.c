@@ -208,7 +208,7 @@ bool m5_cqe_slow(struct dap_evd *evd, struct m5_slow_cqe *r)
 		dap_log(DAP_LOG_ERR, "EVD %p of %s: ignored a CQE without an endpoint: %s", (void *)evd,
 			evd->obj.ia->name, m5_decode_cqe(cqe, text, sizeof(text)));
 	}
-	cq->aside += !visible;
+	m5_count_add(&cq->aside, !visible);
 	m5_cq_publish(cq, cq->ci + 1);
 	return visible;
 }
@@ -232,7 +232,7 @@ static int poll_once(struct dap_evd *evd, struct m5_slow_cqe *r)
 	if (m5_cqe_ours(cq, cq->ci, dap_load_owner(&m5_cqe_at(cq, cq->ci)->op_own))) {
 		dap_rmb_cqe_owner();
 		found = m5_cqe_slow(evd, r);
-		cq->aside += found > 0;
+		m5_count_add(&cq->aside, found > 0);
 	}
 	m5_cq_leave(cq, locked);
 	if (found >= 0)

@@ -42,6 +42,16 @@ M5_INLINE void m5_count_add(uint64_t *count, uint64_t more)
 #endif
 }
 
+/* The same for an index: of an atomic store, gcc makes more instructions in the loop of m5_dequeue_n. */
+M5_INLINE void m5_index_set(uint32_t *index, uint32_t value)
+{
+#if DAP_TSAN
+	__atomic_store_n(index, value, __ATOMIC_RELAXED);
+#else
+	*index = value;
+#endif
+}
+
 /* Releases the WQE of an SRQ, which may then be posted again. */
 M5_INLINE void m5_srq_release(struct m5_slot *slot)
 {
@@ -156,12 +166,14 @@ M5_INLINE bool m5_cqe_ours(const struct m5_cq *cq, uint32_t i, uint8_t op_own)
 
 /*
  * Sets the poller's position to ci. ci is near the old position, since lap counts more bits than
- * ci has laps.
+ * ci has laps. m5_cq_passed reads both at any time.
  */
 M5_INLINE void m5_cq_set_ci(struct m5_cq *cq, uint32_t ci)
 {
-	cq->lap += ((ci >> cq->log) - cq->lap) & UINT32_MAX >> cq->log;
-	cq->ci = ci;
+	uint32_t ahead = ((ci >> cq->log) - cq->lap) & UINT32_MAX >> cq->log;
+
+	m5_index_set(&cq->lap, cq->lap + ahead);
+	m5_index_set(&cq->ci, ci);
 	cq->next = m5_cqe_at(cq, ci);
 }
 
@@ -182,11 +194,11 @@ M5_INLINE void m5_cq_step(struct m5_cq *cq)
 {
 	uint32_t ci = cq->ci + 1;
 
-	cq->ci = ci;
+	m5_index_set(&cq->ci, ci);
 	cq->next++;
 	if (m5_unlikely(!(ci & cq->mask))) {
 		cq->next = (struct m5_cqe *)cq->ring;
-		cq->lap++;
+		m5_index_set(&cq->lap, cq->lap + 1);
 	}
 	m5_cq_store_ci(cq, ci);
 }

@@ -44,7 +44,7 @@ static void remove_cqes(struct m5_cq *cq, uint32_t end,
 			dst->op_own = (uint8_t)((src->op_own & ~1) | owner);
 		}
 	}
-	cq->aside += n;
+	m5_count_add(&cq->aside, n);
 	if (n)
 		m5_cq_publish(cq, cq->ci + n);
 }

@@ -35,11 +35,11 @@ M5_INLINE DAT_COUNT m5_poll_plain(struct dap_evd *evd, struct m5_cq *cq, DAT_COU
 		ci++;
 		if (m5_unlikely(!(ci & cq->mask))) {
 			cqe = m5_cqe_at(cq, ci);
-			cq->lap++;
+			m5_index_set(&cq->lap, cq->lap + 1);
 		}
 		m5_cq_store_ci(cq, ci);
 	}
-	cq->ci = ci;
+	m5_index_set(&cq->ci, ci);
 	cq->next = (struct m5_cqe *)(uintptr_t)cqe;
 	return n;
 }

@@ -4,7 +4,7 @@
 /* Passes the receive at pi, whose slot and WQE are written, to the device. */
 M5_INLINE void m5_recv_posted(struct m5_rq *rq, uint32_t pi)
 {
-	rq->pi = pi + 1;
+	m5_index_set(&rq->pi, pi + 1);
 	dap_wmb_wqe_before_dbrec();
 	m5_store_dbrec(&rq->dbrec[0], pi + 1);
 }
