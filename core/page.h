@@ -123,7 +123,7 @@ bool dap_page_is_name(const char *name, unsigned int *pid);
  */
 int dap_page_read(int dir, const char *name, struct dap_page *page, char *why, size_t whylen);
 /* Reads values that the process wrote at one time. Returns false if it writes without end, as one that was
- * killed while it wrote seems to, or if the file has become shorter. */
+ * killed while it wrote seems to, or if the file is no page any more. */
 bool dap_page_reread(int fd, struct dap_page *page);
 /* The process that holds its lock, as this process sees it; 0: it has ended. -1: it lives, but in a PID
  * namespace of which this process sees nothing. */

@@ -69,7 +69,7 @@ bool dap_page_reread(int fd, struct dap_page *page)
 		    pread(fd, &seq, sizeof(seq), at) != sizeof(seq))
 			return false;
 		if (seq == page->seq && !(seq & 1))
-			return true;
+			return !refusal_of_page(page);
 		usleep(10);
 	}
 	return false;
