@@ -136,15 +136,38 @@ static bool is_settled(const struct efa_ep *e)
 }
 
 /*
+ * Notes for all endpoints since when their requests have had no completion. One endpoint's wait polls for
+ * all of them, so the endpoints of a host that has vanished wait at the same time.
+ */
+static void note_waits(struct efa_engine *eng)
+{
+	uint64_t now = dap_now_ms();
+
+	efa_enter(eng);
+	for (unsigned int qpn = 0; qpn <= UINT16_MAX; qpn++) {
+		struct efa_ep *e = eng->eps[qpn] ? efa_ep(eng->eps[qpn]) : NULL;
+		uint64_t waits_for = e ? (uint64_t)e->tx.done << 32 | e->sq.used : 0;
+
+		if (!e || !e->sq.used || e->cold->waits_for == waits_for)
+			continue;
+		e->cold->waits_for = waits_for;
+		e->cold->waits_since = now;
+	}
+	efa_leave(eng);
+}
+
+/*
  * The peer's message takes another path than acknowledgements and may overtake them, and a request
  * can fail before the answers to earlier ones have come. Sends that the peer has taken must not be
  * flushed then. A send to a QP in error completes at once.
  */
 void efa_qp_settle(struct dap_ep *ep)
 {
-	uint64_t until = dap_now_ms() + SETTLE_MS;
-
-	while (!efa_await_sends(ep, is_settled, SETTLE_LOOKS) && dap_now_ms() < until)
+	if (efa_await_sends(ep, is_settled, SETTLE_LOOKS))
+		return;
+	note_waits(efa_ia(ep->obj.ia)->eng);
+	while (dap_now_ms() < efa_ep(ep)->cold->waits_since + SETTLE_MS &&
+	       !efa_await_sends(ep, is_settled, SETTLE_LOOKS))
 		;
 }
 

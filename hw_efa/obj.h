@@ -63,6 +63,8 @@ struct efa_ep_cold {			/* state that the fast path does not use */
 	uint32_t mark_ack;		/* acks of this era have at least this number */
 	bool holds;			/* acks are held back, because one in flight is too old */
 	uint64_t dropped;
+	/* delivered requests and used slots when a wait for completions began, and its time in ms */
+	uint64_t waits_for, waits_since;
 };
 #define EFA_STAGE 512u
 

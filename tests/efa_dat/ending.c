@@ -109,6 +109,54 @@ Test(efa_ending, sends__before_a_message_that_the_peer_refuses_are_not_flushed)
 	fails_there(BUSY);
 }
 
+/* ---- Peers that answer nothing ---- */
+
+static struct {
+	bool (*drive)(struct softnic_efa *soft);
+	struct efa_ctl_ops ops;
+	atomic_uint n;
+} polls;
+
+static bool counted_drive(struct softnic_efa *soft)
+{
+	atomic_fetch_add(&polls.n, 1);
+	return polls.drive(soft);
+}
+
+static void count_polls(void)
+{
+	struct efa_ctl *ctl = efa_ia((struct dap_ia *)a.ia)->ctl;
+
+	polls.drive = ctl->ops->drive;
+	polls.ops = *ctl->ops;
+	polls.ops.drive = counted_drive;
+	ctl->ops = &polls.ops;
+}
+
+/* Both requests have waited for as long as a request may when the first endpoint has settled. */
+Test(efa_ending, settle__of_two_silent_peers_takes_no_longer_than_of_one)
+{
+	enum { FEW = 1000 };
+	struct dap_ep *first;
+
+	pair_open("", "");
+	first = inner(&a);
+	ok(do_recv(&b, 0, 0, 64));
+	cr_assert_eq(softnic_efa_fault(device(&b), "silence"), 0);
+	ok(do_send(&a, 0, 0, 8));
+	end_new_ep(&a);
+	end_new_ep(&b);
+	pair_join();
+	ok(do_send(&a, 1, 0, 8));
+	count_polls();
+	efa_qp_settle(first);
+	atomic_store(&polls.n, 0);
+	efa_qp_settle(inner(&a));
+	cr_expect_lt(atomic_load(&polls.n), FEW);
+	took_none(a.req);
+	pair_close();
+}
+
 /*
  * Until a has disconnected, neither b's consumer nor the library's thread polls for b. If no message
  * asks b to poll, this takes more than ten seconds, because a has to time out.
