@@ -5,7 +5,6 @@
  * <dat/udat.h>.
  */
 #include <argp.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,18 +34,6 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static uint64_t parse_number(const char *s, struct argp_state *state)
-{
-	unsigned long long v;
-	char *end;
-
-	errno = 0;
-	v = strtoull(s, &end, 0);
-	if (errno || end == s || *end || *s == '-')
-		argp_error(state, "'%s' is not a number", s);
-	return v;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct report *r = state->input;
@@ -54,12 +41,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'i': r->ia = arg; break;
 	case 'q': r->quick = true; break;
-	case 'S': r->seed = parse_number(arg, state); break;
-	case 'n':
-		r->rounds = parse_number(arg, state);
-		if (!r->rounds)
-			argp_error(state, "at least one round");
-		break;
+	case 'S': r->seed = program_number(state, "--seed", arg, 0, UINT64_MAX); break;
+	case 'n': r->rounds = program_number(state, "--rounds", arg, 1, UINT64_MAX); break;
 	case 't':
 		r->data = !strcmp(arg, "data");
 		r->refusals = !strcmp(arg, "refusals");

@@ -5,7 +5,6 @@
  * <dat/udat.h>.
  */
 #include <argp.h>
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,18 +35,6 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static uint64_t parse_number(const char *s, uint64_t max, struct argp_state *state)
-{
-	unsigned long long v;
-	char *end;
-
-	errno = 0;
-	v = strtoull(s, &end, 0);
-	if (errno || end == s || *end || *s == '-' || v > max)
-		argp_error(state, "'%s' is not a number from 0 to %llu", s, (unsigned long long)max);
-	return v;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct pp_options *o = state->input;
@@ -55,14 +42,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 's': o->server = true; break;
 	case 'i': o->ia = arg; break;
-	case 'p': o->port = parse_number(arg, UINT64_MAX, state); break;
-	case 'n': o->rounds = parse_number(arg, UINT64_MAX, state); break;
+	case 'p': o->port = program_number(state, "--port", arg, 0, UINT64_MAX); break;
+	case 'n': o->rounds = program_number(state, "--rounds", arg, 0, UINT64_MAX); break;
 	case 'l':
-		o->len = (uint32_t)parse_number(arg, PP_MAX_DATA, state);
+		o->len = (uint32_t)program_number(state, "--length", arg, 0, PP_MAX_DATA);
 		if (!o->len)
 			argp_error(state, "a transfer has at least one byte");
 		break;
-	case 'S': o->seed = parse_number(arg, UINT64_MAX, state); break;
+	case 'S': o->seed = program_number(state, "--seed", arg, 0, UINT64_MAX); break;
 	case 'e': o->blocking = true; break;
 	case 'q': o->quiet = true; break;
 	case ARGP_KEY_ARG:

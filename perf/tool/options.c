@@ -2,7 +2,6 @@
 #include "perf/tool/options.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,15 +101,7 @@ static const char *its_name(void)
 
 static uint64_t number(const char *s, uint64_t min, uint64_t max, struct argp_state *state)
 {
-	unsigned long long v;
-	char *end;
-
-	errno = 0;
-	v = strtoull(s, &end, 0);
-	if (errno || end == s || *end || strchr(s, '-') || v < min || v > max)
-		argp_error(state, "%s '%s' is not a number from %llu to %llu", its_name(), s,
-			   (unsigned long long)min, (unsigned long long)max);
-	return v;
+	return program_number(state, its_name(), s, min, max);
 }
 
 static double quantity(const char *s, struct argp_state *state)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "config.h"
 #include "softnic/argp/program.h"
@@ -23,14 +25,16 @@ static const struct argp_option options[] = {
 static const struct argp argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
 const struct argp_child program_options[] = { { &argp, 0, NULL, 0 }, { 0 } };
 
-unsigned int program_number(struct argp_state *state, const char *option, const char *arg, int min,
-			    int max)
+uint64_t program_number(struct argp_state *state, const char *option, const char *arg, uint64_t min,
+			uint64_t max)
 {
+	unsigned long long n;
 	char *end;
-	long n = strtol(arg, &end, 10);
 
-	if (*end || end == arg || n < min || n > max)
-		argp_error(state, "--%s takes a number from %d to %d, not '%s'", option, min, max,
-			   arg);
-	return (unsigned int)n;
+	errno = 0;
+	n = strtoull(arg, &end, 0);
+	if (errno || *end || end == arg || strchr(arg, '-') || n < min || n > max)
+		argp_error(state, "%s '%s' is not a number from %llu to %llu", option, arg,
+			   (unsigned long long)min, (unsigned long long)max);
+	return n;
 }

@@ -3,12 +3,13 @@
 #define SOFTNIC_ARGP_PROGRAM_H
 
 #include <argp.h>
+#include <stdint.h>
 
 /* The argp children that each program needs for -h; argp itself supplies --help and --version. */
 extern const struct argp_child program_options[];
 
 /* The number that an option has as its argument; any other argument ends the program with a message. */
-unsigned int program_number(struct argp_state *state, const char *option, const char *arg, int min,
-			    int max);
+uint64_t program_number(struct argp_state *state, const char *option, const char *arg, uint64_t min,
+			uint64_t max);
 
 #endif

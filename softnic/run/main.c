@@ -56,10 +56,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'd':
-		o->adapters.devices = program_number(state, "devices", arg, 0, RUN_DEVICES_MAX);
+		o->adapters.devices =
+			(unsigned int)program_number(state, "--devices", arg, 0, RUN_DEVICES_MAX);
 		return 0;
 	case 'p':
-		o->adapters.ports = program_number(state, "ports", arg, 1, RUN_PORTS_MAX);
+		o->adapters.ports = (unsigned int)program_number(state, "--ports", arg, 1, RUN_PORTS_MAX);
 		return 0;
 	case KEY_INFINIBAND:
 		o->adapters.infiniband = true;

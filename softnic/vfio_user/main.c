@@ -79,7 +79,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->config.physical = true;
 		return 0;
 	case 'p':
-		o->config.ports = program_number(state, "ports", arg, 1, 2);
+		o->config.ports = (unsigned int)program_number(state, "--ports", arg, 1, 2);
 		return 0;
 	case 'e':
 		o->efa = true;
@@ -88,7 +88,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->profile = arg;
 		return 0;
 	case 'x':
-		o->config.index = program_number(state, "index", arg, 0, 127 - VM_DEVICES_MAX);
+		o->config.index =
+			(unsigned int)program_number(state, "--index", arg, 0, 127 - VM_DEVICES_MAX);
 		return 0;
 	case 'v':
 		o->config.verbose = true;
