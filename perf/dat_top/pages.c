@@ -24,18 +24,6 @@ void top_text(char *to, const char *text, bool label)
 	*to = '\0';
 }
 
-uint64_t top_sum(const struct dap_page *page, unsigned int first, unsigned int n)
-{
-	uint64_t sum = 0;
-
-	for (unsigned int i = first; i < first + n; i++) {
-		if (page->value[i] == DAP_PAGE_UNKNOWN)
-			return DAP_PAGE_UNKNOWN;
-		sum += page->value[i];
-	}
-	return sum;
-}
-
 static void report_refusal(const char *name, const char *why)
 {
 	char text[2 * NAME_MAX + 1];

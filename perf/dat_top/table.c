@@ -34,14 +34,27 @@ static void print_head(bool rates)
 	printf(" %6s\n", "AGE");
 }
 
+/* Returns the sum of a column; DAP_PAGE_UNKNOWN if one of its counters is unknown. */
+static uint64_t sum_of(const struct column *c, const struct dap_page *page)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = c->first; i < c->first + c->n; i++) {
+		if (page->value[i] == DAP_PAGE_UNKNOWN)
+			return DAP_PAGE_UNKNOWN;
+		sum += page->value[i];
+	}
+	return sum;
+}
+
 /* Rates use the times at which the process wrote both samples. */
 static void print_column(const struct column *c, const struct top_ia *now, const struct top_ia *before)
 {
-	uint64_t sum = top_sum(&now->page, c->first, c->n), was = 0;
+	uint64_t sum = sum_of(c, &now->page), was = 0;
 	double value = (double)sum / c->unit, seconds;
 
 	if (before)
-		was = top_sum(&before->page, c->first, c->n);
+		was = sum_of(c, &before->page);
 	if (sum == DAP_PAGE_UNKNOWN || was == DAP_PAGE_UNKNOWN) {
 		printf(" %12s", "-");
 		return;

@@ -28,8 +28,6 @@ void top_free(struct top *t);
 /* Copies text to a buffer of 1 + 2 * len bytes; other characters than printable ASCII become '?'. label:
  * escapes it as the value of a label. */
 void top_text(char *to, const char *text, bool label);
-/* Sum of n counters from first; DAP_PAGE_UNKNOWN if one is unknown. */
-uint64_t top_sum(const struct dap_page *page, unsigned int first, unsigned int n);
 
 /* ---- table.c ---- */
 /* before: an earlier sample, for rates; NULL: totals. */
