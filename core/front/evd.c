@@ -73,24 +73,24 @@ DAT_RETURN front_evd_query(DAT_EVD_HANDLE handle, DAT_EVD_PARAM_MASK mask, DAT_E
 	return DAT_SUCCESS;
 }
 
-static DAT_RETURN set_enabled(DAT_EVD_HANDLE handle, bool enabled)
+static DAT_RETURN set_flag(DAT_EVD_HANDLE handle, void (*set)(struct dap_evd *, bool), bool value)
 {
 	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
 
 	if (!evd)
 		return front_bad_handle(DAP_SUB_HANDLE_EVD);
-	dap_evd_set_enabled(evd, enabled);
+	set(evd, value);
 	return DAT_SUCCESS;
 }
 
 DAT_RETURN front_evd_enable(DAT_EVD_HANDLE evd)
 {
-	return set_enabled(evd, true);
+	return set_flag(evd, dap_evd_set_enabled, true);
 }
 
 DAT_RETURN front_evd_disable(DAT_EVD_HANDLE evd)
 {
-	return set_enabled(evd, false);
+	return set_flag(evd, dap_evd_set_enabled, false);
 }
 
 DAT_RETURN front_evd_modify_cno(DAT_EVD_HANDLE handle, DAT_CNO_HANDLE cno_handle)
@@ -106,24 +106,14 @@ DAT_RETURN front_evd_modify_cno(DAT_EVD_HANDLE handle, DAT_CNO_HANDLE cno_handle
 	return front_return(dap_evd_set_cno(evd, cno));
 }
 
-static DAT_RETURN set_waitable(DAT_EVD_HANDLE handle, bool waitable)
-{
-	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
-
-	if (!evd)
-		return front_bad_handle(DAP_SUB_HANDLE_EVD);
-	dap_evd_set_waitable(evd, waitable);
-	return DAT_SUCCESS;
-}
-
 DAT_RETURN front_evd_set_unwaitable(DAT_EVD_HANDLE evd)
 {
-	return set_waitable(evd, false);
+	return set_flag(evd, dap_evd_set_waitable, false);
 }
 
 DAT_RETURN front_evd_clear_unwaitable(DAT_EVD_HANDLE evd)
 {
-	return set_waitable(evd, true);
+	return set_flag(evd, dap_evd_set_waitable, true);
 }
 
 DAT_RETURN front_evd_resize(DAT_EVD_HANDLE handle, DAT_COUNT qlen)
