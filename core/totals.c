@@ -62,6 +62,16 @@ static void add_ep(void *object, void *sums)
 	}
 }
 
+void dap_totals_ep(struct dap_ep *ep, struct dap_ep_counts *counts)
+{
+	struct dap_totals *t = lock_totals(&ep->obj);
+	struct dap_sums s = { 0 };
+
+	add_ep(ep, &s);
+	pthread_mutex_unlock(&t->lock);
+	memcpy(counts->work, s.work, sizeof(counts->work));
+}
+
 void dap_totals_ep_gone(struct dap_ep *ep)
 {
 	struct dap_totals *t = lock_totals(&ep->obj);

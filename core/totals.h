@@ -26,6 +26,8 @@ struct dap_totals {
 /* From here on the counts of the endpoint's QP are read, until end moves them to the endpoint. */
 void dap_totals_qp_begin(struct dap_ep *ep);
 void dap_totals_qp_end(struct dap_ep *ep);
+/* Sets counts->work: of the endpoint and of all its QPs. */
+void dap_totals_ep(struct dap_ep *ep, struct dap_ep_counts *counts);
 void dap_totals_ep_gone(struct dap_ep *ep);
 void dap_totals_evd_begin(struct dap_evd *evd);
 void dap_totals_evd_gone(struct dap_evd *evd);

@@ -105,22 +105,6 @@ static void count_ia(struct dap_ia *ia, struct count20 *c)
 		c->value[i] = UNKNOWN;
 }
 
-/* The counters of the QP, plus software counters and those of earlier QPs. */
-static void ep_totals(struct dap_ep *ep, struct dap_ep_counts *all)
-{
-	struct core_ep *own = core_ep(ep);
-
-	*all = (struct dap_ep_counts){ 0 };
-	pthread_mutex_lock(&own->lock);
-	if (ep->has_qp && ep->obj.ia->hw->ep_total)
-		ep->obj.ia->hw->ep_total(ep, all);
-	for (int i = 0; i < DAP_COUNTS; i++) {
-		all->work[i].number += load(&own->counts.work[i].number);
-		all->work[i].bytes += load(&own->counts.work[i].bytes);
-	}
-	pthread_mutex_unlock(&own->lock);
-}
-
 static void put_work(struct count20 *c, const struct dap_ep_counts *all, enum dap_count what, int number,
 		     int bytes)
 {
@@ -148,7 +132,7 @@ static void count_ep(struct dap_ep *ep, struct count20 *c)
 {
 	struct dap_ep_counts all;
 
-	ep_totals(ep, &all);
+	dap_totals_ep(ep, &all);
 	c->n = DCNT_EP_ALL_COUNTERS;
 	for (unsigned int i = 0; i < c->n; i++)
 		c->value[i] = UNKNOWN;
