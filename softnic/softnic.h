@@ -182,7 +182,7 @@ size_t softnic_object_count(struct softnic *nic, const char *kind);
 
 /* Counters of work done since the device was opened, for tests and tools. */
 struct softnic_counters {
-	uint64_t doorbells, blueflames, wqes, cqes, eqes;
+	uint64_t doorbells, blueflames, wqes, cqes;
 	uint64_t tx_packets, rx_packets, retransmits, rnr_naks, naks, drops;
 	/* datagrams among the drops with a wrong ICRC, and with a sender that is no peer of the QP */
 	uint64_t bad_icrc, strangers;

@@ -382,10 +382,9 @@ void softnic_efa_violations_clear(struct softnic_efa *nic);
 size_t softnic_efa_object_count(struct softnic_efa *nic, const char *kind);
 
 struct softnic_efa_counters {
-	uint64_t doorbells, wqes, rx_descs, tx_cqes, rx_cqes, events;
-	uint64_t tx_packets, rx_packets, retransmits, duplicates, rnrs, drops, qkey_drops;
+	uint64_t doorbells, wqes;
+	uint64_t tx_packets, rx_packets, retransmits, rnrs, drops, qkey_drops;
 	uint64_t reordered;		/* packets that left the window after a younger one */
-	uint64_t placed_twice;		/* payloads placed a second time */
 	uint64_t turns;
 };
 void softnic_efa_counters(struct softnic_efa *nic, struct softnic_efa_counters *c);

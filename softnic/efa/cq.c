@@ -180,7 +180,6 @@ static void fire(struct sne_nic *nic, struct sne_cq *cq)
 {
 	set_armed(nic, cq, false);
 	cq->events++;
-	nic->ctr.events++;
 	if (nic->config.host.cq_event)
 		nic->config.host.cq_event(nic->config.host.ctx, cq->number);
 }

@@ -19,7 +19,6 @@ static void complete(struct sne_nic *nic, struct sne_wr *wr)
 	sne_wr_release(nic, wr);
 	qp->sq_done++;
 	sne_cqe_put(nic, qp->scq, qp->ssub, &cqe);
-	nic->ctr.tx_cqes++;
 }
 
 bool sne_complete(struct sne_nic *nic)

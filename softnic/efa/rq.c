@@ -113,7 +113,6 @@ bool sne_rq_doorbell(struct sne_nic *nic, struct sne_qp *qp)
 		sne_violate(nic, SNE_V_RQ_PARTIAL, "QP %u: descriptor %u does not end its WR", qp->qpn,
 			    qp->rq_pc + n - 1);
 	qp->rq_pc += n;
-	nic->ctr.rx_descs += n;
 	if (qp->now.state == SOFTNIC_EFA_ERR)
 		sne_rq_flush(nic, qp);
 	return true;
@@ -177,6 +176,5 @@ void sne_rq_flush(struct sne_nic *nic, struct sne_qp *qp)
 		};
 
 		sne_cqe_put(nic, qp->rcq, qp->rsub, &cqe);
-		nic->ctr.rx_cqes++;
 	}
 }

@@ -89,7 +89,6 @@ static void put_cqe(struct sne_nic *nic, struct sne_qp *qp, const struct sne_flo
 	else if (!ah && qp->rcq->attr.flags & SOFTNIC_EFA_CQ_SGID)
 		memcpy(cqe->sgid, flow->dest.gid.raw, sizeof(cqe->sgid));
 	sne_cqe_put(nic, qp->rcq, qp->rsub, cqe);
-	nic->ctr.rx_cqes++;
 }
 
 /* Copies the message to the receive's buffers. False: a key of the receive is invalid. */
@@ -397,7 +396,6 @@ static bool comes_again(struct sne_nic *nic, struct sne_qp *qp, struct sne_flow 
 	copy->hdr = *h;
 	memcpy(copy->payload, payload, h->len);
 	TAILQ_INSERT_TAIL(&nic->inbox, copy, by_time);
-	nic->ctr.placed_twice++;
 	return true;
 }
 

@@ -163,13 +163,9 @@ static void take_numbered(struct sne_nic *nic, struct sne_flow *flow, const stru
 	uint8_t *verdict = &flow->verdict[h->seq % SNE_SEQS];
 
 	advance(flow, h->una);
-	if (h->seq - flow->base >= SNE_SEQS) {
-		nic->ctr.duplicates++;		/* the packet was acknowledged long ago */
-		return;
-	}
-	if (*verdict)
-		nic->ctr.duplicates++;
-	else
+	if (h->seq - flow->base >= SNE_SEQS)
+		return;				/* the packet was acknowledged long ago */
+	if (!*verdict)
 		*verdict = (uint8_t)(1 + sne_rx(nic, flow, h, payload));
 	/* The packet is dropped silently and counts as not received, because the sender will retransmit
 	 * it. */

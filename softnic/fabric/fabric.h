@@ -71,7 +71,6 @@ struct sn_fab_config {
 	void *ctx;
 };
 
-
 /*
  * Returns 0, -EADDRINUSE if the GID is taken, -EADDRNOTAVAIL if this host does not have the IP address,
  * -EMSGSIZE if its interface carries only shorter packets than RoCE allows, -ENOMEM, or -errno of the
@@ -186,7 +185,7 @@ int sn_fab_set_faults(struct sn_fab *fabric, const struct sn_fab_faults *faults)
 struct sn_fab_stats {
 	uint64_t sent, received, full, wakeups, links_made, links_lost, refused;
 	/* counters of the packets that were dropped, duplicated, and so on */
-	uint64_t dropped, duplicated, reordered, corrupted, delayed;
+	uint64_t dropped, duplicated, reordered, corrupted;
 	/* datagrams that the kernel refused to send; that arrived but were too long for any packet */
 	uint64_t unsent, oversized;
 };

@@ -167,7 +167,6 @@ void sn_eq_event(struct sn_nic *nic, struct sn_eq *eq, enum sn_event type, uint8
 	memcpy(e->data, data, sizeof(e->data));
 	__atomic_store_n(&e->owner, (uint8_t)(eq->pi >> eq->log_size & 1), __ATOMIC_RELEASE);
 	eq->pi = (eq->pi + 1) & 0xffffff;
-	nic->ctr.eqes++;
 	if (eq->armed)
 		fire_eq(nic, eq);
 	else
