@@ -165,19 +165,14 @@ static bool take_cqe(struct raw *r, struct efa_cqe *cqe)
 	return true;
 }
 
-bool raw_poll(struct raw *r, struct efa_cqe *cqe)
-{
-	if (r->ctl->ops->drive)
-		r->ctl->ops->drive(r->ctl->soft);
-	return take_cqe(r, cqe);
-}
-
 bool raw_wait(struct raw *r, struct efa_cqe *cqe, unsigned int ms)
 {
 	uint64_t until = now_ns() + ms * 1000000ull;
 
 	do {
-		if (raw_poll(r, cqe))
+		if (r->ctl->ops->drive)
+			r->ctl->ops->drive(r->ctl->soft);
+		if (take_cqe(r, cqe))
 			return true;
 	} while (now_ns() < until);
 	return false;

@@ -47,8 +47,6 @@ struct raw_rdma {
 	uint32_t len, rkey;
 };
 void raw_rdma(struct raw *r, struct raw_qp *q, const struct raw_qp *to, const struct raw_rdma *d);
-/* Takes one completion; waits until it comes. */
-bool raw_poll(struct raw *r, struct efa_cqe *cqe);
 /* Takes one completion; waits at most ms milliseconds. */
 bool raw_wait(struct raw *r, struct efa_cqe *cqe, unsigned int ms);
 static inline bool raw_is_recv(const struct efa_cqe *c)

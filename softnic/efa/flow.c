@@ -254,7 +254,7 @@ static int put(struct sne_nic *nic, struct sne_pkt *pkt)
  * Checks the link again: if the packet that found it full was a retransmission and its acknowledgement
  * has come since, no retry would clear the flag.
  */
-bool sne_flow_blocked(struct sne_nic *nic, struct sne_flow *flow)
+static bool is_blocked(const struct sne_nic *nic, struct sne_flow *flow)
 {
 	if (flow->blocked && (!nic->fab || sn_fab_has_room(nic->fab, &flow->dest)))
 		flow->blocked = false;
@@ -265,7 +265,7 @@ bool sne_flow_has_room(struct sne_nic *nic, struct sne_flow *flow)
 {
 	const struct sne_pkt *oldest = TAILQ_FIRST(&flow->by_seq);
 
-	if (nic->nheld >= nic->window || sne_flow_blocked(nic, flow))
+	if (nic->nheld >= nic->window || is_blocked(nic, flow))
 		return false;
 	return !oldest || (flow->flight < SNE_FLIGHT &&
 			   flow->next_seq - oldest->hdr.seq < SNE_SEQS);

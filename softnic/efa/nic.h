@@ -353,11 +353,11 @@ const struct sne_mr *sne_mr_local(struct sne_nic *nic, uint16_t pd, const struct
 				  unsigned int access, enum sne_mr_error *why);
 const struct sne_mr *sne_mr_remote(struct sne_nic *nic, uint16_t pd, uint32_t rkey, uint64_t addr,
 				   uint64_t len, unsigned int access, enum sne_mr_error *why);
-/* Copies from or to a region whose lookup allowed these addresses. False: the host refuses the
- * access. */
 /* Finds the blocks of memory that contain these bytes, at most SNE_BLOCKS for a packet. 0: refused. */
 unsigned int sne_mr_blocks(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, uint32_t len,
 			   struct iovec *iov);
+/* Copies from or to a region whose lookup allowed these addresses. False: the host refuses the
+ * access. */
 bool sne_mr_read(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, void *to, uint32_t len);
 bool sne_mr_write(struct sne_nic *nic, const struct sne_mr *mr, uint64_t addr, const void *from,
 		  uint32_t len);
@@ -466,8 +466,6 @@ void sne_flow_drop(struct sne_nic *nic, struct sne_pkt *pkt);
 int sne_transmit(struct sne_nic *nic, struct sne_pkt *pkt);
 /* Frees the packet. Its request has one packet less to wait for. */
 void sne_pkt_end(struct sne_nic *nic, struct sne_pkt *pkt, uint8_t status);
-/* Returns true if the link to the packet's target has no room now. */
-bool sne_flow_blocked(struct sne_nic *nic, struct sne_flow *flow);
 /* May another packet be sent? Both the window and the flow limit their number. */
 bool sne_flow_has_room(struct sne_nic *nic, struct sne_flow *flow);
 void sne_flows_free(struct sne_nic *nic);

@@ -107,8 +107,7 @@ ve_fn ve_get_feature, ve_set_feature, ve_get_stats;
 void ve_admin_ring(struct vm_device *dev, uint32_t producer);
 
 /* ---- Functions of regs.c */
-void ve_regs_reset(struct vm_efa *efa);		/* as after power-on */
-void ve_reset(struct vm_device *dev);		/* resets registers and objects */
+void ve_reset(struct vm_device *dev);		/* resets registers and objects, as after power-on */
 /* returns UINT32_MAX if there is no such register */
 uint32_t ve_reg_read(const struct vm_efa *efa, uint32_t offset);
 void ve_reg_write(struct vm_device *dev, uint32_t offset, uint32_t value);

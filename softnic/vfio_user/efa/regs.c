@@ -12,7 +12,7 @@ static uint32_t *reg(struct vm_efa *efa, enum ve_reg r)
 	return &efa->reg[r / 4];
 }
 
-void ve_regs_reset(struct vm_efa *efa)
+static void reset_registers(struct vm_efa *efa)
 {
 	memset(efa->reg, 0, sizeof(efa->reg));
 	*reg(efa, VE_VERSION) = 1;			/* version 0.1 */
@@ -35,7 +35,7 @@ void ve_reset(struct vm_device *dev)
 	memset(efa->qp, 0, sizeof(efa->qp));
 	memset(efa->uar, 0, sizeof(efa->uar));
 	efa->aenq_groups = 0;
-	ve_regs_reset(efa);
+	reset_registers(efa);
 }
 
 uint32_t ve_reg_read(const struct vm_efa *efa, uint32_t offset)
