@@ -144,3 +144,28 @@ void ports_settle(struct port *a, struct port *b)
 	while (quiet < 3)
 		quiet = sn_fab_poll(a->fab, 64) + sn_fab_poll(b->fab, 64) ? 0 : quiet + 1;
 }
+
+void ports_exchange(struct port *a, struct port *b, size_t longest)
+{
+	size_t lengths = longest - 3;
+
+	for (uint32_t i = 0; i < 2000; i++) {
+		cr_assert_eq(port_send(a, i, 4 + (port_len(i) - 4) % lengths), 0);
+		cr_assert_eq(port_send(b, i, 4 + (port_len(i + 5) - 4) % lengths), 0);
+		if (i % 3 == 2)
+			ports_settle(a, b);
+	}
+	ports_settle(a, b);
+	cr_assert_eq(a->got, 2000);
+	cr_assert_eq(b->got, 2000);
+	cr_assert_eq(a->bad + b->bad + a->disordered + b->disordered, 0);
+}
+
+void ports_echo(struct port *a, struct port *b)
+{
+	b->echo_via = b;
+	cr_assert_eq(port_send(a, 0, 100), 0);
+	ports_settle(a, b);
+	cr_assert_eq(a->got, 1);
+	cr_assert_eq(a->bad + b->bad, 0);
+}

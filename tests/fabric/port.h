@@ -39,4 +39,9 @@ size_t port_len(uint32_t number);
 /* Polls both ports until no packet is left. */
 void ports_settle(struct port *a, struct port *b);
 
+/* Sends packets of at most this length both ways. Fails the test unless each arrives intact and in order. */
+void ports_exchange(struct port *a, struct port *b, size_t longest);
+/* Sends a packet to b, which sends it back. */
+void ports_echo(struct port *a, struct port *b);
+
 #endif
