@@ -26,6 +26,17 @@ enum part { CORE, M5, EFA };
 #define F(part, type, member, what, value) \
 	part, offsetof(struct type, member), sizeof(((struct type *)0)->member), what, value
 
+/* Rows that a command and its extended form share. Inputs of the corpus select rows by index. */
+#define CQ_ROWS(command, type)                                                                     \
+	{ command, F(CORE, type, cqe, CONST, 15) }, { command, F(CORE, type, comp_channel, FD, 0) }
+#define QP_ROWS(command, type)                                                                     \
+	{ command, F(CORE, type, pd_handle, HANDLE, PD) },                                         \
+	{ command, F(CORE, type, send_cq_handle, HANDLE, CQ) },                                    \
+	{ command, F(CORE, type, recv_cq_handle, HANDLE, CQ) }
+#define QP_END(command, type)                                                                      \
+	{ command, F(CORE, type, max_send_wr, CONST, 16) },                                        \
+	{ command, F(CORE, type, qp_type, SERVICE, 0) }
+
 /* A field that makes a command valid. The provider's part differs between adapters. */
 static const struct {
 	uint32_t command;
@@ -60,10 +71,7 @@ static const struct {
 	{ W(ALLOC_MW), F(CORE, ib_uverbs_alloc_mw, mw_type, CONST, IBV_MW_TYPE_1) },
 	{ W(DEALLOC_MW), F(CORE, ib_uverbs_dealloc_mw, mw_handle, HANDLE, MW) },
 	{ W(CREATE_COMP_CHANNEL), CORE, 0, 0, CONST, 0 },
-	{ W(CREATE_CQ), F(CORE, ib_uverbs_create_cq, cqe, CONST, 15) },
-	{ W(CREATE_CQ), F(CORE, ib_uverbs_create_cq, comp_channel, FD, 0) },
-	{ EX(CREATE_CQ), F(CORE, ib_uverbs_ex_create_cq, cqe, CONST, 15) },
-	{ EX(CREATE_CQ), F(CORE, ib_uverbs_ex_create_cq, comp_channel, FD, 0) },
+	CQ_ROWS(W(CREATE_CQ), ib_uverbs_create_cq), CQ_ROWS(EX(CREATE_CQ), ib_uverbs_ex_create_cq),
 	{ W(CREATE_CQ), F(M5, mlx5_ib_create_cq, buf_addr, ADDRESS, 0) },
 	{ W(CREATE_CQ), F(M5, mlx5_ib_create_cq, db_addr, RECORD, 0) },
 	{ W(CREATE_CQ), F(M5, mlx5_ib_create_cq, cqe_size, CONST, 64) },
@@ -89,18 +97,11 @@ static const struct {
 	{ W(MODIFY_SRQ), F(CORE, ib_uverbs_modify_srq, srq_limit, STATE, 0) },
 	{ W(QUERY_SRQ), F(CORE, ib_uverbs_query_srq, srq_handle, HANDLE, SRQ) },
 	{ W(DESTROY_SRQ), F(CORE, ib_uverbs_destroy_srq, srq_handle, HANDLE, SRQ) },
-	{ W(CREATE_QP), F(CORE, ib_uverbs_create_qp, pd_handle, HANDLE, PD) },
-	{ W(CREATE_QP), F(CORE, ib_uverbs_create_qp, send_cq_handle, HANDLE, CQ) },
-	{ W(CREATE_QP), F(CORE, ib_uverbs_create_qp, recv_cq_handle, HANDLE, CQ) },
-	{ W(CREATE_QP), F(CORE, ib_uverbs_create_qp, max_send_wr, CONST, 16) },
-	{ W(CREATE_QP), F(CORE, ib_uverbs_create_qp, qp_type, SERVICE, 0) },
-	{ EX(CREATE_QP), F(CORE, ib_uverbs_ex_create_qp, pd_handle, HANDLE, PD) },
-	{ EX(CREATE_QP), F(CORE, ib_uverbs_ex_create_qp, send_cq_handle, HANDLE, CQ) },
-	{ EX(CREATE_QP), F(CORE, ib_uverbs_ex_create_qp, recv_cq_handle, HANDLE, CQ) },
+	QP_ROWS(W(CREATE_QP), ib_uverbs_create_qp), QP_END(W(CREATE_QP), ib_uverbs_create_qp),
+	QP_ROWS(EX(CREATE_QP), ib_uverbs_ex_create_qp),
 	{ EX(CREATE_QP), F(CORE, ib_uverbs_ex_create_qp, srq_handle, HANDLE, SRQ) },
 	{ EX(CREATE_QP), F(CORE, ib_uverbs_ex_create_qp, is_srq, CHOICE, 1) },
-	{ EX(CREATE_QP), F(CORE, ib_uverbs_ex_create_qp, max_send_wr, CONST, 16) },
-	{ EX(CREATE_QP), F(CORE, ib_uverbs_ex_create_qp, qp_type, SERVICE, 0) },
+	QP_END(EX(CREATE_QP), ib_uverbs_ex_create_qp),
 	{ W(CREATE_QP), F(M5, mlx5_ib_create_qp, buf_addr, ADDRESS, 0) },
 	{ W(CREATE_QP), F(M5, mlx5_ib_create_qp, db_addr, RECORD, 0) },
 	{ W(CREATE_QP), F(M5, mlx5_ib_create_qp, sq_wqe_count, CONST, 16) },
