@@ -8,7 +8,7 @@
 
 #define HW_NO_NODE (-1)
 
-/* Return the node of an RDMA device or of a PCI function; HW_NO_NODE: the host does not tell it. */
+/* Return the node of an RDMA device or of a PCI function; HW_NO_NODE: the host does not report it. */
 int hw_near_rdma(const char *device);
 int hw_near_pci(const char *address);
 /* Does the host have free huge pages of 2 MiB? */
