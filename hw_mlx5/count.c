@@ -123,17 +123,22 @@ uint64_t m5_cq_passed(const struct m5_cq *cq)
 {
 	uint32_t lap = __atomic_load_n(&cq->lap, __ATOMIC_RELAXED);
 	uint32_t ci = __atomic_load_n(&cq->ci, __ATOMIC_RELAXED);
-	uint32_t mask = UINT32_MAX >> cq->log, ahead = ((ci >> cq->log) - lap) & mask;
+	uint32_t log = __atomic_load_n(&cq->log, __ATOMIC_RELAXED);
+	uint32_t mask = UINT32_MAX >> log, ahead = ((ci >> log) - lap) & mask;
 	uint64_t laps = (uint64_t)lap + ahead - (ahead > mask / 2 ? (uint64_t)mask + 1 : 0);
 
-	return cq->before + (laps << cq->log) + (ci & cq->mask);
+	return load(&cq->before) + (laps << log) + (ci & ((1u << log) - 1));
 }
 
 void m5_cq_total(struct dap_evd *evd, uint64_t *dequeued, uint64_t *missed, uint64_t *events)
 {
-	const struct m5_cq *cq = m5_cq(evd);
+	struct m5_cq *cq = m5_cq(evd);
+	uint32_t rings;
 
-	*dequeued = m5_cq_passed(cq) - load(&cq->aside);
+	do {
+		rings = __atomic_load_n(&cq->rings, __ATOMIC_ACQUIRE);
+		*dequeued = m5_cq_passed(cq) - load(&cq->aside);
+	} while (rings & 1 || rings != __atomic_fetch_add(&cq->rings, 0, __ATOMIC_ACQ_REL));
 	*missed = load(&cq->missed);
 	*events = __atomic_load_n(&cq->arm_sn, __ATOMIC_RELAXED);
 }

@@ -184,6 +184,7 @@ struct m5_cq {
 	/* Offset of the count of passed CQEs to ci, and CQEs that were no event of a hot dequeue:
 	 * see m5_cq_total. */
 	uint64_t before, aside;
+	uint32_t rings;			/* odd while these and the ring change: see m5_cq_total; atomic */
 	volatile uint8_t *uar;
 	uint32_t uar_page;
 	struct m5_obj *obj;

@@ -44,6 +44,7 @@ static int switch_ring(struct dap_evd *evd, const struct m5_mem *mem, unsigned i
 					       .mask = (1u << log) - 1 };
 	struct m5_cq_param p = { .log_size = log, .uar_page = cq->uar_page,
 				 .umem_id = mem->umem.id, .offset = mem->offset };
+	uint64_t before;
 	int err;
 
 	m5_cq_ring_init(&new, cq->ci + 1);
@@ -52,13 +53,16 @@ static int switch_ring(struct dap_evd *evd, const struct m5_mem *mem, unsigned i
 		return err;
 	err = move_cqes(cq, &new);
 	/* The counts continue; the CQE that ended the ring is not an event. */
-	cq->before = m5_cq_passed(cq) - cq->ci;
-	cq->aside++;
+	before = m5_cq_passed(cq) - cq->ci;
+	__atomic_add_fetch(&cq->rings, 1, __ATOMIC_ACQ_REL);
+	__atomic_store_n(&cq->before, before, __ATOMIC_RELAXED);
+	m5_count_add(&cq->aside, 1);
 	cq->ring = new.ring;
-	cq->log = new.log;
-	cq->mask = new.mask;
-	cq->lap = cq->ci >> cq->log;
+	m5_index_set(&cq->log, new.log);
+	m5_index_set(&cq->mask, new.mask);
+	m5_index_set(&cq->lap, cq->ci >> cq->log);
 	m5_cq_publish(cq, cq->ci + 1);
+	__atomic_add_fetch(&cq->rings, 1, __ATOMIC_RELEASE);
 	if (err)
 		dap_log(DAP_LOG_ERR, "EVD %p: completions were lost when its CQ grew: its old ring has "
 			"no final CQE", (void *)evd);

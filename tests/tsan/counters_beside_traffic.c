@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The manager's thread reads the counters of an IA for dat_top(1), while messages and waits change them. */
+/*
+ * The manager's thread reads the counters of an IA for dat_top(1), while messages and waits change them, and
+ * while CQs grow.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -61,6 +64,8 @@ int main(void)
 		send_one(&p);
 		tsan_must(!dat_evd_wait(p.b.recv_evd, TSAN_LIMIT_S * 1000000, 1, &ev, &more), "no message");
 		tsan_reap(p.a.req_evd, 1);
+		if (i % 100 == 99)
+			tsan_must(!dat_evd_resize(p.b.recv_evd, (DAT_COUNT)256 << i / 100), "no resize");
 	}
 	atomic_store(&over, true);
 	pthread_join(t, NULL);
