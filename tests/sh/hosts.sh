@@ -200,6 +200,7 @@ server=
 
 # The other host reboots: a new namespace has its interface, and nothing of the old one speaks any more.
 "${there[@]}" ip link set wire up
+conf 10.77.0.1 10.77.0.2
 serve "${there[@]}" timeout -k 1 100 "$bin/dat_pingpong" -s -i soft-mlx5-0
 beside "$tmp/out2" timeout -k 1 100 "$bin/dat_pingpong" -q -n 100000000 -p $port 10.77.0.2
 client=$!
