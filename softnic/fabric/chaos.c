@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Faults of packets, drawn from one seeded generator in a fixed order per packet, so that a run can be
- * repeated. A delayed packet is copied into a small pool; `reorder` delays a packet until the next one
- * has passed it, `delay` for a time. If the pool is full, the packet is sent at once.
+ * Faults of packets: random ones of packets sent, drawn from one seeded generator in a fixed order per
+ * packet, so that a run can be repeated; and those that the rules of a script name, in both directions. A
+ * packet held back is copied into a small pool; `reorder` holds it until the next one has passed it,
+ * `delay` for a time. If the pool is full, the packet is not held back.
+ *
+ * The capture sees the adapter's side of the faults: they happen on the wire behind it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,23 +17,38 @@
 
 #define POOL 32
 /* if no other packet follows a reordered packet, it leaves after this time */
-#define REORDER_NS UINT64_C(500000)
-#define DELAY_NS UINT64_C(2000000)
+#define REORDER_US 500u
+/* the same if a rule reorders it: longer than a retransmission takes, so that no timing decides */
+#define REORDER_RULE_US 1000000u
+#define DELAY_US 2000u
+#define NS_PER_US UINT64_C(1000)
+
+/* What happens to one packet: bits, one for each enum sn_action, and those among them that rules set. */
+struct fate {
+	unsigned int actions, rules;
+	uint32_t us;
+	struct sn_fab_label label;
+};
 
 struct held {
-	bool used, overtaken;		/* overtaken: the packet is to be sent after the next one */
+	bool used, in;
+	bool overtaken;			/* the packet is to be sent after the next one, */
+	bool by_rule;			/* which has to be one to the same queue pair */
+	uint32_t qpn;
 	uint64_t due;
-	struct sn_fab_dest dest;
+	struct sn_fab_dest peer;	/* destination, or sender of a packet that arrived */
 	size_t len;
 	uint8_t bytes[SN_FAB_MAX];
 };
 
 struct sn_chaos {
 	struct sn_fab_faults faults;
+	struct sn_rules rules;
 	uint64_t state;
 	unsigned int held;
 	struct held pool[POOL];
 	uint8_t room[SN_FAB_MAX];
+	uint8_t arrived[SN_FAB_MAX];	/* the packet that arrives */
 };
 
 uint64_t sn_fab_now(void)
@@ -41,8 +59,52 @@ uint64_t sn_fab_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static struct held *hold_packet(struct sn_chaos *c, const struct sn_fab_dest *dest, const uint8_t *bytes,
-			 size_t len)
+static bool has(const struct fate *fate, enum sn_action action)
+{
+	return fate->actions >> action & 1;
+}
+
+static unsigned int draw(struct sn_chaos *c)
+{
+	const struct sn_fab_faults *f = &c->faults;
+	const double shares[] = {[SN_DROP] = f->drop, [SN_CORRUPT] = f->corrupt, [SN_DELAY] = f->delay,
+				 [SN_REORDER] = f->reorder, [SN_DUP] = f->dup};
+	unsigned int actions = 0;
+
+	for (unsigned int i = 0; i < SN_ACTIONS; i++)
+		actions |= (unsigned int)sn_hit(&c->state, shares[i]) << i;
+	return actions;
+}
+
+static struct fate judge(struct sn_fab *f, const struct sn_fab_dest *peer, const uint8_t *bytes, size_t len,
+			 bool in)
+{
+	struct sn_rules *rules = &f->chaos->rules;
+	struct fate fate = {.us = DELAY_US};
+
+	if (rules->script.rules && f->config.label(bytes, len, &fate.label))
+		fate.rules = sn_rules_apply(rules, peer, &fate.label, in, &fate.us);
+	fate.actions = fate.rules | (in ? 0 : draw(f->chaos));
+	return fate;
+}
+
+static void capture(struct sn_fab *f, bool in, const struct sn_fab_dest *peer, const void *bytes, size_t len)
+{
+	if (f->chaos->faults.capture)
+		f->config.capture(f->config.ctx, in, peer, bytes, len);
+}
+
+static void arrive(struct sn_fab *f, const struct sn_fab_dest *src, const void *bytes, size_t len)
+{
+	capture(f, true, src, bytes, len);
+	if (src->udp_port)
+		f->config.datagram(f->config.ctx, src, bytes, len);
+	else
+		f->config.deliver(f->config.ctx, &src->gid, bytes, len);
+}
+
+static struct held *hold_packet(struct sn_chaos *c, const struct sn_fab_dest *peer, const uint8_t *bytes,
+				size_t len)
 {
 	unsigned int i;
 
@@ -52,8 +114,7 @@ static struct held *hold_packet(struct sn_chaos *c, const struct sn_fab_dest *de
 		if (h->used)
 			continue;
 		h->used = true;
-		h->overtaken = false;
-		h->dest = *dest;
+		h->peer = *peer;
 		h->len = len;
 		memcpy(h->bytes, bytes, len);
 		c->held++;
@@ -62,43 +123,76 @@ static struct held *hold_packet(struct sn_chaos *c, const struct sn_fab_dest *de
 	return NULL;
 }
 
-static void release_held(struct sn_fab *f, bool overtaken_too, bool all)
+/* A delivery may send packets, and so release others. Meanwhile this one is not due. */
+static void release_packet(struct sn_fab *f, struct held *h)
 {
-	struct sn_chaos *c = f->chaos;
-	uint64_t now = sn_fab_now();
-	unsigned int i;
+	h->overtaken = false;
+	h->due = UINT64_MAX;
+	if (h->in)
+		arrive(f, &h->peer, h->bytes, h->len);
+	else if (sn_fab_send_now(f, &h->peer, h->bytes, h->len))
+		f->stats.dropped++;	/* the ring has no room, so the packet is lost */
+	h->used = false;
+	f->chaos->held--;
+}
 
-	for (i = 0; i < POOL && c->held; i++) {
-		struct held *h = &c->pool[i];
+/* The packet with this label has passed those that wait for that. */
+static void release_overtaken(struct sn_fab *f, const struct sn_fab_dest *peer,
+			      const struct sn_fab_label *label, bool in)
+{
+	for (unsigned int i = 0; i < POOL && f->chaos->held; i++) {
+		struct held *h = &f->chaos->pool[i];
 
-		if (!h->used || !(all || h->due <= now || (overtaken_too && h->overtaken)))
-			continue;
-		/* The ring has no room, so the packet is lost. */
-		if (sn_fab_send_now(f, &h->dest, h->bytes, h->len))
-			f->stats.dropped++;
-		h->used = false;
-		c->held--;
+		if (h->used && h->overtaken && h->in == in &&
+		    (!h->by_rule || (h->qpn == label->qpn && sn_same_port(&h->peer, peer))))
+			release_packet(f, h);
 	}
 }
 
-void sn_chaos_release(struct sn_fab *f)
+/* The faults have changed, perhaps in the middle of a send: nothing can be delivered now. */
+static void release_all(struct sn_fab *f)
 {
-	if (f->chaos->held)
-		release_held(f, false, false);
+	for (unsigned int i = 0; i < POOL && f->chaos->held; i++) {
+		struct held *h = &f->chaos->pool[i];
+
+		if (h->used && !h->in)
+			release_packet(f, h);
+		else if (h->used)
+			f->stats.dropped++;
+	}
 }
 
-/* Delays the packet if its fault says so. False: it must be sent now. */
-static bool hold_back(struct sn_fab *f, const struct sn_fab_dest *dest, const uint8_t *bytes,
-		      size_t len)
+unsigned int sn_chaos_release(struct sn_fab *f)
 {
 	struct sn_chaos *c = f->chaos;
-	bool reorder = sn_hit(&c->state, c->faults.reorder), delay = sn_hit(&c->state, c->faults.delay);
-	struct held *h = reorder || delay ? hold_packet(c, dest, bytes, len) : NULL;
+	uint64_t now = c->held ? sn_fab_now() : 0;
+	unsigned int delivered = 0;
+
+	for (unsigned int i = 0; i < POOL && c->held; i++) {
+		struct held *h = &c->pool[i];
+
+		if (!h->used || h->due > now)
+			continue;
+		delivered += h->in;
+		release_packet(f, h);
+	}
+	return delivered;
+}
+
+/* Holds the packet back if its fate says so. False: it must be sent or delivered now. */
+static bool hold_back(struct sn_fab *f, const struct fate *fate, const struct sn_fab_dest *peer,
+		      const uint8_t *bytes, size_t len, bool in)
+{
+	bool reorder = has(fate, SN_REORDER), by_rule = fate->rules & (1u << SN_REORDER | 1u << SN_DELAY);
+	struct held *h = reorder || has(fate, SN_DELAY) ? hold_packet(f->chaos, peer, bytes, len) : NULL;
 
 	if (!h)
 		return false;
+	h->in = in;
 	h->overtaken = reorder;
-	h->due = sn_fab_now() + (reorder ? REORDER_NS : DELAY_NS);
+	h->by_rule = by_rule;
+	h->qpn = fate->label.qpn;
+	h->due = sn_fab_now() + NS_PER_US * (!reorder ? fate->us : by_rule ? REORDER_RULE_US : REORDER_US);
 	if (reorder)
 		f->stats.reordered++;
 	return true;
@@ -109,32 +203,71 @@ uint8_t *sn_chaos_room(struct sn_fab *f)
 	return f->chaos->room;
 }
 
-int sn_chaos_send(struct sn_fab *f, struct sn_fab_dest *dest, size_t len)
+/* A rule flips a bit of the last byte, which is one of the ICRC. So it is detected even if the sender
+ * computed no ICRC. */
+static void flip_bit(struct sn_fab *f, const struct fate *fate, uint8_t *bytes, size_t len)
 {
-	struct sn_chaos *c = f->chaos;
-	uint8_t *bytes = c->room;
+	uint64_t bit = fate->rules >> SN_CORRUPT & 1 ? len * 8 - 1 : sn_draw(&f->chaos->state) % (len * 8);
+
+	bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+	f->stats.corrupted++;
+}
+
+static int pass_on(struct sn_fab *f, struct sn_fab_dest *peer, const uint8_t *bytes, size_t len, bool in)
+{
+	if (!in)
+		return sn_fab_send_now(f, peer, bytes, len);
+	arrive(f, peer, bytes, len);
+	return 0;
+}
+
+static int apply_faults(struct sn_fab *f, struct sn_fab_dest *peer, uint8_t *bytes, size_t len, bool in)
+{
+	struct fate fate = judge(f, peer, bytes, len, in);
 	int err;
 
-	if (sn_hit(&c->state, c->faults.drop)) {
+	if (has(&fate, SN_DROP)) {
 		f->stats.dropped++;
 		return 0;
 	}
-	if (sn_hit(&c->state, c->faults.corrupt)) {
-		uint64_t bit = sn_draw(&c->state) % (len * 8);
-
-		bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-		f->stats.corrupted++;
-	}
-	if (hold_back(f, dest, bytes, len))
+	if (has(&fate, SN_CORRUPT))
+		flip_bit(f, &fate, bytes, len);
+	if (hold_back(f, &fate, peer, bytes, len, in))
 		return 0;
-	err = sn_fab_send_now(f, dest, bytes, len);
+	err = pass_on(f, peer, bytes, len, in);
 	if (err)
 		return err;
-	if (sn_hit(&c->state, c->faults.dup) && !sn_fab_send_now(f, dest, bytes, len))
+	if (has(&fate, SN_DUP) && !pass_on(f, peer, bytes, len, in))
 		f->stats.duplicated++;
-	if (c->held)
-		release_held(f, true, false);
+	release_overtaken(f, peer, &fate.label, in);
 	return 0;
+}
+
+int sn_chaos_send(struct sn_fab *f, struct sn_fab_dest *dest, size_t len)
+{
+	uint8_t *bytes = f->chaos->room;
+	void *room;
+	int err = sn_fab_reserve_now(f, dest, len, &room);
+
+	/* If there is no room, nothing has happened yet, and the caller sends the packet again later. */
+	if (err)
+		return err;
+	capture(f, false, dest, bytes, len);
+	return apply_faults(f, dest, bytes, len, false);
+}
+
+static void datagram_in(void *fabric, const struct sn_fab_dest *src, const void *pkt, size_t len)
+{
+	struct sn_fab *f = fabric;
+	struct sn_fab_dest peer = *src;
+
+	memcpy(f->chaos->arrived, pkt, len);
+	apply_faults(f, &peer, f->chaos->arrived, len, true);
+}
+
+static void packet_in(void *fabric, const struct sn_addr *src, const void *pkt, size_t len)
+{
+	datagram_in(fabric, &(struct sn_fab_dest){.gid = *src}, pkt, len);
 }
 
 uint64_t sn_fab_deadline(const struct sn_fab *f)
@@ -151,26 +284,32 @@ uint64_t sn_fab_deadline(const struct sn_fab *f)
 	return first;
 }
 
+void sn_chaos_close(struct sn_fab *f)
+{
+	if (f->chaos)
+		sn_rules_clear(&f->chaos->rules);
+	free(f->chaos);
+	f->chaos = NULL;
+	sn_fab_receive_directly(f);
+}
+
 int sn_fab_set_faults(struct sn_fab *f, const struct sn_fab_faults *faults)
 {
 	bool any = faults->drop > 0 || faults->dup > 0 || faults->reorder > 0 ||
-		   faults->corrupt > 0 || faults->delay > 0;
+		   faults->corrupt > 0 || faults->delay > 0 || faults->script.rules || faults->capture;
+	struct sn_chaos *next = any ? calloc(1, sizeof(*next)) : NULL;
 
-	if (f->chaos) {
-		release_held(f, true, true);
-		if (!any) {
-			free(f->chaos);
-			f->chaos = NULL;
-			return 0;
-		}
-	} else if (any) {
-		f->chaos = calloc(1, sizeof(*f->chaos));
-		if (!f->chaos)
-			return -ENOMEM;
-	}
+	if (any && !next)
+		return -ENOMEM;
+	if (f->chaos)
+		release_all(f);
+	sn_chaos_close(f);
+	f->chaos = next;
 	if (any) {
-		f->chaos->faults = *faults;
-		f->chaos->state = faults->seed;
+		next->faults = *faults;
+		next->rules.script = faults->script;
+		next->state = faults->seed;
+		f->receiver = (__typeof__(f->receiver)){packet_in, datagram_in, f};
 	}
 	return 0;
 }

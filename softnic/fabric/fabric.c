@@ -66,9 +66,9 @@ static unsigned int take_record(struct sn_fab *f, struct sn_link *link, const ui
 {
 	size_t piggyback = link->rx.piggyback;
 
-	f->config.deliver(f->config.ctx, &link->peer, pkt, len);
+	f->receiver.deliver(f->receiver.ctx, &link->peer, pkt, len);
 	if (piggyback)
-		f->config.deliver(f->config.ctx, &link->peer, pkt + sn_ring_behind(len), piggyback);
+		f->receiver.deliver(f->receiver.ctx, &link->peer, pkt + sn_ring_behind(len), piggyback);
 	sn_ring_pop(&link->rx, len, piggyback);
 	return piggyback ? 2 : 1;
 }
@@ -196,11 +196,11 @@ unsigned int sn_fab_poll(struct sn_fab *f, unsigned int budget)
 	    ++f->polls >= SERVICE_POLLS)
 		sn_fab_service(f);
 	if (f->chaos)
-		sn_chaos_release(f);
+		done = sn_chaos_release(f);
 	f->polling = true;
 	/* Half of the budget, so that neither fabric waits for the other. */
 	if (f->udp)
-		done = sn_udp_poll(f, (budget + 1) / 2, false);
+		done += sn_udp_poll(f, (budget + 1) / 2, false);
 	slots = f->used;
 	slot = f->turn < slots ? f->turn : 0;
 	for (i = 0; i < slots && done < budget; i++) {

@@ -22,6 +22,8 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "softnic/fabric/script.h"
+
 /* The longest packet, headers and ICRC included. It is never split on the way. */
 #define SN_FAB_MAX 17408
 
@@ -43,6 +45,12 @@ struct sn_fab_dest {
 };
 
 #define SN_FAB_NO_SLOT UINT32_MAX
+
+/* A packet as the rules of a fault script name it: see struct sn_rule. */
+struct sn_fab_label {
+	int op;
+	uint32_t qpn, psn;
+};
 
 enum sn_fab_flags {
 	SN_FAB_ALONE = 1 << 0,	/* the fabric has no socket and reaches only its own GID */
@@ -68,6 +76,16 @@ struct sn_fab_config {
 	/* The link to peer has ended, and the packets in it are lost. The next send tries to make a new
 	 * link. */
 	void (*down)(void *ctx, const struct sn_addr *peer);
+	/*
+	 * Optional. Labels a packet while the fault script has rules; false: no rule applies to it. As in
+	 * deliver, a peer may still be writing to the packet.
+	 */
+	bool (*label)(const void *pkt, size_t len, struct sn_fab_label *label);
+	/*
+	 * Optional. Records a packet while the faults say so: what this fabric sends, before faults apply to
+	 * it, and what arrives after they did. peer is the destination or the sender.
+	 */
+	void (*capture)(void *ctx, bool in, const struct sn_fab_dest *peer, const void *pkt, size_t len);
 	void *ctx;
 };
 
@@ -172,14 +190,20 @@ void sn_fab_awake(struct sn_fab *fabric);
  */
 uint64_t sn_fab_deadline(const struct sn_fab *fabric);
 
-/* Probabilities, 0..1, for each packet sent. All zero ends the faults; delayed packets are then sent. */
+/*
+ * Probabilities, 0..1, for each packet sent; rules for packets in both directions; whether the model
+ * captures the packets. All zero ends the faults: packets held back are then sent, and those held back on
+ * their arrival are lost.
+ */
 struct sn_fab_faults {
 	double drop, dup, reorder, corrupt, delay;
 	uint64_t seed;
+	struct sn_script script;
+	bool capture;
 };
 
-/* Sets the probabilities. Returns 0 or -ENOMEM. The same seed and the same packets give the same
- * faults. */
+/* Sets the faults. Returns 0 or -ENOMEM. The same seed and the same packets give the same faults, and the
+ * rules begin to count anew. */
 int sn_fab_set_faults(struct sn_fab *fabric, const struct sn_fab_faults *faults);
 
 struct sn_fab_stats {

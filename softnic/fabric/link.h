@@ -56,6 +56,12 @@ struct sn_link {
 
 struct sn_fab {
 	struct sn_fab_config config;
+	/* where packets arrive: the model's functions, or while faults are set those of chaos.c */
+	struct {
+		void (*deliver)(void *ctx, const struct sn_addr *src, const void *pkt, size_t len);
+		void (*datagram)(void *ctx, const struct sn_fab_dest *src, const void *pkt, size_t len);
+		void *ctx;
+	} receiver;
 	int epfd, listener;
 	/* a spare descriptor: closed to turn a caller away if no other is left */
 	int spare;
@@ -154,6 +160,20 @@ void sn_callers_accept(struct sn_fab *fabric);
 void sn_caller_serve(struct sn_fab *fabric, unsigned int i);
 void sn_callers_resume(struct sn_fab *fabric);
 
+/* rules.c: the rules of a fault script, and the packets that they have counted */
+struct sn_stream;
+struct sn_rules {
+	struct sn_script script;
+	struct sn_stream *stream;
+	size_t streams;
+};
+/* Counts a packet. Returns the actions of the rules for it: bits, one for each enum sn_action. Sets *us if
+ * one of them is a delay. */
+unsigned int sn_rules_apply(struct sn_rules *rules, const struct sn_fab_dest *peer,
+			    const struct sn_fab_label *label, bool in, uint32_t *us);
+void sn_rules_clear(struct sn_rules *rules);
+bool sn_same_port(const struct sn_fab_dest *a, const struct sn_fab_dest *b);
+
 /* Functions of chaos.c. While faults are set, sn_chaos_send runs between sn_fab_commit and the
  * ring. */
 uint64_t sn_fab_now(void);		/* the time by CLOCK_MONOTONIC, in ns */
@@ -161,7 +181,15 @@ uint64_t sn_fab_now(void);		/* the time by CLOCK_MONOTONIC, in ns */
 uint8_t *sn_chaos_room(struct sn_fab *fabric);
 /* Sends the packet that was built in sn_chaos_room(). */
 int sn_chaos_send(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len);
-/* Sends delayed packets that are due. */
-void sn_chaos_release(struct sn_fab *fabric);
+/* Sends and delivers delayed packets that are due. Returns how many it delivered. */
+unsigned int sn_chaos_release(struct sn_fab *fabric);
+void sn_chaos_close(struct sn_fab *fabric);
+
+static inline void sn_fab_receive_directly(struct sn_fab *fabric)
+{
+	const struct sn_fab_config *c = &fabric->config;
+
+	fabric->receiver = (__typeof__(fabric->receiver)){c->deliver, c->datagram, c->ctx};
+}
 
 #endif

@@ -48,6 +48,7 @@ int sn_fab_open(const struct sn_fab_config *config, struct sn_fab **out)
 	if (!f)
 		return -ENOMEM;
 	f->config = *config;
+	sn_fab_receive_directly(f);
 	if (!f->config.ring_bytes)
 		f->config.ring_bytes = SN_LINK_RING_DEFAULT;
 	f->epfd = f->listener = f->spare = -1;
@@ -115,7 +116,7 @@ void sn_fab_close(struct sn_fab *f)
 		close_sockets(f);
 	}
 	sn_udp_close(f->udp, f->forked);
-	free(f->chaos);
+	sn_chaos_close(f);
 	free(f->links);
 	free(f);
 }

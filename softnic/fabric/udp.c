@@ -346,7 +346,7 @@ static void deliver(struct sn_fab *f, unsigned int i)
 	if (m->msg_flags & MSG_TRUNC)
 		f->stats.oversized++;
 	else
-		f->config.datagram(f->config.ctx, &src, b->bytes[i], b->msg[i].msg_len);
+		f->receiver.datagram(f->receiver.ctx, &src, b->bytes[i], b->msg[i].msg_len);
 	m->msg_namelen = sizeof(b->peer[i]);
 }
 

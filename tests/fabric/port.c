@@ -30,6 +30,8 @@ static void record(struct port *port, const void *pkt, size_t len)
 	port->disordered += number != port->next;
 	port->next = number + 1;
 	port->last = number;
+	if (port->got <= PORT_LOG)
+		port->log[port->got - 1] = number;
 	if (port->echo_via)
 		port->bad += port_send(port->echo_via, number, len) != 0;
 }
@@ -50,6 +52,26 @@ static void got_datagram(void *ctx, const struct sn_fab_dest *src, const void *p
 	record(port, pkt, len);
 }
 
+/* The rules of these tests name packets by their number: bit 0 is the operation, the second byte the QP. */
+static bool label(const void *pkt, size_t len, struct sn_fab_label *label)
+{
+	uint32_t number;
+
+	memcpy(&number, pkt, sizeof(number));
+	*label = (struct sn_fab_label){number & 1, number >> 8 & 0xff, number & 0xff};
+	return len >= sizeof(number);
+}
+
+static void captured(void *ctx, bool in, const struct sn_fab_dest *peer, const void *pkt, size_t len)
+{
+	struct port *port = ctx;
+
+	(void)pkt;
+	(void)len;
+	port->captured[in]++;
+	port->bad += !sn_addr_equal(&peer->gid, &port->peer.gid) || peer->udp_port != port->peer.udp_port;
+}
+
 static void down(void *ctx, const struct sn_addr *peer)
 {
 	struct port *port = ctx;
@@ -61,7 +83,8 @@ static void down(void *ctx, const struct sn_addr *peer)
 void port_open_at(struct port *port, const struct sn_addr *addr, unsigned int flags)
 {
 	struct sn_fab_config config = {.gid = *addr, .flags = flags, .ring_bytes = PORT_RING,
-				       .deliver = got, .down = down, .ctx = port};
+				       .deliver = got, .down = down, .label = label, .capture = captured,
+				       .ctx = port};
 
 	memset(port, 0, sizeof(*port));
 	port->addr = *addr;
@@ -79,7 +102,8 @@ void port_open(struct port *port, unsigned int flags)
 static void open_udp(struct port *port, const struct sn_addr *ip)
 {
 	struct sn_fab_config config = {.ip = *ip, .ring_bytes = PORT_RING, .deliver = got,
-				       .datagram = got_datagram, .down = down, .ctx = port};
+				       .datagram = got_datagram, .down = down, .label = label,
+				       .capture = captured, .ctx = port};
 
 	memset(port, 0, sizeof(*port));
 	cr_assert_eq(getrandom(&config.gid, sizeof(config.gid), 0), (ssize_t)sizeof(config.gid));

@@ -6,6 +6,7 @@
 #include "softnic/fabric/fabric.h"
 
 #define PORT_RING (64u << 10)
+enum { PORT_LOG = 64 };
 
 struct port {
 	struct sn_fab *fab;
@@ -15,6 +16,8 @@ struct port {
 	uint32_t next;			/* number of the next packet in order */
 	uint32_t last;			/* number of the last packet */
 	unsigned int disordered;
+	uint32_t log[PORT_LOG];		/* the numbers of the first packets */
+	unsigned int captured[2];	/* packets that this port captured: sent, received */
 	struct port *echo_via;		/* if set, each packet is sent back through this port */
 };
 
