@@ -197,10 +197,18 @@ void softnic_counters(struct softnic *nic, struct softnic_counters *c);
  * "link_down" (the link is up again after a script without it), "link_down=2" for port 2. "far": a
  * device with an IP address reaches those of its own host by UDP, too. "admin_down":
  * INIT_HCA of a cold device leaves the links down until PAOS brings them up. "quirk=NAME": behaviour of
- * hardware that differs from this model's; mlx5/quirk.h lists them. 0, or -EINVAL with the script
- * unchanged.
+ * hardware that differs from this model's; mlx5/quirk.h lists them. Rules for single packets follow after
+ * semicolons: dapl-direct(7). 0, or -EINVAL with the script unchanged and a reason in why.
  */
-int softnic_fault(struct softnic *nic, const char *script);
+int softnic_fault_why(struct softnic *nic, const char *script, char *why, size_t whylen);
+int softnic_fault(struct softnic *nic, const char *script);	/* without the reason */
 const char *softnic_fault_words(void);	/* returns the words of a script that cause failures */
+
+/*
+ * From now on the device writes each packet that it sends or receives to a new file in the format of pcap,
+ * as a packet of RoCEv2. Returns 0, -EBUSY (the device has a capture, or another one writes to the file),
+ * -ENOMEM, or -errno of the file.
+ */
+int softnic_capture(struct softnic *nic, const char *path);
 
 #endif

@@ -319,6 +319,10 @@ void sn_thread_rewatch(struct sn_port *port);
 int sn_fork_add(struct sn_nic *nic);	/* returns 0 or -ENOMEM */
 void sn_fork_remove(struct sn_nic *nic);
 
+/* functions of capture.c */
+int sn_capture_open(const char *path, struct sn_capture **capture);	/* returns 0 or -errno */
+void sn_capture_close(struct sn_capture *capture, bool in_child);
+
 /* functions of timer.c */
 bool sn_timers_run(struct sn_nic *nic);
 /* Reading the clock costs as much as an idle pump, so only one in sixteen pumps does. */

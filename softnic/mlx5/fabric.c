@@ -146,6 +146,7 @@ static void chaos_due(struct sn_nic *nic, struct sn_timer *timer)
 static int open_fab(struct sn_port *port, const uint8_t gid[16], struct sn_fab **fab)
 {
 	struct sn_fab_config config = {.deliver = deliver, .datagram = datagram, .down = links_lost,
+				       .label = sn_packet_label, .capture = sn_capture_packet,
 				       .ctx = port};
 
 	memcpy(config.gid.raw, gid, sizeof(config.gid.raw));

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The fault script. It is parsed as a whole before any part takes effect. */
+/* The fault script, which is parsed as a whole before any part takes effect; and the capture. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/quirk.h"
+#include "softnic/mlx5/rc_wire.h"
 
 const char *softnic_fault_words(void)
 {
@@ -42,29 +43,32 @@ static int parse_cmd_fail(struct sn_fault *f, const char *value)
 	return 0;
 }
 
-/* Actions that a script triggers at once. */
-struct deed {
+struct parsed {
+	struct sn_fault fault;
+	/* actions that the script triggers at once */
 	bool fatal;
 	unsigned int links_down;	/* one bit for each port */
 };
 
-static int parse_link(struct deed *deed, const char *value)
+static int parse_link(struct parsed *parsed, const char *value)
 {
 	char *end;
 	unsigned long port = value ? strtoul(value, &end, 0) : 1;
 
 	if (port < 1 || port > SN_PORTS || (value && (end == value || *end)))
 		return -EINVAL;
-	deed->links_down |= 1u << port;
+	parsed->links_down |= 1u << port;
 	return 0;
 }
 
-static int parse_word(struct sn_fault *f, char *word, struct deed *deed)
+static int parse_word(void *to, char *word)
 {
+	struct parsed *parsed = to;
+	struct sn_fault *f = &parsed->fault;
 	char *value = strchr(word, '='), *end;
 
 	if (!strcmp(word, "fatal")) {
-		deed->fatal = true;
+		parsed->fatal = true;
 		return 0;
 	}
 	if (!strcmp(word, "admin_down")) {
@@ -78,7 +82,7 @@ static int parse_word(struct sn_fault *f, char *word, struct deed *deed)
 	if (value)
 		*value++ = 0;
 	if (!strcmp(word, "link_down"))
-		return parse_link(deed, value);
+		return parse_link(parsed, value);
 	if (!value)
 		return -EINVAL;
 	if (!strcmp(word, "quirk"))
@@ -105,30 +109,52 @@ static void fail_device(struct sn_nic *nic)
 	sn_async(nic, SN_EV_INTERNAL, 0, none);
 }
 
-int softnic_fault(struct softnic *handle, const char *script)
+static const struct sn_script_terms terms = {
+	.ops = sn_packet_ops, .actions = ~0u, .max_qpn = 0xffffff, .max_psn = SN_PSN_MASK,
+};
+
+int softnic_fault_why(struct softnic *handle, const char *script, char *why, size_t whylen)
 {
 	struct sn_nic *nic = (struct sn_nic *)handle;
-	struct sn_fault f = { 0 };
-	char *copy = strdup(script), *save = NULL;
-	struct deed deed = { 0 };
-	int err = copy ? 0 : -ENOMEM;
+	struct parsed p = { 0 };
+	int err = sn_script_parse(script, &terms, &p.fault.script, parse_word, &p, why, whylen);
 
-	for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w && !err;
-	     w = strtok_r(NULL, ",", &save))
-		err = parse_word(&f, w, &deed);
-	free(copy);
 	if (err)
 		return err;
 	sn_enter(nic);
-	f.generation = nic->fault.generation + 1;
-	nic->fault = f;
+	p.fault.generation = nic->fault.generation + 1;
+	nic->fault = p.fault;
 	nic->dev->cmd_count = 0;
 	for (unsigned int i = 0; i < nic->ports; i++) {
-		nic->port[i].unplugged = deed.links_down >> nic->port[i].number & 1;
+		nic->port[i].unplugged = p.links_down >> nic->port[i].number & 1;
 		sn_link_update(&nic->port[i]);
 	}
-	if (deed.fatal)
+	if (p.fatal)
 		fail_device(nic);
+	sn_mappings_forget(nic);
+	sn_leave(nic);
+	return 0;
+}
+
+int softnic_fault(struct softnic *handle, const char *script)
+{
+	char why[256];
+
+	return softnic_fault_why(handle, script, why, sizeof(why));
+}
+
+/* A capture shows single packets, as a fault script does: both turn off the fast paths. */
+int softnic_capture(struct softnic *handle, const char *path)
+{
+	struct sn_nic *nic = (struct sn_nic *)handle;
+	struct sn_capture *capture;
+	int err = nic->capture ? -EBUSY : sn_capture_open(path, &capture);
+
+	if (err)
+		return err;
+	sn_enter(nic);
+	nic->capture = capture;
+	nic->fault.generation++;
 	sn_mappings_forget(nic);
 	sn_leave(nic);
 	return 0;

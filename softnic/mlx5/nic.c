@@ -51,6 +51,7 @@ static void destroy(struct sn_nic *nic)
 	free_tables(nic);
 	sn_cold_close(nic);
 	sn_bar_close(nic);
+	sn_capture_close(nic->capture, nic->forked);
 	free(nic->heap);
 	free(nic->dev);
 	free(nic);

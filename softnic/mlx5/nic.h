@@ -22,6 +22,7 @@
 #include <sys/uio.h>
 
 #include "softnic/be.h"
+#include "softnic/fabric/script.h"
 #include "softnic/mlx5/viol.h"
 #include "softnic/random.h"
 #include "softnic/softnic.h"
@@ -395,6 +396,7 @@ struct sn_fault {
 	/* INIT_HCA leaves the links down until an administrator brings them up */
 	bool admin_down;
 	bool far;		/* peers on this host count as those of another host */
+	struct sn_script script;
 };
 
 struct sn_viol_entry {
@@ -434,6 +436,7 @@ struct sn_nic {
 	uint64_t rng;
 	struct softnic_counters ctr;
 	struct sn_fault fault;
+	struct sn_capture *capture;	/* NULL: there is none */
 	struct sn_viol_entry viol[SN_V_COUNT];
 };
 

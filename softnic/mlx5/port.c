@@ -7,8 +7,6 @@
 #include "softnic/mlx5/port.h"
 #include "softnic/mlx5/rc.h"
 
-enum { UDP_SPORT = 0xc000 };
-
 /*
  * Acts as a subnet manager: assigns a LID, and a GUID that is derived from the LID, so that the LID
  * alone identifies the port.
@@ -105,7 +103,7 @@ const char *sn_path_fault(const struct sn_port *port, const struct sn_av *av)
 static uint32_t icrc_of(const uint8_t src[16], const uint8_t dst[16], const struct iovec *iov,
 			unsigned int n)
 {
-	struct sn_outer outer = {.sport = UDP_SPORT};
+	struct sn_outer outer = {.sport = SN_UDP_SPORT};
 
 	memcpy(outer.src, src, sizeof(outer.src));
 	memcpy(outer.dst, dst, sizeof(outer.dst));
@@ -136,11 +134,11 @@ static uint32_t icrc_of_datagram(const struct sn_fab_dest *src, const struct sn_
 	return sn_icrc(&outer, iov, 1);
 }
 
-static struct sn_fab_dest own_udp(const struct sn_port *port)
+struct sn_fab_dest sn_port_own(const struct sn_port *port, bool udp)
 {
-	struct sn_fab_dest own = {.udp_port = sn_fab_udp_port(port->fabric->fab)};
+	struct sn_fab_dest own = {.udp_port = udp ? sn_fab_udp_port(port->fabric->fab) : 0};
 
-	memcpy(own.gid.raw, port->nic->config.ip, sizeof(own.gid.raw));
+	memcpy(own.gid.raw, udp ? port->nic->config.ip : port->address, sizeof(own.gid.raw));
 	return own;
 }
 
@@ -148,7 +146,7 @@ bool sn_port_icrc_fits(const struct sn_port *port, const struct sn_fab_dest *src
 		       size_t len)
 {
 	struct iovec iov = {(void *)(uintptr_t)bytes, len - SN_ICRC};
-	struct sn_fab_dest own = own_udp(port);
+	struct sn_fab_dest own = sn_port_own(port, true);
 	uint32_t icrc;
 
 	if (len < sizeof(struct sn_bth) + SN_ICRC)
@@ -163,7 +161,7 @@ static uint32_t icrc_for(const struct sn_port *port, const struct sn_fab_dest *d
 	struct sn_fab_dest own;
 
 	if (dest->udp_port) {
-		own = own_udp(port);
+		own = sn_port_own(port, true);
 		return icrc_of_datagram(&own, dest, iov);
 	}
 	return port->nic->fault.corrupt > 0 ? icrc_of(port->address, dest->gid.raw, iov, 1) : 0;
@@ -193,7 +191,7 @@ void sn_port_apply_faults(struct sn_port *port)
 	if (port->fabric->fault_generation == fault->generation)
 		return;
 	faults = (struct sn_fab_faults){fault->drop, fault->dup, fault->reorder, fault->corrupt,
-					fault->delay, fault->seed};
+					fault->delay, fault->seed, fault->script, port->nic->capture};
 	if (!sn_fab_set_faults(port->fabric->fab, &faults))
 		port->fabric->fault_generation = fault->generation;
 }

@@ -42,6 +42,9 @@ void sn_port_block(struct sn_waiter *waiter);
 void sn_port_unblock(struct sn_waiter *waiter);
 /* Selects the port's address on the fabric. Returns 0 or -EAGAIN. */
 int sn_port_choose_address(struct sn_port *port);
+enum { SN_UDP_SPORT = 0xc000 };		/* source port in the ICRC of packets within a host */
+/* Returns the port's own address: on the fabric, or of UDP. */
+struct sn_fab_dest sn_port_own(const struct sn_port *port, bool udp);
 /* True if the length and the ICRC of a packet are valid. */
 bool sn_port_acceptable(const struct sn_port *port, const struct sn_addr *src, const void *bytes,
 			size_t len);
@@ -54,6 +57,8 @@ void sn_port_apply_faults(struct sn_port *port);
 void sn_port_resolve(const struct sn_port *port, const struct sn_av *av, struct sn_addr *gid);
 /* The same for a connection, which may lead to a UDP port of another host. */
 void sn_port_resolve_dest(const struct sn_port *port, const struct sn_av *av, struct sn_fab_dest *dest);
+/* capture.c: the function sn_fab_config.capture of a port */
+void sn_capture_packet(void *port, bool in, const struct sn_fab_dest *peer, const void *bytes, size_t len);
 bool sn_port_same_partition(const struct sn_qp *qp, const struct sn_packet *pkt);
 
 #endif

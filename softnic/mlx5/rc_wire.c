@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include "softnic/bytes.h"
+#include "softnic/fabric/fabric.h"
 #include "softnic/mlx5/rc_wire.h"
 
 #define F SN_P_FIRST
@@ -107,6 +108,25 @@ bool sn_packet_parse(const void *bytes, size_t len, struct sn_packet *pkt)
 	return pkt->len == 0 || (pkt->shape->parts & SN_P_PAYLOAD);
 }
 
+/* in the order of enum sn_bth_class, and two kinds of acknowledgement that are no class */
+const char *const sn_packet_ops[] = {"send", "write", "read", "atomic", "read_response", "ack",
+				     "atomic_response", "datagram", "nak", "rnr_nak", NULL};
+enum { OP_NAK = SN_C_DATAGRAM, OP_RNR_NAK };
+
+bool sn_packet_label(const void *bytes, size_t len, struct sn_fab_label *label)
+{
+	struct sn_packet pkt;
+	uint32_t kind;
+
+	if (!sn_packet_parse(bytes, len, &pkt))
+		return false;
+	*label = (struct sn_fab_label){pkt.shape->class - SN_C_SEND, pkt.dqpn, pkt.psn};
+	kind = pkt.shape->class == SN_C_ACK ? from_be32(pkt.aeth.word) >> 24 & SN_AETH_KIND : SN_AETH_ACK;
+	if (kind != SN_AETH_ACK)
+		label->op = kind == SN_AETH_RNR ? OP_RNR_NAK : OP_NAK;
+	return true;
+}
+
 static uint8_t *put16(uint8_t *p, uint16_t v)
 {
 	p[0] = (uint8_t)(v >> 8);
@@ -136,20 +156,25 @@ static uint8_t *put_ipv6(uint8_t *p, const struct sn_outer *outer, uint16_t udp_
 	return p + 40;
 }
 
-/* Computes the CRC of the outer headers. Annex A17.3.3: 8 bytes of ones in place of InfiniBand's
- * LRH, then IP, then UDP without its checksum. */
-static uint32_t crc_of_outer(const struct sn_outer *outer, size_t len)
+size_t sn_outer_put(const struct sn_outer *outer, size_t len, uint8_t *head)
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 	bool v4 = !memcmp(outer->src, mapped, 12) && !memcmp(outer->dst, mapped, 12);
 	uint16_t udp_len = (uint16_t)(len + SN_ICRC + 8);
-	uint8_t h[8 + 40 + 8], *p = h + 8;
+	uint8_t *p = v4 ? put_ipv4(head, outer, udp_len) : put_ipv6(head, outer, udp_len);
+
+	p = put16(put16(p, outer->sport), outer->dport ? outer->dport : SN_UDP_PORT);
+	return (size_t)(put16(put16(p, udp_len), 0xffff) - head);
+}
+
+/* Computes the CRC of the outer headers. Annex A17.3.3: 8 bytes of ones in place of InfiniBand's
+ * LRH, then IP, then UDP without its checksum. */
+static uint32_t crc_of_outer(const struct sn_outer *outer, size_t len)
+{
+	uint8_t h[8 + SN_OUTER_MAX];
 
 	memset(h, 0xff, 8);
-	p = v4 ? put_ipv4(p, outer, udp_len) : put_ipv6(p, outer, udp_len);
-	p = put16(put16(p, outer->sport), outer->dport ? outer->dport : SN_UDP_PORT);
-	p = put16(put16(p, udp_len), 0xffff);
-	return (uint32_t)crc32(0, h, (uInt)(p - h));
+	return (uint32_t)crc32(0, h, (uInt)(8 + sn_outer_put(outer, len, h + 8)));
 }
 
 uint32_t sn_icrc(const struct sn_outer *outer, const struct iovec *iov, unsigned int n)

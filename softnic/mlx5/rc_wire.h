@@ -176,12 +176,24 @@ struct sn_packet {
 /* False: the packet is malformed, or of an unknown service. */
 bool sn_packet_parse(const void *bytes, size_t len, struct sn_packet *pkt);
 
+/* Labels a packet for the rules of a fault script, whose operations are sn_packet_ops. False: as above. */
+struct sn_fab_label;
+bool sn_packet_label(const void *bytes, size_t len, struct sn_fab_label *label);
+extern const char *const sn_packet_ops[];
+
 /* The outer headers of a packet; an IPv4-mapped GID means IPv4. */
 struct sn_outer {
 	uint8_t src[16], dst[16];
 	uint16_t ident;			/* identification field of IPv4 */
 	uint16_t sport, dport;		/* ports of UDP; dport 0: that of RoCEv2 */
 };
+
+#define SN_OUTER_MAX (40 + 8)
+/*
+ * Writes the headers of IP and UDP in front of len bytes and an ICRC. Fields that a router may change, and
+ * the checksum of UDP, are ones. Returns the length of both headers.
+ */
+size_t sn_outer_put(const struct sn_outer *outer, size_t len, uint8_t *head);
 
 /*
  * The invariant CRC as sent on the wire, over iov (everything except the ICRC itself). Fields that a

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Datagrams: addresses in the WQE, Q_Keys, the GRH in front of received data. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "tests/softnic/drv.h"
+#include "tests/softnic/pcap.h"
 
 enum { QKEY = 0x11223344, GRH = 40 };
 
@@ -135,6 +138,24 @@ Test(ud, send__arrives_behind_a_header_with_its_sender)
 	cr_expect_arr_eq(mr.mem + 8, gid, 16);
 	cr_expect_arr_eq(mr.mem + 24, gid, 16);
 	cr_expect_arr_eq(mr.mem + GRH, "datagram", 8);
+}
+
+/* What the fabric adds for the header of a receive is not in the packet of the capture. */
+Test(ud, send__is_captured_as_it_is_on_a_network)
+{
+	char path[] = "/tmp/softnic-ud-XXXXXX", text[200];
+	int fd = mkstemp(path);
+
+	cr_assert_geq(fd, 0);
+	close(fd);
+	cr_assert_eq(softnic_capture(d->nic, path), 0);
+	drv_recv(&b, &mr, 0, 256);
+	send_text(QKEY, "captured");
+	received(2, GRH + 8);
+	pcap_describe(path, &(struct pcap_conn){.qpn_a = a.qpn, .qpn_b = b.qpn, .psn = 7}, text,
+		      sizeof(text));
+	cr_assert_str_eq(text, "> UD_SEND_ONLY 0: 8\n");
+	unlink(path);
 }
 
 Test(ud, send__with_immediate_and_without_data)

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A capture: a file in the format of pcap with each packet of the device, as RoCEv2 has it on a network.
+ * Within a host a packet has no outer headers, and over UDP the kernel makes them. Here they are made
+ * again, with the UDP port of RoCEv2, by which readers know the protocol. The ICRC is right for them,
+ * unless it was wrong in the packet.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/port.h"
+#include "softnic/mlx5/rc_wire.h"
+
+struct sn_capture {
+	int fd;
+	bool failed;
+	off_t end;			/* size of the file without an incomplete packet */
+	struct {
+		uint32_t s, ns, len, original_len;
+		uint8_t bytes[SN_OUTER_MAX + SN_FAB_MAX];
+	} record;
+};
+
+static const struct {
+	uint32_t magic;			/* the times have nanoseconds */
+	uint16_t major, minor;
+	uint32_t zone, accuracy, longest;
+	uint32_t link_type;		/* packets begin with their IP header */
+} file_header = {0xa1b23c4d, 2, 4, 0, 0, 65535, 101};
+
+enum {
+	RECORD_HEADER = 16,
+	IPV4 = 20,
+	IPV6 = 40,
+	UDP_SUM = 6,			/* position of the checksum in the header of UDP */
+	PROTOCOL_UDP = 17,
+	HOP_LIMIT = 64,
+	/* position and length of the struct sn_ip of a datagram, which only this fabric has */
+	UD_IP_AT = sizeof(struct sn_bth) + sizeof(struct sn_deth), UD_IP = sizeof(struct sn_ip),
+};
+
+static void write_record(struct sn_capture *c)
+{
+	size_t len = RECORD_HEADER + c->record.len;
+	ssize_t written = write(c->fd, &c->record, len);
+
+	if (written == (ssize_t)len) {
+		c->end += written;
+		return;
+	}
+	fprintf(stderr, "softnic: the capture ends: %s\n",
+		written < 0 ? strerror(errno) : "the disk is full");
+	c->failed = true;
+	(void)!ftruncate(c->fd, c->end);
+}
+
+/* RFC 1071; len is even. */
+static be16_t checksum(uint32_t sum, const uint8_t *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i += 2)
+		sum += (uint32_t)bytes[i] << 8 | bytes[i + 1];
+	sum = (sum & 0xffff) + (sum >> 16);
+	return to_be16((uint16_t)~(sum + (sum >> 16)));
+}
+
+/*
+ * Fills in the fields that a router may change, and the checksum of UDP, which IPv4 may leave out.
+ * traffic: traffic class(8) flow label(20).
+ */
+static void finish_outer(uint8_t *head, size_t len, uint32_t traffic)
+{
+	be32_t first = to_be32(UINT32_C(6) << 28 | (traffic & 0xfffffff));
+	bool v6 = head[0] >> 4 == 6;
+	be16_t sum;
+
+	memset(head + (v6 ? IPV6 + UDP_SUM : IPV4 + UDP_SUM), 0, sizeof(sum));
+	if (v6) {
+		memcpy(head, &first, sizeof(first));
+		head[7] = HOP_LIMIT;
+		/* The pseudo-header is the addresses, the length of UDP and its protocol number. */
+		sum = checksum((uint32_t)(len - IPV6) + PROTOCOL_UDP, head + 8, len - 8);
+		memcpy(head + IPV6 + UDP_SUM, sum.be ? &sum : &(be16_t){UINT16_MAX}, sizeof(sum));
+	} else {
+		head[1] = (uint8_t)(traffic >> 20);
+		head[8] = HOP_LIMIT;
+		memset(head + 10, 0, sizeof(sum));
+		sum = checksum(0, head, IPV4);
+		memcpy(head + 10, &sum, sizeof(sum));
+	}
+}
+
+struct seen {
+	struct sn_outer outer;
+	uint32_t traffic;
+	size_t skip;			/* length of the struct sn_ip, or 0 */
+	bool udp;			/* the packet is a datagram, and no train of several packets */
+	bool good;			/* the ICRC was right, or not computed */
+};
+
+/* Puts headers, packet and ICRC into the record. len: length of the packet without its ICRC. */
+static void put_record(struct sn_capture *c, const struct seen *s, const uint8_t *bytes, size_t len)
+{
+	size_t kept = len - s->skip, outer_len = sn_outer_put(&s->outer, kept, c->record.bytes);
+	struct iovec iov = {c->record.bytes + outer_len, kept};
+	uint8_t *packet = iov.iov_base;
+	struct timespec now;
+	uint32_t icrc;
+
+	memcpy(packet, bytes, len);
+	if (s->skip)
+		memmove(packet + UD_IP_AT, packet + UD_IP_AT + s->skip, kept - UD_IP_AT);
+	if (!s->udp)
+		packet[offsetof(struct sn_bth, psn)] &= SN_BTH_ACKREQ >> 24;
+	icrc = sn_icrc(&s->outer, &iov, 1) ^ (s->good ? 0 : UINT32_MAX);
+	memcpy(packet + kept, &icrc, sizeof(icrc));
+	c->record.len = c->record.original_len = (uint32_t)(outer_len + kept + SN_ICRC);
+	finish_outer(c->record.bytes, c->record.len, s->traffic);
+	clock_gettime(CLOCK_REALTIME, &now);
+	c->record.s = (uint32_t)now.tv_sec;
+	c->record.ns = (uint32_t)now.tv_nsec;
+}
+
+static void set_outer(struct sn_outer *outer, const struct sn_fab_dest *src, const struct sn_fab_dest *dst)
+{
+	memcpy(outer->src, src->gid.raw, sizeof(outer->src));
+	memcpy(outer->dst, dst->gid.raw, sizeof(outer->dst));
+	outer->sport = src->udp_port ? src->udp_port : SN_UDP_SPORT;
+}
+
+static bool icrc_is_good(const struct sn_port *port, const struct sn_fab_dest *src, const void *bytes,
+			 size_t len)
+{
+	return src->udp_port ? sn_port_icrc_fits(port, src, bytes, len)
+			     : sn_port_acceptable(port, &src->gid, bytes, len);
+}
+
+/* A packet from the device to itself is captured when it is sent. */
+void sn_capture_packet(void *ctx, bool in, const struct sn_fab_dest *peer, const void *bytes, size_t len)
+{
+	struct sn_port *port = ctx;
+	struct sn_capture *c = port->nic->capture;
+	struct sn_fab_dest own = sn_port_own(port, peer->udp_port);
+	bool ud = len >= UD_IP_AT + UD_IP + SN_ICRC && *(const uint8_t *)bytes >= SN_BTH_UD_SEND_ONLY;
+	struct seen s = {.traffic = (uint32_t)peer->tclass << 20, .udp = peer->udp_port,
+			 .skip = ud && !peer->udp_port ? UD_IP : 0};
+	struct sn_ip ip;
+
+	if (c->failed || len < sizeof(struct sn_bth) + SN_ICRC ||
+	    (in && own.udp_port == peer->udp_port && sn_addr_equal(&own.gid, &peer->gid)))
+		return;
+	s.good = !in || icrc_is_good(port, peer, bytes, len);
+	if (s.skip) {
+		memcpy(&ip, (const uint8_t *)bytes + UD_IP_AT, sizeof(ip));
+		s.traffic = from_be32(ip.tclass_flow);
+	}
+	set_outer(&s.outer, in ? peer : &own, in ? &own : peer);
+	put_record(c, &s, bytes, len - SN_ICRC);
+	write_record(c);
+}
+
+/* Two devices must not write to one file. Its owner alone may read it, as it has the data of the packets. */
+static int open_file(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB))
+		err = errno == EWOULDBLOCK ? -EBUSY : -errno;
+	else if (fchmod(fd, 0600) || ftruncate(fd, 0))
+		err = -errno;
+	else if (write(fd, &file_header, sizeof(file_header)) != sizeof(file_header))
+		err = -ENOSPC;
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+int sn_capture_open(const char *path, struct sn_capture **out)
+{
+	int fd = open_file(path);
+	struct sn_capture *c;
+
+	if (fd < 0)
+		return fd;
+	c = malloc(sizeof(*c));
+	if (!c) {
+		close(fd);
+		return -ENOMEM;
+	}
+	c->fd = fd;
+	c->failed = false;
+	c->end = sizeof(file_header);
+	*out = c;
+	return 0;
+}
+
+/* A forked child has a copy of the descriptor; the lock is the parent's. */
+void sn_capture_close(struct sn_capture *c, bool in_child)
+{
+	if (!c)
+		return;
+	if (!in_child)
+		flock(c->fd, LOCK_UN);
+	close(c->fd);
+	free(c);
+}
