@@ -421,8 +421,10 @@ void softnic_efa_counters(struct softnic_efa *nic, struct softnic_efa_counters *
  *   arm_only		as consumer, but only a doorbell that arms the CQ counts
  *   window=N		as in the config
  *   seed=N		of the faults; without it the device's own sequence is used
+ * Rules for single packets follow after semicolons, see dapl-direct(7). A reason for -EINVAL is in why.
  */
-int softnic_efa_fault(struct softnic_efa *nic, const char *script);
+int softnic_efa_fault_why(struct softnic_efa *nic, const char *script, char *why, size_t whylen);
+int softnic_efa_fault(struct softnic_efa *nic, const char *script);	/* without the reason */
 const char *softnic_efa_fault_words(void);	/* returns the words of a script that cause failures */
 
 #endif

@@ -62,8 +62,7 @@ void sne_thread_inline(struct sne_nic *nic, bool left, bool posted)
 		return;
 	nic->inline_turns++;
 	if (nic->armed && !nic->armed_cqs && nic->inline_turns - nic->turns_at_arm >= DRIVING_TURNS) {
-		if (nic->fab)
-			sn_fab_awake(nic->fab);
+		sn_fab_awake(nic->fab);
 		nic->armed = false;
 		left = true;
 	} else if (nic->armed && (left || (posted && nic->rest_ns == UINT64_MAX))) {
@@ -78,7 +77,7 @@ void sne_thread_watch(struct sne_nic *nic)
 {
 	if (nic->armed || !nic->threaded)
 		return;
-	nic->armed = !nic->fab || sn_fab_sleep(nic->fab);
+	nic->armed = sn_fab_sleep(nic->fab);
 	nic->turns_at_arm = nic->inline_turns;
 	if (!nic->armed)
 		sne_thread_hand_over(nic);

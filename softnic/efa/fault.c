@@ -177,8 +177,9 @@ static const struct flag {
 	{ "arm_only", offsetof(struct sne_fault, arm_only) },
 };
 
-static int parse_word(struct sne_fault *f, char *word)
+static int parse_word(void *fault, char *word)
 {
+	struct sne_fault *f = fault;
 	char *value = strchr(word, '=');
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
@@ -212,29 +213,45 @@ static int parse_word(struct sne_fault *f, char *word)
 	return parse_number(value, UINT64_MAX, &f->seed, NULL);
 }
 
-int softnic_efa_fault(struct softnic_efa *handle, const char *script)
+/* in the order of enum sne_kind */
+static const char *const packet_ops[] = { "ack", "datagram", "send", "write", "read", "read_response", NULL };
+
+/* The packets of this model have no checksum, so a corrupted one would be taken for a right one. */
+static const struct sn_script_terms terms = {
+	.ops = packet_ops, .actions = ~(1u << SN_CORRUPT), .max_qpn = UINT16_MAX, .max_psn = UINT32_MAX,
+};
+
+int softnic_efa_fault_why(struct softnic_efa *handle, const char *script, char *why, size_t whylen)
 {
 	struct sne_nic *nic = (struct sne_nic *)handle;
-	char *copy = strdup(script), *save = NULL;
-	int err = copy ? 0 : -ENOMEM;
+	struct sn_fab_faults rules = { 0 };
 	struct sne_fault f;
+	int err;
 
 	sne_fault_default(nic, &f);
-	for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w && !err;
-	     w = strtok_r(NULL, ",", &save))
-		err = parse_word(&f, w);
-	free(copy);
+	err = sn_script_parse(script, &terms, &f.script, parse_word, &f, why, whylen);
 	if (err)
 		return err;
 	if (!sne_enter(nic))
 		return -ENODEV;
-	nic->fault = f;
-	nic->fault_rng = f.seed;
-	if (f.window)
-		nic->window = f.window;
-	else
-		nic->window = nic->config.window ? nic->config.window : SNE_WINDOW;
+	rules.script = f.script;
+	err = sn_fab_set_faults(nic->fab, &rules);
+	if (!err) {
+		nic->fault = f;
+		nic->fault_rng = f.seed;
+		if (f.window)
+			nic->window = f.window;
+		else
+			nic->window = nic->config.window ? nic->config.window : SNE_WINDOW;
+	}
 	sne_thread_hand_over(nic);
 	sne_leave(nic);
-	return 0;
+	return err;
+}
+
+int softnic_efa_fault(struct softnic_efa *handle, const char *script)
+{
+	char why[256];
+
+	return softnic_efa_fault_why(handle, script, why, sizeof(why));
 }

@@ -241,10 +241,9 @@ static int put(struct sne_nic *nic, struct sne_pkt *pkt)
 		n = sne_wr_blocks(nic, pkt->wr, pkt->hdr.off, pkt->hdr.len, iov + 1);
 	if (pkt->hdr.len && !n)
 		return -EFAULT;
-	if (pkt->flow->self)
+	/* The rules of a script apply in the fabric. */
+	if (pkt->flow->self && !nic->fault.script.rules)
 		return put_in_inbox(nic, pkt, iov + 1, n);
-	if (!nic->fab)
-		return -EHOSTUNREACH;
 	err = sn_fab_send(nic->fab, &pkt->flow->dest, iov, 1 + n);
 	pkt->flow->blocked = err == -EAGAIN;
 	return err;
@@ -256,7 +255,7 @@ static int put(struct sne_nic *nic, struct sne_pkt *pkt)
  */
 static bool is_blocked(const struct sne_nic *nic, struct sne_flow *flow)
 {
-	if (flow->blocked && (!nic->fab || sn_fab_has_room(nic->fab, &flow->dest)))
+	if (flow->blocked && sn_fab_has_room(nic->fab, &flow->dest))
 		flow->blocked = false;
 	return flow->blocked;
 }

@@ -97,13 +97,25 @@ static void down(void *ctx, const struct sn_addr *peer)
 	sne_flow_release(ctx, flow);
 }
 
+/* The operation is the index of its name in the list of fault.c. */
+static bool label_packet(const void *pkt, size_t len, struct sn_fab_label *label)
+{
+	struct sne_hdr h;
+
+	if (len < sizeof(h))
+		return false;
+	memcpy(&h, pkt, sizeof(h));
+	*label = (struct sn_fab_label){ h.kind - SNE_K_ACK, h.dst_qpn, h.seq };
+	return true;
+}
+
 static int open_fabric(struct sne_nic *nic)
 {
 	struct sn_fab_config config = { .gid = nic->gid, .protocol = SNE_MAGIC, .deliver = deliver,
-					.down = down, .ctx = nic };
+					.down = down, .label = label_packet, .ctx = nic };
 
 	if (nic->config.flags & SOFTNIC_EFA_LOOPBACK_ONLY)
-		return 0;
+		config.flags = SN_FAB_ALONE;
 	return sn_fab_open(&config, &nic->fab);
 }
 
@@ -148,8 +160,7 @@ static int start(struct sne_nic *nic)
 	err = sne_thread_start(nic);
 	if (!err)
 		return 0;
-	if (nic->fab)
-		sn_fab_close(nic->fab);
+	sn_fab_close(nic->fab);
 close_bar:
 	sne_bar_close(&nic->bar, false);
 	return err;
@@ -232,8 +243,7 @@ void softnic_efa_close(struct softnic_efa *handle)
 	bool in_child = nic->forks != sne_forks;
 
 	sne_thread_stop(nic);
-	if (nic->fab)
-		sn_fab_close(nic->fab);
+	sn_fab_close(nic->fab);
 	nic->fab = NULL;
 	free_objects(nic, in_child);
 	sne_bar_close(&nic->bar, in_child);

@@ -243,6 +243,7 @@ struct sne_fault {
 	/* number of commands of each kind until one is refused, counting that one; 0: none is
 	 * refused */
 	uint32_t refuse_in[SNE_CMDS];
+	struct sn_script script;
 };
 
 struct sne_extent {
@@ -266,8 +267,7 @@ struct sne_nic {
 	uint64_t rng, now, poison;
 	uint32_t life, window;
 	struct sn_addr gid;
-	/* NULL: the device has not joined the fabric and reaches only itself */
-	struct sn_fab *fab;
+	struct sn_fab *fab;		/* NULL while the device is closed */
 	struct sne_bar bar;
 
 	struct sne_ids pd_ids, ah_ids, mr_ids, cq_ids, qp_ids;

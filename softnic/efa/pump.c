@@ -78,10 +78,9 @@ bool sne_turn(struct sne_nic *nic, bool posted)
 
 	nic->now = nic->virtual_time ? nic->now + TURN_NS : sne_clock();
 	nic->ctr.turns++;
-	if (nic->fab)
-		sn_fab_hold(nic->fab);
+	sn_fab_hold(nic->fab);
 	did |= take_inbox(nic);
-	if (nic->fab && !sn_fab_quiet(nic->fab))
+	if (!sn_fab_quiet(nic->fab))
 		did |= sn_fab_poll(nic->fab, BUDGET) != 0;
 	did |= sne_retry_rnr(nic);
 	did |= sne_wr_timers(nic);
@@ -92,8 +91,7 @@ bool sne_turn(struct sne_nic *nic, bool posted)
 	if (lets_go(nic, posted))
 		did |= sne_release(nic);
 	did |= sne_complete(nic);
-	if (nic->fab)
-		sn_fab_release(nic->fab);
+	sn_fab_release(nic->fab);
 	if (!did && nic->virtual_time)
 		nic->now += IDLE_NS;
 	return did || waits(nic) || waits_for_time(nic);

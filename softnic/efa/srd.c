@@ -48,7 +48,7 @@ static bool time_is_up(struct sne_nic *nic, const struct sne_pkt *pkt, bool stal
 /* Has the peer read the packets sent before this turn? */
 static bool is_stalled(struct sne_nic *nic, struct sne_flow *flow)
 {
-	if (!nic->fab || flow->self)
+	if (flow->self)
 		return false;
 	if (flow->looked != nic->ctr.turns) {
 		flow->looked = nic->ctr.turns;

@@ -31,7 +31,7 @@ struct rest {
 static bool must_repeat(const struct sne_nic *nic)
 {
 	return nic->late_flushes || !TAILQ_EMPTY(&nic->unacked) || !TAILQ_EMPTY(&nic->rnr) ||
-	       !TAILQ_EMPTY(&nic->reads);
+	       !TAILQ_EMPTY(&nic->reads) || sn_fab_deadline(nic->fab);
 }
 
 /* Doorbells that are found only by scanning wake no thread. So the thread scans again soon, and less
@@ -52,7 +52,7 @@ static uint64_t take_over(struct sne_nic *nic, struct rest *r)
 {
 	bool left = false, worked = false;
 
-	if (nic->armed && nic->fab)
+	if (nic->armed)
 		sn_fab_awake(nic->fab);
 	nic->armed = false;
 	for (unsigned int i = 0; i < ROUNDS && (!i || !atomic_load(&nic->callers)); i++) {
@@ -68,7 +68,7 @@ static uint64_t take_over(struct sne_nic *nic, struct rest *r)
 		return 0;
 	if (r->idle < (nic->config.flags & SOFTNIC_EFA_SCAN ? SPINS + YIELDS : SPINS))
 		return 0;
-	if (nic->fab && !sn_fab_sleep(nic->fab))
+	if (!sn_fab_sleep(nic->fab))
 		return 0;
 	nic->armed = true;
 	nic->turns_at_arm = nic->inline_turns;
@@ -82,7 +82,7 @@ static void sleep_until_woken(struct sne_nic *nic, uint64_t ns)
 	struct timespec ts = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
 	struct pollfd fds[2] = {
 		{ .fd = nic->event_fd, .events = POLLIN },
-		{ .fd = nic->fab ? sn_fab_fd(nic->fab) : -1, .events = POLLIN },
+		{ .fd = sn_fab_fd(nic->fab), .events = POLLIN },
 	};
 	uint64_t n;
 
