@@ -179,7 +179,7 @@ struct dap_ep_attr {			/* units and meaning as in DAT_EP_ATTR */
 #define DAP_HW_EVD_SIZE 320
 #define DAP_HW_EP_SIZE 768
 #define DAP_HW_SRQ_SIZE 192
-#define DAP_HW_IA_SIZE 1536
+#define DAP_HW_IA_SIZE 2176
 
 struct dap_pz {
 	struct dap_obj obj;

@@ -41,7 +41,7 @@ static const char *const qos_classes[DAP_QOS_CLASSES] = {
 };
 
 struct word {
-	char key[64], value[256];
+	char key[64], value[512];
 	bool complete;			/* neither key nor value was truncated */
 };
 
@@ -228,6 +228,16 @@ static void cut(char *to, size_t size, const char *from, size_t len, struct word
 	to[len] = '\0';
 }
 
+/* The length of a script. A semicolon belongs to it if a rule follows, which has a colon before any '='. */
+static size_t script_len(const char *text)
+{
+	size_t len = strcspn(text, " \t;");
+
+	while (text[len] == ';' && text[len + 1 + strcspn(text + len + 1, ":=" SEPARATORS)] == ':')
+		len += 1 + strcspn(text + len + 1, " \t;");
+	return len;
+}
+
 /* Parses the word at text, which is no separator; returns what follows it. */
 static const char *next_word(const char *text, const struct dap_param *table, struct word *w)
 {
@@ -240,7 +250,8 @@ static const char *next_word(const char *text, const struct dap_param *table, st
 	if (*text != '=')
 		return text;
 	p = find(table, w->key);
-	len = strcspn(++text, p && p->type == DAP_PARAM_SCRIPT ? " \t;" : SEPARATORS);
+	text++;
+	len = p && p->type == DAP_PARAM_SCRIPT ? script_len(text) : strcspn(text, SEPARATORS);
 	cut(w->value, sizeof(w->value), text, len, w);
 	return text + len;
 }

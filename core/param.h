@@ -18,7 +18,8 @@ enum dap_param_type {
 	DAP_PARAM_QOS,
 	DAP_PARAM_CHOICE,		/* one of words; stores its index + least */
 	DAP_PARAM_TEXT,			/* an array of char; one of words, if words is set */
-	DAP_PARAM_SCRIPT,		/* likewise, and commas are part of the value */
+	/* likewise, and commas are part of the value; so are semicolons, before a word with a colon */
+	DAP_PARAM_SCRIPT,
 	DAP_PARAM_OWN,			/* any value that read() accepts */
 };
 

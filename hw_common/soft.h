@@ -21,7 +21,8 @@ struct softnic_violation;
 	  DAP_PARAM_AT(target, silicon), .without = "driven by its callers",                       \
 	  .meaning = "software adapter, silicon: a thread drives it, and calls are as on hardware" }, \
 	{ .key = "fault", .type = DAP_PARAM_SCRIPT, DAP_PARAM_AT(target, fault),                   \
-	  .without = "no faults", .meaning = "software adapter: fault script, such as drop=0.01" }
+	  .without = "no faults",                                                                  \
+	  .meaning = "software adapter: fault script, such as drop=0.01 or drop:op=send,psn=+3" }
 extern const char *const hw_soft_variants[];
 
 /*

@@ -27,7 +27,7 @@ struct efa_params {
 	bool silicon;			/* use the hot functions for hardware */
 	bool step;			/* the device has no thread: only calls drive it */
 	char profile[16];
-	char fault[128];
+	char fault[512];
 };
 
 extern const struct dap_param efa_param_table[];

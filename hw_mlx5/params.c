@@ -107,6 +107,8 @@ const struct dap_param m5_param_table[] = {
 	  .meaning = "GID of a device behind VFIO; auto: the link-local GID of its MAC address" },
 	{ CHOICE("memlock", strict, true, memlock), .without = "not strict",
 	  .meaning = "software adapter, strict: enforce the limit of locked memory" },
+	{ .key = "pcap", .type = DAP_PARAM_TEXT, AT(pcap), .without = "no capture",
+	  .meaning = "software adapter: new file to which it writes its packets, for tcpdump or tshark" },
 	HW_SOFT_PARAMS(struct m5_params),
 	{ .key = NULL },
 };

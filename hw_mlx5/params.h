@@ -46,7 +46,8 @@ struct m5_params {
 	bool adversarial;
 	/* post and poll as with a real device; the model scans its UAR pages */
 	bool silicon;
-	char fault[128];
+	char fault[512];
+	char pcap[256];
 };
 
 extern const struct dap_param m5_param_table[];

@@ -291,14 +291,15 @@ static int start(struct soft *s, const struct efa_params *p, unsigned int index,
 		.host = { .cq_event = on_event, .cq_taken = cq_taken, .ctx = s },
 	};
 	int err = hw_soft_fails() ? -ENOMEM : softnic_efa_open(&config, &s->ctl.soft);
+	char reason[256] = "out of memory";
 
 	if (err) {
 		snprintf(why, whylen, "the software EFA%s%s does not start: %s",
 			 p->profile[0] ? " of profile " : "", p->profile, strerror(-err));
 		return err;
 	}
-	if (p->fault[0] && softnic_efa_fault(s->ctl.soft, p->fault)) {
-		snprintf(why, whylen, "ia_params: fault=%s is not understood", p->fault);
+	if (p->fault[0] && softnic_efa_fault_why(s->ctl.soft, p->fault, reason, sizeof(reason))) {
+		snprintf(why, whylen, "ia_params: fault: %s", reason);
 		softnic_efa_close(s->ctl.soft);
 		return -EINVAL;
 	}

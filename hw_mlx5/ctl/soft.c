@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "hw_common/address.h"
 #include "hw_common/device.h"
@@ -109,6 +110,37 @@ static int nic_open(struct m5_ctl_soft *s, unsigned int index)
 	return hw_soft_fails() ? -ENOMEM : softnic_open(&config, &s->ctl.soft);
 }
 
+/* Processes that share a line of dat.conf need a file each: %p is the process id. */
+static int start_capture(struct m5_ctl_soft *s, char *why, size_t whylen)
+{
+	const char *pattern = s->params.pcap, *pid = strstr(pattern, "%p");
+	char name[sizeof(s->params.pcap) + 16];
+	int err;
+
+	if (pid)
+		snprintf(name, sizeof(name), "%.*s%d%s", (int)(pid - pattern), pattern, getpid(), pid + 2);
+	else
+		snprintf(name, sizeof(name), "%s", pattern);
+	err = softnic_capture(s->ctl.soft, name);
+	if (err)
+		snprintf(why, whylen, "ia_params: pcap=%s: cannot write the file: %s", pattern,
+			 err == -EBUSY ? "another adapter writes to it" : strerror(-err));
+	return err && err != -ENOMEM ? -EINVAL : err;
+}
+
+static int apply_test_params(struct m5_ctl_soft *s, char *why, size_t whylen)
+{
+	const struct m5_params *p = &s->params;
+	char reason[256] = "out of memory";
+	int err = p->fault[0] ? softnic_fault_why(s->ctl.soft, p->fault, reason, sizeof(reason)) : 0;
+
+	if (err) {
+		snprintf(why, whylen, "ia_params: fault: %s", reason);
+		return -EINVAL;
+	}
+	return p->pcap[0] ? start_capture(s, why, whylen) : 0;
+}
+
 static int soft_start(struct m5_ctl_soft *s, unsigned int index, char *why, size_t whylen)
 {
 	int err = nic_open(s, index);
@@ -119,11 +151,9 @@ static int soft_start(struct m5_ctl_soft *s, unsigned int index, char *why, size
 			 strerror(-err));
 		return err;
 	}
-	if (s->params.fault[0] && softnic_fault(s->ctl.soft, s->params.fault)) {
-		snprintf(why, whylen, "ia_params: fault=%s is not a valid fault script", s->params.fault);
-		err = -EINVAL;
+	err = apply_test_params(s, why, whylen);
+	if (err)
 		goto err_close;
-	}
 	err = soft_eq_open(s);
 	if (err) {
 		snprintf(why, whylen, "cannot create an event queue: %s", strerror(-err));

@@ -84,6 +84,10 @@ Test(params, parse__words_and_defaults)
 	cr_assert_eq(parsed("spin_us=5,efa_window=8;ip=127.0.0.1 fault=drop=0.1,dup=0.2"), 0,
 		     "valid parameters were refused: %s", why);
 	cr_assert_str_eq(p.fault, "drop=0.1,dup=0.2");
+	cr_assert_eq(parsed("fault=drop:op=send;dup:op=ack;efa_window=16"), 0, "%s", why);
+	cr_assert_str_eq(p.fault, "drop:op=send;dup:op=ack");
+	cr_assert_eq(parsed("pcap=/tmp/x"), -EINVAL);
+	cr_assert(strstr(why, "pcap=/tmp/x: this adapter has no such key"), "%s", why);
 	setenv("DAPL_EFA_PROFILE", "read", 1);
 	cr_assert_eq(parsed(""), 0);
 	cr_assert_str_eq(p.profile, "read");

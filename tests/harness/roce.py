@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Judges the RoCEv2 packets of an interface: IPv4 packets have DF and the identification 0, and each packet
-# has the ICRC of IBTA annex A17, computed here from the captured bytes. Usage: roce.py INTERFACE COUNT
+# Judges the RoCEv2 packets of an interface, or of a file that pcap= made: IPv4 packets have DF and the
+# identification 0, and each packet has the ICRC of IBTA annex A17, computed here from the captured bytes.
+# Usage: roce.py INTERFACE COUNT, or roce.py FILE, which also counts requests that are repetitions
 import socket
 import struct
 import sys
@@ -36,6 +37,30 @@ def judge(frame):
         sys.exit("a packet with a wrong ICRC: " + (ip + udp + rest).hex())
     return True
 
+
+def judge_file(name):
+    with open(name, "rb") as f:
+        data = f.read()
+    if struct.unpack("=IHHIIII", data[:24])[::6] != (0xa1b23c4d, 101):
+        sys.exit("no file of raw IP packets with times in nanoseconds")
+    at, count, repeated, seen = 24, 0, 0, set()
+    while at < len(data):
+        size = struct.unpack("=I", data[at + 8:at + 12])[0]
+        packet = data[at + 16:at + 16 + size]
+        if len(packet) != size or not judge(bytes(14) + packet):
+            sys.exit("a packet that is cut, or no UDP: " + packet.hex())
+        bth = packet[(20 if packet[0] >> 4 == 4 else 40) + 8:]
+        request = bth[:1] + bth[5:8] + bth[9:12]		# opcode, QP and PSN
+        repeated += bth[0] <= 0x0c and request in seen
+        seen.add(request)
+        count += 1
+        at += 16 + size
+    print(f"{count} packets with the right ICRC, {repeated} repeated requests")
+
+
+if len(sys.argv) == 2:
+    judge_file(sys.argv[1])
+    sys.exit()
 
 # ETH_P_ALL is 3.
 tap = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))

@@ -107,16 +107,34 @@ Test(params, parse__unknown_key_is_named)
 
 Test(params, parse__value_longer_than_its_room_is_refused)
 {
-	char text[400] = "fault=";
+	char text[800] = "pcap=";
 
-	memset(text + 6, 'a', 127);
+	memset(text + 5, 'a', 255);
 	cr_assert_eq(parsed(text), 0);
-	cr_assert_eq(strlen(p.fault), 127);
-	memset(text + 6, 'a', 128);
+	cr_assert_eq(strlen(p.pcap), 255);
+	memset(text + 5, 'a', 256);
 	cr_assert_eq(parsed(text), -EINVAL);
-	cr_assert(strstr(why, "at most 127 bytes"), "the error does not name the limit: %s", why);
-	memset(text + 6, 'a', 300);
+	cr_assert(strstr(why, "pcap="), "the error does not name the key: %s", why);
+	memset(text + 5, 'a', 700);
 	cr_assert_eq(parsed(text), -EINVAL);
+}
+
+/* In a fault script a semicolon is part of the value if a rule follows, and ends the value otherwise. */
+Test(params, fault__rules_are_separated_by_semicolons)
+{
+	cr_assert_eq(parsed("fault=drop=0.1;seed=3"), 0, "%s", why);
+	cr_assert_str_eq(p.fault, "drop=0.1");
+	cr_assert_eq(p.seed, 3);
+	cr_assert_eq(parsed("fault=far;drop:op=write,psn=+17,times=1;dup:op=ack;seed=4;retry_cnt=2"), 0, "%s",
+		     why);
+	cr_assert_str_eq(p.fault, "far;drop:op=write,psn=+17,times=1;dup:op=ack");
+	cr_assert_eq(p.seed, 4);
+	cr_assert_eq(p.retry_cnt, 2);
+	cr_assert_eq(parsed("fault=drop:dir=in pcap=/tmp/x,sl=low_latency:3;"), 0, "%s", why);
+	cr_assert_str_eq(p.fault, "drop:dir=in");
+	cr_assert_str_eq(p.pcap, "/tmp/x");
+	cr_assert_eq(parsed("fault=far;drop"), -EINVAL);
+	cr_assert(strstr(why, "drop"), "%s", why);
 }
 
 Test(params, parse__separators_and_order)
