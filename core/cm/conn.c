@@ -125,6 +125,26 @@ void cm_conn_fail(struct dap_cm_conn *c, enum dap_cm_end why)
 	cm_conn_state(c, CM_FAILED, 1);
 }
 
+/*
+ * The deadline may have passed while this process was stopped, or while the thread that reads the mux did
+ * not run. So the peer's answer may have arrived. Returns true if it has ended the state.
+ */
+static bool answer_has_come(struct dap_cm_conn *c)
+{
+	enum { READS = 256 };
+	const enum cm_state was = c->state;
+
+	if (was != CM_WAIT_REP && was != CM_WAIT_GO && was != CM_WAIT_RTU)
+		return false;
+	if (!c->mux)
+		cm_conn_read(c);
+	for (int i = 0; i < READS && c->state == was && c->mux; i++) {
+		if (!c->mux->transport->read(c->mux))
+			break;
+	}
+	return c->state != was;
+}
+
 static void conn_timeout(void *arg)
 {
 	struct dap_cm_conn *c = arg;
@@ -135,7 +155,7 @@ static void conn_timeout(void *arg)
 		cm_conn_end(c, DAP_CM_DISCONNECTED, NULL);
 	else if (c->state == CM_LINGER)
 		cm_conn_drop(c, true);
-	else
+	else if (!answer_has_come(c))
 		c->role->timeout(c);
 }
 

@@ -93,6 +93,7 @@ struct cm_role {
 struct cm_transport {
 	void (*flush)(struct dap_cm_conn *c);
 	void (*leave)(struct dap_cm_conn *c);	/* see cm_mux_leave() */
+	bool (*read)(struct cm_mux *mux);	/* see cm_mux_read() */
 };
 
 struct cm_mux {

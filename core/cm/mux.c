@@ -190,7 +190,11 @@ static void queue_conn(struct dap_cm_conn *c)
 	}
 }
 
-static const struct cm_transport multiplexed = { .flush = queue_conn, .leave = cm_mux_leave };
+static const struct cm_transport multiplexed = {
+	.flush = queue_conn,
+	.leave = cm_mux_leave,
+	.read = cm_mux_read,
+};
 
 /* ---- Opening and closing a mux ---- */
 

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -285,4 +286,106 @@ Test(near, name__is_read_whole)
 	cr_assert_eq(at.v6.sin6_port, htons(80));
 	name.sun_path[0] = '/';
 	cr_assert_not(cm_local_parse(&name, head + 31, &at));
+}
+
+/* ---- A deadline that passes before a thread has read the answer ---- */
+
+/* Lets the deadline of the connection's state pass now. */
+static void time_passes(struct dap_cm_conn *c)
+{
+	cr_assert(cm_enter(c->generation));
+	cm_timer_set(&c->timer, 1);
+	cm_leave();
+}
+
+static void wait_for_message(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	cr_assert_eq(poll(&p, 1, SOON_MS), 1);
+}
+
+static int call_parent(int sock, void *arg)
+{
+	struct dap_cm_conn *c;
+	struct node n;
+
+	(void)arg;
+	node_open(&n, "127.0.0.1");
+	th_meet(sock);
+	if (node_connect(&n, QUAL, FOR_EVER, &c))
+		return 1;
+	SOON(n.established == 1);
+	th_meet(sock);
+	node_close(&n);
+	return 0;
+}
+
+/* This process stood still after its REP. The RTU has come in time, but a consumer that sleeps on the stream
+ * has not read it yet. */
+Test(near, accepted__deadline_passes_before_the_answer_is_read)
+{
+	struct th_child child;
+	int fd;
+
+	th_qual();
+	cr_assert_eq(th_spawn(&child, call_parent, NULL), 0);
+	node_open(&b, "127.0.0.1");
+	b.answer = NODE_HOLD;
+	node_listen(&b, QUAL);
+	th_meet(child.sock);
+	SOON(b.requests == 1);
+	fd = dap_cm_sleep_begin(b.cm);
+	cr_assert_eq(node_accept(&b), 0);
+	wait_for_message(fd);
+	time_passes(b.passive);
+	SOON(b.readies || b.ended);
+	cr_assert_eq(b.ended, 0);
+	dap_cm_sleep_end(b.cm, fd);
+	th_meet(child.sock);
+	cr_assert_eq(th_join(&child, SOON_MS), 0);
+	node_close(&b);
+}
+
+static int go_when_told(int sock, void *arg)
+{
+	struct node n;
+
+	(void)arg;
+	node_open(&n, "127.0.0.1");
+	n.no_go = true;
+	node_listen(&n, QUAL);
+	th_meet(sock);
+	SOON(n.readies == 1);
+	th_meet(sock);
+	th_meet(sock);
+	if (dap_cm_go(n.passive))
+		return 1;
+	th_meet(sock);
+	node_close(&n);
+	return 0;
+}
+
+Test(near, connect__deadline_passes_before_the_go_is_read)
+{
+	struct th_child child;
+	struct dap_cm_conn *c;
+	int fd;
+
+	th_qual();
+	cr_assert_eq(th_spawn(&child, go_when_told, NULL), 0);
+	node_open(&a, "127.0.0.1");
+	th_meet(child.sock);
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
+	th_meet(child.sock);
+	fd = dap_cm_sleep_begin(a.cm);
+	th_meet(child.sock);
+	wait_for_message(fd);
+	time_passes(c);
+	SOON(a.established || a.ended);
+	cr_assert_eq(a.ended, 0);
+	dap_cm_sleep_end(a.cm, fd);
+	th_meet(child.sock);
+	cr_assert_eq(th_join(&child, SOON_MS), 0);
+	node_close(&a);
 }
