@@ -101,6 +101,16 @@ static void unqueue_all_conns(struct cm_mux *mux)
 		unqueue_conn(mux, TAILQ_FIRST(&mux->out));
 }
 
+/* The peer has closed the mux, so it has read none of these messages: a request may be repeated. */
+static void fail_queued_conns(struct cm_mux *mux)
+{
+	struct dap_cm_conn *c;
+
+	TAILQ_FOREACH(c, &mux->out, out_link)
+		c->send_err = -ECONNRESET;
+	unqueue_all_conns(mux);
+}
+
 static void consume_sent(struct cm_mux *mux, size_t n)
 {
 	while (n) {
@@ -151,7 +161,7 @@ void cm_mux_flush(struct cm_mux *mux)
 		else if (errno == EAGAIN)
 			break;
 		else if (errno != EINTR)
-			unqueue_all_conns(mux);
+			fail_queued_conns(mux);
 	}
 	set_wants_out(mux, !TAILQ_EMPTY(&mux->out));
 }
@@ -229,7 +239,7 @@ static void mux_lose(struct cm_mux *mux, int err)
 	mux_close(mux);
 	while ((c = LIST_FIRST(&mux->conns)) != NULL) {
 		cm_mux_leave(c);
-		cm_conn_lost(c, err);
+		cm_conn_lost(c, err ? err : c->send_err);
 	}
 	cm_free_at_turn_end(&mux->err_conn->item);
 	cm_free_at_turn_end(&mux->item);

@@ -389,3 +389,49 @@ Test(near, connect__deadline_passes_before_the_go_is_read)
 	cr_assert_eq(th_join(&child, SOON_MS), 0);
 	node_close(&a);
 }
+
+static int close_stream_when_told(int sock, void *arg)
+{
+	struct node n;
+
+	(void)arg;
+	node_open(&n, "127.0.0.1");
+	node_listen(&n, QUAL);
+	th_meet(sock);
+	SOON(n.readies == 1);
+	th_meet(sock);
+	cm_limits.request_us = 1000;	/* also how long an idle stream stays open */
+	node_disconnect(&n, true);
+	SOON(!__atomic_load_n(&cm_loop.n_muxes, __ATOMIC_RELAXED));
+	cm_limits.request_us = 10000000;
+	th_meet(sock);
+	SOON(n.readies == 2);
+	th_meet(sock);
+	node_close(&n);
+	return 0;
+}
+
+/* This process stood still, and has not read yet that the peer has closed the idle stream. */
+Test(near, connect__by_a_stream_that_the_peer_has_closed_tries_again)
+{
+	struct dap_cm_conn *c, *again;
+	struct th_child child;
+	int fd;
+
+	th_qual();
+	cr_assert_eq(th_spawn(&child, close_stream_when_told, NULL), 0);
+	node_open(&a, "127.0.0.1");
+	th_meet(child.sock);
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
+	SOON(a.established == 1);
+	fd = dap_cm_sleep_begin(a.cm);
+	th_meet(child.sock);
+	th_meet(child.sock);
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &again), 0);
+	dap_cm_sleep_end(a.cm, fd);
+	SOON(a.established == 2 || a.why[DAP_CM_NON_PEER_REJECTED]);
+	cr_assert_eq(a.established, 2);
+	th_meet(child.sock);
+	cr_assert_eq(th_join(&child, SOON_MS), 0);
+	node_close(&a);
+}
