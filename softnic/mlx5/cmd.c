@@ -156,6 +156,16 @@ static bool ends_traffic(uint16_t opcode)
 	return opcode == CMD_DESTROY_CQ || opcode == CMD_DESTROY_QP || opcode == CMD_2ERR_QP;
 }
 
+/* A peer may have made a link, and sent by it, that this device has not noticed yet. */
+static void handle_traffic(struct sn_nic *nic)
+{
+	enum { DRIVES = 64 };
+
+	sn_fabric_serve(nic);
+	for (int i = 0; i < DRIVES && sn_drive(nic); i++)
+		;
+}
+
 /* Is this the n-th command with the opcode in the fault script? */
 static bool is_injected(struct sn_nic *nic, uint16_t opcode)
 {
@@ -190,7 +200,7 @@ static uint8_t execute_command(struct sn_cmd *c)
 	if (status)
 		return status;
 	if (ends_traffic(opcode))
-		sn_drive(c->nic);
+		handle_traffic(c->nic);
 	status = e->fn(c);
 	if (!status)
 		sn_uctx_record(c);

@@ -356,8 +356,13 @@ bool sn_fabric_arm(struct sn_nic *nic)
 
 void sn_fabric_disarm(struct sn_nic *nic)
 {
-	for (unsigned int i = 0; i < nic->ports && nic->port[i].fabric; i++) {
+	for (unsigned int i = 0; i < nic->ports && nic->port[i].fabric; i++)
 		sn_fab_awake(nic->port[i].fabric->fab);
+	sn_fabric_serve(nic);
+}
+
+void sn_fabric_serve(struct sn_nic *nic)
+{
+	for (unsigned int i = 0; i < nic->ports && nic->port[i].fabric; i++)
 		sn_fab_service(nic->port[i].fabric->fab);
-	}
 }

@@ -40,6 +40,8 @@ int sn_fabric_fd(struct sn_nic *nic, unsigned int port);
 /* From now on peers must wake this device through its fd. False: a packet has already arrived. */
 bool sn_fabric_arm(struct sn_nic *nic);
 void sn_fabric_disarm(struct sn_nic *nic);	/* also drains the fd */
+/* Notices new links and dead peers now, and not at a later poll. */
+void sn_fabric_serve(struct sn_nic *nic);
 
 /* functions of rc.c */
 int sn_rc_create(struct sn_qp *qp);		/* called by CREATE_QP; returns 0 or -ENOMEM */

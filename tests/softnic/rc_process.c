@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "softnic/mlx5/prm.h"
 #include "tests/harness/harness.h"
 #include "tests/softnic/rc_rig.h"
 
@@ -115,6 +116,51 @@ Test(rc_process, stopped_target__continues, .timeout = 60)
 	cr_assert_eq(rig_wait(&rig, NULL).op, 0);
 	cr_assert_eq(th_meet(child.sock), 0);
 	cr_assert_eq(th_join(&child, 5000), 0);
+	rig_close(&rig);
+}
+
+/* Sends before its peer does, so it makes a link of its own. Answers a request, and refuses the next one. */
+static int calls_first(int sock, void *arg)
+{
+	(void)arg;
+	meet_parent(sock);
+	rig_post_ring(&qp, &(struct rig_wr){.op = RIG_WRITE, .va = rig.data, .len = 8,
+					    .raddr = peer.data, .rkey = peer.key});
+	th_meet(sock);
+	th_meet(sock);
+	cr_assert(TH_WITHIN(20000, rig_event(&rig) == 0x11));
+	th_meet(sock);
+	th_meet(sock);
+	rig_close(&rig);
+	return 0;
+}
+
+/* The peer's answers are in a link that this device has not noticed yet. A wire has no such links. */
+Test(rc_process, qp_to_error__after_answers_by_a_new_link_completes_the_requests, .timeout = 60)
+{
+	struct rig_peer self;
+
+	cr_assert_eq(th_spawn(&child, calls_first, NULL), 0);
+	rig_open(&rig, SOFTNIC_NO_THREAD, 0);
+	rig_qp(&rig, &qp);
+	self = rig_peer(&qp);
+	cr_assert_eq(th_recv(child.sock, &peer, sizeof(peer)), 0);
+	cr_assert_eq(th_send(child.sock, &self, sizeof(self)), 0);
+	rig_connect_to(&qp, &peer, NULL);
+	cr_assert_eq(th_meet(child.sock), 0);
+	cr_assert_eq(th_meet(child.sock), 0);
+	rig_post(&qp, &(struct rig_wr){.op = RIG_READ, .va = rig.data, .len = 8, .raddr = peer.data,
+				       .rkey = peer.key});
+	rig_post_ring(&qp, &(struct rig_wr){.op = RIG_WRITE, .va = rig.data, .len = 8,
+					    .raddr = peer.data, .rkey = peer.key ^ 1});
+	cr_assert_eq(th_meet(child.sock), 0);
+	cr_assert_eq(th_meet(child.sock), 0);
+	rig_qp_to(&qp, CMD_2ERR_QP);
+	cr_assert_eq(rig_wait(&rig, NULL).syndrome, 0);
+	cr_assert_eq(rig_wait(&rig, NULL).syndrome, 0x13);
+	cr_assert_eq(th_meet(child.sock), 0);
+	cr_assert_eq(th_join(&child, 5000), 0);
+	rig_expect_violations(&rig, "");
 	rig_close(&rig);
 }
 
