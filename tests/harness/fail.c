@@ -48,6 +48,7 @@ unsigned long th_fail_count(void)
 unsigned long th_fail_stop(void)
 {
 	atomic_store(&armed, 0);
+	starter = false;
 	return th_fail_count();
 }
 
@@ -56,7 +57,7 @@ unsigned long th_fail_stop(void)
 /* The address sanitizer allocates when a thread starts, and aborts if that fails. */
 static bool spared(void)
 {
-	return TH_ASAN && !starter;
+	return (TH_ASAN || atomic_load(&armed) & TH_FAIL_MINE) && !starter;
 }
 
 static bool fails(unsigned int kind)

@@ -172,11 +172,12 @@ void th_aside_end(struct th_aside *a);
 
 /* Allocations that fail */
 
-enum th_fail { TH_FAIL_HEAP = 1, TH_FAIL_MMAP = 2, TH_FAIL_ON = 4 };
+enum th_fail { TH_FAIL_HEAP = 1, TH_FAIL_MMAP = 2, TH_FAIL_ON = 4, TH_FAIL_MINE = 8 };
 
 /*
  * From here to th_fail_stop the n-th (from 1) allocation of these kinds fails, once, in any thread and
- * library of this process; with TH_FAIL_ON all later ones fail, too. n = 0 only counts.
+ * library of this process; with TH_FAIL_ON all later ones fail, too, and with TH_FAIL_MINE only those of this
+ * thread count. n = 0 only counts.
  */
 void th_fail_start(unsigned int kinds, unsigned long n);
 /* Returns the number of allocations so far. The n-th one has failed if the number is at least n. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Processes and threads that make the calls of a walk, one command at a time for each thread. */
 #include <errno.h>
-#include <signal.h>
 #include <sys/socket.h>
 
+#include "tests/harness/harness.h"
 #include "tests/walk/walk.h"
 
 #define H(n)   handle_at(c->a[n])
@@ -72,7 +72,11 @@ static void *serve(void *arg)
 
 		if (!a.again) {
 			memset(&out, 0, sizeof(out));
+			if (c.fail)
+				th_fail_start(TH_FAIL_HEAP | TH_FAIL_MMAP | TH_FAIL_MINE, c.fail);
 			make_call(&c);
+			if (c.fail)
+				th_fail_stop();
 			a.o = out;
 		}
 		if (send(fd, &a, sizeof(a), MSG_NOSIGNAL) != sizeof(a))
@@ -150,16 +154,52 @@ void agents_stop(struct agents *a)
 	for (int p = 0; p < PROCS; p++) {
 		for (int t = 0; t < THREADS; t++)
 			close(a->fd[p][t]);
-		kill(a->pid[p], SIGKILL);
-		waitpid(a->pid[p], NULL, 0);
+		agent_kill(a, p);
 	}
 	free(a);
 }
 
+void agent_kill(struct agents *a, int process)
+{
+	if (!a->pid[process])
+		return;
+	kill(a->pid[process], SIGKILL);
+	waitpid(a->pid[process], NULL, 0);
+	a->pid[process] = 0;
+}
+
+static void signal_process(pid_t pid, int number)
+{
+	if (pid)
+		kill(pid, number);
+}
+
+/* The other process is stopped, and goes on after a while. */
+static void pause_processes(pid_t self, pid_t other, enum pause pause)
+{
+	enum { MOMENT_MS = 5, LONG_MS = 11000 };
+
+	poll(NULL, 0, pause == LONG_STOP ? LONG_MS : MOMENT_MS);
+	if (pause == TURNS) {
+		signal_process(self, SIGSTOP);
+		signal_process(other, SIGCONT);
+		poll(NULL, 0, MOMENT_MS);
+		signal_process(self, SIGCONT);
+	}
+	signal_process(other, SIGCONT);
+}
+
 void agent_send(struct agents *a, const struct call *c)
 {
-	if (send(a->fd[c->proc][c->thread], c, sizeof(*c), MSG_NOSIGNAL) != sizeof(*c))
-		return; /* the process is gone; agent_receive() reports that */
+	pid_t self = a->pid[c->proc], other = a->pid[!c->proc];
+	ssize_t sent;
+
+	if (c->pause)
+		signal_process(other, SIGSTOP);
+	sent = send(a->fd[c->proc][c->thread], c, sizeof(*c), MSG_NOSIGNAL);
+	(void)sent; /* if the process is gone, agent_receive() reports that */
+	if (c->pause)
+		pause_processes(self, other, c->pause);
 }
 
 int agent_receive(struct agents *a, const struct call *c, struct outcome *o, int limit_ms, const char **why)

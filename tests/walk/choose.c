@@ -359,6 +359,21 @@ bool world_call(int i, struct call *c)
 	return true;
 }
 
+/* calls in which an allocation may fail: they leave everything as it was */
+static const bool may_fail[OPS] = {
+	[PZ_CREATE] = true,  [EVD_CREATE] = true,     [EVD_RESIZE] = true, [EVD_MODIFY_CNO] = true,
+	[CNO_CREATE] = true, [LMR_CREATE] = true,     [RMR_CREATE] = true, [EP_CREATE] = true,
+	[EP_CONNECT] = true, [PSP_CREATE] = true,     [CR_ACCEPT] = true,
+};
+
+static void choose_faults(struct chooser *ch, struct call *c)
+{
+	if (ch->pauses && one_in(ch, 8))
+		c->pause = one_in(ch, 2) ? OTHER_STOPS : TURNS;
+	if (ch->faults && may_fail[c->op] && one_in(ch, 4))
+		c->fail = (uint8_t)(1 + below(ch, 12));
+}
+
 static enum op choose_op(struct chooser *ch)
 {
 	int total = 0, n, op;
@@ -382,6 +397,22 @@ static void choose_once(struct chooser *ch, const struct model *m, struct call *
 	c->background = c->op == EVD_WAIT && one_in(ch, 4);
 	if (c->background)
 		c->a[1] = -1;
+	choose_faults(ch, c);
+}
+
+static bool choose_death(struct chooser *ch, const struct model *m, struct call *c)
+{
+	*c = (struct call){.op = DIE, .proc = (uint8_t)below(ch, PROCS)};
+	return model_may(m, c);
+}
+
+static bool accepts(const struct model *m, const struct call *c)
+{
+	int peer[2];
+
+	return c->op == CR_ACCEPT && model_kind(m, c->proc, c->a[0]) == CR &&
+	       model_live(m, c->proc, c->a[0]) &&
+	       model_states(m, c->proc, c->a[1], peer) == 1u << DAT_EP_STATE_UNCONNECTED;
 }
 
 void choose(struct chooser *ch, const struct model *m, struct call *c)
@@ -390,6 +421,8 @@ void choose(struct chooser *ch, const struct model *m, struct call *c)
 		while (model_kind(m, p, ch->next[p]) != NONE)
 			ch->next[p]++;
 	}
+	if (!ch->death-- && choose_death(ch, m, c))
+		return;
 	for (int tries = 0; tries < 200; tries++) {
 		choose_once(ch, m, c);
 		if (model_may(m, c))
@@ -398,5 +431,10 @@ void choose(struct chooser *ch, const struct model *m, struct call *c)
 	if (!model_may(m, c)) {
 		*c = (struct call){.op = PZ_QUERY};
 		choose_handles(ch, m, c);
+	}
+	if (ch->slow && accepts(m, c)) {
+		c->pause = LONG_STOP;
+		c->fail = 0;
+		ch->slow = false;
 	}
 }

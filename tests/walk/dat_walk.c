@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * dat_walk: random calls of DAT by two processes of two threads, judged by a model. A mismatch is shrunk to
- * few calls, which are printed as a C program.
+ * few calls, which are printed as a C program. With faults, the results are still those of the model.
  */
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
-#include <signal.h>
+#include <sys/resource.h>
 
 #include "tests/walk/walk.h"
 
@@ -18,7 +18,9 @@ struct walk {
 	struct model *m;
 	struct call waits[PROCS][THREADS]; /* calls that run in the background */
 	bool waiting[PROCS][THREADS];
-	const char *why;
+	uint64_t seed;
+	bool pauses;
+	const char *why, *params;
 	char outcome[200];
 };
 
@@ -36,6 +38,8 @@ static void tell_call(const struct call *c, const char *outcome)
 	fprintf(stderr, "%d.%d %s", c->proc, c->thread, op_names[c->op]);
 	for (int i = 0; op_args[c->op][i]; i++)
 		fprintf(stderr, " %c%d", op_args[c->op][i], c->a[i]);
+	if (c->pause || c->fail)
+		fprintf(stderr, " (pause %d, failing allocation %d)", c->pause, c->fail);
 	fprintf(stderr, "%s: %s\n", c->background ? " (background)" : "", outcome);
 }
 
@@ -84,6 +88,13 @@ static bool collect(struct walk *w, struct call *failed)
 	return true;
 }
 
+static void end_process(struct walk *w, int process)
+{
+	agent_kill(w->agents, process);
+	model_die(w->m, process);
+	memset(w->waiting[process], 0, sizeof(w->waiting[process]));
+}
+
 /* Makes a call. Returns 1: it was made; 0: it was left out; negative: a mismatch, at *failed. */
 static int make_step(struct walk *w, struct call *c, struct call *failed)
 {
@@ -93,6 +104,10 @@ static int make_step(struct walk *w, struct call *c, struct call *failed)
 	if (w->waiting[c->proc][c->thread] || !model_may(w->m, c))
 		return 0;
 	model_plan(w->m, c);
+	if (c->op == DIE) {
+		end_process(w, c->proc);
+		return collect(w, failed) ? 1 : -1;
+	}
 	agent_send(w->agents, c);
 	if (c->background) {
 		model_begin_wait(w->m, c);
@@ -115,6 +130,8 @@ static bool walk_begin(struct walk *w)
 	memset(w->waiting, 0, sizeof(w->waiting));
 	fill_memory(w->shared);
 	w->why = NULL;
+	if (w->shared->faults)
+		w->params = faults_begin(w->shared->ia, w->seed);
 	w->m = model_new(w->shared);
 	w->agents = agents_start(w->shared);
 	for (int i = 0; world_call(i, &c); i++) {
@@ -159,10 +176,21 @@ static int finish(struct walk *w, struct list *made)
 	return 0;
 }
 
-/* Runs a new walk from this seed. Negative: a mismatch. */
-static int walk_seed(struct walk *w, uint64_t seed, int steps, struct list *made)
+/* With faults, a process dies in every other walk. With pauses, one is stopped for long in one of 32. */
+enum { DEATH_EACH = 2, SLOW_EACH = 32, NEVER = MAX_CALLS };
+
+/* Runs a new walk. Negative: a mismatch. */
+static int walk_seed(struct walk *w, int steps, struct list *made)
 {
-	struct chooser ch = {.random = seed * 0x9E3779B97F4A7C15ULL + 88172645463325252ULL, .next = {1, 1}};
+	bool faults = w->shared->faults;
+	struct chooser ch = {
+		.random = w->seed * 0x9E3779B97F4A7C15ULL + 88172645463325252ULL,
+		.next = {1, 1},
+		.faults = faults,
+		.pauses = w->pauses,
+		.slow = w->pauses && w->seed % SLOW_EACH == 0,
+		.death = faults && w->seed % DEATH_EACH ? steps * 2 / 3 : NEVER,
+	};
 	struct call failed;
 	int err = 0;
 
@@ -252,7 +280,7 @@ static void report(struct walk *w, const char *path, struct list *calls, const c
 	static struct list made;
 	int tries = 0;
 
-	patience_ms = SHRINK_PATIENCE_MS;
+	patience_ms = w->shared->faults || w->pauses ? FAULTS_PATIENCE_MS : SHRINK_PATIENCE_MS;
 	shrink(w, calls, why);
 	verbose = true;
 	while (!fails(w, calls, &made, why)) {
@@ -263,17 +291,33 @@ static void report(struct walk *w, const char *path, struct list *calls, const c
 		return;
 	}
 	printf("%d calls: %s\n", made.n, w->why);
-	print_program(path, w->shared, made.c, made.n, w->why, w->outcome, w->m);
+	print_program(path, w->shared, made.c, made.n, w->why, w->outcome, w->m, w->params);
 	printf("program: %s\n", path);
 	walk_end(w);
 }
 
 /* ---- Options ---- */
 
+static const char *mode_name(const struct walk *w)
+{
+	return w->shared->faults ? ", faults" : w->pauses ? ", pauses" : "";
+}
+
+/* Returns the CPU time of this process, or of those that it started. */
+static double cpu_seconds(int who)
+{
+	struct rusage used;
+
+	getrusage(who, &used);
+	return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+	       (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+}
+
 static void usage(void)
 {
 	fprintf(stderr,
-		"Usage: dat_walk [-i IA] [-s SEED] [-n WALKS] [-c CALLS] [-m MINUTES] [-o FILE] [-kqv]\n"
+		"Usage: dat_walk [-i IA] [-s SEED] [-n WALKS] [-c CALLS] [-m MINUTES] [-o FILE] "
+		"[-fkpqv]\n"
 		"Random calls by two processes of two threads, judged by a model of DAT.\n"
 		"  -i IA       adapter; default soft-mlx5-0\n"
 		"  -s SEED     seed of the first walk; each further walk has the next number; default 1\n"
@@ -281,7 +325,10 @@ static void usage(void)
 		"  -c CALLS    number of calls in a walk; default 300\n"
 		"  -m MINUTES  walks for MINUTES, and ignores -n\n"
 		"  -o FILE     file for the program that shows a mismatch; default walk.c\n"
+		"  -f, --faults  packets are lost, repeated and reordered; allocations fail; a process\n"
+		"              dies; and pauses\n"
 		"  -k          keeps a mismatch as it is: no shrinking, no program\n"
+		"  -p, --pauses  a process is stopped for a moment now and then, as on a busy machine\n"
 		"  -q          waits half a second, not 20 s, for an event that must come\n"
 		"  -v          prints each call\n");
 	exit(2);
@@ -289,15 +336,17 @@ static void usage(void)
 
 int main(int argc, char **argv)
 {
+	static const struct option names[] = {
+		{"faults", no_argument, NULL, 'f'}, {"pauses", no_argument, NULL, 'p'}, {0}};
 	static struct list made;
 	struct walk w = {0};
 	const char *ia = "soft-mlx5-0", *path = "walk.c";
 	long seed = 1, walks = 1, calls = 300, minutes = 0, total = 0, i;
-	bool keep = false;
+	bool keep = false, faults = false;
 	int64_t end;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "i:s:n:c:m:o:kqv")) != -1) {
+	while ((opt = getopt_long(argc, argv, "i:s:n:c:m:o:fkpqv", names, NULL)) != -1) {
 		switch (opt) {
 		case 'i':
 			ia = optarg;
@@ -317,8 +366,14 @@ int main(int argc, char **argv)
 		case 'o':
 			path = optarg;
 			break;
+		case 'f':
+			faults = w.pauses = true;
+			break;
 		case 'k':
 			keep = true;
+			break;
+		case 'p':
+			w.pauses = true;
 			break;
 		case 'q':
 			patience_ms = SHRINK_PATIENCE_MS;
@@ -339,6 +394,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	snprintf(w.shared->ia, sizeof(w.shared->ia), "%s", ia);
+	w.shared->faults = faults;
 	w.shared->qual = 0x5700000000 + ((uint64_t)getpid() << 4);
 	end = now_ms() + minutes * 60000;
 	for (i = 0; minutes ? now_ms() < end : i < walks; i++) {
@@ -346,13 +402,15 @@ int main(int argc, char **argv)
 		int err;
 
 		made.n = 0;
+		w.seed = (uint64_t)(seed + i);
 		/* Another program may use a qualifier, so the next ones are tried. */
 		while (!walk_begin(&w) && !w.why)
 			walk_end(&w);
-		err = w.why ? -1 : walk_seed(&w, (uint64_t)(seed + i), (int)calls, &made);
+		err = w.why ? -1 : walk_seed(&w, (int)calls, &made);
 		total += made.n;
 		if (err) {
-			printf("%s, seed %ld: mismatch after %d calls: %s\n", ia, seed + i, made.n, w.why);
+			printf("%s%s, seed %ld: mismatch after %d calls: %s\n", ia,
+			       mode_name(&w), seed + i, made.n, w.why);
 			printf("outcome: %s\n", w.outcome);
 			fflush(stdout);
 			snprintf(why, sizeof(why), "%s", w.why);
@@ -363,6 +421,8 @@ int main(int argc, char **argv)
 		}
 		walk_end(&w);
 	}
-	printf("%s, seeds %ld to %ld: %ld calls, no mismatch\n", ia, seed, seed + i - 1, total);
+	printf("%s%s, seeds %ld to %ld: %ld calls, %.0f s of CPU time, no mismatch\n", ia,
+	       mode_name(&w), seed, seed + i - 1, total,
+	       cpu_seconds(RUSAGE_SELF) + cpu_seconds(RUSAGE_CHILDREN));
 	return 0;
 }

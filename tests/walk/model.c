@@ -9,6 +9,7 @@ struct model *model_new(const struct shared *s)
 	m->s = s;
 	/* an EFA keeps messages for which no receive has been posted yet */
 	m->eager = strstr(s->ia, "efa");
+	m->lossy = s->faults;
 	m->bad_at = -1;
 	memcpy(m->shadow, s->mem, sizeof(m->shadow));
 	for (int p = 0; p < PROCS; p++) {
@@ -544,6 +545,7 @@ static void judge_call(struct model *m, const struct call *c, const struct outco
 	case GET_HANDLE_TYPE: judge_type(m, c, o); break;
 	case SET_CONSUMER_CONTEXT:
 	case GET_CONSUMER_CONTEXT: judge_context(m, c, o); break;
+	case DIE:
 	case OPS: break;
 	}
 }
@@ -563,8 +565,10 @@ static void judge_subtype(struct model *m, const struct call *c, unsigned states
 bool model_judge(struct model *m, const struct call *c, const struct outcome *o)
 {
 	const struct obj *ep = at(m, c->proc, c->a[c->op == RMR_BIND ? 2 : c->op == CR_ACCEPT ? 1 : 0]);
-	unsigned states = ep && ep->kind == EP ? ep->states : 0;
+	unsigned states;
 
+	let_attempts_time_out(m);
+	states = ep && ep->kind == EP ? ep->states : 0;
 	judge_call(m, c, o);
 	judge_subtype(m, c, states, o);
 	return !m->why[0];

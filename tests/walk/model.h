@@ -35,9 +35,10 @@ struct queue {
 	bool failed;
 };
 
+/* If ESTABLISHED and another event may come, an event that follows comes only after ESTABLISHED. */
 struct conn_event {
 	uint32_t allowed; /* bit mask of the event numbers that may come, apart from the stream's own */
-	int private_size;
+	int private_size; /* of ESTABLISHED; other events have no private data */
 };
 
 enum { TO_RECV, TO_REQUEST, TO_CONNECT };
@@ -61,6 +62,7 @@ struct obj {
 	int evd[3], peer_process, peer, dtos, qual;
 	bool ended;
 	bool late; /* a transfer has failed, but no failed completion has been dequeued yet */
+	int64_t accepted; /* time of the call of dat_cr_accept for this connection */
 	struct queue *recv, *request;
 	struct conn_event conn[4];
 	int conn_n;
@@ -75,6 +77,9 @@ struct obj {
 struct model {
 	const struct shared *s;
 	bool eager; /* a send may complete before the peer has posted a receive */
+	bool lossy; /* packets are lost, so a request may be flushed although the peer has executed it */
+	bool dead[PROCS];
+	int64_t begun; /* time at which the last call began */
 	struct obj objs[PROCS][SLOTS];
 	uint8_t shadow[PROCS][BYTES];
 	uint8_t busy[PROCS][BYTES]; /* number of outstanding transfers that use each byte */
@@ -111,9 +116,6 @@ bool range_free(const struct model *m, int process, int off, int len);
 void fill_shadow(struct model *m, const struct call *c, int n, int off, int len, int cookie);
 void queue_work(struct model *m, int process, struct obj *ep, struct queue *q, const struct work *w);
 void run_requests(struct model *m, int process, struct obj *ep);
-void end_connection(struct model *m, int process, struct obj *ep, uint32_t here, uint32_t there,
-		    bool abrupt);
-void end_twice(struct model *m, struct obj *ep);
 void drop_work(struct model *m, int process, struct queue *q);
 void complete_work(struct model *m, int process, const struct obj *ep, struct queue *q, struct work *w,
 		   DAT_DTO_COMPLETION_STATUS status);
@@ -122,6 +124,14 @@ bool key_again(const struct model *m, int process, int slot, bool remote);
 bool request_may(const struct model *m, const struct obj *ep);
 bool post_may(const struct model *m, const struct call *c);
 int evd_load(const struct model *m, int process, int evd);
+
+/* functions of model_end.c: the end of a connection, an attempt or a process */
+void end_connection(struct model *m, int process, struct obj *ep, uint32_t here, uint32_t there,
+		    bool abrupt);
+void end_twice(struct model *m, struct obj *ep);
+bool may_fail_to_connect(const struct obj *ep);
+void fail_to_connect(struct model *m, struct obj *ep);
+void let_attempts_time_out(struct model *m);
 
 /* functions of model_event.c: events */
 bool mismatch(struct model *m, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -268,6 +268,8 @@ void judge_accept(struct model *m, const struct call *c, const struct outcome *o
 	ep->peer_process = peer->process;
 	peer->peer = ep->slot;
 	peer->peer_process = ep->process;
+	/* If memory was short, the attempt may fail at any time. */
+	ep->accepted = peer->accepted = c->fail ? 0 : m->begun;
 	ep->conn[ep->conn_n++] = (struct conn_event){CONN(ESTABLISHED), 0};
 	peer->conn[peer->conn_n++] = (struct conn_event){CONN(ESTABLISHED), c->a[2]};
 }

@@ -127,6 +127,9 @@ static void settle(struct model *m, int process, const struct obj *ep, struct wo
 	}
 	if (w->kind == WRITE && success) {
 		store_remote(m, w);
+	} else if (m->lossy && w->kind == WRITE && !w->visible) {
+		/* A packet that was delayed may still come, so these bytes are not used again. */
+		w->visible = true;
 	} else if ((w->kind == WRITE || w->kind == READ) && !w->visible) {
 		range_hold(m, w->process, w->at, w->len, -1);
 		/* A refused write of one segment changes no byte. */
@@ -235,15 +238,15 @@ bool key_again(const struct model *m, int process, int slot, bool remote)
 static void fail_request(struct model *m, int process, struct obj *ep, int i, uint32_t allowed)
 {
 	ep->request->w[i].done = true;
-	/* The peer may end the connection before the answer arrives. */
-	ep->request->w[i].allowed = allowed | STATUS(ERR_FLUSHED);
+	/* The peer may end the connection before the answer arrives, or the answer is lost. */
+	ep->request->w[i].allowed = allowed | STATUS(ERR_FLUSHED) | (m->lossy ? STATUS(ERR_TRANSPORT) : 0);
 	ep->request->w[i].cause = true;
 	for (int k = i + 1; k < ep->request->n; k++) {
 		ep->request->w[k].done = true;
 		ep->request->w[k].allowed =
 			STATUS(ERR_FLUSHED) | (ep->request->w[k].maybe ? STATUS(SUCCESS) : 0);
 	}
-	end_connection(m, process, ep, CONN(BROKEN), CONN(BROKEN) | CONN(DISCONNECTED), false);
+	end_connection(m, process, ep, CONN(BROKEN), CONN(BROKEN) | CONN(DISCONNECTED), m->lossy);
 	ep->late = true;
 	if (peer_of(m, ep))
 		peer_of(m, ep)->late = true;
@@ -347,60 +350,6 @@ void run_requests(struct model *m, int process, struct obj *ep)
 	}
 }
 
-/* ---- The end of a connection ---- */
-
-/* Requests that were done before this endpoint's request failed keep their success. */
-static void end_queue(struct queue *q, bool keep, uint32_t also)
-{
-	for (int i = 0; i < q->n; i++) {
-		struct work *w = &q->w[i];
-
-		if (!w->done)
-			w->allowed = STATUS(ERR_FLUSHED) | also | (w->maybe ? STATUS(SUCCESS) : 0);
-		else if (!keep)
-			w->allowed |= STATUS(ERR_FLUSHED) | also;
-		w->done = true;
-	}
-}
-
-/* here and there: the events that the two sides may get */
-void end_connection(struct model *m, int process, struct obj *ep, uint32_t here, uint32_t there,
-		    bool abrupt)
-{
-	struct obj *peer = peer_of(m, ep);
-	uint32_t retried = STATUS(ERR_TRANSPORT);
-
-	(void)process;
-	ep->ended = true;
-	end_queue(ep->request, !abrupt, 0);
-	end_queue(ep->recv, false, 0);
-	if (here)
-		ep->conn[ep->conn_n++] = (struct conn_event){here, 0};
-	ep->states |= STATE(DISCONNECTED);
-	if (!peer || peer->ended)
-		return;
-	peer->ended = true;
-	end_queue(peer->request, false, retried);
-	end_queue(peer->recv, !abrupt, 0);
-	peer->conn[peer->conn_n++] = (struct conn_event){there, 0};
-	peer->states |= STATE(DISCONNECTED);
-}
-
-/* The connection ends a second time before the first end has been seen. Any transfer may be
- * flushed. */
-void end_twice(struct model *m, struct obj *ep)
-{
-	struct obj *sides[] = {ep, peer_of(m, ep)};
-
-	for (int i = 0; i < 2 && sides[i]; i++) {
-		end_queue(sides[i]->request, false, STATUS(ERR_TRANSPORT));
-		end_queue(sides[i]->recv, false, 0);
-		if (sides[i]->conn_n)
-			sides[i]->conn[sides[i]->conn_n - 1].allowed |= CONN(DISCONNECTED);
-	}
-	end_late(m, ep);
-}
-
 void queue_work(struct model *m, int process, struct obj *ep, struct queue *q, const struct work *w)
 {
 	struct work *to = &q->w[q->n++];
@@ -414,7 +363,7 @@ void queue_work(struct model *m, int process, struct obj *ep, struct queue *q, c
 		range_hold(m, w->process, w->at, w->len, 1);
 	if (!ep)
 		return;
-	if (ep->states & STATE(DISCONNECTED)) {
+	if (ep->states == STATE(DISCONNECTED)) {
 		to->done = true;
 		to->allowed = STATUS(ERR_FLUSHED);
 		return;

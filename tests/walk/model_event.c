@@ -24,19 +24,23 @@ struct obj *peer_of(struct model *m, const struct obj *ep)
 /*
  * A silent request has an event only if it fails. The provider detects a failed transfer when its
  * completion is dequeued at either side. Until then, the other effects of the failure may or may not have
- * come.
+ * come. Posts up to the failed one complete in any case.
  */
 static void count_queue(const struct obj *ep, const struct queue *q, int *certain, int *possible)
 {
+	int cause = q->n - 1;
 	bool sure = true;
 
-	for (int i = 0; i < q->n && (q->w[i].done || q->w[i].maybe); i++) {
+	while (cause >= 0 && !q->w[cause].cause)
+		cause--;
+
+	for (int i = 0; i < q->n && (q->w[i].done || q->w[i].maybe || may_fail_to_connect(ep)); i++) {
 		const struct work *w = &q->w[i];
 
 		if (w->reported)
 			continue;
 		sure &= w->done;
-		sure &= !ep->late || w->cause || !(w->allowed & STATUS(ERR_FLUSHED));
+		sure &= !ep->late || i <= cause || !(w->allowed & STATUS(ERR_FLUSHED));
 		if (sure && (!w->silent || !(w->allowed & STATUS(SUCCESS))))
 			(*certain)++;
 		if (!w->silent || w->allowed != STATUS(SUCCESS))
@@ -53,6 +57,14 @@ void end_late(struct model *m, struct obj *ep)
 		peer->late = false;
 }
 
+/* A process that has died may not have sent its request. */
+static void count_requests(const struct model *m, const struct obj *psp, int *certain, int *possible)
+{
+	for (int i = 0; i < psp->crs_n; i++)
+		*certain += !m->dead[psp->crs[i].process];
+	*possible += psp->crs_n;
+}
+
 void count_events(const struct model *m, int process, int evd, int *certain, int *possible)
 {
 	int sure = m->objs[process][evd].se_n;
@@ -62,13 +74,13 @@ void count_events(const struct model *m, int process, int evd, int *certain, int
 		const struct obj *o = &m->objs[process][i];
 
 		if (o->kind == PSP && o->evd[0] == evd)
-			sure += o->crs_n;
+			count_requests(m, o, certain, possible);
 		if (o->kind != EP || !o->live)
 			continue;
 		if (o->evd[TO_CONNECT] == evd)
 			*possible += o->conn_n;
 		if (o->evd[TO_CONNECT] == evd && !o->late)
-			*certain += o->conn_n;
+			*certain += may_fail_to_connect(o) ? 1 : o->conn_n;
 		if (o->evd[TO_RECV] == evd)
 			count_queue(o, o->recv, certain, possible);
 		if (o->evd[TO_REQUEST] == evd)
@@ -117,6 +129,8 @@ static bool judge_work(struct model *m, const struct call *c, struct obj *ep, st
 	DAT_DTO_COMPLETION_STATUS status = (DAT_DTO_COMPLETION_STATUS)o->v[2];
 	int expected = w->kind == RECV ? w->length : w->len;
 
+	if (status == DAT_DTO_ERR_FLUSHED && may_fail_to_connect(ep))
+		fail_to_connect(m, ep);
 	if (!w->done && !w->maybe)
 		return mismatch(m, "the post with cookie %d cannot have completed", w->cookie);
 	if (!(w->allowed & (1u << status)))
@@ -199,6 +213,7 @@ static bool judge_request(struct model *m, const struct call *c, const struct ou
 		cr->kind = CR;
 		cr->live = true;
 		cr->crs[0] = psp->crs[0];
+		cr->aborted = m->dead[cr->crs[0].process];
 		cr->context = 0;
 	}
 	psp->crs_n--;
@@ -209,6 +224,7 @@ static bool judge_request(struct model *m, const struct call *c, const struct ou
 static bool judge_connection(struct model *m, const struct call *c, const struct outcome *o)
 {
 	struct obj *ep = find(m, c->proc, (int)o->v[0], EP);
+	bool established = o->event == DAT_CONNECTION_EVENT_ESTABLISHED;
 	struct conn_event next;
 	uint8_t bytes[64] = {0};
 
@@ -219,16 +235,21 @@ static bool judge_connection(struct model *m, const struct call *c, const struct
 	if (!(next.allowed & (1u << (o->event & 0xf))))
 		return mismatch(m, "event 0x%x of endpoint %d; allowed is the mask 0x%x", o->event,
 				ep->slot, next.allowed);
+	if (!established && may_fail_to_connect(ep)) {
+		fail_to_connect(m, ep);
+		ep->conn_n = 1;
+		next.private_size = 0;
+	}
 	if (o->v[1] != next.private_size)
 		return mismatch(m, "%lld bytes of private data came to endpoint %d instead of %d",
 				(long long)o->v[1], ep->slot, next.private_size);
 	private_data(next.private_size, bytes);
 	if (o->v[2] != sum_of(bytes, next.private_size))
 		return mismatch(m, "endpoint %d got other private data than was sent", ep->slot);
-	if (ep->late && o->event != DAT_CONNECTION_EVENT_ESTABLISHED)
+	if (ep->late && !established)
 		end_late(m, ep);
 	memmove(ep->conn, ep->conn + 1, sizeof(ep->conn[0]) * (size_t)--ep->conn_n);
-	if (o->event == DAT_CONNECTION_EVENT_ESTABLISHED)
+	if (established)
 		ep->states = ep->ended ? STATE(CONNECTED) | STATE(DISCONNECTED) : STATE(CONNECTED);
 	else
 		ep->states = STATE(DISCONNECTED);

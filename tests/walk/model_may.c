@@ -92,7 +92,11 @@ bool model_may(const struct model *m, const struct call *c)
 {
 	const struct obj *o;
 
+	if (m->dead[c->proc])
+		return false;
 	switch ((enum op)c->op) {
+	case DIE:
+		return !m->dead[!c->proc];
 	case EP_POST_RECV:
 	case EP_POST_SEND:
 	case EP_POST_RDMA_WRITE:
@@ -134,9 +138,11 @@ bool model_may(const struct model *m, const struct call *c)
 	}
 }
 
-void model_plan(const struct model *m, struct call *c)
+void model_plan(struct model *m, struct call *c)
 {
 	int certain = 0, possible = 0;
+
+	m->begun = now_ms();
 
 	if (find(m, c->proc, c->a[0], EVD))
 		count_events(m, c->proc, c->a[0], &certain, &possible);

@@ -5,6 +5,7 @@
  */
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@ struct shared {
 	char ia[64];
 	int turn; /* in a printed program, number of the step that may run */
 	int wrong;
+	int faults; /* packets are lost, processes die, and allocations fail */
 };
 
 struct outcome {
@@ -457,6 +459,12 @@ static inline DAT_RETURN post_se(DAT_HANDLE evd, int n)
 
 	ev.event_data.software_event_data.pointer = (DAT_PVOID)(uintptr_t)n;
 	return dat_evd_post_se(evd, &ev);
+}
+
+static inline DAT_RETURN die(void)
+{
+	raise(SIGKILL);
+	return DAT_SUCCESS;
 }
 
 static inline int64_t now_ms(void)

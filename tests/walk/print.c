@@ -69,7 +69,7 @@ static void print_steps(FILE *f, const struct call *calls, int n)
 			c = calls[i - steps];
 		else
 			world_call(i, &c);
-		fprintf(f, "\t{ %d, %d, %d },\n", c.proc, c.thread, c.background);
+		fprintf(f, "\t{ %d, %d, %d },\n", c.proc, c.thread, c.background || c.op == DIE);
 	}
 	fprintf(f, "};\n");
 }
@@ -127,13 +127,13 @@ static const char main_text[] =
 	"\t\t\tbe_process(p);\n"
 	"\t}\n"
 	"\tfor (int status; wait(&status) > 0;)\n"
-	"\t\tshared->wrong |= status != 0;\n"
+	"\t\tshared->wrong |= status && status != SIGKILL;\n"
 	"\tprintf(shared->wrong ? \"the mismatch is here\\n\" : \"no mismatch\\n\");\n"
 	"\treturn shared->wrong != 0;\n"
 	"}\n";
 
 void print_program(const char *path, const struct shared *s, const struct call *calls, int n,
-		   const char *why, const char *outcome, const struct model *m)
+		   const char *why, const char *outcome, const struct model *m, const char *params)
 {
 	int process, where, value, world = 0;
 	struct call c;
@@ -148,9 +148,14 @@ void print_program(const char *path, const struct shared *s, const struct call *
 	fprintf(f,
 		"/*\n * %d calls on %s after which dat_walk's model of DAT differs:\n * %s\n"
 		" * Build: cc FILE $(pkg-config --cflags --libs dat) -pthread; exit status 1 if it "
-		"differs.\n */\n"
-		"#define _GNU_SOURCE\n#include <signal.h>\n",
+		"differs.\n",
 		n, s->ia, why);
+	if (params)
+		fprintf(f,
+			" * ia_params in dat.conf: %s\n"
+			" * Allocations that failed, and pauses of a process, are not in this program.\n",
+			params);
+	fprintf(f, " */\n#define _GNU_SOURCE\n");
 	fwrite(prelude_begin, 1, (size_t)(prelude_end - prelude_begin), f);
 	print_steps(f, calls, n);
 	fprintf(f, "\n#define IA \"%s\"\n#define STEPS %d\n", s->ia, world + n);
