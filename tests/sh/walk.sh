@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Random calls of fixed seeds on both software adapters, without and with faults, judged by the model of DAT in
+# tests/walk. In the walk of seed 32 a process is stopped for longer than an attempt to connect may take.
+set -u
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+
+# walk IA SEED WALKS [OPTION]: if there is a mismatch, prints its program
+walk() {
+	timeout 300 "$DAPL_BUILD_DIR/tests/dat_walk" -i "$1" -s "$2" -n "$3" ${4-} -o "$out/$1.c" && return
+	cat "$out/$1.c" 2>/dev/null
+	return 1
+}
+
+many=80
+[ -z "${SAN-}" ] || many=8
+# Mostly the processes wait, so the adapters have their walks at the same time.
+(walk soft-mlx5-0 1 $many && walk soft-mlx5-0 20 $((many / 4)) --faults) &
+efa=0
+{ walk soft-efa-0 1 $many && walk soft-efa-0 20 $((many / 4)) --faults; } || efa=1
+wait $! && [ $efa = 0 ]
