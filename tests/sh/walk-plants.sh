@@ -12,11 +12,11 @@ out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 status=0
 
-# shows NAME SEED: from this seed, the walk finds the defect, and its program shows it. If not, $why has
-# the reason.
+# shows NAME SEED [OPTION]: from this seed, the walk finds the defect, and its program shows it. If not, $why
+# has the reason.
 shows() {
 	local name=$1 seed=$2
-	WALK_PLANT=$name LD_PRELOAD=$plant timeout 120 "$DAPL_BUILD_DIR/tests/dat_walk" -s "$seed" -n 200 -q \
+	WALK_PLANT=$name LD_PRELOAD=$plant timeout 120 "$DAPL_BUILD_DIR/tests/dat_walk" -s "$seed" -n 200 -q ${3-} \
 		-o "$out/$name.c" >"$out/$name.log" 2>&1
 	why="dat_walk does not find the planted defect, or its program has more than ten calls"
 	calls=$(sed -n 's/^\([0-9]*\) calls: .*/\1/p' "$out/$name.log")
@@ -32,11 +32,12 @@ shows() {
 }
 
 # A mismatch that depends on timing may not appear again, so other seeds are tried.
-for name in code query lost length status place byte private; do
+for defect in code query lost length status place byte private "byte --faults"; do
+	read -r name option <<<"$defect"
 	for seed in 1 1001 2001; do
-		shows $name $seed && { echo "note: $name: $calls calls"; continue 2; }
+		shows $name $seed $option && { echo "note: $defect: $calls calls"; continue 2; }
 	done
-	echo "$name: $why"
+	echo "$defect: $why"
 	grep -v '^step ' "$out/$name.log" | tail -n 20
 	status=1
 done

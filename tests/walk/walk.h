@@ -20,7 +20,7 @@ enum op {
 };
 
 enum { ARGS = 10, MAX_CALLS = 4000 };
-enum { PATIENCE_MS = 20000, SHRINK_PATIENCE_MS = 500, FAULTS_PATIENCE_MS = 5000 };
+enum { PATIENCE_MS = 20000, SHRINK_PATIENCE_MS = 500, FAULTS_PATIENCE_MS = 2000 };
 
 /* time limit for an event that must come */
 extern int patience_ms;
