@@ -101,7 +101,7 @@ void m5_cq_purge(struct dap_evd *evd, struct dap_ep *ep)
 }
 
 struct reap {
-	uint32_t uidx, stop;		/* requests before stop are internal and successful */
+	uint32_t uidx, stop;		/* requests before stop are internal */
 };
 
 static bool is_reapable(const struct m5_cqe *cqe, uint32_t i, const void *arg)
@@ -111,8 +111,17 @@ static bool is_reapable(const struct m5_cqe *cqe, uint32_t i, const void *arg)
 	return (int32_t)(r->stop - i) > 0 && is_of(cqe, r->uidx) && is_request(cqe);
 }
 
+/* The end of a drain is not. Until the endpoint is disconnected, the drain looks for its failure. */
+static bool is_visible(const struct dap_ep *ep, const struct m5_slot *slot, bool failed)
+{
+	if (failed)
+		return !(slot->kind & M5_KIND_NOP) || dap_ep_state(ep) != DAP_EP_DISCONNECTED;
+	return !(slot->kind & (M5_KIND_INTERNAL | M5_KIND_NOP));
+}
+
 /* Finds the first request of this QP that the consumer must see; end if there is none. */
-static uint32_t reap_scan(struct m5_cq *cq, struct m5_ep *e, uint32_t end, uint32_t *credit)
+static uint32_t reap_scan(struct m5_cq *cq, const struct dap_ep *ep, struct m5_ep *e, uint32_t end,
+			  uint32_t *credit)
 {
 	for (uint32_t i = cq->ci; i != end; i++) {
 		const struct m5_cqe *cqe = m5_cqe_at(cq, i);
@@ -122,8 +131,7 @@ static uint32_t reap_scan(struct m5_cq *cq, struct m5_ep *e, uint32_t end, uint3
 		if (!is_of(cqe, e->uidx) || !is_request(cqe))
 			continue;
 		slot = &e->done.sq_slots[index & e->done.sq_mask];
-		if (cqe->op_own >> 4 != M5_CQE_REQ ||
-		    !(slot->kind & (M5_KIND_INTERNAL | M5_KIND_NOP)))
+		if (is_visible(ep, slot, cqe->op_own >> 4 != M5_CQE_REQ))
 			return i;
 		if (slot->kind & M5_KIND_BIND)
 			m5_bind_done(e->done.sq_slots, e->done.sq_mask, index, true);
@@ -144,7 +152,7 @@ void m5_sq_reap(struct dap_ep *ep)
 	m5_cq_own(ep->request_evd);
 	credit = e->done.sq_ci;
 	end = m5_cq_end(cq);
-	r.stop = reap_scan(cq, e, end, &credit);
+	r.stop = reap_scan(cq, ep, e, end, &credit);
 	remove_cqes(cq, end, is_reapable, &r);
 	__atomic_store_n(&e->done.sq_ci, credit, __ATOMIC_RELEASE);
 	m5_cq_release(ep->request_evd);

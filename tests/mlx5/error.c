@@ -159,6 +159,20 @@ RIG_TEST(error, drain__ends_on_a_broken_queue_too)
 		  "the drain's own completion was reported to the consumer");
 }
 
+/* The program has dequeued its last request. The flushed end of the drain does not count as one. */
+RIG_TEST(error, qp_idle__after_a_drain_that_was_flushed)
+{
+	DAT_RMR_TRIPLET bad = rig_remote(&r.b, 0, 300);
+	bool recv, request;
+
+	excused = "remote.access";
+	bad.rmr_context ^= 0x55;
+	cr_assert_eq(write_to(2, bad, 0), DAT_SUCCESS);
+	cr_assert_eq(m5_hw.qp_drain_begin(r.a.ep), 0);
+	expect(r.a.request, r.a.ep, 2, DAT_DTO_ERR_REMOTE_ACCESS);
+	cr_assert(TH_WITHIN(5000, (m5_hw.qp_idle(r.a.ep, &recv, &request), request)));
+}
+
 /* The responder learns of a refused access by an asynchronous event only. */
 RIG_TEST(error, async_handle__of_a_refused_access)
 {
