@@ -42,6 +42,8 @@ struct sn_fab_dest {
 	uint32_t slot;
 	uint16_t udp_port;
 	uint8_t tclass;			/* traffic class of datagrams */
+	/* of a sender: its datagram came to the port of sn_fab_listen, so its own port may be any */
+	bool foreign;
 };
 
 #define SN_FAB_NO_SLOT UINT32_MAX
@@ -150,6 +152,12 @@ int sn_fab_reach(struct sn_fab *fabric, const struct sn_addr *gid);
 uint16_t sn_fab_udp_port(const struct sn_fab *fabric);
 /* Returns the longest packet that leaves through the interface of the IP address as one datagram. */
 size_t sn_fab_udp_max(const struct sn_fab *fabric);
+/*
+ * From now on the fabric also receives at this UDP port. Devices that are not ours send to a fixed one.
+ * Returns 0, -EADDRINUSE: another socket has the port at this address, or -errno. Without an IP address
+ * it does nothing.
+ */
+int sn_fab_listen(struct sn_fab *fabric, uint16_t port);
 /*
  * Counts the users of the UDP port: change is 1 or -1. While there is one, each poll reads the socket,
  * which takes a system call.

@@ -138,10 +138,11 @@ int sn_fab_reserve_now(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t l
 int sn_fab_send_now(struct sn_fab *fabric, struct sn_fab_dest *dest, const void *bytes,
 		    size_t len);
 
-/* Functions of udp.c. The first one needs the registry's lock and returns 0 or -errno. */
+/* Functions of udp.c. The first two need the registry's lock and return 0 or -errno. */
 int sn_udp_open(struct sn_fab *fabric);
+int sn_udp_listen(struct sn_fab *fabric, uint16_t port);
 void sn_udp_close(struct sn_udp *udp, bool in_child);
-int sn_udp_fd(const struct sn_udp *udp);
+void sn_udp_close_sockets(const struct sn_udp *udp);
 /* Reserves room for one datagram. Returns 0, -EMSGSIZE, or -EAGAIN: the kernel takes no more for now. */
 int sn_udp_reserve(struct sn_fab *fabric, size_t len, void **pkt);
 /* Sends the reserved datagram, at the latest in sn_fab_release(). */

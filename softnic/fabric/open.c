@@ -74,6 +74,18 @@ err_free:
 	return err;
 }
 
+int sn_fab_listen(struct sn_fab *f, uint16_t port)
+{
+	int err;
+
+	if (!f->udp || f->forked)
+		return 0;
+	sn_registry_lock();
+	err = sn_udp_listen(f, port);
+	sn_registry_unlock();
+	return err;
+}
+
 static void close_sockets(struct sn_fab *f)
 {
 	unsigned int i;

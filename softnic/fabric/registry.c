@@ -41,7 +41,7 @@ static void close_in_child(struct sn_fab *fabric)
 	close_if_open(fabric->listener);
 	close_if_open(fabric->spare);
 	if (fabric->udp)
-		close_if_open(sn_udp_fd(fabric->udp));
+		sn_udp_close_sockets(fabric->udp);
 	for (i = 0; i < SN_FAB_HALF_OPEN; i++)
 		close_if_open(fabric->half_open[i]);
 	for (i = 0; i < fabric->slots; i++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Packets to and from other hosts: one UDP socket of the device, and a datagram for each packet. There is
- * no link and no state of a peer, since UDP has no connection.
+ * no link and no state of a peer, since UDP has no connection. A second socket receives at the port that
+ * devices of others send to; its senders have any port.
  *
  * Datagrams leave with DF. Linux gives such a datagram of an unconnected socket the identification 0, so
  * the sender knows the IPv4 header that the ICRC covers. The receiving socket does not show that field.
@@ -13,6 +14,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,12 +57,14 @@ struct batch {
 
 struct sn_udp {
 	int sock;
+	int listener;			/* the socket of sn_fab_listen, or -1 */
 	bool v6;
 	bool watched;			/* the socket wakes the epoll set */
 	int error;			/* the last error of sending that was logged */
 	uint16_t port;
 	size_t max;			/* longest packet that the interface carries */
 	unsigned int users;
+	bool foreign;			/* the datagrams in rx came by the listener */
 	struct batch tx, rx;
 	union control tclass[BATCH];	/* traffic classes of the datagrams in tx */
 };
@@ -139,31 +143,48 @@ static int find_max(struct sn_udp *u, const union address *a)
 	return 0;
 }
 
-static int set_options(const struct sn_udp *u)
+static int set_options(int sock, bool is_v6)
 {
 	const int on = 1, bytes = BUFFER_BYTES, v4 = IP_PMTUDISC_DO, v6 = IPV6_PMTUDISC_DO;
 
-	setsockopt(u->sock, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
-	setsockopt(u->sock, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
-	if (!u->v6)
-		return setsockopt(u->sock, IPPROTO_IP, IP_MTU_DISCOVER, &v4, sizeof(v4)) ? -errno : 0;
-	if (setsockopt(u->sock, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) ||
-	    setsockopt(u->sock, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &v6, sizeof(v6)))
+	setsockopt(sock, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+	setsockopt(sock, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	if (!is_v6)
+		return setsockopt(sock, IPPROTO_IP, IP_MTU_DISCOVER, &v4, sizeof(v4)) ? -errno : 0;
+	/* The ICRC does the work of the UDP checksum, which adapters omit (IBTA A17.3.1). */
+	if (setsockopt(sock, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) ||
+	    setsockopt(sock, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &v6, sizeof(v6)) ||
+	    setsockopt(sock, IPPROTO_UDP, UDP_NO_CHECK6_RX, &on, sizeof(on)))
 		return -errno;
 	return 0;
 }
 
-static int bind_socket(struct sn_udp *u, const struct sn_addr *ip)
+/* Makes a socket that is bound to the port, 0: to a free one, and stores its address in a. Returns the
+ * socket or -errno. */
+static int bound_socket(const struct sn_addr *ip, uint16_t port, union address *a)
+{
+	socklen_t len = to_address(ip, port, a);
+	int sock = socket(a->sa.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), err;
+
+	if (sock < 0)
+		return -errno;
+	err = set_options(sock, a->sa.sa_family == AF_INET6);
+	if (!err && (bind(sock, &a->sa, len) || getsockname(sock, &a->sa, &len)))
+		err = -errno;
+	if (!err)
+		return sock;
+	close(sock);
+	return err;
+}
+
+static int open_socket(struct sn_udp *u, const struct sn_addr *ip)
 {
 	union address a;
-	socklen_t len = to_address(ip, 0, &a);
 	struct sn_fab_dest own;
-	int err = set_options(u);
 
-	if (err)
-		return err;
-	if (bind(u->sock, &a.sa, len) || getsockname(u->sock, &a.sa, &len))
-		return -errno;
+	u->sock = bound_socket(ip, 0, &a);
+	if (u->sock < 0)
+		return u->sock;
 	from_address(&a, &own);
 	u->port = own.udp_port;
 	return find_max(u, &a);
@@ -178,9 +199,15 @@ static void init_batch(struct batch *b)
 	}
 }
 
-int sn_udp_open(struct sn_fab *f)
+static int watch_socket(struct sn_fab *f, int sock)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = SN_KEY_UDP};
+
+	return epoll_ctl(f->epfd, EPOLL_CTL_ADD, sock, &ev) ? -errno : 0;
+}
+
+int sn_udp_open(struct sn_fab *f)
+{
 	struct sn_udp *u = calloc(1, sizeof(*u));
 	int err;
 
@@ -188,10 +215,10 @@ int sn_udp_open(struct sn_fab *f)
 		return -ENOMEM;
 	u->v6 = !is_v4(&f->config.ip);
 	u->watched = true;
-	u->sock = socket(u->v6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	err = u->sock < 0 ? -errno : bind_socket(u, &f->config.ip);
-	if (!err && epoll_ctl(f->epfd, EPOLL_CTL_ADD, u->sock, &ev))
-		err = -errno;
+	u->listener = -1;
+	err = open_socket(u, &f->config.ip);
+	if (!err)
+		err = watch_socket(f, u->sock);
 	if (err) {
 		if (u->sock >= 0)
 			close(u->sock);
@@ -204,17 +231,35 @@ int sn_udp_open(struct sn_fab *f)
 	return 0;
 }
 
-/* A forked child has closed the socket already. */
+int sn_udp_listen(struct sn_fab *f, uint16_t port)
+{
+	union address a;
+	int sock, err;
+
+	if (f->udp->listener >= 0)
+		return 0;
+	sock = bound_socket(&f->config.ip, port, &a);
+	err = sock < 0 ? sock : watch_socket(f, sock);
+	if (!err)
+		f->udp->listener = sock;
+	else if (sock >= 0)
+		close(sock);
+	return err;
+}
+
+void sn_udp_close_sockets(const struct sn_udp *u)
+{
+	close(u->sock);
+	if (u->listener >= 0)
+		close(u->listener);
+}
+
+/* A forked child has closed the sockets already. */
 void sn_udp_close(struct sn_udp *u, bool in_child)
 {
 	if (u && !in_child)
-		close(u->sock);
+		sn_udp_close_sockets(u);
 	free(u);
-}
-
-int sn_udp_fd(const struct sn_udp *u)
-{
-	return u->sock;
 }
 
 uint16_t sn_fab_udp_port(const struct sn_fab *f)
@@ -320,12 +365,23 @@ void sn_udp_commit(struct sn_fab *f, const struct sn_fab_dest *dest, size_t len)
 		sn_udp_flush(f);
 }
 
-static void receive(struct sn_udp *u)
+static void read_socket(struct sn_udp *u, bool foreign)
 {
-	int n = recvmmsg(u->sock, u->rx.msg, BATCH, MSG_DONTWAIT, NULL);
+	int n = recvmmsg(foreign ? u->listener : u->sock, u->rx.msg, BATCH, MSG_DONTWAIT, NULL);
 
+	u->foreign = foreign;
 	u->rx.first = 0;
 	u->rx.count = n > 0 ? (unsigned int)n : 0;
+}
+
+/* Reads the sockets in turn, so that neither waits for the other. */
+static void receive(struct sn_udp *u)
+{
+	bool foreign = !u->foreign && u->listener >= 0;
+
+	read_socket(u, foreign);
+	if (!u->rx.count && u->listener >= 0)
+		read_socket(u, !foreign);
 }
 
 bool sn_udp_ready(struct sn_udp *u)
@@ -343,6 +399,7 @@ static void deliver(struct sn_fab *f, unsigned int i)
 
 	f->stats.received++;
 	from_address(&b->peer[i], &src);
+	src.foreign = f->udp->foreign;
 	if (m->msg_flags & MSG_TRUNC)
 		f->stats.oversized++;
 	else
@@ -367,10 +424,12 @@ bool sn_udp_watch(struct sn_fab *f, bool on)
 {
 	struct sn_udp *u = f->udp;
 	bool pending = u->tx.count != 0;
-	struct epoll_event ev = {.data.u64 = SN_KEY_UDP};
+	struct epoll_event ev = {.events = on ? EPOLLIN : 0u, .data.u64 = SN_KEY_UDP};
 
-	if (on)
-		ev.events = EPOLLIN | (pending ? EPOLLOUT : 0u);
+	if (on != u->watched && u->listener >= 0)
+		epoll_ctl(f->epfd, EPOLL_CTL_MOD, u->listener, &ev);
+	if (on && pending)
+		ev.events |= EPOLLOUT;
 	if (on != u->watched || pending)
 		epoll_ctl(f->epfd, EPOLL_CTL_MOD, u->sock, &ev);
 	u->watched = on;

@@ -48,6 +48,7 @@ static void got_datagram(void *ctx, const struct sn_fab_dest *src, const void *p
 {
 	struct port *port = ctx;
 
+	port->foreign += src->foreign;
 	port->bad += !sn_addr_equal(&src->gid, &port->peer.gid) || src->udp_port != port->peer.udp_port;
 	record(port, pkt, len);
 }

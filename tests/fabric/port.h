@@ -13,6 +13,7 @@ struct port {
 	struct sn_addr addr;
 	struct sn_fab_dest peer;
 	unsigned int got, down, bad;
+	unsigned int foreign;		/* datagrams that came by the port of sn_fab_listen */
 	uint32_t next;			/* number of the next packet in order */
 	uint32_t last;			/* number of the last packet */
 	unsigned int disordered;

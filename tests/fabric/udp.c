@@ -31,15 +31,47 @@ static struct sn_fab_stats stats_of(const struct port *port)
 	return stats;
 }
 
-/* Sends bytes to b from a socket of its own. */
-static void send_as_stranger(const void *bytes, size_t len)
+/* Sends bytes to a port of b from a socket of its own. */
+static void send_to_port(uint16_t port, const void *bytes, size_t len)
 {
-	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(sn_fab_udp_port(b.fab)),
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port),
 				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	cr_assert_eq(sendto(sock, bytes, len, 0, (struct sockaddr *)&to, sizeof(to)), (ssize_t)len);
 	close(sock);
+}
+
+static void send_as_stranger(const void *bytes, size_t len)
+{
+	send_to_port(sn_fab_udp_port(b.fab), bytes, len);
+}
+
+/* Returns a socket at a free port of this host. */
+static int open_any_port(uint16_t *port)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	socklen_t len = sizeof(at);
+
+	cr_assert_eq(bind(sock, (struct sockaddr *)&at, len) |
+		     getsockname(sock, (struct sockaddr *)&at, &len), 0);
+	*port = ntohs(at.sin_port);
+	return sock;
+}
+
+/* b listens at a port that was free a moment ago. */
+static uint16_t listen_at_any_port(void)
+{
+	uint16_t port;
+	int err, tries = 0;
+
+	do {
+		close(open_any_port(&port));
+		err = sn_fab_listen(b.fab, port);
+	} while (err == -EADDRINUSE && ++tries < 10);
+	cr_assert_eq(err, 0);
+	return port;
 }
 
 /* Returns the port if fd is a bound UDP socket of IPv4, else 0. */
@@ -180,24 +212,73 @@ Test(udp, send__to_an_address_without_a_route_is_counted, .init = open_udp_pair,
 
 Test(udp, send__has_the_traffic_class_of_its_destination, .init = open_udp_pair, .fini = close_udp_pair)
 {
-	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), on = 1;
-	socklen_t len = sizeof(at);
+	int sock = open_any_port(&a.peer.udp_port), on = 1;
 	char bytes[64], control[64];
 	struct iovec iov = {bytes, sizeof(bytes)};
 	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
 			   .msg_controllen = sizeof(control)};
 
-	cr_assert_eq(bind(sock, (struct sockaddr *)&at, len) |
-		     getsockname(sock, (struct sockaddr *)&at, &len) |
-		     setsockopt(sock, IPPROTO_IP, IP_RECVTOS, &on, sizeof(on)), 0);
-	a.peer.udp_port = ntohs(at.sin_port);
+	cr_assert_eq(setsockopt(sock, IPPROTO_IP, IP_RECVTOS, &on, sizeof(on)), 0);
 	a.peer.tclass = 0xb8;
 	cr_assert_eq(port_send(&a, 0, 64), 0);
 	cr_assert_eq(recvmsg(sock, &m, 0), 64);
 	cr_assert_eq(CMSG_FIRSTHDR(&m)->cmsg_type, IP_TOS);
 	cr_assert_eq(*CMSG_DATA(CMSG_FIRSTHDR(&m)), 0xb8);
 	close(sock);
+}
+
+Test(udp, listen__at_a_port_that_is_taken_fails, .init = open_udp_pair, .fini = close_udp_pair)
+{
+	uint16_t port;
+	int sock = open_any_port(&port);
+
+	cr_assert_eq(sn_fab_listen(b.fab, port), -EADDRINUSE);
+	close(sock);
+	listen_at_any_port();
+}
+
+Test(udp, listen__without_an_address_does_nothing)
+{
+	struct port p;
+
+	port_open(&p, 0);
+	cr_assert_eq(sn_fab_listen(p.fab, 4791), 0);
+	sn_fab_close(p.fab);
+}
+
+/* Datagrams at the second port are marked as foreign. */
+Test(udp, listen__receives_at_both_ports, .init = open_udp_pair, .fini = close_udp_pair)
+{
+	static uint8_t big[5000];
+	uint16_t port = listen_at_any_port();
+	uint32_t number = 0;
+
+	for (unsigned int i = 0; i < 100; i++)
+		send_to_port(port, &number, sizeof(number));
+	cr_assert_eq(port_send(&a, 0, 100), 0);
+	ports_settle(&a, &b);
+	cr_assert_eq(b.got, 101);
+	cr_assert_eq(b.foreign, 100);
+	send_to_port(port, big, sizeof(big));
+	ports_settle(&a, &b);
+	cr_assert_eq(b.got, 101);
+	cr_assert_eq(stats_of(&b).oversized, 1);
+}
+
+Test(udp, sleep__ends_with_a_datagram_of_a_foreign_sender, .init = open_udp_pair, .fini = close_udp_pair)
+{
+	uint16_t port = listen_at_any_port();
+	uint32_t number = 0;
+
+	ports_settle(&a, &b);
+	cr_assert(sn_fab_sleep(b.fab));
+	cr_assert_not(readable(&b));
+	send_to_port(port, &number, sizeof(number));
+	cr_assert(readable(&b));
+	sn_fab_awake(b.fab);
+	cr_assert_not(readable(&b), "a fabric that is polled has a descriptor that wakes its thread");
+	ports_settle(&a, &b);
+	cr_assert_eq(b.foreign, 1);
 }
 
 Test(udp, reach__tells_this_host_from_others, .init = open_udp_pair, .fini = close_udp_pair)
@@ -211,16 +292,16 @@ Test(udp, reach__tells_this_host_from_others, .init = open_udp_pair, .fini = clo
 	cr_assert_eq(sn_fab_reach(a.fab, &other), -EHOSTUNREACH);
 }
 
-/* The child closes the parent's socket, so that the port ends with the parent. */
+/* The child closes the parent's sockets, so that the ports end with the parent. */
 Test(udp, fork__leaves_the_socket_to_the_parent, .init = open_udp_pair, .fini = close_udp_pair)
 {
-	uint16_t port = sn_fab_udp_port(b.fab);
+	uint16_t port = sn_fab_udp_port(b.fab), second = listen_at_any_port();
 	pid_t child = fork();
 	int status;
 
 	if (!child) {
 		for (int fd = 3; fd < 64; fd++)
-			if (udp_port_of(fd) == port)
+			if (udp_port_of(fd) == port || udp_port_of(fd) == second)
 				_exit(1);
 		_exit(port_send(&b, 0, 100) == -EHOSTUNREACH ? 0 : 2);
 	}
