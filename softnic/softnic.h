@@ -82,7 +82,9 @@ struct softnic_config {
 	/*
 	 * The IP address, IPv4-mapped or IPv6, by which QPs reach devices of other hosts, as RoCEv2
 	 * over UDP; all zero: the device reaches only its own host. A QP whose address path has a
-	 * rlid, which is reserved on Ethernet, sends to this UDP port of the IP address rgid.
+	 * rlid, which is reserved on Ethernet, sends to this UDP port of the IP address rgid. If the
+	 * driver makes the address a GID, a QP with this source GID reaches any RoCEv2 device, at UDP port
+	 * 4791 of the IP address rgid.
 	 */
 	uint8_t ip[16];
 	struct softnic_host host;

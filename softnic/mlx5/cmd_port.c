@@ -63,7 +63,7 @@ uint8_t sn_cmd_query_roce(struct sn_cmd *c)
 /*
  * Sets the port's address on the fabric. A port has one address: the GID set last, or, while none is
  * set, the GID derived from the MAC. If another port has that address already, nothing changes, as in a
- * network.
+ * network. The IP address is reached by UDP and is no address of the fabric.
  */
 static void answer_to(struct sn_port *port, const struct sn_gid *last)
 {
@@ -72,6 +72,8 @@ static void answer_to(struct sn_port *port, const struct sn_gid *last)
 	for (uint32_t i = 0; i < SN_GIDS && !last->valid; i++)
 		if (port->gid[i].valid)
 			last = &port->gid[i];
+	if (last->valid && !memcmp(last->gid, port->nic->config.ip, sizeof(last->gid)))
+		return;
 	sn_port_first_gid(port->mac, gid);
 	if (sn_fabric_readdress(port, last->valid ? last->gid : gid) > 0)
 		sn_thread_rewatch(port);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The fabric below a device's ports: opens and polls it, arms wake-ups, and passes each packet to its QP. */
+#include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +21,9 @@ static struct sn_qp *peer_of(struct sn_port *port, const struct sn_fab_dest *src
 	struct sn_qp *qp = sn_qp_find(port->nic, pkt->dqpn);
 
 	if (!qp || !qp->rc || qp->port != port || !sn_addr_equal(&src->gid, &qp->rc->dest.gid) ||
-	    src->udp_port != qp->rc->dest.udp_port)
+	    src->foreign != qp->rc->dest.foreign)
 		return NULL;
-	return qp;
+	return src->foreign || src->udp_port == qp->rc->dest.udp_port ? qp : NULL;
 }
 
 static struct sn_qp *receiver(struct sn_port *port, const struct sn_fab_dest *src,
@@ -74,7 +76,7 @@ static void deliver(void *ctx, const struct sn_addr *src, const void *bytes, siz
 		nic->ctr.drops++;
 		return;
 	}
-	if (!sn_packet_parse(bytes, len, &pkt)) {
+	if (!sn_packet_parse(bytes, len, false, &pkt)) {
 		nic->ctr.rx_packets++;
 		nic->ctr.drops++;
 		sn_violate(nic, SN_V_RX_MALFORMED, "a packet of %zu bytes", len);
@@ -82,7 +84,7 @@ static void deliver(void *ctx, const struct sn_addr *src, const void *bytes, siz
 	}
 	nic->ctr.rx_packets += pkt.train;
 	if (pkt.shape->class == SN_C_DATAGRAM) {
-		sn_ud_in(port, src, &pkt);
+		sn_ud_in(port, &(struct sn_fab_dest){.gid = *src}, &pkt);
 		return;
 	}
 	qp = receiver(port, &(struct sn_fab_dest){.gid = *src}, &pkt);
@@ -106,8 +108,12 @@ static void datagram(void *ctx, const struct sn_fab_dest *src, const void *bytes
 	nic->ctr.rx_packets++;
 	if (!sn_port_icrc_fits(port, src, bytes, len)) {
 		nic->ctr.bad_icrc++;
-	} else if (!port->link_down && sn_packet_parse(bytes, len, &pkt)) {
+	} else if (!port->link_down && sn_packet_parse(bytes, len, true, &pkt)) {
 		pkt.train = 1;
+		if (pkt.shape->class == SN_C_DATAGRAM) {
+			sn_ud_in(port, src, &pkt);
+			return;
+		}
 		nic->ctr.strangers += !peer_of(port, src, &pkt);
 		qp = receiver(port, src, &pkt);
 	}
@@ -327,6 +333,28 @@ uint16_t sn_fabric_udp(struct sn_nic *nic, uint16_t *mtu)
 	if (sn_fab_udp_port(fab))
 		*mtu = mtu_of(sn_fab_udp_max(fab));
 	return sn_fab_udp_port(fab);
+}
+
+static void report_taken(const struct sn_port *port)
+{
+	char ip[INET6_ADDRSTRLEN] = "?";
+	const uint8_t *at = port->nic->config.ip;
+
+	inet_ntop(sn_is_v4(at) ? AF_INET : AF_INET6, sn_is_v4(at) ? at + 12 : at, ip, sizeof(ip));
+	fprintf(stderr, "softnic: other RoCE devices cannot reach this process, because UDP port %u of %s is "
+		"taken: by a process with a software adapter of that address, which \"ss -aunp sport = %u\" "
+		"names, or by the kernel's rdma_rxe, which \"rmmod rdma_rxe\" ends\n", SN_UDP_PORT, ip,
+		SN_UDP_PORT);
+}
+
+int sn_fabric_listen(struct sn_qp *qp, const struct sn_av *av)
+{
+	struct sn_port *port = qp->port;
+	int err = qp->ud || sn_port_is_foreign(port, av) ? sn_fab_listen(port->fabric->fab, SN_UDP_PORT) : 0;
+
+	if (err == -EADDRINUSE)
+		report_taken(port);
+	return qp->ud ? 0 : err;
 }
 
 int sn_fabric_reach(struct sn_nic *nic, const uint8_t gid[16])

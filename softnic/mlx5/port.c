@@ -62,23 +62,41 @@ int sn_port_choose_address(struct sn_port *port)
 	return err;
 }
 
-void sn_port_resolve(const struct sn_port *port, const struct sn_av *av, struct sn_addr *gid)
+bool sn_port_is_foreign(const struct sn_port *port, const struct sn_av *av)
 {
-	if (av->force_loopback)
-		memcpy(gid->raw, port->address, sizeof(gid->raw));
-	else if (port->nic->infiniband && !av->grh)
-		gid_of_lid(av->rlid, gid->raw);
-	else
-		memcpy(gid->raw, av->rgid, sizeof(gid->raw));
+	const struct sn_gid *source = &port->gid[av->gid_index % SN_GIDS];
+
+	return sn_fab_udp_port(port->fabric->fab) && !av->force_loopback && source->valid &&
+		!memcmp(source->gid, port->nic->config.ip, sizeof(source->gid));
 }
 
-void sn_port_resolve_dest(const struct sn_port *port, const struct sn_av *av, struct sn_fab_dest *dest)
+static void set_udp(struct sn_fab_dest *dest, uint16_t udp_port, bool foreign)
 {
-	bool far = sn_fab_udp_port(port->fabric->fab) && av->rlid && !av->force_loopback;
+	if (udp_port || dest->slot == SN_FAB_NO_SLOT)
+		dest->slot = udp_port ? SN_FAB_NO_SLOT : 0;
+	dest->udp_port = udp_port;
+	dest->foreign = foreign;
+}
 
-	*dest = (struct sn_fab_dest){.udp_port = far ? av->rlid : 0, .slot = far ? SN_FAB_NO_SLOT : 0,
-				     .tclass = av->tclass};
-	sn_port_resolve(port, av, &dest->gid);
+void sn_port_resolve(const struct sn_port *port, const struct sn_av *av, struct sn_fab_dest *dest)
+{
+	bool foreign = sn_port_is_foreign(port, av);
+
+	dest->tclass = av->tclass;
+	if (av->force_loopback)
+		memcpy(dest->gid.raw, port->address, sizeof(dest->gid.raw));
+	else if (port->nic->infiniband && !av->grh)
+		gid_of_lid(av->rlid, dest->gid.raw);
+	else
+		memcpy(dest->gid.raw, av->rgid, sizeof(dest->gid.raw));
+	set_udp(dest, foreign ? SN_UDP_PORT : 0, foreign);
+}
+
+void sn_port_resolve_conn(const struct sn_port *port, const struct sn_av *av, struct sn_fab_dest *dest)
+{
+	sn_port_resolve(port, av, dest);
+	if (sn_fab_udp_port(port->fabric->fab) && av->rlid && !av->force_loopback)
+		set_udp(dest, av->rlid, false);
 }
 
 /* A path with force_loopback needs no addresses, because its packets never reach a wire. */
@@ -98,6 +116,14 @@ const char *sn_path_fault(const struct sn_port *port, const struct sn_av *av)
 	if (!infiniband && !memcmp(av->rmac, zero, sizeof(av->rmac)))
 		return "rmac is zero";
 	return memcmp(av->rgid, zero, sizeof(av->rgid)) ? NULL : "rgid is zero";
+}
+
+void sn_port_use_udp(struct sn_port *port, bool *in_use, bool use)
+{
+	use = use && sn_fab_udp_port(port->fabric->fab);
+	if (use != *in_use)
+		sn_fab_udp_use(port->fabric->fab, use ? 1 : -1);
+	*in_use = use;
 }
 
 static uint32_t icrc_of(const uint8_t src[16], const uint8_t dst[16], const struct iovec *iov,
@@ -134,9 +160,10 @@ static uint32_t icrc_of_datagram(const struct sn_fab_dest *src, const struct sn_
 	return sn_icrc(&outer, iov, 1);
 }
 
-struct sn_fab_dest sn_port_own(const struct sn_port *port, bool udp)
+struct sn_fab_dest sn_port_own(const struct sn_port *port, bool udp, bool foreign)
 {
-	struct sn_fab_dest own = {.udp_port = udp ? sn_fab_udp_port(port->fabric->fab) : 0};
+	uint16_t udp_port = foreign ? SN_UDP_PORT : sn_fab_udp_port(port->fabric->fab);
+	struct sn_fab_dest own = {.udp_port = udp ? udp_port : 0};
 
 	memcpy(own.gid.raw, udp ? port->nic->config.ip : port->address, sizeof(own.gid.raw));
 	return own;
@@ -146,13 +173,15 @@ bool sn_port_icrc_fits(const struct sn_port *port, const struct sn_fab_dest *src
 		       size_t len)
 {
 	struct iovec iov = {(void *)(uintptr_t)bytes, len - SN_ICRC};
-	struct sn_fab_dest own = sn_port_own(port, true);
-	uint32_t icrc;
+	struct sn_fab_dest own = sn_port_own(port, true, src->foreign);
+	uint32_t icrc, computed;
 
 	if (len < sizeof(struct sn_bth) + SN_ICRC)
 		return false;
 	memcpy(&icrc, (const uint8_t *)bytes + iov.iov_len, sizeof(icrc));
-	return icrc == icrc_of_datagram(src, &own, &iov);
+	computed = icrc_of_datagram(src, &own, &iov);
+	return icrc == computed ||
+		(src->foreign && sn_is_v4(src->gid.raw) && sn_icrc_fits_ident(icrc, computed, iov.iov_len));
 }
 
 /* Shared memory does not flip bits, so there an ICRC is computed only while a fault script may. */
@@ -161,7 +190,7 @@ static uint32_t icrc_for(const struct sn_port *port, const struct sn_fab_dest *d
 	struct sn_fab_dest own;
 
 	if (dest->udp_port) {
-		own = sn_port_own(port, true);
+		own = sn_port_own(port, true, false);
 		return icrc_of_datagram(&own, dest, iov);
 	}
 	return port->nic->fault.corrupt > 0 ? icrc_of(port->address, dest->gid.raw, iov, 1) : 0;

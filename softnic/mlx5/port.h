@@ -43,20 +43,30 @@ void sn_port_unblock(struct sn_waiter *waiter);
 /* Selects the port's address on the fabric. Returns 0 or -EAGAIN. */
 int sn_port_choose_address(struct sn_port *port);
 enum { SN_UDP_SPORT = 0xc000 };		/* source port in the ICRC of packets within a host */
-/* Returns the port's own address: on the fabric, or of UDP. */
-struct sn_fab_dest sn_port_own(const struct sn_port *port, bool udp);
+/* Returns the port's own address: on the fabric, or of UDP; foreign: the one that devices of others use. */
+struct sn_fab_dest sn_port_own(const struct sn_port *port, bool udp, bool foreign);
 /* True if the length and the ICRC of a packet are valid. */
 bool sn_port_acceptable(const struct sn_port *port, const struct sn_addr *src, const void *bytes,
 			size_t len);
-/* The same for a datagram, whose ICRC covers its IP and UDP headers. */
+/*
+ * The same for a datagram, whose ICRC covers its IP and UDP headers. A socket does not see the
+ * identification of an IPv4 packet: ours is 0, and that of a foreign sender may be any.
+ */
 bool sn_port_icrc_fits(const struct sn_port *port, const struct sn_fab_dest *src, const void *bytes,
 		       size_t len);
 /* Applies a new fault script to the fabric. */
 void sn_port_apply_faults(struct sn_port *port);
-/* Resolves an address path to a destination: by its GID, or on InfiniBand by LID alone. */
-void sn_port_resolve(const struct sn_port *port, const struct sn_av *av, struct sn_addr *gid);
-/* The same for a connection, which may lead to a UDP port of another host. */
-void sn_port_resolve_dest(const struct sn_port *port, const struct sn_av *av, struct sn_fab_dest *dest);
+/*
+ * Does the path lead to UDP port 4791, that of devices which are not ours? It does if its source is the IP
+ * address, which is an entry of the table of GIDs if the driver has set it.
+ */
+bool sn_port_is_foreign(const struct sn_port *port, const struct sn_av *av);
+/* Resolves the path of a datagram to a destination: by its GID, or on InfiniBand by LID alone. */
+void sn_port_resolve(const struct sn_port *port, const struct sn_av *av, struct sn_fab_dest *dest);
+/* The same for a connection, which may lead to a UDP port of our device on another host. */
+void sn_port_resolve_conn(const struct sn_port *port, const struct sn_av *av, struct sn_fab_dest *dest);
+/* Counts a QP among those that datagrams arrive for, or no longer. in_use: the count has it. */
+void sn_port_use_udp(struct sn_port *port, bool *in_use, bool use);
 /* capture.c: the function sn_fab_config.capture of a port */
 void sn_capture_packet(void *port, bool in, const struct sn_fab_dest *peer, const void *bytes, size_t len);
 bool sn_port_same_partition(const struct sn_qp *qp, const struct sn_packet *pkt);

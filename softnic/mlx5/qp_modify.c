@@ -144,6 +144,8 @@ static uint8_t to_rtr(const struct request *r)
 	status = qp->ud ? STAT_OK : check_path(r, &av);
 	if (status)
 		return status;
+	if (sn_fabric_listen(qp, &av))
+		return STAT_NO_RES;
 	qp->av = av;
 	qp->mtu = (uint16_t)(128u << mtu);
 	qp->log_msg_max = (uint8_t)log_msg;

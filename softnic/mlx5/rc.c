@@ -31,10 +31,8 @@ static void start_responder(struct sn_qp *qp)
 {
 	struct sn_rc *rc = qp->rc;
 
-	sn_port_resolve_dest(qp->port, &qp->av, &rc->dest);
-	rc->uses_udp = sn_rc_is_far(qp);
-	if (rc->uses_udp)
-		sn_fab_udp_use(qp->port->fabric->fab, 1);
+	sn_port_resolve_conn(qp->port, &qp->av, &rc->dest);
+	sn_port_use_udp(qp->port, &rc->uses_udp, sn_rc_is_far(qp));
 	rc->resp.psn = qp->rq_psn & SN_PSN_MASK;
 	rc->resp.msn = 0;
 	rc->resp.nak_sent = rc->resp.established = false;

@@ -155,7 +155,7 @@ struct sn_rc {
 	struct sn_qp *qp;
 	struct sn_rc_scratch *scratch;
 	struct sn_fab_dest dest;
-	bool uses_udp;			/* counted by sn_fab_udp_use */
+	bool uses_udp;			/* see sn_port_use_udp */
 	struct sn_waiter waiter;
 	struct sn_rc_mapping target;	/* for the key of the WRITE executed last */
 	struct sn_rc_mapping local;	/* for the key of the receives used last */

@@ -161,7 +161,5 @@ void sn_rc_stop(struct sn_qp *qp)
 	rc->resp.answer = SN_ANSWER_NONE;
 	rc->resp.delayed_requests = 0;
 	rc->resp.read_head = rc->resp.read_tail;
-	if (rc->uses_udp)
-		sn_fab_udp_use(qp->port->fabric->fab, -1);
-	rc->uses_udp = false;
+	sn_port_use_udp(qp->port, &rc->uses_udp, false);
 }

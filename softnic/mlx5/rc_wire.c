@@ -38,17 +38,19 @@ const struct sn_bth_shape sn_bth_shapes[SN_BTH_OPCODES] = {
 	[SN_BTH_FETCH_ADD] = {SN_C_ATOMIC, 40, FL | SN_P_ATOMIC},
 };
 
-static const struct sn_bth_shape datagrams[] = {
-	{SN_C_DATAGRAM, 28, FL | D | SN_P_DETH},
-	{SN_C_DATAGRAM, 32, FL | D | SN_P_DETH | SN_P_IMM},
+/* Within a host, and from another host */
+static const struct sn_bth_shape datagrams[2][2] = {
+	{{SN_C_DATAGRAM, 28, FL | D | SN_P_DETH | SN_P_IP},
+	 {SN_C_DATAGRAM, 32, FL | D | SN_P_DETH | SN_P_IP | SN_P_IMM}},
+	{{SN_C_DATAGRAM, 20, FL | D | SN_P_DETH}, {SN_C_DATAGRAM, 24, FL | D | SN_P_DETH | SN_P_IMM}},
 };
 
-static const struct sn_bth_shape *shape_of(uint8_t opcode)
+static const struct sn_bth_shape *shape_of(uint8_t opcode, bool far)
 {
 	if (opcode < SN_BTH_OPCODES)
 		return &sn_bth_shapes[opcode];
 	if (opcode == SN_BTH_UD_SEND_ONLY || opcode == SN_BTH_UD_SEND_ONLY_IMM)
-		return &datagrams[opcode - SN_BTH_UD_SEND_ONLY];
+		return &datagrams[far][opcode - SN_BTH_UD_SEND_ONLY];
 	return NULL;
 }
 
@@ -59,6 +61,8 @@ static void parse_extended(const uint8_t *at, struct sn_packet *pkt)
 	if (parts & SN_P_DETH) {
 		memcpy(&pkt->deth, at, sizeof(pkt->deth));
 		at += sizeof(pkt->deth);
+	}
+	if (parts & SN_P_IP) {
 		memcpy(&pkt->ip, at, sizeof(pkt->ip));
 		at += sizeof(pkt->ip);
 	}
@@ -78,7 +82,7 @@ static void parse_extended(const uint8_t *at, struct sn_packet *pkt)
 		memcpy(&pkt->imm, at, sizeof(pkt->imm));
 }
 
-bool sn_packet_parse(const void *bytes, size_t len, struct sn_packet *pkt)
+bool sn_packet_parse(const void *bytes, size_t len, bool far, struct sn_packet *pkt)
 {
 	struct sn_bth bth;
 	uint32_t pad, header;
@@ -87,7 +91,7 @@ bool sn_packet_parse(const void *bytes, size_t len, struct sn_packet *pkt)
 		return false;
 	memcpy(&bth, bytes, sizeof(bth));
 	sn_end_copy();
-	pkt->shape = shape_of(bth.opcode);
+	pkt->shape = shape_of(bth.opcode, far);
 	if (!pkt->shape || (bth.flags & 0x0f))
 		return false;
 	header = pkt->shape->header;
@@ -118,7 +122,7 @@ bool sn_packet_label(const void *bytes, size_t len, struct sn_fab_label *label)
 	struct sn_packet pkt;
 	uint32_t kind;
 
-	if (!sn_packet_parse(bytes, len, &pkt))
+	if (!sn_packet_parse(bytes, len, false, &pkt) && !sn_packet_parse(bytes, len, true, &pkt))
 		return false;
 	*label = (struct sn_fab_label){pkt.shape->class - SN_C_SEND, pkt.dqpn, pkt.psn};
 	kind = pkt.shape->class == SN_C_ACK ? from_be32(pkt.aeth.word) >> 24 & SN_AETH_KIND : SN_AETH_ACK;
@@ -158,8 +162,7 @@ static uint8_t *put_ipv6(uint8_t *p, const struct sn_outer *outer, uint16_t udp_
 
 size_t sn_outer_put(const struct sn_outer *outer, size_t len, uint8_t *head)
 {
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-	bool v4 = !memcmp(outer->src, mapped, 12) && !memcmp(outer->dst, mapped, 12);
+	bool v4 = sn_is_v4(outer->src) && sn_is_v4(outer->dst);
 	uint16_t udp_len = (uint16_t)(len + SN_ICRC + 8);
 	uint8_t *p = v4 ? put_ipv4(head, outer, udp_len) : put_ipv6(head, outer, udp_len);
 
@@ -197,4 +200,17 @@ uint32_t sn_icrc(const struct sn_outer *outer, const struct iovec *iov, unsigned
 				      (uInt)(iov[i].iov_len - skip));
 	}
 	return htole32(crc);
+}
+
+/*
+ * A CRC is linear: another identification adds its polynomial, of a degree below 16, times
+ * x^(32 + 8 * bytes behind it). So the difference is divided by that power. x has the order 2^32 - 1, and
+ * crc32_combine() multiplies by a power of x^8. Bit 31 is the coefficient of x^0.
+ */
+bool sn_icrc_fits_ident(uint32_t a, uint32_t b, size_t len)
+{
+	enum { BEHIND = 14 + 8, CRC = 4 };	/* the rest of the IPv4 header, and the UDP header */
+	z_off_t back = (z_off_t)UINT32_MAX - (z_off_t)(BEHIND + len + CRC);
+
+	return !(crc32_combine(le32toh(a ^ b), 0, back) & 0xffff);
 }

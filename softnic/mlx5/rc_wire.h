@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/uio.h>
 
 #include "softnic/be.h"
@@ -80,8 +81,8 @@ struct sn_deth {
 SN_SIZE(struct sn_deth, 8);
 
 /*
- * After the DETH: fields of the GRH or IP header for the receiver. The fabric itself carries only the
- * addresses.
+ * After the DETH within a host: fields of the GRH or IP header for the receiver. The fabric itself carries
+ * only the addresses.
  */
 struct sn_ip {
 	be32_t tclass_flow;	/* 6(4) traffic class(8) flow label(20) */
@@ -130,6 +131,7 @@ enum sn_bth_part {
 	SN_P_ATOMIC_ACK = 1 << 7,
 	SN_P_PAYLOAD = 1 << 8,
 	SN_P_DETH = 1 << 9,
+	SN_P_IP = 1 << 10,	/* struct sn_ip follows the DETH */
 };
 
 enum sn_bth_class {
@@ -173,8 +175,16 @@ struct sn_packet {
 	uint32_t len;
 };
 
-/* False: the packet is malformed, or of an unknown service. */
-bool sn_packet_parse(const void *bytes, size_t len, struct sn_packet *pkt);
+/* False: the packet is malformed, or of an unknown service. far: it came from another host. */
+bool sn_packet_parse(const void *bytes, size_t len, bool far, struct sn_packet *pkt);
+
+/* Is the GID an IPv4-mapped address? */
+static inline bool sn_is_v4(const uint8_t gid[16])
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	return !memcmp(gid, mapped, sizeof(mapped));
+}
 
 /* Labels a packet for the rules of a fault script, whose operations are sn_packet_ops. False: as above. */
 struct sn_fab_label;
@@ -200,6 +210,11 @@ size_t sn_outer_put(const struct sn_outer *outer, size_t len, uint8_t *head);
  * router may change count as ones.
  */
 uint32_t sn_icrc(const struct sn_outer *outer, const struct iovec *iov, unsigned int n);
+/*
+ * Can the identification of an IPv4 packet explain why its ICRC differs from one that sn_icrc computed for
+ * another identification? len: length of what the ICRC covers from the BTH on.
+ */
+bool sn_icrc_fits_ident(uint32_t a, uint32_t b, size_t len);
 
 /* Returns how far PSN a is ahead of b, in [-2^23, 2^23). */
 static inline int32_t sn_psn_diff(uint32_t a, uint32_t b)

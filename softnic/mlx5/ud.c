@@ -36,6 +36,8 @@ void sn_ud_modified(struct sn_qp *qp, enum sn_qp_state from)
 		return;
 	if (qp->state == SN_QP_RST || qp->state == SN_QP_INIT)
 		sn_ud_stop(qp);
+	else if (qp->state == SN_QP_RTR)
+		sn_port_use_udp(qp->port, &qp->ud->uses_udp, true);
 	else if (qp->state == SN_QP_RTS)
 		qp->ud->psn = qp->sq_psn & SN_PSN_MASK;
 }
@@ -47,37 +49,52 @@ static uint32_t q_key(const struct sn_qp *qp, const struct sn_wqe *wqe)
 	return wqe->qkey & Q_KEY_OF_QP ? qp->qkey : wqe->qkey;
 }
 
+struct ud_head {
+	struct sn_bth bth;
+	struct sn_deth deth;
+	struct sn_ip ip;
+	be32_t imm;
+};
+
+/* Writes the headers of the WQE. Returns their length. Only within a host they have struct sn_ip. */
+static uint32_t put_headers(const struct sn_qp *qp, struct ud_head *head)
+{
+	const struct sn_wqe *wqe = &qp->ud->wqe;
+	bool imm = wqe->opcode == SN_OP_SEND_IMM;
+	uint8_t *end = (uint8_t *)&head->ip;
+
+	head->bth = (struct sn_bth){
+		.opcode = imm ? SN_BTH_UD_SEND_ONLY_IMM : SN_BTH_UD_SEND_ONLY,
+		.flags = (uint8_t)((wqe->solicited ? SN_BTH_SE : 0) | (-wqe->len & 3) << SN_BTH_PAD_SHIFT),
+		.pkey = to_be16(qp->pkey),
+		.dqpn = to_be32(wqe->dqpn),
+		.psn = to_be32(qp->ud->psn),
+	};
+	head->deth = (struct sn_deth){to_be32(q_key(qp, wqe)), to_be32(qp->qpn)};
+	if (!qp->ud->dest.udp_port) {
+		head->ip = (struct sn_ip){
+			to_be32(6u << 28 | (uint32_t)wqe->av.tclass << 20 | wqe->av.flow_label),
+			.hop_limit = wqe->av.hop_limit,
+		};
+		end += sizeof(head->ip);
+	}
+	if (imm)
+		memcpy(end, &wqe->imm, sizeof(wqe->imm));
+	return (uint32_t)(end - (uint8_t *)head) + (imm ? (uint32_t)sizeof(wqe->imm) : 0);
+}
+
 /* Returns 0, -EAGAIN, or the syndrome of the WQE's completion. A lost packet counts as sent. */
 static int send_packet(struct sn_qp *qp)
 {
 	const struct sn_wqe *wqe = &qp->ud->wqe;
-	bool imm = wqe->opcode == SN_OP_SEND_IMM;
-	struct {
-		struct sn_bth bth;
-		struct sn_deth deth;
-		struct sn_ip ip;
-		be32_t imm;
-	} head = {
-		.bth.opcode = imm ? SN_BTH_UD_SEND_ONLY_IMM : SN_BTH_UD_SEND_ONLY,
-		.bth.flags = (uint8_t)((wqe->solicited ? SN_BTH_SE : 0) |
-				       (-wqe->len & 3) << SN_BTH_PAD_SHIFT),
-		.bth.pkey = to_be16(qp->pkey),
-		.bth.dqpn = to_be32(wqe->dqpn),
-		.bth.psn = to_be32(qp->ud->psn),
-		.deth = {to_be32(q_key(qp, wqe)), to_be32(qp->qpn)},
-		.ip = {to_be32(6u << 28 | (uint32_t)wqe->av.tclass << 20 | wqe->av.flow_label),
-		       .hop_limit = wqe->av.hop_limit},
-		.imm = wqe->imm,
-	};
-	struct sn_frame frame = {
-		.head_len = (uint32_t)(sizeof(head) - (imm ? 0 : sizeof(head.imm))),
-		.len = wqe->len, .packets = 1,
-	};
+	struct sn_frame frame = {.len = wqe->len, .packets = 1};
+	struct ud_head head;
 	int err;
 
 	if (wqe->len > UD_MTU)
 		return SN_SYND_LOCAL_LENGTH;
-	sn_port_resolve(qp->port, &wqe->av, &qp->ud->dest.gid);
+	sn_port_resolve(qp->port, &wqe->av, &qp->ud->dest);
+	frame.head_len = put_headers(qp, &head);
 	err = sn_port_begin(qp->port, &qp->ud->dest, &frame);
 	if (!err && frame.head) {
 		memcpy(frame.head, &head, frame.head_len);
@@ -125,16 +142,45 @@ static struct sn_qp *receiver(struct sn_port *port, const struct sn_packet *pkt)
 }
 
 /* Annex A17: RoCE v2 delivers the IP header in place of a GRH; an IPv6 header looks the same. */
-static void put_grh(const struct sn_port *port, const struct sn_addr *src,
-		    const struct sn_packet *pkt, uint8_t grh[SN_GRH_BYTES])
+static void put_ipv6(const struct sn_port *port, const struct sn_fab_dest *src,
+		     const struct sn_packet *pkt, uint8_t grh[SN_GRH_BYTES])
 {
 	memcpy(grh, &pkt->ip.tclass_flow, 4);
 	grh[4] = (uint8_t)(pkt->len >> 8);
 	grh[5] = (uint8_t)pkt->len;
 	grh[6] = port->nic->infiniband ? 0x1b : 17;	/* next header: 0x1b is IBA, 17 is UDP */
 	grh[7] = pkt->ip.hop_limit;
-	memcpy(grh + 8, src->raw, 16);
-	memcpy(grh + 24, port->address, 16);
+	memcpy(grh + 8, src->gid.raw, 16);
+	memcpy(grh + 24, src->udp_port ? port->nic->config.ip : port->address, 16);
+}
+
+/* RFC 1071: the checksum of an IPv4 header, in which it counts as zero. */
+static uint16_t ipv4_checksum(const uint8_t ip[20])
+{
+	uint32_t sum = 0;
+
+	for (unsigned int i = 0; i < 20; i += 2)
+		sum += i == 10 ? 0 : (uint32_t)ip[i] << 8 | ip[i + 1];
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)~(sum + (sum >> 16));
+}
+
+/* An IPv4 header is behind 20 bytes of zeros. The socket does not show all of it. */
+static void put_ipv4(const struct sn_port *port, const struct sn_fab_dest *src,
+		     const struct sn_packet *pkt, uint8_t grh[SN_GRH_BYTES])
+{
+	enum { AT = 20, HEADERS = 20 + 8, TTL = 64, UDP = 17 };
+	uint32_t len = HEADERS + pkt->shape->header + pkt->len + (-pkt->len & 3) + SN_ICRC;
+	uint8_t *ip = grh + AT;
+	uint16_t sum;
+
+	memset(grh, 0, SN_GRH_BYTES);
+	memcpy(ip, (uint8_t[]){0x45, 0, (uint8_t)(len >> 8), (uint8_t)len, 0, 0, 0x40, 0, TTL, UDP}, 10);
+	memcpy(ip + 12, src->gid.raw + 12, 4);
+	memcpy(ip + 16, port->nic->config.ip + 12, 4);
+	sum = ipv4_checksum(ip);
+	ip[10] = (uint8_t)(sum >> 8);
+	ip[11] = (uint8_t)sum;
 }
 
 static uint16_t source_lid(const struct sn_port *port, const struct sn_addr *src)
@@ -144,19 +190,22 @@ static uint16_t source_lid(const struct sn_port *port, const struct sn_addr *src
 	return (uint16_t)(src->raw[14] << 8 | src->raw[15]);
 }
 
-static uint8_t store_packet(struct sn_qp *qp, const struct sn_rwqe *rwqe, const struct sn_addr *src,
+static uint8_t store_packet(struct sn_qp *qp, const struct sn_rwqe *rwqe, const struct sn_fab_dest *src,
 		     const struct sn_packet *pkt)
 {
 	uint8_t grh[SN_GRH_BYTES];
 
-	put_grh(qp->port, src, pkt, grh);
+	if (src->udp_port && sn_is_v4(src->gid.raw))
+		put_ipv4(qp->port, src, pkt, grh);
+	else
+		put_ipv6(qp->port, src, pkt, grh);
 	if (sn_scatter_recv(qp, rwqe, 0, grh, sizeof(grh)) != SN_ACC_OK ||
 	    (pkt->len && sn_scatter_recv(qp, rwqe, SN_GRH_BYTES, pkt->payload, pkt->len) != SN_ACC_OK))
 		return SN_SYND_LOCAL_PROT;
 	return SN_SYND_OK;
 }
 
-void sn_ud_in(struct sn_port *port, const struct sn_addr *src, const struct sn_packet *pkt)
+void sn_ud_in(struct sn_port *port, const struct sn_fab_dest *src, const struct sn_packet *pkt)
 {
 	struct sn_qp *qp = receiver(port, pkt);
 	bool imm = pkt->shape->parts & SN_P_IMM;
@@ -183,7 +232,7 @@ void sn_ud_in(struct sn_port *port, const struct sn_addr *src, const struct sn_p
 	}
 	qp->datagram = (struct sn_datagram){
 		.sqpn = from_be32(pkt->deth.sqpn) & 0xffffff,
-		.slid = source_lid(port, src),
+		.slid = source_lid(port, &src->gid),
 		.grh = true,
 	};
 	sn_rq_done(qp, &rwqe, imm ? SN_CQE_RESP_SEND_IMM : SN_CQE_RESP_SEND,

@@ -15,6 +15,7 @@ struct sn_ud {
 	struct sn_waiter waiter;
 	uint32_t psn;
 	bool loaded;
+	bool uses_udp;			/* see sn_port_use_udp */
 	struct sn_wqe wqe;		/* the next WQE to send, if loaded */
 };
 
@@ -25,8 +26,9 @@ static inline void sn_ud_stop(struct sn_qp *qp)
 		return;
 	sn_port_unblock(&qp->ud->waiter);
 	qp->ud->loaded = false;
+	sn_port_use_udp(qp->port, &qp->ud->uses_udp, false);
 }
 
-void sn_ud_in(struct sn_port *port, const struct sn_addr *src, const struct sn_packet *pkt);
+void sn_ud_in(struct sn_port *port, const struct sn_fab_dest *src, const struct sn_packet *pkt);
 
 #endif

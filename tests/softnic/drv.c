@@ -112,6 +112,21 @@ struct drv *drv_open_limited(unsigned int log_max)
 	return open_config((struct softnic_config){ .log_max = log_max, .host.irq = irq });
 }
 
+struct drv *drv_open_ip(const uint8_t ip[16])
+{
+	struct softnic_config config = { .flags = SOFTNIC_LOOPBACK_ONLY, .host.irq = irq };
+	struct drv *d;
+
+	memcpy(config.ip, ip, sizeof(config.ip));
+	d = open_config(config);
+	drv_begin(d, CMD_SET_ROCE_ADDRESS);
+	sn_set(d->in, ROCE_INDEX, 1);
+	memcpy(d->in + AT_CTX + ROCE_GID, ip, sizeof(config.ip));
+	sn_set(d->in + AT_CTX, ROCE_VERSION, 2);
+	cr_assert_eq(drv_run(d, 0x30), 0);
+	return d;
+}
+
 struct drv *drv_open_ports(unsigned int flags, void (*handler)(void *ctx, unsigned int vector),
 			   unsigned int ports)
 {

@@ -79,6 +79,8 @@ struct drv *drv_open_ports(unsigned int flags, void (*handler)(void *ctx, unsign
 struct drv *drv_open_two(unsigned int flags);	/* opens a device with two ports */
 /* Opens a device with at most 1 << log_max objects of each kind. */
 struct drv *drv_open_limited(unsigned int log_max);
+/* Opens a device with this IP address, which is also GID 1. */
+struct drv *drv_open_ip(const uint8_t ip[16]);
 /* These fail the test if the device does not open. drv_close fails it after an unexpected violation. */
 struct drv *drv_open(unsigned int flags);
 void drv_close(struct drv *d);

@@ -136,6 +136,18 @@ static void learn_address(struct rig *rig)
 }
 
 const char *rig_udp;
+bool rig_foreign;
+
+static void set_ip_gid(struct rig *rig)
+{
+	uint8_t in[0x30] = {0}, out[16], *ctx = in + AT_CTX;
+
+	sn_set(in, ROCE_INDEX, 1);
+	memcpy(ctx + ROCE_GID, rig->gid, sizeof(rig->gid));
+	memcpy(ctx + ROCE_MAC, rig->mac, sizeof(rig->mac));
+	sn_set(ctx, ROCE_VERSION, 2);
+	command(rig, in, sizeof(in), CMD_SET_ROCE_ADDRESS, out, sizeof(out));
+}
 
 static void choose_ip(uint8_t ip[16])
 {
@@ -169,6 +181,8 @@ void rig_open_irq(struct rig *rig, unsigned int flags, uint64_t seed,
 	rig->udp_port = softnic_udp(rig->nic, &mtu);
 	if (rig->udp_port)
 		memcpy(rig->gid, config.ip, sizeof(rig->gid));
+	if (rig_foreign)
+		set_ip_gid(rig);
 }
 
 void rig_open(struct rig *rig, unsigned int flags, uint64_t seed)
@@ -244,7 +258,8 @@ static void to_rts(struct rig_qp *qp, const struct rig_peer *peer, const struct 
 	sn_set(ads, ADS_FL, c->loop);
 	sn_set(ads, ADS_GRH, !c->loop);
 	sn_set(ads, ADS_UDP_SPORT, c->loop ? 0 : 0xc123);
-	sn_set(ads, ADS_RLID, c->loop ? 0 : peer->udp_port);
+	sn_set(ads, ADS_SRC_INDEX, rig_foreign);
+	sn_set(ads, ADS_RLID, c->loop || rig_foreign ? 0 : peer->udp_port);
 	memcpy(ads + ADS_RGID, peer->gid, c->loop ? 0 : 16);
 	memcpy(ads + ADS_RMAC, peer->mac, c->loop ? 0 : 6);
 	modify(qp, in, CMD_INIT2RTR_QP);

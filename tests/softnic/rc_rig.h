@@ -72,6 +72,9 @@ extern struct rig_scatter { unsigned int cqe_size, req, res; } rig_scatter;
 /* The rigs that are opened next reach each other by UDP at this address of this host, as devices of two
  * hosts do. NULL, initially: by memory. */
 extern const char *rig_udp;
+/* The IP address of the rigs that are opened next is also GID 1, and their QPs connect from it, as with
+ * devices that are not ours. */
+extern bool rig_foreign;
 void rig_open(struct rig *rig, unsigned int flags, uint64_t seed);
 /* The thread that drives the device calls irq with the rig. */
 void rig_open_irq(struct rig *rig, unsigned int flags, uint64_t seed,

@@ -72,7 +72,7 @@ Test(rc_wire, parse__write_with_immediate)
 	memcpy(p + n, &reth, 16);
 	memcpy(p + n + 16, &imm, 4);
 	memcpy(p + n + 20, "hello", 5);
-	cr_assert(sn_packet_parse(p, n + 20 + 8 + SN_ICRC, &pkt));
+	cr_assert(sn_packet_parse(p, n + 20 + 8 + SN_ICRC, false, &pkt));
 	cr_assert_eq(pkt.dqpn, 0x123456);
 	cr_assert_eq(pkt.psn, 0xabcdef);
 	cr_assert_eq(pkt.train, 4);
@@ -98,15 +98,15 @@ Test(rc_wire, parse__every_opcode_at_its_shortest)
 		size_t len = known ? sn_bth_shapes[opcode].header + SN_ICRC : 16;
 
 		header(p, (uint8_t)opcode, 0);
-		cr_assert_eq(sn_packet_parse(p, len, &pkt), known,
+		cr_assert_eq(sn_packet_parse(p, len, false, &pkt), known,
 			     "opcode %#x: an unknown packet was accepted, or a known one refused",
 			     opcode);
 		if (!known)
 			continue;
 		cr_assert_eq(pkt.len, 0);
-		cr_assert_not(sn_packet_parse(p, len - 4, &pkt),
+		cr_assert_not(sn_packet_parse(p, len - 4, false, &pkt),
 			      "opcode %#x: a packet shorter than its headers was accepted", opcode);
-		cr_assert_eq(sn_packet_parse(p, len + 4, &pkt),
+		cr_assert_eq(sn_packet_parse(p, len + 4, false, &pkt),
 			     !!(sn_bth_shapes[opcode].parts & SN_P_PAYLOAD),
 			     "opcode %#x: wrong result for a packet with a payload", opcode);
 	}
@@ -118,14 +118,14 @@ Test(rc_wire, parse__refuses_misaligned_and_other_versions)
 	uint8_t p[128];
 
 	header(p, SN_BTH_SEND_ONLY, 0);
-	cr_assert(sn_packet_parse(p, 20, &pkt));
-	cr_assert_not(sn_packet_parse(p, 21, &pkt));
-	cr_assert_not(sn_packet_parse(p, 0, &pkt));
-	cr_assert_not(sn_packet_parse(p, 12, &pkt));
+	cr_assert(sn_packet_parse(p, 20, false, &pkt));
+	cr_assert_not(sn_packet_parse(p, 21, false, &pkt));
+	cr_assert_not(sn_packet_parse(p, 0, false, &pkt));
+	cr_assert_not(sn_packet_parse(p, 12, false, &pkt));
 	p[1] = 1;
-	cr_assert_not(sn_packet_parse(p, 20, &pkt));
+	cr_assert_not(sn_packet_parse(p, 20, false, &pkt));
 	header(p, SN_BTH_SEND_ONLY, 3);
-	cr_assert_not(sn_packet_parse(p, 16, &pkt),
+	cr_assert_not(sn_packet_parse(p, 16, false, &pkt),
 		      "a packet with more padding than payload was accepted");
 }
 
@@ -146,7 +146,7 @@ Test(rc_wire, parse__of_noise_stays_inside)
 			p[0] %= 0x20;
 			p[1] &= 0xf0;
 		}
-		if (sn_packet_parse(p, len, &pkt)) {
+		if (sn_packet_parse(p, len, false, &pkt)) {
 			accepted++;
 			cr_assert(pkt.payload >= p && pkt.payload + pkt.len <= p + len - SN_ICRC);
 		}

@@ -48,9 +48,9 @@ static void make(struct drv_qp *qp, uint32_t qkey)
 	make_on(qp, qkey, NULL);
 }
 
-static void open_both(void)
+static void open_on(struct drv *device)
 {
-	d = drv_open(0);
+	d = device;
 	drv_cq(d, &cq, 5, false);
 	a = b = (struct drv_qp){ 0 };
 	make(&a, QKEY);
@@ -60,6 +60,11 @@ static void open_both(void)
 	cr_assert_eq(drv_run(d, 16), 0);
 	memcpy(gid, d->out + AT_CTX + ROCE_GID, sizeof(gid));
 	memcpy(mac, d->out + AT_CTX + ROCE_MAC, sizeof(mac));
+}
+
+static void open_both(void)
+{
+	open_on(drv_open(0));
 }
 
 static void close_both(void)
@@ -319,4 +324,111 @@ Test(ud, send__without_a_way_is_refused)
 	drv_post(&a, &w);
 	sent(2);
 	drv_expect(d, "wqe.segment");
+}
+
+/*
+ * Datagrams to devices that are not ours, by UDP port 4791 of an address that only this process has. The
+ * device sends to itself.
+ */
+static void open_ip(void)
+{
+	uint32_t n = (uint32_t)getpid();
+	uint8_t ip[16] = {[10] = 0xff, 0xff, 127, (uint8_t)(1 + (n >> 14) % 254), (uint8_t)(n >> 6),
+			  (uint8_t)((n & 63) * 4 + (n & 63 ? 3 : 4))};
+
+	open_on(drv_open_ip(ip));
+	memcpy(gid, ip, sizeof(gid));
+}
+
+TestSuite(ud_foreign, .init = open_ip, .fini = close_both, .timeout = 60);
+
+static void send_by_ip(uint8_t opcode, uint32_t imm, const char *text)
+{
+	struct drv_wqe w;
+
+	begin(&w, opcode, QKEY, imm);
+	sn_set32(w.b, 44, 1u << 30 | 1u << 20);
+	drv_inline(&w, text, (uint32_t)strlen(text));
+	drv_post(&a, &w);
+	sent(0);
+}
+
+/* RFC 1071: the sum of a header with its checksum is all ones. */
+static uint32_t sum_of(const uint8_t *ip)
+{
+	uint32_t sum = 0;
+
+	for (unsigned int i = 0; i < 20; i += 2)
+		sum += (uint32_t)ip[i] << 8 | ip[i + 1];
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
+/* Annex A17: the 20 bytes of an IPv4 header are the end of the place of the GRH. */
+Test(ud_foreign, send__arrives_behind_an_ipv4_header)
+{
+	static const uint8_t zero[20];
+	const uint8_t *raw, *ip = mr.mem + 20;
+
+	memset(mr.mem, 0xee, 256);
+	drv_recv(&b, &mr, 0, 256);
+	send_by_ip(0x0a, 0, "datagram!");
+	raw = received(2, GRH + 9);
+	cr_expect_eq(sn_get32(raw, 24), 1u << 28 | a.qpn);
+	cr_expect_arr_eq(mr.mem, zero, 20);
+	cr_expect_eq(ip[0], 0x45);
+	/* IPv4, UDP, BTH, DETH, data and its padding, ICRC */
+	cr_expect_eq(ip[2] << 8 | ip[3], 20 + 8 + 12 + 8 + 12 + 4);
+	cr_expect_eq(ip[9], 17);
+	cr_expect_eq(sum_of(ip), 0xffff);
+	cr_expect_arr_eq(ip + 12, gid + 12, 4);
+	cr_expect_arr_eq(ip + 16, gid + 12, 4);
+	cr_expect_arr_eq(mr.mem + GRH, "datagram!", 9);
+}
+
+Test(ud_foreign, send__with_immediate_arrives)
+{
+	const uint8_t *raw;
+
+	drv_recv(&b, &mr, 0, 256);
+	send_by_ip(0x0b, 0xcafe0123, "datagram");
+	raw = received(3, GRH + 8);
+	cr_expect_eq(sn_get32(raw, 36), 0xcafe0123);
+	cr_expect_arr_eq(mr.mem + GRH, "datagram", 8);
+}
+
+Test(ud_foreign, send__with_another_q_key_goes_nowhere)
+{
+	struct drv_wqe w;
+
+	drv_recv(&b, &mr, 0, 256);
+	begin(&w, 0x0a, QKEY + 1, 0);
+	sn_set32(w.b, 44, 1u << 30 | 1u << 20);
+	drv_inline(&w, "lost", 4);
+	drv_post(&a, &w);
+	sent(0);
+	nothing_more();
+}
+
+/* One QP sends by UDP and by memory in turn. */
+Test(ud_foreign, send__to_both_kinds_of_addresses_arrives)
+{
+	uint8_t ip[16];
+
+	memcpy(ip, gid, sizeof(ip));
+	for (unsigned int i = 0; i < 4; i++) {
+		drv_recv(&b, &mr, 0, 256);
+		memcpy(gid, ip, sizeof(gid));
+		send_by_ip(0x0a, 0, "by udp");
+		received(2, GRH + 6);
+		cr_expect_eq(mr.mem[20], 0x45);
+		drv_recv(&b, &mr, 0, 256);
+		drv_begin(d, CMD_QUERY_ROCE_ADDRESS);
+		cr_assert_eq(drv_run(d, 16), 0);
+		memcpy(gid, d->out + AT_CTX + ROCE_GID, sizeof(gid));
+		send_text(QKEY, "by memory");
+		received(2, GRH + 9);
+		cr_expect_eq(mr.mem[0] >> 4, 6);
+	}
 }
