@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* softnic-run: runs a program with software adapters. */
 #include <argp.h>
+#include <arpa/inet.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -22,13 +23,14 @@ struct options {
 	char **command;
 };
 
-enum { KEY_INFINIBAND = 0x100, KEY_EFA, KEY_PROFILE };
+enum { KEY_INFINIBAND = 0x100, KEY_IP, KEY_EFA, KEY_PROFILE };
 
 static const struct argp_option options[] = {
 	{"devices", 'd', "N", 0, "Number of adapters, mlx5_0 to mlx5_N-1 (1)", 0},
 	{"vfio", 'v', NULL, 0, "Behind VFIO instead: 0000:01:00.0 and so on, bound to vfio-pci", 0},
 	{"ports", 'p', "N", 0, "Ports of each adapter: 1 or 2 (1)", 0},
 	{"infiniband", KEY_INFINIBAND, NULL, 0, "InfiniBand ports, not Ethernet", 0},
+	{"ip", KEY_IP, "ADDRESS", 0, "Address of this machine, for RoCE v2 devices of other hosts: GID 1", 0},
 	{"efa", KEY_EFA, NULL, 0, "AWS EFA adapters instead, efa_0 to efa_N-1, behind libefa", 0},
 	{"profile", KEY_PROFILE, "P", 0,
 	 "Which EFA: efa0, efa1, read, write, unsol, wide, reqid64 (wide)", 0},
@@ -53,6 +55,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 	struct softnic_efa_caps caps;
+	uint8_t room[16];
 
 	switch (key) {
 	case 'd':
@@ -64,6 +67,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_INFINIBAND:
 		o->adapters.infiniband = true;
+		return 0;
+	case KEY_IP:
+		if (inet_pton(AF_INET, arg, room) != 1 && inet_pton(AF_INET6, arg, room) != 1)
+			argp_error(state, "--ip: '%s' is no IP address", arg);
+		o->adapters.ip = arg;
 		return 0;
 	case KEY_EFA:
 		o->efa = true;
@@ -90,6 +98,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--profile needs --efa");
 		if (o->efa && (o->vfio || o->adapters.infiniband || o->adapters.ports > 1))
 			argp_error(state, "--efa supports one port per adapter, and no --vfio");
+		if (o->adapters.ip && (o->efa || o->vfio || o->adapters.infiniband || o->adapters.ports > 1 ||
+				       o->adapters.devices > 1))
+			argp_error(state, "--ip supports one ConnectX with one Ethernet port, and no --vfio");
 		if (o->efa)
 			o->adapters.efa = o->profile ? o->profile : "wide";
 		return 0;
@@ -134,6 +145,11 @@ static int append_library(const char *front, char *libraries, size_t len)
 	return err;
 }
 
+static int set_or_unset(const char *name, const char *value)
+{
+	return value ? setenv(name, value, 1) : unsetenv(name);
+}
+
 static int set_environment(const char *libraries, const char *root, const struct run_adapters *a)
 {
 	const char *old = getenv("LD_PRELOAD");
@@ -145,7 +161,7 @@ static int set_environment(const char *libraries, const char *root, const struct
 	if (asprintf(&preload, "%s%s%s", libraries, old && *old ? ":" : "", old ? old : "") < 0)
 		return -ENOMEM;
 	err = setenv("LD_PRELOAD", preload, 1) || setenv("SYSFS_PATH", root, 1) ||
-		(a->efa ? setenv("SOFTNIC_EFA", a->efa, 1) : unsetenv("SOFTNIC_EFA")) ||
+		set_or_unset("SOFTNIC_EFA", a->efa) || set_or_unset("SOFTNIC_IP", a->ip) ||
 		setenv("SOFTNIC_LINK", a->infiniband ? "infiniband" : "ethernet", 1) ||
 		set_number("SOFTNIC_DEVICES", a->devices) ||
 		set_number("SOFTNIC_PORTS", a->ports) ? -errno : 0;

@@ -14,6 +14,7 @@ struct run_adapters {
 	unsigned int devices, ports;	/* ports: number of ports of each device */
 	bool infiniband;
 	const char *efa;		/* the profile; NULL: ConnectX adapters */
+	const char *ip;			/* the address for RoCE devices of other hosts, or NULL */
 };
 
 /* The kernel's view of the devices, as files below root: libibverbs reads it through SYSFS_PATH. */

@@ -40,7 +40,7 @@ static const struct run_attribute pci[] = {
 	{ "gid_attrs/types/0", "IB/RoCE v1" },
 };
 static void write_port(struct run_sysfs *fs, const char *dir, unsigned int i, unsigned int number,
-		       bool is_infiniband)
+		       bool is_infiniband, bool has_ip)
 {
 	run_sysfs_put_all(fs, dir, port, COUNT(port));
 	if (is_infiniband) {
@@ -49,6 +49,10 @@ static void write_port(struct run_sysfs *fs, const char *dir, unsigned int i, un
 	}
 	run_sysfs_put_all(fs, dir, ethernet, COUNT(ethernet));
 	run_sysfs_put(fs, dir, "gid_attrs/ndevs/0", "enp%us0np%u\n", i + 1, number - 1);
+	if (!has_ip)
+		return;
+	run_sysfs_put(fs, dir, "gid_attrs/types/1", "RoCE v2\n");
+	run_sysfs_put(fs, dir, "gid_attrs/ndevs/1", "enp%us0np%u\n", i + 1, number - 1);
 }
 
 void run_sysfs_mlx5_function(struct run_sysfs *fs, unsigned int i, char dir[RUN_FUNCTION_SIZE])
@@ -69,6 +73,6 @@ void run_sysfs_mlx5(struct run_sysfs *fs, unsigned int i, const struct run_adapt
 	run_sysfs_put_all(fs, dir, ib, COUNT(ib));
 	for (unsigned int n = 1; n <= adapters->ports; n++) {
 		snprintf(dir, sizeof(dir), "%s/infiniband/%s/ports/%u", function, device, n);
-		write_port(fs, dir, i, n, adapters->infiniband);
+		write_port(fs, dir, i, n, adapters->infiniband, adapters->ip);
 	}
 }

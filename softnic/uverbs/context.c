@@ -244,6 +244,16 @@ static int lids(struct uv_device *dev, unsigned int port, struct ib_uverbs_query
 	return 0;
 }
 
+/* By UDP the MTU is that of the interface. */
+static uint8_t active_mtu(const struct uv_device *dev)
+{
+	uint16_t mtu;
+
+	if (dev->kind->adapter != UV_CONNECTX || !softnic_udp(dev->nic, &mtu))
+		return IBV_MTU_4096;
+	return (uint8_t)(__builtin_ctz(mtu) - 7);	/* IBV_MTU_256 is 1 */
+}
+
 static struct ib_uverbs_query_port_resp port_of(struct uv_req *req, bool down)
 {
 	return (struct ib_uverbs_query_port_resp){
@@ -253,7 +263,7 @@ static struct ib_uverbs_query_port_resp port_of(struct uv_req *req, bool down)
 		.pkey_tbl_len = 1,
 		.state = down ? IBV_PORT_DOWN : IBV_PORT_ACTIVE,
 		.max_mtu = IBV_MTU_4096,
-		.active_mtu = IBV_MTU_4096,
+		.active_mtu = active_mtu(req->dev),
 		.max_vl_num = 1,
 		.active_width = WIDTH_4X,
 		.active_speed = SPEED_EDR,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The ConnectX behind the front: opening it, and its own methods. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,39 @@ static void choose_ports(struct softnic_config *config)
 	config->ports = ports ? (unsigned int)atoi(ports) : 1;
 	if (link && !strcmp(link, "infiniband"))
 		config->flags |= SOFTNIC_INFINIBAND;
+}
+
+/* Reads SOFTNIC_IP, an address in softnic-run's form. */
+static void choose_ip(struct softnic_config *config)
+{
+	const char *ip = getenv("SOFTNIC_IP");
+
+	if (!ip || inet_pton(AF_INET6, ip, config->ip) == 1)
+		return;
+	memset(config->ip + 10, 0xff, 2);
+	inet_pton(AF_INET, ip, config->ip + 12);
+}
+
+/* Linux makes a GID of each address of the port's interface. Index 0 has the one of the MAC here. */
+static int set_ip_gid(struct uv_device *dev, const struct softnic_config *config)
+{
+	uint8_t in[PRM_ROCE_OUT] = { 0 }, out[PRM_ROCE_OUT];
+	uint16_t mtu;
+	int err;
+
+	if (!softnic_udp(dev->nic, &mtu))
+		return 0;
+	sn_set(in, PRM_OPCODE, PRM_QUERY_ROCE_ADDRESS);
+	sn_set(in, PRM_ROCE_PORT, 1);
+	err = uv_cmd(dev, in, sizeof(in), out, sizeof(out));
+	if (err)
+		return err;
+	sn_set(in, PRM_OPCODE, PRM_SET_ROCE_ADDRESS);
+	sn_set(in, PRM_ROCE_INDEX, 1);
+	memcpy(in + ROCE_ADDRESS, out + ROCE_ADDRESS, sizeof(in) - ROCE_ADDRESS);
+	memcpy(in + ROCE_GID, config->ip, sizeof(config->ip));
+	sn_set(in + ROCE_ADDRESS, ROCE_L3_TYPE, config->ip[0] != 0);
+	return uv_cmd(dev, in, sizeof(in), out, sizeof(out));
 }
 
 /*
@@ -73,10 +107,13 @@ static int open_model(struct uv_device *dev)
 	int err;
 
 	choose_ports(&config);
+	choose_ip(&config);
 	err = softnic_open(&config, &dev->nic);
 	if (err)
 		return err;
 	err = setup(dev);
+	if (!err)
+		err = set_ip_gid(dev, &config);
 	if (err)
 		close_model(dev);
 	return err;

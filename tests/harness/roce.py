@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Judges the RoCEv2 packets of an interface, or of a file that pcap= made: IPv4 packets have DF and the
 # identification 0, and each packet has the ICRC of IBTA annex A17, computed here from the captured bytes.
-# Usage: roce.py INTERFACE COUNT, or roce.py FILE, which also counts requests that are repetitions
+# Usage: roce.py INTERFACE COUNT [PORT]; with PORT, each goes to this UDP port. Or roce.py FILE, which also counts
+# requests that are repetitions
 import socket
 import struct
 import sys
@@ -30,6 +31,8 @@ def judge(frame):
         return None
     ip, rest = ip[:size], ip[size:]
     udp = rest[:8]
+    if len(sys.argv) > 3 and udp[2:4] != struct.pack("!H", int(sys.argv[3])):
+        sys.exit("a packet to another port: " + udp.hex())
     rest = rest[8:struct.unpack("!H", udp[4:6])[0]]
     if v4 and struct.unpack("!HH", ip[4:8]) != (0, 0x4000):
         sys.exit("an IPv4 packet without DF, or with an identification: " + ip.hex())

@@ -1,0 +1,128 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# softnic-run --ip: stock verbs programs in two network namespaces, which a veth pair joins, reach each other by RoCEv2
+# at UDP port 4791. Data is right, also with lost packets and by IPv6; the packets on the wire are right; a taken port
+# is named. The peer of a Linux's rdma_rxe is judged by scripts/check-vm.
+set -u
+. tests/harness/skip.sh
+needs_preload
+command -v ip >/dev/null || skip "iproute2 is not installed"
+for program in ibv_rc_pingpong ib_write_bw; do
+	command -v $program >/dev/null || skip "$program is not installed"
+done
+# The script is process 1 of a namespace, so that its end is the end of all that it started.
+if [ "${1-}" != inside ]; then
+	unshare -Urnpf --mount-proc true 2>/dev/null || skip "this user may not have namespaces of users, networks and processes"
+	exec unshare -Urnpf --mount-proc --kill-child bash "$0" inside
+fi
+. tests/harness/perf-server.sh
+
+unshare -n sleep 1000 &
+holder=$!
+for _ in $(seq 500); do
+	[ "$(readlink /proc/$holder/ns/net)" != "$(readlink /proc/$$/ns/net)" ] && break
+	sleep 0.01
+done
+there=(nsenter -t $holder -n)
+ip link add here type veth peer name there netns $holder 2>"$tmp/out" || skip "no veth pair: $(cat "$tmp/out")"
+six=
+[ ! -e /proc/net/if_inet6 ] || six=yes
+for end in here there; do
+	at=()
+	number=1
+	[ $end = here ] || at=("${there[@]}") number=2
+	"${at[@]}" ip link set lo up
+	"${at[@]}" ip link set $end mtu 4500 up
+	"${at[@]}" ip addr add 10.77.0.$number/24 dev $end
+	[ -z "$six" ] || "${at[@]}" ip addr add fd77::$number/64 dev $end nodad
+done
+"${CC:-cc}" -std=gnu11 -D_GNU_SOURCE -o "$tmp/verbs" scripts/check-vm.verbs.c -libverbs >"$tmp/out" 2>&1 ||
+	skip "libibverbs-dev is not installed: $(head -n 1 "$tmp/out")"
+
+fail() {
+	echo "$1:"
+	tail -n 20 "$tmp/out"
+	[ ! -s "$tmp/server" ] || { echo "the server:"; tail -n 20 "$tmp/server"; }
+	exit 1
+}
+
+net=10.77.0.
+# pair PROGRAM [OPTION...]: both ends succeed. The client tries again until the server listens.
+pair() {
+	local end=$((SECONDS + 60)) port=$((18600 + RANDOM % 10000)) gid=(-g 1) s
+	[[ $1 != ib_* ]] || gid=(-x 1 -F)
+	beside "$tmp/server" "${there[@]}" timeout -k 1 60 "$bin/softnic-run" --ip ${net}2 "$@" -p $port "${gid[@]}"
+	server=$!
+	while :; do
+		timeout -k 1 60 "$bin/softnic-run" --ip ${net}1 "$@" -p $port "${gid[@]}" 10.77.0.2 >"$tmp/out" 2>&1 </dev/null
+		s=$?
+		[ $s != 0 ] && [ $SECONDS -lt $end ] && grep -qi "couldn't connect" "$tmp/out" && alive $server || break
+		sleep 0.1
+	done
+	[ $s = 0 ] || fail "the client $* ends with status $s"
+	wait $server || fail "the server $* ends with an error"
+	server=
+}
+
+# packets COMMAND...: the packets that the command sends and receives are right
+packets() {
+	local judge
+	beside "$tmp/judge" python3 tests/harness/roce.py here 150 4791
+	judge=$!
+	until_said $judge "$tmp/judge" capturing || fail "$(cat "$tmp/judge")"
+	"$@"
+	wait $judge || fail "$(cat "$tmp/judge")"
+}
+
+packets pair ibv_rc_pingpong -c -n 100
+packets pair ibv_ud_pingpong -c -n 100 -s 1000
+pair "$tmp/verbs" -m 4096
+pair ib_write_bw -s 65536 -n 50
+pair ib_send_bw -c UD -s 1024 -n 50
+SOFTNIC_FAULT=drop=0.01 pair "$tmp/verbs" -m 1024
+if [ -n "$six" ]; then
+	net=fd77::
+	packets pair ibv_rc_pingpong -c -n 100
+	pair ibv_ud_pingpong -c -n 100 -s 1000
+	net=10.77.0.
+fi
+
+# The MTU of the port is that of the interface.
+"$bin/softnic-run" --ip 10.77.0.1 ibv_devinfo -v >"$tmp/out"
+grep -q 'active_mtu:[[:space:]]*4096' "$tmp/out" || fail "the MTU of the port is not 4096"
+grep -qE 'GID\[ *1\]:[[:space:]]*::ffff:10.77.0.1' "$tmp/out" || fail "GID 1 is not the address"
+ip link set here mtu 1500
+"$bin/softnic-run" --ip 10.77.0.1 ibv_devinfo -v >"$tmp/out"
+grep -q 'active_mtu:[[:space:]]*1024' "$tmp/out" || fail "the MTU of the port is not 1024"
+
+# Another process has the port.
+beside "$tmp/taken" python3 -c 'import socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("10.77.0.1", 4791))
+print("bound", flush=True)
+time.sleep(100)'
+client=$!
+until_said $client "$tmp/taken" bound || fail "$(cat "$tmp/taken")"
+beside "$tmp/server" "${there[@]}" timeout -k 1 60 "$bin/softnic-run" --ip 10.77.0.2 "$tmp/verbs" -p 18599
+server=$!
+for _ in $(seq 100); do
+	"$bin/softnic-run" --ip 10.77.0.1 "$tmp/verbs" -p 18599 10.77.0.2 >"$tmp/out" 2>&1 && fail "the client succeeds without its port"
+	grep -q "Couldn't connect" "$tmp/out" || break
+	sleep 0.1
+done
+grep -q 'UDP port 4791 of 10.77.0.1 is taken' "$tmp/out" || fail "the message does not name the port"
+kill $client $server
+wait $client $server 2>/dev/null
+client= server=
+
+# refused TEXT OPTION...
+refused() {
+	"$bin/softnic-run" "${@:2}" true >"$tmp/out" 2>&1 && fail "softnic-run ${*:2} succeeds"
+	grep -qe "$1" "$tmp/out" || fail "softnic-run ${*:2} does not print \"$1\""
+}
+refused "'10.77.0' is no IP address" --ip 10.77.0
+refused '--ip supports one ConnectX' --ip 10.77.0.1 --infiniband
+refused '--ip supports one ConnectX' --ip 10.77.0.1 -d 2
+"$bin/softnic-run" --ip 10.77.0.9 ibv_devinfo >"$tmp/out" 2>&1
+grep -q 'Cannot assign requested address' "$tmp/out" || fail "the address of another host is accepted"
+exit 0
