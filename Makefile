@@ -691,7 +691,7 @@ clean:
 #: make check-nightly a minute of each fuzz target, and make walk
 #: make check-stock  stock RDMA programs (perftest, UCX, dapl) on the software ConnectX
 #: make check-vm     Linux's mlx5_core, mlx5_ib and efa on the software adapters, in guests of QEMU (downloads 600 MB once, 1 GB unpacked)
-#: make check-vm-full all of dat_conform with each pair of kernel, rdma-core, kind of port and size of pages
+#: make check-vm-full all of dat_conform with each pair of kernel, rdma-core, kind of port and size of pages; all cases with rdma_rxe
 #: make check-pyverbs rdma-core's own tests (pyverbs) on the software adapters: build/pyverbs.md
 #: make coverage     lines of the accesses to an adapter that no test executes: build/coverage.txt
 #: make mutants      wrong lines of source that no test notices: N=20 of SEED=1, of all files or FILE=

@@ -260,7 +260,8 @@ static void sent(struct sn_qp *qp, const struct sn_wr *wr, const struct sn_rc_ou
 		qp->nic->ctr.retransmits++;
 	if (sn_psn_diff(next, r->psn_max) > 0)
 		r->psn_max = next;
-	r->in_flight += out->train ? out->train : 1;
+	/* From another host the packets of a response may be lost, so they count. */
+	r->in_flight += sn_rc_is_far(qp) ? packets : out->train ? out->train : 1;
 	sn_rc_window_grow(qp, packets);
 	r->pkt += packets;
 	if (r->pkt == wr->npsn) {

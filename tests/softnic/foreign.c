@@ -105,6 +105,23 @@ Test(foreign, transfer__survives_loss, .init = open_foreign, .fini = close_forei
 	write_and_read(300 << 10);
 }
 
+/* After a loss rdma_rxe answers each repeated read in full, so only a window of responses is outstanding. */
+Test(foreign, reads__with_loss_repeat_few_packets, .init = open_foreign, .fini = close_foreign, .timeout = 60)
+{
+	enum { READS = 16, LEN = 64 << 10, NEEDED = READS * LEN / 1024 };
+
+	cr_assert_eq(softnic_fault(rb.nic, "drop=0.02,seed=2"), 0);
+	rig_fill(rb.data, READS * LEN, 1);
+	for (uint32_t i = 0; i < READS; i++)
+		rig_post(&a, &(struct rig_wr){.op = RIG_READ, .va = ra.data + i * LEN, .len = LEN,
+					      .raddr = rb.data + i * LEN, .rkey = rb.key});
+	rig_ring(&a);
+	for (uint32_t i = 0; i < READS; i++)
+		cr_assert_eq(rig_wait(&ra, &rb).op, 0);
+	cr_assert(rig_filled(ra.data, READS * LEN, 1));
+	cr_assert_lt(counters(&rb).tx_packets, 2 * NEEDED, "%u packets were needed", NEEDED);
+}
+
 Test(foreign, send_and_atomics__arrive, .init = open_foreign, .fini = close_foreign, .timeout = 60)
 {
 	uint64_t *word = (uint64_t *)(void *)rb.data, *old = (uint64_t *)(void *)(ra.data + 4096);
