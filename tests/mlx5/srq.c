@@ -225,7 +225,7 @@ RIG_TEST(srq, qp_destroy__in_the_middle_of_a_message)
 	uint32_t available = 1, outstanding = 0;
 
 	cr_assert_eq(r.hot->srq_post_recv(srq, 1, &b, rig_cookie(5)), DAT_SUCCESS);
-	cr_assert_eq(softnic_fault(nic, "drop=0.5,seed=3"), 0);
+	cr_assert_eq(softnic_fault(nic, "drop:op=send,psn=+2,times=1000"), 0);
 	cr_assert_eq(r.hot->post_send(from, 1, &l, rig_cookie(1), 0), DAT_SUCCESS);
 	cr_assert(TH_WITHIN(5000, (softnic_pump(nic), left() == 0)),
 		  "the QP has not taken the WQE in 5 seconds");

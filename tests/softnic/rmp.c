@@ -229,7 +229,7 @@ Test(rmp, error__flushes_the_taken_wqe)
 	send(&to_b, 0, 8);
 	drv_wait(&rcq, &e);
 	drv_srq_recv(&srq, &mr, 0, 8192);
-	cr_assert_eq(softnic_fault(d->nic, "drop=0.5,seed=3"), 0);
+	cr_assert_eq(softnic_fault(d->nic, "drop:op=send,psn=+2,times=1000"), 0);
 	send(&to_a, 8192, 8192);
 	while (left() && i++ < 100000)
 		softnic_pump(d->nic);
@@ -254,7 +254,7 @@ Test(rmp, destroy__before_last_wqe_loses_the_taken_wqe)
 	uint32_t qpn = a.qpn;
 
 	drv_srq_recv(&srq, &mr, 0, 8192);
-	cr_assert_eq(softnic_fault(d->nic, "drop=0.5,seed=3"), 0);
+	cr_assert_eq(softnic_fault(d->nic, "drop:op=send,psn=+2,times=1000"), 0);
 	send(&to_a, 8192, 8192);
 	while (left() && i++ < 100000)
 		softnic_pump(d->nic);
