@@ -63,6 +63,9 @@ static void on_event(const DAT_EVENT *event)
 			break;			/* the end of the connection flushed the receive */
 		received++;
 		post_recv();
+		/* The receiver ends the connection: a message may be complete for its sender and still wait here. */
+		if (received == MESSAGES)
+			must(dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG), "disconnect");
 		break;
 	case DAT_CONNECTION_EVENT_ESTABLISHED:
 		break;
@@ -146,6 +149,8 @@ static int sender(DAT_CONN_QUAL qual)
 		if (next_event().event_number != DAT_DTO_COMPLETION_EVENT)
 			errx(1, "the connection ended early");
 	}
+	if (next_event().event_number != DAT_CONNECTION_EVENT_DISCONNECTED)
+		errx(1, "the receiver has not ended the connection");
 	return dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) != DAT_SUCCESS;
 }
 
