@@ -63,7 +63,8 @@ static void on_event(const DAT_EVENT *event)
 			break;			/* the end of the connection flushed the receive */
 		received++;
 		post_recv();
-		/* The receiver ends the connection: a message may be complete for its sender and still wait here. */
+		/* The receiver ends the connection: a message that is complete for its sender may
+		 * still wait here. */
 		if (received == MESSAGES)
 			must(dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG), "disconnect");
 		break;
