@@ -26,7 +26,7 @@ static const char doc[] =
 static const struct argp_option options[] = {
 	{ "server", 's', NULL, 0, "Serve one client, then exit", 0 },
 	{ "ia", 'i', "NAME", 0, "Interface Adapter, a name of dat.conf (soft-mlx5-0)", 0 },
-	{ "port", 'p', "QUAL", 0, "Connection qualifier (45250)", 0 },
+	{ "port", 'p', "QUAL", 0, "Connection qualifier (45250; without -s and HOST: by process id)", 0 },
 	{ "rounds", 'n', "N", 0, "Rounds of all operations (1000); 0: until killed", 0 },
 	{ "length", 'l', "BYTES", 0, "Bytes of each transfer, 1 to 1048576 (4096)", 0 },
 	{ "seed", 'S', "N", 0, "Seed of the data (random)", 0 },
@@ -42,7 +42,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 's': o->server = true; break;
 	case 'i': o->ia = arg; break;
-	case 'p': o->port = program_number(state, "--port", arg, 0, UINT64_MAX); break;
+	case 'p':
+		o->port = program_number(state, "--port", arg, 0, UINT64_MAX);
+		o->port_given = true;
+		break;
 	case 'n': o->rounds = program_number(state, "--rounds", arg, 0, UINT64_MAX); break;
 	case 'l':
 		o->len = (uint32_t)program_number(state, "--length", arg, 0, PP_MAX_DATA);
@@ -70,10 +73,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 /* Runs both sides on this machine, each in its own process; the child is the server. */
 static int both_sides(struct pp_options *o)
 {
-	struct pp_options serve = *o;
+	struct pp_options serve;
 	int status, rc;
 	pid_t pid;
 
+	/* Several pairs may run on this machine at the same time. */
+	if (!o->port_given)
+		o->port = 40960 + (uint64_t)getpid() % 8192;
+	serve = *o;
 	serve.quiet = true;
 	serve.both = true;
 	fflush(NULL);

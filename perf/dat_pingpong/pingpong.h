@@ -50,7 +50,7 @@ struct pp_options {
 	const char *ia, *host;
 	uint64_t port, rounds, seed;	/* rounds 0: endless */
 	uint32_t len;
-	bool server, both, blocking, quiet;
+	bool port_given, server, both, blocking, quiet;
 };
 
 struct pp {

@@ -48,6 +48,15 @@ must 64 'unrecognized option' "$bin" --no-such-option
 must 0 'Usage' "$bin" --help
 must 0 '^dapl-direct [0-9]' "$bin" --version
 
+# Without -p, each pair has a qualifier of its own.
+beside "$tmp/server" "$bin" -n 0
+server=$!
+until_said $server "$tmp/server" ' rounds' || exit 1
+must 0 'all verified' "$bin" -q -n 20
+kill $server
+wait $server
+server=
+
 # If another process serves at the qualifier already, the second server prints advice.
 serve "$bin" -s
 must 1 "another process listens at $port: -p chooses another" "$bin" -s -p $port
