@@ -171,10 +171,13 @@ static bool is_early(const struct dap_ep *ep)
 	return __atomic_load_n(&core_ep(ep)->early, __ATOMIC_ACQUIRE);
 }
 
-/* Returns true for a message that has overtaken the ESTABLISHED event of its connection. */
-static bool is_early_message(const struct dap_event *ev)
+/*
+ * Returns true for a message that has overtaken the ESTABLISHED event of its connection. A request is
+ * posted after that event was dequeued, although the endpoint may still be marked.
+ */
+static bool is_early_message(const struct core_evd *evd, const struct dap_event *ev)
 {
-	return ev->number == DAP_EV_DTO && is_early(ev->dto.ep);
+	return ev->number == DAP_EV_DTO && ev->dto.ep->recv_evd == &evd->pub && is_early(ev->dto.ep);
 }
 
 /* Removes the oldest completion that need not wait; moves older ones up. */
@@ -182,7 +185,7 @@ static bool take_stash(struct core_evd *evd, struct dap_event *ev)
 {
 	uint32_t i = evd->stash_tail;
 
-	while (i != evd->stash_head && is_early_message(dap_evd_stash_at(evd, i)))
+	while (i != evd->stash_head && is_early_message(evd, dap_evd_stash_at(evd, i)))
 		i++;
 	if (i == evd->stash_head)
 		return false;
@@ -279,8 +282,8 @@ bool dap_evd_poll(struct core_evd *evd, struct dap_event *ev)
 
 bool dap_evd_in_turn(struct core_evd *evd, const struct dap_event *polled, struct dap_event *ev)
 {
-	bool set_aside = (dap_evd_soft_count(evd) || is_early_message(polled)) && !dap_evd_need_stash(evd) &&
-			 put_stash(evd, polled);
+	bool set_aside = (dap_evd_soft_count(evd) || is_early_message(evd, polled)) &&
+			 !dap_evd_need_stash(evd) && put_stash(evd, polled);
 
 	if (!set_aside) {
 		*ev = *polled;

@@ -174,6 +174,25 @@ Test(early, wait__of_another_evd_is_woken_by_ESTABLISHED)
 	end();
 }
 
+/*
+ * ESTABLISHED may be dequeued, and a request be completed, before the manager's thread has noted that
+ * messages need not wait any more.
+ */
+Test(early, wait__completion_of_a_request_is_never_kept_back)
+{
+	DAT_EVD_HANDLE requests = fake_evd(o.ia, 4, DAT_EVD_DTO_FLAG);
+	DAT_EP_HANDLE ep;
+
+	cr_assert_eq(dat_ep_create(o.ia, o.pz, o.evd, requests, o.evd, NULL, &ep), DAT_SUCCESS);
+	connect_but_last_word(ep);
+	message(requests, ep, 1);
+	/* before the attempt to connect times out */
+	cr_expect_eq(wait_for(requests, SOON_US / 2), DAT_DTO_COMPLETION_EVENT);
+	message(requests, ep, 2);
+	cr_expect_eq(next_cookie(requests), 2);
+	end();
+}
+
 Test(early, cno__is_triggered_by_ESTABLISHED)
 {
 	DAT_EVD_HANDLE connections, got;
