@@ -29,6 +29,12 @@ static void log_event(const struct dap_ep *ep, uint32_t number)
 		what[number & 0xff]);
 }
 
+/* The end of a connection comes after its completions. */
+static bool is_after_cq(uint32_t number)
+{
+	return number == DAP_EV_DISCONNECTED || number == DAP_EV_BROKEN;
+}
+
 void dap_conn_event(struct dap_ep *ep, uint32_t number)
 {
 	struct core_ep *own = core_ep(ep);
@@ -41,7 +47,7 @@ void dap_conn_event(struct dap_ep *ep, uint32_t number)
 			   __ATOMIC_RELAXED);
 	if (!own->connect_evd)
 		return;
-	ev.after_cq = number == DAP_EV_DISCONNECTED || number == DAP_EV_BROKEN;
+	ev.after_cq = is_after_cq(number);
 	if (own->private_data_size && has_private_data(ep, number)) {
 		ev.conn.private_data = own->private_data;
 		ev.conn.private_data_size = own->private_data_size;
@@ -84,6 +90,8 @@ bool dap_conn_finish(struct dap_ep *ep, enum dap_ep_cause cause, uint32_t event)
 	if (ep->has_qp)
 		ep->obj.ia->hw->qp_error(ep);
 	dap_ep_fsm(ep, cause);
+	if (is_after_cq(event))
+		dap_conn_not_early(ep);	/* a waiter that the event wakes finds the messages before it */
 	dap_conn_event(ep, event);
 	dap_conn_not_early(ep);
 	report_last_receive(ep);

@@ -166,18 +166,16 @@ static bool take_established(struct core_evd *evd, const struct dap_event *next,
 	return false;
 }
 
-static bool is_early(const struct dap_ep *ep)
-{
-	return __atomic_load_n(&core_ep(ep)->early, __ATOMIC_ACQUIRE);
-}
-
 /*
  * Returns true for a message that has overtaken the ESTABLISHED event of its connection. A request is
  * posted after that event was dequeued, although the endpoint may still be marked.
  */
 static bool is_early_message(const struct core_evd *evd, const struct dap_event *ev)
 {
-	return ev->number == DAP_EV_DTO && ev->dto.ep->recv_evd == &evd->pub && is_early(ev->dto.ep);
+	const struct dap_ep *ep = ev->dto.ep;
+
+	return ev->number == DAP_EV_DTO && ep->recv_evd == &evd->pub &&
+	       __atomic_load_n(&core_ep(ep)->early, __ATOMIC_ACQUIRE);
 }
 
 /* Removes the oldest completion that need not wait; moves older ones up. */
@@ -211,11 +209,7 @@ bool dap_evd_take_soft(struct core_evd *evd, struct dap_event *ev)
 
 bool dap_evd_take_after(struct core_evd *evd, uint32_t limit, struct dap_event *ev)
 {
-	const struct dap_event *next = dap_evd_soft_at(evd, evd->soft_tail);
-
 	if (!dap_evd_soft_count(evd) || evd->soft_tail == limit)
-		return false;
-	if (next->after_cq && is_early(next->conn.ep))
 		return false;
 	remove_at(evd, evd->soft_tail, ev);
 	return true;

@@ -249,6 +249,17 @@ Test(early, failed__messages_come_before_the_end)
 	end();
 }
 
+Test(early, disconnect__message_comes_before_the_end)
+{
+	connect_but_last_word(o.ep);
+	message(o.evd, o.ep, 1);
+	cr_expect_eq(poll_once(o.evd), 0);
+	cr_expect_eq(dat_ep_disconnect(o.ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	cr_expect_eq(wait_for(o.evd, SOON_US), DAT_DTO_COMPLETION_EVENT);
+	cr_expect_eq(wait_for(o.evd, SOON_US), DAT_CONNECTION_EVENT_DISCONNECTED);
+	end();
+}
+
 Test(early, free__drops_what_waits)
 {
 	DAT_EVD_HANDLE connections;
