@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Barriers between this CPU and a device that reads and writes the same memory, one name for each
+ * Barriers between this CPU and a device or process that uses the same memory, one name for each
  * use. x86 makes stores to write-back memory visible in program order, so most are compiler
  * barriers. Write-combining (WC) MMIO is not ordered with them and needs a fence.
  */
@@ -65,6 +65,13 @@ static inline void dap_wc_flush(void)
 static inline void dap_wmb_dbrec_before_mmio(void)
 {
 	dap_wc_flush();
+}
+
+/* Orders the odd number of a page of counters before its values: a process that reads a new value must
+ * find that number. */
+static inline void dap_wmb_seq_before_values(void)
+{
+	__asm__ volatile(DAP_ORDER_STORES ::: "memory");
 }
 
 /* Orders the read of a CQE's owner bit before reads of its other fields: the device writes the

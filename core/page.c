@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/barrier.h"
 #include "core/clock.h"
 #include "core/cm/cm.h"
 #include "core/ia.h"
@@ -33,7 +34,7 @@ static void write_values(struct dap_ia *ia)
 
 	dap_totals_read(ia, &now);
 	__atomic_store_n(&page->seq, page->seq + 1, __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	dap_wmb_seq_before_values();
 	memcpy(page->value, now.value, sizeof(now.value));
 	page->updated = dap_now_ns();
 	__atomic_store_n(&page->seq, page->seq + 1, __ATOMIC_RELEASE);
