@@ -131,6 +131,16 @@ static int port_told(struct ibv_context *ctx, uint8_t port, struct ibv_port_attr
 	return err;
 }
 
+static int (*timer_truth)(struct ibv_context *ctx, struct ibv_values_ex *values);
+
+/* libmlx5 reads the timer only if the kernel maps it. */
+static int timer_told(struct ibv_context *ctx, struct ibv_values_ex *values)
+{
+	int err = calls_fails_named("ibv_query_rt_values_ex");
+
+	return err ? err : timer_truth(ctx, values);
+}
+
 /* Replaces the context's async descriptor by our pipe. */
 static void take_over(struct ibv_context *ctx)
 {
@@ -147,6 +157,8 @@ static void take_over(struct ibv_context *ctx)
 	ctx->async_fd = ends[0];
 	port_truth = v->query_port;
 	v->query_port = port_told;
+	timer_truth = v->query_rt_values;
+	v->query_rt_values = timer_told;
 }
 
 bool mlx5dv_is_supported(struct ibv_device *dev)

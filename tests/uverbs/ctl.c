@@ -92,3 +92,14 @@ Test(ctl, obj_create__without_memory)
 	cr_assert_null(obj);
 	close_one();
 }
+
+Test(ctl, timer__that_the_kernel_does_not_map)
+{
+	uint64_t ticks;
+
+	calls_fail_named("ibv_query_rt_values_ex", EOPNOTSUPP);
+	cr_assert_eq(ctl->ops->timer(ctl, &ticks), -EOPNOTSUPP);
+	calls_stop();
+	cr_assert_eq(ctl->ops->timer(ctl, &ticks), 0);
+	close_one();
+}
