@@ -139,6 +139,9 @@ Test(probe, connection__passes_connect_and_accept)
 	cr_expect_str_eq(step(connect_a), " connect");
 	assert_ok(ret);
 	request = side_request(&b);
+	/* Through rdma-core a command of the adapter blocks all signals, also the one of a step. */
+	api_skip_if(b.ia, "access", "devx");
+	api_skip_if(b.ia, "access", "vfio");
 	cr_expect_str_eq(step(accept_b), " accept");
 	assert_ok(ret);
 }
