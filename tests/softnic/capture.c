@@ -52,12 +52,9 @@ static void begin_capture(struct rig *rig, char path[64])
 static void begin(const struct scene *s, const char *ip)
 {
 	rig_udp = ip;
-	rig_open(&ra, SOFTNIC_NO_THREAD, 1);
-	rig_open(&rb, SOFTNIC_NO_THREAD, 2);
-	rig_qp(&ra, &a);
-	rig_qp(&rb, &b);
-	rig_connect(&a, &b, &(struct rig_conn){.psn_a = PSN, .psn_b = 77,
-					       .timeout = s->waits ? SHORT_TIMEOUT : LONG_TIMEOUT});
+	rig_open_pair(&ra, &rb, &a, &b, SOFTNIC_NO_THREAD,
+		      &(struct rig_conn){.psn_a = PSN, .psn_b = 77,
+					 .timeout = s->waits ? SHORT_TIMEOUT : LONG_TIMEOUT});
 	begin_capture(&ra, path_a);
 	begin_capture(&rb, path_b);
 	cr_assert_eq(softnic_fault(ra.nic, s->fault_a ? s->fault_a : ""), 0);
@@ -383,11 +380,8 @@ Test(capture, peer__without_a_capture_is_captured_too)
 	char text[2048];
 
 	rig_udp = NULL;
-	rig_open(&ra, SOFTNIC_NO_THREAD, 1);
-	rig_open(&rb, SOFTNIC_NO_THREAD, 2);
-	rig_qp(&ra, &a);
-	rig_qp(&rb, &b);
-	rig_connect(&a, &b, &(struct rig_conn){.psn_a = PSN, .timeout = LONG_TIMEOUT});
+	rig_open_pair(&ra, &rb, &a, &b, SOFTNIC_NO_THREAD,
+		      &(struct rig_conn){.psn_a = PSN, .timeout = LONG_TIMEOUT});
 	begin_capture(&rb, path_b);
 	write_both();
 	conn.qpn_a = a.qpn;

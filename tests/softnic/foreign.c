@@ -52,18 +52,7 @@ static void open_foreign(void)
 
 static void close_foreign(void)
 {
-	rig_expect_violations(&ra, "");
-	rig_expect_violations(&rb, "");
-	rig_close(&ra);
-	rig_close(&rb);
-}
-
-static struct softnic_counters counters(struct rig *rig)
-{
-	struct softnic_counters c;
-
-	softnic_counters(rig->nic, &c);
-	return c;
+	rig_close_pair(&ra, &rb, "", "");
 }
 
 static void move(const struct rig_wr *wr)
@@ -95,7 +84,7 @@ Test(foreign, transfer__of_any_length_arrives, .init = open_foreign, .fini = clo
 
 	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++)
 		write_and_read(lens[i]);
-	cr_assert_eq(counters(&ra).drops + counters(&rb).drops, 0);
+	cr_assert_eq(rig_counters(&ra).drops + rig_counters(&rb).drops, 0);
 }
 
 Test(foreign, transfer__survives_loss, .init = open_foreign, .fini = close_foreign, .timeout = 60)
@@ -119,7 +108,7 @@ Test(foreign, reads__with_loss_repeat_few_packets, .init = open_foreign, .fini =
 	for (uint32_t i = 0; i < READS; i++)
 		cr_assert_eq(rig_wait(&ra, &rb).op, 0);
 	cr_assert(rig_filled(ra.data, READS * LEN, 1));
-	cr_assert_lt(counters(&rb).tx_packets, 2 * NEEDED, "%u packets were needed", NEEDED);
+	cr_assert_lt(rig_counters(&rb).tx_packets, 2 * NEEDED, "%u packets were needed", NEEDED);
 }
 
 Test(foreign, send_and_atomics__arrive, .init = open_foreign, .fini = close_foreign, .timeout = 60)
@@ -264,9 +253,9 @@ Test(foreign, packet__with_a_wrong_icrc_is_dropped, .init = open_foreign, .fini 
 	for (f.flip = 1; f.flip; f.flip <<= 1, sent++)
 		send_forged(&f);
 	cr_assert_not(was_written());
-	cr_assert_eq(counters(&rb).bad_icrc, sent);
-	cr_assert_eq(counters(&rb).drops, sent);
-	cr_assert_eq(counters(&rb).tx_packets, 0);
+	cr_assert_eq(rig_counters(&rb).bad_icrc, sent);
+	cr_assert_eq(rig_counters(&rb).drops, sent);
+	cr_assert_eq(rig_counters(&rb).tx_packets, 0);
 	close(f.sock);
 }
 
@@ -286,7 +275,7 @@ Test(foreign, packets__of_a_stranger_are_counted_and_dropped, .init = open_forei
 	f.cut = 0;
 	f.extra = 64;
 	send_forged(&f);
-	c = counters(&rb);
+	c = rig_counters(&rb);
 	cr_assert_not(was_written());
 	cr_assert_eq(c.rx_packets, 5);
 	cr_assert_eq(c.drops, 5);
@@ -311,7 +300,7 @@ Test(foreign, packet__for_a_qp_of_our_own_devices_is_dropped, .init = open_forei
 	f.qpn = qp.qpn;
 	send_forged(&f);
 	cr_assert_not(was_written());
-	cr_assert_eq(counters(&rb).strangers, 1);
+	cr_assert_eq(rig_counters(&rb).strangers, 1);
 	close(f.sock);
 }
 

@@ -16,11 +16,7 @@ static struct rig_qp a, b;
 
 static void setup_with(const struct rig_conn *conn)
 {
-	rig_open(&ra, SOFTNIC_NO_THREAD, 1);
-	rig_open(&rb, SOFTNIC_NO_THREAD, 2);
-	rig_qp(&ra, &a);
-	rig_qp(&rb, &b);
-	rig_connect(&a, &b, conn);
+	rig_open_pair(&ra, &rb, &a, &b, SOFTNIC_NO_THREAD, conn);
 }
 
 static void setup(void)
@@ -37,10 +33,7 @@ static void finish(const char *violations_a, const char *violations_b)
 	cr_assert_not(rig_poll(&rb, &cqe));
 	cr_assert_eq(rig_event(&ra), -1);
 	cr_assert_eq(rig_event(&rb), -1);
-	rig_expect_violations(&ra, violations_a);
-	rig_expect_violations(&rb, violations_b);
-	rig_close(&ra);
-	rig_close(&rb);
+	rig_close_pair(&ra, &rb, violations_a, violations_b);
 }
 
 static void expect(struct rig *rig, struct rig *other, unsigned int op, unsigned int syndrome,
@@ -262,13 +255,12 @@ Test(rc_error, atomic__misaligned, .init = setup)
 
 Test(rc_error, rnr__recovers_after_a_receive_is_posted, .init = setup)
 {
-	struct softnic_counters c;
 	struct rig_cqe cqe;
 
 	rig_fill(ra.data, 3000, 2);
 	rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND, .va = ra.data, .len = 3000});
 	cr_assert(TH_WITHIN(10000, (softnic_pump(ra.nic), softnic_pump(rb.nic),
-				    softnic_counters(rb.nic, &c), c.rnr_naks >= 10)),
+				    rig_counters(&rb).rnr_naks >= 10)),
 		  "the sender gave up before 10 RNR NAKs, although rnr_retry is 7 (unlimited)");
 	cr_assert_not(rig_poll(&ra, &cqe));
 	rig_recv(&b, rb.data, 3000);
@@ -280,16 +272,13 @@ Test(rc_error, rnr__recovers_after_a_receive_is_posted, .init = setup)
 
 Test(rc_error, rnr__is_exhausted)
 {
-	struct softnic_counters c;
-
 	setup_with(&(struct rig_conn){.rnr_retry = 3});
 	write_to(rb.data, rb.key, 8);
 	rig_post(&a, &(struct rig_wr){.op = RIG_SEND, .va = ra.data, .len = 8});
 	rig_ring(&a);
 	expect(&ra, &rb, 0, 0, 0);
 	expect(&ra, &rb, 13, 0x16, 1);
-	softnic_counters(rb.nic, &c);
-	cr_assert_eq(c.rnr_naks, 4);
+	cr_assert_eq(rig_counters(&rb).rnr_naks, 4);
 	cr_assert_eq(rig_qp_state(&b), RTS);
 	finish("", "");
 }
@@ -319,8 +308,6 @@ Test(rc_error, write_imm__without_a_receive_waits_for_one, .init = setup)
  * flushed, and the peer notices nothing. */
 Test(rc_error, retry__is_exhausted)
 {
-	struct softnic_counters c;
-
 	setup_with(&(struct rig_conn){.retry = 2});
 	cr_assert_eq(softnic_fault(ra.nic, "drop=1"), 0);
 	write_to(rb.data, rb.key, 8);
@@ -328,8 +315,7 @@ Test(rc_error, retry__is_exhausted)
 	rig_ring(&a);
 	expect(&ra, &rb, 13, 0x15, 0);
 	expect(&ra, &rb, 13, 5, 1);
-	softnic_counters(ra.nic, &c);
-	cr_assert_eq(c.retransmits, 4);
+	cr_assert_eq(rig_counters(&ra).retransmits, 4);
 	cr_assert_eq(rig_qp_state(&b), RTS);
 	finish("", "");
 }
@@ -346,14 +332,8 @@ Test(rc_error, retry__with_lost_answers_executes_once)
 	cr_assert_eq(softnic_fault(rb.nic, "drop=1"), 0);
 	rig_post_ring(&a, &(struct rig_wr){.op = RIG_FA, .va = ra.data, .len = 8, .raddr = word,
 					   .rkey = rb.key, .swap_add = 1});
-	cr_assert(TH_WITHIN(10000, ({
-		struct softnic_counters c;
-
-		softnic_pump(ra.nic);
-		softnic_pump(rb.nic);
-		softnic_counters(ra.nic, &c);
-		c.retransmits >= 2;
-	})));
+	cr_assert(TH_WITHIN(10000, (softnic_pump(ra.nic), softnic_pump(rb.nic),
+				    rig_counters(&ra).retransmits >= 2)));
 	cr_assert_not(rig_poll(&ra, &cqe));
 	cr_assert_eq(softnic_fault(rb.nic, ""), 0);
 	expect(&ra, &rb, 0, 0, 0);
@@ -481,8 +461,6 @@ Test(rc_error, write_imm__with_a_wrong_key_and_no_receive_raises_an_event, .init
  */
 static void inval_is_refused(uint32_t key, const char *violations)
 {
-	struct softnic_counters c;
-
 	rig_recv(&b, rb.data, 64);
 	rig_recv(&b, rb.data, 64);
 	rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND_INV, .va = ra.data, .len = 10, .imm = key});
@@ -490,8 +468,7 @@ static void inval_is_refused(uint32_t key, const char *violations)
 	expect(&rb, &ra, 14, 5, 1);
 	cr_assert_eq(rig_qp_state(&b), ERR);
 	expect(&ra, &rb, 13, 0x15, 0);
-	softnic_counters(rb.nic, &c);
-	cr_assert_eq(c.naks, 0);
+	cr_assert_eq(rig_counters(&rb).naks, 0);
 	finish("", violations);
 }
 

@@ -139,17 +139,13 @@ static void survive(const struct script *s, unsigned int messages, unsigned int 
 	struct softnic_counters ca, cb;
 
 	rig_udp = *s->ip ? s->ip : NULL;
-	rig_open(&ra, SOFTNIC_NO_THREAD | SOFTNIC_ADVERSARIAL, 1);
-	rig_open(&rb, SOFTNIC_NO_THREAD | SOFTNIC_ADVERSARIAL, 2);
-	rig_qp(&ra, &a);
-	rig_qp(&rb, &b);
-	rig_connect(&a, &b, &(struct rig_conn){.psn_a = 0xffff80, .psn_b = 3, .log_rd = 2,
-					       .timeout = timeout});
+	rig_open_pair(&ra, &rb, &a, &b, SOFTNIC_NO_THREAD | SOFTNIC_ADVERSARIAL,
+		      &(struct rig_conn){.psn_a = 0xffff80, .psn_b = 3, .log_rd = 2, .timeout = timeout});
 	cr_assert_eq(softnic_fault(ra.nic, s->faults), 0);
 	cr_assert_eq(softnic_fault(rb.nic, s->faults), 0);
 	stream(messages);
-	softnic_counters(ra.nic, &ca);
-	softnic_counters(rb.nic, &cb);
+	ca = rig_counters(&ra);
+	cb = rig_counters(&rb);
 	if (strstr(s->faults, "drop") || strstr(s->faults, "reorder"))
 		cr_assert_gt(ca.retransmits, 0, "the fault script caused no retransmission");
 	if (strstr(s->faults, "corrupt"))
@@ -158,10 +154,7 @@ static void survive(const struct script *s, unsigned int messages, unsigned int 
 		cr_assert_gt(cb.rnr_naks, 0);
 	cr_assert_eq(softnic_fault(ra.nic, ""), 0);
 	cr_assert_eq(softnic_fault(rb.nic, ""), 0);
-	rig_expect_violations(&ra, "");
-	rig_expect_violations(&rb, "");
-	rig_close(&ra);
-	rig_close(&rb);
+	rig_close_pair(&ra, &rb, "", "");
 }
 
 ParameterizedTest(struct script *s, rc_loss, script__changes_nothing_that_is_seen, .timeout = 100)

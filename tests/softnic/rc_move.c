@@ -24,10 +24,7 @@ static void setup_connected(void)
 
 static void teardown(void)
 {
-	rig_expect_violations(&ra, "");
-	rig_expect_violations(&rb, "");
-	rig_close(&ra);
-	rig_close(&rb);
+	rig_close_pair(&ra, &rb, "", "");
 }
 
 static struct rig_cqe expect_ok(struct rig *rig, struct rig *other, unsigned int op)
@@ -253,15 +250,13 @@ static void write_once(void)
 
 Test(rc_move, writes__share_acks_when_they_come_in_a_row, .init = setup_connected)
 {
-	struct softnic_counters ctr;
 	unsigned int i;
 
 	for (i = 0; i < 16; i++)
 		write_once();
 	for (i = 0; i < 16; i++)
 		expect_ok(&ra, &rb, 0);
-	softnic_counters(rb.nic, &ctr);
-	cr_assert_leq(ctr.tx_packets, 8);
+	cr_assert_leq(rig_counters(&rb).tx_packets, 8);
 	teardown();
 }
 

@@ -22,11 +22,7 @@ static void polls(struct rig *rig)
 
 static void setup(void)
 {
-	rig_open(&ra, SOFTNIC_NO_THREAD, 1);
-	rig_open(&rb, SOFTNIC_NO_THREAD, 2);
-	rig_qp(&ra, &a);
-	rig_qp(&rb, &b);
-	rig_connect(&a, &b, NULL);
+	rig_open_pair(&ra, &rb, &a, &b, SOFTNIC_NO_THREAD, NULL);
 	polls(&rb);
 }
 

@@ -322,6 +322,24 @@ void rig_connect(struct rig_qp *a, struct rig_qp *b, const struct rig_conn *conn
 	rig_connect_to(a, &pb, &c);
 }
 
+void rig_open_pair(struct rig *ra, struct rig *rb, struct rig_qp *a, struct rig_qp *b, unsigned int flags,
+		   const struct rig_conn *conn)
+{
+	rig_open(ra, flags, 1);
+	rig_open(rb, flags, 2);
+	rig_qp(ra, a);
+	rig_qp(rb, b);
+	rig_connect(a, b, conn);
+}
+
+void rig_close_pair(struct rig *ra, struct rig *rb, const char *violations_a, const char *violations_b)
+{
+	rig_expect_violations(ra, violations_a);
+	rig_expect_violations(rb, violations_b);
+	rig_close(ra);
+	rig_close(rb);
+}
+
 void rig_qp_to(struct rig_qp *qp, uint16_t opcode)
 {
 	simple(qp->rig, opcode, qp->qpn);
@@ -468,6 +486,14 @@ struct rig_cqe rig_wait(struct rig *rig, struct rig *other)
 			softnic_pump(other->nic);
 	}
 	return cqe;
+}
+
+struct softnic_counters rig_counters(struct rig *rig)
+{
+	struct softnic_counters c;
+
+	softnic_counters(rig->nic, &c);
+	return c;
 }
 
 void rig_expect_violations(struct rig *rig, const char *names)

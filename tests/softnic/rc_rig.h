@@ -90,6 +90,11 @@ void rig_destroy_key(struct rig *rig, uint32_t key);
 void rig_qp(struct rig *rig, struct rig_qp *qp);
 void rig_connect(struct rig_qp *a, struct rig_qp *b, const struct rig_conn *conn);
 struct rig_peer rig_peer(const struct rig_qp *qp);
+/* Opens two rigs and connects a QP of each. */
+void rig_open_pair(struct rig *ra, struct rig *rb, struct rig_qp *a, struct rig_qp *b, unsigned int flags,
+		   const struct rig_conn *conn);
+/* Closes both, after rig_expect_violations for each. */
+void rig_close_pair(struct rig *ra, struct rig *rb, const char *violations_a, const char *violations_b);
 /* Connects one side. Set qp->psn before. */
 void rig_connect_to(struct rig_qp *qp, const struct rig_peer *peer, const struct rig_conn *conn);
 /* Starts fn in a child, opens the device here, and connects its QP to the child's. Returns this QP. */
@@ -125,6 +130,7 @@ void rig_settle(struct rig *a, struct rig *b);
 /* Drives both devices until the rig has a CQE; fails the test after 20 s. */
 struct rig_cqe rig_wait(struct rig *rig, struct rig *other);
 
+struct softnic_counters rig_counters(struct rig *rig);
 /* Fails the test if the device counted a violation that is not in the comma-separated list. */
 void rig_expect_violations(struct rig *rig, const char *names);
 

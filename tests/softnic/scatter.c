@@ -11,20 +11,13 @@ static struct rig_qp a, b;
 static void open_both(struct rig_scatter scatter)
 {
 	rig_scatter = scatter;
-	rig_open(&ra, SOFTNIC_NO_THREAD, 1);
-	rig_open(&rb, SOFTNIC_NO_THREAD, 2);
-	rig_qp(&ra, &a);
-	rig_qp(&rb, &b);
-	rig_connect(&a, &b, NULL);
+	rig_open_pair(&ra, &rb, &a, &b, SOFTNIC_NO_THREAD, NULL);
 }
 
 static void close_both(const char *violations_a, const char *violations_b)
 {
 	rig_settle(&ra, &rb);
-	rig_expect_violations(&ra, violations_a);
-	rig_expect_violations(&rb, violations_b);
-	rig_close(&ra);
-	rig_close(&rb);
+	rig_close_pair(&ra, &rb, violations_a, violations_b);
 }
 
 static bool untouched(const uint8_t *p, size_t len)

@@ -19,11 +19,7 @@ static struct rig_qp a, b;
 static void open_both(unsigned int flags, const struct rig_conn *conn)
 {
 	rig_udp = "127.0.0.1";
-	rig_open(&ra, flags, 1);
-	rig_open(&rb, flags, 2);
-	rig_qp(&ra, &a);
-	rig_qp(&rb, &b);
-	rig_connect(&a, &b, conn);
+	rig_open_pair(&ra, &rb, &a, &b, flags, conn);
 }
 
 static void open_udp(void)
@@ -33,18 +29,7 @@ static void open_udp(void)
 
 static void close_udp(void)
 {
-	rig_expect_violations(&ra, "");
-	rig_expect_violations(&rb, "");
-	rig_close(&ra);
-	rig_close(&rb);
-}
-
-static struct softnic_counters counters(struct rig *rig)
-{
-	struct softnic_counters c;
-
-	softnic_counters(rig->nic, &c);
-	return c;
+	rig_close_pair(&ra, &rb, "", "");
 }
 
 static void move(unsigned int op, uint32_t len)
@@ -122,7 +107,7 @@ Test(udp, sockets__that_overflow_lose_no_message, .timeout = 60)
 	}
 	for (unsigned int i = 0; i < QPS; i++)
 		cr_assert(rig_filled(rb.data + i * LEN, LEN, 5));
-	cr_assert_gt(counters(&ra).retransmits, 0, "the socket did not overflow");
+	cr_assert_gt(rig_counters(&ra).retransmits, 0, "the socket did not overflow");
 	close_udp();
 }
 
@@ -215,7 +200,7 @@ Test(udp, packets__of_a_stranger_change_nothing_and_are_counted, .init = open_ud
 	for (size_t i = 0; i < n; i++)
 		send_forged(&forged[i]);
 	rig_settle(&ra, &rb);
-	c = counters(&rb);
+	c = rig_counters(&rb);
 	cr_assert_eq(c.rx_packets, n);
 	cr_assert_eq(c.drops, n);
 	cr_assert_eq(c.bad_icrc, 4);
@@ -245,8 +230,8 @@ Test(udp, noise__changes_nothing, .init = open_udp, .fini = close_udp)
 		softnic_pump(rb.nic);
 	}
 	rig_settle(&ra, &rb);
-	cr_assert_eq(counters(&rb).bad_icrc, counters(&rb).rx_packets);
-	cr_assert_eq(counters(&rb).drops, 5000);
+	cr_assert_eq(rig_counters(&rb).bad_icrc, rig_counters(&rb).rx_packets);
+	cr_assert_eq(rig_counters(&rb).drops, 5000);
 	move(RIG_WRITE, 64);
 	close(sock);
 }
@@ -265,13 +250,13 @@ Test(udp, packet__of_the_peer_is_executed_if_its_icrc_fits, .init = open_udp, .f
 	send_forged(&f);
 	rig_settle(&ra, &rb);
 	cr_assert_eq(rb.data[0], 0);
-	cr_assert_eq(counters(&rb).bad_icrc, 1);
+	cr_assert_eq(rig_counters(&rb).bad_icrc, 1);
 	f.flip = 0;
 	send_forged(&f);
 	rig_settle(&ra, &rb);
 	for (size_t i = 0; i < 8; i++)
 		cr_assert_eq(rb.data[i], 0xff);
-	cr_assert_eq(counters(&rb).tx_packets, 1, "the packet is not acknowledged");
+	cr_assert_eq(rig_counters(&rb).tx_packets, 1, "the packet is not acknowledged");
 	close(f.sock);
 }
 
