@@ -61,7 +61,7 @@ unsigned int sn_rules_apply(struct sn_rules *rules, const struct sn_fab_dest *pe
 		if (!stream)
 			return 0;
 		n = stream->seen[i]++;
-		if (n < r->skip || n - r->skip >= r->times)
+		if (n < r->skip || (n - r->skip) / r->every >= r->times || (n - r->skip + 1) % r->every)
 			continue;
 		actions |= 1u << r->action;
 		if (r->action == SN_DELAY)

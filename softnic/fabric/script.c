@@ -73,14 +73,15 @@ static bool read_psn(const struct sn_script_terms *terms, struct sn_rule *rule, 
 	return read_number(value + 1, 1, UINT32_MAX, &rule->skip) && rule->skip--;
 }
 
-enum item { OP, QPN, PSN, DIR, TIMES, US };
-static const char *const item_names[] = {"op", "qpn", "psn", "dir", "times", "us", NULL};
+enum item { OP, QPN, PSN, DIR, TIMES, EVERY, US };
+static const char *const item_names[] = {"op", "qpn", "psn", "dir", "times", "every", "us", NULL};
 static const char *const item_must[] = {
 	[OP] = NULL,			/* the operations of the model */
 	[QPN] = "a queue pair number, or all",
 	[PSN] = "a packet number, or +n, n >= 1, for the n-th packet",
 	[DIR] = "in or out",
 	[TIMES] = "a number from 1 to 4294967295",
+	[EVERY] = "a number from 1 to 4294967295",
 	[US] = "a number from 1 to 1000000, and only in a delay",
 };
 
@@ -101,6 +102,8 @@ static bool read_item(const struct sn_script_terms *terms, struct sn_rule *rule,
 		return rule->in || !strcmp(value, "out");
 	case TIMES:
 		return read_number(value, 1, UINT32_MAX, &rule->times);
+	case EVERY:
+		return read_number(value, 1, UINT32_MAX, &rule->every);
 	case US:
 		break;
 	}
@@ -117,8 +120,8 @@ static int parse_item(const struct parser *p, struct sn_rule *rule, char *text)
 		*value++ = '\0';
 	item = value ? index_of(item_names, text) : -1;
 	if (item < 0)
-		return refuse(p, "%s:%.40s: must be one of op=, qpn=, psn=, dir=, times= and us=", action,
-			      text);
+		return refuse(p, "%s:%.40s: must be one of op=, qpn=, psn=, dir=, times=, every= and us=",
+			      action, text);
 	if (read_item(p->terms, rule, (enum item)item, value))
 		return 0;
 	must = item == OP ? list(p->terms->ops, ~0u, ops, sizeof(ops)) : item_must[item];
@@ -139,9 +142,14 @@ static int parse_rule(const struct parser *p, char *text)
 		return refuse(p, "%.40s: a rule of this adapter begins with one of %s", text,
 			      list(action_names, p->terms->actions, names, sizeof(names)));
 	*rule = (struct sn_rule){.action = (enum sn_action)action, .op = -1, .any_qpn = true,
-				 .any_psn = true, .times = 1, .us = DELAY_US};
+				 .any_psn = true, .us = DELAY_US};
 	for (char *i = strtok_r(rest, ",", &save); i && !err; i = strtok_r(NULL, ",", &save))
 		err = parse_item(p, rule, i);
+	/* A rule that acts on every n-th packet has no end by default. */
+	if (!rule->times)
+		rule->times = rule->every ? UINT32_MAX : 1;
+	if (!rule->every)
+		rule->every = 1;
 	p->script->rules++;
 	return err;
 }

@@ -21,8 +21,8 @@ struct sn_rule {
 	bool any_qpn, any_psn;
 	uint32_t qpn, psn;		/* as in the packet: the QPN is that of its destination */
 	/* Of the packets of a queue pair that match, the first ones are skipped; the rule acts on the next
-	 * ones. */
-	uint32_t skip, times;
+	 * ones, or on each n-th of them. */
+	uint32_t skip, times, every;
 	uint32_t us;			/* time of a delay */
 };
 

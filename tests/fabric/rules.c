@@ -42,10 +42,13 @@ Test(rules, parse__wrong_part_is_named_with_what_is_allowed)
 		{"drop:dir=both", "dir=both", "in or out"},
 		{"drop:times=0", "times=0", "from 1"},
 		{"drop:times=4294967296", "times=4294967296", "from 1"},
+		{"drop:every=0", "every=0", "from 1"},
+		{"drop:every=x", "every=x", "from 1"},
+		{"drop:every=4294967296", "every=4294967296", "from 1"},
 		{"drop:us=5", "us=5", "only in a delay"},
 		{"delay:us=1000001", "us=1000001", "1000000"},
-		{"drop:op", "drop:op", "op=, qpn=, psn=, dir=, times= and us="},
-		{"drop:size=3", "drop:size", "op=, qpn=, psn=, dir=, times= and us="},
+		{"drop:op", "drop:op", "op=, qpn=, psn=, dir=, times=, every= and us="},
+		{"drop:size=3", "drop:size", "op=, qpn=, psn=, dir=, times=, every= and us="},
 		{"near", "near", "softnic-run(1)"},
 		{"drop:op=odd;near", "near", "softnic-run(1)"},
 		{"drop=0.1", "drop=0.1", "unknown word or wrong value"},
@@ -85,6 +88,10 @@ Test(rules, parse__items_and_defaults)
 	cr_assert(s.rule[1].action == SN_DROP && s.rule[1].op == -1 && !s.rule[1].in && s.rule[1].any_qpn &&
 		  s.rule[1].any_psn && s.rule[1].skip == 0 && s.rule[1].times == 1);
 	cr_assert(s.rule[2].action == SN_DUP && s.rule[2].any_psn && s.rule[2].skip == 4);
+	cr_assert(s.rule[0].every == 1 && s.rule[1].every == 1);
+	cr_assert_eq(parse("drop:every=5;drop:times=2,every=1", &s), 0, "%s", why);
+	cr_assert(s.rule[0].every == 5 && s.rule[0].times == UINT32_MAX);
+	cr_assert(s.rule[1].every == 1 && s.rule[1].times == 2);
 }
 
 /* ---- Effects: a sends packets by their numbers */
@@ -155,6 +162,30 @@ static void two_of_each_qp(void)
 Test(rules, psn__counts_from_the_first_packet_of_each_qp)
 {
 	play("drop:psn=+3,times=2", two_of_each_qp);
+}
+
+/* The third and the sixth packet of each QP, and the ninth. */
+static void third_of_each_qp(void)
+{
+	SEND(0x100, 0x200, 0x201, 0x101, 0x102, 0x103, 0x202, 0x104, 0x105, 0x106, 0x107, 0x108);
+	EXPECT(0x100, 0x200, 0x201, 0x101, 0x103, 0x104, 0x106, 0x107);
+}
+
+Test(rules, every__acts_on_each_nth_packet_without_end)
+{
+	play("drop:every=3", third_of_each_qp);
+}
+
+/* From the second packet on, every other one, and two in all. */
+static void twice_from_the_second(void)
+{
+	SEND(1, 2, 3, 4, 5, 6, 7, 8, 9);
+	EXPECT(1, 2, 4, 6, 7, 8, 9);
+}
+
+Test(rules, every__counts_from_psn_and_ends_after_times)
+{
+	play("drop:every=2,psn=+2,times=2", twice_from_the_second);
 }
 
 static void by_number(void)
