@@ -2,8 +2,8 @@
 /*
  * Faults of packets: random ones of packets sent, drawn from one seeded generator in a fixed order per
  * packet, so that a run can be repeated; and those that the rules of a script name, in both directions. A
- * packet held back is copied into a small pool; `reorder` holds it until the next one has passed it,
- * `delay` for a time. If the pool is full, the packet is not held back.
+ * packet held back is copied into a list; `reorder` holds it until the next one has passed it, `delay` for
+ * a time. If the list is full, the packet is not held back.
  *
  * The capture sees the adapter's side of the faults: they happen on the wire behind it.
  */
@@ -15,7 +15,8 @@
 #include "softnic/fabric/link.h"
 #include "softnic/random.h"
 
-#define POOL 32
+/* most packets held back: several windows of a connection on a path with a delay */
+#define HELD_MAX 1024u
 /* if no other packet follows a reordered packet, it leaves after this time */
 #define REORDER_US 500u
 /* the same if a rule reorders it: longer than a retransmission takes, so that no timing decides */
@@ -31,14 +32,15 @@ struct fate {
 };
 
 struct held {
-	bool used, in;
+	TAILQ_ENTRY(held) link;
+	bool in;
 	bool overtaken;			/* the packet is to be sent after the next one, */
 	bool by_rule;			/* which has to be one to the same queue pair */
 	uint32_t qpn;
 	uint64_t due;
 	struct sn_fab_dest peer;	/* destination, or sender of a packet that arrived */
 	size_t len;
-	uint8_t bytes[SN_FAB_MAX];
+	uint8_t bytes[];
 };
 
 struct sn_chaos {
@@ -46,7 +48,7 @@ struct sn_chaos {
 	struct sn_rules rules;
 	uint64_t state;
 	unsigned int held;
-	struct held pool[POOL];
+	TAILQ_HEAD(held_list, held) list;	/* packets held back, sorted by due */
 	uint8_t room[SN_FAB_MAX];
 	uint8_t arrived[SN_FAB_MAX];	/* the packet that arrives */
 };
@@ -103,76 +105,74 @@ static void arrive(struct sn_fab *f, const struct sn_fab_dest *src, const void *
 		f->config.deliver(f->config.ctx, &src->gid, bytes, len);
 }
 
+/* Packets that are due at the same time keep their order. NULL: the list is full, or there is no memory. */
 static struct held *hold_packet(struct sn_chaos *c, const struct sn_fab_dest *peer, const uint8_t *bytes,
-				size_t len)
+				size_t len, uint64_t due)
 {
-	unsigned int i;
+	struct held *h = c->held < HELD_MAX ? malloc(sizeof(*h) + len) : NULL, *before;
 
-	for (i = 0; i < POOL; i++) {
-		struct held *h = &c->pool[i];
-
-		if (h->used)
-			continue;
-		h->used = true;
-		h->peer = *peer;
-		h->len = len;
-		memcpy(h->bytes, bytes, len);
-		c->held++;
-		return h;
-	}
-	return NULL;
+	if (!h)
+		return NULL;
+	*h = (struct held){.peer = *peer, .len = len, .due = due};
+	memcpy(h->bytes, bytes, len);
+	TAILQ_FOREACH_REVERSE(before, &c->list, held_list, link)
+		if (before->due <= due)
+			break;
+	if (before)
+		TAILQ_INSERT_AFTER(&c->list, before, h, link);
+	else
+		TAILQ_INSERT_HEAD(&c->list, h, link);
+	c->held++;
+	return h;
 }
 
-/* A delivery may send packets, and so release others. Meanwhile this one is not due. */
+/* A delivery may send packets, and so release others. The list no longer has this one then. */
 static void release_packet(struct sn_fab *f, struct held *h)
 {
-	h->overtaken = false;
-	h->due = UINT64_MAX;
+	TAILQ_REMOVE(&f->chaos->list, h, link);
+	f->chaos->held--;
 	if (h->in)
 		arrive(f, &h->peer, h->bytes, h->len);
 	else if (sn_fab_send_now(f, &h->peer, h->bytes, h->len))
 		f->stats.dropped++;	/* the ring has no room, so the packet is lost */
-	h->used = false;
-	f->chaos->held--;
+	free(h);
 }
 
-/* The packet with this label has passed those that wait for that. */
-static void release_overtaken(struct sn_fab *f, const struct sn_fab_dest *peer,
-			      const struct sn_fab_label *label, bool in)
+/* Returns a packet that the one with this label has passed and that waits for that, or NULL. */
+static struct held *overtaken_packet(struct sn_chaos *c, const struct sn_fab_dest *peer,
+				     const struct sn_fab_label *label, bool in)
 {
-	for (unsigned int i = 0; i < POOL && f->chaos->held; i++) {
-		struct held *h = &f->chaos->pool[i];
+	struct held *h;
 
-		if (h->used && h->overtaken && h->in == in &&
+	TAILQ_FOREACH(h, &c->list, link)
+		if (h->overtaken && h->in == in &&
 		    (!h->by_rule || (h->qpn == label->qpn && sn_same_port(&h->peer, peer))))
-			release_packet(f, h);
-	}
+			break;
+	return h;
 }
 
 /* The faults have changed, perhaps in the middle of a send: nothing can be delivered now. */
 static void release_all(struct sn_fab *f)
 {
-	for (unsigned int i = 0; i < POOL && f->chaos->held; i++) {
-		struct held *h = &f->chaos->pool[i];
+	struct held *h, *next;
 
-		if (h->used && !h->in)
-			release_packet(f, h);
-		else if (h->used)
+	for (h = TAILQ_FIRST(&f->chaos->list); h; h = next) {
+		next = TAILQ_NEXT(h, link);
+		if (h->in)
 			f->stats.dropped++;
+		else
+			release_packet(f, h);
 	}
 }
 
 unsigned int sn_chaos_release(struct sn_fab *f)
 {
-	struct sn_chaos *c = f->chaos;
-	uint64_t now = c->held ? sn_fab_now() : 0;
+	struct held_list *list = &f->chaos->list;
+	uint64_t now = TAILQ_EMPTY(list) ? 0 : sn_fab_now();
 	unsigned int delivered = 0;
+	struct held *h;
 
-	for (unsigned int i = 0; i < POOL && c->held; i++) {
-		struct held *h = &c->pool[i];
-
-		if (!h->used || h->due > now)
-			continue;
+	while ((h = TAILQ_FIRST(list)) && h->due <= now) {
 		delivered += h->in;
 		release_packet(f, h);
 	}
@@ -184,15 +184,18 @@ static bool hold_back(struct sn_fab *f, const struct fate *fate, const struct sn
 		      const uint8_t *bytes, size_t len, bool in)
 {
 	bool reorder = has(fate, SN_REORDER), by_rule = fate->rules & (1u << SN_REORDER | 1u << SN_DELAY);
-	struct held *h = reorder || has(fate, SN_DELAY) ? hold_packet(f->chaos, peer, bytes, len) : NULL;
+	uint32_t us = !reorder ? fate->us : by_rule ? REORDER_RULE_US : REORDER_US;
+	struct held *h;
 
+	if (!reorder && !has(fate, SN_DELAY))
+		return false;
+	h = hold_packet(f->chaos, peer, bytes, len, sn_fab_now() + NS_PER_US * us);
 	if (!h)
 		return false;
 	h->in = in;
 	h->overtaken = reorder;
 	h->by_rule = by_rule;
 	h->qpn = fate->label.qpn;
-	h->due = sn_fab_now() + NS_PER_US * (!reorder ? fate->us : by_rule ? REORDER_RULE_US : REORDER_US);
 	if (reorder)
 		f->stats.reordered++;
 	return true;
@@ -224,6 +227,7 @@ static int pass_on(struct sn_fab *f, struct sn_fab_dest *peer, const uint8_t *by
 static int apply_faults(struct sn_fab *f, struct sn_fab_dest *peer, uint8_t *bytes, size_t len, bool in)
 {
 	struct fate fate = judge(f, peer, bytes, len, in);
+	struct held *h;
 	int err;
 
 	if (has(&fate, SN_DROP)) {
@@ -239,7 +243,8 @@ static int apply_faults(struct sn_fab *f, struct sn_fab_dest *peer, uint8_t *byt
 		return err;
 	if (has(&fate, SN_DUP) && !pass_on(f, peer, bytes, len, in))
 		f->stats.duplicated++;
-	release_overtaken(f, peer, &fate.label, in);
+	while ((h = overtaken_packet(f->chaos, peer, &fate.label, in)))
+		release_packet(f, h);
 	return 0;
 }
 
@@ -272,20 +277,19 @@ static void packet_in(void *fabric, const struct sn_addr *src, const void *pkt, 
 
 uint64_t sn_fab_deadline(const struct sn_fab *f)
 {
-	uint64_t first = f->paused;
-	unsigned int i;
+	const struct held *h = f->chaos ? TAILQ_FIRST(&f->chaos->list) : NULL;
 
-	for (i = 0; f->chaos && i < POOL; i++) {
-		const struct held *h = &f->chaos->pool[i];
-
-		if (h->used && (!first || h->due < first))
-			first = h->due;
-	}
-	return first;
+	return h && (!f->paused || h->due < f->paused) ? h->due : f->paused;
 }
 
 void sn_chaos_close(struct sn_fab *f)
 {
+	struct held *h;
+
+	while (f->chaos && (h = TAILQ_FIRST(&f->chaos->list))) {
+		TAILQ_REMOVE(&f->chaos->list, h, link);
+		free(h);
+	}
 	if (f->chaos)
 		sn_rules_clear(&f->chaos->rules);
 	free(f->chaos);
@@ -309,6 +313,7 @@ int sn_fab_set_faults(struct sn_fab *f, const struct sn_fab_faults *faults)
 		next->faults = *faults;
 		next->rules.script = faults->script;
 		next->state = faults->seed;
+		TAILQ_INIT(&next->list);
 		f->receiver = (__typeof__(f->receiver)){packet_in, datagram_in, f};
 	}
 	return 0;

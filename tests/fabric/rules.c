@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "tests/fabric/port.h"
 #include "tests/harness/harness.h"
@@ -244,6 +245,38 @@ static void delayed(void)
 Test(rules, delay__ends_after_its_time)
 {
 	play("delay:psn=+1,us=3000", delayed);
+}
+
+/* After the first packet, a poll finds the second and the third one due. */
+static void delayed_in_order(void)
+{
+	struct timespec pause = {.tv_nsec = 2 * 20000 * 1000};
+
+	SEND(1, 2);
+	cr_assert(TH_WITHIN(5000, (sn_fab_poll(a.fab, 1), sn_fab_poll(b.fab, 1), b.got >= 1)));
+	cr_assert_eq(port_send(&a, 3, 40), 0);
+	sn_fab_poll(b.fab, 1);
+	nanosleep(&pause, NULL);
+	cr_assert(TH_WITHIN(5000, (sn_fab_poll(a.fab, 1), sn_fab_poll(b.fab, 1), b.got == 3)));
+	EXPECT(1, 2, 3);
+}
+
+Test(rules, delay__keeps_the_order_of_packets_with_the_same_delay)
+{
+	play("delay:psn=+1,us=1;delay:psn=+2,times=9,us=20000", delayed_in_order);
+}
+
+static void many_delayed(void)
+{
+	for (uint32_t i = 0; i < PORT_LOG; i++)
+		cr_assert_eq(port_send(&a, i, 40), 0);
+	cr_assert(TH_WITHIN(5000, (sn_fab_poll(a.fab, 1), sn_fab_poll(b.fab, 1), b.got == PORT_LOG)));
+	cr_assert_eq(b.disordered, 0);
+}
+
+Test(rules, delay__of_many_packets_keeps_their_order)
+{
+	play("delay:every=1,us=20000", many_delayed);
 }
 
 Test(rules, dir__packets_of_the_other_direction_are_untouched)
