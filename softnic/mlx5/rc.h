@@ -327,6 +327,11 @@ void sn_rc_link_lost(struct sn_qp *qp);
 void sn_rc_rnr_in(struct sn_qp *qp, uint8_t timer);
 /* Counts a failure. False: the retries are exhausted and the QP fails. */
 bool sn_rc_spend_retry(struct sn_qp *qp);
+/* Has the requester gone back more than once since it last made progress? */
+static inline bool sn_rc_no_progress(const struct sn_qp *qp)
+{
+	return qp->rc->req.retries + 1 < qp->retry_count;
+}
 void sn_rc_made_progress(struct sn_qp *qp);
 
 /* rc_plain_in.c: the fast path for an arrived request or ACK. False: it cannot handle the packet

@@ -212,7 +212,8 @@ static void data_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct 
 /*
  * How many packets of its response a READ requests next. A long response from another host would overrun
  * the socket, so it is requested in parts. They end at fixed positions: if a part is requested again, the
- * responder has seen either all of it or nothing.
+ * responder has seen either all of it or nothing. Without progress one packet is requested: if a path loses
+ * every n-th packet and n of them are left, it loses the first one of each answer.
  */
 static uint32_t read_packets(const struct sn_qp *qp, const struct sn_wr *wr)
 {
@@ -220,6 +221,8 @@ static uint32_t read_packets(const struct sn_qp *qp, const struct sn_wr *wr)
 
 	if (!sn_rc_is_far(qp))
 		return left;
+	if (sn_rc_no_progress(qp))
+		return 1;
 	if (part > SN_RC_READ_PACKETS)
 		part = SN_RC_READ_PACKETS;
 	part -= qp->rc->req.pkt % part;

@@ -104,15 +104,16 @@ void sn_rc_fail(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t ve
 
 /*
  * Each loss halves the window, but leaves enough for later packets to show the next loss. If nothing at
- * all arrives, one packet remains: the sockets may overflow. Each window that is sent lets it grow.
+ * all arrives, one packet remains: the sockets may overflow. Each window that is sent lets it grow, but only
+ * after progress: if a path loses every second packet, the first one of two is lost again and again.
  */
-static void shrink_window(struct sn_qp *qp, bool no_progress)
+static void shrink_window(struct sn_qp *qp)
 {
 	struct sn_rc_req *r = &qp->rc->req;
 
 	if (!sn_rc_is_far(qp))
 		return;
-	if (no_progress)
+	if (sn_rc_no_progress(qp))
 		r->window = 1;
 	else if (r->window > SN_RC_WINDOW_LEAST)
 		r->window = r->window / 2 > SN_RC_WINDOW_LEAST ? r->window / 2 : SN_RC_WINDOW_LEAST;
@@ -123,7 +124,7 @@ void sn_rc_window_grow(struct sn_qp *qp, uint32_t sent)
 {
 	struct sn_rc_req *r = &qp->rc->req;
 
-	if (r->window >= SN_RC_WINDOW)
+	if (r->window >= SN_RC_WINDOW || sn_rc_no_progress(qp))
 		return;
 	r->sent += sent;
 	if (r->sent < r->window)
@@ -137,7 +138,7 @@ void sn_rc_go_back(struct sn_qp *qp)
 	struct sn_rc_req *r = &qp->rc->req;
 	struct sn_wr *wr = sn_rc_oldest(qp);
 
-	shrink_window(qp, r->retries + 1 < qp->retry_count);
+	shrink_window(qp);
 	r->loaded = false;
 	r->in_flight = 0;
 	r->wr = qp->wr_head;

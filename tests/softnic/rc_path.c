@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Paths between two hosts with a long delay. The tests count packets and round trips. */
+/*
+ * Paths between two hosts with a long delay, or that lose every n-th packet. The tests count packets and
+ * round trips; only the lower limit of the delay is a time.
+ */
 #include <criterion/criterion.h>
+#include <criterion/parameterized.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,4 +150,110 @@ Test(rc_path, timeout__shorter_than_the_path_repeats_no_packet, .timeout = 60)
 	} while (after != before && ++i < TRANSFERS);
 	cr_assert_eq(after, before, "each transfer repeats packets");
 	rig_close_pair(&ra, &rb, "", "");
+}
+
+/* ---- Every n-th packet is lost */
+
+/*
+ * Three operations of a different length of each kind, one after another, and then all at once.
+ *
+ * A requester that goes back repeats a window, and a responder the rest of a response. So a path that loses
+ * every n-th packet may lose the same one each time, until retry_cnt ends the connection. After two
+ * repetitions without progress, only the oldest packet is repeated or requested. The path does not lose it
+ * twice in a row in one direction, so at most five of seven retries are used.
+ */
+enum { KINDS = 4, MESSAGES = 3 * KINDS, SLOT = 8 * MTU, WORD = 2 * MESSAGES * SLOT };
+/* For each PSN one repetition of eight packets, the least window and the longest message, and eight answers. */
+enum { PSNS = 2 * (3 * (3 + 1 + 8) + 3), MOST_PACKETS = 16 * PSNS };
+
+static const unsigned int ops[KINDS] = {RIG_WRITE, RIG_READ, RIG_SEND, RIG_FA};
+static uint16_t posted[2 * MESSAGES];
+
+static uint32_t length(unsigned int i)
+{
+	static const uint32_t packets[] = {3, 1, 8};
+
+	return i % KINDS == 3 ? 8 : packets[i / KINDS % 3] * MTU - i;
+}
+
+static void post(unsigned int i)
+{
+	uint8_t *at_a = ra.data + i * SLOT, *at_b = rb.data + i * SLOT;
+	struct rig_wr wr = {.op = ops[i % KINDS], .va = at_a, .len = length(i), .raddr = at_b,
+			    .rkey = rb.key, .swap_add = 1};
+
+	rig_fill(wr.op == RIG_READ ? at_b : at_a, wr.len, i);
+	if (wr.op == RIG_SEND)
+		rig_recv(&b, at_b, wr.len);
+	else if (wr.op == RIG_FA)
+		wr.raddr = rb.data + WORD;
+	posted[i] = rig_post(&a, &wr);
+}
+
+static void check(unsigned int i)
+{
+	const uint8_t *at_a = ra.data + i * SLOT, *at_b = rb.data + i * SLOT;
+	uint64_t was;
+
+	complete(posted[i]);
+	memcpy(&was, at_a, sizeof(was));
+	if (ops[i % KINDS] == RIG_FA)
+		cr_assert_eq(was, i / KINDS, "operation %u was executed twice or never", i);
+	else
+		cr_assert(rig_filled(ops[i % KINDS] == RIG_READ ? at_a : at_b, length(i), i),
+			  "operation %u moved wrong data", i);
+}
+
+static void check_receives(void)
+{
+	struct rig_cqe cqe;
+
+	for (unsigned int i = 0; i < 2 * MESSAGES; i++) {
+		if (ops[i % KINDS] != RIG_SEND)
+			continue;
+		cr_assert(rig_poll(&rb, &cqe));
+		cr_assert_eq(cqe.op, 2);
+		cr_assert_eq(cqe.len, length(i));
+	}
+	expect_no_completion(&rb);
+	expect_no_completion(&ra);
+}
+
+/* Counts the packets that both adapters sent, the lost ones among them. */
+static void lose_every_nth(unsigned int n, bool out, bool back)
+{
+	unsigned int packets;
+	char fault[32];
+
+	snprintf(fault, sizeof(fault), "drop:every=%u", n);
+	open_path(0, out ? fault : "", back ? fault : "");
+	for (unsigned int i = 0; i < MESSAGES; i++) {
+		post(i);
+		rig_ring(&a);
+		check(i);
+	}
+	for (unsigned int i = MESSAGES; i < 2 * MESSAGES; i++)
+		post(i);
+	rig_ring(&a);
+	for (unsigned int i = MESSAGES; i < 2 * MESSAGES; i++)
+		check(i);
+	check_receives();
+	packets = (unsigned int)(rig_counters(&ra).tx_packets + rig_counters(&rb).tx_packets);
+	fprintf(stderr, "note: n %u, out %d, back %d: %u packets\n", n, out, back, packets);
+	cr_assert_leq(packets, MOST_PACKETS, "%u packets for %u PSNs", packets, PSNS);
+	rig_close_pair(&ra, &rb, "", "");
+}
+
+static unsigned int losses[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+
+ParameterizedTestParameters(rc_path, loss__of_every_nth_packet_ends)
+{
+	return cr_make_param_array(unsigned int, losses, sizeof(losses) / sizeof(losses[0]));
+}
+
+ParameterizedTest(unsigned int *n, rc_path, loss__of_every_nth_packet_ends, .timeout = 120)
+{
+	lose_every_nth(*n, true, false);
+	lose_every_nth(*n, false, true);
+	lose_every_nth(*n, true, true);
 }
