@@ -42,7 +42,6 @@ enum {
 	IPV6 = 40,
 	UDP_SUM = 6,			/* position of the checksum in the header of UDP */
 	PROTOCOL_UDP = 17,
-	HOP_LIMIT = 64,
 	/* position and length of the struct sn_ip of a datagram, which only this fabric has */
 	UD_IP_AT = sizeof(struct sn_bth) + sizeof(struct sn_deth), UD_IP = sizeof(struct sn_ip),
 };
@@ -62,39 +61,20 @@ static void write_record(struct sn_capture *c)
 	(void)!ftruncate(c->fd, c->end);
 }
 
-/* RFC 1071; len is even. */
-static be16_t checksum(uint32_t sum, const uint8_t *bytes, size_t len)
-{
-	for (size_t i = 0; i < len; i += 2)
-		sum += (uint32_t)bytes[i] << 8 | bytes[i + 1];
-	sum = (sum & 0xffff) + (sum >> 16);
-	return to_be16((uint16_t)~(sum + (sum >> 16)));
-}
-
-/*
- * Fills in the fields that a router may change, and the checksum of UDP, which IPv4 may leave out.
- * traffic: traffic class(8) flow label(20).
- */
+/* Finishes the outer headers of a packet of len bytes. IPv4 may leave out the checksum of UDP. */
 static void finish_outer(uint8_t *head, size_t len, uint32_t traffic)
 {
-	be32_t first = to_be32(UINT32_C(6) << 28 | (traffic & 0xfffffff));
 	bool v6 = head[0] >> 4 == 6;
+	uint8_t *at = head + (v6 ? IPV6 : IPV4) + UDP_SUM;
 	be16_t sum;
 
-	memset(head + (v6 ? IPV6 + UDP_SUM : IPV4 + UDP_SUM), 0, sizeof(sum));
-	if (v6) {
-		memcpy(head, &first, sizeof(first));
-		head[7] = HOP_LIMIT;
-		/* The pseudo-header is the addresses, the length of UDP and its protocol number. */
-		sum = checksum((uint32_t)(len - IPV6) + PROTOCOL_UDP, head + 8, len - 8);
-		memcpy(head + IPV6 + UDP_SUM, sum.be ? &sum : &(be16_t){UINT16_MAX}, sizeof(sum));
-	} else {
-		head[1] = (uint8_t)(traffic >> 20);
-		head[8] = HOP_LIMIT;
-		memset(head + 10, 0, sizeof(sum));
-		sum = checksum(0, head, IPV4);
-		memcpy(head + 10, &sum, sizeof(sum));
-	}
+	sn_ip_finish(head, traffic);
+	memset(at, 0, sizeof(sum));
+	if (!v6)
+		return;
+	/* The pseudo-header is the addresses, the length of UDP and its protocol number. */
+	sum = sn_checksum((uint32_t)(len - IPV6) + PROTOCOL_UDP, head + 8, len - 8);
+	memcpy(at, sum.be ? &sum : &(be16_t){UINT16_MAX}, sizeof(sum));
 }
 
 struct seen {

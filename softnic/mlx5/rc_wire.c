@@ -170,6 +170,32 @@ size_t sn_outer_put(const struct sn_outer *outer, size_t len, uint8_t *head)
 	return (size_t)(put16(put16(p, udp_len), 0xffff) - head);
 }
 
+be16_t sn_checksum(uint32_t sum, const uint8_t *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i += 2)
+		sum += (uint32_t)bytes[i] << 8 | bytes[i + 1];
+	sum = (sum & 0xffff) + (sum >> 16);
+	return to_be16((uint16_t)~(sum + (sum >> 16)));
+}
+
+void sn_ip_finish(uint8_t *ip, uint32_t traffic)
+{
+	enum { HOP_LIMIT = 64, IPV4 = 20 };
+	be32_t first = to_be32(UINT32_C(6) << 28 | (traffic & 0xfffffff));
+	be16_t sum;
+
+	if (ip[0] >> 4 == 6) {
+		memcpy(ip, &first, sizeof(first));
+		ip[7] = HOP_LIMIT;
+		return;
+	}
+	ip[1] = (uint8_t)(traffic >> 20);
+	ip[8] = HOP_LIMIT;
+	memset(ip + 10, 0, sizeof(sum));
+	sum = sn_checksum(0, ip, IPV4);
+	memcpy(ip + 10, &sum, sizeof(sum));
+}
+
 /* Computes the CRC of the outer headers. Annex A17.3.3: 8 bytes of ones in place of InfiniBand's
  * LRH, then IP, then UDP without its checksum. */
 static uint32_t crc_of_outer(const struct sn_outer *outer, size_t len)

@@ -204,6 +204,13 @@ struct sn_outer {
  * the checksum of UDP, are ones. Returns the length of both headers.
  */
 size_t sn_outer_put(const struct sn_outer *outer, size_t len, uint8_t *head);
+/*
+ * Fills in the fields of the IP header that a router may change, as a sender does. traffic: traffic class(8)
+ * flow label(20).
+ */
+void sn_ip_finish(uint8_t *ip, uint32_t traffic);
+/* RFC 1071; len is even. sum: what is added to the sum over the bytes. */
+be16_t sn_checksum(uint32_t sum, const uint8_t *bytes, size_t len);
 
 /*
  * The invariant CRC as sent on the wire, over iov (everything except the ICRC itself). Fields that a

@@ -142,45 +142,36 @@ static struct sn_qp *receiver(struct sn_port *port, const struct sn_packet *pkt)
 }
 
 /* Annex A17: RoCE v2 delivers the IP header in place of a GRH; an IPv6 header looks the same. */
-static void put_ipv6(const struct sn_port *port, const struct sn_fab_dest *src,
-		     const struct sn_packet *pkt, uint8_t grh[SN_GRH_BYTES])
+static void put_grh(const struct sn_port *port, const struct sn_addr *src,
+		    const struct sn_packet *pkt, uint8_t grh[SN_GRH_BYTES])
 {
 	memcpy(grh, &pkt->ip.tclass_flow, 4);
 	grh[4] = (uint8_t)(pkt->len >> 8);
 	grh[5] = (uint8_t)pkt->len;
 	grh[6] = port->nic->infiniband ? 0x1b : 17;	/* next header: 0x1b is IBA, 17 is UDP */
 	grh[7] = pkt->ip.hop_limit;
-	memcpy(grh + 8, src->gid.raw, 16);
-	memcpy(grh + 24, src->udp_port ? port->nic->config.ip : port->address, 16);
+	memcpy(grh + 8, src->raw, 16);
+	memcpy(grh + 24, port->address, 16);
 }
 
-/* RFC 1071: the checksum of an IPv4 header, in which it counts as zero. */
-static uint16_t ipv4_checksum(const uint8_t ip[20])
+/*
+ * The IP header of a packet from another host; that of IPv4 is behind 20 bytes of zeros. The socket does not
+ * show the fields that a router may change.
+ */
+static void put_ip(const struct sn_port *port, const struct sn_addr *src,
+		   const struct sn_packet *pkt, uint8_t grh[SN_GRH_BYTES])
 {
-	uint32_t sum = 0;
+	enum { UDP_HEADER = 8 };
+	struct sn_outer outer = {.sport = 0};
+	uint8_t head[SN_OUTER_MAX];
+	size_t len;
 
-	for (unsigned int i = 0; i < 20; i += 2)
-		sum += i == 10 ? 0 : (uint32_t)ip[i] << 8 | ip[i + 1];
-	sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t)~(sum + (sum >> 16));
-}
-
-/* An IPv4 header is behind 20 bytes of zeros. The socket does not show all of it. */
-static void put_ipv4(const struct sn_port *port, const struct sn_fab_dest *src,
-		     const struct sn_packet *pkt, uint8_t grh[SN_GRH_BYTES])
-{
-	enum { AT = 20, HEADERS = 20 + 8, TTL = 64, UDP = 17 };
-	uint32_t len = HEADERS + pkt->shape->header + pkt->len + (-pkt->len & 3) + SN_ICRC;
-	uint8_t *ip = grh + AT;
-	uint16_t sum;
-
-	memset(grh, 0, SN_GRH_BYTES);
-	memcpy(ip, (uint8_t[]){0x45, 0, (uint8_t)(len >> 8), (uint8_t)len, 0, 0, 0x40, 0, TTL, UDP}, 10);
-	memcpy(ip + 12, src->gid.raw + 12, 4);
-	memcpy(ip + 16, port->nic->config.ip + 12, 4);
-	sum = ipv4_checksum(ip);
-	ip[10] = (uint8_t)(sum >> 8);
-	ip[11] = (uint8_t)sum;
+	memcpy(outer.src, src->raw, sizeof(outer.src));
+	memcpy(outer.dst, port->nic->config.ip, sizeof(outer.dst));
+	len = sn_outer_put(&outer, pkt->shape->header + pkt->len + (-pkt->len & 3), head) - UDP_HEADER;
+	sn_ip_finish(head, 0);
+	memset(grh, 0, SN_GRH_BYTES - len);
+	memcpy(grh + SN_GRH_BYTES - len, head, len);
 }
 
 static uint16_t source_lid(const struct sn_port *port, const struct sn_addr *src)
@@ -195,10 +186,10 @@ static uint8_t store_packet(struct sn_qp *qp, const struct sn_rwqe *rwqe, const 
 {
 	uint8_t grh[SN_GRH_BYTES];
 
-	if (src->udp_port && sn_is_v4(src->gid.raw))
-		put_ipv4(qp->port, src, pkt, grh);
+	if (src->udp_port)
+		put_ip(qp->port, &src->gid, pkt, grh);
 	else
-		put_ipv6(qp->port, src, pkt, grh);
+		put_grh(qp->port, &src->gid, pkt, grh);
 	if (sn_scatter_recv(qp, rwqe, 0, grh, sizeof(grh)) != SN_ACC_OK ||
 	    (pkt->len && sn_scatter_recv(qp, rwqe, SN_GRH_BYTES, pkt->payload, pkt->len) != SN_ACC_OK))
 		return SN_SYND_LOCAL_PROT;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Datagrams: addresses in the WQE, Q_Keys, the GRH in front of received data. */
 #include <criterion/criterion.h>
+#include <netinet/in.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "tests/softnic/drv.h"
@@ -330,17 +332,21 @@ Test(ud, send__without_a_way_is_refused)
  * Datagrams to devices that are not ours, by UDP port 4791 of an address that only this process has. The
  * device sends to itself.
  */
-static void open_ip(void)
+static void open_ip(const uint8_t ip[16])
 {
-	uint32_t n = (uint32_t)getpid();
-	uint8_t ip[16] = {[10] = 0xff, 0xff, 127, (uint8_t)(1 + (n >> 14) % 254), (uint8_t)(n >> 6),
-			  (uint8_t)((n & 63) * 4 + (n & 63 ? 3 : 4))};
-
 	open_on(drv_open_ip(ip));
 	memcpy(gid, ip, sizeof(gid));
 }
 
-TestSuite(ud_foreign, .init = open_ip, .fini = close_both, .timeout = 60);
+static void open_ipv4(void)
+{
+	uint32_t n = (uint32_t)getpid();
+
+	open_ip((uint8_t[16]){[10] = 0xff, 0xff, 127, (uint8_t)(1 + (n >> 14) % 254), (uint8_t)(n >> 6),
+			      (uint8_t)((n & 63) * 4 + (n & 63 ? 3 : 4))});
+}
+
+TestSuite(ud_foreign, .init = open_ipv4, .fini = close_both, .timeout = 60);
 
 static void send_by_ip(uint8_t opcode, uint32_t imm, const char *text)
 {
@@ -384,6 +390,39 @@ Test(ud_foreign, send__arrives_behind_an_ipv4_header)
 	cr_expect_eq(sum_of(ip), 0xffff);
 	cr_expect_arr_eq(ip + 12, gid + 12, 4);
 	cr_expect_arr_eq(ip + 16, gid + 12, 4);
+	cr_expect_arr_eq(mr.mem + GRH, "datagram!", 9);
+}
+
+static bool port_is_free(void)
+{
+	struct sockaddr_in6 at = {.sin6_family = AF_INET6, .sin6_port = htons(4791),
+				  .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+	int sock = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool is_free = sock >= 0 && !bind(sock, (struct sockaddr *)&at, sizeof(at));
+
+	if (sock >= 0)
+		close(sock);
+	return is_free;
+}
+
+/* ::1 is the only address of its kind on each host, so no other test has its port. */
+Test(ud, receive__of_ipv6_has_its_header)
+{
+	static const uint8_t ip[16] = {[15] = 1};
+	/* UDP, BTH, DETH, data and its padding, ICRC; the next header is UDP */
+	static const uint8_t head[8] = {0x60, [5] = 8 + 12 + 8 + 12 + 4, 17, 64};
+
+	if (!port_is_free())
+		cr_skip_test("UDP port 4791 of ::1 is taken, or there is no IPv6");
+	close_both();
+	open_ip(ip);
+	memset(mr.mem, 0xee, 256);
+	drv_recv(&b, &mr, 0, 256);
+	send_by_ip(0x0a, 0, "datagram!");
+	received(2, GRH + 9);
+	cr_expect_arr_eq(mr.mem, head, sizeof(head));
+	cr_expect_arr_eq(mr.mem + 8, ip, sizeof(ip));
+	cr_expect_arr_eq(mr.mem + 24, ip, sizeof(ip));
 	cr_expect_arr_eq(mr.mem + GRH, "datagram!", 9);
 }
 
