@@ -127,7 +127,7 @@ void sn_capture_packet(void *ctx, bool in, const struct sn_fab_dest *peer, const
 {
 	struct sn_port *port = ctx;
 	struct sn_capture *c = port->nic->capture;
-	struct sn_fab_dest own = sn_port_own(port, peer->udp_port, in && peer->foreign);
+	struct sn_fab_dest own = sn_port_own(port, peer->udp_port, false);
 	bool ud = len >= UD_IP_AT + UD_IP + SN_ICRC && *(const uint8_t *)bytes >= SN_BTH_UD_SEND_ONLY;
 	struct seen s = {.traffic = (uint32_t)peer->tclass << 20, .udp = peer->udp_port,
 			 .skip = ud && !peer->udp_port ? UD_IP : 0};
