@@ -172,8 +172,8 @@ size_t sn_outer_put(const struct sn_outer *outer, size_t len, uint8_t *head)
 
 be16_t sn_checksum(uint32_t sum, const uint8_t *bytes, size_t len)
 {
-	for (size_t i = 0; i < len; i += 2)
-		sum += (uint32_t)bytes[i] << 8 | bytes[i + 1];
+	for (size_t i = 0; i < len; i++)
+		sum += (uint32_t)bytes[i] << (i % 2 ? 0 : 8);
 	sum = (sum & 0xffff) + (sum >> 16);
 	return to_be16((uint16_t)~(sum + (sum >> 16)));
 }

@@ -209,7 +209,7 @@ size_t sn_outer_put(const struct sn_outer *outer, size_t len, uint8_t *head);
  * flow label(20).
  */
 void sn_ip_finish(uint8_t *ip, uint32_t traffic);
-/* RFC 1071; len is even. sum: what is added to the sum over the bytes. */
+/* RFC 1071. sum: what is added to the sum over the bytes. */
 be16_t sn_checksum(uint32_t sum, const uint8_t *bytes, size_t len);
 
 /*

@@ -5,9 +5,11 @@
  * and by UDP.
  */
 #include <criterion/criterion.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -350,6 +352,36 @@ Test(capture, reordered_packet__comes_after_the_next_one)
 		.at_b = "> WRITE_ONLY 1 A at 0 of 20: 20\n> WRITE_ONLY 0 A at 0 of 10: 10\n"
 			"< ACK 1 nak sequence msn 1\n> WRITE_ONLY 1 A at 0 of 20: 20\n< ACK 1 msn 2\n",
 	});
+}
+
+/* Anyone can send a datagram of any length; the record before it is longer. */
+Test(capture, datagram__of_odd_length_has_a_right_checksum)
+{
+	struct sockaddr_in6 to = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+	uint8_t packet[] = {[2] = 0xff, 0xff, [12] = 1, 0xff, 0xff, 0xff, 0xff};
+	int sock = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (!has_ipv6())
+		cr_skip_test("there is no IPv6");
+	begin(&(struct scene){0}, "::1");
+	packet[0] = 4;			/* SEND_ONLY */
+	packet[6] = (uint8_t)(b.qpn >> 8);
+	packet[7] = (uint8_t)b.qpn;
+	packet[5] = (uint8_t)(b.qpn >> 16);
+	to.sin6_port = htons(rb.udp_port);
+	for (uint32_t i = 1; i < 4; i++) {
+		transfer(RIG_WRITE, 500);
+		cr_assert_gt(sendto(sock, packet, sizeof(packet), 0, (struct sockaddr *)&to, sizeof(to)), 0);
+		rig_settle(&ra, &rb);
+	}
+	expect_capture(path_a, NULL, "a", NULL);
+	expect_capture(path_b, "> WRITE_ONLY 0 A at 0 of 500: 500\n< ACK 0 msn 1\n> SEND_ONLY 1: 1 bad\n"
+			       "> WRITE_ONLY 1 A at 0 of 500: 500\n< ACK 1 msn 2\n> SEND_ONLY 1: 1 bad\n"
+			       "> WRITE_ONLY 2 A at 0 of 500: 500\n< ACK 2 msn 3\n> SEND_ONLY 1: 1 bad\n",
+		       "b", "::1");
+	rig_close(&ra);
+	rig_close(&rb);
+	close(sock);
 }
 
 /* ---- The file */

@@ -90,7 +90,7 @@ static bool icrc_is_good(const uint8_t *ip, size_t ip_len, size_t len)
 static bool sum_is_good(uint32_t sum, const uint8_t *p, size_t len)
 {
 	for (size_t i = 0; i < len; i += 2)
-		sum += get(p + i, 2);
+		sum += i + 1 < len ? get(p + i, 2) : get(p + i, 1) << 8;
 	while (sum >> 16)
 		sum = (sum & 0xffff) + (sum >> 16);
 	return sum == 0xffff;
