@@ -51,11 +51,20 @@ static const char doc[] =
 	"The exit status is the command's; 128 + N if signal N killed it, 127 if it was not found, "
 	"126 if it cannot be run, 125 if softnic-run itself failed.";
 
+/* All zeros is the address of no machine. */
+static bool is_address(const char *text)
+{
+	static const uint8_t none[16];
+	uint8_t ip[16] = {0};
+
+	return (inet_pton(AF_INET, text, ip) == 1 || inet_pton(AF_INET6, text, ip) == 1) &&
+	       memcmp(ip, none, sizeof(ip)) != 0;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 	struct softnic_efa_caps caps;
-	uint8_t room[16];
 
 	switch (key) {
 	case 'd':
@@ -69,8 +78,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->adapters.infiniband = true;
 		return 0;
 	case KEY_IP:
-		if (inet_pton(AF_INET, arg, room) != 1 && inet_pton(AF_INET6, arg, room) != 1)
-			argp_error(state, "--ip: '%s' is no IP address", arg);
+		if (!is_address(arg))
+			argp_error(state, "--ip: '%s' is no IP address of a machine", arg);
 		o->adapters.ip = arg;
 		return 0;
 	case KEY_EFA:

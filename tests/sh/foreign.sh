@@ -120,7 +120,9 @@ refused() {
 	"$bin/softnic-run" "${@:2}" true >"$tmp/out" 2>&1 && fail "softnic-run ${*:2} succeeds"
 	grep -qe "$1" "$tmp/out" || fail "softnic-run ${*:2} does not print \"$1\""
 }
-refused "'10.77.0' is no IP address" --ip 10.77.0
+for address in 10.77.0 0.0.0.0 ::; do
+	refused "'$address' is no IP address" --ip $address
+done
 refused '--ip supports one ConnectX' --ip 10.77.0.1 --infiniband
 refused '--ip supports one ConnectX' --ip 10.77.0.1 -d 2
 "$bin/softnic-run" --ip 10.77.0.9 ibv_devinfo >"$tmp/out" 2>&1
