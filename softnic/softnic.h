@@ -200,10 +200,10 @@ void softnic_counters(struct softnic *nic, struct softnic_counters *c);
  * device with an IP address reaches those of its own host by UDP, too. "admin_down":
  * INIT_HCA of a cold device leaves the links down until PAOS brings them up. "quirk=NAME": behaviour of
  * hardware that differs from this model's; mlx5/quirk.h lists them. Rules for single packets follow after
- * semicolons: dapl-direct(7). 0, or -EINVAL with the script unchanged and a reason in why.
+ * semicolons: dapl-direct(7). 0, or -EINVAL with the script unchanged and a reason in why; -ENOMEM.
  */
 int softnic_fault_why(struct softnic *nic, const char *script, char *why, size_t whylen);
-int softnic_fault(struct softnic *nic, const char *script);	/* without the reason */
+int softnic_fault(struct softnic *nic, const char *script);	/* writes the reason to stderr */
 const char *softnic_fault_words(void);	/* returns the words of a script that cause failures */
 
 /*

@@ -424,7 +424,7 @@ void softnic_efa_counters(struct softnic_efa *nic, struct softnic_efa_counters *
  * Rules for single packets follow after semicolons, see dapl-direct(7). A reason for -EINVAL is in why.
  */
 int softnic_efa_fault_why(struct softnic_efa *nic, const char *script, char *why, size_t whylen);
-int softnic_efa_fault(struct softnic_efa *nic, const char *script);	/* without the reason */
+int softnic_efa_fault(struct softnic_efa *nic, const char *script);	/* writes the reason to stderr */
 const char *softnic_efa_fault_words(void);	/* returns the words of a script that cause failures */
 
 #endif

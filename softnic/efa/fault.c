@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The fault script. It is parsed as a whole before any part takes effect. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "softnic/efa/nic.h"
@@ -251,7 +253,10 @@ int softnic_efa_fault_why(struct softnic_efa *handle, const char *script, char *
 
 int softnic_efa_fault(struct softnic_efa *handle, const char *script)
 {
-	char why[256];
+	char why[256] = "";
+	int err = softnic_efa_fault_why(handle, script, why, sizeof(why));
 
-	return softnic_efa_fault_why(handle, script, why, sizeof(why));
+	if (err)
+		fprintf(stderr, "softnic: fault script: %s\n", *why ? why : strerror(-err));
+	return err;
 }

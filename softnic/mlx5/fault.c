@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The fault script, which is parsed as a whole before any part takes effect; and the capture. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/dev.h"
@@ -138,9 +140,12 @@ int softnic_fault_why(struct softnic *handle, const char *script, char *why, siz
 
 int softnic_fault(struct softnic *handle, const char *script)
 {
-	char why[256];
+	char why[256] = "";
+	int err = softnic_fault_why(handle, script, why, sizeof(why));
 
-	return softnic_fault_why(handle, script, why, sizeof(why));
+	if (err)
+		fprintf(stderr, "softnic: fault script: %s\n", *why ? why : strerror(-err));
+	return err;
 }
 
 /* A capture shows single packets, as a fault script does: both turn off the fast paths. */

@@ -33,6 +33,7 @@ refused 'port 1 of mlx5_0 is down' 'ip link' env SOFTNIC_FAULT=link_down bash -c
 refused 'is down' 'opensm' env SOFTNIC_FAULT=link_down bash -c 'info --infiniband'
 refused 'there is no RDMA device mlx5_0' 'load the module mlx5_ib or efa' bash -c 'info --devices 0'
 refused 'cannot query the capabilities' '' env SOFTNIC_FAULT=fatal bash -c info
+refused 'fault script: drop:op=wirte: must be send, write' 'rnr_nak' env SOFTNIC_FAULT=drop:op=wirte bash -c info
 sed 's/ "" ""$/ "pkey=0x7" ""/' "$DAT_OVERRIDE" >"$tmp/pkey.conf"
 refused 'not in partition 0x7' 'pkey=' env DAT_OVERRIDE="$tmp/pkey.conf" bash -c 'info --infiniband'
 sed 's/ "" ""$/ "gid_index=9" ""/' "$DAT_OVERRIDE" >"$tmp/gid.conf"
@@ -46,6 +47,7 @@ refused 'efa_window=8: this adapter has no such key' 'dapl-direct(7)' env DAT_OV
 release=$(libefa_release)
 [ -n "$release" ] || exit $failed		# not if libefa was missing at the build
 info() { "$run" --efa "$@" "$build/bin/dat_info" -i efa_0-1; }
+refused 'fault script: corrupt: a rule of this adapter' 'reorder' env SOFTNIC_FAULT=corrupt:op=ack bash -c info
 [ "$release" -ge 59 ] ||
 	refused 'no efadv_query_qp_wqs' 'rdma-core 59 or newer' env SOFTNIC_EFADV=none bash -c info
 refused 'first generation\|Nitro v3' 'a later one\|Nitro v4' bash -c 'info --profile efa0'
