@@ -298,10 +298,12 @@ static int start(struct soft *s, const struct efa_params *p, unsigned int index,
 			 p->profile[0] ? " of profile " : "", p->profile, strerror(-err));
 		return err;
 	}
-	if (p->fault[0] && softnic_efa_fault_why(s->ctl.soft, p->fault, reason, sizeof(reason))) {
+	if (p->fault[0])
+		err = softnic_efa_fault_why(s->ctl.soft, p->fault, reason, sizeof(reason));
+	if (err) {
 		snprintf(why, whylen, "ia_params: fault: %s", reason);
 		softnic_efa_close(s->ctl.soft);
-		return -EINVAL;
+		return err;
 	}
 	softnic_efa_caps(s->ctl.soft, &s->caps);
 	return 0;

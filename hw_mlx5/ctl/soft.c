@@ -136,7 +136,7 @@ static int apply_test_params(struct m5_ctl_soft *s, char *why, size_t whylen)
 
 	if (err) {
 		snprintf(why, whylen, "ia_params: fault: %s", reason);
-		return -EINVAL;
+		return err;
 	}
 	return p->pcap[0] ? start_capture(s, why, whylen) : 0;
 }
