@@ -24,7 +24,7 @@ static bool rule_matches(const struct sn_rule *r, const struct sn_fab_label *lab
 	       (r->any_psn || r->psn == label->psn);
 }
 
-/* Finds or adds the stream of a packet. NULL: there is no memory. */
+/* Finds or adds the stream of a packet. NULL: there are too many, or there is no memory. */
 static struct sn_stream *stream_of(struct sn_rules *rules, const struct sn_fab_dest *peer, uint32_t qpn,
 				   bool in)
 {
@@ -36,6 +36,8 @@ static struct sn_stream *stream_of(struct sn_rules *rules, const struct sn_fab_d
 		if (s->in == in && s->qpn == qpn && sn_same_port(&s->peer, peer))
 			return s;
 	}
+	if (rules->streams == SN_STREAMS)
+		return NULL;
 	all = realloc(rules->stream, (rules->streams + 1) * sizeof(*all));
 	if (!all)
 		return NULL;

@@ -12,7 +12,11 @@
 
 enum sn_action { SN_DROP, SN_CORRUPT, SN_DELAY, SN_REORDER, SN_DUP, SN_ACTIONS };
 
-enum { SN_RULES = 16 };			/* most rules of a script */
+enum {
+	SN_RULES = 16,			/* most rules of a script */
+	/* most queue pairs whose packets it counts; anyone may send packets to others */
+	SN_STREAMS = 4096,
+};
 
 struct sn_rule {
 	enum sn_action action;

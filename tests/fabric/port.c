@@ -59,7 +59,7 @@ static bool label(const void *pkt, size_t len, struct sn_fab_label *label)
 	uint32_t number;
 
 	memcpy(&number, pkt, sizeof(number));
-	*label = (struct sn_fab_label){number & 1, number >> 8 & 0xff, number & 0xff};
+	*label = (struct sn_fab_label){number & 1, number >> 8, number & 0xff};
 	return len >= sizeof(number);
 }
 

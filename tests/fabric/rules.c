@@ -298,6 +298,26 @@ Test(rules, rules__count_independently)
 	ports_close(&a, &b);
 }
 
+/* Anyone may send packets to queue pairs that do not exist. Their number must not fill the memory. */
+Test(rules, packets__of_more_queue_pairs_than_a_script_counts_pass)
+{
+	enum { MORE = 10 };
+	struct sn_fab_stats stats;
+
+	ports_open(&a, &b);
+	set(&b, "drop:dir=in");
+	for (uint32_t qpn = 0; qpn < SN_STREAMS + MORE; qpn++) {
+		cr_assert_eq(port_send(&a, qpn << 8, 40), 0);
+		if (qpn % 64 == 0)
+			ports_settle(&a, &b);
+	}
+	ports_settle(&a, &b);
+	sn_fab_stats(b.fab, &stats);
+	cr_assert_eq(stats.dropped, SN_STREAMS);
+	cr_assert_eq(b.got, MORE);
+	ports_close(&a, &b);
+}
+
 Test(rules, end__loses_what_was_held_on_arrival_and_sends_the_rest)
 {
 	static const struct sn_fab_faults none;
