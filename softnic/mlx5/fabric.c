@@ -335,25 +335,35 @@ uint16_t sn_fabric_udp(struct sn_nic *nic, uint16_t *mtu)
 	return sn_fab_udp_port(fab);
 }
 
-static void report_taken(const struct sn_port *port)
+/* Reports each error once in a row, because each datagram QP tries again. */
+static void report_port(const struct sn_port *port, int err)
 {
 	char ip[INET6_ADDRSTRLEN] = "?";
 	const uint8_t *at = port->nic->config.ip;
 
+	if (!err || err == port->fabric->listen_error)
+		return;
 	inet_ntop(sn_is_v4(at) ? AF_INET : AF_INET6, sn_is_v4(at) ? at + 12 : at, ip, sizeof(ip));
-	fprintf(stderr, "softnic: other RoCE devices cannot reach this process, because UDP port %u of %s is "
-		"taken: by a process with a software adapter of that address, which \"ss -aunp sport = %u\" "
-		"names, or by the kernel's rdma_rxe, which \"rmmod rdma_rxe\" ends\n", SN_UDP_PORT, ip,
-		SN_UDP_PORT);
+	fprintf(stderr, "softnic: other RoCE devices cannot reach this process, because UDP port %u of %s ",
+		SN_UDP_PORT, ip);
+	if (err == -EADDRINUSE)
+		fprintf(stderr, "is taken: by a process with a software adapter of that address, which "
+			"\"ss -aunp sport = %u\" names, or by the kernel's rdma_rxe, which \"rmmod rdma_rxe\" "
+			"ends\n", SN_UDP_PORT);
+	else
+		fprintf(stderr, "cannot be opened: %s\n", strerror(-err));
 }
 
 int sn_fabric_listen(struct sn_qp *qp, const struct sn_av *av)
 {
 	struct sn_port *port = qp->port;
-	int err = qp->ud || sn_port_is_foreign(port, av) ? sn_fab_listen(port->fabric->fab, SN_UDP_PORT) : 0;
+	int err;
 
-	if (err == -EADDRINUSE)
-		report_taken(port);
+	if (!qp->ud && !sn_port_is_foreign(port, av))
+		return 0;
+	err = sn_fab_listen(port->fabric->fab, SN_UDP_PORT);
+	report_port(port, err);
+	port->fabric->listen_error = err;
 	return qp->ud ? 0 : err;
 }
 

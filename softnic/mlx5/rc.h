@@ -168,6 +168,7 @@ struct sn_rc {
 /* The wire half's state of a port. (port.c) */
 struct sn_fabric {
 	struct sn_fab *fab;
+	int listen_error;		/* result of the last sn_fabric_listen that needed the port */
 	uint32_t fault_generation;
 	/* the fault script delays packets until this timer expires */
 	struct sn_timer chaos;

@@ -37,7 +37,7 @@ uint16_t sn_fabric_udp(struct sn_nic *nic, uint16_t *mtu);
 int sn_fabric_reach(struct sn_nic *nic, const uint8_t gid[16]);
 /*
  * Opens UDP port 4791 for a QP on its way to RTR, if devices that are not ours may send to it. Returns 0,
- * or -errno, of which -EADDRINUSE is reported: the path cannot be used. A datagram QP does without the port.
+ * or -errno, which is reported: the path cannot be used. A datagram QP does without the port.
  */
 int sn_fabric_listen(struct sn_qp *qp, const struct sn_av *av);
 /* Returns a descriptor that is readable when an armed fabric has work, or -1. Ports count from 0. */

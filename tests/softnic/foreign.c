@@ -392,6 +392,31 @@ Test(foreign, connect__while_the_port_is_taken_names_it_and_fails)
 	close_foreign();
 }
 
+/* The reason is given once. */
+Test(foreign, connect__without_a_descriptor_for_the_port_names_the_reason)
+{
+	enum { OF_CONNECT_STATUS = 2 };
+	struct rig_peer peer;
+	struct rig_qp qp[3];
+	char text[400];
+
+	choose_addresses();
+	open_rig(&ra, ip[0], 1);
+	open_rig(&rb, ip[1], 2);
+	rig_qp(&rb, &b);
+	peer = rig_peer(&b);
+	for (unsigned int i = 0; i < 3; i++)
+		rig_qp(&ra, &qp[i]);
+	cr_assert_eq(th_fds_limit(OF_CONNECT_STATUS), 0);
+	cr_assert_eq(connect_status(&qp[0], &peer, text, sizeof(text)), NO_RESOURCES);
+	cr_assert_not_null(strstr(text, "cannot be opened: Too many open files"), "\"%s\"", text);
+	cr_assert_eq(connect_status(&qp[1], &peer, text, sizeof(text)), NO_RESOURCES);
+	cr_assert_str_empty(text);
+	th_fds_restore();
+	cr_assert_eq(connect_status(&qp[2], &peer, text, sizeof(text)), 0);
+	close_foreign();
+}
+
 /* Only a QP that needs the port takes it: a second device of the same address works without. */
 Test(foreign, open__does_not_take_the_port, .init = open_foreign, .fini = close_foreign)
 {
