@@ -16,7 +16,10 @@
 #define RENEW_NS 10000000	/* a newer timestamp leads to a new reading of both clocks */
 #define GOOD_NS 2000		/* no better reading is attempted */
 #define READINGS 8
-#define STANDS_STILL_NS 1000000000u
+/* A timer that does not advance for this long stands still. The first reading is part of the first call,
+ * which a program can make before it matters. */
+#define FIRST_MS 1000
+#define LATER_MS 10
 #define DRIFT 2048		/* both clocks drift apart by less than 1 ns in this many */
 
 static uint64_t host_ns(void)
@@ -29,21 +32,24 @@ static uint64_t host_ns(void)
 
 /*
  * Reads the timer until its value changes. The new value is from a moment between both loads, even
- * where they read a copy that is written now and then. A failure, or a timer that stands still,
- * leaves the old reading.
+ * where they read a copy that is written now and then. Returns 0; -ETIME if the timer stands still, or
+ * the error of the adapter, with the old reading.
  */
-static bool read_clocks(struct m5_ctl *ctl, struct m5_clock *c)
+static int read_clocks(struct m5_ctl *ctl, struct m5_clock *c, uint64_t limit_ms)
 {
-	uint64_t begin = host_ns(), before, between = begin, after, old, ticks, error;
+	uint64_t until = dap_now_ms() + limit_ms, before, between = host_ns(), after, old = 0, ticks, error;
+	int err = ctl->ops->timer(ctl, &old);
+	bool late = false;
 
-	if (ctl->ops->timer(ctl, &old))
-		return false;
-	do {
+	for (ticks = old; !err && ticks == old; err = ctl->ops->timer(ctl, &ticks)) {
+		if (late)
+			return -ETIME;
+		late = dap_now_ms() > until;
 		before = between;
 		between = host_ns();
-		if (ctl->ops->timer(ctl, &ticks) || between - begin > STANDS_STILL_NS)
-			return false;
-	} while (ticks == old);
+	}
+	if (err)
+		return err;
 	after = host_ns();
 	error = (after - before + 1) / 2;
 	if (error < c->error) {
@@ -51,20 +57,24 @@ static bool read_clocks(struct m5_ctl *ctl, struct m5_clock *c)
 		c->realtime = before + (after - before) / 2;
 		c->error = error;
 	}
-	return true;
+	return 0;
 }
 
-static void renew(struct m5_ctl *ctl, struct m5_clock *c)
+/* A timer that once stands still is not read again, because each reading would wait. */
+static void renew(struct dap_ia *ia, struct m5_clock *c)
 {
-	uint64_t old = c->error;
+	uint64_t old = c->error, limit_ms = c->ticks ? LATER_MS : FIRST_MS;
+	int err = 0;
 
 	c->error = UINT64_MAX;
-	for (int i = 0; i < READINGS && c->error > GOOD_NS; i++) {
-		if (!read_clocks(ctl, c))
-			break;
-	}
+	for (int i = 0; i < READINGS && c->error > GOOD_NS && !err; i++)
+		err = read_clocks(m5_ia(ia)->ctl, c, limit_ms);
 	if (c->error == UINT64_MAX)
 		c->error = old;
+	c->still = err == -ETIME;
+	if (c->still)
+		dap_log(DAP_LOG_ERR, "%s: the adapter's timer stands still, so %s", ia->name, c->ticks ?
+			"the error of timestamps grows" : "timestamps have no time of day");
 }
 
 static int64_t since_reading(const struct m5_clock *c, uint64_t raw, uint32_t khz)
@@ -72,15 +82,16 @@ static int64_t since_reading(const struct m5_clock *c, uint64_t raw, uint32_t kh
 	return (int64_t)((__int128)(int64_t)(raw - c->ticks) * 1000000 / khz);
 }
 
-static void convert_ticks(struct m5_ia *m, uint64_t raw, struct dap_stamp *s)
+static void convert_ticks(struct dap_ia *ia, uint64_t raw, struct dap_stamp *s)
 {
+	struct m5_ia *m = m5_ia(ia);
 	struct m5_clock *c = &m->clock;
 	int64_t ns;
 	uint64_t error;
 
 	s->khz = m->dev.timer_khz;
-	if (!c->ticks || since_reading(c, raw, s->khz) > RENEW_NS)
-		renew(m->ctl, c);
+	if (!c->still && (!c->ticks || since_reading(c, raw, s->khz) > RENEW_NS))
+		renew(ia, c);
 	if (!c->ticks)
 		return;
 	ns = since_reading(c, raw, s->khz);
@@ -112,6 +123,8 @@ static void start(struct dap_ia *ia)
 	if (err)
 		dap_log(DAP_LOG_ERR, "%s: timestamps have no time of day, because the adapter's clock "
 			"cannot be read: %s", ia->name, strerror(-err));
+	else if (c->format == M5_TS_FREE_RUNNING)
+		renew(ia, c);
 }
 
 void m5_stamp(struct dap_ia *ia, uint64_t raw, struct dap_stamp *s)
@@ -124,7 +137,7 @@ void m5_stamp(struct dap_ia *ia, uint64_t raw, struct dap_stamp *s)
 	if (!c->started)
 		start(ia);
 	if (raw && c->works && is_ticks(c, raw))
-		convert_ticks(m, raw, s);
+		convert_ticks(ia, raw, s);
 	else if (raw && c->works)
 		s->realtime = (raw >> 32) * 1000000000u + (raw & UINT32_MAX);
 	pthread_mutex_unlock(&c->lock);

@@ -284,7 +284,7 @@ _Static_assert(sizeof(struct m5_srq) <= DAP_HW_SRQ_SIZE, "SRQ area");
 /* For clock.c; all members are protected by lock. */
 struct m5_clock {
 	pthread_mutex_t lock;
-	bool started, works;
+	bool started, works, still;	/* still: the timer stands still and is not read again */
 	enum m5_ts format;
 	/* The same moment by the internal timer and by CLOCK_REALTIME, within error ns; ticks is 0 before
 	 * the first reading. */

@@ -183,28 +183,52 @@ Test(clock, stamp__without_a_timer_has_no_time_of_day, .timeout = 60)
 	rig_close(&r, NULL);
 }
 
+static unsigned int loads;
+
 static int still(struct m5_ctl *ctl, uint64_t *ticks)
 {
 	(void)ctl;
+	loads++;
 	*ticks = 42;
 	return 0;
 }
 
-/* The timer stops after some time: earlier readings are still used. */
-Test(clock, stamp__of_a_timer_that_stands_still_has_the_last_reading, .timeout = 60)
+/* The first call waits, also one that finds no event; no later one does. */
+Test(clock, stamp__of_a_timer_that_stands_still_is_waited_for_once, .timeout = 60)
 {
-	struct dap_stamp first, s;
+	struct dap_stamp s;
 
 	open_clock(M5_TS_FREE_RUNNING, 1000000);
 	ops.timer = still;
-	s = stamp_of(ticks_now());
-	cr_assert_eq(s.realtime, 0);
-	ops.timer = timer;
+	stamp_of(0);
+	cr_assert_gt(loads, 1);
+	loads = 0;
+	for (unsigned int i = 0; i < 3; i++) {
+		s = stamp_of(42 + i);
+		cr_assert(!s.realtime && !s.error);
+	}
+	cr_assert_eq(loads, 0);
+	rig_close(&r, NULL);
+}
+
+/* The timer stops after some time: the last reading is still used, and there is no further one. */
+Test(clock, stamp__of_a_timer_that_stops_has_the_last_reading, .timeout = 60)
+{
+	struct dap_stamp first, s;
+	uint32_t error;
+
+	open_clock(M5_TS_FREE_RUNNING, 1000000);
 	first = stamp_of(ticks_now());
 	cr_assert_neq(first.realtime, 0);
+	error = first.error;
 	ops.timer = still;
-	s = stamp_of(first.raw + 20000000);
-	cr_assert_eq(s.realtime, first.realtime + 20000000);
-	cr_assert_gt(s.error, first.error);
+	for (uint64_t i = 1; i < 4; i++) {
+		loads = 0;
+		s = stamp_of(first.raw + i * 20000000);
+		cr_assert_eq(s.realtime, first.realtime + i * 20000000);
+		cr_assert_gt(s.error, error);
+		cr_assert(i == 1 ? loads > 1 : !loads);
+		error = s.error;
+	}
 	rig_close(&r, NULL);
 }
