@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/api.h"
+#include "core/cm/cm.h"
 #include "core/ep/conn.h"
 #include "core/evd/evd.h"
 #include "core/fork.h"
@@ -54,15 +55,23 @@ static int open_backend(struct dap_ia *ia, const char *params, bool count)
 			      : dap_err_from_errno(err);
 }
 
-static int choose_cpu(const struct dap_ia *ia, uint32_t cpu)
+static int check_cpu(const struct dap_ia *ia, uint32_t cpu)
 {
-	int err = cpu == DAP_ANY_CPU ? 0 : dap_thread_own_cpu(cpu);
+	int err = cpu == DAP_ANY_CPU ? 0 : dap_thread_may_use(cpu);
 
 	if (!err)
 		return 0;
 	dap_log(DAP_LOG_ERR, "cannot open %s: cm_cpu=%u: this process may not run on that CPU: %s", ia->name,
 		cpu, dap_reason(err));
 	return dap_err_from_errno(err);
+}
+
+/* Only an open that succeeds moves the threads, which other IAs use, too. */
+static void choose_cpu(uint32_t cpu)
+{
+	if (cpu != DAP_ANY_CPU)
+		dap_thread_own_cpu(cpu);
+	dap_cm_pin();
 }
 
 static void on_failure(void *ia)
@@ -180,7 +189,7 @@ int dap_ia_open(const struct dap_ia_args *args, struct dap_ia **out)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
 	dap_params_core(args->params, &params);
 	configure(ia, args, &params);
-	err = choose_cpu(ia, params.cm_cpu);
+	err = check_cpu(ia, params.cm_cpu);
 	if (!err)
 		err = open_backend(ia, args->params, params.count);
 	if (err)
@@ -199,6 +208,7 @@ int dap_ia_open(const struct dap_ia_args *args, struct dap_ia **out)
 		err = dap_err_from_errno(err);
 		goto close_evd;
 	}
+	choose_cpu(params.cm_cpu);
 	dap_page_open(ia);
 	dap_obj_set_table(&ia->obj, DAP_TABLE_CHECKED);
 	*out = ia;

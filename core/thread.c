@@ -13,7 +13,7 @@ static void *end(void *arg)
 }
 
 /* Only the kernel knows whether this process may use the CPU. So a thread is started there. */
-int dap_thread_own_cpu(uint32_t cpu)
+int dap_thread_may_use(uint32_t cpu)
 {
 	pthread_attr_t attr;
 	pthread_t thread;
@@ -29,8 +29,12 @@ int dap_thread_own_cpu(uint32_t cpu)
 	if (err)
 		return -err;
 	pthread_join(thread, NULL);
-	__atomic_store_n(&own_cpu, cpu, __ATOMIC_RELAXED);
 	return 0;
+}
+
+void dap_thread_own_cpu(uint32_t cpu)
+{
+	__atomic_store_n(&own_cpu, cpu, __ATOMIC_RELAXED);
 }
 
 void dap_thread_pin(pthread_t thread)
@@ -43,6 +47,16 @@ void dap_thread_pin(pthread_t thread)
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	pthread_setaffinity_np(thread, sizeof(set), &set);
+}
+
+void dap_thread_follow(uint32_t *cpu)
+{
+	uint32_t chosen = __atomic_load_n(&own_cpu, __ATOMIC_RELAXED);
+
+	if (chosen == *cpu)
+		return;
+	*cpu = chosen;
+	dap_thread_pin(pthread_self());
 }
 
 int dap_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg)

@@ -11,12 +11,16 @@ int dap_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), 
 
 #define DAP_ANY_CPU UINT32_MAX
 
+/* Returns 0, or -EINVAL if this process may not use the CPU. */
+int dap_thread_may_use(uint32_t cpu);
 /*
  * From now on the library's own threads run on this CPU, as cm_cpu= says. Agents run the consumer's code,
- * so they are not among these threads. Returns 0, or -EINVAL if this process may not use the CPU.
+ * so they are not among these threads.
  */
-int dap_thread_own_cpu(uint32_t cpu);
+void dap_thread_own_cpu(uint32_t cpu);
 /* Pins a thread to that CPU, if one has been chosen. */
 void dap_thread_pin(pthread_t thread);
+/* Pins the calling thread, if another CPU than *cpu has been chosen. *cpu is initially DAP_ANY_CPU. */
+void dap_thread_follow(uint32_t *cpu);
 
 #endif

@@ -175,7 +175,6 @@ int dap_cm_open(const struct dap_cm_ops *ops, const union dap_addr *local, bool 
 	pthread_mutex_lock(&cm_loop.lock);
 	cm_loop.users++;
 	cm->generation = cm_loop.generation;
-	dap_thread_pin(cm_loop.thread);
 	LIST_INSERT_HEAD(&cm_loop.cms, cm, link);
 	pthread_mutex_unlock(&cm_loop.lock);
 	pthread_mutex_unlock(&cm_life);
@@ -186,6 +185,13 @@ err_unlock:
 	pthread_mutex_unlock(&cm_life);
 	free(cm);
 	return err;
+}
+
+void dap_cm_pin(void)
+{
+	pthread_mutex_lock(&cm_loop.lock);
+	dap_thread_pin(cm_loop.thread);
+	pthread_mutex_unlock(&cm_loop.lock);
 }
 
 static void watch_close(struct cm_watch *w)

@@ -76,6 +76,8 @@ void dap_cm_count(struct dap_cm *cm, struct dap_cm_counts *counts);
  */
 int dap_cm_open(const struct dap_cm_ops *ops, const union dap_addr *local, bool everywhere,
 		struct dap_cm **cm);
+/* Pins the manager's thread to the CPU of dap_thread_own_cpu. A manager is open. */
+void dap_cm_pin(void);
 /* Closes the remaining connections at once. No callback runs after it returns. */
 void dap_cm_close(struct dap_cm *cm);
 /* Waits for the callback that is running, if any. After a release or unlisten and this call, the

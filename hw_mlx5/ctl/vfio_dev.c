@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/thread.h"
 #include "hw_mlx5/ctl/vfio.h"
 
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -202,7 +201,6 @@ static void join(struct m5_ctl_vfio *v)
 
 	v->dv.ctx = d->ctx;
 	v->dv.watch = &d->watch;
-	dap_thread_pin(d->thread);
 	pthread_mutex_lock(&d->lock);
 	v->next = d->ias;
 	d->ias = v;

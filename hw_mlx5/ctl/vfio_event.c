@@ -112,10 +112,12 @@ static void *serve(void *arg)
 		{ .fd = d->msi->fd, .events = POLLIN },
 		{ .fd = mlx5dv_vfio_get_events_fd(d->ctx), .events = POLLIN },
 	};
+	uint32_t cpu = DAP_ANY_CPU;
 	const char *why;
 	int err;
 
 	for (;;) {
+		dap_thread_follow(&cpu);
 		if (poll(fds, 3, VF_HEALTH_MS) < 0)
 			continue;
 		if (fds[0].revents)

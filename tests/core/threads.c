@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cm_cpu=: on which CPU the connection manager's thread runs. */
 #include <dirent.h>
+#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/thread.h"
 #include "tests/core/fake_hw.h"
 
 TestSuite(threads, .timeout = 60);
@@ -32,13 +34,18 @@ static pid_t thread_named(const char *wanted)
 	return found;
 }
 
-static void expect_cm_on(size_t cpu)
+static void expect_on(pid_t thread, size_t cpu)
 {
 	cpu_set_t set;
 
-	cr_assert_eq(sched_getaffinity(thread_named("dapl-cm\n"), sizeof(set), &set), 0);
+	cr_assert_eq(sched_getaffinity(thread, sizeof(set), &set), 0);
 	cr_assert_eq(CPU_COUNT(&set), 1, "the thread may run on %d CPUs", CPU_COUNT(&set));
 	cr_assert(CPU_ISSET(cpu, &set), "the thread may not run on CPU %zu", cpu);
+}
+
+static void expect_cm_on(size_t cpu)
+{
+	expect_on(thread_named("dapl-cm\n"), cpu);
 }
 
 /* Returns the first or the last CPU that this process may use. */
@@ -72,6 +79,41 @@ Test(threads, cm_cpu__pins_the_thread_of_the_connection_manager)
 	expect_cm_on(a_cpu(true));
 	dat_ia_close(second, DAT_CLOSE_ABRUPT_FLAG);
 	fake_close(first);
+}
+
+/* The thread of another IA, which runs already, stays on its CPU, also at the next open. */
+Test(threads, cm_cpu__of_an_open_that_fails_does_not_count)
+{
+	DAT_IA_HANDLE first = open_on("fake0", a_cpu(false)), second;
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	char params[32];
+
+	if (a_cpu(false) == a_cpu(true))
+		cr_skip_test("this process may use one CPU only");
+	snprintf(params, sizeof(params), "cm_cpu=%zu", a_cpu(true));
+	fake_params("fake1", params);
+	fake.fail_at = fake.calls + 1;
+	fake.fail_with = -EIO;
+	cr_assert_neq(dat_ia_open("fake1", 4, &async, &second), DAT_SUCCESS);
+	fake.fail_at = 0;
+	expect_cm_on(a_cpu(false));
+	second = fake_open("fake2");
+	expect_cm_on(a_cpu(false));
+	dat_ia_close(second, DAT_CLOSE_ABRUPT_FLAG);
+	fake_close(first);
+}
+
+/* A thread that wakes now and then pins itself. */
+Test(threads, follow__pins_the_calling_thread_to_the_chosen_cpu)
+{
+	uint32_t cpu = DAP_ANY_CPU, last = (uint32_t)a_cpu(true);
+
+	dap_thread_follow(&cpu);
+	cr_assert_eq(cpu, DAP_ANY_CPU);
+	dap_thread_own_cpu(last);
+	dap_thread_follow(&cpu);
+	cr_assert_eq(cpu, last);
+	expect_on(0, last);
 }
 
 Test(threads, cm_cpu__that_this_process_may_not_use_is_refused)
