@@ -6,36 +6,17 @@
 set -u
 . tests/harness/skip.sh
 needs_preload
-command -v ip >/dev/null || skip "iproute2 is not installed"
 for program in ibv_rc_pingpong ib_write_bw; do
 	command -v $program >/dev/null || skip "$program is not installed"
 done
-# The script is process 1 of a namespace, so that its end is the end of all that it started.
-if [ "${1-}" != inside ]; then
-	unshare -Urnpf --mount-proc true 2>/dev/null || skip "this user may not have namespaces of users, networks and processes"
-	exec unshare -Urnpf --mount-proc --kill-child bash "$0" inside
-fi
+[ -n "${THERE-}" ] || exec scripts/two-hosts bash "$0"
 . tests/harness/perf-server.sh
 
-unshare -n sleep 1000 &
-holder=$!
-for _ in $(seq 500); do
-	[ "$(readlink /proc/$holder/ns/net)" != "$(readlink /proc/$$/ns/net)" ] && break
-	sleep 0.01
-done
-there=(nsenter -t $holder -n)
-ip link add here type veth peer name there netns $holder 2>"$tmp/out" || skip "no veth pair: $(cat "$tmp/out")"
+there=($THERE)
 six=
 [ ! -e /proc/net/if_inet6 ] || six=yes
-for end in here there; do
-	at=()
-	number=1
-	[ $end = here ] || at=("${there[@]}") number=2
-	"${at[@]}" ip link set lo up
-	"${at[@]}" ip link set $end mtu 4500 up
-	"${at[@]}" ip addr add 10.77.0.$number/24 dev $end
-	[ -z "$six" ] || "${at[@]}" ip addr add fd77::$number/64 dev $end nodad
-done
+ip link set wire mtu 4500
+"${there[@]}" ip link set wire mtu 4500
 "${CC:-cc}" -std=gnu11 -D_GNU_SOURCE -o "$tmp/verbs" scripts/check-vm.verbs.c -libverbs >"$tmp/out" 2>&1 ||
 	skip "libibverbs-dev is not installed: $(head -n 1 "$tmp/out")"
 
@@ -67,7 +48,7 @@ pair() {
 # packets COMMAND...: the packets that the command sends and receives are right
 packets() {
 	local judge
-	beside "$tmp/judge" python3 tests/harness/roce.py here 150 4791
+	beside "$tmp/judge" python3 tests/harness/roce.py wire 150 4791
 	judge=$!
 	until_said $judge "$tmp/judge" capturing || fail "$(cat "$tmp/judge")"
 	"$@"
@@ -91,7 +72,7 @@ fi
 "$bin/softnic-run" --ip 10.77.0.1 ibv_devinfo -v >"$tmp/out"
 grep -q 'active_mtu:[[:space:]]*4096' "$tmp/out" || fail "the MTU of the port is not 4096"
 grep -qE 'GID\[ *1\]:[[:space:]]*::ffff:10.77.0.1' "$tmp/out" || fail "GID 1 is not the address"
-ip link set here mtu 1500
+ip link set wire mtu 1500
 "$bin/softnic-run" --ip 10.77.0.1 ibv_devinfo -v >"$tmp/out"
 grep -q 'active_mtu:[[:space:]]*1024' "$tmp/out" || fail "the MTU of the port is not 1024"
 
