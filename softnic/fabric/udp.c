@@ -199,9 +199,9 @@ static void init_batch(struct batch *b)
 	}
 }
 
-static int watch_socket(struct sn_fab *f, int sock)
+static int watch_socket(struct sn_fab *f, const struct sn_udp *u, int sock)
 {
-	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = SN_KEY_UDP};
+	struct epoll_event ev = {.events = u->watched ? EPOLLIN : 0u, .data.u64 = SN_KEY_UDP};
 
 	return epoll_ctl(f->epfd, EPOLL_CTL_ADD, sock, &ev) ? -errno : 0;
 }
@@ -218,7 +218,7 @@ int sn_udp_open(struct sn_fab *f)
 	u->listener = -1;
 	err = open_socket(u, &f->config.ip);
 	if (!err)
-		err = watch_socket(f, u->sock);
+		err = watch_socket(f, u, u->sock);
 	if (err) {
 		if (u->sock >= 0)
 			close(u->sock);
@@ -239,7 +239,7 @@ int sn_udp_listen(struct sn_fab *f, uint16_t port)
 	if (f->udp->listener >= 0)
 		return 0;
 	sock = bound_socket(&f->config.ip, port, &a);
-	err = sock < 0 ? sock : watch_socket(f, sock);
+	err = sock < 0 ? sock : watch_socket(f, f->udp, sock);
 	if (!err)
 		f->udp->listener = sock;
 	else if (sock >= 0)

@@ -281,6 +281,20 @@ Test(udp, sleep__ends_with_a_datagram_of_a_foreign_sender, .init = open_udp_pair
 	cr_assert_eq(b.foreign, 1);
 }
 
+/* While a caller polls, the new socket wakes no thread either. */
+Test(udp, listen__of_a_fabric_that_is_polled_wakes_no_thread, .init = open_udp_pair, .fini = close_udp_pair)
+{
+	uint32_t number = 0;
+
+	ports_settle(&a, &b);
+	cr_assert(sn_fab_sleep(b.fab));
+	sn_fab_awake(b.fab);
+	send_to_port(listen_at_any_port(), &number, sizeof(number));
+	cr_assert_not(readable(&b));
+	ports_settle(&a, &b);
+	cr_assert_eq(b.foreign, 1);
+}
+
 Test(udp, reach__tells_this_host_from_others, .init = open_udp_pair, .fini = close_udp_pair)
 {
 	struct sn_addr other = b.addr;
