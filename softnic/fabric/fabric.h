@@ -210,8 +210,10 @@ struct sn_fab_faults {
 	bool capture;
 };
 
-/* Sets the faults. Returns 0 or -ENOMEM. The same seed and the same packets give the same faults, and the
- * rules begin to count anew. */
+/*
+ * Sets the faults. Returns 0 or -ENOMEM. The same seed and the same packets give the same faults, and the
+ * rules begin to count anew. Not within a delivery.
+ */
 int sn_fab_set_faults(struct sn_fab *fabric, const struct sn_fab_faults *faults);
 
 struct sn_fab_stats {

@@ -225,6 +225,7 @@ int sn_fabric_readdress(struct sn_port *port, const uint8_t gid[16])
 	sn_fab_close(port->fabric->fab);
 	port->fabric->fab = fab;
 	port->fabric->fault_generation = ~port->nic->fault.generation;
+	sn_port_apply_faults(port);
 	memcpy(port->address, gid, 16);
 	lose_links(port, NULL);
 	return 1;

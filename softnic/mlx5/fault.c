@@ -7,6 +7,7 @@
 
 #include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/port.h"
 #include "softnic/mlx5/quirk.h"
 #include "softnic/mlx5/rc_wire.h"
 
@@ -111,6 +112,14 @@ static void fail_device(struct sn_nic *nic)
 	sn_async(nic, SN_EV_INTERNAL, 0, none);
 }
 
+/* Not later in a delivery, whose packet the faults before these may hold. If memory is missing, the next poll
+ * tries again. */
+static void apply_faults(struct sn_nic *nic)
+{
+	for (unsigned int i = 0; i < nic->ports; i++)
+		sn_port_apply_faults(&nic->port[i]);
+}
+
 static const struct sn_script_terms terms = {
 	.ops = sn_packet_ops, .actions = ~0u, .max_qpn = 0xffffff, .max_psn = SN_PSN_MASK,
 };
@@ -131,6 +140,7 @@ int softnic_fault_why(struct softnic *handle, const char *script, char *why, siz
 		nic->port[i].unplugged = p.links_down >> nic->port[i].number & 1;
 		sn_link_update(&nic->port[i]);
 	}
+	apply_faults(nic);
 	if (p.fatal)
 		fail_device(nic);
 	sn_mappings_forget(nic);
@@ -160,6 +170,7 @@ int softnic_capture(struct softnic *handle, const char *path)
 	sn_enter(nic);
 	nic->capture = capture;
 	nic->fault.generation++;
+	apply_faults(nic);
 	sn_mappings_forget(nic);
 	sn_leave(nic);
 	return 0;

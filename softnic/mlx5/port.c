@@ -253,7 +253,6 @@ int sn_port_begin(struct sn_port *port, struct sn_fab_dest *dest, struct sn_fram
 
 	uint32_t bytes = frame_bytes(frame), piggyback = frame->piggyback ? frame->piggyback + SN_ICRC : 0;
 
-	sn_port_apply_faults(port);
 	if (!port->link_down)
 		err = sn_fab_reserve(port->fabric->fab, dest, bytes + piggyback, &pkt);
 	frame->head = pkt;

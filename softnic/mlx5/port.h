@@ -54,7 +54,7 @@ bool sn_port_acceptable(const struct sn_port *port, const struct sn_addr *src, c
  */
 bool sn_port_icrc_fits(const struct sn_port *port, const struct sn_fab_dest *src, const void *bytes,
 		       size_t len);
-/* Applies a new fault script to the fabric. */
+/* Applies a new fault script to the fabric. Not within a delivery. */
 void sn_port_apply_faults(struct sn_port *port);
 /*
  * Does the path lead to UDP port 4791, that of devices which are not ours? It does if its source is the IP

@@ -181,3 +181,34 @@ Test(rc_loss, operations__with_heavy_loss_end_once, .timeout = 7200)
 	cr_log_info("%u operations, %s", n, s.faults);
 	survive(&s, n, ONE_MS);
 }
+
+/*
+ * While b delivers a NAK that the old script held, the connection ends, and b sends the acknowledgement that
+ * it still owed. The new script must not take effect there.
+ */
+Test(rc_loss, fault__replaced_while_memory_is_missing_spares_the_packet_in_delivery, .timeout = 60)
+{
+	enum { HELD_MS = 50 };
+
+	rig_udp = NULL;
+	rig_open(&ra, SOFTNIC_NO_THREAD, 1);
+	rig_open(&rb, SOFTNIC_NO_THREAD, 2);
+	rig_qp(&ra, &a);
+	rig_qp(&rb, &b);
+	rig_connect(&a, &b, NULL);
+	cr_assert_eq(softnic_fault(rb.nic, "delay:op=nak,dir=in,us=50000"), 0);
+	rig_recv(&b, rb.data, 64);
+	rig_post_ring(&b, &(struct rig_wr){.op = RIG_WRITE, .va = rb.data, .len = 8, .raddr = ra.data,
+					   .rkey = ra.key ^ 1});
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND, .va = ra.data, .len = 8});
+	softnic_pump(ra.nic);
+	softnic_pump(rb.nic);
+	cr_assert_eq(softnic_fault(rb.nic, "delay:op=nak,dir=in"), 0);
+	th_sleep_ms(HELD_MS + 10);
+	th_fail_start(TH_FAIL_HEAP | TH_FAIL_MINE, 1);
+	softnic_pump(rb.nic);
+	th_fail_stop();
+	rig_settle(&ra, &rb);
+	rig_close(&ra);
+	rig_close(&rb);
+}
