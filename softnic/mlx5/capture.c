@@ -108,20 +108,6 @@ static void put_record(struct sn_capture *c, const struct seen *s, const uint8_t
 	c->record.ns = (uint32_t)now.tv_nsec;
 }
 
-static void set_outer(struct sn_outer *outer, const struct sn_fab_dest *src, const struct sn_fab_dest *dst)
-{
-	memcpy(outer->src, src->gid.raw, sizeof(outer->src));
-	memcpy(outer->dst, dst->gid.raw, sizeof(outer->dst));
-	outer->sport = src->udp_port ? src->udp_port : SN_UDP_SPORT;
-}
-
-static bool icrc_is_good(const struct sn_port *port, const struct sn_fab_dest *src, const void *bytes,
-			 size_t len)
-{
-	return src->udp_port ? sn_port_icrc_fits(port, src, bytes, len)
-			     : sn_port_acceptable(port, &src->gid, bytes, len);
-}
-
 /* A packet from the device to itself is captured when it is sent. */
 void sn_capture_packet(void *ctx, bool in, const struct sn_fab_dest *peer, const void *bytes, size_t len)
 {
@@ -136,12 +122,13 @@ void sn_capture_packet(void *ctx, bool in, const struct sn_fab_dest *peer, const
 	if (c->failed || len < sizeof(struct sn_bth) + SN_ICRC ||
 	    (in && own.udp_port == peer->udp_port && sn_addr_equal(&own.gid, &peer->gid)))
 		return;
-	s.good = !in || icrc_is_good(port, peer, bytes, len);
+	s.good = !in || sn_port_icrc_fits(port, peer, bytes, len);
 	if (s.skip) {
 		memcpy(&ip, (const uint8_t *)bytes + UD_IP_AT, sizeof(ip));
 		s.traffic = from_be32(ip.tclass_flow);
 	}
-	set_outer(&s.outer, in ? peer : &own, in ? &own : peer);
+	s.outer = in ? sn_port_outer(peer, &own) : sn_port_outer(&own, peer);
+	s.outer.dport = 0;
 	put_record(c, &s, bytes, len - SN_ICRC);
 	write_record(c);
 }

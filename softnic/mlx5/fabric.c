@@ -66,12 +66,14 @@ static void deliver(void *ctx, const struct sn_addr *src, const void *bytes, siz
 {
 	struct sn_port *port = ctx;
 	struct sn_nic *nic = port->nic;
+	struct sn_fab_dest from;
 	struct sn_packet pkt;
 	struct sn_qp *qp;
 
 	if (!port->link_down && sn_rc_plain_in(port, src, bytes, len))
 		return;
-	if (port->link_down || !sn_port_acceptable(port, src, bytes, len)) {
+	from = (struct sn_fab_dest){.gid = *src};
+	if (port->link_down || !sn_port_icrc_fits(port, &from, bytes, len)) {
 		nic->ctr.rx_packets++;
 		nic->ctr.drops++;
 		return;
@@ -84,10 +86,10 @@ static void deliver(void *ctx, const struct sn_addr *src, const void *bytes, siz
 	}
 	nic->ctr.rx_packets += pkt.train;
 	if (pkt.shape->class == SN_C_DATAGRAM) {
-		sn_ud_in(port, &(struct sn_fab_dest){.gid = *src}, &pkt);
+		sn_ud_in(port, &from, &pkt);
 		return;
 	}
-	qp = receiver(port, &(struct sn_fab_dest){.gid = *src}, &pkt);
+	qp = receiver(port, &from, &pkt);
 	if (qp)
 		dispatch(qp, &pkt);
 	else
@@ -349,8 +351,8 @@ static void report_port(const struct sn_port *port, int err)
 		SN_UDP_PORT, ip);
 	if (err == -EADDRINUSE)
 		fprintf(stderr, "is taken: by a process with a software adapter of that address, which "
-			"\"ss -aunp sport = %u\" names, or by the kernel's rdma_rxe, which \"rmmod rdma_rxe\" "
-			"ends\n", SN_UDP_PORT);
+			"\"ss -aunp sport = %u\" names, or by the kernel's rdma_rxe, which "
+			"\"rmmod rdma_rxe\" ends\n", SN_UDP_PORT);
 	else
 		fprintf(stderr, "cannot be opened: %s\n", strerror(-err));
 }

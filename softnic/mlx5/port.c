@@ -126,40 +126,6 @@ void sn_port_use_udp(struct sn_port *port, bool *in_use, bool use)
 	*in_use = use;
 }
 
-static uint32_t icrc_of(const uint8_t src[16], const uint8_t dst[16], const struct iovec *iov,
-			unsigned int n)
-{
-	struct sn_outer outer = {.sport = SN_UDP_SPORT};
-
-	memcpy(outer.src, src, sizeof(outer.src));
-	memcpy(outer.dst, dst, sizeof(outer.dst));
-	return sn_icrc(&outer, iov, n);
-}
-
-bool sn_port_acceptable(const struct sn_port *port, const struct sn_addr *src, const void *bytes,
-			size_t len)
-{
-	struct iovec iov = {(void *)(uintptr_t)bytes, len - SN_ICRC};
-	uint32_t icrc;
-
-	if (len < sizeof(struct sn_bth) + SN_ICRC)
-		return false;
-	memcpy(&icrc, (const uint8_t *)bytes + iov.iov_len, sizeof(icrc));
-	/* Is the ICRC right? Shared memory does not flip bits, so an ICRC of zero means that the
-	 * sender did not compute it. */
-	return !icrc || icrc == icrc_of(src->raw, port->address, &iov, 1);
-}
-
-static uint32_t icrc_of_datagram(const struct sn_fab_dest *src, const struct sn_fab_dest *dst,
-				 const struct iovec *iov)
-{
-	struct sn_outer outer = {.sport = src->udp_port, .dport = dst->udp_port};
-
-	memcpy(outer.src, src->gid.raw, sizeof(outer.src));
-	memcpy(outer.dst, dst->gid.raw, sizeof(outer.dst));
-	return sn_icrc(&outer, iov, 1);
-}
-
 struct sn_fab_dest sn_port_own(const struct sn_port *port, bool udp, bool foreign)
 {
 	uint16_t udp_port = foreign ? SN_UDP_PORT : sn_fab_udp_port(port->fabric->fab);
@@ -169,17 +135,38 @@ struct sn_fab_dest sn_port_own(const struct sn_port *port, bool udp, bool foreig
 	return own;
 }
 
+struct sn_outer sn_port_outer(const struct sn_fab_dest *src, const struct sn_fab_dest *dst)
+{
+	struct sn_outer outer = {.sport = src->udp_port ? src->udp_port : SN_UDP_SPORT,
+				 .dport = dst->udp_port};
+
+	memcpy(outer.src, src->gid.raw, sizeof(outer.src));
+	memcpy(outer.dst, dst->gid.raw, sizeof(outer.dst));
+	return outer;
+}
+
+static uint32_t icrc_of(const struct sn_fab_dest *src, const struct sn_fab_dest *dst, const struct iovec *iov)
+{
+	struct sn_outer outer = sn_port_outer(src, dst);
+
+	return sn_icrc(&outer, iov, 1);
+}
+
 bool sn_port_icrc_fits(const struct sn_port *port, const struct sn_fab_dest *src, const void *bytes,
 		       size_t len)
 {
 	struct iovec iov = {(void *)(uintptr_t)bytes, len - SN_ICRC};
-	struct sn_fab_dest own = sn_port_own(port, true, src->foreign);
+	struct sn_fab_dest own;
 	uint32_t icrc, computed;
 
 	if (len < sizeof(struct sn_bth) + SN_ICRC)
 		return false;
 	memcpy(&icrc, (const uint8_t *)bytes + iov.iov_len, sizeof(icrc));
-	computed = icrc_of_datagram(src, &own, &iov);
+	/* Shared memory flips no bits: an ICRC of zero means that the sender did not compute it. */
+	if (!icrc && !src->udp_port)
+		return true;
+	own = sn_port_own(port, src->udp_port, src->foreign);
+	computed = icrc_of(src, &own, &iov);
 	return icrc == computed ||
 		(src->foreign && sn_is_v4(src->gid.raw) && sn_icrc_fits_ident(icrc, computed, iov.iov_len));
 }
@@ -189,11 +176,10 @@ static uint32_t icrc_for(const struct sn_port *port, const struct sn_fab_dest *d
 {
 	struct sn_fab_dest own;
 
-	if (dest->udp_port) {
-		own = sn_port_own(port, true, false);
-		return icrc_of_datagram(&own, dest, iov);
-	}
-	return port->nic->fault.corrupt > 0 ? icrc_of(port->address, dest->gid.raw, iov, 1) : 0;
+	if (!dest->udp_port && !(port->nic->fault.corrupt > 0))
+		return 0;
+	own = sn_port_own(port, dest->udp_port, false);
+	return icrc_of(&own, dest, iov);
 }
 
 bool sn_port_pkey(const struct sn_nic *nic, uint32_t index, uint16_t *pkey)

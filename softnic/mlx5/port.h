@@ -9,6 +9,7 @@
 #include "softnic/fabric/fabric.h"
 #include "softnic/mlx5/nic.h"
 
+struct sn_outer;
 struct sn_packet;
 
 /* A packet to send: headers, beginning with the BTH, and payload. */
@@ -45,12 +46,11 @@ int sn_port_choose_address(struct sn_port *port);
 enum { SN_UDP_SPORT = 0xc000 };		/* source port in the ICRC of packets within a host */
 /* Returns the port's own address: on the fabric, or of UDP; foreign: the one that devices of others use. */
 struct sn_fab_dest sn_port_own(const struct sn_port *port, bool udp, bool foreign);
-/* True if the length and the ICRC of a packet are valid. */
-bool sn_port_acceptable(const struct sn_port *port, const struct sn_addr *src, const void *bytes,
-			size_t len);
+/* Returns the outer headers of a packet between two ports; within a host only the ICRC covers them. */
+struct sn_outer sn_port_outer(const struct sn_fab_dest *src, const struct sn_fab_dest *dst);
 /*
- * The same for a datagram, whose ICRC covers its IP and UDP headers. A socket does not see the
- * identification of an IPv4 packet: ours is 0, and that of a foreign sender may be any.
+ * True if the length and the ICRC of a packet are valid. A socket does not see the identification of an IPv4
+ * packet, which the ICRC covers: ours is 0, and that of a foreign sender may be any.
  */
 bool sn_port_icrc_fits(const struct sn_port *port, const struct sn_fab_dest *src, const void *bytes,
 		       size_t len);

@@ -158,16 +158,15 @@ static void put_grh(const struct sn_port *port, const struct sn_addr *src,
  * The IP header of a packet from another host; that of IPv4 is behind 20 bytes of zeros. The socket does not
  * show the fields that a router may change.
  */
-static void put_ip(const struct sn_port *port, const struct sn_addr *src,
+static void put_ip(const struct sn_port *port, const struct sn_fab_dest *src,
 		   const struct sn_packet *pkt, uint8_t grh[SN_GRH_BYTES])
 {
 	enum { UDP_HEADER = 8 };
-	struct sn_outer outer = {.sport = 0};
+	struct sn_fab_dest own = sn_port_own(port, true, src->foreign);
+	struct sn_outer outer = sn_port_outer(src, &own);
 	uint8_t head[SN_OUTER_MAX];
 	size_t len;
 
-	memcpy(outer.src, src->raw, sizeof(outer.src));
-	memcpy(outer.dst, port->nic->config.ip, sizeof(outer.dst));
 	len = sn_outer_put(&outer, pkt->shape->header + pkt->len + (-pkt->len & 3), head) - UDP_HEADER;
 	sn_ip_finish(head, 0);
 	memset(grh, 0, SN_GRH_BYTES - len);
@@ -187,7 +186,7 @@ static uint8_t store_packet(struct sn_qp *qp, const struct sn_rwqe *rwqe, const 
 	uint8_t grh[SN_GRH_BYTES];
 
 	if (src->udp_port)
-		put_ip(qp->port, &src->gid, pkt, grh);
+		put_ip(qp->port, src, pkt, grh);
 	else
 		put_grh(qp->port, &src->gid, pkt, grh);
 	if (sn_scatter_recv(qp, rwqe, 0, grh, sizeof(grh)) != SN_ACC_OK ||
