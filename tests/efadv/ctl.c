@@ -14,7 +14,6 @@
 enum { ENTRIES = 64, SQ = 64, LEAST_SQ = 32, RQ = 16, QKEY = 0x1234 };
 
 static struct efa_ctl *ctl;
-static struct efa_caps caps;
 
 static void open_one(void)
 {
@@ -23,7 +22,6 @@ static void open_one(void)
 	setenv("DAPL_DBG_TYPE", "0", 1);
 	cr_assert_eq(efa_ctl_open("efa_0-1", "", &ctl, why, sizeof(why)), 0,
 		     "the device cannot be opened: %s", why);
-	cr_assert_eq(ctl->ops->caps(ctl, &caps), 0);
 }
 
 static void close_one(void)
