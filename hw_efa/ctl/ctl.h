@@ -129,6 +129,7 @@ struct efa_ctl_ops {
 
 struct efa_ctl {
 	const struct efa_ctl_ops *ops;
+	struct efa_caps caps;
 	char device[80];		/* the IA name without ia_params: "efa_0-1" */
 	struct softnic_efa *soft;	/* the software EFA, or NULL */
 	const char *faults;		/* words of its fault script */

@@ -89,7 +89,6 @@ struct edv {
 	int (*query_wqs)(struct ibv_qp *qp, struct edv_wq_attr *sq, struct edv_wq_attr *rq,
 			 uint32_t inlen);
 	int (*query_cq)(struct ibv_cq *cq, struct edv_cq_attr *attr, uint32_t inlen);
-	struct efa_caps caps;
 	int poll_fd;			/* an epoll descriptor for asynchronous events */
 	bool gone;			/* the fatal event has been reported */
 };
@@ -102,7 +101,7 @@ static inline struct edv *edv_of(struct efa_ctl *ctl)
 enum { EDV_PORT = 1 };			/* number of an EFA's only port */
 
 /* ---- efadv_caps.c ---- */
-/* Fills in caps. Returns 0, or -errno with cause and remedy in why. */
+/* Fills in ctl.caps. Returns 0, or -errno with cause and remedy in why. */
 int edv_caps_read(struct edv *dv, char *why, size_t whylen);
 
 /* ---- efadv_obj.c ---- */

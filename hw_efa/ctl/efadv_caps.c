@@ -77,9 +77,9 @@ static int query_caps(struct edv *dv, struct ibv_port_attr *port)
 		ret = errno;
 	if (ret)
 		return hw_error(ret);
-	set_caps(&dv->caps, &efa, &dev);
-	dv->caps.mtu = port->max_msg_sz;
-	memcpy(dv->caps.gid, gid.raw, sizeof(dv->caps.gid));
+	set_caps(&dv->ctl.caps, &efa, &dev);
+	dv->ctl.caps.mtu = port->max_msg_sz;
+	memcpy(dv->ctl.caps.gid, gid.raw, sizeof(dv->ctl.caps.gid));
 	return 0;
 }
 
@@ -89,15 +89,15 @@ static int try_cq(struct edv *dv)
 	struct efa_cq_res cq;
 	int err;
 
-	dv->caps.cq_doorbell = true;
+	dv->ctl.caps.cq_doorbell = true;
 	err = edv_ops.cq_create(&dv->ctl, 16, &cq);
 	if (err == -EOPNOTSUPP) {
-		dv->caps.cq_doorbell = false;
+		dv->ctl.caps.cq_doorbell = false;
 		err = edv_ops.cq_create(&dv->ctl, 16, &cq);
 	}
 	if (err)
 		return err;
-	dv->caps.cq_doorbell = cq.ring.doorbell;
+	dv->ctl.caps.cq_doorbell = cq.ring.doorbell;
 	edv_ops.cq_destroy(&dv->ctl, &cq);
 	return 0;
 }
@@ -143,7 +143,7 @@ static int check(struct edv *dv, const struct ibv_port_attr *port, char *why, si
 {
 	const char *name = dv->ctx->device->name;
 
-	if (dv->caps.device_id == NITRO_V3_PCI_ID) {
+	if (dv->ctl.caps.device_id == NITRO_V3_PCI_ID) {
 		snprintf(why, whylen, "%s is an EFA of Nitro v3 (instances p4d, p3dn, c5n, g4dn), which "
 			 "is not supported: use Nitro v4 or newer", name);
 		return -EOPNOTSUPP;

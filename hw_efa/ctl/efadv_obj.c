@@ -129,7 +129,7 @@ static int cq_make(struct edv *dv, uint32_t entries, struct edv_cq *q, struct ed
 {
 	struct ibv_cq_init_attr_ex init = { .cqe = entries, .channel = q->channel };
 	struct edv_cq_init_attr efa = {
-		.wc_flags = dv->caps.cq_with_sgid ? EFADV_WC_EX_WITH_SGID : 0,
+		.wc_flags = dv->ctl.caps.cq_with_sgid ? EFADV_WC_EX_WITH_SGID : 0,
 	};
 	struct ibv_cq_ex *cq;
 	int err;
@@ -164,7 +164,7 @@ static int edv_cq_create(struct efa_ctl *ctl, uint32_t entries, struct efa_cq_re
 	if (!q)
 		return -ENOMEM;
 	enter();
-	err = dv->caps.cq_doorbell ? channel_open(dv, q) : 0;
+	err = dv->ctl.caps.cq_doorbell ? channel_open(dv, q) : 0;
 	if (!err)
 		err = cq_make(dv, entries, q, &attr);
 	if (err)
@@ -234,7 +234,7 @@ static uint64_t operations(const struct efa_caps *c)
 /* libefa makes WQEs of 128 bytes if the inline data does not fit into 64. */
 static struct ibv_qp *qp_make(struct edv *dv, const struct efa_qp_param *p)
 {
-	const struct efa_caps *c = &dv->caps;
+	const struct efa_caps *c = &dv->ctl.caps;
 	struct ibv_cq *cq = ((struct edv_cq *)p->cq->priv)->cq;
 	struct ibv_qp_init_attr_ex attr = {
 		.qp_type = IBV_QPT_DRIVER, .pd = p->pd, .send_cq = cq, .recv_cq = cq,
@@ -313,7 +313,7 @@ static int edv_qp_ready(struct efa_ctl *ctl, struct efa_qp_res *qp)
 	int err = qp_modify(qp, IBV_QPS_RTR, 0);
 
 	return err ? err : qp_modify(qp, IBV_QPS_RTS, IBV_QP_SQ_PSN |
-				    (edv_of(ctl)->caps.rnr_retry ? IBV_QP_RNR_RETRY : 0));
+				    (ctl->caps.rnr_retry ? IBV_QP_RNR_RETRY : 0));
 }
 
 static int edv_qp_error(struct efa_ctl *ctl, struct efa_qp_res *qp)
@@ -362,7 +362,7 @@ static bool edv_async_read(struct efa_ctl *ctl, enum efa_event *ev)
 
 static int edv_caps(struct efa_ctl *ctl, struct efa_caps *caps)
 {
-	*caps = edv_of(ctl)->caps;
+	*caps = ctl->caps;
 	return 0;
 }
 

@@ -19,7 +19,7 @@
 
 struct soft {
 	struct efa_ctl ctl;
-	struct softnic_efa_caps caps;
+	uint16_t min_sq_wr;
 	bool strict;
 	int fd;				/* events of the CQ */
 };
@@ -46,24 +46,9 @@ static uint16_t cq_taken(void *ctx, uint16_t cq, uint16_t sub_cq)
 
 static int soft_caps(struct efa_ctl *ctl, struct efa_caps *to)
 {
-	const struct softnic_efa_caps *c = &soft_of(ctl)->caps;
-
 	if (hw_soft_fails())
 		return -EIO;
-	*to = (struct efa_caps){
-		.rdma_read = c->rdma_read, .rdma_write = c->rdma_write,
-		.unsolicited_write_recv = c->unsolicited_write_recv, .wide_wqe = c->wide_wqe,
-		.rnr_retry = c->rnr_retry, .cq_doorbell = c->cq_doorbell,
-		.cq_with_sgid = c->cq_with_sgid, .mtu = c->mtu,
-		.inline_max = c->inline_max, .inline_max_wide = c->inline_max_wide,
-		.max_send_sge = c->max_send_sge,
-		.max_sq_wr = c->max_sq_wr, .max_rq_wr = c->max_rq_wr,
-		.max_rdma_size = c->max_rdma_size, .max_qp = c->max_qp,
-		.max_cqe = c->max_cqe, .max_mr = c->max_mr,
-		.max_pd = c->max_pd, .max_mr_size = c->max_mr_size, .device_id = c->device_id,
-		.vendor = "dapl-direct software EFA",
-	};
-	memcpy(to->gid, c->gid, sizeof(to->gid));
+	*to = ctl->caps;
 	return 0;
 }
 
@@ -125,11 +110,10 @@ static void soft_ah_destroy(struct efa_ctl *ctl, void *pd, uint16_t ah, void *pr
 
 static int soft_cq_create(struct efa_ctl *ctl, uint32_t entries, struct efa_cq_res *to)
 {
-	const struct softnic_efa_caps *c = &soft_of(ctl)->caps;
 	const struct softnic_efa_cq_attr attr = {
 		.entries = entries, .entry_size = sizeof(struct efa_cqe), .sub_cqs = 1,
-		.flags = (c->cq_doorbell ? SOFTNIC_EFA_CQ_EVENTS : 0) |
-			 (c->cq_with_sgid ? SOFTNIC_EFA_CQ_SGID : 0),
+		.flags = (ctl->caps.cq_doorbell ? SOFTNIC_EFA_CQ_EVENTS : 0) |
+			 (ctl->caps.cq_with_sgid ? SOFTNIC_EFA_CQ_SGID : 0),
 	};
 	struct softnic_efa_cq cq;
 	int err = hw_soft_fails() ? -ENOMEM : softnic_efa_cq_create(ctl->soft, &attr, &cq);
@@ -185,7 +169,7 @@ static int qp_modify(struct efa_ctl *ctl, uint32_t handle, enum softnic_efa_qp_s
 static int soft_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uint32_t qkey,
 			  struct efa_qp_res *to)
 {
-	const uint32_t least = soft_of(ctl)->caps.min_sq_wr;
+	const uint32_t least = soft_of(ctl)->min_sq_wr;
 	const struct softnic_efa_qp_attr attr = {
 		.pd = pd_number(p->pd), .send_cq = p->cq->number, .recv_cq = p->cq->number,
 		.sq_depth = p->sq_entries < least ? least : p->sq_entries, .rq_depth = p->rq_entries,
@@ -213,7 +197,7 @@ static int soft_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uin
 
 static int soft_qp_ready(struct efa_ctl *ctl, struct efa_qp_res *qp)
 {
-	unsigned int rnr = soft_of(ctl)->caps.rnr_retry ? SOFTNIC_EFA_SET_RNR_RETRY : 0;
+	unsigned int rnr = ctl->caps.rnr_retry ? SOFTNIC_EFA_SET_RNR_RETRY : 0;
 	int err = hw_soft_fails() ? -EIO : qp_modify(ctl, qp->handle, SOFTNIC_EFA_RTR, 0, 0);
 
 	if (err)
@@ -277,6 +261,28 @@ static const struct efa_ctl_ops soft_ops = {
 	.qp_memory = softnic_efa_qp_memory,
 };
 
+static void set_caps(struct soft *s)
+{
+	struct softnic_efa_caps c;
+
+	softnic_efa_caps(s->ctl.soft, &c);
+	s->min_sq_wr = c.min_sq_wr;
+	s->ctl.caps = (struct efa_caps){
+		.rdma_read = c.rdma_read, .rdma_write = c.rdma_write,
+		.unsolicited_write_recv = c.unsolicited_write_recv, .wide_wqe = c.wide_wqe,
+		.rnr_retry = c.rnr_retry, .cq_doorbell = c.cq_doorbell,
+		.cq_with_sgid = c.cq_with_sgid, .mtu = c.mtu,
+		.inline_max = c.inline_max, .inline_max_wide = c.inline_max_wide,
+		.max_send_sge = c.max_send_sge,
+		.max_sq_wr = c.max_sq_wr, .max_rq_wr = c.max_rq_wr,
+		.max_rdma_size = c.max_rdma_size, .max_qp = c.max_qp,
+		.max_cqe = c.max_cqe, .max_mr = c.max_mr,
+		.max_pd = c.max_pd, .max_mr_size = c.max_mr_size, .device_id = c.device_id,
+		.vendor = "dapl-direct software EFA",
+	};
+	memcpy(s->ctl.caps.gid, c.gid, sizeof(c.gid));
+}
+
 static int start(struct soft *s, const struct efa_params *p, unsigned int index, char *why,
 		 size_t whylen)
 {
@@ -305,7 +311,7 @@ static int start(struct soft *s, const struct efa_params *p, unsigned int index,
 		softnic_efa_close(s->ctl.soft);
 		return err;
 	}
-	softnic_efa_caps(s->ctl.soft, &s->caps);
+	set_caps(s);
 	return 0;
 }
 
