@@ -155,16 +155,11 @@ static int engine_open(struct dap_ia *ia, char *why, size_t whylen)
 	return err;
 }
 
-static int read_caps(struct efa_ia *e, char *why, size_t whylen)
+static int check_caps(const struct efa_ia *e, char *why, size_t whylen)
 {
 	const struct efa_caps *dev = &e->dev;
-	int err = e->ctl->ops->caps(e->ctl, &e->dev);
 	const char *lacks = NULL;
 
-	if (err) {
-		snprintf(why, whylen, "cannot query the capabilities of the device: %s", strerror(-err));
-		return err;
-	}
 	if (!dev->rdma_read) {
 		snprintf(why, whylen, "the EFA (PCI id 0x%04x) has no RDMA read, which this driver needs: "
 			 "use %s", dev->device_id, e->ctl->soft ? "efa_profile=read or a later one" :
@@ -192,9 +187,10 @@ static int ia_open(struct dap_ia *ia, const char *params, char *why, size_t whyl
 	err = efa_ctl_open(dap_ia_device(ia), params, &e->ctl, why, whylen);
 	if (err)
 		return err;
+	e->dev = e->ctl->caps;
 	err = efa_params_parse(params, &e->params, why, whylen);
 	if (!err)
-		err = read_caps(e, why, whylen);
+		err = check_caps(e, why, whylen);
 	if (!err)
 		err = engine_open(ia, why, whylen);
 	if (err) {

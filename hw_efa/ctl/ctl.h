@@ -87,7 +87,6 @@ enum efa_event { EFA_EVENT_FATAL, EFA_EVENT_PORT_DOWN };
 struct efa_ctl_ops {
 	const char *access;		/* "efadv", "model" */
 	void (*close)(struct efa_ctl *ctl);
-	int (*caps)(struct efa_ctl *ctl, struct efa_caps *caps);
 	int (*pd_alloc)(struct efa_ctl *ctl, void **pd);
 	int (*pd_free)(struct efa_ctl *ctl, void *pd);
 	int (*mr_reg)(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t len, unsigned int access,

@@ -360,12 +360,6 @@ static bool edv_async_read(struct efa_ctl *ctl, enum efa_event *ev)
 	return false;
 }
 
-static int edv_caps(struct efa_ctl *ctl, struct efa_caps *caps)
-{
-	*caps = ctl->caps;
-	return 0;
-}
-
 static void edv_close(struct efa_ctl *ctl)
 {
 	struct edv *dv = edv_of(ctl);
@@ -382,7 +376,6 @@ static void edv_close(struct efa_ctl *ctl)
 const struct efa_ctl_ops edv_ops = {
 	.access = "efadv",
 	.close = edv_close,
-	.caps = edv_caps,
 	.pd_alloc = edv_pd_alloc,
 	.pd_free = edv_pd_free,
 	.mr_reg = edv_mr_reg,

@@ -44,14 +44,6 @@ static uint16_t cq_taken(void *ctx, uint16_t cq, uint16_t sub_cq)
 	return (uint16_t)__atomic_load_n(&((struct soft *)ctx)->ctl.cq->ci, __ATOMIC_RELAXED);
 }
 
-static int soft_caps(struct efa_ctl *ctl, struct efa_caps *to)
-{
-	if (hw_soft_fails())
-		return -EIO;
-	*to = ctl->caps;
-	return 0;
-}
-
 static int soft_pd_alloc(struct efa_ctl *ctl, void **pd)
 {
 	uint16_t number;
@@ -240,7 +232,6 @@ static void soft_close(struct efa_ctl *ctl)
 static const struct efa_ctl_ops soft_ops = {
 	.access = "model",
 	.close = soft_close,
-	.caps = soft_caps,
 	.pd_alloc = soft_pd_alloc,
 	.pd_free = soft_pd_free,
 	.mr_reg = soft_mr_reg,

@@ -164,7 +164,8 @@ void probe_refused(const struct light *l, struct answer *a)
 		return;
 	for (int round = 0; round < ROUNDS; round++) {
 		const struct raw_rdma d = {
-			r.caps.rdma_write ? EFA_OP_RDMA_WRITE : EFA_OP_RDMA_READ, 0, 4096, 8, r.mr.rkey };
+			r.ctl->caps.rdma_write ? EFA_OP_RDMA_WRITE : EFA_OP_RDMA_READ, 0, 4096, 8,
+			r.mr.rkey };
 		uint64_t start;
 		bool done = false;
 

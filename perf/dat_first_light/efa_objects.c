@@ -101,11 +101,11 @@ void probe_dereg(const struct light *l, struct answer *a)
 
 	if (!raw_open(l, &r, 0) || !raw_ah(&r, r.pd, &r.ah, &r.ah_priv))
 		return;
-	if (!r.caps.rdma_write) {
+	if (!r.ctl->caps.rdma_write) {
 		skipped(a, "the adapter does no RDMA write");
 		return;
 	}
-	len = r.caps.max_rdma_size < len ? r.caps.max_rdma_size : len;
+	len = r.ctl->caps.max_rdma_size < len ? r.ctl->caps.max_rdma_size : len;
 	for (int i = 0; i < MOST && counted < TRIES; i++)
 		switch (dereg_under_write(&r, len, (useconds_t)counted * 20, &ms)) {
 		case REFUSED:
@@ -159,8 +159,8 @@ void probe_cq_size(const struct light *l, struct answer *a)
 
 	if (!raw_open(l, &r, 0))
 		return;
-	if (wanted > r.caps.max_cqe)
-		for (wanted = 16; wanted * 2 <= r.caps.max_cqe;)
+	if (wanted > r.ctl->caps.max_cqe)
+		for (wanted = 16; wanted * 2 <= r.ctl->caps.max_cqe;)
 			wanted *= 2;
 	for (entries = wanted; entries >= 16; entries /= 2)
 		if (!r.ctl->ops->cq_create(r.ctl, entries, &cq))

@@ -35,10 +35,10 @@ bool raw_open(const struct light *l, struct raw *r, uint32_t cq_entries)
 		return false;
 	}
 	r->mem = aligned_alloc(4096, RAW_MEM);
-	if (!r->mem || !ok(r->ctl->ops->caps(r->ctl, &r->caps), "capabilities"))
+	if (!r->mem)
 		return false;
 	memset(r->mem, 0, RAW_MEM);
-	access |= EFA_REMOTE_READ | (r->caps.rdma_write ? EFA_REMOTE_WRITE : 0);
+	access |= EFA_REMOTE_READ | (r->ctl->caps.rdma_write ? EFA_REMOTE_WRITE : 0);
 	return ok(r->ctl->ops->pd_alloc(r->ctl, &r->pd), "a PD") && open_cq(r, cq_entries) &&
 	       ok(r->ctl->ops->mr_reg(r->ctl, r->pd, (uintptr_t)r->mem, RAW_MEM, access, &r->mr),
 		  "a registration") &&
@@ -58,7 +58,7 @@ bool raw_qp(struct raw *r, struct raw_qp *q, uint32_t rq_entries)
 
 bool raw_ah(struct raw *r, void *pd, uint16_t *ah, void **priv)
 {
-	return ok(r->ctl->ops->ah_create(r->ctl, pd, r->caps.gid, ah, priv), "cannot create an AH");
+	return ok(r->ctl->ops->ah_create(r->ctl, pd, r->ctl->caps.gid, ah, priv), "cannot create an AH");
 }
 
 /* Rings the doorbell, and kicks the device if it is a software EFA. */
@@ -77,13 +77,13 @@ void raw_recv(struct raw *r, struct raw_qp *q, uint32_t n)
 
 	for (uint32_t i = 0; i < n; i++, q->rq_pi++) {
 		uint32_t slot = q->rq_pi & (q->res.rq.entries - 1);
-		uintptr_t to = (uintptr_t)r->mem + RAW_MEM / 2 + slot * (size_t)r->caps.mtu;
+		uintptr_t to = (uintptr_t)r->mem + RAW_MEM / 2 + slot * (size_t)r->ctl->caps.mtu;
 
 		at[slot] = (struct efa_rx_desc){
 			.addr_lo = cpu_to_le32((uint32_t)to),
 			.addr_hi = cpu_to_le32((uint32_t)((uint64_t)to >> 32)),
 			.req_id = cpu_to_le16((uint16_t)slot),
-			.length = cpu_to_le16((uint16_t)r->caps.mtu),
+			.length = cpu_to_le16((uint16_t)r->ctl->caps.mtu),
 			.lkey_ctrl = cpu_to_le32(r->mr.lkey | EFA_RX_FIRST | EFA_RX_LAST),
 		};
 	}

@@ -18,7 +18,6 @@ struct raw_qp {
 
 struct raw {
 	struct efa_ctl *ctl;
-	struct efa_caps caps;
 	void *pd;
 	struct efa_cq_res cq;
 	struct efa_cqring ring;		/* needed only by the software EFA's checker */
