@@ -127,8 +127,7 @@ static int watch_fd(int epoll, int fd)
 int efa_cq_fd(struct dap_evd *evd)
 {
 	struct efa_evd *q = efa_evd(evd);
-	struct efa_ctl *ctl = q->eng->ctl;
-	int dev = ctl->ops->cq_fd(ctl, &q->eng->res), fd, wake, err;
+	int dev = q->eng->res.fd, fd, wake, err;
 
 	if (q->fd >= 0)
 		return q->fd;

@@ -46,6 +46,7 @@ struct efa_ring {			/* a ring as mapped into this process */
 
 struct efa_cq_res {
 	struct efa_ring ring;		/* doorbell: NULL if the CQ cannot be armed */
+	int fd;				/* readable after an event; -1: the CQ cannot be armed */
 	unsigned int cmd_sn;		/* number of events that cq_drain() has taken */
 	uint16_t number;
 	void *priv;

@@ -175,7 +175,7 @@ static int edv_cq_create(struct efa_ctl *ctl, uint32_t entries, struct efa_cq_re
 	*to = (struct efa_cq_res){
 		.ring = { attr.buffer, q->channel ? attr.doorbell : NULL, attr.num_entries,
 			  sizeof(struct efa_cqe) },
-		.priv = q,
+		.fd = q->channel ? q->channel->fd : -1, .priv = q,
 	};
 	return 0;
 }

@@ -113,7 +113,7 @@ static int soft_cq_create(struct efa_ctl *ctl, uint32_t entries, struct efa_cq_r
 	if (err)
 		return err;
 	*to = (struct efa_cq_res){
-		.number = cq.cq,
+		.number = cq.cq, .fd = cq.doorbell ? soft_of(ctl)->fd : -1,
 		.ring = { cq.ring, cq.doorbell, entries, attr.entry_size },
 	};
 	return 0;
