@@ -199,8 +199,16 @@ bool efa_await_sends(struct dap_ep *ep, bool (*over)(const struct efa_ep *e), un
 
 void efa_arm_device(struct efa_engine *eng)
 {
-	if (efa_tick_polls(eng) || eng->ctl->ops->cq_arm(eng->ctl, &eng->res, eng->cq.ci))
+	const struct efa_ctl *ctl = eng->ctl;
+
+	if (efa_tick_polls(eng) || !eng->res.ring.doorbell) {
 		efa_tick_want(eng);
+		return;
+	}
+	dap_wc_flush();
+	dap_store_dbrec(eng->res.ring.doorbell, efa_cq_doorbell_of(&eng->res, eng->cq.ci, true));
+	if (ctl->soft)
+		ctl->ops->kick_cq(ctl->soft, eng->res.number);
 }
 
 static void push_deferred(struct efa_engine *eng)

@@ -101,11 +101,6 @@ struct efa_ctl_ops {
 	/* Creates a CQ, which may get more entries than requested. */
 	int (*cq_create)(struct efa_ctl *ctl, uint32_t entries, struct efa_cq_res *cq);
 	void (*cq_destroy)(struct efa_ctl *ctl, struct efa_cq_res *cq);
-	/* Arms the CQ: the next completion makes the descriptor readable. consumed: number of CQEs
-	 * taken until now. */
-	int (*cq_arm)(struct efa_ctl *ctl, struct efa_cq_res *cq, uint32_t consumed);
-	/* returns -1 if the CQ cannot be armed */
-	int (*cq_fd)(struct efa_ctl *ctl, struct efa_cq_res *cq);
 	void (*cq_drain)(struct efa_ctl *ctl, struct efa_cq_res *cq);
 	/* The new QP is in INIT: receives can be posted. */
 	int (*qp_create)(struct efa_ctl *ctl, const struct efa_qp_param *p, uint32_t qkey,
@@ -119,10 +114,11 @@ struct efa_ctl_ops {
 	int (*async_fd)(struct efa_ctl *ctl);
 	bool (*async_read)(struct efa_ctl *ctl, enum efa_event *ev);
 
-	/* The next three are NULL except for the software EFA. Runs a device that callers drive. */
+	/* The next four are NULL except for the software EFA. Runs a device that callers drive. */
 	bool (*drive)(struct softnic_efa *soft);
-	/* Handles the doorbells of a QP, by the thread that posts to it. */
+	/* Handle the doorbells of a QP, by the thread that posts to it, and of a CQ. */
 	void (*kick)(struct softnic_efa *soft, uint32_t handle);
+	void (*kick_cq)(struct softnic_efa *soft, uint16_t number);
 	/* Returns the bytes that the device needs for a QP with a send queue of that depth. */
 	size_t (*qp_memory)(uint32_t sq);
 };

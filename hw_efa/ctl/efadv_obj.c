@@ -188,23 +188,6 @@ static void edv_cq_destroy(struct efa_ctl *ctl, struct efa_cq_res *cq)
 	hw_leave();
 }
 
-static int edv_cq_arm(struct efa_ctl *ctl, struct efa_cq_res *cq, uint32_t consumed)
-{
-	(void)ctl;
-	if (!cq->ring.doorbell)
-		return -EOPNOTSUPP;
-	*cq->ring.doorbell = efa_cq_doorbell_of(cq, consumed, true);
-	return 0;
-}
-
-static int edv_cq_fd(struct efa_ctl *ctl, struct efa_cq_res *cq)
-{
-	const struct edv_cq *q = cq->priv;
-
-	(void)ctl;
-	return q->channel ? q->channel->fd : -1;
-}
-
 static void edv_cq_drain(struct efa_ctl *ctl, struct efa_cq_res *cq)
 {
 	struct edv_cq *q = cq->priv;
@@ -384,8 +367,6 @@ const struct efa_ctl_ops edv_ops = {
 	.ah_destroy = edv_ah_destroy,
 	.cq_create = edv_cq_create,
 	.cq_destroy = edv_cq_destroy,
-	.cq_arm = edv_cq_arm,
-	.cq_fd = edv_cq_fd,
 	.cq_drain = edv_cq_drain,
 	.qp_create = edv_qp_create,
 	.qp_ready = edv_qp_ready,

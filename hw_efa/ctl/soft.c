@@ -124,21 +124,6 @@ static void soft_cq_destroy(struct efa_ctl *ctl, struct efa_cq_res *cq)
 	softnic_efa_cq_destroy(ctl->soft, cq->number);
 }
 
-static int soft_cq_arm(struct efa_ctl *ctl, struct efa_cq_res *cq, uint32_t consumed)
-{
-	if (!cq->ring.doorbell)
-		return -EOPNOTSUPP;
-	dap_wc_flush();
-	dap_store_dbrec(cq->ring.doorbell, efa_cq_doorbell_of(cq, consumed, true));
-	softnic_efa_kick_cq(ctl->soft, cq->number);
-	return 0;
-}
-
-static int soft_cq_fd(struct efa_ctl *ctl, struct efa_cq_res *cq)
-{
-	return cq->ring.doorbell ? soft_of(ctl)->fd : -1;
-}
-
 static void soft_cq_drain(struct efa_ctl *ctl, struct efa_cq_res *cq)
 {
 	eventfd_t events;
@@ -240,8 +225,6 @@ static const struct efa_ctl_ops soft_ops = {
 	.ah_destroy = soft_ah_destroy,
 	.cq_create = soft_cq_create,
 	.cq_destroy = soft_cq_destroy,
-	.cq_arm = soft_cq_arm,
-	.cq_fd = soft_cq_fd,
 	.cq_drain = soft_cq_drain,
 	.qp_create = soft_qp_create,
 	.qp_ready = soft_qp_ready,
@@ -249,6 +232,7 @@ static const struct efa_ctl_ops soft_ops = {
 	.qp_destroy = soft_qp_destroy,
 	.drive = softnic_efa_pump,
 	.kick = softnic_efa_kick,
+	.kick_cq = softnic_efa_kick_cq,
 	.qp_memory = softnic_efa_qp_memory,
 };
 
