@@ -220,9 +220,7 @@ static void ia_close(struct dap_ia *ia)
 
 static int ia_async_fd(struct dap_ia *ia)
 {
-	struct efa_ctl *ctl = efa_ia(ia)->ctl;
-
-	return ctl->ops->async_fd ? ctl->ops->async_fd(ctl) : -1;
+	return efa_ia(ia)->ctl->async_fd;
 }
 
 enum { IA_OTHER = 1 };			/* DAT_IA_ASYNC_ERROR_REASON */
@@ -230,13 +228,15 @@ enum { IA_OTHER = 1 };			/* DAT_IA_ASYNC_ERROR_REASON */
 static void ia_async_handle(struct dap_ia *ia)
 {
 	struct efa_ctl *ctl = efa_ia(ia)->ctl;
-	enum efa_event ev;
+	enum hw_event event;
 
-	while (ctl->ops->async_read(ctl, &ev)) {
-		if (ev == EFA_EVENT_FATAL) {
+	while ((event = ctl->ops->async_read(ctl)) != HW_EVENT_NONE) {
+		if (event == HW_EVENT_GONE) {
 			dap_ia_fatal(ia);
-			continue;
+			return;
 		}
+		if (event != HW_EVENT_PORT_DOWN)
+			continue;
 		dap_log(DAP_LOG_ERR, "%s: the port is down", ia->name);
 		dap_async_post(ia, DAP_EV_ASYNC_INTERNAL, &ia->obj, IA_OTHER);
 	}

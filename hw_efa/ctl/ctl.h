@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "core/hw.h"
+#include "hw_common/verbs.h"
 #include "hw_efa/wqe.h"
 
 struct efa_ctl;
@@ -83,8 +84,6 @@ struct efa_mr {
 	void *priv;
 };
 
-enum efa_event { EFA_EVENT_FATAL, EFA_EVENT_PORT_DOWN };
-
 struct efa_ctl_ops {
 	const char *access;		/* "efadv", "model" */
 	void (*close)(struct efa_ctl *ctl);
@@ -110,9 +109,8 @@ struct efa_ctl_ops {
 	int (*qp_error)(struct efa_ctl *ctl, struct efa_qp_res *qp);
 	/* When it returns, the QP adds no more CQEs. */
 	void (*qp_destroy)(struct efa_ctl *ctl, struct efa_qp_res *qp);
-	/* Asynchronous events: a pollable descriptor, and the next event. NULL: the device has none. */
-	int (*async_fd)(struct efa_ctl *ctl);
-	bool (*async_read)(struct efa_ctl *ctl, enum efa_event *ev);
+	/* Returns the next asynchronous event. Called only if async_fd is not -1. */
+	enum hw_event (*async_read)(struct efa_ctl *ctl);
 
 	/* The next four are NULL except for the software EFA. Runs a device that callers drive. */
 	bool (*drive)(struct softnic_efa *soft);
@@ -130,6 +128,7 @@ struct efa_ctl {
 	struct softnic_efa *soft;	/* the software EFA, or NULL */
 	const char *faults;		/* words of its fault script */
 	int node;			/* the adapter's NUMA node, or HW_NO_NODE */
+	int async_fd;			/* readable after an asynchronous event; -1: the device has none */
 	const struct efa_cqring *cq;	/* the CQEs that hw_efa has taken from its CQ, for checks by
 					 * the software EFA */
 };

@@ -56,10 +56,10 @@ static int watch_events(struct edv *dv, char *why, size_t whylen)
 {
 	int err;
 
-	dv->poll_fd = epoll_create1(EPOLL_CLOEXEC);
-	err = dv->poll_fd < 0 ? hw_errno() : hw_nonblocking(dv->ctx->async_fd);
+	dv->ctl.async_fd = epoll_create1(EPOLL_CLOEXEC);
+	err = dv->ctl.async_fd < 0 ? hw_errno() : hw_nonblocking(dv->ctx->async_fd);
 	if (!err)
-		err = hw_watch(dv->poll_fd, dv->ctx->async_fd);
+		err = hw_watch(dv->ctl.async_fd, dv->ctx->async_fd);
 	if (err)
 		snprintf(why, whylen, "cannot create an event channel on %s: %s",
 			 dv->ctx->device->name, strerror(-err));
@@ -78,7 +78,7 @@ static int edv_open(const char *ia_name, const char *params, struct efa_ctl **ct
 	if (!dv)
 		return -ENOMEM;
 	dv->ctl.ops = &edv_ops;
-	dv->poll_fd = -1;
+	dv->ctl.async_fd = -1;
 	err = hw_device_split(ia_name, device, sizeof(device), &port, why, whylen);
 	if (!err)
 		err = open_listed(dv, device, port, why, whylen);

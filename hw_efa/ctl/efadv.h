@@ -19,7 +19,6 @@
 #include <infiniband/verbs.h>
 
 #include "core/endian.h"
-#include "hw_common/verbs.h"
 #include "hw_efa/ctl/ctl.h"
 
 struct edv_wq_attr {			/* the layout of efadv_wq_attr, since 59.0 */
@@ -89,8 +88,6 @@ struct edv {
 	int (*query_wqs)(struct ibv_qp *qp, struct edv_wq_attr *sq, struct edv_wq_attr *rq,
 			 uint32_t inlen);
 	int (*query_cq)(struct ibv_cq *cq, struct edv_cq_attr *attr, uint32_t inlen);
-	int poll_fd;			/* an epoll descriptor for asynchronous events */
-	bool gone;			/* the fatal event has been reported */
 };
 
 static inline struct edv *edv_of(struct efa_ctl *ctl)

@@ -314,41 +314,23 @@ static void edv_qp_destroy(struct efa_ctl *ctl, struct efa_qp_res *qp)
 
 /* ---- the device ---- */
 
-static int edv_async_fd(struct efa_ctl *ctl)
+static enum hw_event edv_async_read(struct efa_ctl *ctl)
 {
-	return edv_of(ctl)->poll_fd;
-}
+	struct ibv_context *ctx = edv_of(ctl)->ctx;
+	enum hw_event event = hw_async_event(ctx, EDV_PORT);
 
-static bool edv_async_read(struct efa_ctl *ctl, enum efa_event *ev)
-{
-	struct edv *dv = edv_of(ctl);
-
-	while (!dv->gone) {
-		switch (hw_async_event(dv->ctx, EDV_PORT)) {
-		case HW_EVENT_NONE:
-			return false;
-		case HW_EVENT_GONE:
-			/* The descriptor stays readable for ever: report it once and stop polling it. */
-			dv->gone = true;
-			epoll_ctl(dv->poll_fd, EPOLL_CTL_DEL, dv->ctx->async_fd, NULL);
-			*ev = EFA_EVENT_FATAL;
-			return true;
-		case HW_EVENT_PORT_DOWN:
-			*ev = EFA_EVENT_PORT_DOWN;
-			return true;
-		default:
-			break;
-		}
-	}
-	return false;
+	/* The library's descriptor of a device that is gone stays readable for ever. */
+	if (event == HW_EVENT_GONE)
+		epoll_ctl(ctl->async_fd, EPOLL_CTL_DEL, ctx->async_fd, NULL);
+	return event;
 }
 
 static void edv_close(struct efa_ctl *ctl)
 {
 	struct edv *dv = edv_of(ctl);
 
-	if (dv->poll_fd >= 0)
-		close(dv->poll_fd);
+	if (ctl->async_fd >= 0)
+		close(ctl->async_fd);
 	enter();
 	if (dv->ctx)
 		ibv_close_device(dv->ctx);
@@ -372,6 +354,5 @@ const struct efa_ctl_ops edv_ops = {
 	.qp_ready = edv_qp_ready,
 	.qp_error = edv_qp_error,
 	.qp_destroy = edv_qp_destroy,
-	.async_fd = edv_async_fd,
 	.async_read = edv_async_read,
 };

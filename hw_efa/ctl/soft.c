@@ -310,6 +310,7 @@ static int soft_open(const char *ia_name, const char *params, struct efa_ctl **c
 		return -ENOMEM;
 	s->ctl.ops = &soft_ops;
 	s->ctl.node = HW_NO_NODE;
+	s->ctl.async_fd = -1;
 	s->ctl.faults = softnic_efa_fault_words();
 	snprintf(s->ctl.device, sizeof(s->ctl.device), SOFT_NAME "%u", index);
 	s->strict = p.strict;
