@@ -70,14 +70,6 @@ struct efa_engine {
 	struct efa_key *keys[256];
 };
 
-struct efa_ah {				/* an address handle, one for each PD and GID */
-	struct efa_ah *next;
-	void *pd, *priv;
-	uint8_t gid[16];
-	uint16_t number;
-	uint32_t refs;
-};
-
 /* A context of emulated RDMA writes. */
 struct efa_key {
 	struct efa_key *next;

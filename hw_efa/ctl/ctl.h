@@ -77,6 +77,14 @@ struct efa_qp_res {
 	void *priv;
 };
 
+struct efa_ah {				/* an address handle, one for each PD and GID */
+	struct efa_ah *next;
+	void *pd, *priv;
+	uint8_t gid[16];
+	uint16_t number;
+	uint32_t refs;
+};
+
 enum efa_access { EFA_LOCAL_WRITE = 1, EFA_REMOTE_WRITE = 2, EFA_REMOTE_READ = 4 };
 
 struct efa_mr {
