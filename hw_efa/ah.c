@@ -31,14 +31,14 @@ static int ah_find_or_make(struct efa_engine *eng, void *pd, const uint8_t gid[1
 		ah = calloc(1, sizeof(*ah));
 		if (!ah)
 			return -ENOMEM;
-		err = eng->ctl->ops->ah_create(eng->ctl, pd, gid, &ah->number, &ah->priv);
+		ah->pd = pd;
+		memcpy(ah->gid, gid, sizeof(ah->gid));
+		err = eng->ctl->ops->ah_create(eng->ctl, ah);
 		if (err) {
 			log_no_way(eng, gid, err);
 			free(ah);
 			return err;
 		}
-		ah->pd = pd;
-		memcpy(ah->gid, gid, sizeof(ah->gid));
 		ah->next = eng->ahs;
 		eng->ahs = ah;
 	}
@@ -66,7 +66,7 @@ void efa_ah_put(struct efa_engine *eng, struct efa_ah *ah)
 		while (*at != ah)
 			at = &(*at)->next;
 		*at = ah->next;
-		eng->ctl->ops->ah_destroy(eng->ctl, ah->pd, ah->number, ah->priv);
+		eng->ctl->ops->ah_destroy(eng->ctl, ah);
 		free(ah);
 	}
 	pthread_mutex_unlock(&eng->ah_lock);

@@ -101,10 +101,9 @@ struct efa_ctl_ops {
 		      struct efa_mr *mr);
 	/* The device no longer accesses the memory when this returns. */
 	int (*mr_dereg)(struct efa_ctl *ctl, struct efa_mr *mr);
-	/* Called once for each PD and GID. -EINVAL: the GID cannot be reached. */
-	int (*ah_create)(struct efa_ctl *ctl, void *pd, const uint8_t gid[16], uint16_t *ah,
-			 void **priv);
-	void (*ah_destroy)(struct efa_ctl *ctl, void *pd, uint16_t ah, void *priv);
+	/* Called with PD and GID, once for each pair. -EINVAL: the GID cannot be reached. */
+	int (*ah_create)(struct efa_ctl *ctl, struct efa_ah *ah);
+	void (*ah_destroy)(struct efa_ctl *ctl, struct efa_ah *ah);
 	/* Creates a CQ, which may get more entries than requested. */
 	int (*cq_create)(struct efa_ctl *ctl, uint32_t entries, struct efa_cq_res *cq);
 	void (*cq_destroy)(struct efa_ctl *ctl, struct efa_cq_res *cq);

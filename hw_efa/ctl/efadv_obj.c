@@ -77,7 +77,7 @@ static int edv_mr_dereg(struct efa_ctl *ctl, struct efa_mr *mr)
 	return leave(ibv_dereg_mr(mr->priv));
 }
 
-static int edv_ah_create(struct efa_ctl *ctl, void *pd, const uint8_t gid[16], uint16_t *ah, void **priv)
+static int edv_ah_create(struct efa_ctl *ctl, struct efa_ah *ah)
 {
 	struct ibv_ah_attr attr = { .is_global = 1, .port_num = EDV_PORT };
 	struct efadv_ah_attr made = { 0 };
@@ -85,9 +85,9 @@ static int edv_ah_create(struct efa_ctl *ctl, void *pd, const uint8_t gid[16], u
 	int err;
 
 	(void)ctl;
-	memcpy(attr.grh.dgid.raw, gid, sizeof(attr.grh.dgid.raw));
+	memcpy(attr.grh.dgid.raw, ah->gid, sizeof(ah->gid));
 	enter();
-	new = ibv_create_ah(pd, &attr);
+	new = ibv_create_ah(ah->pd, &attr);
 	if (new)
 		err = hw_error(efadv_query_ah(new, &made, sizeof(made)));
 	else
@@ -97,18 +97,16 @@ static int edv_ah_create(struct efa_ctl *ctl, void *pd, const uint8_t gid[16], u
 	hw_leave();
 	if (err)
 		return err;
-	*ah = made.ahn;
-	*priv = new;
+	ah->number = made.ahn;
+	ah->priv = new;
 	return 0;
 }
 
-static void edv_ah_destroy(struct efa_ctl *ctl, void *pd, uint16_t ah, void *priv)
+static void edv_ah_destroy(struct efa_ctl *ctl, struct efa_ah *ah)
 {
 	(void)ctl;
-	(void)pd;
-	(void)ah;
 	enter();
-	leave(ibv_destroy_ah(priv));
+	leave(ibv_destroy_ah(ah->priv));
 }
 
 /* ---- completion queues ---- */

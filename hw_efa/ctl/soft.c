@@ -86,18 +86,15 @@ static int soft_mr_dereg(struct efa_ctl *ctl, struct efa_mr *mr)
 	return softnic_efa_mr_dereg(ctl->soft, mr->lkey);
 }
 
-static int soft_ah_create(struct efa_ctl *ctl, void *pd, const uint8_t gid[16], uint16_t *ah,
-			  void **priv)
+static int soft_ah_create(struct efa_ctl *ctl, struct efa_ah *ah)
 {
-	*priv = NULL;
 	return hw_soft_fails() ? -ENOMEM :
-	       softnic_efa_ah_create(ctl->soft, pd_number(pd), gid, ah);
+	       softnic_efa_ah_create(ctl->soft, pd_number(ah->pd), ah->gid, &ah->number);
 }
 
-static void soft_ah_destroy(struct efa_ctl *ctl, void *pd, uint16_t ah, void *priv)
+static void soft_ah_destroy(struct efa_ctl *ctl, struct efa_ah *ah)
 {
-	(void)priv;
-	softnic_efa_ah_destroy(ctl->soft, pd_number(pd), ah);
+	softnic_efa_ah_destroy(ctl->soft, pd_number(ah->pd), ah->number);
 }
 
 static int soft_cq_create(struct efa_ctl *ctl, uint32_t entries, struct efa_cq_res *to)

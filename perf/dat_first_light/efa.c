@@ -10,7 +10,7 @@
 
 static bool open_with_ah(const struct light *l, struct raw *r, uint32_t cq_entries)
 {
-	return raw_open(l, r, cq_entries) && raw_ah(r, r->pd, &r->ah, &r->ah_priv);
+	return raw_open(l, r, cq_entries) && raw_ah(r, r->pd, &r->ah);
 }
 
 /*
@@ -122,7 +122,7 @@ void probe_unnamed(const struct light *l, struct answer *a)
 	for (int round = 0; round < ROUNDS; round++) {
 		uint64_t start;
 
-		if (!raw_ah(&r, r.pd, &r.ah, &r.ah_priv))
+		if (!raw_ah(&r, r.pd, &r.ah))
 			return;
 		start = now_ns();
 		for (int i = 0; i < MESSAGES; i++) {
@@ -143,7 +143,7 @@ void probe_unnamed(const struct light *l, struct answer *a)
 				last_ms = (double)(now_ns() - start) / 1e6;
 			}
 		}
-		r.ctl->ops->ah_destroy(r.ctl, r.pd, r.ah, r.ah_priv);
+		r.ctl->ops->ah_destroy(r.ctl, &r.ah);
 	}
 	if (!unnamed)
 		good(a, "no: all of %u receives after %d new handles name theirs", all, ROUNDS);
@@ -169,7 +169,7 @@ void probe_refused(const struct light *l, struct answer *a)
 		uint64_t start;
 		bool done = false;
 
-		if (!raw_ah(&r, r.pd, &r.ah, &r.ah_priv))
+		if (!raw_ah(&r, r.pd, &r.ah))
 			return;
 		start = now_ns();
 		while (!done && now_ns() - start < 1000000000u) {
@@ -184,7 +184,7 @@ void probe_refused(const struct light *l, struct answer *a)
 		}
 		if (!done)
 			other++;
-		r.ctl->ops->ah_destroy(r.ctl, r.pd, r.ah, r.ah_priv);
+		r.ctl->ops->ah_destroy(r.ctl, &r.ah);
 	}
 	if (other)
 		bad(a, "nothing", "RDMA fails otherwise in %u of %d rounds, last with \"%s\"", other,

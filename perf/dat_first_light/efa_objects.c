@@ -99,7 +99,7 @@ void probe_dereg(const struct light *l, struct answer *a)
 	struct raw r;
 	double ms = 0;
 
-	if (!raw_open(l, &r, 0) || !raw_ah(&r, r.pd, &r.ah, &r.ah_priv))
+	if (!raw_open(l, &r, 0) || !raw_ah(&r, r.pd, &r.ah))
 		return;
 	if (!r.ctl->caps.rdma_write) {
 		skipped(a, "the adapter does no RDMA write");
@@ -176,15 +176,15 @@ void probe_cq_size(const struct light *l, struct answer *a)
 
 void probe_two_pds(const struct light *l, struct answer *a)
 {
-	uint16_t first, second;
-	void *priv, *pd;
+	struct efa_ah first, second;
 	struct raw r;
+	void *pd;
 
-	if (!raw_open(l, &r, 0) || r.ctl->ops->pd_alloc(r.ctl, &pd) || !raw_ah(&r, r.pd, &first, &priv) ||
-	    !raw_ah(&r, pd, &second, &priv))
+	if (!raw_open(l, &r, 0) || r.ctl->ops->pd_alloc(r.ctl, &pd) || !raw_ah(&r, r.pd, &first) ||
+	    !raw_ah(&r, pd, &second))
 		return;
-	if (first == second)
-		tune(a, "nothing", "no: both are %u", first);
+	if (first.number == second.number)
+		tune(a, "nothing", "no: both are %u", first.number);
 	else
-		good(a, "yes: %u and %u", first, second);
+		good(a, "yes: %u and %u", first.number, second.number);
 }

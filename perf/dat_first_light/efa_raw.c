@@ -56,9 +56,11 @@ bool raw_qp(struct raw *r, struct raw_qp *q, uint32_t rq_entries)
 	       ok(r->ctl->ops->qp_ready(r->ctl, &q->res), "cannot bring a QP to RTS");
 }
 
-bool raw_ah(struct raw *r, void *pd, uint16_t *ah, void **priv)
+bool raw_ah(struct raw *r, void *pd, struct efa_ah *ah)
 {
-	return ok(r->ctl->ops->ah_create(r->ctl, pd, r->ctl->caps.gid, ah, priv), "cannot create an AH");
+	*ah = (struct efa_ah){ .pd = pd };
+	memcpy(ah->gid, r->ctl->caps.gid, sizeof(ah->gid));
+	return ok(r->ctl->ops->ah_create(r->ctl, ah), "cannot create an AH");
 }
 
 /* Rings the doorbell, and kicks the device if it is a software EFA. */
@@ -102,7 +104,7 @@ static void post_wqe(struct raw *r, struct raw_qp *q, struct efa_wqe *w, const s
 	w->meta.ctrl2 = (uint8_t)(EFA_TX_FIRST | EFA_TX_LAST | EFA_TX_COMP_REQ |
 				  (q->sq_pi & entries ? EFA_TX_PHASE : 0));
 	w->meta.dest_qp = cpu_to_le16(to->res.qpn);
-	w->meta.ah = cpu_to_le16(r->ah);
+	w->meta.ah = cpu_to_le16(r->ah.number);
 	w->meta.qkey = cpu_to_le32(RAW_QKEY);
 	memcpy(words, w, sizeof(words));
 	for (unsigned int i = 0; i < 8; i++) {

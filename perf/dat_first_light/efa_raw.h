@@ -25,8 +25,7 @@ struct raw {
 	struct raw_qp a, b;
 	uint8_t *mem;			/* RAW_MEM bytes, which both QPs use */
 	struct efa_mr mr;
-	uint16_t ah;
-	void *ah_priv;
+	struct efa_ah ah;
 	/* in which order the eight words of a WQE are stored; NULL: ascending */
 	const uint8_t *order;
 };
@@ -35,7 +34,7 @@ struct raw {
  * freed then, because the process exits. */
 bool raw_open(const struct light *l, struct raw *r, uint32_t cq_entries);
 bool raw_qp(struct raw *r, struct raw_qp *q, uint32_t rq_entries);
-bool raw_ah(struct raw *r, void *pd, uint16_t *ah, void **priv);
+bool raw_ah(struct raw *r, void *pd, struct efa_ah *ah);
 void raw_recv(struct raw *r, struct raw_qp *q, uint32_t n);
 /* Sends the first len bytes of the memory, inline if inl is set. If len is 0, sends an empty inline
  * message, or one with an empty list of buffers. */

@@ -294,17 +294,16 @@ static int spy_mr_dereg(struct efa_ctl *ctl, struct efa_mr *mr)
 	return real->mr_dereg(ctl, mr);
 }
 
-static int spy_ah_create(struct efa_ctl *ctl, void *pd, const uint8_t gid[16], uint16_t *ah,
-			 void **priv)
+static int spy_ah_create(struct efa_ctl *ctl, struct efa_ah *ah)
 {
 	outside(__func__);
-	return real->ah_create(ctl, pd, gid, ah, priv);
+	return real->ah_create(ctl, ah);
 }
 
-static void spy_ah_destroy(struct efa_ctl *ctl, void *pd, uint16_t ah, void *priv)
+static void spy_ah_destroy(struct efa_ctl *ctl, struct efa_ah *ah)
 {
 	outside(__func__);
-	real->ah_destroy(ctl, pd, ah, priv);
+	real->ah_destroy(ctl, ah);
 }
 
 static int spy_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uint32_t qkey,
@@ -374,14 +373,10 @@ Test(efa_silicon, commands__run_outside_the_engine)
 	cr_assert_gt(commands, 16);
 }
 
-static int other_zone(struct efa_ctl *ctl, void *pd, const uint8_t gid[16], uint16_t *ah,
-		      void **priv)
+static int other_zone(struct efa_ctl *ctl, struct efa_ah *ah)
 {
 	(void)ctl;
-	(void)pd;
-	(void)gid;
 	(void)ah;
-	(void)priv;
 	return -EINVAL;
 }
 

@@ -178,10 +178,11 @@ Test(ctl, cq_create__by_rdma_core_59_and_60_succeeds)
 
 static int ah_create(void *pd, void **priv)
 {
-	const uint8_t gid[16] = { 0xfe, 0x80 };
-	uint16_t ah;
+	struct efa_ah ah = { .pd = pd, .gid = { 0xfe, 0x80 } };
+	int err = ctl->ops->ah_create(ctl, &ah);
 
-	return ctl->ops->ah_create(ctl, pd, gid, &ah, priv);
+	*priv = ah.priv;
+	return err;
 }
 
 /* ah.c takes EINVAL as a sign of another availability zone, so the access must not turn another
