@@ -20,8 +20,11 @@ static void log_no_way(const struct efa_engine *eng, const uint8_t gid[16], int 
 }
 
 /* Finds the address handle of this PD and GID, or creates it: a device accepts no second one. */
-static int ah_find_or_make(struct efa_engine *eng, void *pd, const uint8_t gid[16], struct efa_ah **out)
+static int ah_find_or_make(struct dap_ep *ep)
 {
+	struct efa_engine *eng = efa_ep(ep)->tx.eng;
+	const uint8_t *gid = ep->remote_path.gid;
+	void *pd = efa_pz(ep->pz)->pd;
 	struct efa_ah *ah = eng->ahs;
 	int err;
 
@@ -43,24 +46,29 @@ static int ah_find_or_make(struct efa_engine *eng, void *pd, const uint8_t gid[1
 		eng->ahs = ah;
 	}
 	ah->refs++;
-	*out = ah;
+	efa_ep(ep)->cold->ah = ah;
 	return 0;
 }
 
-int efa_ah_get(struct efa_engine *eng, void *pd, const uint8_t gid[16], struct efa_ah **out)
+int efa_ah_get(struct dap_ep *ep)
 {
+	struct efa_engine *eng = efa_ep(ep)->tx.eng;
 	int err;
 
 	pthread_mutex_lock(&eng->ah_lock);
-	err = ah_find_or_make(eng, pd, gid, out);
+	err = ah_find_or_make(ep);
 	pthread_mutex_unlock(&eng->ah_lock);
 	return err;
 }
 
-void efa_ah_put(struct efa_engine *eng, struct efa_ah *ah)
+void efa_ah_put(struct dap_ep *ep)
 {
-	struct efa_ah **at = &eng->ahs;
+	struct efa_engine *eng = efa_ep(ep)->tx.eng;
+	struct efa_ah *ah = efa_ep(ep)->cold->ah, **at = &eng->ahs;
 
+	if (!ah)
+		return;
+	efa_ep(ep)->cold->ah = NULL;
 	pthread_mutex_lock(&eng->ah_lock);
 	if (dap_invariant(&eng->ia->obj, ah->refs) && !--ah->refs) {
 		while (*at != ah)

@@ -110,13 +110,12 @@ int efa_qp_connect(struct dap_ep *ep)
 			EFA_PROTO, p->qpn, p->mtu, be16_to_cpu(own.window), own.caps);
 		return -EPROTO;
 	}
-	err = efa_ah_get(ia->eng, efa_pz(ep->pz)->pd, p->gid, &e->cold->ah);
+	err = efa_ah_get(ep);
 	if (err)
 		return err;
 	err = ia->ctl->ops->qp_ready(ia->ctl, &e->cold->qp);
 	if (err) {
-		efa_ah_put(ia->eng, e->cold->ah);
-		e->cold->ah = NULL;
+		efa_ah_put(ep);
 		return err;
 	}
 	efa_enter(ia->eng);

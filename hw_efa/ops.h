@@ -39,8 +39,9 @@ int efa_qp_destroy(struct dap_ep *ep);
 void efa_qp_end(struct dap_ep *ep);
 
 /* ah.c */
-int efa_ah_get(struct efa_engine *eng, void *pd, const uint8_t gid[16], struct efa_ah **out);
-void efa_ah_put(struct efa_engine *eng, struct efa_ah *ah);
+/* Sets cold->ah to the address handle of the endpoint's peer. */
+int efa_ah_get(struct dap_ep *ep);
+void efa_ah_put(struct dap_ep *ep);
 
 /* conn.c */
 int efa_qp_address(struct dap_ep *ep);

@@ -299,8 +299,7 @@ int efa_qp_destroy(struct dap_ep *ep)
 	efa_evd_purge(ep->recv_evd, ep);
 	efa_evd_purge(ep->request_evd, ep);
 	efa_leave(eng);
-	if (e->cold->ah)
-		efa_ah_put(eng, e->cold->ah);
+	efa_ah_put(ep);
 	mem_free(ep);
 	free_ep(e);
 	return 0;
