@@ -75,7 +75,7 @@ static bool is_refused(struct dap_ep *ep, union efa_slot *slot, const struct efa
 		efa_set_most(ep);
 	}
 	if (cqe->status != EFA_ST_UNKNOWN_PEER || !m->rdma_tries ||
-	    e->tx.blocked & (EFA_B_OVER | EFA_B_HALT))
+	    e->tx.blocked & EFA_B_STOP)
 		return false;
 	m->rdma_tries--;
 	m->rdma = EFA_RDMA_REFUSED;

@@ -196,7 +196,7 @@ static int check_ep(const struct dap_rmr *rmr, const struct dap_ep *ep)
 /* A bind that is flushed leaves the RMR as it was. */
 static bool is_flushed(struct dap_ep *ep)
 {
-	return efa_ep(ep)->tx.blocked & (EFA_B_OVER | EFA_B_HALT);
+	return efa_ep(ep)->tx.blocked & EFA_B_STOP;
 }
 
 /*

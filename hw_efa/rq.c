@@ -40,7 +40,7 @@ void efa_credit(struct dap_ep *ep)
 	const struct efa_ep *e = efa_ep(ep);
 
 	if (e->rx.acked_to - e->rx.advertised < (e->rx.asked ? 1 : e->rx.window / 2) ||
-	    e->cold->credit_out || e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT | EFA_B_OVER))
+	    e->cold->credit_out || e->tx.blocked & (EFA_B_DOWN | EFA_B_STOP))
 		return;
 	if (efa_sq_has(&e->sq, true))
 		send_credit(ep, 0);

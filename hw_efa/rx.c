@@ -270,7 +270,7 @@ static EFA_COLD void drop_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 	struct efa_ep *e = efa_ep(ep);
 	char text[EFA_CQE_TEXT];
 
-	if (!(e->tx.blocked & (EFA_B_HALT | EFA_B_OVER)) && !e->cold->dropped++)
+	if (!(e->tx.blocked & EFA_B_STOP) && !e->cold->dropped++)
 		dap_log(DAP_LOG_WARN, "endpoint %p: dropped a packet that is not from its peer: %s",
 			(void *)ep, efa_decode_cqe(cqe, text, sizeof(text)));
 	refill_packet(&e->rx, cqe);

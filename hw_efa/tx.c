@@ -256,9 +256,8 @@ static bool issue_request(struct dap_ep *ep, struct efa_dto *d, struct efa_work 
 static void issue_all(struct dap_ep *ep)
 {
 	struct efa_tx *tx = &efa_ep(ep)->tx;
-	const uint32_t stop = EFA_B_DOWN | EFA_B_OVER | EFA_B_HALT;
 
-	while (!(tx->blocked & stop) && tx->waiting) {
+	while (!(tx->blocked & (EFA_B_DOWN | EFA_B_STOP)) && tx->waiting) {
 		uint32_t index = efa_next(tx);
 		struct efa_dto *d = &tx->dto[index & tx->mask];
 
@@ -326,7 +325,7 @@ int efa_request(const struct efa_request *r)
 	 * If the connection ended after the bind was carried out, the bind succeeds unless an earlier
 	 * request failed.
 	 */
-	if (r->bound && tx->blocked & (EFA_B_OVER | EFA_B_HALT)) {
+	if (r->bound && tx->blocked & EFA_B_STOP) {
 		tx->dto[i].state = EFA_D_ISSUED | EFA_D_DONE;
 		efa_deliver_requests(r->ep);
 	}

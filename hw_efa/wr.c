@@ -124,7 +124,7 @@ void efa_rdma_again(struct dap_ep *ep)
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_wr wr = e->cold->first_rdma;
 
-	if (e->cold->rdma != EFA_RDMA_REFUSED || e->tx.blocked & (EFA_B_OVER | EFA_B_HALT))
+	if (e->cold->rdma != EFA_RDMA_REFUSED || e->tx.blocked & EFA_B_STOP)
 		return;
 	if (!efa_sq_has(&e->sq, false)) {
 		efa_defer(ep);
