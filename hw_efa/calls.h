@@ -219,7 +219,8 @@ void efa_rx_prefix(struct dap_ep *ep);
  * receive. */
 EFA_COLD void efa_rx_resume(struct dap_ep *ep);
 EFA_COLD void efa_flush_recvs(struct dap_ep *ep);
-EFA_COLD void efa_pull_done(struct dap_ep *ep, uint32_t recv);
+/* Called when a read of a long message has completed. */
+EFA_COLD void efa_pull_done(struct dap_ep *ep, uint32_t recv, uint8_t status);
 
 /* ---- cqe.c: completions that the fast path does not handle ---- */
 EFA_COLD void efa_cqe_slow(struct efa_engine *eng, const struct efa_cqe *cqe);

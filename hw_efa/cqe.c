@@ -83,17 +83,6 @@ static bool is_refused(struct dap_ep *ep, union efa_slot *slot, const struct efa
 	return true;
 }
 
-static void end_pull(struct dap_ep *ep, uint32_t index, uint8_t status)
-{
-	struct efa_rx *rx = &efa_ep(ep)->rx;
-	struct efa_recv *r = &rx->recv[index & rx->recv_mask];
-
-	r->left--;
-	if (!r->status)
-		r->status = status;
-	efa_pull_done(ep, index);
-}
-
 static void end_wqe(struct dap_ep *ep, const union efa_slot *slot, const struct efa_cqe *cqe)
 {
 	const uint8_t status = efa_status_info(cqe->status)->dto_status;
@@ -113,7 +102,7 @@ static void end_wqe(struct dap_ep *ep, const union efa_slot *slot, const struct 
 	else if (slot->kind == EFA_S_DTO)
 		efa_dto_progress(ep, slot->of);
 	else if (slot->kind == EFA_S_PULL)
-		end_pull(ep, slot->of, status);
+		efa_pull_done(ep, slot->of, status);
 	if (slot->kind == EFA_S_CREDIT) {
 		e->cold->credit_out = false;
 		efa_credit(ep);		/* another credit may have become due meanwhile */

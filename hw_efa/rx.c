@@ -161,11 +161,14 @@ static EFA_COLD void receive_rts(struct dap_ep *ep, const uint8_t *p, uint32_t l
 	efa_defer(ep);
 }
 
-void efa_pull_done(struct dap_ep *ep, uint32_t index)
+void efa_pull_done(struct dap_ep *ep, uint32_t index, uint8_t status)
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 	struct efa_recv *r = &rx->recv[index & rx->recv_mask];
 
+	r->left--;
+	if (!r->status)
+		r->status = status;
 	if (r->left || r->state != EFA_R_PULLS || (r->at < r->got && !r->status))
 		return;
 	r->state = EFA_R_DONE;
