@@ -71,8 +71,6 @@ struct efa_dto {			/* one for each request that is not delivered */
 	uint8_t status;			/* enum dap_dto_status */
 };
 _Static_assert(sizeof(struct efa_dto) == 32, "a request is found by a shift");
-#define EFA_INFO(left, op, state, flags)                                                           \
-	((left) | (op) << 8 | (state) << 16 | (uint32_t)(flags) << 24)
 
 /*
  * key: the LMR context in a consumer's segment; the device's key in a work request or a remote

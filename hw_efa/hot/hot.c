@@ -104,6 +104,7 @@ EFA_INLINE bool efa_post_now(struct dap_ep *ep, unsigned int op, const DAT_LMR_T
 	const uint64_t len = op == EFA_READ ? front_rmr_len(remote) : front_lmr_len(iov);
 	const uint64_t va = front_lmr_va(iov), to = remote ? front_rmr_va(remote) : 0;
 	const uint32_t key = front_lmr_key(iov);
+	const unsigned int state = EFA_D_ISSUED | (op == EFA_WRITE ? EFA_D_PLACED : 0);
 	struct efa_dto *d;
 	struct efa_wr wr = { .op = (uint8_t)op, .has_imm = op != EFA_READ, .kind = EFA_S_DTO,
 			     .of = tx->posted };
@@ -122,7 +123,7 @@ EFA_INLINE bool efa_post_now(struct dap_ep *ep, unsigned int op, const DAT_LMR_T
 	DAP_PROBE4(post, ep, efa_op_dto(op), cookie, len);
 	d->remote = to;
 	d->bytes = (uint32_t)len;
-	d->info = EFA_INFO(1, op, (unsigned int)EFA_D_ISSUED | (op == EFA_WRITE ? EFA_D_PLACED : 0u), flags);
+	d->info = 1 | op << 8 | state << 16 | flags << 24;	/* left, op, state, flags */
 	tx->posted++;
 	if (op == EFA_SEND && len <= e->sq.inline_max) {
 		wr.inl = true;
