@@ -285,7 +285,7 @@ static EFA_COLD void store_out_of_order(struct dap_ep *ep, const struct efa_cqe 
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 	const uint16_t seq = (uint16_t)(le32_to_cpu(cqe->imm) >> 12);
 
-	if (efa_window_store(&(struct efa_poller){ 0 }, rx, cqe, seq))
+	if (efa_window_store(rx, cqe, seq))
 		return;
 	efa_break(ep, "protocol error: the peer sends sequence number %u, but %u to %u are awaited%s",
 		  seq, rx->next & 0xffff, (rx->next + rx->window - 1) & 0xffff,

@@ -100,8 +100,7 @@ EFA_INLINE bool efa_plain_message(struct efa_poller *to, struct dap_ep *ep, cons
  * Puts a packet that is not next in sequence into the window. False: its place is taken, or is
  * outside of the window.
  */
-EFA_INLINE bool efa_window_store(struct efa_poller *to, struct efa_rx *rx, const struct efa_cqe *cqe,
-				 uint32_t seq)
+EFA_INLINE bool efa_window_store(struct efa_rx *rx, const struct efa_cqe *cqe, uint32_t seq)
 {
 	struct efa_cqe *at = &rx->place[seq & rx->place_mask];
 
@@ -109,7 +108,6 @@ EFA_INLINE bool efa_window_store(struct efa_poller *to, struct efa_rx *rx, const
 	    efa_unlikely(!efa_place_is_empty(at)))
 		return false;
 	__builtin_memcpy(at, cqe, offsetof(struct efa_cqe, sgid));
-	to->aside = true;
 	return true;
 }
 
@@ -125,8 +123,10 @@ EFA_INLINE bool efa_message(struct efa_poller *to, struct dap_ep *ep, const stru
 	    efa_unlikely(e->tx.blocked | rx->unusual))
 		return false;
 	efa_receive_ack(e, imm);
-	if (efa_unlikely((uint16_t)seq != (uint16_t)rx->next))
-		return efa_window_store(to, rx, cqe, seq);
+	if (efa_unlikely((uint16_t)seq != (uint16_t)rx->next)) {
+		to->aside = efa_window_store(rx, cqe, seq);
+		return to->aside;
+	}
 	if (efa_unlikely(!efa_plain_message(to, ep, cqe)))
 		return false;
 	if (efa_unlikely(!efa_place_is_empty(&rx->place[rx->next & rx->place_mask])))
