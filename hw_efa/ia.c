@@ -40,7 +40,7 @@ static void caps_named(struct dap_caps *caps, const struct efa_ia *e)
 		{ "efa_rdma_write", e->dev.rdma_write ? "native" : "emulated", 0 },
 		{ "efa_rmr_bind", "reregister", 0 },
 		{ "efa_rendezvous_threshold", NULL, e->params.rendezvous },
-		{ "efa_endpoint_memory", NULL, efa_ep_memory(e, 64, 64) },
+		{ "efa_endpoint_memory", NULL, efa_ep_memory(e) },
 		{ "efa_silicon", "never run on EFA hardware", 0 },
 		{ "faults", e->ctl->faults, 0 },	/* the last row, which only a software
 							 * adapter has */

@@ -31,8 +31,8 @@ void efa_describe(const struct dap_obj *obj, char *line, size_t len);
 
 /* qp.c */
 void efa_set_shape(struct efa_ia *ia);
-/* Returns the memory of an endpoint with this many requests and receives, its queues included. */
-size_t efa_ep_memory(const struct efa_ia *ia, uint32_t requests, uint32_t receives);
+/* Returns the memory of an endpoint with 64 requests and 64 receives, its queues included. */
+size_t efa_ep_memory(const struct efa_ia *ia);
 int efa_qp_create(struct dap_ep *ep);
 int efa_qp_destroy(struct dap_ep *ep);
 /* Destroys the QP, but keeps the endpoint. */

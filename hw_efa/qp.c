@@ -46,13 +46,12 @@ static size_t rings_bytes(const struct efa_ia *ia, uint32_t requests, uint32_t r
 	       ia->shape.sq * (sizeof(union efa_slot) + sizeof(uint16_t));
 }
 
-size_t efa_ep_memory(const struct efa_ia *ia, uint32_t requests, uint32_t receives)
+size_t efa_ep_memory(const struct efa_ia *ia)
 {
 	const struct efa_shape *s = &ia->shape;
 
 	return dap_ep_size() + sizeof(struct efa_ep_cold) + s->mem + s->sq * (s->wide ? 128 : 64) +
-	       s->rq * sizeof(struct efa_rx_desc) +
-	       rings_bytes(ia, efa_pow2_up(requests), efa_pow2_up(receives)) +
+	       s->rq * sizeof(struct efa_rx_desc) + rings_bytes(ia, 64, 64) +
 	       (ia->ctl->ops->qp_memory ? ia->ctl->ops->qp_memory(s->sq) : 0);
 }
 
