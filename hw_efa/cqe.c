@@ -219,7 +219,7 @@ static void push_deferred(struct efa_engine *eng)
 /*
  * Runs on the thread of the connection manager. It polls each millisecond for a request without
  * credit, a peer whose writes are emulated, or a waiter on a CQ that cannot be armed. While there
- * are connections, it polls at intervals of look_us for consumers that do not poll. If another
+ * are connections, it polls at intervals of look_ms for consumers that do not poll. If another
  * thread is in the engine, that thread polls, so the tick does not wait for the lock.
  */
 void efa_tick(void *arg)

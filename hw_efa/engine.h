@@ -61,9 +61,8 @@ struct efa_engine {
 	bool ticking;
 	/* wake-ups by the device in a row since a waiter last got a completion */
 	uint32_t fruitless;
-	/* true if the timer is set to look_us instead of EFA_TICK_US */
+	/* true if the timer is set to look_ms of ia_params instead of EFA_TICK_US */
 	bool slow;
-	uint32_t look_us;		/* period of the tick of an idle connection */
 	/* protects ahs; held during commands, never taken within lock */
 	pthread_mutex_t ah_lock;
 	struct efa_ah *ahs;

@@ -57,5 +57,6 @@ void efa_tick_want(struct efa_engine *eng)
 		return;
 	eng->ticking = true;
 	eng->slow = !now;
-	dap_cm_timer(eng->ia->cm, &eng->tick, eng->slow ? eng->look_us : EFA_TICK_US);
+	dap_cm_timer(eng->ia->cm, &eng->tick,
+		     now ? EFA_TICK_US : efa_ia(eng->ia)->params.look_ms * 1000);
 }

@@ -142,7 +142,6 @@ static int engine_open(struct dap_ia *ia, char *why, size_t whylen)
 		.ctl = e->ctl,
 		.ia = ia,
 		.driven = e->ctl->soft && !e->params.silicon,
-		.look_us = e->params.look_ms * 1000,
 		.tick = { .fn = efa_tick, .arg = eng },
 	};
 	pthread_mutex_init(&eng->ah_lock, NULL);
