@@ -78,7 +78,6 @@ struct efa_ep {
 	uint32_t free_at[2];		/* posted may not exceed it: dequeued + max */
 	uint16_t qpn, remote_qpn, ah;
 	uint32_t from;			/* ah and remote_qpn in the form of efa_cqe_from */
-	bool made;
 };
 _Static_assert(sizeof(struct efa_ep) <= DAP_HW_EP_SIZE, "endpoint area");
 _Static_assert(sizeof(struct efa_ctrl_msg) + EFA_MAX_IOV * sizeof(struct efa_seg) <= EFA_STAGE,

@@ -208,7 +208,6 @@ static int make_qp(struct dap_ep *ep)
 	if (err)
 		return err;
 	set_queues(e, __atomic_add_fetch(&ia->eng->gen, 1, __ATOMIC_RELAXED));
-	e->made = true;
 	efa_enter(ia->eng);
 	/*
 	 * Completions of an earlier QP with this number are dropped before the number is assigned.
