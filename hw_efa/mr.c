@@ -32,13 +32,19 @@ static unsigned int access_of(const struct efa_caps *dev, uint32_t priv)
 	       (priv & DAP_PRIV_REMOTE_READ ? EFA_REMOTE_READ : 0u);
 }
 
-static void log_refusal(const struct dap_ia *ia, uint64_t addr, uint64_t len, int err)
+/* A refusal is logged. */
+static int register_range(struct dap_pz *pz, uint64_t addr, uint64_t len, uint32_t priv, struct efa_mr *mr)
 {
+	struct efa_ia *ia = efa_ia(pz->obj.ia);
+	int err = ia->ctl->ops->mr_reg(ia->ctl, efa_pz(pz)->pd, addr, len, access_of(&ia->dev, priv), mr);
 	char why[256];
 
-	hw_why_memory(err, why, sizeof(why));
-	dap_log(DAP_LOG_ERR, "%s: %llu bytes at 0x%llx: %s", ia->name, (unsigned long long)len,
-		(unsigned long long)addr, why);
+	if (err) {
+		hw_why_memory(err, why, sizeof(why));
+		dap_log(DAP_LOG_ERR, "%s: %llu bytes at 0x%llx: %s", pz->obj.ia->name,
+			(unsigned long long)len, (unsigned long long)addr, why);
+	}
+	return err;
 }
 
 int efa_lmr_create(struct dap_lmr *lmr)
@@ -49,12 +55,9 @@ int efa_lmr_create(struct dap_lmr *lmr)
 
 	if (lmr->priv & DAP_PRIV_REMOTE_ATOMIC)
 		return -EOPNOTSUPP;
-	err = ia->ctl->ops->mr_reg(ia->ctl, efa_pz(lmr->pz)->pd, lmr->addr, lmr->length,
-				   access_of(&ia->dev, lmr->priv), &l->mr);
-	if (err) {
-		log_refusal(lmr->obj.ia, lmr->addr, lmr->length, err);
+	err = register_range(lmr->pz, lmr->addr, lmr->length, lmr->priv, &l->mr);
+	if (err)
 		return err;
-	}
 	l->key = (struct efa_key){
 		.pz = lmr->pz, .addr = lmr->addr, .len = lmr->length, .rkey = l->mr.rkey,
 	};
@@ -138,14 +141,6 @@ struct range {
 	uint32_t priv;
 };
 
-static int register_range(const struct dap_rmr *rmr, const struct range *to, struct efa_mr *mr)
-{
-	struct efa_ia *ia = efa_ia(rmr->obj.ia);
-
-	return ia->ctl->ops->mr_reg(ia->ctl, efa_pz(rmr->pz)->pd, to->addr, to->len,
-				    access_of(&ia->dev, to->priv), mr);
-}
-
 /*
  * The device may give an unbound RMR its last key again, by which a peer could access the new
  * window. The range is then registered once more while that key is taken.
@@ -154,15 +149,13 @@ static int register_new(struct dap_rmr *rmr, const struct range *to, struct efa_
 {
 	struct efa_ctl *ctl = efa_ia(rmr->obj.ia)->ctl;
 	struct efa_mr first;
-	int err = register_range(rmr, to, mr);
+	int err = register_range(rmr->pz, to->addr, to->len, to->priv, mr);
 
 	if (!err && mr->rkey == efa_rmr(rmr)->mr.rkey) {
 		first = *mr;
-		err = register_range(rmr, to, mr);
+		err = register_range(rmr->pz, to->addr, to->len, to->priv, mr);
 		ctl->ops->mr_dereg(ctl, &first);
 	}
-	if (err)
-		log_refusal(rmr->obj.ia, to->addr, to->len, err);
 	return err;
 }
 
