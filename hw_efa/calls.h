@@ -241,8 +241,12 @@ EFA_COLD bool efa_await_sends(struct dap_ep *ep, bool (*over)(const struct efa_e
 void efa_tick(void *eng);
 
 /* ---- mr.c ---- */
-EFA_COLD int efa_bind(struct dap_rmr *rmr, struct dap_ep *ep, struct dap_lmr *lmr, uint64_t addr,
-		      uint64_t len, uint32_t priv, uint64_t cookie, unsigned int flags,
-		      uint32_t *context);
+struct efa_range {			/* the memory of a bind; all zero: an unbind */
+	struct dap_lmr *lmr;
+	uint64_t addr, len;
+	uint32_t priv;
+};
+EFA_COLD int efa_bind(struct dap_rmr *rmr, struct dap_ep *ep, const struct efa_range *to,
+		      uint64_t cookie, unsigned int flags, uint32_t *context);
 
 #endif

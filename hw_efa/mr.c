@@ -135,17 +135,11 @@ int efa_rmr_destroy(struct dap_rmr *rmr)
 	return 0;
 }
 
-struct range {
-	struct dap_lmr *lmr;
-	uint64_t addr, len;
-	uint32_t priv;
-};
-
 /*
  * The device may give an unbound RMR its last key again, by which a peer could access the new
  * window. The range is then registered once more while that key is taken.
  */
-static int register_new(struct dap_rmr *rmr, const struct range *to, struct efa_mr *mr)
+static int register_new(struct dap_rmr *rmr, const struct efa_range *to, struct efa_mr *mr)
 {
 	struct efa_ctl *ctl = efa_ia(rmr->obj.ia)->ctl;
 	struct efa_mr first;
@@ -160,7 +154,7 @@ static int register_new(struct dap_rmr *rmr, const struct range *to, struct efa_
 }
 
 /* To be called in the engine. */
-static void set_binding(struct dap_rmr *rmr, const struct range *to, const struct efa_rmr *new)
+static void set_binding(struct dap_rmr *rmr, const struct efa_range *to, const struct efa_rmr *new)
 {
 	struct efa_engine *eng = efa_ia(rmr->obj.ia)->eng;
 	struct efa_rmr *r = efa_rmr(rmr);
@@ -213,7 +207,7 @@ static int reserve_request(struct dap_ep *ep)
  * The commands are given outside of the engine: the new registration first, then the end of the
  * old.
  */
-static int rebind(struct dap_rmr *rmr, struct dap_ep *ep, const struct range *to, bool *bound)
+static int rebind(struct dap_rmr *rmr, struct dap_ep *ep, const struct efa_range *to, bool *bound)
 {
 	struct efa_ia *ia = efa_ia(rmr->obj.ia);
 	struct efa_rmr old = *efa_rmr(rmr), new = { .mr = old.mr, .bound = to->lmr != NULL, .busy = true };
@@ -234,12 +228,11 @@ static int rebind(struct dap_rmr *rmr, struct dap_ep *ep, const struct range *to
 	return 0;
 }
 
-int efa_bind(struct dap_rmr *rmr, struct dap_ep *ep, struct dap_lmr *lmr, uint64_t addr, uint64_t len,
-	     uint32_t priv, uint64_t cookie, unsigned int flags, uint32_t *context)
+int efa_bind(struct dap_rmr *rmr, struct dap_ep *ep, const struct efa_range *to, uint64_t cookie,
+	     unsigned int flags, uint32_t *context)
 {
 	struct efa_request r = { .ep = ep, .dto = { .cookie = cookie, .op = EFA_BIND,
 						    .flags = (uint8_t)flags }, .work.rmr = rmr };
-	const struct range to = lmr ? (struct range){ lmr, addr, len, priv } : (struct range){ 0 };
 	struct efa_engine *eng = efa_ia(rmr->obj.ia)->eng;
 	int err = check_ep(rmr, ep);
 
@@ -248,7 +241,7 @@ int efa_bind(struct dap_rmr *rmr, struct dap_ep *ep, struct dap_lmr *lmr, uint64
 	if (err)
 		return err;
 	begin_change(eng, efa_rmr(rmr));
-	err = rebind(rmr, ep, &to, &r.bound);
+	err = rebind(rmr, ep, to, &r.bound);
 	efa_enter(eng);
 	efa_rmr(rmr)->busy = false;
 	efa_ep(ep)->free_at[EFA_REQUESTS]++;

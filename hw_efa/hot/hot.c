@@ -259,7 +259,7 @@ static EFA_COLD DAT_RETURN efa_bind_any(struct dap_rmr *rmr, const void *handle,
 {
 	const unsigned int allow = DAP_COMP_SUPPRESS | DAP_COMP_UNSIGNALLED | DAP_COMP_BARRIER;
 	struct dap_ep *e = dap_obj_get(ep, DAP_EP, rmr->obj.ia);
-	struct dap_lmr *lmr = NULL;
+	struct efa_range to = { 0 };
 	int err = 0;
 
 	if (!t)
@@ -271,11 +271,12 @@ static EFA_COLD DAT_RETURN efa_bind_any(struct dap_rmr *rmr, const void *handle,
 	else if (flags & ~allow || (flags & DAP_COMP_UNSIGNALLED &&
 			       !(e->attr.request_completion_flags & DAP_COMP_UNSIGNALLED)))
 		err = DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_FLAGS);
-	if (!err && front_lmr_len(t))
-		err = front_bind_range(rmr, handle, t, priv, &lmr);
+	if (!err && front_lmr_len(t)) {
+		to = (struct efa_range){ NULL, front_lmr_va(t), front_lmr_len(t), priv };
+		err = front_bind_range(rmr, handle, t, priv, &to.lmr);
+	}
 	if (!err)
-		err = efa_bind(rmr, e, lmr, front_lmr_va(t), front_lmr_len(t), priv, cookie, flags,
-			       context);
+		err = efa_bind(rmr, e, &to, cookie, flags, context);
 	return efa_return(err);
 }
 

@@ -115,11 +115,11 @@ struct dap_rmr *rig_rmr(struct rig *r, const struct side *s)
 
 int rig_bind(struct dap_rmr *rmr, const struct side *s, uint32_t len, uint32_t *context)
 {
-	struct dap_lmr *lmr = len ? s->lmr : NULL;
-	uint32_t priv = lmr ? DAP_PRIV_REMOTE_READ | DAP_PRIV_REMOTE_WRITE : 0;
+	const struct efa_range to = {
+		s->lmr, s->lmr->addr, len, DAP_PRIV_REMOTE_READ | DAP_PRIV_REMOTE_WRITE };
 
 	s->ep->state = DAP_EP_CONNECTED;
-	return efa_bind(rmr, s->ep, lmr, lmr ? lmr->addr : 0, len, priv, 9, 0, context);
+	return efa_bind(rmr, s->ep, len ? &to : &(struct efa_range){ 0 }, 9, 0, context);
 }
 
 static uint64_t drawn;
