@@ -173,13 +173,6 @@ static void set_binding(struct dap_rmr *rmr, const struct efa_range *to, const s
 	__atomic_store_n(&rmr->length, to->lmr ? to->len : 0, __ATOMIC_RELEASE);
 }
 
-static int check_ep(const struct dap_rmr *rmr, const struct dap_ep *ep)
-{
-	if (!ep->has_qp || !dap_ep_may_request(ep))
-		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + dap_ep_state(ep));
-	return ep->pz != rmr->pz ? DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG4) : 0;
-}
-
 /* A bind that is flushed leaves the RMR as it was. */
 static bool is_flushed(struct dap_ep *ep)
 {
@@ -189,11 +182,15 @@ static bool is_flushed(struct dap_ep *ep)
 /*
  * Takes a place among the requests before the bind is carried out, so that its completion has one.
  */
-static int reserve_request(struct dap_ep *ep)
+static int reserve_request(const struct dap_rmr *rmr, struct dap_ep *ep)
 {
 	struct efa_ep *e = efa_ep(ep);
 	int err = 0;
 
+	if (!ep->has_qp || !dap_ep_may_request(ep))
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + dap_ep_state(ep));
+	if (ep->pz != rmr->pz)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG4);
 	efa_enter(e->tx.eng);
 	if (e->tx.posted == e->free_at[EFA_REQUESTS])
 		err = DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
@@ -234,10 +231,8 @@ int efa_bind(struct dap_rmr *rmr, struct dap_ep *ep, const struct efa_range *to,
 	struct efa_request r = { .ep = ep, .dto = { .cookie = cookie, .op = EFA_BIND,
 						    .flags = (uint8_t)flags }, .work.rmr = rmr };
 	struct efa_engine *eng = efa_ia(rmr->obj.ia)->eng;
-	int err = check_ep(rmr, ep);
+	int err = reserve_request(rmr, ep);
 
-	if (!err)
-		err = reserve_request(ep);
 	if (err)
 		return err;
 	begin_change(eng, efa_rmr(rmr));
