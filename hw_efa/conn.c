@@ -77,10 +77,10 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 	e->rx.look_at = p->psn + EFA_LOOK_EACH;
 	e->cold->oldest_ack = e->cold->mark_ack = p->psn;
 	e->tx.mtu = efa_min(p->mtu, ia->dev.mtu);
-	e->tx.can = ours & own->caps;
+	e->tx.emulates = !(ours & own->caps & EFA_CAN_WRITE);
 	e->tx.no_reads = !ep->local_path.rd_out;
 	e->tx.peer_no_reads = !p->rd_in;
-	e->tx.keeps = e->tx.can & EFA_CAN_WRITE && !ia->params.relaxed;
+	e->tx.keeps = !e->tx.emulates && !ia->params.relaxed;
 	e->cold->rdma = EFA_RDMA_NONE;
 	e->cold->rdma_tries = EFA_RDMA_TRIES;
 	efa_set_most(ep);
@@ -90,8 +90,7 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 	e->tx.blocked &= EFA_B_QUEUE;
 	if ((ours ^ own->caps) & EFA_CAN_UNSOLICITED)
 		e->tx.blocked |= EFA_B_HOLD;
-	e->cold->emulates = !(e->tx.can & EFA_CAN_WRITE);
-	ia->eng->emulating += e->cold->emulates;
+	ia->eng->emulating += e->tx.emulates;
 }
 
 int efa_qp_connect(struct dap_ep *ep)
@@ -209,9 +208,9 @@ int efa_qp_error(struct dap_ep *ep)
 	e->tx.blocked |= EFA_B_ERROR;
 	efa_flush_requests(ep);
 	efa_flush_recvs(ep);
-	eng->emulating -= e->cold->emulates;
+	eng->emulating -= e->tx.emulates;
 	eng->live -= e->cold->live;
-	e->cold->emulates = e->cold->live = false;
+	e->tx.emulates = e->cold->live = false;
 	efa_leave(eng);
 	return 0;
 }

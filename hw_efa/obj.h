@@ -46,7 +46,7 @@ struct efa_ep_cold {			/* state that the fast path does not use */
 	uint32_t answers, answered;
 	/* text of the reason for the end of the connection; empty until one is known */
 	char why[EFA_WHY];
-	bool credit_out, is_deferred, emulates, live;
+	bool credit_out, is_deferred, live;
 	bool destroyed;			/* the QP has been destroyed, because it did not flush */
 	bool refuses;			/* an emulated write was refused, so later ones are ignored */
 	uint32_t nowhere;		/* target of doorbells of a destroyed QP */

@@ -289,9 +289,9 @@ int efa_qp_destroy(struct dap_ep *ep)
 	efa_enter(eng);
 	efa_drain(eng);
 	remove_deferred(eng, ep);
-	dap_invariant(&ep->obj, eng->emulating >= e->cold->emulates && eng->live >= e->cold->live &&
+	dap_invariant(&ep->obj, eng->emulating >= e->tx.emulates && eng->live >= e->cold->live &&
 		      eng->cq_used >= ia->shape.cqes);
-	eng->emulating -= e->cold->emulates;
+	eng->emulating -= e->tx.emulates;
 	eng->live -= e->cold->live;
 	eng->cq_used -= ia->shape.cqes;
 	efa_evd_purge(ep->recv_evd, ep);

@@ -248,7 +248,7 @@ static bool issue_request(struct dap_ep *ep, struct efa_dto *d, struct efa_work 
 		efa_break(ep, "the peer accepts no RDMA reads (its max_rdma_read_in is 0)");
 		return true;
 	}
-	if (d->op == EFA_WRITE && !(tx->can & EFA_CAN_WRITE))
+	if (d->op == EFA_WRITE && tx->emulates)
 		return soft_write(ep, d, w);
 	return issue_rdma(ep, d, w);
 }
@@ -301,7 +301,7 @@ void efa_set_most(struct dap_ep *ep)
 	uint32_t rdma = e->cold->rdma == EFA_RDMA_WORKS ? efa_min(tx->max_rdma, dev->max_rdma_size) : 0;
 
 	tx->most[EFA_SEND] = efa_min(tx->mtu, tx->max_msg);
-	tx->most[EFA_WRITE] = tx->can & EFA_CAN_WRITE && !tx->keeps ? rdma : 0;
+	tx->most[EFA_WRITE] = tx->emulates || tx->keeps ? 0 : rdma;
 	tx->most[EFA_READ] = tx->no_reads || tx->peer_no_reads ? 0 : rdma;
 }
 

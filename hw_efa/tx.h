@@ -123,7 +123,7 @@ struct efa_tx {
 	uint32_t pulls_asked, asks;	/* RTS, and emulated writes, that await a FIN */
 	uint32_t max_iov[3];
 	bool no_reads, peer_no_reads;
-	uint8_t can;			/* EFA_CAN_* that both ends have */
+	bool emulates;			/* messages carry the writes: an end has no RDMA write */
 	bool failed;			/* a request failed, so all after it are flushed */
 	bool keeps;			/* write_order=kept: only one packet of all writes is
 					 * outstanding at a time */
