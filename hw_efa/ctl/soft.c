@@ -76,7 +76,6 @@ static int soft_mr_reg(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t le
 
 	if (err)
 		return err;
-	mr->priv = NULL;
 	return softnic_efa_mr_reg(ctl->soft, pd_number(pd), (void *)(uintptr_t)addr, len, addr, access,
 				  &mr->lkey, &mr->rkey);
 }
