@@ -234,10 +234,11 @@ EFA_COLD void efa_poll_cq(struct efa_engine *eng);
  * tick. */
 EFA_COLD void efa_arm_device(struct efa_engine *eng);
 /*
- * Polls until no WQE of the endpoint is outstanding, or over() is true; over may be NULL. False after
- * this number of polls. To be called without the lock.
+ * Polls until no WQE of the endpoint is outstanding. With settle, also until a request has failed, or
+ * the peer is gone: a failed request has no outstanding one before it, and a peer that has vanished
+ * acknowledges nothing. False after this number of polls. To be called without the lock.
  */
-EFA_COLD bool efa_await_sends(struct dap_ep *ep, bool (*over)(const struct efa_ep *e), unsigned int polls);
+EFA_COLD bool efa_await_sends(struct dap_ep *ep, bool settle, unsigned int polls);
 void efa_tick(void *eng);
 
 /* ---- mr.c ---- */

@@ -127,12 +127,6 @@ int efa_qp_connect(struct dap_ep *ep)
 #define SETTLE_LOOKS 32u		/* polls between two looks at the clock */
 #define SETTLE_MS 500			/* limit; a live peer acknowledges at once */
 
-/* A failed request has no outstanding one before it. A peer that has vanished acknowledges nothing. */
-static bool is_settled(const struct efa_ep *e)
-{
-	return e->tx.failed || e->cold->gone_cqe.status || e->tx.blocked & EFA_B_ERROR;
-}
-
 /*
  * Notes for all endpoints since when their requests have had no completion. One endpoint's wait polls for
  * all of them, so the endpoints of a host that has vanished wait at the same time.
@@ -161,11 +155,11 @@ static void note_waits(struct efa_engine *eng)
  */
 void efa_qp_settle(struct dap_ep *ep)
 {
-	if (efa_await_sends(ep, is_settled, SETTLE_LOOKS))
+	if (efa_await_sends(ep, true, SETTLE_LOOKS))
 		return;
 	note_waits(efa_ia(ep->obj.ia)->eng);
 	while (dap_now_ms() < efa_ep(ep)->cold->waits_since + SETTLE_MS &&
-	       !efa_await_sends(ep, is_settled, SETTLE_LOOKS))
+	       !efa_await_sends(ep, true, SETTLE_LOOKS))
 		;
 }
 
@@ -201,7 +195,7 @@ int efa_qp_error(struct dap_ep *ep)
 	if (over)
 		return 0;
 	err = eng->ctl->ops->qp_error(eng->ctl, &e->cold->qp);
-	if (err || !efa_await_sends(ep, NULL, eng->driven ? FLUSH_PUMPS : FLUSH_LOOKS))
+	if (err || !efa_await_sends(ep, false, eng->driven ? FLUSH_PUMPS : FLUSH_LOOKS))
 		efa_qp_end(ep);
 	efa_enter(eng);
 	efa_drain(eng);

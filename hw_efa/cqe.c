@@ -167,7 +167,7 @@ void efa_poll_cq(struct efa_engine *eng)
 	efa_drain(eng);
 }
 
-bool efa_await_sends(struct dap_ep *ep, bool (*over)(const struct efa_ep *e), unsigned int polls)
+bool efa_await_sends(struct dap_ep *ep, bool settle, unsigned int polls)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_engine *eng = e->tx.eng;
@@ -178,7 +178,8 @@ bool efa_await_sends(struct dap_ep *ep, bool (*over)(const struct efa_ep *e), un
 			usleep(TURN_US);
 		efa_enter(eng);
 		efa_poll_cq(eng);
-		done = !e->sq.used || (over && over(e));
+		done = !e->sq.used ||
+		       (settle && (e->tx.failed || e->cold->gone_cqe.status || e->tx.blocked & EFA_B_ERROR));
 		efa_leave(eng);
 	}
 	return done;
