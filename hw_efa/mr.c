@@ -64,9 +64,8 @@ int efa_lmr_create(struct dap_lmr *lmr)
 	efa_enter(ia->eng);
 	if (lmr->priv & DAP_PRIV_REMOTE_WRITE)
 		efa_key_link(ia->eng, &l->key);
+	lmr->lmr_context = l->mr.lkey << 8 | ++ia->eng->lmr_gen;
 	efa_leave(ia->eng);
-	lmr->lmr_context = l->mr.lkey << 8 |
-			   __atomic_add_fetch(&ia->eng->lmr_gen, 1, __ATOMIC_RELAXED);
 	lmr->rmr_context = lmr->priv & (DAP_PRIV_REMOTE_READ | DAP_PRIV_REMOTE_WRITE) ? l->mr.rkey : 0;
 	lmr->reg_addr = lmr->addr;
 	lmr->reg_size = lmr->length;

@@ -207,8 +207,8 @@ static int make_qp(struct dap_ep *ep)
 	err = ia->ctl->ops->qp_create(ia->ctl, &p, e->cold->qkey, &e->cold->qp);
 	if (err)
 		return err;
-	set_queues(e, __atomic_add_fetch(&ia->eng->gen, 1, __ATOMIC_RELAXED));
 	efa_enter(ia->eng);
+	set_queues(e, ++ia->eng->gen);
 	/*
 	 * Completions of an earlier QP with this number are dropped before the number is assigned.
 	 */
