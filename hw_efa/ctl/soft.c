@@ -136,7 +136,7 @@ static int qp_modify(struct efa_ctl *ctl, uint32_t handle, enum softnic_efa_qp_s
 		.rnr_retry = 7,
 	};
 
-	return softnic_efa_qp_modify(ctl->soft, handle, &m);
+	return hw_soft_fails() ? -EIO : softnic_efa_qp_modify(ctl->soft, handle, &m);
 }
 
 static int soft_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uint32_t qkey,
@@ -154,8 +154,7 @@ static int soft_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uin
 
 	if (err)
 		return err;
-	err = hw_soft_fails() ? -EIO : qp_modify(ctl, qp.handle, SOFTNIC_EFA_INIT,
-						 SOFTNIC_EFA_SET_QKEY, qkey);
+	err = qp_modify(ctl, qp.handle, SOFTNIC_EFA_INIT, SOFTNIC_EFA_SET_QKEY, qkey);
 	if (err) {
 		softnic_efa_qp_destroy(ctl->soft, qp.handle);
 		return err;
@@ -171,12 +170,9 @@ static int soft_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uin
 static int soft_qp_ready(struct efa_ctl *ctl, struct efa_qp_res *qp)
 {
 	unsigned int rnr = ctl->caps.rnr_retry ? SOFTNIC_EFA_SET_RNR_RETRY : 0;
-	int err = hw_soft_fails() ? -EIO : qp_modify(ctl, qp->handle, SOFTNIC_EFA_RTR, 0, 0);
+	int err = qp_modify(ctl, qp->handle, SOFTNIC_EFA_RTR, 0, 0);
 
-	if (err)
-		return err;
-	return hw_soft_fails() ? -EIO : qp_modify(ctl, qp->handle, SOFTNIC_EFA_RTS,
-						  SOFTNIC_EFA_SET_SQ_PSN | rnr, 0);
+	return err ? err : qp_modify(ctl, qp->handle, SOFTNIC_EFA_RTS, SOFTNIC_EFA_SET_SQ_PSN | rnr, 0);
 }
 
 static int soft_qp_error(struct efa_ctl *ctl, struct efa_qp_res *qp)
