@@ -29,7 +29,7 @@ void efa_set_shape(struct efa_ia *ia)
 	const uint32_t bufs = ia->params.window + UNSEQ_BUFS, stride = (dev->mtu + 63) & ~63u;
 	uint32_t sq = SQ_WQES;
 
-	while (sq > 16 && sq > dev->max_sq_wr / (wide ? 2 : 1))
+	while (sq > dev->max_sq_wr / (wide ? 2 : 1))
 		sq /= 2;
 	ia->shape = (struct efa_shape){
 		.sq = sq, .rq = efa_pow2_up(bufs), .bufs = bufs, .cqes = sq + bufs, .stride = stride,
