@@ -53,24 +53,13 @@ int efa_cq_resize(struct dap_evd *evd, unsigned int entries)
 	return 0;
 }
 
-static void unlink_over(struct efa_engine *eng, struct dap_evd *evd)
-{
-	struct dap_evd **at = &eng->over;
-
-	while (*at && *at != evd)
-		at = &efa_evd(*at)->next_over;
-	if (*at)
-		*at = efa_evd(evd)->next_over;
-}
-
 int efa_cq_destroy(struct dap_evd *evd)
 {
 	struct efa_evd *q = efa_evd(evd);
 
 	efa_enter(q->eng);
-	unlink_over(q->eng, evd);
 	q->eng->armed -= q->armed;
-	q->armed = false;
+	q->armed = q->overflowed = false;
 	efa_leave(q->eng);
 	if (q->fd >= 0) {
 		close(q->fd);

@@ -28,7 +28,6 @@ struct efa_evd {
 	uint32_t head, tail, mask;
 	bool armed, overflowed;
 	int wake, fd;			/* eventfd; epoll of it and the CQ's fd; -1 before the first wait */
-	struct dap_evd *next_over;
 };
 _Static_assert(sizeof(struct efa_evd) <= DAP_HW_EVD_SIZE, "EVD area");
 
@@ -45,7 +44,7 @@ struct efa_engine {
 	struct dap_ep **eps;		/* endpoints by QP number */
 	struct efa_cqring cq;
 	uint32_t lock;			/* 1: a thread is in the engine */
-	struct dap_evd *over;		/* EVDs whose overflow is reported after efa_leave */
+	bool over;			/* an EVD has overflowed, which is reported after efa_leave */
 
 	_Alignas(64) struct efa_ctl *ctl;
 	struct efa_cq_res res;

@@ -25,25 +25,29 @@ void efa_evd_full(struct dap_evd *evd, struct dap_ep *ep, bool receive)
 	struct efa_evd *q = efa_evd(evd);
 
 	efa_done_dequeued(ep, receive);
-	if (q->overflowed)
-		return;
-	q->overflowed = true;
-	q->next_over = q->eng->over;
-	q->eng->over = evd;
+	if (!q->overflowed)
+		q->overflowed = q->eng->over = true;
 }
 
+static void report_overflow(void *evd, void *arg)
+{
+	struct efa_engine *eng = arg;
+	bool overflowed;
+
+	efa_enter(eng);
+	overflowed = efa_evd(evd)->overflowed;
+	efa_go(eng);
+	if (overflowed)
+		dap_evd_overflow(evd);
+}
+
+/* Overflows are rare, so all EVDs are searched. Core ignores the second report of an EVD. */
 void efa_report_overflows(struct efa_engine *eng)
 {
-	struct dap_evd *evd;
-
-	do {
-		efa_enter(eng);
-		evd = eng->over;
-		eng->over = evd ? efa_evd(evd)->next_over : NULL;
-		efa_go(eng);
-		if (evd)
-			dap_evd_overflow(evd);
-	} while (evd);
+	efa_enter(eng);
+	eng->over = false;
+	efa_go(eng);
+	dap_obj_each(DAP_EVD, eng->ia, report_overflow, eng);
 }
 
 void efa_emit(struct dap_evd *evd, struct efa_done d, unsigned int flags, bool *failed)

@@ -32,10 +32,10 @@ EFA_INLINE void efa_enter(struct efa_engine *eng)
 
 EFA_INLINE void efa_leave(struct efa_engine *eng)
 {
-	struct dap_evd *over = eng->over;
+	bool over = eng->over;
 
 	efa_go(eng);
-	if (efa_unlikely(over != NULL))
+	if (efa_unlikely(over))
 		efa_report_overflows(eng);
 }
 

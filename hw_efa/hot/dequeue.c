@@ -61,7 +61,7 @@ EFA_TAIL_CALL DAT_RETURN efa_dequeue_poll(struct dap_evd *evd, DAT_EVENT *event)
 	struct efa_engine *eng = q->eng;
 	struct efa_poller to = { .evd = evd, .event = event };
 	DAT_RETURN ret = FRONT_CQ_EMPTY;
-	struct dap_evd *over;
+	bool over;
 
 	if (!efa_poll_for(q, eng, &to) && efa_unlikely(eng->driven))
 		efa_poll_cq(eng);
@@ -72,7 +72,7 @@ EFA_TAIL_CALL DAT_RETURN efa_dequeue_poll(struct dap_evd *evd, DAT_EVENT *event)
 		efa_go(eng);
 	else
 		ret = efa_dequeue_ring(evd, event);
-	if (efa_unlikely(over != NULL))
+	if (efa_unlikely(over))
 		efa_report_overflows(eng);
 	return ret;
 }
