@@ -232,7 +232,7 @@ void efa_tick(void *arg)
 		dap_cm_timer(eng->ia->cm, &eng->tick, EFA_TICK_US);
 		return;
 	}
-	eng->ticking = false;
+	eng->tick_us = 0;
 	ci = eng->cq.ci;
 	efa_poll_cq(eng);
 	if (eng->fruitless >= EFA_FRUITLESS && ci == eng->cq.ci) {

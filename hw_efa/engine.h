@@ -57,11 +57,9 @@ struct efa_engine {
 	uint8_t lmr_gen;
 	struct dap_ep *deferred;		/* endpoints with work that the tick issues */
 	struct dap_timer tick;
-	bool ticking;
+	uint32_t tick_us;		/* interval of the timer that is set; 0: none is set */
 	/* wake-ups by the device in a row since a waiter last got a completion */
 	uint32_t fruitless;
-	/* true if the timer is set to look_ms of ia_params instead of EFA_TICK_US */
-	bool slow;
 	/* protects ahs; held during commands, never taken within lock */
 	pthread_mutex_t ah_lock;
 	struct efa_ah *ahs;

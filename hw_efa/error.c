@@ -50,13 +50,12 @@ void efa_defer(struct dap_ep *ep)
 
 void efa_tick_want(struct efa_engine *eng)
 {
-	bool now = eng->deferred || eng->emulating || efa_tick_polls(eng);
+	uint32_t us = eng->live ? efa_ia(eng->ia)->params.look_ms * 1000 : 0;
 
-	if ((eng->ticking && !(eng->slow && now)) || !eng->ia->cm ||
-	    !(now || eng->live))
+	if (eng->deferred || eng->emulating || efa_tick_polls(eng))
+		us = EFA_TICK_US;
+	if (!us || !eng->ia->cm || (eng->tick_us && eng->tick_us <= us))
 		return;
-	eng->ticking = true;
-	eng->slow = !now;
-	dap_cm_timer(eng->ia->cm, &eng->tick,
-		     now ? EFA_TICK_US : efa_ia(eng->ia)->params.look_ms * 1000);
+	eng->tick_us = us;
+	dap_cm_timer(eng->ia->cm, &eng->tick, us);
 }
