@@ -2,7 +2,6 @@
 /* Copyright (c) 2026 dapl-direct authors */
 /* Protection zones, memory registrations and binds. */
 #include <errno.h>
-#include <sched.h>
 
 #include "hw_common/memory.h"
 #include "hw_efa/lock.h"
@@ -101,19 +100,6 @@ int efa_rmr_create(struct dap_rmr *rmr)
 	return 0;
 }
 
-/* One call at a time changes an RMR. It leaves the engine for the device's commands. */
-static void begin_change(struct efa_engine *eng, struct efa_rmr *r)
-{
-	efa_enter(eng);
-	while (r->busy) {
-		efa_leave(eng);
-		sched_yield();
-		efa_enter(eng);
-	}
-	r->busy = true;
-	efa_leave(eng);
-}
-
 static void end_registration(struct efa_ia *ia, struct efa_rmr *r)
 {
 	if (r->bound)
@@ -125,7 +111,7 @@ int efa_rmr_destroy(struct dap_rmr *rmr)
 	struct efa_ia *ia = efa_ia(rmr->obj.ia);
 	struct efa_rmr *r = efa_rmr(rmr);
 
-	begin_change(ia->eng, r);
+	efa_spin(&r->busy);
 	efa_enter(ia->eng);
 	efa_key_unlink(ia->eng, &r->key);
 	efa_leave(ia->eng);
@@ -159,7 +145,8 @@ static void set_binding(struct dap_rmr *rmr, const struct efa_range *to, const s
 	struct efa_rmr *r = efa_rmr(rmr);
 
 	efa_key_unlink(eng, &r->key);
-	*r = *new;
+	r->mr = new->mr;
+	r->bound = new->bound;
 	r->key = (struct efa_key){
 		.pz = rmr->pz, .addr = to->addr, .len = to->len, .rkey = r->mr.rkey,
 	};
@@ -206,7 +193,7 @@ static int reserve_request(const struct dap_rmr *rmr, struct dap_ep *ep)
 static int rebind(struct dap_rmr *rmr, struct dap_ep *ep, const struct efa_range *to, bool *bound)
 {
 	struct efa_ia *ia = efa_ia(rmr->obj.ia);
-	struct efa_rmr old = *efa_rmr(rmr), new = { .mr = old.mr, .bound = to->lmr != NULL, .busy = true };
+	struct efa_rmr old = *efa_rmr(rmr), new = { .mr = old.mr, .bound = to->lmr != NULL };
 	int err = 0;
 
 	if (is_flushed(ep))
@@ -234,15 +221,15 @@ int efa_bind(struct dap_rmr *rmr, struct dap_ep *ep, const struct efa_range *to,
 
 	if (err)
 		return err;
-	begin_change(eng, efa_rmr(rmr));
+	efa_spin(&efa_rmr(rmr)->busy);
 	err = rebind(rmr, ep, to, &r.bound);
 	efa_enter(eng);
-	efa_rmr(rmr)->busy = false;
 	efa_ep(ep)->free_at[EFA_REQUESTS]++;
 	if (!err)
 		err = efa_request(&r);
 	efa_leave(eng);
 	if (!err)
 		*context = rmr->rmr_context;
+	__atomic_store_n(&efa_rmr(rmr)->busy, 0, __ATOMIC_RELEASE);
 	return err;
 }

@@ -113,7 +113,7 @@ _Static_assert(sizeof(struct efa_lmr) <= DAP_HW_LMR_SIZE, "LMR area");
 struct efa_rmr {
 	struct efa_mr mr;		/* registration of the last bind */
 	bool bound;			/* mr is registered */
-	bool busy;			/* a call is changing the RMR outside of the engine */
+	uint32_t busy;			/* lock of the call that changes the RMR, outside of the engine */
 	struct efa_key key;
 };
 _Static_assert(sizeof(struct efa_rmr) <= DAP_HW_RMR_SIZE, "RMR area");
