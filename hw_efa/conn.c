@@ -81,7 +81,6 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 	e->tx.no_reads = !ep->local_path.rd_out;
 	e->tx.peer_no_reads = !p->rd_in;
 	e->tx.keeps = !e->tx.emulates && !ia->params.relaxed;
-	e->cold->rdma = EFA_RDMA_NONE;
 	e->cold->rdma_tries = EFA_RDMA_TRIES;
 	efa_set_most(ep);
 	e->cold->live = true;

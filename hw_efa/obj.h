@@ -29,7 +29,7 @@ struct efa_answer { uint32_t id, status; };
 
 /* state of the first RDMA of a connection, during which no other RDMA is posted */
 enum efa_rdma {
-	EFA_RDMA_NONE,
+	EFA_RDMA_NONE,			/* of a new endpoint */
 	EFA_RDMA_TRIED,			/* the first RDMA is outstanding */
 	EFA_RDMA_REFUSED,		/* the peer's device does not know our address handle yet */
 	EFA_RDMA_WORKS,
