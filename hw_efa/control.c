@@ -8,18 +8,16 @@
 
 /* ---- Answers to the peer ---- */
 
-#define ANSWERS (4 * EFA_ASKS)
-
 void efa_answer(struct dap_ep *ep, uint32_t id, enum dap_dto_status status)
 {
 	struct efa_ep_cold *m = efa_ep(ep)->cold;
 
-	if (m->answers - m->answered == ANSWERS) {
+	if (m->answers - m->answered == EFA_ANSWERS) {
 		efa_break(ep, "protocol error: the peer has more than %u requests without an answer",
-			  ANSWERS);
+			  EFA_ANSWERS);
 		return;
 	}
-	m->answer[m->answers++ % ANSWERS] = (struct efa_answer){ id, status };
+	m->answer[m->answers++ % EFA_ANSWERS] = (struct efa_answer){ id, status };
 	efa_defer(ep);
 }
 
@@ -29,7 +27,7 @@ void efa_answer_all(struct dap_ep *ep)
 	struct efa_ep_cold *m = e->cold;
 
 	while (m->answered != m->answers && !(e->tx.blocked & EFA_B_HALT) && efa_sq_has(&e->sq, true)) {
-		const struct efa_answer *a = &m->answer[m->answered++ % ANSWERS];
+		const struct efa_answer *a = &m->answer[m->answered++ % EFA_ANSWERS];
 
 		efa_ctrl_post(ep, EFA_S_ANSWER, EFA_C_FIN, a->status, a->id);
 	}

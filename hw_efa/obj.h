@@ -24,6 +24,7 @@
 /* A FIN that is to be sent to the peer. */
 struct efa_answer { uint32_t id, status; };
 #define EFA_ASKS 8u			/* most requests of a kind that await the peer's FIN */
+#define EFA_ANSWERS (4 * EFA_ASKS)	/* most FINs that are to be sent to the peer */
 
 #define EFA_WHY 240u
 
@@ -42,7 +43,7 @@ struct efa_ep_cold {			/* state that the fast path does not use */
 	uint8_t *stage;			/* EFA_STAGE bytes for each WQE */
 	struct efa_ah *ah;
 	uint32_t qkey;
-	struct efa_answer answer[4 * EFA_ASKS];
+	struct efa_answer answer[EFA_ANSWERS];
 	uint32_t answers, answered;
 	/* text of the reason for the end of the connection; empty until one is known */
 	char why[EFA_WHY];
