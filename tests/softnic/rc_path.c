@@ -163,7 +163,7 @@ Test(rc_path, timeout__shorter_than_the_path_repeats_no_packet, .timeout = 60)
  * twice in a row in one direction, so at most five of seven retries are used.
  */
 enum { KINDS = 4, MESSAGES = 3 * KINDS, SLOT = 8 * MTU, WORD = 2 * MESSAGES * SLOT };
-/* For each PSN one repetition of eight packets, the least window and the longest message, and eight answers. */
+/* For each PSN a repetition of eight packets, the least window and the longest message, and eight answers. */
 enum { PSNS = 2 * (3 * (3 + 1 + 8) + 3), MOST_PACKETS = 16 * PSNS };
 
 static const unsigned int ops[KINDS] = {RIG_WRITE, RIG_READ, RIG_SEND, RIG_FA};
