@@ -409,6 +409,35 @@ Test(rc_error, to_error__flushes_both_queues_in_order, .init = setup)
 	finish("", "");
 }
 
+/* Posts a request, and a second one when the answer to the first waits to be read. */
+static void to_error_with_an_answer(uint64_t seed)
+{
+	uint64_t end = th_now_ms() + 20000;
+
+	rig_open(&ra, SOFTNIC_NO_THREAD | SOFTNIC_ADVERSARIAL, seed);
+	rig_open(&rb, SOFTNIC_NO_THREAD, 1);
+	rig_qp(&ra, &a);
+	rig_qp(&rb, &b);
+	rig_connect(&a, &b, NULL);
+	write_to(rb.data, rb.key, 8);
+	rig_ring(&a);
+	do {
+		softnic_pump(ra.nic);
+		softnic_pump(rb.nic);
+	} while (!rig_counters(&rb).tx_packets && th_now_ms() < end);
+	write_to(rb.data, rb.key, 8);
+	rig_ring(&a);
+	rig_qp_to(&a, CMD_2ERR_QP);
+	expect(&ra, NULL, 0, 0, 0);
+	rig_close_pair(&ra, &rb, "", "");
+}
+
+Test(rc_error, to_error__of_a_device_that_defers_work_completes_what_was_answered)
+{
+	for (uint64_t seed = 1; seed <= 64; seed++)
+		to_error_with_an_answer(seed);
+}
+
 /* A failed QP, reset and connected again, works like a new one. */
 Test(rc_error, reset__makes_the_qp_usable_again, .init = setup)
 {
