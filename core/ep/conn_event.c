@@ -90,8 +90,9 @@ bool dap_conn_finish(struct dap_ep *ep, enum dap_ep_cause cause, uint32_t event)
 	if (ep->has_qp)
 		ep->obj.ia->hw->qp_error(ep);
 	dap_ep_fsm(ep, cause);
+	/* DISCONNECTED and BROKEN come after the messages, other events before them. */
 	if (is_after_cq(event))
-		dap_conn_not_early(ep);	/* a waiter that the event wakes finds the messages before it */
+		dap_conn_not_early(ep);
 	dap_conn_event(ep, event);
 	dap_conn_not_early(ep);
 	report_last_receive(ep);
