@@ -243,6 +243,18 @@ Test(efa_silicon, end__by_device_that_never_flushes_ends_its_accesses)
 	finish();
 }
 
+/* The driver polls for the flush before it gives up and destroys the QP. */
+Test(efa_silicon, end__by_device_that_flushes_soon_keeps_its_qp)
+{
+	open_with("seed=7");
+	cr_assert_eq(softnic_efa_fault(r.nic, "flush=300,drop=1"), 0);
+	cr_assert_eq(rig_read(&r, &r.a, 1, 0, 0, LEN), DAT_SUCCESS);
+	efa_hw.qp_error(r.a.ep);
+	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_FLUSHED);
+	cr_assert_not(efa_ep(r.a.ep)->cold->destroyed, "the QP was destroyed before its flush");
+	finish();
+}
+
 /* Completions that come after the driver has flushed the QP itself are no error. */
 static void late_flush(const char *params)
 {
