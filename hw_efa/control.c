@@ -153,6 +153,6 @@ void efa_ctrl_packet(struct dap_ep *ep, const uint8_t *p, uint32_t len)
 	else if (m->op != EFA_C_RW || len <= sizeof(*m) + sizeof(m->seg[0]))
 		efa_break(ep, "protocol error: the peer sends control message %u of %u bytes", m->op,
 			  len);
-	else if (!efa_ep(ep)->cold->refuses)
+	else
 		soft_write(ep, m, len);
 }

@@ -188,9 +188,13 @@ static void refill_packet(struct efa_rx *rx, const struct efa_cqe *cqe)
 		efa_refill(rx, id, efa_buf_at(rx, id));
 }
 
-/* False: the packet needs a receive and there is none, so it stays in its place. */
+/*
+ * False: the packet stays in its place, because it needs a receive and there is none, or because it
+ * belongs to a write that is refused. Nothing behind such a write is delivered.
+ */
 static bool consume_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 {
+	const struct efa_ep_cold *m = efa_ep(ep)->cold;
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 	const uint32_t imm = le32_to_cpu(cqe->imm), bytes = le16_to_cpu(cqe->length);
 	const uint32_t kind = imm >> 29;
@@ -198,7 +202,7 @@ static bool consume_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 	bool se = imm & EFA_IMM_SE;
 	bool rts = kind == EFA_K_CTRL && bytes >= sizeof(struct efa_ctrl_msg) && *p == EFA_C_RTS;
 
-	if (rx->match == rx->posted && (kind <= EFA_K_NEXT || rts))
+	if (m->refuses || (rx->match == rx->posted && (kind <= EFA_K_NEXT || rts)))
 		return false;
 	if (kind <= EFA_K_NEXT)
 		receive_data(ep, kind, p, bytes, se);
@@ -206,6 +210,8 @@ static bool consume_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 		receive_rts(ep, p, bytes, se);
 	else if (kind == EFA_K_CTRL)
 		efa_ctrl_packet(ep, p, bytes);
+	if (m->refuses)
+		return false;
 	refill_packet(rx, cqe);
 	rx->next++;
 	return true;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * RDMA writes that are refused in part. If their first packets are refused, the other packets and later
- * writes change nothing. If their last packets are refused, no byte outside of the window changes.
+ * writes change nothing, and later sends are not delivered. If their last packets are refused, no byte
+ * outside of the window changes.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -94,6 +95,27 @@ Test(efa_refused, write__native_changes_nothing)
 {
 	for (unsigned int seed = 1; seed <= SEEDS; seed++)
 		refuse_with("wide", seed);
+}
+
+static void send_behind(const char *profile, unsigned int seed)
+{
+	uint32_t context = open_with(profile, seed);
+
+	cr_assert_eq(rig_recv(&r, &r.b, 3, LEN, 64), DAT_SUCCESS);
+	cr_assert_eq(write_to(context, -BEFORE), DAT_SUCCESS);
+	cr_assert_eq(rig_send(&r, &r.a, 4, 0, 8), DAT_SUCCESS);
+	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_REMOTE_ACCESS,
+		     "%s, seed %u: the write was not refused", profile, seed);
+	drive_until_idle();
+	close_all();
+}
+
+Test(efa_refused, send__behind_a_refused_write_is_not_delivered)
+{
+	for (unsigned int seed = 1; seed <= SEEDS; seed++) {
+		send_behind("read", seed);
+		send_behind("wide", seed);
+	}
 }
 
 /* dat_ep_post_rdma_write(3): bytes up to the end of the window may be changed. */
