@@ -13,6 +13,9 @@
 #include "softnic/mlx5/rc.h"
 #include "tests/fuzz/roce.h"
 
+static uint64_t now_ns;
+static uint32_t cq_ci;
+
 int __real_clock_gettime(clockid_t clock, struct timespec *ts);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
 

@@ -20,8 +20,7 @@ enum { CQ_RECORD = QPS, POOL_RECORD };
 
 static struct softnic *nic;
 static uint8_t *arena;
-static uint64_t now_ns;
-static uint32_t pd, uar, eq, cq, pool, keys[REGIONS], cq_ci;
+static uint32_t pd, uar, eq, cq, pool, keys[REGIONS];
 static struct {
 	uint32_t qpn;
 	uint16_t sq_pi, rq_pi;
