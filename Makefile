@@ -440,6 +440,7 @@ $(O)/tests/canary-hot.so: $(O)/obj/tests/canary/hot.o
 # clang's libFuzzer calls each target, with the project's objects linked in.
 FUZZ_BINS := $(FUZZ_TARGETS:%=$(O)/tests/fuzz/%)
 $(O)/tests/canary-fuzz: $(O)/obj/tests/canary/fuzz.o
+	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $^
 
 $(FUZZ_BINS): $(O)/tests/fuzz/%: $(O)/obj/tests/fuzz/%.o $(call objs,$(LIBDAT_SRC)) $(ARCHIVES)
