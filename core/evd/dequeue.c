@@ -17,6 +17,18 @@ static int check_state(const struct core_evd *evd)
 	return 0;
 }
 
+/* Sets aside what the end of a connection must follow, so that later completions do not delay it. */
+static bool collect_before_end(struct core_evd *evd, struct dap_event *ev)
+{
+	bool got;
+
+	dap_evd_collect(evd);
+	pthread_mutex_lock(&evd->lock);
+	got = dap_evd_take_soft(evd, ev);
+	pthread_mutex_unlock(&evd->lock);
+	return got;
+}
+
 /* A backend's poll may post a connection event, even to this EVD, so the lock is dropped around
  * it. */
 static int dequeue_event(struct core_evd *evd, struct dap_event *ev)
@@ -24,15 +36,18 @@ static int dequeue_event(struct core_evd *evd, struct dap_event *ev)
 	struct dap_event polled;
 	uint32_t limit;
 	int err;
-	bool got, polls;
+	bool got, polls, end_waits;
 
 	pthread_mutex_lock(&evd->lock);
 	err = check_state(evd);
 	limit = evd->soft_head;
 	got = !err && dap_evd_take_soft(evd, ev);
+	end_waits = dap_evd_end_waits(evd) && !dap_evd_need_stash(evd);
 	pthread_mutex_unlock(&evd->lock);
 	if (err || got)
 		return err;
+	if (end_waits && collect_before_end(evd, ev))
+		return 0;
 
 	do {
 		polls = dap_evd_poll(evd, &polled);

@@ -26,6 +26,9 @@ struct core_evd {
 	/* Completions that a wait took from the CQ: older than those in the CQ. Same size. */
 	struct dap_event *stash;	/* NULL until the first wait */
 	uint32_t stash_head, stash_tail;
+	/* Heads of both rings when the CQ was empty: the connections that ended before drained_soft have no
+	 * completions after drained_stash. */
+	uint32_t drained_soft, drained_stash;
 	int wake_fd;			/* eventfd; -1 until the first wait */
 	struct dap_evd_counts counts;	/* protected by lock */
 	bool in_totals;			/* under totals.lock: core/totals.h */
@@ -103,9 +106,11 @@ void dap_evd_unfeed(struct dap_evd *evd);
 void dap_evd_update_slow(struct core_evd *evd);
 /* Take the next event outside the CQ; false if there is none. take_soft takes software events
  * before those of the stash. take_after takes events that must follow the CQ (DISCONNECTED), if
- * they are older than index limit. */
+ * they are older than index limit and the CQ is empty. end_waits: such an event is the first one, and
+ * the completions before it are not known yet. */
 bool dap_evd_take_soft(struct core_evd *evd, struct dap_event *ev);
 bool dap_evd_take_after(struct core_evd *evd, uint32_t limit, struct dap_event *ev);
+bool dap_evd_end_waits(const struct core_evd *evd);
 /* Returns the completion just polled, unless it must wait or an older event precedes it: then sets
  * the completion aside, and returns that event, if any. */
 bool dap_evd_in_turn(struct core_evd *evd, const struct dap_event *polled, struct dap_event *ev);

@@ -4,10 +4,11 @@
  *
  *	1. software, connection request and connection events, as posted,
  *	2. completions that a wait has set aside (stash), then those of the CQ,
- *	3. DISCONNECTED and BROKEN (after_cq), once the CQ was empty after they were posted.
+ *	3. DISCONNECTED and BROKEN (after_cq), once the CQ was empty after they were posted, and the
+ *	   completions that were set aside by then are dequeued.
  *
  * So ESTABLISHED is dequeued before any completion of its connection, and the end after all of
- * them.
+ * them. Completions of other connections that arrive later do not delay the end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -198,9 +199,31 @@ static bool take_stash(struct core_evd *evd, struct dap_event *ev)
 	return true;
 }
 
+static bool is_drained(const struct core_evd *evd)
+{
+	return (int32_t)(evd->drained_soft - evd->soft_tail) > 0;
+}
+
+static bool is_end_next(const struct core_evd *evd)
+{
+	return dap_evd_soft_count(evd) && dap_evd_soft_at(evd, evd->soft_tail)->after_cq;
+}
+
+bool dap_evd_end_waits(const struct core_evd *evd)
+{
+	return is_end_next(evd) && !is_drained(evd);
+}
+
+static bool is_soft_next(const struct core_evd *evd)
+{
+	if (!is_end_next(evd))
+		return dap_evd_soft_count(evd);
+	return is_drained(evd) && (int32_t)(evd->stash_tail - evd->drained_stash) >= 0;
+}
+
 bool dap_evd_take_soft(struct core_evd *evd, struct dap_event *ev)
 {
-	if (dap_evd_soft_count(evd) && !dap_evd_soft_at(evd, evd->soft_tail)->after_cq) {
+	if (is_soft_next(evd)) {
 		remove_at(evd, evd->soft_tail, ev);
 		return true;
 	}
@@ -233,14 +256,23 @@ static bool put_stash(struct core_evd *evd, const struct dap_event *ev)
 	return true;
 }
 
+static void set_drained(struct core_evd *evd, uint32_t soft)
+{
+	pthread_mutex_lock(&evd->lock);
+	evd->drained_soft = soft;
+	evd->drained_stash = evd->stash_head;
+	pthread_mutex_unlock(&evd->lock);
+}
+
 uint32_t dap_evd_collect(struct core_evd *evd)
 {
 	struct dap_event ev;
 	uint32_t limit;
-	bool room;
+	bool room, end_waits;
 
 	pthread_mutex_lock(&evd->lock);
 	limit = evd->soft_head;
+	end_waits = dap_evd_end_waits(evd);
 	room = evd->stash && dap_evd_stash_count(evd) < evd->soft_size;
 	pthread_mutex_unlock(&evd->lock);
 	while (room && dap_evd_poll(evd, &ev)) {
@@ -251,6 +283,8 @@ uint32_t dap_evd_collect(struct core_evd *evd)
 		room = dap_evd_stash_count(evd) < evd->soft_size;
 		pthread_mutex_unlock(&evd->lock);
 	}
+	if (room && end_waits)
+		set_drained(evd, limit);
 	return limit;
 }
 

@@ -182,6 +182,44 @@ Test(queue, dequeue__end_posted_while_polling)
 	fake.on_poll = NULL;
 }
 
+/* Each completion that the consumer takes is followed by one of another endpoint. */
+static DAT_EVENT_NUMBER next_of_busy(bool waits)
+{
+	DAT_COUNT nmore;
+	DAT_EVENT ev;
+
+	cr_assert_eq(waits ? dat_evd_wait(t.evd, 0, 1, &ev, &nmore) : dat_evd_dequeue(t.evd, &ev),
+		     DAT_SUCCESS);
+	if (ev.event_number == DAT_DTO_COMPLETION_EVENT)
+		fake_complete_dto(t.evd, t.b, 9, false);
+	return ev.event_number;
+}
+
+/* The end comes after the completions that were there, although the CQ is never empty. */
+static void expect_end_of_busy(bool waits)
+{
+	fake_complete_dto(t.evd, t.b, 1, false);
+	fake_complete_dto(t.evd, t.b, 2, false);
+	fake_complete_dto(t.evd, t.a, 3, false);
+	post_conn(DAP_EV_DISCONNECTED, t.a);
+	cr_assert_eq(post_se(4), DAT_SUCCESS);
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(next_of_busy(waits), DAT_DTO_COMPLETION_EVENT);
+	cr_assert_eq(next_of_busy(waits), DAT_CONNECTION_EVENT_DISCONNECTED);
+	cr_assert_eq(next_of_busy(waits), DAT_SOFTWARE_EVENT);
+	cr_assert_eq(next_of_busy(waits), DAT_DTO_COMPLETION_EVENT);
+}
+
+Test(queue, dequeue__end_is_not_delayed_by_later_completions)
+{
+	expect_end_of_busy(false);
+}
+
+Test(queue, wait__end_is_not_delayed_by_later_completions)
+{
+	expect_end_of_busy(true);
+}
+
 Test(queue, post_se__full)
 {
 	for (uintptr_t i = 0; i < 8; i++)
