@@ -147,20 +147,26 @@ static void remove_at(struct core_evd *evd, uint32_t i, struct dap_event *ev)
 
 /*
  * ESTABLISHED of one endpoint may be queued behind a DISCONNECTED of another that waits for an
- * empty CQ. If a completion of its endpoint is next, ESTABLISHED goes first.
+ * empty CQ. If a completion of its endpoint is next, ESTABLISHED goes first. The end of an earlier
+ * connection of that endpoint goes before: dat_ep_reset() has dropped the completions of that one.
  */
 static bool take_established(struct core_evd *evd, const struct dap_event *next,
 			     struct dap_event *ev)
 {
 	const struct dap_ep *ep = next->dto.ep;
+	uint32_t first = evd->soft_head;
 
 	if (next->number != DAP_EV_DTO)
 		return false;
 	for (uint32_t i = evd->soft_tail; i != evd->soft_head; i++) {
 		const struct dap_event *other = dap_evd_soft_at(evd, i);
 
-		if (other->number == DAP_EV_ESTABLISHED && other->conn.ep == ep) {
-			remove_at(evd, i, ev);
+		if (!is_connection_event(other) || other->conn.ep != ep)
+			continue;
+		if (first == evd->soft_head)
+			first = i;
+		if (other->number == DAP_EV_ESTABLISHED) {
+			remove_at(evd, first, ev);
 			return true;
 		}
 	}

@@ -143,6 +143,18 @@ Test(queue, dequeue__established_behind_the_end_of_another)
 	expect_empty();
 }
 
+/* dat_ep_reset(3) does not remove the end from the EVD. */
+Test(queue, dequeue__established_behind_the_end_of_an_earlier_connection)
+{
+	post_conn(DAP_EV_DISCONNECTED, t.a);
+	post_conn(DAP_EV_ESTABLISHED, t.a);
+	fake_complete_dto(t.evd, t.a, 1, false);
+	expect_conn(DAP_EV_DISCONNECTED, t.a);
+	expect_conn(DAP_EV_ESTABLISHED, t.a);
+	expect_dto(t.a, 1);
+	expect_empty();
+}
+
 Test(queue, wait__established_behind_the_end_of_another)
 {
 	DAT_COUNT nmore;
