@@ -127,7 +127,7 @@ int dap_evd_set_cno(struct dap_evd *handle, struct dap_cno *cno)
 }
 
 /* dat_evd_disable(3): events that arrive while the EVD is disabled never trigger, so set them aside
- * first. */
+ * first. Earlier ones have triggered the CNO, even if no thread has polled the CQ since. */
 void dap_evd_set_enabled(struct dap_evd *handle, bool enabled)
 {
 	struct core_evd *evd = core_evd(handle);
@@ -135,6 +135,8 @@ void dap_evd_set_enabled(struct dap_evd *handle, bool enabled)
 	pthread_mutex_lock(&evd->cq_lock);
 	if (evd->cno && enabled && !evd->enabled && !evd->waiting)
 		dap_evd_collect(evd);
+	if (!enabled)
+		dap_evd_cno_poll(evd);
 	pthread_mutex_lock(&evd->lock);
 	evd->enabled = enabled;
 	pthread_mutex_unlock(&evd->lock);

@@ -187,6 +187,20 @@ Test(cno, wait__disabled_evd_does_not_trigger)
 	expect(t.evd);
 }
 
+/* No thread has polled the CQ since the completion. */
+Test(cno, disable__completion_from_before_triggers)
+{
+	DAT_EVD_HANDLE got;
+
+	fake_complete_dto(t.evd, t.ep, 1, false);
+	cr_assert_eq(dat_evd_disable(t.evd), DAT_SUCCESS);
+	cr_assert_eq(dat_evd_enable(t.evd), DAT_SUCCESS);
+	assert_ok(dat_cno_wait(t.cno, SHORT, &got));
+	cr_assert_eq(got, t.evd);
+	cr_assert_eq(dequeue(t.evd), 1);
+	expect_none();
+}
+
 static void *wait_on_evd(void *arg)
 {
 	DAT_COUNT nmore;
