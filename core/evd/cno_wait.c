@@ -17,6 +17,13 @@
 #define KEEP_WAITING (-1)
 #define AT_ONCE 16		/* CQs per check of the queue */
 
+struct wait {
+	struct dap_cno *cno;
+	uint64_t deadline;	/* ns, monotonic */
+	uint32_t ends;		/* cno->ends when the wait began */
+	int cancel;		/* the caller's cancel state */
+};
+
 /* Returns false if the EVD has left the CNO meanwhile; its memory may be another EVD by now. */
 static bool pin_evd(struct dap_cno *cno, struct core_evd *evd)
 {
@@ -66,8 +73,9 @@ int dap_cno_sleep(struct dap_cno *cno, unsigned int queue, uint64_t now, uint64_
 	return ppoll(fds, 2, deadline == FOREVER ? NULL : &ts, NULL) < 0 ? -errno : 0;
 }
 
-static int wait_begin(struct dap_cno *cno, uint32_t *ends)
+static int wait_begin(struct wait *w)
 {
+	struct dap_cno *cno = w->cno;
 	int err = 0;
 
 	pthread_mutex_lock(&cno->lock);
@@ -75,18 +83,20 @@ static int wait_begin(struct dap_cno *cno, uint32_t *ends)
 		err = DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_CNO);
 	else
 		cno->waiters++;
-	*ends = cno->ends;
+	w->ends = cno->ends;
 	pthread_mutex_unlock(&cno->lock);
 	return err;
 }
 
-static void wait_end(struct dap_cno *cno, uint32_t ends)
+static void wait_end(void *arg)
 {
+	const struct wait *w = arg;
+	struct dap_cno *cno = w->cno;
 	struct dap_cno_queue *queue = &cno->queue[DAP_CNO_WAITERS];
 
 	pthread_mutex_lock(&cno->lock);
 	cno->waiters--;
-	if (cno->leaving && ends != cno->ends)
+	if (cno->leaving && w->ends != cno->ends)
 		cno->leaving--;
 	if (!cno->leaving && !queue->first && !queue->stray)
 		dap_cno_unsignal(cno, DAP_CNO_WAITERS);
@@ -94,13 +104,14 @@ static void wait_end(struct dap_cno *cno, uint32_t ends)
 	pthread_mutex_unlock(&cno->lock);
 }
 
-static int check_trigger(struct dap_cno *cno, uint32_t ends, bool timed_out, struct dap_evd **out)
+static int check_trigger(const struct wait *w, bool timed_out, struct dap_evd **out)
 {
+	struct dap_cno *cno = w->cno;
 	struct core_evd *evd;
 	bool over;
 
 	pthread_mutex_lock(&cno->lock);
-	over = ends != cno->ends;
+	over = w->ends != cno->ends;
 	evd = over ? NULL : dap_cno_next(cno, DAP_CNO_WAITERS);
 	pthread_mutex_unlock(&cno->lock);
 	if (!over && !evd)
@@ -109,18 +120,31 @@ static int check_trigger(struct dap_cno *cno, uint32_t ends, bool timed_out, str
 	return 0;
 }
 
-static int wait_for_trigger(struct dap_cno *cno, uint64_t deadline, uint32_t ends, struct dap_evd **evd)
+/* The only cancellation point: no lock is held, and wait_end() ends the wait. */
+static int sleep_cancellable(struct wait *w, uint64_t now)
+{
+	int err;
+
+	pthread_cleanup_push(wait_end, w);
+	pthread_setcancelstate(w->cancel, NULL);
+	err = dap_cno_sleep(w->cno, DAP_CNO_WAITERS, now, w->deadline);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	pthread_cleanup_pop(0);
+	return err;
+}
+
+static int wait_for_trigger(struct wait *w, struct dap_evd **evd)
 {
 	int ret, err;
 
 	for (;;) {
 		uint64_t now = dap_now_ns();
 
-		dap_cno_poll_cqs(cno);
-		ret = check_trigger(cno, ends, now >= deadline, evd);
+		dap_cno_poll_cqs(w->cno);
+		ret = check_trigger(w, now >= w->deadline, evd);
 		if (ret != KEEP_WAITING)
 			return ret;
-		err = dap_cno_sleep(cno, DAP_CNO_WAITERS, now, deadline);
+		err = sleep_cancellable(w, now);
 		if (err)
 			return dap_err_from_errno(err);
 	}
@@ -128,14 +152,17 @@ static int wait_for_trigger(struct dap_cno *cno, uint64_t deadline, uint32_t end
 
 int dap_cno_wait(struct dap_cno *cno, uint32_t timeout_us, struct dap_evd **evd)
 {
-	uint64_t deadline = timeout_us == UINT32_MAX ? FOREVER
-						     : dap_now_ns() + timeout_us * UINT64_C(1000);
-	uint32_t ends;
-	int err = wait_begin(cno, &ends);
+	struct wait w = {
+		.cno = cno, .deadline = timeout_us == UINT32_MAX ?
+			FOREVER : dap_now_ns() + timeout_us * UINT64_C(1000),
+	};
+	int err = wait_begin(&w);
 
 	if (err)
 		return err;
-	err = wait_for_trigger(cno, deadline, ends, evd);
-	wait_end(cno, ends);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &w.cancel);
+	err = wait_for_trigger(&w, evd);
+	wait_end(&w);
+	pthread_setcancelstate(w.cancel, NULL);
 	return err;
 }

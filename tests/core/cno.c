@@ -269,6 +269,21 @@ Test(cno, wait__interrupted_by_signal)
 	cr_assert_eq(w.evd, (DAT_EVD_HANDLE)77);
 }
 
+/* A thread that is cancelled in a wait leaves the CNO unchanged. */
+Test(cno, wait__cancelled_thread_is_no_waiter)
+{
+	struct waiter w;
+	void *result;
+
+	start(&w);
+	cr_assert_eq(pthread_cancel(w.thread), 0);
+	cr_assert_eq(pthread_join(w.thread, &result), 0);
+	cr_assert_eq(result, PTHREAD_CANCELED);
+	cr_assert_eq(waiters(), 0);
+	fake_post_se(t.evd);
+	expect(t.evd);
+}
+
 Test(cno, modify_cno__earlier_events_stay_with_the_old_cno)
 {
 	DAT_CNO_HANDLE second = make_cno(DAT_OS_WAIT_PROXY_AGENT_NULL), first = t.cno;
