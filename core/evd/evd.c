@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "core/cm/cm.h"
+#include "core/ep/conn.h"
 #include "core/evd/evd.h"
 #include "core/obj.h"
 #include "core/totals.h"
@@ -121,13 +122,33 @@ void dap_evd_abort(struct dap_evd *handle)
 	pthread_mutex_unlock(&evd->lock);
 }
 
+/* Drops the software events up to the next connection request; returns that request, or NULL. */
+static struct dap_cr *drop_until_request(struct core_evd *evd)
+{
+	struct dap_cr *cr = NULL;
+
+	pthread_mutex_lock(&evd->lock);
+	while (!cr && dap_evd_soft_count(evd)) {
+		const struct dap_event *ev = dap_evd_soft_at(evd, evd->soft_tail++);
+
+		if (ev->number == DAP_EV_CR)
+			cr = ev->cr.cr;
+	}
+	pthread_mutex_unlock(&evd->lock);
+	return cr;
+}
+
+/* The consumer has no handle of a request that it has not dequeued: no other call can end it. */
 int dap_evd_free(struct dap_evd *handle)
 {
 	struct core_evd *evd = core_evd(handle);
+	struct dap_cr *cr;
 
 	if (__atomic_load_n(&evd->feeders, __ATOMIC_ACQUIRE))
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_IN_USE);
 	dap_evd_abort(handle);
+	while ((cr = drop_until_request(evd)))
+		dap_cr_destroy(cr);
 	dap_evd_destroy(handle);
 	return 0;
 }

@@ -275,6 +275,17 @@ Test(sp, rsp_free__gives_the_endpoint_back)
 	assert_ok(dat_ep_free(b.ep));
 }
 
+static void close_gracefully(struct side *s)
+{
+	assert_ok(dat_ep_free(s->ep));
+	assert_ok(dat_lmr_free(s->lmr));
+	assert_ok(dat_evd_free(s->cr_evd));
+	assert_ok(dat_evd_free(s->conn_evd));
+	assert_ok(dat_evd_free(s->dto_evd));
+	assert_ok(dat_pz_free(s->pz));
+	assert_ok(dat_ia_close(s->ia, DAT_CLOSE_GRACEFUL_FLAG));
+}
+
 /* A service point that has had its request need not be freed before the IA is closed. */
 Test(sp, rsp__spent_one_does_not_keep_the_adapter_open)
 {
@@ -284,13 +295,43 @@ Test(sp, rsp__spent_one_does_not_keep_the_adapter_open)
 	assert_ok(dat_rsp_create(c.ia, conn_qual(), c.ep, c.cr_evd, &c.psp));
 	side_connect(&a);
 	assert_ok(dat_cr_reject(side_request(&c)));
-	assert_ok(dat_ep_free(c.ep));
-	assert_ok(dat_lmr_free(c.lmr));
-	assert_ok(dat_evd_free(c.cr_evd));
-	assert_ok(dat_evd_free(c.conn_evd));
-	assert_ok(dat_evd_free(c.dto_evd));
-	assert_ok(dat_pz_free(c.pz));
-	assert_ok(dat_ia_close(c.ia, DAT_CLOSE_GRACEFUL_FLAG));
+	close_gracefully(&c);
+}
+
+/* ---- Requests that are lost with their EVD ---- */
+
+Test(sp, evd_free__refuses_the_request_of_a_reserved_endpoint)
+{
+	reserve();
+	side_connect(&a);
+	cr_assert(TH_WITHIN(CONN_SOON / 1000,
+			    side_state(b.ep) == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING));
+	/* The service point releases the EVD just after that. */
+	cr_assert(TH_WITHIN(CONN_SOON / 1000, dat_evd_free(b.cr_evd) == DAT_SUCCESS));
+	side_event(&a, a.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	assert_ok(dat_ep_free(b.ep));
+}
+
+static bool holds_one(DAT_EVD_HANDLE evd)
+{
+	DAT_COUNT more = 0;
+	DAT_EVENT ev;
+
+	assert_ret(dat_evd_wait(evd, 0, 2, &ev, &more), DAT_TIMEOUT_EXPIRED);
+	return more == 1;
+}
+
+Test(sp, evd_free__request_does_not_keep_the_adapter_open)
+{
+	struct side c;
+
+	side_open(&c);
+	assert_ok(dat_psp_create(c.ia, conn_qual(), c.cr_evd, DAT_PSP_PROVIDER_FLAG, &c.psp));
+	side_connect(&a);
+	cr_assert(TH_WITHIN(CONN_SOON / 1000, holds_one(c.cr_evd)));
+	assert_ok(dat_psp_free(c.psp));
+	close_gracefully(&c);
+	side_event(&a, a.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
 Test(sp, rsp_create__failure_leaves_the_endpoint_as_it_was)
