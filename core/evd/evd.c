@@ -228,8 +228,10 @@ void dap_evd_set_waitable(struct dap_evd *handle, bool waitable)
 
 	pthread_mutex_lock(&evd->lock);
 	evd->waitable = waitable;
-	if (!waitable)
+	if (!waitable) {
+		evd->turned_away = true;
 		dap_evd_wake(evd);
+	}
 	pthread_mutex_unlock(&evd->lock);
 }
 

@@ -42,6 +42,7 @@ struct core_evd {
 	bool waiting, dead;		/* a thread waits; the EVD is being destroyed */
 	bool asleep;			/* the waiter sleeps, or is about to */
 	bool notified;			/* a notifying event has arrived during the wait */
+	bool turned_away;		/* the EVD became unwaitable during the wait */
 	bool off_hot_path;		/* a slow call holds cq_lock */
 	bool internal;			/* no consumer sees it: its completions are dropped */
 	uint32_t early;			/* endpoints whose peer may send before ESTABLISHED is posted */

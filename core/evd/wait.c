@@ -68,7 +68,7 @@ static int wait_begin(struct core_evd *evd, uint32_t threshold)
 	if (!err) {
 		__atomic_add_fetch(&evd->counts.waits, 1, __ATOMIC_RELAXED);
 		evd->waiting = true;
-		evd->notified = false;
+		evd->notified = evd->turned_away = false;
 		dap_evd_update_slow(evd);
 	}
 	pthread_mutex_unlock(&evd->lock);
@@ -104,7 +104,7 @@ static int check_queue(struct wait *w, uint32_t limit, bool timed_out)
 	w->looked = true;
 	if (evd->dead)
 		return DAP_ERR(DAP_ABORT, DAP_SUB_NONE);
-	if (!evd->waitable)
+	if (evd->turned_away)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_UNWAITABLE);
 	if (may_return && event_count(evd) >= w->threshold &&
 	    (dap_evd_take_soft(evd, w->ev) || dap_evd_take_after(evd, limit, w->ev))) {

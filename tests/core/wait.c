@@ -235,6 +235,25 @@ Test(wait, set_unwaitable__refuses_and_wakes)
 	cr_assert_eq(dat_evd_wait(t.evd, 0, 1, &ev, &nmore), DAT_SUCCESS);
 }
 
+static void be_unwaitable_for_a_moment(struct dap_evd *evd)
+{
+	fake.on_poll = NULL;
+	cr_assert_eq(dat_evd_set_unwaitable(evd), DAT_SUCCESS);
+	cr_assert_eq(dat_evd_clear_unwaitable(evd), DAT_SUCCESS);
+}
+
+/* The waiter looks at the EVD only after it is waitable again. */
+Test(wait, set_unwaitable__ends_a_wait_even_if_cleared_at_once)
+{
+	DAT_COUNT nmore;
+	DAT_EVENT ev;
+
+	fake.on_poll = be_unwaitable_for_a_moment;
+	assert_code(dat_evd_wait(t.evd, 100000, 1, &ev, &nmore), DAT_INVALID_STATE,
+		    DAT_INVALID_STATE_EVD_UNWAITABLE);
+	assert_ret(dat_evd_wait(t.evd, 0, 1, &ev, &nmore), DAT_TIMEOUT_EXPIRED);
+}
+
 Test(wait, evd_free__aborts_waiter)
 {
 	DAT_EVD_HANDLE evd = fake_evd(t.ia, 4, DAT_EVD_DTO_FLAG);
