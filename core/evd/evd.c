@@ -304,6 +304,8 @@ static int resize_locked(struct core_evd *evd, uint32_t qlen)
 	pthread_mutex_lock(&evd->lock);
 	if (dap_evd_soft_count(evd) + dap_evd_stash_count(evd) > qlen)
 		err = DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_OPEN);
+	else if (evd->waiting && evd->threshold > qlen)
+		err = DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_WAITER);
 	else
 		err = resize_rings(evd, qlen);
 	pthread_mutex_unlock(&evd->lock);

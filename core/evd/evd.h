@@ -40,6 +40,7 @@ struct core_evd {
 	bool overflowed;		/* its CQ overflowed: no more completions arrive */
 	bool full_reported;		/* EVD_OVERFLOW was raised since it was last not full */
 	bool waiting, dead;		/* a thread waits; the EVD is being destroyed */
+	uint32_t threshold;		/* number of events that it waits for */
 	bool asleep;			/* the waiter sleeps, or is about to */
 	bool notified;			/* a notifying event has arrived during the wait */
 	bool turned_away;		/* the EVD became unwaitable during the wait */

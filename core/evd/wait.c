@@ -38,6 +38,8 @@ static int may_wait(struct core_evd *evd, uint32_t threshold)
 {
 	if (evd->dead)
 		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EVD);
+	if (threshold > evd->qlen)
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG3);
 	if (evd->waiting)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_WAITER);
 	if (!evd->waitable)
@@ -68,6 +70,7 @@ static int wait_begin(struct core_evd *evd, uint32_t threshold)
 	if (!err) {
 		__atomic_add_fetch(&evd->counts.waits, 1, __ATOMIC_RELAXED);
 		evd->waiting = true;
+		evd->threshold = threshold;
 		evd->notified = evd->turned_away = false;
 		dap_evd_update_slow(evd);
 	}

@@ -240,7 +240,7 @@ DAT_RETURN front_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT 
 
 	if (!evd)
 		return front_bad_handle(DAP_SUB_HANDLE_EVD);
-	if (threshold <= 0 || (uint32_t)threshold > core_evd(evd)->qlen)
+	if (threshold <= 0)
 		return front_bad_arg(3);
 	if (!event)
 		return front_bad_arg(4);

@@ -127,6 +127,20 @@ Test(wait, wait__threshold_of_three)
 	cr_assert_eq(w.nmore, 2);
 }
 
+/* In a queue of two the third event would never come. */
+Test(wait, resize__below_the_threshold_of_a_waiter_is_refused)
+{
+	struct waiter w;
+
+	start(&w, t.evd, 3);
+	assert_code(dat_evd_resize(t.evd, 2), DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_WAITER);
+	cr_assert_eq(dat_evd_resize(t.evd, 3), DAT_SUCCESS);
+	for (uint64_t i = 0; i < 3; i++)
+		fake_complete_dto(t.evd, t.ep, i, false);
+	cr_assert_eq(result(&w), DAT_SUCCESS);
+	cr_assert_eq(w.nmore, 2);
+}
+
 /* The completion of an unsignaled request is an event but wakes no waiter, even if the CQ was
  * armed. */
 Test(wait, wait__unsignalled_does_not_wake)
