@@ -29,6 +29,7 @@ static void in_parent(void)
 
 static void in_child(void)
 {
+	dap_lmr_in_child();
 	dap_obj_fork(DAP_FORK_CHILD);
 	dap_ia_in_child();
 	dap_sp_in_child();

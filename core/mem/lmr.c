@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/api.h"
+#include "core/fork.h"
 #include "core/hw.h"
 #include "core/ia.h"
 #include "core/mem/lmr.h"
@@ -117,10 +118,28 @@ static int share_lmr(struct dap_lmr *lmr, const void *cookie)
 	return 0;
 }
 
+/* A child that is forked meanwhile must not close a descriptor that has become another file's. */
 static void unshare_lmr(struct dap_lmr *lmr)
 {
-	if (core_lmr(lmr)->shared_fd >= 0)
+	int fd = core_lmr(lmr)->shared_fd;
+
+	core_lmr(lmr)->shared_fd = -1;
+	if (fd >= 0)
+		close(fd);
+}
+
+/* shared_fd is 0 if a thread of the parent was creating the LMR. */
+static void close_inherited(void *lmr, void *arg)
+{
+	(void)arg;
+	if (core_lmr(lmr)->shared_fd > 0)
 		close(core_lmr(lmr)->shared_fd);
+}
+
+/* A name is listed while any process has its descriptor, so the child must not keep the parent's. */
+void dap_lmr_in_child(void)
+{
+	dap_obj_each(DAP_LMR, NULL, close_inherited, NULL);
 }
 
 static int register_lmr(struct dap_lmr *lmr)

@@ -173,6 +173,27 @@ Test(shared, lmr_create__name_and_memory_of_another_process)
 	assert_ok(try(&s, &last, mem, &r));	/* no part of the memory is registered any more */
 }
 
+static int play_bystander(int sock, void *arg)
+{
+	(void)arg;
+	th_meet(sock);
+	th_meet(sock);
+	return 0;
+}
+
+/* The child has no LMR, and keeps no name of its parent's. */
+Test(shared, lmr_create__name_from_before_a_fork)
+{
+	struct reg r;
+
+	side_open(&s);
+	assert_ok(try(&s, &cookie, map(memory, MAP_SHARED), &r));
+	cr_assert_eq(th_spawn(&peer, play_bystander, NULL), 0);
+	cr_assert_eq(th_meet(peer.sock), 0);
+	assert_ok(dat_lmr_free(r.lmr));
+	assert_ok(try(&s, &cookie, map(other_memory, MAP_SHARED), &r));
+}
+
 Test(shared, lmr_create__within_one_process)
 {
 	struct reg first, second;
