@@ -153,7 +153,7 @@ static int register_lmr(struct dap_lmr *lmr)
 		return dap_err_from_errno(err);
 	dap_invariant(&lmr->obj, lmr->lmr_context && lmr->reg_addr <= lmr->addr &&
 		      lmr->addr - lmr->reg_addr + lmr->length <= lmr->reg_size);
-	if (!(lmr->priv & (DAP_PRIV_REMOTE_READ | DAP_PRIV_REMOTE_WRITE)))
+	if (!(lmr->priv & (DAP_PRIV_REMOTE_READ | DAP_PRIV_REMOTE_WRITE | DAP_PRIV_REMOTE_ATOMIC)))
 		lmr->rmr_context = 0;
 	if (dir_add(ia, lmr)) {
 		ia->hw->lmr_destroy(lmr);

@@ -406,3 +406,27 @@ Test(dat2, atomics__return_the_old_value)
 	side_wait(a.dto, (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT);
 	cr_assert_eq(*now, 7);
 }
+
+Test(dat2, atomics__reach_an_lmr_that_grants_nothing_else)
+{
+	DAT_LMR_TRIPLET result = side_segment(&a, 8, 8);
+	DAT_UINT64 *now = (DAT_UINT64 *)(void *)b.mem;
+	DAT_REGION_DESCRIPTION region = { .for_va = b.mem };
+	DAT_RMR_TRIPLET at = side_remote(&b, 0, 8);
+	DAT_DTO_COOKIE cookie = { .as_64 = 6 };
+	DAT_LMR_CONTEXT context;
+	DAT_LMR_HANDLE lmr;
+	DAT_VADDR base;
+	DAT_VLEN size;
+
+	side_needs(DAT_IB_ATTR_FETCH_AND_ADD);
+	sides_connect();
+	assert_ok(dat_lmr_create(b.ia, DAT_MEM_TYPE_VIRTUAL, region, 64, b.pz, DAT_MEM_PRIV_LOCAL_WRITE_FLAG |
+				 (DAT_MEM_PRIV_FLAGS)DAT_IB_MEM_PRIV_REMOTE_ATOMIC, DAT_VA_TYPE_VA,
+				 &lmr, &context, &at.rmr_context, &size, &base));
+	cr_assert_neq(at.rmr_context, 0);
+	*now = 40;
+	assert_ok(dat_ib_post_fetch_and_add(a.ep, 2, &result, cookie, &at, 0));
+	side_wait(a.dto, (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT);
+	cr_assert_eq(*now, 42);
+}
