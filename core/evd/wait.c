@@ -58,11 +58,13 @@ static int alloc_resources(struct core_evd *evd)
 	return evd->wake_fd < 0 ? dap_err_from_errno(-errno) : 0;
 }
 
+/* Completions from before the wait have triggered the CNO, even if no thread has polled the CQ since. */
 static int wait_begin(struct core_evd *evd, uint32_t threshold)
 {
 	int err;
 
 	pthread_mutex_lock(&evd->cq_lock);
+	dap_evd_cno_poll(evd);
 	pthread_mutex_lock(&evd->lock);
 	err = may_wait(evd, threshold);
 	if (!err)

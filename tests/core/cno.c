@@ -201,6 +201,23 @@ Test(cno, disable__completion_from_before_triggers)
 	expect_none();
 }
 
+/* The wait takes one of two completions that were there before it. */
+Test(cno, wait__completion_from_before_a_wait_on_the_evd)
+{
+	DAT_EVD_HANDLE got;
+	DAT_COUNT nmore;
+	DAT_EVENT ev;
+
+	fake_complete_dto(t.evd, t.ep, 1, false);
+	fake_complete_dto(t.evd, t.ep, 2, false);
+	assert_ok(dat_evd_wait(t.evd, 0, 1, &ev, &nmore));
+	cr_assert_eq(nmore, 1);
+	assert_ok(dat_cno_wait(t.cno, SHORT, &got));
+	cr_assert_eq(got, t.evd);
+	cr_assert_eq(dequeue(t.evd), 2);
+	expect_none();
+}
+
 static void *wait_on_evd(void *arg)
 {
 	DAT_COUNT nmore;
