@@ -129,16 +129,11 @@ void dap_conn_timers(struct dap_ep *ep)
 
 /* ---- reset and free ---- */
 
-static struct dap_evd *visible_evd(struct dap_evd *evd)
-{
-	return evd && core_evd(evd)->internal ? NULL : evd;
-}
-
 /* Replaces the QP that is in error. */
 static int remake_qp(struct dap_ep *ep)
 {
-	struct dap_evd *recv_evd = visible_evd(ep->recv_evd);
-	struct dap_evd *request_evd = visible_evd(ep->request_evd);
+	struct dap_evd *recv_evd = dap_evd_visible(ep->recv_evd);
+	struct dap_evd *request_evd = dap_evd_visible(ep->request_evd);
 	int err;
 
 	dap_ep_detach(ep);

@@ -32,15 +32,10 @@ static int check_state(const struct dap_ep *ep, uint32_t set)
 	return ok ? 0 : DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + state);
 }
 
-static struct dap_evd *visible(struct dap_evd *evd)
-{
-	return evd && core_evd(evd)->internal ? NULL : evd;
-}
-
 static struct qp_parts current_parts(const struct dap_ep *ep)
 {
-	return (struct qp_parts){.pz = ep->pz, .recv_evd = visible(ep->recv_evd),
-				.request_evd = visible(ep->request_evd), .attr = ep->attr};
+	return (struct qp_parts){.pz = ep->pz, .recv_evd = dap_evd_visible(ep->recv_evd),
+				 .request_evd = dap_evd_visible(ep->request_evd), .attr = ep->attr};
 }
 
 static struct qp_parts changed_parts(const struct dap_ep *ep, const struct dap_ep_change *change)

@@ -71,6 +71,12 @@ static inline struct core_evd *core_evd(const struct dap_evd *evd)
 	return (struct core_evd *)(uintptr_t)evd;
 }
 
+/* The EVD as the consumer sees it: NULL if there is none but an internal one. */
+static inline struct dap_evd *dap_evd_visible(struct dap_evd *evd)
+{
+	return evd && core_evd(evd)->internal ? NULL : evd;
+}
+
 static inline uint32_t dap_evd_soft_count(const struct core_evd *evd)
 {
 	return evd->soft_head - evd->soft_tail;

@@ -185,11 +185,6 @@ DAT_RETURN front_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
 	return err ? front_return(err) : create_ep(ia, &args, 7, out);
 }
 
-static DAT_EVD_HANDLE visible(struct dap_evd *evd)
-{
-	return evd && core_evd(evd)->internal ? DAT_HANDLE_NULL : evd;
-}
-
 DAT_RETURN front_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
@@ -210,8 +205,8 @@ DAT_RETURN front_ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_P
 		.remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&own->remote_addr,
 		.remote_port_qual = own->remote_qual,
 		.pz_handle = ep->pz,
-		.recv_evd_handle = visible(ep->recv_evd),
-		.request_evd_handle = visible(ep->request_evd),
+		.recv_evd_handle = dap_evd_visible(ep->recv_evd),
+		.request_evd_handle = dap_evd_visible(ep->request_evd),
 		.connect_evd_handle = own->connect_evd,
 		.srq_handle = ep->srq,
 #ifdef DAP_DAT20
