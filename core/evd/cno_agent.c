@@ -12,10 +12,11 @@
 struct dap_agent {
 	struct dap_cno *cno;
 	pthread_t thread;
-	dap_agent_fn fn;		/* this and the next four: under the CNO's lock */
+	dap_agent_fn fn;		/* this and the next six: under the CNO's lock */
 	void *data;
 	bool once, done;
 	bool calling, stop;
+	uint32_t returns;		/* number of calls that have returned */
 	bool alone;			/* the CNO is freed: only its thread uses it */
 };
 
@@ -68,6 +69,7 @@ static bool agent_step(struct dap_agent *a)
 		return false;
 	pthread_mutex_lock(&cno->lock);
 	a->calling = false;
+	a->returns++;
 	pthread_cond_broadcast(&cno->changed);
 	pthread_mutex_unlock(&cno->lock);
 	return true;
@@ -130,6 +132,17 @@ void dap_agent_stop(struct dap_cno *cno)
 		free(a);
 }
 
+/* A call of the new function, which may wait for this thread, can follow the last one of the old. */
+static void wait_for_old_call(struct dap_cno *cno, const struct dap_agent *a)
+{
+	const uint32_t returns = a->returns;
+
+	if (pthread_equal(a->thread, pthread_self()))
+		return;
+	while (a->calling && a->returns == returns)
+		pthread_cond_wait(&cno->changed, &cno->lock);
+}
+
 /* Gives a running agent another function. Returns false if no agent is running. */
 static bool agent_replace(struct dap_cno *cno, dap_agent_fn fn, void *data)
 {
@@ -142,8 +155,7 @@ static bool agent_replace(struct dap_cno *cno, dap_agent_fn fn, void *data)
 		a->fn = fn;
 		a->data = data;
 		a->once = false;
-		while (a->calling && !pthread_equal(a->thread, pthread_self()))
-			pthread_cond_wait(&cno->changed, &cno->lock);
+		wait_for_old_call(cno, a);
 	}
 	pthread_mutex_unlock(&cno->lock);
 	return alive;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Two threads that change the proxy agent of a CNO, and an agent that changes itself. */
+#include <string.h>
+
 #include "tests/core/fixture.h"
 
 static void setup(void)
@@ -106,4 +108,70 @@ Test(agent, modify_agent__by_an_agent_that_is_being_removed)
 	cr_assert_eq(count(&c.n), 2);
 	cr_assert_eq(dat_cno_query(t.cno, DAT_CNO_FIELD_ALL, &param), DAT_SUCCESS);
 	cr_assert_null(param.agent.proxy_agent_func);
+}
+
+/* ---- An agent that is replaced during a call ---- */
+
+static struct {
+	struct th_aside changer;
+	struct calls calls;		/* null: calls that nothing ended */
+	bool may_return, changed;
+} swap;
+
+static bool is_set(const bool *flag)
+{
+	return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
+}
+
+static void old_agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
+{
+	(void)data;
+	(void)evd;
+	__atomic_add_fetch(&swap.calls.n, 1, __ATOMIC_RELEASE);
+	if (!TH_WITHIN(20000, is_set(&swap.may_return)))
+		__atomic_add_fetch(&swap.calls.null, 1, __ATOMIC_RELEASE);
+}
+
+/* A program may hold a lock while it sets this function, which takes the lock, too. */
+static void new_agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
+{
+	(void)data;
+	(void)evd;
+	if (!TH_WITHIN(5000, is_set(&swap.changed)))
+		__atomic_add_fetch(&swap.calls.null, 1, __ATOMIC_RELEASE);
+}
+
+static void set_new_agent(void *arg)
+{
+	DAT_OS_WAIT_PROXY_AGENT other = {.proxy_agent_func = new_agent};
+
+	(void)arg;
+	cr_expect_eq(dat_cno_modify_agent(t.cno, other), DAT_SUCCESS);
+	__atomic_store_n(&swap.changed, true, __ATOMIC_RELEASE);
+}
+
+/* The trigger for the new function comes while the change waits for the old one. */
+static void replace_during_call(void)
+{
+	DAT_OS_WAIT_PROXY_AGENT own = {.proxy_agent_func = old_agent};
+	DAT_EVENT ev;
+
+	memset(&swap, 0, sizeof(swap));
+	cr_assert_eq(dat_cno_modify_agent(t.cno, own), DAT_SUCCESS);
+	fake_post_se(t.evd);
+	cr_assert(TH_WITHIN(20000, count(&swap.calls.n) == 1));
+	cr_assert_not(th_aside(&swap.changer, set_new_agent, NULL, 20000));
+	fake_post_se(t.evd);
+	__atomic_store_n(&swap.may_return, true, __ATOMIC_RELEASE);
+	th_aside_end(&swap.changer);
+	cr_assert_eq(dat_cno_modify_agent(t.cno, DAT_OS_WAIT_PROXY_AGENT_NULL), DAT_SUCCESS);
+	cr_assert_eq(count(&swap.calls.null), 0, "the change waited for a call of the new function");
+	while (dat_evd_dequeue(t.evd, &ev) == DAT_SUCCESS)
+		;
+}
+
+Test(agent, modify_agent__waits_for_the_old_function_only)
+{
+	for (int i = 0; i < 20; i++)
+		replace_during_call();
 }
