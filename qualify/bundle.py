@@ -11,6 +11,7 @@ import tarfile
 BLOCK = 4096
 PRIME = (1 << 31) - 1  # a prime that is greater than any position in a block and in SUMS
 NAMESPACE = "dat-qualify"
+NAME = re.compile(r"(evidence/)?[\w-][\w.-]*")  # of a member: verify -x writes below its folder only
 
 
 class Damaged(Exception):
@@ -117,6 +118,8 @@ def unpack(raw):
         kind, *rest = line.split(" ")
         if kind == "file":
             name = rest[2]
+            if not NAME.fullmatch(name):
+                raise Damaged(f"SUMS: no member of a bundle is named {name!r}")
             sizes[name], blocks[name] = int(rest[1]), []
         else:
             blocks[name].append(rest)

@@ -116,6 +116,24 @@ PY
 	has "a forged verdict" 'windows-closed: the bundle states PASS, and its evidence gives FAIL'
 }
 
+# A member whose name leads out of the folder of verify -x is refused, even if all else is right.
+escapes() {
+	PYTHONPATH=qualify python3 -B - "$tmp/good.tar" "$tmp/bad.tar" <<'PY'
+import json, sys, bundle, judge, report
+members = bundle.unpack(open(sys.argv[1], "rb").read())
+members["evidence/../../escaped"] = b"written\n"
+manifest = json.loads(members["manifest.json"])
+evidence = sorted(n for n in members if n.startswith("evidence/"))
+whole = {n: members[n] for n in ("manifest.json", *evidence, "deviations.tsv", "junit.xml")}
+whole["report.html"] = report.page(manifest, judge.judge_all(manifest, members), whole)
+open(sys.argv[2], "wb").write(bundle.pack(whole))
+PY
+	mkdir "$tmp/folder"
+	q verify -x "$tmp/folder/x" "$tmp/bad.tar" && wrong "dat_qualify verify accepts a member outside of the bundle"
+	has "a member outside" "no member of a bundle is named 'evidence/../../escaped'"
+	[ ! -e "$tmp/folder/escaped" ] || wrong "dat_qualify verify -x writes outside of its folder"
+}
+
 # The model lets a peer write through an old key. This is a failure, unless it is a known deviation.
 planted() {
 	for instance in nonthreadsafe threadsafe; do
@@ -235,6 +253,7 @@ options() {
 passes
 changed_bytes
 forged
+escapes
 planted
 rates
 dat2
