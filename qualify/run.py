@@ -30,7 +30,7 @@ class Run:
             time.time(),
             time.monotonic() + (300 if options.quick else 3600) - RESERVE,
         )
-        self.members, self.entries, self.limits = {}, [], {}
+        self.members, self.entries, self.limits = {}, [], None
 
     def qual(self):
         """Returns a connection qualifier that no other run on this host uses."""
@@ -201,17 +201,23 @@ class Run:
     def both_counters(self):
         return {"here": self.here.counters(), "peer": self.peer.counters() if self.peer else {}}
 
+    def limit_of(self, name):
+        """Returns a limit of the adapter; None if it is not open. --steps may exclude the step identity."""
+        if self.limits is None:
+            self.limits = self.here.identity()["adapter"].get("limits", {})
+        return self.limits.get(name)
+
     def why_not(self, step):
         """Returns (why the step does not run, why it does not apply)."""
         if not any(fnmatch.fnmatch(step.name, p) for p in self.options.steps.split(",")):
             return "not selected by --steps", None
         if self.here.api == "2.0" and (step.kind == "statements" or step.program in steps.ONLY_12):
             return f"{step.program or 'dat_conform'} is a program of uDAPL 1.2 only", None
-        if step.needs and self.limits.get(step.needs[0], 0) < step.needs[1]:
-            return None, (
-                f"the adapter has {self.limits.get(step.needs[0], 0)} and {step.needs[1]} are needed",
-                f"limits.{step.needs[0]}",
-            )
+        if step.needs:
+            limit, least = step.needs
+            has = self.limit_of(limit)
+            if has is not None and has < least:
+                return None, (f"the adapter has {has} and {least} are needed", f"limits.{limit}")
         if step.name != "counters" and self.left() < (
             20 if step.kind in ("soak", "death") else LEAST
         ):

@@ -134,6 +134,13 @@ PY
 	[ ! -e "$tmp/folder/escaped" ] || wrong "dat_qualify verify -x writes outside of its folder"
 }
 
+# A limit of the adapter is known also if --steps excludes the step that asks for it.
+unselected() {
+	run some.tar --steps 'windows-closed,scale-1' || wrong "dat_qualify run fails without the step identity"
+	has "without the step identity" '^PASS +windows-closed '
+	has "without the step identity" '^PASS +scale-1 '
+}
+
 # The model lets a peer write through an old key. This is a failure, unless it is a known deviation.
 planted() {
 	for instance in nonthreadsafe threadsafe; do
@@ -254,6 +261,7 @@ passes
 changed_bytes
 forged
 escapes
+unselected
 planted
 rates
 dat2
