@@ -396,7 +396,7 @@ def judge_phase(which, section, evidence):
         if not found or not found.get("counters"):
             continue
         seen = True
-        before, after = (side[which] for side in found["counters"])
+        before, after = found["counters"][which]
         for name in sorted(names & before.keys() & after.keys()):
             if after[name] != before[name]:
                 grown[name] = grown.get(name, 0) + after[name] - before[name]

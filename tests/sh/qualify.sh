@@ -134,6 +134,31 @@ PY
 	[ ! -e "$tmp/folder/escaped" ] || wrong "dat_qualify verify -x writes outside of its folder"
 }
 
+# The end of a connection flushes the posted receives, and the adapter counts that. Other counters of requests may
+# not grow.
+flushed() {
+	PYTHONPATH=qualify python3 -B - "$tmp/good.tar" >"$tmp/out" 2>&1 <<'PY' || wrong "a counter is judged wrongly"
+import json, sys, bundle, judge
+members = bundle.unpack(open(sys.argv[1], "rb").read())
+manifest = json.loads(members["manifest.json"])
+evidence = {s["name"]: s["evidence"] for s in manifest["steps"]}
+
+def judged(name, growth):
+    """Returns verdict and reason of the section Latency if this counter grew in it."""
+    before, after = {name: 7}, {name: 7 + growth}
+    step, last = (json.loads(members[evidence[n]]) for n in ("latency-bind", "counters"))
+    step["counters"]["here"], last["here"] = [before, after], after
+    changed = {evidence["latency-bind"]: step, evidence["counters"]: last}
+    checks = judge.judge_all(manifest, {**members, **{n: json.dumps(r).encode() for n, r in changed.items()}})
+    return next(c[3:5] for c in checks if c.name == "counters/here/Latency")
+
+for name in ("resp_cqe_flush_error", "resp_cqe_error", "req_cqe_flush_error", "req_cqe_error"):
+    assert judged(name, 512)[0] == "PASS", name
+assert judged("out_of_buffer", 0)[0] == "PASS"
+assert judged("out_of_buffer", 4) == ("FAIL", "out_of_buffer grew by 4")
+PY
+}
+
 # A limit of the adapter is known also if --steps excludes the step that asks for it.
 unselected() {
 	run some.tar --steps 'windows-closed,scale-1' || wrong "dat_qualify run fails without the step identity"
@@ -261,6 +286,7 @@ passes
 changed_bytes
 forged
 escapes
+flushed
 unselected
 planted
 rates
