@@ -303,10 +303,12 @@ def judge_statements(record, evidence, entry):
 
 def judge_death(record, evidence, entry):
     """Checks that the survivor ends within 30 s with status 1 and a message."""
-    survivor = record["children"][1 if record["victim"] == "server" else 0]
+    killed, survivor = record["children"][:: 1 if record["victim"] == "server" else -1]
     said = survivor["stderr"] + survivor["stdout"]
     if not record["measuring"]:
         reason = "the measurement had not begun before the kill: " + last_line(said)
+    elif not killed["killed"]:
+        reason = f"the {record['victim']} ended before the kill: " + (died(killed) or "it succeeded")
     elif survivor["killed"] or record["after_s"] > 30:
         reason = f"the other end continued for {record['after_s']:.0f} s without its peer"
     elif survivor["status"] != 1:

@@ -268,6 +268,16 @@ peer() {
 	run peer.tar -p 127.0.0.1 --port "$port" --steps 'identity,windows-closed,death-send_bw-server' || wrong "dat_qualify run with a peer fails"
 	has "with a peer" '^PASS +death-send_bw-server +the other end reports BROKEN'
 	q verify "$tmp/peer.tar" || wrong "dat_qualify verify refuses a bundle of two hosts"
+	PYTHONPATH=qualify python3 -B - "$tmp/peer.tar" >"$tmp/out" 2>&1 <<'PY' || wrong "a server that crashed passes as one that was killed"
+import json, sys, bundle, judge
+members = bundle.unpack(open(sys.argv[1], "rb").read())
+name = next(n for n in members if n.endswith("death-send_bw-server.json"))
+record = json.loads(members[name])
+record["children"][0].update(killed=None, status=-11)
+checks = judge.judge_all(json.loads(members["manifest.json"]), {**members, name: json.dumps(record).encode()})
+found = next(c[3:5] for c in checks if c.name == "death-send_bw-server")
+assert found == ("FAIL", "the server ended before the kill: dat_send_bw was ended by SIGSEGV"), found
+PY
 	kill $server
 	wait $server 2>/dev/null
 	server=
