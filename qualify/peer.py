@@ -147,7 +147,7 @@ class Remote:
     def __init__(self, host, port):
         self.sock = socket.create_connection((host, port), 20)
         self.sock.settimeout(120)
-        self.file = self.sock.makefile("rw", encoding="utf-8", newline="\n")
+        self.file = self.sock.makefile("rw", encoding="utf-8", errors="replace", newline="\n")
         self.ia = self.call("hello")
 
     def call(self, name, *args):
@@ -156,7 +156,10 @@ class Remote:
         line = self.file.readline()
         if not line:
             raise ConnectionError("dat_qualify serve has ended the connection; see its output")
-        answer = json.loads(line)
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            raise ConnectionError(f"another program answers: {line[:60]!r}") from None
         if "error" in answer:
             raise ConnectionError(f"dat_qualify serve: {answer['error']}")
         return answer["value"]

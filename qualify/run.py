@@ -327,8 +327,10 @@ def ends(options, programs):
         return here, None
     try:
         return here, peer.Remote(options.peer, options.port)
-    except OSError as error:
+    except BaseException as error:
         here.close()
+        if not isinstance(error, OSError):
+            raise
         sys.exit(
             f"dat_qualify: no dat_qualify serve answers at {options.peer}, TCP port {options.port}: {error}; "
             "start it there first"

@@ -166,6 +166,44 @@ unselected() {
 	has "without the step identity" '^PASS +scale-1 '
 }
 
+# What makes a run useless is reported before its first step, and nothing remains in TMPDIR.
+refusals() {
+	local number
+	mkdir "$tmp/empty"
+	export TMPDIR=$tmp/empty
+	run none/x.tar --steps identity && wrong "dat_qualify run succeeds although its bundle cannot be written"
+	has "no folder for the bundle" "cannot write $tmp/none/x.tar: No such file or directory; -o names another file"
+	run empty --steps identity && wrong "dat_qualify run writes over a folder"
+	has "a folder in place of the bundle" "cannot write $tmp/empty: Is a directory"
+	for number in 65536 -1 x 1e9; do
+		q run --port=$number
+		[ $? = 64 ] || wrong "the status for --port=$number is not 64"
+		has "--port=$number" "'$number' is not a number from 0 to 65535"
+	done
+	: >"$tmp/stranger"
+	python3 - >>"$tmp/stranger" <<'PY' &
+import socket
+with socket.create_server(("127.0.0.1", 0)) as listener:
+    print(listener.getsockname()[1], flush=True)
+    client, _ = listener.accept()
+    client.sendall(b"SSH-2.0-\xff\r\n")
+    while client.recv(1000):
+        pass
+PY
+	server=$!
+	for _ in {1..200}; do
+		[ -s "$tmp/stranger" ] && break
+		sleep 0.1
+	done
+	run x.tar -p 127.0.0.1 --port "$(cat "$tmp/stranger")" --steps identity && wrong "dat_qualify run accepts another server"
+	has "another server" "no dat_qualify serve answers at 127.0.0.1, TCP port .*: another program answers: .SSH-2.0"
+	kill $server 2>/dev/null
+	wait $server 2>/dev/null
+	server=
+	[ -z "$(ls -A "$TMPDIR")" ] || wrong "a refused run leaves $(ls "$TMPDIR") in TMPDIR"
+	unset TMPDIR
+}
+
 # The model lets a peer write through an old key. This is a failure, unless it is a known deviation.
 planted() {
 	for instance in nonthreadsafe threadsafe; do
@@ -298,6 +336,7 @@ forged
 escapes
 flushed
 unselected
+refusals
 planted
 rates
 dat2
