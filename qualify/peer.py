@@ -191,12 +191,12 @@ def answer(host, name, args):
 def session(sock, make):
     host = make()
     try:
-        with sock.makefile("rw", encoding="utf-8", newline="\n") as file:
+        with sock.makefile("rw", encoding="utf-8", errors="replace", newline="\n") as file:
             for line in file:
                 try:
                     name, *args = json.loads(line)
                     reply = {"value": answer(host, name, args)}
-                except (ValueError, KeyError, TypeError, OSError) as error:
+                except (ValueError, LookupError, TypeError, OSError) as error:
                     reply = {"error": f"{type(error).__name__}: {error}"}
                 file.write(json.dumps(reply) + "\n")
                 file.flush()
