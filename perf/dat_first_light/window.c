@@ -104,6 +104,7 @@ void probe_rebind(const struct light *l, struct answer *a)
 void probe_old_key(const struct light *l, struct answer *a)
 {
 	DAT_RMR_CONTEXT old;
+	const char *status;
 	struct window w;
 
 	if (!open_window(l, &w, a) || !bind_ok(&w, 4096, "a bind", a) || !write_ok(&w, a))
@@ -111,11 +112,14 @@ void probe_old_key(const struct light *l, struct answer *a)
 	old = w.context;
 	if (!bind_ok(&w, 4096, "a second bind", a))
 		return;
-	if (strcmp(peer_writes(&w, old), "SUCCESS"))
+	status = peer_writes(&w, old);
+	if (!strcmp(status, "REMOTE_ACCESS"))
 		good(a, "yes: a write by the old context is refused");
-	else
+	else if (!strcmp(status, "SUCCESS"))
 		bad(a, "nothing: free the RMR to end a context",
 		    "no: a peer still writes by the context that was bound before");
+	else
+		bad(a, "nothing", "no: a write by the old context is not refused, but ends with %s", status);
 }
 
 /*

@@ -59,6 +59,7 @@ answers soft-mlx5-0 <<'END'
 30	fault=quirk=umr_disabled	bad .*no RMR can be created
 31	fault=quirk=no_rebind	bad .*bind 2 ends with RMR_OPERATION_FAILED
 32	fault=quirk=old_keys	bad .*a peer still writes by the context
+32	retry_cnt=0 ack_timeout=12 fault=drop:op=write,psn=+2,times=9	bad .*by the old context is not refused, but ends with TRANSPORT
 END
 
 wait $slow || status=1
