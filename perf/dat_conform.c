@@ -49,13 +49,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'i': conform_options.ia = arg; break;
 	case 'p': conform_options.peer_ia = arg; break;
 	case 'r': conform_options.host = arg; break;
-	case OPT_PORT: conform_options.port = (uint16_t)strtoul(arg, NULL, 10); break;
+	case OPT_PORT: conform_options.port = (uint16_t)program_number(state, "--port", arg, 0, 65535); break;
 	case OPT_SERVE: o->serve = true; break;
 	case 't': o->pattern = arg; break;
 	case OPT_JSON: o->json = arg; break;
 	case OPT_JUNIT: o->junit = arg; break;
 	case OPT_LIST: o->list = true; break;
-	case OPT_LIMIT: conform_options.limit_ms = (unsigned int)strtoul(arg, NULL, 10) * 1000; break;
+	case OPT_LIMIT:
+		conform_options.limit_ms = 1000 * (unsigned int)program_number(state, "--limit", arg, 1,
+									       86400);
+		break;
 	case ARGP_KEY_ARG: argp_error(state, "unexpected '%s'", arg); break;
 	default: return ARGP_ERR_UNKNOWN;
 	}

@@ -92,8 +92,18 @@ no_such_adapter() {
 	[ $? = 64 ] || wrong "the status for an unknown option is not 64:" "$tmp/out"
 }
 
+bad_numbers() {
+	local option
+	for option in --port=x --port=65536 --port=-1 --port= --limit=x --limit=0 --limit=-1 --limit=5000000; do
+		timeout 20 "$conform" $option -t dat_pz_free >"$tmp/out" 2>&1
+		[ $? = 64 ] && grep -qe "${option%=*} '${option#*=}' is not a number from" "$tmp/out" ||
+			wrong "dat_conform does not refuse $option:" "$tmp/out"
+	done
+}
+
 reports
 each_state
 elsewhere
 no_such_adapter
+bad_numbers
 exit $status
