@@ -146,9 +146,9 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (o.list) {
 		list_all(&o);
-		return 0;
+		return program_status(0);
 	}
 	if (!can_open(conform_options.ia) || !can_open(conform_options.peer_ia))
 		return 1;
-	return o.serve ? far_serve() : run_all(&o);
+	return program_status(o.serve ? far_serve() : run_all(&o));
 }

@@ -253,7 +253,7 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &s);
 	if (s.o.list) {
 		list_all();
-		return 0;
+		return program_status(0);
 	}
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED) {
@@ -269,5 +269,5 @@ int main(int argc, char **argv)
 			strstr(shared->answer.text, "within") ? " in time" : "");
 		return 2;
 	}
-	return run_all(found, &s.o, end_ns, &shared->answer);
+	return program_status(run_all(found, &s.o, end_ns, &shared->answer));
 }

@@ -367,9 +367,9 @@ int main(int argc, char **argv)
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (o.check)
-		return info_check(o.check) ? EXIT_SUCCESS : EXIT_FAILURE;
+		return program_status(info_check(o.check) ? EXIT_SUCCESS : EXIT_FAILURE);
 	if (o.parameters && !o.json)
-		return show_all_params() ? EXIT_SUCCESS : EXIT_FAILURE;
+		return program_status(show_all_params() ? EXIT_SUCCESS : EXIT_FAILURE);
 	for (int i = 0; i < MAX_IAS; i++)
 		list[i] = &infos[i];
 	ret = dat_registry_list_providers(MAX_IAS, &n, list);
@@ -377,5 +377,5 @@ int main(int argc, char **argv)
 		print_failure("dat_registry_list_providers", ret);
 		return EXIT_FAILURE;
 	}
-	return (o.json ? show_json : show_text)(&o, list, n) ? EXIT_SUCCESS : EXIT_FAILURE;
+	return program_status((o.json ? show_json : show_text)(&o, list, n) ? EXIT_SUCCESS : EXIT_FAILURE);
 }

@@ -68,8 +68,10 @@ int main(int argc, char **argv)
 	FILE *in;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
-	if (o.variables)
-		return migrate_list_variables() ? EXIT_SUCCESS : EXIT_FAILURE;
+	if (o.variables) {
+		migrate_list_variables();
+		return program_status(EXIT_SUCCESS);
+	}
 	in = open_file(&o.file);
 	if (!in) {
 		fprintf(stderr, "dat_migrate: cannot read %s: %m\n", o.file);
@@ -79,9 +81,5 @@ int main(int argc, char **argv)
 	m.directory = o.directory;
 	migrate_lines(&m, in);
 	migrate_environment();
-	if (fflush(stdout) || ferror(stdout)) {
-		perror("dat_migrate: cannot write the lines");
-		return EXIT_FAILURE;
-	}
-	return m.broken ? EXIT_FAILURE : EXIT_SUCCESS;
+	return program_status(m.broken ? EXIT_FAILURE : EXIT_SUCCESS);
 }

@@ -70,14 +70,6 @@ static void read_or_exit(struct top *t, bool refusals)
 	exit(EXIT_FAILURE);
 }
 
-static void flush_or_exit(void)
-{
-	if (!fflush(stdout) && !ferror(stdout))
-		return;
-	perror("dat_top: cannot write");
-	exit(EXIT_FAILURE);
-}
-
 static void watch(double interval)
 {
 	const char *clear = isatty(STDOUT_FILENO) ? "\033[H\033[J" : "";
@@ -90,7 +82,8 @@ static void watch(double interval)
 		read_or_exit(&now, false);
 		fputs(clear, stdout);
 		top_table(&now, &before);
-		flush_or_exit();
+		if (program_status(EXIT_SUCCESS))
+			exit(EXIT_FAILURE);
 		top_free(&before);
 		before = now;
 	}
@@ -110,7 +103,6 @@ int main(int argc, char **argv)
 		top_prometheus(&t);
 	else
 		top_table(&t, NULL);
-	flush_or_exit();
 	top_free(&t);
-	return EXIT_SUCCESS;
+	return program_status(EXIT_SUCCESS);
 }

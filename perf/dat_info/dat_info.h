@@ -30,7 +30,7 @@ bool info_check(const char *file);
 /* Appends an IA to the list, after opening it unless names_only is set. True if it could be
  * opened. */
 bool info_json_ia(json_t *ias, const DAT_PROVIDER_INFO *info, bool names_only);
-/* Prints the document and frees the list. False if stdout cannot be written. */
+/* Prints the document and frees the list. False if that failed. */
 bool info_json_print(struct info_json *j);
 
 #endif

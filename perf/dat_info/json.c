@@ -166,8 +166,7 @@ bool info_json_print(struct info_json *j)
 	json_t *all = json_pack("{s:i, s:o, s:o, s:o, s:o}", "schema", 1, "build", build(j->build),
 				"adapters", j->ias, "not_in_dat_conf", unnamed(j),
 				"parameters", parameters(j));
-	bool ok = all && json_dumpf(all, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF &&
-		  fflush(stdout) == 0;
+	bool ok = all && json_dumpf(all, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF;
 
 	json_decref(all);
 	return ok;

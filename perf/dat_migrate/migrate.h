@@ -20,6 +20,6 @@ void migrate_lines(struct migration *m, FILE *in);
 /* variables.c: reports each variable of the environment; prints the table of all variables, false
  * if stdout cannot be written. */
 void migrate_environment(void);
-bool migrate_list_variables(void);
+void migrate_list_variables(void);
 
 #endif

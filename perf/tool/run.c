@@ -7,6 +7,7 @@
 
 #include "perf/tool/params.h"
 #include "perf/tool/report.h"
+#include "softnic/argp/program.h"
 
 enum { SIZES_MAX = 24, FIRST_SIZE = 2 };
 
@@ -97,7 +98,8 @@ static int print_row(struct tool *t, const struct tool_result *r)
 
 	report_row(t, r, m.text, sizeof(m.text));
 	puts(m.text);
-	fflush(stdout);
+	if (fflush(stdout))
+		return -1;
 	report_samples(t);
 	return ctl_send(t, &m);
 }
@@ -291,6 +293,7 @@ int tool_main(const struct tool_test *test, int argc, char **argv)
 	if (open_adapter(&t) == 0)
 		status = t.client ? client(&t) : server(&t);
 	tool_close(&t);
+	status = program_status(status);
 	if (status)
 		fprintf(stderr, "%s %s: FAILED\n", test->name, t.client ? "client" : "server");
 	return status;

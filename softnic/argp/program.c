@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,4 +38,13 @@ uint64_t program_number(struct argp_state *state, const char *option, const char
 		argp_error(state, "%s '%s' is not a number from %llu to %llu", option, arg,
 			   (unsigned long long)min, (unsigned long long)max);
 	return n;
+}
+
+int program_status(int status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	fprintf(stderr, "%s: cannot write its output: is the disk full, or the reader of the pipe gone?\n",
+		program_invocation_short_name);
+	return EXIT_FAILURE;
 }

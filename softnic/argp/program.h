@@ -12,4 +12,7 @@ extern const struct argp_child program_options[];
 uint64_t program_number(struct argp_state *state, const char *option, const char *arg, uint64_t min,
 			uint64_t max);
 
+/* The exit status of a program: this one, or 1, after a message, if its output could not be written. */
+int program_status(int status);
+
 #endif

@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# A program whose output cannot be written says so and fails: the disk is full, or the reader of a pipe has ended.
+set -u
+. tests/harness/perf-server.sh
+failed=0
+
+# full PROGRAM ARGUMENT...: the program fails, with a message, if the disk is full
+full() {
+	local program=$1 status
+	shift
+	timeout -k 1 100 "$bin/$program" "$@" >/dev/full 2>"$tmp/err" </dev/null
+	status=$?
+	[ $status = 1 ] && grep -q "^$program: cannot write its output: is the disk full" "$tmp/err" && return
+	echo "$program $* ends with status $status instead of 1, or without the reason:"
+	cat "$tmp/err"
+	failed=1
+}
+
+echo '# a comment' >"$tmp/dat.conf"
+full dat_info --list
+full dat_info --parameters
+full dat_info --json --list
+full dat_info -i soft-mlx5-0
+full dat_info --check "$tmp/dat.conf"
+full dat_migrate --variables
+full dat_migrate "$tmp/dat.conf"
+full dat_top --once
+full dat_top --prometheus
+full dat_conform --list
+full dat_conform -t dat_pz_free
+full dat_first_light --list
+full dat_first_light -i soft-mlx5-0 -t 1
+full dat_bench -p -n 16
+full dat_pingpong -q -n 3
+full dat_integrity -q -t refusals
+for program in dat_write_lat dat_bind_bw; do
+	serve "$bin/$program"
+	full $program -n 5 -p $port 127.0.0.1
+	wait $server
+	server=
+done
+
+# A run without end notices that its reader has ended.
+serve "$bin/dat_send_lat"
+timeout -k 1 100 "$bin/dat_send_lat" -D 1 --run_infinitely -p $port 127.0.0.1 2>"$tmp/err" </dev/null | head -n 1 >/dev/null
+if [ "${PIPESTATUS[0]}" != 1 ] || ! grep -q 'or the reader of the pipe gone' "$tmp/err"; then
+	echo "dat_send_lat --run_infinitely does not end with its reader:"
+	cat "$tmp/err"
+	failed=1
+fi
+wait $server
+server=
+exit $failed
