@@ -317,23 +317,37 @@ static void show_build(const struct dapl_build *b)
 	       *b->rdma_core ? "rdma-core " : "without rdma-core", b->rdma_core, b->backends);
 }
 
+/* Reports that no IA has the name of -i. names_only: only lines of dat.conf were searched. */
+static void report_missing(const char *ia, bool names_only)
+{
+	fprintf(stderr, "dat_info: no line of dat.conf%s has the name %s; without -i dat_info prints all "
+		"names\n", names_only ? "" : ", and no other adapter of this machine,", ia);
+}
+
 static bool show_text(const struct options *o, DAT_PROVIDER_INFO *const *list, DAT_COUNT n)
 {
 	static struct dapl_device devs[MAX_IAS];
 	struct dapl_build build;
+	size_t shown = 0, unnamed;
 	bool any = false;
 
 	for (DAT_COUNT i = 0; i < n && i < MAX_IAS; i++) {
-		if (!o->ia || !strcmp(o->ia, list[i]->ia_name))
-			any |= show_ia(list[i], o);
+		if (o->ia && strcmp(o->ia, list[i]->ia_name) != 0)
+			continue;
+		any |= show_ia(list[i], o);
+		shown++;
 	}
 	if (!o->list) {
-		show_unnamed(devs, find_unnamed(devs, o->ia, list, n));
+		unnamed = find_unnamed(devs, o->ia, list, n);
+		show_unnamed(devs, unnamed);
+		shown += unnamed;
 		if (find_build(&build))
 			show_build(&build);
 	}
 	if (!n)
 		show_none();
+	if (o->ia && !shown)
+		report_missing(o->ia, o->list);
 	return any;
 }
 
@@ -353,6 +367,8 @@ static bool show_json(const struct options *o, DAT_PROVIDER_INFO *const *list, D
 	j.n_devs = names_only ? 0 : find_unnamed(devs, o->ia, list, n);
 	j.n_params = find_params(params);
 	j.build = find_build(&build) ? &build : NULL;
+	if (o->ia && !json_array_size(j.ias) && !j.n_devs)
+		report_missing(o->ia, names_only);
 	return info_json_print(&j) && any;
 }
 

@@ -65,6 +65,7 @@ int main(int argc, char **argv)
 	static const struct argp argp = { options, parse, "[FILE]", doc, program_options, NULL, NULL };
 	struct options o = { .file = NULL };
 	struct migration m = { .line = 0 };
+	bool read;
 	FILE *in;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
@@ -79,7 +80,7 @@ int main(int argc, char **argv)
 	}
 	m.file = o.file;
 	m.directory = o.directory;
-	migrate_lines(&m, in);
+	read = migrate_lines(&m, in);
 	migrate_environment();
-	return program_status(m.broken ? EXIT_FAILURE : EXIT_SUCCESS);
+	return program_status(read && !m.broken ? EXIT_SUCCESS : EXIT_FAILURE);
 }

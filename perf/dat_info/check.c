@@ -110,6 +110,7 @@ bool info_check(const char *file)
 	FILE *in = fopen(file, "re");
 	char *raw = NULL;
 	size_t room = 0;
+	bool failed;
 	ssize_t len;
 
 	if (!in) {
@@ -120,8 +121,13 @@ bool info_check(const char *file)
 		c.line++;
 		check_line(&c, raw, (size_t)len - (raw[len - 1] == '\n'));
 	}
+	failed = ferror(in);
+	if (failed)
+		fprintf(stderr, "dat_info: cannot read %s: %m\n", file);
 	free(raw);
 	fclose(in);
+	if (failed)
+		return false;
 	printf("%s: %u entries, %u problems\n", file, c.entries, c.problems);
 	return !c.problems;
 }

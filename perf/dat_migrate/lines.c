@@ -204,10 +204,11 @@ static void report(const struct migration *m)
 			"does not find it, set its directory with -d");
 }
 
-void migrate_lines(struct migration *m, FILE *in)
+bool migrate_lines(struct migration *m, FILE *in)
 {
 	char *line = NULL;
 	size_t room = 0;
+	bool failed;
 
 	m->library_2 = conf_library_beside(dlsym(RTLD_DEFAULT, "dat_ia_openv"), provider_2);
 	while (getline(&line, &room, in) > 0) {
@@ -215,9 +216,14 @@ void migrate_lines(struct migration *m, FILE *in)
 		m->line++;
 		move_line(m, line);
 	}
+	failed = ferror(in);
+	if (failed)
+		fprintf(stderr, "dat_migrate: cannot read %s: %m\n", m->file);
+	else
+		report(m);
 	free(line);
 	if (in != stdin)
 		fclose(in);
-	report(m);
 	free(m->library_2);
+	return !failed;
 }

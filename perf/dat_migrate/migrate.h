@@ -14,11 +14,11 @@ struct migration {
 	bool was_1, was_2, was_scm, was_cma, was_ucm, was_mcm;
 };
 
-/* lines.c: prints the new line for each line of the file, and reports differences on stderr. */
-void migrate_lines(struct migration *m, FILE *in);
+/* lines.c: prints the new line for each line of the file, and reports differences on stderr. False if
+ * the file cannot be read. */
+bool migrate_lines(struct migration *m, FILE *in);
 
-/* variables.c: reports each variable of the environment; prints the table of all variables, false
- * if stdout cannot be written. */
+/* variables.c: reports each variable of the environment; prints the table of all variables. */
 void migrate_environment(void);
 void migrate_list_variables(void);
 

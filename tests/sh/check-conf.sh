@@ -68,4 +68,6 @@ printf '%s\n' "ofa-v2-mlx5_0-1u $our \"mlx5_0 1\" \"\"" "ib0 $our \"device=eth2 
 "$info" --check "$conf" >"$tmp/out" 2>&1 || { cat "$tmp/out"; status=1; }
 ! "$info" --check "$tmp/none" >"$tmp/out" 2>&1 && grep -q "cannot read $tmp/none: No such file" "$tmp/out" ||
 	{ echo "dat_info --check does not refuse a file that does not exist:"; cat "$tmp/out"; status=1; }
+! "$info" --check "$tmp" >"$tmp/out" 2>&1 && grep -q "cannot read $tmp: Is a directory" "$tmp/out" ||
+	{ echo "dat_info --check does not refuse a folder:"; cat "$tmp/out"; status=1; }
 exit $status

@@ -29,6 +29,13 @@ done
 "$info" >"$tmp/out" 2>&1 || fail "dat_info fails with the printed lines in dat.conf"
 ! grep -q 'soft-mlx5-0  no line' "$tmp/out" || fail "an adapter in dat.conf is reported as missing"
 
+# A name that nothing has is reported.
+for option in '' --list --json '--json --list'; do
+	"$info" $option -i none-such >"$tmp/out" 2>&1 && fail "dat_info $option succeeds with an unknown name"
+	grep -q '^dat_info: no line of dat.conf.* has the name none-such; without -i ' "$tmp/out" ||
+		fail "dat_info $option does not say that no IA is named none-such"
+done
+
 # Each invalid word of ia_params is reported: dat_ia_open fails, and its message has the key.
 #
 # refuses IA PARAMS WORDS: checks this

@@ -78,6 +78,8 @@ grep -qx '# ib0 u2.0 .*' "$tmp/out" || wrong "dat_migrate does not turn a broken
 reports "$tmp/old:2:24: field 4 is neither default nor nondefault; write default" "a broken line"
 ! "$migrate" "$tmp/none" >"$tmp/out" 2>"$tmp/err" || wrong "dat_migrate succeeds with a missing file"
 reports "cannot read $tmp/none: No such file" "a file that does not exist"
+! "$migrate" "$tmp" >"$tmp/out" 2>"$tmp/err" || wrong "dat_migrate succeeds with a folder"
+reports "cannot read $tmp: Is a directory" "a folder"
 "$migrate" - <"$tmp/old" >"$tmp/out" 2>"$tmp/err"
 reports '^-:2:24: ' 'standard input'
 
