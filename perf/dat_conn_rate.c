@@ -146,6 +146,7 @@ static int put_together(struct tool *t, struct shared *s, struct tool_result *r)
 	if (record_init(&t->rec, n, 1))
 		return -1;
 	record_start(&t->rec, first);
+	t->started_ns = tool_wall_ns() - (uint64_t)ticks_to_ns(ticks() - first);
 	for (i = 0; i < t->o.processes; i++) {
 		of = s->samples + i * room_of(t);
 		for (j = 0; j < s->worker[i].n; j++)
@@ -171,7 +172,6 @@ static int measure(struct tool *t, struct tool_result *r)
 		fprintf(stderr, "no memory for the samples\n");
 		return -1;
 	}
-	t->started_ns = tool_wall_ns();
 	rc = start(t, s, pids);
 	if (rc == 0)
 		rc = wait_for(t, s, pids);
