@@ -6,6 +6,7 @@
 
 #include "perf/tool/tool.h"
 
+/* Both numbers are those of the option, without what the program itself needs. */
 static int fits(const struct tool *t, const char *option, uint64_t wanted, uint64_t has)
 {
 	if (wanted <= has)
@@ -19,16 +20,17 @@ int tool_fits(struct tool *t)
 {
 	DAT_EP_ATTR ep = tool_ep_attr(t);
 	const uint64_t n = t->o.eps, reads = (uint64_t)ep.max_rdma_read_out;
+	const DAT_COUNT own = ep.max_request_dtos - (DAT_COUNT)t->o.depth;
 	DAT_EVD_HANDLE async;
 	DAT_IA_ATTR ia;
 
 	if (!dat_ok(dat_ia_query(t->c.ia, &async, DAT_IA_FIELD_ALL, &ia, 0, NULL), "dat_ia_query"))
 		return -1;
-	return fits(t, "-t", (uint64_t)ep.max_request_dtos, (uint64_t)ia.max_dto_per_ep) ||
+	return fits(t, "-t", t->o.depth, (uint64_t)(ia.max_dto_per_ep - own)) ||
 	       fits(t, "-r", (uint64_t)ep.max_recv_dtos, (uint64_t)ia.max_dto_per_ep) ||
 	       fits(t, "-o", reads, (uint64_t)ia.max_rdma_read_per_ep_out) ||
 	       fits(t, "-o", reads, (uint64_t)ia.max_rdma_read_per_ep_in) ||
-	       fits(t, "-q", n + 1, (uint64_t)ia.max_eps) ||
+	       fits(t, "-q", n, (uint64_t)ia.max_eps - 1) ||
 	       fits(t, "-s", t->o.size, ia.max_message_size) ||
 	       fits(t, "-q with -t", n * (uint64_t)ep.max_request_dtos, (uint64_t)ia.max_evd_qlen) ||
 	       fits(t, "-q with -r", n * (uint64_t)ep.max_recv_dtos, (uint64_t)ia.max_evd_qlen) ? -1 : 0;

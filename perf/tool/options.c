@@ -204,7 +204,9 @@ static void check_options(struct parsing *p, struct argp_state *state)
 	if ((o->list_sorted || o->list_unsorted) && o->iters > RECORD_EXACT_MAX / o->processes)
 		argp_error(state, "-H and -U print up to %d samples; for more use --histogram",
 			   RECORD_EXACT_MAX);
-	if (p->margin_told && o->duration_s && 2 * o->margin_s >= o->duration_s)
+	if (p->margin_told && !o->duration_s)
+		argp_error(state, "-f needs -D");
+	if (p->margin_told && 2 * o->margin_s >= o->duration_s)
 		argp_error(state, "two margins (-f) of %llu s leave nothing of -D %llu",
 			   (unsigned long long)o->margin_s, (unsigned long long)o->duration_s);
 	if (!p->margin_told && p->test->takes & TAKES_SIZE)

@@ -74,7 +74,7 @@ as_documented() {
 
 # means_nothing: options without an effect in a program are refused.
 means_nothing() {
-	local p rate
+	local p rate most
 	for p in dat_bind_lat dat_bind_bw dat_read_lat dat_read_bw; do
 		must 64 'invalid option' "$bin/$p" -I 64 || return 1
 	done
@@ -93,11 +93,16 @@ means_nothing() {
 		must 64 'unrecognized option' "$bin/$p" --report_gbits || return 1
 		must 64 'up to 16777216 samples' "$bin/$p" -n 16777217 -H h || return 1
 		must 64 'leave nothing' "$bin/$p" -D 4 -f 2 || return 1
+		must 64 '-f needs -D' "$bin/$p" -f 1 h || return 1
 	done
 	must 64 'invalid option' "$bin/dat_bind_bw" -w 1 || return 1
 	must 64 'invalid option' "$bin/dat_conn_rate" -D 4 -f 1 || return 1
 	must 64 'up to 16777216 samples' "$bin/dat_conn_rate" -n 9000000 --processes 2 -U h || return 1
-	must 1 '^-t asks for 16385, and soft-mlx5-0 has ' "$bin/dat_write_bw" -t 16384 localhost || return 1
+	must 1 '^-t asks for 16384, and soft-mlx5-0 has ' "$bin/dat_write_bw" -t 16384 localhost || return 1
+	most=$(sed -n 's/^-t asks .* has \([0-9]*\) at most$/\1/p' <<<"$out")
+	must 1 'no dat_write_bw is waiting' "$bin/dat_write_bw" -t "$most" -p $port 127.0.0.1 || return 1
+	must 1 "^-t asks for $((most + 1)), and soft-mlx5-0 has $most at most" "$bin/dat_write_bw" -t $((most + 1)) localhost ||
+		return 1
 	must 1 '^-o asks for 128, and soft-mlx5-0 has ' "$bin/dat_read_bw" -o 128 localhost || return 1
 	must 64 'invalid option' "$bin/dat_write_lat" -e || return 1
 	must 64 'invalid option' "$bin/dat_conn_rate" -s 64 || return 1
