@@ -103,8 +103,11 @@ static void add_bandwidth(json_t *j, const struct tool *t, const struct tool_res
 {
 	double unit = t->o.gbits ? 1e9 / 8 : 1 << 20;
 
-	json_object_set_new(j, "BW_peak", json_real(r->peak / unit));
-	json_object_set_new(j, "BW_average", json_real(r->average / unit));
+	/* Binds move no bytes. */
+	if (t->test->metric == TOOL_BANDWIDTH) {
+		json_object_set_new(j, "BW_peak", json_real(r->peak / unit));
+		json_object_set_new(j, "BW_average", json_real(r->average / unit));
+	}
 	json_object_set_new(j, "MsgRate", json_real(r->rate / 1e6));
 }
 

@@ -128,6 +128,7 @@ pair dat_bind_bw --unbind -n 300 -q 2
 # new keys together.
 pair dat_bind_bw -n 40000 -t 64 -Q 1
 records MsgRate 4096
+! grep 'BW_average' "$tmp/json" || { echo "binds have a bandwidth"; exit 1; }
 rate -n 20 -q 2 --processes 2 --warm-up 2 && records connections_per_s 4 && says 'Waiting *: asleep'
 # The time of the start is that of the first connection that counts. Nearly all of this run is its warm-up.
 before=$(date +%s.%N)

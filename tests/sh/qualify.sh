@@ -31,8 +31,9 @@ run() {
 }
 
 passes() {
-	run good.tar --steps 'identity,integrity-segments,windows-closed,errors-refused,latency-bind,counters' || wrong "dat_qualify run fails on a good adapter"
+	run good.tar --steps 'identity,integrity-segments,windows-*,errors-refused,latency-bind,counters' || wrong "dat_qualify run fails on a good adapter"
 	has "a run" '^PASS +windows-closed '
+	has "a run" '^PASS +windows-keys +[0-9.]+ million per second$'
 	has "a run" '^PASS +integrity-segments +4 of 4 checks pass$'
 	has "a run" '^PASS +errors-refused +96 accesses refused$'
 	has "a run" '^NOT APPLICABLE +counters '
