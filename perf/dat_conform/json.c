@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <argp.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,10 +69,10 @@ int report_json(const struct report *report, const char *file)
 
 	for (size_t i = 0; i < report->n; i++)
 		json_array_append_new(list, result_of(&report->results[i]));
-	top = json_pack("{s:i, s:s, s:s, s:o, s:o, s:I, s:{s:i, s:i, s:i}, s:o}", "schema", SCHEMA,
-			"program", "dat_conform 0.1", "ia", report->ia, "adapter",
-			adapter_of(report->ia), "host", host(), "time", (json_int_t)time(NULL), "count",
-			"pass", (int)report->count[VERDICT_PASS], "fail",
+	top = json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:I, s:{s:i, s:i, s:i}, s:o}", "schema", SCHEMA,
+			"program", "dat_conform", "release", argp_program_version, "ia", report->ia,
+			"adapter", adapter_of(report->ia), "host", host(), "time", (json_int_t)time(NULL),
+			"count", "pass", (int)report->count[VERDICT_PASS], "fail",
 			(int)report->count[VERDICT_FAIL], "skip", (int)report->count[VERDICT_SKIP],
 			"statements", list);
 	err = top ? json_dump_file(top, file, JSON_INDENT(1)) : -1;

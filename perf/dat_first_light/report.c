@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "perf/dat_first_light/report.h"
 
+#include <argp.h>
 #include <stdio.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -39,11 +40,11 @@ int light_report_json(struct light_report *r, const char *file)
 		return 0;
 	}
 	uname(&u);
-	top = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s}, s:I, s:o}", "schema", SCHEMA,
-			"program", "dat_first_light 0.1", "ia", r->light->ia, "ia_params",
-			r->light->params, "adapter", r->light->adapter, "access", r->light->access,
-			"host", "name", u.nodename, "kernel", u.release, "machine", u.machine, "time",
-			(json_int_t)time(NULL), "probes", r->list);
+	top = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s}, s:I, s:o}", "schema", SCHEMA,
+			"program", "dat_first_light", "release", argp_program_version, "ia", r->light->ia,
+			"ia_params", r->light->params, "adapter", r->light->adapter, "access",
+			r->light->access, "host", "name", u.nodename, "kernel", u.release, "machine",
+			u.machine, "time", (json_int_t)time(NULL), "probes", r->list);
 	err = top ? json_dump_file(top, file, JSON_INDENT(1)) : -1;
 	json_decref(top);
 	if (err)

@@ -21,6 +21,7 @@ reports() {
 	timeout 60 "$conform" -t 'dat_p[zs]*' --json "$tmp/json" --junit "$tmp/xml" >"$tmp/out" 2>"$tmp/log" ||
 		wrong "a statement failed:" "$tmp/out"
 	"$conform" --list -t 'dat_p[zs]*' >"$tmp/list"
+	"$conform" --version >"$tmp/version"
 	python3 - "$tmp" <<'END' || wrong "the three reports disagree"
 import collections, json, sys, xml.etree.ElementTree as tree
 
@@ -37,7 +38,7 @@ assert lines("out")[-1] == (f"{len(wanted)} statements: {count['PASS']} PASS, {c
 
 with open(sys.argv[1] + "/json") as f:
     report = json.load(f)
-assert report["ia"] == "soft-mlx5-0"
+assert report["ia"] == "soft-mlx5-0" and report["release"] == lines("version")[0]
 assert [[s["verdict"], s["name"]] for s in report["statements"]] == printed
 assert report["count"] == {v.lower(): count[v] for v in ("PASS", "FAIL", "SKIP")}
 for s in report["statements"]:

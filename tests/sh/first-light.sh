@@ -56,7 +56,7 @@ grep -qE '^16 good  Does VFIO raise the link' "$tmp/vfio" || { echo "the link is
 python3 - "$tmp/json" <<'END' || status=1
 import json, sys
 d = json.load(open(sys.argv[1]))
-assert d["schema"] == 1 and d["access"] == "vfio" and d["ia_params"] == "ip=10.0.0.7", d
+assert d["schema"] == 1 and d["release"].startswith("dapl-direct ") and d["access"] == "vfio" and d["ia_params"] == "ip=10.0.0.7", d
 assert {p["number"] for p in d["probes"]} >= {1, 16, 24, 44}, d
 assert all(p["verdict"] in ("good", "tune", "skip") and p["answer"] and p["set"] for p in d["probes"]), d
 END
