@@ -196,7 +196,8 @@ static void report(const struct migration *m)
 		fprintf(stderr, form, m->file,
 			"lines of libdaplomcm: dapl-direct has no proxy on a coprocessor");
 	if (m->was_1)
-		fprintf(stderr, form, m->file, "lines of uDAPL 1.2 need the libdat.so.1 of dapl-direct");
+		fprintf(stderr, form, m->file, "lines of uDAPL 1.2 need the libdat.so.1 of dapl-direct. If "
+			"/etc/dat/dat.conf exists, it reads that file and not /etc/dat.conf");
 	if (m->was_2)
 		fprintf(stderr, form, m->file, "lines of uDAPL 2.0 keep the libdat2 of the system");
 	if (m->was_2 && !m->directory && !m->library_2)

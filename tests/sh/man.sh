@@ -94,8 +94,30 @@ examples() {
 	done | complain "the examples of these pages do not compile:"
 }
 
+# synopses: each option that a page describes is in its SYNOPSIS, by its letter or by its long name.
+synopses() {
+	awk 'FNR == 1 { used = "" }
+		/^\.Sh / { inside = $2 == "SYNOPSIS" }
+		inside {
+			for (n = split($0, parts, /Fl /); n > 1; n--) {
+				split(parts[n], words, " ")
+				used = used " " words[1]
+			}
+		}
+		!/^\.It Fl [A-Za-z0-9] / || !used || /version$|help$/ { next }
+		{
+			found = 0
+			n = split(used, names, " ")
+			for (i = 1; i <= n; i++)
+				found = found || (names[i] ~ /^-/ ? $4 == "," && names[i] == $5 : index(names[i], $3))
+			if (!found)
+				print FILENAME ": " $3
+		}' man/*.1 | complain "these options are not in the SYNOPSIS of their page:"
+}
+
 there_is_a_page
 lint
+synopses
 prototypes
 constants
 codes

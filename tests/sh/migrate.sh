@@ -37,7 +37,7 @@ reports 'instead of rdma_cm' cma
 ! grep -q 'this machine has no' "$tmp/err" || wrong "dat_migrate reports the interface lo as missing"
 becomes 'OpenIB-cma u1.2 nonthreadsafe default libdaplcma.so.1 dapl.1.2 "host.example 0" ""' \
 	'OpenIB-cma u1.2 nonthreadsafe default /dir/libdapl-direct.so dapl_direct.1.2 "device=host.example" ""'
-reports 'libdat.so.1 of dapl-direct' 1.2
+reports 'libdat.so.1 of dapl-direct. If /etc/dat/dat.conf exists, it reads that file' 1.2
 reports 'no RDMA device and no network interface host.example; for a host name, write its address' cma
 becomes '"a name" u2.0 nonthreadsafe default libdaplomcm.so.2 dapl.2.0 "mlx5_0 2" ""' \
 	'"a name" u2.0 nonthreadsafe default /dir/libdapl-direct2.so dapl_direct.2.0 "device=mlx5_0 port=2" ""'
