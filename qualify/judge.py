@@ -47,13 +47,6 @@ class Evidence:
         record = self.record("identity") or {}
         return record.get(which) or {}
 
-    def attributes(self):
-        adapter = self.end("here").get("adapter") or {}
-        return {
-            **adapter.get("provider_attributes", {}),
-            **{f"limits.{k}": v for k, v in adapter.get("limits", {}).items()},
-        }
-
 
 def last_line(text):
     lines = [s for line in text.splitlines() if (s := line.strip()) and not s.endswith("FAILED")]
