@@ -5,30 +5,36 @@ import re
 SPEC = re.compile(r"\((\d+)\)(?: (.*))?")
 
 
-def edges(path):
-    """Reads {caller: (calls, inclusive instructions of the calls)} from a callgrind file."""
-    names, cost = {}, {}
-    caller = None
-    after_calls = 0
+def calls(path):
+    """Yields (caller, callee, number of calls, their inclusive instructions) of a callgrind file."""
+    names = {}
+    caller = callee = number = None
 
     def name(text):
-        number, given = SPEC.match(text).groups()
+        key, given = SPEC.match(text).groups()
         if given:
-            names[number] = given
-        return names[number]
+            names[key] = given
+        return names[key]
 
     with open(path, encoding="utf-8", errors="replace") as lines:
         for line in lines:
             if line.startswith("fn="):
                 caller = name(line[3:].strip())
             elif line.startswith("cfn="):
-                name(line[4:].strip())
+                callee = name(line[4:].strip())
             elif line.startswith("calls="):
-                after_calls = int(line[6:].split()[0])
-            elif after_calls:
-                calls, total = cost.get(caller, (0, 0))
-                cost[caller] = (calls + after_calls, total + int(line.split()[1]))
-                after_calls = 0
+                number = int(line[6:].split()[0])
+            elif number is not None:
+                yield caller, callee, number, int(line.split()[1])
+                number = None
+
+
+def edges(path):
+    """Reads {caller: (calls, inclusive instructions of the calls)} from a callgrind file."""
+    cost = {}
+    for caller, _, number, instructions in calls(path):
+        before, total = cost.get(caller, (0, 0))
+        cost[caller] = (before + number, total + instructions)
     return cost
 
 
@@ -50,6 +56,6 @@ def count(run, program, options, env, prefix, front=()):
     for op, function, _, each in rows(out):
         if function not in cost:
             raise SystemExit(f"callgrind saw no call from {function}")
-        calls, total = cost[function]
-        counted.append((op, round(total / calls / each)))
+        number, total = cost[function]
+        counted.append((op, round(total / number / each)))
     return counted
