@@ -324,6 +324,7 @@ struct dap_caps {
 	bool host_only;			/* a software adapter: listen on address only */
 	bool needs_ip;			/* peers are on this host; ip= would connect it to others */
 	bool no_extension;		/* no writes with immediate data and no atomics */
+	bool no_atomics;		/* of the extension, only writes with immediate data */
 	bool rmr_for_ep;		/* RMRs of one endpoint, which its peer can invalidate */
 	bool zero_based;		/* LMRs and RMRs whose addresses start at 0 */
 };

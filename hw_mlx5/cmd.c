@@ -78,6 +78,7 @@ static void caps_read(const struct m5_hca_cap *c, struct m5_dev_caps *caps)
 		.sq_ts = (uint8_t)field(c->ts_formats, 30, 2),
 		.timer_khz = be32_to_cpu(c->timer_khz),
 		.ethernet = field(c->ports, 8, 2) == 1,
+		.atomics = field(c->flags40, 1, 1),
 		.bf = field(c->bf, 31, 1) != 0,
 		.reorders = field(c->max_pd, 11, 1) || field(c->max_msg, 21, 1),
 		.cq_resize = field(c->flags44, 30, 1) != 0,
@@ -113,6 +114,22 @@ static int order_read(struct m5_ctl *ctl, struct m5_query_hca_cap_out *out,
 	return err;
 }
 
+/*
+ * An atomic returns the old value in big-endian order, unless the driver that booted the device has
+ * selected the host's order. Linux's driver has; libmlx5, which boots a device through VFIO, has not, and
+ * later the order cannot be selected any more. mlx5_ib offers no atomics then, either.
+ */
+static int atomics_read(struct m5_ctl *ctl, struct m5_query_hca_cap_out *out,
+			struct m5_dev_caps *caps)
+{
+	const struct m5_atomic_cap *c = (const void *)&out->cap;
+	int err = caps->atomics ? query_caps(ctl, M5_CAP_ATOMIC_CUR, out) : 0;
+
+	if (!err && caps->atomics)
+		caps->atomics = field(c->order, 30, 2);
+	return err;
+}
+
 int m5_cmd_caps(struct m5_ctl *ctl, struct m5_dev_caps *caps)
 {
 	struct m5_query_hca_cap_out *out = calloc(1, sizeof(*out));
@@ -125,6 +142,8 @@ int m5_cmd_caps(struct m5_ctl *ctl, struct m5_dev_caps *caps)
 		caps_read(&out->cap, caps);
 		err = order_read(ctl, out, caps);
 	}
+	if (!err)
+		err = atomics_read(ctl, out, caps);
 	free(out);
 	return err;
 }

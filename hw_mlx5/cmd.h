@@ -29,6 +29,7 @@ struct m5_dev_caps {
 	bool bf, cq_resize;
 	bool windows;			/* firmware lets UMRs change atomic rights and KLM lists */
 	bool ethernet;
+	bool atomics;			/* an atomic returns its value in the host's byte order */
 	bool reorders;			/* the device may place RC data out of order */
 	bool force_order;		/* the device keeps the order for a QP on request */
 };

@@ -94,6 +94,7 @@ static void caps_limits(struct dap_caps *caps, const struct m5_dev_caps *dev)
 	caps->optimal_alignment = 256;
 	caps->qos = DAP_QOS_ALL;
 	caps->rmr_for_ep = true;
+	caps->no_atomics = !dev->atomics;
 	/* A window refers to the key of a zero-based LMR, and that key refers to another one. */
 	caps->zero_based = dev->max_indirection >= 2;
 }

@@ -72,7 +72,7 @@ struct m5_obj_out {
 WIRE_SIZE(struct m5_obj_out, 16);
 
 /* PRM, "HCA Capabilities": op_mod is type << 1 | current. */
-enum { M5_CAP_GENERAL_CUR = 0 << 1 | 1, M5_CAP_ROCE_CUR = 4 << 1 | 1,
+enum { M5_CAP_GENERAL_CUR = 0 << 1 | 1, M5_CAP_ATOMIC_CUR = 3 << 1 | 1, M5_CAP_ROCE_CUR = 4 << 1 | 1,
        M5_CAP_GENERAL_2_CUR = 0x20 << 1 | 1 };
 
 struct m5_hca_cap {
@@ -93,7 +93,7 @@ struct m5_hca_cap {
 	be32_t max_msg;			/* 38: log_max_msg 28:24, dp_ordering_ooo_rw_rc 21 */
 	be32_t cqe_version;		/* 3c: 3:0 */
 	be32_t flags40;			/* umr_modify_atomic_disabled 23, umr_indirect_mkey_disabled 22,
-					 * umr_fence 21:20, roce 2 */
+					 * umr_fence 21:20, roce 2, atomic 1 */
 	be32_t flags44;			/* cq_oi 31, cq_resize 30, rc 0 */
 	be32_t uar;			/* 48: uar_4k 31, uar_sz 21:16 */
 	be32_t bf;			/* 4c: bf 31, log_bf_reg_size 20:16 */
@@ -117,6 +117,13 @@ WIRE_AT(struct m5_hca_cap, max_ra, 0x28);
 WIRE_AT(struct m5_hca_cap, flags40, 0x40);
 WIRE_AT(struct m5_hca_cap, max_wqe_sz_sq, 0x50);
 WIRE_AT(struct m5_hca_cap, max_pd, 0x64);
+
+/* "Atomic Capabilities", the fields in use. */
+struct m5_atomic_cap {
+	be32_t w00[2];
+	be32_t order;			/* 08: atomic_req_8B_endianness_mode 31:30 */
+};
+WIRE_AT(struct m5_atomic_cap, order, 0x08);
 
 /* "RoCE Capabilities", the fields in use. */
 struct m5_roce_cap {

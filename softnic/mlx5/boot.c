@@ -39,7 +39,7 @@ void sn_boot_reset(struct sn_nic *nic)
 	sn_port_reset(nic);
 	cold->state = SN_BOOT_OFF;
 	cold->checksum = 1;
-	cold->roce_sport = cold->link_kept_down = false;
+	cold->roce_sport = cold->link_kept_down = cold->atomic_host_order = false;
 	nic->dev->roce_en = false;
 	nic->dev->issi = 0;
 }

@@ -88,7 +88,7 @@ static const struct value limits[] = {
 };
 
 static const struct value atomics[] = {
-	{ SN_FLD(0x40, 2), 0 },		/* atomic_req_8B_endianness_mode: big-endian answers */
+	{ SN_FLD(0x46, 1), 1 },		/* supported_atomic_req_8B_endianness_mode_1 */
 	{ SN_FLD(0x90, 16), 3 },	/* atomic_operations: compare-swap, fetch-add */
 	{ SN_FLD(0xb0, 16), 8 },	/* atomic_size_qp: 8 bytes */
 };
@@ -115,6 +115,8 @@ static void fill_values(uint8_t *cap, const struct value *v, size_t n)
 #define CAP_CHECKSUM	SN_FLD(0x210, 2)	/* cmdif_checksum */
 #define CAP_LINK_DOWN	SN_FLD(0x1b4, 1)	/* disable_link_up_by_init_hca */
 #define CAP_ROCE_SPORT	SN_FLD(0x04, 1)		/* sw_r_roce_src_udp_port */
+/* atomic_req_8B_endianness_mode: order of the value that an atomic returns. 0: big-endian, 1: the host's */
+#define CAP_ATOMIC_ORDER SN_FLD(0x40, 2)
 #define CAP_UMR_DISABLED SN_FLD(0x208, 2)	/* umr_modify_atomic_disabled, umr_indirect_mkey_disabled */
 enum { CHECKSUM_NONE = 2, CHECKSUM_ON = 3 };	/* values: 0 off, 1 initial value, 2 invalid */
 
@@ -151,6 +153,7 @@ static bool fill_caps(const struct sn_nic *nic, uint8_t *cap, unsigned int type)
 		return true;
 	case CAP_ATOMIC:
 		FILL(cap, atomics);
+		sn_set(cap, CAP_ATOMIC_ORDER, 1);
 		return true;
 	case CAP_ROCE:
 		FILL(cap, roce);
@@ -176,7 +179,24 @@ static void apply_selection(const struct sn_cold *cold, uint8_t *cap, unsigned i
 		sn_set(cap, CAP_LINK_DOWN, current ? cold->link_kept_down : 1);
 	} else if (type == CAP_ROCE && current) {
 		sn_set(cap, CAP_ROCE_SPORT, cold->roce_sport);
+	} else if (type == CAP_ATOMIC && current) {
+		sn_set(cap, CAP_ATOMIC_ORDER, cold->atomic_host_order);
 	}
+}
+
+/* The driver of a device that is not cold, Linux's, has selected the host's order. */
+bool sn_atomic_host_order(const struct sn_nic *nic)
+{
+	return !nic->dev->cold || nic->dev->cold->atomic_host_order;
+}
+
+/* Linux writes only this field. */
+static uint8_t set_atomic_order(struct sn_cmd *c, uint32_t order)
+{
+	if (order > 1)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "atomic_req_8B_endianness_mode %u", order);
+	c->nic->dev->cold->atomic_host_order = order;
+	return STAT_OK;
 }
 
 /* op_mod: capability type << 1; bit 0 selects the current value instead of the maximum */
@@ -204,6 +224,8 @@ uint8_t sn_cmd_set_hca_cap(struct sn_cmd *c)
 
 	if (!cold)
 		return STAT_OK;
+	if (type == CAP_ATOMIC)
+		return set_atomic_order(c, sn_get(cap, CAP_ATOMIC_ORDER));
 	if (type != CAP_GENERAL && type != CAP_ROCE)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "capability type %u", type);
 	chosen = *cold;

@@ -62,6 +62,7 @@ struct sn_cold {
 	bool link_kept_down;		/* INIT_HCA must not bring the link up */
 	uint8_t checksum;		/* cmdif_checksum: 1 initial value, 0 off, 3 on */
 	bool roce_sport;		/* the driver enabled the optional RoCE capabilities */
+	bool atomic_host_order;		/* atomics return values in the host's byte order */
 
 	/* fields of cmdq.c */
 	/* bit mask of slots that hardware owns without a doorbell; they run at the next pass */

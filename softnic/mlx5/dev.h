@@ -336,6 +336,8 @@ uint64_t sn_timers_next(struct sn_nic *nic);	/* returns the earliest deadline, o
 
 /* boot.c: frees all objects that the driver created */
 void sn_objects_free(struct sn_nic *nic);
+/* cmd_hca.c: do atomics return values in the host's byte order? If not, in that of the wire. */
+bool sn_atomic_host_order(const struct sn_nic *nic);
 
 /* functions of cmd.c */
 enum { SN_CMD_OUT_MAX = 0x1010 };	/* longest output of any command: QUERY_HCA_CAP */

@@ -238,7 +238,7 @@ void sn_rc_read_in(struct sn_qp *qp, const struct sn_packet *pkt)
 void sn_rc_atomic_in(struct sn_qp *qp, const struct sn_packet *pkt)
 {
 	struct sn_wr *wr = answered_wr(qp, pkt);
-	uint64_t original = from_be64(pkt->original);
+	uint64_t original = sn_atomic_host_order(qp->nic) ? from_be64(pkt->original) : pkt->original.be;
 
 	if (!wr)
 		return;

@@ -380,6 +380,22 @@ Test(dat2, write_immed__is_reported_at_both_ends)
 	cr_assert_str_eq(b.mem, "hello");
 }
 
+/* The attributes of both kinds agree with the calls. */
+Test(dat2, atomics__are_refused_if_not_announced)
+{
+	DAT_LMR_TRIPLET result = side_segment(&a, 8, 8);
+	DAT_RMR_TRIPLET at = side_remote(&b, 16, 8);
+	DAT_RETURN want = side_says(DAT_IB_ATTR_FETCH_AND_ADD, "TRUE") ? DAT_SUCCESS :
+			  side_says("DAT_EXTENSION_INTERFACE", "TRUE") ? DAT_MODEL_NOT_SUPPORTED :
+									 DAT_NOT_IMPLEMENTED;
+	DAT_DTO_COOKIE cookie = { .as_64 = 6 };
+
+	cr_assert(side_says(DAT_IB_ATTR_CMP_AND_SWAP, want == DAT_SUCCESS ? "TRUE" : "FALSE"));
+	sides_connect();
+	assert_ret(dat_ib_post_fetch_and_add(a.ep, 2, &result, cookie, &at, 0), want);
+	assert_ret(dat_ib_post_cmp_and_swap(a.ep, 41, 7, &result, cookie, &at, 0), want);
+}
+
 Test(dat2, atomics__return_the_old_value)
 {
 	DAT_LMR_TRIPLET result = side_segment(&a, 8, 8);

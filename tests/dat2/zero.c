@@ -149,6 +149,7 @@ Test(zero, lmr__takes_atomics)
 	DAT_VADDR base;
 	DAT_VLEN size;
 
+	side_needs(DAT_IB_ATTR_FETCH_AND_ADD);
 	/* The range is aligned for the device, too. */
 	region.for_va = now;
 	assert_ok(dat_lmr_create(b.ia, DAT_MEM_TYPE_VIRTUAL, region, 64, b.pz, DAT_MEM_PRIV_ALL_FLAG |

@@ -182,7 +182,7 @@ else
 	[ $access = efadv ] || DAPL_TEST_HUGE=1 suite api --filter 'srq/*'
 	[ $access != efadv ] || SOFTNIC_FAULT=unnamed=0.2 suite e2e --filter 'data_rdma/*'
 	# not on an EFA, which has no windows of one endpoint
-	dat20 "$([ $access = efadv ] && echo 'dat2/*' || echo 'window/*')"
+	dat20 "$([ $access = efadv ] && echo 'dat2/*' || echo '@(window/*|dat2/atomics__*)')"
 	conformance -t 'rmr*'
 fi
 [ $access = efadv ] || DAPL_TEST_HUGE=1 DAPL_DBG_TYPE=0xff step huge 'queue memory in a huge page' \

@@ -137,6 +137,35 @@ Test(cold, set_hca_cap__choices)
 	cr_expect_eq(cold_count(c, "cmd.field"), 1);
 }
 
+static uint32_t atomic_order(void)
+{
+	cold_begin(c, CMD_QUERY_HCA_CAP, 3 << 1 | 1);
+	cr_assert_eq(cold_run(c, 16, COLD_OUT), 0);
+	return sn_get(c->out + 0x10, SN_FLD(0x40, 2));
+}
+
+static uint8_t set_atomic_order(uint32_t order)
+{
+	cold_begin(c, CMD_SET_HCA_CAP, 3 << 1);
+	sn_set(c->in + 0x10, SN_FLD(0x40, 2), order);
+	return cold_run(c, 0x1010, 16);
+}
+
+/* PRM atomic_req_8B_endianness_mode: big-endian as after power-on, or the host's order. */
+Test(cold, set_hca_cap__order_of_the_values_of_atomics)
+{
+	cr_assert_eq(cold_simple(c, CMD_ENABLE_HCA, 0), 0);
+	cr_expect_eq(atomic_order(), 0);
+	cr_expect_eq(set_atomic_order(1), 0);
+	cr_expect_eq(atomic_order(), 1);
+	nothing_held_against();
+	cr_expect_eq(set_atomic_order(2), 0x03);
+	cr_expect_eq(cold_count(c, "cmd.field"), 1);
+	cr_assert_eq(cold_simple(c, CMD_DISABLE_HCA, 0), 0);
+	cr_assert_eq(cold_simple(c, CMD_ENABLE_HCA, 0), 0);
+	cr_expect_eq(atomic_order(), 0);
+}
+
 /* Rings the doorbells of two slots in sequence; the second store overwrites the first. */
 Test(cold, doorbell__that_hides_another)
 {

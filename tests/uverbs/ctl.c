@@ -27,6 +27,16 @@ static void close_one(void)
 
 TestSuite(ctl, .init = open_one, .timeout = 60);
 
+/* The kernel's driver has selected the order when it booted the device. */
+Test(ctl, m5_cmd_caps__atomics_in_the_hosts_order)
+{
+	struct m5_dev_caps caps;
+
+	cr_assert_eq(m5_cmd_caps(ctl, &caps), 0);
+	cr_expect(caps.atomics);
+	close_one();
+}
+
 static int channel_when(const char *call, int err)
 {
 	struct m5_evch *ch = NULL;

@@ -99,6 +99,18 @@ Test(open, m5_ctl_open__port_is_infiniband)
 	nothing_left();
 }
 
+/* libmlx5 leaves atomics as after power-on: they return big-endian values. */
+Test(open, m5_cmd_caps__no_atomics_in_the_hosts_order)
+{
+	struct m5_ctl *ctl = opened(VFIO_IA, "gid=auto");
+	struct m5_dev_caps caps;
+
+	cr_assert_eq(m5_cmd_caps(ctl, &caps), 0);
+	cr_expect_not(caps.atomics);
+	ctl->ops->close(ctl);
+	nothing_left();
+}
+
 /* The kernel's driver has left the port down. */
 Test(open, m5_ctl_open__port_is_administratively_down)
 {

@@ -56,13 +56,14 @@ void front_name_attributes(struct dap_ia *ia)
 {
 	struct core_ia *own = core_ia(ia);
 	const char *has = ia->caps.no_extension ? "FALSE" : "TRUE";
+	const char *has_atomics = ia->caps.no_extension || ia->caps.no_atomics ? "FALSE" : "TRUE";
 	const struct dap_named more[] = {
 		{ "DAT_IB_TRANSPORT_MTU", path_mtu(ia) },
 		{ "DAT_EXTENSION_INTERFACE", has },
 		{ "DAT_IB_RDMA_READ", "TRUE" },		/* without it dtest posts no reads */
 		{ DAT_IB_ATTR_IMMED_DATA, has },
-		{ DAT_IB_ATTR_FETCH_AND_ADD, has },
-		{ DAT_IB_ATTR_CMP_AND_SWAP, has },
+		{ DAT_IB_ATTR_FETCH_AND_ADD, has_atomics },
+		{ DAT_IB_ATTR_CMP_AND_SWAP, has_atomics },
 		{ DAT_IB_ATTR_UD, "FALSE" },
 		{ DAT_IB_ATTR_COUNTERS, "TRUE" },
 	};
@@ -127,7 +128,8 @@ DAT_RETURN front_handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_lis
 	if (err)
 		return front_return(err);
 	hot = core_ia(ep->obj.ia)->hot;
-	if (op == DAT_IB_RDMA_WRITE_IMMED_OP ? !hot->write_immed : !hot->atomic)
+	if (op == DAT_IB_RDMA_WRITE_IMMED_OP ? !hot->write_immed
+					     : !hot->atomic || ep->obj.ia->caps.no_atomics)
 		return front_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
 	if (op == DAT_IB_RDMA_WRITE_IMMED_OP)
 		return write_immed(ep, hot, args);
