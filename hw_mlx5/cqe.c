@@ -170,7 +170,7 @@ static bool take_cqe(struct m5_slow_cqe *r, struct dap_ep *ep, const struct m5_c
 	if (syndrome && (syndrome != M5_SYN_FLUSHED || dap_ep_state(ep) == DAP_EP_CONNECTED))
 		r->broken = ep;
 	if (m5_cqe_is_small(cqe))
-		m5_cqe_spread(m5_ep(ep), cqe);
+		m5_cqe_spread(ep, cqe);
 	if (request)
 		visible = take_request(r, ep, cqe);
 	else

@@ -29,15 +29,25 @@ struct list {
 	unsigned int n;
 };
 
-static void spread(struct list l, const uint8_t *data, uint32_t len)
+/* Addresses in a zero-based LMR are offsets. NULL: the LMR has been freed. */
+static void *memory_of(const struct dap_ia *ia, const struct m5_data_seg *seg)
+{
+	const struct dap_lmr *lmr = dap_lmr_find(ia, be32_to_cpu(seg->lkey));
+
+	return lmr ? (void *)(uintptr_t)(be64_to_cpu(seg->va) - lmr->addr + lmr->mem) : NULL;
+}
+
+static void spread(const struct dap_ia *ia, struct list l, const uint8_t *data, uint32_t len)
 {
 	for (; l.n && len; l.n--, l.at += sizeof(struct m5_data_seg)) {
 		const struct m5_data_seg *seg =
 			(const struct m5_data_seg *)(l.ring + (l.at & l.mask));
 		uint32_t room = be32_to_cpu(seg->byte_count);
 		uint32_t now = len < room ? len : room;
+		void *to = memory_of(ia, seg);
 
-		memcpy((void *)(uintptr_t)be64_to_cpu(seg->va), data, now);
+		if (to)
+			memcpy(to, data, now);
 		data += now;
 		len -= now;
 	}
@@ -63,17 +73,19 @@ static struct list receive_list(const struct m5_rq *rq, uint32_t index)
 			      .mask = SIZE_MAX, .n = rq->max_iov };
 }
 
-void m5_cqe_spread(struct m5_ep *e, const struct m5_cqe *cqe)
+void m5_cqe_spread(struct dap_ep *ep, const struct m5_cqe *cqe)
 {
 	uint32_t index = be16_to_cpu(cqe->wqe_counter), len = be32_to_cpu(cqe->byte_cnt);
+	const struct m5_ep *e = m5_ep(ep);
+	struct list l;
 
 	if (len > SMALL_MAX)
 		len = SMALL_MAX;
 	if (cqe->op_own >> 4 != M5_CQE_REQ)
-		spread(receive_list(&e->rq, index), cqe->small, len);
+		l = receive_list(&e->rq, index);
 	else
-		spread(request_list(&e->sq, index, m5_cqe_dto(cqe) == DAP_OP_RDMA_READ), cqe->small,
-		       len);
+		l = request_list(&e->sq, index, m5_cqe_dto(cqe) == DAP_OP_RDMA_READ);
+	spread(ep->obj.ia, l, cqe->small, len);
 }
 
 void m5_bind_done(struct m5_slot *slots, uint32_t mask, uint32_t index, bool ok)

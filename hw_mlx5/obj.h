@@ -427,7 +427,7 @@ static inline enum dap_dto_op m5_cqe_dto(const struct m5_cqe *cqe)
 	return (enum dap_dto_op)m5_dto_of_opcode[*(const uint8_t *)&cqe->opcode_qpn];
 }
 /* Copies the data of a CQE of format M5_CQE_SMALL32 to the buffers of its WQE. */
-void m5_cqe_spread(struct m5_ep *e, const struct m5_cqe *cqe);
+void m5_cqe_spread(struct dap_ep *ep, const struct m5_cqe *cqe);
 static inline bool m5_cqe_is_small(const struct m5_cqe *cqe)
 {
 	return (cqe->op_own & (0x80 | M5_CQE_FORMAT)) == M5_CQE_SMALL32;

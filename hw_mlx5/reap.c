@@ -120,7 +120,7 @@ static bool is_visible(const struct dap_ep *ep, const struct m5_slot *slot, bool
 }
 
 /* Finds the first request of this QP that the consumer must see; end if there is none. */
-static uint32_t reap_scan(struct m5_cq *cq, const struct dap_ep *ep, struct m5_ep *e, uint32_t end,
+static uint32_t reap_scan(struct m5_cq *cq, struct dap_ep *ep, struct m5_ep *e, uint32_t end,
 			  uint32_t *credit)
 {
 	for (uint32_t i = cq->ci; i != end; i++) {
@@ -136,7 +136,7 @@ static uint32_t reap_scan(struct m5_cq *cq, const struct dap_ep *ep, struct m5_e
 		if (slot->kind & M5_KIND_BIND)
 			m5_bind_done(e->done.sq_slots, e->done.sq_mask, index, true);
 		if (m5_cqe_is_small(cqe))
-			m5_cqe_spread(e, cqe);
+			m5_cqe_spread(ep, cqe);
 		*credit = slot->end;
 	}
 	return end;

@@ -191,36 +191,50 @@ static int lmr_enter(struct dap_ia *ia, struct dap_lmr *lmr)
 	return 0;
 }
 
-static int memory_open(struct rig *r, struct rig_side *s)
+int rig_lmr(struct rig *r, const struct rig_side *s, bool zero_based, struct dap_lmr **out)
 {
-	struct dap_lmr *lmr;
+	struct dap_lmr *lmr = obj_new(r, DAP_LMR, sizeof(*lmr));
 	int err;
 
-	s->mem = mmap(NULL, RIG_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	lmr = obj_new(r, DAP_LMR, sizeof(*lmr));
 	lmr->pz = r->pz;
-	lmr->addr = lmr->mem = (uintptr_t)s->mem;
+	lmr->mem = (uintptr_t)s->mem;
+	lmr->addr = zero_based ? 0 : lmr->mem;
+	lmr->zero_based = zero_based;
 	lmr->length = RIG_BYTES;
 	lmr->priv = DAP_PRIV_ALL;
 	err = m5_hw.lmr_create(lmr);
 	if (!err)
 		err = lmr_enter(r->ia, lmr);
-	if (err) {
-		munmap(s->mem, RIG_BYTES);
+	if (err)
 		obj_free(lmr);
-		return err;
-	}
-	s->lmr = lmr;
-	return 0;
+	else
+		*out = lmr;
+	return err;
+}
+
+void rig_lmr_free(struct dap_lmr *lmr)
+{
+	struct dap_ia *ia = lmr->obj.ia;
+
+	ia->lmr_dir[lmr->lmr_context >> 20]->lmr[lmr->lmr_context >> 8 & 0xfff] = NULL;
+	m5_hw.lmr_destroy(lmr);
+	obj_free(lmr);
+}
+
+static int memory_open(struct rig *r, struct rig_side *s)
+{
+	int err;
+
+	s->mem = mmap(NULL, RIG_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	err = rig_lmr(r, s, false, &s->lmr);
+	if (err)
+		munmap(s->mem, RIG_BYTES);
+	return err;
 }
 
 static void memory_close(struct rig_side *s)
 {
-	struct dap_ia *ia = s->lmr->obj.ia;
-
-	ia->lmr_dir[s->lmr->lmr_context >> 20]->lmr[s->lmr->lmr_context >> 8 & 0xfff] = NULL;
-	m5_hw.lmr_destroy(s->lmr);
-	obj_free(s->lmr);
+	rig_lmr_free(s->lmr);
 	munmap(s->mem, RIG_BYTES);
 }
 

@@ -74,6 +74,9 @@ int rig_evd(struct rig *r, unsigned int qlen, struct dap_evd **evd);
 int rig_ep(struct rig *r, struct rig_side *s, struct dap_ep **ep);
 int rig_connect(struct dap_ep *a, struct dap_ep *b);
 int rig_rmr(struct rig *r, struct dap_rmr **rmr);
+/* Registers the side's memory. */
+int rig_lmr(struct rig *r, const struct rig_side *s, bool zero_based, struct dap_lmr **lmr);
+void rig_lmr_free(struct dap_lmr *lmr);
 int rig_srq(struct rig *r, uint32_t recvs, uint32_t iov, struct dap_srq **srq);
 void rig_srq_free(struct dap_srq *srq);
 void rig_rmr_free(struct dap_rmr *rmr);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Scatter to CQE with memory whose addresses are offsets: the key of such an LMR refers to another one. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/mlx5/rig.h"
+
+static struct rig r;
+static struct dap_lmr *zero;
+
+static void open_rig(void)
+{
+	struct rig_config c = { .params = "scatter_cqe=2" };
+
+	cr_assert_eq(rig_open(&r, &c), 0);
+	cr_assert_eq(rig_lmr(&r, &r.b, true, &zero), 0);
+}
+
+static void close_rig(void)
+{
+	if (zero)
+		rig_lmr_free(zero);
+	rig_close(&r, NULL);
+}
+
+static void completes(struct dap_evd *evd, uint64_t len)
+{
+	DAT_EVENT ev;
+
+	cr_assert(rig_event(&r, evd, &ev), "the EVD got no event");
+	cr_assert_eq(ev.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+	cr_assert_eq(ev.event_data.dto_completion_event_data.transfered_length, len);
+}
+
+RIG_TEST(scatter, post_recv__into_a_zero_based_lmr)
+{
+	DAT_LMR_TRIPLET from = rig_local(&r.a, 0, 20);
+	DAT_LMR_TRIPLET to = { .lmr_context = zero->lmr_context, .virtual_address = 100,
+			       .segment_length = 64 };
+
+	memcpy(r.a.mem, "a message of 20 byte", 20);
+	cr_assert_eq(r.hot->post_recv(r.b.ep, 1, &to, rig_cookie(1), 0), DAT_SUCCESS);
+	cr_assert_eq(r.hot->post_send(r.a.ep, 1, &from, rig_cookie(2), 0), DAT_SUCCESS);
+	completes(r.b.recv, 20);
+	completes(r.a.request, 20);
+	cr_expect_arr_eq(r.b.mem + 100, "a message of 20 byte", 20);
+}
+
+RIG_TEST(scatter, rdma_read__into_a_zero_based_lmr)
+{
+	DAT_RMR_TRIPLET from = rig_remote(&r.a, 0, 16);
+	DAT_LMR_TRIPLET to = { .lmr_context = zero->lmr_context, .virtual_address = 1000,
+			       .segment_length = 16 };
+
+	memcpy(r.a.mem, "sixteen bytes...", 16);
+	cr_assert_eq(r.hot->rdma_read(r.b.ep, 1, &to, rig_cookie(1), &from, 0), DAT_SUCCESS);
+	completes(r.b.request, 16);
+	cr_expect_arr_eq(r.b.mem + 1000, "sixteen bytes...", 16);
+}
+
+/* The message is in the CQ when its memory is deregistered. */
+RIG_TEST(scatter, lmr_destroy__before_the_completion_is_taken)
+{
+	DAT_LMR_TRIPLET from = rig_local(&r.a, 0, 20);
+	DAT_LMR_TRIPLET to = { .lmr_context = zero->lmr_context, .virtual_address = 100,
+			       .segment_length = 64 };
+
+	memset(r.a.mem, 7, 20);
+	cr_assert_eq(r.hot->post_recv(r.b.ep, 1, &to, rig_cookie(1), 0), DAT_SUCCESS);
+	cr_assert_eq(r.hot->post_send(r.a.ep, 1, &from, rig_cookie(2), 0), DAT_SUCCESS);
+	completes(r.a.request, 20);
+	rig_lmr_free(zero);
+	zero = NULL;
+	completes(r.b.recv, 20);
+	cr_expect_eq(r.b.mem[100], 0);
+}
