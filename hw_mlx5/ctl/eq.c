@@ -17,7 +17,8 @@ static void signal_fd(int fd)
 
 int m5_events_open(struct m5_events *events)
 {
-	*events = (struct m5_events){ .async_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
+	*events = (struct m5_events){ .async_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+				      .async_room = M5_ASYNC_FIRST };
 	if (events->async_fd < 0)
 		return -EMFILE;
 	pthread_mutex_init(&events->lock, NULL);
@@ -27,16 +28,41 @@ int m5_events_open(struct m5_events *events)
 void m5_events_close(struct m5_events *events)
 {
 	close(events->async_fd);
+	free(events->more);
 	pthread_mutex_destroy(&events->lock);
 }
 
+static struct m5_event *event_at(struct m5_events *events, unsigned int i)
+{
+	return (events->more ? events->more : events->first) + i % events->async_room;
+}
+
+/* Doubles the ring if it may grow, and there is memory. */
+static bool grow(struct m5_events *events)
+{
+	unsigned int room = 2 * events->async_room;
+	struct m5_event *ring = room <= M5_ASYNC_MOST ? calloc(room, sizeof(*ring)) : NULL;
+
+	if (!ring)
+		return false;
+	for (unsigned int i = events->async_tail; i != events->async_head; i++)
+		ring[i % room] = *event_at(events, i);
+	free(events->more);
+	events->more = ring;
+	events->async_room = room;
+	return true;
+}
+
+/*
+ * If many connections end at once, the thread that ends them, and reads the events, gets one or more for
+ * each. When the ring cannot grow, drops the oldest event: the report of a dying device must get through.
+ */
 void m5_events_put(struct m5_events *events, const struct m5_event *ev)
 {
 	pthread_mutex_lock(&events->lock);
-	/* Drops the oldest event: the report of a dying device must get through. */
-	if (events->async_head - events->async_tail == M5_ASYNC_EVENTS)
+	if (events->async_head - events->async_tail == events->async_room && !grow(events))
 		events->async_tail++;
-	events->async[events->async_head++ % M5_ASYNC_EVENTS] = *ev;
+	*event_at(events, events->async_head++) = *ev;
 	pthread_mutex_unlock(&events->lock);
 	signal_fd(events->async_fd);
 }
@@ -50,7 +76,7 @@ int m5_events_read(struct m5_events *events, struct m5_event *ev)
 	if (events->async_tail == events->async_head) {
 		(void)!read(events->async_fd, &n, sizeof(n));
 	} else {
-		*ev = events->async[events->async_tail++ % M5_ASYNC_EVENTS];
+		*ev = *event_at(events, events->async_tail++);
 		found = 1;
 	}
 	pthread_mutex_unlock(&events->lock);

@@ -10,7 +10,9 @@
 
 #include "hw_mlx5/ctl/read.h"
 
-#define M5_ASYNC_EVENTS 64
+/* Room for events that have not been read, first and at most: beyond it the oldest are lost. */
+#define M5_ASYNC_FIRST 64u
+#define M5_ASYNC_MOST 65536u
 #define M5_CQ_BUCKETS 64
 
 struct m5_evch {
@@ -28,8 +30,8 @@ struct m5_events {
 	/* Taken by the interrupt handler: no call into the device while it is held. */
 	pthread_mutex_t lock;
 	struct m5_cq_link *cqs[M5_CQ_BUCKETS];
-	struct m5_event async[M5_ASYNC_EVENTS];
-	unsigned int async_head, async_tail;
+	struct m5_event first[M5_ASYNC_FIRST], *more;	/* more: the ring in use, or NULL */
+	unsigned int async_room, async_head, async_tail;
 	int async_fd;
 };
 

@@ -183,6 +183,38 @@ RIG_TEST(srq, srq_limit__is_reported_by_the_device)
 	cr_expect_eq(fake.low, srq);
 }
 
+/* Moves many QPs of the SRQ to the error state. Each reports its last WQE before a thread reads the
+ * events. */
+RIG_TEST(srq, srq_limit__is_reported_although_many_connections_end)
+{
+	struct m5_ctl *ctl = m5_ia(r.ia)->ctl;
+	const unsigned int *put = &soft_of(ctl)->events.async_head;
+	struct dap_ep *many[70];
+	const size_t n = sizeof(many) / sizeof(many[0]);
+	unsigned int before;
+
+	r.b.srq = srq;
+	for (size_t i = 0; i < n; i++)
+		cr_assert_eq(rig_ep(&r, &r.b, &many[i]), 0);
+	r.b.srq = NULL;
+	for (size_t i = 0; i < n; i += 2)
+		cr_assert_eq(rig_connect(many[i], many[i + 1]), 0);
+	m5_hw.async_handle(r.ia);
+	fake.low_count = 0;
+	cr_assert_eq(give(1), DAT_SUCCESS);
+	cr_assert_eq(give(2), DAT_SUCCESS);
+	cr_assert_eq(m5_hw.srq_limit(srq, 2), 0);
+	before = __atomic_load_n(put, __ATOMIC_RELAXED);
+	arrive();
+	for (size_t i = 0; i < n; i++)
+		cr_assert_eq(m5_hw.qp_error(many[i]), 0);
+	cr_assert(TH_WITHIN(5000, (softnic_pump(ctl->soft),
+				   __atomic_load_n(put, __ATOMIC_RELAXED) - before > n)));
+	cr_expect(TH_WITHIN(5000, (m5_hw.async_handle(r.ia), fake.low_count == 1)));
+	for (size_t i = 0; i < n; i++)
+		rig_ep_free(many[i]);
+}
+
 /* The device follows no link that leads out of the list. The queue ends there, and core gets an
  * error. */
 RIG_TEST(srq, broken__is_reported_by_the_device)

@@ -84,20 +84,41 @@ Test(eq, m5_eq_read__stops_after_a_quarter)
 	cr_assert_eq(m5_events_read(&events, &ev), 0);
 }
 
-/* If a process does not read its events, the oldest are lost. */
-Test(eq, m5_events_put__more_than_there_is_room_for)
+/* Puts events 0 to n - 1. Those from first on must be read. */
+static void survive(uint32_t n, uint32_t first)
 {
 	struct m5_event ev = { .kind = M5_EVENT_QP };
 
-	for (uint32_t n = 0; n < M5_ASYNC_EVENTS + 3; n++) {
-		ev.number = n;
+	for (uint32_t i = 0; i < n; i++) {
+		ev.number = i;
 		m5_events_put(&events, &ev);
 	}
-	for (uint32_t n = 3; n < M5_ASYNC_EVENTS + 3; n++) {
+	for (uint32_t i = first; i < n; i++) {
 		cr_assert_eq(m5_events_read(&events, &ev), 1);
-		cr_assert_eq(ev.number, n);
+		cr_assert_eq(ev.number, i);
 	}
 	cr_assert_eq(m5_events_read(&events, &ev), 0);
+}
+
+/* One event for each QP of a process that has thousands. */
+Test(eq, m5_events_put__thousands_before_the_first_is_read)
+{
+	survive(10, 0);
+	survive(5000, 0);
+	survive(5000, 0);
+}
+
+/* If a process does not read its events, the oldest are lost. */
+Test(eq, m5_events_put__more_than_there_is_room_for)
+{
+	survive(M5_ASYNC_MOST + 3, 3);
+}
+
+Test(eq, m5_events_put__without_memory_loses_the_oldest)
+{
+	th_fail_start(TH_FAIL_HEAP, 1);
+	survive(M5_ASYNC_FIRST + 1, 1);
+	th_fail_stop();
 }
 
 Test(eq, m5_evch_open__no_memory_or_descriptor)
