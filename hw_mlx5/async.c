@@ -52,6 +52,13 @@ static void last_wqe_if(void *obj, void *arg)
 		__atomic_store_n(&m5_ep(ep)->last_wqe, true, __ATOMIC_RELEASE);
 }
 
+/* The firmware does send the event, even if one came too late for m5_qp_last_wqe(). */
+static void last_wqe(struct dap_ia *ia, uint32_t qpn)
+{
+	__atomic_store_n(&m5_ia(ia)->last_wqe_ms, M5_LAST_WQE_MS, __ATOMIC_RELAXED);
+	dap_obj_each(DAP_EP, ia, last_wqe_if, &qpn);
+}
+
 static bool ends_connection(uint8_t type)
 {
 	return type == M5_EV_WQ_CATASTROPHIC || type == M5_EV_WQ_INVALID_REQUEST ||
@@ -105,7 +112,7 @@ void m5_ia_async_handle(struct dap_ia *ia)
 			if (ends_connection(ev.type))
 				dap_obj_each(DAP_EP, ia, break_if_number, &ev.number);
 			else if (ev.type == M5_EV_SRQ_LAST_WQE)
-				dap_obj_each(DAP_EP, ia, last_wqe_if, &ev.number);
+				last_wqe(ia, ev.number);
 			break;
 		case M5_EVENT_CQ_ERROR:
 			dap_obj_each(DAP_EVD, ia, overflow_if, &ev.number);

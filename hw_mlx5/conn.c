@@ -186,8 +186,8 @@ int m5_qp_connect(struct dap_ep *ep)
 /*
  * 2ERR_QP returns before the QP is flushed. An SRQ's WQE that the QP took for a message returns by
  * its flushed completion, followed by the event Last WQE Reached. If the QP is destroyed before
- * that, it keeps the WQE forever. If the event is missing once, the firmware does not send it, and
- * later QPs wait only briefly.
+ * that, it keeps the WQE forever. If the event is missing once, the firmware may not send it, and
+ * later QPs wait only briefly, until an event does come.
  */
 void m5_qp_last_wqe(struct dap_ep *ep)
 {

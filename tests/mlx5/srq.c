@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "hw_mlx5/ctl/soft.h"
+#include "hw_mlx5/ops.h"
 #include "softnic/softnic.h"
 #include "tests/harness/harness.h"
 #include "tests/mlx5/rig.h"
@@ -181,6 +182,18 @@ RIG_TEST(srq, srq_limit__is_reported_by_the_device)
 	arrive();
 	cr_expect(TH_WITHIN(5000, (m5_hw.async_handle(r.ia), fake.low_count == 1)));
 	cr_expect_eq(fake.low, srq);
+}
+
+/* A machine under load may deliver an event too late. Each event shows that it is worth a wait. */
+RIG_TEST(srq, qp_destroy__waits_again_after_a_late_event)
+{
+	struct softnic *nic = m5_ia(r.ia)->ctl->soft;
+	unsigned int *limit = &m5_ia(r.ia)->last_wqe_ms;
+
+	__atomic_store_n(limit, M5_LAST_WQE_AGAIN_MS, __ATOMIC_RELAXED);
+	cr_assert_eq(m5_hw.qp_error(to), 0);
+	cr_expect(TH_WITHIN(5000, (softnic_pump(nic), m5_hw.async_handle(r.ia),
+				   __atomic_load_n(limit, __ATOMIC_RELAXED) == M5_LAST_WQE_MS)));
 }
 
 /* Moves many QPs of the SRQ to the error state. Each reports its last WQE before a thread reads the
