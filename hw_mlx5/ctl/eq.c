@@ -175,17 +175,38 @@ void m5_eq_init(struct m5_eq *eq)
 		eq->ring[i].owner = 1;
 }
 
+static struct m5_eqe *entry_at(const struct m5_eq *eq, uint32_t i)
+{
+	return &eq->ring[i & ((1u << eq->log) - 1)];
+}
+
+static bool is_written(const struct m5_eq *eq, uint32_t i)
+{
+	bool written = (dap_load_owner(&entry_at(eq, i)->owner) & 1) == (i >> eq->log & 1);
+
+	dap_rmb_cqe_owner();
+	return written;
+}
+
+/*
+ * m5_eq_init() has erased the entry if the device wrote it before. The device writes entries in order, so
+ * the next one shows this.
+ */
+static bool is_erased(const struct m5_eq *eq)
+{
+	return is_written(eq, eq->ci + 1) && !is_written(eq, eq->ci);
+}
+
 bool m5_eq_read(struct m5_eq *eq, struct m5_events *events)
 {
-	const uint32_t size = 1u << eq->log;
-
-	for (uint32_t n = 0; n < size / 4; n++) {
-		const struct m5_eqe *e = &eq->ring[eq->ci & (size - 1)];
-
-		if ((dap_load_owner(&e->owner) & 1) != (eq->ci >> eq->log & 1))
+	for (uint32_t n = 0; n < (1u << eq->log) / 4; n++) {
+		if (is_written(eq, eq->ci))
+			dispatch(events, entry_at(eq, eq->ci));
+		else if (is_erased(eq))
+			/* as the device wrote it, or the next lap would begin with it */
+			entry_at(eq, eq->ci)->owner = eq->ci >> eq->log & 1;
+		else
 			return false;
-		dap_rmb_cqe_owner();
-		dispatch(events, e);
 		eq->ci++;
 	}
 	return true;

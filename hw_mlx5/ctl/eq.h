@@ -59,7 +59,7 @@ void m5_evch_close(struct m5_evch *ch);
 int m5_evch_fd(struct m5_evch *ch);
 unsigned int m5_evch_drain(struct m5_evch *ch);
 
-/* Gives all entries to the device. To be called before CREATE_EQ. */
+/* Gives all entries to the device. An event that the device has written before is lost. */
 void m5_eq_init(struct m5_eq *eq);
 /*
  * Reads the next entries, one reader at a time. True: more entries may follow; ring M5_UAR_EQ_CI.

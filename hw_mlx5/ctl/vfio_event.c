@@ -173,8 +173,8 @@ void vf_serve_stop(struct vf_device *d)
 }
 
 /*
- * libmlx5 fills in the address of the ring, whose memory is not cleared. A port event before
- * m5_eq_init is lost, but the port's state is read later.
+ * libmlx5 fills in the address of the ring, whose memory is not cleared. An event before m5_eq_init can
+ * only be one of the port, whose link trains. It is lost, but the port's state is read later.
  */
 static int eq_create(struct m5_ctl_vfio *v, struct vf_eq *eq, unsigned int log, uint64_t events)
 {
