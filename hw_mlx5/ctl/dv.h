@@ -29,6 +29,7 @@ struct m5_obj {
 struct dv_watch {
 	bool dead;			/* commands would never return */
 	unsigned int begun, ended;	/* numbers of calls that use the device */
+	unsigned int pinning;		/* GiB that such calls pin or release */
 };
 
 struct m5_ctl_dv {

@@ -67,6 +67,16 @@ static unsigned int verbs_access(unsigned int access)
 	       (access & M5_ACCESS_REMOTE_ATOMIC ? (unsigned int)IBV_ACCESS_REMOTE_ATOMIC : 0);
 }
 
+/* Tells the watch of the time that the kernel takes to pin or release much memory. sign: 1 or -1. */
+static void count_pinning(struct m5_ctl *ctl, uint64_t len, int sign)
+{
+	struct dv_watch *watch = dv_of(ctl)->watch;
+
+	if (watch)
+		__atomic_fetch_add(&watch->pinning, (unsigned int)(len >> 30) * (unsigned int)sign,
+				   __ATOMIC_SEQ_CST);
+}
+
 /* Never asks for relaxed ordering: DAT requires that a write is placed before the next one. */
 int dv_mr_reg(struct m5_ctl *ctl, void *pd_priv, uint32_t pdn, void *addr, uint64_t len,
 	      unsigned int access, struct m5_mr *mr)
@@ -78,7 +88,9 @@ int dv_mr_reg(struct m5_ctl *ctl, void *pd_priv, uint32_t pdn, void *addr, uint6
 	(void)pdn;
 	if (err)
 		return err;
+	count_pinning(ctl, len, 1);
 	new = ibv_reg_mr(pd_priv, addr, len, verbs_access(access));
+	count_pinning(ctl, len, -1);
 	dv_end(&call);
 	if (!new)
 		return hw_errno();
@@ -88,12 +100,15 @@ int dv_mr_reg(struct m5_ctl *ctl, void *pd_priv, uint32_t pdn, void *addr, uint6
 
 int dv_mr_dereg(struct m5_ctl *ctl, struct m5_mr *mr)
 {
+	uint64_t len = ((struct ibv_mr *)mr->priv)->length;
 	struct dv_call call;
 	int err = dv_begin(ctl, &call);
 
 	if (err)
 		return err;
+	count_pinning(ctl, len, 1);
 	err = hw_error(ibv_dereg_mr(mr->priv));
+	count_pinning(ctl, len, -1);
 	dv_end(&call);
 	return err;
 }

@@ -28,11 +28,13 @@ enum { NIC_ENABLED = 0, NIC_DISABLED = 1, NIC_RESET = 3 };
  * libmlx5 gives the firmware three seconds without a heartbeat, in three checks of one second, and
  * then ends the process. STUCK_MS is shorter, so that this check comes first. Time alone does not
  * decide: a virtual machine that stood still for seconds also stopped its part of the firmware. A
- * command has a minute, as in libmlx5's boot, counted in checks.
+ * command has a minute, as in libmlx5's boot, counted in checks. A registration has a second more for each
+ * GiB, because libmlx5 sends its command after the kernel has pinned the memory.
  */
 #define STUCK_MS 2600
 #define STUCK_LOOKS 2
 #define WAITING_LOOKS (60 * 1000 / VF_HEALTH_MS)
+#define PINNING_LOOKS (1000 / VF_HEALTH_MS)
 
 /* A doorbell page is in BAR0 at its number, in pages. */
 static uint32_t seg_read(const struct vf_device *d, unsigned int offset)
@@ -101,10 +103,11 @@ static bool command_stuck(struct vf_device *d)
 	struct vf_health *h = &d->health;
 	unsigned int ended = __atomic_load_n(&d->watch.ended, __ATOMIC_SEQ_CST);
 	unsigned int begun = __atomic_load_n(&d->watch.begun, __ATOMIC_SEQ_CST);
+	unsigned int gib = __atomic_load_n(&d->watch.pinning, __ATOMIC_SEQ_CST);
 
 	h->waiting = begun != ended && ended == h->ended ? h->waiting + 1 : 0;
 	h->ended = ended;
-	return h->waiting >= WAITING_LOOKS;
+	return h->waiting >= WAITING_LOOKS + PINNING_LOOKS * gib;
 }
 
 const char *vf_health(struct vf_device *d)

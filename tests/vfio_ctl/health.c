@@ -179,6 +179,27 @@ Test(health, command_is_not_answered)
 	told_of_the_end();
 }
 
+/* The kernel pins 128 GiB in two minutes. No command waits for the device meanwhile. */
+Test(health, registration_pins_for_minutes)
+{
+	const size_t len = (size_t)128 << 30;
+	char *room = mmap(NULL, 2 * len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *at = (char *)(((uintptr_t)room + len - 1) & ~(uintptr_t)(len - 1));
+	struct m5_mr mr;
+	uint32_t pdn;
+	void *priv;
+
+	cr_assert_neq(room, MAP_FAILED);
+	cr_assert_eq(ctl->ops->pd_alloc(ctl, &pdn, &priv), 0);
+	replace(HEALTH_COUNTER, 77);
+	vfio_pin_for(2 * 60 * 1000 / VF_HEALTH_MS);
+	vfio_hurry(word(HEALTH_COUNTER));
+	cr_expect_eq(ctl->ops->mr_reg(ctl, priv, pdn, at, len, M5_ACCESS_LOCAL_WRITE, &mr), -ENOMEM);
+	cr_expect_not(__atomic_load_n(&dev->watch.dead, __ATOMIC_SEQ_CST),
+		      "the device counts as dead after two minutes");
+	cr_expect_eq(ctl->ops->pd_free(ctl, pdn, priv), 0);
+}
+
 /* A waiting command cannot be released here, because no descriptor is left for that. */
 Test(health, device_fails__no_descriptor_is_left)
 {

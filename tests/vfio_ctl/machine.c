@@ -54,6 +54,26 @@ int access(const char *path, int mode)
 	return REAL(access)(path, mode);
 }
 
+static unsigned int pins_for, looks;	/* looks: of the health thread */
+
+void vfio_pin_for(unsigned int times)
+{
+	pins_for = times;
+}
+
+/* Pins a large range until the health thread has looked that often; then there is not enough memory. */
+static int pin_slowly(const struct vfio_iommu_type1_dma_map *map)
+{
+	unsigned int end = __atomic_load_n(&looks, __ATOMIC_SEQ_CST) + pins_for;
+
+	if (!pins_for || map->size < UINT64_C(1) << 30)
+		return 0;
+	for (int i = 0; i < 20000 && (int)(end - __atomic_load_n(&looks, __ATOMIC_SEQ_CST)) > 0; i++)
+		usleep(1000);
+	errno = ENOMEM;
+	return -1;
+}
+
 /*
  * libmlx5's calls of vfio come through here too: host pages that the device may access. This fails only
  * by name, because libmlx5 44.0 frees a mailbox twice if it could not grow during the boot.
@@ -67,7 +87,7 @@ int ioctl(int fd, unsigned long request, ...)
 	va_start(list, request);
 	arg = va_arg(list, void *);
 	va_end(list);
-	if (request == VFIO_IOMMU_MAP_DMA && calls_fails_named("VFIO_IOMMU_MAP_DMA"))
+	if (request == VFIO_IOMMU_MAP_DMA && (calls_fails_named("VFIO_IOMMU_MAP_DMA") || pin_slowly(arg)))
 		return -1;
 	err = REAL(ioctl)(fd, request, arg);
 	if (!err && request == VFIO_GROUP_GET_STATUS && calls_fails_named("viable"))
@@ -163,6 +183,7 @@ int poll(struct pollfd *fds, nfds_t n, int ms)
 		return -1;
 	if (ms == VF_HEALTH_MS && __atomic_load_n(&hurries, __ATOMIC_SEQ_CST)) {
 		gained += VF_HEALTH_MS;
+		__atomic_add_fetch(&looks, 1, __ATOMIC_SEQ_CST);
 		ms = 1;
 		if (heart)
 			*heart = htobe32(be32toh(*heart) + 1);

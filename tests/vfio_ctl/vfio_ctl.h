@@ -21,6 +21,9 @@ int vfio_fault(const char *script);
  * incremented at each check (big-endian, of 24 bits), or NULL.
  */
 void vfio_hurry(volatile uint32_t *counter);
+/* From here on, memory of 1 GiB and more is pinned for that number of checks of a health thread in a
+ * hurry; then the registration fails for want of memory. */
+void vfio_pin_for(unsigned int times);
 /* Sets the calling thread's clock, in ms since an arbitrary start; 0: the true time. */
 void vfio_time(uint64_t ms);
 /* From here on, the calling thread does not pause in poll() without descriptors; its clock advances
