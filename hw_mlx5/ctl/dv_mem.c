@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 dapl-direct authors */
 /* PDs, registered memory, queue memory and doorbell pages, managed by the kernel or libmlx5. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,20 @@ static unsigned int verbs_access(unsigned int access)
 	       (access & M5_ACCESS_REMOTE_ATOMIC ? (unsigned int)IBV_ACCESS_REMOTE_ATOMIC : 0);
 }
 
+/*
+ * Over VFIO libmlx5 maps memory into a block of bus addresses that is as long as the smallest aligned
+ * block of virtual addresses around it. Before rdma-core 47 the whole block must be free: for a few
+ * bytes at a multiple of 2^38, that is 2^39 addresses.
+ */
+static int mr_failed(struct m5_ctl *ctl, const void *addr, uint64_t len)
+{
+	if (dv_of(ctl)->watch && errno == ENOSPC)
+		dap_log(DAP_LOG_ERR, "%s: cannot register %" PRIu64 " bytes at %p: libmlx5 has no bus "
+			"addresses for a range that lies across a multiple of a large power of two; use "
+			"memory at another address, or rdma-core 47 or newer", ctl->device, len, addr);
+	return hw_errno();
+}
+
 /* Tells the watch of the time that the kernel takes to pin or release much memory. sign: 1 or -1. */
 static void count_pinning(struct m5_ctl *ctl, uint64_t len, int sign)
 {
@@ -93,7 +108,7 @@ int dv_mr_reg(struct m5_ctl *ctl, void *pd_priv, uint32_t pdn, void *addr, uint6
 	count_pinning(ctl, len, -1);
 	dv_end(&call);
 	if (!new)
-		return hw_errno();
+		return mr_failed(ctl, addr, len);
 	*mr = (struct m5_mr){ .lkey = new->lkey, .rkey = new->rkey, .priv = new };
 	return 0;
 }

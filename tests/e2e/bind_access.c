@@ -164,14 +164,16 @@ RIG_TEST(bind_access, adapter__not_the_one_it_was_made_on)
 
 /*
  * Gigabytes of addresses over little memory: the same pages are mapped repeatedly. One entry of a
- * window's translation cannot have more than 2 GiB.
+ * window's translation cannot have more than 2 GiB. The mapping begins at a multiple of block, because
+ * before rdma-core 47 libmlx5 cannot register memory across a multiple of 256 GiB over VFIO.
  */
-static char *large_mapping(size_t len, size_t piece)
+static char *large_mapping(size_t len, size_t piece, size_t block)
 {
-	char *at = mmap(NULL, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *room = mmap(NULL, 2 * block, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *at = (char *)(((uintptr_t)room + block - 1) & ~(uintptr_t)(block - 1));
 	int fd = memfd_create("pages", MFD_CLOEXEC);
 
-	check(at != MAP_FAILED && fd >= 0 && !ftruncate(fd, (off_t)piece));
+	check(room != MAP_FAILED && fd >= 0 && !ftruncate(fd, (off_t)piece));
 	for (size_t off = 0; off < len; off += piece)
 		check(mmap(at + off, piece, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) ==
 		      at + off);
@@ -181,11 +183,11 @@ static char *large_mapping(size_t len, size_t piece)
 
 RIG_TEST(bind_access, range__more_than_2_gib)
 {
-	const size_t len = (size_t)5 << 29, piece = 64u << 20;
+	const size_t len = (size_t)5 << 29, piece = 64u << 20, block = (size_t)1 << 32;
 	struct end big = b;
 	DAT_RMR_CONTEXT c;
 
-	big.mem = large_mapping(len, piece);
+	big.mem = large_mapping(len, piece, block);
 	big.len = 0;
 	end_lmr(&b, big.mem, len, DAT_MEM_PRIV_ALL_FLAG, &big.lmr_context, &big.rmr_context);
 	c = window_bind(&big, rmr, 4096, len - 8192, RIGHTS_RW);
