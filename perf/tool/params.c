@@ -73,6 +73,12 @@ static bool is_of(const char *line, const char *ia)
 	return !strncmp(line, ia, n) && isspace((unsigned char)line[n]);
 }
 
+/* libdat has entries of its own for the software adapters, unless another file replaces them. */
+static bool may_be_built_in(const char *conf, const char *ia)
+{
+	return !strcmp(conf, "/etc/dat.conf") && !strncmp(ia, "soft-", 5);
+}
+
 int params_add(const char *ia, const char *words)
 {
 	const char *name, *at;
@@ -80,23 +86,29 @@ int params_add(const char *ia, const char *words)
 	size_t room = 0;
 	FILE *in = open_conf(&name), *out;
 	int fd = memfd_create("dat.conf", 0);
+	bool built_in = may_be_built_in(name, ia);
 
 	out = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!in || !out) {
+	if (!out || !(in || built_in)) {
 		fprintf(stderr, "cannot make a copy of %s with %s: %m\n", name, words);
 		if (in)
 			fclose(in);
 		return -1;
 	}
-	while (getline(&line, &room, in) > 0) {
+	while (in && getline(&line, &room, in) > 0) {
 		at = is_of(line, ia) ? params_of(line) : NULL;
+		built_in = built_in && !at;
 		if (at)
 			write_with_words(out, line, at, words);
 		else
 			fputs(line, out);
 	}
+	if (built_in)
+		fprintf(out, "\n%s u1.2 nonthreadsafe default libdapl-direct.so dapl_direct.1.2 "
+			"\"%s\" \"\"\n", ia, words);
 	free(line);
-	fclose(in);
+	if (in)
+		fclose(in);
 	fflush(out);
 	/* The descriptor stays open, because the registry opens the file by its /proc path. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);

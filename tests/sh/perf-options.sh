@@ -160,7 +160,15 @@ line_has_params() {
 	done
 }
 
+# Without a line for a software adapter, they are added to libdat's own entry.
+built_in_entry_has_params() {
+	[ -e /etc/dat/dat.conf ] && return 0	# it replaces the entries
+	unset DAT_OVERRIDE
+	must 1 '^no.such.host: ' "$bin/dat_write_lat" -d soft-mlx5-0 -I 64 no.such.host
+}
+
 (line_has_params) || exit 1
+(built_in_entry_has_params) || exit 1
 perftest_is_known || exit 1
 means_nothing || exit 1
 as_documented || exit 1
