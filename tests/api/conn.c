@@ -64,6 +64,19 @@ void side_close(struct side *s)
 	s->ia = NULL;
 }
 
+void side_close_gracefully(struct side *s)
+{
+	assert_ok(dat_ep_free(s->ep));
+	assert_ok(dat_lmr_free(s->lmr));
+	assert_ok(dat_evd_free(s->cr_evd));
+	assert_ok(dat_evd_free(s->conn_evd));
+	assert_ok(dat_evd_free(s->dto_evd));
+	assert_ok(dat_pz_free(s->pz));
+	assert_ok(dat_ia_close(s->ia, DAT_CLOSE_GRACEFUL_FLAG));
+	free(s->mem);
+	s->ia = NULL;
+}
+
 struct side a, b;
 
 void sides_open(void)

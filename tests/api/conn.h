@@ -30,6 +30,8 @@ DAT_IA_ADDRESS_PTR conn_host(void);	/* the address of this host */
 
 void side_open(struct side *s);
 void side_close(struct side *s);
+/* Frees each object in its order, so that the IA can be closed gracefully. */
+void side_close_gracefully(struct side *s);
 /* Two sides for most suites, opened by .init and closed by .fini. */
 extern struct side a, b;
 void sides_open(void);

@@ -171,19 +171,6 @@ Test(provided, reject__ends_the_endpoint)
 	side_quiet(&b);
 }
 
-static void close_gracefully(struct side *s)
-{
-	assert_ok(dat_ep_free(s->ep));
-	assert_ok(dat_lmr_free(s->lmr));
-	assert_ok(dat_evd_free(s->cr_evd));
-	assert_ok(dat_evd_free(s->conn_evd));
-	assert_ok(dat_evd_free(s->dto_evd));
-	assert_ok(dat_pz_free(s->pz));
-	assert_ok(dat_ia_close(s->ia, DAT_CLOSE_GRACEFUL_FLAG));
-	free(s->mem);
-	s->ia = NULL;
-}
-
 /* If a request does not fit on the queue, it is freed together with its endpoint. So the adapter
  * can be closed. */
 Test(provided, psp__endpoints_of_refused_requests)
@@ -209,7 +196,7 @@ Test(provided, psp__endpoints_of_refused_requests)
 	cr_assert_eq(room, 2);
 	assert_ok(dat_psp_free(b.psp));
 	assert_ok(dat_evd_free(evd));
-	close_gracefully(&b);
+	side_close_gracefully(&b);
 }
 
 Test(provided, psp_create_any__provides_too)
@@ -290,7 +277,7 @@ Test(provided, rsp_free__frees_its_endpoint)
 	assert_ret(dat_rsp_create(b.ia, conn_qual(), DAT_HANDLE_NULL, b.cr_evd, &rsp),
 		   DAT_CONN_QUAL_IN_USE);
 	assert_ok(dat_psp_free(b.psp));
-	close_gracefully(&b);
+	side_close_gracefully(&b);
 }
 
 /* An abrupt close with all kinds of endpoints leaks nothing. The first round allocates memory that

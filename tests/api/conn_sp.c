@@ -275,17 +275,6 @@ Test(sp, rsp_free__gives_the_endpoint_back)
 	assert_ok(dat_ep_free(b.ep));
 }
 
-static void close_gracefully(struct side *s)
-{
-	assert_ok(dat_ep_free(s->ep));
-	assert_ok(dat_lmr_free(s->lmr));
-	assert_ok(dat_evd_free(s->cr_evd));
-	assert_ok(dat_evd_free(s->conn_evd));
-	assert_ok(dat_evd_free(s->dto_evd));
-	assert_ok(dat_pz_free(s->pz));
-	assert_ok(dat_ia_close(s->ia, DAT_CLOSE_GRACEFUL_FLAG));
-}
-
 /* A service point that has had its request need not be freed before the IA is closed. */
 Test(sp, rsp__spent_one_does_not_keep_the_adapter_open)
 {
@@ -295,7 +284,7 @@ Test(sp, rsp__spent_one_does_not_keep_the_adapter_open)
 	assert_ok(dat_rsp_create(c.ia, conn_qual(), c.ep, c.cr_evd, &c.psp));
 	side_connect(&a);
 	assert_ok(dat_cr_reject(side_request(&c)));
-	close_gracefully(&c);
+	side_close_gracefully(&c);
 }
 
 /* ---- Requests that are lost with their EVD ---- */
@@ -330,7 +319,7 @@ Test(sp, evd_free__request_does_not_keep_the_adapter_open)
 	side_connect(&a);
 	cr_assert(TH_WITHIN(CONN_SOON / 1000, holds_one(c.cr_evd)));
 	assert_ok(dat_psp_free(c.psp));
-	close_gracefully(&c);
+	side_close_gracefully(&c);
 	side_event(&a, a.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 }
 
