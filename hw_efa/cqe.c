@@ -21,7 +21,8 @@ static bool means_gone(unsigned int status)
 
 /*
  * The peer's QP no longer exists. Usually the peer has disconnected and its message is on the way.
- * If no message comes within GONE_LOOKS, this is an error.
+ * If no message comes within GONE_LOOKS, this is an error. Until then the WQE counts as outstanding,
+ * so its request does not complete, even if its other WQEs succeed.
  */
 static void peer_gone(struct dap_ep *ep, const union efa_slot *slot, const struct efa_cqe *cqe)
 {
@@ -53,8 +54,10 @@ static void expire_gone_peer(struct dap_ep *ep)
 			  e->remote_qpn);
 	else
 		efa_break_cqe(ep, &m->gone_cqe);
-	if (m->gone_dto - e->tx.done < e->tx.posted - e->tx.done)
-		efa_fail_dto(ep, m->gone_dto, DAP_DTO_TRANSPORT);
+	if (m->gone_dto - e->tx.done >= e->tx.posted - e->tx.done)
+		return;
+	e->tx.dto[m->gone_dto & e->tx.mask].left--;
+	efa_fail_dto(ep, m->gone_dto, DAP_DTO_TRANSPORT);
 }
 
 /*
@@ -88,12 +91,12 @@ static void end_wqe(struct dap_ep *ep, const union efa_slot *slot, const struct 
 	const uint8_t status = efa_status_info(cqe->status)->dto_status;
 	struct efa_ep *e = efa_ep(ep);
 
-	if (slot->kind == EFA_S_DTO)
-		e->tx.dto[slot->of & e->tx.mask].left--;
 	if (means_gone(cqe->status) && !(e->tx.blocked & EFA_B_OVER)) {
 		peer_gone(ep, slot, cqe);
 		return;
 	}
+	if (slot->kind == EFA_S_DTO)
+		e->tx.dto[slot->of & e->tx.mask].left--;
 	/* A flushed WQE of a live connection is an error as well. */
 	if (status && (cqe->status != EFA_ST_FLUSHED || !(e->tx.blocked & EFA_B_OVER)))
 		efa_break_cqe(ep, cqe);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The end of the peer's QP while requests are outstanding. */
+#include <criterion/criterion.h>
+
+#include "tests/efa/rig.h"
+
+enum { LEN = 60000 };
+
+static struct rig r;
+
+TestSuite(efa_end, .timeout = 60);
+
+static void open_with(const char *params)
+{
+	rig_open(&r, params);
+	rig_endpoints(&r, NULL);
+}
+
+static void finish(void)
+{
+	rig_endpoints_free(&r);
+	rig_close(&r);
+}
+
+/* ---- A request of several WQEs, of which one finds that the peer's QP is gone ---- */
+
+static void fails_in_part(void)
+{
+	struct dap_event ev = rig_next(&r, r.a.req);
+
+	cr_assert_eq(ev.dto.cookie, 2);
+	cr_assert_eq(ev.dto.status, DAP_DTO_TRANSPORT, "the request completed with status %u",
+		     ev.dto.status);
+	cr_assert_eq(fake.broken, r.a.ep);
+	finish();
+}
+
+Test(efa_end, send__one_packet_of_which_finds_no_qp_fails)
+{
+	open_with("seed=7");
+	cr_assert_eq(rig_recv(&r, &r.b, 1, 0, LEN), DAT_SUCCESS);
+	cr_assert_eq(softnic_efa_fault(r.nic, "status=9:1"), 0);
+	cr_assert_eq(rig_send(&r, &r.a, 2, 0, 20000), DAT_SUCCESS);
+	fails_in_part();
+}
+
+static DAT_RETURN read_in_two(uint64_t cookie)
+{
+	const DAT_RMR_TRIPLET from = { .rmr_context = r.b.lmr->rmr_context, .segment_length = 128,
+				       .target_address = (uintptr_t)r.b.mem };
+	DAT_LMR_TRIPLET to[2];
+
+	for (uint32_t i = 0; i < 2; i++)
+		to[i] = (DAT_LMR_TRIPLET){ .lmr_context = r.a.lmr->lmr_context, .segment_length = 64,
+					   .virtual_address = (uintptr_t)r.a.mem + 4096 * i };
+	return r.hot->rdma_read(r.a.ep, 2, to, (DAT_DTO_COOKIE){ .as_64 = cookie }, &from, 0);
+}
+
+Test(efa_end, read__one_segment_of_which_finds_no_qp_fails)
+{
+	open_with("seed=7");
+	cr_assert_eq(read_in_two(1), DAT_SUCCESS);
+	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS);
+	cr_assert_eq(softnic_efa_fault(r.nic, "status=9:1"), 0);
+	cr_assert_eq(read_in_two(2), DAT_SUCCESS);
+	fails_in_part();
+}
