@@ -61,17 +61,24 @@ EFA_TAIL_CALL DAT_RETURN efa_dequeue_poll(struct dap_evd *evd, DAT_EVENT *event)
 	struct efa_engine *eng = q->eng;
 	struct efa_poller to = { .evd = evd, .event = event };
 	DAT_RETURN ret = FRONT_CQ_EMPTY;
+	uint32_t slow;
 	bool over;
 
 	if (!efa_poll_for(q, eng, &to) && efa_unlikely(eng->driven))
 		efa_poll_cq(eng);
 	over = eng->over;
-	if (efa_likely(to.got))
-		ret = DAT_SUCCESS;
-	if (efa_likely(to.got) || (q->head == q->tail && !__atomic_load_n(&evd->slow, __ATOMIC_ACQUIRE)))
+	if (efa_likely(to.got)) {
 		efa_go(eng);
-	else
+		ret = DAT_SUCCESS;
+	} else if (q->head != q->tail) {
 		ret = efa_dequeue_ring(evd, event);
+	} else {
+		/* read once: another thread may clear it at any time */
+		slow = __atomic_load_n(&evd->slow, __ATOMIC_ACQUIRE);
+		efa_go(eng);
+		if (efa_unlikely(slow))
+			ret = front_dequeue_cold(evd, event);
+	}
 	if (efa_unlikely(over))
 		efa_report_overflows(eng);
 	return ret;
