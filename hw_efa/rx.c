@@ -252,11 +252,15 @@ void efa_rx_prefix(struct dap_ep *ep)
 
 void efa_rx_resume(struct dap_ep *ep)
 {
-	if (efa_ep(ep)->tx.blocked & EFA_B_ERROR) {
+	struct efa_ep *e = efa_ep(ep);
+
+	if (e->tx.blocked & EFA_B_ERROR) {
 		efa_flush_recvs(ep);
 		return;
 	}
-	efa_ep(ep)->rx.stalled = false;
+	if (e->cold->destroyed)		/* the receive queue is unmapped; efa_qp_error flushes the receive */
+		return;
+	e->rx.stalled = false;
 	efa_rx_prefix(ep);
 	efa_push(ep);
 }

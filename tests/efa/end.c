@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The end of the peer's QP while requests are outstanding. */
+/* The end of the peer's QP while requests are outstanding, and the end of an endpoint's own QP. */
 #include <criterion/criterion.h>
+#include <sys/mman.h>
 
 #include "tests/efa/rig.h"
 
@@ -64,4 +65,55 @@ Test(efa_end, read__one_segment_of_which_finds_no_qp_fails)
 	cr_assert_eq(softnic_efa_fault(r.nic, "status=9:1"), 0);
 	cr_assert_eq(read_in_two(2), DAT_SUCCESS);
 	fails_in_part();
+}
+
+/* ---- A receive that is posted while the device destroys the QP ---- */
+
+static struct efa_ctl_ops ops;
+static void (*really_destroy)(struct efa_ctl *ctl, struct efa_qp_res *qp);
+
+/* libefa unmaps the queues first. During its command to the kernel, another thread posts a receive. */
+static void destroy_beside_a_post(struct efa_ctl *ctl, struct efa_qp_res *qp)
+{
+	struct efa_ep *e = efa_ep(r.b.ep);
+	void *unmapped = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	cr_assert_neq(unmapped, MAP_FAILED);
+	e->rx.ring = unmapped;
+	e->sq.ring = e->sq.next = unmapped;
+	cr_assert_eq(rig_recv(&r, &r.b, 3, 0, 64), DAT_SUCCESS);
+	really_destroy(ctl, qp);
+}
+
+static void a_message_without_receive(void)
+{
+	const struct efa_rx *rx = &efa_ep(r.b.ep)->rx;
+
+	cr_assert_eq(rig_send(&r, &r.a, 1, 0, 8), DAT_SUCCESS);
+	for (int i = 0; i < 1000 && !rx->stalled; i++) {
+		softnic_efa_pump(r.nic);
+		efa_tick(efa_ia(r.ia)->eng);
+	}
+	cr_assert(rx->stalled);
+}
+
+Test(efa_end, post_recv__while_the_qp_is_destroyed_is_flushed)
+{
+	struct dap_event ev;
+
+	open_with("seed=7 variant=silicon");
+	a_message_without_receive();
+	cr_assert_eq(softnic_efa_fault(r.nic, "flush=0"), 0);
+	cr_assert_eq(rig_read(&r, &r.b, 2, 0, 0, LEN), DAT_SUCCESS);
+	ops = *efa_ia(r.ia)->ctl->ops;
+	really_destroy = ops.qp_destroy;
+	ops.qp_destroy = destroy_beside_a_post;
+	efa_ia(r.ia)->ctl->ops = &ops;
+	efa_hw.qp_error(r.b.ep);
+	ops.qp_destroy = really_destroy;
+	ev = rig_next(&r, r.b.recv);
+	cr_assert_eq(ev.dto.cookie, 3);
+	cr_assert_eq(ev.dto.status, DAP_DTO_FLUSHED);
+	cr_assert_eq(rig_next(&r, r.b.req).dto.status, DAP_DTO_FLUSHED);
+	finish();
 }
