@@ -230,6 +230,8 @@ EFA_COLD void efa_drain(struct efa_engine *eng);
 EFA_COLD void efa_pump(struct efa_engine *eng);
 /* Lets a device without a thread work, and polls. */
 EFA_COLD void efa_poll_cq(struct efa_engine *eng);
+/* If no request can be posted, polls a while: suppressed completions free their places only then. */
+EFA_COLD void efa_make_place(struct dap_ep *ep);
 /* Arms the CQ: the next completion wakes the waiters, by an event of the device or at the next
  * tick. */
 EFA_COLD void efa_arm_device(struct efa_engine *eng);

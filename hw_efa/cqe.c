@@ -170,6 +170,16 @@ void efa_poll_cq(struct efa_engine *eng)
 	efa_drain(eng);
 }
 
+#define FULL_LOOKS 64			/* polls of the CQ before a request is refused */
+
+void efa_make_place(struct dap_ep *ep)
+{
+	const struct efa_ep *e = efa_ep(ep);
+
+	for (int i = 0; i < FULL_LOOKS && e->tx.posted == e->free_at[EFA_REQUESTS]; i++)
+		efa_poll_cq(e->tx.eng);
+}
+
 bool efa_await_sends(struct dap_ep *ep, bool settle, unsigned int polls)
 {
 	struct efa_ep *e = efa_ep(ep);

@@ -172,19 +172,20 @@ static bool is_flushed(struct dap_ep *ep)
 static int reserve_request(const struct dap_rmr *rmr, struct dap_ep *ep)
 {
 	struct efa_ep *e = efa_ep(ep);
-	int err = 0;
+	bool full;
 
 	if (!ep->has_qp || !dap_ep_may_request(ep))
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + dap_ep_state(ep));
 	if (ep->pz != rmr->pz)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG4);
-	efa_enter(e->tx.eng);
-	if (e->tx.posted == e->free_at[EFA_REQUESTS])
-		err = DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
-	else
-		e->free_at[EFA_REQUESTS]--;
-	efa_leave(e->tx.eng);
-	return err;
+	do {
+		efa_enter(e->tx.eng);
+		efa_make_place(ep);
+		full = e->tx.posted == e->free_at[EFA_REQUESTS];
+		e->free_at[EFA_REQUESTS] -= !full;
+		efa_leave(e->tx.eng);
+	} while (full && dap_ep_reap(ep, false));
+	return full ? DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP) : 0;
 }
 
 /*

@@ -11,8 +11,6 @@
 #include "hw_efa/place.h"
 #include "hw_efa/sq.h"
 
-#define EFA_FULL_LOOKS 64		/* polls of the CQ before a post is refused */
-
 EFA_INLINE DAT_RETURN efa_return(int err)
 {
 	return efa_likely(!err) ? DAT_SUCCESS : front_return(err);
@@ -84,9 +82,7 @@ static EFA_COLD DAT_RETURN efa_post_any(struct dap_ep *ep, unsigned int op, int 
 	}
 	do {
 		efa_enter(eng);
-		/* Suppressed completions free their places only when the CQ is polled. */
-		for (int i = 0; i < EFA_FULL_LOOKS && tx->posted == efa_ep(ep)->free_at[EFA_REQUESTS]; i++)
-			efa_poll_cq(eng);
+		efa_make_place(ep);
 		err = efa_request(&r);
 		efa_leave(eng);
 	} while (err && dap_ep_reap(ep, false));

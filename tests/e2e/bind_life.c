@@ -68,6 +68,21 @@ RIG_TEST(bind_life, unbind__gives_the_lmr_free)
 	must_code(dat_lmr_free(b.lmr), DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
 }
 
+/* Completions of such an endpoint are never dequeued. A bind that finds no place drops them. */
+RIG_TEST(bind_life, bind__endpoint_without_request_evd)
+{
+	DAT_EP_HANDLE ep, own = b.ep, peer = end_ep(&a, NULL);
+	DAT_EP_ATTR attr = rig_attr();
+	DAT_RMR_CONTEXT context;
+
+	must(dat_ep_create(b.ia, b.pz, b.recv_evd, DAT_HANDLE_NULL, b.conn_evd, &attr, &ep));
+	end_join(&b, ep, &a, peer);
+	b.ep = ep;
+	for (uint32_t i = 0; i < 4 * RIG_DTOS; i++)
+		soon(do_bind(&b, rmr, i, 0, 100, RIGHTS_RW, &context));
+	b.ep = own;
+}
+
 static DAT_RMR_CONTEXT quietly(struct end *e, size_t len)
 {
 	DAT_LMR_TRIPLET to = seg(e, 0, len);
