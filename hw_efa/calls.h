@@ -236,9 +236,8 @@ EFA_COLD void efa_make_place(struct dap_ep *ep);
  * tick. */
 EFA_COLD void efa_arm_device(struct efa_engine *eng);
 /*
- * Polls until no WQE of the endpoint is outstanding. With settle, also until a request has failed, or
- * the peer is gone: a failed request has no outstanding one before it, and a peer that has vanished
- * acknowledges nothing. False after this number of polls. To be called without the lock.
+ * Polls until no WQE of the endpoint is outstanding. With settle, also until a request has failed, which
+ * has no outstanding one before it. False after this number of polls. To be called without the lock.
  */
 EFA_COLD bool efa_await_sends(struct dap_ep *ep, bool settle, unsigned int polls);
 void efa_tick(void *eng);

@@ -191,8 +191,7 @@ bool efa_await_sends(struct dap_ep *ep, bool settle, unsigned int polls)
 			usleep(TURN_US);
 		efa_enter(eng);
 		efa_poll_cq(eng);
-		done = !e->sq.used ||
-		       (settle && (e->tx.failed || e->cold->gone_cqe.status || e->tx.blocked & EFA_B_ERROR));
+		done = !e->sq.used || (settle && (e->tx.failed || e->tx.blocked & EFA_B_ERROR));
 		efa_leave(eng);
 	}
 	return done;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The end of the peer's QP while requests are outstanding, and the end of an endpoint's own QP. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <sys/mman.h>
 
 #include "tests/efa/rig.h"
@@ -65,6 +66,34 @@ Test(efa_end, read__one_segment_of_which_finds_no_qp_fails)
 	cr_assert_eq(softnic_efa_fault(r.nic, "status=9:1"), 0);
 	cr_assert_eq(read_in_two(2), DAT_SUCCESS);
 	fails_in_part();
+}
+
+/* The peer has taken all sends but the last, which arrived after its disconnection. */
+static void settles(unsigned int seed)
+{
+	enum { SENDS = 8 };
+	char params[32];
+
+	snprintf(params, sizeof(params), "seed=%u", seed);
+	open_with(params);
+	cr_assert_eq(softnic_efa_fault(r.nic, "status=9:8"), 0);
+	for (uint32_t i = 0; i < SENDS; i++) {
+		cr_assert_eq(rig_recv(&r, &r.b, i, 64 * i, 64), DAT_SUCCESS);
+		cr_assert_eq(rig_send(&r, &r.a, i, 0, 8), DAT_SUCCESS);
+	}
+	efa_hw.qp_settle(r.a.ep);
+	efa_hw.qp_error(r.a.ep);
+	for (uint32_t i = 0; i < SENDS; i++)
+		cr_assert_eq(rig_next(&r, r.a.req).dto.status,
+			     i < SENDS - 1 ? DAP_DTO_SUCCESS : DAP_DTO_FLUSHED,
+			     "seed %u: send %u has the wrong status", seed, i);
+	finish();
+}
+
+Test(efa_end, settle__completes_sends_before_one_that_finds_no_qp)
+{
+	for (unsigned int seed = 1; seed <= 20; seed++)
+		settles(seed);
 }
 
 /* ---- A receive that is posted while the device destroys the QP ---- */
