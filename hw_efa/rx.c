@@ -306,8 +306,7 @@ static EFA_COLD void receive_unsequenced(struct dap_ep *ep, const struct efa_cqe
 {
 	struct efa_rx *rx = &efa_ep(ep)->rx;
 
-	if (!(cqe->flags & EFA_CQE_UNSOLICITED))
-		efa_ctrl_packet(ep, efa_buf_at(rx, le16_to_cpu(cqe->req_id)), le16_to_cpu(cqe->length));
+	efa_ctrl_packet(ep, efa_buf_at(rx, le16_to_cpu(cqe->req_id)), le16_to_cpu(cqe->length));
 	refill_packet(rx, cqe);
 	efa_give_back(ep);
 }
@@ -330,13 +329,14 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 		return;
 	}
 	efa_receive_ack(e, imm);
-	if (kind == EFA_K_UNSEQ) {
-		receive_unsequenced(ep, cqe);
-		return;
-	}
+	/* An RDMA write takes a buffer without writing to it, so its immediate may be of no other kind. */
 	if (kind >= EFA_KINDS || (!write && !buf) ||
 	    write != (efa_cqe_op(cqe) == EFA_OP_RDMA_WRITE)) {
 		efa_break(ep, "protocol error: the peer sends a packet of no known kind");
+		return;
+	}
+	if (kind == EFA_K_UNSEQ) {
+		receive_unsequenced(ep, cqe);
 		return;
 	}
 	if (!next || rx->stalled || !consume_packet(ep, cqe)) {

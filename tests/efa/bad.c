@@ -262,6 +262,36 @@ static void answer_to_a_read(uint8_t status)
 Test(efa_bad_own, answer__of_a_read) { answer_to_a_read(0); }
 Test(efa_bad_own, refusal__of_a_read) { answer_to_a_read(DAP_DTO_REMOTE_ACCESS); }
 
+/* Puts an emulated write of eight bytes to a's memory into a's first receive buffer. */
+static uint16_t buffered_write(void)
+{
+	const struct efa_ctrl_msg m = { .op = EFA_C_RW, .nseg = cpu_to_le16(1) };
+	const struct efa_seg to = efa_seg_of((uintptr_t)r.a.mem, 8, efa_lmr(r.a.lmr)->mr.rkey);
+	struct efa_rx *rx = &efa_ep(r.a.ep)->rx;
+	uint8_t *buf = efa_buf_at(rx, rx->gen);
+
+	memcpy(buf, &m, sizeof(m));
+	memcpy(buf + sizeof(m), &to, sizeof(to));
+	memset(buf + sizeof(m) + sizeof(to), 0xee, 8);
+	return sizeof(m) + sizeof(to) + 8;
+}
+
+static void nothing_written(void)
+{
+	cr_assert_eq(r.a.mem[0], 0, "the memory of the endpoint's consumer has changed");
+}
+
+/* An RDMA write takes a buffer, but leaves in it what an earlier packet has brought. */
+Test(efa_bad, write__with_the_immediate_of_a_control_message)
+{
+	struct efa_ep *e = efa_ep(r.a.ep);
+
+	come(efa_imm(EFA_K_UNSEQ, false, 0, 0), e->remote_qpn, buffered_write(),
+	     EFA_OP_RDMA_WRITE << EFA_CQE_OP_SHIFT);
+	nothing_written();
+	broken_with(r.a.ep, "no known kind");
+}
+
 Test(efa_bad, packet__of_no_kind)
 {
 	struct efa_ep *e = efa_ep(r.a.ep);
