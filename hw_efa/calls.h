@@ -110,18 +110,19 @@ static inline struct efa_iov efa_iov_of(const struct efa_seg *s)
 EFA_COLD struct efa_iov efa_seg_rest(const struct efa_iov *seg, uint32_t at);
 /*
  * Returns true if the segment lies in an LMR of the endpoint's PZ, and for write in one with local
- * write access. The last LMR of each kind is cached. A freed LMR loses its context, so a cached LMR
- * is valid if its context matches.
+ * write access. The last LMR of each kind is cached, until it is freed.
  */
 EFA_INLINE bool efa_allowed(struct dap_ep *ep, bool write, uint32_t key, uint64_t va, uint64_t len)
 {
 	const struct dap_lmr **last = write ? &efa_ep(ep)->rx.lmr : &efa_ep(ep)->tx.lmr, *lmr = *last;
 
 	if (efa_unlikely(lmr->lmr_context != key)) {
-		lmr = dap_lmr_find(ep->obj.ia, key);
-		if (!lmr || lmr->pz != ep->pz || (write && !(lmr->priv & DAP_PRIV_LOCAL_WRITE)))
+		struct dap_lmr *found = dap_lmr_find(ep->obj.ia, key);
+
+		if (!found || found->pz != ep->pz || (write && !(found->priv & DAP_PRIV_LOCAL_WRITE)))
 			return false;
-		*last = lmr;
+		efa_lmr(found)->cached = true;
+		*last = lmr = found;
 	}
 	return efa_likely(len <= lmr->length) && efa_likely(va - lmr->addr <= lmr->length - len);
 }

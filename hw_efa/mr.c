@@ -71,14 +71,30 @@ int efa_lmr_create(struct dap_lmr *lmr)
 	return 0;
 }
 
+const struct dap_lmr efa_no_lmr;
+
+/* Core reuses the memory of the LMR, possibly for one of another PZ or with other rights. */
+static void forget_lmr(struct efa_engine *eng, const struct dap_lmr *lmr)
+{
+	for (unsigned int qpn = 0; qpn <= UINT16_MAX; qpn++) {
+		struct efa_ep *e = eng->eps[qpn] ? efa_ep(eng->eps[qpn]) : NULL;
+
+		if (e && e->tx.lmr == lmr)
+			e->tx.lmr = &efa_no_lmr;
+		if (e && e->rx.lmr == lmr)
+			e->rx.lmr = &efa_no_lmr;
+	}
+}
+
 int efa_lmr_destroy(struct dap_lmr *lmr)
 {
 	struct efa_ia *ia = efa_ia(lmr->obj.ia);
 	struct efa_lmr *l = efa_lmr(lmr);
 
-	/* Changes the context, so that no cached pointer to this LMR is used from now on. */
 	efa_enter(ia->eng);
-	lmr->lmr_context = ~lmr->lmr_context;
+	lmr->lmr_context = ~lmr->lmr_context;	/* posted receives do not use the LMR any more */
+	if (l->cached)
+		forget_lmr(ia->eng, lmr);
 	efa_key_unlink(ia->eng, &l->key);
 	efa_leave(ia->eng);
 	return ia->ctl->ops->mr_dereg(ia->ctl, &l->mr);

@@ -108,7 +108,9 @@ _Static_assert(sizeof(struct efa_pz) <= DAP_HW_PZ_SIZE, "PZ area");
 struct efa_lmr {
 	struct efa_mr mr;
 	struct efa_key key;
+	bool cached;			/* an endpoint may cache a pointer to it, see efa_allowed */
 };
+extern const struct dap_lmr efa_no_lmr;	/* contains no address */
 _Static_assert(sizeof(struct efa_lmr) <= DAP_HW_LMR_SIZE, "LMR area");
 
 struct efa_rmr {

@@ -103,8 +103,6 @@ static int reserve_cqes(struct efa_engine *eng, uint32_t cqes)
 	return err;
 }
 
-static const struct dap_lmr no_lmr;	/* contains no address */
-
 /* Sets all fields that do not depend on the QP. */
 static void init_ep(struct dap_ep *ep)
 {
@@ -124,8 +122,8 @@ static void init_ep(struct dap_ep *ep)
 			.room = efa_min(s->sq - EFA_SPARE_WQES - 1, UINT8_MAX),
 		},
 		.tx = {
-			.eng = ia->eng, .lmr = &no_lmr, .max = requests, .mask = efa_pow2_up(requests) - 1,
-			.blocked = EFA_B_DOWN,
+			.eng = ia->eng, .lmr = &efa_no_lmr, .blocked = EFA_B_DOWN,
+			.max = requests, .mask = efa_pow2_up(requests) - 1,
 			.max_msg = (uint32_t)a->max_message_size, .max_rdma = (uint32_t)a->max_rdma_size,
 			.deny = { [EFA_SEND] = ~(allow | DAP_COMP_SOLICITED), [EFA_READ] = ~allow,
 				  [EFA_WRITE] = ~allow },
@@ -133,7 +131,7 @@ static void init_ep(struct dap_ep *ep)
 				     [EFA_WRITE] = a->max_rdma_write_iov },
 		},
 		.rx = {
-			.lmr = &no_lmr, .max = recvs, .recv_mask = efa_pow2_up(recvs) - 1,
+			.lmr = &efa_no_lmr, .max = recvs, .recv_mask = efa_pow2_up(recvs) - 1,
 			.stride = s->stride, .nbufs = s->bufs,
 			.window = window, .place_mask = window - 1, .batch = efa_min(window / 2, RX_BATCH),
 			.deny = ~(a->recv_completion_flags & DAP_COMP_UNSIGNALLED),
