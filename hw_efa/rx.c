@@ -324,7 +324,7 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 		return;
 	}
 	if ((efa_cqe_from(cqe) != e->from && !is_unnamed_peer(ep, cqe)) ||
-	    e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT) || !(cqe->flags & EFA_CQE_HAS_IMM)) {
+	    e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT | EFA_B_ERROR) || !(cqe->flags & EFA_CQE_HAS_IMM)) {
 		drop_packet(ep, cqe);
 		return;
 	}

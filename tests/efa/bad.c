@@ -292,6 +292,15 @@ Test(efa_bad, write__with_the_immediate_of_a_control_message)
 	broken_with(r.a.ep, "no known kind");
 }
 
+Test(efa_bad, write__emulated_after_the_end)
+{
+	struct efa_ep *e = efa_ep(r.a.ep);
+
+	efa_hw.qp_error(r.a.ep);
+	packet(efa_imm(EFA_K_CTRL, false, e->rx.next, 0), e->remote_qpn, buffered_write());
+	nothing_written();
+}
+
 Test(efa_bad, packet__of_no_kind)
 {
 	struct efa_ep *e = efa_ep(r.a.ep);
