@@ -237,8 +237,9 @@ EFA_COLD void efa_make_place(struct dap_ep *ep);
  * tick. */
 EFA_COLD void efa_arm_device(struct efa_engine *eng);
 /*
- * Polls until no WQE of the endpoint is outstanding. With settle, also until a request has failed, which
- * has no outstanding one before it. False after this number of polls. To be called without the lock.
+ * Polls until no WQE of the endpoint is outstanding. With settle, until earlier requests than the first
+ * failed one are complete, as far as the peer has taken them. False after this number of polls. To be
+ * called without the lock.
  */
 EFA_COLD bool efa_await_sends(struct dap_ep *ep, bool settle, unsigned int polls);
 void efa_tick(void *eng);

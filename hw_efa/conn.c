@@ -137,9 +137,10 @@ static void note_waits(struct efa_engine *eng)
 	efa_enter(eng);
 	for (unsigned int qpn = 0; qpn <= UINT16_MAX; qpn++) {
 		struct efa_ep *e = eng->eps[qpn] ? efa_ep(eng->eps[qpn]) : NULL;
-		uint64_t waits_for = e ? (uint64_t)e->tx.done << 32 | e->sq.used : 0;
+		uint32_t waits = e ? e->sq.used + e->tx.pulls_asked + e->tx.asks : 0;
+		uint64_t waits_for = e ? (uint64_t)e->tx.done << 32 | waits : 0;
 
-		if (!e || !e->sq.used || e->cold->waits_for == waits_for)
+		if (!waits || e->cold->waits_for == waits_for)
 			continue;
 		e->cold->waits_for = waits_for;
 		e->cold->waits_since = now;

@@ -180,6 +180,15 @@ void efa_make_place(struct dap_ep *ep)
 		efa_poll_cq(e->tx.eng);
 }
 
+/* If a request has failed here, the peer answers earlier ones. A peer that is gone does not. */
+static bool is_settled(const struct efa_ep *e)
+{
+	const bool answers = e->tx.blocked & EFA_B_HALT && !e->cold->gone_cqe.status &&
+			     (e->tx.pulls_asked || e->tx.asks);
+
+	return e->tx.failed || e->tx.blocked & EFA_B_ERROR || (!e->sq.used && !answers);
+}
+
 bool efa_await_sends(struct dap_ep *ep, bool settle, unsigned int polls)
 {
 	struct efa_ep *e = efa_ep(ep);
@@ -191,7 +200,7 @@ bool efa_await_sends(struct dap_ep *ep, bool settle, unsigned int polls)
 			usleep(TURN_US);
 		efa_enter(eng);
 		efa_poll_cq(eng);
-		done = !e->sq.used || (settle && (e->tx.failed || e->tx.blocked & EFA_B_ERROR));
+		done = settle ? is_settled(e) : !e->sq.used;
 		efa_leave(eng);
 	}
 	return done;

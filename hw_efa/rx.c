@@ -323,8 +323,10 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 		efa_log_dropped(DAP_LOG_EP, ep->obj.ia, "of a QP that had this number before", cqe);
 		return;
 	}
+	/* While a failure is on its way to the consumer, the peer may answer earlier requests. */
 	if ((efa_cqe_from(cqe) != e->from && !is_unnamed_peer(ep, cqe)) ||
-	    e->tx.blocked & (EFA_B_DOWN | EFA_B_HALT | EFA_B_ERROR) || !(cqe->flags & EFA_CQE_HAS_IMM)) {
+	    !(cqe->flags & EFA_CQE_HAS_IMM) || e->tx.blocked & (EFA_B_DOWN | EFA_B_ERROR) ||
+	    (e->tx.blocked & EFA_B_HALT && kind != EFA_K_UNSEQ)) {
 		drop_packet(ep, cqe);
 		return;
 	}

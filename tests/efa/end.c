@@ -96,6 +96,40 @@ Test(efa_end, settle__completes_sends_before_one_that_finds_no_qp)
 		settles(seed);
 }
 
+/* ---- A request that the peer answers after a later one has failed ---- */
+
+static void answered_late(const char *params, DAT_RETURN (*post)(void))
+{
+	struct dap_event ev;
+
+	open_with(params);
+	cr_assert_eq(rig_recv(&r, &r.b, 1, 0, LEN), DAT_SUCCESS);
+	cr_assert_eq(post(), DAT_SUCCESS);
+	cr_assert_eq(rig_read(&r, &r.a, 3, RIG_MEM, 0, 8), DAT_SUCCESS);
+	cr_assert_eq(fake.broken, r.a.ep);
+	efa_hw.qp_settle(r.a.ep);
+	efa_hw.qp_error(r.a.ep);
+	ev = rig_next(&r, r.a.req);
+	cr_assert_eq(ev.dto.cookie, 2);
+	cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "%s: the earlier request has status %u", params,
+		     ev.dto.status);
+	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_LOCAL_PROTECTION);
+	finish();
+}
+
+static DAT_RETURN a_long_send(void) { return rig_send(&r, &r.a, 2, 0, LEN); }
+static DAT_RETURN a_write(void) { return rig_write(&r, &r.a, 2, 0, 0, 8); }
+
+Test(efa_end, send__that_the_peer_reads_succeeds_before_a_failed_request)
+{
+	answered_late("seed=7", a_long_send);
+}
+
+Test(efa_end, write__emulated_succeeds_before_a_failed_request)
+{
+	answered_late("seed=7 efa_profile=read", a_write);
+}
+
 /* ---- A receive that is posted while the device destroys the QP ---- */
 
 static struct efa_ctl_ops ops;
