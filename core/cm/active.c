@@ -81,11 +81,9 @@ static void active_retry(struct dap_cm_conn *c, int err)
 					 * of the port */
 	cm_mux_leave(c);
 	cm_close_fd(&c->fd, false);
-	c->refused = false;
+	c->failed = err;
 	switch (err) {
-	case ECONNREFUSED: case ECONNRESET:
-		c->refused = true;
-		break;
+	case ECONNREFUSED: case ECONNRESET: case ETIMEDOUT:
 	case EADDRNOTAVAIL: case EAGAIN: case EINTR:	/* temporary shortages */
 	case EMFILE: case ENFILE: case ENOBUFS: case ENOMEM: case ENOSPC:
 		break;
@@ -100,12 +98,27 @@ static void active_retry(struct dap_cm_conn *c, int err)
 	cm_conn_state(c, CM_RETRY, time_left(c, wait));
 }
 
+static bool has_no_listener(const struct dap_cm_conn *c)
+{
+	return c->failed == ECONNREFUSED || c->failed == ECONNRESET;
+}
+
+static const char *why_retried(const struct dap_cm_conn *c)
+{
+	if (has_no_listener(c))
+		return "no process listens on this qualifier";
+	if (c->failed == ETIMEDOUT)
+		return "no answer within the timeout";
+	return "no local port or descriptor is free: raise ulimit -n or sysctl net.ipv4.ip_local_port_range";
+}
+
 /* If the listener refused the previous attempt and the deadline ends this one early, report the
  * refusal: a busy peer may only be slow to answer. */
 static bool was_refused(const struct dap_cm_conn *c)
 {
-	return c->refused && (c->state == CM_CONNECTING ||
-			      (c->state == CM_WAIT_REP && cm_now() - c->tried < cm_limits.young_us));
+	return has_no_listener(c) &&
+	       (c->state == CM_CONNECTING ||
+		(c->state == CM_WAIT_REP && cm_now() - c->tried < cm_limits.young_us));
 }
 
 static void active_timeout(struct dap_cm_conn *c)
@@ -113,16 +126,14 @@ static void active_timeout(struct dap_cm_conn *c)
 	int err;
 
 	if (was_refused(c)) {
-		cm_conn_log(c, "no process listens on this qualifier");
+		cm_conn_log(c, why_retried(c));
 		cm_conn_cut(c, DAP_CM_NON_PEER_REJECTED, NULL, false);
 	} else if (c->state != CM_RETRY) {
 		cm_conn_log(c, "no answer within the timeout");
 		cm_conn_cut(c, DAP_CM_TIMED_OUT, NULL, false);
 	} else if (c->deadline && cm_now() >= c->deadline) {
-		cm_conn_log(c, c->refused ? "no process listens on this qualifier" :
-			    "no local port or descriptor is free: raise ulimit -n or "
-			    "sysctl net.ipv4.ip_local_port_range");
-		cm_conn_end(c, c->refused ? DAP_CM_NON_PEER_REJECTED : DAP_CM_TIMED_OUT, NULL);
+		cm_conn_log(c, why_retried(c));
+		cm_conn_end(c, has_no_listener(c) ? DAP_CM_NON_PEER_REJECTED : DAP_CM_TIMED_OUT, NULL);
 	} else {
 		c->tried = cm_now();
 		err = try_connect(c);

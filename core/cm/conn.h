@@ -43,7 +43,6 @@ struct dap_cm_conn {
 	bool half_open;			/* the connection is on cm_loop.half_open */
 	/* active side: this attempt uses the local socket; the next attempts use TCP */
 	bool local, by_tcp;
-	bool refused;			/* active side: there was no listener at the last attempt */
 	bool discard_rx;		/* ignore everything that still arrives */
 	bool wants_out;
 	bool retired;			/* closed and on no list; freed once its queue is sent */
@@ -61,6 +60,7 @@ struct dap_cm_conn {
 	uint64_t deadline;		/* active side: the caller's deadline, in us; 0: none */
 	uint64_t tried;			/* active side: time of the last retry, in us */
 	uint32_t retry_us;
+	int failed;			/* active side: errno of the last attempt, or 0 */
 	int send_err;			/* -errno of a failed send; recv(2) would report only the
 					 * end of the stream */
 	union dap_addr peer;

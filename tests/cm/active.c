@@ -2,6 +2,7 @@
 /* The connecting side, against peers that are absent, silent or wrong. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -116,6 +117,34 @@ ACTIVE(connect__unreachable)
 
 	cr_assert_eq(dap_cm_connect(a.cm, &to, QUAL, FOR_EVER, &path, NULL, 0, &a, &c), 0);
 	ENDED(&a, DAP_CM_UNREACHABLE);
+}
+
+static uint64_t retries_of(struct node *n)
+{
+	struct dap_cm_counts counts;
+
+	dap_cm_count(n->cm, &counts);
+	return counts.retries;
+}
+
+/* The full backlog drops SYNs, as does a host that is still starting. The kernel gives up before the
+ * caller's timeout, which is shortened here from ten seconds. */
+ACTIVE(connect__silent_host_is_tried_again)
+{
+	const int user_ms = 1;
+	struct dap_cm_conn *c;
+	int first;
+
+	listener = raw_listen(QUAL);
+	cr_assert_eq(listen(listener, 0), 0);
+	first = raw_connect(QUAL);
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
+	cr_assert_eq(setsockopt(c->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &user_ms, sizeof(user_ms)), 0);
+	SOON(retries_of(&a) || a.ended);
+	cr_assert_eq(a.ended, 0);
+	close(first);
+	cr_assert_eq(dap_cm_disconnect(c, true), 0);
+	ENDED(&a, DAP_CM_DISCONNECTED);
 }
 
 ACTIVE(connect__peer_hangs_up_instead_of_an_answer)
