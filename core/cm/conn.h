@@ -104,7 +104,8 @@ struct cm_mux {
 	const struct cm_role *passive;
 	bool stale;			/* its listener is closed: it takes no new connections */
 	bool wants_out, dirty;
-	/* a descriptor that arrived before its message was complete, or -1 */
+	/* a descriptor that arrived before its message was complete; -1: none; -EMFILE: this process had
+	 * no room for it */
 	int moved_fd;
 	union dap_addr at;		/* the listener's address */
 	unsigned int n_conns, n_out;

@@ -311,10 +311,11 @@ static ssize_t mux_receive(struct cm_mux *mux, uint8_t *to, size_t room)
 	int fd;
 	ssize_t n = cm_recv_fd(mux->fd, to, room, &fd);
 
-	if (fd < 0)
+	if (fd == -ENOENT || fd == -EPROTO)
 		return fd == -EPROTO ? fd : n;
-	if (mux->moved_fd >= 0) {
-		close(fd);
+	if (mux->moved_fd != -1) {
+		if (fd >= 0)
+			close(fd);
 		return -EPROTO;
 	}
 	mux->moved_fd = fd;
@@ -367,22 +368,23 @@ static bool is_moved_socket(int fd)
 }
 
 /* The peer moved the connection to a socket of its own, which it sent with the message. Returns
- * false if no socket came. */
+ * false if no socket came. If this process has no descriptor left, only this connection is lost. */
 static bool message_move(struct cm_mux *mux, struct dap_cm_conn *c)
 {
 	int fd = mux->moved_fd;
 
 	mux->moved_fd = -1;
-	if (fd < 0)
+	if (fd == -1)
 		return false;
-	if (!is_moved_socket(fd)) {
+	if (fd >= 0 && !is_moved_socket(fd)) {
 		close(fd);
 		return false;
 	}
 	if (c)
 		cm_mux_leave(c);
-	if (!c || c->state != CM_WAIT_REP || cm_conn_watch(c, fd, EPOLLIN | EPOLLRDHUP)) {
-		close(fd);
+	if (fd < 0 || !c || c->state != CM_WAIT_REP || cm_conn_watch(c, fd, EPOLLIN | EPOLLRDHUP)) {
+		if (fd >= 0)
+			close(fd);
 		if (c)
 			cm_conn_lost(c, 0);
 		return true;

@@ -231,7 +231,7 @@ ssize_t cm_send_fd(int sock, struct iovec *iov, size_t n, int fd)
 
 static int one_fd(struct msghdr *m)
 {
-	bool more = m->msg_flags & (MSG_TRUNC | MSG_CTRUNC);
+	bool cut = m->msg_flags & MSG_CTRUNC, more = m->msg_flags & MSG_TRUNC;
 	int only = -ENOENT, fd;
 
 	for (struct cmsghdr *h = CMSG_FIRSTHDR(m); h; h = CMSG_NXTHDR(m, h)) {
@@ -246,9 +246,12 @@ static int one_fd(struct msghdr *m)
 				only = fd;
 		}
 	}
-	if (more && only >= 0)
-		close(only);
-	return more ? -EPROTO : only;
+	if (only < 0)
+		return more ? -EPROTO : cut ? -EMFILE : -ENOENT;
+	if (!more && !cut)
+		return only;
+	close(only);
+	return -EPROTO;
 }
 
 ssize_t cm_recv_fd(int sock, void *to, size_t room, int *fd)

@@ -32,8 +32,8 @@ bool cm_sock_connected(int fd);
 
 /* Sends fd along with the bytes; returns what sendmsg(2) returns. */
 ssize_t cm_send_fd(int sock, struct iovec *iov, size_t n, int fd);
-/* Returns the bytes received, or -errno. *fd: the descriptor that came along, -ENOENT for none,
- * or -EPROTO for several; those are closed. */
+/* Returns the bytes received, or -errno. *fd: the descriptor that came along, -ENOENT for none, -EMFILE
+ * if one came and this process may have no more, or -EPROTO for several; those are closed. */
 ssize_t cm_recv_fd(int sock, void *to, size_t room, int *fd);
 
 #endif

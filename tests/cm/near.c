@@ -182,6 +182,37 @@ Test(near, connect__full_backlog_of_another_user_goes_by_tcp)
 	connect_beside_other_user(true);
 }
 
+/* A process without a free descriptor loses the connection that the peer moves, and no other. */
+NEAR(moved__to_a_process_without_a_descriptor)
+{
+	struct dap_cm_conn *c[2];
+	struct sockaddr_un name;
+	struct cm_msg m;
+	struct cm_wire w;
+	socklen_t len;
+	int listener = squat(&len, &name), fd, sv[2];
+	bool ended;
+
+	cr_assert_eq(listen(listener, 1), 0);
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c[0]), 0);
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c[1]), 0);
+	fd = raw_accept(listener);
+	cr_assert(raw_hear(fd, &m) == 1 && raw_hear(fd, &m) == 1);
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sv), 0);
+	raw_message(&w, CM_MOVE, c[0]->id, 0);
+	cr_assert_eq(th_fds_limit(0), 0);
+	cm_send_fd(fd, &(struct iovec){ &w, sizeof(w) }, 1, sv[1]);
+	ended = TH_WITHIN(SOON_MS, a.ended);
+	th_fds_restore();
+	cr_assert(ended);
+	ENDED(&a, DAP_CM_NON_PEER_REJECTED);
+	raw_say(fd, CM_REP, c[1]->id, 0);
+	cr_assert_eq(raw_hear(fd, &m), 1);
+	cr_assert_eq(m.type, CM_RTU);
+	close(fd);
+	SOON(a.why[DAP_CM_BROKEN] == 1);
+}
+
 /* ---- User namespaces ---- */
 
 enum { NO_NAMESPACE = 77 };
