@@ -204,6 +204,9 @@ static void watch_close(struct cm_watch *w)
 
 void dap_cm_close(struct dap_cm *cm)
 {
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&cm_life);
 	if (!cm_enter(cm->generation))
 		goto unlock;
@@ -224,6 +227,7 @@ void dap_cm_close(struct dap_cm *cm)
 	free(cm);
 unlock:
 	pthread_mutex_unlock(&cm_life);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 void dap_cm_count(struct dap_cm *cm, struct dap_cm_counts *counts)

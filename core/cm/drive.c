@@ -120,7 +120,7 @@ bool dap_cm_drive(struct dap_cm *cm)
 		worked = read_muxes();
 		cm_turn_end();
 	}
-	cm_leave();
+	pthread_mutex_unlock(&cm_loop.lock);
 	pthread_setcancelstate(state, NULL);
 	return worked;
 }

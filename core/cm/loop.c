@@ -56,12 +56,19 @@ static void lock_loop(void)
 	pthread_mutex_lock(&cm_loop.lock);
 }
 
+/* Many system calls below are cancellation points. A thread that ended in one would keep the lock. */
 bool cm_enter(unsigned int generation)
 {
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	lock_loop();
-	if (generation == cm_loop.generation)
+	if (generation == cm_loop.generation) {
+		cm_loop.cancel = cancel;
 		return true;
+	}
 	pthread_mutex_unlock(&cm_loop.lock);
+	pthread_setcancelstate(cancel, NULL);
 	return false;
 }
 
@@ -77,9 +84,12 @@ static void free_all(struct cm_item **items)
 
 void cm_leave(void)
 {
+	int cancel = cm_loop.cancel;
+
 	if (!cm_loop.owned)
 		free_all(&cm_loop.free_at_turn_end);
 	pthread_mutex_unlock(&cm_loop.lock);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 bool cm_turn_begin(bool try)
@@ -119,14 +129,17 @@ void cm_call_end(void)
 void dap_cm_sync(struct dap_cm *cm)
 {
 	uint64_t calls;
+	int cancel;
 
 	if (!cm_enter(cm->generation))
 		return;
 	calls = cm_loop.calls;
+	cancel = cm_loop.cancel;
 	if (!cm_loop.owned || !pthread_equal(pthread_self(), cm_loop.owner)) {
 		while (cm_loop.calling && cm_loop.calls == calls)
 			pthread_cond_wait(&cm_loop.returned, &cm_loop.lock);
 	}
+	cm_loop.cancel = cancel;
 	cm_leave();
 }
 

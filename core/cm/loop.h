@@ -47,6 +47,7 @@ struct cm_loop {
 	pthread_mutex_t lock;
 	pthread_cond_t returned;	/* a callback has returned, or a turn has ended */
 	pthread_t thread;
+	int cancel;			/* the cancel state of the thread between cm_enter and cm_leave */
 	unsigned int users;		/* number of IAs; the thread runs while there are any */
 	unsigned int generation;	/* incremented in a forked child */
 	int epfd, timerfd;
@@ -100,7 +101,8 @@ struct dap_timer *cm_heap_remove(struct dap_timer *root, struct dap_timer *t);
 
 /* ---- loop.c ---- */
 uint64_t cm_now(void);			/* returns the time in us; needs no lock */
-/* Takes the lock. Returns false, without it, if this generation was inherited by a fork. */
+/* Takes the lock, and keeps the thread from being cancelled until cm_leave. Returns false, without
+ * either, if this generation was inherited by a fork. */
 bool cm_enter(unsigned int generation);
 void cm_leave(void);
 /* Called before and after a callback: begin drops the lock, end takes it again. */

@@ -383,6 +383,33 @@ ACTIVE(disconnect__without_an_answer_of_the_peer)
 	close(fd);
 }
 
+static void *connect_while_cancelled(void *conn)
+{
+	pthread_cancel(pthread_self());
+	node_connect(&a, QUAL, FOR_EVER, conn);
+	pthread_testcancel();
+	return NULL;
+}
+
+/* The call ends before the thread does, so that no lock stays taken. */
+Test(cm, connect__by_a_cancelled_thread_is_completed, .init = open_one, .fini = close_one, .timeout = 20)
+{
+	struct dap_cm_conn *c = NULL;
+	pthread_t thread;
+	struct cm_msg m;
+	void *result;
+	int fd;
+
+	listener = raw_listen(QUAL);
+	cr_assert_eq(pthread_create(&thread, NULL, connect_while_cancelled, &c), 0);
+	cr_assert_eq(pthread_join(thread, &result), 0);
+	cr_assert_eq(result, PTHREAD_CANCELED);
+	cr_assert_not_null(c, "the thread ended within the call");
+	fd = raw_accept(listener);
+	cr_assert_eq(raw_hear(fd, &m), 1);
+	close(fd);
+}
+
 ACTIVE(connect__no_descriptor_left)
 {
 	struct dap_cm_conn *c = NULL;
