@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/ep/ep.h"
@@ -73,9 +74,10 @@ static void notify_event(struct core_evd *evd)
 void dap_evd_signal(struct core_evd *evd)
 {
 	const uint64_t one = 1;
-	ssize_t n = write(evd->wake_fd, &one, sizeof(one));
 
-	(void)n;	/* fails only if the counter is full; then it is readable */
+	/* Not by write(2): a thread that is cancelled there would keep the locks. The call fails only if the
+	 * counter is full; then it is readable. */
+	(void)syscall(SYS_write, evd->wake_fd, &one, sizeof(one));
 }
 
 void dap_evd_wake(struct core_evd *evd)

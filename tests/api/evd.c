@@ -259,6 +259,42 @@ Test(evd, wait__posted_by_another_thread)
 	cr_assert_eq(nmore, 0);
 }
 
+static void *post_while_cancelled(void *evd)
+{
+	DAT_EVENT ev = {.event_number = DAT_SOFTWARE_EVENT};
+
+	th_sleep_ms(20);
+	pthread_cancel(pthread_self());
+	dat_evd_post_se(evd, &ev);
+	pthread_testcancel();
+	return NULL;
+}
+
+/* The call ends before the thread does, so that no lock stays taken. */
+Test(evd, post_se__by_a_cancelled_thread_wakes_the_waiter)
+{
+	pthread_t thread;
+	DAT_COUNT nmore;
+	DAT_EVENT ev;
+
+	cr_assert_eq(pthread_create(&thread, NULL, post_while_cancelled, t.conn_evd), 0);
+	assert_ok(dat_evd_wait(t.conn_evd, API_LONG, 1, &ev, &nmore));
+	pthread_join(thread, NULL);
+}
+
+Test(evd, post_se__by_a_cancelled_thread_triggers_the_cno)
+{
+	DAT_EVD_HANDLE evd = api_evd(&t, 8, DAT_EVD_SOFTWARE_FLAG), told;
+	pthread_t thread;
+
+	assert_ok(dat_evd_modify_cno(evd, t.cno));
+	cr_assert_eq(pthread_create(&thread, NULL, post_while_cancelled, evd), 0);
+	assert_ok(dat_cno_wait(t.cno, API_LONG, &told));
+	cr_assert_eq(told, evd);
+	pthread_join(thread, NULL);
+	assert_ok(dat_evd_free(evd));
+}
+
 Test(evd, wait__times_out)
 {
 	uint64_t start = th_now_ms();
