@@ -15,9 +15,9 @@ static DAT_RETURN open_with(struct reg_entry *entry, DAT_COUNT qlen, DAT_EVD_HAN
 	const DAT_PROVIDER *table = entry->table;
 	DAT_RETURN ret;
 
-	reg_unlock();
+	reg_open_begin(entry);
 	ret = table->ia_open_func(entry->info.ia_name, qlen, async_evd, &ia->handle);
-	reg_lock();
+	reg_open_end(entry);
 	if (ret == DAT_SUCCESS) {
 		ia->entry = entry;
 		put_open_ia(ia);

@@ -10,6 +10,7 @@
 #include "core/libdat/registry.h"
 
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static pthread_cond_t opened = PTHREAD_COND_INITIALIZER;
 static struct reg_entry *entries, **entries_end = &entries;
 static struct conf conf;
 static bool conf_loaded;
@@ -31,10 +32,11 @@ void reg_unlock(void)
 static void in_child(void)
 {
 	for (struct reg_entry *entry = entries; entry; entry = entry->next)
-		entry->refs = 0;
+		entry->refs = entry->opening = 0;
 	forget_open_ias();
 	/* The owner of the lock was a thread of the parent. */
 	lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+	opened = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 }
 
 __attribute__((constructor)) static void at_load(void)
@@ -209,9 +211,36 @@ static struct reg_entry *registered(const DAT_PROVIDER_INFO *info)
 	return NULL;
 }
 
+void reg_open_begin(struct reg_entry *entry)
+{
+	entry->opening++;
+	reg_unlock();
+}
+
+void reg_open_end(struct reg_entry *entry)
+{
+	reg_lock();
+	entry->opening--;
+	pthread_cond_broadcast(&opened);
+}
+
+/* A line that another thread tries serves this one, too, only if that thread succeeds. */
+static struct reg_entry *wait_for_registered(const struct reg_entry *entry)
+{
+	struct reg_entry *found;
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	while ((found = registered(&entry->info)) && found != entry && found->conf && found->opening &&
+	       found->refs == found->opening)
+		pthread_cond_wait(&opened, &lock);
+	pthread_setcancelstate(cancel, NULL);
+	return found;
+}
+
 int reg_get(struct reg_entry *entry, struct reg_entry **out)
 {
-	struct reg_entry *found = registered(&entry->info);
+	struct reg_entry *found = wait_for_registered(entry);
 	int err = found ? 0 : load_provider(entry);
 
 	if (err)

@@ -21,6 +21,7 @@ struct reg_entry {
 	DAT_PROVIDER_FINI_FUNC fini;
 	const DAT_PROVIDER *table;
 	unsigned int refs;		/* IAs that are open or being opened */
+	unsigned int opening;		/* IAs that are being opened */
 };
 
 void reg_lock(void);
@@ -55,9 +56,13 @@ struct reg_entry *reg_next(const DAT_PROVIDER_INFO *want, const struct reg_entry
 /* Why no entry matches: a subtype of DAT_PROVIDER_NOT_FOUND. */
 DAT_RETURN_SUBTYPE reg_nearest(const DAT_PROVIDER_INFO *want);
 
-/* Returns the registered entry for this key with a reference; loads the library if needed. 0, or
- * -errno after logging why. */
+/* Returns the registered entry for this key with a reference; loads the library if needed. If that is
+ * another line whose first IA is being opened, waits for the result. 0, or -errno after logging why. */
 int reg_get(struct reg_entry *entry, struct reg_entry **out);
+
+/* Called before and after an IA is opened; begin drops the lock, end takes it again. */
+void reg_open_begin(struct reg_entry *entry);
+void reg_open_end(struct reg_entry *entry);
 
 /* Drops the reference; the last one unloads the provider. */
 void reg_put(struct reg_entry *entry);

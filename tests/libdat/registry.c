@@ -154,3 +154,28 @@ Test(libdat, open__from_many_threads, .timeout = 60)
 	cr_assert_eq(log->closes, THREADS * ROUNDS);
 	cr_assert_eq(log->finis, log->inits);
 }
+
+static void *open_a(void *ia)
+{
+	return (void *)(size_t)open_ia("a", DAT_FALSE, ia);
+}
+
+/* Two threads find at the same time that the provider of the first line does not know the name. */
+Test(libdat, open__next_line_from_two_threads, .timeout = 60)
+{
+	pthread_t thread[2];
+	DAT_IA_HANDLE ia[2];
+	void *ret;
+
+	use_conf("a u1.2 nonthreadsafe default %s d.1.2 nodevice,pair b\n"
+		 "a u1.2 nonthreadsafe default %s d.1.2 second b\n", plugin_path("one"), plugin_path("two"));
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(pthread_create(&thread[i], NULL, open_a, &ia[i]), 0);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(pthread_join(thread[i], &ret), 0);
+		OK((DAT_RETURN)(size_t)ret);
+	}
+	cr_assert_eq(plugin_log_of("two")->opens, 2);
+	for (int i = 0; i < 2; i++)
+		OK(dat_ia_close(ia[i], DAT_CLOSE_DEFAULT));
+}

@@ -12,6 +12,7 @@ struct ia {
 static void leave(void);
 struct plugin_log plugin_log = {.remove = leave};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t pair;
 
 static DAT_RETURN failure(DAT_RETURN_TYPE type)
 {
@@ -41,6 +42,8 @@ static DAT_RETURN ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDL
 	struct ia *ia;
 
 	(void)name;
+	if (strstr(plugin_log.params, "pair"))
+		pthread_barrier_wait(&pair);
 	if (strstr(plugin_log.params, "nodevice"))
 		return failure(DAT_PROVIDER_NOT_FOUND);
 	if (strstr(plugin_log.params, "full"))
@@ -72,6 +75,8 @@ void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *params)
 	strncpy(plugin_log.params, params, sizeof(plugin_log.params) - 1);
 	if (strstr(params, "silent"))
 		return;
+	if (strstr(params, "pair"))
+		pthread_barrier_init(&pair, NULL, 2);
 	plugin_log.added = dat_registry_add_provider(&table, info);
 	if (strstr(params, "other")) {
 		strcpy(other.ia_name, "other");

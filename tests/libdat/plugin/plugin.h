@@ -6,6 +6,7 @@
  * 	stays		does not remove itself in fini
  * 	nodevice	ia_open: DAT_PROVIDER_NOT_FOUND
  * 	full		ia_open: DAT_INSUFFICIENT_RESOURCES
+ * 	pair		ia_open: waits for another thread that calls it
  */
 #ifndef TEST_PLUGIN_H
 #define TEST_PLUGIN_H
