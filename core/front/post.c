@@ -131,17 +131,26 @@ DAT_RETURN front_ep_post_rdma_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TR
 			  hot_of(ep)->rdma_read(ep, n, iov, cookie, remote, flags));
 }
 
+int front_check_write(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
+		      const DAT_RMR_TRIPLET *remote)
+{
+	int err = front_check_request(ep, n, iov, DAP_PRIV_LOCAL_READ);
+
+	if (!err && core_ia(ep->obj.ia)->validate && remote &&
+	    remote->segment_length < total_length(n, iov))
+		err = DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE);
+	return err;
+}
+
 DAT_RETURN front_ep_post_rdma_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				    DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *remote,
 				    DAT_COMPLETION_FLAGS flags)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
-	int err = front_check_request(ep, n, iov, DAP_PRIV_LOCAL_READ);
+	int err = front_check_write(ep, n, iov, remote);
 
 	if (err)
 		return front_return(err);
-	if (core_ia(ep->obj.ia)->validate && remote && remote->segment_length < total_length(n, iov))
-		return front_return(DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE));
 	return front_tally_iov(ep, DAP_COUNT_WRITE, n, iov,
 			       hot_of(ep)->rdma_write(ep, n, iov, cookie, remote, flags));
 }

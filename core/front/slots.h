@@ -128,6 +128,9 @@ DAT_RETURN front_rmr_bind(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet,
 /* Returns 0 if the endpoint (or NULL) may post a request with these segments, else a DAP_ERR. */
 int front_check_request(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
 			uint32_t priv);
+/* The same for an RDMA write to this buffer. */
+int front_check_write(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
+		      const DAT_RMR_TRIPLET *remote);
 
 /* In a counting instance, counts a post of these segments; returns ret, the result of the post. */
 DAT_RETURN front_tally_iov(struct dap_ep *ep, enum dap_count what, DAT_COUNT n,

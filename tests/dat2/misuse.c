@@ -251,6 +251,40 @@ Test(misuse, srq__that_works_is_not_in_error, .init = sides_open, .fini = sides_
 	assert_ok(dat_srq_free(srq));
 }
 
+static void open_validating(void)
+{
+	setenv("DAPL_VALIDATE", "1", 1);
+	sides_open();
+}
+
+/* A validating instance refuses wrong segments of each kind of request, and the connection stays. */
+Test(misuse, validate__refuses_wrong_segments, .init = open_validating, .fini = sides_close)
+{
+	DAT_LMR_TRIPLET good = side_segment(&a, 0, 8), bad = good;
+	DAT_RMR_TRIPLET to = side_remote(&b, 0, 8), small = side_remote(&b, 0, 4);
+	DAT_DTO_COOKIE cookie = { .as_64 = 5 };
+	DAT_EVENT ev;
+
+	side_needs(DAT_IB_ATTR_IMMED_DATA);
+	sides_connect();
+	bad.lmr_context = ~bad.lmr_context;
+	assert_ret(dat_ep_post_rdma_write(a.ep, 1, &bad, cookie, &to, 0), DAT_PRIVILEGES_VIOLATION);
+	assert_ret(dat_ep_post_rdma_write(a.ep, 1, &good, cookie, &small, 0), DAT_LENGTH_ERROR);
+	assert_ret(dat_ib_post_rdma_write_immed(a.ep, 1, &bad, cookie, &to, 7, 0),
+		   DAT_PRIVILEGES_VIOLATION);
+	assert_ret(dat_ib_post_rdma_write_immed(a.ep, 1, &good, cookie, &small, 7, 0),
+		   DAT_LENGTH_ERROR);
+	if (side_says(DAT_IB_ATTR_FETCH_AND_ADD, "TRUE")) {
+		assert_ret(dat_ib_post_fetch_and_add(a.ep, 2, &bad, cookie, &to, 0),
+			   DAT_PRIVILEGES_VIOLATION);
+		assert_ret(dat_ib_post_cmp_and_swap(a.ep, 1, 2, &bad, cookie, &to, 0),
+			   DAT_PRIVILEGES_VIOLATION);
+	}
+	assert_ok(dat_ep_post_rdma_write(a.ep, 1, &good, cookie, &to, 0));
+	ev = side_wait(a.dto, DAT_DTO_COMPLETION_EVENT);
+	cr_assert_eq(ev.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+}
+
 /* Windows of one endpoint and zero-based addresses exist only on a ConnectX. */
 Test(misuse, efa__reports_missing_features)
 {

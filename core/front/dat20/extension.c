@@ -82,8 +82,11 @@ static DAT_RETURN write_immed(struct dap_ep *ep, const struct dap_hot *hot, va_l
 	DAT_UINT32 imm = va_arg(args, DAT_UINT32);
 	DAT_COMPLETION_FLAGS flags = va_arg(args, DAT_COMPLETION_FLAGS);
 	uint64_t bytes = 0;
+	int err = front_check_write(ep, n, iov, to);
 	DAT_RETURN ret;
 
+	if (err)
+		return front_return(err);
 	ret = hot->write_immed(ep, n, iov, cookie, to, imm, flags);
 	for (DAT_COUNT i = 0; ret == DAT_SUCCESS && i < n; i++)
 		bytes += iov[i].segment_length;
@@ -100,8 +103,11 @@ static DAT_RETURN atomic(struct dap_ep *ep, const struct dap_hot *hot, bool swap
 	DAT_DTO_COOKIE cookie = va_arg(args, DAT_DTO_COOKIE);
 	const DAT_RMR_TRIPLET *at = va_arg(args, const DAT_RMR_TRIPLET *);
 	DAT_COMPLETION_FLAGS flags = va_arg(args, DAT_COMPLETION_FLAGS);
+	int err = front_check_request(ep, 1, result, DAP_PRIV_LOCAL_WRITE);
 	DAT_RETURN ret;
 
+	if (err)
+		return front_return(err);
 	ret = swap ? hot->atomic(ep, true, second, first, result, cookie, at, flags)
 		   : hot->atomic(ep, false, first, 0, result, cookie, at, flags);
 	if (ret == DAT_SUCCESS)
