@@ -55,13 +55,19 @@ static int read_address(DAT_IA_ADDRESS_PTR to, union dap_addr *addr)
 	return 0;
 }
 
+#ifdef DAP_DAT20
+#define CONNECT_FLAGS (DAT_CONNECT_MULTIPATH_REQUESTED_FLAG | DAT_CONNECT_MULTIPATH_REQUIRED_FLAG)
+#else
+#define CONNECT_FLAGS DAT_CONNECT_MULTIPATH_FLAG
+#endif
+
 static int check_model(const struct dap_ep *ep, DAT_QOS qos, int qos_arg, DAT_CONNECT_FLAGS flags)
 {
 	int err = dap_qos_check(ep->obj.ia, qos);
 
 	if (DAP_ERR_TYPE(err) == DAP_INVALID_PARAMETER)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG1 + qos_arg - 1);
-	if (flags & ~(DAT_CONNECT_FLAGS)DAT_CONNECT_MULTIPATH_FLAG)
+	if (flags & ~(DAT_CONNECT_FLAGS)CONNECT_FLAGS)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG8);
 	return flags ? DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE) : err;
 }

@@ -216,3 +216,17 @@ Test(calls, lmr_sync__of_good_and_of_no_segments)
 	assert_ret(dat_lmr_sync_rdma_read(a.ia, &segment, 1), DAT_INVALID_PARAMETER);
 	assert_ret(dat_lmr_sync_rdma_write(a.ia, &segment, 1), DAT_INVALID_PARAMETER);
 }
+
+/* 1.2 has only the first of these flags. */
+Test(calls, connect__knows_both_flags_of_multipath)
+{
+	const DAT_CONNECT_FLAGS flags[] = {
+		DAT_CONNECT_MULTIPATH_REQUESTED_FLAG, DAT_CONNECT_MULTIPATH_REQUIRED_FLAG,
+	};
+
+	for (int i = 0; i < 2; i++)
+		assert_ret(dat_ep_connect(a.ep, side_address(0), 77777, SOON, 0, NULL, DAT_QOS_BEST_EFFORT,
+					  flags[i]), DAT_MODEL_NOT_SUPPORTED);
+	assert_ret(dat_ep_connect(a.ep, side_address(0), 77777, SOON, 0, NULL, DAT_QOS_BEST_EFFORT,
+				  (DAT_CONNECT_FLAGS)4), DAT_INVALID_PARAMETER);
+}
