@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The registry's own calls. */
+#include <pthread.h>
 #include <string.h>
 
 #include "core/libdat/log.h"
@@ -43,15 +44,18 @@ DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *entri
 				       DAT_PROVIDER_INFO *(dat_provider_list[]))
 {
 	DAT_RETURN ret;
+	int cancel;
 
 	if (!entries_returned)
 		return dat_err(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	reg_lock();
 	ret = reg_load() ? dat_err(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE) : DAT_SUCCESS;
 	*entries_returned = count_listed();
 	if (ret == DAT_SUCCESS)
 		ret = list(max_to_return, *entries_returned, dat_provider_list);
 	reg_unlock();
+	pthread_setcancelstate(cancel, NULL);
 	dat_log_return(DAT_LOG_CONSUMER, ret, "dat_registry_list_providers");
 	return ret;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_ia_openv and dat_ia_close: they find the provider before the call is redirected. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,7 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name_ptr, DAT_COUNT async_evd_min_
 				  .is_thread_safe = thread_safety};
 	struct open_ia *ia;
 	DAT_RETURN ret;
+	int cancel;
 
 	if (!ia_name_ptr || strnlen(ia_name_ptr, DAT_NAME_MAX_LENGTH) == DAT_NAME_MAX_LENGTH)
 		return dat_err(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
@@ -73,9 +75,12 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name_ptr, DAT_COUNT async_evd_min_
 		return dat_err(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	strcpy(want.ia_name, ia_name_ptr);
 
+	/* A thread that ended in a system call of this would keep the lock, or one of the provider's. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	reg_lock();
 	ret = open_any(&want, async_evd_min_qlen, async_evd_handle, ia);
 	reg_unlock();
+	pthread_setcancelstate(cancel, NULL);
 	dat_log_return(DAT_LOG_CONSUMER, ret, "dat_ia_openv %s %u.%u %s", ia_name_ptr, dapl_major,
 		       dapl_minor, thread_safety ? "threadsafe" : "nonthreadsafe");
 	if (ret == DAT_SUCCESS)
@@ -89,6 +94,7 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags)
 {
 	struct open_ia *ia;
 	DAT_RETURN ret;
+	int cancel;
 
 	reg_lock();
 	ia = take_open_ia(ia_handle);
@@ -96,6 +102,7 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags)
 	if (!ia)
 		return dat_err(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	ret = table_of(ia_handle)->ia_close_func(ia_handle, ia_flags);
 
 	reg_lock();
@@ -104,6 +111,7 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS ia_flags)
 	else
 		put_open_ia(ia);
 	reg_unlock();
+	pthread_setcancelstate(cancel, NULL);
 	if (ret == DAT_SUCCESS)
 		free(ia);
 	dat_log_return(DAT_LOG_CONSUMER, ret, "dat_ia_close");

@@ -228,13 +228,10 @@ void reg_open_end(struct reg_entry *entry)
 static struct reg_entry *wait_for_registered(const struct reg_entry *entry)
 {
 	struct reg_entry *found;
-	int cancel;
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	while ((found = registered(&entry->info)) && found != entry && found->conf && found->opening &&
 	       found->refs == found->opening)
 		pthread_cond_wait(&opened, &lock);
-	pthread_setcancelstate(cancel, NULL);
 	return found;
 }
 

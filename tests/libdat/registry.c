@@ -179,3 +179,26 @@ Test(libdat, open__next_line_from_two_threads, .timeout = 60)
 	for (int i = 0; i < 2; i++)
 		OK(dat_ia_close(ia[i], DAT_CLOSE_DEFAULT));
 }
+
+static void *open_while_cancelled(void *ia)
+{
+	pthread_cancel(pthread_self());
+	open_ia("a", DAT_FALSE, ia);
+	pthread_testcancel();
+	return NULL;
+}
+
+/* The call ends before the thread does, so that the registry does not stay locked. */
+Test(libdat, open__by_a_cancelled_thread_is_completed, .timeout = 20)
+{
+	DAT_IA_HANDLE ia = NULL;
+	pthread_t thread;
+	void *result;
+
+	use_conf("a u1.2 nonthreadsafe default %s d.1.2 a b\n", plugin_path("one"));
+	cr_assert_eq(pthread_create(&thread, NULL, open_while_cancelled, &ia), 0);
+	cr_assert_eq(pthread_join(thread, &result), 0);
+	cr_assert_eq(result, PTHREAD_CANCELED);
+	cr_assert_not_null(ia, "the thread ended within the call");
+	OK(dat_ia_close(ia, DAT_CLOSE_DEFAULT));
+}
