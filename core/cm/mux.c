@@ -150,7 +150,8 @@ static void set_wants_out(struct cm_mux *mux, bool wants)
 	epoll_ctl(cm_loop.mux_fd, EPOLL_CTL_MOD, mux->fd, &ev);
 }
 
-/* The next read reports errors of the socket. */
+/* ENOBUFS and ENOMEM: the kernel is short of memory, perhaps only for this process. The next read reports
+ * errors of the socket. */
 void cm_mux_flush(struct cm_mux *mux)
 {
 	while (!TAILQ_EMPTY(&mux->out)) {
@@ -158,7 +159,7 @@ void cm_mux_flush(struct cm_mux *mux)
 
 		if (n > 0)
 			consume_sent(mux, (size_t)n);
-		else if (errno == EAGAIN)
+		else if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM)
 			break;
 		else if (errno != EINTR)
 			fail_queued_conns(mux);
