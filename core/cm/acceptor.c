@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Listening sockets. If no descriptor is free they pause, and the connection stays in the backlog. */
+/* Listening sockets. If accept(2) fails they pause, and the connection stays in the backlog. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,15 +47,15 @@ static bool enter_one(struct cm_acceptor *a)
 	switch (errno) {
 	case EAGAIN:
 		return false;
-	case EMFILE: case ENFILE: case ENOBUFS: case ENOMEM:
-		/* The connection stays in the backlog; without a pause epoll would report it
-		 * again and again. */
+	case ECONNABORTED:
+		return true;		/* the peer has already closed it */
+	default:
+		/* Without a descriptor, memory or permission the connection stays in the backlog; without a
+		 * pause epoll would report it again and again. */
 		log_pause(a, -errno);
 		cm_poll_change(a->fd, 0, &a->item);
 		cm_timer_set(&a->pause, cm_limits.pause_us);
 		return false;
-	default:
-		return true;		/* the peer has already closed it */
 	}
 }
 

@@ -89,7 +89,7 @@ struct cm_limits {
 	uint64_t linger_us;
 	uint64_t young_us;		/* a refusal not older than this is reported instead of a
 					 * timeout */
-	uint64_t pause_us;		/* pause of accept(2) after EMFILE */
+	uint64_t pause_us;		/* pause after accept(2) has failed */
 	uint64_t idle_us;		/* idle time before the connecting side closes a mux */
 	bool tcp;			/* use TCP within the host, too */
 };
@@ -132,7 +132,7 @@ struct cm_acceptor {			/* one listening socket */
 	struct cm_item item;
 	int fd;
 	void (*enter)(struct cm_acceptor *acceptor, int fd);	/* takes over fd */
-	struct dap_timer pause;		/* timer until accept(2) is retried after EMFILE */
+	struct dap_timer pause;		/* timer until accept(2) is retried */
 };
 
 struct cm_local {			/* a local listening socket, shared by the process's listeners */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
 #include "tests/cm/node.h"
 
@@ -448,6 +449,37 @@ PASSIVE(accept__no_descriptor_left)
 	cr_assert_lt((after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec - before.tv_nsec,
 		     100 * 1000000,
 		     "the manager's thread used CPU time although no descriptor is free");
+	cr_assert_eq(raw_hear(fd, &m), 1);
+	cr_assert_eq(m.type, CM_REP);
+	close(fd);
+}
+
+/* the system forbids this process to accept a connection, as a security module may */
+static atomic_bool forbidden;
+static atomic_uint tries;
+
+__attribute__((visibility("default"))) int accept4(int fd, struct sockaddr *addr, socklen_t *len, int flags)
+{
+	if (forbidden) {
+		tries++;
+		errno = EACCES;
+		return -1;
+	}
+	return (int)syscall(SYS_accept4, fd, addr, len, flags);
+}
+
+PASSIVE(accept__forbidden)
+{
+	struct cm_msg m;
+	int fd;
+
+	forbidden = true;
+	fd = raw_connect(QUAL);
+	raw_say(fd, CM_REQ, ID, QUAL);
+	SOON(tries);
+	th_sleep_ms(100);
+	cr_assert_lt(tries, 64, "the manager's thread spins");
+	forbidden = false;
 	cr_assert_eq(raw_hear(fd, &m), 1);
 	cr_assert_eq(m.type, CM_REP);
 	close(fd);
