@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Functions that every file calls: the lock, the clock, and waking the device's thread. */
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,8 +40,9 @@ static void wake(struct sne_nic *nic)
 	uint64_t one = 1;
 
 	nic->resting = false;
-	if (write(nic->event_fd, &one, sizeof(one)) < 0)
-		return;			/* if the counter is full, the thread is awake already */
+	/* Not by write(2), which is a cancellation point. If the counter is full, the thread is awake
+	 * already. */
+	syscall(SYS_write, nic->event_fd, &one, sizeof(one));
 }
 
 void sne_thread_hand_over(struct sne_nic *nic)

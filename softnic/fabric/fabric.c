@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The fabric of one device: sending with or without faults, polling, sleeping. */
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -143,13 +144,15 @@ static void drop_broken(struct sn_fab *f)
 			drop_link(f, i);
 }
 
+/* A thread of the host that was cancelled in a system call would keep the device's lock. */
 void sn_fab_service(struct sn_fab *f)
 {
 	struct epoll_event ev[EVENTS];
-	int i, n;
+	int i, n, cancel;
 
 	if (f->forked || f->polling)
 		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	f->polls = 0;
 	atomic_store_explicit(&f->attention, 0, memory_order_seq_cst);
 	f->polling = true;
@@ -169,6 +172,7 @@ void sn_fab_service(struct sn_fab *f)
 			serve_link(f, (uint32_t)ev[i].data.u64, ev[i].events);
 	}
 	f->polling = false;
+	pthread_setcancelstate(cancel, NULL);
 }
 
 int sn_fab_reach(struct sn_fab *f, const struct sn_addr *gid)

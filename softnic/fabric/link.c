@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -286,9 +287,9 @@ void sn_link_wake(struct sn_link *link)
 	static const char byte;
 
 	/* A full socket already contains wake-ups. If the peer is dead, the next service notices
-	 * it. */
+	 * it. Not by send(2), which is a cancellation point. */
 	if (link->sock >= 0)
-		send(link->sock, &byte, sizeof(byte), MSG_NOSIGNAL | MSG_DONTWAIT);
+		syscall(SYS_sendto, link->sock, &byte, sizeof(byte), MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0);
 }
 
 void sn_link_free(struct sn_link *link, bool in_child)

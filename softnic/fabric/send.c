@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Links by address, created on first use, and sending packets into their rings. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -62,8 +63,9 @@ static int open_link(struct sn_fab *f, const struct sn_addr *peer, struct sn_lin
 static int make_link(struct sn_fab *f, const struct sn_addr *peer, uint32_t *slot)
 {
 	struct sn_link *link;
-	int err;
+	int err, cancel;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	sn_registry_lock();
 	err = open_link(f, peer, &link);
 	if (!err) {
@@ -72,6 +74,7 @@ static int make_link(struct sn_fab *f, const struct sn_addr *peer, uint32_t *slo
 			sn_link_free(link, false);
 	}
 	sn_registry_unlock();
+	pthread_setcancelstate(cancel, NULL);
 	if (!err)
 		sn_registry_notify(peer);
 	return err;

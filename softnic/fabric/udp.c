@@ -22,6 +22,7 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "softnic/fabric/link.h"
@@ -301,7 +302,9 @@ void sn_udp_flush(struct sn_fab *f)
 	struct batch *b = &u->tx;
 
 	while (b->first < b->count) {
-		int n = sendmmsg(u->sock, b->msg + b->first, b->count - b->first, MSG_DONTWAIT);
+		/* Not by sendmmsg(2), which is a cancellation point. */
+		int n = (int)syscall(SYS_sendmmsg, u->sock, b->msg + b->first, b->count - b->first,
+				     MSG_DONTWAIT);
 
 		if (n > 0) {
 			b->first += (unsigned int)n;
@@ -367,7 +370,8 @@ void sn_udp_commit(struct sn_fab *f, const struct sn_fab_dest *dest, size_t len)
 
 static void read_socket(struct sn_udp *u, bool foreign)
 {
-	int n = recvmmsg(foreign ? u->listener : u->sock, u->rx.msg, BATCH, MSG_DONTWAIT, NULL);
+	int n = (int)syscall(SYS_recvmmsg, foreign ? u->listener : u->sock, u->rx.msg, BATCH, MSG_DONTWAIT,
+			     NULL);
 
 	u->foreign = foreign;
 	u->rx.first = 0;

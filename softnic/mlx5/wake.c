@@ -2,6 +2,7 @@
 /* Wake-up of the device's thread, for callers that drive the device themselves. */
 #include <errno.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -57,8 +58,10 @@ void sn_thread_wake(struct sn_nic *nic)
 {
 	uint64_t one = 1;
 
-	if (nic->dev->threaded && write(nic->dev->event_fd, &one, sizeof(one)) < 0)
-		return;		/* if the counter is full, the thread is awake already */
+	/* Not by write(2), which is a cancellation point. If the counter is full, the thread is awake
+	 * already. */
+	if (nic->dev->threaded)
+		syscall(SYS_write, nic->dev->event_fd, &one, sizeof(one));
 }
 
 /* The thread handles timers and failed queues while there are any; otherwise it may sleep. */

@@ -337,3 +337,24 @@ Test(evd, query__returns_the_notifying_flags)
 		assert_ok(dat_evd_free(evd));
 	}
 }
+
+static void *poll_while_cancelled(void *evd)
+{
+	DAT_EVENT ev;
+
+	pthread_cancel(pthread_self());
+	for (int i = 0; i < 1000; i++)
+		dat_evd_dequeue(evd, &ev);
+	pthread_testcancel();
+	return NULL;
+}
+
+/* A thread is often cancelled while it polls. The IA can still be used, and closed. */
+Test(evd, dequeue__by_a_cancelled_thread_keeps_no_lock)
+{
+	pthread_t thread;
+
+	cr_assert_eq(pthread_create(&thread, NULL, poll_while_cancelled, t.evd), 0);
+	pthread_join(thread, NULL);
+	assert_ok(dat_evd_free(api_evd(&t, 8, DAT_EVD_DTO_FLAG)));
+}
