@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "core/clock.h"
 #include "hw_mlx5/lock.h"
@@ -212,9 +213,49 @@ void m5_qp_last_wqe(struct dap_ep *ep)
 		(void *)ep);
 }
 
+/* The producer index belongs to the poster; any thread can read the doorbell record. */
+static uint16_t sq_posted(const struct m5_ep *e)
+{
+	return (uint16_t)be32toh(__atomic_load_n(&e->rq.dbrec[1], __ATOMIC_ACQUIRE));
+}
+
+static bool is_flushed(struct dap_ep *ep)
+{
+	struct m5_ep *e = m5_ep(ep);
+	uint32_t recvs = 0;
+
+	return m5_sq_completed(ep, sq_posted(e)) &&
+	       (e->done.shared || (!m5_recv_count(ep, &recvs) && !recvs));
+}
+
+/*
+ * The end of a connection comes after its completions, but 2ERR_QP returns before the QP is flushed. If the
+ * completions do not come, as in a CQ that has overrun, later QPs wait only briefly, until some do come.
+ */
+static void await_flush(struct dap_ep *ep)
+{
+	struct m5_ia *ia = m5_ia(ep->obj.ia);
+	uint64_t end = dap_now_ms() + __atomic_load_n(&ia->flush_ms, __ATOMIC_RELAXED);
+	bool done;
+
+	m5_drive_model(ia);
+	while (!(done = is_flushed(ep)) && dap_now_ms() < end) {
+		usleep(20);
+		m5_drive_model(ia);
+	}
+	__atomic_store_n(&ia->flush_ms, done ? M5_FLUSH_MS : M5_FLUSH_AGAIN_MS, __ATOMIC_RELAXED);
+	if (!done)
+		dap_log(DAP_LOG_EP, "EP %p: the end of its connection may come before its last completions",
+			(void *)ep);
+}
+
 int m5_qp_error(struct dap_ep *ep)
 {
-	return m5_cmd_qp_to(&m5_ep(ep)->qp, M5_CMD_2ERR_QP);
+	int err = m5_cmd_qp_to(&m5_ep(ep)->qp, M5_CMD_2ERR_QP);
+
+	if (!err)
+		await_flush(ep);
+	return err;
 }
 
 static bool sq_idle(const struct m5_ep *e)

@@ -221,6 +221,7 @@ static int start(struct dap_ia *ia, char *why, size_t whylen)
 	m5_mmio_choose(m);
 	m->inline_model = m->ctl->soft && !m->params.silicon;
 	m->last_wqe_ms = M5_LAST_WQE_MS;
+	m->flush_ms = M5_FLUSH_MS;
 	m->locked = m5_cq_own_init() || ia->threadsafe;
 	m->v3 = m5_isa_v3() && !m->params.base;
 	m->calls = m5_hot_calls(m->v3, m->locked);

@@ -305,7 +305,8 @@ struct m5_ia {
 	enum m5_mmio mmio;		/* how those endpoints ring doorbells, */
 	char mmio_by[64];		/* and the reason, as text */
 	uint32_t eqn;
-	unsigned int last_wqe_ms;	/* how long to wait for Last WQE Reached; atomic */
+	unsigned int last_wqe_ms;	/* how long to wait for Last WQE Reached, */
+	unsigned int flush_ms;		/* and for the flush of a QP; both atomic */
 	bool locked;			/* hot functions take spin locks, */
 	bool v3;			/* use AVX2, MOVBE and BMI, */
 	bool inline_model;		/* and callers drive the model, see ctl/soft_hot.c */
@@ -404,6 +405,9 @@ M5_COLD bool m5_srq_search(struct dap_srq *srq, uint32_t *index);
 enum m5_seen { M5_SEEN_NOT, M5_SEEN_OK, M5_SEEN_ERROR };
 /* Is there a CQE in the CQ for the WQE that begins at this index? */
 enum m5_seen m5_sq_seen(struct dap_ep *ep, uint16_t index);
+/* Has each request before index a completion, taken or in the CQ? Suppressed ones behind the last
+ * completion count as complete: they have none if they succeeded. */
+bool m5_sq_completed(struct dap_ep *ep, uint16_t index);
 
 /* ---- cqe.c: completions other than plain successes ---- */
 /* Converts a completion to neutral form. broken: the endpoint whose connection it ends, or NULL. */

@@ -16,6 +16,8 @@ void m5_ia_async_handle(struct dap_ia *ia);
 
 #define M5_LAST_WQE_MS 1000u
 #define M5_LAST_WQE_AGAIN_MS 10u
+#define M5_FLUSH_MS 100u
+#define M5_FLUSH_AGAIN_MS 1u
 
 /* mr.c */
 int m5_pz_create(struct dap_pz *pz);
@@ -59,6 +61,7 @@ int m5_srq_count(struct dap_srq *srq, uint32_t *available, uint32_t *outstanding
 void m5_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle);
 int m5_qp_address(struct dap_ep *ep);
 int m5_qp_connect(struct dap_ep *ep);
+/* Moves the QP to the error state; waits, for a limited time, until the device has flushed it. */
 int m5_qp_error(struct dap_ep *ep);
 /* Moves the QP to the error state; waits, for a limited time, until the device has flushed the
  * WQEs taken from the SRQ. */

@@ -184,13 +184,14 @@ static void rq_fill(struct dap_ep *ep, const struct shape *s)
 }
 
 /* There is never credit, because receives come from the SRQ. The ring is only for error messages
- * that show a WQE of the SRQ. */
+ * that show a WQE of the SRQ; of the doorbell record only the half of requests is read. */
 static void srq_fill(struct dap_ep *ep)
 {
 	const struct m5_srq *q = m5_srq(ep->srq);
 
 	m5_ep(ep)->rq = (struct m5_rq){
 		.ring = q->ring + sizeof(struct m5_next_seg),
+		.dbrec = m5_ep(ep)->sq.dbrec,
 		.mask = q->size - 1,
 		.stride = 1u << q->shift,
 		.max_iov = q->max_iov,

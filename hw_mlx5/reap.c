@@ -252,3 +252,38 @@ enum m5_seen m5_sq_seen(struct dap_ep *ep, uint16_t index)
 	m5_cq_release(ep->request_evd);
 	return seen;
 }
+
+/* Has this request a completion also if it succeeds? */
+static bool is_signaled(const struct m5_slot *slot)
+{
+	return slot->kind & (M5_KIND_INTERNAL | M5_KIND_BIND | M5_KIND_NOP) ||
+	       !(slot->flags & DAP_COMP_SUPPRESS);
+}
+
+/* Returns the index after the last request that has a completion, taken or in the CQ. */
+static uint16_t completed_to(const struct m5_cq *cq, const struct m5_ep *e)
+{
+	uint16_t at = (uint16_t)__atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE);
+	uint32_t end = m5_cq_end(cq);
+
+	for (uint32_t i = cq->ci; i != end; i++) {
+		const struct m5_cqe *cqe = m5_cqe_at(cq, i);
+
+		if (is_of(cqe, e->uidx) && is_request(cqe))
+			at = e->done.sq_slots[be16_to_cpu(cqe->wqe_counter) & e->done.sq_mask].end;
+	}
+	return at;
+}
+
+bool m5_sq_completed(struct dap_ep *ep, uint16_t index)
+{
+	const struct m5_ep *e = m5_ep(ep);
+	uint16_t at;
+
+	m5_cq_own(ep->request_evd);
+	at = completed_to(m5_cq(ep->request_evd), e);
+	while ((int16_t)(index - at) > 0 && !is_signaled(&e->done.sq_slots[at & e->done.sq_mask]))
+		at = e->done.sq_slots[at & e->done.sq_mask].end;
+	m5_cq_release(ep->request_evd);
+	return (int16_t)(index - at) <= 0;
+}

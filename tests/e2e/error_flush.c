@@ -239,6 +239,25 @@ RIG_TEST(error_flush, suppressed__failures_are_reported)
 	rig_empty(a.req_evd);
 }
 
+/* dat_ep_disconnect(3): the end of a connection comes after its completions. */
+RIG_TEST(error_flush, disconnected__comes_when_the_queues_are_flushed)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *d;
+	DAT_EVENT ev;
+
+	for (uint64_t i = 0; i < RIG_DTOS; i++)
+		must(do_recv(&a, i, 0, 64));
+	must(dat_ep_disconnect(b.ep, DAT_CLOSE_ABRUPT_FLAG));
+	took_conn(&a, a.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	for (uint64_t i = 0; i < RIG_DTOS; i++) {
+		must(dat_evd_dequeue(a.recv_evd, &ev));
+		d = &ev.event_data.dto_completion_event_data;
+		same(d->user_cookie.as_64, i);
+		same(d->status, FLUSHED);
+	}
+	took_conn(&b, b.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
 /* All completions of a full queue are there afterwards, though none has been dequeued before. */
 RIG_TEST(error_flush, full_queues__are_flushed_whole)
 {

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "hw_mlx5/ops.h"
 #include "softnic/softnic.h"
 #include "tests/harness/harness.h"
 #include "tests/mlx5/rig.h"
@@ -147,6 +148,38 @@ RIG_TEST(error, qp_error__flushes_earlier_and_later_posts)
 		cr_assert_eq(write_to(i, rig_remote(&r.b, 0, 8), 0), DAT_SUCCESS);
 		expect(r.a.request, r.a.ep, i, DAT_DTO_ERR_FLUSHED);
 	}
+}
+
+static uint32_t cqes_in(struct dap_evd *evd)
+{
+	return m5_cq_end(m5_cq(evd)) - m5_cq(evd)->ci;
+}
+
+/* The end of a connection comes after its completions. A device flushes a QP after its command. */
+RIG_TEST(error, qp_error__returns_when_the_queues_are_flushed)
+{
+	DAT_LMR_TRIPLET b = rig_local(&r.a, 0, 64);
+	DAT_EVENT ev;
+
+	for (uint64_t i = 0; i < 4; i++) {
+		cr_assert_eq(r.hot->post_recv(r.a.ep, 1, &b, rig_cookie(i), 0), DAT_SUCCESS);
+		cr_assert_eq(r.hot->post_send(r.a.ep, 1, &b, rig_cookie(i), 0), DAT_SUCCESS);
+	}
+	r.a.ep->state = DAP_EP_DISCONNECTED;
+	cr_assert_eq(m5_hw.qp_error(r.a.ep), 0);
+	cr_expect_eq(cqes_in(r.a.recv), 4);
+	cr_expect_eq(cqes_in(r.a.request), 4);
+	for (int i = 0; i < 4; i++)
+		cr_expect(rig_event(&r, r.a.recv, &ev) && rig_event(&r, r.a.request, &ev));
+}
+
+/* Suppressed requests have no completion if they succeed, so nothing waits for them. */
+RIG_TEST(error, qp_error__does_not_wait_for_suppressed_requests)
+{
+	cr_assert_eq(write_to(1, rig_remote(&r.b, 0, 8), DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+	r.a.ep->state = DAP_EP_DISCONNECTED;
+	cr_assert_eq(m5_hw.qp_error(r.a.ep), 0);
+	cr_expect_eq(m5_ia(r.ia)->flush_ms, M5_FLUSH_MS);
 }
 
 RIG_TEST(error, drain__ends_on_a_broken_queue_too)
