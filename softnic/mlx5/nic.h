@@ -371,11 +371,11 @@ struct sn_qp {
 	uint16_t rq_next, rq_done, rq_pi;
 	uint16_t srq_idx;	/* index of the WQE taken from the SRQ, while srq_holds */
 	bool srq_holds;
-	/* delayed flush of the WQE taken from the SRQ, for a QP in error */
-	struct sn_timer srq_flush;
+	/* for a QP in error, the delayed flush of all WQEs (flush_late), or of the one taken from the SRQ */
+	struct sn_timer flush;
 
 	TAILQ_ENTRY(sn_qp) run;
-	bool on_run, on_err;
+	bool on_run, on_err, flush_late;
 	TAILQ_ENTRY(sn_qp) err;
 	LIST_ENTRY(sn_qp) link;	/* entry in the list of its UAR */
 	struct sn_rc *rc;	/* the transport's state: one of these two pointers is set */

@@ -109,7 +109,7 @@ static bool flush_taken(struct sn_qp *qp)
 	struct sn_cqe cqe = { .op = SN_CQE_RESP_ERR, .counter = qp->srq_idx,
 			      .syndrome = SN_SYND_FLUSH };
 
-	if (!qp->srq_holds || qp->srq_flush.slot)
+	if (!qp->srq_holds || qp->flush.slot)
 		return false;
 	sn_srq_release(qp);
 	sn_cqe_write(qp, qp->rcq, &cqe);
@@ -121,6 +121,8 @@ bool sn_rq_flush(struct sn_qp *qp)
 {
 	bool any = false;
 
+	if (qp->flush_late)
+		return false;
 	if (qp->srq)
 		return flush_taken(qp);
 	if (!qp->rq_size || qp->rcq->error || !read_producer(qp))

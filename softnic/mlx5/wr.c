@@ -152,6 +152,8 @@ void sn_wr_forget(struct sn_qp *qp)
 /* In state ERR: flushes the WQEs that were never fetched. */
 void sn_sq_flush(struct sn_qp *qp)
 {
+	if (qp->flush_late)
+		return;
 	while (qp->sq_next != qp->sq_pi) {
 		struct sn_ctrl ctrl;
 		unsigned int ds;
@@ -189,10 +191,24 @@ static void flush_fifo(struct sn_qp *qp)
 	qp->sq_fenced = false;
 }
 
+static struct sn_qp *qp_of_flush(struct sn_timer *timer)
+{
+	return (struct sn_qp *)((uint8_t *)timer - offsetof(struct sn_qp, flush));
+}
+
+static void flush_later(struct sn_qp *qp, void (*fire)(struct sn_nic *, struct sn_timer *))
+{
+	enum { FLUSH_NS = 1000000 };
+
+	qp->flush.fire = fire;
+	if (sn_timer_arm(qp->nic, &qp->flush, sn_now() + FLUSH_NS))
+		fire(qp->nic, &qp->flush);
+}
+
 /* IBTA, "Last WQE Reached": from here on the QP takes no WQE from the SRQ. */
 static void last_wqe(struct sn_nic *nic, struct sn_timer *timer)
 {
-	struct sn_qp *qp = (struct sn_qp *)((uint8_t *)timer - offsetof(struct sn_qp, srq_flush));
+	struct sn_qp *qp = qp_of_flush(timer);
 
 	(void)nic;
 	sn_rq_flush(qp);
@@ -200,25 +216,33 @@ static void last_wqe(struct sn_nic *nic, struct sn_timer *timer)
 }
 
 /*
- * The flush of a WQE that was taken from an SRQ is delayed, because on hardware 2ERR_QP completes before
- * the QP is flushed. A driver that destroys the QP before the event loses the WQE.
+ * Flushes the send queue, then the receive queue, each in the order of posting. The flush of a WQE that was
+ * taken from an SRQ is delayed: a driver that destroys the QP before the event loses the WQE.
  */
-static void srq_flush_later(struct sn_qp *qp)
+static void flush_queues(struct sn_qp *qp)
 {
-	enum { FLUSH_NS = 1000000 };
-
-	if (sn_quirk(qp->nic, SN_Q_LOST_WQE)) {
+	flush_fifo(qp);
+	sn_sq_flush(qp);
+	if (!qp->srq)
+		sn_rq_flush(qp);
+	else if (sn_quirk(qp->nic, SN_Q_LOST_WQE))
 		sn_srq_lose(qp);
-		return;
-	}
-	qp->srq_flush.fire = last_wqe;
-	if (sn_timer_arm(qp->nic, &qp->srq_flush, sn_now() + FLUSH_NS))
-		last_wqe(qp->nic, &qp->srq_flush);
+	else
+		flush_later(qp, last_wqe);
+}
+
+static void flush_all(struct sn_nic *nic, struct sn_timer *timer)
+{
+	struct sn_qp *qp = qp_of_flush(timer);
+
+	(void)nic;
+	qp->flush_late = false;
+	flush_queues(qp);
 }
 
 /*
- * IBTA, error state. Flushes the send queue, then the receive queue, each in the order of posting. The
- * wire stops first, so that no earlier activity can touch the FIFO.
+ * IBTA, error state. The wire stops first, so that no earlier activity can touch the FIFO. On hardware
+ * 2ERR_QP completes before the QP is flushed: Linux posts a marker to each queue and waits for its flush.
  */
 void sn_qp_to_error(struct sn_qp *qp)
 {
@@ -230,12 +254,11 @@ void sn_qp_to_error(struct sn_qp *qp)
 	sn_ud_stop(qp);
 	TAILQ_INSERT_TAIL(&qp->nic->err, qp, err);
 	qp->on_err = true;
-	flush_fifo(qp);
-	sn_sq_flush(qp);
-	if (qp->srq)
-		srq_flush_later(qp);
+	qp->flush_late = qp->nic->config.flags & SOFTNIC_ADVERSARIAL;
+	if (qp->flush_late)
+		flush_later(qp, flush_all);
 	else
-		sn_rq_flush(qp);
+		flush_queues(qp);
 }
 
 void sn_qp_event(struct sn_qp *qp, enum sn_event event)

@@ -438,6 +438,28 @@ Test(rc_error, to_error__of_a_device_that_defers_work_completes_what_was_answere
 		to_error_with_an_answer(seed);
 }
 
+/* On hardware 2ERR_QP completes before the QP is flushed. */
+Test(rc_error, to_error__of_a_device_that_defers_work_flushes_later)
+{
+	struct rig_cqe cqe;
+
+	rig_open(&ra, SOFTNIC_NO_THREAD | SOFTNIC_ADVERSARIAL, 1);
+	rig_open(&rb, SOFTNIC_NO_THREAD, 1);
+	rig_qp(&ra, &a);
+	rig_qp(&rb, &b);
+	rig_connect(&a, &b, NULL);
+	rig_recv(&a, ra.data, 64);
+	rig_recv(&a, ra.data, 64);
+	rig_qp_to(&a, CMD_2ERR_QP);
+	cr_expect_not(rig_poll(&ra, &cqe));
+	write_to(rb.data, rb.key, 8);
+	rig_ring(&a);
+	expect(&ra, NULL, 13, 5, 0);
+	expect(&ra, NULL, 14, 5, 0);
+	expect(&ra, NULL, 14, 5, 1);
+	rig_close_pair(&ra, &rb, "", "");
+}
+
 /* A failed QP, reset and connected again, works like a new one. */
 Test(rc_error, reset__makes_the_qp_usable_again, .init = setup)
 {
