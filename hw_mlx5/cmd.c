@@ -40,18 +40,13 @@ static uint32_t field(be32_t word, unsigned int low, unsigned int bits)
 	return be32_to_cpu(word) >> low & ((1u << bits) - 1);
 }
 
-/* PRM, "HCA Capabilities", umr_fence: returns the fence that work needs if it relies on a changed
- * key. */
+/*
+ * PRM, "HCA Capabilities", umr_fence: the fence that a UMR itself needs; 2: none. Returns that of the work
+ * behind a UMR. It needs at least a small one on every device: Linux, libmlx5, DPDK and SPDK always set it.
+ */
 static uint8_t umr_fence(uint32_t cap)
 {
-	switch (cap) {
-	case 2:
-		return 0;
-	case 1:
-		return M5_FENCE_SMALL;
-	default:
-		return M5_FENCE_STRONG;
-	}
+	return cap ? M5_FENCE_SMALL : M5_FENCE_STRONG;
 }
 
 static void caps_read(const struct m5_hca_cap *c, struct m5_dev_caps *caps)

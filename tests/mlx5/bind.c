@@ -383,9 +383,11 @@ RIG_TEST(bind, rmr_bind__after_an_unseen_flush)
 		     "the old context is still valid");
 }
 
-/* Requests behind a bind on its endpoint start after the bind: a send may carry the context. */
+/* Requests behind a bind on its endpoint start after the bind: a send may carry the context. Each device
+ * needs a fence for that, also one that needs none before a bind. */
 RIG_TEST(bind, post_send__after_a_bind_is_fenced)
 {
+	enum { SMALL_FENCE = 1 };
 	const struct m5_sq *sq = &m5_ep(r.b.ep)->sq;
 	DAT_LMR_TRIPLET l = rig_local(&r.b, 0, 8), b = rig_local(&r.a, 0, 64);
 	DAT_RMR_CONTEXT ctx;
@@ -397,10 +399,8 @@ RIG_TEST(bind, post_send__after_a_bind_is_fenced)
 	for (int i = 0; i < 2; i++) {
 		cr_assert_eq(r.hot->post_send(r.b.ep, 1, &l, rig_cookie(1), 0), DAT_SUCCESS);
 		ctrl = (const struct m5_ctrl_seg *)(sq->ring + ((sq->pi - 1) & sq->mask) * 64);
-		cr_assert_eq(ctrl->fm_ce_se >> 5, i ? 0 : m5_ia(r.ia)->dev.umr_fence >> 5);
+		cr_assert_eq(ctrl->fm_ce_se >> 5, i ? 0 : SMALL_FENCE);
 	}
-	cr_assert_neq(m5_ia(r.ia)->dev.umr_fence, 0,
-		      "this test needs a device that requires a fence");
 }
 
 RIG_TEST(bind, rmr_bind__arguments)
