@@ -46,7 +46,6 @@ static const struct value general[] = {
 	{ SN_FLD(0x1fc, 4), 1 },	/* cqe_version */
 	{ SN_FLD(0x200, 1), 1 },	/* compact_address_vector */
 	{ SN_FLD(0x207, 1), 1 },	/* umr_modify_entity_size_disabled */
-	{ SN_FLD(0x20a, 2), 1 },	/* umr_fence: a small fence is enough */
 	{ SN_FLD(0x21e, 1), 1 },	/* atomic */
 	{ SN_FLD(0x220, 1), 1 },	/* cq_oi */
 	{ SN_FLD(0x221, 1), 1 },	/* cq_resize */
@@ -118,6 +117,9 @@ static void fill_values(uint8_t *cap, const struct value *v, size_t n)
 /* atomic_req_8B_endianness_mode: order of the value that an atomic returns. 0: big-endian, 1: the host's */
 #define CAP_ATOMIC_ORDER SN_FLD(0x40, 2)
 #define CAP_UMR_DISABLED SN_FLD(0x208, 2)	/* umr_modify_atomic_disabled, umr_indirect_mkey_disabled */
+/* Fence of a UMR itself, not of the WQE behind it: see check_umr_fence(). */
+#define CAP_UMR_FENCE	SN_FLD(0x20a, 2)
+enum { FENCE_SMALL = 1, FENCE_NONE = 2 };
 enum { CHECKSUM_NONE = 2, CHECKSUM_ON = 3 };	/* values: 0 off, 1 initial value, 2 invalid */
 
 static void fill_ports(uint8_t *cap, const struct sn_nic *nic)
@@ -150,6 +152,8 @@ static bool fill_caps(const struct sn_nic *nic, uint8_t *cap, unsigned int type)
 		fill_ports(cap, nic);
 		sn_set(cap, CAP_SQ_TIME, clock);
 		sn_set(cap, CAP_UMR_DISABLED, sn_quirk(nic, SN_Q_UMR_DISABLED) ? 3 : 0);
+		sn_set(cap, CAP_UMR_FENCE,
+		       nic->config.flags & SOFTNIC_ADVERSARIAL ? FENCE_NONE : FENCE_SMALL);
 		return true;
 	case CAP_ATOMIC:
 		FILL(cap, atomics);

@@ -83,15 +83,17 @@ static bool is_fenced(const struct sn_qp *qp, uint8_t fence)
 }
 
 /*
- * PRM umr_fence "small": hardware may fetch a WQE before the UMR ahead of it has changed the key, unless
- * the WQE has a small or strong fence. This device never does; the driver must not rely on that. A NOP
- * uses no key.
+ * PRM "Fence": hardware may fetch a WQE before the UMR ahead of it has changed the key, unless the WQE has a
+ * small or strong fence. This device never does; the driver must not rely on that, whatever umr_fence says:
+ * that is the fence of a UMR itself, and an adversarial device needs none there. A NOP uses no key.
  */
 static void check_umr_fence(struct sn_qp *qp, uint8_t opcode, uint8_t fence)
 {
+	bool excused = opcode == SN_OP_UMR && qp->nic->config.flags & SOFTNIC_ADVERSARIAL;
+
 	if (opcode == SN_OP_NOP)
 		return;
-	if (qp->umr_unfenced && (fence == SN_FENCE_NONE || fence == SN_FENCE_READ))
+	if (qp->umr_unfenced && !excused && (fence == SN_FENCE_NONE || fence == SN_FENCE_READ))
 		sn_violate(qp->nic, SN_V_WQE_UMR_FENCE, "QP %#x index %u: opcode %#x after a UMR",
 			   qp->qpn, qp->sq_next, opcode);
 	qp->umr_unfenced = opcode == SN_OP_UMR;
