@@ -20,7 +20,9 @@
 #include "hw_common/memory.h"
 #include "hw_mlx5/ctl/vfio.h"
 
-enum { COMPLETIONS_LOG = 11, ASYNC_LOG = 8 };
+/* Each QP of an SRQ that fails causes an asynchronous event, and thousands can fail at once. Linux gives its
+ * queue 4096 entries too (MLX5_NUM_ASYNC_EQE). */
+enum { COMPLETIONS_LOG = 11, ASYNC_LOG = 12 };
 
 /* Reports the event to all IAs of the device. */
 static void post_to_ias(struct vf_device *d, const struct m5_event *ev)

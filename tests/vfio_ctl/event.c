@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "hw_mlx5/ctl/vfio.h"
 #include "tests/e2e/rig.h"
 #include "tests/vfio_ctl/vfio_ctl.h"
 
@@ -66,6 +67,36 @@ Test(event, pages__that_are_not_to_be_had)
 	told(&a, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
 	calls_stop();
 	moves();
+}
+
+static uint32_t events_read(struct vf_device *d)
+{
+	uint32_t ci;
+
+	pthread_mutex_lock(&d->eq_lock);
+	ci = d->async.eq.ci;
+	pthread_mutex_unlock(&d->eq_lock);
+	return ci;
+}
+
+/* Many connections can fail, each with an event, before a thread reads the first one. */
+Test(events, many__before_the_thread_reads_them)
+{
+	enum { FLAPS = 150 };
+	char why[160] = "";
+	struct vf_device *d;
+	struct m5_ctl *ctl;
+	uint32_t before;
+
+	check(!m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)));
+	d = vf_of(ctl)->dev;
+	before = events_read(d);
+	pthread_mutex_lock(&d->eq_lock);
+	for (int i = 0; i < FLAPS; i++)
+		check(!vfio_fault("link_down") && !vfio_fault(""));
+	pthread_mutex_unlock(&d->eq_lock);
+	check(TH_WITHIN(SOON_MS, events_read(d) - before >= 2 * FLAPS));
+	ctl->ops->close(ctl);
 }
 
 static void died(void)
