@@ -190,14 +190,14 @@ int m5_qp_connect(struct dap_ep *ep)
  * that, it keeps the WQE forever. If the event is missing once, the firmware may not send it, and
  * later QPs wait only briefly, until an event does come.
  */
-void m5_qp_last_wqe(struct dap_ep *ep)
+static void await_last_wqe(struct dap_ep *ep)
 {
 	struct m5_ia *ia = m5_ia(ep->obj.ia);
 	struct m5_ep *e = m5_ep(ep);
 	struct pollfd fd = { .fd = ia->ctl->ops->async_fd(ia->ctl), .events = POLLIN };
 	uint64_t end = dap_now_ms() + __atomic_load_n(&ia->last_wqe_ms, __ATOMIC_RELAXED);
 
-	if (m5_cmd_qp_to(&e->qp, M5_CMD_2ERR_QP) || !e->was_rtr)
+	if (!e->was_rtr)
 		return;
 	for (;;) {
 		m5_drive_model(ia);
@@ -211,6 +211,12 @@ void m5_qp_last_wqe(struct dap_ep *ep)
 	__atomic_store_n(&ia->last_wqe_ms, M5_LAST_WQE_AGAIN_MS, __ATOMIC_RELAXED);
 	dap_log(DAP_LOG_EP, "EP %p: no Last WQE Reached event; a receive of its SRQ may be lost",
 		(void *)ep);
+}
+
+void m5_qp_last_wqe(struct dap_ep *ep)
+{
+	if (!m5_cmd_qp_to(&m5_ep(ep)->qp, M5_CMD_2ERR_QP))
+		await_last_wqe(ep);
 }
 
 /* The producer index belongs to the poster; any thread can read the doorbell record. */
@@ -253,6 +259,8 @@ int m5_qp_error(struct dap_ep *ep)
 {
 	int err = m5_cmd_qp_to(&m5_ep(ep)->qp, M5_CMD_2ERR_QP);
 
+	if (!err && m5_ep(ep)->done.shared)
+		await_last_wqe(ep);
 	if (!err)
 		await_flush(ep);
 	return err;

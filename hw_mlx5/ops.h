@@ -61,7 +61,8 @@ int m5_srq_count(struct dap_srq *srq, uint32_t *available, uint32_t *outstanding
 void m5_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle);
 int m5_qp_address(struct dap_ep *ep);
 int m5_qp_connect(struct dap_ep *ep);
-/* Moves the QP to the error state; waits, for a limited time, until the device has flushed it. */
+/* Moves the QP to the error state; waits, for a limited time, until the device has flushed it. With an SRQ
+ * it handles asynchronous events meanwhile. */
 int m5_qp_error(struct dap_ep *ep);
 /* Moves the QP to the error state; waits, for a limited time, until the device has flushed the
  * WQEs taken from the SRQ. */

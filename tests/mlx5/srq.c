@@ -191,7 +191,7 @@ RIG_TEST(srq, qp_destroy__waits_again_after_a_late_event)
 	unsigned int *limit = &m5_ia(r.ia)->last_wqe_ms;
 
 	__atomic_store_n(limit, M5_LAST_WQE_AGAIN_MS, __ATOMIC_RELAXED);
-	cr_assert_eq(m5_hw.qp_error(to), 0);
+	cr_assert_eq(m5_cmd_qp_to(&m5_ep(to)->qp, M5_CMD_2ERR_QP), 0);
 	cr_expect(TH_WITHIN(5000, (softnic_pump(nic), m5_hw.async_handle(r.ia),
 				   __atomic_load_n(limit, __ATOMIC_RELAXED) == M5_LAST_WQE_MS)));
 }
@@ -220,7 +220,7 @@ RIG_TEST(srq, srq_limit__is_reported_although_many_connections_end)
 	before = __atomic_load_n(put, __ATOMIC_RELAXED);
 	arrive();
 	for (size_t i = 0; i < n; i++)
-		cr_assert_eq(m5_hw.qp_error(many[i]), 0);
+		cr_assert_eq(m5_cmd_qp_to(&m5_ep(many[i])->qp, M5_CMD_2ERR_QP), 0);
 	cr_assert(TH_WITHIN(5000, (softnic_pump(ctl->soft),
 				   __atomic_load_n(put, __ATOMIC_RELAXED) - before > n)));
 	cr_expect(TH_WITHIN(5000, (m5_hw.async_handle(r.ia), fake.low_count == 1)));
@@ -262,27 +262,50 @@ RIG_TEST(srq, qp_destroy__returns_taken_receives)
 	r.b.srq = NULL;
 }
 
-/* In the middle of a message the WQE belongs to the QP. Only the QP's flush returns it. */
-RIG_TEST(srq, qp_destroy__in_the_middle_of_a_message)
+/* Sends a message whose first packet arrives: the WQE belongs to the QP. */
+static void arrive_in_part(void)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 60000), b = rig_local(&r.b, 0, 60000);
 	struct softnic *nic = m5_ia(r.ia)->ctl->soft;
-	uint32_t available = 1, outstanding = 0;
 
 	cr_assert_eq(r.hot->srq_post_recv(srq, 1, &b, rig_cookie(5)), DAT_SUCCESS);
 	cr_assert_eq(softnic_fault(nic, "drop:op=send,psn=+2,times=1000"), 0);
 	cr_assert_eq(r.hot->post_send(from, 1, &l, rig_cookie(1), 0), DAT_SUCCESS);
 	cr_assert(TH_WITHIN(5000, (softnic_pump(nic), left() == 0)),
 		  "the QP has not taken the WQE in 5 seconds");
+}
+
+/* Only the QP's flush returns the WQE. */
+RIG_TEST(srq, qp_destroy__in_the_middle_of_a_message)
+{
+	uint32_t available = 1, outstanding = 0;
+
+	arrive_in_part();
 	cr_assert_eq(m5_hw.srq_count(srq, &available, &outstanding), 0);
 	cr_assert_eq(outstanding, 1);
 	rig_ep_free(to);
-	cr_assert_eq(softnic_fault(nic, ""), 0);
+	cr_assert_eq(softnic_fault(m5_ia(r.ia)->ctl->soft, ""), 0);
 	cr_assert_eq(m5_hw.srq_count(srq, &available, &outstanding), 0);
 	cr_expect_eq(outstanding, 0);
 	r.b.srq = srq;
 	cr_assert_eq(rig_ep(&r, &r.b, &to), 0);
 	r.b.srq = NULL;
+}
+
+/* The end of a connection comes after its completions. */
+RIG_TEST(srq, qp_error__returns_when_a_taken_receive_is_flushed)
+{
+	struct m5_cq *cq = m5_cq(r.b.recv);
+	DAT_EVENT ev;
+
+	arrive_in_part();
+	to->state = DAP_EP_DISCONNECTED;
+	cr_assert_eq(m5_hw.qp_error(to), 0);
+	cr_expect_eq(m5_cq_end(cq) - cq->ci, 1);
+	cr_assert_eq(softnic_fault(m5_ia(r.ia)->ctl->soft, ""), 0);
+	cr_assert(rig_event(&r, r.b.recv, &ev));
+	cr_expect_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64, 5);
+	cr_expect_eq(ev.event_data.dto_completion_event_data.status, DAT_DTO_ERR_FLUSHED);
 }
 
 Test(srq, srq_create__shapes)
