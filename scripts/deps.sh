@@ -19,7 +19,7 @@ needed="build-essential autoconf pkgconf zlib1g-dev libjansson-dev"
 tests_need="python3 libcriterion-dev valgrind mandoc"
 # Without these, configure and the tests report what they leave out.
 optional="libibverbs-dev libdapl-dev systemtap-sdt-dev"
-tests="rdma-core ibverbs-utils ibverbs-providers dapl2-utils libfabric-bin"
+tests="rdma-core ibverbs-utils ibverbs-providers dapl2-utils libfabric-bin iproute2 openssh-client"
 bench="libucx-dev libdapl2 dapl2-utils ucx-utils libfabric-bin gnuplot-nox sockperf iproute2"
 stock="perftest ucx-utils dapl2-utils libdapl2"
 pyverbs="python3-pyverbs python3-scapy"
