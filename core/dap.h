@@ -289,7 +289,7 @@ struct dap_ep {
 	uint64_t connection;
 	_Alignas(64) uint8_t hw[DAP_HW_EP_SIZE];
 	uint32_t state;			/* enum dap_ep_state: atomic, written by ep/fsm.c only */
-	bool has_qp;			/* false while it has no PZ */
+	bool has_qp;			/* false while it has no PZ; atomic for the thread of events */
 	struct dap_pz *pz;
 	struct dap_evd *recv_evd, *request_evd;
 	struct dap_srq *srq;

@@ -11,12 +11,17 @@ int m5_ia_async_fd(struct dap_ia *ia)
 	return ctl->ops->async_fd(ctl);
 }
 
-/* Breaks the endpoint if its QP or CQ has this number. */
+/* Its QP may be created or destroyed at the same time. */
+static bool has_number(struct dap_ep *ep, const uint32_t *qpn)
+{
+	return __atomic_load_n(&ep->has_qp, __ATOMIC_ACQUIRE) && m5_ep(ep)->qp.qpn == *qpn;
+}
+
 static void break_if_number(void *obj, void *arg)
 {
 	struct dap_ep *ep = obj;
 
-	if (ep->has_qp && m5_ep(ep)->qp.qpn == *(const uint32_t *)arg)
+	if (has_number(ep, arg))
 		dap_ep_broken(ep);
 }
 
@@ -48,7 +53,7 @@ static void last_wqe_if(void *obj, void *arg)
 {
 	struct dap_ep *ep = obj;
 
-	if (ep->has_qp && m5_ep(ep)->qp.qpn == *(const uint32_t *)arg)
+	if (has_number(ep, arg))
 		__atomic_store_n(&m5_ep(ep)->last_wqe, true, __ATOMIC_RELEASE);
 }
 

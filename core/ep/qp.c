@@ -54,7 +54,7 @@ static int create_qp(struct dap_ep *ep)
 		hw->qp_destroy(ep);
 		return dap_err_from_errno(err);
 	}
-	ep->has_qp = true;
+	__atomic_store_n(&ep->has_qp, true, __ATOMIC_RELEASE);
 	dap_totals_qp_begin(ep);
 	if (ep->srq)
 		dap_srq_join(ep->srq, ep);
@@ -118,7 +118,8 @@ void dap_ep_detach(struct dap_ep *ep)
 		dap_srq_leave(ep->srq, ep);
 	if (ep->has_qp)
 		destroy_qp(ep);
-	core_ep(ep)->attached = ep->has_qp = false;
+	core_ep(ep)->attached = false;
+	__atomic_store_n(&ep->has_qp, false, __ATOMIC_RELAXED);
 	detach_evd(ep->recv_evd);
 	detach_evd(ep->request_evd);
 }
