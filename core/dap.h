@@ -411,8 +411,8 @@ void dap_evd_overflow(struct dap_evd *evd);
 /* The device has failed. */
 void dap_ia_fatal(struct dap_ia *ia);
 
-/* Called by a poster that found the endpoint's queue full. If the consumer gave no EVD for that
- * direction, drops completions, which frees queue entries. Returns true if it dropped any. */
+/* If the consumer gave no EVD for that direction, drops completions, which frees queue entries. Called
+ * by a poster that found the queue full. Returns true if it dropped any. */
 bool dap_ep_reap(struct dap_ep *ep, bool recv) __attribute__((cold));
 
 /* Size of the struct behind an endpoint's handle. */

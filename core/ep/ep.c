@@ -146,6 +146,10 @@ int dap_ep_free(struct dap_ep *ep)
 
 int dap_ep_get_status(struct dap_ep *ep, uint32_t *state, bool *recv_idle, bool *request_idle)
 {
+	if (ep->has_qp) {
+		dap_ep_reap(ep, true);
+		dap_ep_reap(ep, false);
+	}
 	pthread_mutex_lock(&core_ep(ep)->lock);
 	*state = dap_ep_state(ep);
 	*recv_idle = *request_idle = true;

@@ -82,6 +82,29 @@ RIG_TEST(data_post, suppress__endpoint_without_request_evd)
 	check(TH_WITHIN(SOON_MS, !memcmp(a.mem, b.mem, 4)));
 }
 
+static bool requests_idle(DAT_EP_HANDLE ep)
+{
+	DAT_BOOLEAN idle = DAT_FALSE;
+
+	must(dat_ep_get_status(ep, NULL, NULL, &idle));
+	return idle;
+}
+
+/* No call dequeues the completions of this endpoint. */
+RIG_TEST(data_post, get_status__endpoint_without_request_evd)
+{
+	DAT_EP_ATTR attr = rig_attr();
+	DAT_EP_HANDLE ep, own = a.ep, peer = end_ep(&b, NULL);
+
+	must(dat_ep_create(a.ia, a.pz, a.recv_evd, DAT_HANDLE_NULL, a.conn_evd, &attr, &ep));
+	end_join(&a, ep, &b, peer);
+	a.ep = ep;
+	for (uint64_t i = 0; i < 3; i++)
+		must(do_write(&a, i, 0, far(&b, 0, 64), 0));
+	a.ep = own;
+	check(TH_WITHIN(SOON_MS, requests_idle(ep)));
+}
+
 /* ---- barrier ---- */
 
 /*
