@@ -341,7 +341,7 @@ void run_requests(struct model *m, int process, struct obj *ep)
 			run_rdma(m, process, ep, peer, i);
 		else if (w->kind == BIND)
 			w->done = true;
-		if (!blocked || ep->ended)
+		if (!blocked)
 			continue;
 		w->maybe = m->eager;
 		w->done = false;

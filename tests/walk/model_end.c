@@ -16,7 +16,8 @@ static void end_queue(struct queue *q, bool keep, uint32_t also)
 		struct work *w = &q->w[i];
 
 		if (!w->done)
-			w->allowed = STATUS(ERR_FLUSHED) | also | (w->maybe ? STATUS(SUCCESS) : 0);
+			w->allowed = STATUS(ERR_FLUSHED) | also | (w->maybe ? STATUS(SUCCESS) : 0) |
+				     (w->cause ? w->allowed : 0);
 		else if (!keep)
 			w->allowed |= STATUS(ERR_FLUSHED) | also;
 		w->done = true;
