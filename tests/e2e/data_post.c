@@ -64,14 +64,22 @@ RIG_TEST(data_post, suppress__among_others)
 	settle(2);
 }
 
-RIG_TEST(data_post, suppress__endpoint_without_request_evd)
+/* Returns a connected endpoint of a whose completions no call dequeues. */
+static DAT_EP_HANDLE without_request_evd(void)
 {
 	DAT_EP_ATTR attr = rig_attr();
-	DAT_EP_HANDLE ep, own = a.ep, peer = end_ep(&b, NULL);
+	DAT_EP_HANDLE ep, peer = end_ep(&b, NULL);
 
 	must(dat_ep_create(a.ia, a.pz, a.recv_evd, DAT_HANDLE_NULL, a.conn_evd, &attr, &ep));
 	end_join(&a, ep, &b, peer);
-	a.ep = ep;
+	return ep;
+}
+
+RIG_TEST(data_post, suppress__endpoint_without_request_evd)
+{
+	DAT_EP_HANDLE own = a.ep;
+
+	a.ep = without_request_evd();
 	for (uint32_t i = 0; i < 20 * RIG_DTOS; i++) {
 		memcpy(a.mem, &i, sizeof(i));
 		soon(do_write(&a, i, 0, far(&b, 0, 4), i & 1 ? SUPPRESS : 0));
@@ -90,14 +98,10 @@ static bool requests_idle(DAT_EP_HANDLE ep)
 	return idle;
 }
 
-/* No call dequeues the completions of this endpoint. */
 RIG_TEST(data_post, get_status__endpoint_without_request_evd)
 {
-	DAT_EP_ATTR attr = rig_attr();
-	DAT_EP_HANDLE ep, own = a.ep, peer = end_ep(&b, NULL);
+	DAT_EP_HANDLE ep = without_request_evd(), own = a.ep;
 
-	must(dat_ep_create(a.ia, a.pz, a.recv_evd, DAT_HANDLE_NULL, a.conn_evd, &attr, &ep));
-	end_join(&a, ep, &b, peer);
 	a.ep = ep;
 	for (uint64_t i = 0; i < 3; i++)
 		must(do_write(&a, i, 0, far(&b, 0, 64), 0));
