@@ -41,10 +41,11 @@ struct dap_hw {
 
 	/* Registers [lmr->addr, +length) with lmr->priv in lmr->pz; sets contexts and reg_*. */
 	int (*lmr_create)(struct dap_lmr *lmr);
+	/* If it or rmr_destroy fails, the device still allows access. Otherwise all access has ended
+	 * when it returns. */
 	int (*lmr_destroy)(struct dap_lmr *lmr);
 
 	int (*rmr_create)(struct dap_rmr *rmr);
-	/* Remote access has ended when it returns. */
 	int (*rmr_destroy)(struct dap_rmr *rmr);
 
 	/* Creates a CQ of at least that many entries for the EVD. */

@@ -35,6 +35,14 @@ static void fail_later(struct dap_ia *ia)
 	dap_cm_timer(ia->cm, &own->failure, 0);
 }
 
+void dap_access_kept(const struct dap_obj *obj, int err)
+{
+	dap_log(DAP_LOG_ERR, "%s: the adapter did not end the access to an %s: %s; close the IA, whose "
+		"connections are broken so that no peer has access", obj->ia->name, type_names[obj->type],
+		dap_reason(err));
+	fail_later(obj->ia);
+}
+
 bool dap_invariant_broken(const struct dap_obj *obj, const char *what, const char *file, int line)
 {
 	const char *abort_wanted = secure_getenv("DAPL_DBG_ABORT");

@@ -117,24 +117,24 @@ int efa_rmr_create(struct dap_rmr *rmr)
 	return 0;
 }
 
-static void end_registration(struct efa_ia *ia, struct efa_rmr *r)
+static int end_registration(struct efa_ia *ia, struct efa_rmr *r)
 {
-	if (r->bound)
-		ia->ctl->ops->mr_dereg(ia->ctl, &r->mr);
+	return r->bound ? ia->ctl->ops->mr_dereg(ia->ctl, &r->mr) : 0;
 }
 
 int efa_rmr_destroy(struct dap_rmr *rmr)
 {
 	struct efa_ia *ia = efa_ia(rmr->obj.ia);
 	struct efa_rmr *r = efa_rmr(rmr);
+	int err;
 
 	efa_spin(&r->busy);
 	efa_enter(ia->eng);
 	efa_key_unlink(ia->eng, &r->key);
 	efa_leave(ia->eng);
-	end_registration(ia, r);
+	err = end_registration(ia, r);
 	*r = (struct efa_rmr){ 0 };
-	return 0;
+	return err;
 }
 
 /*
@@ -145,12 +145,14 @@ static int register_new(struct dap_rmr *rmr, const struct efa_range *to, struct 
 {
 	struct efa_ctl *ctl = efa_ia(rmr->obj.ia)->ctl;
 	struct efa_mr first;
-	int err = register_range(rmr->pz, to->addr, to->len, to->priv, mr);
+	int err = register_range(rmr->pz, to->addr, to->len, to->priv, mr), kept;
 
 	if (!err && mr->rkey == efa_rmr(rmr)->mr.rkey) {
 		first = *mr;
 		err = register_range(rmr->pz, to->addr, to->len, to->priv, mr);
-		ctl->ops->mr_dereg(ctl, &first);
+		kept = ctl->ops->mr_dereg(ctl, &first);
+		if (kept)
+			dap_access_kept(&rmr->obj, kept);
 	}
 	return err;
 }
@@ -225,7 +227,9 @@ static int rebind(struct dap_rmr *rmr, struct dap_ep *ep, const struct efa_range
 	if (*bound)
 		set_binding(rmr, to, &new);
 	efa_leave(ia->eng);
-	end_registration(ia, *bound ? &old : &new);
+	err = end_registration(ia, *bound ? &old : &new);
+	if (err)
+		dap_access_kept(&rmr->obj, err);
 	return 0;
 }
 

@@ -111,11 +111,14 @@ static void destroy_current_key(struct dap_rmr *rmr)
 {
 	const struct m5_ctl_ops *ops = m5_ia(rmr->obj.ia)->ctl->ops;
 	struct m5_rmr *r = m5_rmr(rmr);
+	int err = 0;
 
 	__atomic_fetch_or(&r->done, M5_RMR_UNSURE, __ATOMIC_RELAXED);
 	if (r->obj[r->current])
-		ops->obj_destroy(r->obj[r->current]);
+		err = ops->obj_destroy(r->obj[r->current]);
 	r->obj[r->current] = NULL;
+	if (err)
+		dap_access_kept(&rmr->obj, err);
 }
 
 /* Replaces the current key by a new one. */

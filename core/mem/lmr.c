@@ -188,9 +188,12 @@ int dap_lmr_create(struct dap_ia *ia, const struct dap_lmr_args *args, struct da
 void dap_lmr_destroy(struct dap_lmr *lmr)
 {
 	struct dap_ia *ia = lmr->obj.ia;
+	int err;
 
 	dir_remove(ia, lmr);
-	ia->hw->lmr_destroy(lmr);
+	err = ia->hw->lmr_destroy(lmr);
+	if (err)
+		dap_access_kept(&lmr->obj, err);
 	unshare_lmr(lmr);
 	dap_pz_drop(lmr->pz);
 	dap_obj_free(lmr);

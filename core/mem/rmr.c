@@ -27,7 +27,10 @@ int dap_rmr_create(struct dap_pz *pz, bool for_ep, struct dap_rmr **out)
 
 void dap_rmr_free(struct dap_rmr *rmr)
 {
-	rmr->obj.ia->hw->rmr_destroy(rmr);
+	int err = rmr->obj.ia->hw->rmr_destroy(rmr);
+
+	if (err)
+		dap_access_kept(&rmr->obj, err);
 	dap_pz_drop(rmr->pz);
 	dap_obj_free(rmr);
 }

@@ -126,7 +126,7 @@ static int lmr_destroy(struct dap_lmr *lmr)
 {
 	(void)lmr;
 	fake.live[FAKE_LMR]--;
-	return 0;
+	return fake.kept;
 }
 
 static int rmr_create(struct dap_rmr *rmr)
@@ -139,7 +139,7 @@ static int rmr_destroy(struct dap_rmr *rmr)
 {
 	(void)rmr;
 	fake.live[FAKE_RMR]--;
-	return 0;
+	return fake.kept;
 }
 
 static int cq_create(struct dap_evd *evd, unsigned int entries)

@@ -23,6 +23,7 @@ struct fake {
 	int fail_with;			/* the error that it returns, as -errno */
 	bool silent;			/* posts complete only when the test says so */
 	bool unsolicited;		/* completions belong to sends without the solicited flag */
+	int kept;			/* the result of lmr_destroy and rmr_destroy */
 	bool recv_busy;			/* qp_idle reports receives as busy */
 	uint32_t recvs;			/* the result of recv_count */
 	uint32_t qos;			/* DAT_QOS bits that newly opened IAs support */

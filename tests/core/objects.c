@@ -320,3 +320,46 @@ Test(objects, srq__that_the_device_gives_up)
 	cr_assert_eq(dat_srq_free(srq), DAT_SUCCESS);
 	fake_close(ia);
 }
+
+/* ---- The device keeps the access that an LMR or RMR gave ---- */
+
+static void assert_fails(const struct fake_objects *o)
+{
+	DAT_EVENT ev;
+
+	fake.kept = 0;
+	cr_assert_eq(dat_evd_wait(o->async, 10000000, 1, &ev, &(DAT_COUNT){ 0 }), DAT_SUCCESS);
+	cr_assert_eq(ev.event_number, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	cr_assert_eq(ev.event_data.asynch_error_event_data.dat_handle, o->ia);
+	fake_close(o->ia);
+}
+
+static struct fake_objects open_with_async(void)
+{
+	struct fake_objects o = { 0 };
+
+	fake_open_objects(&o, DAT_EVD_DEFAULT_FLAG);
+	cr_assert_eq(dat_ia_query(o.ia, &o.async, 0, NULL, 0, NULL), DAT_SUCCESS);
+	fake.kept = -EIO;
+	return o;
+}
+
+Test(objects, lmr_free__that_the_device_refuses_fails_the_ia)
+{
+	struct fake_objects o = open_with_async();
+	DAT_LMR_CONTEXT context;
+
+	cr_assert_eq(dat_lmr_free(fake_lmr(o.ia, o.pz, mem, sizeof(mem), DAT_MEM_PRIV_ALL_FLAG, &context)),
+		     DAT_SUCCESS);
+	assert_fails(&o);
+}
+
+Test(objects, rmr_free__that_the_device_refuses_fails_the_ia)
+{
+	struct fake_objects o = open_with_async();
+	DAT_RMR_HANDLE rmr;
+
+	cr_assert_eq(dat_rmr_create(o.pz, &rmr), DAT_SUCCESS);
+	cr_assert_eq(dat_rmr_free(rmr), DAT_SUCCESS);
+	assert_fails(&o);
+}

@@ -132,3 +132,49 @@ Test(efa_bind, unbind__that_was_carried_out_before_the_connection_ended_succeeds
 		     ev.bind.status);
 	cr_assert_eq(rmr->rmr_context, 0);
 }
+
+/* ---- The device refuses to end a registration ---- */
+
+static int refuses(struct efa_ctl *ctl, struct efa_mr *mr)
+{
+	(void)ctl;
+	(void)mr;
+	return -EIO;
+}
+
+Test(efa_bind, unbind__that_the_device_refuses_is_reported)
+{
+	uint32_t none;
+
+	ops.mr_dereg = refuses;
+	cr_assert_eq(rig_bind(rmr, &r.b, 0, &none), 0);
+	said("did not end the access to an RMR", "close the IA");
+}
+
+static int gives_the_last_key(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t len,
+			      unsigned int access, struct efa_mr *mr)
+{
+	int err = real->mr_reg(ctl, pd, addr, len, access, mr);
+
+	mr->rkey = context;
+	ops.mr_reg = answers;
+	return err;
+}
+
+/* The registration with the last key is ended as soon as there is one with another key. */
+Test(efa_bind, rebind__whose_first_registration_stays_is_reported)
+{
+	uint32_t none;
+
+	cr_assert_eq(rig_bind(rmr, &r.b, 0, &none), 0);
+	ops.mr_dereg = refuses;
+	ops.mr_reg = gives_the_last_key;
+	cr_assert_eq(rig_bind(rmr, &r.b, LEN, &none), 0);
+	said("did not end the access to an RMR", "close the IA");
+}
+
+Test(efa_bind, rmr_destroy__that_the_device_refuses_fails)
+{
+	ops.mr_dereg = refuses;
+	cr_assert_eq(efa_hw.rmr_destroy(rmr), -EIO);
+}

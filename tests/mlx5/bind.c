@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Windows: which access a context gives, and when it ends. */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <string.h>
 
 #include "tests/harness/harness.h"
@@ -357,6 +358,34 @@ RIG_TEST(bind, rmr_bind__after_its_endpoint_was_freed)
 	cr_assert_eq(write_through(next, 1000, 8), DAT_DTO_SUCCESS);
 	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_ERR_REMOTE_ACCESS,
 		     "the RMR's earlier context is still valid");
+}
+
+static struct m5_obj *kept;
+
+static int refuses(struct m5_obj *obj)
+{
+	kept = obj;
+	return -EIO;
+}
+
+/* The key of a bind that was flushed is unknown, so it is destroyed by command. */
+RIG_TEST(bind, rmr_bind__whose_old_key_the_device_keeps_is_reported)
+{
+	const struct m5_ctl_ops *real = m5_ia(r.ia)->ctl->ops;
+	struct m5_ctl_ops ops = *real;
+	DAT_RMR_CONTEXT next;
+	DAT_EVENT ev;
+
+	fake.quiet = true;
+	end_c();
+	cr_assert_eq(bind_on(c, 0, 64, RW, 0, &next), DAT_SUCCESS);
+	cr_assert(rig_event(&r, r.b.request, &ev));
+	ops.obj_destroy = refuses;
+	m5_ia(r.ia)->ctl->ops = &ops;
+	cr_assert_eq(bind_on(r.b.ep, 1000, 64, RW, 0, &next), DAT_SUCCESS);
+	m5_ia(r.ia)->ctl->ops = real;
+	cr_assert_eq(real->obj_destroy(kept), 0);
+	cr_assert_not_null(strstr(fake.log, "did not end the access to an RMR"), "%s", fake.log);
 }
 
 /* A bind was flushed, and its endpoint freed. Another endpoint has the same memory now. */
