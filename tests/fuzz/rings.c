@@ -335,7 +335,7 @@ static void deliver(void *ctx, const struct sn_addr *src, const void *pkt, size_
 		if (found)
 			check_inside(&link->rx, pkt, len);
 	}
-	FUZZ_ASSERT(found);
+	FUZZ_ASSERT(found || fab->chaos);	/* faults apply to a copy of the packet */
 	memcpy(copy, pkt, len);
 	link_of(&neighbours[i], &count);
 	if (rarely() && count == 1 && neighbours[i].map)
