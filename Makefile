@@ -437,16 +437,18 @@ $(O)/tests/canary-hot.so: $(O)/obj/tests/canary/hot.o
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -shared -o $@ $^
 
-# clang's libFuzzer calls each target, with the project's objects linked in.
+# Each target is linked with the project's objects. In `make fuzz` clang's libFuzzer calls it, in `make check` a
+# program that has the inputs of the corpus.
 FUZZ_BINS := $(FUZZ_TARGETS:%=$(O)/tests/fuzz/%)
+FUZZ_CALLER := $(if $(findstring fuzzer,$(SAN)),,$(O)/obj/tests/fuzz/replay/main.o)
 $(O)/tests/canary-fuzz: $(O)/obj/tests/canary/fuzz.o
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $^
 
-$(FUZZ_BINS): $(O)/tests/fuzz/%: $(O)/obj/tests/fuzz/%.o $(call objs,$(LIBDAT_SRC)) $(ARCHIVES)
+$(FUZZ_BINS): $(O)/tests/fuzz/%: $(O)/obj/tests/fuzz/%.o $(FUZZ_CALLER) $(call objs,$(LIBDAT_SRC)) $(ARCHIVES)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer $(FUZZ_LDFLAGS_$*) -o $@ $(filter %.o,$^) $(group) $(EXT_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) $(if $(FUZZ_CALLER),,-fsanitize=fuzzer) $(FUZZ_LDFLAGS_$*) -o $@ $(filter %.o,$^) $(group) $(EXT_LIBS)
 
 # The library between Debian's test programs and libdat2: see scripts/check-dat2.
 SHIM20 := $(if $(PROVIDER20),$(O)/tests/dat2-shim.so)
@@ -476,7 +478,7 @@ T_SUITE := $(filter $(SUITES) $(SUITES20),$(firstword $(subst /, ,$(T))))
 .PHONY: check run bench help clean install uninstall
 CHECK_NEEDS := $(if $(T_SUITE),$(LIBDAT) $(PROVIDER) $(CONF) $(O)/tests/$(T_SUITE) \
 	$(if $(filter dat2 programs2,$(T_SUITE)),$(PROVIDER20) $(CONF20)),\
-	all $(if $(SAN),,$(SHIM20) $(PEER_BINS) $(BENCH20) $(SCALE)) $(WALK) $(if $(filter sh/%,$(T)),,tests $(CANARIES) $(if $(SAN),,$(HOT_TABLES) $(HOT_TABLES20))))
+	all $(if $(SAN),,$(SHIM20) $(PEER_BINS) $(BENCH20) $(SCALE)) $(WALK) $(FUZZ_BINS) $(if $(filter sh/%,$(T)),,tests $(CANARIES) $(if $(SAN),,$(HOT_TABLES) $(HOT_TABLES20))))
 check: $(CHECK_NEEDS)
 	@$(TEST_ENV) scripts/check $(O) $(if $(T),-t '$(T)') $(if $(T_SUITE),$(T_SUITE),$(SUITES) $(SUITES20))
 

@@ -462,7 +462,7 @@ static void receive(int sock)
 	ssize_t n = recv(sock, wire, sizeof(wire), MSG_DONTWAIT);
 	struct cm_msg m;
 
-	for (ssize_t at = 0; at + (ssize_t)CM_WIRE_SIZE <= n; at += CM_WIRE_SIZE) {
+	for (size_t at = 0; n > 0 && at + CM_WIRE_SIZE <= (size_t)n; at += CM_WIRE_SIZE) {
 		/* Messages of the manager are well-formed. The start of this one may have been read
 		 * already. */
 		if (cm_wire_get(wire + at, CM_WIRE_SIZE, &m) == 1)

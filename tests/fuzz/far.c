@@ -150,7 +150,8 @@ static size_t put_headers(struct fuzz_input *in, uint8_t *p)
 	uint32_t psn = !qp->rc ? 0 : answer ? qp->rc->req.psn_una : qp->rc->resp.psn;
 	enum region r = rarely(in) ? (enum region)fuzz_below(in, REGIONS) : REMOTE;
 
-	psn += rarely(in) ? (uint32_t)(int8_t)fuzz_u8(in) : 0;
+	if (rarely(in))
+		psn += (fuzz_u8(in) ^ 0x80u) - 0x80u;	/* a signed byte */
 	sn_set32(p, 0, (uint32_t)opcode << 24 | fuzz_below(in, 4) << 20 | 0xffff);
 	sn_set32(p, 4, qps[i].qpn);
 	sn_set32(p, 8, SN_BTH_ACKREQ | (psn & 0xffffff));

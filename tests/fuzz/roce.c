@@ -129,7 +129,7 @@ static void put_segment(struct fuzz_input *in, uint8_t *w, bool of_peer)
 {
 	static const enum region wrong[] = { READABLE, SECRET, WINDOW, LOCAL };
 	enum region r = rarely(in) ? wrong[fuzz_below(in, 4)] : of_peer ? REMOTE : LOCAL;
-	uint64_t va = r == WINDOW ? WINDOW_VA + fuzz_u8(in) * 4 : (uintptr_t)data_of(r) + fuzz_u8(in) * 8;
+	uint64_t va = r == WINDOW ? WINDOW_VA + fuzz_u8(in) * 4u : (uintptr_t)data_of(r) + fuzz_u8(in) * 8u;
 
 	sn_set64(w, of_peer ? 0 : 8, va);
 	sn_set32(w, of_peer ? 8 : 4, keys[r]);
@@ -251,7 +251,7 @@ static uint32_t put_headers(struct fuzz_input *in, uint8_t *p, unsigned int part
 {
 	static const uint8_t syndromes[] = { 0x1f, 0, 0x20, 0x3f, 0x60, 0x61, 0x62, 0x63, 0x64, 0xe0 };
 	enum region r = rarely(in) ? fuzz_below(in, REGIONS) : fuzz_below(in, 2) ? REMOTE : WINDOW;
-	uint64_t va = r == WINDOW ? WINDOW_VA + fuzz_u8(in) * 4 : (uintptr_t)data_of(r) + fuzz_u8(in) * 16;
+	uint64_t va = r == WINDOW ? WINDOW_VA + fuzz_u8(in) * 4u : (uintptr_t)data_of(r) + fuzz_u8(in) * 16u;
 	uint32_t at = 12;
 
 	if (parts & DETH) {
@@ -303,7 +303,8 @@ static uint32_t build(struct fuzz_input *in, uint8_t *p)
 	len = len < SN_FAB_MAX - 64 ? len : SN_FAB_MAX - 64;
 	if (rc)
 		psn = class >= READ_RESP ? rc->req.psn_una : rc->resp.psn;
-	psn += rarely(in) ? (uint32_t)(int8_t)fuzz_u8(in) : 0;
+	if (rarely(in))
+		psn += (fuzz_u8(in) ^ 0x80u) - 0x80u;	/* a signed byte */
 	sn_set32(p, 4, rarely(in) ? fuzz_u16(in) : qps[i].qpn);
 	sn_set32(p, 8, (rarely(in) ? 0 : SN_BTH_ACKREQ) | (train - 1) << 24 | (psn & 0xffffff));
 	at = put_headers(in, p, opcodes[index].parts, len);
@@ -364,8 +365,8 @@ static struct limits limits_of(const struct sn_qp *qp, const uint8_t *p, size_t 
 
 static size_t header_bytes(unsigned int parts)
 {
-	return 12 + (parts & DETH ? 16 : 0) + (parts & RETH ? 16 : 0) + (parts & ATOMIC ? 28 : 0) +
-	       (parts & AETH ? 4 : 0) + (parts & WORD ? 4 : 0) + (parts & RESULT ? 8 : 0);
+	return 12u + (parts & DETH ? 16u : 0) + (parts & RETH ? 16u : 0) + (parts & ATOMIC ? 28u : 0) +
+	       (parts & AETH ? 4u : 0) + (parts & WORD ? 4u : 0) + (parts & RESULT ? 8u : 0);
 }
 
 /* The QP that may take a packet, or NULL: the packet must be dropped. */
@@ -513,7 +514,10 @@ static void step(struct fuzz_input *in)
 
 enum { TIMER_TURNS = 16 };		/* the device looks at its timers once in as many turns */
 
-/* A QP in state ERR has no requests left: an adversarial device flushes them after a moment. The pool keeps the receives that no QP took. */
+/*
+ * A QP in state ERR has no requests left. An adversarial device flushes them a moment later. The pool keeps
+ * the receives that no QP took.
+ */
 static void end(void)
 {
 	FUZZ_ASSERT(!softnic_fault(nic, ""));

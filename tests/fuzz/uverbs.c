@@ -187,7 +187,7 @@ static void fill_prm(const struct uv_device *dev, uint16_t opcode, uint8_t *body
 	sn_set(body, PRM_OPCODE, opcode);
 	for (size_t i = 0; i < sizeof(prm_fields) / sizeof(prm_fields[0]); i++)
 		if (prm_fields[i].opcode == opcode)
-			sn_set(body, prm_fields[i].field,
+			sn_set(body + prm_fields[i].base, prm_fields[i].field,
 			       (uint32_t)value_of(dev, prm_fields[i].what, prm_fields[i].value));
 	if (opcode == PRM_CREATE_CQ)
 		sn_set(body + PRM_CTX, CQC_EQN, dev->eq.eqn);
