@@ -266,10 +266,14 @@ int m5_qp_error(struct dap_ep *ep)
 	return err;
 }
 
+/* The NOP of a drain is no request of the consumer. Once disconnected, requests may follow it. */
 static bool sq_idle(const struct m5_ep *e)
 {
-	return (uint16_t)__atomic_load_n(&e->sq.pi, __ATOMIC_RELAXED) ==
-	       (uint16_t)__atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE);
+	bool draining = __atomic_load_n(&e->draining, __ATOMIC_ACQUIRE);
+	uint16_t pi = (uint16_t)__atomic_load_n(&e->sq.pi, __ATOMIC_RELAXED);
+	uint16_t ci = (uint16_t)__atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE);
+
+	return ci == pi || (draining && pi == e->drain && ci == (uint16_t)(pi - 1));
 }
 
 /*

@@ -101,7 +101,7 @@ void m5_cq_purge(struct dap_evd *evd, struct dap_ep *ep)
 }
 
 struct reap {
-	uint32_t uidx, stop;		/* requests before stop are internal */
+	uint32_t uidx, stop;		/* requests before stop are internal and successful */
 };
 
 static bool is_reapable(const struct m5_cqe *cqe, uint32_t i, const void *arg)
@@ -109,14 +109,6 @@ static bool is_reapable(const struct m5_cqe *cqe, uint32_t i, const void *arg)
 	const struct reap *r = arg;
 
 	return (int32_t)(r->stop - i) > 0 && is_of(cqe, r->uidx) && is_request(cqe);
-}
-
-/* The end of a drain is not. Until the endpoint is disconnected, the drain looks for its failure. */
-static bool is_visible(const struct dap_ep *ep, const struct m5_slot *slot, bool failed)
-{
-	if (failed)
-		return !(slot->kind & M5_KIND_NOP) || dap_ep_state(ep) != DAP_EP_DISCONNECTED;
-	return !(slot->kind & (M5_KIND_INTERNAL | M5_KIND_NOP));
 }
 
 /* Finds the first request of this QP that the consumer must see; end if there is none. */
@@ -131,7 +123,8 @@ static uint32_t reap_scan(struct m5_cq *cq, struct dap_ep *ep, struct m5_ep *e, 
 		if (!is_of(cqe, e->uidx) || !is_request(cqe))
 			continue;
 		slot = &e->done.sq_slots[index & e->done.sq_mask];
-		if (is_visible(ep, slot, cqe->op_own >> 4 != M5_CQE_REQ))
+		if (cqe->op_own >> 4 != M5_CQE_REQ ||
+		    !(slot->kind & (M5_KIND_INTERNAL | M5_KIND_NOP)))
 			return i;
 		if (slot->kind & M5_KIND_BIND)
 			m5_bind_done(e->done.sq_slots, e->done.sq_mask, index, true);

@@ -206,6 +206,26 @@ RIG_TEST(error, qp_idle__after_a_drain_that_was_flushed)
 	cr_assert(TH_WITHIN(5000, (m5_hw.qp_idle(r.a.ep, &recv, &request), request)));
 }
 
+/* The peer has ended the connection first. The program has posted no request. */
+RIG_TEST(error, qp_idle__does_not_count_a_drain)
+{
+	bool recv, request;
+
+	fake.quiet = true;
+	cr_assert_eq(m5_hw.qp_error(r.a.ep), 0);
+	r.a.ep->state = DAP_EP_DISCONNECT_PENDING;
+	cr_assert_eq(m5_hw.qp_drain_begin(r.a.ep), 0);
+	m5_hw.qp_idle(r.a.ep, &recv, &request);
+	cr_assert(request);
+	r.a.ep->state = DAP_EP_DISCONNECTED;
+	cr_assert_eq(write_to(3, rig_remote(&r.b, 0, 300), 0), DAT_SUCCESS);
+	m5_hw.qp_idle(r.a.ep, &recv, &request);
+	cr_assert(!request, "the write behind the drain does not count");
+	expect(r.a.request, r.a.ep, 3, DAT_DTO_ERR_FLUSHED);
+	m5_hw.qp_idle(r.a.ep, &recv, &request);
+	cr_assert(request);
+}
+
 /* The responder learns of a refused access by an asynchronous event only. */
 RIG_TEST(error, async_handle__of_a_refused_access)
 {
