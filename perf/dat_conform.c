@@ -148,7 +148,8 @@ int main(int argc, char **argv)
 		list_all(&o);
 		return program_status(0);
 	}
-	if (!can_open(conform_options.ia) || !can_open(conform_options.peer_ia))
+	if (!program_can_write(o.json) || !program_can_write(o.junit) || !can_open(conform_options.ia) ||
+	    !can_open(conform_options.peer_ia))
 		return 1;
 	return program_status(o.serve ? far_serve() : run_all(&o));
 }

@@ -255,6 +255,8 @@ int main(int argc, char **argv)
 		list_all();
 		return program_status(0);
 	}
+	if (!program_can_write(s.o.json))
+		return 2;
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED) {
 		perror("dat_first_light");

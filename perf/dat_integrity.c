@@ -90,6 +90,8 @@ int main(int argc, char **argv)
 	if (getrandom(&r.seed, sizeof(r.seed), 0) != sizeof(r.seed))
 		r.seed = (uint64_t)getpid();
 	argp_parse(&argp, argc, argv, 0, NULL, &r);
+	if (!program_can_write(r.json))
+		return EXIT_FAILURE;
 	printf("%s, seed %llu\n", r.ia, (unsigned long long)r.seed);
 	fflush(stdout);
 	opened = world_open(&w, r.ia) == 0;

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Writes one JSON document for a run: {"test_info": {...}, "results": [one for each size]}. */
-#include <errno.h>
 #include <jansson.h>
-#include <libgen.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "perf/tool/bw.h"
 #include "perf/tool/report.h"
+#include "softnic/argp/program.h"
 
 static json_t *info_of(const struct tool *t, const struct tool_report *r)
 {
@@ -127,23 +124,9 @@ static json_t *result_of(const struct tool *t, const struct tool_result *r)
 	return j;
 }
 
-/* Can the file be created, or written if it exists? */
-static int can_write(const char *path)
-{
-	char folder[512];
-
-	if (!path || access(path, W_OK) == 0)
-		return 0;
-	if (errno == ENOENT && strlen(path) < sizeof(folder) &&
-	    access(dirname(strcpy(folder, path)), W_OK | X_OK) == 0)
-		return 0;
-	fprintf(stderr, "%s cannot be written: %m\n", path);
-	return -1;
-}
-
 int report_possible(const struct tool *t)
 {
-	return can_write(t->o.json) || can_write(t->o.plot) ? -1 : 0;
+	return program_can_write(t->o.json) && program_can_write(t->o.plot) ? 0 : -1;
 }
 
 int report_json(const struct tool *t, const struct tool_report *r)

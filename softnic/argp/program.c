@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "config.h"
 #include "softnic/argp/program.h"
@@ -38,6 +41,27 @@ uint64_t program_number(struct argp_state *state, const char *option, const char
 		argp_error(state, "%s '%s' is not a number from %llu to %llu", option, arg,
 			   (unsigned long long)min, (unsigned long long)max);
 	return n;
+}
+
+static bool is_writable(const char *path)
+{
+	char folder[4096];
+	struct stat st;
+
+	if (stat(path, &st) == 0) {
+		errno = S_ISDIR(st.st_mode) ? EISDIR : 0;
+		return !errno && access(path, W_OK) == 0;
+	}
+	return errno == ENOENT && *path && strlen(path) < sizeof(folder) &&
+	       access(dirname(strcpy(folder, path)), W_OK | X_OK) == 0;
+}
+
+bool program_can_write(const char *path)
+{
+	if (!path || is_writable(path))
+		return true;
+	fprintf(stderr, "%s cannot be written: %m\n", path);
+	return false;
 }
 
 int program_status(int status)

@@ -41,6 +41,28 @@ for program in dat_write_lat dat_bind_bw; do
 	server=
 done
 
+# early WHY FILE PROGRAM ARGUMENT...: the program fails before its first result, because it could not write FILE
+early() {
+	local why=$1 file=$2 status
+	shift 2
+	timeout -k 1 100 "$bin/$1" "${@:2}" >"$tmp/out" 2>"$tmp/err" </dev/null
+	status=$?
+	[ $status != 0 ] && [ ! -s "$tmp/out" ] && grep -qxF "$file cannot be written: $why" "$tmp/err" && return
+	echo "$* ends with status $status, or late, or without the reason:"
+	cat "$tmp/out" "$tmp/err"
+	failed=1
+}
+mkdir "$tmp/folder"
+for option in --json --junit; do
+	early 'Is a directory' "$tmp/folder" dat_conform -t dat_pz_free $option "$tmp/folder"
+	early 'No such file or directory' "$tmp/none/x" dat_conform -t dat_pz_free $option "$tmp/none/x"
+done
+early 'Is a directory' "$tmp/folder" dat_first_light -i soft-mlx5-0 -t 1 --json "$tmp/folder"
+early 'No such file or directory' "$tmp/none/x" dat_first_light -i soft-mlx5-0 -t 1 --json "$tmp/none/x"
+early 'Is a directory' "$tmp/folder" dat_integrity -q -t refusals --json "$tmp/folder"
+early 'No such file or directory' "$tmp/none/x" dat_integrity -q -t refusals --json "$tmp/none/x"
+early 'Is a directory' "$tmp/folder" dat_send_lat --out_json_file "$tmp/folder" 127.0.0.1
+
 # A run without end notices that its reader has ended.
 serve "$bin/dat_send_lat"
 timeout -k 1 100 "$bin/dat_send_lat" -D 1 --run_infinitely -p $port 127.0.0.1 2>"$tmp/err" </dev/null | head -n 1 >/dev/null
