@@ -56,12 +56,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static void print_failure(const char *what, DAT_RETURN ret)
+static void print_failure(FILE *out, const char *what, DAT_RETURN ret)
 {
 	const char *major = "unknown return code", *minor = "";
 
 	dat_strerror(ret, &major, &minor);
-	printf("    %s: %s %s (0x%08x)\n", what, major, minor, (unsigned int)ret);
+	fprintf(out, "    %s: %s %s (0x%08x)\n", what, major, minor, (unsigned int)ret);
 }
 
 static void print_named(const char *what, DAT_COUNT n, const DAT_NAMED_ATTR *attr)
@@ -145,7 +145,7 @@ static bool show_open(DAT_IA_HANDLE ia, const struct options *o)
 	DAT_RETURN ret = dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &a, DAT_PROVIDER_FIELD_ALL, &p);
 
 	if (ret != DAT_SUCCESS) {
-		print_failure("dat_ia_query", ret);
+		print_failure(stdout, "dat_ia_query", ret);
 		return false;
 	}
 	info_opened(&p);
@@ -172,7 +172,7 @@ static bool show_ia(DAT_PROVIDER_INFO *info, const struct options *o)
 	ret = dat_ia_openv(info->ia_name, 8, &async, &ia, info->dapl_version_major,
 			   info->dapl_version_minor, info->is_thread_safe);
 	if (ret != DAT_SUCCESS) {
-		print_failure("cannot be opened", ret);
+		print_failure(stdout, "cannot be opened", ret);
 		return false;
 	}
 	ok = show_open(ia, o);
@@ -182,7 +182,7 @@ static bool show_ia(DAT_PROVIDER_INFO *info, const struct options *o)
 
 static bool is_named(const char *name, DAT_PROVIDER_INFO *const *list, DAT_COUNT n)
 {
-	for (DAT_COUNT i = 0; i < n && i < MAX_IAS; i++) {
+	for (DAT_COUNT i = 0; i < n; i++) {
 		if (!strcmp(name, list[i]->ia_name))
 			return true;
 	}
@@ -214,7 +214,7 @@ static void show_none(void)
 	const char *file = conf_file();
 
 	if (file)
-		printf("no IA: %s has no line for uDAPL 1.2;", file);
+		printf("no IA: %s has no line for uDAPL %d.%d;", file, DAT_VERSION_MAJOR, DAT_VERSION_MINOR);
 	else
 		printf("no IA: there is no /etc/dat/dat.conf and no /etc/dat.conf;");
 	printf(" DAT_OVERRIDE names another file (dat.conf(5))\n");
@@ -331,7 +331,7 @@ static bool show_text(const struct options *o, DAT_PROVIDER_INFO *const *list, D
 	size_t shown = 0, unnamed;
 	bool any = false;
 
-	for (DAT_COUNT i = 0; i < n && i < MAX_IAS; i++) {
+	for (DAT_COUNT i = 0; i < n; i++) {
 		if (o->ia && strcmp(o->ia, list[i]->ia_name) != 0)
 			continue;
 		any |= show_ia(list[i], o);
@@ -360,7 +360,7 @@ static bool show_json(const struct options *o, DAT_PROVIDER_INFO *const *list, D
 	bool names_only = o->list || o->parameters, any = false;
 
 	j.ias = json_array();
-	for (DAT_COUNT i = 0; i < n && i < MAX_IAS; i++) {
+	for (DAT_COUNT i = 0; i < n; i++) {
 		if (!o->ia || !strcmp(o->ia, list[i]->ia_name))
 			any |= info_json_ia(j.ias, list[i], names_only);
 	}
@@ -372,26 +372,50 @@ static bool show_json(const struct options *o, DAT_PROVIDER_INFO *const *list, D
 	return info_json_print(&j) && any;
 }
 
+struct entries {
+	DAT_PROVIDER_INFO *info, **list;
+	DAT_COUNT n;
+};
+
+/* The registry has no call for the number of its entries, and refuses a list that is too short. */
+static DAT_RETURN list_entries(struct entries *e)
+{
+	DAT_COUNT room = 64;
+	DAT_RETURN ret;
+
+	for (;; room *= 2) {
+		e->info = realloc(e->info, (size_t)room * sizeof(*e->info));
+		e->list = realloc(e->list, (size_t)room * sizeof(*e->list));
+		if (!e->info || !e->list)
+			abort();
+		for (DAT_COUNT i = 0; i < room; i++)
+			e->list[i] = &e->info[i];
+		ret = dat_registry_list_providers(room, &e->n, e->list);
+		if (DAT_GET_TYPE(ret) != DAT_INVALID_PARAMETER || room >= MOST_ENTRIES)
+			return ret;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp argp = { options, parse, NULL, doc, program_options, NULL, NULL };
-	static DAT_PROVIDER_INFO infos[MAX_IAS];
-	DAT_PROVIDER_INFO *list[MAX_IAS];
 	struct options o = { .ia = NULL };
-	DAT_COUNT n = 0;
+	struct entries e = { .n = 0 };
 	DAT_RETURN ret;
+	bool good;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (o.check)
 		return program_status(info_check(o.check) ? EXIT_SUCCESS : EXIT_FAILURE);
 	if (o.parameters && !o.json)
 		return program_status(show_all_params() ? EXIT_SUCCESS : EXIT_FAILURE);
-	for (int i = 0; i < MAX_IAS; i++)
-		list[i] = &infos[i];
-	ret = dat_registry_list_providers(MAX_IAS, &n, list);
+	ret = list_entries(&e);
 	if (ret != DAT_SUCCESS) {
-		print_failure("dat_registry_list_providers", ret);
-		return EXIT_FAILURE;
+		print_failure(o.json ? stderr : stdout, "dat_registry_list_providers", ret);
+		e.n = 0;
 	}
-	return program_status((o.json ? show_json : show_text)(&o, list, n) ? EXIT_SUCCESS : EXIT_FAILURE);
+	good = (ret == DAT_SUCCESS || o.json) && (o.json ? show_json : show_text)(&o, e.list, e.n);
+	free(e.info);
+	free(e.list);
+	return program_status(good ? EXIT_SUCCESS : EXIT_FAILURE);
 }

@@ -12,7 +12,7 @@
 
 #include "core/devices.h"
 
-enum { MAX_IAS = 64, MAX_PARAMS = 128 };
+enum { MAX_IAS = 64, MAX_PARAMS = 128, MOST_ENTRIES = 1 << 16 };
 
 struct info_json {
 	json_t *ias;				/* filled by info_json_ia() */

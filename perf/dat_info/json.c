@@ -1,19 +1,40 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <dlfcn.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "perf/common/consumer.h"
 #include "perf/dat_info/dat_info.h"
+#ifdef DAP_DAT20
+#include <dat2/dat_registry.h>
+#else
+#include <dat/dat_registry.h>
+#endif
+
+/* Names, paths and messages may have any bytes. If they are not UTF-8, each byte beyond ASCII becomes '?'. */
+static json_t *text(const char *bytes)
+{
+	json_t *j = json_string(bytes);
+	char *copy = j ? NULL : strdup(bytes);
+
+	for (char *p = copy; p && *p; p++)
+		*p = (unsigned char)*p < 0x80 ? *p : '?';
+	if (copy)
+		j = json_string(copy);
+	free(copy);
+	return j;
+}
 
 static json_t *named(DAT_COUNT n, const DAT_NAMED_ATTR *attr)
 {
 	json_t *j = json_object();
 
 	for (DAT_COUNT i = 0; i < n; i++)
-		json_object_set_new(j, attr[i].name, json_string(attr[i].value));
+		json_object_set_new(j, attr[i].name, text(attr[i].value));
 	return j;
 }
 
@@ -86,8 +107,20 @@ static json_t *failure(DAT_RETURN ret, const char *why)
 	const char *major = "unknown return code", *minor = "";
 
 	dat_strerror(ret, &major, &minor);
-	return json_pack("{s:s, s:s, s:I, s:s}", "code", major, "subcode", minor,
-			 "value", (json_int_t)(unsigned int)ret, "why", why);
+	return json_pack("{s:s, s:s, s:I, s:o}", "code", major, "subcode", minor,
+			 "value", (json_int_t)(unsigned int)ret, "why", text(why));
+}
+
+/* Returns the path of the library that has opened the IA. At 2.0 only an IA's handle is a number. */
+static json_t *library_of(DAT_EVD_HANDLE async)
+{
+	Dl_info lib;
+	char *path = dladdr((void *)DAT_HANDLE_TO_PROVIDER(async)->evd_query_func, &lib) ?
+		     realpath(lib.dli_fname, NULL) : NULL;
+	json_t *j = path ? text(path) : json_null();
+
+	free(path);
+	return j;
 }
 
 static bool add_open(json_t *ia, const DAT_PROVIDER_INFO *info)
@@ -110,6 +143,7 @@ static bool add_open(json_t *ia, const DAT_PROVIDER_INFO *info)
 		if (ret == DAT_SUCCESS) {
 			info_opened(&p);
 			json_object_update_new(ia, attributes(&a, &p));
+			json_object_set_new(ia, "library", library_of(async));
 		}
 		dat_ia_close(handle, DAT_CLOSE_ABRUPT_FLAG);
 	}
@@ -121,7 +155,7 @@ static bool add_open(json_t *ia, const DAT_PROVIDER_INFO *info)
 
 bool info_json_ia(json_t *ias, const DAT_PROVIDER_INFO *info, bool names_only)
 {
-	json_t *ia = json_pack("{s:s, s:i, s:i, s:b}", "name", info->ia_name,
+	json_t *ia = json_pack("{s:o, s:i, s:i, s:b}", "name", text(info->ia_name),
 			       "api_major", (int)info->dapl_version_major,
 			       "api_minor", (int)info->dapl_version_minor,
 			       "threadsafe", (int)info->is_thread_safe);
@@ -136,8 +170,8 @@ static json_t *unnamed(const struct info_json *j)
 	json_t *list = json_array();
 
 	for (const struct dapl_device *d = j->devs; d < j->devs + j->n_devs; d++)
-		json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "name", d->name,
-						      "access", d->access, "why", d->why));
+		json_array_append_new(list, json_pack("{s:o, s:s, s:o}", "name", text(d->name),
+						      "access", d->access, "why", text(d->why)));
 	return list;
 }
 

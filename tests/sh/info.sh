@@ -92,6 +92,44 @@ units = {p["key"]: p["unit"] for p in j["parameters"]}
 assert units["spin_us"] == "microseconds" and units["inline"] == "bytes" and units["efa_window"] == "packets", units
 END
 
+# The JSON names the library that has opened the IA. With the reason, or with names, that are no UTF-8, and without
+# a dat.conf it is a document, too.
+cp "$DAPL_BUILD_DIR/lib/libdapl-direct.so" "$tmp/copy.so"
+utf8=$'\xc3\xa9' latin1=$'\xe9'
+cat >"$DAT_OVERRIDE" <<-END
+	ia-$utf8 u1.2 nonthreadsafe default $tmp/copy.so dapl_direct.1.2 "device=soft-mlx5-0" ""
+	ia-$latin1 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 "device=soft-mlx5-0 inlin$latin1=64" ""
+END
+"$info" --json >"$tmp/out" || fail "dat_info --json ends with status $? if a line is no UTF-8"
+python3 - "$tmp/out" "$tmp/copy.so" <<'END' || fail "the JSON of dat_info --json lacks a library, or a line that is no UTF-8"
+import json, os, sys
+opened, refused = json.load(open(sys.argv[1], encoding="utf-8"))["adapters"]
+assert opened["name"] == "ia-\u00e9" and opened["library"] == os.path.realpath(sys.argv[2]), opened
+assert refused["name"] == "ia-?" and "inlin?=64: this adapter has no such key" in refused["error"]["why"], refused
+END
+DAT_OVERRIDE=$tmp/none "$info" --json >"$tmp/out" 2>"$tmp/err" && fail "dat_info --json succeeds without a dat.conf"
+python3 - "$tmp/out" <<'END' || fail "dat_info --json prints no document without a dat.conf"
+import json, sys
+j = json.load(open(sys.argv[1]))
+assert j["adapters"] == [] and "soft-mlx5-0" in {d["name"] for d in j["not_in_dat_conf"]}, j
+END
+
+# A dat.conf may have more lines than adapters are common.
+for i in {1..70}; do
+	echo "ia$i u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"device=soft-mlx5-0\" \"\""
+done >"$DAT_OVERRIDE"
+"$info" --list >"$tmp/out" 2>&1 || fail "dat_info --list fails with 70 lines"
+[ "$(grep -c '^ia' "$tmp/out")" = 70 ] || fail "dat_info --list prints other than 70 lines"
+"$info" -i ia70 >"$tmp/out" 2>&1 || fail "dat_info -i does not find the last of 70 lines"
+
+# The program of uDAPL 2.0 names its level.
+info2=$DAPL_BUILD_DIR/libexec/dapl-direct/dat2/dat_info
+if [ -x "$info2" ]; then
+	echo '# nothing' >"$DAT_OVERRIDE"
+	"$info2" >"$tmp/out" 2>&1 && fail "dat_info of uDAPL 2.0 succeeds without an adapter"
+	grep -q "no IA: $DAT_OVERRIDE has no line for uDAPL 2.0; " "$tmp/out" || fail "dat_info of uDAPL 2.0 does not name its level"
+fi
+
 # Each parameter has its lines, and an item in dapl-direct(7).
 "$info" --parameters >"$tmp/parameters" || fail "dat_info --parameters ends with status $?"
 keys=$(sed -n 's/^  \([a-z_]*\) *default .*; allowed: .*/\1/p' "$tmp/parameters")
