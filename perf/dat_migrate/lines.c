@@ -2,6 +2,7 @@
 /* The lines of dat.conf: recognizes those of OpenFabrics' providers and replaces them. */
 #include <arpa/inet.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -103,12 +104,16 @@ static void print_name(const char *name)
  * where the loader does, so it gets a path. */
 static void print_library(const struct migration *m, bool level_2)
 {
-	if (m->directory)
-		printf("%s/%s", m->directory, level_2 ? provider_2 : provider_1);
-	else if (level_2 && m->library_2)
+	char path[PATH_MAX];
+
+	if (m->directory) {
+		snprintf(path, sizeof(path), "%s/%s", m->directory, level_2 ? provider_2 : provider_1);
+		print_name(path);
+	} else if (level_2 && m->library_2) {
 		print_name(m->library_2);
-	else
+	} else {
 		fputs(level_2 ? provider_2 : provider_1, stdout);
+	}
 }
 
 static void move(struct migration *m, const struct kind *kind, char *const f[CONF_FIELDS],

@@ -51,6 +51,11 @@ for kept in '# a comment' '' \
 done
 reports ':1: kept: ia_params "eth2" are not a device and a port' 'the last line'
 
+# The name of a directory is quoted if it has a blank.
+echo 'ib0 u1.2 nonthreadsafe default libdaploscm.so.2 dapl.1.2 "mlx5_0 1" ""' >"$tmp/old"
+"$migrate" -d "$tmp/my libraries" "$tmp/old" >"$tmp/out" 2>"$tmp/err" || wrong "dat_migrate -d fails for a directory with a blank"
+grep -qF " \"$tmp/my libraries/libdapl-direct.so\" " "$tmp/out" || wrong "the directory with a blank is not quoted"
+
 # If -d is missing, a line of 2.0 gets the path of the provider, because libdat2 does not look
 # beside libdat.so.1. The provider is in libdat's directory after make install, or in dapl-direct
 # below it in packages. default_library LINE LIBRARY: checks that path
