@@ -191,7 +191,7 @@ static inline __attribute__((always_inline)) int bw_measure(struct tool *t, stru
 	struct bw b;
 	int rc;
 
-	if (bw_begin(t, &b, true) || bw_run(t, &b, post, also) || bw_begin(t, &b, false))
+	if (bw_begin(t, &b, true) || (b.n && bw_run(t, &b, post, also)) || bw_begin(t, &b, false))
 		return -1;
 	rc = bw_run(t, &b, post, also);
 	bw_finish(t, &b, r);

@@ -94,7 +94,7 @@ struct tool_msg {
 	uint32_t op;
 	uint32_t good;			/* in DONE: the verification succeeded */
 	uint64_t size, seed;		/* in START */
-	/* in STOP and DONE: number of messages, including the warm-up */
+	/* in STOP and DONE: messages, including the warm-up; or the least writes of an endpoint */
 	uint64_t sent;
 	/* in DONE: number of the server's own operations that count, and their time */
 	uint64_t count, ns;
