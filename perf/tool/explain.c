@@ -68,7 +68,7 @@ int explain_open(struct tool *t)
 {
 	uint64_t now, until;
 
-	marks_open(t->o.ia);
+	marks_open(t->port);
 	explain.tick_ns = mark_tick_ns();
 	if (explain.floor.n)
 		return 0;

@@ -50,8 +50,8 @@ struct explain_result {
 extern const char *const explain_keys[EXPLAIN_CAUSES];	/* names for the JSON */
 
 /* functions of marks.c */
-/* Finds the threads of the software adapter, and the counters of the IA's port. */
-void marks_open(const char *ia);
+/* Finds the threads of the software adapter, and the counters of a port such as mlx5_0-1. */
+void marks_open(const char *port);
 bool marks_models(void);	/* are there threads of a software adapter in this process? */
 bool marks_counters(void);
 void mark_take(struct explain_mark *m);

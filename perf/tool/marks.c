@@ -54,30 +54,30 @@ static void find_models(void)
 		closedir(tasks);
 }
 
-/* Opens the counters of the requester's retransmissions. The names of IAs are those of device and port. */
-static void find_counters(const char *ia)
+/* Opens the counters of the requester's retransmissions. */
+static void find_counters(const char *port)
 {
 	static const char *const names[] = { "rnr_nak_retry_err", "local_ack_timeout_err", "packet_seq_err",
 		"implied_nak_seq_err", "retrans_pkts", "retrans_timeout_events" };
-	const char *sysfs = getenv("SYSFS_PATH"), *port = strrchr(ia, '-');
+	const char *sysfs = getenv("SYSFS_PATH"), *dash = strrchr(port, '-');
 	char path[512];
 	size_t i;
 	int fd;
 
-	for (i = 0; port && i < sizeof(names) / sizeof(*names); i++) {
+	for (i = 0; dash && i < sizeof(names) / sizeof(*names); i++) {
 		snprintf(path, sizeof(path), "%s/class/infiniband/%.*s/ports/%s/hw_counters/%s",
-			 sysfs ? sysfs : "/sys", (int)(port - ia), ia, port + 1, names[i]);
+			 sysfs ? sysfs : "/sys", (int)(dash - port), port, dash + 1, names[i]);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (fd >= 0)
 			sources.counters[sources.n_counters++] = fd;
 	}
 }
 
-void marks_open(const char *ia)
+void marks_open(const char *port)
 {
 	find_models();
 	if (!sources.n_counters)
-		find_counters(ia);
+		find_counters(port);
 }
 
 bool marks_models(void)

@@ -22,6 +22,7 @@ static void take_named(struct tool_facts *f, const DAT_PROVIDER_ATTR *p)
 
 	for (i = 0; i < p->num_provider_specific_attr; i++) {
 		a = &p->provider_specific_attr[i];
+		copy_attr(f->port, sizeof(f->port), a, "device");
 		copy_attr(f->access, sizeof(f->access), a, "access");
 		copy_attr(f->driven_by, sizeof(f->driven_by), a, "driven_by");
 		copy_attr(f->doorbell, sizeof(f->doorbell), a, "doorbell");

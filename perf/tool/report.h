@@ -9,7 +9,7 @@
 
 /* Attributes of the adapter and of its provider; "" if unknown. */
 struct tool_facts {
-	char adapter[128], provider[128], address[64];
+	char adapter[128], provider[128], address[64], port[80];
 	char access[64], driven_by[64], doorbell[64], inline_size[64], link[64], mtu[64], hot[64];
 };
 

@@ -166,6 +166,7 @@ static int exchange_place(struct tool *t, struct tool_report *rep)
 		return -1;
 	snprintf(rep->peer_place, sizeof(rep->peer_place), "%.90s", t->msg.text);
 	report_facts(t, &rep->facts);
+	t->port = *rep->facts.port ? rep->facts.port : t->o.ia;
 	t->size = t->o.size;
 	report_box(t, rep);
 	return 0;

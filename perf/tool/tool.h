@@ -128,6 +128,7 @@ struct tool {
 	const struct tool_test *test;
 	struct tool_options o;
 	bool client;
+	const char *port;		/* device and port of the IA, as in mlx5_0-1 */
 	struct consumer c;		/* the control endpoint and its EVDs */
 	struct consumer data;		/* the EVDs of the measured endpoints, of the same IA */
 	struct region ctl_send, ctl_recv;

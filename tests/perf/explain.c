@@ -80,10 +80,10 @@ static int give(struct tool *t, uint64_t i)
 	return i % EVERY ? 0 : provoke(t, i);
 }
 
-static struct explain_result run(const char *ia, lat_fn *what)
+static struct explain_result run(const char *port, lat_fn *what)
 {
 	static const struct tool_test test = { .part = 1 };
-	struct tool t = { .test = &test, .iters = OPS, .o = { .ia = ia, .explain = true, .iters = OPS } };
+	struct tool t = { .test = &test, .port = port, .iters = OPS, .o = { .explain = true, .iters = OPS } };
 	struct tool_result r = { .iters = 0 };
 	uint64_t sum = 0;
 	unsigned int c;

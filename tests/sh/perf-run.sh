@@ -111,6 +111,14 @@ import json, sys
 e = json.load(open(sys.argv[1]))["results"][0]["explain"]
 assert len(e["causes"]) == 9 and e["limit_usec"] > 0 and e["jitter_floor"]["longest_usec"] > 0
 END
+# An IA of another name has the counters of the port that it stands for.
+mkdir -p "$tmp/sys/class/infiniband/soft-mlx5/ports/0/hw_counters"
+echo 0 >"$tmp/sys/class/infiniband/soft-mlx5/ports/0/hw_counters/rnr_nak_retry_err"
+sed -n 's/^soft-mlx5-0 \(.*\) "" ""$/ib0 \1 "device=soft-mlx5-0" ""/p' "$DAPL_BUILD_DIR/etc/dat.conf" >"$tmp/dat.conf"
+both=(-d ib0) front=(env "SYSFS_PATH=$tmp/sys" "DAT_OVERRIDE=$tmp/dat.conf")
+pair dat_write_lat --explain -n 500
+says '^   retransmission or RNR  *0 '
+both=() front=()
 pair dat_bind_lat --unbind --verify -n 50
 says 'all data verified'
 for p in write read send; do
