@@ -154,9 +154,14 @@ def check_frame(raw, members, stated):
 
 
 def keygen(args, data=b""):
-    return subprocess.run(
-        ["ssh-keygen", *args], input=data, capture_output=True, timeout=120, check=False
-    )
+    try:
+        return subprocess.run(
+            ["ssh-keygen", *args], input=data, capture_output=True, timeout=120, check=False
+        )
+    except FileNotFoundError:
+        raise ValueError("there is no ssh-keygen: install openssh-client") from None
+    except subprocess.TimeoutExpired:
+        raise ValueError("ssh-keygen has not ended within 120 s") from None
 
 
 def sign(path, key, role):
@@ -185,7 +190,8 @@ def check_signature(data, signature, signers):
         )
     found = keygen(["-Y", "find-principals", "-s", signature, "-f", signers])
     if found.returncode:
-        return False, f"its key is not in {signers}"
+        why = found.stderr.decode(errors="replace").strip().split("\n")[0]
+        return False, f"its key is not in {signers}" if why in ("", "No principal matched.") else why
     person = found.stdout.decode(errors="replace").splitlines()[0]
     done = keygen(
         ["-Y", "verify", "-f", signers, "-I", person, "-n", NAMESPACE, "-s", signature], data

@@ -60,7 +60,7 @@ a{color:inherit;text-decoration:none}.plots{grid-template-columns:1fr 1fr}}
 def junit(manifest, checks):
     out = [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        f'<testsuites name={quoteattr("dat_qualify " + manifest["ia"])}>',
+        f'<testsuites name={quoted("dat_qualify " + manifest["ia"])}>',
     ]
     for section in steps.SECTIONS:
         own = [c for c in checks if c.section == section]
@@ -72,8 +72,8 @@ def junit(manifest, checks):
             f'failures="{sum(c.verdict == judge.FAIL for c in own)}" skipped="{skipped}">'
         )
         for c in own:
-            head = f'    <testcase classname={quoteattr(c.step)} name={quoteattr(c.name)} time="{c.seconds:.3f}"'
-            said = quoteattr(" ".join(clean(f"{c.verdict}: {c.reason} {c.attribute}").split()))
+            head = f'    <testcase classname={quoted(c.step)} name={quoted(c.name)} time="{c.seconds:.3f}"'
+            said = quoted(" ".join(f"{c.verdict}: {c.reason} {c.attribute}".split()))
             if c.verdict == judge.FAIL:
                 out.append(f"{head}><failure message={said}/></testcase>")
             elif c.verdict == judge.COMMENT:
@@ -93,6 +93,10 @@ def clean(text):
     return "".join(
         c if c in "\t\n" or " " <= c < "\ud800" or "\ue000" <= c < "\ufffe" else "?" for c in text
     )
+
+
+def quoted(text):
+    return quoteattr(clean(text))
 
 
 def mark(verdict):
@@ -370,7 +374,7 @@ def hashes(members, evidence):
         for n, d in members.items()
     ]
     programs = [
-        [e(n), f'<span class="hash">{d}</span>']
+        [e(n), f'<span class="hash">{e(str(d))}</span>']
         for n, d in evidence.end("here").get("sha256", {}).items()
     ]
     return (
@@ -390,7 +394,7 @@ def page(manifest, checks, members):
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width,initial-scale=1">',
         f"<title>Qualification of {e(manifest['ia'])}</title><style>{CSS}</style></head><body>",
-        f"<h1>Qualification of {e(manifest['ia'])} for uDAPL {manifest['api']}</h1>",
+        f"<h1>Qualification of {e(manifest['ia'])} for uDAPL {e(manifest['api'])}</h1>",
         f"<p>{e(adapter.get('vendor', 'no adapter'))}, firmware {e(str(adapter.get('firmware', '')))}; {e(peer)}</p>",
         f'<p><span class="v verdict {CLASSES[manifest["verdict"]]}">{manifest["verdict"]}</span></p>',
         '<div class="cards">'
@@ -400,7 +404,7 @@ def page(manifest, checks, members):
         )
         + "</div>",
         f"<p>{begun}, {manifest['seconds'] / 60:.1f} minutes, {'quick' if manifest['quick'] else 'full'} run, "
-        f"seed {manifest['seed']}, {e(manifest['program'])}"
+        f"seed {e(str(manifest['seed']))}, {e(manifest['program'])}"
         + (f", tester: {e(manifest['tester'])}" if manifest["tester"] else "")
         + "</p>",
         f"<p>Selected steps: <code>{e(manifest['selected'])}</code></p>"
@@ -446,4 +450,5 @@ def page(manifest, checks, members):
             )
         )
     out += ["<h2>Hashes</h2>", hashes(members, evidence), "</body></html>\n"]
-    return "\n".join(filter(None, out)).encode()
+    # An argument or a variable of the environment may have bytes that are no text.
+    return "\n".join(filter(None, out)).encode(errors="replace")

@@ -5,30 +5,7 @@
 set -u
 . tests/harness/skip.sh
 command -v ssh-keygen >/dev/null || skip "ssh-keygen is not installed"
-[ -z "${SAN-}" ] || skip "the programs are slow under a sanitizer"
-tmp=$(mktemp -d)
-trap '[ -z "$server" ] || kill "$server"; rm -rf "$tmp"' EXIT
-status=0 server=
-ia=soft-mlx5-0
-
-# q ARGUMENT...: runs the program; its output is in $tmp/out
-q() { timeout 60 "$DAPL_BUILD_DIR/bin/dat_qualify" "$@" >"$tmp/out" 2>&1 </dev/null; }
-
-wrong() {
-	echo "$1:"
-	cat "$tmp/out"
-	status=1
-}
-
-# has TEXT PATTERN: checks that a line of the output matches the pattern
-has() { grep -qE -- "$2" "$tmp/out" || wrong "$1: the output has no line with \"$2\""; }
-
-# run FILE OPTION...: a quick run of some steps
-run() {
-	local file=$1
-	shift
-	q run --quick -i $ia -o "$tmp/$file" --seed 5 --tester 'A & <B>' "$@"
-}
+. tests/harness/qualify.sh
 
 passes() {
 	run good.tar --steps 'identity,integrity-segments,windows-*,errors-refused,latency-bind,counters' || wrong "dat_qualify run fails on a good adapter"
@@ -291,6 +268,14 @@ signatures() {
 	q verify --signers "$tmp/signers" "$tmp/good.tar" && wrong "dat_qualify verify accepts a signature of another key"
 	has "a signature of another key" 'reviewer.sig: NOT valid: its key is not in'
 	q verify --signers "$tmp/signers" -s "$tmp/good.tar.tester.sig" "$tmp/known.tar" && wrong "dat_qualify verify accepts a signature of another bundle"
+	q verify --signers "$tmp/none" "$tmp/good.tar" && wrong "dat_qualify verify succeeds without a file of signers"
+	has "no file of signers" "tester.sig: NOT valid: .*\"$tmp/none\": No such file"
+	echo nonsense >"$tmp/none.sig"
+	q verify --signers "$tmp/signers" -s "$tmp/none.sig" "$tmp/good.tar" && wrong "dat_qualify verify accepts a file that is no signature"
+	has "no signature" "none.sig: NOT valid: .*parse signature"
+	env PATH=/none "$DAPL_BUILD_DIR/bin/dat_qualify" verify "$tmp/good.tar" >"$tmp/out" 2>&1 &&
+		wrong "dat_qualify verify succeeds without ssh-keygen"
+	has "no ssh-keygen" "tester.sig: NOT valid: there is no ssh-keygen: install openssh-client"
 	q sign -k "$tmp/none" "$tmp/good.tar" && wrong "dat_qualify sign succeeds without a key file"
 }
 
