@@ -12,6 +12,7 @@ BLOCK = 4096
 PRIME = (1 << 31) - 1  # a prime that is greater than any position in a block and in SUMS
 NAMESPACE = "dat-qualify"
 NAME = re.compile(r"(evidence/)?[\w-][\w.-]*")  # of a member: verify -x writes below its folder only
+LINES = re.compile(rb"(file [0-9a-f]{64} [0-9]{1,15} [!-~]+\n(block [0-9a-f]{64} [0-9]{1,15} [0-9]{1,15}\n)*)*")
 
 
 class Damaged(Exception):
@@ -110,25 +111,36 @@ def read_sums(raw):
     raise Damaged("SUMS is missing, or changed in more than one byte")
 
 
-def unpack(raw):
-    """Returns the members by name. Raises Damaged for any byte that is not as pack() wrote it."""
-    text, end = read_sums(raw)
-    sizes, blocks = {}, {}
+def listed(text):
+    """Returns what SUMS states of each member by name: its hash, its size, and its blocks."""
+    if not LINES.fullmatch(text):
+        raise Damaged("SUMS: its lines are not those of a bundle")
+    stated = {}
     for line in text.decode().splitlines():
         kind, *rest = line.split(" ")
         if kind == "file":
-            name = rest[2]
+            digest, size, name = rest
             if not NAME.fullmatch(name):
                 raise Damaged(f"SUMS: no member of a bundle is named {name!r}")
-            sizes[name], blocks[name] = int(rest[1]), []
+            if name in stated:
+                raise Damaged(f"SUMS: {name} is listed twice")
+            stated[name] = digest, int(size), []
         else:
-            blocks[name].append(rest)
+            stated[name][2].append(rest)
+    return stated
+
+
+def unpack(raw):
+    """Returns the members by name. Raises Damaged for any byte that is not as pack() wrote it."""
+    text, end = read_sums(raw)
     members, at = {}, end + -end % 512
-    for name, size in sizes.items():
+    for name, (digest, size, blocks) in listed(text).items():
         data = raw[at + 512 : at + 512 + size]
         if len(data) < size:
             raise Damaged(f"{name}: the bundle ends after {len(data)} of {size} bytes")
-        check_member(name, data, size, blocks[name])
+        check_member(name, data, size, blocks)
+        if len(blocks) != -(-size // BLOCK) or hashlib.sha256(data).hexdigest() != digest:
+            raise Damaged(f"SUMS: hash or blocks of {name} are not those of its bytes")
         members[name] = data
         at += 512 + size + -size % 512
     check_frame(raw, members, raw[512:end])

@@ -47,6 +47,10 @@ class Evidence:
         record = self.record("identity") or {}
         return record.get(which) or {}
 
+    def limits(self):
+        """Returns the limits of the adapter. --steps may exclude the step identity."""
+        return self.end("here").get("adapter", {}).get("limits") or self.manifest["limits"] or {}
+
 
 def last_line(text):
     lines = [s for line in text.splitlines() if (s := line.strip()) and not s.endswith("FAILED")]
@@ -370,6 +374,9 @@ def judge_counters(record, evidence, entry):
         end = evidence.end(which)
         if not end:
             continue
+        if record[which] is None:
+            yield result_of(which, NOT_TESTED, "the peer had gone at the end")
+            continue
         if not record[which]:
             access = end.get("adapter", {}).get("provider_attributes", {}).get("access", "unknown")
             yield result_of(
@@ -418,12 +425,24 @@ JUDGES = {
 }
 
 
+def lacks(needs, limits):
+    """Returns (reason, attribute) if a limit of the adapter is below what a step needs, or None."""
+    limit, least = needs or (None, 0)
+    has = limits.get(limit)
+    if has is None or has >= least:
+        return None
+    return f"the adapter has {has} and {least} are needed", f"limits.{limit}"
+
+
 def judge_step(entry, evidence):
     if entry["not_run"]:
         return [result_of("", NOT_TESTED, entry["not_run"])]
-    if entry["not_applicable"]:
-        return [result_of("", NOT_APPLICABLE, *entry["not_applicable"])]
+    lacking = lacks(entry["needs"], evidence.limits())
+    if lacking:
+        return [result_of("", NOT_APPLICABLE, *lacking)]
     record = evidence.record(entry["name"])
+    if not record:
+        return [result_of("", FAIL, "the bundle has no evidence of this step")]
     if record.get("cut"):
         return [result_of("", NOT_TESTED, "the time of the run ended before the step")]
     if record.get("broken"):

@@ -33,6 +33,14 @@ WRITES = ("--json", "--junit", "--out_json", "--plot")
 LONGEST = 1 << 20  # bytes of output that evidence keeps
 
 
+class Gone(ConnectionError):
+    """Raised if the peer does not answer any more."""
+
+
+class Refused(ConnectionError):
+    """Raised if the peer refuses a request. The text is its reason."""
+
+
 class Child:
     """A running program, whose output goes to files."""
 
@@ -132,10 +140,13 @@ class Host:
     def counters(self):
         return identity.counters(self.ia)
 
-    def close(self):
+    def stop(self):
         for child in list(self.children):
             self.kill(child, "end of the run")
             self.finish(child, 5)
+
+    def close(self):
+        self.stop()
         for name in os.listdir(self.where):
             os.unlink(os.path.join(self.where, name))
         os.rmdir(self.where)
@@ -151,17 +162,20 @@ class Remote:
         self.ia = self.call("hello")
 
     def call(self, name, *args):
-        self.file.write(json.dumps([name, *args]) + "\n")
-        self.file.flush()
-        line = self.file.readline()
+        try:
+            self.file.write(json.dumps([name, *args]) + "\n")
+            self.file.flush()
+            line = self.file.readline()
+        except OSError as error:
+            raise Gone(f"dat_qualify serve does not answer: {error}") from None
         if not line:
-            raise ConnectionError("dat_qualify serve has ended the connection; see its output")
+            raise Gone("dat_qualify serve has ended the connection; see its output")
         try:
             answer = json.loads(line)
         except ValueError:
             raise ConnectionError(f"another program answers: {line[:60]!r}") from None
         if "error" in answer:
-            raise ConnectionError(f"dat_qualify serve: {answer['error']}")
+            raise Refused(f"dat_qualify serve: {answer['error']}")
         return answer["value"]
 
     def __getattr__(self, name):

@@ -14,6 +14,8 @@ import steps
 
 RESERVE = 8  # seconds kept for the work after the last step
 LEAST = 5  # a step does not start if fewer seconds are left
+UNSELECTED = "not selected by --steps"
+LOCAL = ("questions", "integrity", "statements", "counters")  # kinds of steps that need no peer
 
 
 class Run:
@@ -26,11 +28,11 @@ class Run:
             options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 31)
         )
         self.random = random.Random(self.seed)
-        self.begun, self.deadline = (
-            time.time(),
-            time.monotonic() + (300 if options.quick else 3600) - RESERVE,
-        )
+        self.begun, self.start = time.time(), time.monotonic()
+        self.deadline = self.start + (300 if options.quick else 3600) - RESERVE
         self.members, self.entries, self.limits = {}, [], None
+        self.gone = False  # the peer does not answer any more
+        self.until = self.start  # when the current step has to end
 
     def qual(self):
         """Returns a connection qualifier that no other run on this host uses."""
@@ -38,6 +40,10 @@ class Run:
 
     def left(self):
         return self.deadline - time.monotonic()
+
+    def rest(self, most):
+        """Returns how many seconds a program of the step may still take. A moment to end is always left."""
+        return max(min(most, self.until - time.monotonic()), 1)
 
     def other(self):
         """Returns the end where servers run."""
@@ -55,7 +61,7 @@ class Run:
 
     def alone(self, entry, step, program, args, limit, result=None):
         """Runs a program that needs no server."""
-        child = self.here.finish(self.here.start(program, args), limit)
+        child = self.here.finish(self.here.start(program, args), self.rest(limit))
         child["role"] = "client"
         if result:
             self.keep_result(entry, child, result)
@@ -63,7 +69,8 @@ class Run:
 
     def start_server(self, program, args, ready):
         server = self.other().start(program, args)
-        for _ in range(100):
+        until = time.monotonic() + self.rest(10)
+        while time.monotonic() < until:
             found = re.search(ready, self.other().output(server)[0])
             if found or not self.other().alive(server):
                 return server, found
@@ -81,8 +88,8 @@ class Run:
 
     def finish_pair(self, entry, pair, limit, result):
         server, client = pair
-        client = self.here.finish(client, limit)
-        server = self.other().finish(server, 15 if client["status"] else 30)
+        client = self.here.finish(client, self.rest(limit))
+        server = self.other().finish(server, self.rest(15 if client["status"] else 30))
         client["role"], server["role"] = "client", "server"
         self.keep_result(entry, client, result)
         return [server, client]
@@ -134,9 +141,9 @@ class Run:
             return self.alone(entry, step, step.program, ["-i", self.here.ia, *args], limit)
         server, _ = self.start_server(step.program, ["-s", "-i", self.peer.ia, *args[3:5]], ".")
         client = self.here.finish(
-            self.here.start(step.program, ["-i", self.here.ia, *args, self.host]), limit
+            self.here.start(step.program, ["-i", self.here.ia, *args, self.host]), self.rest(limit)
         )
-        server = self.peer.finish(server, 15)
+        server = self.peer.finish(server, self.rest(15))
         return {"children": [{"role": "server", **server}, {"role": "client", **client}]}
 
     def do_statements(self, entry, step, limit):
@@ -180,7 +187,7 @@ class Run:
             for program, args in steps.SOAK_PAIRS
         ]
         begun, samples = time.monotonic(), []
-        while any(self.here.alive(c) for _, c in pairs) and time.monotonic() < begun + limit - 8:
+        while any(self.here.alive(c) for _, c in pairs) and time.monotonic() < self.until - 8:
             for (program, _), (server, client) in zip(steps.SOAK_PAIRS, pairs):
                 for role, pid in (("server", None if self.peer else server), ("client", client)):
                     held = pid and usage(pid)
@@ -196,65 +203,60 @@ class Run:
         return {"children": children, "samples": samples, "seconds": seconds}
 
     def do_counters(self, entry, step, limit):
-        return self.both_counters()
+        return {**self.both_counters(), **({"peer": None} if self.gone else {})}
 
     def both_counters(self):
-        return {"here": self.here.counters(), "peer": self.peer.counters() if self.peer else {}}
+        peer_too = self.peer and not self.gone
+        return {"here": self.here.counters(), "peer": self.peer.counters() if peer_too else {}}
 
-    def limit_of(self, name):
-        """Returns a limit of the adapter; None if it is not open. --steps may exclude the step identity."""
-        if self.limits is None:
+    def lacks(self, step):
+        """Returns whether the adapter lacks what the step needs. --steps may exclude the step identity."""
+        if step.needs and self.limits is None:
             self.limits = self.here.identity()["adapter"].get("limits", {})
-        return self.limits.get(name)
+        return bool(judge.lacks(step.needs, self.limits or {}))
 
     def why_not(self, step):
-        """Returns (why the step does not run, why it does not apply)."""
+        """Returns why the step is not tested, or None."""
         if not any(fnmatch.fnmatch(step.name, p) for p in self.options.steps.split(",")):
-            return "not selected by --steps", None
+            return UNSELECTED
         if self.here.api == "2.0" and (step.kind == "statements" or step.program in steps.ONLY_12):
-            return f"{step.program or 'dat_conform'} is a program of uDAPL 1.2 only", None
-        if step.needs:
-            limit, least = step.needs
-            has = self.limit_of(limit)
-            if has is not None and has < least:
-                return None, (f"the adapter has {has} and {least} are needed", f"limits.{limit}")
+            return f"{step.program or 'dat_conform'} is a program of uDAPL 1.2 only"
+        if self.gone and step.kind not in LOCAL:
+            return "the peer had gone before"
         if step.name != "counters" and self.left() < (
             20 if step.kind in ("soak", "death") else LEAST
         ):
-            return f"only {max(self.left(), 0):.0f} s of the run were left", None
-        return None, None
+            return f"only {max(self.left(), 0):.0f} s of the run were left"
+        return None
+
+    def tried(self, entry, step, limit):
+        """Runs a step. Returns its record, also if the peer or a program is missing."""
+        try:
+            before = self.both_counters()
+            record = getattr(self, "do_" + step.kind)(entry, step, limit)
+            after = self.both_counters()
+        except OSError as error:
+            self.gone = self.gone or isinstance(error, peer.Gone)
+            self.here.stop()
+            return {"children": [], "broken": f"the step was not finished: {error}"}
+        return {**record, "counters": {e: [before[e], after[e]] for e in before}}
 
     def one(self, number, step):
         entry = {
+            **steps.planned(step),
             "n": number,
-            "name": step.name,
-            "section": step.section,
-            "title": step.title,
-            "kind": step.kind,
-            "program": step.program,
-            "args": list(step.args),
             "seed": self.random.randrange(1 << 31),
-            "limit": step.limit,
             "evidence": None,
-            "not_run": None,
-            "not_applicable": None,
+            "not_run": self.why_not(step),
         }
         self.entries.append(entry)
-        entry["not_run"], entry["not_applicable"] = self.why_not(step)
-        if entry["not_run"] or entry["not_applicable"]:
+        if entry["not_run"] or self.lacks(step):
             return entry
         limit = min(step.limit, self.left()) if step.name != "counters" else step.limit
-        begun, before = time.time(), self.both_counters()
-        try:
-            record = getattr(self, "do_" + step.kind)(entry, step, limit)
-        except OSError as error:
-            record = {"children": [], "broken": f"the step was not finished: {error}"}
-        after = self.both_counters()
-        record.update(
-            begun=round(begun, 3),
-            took=round(time.time() - begun, 3),
-            counters={e: [before[e], after[e]] for e in before},
-        )
+        begun, start = time.time(), time.monotonic()
+        self.until = start + limit
+        record = self.tried(entry, step, limit)
+        record.update(begun=round(begun, 3), took=round(time.monotonic() - start, 3))
         record["cut"] = limit < step.limit and any(
             c.get("killed") == "time limit" for c in record.get("children", ())
         )
@@ -285,6 +287,7 @@ class Run:
         judge.deviations(text.decode())
         for number, step in enumerate(plan, 1):
             entry = self.one(number, step)
+            manifest["limits"] = self.limits
             checks = [c for c in judge.judge_all(manifest, self.members) if c.step == step.name]
             verdict = judge.overall(checks)
             worst = next((c.reason for c in checks if c.verdict == verdict), "")
@@ -293,12 +296,12 @@ class Run:
                 if len(checks) > 1
                 else worst
             )
-            if not entry["not_run"] or self.options.steps == "*":
+            if entry["not_run"] != UNSELECTED:
                 print(
                     f"{verdict:<18} {step.name:<26} {worst if verdict == judge.FAIL else many}",
                     flush=True,
                 )
-        manifest["seconds"] = round(time.time() - self.begun, 1)
+        manifest["seconds"] = round(time.monotonic() - self.start, 1)
         return manifest
 
 

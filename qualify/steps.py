@@ -33,6 +33,7 @@ SECTIONS = (
 # In these phases errors are provoked: counters of refused requests may grow.
 PROVOKING = (CONFORMANCE, QUESTIONS, WINDOWS, ERRORS, DEATH)
 
+CONTROL = 1  # endpoints that a measuring program has beside those of -q
 # Programs that do not run on an IA of uDAPL 2.0.
 ONLY_12 = ("dat_conform", "dat_first_light")
 # All questions except those about speed: a quick run has no time for those.
@@ -46,6 +47,15 @@ SOAK_PAIRS = (
 
 def step(name, section, title, kind, program=None, args=(), limit=60, needs=None):
     return Step(name, section, title, kind, program, tuple(map(str, args)), limit, needs)
+
+
+def planned(s):
+    """Returns the plan of a step for the manifest."""
+    return {
+        **{k: getattr(s, k) for k in ("name", "section", "title", "kind", "program", "limit")},
+        "args": list(s.args),
+        "needs": list(s.needs) if s.needs else None,
+    }
 
 
 def integrity(quick):
@@ -68,6 +78,7 @@ def integrity(quick):
             f"dat_{op}_bw",
             ("-s", 4097, "-q", 8, "-n", count * 4, "--verify"),
             60,
+            ("eps", 8 + CONTROL),
         )
     for size in (1, 4095) if quick else (1, 7, 63, 65, 4095, 4097, 65537, 1048575):
         yield step(
@@ -171,7 +182,7 @@ def performance(quick):
             "dat_write_bw",
             ("-s", 64, "-q", n, "-n", 1000 if quick else 10000, "-t", 16),
             60,
-            ("eps", n),
+            ("eps", n + CONTROL),
         )
 
 

@@ -34,6 +34,58 @@ open(sys.argv[2], "wb").write(bundle.pack(members, (body + bundle.own_line(body.
 PY
 }
 
+# refuses FILE TEXT PATTERN: dat_qualify verify refuses the file and prints such a line
+refuses() {
+	q verify "$tmp/$1" && wrong "dat_qualify verify accepts $2"
+	has "$2" "$3"
+	grep -q 'Traceback' "$tmp/out" && wrong "dat_qualify verify crashes for $2"
+}
+
+# The verdict NOT APPLICABLE, and the plan, are not only stated. All of SUMS has to fit.
+forged_plans() {
+	local body
+	forge same.tar </dev/null
+	q verify "$tmp/same.tar" || wrong "dat_qualify verify refuses a bundle that is made again"
+	forge bad.tar <<-'PY'
+		reason = "the adapter has 0 and 1 are needed", "limits.rmrs"
+		steps["windows-closed"].update(evidence=None, not_applicable=reason)
+		checks["windows-closed"] = "NOT APPLICABLE", *reason
+	PY
+	refuses bad.tar "an attribute that is not the adapter's" \
+		'windows-closed: the bundle states NOT APPLICABLE, and its evidence gives FAIL'
+	forge bad.tar <<<'steps["latency-bind"]["args"] = ["-n", "5"]'
+	refuses bad.tar "another plan" 'manifest.json: its steps are not those of the plan'
+	forge bad.tar <<-'PY'
+		# SUMS
+		body = re.sub(r"(?m)^file [0-9a-f]{8}(.* junit.xml)$", r"file 00000000\1", body)
+	PY
+	refuses bad.tar "a wrong hash in SUMS" 'SUMS: hash or blocks of junit.xml are not those of its bytes'
+	forge bad.tar <<-'PY'
+		# SUMS
+		body = re.sub(r"(?m)^(file .* junit.xml\n)(block .*\n)+", r"\1", body)
+	PY
+	refuses bad.tar "a member without blocks" 'SUMS: hash or blocks of junit.xml are not those of its bytes'
+	forge bad.tar <<-'PY'
+		# SUMS
+		body = re.sub(r"(?m)^(file .* deviations.tsv\n)", r"\1\1", body)
+	PY
+	refuses bad.tar "a member that is listed twice" 'SUMS: deviations.tsv is listed twice'
+	for body in 'block 0 0 0' 'file 0 0' x 'file \xff 1 x'; do
+		forge bad.tar <<<"# SUMS"$'\n'"body = '$body\\n'"
+		refuses bad.tar "SUMS with $body" 'SUMS: its lines are not those of a bundle'
+	done
+	for body in 1e300 '" + "[" * 100000 + "]" * 100000 + "'; do
+		forge bad.tar <<-PY
+			# SUMS
+			text = ('{"begun": ' + "$body" + ',').encode()
+			members["manifest.json"] = members["manifest.json"].replace(b"{", text, 1)
+			members["manifest.json"] = re.sub(rb'\n "begun": [0-9]+,', b"", members["manifest.json"])
+			body = bundle.sums_text(members).decode().rpartition("self ")[0]
+		PY
+		refuses bad.tar "a manifest without a bound" 'the evidence cannot be judged: '
+	done
+}
+
 # Text of a bundle does not become part of the page, of JUnit or of the terminal.
 hostile() {
 	PYTHONPATH=qualify python3 -B - "$tmp/good.tar" >"$tmp/out" 2>&1 <<'PY' || wrong "text of a bundle becomes part of its page"
@@ -84,5 +136,90 @@ PY
 	has "control characters" 'made by dat_qualify\?\[2K\?verified, '
 }
 
+# A run ends in time though each program hangs.
+limits() {
+	PYTHONPATH=qualify python3 -B - >"$tmp/out" 2>&1 <<'PY' || wrong "a run whose programs hang takes longer than it may"
+import argparse, time, peer, run, steps
+now = 1000.0
+real = time.monotonic
+time.monotonic = lambda: now
+
+def sleep(seconds):
+    global now
+    now += seconds
+
+time.sleep = sleep
+
+class Hanging:
+    ia, api, where = "x", "1.2", "/none"
+    def start(self, program, args):
+        return [program, *args]
+    def output(self, child):
+        return "", ""
+    def alive(self, child):
+        return True
+    def kill(self, child, why):
+        pass
+    def counters(self):
+        return {}
+    def identity(self):
+        return {"ia": "x", "build": {}, "adapter": {"limits": {"eps": 4096, "rmrs": 1}}, "host": {}, "device": {}}
+    def finish(self, child, limit):
+        sleep(max(limit, 0) + 0.05)
+        return {"argv": child, "status": -9, "seconds": limit, "killed": "time limit", "stdout": "", "stderr": ""}
+
+for quick, most in ((True, 300), (False, 3600)):
+    for other in (None, Hanging()):
+        options = argparse.Namespace(quick=quick, peer=other and "h", seed=1, steps="*", deviations=None, release="1", tester="")
+        begun = now
+        run.Run(options, Hanging(), other).all(steps.plan(quick))
+        assert now - begun <= most, (quick, bool(other), now - begun)
+PY
+}
+
+# An adapter whose limit leaves no endpoint for the control messages lacks endpoints, and does not fail.
+few_endpoints() {
+	echo "soft-efa-0 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"efa_cq=1024 efa_window=512\" \"\"" >"$tmp/dat.conf"
+	DAT_OVERRIDE=$tmp/dat.conf run few.tar -i soft-efa-0 --steps identity,scale-1 || wrong "dat_qualify run fails on an adapter with one endpoint"
+	has "one endpoint" '^NOT APPLICABLE +scale-1 +the adapter has 1 and 2 are needed$'
+}
+
+# The peer goes during a run: the step fails, later steps that need it are not tested, and there is a bundle.
+gone() {
+	local i
+	: >"$tmp/stranger"
+	python3 - >>"$tmp/stranger" <<'PY' &
+import json, socket
+END = {"ia": "soft-mlx5-0", **{k: {} for k in ("adapter", "build", "device", "host", "sha256", "environment")}}
+with socket.create_server(("127.0.0.1", 0)) as listener:
+    print(listener.getsockname()[1], flush=True)
+    client, _ = listener.accept()
+    for line in client.makefile():
+        name = json.loads(line)[0]
+        if name == "start":
+            break
+        reply = {"hello": "soft-mlx5-0", "identity": END, "counters": {"out_of_buffer": 1}}[name]
+        client.sendall(json.dumps({"value": reply}).encode() + b"\n")
+PY
+	server=$!
+	for i in {1..200}; do
+		[ -s "$tmp/stranger" ] && break
+		sleep 0.1
+	done
+	run gone.tar -p 127.0.0.1 --port "$(cat "$tmp/stranger")" --steps 'identity,windows-keys,errors-refused,latency-send-8,counters' &&
+		wrong "dat_qualify run succeeds although its peer goes"
+	has "a peer that goes" '^FAIL +windows-keys +the step was not finished: dat_qualify serve has ended the connection; see its output$'
+	has "a peer that goes" '^PASS +errors-refused '
+	has "a peer that goes" '^NOT TESTED +latency-send-8 +the peer had gone before$'
+	has "a peer that goes" '^NOT TESTED +counters '
+	q verify "$tmp/gone.tar" || wrong "dat_qualify verify refuses the bundle of a run whose peer went"
+	wait $server
+	server=
+}
+
+limits
+forged_plans
 hostile
+few_endpoints
+gone
 exit $status
