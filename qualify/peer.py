@@ -3,6 +3,7 @@
 process group of its own."""
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -30,6 +31,8 @@ PROGRAMS = {
     )
 }
 WRITES = ("--json", "--junit", "--out_json", "--plot")
+# A host that has vanished is noticed after about two minutes.
+KEEPALIVE = ((socket.TCP_KEEPIDLE, 60), (socket.TCP_KEEPINTVL, 10), (socket.TCP_KEEPCNT, 6))
 LONGEST = 1 << 20  # bytes of output that evidence keeps
 
 
@@ -152,13 +155,17 @@ class Host:
         os.rmdir(self.where)
 
 
+def text_of(sock):
+    return sock.makefile("rw", encoding="utf-8", errors="replace", newline="\n")
+
+
 class Remote:
     """The host where `dat_qualify serve` runs. Each call sends a line of JSON and receives one."""
 
     def __init__(self, host, port):
         self.sock = socket.create_connection((host, port), 20)
         self.sock.settimeout(120)
-        self.file = self.sock.makefile("rw", encoding="utf-8", errors="replace", newline="\n")
+        self.file = text_of(self.sock)
         self.ia = self.call("hello")
 
     def call(self, name, *args):
@@ -185,15 +192,19 @@ class Remote:
         self.sock.close()
 
 
+def writes(argument):
+    """Returns whether an argument makes a program write a file. The beginning of an option suffices."""
+    name = argument.split("=")[0]
+    return len(name) > 2 and any(w.startswith(name) or name.startswith(w) for w in WRITES)
+
+
 def answer(host, name, args):
     """Serves one request of a run on another host."""
     if name == "hello":
         return host.ia
     if name == "start":
         program, given = args
-        if program not in PROGRAMS or not all(
-            isinstance(a, str) and not a.startswith(WRITES) for a in given
-        ):
+        if program not in PROGRAMS or not all(isinstance(a, str) and not writes(a) for a in given):
             raise ValueError(f"refused: {program} {given}")
     elif name == "finish":
         args = (args[0], min(args[1], 90))
@@ -202,11 +213,38 @@ def answer(host, name, args):
     return getattr(host, name)(*args)
 
 
-def session(sock, make):
+def refuse(listener, run):
+    """Answers the first request of another run."""
+    try:
+        sock, _ = listener.accept()
+        sock.settimeout(1)
+        with sock, text_of(sock) as file:
+            file.readline()
+            file.write(json.dumps({"error": f"it serves a run from {run}; try again later"}) + "\n")
+    except OSError:
+        pass
+
+
+def requests(sock, file, listener, run):
+    """Yields the requests of a run. Meanwhile refuses other runs."""
+    while True:
+        if sock not in select.select([sock, listener], [], [])[0]:
+            refuse(listener, run)
+            continue
+        line = file.readline()
+        if not line:
+            return
+        yield line
+
+
+def session(sock, make, listener, run):
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in KEEPALIVE:
+        sock.setsockopt(socket.IPPROTO_TCP, option, value)
     host = make()
     try:
-        with sock.makefile("rw", encoding="utf-8", errors="replace", newline="\n") as file:
-            for line in file:
+        with text_of(sock) as file:
+            for line in requests(sock, file, listener, run):
                 try:
                     name, *args = json.loads(line)
                     reply = {"value": answer(host, name, args)}
@@ -222,10 +260,13 @@ def session(sock, make):
 
 def serve(make, port):
     """Serves one run at a time, until interrupted."""
-    with socket.create_server(("", port), backlog=1) as listener:
+    both = socket.has_dualstack_ipv6()
+    family = socket.AF_INET6 if both else socket.AF_INET
+    with socket.create_server(("", port), family=family, dualstack_ipv6=both) as listener:
         print(f"dat_qualify: serving at TCP port {listener.getsockname()[1]}", flush=True)
         while True:
             sock, address = listener.accept()
-            print(f"dat_qualify: a run from {address[0]}", flush=True)
+            run = address[0].removeprefix("::ffff:")
+            print(f"dat_qualify: a run from {run}", flush=True)
             with sock:
-                session(sock, make)
+                session(sock, make, listener, run)

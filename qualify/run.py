@@ -332,6 +332,8 @@ def ends(options, programs):
         return here, peer.Remote(options.peer, options.port)
     except BaseException as error:
         here.close()
+        if isinstance(error, peer.Refused):
+            sys.exit(f"dat_qualify: {options.peer}, TCP port {options.port}: {error}")
         if not isinstance(error, OSError):
             raise
         sys.exit(

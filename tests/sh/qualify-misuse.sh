@@ -184,6 +184,55 @@ few_endpoints() {
 	has "one endpoint" '^NOT APPLICABLE +scale-1 +the adapter has 1 and 2 are needed$'
 }
 
+# While it serves a run, dat_qualify serve refuses another one at once. It listens on both families, notices a host that
+# has vanished, and starts no program that writes a file.
+busy() {
+	local port i
+	: >"$tmp/server"
+	"$DAPL_BUILD_DIR/bin/dat_qualify" serve -i $ia --port 0 >>"$tmp/server" 2>&1 &
+	server=$!
+	for i in {1..200}; do
+		port=$(sed -n 's/.*serving at TCP port //p' "$tmp/server")
+		[ -n "$port" ] && break
+		sleep 0.1
+	done
+	python3 - "$port" "$DAPL_BUILD_DIR/bin/dat_qualify" $ia "$tmp" >"$tmp/out" 2>&1 <<'PY' || wrong "dat_qualify serve does not serve one run at a time"
+import json, os, socket, subprocess, sys, time
+port, program, ia, tmp = int(sys.argv[1]), *sys.argv[2:]
+
+def ask(file, *request):
+    file.write(json.dumps(request) + "\n")
+    file.flush()
+    return json.loads(file.readline())
+
+def watched():
+    """Is a timer of keepalive (2) set for the connection?"""
+    for name in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for f in map(str.split, open(name)) if os.path.exists(name) else ():
+            if f[1].endswith(f":{port:04X}") and f[3] == "01" and f[5].startswith("02:"):
+                return True
+
+with socket.create_connection(("127.0.0.1", port), 20) as sock, sock.makefile("rw") as file:
+    assert ask(file, "hello") == {"value": ia}
+    until = time.monotonic() + 10
+    while not watched():
+        assert time.monotonic() < until, "the connection is not watched"
+        time.sleep(0.1)
+    for option in ("--json", "--jso=x", "--j", "--plot=x.svg", "--plo", "--out_json_file"):
+        assert "refused" in ask(file, "start", "dat_conform", [option, "x"])["error"], option
+    done = subprocess.run([program, "run", "-q", "-i", ia, "-o", f"{tmp}/second.tar", "-p", "127.0.0.1", "--port", str(port)],
+                          stderr=subprocess.PIPE, timeout=60)
+    text = f"127.0.0.1, TCP port {port}: dat_qualify serve: it serves a run from 127.0.0.1; try again later"
+    assert done.returncode == 1 and text in done.stderr.decode() and "start it" not in done.stderr.decode(), done
+if os.path.exists("/proc/net/if_inet6") and " lo\n" in open("/proc/net/if_inet6").read():
+    with socket.create_connection(("::1", port), 20) as sock, sock.makefile("rw") as file:
+        assert ask(file, "hello") == {"value": ia}
+PY
+	kill $server
+	wait $server 2>/dev/null
+	server=
+}
+
 # The peer goes during a run: the step fails, later steps that need it are not tested, and there is a bundle.
 gone() {
 	local i
@@ -221,5 +270,6 @@ limits
 forged_plans
 hostile
 few_endpoints
+busy
 gone
 exit $status
