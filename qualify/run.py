@@ -279,12 +279,7 @@ class Run:
             "api": self.here.api,
             "steps": self.entries,
         }
-        text = b""
-        if self.options.deviations:
-            with open(self.options.deviations, "rb") as f:
-                text = f.read()
-        self.members["deviations.tsv"] = text
-        judge.deviations(text.decode())
+        self.members["deviations.tsv"] = known_deviations(self.options.deviations)
         for number, step in enumerate(plan, 1):
             entry = self.one(number, step)
             manifest["limits"] = self.limits
@@ -303,6 +298,19 @@ class Run:
                 )
         manifest["seconds"] = round(time.monotonic() - self.start, 1)
         return manifest
+
+
+def known_deviations(path):
+    """Returns the content of a file of known deviations."""
+    if not path:
+        return b""
+    with open(path, "rb") as f:
+        text = f.read()
+    try:
+        judge.deviations(text.decode())
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    return text
 
 
 def usage(pid):

@@ -158,6 +158,16 @@ refusals() {
 		[ $? = 64 ] || wrong "the status for --port=$number is not 64"
 		has "--port=$number" "'$number' is not a number from 0 to 65535"
 	done
+	mkfifo "$tmp/fifo"
+	run fifo --steps identity && wrong "dat_qualify run writes a bundle to a FIFO"
+	has "a FIFO in place of the bundle" "cannot write $tmp/fifo: it is no regular file"
+	[ -p "$tmp/fifo" ] || wrong "dat_qualify run replaces a FIFO"
+	run x.tar --steps identity,conformence
+	[ $? = 64 ] || wrong "the status for a step that does not exist is not 64"
+	has "a step that does not exist" "no step of a quick run matches 'conformence': dat_qualify list names them"
+	printf 'D8\t\xff\t*\ttext\n' >"$tmp/known"
+	run x.tar --steps identity -d "$tmp/known" && wrong "dat_qualify run accepts deviations that are no text"
+	has "deviations that are no text" "^dat_qualify: $tmp/known: "
 	: >"$tmp/stranger"
 	python3 - >>"$tmp/stranger" <<'PY' &
 import socket
@@ -197,8 +207,8 @@ planted() {
 	has "a known deviation" '^PASS with comment +windows-closed +known deviation D7: old keys'
 	q verify "$tmp/known.tar" || wrong "dat_qualify verify refuses a bundle with a known deviation"
 	echo 'D8 windows' >"$tmp/known"
-	run none.tar --steps none -d "$tmp/known" && wrong "dat_qualify run accepts a malformed file of deviations"
-	has "a malformed deviation" 'line 1: four fields'
+	run none.tar --steps identity -d "$tmp/known" && wrong "dat_qualify run accepts a malformed file of deviations"
+	has "a malformed deviation" "$tmp/known: line 1: four fields"
 }
 
 # Latencies at given rates: the verdict follows from the rate that was reached. It says how many operations were
