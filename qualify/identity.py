@@ -68,9 +68,14 @@ def text(*path):
         return None
 
 
-def device(ia):
-    """Returns the folder of the IA's device, and its port; None for software adapters."""
-    name, _, port = ia.rpartition("-")
+def port_of(ia, adapter):
+    """Returns the device and port of the IA, as in mlx5_0-1. The IA itself may have another name."""
+    return adapter.get("provider_attributes", {}).get("device", ia)
+
+
+def device(port):
+    """Returns the folder of a port's device, and the port's number; None for software adapters."""
+    name, _, port = port.rpartition("-")
     folder = os.path.join(sysfs(), "class/infiniband", name)
     return (folder, port) if name and os.path.isdir(folder) else (None, None)
 
@@ -84,9 +89,9 @@ def read_all(folder):
         return {}
 
 
-def counters(ia):
+def counters(port):
     """Returns the counters' values by name; empty if the adapter has no counters."""
-    folder, port = device(ia)
+    folder, port = device(port)
     if not folder:
         return {}
     found = {}
@@ -95,8 +100,8 @@ def counters(ia):
     return found
 
 
-def pci(ia):
-    folder, port = device(ia)
+def pci(port):
+    folder, port = device(port)
     if not folder:
         return {}
     keys = {n: text(folder, n) for n in ("board_id", "fw_ver", "hw_rev", "node_guid", "hca_type")}
@@ -159,7 +164,7 @@ def digest(path):
 
 
 def loaded(path):
-    """Finds the provider's libraries: next to the programs, or where the loader looks for them."""
+    """Finds libraries that dat_info does not name: next to the programs, or where the loader looks."""
     lib = os.path.join(os.path.dirname(path), "lib")
     folders = (
         [lib] + [os.path.join(lib, n) for n in sorted(os.listdir(lib))]
@@ -173,7 +178,8 @@ def loaded(path):
                 yield name, os.path.join(folder, name)
 
 
-def hashes(programs):
+def hashes(programs, library):
+    """library: path of the provider that dat_info has loaded, or None."""
     names = {
         n: os.path.join(programs, n) for n in sorted(os.listdir(programs)) if n.startswith("dat_")
     }
@@ -184,6 +190,8 @@ def hashes(programs):
     names.update(
         {"qualify/" + n: os.path.join(own, n) for n in sorted(os.listdir(own)) if n.endswith(".py")}
     )
+    if library:
+        names[os.path.basename(library)] = library
     for name, path in loaded(programs):
         names.setdefault(name, path)
     return {n: d for n, path in names.items() if (d := digest(path))}
@@ -195,15 +203,15 @@ def collect(ia, programs, info):
         report = json.loads(info["stdout"])
     except ValueError:
         report = {}
-    adapters = [a for a in report.get("adapters", []) if a.get("name") == ia]
+    adapter = next((a for a in report.get("adapters", []) if a.get("name") == ia), {})
     return {
         "ia": ia,
-        "adapter": adapters[0] if adapters else {},
+        "adapter": adapter,
         "build": report.get("build") or {},
         "dat_info": info,
-        "device": pci(ia),
+        "device": pci(port_of(ia, adapter)),
         "host": host(),
-        "sha256": hashes(programs),
+        "sha256": hashes(programs, adapter.get("library")),
         "environment": {
             k: v
             for k, v in sorted(os.environ.items())

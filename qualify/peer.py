@@ -102,7 +102,7 @@ class Host:
 
     def __init__(self, programs, ia):
         self.programs, self.ia, self.where = programs, ia, tempfile.mkdtemp(prefix="dat_qualify.")
-        self.children, self.api, self.folder = {}, "1.2", programs
+        self.children, self.api, self.folder, self.port = {}, "1.2", programs, ia
         self.build = self.listed(programs)[1]
         dat2 = os.path.join(programs, identity.DAT2)
         if not self.listed(programs)[0] and self.listed(dat2)[0]:
@@ -138,10 +138,11 @@ class Host:
         child = self.start("dat_info", ["-v", "--json", "-i", self.ia])
         found = identity.collect(self.ia, self.programs, self.finish(child, 30))
         found["build"] = found["build"] or self.build
+        self.port = identity.port_of(self.ia, found["adapter"])
         return found
 
     def counters(self):
-        return identity.counters(self.ia)
+        return identity.counters(self.port)
 
     def stop(self):
         for child in list(self.children):

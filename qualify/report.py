@@ -170,6 +170,7 @@ def facts(end):
         "address": a.get("address"),
         "provider": f"{a.get('provider', '')} {end['build'].get('version', '')}, uDAPL "
         f"{a.get('api_major', '')}.{a.get('api_minor', '')}",
+        "library": a.get("library"),
         "built with": f"{end['build'].get('compiler', '')}, rdma-core {end['build'].get('rdma_core', '')}",
     }
     found.update({k: v for k, v in provider.items() if k not in ("firmware", "device")})

@@ -177,6 +177,45 @@ for quick, most in ((True, 300), (False, 3600)):
 PY
 }
 
+# Two runs may write the same file. The evidence has the hash of the library that dat.conf names, and bytes that are
+# no text do not end a run.
+several() {
+	local i pids=()
+	for i in 1 2; do
+		timeout 60 "$DAPL_BUILD_DIR/bin/dat_qualify" run --quick -i $ia -o "$tmp/same.tar" --steps identity >"$tmp/same$i" 2>&1 </dev/null &
+		pids+=($!)
+	done
+	for i in 0 1; do
+		wait "${pids[i]}" || { cat "$tmp/same$((i + 1))"; wrong "dat_qualify run fails beside another one"; }
+	done
+	q verify "$tmp/same.tar" || wrong "dat_qualify verify refuses what one of two runs wrote"
+	compgen -G "$tmp/same.tar.*" >"$tmp/out" && wrong "two runs leave files"
+	mkdir "$tmp/other"
+	cp "$DAPL_BUILD_DIR/lib/libdapl-direct.so" "$tmp/other"
+	echo >>"$tmp/other/libdapl-direct.so"
+	sed "s|[^ ]*/libdapl-direct.so|$tmp/other/libdapl-direct.so|" "$DAPL_BUILD_DIR/etc/dat.conf" >"$tmp/dat.conf"
+	DAPL_NOTE=$'\xff' DAT_OVERRIDE=$tmp/dat.conf run other.tar --steps identity --tester $'Jos\xe9' ||
+		wrong "dat_qualify run fails with bytes that are no text"
+	q verify -x "$tmp/o" "$tmp/other.tar" || wrong "dat_qualify verify refuses bytes that are no text"
+	grep -qF "\"libdapl-direct.so\": \"$(sha256sum <"$tmp/other/libdapl-direct.so" | cut -d' ' -f1)\"" "$tmp/o"/evidence/*-identity.json ||
+		wrong "the evidence has the hash of another library than dat.conf names"
+}
+
+# dat.conf may give an adapter any name: its device and counters are those of the port that it stands for.
+renamed() {
+	local port=$tmp/sys/class/infiniband/soft-mlx5/ports/0
+	mkdir -p "$port/hw_counters"
+	echo 0 >"$port/hw_counters/out_of_buffer"
+	echo MT_1 >"$tmp/sys/class/infiniband/soft-mlx5/board_id"
+	echo "ib0 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"device=soft-mlx5-0\" \"\"" >"$tmp/dat.conf"
+	# The name of the file is relative to where dat_qualify is run.
+	(cd "$tmp" && SYSFS_PATH=$tmp/sys DAT_OVERRIDE=dat.conf run renamed.tar -i ib0 --steps identity,latency-send-8,counters) ||
+		wrong "dat_qualify run fails on an IA with another name"
+	has "an IA with another name" '^PASS +counters '
+	q verify -x "$tmp/n" "$tmp/renamed.tar" || wrong "dat_qualify verify refuses an IA with another name"
+	grep -q '"board_id": "MT_1"' "$tmp/n"/evidence/*-identity.json || wrong "the evidence does not describe the device of an IA with another name"
+}
+
 # An adapter whose limit leaves no endpoint for the control messages lacks endpoints, and does not fail.
 few_endpoints() {
 	echo "soft-efa-0 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"efa_cq=1024 efa_window=512\" \"\"" >"$tmp/dat.conf"
@@ -269,6 +308,8 @@ PY
 limits
 forged_plans
 hostile
+several
+renamed
 few_endpoints
 busy
 gone
