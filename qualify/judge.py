@@ -15,6 +15,7 @@ NOT_APPLICABLE, NOT_TESTED = "NOT APPLICABLE", "NOT TESTED"
 VERDICTS = (PASS, COMMENT, FAIL, NOT_APPLICABLE, NOT_TESTED)
 
 REACHED = 0.99  # part of a rate that counts as the rate
+UNABLE = ("the test cannot ", "a test may not ")  # how dat_conform begins the reason if the host is why
 
 Check = collections.namedtuple("Check", "name step section verdict reason attribute seconds")
 
@@ -104,10 +105,10 @@ def judge_conform(record, evidence, entry):
     verdicts = {"PASS": PASS, "FAIL": FAIL, "SKIP": NOT_APPLICABLE}
     for s in report["statements"]:
         verdict, reason, attribute = verdicts[s["verdict"]], s["reason"], ""
-        if verdict == NOT_APPLICABLE and reason.endswith("(-r)"):
+        if verdict == NOT_APPLICABLE and reason.startswith(UNABLE):
             verdict = NOT_TESTED
         elif verdict == NOT_APPLICABLE:
-            named = re.match(r"[a-z]+(_[a-z]+)+(?= (is|has|=))", reason)
+            named = re.match(r"(?!\w+ answers)[a-z]+(_[a-z]+)+", reason)
             attribute = named[0] if named else f"{s['page']}(3), {s['section']}"
         yield result_of(s["name"], verdict, reason, attribute, s["ms"] / 1000)
     if len(report["statements"]) != sum(report["count"].values()) or bool(
@@ -327,22 +328,25 @@ def judge_death(record, evidence, entry):
 
 def judge_soak(record, evidence, entry):
     reason = next(filter(None, map(died, reversed(record["children"]))), "")
+    seconds, planned = record["seconds"], int(entry["args"][0])
+    took = f"{seconds} s" if seconds == planned else f"{seconds} s instead of {planned}"
     yield result_of(
         "programs",
-        FAIL if reason else PASS,
-        reason or f"{len(record['children'])} programs, {record['seconds']} s",
+        FAIL if reason else PASS if seconds == planned else COMMENT,
+        reason or f"{len(record['children'])} programs, {took}",
         "",
-        record["seconds"],
+        seconds,
     )
     for child in record["children"]:
-        name = child["role"]
-        if not name.endswith("client") or not evidence.result(child):
-            continue
-        info = evidence.result(child)
         if "--verify" in child["argv"]:
-            good = info["test_info"]["verified"] and "all data verified" in child["stdout"]
+            report = evidence.result(child)
+            good = (
+                report
+                and report["test_info"]["verified"]
+                and "all data verified" in child["stdout"]
+            )
             yield result_of(
-                f"{name}/data",
+                f"{child['role']}/data",
                 PASS if good else FAIL,
                 "all data verified" if good else "the data was not verified",
             )

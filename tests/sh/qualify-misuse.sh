@@ -136,6 +136,49 @@ PY
 	has "control characters" 'made by dat_qualify\?\[2K\?verified, '
 }
 
+# A soak that was cut short, or whose program wrote nothing, is no plain PASS. Neither is a statement that this host
+# cannot try.
+judges() {
+	PYTHONPATH=qualify python3 -B - >"$tmp/out" 2>&1 <<'PY' || wrong "a judge gives a wrong verdict"
+import json, judge
+good = {"argv": ["dat_send_bw", "--verify"], "status": 0, "killed": None, "seconds": 20, "role": "dat_send_bw client",
+        "stdout": "all data verified", "stderr": "", "result": "r"}
+
+class Evidence:
+    def __init__(self, report):
+        self.report = report
+    def result(self, child):
+        return self.report
+
+def soak(seconds, report):
+    record = {"children": [good], "samples": [], "seconds": seconds}
+    return [c[:3] for c in judge.judge_soak(record, Evidence(report), {"args": [20]})]
+
+wrote = {"test_info": {"verified": True}}
+assert soak(20, wrote) == [("programs", "PASS", "1 programs, 20 s"), ("dat_send_bw client/data", "PASS", "all data verified")]
+assert soak(5, wrote)[0] == ("programs", "PASS with comment", "1 programs, 5 s instead of 20")
+assert soak(20, None)[1][1] == "FAIL", soak(20, None)
+
+def statement(reason):
+    found = {"statements": [{"name": "n", "page": "dat_p", "section": "S", "verdict": "SKIP", "reason": reason, "ms": 1}],
+             "count": {"pass": 0, "fail": 0, "skip": 1}}
+    return next(judge.judge_conform({"children": [good]}, Evidence(found), {}))[1::2]
+
+for reason in ("a test may not have a network of its own here, all of whose ports it can take",
+               "the test cannot kill its peer, which is on another host (-r)"):
+    assert statement(reason) == ("NOT TESTED", ""), reason
+for reason, attribute in (
+    ("srq_supported is false: dat_srq_create answers MODEL_NOT_SUPPORTED", "srq_supported"),
+    ("dat_qos_supported has PREMIUM", "dat_qos_supported"),
+    ("lmr_mem_types_supported of the peer has no SHARED_VIRTUAL", "lmr_mem_types_supported"),
+    ("iov_ownership_on_return says that the provider owns the segments", "iov_ownership_on_return"),
+    ("dat_cno_create answers INSUFFICIENT_RESOURCES, which its page allows", "dat_p(3), S"),
+    ("the transport reads any registered memory: the page leaves the check to it", "dat_p(3), S"),
+):
+    assert statement(reason) == ("NOT APPLICABLE", attribute), (reason, statement(reason))
+PY
+}
+
 # A run ends in time though each program hangs.
 limits() {
 	PYTHONPATH=qualify python3 -B - >"$tmp/out" 2>&1 <<'PY' || wrong "a run whose programs hang takes longer than it may"
@@ -308,6 +351,7 @@ PY
 limits
 forged_plans
 hostile
+judges
 several
 renamed
 few_endpoints
