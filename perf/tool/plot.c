@@ -17,13 +17,26 @@ int plot_possible(void)
 	return -1;
 }
 
+/* In a string of gnuplot between single quotes, a single quote is written twice. */
+static void put_quoted(FILE *p, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\'')
+			fputc('\'', p);
+		fputc(*text, p);
+	}
+}
+
 static void plot_header(const struct tool *t, FILE *p)
 {
 	bool svg = !strcmp(t->o.plot + strlen(t->o.plot) - 4, ".svg");
 
-	fprintf(p, "set terminal %s noenhanced size 900,540 background rgb 'white'\nset output '%s'\n",
-		svg ? "svg" : "png", t->o.plot);
-	fprintf(p, "set title '%s, %s'\nset grid\nset key left top\n", t->test->title, t->o.ia);
+	fprintf(p, "set terminal %s noenhanced size 900,540 background rgb 'white'\nset output '",
+		svg ? "svg" : "png");
+	put_quoted(p, t->o.plot);
+	fprintf(p, "'\nset title '%s, ", t->test->title);
+	put_quoted(p, t->o.ia);
+	fprintf(p, "'\nset grid\nset key left top\n");
 }
 
 static void plot_distribution(const struct tool *t, const struct tool_report *r, FILE *p)

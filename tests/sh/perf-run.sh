@@ -157,6 +157,8 @@ if command -v gnuplot >/dev/null; then
 	grep -q '<svg' "$tmp/plot.svg" || { echo "plot.svg is not an SVG file"; exit 1; }
 	rate -n 20 --plot "$tmp/plot.svg" && ! grep -q '20 connections, 1 at a time' "$tmp/plot.svg" &&
 		{ echo "the plot labels connections as bytes"; exit 1; }
+	pair dat_send_lat -n 50 --plot "$tmp/it's.svg"
+	[ -s "$tmp/it's.svg" ] || { echo "a plot whose name has a quote is missing"; exit 1; }
 	pair dat_write_bw -a -n 5 --plot "$tmp/plot.svg"
 	grep -q '1 MiB' "$tmp/plot.svg" || { echo "the axis is not labeled in MiB"; exit 1; }
 fi
