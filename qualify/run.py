@@ -292,12 +292,18 @@ class Run:
                 else worst
             )
             if entry["not_run"] != UNSELECTED:
-                print(
-                    f"{verdict:<18} {step.name:<26} {worst if verdict == judge.FAIL else many}",
-                    flush=True,
-                )
+                say(f"{verdict:<18} {step.name:<26} {worst if verdict == judge.FAIL else many}")
         manifest["seconds"] = round(time.monotonic() - self.start, 1)
         return manifest
+
+
+def say(text):
+    """Prints a line. If that is impossible, the run goes on, because its bundle has everything."""
+    try:
+        print(text, flush=True)
+    except OSError as error:
+        print(f"dat_qualify: cannot write its output: {error.strerror}; the run goes on", file=sys.stderr)
+        sys.stdout = open(os.devnull, "w")
 
 
 def known_deviations(path):
