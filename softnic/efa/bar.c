@@ -17,10 +17,13 @@ int sne_bar_open(struct sne_bar *bar)
 {
 	int err;
 
-	*bar = (struct sne_bar){ .fd = memfd_create("softnic-efa", MFD_CLOEXEC) };
+	*bar = (struct sne_bar){ .fd = memfd_create("softnic-efa", MFD_CLOEXEC | MFD_ALLOW_SEALING) };
 	if (bar->fd < 0)
 		return -errno;
-	if (ftruncate(bar->fd, (off_t)BAR_BYTES))
+	/* A front passes this descriptor to other processes. Sealing keeps them from shrinking the
+	 * file. */
+	if (ftruncate(bar->fd, (off_t)BAR_BYTES) ||
+	    fcntl(bar->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		goto close;
 	bar->map = mmap(NULL, BAR_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
 			bar->fd, 0);

@@ -127,6 +127,27 @@ Test(protocol, region_info__bar_is_mapped_but_for_two_pages)
 	rig_close(r);
 }
 
+/* A client that could shorten the file would end the server, which accesses all of it. */
+static void expect_sealed(struct rig *r, uint32_t bar)
+{
+	struct vfio_region_info info = region_info(r, bar, 4096);
+
+	cr_assert_geq(r->reply_fd, 0);
+	cr_expect_lt(ftruncate(r->reply_fd, 0), 0, "a client could shorten BAR %u", bar);
+	cr_expect_eq(errno, EPERM);
+	cr_expect_lt(ftruncate(r->reply_fd, (off_t)info.size * 64), 0, "a client could enlarge BAR %u", bar);
+	cr_expect_eq(errno, EPERM);
+	close(r->reply_fd);
+	rig_close(r);
+}
+
+Test(protocol, region_info__file_of_a_bar_keeps_its_size)
+{
+	expect_sealed(rig_open(), VFIO_PCI_BAR0_REGION_INDEX);
+	expect_sealed(rig_open_with(&(struct vm_config){ .ports = 1, .efa = "write" }),
+		      VFIO_PCI_BAR2_REGION_INDEX);
+}
+
 Test(protocol, region_info__others)
 {
 	struct rig *r = rig_open();
