@@ -46,6 +46,22 @@ void sne_bar_close(struct sne_bar *bar, bool in_child)
 	free(bar->free);
 }
 
+/* Makes room in the list of free extents for all extents and a new one, so that freeing cannot fail. */
+static int make_room(struct sne_bar *bar)
+{
+	uint32_t room = bar->room ? 2 * bar->room : 64;
+	struct sne_extent *list;
+
+	if (bar->nfree + bar->live < bar->room)
+		return 0;
+	list = realloc(bar->free, room * sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	bar->free = list;
+	bar->room = room;
+	return 0;
+}
+
 int sne_bar_take(struct sne_bar *bar, uint64_t bytes, uint64_t *off)
 {
 	bytes = sne_pages(bytes);
@@ -54,36 +70,27 @@ int sne_bar_take(struct sne_bar *bar, uint64_t bytes, uint64_t *off)
 			continue;
 		*off = bar->free[i].off;
 		bar->free[i] = bar->free[--bar->nfree];
+		bar->live++;
 		return 0;
 	}
-	if (bar->used + bytes > BAR_BYTES)
+	if (bar->used + bytes > BAR_BYTES || make_room(bar))
 		return -ENOMEM;
-	if (bar->nfree + 1 >= bar->room) {
-		uint32_t room = bar->room ? 2 * bar->room : 64;
-		struct sne_extent *list = realloc(bar->free, room * sizeof(*list));
-
-		if (!list)
-			return -ENOMEM;
-		bar->free = list;
-		bar->room = room;
-	}
 	*off = bar->used;
 	bar->used += bytes;
+	bar->live++;
 	return 0;
 }
 
-/* If the list of free extents is full, the freed extent stays unused until the device is closed,
- * because freeing must not fail. */
 void sne_bar_give(struct sne_bar *bar, uint64_t off, uint64_t bytes)
 {
-	if (bar->nfree < bar->room)
-		bar->free[bar->nfree++] = (struct sne_extent){ off, sne_pages(bytes) };
+	bar->free[bar->nfree++] = (struct sne_extent){ off, sne_pages(bytes) };
+	bar->live--;
 }
 
 void sne_bar_reset(struct sne_bar *bar)
 {
 	bar->used = 0;
-	bar->nfree = 0;
+	bar->nfree = bar->live = 0;
 	if (fallocate(bar->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)BAR_BYTES))
 		memset(bar->map, 0, BAR_BYTES);
 }

@@ -255,7 +255,7 @@ struct sne_bar {
 	uint8_t *map;
 	uint64_t used;
 	struct sne_extent *free;
-	uint32_t nfree, room;
+	uint32_t nfree, room, live;	/* live: number of extents in use */
 };
 
 struct sne_nic {

@@ -142,6 +142,40 @@ static void fill_table(const struct kind *kind)
 	expect_violations(&s, "cmd.resource");
 }
 
+enum { MANY = 200 };
+
+/* Creates and destroys many QPs. Returns the highest offset of a send queue. */
+static uint64_t highest_queue(void)
+{
+	const struct softnic_efa_qp_attr attr = {
+		.pd = s.pd, .send_cq = s.cq.cq, .recv_cq = s.cq.cq, .sq_depth = 32, .rq_depth = 16,
+	};
+	struct softnic_efa_qp qp[MANY];
+	uint64_t highest = 0;
+
+	for (size_t i = 0; i < MANY; i++) {
+		cr_assert_eq(softnic_efa_qp_create(s.nic, &attr, &qp[i]), 0);
+		if (qp[i].sq.ring_bar_offset > highest)
+			highest = qp[i].sq.ring_bar_offset;
+	}
+	for (size_t i = 0; i < MANY; i++)
+		cr_assert_eq(softnic_efa_qp_destroy(s.nic, qp[i].handle), 0);
+	return highest;
+}
+
+/* The memory of the queues has an end. */
+Test(limits, destroy__gives_back_the_memory_of_each_queue)
+{
+	uint64_t first;
+
+	open_device();
+	first = highest_queue();
+	for (int i = 0; i < 10; i++)
+		cr_assert_leq(highest_queue(), first,
+			      "round %d got new memory, although that of %d QPs is free", i, MANY);
+	softnic_efa_close(s.nic);
+}
+
 Test(limits, create__is_refused_beyond_the_reported_maximum, .timeout = 60)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
