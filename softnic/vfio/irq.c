@@ -2,6 +2,8 @@
 /* Interrupts: eventfds of the program, of which the front keeps duplicates. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -73,12 +75,15 @@ int vf_irq_info(const struct vf_irqs *irqs, struct vfio_irq_info *info)
 	return 0;
 }
 
+/* Never waits, as the kernel's eventfd_signal(). If the counter is full, the eventfd is readable
+ * already. */
 static void signal_fd(int fd)
 {
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
 	uint64_t one = 1;
 
-	if (fd >= 0 && write(fd, &one, sizeof(one)) < 0)
-		return;		/* a full counter means that the eventfd is readable */
+	if (poll(&p, 1, 0) == 1 && p.revents & POLLOUT)
+		(void)!write(fd, &one, sizeof(one));
 }
 
 void vf_irq_fire(struct vf_irqs *irqs, unsigned int vector)
@@ -127,6 +132,18 @@ static int check_set(const struct vfio_irq_set *set)
 	return action == VFIO_IRQ_SET_ACTION_TRIGGER ? 0 : -ENOTTY;
 }
 
+#define EVENTFD "anon_inode:[eventfd]"
+
+static bool is_eventfd(int fd)
+{
+	char path[40], target[sizeof(EVENTFD)];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return readlinkat(AT_FDCWD, path, target, sizeof(target)) == sizeof(EVENTFD) - 1 &&
+		!memcmp(target, EVENTFD, sizeof(EVENTFD) - 1);
+}
+
+/* VFIO accepts only eventfds (eventfd_ctx_fdget). A write to another file could block the device. */
 static int assign_fd(int *slot, int32_t fd)
 {
 	int own = -1;
@@ -135,6 +152,10 @@ static int assign_fd(int *slot, int32_t fd)
 		own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		if (own < 0)
 			return -errno;
+		if (!is_eventfd(own)) {
+			vf_close(own);
+			return -EINVAL;
+		}
 	}
 	replace_fd(slot, own);
 	return 0;

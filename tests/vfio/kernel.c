@@ -227,16 +227,28 @@ Test(kernel, device__config_space)
 	rig_fds_close(&f);
 }
 
-static int set_irq(int device, uint32_t flags, uint32_t start, uint32_t count, int32_t fd)
+enum {
+	FDS = VFIO_IRQ_SET_DATA_EVENTFD | VFIO_IRQ_SET_ACTION_TRIGGER,
+	FIRE = VFIO_IRQ_SET_DATA_NONE | VFIO_IRQ_SET_ACTION_TRIGGER,
+	FIRE_IF = VFIO_IRQ_SET_DATA_BOOL | VFIO_IRQ_SET_ACTION_TRIGGER,
+};
+
+/* The structure has two words of data. */
+static int set_irqs(int device, uint32_t index, uint32_t flags, uint32_t start, uint32_t count,
+		    const int32_t data[2])
 {
-	uint64_t room[(sizeof(struct vfio_irq_set) + sizeof(fd) + 7) / 8];
+	uint64_t room[sizeof(struct vfio_irq_set) / 8 + 2] = { 0 };
 	struct vfio_irq_set *set = (struct vfio_irq_set *)(void *)room;
 
-	*set = (struct vfio_irq_set){ .argsz = sizeof(*set) + sizeof(fd), .flags = flags,
-				      .index = VFIO_PCI_MSIX_IRQ_INDEX, .start = start,
-				      .count = count };
-	memcpy(set->data, &fd, sizeof(fd));
+	*set = (struct vfio_irq_set){ .argsz = sizeof(*set) + 8, .flags = flags, .index = index,
+				      .start = start, .count = count };
+	memcpy(set->data, data, 8);
 	return rig_ioctl(device, VFIO_DEVICE_SET_IRQS, set);
+}
+
+static int set_irq(int device, uint32_t flags, uint32_t start, uint32_t count, int32_t fd)
+{
+	return set_irqs(device, VFIO_PCI_MSIX_IRQ_INDEX, flags, start, count, (int32_t[]){ fd, -1 });
 }
 
 static bool told(int fd)
@@ -248,10 +260,6 @@ static bool told(int fd)
 
 Test(kernel, device__interrupts)
 {
-	enum {
-		FDS = VFIO_IRQ_SET_DATA_EVENTFD | VFIO_IRQ_SET_ACTION_TRIGGER,
-		FIRE = VFIO_IRQ_SET_DATA_NONE | VFIO_IRQ_SET_ACTION_TRIGGER,
-	};
 	struct rig_fds f = rig_fds(&name);
 	struct vfio_irq_info info = { .argsz = sizeof(info), .index = VFIO_PCI_MSIX_IRQ_INDEX };
 	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -260,7 +268,7 @@ Test(kernel, device__interrupts)
 	cr_expect(info.flags & VFIO_IRQ_INFO_EVENTFD);
 	cr_assert_gt(info.count, 1);
 	cr_expect_eq(set_irq(f.device, FDS, 0, info.count + 1, fd), EINVAL);
-	cr_expect_eq(set_irq(f.device, FDS, 0, 2, fd), EINVAL,
+	cr_expect_eq(set_irq(f.device, FDS, 0, 3, fd), EINVAL,
 		     "more vectors than the structure has eventfds were accepted");
 	cr_expect_eq(set_irq(f.device, FDS | VFIO_IRQ_SET_DATA_NONE, 0, 1, fd), EINVAL);
 	cr_expect_eq(set_irq(f.device, FIRE, 0, 1, 0), EINVAL,
@@ -275,6 +283,32 @@ Test(kernel, device__interrupts)
 	cr_expect(!told(fd));
 	cr_expect_eq(set_irq(f.device, FIRE, 0, 0, 0), 0, "MSI-X cannot be disabled");
 	close(fd);
+	rig_fds_close(&f);
+}
+
+/* Linux, eventfd_ctx_fdget: EBADF for what is no descriptor, EINVAL for another file than an eventfd. */
+Test(kernel, device__interrupts_take_eventfds_only)
+{
+	static const uint32_t indexes[] = { VFIO_PCI_MSIX_IRQ_INDEX, VFIO_PCI_ERR_IRQ_INDEX,
+					    VFIO_PCI_REQ_IRQ_INDEX };
+	struct rig_fds f = rig_fds(&name);
+	int ends[2], others[3];
+
+	cr_assert_eq(pipe(ends), 0);
+	others[0] = ends[1];
+	others[1] = f.container;
+	others[2] = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (size_t i = 0; i < 3; i++) {
+		for (size_t k = 0; k < 3; k++)
+			cr_expect_eq(set_irqs(f.device, indexes[i], FDS, 0, 1, (int32_t[]){ others[k], -1 }),
+				     EINVAL, "interrupt index %u took file %zu, which is no eventfd",
+				     indexes[i], k);
+		cr_expect_eq(set_irqs(f.device, indexes[i], FDS, 0, 1, (int32_t[]){ 4000, -1 }), EBADF);
+	}
+	cr_expect_eq(set_irq(f.device, FIRE, 0, 1, 0), EINVAL, "a refused file enabled MSI-X");
+	close(others[2]);
+	close(ends[0]);
+	close(ends[1]);
 	rig_fds_close(&f);
 }
 

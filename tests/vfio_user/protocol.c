@@ -491,6 +491,41 @@ Test(protocol, set_irqs__in_pieces)
 	rig_close(r);
 }
 
+/* Triggers the first vector of MSI-X. */
+static int fire(struct rig *r)
+{
+	const struct vfio_irq_set set = {
+		.argsz = sizeof(set), .index = VFIO_PCI_MSIX_IRQ_INDEX, .count = 1,
+		.flags = VFIO_IRQ_SET_ACTION_TRIGGER | VFIO_IRQ_SET_DATA_NONE,
+	};
+
+	return rig_request(r, VM_SET_IRQS, &set, sizeof(set));
+}
+
+/* A write to a full pipe, or to a full eventfd that blocks, would never end. */
+Test(protocol, set_irqs__of_a_client_that_does_not_read_never_blocks)
+{
+	struct rig *r = rig_open();
+	int ends[2], full = eventfd(0, EFD_CLOEXEC);
+	uint64_t n = UINT64_MAX - 1;
+
+	cr_assert_eq(pipe(ends), 0);
+	cr_expect_eq(rig_set_irqs(r, VFIO_PCI_MSIX_IRQ_INDEX, 0, 1, (struct rig_fds){ &ends[1], 1 }), EINVAL,
+		     "a pipe was accepted as the target of an interrupt");
+	cr_assert_eq(write(full, &n, sizeof(n)), sizeof(n));
+	cr_assert_eq(rig_set_irqs(r, VFIO_PCI_MSIX_IRQ_INDEX, 0, 1, (struct rig_fds){ &full, 1 }), 0);
+	cr_expect_eq(fire(r), 0);
+	cr_assert_eq(read(full, &n, sizeof(n)), sizeof(n));
+	cr_expect_eq(n, UINT64_MAX - 1);
+	cr_expect_eq(fire(r), 0);
+	cr_assert_eq(read(full, &n, sizeof(n)), sizeof(n));
+	cr_expect_eq(n, 1);
+	close(ends[0]);
+	close(ends[1]);
+	close(full);
+	rig_close(r);
+}
+
 Test(protocol, random_bytes__never_end_the_server)
 {
 	struct rig *r = rig_open();
