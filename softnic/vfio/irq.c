@@ -169,19 +169,23 @@ static int32_t fd_at(const struct vfio_irq_set *set, uint32_t i)
 	return fd;
 }
 
-/* The first call enables the final number of vectors, unless more may be added later. */
+/*
+ * The first call enables the final number of vectors, unless more may be added later. After a failure
+ * VFIO leaves no eventfd in the vectors that it has tried.
+ */
 static int set_fds(struct vf_irqs *irqs, const struct vfio_irq_set *set)
 {
 	unsigned int end = set->start + set->count;
+	uint32_t i;
 	int err = 0;
 
 	if (irqs->on && !irqs->grows && end > irqs->enabled)
 		return -EINVAL;
-	for (uint32_t i = 0; i < set->count && !err; i++)
+	for (i = 0; i < set->count && !err; i++)
 		err = assign_fd(&irqs->msix[set->start + i], fd_at(set, i));
-	if (err && !irqs->on) {
-		disable(irqs);
-	} else if (!err && (!irqs->on || end > irqs->enabled)) {
+	while (err && i)
+		replace_fd(&irqs->msix[set->start + --i], -1);
+	if (!err && (!irqs->on || end > irqs->enabled)) {
 		irqs->on = true;
 		irqs->enabled = end;
 	}
@@ -212,13 +216,16 @@ static int set_msix(struct vf_irqs *irqs, const struct vfio_irq_set *set)
 
 static int set_one(int *slot, const struct vfio_irq_set *set)
 {
-	if (!set->count) {
+	bool none = set->flags & VFIO_IRQ_SET_DATA_NONE;
+
+	if (!set->count && !none)
+		return -EINVAL;
+	if (!set->count)
 		replace_fd(slot, -1);
-		return 0;
-	}
-	if (set->flags & VFIO_IRQ_SET_DATA_EVENTFD)
+	else if (set->flags & VFIO_IRQ_SET_DATA_EVENTFD)
 		return assign_fd(slot, fd_at(set, 0));
-	signal_fd(*slot);
+	else if (none || set->data[0])
+		signal_fd(*slot);
 	return 0;
 }
 

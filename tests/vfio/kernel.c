@@ -312,6 +312,22 @@ Test(kernel, device__interrupts_take_eventfds_only)
 	rig_fds_close(&f);
 }
 
+/* Linux, vfio_msi_set_block: no vector that the failed call has tried keeps an eventfd. */
+Test(kernel, device__vectors_after_a_failure_are_empty)
+{
+	struct rig_fds f = rig_fds(&name);
+	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+
+	cr_assert_eq(set_irqs(f.device, VFIO_PCI_MSIX_IRQ_INDEX, FDS, 0, 2, (int32_t[]){ fd, fd }), 0);
+	cr_expect_eq(set_irqs(f.device, VFIO_PCI_MSIX_IRQ_INDEX, FDS, 0, 2, (int32_t[]){ fd, 4000 }), EBADF);
+	cr_expect_eq(set_irq(f.device, FIRE, 0, 1, 0), 0);
+	cr_expect(!told(fd), "the vector before the failed one kept its eventfd");
+	cr_expect_eq(set_irq(f.device, FIRE, 1, 1, 0), 0);
+	cr_expect(!told(fd), "the failed vector kept its eventfd");
+	close(fd);
+	rig_fds_close(&f);
+}
+
 /* A program finds these files in sysfs and below /dev. */
 Test(kernel, paths__lead_to_the_group)
 {
