@@ -218,7 +218,7 @@ static int set_one(int *slot, const struct vfio_irq_set *set)
 {
 	bool none = set->flags & VFIO_IRQ_SET_DATA_NONE;
 
-	if (!set->count && !none)
+	if (none ? *slot < 0 : !set->count)
 		return -EINVAL;
 	if (!set->count)
 		replace_fd(slot, -1);

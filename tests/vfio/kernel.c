@@ -328,6 +328,32 @@ Test(kernel, device__vectors_after_a_failure_are_empty)
 	rig_fds_close(&f);
 }
 
+/* Linux, vfio_pci_set_ctx_trigger_single. */
+Test(kernel, device__error_interrupt_is_raised_by_a_true_bool)
+{
+	static const uint32_t indexes[] = { VFIO_PCI_ERR_IRQ_INDEX, VFIO_PCI_REQ_IRQ_INDEX };
+	struct rig_fds f = rig_fds(&name);
+	int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	const int32_t yes[2] = { 1 }, no[2] = { 0 }, mine[2] = { fd, -1 };
+
+	for (size_t i = 0; i < 2; i++) {
+		cr_expect_eq(set_irqs(f.device, indexes[i], FIRE, 0, 1, no), EINVAL,
+			     "interrupt index %u was raised without an eventfd", indexes[i]);
+		cr_assert_eq(set_irqs(f.device, indexes[i], FDS, 0, 1, mine), 0);
+		cr_expect_eq(set_irqs(f.device, indexes[i], FIRE_IF, 0, 1, no), 0);
+		cr_expect(!told(fd), "a false value raised interrupt index %u", indexes[i]);
+		cr_expect_eq(set_irqs(f.device, indexes[i], FIRE_IF, 0, 1, yes), 0);
+		cr_expect(told(fd));
+		cr_expect_eq(set_irqs(f.device, indexes[i], FDS, 0, 0, mine), EINVAL);
+		cr_expect_eq(set_irqs(f.device, indexes[i], FIRE, 0, 1, no), 0);
+		cr_expect(told(fd), "a refused call removed the eventfd of interrupt index %u", indexes[i]);
+		cr_expect_eq(set_irqs(f.device, indexes[i], FIRE, 0, 0, no), 0);
+		cr_expect_eq(set_irqs(f.device, indexes[i], FIRE, 0, 0, no), EINVAL);
+	}
+	close(fd);
+	rig_fds_close(&f);
+}
+
 /* A program finds these files in sysfs and below /dev. */
 Test(kernel, paths__lead_to_the_group)
 {
