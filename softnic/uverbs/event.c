@@ -113,17 +113,32 @@ static struct uv_chan *async_of(const struct uv_obj *obj)
 	return obj->async ? obj->async : obj->ctx->async;
 }
 
+static void leave_channel(struct uv_obj *obj)
+{
+	if (obj->chan)
+		uv_chan_put(obj->chan);
+	obj->chan = NULL;
+}
+
+/* A CQ whose creation has failed drops its channel. */
+static void end_channel(struct uv_obj *cq)
+{
+	struct uv_device *dev = cq->ctx->dev;
+
+	pthread_mutex_lock(&dev->ev_lock);
+	leave_channel(cq);
+	pthread_mutex_unlock(&dev->ev_lock);
+}
+
 static void remove_source(struct uv_obj *obj)
 {
 	struct uv_device *dev = obj->ctx->dev;
 
 	pthread_mutex_lock(&dev->ev_lock);
 	LIST_REMOVE(obj, by_number);
-	if (obj->chan) {
+	if (obj->chan)
 		obj->comp_events -= uv_chan_recall(obj->chan, is_comp_of, obj);
-		uv_chan_put(obj->chan);
-		obj->chan = NULL;
-	}
+	leave_channel(obj);
 	if (obj->async_events)
 		obj->async_events -= uv_chan_recall(async_of(obj), is_async_of, obj);
 	if (obj->async)
@@ -134,9 +149,19 @@ static void remove_source(struct uv_obj *obj)
 
 int uv_source_channel(struct uv_obj *cq, int fd)
 {
+	struct uv_device *dev = cq->ctx->dev;
+	struct uv_chan *chan;
+
 	if (fd < 0)
 		return 0;
-	cq->chan = uv_chan_find(cq->ctx->dev, UV_CHAN_COMP, fd);
+	pthread_mutex_lock(&dev->ev_lock);
+	chan = uv_chan_find(dev, UV_CHAN_COMP, fd);
+	if (chan) {
+		chan->refs++;
+		cq->chan = chan;
+		cq->end_events = end_channel;
+	}
+	pthread_mutex_unlock(&dev->ev_lock);
 	return cq->chan ? 0 : -EINVAL;
 }
 
@@ -147,8 +172,6 @@ void uv_source_add(struct uv_obj *obj, uint64_t user_handle)
 	obj->user_handle = user_handle;
 	obj->end_events = remove_source;
 	pthread_mutex_lock(&dev->ev_lock);
-	if (obj->chan)
-		obj->chan->refs++;
 	LIST_INSERT_HEAD(&dev->sources[obj->number % UV_HASH], obj, by_number);
 	pthread_mutex_unlock(&dev->ev_lock);
 }

@@ -126,7 +126,8 @@ struct uv_obj {
 	uint64_t user_handle;
 
 	/* fields of an object that is a source of events */
-	void (*end_events)(struct uv_obj *obj);	/* NULL: the object is not an event source yet */
+	/* NULL: the object neither is an event source nor has a channel */
+	void (*end_events)(struct uv_obj *obj);
 	LIST_ENTRY(uv_obj) by_number;
 	struct uv_chan *chan;
 	/* channel of its asynchronous events; NULL: the context's first channel */
@@ -270,9 +271,9 @@ int uv_obj_end(struct uv_ctx *ctx, enum uv_type type, struct ib_uverbs_ioctl_hdr
 /* Destroys the objects of a context, and those that earlier contexts left behind. */
 void uv_obj_purge(struct uv_ctx *ctx);
 
-/* ---- Functions of chan.c: changes to the list of channels need both locks */
+/* ---- Functions of chan.c: the event lock protects the list of channels */
 int uv_chan_new(struct uv_device *dev, enum uv_chan_kind kind, int *fd, struct uv_chan **chan);
-/* NULL: fd is no channel of this kind. */
+/* NULL: fd is no channel of this kind. Needs the event lock. */
 struct uv_chan *uv_chan_find(struct uv_device *dev, enum uv_chan_kind kind, int fd);
 void uv_chan_put(struct uv_chan *chan);		/* needs the event lock */
 /* frees channels that the program has closed; needs the event lock */

@@ -97,6 +97,9 @@ static void release_held(struct uv_obj *obj)
 void uv_obj_free(struct uv_obj *obj)
 {
 	release_held(obj);
+	/* the creation of a CQ has failed after it got its channel */
+	if (obj->chan)
+		obj->end_events(obj);
 	obj->ctx->dev->obj[obj->handle] = NULL;
 	free(obj->queues);
 	free(obj);

@@ -2,6 +2,9 @@
 /* Completion channels and asynchronous events. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 
 #include "tests/stock/rig.h"
 
@@ -149,6 +152,50 @@ Test(stock, destroy_cq__leaves_the_events_of_others_in_the_channel)
 	cr_assert_eq(cq, b.cq);
 	ibv_ack_cq_events(cq, 1);
 	unpair(&a, &b);
+}
+
+enum { CLOSINGS = 500 };
+
+static _Atomic(struct ibv_comp_channel *) closing;
+
+/* Closes each channel after another delay. */
+static void *close_channels(void *arg)
+{
+	for (int i = 0; i < CLOSINGS; i++) {
+		struct ibv_comp_channel *chan;
+
+		while (!(chan = atomic_load(&closing)))
+			;
+		for (volatile int n = 0; n < i * 37 % 20000; n++)
+			;
+		ibv_destroy_comp_channel(chan);
+		atomic_store(&closing, NULL);
+	}
+	return arg;
+}
+
+/* Either the CQ holds the channel, or the descriptor is invalid. */
+Test(stock, create_cq__while_its_channel_is_closed)
+{
+	struct ibv_context *ctx = st_open();
+	pthread_t thread;
+
+	cr_assert_eq(pthread_create(&thread, NULL, close_channels, NULL), 0);
+	for (int i = 0; i < CLOSINGS; i++) {
+		struct ibv_comp_channel *chan = ibv_create_comp_channel(ctx);
+		struct ibv_comp_channel copy = { .context = ctx, .fd = chan ? chan->fd : -1 };
+		struct ibv_cq *cq;
+
+		cr_assert_not_null(chan);
+		atomic_store(&closing, chan);
+		cq = ibv_create_cq(ctx, 1, NULL, &copy, 0);
+		cr_assert(cq || errno == EINVAL, "CQ %d cannot be created: errno %d", i, errno);
+		while (atomic_load(&closing))
+			sched_yield();
+		cr_assert(!cq || !ibv_destroy_cq(cq));
+	}
+	cr_assert_eq(pthread_join(thread, NULL), 0);
+	st_close(ctx);
 }
 
 static void set_nonblocking(int fd)
