@@ -147,6 +147,7 @@ static void remove_source(struct uv_obj *obj)
 	pthread_mutex_unlock(&dev->ev_lock);
 }
 
+/* Linux refuses a descriptor of another kind or context in lookup_get_fd_uobject. */
 int uv_source_channel(struct uv_obj *cq, int fd)
 {
 	struct uv_device *dev = cq->ctx->dev;
@@ -156,13 +157,13 @@ int uv_source_channel(struct uv_obj *cq, int fd)
 		return 0;
 	pthread_mutex_lock(&dev->ev_lock);
 	chan = uv_chan_find(dev, UV_CHAN_COMP, fd);
-	if (chan) {
+	if (chan && chan->owner == cq->ctx->id) {
 		chan->refs++;
 		cq->chan = chan;
 		cq->end_events = end_channel;
 	}
 	pthread_mutex_unlock(&dev->ev_lock);
-	return cq->chan ? 0 : -EINVAL;
+	return cq->chan ? 0 : -EBADF;
 }
 
 void uv_source_add(struct uv_obj *obj, uint64_t user_handle)

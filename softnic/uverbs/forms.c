@@ -231,6 +231,7 @@ int uv_create_channel(struct uv_req *req)
 	err = uv_chan_new(req->dev, UV_CHAN_COMP, &fd, &chan);
 	if (err)
 		return err;
+	chan->owner = req->ctx->id;
 	resp.fd = (uint32_t)fd;
 	return uv_answer(req, &resp, sizeof(resp), NULL, 0);
 }

@@ -78,6 +78,7 @@ struct uv_chan {
 	dev_t dev;
 	ino_t ino;
 	bool imported;			/* created for an imported context */
+	uint64_t owner;			/* of a completion channel: the id of its context */
 
 	/* fields of a DEVX channel */
 	struct uv_ctx *ctx;
@@ -291,7 +292,7 @@ unsigned int uv_chan_recall(struct uv_chan *chan,
 int uv_eq_create(struct uv_device *dev);
 void uv_completion(struct uv_device *dev, uint32_t cqn);	/* needs the event lock */
 void uv_irq(void *ctx, unsigned int vector);
-/* Makes a CQ report completions to the channel with the descriptor fd; -1: to none. */
+/* Makes a CQ report completions to the channel of its context with the descriptor fd; -1: to none. */
 int uv_source_channel(struct uv_obj *cq, int fd);
 /* Makes obj a source of events. Destroying obj recalls its unread events, after which its counts are
  * final. */
