@@ -46,6 +46,7 @@ enum uv_adapter { UV_CONNECTX, UV_EFA, UV_ADAPTERS };
 /* The operations in which adapters differ. (mlx5.c, efa/) */
 struct uv_kind {
 	enum uv_adapter adapter;
+	uint16_t driver;		/* the kernel's driver: a value of enum rdma_driver_id */
 	int (*open)(struct uv_device *dev);	/* opens the model; its BAR in bar_fd */
 	/* called after an open that failed in a later step */
 	void (*close)(struct uv_device *dev);

@@ -100,8 +100,12 @@ int uv_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 
 	if (!hdr)
 		return -EFAULT;
-	if (hdr->num_attrs > MAX_ATTRS || hdr->reserved1 || hdr->reserved2 ||
+	if (hdr->num_attrs > MAX_ATTRS ||
 	    hdr->length != sizeof(*hdr) + hdr->num_attrs * sizeof(hdr->attrs[0]))
+		return -EINVAL;
+	if (hdr->reserved1 || hdr->reserved2)
+		return -EPROTONOSUPPORT;
+	if (hdr->driver_id != ctx->dev->kind->driver)
 		return -EINVAL;
 	method = (uint32_t)hdr->object_id << 16 | hdr->method_id;
 	if (method == ((uint32_t)UVERBS_OBJECT_DEVICE << 16 | UVERBS_METHOD_INVOKE_WRITE))

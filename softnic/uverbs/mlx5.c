@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 
 #include "softnic/uverbs/front.h"
@@ -231,6 +232,7 @@ static int methods(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_h
 
 const struct uv_kind uv_mlx5 = {
 	.adapter = UV_CONNECTX,
+	.driver = RDMA_DRIVER_MLX5,
 	.open = open_model,
 	.close = close_model,
 	.pump = pump,

@@ -288,6 +288,7 @@ static void build(uint32_t method)
 	FUZZ_ASSERT(request.hdr);
 	request.hdr->object_id = (uint16_t)(method >> 16);
 	request.hdr->method_id = (uint16_t)method;
+	request.hdr->driver_id = request.dev->kind->driver;
 	for (size_t i = 0; i < ATTRIBUTES; i++)
 		if (attributes[i].method == method && request.hdr->num_attrs < MAX_ATTRS &&
 		    !(rarely() && rarely()))

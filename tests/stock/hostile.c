@@ -2,6 +2,7 @@
 /* Commands that libibverbs would never send, sent directly by ioctl. */
 #include <errno.h>
 #include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5-abi.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
@@ -40,7 +41,7 @@ static int write_cmd(struct ibv_context *ctx, uint32_t number, const void *in, s
 		     size_t room)
 {
 	uint64_t command = number;
-	union command c = { .hdr = { .object_id = UVERBS_OBJECT_DEVICE,
+	union command c = { .hdr = { .object_id = UVERBS_OBJECT_DEVICE, .driver_id = RDMA_DRIVER_MLX5,
 				      .method_id = UVERBS_METHOD_INVOKE_WRITE } };
 	uint8_t out[1024] = { 0 };
 
@@ -115,7 +116,7 @@ Test(stock, ioctl__handles_that_are_none_or_of_another_kind)
 Test(stock, ioctl__headers_that_lie)
 {
 	struct ibv_context *ctx = st_open();
-	union command c = { .hdr = { .object_id = UVERBS_OBJECT_DEVICE } };
+	union command c = { .hdr = { .object_id = UVERBS_OBJECT_DEVICE, .driver_id = RDMA_DRIVER_MLX5 } };
 
 	add(&c, UVERBS_ATTR_WRITE_CMD, &(uint64_t){ 1 }, 8);
 	c.hdr.length--;
@@ -125,8 +126,11 @@ Test(stock, ioctl__headers_that_lie)
 	cr_expect_eq(run(ctx, &c), EINVAL);
 	c.hdr.num_attrs = 1;
 	c.hdr.reserved2 = 1;
-	cr_expect_eq(run(ctx, &c), EINVAL);
+	cr_expect_eq(run(ctx, &c), EPROTONOSUPPORT);
 	c.hdr.reserved2 = 0;
+	c.hdr.driver_id = RDMA_DRIVER_MLX4;
+	cr_expect_eq(run(ctx, &c), EINVAL, "a command for another driver was accepted");
+	c.hdr.driver_id = RDMA_DRIVER_MLX5;
 	c.hdr.attrs[0].attr_id = UVERBS_ATTR_CORE_IN;
 	cr_expect_eq(run(ctx, &c), EINVAL,
 		     "a command without a number was not refused with EINVAL");
@@ -146,7 +150,7 @@ static int create_cq_at(struct ibv_context *ctx, uint64_t buf, uint64_t record)
 		.flags = MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX,
 	};
 	const uint64_t command = IB_USER_VERBS_CMD_CREATE_CQ;
-	union command c = { .hdr = { .object_id = UVERBS_OBJECT_DEVICE,
+	union command c = { .hdr = { .object_id = UVERBS_OBJECT_DEVICE, .driver_id = RDMA_DRIVER_MLX5,
 				      .method_id = UVERBS_METHOD_INVOKE_WRITE } };
 	uint8_t out[64] = { 0 };
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rdma/ib_user_ioctl_verbs.h>
+
 #include "softnic/uverbs/efa/front.h"
 
 static void on_completion(void *ctx, uint16_t cq)
@@ -85,6 +87,7 @@ static int destroy(struct uv_obj *obj)
 
 const struct uv_kind uv_efa = {
 	.adapter = UV_EFA,
+	.driver = RDMA_DRIVER_EFA,
 	.open = open_model,
 	.close = close_model,
 	.pump = pump,
