@@ -4,7 +4,9 @@
  * form.
  */
 #include <errno.h>
+#include <linux/capability.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include <infiniband/verbs.h>
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -133,6 +135,30 @@ int uv_device_queried(struct uv_req *req, const struct ib_uverbs_query_device_re
 	if (resp.hca_core_clock)
 		resp.timestamp_mask = INT64_MAX;
 	return uv_answer(req, &resp, sizeof(resp), drv, drv_size);
+}
+
+static bool has_net_raw(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	return !syscall(SYS_capget, &head, data) && data[0].effective >> CAP_NET_RAW & 1;
+}
+
+/* Linux makes these checks before it calls the adapter's driver. */
+int uv_modify_qp_args(const struct uv_req *req, struct ib_uverbs_modify_qp *in)
+{
+	const uint32_t privileged = UINT32_C(1) << 31;		/* IBTA 3.5.3: a controlled Q_Key */
+
+	uv_copy_in(in, sizeof(*in), req->in, req->in_len);
+	if (in->attr_mask >= 2u * (req->extended ? IBV_QP_RATE_LIMIT : IBV_QP_DEST_QPN))
+		return -EOPNOTSUPP;
+	if (in->attr_mask & IBV_QP_PORT && (!in->port_num || in->port_num > req->dev->ports))
+		return -EINVAL;
+	if ((in->attr_mask & IBV_QP_CUR_STATE && in->cur_qp_state > IBV_QPS_ERR) ||
+	    (in->attr_mask & IBV_QP_STATE && in->qp_state > IBV_QPS_ERR))
+		return -EINVAL;
+	return in->attr_mask & IBV_QP_QKEY && in->qkey & privileged && !has_net_raw() ? -EPERM : 0;
 }
 
 int uv_qp_hold(struct uv_obj *qp)

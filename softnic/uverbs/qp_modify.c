@@ -163,8 +163,6 @@ static int check_values(struct uv_device *dev, const struct ib_uverbs_modify_qp 
 {
 	uint32_t mask = in->attr_mask;
 
-	if (mask & IBV_QP_PORT && (!in->port_num || in->port_num > dev->ports))
-		return -EINVAL;
 	if (mask & IBV_QP_PKEY_INDEX && in->pkey_index >= (dev->infiniband ? 2 : 1))
 		return -EINVAL;
 	if (mask & IBV_QP_PATH_MTU && (in->path_mtu < IBV_MTU_256 || in->path_mtu > IBV_MTU_4096))
@@ -260,9 +258,10 @@ int uv_modify_qp(struct uv_req *req)
 	const struct transition *t;
 	struct ib_uverbs_modify_qp in;
 	uint8_t from, to;
-	int err;
+	int err = uv_modify_qp_args(req, &in);
 
-	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
+	if (err)
+		return err;
 	from = in.attr_mask & IBV_QP_CUR_STATE ? in.cur_qp_state : qp->state;
 	to = in.attr_mask & IBV_QP_STATE ? in.qp_state : from;
 	t = find_transition(qp, from, to);

@@ -141,6 +141,8 @@ void th_fds_restore(void);
 /* Sets the limit of locked memory. -EPERM: only root may raise the limit to this value. */
 int th_memlock(size_t bytes);
 #define TH_NO_MEMLOCK "RLIMIT_MEMLOCK is lower than the test needs, and only root may raise it"
+/* This thread gives up CAP_NET_RAW, which root has. Returns 0 or -errno. */
+int th_drop_net_raw(void);
 
 /*
  * Lets mmap behave as on a machine with huge pages, or without them. Returns 0 with the race detector.

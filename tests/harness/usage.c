@@ -2,10 +2,12 @@
 /* The resources of this process, from /proc/self, and a limit on its descriptors. */
 #include <dirent.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tests/harness/harness.h"
@@ -188,4 +190,15 @@ bool th_asleep(const pid_t *tid, unsigned int ms)
 
 	return TH_WITHIN(ms, (id = __atomic_load_n(tid, __ATOMIC_ACQUIRE)) &&
 			 th_goes_on_sleeping(id));
+}
+
+int th_drop_net_raw(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &head, data))
+		return -errno;
+	data[0].effective &= ~(UINT32_C(1) << CAP_NET_RAW);
+	return syscall(SYS_capset, &head, data) ? -errno : 0;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "tests/harness/harness.h"
 #include "tests/stock/rig.h"
 
 TestSuite(stock, .timeout = 60);
@@ -69,6 +70,28 @@ Test(stock, modify_qp__wrong_order_or_attributes)
 	cr_expect_eq(st_to_init(a.qp), 0);
 	st_destroy(&a);
 	st_close(a.ctx);
+}
+
+/* IBTA 3.5.3: only privileged programs set such a Q_Key. Linux requires CAP_NET_RAW. */
+Test(stock, modify_qp__controlled_qkey_needs_a_capability)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_UD, .cap = { 1, 1, 1, 1, 0 } };
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 0x80000001 };
+	const int mask = IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_QKEY;
+	struct ibv_context *ctx = st_open();
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct ibv_qp *qp;
+
+	cr_assert_not_null(init.send_cq = init.recv_cq = ibv_create_cq(ctx, 2, NULL, NULL, 0));
+	cr_assert_not_null(qp = ibv_create_qp(pd, &init));
+	cr_assert_eq(th_drop_net_raw(), 0);
+	cr_expect_eq(ibv_modify_qp(qp, &attr, mask), EPERM);
+	attr.qkey = 0x7fffffff;
+	cr_expect_eq(ibv_modify_qp(qp, &attr, mask), 0);
+	cr_assert_eq(ibv_destroy_qp(qp), 0);
+	cr_assert_eq(ibv_destroy_cq(init.send_cq), 0);
+	cr_assert_eq(ibv_dealloc_pd(pd), 0);
+	st_close(ctx);
 }
 
 /* Gives a region other memory, other rights or another PD, after which its old key is invalid. A
