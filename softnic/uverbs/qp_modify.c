@@ -7,7 +7,7 @@
 
 #include "softnic/uverbs/front.h"
 
-enum { ANY_STATE = 0xff, ACK_REQ_FREQ = 8 };
+enum { ANY_STATE = 0xff, NOT_RESET = 0xfe, ACK_REQ_FREQ = 8 };
 
 enum { RC = 1 << 0, UD = 1 << 1, OPT_RIGHTS = PRM_OPT_RRE | PRM_OPT_RAE | PRM_OPT_RWE };
 
@@ -21,7 +21,7 @@ static const struct transition {
 } transitions[] = {
 	{ RC | UD, IBV_QPS_RESET, IBV_QPS_RESET, 0, 0, 0, 0 },
 	{ RC | UD, ANY_STATE, IBV_QPS_RESET, PRM_2RST_QP, 0, 0, 0 },
-	{ RC | UD, ANY_STATE, IBV_QPS_ERR, PRM_2ERR_QP, 0, 0, 0 },
+	{ RC | UD, NOT_RESET, IBV_QPS_ERR, PRM_2ERR_QP, 0, 0, 0 },
 	{ RC, IBV_QPS_RESET, IBV_QPS_INIT, PRM_RST2INIT_QP,
 	  IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, 0, 0 },
 	{ RC, IBV_QPS_INIT, IBV_QPS_INIT, PRM_INIT2INIT_QP,
@@ -34,10 +34,10 @@ static const struct transition {
 	{ RC, IBV_QPS_RTR, IBV_QPS_RTS, PRM_RTR2RTS_QP,
 	  IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
 	  IBV_QP_MAX_QP_RD_ATOMIC,
-	  IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER | IBV_QP_PATH_MIG_STATE,
+	  IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER | IBV_QP_PATH_MIG_STATE,
 	  OPT_RIGHTS | PRM_OPT_RNR_TIMEOUT },
-	{ RC, IBV_QPS_RTS, IBV_QPS_RTS, PRM_RTS2RTS_QP,
-	  0, IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER | IBV_QP_PATH_MIG_STATE,
+	{ RC, IBV_QPS_RTS, IBV_QPS_RTS, PRM_RTS2RTS_QP, 0,
+	  IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER | IBV_QP_PATH_MIG_STATE,
 	  OPT_RIGHTS | PRM_OPT_RNR_TIMEOUT },
 	{ UD, IBV_QPS_RESET, IBV_QPS_INIT, PRM_RST2INIT_QP,
 	  IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY, 0, 0 },
@@ -46,8 +46,9 @@ static const struct transition {
 	  PRM_OPT_Q_KEY | PRM_OPT_PKEY_INDEX | PRM_OPT_PRI_PORT },
 	{ UD, IBV_QPS_INIT, IBV_QPS_RTR, PRM_INIT2RTR_QP,
 	  0, IBV_QP_PKEY_INDEX | IBV_QP_QKEY, PRM_OPT_Q_KEY | PRM_OPT_PKEY_INDEX },
-	{ UD, IBV_QPS_RTR, IBV_QPS_RTS, PRM_RTR2RTS_QP, IBV_QP_SQ_PSN, IBV_QP_QKEY, PRM_OPT_Q_KEY },
-	{ UD, IBV_QPS_RTS, IBV_QPS_RTS, PRM_RTS2RTS_QP, 0, IBV_QP_QKEY, PRM_OPT_Q_KEY },
+	{ UD, IBV_QPS_RTR, IBV_QPS_RTS, PRM_RTR2RTS_QP,
+	  IBV_QP_SQ_PSN, IBV_QP_CUR_STATE | IBV_QP_QKEY, PRM_OPT_Q_KEY },
+	{ UD, IBV_QPS_RTS, IBV_QPS_RTS, PRM_RTS2RTS_QP, 0, IBV_QP_CUR_STATE | IBV_QP_QKEY, PRM_OPT_Q_KEY },
 };
 
 static bool is_ud(const struct uv_obj *qp)
@@ -61,7 +62,8 @@ static const struct transition *find_transition(const struct uv_obj *qp, uint8_t
 		const struct transition *t = &transitions[i];
 
 		if (t->service & (is_ud(qp) ? UD : RC) && t->to == to &&
-		    (t->from == from || t->from == ANY_STATE))
+		    (t->from == from || t->from == ANY_STATE ||
+		     (t->from == NOT_RESET && from != IBV_QPS_RESET)))
 			return t;
 	}
 	return NULL;
@@ -125,13 +127,13 @@ static int set_roce_path(struct uv_obj *qp, unsigned int port, uint8_t *path,
 static int set_path(struct uv_obj *qp, uint8_t *qpc, const struct ib_uverbs_modify_qp *in)
 {
 	struct uv_device *dev = qp->ctx->dev;
-	unsigned int port = in->dest.port_num ? in->dest.port_num : qp->port;
 
-	if (port > dev->ports || (in->dest.is_global && in->dest.sgid_index >= dev->gids))
+	/* Linux: the port of a path must be that of the QP. */
+	if (in->dest.port_num != qp->port || (in->dest.is_global && in->dest.sgid_index >= dev->gids))
 		return -EINVAL;
 	sn_set(qpc + QPC_PATH, ADS_STAT_RATE, in->dest.static_rate);
 	return dev->infiniband ? set_lid_path(qpc + QPC_PATH, &in->dest)
-			       : set_roce_path(qp, port, qpc + QPC_PATH, in);
+			       : set_roce_path(qp, qp->port, qpc + QPC_PATH, in);
 }
 
 static uint32_t log2_below(uint8_t n)
@@ -159,8 +161,9 @@ static uint32_t optpar_of(uint32_t mask)
 		(mask & IBV_QP_MIN_RNR_TIMER ? PRM_OPT_RNR_TIMEOUT : 0u);
 }
 
-static int check_values(struct uv_device *dev, const struct ib_uverbs_modify_qp *in)
+static int check_values(const struct uv_obj *qp, const struct ib_uverbs_modify_qp *in)
 {
+	const struct uv_device *dev = qp->ctx->dev;
 	uint32_t mask = in->attr_mask;
 
 	if (mask & IBV_QP_PKEY_INDEX && in->pkey_index >= (dev->infiniband ? 2 : 1))
@@ -253,7 +256,6 @@ static int execute_transition(struct uv_obj *qp, const struct transition *t,
 
 int uv_modify_qp(struct uv_req *req)
 {
-	const uint32_t always = IBV_QP_STATE | IBV_QP_CUR_STATE;
 	struct uv_obj *qp = req->obj;
 	const struct transition *t;
 	struct ib_uverbs_modify_qp in;
@@ -266,9 +268,9 @@ int uv_modify_qp(struct uv_req *req)
 	to = in.attr_mask & IBV_QP_STATE ? in.qp_state : from;
 	t = find_transition(qp, from, to);
 	if (!t || (in.attr_mask & t->required) != t->required ||
-	    in.attr_mask & ~(t->required | t->optional | always))
+	    in.attr_mask & ~(t->required | t->optional | IBV_QP_STATE))
 		return -EINVAL;
-	err = check_values(req->dev, &in);
+	err = check_values(qp, &in);
 	if (!err)
 		err = execute_transition(qp, t, &in);
 	return err ? err : uv_qp_modified(req, to);

@@ -49,17 +49,23 @@ Test(stock, query_qp__gives_back_what_modify_gave)
 
 Test(stock, modify_qp__wrong_order_or_attributes)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 	union ibv_gid gid = { .raw = { 0xfe, 0x80 } };
 	struct st_end a;
 
 	st_create(&a, st_open());
+	cr_expect_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), EINVAL, "a QP went from RESET to ERR");
+	attr.qp_state = IBV_QPS_INIT;
 	cr_expect_eq(st_to_rtr(a.qp, &gid, 1), EINVAL);
 	cr_expect_eq(st_to_rts(a.qp), EINVAL);
 	cr_expect_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), EINVAL);
 	attr.port_num = 2;
 	cr_expect_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX |
 				   IBV_QP_ACCESS_FLAGS), EINVAL);
+	attr.port_num = 1;
+	cr_expect_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE | IBV_QP_CUR_STATE | IBV_QP_PORT |
+				   IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS), EINVAL,
+		     "the current state is accepted, which only the transitions to RTS take");
 	cr_assert_eq(st_to_init(a.qp), 0);
 	cr_expect_eq(st_to_rts(a.qp), EINVAL);
 	attr.qp_state = IBV_QPS_ERR;
@@ -68,6 +74,28 @@ Test(stock, modify_qp__wrong_order_or_attributes)
 	attr.qp_state = IBV_QPS_RESET;
 	cr_expect_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), 0);
 	cr_expect_eq(st_to_init(a.qp), 0);
+	st_destroy(&a);
+	st_close(a.ctx);
+}
+
+/* Linux: the port of a path is that of the QP, which the transition to INIT has set. */
+Test(stock, modify_qp__path_of_another_port_returns_einval)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = 1, .max_dest_rd_atomic = 1,
+		.ah_attr = { .is_global = 1, .grh = { .dgid.raw = { 0xfe, 0x80 }, .hop_limit = 64 } },
+	};
+	const int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+		IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	struct st_end a;
+
+	st_create(&a, st_open());
+	cr_assert_eq(st_to_init(a.qp), 0);
+	cr_expect_eq(ibv_modify_qp(a.qp, &attr, mask), EINVAL, "a path without a port was accepted");
+	attr.ah_attr.port_num = 2;
+	cr_expect_eq(ibv_modify_qp(a.qp, &attr, mask), EINVAL);
+	attr.ah_attr.port_num = 1;
+	cr_expect_eq(ibv_modify_qp(a.qp, &attr, mask), 0);
 	st_destroy(&a);
 	st_close(a.ctx);
 }
