@@ -342,10 +342,11 @@ struct softnic_efa_modify {
 };
 
 /*
- * RESET->INIT wants the qkey, INIT->RTR nothing, RTR->RTS the PSN and takes rnr_retry; any->ERR
- * flushes everything outstanding, and at once whatever is posted later, with status 1; any->RESET
- * forgets all, counters included. Receives may be posted from INIT on. Others are "qp.transition"
- * and -EINVAL. A QP answers peers from RTR on. No error of a WR changes the state of a QP.
+ * RESET->INIT wants the qkey, INIT->RTR nothing, RTR->RTS the PSN and takes rnr_retry; INIT->INIT and
+ * RTS->RTS want nothing; any but RESET->ERR flushes everything outstanding, and at once whatever is posted
+ * later, with status 1; any->RESET forgets all, counters included. Receives may be posted from INIT on.
+ * Others are "qp.transition" and -EINVAL. A QP answers peers from RTR on. No error of a WR changes the
+ * state of a QP.
  */
 int softnic_efa_qp_modify(struct softnic_efa *nic, uint32_t handle,
 			  const struct softnic_efa_modify *modify);

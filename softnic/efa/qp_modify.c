@@ -10,13 +10,13 @@ static bool wants(enum softnic_efa_qp_state from, enum softnic_efa_qp_state to, 
 {
 	*must = *may = 0;
 	if (to == SOFTNIC_EFA_RESET || to == SOFTNIC_EFA_ERR)
-		return true;
+		return from != SOFTNIC_EFA_RESET || to == SOFTNIC_EFA_RESET;
 	if (from == SOFTNIC_EFA_RESET && to == SOFTNIC_EFA_INIT)
 		*must = SOFTNIC_EFA_SET_QKEY;
 	else if (from == SOFTNIC_EFA_RTR && to == SOFTNIC_EFA_RTS)
 		*must = SOFTNIC_EFA_SET_SQ_PSN;
 	else if (from != SOFTNIC_EFA_INIT || to != SOFTNIC_EFA_RTR)
-		return from == to && to == SOFTNIC_EFA_RTS;
+		return from == to && (to == SOFTNIC_EFA_INIT || to == SOFTNIC_EFA_RTS);
 	if (to == SOFTNIC_EFA_RTS)
 		*may = SOFTNIC_EFA_SET_RNR_RETRY;
 	return true;

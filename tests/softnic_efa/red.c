@@ -447,6 +447,31 @@ Test(red, rq_overrun__is_reported_once)
 	close_pair();
 }
 
+static int to_state(enum softnic_efa_qp_state state)
+{
+	const struct softnic_efa_modify m = {
+		.mask = SOFTNIC_EFA_SET_STATE | (state == SOFTNIC_EFA_INIT ? SOFTNIC_EFA_SET_QKEY : 0u),
+		.state = state, .qkey = 7,
+	};
+
+	return softnic_efa_qp_modify(a.nic, a.qp.handle, &m);
+}
+
+/* Linux, ib_modify_qp_is_ok: ERR follows each state but RESET. */
+Test(red, qp_modify__from_reset_to_error_is_refused)
+{
+	struct softnic_violation v[8];
+
+	pair_open(&a, &b, &(struct setup){ 0 });
+	cr_assert_eq(to_state(SOFTNIC_EFA_RESET), 0);
+	cr_expect_eq(to_state(SOFTNIC_EFA_ERR), -22);
+	cr_assert_eq(softnic_efa_violations(a.nic, v, 8), 1);
+	cr_expect_str_eq(v[0].name, "qp.transition");
+	cr_expect_eq(to_state(SOFTNIC_EFA_INIT), 0);
+	cr_expect_eq(to_state(SOFTNIC_EFA_ERR), 0);
+	close_pair();
+}
+
 Test(red, every_violation__is_provoked_alone)
 {
 	for (const char *const *name = softnic_efa_violation_names(); *name; name++) {

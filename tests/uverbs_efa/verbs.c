@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <dlfcn.h>
 #include <endian.h>
+#include <errno.h>
 #include <infiniband/efadv.h>
 #include <infiniband/verbs.h>
 #include <poll.h>
@@ -31,7 +32,7 @@ static void to_state(enum ibv_qp_state state, int mask)
 	cr_assert_eq(ibv_modify_qp(qp, &attr, IBV_QP_STATE | mask), 0);
 }
 
-static void make_qp(void)
+static struct ibv_qp *create_qp(void)
 {
 	struct ibv_qp_init_attr_ex attr = {
 		.send_cq = ibv_cq_ex_to_cq(cq), .recv_cq = ibv_cq_ex_to_cq(cq),
@@ -44,8 +45,12 @@ static void make_qp(void)
 	};
 	struct efadv_qp_init_attr srd = { .driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD };
 
-	qp = efadv_create_qp_ex(context, &attr, &srd, sizeof(srd));
-	cr_assert(qp);
+	return efadv_create_qp_ex(context, &attr, &srd, sizeof(srd));
+}
+
+static void make_qp(void)
+{
+	cr_assert_not_null(qp = create_qp());
 	to_state(IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
 	to_state(IBV_QPS_RTR, 0);
 	to_state(IBV_QPS_RTS, IBV_QP_SQ_PSN | IBV_QP_RNR_RETRY);
@@ -210,6 +215,77 @@ Test(verbs, refusals__are_the_kernels)
 	cr_assert_neq(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
 	cr_assert_eq(ibv_dealloc_pd(pd), EBUSY);
 	cr_assert_null(ibv_alloc_mw(pd, IBV_MW_TYPE_1));
+}
+
+enum {
+	OF_INIT = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY,
+	OF_RTS = IBV_QP_STATE | IBV_QP_SQ_PSN,
+};
+
+/* A transition, and what the kernel's efa driver returns for it (efa_modify_qp_validate). */
+static const struct transition {
+	enum ibv_qp_state to;
+	int mask;
+	unsigned int port, pkey;
+	int err;
+} transitions[] = {
+	{ IBV_QPS_ERR, IBV_QP_STATE, 1, 0, EINVAL },
+	{ IBV_QPS_RTR, IBV_QP_STATE, 1, 0, EINVAL },
+	{ IBV_QPS_INIT, OF_INIT & ~IBV_QP_PORT, 1, 0, EINVAL },
+	{ IBV_QPS_INIT, OF_INIT & ~IBV_QP_PKEY_INDEX, 1, 0, EINVAL },
+	{ IBV_QPS_INIT, OF_INIT & ~IBV_QP_QKEY, 1, 0, EINVAL },
+	{ IBV_QPS_INIT, OF_INIT | IBV_QP_SQ_PSN, 1, 0, EINVAL },
+	{ IBV_QPS_INIT, OF_INIT | IBV_QP_CUR_STATE, 1, 0, EINVAL },
+	{ IBV_QPS_INIT, OF_INIT | IBV_QP_ACCESS_FLAGS, 1, 0, EOPNOTSUPP },
+	{ IBV_QPS_INIT, OF_INIT, 2, 0, EINVAL },
+	{ IBV_QPS_INIT, OF_INIT, 1, 1, EOPNOTSUPP },
+	{ IBV_QPS_INIT, OF_INIT, 1, 0, 0 },
+	{ IBV_QPS_INIT, IBV_QP_STATE | IBV_QP_QKEY, 1, 0, 0 },
+	{ IBV_QPS_INIT, IBV_QP_QKEY, 1, 0, 0 },
+	{ IBV_QPS_RTR, IBV_QP_STATE | IBV_QP_PORT, 1, 0, EINVAL },
+	{ IBV_QPS_RTR, IBV_QP_STATE | IBV_QP_RNR_RETRY, 1, 0, EINVAL },
+	{ IBV_QPS_RTR, IBV_QP_STATE, 1, 0, 0 },
+	{ IBV_QPS_RTS, IBV_QP_STATE, 1, 0, EINVAL },
+	{ IBV_QPS_RTS, OF_RTS | IBV_QP_PKEY_INDEX, 1, 0, EINVAL },
+	{ IBV_QPS_RTS, OF_RTS | IBV_QP_QKEY | IBV_QP_RNR_RETRY, 1, 0, 0 },
+	{ IBV_QPS_RTS, IBV_QP_STATE | IBV_QP_RNR_RETRY, 1, 0, EINVAL },
+	{ IBV_QPS_RTS, IBV_QP_STATE | IBV_QP_QKEY, 1, 0, 0 },
+	{ IBV_QPS_INIT, OF_INIT, 1, 0, EINVAL },
+	{ IBV_QPS_ERR, IBV_QP_STATE | IBV_QP_QKEY, 1, 0, EINVAL },
+	{ IBV_QPS_ERR, IBV_QP_STATE, 1, 0, 0 },
+	{ IBV_QPS_ERR, IBV_QP_STATE, 1, 0, 0 },
+	{ IBV_QPS_RTS, OF_RTS, 1, 0, EINVAL },
+	{ IBV_QPS_RESET, IBV_QP_STATE, 1, 0, 0 },
+};
+
+Test(verbs, modify_qp__transitions_and_attributes_are_the_kernels)
+{
+	struct ibv_qp *other = create_qp();
+
+	cr_assert_not_null(other);
+	for (size_t i = 0; i < sizeof(transitions) / sizeof(transitions[0]); i++) {
+		const struct transition *t = &transitions[i];
+		struct ibv_qp_attr attr = { .qp_state = t->to, .port_num = (uint8_t)t->port,
+					    .pkey_index = (uint16_t)t->pkey, .qkey = QKEY };
+		int err = ibv_modify_qp(other, &attr, t->mask);
+
+		cr_expect_eq(err, t->err, "case %zu: the transition to state %d returned %d", i, t->to, err);
+	}
+	cr_assert_eq(ibv_destroy_qp(other), 0);
+}
+
+/* IBTA 3.5.3: only privileged programs set such a Q_Key. Linux requires CAP_NET_RAW. */
+Test(verbs, modify_qp__controlled_qkey_needs_a_capability)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 0x80000001 };
+	struct ibv_qp *other = create_qp();
+
+	cr_assert_not_null(other);
+	cr_assert_eq(th_drop_net_raw(), 0);
+	cr_expect_eq(ibv_modify_qp(other, &attr, OF_INIT), EPERM);
+	attr.qkey = 0x7fffffff;
+	cr_expect_eq(ibv_modify_qp(other, &attr, OF_INIT), 0);
+	cr_assert_eq(ibv_destroy_qp(other), 0);
 }
 
 /* ---- rdma-core 59 and 60 */

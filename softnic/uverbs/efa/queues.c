@@ -171,47 +171,6 @@ int uve_create_qp(struct uv_req *req)
 	return err ? err : answer_qp(req);
 }
 
-static const enum softnic_efa_qp_state states[] = {
-	[IBV_QPS_RESET] = SOFTNIC_EFA_RESET, [IBV_QPS_INIT] = SOFTNIC_EFA_INIT,
-	[IBV_QPS_RTR] = SOFTNIC_EFA_RTR, [IBV_QPS_RTS] = SOFTNIC_EFA_RTS,
-	[IBV_QPS_ERR] = SOFTNIC_EFA_ERR,
-};
-
-static int modify(struct uv_obj *qp, const struct ib_uverbs_modify_qp *in)
-{
-	struct softnic_efa_modify m = { .mask = SOFTNIC_EFA_SET_STATE };
-
-	if (!(in->attr_mask & IBV_QP_STATE))
-		return -EOPNOTSUPP;
-	if (in->qp_state > IBV_QPS_ERR || in->qp_state == IBV_QPS_SQD ||
-	    in->qp_state == IBV_QPS_SQE)
-		return -EOPNOTSUPP;
-	m.state = states[in->qp_state];
-	if (in->attr_mask & IBV_QP_QKEY) {
-		m.mask |= SOFTNIC_EFA_SET_QKEY;
-		m.qkey = in->qkey;
-	}
-	if (in->attr_mask & IBV_QP_SQ_PSN) {
-		m.mask |= SOFTNIC_EFA_SET_SQ_PSN;
-		m.sq_psn = in->sq_psn;
-	}
-	if (in->attr_mask & IBV_QP_RNR_RETRY) {
-		m.mask |= SOFTNIC_EFA_SET_RNR_RETRY;
-		m.rnr_retry = in->rnr_retry;
-	}
-	return softnic_efa_qp_modify(qp->ctx->dev->efa, qp->number, &m);
-}
-
-int uve_modify_qp(struct uv_req *req)
-{
-	struct ib_uverbs_modify_qp in;
-	int err;
-
-	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	err = modify(req->obj, &in);
-	return err ? err : uv_qp_modified(req, in.qp_state);
-}
-
 int uve_query_qp(struct uv_req *req)
 {
 	struct ib_uverbs_query_qp_resp resp = { 0 };
