@@ -309,7 +309,8 @@ int uv_create_ah(struct uv_req *req)
 	struct ib_uverbs_create_ah in;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	if (!in.attr.is_global || !in.attr.port_num || in.attr.port_num > req->dev->ports)
+	if (!in.attr.is_global || !in.attr.port_num || in.attr.port_num > req->dev->ports ||
+	    in.attr.grh.sgid_index >= req->dev->gids)
 		return -EINVAL;
 	uv_rmac_of(in.attr.grh.dgid, drv.dmac);
 	return uv_answer(req, &resp, sizeof(resp), &drv, sizeof(drv));

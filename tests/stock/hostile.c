@@ -113,6 +113,23 @@ Test(stock, ioctl__handles_that_are_none_or_of_another_kind)
 	st_close(other);
 }
 
+/* Linux refuses such an index in rdma_get_gid_attr. */
+Test(stock, ioctl__address_handle_with_a_gid_that_does_not_exist)
+{
+	struct ibv_context *ctx = st_open();
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct ib_uverbs_create_ah in = { .pd_handle = pd->handle,
+					  .attr = { .is_global = 1, .port_num = 1,
+						    .grh = { .dgid = { 0xfe, 0x80 } } } };
+	struct ibv_port_attr port;
+
+	cr_assert_eq(ibv_query_port(ctx, 1, &port), 0);
+	in.attr.grh.sgid_index = (uint8_t)port.gid_tbl_len;
+	cr_expect_eq(write_cmd(ctx, IB_USER_VERBS_CMD_CREATE_AH, &in, sizeof(in), 4), EINVAL);
+	cr_expect_eq(ibv_dealloc_pd(pd), 0);
+	st_close(ctx);
+}
+
 Test(stock, ioctl__headers_that_lie)
 {
 	struct ibv_context *ctx = st_open();

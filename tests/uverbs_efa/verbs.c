@@ -288,6 +288,19 @@ Test(verbs, modify_qp__controlled_qkey_needs_a_capability)
 	cr_assert_eq(ibv_destroy_qp(other), 0);
 }
 
+/* Linux, ib_uverbs_create_ah and rdma_get_gid_attr. */
+Test(verbs, create_ah__of_a_port_or_gid_that_does_not_exist_returns_einval)
+{
+	struct ibv_ah_attr to = { .is_global = 1, .port_num = 2, .grh.dgid.raw = { 0xfe, 0x80 } };
+
+	cr_expect_null(ibv_create_ah(pd, &to));
+	cr_expect_eq(errno, EINVAL);
+	to.port_num = 1;
+	to.grh.sgid_index = 1;
+	cr_expect_null(ibv_create_ah(pd, &to));
+	cr_expect_eq(errno, EINVAL);
+}
+
 /* ---- rdma-core 59 and 60 */
 
 struct wq_attr {

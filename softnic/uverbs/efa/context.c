@@ -202,6 +202,8 @@ int uve_create_ah(struct uv_req *req)
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
+	if (in.attr.port_num != 1 || (in.attr.is_global && in.attr.grh.sgid_index >= req->dev->gids))
+		return -EINVAL;
 	err = softnic_efa_ah_create(req->dev->efa, (uint16_t)req->obj->number, in.attr.grh.dgid,
 				    &drv.efa_address_handle);
 	if (err)
