@@ -79,6 +79,21 @@ static int answer_cq(struct uv_req *req, const struct ib_uverbs_ex_create_cq *co
 	return uv_cq_ready(req, core, q->attr.entries, &drv, sizeof(drv));
 }
 
+static int check_cq(const struct uv_req *req, const struct ib_uverbs_ex_create_cq *core,
+		    const struct efa_ibv_create_cq *drv)
+{
+	static const uint8_t none[sizeof(drv->reserved_58)];
+
+	if (core->comp_mask || core->comp_vector || !core->cqe)
+		return -EINVAL;
+	if (core->flags)
+		return -EOPNOTSUPP;
+	if (req->uhw_in_len < offsetof(struct efa_ibv_create_cq, flags) || drv->comp_mask ||
+	    memcmp(drv->reserved_58, none, sizeof(none)) != 0)
+		return -EINVAL;
+	return core->comp_channel >= 0 && !(drv->flags & CQ_WITH_EVENTS) ? -EINVAL : 0;
+}
+
 int uve_create_cq(struct uv_req *req)
 {
 	struct ib_uverbs_ex_create_cq core;
@@ -87,22 +102,49 @@ int uve_create_cq(struct uv_req *req)
 
 	uv_create_cq_args(req, &core);
 	uv_copy_in(&drv, sizeof(drv), req->uhw_in, req->uhw_in_len);
-	if (core.comp_mask || core.flags || core.comp_vector || drv.comp_mask || !core.cqe)
-		return -EINVAL;
-	if (core.comp_channel >= 0 && !(drv.flags & CQ_WITH_EVENTS))
-		return -EINVAL;
-	err = uv_source_channel(req->made, core.comp_channel);
+	err = check_cq(req, &core, &drv);
+	if (!err)
+		err = uv_source_channel(req->made, core.comp_channel);
 	if (!err)
 		err = new_cq(req, &core, &drv, req->made);
 	return err ? err : answer_cq(req, &core);
 }
 
-static int check_qp(const struct ib_uverbs_ex_create_qp *core, const struct efa_ibv_create_qp *drv)
+/* The provider's part of the command. */
+static int check_drv(const struct uv_req *req, const struct create_qp *drv)
 {
-	if (core->comp_mask || core->create_flags || core->source_qpn || drv->comp_mask || core->is_srq)
+	static const uint8_t none[sizeof(drv->rsvd)];
+
+	if (req->uhw_in_len < sizeof(drv->old) || drv->old.comp_mask ||
+	    memcmp(drv->rsvd, none, sizeof(none)) != 0)
+		return -EINVAL;
+	return drv->flags & ~(WITH_UNSOLICITED | WITH_REQ_ID_64) ? -EOPNOTSUPP : 0;
+}
+
+static int check_cap(struct uv_device *dev, const struct ib_uverbs_ex_create_qp *core)
+{
+	struct softnic_efa_caps c;
+
+	softnic_efa_caps(dev->efa, &c);
+	if (core->max_send_wr > c.max_sq_wr || core->max_recv_wr > c.max_rq_wr ||
+	    core->max_send_sge > c.max_send_sge || core->max_recv_sge > c.max_recv_sge)
+		return -EINVAL;
+	return core->max_inline_data > (c.wide_wqe ? c.inline_max_wide : c.inline_max) ? -EINVAL : 0;
+}
+
+static int check_qp(const struct uv_req *req, const struct ib_uverbs_ex_create_qp *core,
+		    const struct create_qp *drv)
+{
+	int err = check_drv(req, drv);
+
+	if (!err)
+		err = check_cap(req->dev, core);
+	if (err)
+		return err;
+	if (core->comp_mask || core->create_flags || core->source_qpn || core->is_srq)
 		return -EOPNOTSUPP;
 	if (core->qp_type != IBV_QPT_UD && (core->qp_type != IBV_QPT_DRIVER ||
-					    drv->driver_qp_type != EFA_QP_DRIVER_TYPE_SRD))
+					    drv->old.driver_qp_type != EFA_QP_DRIVER_TYPE_SRD))
 		return -EOPNOTSUPP;
 	return 0;
 }
@@ -163,7 +205,7 @@ int uve_create_qp(struct uv_req *req)
 
 	uv_create_qp_args(req, &qp->cap);
 	uv_copy_in(&drv, sizeof(drv), req->uhw_in, req->uhw_in_len);
-	err = check_qp(&qp->cap, &drv.old);
+	err = check_qp(req, &qp->cap, &drv);
 	if (!err)
 		err = uv_qp_hold(qp);
 	if (!err)
