@@ -85,7 +85,8 @@ int uv_create_qp_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_ex_crea
 
 	if (!attr || attr->len < sizeof(cap) || !attr->data)
 		return -EINVAL;
-	if (flags & ~(uint64_t)IB_UVERBS_QP_CREATE_SQ_SIG_ALL)
+	if (flags & ~(uint64_t)IB_UVERBS_QP_CREATE_SQ_SIG_ALL ||
+	    uv_attr(hdr, UVERBS_ATTR_CREATE_QP_SOURCE_QPN))
 		return -EOPNOTSUPP;
 	memcpy(&cap, uv_attr_in(attr), sizeof(cap));
 	*core = (struct ib_uverbs_ex_create_qp){

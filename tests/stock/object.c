@@ -221,6 +221,23 @@ Test(stock, post_recv__beyond_what_query_qp_reports_is_refused)
 	st_close(a.ctx);
 }
 
+/* Linux: IPoIB uses it, which RoCE does not have (process_create_flags). */
+Test(stock, create_qp__with_a_source_qpn_is_refused)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_UD, .cap = { 1, 1, 1, 1, 0 }, .create_flags = IBV_QP_CREATE_SOURCE_QPN,
+		.source_qpn = 0x10, .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+	};
+	struct st_end a;
+
+	st_create(&a, st_open());
+	attr.pd = a.pd;
+	attr.send_cq = attr.recv_cq = a.cq;
+	cr_expect_null(ibv_create_qp_ex(a.ctx, &attr));
+	st_destroy(&a);
+	st_close(a.ctx);
+}
+
 Test(stock, destroy__busy_while_used)
 {
 	struct st_end a;
