@@ -61,12 +61,8 @@ void front_event(const struct dap_event *from, struct dap_evd *evd, DAT_EVENT *t
 DAT_RETURN front_return(int err);
 /* The slow path of evd_dequeue: a software event, a waiting thread, or no event. */
 DAT_RETURN front_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event) __attribute__((cold));
-/* Reports the first bad argument of evd_dequeue_n, or DAT_SUCCESS. */
-DAT_RETURN front_dequeue_n_args(DAT_COUNT max, const DAT_EVENT *events, const DAT_COUNT *count)
-	__attribute__((cold));
-/* Reports the first bad argument of ep_post_n, or DAT_SUCCESS. */
-DAT_RETURN front_post_n_args(DAT_COUNT n, const struct dapl_work *work, const DAT_COUNT *posted)
-	__attribute__((cold));
+/* Reports the first bad argument of evd_dequeue_n or ep_post_n, or DAT_SUCCESS. */
+DAT_RETURN front_list_args(DAT_COUNT n, const void *list, const DAT_COUNT *done) __attribute__((cold));
 /* Posts one request of ep_post_n by these calls. */
 DAT_RETURN front_post_one(const struct dap_hot *calls, DAT_EP_HANDLE ep, const struct dapl_work *work)
 	__attribute__((cold));

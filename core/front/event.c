@@ -145,15 +145,6 @@ DAT_RETURN front_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 	return ret;
 }
 
-DAT_RETURN front_dequeue_n_args(DAT_COUNT max, const DAT_EVENT *events, const DAT_COUNT *count)
-{
-	if (max <= 0)
-		return front_bad_arg(2);
-	if (!events)
-		return front_bad_arg(3);
-	return count ? DAT_SUCCESS : front_bad_arg(4);
-}
-
 /* Dequeues one by one. After at least one event, an error is left to the next call. */
 static DAT_RETURN dequeue_each(const struct dap_hot *hot, struct dap_evd *evd, DAT_COUNT max,
 			       DAT_EVENT *events, DAT_COUNT *count)
@@ -181,7 +172,7 @@ DAT_RETURN front_evd_dequeue_n(DAT_EVD_HANDLE handle, DAT_COUNT max, DAT_EVENT *
 
 	if (!evd)
 		return front_bad_handle(DAP_SUB_HANDLE_EVD);
-	bad = front_dequeue_n_args(max, events, count);
+	bad = front_list_args(max, events, count);
 	if (bad)
 		return bad;
 	hot = core_ia(evd->obj.ia)->hot;

@@ -53,13 +53,13 @@ DAT_RETURN front_post_one(const struct dap_hot *calls, DAT_EP_HANDLE ep, const s
 	}
 }
 
-DAT_RETURN front_post_n_args(DAT_COUNT n, const struct dapl_work *work, const DAT_COUNT *posted)
+DAT_RETURN front_list_args(DAT_COUNT n, const void *list, const DAT_COUNT *done)
 {
 	if (n <= 0)
 		return front_bad_arg(2);
-	if (!work)
+	if (!list)
 		return front_bad_arg(3);
-	return posted ? DAT_SUCCESS : front_bad_arg(4);
+	return done ? DAT_SUCCESS : front_bad_arg(4);
 }
 
 DAT_RETURN front_ep_post_n(DAT_EP_HANDLE handle, DAT_COUNT n, const struct dapl_work *work,
@@ -73,7 +73,7 @@ DAT_RETURN front_ep_post_n(DAT_EP_HANDLE handle, DAT_COUNT n, const struct dapl_
 
 	if (!dap_obj_get(handle, DAP_EP, NULL))
 		return front_bad_handle(DAP_SUB_HANDLE_EP);
-	bad = front_post_n_args(n, work, posted);
+	bad = front_list_args(n, work, posted);
 	if (bad)
 		return bad;
 	for (*posted = 0; *posted < n; ++*posted) {

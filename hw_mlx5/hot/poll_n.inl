@@ -49,7 +49,7 @@ static M5_COLD M5_NOINLINE DAT_RETURN m5_dequeue_n_slow(struct dap_evd *evd, DAT
 							DAT_EVENT *events, DAT_COUNT *count,
 							DAT_COUNT n)
 {
-	DAT_RETURN ret = front_dequeue_n_args(max, events, count);
+	DAT_RETURN ret = front_list_args(max, events, count);
 
 	if (ret != DAT_SUCCESS)
 		return ret;

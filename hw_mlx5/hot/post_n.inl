@@ -176,7 +176,7 @@ static DAT_RETURN m5_post_n(DAT_EP_HANDLE handle, DAT_COUNT n, const struct dapl
 	DAT_COUNT done;
 
 	if (m5_unlikely(n <= 0) || m5_unlikely(!work) || m5_unlikely(!posted))
-		return front_post_n_args(n, work, posted);
+		return front_list_args(n, work, posted);
 	if (M5_LOCKED)
 		m5_spin_lock(&sq->lock);
 	if (m5_unlikely((int32_t)(sq->limit - sq->pi - (uint32_t)n) < 0))

@@ -128,23 +128,14 @@ DAT_RETURN front_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event)
 	return DAT_CLASS_ERROR | DAT_QUEUE_EMPTY;
 }
 
-DAT_RETURN front_dequeue_n_args(DAT_COUNT max, const DAT_EVENT *events, const DAT_COUNT *count)
+DAT_RETURN front_list_args(DAT_COUNT n, const void *list, const DAT_COUNT *done)
 {
-	if (max > 0 && events && count)
+	if (n > 0 && list && done)
 		return DAT_SUCCESS;
 	return front_return(DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE));
 }
 
-/* Requests of dapl_ep_post_n other than plain writes, and its invalid arguments, need the real core: the
- * suite e2e tests them. */
-DAT_RETURN front_post_n_args(DAT_COUNT n, const struct dapl_work *work, const DAT_COUNT *posted)
-{
-	(void)n;
-	(void)work;
-	(void)posted;
-	return front_return(DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE));
-}
-
+/* Requests of dapl_ep_post_n other than plain writes need the real core: the suite e2e tests them. */
 DAT_RETURN front_post_one(const struct dap_hot *calls, DAT_EP_HANDLE ep, const struct dapl_work *work)
 {
 	(void)calls;
