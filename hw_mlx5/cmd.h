@@ -145,7 +145,6 @@ struct m5_qp_conn {
 };
 int m5_cmd_qp_rtr(const struct m5_qp_ref *qp, const struct m5_qp_conn *c);
 int m5_cmd_qp_rts(const struct m5_qp_ref *qp, const struct m5_qp_conn *c);
-/* M5_CMD_2ERR_QP or M5_CMD_2RST_QP */
-int m5_cmd_qp_to(const struct m5_qp_ref *qp, enum m5_opcode opcode);
+int m5_cmd_qp_error(const struct m5_qp_ref *qp);
 
 #endif

@@ -143,9 +143,9 @@ int m5_cmd_qp_rts(const struct m5_qp_ref *qp, const struct m5_qp_conn *c)
 	return transition(qp, M5_CMD_RTR2RTS_QP, &in);
 }
 
-int m5_cmd_qp_to(const struct m5_qp_ref *qp, enum m5_opcode opcode)
+int m5_cmd_qp_error(const struct m5_qp_ref *qp)
 {
-	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16((uint16_t)opcode),
+	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(M5_CMD_2ERR_QP),
 				.number = cpu_to_be32(qp->qpn) };
 	struct m5_obj_out out = { 0 };
 

@@ -215,7 +215,7 @@ static void await_last_wqe(struct dap_ep *ep)
 
 void m5_qp_last_wqe(struct dap_ep *ep)
 {
-	if (!m5_cmd_qp_to(&m5_ep(ep)->qp, M5_CMD_2ERR_QP))
+	if (!m5_cmd_qp_error(&m5_ep(ep)->qp))
 		await_last_wqe(ep);
 }
 
@@ -257,7 +257,7 @@ static void await_flush(struct dap_ep *ep)
 
 int m5_qp_error(struct dap_ep *ep)
 {
-	int err = m5_cmd_qp_to(&m5_ep(ep)->qp, M5_CMD_2ERR_QP);
+	int err = m5_cmd_qp_error(&m5_ep(ep)->qp);
 
 	if (!err && m5_ep(ep)->done.shared)
 		await_last_wqe(ep);

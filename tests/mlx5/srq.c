@@ -191,7 +191,7 @@ RIG_TEST(srq, qp_destroy__waits_again_after_a_late_event)
 	unsigned int *limit = &m5_ia(r.ia)->last_wqe_ms;
 
 	__atomic_store_n(limit, M5_LAST_WQE_AGAIN_MS, __ATOMIC_RELAXED);
-	cr_assert_eq(m5_cmd_qp_to(&m5_ep(to)->qp, M5_CMD_2ERR_QP), 0);
+	cr_assert_eq(m5_cmd_qp_error(&m5_ep(to)->qp), 0);
 	cr_expect(TH_WITHIN(5000, (softnic_pump(nic), m5_hw.async_handle(r.ia),
 				   __atomic_load_n(limit, __ATOMIC_RELAXED) == M5_LAST_WQE_MS)));
 }
@@ -220,7 +220,7 @@ RIG_TEST(srq, srq_limit__is_reported_although_many_connections_end)
 	before = __atomic_load_n(put, __ATOMIC_RELAXED);
 	arrive();
 	for (size_t i = 0; i < n; i++)
-		cr_assert_eq(m5_cmd_qp_to(&m5_ep(many[i])->qp, M5_CMD_2ERR_QP), 0);
+		cr_assert_eq(m5_cmd_qp_error(&m5_ep(many[i])->qp), 0);
 	cr_assert(TH_WITHIN(5000, (softnic_pump(ctl->soft),
 				   __atomic_load_n(put, __ATOMIC_RELAXED) - before > n)));
 	cr_expect(TH_WITHIN(5000, (m5_hw.async_handle(r.ia), fake.low_count == 1)));
