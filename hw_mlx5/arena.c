@@ -55,7 +55,7 @@ static void *huge_map(void)
  * pages for it. */
 static bool memory_get(struct m5_chunk *c, bool eal, int node)
 {
-	c->base = eal ? m5_eal_malloc(CHUNK, CHUNK) : NULL;
+	c->base = eal ? m5_eal_malloc(CHUNK) : NULL;
 	c->eal = c->base;
 	if (!c->base) {
 		c->base = huge_map();
@@ -79,7 +79,7 @@ static void memory_put(const struct m5_chunk *c)
 
 const char *m5_arena_kind(const struct m5_arena *arena)
 {
-	void *trial = arena->eal ? m5_eal_malloc(CHUNK, CHUNK) : NULL;
+	void *trial = arena->eal ? m5_eal_malloc(CHUNK) : NULL;
 
 	if (!trial)
 		return hw_near_huge_pages() ? "huge pages" : M5_SMALL_PAGES;

@@ -2,6 +2,7 @@
 /* Copyright (c) 2026 dapl-direct authors */
 #include <dlfcn.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "hw_mlx5/eal.h"
 
@@ -46,14 +47,14 @@ static bool find_eal(struct eal *eal)
 	return false;
 }
 
-void *m5_eal_malloc(size_t len, unsigned int align)
+void *m5_eal_malloc(unsigned int size)
 {
 	struct eal eal;
 
 	/* An lcore exists only after rte_eal_init(). */
 	if (!find_eal(&eal) || !eal.lcore_count())
 		return NULL;
-	return eal.malloc("dapl-direct", len, align);
+	return eal.malloc("dapl-direct", size, size);
 }
 
 void m5_eal_free(void *p)

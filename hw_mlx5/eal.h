@@ -6,11 +6,9 @@
 #ifndef M5_EAL_H
 #define M5_EAL_H
 
-#include <stddef.h>
-
-/* Returns NULL if no EAL runs in this process, or its heap has no such block. align: a power of
- * two. */
-void *m5_eal_malloc(size_t len, unsigned int align);
+/* Returns a block aligned to its size, a power of two. NULL: no EAL runs in this process, or its heap
+ * has no such block. */
+void *m5_eal_malloc(unsigned int size);
 void m5_eal_free(void *p);
 
 #endif
