@@ -42,15 +42,14 @@ M5_INLINE bool m5_may_copy(const struct dap_ep *ep, struct m5_sq *sq, uint32_t k
 }
 
 M5_INLINE struct m5_slot *m5_slot_set(const struct m5_sq *sq, uint32_t pi, uint64_t cookie,
-				      uint32_t bytes, uint32_t end, uint8_t kind,
-				      unsigned int flags)
+				      uint32_t bytes, uint32_t end, unsigned int flags)
 {
 	struct m5_slot *slot = &sq->slots[pi & sq->mask];
 
 	slot->cookie = cookie;
 	slot->bytes = bytes;
 	slot->end = (uint16_t)end;
-	slot->kind = kind;
+	slot->kind = 0;
 	slot->flags = (uint8_t)flags;
 	return slot;
 }
@@ -172,7 +171,7 @@ M5_INLINE DAT_RETURN m5_post_ref(struct m5_sq *sq, unsigned int op, const DAT_LM
 				 unsigned int flags)
 {
 	struct m5_wqe_pos pos = m5_wqe_pos(sq, 1);
-	struct m5_slot *slot = m5_slot_set(sq, pos.pi, cookie, len, pos.end, 0, flags);
+	struct m5_slot *slot = m5_slot_set(sq, pos.pi, cookie, len, pos.end, flags);
 	uint8_t fm = m5_signal(sq, flags, slot);
 	m5_v2 ctrl = m5_ctrl(sq, pos.pi, op, op == M5_OP_SEND ? 2 : 3, fm, 0);
 
@@ -189,7 +188,7 @@ M5_INLINE DAT_RETURN m5_post_short(struct m5_sq *sq, unsigned int op, const DAT_
 {
 	unsigned int head = op == M5_OP_SEND ? 1 : 2;
 	struct m5_wqe_pos pos = m5_wqe_pos(sq, 1);
-	struct m5_slot *slot = m5_slot_set(sq, pos.pi, cookie, len, pos.end, 0, flags);
+	struct m5_slot *slot = m5_slot_set(sq, pos.pi, cookie, len, pos.end, flags);
 	uint8_t fm = m5_signal(sq, flags, slot);
 	m5_v2 ctrl = m5_ctrl(sq, pos.pi, op, head + (len + 4 + 15) / 16, fm, 0), a, b;
 

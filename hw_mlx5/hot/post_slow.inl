@@ -145,7 +145,7 @@ M5_INLINE DAT_RETURN m5_post_work(struct dap_ep *ep, struct m5_work w, int n,
 		return front_return(DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP));
 	pi = sq->pi;
 	m5_probe_post(sq, op, w.total, cookie);
-	slot = m5_slot_set(sq, pi, cookie, w.total, pi + blocks, 0, flags);
+	slot = m5_slot_set(sq, pi, cookie, w.total, pi + blocks, flags);
 	ctrl = m5_ctrl(sq, pi, op, ds, m5_signal(sq, flags, slot), w.imm);
 	slot->kind |= w.kind;
 	if (op != M5_OP_RDMA_WRITE_IMM)		/* the extension counts these posts itself */
