@@ -101,7 +101,7 @@ void sn_wr_done(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t ve
 void sn_rq_done(struct sn_qp *qp, const struct sn_rwqe *rwqe, enum sn_cqe_op op,
 		uint32_t byte_cnt, be32_t imm, bool solicited, const void *small);
 /* Completes the last receive WQE with an error CQE. The caller then calls sn_qp_fatal(). */
-void sn_rq_fail(struct sn_qp *qp, const struct sn_rwqe *rwqe, uint8_t syndrome, uint8_t vendor);
+void sn_rq_fail(struct sn_qp *qp, const struct sn_rwqe *rwqe, uint8_t syndrome);
 
 /* Moves the QP to ERR and flushes both queues in order, including a receive WQE that was taken. */
 void sn_qp_to_error(struct sn_qp *qp);

@@ -11,7 +11,7 @@ static void invalid_request(struct sn_qp *qp)
 /* Ends the current receive WQE with an error CQE; the host gets no other report. */
 static void fail_receive(struct sn_qp *qp, uint8_t syndrome, enum sn_nak_code code)
 {
-	sn_rq_fail(qp, &qp->rc->scratch->receive, syndrome, 0);
+	sn_rq_fail(qp, &qp->rc->scratch->receive, syndrome);
 	if (qp->state != SN_QP_ERR)
 		sn_rc_fatal_nak(qp, qp->rc->resp.psn, code, SN_EV_COMPLETION);
 }
@@ -160,7 +160,7 @@ static void refuse_write(struct sn_qp *qp, const struct sn_access *a, enum sn_ac
 	if (!taken)
 		return;
 	qp->rc->resp.event = SN_EV_COMPLETION;
-	sn_rq_fail(qp, &qp->rc->scratch->receive, SN_SYND_LOCAL_ACCESS, 0);
+	sn_rq_fail(qp, &qp->rc->scratch->receive, SN_SYND_LOCAL_ACCESS);
 }
 
 /* IBTA 9.7.4.1.3: the rights for the whole range are checked before the first byte is written. */

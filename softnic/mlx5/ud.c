@@ -216,7 +216,7 @@ void sn_ud_in(struct sn_port *port, const struct sn_fab_dest *src, const struct 
 	}
 	syndrome = store_packet(qp, &rwqe, src, pkt);
 	if (syndrome) {
-		sn_rq_fail(qp, &rwqe, syndrome, 0);
+		sn_rq_fail(qp, &rwqe, syndrome);
 		sn_qp_to_error(qp);
 		return;
 	}

@@ -136,10 +136,9 @@ void sn_rq_done(struct sn_qp *qp, const struct sn_rwqe *rwqe, enum sn_cqe_op op,
 	complete_receive(qp, rwqe, &cqe);
 }
 
-void sn_rq_fail(struct sn_qp *qp, const struct sn_rwqe *rwqe, uint8_t syndrome, uint8_t vendor)
+void sn_rq_fail(struct sn_qp *qp, const struct sn_rwqe *rwqe, uint8_t syndrome)
 {
-	struct sn_cqe cqe = { .op = SN_CQE_RESP_ERR, .counter = rwqe->idx, .syndrome = syndrome,
-			      .vendor = vendor };
+	struct sn_cqe cqe = { .op = SN_CQE_RESP_ERR, .counter = rwqe->idx, .syndrome = syndrome };
 
 	complete_receive(qp, rwqe, &cqe);
 }
