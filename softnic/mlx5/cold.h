@@ -93,7 +93,7 @@ int sn_cold_open(struct sn_nic *nic);		/* opens the cold part of a device; retur
 void sn_cold_close(struct sn_nic *nic);
 void sn_cold_reset(struct sn_nic *nic);
 bool sn_iseg_scan(struct sn_nic *nic);
-void sn_iseg_fatal(struct sn_nic *nic, uint8_t syndrome);
+void sn_iseg_fatal(struct sn_nic *nic);
 
 /* functions of cmdq.c */
 void sn_cmdq_ring(struct sn_nic *nic, uint64_t queue, uint32_t vector);

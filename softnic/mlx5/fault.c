@@ -101,14 +101,13 @@ static int parse_word(void *to, char *word)
 /* Causes a fatal error: the device sends one event and then executes only destroy commands. */
 static void fail_device(struct sn_nic *nic)
 {
-	enum { SYNDROME_FW = 1 };	/* PRM health syndromes: internal error */
 	static const uint8_t none[28];
 
 	if (nic->fatal)
 		return;
 	nic->fatal = true;
 	if (nic->dev->cold)
-		sn_iseg_fatal(nic, SYNDROME_FW);
+		sn_iseg_fatal(nic);
 	sn_async(nic, SN_EV_INTERNAL, 0, none);
 }
 

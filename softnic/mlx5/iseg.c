@@ -42,12 +42,13 @@ static void open_segment(struct sn_nic *nic)
 	put32(&s->initializing, UINT32_C(1) << 31);
 }
 
-void sn_iseg_fatal(struct sn_nic *nic, uint8_t syndrome)
+void sn_iseg_fatal(struct sn_nic *nic)
 {
+	enum { INTERNAL_ERROR = 1 };	/* PRM health syndromes */
 	struct sn_iseg *s = sn_iseg(nic);
 
 	put32(&s->health.rfr, UINT32_C(1) << RFR);
-	__atomic_store_n(&s->health.synd, syndrome, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->health.synd, INTERNAL_ERROR, __ATOMIC_RELEASE);
 }
 
 /* Increments the health counter. It stops after a fatal error. */
