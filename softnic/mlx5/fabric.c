@@ -259,8 +259,10 @@ static bool poll_port(struct sn_port *port)
 	any = !sn_fab_quiet(fabric->fab) && sn_fab_poll(fabric->fab, POLL_BUDGET) != 0;
 	if (!TAILQ_EMPTY(&fabric->blocked))
 		any |= unblock(fabric);
-	if (!TAILQ_EMPTY(&fabric->delayed_acks))
-		any |= sn_rc_send_delayed_acks(port, any);
+	if (!TAILQ_EMPTY(&fabric->delayed_acks)) {
+		sn_rc_send_delayed_acks(port, any);
+		any = true;		/* a device with a delayed ACK is not idle */
+	}
 	held = sn_fab_deadline(fabric->fab);
 	if (held && !fabric->chaos.slot)
 		sn_timer_arm(port->nic, &fabric->chaos, held);

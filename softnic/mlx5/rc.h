@@ -267,7 +267,7 @@ void sn_rc_delay_ack(struct sn_qp *qp, unsigned int polls);
 void sn_rc_undelay_ack(struct sn_qp *qp);
 /* To be called when the ACK has been sent. */
 void sn_rc_acknowledged(struct sn_qp *qp);
-bool sn_rc_send_delayed_acks(struct sn_port *port, bool any);
+void sn_rc_send_delayed_acks(struct sn_port *port, bool any);
 bool sn_rc_ack_may_wait(const struct sn_port *port);
 
 /* rc_req.c: sends requests. True if only the burst limit stopped it. */

@@ -89,21 +89,19 @@ bool sn_rc_ack_may_wait(const struct sn_port *port)
 	return !nic->thread_driven && !nic->cqs_armed && port->fabric->idle < port->fabric->ack_delay_polls;
 }
 
-/* Sends the delayed ACKs of idle QPs. Always returns true, because a device with a delayed ACK is
- * not idle. */
-bool sn_rc_send_delayed_acks(struct sn_port *port, bool any)
+/* Sends the delayed ACKs of a port that has been idle for some polls. any: this poll found work. */
+void sn_rc_send_delayed_acks(struct sn_port *port, bool any)
 {
 	struct sn_fabric *fabric = port->fabric;
 	struct sn_rc *rc;
 
 	fabric->idle = any ? 0 : fabric->idle + 1;
 	if (sn_rc_ack_may_wait(port))
-		return true;
+		return;
 	while ((rc = TAILQ_FIRST(&fabric->delayed_acks))) {
 		sn_rc_undelay_ack(rc->qp);
 		sn_qp_kick(rc->qp);
 	}
-	return true;
 }
 
 void sn_rc_delay_ack(struct sn_qp *qp, unsigned int polls)
