@@ -15,8 +15,7 @@ enum op { CHECK, MAP, READ, WRITE };
 struct walk {
 	struct sn_nic *nic;
 	enum op op;
-	struct iovec *iov;
-	unsigned int n, max;
+	void *piece;
 	uint8_t *mem;
 };
 
@@ -45,9 +44,9 @@ static enum sn_acc add_piece(struct walk *w, void *p, uint64_t len)
 	case CHECK:
 		return SN_ACC_OK;
 	case MAP:
-		if (w->n == w->max)
+		if (w->piece)
 			return SN_ACC_MANY;
-		w->iov[w->n++] = (struct iovec){ .iov_base = p, .iov_len = len };
+		w->piece = p;
 		return SN_ACC_OK;
 	case READ:
 		memcpy(w->mem, p, len);
@@ -222,14 +221,13 @@ enum sn_acc sn_mkey_check(struct sn_nic *nic, const struct sn_access *a)
 	return walk_key(&w, a, 0);
 }
 
-enum sn_acc sn_mkey_map(struct sn_nic *nic, const struct sn_access *a, struct iovec *iov,
-			unsigned int max, unsigned int *n)
+enum sn_acc sn_mkey_map(struct sn_nic *nic, const struct sn_access *a, void **piece)
 {
-	struct walk w = { .nic = nic, .op = MAP, .iov = iov, .max = max };
+	struct walk w = { .nic = nic, .op = MAP };
 	enum sn_acc acc = walk_key(&w, a, 0);
 
 	if (!acc)
-		*n = w.n;
+		*piece = w.piece;
 	return acc;
 }
 

@@ -122,7 +122,7 @@ enum sn_acc {
 	SN_ACC_DEPTH,		/* a chain of KLMs that is too long */
 	SN_ACC_GONE,		/* a key in the list of an indirect key is stale or free */
 	SN_ACC_DMA,		/* the host's IOMMU refused the access */
-	SN_ACC_MANY,		/* more pieces than the caller's vector holds */
+	SN_ACC_MANY,		/* of sn_mkey_map(): more than one piece */
 };
 
 struct sn_access {
@@ -135,15 +135,14 @@ struct sn_access {
 
 /*
  * Returns a pointer to the bytes if the access is valid and lies in one piece of a direct key.
- * NULL: use sn_mkey_map(), which also returns the reason.
+ * NULL: use a call below, which also returns the reason.
  */
 void *sn_mkey_at(struct sn_nic *nic, const struct sn_access *a);
 /* Checks the access only, and does not touch memory. */
 enum sn_acc sn_mkey_check(struct sn_nic *nic, const struct sn_access *a);
-/* Checks the access and returns its pieces as addresses of this process; *n is set on success. len 0
- * gives 0 pieces. */
-enum sn_acc sn_mkey_map(struct sn_nic *nic, const struct sn_access *a, struct iovec *iov,
-			unsigned int max, unsigned int *n);
+/* Checks an access of at least one byte and stores its address in this process. SN_ACC_MANY: it has
+ * several pieces. */
+enum sn_acc sn_mkey_map(struct sn_nic *nic, const struct sn_access *a, void **piece);
 enum sn_acc sn_mkey_read(struct sn_nic *nic, const struct sn_access *a, void *dst);
 enum sn_acc sn_mkey_write(struct sn_nic *nic, const struct sn_access *a, const void *src);
 /*

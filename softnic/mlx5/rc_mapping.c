@@ -16,19 +16,18 @@ bool sn_rc_mapping_fill(struct sn_qp *qp, struct sn_rc_mapping *p, uint32_t key,
 	struct sn_nic *nic = qp->nic;
 	const struct sn_mkey *m = sn_mkey_find(nic, key);
 	struct sn_access a = {.key = key, .pd = qp->pd, .qpn = qp->qpn, .rights = rights};
-	struct iovec iov;
-	unsigned int n = 0;
+	void *at;
 
 	*p = (struct sn_rc_mapping){.key = key, .turn = nic->key_turn};
 	if (!m || m->length64 || !m->len || nic->host.dma || !is_faultless(qp))
 		return false;
 	a.va = m->start;
 	a.len = m->len;
-	if (sn_mkey_map(nic, &a, &iov, 1, &n) != SN_ACC_OK || n != 1)
+	if (sn_mkey_map(nic, &a, &at) != SN_ACC_OK)
 		return false;
 	p->start = a.va;
 	p->len = a.len;
-	p->at = iov.iov_base;
+	p->at = at;
 	return true;
 }
 

@@ -146,8 +146,7 @@ void sn_rc_atomic_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool
 	struct sn_access a = {from_be32(pkt->atomic.rkey), qp->pd, qp->qpn, SN_ATOMIC,
 			      from_be64(pkt->atomic.va), sizeof(uint64_t)};
 	struct sn_rc_read read = {.atomic = true, .psn = pkt->psn};
-	struct iovec iov;
-	unsigned int n;
+	void *at;
 
 	if (duplicate) {
 		repeat_atomic(qp, pkt);
@@ -159,14 +158,13 @@ void sn_rc_atomic_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool
 	}
 	if (!may_access(qp, &a, pkt->psn))
 		return;
-	if (sn_mkey_map(qp->nic, &a, &iov, 1, &n) != SN_ACC_OK || n != 1 ||
-	    (uintptr_t)iov.iov_base % sizeof(uint64_t)) {
+	if (sn_mkey_map(qp->nic, &a, &at) != SN_ACC_OK || (uintptr_t)at % sizeof(uint64_t)) {
 		sn_rc_fatal_nak(qp, pkt->psn, SN_NAK_REMOTE_OPERATIONAL, SN_EV_WQ_CATAS);
 		return;
 	}
 	if (!take_resource(qp, 1))
 		return;
-	read.va = execute_atomic(iov.iov_base, pkt);
+	read.va = execute_atomic(at, pkt);
 	s->atomic[s->atomic_next++ % SN_RC_READS] =
 		(struct sn_rc_atomic){.psn = pkt->psn, .valid = true, .original = read.va};
 	queue(qp, &read);

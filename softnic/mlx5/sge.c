@@ -53,7 +53,7 @@ static uint8_t *single_element(const struct cursor *cur)
 /* The list ended before the message did. */
 static enum sn_acc list_end(const struct cursor *cur, enum sn_acc acc, const struct sn_access *a)
 {
-	if (acc && acc != SN_ACC_MANY)
+	if (acc)
 		sn_acc_violation(cur->qp->nic, a, acc, false);
 	return acc ? acc : cur->len ? SN_ACC_BOUNDS : SN_ACC_OK;
 }
