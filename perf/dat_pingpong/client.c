@@ -81,7 +81,7 @@ static int do_write(struct client *k, uint64_t round)
 
 	pattern_fill(k->data.buf, k->p.len, k->p.seed, round);
 	t = now_ns();
-	if (pp_rdma(&k->p, false, &k->data, 0, k->server.addr, k->server.rmr_context, &status))
+	if (pp_rdma(&k->p, false, &k->data, k->server.addr, k->server.rmr_context, &status))
 		return -1;
 	samples_add(&k->row[R_WRITE], now_ns() - t);
 	if (status != DAT_DTO_SUCCESS) {
@@ -101,7 +101,7 @@ static int do_read(struct client *k, uint64_t round)
 	if (ask_only(k, &m))
 		return -1;
 	t = now_ns();
-	if (pp_rdma(&k->p, true, &k->data, 0, k->server.addr + k->p.len, k->server.rmr_context,
+	if (pp_rdma(&k->p, true, &k->data, k->server.addr + k->p.len, k->server.rmr_context,
 		    &status))
 		return -1;
 	samples_add(&k->row[R_READ], now_ns() - t);

@@ -70,8 +70,8 @@ int pp_send(struct pp *p, const struct pp_msg *msg, uint32_t data);
 int pp_receive(struct pp *p, struct pp_msg *msg, void **data, unsigned int *slot);
 int pp_release(struct pp *p, unsigned int slot);
 /* Posts one RDMA request and waits for it. -1: posting failed or the connection ended. */
-int pp_rdma(struct pp *p, bool read, struct region *local, size_t off, uint64_t addr,
-	    uint32_t rmr_context, DAT_DTO_COMPLETION_STATUS *status);
+int pp_rdma(struct pp *p, bool read, struct region *local, uint64_t addr, uint32_t rmr_context,
+	    DAT_DTO_COMPLETION_STATUS *status);
 void pp_close(struct pp *p);
 void pp_print_attributes(struct pp *p);
 /* Reports that the connection ended unexpectedly. Always returns 1, for use as the exit status. */

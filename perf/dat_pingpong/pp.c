@@ -104,12 +104,12 @@ int pp_receive(struct pp *p, struct pp_msg *msg, void **data, unsigned int *slot
 	return 0;
 }
 
-int pp_rdma(struct pp *p, bool read, struct region *local, size_t off, uint64_t addr,
-	    uint32_t rmr_context, DAT_DTO_COMPLETION_STATUS *status)
+int pp_rdma(struct pp *p, bool read, struct region *local, uint64_t addr, uint32_t rmr_context,
+	    DAT_DTO_COMPLETION_STATUS *status)
 {
 	DAT_LMR_TRIPLET iov = {
 		.lmr_context = local->lmr_context,
-		.virtual_address = (DAT_VADDR)(uintptr_t)local->buf + off,
+		.virtual_address = (DAT_VADDR)(uintptr_t)local->buf,
 		.segment_length = p->len,
 	};
 	DAT_RMR_TRIPLET remote = {

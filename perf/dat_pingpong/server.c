@@ -59,7 +59,7 @@ static int write_revoked(struct server *s, const struct pp_msg *m)
 	DAT_DTO_COMPLETION_STATUS status;
 
 	pattern_fill(s->target.buf, s->p.len, s->p.seed, m->round);
-	if (pp_rdma(&s->p, false, &s->target, 0, m->addr, m->rmr_context, &status))
+	if (pp_rdma(&s->p, false, &s->target, m->addr, m->rmr_context, &status))
 		return -1;
 	s->revoked_seen = status == DAT_DTO_ERR_REMOTE_ACCESS;
 	if (!s->revoked_seen)
@@ -94,7 +94,7 @@ static int answer_request(struct server *s, const struct pp_msg *m, const void *
 		return 0;
 	case PP_WRITE_WINDOW:
 		pattern_fill(s->target.buf, s->p.len, s->p.seed, m->round);
-		if (pp_rdma(&s->p, false, &s->target, 0, m->addr, m->rmr_context, &status))
+		if (pp_rdma(&s->p, false, &s->target, m->addr, m->rmr_context, &status))
 			return -1;
 		*good = status == DAT_DTO_SUCCESS;
 		return 0;
