@@ -105,12 +105,10 @@ static double race_lead(struct race *r)
 	return ns[r->chunks / 2];
 }
 
-static int another(const cpu_set_t *set, int me, int wanted)
+static int another_cpu(const cpu_set_t *set, int me)
 {
 	int cpu;
 
-	if (wanted >= 0 && wanted < CPU_SETSIZE && wanted != me && CPU_ISSET((unsigned int)wanted, set))
-		return wanted;
 	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
 		if (cpu != me && CPU_ISSET((unsigned int)cpu, set))
 			return cpu;
@@ -127,7 +125,7 @@ __attribute__((constructor)) static void remember(void)
 		CPU_ZERO(&allowed);
 }
 
-double tool_line_ns(int wanted)
+double tool_line_ns(void)
 {
 	struct race race = { .chunks = CHUNKS };
 	cpu_set_t mine, set;
@@ -136,7 +134,7 @@ double tool_line_ns(int wanted)
 	int me = sched_getcpu(), other;
 	double ns = 0;
 
-	other = me < 0 ? -1 : another(&allowed, me, wanted);
+	other = me < 0 ? -1 : another_cpu(&allowed, me);
 	if (other < 0 || sched_getaffinity(0, sizeof(mine), &mine) || stay_on(me))
 		return 0;
 	CPU_ZERO(&set);

@@ -69,7 +69,7 @@ static int measure(struct tool *t, struct tool_result *r)
 {
 	struct tool_msg m = { .op = OP_START, .size = t->size, .seed = t->seed };
 	bool line = t->test->metric == TOOL_LATENCY;
-	double cpu, before = line ? tool_line_ns(-1) : 0;
+	double cpu, before = line ? tool_line_ns() : 0;
 	uint64_t from;
 	int rc;
 
@@ -88,7 +88,7 @@ static int measure(struct tool *t, struct tool_result *r)
 	if (rc || stop_and_done(t, r) || (t->test->finish && t->test->finish(t)))
 		return -1;
 	if (line)
-		r->line_ns = (before + tool_line_ns(-1)) / 2;
+		r->line_ns = (before + tool_line_ns()) / 2;
 	return 0;
 }
 

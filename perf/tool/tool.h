@@ -166,7 +166,7 @@ int tool_pin(int cpu);
 void tool_place(const struct tool *t, char *text, size_t len);
 /* Returns half a round trip of a cache line between this CPU and another, in ns; 0 if there is no
  * other CPU. */
-double tool_line_ns(int other);
+double tool_line_ns(void);
 uint64_t tool_wall_ns(void);		/* returns the time by CLOCK_REALTIME */
 double tool_cpu_s(void);		/* returns the CPU time of this process and its children */
 
