@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "perf/common/stats.h"
 #include "perf/common/verify.h"
 #include "perf/dat_integrity/integrity.h"
 
@@ -51,24 +52,18 @@ static uint64_t draw(uint64_t *state)
 	return z ^ z >> 31;
 }
 
-static int compare_sizes(const void *a, const void *b)
-{
-	size_t x = *(const size_t *)a, y = *(const size_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Cuts the bytes at random; a segment may be empty. Only the first one has the shape's
  * alignment. */
 static void lay_out(struct layout *l, const struct area *m, size_t len, unsigned int n,
 		    unsigned int align, uint64_t *random)
 {
-	size_t cut[SEGS_MAX + 1] = { 0 }, at = 0;
+	uint64_t cut[SEGS_MAX + 1] = { 0 };
+	size_t at = 0;
 
 	for (unsigned int i = 1; i < n; i++)
 		cut[i] = draw(random) % (len + 1);
 	cut[n] = len;
-	qsort(cut, n, sizeof(*cut), compare_sizes);
+	qsort(cut, n, sizeof(*cut), compare_u64);
 	for (unsigned int i = 0; i < n; i++) {
 		at = (at + GUARD + 63) / 64 * 64 + (i ? draw(random) % 64 : align);
 		l->t[i] = (DAT_LMR_TRIPLET){
