@@ -78,9 +78,11 @@ struct softnic_efa_host {
 	 */
 	void (*cq_event)(void *ctx, uint16_t cq);
 	/*
-	 * For the checker only: returns how many CQEs the driver has taken from a sub-CQ so far. The
-	 * device calls this if a sub-CQ seems to be overrun; the rules of cq_event apply. NULL: the
-	 * device relies on calls of softnic_efa_cq_seen.
+	 * For the checker only, no part of hardware: returns how many CQEs the driver has taken from a
+	 * sub-CQ since its creation (16 bits count). The device calls this if a sub-CQ seems to be overrun;
+	 * the rules of cq_event apply. A CQE written over one not taken is "cq.overrun"; it is lost, as on
+	 * hardware. NULL: an overrun goes unnoticed, since the doorbell's counter does not help: libefa
+	 * seldom stores it.
 	 */
 	uint16_t (*cq_taken)(void *ctx, uint16_t cq, uint16_t sub_cq);
 	/*
@@ -258,14 +260,6 @@ int softnic_efa_cq_destroy(struct softnic_efa *nic, uint16_t cq);
 
 /* Handles the CQ's doorbell word. */
 void softnic_efa_kick_cq(struct softnic_efa *nic, uint16_t cq);
-
-/*
- * For the checker only, no part of hardware: reports how many CQEs the driver has taken from a sub-CQ
- * since its creation (16 bits count). A CQE written over one not taken is "cq.overrun"; it is lost, as
- * on hardware. Without this call or softnic_efa_host.cq_taken an overrun goes unnoticed: the doorbell's
- * counter does not help, since libefa seldom stores it.
- */
-void softnic_efa_cq_seen(struct softnic_efa *nic, uint16_t cq, uint16_t sub_cq, uint16_t consumed);
 
 enum softnic_efa_qp_flags {
 	SOFTNIC_EFA_QP_UNSOLICITED = 1 << 0,	/* writes with immediate take no receive */

@@ -242,41 +242,16 @@ void softnic_efa_kick_cq(struct softnic_efa *handle, uint16_t number)
 	sne_leave(nic);
 }
 
-/*
- * This function takes no lock, because drivers call it in each poll. The driver must not destroy
- * the CQ meanwhile.
- */
-void softnic_efa_cq_seen(struct softnic_efa *handle, uint16_t number, uint16_t sub, uint16_t taken)
-{
-	struct sne_nic *nic = (struct sne_nic *)handle;
-	struct sne_cq *cq = find(nic, number);
-
-	if (nic->forks != sne_forks || !cq || sub >= cq->attr.sub_cqs)
-		return;
-	atomic_store_explicit(&cq->taken[sub], taken, memory_order_relaxed);
-	atomic_store_explicit(&cq->taken_reported, true, memory_order_relaxed);
-}
-
-static uint16_t unread_of(const struct sne_cq *cq, uint16_t sub)
-{
-	return (uint16_t)(cq->put[sub] -
-			  atomic_load_explicit(&cq->taken[sub], memory_order_relaxed));
-}
-
-/* The driver's last report may be old, since a driver that finds completions need not report. Ask
- * it before reporting an overrun. */
+/* Asks the driver only if its last answer is too old to exclude an overrun. */
 static void check_overrun(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub)
 {
 	const struct softnic_efa_host *host = &nic->config.host;
-	uint16_t unread = unread_of(cq, sub);
+	uint16_t unread = (uint16_t)(cq->put[sub] - cq->taken[sub]);
 
-	if (unread >= cq->attr.entries && host->cq_taken) {
-		atomic_store_explicit(&cq->taken[sub], host->cq_taken(host->ctx, cq->number, sub),
-				      memory_order_relaxed);
-		unread = unread_of(cq, sub);
-	} else if (!atomic_load_explicit(&cq->taken_reported, memory_order_relaxed)) {
+	if (unread < cq->attr.entries || !host->cq_taken)
 		return;
-	}
+	cq->taken[sub] = host->cq_taken(host->ctx, cq->number, sub);
+	unread = (uint16_t)(cq->put[sub] - cq->taken[sub]);
 	if (unread >= cq->attr.entries)
 		sne_violate(nic, SNE_V_CQ_OVERRUN,
 			    "CQ %u of %u entries: the driver has not taken %u", cq->number,

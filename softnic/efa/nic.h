@@ -93,10 +93,8 @@ struct sne_cq {
 	uint32_t db_seen, db_armed;
 	uint32_t written;		/* CQEs written to all rings of the CQ together */
 	uint32_t put[SNE_SUB_CQS];	/* CQEs written to each ring of the CQ */
-	/* CQEs that the driver has taken, modulo 2^16; valid once the driver has reported them
-	 * (told) */
-	_Atomic uint32_t taken[SNE_SUB_CQS];
-	_Atomic bool taken_reported;
+	/* CQEs of each ring that the driver had taken when it was last asked, modulo 2^16 */
+	uint16_t taken[SNE_SUB_CQS];
 	bool armed;
 	uint32_t events;
 };

@@ -214,7 +214,6 @@ static void rq_sge_count(void)
 
 static void cq_overrun(void)
 {
-	softnic_efa_cq_seen(a.nic, a.cq.cq, 0, 0);
 	side_modify(&a, SOFTNIC_EFA_ERR, 0);
 	for (uint16_t i = 0; i < 257; i++) {
 		w_send(&a, &w, i, 0, 8);

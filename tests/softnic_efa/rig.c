@@ -48,6 +48,14 @@ static void on_event(void *ctx, uint16_t cq)
 	__atomic_fetch_add(&s->events, 1, __ATOMIC_RELEASE);
 }
 
+static uint16_t cq_taken(void *ctx, uint16_t cq, uint16_t sub)
+{
+	const struct side *s = ctx;
+
+	(void)cq;
+	return (uint16_t)__atomic_load_n(&s->cc[sub], __ATOMIC_RELAXED);
+}
+
 /*
  * Bus addresses of mem are scattered: page i after its first one has the bus page 5 i mod 512. 205
  * is the inverse of 5. The device never asks for bytes beyond the end of a page.
@@ -140,7 +148,8 @@ void side_open(struct side *s, const struct setup *setup)
 	struct softnic_efa_config config = {
 		.flags = setup->flags, .seed = setup->seed ? setup->seed : 1,
 		.profile = setup->profile, .window = setup->window,
-		.host = { .cq_event = on_event, .dma = setup->bus ? dma : NULL, .ctx = s },
+		.host = { .cq_event = on_event, .cq_taken = cq_taken, .dma = setup->bus ? dma : NULL,
+			  .ctx = s },
 	};
 
 	*s = (struct side){ .mem = calloc(1, MEM) };
@@ -374,8 +383,7 @@ static bool poll_sub(struct side *s, uint16_t sub, struct cqe *c)
 	if ((__atomic_load_n(e + 3, __ATOMIC_ACQUIRE) & 1) != !(n & entries))
 		return false;
 	parse(s, e, c);
-	s->cc[sub]++;
-	softnic_efa_cq_seen(s->nic, s->cq.cq, sub, (uint16_t)s->cc[sub]);
+	__atomic_store_n(&s->cc[sub], n + 1, __ATOMIC_RELAXED);
 	return true;
 }
 
