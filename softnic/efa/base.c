@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Functions that every file calls: the lock, the clock, and waking the device's thread. */
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "softnic/efa/nic.h"
@@ -25,14 +24,6 @@ bool sne_enter(struct sne_nic *nic)
 void sne_leave(struct sne_nic *nic)
 {
 	pthread_mutex_unlock(&nic->lock);
-}
-
-uint64_t sne_clock(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 static void wake(struct sne_nic *nic)

@@ -312,7 +312,6 @@ static inline uint32_t sne_below(struct sne_nic *nic, uint32_t n)
 {
 	return (uint32_t)(sn_draw(&nic->rng) >> 33) % n;
 }
-uint64_t sne_clock(void);
 /* Takes the lock. False: this process is a forked child of the process that opened the device. */
 bool sne_enter(struct sne_nic *nic);
 void sne_leave(struct sne_nic *nic);

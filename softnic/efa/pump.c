@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One turn of the device, and the functions that run turns. */
+#include "softnic/clock.h"
 #include "softnic/efa/nic.h"
 
 enum {
@@ -76,7 +77,7 @@ bool sne_turn(struct sne_nic *nic, bool posted)
 {
 	bool did = false;
 
-	nic->now = nic->virtual_time ? nic->now + TURN_NS : sne_clock();
+	nic->now = nic->virtual_time ? nic->now + TURN_NS : sn_now();
 	nic->ctr.turns++;
 	sn_fab_hold(nic->fab);
 	did |= take_inbox(nic);

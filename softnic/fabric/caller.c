@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "softnic/clock.h"
 #include "softnic/fabric/link.h"
 
 enum {
@@ -112,12 +113,12 @@ static void out_of_descriptors(struct sn_fab *f, int err)
 	if (turn_away(f))
 		return;
 	watch_listener(f, 0);
-	f->paused = sn_fab_now() + PAUSE_NS;
+	f->paused = sn_now() + PAUSE_NS;
 }
 
 void sn_callers_resume(struct sn_fab *f)
 {
-	if (sn_fab_now() < f->paused)
+	if (sn_now() < f->paused)
 		return;
 	f->paused = 0;
 	if (f->spare < 0) {

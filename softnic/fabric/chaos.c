@@ -10,8 +10,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "softnic/clock.h"
 #include "softnic/fabric/link.h"
 #include "softnic/random.h"
 
@@ -52,14 +52,6 @@ struct sn_chaos {
 	uint8_t room[SN_FAB_MAX];
 	uint8_t arrived[SN_FAB_MAX];	/* the packet that arrives */
 };
-
-uint64_t sn_fab_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static bool has(const struct fate *fate, enum sn_action action)
 {
@@ -168,7 +160,7 @@ static void release_all(struct sn_fab *f)
 unsigned int sn_chaos_release(struct sn_fab *f)
 {
 	struct held_list *list = &f->chaos->list;
-	uint64_t now = TAILQ_EMPTY(list) ? 0 : sn_fab_now();
+	uint64_t now = TAILQ_EMPTY(list) ? 0 : sn_now();
 	unsigned int delivered = 0;
 	struct held *h;
 
@@ -189,7 +181,7 @@ static bool hold_back(struct sn_fab *f, const struct fate *fate, const struct sn
 
 	if (!reorder && !has(fate, SN_DELAY))
 		return false;
-	h = hold_packet(f->chaos, peer, bytes, len, sn_fab_now() + NS_PER_US * us);
+	h = hold_packet(f->chaos, peer, bytes, len, sn_now() + NS_PER_US * us);
 	if (!h)
 		return false;
 	h->in = in;

@@ -177,7 +177,6 @@ bool sn_same_port(const struct sn_fab_dest *a, const struct sn_fab_dest *b);
 
 /* Functions of chaos.c. While faults are set, sn_chaos_send runs between sn_fab_commit and the
  * ring. */
-uint64_t sn_fab_now(void);		/* the time by CLOCK_MONOTONIC, in ns */
 /* Returns a buffer for a packet that may never enter a ring. */
 uint8_t *sn_chaos_room(struct sn_fab *fabric);
 /* Sends the packet that was built in sn_chaos_room(). */

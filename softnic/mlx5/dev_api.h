@@ -3,6 +3,7 @@
 #ifndef SN_DEV_API_H
 #define SN_DEV_API_H
 
+#include "softnic/clock.h"
 #include "softnic/mlx5/nic.h"
 
 /* functions of table.c: numbers have 24 bits and are never 0 */
@@ -31,7 +32,6 @@ static inline struct sn_mkey *sn_mkey_find(struct sn_nic *nic, uint32_t key)
 }
 
 /* functions of timer.c */
-uint64_t sn_now(void);			/* the time by CLOCK_MONOTONIC, in ns */
 /* returns 0 or -ENOMEM */
 int sn_timer_arm(struct sn_nic *nic, struct sn_timer *t, uint64_t deadline);
 void sn_timer_cancel(struct sn_nic *nic, struct sn_timer *t);

@@ -2,18 +2,9 @@
 /* One-shot timers in a binary heap, sorted by deadline. Each timer knows its index in the heap. */
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/dev.h"
-
-uint64_t sn_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 /* Where the driver reads the timer: in a page of its own, or in the initialization segment. */
 static be64_t *timer_at(struct sn_nic *nic)

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "softnic/clock.h"
 #include "softnic/uverbs/front.h"
 
 static pthread_mutex_t registry = PTHREAD_MUTEX_INITIALIZER;
@@ -291,14 +292,6 @@ static bool pump_all(void)
 	return any;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /*
  * Gives up the core, because a polling program keeps it although its peer or the peer's device may need
  * it. On hardware the NIC would run in parallel; here it needs a share of the core. If all cores are
@@ -318,9 +311,9 @@ static void yield_core(void)
 		syscall(SYS_nanosleep, &nap, NULL);
 		return;
 	}
-	before = now_ns();
+	before = sn_now();
 	sched_yield();
-	if (now_ns() - before > CROWDED_NS)
+	if (sn_now() - before > CROWDED_NS)
 		crowded = CROWDED_TIMES;
 }
 
