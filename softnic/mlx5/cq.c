@@ -56,7 +56,7 @@ static uint8_t read_buffers(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq *
 		return sn_cmd_umem(c, &cq->dbr, sn_get32(ctx, CQC_DBR_UMEM_ID), dbr, 8, 8);
 	if (!dbr || dbr % 8)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "dbr_addr %#llx", (unsigned long long)dbr);
-	sn_buf_from_addr(&cq->dbr, dbr, 8);
+	sn_buf_of_record(&cq->dbr, dbr);
 	return STAT_OK;
 }
 

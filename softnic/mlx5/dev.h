@@ -116,7 +116,8 @@ static inline void *sn_dma(struct sn_nic *nic, uint64_t addr, uint64_t len)
 int sn_buf_from_list(struct sn_buf *b, const void *list, uint32_t n, unsigned int page_shift,
 		     bool mtt);
 void sn_buf_from_umem(struct sn_buf *b, struct sn_umem *umem, uint64_t offset, uint64_t len);
-void sn_buf_from_addr(struct sn_buf *b, uint64_t addr, uint64_t len);
+/* Makes b the doorbell record at this bus address. */
+void sn_buf_of_record(struct sn_buf *b, uint64_t addr);
 void sn_buf_release(struct sn_buf *b);
 void *sn_buf_at_page(struct sn_nic *nic, const struct sn_buf *b, uint64_t off, uint64_t len);
 /*

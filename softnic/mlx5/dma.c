@@ -72,9 +72,9 @@ void sn_buf_from_umem(struct sn_buf *b, struct sn_umem *umem, uint64_t offset, u
 	umem->refs++;
 }
 
-void sn_buf_from_addr(struct sn_buf *b, uint64_t addr, uint64_t len)
+void sn_buf_of_record(struct sn_buf *b, uint64_t addr)
 {
-	*b = (struct sn_buf){ .base = addr, .len = len, .perm = MTT_RD | MTT_WR };
+	*b = (struct sn_buf){ .base = addr, .len = 8, .perm = MTT_RD | MTT_WR };
 }
 
 void sn_buf_release(struct sn_buf *b)

@@ -120,7 +120,7 @@ static uint8_t read_buffers(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *
 		return sn_cmd_umem(c, &qp->dbr, sn_get32(ctx, QPC_DBR_UMEM_ID), dbr, 8, 8);
 	if (!dbr || dbr % 8)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "dbr_addr %#llx", (unsigned long long)dbr);
-	sn_buf_from_addr(&qp->dbr, dbr, 8);
+	sn_buf_of_record(&qp->dbr, dbr);
 	return STAT_OK;
 }
 

@@ -65,7 +65,7 @@ static uint8_t read_buffers(struct sn_cmd *c, const uint8_t *wq, struct sn_srq *
 		return sn_cmd_umem(c, &srq->dbr, sn_get32(wq, WQ_DBR_UMEM_ID), dbr, 8, 8);
 	if (!dbr || dbr % 8)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "dbr_addr %#llx", (unsigned long long)dbr);
-	sn_buf_from_addr(&srq->dbr, dbr, 8);
+	sn_buf_of_record(&srq->dbr, dbr);
 	return STAT_OK;
 }
 
