@@ -22,7 +22,7 @@ static inline void dap_fork_mutex(pthread_mutex_t *lock, enum dap_fork phase)
 		pthread_mutex_init(lock, NULL);
 }
 
-/* What obj.c, lmr.c, ia.c and psp.c do at a fork; lmr.c before the child's slabs forget its objects. */
+/* Handlers of obj.c, lmr.c, ia.c and psp.c. That of lmr.c runs before the child's slabs forget the LMRs. */
 void dap_obj_fork(enum dap_fork phase);
 void dap_lmr_in_child(void);
 void dap_ia_in_child(void);

@@ -12,7 +12,7 @@ static void *end(void *arg)
 	return arg;
 }
 
-/* Only the kernel knows whether this process may use the CPU. So a thread is started there. */
+/* Only the kernel knows whether this process may use the CPU, so this starts a thread on it. */
 int dap_thread_may_use(uint32_t cpu)
 {
 	pthread_attr_t attr;

@@ -133,12 +133,12 @@ void dap_work_failed(const struct dap_event *ev)
 
 /* ---- all ---- */
 
-/* Page order of the types. */
+/* The types in the order of the page. */
 static const enum dap_type types[] = {
 	DAP_PZ, DAP_LMR, DAP_RMR, DAP_EVD, DAP_EP, DAP_PSP, DAP_RSP, DAP_CR, DAP_CNO, DAP_SRQ,
 };
 
-/* Page order of posts, followed by that of their bytes, in which atomics are left out. */
+/* The kinds of posts in the order of the page. Their bytes follow, without those of atomics. */
 static const enum dap_count posts[] = {
 	DAP_COUNT_SEND, DAP_COUNT_WRITE, DAP_COUNT_READ, DAP_COUNT_WRITE_IMM, DAP_COUNT_CMP_SWAP,
 	DAP_COUNT_FETCH_ADD, DAP_COUNT_POST_RECV,

@@ -145,7 +145,7 @@ static void ended_orderly(struct dap_ep *ep, uint32_t event)
 	dap_conn_finish(ep, DAP_CAUSE_ENDED, event);
 }
 
-/* Another host may be why nothing answered. */
+/* If no listener answered, the address may be that of another host, which needs ip=. */
 static void suggest_ip(const struct dap_ep *ep)
 {
 	const union dap_addr *to = &core_ep(ep)->remote_addr;

@@ -11,7 +11,7 @@ struct core_ep {
 
 	pthread_mutex_t lock;		/* slow path: state, connection */
 	bool attached;			/* recv_evd and request_evd count it as a feeder */
-	/* made for a request that is not accepted yet: not the consumer's */
+	/* made for a request that is not accepted yet, so the provider owns it */
 	bool provided;
 	bool active_side;		/* it connected to remote_addr, remote_qual */
 	struct dap_evd *connect_evd;

@@ -258,7 +258,7 @@ static int change_marks(struct dap_ep *ep, uint32_t soft, uint32_t hard)
 	dap_ep_uncount(ep);
 	store_marks(ep, soft, hard);
 	err = dap_ep_count(ep);
-	/* Counting keeps its memory once it has it, so a failure means that it was off before. */
+	/* Only the first start allocates memory. So if it fails, counting was off before. */
 	if (err)
 		store_marks(ep, old_soft, old_hard);
 	return err;

@@ -127,12 +127,12 @@ void dap_agent_stop(struct dap_cno *cno)
 	pthread_mutex_lock(&cno->lock);
 	agent_forget(cno);
 	pthread_mutex_unlock(&cno->lock);
-	/* A query may read the old agent until the unlock. */
+	/* A query reads the agent under the lock, so none uses it from here on. */
 	if (!self)
 		free(a);
 }
 
-/* A call of the new function, which may wait for this thread, can follow the last one of the old. */
+/* Waits for the running call alone: the next one is of the new function, and may wait for this thread. */
 static void wait_for_old_call(struct dap_cno *cno, const struct dap_agent *a)
 {
 	const uint32_t returns = a->returns;

@@ -83,7 +83,7 @@ static bool is_idle(struct core_evd *evd)
 	return true;
 }
 
-/* apart: no thread is on the hot path meanwhile. */
+/* apart: keep other threads off the hot path meanwhile. */
 static int dequeue(struct core_evd *evd, bool apart, struct dap_event *ev)
 {
 	int err;

@@ -58,7 +58,7 @@ static void proxy(struct dap_cno *cno, DAT_CNO_PARAM *param)
 	}
 }
 
-/* The fields overlap, and FIELD_ALL has a bit of its own. */
+/* DAT_CNO_FIELD_PROXY has the bits of the other two fields, and DAT_CNO_FIELD_ALL a bit of its own. */
 #define MASK_ALL ((uint32_t)(DAT_CNO_FIELD_PROXY | DAT_CNO_FIELD_ALL))
 
 #else

@@ -98,8 +98,8 @@ static void reset_live(struct front_live *live, const DAT_PROVIDER *checked)
 }
 
 /*
- * The lock is not held over a fork, because providers come here under the registry's lock, which
- * is. So the lists must be consistent at any time.
+ * This lock is not held over a fork: the registry calls this file under its own lock, which is. So the
+ * lists must be consistent at any time.
  */
 static void provider_in_child(void)
 {

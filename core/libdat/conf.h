@@ -75,8 +75,9 @@ int conf_add_line(struct conf *conf, char *line, size_t len, unsigned int number
 int conf_mark_repeats(struct conf *conf);
 
 /* The absolute path of a library in libdat's own directory or in dapl-direct below it; NULL if there
- * is none. The caller frees it. The other function looks beside the library that contains address. */
+ * is none. The caller frees it. */
 char *conf_own_library(const char *name);
+/* The same for the directory of the library that contains address. */
 char *conf_library_beside(const void *address, const char *name);
 
 /* Adds built-in entries for the software adapters if the provider is beside libdat. Returns 0 or

@@ -75,7 +75,8 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR ia_name_ptr, DAT_COUNT async_evd_min_
 		return dat_err(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	strcpy(want.ia_name, ia_name_ptr);
 
-	/* A thread that ended in a system call of this would keep the lock, or one of the provider's. */
+	/* A thread that is cancelled in a system call of the open would keep the registry's lock, or a lock
+	 * of the provider. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	reg_lock();
 	ret = open_any(&want, async_evd_min_qlen, async_evd_handle, ia);

@@ -10,7 +10,7 @@
 #include "core/front/slots.h"
 #include "core/sp/sp.h"
 
-/* The only communicators; endpoint parameters report them, too. */
+/* The communicators of service points, by address family. A query returns their addresses. */
 static DAT_COMM stream4 = { AF_INET, SOCK_STREAM, 0 }, stream6 = { AF_INET6, SOCK_STREAM, 0 };
 
 static bool is_stream(const DAT_COMM *comm)
