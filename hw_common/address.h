@@ -15,10 +15,10 @@ int hw_address_read(const char *value, union dap_addr *ip, char *why, size_t why
 int hw_address_parse(const char *value, union dap_addr *ip, char *why, size_t whylen);
 /* Can peers connect to this address? Returns 0, or -errno with cause and remedy in why. */
 int hw_address_here(const union dap_addr *ip, char *why, size_t whylen);
-/* Finds the address of ip=auto: as below. Returns 0, or -EINVAL with cause and remedy in why. */
+/* Finds the address for ip=auto: the IPv4 address of the default route. Returns 0, or -EINVAL with cause and
+ * remedy in why. */
 int hw_address_auto(union dap_addr *ip, char *why, size_t whylen);
-/* Finds the address if ip= is missing: the IPv4 address of the default route. If there is no such
- * route, logs that and leaves ip alone. */
+/* Finds the same address if ip= is missing. If there is no such route, logs that and leaves ip alone. */
 void hw_address_default(const char *ia_name, union dap_addr *ip);
 
 #endif

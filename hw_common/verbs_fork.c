@@ -11,7 +11,7 @@
 #include "hw_common/verbs.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_rwlock_t calls;		/* read: threads in calls; written: forking threads */
+static pthread_rwlock_t calls;		/* readers: threads in calls; writers: threads that fork */
 
 static void calls_init(void)
 {
