@@ -87,7 +87,7 @@ const char *m5_arena_kind(const struct m5_arena *arena)
 	return "DPDK's heap";
 }
 
-/* Returns -EBUSY or the like if the device may still write to the memory. */
+/* Returns an error, such as -EBUSY, if the device may still write to the memory. */
 static int umems_put(struct m5_ctl *ctl, struct m5_chunk *c, unsigned int n)
 {
 	int err = 0;

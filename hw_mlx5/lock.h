@@ -165,8 +165,8 @@ M5_INLINE bool m5_cqe_ours(const struct m5_cq *cq, uint32_t i, uint8_t op_own)
 }
 
 /*
- * Sets the poller's position to ci. ci is near the old position, since lap counts more bits than
- * ci has laps. m5_cq_passed reads both at any time.
+ * Sets the poller's position to ci. The lap number in ci has fewer bits than cq->lap, so cq->lap advances
+ * by their difference. m5_cq_passed reads both at any time.
  */
 M5_INLINE void m5_cq_set_ci(struct m5_cq *cq, uint32_t ci)
 {

@@ -82,7 +82,7 @@ static int mr_failed(struct m5_ctl *ctl, const void *addr, uint64_t len)
 	return hw_errno();
 }
 
-/* Tells the watch of the time that the kernel takes to pin or release much memory. sign: 1 or -1. */
+/* Counts the GiB that the kernel pins or releases, which gives a waiting command more time. sign: 1 or -1. */
 static void count_pinning(struct m5_ctl *ctl, uint64_t len, int sign)
 {
 	struct dv_watch *watch = dv_of(ctl)->watch;

@@ -8,7 +8,7 @@
 #include "hw_common/address.h"
 #include "hw_mlx5/ctl/uverbs.h"
 
-/* Errors of a driver or firmware without user contexts. */
+/* Returns true if driver or firmware lacks user contexts: the device opens only without DEVX. */
 static bool lacks_devx(struct ibv_device *dev, int answer)
 {
 	struct ibv_context *plain;

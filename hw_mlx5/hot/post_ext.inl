@@ -52,7 +52,7 @@ static DAT_RETURN m5_atomic(DAT_EP_HANDLE ep, bool swap, DAT_UINT64 operand, DAT
 		return front_return(err);
 	if (!m5_sq_begin(ep, 1))
 		return front_return(DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP));
-	m5_probe_post(sq, M5_OP_ATOMIC_FA, 8, cookie.as_64);	/* the operand would take a register */
+	m5_probe_post(sq, M5_OP_ATOMIC_FA, 8, cookie.as_64);	/* a constant: see core/probe.h */
 	pos = m5_wqe_pos(sq, 1);
 	slot = m5_slot_set(sq, pos.pi, cookie.as_64, 8, pos.end, flags);
 	fm = m5_signal(sq, flags, slot);
