@@ -61,8 +61,7 @@ static uint32_t add_pieces(struct efa_wr *wr, const struct efa_work *w, uint32_t
 }
 
 /*
- * A message that fits one packet is whole. Others are fragments, the first of which tells the
- * length.
+ * A message that fits one packet is whole. Others are fragments, the first of which has the length.
  */
 static bool send_packets(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 {

@@ -180,7 +180,7 @@ static DAT_RETURN efa_read(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 	return efa_post(ep, EFA_READ, n, iov, cookie.as_64, from, flags);
 }
 
-/* ---- receives, which only the driver uses (rx.c) ---- */
+/* ---- receives: a list for rx.c, since the RQ has the driver's own buffers ---- */
 
 EFA_INLINE int efa_recv_check(const struct efa_rx *rx, int n, const DAT_LMR_TRIPLET *iov,
 			      unsigned int flags)
