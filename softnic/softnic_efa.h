@@ -245,7 +245,7 @@ struct softnic_efa_cq {
 	 * Store, then softnic_efa_kick_cq. cmd_sn counts the events that the driver has taken: an
 	 * arm with another cmd_sn than the number of events so far arms nothing (and is
 	 * "cq.cmd_sn" when it is ahead). An arm whose consumer counter is behind what has been
-	 * written to the CQ fires at once. Without the arm bit it only tells what was consumed.
+	 * written to the CQ fires at once. Without the arm bit it only reports what was consumed.
 	 */
 	volatile uint32_t *doorbell;
 	uint64_t doorbell_bar_offset;	/* offset of the page of the doorbell */

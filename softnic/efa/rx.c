@@ -220,8 +220,8 @@ static struct sne_rmsg *find_rmsg(struct sne_nic *nic, struct sne_qp *qp, struct
 
 /* The write is complete. Reports it once. This takes a receive, unless both QPs agreed on
  * unsolicited writes. */
-static uint8_t tell(struct sne_nic *nic, struct sne_qp *qp, struct sne_flow *flow,
-		    const struct sne_hdr *h)
+static uint8_t report_write(struct sne_nic *nic, struct sne_qp *qp, struct sne_flow *flow,
+			     const struct sne_hdr *h)
 {
 	struct sne_cqe cqe = { .flags = SNE_WRITE << SNE_CQE_OP_SHIFT };
 	struct sne_receive r;
@@ -249,7 +249,7 @@ static uint8_t count_piece(struct sne_nic *nic, struct sne_qp *qp, struct sne_fl
 		m->got += h->len;
 		return SNE_OK;
 	}
-	status = tell(nic, qp, flow, h);
+	status = report_write(nic, qp, flow, h);
 	if (status == SNE_REMOTE_RNR)
 		return status;
 	LIST_REMOVE(m, link);

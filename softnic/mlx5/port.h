@@ -44,9 +44,11 @@ void sn_port_unblock(struct sn_waiter *waiter);
 /* Selects the port's address on the fabric. Returns 0 or -EAGAIN. */
 int sn_port_choose_address(struct sn_port *port);
 enum { SN_UDP_SPORT = 0xc000 };		/* source port in the ICRC of packets within a host */
-/* Returns the port's own address: on the fabric, or of UDP; foreign: the one that devices of others use. */
+/* Returns the port's own address: on the fabric, or with udp its IP address and UDP port. foreign: the port
+ * that RoCE devices of others send to. */
 struct sn_fab_dest sn_port_own(const struct sn_port *port, bool udp, bool foreign);
-/* Returns the outer headers of a packet between two ports; within a host only the ICRC covers them. */
+/* Returns the outer headers of a packet between two ports. Within a host no packet has
+ * them, but the ICRC covers them. */
 struct sn_outer sn_port_outer(const struct sn_fab_dest *src, const struct sn_fab_dest *dst);
 /*
  * True if the length and the ICRC of a packet are valid. A socket does not see the identification of an IPv4

@@ -36,7 +36,7 @@ enum {
 	SN_RC_TIMEOUT_MIN = 12,
 };
 
-/* A RDMA READ or an atomic that needs a response. */
+/* An RDMA READ or an atomic that needs a response. */
 struct sn_rc_read {
 	bool atomic;
 	/* the request is repeated by the peer, and may have been answered before */

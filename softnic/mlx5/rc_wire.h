@@ -186,7 +186,8 @@ static inline bool sn_is_v4(const uint8_t gid[16])
 	return !memcmp(gid, mapped, sizeof(mapped));
 }
 
-/* Labels a packet for the rules of a fault script, whose operations are sn_packet_ops. False: as above. */
+/* Labels a packet for the rules of a fault script, whose operations are sn_packet_ops. False: the packet is
+ * malformed. */
 struct sn_fab_label;
 bool sn_packet_label(const void *bytes, size_t len, struct sn_fab_label *label);
 extern const char *const sn_packet_ops[];
