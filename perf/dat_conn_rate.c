@@ -91,7 +91,7 @@ static int start(struct tool *t, struct shared *s, pid_t *pids)
 }
 
 /* Reports the signal that killed a process, because the process could not report that itself. */
-static void tell_signal(int status)
+static void report_signal(int status)
 {
 	if (WIFSIGNALED(status))
 		fprintf(stderr, "a client process was ended by signal %d (%s)\n", WTERMSIG(status),
@@ -116,7 +116,7 @@ static int wait_for(struct tool *t, struct shared *s, pid_t *pids)
 			if (!bad && status) {
 				bad = true;
 				first = status;
-				tell_signal(status);
+				report_signal(status);
 			}
 		}
 		t->progress = made(t, s);

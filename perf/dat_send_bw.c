@@ -51,7 +51,7 @@ static int measure(struct tool *t, struct tool_result *r)
 }
 
 /* Receives until the peer has sent the total and all messages have arrived. */
-static int receive_until_told(struct tool *t)
+static int receive_until_stop(struct tool *t)
 {
 	DAT_EVENT ev;
 	int rc;
@@ -66,7 +66,7 @@ static int receive_until_told(struct tool *t)
 
 static int serve(struct tool *t)
 {
-	return bw_own(t) || receive_until_told(t) ? -1 : 0;
+	return bw_own(t) || receive_until_stop(t) ? -1 : 0;
 }
 
 static int prepare(struct tool *t)
@@ -90,5 +90,5 @@ const struct tool_test tool_test = {
 	.takes = TAKES_STREAM | TAKES_INLINE | TAKES_RX,
 	.size = 65536, .iters = 1000, .depth = 128,
 	.open = tool_post_recvs, .prepare = prepare, .measure = measure, .serve = serve,
-	.drain = receive_until_told, .finish = finish,
+	.drain = receive_until_stop, .finish = finish,
 };

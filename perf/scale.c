@@ -2,10 +2,10 @@
 /*
  * Counts and times for `make bench-scale`, in one process:
  *	scale IA endpoints N CALLS [US]	8-byte writes over N endpoints in turns, and their completions:
- *					ns of a post, of the dequeue of a completion, and of all of it;
- *					how many dequeues came too early, and how many at the end of
- *					batches found nothing as they were to.
- *					US: the device has so long for each batch before it is looked for
+ *					ns of a post, of the dequeue of a completion, and of an operation;
+ *					numbers of dequeues that found no completion: before one, and one
+ *					at the end of each batch, which is expected.
+ *					US: time for the device between the posts and the first dequeue
  *	scale IA memory			bytes, and ns to register, to free and to bind them
  */
 #include <sched.h>

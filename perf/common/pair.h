@@ -23,8 +23,8 @@ struct pair {
  * part. */
 int pair_open(struct pair *p, const char *ia);
 void pair_close(struct pair *p);
-/* Connects a.ep to b.ep: b listens at qual of this host, and waits so long for the request. */
 #define PAIR_WAIT_NS UINT64_C(10000000000)
+/* Connects a.ep to b.ep: b listens at qual of this host, and waits wait_ns for the request. */
 int pair_connect(struct consumer *a, struct consumer *b, DAT_CONN_QUAL qual, uint64_t wait_ns);
 /* Adds two endpoints with short queues, which use the same EVDs, as a.ep and b.ep. */
 int pair_more(struct pair *p);

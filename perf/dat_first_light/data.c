@@ -151,7 +151,7 @@ void probe_threads(const struct light *l, struct answer *a)
 	post_in_turn(&t, 0);
 	pthread_join(thread, NULL);
 	if (!atomic_load(&t.failed))
-		good(a, "yes: %u requests, each second one by the other thread",
+		good(a, "yes: %u requests, every other one by the second thread",
 		     atomic_load(&t.posted));
 }
 

@@ -100,9 +100,10 @@ void probe_empty(const struct light *l, struct answer *a)
 	list = empty_failure(&r, false);
 	if (inl)
 		bad(a, "nothing: send at least one byte", "no: an empty inline send ends with \"%s\", one "
-		    "of no buffers with \"%s\"", inl, list ?: "ok");
+		    "with an empty list of buffers with \"%s\"", inl, list ?: "ok");
 	else
-		good(a, "yes, inline; one of no buffers %s", list ? "is refused" : "is taken as well");
+		good(a, "yes, inline; one with an empty list of buffers %s", list ? "is refused" :
+		     "is accepted too");
 }
 
 enum { ROUNDS = 20 };
@@ -130,7 +131,7 @@ void probe_unnamed(const struct light *l, struct answer *a)
 			raw_send(&r, &r.a, &r.b, 8, false);
 			for (int k = 0; k < 2; k++) {
 				if (!raw_wait(&r, &c, 1000)) {
-					bad(a, "nothing", "no: after %u messages none arrives", all);
+					bad(a, "nothing", "no: no message arrives after the first %u", all);
 					return;
 				}
 				if (!raw_is_recv(&c))
@@ -146,7 +147,7 @@ void probe_unnamed(const struct light *l, struct answer *a)
 		r.ctl->ops->ah_destroy(r.ctl, &r.ah);
 	}
 	if (!unnamed)
-		good(a, "no: all of %u receives after %d new handles name theirs", all, ROUNDS);
+		good(a, "no: all of %u receives after %d new handles have its number", all, ROUNDS);
 	else
 		good(a, "yes: %u of %u, %u of them with a GID, up to %.2f ms after the handle was made",
 		     unnamed, all, with_gid, last_ms);
@@ -187,7 +188,7 @@ void probe_refused(const struct light *l, struct answer *a)
 		r.ctl->ops->ah_destroy(r.ctl, &r.ah);
 	}
 	if (other)
-		bad(a, "nothing", "RDMA fails otherwise in %u of %d rounds, last with \"%s\"", other,
+		bad(a, "nothing", "RDMA fails for another reason in %u of %d rounds, last with \"%s\"", other,
 		    ROUNDS, efa_status_info(c.status)->name);
 	else if (refusals)
 		good(a, "yes: %u times with %d new handles, up to %.2f ms; the first RDMA is repeated",

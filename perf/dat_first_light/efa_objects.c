@@ -33,7 +33,7 @@ void probe_rkey(const struct light *l, struct answer *a)
 		r.ctl->ops->mr_dereg(r.ctl, &mr);
 	}
 	if (again)
-		tune(a, "nothing: a bind registers again until the key differs",
+		tune(a, "nothing: a bind that gets its last key again registers once more",
 		     "yes: %u of %d keys at once, %u later", again, REGISTRATIONS, later);
 	else if (later)
 		good(a, "later: %u of %d keys are of an earlier registration, none of the last one", later,

@@ -149,5 +149,5 @@ void probe_bond(const struct light *l, struct answer *a)
 		tune(a, "nothing: firmware spreads connections; look at the switch's counters",
 		     "yes: %s, of %s", name, strrchr(bond, '/') ? strrchr(bond, '/') + 1 : bond);
 	else
-		good(a, "no: %s stands alone", name);
+		good(a, "no: %s is in no bond", name);
 }

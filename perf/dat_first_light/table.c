@@ -39,7 +39,7 @@ const struct probe probes[] = {
 	{ 32, CONNECTX | EFA, "Does a bind end the context before?", probe_old_key, NULL, NULL },
 
 	{ 40, CONNECTX, "Do frames of other hosts arrive by VFIO?", NULL,
-	  "it takes a second host: run dat_pingpong -s here and dat_pingpong there", "nothing" },
+	  "this needs a second host: run dat_pingpong -s here and dat_pingpong there", "nothing" },
 	{ 41, CONNECTX, "Is traffic in the right class of a lossless fabric?", NULL,
 	  "only the switch's counters can show it", "sl=PRIORITY" },
 	{ 42, CONNECTX, "Is data in order where the fabric has several paths?", NULL,
@@ -66,7 +66,7 @@ const struct probe probes[] = {
 	{ 81, EFA, "Does the IA's CQ go on for two laps without a wait?", probe_laps, NULL, NULL },
 
 	{ 90, EFA, "Does another availability zone answer?", NULL,
-	  "it takes a second host there; both ends have to be in one zone", "nothing" },
+	  "this needs a second host there; both ends have to be in one zone", "nothing" },
 	{ 91, EFA, "Is an RDMA write inside its request faster?", NULL,
 	  "this provider posts no such write", "nothing" },
 	{ .number = 0 },

@@ -97,7 +97,7 @@ void probe_rebind(const struct light *l, struct answer *a)
 		if (!bind_ok(&w, 64 + (size_t)i % 64 * 8, what, a) || (i % 16 == 0 && !write_ok(&w, a)))
 			return;
 	}
-	good(a, "yes: %d times, never unbound between", i);
+	good(a, "yes: %d times, without an unbind between", i);
 }
 
 /* Writes with the key of an earlier bind. The adapter refuses that, which ends the connection. */

@@ -71,8 +71,8 @@ void bw_count_all(const struct tool *t, struct bw *b)
 	b->end = ticks();
 	b->done_at_start = 0;
 	b->done_at_end = b->done;
-	fprintf(stderr, "nothing has completed within what counts of -D %" PRIu64 ": the row has the whole "
-		"%.1f s\n", t->o.duration_s, ticks_to_ns(b->end - b->start) / 1e9);
+	fprintf(stderr, "no operation completed between the margins of -D %" PRIu64 " (-f): the row covers "
+		"all %.1f s\n", t->o.duration_s, ticks_to_ns(b->end - b->start) / 1e9);
 }
 
 void bw_finish(struct tool *t, struct bw *b, struct tool_result *r)

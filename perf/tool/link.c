@@ -12,7 +12,7 @@ enum {
 	MAGIC = 0x64617470, VERSION = 2, PAGE = 4096, DEFAULT_READS = 4, MEMORY_MAX = 1 << 30,
 	/* most places of a slice, and most bytes of slices and of a slice for the sake of places */
 	PLACES = 128, SPREAD_ALL = 16 << 20, SPREAD_ONE = 512 << 10, CACHE_LINE = 64,
-	NOBODY_US = 3000000,		/* timeout of a connect if no server answers, in us */
+	NO_SERVER_US = 3000000,		/* timeout of a connect if no server answers, in us */
 	/* timeout of a connect to a server that answers but lacks CPU time, in us */
 	SLOW_US = 30000000,
 };
@@ -192,7 +192,7 @@ static int connect_control(struct tool *t)
 
 	if (ctl_endpoint(t))
 		return -1;
-	if (connect_one(t, &t->c, 0, NOBODY_US, &peer) == 0)
+	if (connect_one(t, &t->c, 0, NO_SERVER_US, &peer) == 0)
 		return 0;
 	if (t->c.end == DAT_CONNECTION_EVENT_TIMED_OUT) {
 		fprintf(stderr, "waiting %d s more, in case the server is only slow\n", SLOW_US / 1000000);

@@ -24,7 +24,7 @@ static bool is_past(const struct timespec *at)
 
 /* Reports the step if it has taken that long. A long step is reported even if this thread got the
  * CPU only after its end. */
-static void *tell(void *arg)
+static void *report_step(void *arg)
 {
 	const struct tool *t = arg;
 	struct timespec at = began;
@@ -59,7 +59,7 @@ void progress_start(struct tool *t, const char *what)
 	t->progress = 0;
 	over = false;
 	clock_gettime(CLOCK_REALTIME, &began);
-	running = pthread_create(&thread, NULL, tell, t) == 0;
+	running = pthread_create(&thread, NULL, report_step, t) == 0;
 }
 
 void progress_stop(void)
