@@ -182,7 +182,7 @@ static int play_bystander(int sock, void *arg)
 }
 
 /* The child has no LMR, and keeps no name of its parent's. */
-Test(shared, lmr_create__name_from_before_a_fork)
+Test(shared, lmr_create__takes_a_name_that_only_a_child_inherited)
 {
 	struct reg r;
 

@@ -208,7 +208,7 @@ NEAR(connect__request_that_the_kernel_has_no_memory_for_is_sent_later)
 }
 
 /* A process without a free descriptor loses the connection that the peer moves, and no other. */
-NEAR(moved__to_a_process_without_a_descriptor)
+NEAR(move__to_a_process_without_a_descriptor_ends_one_connection)
 {
 	struct dap_cm_conn *c[2];
 	struct sockaddr_un name;

@@ -114,7 +114,7 @@ Test(agent, modify_agent__by_an_agent_that_is_being_removed)
 
 static struct {
 	struct th_aside changer;
-	struct calls calls;		/* null: calls that nothing ended */
+	struct calls calls;		/* null: calls of old_agent that ended by their time limit */
 	bool may_return, changed;
 } swap;
 

@@ -202,7 +202,7 @@ Test(cno, disable__completion_from_before_triggers)
 }
 
 /* The wait takes one of two completions that were there before it. */
-Test(cno, wait__completion_from_before_a_wait_on_the_evd)
+Test(cno, wait__sees_a_completion_from_before_a_wait_on_the_evd)
 {
 	DAT_EVD_HANDLE got;
 	DAT_COUNT nmore;

@@ -69,7 +69,7 @@ RIG_TEST(bind_life, unbind__gives_the_lmr_free)
 }
 
 /* Completions of such an endpoint are never dequeued. A bind that finds no place drops them. */
-RIG_TEST(bind_life, bind__endpoint_without_request_evd)
+RIG_TEST(bind_life, bind__on_an_endpoint_without_request_evd_finds_room)
 {
 	DAT_EP_HANDLE ep, own = b.ep, peer = end_ep(&a, NULL);
 	DAT_EP_ATTR attr = rig_attr();

@@ -75,7 +75,7 @@ static DAT_EP_HANDLE without_request_evd(void)
 	return ep;
 }
 
-RIG_TEST(data_post, suppress__endpoint_without_request_evd)
+RIG_TEST(data_post, suppress__on_an_endpoint_without_request_evd_finds_room)
 {
 	DAT_EP_HANDLE own = a.ep;
 
@@ -98,7 +98,7 @@ static bool requests_idle(DAT_EP_HANDLE ep)
 	return idle;
 }
 
-RIG_TEST(data_post, get_status__endpoint_without_request_evd)
+RIG_TEST(data_post, get_status__of_an_endpoint_without_request_evd_becomes_idle)
 {
 	DAT_EP_HANDLE ep = without_request_evd(), own = a.ep;
 

@@ -292,7 +292,7 @@ Test(efa_bad, write__with_the_immediate_of_a_control_message)
 	broken_with(r.a.ep, "no known kind");
 }
 
-Test(efa_bad, write__emulated_after_the_end)
+Test(efa_bad, write__emulated_after_the_end_changes_no_byte)
 {
 	struct efa_ep *e = efa_ep(r.a.ep);
 

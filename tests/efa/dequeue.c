@@ -23,7 +23,7 @@ static void dequeue(void)
 	got = r.hot->evd_dequeue(r.a.recv, &ev) == DAT_SUCCESS;
 }
 
-Test(efa_dequeue, empty__while_a_thread_clears_the_slow_bits, .timeout = 60)
+Test(efa_dequeue, dequeue__while_a_thread_clears_the_slow_bits_finds_no_event, .timeout = 60)
 {
 	rig_open(&r, "seed=7 variant=silicon");
 	rig_endpoints(&r, NULL);
@@ -32,7 +32,7 @@ Test(efa_dequeue, empty__while_a_thread_clears_the_slow_bits, .timeout = 60)
 		now = 0;
 		if (!th_step(dequeue, clear_slow))
 			cr_skip_test("a call can be executed step by step only on x86-64");
-		cr_assert_not(got, "an event came from nowhere, at instruction %u", when);
+		cr_assert_not(got, "an event that was never posted, at instruction %u", when);
 	}
 	cr_assert_gt(when, 10);
 	rig_endpoints_free(&r);

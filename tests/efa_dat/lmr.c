@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An LMR that core has put where a freed one was: endpoints that have used that one check it. */
+/* An LMR with the handle of a freed one: endpoints that have cached the freed one check the new one. */
 #include "tests/efa_dat/rig.h"
 
 TestSuite(efa_lmr, .timeout = 120);
@@ -55,12 +55,12 @@ static void is_checked(bool other_pz, int priv)
 	pair_close();
 }
 
-Test(efa_lmr, recv__into_lmr_without_local_write_at_the_place_of_another)
+Test(efa_lmr, recv__into_a_reused_lmr_without_local_write_fails)
 {
 	is_checked(false, DAT_MEM_PRIV_LOCAL_READ_FLAG);
 }
 
-Test(efa_lmr, recv__into_lmr_of_another_pz_at_the_place_of_another)
+Test(efa_lmr, recv__into_a_reused_lmr_of_another_pz_fails)
 {
 	is_checked(true, DAT_MEM_PRIV_ALL_FLAG);
 }

@@ -59,7 +59,7 @@ RIG_TEST(scatter, rdma_read__into_a_zero_based_lmr)
 }
 
 /* The message is in the CQ when its memory is deregistered. */
-RIG_TEST(scatter, lmr_destroy__before_the_completion_is_taken)
+RIG_TEST(scatter, lmr_destroy__before_the_dequeue_leaves_the_completion)
 {
 	DAT_LMR_TRIPLET from = rig_local(&r.a, 0, 20);
 	DAT_LMR_TRIPLET to = { .lmr_context = zero->lmr_context, .virtual_address = 100,

@@ -276,7 +276,7 @@ static void arrive_in_part(void)
 }
 
 /* Only the QP's flush returns the WQE. */
-RIG_TEST(srq, qp_destroy__in_the_middle_of_a_message)
+RIG_TEST(srq, qp_destroy__in_the_middle_of_a_message_returns_its_receive)
 {
 	uint32_t available = 1, outstanding = 0;
 

@@ -134,7 +134,7 @@ static int port_told(struct ibv_context *ctx, uint8_t port, struct ibv_port_attr
 static int (*timer_truth)(struct ibv_context *ctx, struct ibv_values_ex *values);
 
 /* libmlx5 reads the timer only if the kernel maps it. */
-static int timer_told(struct ibv_context *ctx, struct ibv_values_ex *values)
+static int timer_or_failure(struct ibv_context *ctx, struct ibv_values_ex *values)
 {
 	int err = calls_fails_named("ibv_query_rt_values_ex");
 
@@ -158,7 +158,7 @@ static void take_over(struct ibv_context *ctx)
 	port_truth = v->query_port;
 	v->query_port = port_told;
 	timer_truth = v->query_rt_values;
-	v->query_rt_values = timer_told;
+	v->query_rt_values = timer_or_failure;
 }
 
 bool mlx5dv_is_supported(struct ibv_device *dev)

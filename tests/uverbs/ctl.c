@@ -28,7 +28,7 @@ static void close_one(void)
 TestSuite(ctl, .init = open_one, .timeout = 60);
 
 /* The kernel's driver has selected the order when it booted the device. */
-Test(ctl, m5_cmd_caps__atomics_in_the_hosts_order)
+Test(ctl, m5_cmd_caps__reports_atomics_in_the_hosts_order)
 {
 	struct m5_dev_caps caps;
 
@@ -103,7 +103,7 @@ Test(ctl, obj_create__without_memory)
 	close_one();
 }
 
-Test(ctl, timer__that_the_kernel_does_not_map)
+Test(ctl, timer__that_the_kernel_does_not_map_fails)
 {
 	uint64_t ticks;
 

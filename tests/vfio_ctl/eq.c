@@ -119,7 +119,7 @@ static void survive(uint32_t n, uint32_t first)
 }
 
 /* One event for each QP of a process that has thousands. */
-Test(eq, m5_events_put__thousands_before_the_first_is_read)
+Test(eq, m5_events_put__of_thousands_loses_none)
 {
 	survive(10, 0);
 	survive(5000, 0);
@@ -127,7 +127,7 @@ Test(eq, m5_events_put__thousands_before_the_first_is_read)
 }
 
 /* If a process does not read its events, the oldest are lost. */
-Test(eq, m5_events_put__more_than_there_is_room_for)
+Test(eq, m5_events_put__without_room_loses_the_oldest)
 {
 	survive(M5_ASYNC_MOST + 3, 3);
 }

@@ -80,7 +80,7 @@ static uint32_t events_read(struct vf_device *d)
 }
 
 /* Many connections can fail, each with an event, before a thread reads the first one. */
-Test(events, many__before_the_thread_reads_them)
+Test(events, async_read__of_many_events_loses_none)
 {
 	enum { FLAPS = 150 };
 	char why[160] = "";

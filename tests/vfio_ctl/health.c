@@ -180,7 +180,7 @@ Test(health, command_is_not_answered)
 }
 
 /* The kernel pins 128 GiB in two minutes. No command waits for the device meanwhile. */
-Test(health, registration_pins_for_minutes)
+Test(health, mr_reg__of_minutes_is_no_dead_device)
 {
 	const size_t len = (size_t)128 << 30;
 	char *room = mmap(NULL, 2 * len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -102,7 +102,7 @@ Test(open, m5_ctl_open__port_is_infiniband)
 }
 
 /* libmlx5 leaves atomics as after power-on: they return big-endian values. */
-Test(open, m5_cmd_caps__no_atomics_in_the_hosts_order)
+Test(open, m5_cmd_caps__reports_no_atomics_in_the_hosts_order)
 {
 	struct m5_ctl *ctl = opened(VFIO_IA, "gid=auto");
 	struct m5_dev_caps caps;
