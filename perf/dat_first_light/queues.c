@@ -177,7 +177,7 @@ void probe_connections(const struct light *l, struct answer *a)
 		    !succeeded(a, p.a.req_evd, "the first send of a connection"))
 			return;
 	}
-	good(a, "yes: %d, each with a message at once, %.1f ms each", i,
+	good(a, "yes: %d connections, each with a first message, in %.1f ms each", i,
 	     (double)(now_ns() - start) / 1e6 / i);
 }
 

@@ -143,7 +143,8 @@ static struct held *overtaken_packet(struct sn_chaos *c, const struct sn_fab_des
 	return h;
 }
 
-/* The faults have changed, perhaps in the middle of a send: nothing can be delivered now. */
+/* Sends the packets that are held back. Drops those that arrived: this may be called within a send, which
+ * cannot deliver them. */
 static void release_all(struct sn_fab *f)
 {
 	struct held *h, *next;

@@ -338,8 +338,7 @@ static void try_size(struct trial *t, const struct size *size)
 /* ---- Pointers ---- */
 
 /*
- * NULL is good for optional pointers. It is also good for pointers to data, which the fast path does not
- * check.
+ * NULL is valid for optional pointers, and for pointers to data, which the fast path does not check.
  */
 static bool null_will_do(const struct trial *t)
 {

@@ -230,6 +230,6 @@ STATEMENT(rsp_free__with_an_endpoint_of_the_providers, dat_rsp_free, DESCRIPTION
 	side_open(&s);
 	reserved(&s, &rsp);
 	must(dat_rsp_free(rsp));
-	/* The adapter has nothing left of the endpoint. */
+	/* A graceful close fails if an object of the endpoint is left. */
 	side_free(&s);
 }

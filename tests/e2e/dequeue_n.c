@@ -84,7 +84,7 @@ RIG_TEST(dequeue_n, dequeue_n__fewer_than_asked)
 		int n = 1 + lap % 5;
 
 		write_some(0, (uint64_t)n, 0);
-		/* This takes the first event, so the call leaves it out. The others follow in order. */
+		/* This dequeues the completion of the first write. The others are left for the call. */
 		took(a.req_evd, 0, DAT_DTO_SUCCESS);
 		memset(got, 0x5a, sizeof(got));
 		for (int have = 0; have < n; have += count) {

@@ -72,7 +72,7 @@ void front_name_attributes(struct dap_ia *ia)
 	own->nnamed += sizeof(more) / sizeof(more[0]);
 }
 
-/* Arguments in the order of the macros in dat_ib_extensions.h. */
+/* Reads the arguments in the order of the macros in dat_ib_extensions.h. */
 static DAT_RETURN write_immed(struct dap_ep *ep, const struct dap_hot *hot, va_list args)
 {
 	DAT_COUNT n = va_arg(args, DAT_COUNT);
