@@ -158,7 +158,7 @@ static bool ends_traffic(uint16_t opcode)
 
 /*
  * A peer may have made a link, and sent by it, that this device has not noticed yet. An adversarial device
- * that defers its work defers it to the next drive.
+ * may defer work to the next drive, so one drive is not enough.
  */
 static void handle_traffic(struct sn_nic *nic)
 {

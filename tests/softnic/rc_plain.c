@@ -10,9 +10,8 @@ enum { BF = 0x800, LOG_SQ = 8, POLLS = 32, OFTEN = 20 };
 static struct rig ra, rb;
 static struct rig_qp a, b;
 
-/* Makes the target poll. A target that polls gets packets; for any other, the writer copies into
- * its memory. */
-static void polls(struct rig *rig)
+/* Drives the device often, as a program that polls does. */
+static void poll_often(struct rig *rig)
 {
 	unsigned int i;
 
@@ -23,7 +22,7 @@ static void polls(struct rig *rig)
 static void setup(void)
 {
 	rig_open_pair(&ra, &rb, &a, &b, SOFTNIC_NO_THREAD, NULL);
-	polls(&rb);
+	poll_often(&rb);
 }
 
 static void teardown(void)
