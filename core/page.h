@@ -111,7 +111,7 @@ struct dap_page {
 	char ia[256], provider[32], command[16];
 	uint64_t value[DAP_PAGE_NCOUNTERS];
 };
-_Static_assert(sizeof(struct dap_page) <= DAP_PAGE_SIZE, "it is a page");
+_Static_assert(sizeof(struct dap_page) <= DAP_PAGE_SIZE, "the struct fits in a page");
 /* A change of the counters or of the struct needs another version. */
 enum { DAP_PAGE_VERSION = 1 };
 

@@ -149,7 +149,8 @@ static const enum dap_count posts[] = {
 _Static_assert(DAP_PAGE_FREED - DAP_PAGE_CREATED == NTYPES && DAP_PAGE_REQ_SENT - DAP_PAGE_FREED == NTYPES &&
 	       DAP_PAGE_BYTES - DAP_PAGE_POSTED == NPOSTS && DAP_PAGE_RECEIVES - DAP_PAGE_BYTES == 4 &&
 	       DAP_PAGE_ASYNC - DAP_PAGE_CONN == 8 && DAP_PAGE_POSTED - DAP_PAGE_ASYNC == 5 &&
-	       DAP_PAGE_NCOUNTERS - DAP_PAGE_FAILED == DAP_RMR_OPERATION_FAILED, "order of the page");
+	       DAP_PAGE_NCOUNTERS - DAP_PAGE_FAILED == DAP_RMR_OPERATION_FAILED,
+	       "the arrays have the order of the page");
 
 static void read_requests(struct dap_ia *ia, uint64_t *v)
 {

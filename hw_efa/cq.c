@@ -110,8 +110,8 @@ static int watch_fd(int epoll, int fd)
 }
 
 /*
- * The first wait creates it. The device's fd wakes the waiter if the CQ has a completion, and the
- * eventfd if another thread has put one into the ring.
+ * The first wait creates the epoll set. The device's fd wakes the waiter if the CQ has a completion,
+ * and the eventfd if another thread has put one into the ring.
  */
 int efa_cq_fd(struct dap_evd *evd)
 {

@@ -38,7 +38,8 @@ void dap_conn_event(struct dap_ep *ep, uint32_t number);
 void dap_conn_early(struct dap_ep *ep);
 /* Called when that event is posted, or when the endpoint is freed. */
 void dap_conn_not_early(struct dap_ep *ep);
-/* Before the end: earlier requests that the peer has taken complete (hw.h, qp_settle). */
+/* Called before the connection ends: completes earlier requests that the peer has taken (hw.h,
+ * qp_settle). */
 void dap_conn_settle(struct dap_ep *ep);
 /* If the cause applies: moves the QP to error, changes the state, then posts the event, so that all
  * work is flushed when the consumer sees the event. If the cause does not apply, does nothing and

@@ -40,7 +40,7 @@ struct memory {
 	uint32_t device;
 } __attribute__((packed));
 
-_Static_assert(NAME_LEN < sizeof(((struct sockaddr_un *)0)->sun_path), "a name fits");
+_Static_assert(NAME_LEN < sizeof(((struct sockaddr_un *)0)->sun_path), "a name fits in an address");
 
 /* Six bits per character. */
 static char *put_text(char *to, const void *from, size_t len)

@@ -67,7 +67,8 @@ struct edv_qp_init_attr {		/* efadv_qp_init_attr as of 55.0 */
 };
 /* release 65.0 has more fields after these */
 WIRE_SIZE(struct edv_qp_init_attr, 16);
-_Static_assert(sizeof(struct edv_qp_init_attr) <= sizeof(struct efadv_qp_init_attr), "it is a prefix");
+_Static_assert(sizeof(struct edv_qp_init_attr) <= sizeof(struct efadv_qp_init_attr),
+	       "the older struct is a prefix");
 
 /*
  * Its length is that of 59.0, because 59.0 and 60.0 refuse a shorter one (59.1, 60.1 and 61.0 do not).

@@ -67,7 +67,7 @@ int explain_open(struct tool *t);
 void explain_start(void);	/* before the first sample */
 void explain_sample(uint64_t ticks);
 void explain_finish(const struct tool *t, struct explain_result *e);
-/* Returns the gaps of a loop that only reads the clock, in a second. */
+/* Returns the gaps in a loop that read only the clock for a second. */
 const struct record *explain_floor(void);
 void report_explain(const struct tool_result *r);
 

@@ -277,7 +277,7 @@ static void store(struct sne_nic *nic, const struct sne_cq *cq, uint64_t index, 
 		sne_dma(nic, cq->attr.bus_addr + index * size, size);
 	uint64_t first;
 
-	_Static_assert(offsetof(struct sne_cqe, flags) < sizeof(first), "the phase is in it");
+	_Static_assert(offsetof(struct sne_cqe, flags) < sizeof(first), "the first word has the phase");
 	if (!at)
 		return;
 	memcpy(&first, cqe, sizeof(first));

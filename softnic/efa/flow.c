@@ -7,7 +7,7 @@
 
 enum { SMALL = 256 };
 
-_Static_assert(SNE_ACKS * sizeof(struct sne_ack) <= SMALL, "payload of an ACK");
+_Static_assert(SNE_ACKS * sizeof(struct sne_ack) <= SMALL, "an ACK fits in a small packet");
 
 struct sne_pkt *sne_pkt_new(struct sne_nic *nic, size_t payload)
 {

@@ -32,7 +32,7 @@ struct sn_link_hello {
 #define SN_LINK_MAGIC "snfabric"
 #define SN_LINK_VERSION 6u
 
-_Static_assert(sizeof(struct sn_link_hello) == 40, "no padding");
+_Static_assert(sizeof(struct sn_link_hello) == 40, "the struct has no padding");
 _Static_assert(2 * sizeof(struct sn_ring_ctl) <= SN_LINK_CTL_BYTES, "the words of both directions fit");
 
 struct sn_chaos;

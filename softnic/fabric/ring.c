@@ -27,7 +27,7 @@ enum { AHEAD = 2 * SN_RING_LINE };
  * its upper half. */
 enum { PIGGYBACK_SHIFT = 16, LEN_MASK = 0xffff };
 
-_Static_assert(SN_FAB_MAX < LEN_MASK, "a length in half a word, and none looks like SKIP");
+_Static_assert(SN_FAB_MAX < LEN_MASK, "a length fits in half a word, and no two look like SKIP");
 
 static size_t both_len(size_t len, size_t piggyback)
 {

@@ -33,7 +33,7 @@ struct sn_ring_ctl {
 	_Alignas(SN_RING_APART) _Atomic uint32_t starved;
 };
 
-_Static_assert(sizeof(struct sn_ring_ctl) == 3 * SN_RING_APART, "far from each other");
+_Static_assert(sizeof(struct sn_ring_ctl) == 3 * SN_RING_APART, "each word has lines of its own");
 
 /* The view that one side has of the ring; pos counts the bytes that it has produced or consumed. */
 struct sn_ring {

@@ -13,15 +13,15 @@
 
 #include <dat2/dat_ib_extensions.h>
 
-_Static_assert(FRONT_EXTENSION_VERSION == DAT_IB_EXTENSION_VERSION, "that of the header");
+_Static_assert(FRONT_EXTENSION_VERSION == DAT_IB_EXTENSION_VERSION, "the version is the header's");
 _Static_assert(DAP_OP_WRITE_IMMED == (int)DAT_IB_DTO_RDMA_WRITE_IMMED &&
 	       DAP_OP_RECV_WRITE_IMMED == (int)DAT_IB_DTO_RECV_IMMED &&
 	       DAP_OP_FETCH_ADD == (int)DAT_IB_DTO_FETCH_ADD &&
 	       DAP_OP_CMP_SWAP == (int)DAT_IB_DTO_CMP_SWAP &&
 	       DAP_OP_RECV_IMMED == (int)DAT_IB_DTO_RECV_MSG_IMMED, "operations are the header's");
-_Static_assert(DAP_PRIV_REMOTE_ATOMIC == (int)DAT_IB_MEM_PRIV_REMOTE_ATOMIC, "rights are, too");
+_Static_assert(DAP_PRIV_REMOTE_ATOMIC == (int)DAT_IB_MEM_PRIV_REMOTE_ATOMIC, "rights are the header's");
 _Static_assert(sizeof(DAT_IB_EXTENSION_EVENT_DATA) <= sizeof(((DAT_EVENT *)0)->event_extension_data),
-	       "it has its place in the event");
+	       "the data fits in the event");
 
 void front_extend(const struct dap_event *from, DAT_EVENT *to)
 {
