@@ -198,7 +198,7 @@ def check_signature(data, signature, signers):
         done = keygen(["-Y", "check-novalidate", "-n", NAMESPACE, "-s", signature], data)
         return (
             not done.returncode,
-            said(done) + "; without --signers the key is not known to be anyone's",
+            said(done) + "; without --signers it is not known whose key that is",
         )
     found = keygen(["-Y", "find-principals", "-s", signature, "-f", signers])
     if found.returncode:

@@ -174,7 +174,7 @@ def unplanned(argv, row):
 
 
 def rate_reached(report):
-    """No rate was asked, or it was reached."""
+    """Returns whether each result with a requested rate reached it."""
     return all(
         r["rate_reached"] >= REACHED * r["rate_asked"]
         for r in report["results"]
