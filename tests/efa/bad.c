@@ -59,7 +59,7 @@ static void written(void)
 	     EFA_CQE_UNSOLICITED | EFA_OP_RDMA_WRITE << EFA_CQE_OP_SHIFT);
 }
 
-Test(efa_bad, sequence__outside_the_window)
+Test(efa_bad, sequence__outside_the_window_breaks_the_connection)
 {
 	struct efa_ep *e = efa_ep(r.a.ep);
 
@@ -67,7 +67,7 @@ Test(efa_bad, sequence__outside_the_window)
 	broken_with(r.a.ep, "are awaited");
 }
 
-Test(efa_bad, sequence__a_second_time)
+Test(efa_bad, sequence__used_twice_breaks_the_connection)
 {
 	struct efa_ep *e = efa_ep(r.a.ep);
 
@@ -82,7 +82,7 @@ Test(efa_bad, sequence__a_second_time)
  * message stays the same. Without a receive posted there, this side may send only packets for which the
  * peer has room.
  */
-Test(efa_bad, credit__of_a_peer_that_only_receives)
+Test(efa_bad, credit__of_a_peer_that_only_receives_comes_back)
 {
 	/* with this number of messages, credit runs out at each position between two acks */
 	const unsigned int n = 7;
@@ -133,7 +133,7 @@ static struct efa_ep *to_be_acknowledged(uint32_t n)
 
 /* The packet that arrives first was sent last. Its acknowledgement also counts for the packets
  * behind it. */
-Test(efa_bad_own, ack__of_an_early_packet)
+Test(efa_bad_own, ack__in_an_early_packet_gives_credit_once)
 {
 	struct efa_ep *e = to_be_acknowledged(40);
 	const uint32_t limit = e->tx.limit;
@@ -151,7 +151,7 @@ Test(efa_bad_own, ack__of_an_early_packet)
 }
 
 /* A credit arrives after the message, although it was sent before it. */
-Test(efa_bad_own, ack__of_a_late_packet)
+Test(efa_bad_own, ack__in_a_late_packet_takes_no_credit_back)
 {
 	struct efa_ep *e = to_be_acknowledged(40);
 	const uint32_t limit = e->tx.limit, acked = e->tx.acked;
@@ -175,7 +175,7 @@ Test(efa_bad_own, ack__of_a_late_packet)
  * batch of receive buffers. With a window of 4 both together are half the window, so the peer must get
  * credit for these two buffers.
  */
-Test(efa_bad, credit__after_a_control_message_out_of_order)
+Test(efa_bad, credit__counts_a_control_message_out_of_order)
 {
 	const struct efa_ctrl_msg credit = { .op = EFA_C_CREDIT };
 	struct efa_ep *e = efa_ep(r.a.ep);
@@ -230,7 +230,7 @@ Test(efa_bad, packet__of_an_unknown_sender_is_dropped)
 }
 
 /* QP numbers are reused: late packets for the previous QP have other request ids. */
-Test(efa_bad, packet__for_a_qp_that_had_the_number_before)
+Test(efa_bad, packet__for_the_previous_qp_of_that_number_is_dropped)
 {
 	struct efa_ep *e = efa_ep(r.a.ep);
 	uint32_t next = e->rx.next;
@@ -259,8 +259,8 @@ static void answer_to_a_read(uint8_t status)
 	broken_with(r.a.ep, "answers request 0, which has not been made");
 }
 
-Test(efa_bad_own, answer__of_a_read) { answer_to_a_read(0); }
-Test(efa_bad_own, refusal__of_a_read) { answer_to_a_read(DAP_DTO_REMOTE_ACCESS); }
+Test(efa_bad_own, answer__to_a_read_breaks_the_connection) { answer_to_a_read(0); }
+Test(efa_bad_own, refusal__of_a_read_breaks_the_connection) { answer_to_a_read(DAP_DTO_REMOTE_ACCESS); }
 
 /* Puts an emulated write of eight bytes to a's memory into a's first receive buffer. */
 static uint16_t buffered_write(void)
@@ -282,7 +282,7 @@ static void nothing_written(void)
 }
 
 /* An RDMA write takes a buffer, but leaves in it what an earlier packet has brought. */
-Test(efa_bad, write__with_the_immediate_of_a_control_message)
+Test(efa_bad, write__with_the_immediate_of_a_control_message_breaks_the_connection)
 {
 	struct efa_ep *e = efa_ep(r.a.ep);
 
@@ -301,7 +301,7 @@ Test(efa_bad, write__emulated_after_the_end_changes_no_byte)
 	nothing_written();
 }
 
-Test(efa_bad, packet__of_no_kind)
+Test(efa_bad, packet__of_an_unknown_kind_breaks_the_connection)
 {
 	struct efa_ep *e = efa_ep(r.a.ep);
 
@@ -309,7 +309,7 @@ Test(efa_bad, packet__of_no_kind)
 	broken_with(r.a.ep, "no known kind");
 }
 
-Test(efa_bad, completion__of_a_qp_that_has_gone)
+Test(efa_bad, completion__of_a_destroyed_qp_is_logged)
 {
 	struct efa_cqe cqe = { .qp_num = cpu_to_le16(efa_ep(r.a.ep)->qpn),
 			       .flags = EFA_CQE_SQ << EFA_CQE_QUEUE_SHIFT };
@@ -319,14 +319,14 @@ Test(efa_bad, completion__of_a_qp_that_has_gone)
 	cr_assert_not_null(strstr(fake.said, "no endpoint"));
 }
 
-Test(efa_bad, peer__of_another_version)
+Test(efa_bad, qp_connect__refuses_a_peer_of_another_version)
 {
 	r.a.ep->remote_path.proto++;
 	cr_assert_eq(efa_hw.qp_connect(r.a.ep), -EPROTO);
 	cr_assert_not_null(strstr(fake.said, "another kind or version"));
 }
 
-Test(efa_bad, receive__too_short)
+Test(efa_bad, receive__too_short_gets_a_length_error)
 {
 	struct dap_event ev;
 
@@ -337,7 +337,7 @@ Test(efa_bad, receive__too_short)
 	broken_with(r.b.ep, "11 bytes for a receive of 10");
 }
 
-Test(efa_bad, peer__silent)
+Test(efa_bad, peer__silent_breaks_the_connection)
 {
 	struct dap_event ev;
 
@@ -348,7 +348,7 @@ Test(efa_bad, peer__silent)
 	broken_with(r.a.ep, "answer");
 }
 
-Test(efa_bad, key__revoked_in_flight)
+Test(efa_bad, key__revoked_in_flight_refuses_the_write)
 {
 	struct dap_event ev;
 
@@ -360,7 +360,7 @@ Test(efa_bad, key__revoked_in_flight)
 }
 
 /* Every endpoint has its entries in the CQ; if there are too few, the endpoint is refused. */
-Test(efa_bad, cq__full_by_arithmetic)
+Test(efa_bad, qp_create__without_room_in_the_cq_is_refused)
 {
 	efa_ia(r.ia)->eng->cq_entries = efa_ia(r.ia)->eng->cq_used;
 	r.a.ep->has_qp = false;

@@ -74,23 +74,23 @@ static void refused(int err, const char *cause, const char *cure)
 	is_as_before(given);
 }
 
-Test(efa_bind, refused__no_more_keys)
+Test(efa_bind, rmr_bind__refused_for_want_of_keys_changes_nothing)
 {
 	refused(-ENOMEM, "cannot register memory", "free LMRs");
 }
 
-Test(efa_bind, refused__unmapped_memory)
+Test(efa_bind, rmr_bind__of_unmapped_memory_changes_nothing)
 {
 	refused(-EFAULT, "some of it is not mapped", "dat_lmr_free()");
 }
 
-Test(efa_bind, refused__whatever_else)
+Test(efa_bind, rmr_bind__refused_for_another_cause_changes_nothing)
 {
 	refused(-EIO, "cannot register memory", strerror(EIO));
 }
 
 /* Each allocation of a bind fails in turn, if a bind allocates. */
-Test(efa_bind, process__without_memory)
+Test(efa_bind, rmr_bind__without_heap_changes_nothing)
 {
 	uint32_t given = 0x5a5a5a5a;
 	unsigned long n = 0;

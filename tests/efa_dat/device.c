@@ -14,7 +14,7 @@ static void setup(void)
 #define OURS "please report it"
 
 /* Each completion status of a WQE is reported in the DAT completion, and as text with advice. */
-Test(efa_device, status__each_of_a_request)
+Test(efa_device, status__each_has_its_dto_status_and_advice)
 {
 	static const struct {
 		unsigned int device;
@@ -64,7 +64,7 @@ Test(efa_device, status__each_of_a_request)
 	}
 }
 
-Test(efa_device, peer__silent, .init = setup)
+Test(efa_device, peer__silent_breaks_the_connection, .init = setup)
 {
 	cr_assert_eq(softnic_efa_fault(device(&b), "silence"), 0);
 	ok(do_write(&a, 1, 0, 0, 64));
@@ -82,7 +82,7 @@ static void forget_the_other(struct end *e)
 }
 
 /* The target's device has no address handle for this side, so it refuses RDMA. */
-Test(efa_device, target__that_does_not_know_us, .init = setup)
+Test(efa_device, target__without_address_handle_refuses_rdma, .init = setup)
 {
 	forget_the_other(&b);
 	ok(do_write(&a, 1, 0, 0, 64));
@@ -105,7 +105,7 @@ Test(efa_device, receiver__without_address_handle_takes_the_message, .init = set
 
 /* A write in flight is complete by then, or is refused. A later write is refused, or flushed behind
  * that one. */
-Test(efa_device, key__revoked_in_flight, .init = setup)
+Test(efa_device, key__revoked_in_flight_refuses_the_next_write, .init = setup)
 {
 	DAT_DTO_COMPLETION_STATUS under_way;
 
@@ -122,7 +122,7 @@ Test(efa_device, key__revoked_in_flight, .init = setup)
 }
 
 /* The peer's endpoint is freed in the middle of transfers. Later connections reuse its number. */
-Test(efa_device, completion__of_an_endpoint_that_has_gone)
+Test(efa_device, completion__of_a_freed_endpoint_is_not_delivered)
 {
 	for (int i = 0; i < 20; i++) {
 		setup();

@@ -92,14 +92,14 @@ static void refused(DAT_CR_HANDLE cr)
 	pair_close();
 }
 
-Test(efa_peer, protocol__of_another_version)
+Test(efa_peer, cr_accept__refuses_a_peer_of_another_version)
 {
 	ends_open(&a, another_version);
 	refused(end_request());
 	said(" of soft-efa-1: the peer uses protocol");
 }
 
-Test(efa_peer, address__of_the_connector_is_invalid)
+Test(efa_peer, address__of_the_connector_invalid_ends_the_attempt)
 {
 	for (size_t i = 0; i < LIES; i++) {
 		ends_open(&a, each_lie[i]);
@@ -112,7 +112,7 @@ Test(efa_peer, address__of_the_connector_is_invalid)
 	}
 }
 
-Test(efa_peer, address__of_the_acceptor_is_invalid)
+Test(efa_peer, address__of_the_acceptor_invalid_ends_the_attempt)
 {
 	for (size_t i = 0; i < LIES; i++) {
 		ends_open(&b, each_lie[i]);
@@ -127,7 +127,7 @@ Test(efa_peer, address__of_the_acceptor_is_invalid)
 }
 
 /* The peer is an adapter of another kind. */
-Test(efa_peer, connect__from_and_to_a_connectx)
+Test(efa_peer, cr_accept__refuses_an_adapter_of_another_kind)
 {
 	for (int i = 0; i < 2; i++) {
 		end_open(&a, i ? "soft-mlx5-0" : "soft-efa-0", "");
@@ -173,14 +173,14 @@ static void broken_for(const char *why)
 	pair_close();
 }
 
-Test(efa_peer, sequence__outside_the_window, .init = setup)
+Test(efa_peer, sequence__outside_the_window_breaks_the_connection, .init = setup)
 {
 	ok(do_recv(&a, 1, 0, 64));
 	packet(EFA_K_MSG, next_seq() + 8, some, 8);
 	broken_for("are awaited");
 }
 
-Test(efa_peer, sequence__that_was_taken_before, .init = setup)
+Test(efa_peer, sequence__that_was_taken_before_breaks_the_connection, .init = setup)
 {
 	ok(do_recv(&a, 0, 0, 64));
 	ok(do_recv(&a, 1, 0, 64));
@@ -190,7 +190,7 @@ Test(efa_peer, sequence__that_was_taken_before, .init = setup)
 	broken_for("are awaited");
 }
 
-Test(efa_peer, sequence__a_second_time, .init = setup)
+Test(efa_peer, sequence__used_twice_breaks_the_connection, .init = setup)
 {
 	ok(do_recv(&a, 1, 0, 64));
 	packet(EFA_K_MSG, next_seq() + 1, some, 8);
@@ -198,7 +198,7 @@ Test(efa_peer, sequence__a_second_time, .init = setup)
 	broken_for("a second time");
 }
 
-Test(efa_peer, packet__of_no_kind, .init = setup)
+Test(efa_peer, packet__of_an_unknown_kind_breaks_the_connection, .init = setup)
 {
 	ok(do_recv(&a, 1, 0, 64));
 	packet((enum efa_kind)7, next_seq(), some, 8);
@@ -206,14 +206,14 @@ Test(efa_peer, packet__of_no_kind, .init = setup)
 }
 
 /* A message with the number of a write would be counted but not delivered. */
-Test(efa_peer, packet__of_a_message_with_a_writes_number, .init = setup)
+Test(efa_peer, message__with_the_number_of_a_write_breaks_the_connection, .init = setup)
 {
 	ok(do_recv(&a, 1, 0, 64));
 	packet(EFA_K_WRITE, next_seq(), some, 8);
 	broken_for("no known kind");
 }
 
-Test(efa_peer, fragments__of_no_message, .init = setup)
+Test(efa_peer, fragment__of_no_message_breaks_the_connection, .init = setup)
 {
 	ok(do_recv(&a, 1, 0, 64));
 	packet(EFA_K_NEXT, next_seq(), some, 8);
@@ -229,7 +229,7 @@ Test(efa_peer, recv__fragments_longer_than_announced_break_the_connection, .init
 	broken_for("bytes than it announced");
 }
 
-Test(efa_peer, fragments__a_message_within_another, .init = setup)
+Test(efa_peer, fragments__a_message_within_another_breaks_the_connection, .init = setup)
 {
 	static const struct { struct efa_first f; uint8_t more[8]; } m = { .f.total = { 40 } };
 
@@ -239,7 +239,7 @@ Test(efa_peer, fragments__a_message_within_another, .init = setup)
 	broken_for("protocol error: the peer started a message before its previous one");
 }
 
-Test(efa_peer, fragments__a_whole_message_within_another, .init = setup)
+Test(efa_peer, fragments__a_whole_message_within_another_breaks_the_connection, .init = setup)
 {
 	static const struct { struct efa_first f; uint8_t more[8]; } m = { .f.total = { 40 } };
 
@@ -249,7 +249,7 @@ Test(efa_peer, fragments__a_whole_message_within_another, .init = setup)
 	broken_for("protocol error: the peer started a message before its previous one");
 }
 
-Test(efa_peer, fragments__an_offer_within_another, .init = setup)
+Test(efa_peer, fragments__an_offer_within_another_breaks_the_connection, .init = setup)
 {
 	static const struct { struct efa_first f; uint8_t more[8]; } m = { .f.total = { 40 } };
 	static const struct efa_ctrl_msg rts = { .op = EFA_C_RTS, .nseg = { 1 }, .total_lo = { 8 } };
@@ -285,7 +285,7 @@ static void tell(const struct told *t)
 	pair_close();
 }
 
-Test(efa_peer, control__message_of_each_wrong_kind)
+Test(efa_peer, control_message__each_invalid_one_breaks_the_connection)
 {
 	static const struct told all[] = {
 		{ .name = "short", .why = "a control message of 8 bytes", .len = 8 },
@@ -310,7 +310,7 @@ Test(efa_peer, control__message_of_each_wrong_kind)
 }
 
 /* The data is too long for the receive, so the receive and its sender get the error. */
-Test(efa_peer, receive__too_short, .init = setup)
+Test(efa_peer, receive__too_short_gets_a_length_error, .init = setup)
 {
 	ok(do_recv(&a, 1, 0, 10));
 	ok(do_send(&b, 2, 0, 11));
@@ -328,7 +328,7 @@ static void peer_is_another(int by)
 }
 
 /* A packet that is not from the peer is dropped, and the connection continues. */
-Test(efa_peer, packet__of_an_unknown_sender, .init = setup)
+Test(efa_peer, packet__of_an_unknown_sender_is_dropped, .init = setup)
 {
 	peer_is_another(1);
 	ok(do_recv(&a, 1, 0, 64));

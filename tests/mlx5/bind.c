@@ -161,7 +161,7 @@ RIG_TEST(bind, rmr_destroy__ends_the_context)
  * There are more contexts than one key has variants. Each works, none repeats within 1020, and the
  * previous one is invalid.
  */
-RIG_TEST(bind, rebind__past_all_variants_of_a_key)
+RIG_TEST(bind, rebind__past_all_variants_of_a_key_returns_new_contexts)
 {
 	static DAT_RMR_CONTEXT seen[1020];
 	DAT_RMR_CONTEXT before = 0;
@@ -279,7 +279,7 @@ RIG_TEST(bind, rmr_bind__flushed_with_a_change_of_keys)
 	cr_assert(rig_empty(&r, r.b.request));
 }
 
-RIG_TEST(bind, rebind__through_another_endpoint)
+RIG_TEST(bind, rebind__through_another_endpoint_ends_the_old_context)
 {
 	DAT_RMR_CONTEXT ctx[3];
 
@@ -297,7 +297,7 @@ RIG_TEST(bind, rebind__through_another_endpoint)
 	}
 }
 
-RIG_TEST(bind, rmr_bind__suppressed_for_ever)
+RIG_TEST(bind, rmr_bind__suppressed_for_ever_finds_room)
 {
 	DAT_RMR_CONTEXT ctx;
 
@@ -310,7 +310,7 @@ RIG_TEST(bind, rmr_bind__suppressed_for_ever)
 	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_SUCCESS);
 }
 
-RIG_TEST(bind, qp_idle__after_a_suppressed_bind_without_a_poll)
+RIG_TEST(bind, qp_idle__sees_the_end_of_a_suppressed_bind_without_a_poll)
 {
 	bool recv, request = false;
 	DAT_RMR_CONTEXT ctx;
@@ -432,7 +432,7 @@ RIG_TEST(bind, post_send__after_a_bind_is_fenced)
 	}
 }
 
-RIG_TEST(bind, rmr_bind__arguments)
+RIG_TEST(bind, rmr_bind__invalid_arguments_are_refused)
 {
 	DAT_LMR_TRIPLET ok = rig_local(&r.b, 0, 64), t;
 	DAT_RMR_CONTEXT ctx = 99;

@@ -74,7 +74,7 @@ static bool is_right(void)
 	return s.realtime + s.error >= before && s.realtime - s.error <= after;
 }
 
-Test(clock, stamp__of_timers_of_any_frequency, .timeout = 60)
+Test(clock, stamp__of_timers_of_any_frequency_is_right, .timeout = 60)
 {
 	static const uint32_t cases[] = { 78125, 156250, 276000, 1000000 };
 

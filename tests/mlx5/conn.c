@@ -87,7 +87,7 @@ Test(conn, qp_connect__takes_the_smaller_mtu)
  * IBTA annex A17: the source port is in the dynamic range. It must differ between connections, because
  * networks select paths by it. With random ports, 32 connections get about 32 of the 16384.
  */
-Test(conn, qp_connect__source_ports)
+Test(conn, qp_connect__source_ports_differ)
 {
 	uint16_t seen[64];
 	unsigned int n = 0, distinct = 0;

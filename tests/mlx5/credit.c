@@ -84,7 +84,7 @@ RIG_TEST(credit, post_recv__as_many_as_the_attributes_allow)
 }
 
 /* The consumer never dequeues: neither the send queue nor the CQ may fill up. */
-RIG_TEST(credit, rdma_write__suppressed_for_ever)
+RIG_TEST(credit, rdma_write__suppressed_for_ever_finds_room)
 {
 	for (uint32_t i = 0; i < 100000; i++) {
 		memcpy(r.a.mem, &i, sizeof(i));
@@ -97,7 +97,7 @@ RIG_TEST(credit, rdma_write__suppressed_for_ever)
 }
 
 /* The consumer polls: it gets the visible completions in order, and none of the internal ones. */
-RIG_TEST(credit, rdma_write__suppressed_between_signalled)
+RIG_TEST(credit, rdma_write__suppressed_between_signalled_finds_room)
 {
 	DAT_EVENT ev;
 

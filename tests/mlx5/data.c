@@ -149,7 +149,7 @@ RIG_TEST(data, rdma_write__gathers_segments)
 	}
 }
 
-RIG_TEST(data, post_send__of_nothing)
+RIG_TEST(data, post_send__of_0_bytes_completes)
 {
 	DAT_LMR_TRIPLET empty = rig_local(&r.a, 0, 0);
 
@@ -163,7 +163,7 @@ RIG_TEST(data, post_send__of_nothing)
 	expect_dto(r.b.recv, r.b.ep, 2, 0);
 }
 
-RIG_TEST(data, rdma__of_nothing)
+RIG_TEST(data, rdma__of_0_bytes_completes)
 {
 	DAT_LMR_TRIPLET empty = rig_local(&r.a, 0, 0);
 	DAT_RMR_TRIPLET t = rig_remote(&r.b, 0, 0);

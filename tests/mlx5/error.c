@@ -75,7 +75,7 @@ RIG_TEST(error, remote_access__fails_it_and_flushes_the_rest_once)
 		  "the log does not explain the error: %s", fake.log);
 }
 
-RIG_TEST(error, local_protection__of_an_invalid_key)
+RIG_TEST(error, post_send__with_an_invalid_key_gets_local_protection)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 300);
 
@@ -227,7 +227,7 @@ RIG_TEST(error, qp_idle__does_not_count_a_drain)
 }
 
 /* The responder learns of a refused access by an asynchronous event only. */
-RIG_TEST(error, async_handle__of_a_refused_access)
+RIG_TEST(error, async_handle__of_a_refused_access_breaks_the_endpoint)
 {
 	DAT_RMR_TRIPLET bad = rig_remote(&r.b, 0, 300);
 
@@ -238,7 +238,7 @@ RIG_TEST(error, async_handle__of_a_refused_access)
 	cr_assert(TH_WITHIN(5000, (m5_hw.async_handle(r.ia), fake.broken == r.b.ep)));
 }
 
-RIG_TEST(error, async_handle__of_a_dead_device)
+RIG_TEST(error, async_handle__of_a_dead_device_reports_it)
 {
 	fake.quiet = true;
 	cr_assert_eq(softnic_fault(m5_ia(r.ia)->ctl->soft, "fatal"), 0);

@@ -77,7 +77,7 @@ RIG_TEST(event, cq_arm__is_for_one_event)
 }
 
 /* A completion between the last poll and the arm causes an event, too. */
-RIG_TEST(event, cq_arm__after_the_completion)
+RIG_TEST(event, cq_arm__after_the_completion_makes_an_event)
 {
 	send_one(0);
 	cr_assert(TH_WITHIN(5000, !m5_hw.cq_arm(r.b.recv, false) && readable(r.b.recv, 1)));
@@ -87,7 +87,7 @@ RIG_TEST(event, cq_arm__after_the_completion)
 
 /* After each event that was read, the next arm causes another one, although no completion has been
  * dequeued. */
-RIG_TEST(event, cq_arm__again_with_the_completion_still_there)
+RIG_TEST(event, cq_arm__with_an_old_completion_makes_an_event_for_the_next)
 {
 	enum { TIMES = 5 };
 
@@ -102,7 +102,7 @@ RIG_TEST(event, cq_arm__again_with_the_completion_still_there)
 }
 
 /* Arming again before the event was taken causes no second event. */
-RIG_TEST(event, cq_arm__twice)
+RIG_TEST(event, cq_arm__twice_makes_one_event)
 {
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(m5_hw.cq_arm(r.b.recv, false), 0);
@@ -114,7 +114,7 @@ RIG_TEST(event, cq_arm__twice)
 	cr_assert(!readable(r.b.recv, 50));
 }
 
-RIG_TEST(event, cq_arm__for_solicited_ones_only)
+RIG_TEST(event, cq_arm__for_solicited_ones_makes_no_other_event)
 {
 	cr_assert_eq(m5_hw.cq_arm(r.b.recv, true), 0);
 	send_one(0);

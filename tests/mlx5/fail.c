@@ -53,7 +53,7 @@ static void each_fails(const char *what, int (*call)(void), void (*undo)(void))
 	fake.quiet = false;
 }
 
-Test(fail, open__every_request)
+Test(fail, open__each_refused_request_leaks_nothing)
 {
 	struct rig_config c = { 0 };
 	struct th_usage before, after;
@@ -134,7 +134,7 @@ static int make_channel(void)
 	return err;
 }
 
-Test(fail, objects__every_request)
+Test(fail, objects__each_refused_request_leaks_nothing)
 {
 	struct rig_config c = { 0 };
 
@@ -172,7 +172,7 @@ Test(fail, rmr_bind__where_no_command_succeeds)
 	rig_close(&r, NULL);
 }
 
-Test(fail, open__bad_params)
+Test(fail, open__invalid_parameters_are_refused)
 {
 	static const char *const bad[] = { "rnr_retry=8", "rnr_retry=x", "rnr_retry=", "retry_cnt=-1",
 					   "inline=221", "seed=0x", "memlock=yes", "variant=gold",

@@ -78,7 +78,7 @@ RIG_TEST(gate, cq_enter__waits_while_the_cq_is_taken)
 }
 
 /* The second of two threads gets the CQ after the first. */
-RIG_TEST(gate, cq_take__of_two)
+RIG_TEST(gate, cq_take__second_thread_waits_for_the_first)
 {
 	pthread_t t;
 

@@ -95,7 +95,7 @@ Test(mmio, ia_open__in_each_mode_on_silicon, .timeout = 120)
 
 /* When the registers are used up, further endpoints share the page of the instance, in the same mode
  * or another one. */
-Test(mmio, ep_create__after_the_last_register)
+Test(mmio, ep_create__after_the_last_register_shares_the_doorbell)
 {
 	struct rig_config c = { .params = "bf_eps=1" };
 

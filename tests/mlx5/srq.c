@@ -308,7 +308,7 @@ RIG_TEST(srq, qp_error__returns_when_a_taken_receive_is_flushed)
 	cr_expect_eq(ev.event_data.dto_completion_event_data.status, DAT_DTO_ERR_FLUSHED);
 }
 
-Test(srq, srq_create__shapes)
+Test(srq, srq_create__limits_of_length_and_segments_are_enforced)
 {
 	struct dap_srq *s;
 
@@ -327,7 +327,7 @@ Test(srq, srq_create__shapes)
 }
 
 /* Each request to the access fails once, in turn: nothing is leaked. */
-Test(srq, srq_create__each_request_refused)
+Test(srq, srq_create__each_refused_request_leaks_nothing)
 {
 	struct softnic *nic;
 	struct dap_srq *s;
