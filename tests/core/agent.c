@@ -57,7 +57,7 @@ static bool changes_beside_at(unsigned int lock)
 	return change.locks > lock;
 }
 
-Test(agent, modify_agent__beside_another_one)
+Test(agent, modify_agent__beside_another_one_does_not_hang)
 {
 	unsigned int lock = 0;
 

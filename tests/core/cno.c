@@ -84,17 +84,17 @@ static void start(struct waiter *w)
 	cr_assert(TH_WITHIN(20000, waiters() > before));
 }
 
-Test(cno, wait__triggered_before_and_once)
+Test(cno, wait__two_triggers_of_an_evd_count_once)
 {
 	fake_post_se(t.evd);
 	fake_post_se(t.evd);
 	expect(t.evd);
-	expect_none();		/* both completions were reported before */
+	expect_none();		/* the two events were one trigger */
 	fake_post_se(t.evd);
 	expect(t.evd);
 }
 
-Test(cno, wait__completion)
+Test(cno, wait__returns_the_evd_of_a_completion)
 {
 	struct waiter w;
 
@@ -109,7 +109,7 @@ Test(cno, wait__completion)
 	cr_assert_eq(dequeue(t.evd), 2);
 }
 
-Test(cno, wait__each_evd_once_in_order)
+Test(cno, wait__returns_each_evd_once_in_order)
 {
 	DAT_EVD_HANDLE evd[40];
 
@@ -151,7 +151,7 @@ Test(cno, wait__unsignalled_does_not_trigger)
 		cr_assert_eq(dequeue(t.evd), i);
 }
 
-Test(cno, wait__solicited_arms_for_those_alone)
+Test(cno, wait__solicited_evd_wakes_for_those_alone)
 {
 	DAT_EVD_HANDLE evd = evd_on(t.cno, DAT_EVD_DTO_FLAG), got;
 	DAT_EP_ATTR attr = {.max_recv_dtos = 4, .max_request_dtos = 4,
@@ -274,7 +274,7 @@ Test(cno, wait__as_many_as_trigger_are_woken)
 	cr_assert_eq(done, 3);
 }
 
-Test(cno, wait__interrupted_by_signal)
+Test(cno, wait__interrupted_by_signal_returns_interrupted_call)
 {
 	struct sigaction act = {.sa_handler = ignore_signal, .sa_flags = SA_RESTART};
 	struct waiter w;
@@ -325,7 +325,7 @@ Test(cno, modify_cno__earlier_events_stay_with_the_old_cno)
 		cr_assert_eq(dequeue(t.evd), i);
 }
 
-Test(cno, cno_free__evd_or_waiter)
+Test(cno, cno_free__with_an_evd_or_waiter_is_refused)
 {
 	DAT_EVD_HANDLE soft = evd_on(DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG);
 	struct waiter w;
@@ -476,7 +476,7 @@ Test(cno, agent__frees_its_cno)
 	}
 }
 
-Test(cno, create__no_descriptors)
+Test(cno, create__without_descriptors_is_refused)
 {
 	DAT_CNO_HANDLE cno = (DAT_CNO_HANDLE)77;
 
@@ -513,7 +513,7 @@ static void *take_all(void *arg)
 }
 
 /* With a nonthreadsafe IA, another thread dequeues while the agent polls the CQ. */
-Test(cno, agent__beside_a_dequeuer)
+Test(cno, agent__beside_a_dequeuer_loses_no_event)
 {
 	struct calls c = {0};
 	struct busy b = {0};

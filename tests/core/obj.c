@@ -5,7 +5,7 @@
 #include "core/obj.h"
 #include "tests/core/fake_hw.h"
 
-Test(core, obj_get__live)
+Test(core, obj_get__finds_a_live_object)
 {
 	DAT_IA_HANDLE ia = fake_open("fake0");
 	DAT_PZ_HANDLE pz = fake_pz(ia);
@@ -16,7 +16,7 @@ Test(core, obj_get__live)
 	fake_close(ia);
 }
 
-Test(core, obj_get__any_pointer_value)
+Test(core, obj_get__refuses_any_other_pointer)
 {
 	DAT_IA_HANDLE ia = fake_open("fake0");
 	char *pz = fake_pz(ia);
@@ -35,7 +35,7 @@ Test(core, obj_get__any_pointer_value)
 	fake_close(ia);
 }
 
-Test(core, obj_get__other_type_or_ia)
+Test(core, obj_get__refuses_another_type_or_ia)
 {
 	DAT_IA_HANDLE ia = fake_open("fake0"), other = fake_open("fake1");
 	DAT_PZ_HANDLE pz = fake_pz(ia);
@@ -61,7 +61,7 @@ Test(core, obj_free__handle_answers_invalid_handle)
 }
 
 /* For some time a stale handle has the dead table, not that of a new object. */
-Test(core, obj_alloc__freed_struct_rests)
+Test(core, obj_alloc__freed_struct_is_not_reused_at_once)
 {
 	DAT_IA_HANDLE ia = fake_open("fake0");
 	DAT_PZ_HANDLE stale = fake_pz(ia);
@@ -91,7 +91,7 @@ Test(core, obj_alloc__memory_is_used_again)
 	fake_close(ia);
 }
 
-Test(core, obj_alloc__many_at_once)
+Test(core, obj_alloc__many_objects_do_not_overlap)
 {
 	enum { N = 3000 };
 	static DAT_PZ_HANDLE pz[N];

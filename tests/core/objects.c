@@ -51,7 +51,7 @@ Test(objects, ia_open__shares_async_evd)
 	cr_assert(fake_is_clean());
 }
 
-Test(objects, ia_open__bad_async_evd)
+Test(objects, ia_open__invalid_async_evd_is_refused)
 {
 	DAT_IA_HANDLE ia = fake_open("fake0"), other = fake_open("fake1"), out = NULL;
 	DAT_EVD_HANDLE dto = fake_evd(ia, 4, DAT_EVD_DTO_FLAG), async, evd;
@@ -151,7 +151,7 @@ Test(objects, ia_close__abrupt_frees_all_objects)
 	assert_ret(dat_rmr_free(z.rmr), DAT_INVALID_HANDLE);
 }
 
-Test(objects, ia_close__flags)
+Test(objects, ia_close__unknown_flag_is_refused)
 {
 	DAT_IA_HANDLE ia = fake_open("fake0");
 
@@ -181,7 +181,7 @@ Test(objects, free__refused_while_in_use)
 	fake_close(z.ia);
 }
 
-Test(objects, rmr_query__bound_or_not)
+Test(objects, rmr_query__reports_the_last_bind)
 {
 	struct zoo z = {.ia = fake_open("fake0")};
 	DAT_LMR_TRIPLET seg = {.segment_length = 16, .virtual_address = (uintptr_t)mem + 8};

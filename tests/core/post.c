@@ -88,7 +88,7 @@ static DAT_RETURN request(int which, DAT_EP_HANDLE ep, DAT_RMR_HANDLE rmr)
 	}
 }
 
-Test(post, request__each_state)
+Test(post, request__succeeds_only_if_connected_or_disconnected)
 {
 	DAT_RMR_HANDLE rmr;
 	DAT_EVENT ev;
@@ -115,7 +115,7 @@ Test(post, request__each_state)
 	assert_ret(dat_evd_dequeue(t.evd, &ev), DAT_QUEUE_EMPTY);
 }
 
-Test(post, recv__every_state)
+Test(post, recv__succeeds_in_every_state)
 {
 	DAT_DTO_COOKIE cookie = {.as_64 = 1};
 	DAT_EVENT ev;
@@ -210,7 +210,7 @@ static DAT_RETURN post_recv(DAT_LMR_TRIPLET seg)
 	return dat_ep_post_recv(t.ep, 1, &seg, (DAT_DTO_COOKIE){.as_64 = 1}, 0);
 }
 
-Test(post, validate__segments)
+Test(post, validate__refuses_invalid_segments)
 {
 	static char page[256];
 	char *mem = page + 64;
@@ -242,7 +242,7 @@ Test(post, validate__segments)
 	assert_ret(post_send(triplet(foreign, mem, 1)), DAT_PROTECTION_VIOLATION);
 }
 
-Test(post, validate__lengths)
+Test(post, validate__refuses_wrong_lengths)
 {
 	static char mem[64];
 	DAT_DTO_COOKIE cookie = {.as_64 = 1};
@@ -266,7 +266,7 @@ Test(post, validate__lengths)
 	assert_ret(dat_ep_post_send(t.ep, 1, NULL, cookie, 0), DAT_INVALID_PARAMETER);
 }
 
-Test(post, validate__bind)
+Test(post, validate__refuses_an_invalid_bind)
 {
 	static char mem[64];
 	DAT_RMR_HANDLE rmr, foreign;
@@ -294,7 +294,7 @@ Test(post, validate__bind)
 }
 
 /* If an endpoint has no EVDs, a poster that finds no room reaps its completions itself. */
-Test(post, reap__endpoint_without_evds)
+Test(post, reap__takes_completions_of_an_endpoint_without_evds)
 {
 	DAT_EP_HANDLE ep = fake_ep(t.ia, t.pz, NULL);
 	DAT_EP_PARAM param;

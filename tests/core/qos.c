@@ -92,7 +92,7 @@ Test(qos, ep_connect__class_of_the_call_precedes_that_of_the_endpoint)
 }
 
 /* The request carries no class: each end of a connection has its own. */
-Test(qos, cr_accept__class_of_the_accepting_endpoint)
+Test(qos, cr_accept__uses_the_class_of_the_accepting_endpoint)
 {
 	DAT_CONN_QUAL qual;
 	DAT_PSP_HANDLE psp;

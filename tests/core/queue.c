@@ -92,7 +92,7 @@ Test(queue, dequeue__empty_leaves_event_alone)
 	assert_ret(dat_evd_dequeue(t.evd, NULL), DAT_INVALID_PARAMETER);
 }
 
-Test(queue, dequeue__software_events_in_order)
+Test(queue, dequeue__returns_software_events_in_order)
 {
 	for (uintptr_t round = 0; round < 5; round++) {
 		for (uintptr_t i = 0; i < 7; i++)
@@ -108,7 +108,7 @@ Test(queue, dequeue__software_events_in_order)
 	expect_empty();
 }
 
-Test(queue, dequeue__established_before_completions)
+Test(queue, dequeue__returns_established_before_completions)
 {
 	fake_complete_dto(t.evd, t.a, 1, false);
 	post_conn(DAP_EV_ESTABLISHED, t.a);
@@ -232,7 +232,7 @@ Test(queue, wait__end_is_not_delayed_by_later_completions)
 	expect_end_of_busy(true);
 }
 
-Test(queue, post_se__full)
+Test(queue, post_se__full_queue_refuses_and_loses_nothing)
 {
 	for (uintptr_t i = 0; i < 8; i++)
 		cr_assert_eq(post_se(i), DAT_SUCCESS);
@@ -244,7 +244,7 @@ Test(queue, post_se__full)
 	assert_ret(dat_evd_dequeue(t.async, &(DAT_EVENT){0}), DAT_QUEUE_EMPTY);
 }
 
-Test(queue, post_se__bad_arguments)
+Test(queue, post_se__invalid_arguments_are_refused)
 {
 	DAT_EVENT ev = {.event_number = DAT_DTO_COMPLETION_EVENT};
 	DAT_EVD_HANDLE plain = fake_evd(t.ia, 4, DAT_EVD_DTO_FLAG);
@@ -285,7 +285,7 @@ Test(queue, overflow__of_connection_requests_is_silent)
 	assert_ret(dat_evd_dequeue(t.async, &(DAT_EVENT){0}), DAT_QUEUE_EMPTY);
 }
 
-Test(queue, overflow__of_the_cq)
+Test(queue, overflow__of_the_cq_is_reported_once)
 {
 	DAT_COUNT nmore;
 	DAT_EVENT got;
@@ -338,7 +338,7 @@ Test(queue, resize__keeps_events_in_order)
 	cr_assert_eq(post_se(2), DAT_QUEUE_FULL);
 }
 
-Test(queue, resize__refused)
+Test(queue, resize__refused_changes_nothing)
 {
 	DAT_EVD_PARAM param;
 

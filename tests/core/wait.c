@@ -27,7 +27,7 @@ static void start(struct waiter *w, DAT_EVD_HANDLE evd, DAT_COUNT threshold)
 	cr_assert(TH_WITHIN(20000, is_waiting(evd)));
 }
 
-Test(wait, wait__zero_timeout)
+Test(wait, wait__zero_timeout_polls_once)
 {
 	DAT_COUNT nmore = 77;
 	DAT_EVENT ev = {.event_number = 0x77};
@@ -76,7 +76,7 @@ Test(wait, wait__nmore_counts_both_sides)
 	}
 }
 
-Test(wait, wait__bad_arguments)
+Test(wait, wait__invalid_arguments_are_refused)
 {
 	DAT_COUNT nmore;
 	DAT_EVENT ev;
@@ -91,7 +91,7 @@ Test(wait, wait__bad_arguments)
 	assert_ret(dat_evd_wait(NULL, 0, 1, &ev, &nmore), DAT_INVALID_HANDLE);
 }
 
-Test(wait, wait__woken_by_software_event)
+Test(wait, wait__returns_at_a_software_event)
 {
 	DAT_EVD_HANDLE soft = fake_evd(t.ia, 4, DAT_EVD_SOFTWARE_FLAG);
 	struct waiter w;
@@ -102,7 +102,7 @@ Test(wait, wait__woken_by_software_event)
 	cr_assert_eq(w.event.event_number, DAT_SOFTWARE_EVENT);
 }
 
-Test(wait, wait__woken_by_completion)
+Test(wait, wait__returns_at_a_completion)
 {
 	struct waiter w;
 
@@ -113,7 +113,7 @@ Test(wait, wait__woken_by_completion)
 	cr_assert_eq(w.event.event_data.dto_completion_event_data.user_cookie.as_64, 5);
 }
 
-Test(wait, wait__threshold_of_three)
+Test(wait, wait__threshold_of_three_returns_at_the_third)
 {
 	struct waiter w;
 
@@ -182,7 +182,7 @@ static void complete_at_arming(struct dap_evd *evd)
 	evd->obj.ia->hw->cq_drain_fd(evd);
 }
 
-Test(wait, wait__completion_between_poll_and_arm)
+Test(wait, wait__completion_between_poll_and_arm_is_not_missed)
 {
 	DAT_COUNT nmore;
 	DAT_EVENT ev;
@@ -294,7 +294,7 @@ Test(wait, ia_close__aborts_waiters)
 	assert_ret(result(&x), DAT_ABORT);
 }
 
-Test(wait, wait__interrupted_by_signal)
+Test(wait, wait__interrupted_by_signal_returns_interrupted_call)
 {
 	struct sigaction act = {.sa_handler = ignore_signal, .sa_flags = SA_RESTART};
 	struct waiter w;
@@ -307,7 +307,7 @@ Test(wait, wait__interrupted_by_signal)
 	cr_assert_eq(w.nmore, 1);
 }
 
-Test(wait, wait__threshold_where_consumer_controls_notification)
+Test(wait, wait__threshold_of_two_is_refused_with_unsignalled_posts)
 {
 	DAT_EVD_HANDLE evd = fake_evd(t.ia, 8, DAT_EVD_DTO_FLAG);
 	DAT_EP_ATTR attr = {.max_recv_dtos = 4, .max_request_dtos = 4,
@@ -324,7 +324,7 @@ Test(wait, wait__threshold_where_consumer_controls_notification)
 	assert_ret(dat_evd_wait(evd, 0, 2, &ev, &nmore), DAT_TIMEOUT_EXPIRED);
 }
 
-Test(wait, wait__no_descriptors)
+Test(wait, wait__without_descriptors_is_refused)
 {
 	DAT_COUNT nmore = 77;
 	DAT_EVENT ev;

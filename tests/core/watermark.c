@@ -58,7 +58,7 @@ static void expect_not_told(void)
 	assert_ret(dat_evd_dequeue(t.async, &ev), DAT_QUEUE_EMPTY);
 }
 
-Test(watermark, order__as_completed)
+Test(watermark, dequeue__keeps_the_order_of_completion)
 {
 	DAT_EVENT ev;
 
@@ -158,7 +158,7 @@ Test(watermark, reported__counts_no_more)
 	cr_expect(TH_WITHIN(20000, !__atomic_load_n(&evd->slow, __ATOMIC_ACQUIRE)));
 }
 
-Test(watermark, ep_free__while_counted)
+Test(watermark, ep_free__ends_the_count)
 {
 	DAT_EP_HANDLE other = fake_ep(t.ia, t.pz, t.evd);
 
