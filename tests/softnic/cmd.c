@@ -29,7 +29,7 @@ static void refused(size_t inlen, uint8_t status, const char *name)
 	drv_expect(d, name);
 }
 
-Test(cmd, opcode__unknown)
+Test(cmd, opcode__unknown_is_refused)
 {
 	drv_begin(d, 0x7ff);
 	refused(16, 0x02, "cmd.opcode");
@@ -41,7 +41,7 @@ Test(cmd, header__too_short_is_no_command)
 	cr_expect_lt(softnic_cmd(d->nic, d->in, 16, d->out, 7), 0);
 }
 
-Test(cmd, length__shorter_than_its_layout)
+Test(cmd, length__shorter_than_its_layout_is_refused)
 {
 	drv_begin(d, CMD_CREATE_QP);
 	refused(AT_PAS - 4, 0x50, "cmd.length");
@@ -60,7 +60,7 @@ Test(cmd, out__is_truncated_or_zero_filled)
 	cr_expect_eq(out[63], 0);
 }
 
-Test(cmd, numbers__of_nothing)
+Test(cmd, number__of_no_object_is_refused)
 {
 	static const uint16_t opcodes[] = { CMD_DEALLOC_PD,   CMD_DEALLOC_UAR,	CMD_DESTROY_UMEM,
 					    CMD_DESTROY_MKEY, CMD_QUERY_MKEY,	CMD_DESTROY_CQ,
@@ -152,7 +152,7 @@ Test(cmd, close__frees_remaining_objects)
 	d->eq = eq;
 }
 
-Test(cmd, umem__refusals)
+Test(cmd, create_umem__invalid_fields_are_refused)
 {
 	drv_begin(d, CMD_CREATE_UMEM);
 	refused(0x30, 0x50, "cmd.length");
@@ -184,7 +184,7 @@ static void mkey_base(void)
 	sn_set64(d->in, AT_PAS + 8, 0x10001000 | MTT_RD);
 }
 
-Test(cmd, mkey__refusals)
+Test(cmd, create_mkey__invalid_fields_are_refused)
 {
 	uint8_t *mkc = d->in + AT_CTX;
 
@@ -264,7 +264,7 @@ Test(cmd, mkey__query_returns_the_created_context)
 	drv_mr_free(d, &mr);
 }
 
-Test(cmd, mkey__over_a_umem)
+Test(cmd, create_mkey__over_a_umem_keeps_the_umem)
 {
 	uint8_t *mem = drv_pages(8192), *mkc = d->in + AT_CTX;
 	uint32_t umem = drv_umem(d, mem, 8192), index;
@@ -300,7 +300,7 @@ static void cq_base(uint64_t *dbr, uint8_t *ring)
 	sn_set64(d->in, AT_PAS, (uintptr_t)ring);
 }
 
-Test(cmd, cq__by_addresses_and_refusals)
+Test(cmd, create_cq__invalid_fields_are_refused)
 {
 	uint8_t *ctx = d->in + AT_CTX, *ring = drv_pages(4096);
 	uint64_t dbr = 0;
@@ -331,7 +331,7 @@ Test(cmd, cq__by_addresses_and_refusals)
 	free(ring);
 }
 
-Test(cmd, qp__refusals)
+Test(cmd, create_qp__invalid_fields_are_refused)
 {
 	static const struct {
 		struct sn_fld fld;
@@ -371,7 +371,7 @@ Test(cmd, special_contexts__name_the_reserved_lkey)
 	drv_expect(d, "cmd.resource");
 }
 
-Test(cmd, caps__of_each_type)
+Test(cmd, query_hca_cap__reports_each_known_type)
 {
 	drv_begin(d, CMD_QUERY_HCA_CAP);
 	sn_set(d->in, CMD_OP_MOD, 0 << 1 | 1);
@@ -437,7 +437,7 @@ static void close_full(void)
 
 TestSuite(cmd_limit, .init = open_drv, .fini = close_full, .timeout = 120);
 
-Test(cmd_limit, create__of_more_eqs_than_announced)
+Test(cmd_limit, create__of_more_eqs_than_announced_is_refused)
 {
 	unsigned int log = general_cap(SN_FLD(0xfc, 4));
 	uint8_t *ring = drv_pages(4096);
@@ -451,7 +451,7 @@ Test(cmd_limit, create__of_more_eqs_than_announced)
 	free(ring);
 }
 
-Test(cmd_limit, create__of_more_pds_than_announced)
+Test(cmd_limit, create__of_more_pds_than_announced_is_refused)
 {
 	unsigned int log = general_cap(SN_FLD(0x32b, 5));
 
@@ -459,7 +459,7 @@ Test(cmd_limit, create__of_more_pds_than_announced)
 	fills("pd", log, 16);
 }
 
-Test(cmd_limit, create__of_more_rmps_than_announced)
+Test(cmd_limit, create__of_more_rmps_than_announced_is_refused)
 {
 	unsigned int log = general_cap(SN_FLD(0x383, 5));
 	struct drv_srq srq = { .log = 1 };
@@ -522,7 +522,7 @@ Test(cmd, fault__that_makes_no_sense_changes_nothing)
 	cr_expect_eq(drv_simple(d, CMD_ALLOC_PD, 0), 0x05);
 }
 
-Test(cmd, fault__link_down_and_up_again)
+Test(cmd, fault__link_down_and_up_again_makes_events)
 {
 	uint8_t type, data[28];
 

@@ -28,7 +28,7 @@ static void nothing_held_against(void)
 	cr_assert_eq(n, 0, "unexpected violation %s: %s", v[0].name, v[0].detail);
 }
 
-Test(cold, boot__in_order)
+Test(cold, boot__in_order_succeeds)
 {
 	cold_boot(c);
 	cr_assert_eq(cold_simple(c, CMD_ALLOC_PD, 0), 0);
@@ -40,7 +40,7 @@ Test(cold, boot__in_order)
 }
 
 /* PRM "Initialization segment": revision of the interface, queue sizes, initializing, health. */
-Test(cold, init_segment__of_a_new_device)
+Test(cold, init_segment__of_a_new_device_has_the_values_of_the_manual)
 {
 	uint32_t before;
 
@@ -85,7 +85,7 @@ static const struct too_early {
 	{ CMD_ENABLE_HCA, 2 }, { CMD_INIT_HCA, 2 }, { CMD_SET_ISSI, 2 },
 };
 
-Test(cold, command__in_the_wrong_state)
+Test(cold, command__in_the_wrong_state_is_refused)
 {
 	int state = 0;
 
@@ -102,7 +102,7 @@ Test(cold, command__in_the_wrong_state)
 	cr_expect_gt(cold_count(c, "cmd.state"), 0);
 }
 
-Test(cold, init_hca__without_pages)
+Test(cold, init_hca__without_issi_or_pages_is_refused)
 {
 	cr_assert_eq(cold_simple(c, CMD_ENABLE_HCA, 0), 0);
 	cr_expect_eq(cold_simple(c, CMD_INIT_HCA, 0), 0x04,
@@ -115,7 +115,7 @@ Test(cold, init_hca__without_pages)
 }
 
 /* Sets capabilities that a driver may choose, and others, which are refused. */
-Test(cold, set_hca_cap__choices)
+Test(cold, set_hca_cap__accepts_choices_only)
 {
 	static uint8_t cap[4096];
 
@@ -152,7 +152,7 @@ static uint8_t set_atomic_order(uint32_t order)
 }
 
 /* PRM atomic_req_8B_endianness_mode: big-endian as after power-on, or the host's order. */
-Test(cold, set_hca_cap__order_of_the_values_of_atomics)
+Test(cold, set_hca_cap__sets_the_order_of_the_values_of_atomics)
 {
 	cr_assert_eq(cold_simple(c, CMD_ENABLE_HCA, 0), 0);
 	cr_expect_eq(atomic_order(), 0);
@@ -202,7 +202,7 @@ Test(cold, reset__forgets_all)
 }
 
 /* A word in the segment disables the interface, after a teardown by commands. */
-Test(cold, nic_interface__disabled)
+Test(cold, nic_interface__disabled_destroys_all_objects)
 {
 	cold_boot(c);
 	cr_assert_eq(cold_simple(c, CMD_ALLOC_PD, 0), 0);
@@ -314,7 +314,7 @@ static void set_admin(unsigned int status)
 	cr_assert_eq(cold_run(c, 32, 32), 0);
 }
 
-Test(cold, link__up_after_init_hca_and_down_by_paos)
+Test(cold, link__comes_up_after_init_hca_and_goes_down_by_paos)
 {
 	cold_boot(c);
 	cr_expect_not(link_is_up(), "the link is up without training");
@@ -373,7 +373,7 @@ Test(cold, pages__that_cannot_be_used)
 	cr_expect_gt(cold_count(c, "dma.refused"), 0);
 }
 
-Test(cold, pages__taken_back)
+Test(cold, manage_pages__gives_all_pages_back)
 {
 	cold_boot(c);
 	cr_assert_eq(cold_simple(c, CMD_TEARDOWN_HCA, 0), 0);
@@ -463,7 +463,7 @@ static void heal(void)
 	c->out_box[0][0x23d] = 0;
 }
 
-Test(cold, entry__each_field_wrong)
+Test(cold, entry__each_invalid_field_has_its_delivery_status)
 {
 	for (size_t i = 0; i < sizeof(wrongs) / sizeof(wrongs[0]); i++) {
 		uint64_t before = cold_count(c, wrongs[i].violation);

@@ -59,7 +59,7 @@ static uint8_t read_reg(struct cold *c, uint16_t reg, uint8_t port)
 	return cold_run(c, 0x60, 0x60);
 }
 
-Test(cold_linux, access_reg__node_description)
+Test(cold_linux, access_reg__reads_the_node_description)
 {
 	struct cold *c = cold_open();
 
@@ -70,7 +70,7 @@ Test(cold_linux, access_reg__node_description)
 }
 
 /* PTYS: proto_mask at bit 0x1d; eth_proto_oper at 0x120, ib_link_width_oper 0x140, ib_proto_oper 0x150 */
-Test(cold_linux, access_reg__speed_of_a_port)
+Test(cold_linux, access_reg__reads_the_speed_of_a_port)
 {
 	for (unsigned int ib = 0; ib < 2; ib++) {
 		struct cold *c = cold_open_flags(ib ? SOFTNIC_INFINIBAND : 0);
@@ -95,7 +95,7 @@ Test(cold_linux, access_reg__speed_of_a_port)
 	}
 }
 
-Test(cold_linux, access_reg__mtu_and_lanes)
+Test(cold_linux, access_reg__reads_mtu_and_lanes)
 {
 	struct cold *c = cold_open_flags(SOFTNIC_INFINIBAND), *eth = cold_open();
 
@@ -141,7 +141,7 @@ static uint8_t query_gid(struct cold *c, uint8_t port, uint16_t index)
 	return cold_run(c, 16, 0x210);
 }
 
-Test(cold_linux, query_hca_vport_gid__one_entry_or_all)
+Test(cold_linux, query_hca_vport_gid__returns_one_entry_or_all)
 {
 	struct cold *c = cold_open_flags(SOFTNIC_INFINIBAND);
 	uint8_t first[16], none[16] = { 0 };
@@ -225,7 +225,7 @@ Test(cold_linux, uctx__names_whose_a_command_is)
 	cold_close(c);
 }
 
-Test(cold_linux, uctx__as_many_as_announced)
+Test(cold_linux, create_uctx__as_many_as_announced_succeed)
 {
 	struct cold *c = cold_open();
 

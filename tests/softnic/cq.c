@@ -57,7 +57,7 @@ Test(cq, arm__unconsumed_completion_raises_an_event_at_once)
 	expect_event(0, cq.cqn, 24);
 }
 
-Test(cq, arm__again_after_each_event)
+Test(cq, arm__again_makes_the_next_event)
 {
 	struct drv_cqe e;
 
@@ -90,7 +90,7 @@ Test(cq, arm__repeated_raises_no_second_event)
 
 /* Completions that came while nothing was armed have had no event, whether the host has polled them
  * or not. */
-Test(cq, arm__after_an_event_and_more)
+Test(cq, arm__after_unreported_completions_makes_an_event)
 {
 	drv_arm(&cq, false);
 	drv_nop(&qp, CE_ALWAYS);
@@ -146,7 +146,7 @@ Test(cq, arm_solicited__a_solicited_send_raises_an_event)
 
 /* IBTA 11.4.2.2: a request for solicited completions does not cancel an earlier request for any
  * completion. */
-Test(cq, arm_solicited__after_an_arm_for_any_completion)
+Test(cq, arm_solicited__keeps_an_arm_for_any_completion)
 {
 	drv_arm(&cq, false);
 	drv_arm(&cq, true);

@@ -149,7 +149,7 @@ Test(cq_resize, resize__leaves_an_armed_queue_armed)
 	take(0, 1);
 }
 
-Test(cq_resize, resize__each_refusal)
+Test(cq_resize, resize__invalid_fields_are_refused)
 {
 	uint8_t *ctx;
 

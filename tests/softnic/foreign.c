@@ -128,7 +128,7 @@ Test(foreign, send_and_atomics__arrive, .init = open_foreign, .fini = close_fore
 }
 
 /* The GID of the MAC is still one of this host, which packets reach by memory. */
-Test(foreign, is_local__of_a_device_with_an_ip_gid, .init = open_foreign, .fini = close_foreign)
+Test(foreign, is_local__finds_the_gid_of_the_mac_only, .init = open_foreign, .fini = close_foreign)
 {
 	uint8_t gid[16] = {0xfe, 0x80, [8] = rb.mac[0] ^ 2, rb.mac[1], rb.mac[2], 0xff, 0xfe, rb.mac[3],
 			   rb.mac[4], rb.mac[5]};

@@ -99,7 +99,7 @@ Test(key, write__ends_exactly_at_the_bounds)
 }
 
 
-Test(key, lkey__each_condition)
+Test(key, lkey__stale_or_out_of_bounds_is_refused)
 {
 	static const struct {
 		const char *name;
@@ -133,7 +133,7 @@ Test(key, lkey__without_local_read)
 	drv_mr_free(d, &mr);
 }
 
-Test(key, lkey__of_another_pd)
+Test(key, lkey__of_another_pd_is_refused)
 {
 	struct drv_mr mr;
 	uint32_t pd = d->pd;
@@ -148,7 +148,7 @@ Test(key, lkey__of_another_pd)
 	d->pd = pd;
 }
 
-Test(key, lkey__destroyed)
+Test(key, lkey__destroyed_is_refused)
 {
 	struct drv_mr mr;
 	uint32_t key;
@@ -160,7 +160,7 @@ Test(key, lkey__destroyed)
 	drv_expect(d, "mkey.stale");
 }
 
-Test(key, rkey__each_condition)
+Test(key, rkey__each_violation_is_refused)
 {
 	struct drv_mr mr;
 
@@ -232,7 +232,7 @@ static uint8_t unbind(uint32_t *key, uint8_t tag)
 	return synd;
 }
 
-Test(key, window__bound_rebound_and_unbound)
+Test(key, window__gives_access_only_where_it_is_bound)
 {
 	uint32_t key = drv_window(d, 4, 0xffffff), first;
 
@@ -293,7 +293,7 @@ Test(key, window__over_a_destroyed_region_is_a_remote_operational_error)
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
 
-Test(key, window__of_several_pieces)
+Test(key, window__of_several_pieces_writes_to_each)
 {
 	uint32_t key = drv_window(d, 4, 0xffffff);
 	struct drv_wqe w;
@@ -338,7 +338,7 @@ static uint8_t bind_type2(uint32_t key, uint8_t flags, uint32_t qpn)
 	return umr(&w);
 }
 
-Test(key, window_type_2__bound_once_and_to_its_qp)
+Test(key, window_type_2__bound_already_refuses_a_bind)
 {
 	uint32_t key = drv_window(d, 4, 0xffffff);
 
@@ -351,7 +351,7 @@ Test(key, window_type_2__bound_once_and_to_its_qp)
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
 
-Test(key, window_type_2__of_another_qp)
+Test(key, window_type_2__of_another_qp_is_refused)
 {
 	uint32_t key = drv_window(d, 4, 0xffffff);
 
@@ -368,7 +368,7 @@ Test(key, window_type_2__of_another_qp)
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
 
-Test(key, umr__each_refusal)
+Test(key, umr__invalid_fields_are_refused)
 {
 	uint32_t key = drv_window(d, 2, 0xffffff), stale = key ^ 0x100;
 	struct drv_wqe w;
@@ -417,7 +417,7 @@ static uint8_t set_len(const struct drv_mr *mr, uint64_t len)
 
 /* A key has a list of pages. A UMR without entries may change the key's length up to the end of
  * those pages. */
-Test(key, umr__length_of_an_mtt_key_within_its_pages)
+Test(key, umr__changes_the_length_of_an_mtt_key_within_its_pages)
 {
 	struct drv_mr mr;
 

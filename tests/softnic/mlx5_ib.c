@@ -62,7 +62,7 @@ Test(mlx5_ib, xrc_srq__holds_its_domain)
 	cr_expect_eq(drv_simple(d, 0x80f, xrcd), 0);
 }
 
-Test(mlx5_ib, xrc_srq__of_missing_objects)
+Test(mlx5_ib, xrc_srq__of_missing_objects_is_refused)
 {
 	uint32_t xrcd = alloc_xrcd();
 

@@ -33,7 +33,7 @@ TestSuite(qp, .init = open_two, .fini = close_two);
 
 /* Tries each transition in each state: checks the new state, or that the transition is refused with
  * 0x10. */
-Test(qp, transitions__each_in_each_state)
+Test(qp, transition__each_succeeds_only_in_its_states)
 {
 	enum { RST, INIT, RTR, RTS, ERR = 6, NO = 99 };
 	static const unsigned int states[] = { RST, INIT, RTR, RTS, ERR };
@@ -153,7 +153,7 @@ Test(qp, receive__too_short_fails_both_sides)
 	softnic_violations_clear(d->nic);
 }
 
-Test(qp, receive__invalid_key)
+Test(qp, receive__with_an_invalid_key_gets_a_protection_error)
 {
 	struct drv_mr bad = mr;
 	struct drv_cqe e;

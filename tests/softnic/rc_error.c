@@ -74,20 +74,20 @@ static void bad_write(void *raddr, uint32_t rkey, uint32_t len, unsigned int syn
 	cr_assert_eq(rig_event(&rb), event);
 }
 
-Test(rc_error, write__with_a_wrong_key, .init = setup)
+Test(rc_error, write__with_a_wrong_key_is_refused, .init = setup)
 {
 	bad_write(rb.data, rb.key ^ 1, 8, 0x13, 0x11);
 	finish("", "remote.access,mkey.stale");
 }
 
-Test(rc_error, write__beyond_the_key, .init = setup)
+Test(rc_error, write__beyond_the_key_is_refused, .init = setup)
 {
 	bad_write(rb.data + RIG_DATA - 4, rb.key, 8, 0x13, 0x11);
 	finish("", "remote.access,mkey.bounds");
 }
 
 /* The first packet names the whole range, so the write is refused before any byte is written. */
-Test(rc_error, write__beyond_the_key_in_the_last_packet, .init = setup)
+Test(rc_error, write__beyond_the_key_in_the_last_packet_writes_nothing, .init = setup)
 {
 	uint8_t *at = rb.data + RIG_DATA - 5000;
 
@@ -98,13 +98,13 @@ Test(rc_error, write__beyond_the_key_in_the_last_packet, .init = setup)
 	finish("", "remote.access,mkey.bounds");
 }
 
-Test(rc_error, write__without_the_right, .init = setup)
+Test(rc_error, write__without_the_right_is_refused, .init = setup)
 {
 	bad_write(rb.data, rig_key(&rb, rb.data, 4096, 1 | 2 | 4), 8, 0x13, 0x11);
 	finish("", "remote.access,mkey.rights");
 }
 
-Test(rc_error, write__through_a_destroyed_key, .init = setup)
+Test(rc_error, write__through_a_destroyed_key_is_refused, .init = setup)
 {
 	uint32_t key = rig_key(&rb, rb.data, 4096, 15);
 
@@ -121,7 +121,7 @@ Test(rc_error, write__of_nothing_needs_no_key, .init = setup)
 	finish("", "");
 }
 
-Test(rc_error, write__to_a_qp_that_grants_none)
+Test(rc_error, write__to_a_qp_that_grants_none_is_refused)
 {
 	setup_with(&(struct rig_conn){.rights = RIG_RRE});
 	write_to(rb.data, rb.key, 8);
@@ -138,7 +138,7 @@ static void read_from(void *raddr, uint32_t rkey, uint32_t len)
 				      .rkey = rkey});
 }
 
-Test(rc_error, read__with_a_wrong_key, .init = setup)
+Test(rc_error, read__with_a_wrong_key_is_refused, .init = setup)
 {
 	read_from(rb.data, rb.key, 8);
 	read_from(rb.data, rb.key ^ 1, 8);
@@ -163,7 +163,7 @@ Test(rc_error, read__before_a_bad_write_is_answered, .init = setup)
 	finish("", "remote.access,mkey.stale");
 }
 
-Test(rc_error, read__without_the_right, .init = setup)
+Test(rc_error, read__without_the_right_is_refused, .init = setup)
 {
 	read_from(rb.data, rig_key(&rb, rb.data, 4096, 1 | 2 | 8), 8);
 	rig_ring(&a);
@@ -173,7 +173,7 @@ Test(rc_error, read__without_the_right, .init = setup)
 }
 
 /* The requester uses more reads than the responder has granted. */
-Test(rc_error, read__beyond_the_granted_resources)
+Test(rc_error, read__beyond_the_granted_resources_is_refused)
 {
 	unsigned int i;
 	struct rig_cqe cqe;
@@ -194,7 +194,7 @@ Test(rc_error, read__beyond_the_granted_resources)
 	finish("", "remote.invalid_request");
 }
 
-Test(rc_error, send__longer_than_the_receive, .init = setup)
+Test(rc_error, send__longer_than_the_receive_breaks_both_qps, .init = setup)
 {
 	rig_recv(&b, rb.data, 1500);
 	rig_recv(&b, rb.data, 1500);
@@ -208,7 +208,7 @@ Test(rc_error, send__longer_than_the_receive, .init = setup)
 	finish("", "remote.invalid_request");
 }
 
-Test(rc_error, send__into_memory_without_right, .init = setup)
+Test(rc_error, send__into_memory_without_right_breaks_both_qps, .init = setup)
 {
 	uint32_t key = rb.key;
 
@@ -221,7 +221,7 @@ Test(rc_error, send__into_memory_without_right, .init = setup)
 	finish("", "remote.operational,mkey.rights");
 }
 
-Test(rc_error, send__from_a_wrong_key, .init = setup)
+Test(rc_error, send__from_a_wrong_key_breaks_only_the_sender, .init = setup)
 {
 	rig_recv(&b, rb.data, 100);
 	write_to(rb.data, rb.key, 8);
@@ -236,7 +236,7 @@ Test(rc_error, send__from_a_wrong_key, .init = setup)
 	finish("mkey.stale", "");
 }
 
-Test(rc_error, read__into_a_wrong_key, .init = setup)
+Test(rc_error, read__into_a_wrong_key_is_refused, .init = setup)
 {
 	rig_post_ring(&a, &(struct rig_wr){.op = RIG_READ, .va = ra.data, .len = 100,
 					   .lkey = ra.key ^ 1, .raddr = rb.data, .rkey = rb.key});
@@ -244,7 +244,7 @@ Test(rc_error, read__into_a_wrong_key, .init = setup)
 	finish("mkey.stale", "");
 }
 
-Test(rc_error, atomic__misaligned, .init = setup)
+Test(rc_error, atomic__misaligned_is_refused, .init = setup)
 {
 	rig_post_ring(&a, &(struct rig_wr){.op = RIG_FA, .va = ra.data, .len = 8,
 					   .raddr = rb.data + 4, .rkey = rb.key});

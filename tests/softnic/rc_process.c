@@ -244,7 +244,7 @@ static int ponger(int sock, void *arg)
 	return 0;
 }
 
-Test(rc_process, pingpong__of_two_pollers, .timeout = 300)
+Test(rc_process, pingpong__of_two_pollers_arrives_unchanged, .timeout = 300)
 {
 	uint64_t until = th_now_ms() + PINGS_MS;
 	unsigned int i;

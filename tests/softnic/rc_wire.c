@@ -87,7 +87,7 @@ Test(rc_wire, parse__write_with_immediate)
 
 /* For each opcode, a packet one byte shorter than its headers is refused, and so is one with an
  * invalid payload length. */
-Test(rc_wire, parse__every_opcode_at_its_shortest)
+Test(rc_wire, parse__refuses_packets_shorter_than_their_headers)
 {
 	struct sn_packet pkt;
 	unsigned int opcode;

@@ -288,7 +288,7 @@ Test(rmp, receive__too_short_fails_only_its_qp)
 }
 
 /* The PD of the RMP applies, not that of the QP that takes the WQE. */
-Test(rmp, receive__into_memory_of_the_rmps_pd)
+Test(rmp, receive__uses_the_pd_of_the_rmp)
 {
 	struct drv_srq foreign = { 0 };
 	struct drv_qp qp = { 0 }, by = { 0 };
@@ -440,7 +440,7 @@ Test(rmp, modify__what_is_refused)
 	drv_expect(d, "cmd.resource");
 }
 
-Test(rmp, create_qp__with_an_invalid_rmp)
+Test(rmp, create_qp__with_an_invalid_rmp_is_refused)
 {
 	struct drv_qp qp = { 0 };
 

@@ -91,7 +91,7 @@ Test(scatter, one_side_alone)
 }
 
 /* A read that has no CQE writes its payload to memory. */
-Test(scatter, read__unsignalled)
+Test(scatter, read__unsignalled_writes_to_memory)
 {
 	open_both((struct rig_scatter){.cqe_size = 64, .req = 0x11, .res = 1});
 	rig_fill(rb.data, 16, 1);

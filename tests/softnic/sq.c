@@ -75,7 +75,7 @@ Test(sq, doorbell__takes_all_wqes_of_the_record)
 	cr_expect_not(drv_poll(&cq, &e));
 }
 
-Test(sq, blueflame__same_bytes_as_the_queue)
+Test(sq, blueflame__same_bytes_as_the_queue_are_accepted)
 {
 	struct drv_wqe w;
 	struct drv_cqe e;
@@ -222,7 +222,7 @@ Test(sq, doorbell__before_rts_is_seen)
 	drv_expect(d, "db.state");
 }
 
-Test(sq, wqe__of_another_index)
+Test(sq, wqe__of_another_index_breaks_the_qp)
 {
 	struct drv_wqe w;
 
@@ -237,7 +237,7 @@ Test(sq, wqe__of_another_index)
 	cr_expect_eq(drv_state(&qp), 6);
 }
 
-Test(sq, wqe__of_an_unknown_opcode)
+Test(sq, wqe__of_an_unknown_opcode_is_refused)
 {
 	struct drv_wqe w;
 

@@ -22,7 +22,7 @@ static unsigned int crowd(uint32_t number[], unsigned int n)
 	return found;
 }
 
-Test(table, find__one_of_many_that_share_a_place)
+Test(table, find__returns_the_right_one_of_many_that_share_a_place)
 {
 	struct sn_table t = { 0 };
 	uint32_t number[4];
@@ -62,7 +62,7 @@ Test(table, find__numbers_that_no_object_has)
 }
 
 /* Removing and inserting again and again does not fill the table. */
-Test(table, insert__again_and_again)
+Test(table, insert__again_and_again_does_not_fill_the_table)
 {
 	struct sn_table t = { 0 };
 

@@ -176,7 +176,7 @@ Test(ud, send__is_captured_as_it_is_on_a_network)
 	expect_captured(send_captured);
 }
 
-Test(ud, send__with_immediate_and_without_data)
+Test(ud, send__without_data_brings_its_immediate)
 {
 	const uint8_t *raw;
 	struct drv_wqe w;
@@ -189,7 +189,7 @@ Test(ud, send__with_immediate_and_without_data)
 	cr_expect_eq(sn_get32(raw, 36), 0xcafe0123);
 }
 
-Test(ud, send__of_a_whole_packet_from_memory)
+Test(ud, send__of_a_whole_packet_from_memory_arrives)
 {
 	struct drv_wqe w;
 

@@ -53,7 +53,7 @@ static uint8_t make_cq(uint64_t offset)
 	return drv_run(d, AT_PAS);
 }
 
-Test(umem, create_cq__in_a_huge_page_only_at_64ths_of_it)
+Test(umem, create_cq__off_a_64th_of_a_huge_page_is_refused)
 {
 	for (size_t i = 0; i < sizeof(off_a_64th) / sizeof(off_a_64th[0]); i++) {
 		cr_expect_eq(make_cq(off_a_64th[i]), 0x03,
@@ -79,7 +79,7 @@ static uint8_t make_qp(struct drv_cq *cq, uint64_t offset)
 	return status;
 }
 
-Test(umem, create_qp__in_a_huge_page_only_at_64ths_of_it)
+Test(umem, create_qp__off_a_64th_of_a_huge_page_is_refused)
 {
 	struct drv_cq cq;
 
@@ -108,7 +108,7 @@ static uint8_t make_rmp(uint64_t offset)
 	return status;
 }
 
-Test(umem, create_rmp__in_a_huge_page_only_in_its_lower_half)
+Test(umem, create_rmp__in_the_upper_half_of_a_huge_page_is_refused)
 {
 	cr_expect_eq(make_rmp(4096), 0x03);
 	cr_expect_eq(make_rmp(32 * 32768), 0x03);
