@@ -166,7 +166,7 @@ Test(window, for_pz__lets_any_endpoint_in)
 	cr_assert_str_eq(b.mem, "over the other");
 }
 
-Test(window, bind__through_one_endpoint_at_a_time)
+Test(window, bind__through_a_second_endpoint_is_refused)
 {
 	DAT_EP_HANDLE of_a, of_b;
 	DAT_RMR_CONTEXT context, none = 77;
@@ -246,7 +246,7 @@ Test(window, send_with_invalidate__ends_the_context)
 	assert_ok(dat_lmr_free(b.lmr));
 }
 
-Test(window, send_with_invalidate__then_it_may_be_bound_to_another)
+Test(window, send_with_invalidate__lets_another_endpoint_bind_the_window)
 {
 	DAT_EP_HANDLE of_a, of_b;
 	DAT_RMR_HANDLE rmr;
@@ -285,7 +285,7 @@ Test(window, bind__before_the_completion_of_the_invalidate)
 	cr_assert_str_eq(b.mem, "second");
 }
 
-Test(window, send_with_invalidate__twice)
+Test(window, send_with_invalidate__of_an_ended_context_is_refused)
 {
 	DAT_RMR_CONTEXT context;
 
@@ -295,19 +295,19 @@ Test(window, send_with_invalidate__twice)
 	is_refused(context);
 }
 
-Test(window, send_with_invalidate__of_no_key)
+Test(window, send_with_invalidate__of_no_key_is_refused)
 {
 	sides_connect();
 	is_refused(0xdead00);
 }
 
-Test(window, send_with_invalidate__of_an_lmr)
+Test(window, send_with_invalidate__of_an_lmr_is_refused)
 {
 	sides_connect();
 	is_refused(b.rmr_context);
 }
 
-Test(window, send_with_invalidate__of_a_whole_zone)
+Test(window, send_with_invalidate__of_a_window_of_the_zone_is_refused)
 {
 	DAT_RMR_HANDLE rmr;
 
@@ -316,7 +316,7 @@ Test(window, send_with_invalidate__of_a_whole_zone)
 	is_refused(bind_it(rmr, b.ep, LEN));
 }
 
-Test(window, send_with_invalidate__of_another_endpoint)
+Test(window, send_with_invalidate__of_another_endpoint_is_refused)
 {
 	DAT_EP_HANDLE of_a, of_b;
 	DAT_RMR_CONTEXT context;
@@ -360,7 +360,7 @@ Test(window, send_with_invalidate__is_a_send)
 	assert_ret(dat_evd_dequeue(a.dto, &ev), DAT_QUEUE_EMPTY);
 }
 
-Test(window, bad__arguments)
+Test(window, window_calls__invalid_arguments_are_refused)
 {
 	DAT_LMR_TRIPLET iov = side_segment(&a, 0, 8), part = side_segment(&b, 0, LEN);
 	DAT_LMR_TRIPLET beyond = side_segment(&b, MEM - 8, LEN);
