@@ -34,6 +34,8 @@ struct dap_cno {
  * triggers are dropped, and the last such EVD ends all waits. */
 void dap_cno_add(struct dap_cno *cno, struct core_evd *evd);
 void dap_cno_remove(struct dap_cno *cno, struct core_evd *evd);
+/* An EVD is destroyed: drops a trigger from before it moved to another CNO. No lock is held. */
+void dap_cno_forget(void *cno, void *evd);
 /* Waits until no thread uses the EVD for this CNO. No lock is held. */
 void dap_cno_wait_unpinned(struct dap_cno *cno, struct core_evd *evd);
 
@@ -46,6 +48,8 @@ struct core_evd *dap_cno_next(struct dap_cno *cno, unsigned int queue);
 /* Makes the queue's eventfd readable, or not readable. */
 void dap_cno_signal(struct dap_cno *cno, unsigned int queue);
 void dap_cno_unsignal(struct dap_cno *cno, unsigned int queue);
+/* Makes the eventfd of the waiters not readable if no trigger is pending and no waiter has to return. */
+void dap_cno_rest(struct dap_cno *cno);
 
 /* ---- cno_wait.c; no lock is held ---- */
 /* Polls each CQ whose descriptor is readable. */

@@ -19,9 +19,16 @@ void dap_cno_signal(struct dap_cno *cno, unsigned int queue)
 void dap_cno_unsignal(struct dap_cno *cno, unsigned int queue)
 {
 	uint64_t count;
-	ssize_t n = read(cno->queue[queue].fd, &count, sizeof(count));
 
-	(void)n;
+	(void)syscall(SYS_read, cno->queue[queue].fd, &count, sizeof(count));
+}
+
+void dap_cno_rest(struct dap_cno *cno)
+{
+	const struct dap_cno_queue *queue = &cno->queue[DAP_CNO_WAITERS];
+
+	if (!cno->leaving && !queue->first && !queue->stray)
+		dap_cno_unsignal(cno, DAP_CNO_WAITERS);
 }
 
 static void enqueue_evd(struct dap_cno *cno, unsigned int e, struct core_evd *evd)
@@ -61,7 +68,7 @@ struct core_evd *dap_cno_next(struct dap_cno *cno, unsigned int e)
 	struct core_evd *evd = queue->stray;
 
 	if (evd) {
-		queue->stray = NULL;
+		__atomic_store_n(&queue->stray, NULL, __ATOMIC_RELAXED);
 		return evd;
 	}
 	evd = queue->first;
@@ -105,18 +112,35 @@ void dap_cno_remove(struct dap_cno *cno, struct core_evd *evd)
 	pthread_mutex_lock(&cno->lock);
 	__atomic_store_n(&evd->cno, NULL, __ATOMIC_RELAXED);
 	for (unsigned int e = 0; e < DAP_CNO_QUEUES; e++) {
-		struct dap_cno_queue *queue = &cno->queue[e];
-
-		if (evd->cno_queued[e]) {
-			unlink_evd(cno, e, evd);
-			queue->stray = evd;
-		}
-		if (evd->dead && queue->stray == evd)
-			queue->stray = NULL;
+		if (!evd->cno_queued[e])
+			continue;
+		unlink_evd(cno, e, evd);
+		if (!evd->dead)
+			__atomic_store_n(&cno->queue[e].stray, evd, __ATOMIC_RELAXED);
 	}
 	if (--cno->evds == 0 && evd->dead)
 		dap_cno_end_all(cno);
+	dap_cno_rest(cno);
 	pthread_mutex_unlock(&cno->lock);
+}
+
+/* Another thread may create or free a CNO meanwhile: the lock of such a one is not taken. */
+void dap_cno_forget(void *object, void *evd)
+{
+	struct dap_cno *cno = object;
+
+	for (unsigned int e = 0; e < DAP_CNO_QUEUES; e++) {
+		struct dap_cno_queue *queue = &cno->queue[e];
+
+		if (__atomic_load_n(&queue->stray, __ATOMIC_RELAXED) != evd)
+			continue;
+		pthread_mutex_lock(&cno->lock);
+		if (queue->stray == evd && !cno->dead) {
+			__atomic_store_n(&queue->stray, NULL, __ATOMIC_RELAXED);
+			dap_cno_rest(cno);
+		}
+		pthread_mutex_unlock(&cno->lock);
+	}
 }
 
 void dap_cno_wait_unpinned(struct dap_cno *cno, struct core_evd *evd)

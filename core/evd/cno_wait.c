@@ -92,14 +92,12 @@ static void wait_end(void *arg)
 {
 	const struct wait *w = arg;
 	struct dap_cno *cno = w->cno;
-	struct dap_cno_queue *queue = &cno->queue[DAP_CNO_WAITERS];
 
 	pthread_mutex_lock(&cno->lock);
 	cno->waiters--;
 	if (cno->leaving && w->ends != cno->ends)
 		cno->leaving--;
-	if (!cno->leaving && !queue->first && !queue->stray)
-		dap_cno_unsignal(cno, DAP_CNO_WAITERS);
+	dap_cno_rest(cno);
 	pthread_cond_broadcast(&cno->changed);
 	pthread_mutex_unlock(&cno->lock);
 }

@@ -5,7 +5,7 @@
 
 #include "core/cm/cm.h"
 #include "core/ep/conn.h"
-#include "core/evd/evd.h"
+#include "core/evd/cno.h"
 #include "core/obj.h"
 #include "core/totals.h"
 
@@ -102,6 +102,7 @@ void dap_evd_destroy(struct dap_evd *handle)
 	if (evd->count.fn)
 		dap_cm_timer_close(evd->pub.obj.ia->cm, &evd->count);
 	dap_evd_set_cno(handle, NULL);
+	dap_obj_each(DAP_CNO, handle->obj.ia, dap_cno_forget, evd);
 	dap_totals_evd_gone(handle);
 	if (evd->pub.has_cq)
 		evd->pub.obj.ia->hw->cq_destroy(&evd->pub);

@@ -90,6 +90,31 @@ Test(cno_fd, cno_fd__is_readable_until_the_trigger_is_taken)
 	cr_assert_not(readable(0));
 }
 
+Test(cno_fd, cno_fd__is_readable_until_the_last_trigger_is_taken)
+{
+	DAT_EVENT ev = { .event_number = DAT_SOFTWARE_EVENT };
+	DAT_EVD_HANDLE other, which;
+
+	assert_ok(dat_evd_create(t.ia, 64, cno, DAT_EVD_SOFTWARE_FLAG, &other));
+	post_se();
+	assert_ok(dat_evd_post_se(other, &ev));
+	assert_ok(dat_cno_wait(cno, 0, &which));
+	cr_assert_eq(which, soft);
+	cr_assert(readable(0));
+	assert_ok(dat_cno_wait(cno, 0, &which));
+	cr_assert_eq(which, other);
+	cr_assert_not(readable(0));
+}
+
+/* Otherwise a thread in dat_cno_wait(3) would not sleep. */
+Test(cno_fd, evd_free__takes_its_trigger_along)
+{
+	post_se();
+	cr_assert(readable(0));
+	assert_ok(dat_evd_free(soft));
+	cr_assert_not(readable(0));
+}
+
 Test(cno_fd, cno_fd__each_call_returns_the_same)
 {
 	struct th_usage before, after;

@@ -168,6 +168,27 @@ Test(cno, wait__solicited_evd_wakes_for_those_alone)
 	cr_assert_eq(dequeue(evd), 2);
 }
 
+/* The CQ was armed for solicited completions. */
+Test(cno, ep_create__without_the_solicited_flag_arms_for_all)
+{
+	DAT_EVD_HANDLE evd = evd_on(t.cno, DAT_EVD_DTO_FLAG), got;
+	DAT_EP_ATTR attr = {.max_recv_dtos = 4, .max_request_dtos = 4,
+			    .recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG};
+	DAT_EP_HANDLE ep;
+
+	assert_ok(dat_ep_create(t.ia, t.pz, evd, t.evd, t.evd, &attr, &ep));
+	assert_ok(dat_evd_disable(evd));
+	assert_ok(dat_evd_enable(evd));
+	assert_ok(dat_ep_free(ep));
+	attr.recv_completion_flags = 0;
+	assert_ok(dat_ep_create(t.ia, t.pz, evd, t.evd, t.evd, &attr, &ep));
+	fake.unsolicited = true;
+	fake_complete_dto(evd, ep, 1, false);
+	assert_ok(dat_cno_wait(t.cno, SHORT, &got));
+	cr_assert_eq(got, evd);
+	cr_assert_eq(dequeue(evd), 1);
+}
+
 Test(cno, wait__disabled_evd_does_not_trigger)
 {
 	cr_assert_eq(dat_evd_disable(t.evd), DAT_SUCCESS);
@@ -325,6 +346,22 @@ Test(cno, modify_cno__earlier_events_stay_with_the_old_cno)
 		cr_assert_eq(dequeue(t.evd), i);
 }
 
+Test(cno, modify_cno__events_from_before_trigger_nothing)
+{
+	DAT_EVD_HANDLE evd = evd_on(DAT_HANDLE_NULL, ALL);
+	DAT_EP_HANDLE ep = fake_ep(t.ia, t.pz, evd);
+
+	fake_complete_dto(evd, ep, 1, false);
+	fake_post_se(evd);
+	assert_ok(dat_evd_modify_cno(evd, t.cno));
+	expect_none();
+	fake_complete_dto(evd, ep, 2, false);
+	expect(evd);
+	dequeue(evd);		/* takes the software event */
+	cr_assert_eq(dequeue(evd), 1);
+	cr_assert_eq(dequeue(evd), 2);
+}
+
 Test(cno, cno_free__with_an_evd_or_waiter_is_refused)
 {
 	DAT_EVD_HANDLE soft = evd_on(DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG);
@@ -368,6 +405,17 @@ Test(cno, evd_free__forgets_its_triggers)
 	fake_post_se(t.evd);
 	cr_assert_eq(dat_evd_free(soft), DAT_SUCCESS);
 	expect(t.evd);
+	expect_none();
+}
+
+Test(cno, evd_free__is_not_reported_by_an_earlier_cno)
+{
+	DAT_CNO_HANDLE second = make_cno(DAT_OS_WAIT_PROXY_AGENT_NULL);
+	DAT_EVD_HANDLE soft = evd_on(t.cno, DAT_EVD_SOFTWARE_FLAG);
+
+	fake_post_se(soft);
+	assert_ok(dat_evd_modify_cno(soft, second));
+	assert_ok(dat_evd_free(soft));
 	expect_none();
 }
 
