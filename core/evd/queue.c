@@ -364,7 +364,7 @@ static const struct dap_ep *ep_of(const struct dap_event *ev)
 void dap_evd_purge(struct dap_evd *handle, const struct dap_ep *ep)
 {
 	struct core_evd *evd = core_evd(handle);
-	uint32_t keep;
+	uint32_t keep, gone = 0;
 
 	pthread_mutex_lock(&evd->lock);
 	keep = evd->stash_tail;
@@ -373,8 +373,11 @@ void dap_evd_purge(struct dap_evd *handle, const struct dap_ep *ep)
 
 		if (ep_of(ev) != ep)
 			*dap_evd_stash_at(evd, keep++) = *ev;
+		else
+			gone += (int32_t)(evd->drained_stash - i) > 0;
 	}
 	evd->stash_head = keep;
+	evd->drained_stash -= gone;
 	dap_evd_update_slow(evd);
 	pthread_mutex_unlock(&evd->lock);
 }

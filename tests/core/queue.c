@@ -256,7 +256,7 @@ Test(queue, post_se__invalid_arguments_are_refused)
 	assert_ret(dat_evd_post_se(t.a, &ev), DAT_INVALID_HANDLE);
 }
 
-Test(queue, overflow__of_connection_events_is_reported_once)
+static void overflow_once(void)
 {
 	struct dap_event ev = {.number = DAP_EV_ESTABLISHED, .conn.ep = t.a};
 	DAT_EVENT got;
@@ -272,6 +272,13 @@ Test(queue, overflow__of_connection_events_is_reported_once)
 	for (int i = 0; i < 8; i++)
 		expect_conn(DAP_EV_ESTABLISHED, t.a);
 	expect_empty();
+}
+
+/* Once until there is room again. */
+Test(queue, overflow__of_connection_events_is_reported_once)
+{
+	overflow_once();
+	overflow_once();
 }
 
 /* The peer gets NON_PEER_REJECTED. */
@@ -315,6 +322,20 @@ Test(queue, ep_free__removes_its_completions)
 	expect_dto(t.b, 2);
 	expect_dto(t.b, 4);
 	expect_empty();
+}
+
+/* Of the completions before the end, those of the freed endpoint are gone. */
+Test(queue, ep_free__does_not_delay_the_end_of_another)
+{
+	fake_complete_dto(t.evd, t.a, 1, false);
+	fake_complete_dto(t.evd, t.a, 2, false);
+	fake_complete_dto(t.evd, t.b, 3, false);
+	post_conn(DAP_EV_DISCONNECTED, t.b);
+	expect_dto(t.a, 1);
+	cr_assert_eq(dat_ep_free(t.a), DAT_SUCCESS);
+	cr_assert_eq(next_of_busy(false), DAT_DTO_COMPLETION_EVENT);
+	cr_assert_eq(next_of_busy(false), DAT_CONNECTION_EVENT_DISCONNECTED);
+	expect_dto(t.b, 9);
 }
 
 Test(queue, resize__keeps_events_in_order)
