@@ -101,6 +101,14 @@ static int remake_qp(struct dap_ep *ep, const struct qp_parts *to)
 	return err;
 }
 
+static int change_qp(struct dap_ep *ep, const struct qp_parts *from, const struct qp_parts *to)
+{
+	if (!core_ep(ep)->attached || !same_qp(from, to))
+		return remake_qp(ep, to);
+	ep->attr = to->attr;
+	return 0;
+}
+
 static void move_connect_evd(struct dap_ep *ep, struct dap_evd *evd)
 {
 	struct core_ep *own = core_ep(ep);
@@ -122,10 +130,10 @@ static int apply_change(struct dap_ep *ep, const struct dap_ep_change *change)
 	if (err)
 		return err;
 	to.attr.srq_soft_hw = ep->srq ? ep->attr.srq_soft_hw : to.attr.srq_soft_hw;
-	if (!core_ep(ep)->attached || !same_qp(&from, &to))
-		err = remake_qp(ep, &to);
-	else
-		ep->attr = to.attr;
+	err = change_qp(ep, &from, &to);
+	/* A refused change has no effect. */
+	if (err && ep->attr.srq_soft_hw != from.attr.srq_soft_hw)
+		dap_ep_soft_high(ep, from.attr.srq_soft_hw);
 	if (err)
 		return err;
 	if (to.pz != from.pz) {

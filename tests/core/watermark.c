@@ -186,6 +186,29 @@ Test(watermark, no_memory__changes_nothing)
 	set(3, 4);
 }
 
+Test(watermark, ep_modify__that_is_refused_sets_none)
+{
+	DAT_SRQ_ATTR of_srq = {.max_recv_dtos = 4, .max_recv_iov = 1};
+	DAT_EP_ATTR attr = {.max_recv_dtos = 4, .max_request_dtos = 4};
+	DAT_SRQ_HANDLE srq;
+	DAT_EP_HANDLE ep;
+	DAT_EP_PARAM p;
+
+	assert_ok(dat_srq_create(t.ia, t.pz, &of_srq, &srq));
+	assert_ok(dat_ep_create_with_srq(t.ia, t.pz, t.evd, t.evd, t.evd, srq, &attr, &ep));
+	assert_ok(dat_ep_query(ep, DAT_EP_FIELD_ALL, &p));
+	p.ep_attr.srq_soft_hw = 3;
+	p.ep_attr.max_request_dtos = 8;
+	fake.recv_busy = true;
+	assert_ret(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW |
+				 DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &p), DAT_INVALID_STATE);
+	fake.recv_busy = false;
+	assert_ok(dat_ep_query(ep, DAT_EP_FIELD_ALL, &p));
+	cr_expect_eq(p.ep_attr.max_request_dtos, 4);
+	cr_expect_eq(p.ep_attr.srq_soft_hw, DAT_WATERMARK_INFINITE);
+	cr_expect_eq(((struct dap_evd *)t.evd)->slow, 0);
+}
+
 Test(watermark, recv_query__returns_the_backends_count)
 {
 	DAT_COUNT n = -7, span = -7;
