@@ -74,18 +74,27 @@ void efa_pull_all(struct dap_ep *ep)
 
 /* ---- Messages from the peer ---- */
 
+/*
+ * The peer answers a message that it reads, or an emulated write. It may answer a write that is still being
+ * issued, because it may refuse the first packets.
+ */
+static bool is_asked(const struct efa_tx *tx, uint32_t id, bool refused)
+{
+	const struct efa_dto *d = &tx->dto[id & tx->mask];
+
+	if (id - tx->done > efa_next(tx) - tx->done || id - tx->done >= tx->posted - tx->done)
+		return false;
+	return d->state & EFA_D_WAITS ||
+	       (refused && d->op == EFA_WRITE && tx->emulates && tx->work[id & tx->mask].at);
+}
+
 static void receive_fin(struct dap_ep *ep, const struct efa_ctrl_msg *m)
 {
 	struct efa_tx *tx = &efa_ep(ep)->tx;
 	uint32_t id = le32_to_cpu(m->id);
 	struct efa_dto *d = &tx->dto[id & tx->mask];
 
-	/*
-	 * The peer may answer a request that is still being issued, because it may refuse the first
-	 * packets.
-	 */
-	if (id - tx->done > efa_next(tx) - tx->done || id - tx->done >= tx->posted - tx->done ||
-	    d->op == EFA_READ || !(m->flags || d->state & EFA_D_WAITS))
+	if (!is_asked(tx, id, m->flags))
 		return efa_break(ep, "protocol error: the peer answers request %u, which has not been made",
 				 id);
 	if (d->op == EFA_SEND)

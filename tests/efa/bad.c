@@ -244,23 +244,48 @@ Test(efa_bad, packet__for_the_previous_qp_of_that_number_is_dropped)
 			   fake.said);
 }
 
-/* Simulates the end of a failed read, which the peer's device executes without the driver. */
-static void answer_to_a_read(uint8_t status)
+static DAT_RETURN request(enum efa_dto_op op)
 {
-	const struct efa_ctrl_msg fin = { .op = EFA_C_FIN, .flags = status };
+	DAT_RMR_CONTEXT context;
+
+	switch (op) {
+	case EFA_SEND:
+		return rig_send(&r, &r.a, 1, 0, 8);
+	case EFA_READ:
+		return rig_read(&r, &r.a, 1, 0, 0, 8);
+	case EFA_WRITE:
+		return rig_write(&r, &r.a, 1, 0, 0, 8);
+	default:			/* it is not done, because it waits for a read */
+		cr_assert_eq(request(EFA_READ), DAT_SUCCESS);
+		return (DAT_RETURN)rig_bind(rig_rmr(&r, &r.a), &r.a, 8, &context);
+	}
+}
+
+/* The peer answers a request that its device executes without the driver, or that is none of its. */
+static void answer_to(enum efa_dto_op op, uint8_t status)
+{
+	struct efa_ctrl_msg fin = { .op = EFA_C_FIN, .flags = status };
 	struct efa_rx *rx;
 
-	rig_open(&r, "seed=7 efa_profile=read efa_window=4");
+	rig_open(&r, "seed=7 efa_profile=wide efa_window=4");
 	rig_endpoints(&r, NULL);
-	cr_assert_eq(rig_read(&r, &r.a, 1, 0, 0, 8), DAT_SUCCESS);
+	cr_assert_eq(request(op), DAT_SUCCESS);
+	fin.id = cpu_to_le32(efa_ep(r.a.ep)->tx.posted - 1);
 	rx = &efa_ep(r.a.ep)->rx;
 	memcpy(efa_buf_at(rx, rx->gen), &fin, sizeof(fin));
 	packet(efa_imm(EFA_K_UNSEQ, false, 0, 0), efa_ep(r.a.ep)->remote_qpn, sizeof(fin));
-	broken_with(r.a.ep, "answers request 0, which has not been made");
+	broken_with(r.a.ep, "which has not been made");
 }
 
-Test(efa_bad_own, answer__to_a_read_breaks_the_connection) { answer_to_a_read(0); }
-Test(efa_bad_own, refusal__of_a_read_breaks_the_connection) { answer_to_a_read(DAP_DTO_REMOTE_ACCESS); }
+Test(efa_bad_own, answer__to_a_read_breaks_the_connection) { answer_to(EFA_READ, 0); }
+Test(efa_bad_own, refusal__of_a_read_breaks_the_connection) { answer_to(EFA_READ, DAP_DTO_REMOTE_ACCESS); }
+Test(efa_bad_own, refusal__of_a_send_that_it_does_not_read_breaks_the_connection)
+{
+	answer_to(EFA_SEND, DAP_DTO_REMOTE_ACCESS);
+}
+
+Test(efa_bad_own, refusal__of_a_native_write_breaks_the_connection) { answer_to(EFA_WRITE, DAP_DTO_REMOTE_ACCESS); }
+Test(efa_bad_own, refusal__of_a_bind_breaks_the_connection) { answer_to(EFA_BIND, DAP_DTO_REMOTE_ACCESS); }
 
 /* Puts an emulated write of eight bytes to a's memory into a's first receive buffer. */
 static uint16_t buffered_write(void)
