@@ -413,7 +413,7 @@ TEST_ENV = DAT_OVERRIDE=$(abspath $(CONF)) LD_LIBRARY_PATH=$(abspath $(O)/lib) \
 # Tests of the test tools: one test that must fail, and one for each fault that a sanitizer must
 # report.
 $(O)/obj/tests/canary/%.o: private CFLAGS_DIR := -w
-$(O)/tests/canary: $(O)/obj/tests/canary/faults.o
+$(O)/tests/canary: $(O)/obj/tests/canary/faults.o $(O)/obj/tests/harness/after.o
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(CRITERION_LIBS)

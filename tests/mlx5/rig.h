@@ -48,10 +48,7 @@ void rig_close(struct rig *r, const char *excused);
 enum rig_variant { RIG_MODEL, RIG_SILICON, RIG_LOCKED, RIG_ADVERSARIAL };
 extern enum rig_variant rig_variant;
 
-/*
- * Defines a test that runs with a rig, once for each variant. The suite's init and fini are not used,
- * because an assertion or a crash in them has no effect.
- */
+/* Defines a test that runs with a rig, once for each variant. */
 #define RIG_TEST(suite, call)                                                                      \
 	static void suite##_##call(void);                                                          \
 	RIG_TEST_ON(suite, call, RIG_MODEL, model)                                                 \
