@@ -11,6 +11,7 @@
 
 #include "core/cm/sock.h"
 #include "core/cm/wire.h"
+#include "core/ep/ep.h"
 #include "tests/core/fake_hw.h"
 
 enum { SOON_US = 10000000, SHORT_US = 50000 };
@@ -272,5 +273,82 @@ Test(early, free__drops_what_waits)
 	cr_expect_eq(poll_once(o.evd), 0);
 	message(o.evd, o.ep, 2);
 	cr_expect_eq(poll_once(o.evd), DAT_DTO_COMPLETION_EVENT);
+	end();
+}
+
+static bool is_told(DAT_TIMEOUT us)
+{
+	struct pollfd p = { .fd = peer, .events = POLLIN };
+
+	return poll(&p, 1, (int)(us / 1000)) == 1;
+}
+
+/* dat_ep_set_watermark(3): two messages wait for ESTABLISHED, one more than the hard watermark. */
+Test(early, watermark__that_is_passed_early_breaks_the_connection)
+{
+	struct dap_event ev = { .number = DAP_EV_DTO, .receive = true, .dto.ep = o.ep };
+
+	connect_but_last_word(o.ep);
+	fake_complete(o.evd, &ev);
+	fake_complete(o.evd, &ev);
+	assert_ok(dat_ep_set_watermark(o.ep, DAT_WATERMARK_INFINITE, 1));
+	say(CM_GO);
+	cr_expect_eq(wait_for(o.evd, SOON_US), DAT_CONNECTION_EVENT_ESTABLISHED);
+	cr_expect(is_told(SOON_US), "the peer hears of no end");
+	cr_expect_eq(wait_for(o.evd, SOON_US), DAT_DTO_COMPLETION_EVENT);
+	cr_expect_eq(wait_for(o.evd, SOON_US), DAT_DTO_COMPLETION_EVENT);
+	cr_expect_eq(wait_for(o.evd, SOON_US), DAT_CONNECTION_EVENT_BROKEN);
+	end();
+}
+
+/* ---- The end of the connection, as the peer sees it ---- */
+
+static void establish(void)
+{
+	connect_but_last_word(o.ep);
+	say(CM_GO);
+	cr_assert_eq(wait_for(o.evd, SOON_US), DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+static bool goes_on(struct dap_ep *ep)
+{
+	(void)ep;
+	return false;
+}
+
+Test(early, disconnect__graceful_waits_for_posted_work_but_not_for_ever)
+{
+	struct core_ep *own = core_ep((struct dap_ep *)o.ep);
+
+	establish();
+	fake.drain_done = goes_on;
+	assert_ok(dat_ep_disconnect(o.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	cr_expect_not(is_told(SHORT_US));
+	pthread_mutex_lock(&own->lock);
+	own->drain_looks = 2;
+	pthread_mutex_unlock(&own->lock);
+	cr_assert(is_told(SOON_US));
+	cr_expect_eq(hear(), CM_DISC);
+	say(CM_DISC);
+	cr_expect_eq(wait_for(o.evd, SOON_US), DAT_CONNECTION_EVENT_DISCONNECTED);
+	end();
+}
+
+/* As hw_mlx5 does, whose send queue has failed. */
+static bool fails(struct dap_ep *ep)
+{
+	dap_ep_broken(ep);
+	return true;
+}
+
+Test(early, disconnect__graceful_of_work_that_fails_breaks_the_connection)
+{
+	char c;
+
+	establish();
+	fake.drain_done = fails;
+	assert_ok(dat_ep_disconnect(o.ep, DAT_CLOSE_GRACEFUL_FLAG));
+	cr_expect_eq(recv(peer, &c, 1, 0), 0, "the peer hears of an orderly end");
+	cr_expect_eq(wait_for(o.evd, SOON_US), DAT_CONNECTION_EVENT_BROKEN);
 	end();
 }

@@ -258,8 +258,7 @@ static void qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle)
 
 static bool qp_drain_done(struct dap_ep *ep)
 {
-	(void)ep;
-	return true;
+	return fake.drain_done ? fake.drain_done(ep) : true;
 }
 
 static int qp_destroy(struct dap_ep *ep)

@@ -32,6 +32,7 @@ struct fake {
 	struct dap_ep *last_post;
 	uint32_t last_flags;
 	void (*on_poll)(struct dap_evd *evd);	/* called in cq_poll, before it polls */
+	bool (*drain_done)(struct dap_ep *ep);	/* the result of qp_drain_done; NULL: true */
 };
 
 extern struct fake fake;
