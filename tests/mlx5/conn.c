@@ -83,6 +83,30 @@ Test(conn, qp_connect__takes_the_smaller_mtu)
 	close_rig();
 }
 
+static uint32_t log_reads(uint32_t word)
+{
+	return word >> 21 & 7;
+}
+
+/* PRM "QP Context": log_sra_max and log_rra_max are in 23:21. IBTA 11.2.5.2: a requester has no more reads
+ * outstanding than its peer has resources for. */
+Test(conn, qp_connect__reads_that_its_peer_has_resources_for)
+{
+	open_rig();
+	r.attr.max_rdma_read_in = r.attr.max_rdma_read_out = 8;
+	address(1024, 1024);
+	b->attr.max_rdma_read_in = 2;
+	cr_assert_eq(m5_hw.qp_address(b), 0);
+	a->remote_path = b->local_path;
+	cr_assert_eq(m5_hw.qp_connect(a), 0);
+	cr_assert_eq(m5_hw.qp_connect(b), 0);
+	cr_expect_eq(log_reads(be32_to_cpu(query(a).retry)), 1);
+	cr_expect_eq(log_reads(be32_to_cpu(query(a).responder)), 3);
+	cr_expect_eq(log_reads(be32_to_cpu(query(b).retry)), 3);
+	cr_expect_eq(log_reads(be32_to_cpu(query(b).responder)), 1);
+	close_rig();
+}
+
 /*
  * IBTA annex A17: the source port is in the dynamic range. It must differ between connections, because
  * networks select paths by it. With random ports, 32 connections get about 32 of the 16384.

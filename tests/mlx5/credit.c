@@ -167,6 +167,65 @@ RIG_TEST(credit, reap__leaves_the_completions_of_others)
 	rig_ep_free(d);
 }
 
+/* Connects c, whose messages arrive on the EVD of its requests, with d. n messages arrive. */
+static void merged_pair(struct dap_ep **c, struct dap_ep **d, uint64_t n)
+{
+	DAT_LMR_TRIPLET into = rig_local(&r.a, 64, 8), from = rig_local(&r.b, 64, 8);
+	const struct m5_cq *cq = m5_cq(r.a.request);
+	struct rig_side one = r.a;
+
+	one.recv = one.request;
+	cr_assert_eq(rig_ep(&r, &one, c), 0);
+	cr_assert_eq(rig_ep(&r, &r.b, d), 0);
+	cr_assert_eq(rig_connect(*c, *d), 0);
+	for (uint64_t i = 0; i < n; i++) {
+		cr_assert_eq(r.hot->post_recv(*c, 1, &into, rig_cookie(100 + i), 0), DAT_SUCCESS);
+		cr_assert_eq(r.hot->post_send(*d, 1, &from, rig_cookie(1), DAT_COMPLETION_SUPPRESS_FLAG),
+			     DAT_SUCCESS);
+	}
+	cr_assert(TH_WITHIN(5000, (softnic_pump(m5_ia(r.ia)->ctl->soft), m5_cq_end(cq) - cq->ci == n)));
+}
+
+RIG_TEST(credit, reap__leaves_the_receives_of_the_same_endpoint)
+{
+	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);
+	DAT_RMR_TRIPLET t = rig_remote(&r.b, 0, 8);
+	struct dap_ep *c, *d;
+	DAT_EVENT ev;
+
+	merged_pair(&c, &d, 5);
+	for (uint64_t i = 0; i < 1000; i++)
+		cr_assert(TH_WITHIN(5000, r.hot->rdma_write(c, 1, &l, rig_cookie(i), &t,
+							    DAT_COMPLETION_SUPPRESS_FLAG) == DAT_SUCCESS));
+	for (uint64_t i = 0; i < 5; i++) {
+		cr_assert(rig_event(&r, r.a.request, &ev));
+		cr_assert_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64, 100 + i);
+	}
+	cr_assert(rig_empty(&r, r.a.request));
+	rig_ep_free(c);
+	rig_ep_free(d);
+}
+
+/* The receives have the same indices as the requests. */
+RIG_TEST(credit, drain__is_not_ended_by_receives)
+{
+	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);
+	DAT_RMR_TRIPLET t = rig_remote(&r.b, 0, 8);
+	struct softnic *nic = m5_ia(r.ia)->ctl->soft;
+	struct dap_ep *c, *d;
+
+	merged_pair(&c, &d, 5);
+	cr_assert_eq(softnic_fault(nic, "drop:op=write,times=1000"), 0);
+	cr_assert_eq(r.hot->rdma_write(c, 1, &l, rig_cookie(1), &t, 0), DAT_SUCCESS);
+	cr_assert_eq(m5_hw.qp_drain_begin(c), 0);
+	for (int i = 0; i < 100; i++)
+		cr_assert_not(m5_hw.qp_drain_done(c), "the drain ended before the write");
+	cr_assert_eq(softnic_fault(nic, ""), 0);
+	cr_assert(TH_WITHIN(5000, m5_hw.qp_drain_done(c)));
+	rig_ep_free(c);
+	rig_ep_free(d);
+}
+
 RIG_TEST(credit, drain__ends_when_all_before_it_has)
 {
 	for (int i = 0; i < 13; i++)

@@ -236,6 +236,7 @@ RIG_TEST(error, async_handle__of_a_refused_access_breaks_the_endpoint)
 	cr_assert_eq(write_to(2, bad, 0), DAT_SUCCESS);
 	expect(r.a.request, r.a.ep, 2, DAT_DTO_ERR_REMOTE_ACCESS);
 	cr_assert(TH_WITHIN(5000, (m5_hw.async_handle(r.ia), fake.broken == r.b.ep)));
+	cr_assert_eq(fake.broken_count, 2, "each end is reported once, and no other endpoint");
 }
 
 RIG_TEST(error, async_handle__of_a_dead_device_reports_it)

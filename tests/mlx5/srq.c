@@ -171,8 +171,12 @@ RIG_TEST(srq, srq_resize__uses_the_reserved_wqes)
 		cr_assert_eq(arrive(), i);
 }
 
+/* Another SRQ of the adapter is not concerned. */
 RIG_TEST(srq, srq_limit__is_reported_by_the_device)
 {
+	struct dap_srq *other;
+
+	cr_assert_eq(rig_srq(&r, RECVS, 2, &other), 0);
 	fake.low_count = 0;
 	cr_assert_eq(give(1), DAT_SUCCESS);
 	cr_assert_eq(give(2), DAT_SUCCESS);
@@ -182,6 +186,7 @@ RIG_TEST(srq, srq_limit__is_reported_by_the_device)
 	arrive();
 	cr_expect(TH_WITHIN(5000, (m5_hw.async_handle(r.ia), fake.low_count == 1)));
 	cr_expect_eq(fake.low, srq);
+	rig_srq_free(other);
 }
 
 /* A machine under load may deliver an event too late. Each event shows that it is worth a wait. */
@@ -233,7 +238,9 @@ RIG_TEST(srq, srq_limit__is_reported_although_many_connections_end)
 RIG_TEST(srq, broken__is_reported_by_the_device)
 {
 	struct m5_next_seg *first = (struct m5_next_seg *)m5_srq(srq)->ring;
+	struct dap_srq *other;
 
+	cr_assert_eq(rig_srq(&r, RECVS, 2, &other), 0);
 	fake.broken_srq = NULL;
 	cr_assert_eq(give(1), DAT_SUCCESS);
 	cr_assert_eq(give(2), DAT_SUCCESS);
@@ -241,6 +248,7 @@ RIG_TEST(srq, broken__is_reported_by_the_device)
 	cr_assert_eq(arrive(), 1, "the receives before the invalid link were not used");
 	cr_expect(TH_WITHIN(20000, (m5_hw.async_handle(r.ia), fake.broken_srq == srq)));
 	softnic_violations_clear(m5_ia(r.ia)->ctl->soft);
+	rig_srq_free(other);
 }
 
 RIG_TEST(srq, qp_destroy__returns_taken_receives)
@@ -276,11 +284,10 @@ static void arrive_in_part(void)
 }
 
 /* Only the QP's flush returns the WQE. */
-RIG_TEST(srq, qp_destroy__in_the_middle_of_a_message_returns_its_receive)
+static void destroy_returns_it(void)
 {
 	uint32_t available = 1, outstanding = 0;
 
-	arrive_in_part();
 	cr_assert_eq(m5_hw.srq_count(srq, &available, &outstanding), 0);
 	cr_assert_eq(outstanding, 1);
 	rig_ep_free(to);
@@ -290,6 +297,35 @@ RIG_TEST(srq, qp_destroy__in_the_middle_of_a_message_returns_its_receive)
 	r.b.srq = srq;
 	cr_assert_eq(rig_ep(&r, &r.b, &to), 0);
 	r.b.srq = NULL;
+}
+
+RIG_TEST(srq, qp_destroy__in_the_middle_of_a_message_returns_its_receive)
+{
+	arrive_in_part();
+	destroy_returns_it();
+}
+
+/* The event of another QP of the SRQ is there already. */
+RIG_TEST(srq, qp_destroy__waits_for_its_own_event)
+{
+	struct m5_ctl *ctl = m5_ia(r.ia)->ctl;
+	const unsigned int *put = &soft_of(ctl)->events.async_head;
+	struct dap_ep *other[2];
+	unsigned int before;
+
+	r.b.srq = srq;
+	cr_assert_eq(rig_ep(&r, &r.b, &other[0]), 0);
+	cr_assert_eq(rig_ep(&r, &r.b, &other[1]), 0);
+	r.b.srq = NULL;
+	cr_assert_eq(rig_connect(other[0], other[1]), 0);
+	arrive_in_part();
+	before = __atomic_load_n(put, __ATOMIC_RELAXED);
+	cr_assert_eq(m5_cmd_qp_error(&m5_ep(other[0])->qp), 0);
+	cr_assert(TH_WITHIN(5000, (softnic_pump(ctl->soft),
+				   __atomic_load_n(put, __ATOMIC_RELAXED) != before)));
+	destroy_returns_it();
+	rig_ep_free(other[0]);
+	rig_ep_free(other[1]);
 }
 
 /* The end of a connection comes after its completions. */
