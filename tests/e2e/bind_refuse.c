@@ -145,6 +145,36 @@ RIG_TEST(bind_refuse, rights__that_the_lmr_lacks)
 	must(dat_lmr_free(writes));
 }
 
+/* The window is bound to the LMR already. */
+RIG_TEST(bind_refuse, rights__that_the_lmr_of_the_last_bind_lacks)
+{
+	DAT_LMR_TRIPLET t = seg(&b, 0, 100);
+	DAT_LMR_HANDLE reads = end_lmr(&b, b.mem, 4096, DAT_MEM_PRIV_LOCAL_READ_FLAG, &t.lmr_context, NULL);
+
+	must(try_bind(t, DAT_MEM_PRIV_REMOTE_READ_FLAG, b.ep, 0));
+	took_bind(b.req_evd, rmr, 1, DAT_RMR_BIND_SUCCESS);
+	must_code(try_bind(t, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, b.ep, 0), DAT_PRIVILEGES_VIOLATION,
+		  DAT_PRIVILEGES_WRITE);
+	must_code(try_bind(t, RIGHTS_RW, b.ep, 0), DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_WRITE);
+	rig_empty(b.req_evd);
+	bound = window_bind(&b, rmr, 0, 100, RIGHTS_RW);
+	must(dat_lmr_free(reads));
+}
+
+RIG_TEST(bind_refuse, lmr__freed_after_the_last_bind)
+{
+	DAT_LMR_TRIPLET t = seg(&b, 0, 100), nothing = { .segment_length = 0 };
+	DAT_LMR_HANDLE lmr = end_lmr(&b, b.mem, 4096, DAT_MEM_PRIV_ALL_FLAG, &t.lmr_context, NULL);
+
+	must(try_bind(t, RIGHTS_RW, b.ep, 0));
+	must(try_bind(nothing, DAT_MEM_PRIV_NONE_FLAG, b.ep, 0));
+	took_bind(b.req_evd, rmr, 1, DAT_RMR_BIND_SUCCESS);
+	took_bind(b.req_evd, rmr, 1, DAT_RMR_BIND_SUCCESS);
+	must(dat_lmr_free(lmr));
+	must_code(try_bind(t, RIGHTS_RW, b.ep, 0), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	bound = window_bind(&b, rmr, 0, 100, RIGHTS_RW);
+}
+
 RIG_TEST(bind_refuse, arguments)
 {
 	DAT_LMR_TRIPLET t = seg(&b, 0, 100);

@@ -157,13 +157,15 @@ static int exits(int sock, void *arg)
 RIG_TEST(death_other, leaves__with_exit_handlers)
 {
 	struct card card;
+	int status;
 
 	peer_spawn(&peer, exits, NULL);
 	end_open(&s, RIG_MEM, NULL);
 	peer_join(peer.sock, &s, &card, true);
 	same(th_send(peer.sock, "x", 1), 0);
 	took_conn(&s, s.ep, DAT_CONNECTION_EVENT_BROKEN);
-	th_join(&peer, SOON_MS);
+	status = th_join(&peer, SOON_MS);
+	check(status >= 0 && status < 128);
 }
 
 /* ---- Both processes exit at once ---- */
