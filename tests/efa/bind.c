@@ -178,3 +178,36 @@ Test(efa_bind, rmr_destroy__that_the_device_refuses_fails)
 	ops.mr_dereg = refuses;
 	cr_assert_eq(efa_hw.rmr_destroy(rmr), -EIO);
 }
+
+/* ---- The connection ends while the device registers the new range ---- */
+
+static uint32_t ended;			/* the key of the registration that ended last */
+
+static int registers_late(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t len, unsigned int access,
+			  struct efa_mr *mr)
+{
+	cr_assert_eq(efa_hw.qp_error(r.b.ep), 0);
+	return real->mr_reg(ctl, pd, addr, len, access, mr);
+}
+
+static int notes_the_key(struct efa_ctl *ctl, struct efa_mr *mr)
+{
+	ended = mr->rkey;
+	return real->mr_dereg(ctl, mr);
+}
+
+Test(efa_bind, bind__whose_connection_ends_meanwhile_is_flushed_and_ends_no_window)
+{
+	struct dap_event ev;
+	uint32_t given;
+
+	ops.mr_reg = registers_late;
+	ops.mr_dereg = notes_the_key;
+	cr_assert_eq(rig_bind(rmr, &r.b, LEN / 2, &given), 0);
+	ev = rig_next(&r, r.b.req);
+	cr_assert_eq(ev.number, DAP_EV_RMR_BIND);
+	cr_assert_eq(ev.bind.status, DAP_DTO_FLUSHED);
+	cr_assert_eq(rmr->rmr_context, context);
+	cr_assert_eq(rmr->length, LEN);
+	cr_assert(ended && ended != context, "the bind ended the registration with key %#x", ended);
+}

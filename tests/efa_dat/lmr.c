@@ -55,6 +55,29 @@ static void is_checked(bool other_pz, int priv)
 	pair_close();
 }
 
+/* Devices give the key of a freed region to a new one; the software EFA draws one of 255. */
+Test(efa_lmr, recv__by_context_of_a_freed_lmr_whose_key_another_has)
+{
+	DAT_LMR_CONTEXT old;
+	DAT_LMR_HANDLE lmr;
+
+	pair_open("", "");
+	lmr = lmr_of(b.pz, DAT_MEM_PRIV_ALL_FLAG);
+	old = b.lmr_context;
+	for (int i = 0; i < 10000 && (!i || efa_lkey(b.lmr_context) != efa_lkey(old)); i++) {
+		ok(dat_lmr_free(lmr));
+		lmr = lmr_of(b.pz, DAT_MEM_PRIV_ALL_FLAG);
+	}
+	cr_assert_eq(efa_lkey(b.lmr_context), efa_lkey(old));
+	b.lmr_context = old;
+	a.mem[0] = 0x5a;
+	a_message(1);
+	cr_assert_eq(took(b.recv, 1), DAT_DTO_ERR_LOCAL_PROTECTION);
+	cr_assert_eq(b.mem[0], 0);
+	both_broken();
+	pair_close();
+}
+
 Test(efa_lmr, recv__into_a_reused_lmr_without_local_write_fails)
 {
 	is_checked(false, DAT_MEM_PRIV_LOCAL_READ_FLAG);
