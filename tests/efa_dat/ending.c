@@ -13,6 +13,16 @@ TestSuite(efa_ending, .timeout = 120);
 
 enum { ROUNDS = 40, MESSAGES = 8 };
 
+static void sends_succeeded(int round)
+{
+	for (uint32_t i = 0; i < MESSAGES; i++) {
+		DAT_DTO_COMPLETION_STATUS status = took(a.req, i);
+
+		cr_assert_eq(status, DAT_DTO_SUCCESS, "round %d: send %u failed with status %d", round, i,
+			     (int)status);
+	}
+}
+
 static void messages(void)
 {
 	for (uint32_t i = 0; i < MESSAGES; i++)
@@ -31,9 +41,7 @@ static void ends_by(DAT_CLOSE_FLAGS how, const char *params)
 		messages();
 		ok(dat_ep_disconnect(b.ep, how));
 		took_conn(&a, DAT_CONNECTION_EVENT_DISCONNECTED);
-		for (uint32_t i = 0; i < MESSAGES; i++)
-			cr_expect_eq(took(a.req, i), DAT_DTO_SUCCESS, "round %d: send %u failed",
-				     round, i);
+		sends_succeeded(round);
 		pair_close();
 	}
 }
@@ -70,8 +78,7 @@ static void fails_here(const char *params)
 		for (uint32_t i = 0; i < MESSAGES; i++)
 			ok(do_send(&a, i, 0, 8));
 		ok(do_read(&a, MESSAGES, MEM, 0, 8));
-		for (uint32_t i = 0; i < MESSAGES; i++)
-			cr_assert_eq(took(a.req, i), DAT_DTO_SUCCESS, "round %d: send %u failed", round, i);
+		sends_succeeded(round);
 		cr_assert_eq(took(a.req, MESSAGES), DAT_DTO_ERR_LOCAL_PROTECTION);
 		both_broken();
 		pair_close();
@@ -91,8 +98,7 @@ static void fails_there(const char *params)
 			cr_assert_eq(took(b.recv, i), DAT_DTO_SUCCESS);
 		cr_assert_eq(took(b.recv, MESSAGES), DAT_DTO_ERR_LOCAL_LENGTH);
 		both_broken();
-		for (uint32_t i = 0; i < MESSAGES; i++)
-			cr_assert_eq(took(a.req, i), DAT_DTO_SUCCESS, "round %d: send %u failed", round, i);
+		sends_succeeded(round);
 		pair_close();
 	}
 }

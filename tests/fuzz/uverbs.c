@@ -93,9 +93,9 @@ static uint64_t some_address(void)
 	static const uint64_t wrong[] = { 0, 0x1000, UINT64_MAX - 0xfff, UINT64_C(1) << 63 };
 
 	if (!rarely())
-		return (uintptr_t)arena + fuzz_below(&in, PAGES - 1) * PAGE;
+		return (uintptr_t)arena + fuzz_below(&in, PAGES - 1) * (uintptr_t)PAGE;
 	if (fuzz_below(&in, 2))
-		return (uintptr_t)arena + fuzz_u16(&in) % (PAGES * PAGE);
+		return (uintptr_t)arena + fuzz_u16(&in) % ((uintptr_t)PAGES * PAGE);
 	unmapped = true;
 	return fuzz_below(&in, 2) ? wrong[fuzz_below(&in, 4)] : (uintptr_t)arena + PAGES * PAGE;
 }
