@@ -284,7 +284,11 @@ Test(efa_bad_own, refusal__of_a_send_that_it_does_not_read_breaks_the_connection
 	answer_to(EFA_SEND, DAP_DTO_REMOTE_ACCESS);
 }
 
-Test(efa_bad_own, refusal__of_a_native_write_breaks_the_connection) { answer_to(EFA_WRITE, DAP_DTO_REMOTE_ACCESS); }
+Test(efa_bad_own, refusal__of_a_native_write_breaks_the_connection)
+{
+	answer_to(EFA_WRITE, DAP_DTO_REMOTE_ACCESS);
+}
+
 Test(efa_bad_own, refusal__of_a_bind_breaks_the_connection) { answer_to(EFA_BIND, DAP_DTO_REMOTE_ACCESS); }
 
 /* Puts an emulated write of eight bytes to a's memory into a's first receive buffer. */
