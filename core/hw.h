@@ -41,8 +41,8 @@ struct dap_hw {
 
 	/* Registers [lmr->addr, +length) with lmr->priv in lmr->pz; sets contexts and reg_*. */
 	int (*lmr_create)(struct dap_lmr *lmr);
-	/* If it or rmr_destroy fails, the device still allows access. Otherwise all access has ended
-	 * when it returns. */
+	/* All access has ended when it or rmr_destroy returns 0. If one of them fails, the device may still
+	 * allow access. */
 	int (*lmr_destroy)(struct dap_lmr *lmr);
 
 	int (*rmr_create)(struct dap_rmr *rmr);
