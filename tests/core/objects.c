@@ -331,6 +331,7 @@ static void assert_fails(const struct fake_objects *o)
 	cr_assert_eq(dat_evd_wait(o->async, 10000000, 1, &ev, &(DAT_COUNT){ 0 }), DAT_SUCCESS);
 	cr_assert_eq(ev.event_number, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
 	cr_assert_eq(ev.event_data.asynch_error_event_data.dat_handle, o->ia);
+	assert_ret(dat_evd_wait(o->async, 50000, 1, &ev, &(DAT_COUNT){ 0 }), DAT_TIMEOUT_EXPIRED);
 	fake_close(o->ia);
 }
 
@@ -361,5 +362,16 @@ Test(objects, rmr_free__that_the_device_refuses_fails_the_ia)
 
 	cr_assert_eq(dat_rmr_create(o.pz, &rmr), DAT_SUCCESS);
 	cr_assert_eq(dat_rmr_free(rmr), DAT_SUCCESS);
+	assert_fails(&o);
+}
+
+Test(objects, lmr_free__after_the_device_has_failed_reports_nothing_more)
+{
+	struct fake_objects o = open_with_async();
+	DAT_LMR_CONTEXT context;
+
+	dap_ia_fatal(o.ia);
+	cr_assert_eq(dat_lmr_free(fake_lmr(o.ia, o.pz, mem, sizeof(mem), DAT_MEM_PRIV_ALL_FLAG, &context)),
+		     DAT_SUCCESS);
 	assert_fails(&o);
 }
