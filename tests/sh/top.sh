@@ -37,8 +37,12 @@ until_said $client "$tmp/client" 'rounds$' || { cat "$tmp/client"; exit 1; }
 
 # ---- the table ----
 
+# A busy machine may keep the answer of a process for longer than dat_top waits: a later call shows it.
 for option in --once -1; do
-	run 0 $option
+	for try in $(seq 20); do
+		run 0 $option
+		[ "$(row $server 14) $(row $client 14)" != "0.0 0.0" ] || break
+	done
 	for pid in $server $client; do
 		[ "$(row $pid 2) $(row $pid 3)" = "dat_pingpong soft-mlx5-0" ] || wrong "dat_top $option does not show $pid"
 		[ "$(row $pid 4)" = 1 ] || wrong "dat_top $option: $pid has $(row $pid 4) endpoints instead of 1"
@@ -47,8 +51,9 @@ for option in --once -1; do
 		[ "$(row $pid 14)" = 0.0 ] || wrong "dat_top $option: the values of $pid are $(row $pid 14) s old"
 	done
 done
+# Nor does the client do something in each interval there.
 timeout -k 1 60 "$top" --interval 0.2 2>"$tmp/err" </dev/null | awk -v pid=$client '
-	$1 == pid { print; if (++n == 3) exit }' >"$tmp/out"
+	$1 == pid { print } $1 == pid && $5 > 0 && $8 > 0 && ++n == 3 { exit }' >"$tmp/out"
 [ "$(awk '$5 > 0 && $8 > 0' "$tmp/out" | wc -l)" = 3 ] || wrong "dat_top --interval shows no rates of the client"
 
 # ---- Prometheus ----
@@ -177,7 +182,7 @@ fifo=$page.ask
 [ -p "$fifo" ] || wrong "$fifo is no FIFO"
 kill -9 $client
 wait $client 2>/dev/null
-[ -e "$page" ] || wrong "the page of a killed process vanishes by itself"
+# A program that opens an IA now may remove the page before dat_top does.
 run 0 --once
 [ -z "$(row $client 1)" ] || wrong "dat_top shows a process that was killed"
 [ ! -e "$page" ] && [ ! -e "$fifo" ] || wrong "dat_top does not remove the page of a process that was killed"
