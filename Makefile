@@ -477,7 +477,7 @@ CANARIES := $(O)/tests/canary $(if $(SAN),,$(O)/tests/canary-hot.so)
 T_SUITE := $(filter $(SUITES) $(SUITES20),$(firstword $(subst /, ,$(T))))
 .PHONY: check run bench help clean install uninstall
 CHECK_NEEDS := $(if $(T_SUITE),$(LIBDAT) $(PROVIDER) $(CONF) $(O)/tests/$(T_SUITE) \
-	$(if $(filter dat2 programs2,$(T_SUITE)),$(PROVIDER20) $(CONF20)),\
+	$(if $(filter api,$(T_SUITE)),$(O)/bin/dat_top) $(if $(filter dat2 programs2,$(T_SUITE)),$(PROVIDER20) $(CONF20)),\
 	all $(if $(SAN),,$(SHIM20) $(PEER_BINS) $(BENCH20) $(SCALE)) $(WALK) $(FUZZ_BINS) $(if $(filter sh/%,$(T)),,tests $(CANARIES) $(if $(SAN),,$(HOT_TABLES) $(HOT_TABLES20))))
 check: $(CHECK_NEEDS)
 	@$(TEST_ENV) scripts/check $(O) $(if $(T),-t '$(T)') $(if $(T_SUITE),$(T_SUITE),$(SUITES) $(SUITES20))
