@@ -274,19 +274,19 @@ static bool run_send(struct model *m, int process, struct obj *ep, struct obj *p
 	if (!r)
 		return false;
 	r->done = true;
-	r->allowed = STATUS(SUCCESS);
 	r->length = w->len;
 	r->from_cookie = w->cookie;
-	if (w->len > r->len)
-		r->allowed = STATUS(ERR_LOCAL_LENGTH);
-	else if (w->len && !local_right(m, ep->peer_process, peer, r, DAT_MEM_PRIV_LOCAL_WRITE_FLAG))
-		r->allowed = STATUS(ERR_LOCAL_PROTECTION);
-	if (r->allowed != STATUS(SUCCESS)) {
+	/* An adapter may find either error first. */
+	r->allowed = w->len > r->len ? STATUS(ERR_LOCAL_LENGTH) : 0;
+	if (w->len && !local_right(m, ep->peer_process, peer, r, DAT_MEM_PRIV_LOCAL_WRITE_FLAG))
+		r->allowed |= STATUS(ERR_LOCAL_PROTECTION);
+	if (r->allowed) {
 		r->cause = true;
 		fail_request(m, process, ep, i,
 			     STATUS(ERR_REMOTE_RESPONDER) | (m->eager ? STATUS(SUCCESS) : 0));
 		return true;
 	}
+	r->allowed = STATUS(SUCCESS);
 	r->data = message_bytes(m, process, w->n, w->off, w->len);
 	w->done = true;
 	return true;
