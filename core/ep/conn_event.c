@@ -55,16 +55,10 @@ void dap_conn_event(struct dap_ep *ep, uint32_t number)
 	dap_evd_post(own->connect_evd, &ev);
 }
 
-void dap_conn_early(struct dap_ep *ep)
-{
-	__atomic_store_n(&core_ep(ep)->early, true, __ATOMIC_RELEASE);
-	dap_evd_early(ep->recv_evd);
-}
-
 void dap_conn_not_early(struct dap_ep *ep)
 {
-	if (__atomic_exchange_n(&core_ep(ep)->early, false, __ATOMIC_ACQ_REL))
-		dap_evd_not_early(ep->recv_evd);
+	if (core_ep(ep)->early)
+		dap_evd_not_early(ep);
 }
 
 /* An endpoint in error takes no more receives from its SRQ. Consumers of 2.0 wait for this event

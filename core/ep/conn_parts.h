@@ -33,10 +33,8 @@ void dap_conn_timers(struct dap_ep *ep);
 bool dap_conn_compatible(const struct dap_ep *ep, const struct dap_path *peer);
 /* Posts the event to the endpoint's connect EVD, with the peer's private data if it has any. */
 void dap_conn_event(struct dap_ep *ep, uint32_t number);
-/* From here on the peer may send: the EVDs keep its messages until an event of the connection is
- * posted. */
-void dap_conn_early(struct dap_ep *ep);
-/* Called when that event is posted, or when the endpoint is freed. */
+/* Ends dap_evd_early(): called when an event of the connection is posted, and when the endpoint is
+ * freed. */
 void dap_conn_not_early(struct dap_ep *ep);
 /* Called before the connection ends: completes earlier requests that the peer has taken (hw.h,
  * qp_settle). */

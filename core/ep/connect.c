@@ -93,7 +93,7 @@ static void on_reply(void *ctx, struct dap_cm_conn *conn, const struct dap_path 
 		return;
 	err = apply_reply(ep, path, pd, size);
 	if (!err) {
-		dap_conn_early(ep);
+		dap_evd_early(ep);
 		dap_cm_rtu(conn);
 	} else {
 		dap_log(DAP_LOG_ERR, "endpoint %p cannot be connected: %s", (void *)ep,

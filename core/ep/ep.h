@@ -24,7 +24,8 @@ struct core_ep {
 	struct dap_ep *counted_next;	/* link in recv_evd->counted */
 	struct dap_cm_conn *conn;
 	struct dap_cr *cr;		/* the request it will accept */
-	bool early;			/* atomic: its peer may send, and ESTABLISHED is not posted yet */
+	/* its peer may send, and ESTABLISHED is not posted yet; written under lock and recv_evd's */
+	bool early;
 	bool qp_counts;			/* its QP has counts of its own; see core/totals.h */
 	union dap_addr local_addr, remote_addr;
 	uint64_t local_qual, remote_qual;	/* listening qualifiers; 0 on the active side */

@@ -136,9 +136,10 @@ void dap_evd_wake(struct core_evd *evd);
 /* Like wake, for a waiter that may be about to sleep: the waiter's next sleep ends at once. */
 void dap_evd_signal(struct core_evd *evd);
 
-/* Between both calls completions of endpoints with core_ep.early are stashed. lock is not held. */
-void dap_evd_early(struct dap_evd *evd);
-void dap_evd_not_early(struct dap_evd *evd);
+/* The peer may send, and no event of the connection is posted yet: the endpoint's messages are stashed
+ * until dap_evd_not_early(). The endpoint's lock is held, lock is not. */
+void dap_evd_early(struct dap_ep *ep);
+void dap_evd_not_early(struct dap_ep *ep);
 
 /* ---- ep/recv.c ---- */
 /* Called when a completion is set aside, or leaves the stash. */

@@ -183,8 +183,7 @@ static bool is_early_message(const struct core_evd *evd, const struct dap_event 
 {
 	const struct dap_ep *ep = ev->dto.ep;
 
-	return ev->number == DAP_EV_DTO && ep->recv_evd == &evd->pub &&
-	       __atomic_load_n(&core_ep(ep)->early, __ATOMIC_ACQUIRE);
+	return ev->number == DAP_EV_DTO && ep->recv_evd == &evd->pub && core_ep(ep)->early;
 }
 
 /* Removes the oldest completion that need not wait; moves older ones up. */
@@ -318,7 +317,9 @@ bool dap_evd_poll(struct core_evd *evd, struct dap_event *ev)
 
 bool dap_evd_in_turn(struct core_evd *evd, const struct dap_event *polled, struct dap_event *ev)
 {
-	bool set_aside = (dap_evd_soft_count(evd) || is_early_message(evd, polled)) &&
+	/* A message of the stash may have become free to go since it was last searched. */
+	bool set_aside = (dap_evd_soft_count(evd) || dap_evd_stash_count(evd) ||
+			  is_early_message(evd, polled)) &&
 			 !dap_evd_need_stash(evd) && put_stash(evd, polled);
 
 	if (!set_aside) {
@@ -330,23 +331,25 @@ bool dap_evd_in_turn(struct core_evd *evd, const struct dap_event *polled, struc
 	return dap_evd_take_soft(evd, ev);
 }
 
-void dap_evd_early(struct dap_evd *handle)
+void dap_evd_early(struct dap_ep *ep)
 {
-	struct core_evd *evd = core_evd(handle);
+	struct core_evd *evd = core_evd(ep->recv_evd);
 
 	pthread_mutex_lock(&evd->lock);
+	core_ep(ep)->early = true;
 	evd->early++;
 	dap_evd_update_slow(evd);
 	pthread_mutex_unlock(&evd->lock);
 }
 
 /* A message that was kept back notifies now: a dequeue at its arrival did not find it. */
-void dap_evd_not_early(struct dap_evd *handle)
+void dap_evd_not_early(struct dap_ep *ep)
 {
-	struct core_evd *evd = core_evd(handle);
+	struct core_evd *evd = core_evd(ep->recv_evd);
 
 	pthread_mutex_lock(&evd->lock);
-	dap_invariant(&handle->obj, evd->early > 0);
+	dap_invariant(&evd->pub.obj, evd->early > 0);
+	core_ep(ep)->early = false;
 	evd->early--;
 	dap_evd_update_slow(evd);
 	if (dap_evd_stash_count(evd)) {

@@ -235,6 +235,36 @@ Test(early, dequeue__others_go_on)
 	end();
 }
 
+static DAT_EP_HANDLE answered;
+
+static bool is_early(DAT_EVD_HANDLE evd)
+{
+	return __atomic_load_n(&((struct dap_evd *)evd)->slow, __ATOMIC_ACQUIRE) & DAP_SLOW_EARLY;
+}
+
+/* Called within a dequeue that has found no message that may be delivered. */
+static void say_go_and_send(struct dap_evd *evd)
+{
+	fake.on_poll = NULL;
+	say(CM_GO);
+	cr_assert(TH_WITHIN(SOON_US / 1000, !is_early(evd)));
+	message(evd, answered, 2);
+}
+
+Test(early, dequeue__while_ESTABLISHED_comes_returns_messages_in_order)
+{
+	DAT_EVD_HANDLE connections;
+
+	answered = ep_of_two(&connections);
+	connect_but_last_word(answered);
+	message(o.evd, answered, 1);
+	cr_expect_eq(poll_once(o.evd), 0);
+	fake.on_poll = say_go_and_send;
+	cr_expect_eq(next_cookie(o.evd), 1);
+	cr_expect_eq(next_cookie(o.evd), 2);
+	end();
+}
+
 /* The peer closes its connection instead of sending that message: the attempt fails, and the data
  * messages are delivered all the same. */
 Test(early, failed__messages_come_before_the_end)
