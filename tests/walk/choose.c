@@ -432,7 +432,8 @@ void choose(struct chooser *ch, const struct model *m, struct call *c)
 		*c = (struct call){.op = PZ_QUERY};
 		choose_handles(ch, m, c);
 	}
-	if (ch->slow && accepts(m, c)) {
+	/* A request to a process that is stopped for long fails. */
+	if (ch->slow && accepts(m, c) && !model_requests_out(m)) {
 		c->pause = LONG_STOP;
 		c->fail = 0;
 		ch->slow = false;

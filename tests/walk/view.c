@@ -29,6 +29,19 @@ unsigned model_states(const struct model *m, int process, int slot, int peer[2])
 	return ep ? ep->states : 0;
 }
 
+bool model_requests_out(const struct model *m)
+{
+	for (int p = 0; p < PROCS; p++) {
+		for (int i = 0; i < SLOTS; i++) {
+			const struct obj *o = &m->objs[p][i];
+
+			if (o->live && o->request && o->request->n)
+				return true;
+		}
+	}
+	return false;
+}
+
 void model_range(const struct model *m, int process, int slot, int *off, int *len)
 {
 	*off = m->objs[process][slot].off;

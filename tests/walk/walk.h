@@ -76,6 +76,8 @@ int model_events(const struct model *m, int process, int slot);
  * Returns a bit mask of the states that an endpoint may have, and the process and slot of its peer.
  */
 unsigned model_states(const struct model *m, int process, int slot, int peer[2]);
+/* Returns true if an adapter may still carry out a request. */
+bool model_requests_out(const struct model *m);
 /* Returns the range of an LMR. */
 void model_range(const struct model *m, int process, int slot, int *off, int *len);
 int model_evd_flags(const struct model *m, int process, int slot);
