@@ -57,6 +57,7 @@ struct obj {
 	/* fields of an EVD */
 	int qlen, flags, cno, se[MAX_EVENTS], se_n;
 	bool disabled, unwaitable, waiting, triggered;
+	bool freed;		/* while a thread waits for it, an endpoint has been freed */
 	/* fields of an EP, a PSP or a CR */
 	unsigned states;
 	int evd[3], peer_process, peer, dtos, qual;

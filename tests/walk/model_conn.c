@@ -58,8 +58,11 @@ void judge_ep_free(struct model *m, const struct call *c, const struct outcome *
 	forget_connection(m, ep);
 	ep->live = false;
 	use(m, c->proc, ep->pz, -1);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 3; i++) {
 		use(m, c->proc, ep->evd[i], -1);
+		if (ep->evd[i] >= 0)
+			m->objs[c->proc][ep->evd[i]].freed = m->objs[c->proc][ep->evd[i]].waiting;
+	}
 }
 
 void judge_ep_query(struct model *m, const struct call *c, const struct outcome *o)
