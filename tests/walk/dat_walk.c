@@ -20,6 +20,7 @@ struct walk {
 	bool waiting[PROCS][THREADS];
 	uint64_t seed;
 	bool pauses;
+	uint8_t last_op;		/* while it shrinks: of the call that showed the mismatch */
 	const char *why, *params;
 	char outcome[200];
 };
@@ -218,7 +219,7 @@ static bool same_why(const char *a, const char *b)
 	return true;
 }
 
-/* Do these calls lead to that mismatch? If so, *made gets the calls that were made. */
+/* Do these calls lead to that mismatch, after the same call? If so, *made gets the calls that were made. */
 static bool fails(struct walk *w, const struct list *calls, struct list *made, const char *why)
 {
 	struct call failed;
@@ -234,7 +235,8 @@ static bool fails(struct walk *w, const struct list *calls, struct list *made, c
 		err = make_step(w, c, &failed);
 		made->n += err != 0;
 	}
-	if (err >= 0 || !w->why || !same_why(w->why, why)) {
+	if (err >= 0 || !made->n || !w->why || !same_why(w->why, why) ||
+	    made->c[made->n - 1].op != w->last_op) {
 		walk_end(w);
 		return false;
 	}
@@ -280,6 +282,7 @@ static void report(struct walk *w, const char *path, struct list *calls, const c
 	static struct list made;
 	int tries = 0;
 
+	w->last_op = calls->c[calls->n - 1].op;
 	patience_ms = w->shared->faults || w->pauses ? FAULTS_PATIENCE_MS : SHRINK_PATIENCE_MS;
 	shrink(w, calls, why);
 	verbose = true;
