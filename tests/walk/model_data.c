@@ -135,7 +135,7 @@ static void settle(struct model *m, int process, const struct obj *ep, struct wo
 		/* A refused write of one segment changes no byte. */
 		if (w->kind == WRITE && w->data && status != DAT_DTO_ERR_REMOTE_ACCESS)
 			range_forget(m, w->process, w->at, w->len);
-		else if (w->kind == WRITE && status == DAT_DTO_ERR_REMOTE_ACCESS)
+		else if (w->kind == WRITE)
 			forget_segments(m, w);
 	}
 	free(w->data);
