@@ -280,24 +280,15 @@ static void judge_dequeue(struct model *m, const struct call *c, const struct ou
 		mismatch(m, "no event came in %d ms, but %d must come", c->a[2], certain);
 }
 
-/* dat_ep_free(3): completions of an endpoint that are not dequeued may still come, or not. */
-static bool came_before_free(const struct model *m, const struct call *c, const struct obj *evd,
-			     const struct outcome *o)
-{
-	return evd && evd->freed && o->ret == DAT_SUCCESS && o->event == DAT_DTO_COMPLETION_EVENT &&
-	       !model_live(m, c->proc, (int)o->v[0]);
-}
-
 static void judge_wait(struct model *m, const struct call *c, const struct outcome *o)
 {
 	struct verdict v = {.can = ERR(TIMEOUT_EXPIRED)};
 	struct obj *evd = need(m, c, 0, EVD, &v);
 	int certain = 0, possible = 0;
-	bool late = came_before_free(m, c, evd, o);
 
 	if (evd) {
 		count_events(m, c->proc, c->a[0], &certain, &possible);
-		evd->waiting = evd->freed = false;
+		evd->waiting = false;
 		if (c->a[3] < 1 || c->a[3] > evd->qlen)
 			v.must |= ERR(INVALID_PARAMETER);
 		if (evd->unwaitable && c->background && possible)
@@ -305,7 +296,7 @@ static void judge_wait(struct model *m, const struct call *c, const struct outco
 		else if (evd->unwaitable)
 			v.must |= ERR(INVALID_STATE);
 	}
-	if (late)
+	if (came_before_free(m, c, evd, o))
 		return;
 	if (succeeded(m, &v, o)) {
 		if (!judge_event(m, c, evd, o))

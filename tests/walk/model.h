@@ -57,7 +57,7 @@ struct obj {
 	/* fields of an EVD */
 	int qlen, flags, cno, se[MAX_EVENTS], se_n;
 	bool disabled, unwaitable, waiting, triggered;
-	bool freed;		/* while a thread waits for it, an endpoint has been freed */
+	bool freed;		/* since the wait began, an endpoint has been freed */
 	/* fields of an EP, a PSP or a CR */
 	unsigned states;
 	int evd[3], peer_process, peer, dtos, qual;
@@ -137,6 +137,9 @@ void let_attempts_time_out(struct model *m);
 /* functions of model_event.c: events */
 bool mismatch(struct model *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void count_events(const struct model *m, int process, int evd, int *certain, int *possible);
+/* dat_ep_free(3): completions of an endpoint that are not dequeued may still come, or not. */
+bool came_before_free(const struct model *m, const struct call *c, const struct obj *evd,
+		      const struct outcome *o);
 bool judge_event(struct model *m, const struct call *c, struct obj *evd, const struct outcome *o);
 void end_late(struct model *m, struct obj *ep);
 struct obj *peer_of(struct model *m, const struct obj *ep);

@@ -61,7 +61,7 @@ void judge_ep_free(struct model *m, const struct call *c, const struct outcome *
 	for (int i = 0; i < 3; i++) {
 		use(m, c->proc, ep->evd[i], -1);
 		if (ep->evd[i] >= 0)
-			m->objs[c->proc][ep->evd[i]].freed = m->objs[c->proc][ep->evd[i]].waiting;
+			m->objs[c->proc][ep->evd[i]].freed = true;
 	}
 }
 

@@ -256,6 +256,13 @@ static bool judge_connection(struct model *m, const struct call *c, const struct
 	return true;
 }
 
+bool came_before_free(const struct model *m, const struct call *c, const struct obj *evd,
+		      const struct outcome *o)
+{
+	return evd && evd->freed && o->ret == DAT_SUCCESS && o->event == DAT_DTO_COMPLETION_EVENT &&
+	       !model_live(m, c->proc, (int)o->v[0]);
+}
+
 bool judge_event(struct model *m, const struct call *c, struct obj *evd, const struct outcome *o)
 {
 	if (o->v[6] != 1)

@@ -158,7 +158,10 @@ void model_plan(struct model *m, struct call *c)
 
 void model_begin_wait(struct model *m, const struct call *c)
 {
-	m->objs[c->proc][c->a[0]].waiting = true;
+	struct obj *evd = &m->objs[c->proc][c->a[0]];
+
+	evd->waiting = true;
+	evd->freed = false;
 }
 
 bool model_waiter_due(const struct model *m, const struct call *c)
