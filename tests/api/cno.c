@@ -39,7 +39,7 @@ static void expect(DAT_EVD_HANDLE evd)
 	cr_assert_eq(got, evd);
 }
 
-Test(cno, create__bad_arguments)
+Test(cno, create__invalid_arguments_are_refused)
 {
 	DAT_OS_WAIT_PROXY_AGENT odd = {.instance_data = &t, .proxy_agent_func = NULL};
 	DAT_CNO_HANDLE out = (DAT_CNO_HANDLE)77;
@@ -52,7 +52,7 @@ Test(cno, create__bad_arguments)
 	cr_assert_eq(out, (DAT_CNO_HANDLE)77);
 }
 
-Test(cno, other_calls__bad_arguments)
+Test(cno, other_calls__invalid_arguments_are_refused)
 {
 	DAT_OS_WAIT_PROXY_AGENT odd = {.instance_data = &t, .proxy_agent_func = NULL};
 	DAT_CNO_PARAM param;
@@ -63,7 +63,7 @@ Test(cno, other_calls__bad_arguments)
 	assert_code(dat_cno_wait(cno, 0, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 }
 
-Test(cno, query__type_and_parameters)
+Test(cno, query__returns_its_ia_and_agent)
 {
 	DAT_HANDLE_TYPE type;
 	DAT_CNO_PARAM param;
@@ -94,7 +94,7 @@ static void *post_later(void *arg)
 	return NULL;
 }
 
-Test(cno, wait__software_event_of_another_thread)
+Test(cno, wait__software_event_of_another_thread_returns_its_evd)
 {
 	pthread_t thread;
 
@@ -140,7 +140,7 @@ static void disconnect(DAT_EP_HANDLE ep)
 	cr_assert_eq(state, DAT_EP_STATE_DISCONNECTED);
 }
 
-Test(cno, wait__completions_of_many_evds)
+Test(cno, wait__completion_on_one_of_many_evds_returns_that_evd)
 {
 	DAT_EVD_HANDLE evd[8], got;
 	DAT_EP_HANDLE ep[8];
@@ -169,7 +169,7 @@ Test(cno, wait__completions_of_many_evds)
 	expect_none();
 }
 
-Test(cno, wait__after_wait_on_the_evd)
+Test(cno, wait__after_a_wait_on_the_evd_returns_that_evd)
 {
 	DAT_EVD_HANDLE evd;
 	DAT_EP_HANDLE ep;
@@ -189,7 +189,7 @@ Test(cno, wait__after_wait_on_the_evd)
 	}
 }
 
-Test(cno, agent__completions)
+Test(cno, agent__is_called_for_each_completion)
 {
 	unsigned int calls = 0;
 	DAT_OS_WAIT_PROXY_AGENT a = {.instance_data = &calls, .proxy_agent_func = agent};
@@ -212,7 +212,7 @@ Test(cno, agent__completions)
 }
 
 /* A freed CNO leaves no descriptor, thread or handle behind. */
-Test(cno, free__holds_nothing)
+Test(cno, free__leaves_no_descriptor_or_thread)
 {
 	unsigned int calls = 0;
 	DAT_OS_WAIT_PROXY_AGENT a = {.instance_data = &calls, .proxy_agent_func = agent};

@@ -170,7 +170,7 @@ Test(cno_fd, cno_fd__edge_triggered_epoll_finds_each_completion)
 	serve(EPOLLET);
 }
 
-Test(cno_fd, cno_fd__beside_another_descriptor)
+Test(cno_fd, cno_fd__beside_another_descriptor_is_reported_separately)
 {
 	int other = eventfd(0, 0);
 	struct epoll_event want = { .events = EPOLLIN, .data.fd = fd }, got[2];
@@ -206,7 +206,7 @@ Test(cno_fd, cno_fd__is_closed_with_the_cno)
 	cr_assert_eq(its, -1);
 }
 
-Test(cno_fd, cno_fd__bad_arguments)
+Test(cno_fd, cno_fd__invalid_arguments_are_refused)
 {
 	DAT_HANDLE others[] = { DAT_HANDLE_NULL, t.pz, t.ep, t.evd, t.rmr };
 	int got = -1;
@@ -218,7 +218,7 @@ Test(cno_fd, cno_fd__bad_arguments)
 }
 
 /* The call gets handles of another provider, and of a release of this one without the call. */
-Test(cno_fd, cno_fd__provider_without_the_call)
+Test(cno_fd, cno_fd__provider_without_the_call_returns_not_implemented)
 {
 	struct dapl_direct old = *dapl_direct_of(cno);
 	const void *table[2] = { NULL, NULL }, *handle[1] = { table };

@@ -96,7 +96,7 @@ static void works_again(void)
 	side_close(&b);
 }
 
-Test(conn_fail, each_allocation, .timeout = 100)
+Test(conn_fail, connect__each_failed_allocation_lets_the_next_attempt_work, .timeout = 100)
 {
 	unsigned long n = 1, all;
 	unsigned int ms = QUICK_MS;
@@ -121,7 +121,7 @@ Test(conn_fail, each_allocation, .timeout = 100)
 	cr_assert_gt(n, 3);
 }
 
-Test(conn_fail, each_descriptor, .timeout = 100)
+Test(conn_fail, connect__without_descriptors_lets_the_next_attempt_work, .timeout = 100)
 {
 	struct outcome o;
 	bool well = false;

@@ -47,7 +47,7 @@ Test(conn, private_data__reach_both_sides)
 	assert_ret(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param), DAT_INVALID_HANDLE);
 }
 
-Test(conn, private_data__none)
+Test(conn, private_data__none_is_reported_as_size_0)
 {
 	DAT_CONNECTION_EVENT_DATA ev;
 	DAT_CR_PARAM param;
@@ -63,7 +63,7 @@ Test(conn, private_data__none)
 	cr_assert_eq(ev.private_data_size, 0);
 }
 
-Test(conn, each_end_knows_the_other)
+Test(conn, ep_query__connected_returns_ports_and_address_of_the_peer)
 {
 	DAT_EP_PARAM pa, pb;
 	DAT_CR_PARAM param;
@@ -88,7 +88,7 @@ Test(conn, each_end_knows_the_other)
 		     htonl(INADDR_LOOPBACK));
 }
 
-Test(conn, connect__arguments)
+Test(conn, connect_and_accept__invalid_arguments_are_refused)
 {
 	struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
 	struct sockaddr_in none = { .sin_family = AF_INET }, odd = { .sin_family = AF_UNIX };
@@ -121,7 +121,7 @@ Test(conn, connect__arguments)
 	side_event(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-Test(conn, reject)
+Test(conn, reject__ends_the_attempt_with_peer_rejected)
 {
 	DAT_CR_HANDLE cr;
 
@@ -138,7 +138,7 @@ Test(conn, reject)
 	side_pair(&a, &b);
 }
 
-Test(conn, connect__without_a_listener)
+Test(conn, connect__without_a_listener_ends_with_non_peer_rejected)
 {
 	assert_ok(side_recv(&a, a.ep, 6));
 	assert_ok(side_try_connect(&a, a.ep, 200000));
@@ -148,7 +148,7 @@ Test(conn, connect__without_a_listener)
 	cr_assert_eq(side_dto(&a, 6), DAT_DTO_ERR_FLUSHED);
 }
 
-Test(conn, connect__before_the_service_point_is_there)
+Test(conn, connect__before_the_service_point_exists_waits_for_it)
 {
 	side_connect(&a);
 	th_sleep_ms(30);
@@ -157,7 +157,7 @@ Test(conn, connect__before_the_service_point_is_there)
 	side_event(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-Test(conn, accept__after_the_peer_gave_up)
+Test(conn, accept__after_the_peer_timed_out_ends_with_accept_completion_error)
 {
 	DAT_CR_HANDLE cr;
 
@@ -243,7 +243,7 @@ Test(conn, disconnect__abrupt_is_done_when_it_returns)
 	side_quiet(&b);
 }
 
-Test(conn, disconnect__flags)
+Test(conn, disconnect__unknown_flag_is_refused)
 {
 	assert_code(dat_ep_disconnect(a.ep, (DAT_CLOSE_FLAGS)2), DAT_INVALID_PARAMETER,
 		    DAT_INVALID_ARG2);
@@ -268,7 +268,7 @@ Test(conn, disconnect__graceful_completes_posted_requests)
 
 /* Each side has received everything that the other sent, whichever of them disconnects first,
  * gracefully or not. */
-Test(conn, disconnect__by_the_receiver)
+Test(conn, disconnect__by_the_receiver_lets_the_received_send_succeed)
 {
 	static const DAT_CLOSE_FLAGS how[] = { DAT_CLOSE_GRACEFUL_FLAG, DAT_CLOSE_ABRUPT_FLAG };
 
@@ -328,7 +328,7 @@ Test(conn, disconnect__abrupt_ends_a_graceful_one)
 	side_quiet(&a);
 }
 
-Test(conn, disconnect__by_both_at_once)
+Test(conn, disconnect__by_both_at_once_gives_each_side_one_event)
 {
 	side_listen(&b);
 	for (int i = 0; i < 40; i++) {
@@ -422,7 +422,7 @@ Test(conn, ia_close__ends_the_connection_for_the_peer)
 	side_quiet(&b);
 }
 
-Test(conn, ia_close__with_requests_and_attempts_pending)
+Test(conn, ia_close__with_requests_and_attempts_pending_rejects_the_peer)
 {
 	DAT_RSP_HANDLE rsp;
 
@@ -438,7 +438,7 @@ Test(conn, ia_close__with_requests_and_attempts_pending)
 }
 
 /* A protection error of one side ends the connection for both sides. */
-Test(conn, broken__by_an_error_completion)
+Test(conn, error_completion__breaks_the_connection_for_both_sides)
 {
 	DAT_RMR_TRIPLET nowhere = { .rmr_context = 0x12345678, .target_address = 0x1000,
 				    .segment_length = 64 };
@@ -467,7 +467,7 @@ Test(conn, broken__by_an_error_completion)
 }
 
 /* A new connection gets no errors of the previous one. */
-Test(conn, reset__many_times_under_errors)
+Test(conn, reset__under_errors_leaves_no_completion_of_the_old_connection)
 {
 	struct th_usage first, last;
 
@@ -533,7 +533,7 @@ static void *wait_for_request(void *side)
 	return side_request(side);
 }
 
-Test(conn, waiters__of_two_sides)
+Test(conn, waiters__of_two_sides_each_get_their_events)
 {
 	for (int i = 0; i < 50; i++) {
 		pthread_t thread;

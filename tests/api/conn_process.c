@@ -89,7 +89,7 @@ static void connected_to(enum role role)
 	cr_assert_eq(th_meet(peer.sock), 0);
 }
 
-Test(process, connect_and_disconnect)
+Test(process, disconnect__graceful_by_the_connector_reaches_the_other_process)
 {
 	DAT_EVENT_NUMBER end;
 
@@ -104,7 +104,7 @@ Test(process, connect_and_disconnect)
 	cr_assert_eq(th_join(&peer, 10000), 0);
 }
 
-Test(process, accept_and_disconnect)
+Test(process, disconnect__abrupt_by_the_acceptor_reaches_the_other_process)
 {
 	DAT_EVENT_NUMBER end;
 
@@ -117,7 +117,7 @@ Test(process, accept_and_disconnect)
 	cr_assert_eq(th_join(&peer, 10000), 0);
 }
 
-Test(process, reject)
+Test(process, reject__by_another_process_ends_with_peer_rejected)
 {
 	with_peer(REJECTOR);
 	side_connect(&s);
@@ -152,18 +152,18 @@ static void kill_connected(enum role role)
 	assert_ok(dat_ep_free(s.ep));
 }
 
-Test(process, kill__peer_that_connected)
+Test(process, kill__peer_that_connected_breaks_the_connection)
 {
 	kill_connected(CONNECTOR);
 }
 
-Test(process, kill__peer_that_accepted)
+Test(process, kill__peer_that_accepted_breaks_the_connection)
 {
 	kill_connected(ACCEPTOR);
 }
 
 /* The peer is killed while sends are outstanding that it will never receive. */
-Test(process, kill__peer_with_requests_outstanding)
+Test(process, kill__peer_with_requests_outstanding_flushes_them)
 {
 	connected_to(ACCEPTOR);
 	api_skip_if(s.ia, "send_completion", "at the peer's adapter");
@@ -179,7 +179,7 @@ Test(process, kill__peer_with_requests_outstanding)
 	side_quiet(&s);
 }
 
-Test(process, kill__peer_while_disconnecting)
+Test(process, kill__peer_while_disconnecting_breaks_the_connection)
 {
 	connected_to(ACCEPTOR);
 	api_skip_if(s.ia, "send_completion", "at the peer's adapter");
@@ -196,7 +196,7 @@ Test(process, kill__peer_while_disconnecting)
 	side_quiet(&s);
 }
 
-Test(process, kill__peer_that_has_the_request)
+Test(process, kill__peer_that_has_the_request_ends_with_non_peer_rejected)
 {
 	with_peer(LISTENER);
 	assert_ok(side_recv(&s, s.ep, 1));
@@ -209,7 +209,7 @@ Test(process, kill__peer_that_has_the_request)
 	all_flushed(1, 1);
 }
 
-Test(process, kill__peer_whose_request_is_pending)
+Test(process, kill__peer_whose_request_is_pending_fails_the_accept)
 {
 	DAT_CR_HANDLE cr;
 
@@ -223,7 +223,7 @@ Test(process, kill__peer_whose_request_is_pending)
 	side_quiet(&s);
 }
 
-Test(process, kill__peer_that_owes_its_answer)
+Test(process, kill__peer_that_owes_its_answer_fails_the_accept)
 {
 	side_spawn_connector(&peer);
 	side_open(&s);
@@ -238,7 +238,7 @@ Test(process, kill__peer_that_owes_its_answer)
 }
 
 /* A peer whose process is only stopped does not count as dead. */
-Test(process, stop__peer_for_a_while)
+Test(process, stop__peer_for_a_while_keeps_the_connection)
 {
 	connected_to(ACCEPTOR);
 	cr_assert_eq(kill(peer.pid, SIGSTOP), 0);

@@ -73,7 +73,7 @@ Test(provided, psp__endpoint_has_no_evds)
 }
 
 /* Without a PZ the endpoint has no memory and cannot be connected. The request stays valid. */
-Test(provided, psp__endpoint_without_a_zone)
+Test(provided, psp__endpoint_without_a_zone_cannot_be_accepted)
 {
 	DAT_CR_HANDLE cr;
 	DAT_EP_HANDLE ep = requested(&cr);
@@ -105,7 +105,7 @@ Test(provided, psp__another_endpoint_does_not_serve)
 }
 
 /* Sets the attributes one by one, the PZ last. EVDs and PZ count the endpoint as a user at once. */
-Test(provided, modify__piece_by_piece)
+Test(provided, modify__attribute_by_attribute_makes_the_endpoint_acceptable)
 {
 	DAT_CR_HANDLE cr;
 	DAT_EP_HANDLE ep = requested(&cr);
@@ -173,7 +173,7 @@ Test(provided, reject__ends_the_endpoint)
 
 /* If a request does not fit on the queue, it is freed together with its endpoint. So the adapter
  * can be closed. */
-Test(provided, psp__endpoints_of_refused_requests)
+Test(provided, psp__endpoints_of_refused_requests_are_freed)
 {
 	DAT_EVD_HANDLE evd;
 	DAT_EVENT ev;
@@ -199,7 +199,7 @@ Test(provided, psp__endpoints_of_refused_requests)
 	side_close_gracefully(&b);
 }
 
-Test(provided, psp_create_any__provides_too)
+Test(provided, psp_create_any__provider_flag_provides_an_endpoint)
 {
 	DAT_CONN_QUAL qual;
 	DAT_PSP_PARAM p;
@@ -254,7 +254,7 @@ Test(provided, rsp__its_endpoint_serves_one_request)
 	assert_ok(dat_ep_free(ep));
 }
 
-Test(provided, rsp__rejected)
+Test(provided, rsp__rejected_request_frees_the_provided_endpoint)
 {
 	DAT_EP_HANDLE ep;
 	DAT_RSP_HANDLE rsp = reserve(&ep);
@@ -282,7 +282,7 @@ Test(provided, rsp_free__frees_its_endpoint)
 
 /* An abrupt close with all kinds of endpoints leaks nothing. The first round allocates memory that
  * is kept. */
-Test(provided, ia_close__with_requests_pending)
+Test(provided, ia_close__with_requests_pending_leaks_nothing)
 {
 	struct th_usage before, after;
 	struct side c;

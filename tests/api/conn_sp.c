@@ -7,7 +7,7 @@
 
 TestSuite(sp, .init = sides_open, .fini = sides_close, .timeout = 60);
 
-Test(sp, psp_create__arguments)
+Test(sp, psp_create__invalid_arguments_are_refused)
 {
 	DAT_PSP_HANDLE psp = (DAT_PSP_HANDLE)&psp;
 
@@ -22,7 +22,7 @@ Test(sp, psp_create__arguments)
 	cr_assert_eq(psp, (DAT_PSP_HANDLE)&psp);
 }
 
-Test(sp, psp_create__qualifier_in_use)
+Test(sp, psp_create__qualifier_in_use_returns_conn_qual_in_use)
 {
 	DAT_PSP_HANDLE psp;
 
@@ -86,7 +86,7 @@ Test(sp, psp_create__leaves_the_port_of_its_number_alone)
 	cr_assert_eq(tried, 20);
 }
 
-Test(sp, psp_query)
+Test(sp, psp_query__returns_the_values_of_creation)
 {
 	DAT_PSP_PARAM p;
 
@@ -123,7 +123,7 @@ Test(sp, psp_create_any__gives_one_that_serves)
 		   DAT_INVALID_PARAMETER);
 }
 
-Test(sp, evd_free__while_a_service_point_feeds_it)
+Test(sp, evd_free__while_a_service_point_feeds_it_is_refused)
 {
 	side_listen(&b);
 	assert_ret(dat_evd_free(b.cr_evd), DAT_INVALID_STATE);
@@ -176,7 +176,7 @@ Test(sp, backlog__is_the_evds_size)
 }
 
 /* Of two requests one fills the queue and the other is refused, again and again. */
-Test(sp, backlog__of_one_under_many)
+Test(sp, backlog__of_one_refuses_each_further_request)
 {
 	DAT_EP_HANDLE queued = side_ep(&a), refused = a.ep, ep;
 	DAT_EVD_HANDLE evd;
@@ -214,7 +214,7 @@ static DAT_RSP_HANDLE reserve(void)
 	return rsp;
 }
 
-Test(sp, rsp__one_request_on_its_endpoint)
+Test(sp, rsp__request_is_accepted_only_on_its_endpoint)
 {
 	DAT_RSP_HANDLE rsp = reserve();
 	DAT_EP_HANDLE other = side_ep(&b);
@@ -334,7 +334,7 @@ Test(sp, rsp_create__failure_leaves_the_endpoint_as_it_was)
 
 /* ---- Handoff ---- */
 
-Test(sp, handoff__to_another_service_point)
+Test(sp, handoff__to_another_service_point_delivers_the_request_there)
 {
 	unsigned char pd[] = "handed on";
 	DAT_PSP_HANDLE second;

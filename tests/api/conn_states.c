@@ -136,14 +136,24 @@ TestSuite(conn_states, .timeout = 120);
 	{                                                                                          \
 		one_row(&(struct row){ name, fn, { __VA_ARGS__ } });                               \
 	}
-/*                                         UNC    RSV    PAS    ACT    CPL    CON    DSP    DIS */
-ROW(connect, "connect", connect_it,        A,     NO,    NO,    NO,    NO,    NO,    NO,    NO)
-ROW(rsp_create, "rsp_create", reserve_it,  R,     NO,    NO,    NO,    NO,    NO,    NO,    NO)
-ROW(accept, "accept", accept_it,           M,     NO,    NO,    NO,    NO,    NO,    NO,    NO)
-ROW(graceful, "graceful", leave_gracefully, NO,   NO,    NO,    D,     D,     G,     STAYS, STAYS)
-ROW(abrupt, "abrupt", leave_abruptly,      NO,    NO,    NO,    D,     D,     D,     D,     STAYS)
-ROW(reset, "reset", reset_it,              STAYS, NO,    NO,    NO,    NO,    NO,    NO,    U)
-ROW(free, "free", free_it,                 STAYS, NO,    NO,    STAYS, STAYS, STAYS, STAYS, STAYS)
-ROW(recv, "recv", post_recv,               STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS)
-ROW(send, "send", post_send,               NO,    NO,    NO,    NO,    NO,    STAYS, NO,    STAYS)
-ROW(query, "query", query_it,              STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS)
+/*	UNC    RSV    PAS    ACT    CPL    CON    DSP    DIS */
+ROW(connect__is_refused_in_each_state_but_unconnected, "connect", connect_it,
+	A,     NO,    NO,    NO,    NO,    NO,    NO,    NO)
+ROW(rsp_create__is_refused_in_each_state_but_unconnected, "rsp_create", reserve_it,
+	R,     NO,    NO,    NO,    NO,    NO,    NO,    NO)
+ROW(accept__is_refused_in_each_state_but_unconnected, "accept", accept_it,
+	M,     NO,    NO,    NO,    NO,    NO,    NO,    NO)
+ROW(disconnect__graceful_is_refused_before_connect_or_accept, "graceful", leave_gracefully,
+	NO,    NO,    NO,    D,     D,     G,     STAYS, STAYS)
+ROW(disconnect__abrupt_is_refused_before_connect_or_accept, "abrupt", leave_abruptly,
+	NO,    NO,    NO,    D,     D,     D,     D,     STAYS)
+ROW(reset__succeeds_only_when_unconnected_or_disconnected, "reset", reset_it,
+	STAYS, NO,    NO,    NO,    NO,    NO,    NO,    U)
+ROW(ep_free__is_refused_while_reserved_or_passive_pending, "free", free_it,
+	STAYS, NO,    NO,    STAYS, STAYS, STAYS, STAYS, STAYS)
+ROW(post_recv__succeeds_in_each_state, "recv", post_recv,
+	STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS)
+ROW(post_send__succeeds_only_when_connected_or_disconnected, "send", post_send,
+	NO,    NO,    NO,    NO,    NO,    STAYS, NO,    STAYS)
+ROW(ep_query__succeeds_in_each_state, "query", query_it,
+	STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS, STAYS)

@@ -75,7 +75,7 @@ Test(ep, ep_create__keeps_attributes)
 	assert_ok(dat_ep_free(ep));
 }
 
-Test(ep, ep_create__without_evds)
+Test(ep, ep_create__without_evds_succeeds)
 {
 	DAT_EP_HANDLE ep;
 	DAT_EP_PARAM p;
@@ -88,7 +88,7 @@ Test(ep, ep_create__without_evds)
 	assert_ok(dat_ep_free(ep));
 }
 
-Test(ep, ep_create__limits)
+Test(ep, ep_create__attributes_beyond_the_limits_are_refused)
 {
 	const DAT_IA_ATTR *ia = &t.ia_attr;
 	DAT_EP_ATTR attr = some_attr();
@@ -119,7 +119,7 @@ Test(ep, ep_create__limits)
 	assert_ok(dat_ep_free(api_ep(&t, &attr)));
 }
 
-Test(ep, ep_create__bad_attributes)
+Test(ep, ep_create__invalid_attributes_are_refused)
 {
 	DAT_EP_ATTR attr = some_attr();
 	DAT_EP_HANDLE ep = (DAT_EP_HANDLE)77;
@@ -150,7 +150,7 @@ Test(ep, ep_create__bad_attributes)
  * solicited completions must be the same in all streams of an EVD. That for unsignalled ones may
  * differ, as in MVAPICH2.
  */
-Test(ep, ep_create__completion_flags_on_one_evd)
+Test(ep, ep_create__flags_that_conflict_on_one_evd_are_refused)
 {
 	DAT_EVD_HANDLE merged = api_evd(&t, 64, DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
 	DAT_EVD_HANDLE evd = api_evd(&t, 64, DAT_EVD_DTO_FLAG);
@@ -173,7 +173,7 @@ Test(ep, ep_create__completion_flags_on_one_evd)
 	assert_ok(dat_ep_create(t.ia, t.pz, evd, t.evd, t.conn_evd, NULL, &plain));
 }
 
-Test(ep, ep_query__bad_arguments)
+Test(ep, ep_query__invalid_arguments_are_refused)
 {
 	DAT_EP_PARAM p;
 
@@ -182,7 +182,7 @@ Test(ep, ep_query__bad_arguments)
 	assert_code(dat_ep_query(t.ep, 1, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 }
 
-Test(ep, ep_modify__each_attribute)
+Test(ep, ep_modify__each_attribute_is_changed)
 {
 	DAT_EP_PARAM p = query(t.ep), q;
 
@@ -200,7 +200,7 @@ Test(ep, ep_modify__each_attribute)
 	cr_assert(same_attr(&q.ep_attr, &p.ep_attr));
 }
 
-Test(ep, ep_modify__pz_and_evds)
+Test(ep, ep_modify__new_pz_and_evds_replace_the_old_ones)
 {
 	DAT_EP_PARAM p = {.ep_state = 0}, q;
 
@@ -259,7 +259,7 @@ static DAT_RETURN post_recv(DAT_EP_HANDLE ep, uint64_t cookie)
 	return dat_ep_post_recv(ep, 1, &seg, (DAT_DTO_COOKIE){.as_64 = cookie}, 0);
 }
 
-Test(ep, post_recv__until_full)
+Test(ep, post_recv__on_a_full_queue_returns_insufficient_resources)
 {
 	DAT_EP_ATTR attr = some_attr();
 	DAT_EP_HANDLE ep = api_ep(&t, &attr);
@@ -282,7 +282,7 @@ Test(ep, post_recv__until_full)
 }
 
 /* A change that needs another queue pair is refused with posted receives. */
-Test(ep, ep_modify__under_receives)
+Test(ep, ep_modify__of_queue_lengths_with_receives_posted_is_refused)
 {
 	DAT_EP_PARAM p = query(t.ep);
 
@@ -294,7 +294,7 @@ Test(ep, ep_modify__under_receives)
 	cr_assert_eq(query(t.ep).ep_attr.max_recv_dtos, p.ep_attr.max_recv_dtos - 1);
 }
 
-Test(ep, post_recv__bad_arguments)
+Test(ep, post_recv__invalid_arguments_are_refused)
 {
 	DAT_LMR_TRIPLET seg[64] = {{0}};
 	DAT_DTO_COOKIE cookie = {.as_64 = 1};
@@ -313,7 +313,7 @@ Test(ep, post_recv__bad_arguments)
 	assert_ok(dat_ep_post_recv(t.ep, 0, NULL, cookie, 0));
 }
 
-Test(ep, request__unconnected)
+Test(ep, request__unconnected_returns_invalid_state)
 {
 	DAT_DTO_COOKIE cookie = {.as_64 = 1};
 	DAT_RMR_TRIPLET remote = {0};
@@ -325,7 +325,7 @@ Test(ep, request__unconnected)
 }
 
 /* The EVD has room for the outstanding requests of all endpoints. */
-Test(ep, ep_create__many)
+Test(ep, ep_create__hundred_endpoints_on_one_evd_succeed)
 {
 	DAT_EVD_HANDLE evd = api_evd(&t, 100 * (7 + 9), DAT_EVD_DTO_FLAG);
 	DAT_EP_ATTR attr = some_attr();

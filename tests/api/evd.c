@@ -11,7 +11,7 @@ static const DAT_EVD_FLAGS streams[6] = {
 	DAT_EVD_SOFTWARE_FLAG, DAT_EVD_CR_FLAG, DAT_EVD_DTO_FLAG, DAT_EVD_CONNECTION_FLAG,
 	DAT_EVD_RMR_BIND_FLAG, DAT_EVD_ASYNC_FLAG};
 
-Test(evd, evd_create__each_pair_of_streams_as_announced)
+Test(evd, evd_create__each_announced_pair_of_streams_succeeds)
 {
 	DAT_EVD_PARAM param;
 	DAT_EVD_HANDLE evd;
@@ -34,7 +34,7 @@ Test(evd, evd_create__each_pair_of_streams_as_announced)
 	}
 }
 
-Test(evd, evd_create__bad_arguments)
+Test(evd, evd_create__invalid_arguments_are_refused)
 {
 	DAT_EVD_HANDLE evd = (DAT_EVD_HANDLE)77;
 	DAT_COUNT most = t.ia_attr.max_evd_qlen;
@@ -51,14 +51,14 @@ Test(evd, evd_create__bad_arguments)
 	cr_assert_eq(evd, (DAT_EVD_HANDLE)77);
 }
 
-Test(evd, evd_create__smallest_and_large)
+Test(evd, evd_create__smallest_and_largest_length_succeed)
 {
 	assert_ok(dat_evd_free(api_evd(&t, 1, DAT_EVD_DEFAULT_FLAG)));
 	assert_ok(dat_evd_free(api_evd(&t, 2014, DAT_EVD_DTO_FLAG)));
 	assert_ok(dat_evd_free(api_evd(&t, t.ia_attr.max_evd_qlen, DAT_EVD_CONNECTION_FLAG)));
 }
 
-Test(evd, evd_query__bad_arguments)
+Test(evd, evd_query__invalid_arguments_are_refused)
 {
 	DAT_EVD_PARAM param;
 
@@ -66,7 +66,7 @@ Test(evd, evd_query__bad_arguments)
 	assert_code(dat_evd_query(t.evd, 1, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 }
 
-Test(evd, evd_free__held_by_endpoint)
+Test(evd, evd_free__used_by_an_endpoint_is_refused)
 {
 	assert_code(dat_evd_free(t.evd), DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
 	assert_ret(dat_evd_free(t.conn_evd), DAT_INVALID_STATE);
@@ -92,7 +92,7 @@ Test(evd, evd_enable__is_shown)
 	}
 }
 
-Test(evd, evd_resize__up_and_down)
+Test(evd, evd_resize__upwards_gives_at_least_the_requested_length)
 {
 	DAT_EVD_PARAM param;
 	DAT_RETURN ret;
@@ -178,7 +178,7 @@ static DAT_COUNT waiting_there(DAT_EVD_HANDLE evd, DAT_COUNT threshold)
 	return nmore + 1;
 }
 
-Test(evd, evd_resize__to_the_number_of_events_and_below)
+Test(evd, evd_resize__below_the_number_of_events_is_refused)
 {
 	DAT_EVD_HANDLE evd = api_evd(&t, 16, DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG);
 	DAT_EP_HANDLE ep = flushing_ep(evd);
@@ -205,7 +205,7 @@ Test(evd, evd_resize__to_the_number_of_events_and_below)
 }
 
 /* Each endpoint has room of its own in the CQ for completions that the consumer does not see. */
-Test(evd, evd_create__a_thousand_endpoints)
+Test(evd, evd_create__serves_a_thousand_endpoints)
 {
 	DAT_EVD_HANDLE evd = api_evd(&t, 1024, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
 	static DAT_EP_HANDLE ep[1000];
@@ -226,7 +226,7 @@ static void post_se(DAT_EVD_HANDLE evd, void *p)
 	assert_ok(dat_evd_post_se(evd, &ev));
 }
 
-Test(evd, post_se__dequeued_whole)
+Test(evd, post_se__event_is_dequeued_whole)
 {
 	DAT_EVENT ev;
 
@@ -246,7 +246,7 @@ static void *post_later(void *arg)
 	return NULL;
 }
 
-Test(evd, wait__posted_by_another_thread)
+Test(evd, wait__event_posted_by_another_thread_is_returned)
 {
 	DAT_COUNT nmore = 77;
 	pthread_t thread;
@@ -295,7 +295,7 @@ Test(evd, post_se__by_a_cancelled_thread_triggers_the_cno)
 	assert_ok(dat_evd_free(evd));
 }
 
-Test(evd, wait__times_out)
+Test(evd, wait__without_events_times_out)
 {
 	uint64_t start = th_now_ms();
 	DAT_COUNT nmore = 77;

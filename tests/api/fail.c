@@ -58,7 +58,7 @@ static void run_once(void)
 }
 
 /* Objects created before the failure are complete: they can be freed one by one. */
-Test(fail, create__nth_allocation)
+Test(fail, create__nth_allocation_fails_and_leaks_nothing)
 {
 	struct th_usage before, after;
 	unsigned long n = 0, seen;
@@ -84,7 +84,7 @@ Test(fail, create__nth_allocation)
 	run_once();
 }
 
-Test(fail, create__no_descriptors)
+Test(fail, create__without_descriptors_returns_insufficient_resources)
 {
 	struct th_usage before, after;
 	DAT_RETURN ret = DAT_SUCCESS;

@@ -16,7 +16,7 @@ static DAT_HANDLE of(const struct api *a, unsigned int kind)
 TestSuite(handles, .init = api_setup, .fini = api_teardown, .timeout = 120);
 
 /* A stream can only be given an EVD that was created for that stream. */
-Test(handles, ep_create__evd_for_other_streams)
+Test(handles, ep_create__evd_for_other_streams_returns_invalid_handle)
 {
 	DAT_EP_HANDLE ep;
 
@@ -28,7 +28,7 @@ Test(handles, ep_create__evd_for_other_streams)
 		    DAT_INVALID_HANDLE_EVD_CONN);
 }
 
-Test(handles, get_handle_type__each)
+Test(handles, get_handle_type__returns_the_type_of_each_object)
 {
 	static const DAT_HANDLE_TYPE types[KINDS] = {
 		[IA] = DAT_HANDLE_TYPE_IA, [PZ] = DAT_HANDLE_TYPE_PZ, [EVD] = DAT_HANDLE_TYPE_EVD,
@@ -44,7 +44,7 @@ Test(handles, get_handle_type__each)
 	assert_ret(dat_get_handle_type(t.ep, NULL), DAT_INVALID_PARAMETER);
 }
 
-Test(handles, consumer_context__each)
+Test(handles, consumer_context__is_kept_for_each_object)
 {
 	DAT_CONTEXT c;
 

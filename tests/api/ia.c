@@ -6,7 +6,7 @@
 
 TestSuite(ia, .init = api_setup, .fini = api_teardown, .timeout = 60);
 
-Test(ia, ia_open__bad_arguments)
+Test(ia, ia_open__invalid_arguments_are_refused)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia = (DAT_IA_HANDLE)77;
@@ -39,7 +39,7 @@ Test(ia, ia_open__async_evd_has_the_length)
 	assert_ret(dat_evd_dequeue(async, &ev), DAT_INVALID_HANDLE);
 }
 
-Test(ia, ia_open__many_instances)
+Test(ia, ia_open__many_instances_are_independent)
 {
 	DAT_IA_HANDLE ia[8];
 	DAT_PZ_HANDLE pz;
@@ -59,7 +59,7 @@ Test(ia, ia_open__many_instances)
 	assert_ok(dat_pz_create(t.ia, &pz));
 }
 
-Test(ia, ia_open__threadsafe_instance)
+Test(ia, ia_open__threadsafe_instance_reports_that_it_is)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	DAT_PROVIDER_ATTR attr;
@@ -97,7 +97,7 @@ Test(ia, ia_query__attributes_make_sense)
 	cr_assert_geq(a->max_lmr_virtual_address, (uintptr_t)t.mem);
 }
 
-Test(ia, ia_query__provider)
+Test(ia, ia_query__provider_attributes_make_sense)
 {
 	const DAT_PROVIDER_ATTR *p = &t.provider_attr;
 
@@ -113,7 +113,7 @@ Test(ia, ia_query__provider)
 	}
 }
 
-Test(ia, ia_query__bad_arguments)
+Test(ia, ia_query__invalid_arguments_are_refused)
 {
 	DAT_PROVIDER_ATTR p;
 	DAT_IA_ATTR a;

@@ -37,7 +37,7 @@ static int fail_nth(int sock, void *arg)
 	return 2;
 }
 
-Test(load, ia_open__nth_allocation_of_the_first)
+Test(load, ia_open__nth_allocation_of_the_first_fails_and_the_next_works)
 {
 	int status = 0;
 

@@ -25,7 +25,7 @@ static DAT_RETURN make(DAT_MEM_TYPE type, void *what, DAT_VLEN len, DAT_MEM_PRIV
 			      &m->rmr_context, &m->size, &m->addr);
 }
 
-Test(mem, pz_query__ia)
+Test(mem, pz_query__returns_its_ia)
 {
 	DAT_PZ_PARAM param;
 
@@ -37,7 +37,7 @@ Test(mem, pz_query__ia)
 	assert_code(dat_pz_create(t.ia, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 }
 
-Test(mem, pz_free__each_user_holds_it)
+Test(mem, pz_free__with_any_user_left_is_refused)
 {
 	DAT_REGION_DESCRIPTION region = {.for_va = t.mem};
 	DAT_LMR_HANDLE lmr;
@@ -60,7 +60,7 @@ Test(mem, pz_free__each_user_holds_it)
 }
 
 /* dat_lmr_create(3): without a remote right there is no rmr_context. */
-Test(mem, lmr_create__each_set_of_rights)
+Test(mem, lmr_create__has_an_rmr_context_only_with_a_remote_right)
 {
 	static const DAT_MEM_PRIV_FLAGS rights[] = {
 		0x00, 0x01, 0x10, 0x11, 0x02, 0x03, 0x12, 0x13, 0x30, 0x31, 0x32, 0x33};
@@ -81,7 +81,7 @@ Test(mem, lmr_create__each_set_of_rights)
 	}
 }
 
-Test(mem, lmr_create__bad_arguments)
+Test(mem, lmr_create__invalid_arguments_are_refused)
 {
 	static const struct made untouched;
 	struct made pattern, m;
@@ -100,7 +100,7 @@ Test(mem, lmr_create__bad_arguments)
 	cr_assert_eq(memcmp(&m, &pattern, sizeof(m)), 0);
 }
 
-Test(mem, lmr_create__unmapped_memory)
+Test(mem, lmr_create__unmapped_memory_is_refused)
 {
 	char *hole = mmap(NULL, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct made m;
@@ -112,7 +112,7 @@ Test(mem, lmr_create__unmapped_memory)
 	cr_assert_neq(ret, DAT_SUCCESS);
 }
 
-Test(mem, lmr_create__of_an_lmr)
+Test(mem, lmr_create__of_an_lmr_has_its_range_and_a_new_context)
 {
 	DAT_LMR_PARAM param;
 	struct made m;
@@ -127,7 +127,7 @@ Test(mem, lmr_create__of_an_lmr)
 	assert_ok(dat_lmr_free(m.lmr));
 }
 
-Test(mem, lmr_create__overlapping)
+Test(mem, lmr_create__overlapping_regions_have_distinct_contexts)
 {
 	struct made m[32];
 
@@ -140,7 +140,7 @@ Test(mem, lmr_create__overlapping)
 		assert_ok(dat_lmr_free(m[i].lmr));
 }
 
-Test(mem, lmr_create__large)
+Test(mem, lmr_create__of_64_mb_succeeds)
 {
 	size_t len = 64 << 20;
 	char *big = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -152,7 +152,7 @@ Test(mem, lmr_create__large)
 	munmap(big, len);
 }
 
-Test(mem, lmr_query__all)
+Test(mem, lmr_query__returns_the_values_of_creation)
 {
 	DAT_LMR_PARAM param;
 
@@ -170,7 +170,7 @@ Test(mem, lmr_query__all)
 	assert_code(dat_lmr_query(t.lmr, 1, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 }
 
-Test(mem, lmr_sync__arguments)
+Test(mem, lmr_sync__invalid_segments_are_refused)
 {
 	DAT_LMR_TRIPLET seg = {.lmr_context = t.lmr_context, .virtual_address = (uintptr_t)t.mem,
 			       .segment_length = API_MEM};
@@ -186,7 +186,7 @@ Test(mem, lmr_sync__arguments)
 	assert_ret(dat_lmr_sync_rdma_write(t.ia, &seg, 1), DAT_INVALID_PARAMETER);
 }
 
-Test(mem, rmr_create__many)
+Test(mem, rmr_create__each_of_a_hundred_starts_unbound)
 {
 	DAT_RMR_HANDLE rmr[100];
 	DAT_RMR_PARAM param;
@@ -203,7 +203,7 @@ Test(mem, rmr_create__many)
 }
 
 /* An unconnected endpoint accepts no bind. */
-Test(mem, rmr_bind__unconnected)
+Test(mem, rmr_bind__unconnected_returns_invalid_state)
 {
 	DAT_LMR_TRIPLET seg = {.lmr_context = t.lmr_context, .virtual_address = (uintptr_t)t.mem,
 			       .segment_length = 64};

@@ -56,7 +56,7 @@ static void arrive(int n)
 	}
 }
 
-Test(recv, provider__announces_it)
+Test(recv, provider__reports_receive_queries_and_watermarks)
 {
 	DAT_PROVIDER_ATTR attr;
 
@@ -86,7 +86,7 @@ Test(recv, ep_recv_query__counts_to_the_last)
 
 /* A completion in another endpoint's CQ could come while a message for this endpoint is only partly
  * received. */
-Test(recv, ep_recv_query__of_two_on_an_srq)
+Test(recv, ep_recv_query__of_two_on_an_srq_returns_unknown)
 {
 	DAT_SRQ_HANDLE srq = srq_of(&b, 4);
 	DAT_EP_HANDLE one, two;
@@ -111,7 +111,7 @@ Test(recv, ep_recv_query__of_two_on_an_srq)
 	cr_expect_eq(held(two), 0);
 }
 
-Test(recv, ep_set_watermark__values)
+Test(recv, ep_set_watermark__invalid_values_are_refused)
 {
 	assert_code(dat_ep_set_watermark(a.ep, -2, 0), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	assert_code(dat_ep_set_watermark(a.ep, 0, -2), DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
@@ -133,7 +133,7 @@ Test(recv, srq_soft_hw__0_is_no_watermark)
 	cr_expect_eq(soft_of(ep), DAT_HW_DEFAULT);
 }
 
-Test(recv, ep_modify__soft_high_watermark)
+Test(recv, ep_modify__soft_high_watermark_raises_its_event)
 {
 	DAT_EP_PARAM p = {.ep_attr.srq_soft_hw = 0x2};
 	DAT_SRQ_HANDLE srq = srq_of(&b, 4);

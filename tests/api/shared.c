@@ -113,7 +113,7 @@ static int play_writer(int sock, void *arg)
 	return 0;
 }
 
-Test(shared, lmr_create__two_processes_one_memory)
+Test(shared, lmr_create__in_two_processes_registers_one_memory)
 {
 	struct target to;
 	char *mem;
@@ -148,7 +148,7 @@ static int play_holder(int sock, void *arg)
 	return 0;
 }
 
-Test(shared, lmr_create__name_and_memory_of_another_process)
+Test(shared, lmr_create__only_cookie_or_memory_of_another_process_is_refused)
 {
 	struct reg r = {.context = 0x77};
 	char *mem, *other;
@@ -194,7 +194,7 @@ Test(shared, lmr_create__takes_a_name_that_only_a_child_inherited)
 	assert_ok(try(&s, &cookie, map(other_memory, MAP_SHARED), &r));
 }
 
-Test(shared, lmr_create__within_one_process)
+Test(shared, lmr_create__same_cookie_twice_in_one_process_succeeds)
 {
 	struct reg first, second;
 	cookie_t last;
@@ -213,7 +213,7 @@ Test(shared, lmr_create__within_one_process)
 	assert_ok(try(&s, &last, mem, &second));
 }
 
-Test(shared, lmr_create__not_shared_or_not_there)
+Test(shared, lmr_create__private_or_missing_memory_is_refused)
 {
 	struct reg r;
 	char *mem;
@@ -238,7 +238,7 @@ Test(shared, lmr_create__not_shared_or_not_there)
 	cr_assert_neq(DAT_GET_TYPE(try(&s, &cookie, mem, &r)), DAT_SUCCESS);
 }
 
-Test(shared, lmr_query__cookie_and_address)
+Test(shared, lmr_query__returns_cookie_and_address)
 {
 	struct th_usage before, after;
 	DAT_LMR_PARAM param;
@@ -260,7 +260,7 @@ Test(shared, lmr_query__cookie_and_address)
 	cr_assert_eq(before.fds, after.fds);
 }
 
-Test(shared, lmr_create__no_descriptors)
+Test(shared, lmr_create__without_descriptors_returns_insufficient_resources)
 {
 	struct reg r = {.lmr = NULL};
 	char *mem;
@@ -275,7 +275,7 @@ Test(shared, lmr_create__no_descriptors)
 	assert_ok(try(&s, &cookie, mem, &r));
 }
 
-Test(shared, provider_attr__all_types)
+Test(shared, provider_attr__reports_shared_memory)
 {
 	DAT_PROVIDER_ATTR attr;
 

@@ -76,7 +76,7 @@ static bool quiet(void)
 	return DAT_GET_TYPE(dat_evd_wait(t.async, 30000, 1, &ev, &more)) == DAT_TIMEOUT_EXPIRED;
 }
 
-Test(srq, provider__announces_it)
+Test(srq, provider__reports_srqs_and_their_limits)
 {
 	cr_expect_eq(t.provider_attr.srq_supported, DAT_TRUE);
 	cr_expect_eq(t.provider_attr.srq_watermarks_supported & 1, 1);
@@ -87,7 +87,7 @@ Test(srq, provider__announces_it)
 	cr_expect_geq(t.ia_attr.max_recv_per_srq, 1024);
 }
 
-Test(srq, srq_create__as_requested)
+Test(srq, srq_create__has_at_least_the_requested_values)
 {
 	DAT_SRQ_PARAM p = query();
 	DAT_HANDLE_TYPE type;
@@ -109,7 +109,7 @@ Test(srq, srq_create__default_low_watermark_raises_nothing)
 	cr_expect(quiet());
 }
 
-Test(srq, srq_create__low_watermark_of_an_empty_queue)
+Test(srq, srq_create__low_watermark_of_an_empty_queue_raises_its_event)
 {
 	assert_ok(dat_srq_free(srq));
 	assert_ok(create(RECVS, IOV, 2, &srq));
@@ -117,7 +117,7 @@ Test(srq, srq_create__low_watermark_of_an_empty_queue)
 	cr_expect_eq(query().low_watermark, 2);
 }
 
-Test(srq, srq_create__attributes_that_cannot_be)
+Test(srq, srq_create__invalid_attributes_are_refused)
 {
 	DAT_SRQ_HANDLE h = (DAT_SRQ_HANDLE)&t;
 	DAT_COUNT most = t.ia_attr.max_recv_per_srq, iov = t.ia_attr.max_iov_segments_per_dto;
@@ -134,7 +134,7 @@ Test(srq, srq_create__attributes_that_cannot_be)
 	cr_expect_eq(h, (DAT_SRQ_HANDLE)&t, "the refused call wrote an output");
 }
 
-Test(srq, srq_create__smallest_and_largest)
+Test(srq, srq_create__smallest_and_largest_succeed)
 {
 	DAT_SRQ_HANDLE h[3];
 
@@ -159,7 +159,7 @@ Test(srq, srq_create__zone_is_in_use)
 }
 
 /* Each call that takes an SRQ gets invalid handles: null, the async EVD, a freed SRQ. */
-Test(srq, each_call__invalid_srq_handle)
+Test(srq, each_call__invalid_srq_handle_is_refused)
 {
 	DAT_HANDLE bad[] = {DAT_HANDLE_NULL, t.async, srq};
 	DAT_EP_ATTR attr = ep_attr();
@@ -180,7 +180,7 @@ Test(srq, each_call__invalid_srq_handle)
 	cr_expect_null(ep);
 }
 
-Test(srq, each_create__handles_of_others)
+Test(srq, each_create__handles_of_another_kind_or_ia_are_refused)
 {
 	DAT_SRQ_ATTR attr = {.max_recv_dtos = 4, .max_recv_iov = 1};
 	DAT_EP_ATTR ea = ep_attr();
@@ -199,7 +199,7 @@ Test(srq, each_create__handles_of_others)
 	api_close(&other);
 }
 
-Test(srq, srq_free__while_an_endpoint_uses_it)
+Test(srq, srq_free__used_by_an_endpoint_returns_srq_in_use)
 {
 	DAT_EP_HANDLE ep = ep_of(srq);
 
@@ -209,14 +209,14 @@ Test(srq, srq_free__while_an_endpoint_uses_it)
 	assert_ok(dat_srq_free(srq));
 }
 
-Test(srq, srq_free__with_receives_posted)
+Test(srq, srq_free__with_receives_posted_succeeds)
 {
 	for (uint64_t i = 0; i < RECVS; i++)
 		assert_ok(post(i));
 	assert_ok(dat_srq_free(srq));
 }
 
-Test(srq, srq_post_recv__as_many_as_the_queue_holds)
+Test(srq, srq_post_recv__on_a_full_queue_returns_insufficient_resources)
 {
 	DAT_COUNT n = query().max_recv_dtos;
 
@@ -227,7 +227,7 @@ Test(srq, srq_post_recv__as_many_as_the_queue_holds)
 	cr_expect_eq(query().outstanding_dto_count, n);
 }
 
-Test(srq, srq_post_recv__arguments_that_cannot_be)
+Test(srq, srq_post_recv__invalid_arguments_are_refused)
 {
 	DAT_LMR_TRIPLET seg[IOV + 1];
 	DAT_DTO_COOKIE c = {.as_64 = 0};
@@ -243,7 +243,7 @@ Test(srq, srq_post_recv__arguments_that_cannot_be)
 	assert_ok(dat_srq_post_recv(srq, 0, NULL, c));
 }
 
-Test(srq, srq_query__arguments_that_cannot_be)
+Test(srq, srq_query__invalid_arguments_are_refused)
 {
 	DAT_SRQ_PARAM p;
 
@@ -255,7 +255,7 @@ Test(srq, srq_query__arguments_that_cannot_be)
 	cr_expect_eq(p.ia_handle, t.ia);
 }
 
-Test(srq, srq_resize__within_the_room_and_beyond)
+Test(srq, srq_resize__beyond_the_room_returns_insufficient_resources)
 {
 	DAT_COUNT n = query().max_recv_dtos;
 	DAT_RETURN ret;
@@ -275,7 +275,7 @@ Test(srq, srq_resize__within_the_room_and_beyond)
 	assert_ret(post(99), DAT_INSUFFICIENT_RESOURCES);
 }
 
-Test(srq, srq_resize__below_the_outstanding_receives)
+Test(srq, srq_resize__below_the_outstanding_receives_is_refused)
 {
 	for (uint64_t i = 0; i < 6; i++)
 		assert_ok(post(i));
@@ -285,7 +285,7 @@ Test(srq, srq_resize__below_the_outstanding_receives)
 	cr_expect_geq(query().max_recv_dtos, 6);
 }
 
-Test(srq, srq_resize__below_the_low_watermark)
+Test(srq, srq_resize__below_the_low_watermark_is_refused)
 {
 	for (uint64_t i = 0; i < 4; i++)
 		assert_ok(post(i));
@@ -299,7 +299,7 @@ Test(srq, srq_resize__below_the_low_watermark)
 	cr_expect_eq(query().low_watermark, 8);
 }
 
-Test(srq, srq_set_lw__more_than_the_queue_holds)
+Test(srq, srq_set_lw__more_than_the_queue_holds_is_refused)
 {
 	DAT_COUNT n = query().max_recv_dtos;
 
@@ -310,7 +310,7 @@ Test(srq, srq_set_lw__more_than_the_queue_holds)
 }
 
 /* dat_srq_set_lw(3): the call itself may cause the event, once per call. */
-Test(srq, srq_set_lw__when_fewer_are_there_already)
+Test(srq, srq_set_lw__above_the_posted_receives_raises_the_event_at_once)
 {
 	assert_ok(post(1));
 	assert_ok(post(2));
@@ -325,7 +325,7 @@ Test(srq, srq_set_lw__when_fewer_are_there_already)
 	cr_expect(quiet());
 }
 
-Test(srq, ep_create_with_srq__is_reported)
+Test(srq, ep_create_with_srq__query_returns_the_srq_also_after_a_reset)
 {
 	DAT_EP_HANDLE ep = ep_of(srq);
 	DAT_BOOLEAN recv_idle = DAT_FALSE, request_idle = DAT_FALSE;
@@ -345,7 +345,7 @@ Test(srq, ep_create_with_srq__is_reported)
 	cr_expect_eq(p.srq_handle, srq, "the endpoint lost its SRQ in a reset");
 }
 
-Test(srq, ep_create_with_srq__attributes)
+Test(srq, ep_create_with_srq__invalid_attributes_are_refused)
 {
 	DAT_EP_ATTR attr = ep_attr();
 	DAT_EP_HANDLE ep = NULL;
@@ -363,7 +363,7 @@ Test(srq, ep_create_with_srq__attributes)
 	assert_ok(dat_ep_create_with_srq(t.ia, t.pz, t.evd, t.evd, t.conn_evd, srq, &attr, &ep));
 }
 
-Test(srq, ep_create_with_srq__zone_of_its_own)
+Test(srq, ep_create_with_srq__zone_other_than_the_srqs_succeeds)
 {
 	DAT_EP_ATTR attr = ep_attr();
 	DAT_EP_HANDLE ep = NULL;
@@ -375,7 +375,7 @@ Test(srq, ep_create_with_srq__zone_of_its_own)
 	assert_ok(dat_pz_free(pz));
 }
 
-Test(srq, ep_post_recv__to_an_endpoint_with_an_srq)
+Test(srq, ep_post_recv__to_an_endpoint_with_an_srq_is_refused)
 {
 	DAT_EP_HANDLE ep = ep_of(srq);
 	DAT_DTO_COOKIE c = {.as_64 = 0};
@@ -383,7 +383,7 @@ Test(srq, ep_post_recv__to_an_endpoint_with_an_srq)
 	assert_ret(dat_ep_post_recv(ep, 0, NULL, c, 0), DAT_INVALID_STATE);
 }
 
-Test(srq, ia_close__graceful_with_an_srq_left)
+Test(srq, ia_close__graceful_with_an_srq_left_is_refused)
 {
 	DAT_SRQ_ATTR attr = {.max_recv_dtos = 4, .max_recv_iov = 1};
 	char name[64] = "";

@@ -203,7 +203,7 @@ Test(stamp, dequeue_ts__is_refused_by_an_efa_and_takes_no_event)
 	assert_ok(dat_evd_dequeue(evd, &ev));
 }
 
-Test(stamp, dequeue_ts__bad_arguments)
+Test(stamp, dequeue_ts__invalid_arguments_are_refused)
 {
 	const DAT_HANDLE others[] = { DAT_HANDLE_NULL, a.ep, a.pz };
 	struct dapl_stamp stamp;
@@ -247,7 +247,7 @@ Test(stamp, dequeue_ts__with_a_waiter_is_refused)
 }
 
 /* The call gets handles of another provider, and of a release of this one without the call. */
-Test(stamp, dequeue_ts__provider_without_the_call)
+Test(stamp, dequeue_ts__provider_without_the_call_returns_not_implemented)
 {
 	struct dapl_direct old = *dapl_direct_of(a.dto_evd);
 	const void *table[2] = { NULL, NULL }, *handle[1] = { table };

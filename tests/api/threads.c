@@ -50,7 +50,7 @@ static void agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
 }
 
 /* A thread may start under the program's name, and gets its own name at once. */
-Test(threads, names__of_all_threads_of_an_ia_with_an_agent)
+Test(threads, threads__each_of_an_ia_with_an_agent_has_its_name)
 {
 	DAT_OS_WAIT_PROXY_AGENT a = { .proxy_agent_func = agent };
 	const char *model = strstr(api_ia_name(), "efa") ? "softnic-efa\n" : "softnic-mlx5\n";
