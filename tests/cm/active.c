@@ -71,7 +71,7 @@ ACTIVE(connect__waits_for_a_listener_within_the_timeout)
 	node_close(&b);
 }
 
-ACTIVE(connect__peer_never_answers)
+ACTIVE(connect__peer_never_answers_times_out)
 {
 	uint64_t id;
 	int fd = reach(200000, &id);
@@ -81,7 +81,7 @@ ACTIVE(connect__peer_never_answers)
 	close(fd);
 }
 
-ACTIVE(connect__missing_go)
+ACTIVE(connect__missing_go_times_out)
 {
 	struct cm_msg m;
 	uint64_t id;
@@ -97,7 +97,7 @@ ACTIVE(connect__missing_go)
 
 /* An infinite timeout means waiting for the peer's consumer. It does not apply to a peer that stops
  * in the middle of the exchange. */
-ACTIVE(connect__missing_go_and_no_timeout)
+ACTIVE(connect__missing_go_with_infinite_timeout_times_out_too)
 {
 	uint64_t id;
 	int fd;
@@ -109,7 +109,7 @@ ACTIVE(connect__missing_go_and_no_timeout)
 	close(fd);
 }
 
-ACTIVE(connect__unreachable)
+ACTIVE(connect__to_an_unreachable_address_ends_as_unreachable)
 {
 	union dap_addr to = dap_addr_v4(INADDR_BROADCAST);
 	struct dap_path path = path_of(1);
@@ -147,7 +147,7 @@ ACTIVE(connect__silent_host_is_tried_again)
 	ENDED(&a, DAP_CM_DISCONNECTED);
 }
 
-ACTIVE(connect__peer_hangs_up_instead_of_an_answer)
+ACTIVE(connect__hangup_before_an_answer_ends_as_non_peer_rejected)
 {
 	uint64_t id;
 
@@ -156,7 +156,7 @@ ACTIVE(connect__peer_hangs_up_instead_of_an_answer)
 }
 
 /* The kernel resets connections that a listener has not accepted when it is closed. */
-ACTIVE(connect__reset_before_the_request_was_read)
+ACTIVE(connect__reset_before_the_request_was_read_is_tried_again)
 {
 	struct dap_cm_conn *c;
 	struct node b;
@@ -232,17 +232,17 @@ static void time_ends_after_a_refusal(uint64_t young_us, enum dap_cm_end why)
 	cr_assert_eq(a.why[why], 1);
 }
 
-ACTIVE(connect__refused_and_tried_again_when_its_time_ends)
+ACTIVE(connect__timeout_soon_after_a_refusal_ends_as_non_peer_rejected)
 {
 	time_ends_after_a_refusal(FOR_EVER, DAP_CM_NON_PEER_REJECTED);
 }
 
-ACTIVE(connect__refused_and_long_unanswered_when_its_time_ends)
+ACTIVE(connect__timeout_long_after_a_refusal_ends_as_timed_out)
 {
 	time_ends_after_a_refusal(1, DAP_CM_TIMED_OUT);
 }
 
-ACTIVE(answer__garbage)
+ACTIVE(answer__garbage_ends_the_attempt)
 {
 	struct cm_wire w;
 
@@ -251,7 +251,7 @@ ACTIVE(answer__garbage)
 	answer_wrongly(&w, 1);
 }
 
-ACTIVE(answer__of_another_version)
+ACTIVE(answer__of_another_version_ends_the_attempt)
 {
 	struct cm_wire w;
 
@@ -260,7 +260,7 @@ ACTIVE(answer__of_another_version)
 	answer_wrongly(&w, sizeof(w));
 }
 
-ACTIVE(answer__with_another_id)
+ACTIVE(answer__with_another_id_ends_the_attempt)
 {
 	struct cm_wire w;
 
@@ -271,7 +271,7 @@ ACTIVE(answer__with_another_id)
 	cr_assert_eq(a.replies, 0);
 }
 
-ACTIVE(answer__that_does_not_belong_there)
+ACTIVE(answer__of_unexpected_type_ends_the_attempt)
 {
 	static const enum cm_type types[] = { CM_REQ, CM_RTU, CM_GO, CM_DISC };
 
@@ -285,7 +285,7 @@ ACTIVE(answer__that_does_not_belong_there)
 	}
 }
 
-ACTIVE(answer__half_of_it_at_every_byte)
+ACTIVE(answer__cut_off_at_any_byte_ends_the_attempt)
 {
 	for (uint32_t len = 0; len < CM_WIRE_SIZE; len += len < 90 ? 1 : 49) {
 		struct cm_wire w;
@@ -304,7 +304,7 @@ ACTIVE(answer__half_of_it_at_every_byte)
 	cr_assert_eq(a.replies, 0);
 }
 
-ACTIVE(answer__byte_by_byte)
+ACTIVE(answer__byte_by_byte_establishes_the_connection)
 {
 	struct cm_wire w[2];
 	uint64_t id;
@@ -329,7 +329,7 @@ ACTIVE(answer__byte_by_byte)
  * All messages arrive in one segment, including the one that closes. They are still handled one
  * after the other.
  */
-ACTIVE(answer__all_at_once)
+ACTIVE(answer__all_messages_in_one_segment_are_handled_in_order)
 {
 	struct cm_wire w[3];
 	uint64_t id;
@@ -360,7 +360,7 @@ ACTIVE(live__anything_but_a_disconnect_breaks_it)
 	}
 }
 
-ACTIVE(disconnect__without_an_answer_of_the_peer)
+ACTIVE(disconnect__unanswered_by_the_peer_closes_after_the_linger_time)
 {
 	struct dap_cm_conn *c;
 	struct cm_msg m;
@@ -410,7 +410,7 @@ Test(cm, connect__by_a_cancelled_thread_is_completed, .init = open_one, .fini = 
 	close(fd);
 }
 
-ACTIVE(connect__no_descriptor_left)
+ACTIVE(connect__without_descriptors_returns_emfile)
 {
 	struct dap_cm_conn *c = NULL;
 	int err;
@@ -424,7 +424,7 @@ ACTIVE(connect__no_descriptor_left)
 	cr_assert_eq(a.ended, 0);
 }
 
-ACTIVE(connect__no_memory)
+ACTIVE(connect__without_memory_returns_enomem)
 {
 	struct dap_cm_conn *c = NULL;
 	int err;

@@ -66,7 +66,7 @@ static void tell_the_truth(void)
 	SOON(trio.a.established == 1);
 }
 
-Test(door, bad_caller__sends_no_request)
+Test(door, bad_caller__without_a_valid_request_is_disconnected)
 {
 	int tcp = raw_connect(QUAL);
 	uint8_t buf[2 * CM_WIRE_SIZE] = { 0 };
@@ -95,7 +95,7 @@ Test(door, bad_caller__sends_no_request)
 	tell_the_truth();
 }
 
-Test(door, bad_caller__passes_no_connection)
+Test(door, bad_caller__passing_no_single_connection_is_disconnected)
 {
 	int tcp = raw_connect(QUAL), listener = raw_listen(NEXT + 1), sv[2], fds[4];
 	int idle = socket(AF_INET, SOCK_STREAM, 0), udp = socket(AF_INET, SOCK_DGRAM, 0);
@@ -130,7 +130,7 @@ Test(door, bad_caller__passes_no_connection)
 
 /* Changes one bit of a good message, or truncates it. Most of these messages are refused, and none does
  * harm. */
-Test(door, bad_caller__corrupts_requests)
+Test(door, bad_caller__with_corrupt_requests_does_no_harm)
 {
 	unsigned int seed = 1;
 	struct cm_wire w;
@@ -158,7 +158,7 @@ Test(door, bad_caller__corrupts_requests)
 }
 
 /* The socket was made blocking before it was passed. No thread of the manager may block on it. */
-Test(door, bad_caller__passes_a_blocking_connection)
+Test(door, bad_caller__passing_a_blocking_socket_blocks_no_thread)
 {
 	int fd = trio_ask_bare(), door;
 	struct cm_wire w;
@@ -193,7 +193,7 @@ Test(door, pending__empty_packet_with_descriptors_leaves_none_open)
 	tell_the_truth();
 }
 
-Test(door, pending__sends_nothing)
+Test(door, pending__that_sends_nothing_is_disconnected_at_its_deadline)
 {
 	int door;
 
@@ -207,7 +207,7 @@ Test(door, pending__sends_nothing)
 	tell_the_truth();
 }
 
-Test(door, pending__one_of_too_many)
+Test(door, pending__beyond_the_64th_is_disconnected)
 {
 	int doors[80], gone = 0;
 
@@ -304,7 +304,7 @@ static void with_stranger(bool guest, struct th_child *child)
 	cr_assert_eq(th_spawn(child, stranger, &guest), 0);
 }
 
-Test(door, other_user__connects_to_the_handoff_socket)
+Test(door, other_user__connecting_to_the_handoff_socket_sends_no_request)
 {
 	struct th_child child;
 
@@ -318,7 +318,7 @@ Test(door, other_user__connects_to_the_handoff_socket)
 
 /* If another process has bound the name, it gets no request. The listener, without the name, works
  * without handoff. */
-Test(door, other_user__binds_the_handoff_socket)
+Test(door, other_user__that_binds_the_handoff_name_gets_no_request)
 {
 	struct th_child child;
 

@@ -72,7 +72,7 @@ PAIR(connect__each_side_gets_each_event_once)
 	cr_assert(same_path(&a.path, &two));
 }
 
-PAIR(connect__private_data_both_ways)
+PAIR(connect__private_data_reaches_both_sides)
 {
 	static const uint32_t sizes[] = { 0, 1, 64, 255, 256 };
 	uint8_t pd[DAP_MAX_PRIVATE_DATA], other[DAP_MAX_PRIVATE_DATA];
@@ -91,7 +91,7 @@ PAIR(connect__private_data_both_ways)
 	}
 }
 
-PAIR(connect__private_data_too_long)
+PAIR(connect__private_data_too_long_returns_emsgsize)
 {
 	uint8_t pd[DAP_MAX_PRIVATE_DATA + 1] = { 0 };
 	struct dap_path path = path_of(2);
@@ -104,7 +104,7 @@ PAIR(connect__private_data_too_long)
 	SOON(a.established == 1);
 }
 
-PAIR(reject__by_the_consumer)
+PAIR(reject__by_the_consumer_ends_as_rejected)
 {
 	struct dap_cm_conn *c;
 
@@ -114,14 +114,14 @@ PAIR(reject__by_the_consumer)
 	cr_assert_eq(b.ended, 0);
 }
 
-PAIR(reject__long_after_the_request)
+PAIR(reject__after_the_request_was_held_ends_as_rejected)
 {
 	asks();
 	cr_assert_eq(dap_cm_reject(b.request, NULL, 0), 0);
 	ENDED(&a, DAP_CM_REJECTED);
 }
 
-PAIR(request__refused_by_core)
+PAIR(request__refused_by_core_ends_as_non_peer_rejected)
 {
 	struct dap_cm_conn *c;
 
@@ -131,7 +131,7 @@ PAIR(request__refused_by_core)
 }
 
 /* Both qualifiers have one socket; the REQ names one of them. */
-PAIR(listen__two_qualifiers_of_one_port)
+PAIR(listen__two_qualifiers_of_one_port_each_get_their_requests)
 {
 	uint64_t other = QUAL ^ (UINT64_C(1) << 14 | 1);
 	struct dap_cm_listener *l2;
@@ -150,7 +150,7 @@ PAIR(listen__two_qualifiers_of_one_port)
 	node_close(&d);
 }
 
-PAIR(listen__port_is_open_but_not_for_this_qualifier)
+PAIR(listen__open_port_without_this_qualifier_rejects_the_request)
 {
 	uint64_t other = QUAL ^ (UINT64_C(1) << 14 | 1);
 	struct dap_cm_conn *c;
@@ -161,7 +161,7 @@ PAIR(listen__port_is_open_but_not_for_this_qualifier)
 	cr_assert_eq(b.requests, 0);
 }
 
-PAIR(listen__twice_on_one_qualifier)
+PAIR(listen__twice_on_one_qualifier_returns_eaddrinuse)
 {
 	struct dap_cm_listener *l2;
 	uint64_t qual = QUAL;
@@ -177,7 +177,7 @@ PAIR(listen__twice_on_one_qualifier)
 
 /* Two adapters of one process listen. The destination address decides which one gets the
  * request. */
-PAIR(listen__same_qualifier_on_two_addresses)
+PAIR(listen__same_qualifier_on_two_addresses_each_gets_its_requests)
 {
 	union dap_addr to = { .v4 = { .sin_family = AF_INET } };
 	struct dap_path path = path_of(1);
@@ -213,7 +213,7 @@ static int listen_in_child(int sock, void *arg)
 	return -err;
 }
 
-PAIR(listen__port_is_another_process)
+PAIR(listen__port_of_another_process_returns_eaddrinuse)
 {
 	uint64_t taken = QUAL, free = QUAL + 1;
 	struct th_child child;
@@ -341,7 +341,7 @@ PAIR(listen__any_avoids_a_bound_port)
 
 /* ---- Disconnecting ---- */
 
-PAIR(disconnect__orderly_by_the_active_side)
+PAIR(disconnect__orderly_by_the_active_side_ends_both_sides)
 {
 	struct dap_cm_conn *c;
 
@@ -351,7 +351,7 @@ PAIR(disconnect__orderly_by_the_active_side)
 	ENDED(&b, DAP_CM_DISCONNECTED);
 }
 
-PAIR(disconnect__orderly_by_the_passive_side)
+PAIR(disconnect__orderly_by_the_passive_side_ends_both_sides)
 {
 	struct dap_cm_conn *c;
 
@@ -361,7 +361,7 @@ PAIR(disconnect__orderly_by_the_passive_side)
 	ENDED(&b, DAP_CM_DISCONNECTED);
 }
 
-PAIR(disconnect__abrupt)
+PAIR(disconnect__abrupt_ends_both_sides)
 {
 	struct dap_cm_conn *c;
 
@@ -371,7 +371,7 @@ PAIR(disconnect__abrupt)
 	ENDED(&b, DAP_CM_DISCONNECTED);
 }
 
-PAIR(disconnect__by_both_at_once)
+PAIR(disconnect__by_both_at_once_ends_each_side_once)
 {
 	for (unsigned int i = 1; i <= 50; i++) {
 		struct dap_cm_conn *c;
@@ -398,7 +398,7 @@ PAIR(disconnect__then_release_still_informs_the_peer)
 	cr_assert_eq(a.ended, 0);
 }
 
-PAIR(disconnect__without_a_listener)
+PAIR(disconnect__while_no_listener_exists_ends_the_attempt)
 {
 	struct dap_cm_conn *c;
 
@@ -407,7 +407,7 @@ PAIR(disconnect__without_a_listener)
 	ENDED(&a, DAP_CM_DISCONNECTED);
 }
 
-PAIR(disconnect__before_the_peer_accepted)
+PAIR(disconnect__before_the_peer_accepted_fails_the_accept)
 {
 	struct dap_cm_conn *c = asks();
 
@@ -417,7 +417,7 @@ PAIR(disconnect__before_the_peer_accepted)
 	cr_assert_eq(b.ended, 0);
 }
 
-PAIR(disconnect__before_the_go)
+PAIR(disconnect__before_the_go_ends_both_sides_without_established)
 {
 	struct dap_cm_conn *c;
 
@@ -442,7 +442,7 @@ PAIR(look__reaches_the_peer)
 	cr_assert(!a.ended && !b.ended);
 }
 
-PAIR(look__before_there_is_a_connection)
+PAIR(look__before_a_connection_exists_does_nothing)
 {
 	struct dap_cm_conn *c = asks();
 
@@ -492,7 +492,7 @@ PAIR(release__is_a_break)
 	cr_assert_eq(b.ended, 0);
 }
 
-PAIR(release__of_a_request)
+PAIR(release__of_a_request_rejects_it)
 {
 	asks();
 	dap_cm_release(b.request);

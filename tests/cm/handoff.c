@@ -13,7 +13,7 @@
 
 TestSuite(handoff, .init = trio_open, .fini = trio_close, .timeout = 60);
 
-Test(handoff, handoff__to_another_adapter_of_the_process)
+Test(handoff, handoff__to_another_adapter_of_the_process_moves_the_request)
 {
 	struct dap_path sent = path_of(1);
 	uint8_t pd[100];
@@ -36,7 +36,7 @@ Test(handoff, handoff__to_another_adapter_of_the_process)
 	cr_assert_eq(trio.b.ended, 0);
 }
 
-Test(handoff, handoff__on_and_on)
+Test(handoff, handoff__many_times_still_establishes)
 {
 	node_listen(&trio.c, NEXT);
 	trio.c.answer = NODE_HOLD;
@@ -51,7 +51,7 @@ Test(handoff, handoff__on_and_on)
 	SOON(trio.a.established == 1);
 }
 
-Test(handoff, handoff__without_a_listener)
+Test(handoff, handoff__without_a_listener_returns_enoent)
 {
 	trio_ask();
 	cr_assert_eq(trio_hand_off(&trio.b, NEXT), -ENOENT);
@@ -59,7 +59,7 @@ Test(handoff, handoff__without_a_listener)
 	SOON(trio.a.established == 1);
 }
 
-Test(handoff, handoff__no_descriptor)
+Test(handoff, handoff__without_descriptors_returns_emfile)
 {
 	node_listen(&trio.c, NEXT);
 	trio_ask();
@@ -72,7 +72,7 @@ Test(handoff, handoff__no_descriptor)
 	SOON(trio.a.established == 1);
 }
 
-Test(handoff, handoff__refused_there)
+Test(handoff, handoff__refused_by_the_new_listener_ends_as_non_peer_rejected)
 {
 	node_listen(&trio.c, NEXT);
 	trio.c.answer = NODE_REFUSE;
@@ -82,7 +82,7 @@ Test(handoff, handoff__refused_there)
 }
 
 /* Frees the listener at once. Whichever side sees the request first, the peer gets an answer. */
-Test(handoff, handoff__listener_that_leaves)
+Test(handoff, handoff__to_a_listener_that_leaves_ends_the_attempt)
 {
 	struct dap_cm_listener *l = node_listen(&trio.c, NEXT);
 
@@ -95,7 +95,7 @@ Test(handoff, handoff__listener_that_leaves)
 }
 
 /* The peer is moved to a socket that has no name which another process could have bound before. */
-Test(handoff, handoff__guessed_name_of_the_pair_is_bound)
+Test(handoff, handoff__with_guessed_socket_names_bound_still_establishes)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 
@@ -115,7 +115,7 @@ Test(handoff, handoff__guessed_name_of_the_pair_is_bound)
 
 /* ---- Peers that are sockets of the test ---- */
 
-Test(handoff, handoff__peer_has_gone)
+Test(handoff, handoff__after_the_peer_has_gone_delivers_no_request)
 {
 	int fd = trio_ask_bare();
 
@@ -128,7 +128,7 @@ Test(handoff, handoff__peer_has_gone)
 }
 
 /* Half of a message was read before the handoff, the other half arrives afterwards. */
-Test(handoff, handoff__in_the_middle_of_a_message)
+Test(handoff, handoff__in_the_middle_of_a_message_loses_no_byte)
 {
 	int fd = trio_ask_bare();
 	struct cm_wire w;
@@ -186,7 +186,7 @@ Test(handoff, process__serves_handed_off_requests)
 	ENDED(&trio.a, DAP_CM_BROKEN);
 }
 
-Test(handoff, process__outlives_the_one_that_handed_off)
+Test(handoff, process__keeps_the_connection_when_the_handing_adapter_closes)
 {
 	struct th_child child;
 
@@ -208,7 +208,7 @@ static void stop(const struct th_child *child)
 	cr_assert_eq(waitpid(child->pid, &status, WUNTRACED), child->pid);
 }
 
-Test(handoff, process__dies_before_it_looks)
+Test(handoff, process__that_dies_before_reading_the_request_ends_the_attempt)
 {
 	struct th_child child;
 
@@ -219,7 +219,7 @@ Test(handoff, process__dies_before_it_looks)
 	ENDED(&trio.a, DAP_CM_NON_PEER_REJECTED);
 }
 
-Test(handoff, process__dies_with_the_request)
+Test(handoff, process__that_dies_with_the_request_ends_the_attempt)
 {
 	struct th_child child;
 
@@ -257,7 +257,7 @@ static int other_of_many(int sock, void *arg)
 }
 
 /* The requests wait in the backlog while the process sleeps. Then it serves them all. */
-Test(handoff, process__wakes_up_to_many)
+Test(handoff, process__stopped_under_many_handoffs_serves_them_all_later)
 {
 	struct th_child child;
 
@@ -299,7 +299,7 @@ Test(handoff, fork__child_holds_no_door_open)
 }
 
 /* The process sleeps, and the backlog of its handoff socket is full. */
-Test(handoff, process__is_busy)
+Test(handoff, process__with_a_full_backlog_returns_eagain)
 {
 	struct th_child child;
 	int *doors = calloc(100000, sizeof(int)), n = 0;

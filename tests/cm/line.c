@@ -83,7 +83,7 @@ static void establish(int fd, uint64_t id)
 
 /* ---- Correct use ---- */
 
-LINE(connections__share_one)
+LINE(connections__between_two_nodes_share_one_stream)
 {
 	struct dap_cm_conn *c[MANY];
 
@@ -148,7 +148,7 @@ LINE(released__is_a_break_for_that_one_alone)
 
 /* ---- Correct and malicious callers ---- */
 
-LINE(caller__byte_by_byte)
+LINE(caller__request_byte_by_byte_is_answered)
 {
 	int fd;
 	struct cm_wire w;
@@ -164,7 +164,7 @@ LINE(caller__byte_by_byte)
 }
 
 /* All messages come in one segment, with the next request. They are handled in their order. */
-LINE(caller__sends_all_at_once)
+LINE(caller__messages_in_one_segment_are_handled_in_order)
 {
 	struct cm_wire w[5];
 	int fd;
@@ -205,12 +205,12 @@ static void is_cut_off(const void *bytes, size_t len)
 	close(fd);
 }
 
-LINE(caller__sends_malformed_messages)
+LINE(caller__malformed_message_ends_its_stream_alone)
 {
 	is_cut_off("and now", 7);
 }
 
-LINE(caller__begins_a_message_well)
+LINE(caller__valid_prefix_with_unknown_type_ends_its_stream_alone)
 {
 	struct cm_wire w;
 
@@ -219,7 +219,7 @@ LINE(caller__begins_a_message_well)
 	is_cut_off(&w, CM_PREFIX_SIZE);
 }
 
-LINE(caller__sends_two_requests_with_one_id)
+LINE(caller__second_request_with_the_same_id_ends_its_stream_alone)
 {
 	struct cm_wire w;
 
@@ -227,7 +227,7 @@ LINE(caller__sends_two_requests_with_one_id)
 	is_cut_off(&w, sizeof(w));
 }
 
-LINE(caller__moves_what_it_called_for)
+LINE(caller__move_of_its_own_connection_ends_its_stream_alone)
 {
 	struct cm_wire w;
 
@@ -235,7 +235,7 @@ LINE(caller__moves_what_it_called_for)
 	is_cut_off(&w, sizeof(w));
 }
 
-LINE(caller__of_another_version)
+LINE(caller__message_of_another_version_ends_its_stream_alone)
 {
 	struct cm_wire w;
 
@@ -245,7 +245,7 @@ LINE(caller__of_another_version)
 }
 
 /* An unexpected message ends its connection; the others on the stream continue. */
-LINE(caller__answers_out_of_turn)
+LINE(caller__unexpected_message_ends_only_its_connection)
 {
 	int fd;
 
@@ -263,7 +263,7 @@ LINE(caller__answers_out_of_turn)
 }
 
 /* A message that was in flight when its connection ended is ignored. */
-LINE(caller__names_a_missing_connection)
+LINE(caller__message_for_a_missing_connection_is_ignored)
 {
 	int fd;
 
@@ -276,7 +276,7 @@ LINE(caller__names_a_missing_connection)
 	ENDED(&b, DAP_CM_BROKEN);
 }
 
-LINE(caller__requests_an_unknown_qualifier)
+LINE(caller__request_for_an_unknown_qualifier_is_refused)
 {
 	uint64_t other = QUAL ^ (UINT64_C(1) << 14 | 1);
 	struct cm_msg m;
@@ -295,7 +295,7 @@ LINE(caller__requests_an_unknown_qualifier)
 }
 
 /* Unread answers are queued, up to a limit. */
-LINE(caller__never_reads)
+LINE(caller__that_never_reads_is_disconnected_at_a_limit)
 {
 	struct cm_wire w;
 	int fd, sent = 0;
@@ -354,7 +354,7 @@ LINE(lost__connection_that_sends_meanwhile_is_not_kept)
 	b.on_end = NULL;
 }
 
-LINE(caller__sends_nothing)
+LINE(caller__that_sends_nothing_is_disconnected_at_its_deadline)
 {
 	int fd;
 
@@ -366,7 +366,7 @@ LINE(caller__sends_nothing)
 }
 
 /* Descriptors that were not requested are closed. */
-LINE(caller__brings_descriptors)
+LINE(caller__unrequested_descriptors_are_closed)
 {
 	struct th_usage before, after;
 	struct cm_wire w;
@@ -419,22 +419,22 @@ static void answers_with(enum cm_type type, const int *along)
 	node_listen(&b, QUAL);
 }
 
-LINE(called__connects_back)
+LINE(called__request_back_ends_its_stream)
 {
 	answers_with(CM_REQ, NULL);
 }
 
-LINE(called__moves_to_nowhere)
+LINE(called__move_without_a_descriptor_ends_its_stream)
 {
 	answers_with(CM_MOVE, NULL);
 }
 
-LINE(called__moves_to_a_file)
+LINE(called__move_to_a_file_ends_its_stream)
 {
 	answers_with(CM_MOVE, &(int){ 0 });
 }
 
-LINE(called__moves_to_a_socket_of_datagrams)
+LINE(called__move_to_a_datagram_socket_ends_its_stream)
 {
 	int sv[2];
 
@@ -444,7 +444,7 @@ LINE(called__moves_to_a_socket_of_datagrams)
 	close(sv[1]);
 }
 
-LINE(called__moves_it)
+LINE(called__move_to_a_stream_socket_continues_there)
 {
 	struct dap_cm_conn *c[2];
 	struct cm_wire w;
@@ -470,7 +470,7 @@ LINE(called__moves_it)
 	node_listen(&b, QUAL);
 }
 
-LINE(called__hangs_up_on_many)
+LINE(called__hangup_with_many_connections_ends_each_once)
 {
 	struct dap_cm_conn *c[MANY];
 	int fd = called_by_a(c, MANY);
@@ -508,7 +508,7 @@ static int victim(int sock, void *arg)
 	return 0;
 }
 
-Test(line, kill__caller_with_many_half_open, .timeout = 60)
+Test(line, kill__caller_with_many_half_open_breaks_only_its_connections, .timeout = 60)
 {
 	struct th_child child;
 	struct dap_cm_conn *c;
@@ -531,7 +531,7 @@ Test(line, kill__caller_with_many_half_open, .timeout = 60)
 /* ---- The thread that handles messages ---- */
 
 /* A caller that drives the manager handles arriving messages in its own thread. */
-LINE(drive__by_a_caller)
+LINE(drive__by_a_caller_handles_messages_in_its_own_thread)
 {
 	struct cm_wire w;
 	int fd;
@@ -557,7 +557,7 @@ LINE(drive__by_a_caller)
 	close(fd);
 }
 
-LINE(drive__one_of_those_that_sleep)
+LINE(drive__second_sleeper_gets_no_descriptor)
 {
 	int fd, first, second;
 
@@ -576,7 +576,7 @@ LINE(drive__one_of_those_that_sleep)
 }
 
 /* A connection for which there is no memory gets an error, and the stream continues. */
-LINE(drive__without_memory)
+LINE(drive__without_memory_ends_one_connection_and_keeps_the_stream)
 {
 	const char *san = getenv("SAN");
 	int fd, first;

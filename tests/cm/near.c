@@ -305,7 +305,7 @@ Test(near, connect__user_with_overflow_number_goes_by_tcp)
 	cr_assert_eq(in_namespace(map), 1);
 }
 
-Test(near, connect__mapped_user_shares_a_line)
+Test(near, connect__mapped_user_shares_a_stream)
 {
 	char map[32];
 
@@ -314,7 +314,7 @@ Test(near, connect__mapped_user_shares_a_line)
 }
 
 /* A name is used only if it was read completely. */
-Test(near, name__is_read_whole)
+Test(near, name__that_is_malformed_is_refused)
 {
 	static const char *const bad[] = {
 		"", "dapl-direct.near.", "dapl-direct.near.7f000001", "dapl-direct.near.7f000001.",
@@ -379,7 +379,7 @@ static int call_parent(int sock, void *arg)
 
 /* This process stood still after its REP. The RTU has come in time, but a consumer that sleeps on the stream
  * has not read it yet. */
-Test(near, accepted__deadline_passes_before_the_answer_is_read)
+Test(near, accepted__answer_unread_at_the_deadline_still_connects)
 {
 	struct th_child child;
 	int fd;
@@ -422,7 +422,7 @@ static int go_when_told(int sock, void *arg)
 	return 0;
 }
 
-Test(near, connect__deadline_passes_before_the_go_is_read)
+Test(near, connect__go_unread_at_the_deadline_still_connects)
 {
 	struct th_child child;
 	struct dap_cm_conn *c;

@@ -70,7 +70,7 @@ Test(cm, port__differs_for_neighbours)
 }
 
 /* These numbers must not change, because peers of other versions rely on them. */
-Test(cm, port__of_some_qualifiers)
+Test(cm, port__of_known_qualifiers_is_unchanged)
 {
 	cr_assert_eq(cm_port_of(0), 24576);
 	cr_assert_eq(cm_port_of(45248), 20674);
@@ -140,7 +140,7 @@ static void slow_turn(void *arg)
 }
 
 /* A callback that has begun is over when close returns, and the timer stays off. */
-Test(cm, timer__none_after_close)
+Test(cm, timer__closed_calls_nothing_more)
 {
 	struct node n;
 

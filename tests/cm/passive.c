@@ -36,7 +36,7 @@ static void close_both(void)
 
 #define PASSIVE(name) Test(cm, name, .init = open_both, .fini = close_both)
 
-PASSIVE(client__sends_another_protocol)
+PASSIVE(client__of_another_protocol_is_disconnected)
 {
 	static const char http[] = "GET / HTTP/1.1\r\n\r\n";
 	int fd = raw_connect(QUAL);
@@ -47,7 +47,7 @@ PASSIVE(client__sends_another_protocol)
 	close(fd);
 }
 
-PASSIVE(client__first_byte_is_wrong)
+PASSIVE(client__with_a_wrong_first_byte_is_disconnected)
 {
 	int fd = raw_connect(QUAL);
 
@@ -72,7 +72,7 @@ PASSIVE(client__of_another_version_gets_a_reply)
 	close(fd);
 }
 
-PASSIVE(client__starts_with_anything_but_a_request)
+PASSIVE(client__whose_first_message_is_no_request_is_disconnected)
 {
 	for (enum cm_type t = CM_REP; t < CM_TYPES; t++) {
 		int fd = raw_connect(QUAL);
@@ -85,7 +85,7 @@ PASSIVE(client__starts_with_anything_but_a_request)
 	cr_assert_eq(b.requests, 0);
 }
 
-PASSIVE(client__stops_at_every_byte_of_a_request)
+PASSIVE(client__request_cut_off_at_any_byte_is_not_delivered)
 {
 	struct cm_wire w;
 
@@ -103,7 +103,7 @@ PASSIVE(client__stops_at_every_byte_of_a_request)
 	cr_assert_eq(b.requests, 0);
 }
 
-PASSIVE(client__sends_byte_by_byte)
+PASSIVE(client__request_byte_by_byte_is_answered)
 {
 	struct cm_wire w;
 	struct cm_msg m;
@@ -199,27 +199,27 @@ static void say_disc(int fd)
 	close(fd);
 }
 
-PASSIVE(request__peer_hangs_up)
+PASSIVE(request__whose_peer_hung_up_cannot_be_accepted)
 {
 	hold_request_then(hang_up);
 }
 
-PASSIVE(request__peer_is_reset)
+PASSIVE(request__whose_peer_was_reset_cannot_be_accepted)
 {
 	hold_request_then(raw_reset);
 }
 
-PASSIVE(request__peer_disconnects)
+PASSIVE(request__whose_peer_disconnected_cannot_be_accepted)
 {
 	hold_request_then(say_disc);
 }
 
-PASSIVE(request__peer_does_not_wait)
+PASSIVE(request__whose_peer_sent_rtu_early_cannot_be_accepted)
 {
 	hold_request_then(say_rtu);
 }
 
-PASSIVE(request__reject_and_release_after_its_end)
+PASSIVE(request__can_be_rejected_or_released_after_its_end)
 {
 	hang_up(to_phase(CM_REQ, false));
 	SOON(((volatile struct dap_cm_conn *)b.request)->state == CM_GONE);
@@ -229,13 +229,13 @@ PASSIVE(request__reject_and_release_after_its_end)
 	dap_cm_release(b.request);
 }
 
-PASSIVE(accepted__peer_hangs_up)
+PASSIVE(accepted__hangup_of_the_peer_breaks_the_connection)
 {
 	hang_up(to_phase(CM_REQ, true));
 	ENDED(&b, DAP_CM_BROKEN);
 }
 
-PASSIVE(accepted__peer_never_answers)
+PASSIVE(accepted__peer_that_never_answers_times_out)
 {
 	int fd;
 
@@ -247,7 +247,7 @@ PASSIVE(accepted__peer_never_answers)
 	cm_limits.answer_us = 10000000;
 }
 
-PASSIVE(accepted__peer_uses_another_id)
+PASSIVE(accepted__answer_with_another_id_breaks_the_connection)
 {
 	int fd = to_phase(CM_REQ, true);
 
@@ -257,7 +257,7 @@ PASSIVE(accepted__peer_uses_another_id)
 	close(fd);
 }
 
-PASSIVE(accepted__half_an_answer_at_every_byte)
+PASSIVE(accepted__answer_cut_off_at_any_byte_breaks_the_connection)
 {
 	struct cm_wire w;
 
@@ -272,19 +272,19 @@ PASSIVE(accepted__half_an_answer_at_every_byte)
 	cr_assert_eq(b.readies, 0);
 }
 
-PASSIVE(live__peer_hangs_up)
+PASSIVE(live__hangup_of_the_peer_breaks_the_connection)
 {
 	hang_up(to_phase(CM_RTU, true));
 	ENDED(&b, DAP_CM_BROKEN);
 }
 
-PASSIVE(live__peer_is_reset)
+PASSIVE(live__reset_by_the_peer_breaks_the_connection)
 {
 	raw_reset(to_phase(CM_RTU, true));
 	ENDED(&b, DAP_CM_BROKEN);
 }
 
-PASSIVE(live__peer_disconnects)
+PASSIVE(live__disconnect_by_the_peer_ends_the_connection)
 {
 	say_disc(to_phase(CM_RTU, true));
 	ENDED(&b, DAP_CM_DISCONNECTED);
@@ -299,7 +299,7 @@ PASSIVE(live__disconnect_then_reset_is_a_disconnect)
 	ENDED(&b, DAP_CM_DISCONNECTED);
 }
 
-PASSIVE(live__peer_sends_malformed_messages)
+PASSIVE(live__malformed_message_of_the_peer_breaks_the_connection)
 {
 	int fd = to_phase(CM_RTU, true);
 
@@ -310,7 +310,7 @@ PASSIVE(live__peer_sends_malformed_messages)
 
 /* ---- Many clients ---- */
 
-PASSIVE(flood__ten_thousand_half_open)
+PASSIVE(flood__of_ten_thousand_half_open_does_not_stop_others)
 {
 	enum { FLOOD = 10000 };
 	static int fds[FLOOD];
@@ -359,7 +359,7 @@ PASSIVE(storm__no_request_that_has_come_is_dropped)
 }
 
 /* A refused client counts against the limit until it has closed its socket. */
-PASSIVE(flood__of_requests_without_a_listener)
+PASSIVE(flood__of_requests_without_a_listener_stays_within_the_limit)
 {
 	uint64_t other = QUAL ^ (UINT64_C(1) << 14 | 1);
 	static int fds[600];
@@ -377,7 +377,7 @@ PASSIVE(flood__of_requests_without_a_listener)
 	SOON(cm_loop.half_opens == 0);
 }
 
-PASSIVE(flood__in_total)
+PASSIVE(flood__beyond_the_total_drops_the_oldest)
 {
 	static int fds[100];
 
@@ -430,7 +430,7 @@ PASSIVE(keepalive__is_for_other_hosts)
 /*
  * If no descriptor is free for a connection, it waits in the backlog, and the thread does not spin.
  */
-PASSIVE(accept__no_descriptor_left)
+PASSIVE(accept__without_descriptors_waits_in_the_backlog)
 {
 	struct cm_msg m;
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -468,7 +468,7 @@ __attribute__((visibility("default"))) int accept4(int fd, struct sockaddr *addr
 	return (int)syscall(SYS_accept4, fd, addr, len, flags);
 }
 
-PASSIVE(accept__forbidden)
+PASSIVE(accept__that_is_forbidden_waits_without_spinning)
 {
 	struct cm_msg m;
 	int fd;
@@ -486,7 +486,7 @@ PASSIVE(accept__forbidden)
 }
 
 /* A connection whose struct cannot be allocated is closed, without further effects. */
-PASSIVE(accept__no_memory)
+PASSIVE(accept__without_memory_closes_that_connection)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(cm_port_of(QUAL)) };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), err;

@@ -65,22 +65,22 @@ static void kill_passive_in(enum cm_state phase, enum dap_cm_end why)
 	Test(cm, name) { cm_limits.tcp = true; name(); }                                           \
 	static void name(void)
 
-BOTH_WAYS(kill__peer_that_has_the_request)
+BOTH_WAYS(kill__peer_that_has_the_request_ends_the_attempt)
 {
 	kill_passive_in(CM_WAIT_ACCEPT, DAP_CM_NON_PEER_REJECTED);
 }
 
-BOTH_WAYS(kill__peer_that_has_accepted)
+BOTH_WAYS(kill__peer_that_has_accepted_breaks_the_connection)
 {
 	kill_passive_in(CM_WAIT_RTU, DAP_CM_BROKEN);
 }
 
-BOTH_WAYS(kill__peer_that_owes_the_go)
+BOTH_WAYS(kill__peer_that_owes_the_go_breaks_the_connection)
 {
 	kill_passive_in(CM_READY, DAP_CM_BROKEN);
 }
 
-BOTH_WAYS(kill__peer_that_was_connected_to)
+BOTH_WAYS(kill__peer_that_was_connected_to_breaks_the_connection)
 {
 	kill_passive_in(CM_LIVE, DAP_CM_BROKEN);
 }
@@ -130,17 +130,17 @@ static void kill_active_in(enum cm_state phase)
 	node_close(&b);
 }
 
-BOTH_WAYS(kill__peer_whose_request_is_pending)
+BOTH_WAYS(kill__peer_whose_request_is_pending_fails_the_accept)
 {
 	kill_active_in(CM_WAIT_REP);
 }
 
-BOTH_WAYS(kill__peer_that_owes_the_rtu)
+BOTH_WAYS(kill__peer_that_owes_the_rtu_breaks_the_connection)
 {
 	kill_active_in(CM_REPLIED);
 }
 
-BOTH_WAYS(kill__peer_that_connected)
+BOTH_WAYS(kill__peer_that_connected_breaks_the_connection)
 {
 	kill_active_in(CM_LIVE);
 }
@@ -210,7 +210,7 @@ static int open_another(int sock, void *arg)
 	return 0;
 }
 
-Test(cm, fork__child_opens_its_own)
+Test(cm, fork__child_that_opens_its_own_manager_leaves_the_parents_alone)
 {
 	struct th_child child;
 	struct dap_cm_conn *c;
@@ -275,7 +275,7 @@ Test(cm, successive__connections_leave_nothing_behind, .timeout = 600)
 	cr_assert_eq(last.threads, before.threads);
 }
 
-Test(cm, open__one_thread_for_all)
+Test(cm, open__many_times_starts_one_thread)
 {
 	struct th_usage before, now;
 	struct node n[8];
@@ -308,7 +308,7 @@ Test(cm, open__leaves_the_limit_of_descriptors)
 	node_close(&n);
 }
 
-Test(cm, open__without_descriptors_or_memory)
+Test(cm, open__without_descriptors_or_memory_fails_and_leaks_nothing)
 {
 	union dap_addr local = dap_addr_v4(INADDR_ANY);
 	struct th_usage before, now;
@@ -330,7 +330,7 @@ Test(cm, open__without_descriptors_or_memory)
 }
 
 /* The manager is closed with connections in every phase. */
-Test(cm, close__in_the_middle_of_everything)
+Test(cm, close__with_connections_in_any_phase_leaks_nothing)
 {
 	struct th_usage before, after;
 

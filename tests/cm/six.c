@@ -59,7 +59,7 @@ static void expect_from(const char *text)
 	cr_assert(dap_addr_same(&b.from, &at));
 }
 
-Test(six, connect__to_an_ipv6_address_by_the_local_path)
+Test(six, connect__to_a_local_ipv6_address_uses_the_local_stream)
 {
 	struct dap_cm_conn *c;
 
@@ -71,7 +71,7 @@ Test(six, connect__to_an_ipv6_address_by_the_local_path)
 	close_two();
 }
 
-Test(six, connect__to_an_ipv6_address_by_tcp)
+Test(six, connect__to_an_ipv6_address_by_tcp_establishes)
 {
 	struct dap_cm_conn *c;
 
@@ -115,7 +115,7 @@ Test(six, listen__everywhere_answers_both_families)
 }
 
 /* One qualifier has addresses of both families. The address that is called decides. */
-Test(six, listen__same_qualifier_at_ipv4_and_ipv6)
+Test(six, listen__same_qualifier_at_ipv4_and_ipv6_each_gets_its_requests)
 {
 	struct node d;
 
@@ -134,7 +134,7 @@ Test(six, listen__same_qualifier_at_ipv4_and_ipv6)
 
 /* The request is moved from the shared stream to a socket of its own. The new listener sees the
  * same caller. */
-Test(six, handoff__of_a_request_to_an_ipv6_address)
+Test(six, handoff__of_a_request_to_an_ipv6_address_keeps_the_caller)
 {
 	struct node d;
 

@@ -45,7 +45,7 @@ Test(cm, wire__every_type_is_decoded_as_encoded)
 }
 
 /* Checks the exact bytes of a request, so that a later version cannot change them unnoticed. */
-Test(cm, wire__request_byte_by_byte)
+Test(cm, wire__bytes_of_a_request_are_unchanged)
 {
 	static const uint8_t head[] = {
 		'D', 'A', 'T', 'C', 0, 1, 1, 0,
@@ -95,7 +95,7 @@ struct change {
 	int want;
 };
 
-Test(cm, wire__one_wrong_field)
+Test(cm, wire__each_wrong_field_is_refused)
 {
 	static const struct change changes[] = {
 		{ CM_REQ, 0, 'X', -EPROTO }, { CM_REQ, 3, 'X', -EPROTO },
@@ -128,7 +128,7 @@ Test(cm, wire__one_wrong_field)
 	}
 }
 
-Test(cm, wire__private_data_of_no_and_of_most_bytes)
+Test(cm, wire__private_data_of_any_length_is_decoded_as_encoded)
 {
 	static const uint32_t sizes[] = { 0, 1, 255, 256 };
 
@@ -171,7 +171,7 @@ Test(cm, wire__accepted_messages_are_canonical)
 	cr_assert_gt(accepted, 1000);
 }
 
-Test(cm, wire__noise)
+Test(cm, wire__noise_is_refused)
 {
 	unsigned int seed = 7;
 
