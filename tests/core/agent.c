@@ -92,7 +92,7 @@ static void remove_agent(void *arg)
 	cr_expect_eq(dat_cno_modify_agent(t.cno, DAT_OS_WAIT_PROXY_AGENT_NULL), DAT_SUCCESS);
 }
 
-Test(agent, modify_agent__by_an_agent_that_is_being_removed)
+Test(agent, modify_agent__by_an_agent_under_removal_leaves_no_agent)
 {
 	struct calls c = {0};
 	DAT_OS_WAIT_PROXY_AGENT own = {.instance_data = &c, .proxy_agent_func = change_itself};

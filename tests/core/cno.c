@@ -266,7 +266,7 @@ Test(cno, wait__waiter_on_the_evd_comes_first)
 	expect(t.evd);
 }
 
-Test(cno, wait__more_than_can_be_set_aside)
+Test(cno, wait__more_completions_than_can_be_set_aside_keep_their_order)
 {
 	for (uint64_t i = 0; i < 20; i++)
 		fake_complete_dto(t.evd, t.ep, i, false);
@@ -485,7 +485,7 @@ Test(cno, modify_agent__is_called_each_time)
 	cr_assert_eq(count(&c.n) + count(&other.n), 7);
 }
 
-Test(cno, agent__called_when_the_evds_are_gone)
+Test(cno, agent__after_the_last_evd_is_freed_is_called_with_null)
 {
 	struct calls c = {0};
 	DAT_CNO_HANDLE cno = make_cno(DAT_OS_WAIT_PROXY_AGENT_NULL);

@@ -267,7 +267,7 @@ Test(early, dequeue__while_ESTABLISHED_comes_returns_messages_in_order)
 
 /* The peer closes its connection instead of sending that message: the attempt fails, and the data
  * messages are delivered all the same. */
-Test(early, failed__messages_come_before_the_end)
+Test(early, failed__messages_are_delivered_all_the_same)
 {
 	connect_but_last_word(o.ep);
 	message(o.evd, o.ep, 1);

@@ -10,7 +10,7 @@ static char mem[4096];
 
 TestSuite(objects, .timeout = 60);
 
-Test(objects, ia_open__unknown_name)
+Test(objects, ia_open__unknown_name_returns_provider_not_found)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia = (DAT_IA_HANDLE)77;
@@ -295,7 +295,7 @@ Test(objects, create_and_free__holds_nothing)
 }
 
 /* A fatal error of an SRQ is reported once, and its state shows it. */
-Test(objects, srq__that_the_device_gives_up)
+Test(objects, srq__fatal_error_is_reported_once_and_shown_as_its_state)
 {
 	DAT_IA_HANDLE ia = fake_open("fake0");
 	DAT_SRQ_ATTR attr = {.max_recv_dtos = 4, .max_recv_iov = 1};

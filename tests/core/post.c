@@ -128,7 +128,7 @@ Test(post, recv__succeeds_in_every_state)
 	}
 }
 
-Test(post, post__bad_handles)
+Test(post, post__invalid_handles_are_refused)
 {
 	DAT_HANDLE bad[] = {NULL, t.ia, t.pz, t.evd, fake_ep(t.ia, t.pz, t.evd)};
 	DAT_DTO_COOKIE cookie = {.as_64 = 1};
@@ -144,7 +144,7 @@ Test(post, post__bad_handles)
 	cr_assert_null(fake.last_post);
 }
 
-Test(post, bind__bad_handles)
+Test(post, bind__invalid_handles_are_refused)
 {
 	DAT_IA_HANDLE other_ia = fake_open("fake1");
 	DAT_PZ_HANDLE other_pz = fake_pz(other_ia);

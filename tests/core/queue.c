@@ -117,7 +117,7 @@ Test(queue, dequeue__returns_established_before_completions)
 	expect_empty();
 }
 
-Test(queue, dequeue__end_after_completions)
+Test(queue, dequeue__end_comes_after_the_completions)
 {
 	post_conn(DAP_EV_DISCONNECTED, t.a);
 	fake_complete_dto(t.evd, t.a, 1, false);
@@ -128,7 +128,7 @@ Test(queue, dequeue__end_after_completions)
 	expect_empty();
 }
 
-Test(queue, dequeue__established_behind_the_end_of_another)
+Test(queue, dequeue__established_passes_the_end_of_another_endpoint)
 {
 	post_conn(DAP_EV_BROKEN, t.a);
 	post_conn(DAP_EV_ESTABLISHED, t.b);
@@ -144,7 +144,7 @@ Test(queue, dequeue__established_behind_the_end_of_another)
 }
 
 /* dat_ep_reset(3) does not remove the end from the EVD. */
-Test(queue, dequeue__established_behind_the_end_of_an_earlier_connection)
+Test(queue, dequeue__established_comes_after_the_end_of_an_earlier_connection)
 {
 	post_conn(DAP_EV_DISCONNECTED, t.a);
 	post_conn(DAP_EV_ESTABLISHED, t.a);
@@ -155,7 +155,7 @@ Test(queue, dequeue__established_behind_the_end_of_an_earlier_connection)
 	expect_empty();
 }
 
-Test(queue, wait__established_behind_the_end_of_another)
+Test(queue, wait__established_passes_the_end_of_another_endpoint)
 {
 	DAT_COUNT nmore;
 	DAT_EVENT ev;
@@ -182,7 +182,7 @@ static void post_end_within_poll(struct dap_evd *evd)
 
 /* The CQ was empty before the end was posted. Completions that arrive between the two come before
  * the end. */
-Test(queue, dequeue__end_posted_while_polling)
+Test(queue, dequeue__end_posted_while_polling_comes_after_later_completions)
 {
 	polls_left = 2;
 	fake.on_poll = post_end_within_poll;

@@ -235,7 +235,7 @@ static void break_after_arming(struct dap_evd *evd)
 	cr_assert_eq(dap_evd_post(evd, &ev), 0);
 }
 
-Test(wait, wait__end_of_a_connection_between_poll_and_sleep)
+Test(wait, wait__end_of_a_connection_between_poll_and_sleep_is_not_missed)
 {
 	DAT_COUNT nmore;
 	DAT_EVENT ev;
