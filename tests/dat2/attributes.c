@@ -128,7 +128,7 @@ Test(attributes, provider__returns_its_features)
 }
 
 /* Names and values are text, and names are unique. */
-Test(attributes, named__once_each)
+Test(attributes, named__each_attribute_has_a_value_and_a_unique_name)
 {
 	const DAT_NAMED_ATTR *of;
 

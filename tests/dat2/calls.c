@@ -105,7 +105,7 @@ Test(calls, ep_recv__is_counted_and_bounded)
 	cr_assert_eq(span, 1);
 }
 
-Test(calls, srq__from_one_end_to_the_other)
+Test(calls, srq__calls_from_create_to_free_succeed)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 16, .max_recv_iov = 2,
 			      .low_watermark = DAT_SRQ_LW_DEFAULT };
@@ -206,7 +206,7 @@ Test(calls, dup_connect__reaches_the_same_remote_end)
 	side_wait(a.conn, DAT_CONNECTION_EVENT_PEER_REJECTED);
 }
 
-Test(calls, lmr_sync__of_good_and_of_no_segments)
+Test(calls, lmr_sync__invalid_segment_is_refused)
 {
 	DAT_LMR_TRIPLET segment = side_segment(&a, 8, 64);
 

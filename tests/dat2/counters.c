@@ -174,7 +174,7 @@ Test(counters, one__has_its_own_place)
 	cr_assert_eq(v[DCNT_EP_POST_SEND], 13);
 }
 
-Test(counters, bad__handle_and_number)
+Test(counters, query_counters__invalid_handle_or_number_is_refused)
 {
 	DAT_UINT64 v[DCNT_IA_ALL_COUNTERS];
 
@@ -364,7 +364,7 @@ Test(counters, ep__counts_over_a_reset_of_it)
 
 /* ---- reset ---- */
 
-Test(counters, reset__of_one_and_of_all)
+Test(counters, reset__clears_one_counter_or_all)
 {
 	DAT_LMR_TRIPLET from = side_segment(&a, 0, 5), to = side_segment(&b, 0, 64);
 	DAT_UINT64 v[DCNT_IA_ALL_COUNTERS];
@@ -405,7 +405,7 @@ Test(counters, reset__of_one_and_of_all)
 	cr_assert_eq(one_of(a.ia, DCNT_IA_ALL_COUNTERS, DCNT_IA_EP_CREATE), 1);
 }
 
-Test(counters, reset__without_memory)
+Test(counters, reset__without_memory_fails_and_changes_nothing)
 {
 	DAT_UINT64 v[DCNT_EP_ALL_COUNTERS] = { 11 };
 

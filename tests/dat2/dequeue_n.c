@@ -15,7 +15,7 @@ static void write8(uint64_t cookie)
 	assert_ok(dat_ep_post_rdma_write(a.ep, 1, &from, c, &to, DAT_COMPLETION_DEFAULT_FLAG));
 }
 
-Test(dequeue_n, dequeue_n__completions_in_order)
+Test(dequeue_n, dequeue_n__returns_completions_in_order)
 {
 	DAT_COUNT have = 0, count;
 	DAT_EVENT got[8];
@@ -41,7 +41,7 @@ Test(dequeue_n, dequeue_n__completions_in_order)
 	assert_ret(dapl_evd_dequeue_n(a.dto, 8, got, &count), DAT_QUEUE_EMPTY);
 }
 
-Test(dequeue_n, dequeue_n__bad_arguments)
+Test(dequeue_n, dequeue_n__invalid_arguments_are_refused)
 {
 	DAT_COUNT count = 77;
 	DAT_EVENT ev;

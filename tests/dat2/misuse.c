@@ -77,22 +77,22 @@ Test(misuse, dat_conf__good_line_is_taken)
 	cr_assert_eq(try_entry(SOFT, "u2.0", "nonthreadsafe", OURS), 0);
 }
 
-Test(misuse, dat_conf__library_is_missing)
+Test(misuse, dat_conf__missing_library_returns_provider_not_found)
 {
 	cr_assert_eq(try_entry(SOFT, "u2.0", "nonthreadsafe", "no-such-file.so"), 1);
 }
 
-Test(misuse, dat_conf__library_is_none_of_a_provider)
+Test(misuse, dat_conf__library_of_no_provider_returns_provider_not_found)
 {
 	cr_assert_eq(try_line(SOFT, SOFT " u2.0 nonthreadsafe default libm.so.6 m.2.0 \"\" \"\"\n"), 1);
 }
 
-Test(misuse, dat_conf__library_is_of_the_other_level)
+Test(misuse, dat_conf__library_of_the_other_level_returns_provider_not_found)
 {
 	cr_assert_eq(try_entry(SOFT, "u2.0", "nonthreadsafe", "libdapl-direct.so"), 1);
 }
 
-Test(misuse, dat_conf__version_is_another)
+Test(misuse, dat_conf__other_version_returns_provider_not_found)
 {
 	cr_assert_eq(try_entry(SOFT, "u1.2", "nonthreadsafe", OURS), 1);
 	cr_assert_eq(try_entry(SOFT, "u2.1", "nonthreadsafe", OURS), 1);
@@ -100,12 +100,12 @@ Test(misuse, dat_conf__version_is_another)
 
 /* A consumer that requests nonthreadsafe, as all do with Debian's header, does not see a threadsafe
  * line. */
-Test(misuse, dat_conf__thread_flag_is_another)
+Test(misuse, dat_conf__other_thread_flag_returns_provider_not_found)
 {
 	cr_assert_eq(try_entry(SOFT, "u2.0", "threadsafe", OURS), 1);
 }
 
-Test(misuse, dat_conf__no_such_adapter)
+Test(misuse, dat_conf__missing_adapter_returns_provider_not_found)
 {
 	cr_assert_eq(try_entry("no-such-0", "u2.0", "nonthreadsafe", OURS), 1);
 }
@@ -147,7 +147,7 @@ Test(misuse, fork__inherited_ias_are_the_parents, .init = sides_open, .fini = si
 	sides_connect();
 }
 
-Test(misuse, close__with_objects_alive, .init = sides_open, .fini = sides_close)
+Test(misuse, close__abrupt_with_objects_alive_ends_their_handles, .init = sides_open, .fini = sides_close)
 {
 	DAT_EVENT ev;
 
@@ -162,7 +162,7 @@ Test(misuse, close__with_objects_alive, .init = sides_open, .fini = sides_close)
 }
 
 /* If the IA of the connect EVD is closed, the endpoint has no connect EVD any more. */
-Test(misuse, close__of_the_opening_that_has_the_connect_evd, .init = sides_open, .fini = sides_close)
+Test(misuse, close__of_the_ia_of_the_connect_evd_detaches_the_evd, .init = sides_open, .fini = sides_close)
 {
 	DAT_EP_PARAM param;
 	DAT_EP_HANDLE ep;
@@ -220,7 +220,7 @@ Test(misuse, table__of_the_ia_serves_all_handles, .init = sides_open, .fini = si
 	assert_ret(table->ep_post_send_func(a.ep, 1, &from, cookie, 0), DAT_INVALID_HANDLE);
 }
 
-Test(misuse, lmr__of_no_length, .init = sides_open, .fini = sides_close)
+Test(misuse, lmr__of_no_length_returns_length_error, .init = sides_open, .fini = sides_close)
 {
 	DAT_REGION_DESCRIPTION nothing = { .for_va = NULL }, there = { .for_va = a.mem };
 	DAT_LMR_CONTEXT context;

@@ -16,7 +16,7 @@ static struct dapl_work request(unsigned short op, size_t off, uint32_t len)
 				   .target = to.virtual_address };
 }
 
-Test(post_n, post_n__writes_and_a_bind)
+Test(post_n, post_n__writes_and_a_bind_complete)
 {
 	struct dapl_work work[6];
 	DAT_RMR_CONTEXT context = 0;
@@ -43,7 +43,7 @@ Test(post_n, post_n__writes_and_a_bind)
 	cr_assert_arr_eq(b.mem, a.mem, 40);
 }
 
-Test(post_n, post_n__bad_arguments)
+Test(post_n, post_n__invalid_arguments_are_refused)
 {
 	struct dapl_work work = request(DAPL_WORK_WRITE, 0, 8);
 	DAT_COUNT posted = 77;

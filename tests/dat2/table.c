@@ -88,7 +88,7 @@ Test(dat2, attributes__report_the_features)
 }
 
 /* The test efa__reports_missing_features checks the opposite. */
-Test(dat2, attributes__of_a_connectx)
+Test(dat2, attributes__of_a_connectx_report_its_features)
 {
 	DAT_PROVIDER_ATTR provider;
 	DAT_IA_ATTR ia;
@@ -116,7 +116,7 @@ Test(dat2, threadsafe__has_a_line_of_its_own)
 	assert_ok(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
-Test(dat2, ia_close__with_objects_alive)
+Test(dat2, ia_close__graceful_with_objects_alive_is_refused)
 {
 	assert_ret(dat_ia_close(a.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE);
 }
@@ -228,7 +228,7 @@ Test(dat2, csp__is_reached_by_its_port)
 	assert_ret(p->csp_free_func(csp), DAT_INVALID_HANDLE);
 }
 
-Test(dat2, csp__bad_arguments)
+Test(dat2, csp__invalid_arguments_are_refused)
 {
 	extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE *);
 	DAT_COMM comm = { AF_INET, SOCK_STREAM, IPPROTO_TCP }, udp = { AF_INET, SOCK_DGRAM, 0 };
@@ -269,7 +269,7 @@ Test(dat2, csp__bad_arguments)
 	assert_ok(p->csp_free_func(csp));
 }
 
-Test(dat2, common_connect__bad_arguments)
+Test(dat2, common_connect__invalid_arguments_are_refused)
 {
 	const DAT_PROVIDER *p = PROVIDER(a.ep);
 	struct sockaddr_in6 six = { .sin6_family = AF_INET6 };

@@ -262,7 +262,7 @@ Test(window, send_with_invalidate__lets_another_endpoint_bind_the_window)
 /*
  * The device has invalidated the window, and b has not yet dequeued the receive that reports this.
  */
-Test(window, bind__before_the_completion_of_the_invalidate)
+Test(window, bind__before_the_completion_of_the_invalidate_succeeds)
 {
 	DAT_LMR_TRIPLET from = side_segment(&a, 1024, 8), to = side_segment(&b, 4096, LEN);
 	DAT_RMR_CONTEXT first, second;

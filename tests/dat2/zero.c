@@ -161,7 +161,7 @@ Test(zero, lmr__takes_atomics)
 	cr_assert_eq(*now, 42);
 }
 
-Test(zero, lmr__of_another_lmr)
+Test(zero, lmr__of_a_zero_based_lmr_can_have_virtual_addresses)
 {
 	DAT_REGION_DESCRIPTION region = { .for_lmr_handle = lmr };
 	DAT_LMR_CONTEXT context;
@@ -178,7 +178,7 @@ Test(zero, lmr__of_another_lmr)
 	landed(10, 32, 7);
 }
 
-Test(zero, rmr__of_an_lmr_by_address)
+Test(zero, rmr__of_an_lmr_by_address_can_be_zero_based)
 {
 	DAT_RMR_HANDLE rmr;
 	DAT_RMR_PARAM param;
@@ -204,7 +204,7 @@ Test(zero, rmr__of_an_lmr_by_address)
 	cr_assert_eq(write_at(context, 1, 100, 4), DAT_DTO_ERR_REMOTE_ACCESS);
 }
 
-Test(zero, rmr__of_a_zero_based_lmr)
+Test(zero, rmr__of_a_zero_based_lmr_opens_its_part)
 {
 	const DAT_LMR_TRIPLET part = { 300, 100, lmr_context };
 	DAT_RMR_CONTEXT context;
@@ -223,7 +223,7 @@ Test(zero, rmr__of_a_zero_based_lmr)
 	cr_assert_eq(write_at(context, 300, 8, 9), DAT_DTO_ERR_REMOTE_ACCESS);
 }
 
-Test(zero, rmr__of_one_endpoint)
+Test(zero, rmr__of_one_endpoint_can_be_zero_based)
 {
 	DAT_RMR_HANDLE rmr;
 	DAT_RMR_CONTEXT context;
@@ -237,7 +237,7 @@ Test(zero, rmr__of_one_endpoint)
 }
 
 /* Each allocation fails in turn: nothing leaks, and the next call succeeds. */
-Test(zero, lmr_create__without_memory)
+Test(zero, lmr_create__without_memory_returns_insufficient_resources)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = b.mem };
 	DAT_RETURN ret;
@@ -260,7 +260,7 @@ Test(zero, lmr_create__without_memory)
 	assert_ok(dat_lmr_free(made));
 }
 
-Test(zero, bad__type_and_range)
+Test(zero, lmr_and_rmr__invalid_type_or_range_is_refused)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = b.mem };
 	DAT_LMR_TRIPLET beyond = { LEN - 8, 9, lmr_context }, part = { 0, 8, lmr_context };
