@@ -16,7 +16,7 @@ static void setup(void)
 
 TestSuite(bind_access, .timeout = 60);
 
-RIG_TEST(bind_access, range__exactly)
+RIG_TEST(bind_access, range__accesses_outside_the_window_are_refused)
 {
 	DAT_RMR_CONTEXT c = window_bind(&b, rmr, 1000, 5000, RIGHTS_RW);
 
@@ -37,7 +37,7 @@ RIG_TEST(bind_access, range__exactly)
 	window_opens(&a, &b, c, 1000, 5000);
 }
 
-RIG_TEST(bind_access, range__one_byte)
+RIG_TEST(bind_access, range__of_one_byte_opens_that_byte_alone)
 {
 	DAT_RMR_CONTEXT c = window_bind(&b, rmr, 4095, 1, RIGHTS_RW);
 
@@ -47,7 +47,7 @@ RIG_TEST(bind_access, range__one_byte)
 	window_refuses_write(&a, &b, c, 4095, 2);
 }
 
-RIG_TEST(bind_access, range__whole_lmr)
+RIG_TEST(bind_access, range__of_the_whole_lmr_opens_no_byte_beyond)
 {
 	DAT_RMR_CONTEXT c = window_bind(&b, rmr, 0, RIG_MEM, RIGHTS_RW);
 
@@ -57,7 +57,7 @@ RIG_TEST(bind_access, range__whole_lmr)
 }
 
 /* An address range that wraps must not end inside the window. */
-RIG_TEST(bind_access, range__address_and_length_that_wrap)
+RIG_TEST(bind_access, range__address_that_wraps_is_refused)
 {
 	DAT_RMR_CONTEXT c = window_bind(&b, rmr, 0, 4096, RIGHTS_RW);
 	DAT_RMR_TRIPLET to = through(c, &b, 0, 4096);
@@ -68,7 +68,7 @@ RIG_TEST(bind_access, range__address_and_length_that_wrap)
 	took_ends(&a, &b, DAT_CONNECTION_EVENT_BROKEN);
 }
 
-RIG_TEST(bind_access, rights__read_only)
+RIG_TEST(bind_access, rights__read_only_refuse_writes)
 {
 	DAT_RMR_CONTEXT c = window_bind(&b, rmr, 0, 100, DAT_MEM_PRIV_REMOTE_READ_FLAG);
 
@@ -79,7 +79,7 @@ RIG_TEST(bind_access, rights__read_only)
 	took(a.req_evd, 1, DAT_DTO_SUCCESS);
 }
 
-RIG_TEST(bind_access, rights__write_only)
+RIG_TEST(bind_access, rights__write_only_refuse_reads)
 {
 	DAT_RMR_CONTEXT c = window_bind(&b, rmr, 0, 100, DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
 
@@ -88,7 +88,7 @@ RIG_TEST(bind_access, rights__write_only)
 	window_refuses_read(&a, &b, c, 0, 100);
 }
 
-RIG_TEST(bind_access, rights__none)
+RIG_TEST(bind_access, rights__none_refuse_reads_and_writes)
 {
 	DAT_RMR_CONTEXT c = window_bind(&b, rmr, 0, 100, DAT_MEM_PRIV_NONE_FLAG);
 
@@ -97,7 +97,7 @@ RIG_TEST(bind_access, rights__none)
 }
 
 /* An LMR without remote rights has no context for peers. A window over it has one. */
-RIG_TEST(bind_access, rights__over_an_lmr_without_remote_ones)
+RIG_TEST(bind_access, rights__over_an_lmr_without_remote_ones_are_the_windows)
 {
 	DAT_LMR_CONTEXT lmr_context, own = b.lmr_context;
 	DAT_RMR_CONTEXT none = 1, c;
@@ -113,7 +113,7 @@ RIG_TEST(bind_access, rights__over_an_lmr_without_remote_ones)
 	b.lmr_context = own;
 }
 
-RIG_TEST(bind_access, two_windows__over_one_lmr)
+RIG_TEST(bind_access, two_windows__over_one_lmr_keep_their_own_rights)
 {
 	DAT_RMR_CONTEXT x, y;
 	DAT_RMR_HANDLE other;
@@ -133,7 +133,7 @@ RIG_TEST(bind_access, two_windows__over_one_lmr)
 }
 
 /* A context belongs to a zone: a peer of an endpoint in another zone cannot use it. */
-RIG_TEST(bind_access, zone__not_that_of_the_endpoint_it_comes_by)
+RIG_TEST(bind_access, zone__access_through_an_endpoint_of_another_is_refused)
 {
 	DAT_RMR_CONTEXT c = window_bind(&b, rmr, 0, 100, RIGHTS_RW);
 	DAT_EP_ATTR attr = rig_attr();
@@ -153,7 +153,7 @@ RIG_TEST(bind_access, zone__not_that_of_the_endpoint_it_comes_by)
 }
 
 /* A context belongs to an adapter. At another adapter it is invalid, or names another window. */
-RIG_TEST(bind_access, adapter__not_the_one_it_was_made_on)
+RIG_TEST(bind_access, adapter__context_used_at_another_is_refused)
 {
 	DAT_RMR_CONTEXT c = window_bind(&b, rmr, 0, 100, RIGHTS_RW);
 
@@ -181,7 +181,7 @@ static char *large_mapping(size_t len, size_t piece, size_t block)
 	return at;
 }
 
-RIG_TEST(bind_access, range__more_than_2_gib)
+RIG_TEST(bind_access, range__over_2_gib_opens_exactly_its_bytes)
 {
 	const size_t len = (size_t)5 << 29, piece = 64u << 20, block = (size_t)1 << 32;
 	struct end big = b;

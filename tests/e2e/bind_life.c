@@ -29,7 +29,7 @@ RIG_TEST(bind_life, rebind__ends_the_old_context)
 	window_opens(&a, &b, y, 5000, 100);
 }
 
-RIG_TEST(bind_life, unbind__ends_it)
+RIG_TEST(bind_life, unbind__ends_the_window)
 {
 	DAT_RMR_CONTEXT x = window_bind(&b, rmr, 0, 100, RIGHTS_RW), none;
 	DAT_LMR_TRIPLET nothing = { .segment_length = 0 };
@@ -117,17 +117,17 @@ static void freed_under_way(size_t moved)
 		window_opens(&a, &b, now, 0, moved);
 }
 
-RIG_TEST(bind_life, lmr_free__with_the_unbind_under_way)
+RIG_TEST(bind_life, lmr_free__with_the_unbind_under_way_succeeds)
 {
 	freed_under_way(0);
 }
 
-RIG_TEST(bind_life, lmr_free__with_a_rebind_under_way)
+RIG_TEST(bind_life, lmr_free__with_a_rebind_under_way_succeeds)
 {
 	freed_under_way(100);
 }
 
-RIG_TEST(bind_life, free__ends_it)
+RIG_TEST(bind_life, free__ends_the_window)
 {
 	DAT_RMR_CONTEXT x = window_bind(&b, rmr, 0, 100, RIGHTS_RW), none;
 
@@ -150,7 +150,7 @@ RIG_TEST(bind_life, lmr_free__ends_its_own_context)
 }
 
 /* The completion of a bind that is dequeued after its RMR was freed has the posted cookie. */
-RIG_TEST(bind_life, free__with_the_completion_still_to_be_taken)
+RIG_TEST(bind_life, free__before_the_bind_is_dequeued_keeps_its_completion)
 {
 	DAT_RMR_CONTEXT c;
 	DAT_EVENT ev;
@@ -165,7 +165,7 @@ RIG_TEST(bind_life, free__with_the_completion_still_to_be_taken)
 }
 
 /* The very next post sends the context. The fence makes the context valid when the message arrives. */
-RIG_TEST(bind_life, bind__then_send_of_the_context)
+RIG_TEST(bind_life, bind__before_a_send_of_its_context_is_valid_on_arrival)
 {
 	for (uint64_t i = 0; i < 300; i++) {
 		size_t off = i * 64 % 30000;
@@ -184,7 +184,7 @@ RIG_TEST(bind_life, bind__then_send_of_the_context)
 
 /* The low byte of the key wraps, and the mkeys of an RMR alternate. No closed context works, and each
  * new one does. */
-RIG_TEST(bind_life, rebind__a_thousand_times)
+RIG_TEST(bind_life, rebind__a_thousand_times_gives_a_new_context_each_time)
 {
 	DAT_RMR_CONTEXT c[1021];
 	DAT_LMR_TRIPLET nothing = { .segment_length = 0 };
@@ -210,7 +210,7 @@ RIG_TEST(bind_life, rebind__a_thousand_times)
 }
 
 /* Fills the queue with binds without waiting. The last bind counts. */
-RIG_TEST(bind_life, rebind__many_outstanding)
+RIG_TEST(bind_life, rebind__many_outstanding_leaves_the_last_one_open)
 {
 	DAT_RMR_CONTEXT c[RIG_DTOS];
 
@@ -238,7 +238,7 @@ static struct pair_of_eps second_connection(void)
 	return p;
 }
 
-RIG_TEST(bind_life, rebind__through_another_endpoint)
+RIG_TEST(bind_life, rebind__through_another_endpoint_ends_the_old_context)
 {
 	struct pair_of_eps p = second_connection();
 	DAT_EP_HANDLE ea = a.ep, eb = b.ep;
@@ -260,7 +260,7 @@ RIG_TEST(bind_life, rebind__through_another_endpoint)
 }
 
 /* The last bind is outstanding on another endpoint, and its completion is still on the EVD. */
-RIG_TEST(bind_life, rebind__through_another_endpoint_without_waiting)
+RIG_TEST(bind_life, rebind__through_another_endpoint_at_once_leaves_the_last_open)
 {
 	struct pair_of_eps p = second_connection();
 	DAT_EP_HANDLE eb = b.ep;
@@ -302,7 +302,7 @@ static void took_dtos_and_binds(DAT_EVD_HANDLE evd, unsigned int dtos, unsigned 
 
 /* The completion of the last bind comes after as many others as the endpoint allows. None of them has
  * been dequeued. */
-RIG_TEST(bind_life, rebind__through_another_endpoint_behind_a_full_queue)
+RIG_TEST(bind_life, rebind__through_another_endpoint_behind_a_full_queue_succeeds)
 {
 	struct pair_of_eps p = second_connection();
 	const uint64_t before = RIG_DTOS - 1;
@@ -389,7 +389,7 @@ RIG_TEST(bind_life, disconnected__flushes_in_order_with_the_rest)
 }
 
 /* One window is bound through several endpoints, one after the other. */
-RIG_TEST(bind_life, reset__between_binds)
+RIG_TEST(bind_life, reset__between_binds_keeps_the_window_usable)
 {
 	DAT_RMR_CONTEXT c, old = 0;
 

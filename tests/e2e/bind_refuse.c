@@ -36,7 +36,7 @@ static DAT_RETURN try_bind(DAT_LMR_TRIPLET t, int priv, DAT_EP_HANDLE ep, int fl
 	return ret;
 }
 
-RIG_TEST(bind_refuse, range__outside_the_lmr)
+RIG_TEST(bind_refuse, range__outside_the_lmr_is_refused)
 {
 	DAT_LMR_TRIPLET t = seg(&b, 0, 100);
 	static const struct {
@@ -55,7 +55,7 @@ RIG_TEST(bind_refuse, range__outside_the_lmr)
 	}
 }
 
-RIG_TEST(bind_refuse, lmr__invalid_handle)
+RIG_TEST(bind_refuse, lmr__invalid_context_is_refused)
 {
 	DAT_LMR_TRIPLET t = seg(&b, 0, 100);
 	DAT_LMR_CONTEXT stale;
@@ -75,7 +75,7 @@ RIG_TEST(bind_refuse, lmr__invalid_handle)
 	must_code(try_bind(t, RIGHTS_RW, b.ep, 0), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 }
 
-RIG_TEST(bind_refuse, lmr__of_another_zone)
+RIG_TEST(bind_refuse, lmr__of_another_zone_is_refused)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = b.mem };
 	DAT_LMR_TRIPLET t = seg(&b, 0, 100);
@@ -90,7 +90,7 @@ RIG_TEST(bind_refuse, lmr__of_another_zone)
 	must(dat_pz_free(pz));
 }
 
-RIG_TEST(bind_refuse, endpoint__of_another_zone)
+RIG_TEST(bind_refuse, endpoint__of_another_zone_is_refused)
 {
 	DAT_EP_ATTR attr = rig_attr();
 	DAT_PZ_HANDLE pz;
@@ -105,13 +105,13 @@ RIG_TEST(bind_refuse, endpoint__of_another_zone)
 		  DAT_INVALID_ARG4);
 }
 
-RIG_TEST(bind_refuse, endpoint__of_another_adapter)
+RIG_TEST(bind_refuse, endpoint__of_another_adapter_is_refused)
 {
 	must_code(try_bind(seg(&b, 0, 100), RIGHTS_RW, a.ep, 0), DAT_INVALID_HANDLE,
 		  DAT_INVALID_HANDLE_EP);
 }
 
-RIG_TEST(bind_refuse, endpoint__not_connected)
+RIG_TEST(bind_refuse, endpoint__not_connected_is_refused)
 {
 	DAT_EP_HANDLE ep = end_ep(&b, NULL);
 
@@ -129,7 +129,7 @@ RIG_TEST(bind_refuse, endpoint__not_connected)
 }
 
 /* Tries each set of local rights of an LMR with each set of remote rights. */
-RIG_TEST(bind_refuse, rights__that_the_lmr_lacks)
+RIG_TEST(bind_refuse, rights__that_the_lmr_lacks_are_refused)
 {
 	DAT_LMR_TRIPLET t = seg(&b, 0, 100);
 	DAT_LMR_HANDLE reads, writes;
@@ -146,7 +146,7 @@ RIG_TEST(bind_refuse, rights__that_the_lmr_lacks)
 }
 
 /* The window is bound to the LMR already. */
-RIG_TEST(bind_refuse, rights__that_the_lmr_of_the_last_bind_lacks)
+RIG_TEST(bind_refuse, rights__that_the_lmr_of_the_last_bind_lacks_are_refused)
 {
 	DAT_LMR_TRIPLET t = seg(&b, 0, 100);
 	DAT_LMR_HANDLE reads = end_lmr(&b, b.mem, 4096, DAT_MEM_PRIV_LOCAL_READ_FLAG, &t.lmr_context, NULL);
@@ -161,7 +161,7 @@ RIG_TEST(bind_refuse, rights__that_the_lmr_of_the_last_bind_lacks)
 	must(dat_lmr_free(reads));
 }
 
-RIG_TEST(bind_refuse, lmr__freed_after_the_last_bind)
+RIG_TEST(bind_refuse, lmr__freed_after_the_last_bind_is_refused)
 {
 	DAT_LMR_TRIPLET t = seg(&b, 0, 100), nothing = { .segment_length = 0 };
 	DAT_LMR_HANDLE lmr = end_lmr(&b, b.mem, 4096, DAT_MEM_PRIV_ALL_FLAG, &t.lmr_context, NULL);
@@ -175,7 +175,7 @@ RIG_TEST(bind_refuse, lmr__freed_after_the_last_bind)
 	bound = window_bind(&b, rmr, 0, 100, RIGHTS_RW);
 }
 
-RIG_TEST(bind_refuse, arguments)
+RIG_TEST(bind_refuse, arguments__invalid_ones_are_refused)
 {
 	DAT_LMR_TRIPLET t = seg(&b, 0, 100);
 	DAT_RMR_COOKIE c = { .as_64 = 1 };
@@ -195,7 +195,7 @@ RIG_TEST(bind_refuse, arguments)
 		  DAT_INVALID_ARG7);
 }
 
-RIG_TEST(bind_refuse, rmr__invalid_handle)
+RIG_TEST(bind_refuse, rmr__invalid_handle_is_refused)
 {
 	DAT_LMR_TRIPLET t = seg(&b, 0, 100);
 	DAT_RMR_COOKIE c = { .as_64 = 1 };
@@ -212,7 +212,7 @@ RIG_TEST(bind_refuse, rmr__invalid_handle)
  * If an endpoint has as many outstanding binds as it allows, the next bind is refused. The window
  * stays as the last accepted bind has set it.
  */
-RIG_TEST(bind_refuse, queue__full)
+RIG_TEST(bind_refuse, queue__full_refuses_and_keeps_the_last_bind)
 {
 	DAT_RMR_CONTEXT c = 0, last = 0;
 	uint64_t n = 0;

@@ -64,7 +64,7 @@ static void nothing_changes(struct writer *w)
 	pair_again(&a, &b);
 }
 
-RIG_TEST(bind_revoke, rmr_free__when_it_returns)
+RIG_TEST(bind_revoke, rmr_free__lets_no_write_land_after_it_returned)
 {
 	struct writer w;
 
@@ -76,7 +76,7 @@ RIG_TEST(bind_revoke, rmr_free__when_it_returns)
 	}
 }
 
-RIG_TEST(bind_revoke, lmr_free__when_it_returns)
+RIG_TEST(bind_revoke, lmr_free__lets_no_write_land_after_it_returned)
 {
 	DAT_LMR_CONTEXT lmr_context;
 	DAT_RMR_CONTEXT context;
@@ -91,7 +91,7 @@ RIG_TEST(bind_revoke, lmr_free__when_it_returns)
 	}
 }
 
-RIG_TEST(bind_revoke, unbind__when_its_completion_is_seen)
+RIG_TEST(bind_revoke, unbind__lets_no_write_land_after_its_completion)
 {
 	struct writer w;
 
@@ -106,7 +106,7 @@ RIG_TEST(bind_revoke, unbind__when_its_completion_is_seen)
 /*
  * The window is bound to the same memory under another context, which works like any other context.
  */
-RIG_TEST(bind_revoke, rebind__when_its_completion_is_seen)
+RIG_TEST(bind_revoke, rebind__lets_no_write_land_after_its_completion)
 {
 	struct writer w;
 
@@ -119,7 +119,7 @@ RIG_TEST(bind_revoke, rebind__when_its_completion_is_seen)
 }
 
 /* Frees the endpoint that receives the writes: no work of that connection is executed any more. */
-RIG_TEST(bind_revoke, ep_free__when_it_returns)
+RIG_TEST(bind_revoke, ep_free__lets_no_write_land_after_it_returned)
 {
 	static char seen[BYTES];
 	struct writer w;
@@ -139,7 +139,7 @@ RIG_TEST(bind_revoke, ep_free__when_it_returns)
 }
 
 /* The whole adapter is closed. */
-RIG_TEST(bind_revoke, ia_close__when_it_returns)
+RIG_TEST(bind_revoke, ia_close__lets_no_write_land_after_it_returned)
 {
 	static char seen[BYTES];
 	struct writer w;

@@ -25,7 +25,7 @@ static void one_size(struct end *from, struct end *to, size_t size, size_t skew)
 	check(all_bytes(to->mem + HALF + 64 + size, 64, 0xee));
 }
 
-RIG_TEST(data_message, send__every_size)
+RIG_TEST(data_message, send__of_every_size_arrives_unchanged)
 {
 	for (size_t i = 0; i < SIZES; i++) {
 		rig_sleeps = i & 1;
@@ -36,13 +36,13 @@ RIG_TEST(data_message, send__every_size)
 	rig_empty(b.req_evd);
 }
 
-RIG_TEST(data_message, send__every_size_up_to_inline)
+RIG_TEST(data_message, send__of_each_size_up_to_300_arrives_unchanged)
 {
 	for (size_t size = 1; size <= 300; size++)
 		one_size(&a, &b, size, size % 5);
 }
 
-RIG_TEST(data_message, send__nothing)
+RIG_TEST(data_message, send__of_no_bytes_completes_a_receive)
 {
 	DAT_DTO_COOKIE c = { .as_64 = 9 };
 
@@ -76,7 +76,7 @@ static void in_pieces(unsigned int sender, unsigned int receiver, size_t size, u
 	check(pieces_filled(&r, seed));
 }
 
-RIG_TEST(data_message, send__in_each_number_of_pieces)
+RIG_TEST(data_message, send__in_each_number_of_pieces_arrives_unchanged)
 {
 	static const size_t total[] = { 5, 28, 100, 188, 189, 1000, 5000, 70000 };
 	uint64_t seed = 1000;
@@ -87,7 +87,7 @@ RIG_TEST(data_message, send__in_each_number_of_pieces)
 	}
 }
 
-RIG_TEST(data_message, send__more_pieces_than_the_attributes_allow)
+RIG_TEST(data_message, send__of_more_pieces_than_the_attributes_allow_is_refused)
 {
 	DAT_LMR_TRIPLET t[PIECES_MAX + 1];
 	DAT_DTO_COOKIE c = { 0 };
@@ -106,7 +106,7 @@ RIG_TEST(data_message, send__more_pieces_than_the_attributes_allow)
 /*
  * Many messages are in flight, of one packet and of several. Each completes its receive, in order.
  */
-RIG_TEST(data_message, send__a_queue_full_in_order)
+RIG_TEST(data_message, send__a_queue_full_arrives_in_order)
 {
 	for (uint64_t lap = 0; lap < 20; lap++) {
 		size_t off = 0;
@@ -132,7 +132,7 @@ RIG_TEST(data_message, send__a_queue_full_in_order)
 }
 
 /* Both sides send at the same time. */
-RIG_TEST(data_message, send__crossing)
+RIG_TEST(data_message, send__crossing_messages_arrive_at_both_ends)
 {
 	for (uint64_t i = 0; i < RIG_DTOS; i++) {
 		must(do_recv(&a, i, HALF + i * 5000, 5000));
@@ -184,7 +184,7 @@ RIG_TEST(data_message, mixed_requests__complete_in_order)
 }
 
 /* A message longer than the endpoint's limit is refused before any of it is sent. */
-RIG_TEST(data_message, send__longer_than_max_message_size)
+RIG_TEST(data_message, send__longer_than_max_message_size_returns_length_error)
 {
 	DAT_EP_ATTR attr = rig_attr();
 	DAT_LMR_TRIPLET t[2] = { seg(&a, 0, 600), seg(&a, 0, 401) };

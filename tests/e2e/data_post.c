@@ -32,7 +32,7 @@ RIG_TEST(data_post, suppress__never_strands_the_queue)
 	}
 }
 
-RIG_TEST(data_post, suppress__of_every_operation)
+RIG_TEST(data_post, suppress__of_every_operation_gives_no_event)
 {
 	DAT_LMR_TRIPLET t = seg(&a, 0, 64);
 	DAT_RMR_COOKIE c = { .as_64 = 3 };
@@ -52,7 +52,7 @@ RIG_TEST(data_post, suppress__of_every_operation)
 }
 
 /* Only the visible completions are there, however many suppressed ones were posted in between. */
-RIG_TEST(data_post, suppress__among_others)
+RIG_TEST(data_post, suppress__among_others_leaves_only_visible_completions)
 {
 	for (uint64_t lap = 0; lap < 2 * RIG_DTOS + 8; lap++) {
 		for (uint64_t i = 0; i < lap; i++)
@@ -137,7 +137,7 @@ RIG_TEST(data_post, barrier__waits_for_reads)
 	settle(1);
 }
 
-RIG_TEST(data_post, barrier__not_on_receives)
+RIG_TEST(data_post, barrier__on_a_receive_is_refused)
 {
 	DAT_LMR_TRIPLET t = seg(&b, 0, 64);
 	DAT_DTO_COOKIE c = { .as_64 = 1 };
@@ -177,7 +177,7 @@ RIG_TEST(data_post, unsignalled__refused_unless_the_endpoint_is)
 
 /* The peer has posted no receives, so sends stay outstanding: exactly as many as the endpoint's
  * limit can be posted. */
-RIG_TEST(data_post, full__until_completions_are_taken)
+RIG_TEST(data_post, full__queue_refuses_until_completions_are_taken)
 {
 	for (uint64_t lap = 0; lap < 10; lap++) {
 		for (uint64_t i = 0; i < RIG_DTOS; i++)
@@ -196,7 +196,7 @@ RIG_TEST(data_post, full__until_completions_are_taken)
 	}
 }
 
-RIG_TEST(data_post, full__of_suppressed_sends)
+RIG_TEST(data_post, full__of_suppressed_sends_has_room_after_they_complete)
 {
 	uint64_t n = 0;
 
@@ -214,7 +214,7 @@ RIG_TEST(data_post, full__of_suppressed_sends)
 }
 
 /* The longest posts: the queue has room for as many of them as of short ones. */
-RIG_TEST(data_post, full__of_posts_with_the_most_pieces)
+RIG_TEST(data_post, full__of_posts_with_the_most_pieces_holds_as_many)
 {
 	DAT_EP_ATTR attr = rig_attr();
 	DAT_LMR_TRIPLET t[30];

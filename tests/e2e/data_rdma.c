@@ -42,7 +42,7 @@ static void read_size(struct end *to, struct end *from, size_t size, size_t skew
 	landed(to, size, skew, size);
 }
 
-RIG_TEST(data_rdma, write__every_size)
+RIG_TEST(data_rdma, write__of_every_size_lands_unchanged)
 {
 	for (size_t i = 0; i < SIZES; i++) {
 		rig_sleeps = i & 1;
@@ -51,13 +51,13 @@ RIG_TEST(data_rdma, write__every_size)
 	}
 }
 
-RIG_TEST(data_rdma, write__every_size_up_to_inline)
+RIG_TEST(data_rdma, write__of_each_size_up_to_300_lands_unchanged)
 {
 	for (size_t size = 1; size <= 300; size++)
 		write_size(&a, &b, size, size % 7);
 }
 
-RIG_TEST(data_rdma, read__every_size)
+RIG_TEST(data_rdma, read__of_every_size_lands_unchanged)
 {
 	for (size_t i = 0; i < SIZES; i++) {
 		rig_sleeps = i & 1;
@@ -66,7 +66,7 @@ RIG_TEST(data_rdma, read__every_size)
 	}
 }
 
-RIG_TEST(data_rdma, read__every_size_up_to_300)
+RIG_TEST(data_rdma, read__of_each_size_up_to_300_lands_unchanged)
 {
 	for (size_t size = 1; size <= 300; size++)
 		read_size(&a, &b, size, size % 7);
@@ -119,7 +119,7 @@ static void read_pieces(unsigned int n, size_t size, uint64_t seed)
 	check(pieces_filled(&p, seed));
 }
 
-RIG_TEST(data_rdma, each_number_of_pieces)
+RIG_TEST(data_rdma, write_and_read__in_each_number_of_pieces_land_unchanged)
 {
 	static const size_t total[] = { 5, 28, 100, 188, 189, 1000, 5000, 70000 };
 	uint64_t seed = 1000;
@@ -133,7 +133,7 @@ RIG_TEST(data_rdma, each_number_of_pieces)
 }
 
 /* The remote buffer determines the length; the local one may be longer. */
-RIG_TEST(data_rdma, read__into_more_than_is_read)
+RIG_TEST(data_rdma, read__into_a_longer_buffer_leaves_its_rest_unchanged)
 {
 	DAT_LMR_TRIPLET t[3] = { seg(&a, 0, 100), seg(&a, 1000, 100), seg(&a, 2000, 100) };
 	DAT_RMR_TRIPLET from = far(&b, 0, 150);
@@ -172,7 +172,7 @@ RIG_TEST(data_rdma, lengths__that_do_not_fit_are_refused)
 }
 
 /* A write that was posted before a send has arrived when the message arrives. */
-RIG_TEST(data_rdma, write__before_send)
+RIG_TEST(data_rdma, write__before_a_send_lands_before_it)
 {
 	for (uint64_t i = 0; i < 200; i++) {
 		size_t size = sizes[i % (SIZES - 2)];
@@ -188,7 +188,7 @@ RIG_TEST(data_rdma, write__before_send)
 }
 
 /* More reads are posted than either side can have outstanding. */
-RIG_TEST(data_rdma, reads__a_queue_full)
+RIG_TEST(data_rdma, reads__a_queue_full_all_complete)
 {
 	for (uint64_t i = 0; i < RIG_DTOS; i++)
 		fill(b.mem + i * 20000, 20000, i);
@@ -200,7 +200,7 @@ RIG_TEST(data_rdma, reads__a_queue_full)
 }
 
 /* Both sides write to each other's memory, read it back, and find their data. */
-RIG_TEST(data_rdma, both_directions_at_once)
+RIG_TEST(data_rdma, write_and_read__in_both_directions_land_unchanged)
 {
 	for (uint64_t lap = 0; lap < 50; lap++) {
 		fill(a.mem, 9000, lap);
@@ -217,7 +217,7 @@ RIG_TEST(data_rdma, both_directions_at_once)
 }
 
 /* An endpoint can write to another of the same IA. */
-RIG_TEST(data_rdma, write__within_one_adapter)
+RIG_TEST(data_rdma, write__within_one_adapter_lands)
 {
 	DAT_EP_HANDLE x = end_ep(&a, NULL), y = end_ep(&a, NULL), own = a.ep;
 

@@ -116,23 +116,23 @@ static void transfer(enum manner manner)
 	peer_done(&peer);
 }
 
-RIG_TEST(data_target, computes)
+RIG_TEST(data_target, transfer__completes_while_the_target_computes)
 {
 	transfer(COMPUTES);
 }
 
-RIG_TEST(data_target, sleeps)
+RIG_TEST(data_target, transfer__completes_while_the_target_sleeps)
 {
 	transfer(SLEEPS);
 }
 
-RIG_TEST(data_target, blocks_in_the_kernel)
+RIG_TEST(data_target, transfer__completes_while_the_target_is_in_the_kernel)
 {
 	transfer(READS_A_PIPE);
 }
 
 /* The thread that waits for the completion sleeps, too: no thread polls. */
-RIG_TEST(data_target, sleeps_as_the_writer_does)
+RIG_TEST(data_target, transfer__completes_while_target_and_writer_sleep)
 {
 	rig_sleeps = true;
 	transfer(SLEEPS);

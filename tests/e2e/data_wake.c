@@ -210,7 +210,7 @@ static void *count_all(void *arg)
 }
 
 /* Completions come before, during and after the arming. The waiter misses none. */
-RIG_TEST(data_wake, completions__at_any_moment_of_falling_asleep)
+RIG_TEST(data_wake, completions__at_any_moment_of_falling_asleep_are_not_missed)
 {
 	struct counter c = { .n = 1000, .evd = b.recv_evd };
 	static volatile unsigned int sink;
@@ -228,7 +228,7 @@ RIG_TEST(data_wake, completions__at_any_moment_of_falling_asleep)
 }
 
 /* One thread waits for ten completions, which come one by one. */
-RIG_TEST(data_wake, threshold__of_completions)
+RIG_TEST(data_wake, threshold__of_ten_wakes_at_the_tenth_completion)
 {
 	DAT_COUNT more;
 	DAT_EVENT ev;

@@ -88,32 +88,32 @@ static void kill_each(enum activity does)
 	usage_is_back(&before, 4);
 }
 
-RIG_TEST(death_kill, peer__that_idles_under_our_writes_and_reads)
+RIG_TEST(death_kill, peer__killed_while_it_idles_breaks_the_connection)
 {
 	kill_each(IDLES);
 }
 
-RIG_TEST(death_kill, peer__that_sends)
+RIG_TEST(death_kill, peer__killed_while_it_sends_breaks_the_connection)
 {
 	kill_each(SENDS);
 }
 
-RIG_TEST(death_kill, peer__that_receives)
+RIG_TEST(death_kill, peer__killed_while_it_receives_breaks_the_connection)
 {
 	kill_each(RECEIVES);
 }
 
-RIG_TEST(death_kill, peer__that_writes)
+RIG_TEST(death_kill, peer__killed_while_it_writes_breaks_the_connection)
 {
 	kill_each(WRITES);
 }
 
-RIG_TEST(death_kill, peer__that_reads)
+RIG_TEST(death_kill, peer__killed_while_it_reads_breaks_the_connection)
 {
 	kill_each(READS);
 }
 
-RIG_TEST(death_kill, peer__that_binds)
+RIG_TEST(death_kill, peer__killed_while_it_binds_breaks_the_connection)
 {
 	kill_each(BINDS);
 }
@@ -133,7 +133,7 @@ static int dials_and_waits(int sock, void *arg)
 	return 0;
 }
 
-RIG_TEST(death_kill, before_its_request_is_accepted)
+RIG_TEST(death_kill, peer__killed_before_our_accept_fails_the_accept)
 {
 	struct th_usage before;
 	DAT_CR_HANDLE cr;
@@ -177,7 +177,7 @@ static int listens_and_waits(int sock, void *arg)
 	return 0;
 }
 
-RIG_TEST(death_kill, before_it_accepts)
+RIG_TEST(death_kill, peer__killed_before_it_accepts_ends_our_attempt)
 {
 	struct th_usage before;
 	struct card card;
@@ -202,7 +202,7 @@ RIG_TEST(death_kill, before_it_accepts)
 }
 
 /* The peer is stopped while it connects, so that our accept is never answered. */
-RIG_TEST(death_kill, between_our_accept_and_established)
+RIG_TEST(death_kill, peer__killed_after_our_accept_fails_the_accept)
 {
 	struct th_usage before;
 	DAT_CR_HANDLE cr;
@@ -235,7 +235,7 @@ RIG_TEST(death_kill, between_our_accept_and_established)
  * Our disconnect waits for sends that the peer will never receive. On an adapter whose sends complete at
  * the peer's adapter, the first of them may have succeeded.
  */
-RIG_TEST(death_kill, while_we_disconnect)
+RIG_TEST(death_kill, peer__killed_while_we_disconnect_breaks_the_connection)
 {
 	bool near = rig_sends_end_near();
 	struct peer_plan plan = { IDLES, true };
@@ -318,7 +318,7 @@ static bool has_ended(void)
 	return state == DAT_EP_STATE_DISCONNECTED || state == DAT_EP_STATE_UNCONNECTED;
 }
 
-RIG_TEST(death_kill, while_it_connects_and_disconnects)
+RIG_TEST(death_kill, peer__killed_while_connecting_and_disconnecting_leaks_nothing)
 {
 	struct th_usage before;
 	struct card card;

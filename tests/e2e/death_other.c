@@ -37,7 +37,7 @@ static void work_for(uint64_t ms)
 }
 
 /* A stopped process does not count as dead: everything continues later, whatever it was doing. */
-RIG_TEST(death_other, stopped__peers_for_two_seconds)
+RIG_TEST(death_other, stopped__peers_keep_their_connections)
 {
 	struct card card;
 
@@ -120,22 +120,22 @@ static void left(enum leaving how)
 	rig_empty(s.conn_evd);
 }
 
-RIG_TEST(death_other, leaves__by_exit)
+RIG_TEST(death_other, leaves__by_exit_breaks_the_connection)
 {
 	left(EXIT);
 }
 
-RIG_TEST(death_other, leaves__by_exit_at_once)
+RIG_TEST(death_other, leaves__by_exit_at_once_breaks_the_connection)
 {
 	left(EXIT_AT_ONCE);
 }
 
-RIG_TEST(death_other, leaves__by_exec)
+RIG_TEST(death_other, leaves__by_exec_breaks_the_connection)
 {
 	left(EXEC);
 }
 
-RIG_TEST(death_other, leaves__by_abort)
+RIG_TEST(death_other, leaves__by_abort_breaks_the_connection)
 {
 	left(ABORT);
 }
@@ -154,7 +154,7 @@ static int exits(int sock, void *arg)
 	exit(0);
 }
 
-RIG_TEST(death_other, leaves__with_exit_handlers)
+RIG_TEST(death_other, leaves__with_exit_handlers_breaks_the_connection)
 {
 	struct card card;
 	int status;
@@ -192,7 +192,7 @@ static int ends_with_us(int sock, void *arg)
 	return 0;
 }
 
-RIG_TEST(death_other, disconnect__by_both_at_once)
+RIG_TEST(death_other, disconnect__by_both_at_once_gives_one_event)
 {
 	struct card card;
 

@@ -59,7 +59,7 @@ static void is_dto(const DAT_EVENT *ev, uint64_t cookie, DAT_DTO_COMPLETION_STAT
 	same(ev->evd_handle, a.req_evd);
 }
 
-RIG_TEST(dequeue_n, dequeue_n__each_number_in_order)
+RIG_TEST(dequeue_n, dequeue_n__returns_each_number_in_order)
 {
 	for (DAT_COUNT n = 1; n <= MOST; n++) {
 		write_some(1, (uint64_t)n, 0);
@@ -76,7 +76,7 @@ RIG_TEST(dequeue_n, dequeue_n__each_number_in_order)
  * The call returns all available events, and touches no byte behind the returned ones. The ring wraps
  * many times.
  */
-RIG_TEST(dequeue_n, dequeue_n__fewer_than_asked)
+RIG_TEST(dequeue_n, dequeue_n__fewer_than_asked_returns_what_is_there)
 {
 	DAT_COUNT count;
 
@@ -102,7 +102,7 @@ RIG_TEST(dequeue_n, dequeue_n__fewer_than_asked)
 	}
 }
 
-RIG_TEST(dequeue_n, dequeue_n__none)
+RIG_TEST(dequeue_n, dequeue_n__empty_evd_returns_queue_empty)
 {
 	DAT_COUNT count = 77;
 
@@ -113,7 +113,7 @@ RIG_TEST(dequeue_n, dequeue_n__none)
 	check(all_bytes(got, sizeof(got), 0x5a));
 }
 
-RIG_TEST(dequeue_n, dequeue_n__bad_arguments)
+RIG_TEST(dequeue_n, dequeue_n__invalid_arguments_are_refused)
 {
 	DAT_EVD_HANDLE evds[] = { a.req_evd, a.conn_evd };
 	DAT_COUNT count = 77;
@@ -133,7 +133,7 @@ RIG_TEST(dequeue_n, dequeue_n__bad_arguments)
 	took(a.req_evd, 1, DAT_DTO_SUCCESS);
 }
 
-RIG_TEST(dequeue_n, dequeue_n__no_evd)
+RIG_TEST(dequeue_n, dequeue_n__invalid_handle_is_refused)
 {
 	DAT_EVD_HANDLE evd;
 	DAT_COUNT count;
@@ -154,7 +154,7 @@ static void *sleeper(void *evd)
 	return (void *)(uintptr_t)DAT_GET_TYPE(dat_evd_wait(evd, SOON_MS * 1000u, 1, &ev, &more));
 }
 
-RIG_TEST(dequeue_n, dequeue_n__with_a_waiter)
+RIG_TEST(dequeue_n, dequeue_n__with_a_waiter_is_refused)
 {
 	DAT_RETURN ret = DAT_SUCCESS;
 	pthread_t thread;
@@ -187,7 +187,7 @@ static DAT_EVD_HANDLE mixed_evd(struct end *e)
 
 /* Events that the consumer posted come before completions, each kind in its order, as with single
  * calls. */
-RIG_TEST(dequeue_n, dequeue_n__software_events_and_binds_among_completions)
+RIG_TEST(dequeue_n, dequeue_n__software_events_come_before_completions_and_binds)
 {
 	DAT_EVENT se = { .event_number = DAT_SOFTWARE_EVENT };
 	DAT_RMR_CONTEXT context;
@@ -223,7 +223,7 @@ RIG_TEST(dequeue_n, dequeue_n__software_events_and_binds_among_completions)
 	rig_empty(a.req_evd);
 }
 
-RIG_TEST(dequeue_n, dequeue_n__errors_among_completions)
+RIG_TEST(dequeue_n, dequeue_n__returns_errors_in_order_with_completions)
 {
 	write_some(1, 3, 0);
 	must(do_write(&a, 4, 0, through(12345, &b, 0, 8), 0));
@@ -235,7 +235,7 @@ RIG_TEST(dequeue_n, dequeue_n__errors_among_completions)
 }
 
 /* Two endpoints complete in turns on one EVD. Each event names its endpoint. */
-RIG_TEST(dequeue_n, dequeue_n__completions_of_several_endpoints)
+RIG_TEST(dequeue_n, dequeue_n__each_completion_names_its_endpoint)
 {
 	DAT_EP_HANDLE first = a.ep, second = end_ep(&a, NULL);
 	DAT_EP_HANDLE peer = end_ep(&b, NULL);
@@ -256,7 +256,7 @@ RIG_TEST(dequeue_n, dequeue_n__completions_of_several_endpoints)
 }
 
 /* Earlier events of an overflowed EVD can be dequeued; then the calls report the overflow. */
-RIG_TEST(dequeue_n, dequeue_n__overflow)
+RIG_TEST(dequeue_n, dequeue_n__overflowed_evd_returns_earlier_events_first)
 {
 	enum { CROWD = 12 };
 	DAT_LMR_TRIPLET t = seg(&a, 0, 64);
@@ -351,7 +351,7 @@ static void *take_all(void *arg)
 }
 
 /* Each thread gets its events in the order of the queue, and both together get each event once. */
-Test(dequeue_n, dequeue_ts__beside_dequeue_of_another_thread)
+Test(dequeue_n, dequeue_ts__beside_dequeue_returns_each_event_once)
 {
 	struct taker takers[] = { { .dequeue = dequeue_stamped }, { .dequeue = dequeue_plain } };
 	pthread_t threads[2];

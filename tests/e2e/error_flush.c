@@ -191,32 +191,32 @@ static void many_lives(enum end_by how)
 	check(filled(b.mem + 10000, 5000, 3));
 }
 
-RIG_TEST(error_flush, ledger__bad_remote_key)
+RIG_TEST(error_flush, ledger__bad_remote_key_completes_all_work_once)
 {
 	many_lives(BAD_KEY);
 }
 
-RIG_TEST(error_flush, ledger__bad_segment)
+RIG_TEST(error_flush, ledger__bad_segment_completes_all_work_once)
 {
 	many_lives(BAD_SEGMENT);
 }
 
-RIG_TEST(error_flush, ledger__bad_receive)
+RIG_TEST(error_flush, ledger__bad_receive_completes_all_work_once)
 {
 	many_lives(BAD_RECEIVE);
 }
 
-RIG_TEST(error_flush, ledger__abrupt_disconnect)
+RIG_TEST(error_flush, ledger__abrupt_disconnect_completes_all_work_once)
 {
 	many_lives(ABRUPT);
 }
 
-RIG_TEST(error_flush, ledger__abrupt_disconnect_by_the_peer)
+RIG_TEST(error_flush, ledger__abrupt_disconnect_by_the_peer_completes_all_work_once)
 {
 	many_lives(ABRUPT_BY_PEER);
 }
 
-RIG_TEST(error_flush, ledger__graceful_by_both_then_abrupt)
+RIG_TEST(error_flush, ledger__graceful_by_both_then_abrupt_completes_all_work_once)
 {
 	many_lives(GRACEFUL_BY_BOTH);
 }

@@ -102,7 +102,7 @@ RIG_TEST(error_overflow, as_many_as_fit__are_kept)
 }
 
 /* An EVD with completions is resized far beyond its first ring: none is lost or out of order. */
-RIG_TEST(error_overflow, resized__under_traffic)
+RIG_TEST(error_overflow, resized__under_traffic_loses_no_completion)
 {
 	DAT_COUNT size;
 

@@ -25,7 +25,7 @@ static void recovers(void)
 
 /* ---- Receives ---- */
 
-RIG_TEST(error_transfer, receive__too_short)
+RIG_TEST(error_transfer, receive__too_short_fails_both_sides)
 {
 	static const struct {
 		size_t sent, room;
@@ -48,7 +48,7 @@ RIG_TEST(error_transfer, receive__too_short)
 	}
 }
 
-RIG_TEST(error_transfer, receive__too_short_in_pieces)
+RIG_TEST(error_transfer, receive__too_short_in_pieces_fails_both_sides)
 {
 	DAT_LMR_TRIPLET t[3] = { seg(&b, 0, 100), seg(&b, 200, 0), seg(&b, 300, 99) };
 	DAT_DTO_COOKIE c = { .as_64 = 1 };
@@ -64,7 +64,7 @@ RIG_TEST(error_transfer, receive__too_short_in_pieces)
 }
 
 /* A send waits for a receive, which is posted later. */
-RIG_TEST(error_transfer, receive__posted_late)
+RIG_TEST(error_transfer, receive__posted_late_completes_the_waiting_send)
 {
 	rig_needs_end_to_end();
 	fill(a.mem, 100, 1);
@@ -158,14 +158,14 @@ static void each_source(size_t len)
 	}
 }
 
-RIG_TEST(error_transfer, segment__to_send_from_bad)
+RIG_TEST(error_transfer, segment__invalid_source_gets_local_protection)
 {
 	each_source(1);
 	each_source(100);
 	each_source(5000);
 }
 
-RIG_TEST(error_transfer, segment__bad_after_good_ones)
+RIG_TEST(error_transfer, segment__bad_after_good_ones_gets_local_protection)
 {
 	DAT_LMR_TRIPLET t[3] = { seg(&a, 0, 50), seg(&a, 100, 50), seg(&a, 200, 50) };
 	DAT_DTO_COOKIE c = { .as_64 = 3 };
@@ -194,7 +194,7 @@ RIG_TEST(error_transfer, segment__empty_one_is_not_looked_at)
 	took(a.req_evd, 3, DAT_DTO_SUCCESS);
 }
 
-RIG_TEST(error_transfer, segment__to_read_into_bad)
+RIG_TEST(error_transfer, segment__invalid_read_target_gets_local_protection)
 {
 	DAT_DTO_COOKIE c = { .as_64 = 3 };
 	struct bad bad[NBAD];
@@ -212,7 +212,7 @@ RIG_TEST(error_transfer, segment__to_read_into_bad)
 	}
 }
 
-RIG_TEST(error_transfer, segment__to_receive_into_bad)
+RIG_TEST(error_transfer, segment__invalid_receive_gets_local_protection)
 {
 	DAT_DTO_COOKIE c = { .as_64 = 3 };
 	struct bad bad[NBAD];
@@ -247,7 +247,7 @@ static void remote_refused(DAT_RMR_TRIPLET r, bool write, bool read)
 	}
 }
 
-RIG_TEST(error_transfer, remote__invalid_context)
+RIG_TEST(error_transfer, remote__invalid_context_is_refused)
 {
 	static const DAT_RMR_CONTEXT none[] = { 0, 1, 0xff, 0x100, 0x12345678, 0xffffffff };
 
@@ -261,7 +261,7 @@ RIG_TEST(error_transfer, remote__invalid_context)
 }
 
 /* Each right of an LMR allows its access, and no other. */
-RIG_TEST(error_transfer, remote__rights_of_the_lmr)
+RIG_TEST(error_transfer, remote__rights_of_the_lmr_allow_only_their_access)
 {
 	const DAT_MEM_PRIV_FLAGS local = DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
 	DAT_LMR_CONTEXT lmr;
@@ -281,7 +281,7 @@ RIG_TEST(error_transfer, remote__rights_of_the_lmr)
 }
 
 /* The peer serves no reads, so the reader gets an error instead of waiting. */
-RIG_TEST(error_transfer, read__from_an_endpoint_that_serves_none)
+RIG_TEST(error_transfer, read__from_an_endpoint_that_serves_none_fails)
 {
 	DAT_EP_ATTR attr = rig_attr();
 

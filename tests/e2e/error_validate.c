@@ -50,7 +50,7 @@ static bool reads(int what)
 	return what < 2;
 }
 
-RIG_TEST(error_validate, segment__of_no_lmr)
+RIG_TEST(error_validate, segment__of_no_lmr_is_refused)
 {
 	for (int i = 0; i < 4; i++) {
 		DAT_LMR_TRIPLET t = seg(&a, 0, 64);
@@ -66,7 +66,7 @@ RIG_TEST(error_validate, segment__of_no_lmr)
 	}
 }
 
-RIG_TEST(error_validate, segment__without_the_right)
+RIG_TEST(error_validate, segment__without_the_right_is_refused)
 {
 	DAT_LMR_TRIPLET r = seg(&a, 0, 64), w = seg(&a, 0, 64);
 
@@ -77,7 +77,7 @@ RIG_TEST(error_validate, segment__without_the_right)
 			  reads(i) ? DAT_PRIVILEGES_READ : DAT_PRIVILEGES_WRITE);
 }
 
-RIG_TEST(error_validate, segment__of_another_zone)
+RIG_TEST(error_validate, segment__of_another_zone_is_refused)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = a.mem };
 	DAT_LMR_TRIPLET t = seg(&a, 0, 64);
@@ -92,7 +92,7 @@ RIG_TEST(error_validate, segment__of_another_zone)
 			  reads(i) ? DAT_PROTECTION_READ : DAT_PROTECTION_WRITE);
 }
 
-RIG_TEST(error_validate, segment__beyond_its_lmr)
+RIG_TEST(error_validate, segment__beyond_its_lmr_is_refused)
 {
 	static const struct {
 		int64_t off;
@@ -112,7 +112,7 @@ RIG_TEST(error_validate, segment__beyond_its_lmr)
 	}
 }
 
-RIG_TEST(error_validate, segment__the_last_of_several)
+RIG_TEST(error_validate, segment__last_of_several_without_an_lmr_is_refused)
 {
 	DAT_LMR_TRIPLET t[3] = { seg(&a, 0, 10), { 0 }, seg(&a, 0, 10) };
 	DAT_RMR_TRIPLET r = far(&b, 0, 20);
@@ -151,7 +151,7 @@ RIG_TEST(error_validate, arguments__have_the_codes_of_every_instance)
 		  DAT_INVALID_ARG5);
 }
 
-RIG_TEST(error_validate, bind__across_zones)
+RIG_TEST(error_validate, bind__across_zones_is_refused)
 {
 	DAT_LMR_TRIPLET t = seg(&a, 0, 64);
 	DAT_RMR_COOKIE rc = { .as_64 = 1 };

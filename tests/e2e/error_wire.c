@@ -16,7 +16,7 @@ static void setup(void)
 
 TestSuite(error_wire, .timeout = 60);
 
-RIG_TEST(error_wire, receive__never_posted)
+RIG_TEST(error_wire, receive__never_posted_ends_with_receiver_not_ready)
 {
 	open_with("rnr_retry=2;min_rnr=1");
 	rig_needs_end_to_end();
@@ -34,7 +34,7 @@ RIG_TEST(error_wire, receive__never_posted)
 	took(a.req_evd, 3, DAT_DTO_SUCCESS);
 }
 
-RIG_TEST(error_wire, peer__that_does_not_answer)
+RIG_TEST(error_wire, peer__that_does_not_answer_ends_with_a_transport_error)
 {
 	open_with("ack_timeout=8;retry_cnt=2;fault=drop=1");
 	must(do_recv(&b, 1, 0, 64));
@@ -68,19 +68,19 @@ static void move_all(uint64_t laps)
 	same(end_state(a.ep), DAT_EP_STATE_CONNECTED);
 }
 
-RIG_TEST(error_wire, packets__lost_doubled_and_out_of_order)
+RIG_TEST(error_wire, packets__lost_doubled_or_reordered_arrive_once_in_order)
 {
 	open_with("strict=1;ack_timeout=9;seed=5;fault=drop=0.02,dup=0.02,reorder=0.05");
 	move_all(150);
 }
 
-RIG_TEST(error_wire, packets__damaged)
+RIG_TEST(error_wire, packets__damaged_change_no_data)
 {
 	open_with("ack_timeout=9;seed=6;fault=corrupt=0.03");
 	move_all(100);
 }
 
-RIG_TEST(error_wire, packets__late_and_receivers_not_ready)
+RIG_TEST(error_wire, packets__late_or_without_a_receive_still_arrive)
 {
 	open_with("strict=1;ack_timeout=12;min_rnr=1;seed=7;fault=delay=0.05,rnr=0.2");
 	move_all(60);

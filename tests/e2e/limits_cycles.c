@@ -54,7 +54,7 @@ RIG_TEST(limits_cycles, cycles__leave_nothing_behind)
 }
 
 /* Each round has new endpoints with windows. */
-RIG_TEST(limits_cycles, endpoints__one_after_the_other)
+RIG_TEST(limits_cycles, endpoints__one_after_the_other_leak_nothing)
 {
 	struct th_usage early;
 	DAT_RMR_CONTEXT c;
@@ -83,7 +83,7 @@ RIG_TEST(limits_cycles, endpoints__one_after_the_other)
 	plateau(&early);
 }
 
-RIG_TEST(limits_cycles, adapters__opened_and_closed)
+RIG_TEST(limits_cycles, adapters__opened_and_closed_leak_nothing)
 {
 	struct th_usage early;
 
@@ -100,7 +100,7 @@ RIG_TEST(limits_cycles, adapters__opened_and_closed)
 	plateau(&early);
 }
 
-RIG_TEST(limits_cycles, memory__registered_and_freed)
+RIG_TEST(limits_cycles, memory__registered_and_freed_leaks_nothing)
 {
 	struct th_usage early;
 

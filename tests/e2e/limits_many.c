@@ -65,7 +65,7 @@ static void needs_a_crowd(void)
 		cr_skip_test("the adapter says max_eps = %d", attr.max_eps);
 }
 
-RIG_TEST(limits_many, endpoints__three_hundred_at_once)
+RIG_TEST(limits_many, endpoints__three_hundred_at_once_transfer_data)
 {
 	needs_a_crowd();
 	/* For each i, endpoint i of a writes to its own slot at b, notifies b, and reads the slot
@@ -105,7 +105,7 @@ RIG_TEST(limits_many, endpoints__three_hundred_at_once)
 }
 
 /* All connections end at the same time. */
-RIG_TEST(limits_many, endpoints__that_all_lose_their_peer)
+RIG_TEST(limits_many, endpoints__that_all_lose_their_peer_each_get_their_events)
 {
 	needs_a_crowd();
 	crowd_evds(&a);
@@ -153,7 +153,7 @@ static int holds_a_qualifier(int sock, void *arg)
 	return 0;
 }
 
-RIG_TEST(limits_many, qualifier__of_another_process)
+RIG_TEST(limits_many, qualifier__of_another_process_is_in_use)
 {
 	DAT_PSP_HANDLE psp = NULL;
 	DAT_CONN_QUAL qual;
@@ -180,7 +180,7 @@ static DAT_RETURN dial_with(DAT_COUNT size, void *data)
 			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
-RIG_TEST(limits_many, private_data__too_long)
+RIG_TEST(limits_many, private_data__too_long_is_refused)
 {
 	char data[300];
 	DAT_CR_HANDLE cr;
@@ -203,7 +203,7 @@ RIG_TEST(limits_many, private_data__too_long)
 }
 
 /* dat_ep_connect(3): the call retries until the timeout. */
-RIG_TEST(limits_many, connect__without_a_listener_until_the_timeout)
+RIG_TEST(limits_many, connect__without_a_listener_retries_until_the_timeout)
 {
 	uint64_t start;
 

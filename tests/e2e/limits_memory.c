@@ -49,17 +49,17 @@ static void each_allocation(unsigned int kind, unsigned long at_least)
 	check(life_run(&l, SOON_MS));
 }
 
-RIG_TEST(limits_memory, heap__each_allocation_of_a_life_fails)
+RIG_TEST(limits_memory, heap__each_failed_allocation_of_a_life_leaks_nothing)
 {
 	each_allocation(TH_FAIL_HEAP, 30);
 }
 
-RIG_TEST(limits_memory, mmap__each_mapping_of_a_life_fails)
+RIG_TEST(limits_memory, mmap__each_failed_mapping_of_a_life_leaks_nothing)
 {
 	each_allocation(TH_FAIL_MMAP, 1);
 }
 
-RIG_TEST(limits_memory, descriptors__run_out_at_each_point_of_a_life)
+RIG_TEST(limits_memory, descriptors__running_out_at_any_point_leaks_nothing)
 {
 	struct th_usage before;
 	struct life l;
@@ -139,7 +139,7 @@ RIG_TEST(limits_memory, memlock__is_kept_and_given_back)
 	took(a.req_evd, 1, DAT_DTO_SUCCESS);
 }
 
-RIG_TEST(limits_memory, memlock__of_nothing)
+RIG_TEST(limits_memory, memlock__of_nothing_refuses_each_evd)
 {
 	DAT_EVD_HANDLE async = NULL, evd = NULL;
 	DAT_IA_HANDLE ia = NULL;
@@ -226,7 +226,7 @@ static void each_fails(const struct command *c)
 	cr_assert(t.nth > 1, "%s: the driver never issued this command", c->name);
 }
 
-RIG_TEST(limits_memory, command__each_of_a_life_fails)
+RIG_TEST(limits_memory, command__each_failed_one_of_a_life_is_reported)
 {
 	rig_conf("fault=cmd_fail=0:1");		/* a device may lack this command */
 	for (const struct command *c = rig_model() ? of_connectx : of_efa; c->name; c++)

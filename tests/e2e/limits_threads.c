@@ -125,7 +125,7 @@ static void workers_stop(void)
 	}
 }
 
-RIG_TEST(limits_threads, each_with_its_own_endpoint)
+RIG_TEST(limits_threads, threads__each_with_its_own_endpoint_do_not_disturb_others)
 {
 	workers_start();
 	th_sleep_ms(500);
@@ -133,7 +133,7 @@ RIG_TEST(limits_threads, each_with_its_own_endpoint)
 }
 
 /* Meanwhile every type of object is created and destroyed in the same two adapters. */
-RIG_TEST(limits_threads, beside_creation_and_destruction)
+RIG_TEST(limits_threads, threads__work_beside_creation_and_destruction)
 {
 	DAT_EP_HANDLE x, y;
 	DAT_RMR_HANDLE rmr;
@@ -164,7 +164,7 @@ RIG_TEST(limits_threads, beside_creation_and_destruction)
 }
 
 /* Meanwhile adapters are opened and closed, and connections to them are made. */
-RIG_TEST(limits_threads, beside_adapters_that_come_and_go)
+RIG_TEST(limits_threads, threads__work_beside_adapters_that_come_and_go)
 {
 	struct end c;
 
@@ -187,7 +187,7 @@ RIG_TEST(limits_threads, beside_adapters_that_come_and_go)
 }
 
 /* Meanwhile one connection breaks again and again. */
-RIG_TEST(limits_threads, beside_a_connection_that_breaks)
+RIG_TEST(limits_threads, threads__work_beside_a_connection_that_breaks)
 {
 	workers_start();
 	end_join(&a, a.ep, &b, b.ep);
@@ -222,7 +222,7 @@ static void *sleep_and_work(void *arg)
 	return NULL;
 }
 
-RIG_TEST(limits_threads, each_asleep_on_its_own_evd)
+RIG_TEST(limits_threads, threads__each_asleep_on_its_own_evd_are_woken)
 {
 	for (unsigned int i = 0; i < THREADS; i++) {
 		struct worker *w = &workers[i];

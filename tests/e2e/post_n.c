@@ -49,7 +49,7 @@ static void is_written(size_t off, size_t len)
 }
 
 /* Posts each number of 8-byte writes. The ring wraps many times. */
-RIG_TEST(post_n, post_n__writes_of_8_bytes_in_order)
+RIG_TEST(post_n, post_n__writes_of_8_bytes_complete_in_order)
 {
 	for (DAT_COUNT n = 1; n <= MOST; n++) {
 		for (int lap = 0; lap < 8; lap++) {
@@ -80,7 +80,7 @@ RIG_TEST(post_n, post_n__the_last_write_wins)
 }
 
 /* Posts every length in turn, so that plain writes are between all others. */
-RIG_TEST(post_n, post_n__writes_of_any_length)
+RIG_TEST(post_n, post_n__writes_of_any_length_land)
 {
 	static const uint32_t lengths[] = { 8, 1, 8, 8, 64, 8, 8, 8, 4096, 0, 8, 8, 8, 8, 8, 28, 200, 8 };
 	DAT_COUNT n = sizeof(lengths) / sizeof(*lengths);
@@ -96,7 +96,7 @@ RIG_TEST(post_n, post_n__writes_of_any_length)
 	}
 }
 
-RIG_TEST(post_n, post_n__sends_writes_reads_and_segments)
+RIG_TEST(post_n, post_n__mixed_requests_with_segments_complete_in_order)
 {
 	DAT_LMR_TRIPLET pieces[3] = { seg(&a, 100, 10), seg(&a, 300, 20), seg(&a, 500, 30) };
 
@@ -122,7 +122,7 @@ RIG_TEST(post_n, post_n__sends_writes_reads_and_segments)
 }
 
 /* A window is open for all requests after its bind. The same batch sends the context to the peer. */
-RIG_TEST(post_n, post_n__a_bind_and_the_message_that_names_it)
+RIG_TEST(post_n, post_n__bind_before_its_message_is_valid_on_arrival)
 {
 	DAT_RMR_CONTEXT context = 0, last = 0;
 	DAT_RMR_HANDLE rmr;
@@ -150,7 +150,7 @@ RIG_TEST(post_n, post_n__a_bind_and_the_message_that_names_it)
 	}
 }
 
-RIG_TEST(post_n, post_n__completion_flags)
+RIG_TEST(post_n, post_n__suppressed_requests_give_no_event)
 {
 	for (int lap = 0; lap < 50; lap++) {
 		for (unsigned int i = 0; i < 16; i++) {
@@ -190,7 +190,7 @@ RIG_TEST(post_n, post_n__full_queue_posts_what_fits)
 }
 
 /* If a request is refused, the requests before it are posted, and those behind it are not. */
-RIG_TEST(post_n, post_n__bad_request_in_the_middle)
+RIG_TEST(post_n, post_n__bad_request_in_the_middle_posts_those_before_it)
 {
 	static const struct {
 		struct dapl_work w;
@@ -243,7 +243,7 @@ RIG_TEST(post_n, post_n__address_outside_the_lmr_is_an_error_completion)
 	took_ends(&a, &b, DAT_CONNECTION_EVENT_BROKEN);
 }
 
-RIG_TEST(post_n, post_n__bad_arguments)
+RIG_TEST(post_n, post_n__invalid_arguments_are_refused)
 {
 	DAT_HANDLE others[] = { DAT_HANDLE_NULL, a.pz, a.req_evd };
 	DAT_COUNT posted = 77;
@@ -260,7 +260,7 @@ RIG_TEST(post_n, post_n__bad_arguments)
 	rig_empty(a.req_evd);
 }
 
-RIG_TEST(post_n, post_n__endpoint_that_is_not_connected)
+RIG_TEST(post_n, post_n__unconnected_endpoint_is_refused)
 {
 	DAT_EP_HANDLE fresh = end_ep(&a, NULL);
 	DAT_COUNT posted = 77;

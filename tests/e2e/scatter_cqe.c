@@ -13,7 +13,7 @@ TestSuite(scatter_cqe, .timeout = 60);
 static const size_t sizes[] = { 0, 1, 8, 31, 32, 33, 64, 65, 5000 };
 #define SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
-RIG_TEST(scatter_cqe, receive__each_size)
+RIG_TEST(scatter_cqe, receive__of_each_size_lands_unchanged)
 {
 	for (size_t i = 0; i < SIZES; i++) {
 		memset(b.mem, 0, 6000);
@@ -28,7 +28,7 @@ RIG_TEST(scatter_cqe, receive__each_size)
 	}
 }
 
-RIG_TEST(scatter_cqe, read__each_size)
+RIG_TEST(scatter_cqe, read__of_each_size_lands_unchanged)
 {
 	for (size_t i = 0; i < SIZES; i++) {
 		memset(a.mem, 0, 6000);
@@ -67,7 +67,7 @@ static DAT_DTO_COOKIE cookie(uint64_t c)
 
 /* The receive has three segments: one is empty, and the last is not filled. The segments cross the
  * end of the ring. */
-RIG_TEST(scatter_cqe, several_segments)
+RIG_TEST(scatter_cqe, receive_and_read__several_segments_are_each_filled)
 {
 	for (uint64_t i = 0; i < 300; i++) {
 		DAT_LMR_TRIPLET to_b[] = { seg(&b, 100, 5), seg(&b, 200, 0), seg(&b, 300, 20),
@@ -116,7 +116,7 @@ static void sender_hears(uint64_t of)
 }
 
 /* The device checks rights and lengths as usual. */
-RIG_TEST(scatter_cqe, receive__too_long)
+RIG_TEST(scatter_cqe, receive__of_a_longer_message_gets_local_length)
 {
 	must(do_recv(&b, 1, 0, 10));
 	must(do_send(&a, 2, 0, 11, 0));
@@ -125,7 +125,7 @@ RIG_TEST(scatter_cqe, receive__too_long)
 	sender_hears(2);
 }
 
-RIG_TEST(scatter_cqe, memory_that_may_not_be_written)
+RIG_TEST(scatter_cqe, receive__into_read_only_memory_gets_local_protection)
 {
 	DAT_LMR_CONTEXT context;
 	DAT_RMR_CONTEXT none;
@@ -143,7 +143,7 @@ RIG_TEST(scatter_cqe, memory_that_may_not_be_written)
 	sender_hears(2);
 }
 
-RIG_TEST(scatter_cqe, read__no_remote_right)
+RIG_TEST(scatter_cqe, read__without_a_remote_right_gets_remote_access)
 {
 	must(do_read(&a, 1, 0, through(12345, &b, 0, 8), 0));
 	took(a.req_evd, 1, DAT_DTO_ERR_REMOTE_ACCESS);
@@ -151,7 +151,7 @@ RIG_TEST(scatter_cqe, read__no_remote_right)
 }
 
 /* A window allows reads: their data arrives the same way. */
-RIG_TEST(scatter_cqe, read__through_a_window)
+RIG_TEST(scatter_cqe, read__through_a_window_lands)
 {
 	DAT_RMR_CONTEXT context;
 	DAT_RMR_HANDLE rmr;
@@ -168,7 +168,7 @@ RIG_TEST(scatter_cqe, read__through_a_window)
 	check(all_bytes(a.mem + 32, 32, 0));
 }
 
-RIG_TEST(scatter_cqe, waiter_and_dequeuer)
+RIG_TEST(scatter_cqe, receive__with_a_waiter_lands)
 {
 	rig_sleeps = true;
 	fill(a.mem, 20, 4);
@@ -179,7 +179,7 @@ RIG_TEST(scatter_cqe, waiter_and_dequeuer)
 	rig_sleeps = false;
 }
 
-RIG_TEST(scatter_cqe, srq)
+RIG_TEST(scatter_cqe, receive__through_an_srq_lands)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 32, .max_recv_iov = 3 };
 	DAT_EP_ATTR ep_attr = rig_attr();

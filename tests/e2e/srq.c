@@ -125,7 +125,7 @@ RIG_TEST(srq, srq_query__counts_posted_and_taken_receives)
 }
 
 /* The queue is full during many laps. */
-RIG_TEST(srq, srq_post_recv__laps)
+RIG_TEST(srq, srq_post_recv__of_a_thousand_laps_keeps_the_order)
 {
 	uint64_t posted = 0;
 
@@ -143,7 +143,7 @@ RIG_TEST(srq, srq_post_recv__laps)
 }
 
 /* Only a completion that was not dequeued keeps its slot in use. */
-RIG_TEST(srq, srq_post_recv__around_an_undequeued_completion)
+RIG_TEST(srq, srq_post_recv__undequeued_completion_keeps_only_its_slot)
 {
 	DAT_EVD_HANDLE own = NULL;
 	DAT_EP_HANDLE eb, ea = end_ep(&a, NULL);
@@ -179,7 +179,7 @@ RIG_TEST(srq, message__waits_for_a_buffer)
 	took(a.req_evd, 1, DAT_DTO_SUCCESS);
 }
 
-RIG_TEST(srq, low_watermark__reached_by_a_message)
+RIG_TEST(srq, low_watermark__passed_by_a_message_raises_one_event)
 {
 	DAT_ASYNCH_ERROR_EVENT_DATA *d;
 	DAT_EVENT ev;
@@ -216,7 +216,7 @@ RIG_TEST(srq, ep_disconnect__leaves_the_buffers)
 	must_fail(dat_srq_free(srq), DAT_SRQ_IN_USE);
 }
 
-RIG_TEST(srq, ep_reset__and_connected_again)
+RIG_TEST(srq, ep_reset__reconnected_endpoint_uses_the_buffers)
 {
 	must(give(1, PIECE));
 	must(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
@@ -245,7 +245,7 @@ RIG_TEST(srq, ep_free__returns_undequeued_receives)
 	rig_empty(b.recv_evd);
 }
 
-RIG_TEST(srq, ep_post_recv__connected_with_an_srq)
+RIG_TEST(srq, ep_post_recv__connected_with_an_srq_is_refused)
 {
 	DAT_LMR_TRIPLET s = seg(&b, 0, 8);
 	DAT_DTO_COOKIE c = { .as_64 = 1 };
@@ -257,7 +257,7 @@ RIG_TEST(srq, ep_post_recv__connected_with_an_srq)
 	must_fail(dat_ep_post_recv(b1, 1, &s, c, 0), DAT_INVALID_STATE);
 }
 
-RIG_TEST(srq, sizes__none_one_segment_two)
+RIG_TEST(srq, message__of_no_byte_or_two_segments_arrives)
 {
 	DAT_LMR_TRIPLET s[2] = { seg(&b, 0, 10), seg(&b, 5000, 90) };
 	DAT_DTO_COOKIE c = { .as_64 = 77 };
@@ -272,7 +272,7 @@ RIG_TEST(srq, sizes__none_one_segment_two)
 	check(!memcmp(b.mem, a.mem, 10) && !memcmp(b.mem + 5000, a.mem + 10, 90));
 }
 
-RIG_TEST(srq, ep_query__of_a_connected_endpoint)
+RIG_TEST(srq, ep_query__connected_endpoint_returns_its_srq)
 {
 	DAT_BOOLEAN recv_idle = DAT_FALSE;
 	DAT_EP_PARAM p;
@@ -285,7 +285,7 @@ RIG_TEST(srq, ep_query__of_a_connected_endpoint)
 }
 
 /* A message that is longer than its buffer ends only its connection. The slot is freed. */
-Test(srq_wrong, buffer__too_short)
+Test(srq_wrong, buffer__too_short_breaks_only_its_connection)
 {
 	must(give(1, 10));
 	must(give(2, PIECE));
@@ -298,7 +298,7 @@ Test(srq_wrong, buffer__too_short)
 }
 
 /* A receive uses the zone of the SRQ, all other work uses that of the endpoint. */
-Test(srq_other, zone__of_the_endpoint_another)
+Test(srq_other, zone__other_than_the_srqs_receives_messages)
 {
 	DAT_PZ_HANDLE pz = NULL;
 
@@ -311,7 +311,7 @@ Test(srq_other, zone__of_the_endpoint_another)
 }
 
 /* Completions without an event do not fill the queue. */
-Test(srq_other, recv_evd__none)
+Test(srq_other, recv_evd__none_leaves_the_queue_usable)
 {
 	b1 = shared_ep(b.pz, DAT_HANDLE_NULL);
 	b2 = shared_ep(b.pz, b.recv_evd);
@@ -330,7 +330,7 @@ Test(srq_other, recv_evd__none)
 	must(dat_srq_free(srq));
 }
 
-Test(srq_other, ia_close__abruptly_with_all_in_use)
+Test(srq_other, ia_close__abrupt_with_all_in_use_invalidates_the_srq)
 {
 	b1 = shared_ep(b.pz, b.recv_evd);
 	end_join(&a, a.ep, &b, b1);
