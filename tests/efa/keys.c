@@ -118,8 +118,8 @@ static void each_profile(void (*act)(const char *profile))
 static void rebind(const char *profile) { over_and_over(profile, false); }
 static void unbind_and_bind(const char *profile) { over_and_over(profile, true); }
 
-Test(efa_keys, rebind__in_each_profile) { each_profile(rebind); }
-Test(efa_keys, unbind_and_bind__in_each_profile) { each_profile(unbind_and_bind); }
+Test(efa_keys, rebind__in_each_profile_returns_a_new_context) { each_profile(rebind); }
+Test(efa_keys, unbind_and_bind__in_each_profile_returns_a_new_context) { each_profile(unbind_and_bind); }
 
 static const char *announced(void)
 {

@@ -70,7 +70,7 @@ Test(params, parse__each_profile_with_rdma_read_is_known)
 	}
 }
 
-Test(params, parse__words_and_defaults)
+Test(params, parse__words_are_read_and_the_rest_has_defaults)
 {
 	unsetenv("DAPL_EFA_PROFILE");
 	cr_assert_eq(parsed("spin_us=5,efa_window=8;ip=127.0.0.1 fault=drop=0.1,dup=0.2"), 0,

@@ -94,6 +94,6 @@ static void write_ends_with(void (*end)(void))
 	cr_assert_null(memchr(r.b.mem, NEW, LEN), "bytes were written after the context had ended");
 }
 
-Test(efa_revoke, write__unbind) { write_ends_with(unbind); }
-Test(efa_revoke, write__rebind) { write_ends_with(rebind); }
-Test(efa_revoke, write__rmr_free) { write_ends_with(give_back); }
+Test(efa_revoke, write__during_an_unbind_fails_and_changes_no_byte_later) { write_ends_with(unbind); }
+Test(efa_revoke, write__during_a_rebind_fails_and_changes_no_byte_later) { write_ends_with(rebind); }
+Test(efa_revoke, write__during_an_rmr_free_fails_and_changes_no_byte_later) { write_ends_with(give_back); }

@@ -298,11 +298,11 @@ static void seeds(const char *profile, uint64_t share)
 	}
 }
 
-Test(efa_seeds, profile__read) { seeds("read", 30); }
-Test(efa_seeds, profile__write) { seeds("write", 20); }
-Test(efa_seeds, profile__unsol) { seeds("unsol", 20); }
-Test(efa_seeds, profile__wide) { seeds("wide", 20); }
-Test(efa_seeds, profile__reqid64) { seeds("reqid64", 10); }
+Test(efa_seeds, profile__read_passes_each_seed) { seeds("read", 30); }
+Test(efa_seeds, profile__write_passes_each_seed) { seeds("write", 20); }
+Test(efa_seeds, profile__unsol_passes_each_seed) { seeds("unsol", 20); }
+Test(efa_seeds, profile__wide_passes_each_seed) { seeds("wide", 20); }
+Test(efa_seeds, profile__reqid64_passes_each_seed) { seeds("reqid64", 10); }
 
 /* A seed gives the same result if it runs again, also if it runs alone. */
 Test(efa_seeds, seed__again_is_the_same_run)

@@ -222,6 +222,6 @@ static void seeds(const char *profile)
 		run_seed(profile, seed);
 }
 
-Test(efa_statuses, requests__of_read) { seeds("read"); }
-Test(efa_statuses, requests__of_write) { seeds("write"); }
-Test(efa_statuses, requests__of_wide) { seeds("wide"); }
+Test(efa_statuses, requests__of_profile_read_end_once_whatever_status_comes) { seeds("read"); }
+Test(efa_statuses, requests__of_profile_write_end_once_whatever_status_comes) { seeds("write"); }
+Test(efa_statuses, requests__of_profile_wide_end_once_whatever_status_comes) { seeds("wide"); }

@@ -48,7 +48,7 @@ static const uint8_t *put(unsigned int id, bool second_lap, const struct efa_wr 
 	return ring;
 }
 
-Test(efa_wqe, put__send_inline)
+Test(efa_wqe, put__send_inline_writes_the_reference_bytes)
 {
 	const uint8_t data[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
 	const struct efa_wr wr = {
@@ -59,7 +59,7 @@ Test(efa_wqe, put__send_inline)
 	cr_assert_arr_eq(put(5, true, &wr), send_inline, 64);
 }
 
-Test(efa_wqe, put__rdma_write)
+Test(efa_wqe, put__rdma_write_writes_the_reference_bytes)
 {
 	const struct efa_wr wr = {
 		.op = EFA_OP_RDMA_WRITE, .has_imm = true, .kind = EFA_S_DTO, .nseg = 1,
@@ -70,7 +70,7 @@ Test(efa_wqe, put__rdma_write)
 	cr_assert_arr_eq(put(1, false, &wr), write_ref, 64);
 }
 
-Test(efa_wqe, refill__descriptor_of_a_receive)
+Test(efa_wqe, refill__descriptor_of_a_receive_has_the_reference_bytes)
 {
 	static const uint8_t desc[16] = { 0x00, 0x10, 0, 0, 0x03, 0, 0, 0, 0x07, 0x00, 0xe0, 0x22,
 					  0x42, 0x00, 0x00, 0xc0 };
@@ -82,7 +82,7 @@ Test(efa_wqe, refill__descriptor_of_a_receive)
 	cr_assert_arr_eq(&ring[1], desc, sizeof(desc));
 }
 
-Test(efa_wqe, decode__completion)
+Test(efa_wqe, decode__completion_returns_each_field_as_text)
 {
 	static const uint8_t cqe[32] = { 0x07, 0x00, 0x00, 0x0d, 0x34, 0x12, 0x08, 0x00, 0x56, 0x00,
 					 0x21, 0x43, 0x7b, 0x70, 0x00, 0x00 };
@@ -95,7 +95,7 @@ Test(efa_wqe, decode__completion)
 			 "imm (MSG seq 7 ack 123)");
 }
 
-Test(efa_wqe, imm__fields_do_not_touch)
+Test(efa_wqe, imm__fields_at_their_limits_do_not_overlap)
 {
 	cr_assert_eq(efa_imm(EFA_K_WRITE, false, 0, 0), 0xa0000000u);
 	cr_assert_eq(efa_imm(EFA_K_MSG, true, 0, 0), 0x10000000u);
@@ -103,7 +103,7 @@ Test(efa_wqe, imm__fields_do_not_touch)
 	cr_assert_eq(efa_imm(EFA_K_MSG, false, 0, 0x1fff), 0x00000fffu);
 }
 
-Test(efa_wqe, doorbell__of_a_cq)
+Test(efa_wqe, doorbell__of_a_cq_encodes_index_count_and_arm)
 {
 	cr_assert_eq(efa_cq_doorbell(0x1234, 3, true), 0xe0001234u);
 	cr_assert_eq(efa_cq_doorbell(0x1234, 4, false), 0x00001234u);
