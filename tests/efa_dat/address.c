@@ -96,7 +96,7 @@ Test(efa_address, ia_open__refuses_an_address_that_the_machine_lacks)
 }
 
 /* Here, as in a network namespace, the adapter's interface does not exist. */
-Test(efa_address, default__of_a_machine_without_routes)
+Test(efa_address, default__without_routes_is_no_address_and_logs_the_cure)
 {
 	union dap_addr ip = dap_addr_v4(INADDR_ANY);
 

@@ -48,22 +48,22 @@ static void ends_by(DAT_CLOSE_FLAGS how, const char *params)
 
 #define BUSY "variant=silicon efa_reorder=256"
 
-Test(efa_ending, sends__that_have_come_before_a_graceful_end)
+Test(efa_ending, sends__that_arrived_before_a_graceful_end_succeed)
 {
 	ends_by(DAT_CLOSE_GRACEFUL_FLAG, "efa_reorder=256");
 }
 
-Test(efa_ending, sends__that_have_come_before_an_abrupt_end)
+Test(efa_ending, sends__that_arrived_before_an_abrupt_end_succeed)
 {
 	ends_by(DAT_CLOSE_ABRUPT_FLAG, "efa_reorder=256");
 }
 
-Test(efa_ending, sends__that_have_come_before_a_graceful_end_by_a_device)
+Test(efa_ending, sends__that_arrived_before_a_graceful_end_succeed_on_silicon)
 {
 	ends_by(DAT_CLOSE_GRACEFUL_FLAG, BUSY);
 }
 
-Test(efa_ending, sends__that_have_come_before_an_abrupt_end_by_a_device)
+Test(efa_ending, sends__that_arrived_before_an_abrupt_end_succeed_on_silicon)
 {
 	ends_by(DAT_CLOSE_ABRUPT_FLAG, BUSY);
 }
@@ -187,7 +187,7 @@ static void ends_unattended(const char *params)
 	pair_close();
 }
 
-Test(efa_ending, graceful__with_a_peer_that_does_not_poll)
+Test(efa_ending, graceful__with_a_peer_that_does_not_poll_ends_without_a_timeout)
 {
 	ends_unattended("efa_look=60000");
 	ends_unattended("variant=silicon efa_look=60000");

@@ -68,8 +68,8 @@ static void with_each(const char *first)
 	}
 }
 
-Test(efa_mixed, peers__of_read) { with_each("read"); }
-Test(efa_mixed, peers__of_write) { with_each("write"); }
-Test(efa_mixed, peers__of_unsol) { with_each("unsol"); }
-Test(efa_mixed, peers__of_wide) { with_each("wide"); }
-Test(efa_mixed, peers__of_reqid64) { with_each("reqid64"); }
+Test(efa_mixed, peers__of_read_exchange_data_with_each_profile) { with_each("read"); }
+Test(efa_mixed, peers__of_write_exchange_data_with_each_profile) { with_each("write"); }
+Test(efa_mixed, peers__of_unsol_exchange_data_with_each_profile) { with_each("unsol"); }
+Test(efa_mixed, peers__of_wide_exchange_data_with_each_profile) { with_each("wide"); }
+Test(efa_mixed, peers__of_reqid64_exchange_data_with_each_profile) { with_each("reqid64"); }
