@@ -45,7 +45,7 @@ static int cq_create_when(const struct efa_told *told)
 	return err;
 }
 
-Test(ctl, cq_create__of_another_shape_than_requested)
+Test(ctl, cq_create__with_too_few_or_too_long_entries_returns_eproto)
 {
 	cr_assert_eq(cq_create_when(&(struct efa_told){ 0 }), 0);
 	cr_assert_eq(cq_create_when(&(struct efa_told){ .cq_entries = ENTRIES / 2 }), -EPROTO);
@@ -53,7 +53,7 @@ Test(ctl, cq_create__of_another_shape_than_requested)
 	cr_assert_eq(cq_create_when(&(struct efa_told){ .cqe_size = 64 }), -EPROTO);
 }
 
-Test(ctl, cq_create__without_memory)
+Test(ctl, cq_create__without_memory_returns_enomem)
 {
 	struct efa_cq_res cq;
 	int ret;
@@ -64,7 +64,7 @@ Test(ctl, cq_create__without_memory)
 	cr_assert_eq(ret, -ENOMEM);
 }
 
-Test(ctl, cq_create__whose_channel_would_block)
+Test(ctl, cq_create__whose_channel_cannot_be_nonblocking_fails)
 {
 	struct efa_cq_res cq;
 	int ret;
@@ -100,7 +100,7 @@ static int qp_create_when(bool wide, const struct efa_told *told, uint32_t entri
 	return err;
 }
 
-Test(ctl, qp_create__of_another_shape_than_requested)
+Test(ctl, qp_create__with_too_long_wqes_returns_eproto)
 {
 	const struct efa_told truth = { 0 };
 
@@ -115,7 +115,7 @@ Test(ctl, qp_create__below_the_least_depth_gets_that_depth)
 	cr_assert_eq(qp_create_when(true, &(struct efa_told){ 0 }, LEAST_SQ / 2), 0);
 }
 
-Test(ctl, qp_create__each_call_fails)
+Test(ctl, qp_create__each_failed_call_returns_its_error)
 {
 	static const struct { const char *call; int answer, err; } calls[] = {
 		{ "efadv_create_qp_ex", EPERM, -EPERM },
@@ -136,7 +136,7 @@ Test(ctl, qp_create__each_call_fails)
 
 /* There is one event for each arm that finds new completions, and none once the descriptor is
  * drained. */
-Test(ctl, cq_arm__with_nothing_in_the_cq)
+Test(ctl, cq_arm__of_an_empty_cq_causes_no_event)
 {
 	struct efa_cq_res cq;
 	struct pollfd p = { .events = POLLIN };
@@ -150,7 +150,7 @@ Test(ctl, cq_arm__with_nothing_in_the_cq)
 	ctl->ops->cq_destroy(ctl, &cq);
 }
 
-Test(ctl, cq_arm__without_a_reported_doorbell)
+Test(ctl, cq_create__without_a_reported_doorbell_has_no_descriptor)
 {
 	struct efa_cq_res cq;
 

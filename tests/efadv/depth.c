@@ -16,7 +16,7 @@ static uint32_t ring_of(const struct end *e)
 }
 
 /* 32 WQEs of 64 bytes are 16 WQEs of 128 bytes, which is less than the minimum. */
-Test(depth, post__with_fewer_slots_than_the_ring_has_entries)
+Test(depth, post__with_fewer_slots_than_the_ring_has_entries_delivers_all)
 {
 	struct end a, b;
 

@@ -6,7 +6,7 @@
 
 TestSuite(event, .init = told_open, .fini = told_close, .timeout = 60);
 
-Test(event, port__down_and_up)
+Test(event, port__down_is_reported_and_up_is_not)
 {
 	calls_async(IBV_EVENT_PORT_ERR, 2);
 	calls_async((enum ibv_event_type)99, 1);
@@ -18,13 +18,13 @@ Test(event, port__down_and_up)
 	rig_empty(told_b.async);
 }
 
-Test(event, device__fails)
+Test(event, device__failure_ends_the_ia)
 {
 	calls_async(IBV_EVENT_DEVICE_FATAL, 0);
 	told_died();
 }
 
-Test(event, device__vanishes)
+Test(event, device__that_vanishes_ends_the_ia)
 {
 	calls_vanish();
 	told_died();

@@ -77,7 +77,7 @@ Test(open, efa_ctl_open__each_refusal_names_cause_and_cure)
 	refused_each(refusals, sizeof(refusals) / sizeof(refusals[0]), open_refused);
 }
 
-Test(open, efa_ctl_open__names_of_others)
+Test(open, efa_ctl_open__names_of_others_return_enodev)
 {
 	static const char *const names[] = { "efa_0", "efa_0-", "efa_0-1x", "soft-efa-9" };
 	struct efa_ctl *ctl = NULL;
@@ -89,7 +89,7 @@ Test(open, efa_ctl_open__names_of_others)
 	nothing_left();
 }
 
-Test(open, efa_ctl_open__without_memory)
+Test(open, efa_ctl_open__without_memory_returns_enomem)
 {
 	struct efa_ctl *ctl = NULL;
 	char why[160] = "";
@@ -117,7 +117,7 @@ static struct efa_caps caps_of(const struct efa_told *told)
 	return caps;
 }
 
-Test(open, caps__of_the_newest_device)
+Test(open, caps__of_the_newest_device_are_complete)
 {
 	const struct efa_caps c = caps_of(&(struct efa_told){ 0 });
 
@@ -130,7 +130,7 @@ Test(open, caps__of_the_newest_device)
 	cr_assert_eq(c.gid[0], 0xfe);
 }
 
-Test(open, caps__each_that_a_device_lacks)
+Test(open, caps__each_that_a_device_lacks_is_off)
 {
 	const uint32_t read = EFADV_DEVICE_ATTR_CAPS_RDMA_READ;
 	const uint32_t rnr = EFADV_DEVICE_ATTR_CAPS_RNR_RETRY;
@@ -145,7 +145,7 @@ Test(open, caps__each_that_a_device_lacks)
 
 /* rdma-core 44.0 has no RDMA write, 56.0 has it; SOFTNIC_EFADV selects which release is
  * emulated. */
-Test(open, caps__by_release)
+Test(open, caps__follow_the_release_of_rdma_core)
 {
 	bool writes = dlsym(RTLD_DEFAULT, "efadv_query_mr");	/* a call of release 50.0 */
 	struct efa_caps installed;
@@ -163,7 +163,7 @@ Test(open, caps__by_release)
 }
 
 /* The device refuses a CQ with a channel. */
-Test(open, caps__of_a_device_without_events)
+Test(open, caps__of_a_device_without_events_have_no_doorbell)
 {
 	struct efa_caps c;
 
@@ -172,7 +172,7 @@ Test(open, caps__of_a_device_without_events)
 	cr_assert(!c.cq_doorbell && !c.rdma_read && !c.rdma_write && !c.wide_wqe);
 }
 
-Test(open, efa_ctl_open__of_the_first_generation)
+Test(open, efa_ctl_open__of_the_first_generation_names_the_needed_one)
 {
 	struct efa_ctl *ctl = NULL;
 	char why[160] = "";
