@@ -46,7 +46,7 @@ static int sleep_for_ever(int sock, void *arg)
 	return 0;
 }
 
-Test(house, join__child_that_hangs)
+Test(house, join__child_that_hangs_is_killed_at_the_timeout)
 {
 	struct th_child child;
 
@@ -61,7 +61,7 @@ static int die(int sock, void *arg)
 	return raise(*(int *)arg);
 }
 
-Test(house, join__child_that_was_killed)
+Test(house, join__child_that_was_killed_returns_its_signal)
 {
 	struct th_child child;
 	int sig = SIGKILL;
@@ -156,7 +156,7 @@ Test(house, fds_limit__lets_two_more_be_opened_around_one_that_is_open)
 }
 
 /* The situation is that of a container with a limit of 64 KB of locked memory. */
-Test(house, memlock__above_the_hard_limit)
+Test(house, memlock__above_the_hard_limit_raises_it_or_returns_eperm)
 {
 	struct rlimit lim = { 64 << 10, 64 << 10 };
 	int err;
@@ -168,7 +168,7 @@ Test(house, memlock__above_the_hard_limit)
 	cr_assert_eq(lim.rlim_cur, err ? 64u << 10 : 4u << 20);
 }
 
-Test(house, fail__second_allocation_of_a_library_call)
+Test(house, fail__second_allocation_fails_also_in_a_library_call)
 {
 	void *volatile first, *volatile third;
 	char *volatile second;
@@ -186,7 +186,7 @@ Test(house, fail__second_allocation_of_a_library_call)
 	free(third);
 }
 
-Test(house, fail__mapping)
+Test(house, fail__mapping_returns_enomem)
 {
 	void *p;
 

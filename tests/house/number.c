@@ -23,7 +23,7 @@ static int listen_at(unsigned int number, unsigned int i, enum how how)
 	return -1;
 }
 
-Test(number, th_number__where_another_process_listens)
+Test(number, th_number__skips_one_where_another_process_listens)
 {
 	const unsigned int first = (unsigned int)getpid() % TH_NUMBERS;
 	int fd = listen_at(first, 5, THIS_ONE);
@@ -32,7 +32,7 @@ Test(number, th_number__where_another_process_listens)
 	close(fd);
 }
 
-Test(number, th_number__before_another_process_binds_any_port)
+Test(number, th_number__keeps_its_ports_from_other_processes)
 {
 	const unsigned int number = th_number();
 
@@ -75,7 +75,7 @@ static unsigned int of_child(void)
 	return number;
 }
 
-Test(number, th_number__of_a_child)
+Test(number, th_number__of_a_child_is_that_of_its_parent)
 {
 	const unsigned int mine = th_number();
 

@@ -23,7 +23,7 @@ static void *runs_then_sleeps(void *arg)
 	return read(wake[0], &c, 1) == 1 ? NULL : wake;
 }
 
-Test(quiet, others_sleep__when_all_do)
+Test(quiet, others_sleep__is_true_only_when_all_do)
 {
 	pthread_t t;
 	void *bad;
