@@ -40,13 +40,13 @@ Test(libdat, file__first_place_wins)
 	expect_name("a");
 }
 
-Test(libdat, file__second_place_when_the_first_has_none)
+Test(libdat, file__second_place_serves_when_the_first_has_none)
 {
 	cr_assert_eq(load(NULL, temp_path("none"), write_file("b", LINE, "b"), false), 0);
 	expect_name("b");
 }
 
-Test(libdat, file__nowhere)
+Test(libdat, file__nowhere_returns_enoent)
 {
 	cr_assert_eq(load(NULL, temp_path("none"), temp_path("neither"), false), -ENOENT);
 	cr_assert_null(conf.first);
@@ -111,7 +111,7 @@ Test(libdat, file__of_another_owner_is_not_trusted_with_raised_privileges)
 	(void)capture_end();
 }
 
-Test(libdat, file__a_directory)
+Test(libdat, file__directory_returns_eisdir_and_is_logged)
 {
 	const char *path = temp_path("dir"), *said;
 
@@ -123,7 +123,7 @@ Test(libdat, file__a_directory)
 		  said);
 }
 
-Test(libdat, file__unreadable)
+Test(libdat, file__unreadable_returns_eacces_and_is_logged)
 {
 	const char *path = write_file("a", LINE, "a"), *next = write_file("b", LINE, "b"), *said;
 	int err;
@@ -141,14 +141,14 @@ Test(libdat, file__unreadable)
 		  "the log does not report the permission: %s", said);
 }
 
-Test(libdat, file__empty)
+Test(libdat, file__empty_has_no_entries)
 {
 	cr_assert_eq(load(write_file("a", "%s", ""), NULL, NULL, false), 0);
 	cr_assert_null(conf.first);
 	cr_assert_eq(conf.broken, 0);
 }
 
-Test(libdat, file__last_line_without_newline)
+Test(libdat, file__last_line_without_newline_is_read)
 {
 	cr_assert_eq(load(write_file("a", LINE "%s", "a", "b u1.2 threadsafe default /x d.1.2 a b"),
 			  NULL, NULL, false), 0);
@@ -209,7 +209,7 @@ Test(libdat, file__longest_line_works)
 	conf_free(&conf);
 }
 
-Test(libdat, file__binary_garbage)
+Test(libdat, file__binary_garbage_has_only_broken_lines)
 {
 	int err;
 
@@ -221,7 +221,7 @@ Test(libdat, file__binary_garbage)
 	cr_assert(conf.broken > 0);
 }
 
-Test(libdat, file__ten_thousand_lines)
+Test(libdat, file__ten_thousand_lines_are_all_read)
 {
 	FILE *file = fopen(temp_path("a"), "w");
 	unsigned int repeats = 0, n = 0;

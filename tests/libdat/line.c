@@ -45,7 +45,7 @@ static void expect_entry(const char *line, const char *name, DAT_BOOLEAN threads
 	free(entry);
 }
 
-Test(libdat, line__eight_fields)
+Test(libdat, line__eight_fields_are_read)
 {
 	expect_entry("ia0 u1.2 nonthreadsafe default /lib/x.so dapl.1.2 \"\" \"\"", "ia0", DAT_FALSE,
 		     "/lib/x.so", "");
@@ -53,14 +53,14 @@ Test(libdat, line__eight_fields)
 		     "x.so.1", "a b");
 }
 
-Test(libdat, line__blanks_and_comment_around)
+Test(libdat, line__blanks_and_comment_around_are_ignored)
 {
 	expect_entry("\t  ia0\tu1.2  threadsafe default x d.1.2 \"\" \"\"   \r", "ia0", DAT_TRUE, "x", "");
 	expect_entry("ia0 u1.2 threadsafe default x d.1.2 \"\" \"\" # why", "ia0", DAT_TRUE, "x", "");
 	expect_entry("ia#0 u1.2 threadsafe default /a#b d.1.2 a b #", "ia#0", DAT_TRUE, "/a#b", "a");
 }
 
-Test(libdat, line__quotes_and_backslashes)
+Test(libdat, line__quotes_and_backslashes_are_resolved)
 {
 	expect_entry("\"my ia\" \"u1.2\" threadsafe default \"/a b/c\" d.1.2 \"say \\\"hi\\\"\" \"\"",
 		     "my ia", DAT_TRUE, "/a b/c", "say \"hi\"");
@@ -72,7 +72,7 @@ Test(libdat, line__quotes_and_backslashes)
 		     "/\xc3\xa4.so", "");
 }
 
-Test(libdat, line__name_of_255_bytes)
+Test(libdat, line__name_of_255_bytes_is_read)
 {
 	char name[256], line[512];
 
@@ -128,7 +128,7 @@ static const struct {
 	{"\x7f" "ELF\x02\x01\x01", CONF_BROKEN},
 };
 
-Test(libdat, line__each_kind_of_fault)
+Test(libdat, line__each_kind_of_fault_has_its_verdict)
 {
 	struct conf_entry *entry;
 	const char *why;
@@ -156,7 +156,7 @@ Test(libdat, line__name_of_256_bytes_is_too_long)
 	cr_assert(strstr(why, "255"), "the reason does not name the limit 255: %s", why);
 }
 
-Test(libdat, line__null_byte_within)
+Test(libdat, line__null_byte_within_makes_it_broken)
 {
 	static const char line[] = "ia u1.2 threadsafe default x\0y d.1.2 \"\" \"\"";
 	struct conf_entry *entry;

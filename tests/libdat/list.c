@@ -41,7 +41,7 @@ static void expect_info(int i, const char *name, DAT_BOOLEAN threadsafe)
 	cr_assert_eq(info[i].is_thread_safe, threadsafe);
 }
 
-Test(libdat, list__in_the_order_of_the_file_and_each_key_once)
+Test(libdat, list__returns_each_key_once_in_the_order_of_the_file)
 {
 	DAT_COUNT n = -1;
 
@@ -54,7 +54,7 @@ Test(libdat, list__in_the_order_of_the_file_and_each_key_once)
 	expect_untouched(3);
 }
 
-Test(libdat, list__exactly_as_many_as_fit)
+Test(libdat, list__exactly_as_many_as_fit_are_returned)
 {
 	DAT_COUNT n = -1;
 
@@ -78,7 +78,7 @@ Test(libdat, list__too_small_returns_the_number_and_writes_no_entry)
 	}
 }
 
-Test(libdat, list__null_pointers)
+Test(libdat, list__null_pointers_are_refused)
 {
 	DAT_COUNT n = -1;
 
@@ -94,7 +94,7 @@ Test(libdat, list__null_pointers)
 	OK(dat_registry_list_providers(MAX, &n, to));
 }
 
-Test(libdat, list__empty_registry)
+Test(libdat, list__empty_registry_returns_0)
 {
 	DAT_COUNT n = -1;
 
@@ -103,7 +103,7 @@ Test(libdat, list__empty_registry)
 	cr_assert_eq(n, 0);
 }
 
-Test(libdat, list__missing_registry)
+Test(libdat, list__missing_registry_returns_internal_error)
 {
 	DAT_COUNT n = -1;
 

@@ -31,12 +31,12 @@ static void expect_said(const char *said, const char *what)
 	cr_assert(strstr(said, what), "the log does not explain the failure: %s", said);
 }
 
-Test(libdat, load__missing_library)
+Test(libdat, load__missing_library_is_logged)
 {
 	expect_said(said_on_failure("/nowhere/lib.so", "a"), "/nowhere/lib.so");
 }
 
-Test(libdat, load__file_that_is_no_library)
+Test(libdat, load__file_that_is_no_library_is_logged)
 {
 	expect_said(said_on_failure(write_file("lib.so", "not ELF\n"), "a"), "lib.so");
 }
@@ -46,17 +46,17 @@ Test(libdat, load__undefined_symbol_is_found_at_once)
 	expect_said(said_on_failure(plugin_path("undefined"), "a"), "symbol_that_nobody_has");
 }
 
-Test(libdat, load__library_without_init)
+Test(libdat, load__library_without_init_is_logged)
 {
 	expect_said(said_on_failure(plugin_path("noinit"), "a"), "no dat_provider_init");
 }
 
-Test(libdat, load__library_without_fini)
+Test(libdat, load__library_without_fini_is_logged)
 {
 	expect_said(said_on_failure(plugin_path("nofini"), "a"), "no dat_provider_fini");
 }
 
-Test(libdat, load__init_that_does_not_register)
+Test(libdat, load__init_that_does_not_register_is_logged)
 {
 	expect_said(said_on_failure(plugin_path("one"), "silent"), "did not register");
 	cr_assert_eq(plugin_log_of("one")->inits, 1);
@@ -110,17 +110,17 @@ static void expect_served_by_two(const char *lib, const char *params)
 	cr_assert_eq(plugin_log_of("two")->finis, 1);
 }
 
-Test(libdat, load__next_line_when_the_library_is_missing)
+Test(libdat, load__missing_library_lets_the_next_line_serve)
 {
 	expect_served_by_two("/nowhere/lib.so", "a");
 }
 
-Test(libdat, load__next_line_when_init_does_not_register)
+Test(libdat, load__init_that_does_not_register_lets_the_next_line_serve)
 {
 	expect_served_by_two(plugin_path("one"), "silent");
 }
 
-Test(libdat, load__next_line_when_the_provider_does_not_know_the_name)
+Test(libdat, load__provider_that_lacks_the_name_lets_the_next_line_serve)
 {
 	expect_served_by_two(plugin_path("one"), "nodevice");
 	cr_assert_eq(plugin_log_of("one")->finis, plugin_log_of("one")->inits);

@@ -54,7 +54,7 @@ static int fail_nth(int sock, void *arg)
 	return wrong ? 2 : done < n ? 1 : 0;
 }
 
-Test(libdat, nomem__each_allocation_in_turn, .timeout = 120)
+Test(libdat, nomem__each_failed_allocation_lets_the_next_open_succeed, .timeout = 120)
 {
 	unsigned long n;
 	int status = 0;
@@ -73,7 +73,7 @@ Test(libdat, nomem__each_allocation_in_turn, .timeout = 120)
 	cr_assert_gt(n, 5, "too few allocations were made to fail");
 }
 
-Test(libdat, nomem__no_descriptors)
+Test(libdat, nomem__without_descriptors_returns_insufficient_resources)
 {
 	DAT_IA_HANDLE ia;
 

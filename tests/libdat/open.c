@@ -51,7 +51,7 @@ Test(libdat, open__returns_how_far_the_search_came)
 	cr_assert_null(plugin_log_of("one"));
 }
 
-Test(libdat, open__bad_arguments)
+Test(libdat, open__invalid_arguments_are_refused)
 {
 	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia = (DAT_IA_HANDLE)7;
@@ -99,7 +99,7 @@ Test(libdat, open__thread_safety_chooses_the_line)
 	OK(dat_ia_close(unsafe, DAT_CLOSE_DEFAULT));
 }
 
-Test(libdat, open__one_library_for_both_lines)
+Test(libdat, open__one_library_serves_both_lines)
 {
 	DAT_IA_HANDLE safe, unsafe;
 	struct plugin_log *log;
@@ -217,7 +217,7 @@ Test(libdat, close__refused_by_the_provider_keeps_the_ia)
 	cr_assert_eq(log->finis, 1);
 }
 
-Test(libdat, close__handles_that_are_not_open)
+Test(libdat, close__handles_that_are_not_open_are_refused)
 {
 	void *not_an_ia = NULL;
 	DAT_IA_HANDLE ia;

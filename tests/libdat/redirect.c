@@ -101,7 +101,7 @@ static DAT_RETURN call(size_t i, void *handle)
  * registry. */
 _Static_assert(CALLS == 66, "every redirected call");
 
-Test(libdat, redirect__null_handle)
+Test(libdat, redirect__null_handle_is_refused_by_each_call)
 {
 	for (size_t i = 0; i < CALLS; i++)
 		cr_expect_eq(call(i, NULL), DAT_CLASS_ERROR | DAT_INVALID_HANDLE | calls[i].null,

@@ -35,7 +35,7 @@ Test(libdat, add__opens_without_a_dat_conf)
 	TYPE_IS(open_ia("own", DAT_FALSE, &ia), DAT_PROVIDER_NOT_FOUND);
 }
 
-Test(libdat, add__same_key_twice)
+Test(libdat, add__same_key_twice_returns_already_registered)
 {
 	DAT_PROVIDER_INFO threadsafe = info;
 
@@ -51,7 +51,7 @@ Test(libdat, add__same_key_twice)
 	OK(dat_registry_remove_provider(&other, &threadsafe));
 }
 
-Test(libdat, add__bad_arguments)
+Test(libdat, add__invalid_arguments_are_refused)
 {
 	DAT_PROVIDER_INFO bad = info;
 
@@ -71,7 +71,7 @@ Test(libdat, add__bad_arguments)
 	RETURNS(dat_registry_add_provider(&own, &bad), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 }
 
-Test(libdat, remove__bad_arguments)
+Test(libdat, remove__invalid_arguments_are_refused)
 {
 	DAT_PROVIDER_INFO unknown = info;
 
@@ -86,7 +86,7 @@ Test(libdat, remove__bad_arguments)
 	TYPE_IS(dat_registry_remove_provider(&own, &info), DAT_INVALID_PARAMETER);
 }
 
-Test(libdat, remove__in_use)
+Test(libdat, remove__in_use_returns_provider_in_use)
 {
 	DAT_IA_HANDLE ia;
 
@@ -135,7 +135,7 @@ static void *open_and_close(void *arg)
 	return (void *)failures;
 }
 
-Test(libdat, open__from_many_threads, .timeout = 60)
+Test(libdat, open__from_many_threads_succeeds, .timeout = 60)
 {
 	pthread_t thread[THREADS];
 	struct plugin_log *log;
@@ -161,7 +161,7 @@ static void *open_a(void *ia)
 }
 
 /* Two threads find at the same time that the provider of the first line does not know the name. */
-Test(libdat, open__next_line_from_two_threads, .timeout = 60)
+Test(libdat, open__next_line_serves_two_threads_at_once, .timeout = 60)
 {
 	pthread_t thread[2];
 	DAT_IA_HANDLE ia[2];

@@ -144,7 +144,7 @@ static const struct named subtypes[] = {
 #define TYPES (sizeof(types) / sizeof(types[0]))
 #define SUBTYPES (sizeof(subtypes) / sizeof(subtypes[0]))
 
-Test(libdat, strerror__success)
+Test(libdat, strerror__success_has_no_minor_text)
 {
 	const char *major, *minor;
 
@@ -153,7 +153,7 @@ Test(libdat, strerror__success)
 	cr_assert_str_eq(minor, "");
 }
 
-Test(libdat, strerror__every_type_with_every_subtype)
+Test(libdat, strerror__every_type_with_every_subtype_has_both_names)
 {
 	const char *major, *minor;
 
@@ -170,7 +170,7 @@ Test(libdat, strerror__every_type_with_every_subtype)
 	}
 }
 
-Test(libdat, strerror__type_alone_or_as_a_warning)
+Test(libdat, strerror__type_alone_or_as_a_warning_has_its_name)
 {
 	const char *major, *minor;
 
@@ -180,7 +180,7 @@ Test(libdat, strerror__type_alone_or_as_a_warning)
 	cr_assert_str_eq(major, "DAT_QUEUE_FULL");
 }
 
-Test(libdat, strerror__values_that_are_none)
+Test(libdat, strerror__values_that_are_no_codes_are_refused)
 {
 	static const DAT_RETURN values[] = {
 		1,					/* a subtype alone, without a type */
@@ -203,7 +203,7 @@ Test(libdat, strerror__values_that_are_none)
 	cr_assert_str_eq(minor, "untouched");
 }
 
-Test(libdat, strerror__null_pointers)
+Test(libdat, strerror__null_pointers_are_refused)
 {
 	const char *text = "untouched";
 
