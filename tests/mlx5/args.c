@@ -37,7 +37,7 @@ static void close_rig(void)
 #define WRITE(n, iov, to, flags) r.hot->rdma_write(r.a.ep, n, iov, rig_cookie(1), to, flags)
 #define READ(n, iov, to, flags) r.hot->rdma_read(r.a.ep, n, iov, rig_cookie(1), to, flags)
 
-RIG_TEST(args, num_segments__out_of_range)
+RIG_TEST(args, num_segments__out_of_range_is_refused)
 {
 	REFUSED(DAT_INVALID_PARAMETER, DAP_SUB_ARG2, SEND(-1, l, 0));
 	REFUSED(DAT_INVALID_PARAMETER, DAP_SUB_ARG2, SEND(4, l, 0));
@@ -49,7 +49,7 @@ RIG_TEST(args, num_segments__out_of_range)
 	REFUSED(DAT_INVALID_PARAMETER, DAP_SUB_ARG2, READ(3, l, &t, 0));
 }
 
-RIG_TEST(args, iov__missing)
+RIG_TEST(args, iov__missing_is_refused)
 {
 	REFUSED(DAT_INVALID_PARAMETER, DAP_SUB_ARG3, SEND(1, NULL, 0));
 	REFUSED(DAT_INVALID_PARAMETER, DAP_SUB_ARG3, RECV(1, NULL, 0));
@@ -59,7 +59,7 @@ RIG_TEST(args, iov__missing)
 	REFUSED(DAT_INVALID_PARAMETER, DAP_SUB_ARG5, READ(1, l, NULL, 0));
 }
 
-RIG_TEST(args, flags__not_of_this_call)
+RIG_TEST(args, flags__not_of_this_call_are_refused)
 {
 	/* Invalid flags: UNSIGNALLED without the endpoint's attribute; SUPPRESS and BARRIER on a
 	 * receive. */
@@ -78,7 +78,7 @@ RIG_TEST(args, flags__not_of_this_call)
 	}
 }
 
-RIG_TEST(args, length__over_the_limits)
+RIG_TEST(args, length__over_the_limits_returns_length_error)
 {
 	l[0].segment_length = 1001;
 	REFUSED(DAT_LENGTH_ERROR, 0, SEND(1, l, 0));
@@ -101,7 +101,7 @@ RIG_TEST(args, length__over_the_limits)
 }
 
 /* Sums of lengths that wrap, so that the sum is small. */
-RIG_TEST(args, length__overflows)
+RIG_TEST(args, length__that_overflows_returns_length_error)
 {
 	l[0].segment_length = UINT64_MAX;
 	l[1].segment_length = 2;

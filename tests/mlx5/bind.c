@@ -216,7 +216,7 @@ RIG_TEST(bind, rebind__next_context_does_not_follow_from_the_last)
 }
 
 /* Posts as many binds as the endpoint allows, each on its own RMR, also when their keys change. */
-RIG_TEST(bind, rmr_bind__max_request_dtos_that_change_keys_together)
+RIG_TEST(bind, rmr_bind__max_request_dtos_that_change_keys_together_succeed)
 {
 	enum { N = 16, ROUNDS = 600 };
 	DAT_LMR_TRIPLET t = rig_local(&r.b, 0, 64);
@@ -258,7 +258,7 @@ static void end_c(void)
 }
 
 /* The WQE that invalidates the old key has no completion for the consumer. */
-RIG_TEST(bind, rmr_bind__flushed_with_a_change_of_keys)
+RIG_TEST(bind, rmr_bind__flushed_with_a_change_of_keys_gives_one_event_each)
 {
 	/* this exceeds the variants of a key, so one of the binds changes keys */
 	enum { BINDS = 300 };
@@ -323,7 +323,7 @@ RIG_TEST(bind, qp_idle__sees_the_end_of_a_suppressed_bind_without_a_poll)
 }
 
 /* A flushed bind did not happen: the next one starts from a known key. */
-RIG_TEST(bind, rmr_bind__after_one_that_was_flushed)
+RIG_TEST(bind, rmr_bind__after_one_that_was_flushed_ends_both_older_contexts)
 {
 	DAT_RMR_CONTEXT ctx, flushed, next;
 	DAT_EVENT ev;
@@ -346,7 +346,7 @@ RIG_TEST(bind, rmr_bind__after_one_that_was_flushed)
 }
 
 /* Frees the endpoint of the last bind before the bind's completion was seen. */
-RIG_TEST(bind, rmr_bind__after_its_endpoint_was_freed)
+RIG_TEST(bind, rmr_bind__after_its_endpoint_was_freed_ends_the_old_context)
 {
 	DAT_RMR_CONTEXT ctx, next;
 
@@ -389,7 +389,7 @@ RIG_TEST(bind, rmr_bind__whose_old_key_the_device_keeps_is_reported)
 }
 
 /* A bind was flushed, and its endpoint freed. Another endpoint has the same memory now. */
-RIG_TEST(bind, rmr_bind__after_an_unseen_flush)
+RIG_TEST(bind, rmr_bind__after_an_unseen_flush_changes_the_key)
 {
 	DAT_RMR_CONTEXT ctx, flushed, next;
 
@@ -523,7 +523,7 @@ static bool binds_beside_free_at(unsigned int lock)
 
 /* The call looks for the previous bind. That is on a queue that another thread frees at this
  * moment, together with its EVD. */
-RIG_TEST(bind, rmr_bind__while_the_endpoint_before_is_freed)
+RIG_TEST(bind, rmr_bind__while_the_endpoint_before_is_freed_succeeds)
 {
 	enum { MOST = 64 };		/* the call takes the later ones in the same loop */
 	unsigned int lock = 0;

@@ -104,7 +104,7 @@ Test(clock, stamp__with_a_wrong_frequency_is_outside_its_error, .timeout = 60)
 	rig_close(&r, NULL);
 }
 
-Test(clock, stamp__of_a_timer_that_is_copied_each_millisecond, .timeout = 60)
+Test(clock, stamp__of_a_timer_that_is_copied_each_millisecond_is_right, .timeout = 60)
 {
 	open_clock(M5_TS_FREE_RUNNING, 1000000);
 	copied_every = 1000000;

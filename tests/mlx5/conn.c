@@ -90,7 +90,7 @@ static uint32_t log_reads(uint32_t word)
 
 /* PRM "QP Context": log_sra_max and log_rra_max are in 23:21. IBTA 11.2.5.2: a requester has no more reads
  * outstanding than its peer has resources for. */
-Test(conn, qp_connect__reads_that_its_peer_has_resources_for)
+Test(conn, qp_connect__reads_are_limited_to_the_resources_of_the_peer)
 {
 	open_rig();
 	r.attr.max_rdma_read_in = r.attr.max_rdma_read_out = 8;
@@ -173,7 +173,7 @@ Test(conn, qp_connect__refuses_an_invalid_mtu_by_udp)
 /*
  * IEEE 802.1Q: a priority has three bits. The fourth bit of an SL would be the drop eligible bit.
  */
-Test(conn, ia_open__service_level_beyond_the_priorities_of_ethernet)
+Test(conn, ia_open__service_level_beyond_the_priorities_of_ethernet_is_refused)
 {
 	struct rig_config c = { .params = "sl=7" };
 
@@ -294,7 +294,7 @@ static void live(struct dap_ep *ep)
 }
 
 /* The device would execute the read, but the peer may serve no reads. */
-RIG_TEST(conn, rdma_read__where_none_may_be_outstanding)
+RIG_TEST(conn, rdma_read__where_none_may_be_outstanding_is_refused)
 {
 	static const struct { uint32_t out, in; DAT_RETURN ret; } cases[] = {
 		{ 1, 1, DAT_SUCCESS }, { 0, 4, DAT_INVALID_PARAMETER },

@@ -42,7 +42,7 @@ static bool is_full(DAT_RETURN ret)
 	return DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES;
 }
 
-RIG_TEST(credit, rdma_write__as_many_as_the_attributes_allow)
+RIG_TEST(credit, rdma_write__beyond_the_attributes_is_refused_until_a_dequeue)
 {
 	DAT_EVENT ev;
 
@@ -65,7 +65,7 @@ RIG_TEST(credit, rdma_write__as_many_as_the_attributes_allow)
 	}
 }
 
-RIG_TEST(credit, post_recv__as_many_as_the_attributes_allow)
+RIG_TEST(credit, post_recv__beyond_the_attributes_is_refused_until_a_dequeue)
 {
 	DAT_LMR_TRIPLET b = rig_local(&r.b, 0, 64), l = rig_local(&r.a, 0, 4);
 	DAT_EVENT ev;
@@ -279,7 +279,7 @@ RIG_TEST(credit, qp_create__refused_when_hidden_completions_have_no_room)
 	rig_ep_free(ep[0]);
 }
 
-RIG_TEST(credit, cq_resize__within_the_ring)
+RIG_TEST(credit, cq_resize__beyond_the_ring_returns_enospc)
 {
 	m5_ia(r.ia)->dev.cq_resize = false;
 	cr_assert_eq(m5_hw.cq_resize(r.a.request, 100), 0);

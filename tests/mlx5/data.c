@@ -38,7 +38,7 @@ static void expect_dto(struct dap_evd *evd, struct dap_ep *ep, uint64_t cookie, 
 	cr_assert_eq(d->transfered_length, len);
 }
 
-RIG_TEST(data, rdma_write__inline_8)
+RIG_TEST(data, rdma_write__of_8_inline_bytes_lands)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);
 	DAT_RMR_TRIPLET t = rig_remote(&r.b, 100, 8);
@@ -50,7 +50,7 @@ RIG_TEST(data, rdma_write__inline_8)
 	cr_assert(rig_empty(&r, r.b.recv));
 }
 
-RIG_TEST(data, rdma_write__every_length_around_the_thresholds)
+RIG_TEST(data, rdma_write__of_each_length_around_the_thresholds_lands_unchanged)
 {
 	static const size_t lengths[] = { 1, 2, 3, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 23, 24, 25,
 					  27, 28, 29, 31, 44, 45, 60, 61, 91, 92, 93, 155, 156, 187,
@@ -74,7 +74,7 @@ RIG_TEST(data, rdma_write__every_length_around_the_thresholds)
 	}
 }
 
-RIG_TEST(data, post_send__every_length_around_the_thresholds)
+RIG_TEST(data, post_send__of_each_length_around_the_thresholds_arrives_unchanged)
 {
 	static const size_t lengths[] = { 1, 4, 8, 12, 13, 28, 29, 44, 45, 108, 109, 172, 188, 189,
 					  1024, 5000 };
@@ -193,7 +193,7 @@ RIG_TEST(data, post_recv__scatters_over_segments)
 
 /* Makes many more posts than the producer index can count in 16 bits, so that WQEs start at every
  * position of the ring, for several laps. */
-RIG_TEST(data, rdma_write__over_the_wrap_of_ring_and_index)
+RIG_TEST(data, rdma_write__over_the_wrap_of_ring_and_index_lands_unchanged)
 {
 	static const size_t lengths[] = { 8, 100, 180, 40, 28, 600 };
 
@@ -263,7 +263,7 @@ Test(data, cq_poll__marks_completions_that_wake_no_waiter)
 	rig_close(&r, NULL);
 }
 
-RIG_TEST(data, qp_idle__until_all_is_dequeued)
+RIG_TEST(data, qp_idle__is_false_until_all_is_dequeued)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8), b = rig_local(&r.b, 0, 64);
 	bool recv, request;
@@ -293,7 +293,7 @@ static bool request_idle(struct dap_ep *ep)
 }
 
 /* Finds the internal completion in the CQ, and leaves those for the consumer. */
-RIG_TEST(data, qp_idle__after_suppressed_work_without_a_poll)
+RIG_TEST(data, qp_idle__after_suppressed_work_is_true_without_a_poll)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);
 	DAT_RMR_TRIPLET t = rig_remote(&r.b, 0, 8);
@@ -315,7 +315,7 @@ RIG_TEST(data, qp_idle__after_suppressed_work_without_a_poll)
 
 /* Writes have the largest number of segments. These WQEs are too long for a BlueFlame register, and
  * cross the ring's end. */
-Test(data, rdma_write__of_thirty_segments)
+Test(data, rdma_write__of_thirty_segments_lands_unchanged)
 {
 	struct rig_config c = { .attr = { .max_request_iov = 30, .max_rdma_write_iov = 30,
 					  .max_rdma_read_iov = 30, .max_recv_iov = 30 } };
@@ -346,7 +346,7 @@ Test(data, rdma_write__of_thirty_segments)
 /*
  * There are more endpoints than BlueFlame registers. The others share a page and write eight bytes.
  */
-RIG_TEST(data, rdma_write__of_endpoints_on_one_uar)
+RIG_TEST(data, rdma_write__of_endpoints_on_one_uar_completes)
 {
 	struct dap_ep *a[12], *b[12];
 	unsigned int shared = 0;
@@ -373,7 +373,7 @@ RIG_TEST(data, rdma_write__of_endpoints_on_one_uar)
 }
 
 /* Data of a freed LMR is not copied, even if the endpoint has cached the LMR. */
-RIG_TEST(data, rdma_write__of_an_lmr_that_was_freed)
+RIG_TEST(data, rdma_write__of_an_lmr_that_was_freed_gets_local_protection)
 {
 	struct dap_lmr lmr = { .obj.ia = r.ia, .pz = r.pz, .addr = (uintptr_t)r.a.mem,
 			       .mem = (uintptr_t)r.a.mem, .length = 64, .priv = DAP_PRIV_ALL };

@@ -40,7 +40,7 @@ static const char *text_of(const char *name)
 	return "no such capture";
 }
 
-Test(decode, wqe__of_libmlx5)
+Test(decode, wqe__of_libmlx5_is_decoded)
 {
 	static const struct {
 		const char *name, *text;
@@ -63,7 +63,7 @@ Test(decode, wqe__of_libmlx5)
 		  "the WQE is decoded wrongly: %s", text_of("read_3"));
 }
 
-Test(decode, cqe__of_error_and_success)
+Test(decode, cqe__of_error_and_success_is_decoded)
 {
 	struct m5_cqe cqe = { .uidx = cpu_to_be32(7), .opcode_qpn = cpu_to_be32(0x08001234),
 			      .wqe_counter = cpu_to_be16(513), .op_own = 0xd0 };

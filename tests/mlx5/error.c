@@ -87,7 +87,7 @@ RIG_TEST(error, post_send__with_an_invalid_key_gets_local_protection)
 }
 
 /* The write is short enough to be inlined, but the device still checks it. */
-RIG_TEST(error, local_protection__of_a_short_write)
+RIG_TEST(error, local_protection__is_checked_also_for_an_inline_write)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, RIG_BYTES - 4, 8);
 	DAT_RMR_TRIPLET t = rig_remote(&r.b, 0, 8);
@@ -109,7 +109,7 @@ RIG_TEST(error, receive_too_small__fails_both_sides)
 	cr_assert_eq(fake.broken_count, 2);
 }
 
-RIG_TEST(error, receiver_not_ready__when_the_retries_are_used_up)
+RIG_TEST(error, receiver_not_ready__ends_the_send_when_the_retries_are_used_up)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);
 
@@ -117,7 +117,7 @@ RIG_TEST(error, receiver_not_ready__when_the_retries_are_used_up)
 	expect(r.a.request, r.a.ep, 1, DAT_DTO_ERR_RECEIVER_NOT_READY);
 }
 
-RIG_TEST(error, transport__when_the_peer_is_gone)
+RIG_TEST(error, transport__error_ends_the_write_when_the_peer_is_gone)
 {
 	rig_ep_free(r.b.ep);
 	cr_assert_eq(write_to(1, rig_remote(&r.b, 0, 8), 0), DAT_SUCCESS);
@@ -193,7 +193,7 @@ RIG_TEST(error, drain__ends_on_a_broken_queue_too)
 }
 
 /* The program has dequeued its last request. The flushed end of the drain does not count as one. */
-RIG_TEST(error, qp_idle__after_a_drain_that_was_flushed)
+RIG_TEST(error, qp_idle__after_a_drain_that_was_flushed_is_true)
 {
 	DAT_RMR_TRIPLET bad = rig_remote(&r.b, 0, 300);
 	bool recv, request;
@@ -247,7 +247,7 @@ RIG_TEST(error, async_handle__of_a_dead_device_reports_it)
 	softnic_violations_clear(m5_ia(r.ia)->ctl->soft);
 }
 
-RIG_TEST(error, async_handle__of_a_port_that_is_down)
+RIG_TEST(error, async_handle__of_a_port_that_is_down_reports_it_once)
 {
 	struct softnic *soft = m5_ia(r.ia)->ctl->soft;
 
@@ -262,7 +262,7 @@ RIG_TEST(error, async_handle__of_a_port_that_is_down)
 }
 
 /* Every syndrome occurs once, in a CQE that the test writes in place of the device's next CQE. */
-Test(error, cqe_rare__of_every_syndrome)
+Test(error, cqe_rare__of_every_syndrome_has_its_status)
 {
 	static const struct {
 		uint8_t syndrome;

@@ -45,7 +45,7 @@ static void dequeue_both(void)
 }
 
 /* Two waiters have descriptors. An unread event of one does not delay the event of the other. */
-RIG_TEST(event, cq_arm__of_two_at_a_time_again_and_again)
+RIG_TEST(event, cq_arm__of_two_at_a_time_makes_an_event_for_each)
 {
 	for (int i = 0; i < 20; i++) {
 		cr_assert_eq(m5_hw.cq_arm(r.b.recv, false), 0);

@@ -148,7 +148,7 @@ Test(fail, objects__each_refused_request_leaks_nothing)
 }
 
 /* All keys of an RMR are created with it, so no bind needs a command. */
-Test(fail, rmr_bind__where_no_command_succeeds)
+Test(fail, rmr_bind__where_no_command_succeeds_needs_none)
 {
 	DAT_RMR_CONTEXT ctx, before = 0;
 	struct rig_config c = { 0 };
@@ -196,7 +196,7 @@ Test(fail, open__invalid_parameters_are_refused)
 }
 
 /* On hardware, pinning would detect these pages. */
-Test(fail, lmr_create__of_unmapped_memory)
+Test(fail, lmr_create__of_unmapped_memory_returns_efault)
 {
 	struct rig_config c = { .params = "memlock=strict" };
 	const struct m5_ctl_ops *ops;

@@ -330,7 +330,7 @@ GOLDEN(rdma_write__gathers_over_the_ring_end)
 }
 
 /* A KLM holds less than 2 GiB: longer windows have a list of them, of at most four. */
-GOLDEN(rmr_bind__of_more_than_a_klm_holds)
+GOLDEN(rmr_bind__of_more_than_a_klm_holds_writes_a_list)
 {
 	const struct captured_wqe c = { .ring = 16, .qpn = 5, .mw = { .rkey = 0x777700 } };
 	const uint64_t len = 3 * (1ull << 30) + 4096;

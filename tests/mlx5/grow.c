@@ -48,7 +48,7 @@ static bool grow(unsigned int entries)
 	return !m5_hw.cq_resize(r.b.recv, entries) && !m5_hw.cq_resize(r.a.request, entries);
 }
 
-RIG_TEST(grow, cq_resize__with_completions_on_both_sides_of_it)
+RIG_TEST(grow, cq_resize__between_completions_keeps_their_order)
 {
 	unsigned int log = m5_cq(r.b.recv)->log;
 	uint64_t n = 0;
@@ -84,7 +84,7 @@ static void *grower(void *arg)
 
 /* The CQ grows, as it does when an endpoint is created. The thread that polls it notices
  * nothing. */
-RIG_TEST(grow, cq_resize__beside_a_poller)
+RIG_TEST(grow, cq_resize__beside_a_poller_loses_no_completion)
 {
 	unsigned int log = m5_cq(r.b.recv)->log;
 	pthread_t t;
@@ -111,7 +111,7 @@ static bool readable(struct dap_evd *evd)
 }
 
 /* A later completion wakes a waiter with an armed CQ, and the waiter finds it. */
-RIG_TEST(grow, cq_resize__of_an_armed_queue)
+RIG_TEST(grow, cq_resize__of_an_armed_queue_leaves_it_armed)
 {
 	cr_assert_eq(m5_hw.cq_arm(r.b.recv, false), 0);
 	cr_assert(grow(GROWN));

@@ -83,12 +83,12 @@ static void each_mode(enum rig_variant variant)
 	mode_is("mmio=blueflame bf_eps=0", 1, false, "8 bytes", "access");
 }
 
-Test(mmio, ia_open__in_each_mode_on_model, .timeout = 120)
+Test(mmio, ia_open__in_each_mode_reports_the_mode_on_model, .timeout = 120)
 {
 	each_mode(RIG_MODEL);
 }
 
-Test(mmio, ia_open__in_each_mode_on_silicon, .timeout = 120)
+Test(mmio, ia_open__in_each_mode_reports_the_mode_on_silicon, .timeout = 120)
 {
 	each_mode(RIG_SILICON);
 }
@@ -108,7 +108,7 @@ Test(mmio, ep_create__after_the_last_register_shares_the_doorbell)
 	rig_close(&r, NULL);
 }
 
-Test(mmio, m5_params_parse__mmio)
+Test(mmio, m5_params_parse__unknown_mmio_names_the_choices)
 {
 	struct m5_params p;
 	char why[128] = "";
@@ -121,7 +121,7 @@ Test(mmio, m5_params_parse__mmio)
 	cr_assert_eq(m5_params_parse("mmio", &p, why, sizeof(why)), -EINVAL);
 }
 
-Test(mmio, m5_mmio_judge__a_page_that_combines_or_not)
+Test(mmio, m5_mmio_judge__block_slower_than_four_words_means_doorbell)
 {
 	cr_assert_eq(m5_mmio_judge(50, 40), M5_MMIO_BLUEFLAME);
 	cr_assert_eq(m5_mmio_judge(160, 40), M5_MMIO_BLUEFLAME);
@@ -162,12 +162,12 @@ static void suppressed_on(enum rig_variant variant)
 		suppressed_with(sizes[i].dtos, sizes[i].signal_every);
 }
 
-Test(mmio, rdma_write__suppressed_at_each_ring_size_on_model, .timeout = 120)
+Test(mmio, rdma_write__suppressed_at_each_ring_size_completes_on_model, .timeout = 120)
 {
 	suppressed_on(RIG_MODEL);
 }
 
-Test(mmio, rdma_write__suppressed_at_each_ring_size_on_silicon, .timeout = 120)
+Test(mmio, rdma_write__suppressed_at_each_ring_size_completes_on_silicon, .timeout = 120)
 {
 	suppressed_on(RIG_SILICON);
 }

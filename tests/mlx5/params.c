@@ -137,7 +137,7 @@ Test(params, fault__rules_are_separated_by_semicolons)
 	cr_assert(strstr(why, "drop"), "%s", why);
 }
 
-Test(params, parse__separators_and_order)
+Test(params, parse__each_separator_is_accepted_and_the_last_value_counts)
 {
 	cr_assert_eq(parsed(" validate=1,spin_us=40 seed=7;;fault=drop=0.1,dup=0.2\trnr_retry=3 "
 			    "seed=0x10,"),
@@ -174,7 +174,7 @@ Test(params, parse__without_words_has_the_defaults)
 	cr_assert(!p.has_ip && !p.memlock && !p.silicon && !p.base && !p.strict);
 }
 
-Test(params, core__keys_of_core)
+Test(params, core__keys_of_core_are_read_and_others_ignored)
 {
 	struct dap_core_params c;
 

@@ -165,7 +165,7 @@ Test(resize, cq_resize__moves_completions)
 	}
 }
 
-Test(resize, cq_resize__that_the_device_refuses)
+Test(resize, cq_resize__that_the_device_refuses_keeps_the_old_ring)
 {
 	start(5);
 	dev_write(M5_CQE_RESP_SEND);

@@ -32,7 +32,7 @@ static void completes(struct dap_evd *evd, uint64_t len)
 	cr_assert_eq(ev.event_data.dto_completion_event_data.transfered_length, len);
 }
 
-RIG_TEST(scatter, post_recv__into_a_zero_based_lmr)
+RIG_TEST(scatter, post_recv__into_a_zero_based_lmr_lands)
 {
 	DAT_LMR_TRIPLET from = rig_local(&r.a, 0, 20);
 	DAT_LMR_TRIPLET to = { .lmr_context = zero->lmr_context, .virtual_address = 100,
@@ -46,7 +46,7 @@ RIG_TEST(scatter, post_recv__into_a_zero_based_lmr)
 	cr_expect_arr_eq(r.b.mem + 100, "a message of 20 byte", 20);
 }
 
-RIG_TEST(scatter, rdma_read__into_a_zero_based_lmr)
+RIG_TEST(scatter, rdma_read__into_a_zero_based_lmr_lands)
 {
 	DAT_RMR_TRIPLET from = rig_remote(&r.a, 0, 16);
 	DAT_LMR_TRIPLET to = { .lmr_context = zero->lmr_context, .virtual_address = 1000,

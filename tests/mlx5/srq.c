@@ -105,7 +105,7 @@ RIG_TEST(srq, srq_post_recv__writes_link_data_and_end)
 }
 
 /* Makes more posts than the record's counter can count, in a queue that is full all the time. */
-static void srq_srq_post_recv__past_the_end_of_the_counters(void)
+static void srq_srq_post_recv__past_the_end_of_the_counters_keeps_the_order(void)
 {
 	uint64_t posted = 0;
 
@@ -119,8 +119,8 @@ static void srq_srq_post_recv__past_the_end_of_the_counters(void)
 	cr_expect_eq(be32toh(m5_srq(srq)->dbrec[0]), 66000 & 0xffff);
 }
 
-RIG_TEST_ON(srq, srq_post_recv__past_the_end_of_the_counters, RIG_MODEL, model)
-RIG_TEST_ON(srq, srq_post_recv__past_the_end_of_the_counters, RIG_LOCKED, locked)
+RIG_TEST_ON(srq, srq_post_recv__past_the_end_of_the_counters_keeps_the_order, RIG_MODEL, model)
+RIG_TEST_ON(srq, srq_post_recv__past_the_end_of_the_counters_keeps_the_order, RIG_LOCKED, locked)
 
 RIG_TEST(srq, srq_post_recv__full_calls_core_once)
 {
