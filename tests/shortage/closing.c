@@ -44,7 +44,7 @@ static void close_abruptly(void)
 	STEP(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
 }
 
-Test(shortage, ia_close__lacks_nothing, .timeout = 60)
+Test(shortage, ia_close__with_each_failed_allocation_succeeds, .timeout = 60)
 {
 	bench_open();
 	cr_assert(open_full());

@@ -123,7 +123,7 @@ static bool connect_twice(void)
 	return make_both() && join() && talk() && part() && join() && talk();
 }
 
-Test(shortage, connect__each_lack, .timeout = 120)
+Test(shortage, connect__each_shortage_is_reported_and_leaks_nothing, .timeout = 120)
 {
 	bench_open();
 	each_failure(connect_twice);
@@ -149,7 +149,7 @@ static bool refuse(void)
 	       next(b.conn_evd, &ev) == DAT_CONNECTION_EVENT_PEER_REJECTED;
 }
 
-Test(shortage, cr_reject__each_lack, .timeout = 120)
+Test(shortage, cr_reject__each_shortage_is_reported_and_leaks_nothing, .timeout = 120)
 {
 	bench_open();
 	each_failure(refuse);
@@ -191,7 +191,7 @@ static bool connect_and_bind(void)
 	return make_both() && join() && bind_often();
 }
 
-Test(shortage, rmr_bind__each_lack, .timeout = 120)
+Test(shortage, rmr_bind__each_shortage_is_reported_and_leaks_nothing, .timeout = 120)
 {
 	bench_open();
 	each_failure(connect_and_bind);
@@ -200,7 +200,7 @@ Test(shortage, rmr_bind__each_lack, .timeout = 120)
 
 /* A fatal error of the device is reported, and ends all connections. Afterwards all objects can be
  * freed. */
-Test(shortage, async__device_fails, .timeout = 60)
+Test(shortage, async__device_failure_is_reported_and_ends_connections, .timeout = 60)
 {
 	DAT_EP_HANDLE another;
 	DAT_EVENT ev;
@@ -221,7 +221,7 @@ Test(shortage, async__device_fails, .timeout = 60)
 }
 
 /* A planted defect of the library ends the IA in the same way. */
-Test(shortage, async__invariant_is_broken, .timeout = 60)
+Test(shortage, async__broken_invariant_is_reported_and_ends_connections, .timeout = 60)
 {
 	DAT_EVENT ev;
 

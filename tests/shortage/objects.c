@@ -113,7 +113,7 @@ static bool make_everything(void)
 	       make_endpoints(in, evd) && make_service_points(in, evd);
 }
 
-Test(shortage, create__each_lack)
+Test(shortage, create__each_shortage_is_reported_and_leaks_nothing)
 {
 	open_all();
 	each_failure(make_everything);
@@ -151,7 +151,7 @@ static bool change_cnos(void)
 	       STEP(dat_evd_modify_cno(evd, DAT_HANDLE_NULL));
 }
 
-Test(shortage, cno_modify__each_lack)
+Test(shortage, cno_modify__each_shortage_is_reported_and_leaks_nothing)
 {
 	open_all();
 	each_failure(change_cnos);
@@ -218,7 +218,7 @@ static bool change_queues(void)
 	return MAKE(dat_srq_create(b.ia, b.pz, &attr, srq)) && resize_srq(*srq);
 }
 
-Test(shortage, resize__each_lack)
+Test(shortage, resize__each_shortage_is_reported_and_leaks_nothing)
 {
 	open_all();
 	each_failure(change_queues);
@@ -254,7 +254,7 @@ static bool modify_ep(void)
 	return STEP(dat_ep_reset(ep)) && done;
 }
 
-Test(shortage, ep_modify__each_lack)
+Test(shortage, ep_modify__each_shortage_is_reported_and_leaks_nothing)
 {
 	open_all();
 	each_failure(modify_ep);
@@ -289,7 +289,7 @@ static bool wait_for_events(void)
 	return STEP(dat_evd_modify_cno(evd, DAT_HANDLE_NULL));
 }
 
-Test(shortage, wait__each_lack)
+Test(shortage, wait__each_shortage_is_reported_and_leaks_nothing)
 {
 	open_all();
 	each_failure(wait_for_events);
