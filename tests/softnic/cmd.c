@@ -472,7 +472,7 @@ Test(cmd_limit, create__of_more_rmps_than_announced_is_refused)
 	free(srq.mem);
 }
 
-Test(cmd, roce_address__set_queried_and_emptied)
+Test(cmd, roce_address__query_returns_what_was_set_or_zeros)
 {
 	uint8_t gid[16] = { 0x20, 1, 0xd, 0xb8, [15] = 1 }, zero[16] = { 0 };
 

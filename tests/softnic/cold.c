@@ -167,7 +167,7 @@ Test(cold, set_hca_cap__sets_the_order_of_the_values_of_atomics)
 }
 
 /* Rings the doorbells of two slots in sequence; the second store overwrites the first. */
-Test(cold, doorbell__that_hides_another)
+Test(cold, doorbell__that_hides_another_loses_no_command)
 {
 	cr_assert_eq(cold_simple(c, CMD_ENABLE_HCA, 0), 0);
 	cold_begin(c, CMD_QUERY_ADAPTER, 0);
@@ -328,7 +328,7 @@ Test(cold, link__comes_up_after_init_hca_and_goes_down_by_paos)
 }
 
 /* The word that arms one EQ is overwritten by that of another EQ before the device reads it. */
-Test(cold, eq__whose_arming_is_hidden)
+Test(cold, eq__whose_arming_is_hidden_still_raises_its_interrupt)
 {
 	static uint8_t rings[2][4096] __attribute__((aligned(4096)));
 	uint32_t uar, eqn[2], *word;
@@ -353,7 +353,7 @@ Test(cold, eq__whose_arming_is_hidden)
 
 /* ---- Pages */
 
-Test(cold, pages__that_cannot_be_used)
+Test(cold, pages__that_cannot_be_used_are_refused)
 {
 	cr_assert_eq(cold_simple(c, CMD_ENABLE_HCA, 0), 0);
 	cr_assert_eq(cold_give_pages(c, 1), 0);
@@ -482,7 +482,7 @@ Test(cold, entry__each_invalid_field_has_its_delivery_status)
 	}
 }
 
-Test(cold, doorbell__of_a_slot_that_software_owns)
+Test(cold, doorbell__of_a_slot_that_software_owns_is_reported)
 {
 	cold_ring(c, 1 << 5);
 	softnic_pump(c->nic);
@@ -505,7 +505,7 @@ static void sign(uint8_t *entry)
 }
 
 /* PRM: if the driver enables checksums, all bytes of an entry, or of a mailbox, xor to all ones. */
-Test(cold, signature__where_it_is_on)
+Test(cold, signature__where_it_is_on_is_checked_and_written)
 {
 	static uint8_t cap[4096];
 	uint8_t *e = cold_entry(c, 0);
@@ -532,7 +532,7 @@ Test(cold, signature__where_it_is_on)
 	cr_expect_eq(cold_count(c, "cmdq.signature"), 1);
 }
 
-Test(cold, pages__that_the_driver_writes_to)
+Test(cold, pages__that_the_driver_writes_to_are_reported)
 {
 	cold_boot(c);
 	memset(c->pages, 1, 4096);

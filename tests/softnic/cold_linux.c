@@ -113,7 +113,7 @@ Test(cold_linux, access_reg__reads_mtu_and_lanes)
 	cold_close(eth);
 }
 
-Test(cold_linux, access_reg__what_is_refused)
+Test(cold_linux, access_reg__invalid_ports_registers_and_writes_are_refused)
 {
 	struct cold *c = cold_open();
 

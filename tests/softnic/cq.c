@@ -222,7 +222,7 @@ Test(cq, ignored_overrun__needs_no_consumer_index)
 	drv_cq_free(&oi);
 }
 
-Test(cq, interrupt__only_when_armed_and_at_once_when_late)
+Test(cq, interrupt__comes_only_when_armed_and_at_once_when_late)
 {
 	drv_arm(&cq, false);
 	drv_nop(&qp, CE_ALWAYS);

@@ -123,7 +123,7 @@ Test(key, lkey__stale_or_out_of_bounds_is_refused)
 		cr_assert_eq(dst.mem[i], 0);
 }
 
-Test(key, lkey__without_local_read)
+Test(key, lkey__without_local_read_is_refused)
 {
 	struct drv_mr mr;
 
@@ -179,7 +179,7 @@ Test(key, rkey__each_violation_is_refused)
 	drv_mr_free(d, &mr);
 }
 
-Test(key, page__that_the_iommu_refuses)
+Test(key, page__that_the_iommu_refuses_gets_local_protection)
 {
 	d->refuse_at = (uintptr_t)src.mem + 4096;
 	d->refuse_len = 4096;
@@ -480,7 +480,7 @@ Test(key, umr__of_another_variant_is_seen)
 }
 
 /* libmlx5 invalidates a window and binds it again by these steps. */
-Test(key, umr__after_an_invalidate_to_variant_0_may_name_the_old)
+Test(key, umr__after_an_invalidate_to_variant_0_binds_the_old_key_again)
 {
 	uint32_t key = drv_window(d, 4, 0xffffff), old;
 
@@ -526,7 +526,7 @@ Test(key, umr__slots_that_are_not_zero_are_seen)
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
 
-Test(key, umr__list_by_pointer)
+Test(key, umr__list_by_pointer_is_read)
 {
 	uint32_t key = drv_window(d, 4, 0xffffff);
 	struct drv_wqe w;
@@ -549,7 +549,7 @@ Test(key, umr__list_by_pointer)
  * libmlx5 invalidates any key in this way. The check of the QPN passes for every QP if the key is bound
  * to none.
  */
-Test(key, umr__check_qpn_of_a_key_of_any_qp)
+Test(key, umr__check_qpn_of_a_key_of_any_qp_passes)
 {
 	uint32_t key = drv_window(d, 4, 0xffffff);
 	struct drv_wqe w;

@@ -133,7 +133,7 @@ Test(mlx5_ib, create_qp__queue_0_of_an_infiniband_port_sends_datagrams)
 	drv_qp_free(&qp);
 }
 
-Test(mlx5_ib, create_qp__services_that_are_refused)
+Test(mlx5_ib, create_qp__unsupported_services_are_refused)
 {
 	static const struct {
 		unsigned int service;

@@ -320,7 +320,7 @@ static uint32_t get_port_info(uint8_t method, uint8_t attribute, uint8_t info[64
 	return status;
 }
 
-Test(port, mad_ifc__get_of_port_info)
+Test(port, mad_ifc__get_of_port_info_returns_the_state_of_the_link)
 {
 	enum { GET = 1, SET = 2, PORT_INFO = 0x15, NODE_INFO = 0x11 };
 	uint8_t info[64];

@@ -235,7 +235,7 @@ Test(qp, access_error__raises_an_event_at_the_responder)
 	drv_expect(d, "remote.access");
 }
 
-Test(qp, destroy__with_work_in_flight)
+Test(qp, destroy__with_work_in_flight_succeeds)
 {
 	drv_connect(&a, &b);
 	for (unsigned int i = 0; i < 8; i++)

@@ -270,7 +270,7 @@ Test(rc_error, rnr__recovers_after_a_receive_is_posted, .init = setup)
 	finish("", "");
 }
 
-Test(rc_error, rnr__is_exhausted)
+Test(rc_error, rnr__without_a_receive_ends_the_send_after_its_retries)
 {
 	setup_with(&(struct rig_conn){.rnr_retry = 3});
 	write_to(rb.data, rb.key, 8);
@@ -306,7 +306,7 @@ Test(rc_error, write_imm__without_a_receive_waits_for_one, .init = setup)
 
 /* No response arrives: after retry_cnt more attempts the request has syndrome 0x15, the rest is
  * flushed, and the peer notices nothing. */
-Test(rc_error, retry__is_exhausted)
+Test(rc_error, retry__without_an_answer_ends_the_write_after_its_retries)
 {
 	setup_with(&(struct rig_conn){.retry = 2});
 	cr_assert_eq(softnic_fault(ra.nic, "drop=1"), 0);
@@ -372,7 +372,7 @@ Test(rc_error, peer_qp__destroyed_or_reset_answers_nothing)
 	finish("", "");
 }
 
-Test(rc_error, peer_device__end_is_noticed_soon)
+Test(rc_error, peer_device__end_is_noticed_before_the_timeout)
 {
 	struct rig_cqe cqe;
 

@@ -84,11 +84,11 @@ static void every_size(unsigned int code)
 	teardown();
 }
 
-Test(rc_move, every_size__mtu_256, .init = setup) { every_size(1); }
-Test(rc_move, every_size__mtu_512, .init = setup) { every_size(2); }
-Test(rc_move, every_size__mtu_1024, .init = setup) { every_size(3); }
-Test(rc_move, every_size__mtu_2048, .init = setup) { every_size(4); }
-Test(rc_move, every_size__mtu_4096, .init = setup) { every_size(5); }
+Test(rc_move, every_size__with_mtu_256_arrives_unchanged, .init = setup) { every_size(1); }
+Test(rc_move, every_size__with_mtu_512_arrives_unchanged, .init = setup) { every_size(2); }
+Test(rc_move, every_size__with_mtu_1024_arrives_unchanged, .init = setup) { every_size(3); }
+Test(rc_move, every_size__with_mtu_2048_arrives_unchanged, .init = setup) { every_size(4); }
+Test(rc_move, every_size__with_mtu_4096_arrives_unchanged, .init = setup) { every_size(5); }
 
 Test(rc_move, psn__wraps, .init = setup)
 {
@@ -173,7 +173,7 @@ Test(rc_move, many_pieces__are_gathered, .init = setup_connected)
 	teardown();
 }
 
-Test(rc_move, atomics__add_and_swap, .init = setup_connected)
+Test(rc_move, atomics__return_the_old_value_and_change_the_word, .init = setup_connected)
 {
 	uint64_t *word = (uint64_t *)(void *)rb.data, *was = (uint64_t *)(void *)ra.data;
 
@@ -293,8 +293,8 @@ static void loopback(bool forced)
 	rig_close(&ra);
 }
 
-Test(rc_move, loopback__same_device) { loopback(false); }
-Test(rc_move, loopback__forced) { loopback(true); }
+Test(rc_move, loopback__to_the_same_device_arrives) { loopback(false); }
+Test(rc_move, loopback__that_is_forced_arrives) { loopback(true); }
 
 /* Reads beyond max_rd_atomic wait. The responder never has more at a time. */
 Test(rc_move, reads__obey_the_granted_resources, .init = setup)
@@ -399,6 +399,6 @@ static void three_at_once(unsigned int op, const struct rig *from, const struct 
 	teardown();
 }
 
-Test(rc_move, long_sends__in_turns, .init = setup_three) { three_at_once(RIG_SEND, &ra, &rb); }
-Test(rc_move, long_writes__in_turns, .init = setup_three) { three_at_once(RIG_WRITE, &ra, &rb); }
-Test(rc_move, long_reads__in_turns, .init = setup_three) { three_at_once(RIG_READ, &rb, &ra); }
+Test(rc_move, long_sends__of_three_qps_arrive, .init = setup_three) { three_at_once(RIG_SEND, &ra, &rb); }
+Test(rc_move, long_writes__of_three_qps_arrive, .init = setup_three) { three_at_once(RIG_WRITE, &ra, &rb); }
+Test(rc_move, long_reads__of_three_qps_arrive, .init = setup_three) { three_at_once(RIG_READ, &rb, &ra); }

@@ -246,12 +246,12 @@ static void lose_every_nth(unsigned int n, bool out, bool back)
 
 static unsigned int losses[] = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
 
-ParameterizedTestParameters(rc_path, loss__of_every_nth_packet_ends)
+ParameterizedTestParameters(rc_path, loss__of_every_nth_packet_still_delivers_all)
 {
 	return cr_make_param_array(unsigned int, losses, sizeof(losses) / sizeof(losses[0]));
 }
 
-ParameterizedTest(unsigned int *n, rc_path, loss__of_every_nth_packet_ends, .timeout = 120)
+ParameterizedTest(unsigned int *n, rc_path, loss__of_every_nth_packet_still_delivers_all, .timeout = 120)
 {
 	lose_every_nth(*n, true, false);
 	lose_every_nth(*n, false, true);

@@ -7,7 +7,7 @@
 #include "softnic/mlx5/rc_wire.h"
 
 /* A congestion notification sent by a ConnectX-4 Lx, with the ICRC computed by hardware. */
-Test(rc_wire, icrc__as_silicon_has_it)
+Test(rc_wire, icrc__of_a_captured_packet_is_that_of_hardware)
 {
 	static const uint8_t packet[] = {
 		0x81, 0x00, 0xff, 0xff, 0x40, 0x00, 0x01, 0x18, 0x00, 0x00, 0x00, 0x00,
@@ -61,7 +61,7 @@ static size_t header(uint8_t *p, uint8_t opcode, unsigned int pad)
 	return sizeof(bth);
 }
 
-Test(rc_wire, parse__write_with_immediate)
+Test(rc_wire, parse__write_with_immediate_returns_its_fields)
 {
 	struct sn_reth reth = {to_be64(0x1122334455667788), to_be32(0xaabbccdd), to_be32(5)};
 	be32_t imm = to_be32(99);

@@ -167,7 +167,7 @@ Test(rmp, limit__raises_one_event_when_fewer_are_left)
 	cr_expect_not(event(LIMIT, srq.rmpn), "one arm caused a second limit event");
 }
 
-Test(rmp, limit__already_reached_when_armed)
+Test(rmp, limit__already_reached_when_armed_raises_its_event)
 {
 	drv_srq_recv(&srq, &mr, 8192, 100);
 	cr_assert_eq(drv_srq_arm(&srq, 2), 0);
@@ -344,7 +344,7 @@ Test(rmp, link__to_nowhere_ends_the_queue)
 	softnic_violations_clear(d->nic);
 }
 
-Test(rmp, record__more_than_the_list_holds)
+Test(rmp, record__of_more_than_the_list_holds_breaks_the_qp)
 {
 	srq.dbr[0] = htobe32(9);
 	send(&to_a, 0, 8);
@@ -354,7 +354,7 @@ Test(rmp, record__more_than_the_list_holds)
 	softnic_violations_clear(d->nic);
 }
 
-Test(rmp, destroy__while_qps_use_it)
+Test(rmp, destroy__while_qps_use_it_is_refused)
 {
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_RMP, srq.rmpn), 0x06);
 	drv_expect(d, "cmd.busy");
@@ -413,7 +413,7 @@ static void refused(struct sn_fld fld, uint32_t v, bool of_wq, uint8_t status)
 	drv_srq_free(&s);
 }
 
-Test(rmp, create__what_is_refused)
+Test(rmp, create__invalid_fields_are_refused)
 {
 	refused(RMPC_STATE, 0, false, 0x03);
 	refused(RMPC_CYCLIC, 1, false, 0x03);
@@ -427,7 +427,7 @@ Test(rmp, create__what_is_refused)
 	cr_expect_eq(softnic_object_count(d->nic, "rmp"), 1);
 }
 
-Test(rmp, modify__what_is_refused)
+Test(rmp, modify__invalid_fields_are_refused)
 {
 	cr_expect_eq(drv_srq_arm(&srq, 9), 0x03);
 	drv_expect(d, "cmd.field");

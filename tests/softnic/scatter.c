@@ -70,22 +70,22 @@ static void each_size(struct rig_scatter scatter, uint32_t most_req, uint32_t mo
 	close_both("", "");
 }
 
-Test(scatter, off)
+Test(scatter, receive_and_read__with_scatter_off_go_to_memory)
 {
 	each_size((struct rig_scatter){.cqe_size = 64}, 0, 0);
 }
 
-Test(scatter, cqe_of_64_bytes)
+Test(scatter, receive_and_read__up_to_32_bytes_go_to_a_cqe_of_64_bytes)
 {
 	each_size((struct rig_scatter){.cqe_size = 64, .req = 0x11, .res = 1}, 32, 32);
 }
 
-Test(scatter, cqe_of_128_bytes)
+Test(scatter, receive_and_read__up_to_64_bytes_go_to_a_cqe_of_128_bytes)
 {
 	each_size((struct rig_scatter){.cqe_size = 128, .req = 0x22, .res = 2}, 64, 64);
 }
 
-Test(scatter, one_side_alone)
+Test(scatter, receive__with_scatter_on_one_side_alone_goes_to_the_cqe)
 {
 	each_size((struct rig_scatter){.cqe_size = 128, .res = 1}, 0, 32);
 }
@@ -107,7 +107,7 @@ Test(scatter, read__unsignalled_writes_to_memory)
 }
 
 /* The keys are checked even though nothing is written to memory. */
-Test(scatter, receive__memory_that_may_not_be_written)
+Test(scatter, receive__into_memory_beyond_its_key_gets_local_protection)
 {
 	struct rig_cqe cqe;
 

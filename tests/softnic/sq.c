@@ -246,7 +246,7 @@ Test(sq, wqe__of_an_unknown_opcode_is_refused)
 	expect_error(0x02, "wqe.opcode");
 }
 
-Test(sq, wqe__longer_than_the_doorbell_allows)
+Test(sq, wqe__longer_than_the_doorbell_allows_breaks_the_qp)
 {
 	struct drv_wqe w;
 
@@ -272,7 +272,7 @@ Test(sq, wqe__with_reserved_bits_is_executed_and_seen)
 	drv_expect(d, "wqe.reserved_bits");
 }
 
-Test(sq, wqe__inline_beyond_its_end)
+Test(sq, wqe__inline_beyond_its_end_is_refused)
 {
 	struct drv_wqe w;
 
@@ -283,7 +283,7 @@ Test(sq, wqe__inline_beyond_its_end)
 	expect_error(0x01, "wqe.inline_len");
 }
 
-Test(sq, wqe__inline_in_a_read)
+Test(sq, wqe__inline_in_a_read_is_refused)
 {
 	struct drv_wqe w;
 
@@ -294,7 +294,7 @@ Test(sq, wqe__inline_in_a_read)
 	expect_error(0x02, "wqe.segment");
 }
 
-Test(sq, wqe__write_without_remote_address)
+Test(sq, wqe__write_without_remote_address_is_refused)
 {
 	struct drv_wqe w;
 

@@ -44,7 +44,7 @@ Test(table, find__returns_the_right_one_of_many_that_share_a_place)
 	sn_table_free(&t);
 }
 
-Test(table, find__numbers_that_no_object_has)
+Test(table, find__number_that_no_object_has_returns_null)
 {
 	struct sn_table t = { 0 };
 
@@ -77,7 +77,7 @@ Test(table, insert__again_and_again_does_not_fill_the_table)
 	sn_table_free(&t);
 }
 
-Test(table, add__no_more_than_there_may_be)
+Test(table, add__beyond_the_limit_returns_enospc)
 {
 	struct sn_nic *nic = calloc(1, sizeof(*nic));
 	struct sn_table t = { 0 };
