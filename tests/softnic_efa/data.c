@@ -58,7 +58,7 @@ Test(data, sends__arrive_on_every_profile)
 	}
 }
 
-Test(data, two_buffers_and_an_immediate)
+Test(data, send__of_two_buffers_arrives_with_its_immediate)
 {
 	struct cqe c;
 
@@ -94,7 +94,7 @@ static void send_inline(uint32_t len)
 	cqe_wait(&a, &b);
 }
 
-Test(data, inline_sends__of_both_wqe_sizes)
+Test(data, inline_sends__of_both_wqe_sizes_arrive)
 {
 	open_pair("efa0", 0);
 	send_inline(32);
@@ -106,7 +106,7 @@ Test(data, inline_sends__of_both_wqe_sizes)
 	close_pair();
 }
 
-Test(data, read__of_many_packets)
+Test(data, read__of_many_packets_returns_all_bytes)
 {
 	struct cqe c;
 
@@ -140,7 +140,7 @@ static void write_imm(uint32_t len)
 	cr_assert_eq(c.status, 0);
 }
 
-Test(data, writes_with_immediate__solicited_and_not)
+Test(data, writes_with_immediate__solicited_or_not_arrive_with_it)
 {
 	open_pair("write", 0);
 	rx_post(&b, 1, 0, 1);
@@ -154,7 +154,7 @@ Test(data, writes_with_immediate__solicited_and_not)
 	close_pair();
 }
 
-Test(data, inline_write__of_a_wide_wqe)
+Test(data, inline_write__of_a_wide_wqe_lands)
 {
 	struct cqe c;
 
@@ -190,7 +190,7 @@ Test(data, request_ids_of_64_bits__come_back)
 
 /* AWS documents that the AH's number may be missing from a CQE at any time, mostly while the AH is
  * new. */
-Test(data, known_sender__sometimes_by_its_gid, .init = NULL)
+Test(data, known_sender__without_an_ah_number_is_named_by_its_gid, .init = NULL)
 {
 	unsigned int unnamed = 0;
 
@@ -215,7 +215,7 @@ Test(data, known_sender__sometimes_by_its_gid, .init = NULL)
 	close_pair();
 }
 
-Test(data, unknown_sender__by_its_gid)
+Test(data, unknown_sender__is_named_by_its_gid)
 {
 	struct cqe c;
 

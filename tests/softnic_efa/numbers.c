@@ -80,7 +80,7 @@ static void turns(const struct side *s, unsigned int n)
 	}
 }
 
-Test(numbers, answers__wait_for_the_oldest, .timeout = 60)
+Test(numbers, answers__beyond_the_sequence_numbers_wait_for_the_oldest_ack, .timeout = 60)
 {
 	struct side s;
 

@@ -96,7 +96,7 @@ Test(process, target_sleeps__one_sided_operations_complete)
 	side_close(&s);
 }
 
-Test(process, target_killed__13_and_nothing_hangs)
+Test(process, target_killed__ends_requests_with_status_13)
 {
 	struct cqe c;
 
@@ -136,7 +136,7 @@ static int waiter(int sock, void *arg)
 	return 0;
 }
 
-Test(process, armed_cq__event_by_the_thread)
+Test(process, armed_cq__gets_its_event_from_the_thread)
 {
 	struct wqe w;
 

@@ -171,7 +171,7 @@ static struct range seeds(uint64_t standard)
 		    : (struct range){1, from_env("EFA_SEEDS", standard)};
 }
 
-Test(seeds, any_order__everything_once)
+Test(seeds, any_order__each_message_arrives_once)
 {
 	struct range r = seeds(60);
 
@@ -179,7 +179,7 @@ Test(seeds, any_order__everything_once)
 		fresh(seed, "");
 }
 
-Test(seeds, loss_duplicates_and_worse__everything_once)
+Test(seeds, loss_and_duplicates__each_message_arrives_once)
 {
 	struct range r = seeds(30);
 
@@ -187,7 +187,7 @@ Test(seeds, loss_duplicates_and_worse__everything_once)
 		fresh(seed, "drop=0.05,dup=0.05,reorder=0.2,twice=0.3,rnr=0.1");
 }
 
-Test(seeds, same_seed__same_run)
+Test(seeds, same_seed__repeats_the_run)
 {
 	uint64_t first = fresh(4711, "drop=0.02,rnr=0.05");
 

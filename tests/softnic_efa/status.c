@@ -44,7 +44,7 @@ static void send_to_nobody(uint32_t len)
 	post(&a, &w);
 }
 
-Test(status, s1_flushed__by_the_error_state)
+Test(status, error_state__flushes_each_request_with_status_1)
 {
 	struct cqe c;
 
@@ -65,7 +65,7 @@ Test(status, s1_flushed__by_the_error_state)
 }
 
 /* The read continues although the QP is in error, until it is flushed or destroyed. */
-Test(status, s1_flushed__late_by_a_fault)
+Test(status, error_state__with_a_late_flush_lets_the_read_end_first)
 {
 	struct cqe c;
 
@@ -82,7 +82,7 @@ Test(status, s1_flushed__late_by_a_fault)
 	cr_assert_eq(c.req_id, 7);
 }
 
-Test(status, s2_qp_internal__by_a_reserved_bit)
+Test(status, wqe__with_a_reserved_bit_gets_status_2_qp_internal)
 {
 	w_send(&a, &w, 1, 0, 10);
 	w.b[20] = 1;
@@ -90,7 +90,7 @@ Test(status, s2_qp_internal__by_a_reserved_bit)
 	expect(2, "wqe.reserved_bits", "");
 }
 
-Test(status, s3_unsupported__by_rdma_without, .init = NULL)
+Test(status, rdma__on_a_device_without_it_gets_status_3_unsupported, .init = NULL)
 {
 	open_with(&(struct setup){ .profile = "efa1" });
 	w_rdma(&a, &w, OP_READ, 0, 1, 0, 0, 8);
@@ -98,7 +98,7 @@ Test(status, s3_unsupported__by_rdma_without, .init = NULL)
 	expect(3, "wqe.opcode", "");
 }
 
-Test(status, s4_invalid_ah)
+Test(status, send__by_an_unknown_ah_gets_status_4_invalid_ah)
 {
 	w_send(&a, &w, 1, 0, 10);
 	put16(w.b + 12, 999);
@@ -106,20 +106,20 @@ Test(status, s4_invalid_ah)
 	expect(4, "wqe.ah", "");
 }
 
-Test(status, s5_invalid_lkey__by_range)
+Test(status, send__beyond_its_region_gets_status_5_invalid_lkey)
 {
 	w_send(&a, &w, 1, MEM - 5, 10);
 	post(&a, &w);
 	expect(5, "wqe.lkey", "");
 }
 
-Test(status, s6_bad_length__above_the_mtu)
+Test(status, send__above_the_mtu_gets_status_6_bad_length)
 {
 	send_to_nobody(a.caps.mtu + 1);
 	expect(6, "wqe.length", "");
 }
 
-Test(status, s7_remote_address__by_range_right_and_key)
+Test(status, rdma__with_a_wrong_range_right_or_key_gets_status_7_remote_address)
 {
 	uint32_t lkey, rkey;
 
@@ -137,7 +137,7 @@ Test(status, s7_remote_address__by_range_right_and_key)
 	expect(7, "", "rx.bad_address");
 }
 
-Test(status, s7_remote_address__key_revoked_while_a_read_is_answered)
+Test(status, read__whose_key_is_revoked_meanwhile_gets_status_7_remote_address)
 {
 	w_rdma(&a, &w, OP_READ, 0, 1, 0, 0, MEM);
 	post(&a, &w);
@@ -150,7 +150,7 @@ Test(status, s7_remote_address__key_revoked_while_a_read_is_answered)
 	cr_assert_eq(softnic_efa_mr_reg(b.nic, b.pd, b.mem, MEM, 0, 1, &b.lkey, &b.rkey), 0);
 }
 
-Test(status, s8_abort__target_destroyed_while_it_answers)
+Test(status, read__whose_target_is_destroyed_meanwhile_gets_status_8_abort)
 {
 	struct softnic_efa_qp_attr attr = { .pd = b.pd, .send_cq = b.cq.cq, .recv_cq = b.cq.cq,
 					    .sq_depth = 64, .rq_depth = 64 };
@@ -166,7 +166,7 @@ Test(status, s8_abort__target_destroyed_while_it_answers)
 	cr_assert_eq(softnic_efa_qp_create(b.nic, &attr, &b.qp), 0);
 }
 
-Test(status, s9_bad_qpn__wrong_number_and_wrong_state)
+Test(status, send__to_a_wrong_number_or_state_gets_status_9_bad_qpn)
 {
 	w_send(&a, &w, 1, 0, 10);
 	put16(w.b + 4, (uint16_t)(b.qp.qpn + 1));
@@ -177,13 +177,13 @@ Test(status, s9_bad_qpn__wrong_number_and_wrong_state)
 	expect(9, "", "");
 }
 
-Test(status, s10_rnr__without_retries)
+Test(status, send__without_a_receive_or_retries_gets_status_10_rnr)
 {
 	send_to_nobody(10);
 	expect(10, "", "");
 }
 
-Test(status, s10_rnr__not_if_a_receive_is_posted_in_time, .init = NULL)
+Test(status, send__with_a_receive_posted_in_time_succeeds_after_an_rnr, .init = NULL)
 {
 	struct softnic_efa_counters ctr;
 
@@ -197,7 +197,7 @@ Test(status, s10_rnr__not_if_a_receive_is_posted_in_time, .init = NULL)
 }
 
 /* The region of the send is deregistered while the send waits for its retry. */
-Test(status, s5_invalid_lkey__of_a_region_that_went_before_a_retry, .init = NULL)
+Test(status, send__of_a_region_that_went_before_a_retry_gets_status_5_invalid_lkey, .init = NULL)
 {
 	uint32_t lkey, rkey;
 
@@ -211,7 +211,7 @@ Test(status, s5_invalid_lkey__of_a_region_that_went_before_a_retry, .init = NULL
 	expect(5, "", "");
 }
 
-Test(status, s10_rnr__after_so_many_retries, .init = NULL)
+Test(status, send__without_a_receive_gets_status_10_rnr_after_its_retries, .init = NULL)
 {
 	struct softnic_efa_counters ctr;
 
@@ -222,7 +222,7 @@ Test(status, s10_rnr__after_so_many_retries, .init = NULL)
 	cr_assert_eq(ctr.rnrs, 4);
 }
 
-Test(status, s11_short_receive__is_spent)
+Test(status, send__to_a_short_receive_gets_status_11_and_spends_it)
 {
 	struct cqe c;
 
@@ -234,7 +234,7 @@ Test(status, s11_short_receive__is_spent)
 	cr_assert_eq(c.status, 6);
 }
 
-Test(status, s12_bad_status__receive_with_a_dead_key)
+Test(status, send__to_a_receive_with_a_dead_key_gets_status_12_bad_status)
 {
 	struct cqe c;
 	uint32_t lkey, rkey;
@@ -250,7 +250,7 @@ Test(status, s12_bad_status__receive_with_a_dead_key)
 	cr_assert_eq(c.status, 5);
 }
 
-Test(status, s13_unresponsive__was_there_and_falls_silent)
+Test(status, send__to_a_peer_that_falls_silent_gets_status_13_unresponsive)
 {
 	rx_post(&b, 1, 0, 100);
 	send_to_nobody(10);
@@ -261,7 +261,7 @@ Test(status, s13_unresponsive__was_there_and_falls_silent)
 	expect(13, "", "");
 }
 
-Test(status, s13_unresponsive__in_the_middle_of_a_read)
+Test(status, read__whose_peer_falls_silent_meanwhile_gets_status_13_unresponsive)
 {
 	w_rdma(&a, &w, OP_READ, 0, 1, 0, 0, MEM);
 	post(&a, &w);
@@ -275,7 +275,7 @@ Test(status, s13_unresponsive__in_the_middle_of_a_read)
 
 /* The peer has got the packets that were sent while it was stopped, and answers. So it does not
  * count as dead. */
-Test(status, s00_ok__stopped_longer_than_a_silent_one_may_be)
+Test(status, send__to_a_peer_stopped_for_long_succeeds)
 {
 	rx_post(&b, 1, 0, 100);
 	send_to_nobody(10);
@@ -285,7 +285,7 @@ Test(status, s00_ok__stopped_longer_than_a_silent_one_may_be)
 	expect(0, "", "");
 }
 
-Test(status, s14_unknown_peer__rdma_to_a_device_without_our_ah)
+Test(status, rdma__to_a_device_without_our_ah_gets_status_14_unknown_peer)
 {
 	cr_assert_eq(softnic_efa_ah_destroy(b.nic, b.pd, b.ah), 0);
 	w_rdma(&a, &w, OP_WRITE, 0, 1, 0, 0, 8);
@@ -298,14 +298,14 @@ Test(status, s14_unknown_peer__rdma_to_a_device_without_our_ah)
 	cr_assert_eq(softnic_efa_ah_create(b.nic, b.pd, a.caps.gid, &b.ah), 0);
 }
 
-Test(status, s15_unreachable__silent_from_the_start)
+Test(status, send__to_a_peer_silent_from_the_start_gets_status_15_unreachable)
 {
 	cr_assert_eq(softnic_efa_fault(b.nic, "silence"), 0);
 	send_to_nobody(10);
 	expect(15, "", "");
 }
 
-Test(status, s15_unreachable__no_device_has_the_gid)
+Test(status, send__to_a_gid_that_no_device_has_gets_status_15_unreachable)
 {
 	static const uint8_t absent[16] = { 0xfe, 0x80, [8] = 1, [15] = 0x77 };
 	uint16_t ah;
@@ -318,7 +318,7 @@ Test(status, s15_unreachable__no_device_has_the_gid)
 	cr_assert_eq(softnic_efa_ah_destroy(a.nic, a.pd, ah), 0);
 }
 
-Test(status, s18_feature__one_side_unsolicited)
+Test(status, write_imm__with_one_side_unsolicited_gets_status_18_feature)
 {
 	struct softnic_efa_qp_attr attr = { .pd = b.pd, .send_cq = b.cq.cq, .recv_cq = b.cq.cq,
 					    .sq_depth = 64, .rq_depth = 64,
@@ -347,7 +347,7 @@ Test(status, qkey__is_dropped_in_silence)
 
 /* ---- Statuses that a fault script causes */
 
-Test(status, script__every_status_on_the_nth_wqe)
+Test(status, script__status_ends_the_nth_wqe_with_each_status)
 {
 	for (unsigned int s = 1; s <= 18; s++) {
 		char script[32];
@@ -368,7 +368,7 @@ Test(status, script__every_status_on_the_nth_wqe)
 	}
 }
 
-Test(status, script__dead_qp_rnr_and_refused_words)
+Test(status, script__dead_qp_and_rnr_fail_sends_and_bad_words_are_refused)
 {
 	static const char *const bad[] = {
 		"drop",      "drop=2",     "drop=x",     "drop=nan", "status=0",
@@ -393,7 +393,7 @@ Test(status, script__dead_qp_rnr_and_refused_words)
 	expect(0, "", "");
 }
 
-Test(status, script__cmd_fail__the_nth_of_its_kind)
+Test(status, script__cmd_fail_fails_the_nth_command_of_its_kind)
 {
 	static const int answers[] = { 0, -12, 0 };
 	uint16_t pd;
@@ -404,7 +404,7 @@ Test(status, script__cmd_fail__the_nth_of_its_kind)
 			     "command %zu returned the wrong status", i + 1);
 }
 
-Test(status, script__rkey_reuse__a_stale_key_meets_new_memory)
+Test(status, script__rkey_reuse_gives_a_new_region_the_stale_key)
 {
 	uint32_t lkey, rkey, lkey2, rkey2;
 
@@ -416,7 +416,7 @@ Test(status, script__rkey_reuse__a_stale_key_meets_new_memory)
 	cr_assert_eq(softnic_efa_mr_dereg(b.nic, lkey2), 0);
 }
 
-Test(status, script__unknown__the_first_rdma_of_a_peer_is_refused)
+Test(status, script__unknown_refuses_the_first_rdma_of_a_peer)
 {
 	memset(a.mem, 0x5a, 8);
 	memset(b.mem, 0, 8);
@@ -447,7 +447,7 @@ static void send_and_hear(uint16_t id)
  * A retransmission finds the link full. Then the first copy is answered, so nothing retries the
  * retransmission. Later packets must still be sent, once there is room.
  */
-Test(status, s00_ok__after_a_repetition_that_met_a_full_link)
+Test(status, send__after_a_repetition_that_met_a_full_link_succeeds)
 {
 	struct sn_addr to;
 	struct sne_flow *flow;
