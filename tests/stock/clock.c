@@ -49,7 +49,7 @@ Test(stock, clock_info__leads_to_the_time_of_day)
 }
 
 /* libmlx5 maps the clock at an offset at which no doorbell page can be. */
-Test(stock, query_rt_values__beside_all_uars)
+Test(stock, query_rt_values__beside_all_uars_returns_the_clock)
 {
 	struct ibv_context *ctx = st_open();
 	struct mlx5dv_devx_uar *uar[1 << 11];
@@ -100,7 +100,7 @@ static void poll_ex(struct ibv_cq_ex *cq)
 	cr_assert_eq(cq->status, IBV_WC_SUCCESS);
 }
 
-Test(stock, read_completion_ts__between_two_looks_at_the_clock)
+Test(stock, read_completion_ts__lies_between_two_readings_of_the_clock)
 {
 	struct ibv_cq_ex *cq;
 	struct st_end end;

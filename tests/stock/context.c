@@ -35,7 +35,7 @@ Test(stock, open_device__two_contexts_reach_each_other)
 	st_close(two);
 }
 
-Test(stock, open_device__again_and_again)
+Test(stock, open_device__again_and_again_leaks_nothing)
 {
 	struct th_usage before, after;
 	struct st_end a;
@@ -72,7 +72,7 @@ static int leave_all(int sock, void *arg)
 	_exit(st_write(&b, (uintptr_t)b.buf + 8192, b.mr->rkey, LEN) != IBV_WC_SUCCESS);
 }
 
-Test(stock, close_device__with_everything_left_in_it)
+Test(stock, close_device__with_everything_left_in_it_frees_all)
 {
 	struct th_child child;
 

@@ -15,7 +15,7 @@ static int general(struct ibv_context *ctx, uint16_t opcode, uint16_t op_mod, ui
 	return mlx5dv_devx_general_cmd(ctx, in, sizeof(in), out, len);
 }
 
-Test(stock, devx_general__capabilities)
+Test(stock, devx_general__returns_the_capabilities)
 {
 	struct ibv_context *ctx = dx_open();
 	uint8_t out[16 + 4096] = { 0 };
@@ -27,7 +27,7 @@ Test(stock, devx_general__capabilities)
 	st_close(ctx);
 }
 
-Test(stock, devx_general__only_what_makes_and_changes_nothing)
+Test(stock, devx_general__command_that_makes_or_changes_is_refused)
 {
 	struct ibv_context *ctx = dx_open();
 	uint8_t out[DX_SHORT];
@@ -52,7 +52,7 @@ Test(stock, devx_general__hca_vport_context_reaches_the_device)
 	st_close(ctx);
 }
 
-Test(stock, devx_open__of_more_contexts_than_announced)
+Test(stock, devx_open__of_more_contexts_than_announced_returns_enomem)
 {
 	struct mlx5dv_context_attr attr = { .flags = MLX5DV_CONTEXT_FLAGS_DEVX };
 	struct ibv_device **list = ibv_get_device_list(NULL);
@@ -74,7 +74,7 @@ Test(stock, devx_open__of_more_contexts_than_announced)
 	ibv_free_device_list(list);
 }
 
-Test(stock, devx_general__without_devx)
+Test(stock, devx_general__without_devx_returns_einval)
 {
 	struct mlx5dv_context_attr attr = { .flags = MLX5DV_CONTEXT_FLAGS_DEVX };
 	struct ibv_device **list = ibv_get_device_list(NULL);
@@ -92,7 +92,7 @@ Test(stock, devx_general__without_devx)
 	st_close(ctx);
 }
 
-Test(stock, devx_umem__what_cannot_be_pinned)
+Test(stock, devx_umem__of_what_cannot_be_pinned_is_refused)
 {
 	struct ibv_context *ctx = dx_open();
 	static uint8_t buf[3 * 4096];
@@ -109,7 +109,7 @@ Test(stock, devx_umem__what_cannot_be_pinned)
 	st_close(ctx);
 }
 
-Test(stock, devx_obj__a_queue_pair_that_works)
+Test(stock, devx_obj__queue_pair_completes_its_nops)
 {
 	struct dx d;
 
@@ -124,7 +124,7 @@ Test(stock, devx_obj__a_queue_pair_that_works)
 	st_close(d.ctx);
 }
 
-Test(stock, devx_obj__command_and_handle_disagree)
+Test(stock, devx_obj__command_for_another_handle_returns_einval)
 {
 	uint8_t in[DX_SHORT] = { 0 }, out[DX_LONG];
 	struct dx d;
@@ -144,7 +144,7 @@ Test(stock, devx_obj__command_and_handle_disagree)
 	st_close(d.ctx);
 }
 
-Test(stock, devx_obj__verbs_objects_by_command)
+Test(stock, devx_obj__command_queries_a_verbs_object)
 {
 	uint8_t in[DX_SHORT] = { 0 }, out[DX_LONG];
 	struct mlx5dv_cq cq;
@@ -186,7 +186,7 @@ static void leave_behind(void)
 		__lsan_enable();
 }
 
-Test(stock, devx_obj__left_behind)
+Test(stock, devx_obj__left_behind_leaves_the_next_context_working)
 {
 	struct dx e;
 
@@ -199,7 +199,7 @@ Test(stock, devx_obj__left_behind)
 	st_close(e.ctx);
 }
 
-Test(stock, devx_uar__not_cached)
+Test(stock, devx_uar__not_cached_has_a_page_of_its_own)
 {
 	struct ibv_context *ctx = dx_open();
 	struct mlx5dv_devx_uar *bf = mlx5dv_devx_alloc_uar(ctx, MLX5DV_UAR_ALLOC_TYPE_BF);

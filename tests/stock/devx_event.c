@@ -36,7 +36,7 @@ static void end(struct dx *d)
 	st_close(d->ctx);
 }
 
-Test(stock, devx_event__one_for_each_arm)
+Test(stock, devx_event__each_arm_causes_one)
 {
 	struct mlx5dv_devx_async_event_hdr hdr[8];
 	struct dx d;
@@ -94,7 +94,7 @@ Test(stock, devx_event__unread_counts_once)
 	end(&d);
 }
 
-Test(stock, devx_event__with_its_data)
+Test(stock, devx_event__comes_with_its_data)
 {
 	union {
 		struct mlx5dv_devx_async_event_hdr hdr;
@@ -116,7 +116,7 @@ Test(stock, devx_event__with_its_data)
 	end(&d);
 }
 
-Test(stock, devx_event__to_an_eventfd)
+Test(stock, devx_event__to_an_eventfd_is_counted_there)
 {
 	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	eventfd_t n;
@@ -142,7 +142,7 @@ Test(stock, devx_event__to_an_eventfd)
 	end(&d);
 }
 
-Test(stock, devx_event__channel_closed_while_they_come)
+Test(stock, devx_event__channel_closed_with_a_copy_still_gets_it)
 {
 	struct dx d;
 	channel *ch;
@@ -165,7 +165,7 @@ Test(stock, devx_event__channel_closed_while_they_come)
 	end(&d);
 }
 
-Test(stock, devx_event__subscriptions_that_cannot_be)
+Test(stock, devx_event__invalid_subscriptions_return_einval)
 {
 	uint16_t port = PORT_CHANGE, comp = COMPLETION, odd = 0x77, many[17] = { 0 };
 	struct dx d;

@@ -51,7 +51,7 @@ static void take_event(struct st_end *end)
 	ibv_ack_cq_events(cq, 1);
 }
 
-Test(stock, cq_event__one_for_each_arm)
+Test(stock, cq_event__each_arm_causes_one)
 {
 	struct st_end a, b;
 
@@ -71,7 +71,7 @@ Test(stock, cq_event__one_for_each_arm)
 	unpair(&a, &b);
 }
 
-Test(stock, cq_event__at_once_when_something_is_there_already)
+Test(stock, cq_event__arm_after_a_completion_causes_one_at_once)
 {
 	struct st_end a, b;
 
@@ -84,7 +84,7 @@ Test(stock, cq_event__at_once_when_something_is_there_already)
 	unpair(&a, &b);
 }
 
-Test(stock, cq_event__solicited_only)
+Test(stock, cq_event__solicited_arm_ignores_other_completions)
 {
 	struct st_end a, b;
 
@@ -103,7 +103,7 @@ Test(stock, cq_event__solicited_only)
 
 /* IBTA 11.4.2.2: the second request does not weaken the first one, although both are stores to one
  * word. */
-Test(stock, cq_event__solicited_after_any)
+Test(stock, cq_event__solicited_arm_does_not_weaken_an_earlier_one)
 {
 	struct st_end a, b;
 
@@ -121,7 +121,7 @@ Test(stock, cq_event__solicited_after_any)
 
 /* ibv_destroy_cq waits until all events that were read have been acknowledged. Here no event was
  * read. */
-Test(stock, destroy_cq__with_events_unread)
+Test(stock, destroy_cq__with_events_unread_succeeds)
 {
 	struct st_end a, b;
 
@@ -192,7 +192,7 @@ static void *close_channels(void *arg)
 }
 
 /* Either the CQ holds the channel, or the descriptor is invalid. */
-Test(stock, create_cq__while_its_channel_is_closed)
+Test(stock, create_cq__while_its_channel_is_closed_succeeds_or_returns_ebadf)
 {
 	struct ibv_context *ctx = st_open();
 	pthread_t thread;
@@ -220,7 +220,7 @@ static void set_nonblocking(int fd)
 	cr_assert_eq(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK), 0);
 }
 
-Test(stock, async_event__access_error_at_the_responder)
+Test(stock, async_event__access_error_is_reported_at_the_responder)
 {
 	struct ibv_async_event event;
 	struct st_end a, b;
@@ -238,7 +238,7 @@ Test(stock, async_event__access_error_at_the_responder)
 	unpair(&a, &b);
 }
 
-Test(stock, destroy_qp__with_its_event_unread)
+Test(stock, destroy_qp__with_its_event_unread_succeeds)
 {
 	struct st_end a, b;
 

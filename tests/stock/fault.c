@@ -37,7 +37,7 @@ static enum ibv_port_state state(struct ibv_context *ctx)
 	return port.state;
 }
 
-Test(stock, port__down_then_up)
+Test(stock, port__down_then_up_raises_an_event_for_each)
 {
 	struct ibv_context *ctx = dx_open();
 	struct mlx5dv_devx_event_channel *ch = mlx5dv_devx_create_event_channel(ctx, 0);
@@ -83,7 +83,7 @@ Test(stock, async_event__without_a_reader_does_not_end_the_program)
 	st_close(ctx);
 }
 
-Test(stock, device__fails)
+Test(stock, device__failure_raises_an_event_and_refuses_creation)
 {
 	struct st_end a;
 
@@ -116,7 +116,7 @@ static void lossy(const char *script)
 	st_close(a.ctx);
 }
 
-Test(stock, fabric__loses_and_reorders)
+Test(stock, fabric__that_loses_and_reorders_delivers_all_writes)
 {
 	lossy("drop=0.02,dup=0.02,reorder=0.02,seed=11");
 }

@@ -53,7 +53,7 @@ static int write_cmd(struct ibv_context *ctx, uint32_t number, const void *in, s
 	return run(ctx, &c);
 }
 
-Test(stock, ioctl__shorter_than_its_command)
+Test(stock, ioctl__shorter_than_its_command_is_refused)
 {
 	struct ibv_context *ctx = st_open();
 	uint8_t zero[256] = { 0 };
@@ -76,7 +76,7 @@ Test(stock, ioctl__shorter_than_its_command)
 	st_close(ctx);
 }
 
-Test(stock, ioctl__handles_that_are_none_or_of_another_kind)
+Test(stock, ioctl__handles_that_are_none_or_of_another_kind_are_refused)
 {
 	struct ibv_context *ctx = st_open(), *other = st_open();
 	struct ib_uverbs_alloc_mw mw = { .mw_type = IBV_MW_TYPE_2 };
@@ -114,7 +114,7 @@ Test(stock, ioctl__handles_that_are_none_or_of_another_kind)
 }
 
 /* Linux refuses such an index in rdma_get_gid_attr. */
-Test(stock, ioctl__address_handle_with_a_gid_that_does_not_exist)
+Test(stock, ioctl__address_handle_with_a_missing_gid_returns_einval)
 {
 	struct ibv_context *ctx = st_open();
 	struct ibv_pd *pd = ibv_alloc_pd(ctx);
@@ -130,7 +130,7 @@ Test(stock, ioctl__address_handle_with_a_gid_that_does_not_exist)
 	st_close(ctx);
 }
 
-Test(stock, ioctl__headers_that_lie)
+Test(stock, ioctl__headers_that_lie_are_refused)
 {
 	struct ibv_context *ctx = st_open();
 	union command c = { .hdr = { .object_id = UVERBS_OBJECT_DEVICE, .driver_id = RDMA_DRIVER_MLX5 } };
@@ -194,7 +194,7 @@ Test(stock, create_cq__memory_that_is_not_mapped_returns_efault)
 	st_close(ctx);
 }
 
-Test(stock, ioctl__queues_of_impossible_shape)
+Test(stock, ioctl__queues_of_impossible_shape_are_refused)
 {
 	struct ibv_context *ctx = st_open();
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC };

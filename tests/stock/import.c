@@ -45,7 +45,7 @@ static struct ibv_qp *qp_of(const struct imported *i, struct ibv_cq *cq)
 	return qp;
 }
 
-Test(stock, import_device__a_write_with_an_imported_pd_and_region)
+Test(stock, import_device__write_with_an_imported_pd_and_region_succeeds)
 {
 	struct st_end a, b, c;
 	struct imported i;
@@ -137,7 +137,7 @@ Test(stock, import_device__has_asynchronous_events_of_its_own)
 	st_close(a.ctx);
 }
 
-Test(stock, import__of_what_is_not_there)
+Test(stock, import__of_what_is_not_there_returns_enoent)
 {
 	struct ibv_context *ctx = st_open();
 	struct ibv_pd *pd = ibv_alloc_pd(ctx);

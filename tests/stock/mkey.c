@@ -66,7 +66,7 @@ static enum ibv_wc_status map_two_pieces(struct owner *o)
 	return st_poll(&o->end);
 }
 
-Test(stock, local_inv__of_an_indirect_mkey)
+Test(stock, local_inv__of_an_indirect_mkey_ends_its_key)
 {
 	struct owner o;
 

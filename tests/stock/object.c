@@ -47,7 +47,7 @@ Test(stock, query_qp__gives_back_what_modify_gave)
 	st_close(a.ctx);
 }
 
-Test(stock, modify_qp__wrong_order_or_attributes)
+Test(stock, modify_qp__wrong_order_or_attributes_return_einval)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 	union ibv_gid gid = { .raw = { 0xfe, 0x80 } };
@@ -238,7 +238,7 @@ Test(stock, create_qp__with_a_source_qpn_is_refused)
 	st_close(a.ctx);
 }
 
-Test(stock, destroy__busy_while_used)
+Test(stock, destroy__of_an_object_in_use_returns_ebusy)
 {
 	struct st_end a;
 
@@ -259,7 +259,7 @@ static struct ibv_mr *reg(struct ibv_pd *pd, void *addr, size_t len, unsigned in
 	return mr;
 }
 
-Test(stock, reg_mr__what_cannot_be_pinned)
+Test(stock, reg_mr__of_what_cannot_be_pinned_returns_efault)
 {
 	struct ibv_context *ctx = st_open();
 	struct ibv_pd *pd = ibv_alloc_pd(ctx);
@@ -284,7 +284,7 @@ Test(stock, reg_mr__what_cannot_be_pinned)
 	st_close(ctx);
 }
 
-Test(stock, reg_mr__arguments)
+Test(stock, reg_mr__invalid_arguments_are_refused)
 {
 	struct ibv_context *ctx = st_open();
 	struct ibv_pd *pd = ibv_alloc_pd(ctx);
@@ -315,7 +315,7 @@ Test(stock, reg_mr__on_demand_is_not_supported)
 	st_close(ctx);
 }
 
-Test(stock, reg_mr__much_and_many)
+Test(stock, reg_mr__of_64_mb_and_of_300_regions_succeeds)
 {
 	enum { MANY = 300 };
 	struct ibv_context *ctx = st_open();
@@ -338,7 +338,7 @@ Test(stock, reg_mr__much_and_many)
 	st_close(ctx);
 }
 
-Test(stock, query_gid__an_index_that_is_empty_and_one_that_is_none)
+Test(stock, query_gid__of_an_empty_or_missing_index_fails)
 {
 	struct ibv_context *ctx = st_open();
 	struct ibv_gid_entry entry, table[64];

@@ -58,7 +58,7 @@ static struct ibv_wc poll_one(struct st_end *end)
 	return wc;
 }
 
-Test(stock, post_send__with_immediate)
+Test(stock, post_send__with_immediate_arrives_with_it)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND_WITH_IMM, .imm_data = htobe32(0xfeed) };
 	struct ibv_wc wc;
@@ -77,7 +77,7 @@ Test(stock, post_send__with_immediate)
 	end(&t);
 }
 
-Test(stock, post_write__with_immediate)
+Test(stock, post_write__with_immediate_completes_a_receive_with_it)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .imm_data = htobe32(7) };
 	struct ibv_wc wc;
@@ -98,7 +98,7 @@ Test(stock, post_write__with_immediate)
 	end(&t);
 }
 
-Test(stock, post_atomic__fetch_and_add_compare_and_swap)
+Test(stock, post_atomic__returns_the_old_value_and_changes_the_word)
 {
 	struct ibv_send_wr add = { .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD };
 	struct ibv_send_wr swap = { .opcode = IBV_WR_ATOMIC_CMP_AND_SWP };
@@ -150,7 +150,7 @@ static enum ibv_wc_status write_by(struct two *t, uint32_t rkey)
 	return st_write(&t->a, (uintptr_t)t->b.buf + AT, rkey, LEN);
 }
 
-Test(stock, post_send__with_invalidate)
+Test(stock, post_send__with_invalidate_ends_the_window)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND_WITH_INV };
 	struct ibv_wc wc;

@@ -107,7 +107,7 @@ static void take_async(struct shared *s, enum ibv_event_type type)
 	ibv_ack_async_event(&event);
 }
 
-Test(stock, srq__limit)
+Test(stock, srq__limit_raises_one_event_when_fewer_are_left)
 {
 	struct ibv_srq_attr attr = { .srq_limit = 2 };
 	struct shared s;
@@ -148,7 +148,7 @@ Test(stock, srq__failed_qp_raises_last_wqe_reached)
 	end(&s);
 }
 
-Test(stock, srq__of_impossible_shape)
+Test(stock, srq__of_impossible_shape_is_refused)
 {
 	struct ibv_context *ctx = st_open();
 	struct ibv_pd *pd = ibv_alloc_pd(ctx);
@@ -162,7 +162,7 @@ Test(stock, srq__of_impossible_shape)
 	st_close(ctx);
 }
 
-Test(stock, modify_cq__moderation)
+Test(stock, modify_cq__moderation_is_accepted_up_to_its_limit)
 {
 	struct ibv_modify_cq_attr attr = { .attr_mask = IBV_CQ_ATTR_MODERATE, .moderate = { 4, 100 } };
 	struct st_end a;
@@ -176,7 +176,7 @@ Test(stock, modify_cq__moderation)
 }
 
 /* The queue is empty. (libmlx5 takes the queue's memory from huge pages if there are any.) */
-Test(stock, srq_create__of_no_receives_with_a_preference_for_huge_pages)
+Test(stock, srq_create__of_no_receives_with_huge_pages_preferred_succeeds)
 {
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 0 } };
 	struct ibv_context *ctx;

@@ -67,7 +67,7 @@ static bool has_landed(struct fixture *f)
 	return memcmp(f->b.buf + AT, f->a.buf, LEN) == 0;
 }
 
-Test(stock, bind_type_1__write_then_unbind)
+Test(stock, bind_type_1__opens_its_range_until_the_unbind)
 {
 	struct fixture f;
 	struct ibv_mw *mw;
@@ -104,7 +104,7 @@ Test(stock, bind_type_1__rebind_ends_the_old_key)
 	teardown(&f);
 }
 
-Test(stock, bind_type_1__bounds_and_rights)
+Test(stock, bind_type_1__write_outside_its_bounds_is_refused)
 {
 	struct fixture f;
 	struct ibv_mw *mw;
@@ -118,7 +118,7 @@ Test(stock, bind_type_1__bounds_and_rights)
 	teardown(&f);
 }
 
-Test(stock, bind_type_2__write_invalidate_bind_again)
+Test(stock, bind_type_2__invalidated_window_can_be_bound_again)
 {
 	struct ibv_send_wr inval = { .opcode = IBV_WR_LOCAL_INV, .send_flags = IBV_SEND_SIGNALED };
 	struct fixture f;
@@ -221,7 +221,7 @@ Test(stock, send_with_invalidate__ends_a_window_of_type_2)
 }
 
 /* IBTA 9.9.6.3, class J: the peer gets no answer, so its retries are exhausted. */
-Test(stock, send_with_invalidate__of_what_may_not_be_ended)
+Test(stock, send_with_invalidate__of_what_may_not_be_ended_fails_both_sides)
 {
 	for (int what = 0; what < 3; what++) {
 		struct fixture f;
@@ -242,7 +242,7 @@ Test(stock, send_with_invalidate__of_what_may_not_be_ended)
 	}
 }
 
-Test(stock, read__through_a_window_of_a_region_that_is_gone)
+Test(stock, read__through_a_window_of_a_region_that_is_gone_fails)
 {
 	struct ibv_send_wr read = { .opcode = IBV_WR_RDMA_READ, .send_flags = IBV_SEND_SIGNALED };
 	struct ibv_sge sge = { .length = LEN };
