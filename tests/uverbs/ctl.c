@@ -49,7 +49,7 @@ static int channel_when(const char *call, int err)
 	return ret;
 }
 
-Test(ctl, evch_create__that_fails)
+Test(ctl, evch_create__that_fails_returns_the_error)
 {
 	struct m5_evch *ch = NULL;
 	int ret;
@@ -76,7 +76,7 @@ static struct m5_obj *make(void)
 }
 
 /* The object stays in the context. Closing the context frees it. */
-Test(ctl, obj_destroy__that_is_refused)
+Test(ctl, obj_destroy__that_is_refused_leaves_the_object_to_close)
 {
 	struct m5_obj *obj = make();
 	long before = calls_held();
@@ -88,7 +88,7 @@ Test(ctl, obj_destroy__that_is_refused)
 	ctl->ops->close(ctl);
 }
 
-Test(ctl, obj_create__without_memory)
+Test(ctl, obj_create__without_memory_returns_enomem)
 {
 	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(0x800) };
 	struct m5_obj_out out = { 0 };

@@ -15,7 +15,7 @@ static void open_truly(void)
 
 TestSuite(event, .init = told_open, .fini = told_close, .timeout = 60);
 
-Test(event, port__down_and_up)
+Test(event, port__down_is_reported_and_up_is_not)
 {
 	calls_async(IBV_EVENT_PORT_ERR, 2);
 	calls_async(IBV_EVENT_PORT_ERR, 1);
@@ -26,7 +26,7 @@ Test(event, port__down_and_up)
 	rig_empty(told_b.async);
 }
 
-Test(event, channel__that_overflows)
+Test(event, channel__that_overflows_is_reported)
 {
 	calls_port.events_lost = 1;
 	calls_async(IBV_EVENT_SM_CHANGE, 1);
@@ -34,14 +34,14 @@ Test(event, channel__that_overflows)
 	told_moves();
 }
 
-Test(event, device__fails)
+Test(event, device__failure_ends_the_ia)
 {
 	calls_async(IBV_EVENT_DEVICE_FATAL, 0);
 	told_died();
 }
 
 /* This is the kernel's answer for a device that was taken from its programs. */
-Test(event, channel__that_ends)
+Test(event, channel__that_ends_counts_as_a_dead_device)
 {
 	calls_fail_named("mlx5dv_devx_get_event", EIO);
 	calls_async(IBV_EVENT_SM_CHANGE, 1);
@@ -49,7 +49,7 @@ Test(event, channel__that_ends)
 	calls_stop();
 }
 
-Test(event, device__vanishes)
+Test(event, device__that_vanishes_ends_the_ia)
 {
 	calls_vanish();
 	told_died();
@@ -68,7 +68,7 @@ static void fault(const char *script)
 	same(set(0, script), 0);
 }
 
-Test(front, port__down_and_up)
+Test(front, port__down_is_reported_and_up_is_not)
 {
 	fault("link_down");
 	told(DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
@@ -77,7 +77,7 @@ Test(front, port__down_and_up)
 	rig_empty(told_b.async);
 }
 
-Test(front, device__fails)
+Test(front, device__failure_ends_the_ia)
 {
 	fault("fatal");
 	told_died();

@@ -48,12 +48,12 @@ static void each_call(int err)
 	cr_assert_eq(calls_held(), before);
 }
 
-Test(fail, each_call__ENOMEM)
+Test(fail, each_call__failing_with_ENOMEM_leaks_nothing)
 {
 	each_call(ENOMEM);
 }
 
-Test(fail, each_call__EPERM)
+Test(fail, each_call__failing_with_EPERM_leaks_nothing)
 {
 	each_call(EPERM);
 }

@@ -40,7 +40,7 @@ static void ends_with(pid_t child, int want)
 
 /* The device reads the data that the parent writes while a child exists, so it uses the parent's
  * pages. */
-Test(forks, child__that_lives_on)
+Test(forks, child__that_lives_on_leaves_the_parents_data_intact)
 {
 	int ends[2];
 	char byte;
@@ -72,7 +72,7 @@ static int lives(int sock, void *arg)
 }
 
 /* Behind VFIO the parent's device is in use, so the child opens another device. */
-Test(forks, child__that_opens_a_device_of_its_own)
+Test(forks, child__that_opens_its_own_device_leaves_the_parent_working)
 {
 	struct th_child child;
 
@@ -85,7 +85,7 @@ Test(forks, child__that_opens_a_device_of_its_own)
 /*
  * A program that a child starts does not inherit the VFIO group, which would keep the device busy.
  */
-Test(forks, child__that_starts_another_program)
+Test(forks, child__that_starts_another_program_passes_on_no_vfio_group)
 {
 	pid_t child = th_fork();
 

@@ -52,7 +52,7 @@ Test(huge, queues__share_a_page)
 	end();
 }
 
-Test(huge, queues__without_a_page)
+Test(huge, queues__without_a_page_have_registrations_of_their_own)
 {
 	begin(false);
 	same(th_huge_mapped(), 0);
@@ -61,7 +61,7 @@ Test(huge, queues__without_a_page)
 	end();
 }
 
-Test(huge, queues__that_do_not_fit_into_one)
+Test(huge, queues__that_do_not_fit_into_a_page_are_elsewhere)
 {
 	DAT_EVD_HANDLE large;
 
@@ -75,7 +75,7 @@ Test(huge, queues__that_do_not_fit_into_one)
 }
 
 /* The device can only address an SRQ that is in the first half of a page of its umem. */
-Test(huge, queues__that_need_a_registration_of_their_own)
+Test(huge, queues__of_srqs_and_large_evds_have_their_own_registrations)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 50, .max_recv_iov = 1 };
 	DAT_EVD_HANDLE large;

@@ -82,7 +82,7 @@ Test(open, m5_ctl_open__each_refusal_names_cause_and_cure)
 	refused_each(refusals, sizeof(refusals) / sizeof(refusals[0]), open_refused);
 }
 
-Test(open, m5_ctl_open__names_of_others)
+Test(open, m5_ctl_open__names_of_others_return_enodev)
 {
 	static const char *const names[] = { "mlx5_0", "mlx5_0-", "-1", "mlx5_0-0", "mlx5_0-1x",
 					     "mlx5_0-256", "ofa-v2-ib0" };
@@ -107,7 +107,7 @@ static struct m5_port port_of(const char *params)
 	return port;
 }
 
-Test(open, port__of_ethernet)
+Test(open, port__of_ethernet_has_a_gid_from_its_mac)
 {
 	struct m5_port port = port_of("");
 
@@ -121,7 +121,7 @@ Test(open, port__of_ethernet)
 }
 
 /* RoCE v2 is preferred to v1, and an IPv4 address to others, unless ia_params name an entry. */
-Test(open, port__of_several_addresses)
+Test(open, port__of_several_addresses_prefers_roce_v2_and_ipv4)
 {
 	static const struct ibv_gid_entry table[] = {
 		{ .gid.raw = { 0xfe, 0x80, [15] = 1 }, .gid_type = IBV_GID_TYPE_ROCE_V2 },
@@ -145,7 +145,7 @@ Test(open, port__of_several_addresses)
 }
 
 /* IBTA annex A17: the GID of an IPv6 address is that address. */
-Test(open, port__of_the_address_in_ia_params)
+Test(open, port__with_an_address_in_ia_params_uses_its_gid)
 {
 	static const struct ibv_gid_entry table[] = {
 		{ .gid.raw = { [10] = 0xff, 0xff, 10, 0, 0, 7 }, .gid_type = IBV_GID_TYPE_ROCE_V2 },
@@ -163,7 +163,7 @@ Test(open, port__of_the_address_in_ia_params)
 	nothing_left();
 }
 
-Test(open, port__of_infiniband)
+Test(open, port__of_infiniband_has_its_lid_and_partition)
 {
 	struct m5_port port;
 
@@ -179,7 +179,7 @@ Test(open, port__of_infiniband)
 	nothing_left();
 }
 
-Test(open, m5_cmd_caps__order_of_writes)
+Test(open, m5_cmd_caps__reports_the_order_of_writes)
 {
 	static const struct { uint8_t reorders, keeps; } devices[] = {
 		{ 0, 0 }, { CALLS_REORDERS_ALL, 0 }, { CALLS_REORDERS_ALL, 1 },
@@ -253,7 +253,7 @@ Test(open, m5_ctl_list__returns_each_port)
 }
 
 /* Firmware may not report errors of objects. Everything else must work. */
-Test(open, subscription__refused_by_firmware)
+Test(open, subscription__refused_by_firmware_leaves_all_else_working)
 {
 	struct life l;
 

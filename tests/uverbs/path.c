@@ -43,7 +43,7 @@ Test(path, next_hop__unknown_to_the_kernel_is_the_peer)
 }
 
 /* Only that case needs the MAC, so a device that does not report it can be opened nevertheless. */
-Test(path, own_mac__refused_by_the_device)
+Test(path, own_mac__refused_by_the_device_is_not_needed_with_a_next_hop)
 {
 	calls_port.no_roce_address = 1;
 	calls_port.router = router;
@@ -51,7 +51,7 @@ Test(path, own_mac__refused_by_the_device)
 	cr_assert_arr_eq(calls_path + RMAC, router, sizeof(router));
 }
 
-Test(path, own_mac__refused_by_the_device_and_no_next_hop)
+Test(path, own_mac__refused_by_the_device_and_no_next_hop_fails_the_connect)
 {
 	struct life l;
 
@@ -128,7 +128,7 @@ static uint32_t word(unsigned int at)
 	       (uint32_t)kept[at + 2] << 8 | kept[at + 3];
 }
 
-Test(path, infiniband__lid_service_level_partition_and_port)
+Test(path, infiniband__path_has_lid_service_level_partition_and_port)
 {
 	const struct m5_port port = { .up = true, .port_num = 2, .pkey_index = 3, .lid = 7 };
 
@@ -142,7 +142,7 @@ Test(path, infiniband__lid_service_level_partition_and_port)
 	cr_assert_eq(word(0x40), 0);
 }
 
-Test(path, infiniband__header_between_subnets)
+Test(path, infiniband__path_between_subnets_has_a_global_header)
 {
 	const struct m5_port port = { .up = true, .port_num = 1, .lid = 7 };
 
@@ -157,7 +157,7 @@ Test(path, infiniband__header_between_subnets)
 
 /* PRM "Address Path": src_addr_index is in 23:16 of word 2, tclass in 27:20 of 3, dscp in 21:16 of 8,
  * eth_prio in 30:28 of 9. */
-Test(path, ethernet__entry_of_the_table_traffic_class_and_priority)
+Test(path, ethernet__path_has_table_entry_traffic_class_and_priority)
 {
 	struct m5_port port = { .up = true, .port_num = 2, .ethernet = true };
 
