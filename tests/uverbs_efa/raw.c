@@ -105,7 +105,7 @@ static void try_changes(const struct command *good, const struct change *changes
 /* Offsets in the provider's part, which old headers do not have in full. */
 enum { QP_FLAGS = 16, QP_RESERVED = 19, QP_LEN = 24, CQ_RESERVED = 11, CQ_LEN = 16 };
 
-Test(raw, create_qp__what_the_kernel_refuses)
+Test(raw, create_qp__what_the_kernel_refuses_is_refused)
 {
 	static const struct change changes[] = {
 		CORE(ib_uverbs_create_qp, max_send_wr, 64, 0),
@@ -136,7 +136,7 @@ Test(raw, create_qp__what_the_kernel_refuses)
 	try_changes(&good, changes, sizeof(changes) / sizeof(changes[0]), IB_USER_VERBS_CMD_DESTROY_QP);
 }
 
-Test(raw, create_cq__what_the_kernel_refuses)
+Test(raw, create_cq__what_the_kernel_refuses_is_refused)
 {
 	static const struct change changes[] = {
 		CORE(ib_uverbs_ex_create_cq, cqe, 64, 0),

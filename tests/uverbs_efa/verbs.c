@@ -137,7 +137,7 @@ static void send_100(void)
 	cr_assert_eq(ibv_wr_complete(ex), 0);
 }
 
-Test(verbs, send__with_its_immediate)
+Test(verbs, send__arrives_with_its_immediate)
 {
 	struct ibv_wc wc;
 
@@ -157,7 +157,7 @@ Test(verbs, send__with_its_immediate)
 	}
 }
 
-Test(verbs, read__of_several_packets)
+Test(verbs, read__of_several_packets_returns_all_bytes)
 {
 	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(qp);
 
@@ -170,7 +170,7 @@ Test(verbs, read__of_several_packets)
 	cr_assert(!memcmp(mem + 20000, mem + 40000, 20000));
 }
 
-Test(verbs, armed_cq__one_event_for_each_arming)
+Test(verbs, armed_cq__each_arming_causes_one_event)
 {
 	struct pollfd p = { .fd = channel->fd, .events = POLLIN };
 	struct ibv_cq *got;
@@ -189,7 +189,7 @@ Test(verbs, armed_cq__one_event_for_each_arming)
 	}
 }
 
-Test(verbs, device__as_efadv_reports_it)
+Test(verbs, device__reports_its_attributes_by_efadv)
 {
 	struct efadv_device_attr attr;
 	struct ibv_port_attr port;
