@@ -20,7 +20,7 @@ static void setup(void)
 
 TestSuite(boot, .init = setup, .timeout = 120);
 
-Test(boot, open_and_close__many_times)
+Test(boot, open_and_close__many_times_succeed)
 {
 	for (int i = 0; i < 20; i++) {
 		struct ibv_context *ctx = rig_open(&name);
@@ -31,7 +31,7 @@ Test(boot, open_and_close__many_times)
 	}
 }
 
-Test(boot, open__names_of_others)
+Test(boot, open__names_of_others_are_refused)
 {
 	static const char *const names[] = { "0000:7f:00.0", "0000:01:00.1", "mlx5_0", "" };
 
@@ -40,7 +40,7 @@ Test(boot, open__names_of_others)
 			       names[i]);
 }
 
-Test(boot, open__while_it_is_open)
+Test(boot, open__of_an_open_device_returns_ebusy)
 {
 	struct ibv_context *ctx = rig_open(&name);
 
@@ -50,7 +50,7 @@ Test(boot, open__while_it_is_open)
 	ibv_close_device(rig_open(&name));
 }
 
-Test(boot, close__with_objects_alive)
+Test(boot, close__with_objects_alive_leaks_no_descriptor_or_thread)
 {
 	static uint8_t mem[8192] __attribute__((aligned(4096)));
 	struct ibv_context *ctx = rig_open(&name);
@@ -86,7 +86,7 @@ static int32_t pages_wanted(struct ibv_context *ctx)
  * The firmware requests pages for the objects, and libmlx5 gives them between commands. It returns 16 at
  * a time, again and again, while it has over 48 to spare.
  */
-Test(boot, pages__for_many_objects)
+Test(boot, pages__of_many_destroyed_objects_are_returned)
 {
 	enum { MANY = 3000 };
 	struct ibv_context *ctx = rig_open(&name);
@@ -176,7 +176,7 @@ Test(boot, fatal__health_is_seen, .signal = SIGABRT)
 }
 
 /* libmlx5 counts polls, at least a second apart, in which the health counter had not changed. */
-Test(boot, health__of_a_device_at_rest)
+Test(boot, health__of_a_device_at_rest_stays_good)
 {
 	struct ibv_context *ctx = rig_open(&name);
 

@@ -106,7 +106,7 @@ static void create(struct dx *d)
 	dx_create_on(d, ctx, MLX5DV_UAR_ALLOC_TYPE_NC, (int)eq.eqn);
 }
 
-Test(data, rdma_write__to_itself)
+Test(data, rdma_write__to_itself_lands)
 {
 	enum { LEN = 5000 };
 	uint8_t *mem = aligned_alloc(4096, 4 * 4096), gid[16];
@@ -131,7 +131,7 @@ Test(data, rdma_write__to_itself)
 }
 
 /* The memory starts inside a page, and is longer than the largest page of an mkey. */
-Test(data, memory__not_aligned)
+Test(data, memory__not_aligned_is_registered_and_written)
 {
 	enum { LEN = 3 << 20 };
 	uint8_t *mem = aligned_alloc(4096, LEN + 8192), *at = mem + 1234, gid[16];
@@ -171,7 +171,7 @@ Test(data, completion__raises_the_interrupt)
 	dx_destroy(&d);
 }
 
-Test(data, port__down_then_up)
+Test(data, port__down_then_up_raises_an_event_for_each)
 {
 	uint8_t data[28];
 
@@ -184,7 +184,7 @@ Test(data, port__down_then_up)
 }
 
 /* Unmapped memory is inaccessible: the write fails, and the memory is unchanged. */
-Test(data, rdma_write__to_memory_that_is_not_mapped)
+Test(data, rdma_write__to_memory_that_is_not_mapped_fails)
 {
 	uint8_t gid[16], in[0x110] = { 0 }, out[16] = { 0 };
 	struct mlx5dv_pd pd = { 0 };
@@ -234,7 +234,7 @@ static int far_end(int sock, void *arg)
 }
 
 /* Each process has its own device, with its own address. */
-Test(data, addresses__of_two_processes)
+Test(data, addresses__of_two_processes_differ)
 {
 	struct th_child child;
 	uint8_t mine[16], theirs[16];

@@ -72,7 +72,7 @@ Test(kernel, group__serves_one_process_at_a_time)
 	th_kill(&child);
 }
 
-Test(kernel, group__steps_in_order)
+Test(kernel, group__steps_out_of_order_are_refused)
 {
 	struct vfio_group_status status = { .argsz = sizeof(status) };
 	int container = open("/dev/vfio/vfio", O_RDWR), group = open(name.group, O_RDWR), none = 0;
@@ -113,7 +113,7 @@ static int unmap(int container, uint64_t iova, uint64_t *size)
 	return err;
 }
 
-Test(kernel, iommu__maps)
+Test(kernel, iommu__invalid_maps_are_refused)
 {
 	struct rig_fds f = rig_fds(&name);
 	uint8_t *mem = mmap(NULL, 0x20000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -147,7 +147,7 @@ Test(kernel, iommu__maps)
 	rig_fds_close(&f);
 }
 
-Test(kernel, iommu__info)
+Test(kernel, iommu__info_returns_page_sizes_and_ranges)
 {
 	struct rig_fds f = rig_fds(&name);
 	struct vfio_iommu_type1_info head = { .argsz = sizeof(head) }, *info;
@@ -168,7 +168,7 @@ Test(kernel, iommu__info)
 	rig_fds_close(&f);
 }
 
-Test(kernel, device__regions)
+Test(kernel, device__regions_have_their_sizes)
 {
 	struct rig_fds f = rig_fds(&name);
 	struct vfio_device_info info = { .argsz = sizeof(info) };
@@ -194,7 +194,7 @@ Test(kernel, device__regions)
 	rig_fds_close(&f);
 }
 
-Test(kernel, device__config_space)
+Test(kernel, device__config_space_keeps_its_read_only_fields)
 {
 	struct rig_fds f = rig_fds(&name);
 	struct vfio_region_info r = { .argsz = sizeof(r), .index = VFIO_PCI_CONFIG_REGION_INDEX };
@@ -258,7 +258,7 @@ static bool told(int fd)
 	return read(fd, &n, sizeof(n)) == sizeof(n);
 }
 
-Test(kernel, device__interrupts)
+Test(kernel, device__interrupts_fire_only_where_they_are_set)
 {
 	struct rig_fds f = rig_fds(&name);
 	struct vfio_irq_info info = { .argsz = sizeof(info), .index = VFIO_PCI_MSIX_IRQ_INDEX };
