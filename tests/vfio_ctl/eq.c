@@ -139,7 +139,7 @@ Test(eq, m5_events_put__without_memory_loses_the_oldest)
 	th_fail_stop();
 }
 
-Test(eq, m5_evch_open__no_memory_or_descriptor)
+Test(eq, m5_evch_open__without_memory_or_descriptors_fails)
 {
 	struct m5_evch *ch = NULL;
 	int err;

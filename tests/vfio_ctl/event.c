@@ -42,7 +42,7 @@ static void moves(void)
 }
 
 /* Both IAs use the same device. */
-Test(event, port__down_and_up)
+Test(event, port__down_is_reported_to_each_ia_and_up_is_not)
 {
 	check(!vfio_fault("link_down"));
 	told(&a, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
@@ -61,7 +61,7 @@ Test(event, completions__wake_a_sleeping_waiter)
 }
 
 /* The device requested pages for which there was no memory. Everything else continues. */
-Test(event, pages__that_are_not_to_be_had)
+Test(event, pages__that_cannot_be_allocated_are_reported)
 {
 	calls_fail_named("mlx5dv_vfio_process_events", ENOMEM);
 	told(&a, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
@@ -110,7 +110,7 @@ static void died(void)
 	check(dat_evd_create(a.ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd) != DAT_SUCCESS);
 }
 
-Test(event, device__fails)
+Test(event, device__failure_ends_both_ias)
 {
 	check(!vfio_fault("fatal"));
 	died();

@@ -77,25 +77,25 @@ static void ends_because(const char *words)
 	cr_assert_str_eq(vf_health(dev), words);
 }
 
-Test(health, interface_is_disabled)
+Test(health, interface_disabled__ends_the_ia_with_that_reason)
 {
 	replace(CMDQ_ADDR_L, be32toh(*word(CMDQ_ADDR_L)) | DISABLED << INTERFACE);
 	ends_because("its interface has been disabled");
 }
 
-Test(health, device_is_reset)
+Test(health, device_reset__ends_the_ia_with_that_reason)
 {
 	replace(CMDQ_ADDR_L, be32toh(*word(CMDQ_ADDR_L)) | RESET << INTERFACE);
 	ends_because("it has been reset");
 }
 
-Test(health, device_is_gone)
+Test(health, device_removed__ends_the_ia_with_that_reason)
 {
 	replace(HEALTH_FW_VER, UINT32_MAX);
 	ends_because("it has been removed");
 }
 
-Test(health, firmware_stands_still)
+Test(health, firmware_stopped__ends_the_ia_with_that_reason)
 {
 	const char *why = NULL;
 
@@ -111,7 +111,7 @@ Test(health, firmware_stands_still)
  * Firmware may pause for a moment: libmlx5 allows three seconds. A pause of two and a half must not
  * end the IAs. A pause of nearly three must be detected before libmlx5 ends the process.
  */
-Test(health, firmware_pauses)
+Test(health, firmware_pause__counts_as_stopped_after_nearly_three_seconds)
 {
 	static uint8_t memory[2 * 4096];
 	struct mlx5dv_devx_uar uar = { .base_addr = memory };
@@ -138,7 +138,7 @@ Test(health, firmware_pauses)
  * If the whole machine stands still for seconds, as a virtual machine may, the firmware that shares
  * it has no chance to count before the first check afterwards. It has until the next one.
  */
-Test(health, firmware_and_checks_pause_together)
+Test(health, firmware_pause__together_with_the_checks_is_not_counted)
 {
 	static uint8_t memory[2 * 4096];
 	struct mlx5dv_devx_uar uar = { .base_addr = memory };
@@ -168,7 +168,7 @@ Test(health, firmware_and_checks_pause_together)
 
 /* The firmware runs, but does not see the command. The thread that waits for the command is
  * released. */
-Test(health, command_is_not_answered)
+Test(health, command_not_answered__returns_eio_and_ends_the_ia)
 {
 	struct m5_port port;
 
@@ -211,7 +211,7 @@ Test(health, device_fails__no_descriptor_is_left)
 }
 
 /* The health thread checks the device again. */
-Test(health, watch_is_interrupted)
+Test(health, watch__interrupted_by_a_signal_still_finds_a_failure)
 {
 	calls_fail_named("poll", EINTR);
 	cr_assert(TH_WITHIN(SOON_MS, calls_failed()));
@@ -221,7 +221,7 @@ Test(health, watch_is_interrupted)
 }
 
 /* No call may reach libmlx5, because it would wait there for ever. */
-Test(health, each_call_to_a_dead_device_fails)
+Test(health, each_call__to_a_dead_device_returns_eio)
 {
 	struct m5_create_cq_in in = { .hdr.opcode = cpu_to_be16(M5_CMD_CREATE_CQ) };
 	struct m5_ctl *other = NULL;
@@ -261,7 +261,7 @@ Test(health, each_call_to_a_dead_device_fails)
 }
 
 /* The ring gets more events than one read takes. The last event must still arrive. */
-Test(health, port__flaps_without_a_reader)
+Test(health, port__flaps_without_a_reader_keep_the_last_event)
 {
 	const struct m5_eq *eq = &dev->async.eq;
 	struct m5_event ev, last = { 0 };

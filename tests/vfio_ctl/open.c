@@ -88,7 +88,7 @@ Test(open, m5_ctl_open__each_refusal_names_cause_and_cure)
 	refused_each(refusals, sizeof(refusals) / sizeof(refusals[0]), open_refused);
 }
 
-Test(open, m5_ctl_open__port_is_infiniband)
+Test(open, m5_ctl_open__infiniband_port_names_cause_and_cure)
 {
 	struct m5_ctl *ctl = NULL;
 	char why[160] = "";
@@ -142,7 +142,7 @@ Test(open, mr_reg__without_bus_addresses_names_the_cure)
 }
 
 /* The kernel's driver has left the port down. */
-Test(open, m5_ctl_open__port_is_administratively_down)
+Test(open, m5_ctl_open__administratively_down_port_comes_up)
 {
 	struct m5_port port;
 	struct m5_ctl *ctl;
@@ -156,7 +156,7 @@ Test(open, m5_ctl_open__port_is_administratively_down)
 	nothing_left();
 }
 
-Test(open, m5_ctl_open__port_has_no_cable)
+Test(open, m5_ctl_open__port_without_a_cable_names_cause_and_time)
 {
 	struct m5_ctl *ctl = NULL;
 	char why[160] = "";
@@ -195,7 +195,7 @@ static void lacks_in_turn(const char *name, int lack)
 	nothing_left();
 }
 
-Test(open, m5_ctl_open__no_thread_or_descriptor)
+Test(open, m5_ctl_open__without_threads_or_descriptors_names_the_cause)
 {
 	lacks_in_turn("pthread_create", EAGAIN);
 	lacks_in_turn("eventfd", EMFILE);
@@ -203,7 +203,7 @@ Test(open, m5_ctl_open__no_thread_or_descriptor)
 }
 
 /* In this test the device is a program, which waits for its thread. */
-Test(open, m5_ctl_open__machine_has_no_thread_for_a_moment)
+Test(open, m5_ctl_open__without_threads_for_a_moment_succeeds)
 {
 	struct m5_ctl *ctl = NULL;
 	char why[160] = "";
@@ -217,7 +217,7 @@ Test(open, m5_ctl_open__machine_has_no_thread_for_a_moment)
 }
 
 /* These steps fail before libmlx5 is called. */
-Test(open, m5_ctl_open__no_memory)
+Test(open, m5_ctl_open__without_memory_returns_enomem)
 {
 	struct m5_ctl *ctl = NULL;
 	char why[160];
@@ -237,7 +237,7 @@ Test(open, m5_ctl_open__no_memory)
 }
 
 /* A process that cannot inspect its own descriptors can open the device nevertheless. */
-Test(open, m5_ctl_open__without_proc)
+Test(open, m5_ctl_open__without_proc_succeeds)
 {
 	struct m5_ctl *ctl;
 
@@ -248,7 +248,7 @@ Test(open, m5_ctl_open__without_proc)
 	nothing_left();
 }
 
-Test(open, m5_ctl_open__two_devices)
+Test(open, m5_ctl_open__two_devices_are_independent)
 {
 	struct m5_ctl *a = opened(VFIO_IA, "gid=auto"), *b = opened(VFIO_CHILD_IA, "gid=auto"), *c;
 
@@ -259,7 +259,7 @@ Test(open, m5_ctl_open__two_devices)
 	nothing_left();
 }
 
-Test(open, close__event_queues_that_stay)
+Test(open, close__with_event_queues_that_stay_lets_the_next_open_succeed)
 {
 	struct m5_ctl *ctl = opened(VFIO_IA, "gid=auto");
 
@@ -271,7 +271,7 @@ Test(open, close__event_queues_that_stay)
 	ctl->ops->close(ctl);
 }
 
-Test(open, m5_ctl_open__names_of_others)
+Test(open, m5_ctl_open__names_of_others_return_enodev)
 {
 	static const char *const names[] = { "0000:01:00", "01:00.0x", "0000:01:00.0-1", "1", "eth0",
 					     "0000:01:00.9" };
@@ -283,7 +283,7 @@ Test(open, m5_ctl_open__names_of_others)
 			     "a device named \"%s\" was opened", names[i]);
 }
 
-Test(open, m5_ctl_open__while_the_port_is_down)
+Test(open, m5_ctl_open__while_the_port_is_down_names_the_cause)
 {
 	struct m5_ctl *first = opened("01:00.0", "gid=auto"), *ctl = NULL;
 	char why[160] = "";
@@ -306,7 +306,7 @@ static struct m5_port port_of(struct m5_ctl *ctl)
 	return port;
 }
 
-Test(open, port__by_ia_params)
+Test(open, port__by_ia_params_has_their_addresses)
 {
 	static const uint8_t ip[4] = { 10, 1, 2, 3 };
 	static const uint8_t v4[16] = { [10] = 0xff, 0xff, 10, 1, 2, 3 };
@@ -385,7 +385,7 @@ static int opens(int sock, void *arg)
 }
 
 /* A device belongs to one process, but the machine's other function is another device. */
-Test(open, m5_ctl_open__in_two_processes)
+Test(open, m5_ctl_open__of_one_device_in_two_processes_fails)
 {
 	struct m5_ctl *ctl = opened(VFIO_IA, "gid=auto");
 	struct th_child child;
@@ -417,7 +417,7 @@ Test(open, m5_ctl_list__returns_each_function)
 	nothing_left();
 }
 
-Test(open, m5_ctl_list__without_sysfs)
+Test(open, m5_ctl_list__without_sysfs_has_no_vfio_device)
 {
 	struct dapl_device devs[8];
 	size_t n;
