@@ -15,7 +15,7 @@ TestSuite(boot, .timeout = 60);
 enum { ARMED = 0x9, FIRED = 0xa, EV_CMD = 0x0a, EV_PAGE_REQUEST = 0x0b };
 enum { EQ_ARM = 0x40 };
 
-Test(boot, boot__for_each_kind_of_function)
+Test(boot, boot__for_each_kind_of_function_succeeds)
 {
 	static const struct vm_config kinds[] = {
 		{ .ports = 1 }, { .ports = 1, .infiniband = true }, { .ports = 2, .physical = true },
@@ -154,7 +154,7 @@ Test(boot, command_event__raises_its_vector)
 }
 
 /* A doorbell of 8 bytes is stored in two halves of 4: a CQ's arm word, and the number of the CQ. */
-Test(boot, trapped_page__doorbell_in_halves)
+Test(boot, trapped_page__doorbell_in_halves_counts_once)
 {
 	struct rig *r = rig_open();
 	uint32_t uar;
@@ -183,7 +183,7 @@ static bool rings(struct rig *r, uint64_t offset, const char *violation)
 	return rig_violations(r, violation) > 0;
 }
 
-Test(boot, doorbells__of_queues_and_pages_that_are_not_the_guests)
+Test(boot, doorbells__of_foreign_queues_and_pages_are_reported)
 {
 	struct rig *r = rig_open();
 	uint64_t page;
@@ -204,7 +204,7 @@ Test(boot, doorbells__of_queues_and_pages_that_are_not_the_guests)
 }
 
 /* After random stores of a guest, the function can be reset and booted. */
-Test(boot, random_stores__and_then_a_reset)
+Test(boot, random_stores__leave_a_function_that_a_reset_revives)
 {
 	struct rig *r = rig_open(), *other = rig_open();
 	uint64_t x = 2463534242;
@@ -232,7 +232,7 @@ Test(boot, random_stores__and_then_a_reset)
 }
 
 /* A bit of the PCI Express capability at 0x60 starts the reset. */
-Test(boot, function_level_reset__by_config_space)
+Test(boot, function_level_reset__by_config_space_destroys_all_objects)
 {
 	struct rig *r = rig_open();
 	uint16_t control = 0x8000, back;
@@ -319,7 +319,7 @@ Test(boot, crash__leaves_nothing_behind)
 }
 
 /* The guest crashes after each message of a boot, one at a time. */
-Test(boot, crash__at_each_step)
+Test(boot, crash__at_each_step_of_a_boot_lets_the_next_boot_succeed)
 {
 	struct rig *r = rig_open();
 	uint16_t command = 6;

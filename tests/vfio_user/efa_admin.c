@@ -145,7 +145,7 @@ Test(efa_admin, completion__interrupts_unless_masked)
 }
 
 /* Both rings wrap many times. */
-Test(efa_admin, queue__goes_round)
+Test(efa_admin, queue__that_wraps_loses_no_command)
 {
 	struct rig *r = efa_open("write");
 
@@ -218,7 +218,7 @@ Test(efa_admin, doorbell__of_more_entries_than_there_are_is_reported)
 	efa_end(&g);
 }
 
-Test(efa_admin, features__those_that_linux_needs)
+Test(efa_admin, features__those_that_linux_needs_are_supported)
 {
 	struct rig *r = efa_open("write");
 
@@ -382,7 +382,7 @@ static void probe_with_pd(void)
 	cr_assert_eq(efa_simple(&g, ALLOC_PD, 0), 0);
 }
 
-Test(efa_admin, reg_mr__with_pages_in_the_command)
+Test(efa_admin, reg_mr__of_more_than_four_pages_in_the_command_is_refused)
 {
 	probe_with_pd();
 	for (unsigned int n = 1; n <= 5; n++) {
@@ -420,7 +420,7 @@ static uint8_t reg_list(uint64_t pages, uint64_t at, uint32_t length)
 	return efa_run(&g);
 }
 
-Test(efa_admin, reg_mr__with_a_list_in_one_buffer)
+Test(efa_admin, reg_mr__with_a_short_or_missing_page_list_is_refused)
 {
 	const uint64_t at = RIG_RAM_AT + EFA_LISTS * 4096, end = RIG_RAM_AT + RIG_RAM;
 
@@ -461,7 +461,7 @@ static uint8_t reg_chunks(uint64_t pages, uint32_t length)
 	return efa_run(&g);
 }
 
-Test(efa_admin, reg_mr__with_a_list_in_chunks)
+Test(efa_admin, reg_mr__with_a_list_in_invalid_chunks_is_refused)
 {
 	enum { CHUNK = IN_CHUNK * PER_PAGE };
 	uint64_t list;

@@ -77,7 +77,7 @@ Test(efa_traffic, rdma_write__fills_the_whole_region)
 }
 
 /* A client that maps no queue stores WQEs by messages. */
-Test(efa_traffic, send__whose_wqe_comes_by_a_message)
+Test(efa_traffic, send__whose_wqe_comes_by_a_message_arrives)
 {
 	uint8_t wqe[64];
 
@@ -212,7 +212,7 @@ Test(efa_traffic, unmapped_memory_of_the_sender__loses_its_completions)
 }
 
 /* The memory is unmapped and mapped again and again during writes. */
-Test(efa_traffic, unmap_and_map__in_the_middle_of_writes)
+Test(efa_traffic, unmap_and_map__in_the_middle_of_writes_leave_both_devices_working)
 {
 	open_pair();
 	for (int i = 0; i < 100; i++) {
@@ -331,7 +331,7 @@ Test(efa_traffic, crash__leaves_no_bytes_in_the_queues)
 	efa_end(&a);
 }
 
-Test(efa_traffic, random_stores__and_then_a_reset)
+Test(efa_traffic, random_stores__leave_a_function_that_a_reset_revives)
 {
 	static const uint32_t bars[] = { 0, 0, 1, 2, 4, 4, 7 };
 	static const uint64_t sizes[] = { 0x6c, 8192, 8192, 256 << 20, 3 << 20, 4096 * 2, 4096 };

@@ -163,7 +163,7 @@ Test(listen, socket__of_another_server_or_another_file_stays)
 	rmdir(p.dir);
 }
 
-Test(listen, stop__with_a_client_in_the_middle_of_a_message)
+Test(listen, stop__with_a_client_in_the_middle_of_a_message_returns)
 {
 	struct place p;
 	int fd;

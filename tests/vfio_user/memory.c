@@ -24,7 +24,7 @@ static int file(size_t size)
 	return fd;
 }
 
-Test(memory, map__ranges_that_cannot_be)
+Test(memory, map__invalid_ranges_are_refused)
 {
 	static const struct { uint64_t iova, size, offset; } bad[] = {
 		{ 0, 0, 0 }, { 1, PAGE, 0 }, { PAGE, 100, 0 }, { 0, PAGE, 1 }, { 0, SIZE + PAGE, 0 },
@@ -43,7 +43,7 @@ Test(memory, map__ranges_that_cannot_be)
 	rig_close(r);
 }
 
-Test(memory, map__without_rights_or_with_unknown_ones)
+Test(memory, map__without_rights_or_with_unknown_ones_is_refused)
 {
 	static const uint32_t bad[] = { 0, 4, 7, UINT32_MAX };
 	struct rig *r = rig_open();
@@ -59,7 +59,7 @@ Test(memory, map__without_rights_or_with_unknown_ones)
 	rig_close(r);
 }
 
-Test(memory, map__files_that_are_no_memory)
+Test(memory, map__files_that_are_no_memory_are_refused)
 {
 	struct rig *r = rig_open();
 	int pipes[2], null = open("/dev/null", O_RDWR | O_CLOEXEC), two[2];
@@ -109,7 +109,7 @@ Test(memory, unmap__has_to_be_a_range_that_was_mapped)
 	rig_close(r);
 }
 
-Test(memory, unmap__all)
+Test(memory, unmap__all_removes_each_map)
 {
 	struct vm_dma_unmap all = { .argsz = 24, .flags = VFIO_DMA_UNMAP_FLAG_ALL };
 	struct rig *r = rig_open();
@@ -128,7 +128,7 @@ Test(memory, unmap__all)
 	rig_close(r);
 }
 
-Test(memory, map__as_many_as_are_announced)
+Test(memory, map__beyond_the_announced_number_returns_enospc)
 {
 	struct rig *r = rig_open();
 
@@ -141,7 +141,7 @@ Test(memory, map__as_many_as_are_announced)
 }
 
 /* Tries addresses of maps without a file, and addresses without any map. */
-Test(memory, command_queue__where_nothing_is_mapped)
+Test(memory, command_queue__where_nothing_is_mapped_is_reported)
 {
 	struct rig *r = rig_open();
 	uint16_t command = 6;
@@ -249,7 +249,7 @@ static void start_ringing(struct ringer *p, pthread_t *thread, struct rig *r)
 
 /* The memory is unmapped in this process too: if the device still used it, this process would
  * crash. */
-Test(memory, unmap__while_the_device_is_at_it)
+Test(memory, unmap__while_the_device_works_ends_its_accesses)
 {
 	struct rig *r = rig_open();
 	struct ringer p;
@@ -300,7 +300,7 @@ Test(memory, unmap__waits_until_the_device_is_done)
 	rig_close(r);
 }
 
-Test(memory, reset__under_traffic)
+Test(memory, reset__under_traffic_leaves_other_devices_working)
 {
 	struct rig *r = rig_open(), *other = rig_open();
 	struct ringer p;

@@ -73,7 +73,7 @@ Test(protocol, first_message__other_than_version_ends_the_connection)
 	rig_close(r);
 }
 
-Test(protocol, device_info__a_pci_function_that_can_be_reset)
+Test(protocol, device_info__reports_a_pci_function_that_can_be_reset)
 {
 	struct rig *r = rig_open();
 	struct vfio_device_info info = { .argsz = 16 };
@@ -148,7 +148,7 @@ Test(protocol, region_info__file_of_a_bar_keeps_its_size)
 		      VFIO_PCI_BAR2_REGION_INDEX);
 }
 
-Test(protocol, region_info__others)
+Test(protocol, region_info__of_other_regions_has_their_sizes)
 {
 	struct rig *r = rig_open();
 	struct vfio_region_info info = { .argsz = sizeof(info), .index = VFIO_PCI_NUM_REGIONS };
@@ -162,7 +162,7 @@ Test(protocol, region_info__others)
 	rig_close(r);
 }
 
-Test(protocol, irq_info__msix_and_no_other_line)
+Test(protocol, irq_info__has_msix_and_no_interrupt_line)
 {
 	struct rig *r = rig_open();
 	static const unsigned int counts[VFIO_PCI_NUM_IRQS] = {
@@ -209,7 +209,7 @@ Test(protocol, config__identity_is_the_chosen_one)
 
 /* Finds the size of a BAR as an operating system does: the BAR keeps only the bits above its
  * size. */
-Test(protocol, config__bar_sizes)
+Test(protocol, config__bars_keep_the_bits_above_their_size)
 {
 	struct rig *r = rig_open();
 	uint64_t ones = UINT64_MAX, v;
@@ -225,7 +225,7 @@ Test(protocol, config__bar_sizes)
 
 /* The capability names BAR 2: the table is at its start, and the pending bits are in its second
  * half. */
-Test(protocol, config__msix_capability)
+Test(protocol, config__msix_capability_names_its_table_and_pending_bits)
 {
 	struct rig *r = rig_open();
 	uint32_t at = 0x34, table, pending;
@@ -292,7 +292,7 @@ Test(protocol, access__beyond_a_region_is_refused)
 	rig_close(r);
 }
 
-Test(protocol, read__as_long_as_allowed)
+Test(protocol, read__of_the_longest_length_is_answered_whole)
 {
 	struct rig *r = rig_open();
 	struct vm_access a = { .region = 0, .offset = 4096, .count = VM_TRANSFER_MAX };
@@ -462,7 +462,7 @@ Test(protocol, descriptors__that_are_not_wanted_are_refused_and_closed)
  * QEMU sends several messages: one with descriptors for a range of vectors, the next one without
  * any for another range.
  */
-Test(protocol, set_irqs__in_pieces)
+Test(protocol, set_irqs__in_pieces_sets_each_range)
 {
 	struct rig *r = rig_open();
 	int fd[4], before = open_fds();

@@ -244,7 +244,7 @@ static void arm(struct guest *g)
 	rig_set_reg(g->r, g->driver_uar * 4096 + DB_EQ, g->eqn << 24 | g->eq_ci);
 }
 
-Test(traffic, rdma_write__from_guest_to_guest)
+Test(traffic, rdma_write__from_guest_to_guest_lands)
 {
 	struct guest a = make(), b = make();
 
@@ -313,7 +313,7 @@ Test(traffic, doorbell__on_anothers_page_starts_nothing_and_other_devices_go_on)
 }
 
 /* The peer's memory is no longer mapped. The peer refuses the write, and both servers continue. */
-Test(traffic, rdma_write__to_memory_that_the_peer_has_unmapped)
+Test(traffic, rdma_write__to_memory_that_the_peer_has_unmapped_fails)
 {
 	struct guest a = make(), b = make();
 
@@ -330,7 +330,7 @@ Test(traffic, rdma_write__to_memory_that_the_peer_has_unmapped)
 }
 
 /* One guest crashes in the middle of writes. */
-Test(traffic, rdma_write__to_a_guest_that_has_crashed)
+Test(traffic, rdma_write__to_a_crashed_guest_leaves_the_sender_working)
 {
 	struct guest a = make(), b = make();
 
@@ -390,7 +390,7 @@ static void reset_by_config_space(struct rig *r)
 }
 
 /* The guest boots again, and the peer reaches it. A third device is not affected. */
-Test(traffic, reset__of_the_target_under_writes)
+Test(traffic, reset__of_the_target_under_writes_lets_it_boot_again)
 {
 	static void (*const resets[])(struct rig *r) = { reset_by_qemu, reset_by_config_space };
 	struct guest a = make(), b = make(), other = make();
@@ -418,7 +418,7 @@ Test(traffic, reset__of_the_target_under_writes)
 	end(&other);
 }
 
-Test(traffic, unmap_and_map__in_the_middle_of_writes)
+Test(traffic, unmap_and_map__in_the_middle_of_writes_leave_others_working)
 {
 	struct guest a = make(), b = make(), other = make();
 
