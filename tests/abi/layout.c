@@ -132,7 +132,7 @@ Test(abi, event__members_share_the_union)
 	cr_assert_eq((void *)&event.event_data.software_event_data, (void *)&event.event_data);
 }
 
-Test(abi, async_evd__special_values)
+Test(abi, async_evd__special_values_are_0_1_and_2)
 {
 	cr_assert_eq(DAT_EVD_ASYNC_EXISTS, (DAT_EVD_HANDLE)1);
 	cr_assert_eq(DAT_EVD_OUT_OF_SCOPE, (DAT_EVD_HANDLE)2);

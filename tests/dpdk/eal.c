@@ -90,7 +90,7 @@ static void closed(void)
 
 TestSuite(eal, .timeout = 100);
 
-Test(eal, queues__in_its_heap)
+Test(eal, queues__with_eal_1_are_in_its_heap)
 {
 	size_t before;
 
@@ -104,7 +104,7 @@ Test(eal, queues__in_its_heap)
 	cr_assert_eq(used(), before);
 }
 
-Test(eal, queues__elsewhere_by_default)
+Test(eal, queues__with_eal_0_are_not_in_its_heap)
 {
 	size_t before;
 
@@ -117,14 +117,14 @@ Test(eal, queues__elsewhere_by_default)
 }
 
 /* The EAL is loaded and not started, so none of its functions is called. */
-Test(eal, queues__without_one_that_runs)
+Test(eal, queues__with_an_eal_not_started_move_data)
 {
 	library();
 	opened("eal=1");
 	closed();
 }
 
-Test(eal, queues__without_the_library)
+Test(eal, queues__without_the_library_move_data)
 {
 	opened("eal=1");
 	closed();

@@ -76,7 +76,7 @@ Test(rules, parse__too_many_rules_are_refused)
 	cr_assert(strstr(why, "at most 16"), "%s", why);
 }
 
-Test(rules, parse__items_and_defaults)
+Test(rules, parse__items_are_read_and_the_rest_has_defaults)
 {
 	struct sn_script s;
 

@@ -49,7 +49,7 @@ static void setup(void)
 	ep.has_qp = true;
 }
 
-Test(fsm, every_cause_in_every_state, .init = setup)
+Test(fsm, dap_ep_fsm__each_cause_in_each_state_follows_the_table, .init = setup)
 {
 	for (enum dap_ep_state s = 0; s < DAP_EP_STATES; s++) {
 		int refused = DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + s);

@@ -64,7 +64,7 @@ Test(wait, wait__ends_with_stop)
 }
 
 /* Without a wait the completion would be taken for that of the first post of the next size. */
-Test(wait, own_completion__waited_for_after_stop)
+Test(wait, own_completion__is_waited_for_after_stop)
 {
 	struct tool t = a_tool(3 * TOOL_SPINS);
 
@@ -73,7 +73,7 @@ Test(wait, own_completion__waited_for_after_stop)
 	cr_assert_eq(empty, 0);
 }
 
-Test(wait, post__refused)
+Test(wait, post__that_is_refused_returns_an_error)
 {
 	struct tool t = a_tool(0);
 

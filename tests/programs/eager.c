@@ -212,7 +212,7 @@ Test(eager, rdma_write__in_relaxed_order_is_there_when_a_later_send_is)
 }
 
 /* The server sees the end of the connection but no partial message, and serves the next client. */
-Test(eager, rdma_write__client_is_killed_while_the_server_polls_memory)
+Test(eager, rdma_write__of_a_killed_client_shows_no_partial_message)
 {
 	uint32_t for_ever = UINT32_MAX - SLOTS, some = 3 * SIZES, kill_at = 5 * SIZES + 1;
 	struct th_child child;
