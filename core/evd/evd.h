@@ -42,7 +42,8 @@ struct core_evd {
 	bool waiting, dead;		/* a thread waits; the EVD is being destroyed */
 	uint32_t threshold;		/* number of events that it waits for */
 	bool asleep;			/* the waiter sleeps, or is about to */
-	bool notified;			/* a notifying event has arrived during the wait */
+	bool notified;			/* a notifying event has arrived in a wait, whose caller may not
+					 * know it */
 	bool turned_away;		/* the EVD became unwaitable during the wait */
 	bool off_hot_path;		/* a slow call holds cq_lock */
 	bool internal;			/* no consumer sees it: its completions are dropped */

@@ -13,6 +13,7 @@
 #include "core/barrier.h"
 #include "core/clock.h"
 #include "core/cm/cm.h"
+#include "core/evd/cno.h"
 #include "core/evd/evd.h"
 #include "core/ia.h"
 
@@ -82,6 +83,7 @@ static int wait_begin(struct core_evd *evd, uint32_t threshold)
 	return err;
 }
 
+/* An event that came too late for the caller to learn of it triggers the CNO. */
 static void wait_end(struct core_evd *evd)
 {
 	pthread_mutex_lock(&evd->cq_lock);
@@ -90,6 +92,8 @@ static void wait_end(struct core_evd *evd)
 	dap_evd_update_slow(evd);
 	if (evd->dead)
 		pthread_cond_broadcast(&evd->left);
+	else if (evd->notified && evd->cno && evd->enabled)
+		dap_cno_trigger(evd);
 	pthread_mutex_unlock(&evd->lock);
 	dap_evd_cno_update(evd);
 	pthread_mutex_unlock(&evd->cq_lock);
@@ -98,6 +102,13 @@ static void wait_end(struct core_evd *evd)
 static uint32_t event_count(const struct core_evd *evd)
 {
 	return dap_evd_soft_count(evd) + dap_evd_stash_count(evd);
+}
+
+/* Returns the events that are left. By this number the caller learns of them. The lock is held. */
+static uint32_t tell_rest(struct core_evd *evd)
+{
+	evd->notified = false;
+	return event_count(evd);
 }
 
 /* The lock is held. */
@@ -113,7 +124,7 @@ static int check_queue(struct wait *w, uint32_t limit, bool timed_out)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_UNWAITABLE);
 	if (may_return && event_count(evd) >= w->threshold &&
 	    (dap_evd_take_soft(evd, w->ev) || dap_evd_take_after(evd, limit, w->ev))) {
-		*w->nmore = event_count(evd);
+		*w->nmore = tell_rest(evd);
 		__atomic_add_fetch(&evd->counts.waited, 1, __ATOMIC_RELAXED);
 		return 0;
 	}
@@ -123,7 +134,7 @@ static int check_queue(struct wait *w, uint32_t limit, bool timed_out)
 	evd->asleep = w->sleeps && !timed_out && evd->soft_head == limit;
 	if (!timed_out)
 		return KEEP_WAITING;
-	*w->nmore = event_count(evd);
+	*w->nmore = tell_rest(evd);
 	return DAP_ERR(DAP_TIMEOUT_EXPIRED, DAP_SUB_NONE);
 }
 
@@ -144,7 +155,7 @@ static int poll_queue(struct wait *w, bool timed_out)
 static int interrupted(struct wait *w)
 {
 	pthread_mutex_lock(&w->evd->lock);
-	*w->nmore = event_count(w->evd);
+	*w->nmore = tell_rest(w->evd);
 	pthread_mutex_unlock(&w->evd->lock);
 	return DAP_ERR(DAP_INTERRUPTED_CALL, DAP_SUB_NONE);
 }
