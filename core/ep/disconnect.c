@@ -92,13 +92,14 @@ static void on_broken_timer(void *arg)
 {
 	struct dap_ep *ep = arg;
 	struct core_ep *own = core_ep(ep);
-	uint32_t incarnation = __atomic_exchange_n(&own->breaking, 0, __ATOMIC_ACQ_REL) - 1;
 	const struct dap_hw *hw = ep->obj.ia->hw;
+	uint32_t event, incarnation;
 	struct dap_cm_conn *conn;
 	const char *why;
-	uint32_t event;
 
 	pthread_mutex_lock(&own->lock);
+	/* check_drain() looks at it under the lock. */
+	incarnation = __atomic_exchange_n(&own->breaking, 0, __ATOMIC_ACQ_REL) - 1;
 	event = dap_conn_end_event(dap_ep_state(ep), DAP_CM_BROKEN);
 	if (incarnation == own->incarnation)
 		dap_conn_settle(ep);

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/cm/loop.h"
 #include "core/cm/sock.h"
 #include "core/cm/wire.h"
 #include "core/ep/ep.h"
@@ -371,14 +372,37 @@ static bool fails(struct dap_ep *ep)
 	return true;
 }
 
-Test(early, disconnect__graceful_of_work_that_fails_breaks_the_connection)
+static bool manager_waits_in_call(void)
+{
+	return __atomic_load_n(&cm_loop.calling, __ATOMIC_ACQUIRE) && th_others_sleep();
+}
+
+/* The manager's thread, which is to break the connection, waits for the disconnecting thread. */
+static bool fails_and_manager_comes(struct dap_ep *ep)
+{
+	dap_ep_broken(ep);
+	cr_expect(TH_WITHIN(SOON_US / 1000, manager_waits_in_call()));
+	return true;
+}
+
+static void expect_break(bool (*drain_done)(struct dap_ep *ep))
 {
 	char c;
 
 	establish();
-	fake.drain_done = fails;
+	fake.drain_done = drain_done;
 	assert_ok(dat_ep_disconnect(o.ep, DAT_CLOSE_GRACEFUL_FLAG));
 	cr_expect_eq(recv(peer, &c, 1, 0), 0, "the peer hears of an orderly end");
 	cr_expect_eq(wait_for(o.evd, SOON_US), DAT_CONNECTION_EVENT_BROKEN);
 	end();
+}
+
+Test(early, disconnect__graceful_of_work_that_fails_breaks_the_connection)
+{
+	expect_break(fails);
+}
+
+Test(early, disconnect__graceful_while_the_manager_breaks_the_connection)
+{
+	expect_break(fails_and_manager_comes);
 }
