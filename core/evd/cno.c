@@ -130,8 +130,10 @@ int dap_cno_free(struct dap_cno *cno)
 	bool in_use;
 
 	pthread_mutex_lock(&cno->lock);
-	in_use = cno->evds || cno->waiters;
-	cno->dead = !in_use;
+	/* An agent may ask for this while the IA is closed, which frees the CNO itself. */
+	in_use = cno->evds || cno->waiters || cno->dead;
+	if (!in_use)
+		cno->dead = true;
 	pthread_mutex_unlock(&cno->lock);
 	if (in_use)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_CNO_IN_USE);

@@ -169,8 +169,8 @@ static bool is_own_call(const struct dap_cno *cno)
 
 /*
  * One thread at a time changes the agent. Returns false if the agent itself asks for a change
- * while another thread is changing it: that thread waits for the agent to return, and its change
- * comes last.
+ * while another thread is changing it or freeing the CNO: that thread waits for the agent to return,
+ * and its change comes last.
  */
 static bool change_begin(struct dap_cno *cno)
 {
@@ -179,8 +179,9 @@ static bool change_begin(struct dap_cno *cno)
 	pthread_mutex_lock(&cno->lock);
 	while (cno->agent_changing && !is_own_call(cno))
 		pthread_cond_wait(&cno->changed, &cno->lock);
-	mine = !cno->agent_changing;
-	cno->agent_changing = true;
+	mine = !cno->agent_changing && !cno->dead;
+	if (mine)
+		cno->agent_changing = true;
 	pthread_mutex_unlock(&cno->lock);
 	return mine;
 }

@@ -175,3 +175,74 @@ Test(agent, modify_agent__waits_for_the_old_function_only)
 	for (int i = 0; i < 20; i++)
 		replace_during_call();
 }
+
+/* ---- An agent that another thread waits for, because it ends the CNO ---- */
+
+static struct {
+	DAT_CNO_HANDLE cno;
+	DAT_RETURN modified, freed;
+	DAT_CNO_PARAM param;
+	unsigned int calls;
+} last;
+
+static void leave_at_end(DAT_PVOID data, DAT_EVD_HANDLE evd)
+{
+	(void)data;
+	(void)evd;
+	last.modified = dat_cno_modify_agent(last.cno, DAT_OS_WAIT_PROXY_AGENT_NULL);
+	dat_cno_query(last.cno, DAT_CNO_FIELD_ALL, &last.param);
+	last.freed = dat_cno_free(last.cno);
+	__atomic_add_fetch(&last.calls, 1, __ATOMIC_RELEASE);
+}
+
+static void make_last(void)
+{
+	DAT_OS_WAIT_PROXY_AGENT own = {.proxy_agent_func = leave_at_end};
+
+	memset(&last, 0, sizeof(last));
+	assert_ok(dat_cno_create(t.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &last.cno));
+	assert_ok(dat_cno_modify_agent(last.cno, own));
+}
+
+/* The thread that closes the IA waits for the agent, and then frees the CNO. */
+Test(agent, ia_close__agent_that_frees_its_cno_is_refused)
+{
+	make_last();
+	fake_close(t.ia);
+	cr_expect_eq(count(&last.calls), 1);
+	assert_ok(last.modified);
+	cr_expect_eq(last.param.agent.proxy_agent_func, leave_at_end);
+	assert_code(last.freed, DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE);
+	setup();
+}
+
+static struct th_aside freer;
+
+static void free_cno(void *arg)
+{
+	(void)arg;
+	cr_expect_eq(dat_cno_free(last.cno), DAT_SUCCESS);
+}
+
+static void change_while_freed(DAT_PVOID data, DAT_EVD_HANDLE evd)
+{
+	cr_expect_not(th_aside(&freer, free_cno, NULL, 20000));
+	leave_at_end(data, evd);
+}
+
+/* The agent is called because the last EVD of its CNO is freed. */
+Test(agent, cno_free__waits_for_an_agent_that_changes_itself)
+{
+	DAT_OS_WAIT_PROXY_AGENT own = {.proxy_agent_func = change_while_freed};
+	DAT_EVD_HANDLE evd;
+
+	make_last();
+	assert_ok(dat_cno_modify_agent(last.cno, own));
+	assert_ok(dat_evd_create(t.ia, 8, last.cno, DAT_EVD_SOFTWARE_FLAG, &evd));
+	assert_ok(dat_evd_free(evd));
+	cr_assert(TH_WITHIN(20000, count(&last.calls) == 1));
+	th_aside_end(&freer);
+	assert_ok(last.modified);
+	cr_expect_eq(last.param.agent.proxy_agent_func, change_while_freed);
+	assert_code(last.freed, DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE);
+}
