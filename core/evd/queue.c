@@ -151,28 +151,35 @@ static void remove_at(struct core_evd *evd, uint32_t i, struct dap_event *ev)
  * ESTABLISHED of one endpoint may be queued behind a DISCONNECTED of another that waits for an
  * empty CQ. If a completion of its endpoint is next, ESTABLISHED goes first. The end of an earlier
  * connection of that endpoint goes before: dat_ep_reset() has dropped the completions of that one.
+ * Returns the index of the event that goes first, or soft_head if there is none.
  */
-static bool take_established(struct core_evd *evd, const struct dap_event *next,
-			     struct dap_event *ev)
+static uint32_t find_established(const struct core_evd *evd, const struct dap_event *next)
 {
 	const struct dap_ep *ep = next->dto.ep;
 	uint32_t first = evd->soft_head;
 
-	if (next->number != DAP_EV_DTO)
-		return false;
-	for (uint32_t i = evd->soft_tail; i != evd->soft_head; i++) {
+	for (uint32_t i = evd->soft_tail; next->number == DAP_EV_DTO && i != evd->soft_head; i++) {
 		const struct dap_event *other = dap_evd_soft_at(evd, i);
 
 		if (!is_connection_event(other) || other->conn.ep != ep)
 			continue;
 		if (first == evd->soft_head)
 			first = i;
-		if (other->number == DAP_EV_ESTABLISHED) {
-			remove_at(evd, first, ev);
-			return true;
-		}
+		if (other->number == DAP_EV_ESTABLISHED)
+			return first;
 	}
-	return false;
+	return evd->soft_head;
+}
+
+static bool take_established(struct core_evd *evd, const struct dap_event *next,
+			     struct dap_event *ev)
+{
+	uint32_t first = find_established(evd, next);
+
+	if (first == evd->soft_head)
+		return false;
+	remove_at(evd, first, ev);
+	return true;
 }
 
 /*
@@ -317,9 +324,13 @@ bool dap_evd_poll(struct core_evd *evd, struct dap_event *ev)
 
 bool dap_evd_in_turn(struct core_evd *evd, const struct dap_event *polled, struct dap_event *ev)
 {
-	/* A message of the stash may have become free to go since it was last searched. */
-	bool set_aside = (dap_evd_soft_count(evd) || dap_evd_stash_count(evd) ||
-			  is_early_message(evd, polled)) &&
+	/*
+	 * A message of the stash may have become free to go since it was last searched. In these cases
+	 * a bit of evd->slow has been set since before the poll. Otherwise another thread may have taken
+	 * the next completion on the hot path, and this one must not come after it.
+	 */
+	bool set_aside = (dap_evd_stash_count(evd) || is_early_message(evd, polled) ||
+			  find_established(evd, polled) != evd->soft_head) &&
 			 !dap_evd_need_stash(evd) && put_stash(evd, polled);
 
 	if (!set_aside) {
