@@ -159,6 +159,7 @@ struct dap_ep_change {
 	struct dap_evd *recv_evd, *request_evd, *connect_evd;
 	struct dap_ep_attr attr;	/* all attributes; those without a bit are unchanged */
 };
+/* The endpoint's lock is held, since the caller has read its attributes. */
 int dap_ep_modify(struct dap_ep *ep, const struct dap_ep_change *change);
 
 /* ---- ep/attr.c ---- */

@@ -148,12 +148,7 @@ static int apply_change(struct dap_ep *ep, const struct dap_ep_change *change)
 
 int dap_ep_modify(struct dap_ep *ep, const struct dap_ep_change *change)
 {
-	int err;
+	int err = check_state(ep, change->set);
 
-	pthread_mutex_lock(&core_ep(ep)->lock);
-	err = check_state(ep, change->set);
-	if (!err)
-		err = apply_change(ep, change);
-	pthread_mutex_unlock(&core_ep(ep)->lock);
-	return err;
+	return err ? err : apply_change(ep, change);
 }

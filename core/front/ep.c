@@ -256,6 +256,7 @@ static void merge(DAT_EP_PARAM_MASK mask, const DAT_EP_ATTR *from, DAT_EP_ATTR *
 	TAKE(MAX_RDMA_WRITE_IOV, max_rdma_write_iov);
 }
 
+/* The endpoint's lock is held, since a request changes attributes of an endpoint that it comes with. */
 static int read_change(struct dap_ep *ep, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *param,
 		       struct dap_ep_change *change)
 {
@@ -304,9 +305,11 @@ DAT_RETURN front_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, const D
 		return front_bad_arg(2);
 	if (!param)
 		return front_bad_arg(3);
+	pthread_mutex_lock(&core_ep(ep)->lock);
 	err = read_change(ep, mask, param, &change);
 	if (!err)
 		err = name_arg(dap_ep_modify(ep, &change), 3);
+	pthread_mutex_unlock(&core_ep(ep)->lock);
 	/* dat_ep_modify(3) has no code for unsupported attributes: report an invalid one. */
 	if (DAP_ERR_TYPE(err) == DAP_MODEL_NOT_SUPPORTED)
 		return front_bad_arg(3);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A connection request that comes while the consumer changes the endpoint that is reserved for it. */
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/cm/sock.h"
+#include "core/cm/wire.h"
+#include "tests/core/fake_hw.h"
+
+static struct fake_objects o;
+static int peer = -1;
+
+static void setup(void)
+{
+	fake_open_objects(&o, DAT_EVD_DEFAULT_FLAG);
+}
+
+static void teardown(void)
+{
+	close(peer);
+	fake_close(o.ia);
+}
+
+TestSuite(request, .init = setup, .fini = teardown, .timeout = 60);
+
+static bool has_event(DAT_EVD_HANDLE evd)
+{
+	return __atomic_load_n(&((struct dap_evd *)evd)->slow, __ATOMIC_ACQUIRE) & DAP_SLOW_SOFT;
+}
+
+/* The peer has up to 5 RDMA reads outstanding, and serves 8. */
+static void ask(void)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(cm_port_of(th_qual())),
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct cm_msg m = { .type = CM_REQ, .id = 7, .conn_qual = th_qual(),
+			    .path = { .link_layer = 1, .mtu = 1024, .qpn = 7, .rd_out = 5, .rd_in = 8 } };
+	struct cm_wire w;
+
+	cm_wire_put(&m, &w);
+	peer = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	cr_assert_eq(connect(peer, (struct sockaddr *)&at, sizeof(at)), 0);
+	cr_assert_eq(send(peer, &w, sizeof(w), MSG_NOSIGNAL), (ssize_t)sizeof(w));
+}
+
+static void ask_at_first_lock(void *unused)
+{
+	(void)unused;
+	if (peer >= 0)
+		return;
+	ask();
+	cr_assert(TH_WITHIN(20000, has_event(o.evd)));
+}
+
+/* The request gives its endpoint the numbers of RDMA reads that the peer needs. */
+Test(request, ep_modify__meanwhile_keeps_what_the_request_has_set)
+{
+	DAT_RSP_PARAM reserved;
+	DAT_RSP_HANDLE rsp;
+	DAT_EP_HANDLE ep;
+	DAT_EP_PARAM p;
+
+	assert_ok(dat_rsp_create(o.ia, th_qual(), DAT_HANDLE_NULL, o.evd, &rsp));
+	assert_ok(dat_rsp_query(rsp, DAT_RSP_FIELD_ALL, &reserved));
+	ep = reserved.ep_handle;
+	assert_ok(dat_ep_query(ep, DAT_EP_FIELD_ALL, &p));
+	p.ep_attr.max_rdma_read_out = 3;
+	th_at_locks(ask_at_first_lock, NULL);
+	assert_ok(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_OUT, &p));
+	th_at_locks(NULL, NULL);
+	assert_ok(dat_ep_query(ep, DAT_EP_FIELD_ALL, &p));
+	cr_expect_eq(p.ep_state, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
+	cr_expect_eq(p.ep_attr.max_rdma_read_out, 3);
+	cr_expect_eq(p.ep_attr.max_rdma_read_in, 5, "the endpoint serves %d reads instead of 5",
+		     p.ep_attr.max_rdma_read_in);
+}
