@@ -146,15 +146,14 @@ int dap_ep_free(struct dap_ep *ep)
 
 int dap_ep_get_status(struct dap_ep *ep, uint32_t *state, bool *recv_idle, bool *request_idle)
 {
-	if (ep->has_qp) {
-		dap_ep_reap(ep, true);
-		dap_ep_reap(ep, false);
-	}
 	pthread_mutex_lock(&core_ep(ep)->lock);
 	*state = dap_ep_state(ep);
 	*recv_idle = *request_idle = true;
-	if (ep->has_qp)
+	if (ep->has_qp) {
+		dap_ep_reap(ep, true);
+		dap_ep_reap(ep, false);
 		ep->obj.ia->hw->qp_idle(ep, recv_idle, request_idle);
+	}
 	pthread_mutex_unlock(&core_ep(ep)->lock);
 	return 0;
 }
@@ -167,7 +166,9 @@ bool dap_ep_reap(struct dap_ep *ep, bool recv)
 
 	if (!core_evd(evd)->internal)
 		return false;
+	pthread_mutex_lock(&core_evd(evd)->reap_lock);
 	while (ep->obj.ia->hw->cq_poll(evd, &ev))
 		some = true;
+	pthread_mutex_unlock(&core_evd(evd)->reap_lock);
 	return some;
 }

@@ -34,6 +34,7 @@ static int evd_init(struct core_evd *evd, uint32_t qlen, uint32_t flags)
 		return -1;
 	pthread_mutex_init(&evd->lock, NULL);
 	pthread_mutex_init(&evd->cq_lock, NULL);
+	pthread_mutex_init(&evd->reap_lock, NULL);
 	pthread_cond_init(&evd->left, NULL);
 	evd->waitable = evd->enabled = true;
 	evd->pub.has_cq = flags & (DAP_EVD_DTO | DAP_EVD_RMR_BIND);

@@ -52,6 +52,8 @@ struct core_evd {
 
 	/* Held while completions are taken from the CQ in the slow path; taken before lock. */
 	pthread_mutex_t cq_lock;
+	/* of an internal EVD: held while its completions are dropped, perhaps by a poster (DESIGN.md) */
+	pthread_mutex_t reap_lock;
 	struct dap_cno *cno;		/* written under cq_lock, lock and the CNO's lock */
 	bool watched, unarmed;		/* under cq_lock: the CNO polls the CQ; the CQ must be armed */
 	uint32_t cno_pins;		/* under the CNO's lock, as are its links in the queues */
