@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "core/log_line.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <syslog.h>
 #include <time.h>
@@ -31,12 +32,17 @@ static void print_line(int fd, const char *who, const char *text)
 		now.tv_nsec / 1000, gettid(), who, text);
 }
 
+/* Callers may hold locks. A thread that is cancelled where it writes would keep them. */
 void dap_log_line(unsigned int dests, int priority, const char *who, const char *text)
 {
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	if (dests & DEST_STDOUT)
 		print_line(STDOUT_FILENO, who, text);
 	if (dests & DEST_SYSLOG)
 		syslog(priority, "%d %s: %s", gettid(), who, text);
 	if (!(dests & (DEST_STDOUT | DEST_SYSLOG)))
 		print_line(STDERR_FILENO, who, text);
+	pthread_setcancelstate(cancel, NULL);
 }

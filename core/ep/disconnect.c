@@ -169,11 +169,13 @@ static int reset_locked(struct dap_ep *ep)
 
 int dap_ep_reset(struct dap_ep *ep)
 {
-	int err;
+	int err, cancel;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&core_ep(ep)->lock);
 	err = reset_locked(ep);
 	pthread_mutex_unlock(&core_ep(ep)->lock);
+	pthread_setcancelstate(cancel, NULL);
 	return err;
 }
 

@@ -132,15 +132,18 @@ void dap_ep_forget_evd(void *object, void *evd)
 	pthread_mutex_unlock(&own->lock);
 }
 
+/* A thread that is cancelled meanwhile would leave half an endpoint. */
 int dap_ep_free(struct dap_ep *ep)
 {
-	int err;
+	int err, cancel;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&core_ep(ep)->lock);
 	err = dap_ep_fsm(ep, DAP_CAUSE_FREE);
 	pthread_mutex_unlock(&core_ep(ep)->lock);
 	if (!err)
 		dap_ep_destroy(ep);
+	pthread_setcancelstate(cancel, NULL);
 	return err;
 }
 

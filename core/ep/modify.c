@@ -148,7 +148,12 @@ static int apply_change(struct dap_ep *ep, const struct dap_ep_change *change)
 
 int dap_ep_modify(struct dap_ep *ep, const struct dap_ep_change *change)
 {
-	int err = check_state(ep, change->set);
+	int err = check_state(ep, change->set), cancel;
 
-	return err ? err : apply_change(ep, change);
+	if (err)
+		return err;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	err = apply_change(ep, change);
+	pthread_setcancelstate(cancel, NULL);
+	return err;
 }

@@ -128,6 +128,7 @@ void dap_cno_destroy(struct dap_cno *cno)
 int dap_cno_free(struct dap_cno *cno)
 {
 	bool in_use;
+	int cancel;
 
 	pthread_mutex_lock(&cno->lock);
 	/* An agent may ask for this while the IA is closed, which frees the CNO itself. */
@@ -137,7 +138,9 @@ int dap_cno_free(struct dap_cno *cno)
 	pthread_mutex_unlock(&cno->lock);
 	if (in_use)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_CNO_IN_USE);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	dap_agent_stop(cno);
 	dap_cno_destroy(cno);
+	pthread_setcancelstate(cancel, NULL);
 	return 0;
 }

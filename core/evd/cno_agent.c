@@ -214,12 +214,14 @@ static int agent_change(struct dap_cno *cno, dap_agent_fn fn, void *data)
 
 int dap_cno_set_agent(struct dap_cno *cno, dap_agent_fn fn, void *data)
 {
-	int err;
+	int err = 0, cancel;
 
-	if (!change_begin(cno))
-		return 0;
-	err = agent_change(cno, fn, data);
-	change_end(cno);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	if (change_begin(cno)) {
+		err = agent_change(cno, fn, data);
+		change_end(cno);
+	}
+	pthread_setcancelstate(cancel, NULL);
 	return err;
 }
 

@@ -140,18 +140,22 @@ static struct dap_cr *drop_until_request(struct core_evd *evd)
 	return cr;
 }
 
-/* The consumer has no handle of a request that it has not dequeued: no other call can end it. */
+/* The consumer has no handle of a request that it has not dequeued: no other call can end it. A thread
+ * that is cancelled meanwhile ends after the EVD. */
 int dap_evd_free(struct dap_evd *handle)
 {
 	struct core_evd *evd = core_evd(handle);
 	struct dap_cr *cr;
+	int cancel;
 
 	if (__atomic_load_n(&evd->feeders, __ATOMIC_ACQUIRE))
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_IN_USE);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	dap_evd_abort(handle);
 	while ((cr = drop_until_request(evd)))
 		dap_cr_destroy(cr);
 	dap_evd_destroy(handle);
+	pthread_setcancelstate(cancel, NULL);
 	return 0;
 }
 

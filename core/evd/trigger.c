@@ -33,18 +33,28 @@ static bool has_room(struct core_evd *evd)
 
 /* The second collect finds completions from before the CQ was armed. If the stash is full, the CQ
  * stays unarmed until the consumer dequeues, because it would fire at once. */
-void dap_evd_cno_poll(struct core_evd *evd)
+static void poll_and_arm(struct core_evd *evd)
 {
 	const struct dap_hw *hw = evd->pub.obj.ia->hw;
 
-	if (!evd->watched)
-		return;
 	hw->cq_drain_fd(&evd->pub);
 	dap_evd_collect(evd);
 	evd->unarmed =
 		!has_room(evd) || hw->cq_arm(&evd->pub, evd->stream_flags & DAP_COMP_SOLICITED);
 	if (!evd->unarmed)
 		dap_evd_collect(evd);
+}
+
+/* A thread that is cancelled where the access reads the descriptor would keep cq_lock. */
+void dap_evd_cno_poll(struct core_evd *evd)
+{
+	int cancel;
+
+	if (!evd->watched)
+		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	poll_and_arm(evd);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 void dap_evd_cno_update(struct core_evd *evd)
@@ -114,15 +124,17 @@ int dap_evd_set_cno(struct dap_evd *handle, struct dap_cno *cno)
 {
 	struct core_evd *evd = core_evd(handle);
 	struct dap_cno *old = evd->cno;
-	int err;
+	int err, cancel;
 
 	if (old == cno)
 		return 0;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&evd->cq_lock);
 	err = change_cno(evd, cno);
 	pthread_mutex_unlock(&evd->cq_lock);
 	if (!err && old)
 		dap_cno_wait_unpinned(old, evd);
+	pthread_setcancelstate(cancel, NULL);
 	return dap_err_from_errno(err);
 }
 

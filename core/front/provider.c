@@ -298,7 +298,7 @@ static DAT_RETURN open_ia(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDL
 				   .make_tables = make_tables};
 	struct front_provider *p;
 	struct dap_ia *ia;
-	int err;
+	int err, cancel;
 
 	if (!name || strnlen(name, DAT_NAME_MAX_LENGTH) == DAT_NAME_MAX_LENGTH)
 		return front_bad_arg(1);
@@ -316,7 +316,10 @@ static DAT_RETURN open_ia(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDL
 	if (!p)
 		return front_return(DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY));
 	args.params = p->params;
+	/* A thread that is cancelled meanwhile would leave half an IA. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	err = dap_ia_open(&args, &ia);
+	pthread_setcancelstate(cancel, NULL);
 	if (err)
 		return front_return(err);
 	*async_evd = core_ia(ia)->async_evd ?: DAT_EVD_OUT_OF_SCOPE;
@@ -339,10 +342,14 @@ static DAT_RETURN open_threadsafe(const DAT_NAME_PTR name, DAT_COUNT qlen,
 DAT_RETURN front_ia_close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags)
 {
 	struct dap_ia *ia = dap_obj_get(handle, DAP_IA, NULL);
+	int err, cancel;
 
 	if (!ia)
 		return front_bad_handle(DAP_SUB_HANDLE_IA);
 	if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG)
 		return front_bad_arg(2);
-	return front_return(dap_ia_close(ia, flags == DAT_CLOSE_GRACEFUL_FLAG));
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	err = dap_ia_close(ia, flags == DAT_CLOSE_GRACEFUL_FLAG);
+	pthread_setcancelstate(cancel, NULL);
+	return front_return(err);
 }

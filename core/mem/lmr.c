@@ -165,10 +165,12 @@ static int register_lmr(struct dap_lmr *lmr)
 int dap_lmr_create(struct dap_ia *ia, const struct dap_lmr_args *args, struct dap_lmr **out)
 {
 	struct dap_lmr *lmr = dap_obj_alloc(DAP_LMR, ia);
-	int err;
+	int err, cancel;
 
 	if (!lmr)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
+	/* A thread that is cancelled meanwhile would leave half an LMR. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	lmr_init(lmr, args);
 	err = check_range(lmr);
 	if (!err && args->mem_type == DAP_MEM_SHARED_VIRTUAL)
@@ -178,18 +180,20 @@ int dap_lmr_create(struct dap_ia *ia, const struct dap_lmr_args *args, struct da
 	if (err) {
 		unshare_lmr(lmr);
 		dap_obj_free(lmr);
-		return err;
+	} else {
+		dap_pz_hold(lmr->pz);
+		*out = lmr;
 	}
-	dap_pz_hold(lmr->pz);
-	*out = lmr;
-	return 0;
+	pthread_setcancelstate(cancel, NULL);
+	return err;
 }
 
 void dap_lmr_destroy(struct dap_lmr *lmr)
 {
 	struct dap_ia *ia = lmr->obj.ia;
-	int err;
+	int err, cancel;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	dir_remove(ia, lmr);
 	err = ia->hw->lmr_destroy(lmr);
 	if (err)
@@ -197,6 +201,7 @@ void dap_lmr_destroy(struct dap_lmr *lmr)
 	unshare_lmr(lmr);
 	dap_pz_drop(lmr->pz);
 	dap_obj_free(lmr);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 struct holder {
