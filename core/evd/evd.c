@@ -159,21 +159,6 @@ int dap_evd_free(struct dap_evd *handle)
 	return 0;
 }
 
-void dap_evd_feed(struct dap_evd *handle)
-{
-	struct core_evd *evd = core_evd(handle);
-
-	__atomic_add_fetch(&evd->feeders, 1, __ATOMIC_RELAXED);
-}
-
-void dap_evd_unfeed(struct dap_evd *handle)
-{
-	struct core_evd *evd = core_evd(handle);
-	uint32_t before = __atomic_fetch_sub(&evd->feeders, 1, __ATOMIC_RELEASE);
-
-	dap_invariant(&evd->pub.obj, before > 0);
-}
-
 /*
  * DAT 1.2 dat_ep_create(3) wants the same flags from all streams of an EVD. The CQ is armed for solicited
  * completions or for all, so that flag must be the same. Whether a completion is unsignalled is known from

@@ -105,6 +105,9 @@ static inline struct dap_event *dap_evd_stash_at(const struct core_evd *evd, uin
  * EVD_OVERFLOW, except for software events (the caller gets the error) and connection requests (the
  * peer gets NON_PEER_REJECTED). */
 int dap_evd_post(struct dap_evd *evd, const struct dap_event *ev);
+/* The same for the last event, a connection request, of a stream: on success the stream no longer feeds the
+ * EVD, so that a thread which has dequeued the event can free the EVD. */
+int dap_evd_post_last(struct dap_evd *evd, const struct dap_event *ev);
 /* The slow path of dequeue: evd->slow is non-zero or the CQ is empty. Returns 0 or a DAP_ERR. */
 int dap_evd_dequeue_cold(struct dap_evd *evd, struct dap_event *ev);
 /* The same in any state of evd->slow, for the timestamp in ev. */

@@ -135,6 +135,34 @@ int dap_evd_post(struct dap_evd *handle, const struct dap_event *ev)
 	return err;
 }
 
+void dap_evd_feed(struct dap_evd *handle)
+{
+	struct core_evd *evd = core_evd(handle);
+
+	__atomic_add_fetch(&evd->feeders, 1, __ATOMIC_RELAXED);
+}
+
+void dap_evd_unfeed(struct dap_evd *handle)
+{
+	struct core_evd *evd = core_evd(handle);
+	uint32_t before = __atomic_fetch_sub(&evd->feeders, 1, __ATOMIC_RELEASE);
+
+	dap_invariant(&evd->pub.obj, before > 0);
+}
+
+int dap_evd_post_last(struct dap_evd *handle, const struct dap_event *ev)
+{
+	struct core_evd *evd = core_evd(handle);
+	int err;
+
+	pthread_mutex_lock(&evd->lock);
+	err = append_event(evd, ev);
+	if (!err)
+		dap_evd_unfeed(handle);
+	pthread_mutex_unlock(&evd->lock);
+	return err;
+}
+
 /* Removes the event at index i of the software queue; moves older events up. */
 static void remove_at(struct core_evd *evd, uint32_t i, struct dap_event *ev)
 {

@@ -198,7 +198,7 @@ static int post_request(struct dap_psp *sp, struct dap_cr *cr)
 		.cr = { .sp = &sp->obj, .cr = cr, .conn_qual = cr->conn_qual },
 	};
 
-	return dap_evd_post(sp->evd, &ev);
+	return sp->obj.type == DAP_RSP ? dap_evd_post_last(sp->evd, &ev) : dap_evd_post(sp->evd, &ev);
 }
 
 /* dat_psp_create(3): the attributes match the request. By dat_cr_accept(3) the endpoint serves as
@@ -266,7 +266,6 @@ int dap_sp_deliver(struct dap_psp *sp, struct dap_cr *cr)
 		err = deliver_with(sp, sp->ep, cr);
 	if (!err) {
 		dap_cm_unlisten(sp->listener);
-		dap_evd_unfeed(sp->evd);
 		sp->listener = NULL;
 		sp->ep = NULL;
 		sp->evd = NULL;

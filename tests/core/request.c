@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A connection request that comes while the consumer changes the endpoint that is reserved for it. */
+/* A reserved service point and the thread that delivers its request, beside a consumer that changes or frees
+ * what the request uses. */
+#include <semaphore.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/cm/loop.h"
 #include "core/cm/sock.h"
 #include "core/cm/wire.h"
 #include "tests/core/fake_hw.h"
@@ -73,4 +76,61 @@ Test(request, ep_modify__meanwhile_keeps_what_the_request_has_set)
 	cr_expect_eq(p.ep_attr.max_rdma_read_out, 3);
 	cr_expect_eq(p.ep_attr.max_rdma_read_in, 5, "the endpoint serves %d reads instead of 5",
 		     p.ep_attr.max_rdma_read_in);
+}
+
+/* ---- The EVD is freed as soon as the request is dequeued ---- */
+
+static struct {
+	struct th_aside holder;		/* keeps the manager's thread from going on after the event */
+	sem_t go_on;
+	bool installed, armed;
+} hold;
+
+static void hold_manager(void *unused)
+{
+	(void)unused;
+	pthread_mutex_lock(&cm_loop.lock);
+	sem_wait(&hold.go_on);
+	pthread_mutex_unlock(&cm_loop.lock);
+}
+
+/* In the manager's thread, within the callback for the request. */
+static void hold_at_lock(void *unused)
+{
+	if (!__atomic_exchange_n(&hold.armed, false, __ATOMIC_ACQ_REL))
+		return;
+	th_at_locks(NULL, NULL);
+	th_aside(&hold.holder, hold_manager, unused, 20000);
+}
+
+static void install(void *unused)
+{
+	th_at_locks(hold_at_lock, unused);
+	__atomic_store_n(&hold.installed, true, __ATOMIC_RELEASE);
+}
+
+static void arm_hold(void)
+{
+	static struct dap_timer timer = { .fn = install };
+
+	sem_init(&hold.go_on, 0, 0);
+	dap_cm_timer(((struct dap_ia *)o.ia)->cm, &timer, 0);
+	cr_assert(TH_WITHIN(20000, __atomic_load_n(&hold.installed, __ATOMIC_ACQUIRE) && th_others_sleep()));
+	__atomic_store_n(&hold.armed, true, __ATOMIC_RELEASE);
+}
+
+Test(request, evd_free__after_the_request_is_dequeued)
+{
+	DAT_EVD_HANDLE requests = fake_evd(o.ia, 4, DAT_EVD_CR_FLAG);
+	DAT_RSP_HANDLE rsp;
+	DAT_EVENT ev;
+
+	assert_ok(dat_rsp_create(o.ia, th_qual(), o.ep, requests, &rsp));
+	arm_hold();
+	ask();
+	cr_expect(TH_WITHIN(20000, dat_evd_dequeue(requests, &ev) == DAT_SUCCESS));
+	cr_expect_eq(dat_evd_free(requests), DAT_SUCCESS);
+	sem_post(&hold.go_on);
+	th_aside_end(&hold.holder);
+	cr_expect_eq(ev.event_number, DAT_CONNECTION_REQUEST_EVENT);
 }
