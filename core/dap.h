@@ -402,7 +402,8 @@ static inline bool dap_invariant_check(const struct dap_obj *obj, bool holds, co
 
 /* ---- called by a backend ---- */
 /* Called at an error completion or a QP event: leads to DISCONNECTED, BROKEN. Idempotent. Any
- * thread may call it, with any lock held: the connection manager's thread does the rest. */
+ * thread may call it, with any lock held: the connection manager's thread does the rest. A poller calls
+ * it before it leaves the CQ: after a reset the failure would be one of the next connection. */
 void dap_ep_broken(struct dap_ep *ep);
 /* Makes the peer call its qp_look() soon. The caller holds ep's lock, and none of the backend's. */
 void dap_ep_look(struct dap_ep *ep);

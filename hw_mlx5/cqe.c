@@ -65,10 +65,10 @@ static void log_failure(struct dap_ep *ep, const struct m5_cqe *cqe, bool reques
 	dap_log(DAP_LOG_EP | DAP_LOG_CM, "endpoint %p failed: %s; work: %s", (void *)ep, c, w);
 }
 
-static void fill_dto(struct m5_slow_cqe *r, struct dap_ep *ep, const struct m5_slot *slot,
+static void fill_dto(struct dap_event *ev, struct dap_ep *ep, const struct m5_slot *slot,
 		     enum dap_dto_status status, uint64_t bytes)
 {
-	r->ev = (struct dap_event){
+	*ev = (struct dap_event){
 		.number = DAP_EV_DTO,
 		.unsignalled = (slot->flags & DAP_COMP_UNSIGNALLED) != 0,
 		.dto = { .ep = ep, .cookie = slot->cookie, .status = (uint16_t)status, .length = bytes,
@@ -76,7 +76,7 @@ static void fill_dto(struct m5_slow_cqe *r, struct dap_ep *ep, const struct m5_s
 	};
 }
 
-static void fill_bind(struct m5_slow_cqe *r, struct dap_ep *ep, uint32_t index, unsigned int syndrome)
+static void fill_bind(struct dap_event *ev, struct dap_ep *ep, uint32_t index, unsigned int syndrome)
 {
 	const struct m5_ep *e = m5_ep(ep);
 	const struct m5_slot *slot = &e->done.sq_slots[index & e->done.sq_mask];
@@ -85,7 +85,7 @@ static void fill_bind(struct m5_slow_cqe *r, struct dap_ep *ep, uint32_t index, 
 
 	if (syndrome)
 		status = syndrome == M5_SYN_FLUSHED ? DAP_DTO_FLUSHED : DAP_RMR_OPERATION_FAILED;
-	r->ev = (struct dap_event){
+	*ev = (struct dap_event){
 		.number = DAP_EV_RMR_BIND,
 		.unsignalled = (slot->flags & DAP_COMP_UNSIGNALLED) != 0,
 		.bind = { .rmr = (struct dap_rmr *)(uintptr_t)second->cookie,
@@ -93,7 +93,7 @@ static void fill_bind(struct m5_slow_cqe *r, struct dap_ep *ep, uint32_t index, 
 	};
 }
 
-static bool take_request(struct m5_slow_cqe *r, struct dap_ep *ep, const struct m5_cqe *cqe)
+static bool take_request(struct dap_event *ev, struct dap_ep *ep, const struct m5_cqe *cqe)
 {
 	struct m5_ep *e = m5_ep(ep);
 	uint32_t index = be16_to_cpu(cqe->wqe_counter);
@@ -104,12 +104,12 @@ static bool take_request(struct m5_slow_cqe *r, struct dap_ep *ep, const struct 
 	if (kind & M5_KIND_BIND)
 		m5_bind_done(e->done.sq_slots, e->done.sq_mask, index, !syndrome);
 	if (visible && kind & M5_KIND_BIND)
-		fill_bind(r, ep, index, syndrome);
+		fill_bind(ev, ep, index, syndrome);
 	else if (visible)
-		fill_dto(r, ep, slot, syndrome ? m5_syndrome_status(syndrome) : DAP_DTO_SUCCESS,
+		fill_dto(ev, ep, slot, syndrome ? m5_syndrome_status(syndrome) : DAP_DTO_SUCCESS,
 			 slot->bytes);
 	if (visible && !(kind & M5_KIND_BIND))
-		r->ev.dto.op = (uint16_t)m5_cqe_dto(cqe);
+		ev->dto.op = (uint16_t)m5_cqe_dto(cqe);
 	__atomic_store_n(&e->done.sq_ci, slot->end, __ATOMIC_RELEASE);
 	return visible;
 }
@@ -127,33 +127,33 @@ static void count_receive(struct dap_ep *ep, const struct dap_event *ev)
 		m5_count_add(&m5_ep(ep)->done.rq_bytes, ev->dto.length);
 }
 
-static void take_receive(struct m5_slow_cqe *r, struct dap_ep *ep, const struct m5_cqe *cqe)
+static void take_receive(struct dap_event *ev, struct dap_ep *ep, const struct m5_cqe *cqe)
 {
 	struct m5_ep *e = m5_ep(ep);
 	uint32_t index = be16_to_cpu(cqe->wqe_counter);
 	struct m5_slot *slot = &e->done.rq_slots[index & e->done.rq_mask];
 	unsigned int syndrome = syndrome_of(cqe);
 
-	fill_dto(r, ep, slot, syndrome ? m5_syndrome_status(syndrome) : DAP_DTO_SUCCESS,
+	fill_dto(ev, ep, slot, syndrome ? m5_syndrome_status(syndrome) : DAP_DTO_SUCCESS,
 		 syndrome ? 0 : be32_to_cpu(cqe->byte_cnt));
-	r->ev.receive = !syndrome;
+	ev->receive = !syndrome;
 	if (cqe->op_own >> 4 == M5_CQE_RESP_WRITE_IMM)
-		r->ev.dto.op = DAP_OP_RECV_WRITE_IMMED;
+		ev->dto.op = DAP_OP_RECV_WRITE_IMMED;
 	else if (cqe->op_own >> 4 == M5_CQE_RESP_SEND_IMM)
-		r->ev.dto.op = DAP_OP_RECV_IMMED;
+		ev->dto.op = DAP_OP_RECV_IMMED;
 	else if (cqe->op_own >> 4 == M5_CQE_RESP_SEND_INV)
-		r->ev.dto.op = DAP_OP_RECV_INVAL;
-	r->ev.dto.imm = be32_to_cpu(cqe->imm);
-	count_receive(ep, &r->ev);
+		ev->dto.op = DAP_OP_RECV_INVAL;
+	ev->dto.imm = be32_to_cpu(cqe->imm);
+	count_receive(ep, ev);
 	/* With solicited notification the sender decides whether a waiter is woken. */
 	if (ep->attr.recv_completion_flags & DAP_COMP_SOLICITED && !(cqe->op_own & 2))
-		r->ev.unsignalled = true;
+		ev->unsignalled = true;
 	__atomic_store_n(&e->done.rq_ci, e->done.rq_ci + 1, __ATOMIC_RELEASE);
 	if (e->done.shared)
 		m5_srq_release(slot);
 }
 
-static bool take_cqe(struct m5_slow_cqe *r, struct dap_ep *ep, const struct m5_cqe *cqe)
+static bool take_cqe(struct dap_event *ev, struct dap_ep *ep, const struct m5_cqe *cqe)
 {
 	unsigned int op = cqe->op_own >> 4, syndrome = syndrome_of(cqe);
 	bool request = op == M5_CQE_REQ || op == M5_CQE_REQ_ERR, visible = true;
@@ -166,19 +166,20 @@ static bool take_cqe(struct m5_slow_cqe *r, struct dap_ep *ep, const struct m5_c
 	}
 	if (syndrome && syndrome != M5_SYN_FLUSHED)
 		log_failure(ep, cqe, request);
-	/* Work flushed while the connection seems alive also means that it has failed. */
+	/* Work flushed while the connection seems alive also means that it has failed. dat_ep_reset() waits
+	 * for the CQ, so the failure is not taken for one of the next connection. */
 	if (syndrome && (syndrome != M5_SYN_FLUSHED || dap_ep_state(ep) == DAP_EP_CONNECTED))
-		r->broken = ep;
+		dap_ep_broken(ep);
 	if (m5_cqe_is_small(cqe))
 		m5_cqe_spread(ep, cqe);
 	if (request)
-		visible = take_request(r, ep, cqe);
+		visible = take_request(ev, ep, cqe);
 	else
-		take_receive(r, ep, cqe);
+		take_receive(ev, ep, cqe);
 	/* Failures always notify, even if success would not. */
 	if (visible && syndrome) {
-		r->ev.unsignalled = false;
-		dap_work_failed(&r->ev);
+		ev->unsignalled = false;
+		dap_work_failed(ev);
 	}
 	return visible;
 }
@@ -191,7 +192,7 @@ static void put_stamp(struct dap_event *ev, uint64_t stamp)
 		ev->dto.stamp = stamp;
 }
 
-bool m5_cqe_slow(struct dap_evd *evd, struct m5_slow_cqe *r)
+bool m5_cqe_slow(struct dap_evd *evd, struct dap_event *ev)
 {
 	struct m5_cq *cq = m5_cq(evd);
 	const struct m5_cqe *cqe = m5_cqe_at(cq, cq->ci);
@@ -199,11 +200,11 @@ bool m5_cqe_slow(struct dap_evd *evd, struct m5_slow_cqe *r)
 	bool visible = false;
 	char text[160];
 
-	*r = (struct m5_slow_cqe){ 0 };
+	*ev = (struct dap_event){ 0 };
 	if (ep) {
-		visible = take_cqe(r, ep, cqe);
+		visible = take_cqe(ev, ep, cqe);
 		if (!is_error(cqe))
-			put_stamp(&r->ev, be64_to_cpu(cqe->timestamp));
+			put_stamp(ev, be64_to_cpu(cqe->timestamp));
 	} else {
 		dap_log(DAP_LOG_ERR, "EVD %p of %s: ignored a CQE without an endpoint: %s", (void *)evd,
 			evd->obj.ia->name, m5_decode_cqe(cqe, text, sizeof(text)));
@@ -213,16 +214,14 @@ bool m5_cqe_slow(struct dap_evd *evd, struct m5_slow_cqe *r)
 	return visible;
 }
 
-void m5_cqe_follow_up(struct dap_evd *evd, const struct m5_slow_cqe *r)
+void m5_cqe_follow_up(struct dap_evd *evd, const struct dap_event *ev)
 {
-	if (r->ev.number == DAP_EV_DTO && r->ev.dto.op == DAP_OP_RECV_INVAL)
-		m5_window_ended(evd->obj.ia, r->ev.dto.imm);
-	if (r->broken)
-		dap_ep_broken(r->broken);
+	if (ev->number == DAP_EV_DTO && ev->dto.op == DAP_OP_RECV_INVAL)
+		m5_window_ended(evd->obj.ia, ev->dto.imm);
 }
 
 /* Takes one CQE. Returns 1 for an event, 0 if there is no event for it, -1 if the CQ is empty. */
-static int poll_once(struct dap_evd *evd, struct m5_slow_cqe *r)
+static int poll_once(struct dap_evd *evd, struct dap_event *ev)
 {
 	bool locked = m5_ia(evd->obj.ia)->locked;
 	struct m5_cq *cq = m5_cq(evd);
@@ -231,12 +230,12 @@ static int poll_once(struct dap_evd *evd, struct m5_slow_cqe *r)
 	m5_cq_enter(cq, locked);
 	if (m5_cqe_ours(cq, cq->ci, dap_load_owner(&m5_cqe_at(cq, cq->ci)->op_own))) {
 		dap_rmb_cqe_owner();
-		found = m5_cqe_slow(evd, r);
+		found = m5_cqe_slow(evd, ev);
 		m5_count_add(&cq->aside, found > 0);
 	}
 	m5_cq_leave(cq, locked);
 	if (found >= 0)
-		m5_cqe_follow_up(evd, r);
+		m5_cqe_follow_up(evd, ev);
 	return found;
 }
 
@@ -244,13 +243,13 @@ bool m5_cq_poll(struct dap_evd *evd, struct dap_event *ev)
 {
 	const struct m5_ia *ia = m5_ia(evd->obj.ia);
 	bool driven = !ia->inline_model;
-	struct m5_slow_cqe r;
+	struct dap_event polled;
 	int found;
 
 	for (;;) {
-		found = poll_once(evd, &r);
+		found = poll_once(evd, &polled);
 		if (found > 0) {
-			*ev = r.ev;
+			*ev = polled;
 			return true;
 		}
 		if (found < 0 && driven)

@@ -410,15 +410,11 @@ enum m5_seen m5_sq_seen(struct dap_ep *ep, uint16_t index);
 bool m5_sq_completed(struct dap_ep *ep, uint16_t index);
 
 /* ---- cqe.c: completions other than plain successes ---- */
-/* Converts a completion to neutral form. broken: the endpoint whose connection it ends, or NULL. */
-struct m5_slow_cqe {
-	struct dap_event ev;
-	struct dap_ep *broken;
-};
-/* Takes the CQE at ci, which software owns. True: r is filled; false: there is no event for it. */
-M5_COLD bool m5_cqe_slow(struct dap_evd *evd, struct m5_slow_cqe *r);
+/* Takes the CQE at ci, which software owns, and converts it to neutral form. True: ev is filled; false:
+ * there is no event for it. */
+M5_COLD bool m5_cqe_slow(struct dap_evd *evd, struct dap_event *ev);
 /* The part of a slow completion that needs locks. The caller has left the CQ. */
-M5_COLD void m5_cqe_follow_up(struct dap_evd *evd, const struct m5_slow_cqe *r);
+M5_COLD void m5_cqe_follow_up(struct dap_evd *evd, const struct dap_event *ev);
 enum dap_dto_status m5_syndrome_status(unsigned int syndrome);
 bool m5_cq_poll(struct dap_evd *evd, struct dap_event *ev);
 

@@ -60,13 +60,13 @@ M5_INLINE bool m5_poll_dto(struct dap_evd *evd, struct m5_cq *cq, const struct m
 /* Takes a CQE that m5_poll_dto refused; true if it gave an event. Leaves the CQ either way. */
 static M5_COLD bool m5_poll_slow(struct dap_evd *evd, DAT_EVENT *event)
 {
-	struct m5_slow_cqe r;
-	bool visible = m5_cqe_slow(evd, &r);
+	struct dap_event ev;
+	bool visible = m5_cqe_slow(evd, &ev);
 
 	m5_cq_leave(m5_cq(evd), M5_LOCKED);
 	if (visible)
-		front_event(&r.ev, evd, event);
-	m5_cqe_follow_up(evd, &r);
+		front_event(&ev, evd, event);
+	m5_cqe_follow_up(evd, &ev);
 	return visible;
 }
 

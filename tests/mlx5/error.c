@@ -75,6 +75,31 @@ RIG_TEST(error, remote_access__fails_it_and_flushes_the_rest_once)
 		  "the log does not explain the error: %s", fake.log);
 }
 
+static bool has_cq;
+
+static void look_at_cq(struct dap_ep *ep)
+{
+	struct m5_cq *cq = m5_cq(ep->request_evd);
+
+	has_cq = __atomic_load_n(&cq->in_poll, __ATOMIC_RELAXED) ||
+		 __atomic_load_n(&cq->lock, __ATOMIC_RELAXED);
+}
+
+/* A thread that resets the endpoint takes the CQ. Behind it, the failure would be one of the next
+ * connection. */
+RIG_TEST(error, dequeue__reports_a_failure_before_another_thread_can_take_the_cq)
+{
+	DAT_RMR_TRIPLET bad = rig_remote(&r.b, 0, 300);
+
+	excused = "remote.access";
+	bad.rmr_context ^= 0x55;
+	fake.on_broken = look_at_cq;
+	cr_assert_eq(write_to(1, bad, 0), DAT_SUCCESS);
+	expect(r.a.request, r.a.ep, 1, DAT_DTO_ERR_REMOTE_ACCESS);
+	cr_assert_eq(fake.broken_count, 1);
+	cr_expect(has_cq);
+}
+
 RIG_TEST(error, post_send__with_an_invalid_key_gets_local_protection)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 300);

@@ -15,6 +15,8 @@ void dap_ep_broken(struct dap_ep *ep)
 {
 	fake.broken = ep;
 	fake.broken_count++;
+	if (fake.on_broken)
+		fake.on_broken(ep);
 	__atomic_store_n(&ep->state, DAP_EP_DISCONNECTED, __ATOMIC_RELEASE);
 }
 

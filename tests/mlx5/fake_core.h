@@ -8,6 +8,7 @@
 
 struct fake_core {
 	struct dap_ep *broken;
+	void (*on_broken)(struct dap_ep *ep);
 	struct dap_evd *overflowed;
 	struct dap_ia *fatal;
 	uint32_t async;			/* number of the last event on the asynchronous EVD */
