@@ -9,6 +9,7 @@
 #include <semaphore.h>
 #include <time.h>
 
+#include "tests/harness/harness.h"
 #include "tests/softnic/rc_rig.h"
 
 enum { EQ_ARM = 0x40, CQ_ARM = 0x20, LEN = 64 };
@@ -114,4 +115,23 @@ ParameterizedTest(unsigned int *nth, rc_kick, work_of_a_kick__is_finished_by_the
 		  .timeout = 60)
 {
 	send_in_nth_irq(*nth);
+}
+
+/*
+ * A call makes a link while the thread sleeps and the host waits for an event. The thread is woken by the
+ * first packet in that link.
+ */
+Test(rc_kick, packet__in_a_link_that_is_local_made_wakes_the_thread, .timeout = 60)
+{
+	setup();
+	arm_eq();
+	arm_cq();
+	th_sleep_ms(50);	/* by then the thread has armed its wake-up, or it arms it later */
+	cr_assert_eq(softnic_is_local(target.nic, first.gid), 1);
+	softnic_pump(first.nic);
+	send_from(&from_first);
+	await_irq();
+	sem_post(&go_on);
+	cr_assert_eq(rig_wait(&first, NULL).op, 0);
+	teardown();
 }
