@@ -22,17 +22,13 @@ static void forget_half_open(struct sn_fab *f, unsigned int i)
 	f->half_open[i] = -1;
 }
 
-/* The hello has arrived, or the caller is gone or sent something else. */
-void sn_caller_serve(struct sn_fab *f, unsigned int i)
+/* Reads the hello of a caller, if it has arrived. Needs the registry's lock. */
+static void read_hello(struct sn_fab *f, unsigned int i)
 {
 	struct sn_link *link;
 	uint32_t slot;
-	int err;
+	int err = sn_link_accept(f->half_open[i], f->config.protocol, &link);
 
-	if (f->half_open[i] < 0)
-		return;
-	sn_registry_lock();
-	err = sn_link_accept(f->half_open[i], f->config.protocol, &link);
 	if (!err) {
 		epoll_ctl(f->epfd, EPOLL_CTL_DEL, f->half_open[i], NULL);
 		f->half_open[i] = -1;
@@ -45,11 +41,20 @@ void sn_caller_serve(struct sn_fab *f, unsigned int i)
 		f->stats.refused++;
 		forget_half_open(f, i);
 	}
+}
+
+/* The hello has arrived, or the caller is gone or sent something else. */
+void sn_caller_serve(struct sn_fab *f, unsigned int i)
+{
+	if (f->half_open[i] < 0)
+		return;
+	sn_registry_lock();
+	read_hello(f, i);
 	sn_registry_unlock();
 }
 
-/* Accepts a connection. If too many callers are silent, the oldest of them is dropped. Callers of
- * another user are refused. */
+/* Keeps a connection. If too many callers are silent, the oldest of them is dropped. Callers of
+ * another user are refused. Needs the registry's lock. */
 static void take_caller(struct sn_fab *f, int sock)
 {
 	bool ours = sn_link_same_user(sock);
@@ -65,7 +70,7 @@ static void take_caller(struct sn_fab *f, int sock)
 		return;
 	}
 	f->half_open[i] = sock;
-	sn_caller_serve(f, i);
+	read_hello(f, i);
 }
 
 static int accept_caller(struct sn_fab *f)
@@ -130,18 +135,29 @@ void sn_callers_resume(struct sn_fab *f)
 	atomic_store_explicit(&f->attention, 1, memory_order_relaxed);
 }
 
+/* Returns 0, or the error of accept4(2). */
+static int accept_one(struct sn_fab *f)
+{
+	int sock, err = 0;
+
+	sn_registry_lock();
+	sock = accept_caller(f);
+	if (sock >= 0)
+		take_caller(f, sock);
+	else
+		err = errno;
+	sn_registry_unlock();
+	return err;
+}
+
 void sn_callers_accept(struct sn_fab *f)
 {
-	unsigned int i;
-	int sock;
+	for (unsigned int i = 0; i < AT_ONCE && !f->paused; i++) {
+		int err = accept_one(f);
 
-	for (i = 0; i < AT_ONCE && !f->paused; i++) {
-		sock = accept_caller(f);
-		if (sock >= 0)
-			take_caller(f, sock);
-		else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
-			out_of_descriptors(f, errno);
-		else
+		if (err == EMFILE || err == ENFILE || err == ENOMEM || err == ENOBUFS)
+			out_of_descriptors(f, err);
+		else if (err)
 			return;
 	}
 }

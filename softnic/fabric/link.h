@@ -113,6 +113,7 @@ bool sn_link_same_user(int sock);
 
 /* A forked child closes the fabric's descriptors; otherwise peers could not notice the parent's death. */
 int sn_registry_add(struct sn_fab *fabric);
+/* Closes the descriptors as well: a child of a later fork() would not know them. */
 void sn_registry_remove(struct sn_fab *fabric);
 /* The lock is taken while descriptors are created and not yet stored in the fabric. So a fork() waits,
  * and the child knows every descriptor that it must close. */
@@ -141,7 +142,6 @@ int sn_fab_send_now(struct sn_fab *fabric, struct sn_fab_dest *dest, const void 
 /* Functions of udp.c. The first two need the registry's lock and return 0 or -errno. */
 int sn_udp_open(struct sn_fab *fabric);
 int sn_udp_listen(struct sn_fab *fabric, uint16_t port);
-void sn_udp_close(struct sn_udp *udp, bool in_child);
 void sn_udp_close_sockets(const struct sn_udp *udp);
 /* Reserves room for one datagram. Returns 0, -EMSGSIZE, or -EAGAIN: the kernel takes no more for now. */
 int sn_udp_reserve(struct sn_fab *fabric, size_t len, void **pkt);

@@ -86,23 +86,6 @@ int sn_fab_listen(struct sn_fab *f, uint16_t port)
 	return err;
 }
 
-static void close_sockets(struct sn_fab *f)
-{
-	unsigned int i;
-
-	for (i = 0; i < SN_FAB_HALF_OPEN; i++)
-		if (f->half_open[i] >= 0)
-			close(f->half_open[i]);
-	if (f->udp)
-		sn_udp_flush(f);
-	if (f->listener >= 0)
-		close(f->listener);
-	if (f->spare >= 0)
-		close(f->spare);
-	if (f->epfd >= 0)
-		close(f->epfd);
-}
-
 static void close_link(struct sn_fab *f, uint32_t slot)
 {
 	struct sn_link *link = f->links[slot];
@@ -123,11 +106,11 @@ void sn_fab_close(struct sn_fab *f)
 	for (i = 0; i < f->slots; i++)
 		if (f->links[i])
 			close_link(f, i);
-	if (!f->forked) {
+	if (f->udp && !f->forked)
+		sn_udp_flush(f);
+	if (!f->forked)
 		sn_registry_remove(f);
-		close_sockets(f);
-	}
-	sn_udp_close(f->udp, f->forked);
+	free(f->udp);
 	sn_chaos_close(f);
 	free(f->links);
 	free(f);

@@ -32,11 +32,10 @@ static void close_if_open(int fd)
 		close(fd);
 }
 
-static void close_in_child(struct sn_fab *fabric)
+static void close_all(const struct sn_fab *fabric)
 {
 	uint32_t i;
 
-	fabric->forked = true;
 	close_if_open(fabric->epfd);
 	close_if_open(fabric->listener);
 	close_if_open(fabric->spare);
@@ -53,8 +52,10 @@ static void in_child(void)
 {
 	struct sn_fab *f;
 
-	for (f = fabrics; f; f = f->next)
-		close_in_child(f);
+	for (f = fabrics; f; f = f->next) {
+		f->forked = true;
+		close_all(f);
+	}
 	fabrics = NULL;
 	pthread_mutex_unlock(&lock);
 }
@@ -87,6 +88,7 @@ void sn_registry_remove(struct sn_fab *fabric)
 			break;
 		}
 	}
+	close_all(fabric);
 	sn_registry_unlock();
 }
 

@@ -255,14 +255,6 @@ void sn_udp_close_sockets(const struct sn_udp *u)
 		close(u->listener);
 }
 
-/* A forked child has closed the sockets already. */
-void sn_udp_close(struct sn_udp *u, bool in_child)
-{
-	if (u && !in_child)
-		sn_udp_close_sockets(u);
-	free(u);
-}
-
 uint16_t sn_fab_udp_port(const struct sn_fab *f)
 {
 	return f->udp ? f->udp->port : 0;
