@@ -262,7 +262,8 @@ struct sne_nic {
 	pthread_mutex_t lock;
 	unsigned int forks;		/* the value of sne_forks when the device was opened */
 	bool virtual_time;
-	uint64_t rng, now, poison;
+	uint64_t rng, now, poison;	/* now: the time in which the device has run */
+	uint64_t clock;			/* the monotonic time of the last turn */
 	uint32_t life, window;
 	struct sn_addr gid;
 	struct sn_fab *fab;		/* NULL while the device is closed */

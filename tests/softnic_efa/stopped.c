@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A process that does not run for a while delays requests, and fails none. */
+#include <criterion/criterion.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "softnic/efa/nic.h"
+#include "tests/harness/harness.h"
+#include "tests/softnic_efa/rig.h"
+
+static struct side a, b;
+static struct wqe w;
+static time_t skipped;
+
+/* Replaces the function of the C library. */
+__attribute__((visibility("default"))) int clock_gettime(clockid_t id, struct timespec *ts)
+{
+	int ret = (int)syscall(SYS_clock_gettime, id, ts);
+
+	if (id == CLOCK_MONOTONIC)
+		ts->tv_sec += __atomic_load_n(&skipped, __ATOMIC_RELAXED);
+	return ret;
+}
+
+TestSuite(stopped, .timeout = 60);
+
+static uint64_t turns(void)
+{
+	struct softnic_efa_counters ctr;
+
+	softnic_efa_counters(a.nic, &ctr);
+	return ctr.turns;
+}
+
+/* A machine stands still for a minute. Afterwards the peer's process is not the first to run: until it runs,
+ * its device is locked. */
+Test(stopped, write__succeeds_although_the_machine_stood_still)
+{
+	pthread_mutex_t *peer;
+	struct cqe c = { 0 };
+	uint64_t before;
+
+	side_open(&a, &(struct setup){ 0 });
+	side_open(&b, &(struct setup){ 0 });
+	side_meet(&a, &b);
+	side_ready(&a, 0);
+	side_ready(&b, 0);
+	peer = &((struct sne_nic *)b.nic)->lock;
+	pthread_mutex_lock(peer);
+	w_rdma(&a, &w, OP_WRITE, 0, 1, 0, 0, 100);
+	post(&a, &w);
+	__atomic_store_n(&skipped, 60, __ATOMIC_RELAXED);
+	before = turns();
+	cr_assert(TH_WITHIN(20000, turns() > before + 20));
+	cr_assert(!cqe_poll(&a, &c), "the write failed with status %u", c.status);
+	pthread_mutex_unlock(peer);
+	cr_assert(TH_WITHIN(20000, cqe_poll(&a, &c)));
+	cr_assert_eq(c.status, 0);
+	side_close(&a);
+	side_close(&b);
+}
