@@ -438,7 +438,6 @@ void sne_wr_data(struct sne_nic *nic, struct sne_wr *wr, const struct sne_hdr *h
 struct sne_wr *sne_wr_of_msg(struct sne_qp *qp, uint32_t msg);
 void sne_wr_release(struct sne_nic *nic, struct sne_wr *wr);
 void sne_wr_detach(struct sne_nic *nic, struct sne_wr *wr);	/* removes the WR from its lists */
-bool sne_wr_timers(struct sne_nic *nic);
 
 /* functions of tx.c */
 bool sne_cut(struct sne_nic *nic);
@@ -470,6 +469,7 @@ void sne_flows_free(struct sne_nic *nic);
 
 /* functions of srd.c */
 bool sne_retransmit(struct sne_nic *nic);
+bool sne_end_late_reads(struct sne_nic *nic);
 void sne_receive_packet(struct sne_nic *nic, const struct sn_addr *src, const void *pkt,
 			size_t len);
 

@@ -101,7 +101,7 @@ bool sne_turn(struct sne_nic *nic, bool posted)
 	if (!sn_fab_quiet(nic->fab))
 		did |= sn_fab_poll(nic->fab, BUDGET) != 0;
 	did |= sne_retry_rnr(nic);
-	did |= sne_wr_timers(nic);
+	did |= sne_end_late_reads(nic);
 	did |= sne_flush_late(nic);
 	did |= sne_retransmit(nic);
 	did |= sne_answer_reads(nic);

@@ -16,14 +16,16 @@ struct patience {
 	uint64_t silent;		/* timeout for a peer that is alive but does not answer */
 	uint64_t stalled;		/* timeout for a peer that has not even read its packets */
 	uint64_t absent;		/* timeout for a GID that no device has */
+	uint64_t read;			/* timeout of a read that was acknowledged but gets no further data */
 };
 
 /* For a device without a thread, which counts turns as time: a test with one seed takes thousands of
  * turns. */
 static const struct patience in_turns = {
-	2 * NS_PER_MS, 20 * NS_PER_MS, 100 * NS_PER_MS, 5 * NS_PER_MS,
+	2 * NS_PER_MS, 20 * NS_PER_MS, 100 * NS_PER_MS, 5 * NS_PER_MS, 40 * NS_PER_MS,
 }, in_earnest = {
 	5 * NS_PER_MS, UINT64_C(4000) * NS_PER_MS, UINT64_C(30000) * NS_PER_MS, 300 * NS_PER_MS,
+	UINT64_C(10000) * NS_PER_MS,
 };
 
 static const struct patience *patience(const struct sne_nic *nic)
@@ -55,6 +57,22 @@ static bool is_stalled(struct sne_nic *nic, struct sne_flow *flow)
 		flow->stalled = sn_fab_unread(nic->fab, &flow->dest);
 	}
 	return flow->stalled;
+}
+
+bool sne_end_late_reads(struct sne_nic *nic)
+{
+	const struct patience *p = patience(nic);
+	struct sne_wr *wr, *next;
+	bool did = false;
+
+	for (wr = TAILQ_FIRST(&nic->reads); wr && nic->now - wr->when > p->read; wr = next) {
+		next = TAILQ_NEXT(wr, by_progress);
+		if (nic->now - wr->when < p->stalled && is_stalled(nic, wr->flow))
+			continue;
+		sne_wr_end(nic, wr, SNE_UNRESPONSIVE);
+		did = true;
+	}
+	return did;
 }
 
 bool sne_retransmit(struct sne_nic *nic)

@@ -8,9 +8,6 @@ enum {
 	MSG_INDEX = 4096,			/* maximum SQ depth */
 };
 
-/* Timeout of a read that was acknowledged but receives no further data. */
-#define READ_NS(nic) ((nic)->virtual_time ? UINT64_C(40000000) : UINT64_C(10000000000))
-
 struct sne_wr *sne_wr_new(struct sne_qp *qp)
 {
 	struct sne_wr *wr = TAILQ_FIRST(&qp->free);
@@ -223,16 +220,4 @@ void sne_wr_data(struct sne_nic *nic, struct sne_wr *wr, const struct sne_hdr *h
 		TAILQ_INSERT_TAIL(&nic->reads, wr, by_progress);
 	}
 	maybe_end(nic, wr);
-}
-
-bool sne_wr_timers(struct sne_nic *nic)
-{
-	struct sne_wr *wr;
-	bool did = false;
-
-	while ((wr = TAILQ_FIRST(&nic->reads)) && nic->now - wr->when > READ_NS(nic)) {
-		sne_wr_end(nic, wr, SNE_UNRESPONSIVE);
-		did = true;
-	}
-	return did;
 }

@@ -61,3 +61,25 @@ Test(stopped, write__succeeds_although_the_machine_stood_still)
 	side_close(&a);
 	side_close(&b);
 }
+
+/* The peer stops within its answer, and has not read all acknowledgements of its data. */
+Test(stopped, read__waits_for_a_stopped_peer_like_other_requests)
+{
+	struct cqe c = { 0 };
+
+	pair_open(&a, &b, &(struct setup){ 0 });
+	fill(b.mem, MEM, 7);
+	w_rdma(&a, &w, OP_READ, 0, 1, 0, 0, MEM);
+	post(&a, &w);
+	for (int i = 0; i < 30; i++) {
+		softnic_efa_pump(b.nic);
+		softnic_efa_pump(a.nic);
+	}
+	for (int i = 0; i < 1500; i++)
+		softnic_efa_pump(a.nic);
+	cr_assert(!cqe_poll(&a, &c), "the read failed with status %u", c.status);
+	c = cqe_wait(&a, &b);
+	cr_assert_eq(c.status, 0);
+	cr_assert(!memcmp(a.mem, b.mem, MEM));
+	pair_close(&a, &b);
+}
