@@ -7,9 +7,9 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "core/clock.h"
+#include "hw_common/random.h"
 #include "hw_efa/lock.h"
 #include "hw_efa/ops.h"
 #include "hw_efa/sq.h"
@@ -38,9 +38,10 @@ int efa_qp_address(struct dap_ep *ep)
 		.mtu = (uint16_t)ia->dev.mtu, .qpn = e->qpn, .proto = EFA_PROTO,
 	};
 	uint16_t first;
+	int err = hw_random(&first, sizeof(first));
 
-	if (getrandom(&first, sizeof(first), 0) != sizeof(first))
-		return -EIO;
+	if (err)
+		return err;
 	path.psn = first;
 	memcpy(path.gid, ia->dev.gid, sizeof(path.gid));
 	memcpy(path.own, &own, sizeof(path.own));

@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 
 #include "hw_common/near.h"
+#include "hw_common/random.h"
 #include "hw_efa/lock.h"
 #include "hw_efa/ops.h"
 #include "hw_efa/rq.h"
@@ -196,10 +196,10 @@ static int make_qp(struct dap_ep *ep)
 		.rq_entries = s->rq, .wide = s->wide,
 		.unsolicited = ia->dev.unsolicited_write_recv,
 	};
-	int err;
+	int err = hw_random(&e->cold->qkey, sizeof(e->cold->qkey));
 
-	if (getrandom(&e->cold->qkey, sizeof(e->cold->qkey), 0) != sizeof(e->cold->qkey))
-		return -EIO;
+	if (err)
+		return err;
 	/* The kernel refuses a qkey with the highest bit. */
 	e->cold->qkey &= 0x7fffffff;
 	err = ia->ctl->ops->qp_create(ia->ctl, &p, e->cold->qkey, &e->cold->qp);

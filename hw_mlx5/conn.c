@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "hw_common/random.h"
 #include "hw_mlx5/lock.h"
 #include "hw_mlx5/ops.h"
 
@@ -20,12 +20,11 @@ enum { LINK_INFINIBAND = 1, LINK_ETHERNET = 2 };
  * connection do not match. */
 static int psn_draw(uint32_t *psn)
 {
-	uint32_t v;
+	uint32_t v = 0;
+	int err = hw_random(&v, sizeof(v));
 
-	if (getrandom(&v, sizeof(v), 0) != sizeof(v))
-		return -EIO;
 	*psn = v & 0xffffff;
-	return 0;
+	return err;
 }
 
 /*

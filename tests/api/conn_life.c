@@ -157,6 +157,29 @@ Test(conn, connect__before_the_service_point_exists_waits_for_it)
 	side_event(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
+static void *connect_while_cancelled(void *connected)
+{
+	pthread_cancel(pthread_self());
+	side_connect(&a);
+	*(bool *)connected = true;
+	pthread_testcancel();
+	return NULL;
+}
+
+/* The call ends before its thread does, so that no lock stays taken. */
+Test(conn, connect__by_a_cancelled_thread_is_completed)
+{
+	bool connected = false;
+	pthread_t thread;
+
+	side_listen(&b);
+	cr_assert_eq(pthread_create(&thread, NULL, connect_while_cancelled, &connected), 0);
+	cr_assert_eq(pthread_join(thread, NULL), 0);
+	cr_assert(connected, "the thread ended within the call");
+	assert_ok(dat_cr_accept(side_request(&b), b.ep, 0, NULL));
+	side_event(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
 Test(conn, accept__after_the_peer_timed_out_ends_with_accept_completion_error)
 {
 	DAT_CR_HANDLE cr;
