@@ -199,11 +199,14 @@ static void await_last_wqe(struct dap_ep *ep)
 	if (!e->was_rtr)
 		return;
 	for (;;) {
+		/* The clock comes first: a thread that was stopped looks once more, as the device was not. */
+		bool over = dap_now_ms() >= end;
+
 		m5_drive_model(ia);
 		m5_ia_async_handle(ep->obj.ia);
 		if (__atomic_load_n(&e->last_wqe, __ATOMIC_ACQUIRE))
 			return;
-		if (dap_now_ms() >= end)
+		if (over)
 			break;
 		poll(&fd, 1, 1);
 	}
@@ -247,6 +250,11 @@ static void await_flush(struct dap_ep *ep)
 	while (!(done = is_flushed(ep)) && dap_now_ms() < end) {
 		usleep(20);
 		m5_drive_model(ia);
+	}
+	/* If this thread was stopped ahead of its look at the clock, the device was not. */
+	if (!done) {
+		m5_drive_model(ia);
+		done = is_flushed(ep);
 	}
 	__atomic_store_n(&ia->flush_ms, done ? M5_FLUSH_MS : M5_FLUSH_AGAIN_MS, __ATOMIC_RELAXED);
 	if (!done)
