@@ -27,7 +27,8 @@ struct m5_dev_caps {
 	uint8_t sq_ts;			/* enum m5_ts, of send queues */
 	uint32_t timer_khz;		/* frequency of the internal timer */
 	bool bf, cq_resize;
-	bool windows;			/* firmware lets UMRs change atomic rights and KLM lists */
+	/* the device has windows, and firmware lets UMRs change atomic rights and KLM lists */
+	bool windows;
 	bool ethernet;
 	bool atomics;			/* an atomic returns its value in the host's byte order */
 	bool reorders;			/* the device may place RC data out of order */

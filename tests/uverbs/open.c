@@ -205,6 +205,23 @@ Test(open, m5_cmd_caps__reports_the_order_of_writes)
 	nothing_left();
 }
 
+Test(open, m5_cmd_caps__without_imaicl_reports_no_windows)
+{
+	struct m5_ctl *ctl = NULL;
+	struct m5_dev_caps caps;
+	char why[160] = "";
+
+	cr_assert_eq(m5_ctl_open("mlx5_0-1", "", &ctl, why, sizeof(why)), 0,
+		     "the device cannot be opened: %s", why);
+	cr_assert_eq(m5_cmd_caps(ctl, &caps), 0);
+	cr_expect(caps.windows);
+	calls_port.no_windows = 1;
+	cr_assert_eq(m5_cmd_caps(ctl, &caps), 0);
+	cr_expect_not(caps.windows);
+	ctl->ops->close(ctl);
+	nothing_left();
+}
+
 static void write_order_is(uint8_t reorders, bool keeps, const char *text)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
