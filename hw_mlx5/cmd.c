@@ -69,6 +69,7 @@ static void caps_read(const struct m5_hca_cap *c, struct m5_dev_caps *caps)
 		.max_indirection = field(c->max_mrw, 24, 8),
 		.umr_fence = umr_fence(field(c->flags40, 20, 2)),
 		.windows = field(c->flags44, 14, 1) && !field(c->flags40, 22, 2),
+		.small_cqe = field(c->flags40, 10, 1),
 		.cqe_version = (uint8_t)field(c->cqe_version, 0, 4),
 		.sq_ts = (uint8_t)field(c->ts_formats, 30, 2),
 		.timer_khz = be32_to_cpu(c->timer_khz),

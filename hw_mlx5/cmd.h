@@ -29,6 +29,7 @@ struct m5_dev_caps {
 	bool bf, cq_resize;
 	/* the device has windows, and firmware lets UMRs change atomic rights and KLM lists */
 	bool windows;
+	bool small_cqe;			/* the device can put small data into a CQE */
 	bool ethernet;
 	bool atomics;			/* an atomic returns its value in the host's byte order */
 	bool reorders;			/* the device may place RC data out of order */

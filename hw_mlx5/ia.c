@@ -165,6 +165,15 @@ static int check_priorities(struct m5_ia *m, char *why, size_t whylen)
 	return 0;
 }
 
+static void check_scatter(struct m5_ia *m)
+{
+	if (m->params.scatter_cqe == M5_SCATTER_NONE || m->dev.small_cqe)
+		return;
+	dap_log(DAP_LOG_ERR, "%s: scatter_cqe=%u is ignored: the adapter does not support it",
+		m->ctl->device, m->params.scatter_cqe);
+	m->params.scatter_cqe = M5_SCATTER_NONE;
+}
+
 static int device_facts(struct m5_ia *m, char *why, size_t whylen)
 {
 	int err = m5_cmd_caps(m->ctl, &m->dev);
@@ -185,6 +194,7 @@ static int device_facts(struct m5_ia *m, char *why, size_t whylen)
 		err = check_priorities(m, why, whylen);
 	if (err)
 		return err;
+	check_scatter(m);
 	m->dev.bf = m->dev.bf && !m->ctl->no_bf;
 	/* Lengths in slots and segments have 31 bits. */
 	if (m->dev.max_msg > 1ull << 30)

@@ -390,7 +390,7 @@ static const void *first_entry(const void *in, size_t inlen, uint8_t *copy)
 /*
  * PRM, "HCA Capabilities", after a header of 16 bytes: port_type at bit 0x1b6, cqe_version at bit 0x1fc,
  * dp_ordering of RC at bits 0x334 (all of it) and 0x1ca (READ and WRITE), further capabilities at 0x20,
- * imaicl at bit 0x231.
+ * sctr_data_cqe at bit 0x215, imaicl at bit 0x231.
  */
 static void spoil_caps(const void *in, void *out, size_t outlen)
 {
@@ -408,6 +408,8 @@ static void spoil_caps(const void *in, void *out, size_t outlen)
 		((uint8_t *)out)[16 + 0x39] |= 0x20;
 	if (calls_port.keeps_order)
 		((uint8_t *)out)[16 + 4] |= 0x80;
+	if (calls_port.no_scatter)
+		((uint8_t *)out)[16 + 0x42] &= 0xfb;
 	if (calls_port.no_windows)
 		((uint8_t *)out)[16 + 0x46] &= 0xbf;
 }

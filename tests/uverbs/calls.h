@@ -57,6 +57,7 @@ struct calls_port {
 	/* whether RC data may be placed out of order: a value of the enum below */
 	uint8_t reorders;
 	uint8_t keeps_order;		/* a QP can request order nevertheless */
+	uint8_t no_scatter;		/* scatter to CQE is not among the capabilities */
 	uint8_t no_windows;		/* memory windows (imaicl) are not among the capabilities */
 	uint8_t no_roce_address;	/* QUERY_ROCE_ADDRESS is refused */
 	uint8_t no_errors;		/* only completion events can be subscribed to */

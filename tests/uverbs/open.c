@@ -222,22 +222,27 @@ Test(open, m5_cmd_caps__without_imaicl_reports_no_windows)
 	nothing_left();
 }
 
-static void write_order_is(uint8_t reorders, bool keeps, const char *text)
+static void attribute_is(const char *name, const char *text)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	static DAT_PROVIDER_ATTR attr;
 	const char *is = "missing";
 	DAT_IA_HANDLE ia;
 
-	calls_port.reorders = reorders;
-	calls_port.keeps_order = keeps;
 	must(rig_ia_open(&async, &ia));
 	must(dat_ia_query(ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, &attr));
 	for (DAT_COUNT i = 0; i < attr.num_provider_specific_attr; i++)
-		if (!strcmp(attr.provider_specific_attr[i].name, "write_order"))
+		if (!strcmp(attr.provider_specific_attr[i].name, name))
 			is = attr.provider_specific_attr[i].value;
-	cr_expect_str_eq(is, text, "write_order is \"%s\" instead of \"%s\"", is, text);
+	cr_expect_str_eq(is, text, "%s is \"%s\" instead of \"%s\"", name, is, text);
 	must(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
+}
+
+static void write_order_is(uint8_t reorders, bool keeps, const char *text)
+{
+	calls_port.reorders = reorders;
+	calls_port.keeps_order = keeps;
+	attribute_is("write_order", text);
 }
 
 Test(open, ia_query__write_order_follows_the_capabilities)
@@ -246,6 +251,15 @@ Test(open, ia_query__write_order_follows_the_capabilities)
 	write_order_is(0, false, "kept");
 	write_order_is(CALLS_REORDERS_RW, true, "kept by order of each endpoint");
 	write_order_is(CALLS_REORDERS_ALL, false, "kept unless the fabric is set up to reorder");
+}
+
+/* As Linux does, the driver asks for scatter to CQE only if the device has it. */
+Test(open, ia_query__scatter_cqe_is_off_without_the_capability)
+{
+	rig_conf("scatter_cqe=2");
+	attribute_is("scatter_cqe", "receives and reads");
+	calls_port.no_scatter = 1;
+	attribute_is("scatter_cqe", "off");
 }
 
 Test(open, m5_ctl_list__returns_each_port)
