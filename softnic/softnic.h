@@ -27,8 +27,9 @@ enum softnic_flags {
 	SOFTNIC_THREAD_BACKOFF = 1 << 1,
 	/* No device thread: only softnic_mmio_write and softnic_pump drive it (unit tests, bench). */
 	SOFTNIC_NO_THREAD = 1 << 2,
-	/* Poisons consumed WQEs, delays work in batches, and flushes a QP later than it moves to ERR: finds
-	 * driver bugs that the memory ordering of x86 hides. */
+	/* Poisons consumed WQEs, delays work in batches, flushes a QP later than it moves to ERR, and loses
+	 * the data of a read that belongs into a CQE which the request does not have: finds driver bugs that
+	 * the memory ordering of x86 hides. */
 	SOFTNIC_ADVERSARIAL = 1 << 3,
 	/* The device does not join the fabric: only its own QPs reach each other. */
 	SOFTNIC_LOOPBACK_ONLY = 1 << 4,

@@ -182,13 +182,18 @@ static const struct sn_wqe *destination(struct sn_qp *qp, struct sn_wr *wr)
 	return &scratch->read;
 }
 
-/* If the response is complete and its request is signaled, saves it for the CQE. */
+/*
+ * If the response is complete and its request is signaled, saves it for the CQE. The manual does not say
+ * where the data goes if the request has no CQE: an adversarial device loses it. True: it is not for memory.
+ */
 static bool keep_small(struct sn_qp *qp, struct sn_wr *wr, const void *data, uint32_t len)
 {
-	wr->small = len && len == wr->len && len <= qp->small_req && wr->ce >= SN_CE_ALWAYS;
+	bool small = len && len == wr->len && len <= qp->small_req;
+
+	wr->small = small && wr->ce >= SN_CE_ALWAYS;
 	if (wr->small)
 		memcpy(qp->small[wr - qp->wr], data, len);
-	return wr->small;
+	return wr->small || (small && qp->nic->config.flags & SOFTNIC_ADVERSARIAL);
 }
 
 static void take_answer(struct sn_qp *qp, struct sn_wr *wr, uint32_t off, const void *data,

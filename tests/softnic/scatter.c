@@ -8,10 +8,15 @@
 static struct rig ra, rb;
 static struct rig_qp a, b;
 
-static void open_both(struct rig_scatter scatter)
+static void open_with(struct rig_scatter scatter, unsigned int flags)
 {
 	rig_scatter = scatter;
-	rig_open_pair(&ra, &rb, &a, &b, SOFTNIC_NO_THREAD, NULL);
+	rig_open_pair(&ra, &rb, &a, &b, SOFTNIC_NO_THREAD | flags, NULL);
+}
+
+static void open_both(struct rig_scatter scatter)
+{
+	open_with(scatter, 0);
 }
 
 static void close_both(const char *violations_a, const char *violations_b)
@@ -90,10 +95,9 @@ Test(scatter, receive__with_scatter_on_one_side_alone_goes_to_the_cqe)
 	each_size((struct rig_scatter){.cqe_size = 128, .res = 1}, 0, 32);
 }
 
-/* A read that has no CQE writes its payload to memory. */
-Test(scatter, read__unsignalled_writes_to_memory)
+/* Reads without a CQE, and waits for a write behind the read. */
+static void read_unsignalled(void)
 {
-	open_both((struct rig_scatter){.cqe_size = 64, .req = 0x11, .res = 1});
 	rig_fill(rb.data, 16, 1);
 	a.ce = 0;
 	rig_post(&a, &(struct rig_wr){.op = RIG_READ, .va = ra.data, .len = 16, .raddr = rb.data,
@@ -102,7 +106,22 @@ Test(scatter, read__unsignalled_writes_to_memory)
 	rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE, .va = ra.data + 64, .len = 8,
 					   .raddr = rb.data + 64, .rkey = rb.key});
 	cr_assert_eq(rig_wait(&ra, &rb).counter, 1);
+}
+
+/* A read that has no CQE writes its payload to memory. */
+Test(scatter, read__unsignalled_writes_to_memory)
+{
+	open_both((struct rig_scatter){.cqe_size = 64, .req = 0x11, .res = 1});
+	read_unsignalled();
 	cr_assert(rig_filled(ra.data, 16, 1));
+	close_both("", "");
+}
+
+Test(scatter, read__unsignalled_loses_its_data_on_an_adversarial_device)
+{
+	open_with((struct rig_scatter){.cqe_size = 64, .req = 0x11, .res = 1}, SOFTNIC_ADVERSARIAL);
+	read_unsignalled();
+	cr_assert(untouched(ra.data, 16));
 	close_both("", "");
 }
 
