@@ -50,6 +50,14 @@ static void recv_shape(const struct dap_ep_attr *a, struct shape *s)
 		s->recvs *= 2;
 }
 
+/* An unsignaled read has no CQE for its data, and no manual says where the data goes then. */
+static uint32_t signal_every(const struct m5_ia *ia, uint32_t dtos)
+{
+	if (ia->params.scatter_cqe == M5_SCATTER_READS_TOO)
+		return 1;
+	return max_u32(1, m5_min(SIGNAL_EVERY_MAX, dtos / 4));
+}
+
 /*
  * s->internal: internal completions that can be in the CQ. One per signal_every suppressed
  * requests, one for the end of a drain, and one for the unbind of a key rotation.
@@ -65,7 +73,7 @@ static int shape_of(const struct m5_ia *ia, const struct dap_ep *ep, struct shap
 	    max_u32(a->max_rdma_read_iov, a->max_rdma_write_iov) > M5_MAX_IOV)
 		return -EINVAL;
 	s->blocks = m5_min(1u << m5_log2_up(m5_min(dtos, limit) * per + SPARE_BLOCKS), limit);
-	s->signal_every = max_u32(1, m5_min(SIGNAL_EVERY_MAX, dtos / 4));
+	s->signal_every = signal_every(ia, dtos);
 	s->internal = m5_min(dtos, dtos / s->signal_every + 1) + 2;
 	s->sq_bytes = (size_t)s->blocks << M5_BB_SHIFT;
 	s->recvs = 0;

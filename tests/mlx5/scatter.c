@@ -58,6 +58,25 @@ RIG_TEST(scatter, rdma_read__into_a_zero_based_lmr_lands)
 	cr_expect_arr_eq(r.b.mem + 1000, "sixteen bytes...", 16);
 }
 
+static void read_16(size_t i, DAT_COMPLETION_FLAGS flags)
+{
+	DAT_RMR_TRIPLET from = rig_remote(&r.a, i * 16, 16);
+	DAT_LMR_TRIPLET to = rig_local(&r.b, 1000 + i * 16, 16);
+
+	memset(r.a.mem + i * 16, (int)i + 1, 16);
+	cr_assert_eq(r.hot->rdma_read(r.b.ep, 1, &to, rig_cookie(i), &from, flags), DAT_SUCCESS);
+}
+
+RIG_TEST(scatter, rdma_read__suppressed_has_its_data)
+{
+	for (size_t i = 0; i < 5; i++)
+		read_16(i, DAT_COMPLETION_SUPPRESS_FLAG);
+	read_16(5, 0);
+	completes(r.b.request, 16);
+	cr_expect_arr_eq(r.b.mem + 1000, r.a.mem, 6 * 16);
+	cr_expect(rig_empty(&r, r.b.request), "a suppressed success is reported");
+}
+
 /* The message is in the CQ when its memory is deregistered. */
 RIG_TEST(scatter, lmr_destroy__before_the_dequeue_leaves_the_completion)
 {
