@@ -367,8 +367,11 @@ bool m5_qp_drain_done(struct dap_ep *ep)
 	if ((uint16_t)__atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE) == e->drain)
 		return true;
 	seen = m5_sq_seen(ep, (uint16_t)(e->drain - 1));
-	/* The consumer may not be polling, so report the failure here. */
+	/* The consumer may not be polling, so report the failure here, */
 	if (seen == M5_SEEN_ERROR)
 		dap_ep_broken(ep);
+	/* and take the data of suppressed reads from their CQEs. */
+	if (seen == M5_SEEN_OK)
+		m5_sq_reap(ep);
 	return seen != M5_SEEN_NOT;
 }

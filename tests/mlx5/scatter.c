@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "tests/harness/harness.h"
 #include "tests/mlx5/rig.h"
 
 static struct rig r;
@@ -75,6 +76,16 @@ RIG_TEST(scatter, rdma_read__suppressed_has_its_data)
 	completes(r.b.request, 16);
 	cr_expect_arr_eq(r.b.mem + 1000, r.a.mem, 6 * 16);
 	cr_expect(rig_empty(&r, r.b.request), "a suppressed success is reported");
+}
+
+/* No call dequeues the completions of these reads. */
+RIG_TEST(scatter, drain__places_the_data_of_suppressed_reads)
+{
+	for (size_t i = 0; i < 8; i++)
+		read_16(i, DAT_COMPLETION_SUPPRESS_FLAG);
+	cr_assert_eq(m5_hw.qp_drain_begin(r.b.ep), 0);
+	cr_assert(TH_WITHIN(5000, m5_hw.qp_drain_done(r.b.ep)));
+	cr_expect_arr_eq(r.b.mem + 1000, r.a.mem, 8 * 16);
 }
 
 /* The message is in the CQ when its memory is deregistered. */
