@@ -139,10 +139,11 @@ int m5_uidx_get(struct m5_ia *ia, struct dap_ep *ep, uint32_t *uidx)
 	return err;
 }
 
-void m5_uidx_put(struct m5_ia *ia, uint32_t uidx)
+void m5_uidx_put(struct m5_ia *ia, uint32_t uidx, int destroyed)
 {
 	pthread_mutex_lock(&ia->lock);
 	__atomic_store_n(&ia->dir[uidx >> 12]->ep[uidx & 0xfff], NULL, __ATOMIC_RELEASE);
-	ia->uidx_rest[ia->uidx_head++ % ia->uidx_size] = uidx;
+	if (!destroyed)
+		ia->uidx_rest[ia->uidx_head++ % ia->uidx_size] = uidx;
 	pthread_mutex_unlock(&ia->lock);
 }

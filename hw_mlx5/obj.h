@@ -356,8 +356,9 @@ void m5_mem_free(struct m5_ctl *ctl, struct m5_mem *mem, int destroyed);
 int m5_uidx_open(struct m5_ia *ia);
 void m5_uidx_close(struct m5_ia *ia);
 int m5_uidx_get(struct m5_ia *ia, struct dap_ep *ep, uint32_t *uidx);
-/* Frees the index. No CQE names it any more. */
-void m5_uidx_put(struct m5_ia *ia, uint32_t uidx);
+/* Frees the index. destroyed: result of destroying its QP. Not 0: CQEs may still name the index, so it is not
+ * reused. */
+void m5_uidx_put(struct m5_ia *ia, uint32_t uidx, int destroyed);
 
 /* ---- qp.c ---- */
 /* Fills the fields that posts need from the others: ctrl*, fm, inline_end, *_len_range. */

@@ -316,7 +316,7 @@ static int build_qp(struct dap_ep *ep, const struct shape *s)
 
 err_uar:
 	uar_put(ia, e);
-	m5_uidx_put(ia, e->uidx);
+	m5_uidx_put(ia, e->uidx, 0);
 err_slots:
 	free(e->done.sq_slots);
 err_mem:
@@ -360,14 +360,14 @@ int m5_qp_destroy(struct dap_ep *ep)
 	if (e->done.shared)
 		m5_qp_last_wqe(ep);
 	err = ia->ctl->ops->obj_destroy(e->qp.obj);
-	/* The device no longer writes: purge its CQEs; then nothing refers to the index. */
+	/* Unless the device refused, it no longer writes: purge its CQEs; then none has the index. */
 	m5_cq_purge(ep->request_evd, ep);
 	m5_cq_purge(ep->recv_evd, ep);
 	/* From here on find_last_bind() in rmr.c does not use this QP. */
 	pthread_mutex_lock(&ia->lock);
 	__atomic_store_n(&e->gen, 0, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&ia->lock);
-	m5_uidx_put(ia, e->uidx);
+	m5_uidx_put(ia, e->uidx, err);
 	m5_cq_unreserve(ep->request_evd, e->internal);
 	uar_put(ia, e);
 	free(e->done.sq_slots);

@@ -147,6 +147,46 @@ Test(fail, objects__each_refused_request_leaks_nothing)
 	rig_close(&r, NULL);
 }
 
+static struct m5_obj *kept;
+
+/* The device refuses; the test destroys the object later. */
+static int refuse_destroy(struct m5_obj *obj)
+{
+	kept = obj;
+	return -EIO;
+}
+
+/* The QP is still in the device. If it completes work, the CQE must name no other endpoint. */
+Test(fail, qp_destroy__refused_by_the_device_keeps_its_user_index)
+{
+	struct rig_config c = { 0 };
+	const struct m5_ctl_ops *ops;
+	struct m5_ctl_ops refusing;
+	uint32_t uidx, other;
+	struct m5_ia *ia;
+
+	cr_assert_eq(rig_open(&r, &c), 0);
+	ia = m5_ia(r.ia);
+	cr_assert_eq(rig_ep(&r, &r.a, &ep), 0);
+	uidx = m5_ep(ep)->uidx;
+	ops = ia->ctl->ops;
+	refusing = *ops;
+	refusing.obj_destroy = refuse_destroy;
+	ia->ctl->ops = &refusing;
+	fake.quiet = true;
+	rig_ep_free(ep);
+	fake.quiet = false;
+	ia->ctl->ops = ops;
+	for (int i = 0; i < 5000; i++) {
+		cr_assert_eq(m5_uidx_get(ia, r.a.ep, &other), 0);
+		cr_assert_neq(other, uidx, "the index of the QP is given to another endpoint");
+		m5_uidx_put(ia, other, 0);
+	}
+	cr_assert_eq(ops->obj_destroy(kept), 0);
+	/* The QP used memory and a page that the driver could not give back. */
+	rig_close(&r, "cmd.busy");
+}
+
 /* All keys of an RMR are created with it, so no bind needs a command. */
 Test(fail, rmr_bind__where_no_command_succeeds_needs_none)
 {
