@@ -13,6 +13,7 @@
 #include <infiniband/verbs.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/queue.h>
 
 #include "hw_common/verbs.h"
 #include "hw_mlx5/cmd.h"
@@ -23,6 +24,9 @@ struct m5_obj {
 	struct m5_ctl *ctl;
 	struct mlx5dv_devx_obj *devx;
 	struct m5_cq_link link;		/* for a CQ with a channel, if this process reads the EQ */
+	/* through the kernel: if it has events, a number that no later object gets, and the list */
+	uint64_t serial;
+	LIST_ENTRY(m5_obj) listed;
 };
 
 /* For a device that only this process monitors; all members are atomic. */

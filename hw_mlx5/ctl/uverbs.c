@@ -28,6 +28,12 @@ static int uv_uar_alloc(struct m5_ctl *ctl, enum m5_uar_type type, struct m5_uar
 	return dv_uar_describe(new, bf, uar);
 }
 
+static int uv_obj_destroy(struct m5_obj *obj)
+{
+	uv_events_end(uv_of(obj->ctl), obj);
+	return dv_obj_destroy(obj);
+}
+
 static int uv_obj_create(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen,
 		  struct m5_obj **obj)
 {
@@ -37,9 +43,9 @@ static int uv_obj_create(struct m5_ctl *ctl, const void *in, size_t inlen, void 
 
 	if (err)
 		return err;
-	err = uv_events_of(uv_of(ctl), new->devx, be16_to_cpu(i->opcode));
+	err = uv_events_of(uv_of(ctl), new, be16_to_cpu(i->opcode));
 	if (err)
-		dv_obj_destroy(new);
+		uv_obj_destroy(new);
 	else
 		*obj = new;
 	return err;
@@ -71,7 +77,7 @@ static const struct m5_ctl_ops uv_ops = {
 	.close = uv_close,
 	DV_OPS,
 	.obj_create = uv_obj_create,
-	.obj_destroy = dv_obj_destroy,
+	.obj_destroy = uv_obj_destroy,
 	.uar_alloc = uv_uar_alloc,
 	.eqn = uv_eqn,
 	.evch_create = uv_evch_create,
@@ -126,6 +132,7 @@ static int uv_open(struct m5_ctl *ctl, const char *ia_name, const char *params, 
 	}
 	identify(u);
 	ctl->node = hw_near_rdma(device);
+	pthread_mutex_init(&u->obj_lock, NULL);
 	pthread_mutex_init(&u->hop_lock, NULL);
 	return 0;
 

@@ -31,6 +31,9 @@ struct m5_ctl_uverbs {
 	struct mlx5dv_devx_event_channel *events;
 	int poll_fd;
 	bool gone;
+	pthread_mutex_t obj_lock;	/* protects objs and serial */
+	LIST_HEAD(, m5_obj) objs;	/* those that have events */
+	uint64_t serial;		/* of the newest of them */
 	pthread_mutex_t hop_lock;
 	struct uv_hop hop;		/* the next hop that was resolved last */
 };
@@ -53,7 +56,9 @@ int uv_events_open(struct m5_ctl_uverbs *u);
 void uv_events_close(struct m5_ctl_uverbs *u);
 /* Delivers the object's errors to async_read: 0 or -errno. Does nothing for objects that have
  * none. */
-int uv_events_of(struct m5_ctl_uverbs *u, struct mlx5dv_devx_obj *obj, uint16_t opcode);
+int uv_events_of(struct m5_ctl_uverbs *u, struct m5_obj *obj, uint16_t opcode);
+/* The object is about to be destroyed: async_read drops its unread events. */
+void uv_events_end(struct m5_ctl_uverbs *u, struct m5_obj *obj);
 int uv_eqn(struct m5_ctl *ctl, uint32_t *eqn);
 int uv_evch_create(struct m5_ctl *ctl, struct m5_evch **ch);
 void uv_evch_destroy(struct m5_evch *ch);

@@ -67,10 +67,11 @@ void uv_events_close(struct m5_ctl_uverbs *u)
  * The firmware decides which events a user context may get. Errors that it does not report are
  * found later, by completions and the connection manager, so a refusal is not fatal.
  */
-static int subscribe(struct m5_ctl_uverbs *u, struct mlx5dv_devx_obj *obj, uint16_t type)
+static int subscribe(struct m5_ctl_uverbs *u, const struct m5_obj *obj, uint16_t type)
 {
 	uint16_t list[] = { type };
-	int ret = abs(mlx5dv_devx_subscribe_devx_event(u->events, obj, sizeof(list), list, 0));
+	int ret = abs(mlx5dv_devx_subscribe_devx_event(u->events, obj->devx, sizeof(list), list,
+						       obj->serial));
 
 	if (ret != EINVAL && ret != EOPNOTSUPP)
 		return hw_error(ret);
@@ -78,7 +79,26 @@ static int subscribe(struct m5_ctl_uverbs *u, struct mlx5dv_devx_obj *obj, uint1
 	return 0;
 }
 
-int uv_events_of(struct m5_ctl_uverbs *u, struct mlx5dv_devx_obj *obj, uint16_t opcode)
+static void list_obj(struct m5_ctl_uverbs *u, struct m5_obj *obj)
+{
+	if (obj->serial)
+		return;
+	pthread_mutex_lock(&u->obj_lock);
+	obj->serial = ++u->serial;
+	LIST_INSERT_HEAD(&u->objs, obj, listed);
+	pthread_mutex_unlock(&u->obj_lock);
+}
+
+void uv_events_end(struct m5_ctl_uverbs *u, struct m5_obj *obj)
+{
+	if (!obj->serial)
+		return;
+	pthread_mutex_lock(&u->obj_lock);
+	LIST_REMOVE(obj, listed);
+	pthread_mutex_unlock(&u->obj_lock);
+}
+
+int uv_events_of(struct m5_ctl_uverbs *u, struct m5_obj *obj, uint16_t opcode)
 {
 	static const struct {
 		uint16_t create, type;
@@ -93,9 +113,12 @@ int uv_events_of(struct m5_ctl_uverbs *u, struct mlx5dv_devx_obj *obj, uint16_t 
 	};
 	int err = 0;
 
-	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]) && !err; i++)
-		if (events[i].create == opcode)
-			err = subscribe(u, obj, events[i].type);
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]) && !err; i++) {
+		if (events[i].create != opcode)
+			continue;
+		list_obj(u, obj);
+		err = subscribe(u, obj, events[i].type);
+	}
 	return err;
 }
 
@@ -169,15 +192,32 @@ static int report_gone(struct m5_ctl_uverbs *u, struct m5_event *ev)
 	return 1;
 }
 
+static bool exists(struct m5_ctl_uverbs *u, uint64_t serial)
+{
+	const struct m5_obj *obj;
+
+	pthread_mutex_lock(&u->obj_lock);
+	LIST_FOREACH(obj, &u->objs, listed)
+		if (obj->serial == serial)
+			break;
+	pthread_mutex_unlock(&u->obj_lock);
+	return obj;
+}
+
+/* The kernel keeps the unread events of a destroyed object, whose number the device may have given to another
+ * object. */
 static int read_object(struct m5_ctl_uverbs *u, struct m5_event *ev)
 {
 	union {
 		struct mlx5dv_devx_async_event_hdr hdr;
 		uint8_t bytes[sizeof(struct mlx5dv_devx_async_event_hdr) + sizeof(struct m5_eqe)];
 	} in;
-	ssize_t n = mlx5dv_devx_get_event(u->events, &in.hdr, sizeof(in));
 	struct m5_eqe eqe;
+	ssize_t n;
 
+	do {
+		n = mlx5dv_devx_get_event(u->events, &in.hdr, sizeof(in));
+	} while (n == sizeof(in) && !exists(u, in.hdr.cookie));
 	if (n == sizeof(in)) {
 		memcpy(&eqe, in.bytes + sizeof(in.hdr), sizeof(eqe));
 		m5_eqe_event(&eqe, ev);
