@@ -23,7 +23,10 @@
 struct m5_obj {
 	struct m5_ctl *ctl;
 	struct mlx5dv_devx_obj *devx;
-	struct m5_cq_link link;		/* for a CQ with a channel, if this process reads the EQ */
+	/* by VFIO: for a CQ with a channel; opcode and number of the object */
+	struct m5_cq_link link;
+	uint16_t create;
+	uint32_t number;
 	/* through the kernel: if it has events, a number that no later object gets, and the list */
 	uint64_t serial;
 	LIST_ENTRY(m5_obj) listed;

@@ -83,6 +83,30 @@ int m5_events_read(struct m5_events *events, struct m5_event *ev)
 	return found;
 }
 
+static bool is_of(const struct m5_event *ev, uint16_t create, uint32_t number)
+{
+	static const uint16_t creates[] = {
+		[M5_EVENT_QP] = M5_CMD_CREATE_QP, [M5_EVENT_CQ_ERROR] = M5_CMD_CREATE_CQ,
+		[M5_EVENT_SRQ_LIMIT] = M5_CMD_CREATE_RMP, [M5_EVENT_SRQ_ERROR] = M5_CMD_CREATE_RMP,
+	};
+
+	return ev->kind < sizeof(creates) / sizeof(creates[0]) && creates[ev->kind] == create &&
+	       ev->number == number;
+}
+
+void m5_events_forget(struct m5_events *events, uint16_t create, uint32_t number)
+{
+	unsigned int end;
+
+	pthread_mutex_lock(&events->lock);
+	end = events->async_tail;
+	for (unsigned int i = end; i != events->async_head; i++)
+		if (!is_of(event_at(events, i), create, number))
+			*event_at(events, end++) = *event_at(events, i);
+	events->async_head = end;
+	pthread_mutex_unlock(&events->lock);
+}
+
 static void take_out(struct m5_events *events, struct m5_cq_link *cq)
 {
 	struct m5_cq_link **p = &events->cqs[cq->cqn % M5_CQ_BUCKETS];

@@ -48,6 +48,8 @@ void m5_events_close(struct m5_events *events);
 void m5_events_put(struct m5_events *events, const struct m5_event *ev);
 /* Like async_read of ctl.h. */
 int m5_events_read(struct m5_events *events, struct m5_event *ev);
+/* Drops unread events of the object with this number, which was created by this opcode. */
+void m5_events_forget(struct m5_events *events, uint16_t create, uint32_t number);
 /* From here on events of that CQ go to this channel only. */
 void m5_events_bind(struct m5_events *events, struct m5_cq_link *cq, uint32_t cqn,
 		    const struct m5_evch *ch);

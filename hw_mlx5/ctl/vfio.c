@@ -17,10 +17,32 @@ static int vf_uar_alloc(struct m5_ctl *ctl, enum m5_uar_type type, struct m5_uar
 	return dv_uar_describe(dv_uar(ctl, false), false, uar);
 }
 
+static int vf_obj_create(struct m5_ctl *ctl, const void *in, size_t inlen, void *out, size_t outlen,
+			 struct m5_obj **obj)
+{
+	const struct m5_in_hdr *i = in;
+	const struct m5_obj_out *o = out;
+	int err = dv_obj_create(ctl, in, inlen, out, outlen, obj);
+
+	if (err)
+		return err;
+	(*obj)->create = be16_to_cpu(i->opcode);
+	(*obj)->number = be32_to_cpu(o->number) & 0xffffff;
+	return 0;
+}
+
 static int vf_obj_destroy(struct m5_obj *obj)
 {
-	m5_events_unbind(&vf_of(obj->ctl)->dev->events, &obj->link);
-	return dv_obj_destroy(obj);
+	struct vf_device *d = vf_of(obj->ctl)->dev;
+	uint16_t create = obj->create;
+	uint32_t number = obj->number;
+	int err;
+
+	m5_events_unbind(&d->events, &obj->link);
+	err = dv_obj_destroy(obj);
+	if (!err)
+		vf_events_forget(d, create, number);
+	return err;
 }
 
 static int vf_eqn(struct m5_ctl *ctl, uint32_t *eqn)
@@ -58,7 +80,7 @@ static const struct m5_ctl_ops vf_ops = {
 	.access = "vfio",
 	.close = vf_close,
 	DV_OPS,
-	.obj_create = dv_obj_create,
+	.obj_create = vf_obj_create,
 	.obj_destroy = vf_obj_destroy,
 	.uar_alloc = vf_uar_alloc,
 	.eqn = vf_eqn,

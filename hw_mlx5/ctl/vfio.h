@@ -96,6 +96,8 @@ int vf_serve_start(struct vf_device *d);
 void vf_serve_stop(struct vf_device *d);
 int vf_eqs_create(struct m5_ctl_vfio *v);
 void vf_eqs_destroy(struct m5_ctl_vfio *v);
+/* The object with this number, created by this opcode, is destroyed: drops its unread events. */
+void vf_events_forget(struct vf_device *d, uint16_t create, uint32_t number);
 
 /* ---- vfio_health.c ---- */
 #define VF_HEALTH_MS 250

@@ -49,20 +49,36 @@ static void eq_serve(struct vf_device *d, struct vf_eq *eq)
 }
 
 /* The queues are armed after they are read, so later events raise another interrupt. */
-static void handle_interrupt(struct vf_device *d)
+static void read_eqs(struct vf_device *d)
 {
 	struct m5_event ev;
-	uint64_t n;
 
-	(void)!read(d->msi->fd, &n, sizeof(n));
 	pthread_mutex_lock(&d->eq_lock);
 	if (d->eqs) {
 		eq_serve(d, &d->completions);
 		eq_serve(d, &d->async);
 	}
-	pthread_mutex_unlock(&d->eq_lock);
 	while (m5_events_read(&d->events, &ev) > 0)
 		post_to_ias(d, &ev);
+	pthread_mutex_unlock(&d->eq_lock);
+}
+
+static void handle_interrupt(struct vf_device *d)
+{
+	uint64_t n;
+
+	(void)!read(d->msi->fd, &n, sizeof(n));
+	read_eqs(d);
+}
+
+/* The device has written all events of the object before it answered the command. */
+void vf_events_forget(struct vf_device *d, uint16_t create, uint32_t number)
+{
+	read_eqs(d);
+	pthread_mutex_lock(&d->lock);
+	for (struct m5_ctl_vfio *v = d->ias; v; v = v->next)
+		m5_events_forget(&v->events, create, number);
+	pthread_mutex_unlock(&d->lock);
 }
 
 /*
