@@ -37,6 +37,12 @@ struct vf_health {
 	unsigned int ended;
 };
 
+/* An entry of the device's table of addresses. */
+struct vf_gid {
+	struct m5_roce_address addr;
+	unsigned int users;		/* IAs with this address; 0: the entry is free */
+};
+
 struct vf_device {
 	struct vf_device *next;
 	char pci[VF_PCI_LEN];
@@ -55,7 +61,7 @@ struct vf_device {
 	int stop_fd, dead_fd;
 	pthread_mutex_t lock;		/* protects the other members */
 	struct m5_ctl_vfio *ias;
-	struct m5_roce_address gids[VF_GIDS];	/* table entries that this process set */
+	struct vf_gid gids[VF_GIDS];
 };
 
 struct m5_ctl_vfio {
@@ -64,6 +70,7 @@ struct m5_ctl_vfio {
 	struct m5_ctl_vfio *next;	/* next IA of the same device */
 	struct m5_events events;
 	struct m5_port port;		/* constant attributes: GID, MAC */
+	struct vf_gid *gid;		/* the entry of its address, or NULL */
 };
 
 static inline struct m5_ctl_vfio *vf_of(struct m5_ctl *ctl)
@@ -116,6 +123,8 @@ int vf_timer(struct m5_ctl *ctl, uint64_t *ticks);
 #define VF_LINK_LOOK_MS 20
 /* Writes the address of ia_params into the device's table; 0, or -errno with cause and remedy. */
 int vf_port_open(struct m5_ctl_vfio *v, char *why, size_t whylen);
+/* Removes the address from the table, unless another IA has it too. */
+void vf_port_close(struct m5_ctl_vfio *v);
 int vf_port(struct m5_ctl *ctl, struct m5_port *port);
 
 #endif

@@ -259,6 +259,7 @@ int vf_device_get(struct m5_ctl_vfio *v, const char *pci, char *why, size_t whyl
 void vf_device_put(struct m5_ctl_vfio *v)
 {
 	pthread_mutex_lock(&devices_lock);
+	vf_port_close(v);
 	leave_device(v);
 	if (!v->dev->users) {
 		take_down(v);

@@ -49,11 +49,16 @@ static int choose_mac(struct m5_ctl_vfio *v, struct m5_port *port, char *why, si
 	return err ? err : -EINVAL;
 }
 
-static int table_set(struct m5_ctl_vfio *v, unsigned int index, const struct m5_roce_address *a)
+static uint16_t index_of(const struct vf_device *d, const struct vf_gid *gid)
+{
+	return (uint16_t)(gid - d->gids);
+}
+
+static int table_set(struct m5_ctl_vfio *v, const struct vf_gid *gid, const struct m5_roce_address *a)
 {
 	struct m5_set_roce_address_in in = {
 		.hdr.opcode = cpu_to_be16(M5_CMD_SET_ROCE_ADDRESS),
-		.index = cpu_to_be32(index << 16),
+		.index = cpu_to_be32((uint32_t)index_of(v->dev, gid) << 16),
 		.addr = *a,
 	};
 	struct m5_obj_out out = { 0 };
@@ -61,18 +66,16 @@ static int table_set(struct m5_ctl_vfio *v, unsigned int index, const struct m5_
 	return m5_cmd(&v->dv.ctl, &in, sizeof(in), &out, sizeof(out));
 }
 
-/* Returns the entry that already has this address, or the first free one; VF_GIDS: there is
- * none. */
-static unsigned int table_find(const struct vf_device *d, const struct m5_roce_address *a)
+/* Returns the entry that already has this address, or the first free one; NULL: there is none. */
+static struct vf_gid *table_find(struct vf_device *d, const struct m5_roce_address *a)
 {
-	static const struct m5_roce_address none;
-	unsigned int i, empty = VF_GIDS;
+	struct vf_gid *empty = NULL;
 
-	for (i = 0; i < VF_GIDS; i++) {
-		if (!memcmp(&d->gids[i], a, sizeof(*a)))
-			return i;
-		if (empty == VF_GIDS && !memcmp(&d->gids[i], &none, sizeof(none)))
-			empty = i;
+	for (struct vf_gid *gid = d->gids; gid < d->gids + VF_GIDS; gid++) {
+		if (gid->users && !memcmp(&gid->addr, a, sizeof(*a)))
+			return gid;
+		if (!gid->users && !empty)
+			empty = gid;
 	}
 	return empty;
 }
@@ -89,19 +92,37 @@ static int table_enter(struct m5_ctl_vfio *v, struct m5_port *port)
 	};
 	struct m5_roce_address entry = a;
 	struct vf_device *d = v->dev;
-	unsigned int index;
+	struct vf_gid *gid;
 	int err = -ENOSPC;
 
 	memcpy(entry.gid, port->gid, sizeof(entry.gid));
 	pthread_mutex_lock(&d->lock);
-	index = table_find(d, &entry);
-	if (index < VF_GIDS)
-		err = table_set(v, index, &entry);
-	if (!err)
-		d->gids[index] = entry;
+	gid = table_find(d, &entry);
+	if (gid)
+		err = table_set(v, gid, &entry);
+	if (!err) {
+		gid->addr = entry;
+		gid->users++;
+		port->gid_index = index_of(d, gid);
+		v->gid = gid;
+	}
 	pthread_mutex_unlock(&d->lock);
-	port->gid_index = (uint16_t)index;
 	return err;
+}
+
+/* The last IA closes the device, which forgets all addresses. */
+void vf_port_close(struct m5_ctl_vfio *v)
+{
+	static const struct m5_roce_address none;
+	struct vf_device *d = v->dev;
+
+	if (!v->gid)
+		return;
+	pthread_mutex_lock(&d->lock);
+	if (!--v->gid->users && d->users > 1 && !__atomic_load_n(&d->watch.dead, __ATOMIC_SEQ_CST))
+		table_set(v, v->gid, &none);
+	pthread_mutex_unlock(&d->lock);
+	v->gid = NULL;
 }
 
 /* mlx5_core leaves an Ethernet port administratively down, and INIT_HCA does not enable it on every

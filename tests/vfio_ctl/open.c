@@ -359,6 +359,64 @@ Test(open, port__has_the_gid_of_an_ipv6_ip)
 	nothing_left();
 }
 
+/* Does this entry of the device's table of addresses have a GID? */
+static bool has_gid(struct m5_ctl *ctl, uint16_t index)
+{
+	static const uint8_t none[16];
+	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(M5_CMD_QUERY_ROCE_ADDRESS),
+				.number = cpu_to_be32((uint32_t)index << 16) };
+	struct m5_query_roce_address_out out = { 0 };
+
+	cr_assert_eq(m5_cmd(ctl, &in, sizeof(in), &out, sizeof(out)), 0);
+	return memcmp(out.addr.gid, none, sizeof(none));
+}
+
+/* The table has 16 entries. */
+Test(open, close__gives_the_entry_of_the_address_back)
+{
+	struct m5_ctl *first = opened(VFIO_IA, "ip=10.1.2.3"), *ctl;
+	uint16_t index;
+	char ip[32];
+
+	for (int i = 0; i < 40; i++) {
+		snprintf(ip, sizeof(ip), "ip=10.1.3.%d", i);
+		ctl = opened(VFIO_IA, ip);
+		index = port_of(ctl).gid_index;
+		cr_assert(has_gid(first, index));
+		ctl->ops->close(ctl);
+		cr_assert_not(has_gid(first, index), "the device still answers to %s", ip);
+	}
+	first->ops->close(first);
+	nothing_left();
+}
+
+Test(open, close__keeps_an_address_that_another_ia_has)
+{
+	struct m5_ctl *first = opened(VFIO_IA, "ip=10.1.2.3"), *other = opened(VFIO_IA, "ip=10.1.2.3");
+	uint16_t index = port_of(first).gid_index;
+
+	other->ops->close(other);
+	cr_assert(has_gid(first, index));
+	first->ops->close(first);
+	nothing_left();
+}
+
+/* Such an IA has no address any more when its open has failed. */
+Test(open, m5_ctl_open__without_a_link_gives_the_entry_back)
+{
+	struct m5_ctl *first = opened(VFIO_IA, "ip=10.1.2.3"), *ctl = NULL;
+	char why[160] = "";
+
+	cr_assert_eq(vfio_fault("link_down"), 0);
+	vfio_skip_pauses(true);
+	cr_assert_eq(m5_ctl_open(VFIO_IA, "ip=10.1.3.1", &ctl, why, sizeof(why)), -EIO);
+	vfio_skip_pauses(false);
+	cr_assert_eq(vfio_fault(""), 0);
+	cr_assert_not(has_gid(first, 1));
+	first->ops->close(first);
+	nothing_left();
+}
+
 Test(open, uar__is_for_doorbells_of_8_bytes)
 {
 	struct m5_ctl *ctl = opened(VFIO_IA, "gid=auto");
