@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/barrier.h"
@@ -22,7 +23,7 @@
 
 /* Each QP of an SRQ that fails causes an asynchronous event, and thousands can fail at once. Linux gives its
  * queue 4096 entries too (MLX5_NUM_ASYNC_EQE). */
-enum { COMPLETIONS_LOG = 11, ASYNC_LOG = 12 };
+enum { COMPLETIONS_LOG_LEAST = 11, COMPLETIONS_LOG_MOST = 15, ASYNC_LOG = 12 };
 
 /* Reports the event to all IAs of the device. */
 static void post_to_ias(struct vf_device *d, const struct m5_event *ev)
@@ -237,6 +238,22 @@ static void eq_destroy(struct m5_ctl_vfio *v, struct vf_eq *eq)
 	dv_end(&call);
 }
 
+/*
+ * An armed CQ has a descriptor, and at most one unread event. All of them can have one before the thread
+ * runs, and the device learns only a quarter of the ring later which entries have been read.
+ */
+static unsigned int completions_log(void)
+{
+	unsigned int log = COMPLETIONS_LOG_LEAST;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return log;
+	while (log < COMPLETIONS_LOG_MOST && (rlim_t)1 << log < limit.rlim_cur / 3 * 4)
+		log++;
+	return log;
+}
+
 static void eqs_readable(struct vf_device *d, bool on)
 {
 	pthread_mutex_lock(&d->eq_lock);
@@ -248,7 +265,7 @@ int vf_eqs_create(struct m5_ctl_vfio *v)
 {
 	struct vf_device *d = v->dev;
 	uint64_t one = 1;
-	int err = eq_create(v, &d->completions, COMPLETIONS_LOG, 0);
+	int err = eq_create(v, &d->completions, completions_log(), 0);
 
 	if (err)
 		return err;

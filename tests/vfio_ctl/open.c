@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "hw_mlx5/ctl/vfio.h"
@@ -356,6 +357,28 @@ Test(open, port__has_the_gid_of_an_ipv6_ip)
 	a->ops->close(a);
 	b->ops->close(b);
 	c->ops->close(c);
+	nothing_left();
+}
+
+/* Each armed CQ has a descriptor and may have an event that is not read yet. */
+Test(open, eqn__of_a_queue_with_an_entry_for_each_descriptor)
+{
+	enum { QUERY_EQ = 0x303, LOG_EQ_SIZE = 16 + 12 };
+	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(QUERY_EQ) };
+	uint8_t out[320] = { 0 };
+	struct rlimit limit;
+	struct m5_ctl *ctl;
+	uint32_t eqn;
+
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = limit.rlim_max < 6000 ? limit.rlim_max : 6000;
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	ctl = opened(VFIO_IA, "gid=auto");
+	cr_assert_eq(ctl->ops->eqn(ctl, &eqn), 0);
+	in.number = cpu_to_be32(eqn);
+	cr_assert_eq(m5_cmd(ctl, &in, sizeof(in), out, sizeof(out)), 0);
+	cr_expect_geq(1u << (out[LOG_EQ_SIZE] & 31), limit.rlim_cur);
+	ctl->ops->close(ctl);
 	nothing_left();
 }
 
