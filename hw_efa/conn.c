@@ -126,6 +126,20 @@ int efa_qp_connect(struct dap_ep *ep)
 
 #define SETTLE_LOOKS 32u		/* polls between two looks at the clock */
 #define SETTLE_MS 500			/* limit; a live peer acknowledges at once */
+#define SETTLE_POLLS 256u		/* polls in that time, at least; about half of them after a sleep */
+
+/* A WQE that has completed, or a request that was delivered, begins a new wait. */
+static void note_wait(struct efa_ep *e, uint64_t now)
+{
+	const uint64_t ended = (uint64_t)e->tx.done << 32 | (e->sq.pi - e->sq.used);
+	struct efa_ep_cold *m = e->cold;
+
+	if (m->waits_since && m->waits_for == ended)
+		return;
+	m->waits_for = ended;
+	m->waits_since = e->sq.used + e->tx.pulls_asked + e->tx.asks ? now : 0;
+	m->waits_polls = e->tx.eng->polls;
+}
 
 /*
  * Notes for all endpoints since when their requests have had no completion. One endpoint's wait polls for
@@ -136,17 +150,26 @@ static void note_waits(struct efa_engine *eng)
 	uint64_t now = dap_now_ms();
 
 	efa_enter(eng);
-	for (unsigned int qpn = 0; qpn <= UINT16_MAX; qpn++) {
-		struct efa_ep *e = eng->eps[qpn] ? efa_ep(eng->eps[qpn]) : NULL;
-		uint32_t waits = e ? e->sq.used + e->tx.pulls_asked + e->tx.asks : 0;
-		uint64_t waits_for = e ? (uint64_t)e->tx.done << 32 | waits : 0;
-
-		if (!waits || e->cold->waits_for == waits_for)
-			continue;
-		e->cold->waits_for = waits_for;
-		e->cold->waits_since = now;
-	}
+	for (unsigned int qpn = 0; qpn <= UINT16_MAX; qpn++)
+		if (eng->eps[qpn])
+			note_wait(efa_ep(eng->eps[qpn]), now);
 	efa_leave(eng);
+}
+
+/*
+ * Has the endpoint waited long enough? If this process or the whole machine was stopped meanwhile, or the
+ * machine is busy, time passes without a chance for the peer. So there must have been polls as well.
+ */
+static bool is_overdue(const struct efa_ep *e)
+{
+	const struct efa_ep_cold *m = e->cold;
+	bool overdue;
+
+	efa_enter(e->tx.eng);
+	overdue = dap_now_ms() >= m->waits_since + SETTLE_MS &&
+		  e->tx.eng->polls - m->waits_polls >= SETTLE_POLLS;
+	efa_leave(e->tx.eng);
+	return overdue;
 }
 
 /*
@@ -159,8 +182,7 @@ void efa_qp_settle(struct dap_ep *ep)
 	if (efa_await_sends(ep, true, SETTLE_LOOKS))
 		return;
 	note_waits(efa_ia(ep->obj.ia)->eng);
-	while (dap_now_ms() < efa_ep(ep)->cold->waits_since + SETTLE_MS &&
-	       !efa_await_sends(ep, true, SETTLE_LOOKS))
+	while (!is_overdue(efa_ep(ep)) && !efa_await_sends(ep, true, SETTLE_LOOKS))
 		;
 }
 

@@ -196,10 +196,11 @@ bool efa_await_sends(struct dap_ep *ep, bool settle, unsigned int polls)
 	bool done = false;
 
 	for (unsigned int i = 0; i < polls && !done; i++) {
-		if (i > 16 && !eng->driven)
+		if (i > 16 && (settle || !eng->driven))
 			usleep(TURN_US);
 		efa_enter(eng);
 		efa_poll_cq(eng);
+		eng->polls++;
 		done = settle ? is_settled(e) : !e->sq.used;
 		efa_leave(eng);
 	}

@@ -64,8 +64,12 @@ struct efa_ep_cold {			/* state that the fast path does not use */
 	uint32_t mark_ack;		/* acks of this era have at least this number */
 	bool holds;			/* acks are held back, because one in flight is too old */
 	uint64_t dropped;
-	/* delivered requests and used slots when a wait for completions began, and its time in ms */
+	/*
+	 * numbers of delivered requests and of completed WQEs when a wait for completions began; its
+	 * time in ms, 0: none began; efa_engine.polls at that time
+	 */
 	uint64_t waits_for, waits_since;
+	uint32_t waits_polls;
 };
 #define EFA_STAGE 512u
 

@@ -115,6 +115,98 @@ Test(efa_ending, sends__before_a_message_that_the_peer_refuses_are_not_flushed)
 	fails_there(BUSY);
 }
 
+/* ---- Peers that answer while this end settles ---- */
+
+enum { STOP_POLL = 48, ANSWER_POLL = 80, STOP_MS = 600 };
+
+static struct {
+	const struct efa_ctl_ops *device;
+	struct efa_ctl_ops ops;
+	pthread_t settles;
+	const struct end *e, *peer;
+	unsigned int polls, stop_ms;
+} late;
+
+static bool has_completion(const struct end *e)
+{
+	const struct efa_cqring *cq = &efa_ia((struct dap_ia *)e->ia)->eng->cq;
+
+	return (cq->base[cq->ci & cq->mask].flags ^ cq->taken >> 8) & EFA_CQE_PHASE;
+}
+
+/* At one poll of the settling thread the machine stands still for a while; later the peer answers. */
+static bool late_drive(struct softnic_efa *soft)
+{
+	bool left = late.device->drive(soft);
+
+	if (!pthread_equal(late.settles, pthread_self()))
+		return left;
+	late.polls++;
+	if (late.polls == STOP_POLL && late.stop_ms)
+		th_sleep_ms(late.stop_ms);
+	if (late.polls != ANSWER_POLL)
+		return left;
+	cr_assert_eq(softnic_efa_fault(device(late.peer), ""), 0);
+	cr_assert(TH_WITHIN(SOON_MS, (late.device->drive(soft), has_completion(late.e))));
+	return true;
+}
+
+/* The peer is silent now, and answers within the call. */
+static void settle_late(const struct end *e, const struct end *peer, unsigned int stop_ms)
+{
+	struct efa_ctl *ctl = efa_ia((struct dap_ia *)e->ia)->ctl;
+
+	late.device = ctl->ops;
+	late.ops = *ctl->ops;
+	late.ops.drive = late_drive;
+	late.settles = pthread_self();
+	late.e = e;
+	late.peer = peer;
+	late.polls = 0;
+	late.stop_ms = stop_ms;
+	ctl->ops = &late.ops;
+	efa_qp_settle(inner(e));
+	ctl->ops = late.device;
+}
+
+static void silence(const struct end *e)
+{
+	cr_assert_eq(softnic_efa_fault(device(e), "silence"), 0);
+}
+
+Test(efa_ending, settle__time_in_which_the_machine_was_stopped_does_not_count)
+{
+	pair_open("", "");
+	ok(do_recv(&b, 0, 0, 64));
+	silence(&b);
+	ok(do_send(&a, 0, 0, 8));
+	settle_late(&a, &b, STOP_MS);
+	cr_assert_eq(inner_efa(&a)->tx.done, 1, "the send was given up");
+	pair_close();
+}
+
+/* Both times one WQE is outstanding and no request was delivered. */
+Test(efa_ending, settle__time_of_an_earlier_wqe_does_not_count)
+{
+	pair_open("", "efa_look=60000");
+	ok(do_recv(&b, 0, 0, 64));
+	efa_qp_look(inner(&b));		/* from now on b acknowledges each message */
+	ok(do_send(&a, 0, 0, 8));
+	cr_assert_eq(took(a.req, 0), DAT_DTO_SUCCESS);
+	silence(&a);
+	cr_assert_eq(took(b.recv, 0), DAT_DTO_SUCCESS);
+	cr_assert_eq(inner_efa(&b)->sq.used, 1, "b has not acknowledged the message");
+	settle_late(&b, &a, 0);
+	cr_assert_eq(inner_efa(&b)->sq.used, 0, "the acknowledgement was given up");
+	th_sleep_ms(STOP_MS);
+	silence(&a);
+	ok(do_recv(&a, 1, 0, 64));
+	ok(do_send(&b, 1, 0, 8));
+	settle_late(&b, &a, 0);
+	cr_assert_eq(inner_efa(&b)->tx.done, 1, "the send was given up");
+	pair_close();
+}
+
 /* ---- Peers that answer nothing ---- */
 
 static struct {
