@@ -121,6 +121,11 @@ void dap_cno_destroy(struct dap_cno *cno)
 {
 	if (cno->evds)
 		dap_obj_each(DAP_EVD, cno->obj.ia, release_evd, cno);
+	pthread_mutex_lock(&cno->lock);
+	for (unsigned int e = 0; e < DAP_CNO_QUEUES; e++)
+		while (dap_cno_next(cno, e))
+			;
+	pthread_mutex_unlock(&cno->lock);
 	close_fds(cno);
 	dap_obj_free(cno);
 }

@@ -5,11 +5,21 @@
 
 #include "core/evd/evd.h"
 
-/* Queue of EVDs that have triggered the CNO and are not reported yet. A CNO has one for waiters and
- * one for the agent. */
+/*
+ * An EVD in its CNO. If the EVD leaves for another CNO or for none, its pending triggers keep the member
+ * in the queues of the old one until they are reported.
+ */
+struct dap_cno_member {
+	struct core_evd *evd;
+	struct dap_cno_member *next[DAP_CNO_QUEUES];
+	bool queued[DAP_CNO_QUEUES];
+	bool left;			/* the EVD has left */
+};
+
+/* Queue of members that have triggered the CNO and are not reported yet. A CNO has one for waiters
+ * and one for the agent. */
 struct dap_cno_queue {
-	struct core_evd *first, *last;
-	struct core_evd *stray;		/* a trigger of an EVD that has moved to another CNO */
+	struct dap_cno_member *first, *last;
 	int fd;				/* eventfd: readable while a trigger is pending */
 };
 
@@ -18,6 +28,7 @@ struct dap_cno {
 	pthread_mutex_t lock;		/* taken inside evd->lock */
 	pthread_cond_t changed;		/* a waiter, a pin or a call of the agent has ended */
 	uint32_t evds, waiters;
+	uint32_t strays;		/* members in the queues whose EVD has left */
 	/* times that the last EVD was freed; waiters that have yet to return for it */
 	uint32_t ends, leaving;
 	bool agent_end;			/* the agent is to be called without an EVD */
@@ -31,10 +42,11 @@ struct dap_cno {
 };
 
 /* An EVD joins or leaves. evd->lock is held, the CNO's is not. If the EVD is being destroyed, its
- * triggers are dropped, and the last such EVD ends all waits. */
-void dap_cno_add(struct dap_cno *cno, struct core_evd *evd);
+ * triggers are dropped, and the last such EVD ends all waits. member: zeroed memory, which is freed
+ * after the EVD has left. */
+void dap_cno_add(struct dap_cno *cno, struct core_evd *evd, struct dap_cno_member *member);
 void dap_cno_remove(struct dap_cno *cno, struct core_evd *evd);
-/* An EVD is destroyed: drops a trigger from before it moved to another CNO. No lock is held. */
+/* An EVD is destroyed: drops its triggers from before it moved to another CNO. No lock is held. */
 void dap_cno_forget(void *cno, void *evd);
 /* Waits until no thread uses the EVD for this CNO. No lock is held. */
 void dap_cno_wait_unpinned(struct dap_cno *cno, struct core_evd *evd);

@@ -3,6 +3,7 @@
  * The queues of EVDs that have triggered a CNO. An EVD is in a queue at most once, however often
  * it triggers; each waiter takes one EVD, the agent takes all.
  */
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,55 +26,58 @@ void dap_cno_unsignal(struct dap_cno *cno, unsigned int queue)
 
 void dap_cno_rest(struct dap_cno *cno)
 {
-	const struct dap_cno_queue *queue = &cno->queue[DAP_CNO_WAITERS];
-
-	if (!cno->leaving && !queue->first && !queue->stray)
+	if (!cno->leaving && !cno->queue[DAP_CNO_WAITERS].first)
 		dap_cno_unsignal(cno, DAP_CNO_WAITERS);
 }
 
-static void enqueue_evd(struct dap_cno *cno, unsigned int e, struct core_evd *evd)
+static void enqueue_member(struct dap_cno *cno, unsigned int e, struct dap_cno_member *member)
 {
 	struct dap_cno_queue *queue = &cno->queue[e];
 
-	if (evd->cno_queued[e])
+	if (member->queued[e])
 		return;
-	evd->cno_queued[e] = true;
-	evd->cno_next[e] = NULL;
+	member->queued[e] = true;
+	member->next[e] = NULL;
 	if (queue->last)
-		queue->last->cno_next[e] = evd;
+		queue->last->next[e] = member;
 	else
-		queue->first = evd;
-	queue->last = evd;
+		queue->first = member;
+	queue->last = member;
 	dap_cno_signal(cno, e);
 }
 
-static void unlink_evd(struct dap_cno *cno, unsigned int e, struct core_evd *evd)
+/* Frees a member whose EVD has left, after its last trigger. */
+static void release_member(struct dap_cno *cno, struct dap_cno_member *member)
+{
+	if (!member->left || member->queued[DAP_CNO_WAITERS] || member->queued[DAP_CNO_AGENT])
+		return;
+	__atomic_store_n(&cno->strays, cno->strays - 1, __ATOMIC_RELAXED);
+	free(member);
+}
+
+static void unlink_member(struct dap_cno *cno, unsigned int e, struct dap_cno_member *member)
 {
 	struct dap_cno_queue *queue = &cno->queue[e];
-	struct core_evd **p = &queue->first, *before = NULL;
+	struct dap_cno_member **p = &queue->first, *before = NULL;
 
-	while (*p != evd) {
+	while (*p != member) {
 		before = *p;
-		p = &before->cno_next[e];
+		p = &before->next[e];
 	}
-	*p = evd->cno_next[e];
-	if (queue->last == evd)
+	*p = member->next[e];
+	if (queue->last == member)
 		queue->last = before;
-	evd->cno_queued[e] = false;
+	member->queued[e] = false;
+	release_member(cno, member);
 }
 
 struct core_evd *dap_cno_next(struct dap_cno *cno, unsigned int e)
 {
-	struct dap_cno_queue *queue = &cno->queue[e];
-	struct core_evd *evd = queue->stray;
+	struct dap_cno_member *member = cno->queue[e].first;
+	struct core_evd *evd = member ? member->evd : NULL;
 
-	if (evd) {
-		__atomic_store_n(&queue->stray, NULL, __ATOMIC_RELAXED);
-		return evd;
-	}
-	evd = queue->first;
-	if (evd)
-		unlink_evd(cno, e, evd);
+	if (member)
+		unlink_member(cno, e, member);
 	return evd;
 }
 
@@ -82,9 +86,9 @@ void dap_cno_trigger(struct core_evd *evd)
 	struct dap_cno *cno = evd->cno;
 
 	pthread_mutex_lock(&cno->lock);
-	enqueue_evd(cno, DAP_CNO_WAITERS, evd);
+	enqueue_member(cno, DAP_CNO_WAITERS, evd->member);
 	if (cno->agent)
-		enqueue_evd(cno, DAP_CNO_AGENT, evd);
+		enqueue_member(cno, DAP_CNO_AGENT, evd->member);
 	pthread_mutex_unlock(&cno->lock);
 }
 
@@ -99,25 +103,40 @@ void dap_cno_end_all(struct dap_cno *cno)
 		dap_cno_signal(cno, DAP_CNO_AGENT);
 }
 
-void dap_cno_add(struct dap_cno *cno, struct core_evd *evd)
+void dap_cno_add(struct dap_cno *cno, struct core_evd *evd, struct dap_cno_member *member)
 {
+	member->evd = evd;
 	pthread_mutex_lock(&cno->lock);
 	__atomic_store_n(&evd->cno, cno, __ATOMIC_RELAXED);
+	evd->member = member;
 	cno->evds++;
 	pthread_mutex_unlock(&cno->lock);
+}
+
+/* Drops the triggers of an EVD that has left the CNO. */
+static void drop_strays(struct dap_cno *cno, const struct core_evd *evd)
+{
+	for (unsigned int e = 0; e < DAP_CNO_QUEUES; e++) {
+		struct dap_cno_member *member = cno->queue[e].first, *next;
+
+		for (; member; member = next) {
+			next = member->next[e];
+			if (member->evd == evd && member->left)
+				unlink_member(cno, e, member);
+		}
+	}
 }
 
 void dap_cno_remove(struct dap_cno *cno, struct core_evd *evd)
 {
 	pthread_mutex_lock(&cno->lock);
 	__atomic_store_n(&evd->cno, NULL, __ATOMIC_RELAXED);
-	for (unsigned int e = 0; e < DAP_CNO_QUEUES; e++) {
-		if (!evd->cno_queued[e])
-			continue;
-		unlink_evd(cno, e, evd);
-		if (!evd->dead)
-			__atomic_store_n(&cno->queue[e].stray, evd, __ATOMIC_RELAXED);
-	}
+	__atomic_store_n(&cno->strays, cno->strays + 1, __ATOMIC_RELAXED);
+	evd->member->left = true;
+	release_member(cno, evd->member);
+	evd->member = NULL;
+	if (evd->dead)
+		drop_strays(cno, evd);
 	if (--cno->evds == 0 && evd->dead)
 		dap_cno_end_all(cno);
 	dap_cno_rest(cno);
@@ -129,18 +148,14 @@ void dap_cno_forget(void *object, void *evd)
 {
 	struct dap_cno *cno = object;
 
-	for (unsigned int e = 0; e < DAP_CNO_QUEUES; e++) {
-		struct dap_cno_queue *queue = &cno->queue[e];
-
-		if (__atomic_load_n(&queue->stray, __ATOMIC_RELAXED) != evd)
-			continue;
-		pthread_mutex_lock(&cno->lock);
-		if (queue->stray == evd && !cno->dead) {
-			__atomic_store_n(&queue->stray, NULL, __ATOMIC_RELAXED);
-			dap_cno_rest(cno);
-		}
-		pthread_mutex_unlock(&cno->lock);
+	if (!__atomic_load_n(&cno->strays, __ATOMIC_RELAXED))
+		return;
+	pthread_mutex_lock(&cno->lock);
+	if (!cno->dead) {
+		drop_strays(cno, evd);
+		dap_cno_rest(cno);
 	}
+	pthread_mutex_unlock(&cno->lock);
 }
 
 void dap_cno_wait_unpinned(struct dap_cno *cno, struct core_evd *evd)

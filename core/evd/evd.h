@@ -56,9 +56,8 @@ struct core_evd {
 	pthread_mutex_t reap_lock;
 	struct dap_cno *cno;		/* written under cq_lock, lock and the CNO's lock */
 	bool watched, unarmed;		/* under cq_lock: the CNO polls the CQ; the CQ must be armed */
-	uint32_t cno_pins;		/* under the CNO's lock, as are its links in the queues */
-	struct core_evd *cno_next[DAP_CNO_QUEUES];
-	bool cno_queued[DAP_CNO_QUEUES];
+	uint32_t cno_pins;		/* under the CNO's lock */
+	struct dap_cno_member *member;	/* of cno; under lock */
 
 	/* High watermarks, see ep/recv.c: endpoints whose receives are counted; written under
 	 * cq_lock and lock. passed: an endpoint may have passed a watermark. */

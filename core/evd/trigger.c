@@ -9,6 +9,7 @@
  * in the slow path, under evd->cq_lock.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 
 #include "core/evd/cno.h"
@@ -97,11 +98,14 @@ static void leave_cno(struct core_evd *evd, struct dap_cno *cno)
  * the hot path. */
 static int change_cno(struct core_evd *evd, struct dap_cno *cno)
 {
+	struct dap_cno_member *member = cno ? calloc(1, sizeof(*member)) : NULL;
 	struct dap_cno *old = evd->cno;
-	int err = join_cno(evd, cno);
+	int err = cno && !member ? -ENOMEM : join_cno(evd, cno);
 
-	if (err)
+	if (err) {
+		free(member);
 		return err;
+	}
 	dap_evd_leave_hot_path(evd);
 	if (old)
 		dap_evd_cno_poll(evd);
@@ -111,7 +115,7 @@ static int change_cno(struct core_evd *evd, struct dap_cno *cno)
 	if (old)
 		dap_cno_remove(old, evd);
 	if (cno)
-		dap_cno_add(cno, evd);
+		dap_cno_add(cno, evd, member);
 	dap_evd_update_slow(evd);
 	pthread_mutex_unlock(&evd->lock);
 	dap_evd_join_hot_path(evd);

@@ -346,6 +346,19 @@ Test(cno, modify_cno__earlier_events_stay_with_the_old_cno)
 		cr_assert_eq(dequeue(t.evd), i);
 }
 
+Test(cno, modify_cno__each_evd_that_leaves_keeps_its_trigger)
+{
+	DAT_EVD_HANDLE soft = evd_on(t.cno, DAT_EVD_SOFTWARE_FLAG);
+
+	fake_post_se(soft);
+	fake_complete_dto(t.evd, t.ep, 1, false);
+	assert_ok(dat_evd_modify_cno(soft, DAT_HANDLE_NULL));
+	assert_ok(dat_evd_modify_cno(t.evd, DAT_HANDLE_NULL));
+	expect(soft);
+	expect(t.evd);
+	expect_none();
+}
+
 Test(cno, modify_cno__events_from_before_trigger_nothing)
 {
 	DAT_EVD_HANDLE evd = evd_on(DAT_HANDLE_NULL, ALL);
