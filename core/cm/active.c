@@ -39,6 +39,20 @@ static void send_req(struct dap_cm_conn *c)
 	cm_conn_flush(c);
 }
 
+/*
+ * connect(2) reports EADDRNOTAVAIL if no TCP port is free, which passes, and if the host has no address
+ * from which it could reach the peer, as without IPv6. A datagram socket needs no TCP port.
+ */
+static bool has_no_source(const union dap_addr *peer)
+{
+	int fd = socket(peer->sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool none = fd >= 0 && connect(fd, &peer->sa, dap_addr_len(peer)) && errno == EADDRNOTAVAIL;
+
+	if (fd >= 0)
+		close(fd);
+	return none;
+}
+
 /* Returns 0 or -errno of a system call. */
 static int attempt_tcp(struct dap_cm_conn *c)
 {
@@ -54,7 +68,7 @@ static int attempt_tcp(struct dap_cm_conn *c)
 		err = cm_conn_watch(c, fd, EPOLLOUT);
 	if (err) {
 		close(fd);
-		return err;
+		return err == -EADDRNOTAVAIL && has_no_source(&c->peer) ? -ENETUNREACH : err;
 	}
 	c->fd = fd;
 	cm_conn_state(c, CM_CONNECTING, time_left(c, 0));

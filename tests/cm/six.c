@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Managers whose addresses are IPv6, and callers of either family. */
 #include <arpa/inet.h>
+#include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -130,6 +131,40 @@ Test(six, listen__same_qualifier_at_ipv4_and_ipv6_each_gets_its_requests)
 	cr_assert_eq(b.requests, 1);
 	node_close(&d);
 	close_two();
+}
+
+enum { NO_NAMESPACE = 77 };
+
+/* In a new network namespace lo is down, so the host has no IPv6 address. Returns the reason of the end. */
+static int call_without_ipv6(int sock, void *arg)
+{
+	int why = DAP_CM_BROKEN;
+
+	(void)sock;
+	(void)arg;
+	if (unshare(CLONE_NEWNET | (geteuid() ? CLONE_NEWUSER : 0)))
+		return NO_NAMESPACE;
+	node_open(&a, "127.0.0.1");
+	call("::1");
+	SOON(a.ended);
+	while (why && !a.why[why])
+		why--;
+	node_close(&a);
+	return why;
+}
+
+/* It is not repeated until the timeout, as if no port were free. */
+Test(six, connect__from_a_host_without_ipv6_is_unreachable)
+{
+	struct th_child child;
+	int why;
+
+	th_qual();
+	cr_assert_eq(th_spawn(&child, call_without_ipv6, NULL), 0);
+	why = th_join(&child, 2 * SOON_MS);
+	if (why == NO_NAMESPACE)
+		cr_skip_test("this user may not have a network namespace");
+	cr_assert_eq(why, DAP_CM_UNREACHABLE);
 }
 
 /* The request is moved from the shared stream to a socket of its own. The new listener sees the
