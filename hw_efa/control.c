@@ -103,7 +103,8 @@ static void receive_fin(struct dap_ep *ep, const struct efa_ctrl_msg *m)
 		tx->asks--;
 	d->state &= (uint8_t)~EFA_D_WAITS;
 	if (m->flags) {
-		d->status = m->flags <= DAP_DTO_PARTIAL_PACKET ? m->flags : DAP_DTO_BAD_RESPONSE;
+		if (!d->status)
+			d->status = m->flags <= DAP_DTO_PARTIAL_PACKET ? m->flags : DAP_DTO_BAD_RESPONSE;
 		efa_break(ep, "the peer refuses an RDMA %s of %u bytes",
 			  d->op == EFA_WRITE ? "write" : "read", d->bytes);
 	}

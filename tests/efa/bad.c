@@ -261,20 +261,46 @@ static DAT_RETURN request(enum efa_dto_op op)
 	}
 }
 
+/* Delivers b's answer to a's request. */
+static void answered(uint32_t id, uint8_t status)
+{
+	const struct efa_ctrl_msg fin = { .op = EFA_C_FIN, .flags = status, .id = cpu_to_le32(id) };
+	struct efa_rx *rx = &efa_ep(r.a.ep)->rx;
+
+	memcpy(efa_buf_at(rx, rx->gen), &fin, sizeof(fin));
+	packet(efa_imm(EFA_K_UNSEQ, false, 0, 0), efa_ep(r.a.ep)->remote_qpn, sizeof(fin));
+}
+
 /* The peer answers a request that its device executes without the driver, or that is none of its. */
 static void answer_to(enum efa_dto_op op, uint8_t status)
 {
-	struct efa_ctrl_msg fin = { .op = EFA_C_FIN, .flags = status };
-	struct efa_rx *rx;
-
 	rig_open(&r, "seed=7 efa_profile=wide efa_window=4");
 	rig_endpoints(&r, NULL);
 	cr_assert_eq(request(op), DAT_SUCCESS);
-	fin.id = cpu_to_le32(efa_ep(r.a.ep)->tx.posted - 1);
-	rx = &efa_ep(r.a.ep)->rx;
-	memcpy(efa_buf_at(rx, rx->gen), &fin, sizeof(fin));
-	packet(efa_imm(EFA_K_UNSEQ, false, 0, 0), efa_ep(r.a.ep)->remote_qpn, sizeof(fin));
+	answered(efa_ep(r.a.ep)->tx.posted - 1, status);
 	broken_with(r.a.ep, "which has not been made");
+}
+
+/* The device refuses one packet of the write, then the peer refuses another one. */
+Test(efa_bad_own, write__emulated_keeps_its_first_error)
+{
+	const struct efa_dto *d;
+	struct dap_event ev;
+
+	rig_open(&r, "seed=7 efa_profile=read");
+	rig_endpoints(&r, NULL);
+	d = efa_ep(r.a.ep)->tx.dto;
+	cr_assert_eq(softnic_efa_fault(r.nic, "status=2:2"), 0);
+	cr_assert_eq(rig_write(&r, &r.a, 1, 0, 0, 100000), DAT_SUCCESS);
+	for (int i = 0; i < 1000 && !d->status; i++) {
+		softnic_efa_pump(r.nic);
+		efa_tick(efa_ia(r.ia)->eng);
+	}
+	cr_assert_eq(d->status, DAP_DTO_LOCAL_EP);
+	cr_assert(d->left, "the write has no outstanding packet");
+	answered(0, DAP_DTO_REMOTE_ACCESS);
+	ev = rig_next(&r, r.a.req);
+	cr_assert_eq(ev.dto.status, DAP_DTO_LOCAL_EP, "the write has status %u", ev.dto.status);
 }
 
 Test(efa_bad_own, answer__to_a_read_breaks_the_connection) { answer_to(EFA_READ, 0); }
