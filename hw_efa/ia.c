@@ -171,10 +171,15 @@ static int check_caps(const struct efa_ia *e, char *why, size_t whylen)
 		lacks = "two segments in a send";
 	else if (dev->max_rq_wr < 128 || dev->max_sq_wr < 32)
 		lacks = "queues of 128 receives and 32 sends";
-	if (!lacks)
+	if (lacks) {
+		snprintf(why, whylen, "the device does not support %s, which this driver needs", lacks);
+		return -EOPNOTSUPP;
+	}
+	if (e->shape.rq <= dev->max_rq_wr)
 		return 0;
-	snprintf(why, whylen, "the device does not support %s, which this driver needs", lacks);
-	return -EOPNOTSUPP;
+	snprintf(why, whylen, "ia_params: efa_window=%u needs queues of %u receives, but the device has at "
+		 "most %u: use a smaller efa_window=", e->params.window, e->shape.rq, dev->max_rq_wr);
+	return -EINVAL;
 }
 
 static int ia_open(struct dap_ia *ia, const char *params, char *why, size_t whylen)
@@ -188,6 +193,7 @@ static int ia_open(struct dap_ia *ia, const char *params, char *why, size_t whyl
 		return err;
 	e->dev = e->ctl->caps;
 	err = efa_params_parse(params, &e->params, why, whylen);
+	efa_set_shape(e);
 	if (!err)
 		err = check_caps(e, why, whylen);
 	if (!err)
@@ -196,7 +202,6 @@ static int ia_open(struct dap_ia *ia, const char *params, char *why, size_t whyl
 		e->ctl->ops->close(e->ctl);
 		return err;
 	}
-	efa_set_shape(e);
 	caps_fill(ia);
 	return 0;
 }

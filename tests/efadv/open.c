@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/alloc.h"
+#include "core/hw.h"
 #include "hw_efa/ctl/efadv.h"
+#include "hw_efa/ops.h"
 #include "tests/efadv/efa_calls.h"
 #include "tests/harness/harness.h"
 #include "tests/uverbs/refused.h"
@@ -184,6 +187,25 @@ Test(open, efa_ctl_open__of_the_first_generation_names_the_needed_one)
 	cr_assert(strstr(why, "Nitro v4") || strstr(why, "later one"),
 		  "the error does not name the needed generation: %s", why);
 	nothing_left();
+}
+
+/* An endpoint has a receive buffer for each packet of the window, and 24 more. */
+Test(open, ia_open__window_beyond_the_receive_queue_is_refused)
+{
+	struct dap_ia *ia = dap_aligned_alloc(64, sizeof(*ia));
+	char why[160] = "";
+
+	cr_assert_not_null(ia);
+	memset(ia, 0, sizeof(*ia));
+	strcpy(ia->name, "efa_0-1");
+	efa_told.rq_wr = 128;
+	cr_assert_eq(efa_hw.open(ia, "efa_window=128", why, sizeof(why)), -EINVAL);
+	cr_assert(strstr(why, "efa_window=128 needs queues of 256 receives"), "the reason is: %s", why);
+	cr_assert(strstr(why, "use a smaller efa_window="), "the error does not name the cure: %s", why);
+	nothing_left();
+	cr_assert_eq(efa_hw.open(ia, "efa_window=64", why, sizeof(why)), 0, "%s", why);
+	efa_hw.close(ia);
+	free(ia);
 }
 
 static const struct dapl_device *listed(const struct dapl_device *devs, size_t n)
