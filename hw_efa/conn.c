@@ -18,8 +18,7 @@
 
 static uint8_t own_caps(const struct efa_caps *dev)
 {
-	return (uint8_t)((dev->rdma_write ? EFA_CAN_WRITE : 0) |
-			 (dev->unsolicited_write_recv ? EFA_CAN_UNSOLICITED : 0));
+	return dev->rdma_write ? EFA_CAN_WRITE : 0;
 }
 
 int efa_qp_address(struct dap_ep *ep)
@@ -62,7 +61,6 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 {
 	const struct efa_ia *ia = efa_ia(ep->obj.ia);
 	struct efa_ep *e = efa_ep(ep);
-	uint8_t ours = own_caps(&ia->dev);
 
 	e->remote_qpn = (uint16_t)p->qpn;
 	e->ah = e->cold->ah->number;
@@ -78,7 +76,7 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 	e->rx.look_at = p->psn + EFA_LOOK_EACH;
 	e->cold->oldest_ack = e->cold->mark_ack = p->psn;
 	e->tx.mtu = efa_min(p->mtu, ia->dev.mtu);
-	e->tx.emulates = !(ours & own->caps & EFA_CAN_WRITE);
+	e->tx.emulates = !(own_caps(&ia->dev) & own->caps);
 	e->tx.no_reads = !ep->local_path.rd_out;
 	e->tx.peer_no_reads = !p->rd_in;
 	e->tx.keeps = !e->tx.emulates && !ia->params.relaxed;
@@ -88,8 +86,6 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 	ia->eng->live++;
 	/* Both ends count packets from a number that both know. */
 	e->tx.blocked &= EFA_B_QUEUE;
-	if ((ours ^ own->caps) & EFA_CAN_UNSOLICITED)
-		e->tx.blocked |= EFA_B_HOLD;
 	ia->eng->emulating += e->tx.emulates;
 }
 

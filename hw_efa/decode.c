@@ -63,9 +63,8 @@ const char *efa_decode_cqe(const struct efa_cqe *c, char *buf, size_t len)
 	char from[64] = "", with[64] = "";
 
 	if (queue == EFA_CQE_RQ)
-		snprintf(from, sizeof(from), ", %u bytes of qp %u ah %u%s", le16_to_cpu(c->length),
-			 le16_to_cpu(c->src_qp), le16_to_cpu(c->ah),
-			 c->flags & EFA_CQE_UNSOLICITED ? " unsolicited" : "");
+		snprintf(from, sizeof(from), ", %u bytes of qp %u ah %u", le16_to_cpu(c->length),
+			 le16_to_cpu(c->src_qp), le16_to_cpu(c->ah));
 	if (queue == EFA_CQE_RQ && c->flags & EFA_CQE_HAS_IMM)
 		snprintf(with, sizeof(with), " imm (%s%s seq %u ack %u)", kind ? kind : "KIND?",
 			 imm & EFA_IMM_SE ? " SE" : "", imm >> 12 & 0xffff, imm & EFA_ACK_MASK);

@@ -9,8 +9,8 @@
  *	11:0	acknowledgement: low bits of the number of places freed so far in the window
  *
  * Sends and RDMA writes of a direction have one sequence. A receiver delivers the longest prefix that has
- * arrived, so a message is delivered after all writes before it. Each number is one credit and takes at
- * most one receive and one completion at the peer. A sender without credit waits, so RNR does not occur.
+ * arrived, so a message is delivered after all writes before it. Each number is one credit and takes one
+ * receive and one completion at the peer. A sender without credit waits, so RNR does not occur.
  */
 #ifndef EFA_PROTO_H
 #define EFA_PROTO_H
@@ -19,7 +19,7 @@
 
 #include "core/endian.h"
 
-#define EFA_PROTO_VERSION 3u
+#define EFA_PROTO_VERSION 4u
 #define EFA_PROTO (0x65660000u | EFA_PROTO_VERSION)	/* the letters "ef" and the version */
 
 enum efa_kind {
@@ -80,9 +80,7 @@ WIRE_SIZE(struct efa_ctrl_msg, 16);
 /*
  * The backend's part of the connection request and reply (dap_path.own), big-endian like the rest.
  */
-enum {					/* bits of caps */
-	EFA_CAN_WRITE = 1, EFA_CAN_UNSOLICITED = 2, EFA_CAN_ALL = 3,
-};
+enum { EFA_CAN_WRITE = 1, EFA_CAN_ALL = 1 };	/* bits of caps */
 
 struct efa_own {
 	be32_t qkey;

@@ -3,7 +3,8 @@
 /*
  * Creates and destroys QPs. An endpoint has one, with receive buffers for the whole window and for
  * control messages out of sequence. All completions that its QP can have outstanding have entries
- * of the CQ reserved, or the endpoint is refused, because an EFA overruns a CQ without an error.
+ * of the CQ reserved, or the endpoint is refused, because an EFA overruns a CQ without an error. So
+ * QPs do not use unsolicited receives: nothing would limit the completions of a peer's writes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +21,6 @@
 #define RX_BATCH 8u
 #define UNSEQ_BUFS (EFA_ASKS * 2 + 8)	/* FINs of long messages and of emulated writes; credits; ASK */
 
-/* A write without a receive has a CQE, too, and takes a place of the window, so bufs covers it. */
 void efa_set_shape(struct efa_ia *ia)
 {
 	const struct efa_caps *dev = &ia->dev;
@@ -194,7 +194,6 @@ static int make_qp(struct dap_ep *ep)
 	const struct efa_qp_param p = {
 		.pd = efa_pz(ep->pz)->pd, .cq = &ia->eng->res, .sq_entries = s->sq,
 		.rq_entries = s->rq, .wide = s->wide,
-		.unsolicited = ia->dev.unsolicited_write_recv,
 	};
 	int err = hw_random(&e->cold->qkey, sizeof(e->cold->qkey));
 

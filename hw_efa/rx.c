@@ -179,13 +179,12 @@ void efa_pull_done(struct dap_ep *ep, uint32_t index, uint8_t status)
 
 /* ---- Order of packets ---- */
 
-/* Gives the buffer of the packet back, if it has one. */
+/* Gives the buffer of the packet back. */
 static void refill_packet(struct efa_rx *rx, const struct efa_cqe *cqe)
 {
 	const uint32_t id = le16_to_cpu(cqe->req_id);
 
-	if (!(cqe->flags & EFA_CQE_UNSOLICITED))
-		efa_refill(rx, id, efa_buf_at(rx, id));
+	efa_refill(rx, id, efa_buf_at(rx, id));
 }
 
 /*
@@ -316,10 +315,9 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_rx *rx = &e->rx;
 	const uint32_t imm = le32_to_cpu(cqe->imm), kind = imm >> 29;
-	bool write = kind == EFA_K_WRITE, buf = !(cqe->flags & EFA_CQE_UNSOLICITED);
-	bool next = (uint16_t)(imm >> 12) == (uint16_t)rx->next;
+	bool write = kind == EFA_K_WRITE, next = (uint16_t)(imm >> 12) == (uint16_t)rx->next;
 
-	if (buf && (le16_to_cpu(cqe->req_id) ^ rx->gen) >= rx->nbufs) {
+	if ((le16_to_cpu(cqe->req_id) ^ rx->gen) >= rx->nbufs) {
 		efa_log_dropped(DAP_LOG_EP, ep->obj.ia, "of a QP that had this number before", cqe);
 		return;
 	}
@@ -332,8 +330,7 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 	}
 	efa_receive_ack(e, imm);
 	/* An RDMA write takes a buffer without writing to it, so its immediate may be of no other kind. */
-	if (kind >= EFA_KINDS || (!write && !buf) ||
-	    write != (efa_cqe_op(cqe) == EFA_OP_RDMA_WRITE)) {
+	if (kind >= EFA_KINDS || write != (efa_cqe_op(cqe) == EFA_OP_RDMA_WRITE)) {
 		efa_break(ep, "protocol error: the peer sends a packet of no known kind");
 		return;
 	}

@@ -11,8 +11,7 @@
  *
  * A peer that does not poll gives no credits, but its memory must be written nevertheless. So a
  * write without credit goes out without a sequence number, and sends wait until such writes have
- * completed. If a write takes a receive buffer at one end and none at the other, no write has a
- * number.
+ * completed.
  */
 #include <string.h>
 
@@ -155,7 +154,7 @@ static bool place_write(struct efa_tx *tx, struct efa_dto *d)
  */
 static bool count_write(struct efa_tx *tx, struct efa_dto *d)
 {
-	if (!(tx->blocked & EFA_B_HOLD) && tx->seq != tx->limit)
+	if (tx->seq != tx->limit)
 		return true;
 	tx->plain += !(d->state & EFA_D_PLAIN);
 	tx->blocked |= EFA_B_PLAIN;

@@ -33,7 +33,6 @@ enum {					/* efa_io_tx_meta_desc.ctrl1 */
 	/* efa_io_cdesc_common.flags */
 	EFA_CQE_PHASE = 0x01, EFA_CQE_QUEUE_SHIFT = 1, EFA_CQE_QUEUE_MASK = 0x06,
 	EFA_CQE_HAS_IMM = 0x08, EFA_CQE_OP_SHIFT = 4, EFA_CQE_OP_MASK = 0x70,
-	EFA_CQE_UNSOLICITED = 0x80,
 	EFA_CQE_SQ = 1, EFA_CQE_RQ = 2,
 };
 

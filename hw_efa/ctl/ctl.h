@@ -22,7 +22,7 @@ struct softnic_efa;
 
 /* Read from the device: generations differ in each field. */
 struct efa_caps {
-	bool rdma_read, rdma_write, unsolicited_write_recv, wide_wqe, rnr_retry;
+	bool rdma_read, rdma_write, wide_wqe, rnr_retry;
 	bool cq_doorbell;		/* CQs can be armed */
 	bool cq_with_sgid;		/* a CQE without an address handle has its sender's GID */
 	uint32_t mtu;			/* most bytes of one send; hw_efa splits longer messages */
@@ -66,7 +66,7 @@ struct efa_qp_param {
 	const struct efa_cq_res *cq;
 	/* numbers of entries, powers of two; the SQ may get more */
 	uint32_t sq_entries, rq_entries;
-	bool wide, unsolicited;
+	bool wide;
 };
 
 struct efa_qp_res {

@@ -56,7 +56,6 @@ WIRE_AT(struct edv_device_attr, device_caps, offsetof(struct efadv_device_attr, 
 
 enum {					/* edv_device_attr.device_caps that 44.0 does not name */
 	EDV_CAP_RDMA_WRITE = 1 << 3,	/* since 46.0 */
-	EDV_CAP_UNSOLICITED = 1 << 4,	/* since 52.0 */
 };
 
 struct edv_qp_init_attr {		/* efadv_qp_init_attr as of 55.0 */
@@ -80,8 +79,6 @@ struct edv_cq_init_attr {		/* efadv_cq_init_attr */
 };
 WIRE_SIZE(struct edv_cq_init_attr, 48);
 WIRE_AT(struct edv_cq_init_attr, wc_flags, offsetof(struct efadv_cq_init_attr, wc_flags));
-
-enum { EDV_QP_UNSOLICITED = 1 << 0 };	/* edv_qp_init_attr.flags, 52.0 */
 
 struct edv {
 	struct efa_ctl ctl;

@@ -2,8 +2,8 @@
 /* Copyright (c) 2026 dapl-direct authors */
 /*
  * Capabilities of a device, from libibverbs and efadv. A capability that an old libefa cannot report (RDMA
- * write, unsolicited receive, wide WQEs) counts as absent. No query reports whether a CQ can be armed, how
- * long its entries are, and whether memory can be locked: temporary objects show that.
+ * write, wide WQEs) counts as absent. No query reports whether a CQ can be armed, how long its entries are,
+ * and whether memory can be locked: temporary objects show that.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -44,7 +44,6 @@ static void set_caps(struct efa_caps *c, const struct edv_device_attr *a, const 
 		.rdma_read = can & EFADV_DEVICE_ATTR_CAPS_RDMA_READ,
 		.rnr_retry = can & EFADV_DEVICE_ATTR_CAPS_RNR_RETRY,
 		.rdma_write = can & EDV_CAP_RDMA_WRITE,
-		.unsolicited_write_recv = can & EDV_CAP_RDMA_WRITE && can & EDV_CAP_UNSOLICITED,
 		.cq_with_sgid = can & EFADV_DEVICE_ATTR_CAPS_CQ_WITH_SGID,
 		.inline_max = (uint16_t)efa_min(a->inline_buf_size, NARROW_INLINE),
 		.wide_wqe = wide, .inline_max_wide = wide ? a->inline_buf_size_ex : 0,

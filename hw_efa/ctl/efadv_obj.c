@@ -225,10 +225,7 @@ static struct ibv_qp *qp_make(struct edv *dv, const struct efa_qp_param *p)
 			 .max_send_sge = c->max_send_sge, .max_recv_sge = 1,
 			 .max_inline_data = p->wide ? c->inline_max_wide : c->inline_max },
 	};
-	struct edv_qp_init_attr efa = {
-		.driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD,
-		.flags = p->unsolicited ? EDV_QP_UNSOLICITED : 0,
-	};
+	struct edv_qp_init_attr efa = { .driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD };
 
 	return efadv_create_qp_ex(dv->ctx, &attr, (struct efadv_qp_init_attr *)&efa, sizeof(efa));
 }

@@ -146,8 +146,7 @@ static int soft_qp_create(struct efa_ctl *ctl, const struct efa_qp_param *p, uin
 	const struct softnic_efa_qp_attr attr = {
 		.pd = pd_number(p->pd), .send_cq = p->cq->number, .recv_cq = p->cq->number,
 		.sq_depth = p->sq_entries < least ? least : p->sq_entries, .rq_depth = p->rq_entries,
-		.flags = (p->wide ? SOFTNIC_EFA_QP_WIDE : 0) |
-			 (p->unsolicited ? SOFTNIC_EFA_QP_UNSOLICITED : 0),
+		.flags = p->wide ? SOFTNIC_EFA_QP_WIDE : 0,
 	};
 	struct softnic_efa_qp qp;
 	int err = hw_soft_fails() ? -ENOMEM : softnic_efa_qp_create(ctl->soft, &attr, &qp);
@@ -235,8 +234,7 @@ static void set_caps(struct soft *s)
 	softnic_efa_caps(s->ctl.soft, &c);
 	s->min_sq_wr = c.min_sq_wr;
 	s->ctl.caps = (struct efa_caps){
-		.rdma_read = c.rdma_read, .rdma_write = c.rdma_write,
-		.unsolicited_write_recv = c.unsolicited_write_recv, .wide_wqe = c.wide_wqe,
+		.rdma_read = c.rdma_read, .rdma_write = c.rdma_write, .wide_wqe = c.wide_wqe,
 		.rnr_retry = c.rnr_retry, .cq_doorbell = c.cq_doorbell,
 		.cq_with_sgid = c.cq_with_sgid, .mtu = c.mtu,
 		.inline_max = c.inline_max, .inline_max_wide = c.inline_max_wide,

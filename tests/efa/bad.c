@@ -50,13 +50,16 @@ static void packet(uint32_t imm, uint16_t src, uint16_t len)
 	come(imm, src, len, 0);
 }
 
-/* Delivers the next write. Writes take no receive buffer. */
+/* Delivers the next write. The driver gives back a buffer that the device has not taken, which is undone. */
 static void written(void)
 {
 	struct efa_ep *e = efa_ep(r.a.ep);
+	const uint32_t pi = e->rx.pi, rung = e->rx.rung;
 
 	come(efa_imm(EFA_K_WRITE, false, e->rx.next, e->tx.seq), e->remote_qpn, 8,
-	     EFA_CQE_UNSOLICITED | EFA_OP_RDMA_WRITE << EFA_CQE_OP_SHIFT);
+	     EFA_OP_RDMA_WRITE << EFA_CQE_OP_SHIFT);
+	e->rx.pi = pi;
+	e->rx.rung = rung;
 }
 
 Test(efa_bad, sequence__outside_the_window_breaks_the_connection)

@@ -85,6 +85,32 @@ Test(efa_bounds, cq__is_never_overrun)
 	pair_close();
 }
 
+/* Returns 1 if a write of a has completed. */
+static unsigned int write_more(uint32_t i)
+{
+	DAT_EVENT ev;
+
+	do_write(&a, i, 64, 4096 + 64 * (i % DTOS), 8);
+	return dat_evd_dequeue(a.req, &ev) == DAT_SUCCESS;
+}
+
+/* b does not poll, so only its device limits the completions: by the number of receive buffers. */
+Test(efa_bounds, cq__is_not_overrun_by_a_peer_that_ignores_its_credits)
+{
+	enum { MANY = 600, TRIES = 20000 };
+	unsigned int done = 0, bufs;
+	uint32_t i = 0;
+
+	pair_open("write_order=relaxed", "efa_cq=256 efa_look=60000");
+	bufs = efa_ia((struct dap_ia *)b.ia)->shape.bufs;
+	inner_efa(&a)->tx.limit += 0x7000;
+	cr_assert(TH_WITHIN(SOON_MS, (done += write_more(i++)) >= bufs));
+	for (uint32_t n = 0; n < TRIES && done < MANY; n++)
+		done += write_more(i++);
+	cr_assert_not(overrun(&b));
+	pair_close();
+}
+
 static unsigned long told_memory(const struct end *e)
 {
 	DAT_PROVIDER_ATTR p;

@@ -80,7 +80,7 @@ static int qp_create_when(bool wide, const struct efa_told *told, uint32_t entri
 	struct efa_cq_res cq;
 	struct efa_qp_res qp;
 	struct efa_qp_param p = { .cq = &cq, .sq_entries = entries, .rq_entries = RQ,
-				  .wide = wide, .unsolicited = true };
+				  .wide = wide };
 	int err;
 
 	cr_assert_eq(ctl->ops->pd_alloc(ctl, &p.pd), 0);

@@ -124,7 +124,7 @@ Test(open, caps__of_the_newest_device_are_complete)
 {
 	const struct efa_caps c = caps_of(&(struct efa_told){ 0 });
 
-	cr_assert(c.rdma_read && c.rdma_write && c.unsolicited_write_recv && c.wide_wqe);
+	cr_assert(c.rdma_read && c.rdma_write && c.wide_wqe);
 	cr_assert(c.rnr_retry && c.cq_doorbell);
 	cr_assert_eq(c.mtu, 8928);
 	cr_assert_eq(c.inline_max, 32);
@@ -140,8 +140,6 @@ Test(open, caps__each_that_a_device_lacks_is_off)
 
 	cr_assert(!caps_of(&(struct efa_told){ .lacks = read }).rdma_read);
 	cr_assert(!caps_of(&(struct efa_told){ .lacks = EDV_CAP_RDMA_WRITE }).rdma_write);
-	cr_assert(!caps_of(&(struct efa_told){ .lacks = EDV_CAP_RDMA_WRITE }).unsolicited_write_recv);
-	cr_assert(!caps_of(&(struct efa_told){ .lacks = EDV_CAP_UNSOLICITED }).unsolicited_write_recv);
 	cr_assert(!caps_of(&(struct efa_told){ .lacks = rnr }).rnr_retry);
 	cr_assert(!caps_of(&(struct efa_told){ .inline_ex = 32 }).wide_wqe);
 }
