@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hw_efa/ctl/ctl.h"
 #include "hw_efa/params.h"
 #include "softnic/softnic_efa.h"
+#include "tests/harness/harness.h"
 
 TestSuite(params, .timeout = 20);
 
@@ -91,4 +93,22 @@ Test(params, parse__words_are_read_and_the_rest_has_defaults)
 	setenv("DAPL_EFA_PROFILE", "read", 1);
 	cr_assert_eq(parsed(""), 0);
 	cr_assert_str_eq(p.profile, "read");
+}
+
+/* A script that is right stays right while memory is missing. */
+Test(params, open__with_a_fault_script_lacks_memory_only)
+{
+	unsigned long n = 0, seen;
+	struct efa_ctl *ctl;
+	int err;
+
+	do {
+		th_fail_start(TH_FAIL_HEAP | TH_FAIL_MINE, ++n);
+		err = efa_ctl_open("soft-efa-0", "fault=seed=1;drop:op=ack", &ctl, why, sizeof(why));
+		seen = th_fail_stop();
+		cr_assert_neq(err, -EINVAL, "without allocation %lu: %s", n, why);
+		if (!err)
+			ctl->ops->close(ctl);
+	} while (seen >= n);
+	cr_assert_eq(err, 0);
 }
