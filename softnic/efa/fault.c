@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "softnic/clock.h"
 #include "softnic/efa/nic.h"
 
 const char *softnic_efa_fault_words(void)
@@ -34,7 +34,7 @@ void sne_slow(bool slow)
 	enum { STEP_US = 50 };
 
 	if (slow)
-		usleep(STEP_US);
+		sn_sleep_us(STEP_US);
 }
 
 enum { UNNAMED_EACH = 64 };

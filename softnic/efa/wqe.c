@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Parses a WQE and reports its errors. */
-#include <unistd.h>
-
+#include "softnic/clock.h"
 #include "softnic/efa/nic.h"
 
 static uint64_t address(le32_t lo, le32_t hi)
@@ -123,7 +122,7 @@ static uint8_t parse_send(struct sne_nic *nic, struct sne_qp *qp, const struct s
 	for (uint32_t i = 0; i < n && !status; i++)
 		status = parse_buf(nic, qp, &wqe->buf[i], wr);
 	if (nic->fault.slow_small && wr->len <= SMALL)
-		usleep(SMALL_US);
+		sn_sleep_us(SMALL_US);
 	return status;
 }
 

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,7 @@ void sn_capture_packet(void *ctx, bool in, const struct sn_fab_dest *peer, const
 	struct seen s = {.traffic = (uint32_t)peer->tclass << 20, .udp = peer->udp_port,
 			 .skip = ud && !peer->udp_port ? UD_IP : 0};
 	struct sn_ip ip;
+	int cancel;
 
 	if (c->failed || len < sizeof(struct sn_bth) + SN_ICRC ||
 	    (in && own.udp_port == peer->udp_port && sn_addr_equal(&own.gid, &peer->gid)))
@@ -130,7 +132,10 @@ void sn_capture_packet(void *ctx, bool in, const struct sn_fab_dest *peer, const
 	s.outer = in ? sn_port_outer(peer, &own) : sn_port_outer(&own, peer);
 	s.outer.dport = 0;
 	put_record(c, &s, bytes, len - SN_ICRC);
+	/* A thread that was cancelled in write(2) would keep the device's lock. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	write_record(c);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 /* Two devices must not write to one file. Its owner alone may read it, as it has the data of the packets. */

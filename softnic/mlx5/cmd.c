@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The command dispatcher: checks a flat command and calls its handler. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -230,13 +231,17 @@ void sn_cmd_run(struct sn_nic *nic, const uint8_t *in, size_t inlen, uint8_t *ou
 {
 	struct sn_cmd c = { .nic = nic, .in = in, .inlen = inlen, .out = out, .outlen = outlen };
 	uint8_t status;
+	int cancel;
 
 	/* Doorbells that the driver stored before the command take effect before it. */
 	if (nic->config.flags & SOFTNIC_SCAN_UARS && !nic->forked)
 		sn_uar_scan(nic);
 	memset(out, 0, SN_CMD_OUT_MAX);
+	/* A thread that was cancelled in a system call would keep the device's lock. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	status = execute_command(&c);
 	log_command(&c, status);
+	pthread_setcancelstate(cancel, NULL);
 	/*
 	 * Any command may change an object that a cached mapping depends on. Commands are rare, so all
 	 * mappings are dropped.

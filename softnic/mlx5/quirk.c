@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "softnic/mlx5/quirk.h"
 
@@ -68,7 +67,7 @@ void sn_quirk_slows(const struct sn_nic *nic, enum sn_quirk quirk)
 	enum { STEP_US = 50 };
 
 	if (sn_quirk(nic, quirk))
-		usleep(STEP_US);
+		sn_sleep_us(STEP_US);
 }
 
 /* Writes the first packet of a WRITE after its last one, late enough for a poller to notice. */
@@ -91,7 +90,7 @@ enum sn_acc sn_quirk_write(struct sn_qp *qp, const struct sn_access *a, const vo
 	acc = sn_mkey_write(qp->nic, a, payload);
 	if (!last || !kept || held.key != a->key)
 		return acc;
-	usleep(LATE_US);
+	sn_sleep_us(LATE_US);
 	if (!acc)
 		acc = sn_mkey_write(qp->nic, &held, kept);
 	free(kept);

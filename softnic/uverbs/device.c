@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "softnic/clock.h"
@@ -300,15 +298,13 @@ static bool pump_all(void)
  */
 static void yield_core(void)
 {
-	enum { CROWDED_NS = 100000, CROWDED_TIMES = 256, NAP_NS = 10000 };
+	enum { CROWDED_NS = 100000, CROWDED_TIMES = 256, NAP_US = 10 };
 	static _Thread_local unsigned int crowded;
-	struct timespec nap = { .tv_nsec = NAP_NS };
 	uint64_t before;
 
 	if (crowded) {
 		crowded--;
-		/* the C library's function would be a cancellation point */
-		syscall(SYS_nanosleep, &nap, NULL);
+		sn_sleep_us(NAP_US);
 		return;
 	}
 	before = sn_now();
