@@ -5,6 +5,8 @@
 
 #include <pthread.h>
 #include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* Returns 0 or an error number, as pthread_create(3) does. */
 int dap_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
@@ -22,5 +24,16 @@ void dap_thread_own_cpu(uint32_t cpu);
 void dap_thread_pin(pthread_t thread);
 /* Pins the calling thread, if another CPU than *cpu has been chosen. *cpu is initially DAP_ANY_CPU. */
 void dap_thread_follow(uint32_t *cpu);
+
+/*
+ * Makes an eventfd readable. Not by write(2): a consumer's thread that is cancelled there would keep its
+ * locks. The call fails only if the counter is full; then it is readable.
+ */
+static inline void dap_thread_signal(int eventfd)
+{
+	const uint64_t one = 1;
+
+	(void)syscall(SYS_write, eventfd, &one, sizeof(one));
+}
 
 #endif

@@ -2,8 +2,8 @@
 /* Copyright (c) 2026 dapl-direct authors */
 /* The engine's lock, the ring of completions of an EVD, and the consumer index of the CQ. */
 #include <sched.h>
-#include <sys/eventfd.h>
 
+#include "core/thread.h"
 #include "hw_efa/lock.h"
 
 #define EFA_LOCK_TURNS 256u		/* looks at the lock before the CPU is yielded to its holder */
@@ -104,7 +104,7 @@ void efa_evd_wake(struct dap_evd *evd)
 	q->armed = false;
 	q->eng->armed--;
 	q->eng->fruitless = 0;
-	eventfd_write(q->wake, 1);
+	dap_thread_signal(q->wake);
 }
 
 void efa_cq_write_consumed(struct efa_engine *eng)

@@ -8,13 +8,11 @@
 #include <unistd.h>
 
 #include "core/evd/cno.h"
+#include "core/thread.h"
 
 void dap_cno_signal(struct dap_cno *cno, unsigned int queue)
 {
-	const uint64_t one = 1;
-
-	/* Not by write(2), as in dap_evd_signal(). */
-	(void)syscall(SYS_write, cno->queue[queue].fd, &one, sizeof(one));
+	dap_thread_signal(cno->queue[queue].fd);
 }
 
 void dap_cno_unsignal(struct dap_cno *cno, unsigned int queue)

@@ -13,11 +13,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "core/ep/ep.h"
 #include "core/evd/cno.h"
+#include "core/thread.h"
 
 void dap_evd_update_slow(struct core_evd *evd)
 {
@@ -73,11 +72,7 @@ static void notify_event(struct core_evd *evd)
 
 void dap_evd_signal(struct core_evd *evd)
 {
-	const uint64_t one = 1;
-
-	/* Not by write(2): a thread that is cancelled there would keep the locks. The call fails only if the
-	 * counter is full; then it is readable. */
-	(void)syscall(SYS_write, evd->wake_fd, &one, sizeof(one));
+	dap_thread_signal(evd->wake_fd);
 }
 
 void dap_evd_wake(struct core_evd *evd)

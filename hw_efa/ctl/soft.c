@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "core/thread.h"
 #include "hw_common/device.h"
 #include "hw_common/near.h"
 #include "hw_common/soft.h"
@@ -33,7 +34,7 @@ static struct soft *soft_of(struct efa_ctl *ctl)
 static void on_event(void *ctx, uint16_t cq)
 {
 	(void)cq;
-	eventfd_write(((struct soft *)ctx)->fd, 1);
+	dap_thread_signal(((struct soft *)ctx)->fd);
 }
 
 /* Called with the device locked, while the driver may be taking completions. */

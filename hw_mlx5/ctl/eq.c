@@ -6,14 +6,8 @@
 #include <unistd.h>
 
 #include "core/barrier.h"
+#include "core/thread.h"
 #include "hw_mlx5/ctl/eq.h"
-
-static void signal_fd(int fd)
-{
-	uint64_t one = 1;
-
-	(void)!write(fd, &one, sizeof(one));
-}
 
 int m5_events_open(struct m5_events *events)
 {
@@ -64,7 +58,7 @@ void m5_events_put(struct m5_events *events, const struct m5_event *ev)
 		events->async_tail++;
 	*event_at(events, events->async_head++) = *ev;
 	pthread_mutex_unlock(&events->lock);
-	signal_fd(events->async_fd);
+	dap_thread_signal(events->async_fd);
 }
 
 int m5_events_read(struct m5_events *events, struct m5_event *ev)
@@ -177,7 +171,7 @@ static void completion(struct m5_events *events, uint32_t cqn)
 	pthread_mutex_lock(&events->lock);
 	for (struct m5_cq_link *cq = events->cqs[cqn % M5_CQ_BUCKETS]; cq; cq = cq->next)
 		if (cq->cqn == cqn)
-			signal_fd(cq->fd);
+			dap_thread_signal(cq->fd);
 	pthread_mutex_unlock(&events->lock);
 }
 
