@@ -28,9 +28,14 @@ static int do_open(const char *path, int flags, va_list args)
 {
 	char moved[PATH_MAX];
 	mode_t mode = 0;
-	int fd;
+	int fd, cancel;
+	bool ours;
 
-	if (front_open(path, flags, &fd))
+	/* A thread that was cancelled in the front would keep its locks, and those of the model. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	ours = front_open(path, flags, &fd);
+	pthread_setcancelstate(cancel, NULL);
+	if (ours)
 		return result(fd);
 	/* Only a call that may create a file has the mode argument. */
 	if (flags & (O_CREAT | __O_TMPFILE))
@@ -65,16 +70,21 @@ int stat64(const char *restrict path, struct stat64 *restrict st)
 	return stat(path, (struct stat *)st);
 }
 
+/* No cancellation point, as in the C library. */
 int ioctl(int fd, unsigned long request, ...)
 {
 	va_list args;
 	void *arg;
-	int ret;
+	int ret, cancel;
+	bool ours;
 
 	va_start(args, request);
 	arg = va_arg(args, void *);
 	va_end(args);
-	return front_ioctl(fd, request, arg, &ret) ? result(ret) : pre_real()->ioctl(fd, request, arg);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	ours = front_ioctl(fd, request, arg, &ret);
+	pthread_setcancelstate(cancel, NULL);
+	return ours ? result(ret) : pre_real()->ioctl(fd, request, arg);
 }
 
 /* Netlink is refused: on a host with RDMA devices it would list those instead of the software devices. */

@@ -288,13 +288,16 @@ static void on_event(struct uv_device *dev, const uint8_t *eqe)
 	}
 }
 
-/* Called while the model is locked: it must not call the model, and may only use memory. */
+/* Called while the model is locked: it must not call the model, and may only use memory. The thread may be
+ * one of the program that polls, so no write(2) of a record may be a cancellation point. */
 void uv_irq(void *ctx, unsigned int vector)
 {
 	struct uv_device *dev = ctx;
 	struct uv_eq *eq = &dev->eq;
+	int cancel;
 
 	(void)vector;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&dev->ev_lock);
 	while (eq->ready) {
 		uint8_t *eqe = eq->buf + (size_t)(eq->ci & ((1u << UV_EQ_LOG) - 1)) * EQE_SIZE;
@@ -309,4 +312,5 @@ void uv_irq(void *ctx, unsigned int vector)
 	if (eq->ready)
 		eq_arm(dev);
 	pthread_mutex_unlock(&dev->ev_lock);
+	pthread_setcancelstate(cancel, NULL);
 }

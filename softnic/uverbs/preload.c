@@ -84,16 +84,12 @@ int access(const char *path, int mode)
 /*
  * The program may free memory after close() returns, so the device must not access it after that.
  */
-int close(int fd)
+static int close_known(int fd, const struct stat *st)
 {
-	struct uv_device *dev;
+	struct uv_device *dev = uv_device_of(st);
 	struct uv_ctx *ctx;
-	struct stat st;
 	int err;
 
-	if (!uv_any_device() || pre_real()->fstat(fd, &st))
-		return pre_real()->close(fd);
-	dev = uv_device_of(&st);
 	if (dev && !dev->detached) {
 		pthread_mutex_lock(&dev->lock);
 		ctx = uv_ctx_of(dev, fd);
@@ -102,8 +98,21 @@ int close(int fd)
 		pthread_mutex_unlock(&dev->lock);
 	}
 	err = pre_real()->close(fd);
-	if (S_ISFIFO(st.st_mode))
-		uv_closed(&st);
+	if (S_ISFIFO(st->st_mode))
+		uv_closed(st);
+	return err;
+}
+
+int close(int fd)
+{
+	struct stat st;
+	int err, cancel;
+
+	if (!uv_any_device() || pre_real()->fstat(fd, &st))
+		return pre_real()->close(fd);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	err = close_known(fd, &st);
+	pthread_setcancelstate(cancel, NULL);
 	return err;
 }
 

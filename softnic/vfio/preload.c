@@ -144,10 +144,14 @@ DIR *opendir(const char *path)
 
 int close(int fd)
 {
+	int cancel;
+
 	if (vf_is_file(fd)) {
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 		vf_lock();
 		vf_file_closed(fd);
 		vf_unlock();
+		pthread_setcancelstate(cancel, NULL);
 	}
 	return pre_real()->close(fd);
 }

@@ -9,13 +9,17 @@
 
 #include "softnic/uverbs/efa/front.h"
 
+/* See uv_irq(). */
 static void on_completion(void *ctx, uint16_t cq)
 {
 	struct uv_device *dev = ctx;
+	int cancel;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&dev->ev_lock);
 	uv_completion(dev, cq);
 	pthread_mutex_unlock(&dev->ev_lock);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 /* libfabric 1.17 drops a packet of a known peer whose CQE lacks the address handle number. */
