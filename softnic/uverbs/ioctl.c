@@ -97,6 +97,7 @@ static int query_gid_table(struct uv_device *dev, struct ib_uverbs_ioctl_hdr *hd
 int uv_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	uint32_t method;
+	int err;
 
 	if (!hdr)
 		return -EFAULT;
@@ -108,6 +109,9 @@ int uv_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	if (hdr->driver_id != ctx->dev->kind->driver)
 		return -EINVAL;
 	method = (uint32_t)hdr->object_id << 16 | hdr->method_id;
+	err = uv_attrs_check(hdr, method);
+	if (err)
+		return err;
 	if (method == ((uint32_t)UVERBS_OBJECT_DEVICE << 16 | UVERBS_METHOD_INVOKE_WRITE))
 		return invoke_write(ctx, hdr);
 	if (!ctx->async)

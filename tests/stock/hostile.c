@@ -5,6 +5,7 @@
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5-abi.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -155,6 +156,38 @@ Test(stock, ioctl__headers_that_lie_are_refused)
 	cr_expect_eq(errno, EFAULT);
 	c.hdr.object_id = 0x7777;
 	cr_expect_eq(run(ctx, &c), EPROTONOSUPPORT);
+	st_close(ctx);
+}
+
+/* Asks for the number of the EQ. id: an attribute behind those of the method. */
+static int query_eqn_with(struct ibv_context *ctx, uint16_t id, uint16_t flags)
+{
+	union command c = { .hdr = { .object_id = MLX5_IB_OBJECT_DEVX, .driver_id = RDMA_DRIVER_MLX5,
+				      .method_id = MLX5_IB_METHOD_DEVX_QUERY_EQN } };
+	uint32_t eqn;
+
+	add(&c, MLX5_IB_ATTR_DEVX_QUERY_EQN_USER_VEC, &(uint32_t){ 0 }, 4);
+	add(&c, MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN, NULL, sizeof(eqn));
+	c.hdr.attrs[1].data = (uintptr_t)&eqn;
+	add(&c, id, &(uint32_t){ 0 }, 4);
+	c.hdr.attrs[2].flags = flags;
+	return run(ctx, &c);
+}
+
+/* Linux does this in uverbs_set_attr. */
+Test(stock, ioctl__attribute_that_is_unknown_or_there_twice)
+{
+	const uint16_t unknown[] = { 0, MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN + 1, 0x2000, 0xffff };
+	struct ibv_context *ctx = st_open();
+
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+		cr_expect_eq(query_eqn_with(ctx, unknown[i], 0), 0);
+		cr_expect_eq(query_eqn_with(ctx, unknown[i], UVERBS_ATTR_F_MANDATORY), EPROTONOSUPPORT,
+			     "the mandatory attribute %#x is ignored", unknown[i]);
+	}
+	cr_expect_eq(query_eqn_with(ctx, MLX5_IB_ATTR_DEVX_QUERY_EQN_USER_VEC, 0), EINVAL);
+	cr_expect_eq(query_eqn_with(ctx, MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN, UVERBS_ATTR_F_MANDATORY),
+		     EINVAL);
 	st_close(ctx);
 }
 
