@@ -4,6 +4,7 @@
  * file is reserved, and inaccessible to the device.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -77,6 +78,16 @@ int vm_memory_guard(void)
 	return sigaction(SIGBUS, &action, before.sa_sigaction ? NULL : &before) ? -errno : 0;
 }
 
+/*
+ * Only files of tmpfs and hugetlbfs, as memfds are, have seals. In another file system, such as FUSE, an
+ * access to a page can wait without a limit. Linux may hold the lock of the address space meanwhile, so the
+ * threads of other devices would wait too.
+ */
+static bool is_memory(int fd)
+{
+	return fcntl(fd, F_GET_SEALS) >= 0;
+}
+
 /* Writes of the device to read-only memory are visible only to the device. */
 static int map_file(const struct vm_dma_map *in, int fd, uint64_t *vaddr)
 {
@@ -125,7 +136,7 @@ int vm_dma_map(struct vm_device *dev, struct vm_message *m)
 	if (dev->maps.n == VM_MAPS_MAX)
 		return -ENOSPC;
 	if (m->nfds)
-		err = map_file(in, m->fds[0], &map.vaddr);
+		err = is_memory(m->fds[0]) ? map_file(in, m->fds[0], &map.vaddr) : -EINVAL;
 	if (err)
 		return err;
 	err = vf_maps_add(&dev->maps, &map);

@@ -77,6 +77,21 @@ Test(memory, map__files_that_are_no_memory_are_refused)
 	rig_close(r);
 }
 
+/* A page of such a file may come from a process of the client, or over a network. */
+Test(memory, map__file_of_a_disk_returns_einval)
+{
+	struct vm_dma_map m = { .argsz = 32, .flags = VFIO_DMA_MAP_FLAG_READ, .size = PAGE };
+	int fd = open("/bin/sh", O_RDONLY | O_CLOEXEC);
+	struct rig *r = rig_open();
+
+	cr_assert_geq(fd, 0);
+	cr_expect_eq(rig_request_fds(r, VM_DMA_MAP, &m, sizeof(m), (struct rig_fds){ &fd, 1 }), EINVAL);
+	cr_expect_eq(r->dev->maps.n, 0);
+	cr_expect_eq(rig_map(r, 0, PAGE, r->ram_fd, 0), 0);
+	close(fd);
+	rig_close(r);
+}
+
 Test(memory, map__overlap_is_refused_and_the_first_stays)
 {
 	struct rig *r = rig_open();
