@@ -197,6 +197,15 @@ def hashes(programs, library):
     return {n: d for n, path in names.items() if (d := digest(path))}
 
 
+PARTS = ("adapter", "build", "dat_info", "device", "host", "sha256", "environment")
+
+
+def complete(end, ia):
+    """Completes the description of an end that another release of this program has collected."""
+    known = {p: end[p] if isinstance(end.get(p), dict) else {} for p in PARTS}
+    return {"ia": ia, **end, **known}
+
+
 def collect(ia, programs, info):
     """Describes one end. info: the record of a run of dat_info, as Child.finish() returns it."""
     try:

@@ -15,6 +15,8 @@ NOT_APPLICABLE, NOT_TESTED = "NOT APPLICABLE", "NOT TESTED"
 VERDICTS = (PASS, COMMENT, FAIL, NOT_APPLICABLE, NOT_TESTED)
 
 REACHED = 0.99  # part of a rate that counts as the rate
+# What evidence raises that lacks something, or has another type, numbers or nesting without a bound.
+UNJUDGED = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError)
 UNABLE = ("the test cannot ", "a test may not ")  # how dat_conform begins the reason if the host is why
 
 Check = collections.namedtuple("Check", "name step section verdict reason attribute seconds")
@@ -451,7 +453,15 @@ def judge_step(entry, evidence):
         return [result_of("", NOT_TESTED, "the time of the run ended before the step")]
     if record.get("broken"):
         return [result_of("", FAIL, record["broken"])]
-    return list(JUDGES[entry["kind"]](record, evidence, entry))
+    try:
+        return list(JUDGES[entry["kind"]](record, evidence, entry))
+    except UNJUDGED as error:  # for example, the peer has another release
+        return [result_of("", FAIL, f"the evidence cannot be judged: {cause_of(error)}")]
+
+
+def cause_of(error):
+    """Describes an exception by words that do not depend on the release of Python."""
+    return f"it lacks {error}" if isinstance(error, KeyError) else type(error).__name__
 
 
 def deviations(text):

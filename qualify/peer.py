@@ -180,11 +180,11 @@ class Remote:
             raise Gone("dat_qualify serve has ended the connection; see its output")
         try:
             answer = json.loads(line)
-        except ValueError:
+            if "error" in answer:
+                raise Refused(f"dat_qualify serve: {answer['error']}")
+            return answer["value"]
+        except (LookupError, ValueError, TypeError, RecursionError):
             raise ConnectionError(f"another program answers: {line[:60]!r}") from None
-        if "error" in answer:
-            raise Refused(f"dat_qualify serve: {answer['error']}")
-        return answer["value"]
 
     def __getattr__(self, name):
         return lambda *args: self.call(name, *args)

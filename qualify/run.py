@@ -8,6 +8,7 @@ import re
 import sys
 import time
 
+import identity
 import judge
 import peer
 import steps
@@ -95,9 +96,9 @@ class Run:
         return [server, client]
 
     def do_identity(self, entry, step, limit):
-        both = {"here": self.here.identity(), "peer": self.peer.identity() if self.peer else None}
-        self.limits = both["here"]["adapter"].get("limits", {})
-        return both
+        here, other = self.here.identity(), self.peer.identity() if self.peer else None
+        self.limits = here["adapter"].get("limits", {})
+        return {"here": here, "peer": other and identity.complete(other, self.peer.ia)}
 
     def do_conform(self, entry, step, limit):
         args = ["-i", self.here.ia, "--json", "result.json", "--limit", "30"]
@@ -230,15 +231,17 @@ class Run:
         return None
 
     def tried(self, entry, step, limit):
-        """Runs a step. Returns its record, also if the peer or a program is missing."""
+        """Runs a step. Returns its record, also if the peer or a program is missing, or the peer answers what no
+        release of this program expects."""
         try:
             before = self.both_counters()
             record = getattr(self, "do_" + step.kind)(entry, step, limit)
             after = self.both_counters()
-        except OSError as error:
+        except (OSError, *judge.UNJUDGED) as error:
             self.gone = self.gone or isinstance(error, peer.Gone)
             self.here.stop()
-            return {"children": [], "broken": f"the step was not finished: {error}"}
+            why = error if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+            return {"children": [], "broken": f"the step was not finished: {why}"}
         return {**record, "counters": {e: [before[e], after[e]] for e in before}}
 
     def one(self, number, step):

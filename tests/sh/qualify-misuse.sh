@@ -137,7 +137,7 @@ PY
 }
 
 # A soak that was cut short, or whose program wrote nothing, is no plain PASS. Neither is a statement that this host
-# cannot try.
+# cannot try. A record that lacks something is a FAIL of its step.
 judges() {
 	PYTHONPATH=qualify python3 -B - >"$tmp/out" 2>&1 <<'PY' || wrong "a judge gives a wrong verdict"
 import json, judge
@@ -158,6 +158,15 @@ wrote = {"test_info": {"verified": True}}
 assert soak(20, wrote) == [("programs", "PASS", "1 programs, 20 s"), ("dat_send_bw client/data", "PASS", "all data verified")]
 assert soak(5, wrote)[0] == ("programs", "PASS with comment", "1 programs, 5 s instead of 20")
 assert soak(20, None)[1][1] == "FAIL", soak(20, None)
+
+class Short(Evidence):
+    def limits(self):
+        return {}
+    def record(self, name):
+        return {"children": [{"role": "server"}, good]}
+
+found = judge.judge_step({"name": "x", "kind": "perf", "not_run": None, "needs": None}, Short(None))
+assert [c[:3] for c in found] == [("", "FAIL", "the evidence cannot be judged: it lacks 'killed'")], found
 
 def statement(reason):
     found = {"statements": [{"name": "n", "page": "dat_p", "section": "S", "verdict": "SKIP", "reason": reason, "ms": 1}],
@@ -325,11 +334,21 @@ PY
 	server=
 }
 
-# The peer goes during a run: the step fails, later steps that need it are not tested, and there is a bundle.
-gone() {
+# stranger <<CODE: runs another program than dat_qualify serve, which prints its port
+stranger() {
 	local i
 	: >"$tmp/stranger"
-	python3 - >>"$tmp/stranger" <<'PY' &
+	python3 -c "$(cat)" >>"$tmp/stranger" &
+	server=$!
+	for i in {1..200}; do
+		[ -s "$tmp/stranger" ] && break
+		sleep 0.1
+	done
+}
+
+# The peer goes during a run: the step fails, later steps that need it are not tested, and there is a bundle.
+gone() {
+	stranger <<'PY'
 import json, socket
 END = {"ia": "soft-mlx5-0", **{k: {} for k in ("adapter", "build", "device", "host", "sha256", "environment")}}
 with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -342,11 +361,6 @@ with socket.create_server(("127.0.0.1", 0)) as listener:
         reply = {"hello": "soft-mlx5-0", "identity": END, "counters": {"out_of_buffer": 1}}[name]
         client.sendall(json.dumps({"value": reply}).encode() + b"\n")
 PY
-	server=$!
-	for i in {1..200}; do
-		[ -s "$tmp/stranger" ] && break
-		sleep 0.1
-	done
 	run gone.tar -p 127.0.0.1 --port "$(cat "$tmp/stranger")" --steps 'identity,windows-keys,errors-refused,latency-send-8,counters' &&
 		wrong "dat_qualify run succeeds although its peer goes"
 	has "a peer that goes" '^FAIL +windows-keys +the step was not finished: dat_qualify serve has ended the connection; see its output$'
@@ -354,6 +368,29 @@ PY
 	has "a peer that goes" '^NOT TESTED +latency-send-8 +the peer had gone before$'
 	has "a peer that goes" '^NOT TESTED +counters '
 	q verify "$tmp/gone.tar" || wrong "dat_qualify verify refuses the bundle of a run whose peer went"
+	wait $server
+	server=
+}
+
+# A peer of another release describes less and answers otherwise: its steps fail, and there is a bundle.
+older() {
+	stranger <<'PY'
+import json, socket
+END = {"adapter": {"opened": True, "vendor": "V", "firmware": "1", "provider": "P"}}
+VALUES = {"hello": "soft-mlx5-0", "identity": END, "counters": {}, "start": 1, "output": 5}
+with socket.create_server(("127.0.0.1", 0)) as listener:
+    print(listener.getsockname()[1], flush=True)
+    client, _ = listener.accept()
+    for line in client.makefile():
+        name = json.loads(line)[0]
+        client.sendall(json.dumps({"value": VALUES[name]} if name in VALUES else 7).encode() + b"\n")
+PY
+	run older.tar -p 127.0.0.1 --port "$(cat "$tmp/stranger")" --steps 'identity,windows-keys,errors-refused' &&
+		wrong "dat_qualify run succeeds although its peer answers otherwise"
+	has "a peer of another release" '^PASS +identity +2 of 2 checks pass$'
+	has "a peer of another release" '^FAIL +windows-keys +the step was not finished: TypeError: '
+	has "a peer of another release" '^PASS +errors-refused '
+	q verify "$tmp/older.tar" || wrong "dat_qualify verify refuses the bundle of a run whose peer answered otherwise"
 	wait $server
 	server=
 }
@@ -368,4 +405,5 @@ renamed
 few_endpoints
 busy
 gone
+older
 exit $status
