@@ -10,7 +10,8 @@ import tarfile
 
 BLOCK = 4096
 PRIME = (1 << 31) - 1  # a prime that is greater than any position in a block and in SUMS
-NAMESPACE = "dat-qualify"
+# The namespace of the signature of each role: a signature of one role is invalid as one of the other.
+NAMESPACES = {"tester": "dat-qualify", "reviewer": "dat-qualify-reviewer"}
 NAME = re.compile(r"(evidence/)?[\w-][\w.-]*")  # of a member: verify -x writes below its folder only
 LINES = re.compile(rb"(file [0-9a-f]{64} [0-9]{1,15} [!-~]+\n(block [0-9a-f]{64} [0-9]{1,15} [0-9]{1,15}\n)*)*")
 
@@ -181,7 +182,7 @@ def sign(path, key, role):
     with open(path, "rb") as f:
         data = f.read()
     unpack(data)
-    done = keygen(["-Y", "sign", "-f", key, "-n", NAMESPACE], data)
+    done = keygen(["-Y", "sign", "-f", key, "-n", NAMESPACES[role]], data)
     if done.returncode:
         raise ValueError(
             f"ssh-keygen cannot sign with {key}: {done.stderr.decode(errors='replace').strip()}"
@@ -193,9 +194,11 @@ def sign(path, key, role):
 
 
 def check_signature(data, signature, signers):
-    """Returns (valid, text). Without a list of signers only the key can be reported."""
+    """Returns (valid, text). Without a list of signers only the key can be reported. The end of the file's name is
+    the role; any other end is that of the tester."""
+    role = "reviewer" if signature.endswith(".reviewer.sig") else "tester"
     if not signers:
-        done = keygen(["-Y", "check-novalidate", "-n", NAMESPACE, "-s", signature], data)
+        done = keygen(["-Y", "check-novalidate", "-n", NAMESPACES[role], "-s", signature], data)
         return (
             not done.returncode,
             said(done) + "; without --signers it is not known whose key that is",
@@ -206,10 +209,11 @@ def check_signature(data, signature, signers):
         return False, f"its key is not in {signers}" if why in ("", "No principal matched.") else why
     person = found.stdout.decode(errors="replace").splitlines()[0]
     done = keygen(
-        ["-Y", "verify", "-f", signers, "-I", person, "-n", NAMESPACE, "-s", signature], data
+        ["-Y", "verify", "-f", signers, "-I", person, "-n", NAMESPACES[role], "-s", signature], data
     )
     return not done.returncode, said(done)
 
 
 def said(done):
-    return " ".join((done.stdout or done.stderr).decode(errors="replace").split())
+    text = done.stderr if done.returncode else done.stdout
+    return " ".join((text or done.stdout).decode(errors="replace").split())

@@ -277,6 +277,14 @@ signatures() {
 	q sign -k "$tmp/other" --role reviewer "$tmp/good.tar" || wrong "dat_qualify sign --role reviewer fails"
 	q verify --signers "$tmp/signers" "$tmp/good.tar" && wrong "dat_qualify verify accepts a signature of another key"
 	has "a signature of another key" 'reviewer.sig: NOT valid: its key is not in'
+	echo "reviewer@example.org namespaces=\"dat-qualify-reviewer\" $(cut -d' ' -f1,2 "$tmp/other.pub")" >>"$tmp/signers"
+	q verify --signers "$tmp/signers" "$tmp/good.tar" || wrong "dat_qualify verify refuses the signatures of both roles"
+	has "a reviewer" 'reviewer.sig: valid: Good "dat-qualify-reviewer" signature for reviewer@example.org'
+	cp "$tmp/good.tar.tester.sig" "$tmp/good.tar.reviewer.sig"
+	q verify "$tmp/good.tar" && wrong "dat_qualify verify accepts the tester's signature as the reviewer's"
+	q verify --signers "$tmp/signers" "$tmp/good.tar" && wrong "dat_qualify verify accepts the tester's signature as the reviewer's"
+	has "a signature of another role" 'reviewer.sig: NOT valid: .*namespace'
+	rm "$tmp/good.tar.reviewer.sig"
 	q verify --signers "$tmp/signers" -s "$tmp/good.tar.tester.sig" "$tmp/known.tar" && wrong "dat_qualify verify accepts a signature of another bundle"
 	q verify --signers "$tmp/none" "$tmp/good.tar" && wrong "dat_qualify verify succeeds without a file of signers"
 	has "no file of signers" "tester.sig: NOT valid: .*\"$tmp/none\": No such file"
