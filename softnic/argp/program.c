@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <libgen.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,12 @@
 
 __attribute__((visibility("default"))) const char *argp_program_version =
 	"dapl-direct " PACKAGE_VERSION;
+
+/* A program inherits that its caller ignores SIGCHLD. The kernel then keeps no exit status of a child. */
+__attribute__((constructor)) static void keep_statuses(void)
+{
+	signal(SIGCHLD, SIG_DFL);
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {

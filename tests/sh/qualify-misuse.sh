@@ -263,6 +263,15 @@ several() {
 		wrong "the evidence has the hash of another library than dat.conf names"
 }
 
+# The exit status of a program counts also if the caller of dat_qualify ignores SIGCHLD.
+ignored() {
+	timeout 60 env --ignore-signal=CHLD "$DAPL_BUILD_DIR/bin/dat_qualify" run --quick -i none -o "$tmp/none.tar" --steps identity \
+		>"$tmp/out" 2>&1 </dev/null
+	q verify -x "$tmp/none" "$tmp/none.tar" || wrong "dat_qualify verify refuses the bundle of an unknown adapter"
+	grep -q '"status": 1' "$tmp/none"/evidence/*-identity.json ||
+		wrong "the exit status of dat_info is lost if the caller ignores SIGCHLD"
+}
+
 # dat.conf may give an adapter any name: its device and counters are those of the port that it stands for.
 renamed() {
 	local port=$tmp/sys/class/infiniband/soft-mlx5/ports/0
@@ -401,6 +410,7 @@ hostile
 judges
 unheard
 several
+ignored
 renamed
 few_endpoints
 busy
