@@ -249,7 +249,7 @@ def session(sock, make, listener, run):
                 try:
                     name, *args = json.loads(line)
                     reply = {"value": answer(host, name, args)}
-                except (ValueError, LookupError, TypeError, OSError) as error:
+                except (ValueError, LookupError, TypeError, OSError, RecursionError) as error:
                     reply = {"error": f"{type(error).__name__}: {error}"}
                 file.write(json.dumps(reply) + "\n")
                 file.flush()

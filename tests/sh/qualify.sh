@@ -309,6 +309,7 @@ peer() {
 	done
 	# A connection of another program does not end the server.
 	printf 'GET / \xff\n1\n["finish"]\n' >"/dev/tcp/127.0.0.1/$port"
+	head -c 100000 /dev/zero | tr '\0' '[' >"/dev/tcp/127.0.0.1/$port"
 	run peer.tar -p 127.0.0.1 --port "$port" --steps 'identity,windows-closed,death-send_bw-server' || wrong "dat_qualify run with a peer fails"
 	has "with a peer" '^PASS +death-send_bw-server +the other end reports BROKEN'
 	q verify "$tmp/peer.tar" || wrong "dat_qualify verify refuses a bundle of two hosts"
