@@ -146,12 +146,18 @@ static int append_library(const char *front, char *libraries, size_t len)
 	size_t used = strlen(libraries);
 	int err = run_library_path(front, path);
 
-	if (err)
+	if (err) {
 		fprintf(stderr, "softnic-run: softnic-%s.so: %s; build or install it beside this "
 			"program\n", front, strerror(-err));
-	else
-		snprintf(libraries + used, len - used, "%s%s", used ? ":" : "", path);
-	return err;
+		return err;
+	}
+	if (strpbrk(path, " :")) {
+		fprintf(stderr, "softnic-run: %s: the loader preloads no library whose path has a space or a "
+			"colon; install it in another folder\n", path);
+		return -EINVAL;
+	}
+	snprintf(libraries + used, len - used, "%s%s", used ? ":" : "", path);
+	return 0;
 }
 
 static int set_or_unset(const char *name, const char *value)

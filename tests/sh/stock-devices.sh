@@ -77,6 +77,13 @@ if [ "$(id -u)" = 0 ] && "${CC:-cc}" -o "$tmp/setuid" "$tmp/none.c" &&
 	says 'setuid'
 fi
 
+# The loader would ignore a library of such a path, and the program would find no adapter.
+mkdir -p "$tmp/a b/bin" "$tmp/a b/lib"
+cp "$run" "$tmp/a b/bin"
+cp "$DAPL_BUILD_DIR/lib/softnic-uverbs.so" "$tmp/a b/lib"
+expect 125 "$tmp/a b/bin/softnic-run" true
+says 'softnic-uverbs.so: the loader preloads no library whose path has a space'
+
 # Signals are forwarded, and the directory is removed with the command
 "$run" sh -c 'trap "exit 9" TERM; touch "$1/up"; while :; do sleep 0.05; done' sh "$tmp" &
 pid=$!
