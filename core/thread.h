@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Returns 0 or an error number, as pthread_create(3) does. */
@@ -34,6 +35,14 @@ static inline void dap_thread_signal(int eventfd)
 	const uint64_t one = 1;
 
 	(void)syscall(SYS_write, eventfd, &one, sizeof(one));
+}
+
+/* Not by usleep(3), for the same reason. us: less than a second. */
+static inline void dap_thread_sleep_us(unsigned int us)
+{
+	const struct timespec pause = { .tv_nsec = (long)us * 1000 };
+
+	(void)syscall(SYS_nanosleep, &pause, NULL);
 }
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /* Completions that the fast path does not handle, and the tick. */
-#include <unistd.h>
-
+#include "core/thread.h"
 #include "hw_efa/hot/poll.inl"
 
 #define GONE_LOOKS 100u			/* ticks of a ms, in which the peer's disconnect message arrives */
@@ -197,7 +196,7 @@ bool efa_await_sends(struct dap_ep *ep, bool settle, unsigned int polls)
 
 	for (unsigned int i = 0; i < polls && !done; i++) {
 		if (i > 16 && (settle || !eng->driven))
-			usleep(TURN_US);
+			dap_thread_sleep_us(TURN_US);
 		efa_enter(eng);
 		efa_poll_cq(eng);
 		eng->polls++;

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/clock.h"
+#include "core/thread.h"
 #include "hw_common/random.h"
 #include "hw_mlx5/lock.h"
 #include "hw_mlx5/ops.h"
@@ -195,6 +195,7 @@ static void await_last_wqe(struct dap_ep *ep)
 	struct m5_ep *e = m5_ep(ep);
 	struct pollfd fd = { .fd = ia->ctl->ops->async_fd(ia->ctl), .events = POLLIN };
 	uint64_t end = dap_now_ms() + __atomic_load_n(&ia->last_wqe_ms, __ATOMIC_RELAXED);
+	int cancel;
 
 	if (!e->was_rtr)
 		return;
@@ -208,7 +209,9 @@ static void await_last_wqe(struct dap_ep *ep)
 			return;
 		if (over)
 			break;
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 		poll(&fd, 1, 1);
+		pthread_setcancelstate(cancel, NULL);
 	}
 	__atomic_store_n(&ia->last_wqe_ms, M5_LAST_WQE_AGAIN_MS, __ATOMIC_RELAXED);
 	dap_log(DAP_LOG_EP, "EP %p: no Last WQE Reached event; a receive of its SRQ may be lost",
@@ -248,7 +251,7 @@ static void await_flush(struct dap_ep *ep)
 
 	m5_drive_model(ia);
 	while (!(done = is_flushed(ep)) && dap_now_ms() < end) {
-		usleep(20);
+		dap_thread_sleep_us(20);
 		m5_drive_model(ia);
 	}
 	/* If this thread was stopped ahead of its look at the clock, the device was not. */

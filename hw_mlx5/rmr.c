@@ -15,9 +15,9 @@
 #include <errno.h>
 #include <sched.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 #include "core/hw.h"
+#include "core/thread.h"
 #include "hw_mlx5/lock.h"
 #include "hw_mlx5/ops.h"
 
@@ -208,7 +208,7 @@ static void wait_for_binds(struct dap_rmr *rmr)
 		return;
 	seen = wait_last_bind(rmr, SETTLE_TURNS);
 	for (int ms = 0; ms < FREE_MS && seen == M5_SEEN_NOT; ms++) {
-		usleep(1000);
+		dap_thread_sleep_us(1000);
 		seen = wait_last_bind(rmr, 1);
 	}
 }

@@ -68,7 +68,7 @@ int m5_events_read(struct m5_events *events, struct m5_event *ev)
 
 	pthread_mutex_lock(&events->lock);
 	if (events->async_tail == events->async_head) {
-		(void)!read(events->async_fd, &n, sizeof(n));
+		(void)syscall(SYS_read, events->async_fd, &n, sizeof(n));
 	} else {
 		*ev = *event_at(events, events->async_tail++);
 		found = 1;

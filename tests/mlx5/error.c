@@ -2,6 +2,7 @@
 /* Failed work: its status, the flush of the work behind it, and that each error is reported
  * once. */
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "hw_mlx5/ops.h"
@@ -196,6 +197,29 @@ RIG_TEST(error, qp_error__returns_when_the_queues_are_flushed)
 	cr_expect_eq(cqes_in(r.a.request), 4);
 	for (int i = 0; i < 4; i++)
 		cr_expect(rig_event(&r, r.a.recv, &ev) && rig_event(&r, r.a.request, &ev));
+}
+
+static bool returned;
+
+static void *end_while_cancelled(void *arg)
+{
+	pthread_cancel(pthread_self());
+	m5_hw.qp_error(r.a.ep);
+	returned = true;
+	pthread_testcancel();
+	return arg;
+}
+
+/* Core has the endpoint's lock during this call. The device seems to flush a receive too late. */
+RIG_TEST(error, qp_error__of_a_cancelled_thread_returns_after_its_wait)
+{
+	pthread_t thread;
+
+	m5_ep(r.a.ep)->rq.pi++;
+	cr_assert_eq(pthread_create(&thread, NULL, end_while_cancelled, NULL), 0);
+	cr_assert_eq(pthread_join(thread, NULL), 0);
+	m5_ep(r.a.ep)->rq.pi--;
+	cr_assert(returned, "the thread ended in the wait");
 }
 
 /* Suppressed requests have no completion if they succeed, so nothing waits for them. */
