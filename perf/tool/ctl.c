@@ -27,6 +27,10 @@ static int ctl_take(struct tool *t, const DAT_EVENT *ev)
 		return -1;
 	memcpy(&t->msg, (char *)t->ctl_recv.buf + slot * sizeof(t->msg), sizeof(t->msg));
 	t->msg.text[sizeof(t->msg.text) - 1] = 0;
+	/* The peer's text goes to a terminal. */
+	for (char *c = t->msg.text; *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
 	return ctl_post(t, slot);
 }
 

@@ -217,6 +217,11 @@ static int serve_size(struct tool *t)
 	struct tool_msg m = { .op = OP_READY };
 	int good;
 
+	if (!t->msg.size || t->msg.size > t->max_size) {
+		fprintf(stderr, "protocol error: the client measures %" PRIu64 " bytes, and its memory here "
+			"has %" PRIu64 "; run the same release on both hosts\n", t->msg.size, t->max_size);
+		return -1;
+	}
 	tool_set_size(t, t->msg.size);
 	t->seed = t->msg.seed;
 	t->stop = false;
