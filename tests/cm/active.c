@@ -74,8 +74,11 @@ ACTIVE(connect__waits_for_a_listener_within_the_timeout)
 ACTIVE(connect__peer_never_answers_times_out)
 {
 	uint64_t id;
-	int fd = reach(200000, &id);
+	int fd;
 
+	clock_stop();
+	fd = reach(200000, &id);
+	clock_go_on();
 	ENDED(&a, DAP_CM_TIMED_OUT);
 	cr_assert(raw_is_cut(fd));
 	close(fd);
@@ -85,11 +88,14 @@ ACTIVE(connect__missing_go_times_out)
 {
 	struct cm_msg m;
 	uint64_t id;
-	int fd = reach(200000, &id);
+	int fd;
 
+	clock_stop();
+	fd = reach(200000, &id);
 	raw_say(fd, CM_REP, id, 0);
 	cr_assert_eq(raw_hear(fd, &m), 1);
 	cr_assert_eq(m.type, CM_RTU);
+	clock_go_on();
 	ENDED(&a, DAP_CM_TIMED_OUT);
 	cr_assert_eq(a.established, 0);
 	close(fd);
@@ -119,14 +125,6 @@ ACTIVE(connect__to_an_unreachable_address_ends_as_unreachable)
 	ENDED(&a, DAP_CM_UNREACHABLE);
 }
 
-static uint64_t retries_of(struct node *n)
-{
-	struct dap_cm_counts counts;
-
-	dap_cm_count(n->cm, &counts);
-	return counts.retries;
-}
-
 /* The full backlog drops SYNs, as does a host that is still starting. The kernel gives up before the
  * caller's timeout, which is shortened here from ten seconds. */
 ACTIVE(connect__silent_host_is_tried_again)
@@ -140,7 +138,7 @@ ACTIVE(connect__silent_host_is_tried_again)
 	first = raw_connect(QUAL);
 	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
 	cr_assert_eq(setsockopt(c->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &user_ms, sizeof(user_ms)), 0);
-	SOON(retries_of(&a) || a.ended);
+	SOON(node_retries(&a) || a.ended);
 	cr_assert_eq(a.ended, 0);
 	close(first);
 	cr_assert_eq(dap_cm_disconnect(c, true), 0);
@@ -223,13 +221,22 @@ static void answer_wrongly(const struct cm_wire *w, size_t len)
 static void time_ends_after_a_refusal(uint64_t young_us, enum dap_cm_end why)
 {
 	struct dap_cm_conn *c;
+	struct cm_msg m;
+	int fd;
 
 	cm_limits.young_us = young_us;
 	listener = raw_listen(QUAL);
 	reset_first = true;
+	clock_stop();
 	cr_assert_eq(node_connect(&a, QUAL, 700000, &c), 0);
+	SOON(node_retries(&a) == 1);
+	clock_pass(10000);
+	fd = raw_accept(listener);
+	cr_assert_eq(raw_hear(fd, &m), 1);
+	clock_go_on();
 	SOON(a.ended == 1);
 	cr_assert_eq(a.why[why], 1);
+	close(fd);
 }
 
 ACTIVE(connect__timeout_soon_after_a_refusal_ends_as_non_peer_rejected)

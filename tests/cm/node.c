@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
 
 #include "tests/cm/node.h"
 
@@ -200,6 +202,56 @@ void node_disconnect(struct node *n, bool abrupt)
 	if (n->passive)
 		dap_cm_disconnect(n->passive, abrupt);
 	pthread_mutex_unlock(&n->lock);
+}
+
+uint64_t node_retries(struct node *n)
+{
+	struct dap_cm_counts counts;
+
+	dap_cm_count(n->cm, &counts);
+	return counts.retries;
+}
+
+/* ---- Time ---- */
+
+static _Atomic uint64_t stopped_ns;	/* 0: the clock goes on */
+
+static uint64_t real_ns(void)
+{
+	struct timespec ts;
+
+	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+__attribute__((visibility("default"))) int clock_gettime(clockid_t id, struct timespec *ts)
+{
+	uint64_t ns = stopped_ns;
+
+	if (id != CLOCK_MONOTONIC || !ns)
+		return (int)syscall(SYS_clock_gettime, id, ts);
+	*ts = (struct timespec){ (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
+	return 0;
+}
+
+void clock_stop(void)
+{
+	stopped_ns = real_ns();
+}
+
+/* Not before that much time has passed, or clock_go_on() would turn the clock back. */
+void clock_pass(uint64_t us)
+{
+	uint64_t ns = stopped_ns + us * 1000;
+
+	while (real_ns() < ns)
+		th_yield();
+	stopped_ns = ns;
+}
+
+void clock_go_on(void)
+{
+	stopped_ns = 0;
 }
 
 /* ---- Sockets of the test ---- */

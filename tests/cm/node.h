@@ -51,11 +51,20 @@ int node_accept(struct node *n);	/* accepts the request that NODE_HOLD kept */
 void node_pair(struct node *a, struct node *b, uint64_t conn_qual, struct dap_cm_conn **c);
 /* Disconnects the connection that n accepted last, if it has not ended yet. */
 void node_disconnect(struct node *n, bool abrupt);
+uint64_t node_retries(struct node *n);	/* how often the node has tried to connect again */
 /* Makes the private data of a node from its seed. */
 void pattern(uint8_t *to, size_t len, unsigned int seed);
 struct dap_path path_of(unsigned int seed);
 bool same_path(const struct dap_path *a, const struct dap_path *b);
 const char *cm_type_name(enum cm_type type);
+
+/*
+ * The manager's clock stands still from clock_stop() to clock_go_on(): a busy machine uses up no timeout of a
+ * connection. clock_pass() lets time pass meanwhile.
+ */
+void clock_stop(void);
+void clock_pass(uint64_t us);
+void clock_go_on(void);
 
 #define SOON(cond) \
 	cr_assert(TH_WITHIN(SOON_MS, cond), "this was not true within %d ms: %s", SOON_MS, #cond)

@@ -2,8 +2,6 @@
 /* The timer heap, and the mapping of connection qualifiers to ports. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
 
 #include "tests/cm/node.h"
 
@@ -84,28 +82,6 @@ static atomic_int order[4], turns;
 static void take_turn(void *arg)
 {
 	order[(intptr_t)arg] = ++turns;
-}
-
-static struct timespec stopped;
-static atomic_bool stands;
-
-__attribute__((visibility("default"))) int clock_gettime(clockid_t id, struct timespec *ts)
-{
-	if (id != CLOCK_MONOTONIC || !stands)
-		return (int)syscall(SYS_clock_gettime, id, ts);
-	*ts = stopped;
-	return 0;
-}
-
-static void clock_stop(void)
-{
-	clock_gettime(CLOCK_MONOTONIC, &stopped);
-	stands = true;
-}
-
-static void clock_go_on(void)
-{
-	stands = false;
 }
 
 Test(cm, timer__those_due_earlier_come_earlier)

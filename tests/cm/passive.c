@@ -126,7 +126,7 @@ PASSIVE(client__request_byte_by_byte_is_answered)
 }
 
 /* A slow client is treated like a silent one, because the deadline counts from the start of its
- * connection. */
+ * connection. On a busy machine the manager may be late by many of these bytes. */
 PASSIVE(client__slow_one_is_dropped_at_its_deadline)
 {
 	struct cm_wire w;
@@ -138,7 +138,7 @@ PASSIVE(client__slow_one_is_dropped_at_its_deadline)
 	raw_message(&w, CM_REQ, ID, QUAL);
 	for (size_t i = 0; i < sizeof(w) - 1 && !cut; i++) {
 		cut = th_send(fd, (uint8_t *)&w + i, 1) != 0;
-		th_sleep_ms(10);
+		th_sleep_ms(50);
 	}
 	cr_assert(cut);
 	cr_assert_eq(b.requests, 0);
@@ -471,14 +471,16 @@ __attribute__((visibility("default"))) int accept4(int fd, struct sockaddr *addr
 PASSIVE(accept__that_is_forbidden_waits_without_spinning)
 {
 	struct cm_msg m;
+	uint64_t begin;
 	int fd;
 
 	forbidden = true;
 	fd = raw_connect(QUAL);
 	raw_say(fd, CM_REQ, ID, QUAL);
 	SOON(tries);
+	begin = th_now_ms();
 	th_sleep_ms(100);
-	cr_assert_lt(tries, 64, "the manager's thread spins");
+	cr_assert_lt(tries, 64 + (th_now_ms() - begin) / 10, "the manager's thread spins");
 	forbidden = false;
 	cr_assert_eq(raw_hear(fd, &m), 1);
 	cr_assert_eq(m.type, CM_REP);
