@@ -140,10 +140,14 @@ Test(conn, reject__ends_the_attempt_with_peer_rejected)
 
 Test(conn, connect__without_a_listener_ends_with_non_peer_rejected)
 {
+	DAT_EP_HANDLE pending = side_ep(&a);
+
+	assert_ok(side_try_connect(&a, pending, DAT_TIMEOUT_INFINITE));
+	cr_assert_eq(side_state(pending), DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
 	assert_ok(side_recv(&a, a.ep, 6));
 	assert_ok(side_try_connect(&a, a.ep, 200000));
-	cr_assert_eq(side_state(a.ep), DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
 	side_event(&a, a.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	cr_assert_eq(side_state(pending), DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
 	cr_assert_eq(side_state(a.ep), DAT_EP_STATE_DISCONNECTED);
 	cr_assert_eq(side_dto(&a, 6), DAT_DTO_ERR_FLUSHED);
 }
