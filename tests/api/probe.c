@@ -20,7 +20,7 @@ static struct probe {
 static size_t nprobes;
 static char passed[200];		/* names in their order, each with a space before it */
 
-TestSuite(probe, .init = sides_open, .fini = sides_close, .timeout = 60);
+TestSuite(probe, .init = sides_open, .fini = sides_close, .timeout = 300);
 
 /* A note of type 3 of "stapsdt": three addresses, then provider, name and arguments. */
 static void add_note(const ElfW(Nhdr) *note, uintptr_t base)
