@@ -277,6 +277,25 @@ STATEMENT(rsp_query__each_field_alone, dat_rsp_query, DESCRIPTION)
 	side_close(&s);
 }
 
+/* On a busy host the time may be over before the refusal comes. Then the next attempt has more time. */
+static void is_refused(struct side *from, DAT_EP_HANDLE ep, struct side *to)
+{
+	DAT_TIMEOUT us = 500000;
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	while (true) {
+		must(dial(ep, to, some_qual(0), us));
+		must(dat_evd_wait(from->conn_evd, SOON, 1, &ev, &more));
+		check(ev.event_data.connect_event_data.ep_handle == ep);
+		us *= 4;
+		if (ev.event_number != DAT_CONNECTION_EVENT_TIMED_OUT || us > SOON)
+			break;
+		must(dat_ep_reset(ep));
+	}
+	same(ev.event_number, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
 STATEMENT(rsp_create__one_request_at_most, dat_rsp_create, DESCRIPTION)
 {
 	DAT_EP_HANDLE ep;
@@ -284,8 +303,7 @@ STATEMENT(rsp_create__one_request_at_most, dat_rsp_create, DESCRIPTION)
 
 	bring(&b, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
 	ep = side_ep(&b.peer, NULL);
-	must(dial(ep, &b.s, some_qual(0), 500000));
-	took_conn(&b.peer, ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	is_refused(&b.peer, ep, &b.s);
 	nothing_on(b.s.cr_evd);
 	bring_done(&b);
 }
