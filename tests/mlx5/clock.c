@@ -89,14 +89,15 @@ Test(clock, stamp__of_timers_of_any_frequency_is_right, .timeout = 60)
 	}
 }
 
-/* The capability and the timer disagree by 1 %: 5 ms after a reading a timestamp is 50 us wrong. */
+/* The capability and the timer disagree by 1 %: 5 ms after a reading a timestamp is 50 us wrong. A busy
+ * machine may hide that in most tries. */
 Test(clock, stamp__with_a_wrong_frequency_is_outside_its_error, .timeout = 60)
 {
 	bool wrong = false;
 
 	open_clock(M5_TS_FREE_RUNNING, 1000000);
 	m5_ia(r.ia)->dev.timer_khz = 990000;
-	for (int n = 0; n < 20 && !wrong; n++) {
+	for (int n = 0; n < 2000 && !wrong; n++) {
 		wrong = !is_right();
 		th_sleep_ms(3);
 	}
@@ -218,7 +219,8 @@ Test(clock, stamp__of_a_timer_that_stops_has_the_last_reading, .timeout = 60)
 	uint32_t error;
 
 	open_clock(M5_TS_FREE_RUNNING, 1000000);
-	first = stamp_of(ticks_now());
+	stamp_of(ticks_now());		/* on a busy machine some time before the reading */
+	first = stamp_of(m5_ia(r.ia)->clock.ticks);
 	cr_assert_neq(first.realtime, 0);
 	error = first.error;
 	ops.timer = still;
