@@ -11,16 +11,30 @@
 
 TestSuite(efa_ending, .timeout = 120);
 
-enum { ROUNDS = 40, MESSAGES = 8 };
+/* SETTLE_MS: how long the end of a connection waits for acknowledgements (hw_efa/conn.c). */
+enum { ROUNDS = 40, MESSAGES = 8, SETTLE_MS = 500 };
 
-static void sends_succeeded(int round)
+/*
+ * False: a send failed in a round that may have taken longer than SETTLE_MS, because the machine is busy.
+ * Such a round proves nothing, and is repeated.
+ */
+static bool sends_succeeded(int round, uint64_t began)
 {
-	for (uint32_t i = 0; i < MESSAGES; i++) {
-		DAT_DTO_COMPLETION_STATUS status = took(a.req, i);
+	unsigned int failed = 0;
 
-		cr_assert_eq(status, DAT_DTO_SUCCESS, "round %d: send %u failed with status %d", round, i,
-			     (int)status);
-	}
+	for (uint32_t i = 0; i < MESSAGES; i++)
+		failed += took(a.req, i) != DAT_DTO_SUCCESS;
+	cr_assert(!failed || th_now_ms() - began >= SETTLE_MS, "round %d: %u sends failed", round, failed);
+	return !failed;
+}
+
+/* Returns true while the rounds that succeeded are fewer than ROUNDS. */
+static bool goes_on(int round)
+{
+	static int tries;
+
+	cr_assert_lt(tries++, 10 * ROUNDS, "only %d rounds were fast enough", round);
+	return round < ROUNDS;
 }
 
 static void messages(void)
@@ -36,12 +50,15 @@ static void messages(void)
 /* The disconnect message takes another path than acknowledgements, and may arrive before them. */
 static void ends_by(DAT_CLOSE_FLAGS how, const char *params)
 {
-	for (int round = 0; round < ROUNDS; round++) {
+	for (int round = 0; goes_on(round);) {
+		uint64_t began;
+
 		pair_open(params, params);
+		began = th_now_ms();
 		messages();
 		ok(dat_ep_disconnect(b.ep, how));
 		took_conn(&a, DAT_CONNECTION_EVENT_DISCONNECTED);
-		sends_succeeded(round);
+		round += sends_succeeded(round, began);
 		pair_close();
 	}
 }
@@ -71,14 +88,17 @@ Test(efa_ending, sends__that_arrived_before_an_abrupt_end_succeed_on_silicon)
 /* The last request fails at this end, at once. The requests before it are still on their way. */
 static void fails_here(const char *params)
 {
-	for (int round = 0; round < ROUNDS; round++) {
+	for (int round = 0; goes_on(round);) {
+		uint64_t began;
+
 		pair_open(params, params);
+		began = th_now_ms();
 		for (uint32_t i = 0; i < MESSAGES; i++)
 			ok(do_recv(&b, i, 0, 64));
 		for (uint32_t i = 0; i < MESSAGES; i++)
 			ok(do_send(&a, i, 0, 8));
 		ok(do_read(&a, MESSAGES, MEM, 0, 8));
-		sends_succeeded(round);
+		round += sends_succeeded(round, began);
 		cr_assert_eq(took(a.req, MESSAGES), DAT_DTO_ERR_LOCAL_PROTECTION);
 		both_broken();
 		pair_close();
@@ -88,8 +108,11 @@ static void fails_here(const char *params)
 /* The peer has no room for the last message, and breaks the connection. It has taken those before it. */
 static void fails_there(const char *params)
 {
-	for (int round = 0; round < ROUNDS; round++) {
+	for (int round = 0; goes_on(round);) {
+		uint64_t began;
+
 		pair_open(params, params);
+		began = th_now_ms();
 		for (uint32_t i = 0; i <= MESSAGES; i++)
 			ok(do_recv(&b, i, 0, i < MESSAGES ? 64 : 4));
 		for (uint32_t i = 0; i <= MESSAGES; i++)
@@ -98,7 +121,7 @@ static void fails_there(const char *params)
 			cr_assert_eq(took(b.recv, i), DAT_DTO_SUCCESS);
 		cr_assert_eq(took(b.recv, MESSAGES), DAT_DTO_ERR_LOCAL_LENGTH);
 		both_broken();
-		sends_succeeded(round);
+		round += sends_succeeded(round, began);
 		pair_close();
 	}
 }
