@@ -137,7 +137,7 @@ static void new_agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
 {
 	(void)data;
 	(void)evd;
-	if (!TH_WITHIN(5000, is_set(&swap.changed)))
+	if (!TH_WITHIN(20000, is_set(&swap.changed)))
 		__atomic_add_fetch(&swap.calls.null, 1, __ATOMIC_RELEASE);
 }
 

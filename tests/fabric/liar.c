@@ -276,7 +276,7 @@ Test(liar, another_user__is_refused_by_both_sides, .init = setup, .fini = teardo
 	cr_assert_eq(stats.links_made, 0);
 	cr_assert_geq(stats.refused, 1);
 	cr_assert_eq(th_meet(child.sock), 0);
-	cr_assert_eq(th_join(&child, 5000), 0);
+	cr_assert_eq(th_join(&child, TH_PEER_MS), 0);
 }
 
 enum { STRANGERS = 2 * SN_FAB_HALF_OPEN };
@@ -311,7 +311,7 @@ Test(liar, other_users__do_not_evict_a_silent_caller_of_our_user, .init = setup,
 		cr_assert_eq(th_meet(child.sock), 0);
 		sn_fab_service(victim.fab);
 	}
-	cr_assert_eq(th_join(&child, 5000), 0);
+	cr_assert_eq(th_join(&child, TH_PEER_MS), 0);
 	greet(sock, &good, sizeof(good), fd);
 	sn_fab_service(victim.fab);
 	sn_fab_stats(victim.fab, &stats);
@@ -358,7 +358,7 @@ Test(liar, user__without_a_mapping_is_never_ours)
 	sock = call(&addr);
 	greet(sock, &good, sizeof(good), memory(size, SEALS));
 	cr_assert_eq(th_meet(child.sock), 0);
-	cr_assert_eq(th_join(&child, 5000), 0);
+	cr_assert_eq(th_join(&child, TH_PEER_MS), 0);
 	close(sock);
 	teardown();
 }

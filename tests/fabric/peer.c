@@ -85,7 +85,7 @@ Test(peer, sleeping_pingpong__loses_no_wakeup, .timeout = 60)
 	}
 	cr_assert_eq(port.bad + port.disordered, 0);
 	cr_assert_eq(th_meet(child.sock), 0);
-	cr_assert_eq(th_join(&child, 5000), 0);
+	cr_assert_eq(th_join(&child, TH_PEER_MS), 0);
 	sn_fab_close(port.fab);
 }
 
@@ -193,7 +193,7 @@ Test(peer, fork__leaves_the_link_to_the_parent, .timeout = 60)
 	cr_assert_eq(port.got, 3);
 	cr_assert_eq(port.bad + port.disordered, 0);
 	cr_assert_eq(th_send(child.sock, &c, 1), 0);
-	cr_assert_eq(th_join(&child, 5000), 0);
+	cr_assert_eq(th_join(&child, TH_PEER_MS), 0);
 	sn_fab_close(port.fab);
 }
 
@@ -264,7 +264,7 @@ Test(peer, accept__out_of_descriptors_hangs_up_on_the_caller, .timeout = 60)
 		      "the descriptor stays readable, so a waiting thread would spin");
 	cr_assert_eq(th_meet(child.sock), 0);
 	th_fds_restore();
-	cr_assert_eq(th_join(&child, 5000), 0);
+	cr_assert_eq(th_join(&child, TH_PEER_MS), 0);
 	sn_fab_close(port.fab);
 }
 
@@ -302,6 +302,6 @@ Test(peer, accept__without_a_spare_descriptor_waits_and_continues, .timeout = 60
 	cr_assert(TH_WITHIN(10000, (sn_fab_poll(port.fab, 16), port.got == 1)));
 	cr_assert_eq(sn_fab_deadline(port.fab), 0);
 	cr_assert_eq(th_meet(child.sock), 0);
-	cr_assert_eq(th_join(&child, 5000), 0);
+	cr_assert_eq(th_join(&child, TH_PEER_MS), 0);
 	sn_fab_close(port.fab);
 }

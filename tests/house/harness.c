@@ -34,7 +34,7 @@ Test(house, spawn__exchanges_messages_and_returns_status)
 	cr_assert_eq(th_send(child.sock, &v, sizeof(v)), 0);
 	cr_assert_eq(th_recv(child.sock, &v, sizeof(v)), 0);
 	cr_assert_eq(v, 42);
-	cr_assert_eq(th_join(&child, 5000), 0);
+	cr_assert_eq(th_join(&child, TH_PEER_MS), 0);
 }
 
 static int sleep_for_ever(int sock, void *arg)
@@ -69,7 +69,7 @@ Test(house, join__child_that_was_killed_returns_its_signal)
 
 	cr_assert_eq(th_spawn(&child, die, &sig), 0);
 	cr_assert_eq(th_recv(child.sock, &c, 1), -EPIPE);
-	cr_assert_eq(th_join(&child, 5000), 128 + SIGKILL);
+	cr_assert_eq(th_join(&child, TH_PEER_MS), 128 + SIGKILL);
 }
 
 static void *wait_for_end(void *sock)

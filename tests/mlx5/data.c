@@ -220,12 +220,12 @@ RIG_TEST(data, cq_poll__gives_the_same_as_dequeue)
 
 	cr_assert_eq(r.hot->post_recv(r.b.ep, 1, &b, rig_cookie(5), 0), DAT_SUCCESS);
 	cr_assert_eq(r.hot->post_send(r.a.ep, 1, &l, rig_cookie(6), 0), DAT_SUCCESS);
-	cr_assert(TH_WITHIN(5000, m5_hw.cq_poll(r.b.recv, &ev)));
+	cr_assert(TH_WITHIN(20000, m5_hw.cq_poll(r.b.recv, &ev)));
 	cr_assert_eq(ev.number, DAP_EV_DTO);
 	cr_assert_eq(ev.dto.ep, r.b.ep);
 	cr_assert_eq(ev.dto.cookie, 5);
 	cr_assert_eq(ev.dto.length, 8);
-	cr_assert(TH_WITHIN(5000, m5_hw.cq_poll(r.a.request, &ev)));
+	cr_assert(TH_WITHIN(20000, m5_hw.cq_poll(r.a.request, &ev)));
 	cr_assert_eq(ev.dto.cookie, 6);
 	cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS);
 	cr_assert(!m5_hw.cq_poll(r.a.request, &ev));
@@ -251,12 +251,12 @@ Test(data, cq_poll__marks_completions_that_wake_no_waiter)
 	for (int i = 0; i < 4; i++) {
 		cr_assert_eq(r.hot->post_recv(r.b.ep, 1, &b, rig_cookie(5), 0), DAT_SUCCESS);
 		cr_assert_eq(r.hot->post_send(r.a.ep, 1, &l, rig_cookie(6), flags[i]), DAT_SUCCESS);
-		cr_assert(TH_WITHIN(5000, m5_hw.cq_poll(r.b.recv, &ev)));
+		cr_assert(TH_WITHIN(20000, m5_hw.cq_poll(r.b.recv, &ev)));
 		cr_assert_eq(ev.unsignalled, i < 2,
 			     "the receive of send %d has the wrong mark of an unsignalled "
 			     "completion",
 			     i);
-		cr_assert(TH_WITHIN(5000, m5_hw.cq_poll(r.a.request, &ev)));
+		cr_assert(TH_WITHIN(20000, m5_hw.cq_poll(r.a.request, &ev)));
 		cr_assert_eq(ev.unsignalled, i & 1,
 			     "send %d has the wrong mark of an unsignalled completion", i);
 	}

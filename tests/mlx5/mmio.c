@@ -141,9 +141,9 @@ static void suppressed_with(uint32_t dtos, uint32_t signal_every)
 	cr_assert_eq(m5_ep(r.a.ep)->sq.signal_every, signal_every,
 		     "wrong signal interval for a queue of %u requests", dtos);
 	for (uint32_t i = 0; i < 3 * dtos + 10; i++)
-		cr_assert(TH_WITHIN(5000, write_8(DAT_COMPLETION_SUPPRESS_FLAG) == DAT_SUCCESS),
+		cr_assert(TH_WITHIN(20000, write_8(DAT_COMPLETION_SUPPRESS_FLAG) == DAT_SUCCESS),
 			  "queue of %u requests: request %u found no room", dtos, i);
-	cr_assert(TH_WITHIN(5000, write_8(0) == DAT_SUCCESS));
+	cr_assert(TH_WITHIN(20000, write_8(0) == DAT_SUCCESS));
 	cr_assert(rig_event(&r, r.a.request, &ev));
 	cr_assert(rig_empty(&r, r.a.request),
 		  "queue of %u requests: a suppressed success is reported", dtos);

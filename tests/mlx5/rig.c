@@ -426,7 +426,7 @@ bool rig_event(struct rig *r, struct dap_evd *evd, DAT_EVENT *event)
 	bool got;
 
 	th_at_locks(is_outside, evd);
-	got = TH_WITHIN(5000, r->hot->evd_dequeue(evd, event) == DAT_SUCCESS);
+	got = TH_WITHIN(20000, r->hot->evd_dequeue(evd, event) == DAT_SUCCESS);
 	th_at_locks(NULL, NULL);
 	return got;
 }

@@ -40,7 +40,7 @@ static void start(int (*fn)(int sock, void *arg))
 static void finish(void)
 {
 	cr_assert_eq(th_meet(child.sock), 0);
-	cr_assert_eq(th_join(&child, 5000), 0);
+	cr_assert_eq(th_join(&child, TH_PEER_MS), 0);
 	rig_close(&rig);
 }
 

@@ -69,7 +69,7 @@ Test(rc_process, one_sided__completes_while_the_target_sleeps, .timeout = 60)
 	for (i = 0; i < 20; i++)
 		write_and_read_back(i % 2 ? 8 : 1u << 20, i);
 	cr_assert_eq(th_meet(child.sock), 0);
-	cr_assert_eq(th_join(&child, 5000), 0);
+	cr_assert_eq(th_join(&child, TH_PEER_MS), 0);
 	rig_expect_violations(&rig, "");
 	rig_close(&rig);
 }
@@ -94,7 +94,7 @@ Test(rc_process, one_sided__completes_while_the_target_computes, .timeout = 60)
 	write_and_read_back(100000, 3);
 	rig.data[0] = 0xaa;
 	cr_assert_eq(move(RIG_WRITE, 0, 1).op, 0);
-	cr_assert_eq(th_join(&child, 5000), 0);
+	cr_assert_eq(th_join(&child, TH_PEER_MS), 0);
 	rig_close(&rig);
 }
 
@@ -115,7 +115,7 @@ Test(rc_process, stopped_target__continues, .timeout = 60)
 	kill(child.pid, SIGCONT);
 	cr_assert_eq(rig_wait(&rig, NULL).op, 0);
 	cr_assert_eq(th_meet(child.sock), 0);
-	cr_assert_eq(th_join(&child, 5000), 0);
+	cr_assert_eq(th_join(&child, TH_PEER_MS), 0);
 	rig_close(&rig);
 }
 
@@ -159,7 +159,7 @@ Test(rc_process, qp_to_error__after_answers_by_a_new_link_completes_the_requests
 	cr_assert_eq(rig_wait(&rig, NULL).syndrome, 0);
 	cr_assert_eq(rig_wait(&rig, NULL).syndrome, 0x13);
 	cr_assert_eq(th_meet(child.sock), 0);
-	cr_assert_eq(th_join(&child, 5000), 0);
+	cr_assert_eq(th_join(&child, TH_PEER_MS), 0);
 	rig_expect_violations(&rig, "");
 	rig_close(&rig);
 }
@@ -184,7 +184,7 @@ Test(rc_process, write__target_out_of_descriptors_is_a_transport_error, .timeout
 	cr_assert_eq(th_meet(child.sock), 0);
 	cr_assert_eq(move(RIG_WRITE, 0, 8).syndrome, 0x15);
 	cr_assert_eq(th_meet(child.sock), 0);
-	cr_assert_eq(th_join(&child, 5000), 0);
+	cr_assert_eq(th_join(&child, TH_PEER_MS), 0);
 	rig_close(&rig);
 }
 
@@ -266,6 +266,6 @@ Test(rc_process, pingpong__of_two_pollers_arrives_unchanged, .timeout = 300)
 		rig_recv(&qp, rig.data + 64, 64);
 	}
 	cr_assert_eq(th_meet(child.sock), 0);
-	cr_assert_eq(th_join(&child, 5000), 0);
+	cr_assert_eq(th_join(&child, TH_PEER_MS), 0);
 	rig_close(&rig);
 }

@@ -210,7 +210,7 @@ Test(rmp, error__leaves_untaken_wqes_to_others)
 	for (int i = 0; i < 3; i++)
 		drv_srq_recv(&srq, &mr, 8192, 100);
 	cr_assert_eq(drv_to(&a, CMD_2ERR_QP), 0);
-	cr_expect(TH_WITHIN(5000, (softnic_pump(d->nic), event(LAST_WQE, a.qpn))));
+	cr_expect(TH_WITHIN(20000, (softnic_pump(d->nic), event(LAST_WQE, a.qpn))));
 	cr_expect_not(drv_poll(&rcq, &e));
 	cr_expect_eq(left(), 3);
 	send(&to_b, 0, 8);
@@ -236,7 +236,7 @@ Test(rmp, error__flushes_the_taken_wqe)
 	cr_assert_eq(left(), 0);
 	cr_assert_not(drv_poll(&rcq, &e), "a CQE was written although the message is incomplete");
 	cr_assert_eq(drv_to(&a, CMD_2ERR_QP), 0);
-	cr_assert(TH_WITHIN(5000, (softnic_pump(d->nic), drv_poll(&rcq, &e))));
+	cr_assert(TH_WITHIN(20000, (softnic_pump(d->nic), drv_poll(&rcq, &e))));
 	cr_expect_eq(e.opcode, 14);
 	cr_expect_eq(e.syndrome, 0x05);
 	cr_expect_eq(e.counter, 1);
