@@ -17,7 +17,7 @@ only=(-t 'rmr*')
 conform() {
 	local access=$1
 	shift
-	timeout -k 5 250 "$@" ${only[@]+"${only[@]}"} --json "$tmp/$access.json" >"$tmp/$access" 2>&1
+	timeout -k 5 600 "$@" ${only[@]+"${only[@]}"} --json "$tmp/$access.json" >"$tmp/$access" 2>&1
 	[ -s "$tmp/$access.json" ] && return
 	echo "$access: dat_conform wrote no report:"
 	tail -n 10 "$tmp/$access"

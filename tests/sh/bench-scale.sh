@@ -7,7 +7,7 @@ set -u
 build=$DAPL_BUILD_DIR
 . tests/harness/skip.sh
 needs_valgrind "$build/tests/scale-bench"
-BENCH_QUICK=1 timeout -k 1 280 scripts/bench-scale "$build"
+BENCH_QUICK=1 timeout -k 1 600 scripts/bench-scale "$build"
 status=$?
 command -v gnuplot >/dev/null || status=0
 [ $status = 0 ] || exit 1

@@ -10,7 +10,7 @@ jobs=$([ -n "${SAN-}" ] && echo 1 || echo 2)
 
 variant() {
 	echo "== $1, threadsafe $2"
-	RIG_PARAMS=$1 RIG_THREADSAFE=$2 timeout -k 5 100 "$bin" --jobs $jobs \
+	RIG_PARAMS=$1 RIG_THREADSAFE=$2 timeout -k 5 300 "$bin" --jobs $jobs \
 		--filter '@(data_message|data_post|data_rdma|data_wake|dequeue_n|bind_access|error_flush)/*' 2>&1 |
 		grep -av 'the device model found driver errors'
 	[ "${PIPESTATUS[0]}" = 0 ] || status=1

@@ -6,6 +6,6 @@ export DAPL_TEST_IA=soft-efa-0
 for DAPL_EFA_PROFILE in wide read; do
 	export DAPL_EFA_PROFILE
 	echo "== $DAPL_EFA_PROFILE"
-	timeout -k 5 140 "$DAPL_BUILD_DIR/tests/shortage" --jobs "$([ -n "${SAN-}" ] && echo 1 || echo 2)" ||
+	timeout -k 5 400 "$DAPL_BUILD_DIR/tests/shortage" --jobs "$([ -n "${SAN-}" ] && echo 1 || echo 2)" ||
 		exit 1
 done

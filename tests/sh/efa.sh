@@ -16,7 +16,7 @@ jobs=$([ -n "${SAN-}" ] && echo 1 || echo 2)
 step() {
 	local name=$1 start=$SECONDS log=$tmp/log
 	shift
-	if timeout -k 5 280 "$@" >"$log" 2>&1; then
+	if timeout -k 5 600 "$@" >"$log" 2>&1; then
 		echo "$DAPL_EFA_PROFILE, $name: $(grep -a Synthesis "$log") ($((SECONDS - start)) s)"
 		return
 	fi

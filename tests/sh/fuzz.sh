@@ -6,7 +6,7 @@ status=0
 export DAT_DBG_TYPE=0 DAPL_DBG_TYPE=0 DAPL_DBG_ABORT=1
 
 for target in "$DAPL_BUILD_DIR"/tests/fuzz/*; do
-	timeout 120 "$target" "tests/fuzz/corpus/${target##*/}" && continue
+	timeout 300 "$target" "tests/fuzz/corpus/${target##*/}" && continue
 	echo "fuzz: $target failed with the last input above"
 	status=1
 done

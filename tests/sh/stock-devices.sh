@@ -87,7 +87,7 @@ says 'softnic-uverbs.so: the loader preloads no library whose path has a space'
 # Signals are forwarded, and the directory is removed with the command
 "$run" sh -c 'trap "exit 9" TERM; touch "$1/up"; while :; do sleep 0.05; done' sh "$tmp" &
 pid=$!
-for i in $(seq 200); do [ -e "$tmp/up" ] && break; sleep 0.05; done
+for i in $(seq 1200); do [ -e "$tmp/up" ] && break; sleep 0.05; done
 [ -n "$(left)" ] || bad "no directory while the command runs"
 kill -TERM $pid
 wait $pid
@@ -99,10 +99,10 @@ got=$?
 rm -f "$tmp/up"
 "$run" sh -c 'echo $$ >"$1/up"; exec sleep 60' sh "$tmp" &
 pid=$!
-for i in $(seq 200); do [ -s "$tmp/up" ] && break; sleep 0.05; done
+for i in $(seq 1200); do [ -s "$tmp/up" ] && break; sleep 0.05; done
 kill -KILL $pid
 wait $pid 2>/dev/null
-for i in $(seq 200); do alive "$(cat "$tmp/up")" || break; sleep 0.05; done
+for i in $(seq 1200); do alive "$(cat "$tmp/up")" || break; sleep 0.05; done
 alive "$(cat "$tmp/up")" && bad "the command outlived softnic-run"
 [ -n "$(left)" ] || bad "SIGKILL removed the directory?"
 expect 0 "$run" true

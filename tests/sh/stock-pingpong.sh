@@ -32,7 +32,7 @@ start() {
 		listens $port && continue
 		timeout 60 "$run" ibv_rc_pingpong -g 0 -p $port "$@" >"$tmp/server" 2>&1 &
 		server=$!
-		for wait in $(seq 200); do
+		for wait in $(seq 1200); do
 			listens $port && return 0
 			kill -0 $server 2>/dev/null || break
 			sleep 0.05
