@@ -82,13 +82,7 @@ void probe_srq_count(const struct light *l, struct answer *a)
 
 static bool event_came(DAT_EVD_HANDLE evd, unsigned int ms)
 {
-	uint64_t until = now_ns() + ms * 1000000ull;
-	DAT_EVENT ev;
-
-	while (now_ns() < until)
-		if (dat_evd_dequeue(evd, &ev) == DAT_SUCCESS)
-			return true;
-	return false;
+	return strcmp(completed(evd, ms), "none") != 0;
 }
 
 void probe_srq_limit(const struct light *l, struct answer *a)
@@ -152,22 +146,36 @@ static bool end_abruptly(struct pair *p, uint64_t *ns)
 	return true;
 }
 
+enum { ENDS = 8, LATE_MS = 900, TRIES = 3 };
+
+/* Ends some connections. longest: how long the longest end took, in ns. */
+static bool end_some(struct pair *p, DAT_SRQ_HANDLE srq, uint64_t *longest)
+{
+	uint64_t ns;
+
+	*longest = 0;
+	for (int i = 0; i < ENDS; i++) {
+		if (!refill_srq(p, srq) || !join_srq(p, srq) || !end_abruptly(p, &ns))
+			return false;
+		*longest = ns > *longest ? ns : *longest;
+	}
+	return true;
+}
+
 /* Checks that a receive that the connection had taken is returned as flushed, some time after its
- * end. */
+ * end. A busy host delays an end, too, but not in each of several tries. */
 void probe_srq_back(const struct light *l, struct answer *a)
 {
-	enum { ENDS = 8, LATE_MS = 900 };
-	struct pair p = { .no_rmr = true };
-	uint64_t ns, longest = 0;
 	DAT_SRQ_HANDLE srq;
+	uint64_t longest;
+	struct pair p;
+	int tries = 0;
 
-	if (!open_shared(l, &p, &srq, a))
-		return;
-	for (int i = 0; i < ENDS; i++) {
-		if (!refill_srq(&p, srq) || !join_srq(&p, srq) || !end_abruptly(&p, &ns))
+	do {
+		p = (struct pair){ .no_rmr = true };
+		if (!open_shared(l, &p, &srq, a) || !end_some(&p, srq, &longest))
 			return;
-		longest = ns > longest ? ns : longest;
-	}
+	} while (longest > LATE_MS * 1000000ull && ++tries < TRIES);
 	if (!refill_srq(&p, srq) || !join_srq(&p, srq))
 		return;
 	if (!send_some(&p, RECVS, a))

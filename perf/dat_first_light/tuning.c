@@ -100,7 +100,7 @@ void probe_inline(const struct light *l, struct answer *a)
  */
 static bool is_in_memory(struct pair *p, bool read, struct answer *a)
 {
-	enum { BYTES = 32, WAIT_MS = 200 };
+	enum { BYTES = 32, WAIT_MS = 1000 };
 	const volatile uint8_t *to = read ? p->local.buf : p->remote.buf;
 	uint64_t until;
 

@@ -15,7 +15,9 @@
 #include "perf/common/stats.h"
 #include "perf/dat_first_light/probe.h"
 
-enum { SPINS_PER_YIELD = 1024 };
+/* LATE_LOOKS: how often to look when the time for an event is over. A busy host may not have run this process
+ * before. */
+enum { SPINS_PER_YIELD = 1024, LATE_LOOKS = 1000 };
 
 void say(struct answer *a, enum verdict verdict, const char *set, const char *fmt, ...)
 {
@@ -129,7 +131,7 @@ static const char *status_of(const DAT_EVENT *ev)
 const char *completed(DAT_EVD_HANDLE evd, unsigned int ms)
 {
 	uint64_t until = now_ns() + ms * 1000000ull;
-	unsigned int looks = 0;
+	unsigned int looks = 0, late = ms ? 0 : LATE_LOOKS;
 	DAT_EVENT ev;
 
 	do {
@@ -137,7 +139,7 @@ const char *completed(DAT_EVD_HANDLE evd, unsigned int ms)
 			return status_of(&ev);
 		if (++looks % SPINS_PER_YIELD == 0)
 			sched_yield();
-	} while (now_ns() < until);
+	} while (now_ns() < until || late++ < LATE_LOOKS);
 	return "none";
 }
 

@@ -64,7 +64,7 @@ static int write_revoked(struct server *s, const struct pp_msg *m)
 	s->revoked_seen = status == DAT_DTO_ERR_REMOTE_ACCESS;
 	if (!s->revoked_seen)
 		fprintf(stderr, "write through a revoked context: %s\n", dat_status_name(status));
-	if (consumer_wait_end(&s->p.c, 5000000000u)) {
+	if (consumer_wait_end(&s->p.c, 30000000000u)) {
 		fprintf(stderr, "write through a revoked context did not break the connection\n");
 		s->revoked_seen = false;
 	}

@@ -64,8 +64,12 @@ END
 
 wait $slow || status=1
 
-# A probe that hangs is killed, and the following ones still run.
-"$first_light" -i soft-mlx5-0 -a fault=drop=1 -t 3,15-16 --limit 1 >"$tmp/out" 2>/dev/null
+# A probe that hangs is killed, and the following ones still run. On a busy machine even the last one, or the
+# open of the IA, may take longer than a second, but not each time.
+for try in 1 2 3 4 5; do
+	"$first_light" -i soft-mlx5-0 -a fault=drop=1 -t 3,15-16 --limit 1 >"$tmp/out" 2>/dev/null
+	! grep -q '^16 skip' "$tmp/out" || break
+done
 has 'an answer in time' '^ 3 none .*no answer within 1 s: it hangs'
 has 'the question after it' '^15 none .*within 1 s'
 has 'the one after that' '^16 skip'
