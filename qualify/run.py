@@ -80,8 +80,14 @@ class Run:
 
     def start_pair(self, program, args, result):
         """Runs a measuring program: the server, then the client, whose results it keeps."""
-        qual = ["-p", self.qual()]
-        server, _ = self.start_server(program, qual + ["-d", self.other().ia], "Waiting for client")
+        for tries_left in (4, 3, 2, 1, 0):
+            qual = ["-p", self.qual()]
+            server, _ = self.start_server(
+                program, qual + ["-d", self.other().ia], "Waiting for client"
+            )
+            if not tries_left or "CONN_QUAL_IN_USE" not in self.other().output(server)[1]:
+                break
+            self.other().finish(server, 1)  # another program has the port
         client = self.here.start(
             program, qual + ["-d", self.here.ia, *args, "--out_json_file", result, self.host]
         )
