@@ -8,7 +8,7 @@ status=0 server=
 ia=soft-mlx5-0
 
 # q ARGUMENT...: runs the program; its output is in $tmp/out
-q() { timeout 60 "$DAPL_BUILD_DIR/bin/dat_qualify" "$@" >"$tmp/out" 2>&1 </dev/null; }
+q() { timeout 300 "$DAPL_BUILD_DIR/bin/dat_qualify" "$@" >"$tmp/out" 2>&1 </dev/null; }
 
 wrong() {
 	echo "$1:"

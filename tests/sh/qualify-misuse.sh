@@ -231,7 +231,7 @@ PY
 
 # If the disk of its output is full, a run goes on: it writes its bundle, and fails.
 unheard() {
-	timeout 60 "$DAPL_BUILD_DIR/bin/dat_qualify" run --quick -i $ia -o "$tmp/unheard.tar" --steps identity,latency-bind \
+	timeout 300 "$DAPL_BUILD_DIR/bin/dat_qualify" run --quick -i $ia -o "$tmp/unheard.tar" --steps identity,latency-bind \
 		>/dev/full 2>"$tmp/out" </dev/null
 	[ $? = 1 ] || wrong "the status of a run without output is not 1"
 	has "a run without output" '^dat_qualify: cannot write its output: No space left on device; the run goes on$'
@@ -244,7 +244,7 @@ unheard() {
 several() {
 	local i pids=()
 	for i in 1 2; do
-		timeout 60 "$DAPL_BUILD_DIR/bin/dat_qualify" run --quick -i $ia -o "$tmp/same.tar" --steps identity >"$tmp/same$i" 2>&1 </dev/null &
+		timeout 300 "$DAPL_BUILD_DIR/bin/dat_qualify" run --quick -i $ia -o "$tmp/same.tar" --steps identity >"$tmp/same$i" 2>&1 </dev/null &
 		pids+=($!)
 	done
 	for i in 0 1; do
@@ -324,14 +324,14 @@ def watched():
 
 with socket.create_connection(("127.0.0.1", port), 20) as sock, sock.makefile("rw") as file:
     assert ask(file, "hello") == {"value": ia}
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while not watched():
         assert time.monotonic() < until, "the connection is not watched"
         time.sleep(0.1)
     for option in ("--json", "--jso=x", "--j", "--plot=x.svg", "--plo", "--out_json_file"):
         assert "refused" in ask(file, "start", "dat_conform", [option, "x"])["error"], option
     done = subprocess.run([program, "run", "-q", "-i", ia, "-o", f"{tmp}/second.tar", "-p", "127.0.0.1", "--port", str(port)],
-                          stderr=subprocess.PIPE, timeout=60)
+                          stderr=subprocess.PIPE, timeout=300)
     text = f"127.0.0.1, TCP port {port}: dat_qualify serve: it serves a run from 127.0.0.1; try again later"
     assert done.returncode == 1 and text in done.stderr.decode() and "start it" not in done.stderr.decode(), done
 if os.path.exists("/proc/net/if_inet6") and " lo\n" in open("/proc/net/if_inet6").read():
