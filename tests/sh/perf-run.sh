@@ -139,14 +139,24 @@ pair dat_bind_bw -n 40000 -t 64 -Q 1
 records MsgRate 4096
 ! grep 'BW_average' "$tmp/json" || { echo "binds have a bandwidth"; exit 1; }
 rate -n 20 -q 2 --processes 2 --warm-up 2 && records connections_per_s 4 && says 'Waiting *: asleep'
-# The time of the start is that of the first connection that counts. Nearly all of this run is its warm-up.
-before=$(date +%s.%N)
-rate -n 5 --warm-up 8000 && { python3 - "$tmp/json" "$before" "$(date +%s.%N)" <<'END' || exit 1; }
-import json, sys
-started = json.load(open(sys.argv[1]))["results"][0]["started_s"]
-before, after = map(float, sys.argv[2:])
-assert before < started < after and started - before > after - started, f"{before} to {after}: {started} is within the warm-up"
-END
+# The time of the start is that of the first connection that counts. Nearly all of this run is its warm-up. A
+# busy machine may also delay the rest, but not each time.
+#
+# starts_late BEFORE AFTER: the run between these times started after its warm-up
+starts_late() {
+	python3 - "$tmp/json" "$@" <<-'END'
+		import json, sys
+		started = json.load(open(sys.argv[1]))["results"][0]["started_s"]
+		before, after = map(float, sys.argv[2:])
+		assert before < started < after and started - before > after - started, f"{before} to {after}: {started} is within the warm-up"
+	END
+}
+for try in 1 2 3 4 5; do
+	before=$(date +%s.%N)
+	rate -n 5 --warm-up 8000 || break
+	starts_late "$before" "$(date +%s.%N)" && break
+	[ $try -lt 5 ] || exit 1
+done
 rate -D 3 --cpu_util && says '^ \.\.\. 2 s, [1-9][0-9]* connections'
 if command -v gnuplot >/dev/null; then
 	for f in svg png; do
