@@ -14,17 +14,19 @@ class Failed(Exception):
     pass
 
 
+class NotReady(Failed):
+    """The server has ended before it listened."""
+
+
 def both(server, client, ready=None, limit=LIMIT):
     """Returns the client's output. ready: what the server prints once it listens; None: wait half a second."""
     with subprocess.Popen(server, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                           text=True) as first:
         try:
-            if ready:
-                for line in first.stdout:
-                    if ready in line:
-                        break
-            else:
+            if not ready:
                 time.sleep(0.5)
+            elif not any(ready in line for line in first.stdout):
+                raise NotReady("the server does not listen")
             done = subprocess.run(client, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                   timeout=limit, check=False)
             if done.returncode:
@@ -42,11 +44,17 @@ def results(build, program, args, on=(), there=(), host="127.0.0.1"):
 
     there: what to put before the server's command; host: the server's address.
     """
-    port = str(random.randrange(8192, 16384))
     path = f"{build}/perf-pair.json"
-    both([*there, f"{build}/bin/{program}", "-p", port, *on],
-         [f"{build}/bin/{program}", "-p", port, *on, "--out_json_file", path] + args + [host],
-         ready="Waiting for client")
+    for last in (False, False, False, False, True):
+        port = str(random.randrange(8192, 16384))
+        try:
+            both([*there, f"{build}/bin/{program}", "-p", port, *on],
+                 [f"{build}/bin/{program}", "-p", port, *on, "--out_json_file", path] + args + [host],
+                 ready="Waiting for client")
+            break
+        except NotReady:  # another process may have the port
+            if last:
+                raise
     with open(path, encoding="utf-8") as f:
         found = json.load(f)["results"]
     os.remove(path)
