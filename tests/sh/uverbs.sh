@@ -198,7 +198,11 @@ misses_event() {
 
 # On a loaded machine the event may be later than the driver waits, but not each time.
 if [ $access != efadv ]; then
-	if misses_event 1 && misses_event 2 && misses_event 3; then
+	missing=yes
+	for try in 1 2 3 4 5 6 7 8; do
+		misses_event $try || { missing=; break; }
+	done
+	if [ -n "$missing" ]; then
 		echo "last-wqe: the end of an endpoint with an SRQ waits for an event that does not come"
 		failed=1
 	fi
