@@ -144,7 +144,7 @@ cmp "$tmp/list" "$tmp/again" || status=1
 sum() { find . -path ./build -prune -o -type f -print0 | sort -z | xargs -0 sha256sum; }
 sum >"$tmp/before"
 for n in 4 100; do
-	"$mutants" --count $n --patience 1 >>"$tmp/run" 2>&1 || { cat "$tmp/run"; status=1; }
+	"$mutants" --count $n --patience 3 >>"$tmp/run" 2>&1 || { cat "$tmp/run"; status=1; }
 	[ "$(wc -l <build/mutants/results.jsonl)" -lt 20 ] || [ $n = 100 ] || { echo "--count 4 runs all mutants"; status=1; }
 done
 sum | cmp "$tmp/before" - || { echo "a run changes the tree"; status=1; }
@@ -188,7 +188,7 @@ reports 'mutants.tsv:3: file, operator, line'
 # A change of the source makes other mutants of it. A test that does not pass is no judge.
 sed -i 's/from > 0/from >= 1/' core/toy.c
 sed -i 's/cr_assert_eq(toy_steps(3), 3)/cr_assert(false)/' tests/toy/toy.c
-"$mutants" --again "$("$mutants" --list --count 100 | sed -n 's/^ *\([0-9]*\) .*drop: from--.*/\1/p')" --patience 1 >"$tmp/run" 2>&1
+"$mutants" --again "$("$mutants" --list --count 100 | sed -n 's/^ *\([0-9]*\) .*drop: from--.*/\1/p')" --patience 3 >"$tmp/run" 2>&1
 grep -q 'results of other sources or seeds are kept' "$tmp/run" || { cat "$tmp/run"; status=1; }
 grep -q 'left out: toy toy/steps__ends, which fails on the unmutated tree' "$tmp/run" || { cat "$tmp/run"; status=1; }
 grep -q 'drop: not covered, ' "$tmp/run" || { cat "$tmp/run"; status=1; }
