@@ -163,12 +163,14 @@ Test(fail, qp_destroy__refused_by_the_device_keeps_its_user_index)
 	const struct m5_ctl_ops *ops;
 	struct m5_ctl_ops refusing;
 	uint32_t uidx, other;
+	struct m5_mem mem;
 	struct m5_ia *ia;
 
 	cr_assert_eq(rig_open(&r, &c), 0);
 	ia = m5_ia(r.ia);
 	cr_assert_eq(rig_ep(&r, &r.a, &ep), 0);
 	uidx = m5_ep(ep)->uidx;
+	mem = m5_ep(ep)->mem;
 	ops = ia->ctl->ops;
 	refusing = *ops;
 	refusing.obj_destroy = refuse_destroy;
@@ -183,7 +185,8 @@ Test(fail, qp_destroy__refused_by_the_device_keeps_its_user_index)
 		m5_uidx_put(ia, other, 0);
 	}
 	cr_assert_eq(ops->obj_destroy(kept), 0);
-	/* The QP used memory and a page that the driver could not give back. */
+	m5_mem_free(ia->ctl, &mem, 0);
+	/* The QP used memory and a page that the driver could not give back before. */
 	rig_close(&r, "cmd.busy");
 }
 
