@@ -97,6 +97,11 @@ void th_kill(struct th_child *child);	/* kills the child by SIGKILL, and waits f
  * support that (x86-64 does).
  */
 bool th_step(void (*call)(void), void (*before)(const uint8_t *insn));
+/*
+ * Calls act() in a thread that is cancelled already. True: it was no cancellation point, and the thread
+ * ended after it.
+ */
+bool th_cancelled(void (*act)(void));
 
 
 /* These functions transfer exactly len bytes within TH_PEER_MS. They return 0, -EPIPE if the other side

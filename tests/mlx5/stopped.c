@@ -1,32 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A thread is stopped while it waits for the device. Its time is up then, but the device has gone on. */
 #include <criterion/criterion.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "hw_mlx5/ops.h"
+#include "tests/harness/clock.h"
 #include "tests/mlx5/rig.h"
 
 static struct rig r;
 static const struct m5_ctl_ops *real;
 static struct m5_ctl_ops ops;
-static time_t skipped;
-
-/* Replaces the function of the C library. */
-__attribute__((visibility("default"))) int clock_gettime(clockid_t id, struct timespec *ts)
-{
-	int ret = (int)syscall(SYS_clock_gettime, id, ts);
-
-	if (id == CLOCK_MONOTONIC)
-		ts->tv_sec += __atomic_load_n(&skipped, __ATOMIC_RELAXED);
-	return ret;
-}
 
 static void drive_after_a_stop(struct m5_ctl *ctl)
 {
 	if (!skipped)
-		__atomic_store_n(&skipped, 10, __ATOMIC_RELAXED);
+		stand_still(10);
 	else
 		for (int i = 0; i < 100; i++)
 			real->drive(ctl);

@@ -4,12 +4,12 @@
  * the thread ends after it, and other threads drive the device as before.
  */
 #include <criterion/criterion.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "softnic/mlx5/prm.h"
+#include "tests/harness/harness.h"
 #include "tests/softnic/rc_rig.h"
 
 enum { LEN = 100 };
@@ -32,26 +32,6 @@ static void teardown(void)
 
 TestSuite(cancel, .init = setup, .fini = teardown, .timeout = 30);
 
-static void *act_cancelled(void *arg)
-{
-	void (*const *act)(void) = arg;
-
-	pthread_cancel(pthread_self());
-	(*act)();
-	pthread_testcancel();
-	return NULL;
-}
-
-static void cancel_in(void (*act)(void))
-{
-	pthread_t thread;
-	void *result;
-
-	cr_assert_eq(pthread_create(&thread, NULL, act_cancelled, &act), 0);
-	cr_assert_eq(pthread_join(thread, &result), 0);
-	cr_assert_eq(result, PTHREAD_CANCELED);
-}
-
 static void send_one(void)
 {
 	rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND, .va = ra.data, .len = LEN});
@@ -68,7 +48,7 @@ Test(cancel, captured_packet__of_a_cancelled_thread_is_sent)
 {
 	rig_recv(&b, rb.data, LEN);
 	cr_assert_eq(softnic_capture(ra.nic, path), 0);
-	cancel_in(send_one);
+	cr_assert(th_cancelled(send_one));
 	expect_arrival();
 }
 
@@ -85,7 +65,7 @@ Test(cancel, pause_of_a_quirk__of_a_cancelled_thread_ends_with_the_receive)
 	rig_recv(&b, rb.data, LEN);
 	cr_assert_eq(softnic_fault(rb.nic, "quirk=slow_recv"), 0);
 	send_one();
-	cancel_in(receive);
+	cr_assert(th_cancelled(receive));
 	expect_arrival();
 }
 
@@ -99,7 +79,7 @@ static void query(void)
 Test(cancel, recorded_command__of_a_cancelled_thread_is_executed)
 {
 	setenv("SOFTNIC_COMMANDS", path, 1);
-	cancel_in(query);
+	cr_assert(th_cancelled(query));
 	rig_recv(&b, rb.data, LEN);
 	send_one();
 	expect_arrival();

@@ -3,31 +3,10 @@
  * A thread of the program is cancelled in a call of libibverbs. ioctl(2) and the functions of the data path
  * are no cancellation points: the call ends before the thread does, and other threads find no lock taken.
  */
-#include <pthread.h>
-
+#include "tests/harness/harness.h"
 #include "tests/stock/rig.h"
 
 static struct st_end a, b;
-
-static void *act_cancelled(void *arg)
-{
-	void (*const *act)(void) = arg;
-
-	pthread_cancel(pthread_self());
-	(*act)();
-	pthread_testcancel();
-	return NULL;
-}
-
-static void cancel_in(void (*act)(void))
-{
-	pthread_t thread;
-	void *result;
-
-	cr_assert_eq(pthread_create(&thread, NULL, act_cancelled, &act), 0);
-	cr_assert_eq(pthread_join(thread, &result), 0);
-	cr_assert_eq(result, PTHREAD_CANCELED);
-}
 
 static struct ibv_context *ctx;
 static struct ibv_cq *cq;
@@ -44,7 +23,7 @@ Test(stock, destroy_cq__by_a_cancelled_thread_keeps_no_lock, .timeout = 30)
 	ctx = st_open();
 	cr_assert_not_null(chan = ibv_create_comp_channel(ctx));
 	cr_assert_not_null(cq = ibv_create_cq(ctx, 8, NULL, chan, 0));
-	cancel_in(destroy_cq);
+	cr_assert(th_cancelled(destroy_cq));
 	cr_assert_eq(ibv_destroy_comp_channel(chan), 0, "the CQ was not destroyed");
 	st_close(ctx);
 }
@@ -57,7 +36,7 @@ static void close_device(void)
 Test(stock, close_device__by_a_cancelled_thread_keeps_no_lock, .timeout = 30)
 {
 	ctx = st_open();
-	cancel_in(close_device);
+	cr_assert(th_cancelled(close_device));
 	st_close(st_open());
 }
 
@@ -80,7 +59,7 @@ Test(stock, post_send__by_a_cancelled_thread_reports_the_completion, .timeout = 
 	for (int i = 0; i < 10; i++) {
 		st_recv(&b, 64);
 		cr_assert_eq(ibv_req_notify_cq(b.cq, 0), 0);
-		cancel_in(send_one);
+		cr_assert(th_cancelled(send_one));
 		cr_assert_eq(st_poll(&a), IBV_WC_SUCCESS);
 		cr_assert(st_readable(b.chan->fd, ST_LIMIT_MS), "the CQ's channel got no event in time");
 		cr_assert_eq(st_poll(&b), IBV_WC_SUCCESS);
