@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Completions that wake a sleeping waiter. */
 #include <pthread.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "tests/e2e/pair.h"
@@ -28,22 +27,6 @@ static void *wait_long(void *arg)
 	return NULL;
 }
 
-/* Is the thread asleep in the kernel? proc(5), third field. */
-static bool is_asleep(pid_t tid)
-{
-	char path[64], state = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
-		state = 0;
-	fclose(f);
-	return state == 'S';
-}
-
 static void waiter_start(struct waiter *w, DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT ev;
@@ -55,7 +38,7 @@ static void waiter_start(struct waiter *w, DAT_EVD_HANDLE evd)
 	 * checked the queue.
 	 */
 	check(TH_WITHIN(SOON_MS, DAT_GET_TYPE(dat_evd_dequeue(evd, &ev)) == DAT_INVALID_STATE));
-	check(TH_WITHIN(SOON_MS, is_asleep(__atomic_load_n(&w->tid, __ATOMIC_ACQUIRE))));
+	check(th_asleep(&w->tid, SOON_MS));
 }
 
 static bool waiter_is_back(const struct waiter *w)
