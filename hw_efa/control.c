@@ -84,8 +84,9 @@ static bool is_asked(const struct efa_tx *tx, uint32_t id, bool refused)
 
 	if (id - tx->done > efa_next(tx) - tx->done || id - tx->done >= tx->posted - tx->done)
 		return false;
-	return d->state & EFA_D_WAITS ||
-	       (refused && d->op == EFA_WRITE && tx->emulates && tx->work[id & tx->mask].at);
+	if (d->state & (EFA_D_WAITS | EFA_D_REFUSED))
+		return d->state & EFA_D_WAITS;
+	return refused && d->op == EFA_WRITE && tx->emulates && tx->work[id & tx->mask].at;
 }
 
 static void receive_fin(struct dap_ep *ep, const struct efa_ctrl_msg *m)
@@ -103,6 +104,7 @@ static void receive_fin(struct dap_ep *ep, const struct efa_ctrl_msg *m)
 		tx->asks--;
 	d->state &= (uint8_t)~EFA_D_WAITS;
 	if (m->flags) {
+		d->state |= EFA_D_REFUSED;
 		if (!d->status)
 			d->status = m->flags <= DAP_DTO_PARTIAL_PACKET ? m->flags : DAP_DTO_BAD_RESPONSE;
 		efa_break(ep, "the peer refuses an RDMA %s of %u bytes",

@@ -53,6 +53,7 @@ enum efa_dto_state {
 	EFA_D_DONE = 4,
 	EFA_D_PLACED = 8,		/* a write that may have reached the peer's memory */
 	EFA_D_PLAIN = 16,		/* a write with a packet without a sequence number */
+	EFA_D_REFUSED = 32,		/* the peer has refused it, and may not answer it again */
 };
 
 /* The operations of enum efa_op, and a bind, which has no WQE. */

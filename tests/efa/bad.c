@@ -306,6 +306,18 @@ Test(efa_bad_own, write__emulated_keeps_its_first_error)
 	cr_assert_eq(ev.dto.status, DAP_DTO_LOCAL_EP, "the write has status %u", ev.dto.status);
 }
 
+/* A write of which the device has taken a part is one that awaits the peer's answer. */
+Test(efa_bad_own, write__emulated_that_is_refused_twice_is_counted_once)
+{
+	rig_open(&r, "seed=7 efa_profile=read");
+	rig_endpoints(&r, NULL);
+	cr_assert_eq(rig_write(&r, &r.a, 1, 0, 0, 100000), DAT_SUCCESS);
+	cr_assert_eq(efa_ep(r.a.ep)->tx.asks, 1);
+	answered(0, DAP_DTO_REMOTE_ACCESS);
+	answered(0, DAP_DTO_REMOTE_ACCESS);
+	cr_expect_eq(efa_ep(r.a.ep)->tx.asks, 0);
+}
+
 Test(efa_bad_own, answer__to_a_read_breaks_the_connection) { answer_to(EFA_READ, 0); }
 Test(efa_bad_own, refusal__of_a_read_breaks_the_connection) { answer_to(EFA_READ, DAP_DTO_REMOTE_ACCESS); }
 Test(efa_bad_own, refusal__of_a_send_that_it_does_not_read_breaks_the_connection)
