@@ -139,8 +139,8 @@ def performance(quick):
                 f"{op}s of {size} bytes, closed loop",
                 "perf",
                 f"dat_{op}_lat",
-                ("-s", size, "-n", 1000 if quick else 100000),
-                45 if quick else 90,
+                ("-s", size, *(("-n", 1000) if quick else ("-D", 10))),
+                45,
             )
     yield step(
         "latency-bind",
