@@ -235,59 +235,20 @@ static bool in_use(struct dap_ia *ia)
 	return false;
 }
 
-static void abort_evd(void *evd, void *arg)
+static void destroy_evd(struct dap_evd *evd)
 {
-	(void)arg;
-	dap_evd_abort(evd);
-}
-
-static void destroy_sp(void *sp, void *arg)
-{
-	(void)arg;
-	dap_sp_destroy(sp);
-}
-
-static void destroy_cr(void *cr, void *arg)
-{
-	(void)arg;
-	dap_cr_destroy(cr);
-}
-
-static void destroy_ep(void *ep, void *arg)
-{
-	(void)arg;
-	dap_ep_destroy(ep);
-}
-
-static void free_rmr(void *rmr, void *arg)
-{
-	(void)arg;
-	dap_rmr_free(rmr);
-}
-
-static void destroy_lmr(void *lmr, void *arg)
-{
-	(void)arg;
-	dap_lmr_destroy(lmr);
-}
-
-static void destroy_srq(void *srq, void *arg)
-{
-	(void)arg;
-	dap_srq_destroy(srq);
-}
-
-static void destroy_evd(void *object, void *arg)
-{
-	struct dap_evd *evd = object;
-
 	if (evd == core_ia(evd->obj.ia)->async_evd && core_ia(evd->obj.ia)->async_evd_own)
 		return;
-	(void)arg;
 	forget(evd);
 	if (__atomic_load_n(&core_evd(evd)->feeders, __ATOMIC_ACQUIRE))
 		dap_obj_each(DAP_EP, NULL, dap_ep_forget_evd, evd);
 	dap_evd_destroy(evd);
+}
+
+static void abort_evd(void *evd, void *arg)
+{
+	(void)arg;
+	dap_evd_abort(evd);
 }
 
 static void abort_cno(void *cno, void *arg)
@@ -296,34 +257,37 @@ static void abort_cno(void *cno, void *arg)
 	dap_cno_abort(cno);
 }
 
-static void destroy_cno(void *cno, void *arg)
+static void destroy_object(void *obj, void *type)
 {
-	(void)arg;
-	dap_cno_destroy(cno);
-}
-
-static void free_pz(void *pz, void *arg)
-{
-	(void)arg;
-	dap_pz_free(pz);
+	switch (*(enum dap_type *)type) {
+	case DAP_PSP:
+	case DAP_RSP: dap_sp_destroy(obj); break;
+	case DAP_CR: dap_cr_destroy(obj); break;
+	case DAP_EP: dap_ep_destroy(obj); break;
+	case DAP_SRQ: dap_srq_destroy(obj); break;
+	case DAP_RMR: dap_rmr_free(obj); break;
+	case DAP_LMR: dap_lmr_destroy(obj); break;
+	case DAP_EVD: destroy_evd(obj); break;
+	case DAP_CNO: dap_cno_destroy(obj); break;
+	case DAP_PZ: dap_pz_free(obj); break;
+	default: break;
+	}
 }
 
 /* Ends waits first, then frees what can create objects, then each object before those it depends
  * on. */
 static void destroy_all(struct dap_ia *ia)
 {
-	static const struct {
-		enum dap_type type;
-		void (*fn)(void *obj, void *arg);
-	} order[] = {
-		{DAP_EVD, abort_evd},	{DAP_CNO, abort_cno},	{DAP_PSP, destroy_sp},
-		{DAP_RSP, destroy_sp},	{DAP_CR, destroy_cr},	{DAP_EP, destroy_ep},
-		{DAP_SRQ, destroy_srq},	{DAP_RMR, free_rmr},	{DAP_LMR, destroy_lmr},
-		{DAP_EVD, destroy_evd},	{DAP_CNO, destroy_cno},	{DAP_PZ, free_pz},
-	};
+	static const enum dap_type order[] = {DAP_PSP, DAP_RSP, DAP_CR, DAP_EP, DAP_SRQ, DAP_RMR, DAP_LMR,
+					      DAP_EVD, DAP_CNO, DAP_PZ};
 
-	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
-		dap_obj_each(order[i].type, ia, order[i].fn, NULL);
+	dap_obj_each(DAP_EVD, ia, abort_evd, NULL);
+	dap_obj_each(DAP_CNO, ia, abort_cno, NULL);
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		enum dap_type type = order[i];
+
+		dap_obj_each(type, ia, destroy_object, &type);
+	}
 }
 
 int dap_ia_close(struct dap_ia *ia, bool graceful)
