@@ -55,13 +55,6 @@ static int from_dat(const struct dap_ia *ia, const DAT_EP_ATTR *a, struct dap_ep
 	return 0;
 }
 
-/* If core returns INVALID_PARAMETER without an argument's number, argument n is invalid. */
-static int name_arg(int err, int n)
-{
-	return err == DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE)
-		? DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG1 + n - 1) : err;
-}
-
 static void to_dat(const struct dap_ep_attr *a, DAT_EP_ATTR *to)
 {
 	*to = (DAT_EP_ATTR){
@@ -135,7 +128,7 @@ static DAT_RETURN create_ep(struct dap_ia *ia, const struct dap_ep_args *args, i
 	err = dap_ep_create(ia, args, &ep);
 	if (!err)
 		*out = ep;
-	return front_return(name_arg(err, attr_arg));
+	return front_return_arg(err, attr_arg);
 }
 
 DAT_RETURN front_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
@@ -308,12 +301,12 @@ DAT_RETURN front_ep_modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, const D
 	pthread_mutex_lock(&core_ep(ep)->lock);
 	err = read_change(ep, mask, param, &change);
 	if (!err)
-		err = name_arg(dap_ep_modify(ep, &change), 3);
+		err = dap_ep_modify(ep, &change);
 	pthread_mutex_unlock(&core_ep(ep)->lock);
 	/* dat_ep_modify(3) has no code for unsupported attributes: report an invalid one. */
 	if (DAP_ERR_TYPE(err) == DAP_MODEL_NOT_SUPPORTED)
 		return front_bad_arg(3);
-	return front_return(err);
+	return front_return_arg(err, 3);
 }
 
 DAT_RETURN front_ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE *state, DAT_BOOLEAN *recv_idle,

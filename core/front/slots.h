@@ -142,6 +142,12 @@ static inline DAT_RETURN front_bad_arg(int n)
 	return front_return(DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG1 + n - 1));
 }
 
+/* If core returns INVALID_PARAMETER without an argument's number, argument n is invalid. */
+static inline DAT_RETURN front_return_arg(int err, int n)
+{
+	return err == DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE) ? front_bad_arg(n) : front_return(err);
+}
+
 /* Returns INVALID_HANDLE with the subtype of the expected handle. */
 static inline DAT_RETURN front_bad_handle(enum dap_err_sub sub)
 {

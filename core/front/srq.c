@@ -8,13 +8,6 @@
 _Static_assert(DAP_SRQ_TO_ERROR == (int)DAT_SRQ_TRANSFER_TO_ERROR &&
 	       DAP_SRQ_LOW_WATERMARK == (int)DAT_SRQ_LOW_WATERMARK_EVENT, "reasons are DAT's");
 
-/* If core returns INVALID_PARAMETER without an argument's number, argument n is invalid. */
-static DAT_RETURN name_arg(int err, int n)
-{
-	return err == DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE) ? front_bad_arg(n)
-								   : front_return(err);
-}
-
 DAT_RETURN front_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_SRQ_ATTR *attr,
 			    DAT_SRQ_HANDLE *out)
 {
@@ -38,7 +31,7 @@ DAT_RETURN front_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_SRQ_A
 	err = dap_srq_create(ia, &args, &srq);
 	if (!err)
 		*out = srq;
-	return name_arg(err, 3);
+	return front_return_arg(err, 3);
 }
 
 DAT_RETURN front_srq_free(DAT_SRQ_HANDLE handle)
@@ -112,7 +105,7 @@ DAT_RETURN front_srq_resize(DAT_SRQ_HANDLE handle, DAT_COUNT max_recv_dtos)
 		return front_bad_handle(DAP_SUB_HANDLE_SRQ);
 	if (max_recv_dtos <= 0)
 		return front_bad_arg(2);
-	return name_arg(dap_srq_resize(srq, (uint32_t)max_recv_dtos), 2);
+	return front_return_arg(dap_srq_resize(srq, (uint32_t)max_recv_dtos), 2);
 }
 
 DAT_RETURN front_srq_set_lw(DAT_SRQ_HANDLE handle, DAT_COUNT low_watermark)
@@ -123,5 +116,5 @@ DAT_RETURN front_srq_set_lw(DAT_SRQ_HANDLE handle, DAT_COUNT low_watermark)
 		return front_bad_handle(DAP_SUB_HANDLE_SRQ);
 	if (low_watermark < 0)
 		return front_bad_arg(2);
-	return name_arg(dap_srq_set_lw(srq, (uint32_t)low_watermark), 2);
+	return front_return_arg(dap_srq_set_lw(srq, (uint32_t)low_watermark), 2);
 }
