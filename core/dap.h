@@ -315,7 +315,7 @@ struct dap_caps {
 	uint32_t max_eps, max_dto_per_ep, max_rdma_read_in, max_rdma_read_out;
 	uint32_t max_evds, max_evd_qlen, max_iov, max_rdma_read_iov, max_rdma_write_iov;
 	uint32_t max_lmrs, max_pzs, max_rmrs, max_srqs, max_ep_per_srq, max_recv_per_srq;
-	uint64_t max_lmr_size, max_lmr_va, max_message_size, max_rdma_size, max_rmr_va;
+	uint64_t max_lmr_size, max_message_size, max_rdma_size;
 	uint32_t optimal_alignment;
 	uint32_t qos;			/* DAT_QOS bits that it supports beyond best effort */
 	/* Named attributes for dat_ia_query, e.g. "access"="model". */

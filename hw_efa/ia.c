@@ -89,7 +89,6 @@ static void caps_fill(struct dap_ia *ia)
 		.max_rdma_write_iov = EFA_MAX_IOV,
 		.max_lmrs = dev->max_mr, .max_rmrs = dev->max_mr, .max_pzs = dev->max_pd,
 		.max_lmr_size = dev->max_mr_size < 1ull << 48 ? dev->max_mr_size : 1ull << 48,
-		.max_lmr_va = UINT64_MAX, .max_rmr_va = UINT64_MAX,
 		.max_message_size = INT32_MAX, .max_rdma_size = INT32_MAX, .optimal_alignment = 64,
 	};
 	snprintf(caps->vendor, sizeof(caps->vendor), "%s", dev->vendor);

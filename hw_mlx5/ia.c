@@ -88,8 +88,6 @@ static void caps_limits(struct dap_caps *caps, const struct m5_dev_caps *dev)
 	caps->max_recv_per_srq = m5_min(dev->max_srq_wqe, 32768) - 1;
 	caps->max_pzs = dev->max_pd;
 	caps->max_lmr_size = dev->max_mr_log < 48 ? 1ull << dev->max_mr_log : 1ull << 48;
-	caps->max_lmr_va = UINT64_MAX;
-	caps->max_rmr_va = UINT64_MAX;
 	caps->max_message_size = caps->max_rdma_size = dev->max_msg;
 	caps->optimal_alignment = 256;
 	caps->qos = DAP_QOS_ALL;

@@ -57,10 +57,10 @@ static void fill_caps(struct dap_caps *caps)
 		.vendor = "none", .max_eps = 1000, .max_dto_per_ep = 100, .max_rdma_read_in = 16,
 		.max_rdma_read_out = 16, .max_evds = 1000, .max_evd_qlen = 200, .max_iov = 8,
 		.max_rdma_read_iov = 4, .max_rdma_write_iov = 8, .max_lmrs = 1000, .max_pzs = 100,
-		.max_rmrs = 1000, .max_lmr_size = 1 << 20, .max_lmr_va = UINT64_MAX,
-		.max_message_size = 1 << 16, .max_rdma_size = 1 << 18, .max_rmr_va = UINT64_MAX,
-		.optimal_alignment = 64, .attr = {{"access", "none"}}, .nattr = 1, .max_srqs = 10,
-		.max_recv_per_srq = 100, .max_ep_per_srq = 10, .qos = fake.qos,
+		.max_rmrs = 1000, .max_lmr_size = 1 << 20, .max_message_size = 1 << 16,
+		.max_rdma_size = 1 << 18, .optimal_alignment = 64, .attr = {{"access", "none"}},
+		.nattr = 1, .max_srqs = 10, .max_recv_per_srq = 100, .max_ep_per_srq = 10,
+		.qos = fake.qos,
 	};
 	caps->address = dap_addr_v4(INADDR_LOOPBACK);
 }
