@@ -47,17 +47,10 @@ static uint8_t read_ring(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq *cq)
 
 static uint8_t read_buffers(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq *cq)
 {
-	uint64_t dbr = sn_get64(ctx, CQC_DBR_ADDR);
 	uint8_t status = read_ring(c, ctx, cq);
 
-	if (status)
-		return status;
-	if (sn_get(ctx, CQC_DBR_UMEM))
-		return sn_cmd_umem(c, &cq->dbr, sn_get32(ctx, CQC_DBR_UMEM_ID), dbr, 8, 8);
-	if (!dbr || dbr % 8)
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "dbr_addr %#llx", (unsigned long long)dbr);
-	sn_buf_of_record(&cq->dbr, dbr);
-	return STAT_OK;
+	return status ? status : sn_cmd_record(c, &cq->dbr, sn_get(ctx, CQC_DBR_UMEM),
+					       sn_get32(ctx, CQC_DBR_UMEM_ID), sn_get64(ctx, CQC_DBR_ADDR));
 }
 
 /*

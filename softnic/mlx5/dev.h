@@ -116,8 +116,6 @@ static inline void *sn_dma(struct sn_nic *nic, uint64_t addr, uint64_t len)
 int sn_buf_from_list(struct sn_buf *b, const void *list, uint32_t n, unsigned int page_shift,
 		     bool mtt);
 void sn_buf_from_umem(struct sn_buf *b, struct sn_umem *umem, uint64_t offset, uint64_t len);
-/* Makes b the doorbell record at this bus address. */
-void sn_buf_of_record(struct sn_buf *b, uint64_t addr);
 void sn_buf_release(struct sn_buf *b);
 void *sn_buf_at_page(struct sn_nic *nic, const struct sn_buf *b, uint64_t off, uint64_t len);
 /*
@@ -392,6 +390,9 @@ uint8_t sn_cmd_umem_queue(struct sn_cmd *c, struct sn_buf *b, const struct sn_um
 /* Finds a buffer of any other kind in a umem. */
 uint8_t sn_cmd_umem(struct sn_cmd *c, struct sn_buf *b, uint32_t id, uint64_t offset,
 		    uint64_t len, unsigned int align);
+
+/* Finds a doorbell record: in a umem with an offset of addr, or at this bus address. */
+uint8_t sn_cmd_record(struct sn_cmd *c, struct sn_buf *b, bool in_umem, uint32_t umem, uint64_t addr);
 
 /* Command handlers, each in the file of its object */
 typedef uint8_t sn_cmd_fn(struct sn_cmd *c);

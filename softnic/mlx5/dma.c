@@ -72,11 +72,6 @@ void sn_buf_from_umem(struct sn_buf *b, struct sn_umem *umem, uint64_t offset, u
 	umem->refs++;
 }
 
-void sn_buf_of_record(struct sn_buf *b, uint64_t addr)
-{
-	*b = (struct sn_buf){ .base = addr, .len = 8, .perm = MTT_RD | MTT_WR };
-}
-
 void sn_buf_release(struct sn_buf *b)
 {
 	if (b->umem)

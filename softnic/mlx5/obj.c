@@ -118,6 +118,16 @@ uint8_t sn_cmd_umem(struct sn_cmd *c, struct sn_buf *b, uint32_t id, uint64_t of
 	return STAT_OK;
 }
 
+uint8_t sn_cmd_record(struct sn_cmd *c, struct sn_buf *b, bool in_umem, uint32_t umem, uint64_t addr)
+{
+	if (in_umem)
+		return sn_cmd_umem(c, b, umem, addr, 8, 8);
+	if (!addr || addr % 8)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "dbr_addr %#llx", (unsigned long long)addr);
+	*b = (struct sn_buf){ .base = addr, .len = 8, .perm = MTT_RD | MTT_WR };
+	return STAT_OK;
+}
+
 /*
  * A queue context gives its first byte as a page and a page_offset, in a umem too. page_offset counts in
  * units of 1/64 page; it has 6 bits, or 5 in a work queue context. The device cannot express other

@@ -106,7 +106,6 @@ static uint8_t read_buffers(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *
 	uint64_t bytes = qp->sq_off + (uint64_t)qp->sq_size * SN_WQEBB;
 	struct sn_umem_at at = { sn_get32(c->in, QP_WQ_UMEM_ID), 6,
 				 sn_get64(c->in, QP_WQ_UMEM_OFFSET) };
-	uint64_t dbr = sn_get64(ctx, QPC_DBR_ADDR);
 	uint8_t status = STAT_OK;
 
 	if (bytes && sn_get(c->in, QP_WQ_UMEM_VALID))
@@ -114,14 +113,8 @@ static uint8_t read_buffers(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *
 	else if (bytes)
 		status = sn_cmd_list(c, &qp->buf, sn_get(ctx, QPC_LOG_PAGE) + 12,
 				     sn_get(ctx, QPC_PAGE_OFFSET), bytes);
-	if (status)
-		return status;
-	if (sn_get(ctx, QPC_DBR_UMEM))
-		return sn_cmd_umem(c, &qp->dbr, sn_get32(ctx, QPC_DBR_UMEM_ID), dbr, 8, 8);
-	if (!dbr || dbr % 8)
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "dbr_addr %#llx", (unsigned long long)dbr);
-	sn_buf_of_record(&qp->dbr, dbr);
-	return STAT_OK;
+	return status ? status : sn_cmd_record(c, &qp->dbr, sn_get(ctx, QPC_DBR_UMEM),
+					       sn_get32(ctx, QPC_DBR_UMEM_ID), sn_get64(ctx, QPC_DBR_ADDR));
 }
 
 static uint8_t read_context(struct sn_cmd *c, struct sn_qp *qp)

@@ -50,7 +50,7 @@ static uint8_t read_sizes(struct sn_cmd *c, const uint8_t *wq, struct sn_srq *sr
 
 static uint8_t read_buffers(struct sn_cmd *c, const uint8_t *wq, struct sn_srq *srq)
 {
-	uint64_t bytes = (uint64_t)srq->size * srq->stride, dbr = sn_get64(wq, WQ_DBR_ADDR);
+	uint64_t bytes = (uint64_t)srq->size * srq->stride;
 	unsigned int log_page = sn_get(wq, WQ_LOG_PAGE) + 12;
 	struct sn_umem_at at = { sn_get32(wq, WQ_UMEM_ID), 5, sn_get64(wq, WQ_UMEM_OFFSET) };
 	uint8_t status;
@@ -59,14 +59,8 @@ static uint8_t read_buffers(struct sn_cmd *c, const uint8_t *wq, struct sn_srq *
 		status = sn_cmd_umem_queue(c, &srq->buf, &at, bytes, SN_WQEBB);
 	else
 		status = sn_cmd_list(c, &srq->buf, log_page, sn_get(wq, WQ_PAGE_OFFSET), bytes);
-	if (status)
-		return status;
-	if (sn_get(wq, WQ_DBR_UMEM))
-		return sn_cmd_umem(c, &srq->dbr, sn_get32(wq, WQ_DBR_UMEM_ID), dbr, 8, 8);
-	if (!dbr || dbr % 8)
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "dbr_addr %#llx", (unsigned long long)dbr);
-	sn_buf_of_record(&srq->dbr, dbr);
-	return STAT_OK;
+	return status ? status : sn_cmd_record(c, &srq->dbr, sn_get(wq, WQ_DBR_UMEM),
+					       sn_get32(wq, WQ_DBR_UMEM_ID), sn_get64(wq, WQ_DBR_ADDR));
 }
 
 static void release_srq(struct sn_srq *srq)
