@@ -66,24 +66,29 @@ static void mark_never_armed(struct sn_nic *nic, struct sn_cq *cq)
 		__atomic_store_n(rec, NEVER_ARMED, __ATOMIC_RELEASE);
 }
 
+static void release_cq(struct sn_cq *cq)
+{
+	sn_buf_release(&cq->buf);
+	sn_buf_release(&cq->dbr);
+	free(cq);
+}
+
 uint8_t sn_cmd_create_cq(struct sn_cmd *c)
 {
 	const uint8_t *ctx = c->in + AT_CTX;
 	struct sn_cq *cq = calloc(1, sizeof(*cq));
 	uint8_t status;
-	int err;
 
 	if (!cq)
 		return sn_cmd_refuse_errno(c, -ENOMEM);
 	status = check_context(c, ctx, cq);
 	if (!status)
 		status = read_buffers(c, ctx, cq);
-	if (status)
-		goto free_cq;
-	err = sn_table_add(c->nic, &c->nic->cqs, SN_NUMBER_BITS, SN_LOG_MAX_CQ, cq, &cq->cqn);
-	if (err) {
-		status = sn_cmd_refuse_errno(c, err);
-		goto free_cq;
+	if (!status)
+		status = sn_cmd_add(c, &c->nic->cqs, SN_NUMBER_BITS, SN_LOG_MAX_CQ, cq, &cq->cqn);
+	if (status) {
+		release_cq(cq);
+		return status;
 	}
 	mark_never_armed(c->nic, cq);
 	cq->uar->refs++;
@@ -91,11 +96,6 @@ uint8_t sn_cmd_create_cq(struct sn_cmd *c)
 	LIST_INSERT_HEAD(&cq->uar->cqs, cq, link);
 	sn_set(c->out, CMD_NUMBER, cq->cqn);
 	return STAT_OK;
-free_cq:
-	sn_buf_release(&cq->buf);
-	sn_buf_release(&cq->dbr);
-	free(cq);
-	return status;
 }
 
 void sn_cq_free(struct sn_nic *nic, void *obj)
@@ -107,9 +107,7 @@ void sn_cq_free(struct sn_nic *nic, void *obj)
 	LIST_REMOVE(cq, link);
 	cq->uar->refs--;
 	cq->eq->refs--;
-	sn_buf_release(&cq->buf);
-	sn_buf_release(&cq->dbr);
-	free(cq);
+	release_cq(cq);
 }
 
 uint8_t sn_cmd_query_cq(struct sn_cmd *c)

@@ -373,6 +373,9 @@ uint8_t sn_link_paos(struct sn_cmd *c, const uint8_t *in, uint8_t *out, bool wri
 /* functions of obj.c */
 void sn_umem_free(struct sn_nic *nic, void *umem);
 void sn_pd_free(struct sn_nic *nic, void *pd);
+/* Inserts the object that a command creates into its table: see sn_table_add. Returns 0 or a status. */
+uint8_t sn_cmd_add(struct sn_cmd *c, struct sn_table *t, unsigned int bits, unsigned int log_max, void *obj,
+		   uint32_t *number);
 /*
  * These functions return 0 or a status. sn_cmd_list reads a queue's page list from a command;
  * page_offset counts in units of 1/64 page.

@@ -41,28 +41,22 @@ uint8_t sn_cmd_create_eq(struct sn_cmd *c)
 {
 	struct sn_eq *eq = calloc(1, sizeof(*eq));
 	uint8_t status;
-	int err;
 
 	if (!eq)
 		return sn_cmd_refuse_errno(c, -ENOMEM);
 	status = read_context(c, eq);
-	if (status)
-		goto free_eq;
-	err = sn_table_add(c->nic, &c->nic->eqs, SN_EQN_BITS, SN_LOG_MAX_EQ, eq, &eq->eqn);
-	if (err) {
-		status = sn_cmd_refuse_errno(c, err);
-		goto free_buf;
+	if (!status)
+		status = sn_cmd_add(c, &c->nic->eqs, SN_EQN_BITS, SN_LOG_MAX_EQ, eq, &eq->eqn);
+	if (status) {
+		sn_buf_release(&eq->buf);
+		free(eq);
+		return status;
 	}
 	eq->uar->refs++;
 	eq->uar->eqs_shared |= !LIST_EMPTY(&eq->uar->eqs);
 	LIST_INSERT_HEAD(&eq->uar->eqs, eq, link);
 	sn_set(c->out, CMD_EQN, eq->eqn);
 	return STAT_OK;
-free_buf:
-	sn_buf_release(&eq->buf);
-free_eq:
-	free(eq);
-	return status;
 }
 
 void sn_eq_free(struct sn_nic *nic, void *obj)

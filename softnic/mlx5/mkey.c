@@ -134,26 +134,21 @@ uint8_t sn_cmd_create_mkey(struct sn_cmd *c)
 	const uint8_t *ctx = c->in + AT_CTX;
 	struct sn_mkey *m = calloc(1, sizeof(*m));
 	uint8_t status;
-	int err;
 
 	if (!m)
 		return sn_cmd_refuse_errno(c, -ENOMEM);
 	status = read_context(c, ctx, m);
 	if (!status)
 		status = read_translations(c, ctx, m);
-	if (status)
-		goto release;
-	err = sn_table_add(c->nic, &c->nic->mkeys, SN_NUMBER_BITS, SN_LOG_MAX_MKEY, m, &m->index);
-	if (err) {
-		status = sn_cmd_refuse_errno(c, err);
-		goto release;
+	if (!status)
+		status = sn_cmd_add(c, &c->nic->mkeys, SN_NUMBER_BITS, SN_LOG_MAX_MKEY, m, &m->index);
+	if (status) {
+		release_mkey(m);
+		return status;
 	}
 	m->pd->refs++;
 	sn_set(c->out, CMD_NUMBER, m->index);
 	return STAT_OK;
-release:
-	release_mkey(m);
-	return status;
 }
 
 void sn_mkey_free(struct sn_nic *nic, void *obj)

@@ -6,6 +6,14 @@
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 
+uint8_t sn_cmd_add(struct sn_cmd *c, struct sn_table *t, unsigned int bits, unsigned int log_max, void *obj,
+		   uint32_t *number)
+{
+	int err = sn_table_add(c->nic, t, bits, log_max, obj, number);
+
+	return err ? sn_cmd_refuse_errno(c, err) : STAT_OK;
+}
+
 uint8_t sn_cmd_alloc_pd(struct sn_cmd *c)
 {
 	struct sn_pd *pd = calloc(1, sizeof(*pd));

@@ -88,27 +88,22 @@ uint8_t sn_cmd_create_rmp(struct sn_cmd *c)
 {
 	struct sn_srq *srq = calloc(1, sizeof(*srq));
 	uint8_t status;
-	int err;
 
 	if (!srq)
 		return sn_cmd_refuse_errno(c, -ENOMEM);
 	status = read_context(c, srq);
-	if (status)
-		goto release;
-	srq->held = calloc(srq->size, 1);
-	err = -ENOMEM;
-	if (srq->held)
-		err = sn_table_add(c->nic, &c->nic->srqs, SN_NUMBER_BITS, SN_LOG_MAX_RMP, srq, &srq->rmpn);
-	if (err) {
-		status = sn_cmd_refuse_errno(c, err);
-		goto release;
+	if (!status) {
+		srq->held = calloc(srq->size, 1);
+		status = srq->held ? sn_cmd_add(c, &c->nic->srqs, SN_NUMBER_BITS, SN_LOG_MAX_RMP, srq,
+						&srq->rmpn) : sn_cmd_refuse_errno(c, -ENOMEM);
+	}
+	if (status) {
+		release_srq(srq);
+		return status;
 	}
 	srq->pd->refs++;
 	sn_set(c->out, CMD_NUMBER, srq->rmpn);
 	return STAT_OK;
-release:
-	release_srq(srq);
-	return status;
 }
 
 void sn_srq_free(struct sn_nic *nic, void *obj)

@@ -60,26 +60,21 @@ uint8_t sn_cmd_create_xrc_srq(struct sn_cmd *c)
 {
 	struct xrc_srq *s = calloc(1, sizeof(*s));
 	uint8_t status;
-	int err;
 
 	if (!s)
 		return sn_cmd_refuse_errno(c, -ENOMEM);
 	status = find_objects(c, s);
-	if (status)
-		goto free_srq;
-	err = sn_table_add(c->nic, &c->nic->xrc_srqs, SN_NUMBER_BITS, SN_LOG_MAX_RMP, s, &s->number);
-	if (err) {
-		status = sn_cmd_refuse_errno(c, err);
-		goto free_srq;
+	if (!status)
+		status = sn_cmd_add(c, &c->nic->xrc_srqs, SN_NUMBER_BITS, SN_LOG_MAX_RMP, s, &s->number);
+	if (status) {
+		free(s);
+		return status;
 	}
 	s->xrcd->refs++;
 	s->pd->refs++;
 	s->cq->refs++;
 	sn_set(c->out, CMD_NUMBER, s->number);
 	return STAT_OK;
-free_srq:
-	free(s);
-	return status;
 }
 
 void sn_xrc_srq_free(struct sn_nic *nic, void *obj)
