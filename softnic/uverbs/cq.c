@@ -94,19 +94,12 @@ int uv_create_cq_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	req.out_len = sizeof(resp);
 	uv_create_cq_attrs(hdr, &core);
 	err = create_cq(&req, &core);
-	if (err)
-		goto free_cq;
+	if (err) {
+		uv_obj_free(cq);
+		return err;
+	}
 	err = uv_source_tells(cq, hdr, UVERBS_ATTR_CREATE_CQ_EVENT_FD);
 	if (!err)
 		err = uv_attr_put(hdr, UVERBS_ATTR_CREATE_CQ_RESP_CQE, &resp.cqe, sizeof(resp.cqe));
-	if (err)
-		goto destroy_cq;
-	handle->data = cq->handle;
-	return 0;
-
-destroy_cq:
-	uv_obj_destroy(cq);
-free_cq:
-	uv_obj_free(cq);
-	return err;
+	return uv_obj_hand_over(cq, handle, err);
 }

@@ -83,20 +83,13 @@ static int reg(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	if (!umem)
 		return -ENOMEM;
 	err = create(ctx, &r, &umem->number);
-	if (err)
-		goto free_umem;
+	if (err) {
+		uv_obj_free(umem);
+		return err;
+	}
 	err = uv_attr_put(hdr, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &umem->number,
 			  sizeof(umem->number));
-	if (err)
-		goto destroy_umem;
-	handle->data = umem->handle;
-	return 0;
-
-destroy_umem:
-	uv_obj_destroy(umem);
-free_umem:
-	uv_obj_free(umem);
-	return err;
+	return uv_obj_hand_over(umem, handle, err);
 }
 
 int uv_devx_umem(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr)

@@ -270,6 +270,9 @@ void uv_obj_free(struct uv_obj *obj);
 int uv_obj_destroy(struct uv_obj *obj);
 /* For methods that destroy the one object that an attribute names. */
 int uv_obj_end(struct uv_ctx *ctx, enum uv_type type, struct ib_uverbs_ioctl_hdr *hdr, uint16_t id);
+/* Ends a method after the device has created its object: the program gets the handle, or after an error the
+ * object is destroyed. Returns err. */
+int uv_obj_hand_over(struct uv_obj *obj, struct ib_uverbs_attr *handle, int err);
 /* Destroys the objects of a context, and those that earlier contexts left behind. */
 void uv_obj_purge(struct uv_ctx *ctx);
 

@@ -170,8 +170,10 @@ static int uar_alloc(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	if (!uar)
 		return -ENOMEM;
 	err = uv_alloc(ctx->dev, PRM_ALLOC_UAR, &uar->number);
-	if (err)
-		goto free_uar;
+	if (err) {
+		uv_obj_free(uar);
+		return err;
+	}
 	offset = (uint64_t)uar->number * UAR_PAGE;
 	err = uv_attr_put(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, &offset, sizeof(offset));
 	if (!err)
@@ -180,16 +182,7 @@ static int uar_alloc(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	if (!err)
 		err = uv_attr_put(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &uar->number,
 				  sizeof(uar->number));
-	if (err)
-		goto destroy_uar;
-	handle->data = uar->handle;
-	return 0;
-
-destroy_uar:
-	uv_obj_destroy(uar);
-free_uar:
-	uv_obj_free(uar);
-	return err;
+	return uv_obj_hand_over(uar, handle, err);
 }
 
 static int devx(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr)

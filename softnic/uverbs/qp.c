@@ -180,21 +180,14 @@ int uv_create_qp_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	err = uv_create_qp_attrs(hdr, &qp->cap);
 	if (!err)
 		err = create_qp(&req);
-	if (err)
-		goto free_qp;
+	if (err) {
+		uv_obj_free(qp);
+		return err;
+	}
 	err = uv_source_tells(qp, hdr, UVERBS_ATTR_CREATE_QP_EVENT_FD);
 	if (!err)
 		err = put_qp(hdr, &resp);
-	if (err)
-		goto destroy_qp;
-	handle->data = qp->handle;
-	return 0;
-
-destroy_qp:
-	uv_obj_destroy(qp);
-free_qp:
-	uv_obj_free(qp);
-	return err;
+	return uv_obj_hand_over(qp, handle, err);
 }
 
 static uint8_t verbs_state(uint32_t state)

@@ -131,21 +131,14 @@ int uv_create_srq_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	err = uv_obj_hold_handle(srq, UV_HELD_PD, UV_PD, in.pd_handle);
 	if (!err)
 		err = create_srq(&req, &in, srq->held[UV_HELD_PD]->number, &resp);
-	if (err)
-		goto free_srq;
+	if (err) {
+		uv_obj_free(srq);
+		return err;
+	}
 	err = uv_source_tells(srq, hdr, UVERBS_ATTR_CREATE_SRQ_EVENT_FD);
 	if (!err)
 		err = put_srq(hdr, &resp);
-	if (err)
-		goto destroy_srq;
-	handle->data = srq->handle;
-	return 0;
-
-destroy_srq:
-	uv_obj_destroy(srq);
-free_srq:
-	uv_obj_free(srq);
-	return err;
+	return uv_obj_hand_over(srq, handle, err);
 }
 
 /* Only the limit can be changed, not the size. */
