@@ -106,58 +106,31 @@ static int parse_refusal(struct sne_fault *f, char *value)
 	return -EINVAL;
 }
 
-static int parse_dead(struct sne_fault *f, const char *value)
+/* Words with one number, from least to most. */
+static const struct number {
+	const char *name;
+	uint32_t least, most;
+	size_t offset;
+	size_t flag;			/* the place of the flag that the word sets, too; 0: none */
+} numbers[] = {
+	{ "deadqp", 0, UINT32_MAX, offsetof(struct sne_fault, dead_in), offsetof(struct sne_fault, dead_on) },
+	{ "flush", 0, UINT32_MAX, offsetof(struct sne_fault, flush_us), offsetof(struct sne_fault, flush_late) },
+	{ "unknown", 0, UINT32_MAX, offsetof(struct sne_fault, unknown), 0 },
+	/* 127 is the most: the keys of one index differ in eight bits only, and each registration takes two
+	 * keys. */
+	{ "rkey_reuse", 1, 127, offsetof(struct sne_fault, rkey_turns), 0 },
+	{ "window", 1, SNE_HELD_MAX / 2, offsetof(struct sne_fault, window), 0 },
+};
+
+static int set_number(struct sne_fault *f, const struct number *word, const char *value)
 {
 	uint64_t n;
 
-	if (parse_number(value, UINT32_MAX, &n, NULL))
+	if (parse_number(value, word->most, &n, NULL) || n < word->least)
 		return -EINVAL;
-	f->dead_on = true;
-	f->dead_all = !n;
-	f->dead_in = (uint32_t)n;
-	return 0;
-}
-
-static int parse_flush(struct sne_fault *f, const char *value)
-{
-	uint64_t us;
-
-	if (parse_number(value, UINT32_MAX, &us, NULL))
-		return -EINVAL;
-	f->flush_late = true;
-	f->flush_ns = us * 1000;
-	return 0;
-}
-
-static int parse_unknown(struct sne_fault *f, const char *value)
-{
-	uint64_t n;
-
-	if (parse_number(value, UINT32_MAX, &n, NULL))
-		return -EINVAL;
-	f->unknown = (uint32_t)n;
-	return 0;
-}
-
-/* 127 is the most: the keys of one index differ in eight bits only, and each registration takes two
- * keys. */
-static int parse_reuse(struct sne_fault *f, const char *value)
-{
-	uint64_t n;
-
-	if (parse_number(value, 127, &n, NULL) || !n)
-		return -EINVAL;
-	f->rkey_turns = (uint32_t)n;
-	return 0;
-}
-
-static int parse_window(struct sne_fault *f, const char *value)
-{
-	uint64_t n;
-
-	if (parse_number(value, SNE_HELD_MAX / 2, &n, NULL) || !n)
-		return -EINVAL;
-	f->window = (uint32_t)n;
+	*(uint32_t *)(void *)((char *)f + word->offset) = (uint32_t)n;
+	if (word->flag)
+		*(bool *)((char *)f + word->flag) = true;
 	return 0;
 }
 
@@ -190,25 +163,20 @@ static int parse_word(void *fault, char *word)
 		*(bool *)((char *)f + flags[i].offset) = true;
 		return 0;
 	}
-	if (!strcmp(word, "rkey_reuse"))
-		return parse_reuse(f, "1");
+	if (!strcmp(word, "rkey_reuse")) {
+		f->rkey_turns = 1;
+		return 0;
+	}
 	if (!value)
 		return -EINVAL;
 	*value++ = 0;
-	if (!strcmp(word, "rkey_reuse"))
-		return parse_reuse(f, value);
-	if (!strcmp(word, "deadqp"))
-		return parse_dead(f, value);
-	if (!strcmp(word, "flush"))
-		return parse_flush(f, value);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (!strcmp(word, numbers[i].name))
+			return set_number(f, &numbers[i], value);
 	if (!strcmp(word, "status"))
 		return parse_status(f, value);
 	if (!strcmp(word, "cmd_fail"))
 		return parse_refusal(f, value);
-	if (!strcmp(word, "unknown"))
-		return parse_unknown(f, value);
-	if (!strcmp(word, "window"))
-		return parse_window(f, value);
 	if (strcmp(word, "seed") != 0)
 		return sn_share_parse(shares, sizeof(shares) / sizeof(shares[0]), f, word, value);
 	f->own_seed = true;
@@ -241,10 +209,7 @@ int softnic_efa_fault_why(struct softnic_efa *handle, const char *script, char *
 	if (!err) {
 		nic->fault = f;
 		nic->fault_rng = f.seed;
-		if (f.window)
-			nic->window = f.window;
-		else
-			nic->window = nic->config.window ? nic->config.window : SNE_WINDOW;
+		nic->window = f.window ?: nic->config.window ?: SNE_WINDOW;
 	}
 	sne_thread_hand_over(nic);
 	sne_leave(nic);

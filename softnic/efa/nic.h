@@ -225,14 +225,14 @@ struct sne_fault {
 	bool late_dereg, shared_ah, rx_op, empty_sgl, arm_only, slow_sgl, slow_small, slow_read;
 	bool slow_order, bad_order;
 	uint64_t seed;
-	bool dead_on, dead_all;
-	uint32_t dead_in;
+	bool dead_on;
+	uint32_t dead_in;		/* number of the packet that finds its QP destroyed; 0: each does */
 	uint8_t status;
 	/* number of WQEs until one fails, counting that one; 0: none fails */
 	uint32_t status_in;
 	bool flush_late;
-	/* how late a QP in ERR flushes, in ns; 0: it flushes at once */
-	uint64_t flush_ns;
+	/* how late a QP in ERR flushes, in us; 0: only when it is destroyed */
+	uint32_t flush_us;
 	uint32_t window;		/* packets in the window; 0: the number of the profile */
 	/* number of RDMA packets from each AH's device that are refused after the AH's creation */
 	uint32_t unknown;

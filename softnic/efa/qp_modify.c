@@ -101,8 +101,8 @@ static void flush(struct sne_nic *nic, struct sne_qp *qp)
 	}
 	sne_flush_forget(nic, qp);
 	qp->flushes_late = true;
-	qp->flush_at = f->flush_ns ? nic->now + f->flush_ns : UINT64_MAX;
-	nic->late_flushes += f->flush_ns != 0;
+	qp->flush_at = f->flush_us ? nic->now + f->flush_us * UINT64_C(1000) : UINT64_MAX;
+	nic->late_flushes += f->flush_us != 0;
 }
 
 static void set(struct sne_nic *nic, struct sne_qp *qp, const struct softnic_efa_modify *m)

@@ -16,14 +16,10 @@ static bool is_dead(struct sne_nic *nic)
 {
 	struct sne_fault *f = &nic->fault;
 
-	if (!f->dead_on)
-		return false;
-	if (f->dead_all)
-		return true;
-	if (!f->dead_in || --f->dead_in)
-		return false;
-	f->dead_on = false;
-	return true;
+	if (!f->dead_on || !f->dead_in)
+		return f->dead_on;
+	f->dead_on = --f->dead_in != 0;
+	return !f->dead_on;
 }
 
 static struct sne_qp *qp_by_number(struct sne_nic *nic, uint16_t qpn)
