@@ -7,14 +7,6 @@
 
 #include <dat/dapl_direct.h>
 
-#ifdef DAP_DAT20
-#define TARGET virtual_address
-#define LENGTH DAT_SEG_LENGTH
-#else
-#define TARGET target_address
-#define LENGTH DAT_VLEN
-#endif
-
 bool bench_warm;
 
 static const uint64_t wait_ns = 20000000000u;	/* only guards against hangs */
@@ -23,7 +15,7 @@ static DAT_LMR_TRIPLET at(const struct region *r, uint64_t len)
 {
 	return (DAT_LMR_TRIPLET){ .lmr_context = r->lmr_context,
 				  .virtual_address = (DAT_VADDR)(uintptr_t)r->buf,
-				  .segment_length = (LENGTH)len };
+				  .segment_length = len };
 }
 
 /* A list of four segments that together have the same bytes as one. Inlined into its caller, for
@@ -44,9 +36,9 @@ pieces_of(const struct region *r, uint64_t len, DAT_LMR_TRIPLET l[SEGMENTS])
 static DAT_RMR_TRIPLET target_at(const struct pair *p, unsigned int place, uint64_t len)
 {
 	return (DAT_RMR_TRIPLET){ .rmr_context = p->remote.rmr_context,
-				  .TARGET = (DAT_VADDR)(uintptr_t)p->remote.buf +
-					    place % PAIR_PLACES * PAIR_BYTES,
-				  .segment_length = (LENGTH)len };
+				  .TARGET_ADDRESS = (DAT_VADDR)(uintptr_t)p->remote.buf +
+						    place % PAIR_PLACES * PAIR_BYTES,
+				  .segment_length = len };
 }
 
 /* Returns a target address. It changes each time, because a second write to an address may have to
@@ -170,13 +162,8 @@ BENCH_CALL bench_recv(struct pair *p)
 static inline __attribute__((always_inline)) DAT_RETURN
 bind_window(struct pair *p, const DAT_LMR_TRIPLET *l, DAT_MEM_PRIV_FLAGS priv)
 {
-#ifdef DAP_DAT20
-	return dat_rmr_bind(p->rmr, p->window.lmr, l, priv, DAT_VA_TYPE_VA, p->a.ep, cookie,
-			    DAT_COMPLETION_DEFAULT_FLAG, &p->context);
-#else
-	return dat_rmr_bind(p->rmr, l, priv, p->a.ep, cookie, DAT_COMPLETION_DEFAULT_FLAG,
-			    &p->context);
-#endif
+	return consumer_bind(p->rmr, p->window.lmr, l, priv, p->a.ep, cookie, DAT_COMPLETION_DEFAULT_FLAG,
+			     &p->context);
 }
 
 static DAT_RETURN rmr_bind(struct pair *p, uint64_t len, DAT_MEM_PRIV_FLAGS priv)
