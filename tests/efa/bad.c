@@ -13,8 +13,7 @@ static struct rig r;
 
 static void setup(void)
 {
-	rig_open(&r, "seed=7 efa_window=4");
-	rig_endpoints(&r, NULL);
+	rig_open_pair(&r, "seed=7 efa_window=4");
 }
 
 TestSuite(efa_bad, .init = setup, .timeout = 60);
@@ -128,8 +127,7 @@ static void on_the_cq(unsigned int at, uint32_t seq, uint32_t ack)
 /* Makes an endpoint whose peer has to acknowledge this number of packets. */
 static struct efa_ep *to_be_acknowledged(uint32_t n)
 {
-	rig_open(&r, "seed=7");
-	rig_endpoints(&r, NULL);
+	rig_open_pair(&r, "seed=7");
 	efa_ep(r.a.ep)->tx.seq += n;
 	return efa_ep(r.a.ep);
 }
@@ -277,8 +275,7 @@ static void answered(uint32_t id, uint8_t status)
 /* The peer answers a request that its device executes without the driver, or that is none of its. */
 static void answer_to(enum efa_dto_op op, uint8_t status)
 {
-	rig_open(&r, "seed=7 efa_profile=wide efa_window=4");
-	rig_endpoints(&r, NULL);
+	rig_open_pair(&r, "seed=7 efa_profile=wide efa_window=4");
 	cr_assert_eq(request(op), DAT_SUCCESS);
 	answered(efa_ep(r.a.ep)->tx.posted - 1, status);
 	broken_with(r.a.ep, "which has not been made");
@@ -290,8 +287,7 @@ Test(efa_bad_own, write__emulated_keeps_its_first_error)
 	const struct efa_dto *d;
 	struct dap_event ev;
 
-	rig_open(&r, "seed=7 efa_profile=read");
-	rig_endpoints(&r, NULL);
+	rig_open_pair(&r, "seed=7 efa_profile=read");
 	d = efa_ep(r.a.ep)->tx.dto;
 	cr_assert_eq(softnic_efa_fault(r.nic, "status=2:2"), 0);
 	cr_assert_eq(rig_write(&r, &r.a, 1, 0, 0, 100000), DAT_SUCCESS);
@@ -309,8 +305,7 @@ Test(efa_bad_own, write__emulated_keeps_its_first_error)
 /* A write of which the device has taken a part is one that awaits the peer's answer. */
 Test(efa_bad_own, write__emulated_that_is_refused_twice_is_counted_once)
 {
-	rig_open(&r, "seed=7 efa_profile=read");
-	rig_endpoints(&r, NULL);
+	rig_open_pair(&r, "seed=7 efa_profile=read");
 	cr_assert_eq(rig_write(&r, &r.a, 1, 0, 0, 100000), DAT_SUCCESS);
 	cr_assert_eq(efa_ep(r.a.ep)->tx.asks, 1);
 	answered(0, DAP_DTO_REMOTE_ACCESS);

@@ -26,8 +26,7 @@ static int answers(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t len, u
 
 static void setup(void)
 {
-	rig_open(&r, "seed=7");
-	rig_endpoints(&r, NULL);
+	rig_open_pair(&r, "seed=7");
 	real = efa_ia(r.ia)->ctl->ops;
 	ops = *real;
 	ops.mr_reg = answers;

@@ -25,8 +25,7 @@ static void dequeue(void)
 
 Test(efa_dequeue, dequeue__while_a_thread_clears_the_slow_bits_finds_no_event, .timeout = 60)
 {
-	rig_open(&r, "seed=7 variant=silicon");
-	rig_endpoints(&r, NULL);
+	rig_open_pair(&r, "seed=7 variant=silicon");
 	for (when = 0; when <= now && when < 10000; when++) {
 		r.a.recv->slow = DAP_SLOW_EARLY;
 		now = 0;
@@ -35,6 +34,5 @@ Test(efa_dequeue, dequeue__while_a_thread_clears_the_slow_bits_finds_no_event, .
 		cr_assert_not(got, "an event that was never posted, at instruction %u", when);
 	}
 	cr_assert_gt(when, 10);
-	rig_endpoints_free(&r);
-	rig_close(&r);
+	rig_close_pair(&r);
 }

@@ -12,18 +12,6 @@ static struct rig r;
 
 TestSuite(efa_end, .timeout = 60);
 
-static void open_with(const char *params)
-{
-	rig_open(&r, params);
-	rig_endpoints(&r, NULL);
-}
-
-static void finish(void)
-{
-	rig_endpoints_free(&r);
-	rig_close(&r);
-}
-
 /* ---- A request of several WQEs, of which one finds that the peer's QP is gone ---- */
 
 static void fails_in_part(void)
@@ -34,12 +22,12 @@ static void fails_in_part(void)
 	cr_assert_eq(ev.dto.status, DAP_DTO_TRANSPORT, "the request completed with status %u",
 		     ev.dto.status);
 	cr_assert_eq(fake.broken, r.a.ep);
-	finish();
+	rig_close_pair(&r);
 }
 
 Test(efa_end, send__one_packet_of_which_finds_no_qp_fails)
 {
-	open_with("seed=7");
+	rig_open_pair(&r, "seed=7");
 	cr_assert_eq(rig_recv(&r, &r.b, 1, 0, LEN), DAT_SUCCESS);
 	cr_assert_eq(softnic_efa_fault(r.nic, "status=9:1"), 0);
 	cr_assert_eq(rig_send(&r, &r.a, 2, 0, 20000), DAT_SUCCESS);
@@ -60,7 +48,7 @@ static DAT_RETURN read_in_two(uint64_t cookie)
 
 Test(efa_end, read__one_segment_of_which_finds_no_qp_fails)
 {
-	open_with("seed=7");
+	rig_open_pair(&r, "seed=7");
 	cr_assert_eq(read_in_two(1), DAT_SUCCESS);
 	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS);
 	cr_assert_eq(softnic_efa_fault(r.nic, "status=9:1"), 0);
@@ -75,7 +63,7 @@ static void settles(unsigned int seed)
 	char params[32];
 
 	snprintf(params, sizeof(params), "seed=%u", seed);
-	open_with(params);
+	rig_open_pair(&r, params);
 	cr_assert_eq(softnic_efa_fault(r.nic, "status=9:8"), 0);
 	for (uint32_t i = 0; i < SENDS; i++) {
 		cr_assert_eq(rig_recv(&r, &r.b, i, 64 * i, 64), DAT_SUCCESS);
@@ -87,7 +75,7 @@ static void settles(unsigned int seed)
 		cr_assert_eq(rig_next(&r, r.a.req).dto.status,
 			     i < SENDS - 1 ? DAP_DTO_SUCCESS : DAP_DTO_FLUSHED,
 			     "seed %u: send %u has the wrong status", seed, i);
-	finish();
+	rig_close_pair(&r);
 }
 
 Test(efa_end, settle__completes_sends_before_one_that_finds_no_qp)
@@ -102,7 +90,7 @@ static void answered_late(const char *params, DAT_RETURN (*post)(void))
 {
 	struct dap_event ev;
 
-	open_with(params);
+	rig_open_pair(&r, params);
 	cr_assert_eq(rig_recv(&r, &r.b, 1, 0, LEN), DAT_SUCCESS);
 	cr_assert_eq(post(), DAT_SUCCESS);
 	cr_assert_eq(rig_read(&r, &r.a, 3, RIG_MEM, 0, 8), DAT_SUCCESS);
@@ -114,7 +102,7 @@ static void answered_late(const char *params, DAT_RETURN (*post)(void))
 	cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "%s: the earlier request has status %u", params,
 		     ev.dto.status);
 	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_LOCAL_PROTECTION);
-	finish();
+	rig_close_pair(&r);
 }
 
 static DAT_RETURN a_long_send(void) { return rig_send(&r, &r.a, 2, 0, LEN); }
@@ -164,7 +152,7 @@ Test(efa_end, post_recv__while_the_qp_is_destroyed_is_flushed)
 {
 	struct dap_event ev;
 
-	open_with("seed=7 variant=silicon");
+	rig_open_pair(&r, "seed=7 variant=silicon");
 	a_message_without_receive();
 	cr_assert_eq(softnic_efa_fault(r.nic, "flush=0"), 0);
 	cr_assert_eq(rig_read(&r, &r.b, 2, 0, 0, LEN), DAT_SUCCESS);
@@ -178,5 +166,5 @@ Test(efa_end, post_recv__while_the_qp_is_destroyed_is_flushed)
 	cr_assert_eq(ev.dto.cookie, 3);
 	cr_assert_eq(ev.dto.status, DAP_DTO_FLUSHED);
 	cr_assert_eq(rig_next(&r, r.b.req).dto.status, DAP_DTO_FLUSHED);
-	finish();
+	rig_close_pair(&r);
 }

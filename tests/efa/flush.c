@@ -40,8 +40,7 @@ Test(efa_flush, slow_post__after_a_doorbell_flushes_before_its_wqe, .timeout = 6
 {
 	struct efa_sq *sq, before;
 
-	rig_open(&r, "seed=7");
-	rig_endpoints(&r, NULL);
+	rig_open_pair(&r, "seed=7");
 	sq = &efa_ep(r.a.ep)->sq;
 	cr_assert_eq(sq->unrung, 0, "the last WQE got no doorbell");
 	before = *sq;
@@ -55,6 +54,5 @@ Test(efa_flush, slow_post__after_a_doorbell_flushes_before_its_wqe, .timeout = 6
 		     "no flush came before the WQE; the earlier doorbell may be late");
 	efa_slot_free(sq, sq->ids[sq->used - 1]);
 	*sq = before;
-	rig_endpoints_free(&r);
-	rig_close(&r);
+	rig_close_pair(&r);
 }

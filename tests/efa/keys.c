@@ -34,8 +34,7 @@ static void start(const char *profile)
 	char params[80];
 
 	snprintf(params, sizeof(params), "seed=7 efa_window=4 efa_profile=%s", profile);
-	rig_open(&r, params);
-	rig_endpoints(&r, NULL);
+	rig_open_pair(&r, params);
 	cr_assert_eq(softnic_efa_fault(r.nic, "rkey_reuse"), 0);
 	real = efa_ia(r.ia)->ctl->ops;
 	ops = *real;
@@ -50,8 +49,7 @@ static void end(void)
 	efa_hw.rmr_destroy(rmr);
 	free(rmr);
 	efa_ia(r.ia)->ctl->ops = real;
-	rig_endpoints_free(&r);
-	rig_close(&r);
+	rig_close_pair(&r);
 }
 
 static uint32_t bind_to(uint32_t len)
@@ -86,7 +84,7 @@ static void is_shut(uint32_t context, bool write)
 	cr_assert_eq(r.b.mem[0], 0x11);
 	cr_assert_eq(r.a.mem[0], 0xee);
 	rig_endpoints_free(&r);
-	rig_endpoints(&r, NULL);
+	rig_endpoints(&r);
 }
 
 static void over_and_over(const char *profile, bool unbind)

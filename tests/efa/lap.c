@@ -101,8 +101,7 @@ Test(efa_lap, dequeue__beside_the_device_reads_no_number_of_the_last_lap, .timeo
 {
 	if (TH_ASAN)	/* the dequeue has thousands of instructions, and each is one round */
 		cr_skip_test("not under a sanitizer");
-	rig_open(&r, "seed=7");
-	rig_endpoints(&r, NULL);
+	rig_open_pair(&r, "seed=7");
 	do {
 		messages_on_cq();
 		for (unsigned int i = 0; i < MESSAGES; i++)
@@ -123,6 +122,5 @@ Test(efa_lap, dequeue__beside_the_device_reads_no_number_of_the_last_lap, .timeo
 		}
 	} while (arrive_at++ < steps);
 	cr_assert_gt(steps, 10);
-	rig_endpoints_free(&r);
-	rig_close(&r);
+	rig_close_pair(&r);
 }

@@ -18,16 +18,9 @@ static void open_with(const char *order, const char *profile, unsigned int seed)
 
 	snprintf(params, sizeof(params), "adversarial=1 seed=%u efa_profile=%s write_order=%s", seed,
 		 profile, order);
-	rig_open(&r, params);
-	rig_endpoints(&r, NULL);
+	rig_open_pair(&r, params);
 	memset(r.a.mem, 0xa5, RIG_MEM);
 	memset(r.b.mem, 0, RIG_MEM);
-}
-
-static void finish(void)
-{
-	rig_endpoints_free(&r);
-	rig_close(&r);
 }
 
 /* Have exactly the first slots been written? */
@@ -75,7 +68,7 @@ static bool long_write_in_order(const char *order, const char *profile, unsigned
 	cr_assert_eq(rig_write(&r, &r.a, 1, 0, 0, LONG), DAT_SUCCESS);
 	ordered = in_order_until(1, LONG, 1);
 	cr_assert_eq(memcmp(r.a.mem, r.b.mem, LONG), 0);
-	finish();
+	rig_close_pair(&r);
 	return ordered;
 }
 
@@ -87,7 +80,7 @@ static bool short_writes_in_order(const char *order, const char *profile, unsign
 	for (uint32_t i = 0; i < WRITES; i++)
 		cr_assert_eq(rig_write(&r, &r.a, i, i * SLOT, i * SLOT, 8), DAT_SUCCESS);
 	ordered = in_order_until(WRITES, WRITES, SLOT);
-	finish();
+	rig_close_pair(&r);
 	return ordered;
 }
 
@@ -146,7 +139,7 @@ Test(efa_order, write__kept_of_one_packet_is_native)
 	cr_assert_eq(e->sq.pi, before + 1);
 	cr_assert_eq(e->tx.waiting, 0);
 	cr_assert(in_order_until(1, 1, 1));
-	finish();
+	rig_close_pair(&r);
 }
 
 Test(efa_order, open__unknown_order_is_refused)

@@ -52,8 +52,7 @@ static uint32_t open_with(const char *profile, unsigned int seed)
 	char params[80];
 
 	snprintf(params, sizeof(params), "seed=%u efa_profile=%s", seed, profile);
-	rig_open(&r, params);
-	rig_endpoints(&r, NULL);
+	rig_open_pair(&r, params);
 	rmr = rig_rmr(&r, &r.b);
 	cr_assert_eq(rig_bind(rmr, &r.b, LEN, &context), 0);
 	cr_assert_eq(rig_next(&r, r.b.req).number, DAP_EV_RMR_BIND);
@@ -66,8 +65,7 @@ static void close_all(void)
 {
 	efa_hw.rmr_destroy(rmr);
 	free(rmr);
-	rig_endpoints_free(&r);
-	rig_close(&r);
+	rig_close_pair(&r);
 }
 
 static void refuse_with(const char *profile, unsigned int seed)

@@ -15,8 +15,7 @@ static struct dap_rmr *rmr;
 /* The window has four packets. LEN bytes are seven packets, so the rest waits for credit. */
 static void setup(void)
 {
-	rig_open(&r, "seed=7 efa_profile=read efa_window=4");
-	rig_endpoints(&r, NULL);
+	rig_open_pair(&r, "seed=7 efa_profile=read efa_window=4");
 	rmr = rig_rmr(&r, &r.b);
 }
 

@@ -76,12 +76,10 @@ static void ep_create(struct rig *r, struct side *s)
 	cr_assert_eq(efa_hw.qp_address(s->ep), 0);
 }
 
-void rig_endpoints(struct rig *r, void (*change)(struct dap_path *a, struct dap_path *b))
+void rig_endpoints(struct rig *r)
 {
 	ep_create(r, &r->a);
 	ep_create(r, &r->b);
-	if (change)
-		change(&r->a.ep->local_path, &r->b.ep->local_path);
 	r->a.ep->remote_path = r->b.ep->local_path;
 	r->b.ep->remote_path = r->a.ep->local_path;
 	cr_assert_eq(efa_hw.qp_connect(r->b.ep), 0);
@@ -166,6 +164,18 @@ void rig_close(struct rig *r)
 		free(r->ia->lmr_dir[i]);
 	efa_hw.close(r->ia);
 	free(r->ia);
+}
+
+void rig_open_pair(struct rig *r, const char *params)
+{
+	rig_open(r, params);
+	rig_endpoints(r);
+}
+
+void rig_close_pair(struct rig *r)
+{
+	rig_endpoints_free(r);
+	rig_close(r);
 }
 
 /* Dequeues like a consumer, with the hot function of the device's variant. */

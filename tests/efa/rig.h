@@ -48,11 +48,12 @@ void rig_draw(uint64_t seed);
 
 /* params: ia_params in addition to efa_step=1. Asserts success. */
 void rig_open(struct rig *r, const char *params);
-/* closes both endpoints, and checks that the model reports no violation */
 void rig_close(struct rig *r);
-/* Creates and connects new endpoints; change: called between their addresses and the connection, or NULL. */
-void rig_endpoints(struct rig *r, void (*change)(struct dap_path *a, struct dap_path *b));
+void rig_endpoints(struct rig *r);	/* creates and connects new endpoints */
 void rig_endpoints_free(struct rig *r);
+/* opens the rig and creates the endpoints, and the reverse */
+void rig_open_pair(struct rig *r, const char *params);
+void rig_close_pair(struct rig *r);
 /* creates an RMR in the zone of s */
 struct dap_rmr *rig_rmr(struct rig *r, const struct side *s);
 /* Binds to the first bytes of the side's memory with all remote rights; 0 bytes: unbinds. */

@@ -249,15 +249,13 @@ static uint64_t run_block(const char *profile, unsigned int window, uint64_t fir
 		 first / BLOCK / 2 % 2 ? "kept" : "relaxed",
 		 first / BLOCK % 2 ? FAULTS : "");
 	rig_draw(first);
-	rig_open(&r, params);
-	rig_endpoints(&r, NULL);
+	rig_open_pair(&r, params);
 	for (uint64_t seed = first; seed <= last; seed++) {
 		seed_begins(profile, seed);
 		run_seed(&r, seed);
 		within = false;
 	}
-	rig_endpoints_free(&r);
-	rig_close(&r);
+	rig_close_pair(&r);
 	return r.trace;
 }
 

@@ -17,18 +17,6 @@ static struct rig r;
 
 TestSuite(efa_silicon, .timeout = 60);
 
-static void open_with(const char *params)
-{
-	rig_open(&r, params);
-	rig_endpoints(&r, NULL);
-}
-
-static void finish(void)
-{
-	rig_endpoints_free(&r);
-	rig_close(&r);
-}
-
 /* ---- Devices that the driver refuses ---- */
 
 Test(efa_silicon, ia_open__device_without_rdma_read_is_refused)
@@ -59,7 +47,7 @@ Test(efa_silicon, ia_open__device_without_rdma_read_is_refused)
 
 static void messages_without_ah(bool gids)
 {
-	open_with("seed=7");
+	rig_open_pair(&r, "seed=7");
 	/* without GIDs in the CQEs; a GID there would name another sender */
 	if (!gids) {
 		efa_ia(r.ia)->dev.cq_with_sgid = false;
@@ -78,7 +66,7 @@ static void messages_without_ah(bool gids)
 		cr_assert_eq(r.b.mem[0], (uint8_t)i);
 		cr_assert_null(fake.broken, "the endpoint broke: %s", fake.said);
 	}
-	finish();
+	rig_close_pair(&r);
 }
 
 Test(efa_silicon, message__of_known_peer_without_ah_number_is_delivered)
@@ -98,7 +86,7 @@ Test(efa_silicon, message__of_unknown_gid_is_dropped)
 	struct efa_cqe cqe;
 	uint32_t next;
 
-	open_with("seed=7");
+	rig_open_pair(&r, "seed=7");
 	e = efa_ep(r.a.ep);
 	next = e->rx.next;
 	cqe = (struct efa_cqe){
@@ -136,7 +124,7 @@ Test(efa_silicon, send__of_no_bytes_is_inline)
 	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++) {
 		struct dap_event ev;
 
-		open_with(profiles[i]);
+		rig_open_pair(&r, profiles[i]);
 		cr_assert_eq(rig_recv(&r, &r.b, 1, 0, 64), DAT_SUCCESS);
 		cr_assert_eq(rig_send(&r, &r.a, 2, 0, 0), DAT_SUCCESS);
 		ev = rig_next(&r, r.b.recv);
@@ -144,7 +132,7 @@ Test(efa_silicon, send__of_no_bytes_is_inline)
 		cr_assert_eq(ev.dto.length, 0);
 		cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS);
 		nothing_violated();
-		finish();
+		rig_close_pair(&r);
 	}
 }
 
@@ -155,7 +143,7 @@ Test(efa_silicon, send__long_out_of_lmr_without_remote_read_registers_nothing)
 	struct dap_event ev;
 	size_t before;
 
-	open_with("seed=7");
+	rig_open_pair(&r, "seed=7");
 	before = softnic_efa_object_count(r.nic, "mr");
 	r.a.lmr->priv &= ~(uint32_t)DAP_PRIV_REMOTE_READ;
 	memset(r.a.mem, 0x5a, len);
@@ -168,7 +156,7 @@ Test(efa_silicon, send__long_out_of_lmr_without_remote_read_registers_nothing)
 	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS);
 	cr_assert_eq(r.b.mem[len - 1], 0x5a);
 	cr_assert_eq(softnic_efa_object_count(r.nic, "mr"), before);
-	finish();
+	rig_close_pair(&r);
 }
 
 /* The peer has no receive for the message, so it does not acknowledge it, however often this side
@@ -177,7 +165,7 @@ Test(efa_silicon, drain__does_not_flood_a_silent_peer)
 {
 	struct softnic_efa_counters before, after;
 
-	open_with("seed=7");
+	rig_open_pair(&r, "seed=7");
 	cr_assert_eq(rig_send(&r, &r.a, 1, 0, 8), DAT_SUCCESS);
 	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS);
 	softnic_efa_counters(r.nic, &before);
@@ -193,13 +181,13 @@ Test(efa_silicon, drain__does_not_flood_a_silent_peer)
 		efa_tick(efa_ia(r.ia)->eng);
 	cr_assert(efa_hw.qp_drain_done(r.a.ep));
 	cr_assert_eq(rig_next(&r, r.b.recv).dto.status, DAP_DTO_SUCCESS);
-	finish();
+	rig_close_pair(&r);
 }
 
 /* No document says whether a device reads the counter in the doorbell of a CQ. */
 static void laps(const char *params)
 {
-	open_with(params);
+	rig_open_pair(&r, params);
 	cr_assert_eq(softnic_efa_fault(r.nic, "consumer"), 0);
 	/* each round has two completions, and a lap of the CQ has 512 */
 	for (uint64_t i = 0; i < 1500; i++) {
@@ -211,7 +199,7 @@ static void laps(const char *params)
 			     "the send failed: %s", fake.said);
 	}
 	nothing_violated();
-	finish();
+	rig_close_pair(&r);
 }
 
 Test(efa_silicon, cq__without_arms_wraps)
@@ -227,7 +215,7 @@ enum { OLD = 0x11, NEW = 0xee, LEN = 60000 };
 /* Only the test drives the device, so the read is still outstanding when the driver gives up. */
 Test(efa_silicon, end__by_device_that_never_flushes_ends_its_accesses)
 {
-	open_with("seed=7 variant=silicon");
+	rig_open_pair(&r, "seed=7 variant=silicon");
 	memset(r.a.mem, OLD, RIG_MEM);
 	memset(r.b.mem, NEW, RIG_MEM);
 	cr_assert_eq(softnic_efa_fault(r.nic, "flush=0"), 0);
@@ -240,25 +228,25 @@ Test(efa_silicon, end__by_device_that_never_flushes_ends_its_accesses)
 		       "the device wrote to memory after it had reported FLUSHED");
 	cr_assert_eq(rig_recv(&r, &r.a, 2, 0, 64), DAT_SUCCESS);
 	cr_assert_eq(rig_next(&r, r.a.recv).dto.status, DAP_DTO_FLUSHED);
-	finish();
+	rig_close_pair(&r);
 }
 
 /* The driver polls for the flush before it gives up and destroys the QP. */
 Test(efa_silicon, end__by_device_that_flushes_soon_keeps_its_qp)
 {
-	open_with("seed=7");
+	rig_open_pair(&r, "seed=7");
 	cr_assert_eq(softnic_efa_fault(r.nic, "flush=300,drop=1"), 0);
 	cr_assert_eq(rig_read(&r, &r.a, 1, 0, 0, LEN), DAT_SUCCESS);
 	efa_hw.qp_error(r.a.ep);
 	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_FLUSHED);
 	cr_assert_not(efa_ep(r.a.ep)->cold->destroyed, "the QP was destroyed before its flush");
-	finish();
+	rig_close_pair(&r);
 }
 
 /* Completions that come after the driver has flushed the QP itself are no error. */
 static void late_flush(const char *params)
 {
-	open_with(params);
+	rig_open_pair(&r, params);
 	cr_assert_eq(softnic_efa_fault(r.nic, "flush=300,drop=1"), 0);
 	for (uint64_t i = 0; i < RIG_DTOS; i++) {
 		cr_assert_eq(rig_recv(&r, &r.a, i, 0, 64), DAT_SUCCESS);
@@ -272,7 +260,7 @@ static void late_flush(const char *params)
 	while (softnic_efa_pump(r.nic))
 		efa_tick(efa_ia(r.ia)->eng);
 	cr_assert_str_eq(fake.said, "");
-	finish();
+	rig_close_pair(&r);
 }
 
 Test(efa_silicon, end__by_device_that_flushes_late_logs_nothing)
@@ -369,7 +357,7 @@ Test(efa_silicon, commands__run_outside_the_engine)
 
 	rig_open(&r, "seed=7");
 	spy();
-	rig_endpoints(&r, NULL);
+	rig_endpoints(&r);
 	rmr = rig_rmr(&r, &r.b);
 	for (uint32_t len = 4096; len <= 8192; len += 4096) {
 		cr_assert_eq(rig_bind(rmr, &r.b, len, &context), 0);
@@ -381,7 +369,7 @@ Test(efa_silicon, commands__run_outside_the_engine)
 	efa_hw.rmr_destroy(rmr);
 	free(rmr);
 	efa_hw.qp_error(r.a.ep);
-	finish();
+	rig_close_pair(&r);
 	cr_assert_gt(commands, 16);
 }
 
@@ -397,7 +385,7 @@ Test(efa_silicon, connect__refused_address_handle_logs_both_gids)
 {
 	static struct efa_ctl_ops ops;
 
-	open_with("seed=7");
+	rig_open_pair(&r, "seed=7");
 	ops = *efa_ia(r.ia)->ctl->ops;
 	ops.ah_create = other_zone;
 	efa_ia(r.ia)->ctl->ops = &ops;
@@ -413,13 +401,13 @@ Test(efa_silicon, connect__refused_address_handle_logs_both_gids)
 /* The kernel needs contiguous pages for a CQ, which a host with a long uptime may not have. */
 Test(efa_silicon, cq__without_memory_for_it_is_made_smaller)
 {
-	open_with("seed=7 efa_cq=4096 fault=cmd_fail=cq");
+	rig_open_pair(&r, "seed=7 efa_cq=4096 fault=cmd_fail=cq");
 	cr_assert_eq(efa_ia(r.ia)->eng->cq_entries, 2048);
 	cr_assert_eq(rig_recv(&r, &r.b, 1, 0, 64), DAT_SUCCESS);
 	cr_assert_eq(rig_send(&r, &r.a, 2, 0, 8), DAT_SUCCESS);
 	cr_assert_eq(rig_next(&r, r.b.recv).dto.status, DAP_DTO_SUCCESS);
 	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS);
-	finish();
+	rig_close_pair(&r);
 }
 
 /* A peer that disconnects frees its QP and its address handle in any order. Its last message arrives
@@ -431,7 +419,7 @@ Test(efa_silicon, status__of_a_disconnecting_peer_waits_for_its_message)
 	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
 		char script[32];
 
-		open_with("seed=7");
+		rig_open_pair(&r, "seed=7");
 		snprintf(script, sizeof(script), "status=%u:1", statuses[i]);
 		cr_assert_eq(softnic_efa_fault(r.nic, script), 0);
 		cr_assert_eq(rig_recv(&r, &r.b, 1, 0, 64), DAT_SUCCESS);
@@ -442,7 +430,7 @@ Test(efa_silicon, status__of_a_disconnecting_peer_waits_for_its_message)
 			       fake.said);
 		cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_TRANSPORT);
 		cr_assert_eq(fake.broken, r.a.ep);
-		finish();
+		rig_close_pair(&r);
 	}
 }
 
@@ -453,7 +441,7 @@ static void refused_first(const char *params, DAT_RETURN (*rdma)(void))
 {
 	struct dap_event ev;
 
-	open_with(params);
+	rig_open_pair(&r, params);
 	memset(r.a.mem, OLD, LEN);
 	memset(r.b.mem, NEW, LEN);
 	cr_assert_eq(softnic_efa_fault(r.nic, "unknown=5"), 0);
@@ -477,7 +465,7 @@ static void refused_first(const char *params, DAT_RETURN (*rdma)(void))
 		cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS);
 	}
 	nothing_violated();
-	finish();
+	rig_close_pair(&r);
 }
 
 static DAT_RETURN a_write(void) { return rig_write(&r, &r.a, 1, 0, 0, LEN); }
@@ -502,7 +490,7 @@ Test(efa_silicon, read__refused_by_peer_that_does_not_know_us_yet_is_done)
 /* The receiver fetches a long message by an RDMA read, which is the first RDMA of the connection. */
 Test(efa_silicon, send__long_whose_read_is_refused_at_first_arrives)
 {
-	open_with("seed=7");
+	rig_open_pair(&r, "seed=7");
 	memset(r.a.mem, NEW, LEN);
 	cr_assert_eq(softnic_efa_fault(r.nic, "unknown=5"), 0);
 	cr_assert_eq(rig_recv(&r, &r.b, 1, 0, LEN), DAT_SUCCESS);
@@ -512,13 +500,13 @@ Test(efa_silicon, send__long_whose_read_is_refused_at_first_arrives)
 	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS, "the send failed: %s",
 		     fake.said);
 	cr_assert_eq(memcmp(r.a.mem, r.b.mem, LEN), 0);
-	finish();
+	rig_close_pair(&r);
 }
 
 /* A peer has no address handle for us any more. */
 Test(efa_silicon, read__refused_always_breaks_the_connection)
 {
-	open_with("seed=7");
+	rig_open_pair(&r, "seed=7");
 	cr_assert_eq(softnic_efa_fault(r.nic, "unknown=4000000000"), 0);
 	cr_assert_eq(a_read(), DAT_SUCCESS);
 	cr_assert_eq(a_read(), DAT_SUCCESS);
@@ -526,7 +514,7 @@ Test(efa_silicon, read__refused_always_breaks_the_connection)
 	cr_assert_eq(fake.broken, r.a.ep);
 	efa_hw.qp_error(r.a.ep);
 	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_FLUSHED);
-	finish();
+	rig_close_pair(&r);
 }
 
 /* ---- The engine's lock ---- */
@@ -576,7 +564,7 @@ Test(efa_silicon, dequeue__after_ticks_during_polls_takes_no_mutex)
 {
 	DAT_EVENT ev;
 
-	open_with("seed=7 variant=silicon");
+	rig_open_pair(&r, "seed=7 variant=silicon");
 	th_at_locks(count_lock, NULL);
 	for (int i = 0; i < 8; i++)
 		poll_beside_another(efa_ia(r.ia)->eng);

@@ -54,8 +54,7 @@ static void open_with(const char *profile, uint32_t seed)
 		 "write_order=%s", seed, profile, roll(2) ? 4 : 64, roll(2) ? "kept" : "relaxed");
 	snprintf(run, sizeof(run), "profile %s, seed %u", profile, seed);
 	rig_draw(seed);
-	rig_open(&r, params);
-	rig_endpoints(&r, NULL);
+	rig_open_pair(&r, params);
 	r.a.ep->state = DAP_EP_CONNECTED;
 	rmr = rig_rmr(&r, &r.a);
 	for (uint32_t i = 0; i < REQUESTS; i++) {
@@ -212,8 +211,7 @@ static void run_seed(const char *profile, uint32_t seed)
 	drive();
 	efa_hw.rmr_destroy(rmr);
 	free(rmr);
-	rig_endpoints_free(&r);
-	rig_close(&r);
+	rig_close_pair(&r);
 }
 
 static void seeds(const char *profile)

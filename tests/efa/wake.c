@@ -41,8 +41,7 @@ Test(efa_wake, stream_of_writes__stops_to_wake_the_waiter)
 	struct dap_event ev;
 	int fd;
 
-	rig_open(&r, "seed=7 write_order=relaxed");
-	rig_endpoints(&r, NULL);
+	rig_open_pair(&r, "seed=7 write_order=relaxed");
 	cr_assert_eq(efa_hw.cq_arm(r.b.recv, false), 0);
 	fd = efa_hw.cq_fd(r.b.recv);
 	for (unsigned int i = 0; i < 8 * EFA_FRUITLESS; i++) {
