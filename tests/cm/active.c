@@ -10,8 +10,6 @@
 
 #include "tests/cm/node.h"
 
-#define QUAL th_qual()
-
 static struct node a;
 static int listener = -1;
 

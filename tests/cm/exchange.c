@@ -11,8 +11,6 @@
 
 #include "tests/cm/node.h"
 
-#define QUAL th_qual()
-
 static struct node a, b;
 static struct dap_cm_listener *l;
 static const char *home;		/* the address of node b */
@@ -33,8 +31,7 @@ static void open_far(void)
 
 static void close_both(void)
 {
-	node_close(&a);
-	node_close(&b);
+	node_close_two(&a, &b);
 }
 
 /* Node a connects; node b has the request and has not answered it yet. */

@@ -9,7 +9,6 @@
 
 #include "tests/cm/node.h"
 
-#define QUAL th_qual()
 #define ID UINT64_C(0x1122334455667788)
 #define MANY 64
 
@@ -17,8 +16,7 @@ static struct node a, b;
 
 static void open_both(void)
 {
-	node_open(&a, "127.0.0.1");
-	node_open(&b, "127.0.0.1");
+	node_open_two(&a, &b);
 }
 
 /* Serves one more connection before both nodes close, to show that nothing is damaged. */
@@ -28,24 +26,15 @@ static void close_both(void)
 
 	b.answer = NODE_ACCEPT;
 	node_pair(&a, &b, QUAL, &c);
-	node_close(&a);
-	node_close(&b);
+	node_close_two(&a, &b);
 }
 
 #define LINE(name) Test(line, name, .init = open_both, .fini = close_both, .timeout = 60)
 
-static socklen_t line_name(struct sockaddr_un *name)
-{
-	union dap_addr at = dap_addr_v4(INADDR_LOOPBACK);
-
-	dap_addr_set_port(&at, cm_port_of(QUAL));
-	return cm_local_name(&at, name);
-}
-
 static int bare_line(void)
 {
 	struct sockaddr_un name;
-	socklen_t len = line_name(&name);
+	socklen_t len = listener_name(&name);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	cr_assert_eq(connect(fd, (struct sockaddr *)&name, len), 0, "%s", strerror(errno));
@@ -56,7 +45,7 @@ static int bare_line(void)
 static int bare_listener(void)
 {
 	struct sockaddr_un name;
-	socklen_t len = line_name(&name);
+	socklen_t len = listener_name(&name);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	cr_assert_eq(bind(fd, (struct sockaddr *)&name, len), 0);

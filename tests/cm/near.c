@@ -13,21 +13,18 @@
 
 #include "tests/cm/node.h"
 
-#define QUAL th_qual()
 #define NOBODY_UID 65534u
 
 static struct node a, b;
 
 static void open_both(void)
 {
-	node_open(&a, "127.0.0.1");
-	node_open(&b, "127.0.0.1");
+	node_open_two(&a, &b);
 }
 
 static void close_both(void)
 {
-	node_close(&a);
-	node_close(&b);
+	node_close_two(&a, &b);
 }
 
 #define NEAR(name) Test(near, name, .init = open_both, .fini = close_both)
@@ -60,14 +57,6 @@ NEAR(way__is_tcp_when_it_is_to_be)
 	node_listen(&b, QUAL);
 	node_pair(&a, &b, QUAL, &c);
 	cr_assert(by_tcp(c));
-}
-
-static socklen_t listener_name(struct sockaddr_un *name)
-{
-	union dap_addr at = dap_addr_v4(INADDR_LOOPBACK);
-
-	dap_addr_set_port(&at, cm_port_of(QUAL));
-	return cm_local_name(&at, name);
 }
 
 /* Binds a socket to the listener's name; len is the length of that address. */

@@ -162,6 +162,18 @@ void node_close(struct node *n)
 	n->cm = NULL;
 }
 
+void node_open_two(struct node *a, struct node *b)
+{
+	node_open(a, "127.0.0.1");
+	node_open(b, "127.0.0.1");
+}
+
+void node_close_two(struct node *a, struct node *b)
+{
+	node_close(a);
+	node_close(b);
+}
+
 struct dap_cm_listener *node_listen(struct node *n, uint64_t conn_qual)
 {
 	struct dap_cm_listener *l;
@@ -271,6 +283,14 @@ void raw_raise_limit(void)
 	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	limit.rlim_cur = limit.rlim_max;
 	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+socklen_t listener_name(struct sockaddr_un *name)
+{
+	union dap_addr at = dap_addr_v4(INADDR_LOOPBACK);
+
+	dap_addr_set_port(&at, cm_port_of(QUAL));
+	return cm_local_name(&at, name);
 }
 
 int raw_connect(uint64_t conn_qual)

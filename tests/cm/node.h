@@ -15,6 +15,7 @@
 
 #define SOON_MS 10000		/* only guards against hangs */
 #define FOR_EVER UINT32_MAX
+#define QUAL th_qual()
 
 enum node_answer { NODE_ACCEPT, NODE_HOLD, NODE_REJECT, NODE_REFUSE };
 
@@ -41,6 +42,8 @@ struct node {
 
 void node_open(struct node *n, const char *address);
 void node_close(struct node *n);
+void node_open_two(struct node *a, struct node *b);	/* both have the address 127.0.0.1 */
+void node_close_two(struct node *a, struct node *b);
 struct dap_cm_listener *node_listen(struct node *n, uint64_t conn_qual);
 /* Connects to n->calls. Returns 0 or -errno. */
 int node_connect(struct node *n, uint64_t conn_qual, uint32_t timeout_us, struct dap_cm_conn **c);
@@ -72,6 +75,8 @@ void clock_go_on(void);
 
 /* Raises the limit of descriptors, for tests with thousands of sockets. */
 void raw_raise_limit(void);
+/* Names the local stream of the listener at QUAL. Returns the length of the name. */
+socklen_t listener_name(struct sockaddr_un *name);
 int raw_connect(uint64_t conn_qual);
 int raw_listen(uint64_t conn_qual);
 int raw_accept(int listener);

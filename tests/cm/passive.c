@@ -9,7 +9,6 @@
 
 #include "tests/cm/node.h"
 
-#define QUAL th_qual()
 #define ID 0x1122334455667788
 
 static struct node a, b;
@@ -17,8 +16,7 @@ static struct dap_cm_listener *l;
 
 static void open_both(void)
 {
-	node_open(&a, "127.0.0.1");
-	node_open(&b, "127.0.0.1");
+	node_open_two(&a, &b);
 	l = node_listen(&b, QUAL);
 }
 
@@ -30,8 +28,7 @@ static void close_both(void)
 	b.answer = NODE_ACCEPT;
 	b.no_go = false;
 	node_pair(&a, &b, QUAL, &c);
-	node_close(&a);
-	node_close(&b);
+	node_close_two(&a, &b);
 }
 
 #define PASSIVE(name) Test(cm, name, .init = open_both, .fini = close_both)

@@ -9,7 +9,6 @@
 
 #include "tests/cm/node.h"
 
-#define QUAL th_qual()
 #define A_SECOND 1000
 
 /* Acts until the given phase, reports it, and waits to be killed. */
@@ -201,12 +200,10 @@ static int open_another(int sock, void *arg)
 
 	(void)sock;
 	(void)arg;
-	node_open(&a, "127.0.0.1");
-	node_open(&b, "127.0.0.1");
+	node_open_two(&a, &b);
 	node_listen(&b, qual);
 	node_pair(&a, &b, qual, &c);
-	node_close(&a);
-	node_close(&b);
+	node_close_two(&a, &b);
 	return 0;
 }
 
@@ -216,16 +213,14 @@ Test(cm, fork__child_that_opens_its_own_manager_leaves_the_parents_alone)
 	struct dap_cm_conn *c;
 	struct node a, b;
 
-	node_open(&a, "127.0.0.1");
-	node_open(&b, "127.0.0.1");
+	node_open_two(&a, &b);
 	node_listen(&b, QUAL);
 	node_pair(&a, &b, QUAL, &c);
 	cr_assert_eq(th_spawn(&child, open_another, NULL), 0);
 	cr_assert_eq(th_join(&child, SOON_MS), 0);
 	cr_assert_eq(a.ended + b.ended, 0);
 	node_pair(&a, &b, QUAL, &c);
-	node_close(&a);
-	node_close(&b);
+	node_close_two(&a, &b);
 }
 
 /* ---- Leaks ---- */
@@ -254,8 +249,7 @@ Test(cm, successive__connections_leave_nothing_behind, .timeout = 600)
 	struct node a, b;
 
 	th_usage(&before);
-	node_open(&a, "127.0.0.1");
-	node_open(&b, "127.0.0.1");
+	node_open_two(&a, &b);
 	node_listen(&b, QUAL);
 	for (unsigned int i = 0; i < rounds; i++) {
 		connect_and_part(&a, &b, i);
@@ -268,8 +262,7 @@ Test(cm, successive__connections_leave_nothing_behind, .timeout = 600)
 	cr_assert_leq(last.rss_kb, first.rss_kb + RSS_SLACK_KB);
 	cr_assert_eq(a.why[DAP_CM_DISCONNECTED], rounds);
 	cr_assert_eq(b.why[DAP_CM_DISCONNECTED], rounds);
-	node_close(&a);
-	node_close(&b);
+	node_close_two(&a, &b);
 	th_usage(&last);
 	cr_assert_eq(last.fds, before.fds);
 	cr_assert_eq(last.threads, before.threads);
@@ -339,8 +332,7 @@ Test(cm, close__with_connections_in_any_phase_leaks_nothing)
 		struct dap_cm_conn *c[20];
 		struct node a, b;
 
-		node_open(&a, "127.0.0.1");
-		node_open(&b, "127.0.0.1");
+		node_open_two(&a, &b);
 		node_listen(&b, QUAL);
 		for (unsigned int i = 0; i < 20; i++)
 			cr_assert_eq(node_connect(&a, QUAL + i % 2, FOR_EVER, &c[i]), 0);

@@ -7,8 +7,6 @@
 
 #include "tests/cm/node.h"
 
-#define QUAL th_qual()
-
 static struct node a, b;
 
 /* Skips the test on a machine without IPv6. */
@@ -49,8 +47,7 @@ static struct dap_cm_conn *call(const char *to)
 
 static void close_two(void)
 {
-	node_close(&a);
-	node_close(&b);
+	node_close_two(&a, &b);
 }
 
 static void expect_from(const char *text)

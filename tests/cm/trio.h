@@ -5,7 +5,6 @@
 
 #include "tests/cm/node.h"
 
-#define QUAL th_qual()			/* the qualifier of b */
 #define NEXT (th_qual() + 1)		/* the qualifier of c, or of another process */
 #define ID 0x1122334455667788
 
