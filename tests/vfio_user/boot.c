@@ -225,9 +225,7 @@ Test(boot, random_stores__leave_a_function_that_a_reset_revives)
 	cr_expect(rig_works(other));
 	cr_expect_eq(rig_request(r, VM_RESET, NULL, 0), 0);
 	cr_expect_eq(rig_unmap(r, RIG_RAM_AT, RIG_RAM), 0);
-	rig_boot(r);
-	cr_expect(rig_works(r));
-	rig_close(r);
+	rig_boot_and_close(r);
 	rig_close(other);
 }
 
@@ -245,9 +243,7 @@ Test(boot, function_level_reset__by_config_space_destroys_all_objects)
 	cr_expect_eq(back & 4, 0, "the function is still bus master");
 	cr_expect_eq(softnic_object_count(r->dev->nic, "uar"), 0);
 	cr_assert_eq(rig_unmap(r, RIG_RAM_AT, RIG_RAM), 0);
-	rig_boot(r);
-	cr_expect(rig_works(r));
-	rig_close(r);
+	rig_boot_and_close(r);
 }
 
 /* The guest reboots. QEMU resets the function; maps and eventfds stay. */
@@ -290,9 +286,7 @@ Test(boot, crash__leaves_nothing_behind)
 	struct th_usage before, after;
 
 	rig_boot(r);
-	rig_hang_up(r);
-	rig_connect(r);
-	cr_assert_eq(rig_version(r), 0);
+	rig_reconnect(r);
 	th_usage(&before);
 	for (int i = 0; i < 5; i++) {
 		int fd = eventfd(0, EFD_CLOEXEC);
@@ -335,13 +329,9 @@ Test(boot, crash__at_each_step_of_a_boot_lets_the_next_boot_succeed)
 			cr_assert_eq(rig_simple(r, CMD_ENABLE_HCA, 0), 0);
 		if (step > 4)
 			cr_assert_eq(rig_simple(r, CMD_QUERY_PAGES, 1), 0);
-		rig_hang_up(r);
-		rig_connect(r);
-		cr_assert_eq(rig_version(r), 0);
+		rig_reconnect(r);
 	}
-	rig_boot(r);
-	cr_expect(rig_works(r));
-	rig_close(r);
+	rig_boot_and_close(r);
 }
 
 Test(boot, devices__do_not_disturb_each_other)

@@ -47,6 +47,13 @@ void rig_hang_up(struct rig *r)
 	r->given = 0;
 }
 
+void rig_reconnect(struct rig *r)
+{
+	rig_hang_up(r);
+	rig_connect(r);
+	cr_assert_eq(rig_version(r), 0);
+}
+
 bool rig_is_cut(struct rig *r)
 {
 	char byte;

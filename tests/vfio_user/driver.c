@@ -193,6 +193,13 @@ uint64_t rig_violations(struct rig *r, const char *name)
 
 enum { EQ_LOG_SIZE = 6, EQ_BYTES = 64 << EQ_LOG_SIZE };
 
+void rig_boot_and_close(struct rig *r)
+{
+	rig_boot(r);
+	cr_expect(rig_works(r));
+	rig_close(r);
+}
+
 uint32_t rig_alloc_uar(struct rig *r)
 {
 	cr_assert_eq(rig_simple(r, CMD_ALLOC_UAR, 0), 0);

@@ -168,9 +168,7 @@ Test(memory, command_queue__where_nothing_is_mapped_is_reported)
 		rig_set_reg(r, 0x18, 1);
 		cr_expect(TH_WITHIN(TH_PEER_MS, rig_violations(r, "dma.refused") > (uint64_t)i));
 	}
-	rig_boot(r);
-	cr_expect(rig_works(r));
-	rig_close(r);
+	rig_boot_and_close(r);
 }
 
 /* Without its bus master bit, a function cannot access memory. */
@@ -228,9 +226,7 @@ Test(memory, file__that_becomes_shorter_is_the_loss_of_its_device)
 	cr_expect_eq(rig_unmap(r, RIG_RAM_AT, RIG_RAM), 0);
 	cr_assert_eq(ftruncate(r->ram_fd, RIG_RAM), 0);
 	cr_expect_eq(rig_request(r, VM_RESET, NULL, 0), 0);
-	rig_boot(r);
-	cr_expect(rig_works(r));
-	rig_close(r);
+	rig_boot_and_close(r);
 	rig_close(other);
 }
 
@@ -280,9 +276,7 @@ Test(memory, unmap__while_the_device_works_ends_its_accesses)
 	pthread_join(thread, NULL);
 	cr_expect_eq(rig_request(r, VM_RESET, NULL, 0), 0);
 	cr_expect_eq(rig_unmap(r, RIG_RAM_AT, RIG_RAM), 0);
-	rig_boot(r);
-	cr_expect(rig_works(r));
-	rig_close(r);
+	rig_boot_and_close(r);
 }
 
 /* An interrupt stops the device in the middle of a command. The reply comes when the device has
@@ -338,8 +332,6 @@ Test(memory, reset__under_traffic_leaves_other_devices_working)
 	pthread_join(thread, NULL);
 	rig_connect(r);
 	cr_assert_eq(rig_version(r), 0);
-	rig_boot(r);
-	cr_expect(rig_works(r));
-	rig_close(r);
+	rig_boot_and_close(r);
 	rig_close(other);
 }

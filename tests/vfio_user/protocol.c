@@ -384,13 +384,9 @@ Test(protocol, message__of_impossible_size_ends_the_connection)
 		cr_expect(rig_is_cut(r),
 			  "a message of the invalid size %u did not close the connection",
 			  sizes[i]);
-		rig_hang_up(r);
-		rig_connect(r);
-		cr_assert_eq(rig_version(r), 0);
+		rig_reconnect(r);
 	}
-	rig_boot(r);
-	cr_expect(rig_works(r));
-	rig_close(r);
+	rig_boot_and_close(r);
 }
 
 Test(protocol, message__cut_off_is_the_end_of_that_client_alone)
@@ -403,9 +399,7 @@ Test(protocol, message__cut_off_is_the_end_of_that_client_alone)
 
 		memcpy(bytes, &h, sizeof(h));
 		cr_assert_eq(send(r->sock, bytes, n, MSG_NOSIGNAL), (ssize_t)n);
-		rig_hang_up(r);
-		rig_connect(r);
-		cr_assert_eq(rig_version(r), 0);
+		rig_reconnect(r);
 	}
 	rig_boot(r);
 	rig_close(r);
@@ -547,13 +541,8 @@ Test(protocol, random_bytes__never_end_the_server)
 			bytes[8] &= 0x10;
 		}
 		(void)!send(r->sock, bytes, sizeof(bytes), MSG_NOSIGNAL | MSG_DONTWAIT);
-		if (i % 4 == 3) {
-			rig_hang_up(r);
-			rig_connect(r);
-			cr_assert_eq(rig_version(r), 0);
-		}
+		if (i % 4 == 3)
+			rig_reconnect(r);
 	}
-	rig_boot(r);
-	cr_expect(rig_works(r));
-	rig_close(r);
+	rig_boot_and_close(r);
 }

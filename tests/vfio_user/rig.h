@@ -49,6 +49,8 @@ void rig_close(struct rig *r);
 void rig_connect(struct rig *r);
 /* closes the connection, and waits until the server has seen it */
 void rig_hang_up(struct rig *r);
+/* hangs up, and connects a new client that agrees on a version */
+void rig_reconnect(struct rig *r);
 bool rig_is_cut(struct rig *r);		/* true if the server has closed the connection */
 
 /* ---- Messages */
@@ -89,6 +91,8 @@ void rig_ring(struct rig *r, size_t inlen, size_t outlen);
 void rig_give(struct rig *r, size_t inlen, size_t outlen);
 void rig_boot(struct rig *r);		/* calls rig_probe, then sends ENABLE_HCA to INIT_HCA */
 bool rig_works(struct rig *r);		/* true if a PD can be created and freed */
+/* boots the device, checks that it works, and closes the rig */
+void rig_boot_and_close(struct rig *r);
 uint32_t rig_alloc_uar(struct rig *r);
 /* Creates an EQ in page n of the EQs, for the events of the mask. */
 uint32_t rig_create_eq(struct rig *r, uint32_t uar, unsigned int n, uint8_t vector, uint64_t events);
