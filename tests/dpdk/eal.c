@@ -66,20 +66,12 @@ static size_t used(void)
 
 static struct end a, b;
 
-static void moves(void)
-{
-	must(do_recv(&b, 1, 0, 64));
-	must(do_send(&a, 1, 0, 64, 0));
-	took(b.recv_evd, 1, DAT_DTO_SUCCESS);
-	took(a.req_evd, 1, DAT_DTO_SUCCESS);
-}
-
 static void opened(const char *params)
 {
 	th_huge_pages(false);
 	rig_conf(params);
 	pair_open(&a, &b);
-	moves();
+	pair_moves(&a, &b);
 }
 
 static void closed(void)

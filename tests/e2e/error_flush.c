@@ -183,12 +183,7 @@ static void many_lives(enum end_by how)
 	for (uint64_t seed = 1; seed <= 60; seed++)
 		one_life(seed, how);
 	/* Other endpoints still work. */
-	fill(a.mem, 5000, 3);
-	must(do_recv(&b, 1, 10000, 5000));
-	must(do_send(&a, 2, 0, 5000, 0));
-	took(b.recv_evd, 1, DAT_DTO_SUCCESS);
-	took(a.req_evd, 2, DAT_DTO_SUCCESS);
-	check(filled(b.mem + 10000, 5000, 3));
+	pair_moves(&a, &b);
 }
 
 RIG_TEST(error_flush, ledger__bad_remote_key_completes_all_work_once)
@@ -297,10 +292,7 @@ RIG_TEST(error_flush, reset__drops_undequeued_completions)
 		pair_again(&a, &b);
 		rig_empty(a.req_evd);
 		rig_empty(a.recv_evd);
-		must(do_recv(&b, 1, 0, 64));
-		must(do_send(&a, 2, 0, 64, 0));
-		took(b.recv_evd, 1, DAT_DTO_SUCCESS);
-		took(a.req_evd, 2, DAT_DTO_SUCCESS);
+		pair_moves(&a, &b);
 	}
 }
 

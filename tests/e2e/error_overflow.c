@@ -63,12 +63,7 @@ RIG_TEST(error_overflow, overflow__all_else_continues)
 	}
 	must_code(ret, DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_CONFIG_NOTIFY);
 	/* Connections on other EVDs are not affected. */
-	fill(a.mem, 5000, 1);
-	must(do_recv(&b, 1, 10000, 5000));
-	must(do_send(&a, 2, 0, 5000, 0));
-	took(b.recv_evd, 1, DAT_DTO_SUCCESS);
-	took(a.req_evd, 2, DAT_DTO_SUCCESS);
-	check(filled(b.mem + 10000, 5000, 1));
+	pair_moves(&a, &b);
 }
 
 RIG_TEST(error_overflow, overflow__all_can_be_freed)

@@ -15,12 +15,7 @@ static void recovers(void)
 	rig_empty(b.req_evd);
 	rig_empty(b.recv_evd);
 	pair_again(&a, &b);
-	fill(a.mem, 5000, 4);
-	must(do_recv(&b, 1, 10000, 5000));
-	must(do_send(&a, 2, 0, 5000, 0));
-	took(b.recv_evd, 1, DAT_DTO_SUCCESS);
-	took(a.req_evd, 2, DAT_DTO_SUCCESS);
-	check(filled(b.mem + 10000, 5000, 4));
+	pair_moves(&a, &b);
 }
 
 /* ---- Receives ---- */

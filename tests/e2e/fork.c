@@ -153,12 +153,7 @@ static void own_ones_work(void)
 
 	pair_open(&x, &y);
 	posts_are_refused();
-	fill(x.mem, 5000, 1);
-	must(do_recv(&y, 1, 10000, 5000));
-	must(do_send(&x, 2, 0, 5000, 0));
-	took(y.recv_evd, 1, DAT_DTO_SUCCESS);
-	took(x.req_evd, 2, DAT_DTO_SUCCESS);
-	check(filled(y.mem + 10000, 5000, 1));
+	pair_moves(&x, &y);
 	end_free(&x);
 	took_conn(&y, y.ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 	end_free(&y);

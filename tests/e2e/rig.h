@@ -155,6 +155,9 @@ void took_conn(struct end *e, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number);
 /* Checks that both endpoints of a pair get the event of the end, and no other. */
 void took_ends(struct end *a, struct end *b, DAT_EVENT_NUMBER number);
 
+/* Sends a message of 5000 bytes from a to b, and checks its completions and its bytes. */
+void pair_moves(struct end *a, struct end *b);
+
 /* ---- Test data ---- */
 
 void fill(void *mem, size_t len, uint64_t seed);

@@ -204,3 +204,16 @@ bool all_bytes(const void *mem, size_t len, int value)
 	}
 	return true;
 }
+
+/* ---- A message of the pair ---- */
+
+void pair_moves(struct end *a, struct end *b)
+{
+	fill(a->mem, 5000, 3);
+	memset(b->mem + 10000, 0, 5000);
+	must(do_recv(b, 1, 10000, 5000));
+	must(do_send(a, 2, 0, 5000, 0));
+	took(b->recv_evd, 1, DAT_DTO_SUCCESS);
+	took(a->req_evd, 2, DAT_DTO_SUCCESS);
+	check(filled(b->mem + 10000, 5000, 3));
+}

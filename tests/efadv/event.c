@@ -14,7 +14,7 @@ Test(event, port__down_is_reported_and_up_is_not)
 	told(DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
 	calls_async(IBV_EVENT_PORT_ACTIVE, 1);
 	calls_async(IBV_EVENT_GID_CHANGE, 1);
-	told_moves();
+	pair_moves(&told_a, &told_b);
 	rig_empty(told_b.async);
 }
 

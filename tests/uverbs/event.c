@@ -22,7 +22,7 @@ Test(event, port__down_is_reported_and_up_is_not)
 	told(DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
 	calls_async(IBV_EVENT_PORT_ACTIVE, 1);
 	calls_async(IBV_EVENT_GID_CHANGE, 1);
-	told_moves();
+	pair_moves(&told_a, &told_b);
 	rig_empty(told_b.async);
 }
 
@@ -31,7 +31,7 @@ Test(event, channel__that_overflows_is_reported)
 	calls_port.events_lost = 1;
 	calls_async(IBV_EVENT_SM_CHANGE, 1);
 	told(DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
-	told_moves();
+	pair_moves(&told_a, &told_b);
 }
 
 Test(event, device__failure_ends_the_ia)
@@ -73,7 +73,7 @@ Test(front, port__down_is_reported_and_up_is_not)
 	fault("link_down");
 	told(DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
 	fault("");
-	told_moves();
+	pair_moves(&told_a, &told_b);
 	rig_empty(told_b.async);
 }
 

@@ -12,14 +12,6 @@ static void begin(bool some)
 	pair_open(&a, &b);
 }
 
-static void moves(void)
-{
-	must(do_recv(&b, 1, 0, 64));
-	must(do_send(&a, 1, 0, 64, 0));
-	took(b.recv_evd, 1, DAT_DTO_SUCCESS);
-	took(a.req_evd, 1, DAT_DTO_SUCCESS);
-}
-
 static void end(void)
 {
 	end_free(&a);
@@ -48,7 +40,7 @@ Test(huge, queues__share_a_page)
 	begin(true);
 	same(th_huge_mapped(), 2);		/* each IA has its own pages */
 	same(objects_of_eight_more(), 8);	/* the new objects are only QPs */
-	moves();
+	pair_moves(&a, &b);
 	end();
 }
 
@@ -57,7 +49,7 @@ Test(huge, queues__without_a_page_have_registrations_of_their_own)
 	begin(false);
 	same(th_huge_mapped(), 0);
 	same(objects_of_eight_more(), 16);	/* each QP has a registration too */
-	moves();
+	pair_moves(&a, &b);
 	end();
 }
 
@@ -70,7 +62,7 @@ Test(huge, queues__that_do_not_fit_into_a_page_are_elsewhere)
 	same(th_huge_mapped(), 2);
 	must(dat_evd_resize(large, 100));
 	must(dat_evd_free(large));
-	moves();
+	pair_moves(&a, &b);
 	end();
 }
 
@@ -94,7 +86,7 @@ Test(huge, queues__of_srqs_and_large_evds_have_their_own_registrations)
 	for (int i = 0; i < 4; i++)
 		must(dat_srq_free(srq[i]));
 	same(calls_held(), before);
-	moves();
+	pair_moves(&a, &b);
 	end();
 }
 

@@ -27,14 +27,6 @@ void told(DAT_EVENT_NUMBER number)
 	check(ev.event_data.asynch_error_event_data.dat_handle == told_b.ia);
 }
 
-void told_moves(void)
-{
-	must(do_recv(&told_b, 1, 0, 64));
-	must(do_send(&told_a, 1, 0, 64, 0));
-	took(told_b.recv_evd, 1, DAT_DTO_SUCCESS);
-	took(told_a.req_evd, 1, DAT_DTO_SUCCESS);
-}
-
 void told_died(void)
 {
 	told(DAT_ASYNC_ERROR_IA_CATASTROPHIC);

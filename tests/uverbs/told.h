@@ -10,7 +10,6 @@ extern struct end told_a, told_b;
 void told_open(void);
 void told_close(void);
 void told(DAT_EVENT_NUMBER number);
-void told_moves(void);			/* checks that a message still arrives */
 /* checks that the device has failed, and the connection with it */
 void told_died(void);
 

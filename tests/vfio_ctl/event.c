@@ -33,14 +33,6 @@ static void told(struct end *e, DAT_EVENT_NUMBER number)
 	check(ev.event_data.asynch_error_event_data.dat_handle == e->ia);
 }
 
-static void moves(void)
-{
-	must(do_recv(&b, 1, 0, 64));
-	must(do_send(&a, 1, 0, 64, 0));
-	took(b.recv_evd, 1, DAT_DTO_SUCCESS);
-	took(a.req_evd, 1, DAT_DTO_SUCCESS);
-}
-
 /* Both IAs use the same device. */
 Test(event, port__down_is_reported_to_each_ia_and_up_is_not)
 {
@@ -48,7 +40,7 @@ Test(event, port__down_is_reported_to_each_ia_and_up_is_not)
 	told(&a, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
 	told(&b, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
 	check(!vfio_fault(""));
-	moves();
+	pair_moves(&a, &b);
 	rig_empty(a.async);
 	rig_empty(b.async);
 }
@@ -57,7 +49,7 @@ Test(event, completions__wake_a_sleeping_waiter)
 {
 	rig_sleeps = true;
 	for (int i = 0; i < 200; i++)
-		moves();
+		pair_moves(&a, &b);
 }
 
 /* The device requested pages for which there was no memory. Everything else continues. */
@@ -66,7 +58,7 @@ Test(event, pages__that_cannot_be_allocated_are_reported)
 	calls_fail_named("mlx5dv_vfio_process_events", ENOMEM);
 	told(&a, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
 	calls_stop();
-	moves();
+	pair_moves(&a, &b);
 }
 
 static uint32_t events_read(struct vf_device *d)
