@@ -42,27 +42,6 @@ ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long nlo
 	return syscall(SYS_process_vm_readv, pid, local, nlocal, remote, nremote, flags);
 }
 
-static void prepare(struct rig_peer *self)
-{
-	rig_open(&rig, 0, 0);
-	rig_qp(&rig, &qp);
-	*self = rig_peer(&qp);
-}
-
-static void meet_parent(int sock, void *data, uint32_t key)
-{
-	struct rig_peer self = rig_peer(&qp);
-
-	if (data) {
-		self.data = data;
-		self.key = key;
-	}
-	th_send(sock, &self, sizeof(self));
-	th_recv(sock, &peer, sizeof(peer));
-	rig_connect_to(&qp, &peer, NULL);
-	th_meet(sock);
-}
-
 static void start(int (*fn)(int sock, void *arg))
 {
 	peer = rig_spawn(&child, fn, &rig, &qp, NULL);
@@ -117,12 +96,10 @@ static void check_device(void)
 
 static int stops_in_write(int sock, void *arg)
 {
-	struct rig_peer self;
 	struct rig_cqe cqe;
 
 	(void)arg;
-	prepare(&self);
-	meet_parent(sock, NULL, 0);
+	peer = rig_join(sock, &rig, &qp, NULL);
 	get_to_know();
 	memset(rig.data, 0x5a, BULK);
 	before_copy = stop_here;
@@ -155,12 +132,10 @@ Test(rc_late, write__initiator_stopped_before_copy_leaves_freed_memory_untouched
 
 static int stops_in_help(int sock, void *arg)
 {
-	struct rig_peer self;
 	const volatile uint64_t *last;
 
 	(void)arg;
-	prepare(&self);
-	meet_parent(sock, NULL, 0);
+	peer = rig_join(sock, &rig, &qp, NULL);
 	last = (void *)(rig.data + LARGE - 8);
 	before_copy = stop_here;
 	while (before_copy && *last < WRITES)
@@ -229,10 +204,14 @@ static int becomes_another(int sock, void *arg)
 	char fd[16];
 
 	(void)arg;
-	prepare(&self);
+	rig_open(&rig, 0, 0);
+	rig_qp(&rig, &qp);
 	if (map_common() != common)
 		return 2;
-	meet_parent(sock, common, rig_key(&rig, common, BULK, 15));
+	self = rig_peer(&qp);
+	self.data = common;
+	self.key = rig_key(&rig, common, BULK, 15);
+	peer = rig_exchange(sock, &qp, &self, NULL);
 	while (*last < WRITES)
 		th_yield();
 	snprintf(fd, sizeof(fd), "%d", dup(sock));

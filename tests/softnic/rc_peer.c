@@ -14,24 +14,6 @@ static struct rig_qp qp;
 static struct rig_peer peer;
 static struct th_child child;
 
-static void prepare(struct rig_peer *self)
-{
-	rig_open(&rig, 0, 0);
-	rig_qp(&rig, &qp);
-	*self = rig_peer(&qp);
-}
-
-static void meet_parent(int sock)
-{
-	struct rig_peer self;
-
-	prepare(&self);
-	th_send(sock, &self, sizeof(self));
-	th_recv(sock, &peer, sizeof(peer));
-	rig_connect_to(&qp, &peer, NULL);
-	th_meet(sock);
-}
-
 static void start(int (*fn)(int sock, void *arg))
 {
 	peer = rig_spawn(&child, fn, &rig, &qp, NULL);
@@ -66,7 +48,7 @@ static void get_to_know(void)
 static int sleeper(int sock, void *arg)
 {
 	(void)arg;
-	meet_parent(sock);
+	peer = rig_join(sock, &rig, &qp, NULL);
 	th_meet(sock);
 	rig_expect_violations(&rig, "");
 	rig_close(&rig);
@@ -93,7 +75,7 @@ static int revoker(int sock, void *arg)
 	bool kept = true;
 
 	(void)arg;
-	meet_parent(sock);
+	peer = rig_join(sock, &rig, &qp, NULL);
 	word = (volatile uint64_t *)(void *)rig.data;
 	while (*word < 1000)
 		th_yield();
@@ -130,7 +112,7 @@ static int reader(int sock, void *arg)
 	bool ordered = true;
 
 	(void)arg;
-	meet_parent(sock);
+	peer = rig_join(sock, &rig, &qp, NULL);
 	for (uint64_t i = 1; i <= ROUNDS && ordered; i++) {
 		uint64_t seen[2];
 
@@ -170,7 +152,7 @@ Test(rc_peer, message__comes_after_the_writes_before_it, .timeout = 60)
 static int writer(int sock, void *arg)
 {
 	(void)arg;
-	meet_parent(sock);
+	peer = rig_join(sock, &rig, &qp, NULL);
 	for (uint64_t i = 1;; i++) {
 		memcpy(rig.data, &i, 8);
 		if (move(RIG_WRITE, 0, i % 64 ? 8 : 1u << 20).op)
@@ -200,7 +182,7 @@ static int watcher(int sock, void *arg)
 	bool whole = true;
 
 	(void)arg;
-	meet_parent(sock);
+	peer = rig_join(sock, &rig, &qp, NULL);
 	last = (volatile uint64_t *)(void *)(rig.data + BULK - 8);
 	for (uint64_t i = 0; i < ROUNDS && whole;) {
 		softnic_pump(rig.nic);
@@ -229,7 +211,7 @@ Test(rc_peer, large_write__shows_its_last_bytes_last, .timeout = 120)
 static int poller(int sock, void *arg)
 {
 	(void)arg;
-	meet_parent(sock);
+	peer = rig_join(sock, &rig, &qp, NULL);
 	while (rig.nic)
 		softnic_pump(rig.nic);
 	return 0;

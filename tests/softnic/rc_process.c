@@ -16,19 +16,6 @@ static struct rig_qp qp;
 static struct rig_peer peer;
 static struct th_child child;
 
-static void meet_parent(int sock)
-{
-	struct rig_peer self;
-
-	rig_open(&rig, 0, 0);
-	rig_qp(&rig, &qp);
-	self = rig_peer(&qp);
-	th_send(sock, &self, sizeof(self));
-	th_recv(sock, &peer, sizeof(peer));
-	rig_connect_to(&qp, &peer, NULL);
-	th_meet(sock);
-}
-
 static void start(int (*fn)(int sock, void *arg), const struct rig_conn *conn)
 {
 	peer = rig_spawn(&child, fn, &rig, &qp, conn);
@@ -38,7 +25,7 @@ static void start(int (*fn)(int sock, void *arg), const struct rig_conn *conn)
 static int sleeper(int sock, void *arg)
 {
 	(void)arg;
-	meet_parent(sock);
+	peer = rig_join(sock, &rig, &qp, NULL);
 	th_meet(sock);
 	rig_expect_violations(&rig, "");
 	rig_close(&rig);
@@ -80,7 +67,7 @@ static int computer(int sock, void *arg)
 	volatile uint8_t *word;
 
 	(void)arg;
-	meet_parent(sock);
+	peer = rig_join(sock, &rig, &qp, NULL);
 	word = rig.data;
 	while (*word != 0xaa)
 		th_yield();
@@ -123,7 +110,7 @@ Test(rc_process, stopped_target__continues, .timeout = 60)
 static int calls_first(int sock, void *arg)
 {
 	(void)arg;
-	meet_parent(sock);
+	peer = rig_join(sock, &rig, &qp, NULL);
 	rig_post_ring(&qp, &(struct rig_wr){.op = RIG_WRITE, .va = rig.data, .len = 8,
 					    .raddr = peer.data, .rkey = peer.key});
 	th_meet(sock);
@@ -144,10 +131,7 @@ Test(rc_process, qp_to_error__after_answers_by_a_new_link_completes_the_requests
 	rig_open(&rig, SOFTNIC_NO_THREAD, 0);
 	rig_qp(&rig, &qp);
 	self = rig_peer(&qp);
-	cr_assert_eq(th_recv(child.sock, &peer, sizeof(peer)), 0);
-	cr_assert_eq(th_send(child.sock, &self, sizeof(self)), 0);
-	rig_connect_to(&qp, &peer, NULL);
-	cr_assert_eq(th_meet(child.sock), 0);
+	peer = rig_exchange(child.sock, &qp, &self, NULL);
 	cr_assert_eq(th_meet(child.sock), 0);
 	rig_post(&qp, &(struct rig_wr){.op = RIG_READ, .va = rig.data, .len = 8, .raddr = peer.data,
 				       .rkey = peer.key});
@@ -169,7 +153,7 @@ static int without_descriptors(int sock, void *arg)
 	int err;
 
 	(void)arg;
-	meet_parent(sock);
+	peer = rig_join(sock, &rig, &qp, NULL);
 	err = th_fds_limit(0);
 	th_meet(sock);
 	th_meet(sock);
@@ -225,7 +209,7 @@ static int ponger(int sock, void *arg)
 	unsigned int i = 0;
 
 	(void)arg;
-	meet_parent(sock);
+	peer = rig_join(sock, &rig, &qp, NULL);
 	rig_recv(&qp, rig.data, 64);
 	while (i != PINGS - 1) {
 		struct rig_cqe cqe;

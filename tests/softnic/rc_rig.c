@@ -291,20 +291,33 @@ void rig_connect_to(struct rig_qp *qp, const struct rig_peer *peer, const struct
 	to_rts(qp, peer, c, or_default(c->log_rd_b ? c->log_rd_b : c->log_rd, 4));
 }
 
-struct rig_peer rig_spawn(struct th_child *child, int (*fn)(int sock, void *arg), struct rig *rig,
-			  struct rig_qp *qp, const struct rig_conn *conn)
+struct rig_peer rig_exchange(int sock, struct rig_qp *qp, const struct rig_peer *self,
+			     const struct rig_conn *conn)
 {
-	struct rig_peer self, peer;
+	struct rig_peer peer;
 
-	cr_assert_eq(th_spawn(child, fn, NULL), 0);
+	cr_assert_eq(th_send(sock, self, sizeof(*self)), 0);
+	cr_assert_eq(th_recv(sock, &peer, sizeof(peer)), 0);
+	rig_connect_to(qp, &peer, conn);
+	cr_assert_eq(th_meet(sock), 0);
+	return peer;
+}
+
+struct rig_peer rig_join(int sock, struct rig *rig, struct rig_qp *qp, const struct rig_conn *conn)
+{
+	struct rig_peer self;
+
 	rig_open(rig, 0, 0);
 	rig_qp(rig, qp);
 	self = rig_peer(qp);
-	cr_assert_eq(th_recv(child->sock, &peer, sizeof(peer)), 0);
-	cr_assert_eq(th_send(child->sock, &self, sizeof(self)), 0);
-	rig_connect_to(qp, &peer, conn);
-	cr_assert_eq(th_meet(child->sock), 0);
-	return peer;
+	return rig_exchange(sock, qp, &self, conn);
+}
+
+struct rig_peer rig_spawn(struct th_child *child, int (*fn)(int sock, void *arg), struct rig *rig,
+			  struct rig_qp *qp, const struct rig_conn *conn)
+{
+	cr_assert_eq(th_spawn(child, fn, NULL), 0);
+	return rig_join(child->sock, rig, qp, conn);
 }
 
 void rig_connect(struct rig_qp *a, struct rig_qp *b, const struct rig_conn *conn)

@@ -101,6 +101,11 @@ void rig_connect_to(struct rig_qp *qp, const struct rig_peer *peer, const struct
 struct th_child;
 struct rig_peer rig_spawn(struct th_child *child, int (*fn)(int sock, void *arg), struct rig *rig,
 			  struct rig_qp *qp, const struct rig_conn *conn);
+/* Does in that child what rig_spawn does in the parent. */
+struct rig_peer rig_join(int sock, struct rig *rig, struct rig_qp *qp, const struct rig_conn *conn);
+/* Sends self to the other process, and connects the QP to what that sends. Returns the latter. */
+struct rig_peer rig_exchange(int sock, struct rig_qp *qp, const struct rig_peer *self,
+			     const struct rig_conn *conn);
 void rig_qp_to(struct rig_qp *qp, uint16_t opcode);	/* opcode: 2ERR or 2RST */
 unsigned int rig_qp_state(struct rig_qp *qp);
 
