@@ -563,14 +563,6 @@ static void own_network(void)
 	close(fd);
 }
 
-static int lowest_free_fd(void)
-{
-	int fd = dup(STDERR_FILENO);
-
-	close(fd);
-	return fd;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static bool begun;

@@ -5,6 +5,7 @@
 #define TEST_FUZZ_INPUT_H
 
 #include <stdbool.h>
+#include <unistd.h>
 
 #include "tests/fuzz/fuzz.h"
 
@@ -32,6 +33,15 @@ static inline uint16_t fuzz_u16(struct fuzz_input *in)
 static inline unsigned int fuzz_below(struct fuzz_input *in, unsigned int below)
 {
 	return fuzz_u8(in) % below;
+}
+
+/* To show that an input leaves no descriptor open. */
+static inline int lowest_free_fd(void)
+{
+	int fd = dup(STDERR_FILENO);
+
+	close(fd);
+	return fd;
 }
 
 #endif

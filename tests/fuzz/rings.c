@@ -462,14 +462,6 @@ static void end(void)
 	sn_fab_close(fab);
 }
 
-static int lowest_free_fd(void)
-{
-	int fd = dup(STDERR_FILENO);
-
-	close(fd);
-	return fd;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct sn_fab_config config = { .gid = address_of(DEVICE), .protocol = PROTOCOL, .ring_bytes = RING,

@@ -465,14 +465,6 @@ static void open_devices(void)
 	}
 }
 
-static int lowest_free_fd(void)
-{
-	int fd = dup(STDERR_FILENO);
-
-	close(fd);
-	return fd;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static size_t own[UV_ADAPTERS];	/* objects of the front itself */
