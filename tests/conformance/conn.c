@@ -10,8 +10,7 @@ STATEMENT(ep_connect__both_sides_get_an_event, dat_ep_connect, DESCRIPTION)
 	DAT_CR_HANDLE cr;
 	struct side a, b;
 
-	side_open(&a);
-	side_open_peer(&b);
+	two_open_apart(&a, &b);
 	side_listen(&b);
 	must(dial(a.ep, &b, b.qual, SOON));
 	same(state_of(a.ep), DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
@@ -38,8 +37,7 @@ static void exchange(DAT_COUNT len)
 
 	memset(there, 0x21, sizeof(there));
 	memset(back, 0x43, sizeof(back));
-	side_open(&a);
-	side_open_peer(&b);
+	two_open_apart(&a, &b);
 	side_listen(&b);
 	must(dial_with(a.ep, &b, b.qual, there, len));
 	cr = side_request(&b);
@@ -78,8 +76,7 @@ STATEMENT(ep_connect__private_data_out_of_range, dat_evd_dequeue, DESCRIPTION)
 	struct side a, b;
 	DAT_COUNT most;
 
-	side_open(&a);
-	side_open_peer(&b);
+	two_open_apart(&a, &b);
 	most = a.attr.max_private_data_size;
 	must_be(DAT_INVALID_PARAMETER, dial_with(a.ep, &b, some_qual(1), data, most + 1));
 	must_be(DAT_INVALID_PARAMETER, dial_with(a.ep, &b, some_qual(1), data, -1));
@@ -94,8 +91,7 @@ STATEMENT(ep_connect__rejected_by_the_peer, dat_ep_connect, DESCRIPTION)
 {
 	struct side a, b;
 
-	side_open(&a);
-	side_open_peer(&b);
+	two_open_apart(&a, &b);
 	side_listen(&b);
 	must(do_recv(&a, 1, 0, 64));
 	must(dial(a.ep, &b, b.qual, SOON));
@@ -125,8 +121,7 @@ STATEMENT(ep_connect__backlog_is_full, dat_psp_create, DESCRIPTION)
 	DAT_COUNT n = 0;
 	DAT_EVENT ev;
 
-	side_open(&a);
-	side_open_peer(&b);
+	two_open_apart(&a, &b);
 	b.cr_evd = side_evd(&b, 1, DAT_EVD_CR_FLAG);
 	must(dat_evd_query(b.cr_evd, DAT_EVD_FIELD_ALL, &param));
 	if (param.evd_qlen > 16)
@@ -147,8 +142,7 @@ STATEMENT(ep_connect__time_is_up, dat_ep_connect, DESCRIPTION)
 {
 	struct side a, b;
 
-	side_open(&a);
-	side_open_peer(&b);
+	two_open_apart(&a, &b);
 	side_listen(&b);
 	must(dial(a.ep, &b, b.qual, 200000));
 	side_request(&b);
@@ -162,8 +156,7 @@ STATEMENT(cr_accept__too_late, dat_cr_accept, DESCRIPTION)
 	DAT_CR_HANDLE cr;
 	struct side a, b;
 
-	side_open(&a);
-	side_open_peer(&b);
+	two_open_apart(&a, &b);
 	side_listen(&b);
 	must(do_recv(&b, 1, 0, 64));
 	must(dial(a.ep, &b, b.qual, 100000));

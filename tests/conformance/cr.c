@@ -8,8 +8,7 @@
 /* Connects a to b, and returns the request that b gets. */
 static DAT_CR_HANDLE asked(struct side *a, struct side *b)
 {
-	side_open(a);
-	side_open_peer(b);
+	two_open_apart(a, b);
 	side_listen(b);
 	must(dial_with(a->ep, b, b->qual, "knock", 6));
 	return side_request(b);

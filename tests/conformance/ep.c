@@ -258,8 +258,7 @@ STATEMENT(ep_modify__moves_the_streams, dat_ep_modify, DESCRIPTION)
 	DAT_EP_PARAM p;
 	struct side a, b;
 
-	side_open(&a);
-	side_open_peer(&b);
+	two_open_apart(&a, &b);
 	recv_evd = b.recv_evd;
 	conn_evd = b.conn_evd;
 	p.recv_evd_handle = b.recv_evd = side_evd(&b, 16, DAT_EVD_DTO_FLAG);
@@ -301,8 +300,7 @@ STATEMENT(ep_reset__receives_of_an_unconnected_stay, dat_ep_reset, DESCRIPTION)
 {
 	struct side a, b;
 
-	side_open(&a);
-	side_open_peer(&b);
+	two_open_apart(&a, &b);
 	must(do_recv(&b, 5, 0, 64));
 	must(dat_ep_reset(b.ep));
 	nothing_on(b.recv_evd);

@@ -180,8 +180,7 @@ STATEMENT(ep_disconnect__follows_all_successes_on_one_evd, dat_ep_disconnect, DE
 	struct side a, b;
 	DAT_EVENT ev;
 
-	side_open(&a);
-	side_open_peer(&b);
+	two_open_apart(&a, &b);
 	if (!a.attr.evd_stream_merging_supported[2][3] || !a.attr.evd_stream_merging_supported[3][4])
 		skip("evd_stream_merging_supported does not allow completions and connections on "
 		     "one EVD");
@@ -227,8 +226,7 @@ STATEMENT(ep_connect__no_receive_before_established, dat_ep_connect, DESCRIPTION
 	DAT_EVENT ev;
 
 	for (int i = 0; i < 10; i++) {
-		side_open(&a);
-		side_open_peer(&b);
+		two_open_apart(&a, &b);
 		must(do_recv(&b, 1, 0, 64));
 		side_listen(&b);
 		must(dial(a.ep, &b, b.qual, SOON));
@@ -251,8 +249,7 @@ STATEMENT(evd_dequeue__overflow_is_an_async_event, dat_evd_post_se, DESCRIPTION)
 	struct side a, b;
 	DAT_EVENT ev;
 
-	side_open(&a);
-	side_open_peer(&b);
+	two_open_apart(&a, &b);
 	b.recv_evd = side_evd(&b, 2, DAT_EVD_DTO_FLAG);
 	must(dat_evd_query(b.recv_evd, DAT_EVD_FIELD_ALL, &param));
 	attr.max_recv_dtos = a.ia_attr.max_dto_per_ep < 512 ? a.ia_attr.max_dto_per_ep : 512;

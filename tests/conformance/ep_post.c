@@ -89,8 +89,7 @@ STATEMENT(ep_post_recv__not_before_connected, dat_ep_post_recv, DESCRIPTION)
 {
 	struct side a, b;
 
-	side_open(&a);
-	side_open_peer(&b);
+	two_open_apart(&a, &b);
 	for (uint64_t i = 0; i < 4; i++)
 		must(do_recv(&b, i, i * 64, 64));
 	nothing_on(b.recv_evd);

@@ -219,6 +219,12 @@ void join(struct side *a, DAT_EP_HANDLE ea, struct side *b, DAT_EP_HANDLE eb)
 	took_conn(a, ea, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
+void two_open_apart(struct side *a, struct side *b)
+{
+	side_open(a);
+	side_open_peer(b);
+}
+
 void two_open_with(struct side *a, struct side *b, const DAT_EP_ATTR *attr)
 {
 	open_with(a, false, attr);

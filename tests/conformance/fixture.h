@@ -69,6 +69,7 @@ DAT_EP_HANDLE ep_of(DAT_CR_HANDLE cr);
 void give_all(struct side *s, DAT_EP_HANDLE ep);
 DAT_CONNECTION_EVENT_DATA took_conn(struct side *s, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number);
 void join(struct side *a, DAT_EP_HANDLE ea, struct side *b, DAT_EP_HANDLE eb);
+void two_open_apart(struct side *a, struct side *b);	/* opens both sides */
 void two_open(struct side *a, struct side *b);		/* opens both sides and connects a to b */
 void two_open_with(struct side *a, struct side *b, const DAT_EP_ATTR *attr);
 void two_close(struct side *a, struct side *b);

@@ -16,8 +16,7 @@ STATEMENT(cr_query__private_data_stay_until_answered, dat_cr_query, DESCRIPTION)
 	char data[ASKING][32];
 	struct side a, b;
 
-	side_open(&a);
-	side_open_peer(&b);
+	two_open_apart(&a, &b);
 	side_listen(&b);
 	for (int i = 0; i < ASKING; i++) {
 		memset(data[i], 'a' + i, sizeof(data[i]));

@@ -21,8 +21,7 @@ STATEMENT(psp_create__takes_many_requests, dat_psp_create, DESCRIPTION)
 	struct side a, b;
 	DAT_EVENT ev;
 
-	side_open(&a);
-	side_open_peer(&b);
+	two_open_apart(&a, &b);
 	must(listen_on(&b, some_qual(2), DAT_PSP_CONSUMER_FLAG, &psp));
 	for (int i = 0; i < 5; i++) {
 		must(dial(side_ep(&a, NULL), &b, some_qual(2), SOON));
@@ -87,8 +86,7 @@ STATEMENT(psp_create__requests_go_to_their_qualifier, dat_psp_create, DESCRIPTIO
 	struct side a, b;
 	DAT_EVENT ev;
 
-	side_open(&a);
-	side_open_peer(&b);
+	two_open_apart(&a, &b);
 	for (int i = 0; i < 4; i++)
 		must(listen_on(&b, some_qual(6 + i), DAT_PSP_CONSUMER_FLAG, &psp[i]));
 	for (int i = 3; i >= 0; i--) {
@@ -166,8 +164,7 @@ STATEMENT(psp_free__later_requests_find_no_listener, dat_psp_free, DESCRIPTION)
 {
 	struct side a, b;
 
-	side_open(&a);
-	side_open_peer(&b);
+	two_open_apart(&a, &b);
 	side_listen(&b);
 	must(dat_psp_free(b.psp));
 	must(dial(a.ep, &b, b.qual, 500000));
@@ -181,8 +178,7 @@ STATEMENT(psp_free__delivered_requests_stay, dat_psp_free, DESCRIPTION)
 	DAT_CR_HANDLE cr;
 	struct side a, b;
 
-	side_open(&a);
-	side_open_peer(&b);
+	two_open_apart(&a, &b);
 	side_listen(&b);
 	must(dial(a.ep, &b, b.qual, SOON));
 	cr = side_request(&b);
@@ -247,8 +243,7 @@ STATEMENT(rsp_create__request_names_its_qualifier, dat_rsp_create, USAGE)
 	struct side a, b;
 	DAT_EVENT ev;
 
-	side_open(&a);
-	side_open_peer(&b);
+	two_open_apart(&a, &b);
 	must(reserve(&b, some_qual(4), b.ep, &rsp));
 	must(dial(a.ep, &b, some_qual(4), SOON));
 	ev = took(b.cr_evd);

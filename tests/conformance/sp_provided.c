@@ -7,8 +7,7 @@ static DAT_CR_HANDLE asked(struct side *a, struct side *b, bool any)
 {
 	const DAT_PSP_FLAGS flag = DAT_PSP_PROVIDER_FLAG;
 
-	side_open(a);
-	side_open_peer(b);
+	two_open_apart(a, b);
 	if (b->attr.ep_creator == DAT_PSP_CREATES_EP_NEVER) {
 		must_be(DAT_MODEL_NOT_SUPPORTED,
 			dat_psp_create(b->ia, some_qual(3), b->cr_evd, flag, &b->psp));
@@ -211,8 +210,7 @@ STATEMENT(rsp_create__with_an_endpoint_of_the_providers, dat_rsp_create, PARAMET
 	DAT_EP_HANDLE ep;
 	struct side a, b;
 
-	side_open(&a);
-	side_open_peer(&b);
+	two_open_apart(&a, &b);
 	ep = reserved(&b, &rsp);
 	same(state_of(ep), DAT_EP_STATE_RESERVED);
 	must(dial(a.ep, &b, some_qual(4), SOON));

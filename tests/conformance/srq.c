@@ -55,8 +55,7 @@ static DAT_SRQ_HANDLE two_with_srq(struct side *a, struct side *b, DAT_COUNT dto
 {
 	DAT_SRQ_HANDLE srq;
 
-	side_open(a);
-	side_open_peer(b);
+	two_open_apart(a, b);
 	srq = srq_of(b, dtos);
 	b->ep = ep_on(b, srq);
 	join(a, a->ep, b, b->ep);

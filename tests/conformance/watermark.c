@@ -65,8 +65,7 @@ static DAT_SRQ_HANDLE two_with_srq(struct side *a, struct side *b, int n, DAT_CO
 	DAT_EP_ATTR attr = side_attr();
 	DAT_SRQ_HANDLE srq;
 
-	side_open(a);
-	side_open_peer(b);
+	two_open_apart(a, b);
 	if (!b->attr.srq_supported)
 		skip("srq_supported is false");
 	must(dat_srq_create(b->ia, b->pz, &srq_attr, &srq));
@@ -275,8 +274,7 @@ STATEMENT(ep_set_watermark__hard_is_ready_when_connected, dat_ep_set_watermark, 
 {
 	struct side a, b;
 
-	side_open(&a);
-	side_open_peer(&b);
+	two_open_apart(&a, &b);
 	need(&b, HARD);
 	must(set(b.ep, INFINITE, 0));
 	join(&a, a.ep, &b, b.ep);
