@@ -6,7 +6,7 @@
 static DAT_RETURN read_next(struct tool *t, unsigned int ep, DAT_DTO_COOKIE cookie,
 			    DAT_COMPLETION_FLAGS flags)
 {
-	DAT_LMR_TRIPLET l = tool_segment(&t->local, ep * t->slice, t->size);
+	DAT_LMR_TRIPLET l = region_segment(&t->local, ep * t->slice, t->size);
 	DAT_RMR_TRIPLET r = tool_target(&t->eps[ep], 0, t->size);
 
 	return dat_ep_post_rdma_read(t->eps[ep].ep, 1, &l, cookie, &r, flags);

@@ -4,7 +4,7 @@
 
 static int read_once(struct tool *t, uint64_t i)
 {
-	DAT_LMR_TRIPLET l = tool_segment(&t->local, 0, t->size);
+	DAT_LMR_TRIPLET l = region_segment(&t->local, 0, t->size);
 	DAT_RMR_TRIPLET r = tool_target(&t->eps[0], 0, t->size);
 	DAT_DTO_COOKIE cookie = { .as_64 = i };
 

@@ -11,7 +11,7 @@ static uint64_t received, sent;		/* number of messages of this size, including t
 static DAT_RETURN post(struct tool *t, unsigned int ep, DAT_DTO_COOKIE cookie,
 		       DAT_COMPLETION_FLAGS flags)
 {
-	DAT_LMR_TRIPLET l = tool_segment(&t->local, ep * t->slice, t->size);
+	DAT_LMR_TRIPLET l = region_segment(&t->local, ep * t->slice, t->size);
 
 	sent++;
 	return dat_ep_post_send(t->eps[ep].ep, 1, &l, cookie, flags);

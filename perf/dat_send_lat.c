@@ -4,7 +4,7 @@
 
 static int send_once(struct tool *t, uint64_t i)
 {
-	DAT_LMR_TRIPLET l = tool_segment(&t->local, 0, t->size);
+	DAT_LMR_TRIPLET l = region_segment(&t->local, 0, t->size);
 	DAT_DTO_COOKIE cookie = { .as_64 = i };
 
 	return tool_completes(t, dat_ep_post_send(t->eps[0].ep, 1, &l, cookie,

@@ -7,7 +7,7 @@ static DAT_RETURN write_next(struct tool *t, unsigned int ep, DAT_DTO_COOKIE coo
 			     DAT_COMPLETION_FLAGS flags)
 {
 	const struct tool_ep *e = &t->eps[ep];
-	DAT_LMR_TRIPLET l = tool_segment(&t->local, ep * t->slice, t->size);
+	DAT_LMR_TRIPLET l = region_segment(&t->local, ep * t->slice, t->size);
 	DAT_RMR_TRIPLET r = tool_target(e, (e->posted & t->last_place) * t->stride, t->size);
 
 	return dat_ep_post_rdma_write(e->ep, 1, &l, cookie, &r, flags);

@@ -5,7 +5,7 @@
 static int write_once(struct tool *t, uint64_t i)
 {
 	unsigned char *last = (unsigned char *)t->local.buf + t->size - 1;
-	DAT_LMR_TRIPLET l = tool_segment(&t->local, 0, t->size);
+	DAT_LMR_TRIPLET l = region_segment(&t->local, 0, t->size);
 	DAT_RMR_TRIPLET r = tool_target(&t->eps[0], 0, t->size);
 	DAT_DTO_COOKIE cookie = { .as_64 = i };
 

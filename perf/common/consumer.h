@@ -64,6 +64,13 @@ struct region {
 	DAT_RMR_CONTEXT rmr_context;
 };
 
+static inline DAT_LMR_TRIPLET region_segment(const struct region *r, size_t off, uint64_t len)
+{
+	return (DAT_LMR_TRIPLET){ .lmr_context = r->lmr_context,
+				  .virtual_address = (DAT_VADDR)(uintptr_t)r->buf + off,
+				  .segment_length = len };
+}
+
 /* True if ret is DAT_SUCCESS. Otherwise prints the call that failed, and why. */
 bool dat_ok(DAT_RETURN ret, const char *what);
 /* Returns true if dat_ia_open returned DAT_SUCCESS. Else prints the failure and advice. */

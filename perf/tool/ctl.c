@@ -11,8 +11,8 @@ static const uint64_t silence_ns = TOOL_SILENCE_US * 1000ull;
 
 static int ctl_post(struct tool *t, uint64_t slot)
 {
-	DAT_LMR_TRIPLET l = tool_segment(&t->ctl_recv, slot * sizeof(struct tool_msg),
-					 sizeof(struct tool_msg));
+	DAT_LMR_TRIPLET l = region_segment(&t->ctl_recv, slot * sizeof(struct tool_msg),
+					     sizeof(struct tool_msg));
 	DAT_DTO_COOKIE cookie = { .as_64 = slot };
 
 	return dat_ok(dat_ep_post_recv(t->c.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG),
@@ -82,7 +82,7 @@ int ctl_wait_any(struct tool *t)
 
 static DAT_RETURN post_msg(struct tool *t, const struct tool_msg *m)
 {
-	DAT_LMR_TRIPLET l = tool_segment(&t->ctl_send, 0, sizeof(*m));
+	DAT_LMR_TRIPLET l = region_segment(&t->ctl_send, 0, sizeof(*m));
 	DAT_DTO_COOKIE cookie = { .as_64 = 0 };
 
 	memcpy(t->ctl_send.buf, m, sizeof(*m));

@@ -68,7 +68,7 @@ int tool_refused(struct tool *t, DAT_RETURN ret)
 
 int tool_post_recv(struct tool *t, unsigned int ep)
 {
-	DAT_LMR_TRIPLET l = tool_segment(&t->mine, ep * t->slice, t->max_size);
+	DAT_LMR_TRIPLET l = region_segment(&t->mine, ep * t->slice, t->max_size);
 	DAT_DTO_COOKIE cookie = { .as_64 = ep };
 
 	return dat_ok(dat_ep_post_recv(t->eps[ep].ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG),

@@ -264,13 +264,6 @@ static inline int tool_completes(struct tool *t, DAT_RETURN ret)
 	return rc;
 }
 
-static inline DAT_LMR_TRIPLET tool_segment(const struct region *r, size_t off, uint64_t len)
-{
-	return (DAT_LMR_TRIPLET){ .lmr_context = r->lmr_context,
-				  .virtual_address = (DAT_VADDR)(uintptr_t)r->buf + off,
-				  .segment_length = len };
-}
-
 static inline DAT_RMR_TRIPLET tool_target(const struct tool_ep *e, size_t off, uint64_t len)
 {
 	return (DAT_RMR_TRIPLET){ .rmr_context = e->peer.rmr_context,

@@ -54,7 +54,7 @@ int windows_check(struct tool *t)
 
 static int write_through(struct tool *t)
 {
-	DAT_LMR_TRIPLET l = tool_segment(&t->local, 0, t->msg.size);
+	DAT_LMR_TRIPLET l = region_segment(&t->local, 0, t->msg.size);
 	DAT_RMR_TRIPLET r = { .rmr_context = t->msg.rmr_context, .TARGET_ADDRESS = t->msg.addr,
 			      .segment_length = t->msg.size };
 	struct tool_msg m = { .op = OP_WINDOW };

@@ -27,7 +27,7 @@ static inline DAT_RETURN window_bind(struct tool *t, unsigned int ep, uint64_t i
 {
 	DAT_RMR_HANDLE rmr = windows[ep * window_count + i % window_count];
 	bool unbind = t->o.unbind && i / window_count % 2;
-	DAT_LMR_TRIPLET l = tool_segment(&t->local, ep * t->slice, unbind ? 0 : t->size);
+	DAT_LMR_TRIPLET l = region_segment(&t->local, ep * t->slice, unbind ? 0 : t->size);
 
 	return consumer_bind(rmr, t->local.lmr, &l, unbind ? DAT_MEM_PRIV_NONE_FLAG :
 			     DAT_MEM_PRIV_REMOTE_WRITE_FLAG, t->eps[ep].ep, cookie, flags, &window_context);
