@@ -13,33 +13,19 @@ static const DAT_DTO_COOKIE cookie = { .as_64 = 7 };
 static DAT_LMR_TRIPLET small_segment, line_segment, big_segment, recv_segment, pieces[4];
 static DAT_RMR_TRIPLET small_target, line_target, big_target;
 
-static DAT_LMR_TRIPLET at(const struct region *r, size_t off, DAT_SEG_LENGTH len)
-{
-	return (DAT_LMR_TRIPLET){ .lmr_context = r->lmr_context,
-				  .virtual_address = (DAT_VADDR)(uintptr_t)r->buf + off,
-				  .segment_length = len };
-}
-
-static DAT_RMR_TRIPLET to(DAT_SEG_LENGTH len)
-{
-	return (DAT_RMR_TRIPLET){ .rmr_context = p.remote.rmr_context,
-				  .virtual_address = (DAT_VADDR)(uintptr_t)p.remote.buf,
-				  .segment_length = len };
-}
-
 static void fill_all(void)
 {
 	unsigned int i;
 
-	small_segment = at(&p.local, 0, PEER_SMALL);
-	line_segment = at(&p.local, 0, PEER_LINE);
-	big_segment = at(&p.local, 0, PEER_BIG);
-	recv_segment = at(&p.remote, 0, PEER_BIG);
+	small_segment = region_segment(&p.local, 0, PEER_SMALL);
+	line_segment = region_segment(&p.local, 0, PEER_LINE);
+	big_segment = region_segment(&p.local, 0, PEER_BIG);
+	recv_segment = region_segment(&p.remote, 0, PEER_BIG);
 	for (i = 0; i < 4; i++)
-		pieces[i] = at(&p.local, i * PEER_BIG / 4, PEER_BIG / 4);
-	small_target = to(PEER_SMALL);
-	line_target = to(PEER_LINE);
-	big_target = to(PEER_BIG);
+		pieces[i] = region_segment(&p.local, i * PEER_BIG / 4, PEER_BIG / 4);
+	small_target = region_target(&p.remote, 0, PEER_SMALL);
+	line_target = region_target(&p.remote, 0, PEER_LINE);
+	big_target = region_target(&p.remote, 0, PEER_BIG);
 }
 
 /* Functions that run before and after batches */

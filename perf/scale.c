@@ -28,12 +28,8 @@ static unsigned int patience_us, early, nothing;
 /* Functions that make one DAT call each. The profiler finds them by name. */
 CALL DAT_RETURN scale_post(void)
 {
-	DAT_LMR_TRIPLET l = { .lmr_context = p.local.lmr_context,
-			      .virtual_address = (DAT_VADDR)(uintptr_t)p.local.buf,
-			      .segment_length = 8 };
-	DAT_RMR_TRIPLET r = { .rmr_context = p.remote.rmr_context,
-			      .target_address = (DAT_VADDR)(uintptr_t)p.remote.buf,
-			      .segment_length = 8 };
+	DAT_LMR_TRIPLET l = region_segment(&p.local, 0, 8);
+	DAT_RMR_TRIPLET r = region_target(&p.remote, 0, 8);
 	DAT_DTO_COOKIE cookie = { .as_64 = 1 };
 
 	return dat_ep_post_rdma_write(p.a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
@@ -132,8 +128,7 @@ static uint64_t median(uint64_t *v)
 
 static int bind_once(const struct region *r, size_t len, uint64_t *ns)
 {
-	DAT_LMR_TRIPLET l = { .lmr_context = r->lmr_context,
-			      .virtual_address = (DAT_VADDR)(uintptr_t)r->buf, .segment_length = len };
+	DAT_LMR_TRIPLET l = region_segment(r, 0, len);
 	DAT_RMR_COOKIE cookie = { .as_64 = 1 };
 	uint64_t t = now_ns();
 	DAT_RMR_CONTEXT context;

@@ -11,10 +11,12 @@
 #include <dat2/udat.h>
 #define VA_TYPE DAT_VA_TYPE_VA,
 #define TARGET_ADDRESS virtual_address
+#define SEGMENT_LENGTH DAT_SEG_LENGTH
 #else
 #include <dat/udat.h>
 #define VA_TYPE
 #define TARGET_ADDRESS target_address
+#define SEGMENT_LENGTH DAT_VLEN
 #endif
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -68,7 +70,14 @@ static inline DAT_LMR_TRIPLET region_segment(const struct region *r, size_t off,
 {
 	return (DAT_LMR_TRIPLET){ .lmr_context = r->lmr_context,
 				  .virtual_address = (DAT_VADDR)(uintptr_t)r->buf + off,
-				  .segment_length = len };
+				  .segment_length = (SEGMENT_LENGTH)len };
+}
+
+static inline DAT_RMR_TRIPLET region_target(const struct region *r, size_t off, uint64_t len)
+{
+	return (DAT_RMR_TRIPLET){ .rmr_context = r->rmr_context,
+				  .TARGET_ADDRESS = (DAT_VADDR)(uintptr_t)r->buf + off,
+				  .segment_length = (SEGMENT_LENGTH)len };
 }
 
 /* True if ret is DAT_SUCCESS. Otherwise prints the call that failed, and why. */

@@ -25,9 +25,7 @@ struct side {
 
 static int post_recv(struct side *s)
 {
-	DAT_LMR_TRIPLET l = { .lmr_context = s->recv.lmr_context,
-			      .virtual_address = (DAT_VADDR)(uintptr_t)s->recv.buf,
-			      .segment_length = 8 };
+	DAT_LMR_TRIPLET l = region_segment(&s->recv, 0, 8);
 	DAT_DTO_COOKIE cookie = { .as_64 = 0 };
 
 	return dat_ok(dat_ep_post_recv(s->c.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG),
@@ -51,9 +49,7 @@ static int side_open(struct side *s, const char *ia)
 
 static int send8(struct side *s)
 {
-	DAT_LMR_TRIPLET l = { .lmr_context = s->send.lmr_context,
-			      .virtual_address = (DAT_VADDR)(uintptr_t)s->send.buf,
-			      .segment_length = 8 };
+	DAT_LMR_TRIPLET l = region_segment(&s->send, 0, 8);
 	DAT_DTO_COOKIE cookie = { .as_64 = 1 };
 	DAT_EVENT ev;
 

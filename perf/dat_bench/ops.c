@@ -11,13 +11,6 @@ bool bench_warm;
 
 static const uint64_t wait_ns = 20000000000u;	/* only guards against hangs */
 
-static DAT_LMR_TRIPLET at(const struct region *r, uint64_t len)
-{
-	return (DAT_LMR_TRIPLET){ .lmr_context = r->lmr_context,
-				  .virtual_address = (DAT_VADDR)(uintptr_t)r->buf,
-				  .segment_length = len };
-}
-
 /* A list of four segments that together have the same bytes as one. Inlined into its caller, for
  * the reason given at bind_window. */
 enum { SEGMENTS = 4 };
@@ -27,18 +20,13 @@ pieces_of(const struct region *r, uint64_t len, DAT_LMR_TRIPLET l[SEGMENTS])
 {
 	unsigned int i;
 
-	for (i = 0; i < SEGMENTS; i++) {
-		l[i] = at(r, len / SEGMENTS);
-		l[i].virtual_address += i * len / SEGMENTS;
-	}
+	for (i = 0; i < SEGMENTS; i++)
+		l[i] = region_segment(r, i * len / SEGMENTS, len / SEGMENTS);
 }
 
 static DAT_RMR_TRIPLET target_at(const struct pair *p, unsigned int place, uint64_t len)
 {
-	return (DAT_RMR_TRIPLET){ .rmr_context = p->remote.rmr_context,
-				  .TARGET_ADDRESS = (DAT_VADDR)(uintptr_t)p->remote.buf +
-						    place % PAIR_PLACES * PAIR_BYTES,
-				  .segment_length = len };
+	return region_target(&p->remote, place % PAIR_PLACES * PAIR_BYTES, len);
 }
 
 /* Returns a target address. It changes each time, because a second write to an address may have to
@@ -62,7 +50,7 @@ static const DAT_DTO_COOKIE cookie = { .as_64 = 7 };
 
 BENCH_CALL bench_write8(struct pair *p)
 {
-	DAT_LMR_TRIPLET l = at(&p->local, 8);
+	DAT_LMR_TRIPLET l = region_segment(&p->local, 0, 8);
 	DAT_RMR_TRIPLET r = next_target(p, 8);
 
 	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
@@ -70,7 +58,7 @@ BENCH_CALL bench_write8(struct pair *p)
 
 BENCH_CALL bench_write8_same(struct pair *p)
 {
-	DAT_LMR_TRIPLET l = at(&p->local, 8);
+	DAT_LMR_TRIPLET l = region_segment(&p->local, 0, 8);
 	DAT_RMR_TRIPLET r = target_at(p, 0, 8);
 
 	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
@@ -78,7 +66,7 @@ BENCH_CALL bench_write8_same(struct pair *p)
 
 BENCH_CALL bench_send8(struct pair *p)
 {
-	DAT_LMR_TRIPLET l = at(&p->local, 8);
+	DAT_LMR_TRIPLET l = region_segment(&p->local, 0, 8);
 
 	return dat_ep_post_send(p->a.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
@@ -86,7 +74,7 @@ BENCH_CALL bench_send8(struct pair *p)
 /* Posts the messages that the measured dequeue takes, as bench_feed does for writes. */
 BENCH_CALL bench_feed_message(struct pair *p)
 {
-	DAT_LMR_TRIPLET l = at(&p->local, 8);
+	DAT_LMR_TRIPLET l = region_segment(&p->local, 0, 8);
 
 	return dat_ep_post_send(p->a.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
@@ -95,7 +83,7 @@ BENCH_CALL bench_feed_message(struct pair *p)
  * measured posts, so that the profiler does not count it as one of them. */
 BENCH_CALL bench_feed(struct pair *p)
 {
-	DAT_LMR_TRIPLET l = at(&p->local, 8);
+	DAT_LMR_TRIPLET l = region_segment(&p->local, 0, 8);
 	DAT_RMR_TRIPLET r = next_target(p, 8);
 
 	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
@@ -103,7 +91,7 @@ BENCH_CALL bench_feed(struct pair *p)
 
 BENCH_CALL bench_write64(struct pair *p)
 {
-	DAT_LMR_TRIPLET l = at(&p->local, 64);
+	DAT_LMR_TRIPLET l = region_segment(&p->local, 0, 64);
 	DAT_RMR_TRIPLET r = next_target(p, 64);
 
 	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
@@ -129,7 +117,7 @@ BENCH_CALL bench_send_pieces(struct pair *p)
 
 BENCH_CALL bench_write4k(struct pair *p)
 {
-	DAT_LMR_TRIPLET l = at(&p->local, BENCH_BIG);
+	DAT_LMR_TRIPLET l = region_segment(&p->local, 0, BENCH_BIG);
 	DAT_RMR_TRIPLET r = next_target(p, BENCH_BIG);
 
 	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
@@ -137,7 +125,7 @@ BENCH_CALL bench_write4k(struct pair *p)
 
 BENCH_CALL bench_read4k(struct pair *p)
 {
-	DAT_LMR_TRIPLET l = at(&p->local, BENCH_BIG);
+	DAT_LMR_TRIPLET l = region_segment(&p->local, 0, BENCH_BIG);
 	DAT_RMR_TRIPLET r = next_target(p, BENCH_BIG);
 
 	return dat_ep_post_rdma_read(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
@@ -145,14 +133,14 @@ BENCH_CALL bench_read4k(struct pair *p)
 
 BENCH_CALL bench_send4k(struct pair *p)
 {
-	DAT_LMR_TRIPLET l = at(&p->local, BENCH_BIG);
+	DAT_LMR_TRIPLET l = region_segment(&p->local, 0, BENCH_BIG);
 
 	return dat_ep_post_send(p->a.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
 BENCH_CALL bench_recv(struct pair *p)
 {
-	DAT_LMR_TRIPLET l = at(&p->remote, BENCH_BIG);
+	DAT_LMR_TRIPLET l = region_segment(&p->remote, 0, BENCH_BIG);
 
 	return dat_ep_post_recv(p->b.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
@@ -168,28 +156,28 @@ bind_window(struct pair *p, const DAT_LMR_TRIPLET *l, DAT_MEM_PRIV_FLAGS priv)
 
 static DAT_RETURN rmr_bind(struct pair *p, uint64_t len, DAT_MEM_PRIV_FLAGS priv)
 {
-	DAT_LMR_TRIPLET l = at(&p->window, len);
+	DAT_LMR_TRIPLET l = region_segment(&p->window, 0, len);
 
 	return bind_window(p, &l, priv);
 }
 
 BENCH_CALL bench_bind(struct pair *p)
 {
-	DAT_LMR_TRIPLET l = at(&p->window, BENCH_BIG);
+	DAT_LMR_TRIPLET l = region_segment(&p->window, 0, BENCH_BIG);
 
 	return bind_window(p, &l, DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
 }
 
 BENCH_CALL bench_rebind(struct pair *p)
 {
-	DAT_LMR_TRIPLET l = at(&p->window, BENCH_BIG);
+	DAT_LMR_TRIPLET l = region_segment(&p->window, 0, BENCH_BIG);
 
 	return bind_window(p, &l, DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
 }
 
 BENCH_CALL bench_unbind(struct pair *p)
 {
-	DAT_LMR_TRIPLET l = at(&p->window, 0);
+	DAT_LMR_TRIPLET l = region_segment(&p->window, 0, 0);
 
 	return bind_window(p, &l, DAT_MEM_PRIV_NONE_FLAG);
 }

@@ -52,7 +52,7 @@ static bool write_in_turn(struct pair *p, const struct region *from, const struc
 	uint64_t until = long_enough();
 
 	for (unsigned int i = 1; i <= ORDER_WRITES && now_ns() < until; i++) {
-		DAT_RMR_TRIPLET target = target_of(to, 0, ORDER_BYTES);
+		DAT_RMR_TRIPLET target = region_target(to, 0, ORDER_BYTES);
 
 		memset(from->buf, (int)(i % 251 + 1), ORDER_BYTES);
 		if (!post_write(p, from, &target) || !succeeded(a, p->a.req_evd, "a write"))
@@ -110,7 +110,7 @@ struct turns {
 static void *post_in_turn(struct turns *t, unsigned int me)
 {
 	for (unsigned int i = me; i < TURNS; i += 2) {
-		DAT_RMR_TRIPLET to = target_of(&t->p->remote, 0, 64);
+		DAT_RMR_TRIPLET to = region_target(&t->p->remote, 0, 64);
 
 		while (atomic_load(&t->posted) != i) {
 			if (atomic_load(&t->failed) || atomic_load(&t->over))
@@ -160,7 +160,7 @@ void probe_threads(const struct light *l, struct answer *a)
 static bool write_batch(struct pair *p, unsigned int round, unsigned int n, size_t len, struct answer *a)
 {
 	for (unsigned int i = 0; i < n; i++) {
-		DAT_RMR_TRIPLET to = target_of(&p->remote, i * (size_t)PAIR_BYTES, len);
+		DAT_RMR_TRIPLET to = region_target(&p->remote, i * (size_t)PAIR_BYTES, len);
 
 		if (!post_write(p, &p->local, &to))
 			return false;

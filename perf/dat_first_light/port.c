@@ -73,7 +73,7 @@ void probe_mtu(const struct light *l, struct answer *a)
 	    region_create(&p.b, &to, BYTES, DAT_MEM_PRIV_ALL_FLAG))
 		return;
 	light_attr(p.a.ia, "path_mtu", mtu, sizeof(mtu));
-	target = target_of(&to, 0, BYTES);
+	target = region_target(&to, 0, BYTES);
 	if (!post_write(&p, &from, &target) || !succeeded(a, p.a.req_evd, "a write of 1 MiB"))
 		return;
 	if (atoi(mtu) < 4096)

@@ -61,8 +61,6 @@ bool light_pair(const struct light *l, const char *params, struct pair *p, struc
 /* Returns a named attribute of the provider, or "". */
 void light_attr(DAT_IA_HANDLE ia, const char *name, char *value, size_t size);
 
-DAT_LMR_TRIPLET piece_of(const struct region *r, size_t offset, size_t len);
-DAT_RMR_TRIPLET target_of(const struct region *r, size_t offset, size_t len);
 /* These post to a.ep and receive on b.ep. They return false after a line on stderr. */
 bool post_write(struct pair *p, const struct region *from, const DAT_RMR_TRIPLET *to);
 bool post_send(struct pair *p, size_t len);

@@ -16,7 +16,7 @@ void probe_endpoints(const struct light *l, struct answer *a)
 
 	if (!light_pair(l, "", &p, a))
 		return;
-	to = target_of(&p.remote, 0, 8);
+	to = region_target(&p.remote, 0, 8);
 	if (!post_write(&p, &p.local, &to) || !succeeded(a, p.a.req_evd, "the first write"))
 		return;
 	good(a, "yes: two are connected, and a write completes");
@@ -63,7 +63,7 @@ void probe_many(const struct light *l, struct answer *a)
 		return;
 	}
 	for (i = 0; i < ENDPOINTS && !pair_more(&p); i++) {
-		DAT_RMR_TRIPLET to = target_of(&p.remote, 0, 64);
+		DAT_RMR_TRIPLET to = region_target(&p.remote, 0, 64);
 
 		if (!post_write(&p, &p.local, &to) || !succeeded(a, p.a.req_evd, "a write"))
 			return;
@@ -79,7 +79,7 @@ void probe_many(const struct light *l, struct answer *a)
  * one. */
 static bool grow_under_load(struct pair *p, unsigned int under_way, DAT_COUNT to_len, struct answer *a)
 {
-	DAT_RMR_TRIPLET to = target_of(&p->remote, 0, 64);
+	DAT_RMR_TRIPLET to = region_target(&p->remote, 0, 64);
 	DAT_RETURN ret;
 
 	for (unsigned int i = 0; i < under_way; i++)
@@ -124,7 +124,7 @@ void probe_responder_error(const struct light *l, struct answer *a)
 
 	if (!light_pair(l, "", &p, a))
 		return;
-	to = target_of(&p.remote, 0, 8);
+	to = region_target(&p.remote, 0, 8);
 	to.rmr_context ^= 0x5a00;
 	start = now_ns();
 	if (!post_write(&p, &p.local, &to))

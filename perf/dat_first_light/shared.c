@@ -13,7 +13,7 @@ static const DAT_DTO_COOKIE no_cookie;
 static bool post_shared(struct pair *p, DAT_SRQ_HANDLE srq, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++) {
-		DAT_LMR_TRIPLET l = piece_of(&p->remote, i * (size_t)PAIR_BYTES, PAIR_BYTES);
+		DAT_LMR_TRIPLET l = region_segment(&p->remote, i * (size_t)PAIR_BYTES, PAIR_BYTES);
 
 		if (!dat_ok(dat_srq_post_recv(srq, 1, &l, no_cookie), "dat_srq_post_recv"))
 			return false;

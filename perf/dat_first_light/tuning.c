@@ -83,7 +83,7 @@ void probe_measure(const struct light *l, struct answer *a)
 		return;
 	light_attr(p.a.ia, "doorbell_by", by, sizeof(by));
 	light_attr(p.a.ia, "doorbell", doorbell, sizeof(doorbell));
-	to = target_of(&p.remote, 0, 8);
+	to = region_target(&p.remote, 0, 8);
 	if (!post_write(&p, &p.local, &to) || !succeeded(a, p.a.req_evd, "a write after the measurement"))
 		return;
 	good(a, "yes: chooses %s (%s)", doorbell, by);

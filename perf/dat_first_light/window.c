@@ -28,7 +28,7 @@ static bool open_window(const struct light *l, struct window *w, struct answer *
 /* Binds the window; len 0 unbinds. Returns "" if the call was refused. */
 static const char *bind_window(struct window *w, size_t len)
 {
-	DAT_LMR_TRIPLET l = piece_of(&w->p.window, 0, len);
+	DAT_LMR_TRIPLET l = region_segment(&w->p.window, 0, len);
 	DAT_RETURN ret = dat_rmr_bind(w->rmr, &l, len ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG :
 				      DAT_MEM_PRIV_NONE_FLAG, w->p.a.ep, no_cookie,
 				      DAT_COMPLETION_DEFAULT_FLAG, &w->context);
@@ -48,8 +48,8 @@ static bool bind_ok(struct window *w, size_t len, const char *what, struct answe
 
 static const char *peer_writes(struct window *w, DAT_RMR_CONTEXT context)
 {
-	DAT_LMR_TRIPLET l = piece_of(&w->p.remote, 0, 64);
-	DAT_RMR_TRIPLET to = target_of(&w->p.window, 0, 64);
+	DAT_LMR_TRIPLET l = region_segment(&w->p.remote, 0, 64);
+	DAT_RMR_TRIPLET to = region_target(&w->p.window, 0, 64);
 
 	to.rmr_context = context;
 	if (!dat_ok(dat_ep_post_rdma_write(w->p.b.ep, 1, &l, no_cookie, &to,

@@ -69,25 +69,11 @@ void light_attr(DAT_IA_HANDLE ia, const char *name, char *value, size_t size)
 	}
 }
 
-DAT_LMR_TRIPLET piece_of(const struct region *r, size_t offset, size_t len)
-{
-	return (DAT_LMR_TRIPLET){ .lmr_context = r->lmr_context,
-				  .virtual_address = (uintptr_t)r->buf + offset,
-				  .segment_length = len };
-}
-
-DAT_RMR_TRIPLET target_of(const struct region *r, size_t offset, size_t len)
-{
-	return (DAT_RMR_TRIPLET){ .rmr_context = r->rmr_context,
-				  .target_address = (uintptr_t)r->buf + offset,
-				  .segment_length = len };
-}
-
 static const DAT_DTO_COOKIE no_cookie;
 
 bool post_write(struct pair *p, const struct region *from, const DAT_RMR_TRIPLET *to)
 {
-	DAT_LMR_TRIPLET l = piece_of(from, 0, to->segment_length);
+	DAT_LMR_TRIPLET l = region_segment(from, 0, to->segment_length);
 	DAT_RMR_TRIPLET r = *to;
 
 	return dat_ok(dat_ep_post_rdma_write(p->a.ep, 1, &l, no_cookie, &r,
@@ -96,7 +82,7 @@ bool post_write(struct pair *p, const struct region *from, const DAT_RMR_TRIPLET
 
 bool post_send(struct pair *p, size_t len)
 {
-	DAT_LMR_TRIPLET l = piece_of(&p->local, 0, len);
+	DAT_LMR_TRIPLET l = region_segment(&p->local, 0, len);
 
 	return dat_ok(dat_ep_post_send(p->a.ep, len ? 1 : 0, &l, no_cookie,
 				       DAT_COMPLETION_DEFAULT_FLAG), "dat_ep_post_send");
@@ -104,7 +90,7 @@ bool post_send(struct pair *p, size_t len)
 
 bool post_recv(struct pair *p, size_t len)
 {
-	DAT_LMR_TRIPLET l = piece_of(&p->remote, 0, len);
+	DAT_LMR_TRIPLET l = region_segment(&p->remote, 0, len);
 
 	return dat_ok(dat_ep_post_recv(p->b.ep, 1, &l, no_cookie, DAT_COMPLETION_DEFAULT_FLAG),
 		      "dat_ep_post_recv");
@@ -112,8 +98,8 @@ bool post_recv(struct pair *p, size_t len)
 
 bool post_read(struct pair *p, size_t len)
 {
-	DAT_LMR_TRIPLET l = piece_of(&p->local, 0, len);
-	DAT_RMR_TRIPLET from = target_of(&p->remote, 0, len);
+	DAT_LMR_TRIPLET l = region_segment(&p->local, 0, len);
+	DAT_RMR_TRIPLET from = region_target(&p->remote, 0, len);
 
 	return dat_ok(dat_ep_post_rdma_read(p->a.ep, 1, &l, no_cookie, &from,
 					    DAT_COMPLETION_DEFAULT_FLAG), "dat_ep_post_rdma_read");
@@ -174,7 +160,7 @@ enum { ROUNDS = 1500, ROUNDS_BIG = 200, WARM = 20, BIG = 16384 };
 
 bool write_round(struct pair *p, size_t len)
 {
-	DAT_RMR_TRIPLET to = target_of(&p->remote, 0, len);
+	DAT_RMR_TRIPLET to = region_target(&p->remote, 0, len);
 
 	return post_write(p, &p->local, &to) && !strcmp(completed(p->a.req_evd, 10000), "SUCCESS");
 }

@@ -116,11 +116,7 @@ static int do_read(struct client *k, uint64_t round)
 static int bind_window(struct client *k, uint64_t len, uint64_t round, struct samples *s,
 		       DAT_RMR_CONTEXT *context)
 {
-	DAT_LMR_TRIPLET where = {
-		.lmr_context = k->window.lmr_context,
-		.virtual_address = (DAT_VADDR)(uintptr_t)k->window.buf,
-		.segment_length = len,
-	};
+	DAT_LMR_TRIPLET where = region_segment(&k->window, 0, len);
 	DAT_RMR_COOKIE cookie = { .as_64 = round };
 	const DAT_RMR_BIND_COMPLETION_EVENT_DATA *d;
 	uint64_t t = now_ns();

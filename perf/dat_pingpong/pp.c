@@ -23,11 +23,7 @@ int pp_open(struct pp *p, const char *ia, uint32_t len, bool blocking)
 
 int pp_release(struct pp *p, unsigned int slot)
 {
-	DAT_LMR_TRIPLET iov = {
-		.lmr_context = p->recv.lmr_context,
-		.virtual_address = (DAT_VADDR)(uintptr_t)p->recv.buf + slot * p->slot,
-		.segment_length = p->slot,
-	};
+	DAT_LMR_TRIPLET iov = region_segment(&p->recv, slot * p->slot, p->slot);
 	DAT_DTO_COOKIE cookie = { .as_64 = slot };
 
 	return dat_ok(dat_ep_post_recv(p->c.ep, 1, &iov, cookie, DAT_COMPLETION_DEFAULT_FLAG),
@@ -60,11 +56,7 @@ static int dto(struct pp *p, DAT_EVD_HANDLE evd, DAT_DTO_COMPLETION_EVENT_DATA *
 
 int pp_send(struct pp *p, const struct pp_msg *msg, uint32_t data)
 {
-	DAT_LMR_TRIPLET iov = {
-		.lmr_context = p->send.lmr_context,
-		.virtual_address = (DAT_VADDR)(uintptr_t)p->send.buf,
-		.segment_length = sizeof(*msg) + data,
-	};
+	DAT_LMR_TRIPLET iov = region_segment(&p->send, 0, sizeof(*msg) + data);
 	DAT_DTO_COOKIE cookie = { .as_64 = msg->round };
 	DAT_DTO_COMPLETION_EVENT_DATA d;
 
@@ -107,11 +99,7 @@ int pp_receive(struct pp *p, struct pp_msg *msg, void **data, unsigned int *slot
 int pp_rdma(struct pp *p, bool read, struct region *local, uint64_t addr, uint32_t rmr_context,
 	    DAT_DTO_COMPLETION_STATUS *status)
 {
-	DAT_LMR_TRIPLET iov = {
-		.lmr_context = local->lmr_context,
-		.virtual_address = (DAT_VADDR)(uintptr_t)local->buf,
-		.segment_length = p->len,
-	};
+	DAT_LMR_TRIPLET iov = region_segment(local, 0, p->len);
 	DAT_RMR_TRIPLET remote = {
 		.rmr_context = rmr_context, .TARGET_ADDRESS = addr, .segment_length = p->len,
 	};
