@@ -102,7 +102,7 @@ STATEMENT(ep_create__streams_of_one_evd_agree, dat_ep_create, USAGE)
 	evd = side_evd(&s, 16, DAT_EVD_DTO_FLAG);
 	mixed = side_evd(&s, 16, DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG);
 	a.recv_completion_flags = SOLICITED;
-	side_ep_on(&s, &a, evd, NULL);
+	side_ep_on(&s, &a, evd);
 	a.recv_completion_flags = DEFAULT;
 	must_be(DAT_INVALID_PARAMETER,
 		dat_ep_create(s.ia, s.pz, evd, s.req_evd, s.conn_evd, &a, &ep));

@@ -327,7 +327,7 @@ static void other_zone(const void *row)
 
 	two_open(&a, &b);
 	must(dat_pz_create(a.ia, &pz));
-	side_lmr(&a, pz, a.mem, MEM, DAT_MEM_PRIV_ALL_FLAG, &context, NULL);
+	side_lmr(&a, pz, DAT_MEM_PRIV_ALL_FLAG, &context, NULL);
 	t = seg(&a, 0, 64);
 	t.lmr_context = context;
 	refused_or_completed(p, &a, &b, post(p, &a, 1, &t, far(&b, 0, 64), DEFAULT),
@@ -346,7 +346,7 @@ static void no_right(const void *row)
 	DAT_RETURN ret;
 
 	two_open(&a, &b);
-	side_lmr(&a, a.pz, a.mem, MEM, other, &context, NULL);
+	side_lmr(&a, a.pz, other, &context, NULL);
 	t = seg(&a, 0, 64);
 	t.lmr_context = context;
 	ret = post(p, &a, 1, &t, far(&b, 0, 64), DEFAULT);
@@ -422,7 +422,7 @@ static void remote_right(bool write)
 	struct side a, b;
 
 	two_open(&a, &b);
-	side_lmr(&b, b.pz, b.mem, MEM, RIGHTS_LOCAL | (write ? DAT_MEM_PRIV_REMOTE_READ_FLAG :
+	side_lmr(&b, b.pz, RIGHTS_LOCAL | (write ? DAT_MEM_PRIV_REMOTE_READ_FLAG :
 		 DAT_MEM_PRIV_REMOTE_WRITE_FLAG), NULL, &context);
 	if (write)
 		must(do_write(&a, 1, 0, through(context, &b, 0, 64), DEFAULT));

@@ -46,33 +46,32 @@ DAT_EP_ATTR side_attr(void)
 	};
 }
 
-DAT_EP_HANDLE side_ep_on(struct side *s, const DAT_EP_ATTR *attr, DAT_EVD_HANDLE recv_evd,
-			 DAT_EVD_HANDLE req_evd)
+DAT_EP_HANDLE side_ep_on(struct side *s, const DAT_EP_ATTR *attr, DAT_EVD_HANDLE recv_evd)
 {
 	DAT_EP_ATTR usual = side_attr();
 	DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
 
-	must(dat_ep_create(s->ia, s->pz, recv_evd ? recv_evd : s->recv_evd,
-			   req_evd ? req_evd : s->req_evd, s->conn_evd, attr ? attr : &usual, &ep));
+	must(dat_ep_create(s->ia, s->pz, recv_evd ? recv_evd : s->recv_evd, s->req_evd, s->conn_evd,
+			   attr ? attr : &usual, &ep));
 	return ep;
 }
 
 DAT_EP_HANDLE side_ep(struct side *s, const DAT_EP_ATTR *attr)
 {
-	return side_ep_on(s, attr, NULL, NULL);
+	return side_ep_on(s, attr, NULL);
 }
 
-DAT_LMR_HANDLE side_lmr(struct side *s, DAT_PZ_HANDLE pz, void *mem, size_t len, int priv,
-			DAT_LMR_CONTEXT *lmr_context, DAT_RMR_CONTEXT *rmr_context)
+DAT_LMR_HANDLE side_lmr(struct side *s, DAT_PZ_HANDLE pz, int priv, DAT_LMR_CONTEXT *lmr_context,
+			DAT_RMR_CONTEXT *rmr_context)
 {
-	DAT_REGION_DESCRIPTION region = { .for_va = mem };
+	DAT_REGION_DESCRIPTION region = { .for_va = s->mem };
 	DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
 	DAT_LMR_CONTEXT lc;
 	DAT_RMR_CONTEXT rc;
 	DAT_VLEN size;
 	DAT_VADDR at;
 
-	must(dat_lmr_create(s->ia, DAT_MEM_TYPE_VIRTUAL, region, len, pz, (DAT_MEM_PRIV_FLAGS)priv,
+	must(dat_lmr_create(s->ia, DAT_MEM_TYPE_VIRTUAL, region, MEM, pz, (DAT_MEM_PRIV_FLAGS)priv,
 			    &lmr, lmr_context ? lmr_context : &lc, rmr_context ? rmr_context : &rc,
 			    &size, &at));
 	return lmr;
@@ -94,8 +93,7 @@ static void open_with(struct side *s, bool peer, const DAT_EP_ATTR *attr)
 	s->req_evd = side_evd(s, 64, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
 	s->soft_evd = side_evd(s, 8, DAT_EVD_SOFTWARE_FLAG);
 	s->ep = side_ep(s, attr);
-	s->lmr = side_lmr(s, s->pz, s->mem, MEM, DAT_MEM_PRIV_ALL_FLAG, &s->lmr_context,
-			  &s->rmr_context);
+	s->lmr = side_lmr(s, s->pz, DAT_MEM_PRIV_ALL_FLAG, &s->lmr_context, &s->rmr_context);
 }
 
 void side_open(struct side *s)

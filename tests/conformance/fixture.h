@@ -49,11 +49,11 @@ DAT_IA_HANDLE ia_open(DAT_EVD_HANDLE *async);
 DAT_EVD_HANDLE side_evd(struct side *s, DAT_COUNT qlen, int flags);
 DAT_EP_ATTR side_attr(void);
 DAT_EP_HANDLE side_ep(struct side *s, const DAT_EP_ATTR *attr);
-/* Creates an endpoint on new EVDs, which are returned. For NULL it uses the side's own EVD. */
-DAT_EP_HANDLE side_ep_on(struct side *s, const DAT_EP_ATTR *attr, DAT_EVD_HANDLE recv_evd,
-			 DAT_EVD_HANDLE req_evd);
-DAT_LMR_HANDLE side_lmr(struct side *s, DAT_PZ_HANDLE pz, void *mem, size_t len, int priv,
-			DAT_LMR_CONTEXT *lmr_context, DAT_RMR_CONTEXT *rmr_context);
+/* recv_evd NULL: the EVD of the side */
+DAT_EP_HANDLE side_ep_on(struct side *s, const DAT_EP_ATTR *attr, DAT_EVD_HANDLE recv_evd);
+/* registers the memory of the side once more */
+DAT_LMR_HANDLE side_lmr(struct side *s, DAT_PZ_HANDLE pz, int priv, DAT_LMR_CONTEXT *lmr_context,
+			DAT_RMR_CONTEXT *rmr_context);
 
 /* ---- Connections ---- */
 

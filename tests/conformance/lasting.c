@@ -86,7 +86,7 @@ STATEMENT(ep_post_recv__unsignalled_where_the_endpoint_is, dat_ep_post_recv, DES
 	t = seg(&s, 0, 64);
 	must_be(DAT_INVALID_PARAMETER, dat_ep_post_recv(s.ep, 1, &t, cookie(1), UNSIGNALLED));
 	attr.recv_completion_flags = UNSIGNALLED;
-	s.ep = side_ep_on(&s, &attr, side_evd(&s, 32, DAT_EVD_DTO_FLAG), NULL);
+	s.ep = side_ep_on(&s, &attr, side_evd(&s, 32, DAT_EVD_DTO_FLAG));
 	must(dat_ep_post_recv(s.ep, 1, &t, cookie(1), UNSIGNALLED));
 	must(dat_ep_post_recv(s.ep, 1, &t, cookie(2), DEFAULT));
 	side_close(&s);

@@ -101,7 +101,7 @@ STATEMENT(pz_create__keeps_other_zones_out, dat_pz_create, DESCRIPTION)
 
 	two_open(&a, &b);
 	must(dat_pz_create(a.ia, &pz));
-	side_lmr(&a, pz, a.mem, MEM, DAT_MEM_PRIV_ALL_FLAG, &lmr_context, NULL);
+	side_lmr(&a, pz, DAT_MEM_PRIV_ALL_FLAG, &lmr_context, NULL);
 	must(do_recv(&b, 1, 0, 64));
 	t = seg(&a, 0, 64);
 	t.lmr_context = lmr_context;

@@ -211,7 +211,7 @@ STATEMENT(rmr_bind__privileges_the_lmr_lacks, dat_rmr_bind, DESCRIPTION)
 	struct side a, b;
 
 	two_open(&a, &b);
-	side_lmr(&a, a.pz, a.mem, MEM, DAT_MEM_PRIV_LOCAL_READ_FLAG, &poor, NULL);
+	side_lmr(&a, a.pz, DAT_MEM_PRIV_LOCAL_READ_FLAG, &poor, NULL);
 	t = seg(&a, 0, 64);
 	t.lmr_context = poor;
 	must_be(DAT_PRIVILEGES_VIOLATION,

@@ -310,7 +310,7 @@ STATEMENT(srq_post_recv__lmr_of_another_zone, dat_srq_post_recv, RETURNS)
 	DAT_SRQ_HANDLE srq = two_with_srq(&a, &b, 8);
 
 	must(dat_pz_create(b.ia, &pz));
-	side_lmr(&b, pz, b.mem, MEM, DAT_MEM_PRIV_ALL_FLAG, &context, NULL);
+	side_lmr(&b, pz, DAT_MEM_PRIV_ALL_FLAG, &context, NULL);
 	bad_memory(&a, &b, srq, context, DAT_PROTECTION_VIOLATION);
 	two_close(&a, &b);
 }
@@ -321,7 +321,7 @@ STATEMENT(srq_post_recv__lmr_lacks_the_right, dat_srq_post_recv, RETURNS)
 	struct side a, b;
 	DAT_SRQ_HANDLE srq = two_with_srq(&a, &b, 8);
 
-	side_lmr(&b, b.pz, b.mem, MEM, DAT_MEM_PRIV_LOCAL_READ_FLAG, &context, NULL);
+	side_lmr(&b, b.pz, DAT_MEM_PRIV_LOCAL_READ_FLAG, &context, NULL);
 	bad_memory(&a, &b, srq, context, DAT_PRIVILEGES_VIOLATION);
 	two_close(&a, &b);
 }
