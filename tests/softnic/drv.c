@@ -234,9 +234,9 @@ void drv_mr(struct drv *d, struct drv_mr *mr, size_t len, unsigned int rights)
 	mr_create(d, mr, len, rights, false);
 }
 
-void drv_mr_umr(struct drv *d, struct drv_mr *mr, size_t len, unsigned int rights)
+void drv_mr_umr(struct drv *d, struct drv_mr *mr, size_t len)
 {
-	mr_create(d, mr, len, rights, true);
+	mr_create(d, mr, len, DRV_ALL, true);
 }
 
 void drv_mr_free(struct drv *d, struct drv_mr *mr)
@@ -245,7 +245,7 @@ void drv_mr_free(struct drv *d, struct drv_mr *mr)
 	free(mr->mem);
 }
 
-uint32_t drv_window(struct drv *d, unsigned int slots, uint32_t qpn)
+uint32_t drv_window(struct drv *d, unsigned int slots)
 {
 	uint8_t *mkc = d->in + AT_CTX;
 
@@ -254,7 +254,7 @@ uint32_t drv_window(struct drv *d, unsigned int slots, uint32_t qpn)
 	sn_set(mkc, MKC_UMR_EN, 1);
 	sn_set(mkc, MKC_LR, 1);
 	sn_set(mkc, MKC_MODE_1_0, MODE_KLM);
-	sn_set(mkc, MKC_QPN, qpn);
+	sn_set(mkc, MKC_QPN, 0xffffff);
 	sn_set(mkc, MKC_PD, d->pd);
 	sn_set(mkc, MKC_EN_RINVAL, 1);
 	sn_set32(mkc, MKC_XLT_SIZE, slots);

@@ -101,11 +101,11 @@ void drv_umem_free(struct drv *d, uint32_t id);
 /* Registers new pages as an MTT key; rights are those of enum drv_rights. */
 enum drv_rights { DRV_LR = 1, DRV_LW = 2, DRV_RR = 4, DRV_RW = 8, DRV_A = 16, DRV_ALL = 31 };
 void drv_mr(struct drv *d, struct drv_mr *mr, size_t len, unsigned int rights);
-/* Registers a key that a UMR may change. */
-void drv_mr_umr(struct drv *d, struct drv_mr *mr, size_t len, unsigned int rights);
+/* Registers a key with all rights that a UMR may change. */
+void drv_mr_umr(struct drv *d, struct drv_mr *mr, size_t len);
 void drv_mr_free(struct drv *d, struct drv_mr *mr);
-/* Creates a window: KLM, umr_en, free. Returns its key. */
-uint32_t drv_window(struct drv *d, unsigned int slots, uint32_t qpn);
+/* Creates a window for any QP: KLM, umr_en, free. Returns its key. */
+uint32_t drv_window(struct drv *d, unsigned int slots);
 
 void drv_cq(struct drv *d, struct drv_cq *cq, unsigned int log, bool oi);
 void drv_cq_free(struct drv_cq *cq);

@@ -268,7 +268,7 @@ static void feed_wqes(uint64_t seed)
 	drv_mr(d, &mr, 65536, DRV_ALL);
 	for (unsigned int i = 0; i < SLOTS; i++)
 		live[MKEY][i] = mr.index;
-	live[MKEY][0] = drv_window(d, 16, 0xffffff) >> 8;
+	live[MKEY][0] = drv_window(d, 16) >> 8;
 	for (unsigned int i = 0; i < 5000; i++) {
 		static const uint8_t ops[] = { 0, 1, 8, 9, 10, 11, 16, 17, 18, 0x25 };
 

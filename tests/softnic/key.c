@@ -234,7 +234,7 @@ static uint8_t unbind(uint32_t *key, uint8_t tag)
 
 Test(key, window__gives_access_only_where_it_is_bound)
 {
-	uint32_t key = drv_window(d, 4, 0xffffff), first;
+	uint32_t key = drv_window(d, 4), first;
 
 	cr_expect_eq(rdma_write(src.key, src.mem, 8, at(&dst, 0), key), 0x13);
 	drv_expect(d, "remote.access");
@@ -259,7 +259,7 @@ Test(key, window__gives_access_only_where_it_is_bound)
 
 Test(key, window__needs_the_rights_of_its_entries)
 {
-	uint32_t key = drv_window(d, 4, 0xffffff);
+	uint32_t key = drv_window(d, 4);
 	struct drv_mr mr;
 
 	drv_mr(d, &mr, 4096, DRV_LR | DRV_RR);
@@ -274,7 +274,7 @@ Test(key, window__needs_the_rights_of_its_entries)
  * another syndrome. */
 Test(key, window__over_a_destroyed_region_is_a_remote_operational_error)
 {
-	uint32_t key = drv_window(d, 4, 0xffffff);
+	uint32_t key = drv_window(d, 4);
 	struct drv_mr mr;
 	uint64_t va;
 
@@ -295,7 +295,7 @@ Test(key, window__over_a_destroyed_region_is_a_remote_operational_error)
 
 Test(key, window__of_several_pieces_writes_to_each)
 {
-	uint32_t key = drv_window(d, 4, 0xffffff);
+	uint32_t key = drv_window(d, 4);
 	struct drv_wqe w;
 
 	drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, key);
@@ -317,7 +317,7 @@ Test(key, window__of_several_pieces_writes_to_each)
 
 Test(key, window__that_lists_itself_ends)
 {
-	uint32_t key = drv_window(d, 4, 0xffffff);
+	uint32_t key = drv_window(d, 4);
 	struct drv_mr self = { .key = key | 9, .mem = dst.mem };
 
 	cr_assert_eq(bind(&key, 9, &self, 0, 64, DRV_RW | DRV_LW), 0);
@@ -340,7 +340,7 @@ static uint8_t bind_type2(uint32_t key, uint8_t flags, uint32_t qpn)
 
 Test(key, window_type_2__bound_already_refuses_a_bind)
 {
-	uint32_t key = drv_window(d, 4, 0xffffff);
+	uint32_t key = drv_window(d, 4);
 
 	cr_assert_eq(bind_type2(key, CHECK_FREE, peer.qpn), 0);
 	key |= 0x11;
@@ -353,7 +353,7 @@ Test(key, window_type_2__bound_already_refuses_a_bind)
 
 Test(key, window_type_2__of_another_qp_is_refused)
 {
-	uint32_t key = drv_window(d, 4, 0xffffff);
+	uint32_t key = drv_window(d, 4);
 
 	cr_assert_eq(bind_type2(key, CHECK_FREE, qp.qpn), 0);
 	key |= 0x11;
@@ -370,7 +370,7 @@ Test(key, window_type_2__of_another_qp_is_refused)
 
 Test(key, umr__invalid_fields_are_refused)
 {
-	uint32_t key = drv_window(d, 2, 0xffffff), stale = key ^ 0x100;
+	uint32_t key = drv_window(d, 2), stale = key ^ 0x100;
 	struct drv_wqe w;
 
 	cr_expect_eq(bind(&stale, 2, &dst, 0, 8, DRV_RW), 0x06);
@@ -421,7 +421,7 @@ Test(key, umr__changes_the_length_of_an_mtt_key_within_its_pages)
 {
 	struct drv_mr mr;
 
-	drv_mr_umr(d, &mr, 4096 + 100, DRV_ALL);
+	drv_mr_umr(d, &mr, 4096 + 100);
 	cr_expect_eq(set_len(&mr, 64), 0);
 	cr_expect_eq(rdma_write(src.key, src.mem, 65, (uintptr_t)mr.mem, mr.key), 0x13);
 	drv_expect(d, "remote.access");
@@ -436,7 +436,7 @@ Test(key, umr__length_of_an_mtt_key_beyond_its_pages_is_refused)
 {
 	struct drv_mr mr;
 
-	drv_mr_umr(d, &mr, 4096 + 100, DRV_ALL);
+	drv_mr_umr(d, &mr, 4096 + 100);
 	cr_expect_eq(set_len(&mr, 8193), 0x06);
 	drv_expect(d, "wqe.umr");
 	revive();
@@ -448,7 +448,7 @@ Test(key, umr__length_of_an_mtt_key_beyond_its_pages_is_refused)
  * find the key. */
 Test(key, umr__gives_the_key_its_variant)
 {
-	uint32_t key = drv_window(d, 4, 0xffffff);
+	uint32_t key = drv_window(d, 4);
 
 	for (unsigned int tag = 1; tag < 256; tag += 127) {
 		cr_assert_eq(bind(&key, (uint8_t)tag, &dst, 0, 64, DRV_RW), 0);
@@ -465,7 +465,7 @@ Test(key, umr__gives_the_key_its_variant)
 
 Test(key, umr__of_another_variant_is_seen)
 {
-	uint32_t key = drv_window(d, 4, 0xffffff), wrong;
+	uint32_t key = drv_window(d, 4), wrong;
 
 	wrong = key | 1;
 	cr_expect_eq(bind(&wrong, 2, &dst, 0, 64, DRV_RW), 0);
@@ -482,7 +482,7 @@ Test(key, umr__of_another_variant_is_seen)
 /* libmlx5 invalidates a window and binds it again by these steps. */
 Test(key, umr__after_an_invalidate_to_variant_0_binds_the_old_key_again)
 {
-	uint32_t key = drv_window(d, 4, 0xffffff), old;
+	uint32_t key = drv_window(d, 4), old;
 
 	cr_assert_eq(bind(&key, 5, &dst, 0, 64, DRV_RW), 0);
 	old = key;
@@ -494,7 +494,7 @@ Test(key, umr__after_an_invalidate_to_variant_0_binds_the_old_key_again)
 
 Test(key, umr__wqe_without_a_fence_is_reported)
 {
-	uint32_t key = drv_window(d, 4, 0xffffff);
+	uint32_t key = drv_window(d, 4);
 	struct drv_wqe w;
 	struct drv_cqe e;
 
@@ -512,7 +512,7 @@ Test(key, umr__wqe_without_a_fence_is_reported)
 
 Test(key, umr__slots_that_are_not_zero_are_seen)
 {
-	uint32_t key = drv_window(d, 4, 0xffffff);
+	uint32_t key = drv_window(d, 4);
 	struct drv_wqe w;
 
 	drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, key);
@@ -528,7 +528,7 @@ Test(key, umr__slots_that_are_not_zero_are_seen)
 
 Test(key, umr__list_by_pointer_is_read)
 {
-	uint32_t key = drv_window(d, 4, 0xffffff);
+	uint32_t key = drv_window(d, 4);
 	struct drv_wqe w;
 
 	sn_set32(src.mem, 0, 64);
@@ -551,7 +551,7 @@ Test(key, umr__list_by_pointer_is_read)
  */
 Test(key, umr__check_qpn_of_a_key_of_any_qp_passes)
 {
-	uint32_t key = drv_window(d, 4, 0xffffff);
+	uint32_t key = drv_window(d, 4);
 	struct drv_wqe w;
 
 	cr_assert_eq(bind(&key, 1, &dst, 0, 64, DRV_RW), 0);

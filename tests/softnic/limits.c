@@ -37,7 +37,7 @@ static size_t umem(void)
 
 static size_t mkey(void)
 {
-	drv_window(d, 1, 0xffffff);
+	drv_window(d, 1);
 	return AT_PAS;
 }
 

@@ -99,7 +99,7 @@ static void wqe_umr(void) { bind(mr.key, mr.mem, mr.key, 0xffffff); }
 
 static void wqe_umr_fence(void)
 {
-	bind(drv_window(d, 4, 0xffffff), mr.mem, mr.key, 0xffffff);
+	bind(drv_window(d, 4), mr.mem, mr.key, 0xffffff);
 	from(mr.key, 0, 8);
 }
 
@@ -209,7 +209,7 @@ static void bf_mismatch(void)
 
 static void bf_size(void) { softnic_mmio_write(d->nic, qp.uar, 0x800, w.b, 16); }
 static void mkey_stale(void) { from(mr.key ^ 1, 0, 8); }
-static void mkey_free(void) { from(drv_window(d, 4, 0xffffff), 0, 8); }
+static void mkey_free(void) { from(drv_window(d, 4), 0, 8); }
 static void mkey_bounds(void) { from(mr.key, 8190, 3); }
 
 static void mkey_rights(void)
@@ -231,7 +231,7 @@ static void mkey_pd(void)
 
 static void mkey_qpn(void)
 {
-	uint32_t key = drv_window(d, 4, 0xffffff);
+	uint32_t key = drv_window(d, 4);
 
 	bind(key, mr.mem, mr.key, peer.qpn);
 	from(key, 0, 8);
@@ -239,7 +239,7 @@ static void mkey_qpn(void)
 
 static void mkey_depth(void)
 {
-	uint32_t key = drv_window(d, 4, 0xffffff);
+	uint32_t key = drv_window(d, 4);
 
 	bind(key, mr.mem, key, 0xffffff);
 	from(key, 0, 8);
