@@ -57,6 +57,7 @@ bool ledger_take(struct ledger *l)
 	return some;
 }
 
+/* Has everything completed, except successful suppressed posts? */
 static bool is_settled(const struct ledger *l)
 {
 	uint64_t at = l->done;
@@ -66,13 +67,8 @@ static bool is_settled(const struct ledger *l)
 	return at == l->posted;
 }
 
-void ledger_settle(struct ledger *l)
-{
-	check(TH_WITHIN(SOON_MS, (ledger_take(l), is_settled(l))));
-}
-
 void ledger_close(struct ledger *l)
 {
-	ledger_settle(l);
+	check(TH_WITHIN(SOON_MS, (ledger_take(l), is_settled(l))));
 	rig_empty(l->evd);
 }

@@ -24,8 +24,6 @@ uint64_t ledger_next(const struct ledger *l);
 bool ledger_posted(struct ledger *l, DAT_RETURN ret, bool silent);
 /* Dequeues completions and checks them. True if there were any. */
 bool ledger_take(struct ledger *l);
-/* Dequeues until everything has completed, except successful suppressed posts. */
-void ledger_settle(struct ledger *l);
 /* Checks an endpoint that has ended: everything has completed, and nothing is left. */
 void ledger_close(struct ledger *l);
 

@@ -66,7 +66,7 @@ void rig_same(uint64_t got, uint64_t want, const char *what, const char *file, i
 
 static bool configured;
 
-const char *rig_ia_name(void)
+static const char *rig_ia_name(void)
 {
 	const char *name = getenv("DAPL_TEST_IA");
 
@@ -100,7 +100,8 @@ static void provider(DAT_PROVIDER_ATTR *attr, const char *name, char *value, siz
 	must(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
-const char *rig_attribute(const char *name)
+/* Returns an attribute of the provider, or "". */
+static const char *rig_attribute(const char *name)
 {
 	static char value[256];
 	DAT_PROVIDER_ATTR attr;

@@ -40,8 +40,6 @@
 
 /* ---- Features that an adapter may lack; the test is then skipped ---- */
 
-/* A named attribute of the provider, or "" */
-const char *rig_attribute(const char *name);
 /* Skips the test if the attribute has this value. what: the feature that is missing. */
 void rig_skip_if(const char *name, const char *value);
 /* Needs the attribute srq_supported */
@@ -88,10 +86,9 @@ struct end {
 #define RIG_DTOS 32
 #define RIG_MEM 65536
 
-/* Sets the ia_params of all IAs that this process opens. Call it before the first open. */
-const char *rig_ia_name(void);
 /* True if the adapter is the software ConnectX of this process. */
 bool rig_model(void);
+/* Sets the ia_params of all IAs that this process opens. Call it before the first open. */
 void rig_conf(const char *params);
 DAT_EP_ATTR rig_attr(void);
 DAT_RETURN rig_ia_open(DAT_EVD_HANDLE *async, DAT_IA_HANDLE *ia);

@@ -76,7 +76,6 @@ struct wqe {
 };
 void put16(uint8_t *p, uint16_t v);
 void put32(uint8_t *p, uint32_t v);
-void put64(uint8_t *p, uint64_t v);
 
 /* Writes bytes 0 to 31 of a WQE. length: number of buffers, or inline bytes. Posting sets the
  * phase. */

@@ -24,7 +24,8 @@ uint64_t rig_page(struct rig *r, unsigned int n, uint8_t **at)
 	return RIG_RAM_AT + (uint64_t)n * 4096;
 }
 
-uint32_t rig_reg(struct rig *r, uint32_t offset)
+/* reads a big-endian word of BAR 0 */
+static uint32_t rig_reg(struct rig *r, uint32_t offset)
 {
 	uint8_t word[4];
 
@@ -52,7 +53,8 @@ void rig_map_bar(struct rig *r)
 	cr_assert_neq(r->bar, MAP_FAILED);
 }
 
-void rig_probe(struct rig *r)
+/* maps memory, enables bus mastering, and sets the queue's address */
+static void rig_probe(struct rig *r)
 {
 	uint16_t command = MASTER_AND_MEMORY;
 

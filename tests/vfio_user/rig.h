@@ -75,11 +75,8 @@ int rig_set_irqs(struct rig *r, uint32_t index, uint32_t start, uint32_t count, 
 unsigned int rig_reports(const struct rig *r);
 
 /* ---- The guest's driver */
-uint32_t rig_reg(struct rig *r, uint32_t offset);	/* reads a big-endian word of BAR 0 */
 void rig_set_reg(struct rig *r, uint32_t offset, uint32_t value);
 void rig_map_bar(struct rig *r);
-/* maps memory, enables bus mastering, and sets the queue's address */
-void rig_probe(struct rig *r);
 /* sets opcode and op_mod in r->in, which is zero otherwise */
 void rig_begin(struct rig *r, uint16_t opcode, uint16_t op_mod);
 /* runs the command and returns its status */
@@ -89,7 +86,7 @@ uint8_t rig_simple(struct rig *r, uint16_t opcode, uint16_t op_mod);
 void rig_ring(struct rig *r, size_t inlen, size_t outlen);
 /* starts the command without ringing the doorbell */
 void rig_give(struct rig *r, size_t inlen, size_t outlen);
-void rig_boot(struct rig *r);		/* calls rig_probe, then sends ENABLE_HCA to INIT_HCA */
+void rig_boot(struct rig *r);		/* probes the device, then sends ENABLE_HCA to INIT_HCA */
 bool rig_works(struct rig *r);		/* true if a PD can be created and freed */
 /* boots the device, checks that it works, and closes the rig */
 void rig_boot_and_close(struct rig *r);

@@ -113,10 +113,8 @@ static inline struct obj *find(const struct model *m, int process, int slot, enu
 }
 
 /* functions of model_data.c: transfers and memory */
-bool range_free(const struct model *m, int process, int off, int len);
 void fill_shadow(struct model *m, const struct call *c, int n, int off, int len, int cookie);
 void queue_work(struct model *m, int process, struct obj *ep, struct queue *q, const struct work *w);
-void run_requests(struct model *m, int process, struct obj *ep);
 void drop_work(struct model *m, int process, struct queue *q);
 void complete_work(struct model *m, int process, const struct obj *ep, struct queue *q, struct work *w,
 		   DAT_DTO_COMPLETION_STATUS status);
@@ -165,7 +163,6 @@ void judge_accept(struct model *m, const struct call *c, const struct outcome *o
 void judge_reject(struct model *m, const struct call *c, const struct outcome *o);
 void judge_post(struct model *m, const struct call *c, const struct outcome *o);
 struct obj *listener(const struct model *m, int qual);
-struct obj *request_of(const struct model *m, const struct obj *ep);
 bool end_may(const struct model *m, const struct obj *ep);
 
 #endif

@@ -154,7 +154,7 @@ void judge_connect(struct model *m, const struct call *c, const struct outcome *
 }
 
 /* Returns the request that an endpoint has made and that the program has not answered. */
-struct obj *request_of(const struct model *m, const struct obj *ep)
+static struct obj *request_of(const struct model *m, const struct obj *ep)
 {
 	for (int p = 0; p < PROCS; p++) {
 		for (int i = 0; i < SLOTS; i++) {

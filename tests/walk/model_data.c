@@ -2,7 +2,7 @@
 /* Transfers: the bytes that they move, the rights that they need, and how they end. */
 #include "tests/walk/model.h"
 
-bool range_free(const struct model *m, int process, int off, int len)
+static bool range_free(const struct model *m, int process, int off, int len)
 {
 	if (off < 0 || len < 0 || off + len > BYTES)
 		return false;
@@ -325,7 +325,7 @@ static void run_rdma(struct model *m, int process, struct obj *ep, struct obj *p
 
 /* Executes requests. A message without a receive waits. Requests behind it wait as well, unless the
  * adapter is eager. */
-void run_requests(struct model *m, int process, struct obj *ep)
+static void run_requests(struct model *m, int process, struct obj *ep)
 {
 	struct obj *peer = peer_of(m, ep);
 	bool blocked = false;
