@@ -156,8 +156,11 @@ int uv_modify_qp_args(const struct uv_req *req, struct ib_uverbs_modify_qp *in)
 		return -EOPNOTSUPP;
 	if (in->attr_mask & IBV_QP_PORT && (!in->port_num || in->port_num > req->dev->ports))
 		return -EINVAL;
-	if ((in->attr_mask & IBV_QP_CUR_STATE && in->cur_qp_state > IBV_QPS_ERR) ||
-	    (in->attr_mask & IBV_QP_STATE && in->qp_state > IBV_QPS_ERR))
+	if (!(in->attr_mask & IBV_QP_CUR_STATE))
+		in->cur_qp_state = req->obj->state;
+	if (!(in->attr_mask & IBV_QP_STATE))
+		in->qp_state = in->cur_qp_state;
+	if (in->cur_qp_state > IBV_QPS_ERR || in->qp_state > IBV_QPS_ERR)
 		return -EINVAL;
 	return in->attr_mask & IBV_QP_QKEY && in->qkey & privileged && !has_net_raw() ? -EPERM : 0;
 }

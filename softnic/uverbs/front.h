@@ -335,7 +335,8 @@ bool uv_create_srq_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_creat
 int uv_create_qp_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_ex_create_qp *core);
 void uv_create_cq_args(const struct uv_req *req, struct ib_uverbs_ex_create_cq *core);
 void uv_create_qp_args(const struct uv_req *req, struct ib_uverbs_ex_create_qp *core);
-/* Returns 0, -EINVAL, -EOPNOTSUPP, or -EPERM for a Q_Key that needs CAP_NET_RAW. */
+/* Sets both states in the arguments. Returns 0, -EINVAL, -EOPNOTSUPP, or -EPERM for a Q_Key that needs
+ * CAP_NET_RAW. */
 int uv_modify_qp_args(const struct uv_req *req, struct ib_uverbs_modify_qp *in);
 /* The QP holds references to the PD, CQs and SRQ in qp->cap, each in its slot. */
 enum { UV_HELD_PD, UV_HELD_SEND_CQ, UV_HELD_RECV_CQ, UV_HELD_SRQ };

@@ -259,19 +259,16 @@ int uv_modify_qp(struct uv_req *req)
 	struct uv_obj *qp = req->obj;
 	const struct transition *t;
 	struct ib_uverbs_modify_qp in;
-	uint8_t from, to;
 	int err = uv_modify_qp_args(req, &in);
 
 	if (err)
 		return err;
-	from = in.attr_mask & IBV_QP_CUR_STATE ? in.cur_qp_state : qp->state;
-	to = in.attr_mask & IBV_QP_STATE ? in.qp_state : from;
-	t = find_transition(qp, from, to);
+	t = find_transition(qp, in.cur_qp_state, in.qp_state);
 	if (!t || (in.attr_mask & t->required) != t->required ||
 	    in.attr_mask & ~(t->required | t->optional | IBV_QP_STATE))
 		return -EINVAL;
 	err = check_values(qp, &in);
 	if (!err)
 		err = execute_transition(qp, t, &in);
-	return err ? err : uv_qp_modified(req, to);
+	return err ? err : uv_qp_modified(req, in.qp_state);
 }

@@ -35,30 +35,31 @@ static bool begins_in(const struct transition *t, uint8_t state)
 }
 
 /* Datagrams are not acknowledged, so a UD QP has no RNR retries. */
-static bool is_allowed(const struct uv_obj *qp, uint8_t from, uint8_t to, uint32_t mask)
+static bool is_allowed(const struct uv_obj *qp, const struct ib_uverbs_modify_qp *in)
 {
-	uint32_t never = qp->cap.qp_type == IBV_QPT_UD ? IBV_QP_RNR_RETRY : 0;
+	uint32_t mask = in->attr_mask, never = qp->cap.qp_type == IBV_QPT_UD ? IBV_QP_RNR_RETRY : 0;
 
 	for (size_t i = 0; i < sizeof(transitions) / sizeof(transitions[0]); i++) {
 		const struct transition *t = &transitions[i];
 
-		if (t->to == to && begins_in(t, from))
+		if (t->to == in->qp_state && begins_in(t, in->cur_qp_state))
 			return (mask & t->required) == t->required &&
 				!(mask & ~(t->required | (t->optional & ~never) | IBV_QP_STATE));
 	}
 	return false;
 }
 
-static int check(const struct uv_obj *qp, const struct ib_uverbs_modify_qp *in, uint8_t from, uint8_t to)
+static int check(const struct uv_obj *qp, const struct ib_uverbs_modify_qp *in)
 {
-	if (in->attr_mask & ~(uint32_t)SUPPORTED || to == IBV_QPS_SQD || to == IBV_QPS_SQE)
+	if (in->attr_mask & ~(uint32_t)SUPPORTED || in->qp_state == IBV_QPS_SQD ||
+	    in->qp_state == IBV_QPS_SQE)
 		return -EOPNOTSUPP;
-	if (!is_allowed(qp, from, to, in->attr_mask))
+	if (!is_allowed(qp, in))
 		return -EINVAL;
 	return in->attr_mask & IBV_QP_PKEY_INDEX && in->pkey_index ? -EOPNOTSUPP : 0;
 }
 
-static int modify(struct uv_obj *qp, const struct ib_uverbs_modify_qp *in, uint8_t to)
+static int modify(struct uv_obj *qp, const struct ib_uverbs_modify_qp *in)
 {
 	static const enum softnic_efa_qp_state states[] = {
 		[IBV_QPS_RESET] = SOFTNIC_EFA_RESET, [IBV_QPS_INIT] = SOFTNIC_EFA_INIT,
@@ -70,7 +71,7 @@ static int modify(struct uv_obj *qp, const struct ib_uverbs_modify_qp *in, uint8
 			(in->attr_mask & IBV_QP_QKEY ? SOFTNIC_EFA_SET_QKEY : 0u) |
 			(in->attr_mask & IBV_QP_SQ_PSN ? SOFTNIC_EFA_SET_SQ_PSN : 0u) |
 			(in->attr_mask & IBV_QP_RNR_RETRY ? SOFTNIC_EFA_SET_RNR_RETRY : 0u),
-		.state = states[to], .qkey = in->qkey, .sq_psn = in->sq_psn,
+		.state = states[in->qp_state], .qkey = in->qkey, .sq_psn = in->sq_psn,
 		.rnr_retry = in->attr_mask & IBV_QP_RNR_RETRY ? in->rnr_retry : 0,
 	};
 
@@ -81,15 +82,12 @@ int uve_modify_qp(struct uv_req *req)
 {
 	struct uv_obj *qp = req->obj;
 	struct ib_uverbs_modify_qp in;
-	uint8_t from, to;
 	int err = uv_modify_qp_args(req, &in);
 
 	if (err)
 		return err;
-	from = in.attr_mask & IBV_QP_CUR_STATE ? in.cur_qp_state : qp->state;
-	to = in.attr_mask & IBV_QP_STATE ? in.qp_state : from;
-	err = check(qp, &in, from, to);
+	err = check(qp, &in);
 	if (!err)
-		err = modify(qp, &in, to);
-	return err ? err : uv_qp_modified(req, to);
+		err = modify(qp, &in);
+	return err ? err : uv_qp_modified(req, in.qp_state);
 }
