@@ -41,7 +41,7 @@ static void *reader(void *arg)
 
 static void send_one(struct pair *p)
 {
-	DAT_LMR_TRIPLET from = tsan_iov(&p->local, 8), to = tsan_iov(&p->remote, 8);
+	DAT_LMR_TRIPLET from = region_segment(&p->local, 0, 8), to = region_segment(&p->remote, 0, 8);
 	DAT_DTO_COOKIE cookie = { .as_64 = 1 };
 
 	tsan_must(!dat_ep_post_recv(p->b.ep, 1, &to, cookie, DAT_COMPLETION_DEFAULT_FLAG), "no receive");

@@ -12,7 +12,7 @@ static unsigned char seen[POSTERS][TSAN_OPS];
 
 static DAT_RETURN post(uint64_t cookie)
 {
-	DAT_LMR_TRIPLET l = tsan_iov(&p.local, 8);
+	DAT_LMR_TRIPLET l = region_segment(&p.local, 0, 8);
 	DAT_RMR_TRIPLET r = { .rmr_context = p.remote.rmr_context,
 			      .target_address = (DAT_VADDR)(uintptr_t)p.remote.buf +
 						cookie % PAIR_PLACES * PAIR_BYTES,

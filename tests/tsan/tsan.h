@@ -34,19 +34,10 @@ static inline void tsan_must(bool ok, const char *what)
 	_Exit(1);
 }
 
-static inline DAT_LMR_TRIPLET tsan_iov(const struct region *r, uint64_t len)
-{
-	return (DAT_LMR_TRIPLET){ .lmr_context = r->lmr_context,
-				  .virtual_address = (DAT_VADDR)(uintptr_t)r->buf,
-				  .segment_length = len };
-}
-
 static inline DAT_RETURN tsan_write(struct pair *p, DAT_COMPLETION_FLAGS flags)
 {
-	DAT_LMR_TRIPLET l = tsan_iov(&p->local, 64);
-	DAT_RMR_TRIPLET r = { .rmr_context = p->remote.rmr_context,
-			      .target_address = (DAT_VADDR)(uintptr_t)p->remote.buf,
-			      .segment_length = 64 };
+	DAT_LMR_TRIPLET l = region_segment(&p->local, 0, 64);
+	DAT_RMR_TRIPLET r = region_target(&p->remote, 0, 64);
 	DAT_DTO_COOKIE cookie = { .as_64 = 1 };
 
 	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, flags);

@@ -12,7 +12,7 @@ static atomic_bool done;
 
 static void receive(struct pair *p)
 {
-	DAT_LMR_TRIPLET t = tsan_iov(&p->remote, 64);
+	DAT_LMR_TRIPLET t = region_segment(&p->remote, 0, 64);
 	DAT_DTO_COOKIE cookie = { .as_64 = 2 };
 
 	tsan_must(!dat_ep_post_recv(p->b.ep, 1, &t, cookie, DAT_COMPLETION_DEFAULT_FLAG),
@@ -23,7 +23,7 @@ static void *sender(void *arg)
 {
 	uint64_t until = now_ns() + TSAN_LIMIT_S * 1000000000ull;
 	struct pair *p = arg;
-	DAT_LMR_TRIPLET t = tsan_iov(&p->local, 64);
+	DAT_LMR_TRIPLET t = region_segment(&p->local, 0, 64);
 	DAT_DTO_COOKIE cookie = { .as_64 = 1 };
 	unsigned int n = 0;
 
