@@ -9,7 +9,7 @@
 
 enum { N = 2000, DTOS = 64 };
 
-static DAT_EVD_HANDLE evd, conn_evd, stop_evd;
+static DAT_EVD_HANDLE evd, stop_evd;
 static DAT_EP_HANDLE ep;
 static DAT_CNO_HANDLE cno;
 static unsigned int seen[N];
@@ -75,43 +75,22 @@ static void agent(DAT_PVOID data, DAT_EVD_HANDLE which)
 	atomic_fetch_add(&called, 1);
 }
 
-/* Connects without a listener: the attempt fails, and the endpoint is DISCONNECTED. */
-static void disconnect(DAT_IA_HANDLE ia)
-{
-	DAT_COUNT nmore;
-	DAT_IA_ATTR attr;
-	DAT_EVENT ev;
-
-	tsan_must(!dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL), "dat_ia_query failed");
-	tsan_must(!dat_ep_connect(ep, attr.ia_address_ptr, 61235, 50000, 0, NULL,
-				  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-		  "dat_ep_connect failed");
-	tsan_must(!dat_evd_wait(conn_evd, TSAN_LIMIT_S * 1000000, 1, &ev, &nmore),
-		  "dat_evd_wait failed");
-}
-
 static DAT_IA_HANDLE open_all(void)
 {
-	DAT_EP_ATTR attr = { .max_recv_dtos = DTOS, .max_request_dtos = DTOS };
 	DAT_OS_WAIT_PROXY_AGENT a = { .proxy_agent_func = agent };
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia;
-	DAT_PZ_HANDLE pz;
 
 	tsan_must(!dat_ia_openv((DAT_NAME_PTR)(uintptr_t)tsan_ia(), 8, &async, &ia, 1, 2,
 				DAT_FALSE),
 		  "dat_ia_openv failed");
-	tsan_must(!dat_pz_create(ia, &pz), "dat_pz_create failed");
 	tsan_must(!dat_cno_create(ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno), "dat_cno_create failed");
 	tsan_must(!dat_cno_modify_agent(cno, a), "dat_cno_modify_agent failed");
 	tsan_must(!dat_evd_create(ia, 2 * DTOS, cno, DAT_EVD_DTO_FLAG, &evd),
 		  "dat_evd_create failed");
 	tsan_must(!dat_evd_create(ia, 4, cno, DAT_EVD_SOFTWARE_FLAG, &stop_evd),
 		  "dat_evd_create failed");
-	tsan_must(!dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &conn_evd),
-		  "dat_evd_create failed");
-	tsan_must(!dat_ep_create(ia, pz, evd, evd, conn_evd, &attr, &ep), "dat_ep_create failed");
-	disconnect(ia);
+	ep = tsan_dead_ep(ia, DTOS, evd);
 	return ia;
 }
 

@@ -9,7 +9,7 @@
 
 enum { N = 1000, DTOS = 64 };
 
-static DAT_EVD_HANDLE evd, conn_evd;
+static DAT_EVD_HANDLE evd;
 static DAT_EP_HANDLE ep;
 static atomic_uint seen[3][N];
 static atomic_uint total;
@@ -84,40 +84,17 @@ static void *taker(void *arg)
 	return NULL;
 }
 
-/* Connects without a listener: the attempt fails, and the endpoint is DISCONNECTED. */
-static void disconnect(DAT_IA_HANDLE ia)
-{
-	DAT_COUNT nmore;
-	DAT_IA_ATTR attr;
-	DAT_EVENT ev;
-
-	tsan_must(!dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL), "dat_ia_query failed");
-	tsan_must(!dat_ep_connect(ep, attr.ia_address_ptr, 61234, 50000, 0, NULL,
-				  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-		  "dat_ep_connect failed");
-	tsan_must(!dat_evd_wait(conn_evd, TSAN_LIMIT_S * 1000000, 1, &ev, &nmore),
-		  "dat_evd_wait failed");
-	tsan_must(ev.event_number != DAT_CONNECTION_EVENT_ESTABLISHED,
-		  "the connect did not fail although no process listens");
-}
-
 static DAT_IA_HANDLE open_all(void)
 {
-	DAT_EP_ATTR attr = { .max_recv_dtos = DTOS, .max_request_dtos = DTOS };
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia;
-	DAT_PZ_HANDLE pz;
 
 	tsan_must(!dat_ia_openv((DAT_NAME_PTR)(uintptr_t)tsan_ia(), 8, &async, &ia, 1, 2,
 				DAT_TRUE), "dat_ia_openv failed");
-	tsan_must(!dat_pz_create(ia, &pz), "dat_pz_create failed");
 	tsan_must(!dat_evd_create(ia, 3 * DTOS, DAT_HANDLE_NULL,
 				  DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG, &evd),
 		  "dat_evd_create failed");
-	tsan_must(!dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &conn_evd),
-		  "dat_evd_create failed");
-	tsan_must(!dat_ep_create(ia, pz, evd, evd, conn_evd, &attr, &ep), "dat_ep_create failed");
-	disconnect(ia);
+	ep = tsan_dead_ep(ia, DTOS, evd);
 	return ia;
 }
 

@@ -80,6 +80,30 @@ static inline void tsan_reap(DAT_EVD_HANDLE evd, unsigned int n)
 	}
 }
 
+/* Creates a disconnected endpoint on evd: it was connected, and there is no listener. */
+static inline DAT_EP_HANDLE tsan_dead_ep(DAT_IA_HANDLE ia, DAT_COUNT dtos, DAT_EVD_HANDLE evd)
+{
+	DAT_EP_ATTR attr = { .max_recv_dtos = dtos, .max_request_dtos = dtos };
+	DAT_EVD_HANDLE conn_evd;
+	DAT_IA_ATTR ia_attr;
+	DAT_EP_HANDLE ep;
+	DAT_PZ_HANDLE pz;
+	DAT_COUNT nmore;
+	DAT_EVENT ev;
+
+	tsan_must(!dat_pz_create(ia, &pz), "dat_pz_create failed");
+	tsan_must(!dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &conn_evd),
+		  "dat_evd_create failed");
+	tsan_must(!dat_ep_create(ia, pz, evd, evd, conn_evd, &attr, &ep), "dat_ep_create failed");
+	tsan_must(!dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &ia_attr, 0, NULL), "dat_ia_query failed");
+	tsan_must(!dat_ep_connect(ep, ia_attr.ia_address_ptr, 61234, 50000, 0, NULL,
+				  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG), "dat_ep_connect failed");
+	tsan_must(!dat_evd_wait(conn_evd, TSAN_LIMIT_S * 1000000, 1, &ev, &nmore), "dat_evd_wait failed");
+	tsan_must(ev.event_number != DAT_CONNECTION_EVENT_ESTABLISHED,
+		  "the connect did not fail although no process listens");
+	return ep;
+}
+
 static inline pthread_t tsan_thread(void *(*fn)(void *), void *arg)
 {
 	pthread_t t;
