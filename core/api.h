@@ -70,7 +70,7 @@ void dap_evd_set_waitable(struct dap_evd *evd, bool waitable);
  * INVALID_PARAMETER if the EVD's other streams have different flags. */
 int dap_evd_add_stream(struct dap_evd *evd, uint32_t completion_flags);
 void dap_evd_remove_stream(struct dap_evd *evd);
-/* Drops completions of the endpoint that a wait has set aside. */
+/* Drops the endpoint's completions that a wait has moved from the CQ to the stash. */
 void dap_evd_purge(struct dap_evd *evd, const struct dap_ep *ep);
 /* nmore is set on success, TIMEOUT_EXPIRED and INTERRUPTED_CALL. */
 int dap_evd_wait(struct dap_evd *evd, uint32_t timeout_us, uint32_t threshold, struct dap_event *ev,

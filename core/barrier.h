@@ -127,7 +127,7 @@ static inline uint8_t dap_load_owner(const volatile uint8_t *p)
 #endif
 }
 
-/* Likewise for an owner byte and a status byte that are adjacent and stored together. */
+/* Reads an owner byte and a status byte that are adjacent and that the device stores together. */
 static inline uint16_t dap_load_owner16(const volatile void *p)
 {
 #if DAP_TSAN

@@ -98,8 +98,7 @@ struct dap_event {
 	uint32_t number;		/* DAP_EV_* */
 	uint8_t unsignalled;		/* delivered, but does not notify */
 	uint8_t after_cq;		/* delivered only when the EVD's CQ is empty (DISCONNECTED, BROKEN) */
-	uint8_t receive;		/* of a DTO: true if a message has filled a receive
-					 * buffer */
+	uint8_t receive;		/* DTO: true if a message has filled a receive buffer */
 	union {
 		struct {
 			struct dap_ep *ep;
@@ -115,7 +114,7 @@ struct dap_event {
 			uint64_t cookie;
 			uint32_t status;
 			struct dap_ep *ep;	/* the endpoint to which it was posted */
-			uint64_t stamp;		/* as in dto */
+			uint64_t stamp;		/* timestamp of the CQE; 0: none */
 		} bind;
 		struct {
 			struct dap_obj *sp;	/* PSP or RSP */
@@ -322,9 +321,9 @@ struct dap_caps {
 	struct { const char *name; char value[256]; } attr[18];
 	unsigned int nattr;
 	bool host_only;			/* a software adapter: listen on address only */
-	bool needs_ip;			/* peers are on this host; ip= would connect it to others */
+	bool needs_ip;			/* reaches this host only; with ip= it reaches others */
 	bool no_extension;		/* no writes with immediate data and no atomics */
-	bool no_atomics;		/* of the extension, only writes with immediate data */
+	bool no_atomics;		/* the extension has only writes with immediate data */
 	bool rmr_for_ep;		/* RMRs of one endpoint, which its peer can invalidate */
 	bool zero_based;		/* LMRs and RMRs whose addresses start at 0 */
 };
@@ -349,7 +348,7 @@ struct dap_ia {
 	struct dap_caps caps;
 	struct dap_cm *cm;
 	struct dap_lmr_page *lmr_dir[4096];
-	char device[DAP_DEVICE_SIZE];	/* as ia_params select it (core/param.h); "": name is the device */
+	char device[DAP_DEVICE_SIZE];	/* device that ia_params select (core/param.h); "": name */
 };
 
 static inline const char *dap_ia_device(const struct dap_ia *ia)
@@ -401,9 +400,10 @@ static inline bool dap_invariant_check(const struct dap_obj *obj, bool holds, co
 #define dap_invariant(obj, cond) dap_invariant_check(obj, (cond), #cond, __FILE__, __LINE__)
 
 /* ---- called by a backend ---- */
-/* Called at an error completion or a QP event: leads to DISCONNECTED, BROKEN. Idempotent. Any
- * thread may call it, with any lock held: the connection manager's thread does the rest. A poller calls
- * it before it leaves the CQ: after a reset the failure would be one of the next connection. */
+/* Called at an error completion or a QP event: the endpoint becomes DISCONNECTED, with the event BROKEN.
+ * Further calls have no effect. Any thread may call it, with any lock held: the connection manager's
+ * thread does the rest. A poller calls it before it leaves the CQ: after a reset the failure would count
+ * for the next connection. */
 void dap_ep_broken(struct dap_ep *ep);
 /* Makes the peer call its qp_look() soon. The caller holds ep's lock, and none of the backend's. */
 void dap_ep_look(struct dap_ep *ep);
@@ -435,8 +435,8 @@ void dap_srq_broken(struct dap_srq *srq);
 /* Like dap_ep_reap, for a full SRQ: drops the completions of all endpoints that use it. */
 bool dap_srq_reap(struct dap_srq *srq) __attribute__((cold));
 
-/* Calls t->fn(t->arg) once from the connection manager's thread after delay_us; a set timer is set
- * again. */
+/* Calls t->fn(t->arg) once from the connection manager's thread, delay_us from now. If the timer is
+ * already set, only the new time counts. */
 void dap_cm_timer(struct dap_cm *cm, struct dap_timer *t, uint64_t delay_us);
 /* After this returns, the timer's fn is not running and cannot run again. */
 void dap_cm_timer_close(struct dap_cm *cm, struct dap_timer *t);

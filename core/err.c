@@ -11,7 +11,7 @@ int dap_err_from_errno(int err)
 	case 0:
 		return 0;
 	case ENOMEM:
-	case ENOBUFS:		/* of a socket */
+	case ENOBUFS:		/* a socket has no buffer */
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
 	case ENOSPC:
 	case EAGAIN:

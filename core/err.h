@@ -26,13 +26,13 @@ enum dap_err_type {
 	DAP_INVALID_ADDRESS = 0x12,
 	DAP_INTERRUPTED_CALL = 0x13,
 	DAP_CONN_QUAL_UNAVAILABLE = 0x14,
-	DAP_PORT_IN_USE = 0x16,		/* this code and the next one exist only in 2.0 */
+	DAP_PORT_IN_USE = 0x16,		/* 2.0 only, like COMM_NOT_SUPPORTED */
 	DAP_COMM_NOT_SUPPORTED = 0x17,
 	DAP_SRQ_IN_USE = 0x80,		/* the front translates it */
 	DAP_NOT_IMPLEMENTED = 0x3fff,	/* the front translates it */
 };
 
-/* Neutral subtypes; 0 is NO_SUBTYPE. INVALID_STATE of an endpoint: SUB_STATE_EP + enum
+/* Neutral subtypes; 0 means no subtype. INVALID_STATE of an endpoint has the subtype SUB_STATE_EP + enum
  * dap_ep_state. */
 enum dap_err_sub {
 	DAP_SUB_NONE = 0,

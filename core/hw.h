@@ -17,7 +17,7 @@ struct dap_param;
 struct dap_hw {
 	const char *name;
 	const char *accesses;		/* names of the accesses built in, for dat_info(1) */
-	const struct dap_param *params;	/* its keys of ia_params; ends with a NULL key */
+	const struct dap_param *params;	/* keys of ia_params that this backend reads; ends with a NULL key */
 
 	/* Fills at most max of the devices this backend knows; returns their number. */
 	size_t (*list)(struct dapl_device *devs, size_t max);

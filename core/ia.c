@@ -15,7 +15,7 @@
 #include "core/param.h"
 #include "core/thread.h"
 
-/* IAs may share an asynchronous EVD: protects each one's pointer to it. */
+/* IAs may share an asynchronous EVD: this lock protects the pointer that each IA has to it. */
 static pthread_mutex_t async_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void dap_ia_in_child(void)

@@ -14,8 +14,8 @@ struct core_ia {
 
 	const void *hot;		/* the backend's hot functions: struct dap_hot */
 	bool validate;
-	bool counted;			/* checked calls count what the adapter does not */
-	struct dap_named named[32];	/* caps.attr as queries return them, and a front's */
+	bool counted;			/* checked calls count posts and dequeues if the adapter does not */
+	struct dap_named named[32];	/* named attributes: those of caps.attr, and of the API level */
 	unsigned int nnamed;
 	struct dap_evd *async_evd;
 	bool async_evd_own;		/* created by ia_open and closed with the IA */
@@ -29,7 +29,7 @@ struct core_ia {
 	uint64_t *cleared;		/* 2.0: counters at the last reset, or NULL */
 	struct dap_totals totals;
 	struct dap_page *page;		/* page.c; NULL: there is none */
-	int page_fd, page_ask_fd;	/* its file, with the lock, and the FIFO of readers */
+	int page_fd, page_ask_fd;	/* file of the page, which is locked; FIFO by which readers ask */
 	char page_path[128];
 	struct dap_timer failure;	/* fails the IA, once: invariant.h */
 	bool failed;			/* atomic; true once failure is set */

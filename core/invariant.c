@@ -25,7 +25,7 @@ static void log_object(const struct dap_obj *obj)
 	dap_log(DAP_LOG_ERR, "%s %p%s%s%s", type, (const void *)obj, state, *queues ? ": " : "", queues);
 }
 
-/* The manager's thread fails the IA, since the caller may hold any lock. */
+/* Leaves it to the manager's thread to fail the IA, since the caller may hold any lock. */
 static void fail_later(struct dap_ia *ia)
 {
 	struct core_ia *own = core_ia(ia);

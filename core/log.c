@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One line per message, where the error is decided: local time, thread, and text. DAPL_DBG_TYPE is a
- * sum of DAP_LOG_* (1 when not set: errors). DAPL_DBG_DEST is that of libdat's DAT_DBG_DEST: 1
- * standard output, 2 syslog, 3 both, otherwise standard error.
+ * Writes one line per message: local time, thread, and text. The function that detects an error logs it,
+ * and its callers do not. DAPL_DBG_TYPE is a sum of DAP_LOG_* (1 when not set: errors). DAPL_DBG_DEST has
+ * the values of libdat's DAT_DBG_DEST: 1 standard output, 2 syslog, 3 both, otherwise standard error.
  */
 #include <errno.h>
 #include <stdarg.h>

@@ -32,7 +32,8 @@ static void print_line(int fd, const char *who, const char *text)
 		now.tv_nsec / 1000, gettid(), who, text);
 }
 
-/* Callers may hold locks. A thread that is cancelled where it writes would keep them. */
+/* Cancellation is disabled: callers may hold locks, which a thread that was cancelled in write(2) would
+ * keep. */
 void dap_log_line(unsigned int dests, int priority, const char *who, const char *text)
 {
 	int cancel;

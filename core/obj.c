@@ -18,10 +18,10 @@
 #include "core/obj.h"
 #include "core/sp/sp.h"
 
-#define DOUBLINGS 16		/* each doubles the number of slots */
+#define DOUBLINGS 16		/* each doubling doubles the number of slots */
 #define PARTS 4			/* chunks per doubling, so that little memory is unused */
 #define CHUNKS (DOUBLINGS * PARTS)
-#define REST 32			/* freed slots kept before one is reused */
+#define REST 32			/* number of freed slots above which the oldest is reused */
 
 struct pool {
 	size_t size;

@@ -191,7 +191,7 @@ void dap_page_open(struct dap_ia *ia)
 		own->page_path, dap_reason(err));
 }
 
-/* The manager watches the FIFO no longer. */
+/* To be called after the manager has stopped watching the FIFO. */
 void dap_page_close(struct dap_ia *ia)
 {
 	struct core_ia *own = core_ia(ia);

@@ -106,7 +106,7 @@ struct dap_page {
 	uint64_t magic;
 	uint32_t version, ncounters;
 	uint32_t seq;			/* odd while the process writes; atomic */
-	int32_t pid;			/* as the process itself sees it */
+	int32_t pid;			/* process id in the namespace of the process itself */
 	uint64_t updated;		/* CLOCK_MONOTONIC, ns; 0: never */
 	char ia[256], provider[32], command[16];
 	uint64_t value[DAP_PAGE_NCOUNTERS];

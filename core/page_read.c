@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Readers of pages of counters: dat_top(1), and a provider that removes those of dead processes. A page
- * is read and not mapped, so that a file that becomes shorter ends no reader.
+ * Readers of pages of counters: dat_top(1), and a provider that removes the pages of dead processes. A
+ * page is read and not mapped: if another process truncates a mapped file, an access raises SIGBUS.
  *
  * The lock of a page belongs to its process. A process that opens its own page and closes it again loses
  * the lock, so it must not read its own pages.

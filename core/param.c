@@ -91,7 +91,7 @@ static int word_index(const char *const *words, const char *s)
 	return -EINVAL;
 }
 
-/* Without a class the number is for all of them. A later word overrides an earlier one. */
+/* A number without a class applies to all classes. A later word overrides an earlier one. */
 static int read_qos(const struct dap_param *p, const char *s, void *out)
 {
 	const char *colon = strchr(s, ':');

@@ -13,12 +13,13 @@
 
 enum dap_param_type {
 	DAP_PARAM_NUMBER,		/* from least to most; decimal, or hexadecimal after 0x */
-	/* likewise, one for each class of DAT_QOS: an array of uint8_t by dap_qos_index(). "N" sets
-	 * all of them, "class:N" one. Stores N << shift. */
+	/* numbers from least to most, one for each class of DAT_QOS: an array of uint8_t by
+	 * dap_qos_index(). "N" sets all of them, "class:N" one. Stores N << shift. */
 	DAP_PARAM_QOS,
 	DAP_PARAM_CHOICE,		/* one of words; stores its index + least */
 	DAP_PARAM_TEXT,			/* an array of char; one of words, if words is set */
-	/* likewise, and commas are part of the value; so are semicolons, before a word with a colon */
+	/* an array of char; commas are part of the value, and so is a semicolon before a word with a
+	 * colon */
 	DAP_PARAM_SCRIPT,
 	DAP_PARAM_OWN,			/* any value that read() accepts */
 };
@@ -51,11 +52,12 @@ struct dap_param {
 int dap_params_parse(const char *text, const struct dap_param *table, void *out, char *why,
 		     size_t whylen);
 
-/* The same without defaults: a field of *out whose key is not in text keeps its value. */
+/* Like dap_params_parse(), but without defaults: a field of *out whose key is not in text keeps its
+ * value. */
 int dap_params_words(const char *text, const struct dap_param *table, void *out, const char **at,
 		     char *why, size_t whylen);
 
-/* As dap_params_parse(); *at is the last word that was read, the wrong one after an error. */
+/* Like dap_params_parse(). *at is the last word that was read; after an error it is the wrong word. */
 int dap_params_check(const char *text, const struct dap_param *table, void *out, const char **at,
 		     char *why, size_t whylen);
 

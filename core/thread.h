@@ -27,8 +27,9 @@ void dap_thread_pin(pthread_t thread);
 void dap_thread_follow(uint32_t *cpu);
 
 /*
- * Makes an eventfd readable. Not by write(2): a consumer's thread that is cancelled there would keep its
- * locks. The call fails only if the counter is full; then it is readable.
+ * Makes an eventfd readable. Uses syscall(2), because write(2) is a cancellation point: a consumer's
+ * thread that is cancelled there would keep its locks. The call fails only if the counter is full; then
+ * the eventfd is readable already.
  */
 static inline void dap_thread_signal(int eventfd)
 {
@@ -37,7 +38,7 @@ static inline void dap_thread_signal(int eventfd)
 	(void)syscall(SYS_write, eventfd, &one, sizeof(one));
 }
 
-/* Not by usleep(3), for the same reason. us: less than a second. */
+/* Sleeps without a cancellation point, unlike usleep(3). us: less than a second. */
 static inline void dap_thread_sleep_us(unsigned int us)
 {
 	const struct timespec pause = { .tv_nsec = (long)us * 1000 };

@@ -18,7 +18,7 @@ struct dap_sums {
 
 struct dap_totals {
 	pthread_mutex_t lock;
-	struct dap_sums gone;		/* of endpoints and EVDs that were destroyed */
+	struct dap_sums gone;		/* counts of endpoints and EVDs that were destroyed */
 	/* atomic: connection events by number - DAP_EV_ESTABLISHED, failed completions by status - 1 */
 	uint64_t connections[8], failed[DAP_RMR_OPERATION_FAILED];
 };

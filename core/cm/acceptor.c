@@ -10,7 +10,7 @@
 
 #include "core/cm/loop.h"
 
-/* after this number of accepts other descriptors get a turn */
+/* after this number of accepts the loop serves other descriptors */
 #define ACCEPTS_AT_ONCE 64
 
 static void acceptor_resume(void *arg)

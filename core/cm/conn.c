@@ -83,8 +83,8 @@ void cm_conn_drop(struct dap_cm_conn *c, bool reset)
 	retire_conn(c);
 }
 
-/* A mux sends what a connection has queued even after the connection has left it; only a socket
- * lingers. */
+/* A mux sends the connection's queued messages even after the connection has left it. A socket of its own
+ * lingers until the peer closes it, for a limited time. */
 void cm_conn_linger(struct dap_cm_conn *c)
 {
 	c->owned = false;

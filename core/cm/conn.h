@@ -7,20 +7,20 @@
 #include "core/cm/wire.h"
 
 enum cm_state {
-	/* of the active side */
+	/* states of the active side */
 	CM_RETRY,		/* no listener yet; waits for the next attempt */
 	CM_CONNECTING,		/* TCP connect(2) */
 	CM_WAIT_REP,
 	CM_REPLIED,		/* core has the path; it must send the RTU */
 	CM_WAIT_GO,
 	CM_FAILED,		/* only ended() remains to be called */
-	/* of the passive side */
+	/* states of the passive side */
 	CM_WAIT_REQ,		/* half-open: the REQ has not arrived yet */
 	CM_WAIT_ACCEPT,		/* core has the request */
 	CM_GONE,		/* the peer has closed; core does not know yet */
 	CM_WAIT_RTU,
 	CM_READY,		/* RTU received; core must send the GO */
-	/* of both sides */
+	/* states of both sides */
 	CM_LIVE,
 	CM_CLOSING,		/* DISC sent; core waits for ended() */
 	CM_LINGER,		/* core has released it: sends the queue until the peer closes */
@@ -47,9 +47,9 @@ struct dap_cm_conn {
 	bool wants_out;
 	bool retired;			/* closed and on no list; freed once its queue is sent */
 	bool watched;			/* the socket has been in the thread's epoll set */
-	/* the mux that carries it, instead of a socket of its own */
+	/* the mux that carries the connection, which then has no socket of its own */
 	struct cm_mux *mux;
-	/* the mux that sends its queue, even after it has left the mux */
+	/* the mux that sends the queue, even after the connection has left the mux */
 	struct cm_mux *out_mux;
 	LIST_ENTRY(dap_cm_conn) mux_link, hash_link;
 	TAILQ_ENTRY(dap_cm_conn) out_link;
@@ -102,7 +102,7 @@ struct cm_mux {
 	int fd;				/* -1: closed */
 	/* role of the connections that the peer requests; NULL: this process connected */
 	const struct cm_role *passive;
-	bool stale;			/* its listener is closed: it takes no new connections */
+	bool stale;			/* the listener is closed: the mux takes no new connections */
 	bool wants_out, dirty;
 	/* a descriptor that arrived before its message was complete; -1: none; -EMFILE: this process had
 	 * no room for it */
@@ -144,8 +144,8 @@ int cm_conn_watch(struct dap_cm_conn *c, int fd, uint32_t events);
 void cm_conn_drop(struct dap_cm_conn *c, bool reset);
 /* Keeps a connection that core has released until its last message is sent. */
 void cm_conn_linger(struct dap_cm_conn *c);
-/* From the manager's thread: reports the end if core owns it, then lingers, or retires it if its
- * socket is closed. */
+/* Called in the manager's thread. If core owns the connection, reports its end to core. Then the
+ * connection lingers, or, if its socket is closed, is retired. */
 void cm_conn_end(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg);
 /* Closes the socket, then does the same as cm_conn_end(). */
 void cm_conn_cut(struct dap_cm_conn *c, enum dap_cm_end why, const struct cm_msg *msg, bool reset);

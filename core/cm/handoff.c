@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Handing off a request to another listener of this host: the request's socket is sent to the
- * handoff listener of the other qualifier, and the peer notices nothing. When dap_cm_handoff
- * returns, the request belongs to the other process, even if that one sleeps. If it dies before it
- * reads, the kernel closes the socket, and the peer finds no listener.
+ * Handing off a request to another listener of this host: the request's socket is sent to the handoff
+ * listener of the other qualifier, and the peer notices nothing. When dap_cm_handoff returns, the request
+ * belongs to the other process, even if that process sleeps. If the other process dies before it reads
+ * the request, the kernel closes the socket, and the peer finds no listener.
  *
- * Each qualifier with a listener has a handoff listener: a local socket with an abstract name,
- * which exists as long as the listener and ends with its process. If the name does not exist,
- * there is no listener.
+ * Each qualifier with a listener has a handoff listener: a local socket with an abstract name, which
+ * exists as long as the listener and ends with its process. If the name does not exist, there is no
+ * listener.
  *
  * Only processes of one user hand off to each other: the kernel reports the user at the other end
- * (SO_PEERCRED). The rest is not trusted: a handoff listener accepts one whole REQ for its
- * qualifier with the socket of one connection, nothing else.
+ * (SO_PEERCRED). Nothing else about the sender is trusted: a handoff listener accepts one whole REQ for
+ * its qualifier with the socket of one connection, nothing else.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -32,8 +32,8 @@ static struct dap_timer *heap_cut(struct dap_timer *t)
 	return next;
 }
 
-/* Melds pairs from left to right, then the results from right to left: this order makes the
- * amortized cost of a removal logarithmic. */
+/* Melds pairs from left to right, then the results from right to left. This order makes the amortized
+ * cost of a removal logarithmic. */
 static struct dap_timer *heap_meld_children(struct dap_timer *t)
 {
 	struct dap_timer *first = t->child, *pairs = NULL, *root = NULL;

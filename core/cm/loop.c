@@ -327,8 +327,7 @@ int cm_loop_open(void)
 	int err;
 
 	cm_loop.stop = false;
-	cm_loop.n_ids = 0;		/* a child whose parent had no IA at fork() keeps the loop;
-					 * its ids must be new */
+	cm_loop.n_ids = 0;		/* a forked child may have inherited unused ids; it draws its own */
 	cm_loop.wakes = UINT64_MAX;
 	cm_loop.epfd = epoll_create1(EPOLL_CLOEXEC);
 	if (cm_loop.epfd < 0)

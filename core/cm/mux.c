@@ -84,7 +84,7 @@ void cm_mux_leave(struct dap_cm_conn *c)
 
 /* ---- Sending ---- */
 
-/* The queue of the connection has been sent completely, or never will be. */
+/* Takes the connection off the mux's list of senders: its queue has been sent, or can no longer be sent. */
 static void unqueue_conn(struct cm_mux *mux, struct dap_cm_conn *c)
 {
 	TAILQ_REMOVE(&mux->out, c, out_link);

@@ -5,7 +5,7 @@
 #include "core/evd/evd.h"
 
 #define DRAIN_LOOK_US 500
-#define DRAIN_LOOKS 20000		/* number of checks: ten seconds together */
+#define DRAIN_LOOKS 20000		/* most checks: ten seconds in total */
 
 /* ---- graceful: posted work completes first, for up to ten seconds ---- */
 
@@ -98,7 +98,7 @@ static void on_broken_timer(void *arg)
 	const char *why;
 
 	pthread_mutex_lock(&own->lock);
-	/* check_drain() looks at it under the lock. */
+	/* Under the lock, because check_drain() reads own->breaking under the lock. */
 	incarnation = __atomic_exchange_n(&own->breaking, 0, __ATOMIC_ACQ_REL) - 1;
 	event = dap_conn_end_event(dap_ep_state(ep), DAP_CM_BROKEN);
 	if (incarnation == own->incarnation)

@@ -132,7 +132,7 @@ void dap_ep_forget_evd(void *object, void *evd)
 	pthread_mutex_unlock(&own->lock);
 }
 
-/* A thread that is cancelled meanwhile would leave half an endpoint. */
+/* A thread that is cancelled in here would leave a half-freed endpoint, so cancellation is disabled. */
 int dap_ep_free(struct dap_ep *ep)
 {
 	int err, cancel;

@@ -13,7 +13,7 @@ struct core_ep {
 	bool attached;			/* recv_evd and request_evd count it as a feeder */
 	/* made for a request that is not accepted yet, so the provider owns it */
 	bool provided;
-	bool active_side;		/* it connected to remote_addr, remote_qual */
+	bool active_side;		/* this side requested the connection */
 	struct dap_evd *connect_evd;
 	struct dap_ep *srq_next;	/* link in srq->eager */
 	/* High watermarks of receives; the soft one is attr.srq_soft_hw. While counted, and under
@@ -24,9 +24,9 @@ struct core_ep {
 	struct dap_ep *counted_next;	/* link in recv_evd->counted */
 	struct dap_cm_conn *conn;
 	struct dap_cr *cr;		/* the request it will accept */
-	/* its peer may send, and ESTABLISHED is not posted yet; written under lock and recv_evd's */
+	/* the peer may send, and ESTABLISHED is not posted yet; written under lock and recv_evd's lock */
 	bool early;
-	bool qp_counts;			/* its QP has counts of its own; see core/totals.h */
+	bool qp_counts;			/* the QP has its own counts; see core/totals.h */
 	union dap_addr local_addr, remote_addr;
 	uint64_t local_qual, remote_qual;	/* listening qualifiers; 0 on the active side */
 	struct dap_ep_counts counts;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dat_ep_modify(3). A change of what the queue pair is made of needs another QP, so it is refused
- * while receives are posted. What only connections use is changed in place.
+ * dat_ep_modify(3). If a changed attribute determines the QP, a new QP replaces the old one, so the
+ * change is refused while receives are posted. Attributes that only connections use are changed in place.
  */
 #include <string.h>
 
 #include "core/ep/ep.h"
 #include "core/evd/evd.h"
 
-struct qp_parts {		/* what a QP is made of */
+struct qp_parts {		/* attributes that determine the QP */
 	struct dap_pz *pz;
 	struct dap_evd *recv_evd, *request_evd;
 	struct dap_ep_attr attr;

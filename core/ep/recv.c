@@ -96,7 +96,7 @@ static bool has_watermark(const struct dap_ep *ep)
 	return core_ep(ep)->hard_high != DAP_NO_WATERMARK || core_ep(ep)->soft_due;
 }
 
-/* If ESTABLISHED is not posted yet, leaves it to the next check to break the connection. */
+/* If ESTABLISHED is not posted yet, only the next check breaks the connection. */
 static void check_watermarks(struct core_evd *evd, struct dap_ep *ep)
 {
 	struct core_ep *own = core_ep(ep);

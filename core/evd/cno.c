@@ -136,7 +136,8 @@ int dap_cno_free(struct dap_cno *cno)
 	int cancel;
 
 	pthread_mutex_lock(&cno->lock);
-	/* An agent may ask for this while the IA is closed, which frees the CNO itself. */
+	/* If the IA is being closed, dead is set already: the close frees the CNO. The caller is then its
+	 * agent. */
 	in_use = cno->evds || cno->waiters || cno->dead;
 	if (!in_use)
 		cno->dead = true;

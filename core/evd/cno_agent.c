@@ -12,12 +12,12 @@
 struct dap_agent {
 	struct dap_cno *cno;
 	pthread_t thread;
-	dap_agent_fn fn;		/* this and the next six: under the CNO's lock */
+	dap_agent_fn fn;		/* the fields from here to alone are protected by the CNO's lock */
 	void *data;
 	bool once, done;
 	bool calling, stop;
 	uint32_t returns;		/* number of calls that have returned */
-	bool alone;			/* the CNO is freed: only its thread uses it */
+	bool alone;			/* the CNO is freed: only the agent thread uses this */
 };
 
 enum next { CALL, SLEEP, STOP };

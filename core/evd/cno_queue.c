@@ -141,7 +141,8 @@ void dap_cno_remove(struct dap_cno *cno, struct core_evd *evd)
 	pthread_mutex_unlock(&cno->lock);
 }
 
-/* Another thread may create or free a CNO meanwhile: the lock of such a one is not taken. */
+/* Called for each CNO of the IA. Another thread may be creating or freeing a CNO: one without strays is
+ * skipped, because its lock may not be valid. */
 void dap_cno_forget(void *object, void *evd)
 {
 	struct dap_cno *cno = object;

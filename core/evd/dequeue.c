@@ -17,7 +17,8 @@ static int check_state(const struct core_evd *evd)
 	return 0;
 }
 
-/* Sets aside what the end of a connection must follow, so that later completions do not delay it. */
+/* Moves completions to the stash that must precede the end of a connection, so that later ones do not
+ * delay the end. */
 static bool collect_before_end(struct core_evd *evd, struct dap_event *ev)
 {
 	bool got;
@@ -83,7 +84,7 @@ static bool is_idle(struct core_evd *evd)
 	return true;
 }
 
-/* apart: keep other threads off the hot path meanwhile. */
+/* apart: other threads must stay off the hot path during this call. */
 static int dequeue(struct core_evd *evd, bool apart, struct dap_event *ev)
 {
 	int err;

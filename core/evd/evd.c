@@ -42,7 +42,7 @@ static int evd_init(struct core_evd *evd, uint32_t qlen, uint32_t flags)
 	return 0;
 }
 
-/* The locks outlive the EVD: a thread that comes late can take them and finds the EVD dead. */
+/* The locks outlive the EVD: a thread that still has the handle can take a lock, and finds the EVD dead. */
 static void evd_fini(struct core_evd *evd)
 {
 	pthread_mutex_lock(&evd->cq_lock);
@@ -140,8 +140,8 @@ static struct dap_cr *drop_until_request(struct core_evd *evd)
 	return cr;
 }
 
-/* The consumer has no handle of a request that it has not dequeued: no other call can end it. A thread
- * that is cancelled meanwhile ends after the EVD. */
+/* Destroys the connection requests that are still queued: the consumer has no handle of them, so no other
+ * call can end them. Cancellation is disabled until the EVD is destroyed. */
 int dap_evd_free(struct dap_evd *handle)
 {
 	struct core_evd *evd = core_evd(handle);

@@ -37,27 +37,27 @@ struct core_evd {
 	/* Completion flags of the DTO streams that feed it, and the number of streams. */
 	uint32_t stream_flags, streams;	/* written under cq_lock and lock */
 	bool waitable, enabled;
-	bool overflowed;		/* its CQ overflowed: no more completions arrive */
-	bool full_reported;		/* EVD_OVERFLOW was raised since it was last not full */
+	bool overflowed;		/* the CQ overflowed: no more completions arrive */
+	bool full_reported;		/* EVD_OVERFLOW was raised, and the queue is still full */
 	bool waiting, dead;		/* a thread waits; the EVD is being destroyed */
-	uint32_t threshold;		/* number of events that it waits for */
+	uint32_t threshold;		/* number of events that the waiter waits for */
 	bool asleep;			/* the waiter sleeps, or is about to */
-	bool notified;			/* a notifying event has arrived in a wait, whose caller may not
-					 * know it */
+	/* a notifying event arrived during the wait, and the wait has not returned its number */
+	bool notified;
 	bool turned_away;		/* the EVD became unwaitable during the wait */
 	bool off_hot_path;		/* a slow call holds cq_lock */
-	bool internal;			/* no consumer sees it: its completions are dropped */
+	bool internal;			/* the consumer has no handle of it: its completions are dropped */
 	uint32_t early;			/* endpoints whose peer may send before ESTABLISHED is posted */
 	pthread_cond_t left;		/* the waiter has returned */
 
 	/* Held while completions are taken from the CQ in the slow path; taken before lock. */
 	pthread_mutex_t cq_lock;
-	/* of an internal EVD: held while its completions are dropped, perhaps by a poster (DESIGN.md) */
+	/* held while the completions of an internal EVD are dropped, perhaps by a poster (DESIGN.md) */
 	pthread_mutex_t reap_lock;
 	struct dap_cno *cno;		/* written under cq_lock, lock and the CNO's lock */
 	bool watched, unarmed;		/* under cq_lock: the CNO polls the CQ; the CQ must be armed */
 	uint32_t cno_pins;		/* under the CNO's lock */
-	struct dap_cno_member *member;	/* of cno; under lock */
+	struct dap_cno_member *member;	/* the EVD's entry in cno; under lock */
 
 	/* High watermarks, see ep/recv.c: endpoints whose receives are counted; written under
 	 * cq_lock and lock. passed: an endpoint may have passed a watermark. */
@@ -104,12 +104,12 @@ static inline struct dap_event *dap_evd_stash_at(const struct core_evd *evd, uin
  * EVD_OVERFLOW, except for software events (the caller gets the error) and connection requests (the
  * peer gets NON_PEER_REJECTED). */
 int dap_evd_post(struct dap_evd *evd, const struct dap_event *ev);
-/* The same for the last event, a connection request, of a stream: on success the stream no longer feeds the
- * EVD, so that a thread which has dequeued the event can free the EVD. */
+/* Like dap_evd_post, for the last event of a stream, a connection request. On success the stream no
+ * longer feeds the EVD, so that a thread which has dequeued the event can free the EVD. */
 int dap_evd_post_last(struct dap_evd *evd, const struct dap_event *ev);
 /* The slow path of dequeue: evd->slow is non-zero or the CQ is empty. Returns 0 or a DAP_ERR. */
 int dap_evd_dequeue_cold(struct dap_evd *evd, struct dap_event *ev);
-/* The same in any state of evd->slow, for the timestamp in ev. */
+/* Like dap_evd_dequeue_cold, but for any value of evd->slow. ev->dto.stamp or ev->bind.stamp is set. */
 int dap_evd_dequeue_stamped(struct dap_evd *evd, struct dap_event *ev);
 /* Called when a stream of connection events or requests starts or stops feeding the EVD. */
 void dap_evd_feed(struct dap_evd *evd);
@@ -138,7 +138,7 @@ void dap_evd_join_hot_path(struct core_evd *evd);
 bool dap_evd_poll(struct core_evd *evd, struct dap_event *ev);
 uint32_t dap_evd_collect(struct core_evd *evd);
 void dap_evd_wake(struct core_evd *evd);
-/* Like wake, for a waiter that may be about to sleep: the waiter's next sleep ends at once. */
+/* Wakes the waiter. If it is not asleep yet, its next sleep ends at once. */
 void dap_evd_signal(struct core_evd *evd);
 
 /* The peer may send, and no event of the connection is posted yet: the endpoint's messages are stashed

@@ -348,9 +348,10 @@ bool dap_evd_poll(struct core_evd *evd, struct dap_event *ev)
 bool dap_evd_in_turn(struct core_evd *evd, const struct dap_event *polled, struct dap_event *ev)
 {
 	/*
-	 * A message of the stash may have become free to go since it was last searched. In these cases
-	 * a bit of evd->slow has been set since before the poll. Otherwise another thread may have taken
-	 * the next completion on the hot path, and this one must not come after it.
+	 * A stashed message may have become deliverable since the stash was last searched, so the polled
+	 * completion joins the stash if one of these three conditions holds. Each of them set a bit of
+	 * evd->slow before the poll. Otherwise another thread may already have taken the next completion
+	 * on the hot path, so this completion must be returned now.
 	 */
 	bool set_aside = (dap_evd_stash_count(evd) || is_early_message(evd, polled) ||
 			  find_established(evd, polled) != evd->soft_head) &&

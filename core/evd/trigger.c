@@ -46,7 +46,8 @@ static void poll_and_arm(struct core_evd *evd)
 		dap_evd_collect(evd);
 }
 
-/* A thread that is cancelled where the access reads the descriptor would keep cq_lock. */
+/* Cancellation is disabled: a thread that is cancelled while it reads the CQ's descriptor would keep
+ * cq_lock. */
 void dap_evd_cno_poll(struct core_evd *evd)
 {
 	int cancel;

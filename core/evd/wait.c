@@ -25,7 +25,7 @@ struct wait {
 	struct core_evd *evd;
 	uint64_t spin_end, deadline;	/* ns, monotonic */
 	uint32_t threshold;
-	struct dap_cm *cm;	/* connection manager of the events it waits for, or NULL */
+	struct dap_cm *cm;	/* connection manager, if connection events can arrive; or NULL */
 	int cm_fd;		/* returned by dap_cm_sleep_begin */
 	int cq_fd;		/* descriptor of the armed CQ, or -1 */
 	int cancel;		/* the caller's cancel state */
@@ -83,7 +83,8 @@ static int wait_begin(struct core_evd *evd, uint32_t threshold)
 	return err;
 }
 
-/* An event that came too late for the caller to learn of it triggers the CNO. */
+/* If a notifying event arrived too late for the wait to return it or count it, that event triggers the
+ * CNO. */
 static void wait_end(struct core_evd *evd)
 {
 	pthread_mutex_lock(&evd->cq_lock);
@@ -104,14 +105,15 @@ static uint32_t event_count(const struct core_evd *evd)
 	return dap_evd_soft_count(evd) + dap_evd_stash_count(evd);
 }
 
-/* Returns the events that are left. By this number the caller learns of them. The lock is held. */
+/* Returns the number of events that are left, for nmore: the caller then knows of them, so they need not
+ * notify again. The lock is held. */
 static uint32_t tell_rest(struct core_evd *evd)
 {
 	evd->notified = false;
 	return event_count(evd);
 }
 
-/* The lock is held. */
+/* The caller has evd->lock. */
 static int check_queue(struct wait *w, uint32_t limit, bool timed_out)
 {
 	struct core_evd *evd = w->evd;

@@ -145,7 +145,8 @@ DAT_RETURN front_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 	return ret;
 }
 
-/* Dequeues one by one. After at least one event, an error is left to the next call. */
+/* Dequeues one event at a time. If a dequeue fails after at least one event, the next call reports the
+ * error. */
 static DAT_RETURN dequeue_each(const struct dap_hot *hot, struct dap_evd *evd, DAT_COUNT max,
 			       DAT_EVENT *events, DAT_COUNT *count)
 {

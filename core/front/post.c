@@ -97,7 +97,7 @@ static int check_recv(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLE
 		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_EP);
 	if (ep->srq)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_NONE);
-	if (!ep->pz)			/* without a PZ no memory is in its zone */
+	if (!ep->pz)			/* an endpoint without a PZ can use no memory */
 		return DAP_ERR(DAP_PROTECTION_VIOLATION, DAP_SUB_NONE);
 	if (!ep->has_qp)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);

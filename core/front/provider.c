@@ -89,8 +89,8 @@ static const DAT_PROVIDER template = {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct front_provider *providers;
 
-/* A live table is shared by all instances of one kind. After fork() the parent's are reset; the
- * child makes its own. */
+/* A live table is shared by all instances of one kind. After fork(), the child resets the parent's live
+ * tables and makes its own. */
 static void reset_live(struct front_live *live, const DAT_PROVIDER *checked)
 {
 	live->hot = NULL;
@@ -98,8 +98,8 @@ static void reset_live(struct front_live *live, const DAT_PROVIDER *checked)
 }
 
 /*
- * This lock is not held over a fork: the registry calls this file under its own lock, which is. So the
- * lists must be consistent at any time.
+ * The fork handlers do not take this lock: the registry's lock is held over a fork, and the registry
+ * calls this file under that lock. So the lists must be consistent at any time.
  */
 static void provider_in_child(void)
 {
@@ -163,7 +163,7 @@ static int set_params(struct front_provider *provider, const char *params)
 	return 0;
 }
 
-/* Calls beyond DAT go to the backend, too, if it has its own. */
+/* The calls of dapl_direct.h go to the backend, too, if the backend has them. */
 static void live_direct(struct front_live *live, const struct dap_hot *hot)
 {
 	live->ep_direct = live->evd_direct = checked_direct;
@@ -316,7 +316,7 @@ static DAT_RETURN open_ia(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDL
 	if (!p)
 		return front_return(DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY));
 	args.params = p->params;
-	/* A thread that is cancelled meanwhile would leave half an IA. */
+	/* A thread that is cancelled in here would leave a half-opened IA. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	err = dap_ia_open(&args, &ia);
 	pthread_setcancelstate(cancel, NULL);

@@ -125,10 +125,10 @@ DAT_RETURN front_rmr_bind(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet,
 			  DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *rmr_context);
 #endif
 
-/* Returns 0 if the endpoint (or NULL) may post a request with these segments, else a DAP_ERR. */
+/* Returns 0 if the endpoint may post a request with these segments, else a DAP_ERR. ep may be NULL. */
 int front_check_request(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
 			uint32_t priv);
-/* The same for an RDMA write to this buffer. */
+/* Returns 0 if the endpoint may post an RDMA write of these segments to this buffer, else a DAP_ERR. */
 int front_check_write(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
 		      const DAT_RMR_TRIPLET *remote);
 

@@ -77,7 +77,8 @@ int conf_mark_repeats(struct conf *conf);
 /* The absolute path of a library in libdat's own directory or in dapl-direct below it; NULL if there
  * is none. The caller frees it. */
 char *conf_own_library(const char *name);
-/* The same for the directory of the library that contains address. */
+/* Returns the absolute path of a library in the directory of the library that contains address, or in
+ * dapl-direct below it; NULL if there is none. */
 char *conf_library_beside(const void *address, const char *name);
 
 /* Adds built-in entries for the software adapters if the provider is beside libdat. Returns 0 or
@@ -105,7 +106,7 @@ void conf_free(struct conf *conf);
 /* The files tried without DAT_OVERRIDE, NULL-terminated. Only this library uses the first one. */
 extern const char *const conf_paths[];
 
-/* Same IA name, API version and thread safety. */
+/* Returns true if IA name, API version and thread safety are equal. */
 bool conf_same_key(const DAT_PROVIDER_INFO *a, const DAT_PROVIDER_INFO *b);
 
 #endif

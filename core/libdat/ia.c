@@ -29,8 +29,9 @@ static DAT_RETURN open_with(struct reg_entry *entry, DAT_COUNT qlen, DAT_EVD_HAN
 }
 
 /*
- * A provider that does not know the name after all counts as one that does not load. If none is
- * found, and a shortage may be the reason, the shortage is returned.
+ * Tries the entries of that name in turn. A provider that does not know the name counts as one that
+ * failed to load. If no entry works and a shortage of memory or descriptors may be the reason, returns
+ * that error.
  */
 static DAT_RETURN open_any(const DAT_PROVIDER_INFO *want, DAT_COUNT qlen,
 			   DAT_EVD_HANDLE *async_evd, struct open_ia *ia)

@@ -224,7 +224,8 @@ void reg_open_end(struct reg_entry *entry)
 	pthread_cond_broadcast(&opened);
 }
 
-/* A line that another thread tries serves this one, too, only if that thread succeeds. */
+/* If another thread is opening the first IA of another line of this name, waits for its result: that line
+ * serves this thread only if the open succeeds. */
 static struct reg_entry *wait_for_registered(const struct reg_entry *entry)
 {
 	struct reg_entry *found;

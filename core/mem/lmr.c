@@ -169,7 +169,7 @@ int dap_lmr_create(struct dap_ia *ia, const struct dap_lmr_args *args, struct da
 
 	if (!lmr)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
-	/* A thread that is cancelled meanwhile would leave half an LMR. */
+	/* A thread that is cancelled in here would leave a half-made LMR. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	lmr_init(lmr, args);
 	err = check_range(lmr);

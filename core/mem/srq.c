@@ -123,7 +123,7 @@ void dap_srq_low(struct dap_srq *srq)
 	dap_async_post(srq->obj.ia, DAP_EV_ASYNC_INTERNAL, &srq->obj, DAP_SRQ_LOW_WATERMARK);
 }
 
-/* Likewise DAT 1.2 has no event number for an SRQ in error. */
+/* DAT 1.2 has no event number for an SRQ in error, so the event is an internal error, too. */
 void dap_srq_broken(struct dap_srq *srq)
 {
 	if (!__atomic_exchange_n(&core_srq(srq)->broken, 1, __ATOMIC_ACQ_REL))

@@ -5,7 +5,7 @@
 
 #include "core/ep/ep.h"
 
-enum { DAP_SRQ_TO_ERROR = 0 };		/* reason, like DAP_SRQ_LOW_WATERMARK */
+enum { DAP_SRQ_TO_ERROR = 0 };		/* reason of an asynchronous event: the SRQ is in error */
 
 struct core_srq {
 	struct dap_srq pub;		/* the part that backends see */
@@ -14,7 +14,7 @@ struct core_srq {
 	/* posters take it, too, with other locks held: see the lock order in DESIGN.md */
 	pthread_mutex_t eager_lock;
 	uint32_t low_watermark;
-	uint32_t broken;		/* the device has stopped it; atomic */
+	uint32_t broken;		/* the device has stopped the SRQ; atomic */
 	struct dap_ep *eager;		/* first endpoint with an internal receive EVD */
 };
 

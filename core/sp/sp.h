@@ -10,7 +10,7 @@ enum {					/* psp_flags */
 	DAP_PSP_COMMON = 2,		/* created as a CSP of 2.0 */
 };
 
-struct dap_psp {			/* also an RSP: see its type */
+struct dap_psp {			/* a PSP or an RSP: obj.type */
 	struct dap_obj obj;
 	uint64_t conn_qual;
 	struct dap_evd *evd;
