@@ -18,7 +18,8 @@ int hw_address_here(const union dap_addr *ip, char *why, size_t whylen);
 /* Finds the address for ip=auto: the IPv4 address of the default route. Returns 0, or -EINVAL with cause and
  * remedy in why. */
 int hw_address_auto(union dap_addr *ip, char *why, size_t whylen);
-/* Finds the same address if ip= is missing. If there is no such route, logs that and leaves ip alone. */
+/* Stores the address of the default route, for an IA without ip=. If there is no default route, logs that
+ * and leaves *ip unchanged. */
 void hw_address_default(const char *ia_name, union dap_addr *ip);
 
 #endif

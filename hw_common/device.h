@@ -24,7 +24,8 @@ int hw_device_split(const char *text, char *device, size_t len, uint8_t *port, c
 /* Does the name of a device end here? */
 bool hw_device_ends(const char *rest);
 
-/* Returns 0, or -EINVAL with the reason in why, if text selects another port than the only one. */
+/* For an adapter with one port. Returns 0, or -EINVAL with the reason in why if text selects a port other
+ * than 1. */
 int hw_device_only_port(const char *text, char *why, size_t whylen);
 
 #endif

@@ -65,7 +65,7 @@ void hw_near_text(int node, char *text, size_t len)
 		snprintf(text, len, "%d", node);
 }
 
-/* A kernel without NUMA refuses this; its memory is all equally near. */
+/* A kernel without NUMA refuses this call; all memory is then equally near. */
 void hw_near(void *mapping, size_t len, int node)
 {
 	unsigned long nodes[NODES / WORD_BITS] = { 0 };

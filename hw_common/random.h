@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <sys/random.h>
 
-/* Fills len random bytes. Returns 0 or -EIO. A thread that was cancelled in getrandom(2) would keep the locks
- * of its caller. */
+/* Fills len random bytes. Returns 0 or -EIO. Cancellation is disabled: a thread that was cancelled in
+ * getrandom(2) would keep the locks of its caller. */
 static inline int hw_random(void *to, size_t len)
 {
 	ssize_t n;

@@ -22,7 +22,8 @@ int hw_error(int ret);
 int hw_errno(void);
 
 /* ---- messages: cause and remedy ---- */
-/* For a device that libibverbs does not list: returns -ENODEV, or the shortage that hides it. */
+/* For a device that libibverbs does not list. Returns -ENODEV if the device does not exist, or the errno
+ * of the shortage that keeps libibverbs from listing it. */
 int hw_why_not_listed(const char *device, char *why, size_t whylen);
 /* Explains why a device did not open. */
 void hw_why_not_open(struct ibv_device *dev, int answer, char *why, size_t whylen);
@@ -32,8 +33,7 @@ int hw_nonblocking(int fd);
 int hw_watch(int poll_fd, int fd);
 enum hw_event {
 	HW_EVENT_NONE, HW_EVENT_GONE,
-	HW_EVENT_PORT_DOWN, HW_EVENT_PORT_UP, HW_EVENT_PORT,	/* the last one: attributes of the
-								 * port changed */
+	HW_EVENT_PORT_DOWN, HW_EVENT_PORT_UP, HW_EVENT_PORT,	/* PORT: attributes of the port changed */
 };
 /* Returns the next event of the device or this port; does not block. */
 enum hw_event hw_async_event(struct ibv_context *ctx, unsigned int port);

@@ -36,9 +36,9 @@ static void after(void)
 
 /*
  * On kernels that do not copy pinned pages at fork (before 5.12), registered memory must not be
- * inherited, or the parent would continue in a copy that the device does not use. On later kernels
- * this call does nothing. It fails if the program has registered memory before; then the program
- * has decided.
+ * inherited, or the parent would continue in a copy that the device does not use. On later kernels this
+ * call does nothing. It fails if the program has already registered memory through libibverbs; the
+ * program is then responsible for its forks.
  */
 static void fork_prepare(void)
 {
