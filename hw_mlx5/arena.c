@@ -135,8 +135,8 @@ static int arena_grow(struct m5_arena *arena, struct m5_ctl *ctl)
 	return 0;
 }
 
-/* Returns the first run of n free pages within one piece, or at the start of one; PAGES if there is
- * none. */
+/* Returns the first page of n contiguous free pages that lie in one piece or begin at the start of a
+ * piece; PAGES if there are none. */
 static unsigned int find_run(const struct m5_chunk *c, unsigned int n)
 {
 	unsigned int run = 0, start;

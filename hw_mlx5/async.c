@@ -11,7 +11,8 @@ int m5_ia_async_fd(struct dap_ia *ia)
 	return ctl->ops->async_fd(ctl);
 }
 
-/* Its QP may be created or destroyed at the same time. */
+/* Returns true if the endpoint has a QP of this number. Another thread may be creating or destroying the
+ * QP. */
 static bool has_number(struct dap_ep *ep, const uint32_t *qpn)
 {
 	return __atomic_load_n(&ep->has_qp, __ATOMIC_ACQUIRE) && m5_ep(ep)->qp.qpn == *qpn;
@@ -57,7 +58,8 @@ static void last_wqe_if(void *obj, void *arg)
 		__atomic_store_n(&m5_ep(ep)->last_wqe, true, __ATOMIC_RELEASE);
 }
 
-/* The firmware does send the event, even if one came too late for m5_qp_last_wqe(). */
+/* The firmware sends Last WQE Reached, so later QPs wait for it in full again, even if m5_qp_last_wqe()
+ * has given up on one. */
 static void last_wqe(struct dap_ia *ia, uint32_t qpn)
 {
 	__atomic_store_n(&m5_ia(ia)->last_wqe_ms, M5_LAST_WQE_MS, __ATOMIC_RELAXED);

@@ -13,14 +13,14 @@
 #include "hw_mlx5/obj.h"
 #include "hw_mlx5/ops.h"
 
-#define RENEW_NS 10000000	/* a newer timestamp leads to a new reading of both clocks */
-#define GOOD_NS 2000		/* no better reading is attempted */
+#define RENEW_NS 10000000	/* if a timestamp is newer than the reading by this, read again */
+#define GOOD_NS 2000		/* a reading with an error below this is good enough */
 #define READINGS 8
-/* A timer that does not advance for this long stands still. The first reading is part of the first call,
- * which a program can make before it matters. */
+/* If the timer does not advance for this long, it has stopped. The first reading may take longer: it is
+ * part of the first call, which a program can make before its measurement. */
 #define FIRST_MS 1000
 #define LATER_MS 10
-#define DRIFT 2048		/* both clocks drift apart by less than 1 ns in this many */
+#define DRIFT 2048		/* ns in which both clocks drift apart by less than 1 ns */
 
 static uint64_t host_ns(void)
 {
@@ -60,7 +60,7 @@ static int read_clocks(struct m5_ctl *ctl, struct m5_clock *c, uint64_t limit_ms
 	return 0;
 }
 
-/* A timer that once stands still is not read again, because each reading would wait. */
+/* Once the timer was found to stand still, it is not read again, because each reading would wait. */
 static void renew(struct dap_ia *ia, struct m5_clock *c)
 {
 	uint64_t old = c->error, limit_ms = c->ticks ? LATER_MS : FIRST_MS;
@@ -95,7 +95,7 @@ static void convert_ticks(struct dap_ia *ia, uint64_t raw, struct dap_stamp *s)
 	if (!c->ticks)
 		return;
 	ns = since_reading(c, raw, s->khz);
-	/* Both values are rounded to ticks. */
+	/* The reading and the timestamp are each rounded to ticks. */
 	error = c->error + 1000000 / s->khz + 1 + (uint64_t)(ns < 0 ? -ns : ns) / DRIFT;
 	s->realtime = c->realtime + (uint64_t)ns;
 	s->error = error < UINT32_MAX ? (uint32_t)error : UINT32_MAX;

@@ -41,8 +41,9 @@ static uint32_t field(be32_t word, unsigned int low, unsigned int bits)
 }
 
 /*
- * PRM, "HCA Capabilities", umr_fence: the fence that a UMR itself needs; 2: none. Returns that of the work
- * behind a UMR. It needs at least a small one on every device: Linux, libmlx5, DPDK and SPDK always set it.
+ * PRM, "HCA Capabilities", umr_fence: the fence that a UMR itself needs; 2: none. This function returns
+ * the fence of the work that follows a UMR. That work needs at least a small fence on every device:
+ * Linux, libmlx5, DPDK and SPDK always set it.
  */
 static uint8_t umr_fence(uint32_t cap)
 {

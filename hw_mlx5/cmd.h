@@ -135,7 +135,7 @@ struct m5_qp_conn {
 	uint16_t mtu;			/* path MTU in bytes */
 	uint8_t rgid[16], rmac[6];
 	uint16_t rlid;
-	uint16_t udp_port;		/* of a software adapter on another host; 0: none */
+	uint16_t udp_port;		/* UDP port of a software adapter on another host; 0: none */
 	uint8_t sl, tclass;
 	/* InfiniBand: packets have a GRH, because they cross subnets or the port requires it */
 	bool grh;

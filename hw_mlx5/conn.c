@@ -184,10 +184,10 @@ int m5_qp_connect(struct dap_ep *ep)
 }
 
 /*
- * 2ERR_QP returns before the QP is flushed. An SRQ's WQE that the QP took for a message returns by
- * its flushed completion, followed by the event Last WQE Reached. If the QP is destroyed before
- * that, it keeps the WQE forever. If the event is missing once, the firmware may not send it, and
- * later QPs wait only briefly, until an event does come.
+ * 2ERR_QP returns before the QP is flushed. If the QP had taken a WQE from its SRQ, the WQE returns with
+ * its flushed completion, followed by the event Last WQE Reached. If the QP is destroyed before that, the
+ * WQE is lost. If the event does not come in time, the firmware may never send it, so later QPs wait only
+ * briefly until such an event does come.
  */
 static void await_last_wqe(struct dap_ep *ep)
 {
@@ -200,7 +200,8 @@ static void await_last_wqe(struct dap_ep *ep)
 	if (!e->was_rtr)
 		return;
 	for (;;) {
-		/* The clock comes first: a thread that was stopped looks once more, as the device was not. */
+		/* Read the clock first: if this thread was stopped until the time was over, the device
+		 * went on, so check once more. */
 		bool over = dap_now_ms() >= end;
 
 		m5_drive_model(ia);
@@ -254,7 +255,8 @@ static void await_flush(struct dap_ep *ep)
 		dap_thread_sleep_us(20);
 		m5_drive_model(ia);
 	}
-	/* If this thread was stopped ahead of its look at the clock, the device was not. */
+	/* This thread may have been stopped until the time was over, while the device went on: check once
+	 * more. */
 	if (!done) {
 		m5_drive_model(ia);
 		done = is_flushed(ep);
@@ -287,10 +289,10 @@ static bool sq_idle(const struct m5_ep *e)
 }
 
 /*
- * For dat_ep_get_status(3). Reaps internal completions, because the consumer may not be polling.
- * Suppressed binds have one each; of other suppressed work every signal_every-th has one. Work
- * posted after the last of these counts as outstanding, because the device does not report its
- * completion.
+ * For dat_ep_get_status(3). Reaps internal completions, because the consumer may not be polling. Each
+ * suppressed bind has an internal completion; of other suppressed requests, one in signal_every has one.
+ * Requests posted after the last internal completion count as outstanding, because the device does not
+ * report their completion.
  */
 void m5_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle)
 {
@@ -370,10 +372,11 @@ bool m5_qp_drain_done(struct dap_ep *ep)
 	if ((uint16_t)__atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE) == e->drain)
 		return true;
 	seen = m5_sq_seen(ep, (uint16_t)(e->drain - 1));
-	/* The consumer may not be polling, so report the failure here, */
+	/* The consumer may not be polling, so this call reports the failure. */
 	if (seen == M5_SEEN_ERROR)
 		dap_ep_broken(ep);
-	/* and take the data of suppressed reads from their CQEs. */
+	/* The consumer may not be polling, so this call copies the data of suppressed reads from their
+	 * CQEs. */
 	if (seen == M5_SEEN_OK)
 		m5_sq_reap(ep);
 	return seen != M5_SEEN_NOT;

@@ -114,7 +114,7 @@ static bool take_request(struct dap_event *ev, struct dap_ep *ep, const struct m
 	return visible;
 }
 
-/* Counts the special kinds; the rest of the total are plain receives. */
+/* Counts a receive that failed or has immediate data. Plain receives are the rest of the total. */
 static void count_receive(struct dap_ep *ep, const struct dap_event *ev)
 {
 	if (ev->dto.status)

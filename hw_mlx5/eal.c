@@ -26,9 +26,9 @@ static bool symbols(void *library, struct eal *eal)
 }
 
 /*
- * DPDK may be linked into the program or one of its libraries, or loaded by a plugin; in that case
- * only its file name finds it: releases 20.11 to 24.11. The library stays loaded, because others
- * use it.
+ * DPDK may be linked into the program or into one of its libraries, or a plugin may have loaded it. In
+ * the last case only the file name finds the library: releases 20.11 to 24.11. The library stays loaded,
+ * because others use it.
  */
 static bool find_eal(struct eal *eal)
 {

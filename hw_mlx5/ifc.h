@@ -188,7 +188,7 @@ WIRE_AT(struct m5_query_nic_vport_out, mac_hi, 16 + 0xf6);
 
 /* PRM, "ACCESS_REG" and "PAOS", the fields in use. op_mod 0: write. */
 struct m5_paos {
-	struct m5_in_hdr hdr;		/* or the output's header */
+	struct m5_in_hdr hdr;		/* struct m5_out_hdr in the output */
 	be32_t reg;			/* 15:0 */
 	be32_t argument;
 	be32_t status;			/* local_port 23:16, admin_status 11:8, oper_status 3:0 */
@@ -296,10 +296,10 @@ WIRE_SIZE(struct m5_cqc, 64);
 WIRE_AT(struct m5_cqc, consumer, 0x28);
 WIRE_AT(struct m5_cqc, dbr_addr, 0x38);
 
-struct m5_create_cq_in {		/* also MODIFY_CQ */
+struct m5_create_cq_in {		/* CREATE_CQ and MODIFY_CQ */
 	struct m5_in_hdr hdr;
-	be32_t cqn;			/* 23:0, MODIFY_CQ only, as the next */
-	be32_t field_select;		/* of a resize: log size 0, page offset 1, page size 2 */
+	be32_t cqn;			/* 23:0; MODIFY_CQ only */
+	be32_t field_select;		/* MODIFY_CQ only; resize: log size 0, page offset 1, page size 2 */
 	struct m5_cqc cqc;
 	be64_t umem_offset;
 	be32_t umem_id;

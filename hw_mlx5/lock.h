@@ -42,7 +42,8 @@ M5_INLINE void m5_count_add(uint64_t *count, uint64_t more)
 #endif
 }
 
-/* The same for an index: of an atomic store, gcc makes more instructions in the loop of m5_dequeue_n. */
+/* Stores an index that other threads may read. A plain store: of an atomic one, gcc makes more
+ * instructions in the loop of m5_dequeue_n. */
 M5_INLINE void m5_index_set(uint32_t *index, uint32_t value)
 {
 #if DAP_TSAN

@@ -29,7 +29,7 @@ static int memory_get(struct m5_ctl *ctl, struct m5_mem *mem)
 	return mem->base ? 0 : -ENOMEM;
 }
 
-/* own: the object gets a umem of its own, which starts with the memory. */
+/* own: registers the memory as a umem of its own, in which the memory has offset 0. */
 static int mem_alloc(struct m5_ctl *ctl, size_t len, bool own, struct m5_mem *mem)
 {
 	struct m5_mem new = { .len = (len + 4095) & ~(size_t)4095 };

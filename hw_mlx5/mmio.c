@@ -75,7 +75,7 @@ void m5_mmio_choose(struct m5_ia *ia)
 		ia->mmio = asked;
 	else if (!ia->ctl->soft)
 		measure(ia);
-	else				/* plain memory in the model: proves nothing about a page */
+	else			/* the model's page is plain memory: a measurement proves nothing */
 		ia->mmio = M5_MMIO_BLUEFLAME;
 	ia->bf_regs_left = ia->mmio == M5_MMIO_DOORBELL ? 0 : ia->params.bf_eps;
 }

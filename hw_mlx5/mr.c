@@ -30,8 +30,8 @@ static unsigned int access_of(uint32_t priv)
 }
 
 /*
- * A second key, which refers to the first, maps addresses from 0. The kernel's registrations keep
- * the offset in the page, so they start at 0 only if the memory is aligned.
+ * Creates a second key that maps addresses from 0 and refers to the first key. The kernel's registrations
+ * keep the offset in the page, so they start at 0 only if the memory is aligned.
  */
 static int make_zero_key(struct dap_lmr *lmr)
 {

@@ -28,13 +28,14 @@
 
 #define M5_MAX_IOV 30			/* ctrl, remote address and 30 segments fill 8 blocks */
 
-/* State of a posted WQE, at the index of its first block; of a receive, at its own index. */
+/* State of a posted WQE. The slot of a request has the index of its first block, that of a receive the
+ * index of the receive. */
 struct m5_slot {
 	uint64_t cookie;
 	uint32_t bytes;
 	union {
 		struct {
-			uint16_t end;	/* producer index after it */
+			uint16_t end;	/* producer index after the WQE */
 			uint8_t kind;	/* enum m5_kind */
 			uint8_t flags;	/* completion flags it was posted with */
 		};
@@ -45,7 +46,7 @@ struct m5_slot {
 enum m5_kind {				/* 0: a DTO whose completion the consumer sees */
 	M5_KIND_INTERNAL = 1,		/* dropped if it succeeds */
 	M5_KIND_BIND = 2,		/* the next slot holds the RMR and, in bytes, its gen */
-	M5_KIND_NOP = 4,		/* the driver's own: always dropped */
+	M5_KIND_NOP = 4,		/* posted by the driver itself: always dropped */
 	M5_KIND_EXT = 8,		/* posted by hot/post_ext.inl */
 };
 
@@ -57,7 +58,7 @@ struct m5_sq {
 	struct m5_slot *slots;
 	volatile uint32_t *dbrec;
 	uintptr_t reg;			/* the half of the doorbell register to write next */
-	const struct dap_lmr *lmr;	/* of the last inline post: its rights and zone are checked */
+	const struct dap_lmr *lmr;	/* LMR of the last inline post, whose rights and zone are checked */
 	uint32_t pi;			/* blocks posted, free running */
 	/* pi up to which there is credit, and not beyond the ring's end: a WQE that fits does not
 	 * wrap. */
@@ -72,7 +73,7 @@ struct m5_sq {
 	/* second line: ctrl segments without flags, complete except for the index, and lengths */
 	_Alignas(16) uint64_t ctrl_send[2], ctrl_write[2];
 	uint64_t inline_end;		/* first length that is not inlined */
-	uint64_t send_len_range, rdma_len_range;	/* number of allowed lengths from there on */
+	uint64_t send_len_range, rdma_len_range;	/* number of allowed lengths from inline_end on */
 	uint64_t max_rdma;
 
 	/* third line: work posted since the QP was created, see m5_count_posted */
@@ -107,13 +108,13 @@ struct m5_rq {
 	uint8_t *ring;
 	struct m5_slot *slots;
 	volatile uint32_t *dbrec;
-	uint32_t pi, limit, mask;	/* in receives */
+	uint32_t pi, limit, mask;	/* counted in receives */
 	uint32_t uneven;		/* receives with other than one segment were posted */
 	uint32_t deny;
 	uint32_t stride;		/* bytes of a WQE */
 	uint32_t lock;
 	uint8_t max_iov;
-	uint64_t bytes;			/* of all posted receives */
+	uint64_t bytes;			/* bytes of all posted receives */
 	uint64_t posted;		/* pi, extended, when credit was last checked; atomic */
 };
 _Static_assert(offsetof(struct m5_rq, posted) == 64,
@@ -145,17 +146,18 @@ struct m5_ep {
 	struct m5_mem mem;
 	uint32_t uidx;
 	uint32_t gen;			/* unique number of the QP; 0: destroyed */
-	bool was_rtr;			/* has been in RTR: it may have taken WQEs of an SRQ */
-	bool last_wqe;			/* atomic: Last WQE Reached; it holds no WQE of its SRQ */
+	bool was_rtr;			/* the QP has been in RTR, so it may have taken WQEs of an SRQ */
+	bool last_wqe;			/* atomic: Last WQE Reached has come: the QP has no WQE of its SRQ */
 	uint32_t internal;		/* internal completions reserved in the request CQ */
 	uint32_t max_ops, max_recvs;	/* most outstanding, from the attributes */
-	uint32_t ops_posted, ops_done;	/* requests up to these pi; the poster's, see m5_sq_credit */
+	/* requests up to posted_to and done_to; used by the poster, see m5_sq_credit */
+	uint32_t ops_posted, ops_done;
 	uint32_t posted_to, done_to;
 	uint32_t rotated;		/* pi after the last unbind of a key rotation */
 	uint16_t drain;			/* index after the NOP of a drain */
 	bool draining;
 	bool own_uar;
-	bool errored;			/* its first error has been logged */
+	bool errored;			/* the first error of the QP has been logged */
 	struct m5_uar uar;
 };
 _Static_assert(sizeof(struct m5_ep) <= DAP_HW_EP_SIZE, "endpoint area");
@@ -163,7 +165,7 @@ _Static_assert(sizeof(struct m5_ep) <= DAP_HW_EP_SIZE, "endpoint area");
 struct m5_uidx_page { struct dap_ep *ep[4096]; };
 
 struct m5_cq {
-	uint64_t missed;		/* dequeues that found it empty */
+	uint64_t missed;		/* dequeues that found the CQ empty */
 	uint32_t ci;			/* CQEs taken, free running */
 	uint32_t mask;
 	uint32_t log;
@@ -172,19 +174,20 @@ struct m5_cq {
 	uint32_t lock;			/* threadsafe instance only */
 	volatile uint32_t *dbrec;
 	struct m5_uidx_page *const *dir;
-	struct m5_cqe *next;		/* the CQE at ci, */
-	/* and its lap, whose low bit is software's owner bit: m5_cq_set_ci */
+	struct m5_cqe *next;		/* the CQE at ci */
+	/* lap of the CQE at ci; its low bit is software's owner bit: m5_cq_set_ci */
 	uint32_t lap;
 
 	_Alignas(64) uint8_t *ring;
 	uint32_t cqn;
 	uint32_t arm_sn;
-	uint32_t reserved;		/* internal completions its endpoints may have in it */
+	uint32_t reserved;		/* internal completions that endpoints have reserved */
 	uint32_t room;			/* internal completions that fit */
 	/* Offset of the count of passed CQEs to ci, and CQEs that were no event of a hot dequeue:
 	 * see m5_cq_total. */
 	uint64_t before, aside;
-	uint32_t rings;			/* odd while these and the ring change: see m5_cq_total; atomic */
+	/* odd while before, aside and the ring change: see m5_cq_total; atomic */
+	uint32_t rings;
 	volatile uint8_t *uar;
 	uint32_t uar_page;
 	struct m5_obj *obj;
@@ -216,7 +219,7 @@ _Static_assert(sizeof(struct m5_lmr) <= DAP_HW_LMR_SIZE, "LMR area");
 struct m5_window {
 	struct m5_window *next;
 	struct dap_rmr *rmr;		/* NULL: not in the table */
-	uint32_t rkey;			/* with any variant */
+	uint32_t rkey;			/* key of the mkey; its low byte may be any variant */
 };
 #define M5_WINDOW_BUCKETS 64
 
@@ -241,17 +244,17 @@ struct m5_rmr {
 	/* For the second slot of a bind: this RMR, and its gen, which identifies late completions
 	 * of an old key. */
 	struct m5_slot note;
-	uint32_t first_key_be;		/* binds posted: one per variant since this key, */
-	uint32_t posted_before;		/* plus these: see m5_rmr_posted */
+	uint32_t first_key_be;		/* first key counted: each variant since then is one bind */
+	uint32_t posted_before;		/* binds posted before first_key_be: see m5_rmr_posted */
 	uint32_t stride_be;		/* step between variants: odd, so that all 256 occur */
-	uint32_t last_gen;		/* QP of the last bind, */
-	uint16_t last_index;		/* and its index there */
-	uint8_t current;		/* index of its mkey */
-	uint8_t stride_inverse;		/* multiplicative inverse modulo 256 */
+	uint32_t last_gen;		/* generation of the QP of the last bind */
+	uint16_t last_index;		/* index of the last bind in that QP */
+	uint8_t current;		/* index of the current mkey */
+	uint8_t stride_inverse;		/* multiplicative inverse of the stride modulo 256 */
 	/* Atomic, written by pollers: gen, M5_RMR_UNSURE, and the number of successful binds of
 	 * that gen. */
 	uint64_t done;
-	struct m5_obj *obj[M5_RMR_KEYS];	/* for RMRs of one endpoint; locked as last_ep */
+	struct m5_obj *obj[M5_RMR_KEYS];	/* RMRs of one endpoint: under m5_ia.lock */
 	uint32_t idle[M5_RMR_KEYS];	/* rkeys of the other mkeys */
 	struct m5_window window[M5_RMR_KEYS];
 };
@@ -270,7 +273,7 @@ struct m5_srq {
 	volatile uint32_t *dbrec;
 	uint32_t pi;			/* WQEs posted, free running */
 	uint32_t head;			/* the next WQE to write: the last one links to it */
-	uint32_t scan;			/* where to look for the next free one */
+	uint32_t scan;			/* where the search for a free WQE begins */
 	uint32_t usable;		/* WQEs below this index are used, one of them as head */
 	uint32_t lock;			/* threadsafe instance only */
 	uint8_t shift;			/* log2 of the stride */
@@ -286,8 +289,8 @@ struct m5_clock {
 	pthread_mutex_t lock;
 	bool started, works, still;	/* still: the timer stands still and is not read again */
 	enum m5_ts format;
-	/* The same moment by the internal timer and by CLOCK_REALTIME, within error ns; ticks is 0 before
-	 * the first reading. */
+	/* One moment by the internal timer (ticks) and by CLOCK_REALTIME, with an error of at most error
+	 * ns. ticks is 0 before the first reading. */
 	uint64_t ticks, realtime, error;
 };
 
@@ -302,14 +305,14 @@ struct m5_ia {
 	uint32_t uidx_head, uidx_tail, uidx_size;
 	uint32_t gen;
 	uint32_t bf_regs_left;		/* endpoints that may still get their own register */
-	enum m5_mmio mmio;		/* how those endpoints ring doorbells, */
-	char mmio_by[64];		/* and the reason, as text */
+	enum m5_mmio mmio;		/* how endpoints with their own register ring doorbells */
+	char mmio_by[64];		/* reason for mmio, as text */
 	uint32_t eqn;
-	unsigned int last_wqe_ms;	/* how long to wait for Last WQE Reached, */
-	unsigned int flush_ms;		/* and for the flush of a QP; both atomic */
-	bool locked;			/* hot functions take spin locks, */
-	bool v3;			/* use AVX2, MOVBE and BMI, */
-	bool inline_model;		/* and callers drive the model, see ctl/soft_hot.c */
+	unsigned int last_wqe_ms;	/* how long to wait for Last WQE Reached; atomic */
+	unsigned int flush_ms;		/* how long to wait for the flush of a QP; atomic */
+	bool locked;			/* hot functions take spin locks */
+	bool v3;			/* hot functions use AVX2, MOVBE and BMI */
+	bool inline_model;		/* callers drive the model, see ctl/soft_hot.c */
 	struct m5_uar uar;		/* shared: CQ doorbells, and doorbells of later endpoints */
 	pthread_mutex_t lock;
 	struct m5_window *windows[M5_WINDOW_BUCKETS];	/* hash table by key; protected by lock */
@@ -345,8 +348,8 @@ struct m5_port m5_ia_port(struct dap_ia *ia);
 /* ---- mem.c ---- */
 /* Page-aligned zeroed memory that the device may use. */
 int m5_mem_alloc(struct m5_ctl *ctl, size_t len, struct m5_mem *mem);
-/* The same at the start of its own umem, for work queue contexts: their page_offset has 5 bits,
- * that of others 6. */
+/* Like m5_mem_alloc, but the memory starts a umem of its own. For work queue contexts: their page_offset
+ * has 5 bits, that of other contexts 6. */
 int m5_mem_alloc_own(struct m5_ctl *ctl, size_t len, struct m5_mem *mem);
 /* destroyed: result of destroying the object that used it. Not 0: the device may still write to
  * it. */
@@ -374,10 +377,10 @@ void m5_rq_derive(struct m5_rq *rq);
  * accesses and no fence. A thread that takes the CQ over sets revoked, calls membarrier(2), which
  * executes the fence for the poller, and waits until in_poll is 0.
  */
-int m5_cq_own_init(void);		/* once per IA; -errno: not supported by this kernel */
+int m5_cq_own_init(void);		/* called once per IA; -errno: this kernel lacks membarrier(2) */
 void m5_cq_own(struct dap_evd *evd);
 void m5_cq_release(struct dap_evd *evd);
-M5_COLD void m5_cq_wait_owned(struct m5_cq *cq);	/* the poller, when it found revoked set */
+M5_COLD void m5_cq_wait_owned(struct m5_cq *cq);	/* called by the poller when it found revoked set */
 
 /* ---- resize.c ---- */
 /* Gives each entry of a new ring to the device, which writes index first next. */

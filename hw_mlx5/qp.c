@@ -15,7 +15,7 @@
 #include "hw_mlx5/lock.h"
 #include "hw_mlx5/ops.h"
 
-#define SPARE_BLOCKS 8u			/* for the NOP of a drain, and one unbind before a bind */
+#define SPARE_BLOCKS 8u			/* reserved for the NOP of a drain and one unbind before a bind */
 #define SIGNAL_EVERY_MAX 64u
 #define MAX_BLOCKS 32768u		/* the producer index has 16 bits */
 
@@ -40,7 +40,8 @@ static uint32_t blocks_per_request(const struct m5_ia *ia, const struct dap_ep_a
 	return max_u32(M5_BIND_BLOCKS, max_u32(by_ref, by_copy));
 }
 
-/* The receive ring fills its cache line even if its entries do not. */
+/* Chooses the number and size of the receive WQEs. The ring has at least 64 bytes, which the WQEs fill,
+ * so a short ring has more of them than requested. */
 static void recv_shape(const struct dap_ep_attr *a, struct shape *s)
 {
 	s->recvs = 1u << m5_log2_up(a->max_recv_dtos);
@@ -124,7 +125,8 @@ void m5_sq_derive(struct m5_sq *sq, uint32_t qpn, uint8_t umr_fence)
 	sq->rdma_len_range = len_range(sq->max_rdma, sq->inline_max);
 }
 
-static const struct dap_lmr no_lmr;	/* has length 0: no address lies in it */
+/* initial value of a cached LMR: with length 0 it contains no address */
+static const struct dap_lmr no_lmr;
 
 static void sq_fill(struct dap_ep *ep, const struct shape *s)
 {
@@ -191,8 +193,8 @@ static void rq_fill(struct dap_ep *ep, const struct shape *s)
 	m5_rq_derive(&e->rq);
 }
 
-/* There is never credit, because receives come from the SRQ. The ring is only for error messages
- * that show a WQE of the SRQ; of the doorbell record only the half of requests is read. */
+/* The receive queue never has credit, because receives come from the SRQ. Its ring is only for error
+ * messages that show a WQE of the SRQ. Of the doorbell record only the word for requests is read. */
 static void srq_fill(struct dap_ep *ep)
 {
 	const struct m5_srq *q = m5_srq(ep->srq);
@@ -360,7 +362,8 @@ int m5_qp_destroy(struct dap_ep *ep)
 	if (e->done.shared)
 		m5_qp_last_wqe(ep);
 	err = ia->ctl->ops->obj_destroy(e->qp.obj);
-	/* Unless the device refused, it no longer writes: purge its CQEs; then none has the index. */
+	/* If the device has destroyed the QP, it writes no more CQEs of the QP. Purge those in the CQs,
+	 * so that no CQE has the user index. */
 	m5_cq_purge(ep->request_evd, ep);
 	m5_cq_purge(ep->recv_evd, ep);
 	/* From here on find_last_bind() in rmr.c does not use this QP. */

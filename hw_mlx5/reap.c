@@ -24,8 +24,8 @@ uint32_t m5_cq_end(const struct m5_cq *cq)
 }
 
 /*
- * Removes the CQEs in [ci, end) that gone() selects: moves the others towards end and gives the
- * freed entries to the device. The owner bit belongs to the entry.
+ * Removes the CQEs in [ci, end) that gone() selects: moves the others towards end, and gives the freed
+ * entries to the device. Each entry keeps its own owner bit.
  */
 static void remove_cqes(struct m5_cq *cq, uint32_t end,
 			bool (*gone)(const struct m5_cqe *, uint32_t, const void *), const void *arg)
@@ -246,7 +246,7 @@ enum m5_seen m5_sq_seen(struct dap_ep *ep, uint16_t index)
 	return seen;
 }
 
-/* Has this request a completion also if it succeeds? */
+/* Does this request have a completion even if it succeeds? */
 static bool is_signaled(const struct m5_slot *slot)
 {
 	return slot->kind & (M5_KIND_INTERNAL | M5_KIND_BIND | M5_KIND_NOP) ||

@@ -83,7 +83,7 @@ int m5_rmr_create(struct dap_rmr *rmr)
 	struct m5_rmr *r = m5_rmr(rmr), new = {
 		.note = { .cookie = (uintptr_t)rmr, .bytes = gen }, .done = (uint64_t)gen << 32,
 		.connection = M5_NO_CONNECTION,
-		.last_ep = (struct dap_ep *)rmr,	/* an address that is no endpoint's */
+		.last_ep = (struct dap_ep *)rmr,	/* no endpoint has this address */
 	};
 	int err = 0;
 

@@ -114,7 +114,8 @@ bool m5_srq_search(struct dap_srq *srq, uint32_t *index)
 	return find_free(q, index) || (dap_srq_reap(srq) && find_free(q, index));
 }
 
-/* Counts those in use, without the head; last: the highest index among them and the head. */
+/* Returns the number of WQEs in use, not counting the head. *last: the highest index of a WQE in use or
+ * of the head. */
 static uint32_t in_use(const struct m5_srq *q, uint32_t *last)
 {
 	uint32_t n = 0;

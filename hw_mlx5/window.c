@@ -83,8 +83,8 @@ bool m5_window_claim(struct dap_rmr *rmr, struct dap_ep *ep)
 }
 
 /*
- * The caller does not own or poll a CQ, because a CQ that grows is taken over within this lock.
- * dap_rmr_is_bound() compares the context with the RMR's.
+ * The caller must not own or be polling a CQ, because a thread that grows a CQ takes it over while it
+ * holds this lock. dap_rmr_is_bound() compares the stored context with the RMR's.
  */
 void m5_window_ended(struct dap_ia *dap_ia, uint32_t rkey)
 {

@@ -63,8 +63,8 @@ struct m5_port {
 	bool grh;		/* InfiniBand: every packet needs a GRH */
 	/* IPv4 address of the GID, or of ip= in ia_params; 0: there is none */
 	uint8_t ipv4[4];
-	/* Software adapter with ip=: for peers on other hosts, its UDP port, its MTU and its address as
-	 * a GID. udp_port 0: there are none. */
+	/* Software adapter with ip=: its UDP port, MTU and address (as a GID) for peers on other hosts.
+	 * udp_port 0: other hosts cannot reach it. */
 	uint16_t udp_port, udp_mtu;
 	uint8_t udp_gid[16];
 };
@@ -72,7 +72,7 @@ struct m5_port {
 enum m5_event_kind {
 	M5_EVENT_QP, M5_EVENT_CQ_ERROR, M5_EVENT_SRQ_LIMIT, M5_EVENT_SRQ_ERROR, M5_EVENT_PORT,
 	M5_EVENT_FATAL,
-	M5_EVENT_LOST,		/* events of unknown objects have been lost */
+	M5_EVENT_LOST,		/* events were dropped, of which objects is unknown */
 	M5_EVENT_STARVED,	/* the device needs memory and did not get any */
 };
 
@@ -158,7 +158,7 @@ struct m5_ctl {
 	struct m5_ident ident;
 	struct softnic *soft;   /* the software adapter in this process, or NULL */
 	const char *faults;     /* the faults that its fault script may name */
-	bool no_bf;		/* its UARs support only 8-byte doorbells */
+	bool no_bf;		/* UARs of this device support only 8-byte doorbells */
 	struct m5_arena *arena;	/* huge pages for queues, or NULL */
 	int node;		/* the adapter's NUMA node, or HW_NO_NODE */
 };

@@ -23,11 +23,12 @@
 struct m5_obj {
 	struct m5_ctl *ctl;
 	struct mlx5dv_devx_obj *devx;
-	/* by VFIO: for a CQ with a channel; opcode and number of the object */
+	/* used by VFIO: the channel of a CQ; opcode that created the object, and its number */
 	struct m5_cq_link link;
 	uint16_t create;
 	uint32_t number;
-	/* through the kernel: if it has events, a number that no later object gets, and the list */
+	/* used by DEVX, for an object with events: its serial number, which is never reused, and the list
+	 * entry */
 	uint64_t serial;
 	LIST_ENTRY(m5_obj) listed;
 };

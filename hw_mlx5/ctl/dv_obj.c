@@ -9,8 +9,8 @@
 #include "hw_mlx5/ctl/dv.h"
 
 /*
- * Some kernels return the device's status of a refused command. It is better than the errno made
- * of it.
+ * Some kernels return the device's status of a refused command. Use this status if there is one: it says
+ * more than the errno that the kernel derives from it.
  */
 static int command_result(int ret, const void *out)
 {

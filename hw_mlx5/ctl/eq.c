@@ -48,8 +48,9 @@ static bool grow(struct m5_events *events)
 }
 
 /*
- * If many connections end at once, the thread that ends them, and reads the events, gets one or more for
- * each. When the ring cannot grow, drops the oldest event: the report of a dying device must get through.
+ * If many connections end at once, each causes one or more events, and the thread that reads events is
+ * the one that ends the connections. If the ring is full and cannot grow, the oldest event is dropped:
+ * the report of a dying device must get through.
  */
 void m5_events_put(struct m5_events *events, const struct m5_event *ev)
 {
@@ -207,8 +208,8 @@ static bool is_written(const struct m5_eq *eq, uint32_t i)
 }
 
 /*
- * m5_eq_init() has erased the entry if the device wrote it before. The device writes entries in order, so
- * the next one shows this.
+ * m5_eq_init() erases an entry that the device had written before. The device writes entries in order: if
+ * the entry after this one is written and this one is not, this one was erased.
  */
 static bool is_erased(const struct m5_eq *eq)
 {
@@ -221,8 +222,7 @@ bool m5_eq_read(struct m5_eq *eq, struct m5_events *events)
 		if (is_written(eq, eq->ci))
 			dispatch(events, entry_at(eq, eq->ci));
 		else if (is_erased(eq))
-			/* as the device wrote it, or the next lap would begin with it */
-			entry_at(eq, eq->ci)->owner = eq->ci >> eq->log & 1;
+			entry_at(eq, eq->ci)->owner = eq->ci >> eq->log & 1;	/* as the device wrote it */
 		else
 			return false;
 		eq->ci++;

@@ -27,7 +27,7 @@ struct m5_eq {
 };
 
 struct m5_events {
-	/* Taken by the interrupt handler: no call into the device while it is held. */
+	/* The interrupt handler takes this lock, so its holder must not call the device. */
 	pthread_mutex_t lock;
 	struct m5_cq_link *cqs[M5_CQ_BUCKETS];
 	struct m5_event first[M5_ASYNC_FIRST], *more;	/* more: the ring in use, or NULL */
@@ -46,7 +46,7 @@ struct m5_events {
 int m5_events_open(struct m5_events *events);
 void m5_events_close(struct m5_events *events);
 void m5_events_put(struct m5_events *events, const struct m5_event *ev);
-/* Like async_read of ctl.h. */
+/* Implements async_read of ctl.h. */
 int m5_events_read(struct m5_events *events, struct m5_event *ev);
 /* Drops unread events of the object with this number, which was created by this opcode. */
 void m5_events_forget(struct m5_events *events, uint16_t create, uint32_t number);

@@ -24,7 +24,7 @@ struct m5_obj {
 	struct m5_ctl *ctl;
 	uint16_t destroy;		/* opcode that destroys it */
 	uint32_t number;
-	struct m5_cq_link link;		/* for a CQ with a channel */
+	struct m5_cq_link link;		/* the channel of a CQ, if it has one */
 };
 
 struct soft_eq {

@@ -36,7 +36,7 @@ static uint32_t last_wqe(const struct m5_sq *sq, uint32_t pi, uint32_t end)
  * owns the queue. */
 static void ring_model(struct softnic *nic, struct m5_sq *sq)
 {
-	/* The half of the register that the hardware's function has just written. */
+	/* Offset of the half register that the hardware's function has just written. */
 	uint32_t offset = (uint32_t)((sq->reg ^ 256) & 0xfff);
 	uint32_t pi = sq->rung, n = sq->pi - pi;
 

@@ -261,7 +261,8 @@ int soft_uar_alloc(struct m5_ctl *ctl, enum m5_uar_type type, struct m5_uar *uar
 		return err;
 	page = be32_to_cpu(out.number) & 0xffffff;
 	base = softnic_uar(ctl->soft, page);
-	/* If callers pass doorbells on, the stores of doorbells must not reach the device, too. */
+	/* Without silicon=1 a call passes each doorbell to the device, so the stores of doorbells go to
+	 * separate memory. */
 	apart = soft_of(ctl)->params.silicon ? NULL : dap_aligned_alloc(PAGE, PAGE);
 	if (!base || (!apart && !soft_of(ctl)->params.silicon)) {
 		free(apart);

@@ -59,7 +59,7 @@ static int uv_timer(struct m5_ctl *ctl, uint64_t *ticks)
 	if (ibv_query_rt_values_ex(dv_of(ctl)->ctx, &values) ||
 	    !(values.comp_mask & IBV_VALUES_MASK_RAW_CLOCK))
 		return -EOPNOTSUPP;
-	*ticks = (uint64_t)values.raw_clock.tv_nsec;	/* libmlx5: ticks, all in this member */
+	*ticks = (uint64_t)values.raw_clock.tv_nsec;	/* libmlx5 stores all ticks here */
 	return 0;
 }
 

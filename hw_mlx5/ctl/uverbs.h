@@ -32,8 +32,8 @@ struct m5_ctl_uverbs {
 	int poll_fd;
 	bool gone;
 	pthread_mutex_t obj_lock;	/* protects objs and serial */
-	LIST_HEAD(, m5_obj) objs;	/* those that have events */
-	uint64_t serial;		/* of the newest of them */
+	LIST_HEAD(, m5_obj) objs;	/* objects that have events */
+	uint64_t serial;		/* serial number of the newest object in objs */
 	pthread_mutex_t hop_lock;
 	struct uv_hop hop;		/* the next hop that was resolved last */
 };

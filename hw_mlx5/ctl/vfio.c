@@ -10,7 +10,7 @@
 #include "hw_common/near.h"
 #include "hw_mlx5/ctl/vfio.h"
 
-/* There is one shared page, which only 8-byte stores may write. */
+/* Every doorbell type gets the one shared page, which supports only 8-byte doorbells. */
 static int vf_uar_alloc(struct m5_ctl *ctl, enum m5_uar_type type, struct m5_uar *uar)
 {
 	(void)type;

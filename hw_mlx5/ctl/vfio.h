@@ -32,8 +32,8 @@ struct vf_eq {
 struct vf_health {
 	uint64_t looked, changed;	/* ms: last check, and last change of the count */
 	uint32_t count;			/* the device's heartbeat counter */
-	unsigned int still;		/* checks in which it was the same */
-	unsigned int waiting;		/* checks with the same command still waiting */
+	unsigned int still;		/* consecutive checks in which count was the same */
+	unsigned int waiting;		/* consecutive checks in which the same command waited */
 	unsigned int ended;
 };
 

@@ -214,7 +214,8 @@ M5_INLINE m5_v2 m5_unbind_write(struct m5_sq *sq, struct dap_rmr *rmr, uint64_t 
 	return ctrl;
 }
 
-/* Two to four KLMs (m5_bind_range): overwrites length and list that m5_bind_write wrote. */
+/* For a range of two to four KLMs (m5_bind_range): overwrites the length and the list that m5_bind_write
+ * wrote. */
 M5_INLINE void m5_klm_list(const struct m5_sq *sq, const struct m5_range *to, uint32_t pi)
 {
 	m5_v2 *klm = (m5_v2 *)m5_sq_at(sq, pi + 2);

@@ -21,14 +21,14 @@
 static M5_NOINLINE DAT_RETURN m5_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags);
 
-/* The general path: everything, including all errors. */
+/* The general path: posts any send, and returns all errors. */
 static M5_NOINLINE DAT_RETURN m5_send_slow(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
 					   uint64_t cookie, unsigned int flags)
 {
 	return m5_post_work(ep, (struct m5_work){ .op = M5_OP_SEND }, n, iov, cookie, NULL, flags);
 }
 
-/* Only credit was missing: tries to get some, then posts. */
+/* Called if only credit was missing: recomputes the credit, then posts. */
 static M5_NOINLINE DAT_RETURN m5_send_refill(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET *iov,
 					     uint64_t cookie, unsigned int flags)
 {

@@ -57,7 +57,8 @@ M5_INLINE bool m5_poll_dto(struct dap_evd *evd, struct m5_cq *cq, const struct m
 	return true;
 }
 
-/* Takes a CQE that m5_poll_dto refused; true if it gave an event. Leaves the CQ either way. */
+/* Takes a CQE that m5_poll_dto refused. Returns true if the CQE has an event. Leaves the CQ in both
+ * cases. */
 static M5_COLD bool m5_poll_slow(struct dap_evd *evd, DAT_EVENT *event)
 {
 	struct dap_event ev;

@@ -99,7 +99,7 @@ M5_INLINE enum dap_dto_op m5_op_dto(unsigned int op)
 	}
 }
 
-/* For a request that has credit and is about to be written. */
+/* Passes the static probe "post" for a request that has credit and is about to be written. */
 M5_INLINE void m5_probe_post(const struct m5_sq *sq, unsigned int op, uint64_t bytes, uint64_t cookie)
 {
 	DAP_PROBE4(post, (const uint8_t *)sq - offsetof(struct dap_ep, hw), m5_op_dto(op), cookie, bytes);

@@ -26,14 +26,15 @@ M5_INLINE void m5_store_index(uint8_t *ctrl, uint32_t pi)
 
 #define M5_RUN 4			/* plain writes that are written without a loop */
 
-/* The place of the next plain writes, and the values that make a request one of them. */
+/* The position of the next plain write in the ring, and the values that a request must have to be one. */
 struct m5_run {
 	const struct dapl_work *w;
 	uint8_t *ring, *slots;
 	size_t slot_off;
 	uint32_t pi;
-	const uint8_t *base;		/* of the LMR of the last inline post, */
-	uint64_t room, what;		/* offsets in that LMR; its context, with a length of 8 */
+	const uint8_t *base;		/* start of the LMR of the last inline post */
+	/* largest offset of 8 bytes in that LMR; its context, with a length of 8 */
+	uint64_t room, what;
 	m5_v2 ctrl;
 };
 

@@ -4,7 +4,7 @@
  * beyond the queue's, but has loops.
  */
 
-struct m5_work {			/* a decoded post */
+struct m5_work {			/* a post with its decoded arguments */
 	unsigned int op;
 	uint32_t total;			/* bytes transferred */
 	unsigned int segs;		/* number of segments that are not empty */

@@ -95,7 +95,7 @@ M5_INLINE m5_v2 m5_data(uint32_t bytes, uint32_t lkey, uint64_t va)
 #if M5_SHUFFLE
 	return (m5_v2)_mm_shuffle_epi8(m5_words(va, bytes, lkey), m5_turn_data());
 #else
-	/* Both words of the first half are swapped as one. */
+	/* One 8-byte swap swaps both words of the first half. */
 	return (m5_v2){ __builtin_bswap64((uint64_t)bytes << 32 | lkey), __builtin_bswap64(va) };
 #endif
 }
