@@ -19,7 +19,8 @@ static void log_no_way(const struct efa_engine *eng, const uint8_t gid[16], int 
 		strerror(-err), err == -EINVAL ? ": is the peer in another availability zone?" : "");
 }
 
-/* Finds the address handle of this PD and GID, or creates it: a device accepts no second one. */
+/* Finds the address handle of this PD and GID, or creates one. A device refuses a second address handle
+ * for the same PD and GID. */
 static int ah_find_or_make(struct dap_ep *ep)
 {
 	struct efa_engine *eng = efa_ep(ep)->tx.eng;

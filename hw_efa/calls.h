@@ -12,9 +12,9 @@
 /* Ends the connection for this reason. The first reason of an endpoint is kept and logged. */
 EFA_COLD void efa_break(struct dap_ep *ep, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The reason is the status of the completion. */
+/* Ends the connection; the reason is the completion's status. */
 EFA_COLD void efa_break_cqe(struct dap_ep *ep, const struct efa_cqe *cqe);
-/* Lets the tick issue the endpoint's work, because no completion of its own may come to do that. */
+/* Lets the next tick issue the endpoint's waiting work, for which no completion may come. */
 EFA_COLD void efa_defer(struct dap_ep *ep);
 #define EFA_TICK_US 1000u
 EFA_COLD void efa_tick_want(struct efa_engine *eng);
@@ -205,7 +205,7 @@ struct efa_request {
 	struct dap_ep *ep;
 	struct efa_dto dto;
 	struct efa_work work;
-	bool bound;			/* set for a bind that has been carried out */
+	bool bound;			/* bind: the device has carried it out */
 };
 EFA_COLD int efa_request(const struct efa_request *r);
 

@@ -84,7 +84,7 @@ static void set_peer(struct dap_ep *ep, const struct dap_path *p, const struct e
 	efa_set_most(ep);
 	e->cold->live = true;
 	ia->eng->live++;
-	/* Both ends count packets from a number that both know. */
+	/* Connected: clears all reasons to block but earlier requests that wait. */
 	e->tx.blocked &= EFA_B_QUEUE;
 	ia->eng->emulating += e->tx.emulates;
 }
@@ -121,10 +121,11 @@ int efa_qp_connect(struct dap_ep *ep)
 }
 
 #define SETTLE_LOOKS 32u		/* polls between two looks at the clock */
-#define SETTLE_MS 500			/* limit; a live peer acknowledges at once */
-#define SETTLE_POLLS 256u		/* polls in that time, at least; about half of them after a sleep */
+#define SETTLE_MS 500			/* time limit in ms; a live peer acknowledges at once */
+/* least number of polls in that time; about half of them follow a sleep */
+#define SETTLE_POLLS 256u
 
-/* A WQE that has completed, or a request that was delivered, begins a new wait. */
+/* If a WQE has completed or a request was delivered since the last call, begins a new wait now. */
 static void note_wait(struct efa_ep *e, uint64_t now)
 {
 	const uint64_t ended = (uint64_t)e->tx.done << 32 | (e->sq.pi - e->sq.used);
@@ -138,8 +139,9 @@ static void note_wait(struct efa_ep *e, uint64_t now)
 }
 
 /*
- * Notes for all endpoints since when their requests have had no completion. One endpoint's wait polls for
- * all of them, so the endpoints of a host that has vanished wait at the same time.
+ * Stores for each endpoint of the IA since when its requests have had no completion. A poll serves all
+ * endpoints, so the endpoints whose peers were on a vanished host time out together and not one after the
+ * other.
  */
 static void note_waits(struct efa_engine *eng)
 {
@@ -153,8 +155,9 @@ static void note_waits(struct efa_engine *eng)
 }
 
 /*
- * Has the endpoint waited long enough? If this process or the whole machine was stopped meanwhile, or the
- * machine is busy, time passes without a chance for the peer. So there must have been polls as well.
+ * Has the endpoint waited long enough? Time alone does not decide: if this process or the whole machine
+ * was stopped, or the machine is busy, time passes in which the peer could not answer. So a number of
+ * polls is required as well.
  */
 static bool is_overdue(const struct efa_ep *e)
 {
@@ -169,9 +172,9 @@ static bool is_overdue(const struct efa_ep *e)
 }
 
 /*
- * The peer's message takes another path than acknowledgements and may overtake them, and a request
- * can fail before the answers to earlier ones have come. Sends that the peer has taken must not be
- * flushed then. A send to a QP in error completes at once.
+ * The peer's disconnect message takes another path than acknowledgements and may overtake them. Likewise
+ * a request can fail before the answers to earlier requests have come. In both cases, sends that the peer
+ * has taken must not be flushed. A send to a QP in error completes at once.
  */
 void efa_qp_settle(struct dap_ep *ep)
 {
@@ -192,8 +195,8 @@ static struct efa_ep *enter_and_poll(struct dap_ep *ep)
 	return e;
 }
 
-#define FLUSH_LOOKS 64u			/* polls of a device: some ms */
-#define FLUSH_PUMPS 4096u		/* polls of a software device without a thread */
+#define FLUSH_LOOKS 64u			/* number of polls of a device; they take some ms */
+#define FLUSH_PUMPS 4096u		/* number of polls of a software device without a thread */
 
 /*
  * Takes the completions of the device, those that it flushes included. Then software flushes the

@@ -107,7 +107,7 @@ static void end_wqe(struct dap_ep *ep, const union efa_slot *slot, const struct 
 		efa_pull_done(ep, slot->of, status);
 	if (slot->kind == EFA_S_CREDIT) {
 		e->cold->credit_out = false;
-		efa_credit(ep);		/* another credit may have become due meanwhile */
+		efa_credit(ep);		/* another credit may have become due since then */
 	}
 }
 

@@ -88,7 +88,7 @@ void efa_describe(const struct dap_obj *obj, char *buf, size_t len)
 	if (obj->type == DAP_EP) {
 		const struct efa_ep *e = (const void *)((const struct dap_ep *)obj)->hw;
 
-		if (e->sq.ring)		/* it has a QP */
+		if (e->sq.ring)		/* the endpoint has a QP */
 			snprintf(buf, len, "QP %u, peer's QP %u through AH %u%s%s%s", e->qpn,
 				 e->remote_qpn, e->ah, e->cold->destroyed ? ", destroyed" : "",
 				 *e->cold->why ? ": " : "", e->cold->why);

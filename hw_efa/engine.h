@@ -12,12 +12,12 @@
 
 /* ---- completions ---- */
 
-#define EFA_DONE_BIND 0x80u		/* bit of efa_done.status: completion of a bind */
+#define EFA_DONE_BIND 0x80u		/* bit of efa_done.status that marks a bind */
 
 struct efa_done {
 	struct dap_ep *ep;
 	uint64_t cookie;
-	uint64_t bytes;			/* for a bind: the address of its RMR */
+	uint64_t bytes;			/* bytes transferred; bind: the address of the RMR */
 	uint8_t op, status;
 	bool receive, unsignalled;
 };

@@ -103,11 +103,10 @@ int efa_lmr_destroy(struct dap_lmr *lmr)
 /* ---- RMRs ---- */
 
 /*
- * RMRs on a device without memory windows. A bind registers the range with the remote rights asked
- * for, and then ends the previous registration. So the new context differs from the previous one,
- * which is invalid when the bind returns. A bind is two commands of the device and pins the pages.
- * For peers whose writes are emulated, the table of keys has the context of an RMR that may be
- * written (key.c).
+ * RMRs on a device without memory windows. A bind registers the range with the remote rights asked for,
+ * and then ends the previous registration. So the new context differs from the previous one, which is
+ * invalid when the bind returns. A bind takes two commands of the device, and pins the pages. If a peer's
+ * writes are emulated, the table of keys (key.c) has the contexts of RMRs with remote write.
  */
 
 /* Core has cleared the object. */
@@ -138,8 +137,8 @@ int efa_rmr_destroy(struct dap_rmr *rmr)
 }
 
 /*
- * The device may give an unbound RMR its last key again, by which a peer could access the new
- * window. The range is then registered once more while that key is taken.
+ * The device may give an RMR the key of its last bind again, with which a peer could access the new
+ * window. In that case registers the range once more while the first registration still has that key.
  */
 static int register_new(struct dap_rmr *rmr, const struct efa_range *to, struct efa_mr *mr)
 {
@@ -185,7 +184,8 @@ static bool is_flushed(struct dap_ep *ep)
 }
 
 /*
- * Takes a place among the requests before the bind is carried out, so that its completion has one.
+ * Reserves a request for the bind before the bind is carried out, so that there is room for its
+ * completion.
  */
 static int reserve_request(const struct dap_rmr *rmr, struct dap_ep *ep)
 {

@@ -30,7 +30,7 @@ struct efa_answer { uint32_t id, status; };
 
 /* state of the first RDMA of a connection, during which no other RDMA is posted */
 enum efa_rdma {
-	EFA_RDMA_NONE,			/* of a new endpoint */
+	EFA_RDMA_NONE,			/* no RDMA has been posted yet */
 	EFA_RDMA_TRIED,			/* the first RDMA is outstanding */
 	EFA_RDMA_REFUSED,		/* the peer's device does not know our address handle yet */
 	EFA_RDMA_WORKS,
@@ -52,14 +52,15 @@ struct efa_ep_cold {			/* state that the fast path does not use */
 	bool refuses;			/* an emulated write was refused, so no later packet is delivered */
 	uint32_t nowhere;		/* target of doorbells of a destroyed QP */
 	uint32_t gone, gone_dto;	/* ticks until a vanished peer is an error; first failed request */
-	struct efa_cqe gone_cqe;	/* completion of that request */
+	struct efa_cqe gone_cqe;	/* completion of the first failed request */
 	enum efa_rdma rdma;
 	uint32_t rdma_tries;		/* number of tries that are left */
 	struct efa_wr first_rdma;
 	struct dap_ep *next_deferred;
-	/* number of polls until the peer's manager is asked again */
+	/* number of polls left until this side asks the peer's manager again */
 	uint32_t ask_pause;
-	bool has_asked;			/* the peer is asked, and acknowledges each message without delay */
+	/* this side has asked the peer to acknowledge each message without delay */
+	bool has_asked;
 	uint32_t oldest_ack;		/* acks in flight have at least this number */
 	uint32_t mark_ack;		/* acks of this era have at least this number */
 	bool holds;			/* acks are held back, because one in flight is too old */
@@ -80,7 +81,7 @@ struct efa_ep {
 	_Alignas(64) struct efa_tx tx;
 	_Alignas(64) struct efa_rx rx;
 	struct efa_ep_cold *cold;
-	uint32_t free_at[2];		/* posted may not exceed it: dequeued + max */
+	uint32_t free_at[2];		/* limits for posted requests and receives: dequeued + max */
 	uint16_t qpn, remote_qpn, ah;
 	uint32_t from;			/* ah and remote_qpn in the form of efa_cqe_from */
 };
@@ -89,11 +90,11 @@ _Static_assert(sizeof(struct efa_ctrl_msg) + EFA_MAX_IOV * sizeof(struct efa_seg
 	       "a control message is staged whole");
 
 struct efa_shape {			/* what each endpoint of the IA needs */
-	uint32_t sq, rq;		/* entries of its queues */
+	uint32_t sq, rq;		/* entries of the send queue and of the receive queue */
 	uint32_t bufs, stride;		/* receive buffers, and the bytes from one to the next */
 	uint32_t cqes;			/* entries of the CQ */
 	size_t mem;			/* bytes of the receive buffers and the stage */
-	uint16_t inline_max;		/* most bytes of a message that its WQE can contain */
+	uint16_t inline_max;		/* most bytes of inline data in a WQE */
 	bool wide;			/* WQEs have 128 bytes */
 };
 

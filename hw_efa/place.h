@@ -7,10 +7,11 @@
 
 #include "hw_efa/obj.h"
 
-/* Returns true if an outstanding write touches these bytes. number: of the next request to be
+/* Returns true if an outstanding write touches these bytes. number: number of the next request to be
  * issued. */
 bool efa_overlaps(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number);
-/* The same as efa_place, for a write within the range of the outstanding ones. */
+/* Counts the write as outstanding unless an outstanding write touches its bytes; then returns false. For
+ * a write that lies within the range of the outstanding ones. */
 bool efa_place_far(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t number);
 
 EFA_INLINE bool efa_no_writes(const struct efa_tx *tx)
@@ -45,8 +46,8 @@ EFA_INLINE bool efa_place(struct efa_tx *tx, uint64_t va, uint64_t len, uint32_t
 }
 
 /*
- * Returns true if no outstanding write touches the same remote bytes. Then a write counts as
- * outstanding. number: of the request.
+ * Returns true if no outstanding write touches the same remote bytes. A write then counts as outstanding.
+ * number: number of the request.
  */
 EFA_INLINE bool efa_placed(struct efa_tx *tx, unsigned int op, uint64_t va, uint64_t len, uint32_t number)
 {

@@ -188,8 +188,9 @@ static void refill_packet(struct efa_rx *rx, const struct efa_cqe *cqe)
 }
 
 /*
- * False: the packet stays in its place, because it needs a receive and there is none, or because it
- * belongs to a write that is refused. Nothing behind such a write is delivered.
+ * Delivers the packet. False: the packet stays in its place, because it needs a receive and none is
+ * posted, or because it belongs to a write that is refused. No packet behind a refused write is
+ * delivered.
  */
 static bool consume_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 {

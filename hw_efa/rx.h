@@ -11,12 +11,12 @@ enum efa_recv_state { EFA_R_POSTED, EFA_R_PULLS, EFA_R_DONE };
 
 struct efa_recv {
 	uint64_t cookie;
-	uint32_t room, got;		/* bytes */
+	uint32_t room, got;		/* bytes of room, and bytes received */
 	uint8_t state, flags, status, nseg;
 	uint16_t left;			/* outstanding RDMA reads */
 	bool solicited;
-	const struct dap_lmr *lmr;	/* of the only segment, if that is writable and the
-					 * receive has no flag */
+	/* LMR of the segment, if it is the only one and writable, and the receive has no flag */
+	const struct dap_lmr *lmr;
 	struct efa_iov seg[EFA_MAX_IOV];
 	struct efa_iov from[EFA_MAX_IOV];	/* the sender's segments of a long message */
 	uint32_t at;			/* bytes of the message whose reads are issued */
@@ -31,7 +31,7 @@ struct efa_rx {
 	volatile uint32_t *doorbell;
 	struct efa_recv *recv;
 	struct efa_cqe *place;		/* the reorder window: CQEs of packets; see efa_place_is_empty */
-	const struct dap_lmr *lmr;	/* cached by efa_allowed: it may be written */
+	const struct dap_lmr *lmr;	/* writable LMR cached by efa_allowed */
 	uint64_t desc;			/* second word of a descriptor, without the request id */
 	size_t stride;			/* bytes from one buffer to the next */
 	uint32_t nbufs;
@@ -43,9 +43,9 @@ struct efa_rx {
 	uint32_t done;			/* receives delivered */
 	uint32_t pull;			/* the first receive that may have reads to issue */
 	uint32_t next;			/* awaited sequence number */
-	uint32_t look_at;		/* from this number on, efa_bound_ack sets acked_to */
+	uint32_t look_at;		/* first sequence number at which efa_bound_ack sets acked_to */
 	uint32_t acked_to;			/* packets before this number are acknowledged */
-	uint32_t advertised;			/* acked_to, in the last packet that was sent */
+	uint32_t advertised;			/* value of acked_to in the last packet that was sent */
 	uint32_t window, place_mask;
 	union {
 		struct {
@@ -57,7 +57,7 @@ struct efa_rx {
 		};
 		uint64_t unusual;	/* all flags above as one word; 0: none is set */
 	};
-	uint32_t part;			/* bytes of that message that have arrived */
+	uint32_t part;			/* bytes of the fragmented message that have arrived */
 	bool failed;			/* a receive failed, so all after it are flushed */
 	uint32_t deny, max_iov;
 };

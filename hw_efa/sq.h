@@ -14,7 +14,7 @@
 
 typedef uint64_t efa_u64 __attribute__((may_alias));
 
-#define EFA_SPARE_WQES 8u		/* for credits and answers */
+#define EFA_SPARE_WQES 8u		/* WQEs reserved for credits and answers */
 
 /* reserve: the WQE is a credit or an answer, which may use the spare slots. */
 EFA_INLINE bool efa_sq_has(const struct efa_sq *sq, bool reserve)

@@ -18,7 +18,7 @@ enum efa_slot_kind {			/* purpose of a WQE */
 	EFA_S_FIRST,			/* the first RDMA; efa_ep_cold.first_rdma has its kind */
 };
 
-#define EFA_ERA_SHIFT 63		/* in efa_slot.word: the era of the post, see efa_bound_ack */
+#define EFA_ERA_SHIFT 63		/* bit of efa_slot.word with the era of the post, see efa_bound_ack */
 
 union efa_slot {
 	struct {
@@ -29,18 +29,18 @@ union efa_slot {
 };
 
 struct efa_sq {
-	uint8_t *ring, *next, *end;	/* next: of the next WQE */
+	uint8_t *ring, *next, *end;	/* next: where the next WQE goes */
 	volatile uint32_t *doorbell;
 	union efa_slot *slots;
 	uint16_t *ids;			/* slots: those in use, then the free ones */
 	uint32_t used;			/* slots in use, which are the outstanding WQEs */
 	uint32_t room;			/* slots that requests may use */
 	uint32_t before;		/* slots in use from the previous era */
-	uint64_t era;			/* 0, or the bit in efa_slot.word */
+	uint64_t era;			/* current era: 0, or the bit in efa_slot.word */
 	uint16_t entry_size, inline_max;
 	uint16_t gen;			/* generation of the QP, above the slot in a request id */
 	uint32_t pi, mask;
-	uint64_t word0, word1, qkey;	/* of each WQE: flags, phase, peer's QP, gen; AH; qkey */
+	uint64_t word0, word1, qkey;	/* words of each WQE: flags, phase, peer's QP, gen; AH; qkey */
 	uint32_t unrung;			/* WQEs without their doorbell yet */
 	uint32_t max_batch, handle;
 };
@@ -48,12 +48,12 @@ struct efa_sq {
 /* ---- requests ---- */
 
 enum efa_dto_state {
-	EFA_D_ISSUED = 1,		/* all its WQEs are in the queue */
-	EFA_D_WAITS = 2,		/* it waits for a FIN */
+	EFA_D_ISSUED = 1,		/* all WQEs of the request are in the queue */
+	EFA_D_WAITS = 2,		/* the request waits for the peer's FIN */
 	EFA_D_DONE = 4,
 	EFA_D_PLACED = 8,		/* a write that may have reached the peer's memory */
 	EFA_D_PLAIN = 16,		/* a write with a packet without a sequence number */
-	EFA_D_REFUSED = 32,		/* the peer has refused it, and may not answer it again */
+	EFA_D_REFUSED = 32,		/* the peer has refused the request, and may not answer again */
 };
 
 /* The operations of enum efa_op, and a bind, which has no WQE. */
@@ -107,7 +107,8 @@ struct efa_tx {
 	uint32_t posted;		/* requests posted */
 	uint32_t done;			/* requests delivered */
 	uint32_t seq;			/* next sequence number */
-	/* By efa_dto_op: refused flags, and the most bytes that the fast path posts. */
+	/* For each efa_dto_op: completion flags that the fast path refuses, and the most bytes that it
+	 * posts. */
 	uint32_t deny[3];
 	uint64_t most[3];
 	uint32_t written;		/* 1 + the number of the last write */
@@ -120,10 +121,10 @@ struct efa_tx {
 	struct efa_span written_to;	/* contains all outstanding writes, see place.c */
 	struct efa_span gap;		/* a part of written_to without an outstanding write */
 	uint32_t plain;			/* writes with EFA_D_PLAIN */
-	uint32_t pulls_asked, asks;	/* RTS, and emulated writes, that await a FIN */
+	uint32_t pulls_asked, asks;	/* numbers of RTS and of emulated writes that await a FIN */
 	uint32_t max_iov[3];
 	bool no_reads, peer_no_reads;
-	bool emulates;			/* messages carry the writes: an end has no RDMA write */
+	bool emulates;			/* writes go in messages, because an end has no RDMA write */
 	bool failed;			/* a request failed, so all after it are flushed */
 	bool keeps;			/* write_order=kept: only one packet of all writes is
 					 * outstanding at a time */
@@ -134,14 +135,14 @@ static inline uint32_t efa_next(const struct efa_tx *tx) { return tx->posted - t
 
 /* ---- a WQE off the fast path ---- */
 
-/* imm: 0 without has_imm. */
+/* imm is 0 unless has_imm is set. */
 struct efa_wr {
 	uint8_t op;
 	bool has_imm, inl;
 	uint8_t kind;
 	uint32_t of, imm;
 	unsigned int nseg;		/* local segments */
-	struct efa_iov seg[2];		/* of an RDMA the remote segment, then the local one */
+	struct efa_iov seg[2];		/* RDMA: the remote segment, then the local one */
 	const void *data;		/* inline data */
 	uint32_t bytes;
 };

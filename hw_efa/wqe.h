@@ -28,7 +28,7 @@ enum efa_op { EFA_OP_SEND, EFA_OP_RDMA_READ, EFA_OP_RDMA_WRITE };
 
 enum {					/* efa_io_tx_meta_desc.ctrl1 */
 	EFA_TX_HAS_IMM = 0x10, EFA_TX_INLINE = 0x20, EFA_TX_META = 0x80,
-	/* ctrl2 */
+	/* efa_io_tx_meta_desc.ctrl2 */
 	EFA_TX_PHASE = 0x01, EFA_TX_FIRST = 0x04, EFA_TX_LAST = 0x08, EFA_TX_COMP_REQ = 0x10,
 	/* efa_io_cdesc_common.flags */
 	EFA_CQE_PHASE = 0x01, EFA_CQE_QUEUE_SHIFT = 1, EFA_CQE_QUEUE_MASK = 0x06,
@@ -38,7 +38,7 @@ enum {					/* efa_io_tx_meta_desc.ctrl1 */
 
 #define EFA_RX_FIRST (1u << 30)		/* efa_io_rx_desc.lkey_ctrl */
 #define EFA_RX_LAST (1u << 31)
-#define EFA_NO_AH 0xffff		/* of a CQE: the sender has no address handle here */
+#define EFA_NO_AH 0xffff		/* ah of a CQE whose sender has no address handle here */
 
 struct efa_tx_meta {			/* efa_io_tx_meta_desc */
 	le16_t req_id;
@@ -64,7 +64,7 @@ WIRE_SIZE(struct efa_tx_segment, 16);
 struct efa_wqe {
 	struct efa_tx_meta meta;
 	union {
-		struct efa_tx_segment seg[2];	/* of an RDMA the remote segment, then the local one */
+		struct efa_tx_segment seg[2];	/* RDMA: the remote segment, then the local one */
 		uint8_t inl[96];	/* 32 bytes in a WQE of 64, 80 in a wide one */
 	};
 };
@@ -90,7 +90,8 @@ struct efa_cqe {			/* 16 or 32 bytes; only a receive has the fields after qp_num
 	le16_t qp_num;
 	le16_t length, ah, src_qp;
 	le32_t imm;
-	uint8_t sgid[16];		/* of a write, the high bits of its length are in the first two */
+	/* in the CQE of a write, the first two bytes are the high bits of its length */
+	uint8_t sgid[16];
 };
 WIRE_SIZE(struct efa_cqe, 32);
 WIRE_AT(struct efa_cqe, length, 6);

@@ -119,9 +119,10 @@ struct efa_ctl_ops {
 	/* Returns the next asynchronous event. Called only if async_fd is not -1. */
 	enum hw_event (*async_read)(struct efa_ctl *ctl);
 
-	/* The next four are NULL except for the software EFA. Runs a device that callers drive. */
+	/* Software EFA only, like the next three; otherwise NULL. Runs a device that callers drive. */
 	bool (*drive)(struct softnic_efa *soft);
-	/* Handle the doorbells of a QP, by the thread that posts to it, and of a CQ. */
+	/* kick() handles the doorbells of a QP; the thread that posts to the QP calls it. kick_cq()
+	 * handles those of a CQ. */
 	void (*kick)(struct softnic_efa *soft, uint32_t handle);
 	void (*kick_cq)(struct softnic_efa *soft, uint16_t number);
 	/* Returns the bytes that the device needs for a QP with a send queue of that depth. */

@@ -54,7 +54,7 @@ struct edv_device_attr {			/* the layout of efadv_device_attr */
 WIRE_SIZE(struct edv_device_attr, sizeof(struct efadv_device_attr));
 WIRE_AT(struct edv_device_attr, device_caps, offsetof(struct efadv_device_attr, device_caps));
 
-enum {					/* edv_device_attr.device_caps that 44.0 does not name */
+enum {					/* bits of edv_device_attr.device_caps that 44.0 does not define */
 	EDV_CAP_RDMA_WRITE = 1 << 3,	/* since 46.0 */
 };
 
@@ -70,8 +70,8 @@ _Static_assert(sizeof(struct edv_qp_init_attr) <= sizeof(struct efadv_qp_init_at
 	       "the older struct is a prefix");
 
 /*
- * Its length is that of 59.0, because 59.0 and 60.0 refuse a shorter one (59.1, 60.1 and 61.0 do not).
- * Older releases accept a longer one if the rest is zero.
+ * The length of this structure is that of 59.0, because 59.0 and 60.0 refuse a shorter structure (59.1,
+ * 60.1 and 61.0 do not). Older releases accept a longer structure if its additional bytes are zero.
  */
 struct edv_cq_init_attr {		/* efadv_cq_init_attr */
 	uint64_t comp_mask, wc_flags;

@@ -94,7 +94,7 @@ EFA_INLINE bool efa_plain_message(struct efa_poller *to, struct dap_ep *ep, cons
 	return true;
 }
 
-#define EFA_PLAIN_IMM 0x0fffffffu	/* up to this one: whole messages that are not solicited */
+#define EFA_PLAIN_IMM 0x0fffffffu	/* largest immediate of a whole message that is not solicited */
 
 /*
  * Puts a packet that is not next in sequence into the window. False: its place is taken, or is
