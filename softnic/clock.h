@@ -16,8 +16,8 @@ static inline uint64_t sn_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* Not by usleep(3), which is a cancellation point. A thread that was cancelled here would keep the device's
- * lock. us: less than a second. */
+/* Does not call usleep(3), which is a cancellation point: a thread that was cancelled here would keep the
+ * device's lock. us: less than a second. */
 static inline void sn_sleep_us(unsigned int us)
 {
 	const struct timespec pause = { .tv_nsec = (long)us * 1000 };

@@ -105,7 +105,7 @@ int softnic_is_local(struct softnic *nic, const uint8_t gid[16]);
  * sockets. */
 int softnic_open(const struct softnic_config *config, struct softnic **nic);
 
-/* Leaves the fabric and frees everything, including objects that the host did not destroy. */
+/* Leaves the fabric and frees the device, with all objects that the host did not destroy. */
 void softnic_close(struct softnic *nic);
 
 /*

@@ -187,9 +187,9 @@ enum softnic_efa_access {		/* access bits of the admin command REG_MR */
 int softnic_efa_mr_reg(struct softnic_efa *nic, uint16_t pd, void *addr, uint64_t len,
 		       uint64_t iova, unsigned int access, uint32_t *lkey, uint32_t *rkey);
 /*
- * The same with pages at bus addresses: page i, of 1 << shift bytes, starts i pages after iova, rounded
- * down to a page. The list is copied. 0, -EINVAL (also: no whole pages, a wrong number of them, no
- * host.dma), -EOPNOTSUPP, -ENOMEM (also: max_mr_pages).
+ * Registers pages at bus addresses in place of memory of this process: page i, of 1 << shift bytes,
+ * starts i pages after iova, rounded down to a page. The list is copied. 0, -EINVAL (also: no whole
+ * pages, a wrong number of them, no host.dma), -EOPNOTSUPP, -ENOMEM (also: max_mr_pages).
  */
 struct softnic_efa_pages {
 	const uint64_t *list;

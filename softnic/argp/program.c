@@ -14,7 +14,8 @@
 __attribute__((visibility("default"))) const char *argp_program_version =
 	"dapl-direct " PACKAGE_VERSION;
 
-/* A program inherits that its caller ignores SIGCHLD. The kernel then keeps no exit status of a child. */
+/* If the caller ignores SIGCHLD, this program inherits that, and the kernel keeps no exit status of its
+ * children. So this restores the default. */
 __attribute__((constructor)) static void keep_statuses(void)
 {
 	signal(SIGCHLD, SIG_DFL);

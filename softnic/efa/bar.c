@@ -46,7 +46,8 @@ void sne_bar_close(struct sne_bar *bar, bool in_child)
 	free(bar->free);
 }
 
-/* Makes room in the list of free extents for all extents and a new one, so that freeing cannot fail. */
+/* Makes room in the list of free extents for each extent in use and one more, so that freeing cannot
+ * fail. */
 static int make_room(struct sne_bar *bar)
 {
 	uint32_t room = bar->room ? 2 * bar->room : 64;

@@ -31,8 +31,8 @@ static void wake(struct sne_nic *nic)
 	uint64_t one = 1;
 
 	nic->resting = false;
-	/* Not by write(2), which is a cancellation point. If the counter is full, the thread is awake
-	 * already. */
+	/* Does not call write(2), which is a cancellation point. If the counter is full, the thread is
+	 * awake already. */
 	syscall(SYS_write, nic->event_fd, &one, sizeof(one));
 }
 

@@ -183,7 +183,7 @@ static int parse_word(void *fault, char *word)
 	return parse_number(value, UINT64_MAX, &f->seed, NULL);
 }
 
-/* in the order of enum sne_kind */
+/* names of packets in the order of enum sne_kind */
 static const char *const packet_ops[] = { "ack", "datagram", "send", "write", "read", "read_response", NULL };
 
 /* The packets of this model have no checksum, so a corrupted one would be taken for a right one. */

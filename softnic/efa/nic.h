@@ -166,13 +166,13 @@ struct sne_pkt {
 	struct sne_flow *flow;
 	/* the WR whose memory has the payload, and which an acknowledgement completes; or NULL */
 	struct sne_wr *wr;
-	/* destroying this QP drops the packet; NULL: no QP's destruction does */
+	/* destroying this QP drops the packet; NULL: the packet does not depend on a QP */
 	struct sne_qp *qp;
 	uint64_t first, sent, born;
 	uint32_t tries;			/* number of retransmissions while the peer was alive */
 	bool numbered, in_flight, big;
 	struct sne_hdr hdr;
-	uint8_t payload[];		/* if there is no WR */
+	uint8_t payload[];		/* used if wr is NULL */
 };
 TAILQ_HEAD(sne_pkts, sne_pkt);
 

@@ -90,7 +90,7 @@ static void fetch_one(struct sne_nic *nic, struct sne_qp *qp)
 	bool partial;
 
 	if (!wr)
-		return;			/* this overrun has been reported before */
+		return;			/* this overrun has already been reported */
 	memcpy(&wqe, at, qp->wqe_size);
 	partial = poisoned(nic, at, qp->wqe_size);
 	sne_sq_poison(nic, at, qp->wqe_size);

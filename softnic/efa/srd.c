@@ -33,8 +33,8 @@ static const struct patience *patience(const struct sne_nic *nic)
 	return nic->virtual_time ? &in_turns : &in_earnest;
 }
 
-/* Has the packet's time run out? A peer that was stopped gets some more tries; so does a peer that only
- * seems stopped because this process was. */
+/* Has the packet's time run out? A peer whose process was stopped gets some more tries. So does any peer
+ * after this process was stopped, since the peer then only seemed to be silent. */
 static bool time_is_up(struct sne_nic *nic, const struct sne_pkt *pkt, bool stalled)
 {
 	const struct patience *p = patience(nic);

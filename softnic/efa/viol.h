@@ -8,7 +8,7 @@
 #define SNE_VIOL_H
 
 #define SNE_VIOLATIONS(X)                                                                        \
-	X(WQE_RESERVED, "wqe.reserved_bits") /* a bit that must be zero */                       \
+	X(WQE_RESERVED, "wqe.reserved_bits") /* a bit is set that must be zero */                       \
 	X(WQE_META, "wqe.meta")              /* meta_desc must be set */				\
 	X(WQE_FIRST_LAST, "wqe.first_last")  /* both flags must be set */				\
 	X(WQE_PHASE, "wqe.phase")            /* the phase bit is not that of this lap of the ring */ \

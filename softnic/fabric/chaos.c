@@ -19,7 +19,8 @@
 #define HELD_MAX 1024u
 /* if no other packet follows a reordered packet, it leaves after this time */
 #define REORDER_US 500u
-/* the same if a rule reorders it: longer than a retransmission takes, so that no timing decides */
+/* the same time if a rule reorders the packet: longer than a retransmission takes, so timing has no
+ * effect */
 #define REORDER_RULE_US 1000000u
 #define DELAY_US 2000u
 #define NS_PER_US UINT64_C(1000)
@@ -34,8 +35,8 @@ struct fate {
 struct held {
 	TAILQ_ENTRY(held) link;
 	bool in;
-	bool overtaken;			/* the packet is to be sent after the next one, */
-	bool by_rule;			/* which has to be one to the same queue pair */
+	bool overtaken;			/* the packet waits until the next packet has passed it */
+	bool by_rule;			/* the next packet must go to the same queue pair */
 	uint32_t qpn;
 	uint64_t due;
 	struct sn_fab_dest peer;	/* destination, or sender of a packet that arrived */
@@ -118,7 +119,8 @@ static struct held *hold_packet(struct sn_chaos *c, const struct sn_fab_dest *pe
 	return h;
 }
 
-/* A delivery may send packets, and so release others. The list no longer has this one then. */
+/* Removes the packet from the list first, because delivering it may send packets, which may release
+ * others. */
 static void release_packet(struct sn_fab *f, struct held *h)
 {
 	TAILQ_REMOVE(&f->chaos->list, h, link);
@@ -130,7 +132,7 @@ static void release_packet(struct sn_fab *f, struct held *h)
 	free(h);
 }
 
-/* Returns a packet that the one with this label has passed and that waits for that, or NULL. */
+/* Returns a held packet that waits until a packet with this label has passed it, or NULL. */
 static struct held *overtaken_packet(struct sn_chaos *c, const struct sn_fab_dest *peer,
 				     const struct sn_fab_label *label, bool in)
 {

@@ -89,8 +89,8 @@ static unsigned int poll_link(struct sn_fab *f, struct sn_link *link, unsigned i
 	}
 	if (link->rx.pos - link->asked >= link->rx.size / 4) {
 		/*
-		 * Checks for a starved peer each quarter of the ring, so before the ring is read to its
-		 * end: a peer starves only when its ring is full.
+		 * After each quarter of the ring, checks whether the peer waits for room. The peer waits
+		 * only if the ring was full, so a quarter is early enough.
 		 */
 		link->asked = link->rx.pos;
 		if (sn_ring_take_starved(&link->rx)) {
@@ -157,7 +157,8 @@ void sn_fab_service(struct sn_fab *f)
 	atomic_store_explicit(&f->attention, 0, memory_order_seq_cst);
 	f->polling = true;
 	drop_broken(f);
-	/* Also while no QP uses it: what stays in the socket would keep the epoll set readable. */
+	/* Empties the UDP socket even if no QP uses it, because unread datagrams would keep the epoll set
+	 * readable. */
 	if (f->udp)
 		sn_udp_poll(f, EVENTS, true);
 	n = f->epfd < 0 ? 0 : epoll_wait(f->epfd, ev, EVENTS, 0);
@@ -182,7 +183,7 @@ int sn_fab_reach(struct sn_fab *f, const struct sn_addr *gid)
 
 	if (f->forked)
 		return -EHOSTUNREACH;
-	/* The peer may have made the link already. */
+	/* Accepts waiting connections first, because the peer may have made the link already. */
 	sn_fab_service(f);
 	return sn_fab_find_link(f, &dest, &link);
 }
@@ -202,7 +203,7 @@ unsigned int sn_fab_poll(struct sn_fab *f, unsigned int budget)
 	if (f->chaos)
 		done = sn_chaos_release(f);
 	f->polling = true;
-	/* Half of the budget, so that neither fabric waits for the other. */
+	/* UDP gets half of the budget, so that neither UDP nor the rings wait for the other. */
 	if (f->udp)
 		done += sn_udp_poll(f, (budget + 1) / 2, false);
 	slots = f->used;

@@ -42,7 +42,7 @@ struct sn_fab_dest {
 	uint32_t slot;
 	uint16_t udp_port;
 	uint8_t tclass;			/* traffic class of datagrams */
-	/* of a sender: its datagram came to the port of sn_fab_listen, so its own port may be any */
+	/* sender: its datagram came to the port of sn_fab_listen, so the sender's own port may be any */
 	bool foreign;
 };
 

@@ -41,11 +41,11 @@ struct sn_chaos;
 struct sn_link {
 	struct sn_addr peer;
 	int sock;			/* -1: loopback */
-	bool broken;			/* to be torn down at the next service */
+	bool broken;			/* the next sn_fab_service closes the link */
 	/* rx.pos when this side last checked whether the peer starves for room */
 	uint64_t asked;
-	/* a packet was sent, but it is not yet known whether the peer sleeps; such links are in a
-	 * list: */
+	/* a packet was sent, but it is not yet known whether the peer sleeps; the link is in the list
+	 * wake_unchecked */
 	bool wake_unchecked;
 	SLIST_ENTRY(sn_link) unchecked_link;
 	size_t blocked;			/* length of a packet that found the ring full */
@@ -74,12 +74,12 @@ struct sn_fab {
 	uint32_t slots, used;
 	uint32_t turn;			/* the link that the next poll begins with */
 	bool polling;
-	/* wake-ups are deferred until sn_fab_release(), for the links in this list: */
+	/* wake-ups of the links in the list below are deferred until sn_fab_release() */
 	bool held;
 	SLIST_HEAD(, sn_link) wake_unchecked;
 	/* another device of this process has connected or left, so the sockets must be checked */
 	_Atomic uint32_t attention;
-	/* this is a forked child's copy: all its descriptors are closed */
+	/* this process is a forked child: the descriptors in this copy are closed */
 	bool forked;
 	unsigned int polls;
 	int half_open[SN_FAB_HALF_OPEN];
@@ -134,7 +134,8 @@ int sn_fab_add_link(struct sn_fab *fabric, struct sn_link *link, uint32_t *slot)
 void sn_fab_break_link(struct sn_fab *fabric, struct sn_link *link);
 /* Finds the link to the destination, or makes it. Returns 0 or -errno. */
 int sn_fab_find_link(struct sn_fab *fabric, struct sn_fab_dest *dest, struct sn_link **link);
-/* These bypass injected faults. sn_fab_commit_both() completes sn_fab_reserve_now(). */
+/* Like sn_fab_reserve(), sn_fab_commit() and so on, but without injected faults. sn_fab_commit_both()
+ * completes sn_fab_reserve_now(). */
 int sn_fab_reserve_now(struct sn_fab *fabric, struct sn_fab_dest *dest, size_t len, void **pkt);
 int sn_fab_send_now(struct sn_fab *fabric, struct sn_fab_dest *dest, const void *bytes,
 		    size_t len);

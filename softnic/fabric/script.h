@@ -21,11 +21,11 @@ enum {
 struct sn_rule {
 	enum sn_action action;
 	int op;				/* index of the operation; -1: any */
-	bool in;			/* packets that arrive, and not those that leave */
+	bool in;			/* true: packets that arrive; false: packets that leave */
 	bool any_qpn, any_psn;
-	uint32_t qpn, psn;		/* as in the packet: the QPN is that of its destination */
-	/* Of the packets of a queue pair that match, the first ones are skipped; the rule acts on the next
-	 * ones, or on each n-th of them. */
+	uint32_t qpn, psn;		/* destination QPN and PSN, as in the packet */
+	/* Of the packets of a queue pair that match, the rule skips the first `skip`. Then it acts on
+	 * `times` packets: consecutive ones, or each `every`-th one. */
 	uint32_t skip, times, every;
 	uint32_t us;			/* time of a delay */
 };

@@ -30,7 +30,7 @@
 enum {
 	BATCH = 32,
 	ROOM = 4096 + 64,		/* an MTU of 4096, the longest headers of RoCE and the ICRC */
-	BUFFER_BYTES = 4 << 20,		/* asked of the kernel, which grants what net.core.*mem_max allows */
+	BUFFER_BYTES = 4 << 20,		/* requested socket buffer; net.core.*mem_max limits it */
 	UDP_HEADER = 8,
 	/* the shortest packet of an MTU of 256 with all its headers must fit */
 	LEAST = 256 + 64,
@@ -65,7 +65,7 @@ struct sn_udp {
 	uint16_t port;
 	size_t max;			/* longest packet that the interface carries */
 	unsigned int users;
-	bool foreign;			/* the datagrams in rx came by the listener */
+	bool foreign;			/* the datagrams in rx came through the listener */
 	struct batch tx, rx;
 	union control tclass[BATCH];	/* traffic classes of the datagrams in tx */
 };
@@ -294,7 +294,7 @@ void sn_udp_flush(struct sn_fab *f)
 	struct batch *b = &u->tx;
 
 	while (b->first < b->count) {
-		/* Not by sendmmsg(2), which is a cancellation point. */
+		/* Does not call sendmmsg(2), which is a cancellation point. */
 		int n = (int)syscall(SYS_sendmmsg, u->sock, b->msg + b->first, b->count - b->first,
 				     MSG_DONTWAIT);
 

@@ -81,7 +81,7 @@ static void finish_outer(uint8_t *head, size_t len, uint32_t traffic)
 struct seen {
 	struct sn_outer outer;
 	uint32_t traffic;
-	size_t skip;			/* length of the struct sn_ip, or 0 */
+	size_t skip;			/* length of the struct sn_ip to leave out, or 0 */
 	bool udp;			/* the packet is a datagram, and no train of several packets */
 	bool good;			/* the ICRC was right, or not computed */
 };

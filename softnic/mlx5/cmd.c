@@ -158,8 +158,9 @@ static bool ends_traffic(uint16_t opcode)
 }
 
 /*
- * A peer may have made a link, and sent by it, that this device has not noticed yet. An adversarial device
- * may defer work to the next drive, so one drive is not enough.
+ * Serves the fabric first: a peer may have made a link and sent packets through it, and this device has
+ * not noticed the link yet. Drives more than once, because an adversarial device may defer work to the
+ * next drive.
  */
 static void handle_traffic(struct sn_nic *nic)
 {

@@ -7,7 +7,7 @@
 struct cqe64 {
 	uint8_t rsvd0[22];
 	be16_t slid;
-	/* of a UD receive: reserved (2 bits), GRH (2), SL (4), source QPN (24) */
+	/* UD receive: reserved (2 bits), GRH (2), SL (4), source QPN (24) */
 	be32_t flags_rqpn;
 	uint8_t rsvd28[4];
 	be32_t srqn_uidx;

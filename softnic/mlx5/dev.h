@@ -74,8 +74,8 @@ struct sn_device {
 	pthread_t thread;
 	bool threaded;
 	bool armed;			/* peers must wake the thread */
-	bool resting;			/* the thread sleeps, perhaps for long; */
-	uint64_t until;			/* it wakes by itself at this time at the latest */
+	bool resting;			/* the thread sleeps, perhaps for long */
+	uint64_t until;			/* time at which the thread wakes at the latest */
 	atomic_bool stop;
 	/* number of calls that drove the device, by which the thread notices a polling host */
 	atomic_uint inline_pumps;

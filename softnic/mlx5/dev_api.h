@@ -122,7 +122,7 @@ enum sn_acc {
 	SN_ACC_DEPTH,		/* a chain of KLMs that is too long */
 	SN_ACC_GONE,		/* a key in the list of an indirect key is stale or free */
 	SN_ACC_DMA,		/* the host's IOMMU refused the access */
-	SN_ACC_MANY,		/* of sn_mkey_map(): more than one piece */
+	SN_ACC_MANY,		/* sn_mkey_map() only: the range has more than one piece */
 };
 
 struct sn_access {
@@ -173,7 +173,7 @@ enum sn_acc sn_scatter(struct sn_qp *qp, const struct sn_sge *sge, unsigned int 
 /* Copies into a receive WQE, with the PD of its queue. */
 enum sn_acc sn_scatter_recv(struct sn_qp *qp, const struct sn_rwqe *r, uint32_t off,
 			    const void *src, uint32_t len);
-/* Both functions check the access but write nothing if src is NULL. */
+/* If src is NULL, sn_scatter and sn_scatter_recv check the access and write nothing. */
 
 /* functions of viol.c */
 void sn_violate(struct sn_nic *nic, enum sn_viol v, const char *fmt, ...)

@@ -15,7 +15,7 @@ enum {
 	OPEN_TRIES = 8,
 };
 
-/* Does the QP exist, and is the sender its peer? */
+/* Returns the destination QP of the packet if it exists and the sender is its peer, else NULL. */
 static struct sn_qp *peer_of(struct sn_port *port, const struct sn_fab_dest *src, const struct sn_packet *pkt)
 {
 	struct sn_qp *qp = sn_qp_find(port->nic, pkt->dqpn);

@@ -111,8 +111,8 @@ static void fail_device(struct sn_nic *nic)
 	sn_async(nic, SN_EV_INTERNAL, 0, none);
 }
 
-/* Within a delivery the old faults may still hold the packet, so this is called outside of one. If memory is
- * missing, the next poll tries again. */
+/* Must not be called while a packet is being delivered, because the packet may be in memory of the old
+ * faults. If there is not enough memory, the next poll tries again. */
 static void apply_faults(struct sn_nic *nic)
 {
 	for (unsigned int i = 0; i < nic->ports; i++)

@@ -8,8 +8,8 @@
 #include "softnic/mlx5/quirk.h"
 
 #define TRAINING_NS		UINT64_C(100000000)	/* time of the training; hardware takes seconds */
-#define LATE_TRAINING_NS	UINT64_C(16000000000)	/* with quirk SN_Q_LATE_LINK */
-#define SLOW_TRAINING_NS	UINT64_C(60000000000)	/* with quirk SN_Q_SLOW_LINK */
+#define LATE_TRAINING_NS	UINT64_C(16000000000)	/* time of the training with quirk SN_Q_LATE_LINK */
+#define SLOW_TRAINING_NS	UINT64_C(60000000000)	/* time of the training with quirk SN_Q_SLOW_LINK */
 
 /* PRM port change event: subtype 1 means down, 4 active; the upper half of byte 8 is the port number. */
 void sn_link_update(struct sn_port *port)

@@ -170,7 +170,8 @@ int softnic_is_local(struct softnic *handle, const uint8_t gid[16])
 
 	sn_enter(nic);
 	err = sn_fabric_reach(nic, gid);
-	/* That may have read a peer's wake-up, or made a link whose packets wake no thread yet. */
+	/* Wakes the thread: sn_fabric_reach may have read a peer's wake-up, or made a link whose packets
+	 * wake no thread yet. */
 	sn_thread_wake(nic);
 	sn_leave(nic);
 	if (err == -EHOSTUNREACH)

@@ -337,9 +337,9 @@ struct sn_qp {
 	/* transport attributes, each valid after the transition that sets it */
 	struct sn_av av;
 	uint32_t remote_qpn, sq_psn, rq_psn;
-	uint32_t qkey;		/* of a UD QP */
+	uint32_t qkey;		/* Q_Key of a UD QP */
 	uint16_t pkey;
-	uint16_t mtu;		/* bytes */
+	uint16_t mtu;		/* path MTU in bytes */
 	uint8_t max_rd_atomic;	/* most outstanding reads and atomics as requester (2^log_sra_max) */
 	uint8_t max_dest_rd_atomic;
 	uint8_t retry_count, rnr_retry, min_rnr_nak;

@@ -120,7 +120,7 @@ uint8_t sn_cmd_query_pages(struct sn_cmd *c)
 
 	if (stage < SN_PAGES_BOOT || stage > SN_PAGES_REGULAR)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "op_mod %u", stage);
-	/* Only a cold device requests pages: a device that is not cold needs none. */
+	/* Only a device that its driver boots (dev->cold) requests pages. */
 	if (c->nic->dev->cold)
 		sn_set(c->out, PAGES_COUNT, (uint32_t)sn_pages_wanted(c->nic, stage));
 	return STAT_OK;

@@ -65,9 +65,9 @@ void sn_port_apply_faults(struct sn_port *port);
 bool sn_port_is_foreign(const struct sn_port *port, const struct sn_av *av);
 /* Resolves the path of a datagram to a destination: by its GID, or on InfiniBand by LID alone. */
 void sn_port_resolve(const struct sn_port *port, const struct sn_av *av, struct sn_fab_dest *dest);
-/* The same for a connection, which may lead to a UDP port of our device on another host. */
+/* Resolves the path of a connection, which may also lead to a UDP port of our device on another host. */
 void sn_port_resolve_conn(const struct sn_port *port, const struct sn_av *av, struct sn_fab_dest *dest);
-/* Counts a QP among those that datagrams arrive for, or no longer. in_use: the count has it. */
+/* Counts the QP as a user of the UDP port, or no longer. *in_use: the QP is counted. */
 void sn_port_use_udp(struct sn_port *port, bool *in_use, bool use);
 /* capture.c: the function sn_fab_config.capture of a port */
 void sn_capture_packet(void *port, bool in, const struct sn_fab_dest *peer, const void *bytes, size_t len);

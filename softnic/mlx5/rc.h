@@ -18,7 +18,7 @@
 
 enum {
 	SN_RC_WINDOW = 224,	/* most request packets in flight */
-	SN_RC_WINDOW_UDP = 32,	/* the same over UDP, where it changes: see shrink_window() */
+	SN_RC_WINDOW_UDP = 32,	/* initial window over UDP, where losses change it: see shrink_window() */
 	SN_RC_WINDOW_LEAST = 8,
 	SN_RC_ACK_EVERY = 16,	/* packets of a long message between two requests for an ACK */
 	SN_RC_ACK_EVERY_UDP = 4,
@@ -41,7 +41,7 @@ struct sn_rc_read {
 	bool atomic;
 	/* the request is repeated by the peer, and may have been answered before */
 	bool again;
-	uint64_t va;		/* of an atomic, the original value */
+	uint64_t va;		/* address; of an atomic, the original value */
 	uint32_t rkey, len, psn, sent;	/* sent: number of packets of the response that have been sent */
 };
 
@@ -118,8 +118,8 @@ struct sn_rc_resp {
 	uint32_t nak_psn;
 	/* event that the fatal NAK raises; SN_EV_COMPLETION: none, since a CQE reports the error */
 	enum sn_event event;
-	struct sn_srq *srq;	/* the SRQ of the receive WQE in use, or NULL, */
-	uint16_t rwqe;		/* and the index of that WQE */
+	struct sn_srq *srq;	/* the SRQ of the receive WQE in use, or NULL */
+	uint16_t rwqe;		/* index of the receive WQE in use */
 	uint32_t off;		/* bytes of the current message that have arrived */
 	uint64_t va;
 	uint32_t rkey, len;	/* rkey and length of the current WRITE */
@@ -136,8 +136,8 @@ struct sn_rc_resp {
 struct sn_rc_scratch {
 	const struct sn_qp *sender, *reader, *receiver;
 	struct sn_wqe send;		/* the WQE that the sender is sending */
-	const struct sn_wr *read_wr;	/* the READ whose response arrives, */
-	struct sn_wqe read;		/* the WQE of that READ, whose segments receive the response */
+	const struct sn_wr *read_wr;	/* the READ whose response is arriving */
+	struct sn_wqe read;		/* WQE of read_wr; its segments receive the response */
 	struct sn_rwqe receive;
 };
 
@@ -157,8 +157,8 @@ struct sn_rc {
 	struct sn_fab_dest dest;
 	bool uses_udp;			/* see sn_port_use_udp */
 	struct sn_waiter waiter;
-	struct sn_rc_mapping target;	/* for the key of the WRITE executed last */
-	struct sn_rc_mapping local;	/* for the key of the receives used last */
+	struct sn_rc_mapping target;	/* mapping of the key of the WRITE executed last */
+	struct sn_rc_mapping local;	/* mapping of the key of the receives used last */
 	bool ack_delayed;		/* see sn_rc_ack_after_cqe */
 	TAILQ_ENTRY(sn_rc) delayed_link;
 	struct sn_rc_req req;
@@ -179,7 +179,7 @@ struct sn_fabric {
 	unsigned int ack_delay_polls;		/* empty polls before delayed ACKs are sent */
 	/* empty polls so far, and their number at the last WRITE */
 	unsigned int empty_polls, empty_polls_at_write;
-	struct sn_rc_scratch scratch;		/* of the whole device; only the first port has it */
+	struct sn_rc_scratch scratch;		/* scratch of the whole device; only in the first port */
 };
 
 /* rc_port.c: sends through the port */

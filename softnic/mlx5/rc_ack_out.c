@@ -103,7 +103,7 @@ int sn_rc_send_answer(struct sn_qp *qp)
 	struct sn_rc_out out = {.opcode = SN_BTH_ACK, .psn = s->psn};
 	uint8_t syndrome = SN_AETH_ACK | SN_AETH_NO_CREDIT;
 
-	/* This also runs before a QP fails without a NAK, so that requests executed before are
+	/* A QP that fails without a NAK sends an ACK first, so that the requests executed before are
 	 * acknowledged. */
 	if (s->answer == SN_ANSWER_ACK || (s->answer == SN_ANSWER_FATAL_NAK && s->nak_code == SN_NAK_NONE)) {
 		out.psn = sn_psn_add(s->psn, SN_PSN_MASK);

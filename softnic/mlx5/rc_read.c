@@ -35,8 +35,8 @@ static unsigned int resources(const struct sn_qp *qp)
 }
 
 /*
- * A request that arrives late, after its repetition was answered, needs a resource that the peer counts
- * as free. So the oldest repeated request is dropped.
+ * Frees a resource by dropping the oldest repeated request. This is needed if a request arrives late,
+ * after its repetition was answered: the peer then counts its resource as free.
  */
 static bool drop_repeated(struct sn_rc_resp *s)
 {

@@ -103,9 +103,10 @@ void sn_rc_fail(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t ve
 }
 
 /*
- * Each loss halves the window, but leaves enough for later packets to show the next loss. If nothing at
- * all arrives, one packet remains: the sockets may overflow. Each window that is sent lets it grow, but only
- * after progress: if a path loses every second packet, the first one of two is lost again and again.
+ * Each loss halves the window, but the window stays large enough for later packets to show the next loss.
+ * If no packet at all arrives, the window becomes one packet, because the sockets may overflow. Each full
+ * window that is sent enlarges it again, but only after progress: if a path loses every second packet,
+ * the first of two packets would be lost again and again.
  */
 static void shrink_window(struct sn_qp *qp)
 {

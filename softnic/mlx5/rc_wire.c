@@ -112,7 +112,7 @@ bool sn_packet_parse(const void *bytes, size_t len, bool far, struct sn_packet *
 	return pkt->len == 0 || (pkt->shape->parts & SN_P_PAYLOAD);
 }
 
-/* in the order of enum sn_bth_class, and two kinds of acknowledgement that are no class */
+/* names in the order of enum sn_bth_class; then two kinds of acknowledgement that are no class */
 const char *const sn_packet_ops[] = {"send", "write", "read", "atomic", "read_response", "ack",
 				     "atomic_response", "datagram", "nak", "rnr_nak", NULL};
 enum { OP_NAK = SN_C_DATAGRAM, OP_RNR_NAK };

@@ -140,7 +140,7 @@ enum sn_bth_class {
 	SN_C_WRITE,
 	SN_C_READ,
 	SN_C_ATOMIC,
-	SN_C_READ_RESP,		/* this class and the following ones go to the requester */
+	SN_C_READ_RESP,		/* from here on: classes of packets for the requester */
 	SN_C_ACK,
 	SN_C_ATOMIC_ACK,
 	SN_C_DATAGRAM,		/* the datagram class: the packet belongs to no connection */

@@ -23,7 +23,8 @@ enum {
 	YIELDS = 64,
 	/* if a yield lasts longer than this, another thread used the core */
 	CROWDED_NS = 20000,
-	/* after such a yield the thread sleeps this number of times, until it tries another yield */
+	/* after a yield longer than CROWDED_NS the thread sleeps this number of times before it tries
+	 * another yield */
 	CROWDED_TIMES = 4096,
 	SLICE_NS = 100000,
 	/*

@@ -73,8 +73,8 @@ int softnic_bar_fd(struct softnic *handle, size_t *size)
 }
 
 /*
- * SN_Q_ZERO_BLOCK: the second word of the first register of a new page is not zero, so a block of zeros
- * can be found there. A scan looks at the first words alone.
+ * Quirk SN_Q_ZERO_BLOCK: the device sets a mark in the second word of the first register of a new page,
+ * which a block of zeros overwrites. A scan for doorbells reads only the first words.
  */
 enum { MARK_AT = SN_UAR_BF + 8, MARK_BYTES = SN_WQEBB - 8 };
 

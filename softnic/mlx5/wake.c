@@ -58,8 +58,8 @@ void sn_thread_wake(struct sn_nic *nic)
 {
 	uint64_t one = 1;
 
-	/* Not by write(2), which is a cancellation point. If the counter is full, the thread is awake
-	 * already. */
+	/* Does not call write(2), which is a cancellation point. If the counter is full, the thread is
+	 * awake already. */
 	if (nic->dev->threaded)
 		syscall(SYS_write, nic->dev->event_fd, &one, sizeof(one));
 }

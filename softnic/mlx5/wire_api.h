@@ -32,19 +32,19 @@ bool sn_fabric_ack_pending(const struct sn_nic *nic);
 bool sn_fabric_quiet(struct sn_nic *nic);
 /* Handles arrived packets and sends pending ones. True if it did anything, or if packets remain. */
 bool sn_fabric_poll(struct sn_nic *nic);
-/* For softnic_udp and softnic_is_local. The second one returns 0 or -errno. */
+/* sn_fabric_udp() implements softnic_udp(), sn_fabric_reach() softnic_is_local(): it returns 0 or -errno. */
 uint16_t sn_fabric_udp(struct sn_nic *nic, uint16_t *mtu);
 int sn_fabric_reach(struct sn_nic *nic, const uint8_t gid[16]);
 /*
- * Opens UDP port 4791 for a QP on its way to RTR, if devices that are not ours may send to it. Returns 0,
- * or -errno, which is reported: the path cannot be used. A datagram QP does without the port.
+ * Opens UDP port 4791 when a QP moves to RTR, if foreign devices may send to it. Returns 0, or -errno
+ * after reporting the error: the path cannot be used. A datagram QP works without the port.
  */
 int sn_fabric_listen(struct sn_qp *qp, const struct sn_av *av);
 /* Returns a descriptor that is readable when an armed fabric has work, or -1. Ports count from 0. */
 int sn_fabric_fd(struct sn_nic *nic, unsigned int port);
 /* From now on peers must wake this device through its fd. False: a packet has already arrived. */
 bool sn_fabric_arm(struct sn_nic *nic);
-void sn_fabric_disarm(struct sn_nic *nic);	/* also drains the fd */
+void sn_fabric_disarm(struct sn_nic *nic);	/* withdraws the request for wake-ups, and drains the fd */
 /* Notices new links and dead peers now, and not at a later poll. */
 void sn_fabric_serve(struct sn_nic *nic);
 

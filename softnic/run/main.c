@@ -51,7 +51,7 @@ static const char doc[] =
 	"The exit status is the command's; 128 + N if signal N killed it, 127 if it was not found, "
 	"126 if it cannot be run, 125 if softnic-run itself failed.";
 
-/* All zeros is the address of no machine. */
+/* Returns false for the unspecified address, too: no machine has it. */
 static bool is_address(const char *text)
 {
 	static const uint8_t none[16];

@@ -244,7 +244,7 @@ static int lids(struct uv_device *dev, unsigned int port, struct ib_uverbs_query
 	return 0;
 }
 
-/* By UDP the MTU is that of the interface. */
+/* A port with an IP address has the MTU of its network interface. */
 static uint8_t active_mtu(const struct uv_device *dev)
 {
 	uint16_t mtu;

@@ -79,12 +79,12 @@ struct uv_chan {
 	dev_t dev;
 	ino_t ino;
 	bool imported;			/* created for an imported context */
-	uint64_t owner;			/* of a completion channel: the id of its context */
+	uint64_t owner;			/* id of the context of a completion channel */
 
 	/* fields of a DEVX channel */
 	struct uv_ctx *ctx;
 	int rd;				/* the front's own reading end, else -1 */
-	/* records contain only cookies, and each subscription has at most one unread record */
+	/* records have only a cookie, and each subscription has at most one unread record */
 	bool omit_data;
 	uint64_t written;		/* number of records written so far */
 	LIST_HEAD(, uv_sub) subs;
@@ -204,10 +204,10 @@ struct uv_req {
 };
 
 /* ---- Functions of device.c: the registry of this process's devices */
-/* Returns a new fd, or -errno. If this is the first open of the device, it is of this kind. */
+/* Opens the device: returns a new fd, or -errno. kind: the kind of adapter that the first open creates. */
 int uv_open_device(unsigned int index, const struct uv_kind *kind);
 struct uv_device *uv_device_of(const struct stat *st);
-void uv_closed(const struct stat *st);		/* to be called when the program has closed this pipe */
+void uv_closed(const struct stat *st);		/* call this when the program has closed a pipe */
 struct uv_ctx *uv_ctx_of(struct uv_device *dev, int fd);
 bool uv_any_device(void);		/* true if this process or its parent has opened a device */
 void uv_ctx_close(struct uv_ctx *ctx);
@@ -228,7 +228,7 @@ int uv_create(struct uv_device *dev, enum prm_opcode opcode, void *in, size_t in
 /* Returns a zeroed CREATE_x with the pages of this memory, to be freed by free(). Arguments as of
  * uv_fill_pages. */
 uint8_t *uv_create_alloc(uint64_t addr, uint64_t bytes, unsigned int shift, uint64_t flags, size_t *len);
-/* Like uv_create, and frees in. */
+/* Executes CREATE_x like uv_create, then frees in. */
 int uv_create_free(struct uv_device *dev, enum prm_opcode opcode, uint8_t *in, size_t inlen,
 		   uint32_t *number);
 /* Executes ALLOC_x, a command without a context. */

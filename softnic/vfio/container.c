@@ -110,7 +110,7 @@ static void wait_for_devices(struct vf_container *c)
 
 	LIST_FOREACH(g, &c->groups, link)
 		if (g->dev)
-			/* this returns only after the device has released its lock */
+			/* softnic_counters() returns only after the device has released its lock */
 			softnic_counters(g->dev->nic, &counters);
 }
 

@@ -51,7 +51,7 @@ bool vf_config_take_flr(struct vf_config *config);
 /* ---- Functions of irq.c: targets of interrupts are the front's own eventfds, or -1 */
 struct vf_irqs {
 	pthread_mutex_t lock;
-	bool on;			/* MSI-X is enabled, for this number of vectors: */
+	bool on;			/* MSI-X is enabled, for `enabled` vectors */
 	unsigned int enabled;
 	bool grows;			/* a later call may add vectors */
 	int msix[VF_VECTORS];

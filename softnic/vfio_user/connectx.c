@@ -73,7 +73,7 @@ static void settle(struct vm_device *dev)
 {
 	struct softnic_counters c;
 
-	/* this returns only after the device has released its lock */
+	/* softnic_counters() returns only after the device has released its lock */
 	softnic_counters(dev->nic, &c);
 }
 

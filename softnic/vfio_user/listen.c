@@ -10,7 +10,7 @@
 
 #include "softnic/vfio_user/vm.h"
 
-/* Does a socket of this name exist without a listener? */
+/* Returns true if a socket of this name exists, but no process listens on it. */
 static bool is_left_behind(const struct sockaddr_un *addr)
 {
 	struct stat st;

@@ -86,7 +86,7 @@ void vm_device_close(struct vm_device *dev);
 /* ends vm_serve() and vm_listen_run(); any thread may call it */
 void vm_device_stop(struct vm_device *dev);
 void vm_device_reset(struct vm_device *dev);	/* a function-level reset; maps and interrupts stay */
-/* to be called when the client is gone: resets the device as after vm_device_open() */
+/* call this when the client is gone: resets the device to its state after vm_device_open() */
 void vm_device_leave(struct vm_device *dev);
 /* Reports an error of the client, up to a limit. */
 void vm_report(struct vm_device *dev, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -146,6 +146,6 @@ struct vm_listener {
  * -errno. */
 int vm_listen_open(struct vm_listener *l, struct vm_device *dev);
 void vm_listen_run(struct vm_listener *l);	/* serves clients in sequence until vm_device_stop() */
-void vm_listen_close(struct vm_listener *l);	/* also removes the socket */
+void vm_listen_close(struct vm_listener *l);	/* closes and removes the socket */
 
 #endif

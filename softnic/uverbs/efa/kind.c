@@ -9,7 +9,7 @@
 
 #include "softnic/uverbs/efa/front.h"
 
-/* See uv_irq(). */
+/* Called while the model is locked: see uv_irq(). */
 static void on_completion(void *ctx, uint16_t cq)
 {
 	struct uv_device *dev = ctx;

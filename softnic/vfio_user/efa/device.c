@@ -98,7 +98,7 @@ static void settle(struct vm_device *dev)
 {
 	struct softnic_efa_counters c;
 
-	/* this returns only after the thread that drives the device has released its lock */
+	/* softnic_efa_counters() returns only after the device has released its lock */
 	softnic_efa_counters(dev->efa->nic, &c);
 }
 

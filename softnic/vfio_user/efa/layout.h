@@ -237,7 +237,7 @@ struct ve_feature_command {
 	struct ve_buffer buffer;
 	uint8_t reserved, feature;
 	uint16_t reserved2;
-	uint32_t supported_groups, enabled_groups;	/* of the feature AENQ_CONFIG */
+	uint32_t supported_groups, enabled_groups;	/* only in the feature AENQ_CONFIG */
 };
 SN_AT(struct ve_feature_command, supported_groups, 20);
 

@@ -110,8 +110,8 @@ int ve_query_qp(struct vm_device *dev, const union ve_command *in, union ve_resp
 	return 0;
 }
 
-/* This does not call softnic_efa_kick: the guest goes on before the device sees its store, and may
- * have written the next WQE by then. */
+/* Does not call softnic_efa_kick, which reports a WQE without a doorbell: the guest continues before the
+ * device sees its doorbell, and may have written the next WQE by then. */
 int ve_ring_qp(struct vm_efa *efa, uint32_t handle, uint32_t in_page, uint32_t value)
 {
 	const struct ve_qp *qp = &efa->qp[handle];
