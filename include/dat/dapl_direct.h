@@ -32,11 +32,11 @@ struct dapl_work {
 	DAT_UINT32 length;		/* bytes of all segments together */
 	DAT_VADDR address;
 	DAT_CONTEXT cookie;
-	DAT_VADDR target;		/* write, read: the peer's memory */
+	DAT_VADDR target;		/* write, read: address in the peer's memory */
 	DAT_RMR_CONTEXT rmr_context;
-	DAT_UINT32 privileges;		/* bind: privileges to new_context */
+	DAT_UINT32 privileges;		/* bind: rights of new_context */
 	DAT_RMR_HANDLE rmr_handle;
-	DAT_LMR_HANDLE lmr_handle;	/* only uDAPL 2.0 needs it */
+	DAT_LMR_HANDLE lmr_handle;	/* bind: needed only by uDAPL 2.0 */
 	DAT_RMR_CONTEXT *new_context;
 	DAT_LMR_TRIPLET *iov;
 };
@@ -44,15 +44,15 @@ struct dapl_work {
 /* When the adapter completed the request or receive of an event: see dapl_evd_dequeue_ts(3). */
 struct dapl_stamp {
 	DAT_UINT64 realtime;		/* ns since 1970, by CLOCK_REALTIME; 0: unknown */
-	DAT_UINT64 raw;			/* as the adapter wrote it; 0: the event has none */
+	DAT_UINT64 raw;			/* timestamp as the adapter wrote it; 0: none */
 	DAT_UINT32 error;		/* realtime may be wrong by this many ns */
-	DAT_UINT32 khz;			/* raw counts at this rate; 0: it is seconds << 32 | ns */
+	DAT_UINT32 khz;			/* clock rate of raw; 0: raw is seconds << 32 | ns */
 };
 
 /* The structure behind `extension' of the provider's table. Later versions append to it. */
 struct dapl_direct {
 	DAT_UINT64 magic;
-	DAT_UINT64 size;		/* of this struct, as the provider knows it */
+	DAT_UINT64 size;		/* size of this struct in the provider */
 	DAT_RETURN (*evd_dequeue_n)(DAT_EVD_HANDLE, DAT_COUNT, DAT_EVENT *, DAT_COUNT *);
 	DAT_RETURN (*cno_fd)(DAT_CNO_HANDLE, int *);
 	DAT_RETURN (*ep_post_n)(DAT_EP_HANDLE, DAT_COUNT, const struct dapl_work *, DAT_COUNT *);

@@ -33,8 +33,8 @@ extern DAT_RETURN dat_ep_create(
 	OUT DAT_EP_HANDLE *ep_handle);
 
 /*
- * As dat_ep_create(), but receives come from the SRQ, which may have another PZ only where
- * srq_ep_pz_difference_supported. dat_ep_post_recv() is then refused.
+ * Like dat_ep_create(), but receives come from the SRQ. The SRQ may have another PZ only if the provider
+ * has srq_ep_pz_difference_supported. dat_ep_post_recv() is refused for such an Endpoint.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES,
  * DAT_MODEL_NOT_SUPPORTED.
  * Threads: any.
@@ -91,7 +91,7 @@ extern DAT_RETURN dat_ep_connect(
 	IN DAT_CONNECT_FLAGS connect_flags);
 
 /*
- * As dat_ep_connect(), to the Service Point that dup_ep_handle has connected to.
+ * Like dat_ep_connect(), to the Service Point that dup_ep_handle has connected to.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
  * DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED.
  * Threads: one at a time for one Endpoint.
@@ -242,7 +242,7 @@ extern DAT_RETURN dat_psp_create(
 	OUT DAT_PSP_HANDLE *psp_handle);
 
 /*
- * As dat_psp_create(), on a qualifier that the provider chooses and returns.
+ * Like dat_psp_create(), on a qualifier that the provider chooses and returns.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES,
  * DAT_CONN_QUAL_UNAVAILABLE, DAT_MODEL_NOT_SUPPORTED.
  * Threads: any.

@@ -105,7 +105,7 @@ typedef enum dat_return_subtype {
 	DAT_INVALID_HANDLE_EVD_CONN,
 	DAT_INVALID_HANDLE_EVD_ASYNC,
 	DAT_INVALID_HANDLE_SRQ,
-	/* by position, where the parameter has no name above */
+	/* positions of parameters that have no name above */
 	DAT_INVALID_HANDLE1,
 	DAT_INVALID_HANDLE2,
 	DAT_INVALID_HANDLE3,

@@ -26,9 +26,9 @@ typedef struct dat_ia_attr {
 	DAT_UINT32 firmware_version_minor;
 	DAT_IA_ADDRESS_PTR ia_address_ptr;
 	DAT_COUNT max_eps;
-	DAT_COUNT max_dto_per_ep;		/* in each direction, binds included */
-	DAT_COUNT max_rdma_read_per_ep_in;	/* as the target */
-	DAT_COUNT max_rdma_read_per_ep_out;	/* as the originator */
+	DAT_COUNT max_dto_per_ep;		/* most requests, with binds, and most receives */
+	DAT_COUNT max_rdma_read_per_ep_in;	/* RDMA reads of the peer */
+	DAT_COUNT max_rdma_read_per_ep_out;	/* RDMA reads of this side */
 	DAT_COUNT max_evds;
 	DAT_COUNT max_evd_qlen;
 	DAT_COUNT max_iov_segments_per_dto;
@@ -45,7 +45,7 @@ typedef struct dat_ia_attr {
 	DAT_COUNT max_recv_per_srq;
 	DAT_COUNT max_iov_segments_per_rdma_read;
 	DAT_COUNT max_iov_segments_per_rdma_write;
-	DAT_COUNT max_rdma_read_in;		/* of all Endpoints together */
+	DAT_COUNT max_rdma_read_in;		/* the sum over all Endpoints */
 	DAT_COUNT max_rdma_read_out;
 	DAT_BOOLEAN max_rdma_read_per_ep_in_guaranteed;
 	DAT_BOOLEAN max_rdma_read_per_ep_out_guaranteed;
@@ -105,11 +105,11 @@ typedef DAT_UINT64 DAT_IA_ATTR_MASK;
 typedef struct dat_provider_attr DAT_PROVIDER_ATTR;
 typedef DAT_UINT64 DAT_PROVIDER_ATTR_MASK;
 
-/* Owner of the iov array between the return of a post and its completion. */
+/* Whether the consumer may change the iov array between the return of a post and the completion. */
 typedef enum dat_iov_ownership {
-	DAT_IOV_CONSUMER	= 0x0,	/* the consumer's: already read */
-	DAT_IOV_PROVIDER_NOMOD	= 0x1,	/* the provider's, which only reads it */
-	DAT_IOV_PROVIDER_MOD	= 0x2	/* the provider's, which may change it */
+	DAT_IOV_CONSUMER	= 0x0,	/* yes: the provider has read the array */
+	DAT_IOV_PROVIDER_NOMOD	= 0x1,	/* no: the provider still reads the array */
+	DAT_IOV_PROVIDER_MOD	= 0x2	/* no: and the provider may change the array */
 } DAT_IOV_OWNERSHIP;
 
 typedef enum dat_ep_creator_for_psp {

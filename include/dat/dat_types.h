@@ -27,7 +27,7 @@ typedef enum dat_boolean {
 	DAT_TRUE = 1
 } DAT_BOOLEAN;
 
-/* The consumer's own 8 bytes, carried and never interpreted. */
+/* 8 bytes of the consumer. The provider returns them unchanged and does not interpret them. */
 typedef union dat_context {
 	DAT_PVOID as_ptr;
 	DAT_UINT64 as_64;
@@ -73,28 +73,30 @@ typedef DAT_SOCK_ADDR *DAT_IA_ADDRESS_PTR;
 typedef DAT_UINT64 DAT_CONN_QUAL;
 typedef DAT_UINT64 DAT_PORT_QUAL;
 
-/* Microseconds; 0 does not block, DAT_TIMEOUT_INFINITE never gives up. */
+/* A time in microseconds. 0: do not wait; DAT_TIMEOUT_INFINITE: wait without limit. */
 typedef DAT_UINT32 DAT_TIMEOUT;
 
 #define DAT_TIMEOUT_INFINITE ((DAT_TIMEOUT)~0)
 
-/* How a post, or a direction of an Endpoint, completes. Or-ed together. */
+/* How a request or receive completes. As an attribute: how all requests, or all receives, of an Endpoint
+ * complete. The flags are or-ed together. */
 typedef enum dat_completion_flags {
-	/* An event that wakes a waiter. */
+	/* The completion is an event that wakes a waiter. */
 	DAT_COMPLETION_DEFAULT_FLAG		= 0x00,
-	/* No event if it succeeds; an error always gives one. Not for receives. */
+	/* A successful completion makes no event, a failed one always does. Not for receives. */
 	DAT_COMPLETION_SUPPRESS_FLAG		= 0x01,
-	/* The sender decides whether the receive at the other side wakes its waiter. */
+	/* The sender decides whether the completion of the peer's receive wakes a waiter. */
 	DAT_COMPLETION_SOLICITED_WAIT_FLAG	= 0x02,
-	/* An event that wakes no waiter; only if the Endpoint's attributes have it, too. */
+	/* The completion is an event that wakes no waiter. The Endpoint's attributes must have the flag,
+	 * too. */
 	DAT_COMPLETION_UNSIGNALLED_FLAG		= 0x04,
-	/* Not started before the RDMA reads posted earlier have completed. */
+	/* The request starts only after all RDMA reads posted before it have completed. */
 	DAT_COMPLETION_BARRIER_FENCE_FLAG	= 0x08,
-	/* As an attribute of receives only: the threshold of dat_evd_wait() governs. */
+	/* Only as an attribute of receives: a waiter wakes at the threshold of dat_evd_wait(). */
 	DAT_COMPLETION_EVD_THRESHOLD_FLAG	= 0x10
 } DAT_COMPLETION_FLAGS;
 
-/* Quality of service of a connection. As a provider attribute: or-ed together. */
+/* Quality of service of a connection. A provider attribute is the OR of several. */
 typedef enum dat_qos {
 	DAT_QOS_BEST_EFFORT	= 0x00,
 	DAT_QOS_HIGH_THROUGHPUT	= 0x01,
@@ -115,7 +117,7 @@ typedef enum dat_close_flags {
 
 #define DAT_CLOSE_DEFAULT DAT_CLOSE_ABRUPT_FLAG
 
-/* The event streams an EVD takes, or-ed together. */
+/* The streams whose events an EVD receives, or-ed together. */
 typedef enum dat_evd_flags {
 	DAT_EVD_SOFTWARE_FLAG	= 0x001,
 	DAT_EVD_CR_FLAG		= 0x010,
@@ -181,7 +183,7 @@ typedef struct dat_lmr_triplet {
 	DAT_VLEN segment_length;
 } DAT_LMR_TRIPLET;
 
-/* A piece of the peer's memory, under the context that the peer gave. */
+/* A piece of the peer's memory, with the RMR context that the peer returned for it. */
 typedef struct dat_rmr_triplet {
 	DAT_RMR_CONTEXT rmr_context;
 	DAT_UINT32 pad;
