@@ -12,7 +12,7 @@ BLOCK = 4096
 PRIME = (1 << 31) - 1  # a prime that is greater than any position in a block and in SUMS
 # The namespace of the signature of each role: a signature of one role is invalid as one of the other.
 NAMESPACES = {"tester": "dat-qualify", "reviewer": "dat-qualify-reviewer"}
-NAME = re.compile(r"(evidence/)?[\w-][\w.-]*")  # of a member: verify -x writes below its folder only
+NAME = re.compile(r"(evidence/)?[\w-][\w.-]*")  # of a member; so verify -x writes only below its folder
 LINES = re.compile(rb"(file [0-9a-f]{64} [0-9]{1,15} [!-~]+\n(block [0-9a-f]{64} [0-9]{1,15} [0-9]{1,15}\n)*)*")
 
 
@@ -113,7 +113,7 @@ def read_sums(raw):
 
 
 def listed(text):
-    """Returns what SUMS states of each member by name: its hash, its size, and its blocks."""
+    """Returns the entries of SUMS by the name of the member: hash, size, and blocks."""
     if not LINES.fullmatch(text):
         raise Damaged("SUMS: its lines are not those of a bundle")
     stated = {}

@@ -24,8 +24,8 @@ LINK = {
     "rx_icrc_encapsulated",
     "rx_drops",
 }
-# Counters of errors of requests. Some phases provoke such errors; in the others none may grow. Those of CQEs
-# with errors are not among them: at the end of each connection the adapter flushes the posted receives.
+# Counters of errors of requests. Some phases provoke such errors; in the others none may grow. Counters of
+# CQEs with errors are not in the list: at the end of each connection the adapter flushes the posted receives.
 REQUEST = {
     "out_of_sequence",
     "packet_seq_err",
@@ -46,7 +46,7 @@ REQUEST = {
     "impaired_remote_conn_events",
 }
 
-# The programs of uDAPL 2.0, from the folder of the others.
+# The folder of the programs of uDAPL 2.0, relative to the folder of the other programs.
 DAT2 = "../libexec/dapl-direct/dat2"
 # Options of the kernel's command line that change latencies.
 TUNING = re.compile(

@@ -15,9 +15,9 @@ NOT_APPLICABLE, NOT_TESTED = "NOT APPLICABLE", "NOT TESTED"
 VERDICTS = (PASS, COMMENT, FAIL, NOT_APPLICABLE, NOT_TESTED)
 
 REACHED = 0.99  # part of a rate that counts as the rate
-# What evidence raises that lacks something, or has another type, numbers or nesting without a bound.
+# The exceptions that incomplete evidence causes, or evidence with a wrong type, huge numbers or deep nesting.
 UNJUDGED = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError)
-UNABLE = ("the test cannot ", "a test may not ")  # how dat_conform begins the reason if the host is why
+UNABLE = ("the test cannot ", "a test may not ")  # how a reason of dat_conform begins if the host is the cause
 
 Check = collections.namedtuple("Check", "name step section verdict reason attribute seconds")
 
@@ -357,8 +357,8 @@ def judge_soak(record, evidence, entry):
 
 
 def judge_held(name, samples):
-    """Checks memory, descriptors and threads: their maximum in the last quarter is hardly above
-    that in the second."""
+    """Checks memory, descriptors and threads: their maximum in the last quarter of the
+    samples is hardly above the maximum in the second quarter."""
     n = len(samples)
     if n < 16:
         yield result_of(f"{name}/memory", NOT_TESTED, f"{n} samples are too few")
@@ -455,7 +455,7 @@ def judge_step(entry, evidence):
         return [result_of("", FAIL, record["broken"])]
     try:
         return list(JUDGES[entry["kind"]](record, evidence, entry))
-    except UNJUDGED as error:  # for example, the peer has another release
+    except UNJUDGED as error:  # for example, because the peer has another release
         return [result_of("", FAIL, f"the evidence cannot be judged: {cause_of(error)}")]
 
 

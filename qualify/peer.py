@@ -31,7 +31,7 @@ PROGRAMS = {
     )
 }
 WRITES = ("--json", "--junit", "--out_json", "--plot")
-# A host that has vanished is noticed after about two minutes.
+# With these values a call fails about two minutes after the other host has disappeared.
 KEEPALIVE = ((socket.TCP_KEEPIDLE, 60), (socket.TCP_KEEPINTVL, 10), (socket.TCP_KEEPCNT, 6))
 LONGEST = 1 << 20  # bytes of output that evidence keeps
 

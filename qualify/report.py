@@ -451,5 +451,5 @@ def page(manifest, checks, members):
             )
         )
     out += ["<h2>Hashes</h2>", hashes(members, evidence), "</body></html>\n"]
-    # An argument or a variable of the environment may have bytes that are no text.
+    # An argument or an environment variable may have bytes that are not UTF-8.
     return "\n".join(filter(None, out)).encode(errors="replace")

@@ -43,7 +43,7 @@ class Run:
         return self.deadline - time.monotonic()
 
     def rest(self, most):
-        """Returns how many seconds a program of the step may still take. A moment to end is always left."""
+        """Returns how many seconds a program of the step may still take: at least 1, so that it can end."""
         return max(min(most, self.until - time.monotonic()), 1)
 
     def other(self):
@@ -307,7 +307,7 @@ class Run:
 
 
 def say(text):
-    """Prints a line. If that is impossible, the run goes on, because its bundle has everything."""
+    """Prints a line. If printing fails, the run continues, because the bundle has all results."""
     try:
         print(text, flush=True)
     except OSError as error:

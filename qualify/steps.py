@@ -30,7 +30,7 @@ SECTIONS = (
     SOAK,
     COUNTERS,
 )
-# In these phases errors are provoked: counters of refused requests may grow.
+# These phases provoke errors, so counters of refused requests may grow.
 PROVOKING = (CONFORMANCE, QUESTIONS, WINDOWS, ERRORS, DEATH)
 
 CONTROL = 1  # endpoints that a measuring program has beside those of -q
