@@ -280,7 +280,7 @@ static void post_receive(uint32_t len)
 		die("ibv_post_recv failed");
 }
 
-/* imm 0: there is no completion; 1: one of a send; else one with this immediate. */
+/* imm: 0: no completion; 1: the completion of a send; else a completion with this immediate. */
 static bool compare(const struct request *r)
 {
 	struct ibv_wc wc = r->imm ? complete() : (struct ibv_wc){0};

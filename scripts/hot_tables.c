@@ -46,7 +46,7 @@ static int print_slot(const char *table, const char *slot, any_fn fn)
 	return 0;
 }
 
-/* Only if the backend has its own function in place of core's loop. */
+/* Prints the function only if the backend has its own in place of core's loop. */
 static int print_direct(const char *table, const char *slot, any_fn own, any_fn core)
 {
 	return own == core ? 0 : print_slot(table, slot, own);
