@@ -50,12 +50,12 @@ static const char *refusal_of_file(const struct stat *st)
 static const char *refusal_of_page(const struct dap_page *page)
 {
 	if (page->magic != DAP_PAGE_MAGIC)
-		return "it has no magic number";
+		return "it is no page of counters";
 	if (page->version != DAP_PAGE_VERSION || page->ncounters != DAP_PAGE_NCOUNTERS)
 		return "another release of dapl-direct made it";
 	if (!is_stopped(page->ia, sizeof(page->ia)) || !is_stopped(page->command, sizeof(page->command)) ||
 	    !is_stopped(page->provider, sizeof(page->provider)))
-		return "a text in it has no end";
+		return "a name in it does not end";
 	return NULL;
 }
 

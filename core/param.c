@@ -17,7 +17,7 @@
 const struct dap_param dap_core_param_table[] = {
 	{ .key = "validate", .most = 1, DAP_PARAM_AT(struct dap_core_params, validate),
 	  .without = "0, or 1 if DAPL_VALIDATE is 1",
-	  .meaning = "1: a post checks segments and zone, and returns their errors itself" },
+	  .meaning = "1: a post checks its segments against LMRs and zones, and returns the error" },
 	{ .key = "count", .most = 1, DAP_PARAM_AT(struct dap_core_params, count),
 	  .without = "0, or 1 if DAPL_COUNT is 1",
 	  .meaning = "1: instances of uDAPL 2.0 count posts and dequeues that the adapter does not count" },

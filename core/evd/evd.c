@@ -167,7 +167,7 @@ int dap_evd_free(struct dap_evd *handle)
 static const char *stream_refusal(const struct core_evd *evd, uint32_t mode)
 {
 	if (evd->streams && (evd->stream_flags ^ mode) & DAP_COMP_SOLICITED)
-		return "its other completions differ in the flag for solicited completions";
+		return "the other endpoints on it have another setting of the flag for solicited completions";
 	if (mode && evd->pub.flags & ~(uint32_t)(DAP_EVD_DTO | DAP_EVD_RMR_BIND))
 		return "unsignalled or solicited completions need an EVD for completions and binds only";
 	return NULL;

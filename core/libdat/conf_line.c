@@ -45,7 +45,7 @@ static char *unquote(char *s, struct conf_problem *problem)
 	}
 	if (s[1] && !is_blank(s[1])) {
 		complain(problem, s + 1, "text directly after a closing quote",
-			 "put a blank before it, or the quote after it");
+			 "separate the two by a blank, or move the quote behind the text");
 		return NULL;
 	}
 	/* The closing quote may be the last character: the null replaces it. */
@@ -58,7 +58,7 @@ static char *skip_word(char *s, struct conf_problem *problem)
 	for (; *s && !is_blank(*s); s++) {
 		if (*s == '"') {
 			complain(problem, s, "a quote within a field",
-				 "begin the field with a quote, or put a blank before it");
+				 "begin the field with the quote, or put a blank before the quote");
 			return NULL;
 		}
 	}
