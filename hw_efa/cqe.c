@@ -49,7 +49,7 @@ static void expire_gone_peer(struct dap_ep *ep)
 		return;
 	}
 	if (m->gone_cqe.status == EFA_ST_REMOTE_QPN)
-		efa_break(ep, "peer QP %u disappeared without a reason: has its process been stopped?",
+		efa_break(ep, "peer QP %u is gone, and sent no reason: was its process killed?",
 			  e->remote_qpn);
 	else
 		efa_break_cqe(ep, &m->gone_cqe);

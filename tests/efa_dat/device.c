@@ -29,7 +29,7 @@ Test(efa_device, status__each_has_its_dto_status_and_advice)
 		{ 6, DAT_DTO_ERR_LOCAL_LENGTH, "longer than the MTU", OURS },
 		{ 7, DAT_DTO_ERR_REMOTE_ACCESS, "remote address or key", "ended at the peer" },
 		{ 8, DAT_DTO_ERR_TRANSPORT, "aborted", "endpoint been freed?" },
-		{ 9, DAT_DTO_ERR_TRANSPORT, "QP", "process been stopped?" },
+		{ 9, DAT_DTO_ERR_TRANSPORT, "QP", "was its process killed?" },
 		{ 10, DAT_DTO_ERR_RECEIVER_NOT_READY, "not ready", OURS },
 		{ 11, DAT_DTO_ERR_REMOTE_RESPONDER, "receive too short", OURS },
 		{ 12, DAT_DTO_ERR_BAD_RESPONSE, "bad remote status", "do not agree" },
