@@ -252,12 +252,12 @@ void sn_acc_violation(struct sn_nic *nic, const struct sn_access *a, enum sn_acc
 		const char *word;
 	} kinds[] = {
 		[SN_ACC_STALE] = { SN_V_MKEY_STALE, "no such key" },
-		[SN_ACC_FREE] = { SN_V_MKEY_FREE, "free" },
-		[SN_ACC_PD] = { SN_V_MKEY_PD, "other PD" },
-		[SN_ACC_QPN] = { SN_V_MKEY_QPN, "bound to another QP" },
-		[SN_ACC_RIGHTS] = { SN_V_MKEY_RIGHTS, "rights" },
-		[SN_ACC_BOUNDS] = { SN_V_MKEY_BOUNDS, "bounds" },
-		[SN_ACC_DEPTH] = { SN_V_MKEY_DEPTH, "indirect too deep" },
+		[SN_ACC_FREE] = { SN_V_MKEY_FREE, "the key is free" },
+		[SN_ACC_PD] = { SN_V_MKEY_PD, "the key belongs to another PD" },
+		[SN_ACC_QPN] = { SN_V_MKEY_QPN, "the key is bound to another QP" },
+		[SN_ACC_RIGHTS] = { SN_V_MKEY_RIGHTS, "the key lacks the right" },
+		[SN_ACC_BOUNDS] = { SN_V_MKEY_BOUNDS, "outside of the key's range" },
+		[SN_ACC_DEPTH] = { SN_V_MKEY_DEPTH, "too many levels of indirect keys" },
 		[SN_ACC_GONE] = { SN_V_MKEY_STALE, "a key in its list is invalid" },
 		[SN_ACC_DMA] = { SN_V_DMA_REFUSED, "DMA refused" },
 	};

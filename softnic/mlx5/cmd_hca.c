@@ -246,8 +246,8 @@ uint8_t sn_cmd_set_hca_cap(struct sn_cmd *c)
 	apply_selection(&chosen, want, type, true);
 	for (uint32_t i = 0; i < CAP_BYTES; i++)
 		if (cap[i] != want[i])
-			return sn_cmd_refuse(c, STAT_BAD_PARAM, "type %u, byte %#x: no such choice", type,
-					     i);
+			return sn_cmd_refuse(c, STAT_BAD_PARAM,
+					     "type %u: the driver cannot choose byte %#x", type, i);
 	*cold = chosen;
 	return STAT_OK;
 }

@@ -90,14 +90,15 @@ uint8_t sn_cmd_set_roce(struct sn_cmd *c)
 	if (!g)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "roce_address_index");
 	if (sn_get(ctx, ROCE_VLAN_VALID))
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "VLAN: not in the caps");
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "VLANs are not among the capabilities");
 	if (!memcmp(ctx + ROCE_GID, none, sizeof(none))) {
 		*g = (struct sn_gid){ 0 };
 		answer_to(find_port(c, ROCE_PORT), g);
 		return STAT_OK;
 	}
 	if (version != 2)
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "roce_version %u: not in the caps", version);
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "roce_version %u is not among the capabilities",
+				     version);
 	*g = (struct sn_gid){ .version = 2, .valid = true, .v6 = sn_get(ctx, ROCE_L3_TYPE) };
 	memcpy(g->gid, ctx + ROCE_GID, sizeof(g->gid));
 	memcpy(g->mac, ctx + ROCE_MAC, sizeof(g->mac));
@@ -239,7 +240,7 @@ uint8_t sn_cmd_mad(struct sn_cmd *c)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "port %u is no InfiniBand port",
 				     sn_get(c->in, MAD_PORT));
 	if (c->in[METHOD] != GET || sn_get(c->in, MAD_ATTRIBUTE) != PORT_INFO)
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "method %#x, attribute %#x: not in this model",
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "method %#x of attribute %#x is not in this model",
 				     c->in[METHOD], sn_get(c->in, MAD_ATTRIBUTE));
 	memcpy(c->out + MAD, c->in + MAD, SMP_DATA - MAD);
 	c->out[METHOD] = GET_RESP;

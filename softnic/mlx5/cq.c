@@ -29,7 +29,8 @@ static uint8_t check_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq 
 	if (cqe_sz > 2)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "cqe_sz %u", cqe_sz);
 	if (sn_get(ctx, CQC_CC) || sn_get(ctx, CQC_COMP_EN) || sn_get(ctx, CQC_ST))
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "cc, st or compression: not in the caps");
+		return sn_cmd_refuse(c, STAT_BAD_PARAM,
+				     "cc, st and compression are not among the capabilities");
 	return STAT_OK;
 }
 

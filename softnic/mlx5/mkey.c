@@ -34,11 +34,11 @@ static uint8_t read_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey
 	if (m->mode > MODE_KSM)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "access_mode %u", m->mode);
 	if (sn_get(ctx, MKC_BSF_EN) || sn_get32(ctx, MKC_BSF_SIZE))
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "BSF: not in the caps");
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "BSFs are not among the capabilities");
 	if (!m->length64 && m->start + m->len < m->start)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "start_addr + len wraps");
 	if (!m->length64 && m->len > UINT64_C(1) << 63)
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "len above 2^log_max_mrw_sz");
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "len is above 2^log_max_mrw_sz");
 	if (m->mode == MODE_MTT && (m->length64 || m->len >> 56))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "an MTT list for all addresses (length64)");
 	if (m->free && !m->umr_en)

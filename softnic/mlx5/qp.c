@@ -76,12 +76,12 @@ static uint8_t read_sizes(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *qp
 	unsigned int rq_type = sn_get(ctx, QPC_RQ_TYPE);
 
 	if (!known_service(c->nic, sn_get(ctx, QPC_ST)))
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "service type %#x: not in the caps",
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "service type %#x is not among the capabilities",
 				     sn_get(ctx, QPC_ST));
 	if (rq_type != RQ_REGULAR && rq_type != RQ_SRQ && rq_type != RQ_ZERO)
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "rq_type %u: not in the caps", rq_type);
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "rq_type %u is not among the capabilities", rq_type);
 	if (sn_get(ctx, QPC_WQ_SIGN))
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "signature: not in the caps");
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "signatures are not among the capabilities");
 	qp->real_time = !(c->nic->config.flags & SOFTNIC_FREE_RUNNING);
 	if (sn_get(ctx, QPC_TS_FORMAT) == (qp->real_time ? TS_FREE_RUNNING : TS_REAL_TIME))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "ts_format: qp_ts_format is %s only",

@@ -137,9 +137,9 @@ static uint8_t to_rtr(const struct request *r)
 	if (log_msg > SN_LOG_MSG_MAX)
 		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "log_msg_max %u", log_msg);
 	if (sn_get(r->ctx, QPC_LOG_RRA_MAX) > SN_LOG_READS)
-		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "log_rra_max beyond the caps");
+		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "log_rra_max is above the capability");
 	if (!qp->nic->infiniband && sn_get(r->ads, ADS_DEI_CFI))
-		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "dei_cfi: not in the caps");
+		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "dei_cfi is not among the capabilities");
 	take_path(r, &av);
 	status = qp->ud ? STAT_OK : check_path(r, &av);
 	if (status)
@@ -169,7 +169,7 @@ static uint8_t to_rts(const struct request *r)
 	struct sn_qp *qp = r->qp;
 
 	if (sn_get(r->ctx, QPC_LOG_SRA_MAX) > SN_LOG_READS)
-		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "log_sra_max beyond the caps");
+		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "log_sra_max is above the capability");
 	qp->sq_psn = sn_get(r->ctx, QPC_SEND_PSN);
 	qp->max_rd_atomic = (uint8_t)(1u << sn_get(r->ctx, QPC_LOG_SRA_MAX));
 	qp->retry_count = (uint8_t)sn_get(r->ctx, QPC_RETRY);

@@ -31,10 +31,10 @@ static uint8_t read_sizes(struct sn_cmd *c, const uint8_t *wq, struct sn_srq *sr
 	srq->cyclic = sn_get(wq, WQ_TYPE) == WQ_CYCLIC;
 	if ((!srq->cyclic && sn_get(wq, WQ_TYPE) != WQ_LINKED_LIST) ||
 	    sn_get(c->in + AT_RMPC, RMPC_CYCLIC))
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "wq_type %u: not in the caps",
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "wq_type %u is not among the capabilities",
 				     sn_get(wq, WQ_TYPE));
 	if (sn_get(wq, WQ_SIGNATURE))
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "signature: not in the caps");
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "signatures are not among the capabilities");
 	/* A WQE needs room for a next segment and at least one data segment. */
 	if (log_stride < 5 || log_stride > 11)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "log_wq_stride %u", log_stride);

@@ -23,7 +23,8 @@ uint8_t sn_cmd_create_uctx(struct sn_cmd *c)
 	int err;
 
 	if (sn_get(c->in, UCTX_CAP))
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "cap %#x: not in the caps", sn_get(c->in, UCTX_CAP));
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "cap %#x is not among the capabilities",
+				     sn_get(c->in, UCTX_CAP));
 	u = calloc(1, sizeof(*u));
 	err = -ENOMEM;
 	if (u)

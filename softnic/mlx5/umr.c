@@ -77,7 +77,7 @@ static uint8_t check_wqe(struct umr *u)
 		refuse_umr(u, SN_V_WQE_RESERVED,
 			   "reserved bits of the UMR control segment are set");
 	if (u->mask & ~MASK_ALL)
-		return refuse_umr(u, SN_V_WQE_UMR, "mkey_mask: not in the caps");
+		return refuse_umr(u, SN_V_WQE_UMR, "mkey_mask has bits that are not among the capabilities");
 	return SN_SYND_OK;
 }
 
@@ -123,9 +123,9 @@ static uint8_t check_mkey(struct umr *u)
 	if (u->nklm && m->mode != MODE_KLM && m->mode != MODE_KSM)
 		return refuse_umr(u, SN_V_WQE_UMR, "a list of KLMs for a key that has no list");
 	if (u->nklm && u->first + u->nklm > m->max_klm)
-		return refuse_umr(u, SN_V_WQE_UMR, "list longer than translations_octword_size");
+		return refuse_umr(u, SN_V_WQE_UMR, "the list is longer than translations_octword_size");
 	if (u->mask & MASK_LEN && m->mode == MODE_MTT && sn_get64(u->mkc, MKC_LEN) > mtt_room(m))
-		return refuse_umr(u, SN_V_WQE_UMR, "len is more than the pages of the key");
+		return refuse_umr(u, SN_V_WQE_UMR, "len is larger than the pages of the key");
 	check_variant(u, m);
 	u->m = m;
 	return SN_SYND_OK;

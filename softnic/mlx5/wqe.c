@@ -105,7 +105,7 @@ static uint8_t parse_data(struct sn_qp *qp, struct sn_wqe *wqe, unsigned int pos
 		total += count;
 	}
 	if (total > UINT64_C(1) << qp->log_msg_max) {
-		bad_wqe(qp, wqe, SN_V_WQE_SEGMENT, "message longer than log_msg_max");
+		bad_wqe(qp, wqe, SN_V_WQE_SEGMENT, "the message is longer than 2^log_msg_max");
 		return SN_SYND_LOCAL_LENGTH;
 	}
 	wqe->len = (uint32_t)total;
