@@ -262,7 +262,7 @@ void probe_rx_op(const struct light *l, struct answer *a)
 		if (!raw_is_recv(&c))
 			continue;
 		if (op)
-			bad(a, "nothing: each message takes the slow path", "no: it is %u", op);
+			bad(a, "nothing: each message takes the slow path", "no: the operation is %u", op);
 		else
 			good(a, "yes");
 		return;

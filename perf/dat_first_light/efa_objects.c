@@ -184,7 +184,7 @@ void probe_two_pds(const struct light *l, struct answer *a)
 	    !raw_ah(&r, pd, &second))
 		return;
 	if (first.number == second.number)
-		tune(a, "nothing", "no: both are %u", first.number);
+		tune(a, "nothing", "no: both PDs have number %u", first.number);
 	else
 		good(a, "yes: %u and %u", first.number, second.number);
 }

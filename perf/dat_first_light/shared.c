@@ -100,7 +100,8 @@ void probe_srq_limit(const struct light *l, struct answer *a)
 	if (!send_some(&p, RECVS - LOW, a))
 		return;
 	if (event_came(p.b.async_evd, 20)) {
-		bad(a, "nothing: do not trust the low watermark", "no: it comes with %d left", LOW);
+		bad(a, "nothing: do not trust the low watermark",
+		    "no: the event comes with %d receives left", LOW);
 		return;
 	}
 	if (!send_some(&p, 2, a))
@@ -109,7 +110,7 @@ void probe_srq_limit(const struct light *l, struct answer *a)
 		good(a, "yes: one event with fewer than %d left", LOW);
 	else
 		bad(a, "nothing: count receives instead of setting a low watermark",
-		    "no: nothing comes within 3 s");
+		    "no: no event comes within 3 s");
 }
 
 /* Posts those receives again that the ended connection had taken. */

@@ -35,7 +35,7 @@ static void compare(const struct light *l, struct answer *a, round_fn *round, si
 	now = us[0];
 	then = us[1];
 	if (now <= 0 || then <= 0)
-		bad(a, "nothing", "no figure: %s with %s fails; stderr says how", what,
+		bad(a, "nothing", "not measured: %s with %s fails; the error is on stderr", what,
 		    now <= 0 ? "the default" : other);
 	else if (then < now * CLEARLY)
 		tune(a, other, "no: %s takes %.2f us, and %.2f us with %s", what, now, then, other);
@@ -56,7 +56,7 @@ void probe_doorbell(const struct light *l, struct answer *a)
 		if (us[i] > 0 && us[i] < us[best] * CLEARLY)
 			best = i;
 	if (us[0] <= 0)
-		bad(a, "mmio=doorbell", "no figure: BlueFlame fails; stderr says how");
+		bad(a, "mmio=doorbell", "not measured: BlueFlame fails; the error is on stderr");
 	else if (best)
 		tune(a, settings[best], "no: 8-byte writes take %.2f us, combined %.2f, by 8 bytes %.2f",
 		     us[0], us[1], us[2]);

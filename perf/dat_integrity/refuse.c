@@ -209,7 +209,7 @@ static int refuse_row(struct world *w, struct report *r, const struct row *row, 
 	struct refusal *x = &r->refusal[r->n_refusals++];
 
 	*x = (struct refusal){
-		.name = row->name, .len = len, .found = "the window is not bound",
+		.name = row->name, .len = len, .found = "the window could not be bound",
 		.expected = is_local(row) ? "LOCAL_PROTECTION" : "REMOTE_ACCESS",
 	};
 	memset(w->local.mem, row->kind == READS ? GUARD_BYTE : DATA_BYTE, 2 * PART_AT + PART_LEN);

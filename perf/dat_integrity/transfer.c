@@ -236,14 +236,14 @@ static int do_window(struct transfer *t)
 
 	if (world_bind(w, at, t->s.len, DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
 		       &context))
-		return fail(t, "the window is not bound");
+		return fail(t, "the window could not be bound");
 	if (do_write(t, context))
 		return -1;
 	prepare_target(t, &w->local, &t->local);
 	if (do_read(t, context))
 		return -1;
 	return world_bind(w, at, 0, DAT_MEM_PRIV_NONE_FLAG, &none) ?
-	       fail(t, "the window is not unbound") : 0;
+	       fail(t, "the window could not be unbound") : 0;
 }
 
 /* Returns -1 if the connection is broken and cannot be made again. */

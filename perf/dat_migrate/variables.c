@@ -90,8 +90,8 @@ static void report_variable(const char *entry, dapl_direct_check_fn *check)
 		fprintf(stderr, "environment: %s: ", entry);
 		print_effect(stderr, v);
 	} else if (!strncmp(entry, "DAPL_", 5)) {
-		fprintf(stderr, "environment: %s: no effect: OpenFabrics dapl 2.1.10 does not have "
-			"it either\n", entry);
+		fprintf(stderr, "environment: %s: no effect: OpenFabrics dapl 2.1.10 has no such "
+			"variable, either\n", entry);
 	}
 }
 

@@ -29,7 +29,7 @@ static void report_refusal(const char *name, const char *why)
 	char text[2 * NAME_MAX + 1];
 
 	top_text(text, name, false);
-	fprintf(stderr, "dat_top: ignores " DAP_PAGE_DIR "/%s: %s\n", text, why);
+	fprintf(stderr, "dat_top: ignored " DAP_PAGE_DIR "/%s: %s\n", text, why);
 }
 
 /* The name of another user's file says nothing about that user's processes, so it is not reported. */

@@ -11,7 +11,7 @@ static int fits(const struct tool *t, const char *option, uint64_t wanted, uint6
 {
 	if (wanted <= has)
 		return 0;
-	fprintf(stderr, "%s asks for %" PRIu64 ", and %s has %" PRIu64 " at most\n", option, wanted,
+	fprintf(stderr, "%s: %" PRIu64 " is too large: %s allows at most %" PRIu64 "\n", option, wanted,
 		t->o.ia, has);
 	return -1;
 }
@@ -32,6 +32,6 @@ int tool_fits(struct tool *t)
 	       fits(t, "-o", reads, (uint64_t)ia.max_rdma_read_per_ep_in) ||
 	       fits(t, "-q", n, (uint64_t)ia.max_eps - 1) ||
 	       fits(t, "-s", t->o.size, ia.max_message_size) ||
-	       fits(t, "-q with -t", n * (uint64_t)ep.max_request_dtos, (uint64_t)ia.max_evd_qlen) ||
-	       fits(t, "-q with -r", n * (uint64_t)ep.max_recv_dtos, (uint64_t)ia.max_evd_qlen) ? -1 : 0;
+	       fits(t, "-q times -t", n * (uint64_t)ep.max_request_dtos, (uint64_t)ia.max_evd_qlen) ||
+	       fits(t, "-q times -r", n * (uint64_t)ep.max_recv_dtos, (uint64_t)ia.max_evd_qlen) ? -1 : 0;
 }

@@ -17,7 +17,7 @@ answers soft-efa-0 <<'END'
 6	fault=status=7:50	bad .*a write of a pair of threads ends with REMOTE_ACCESS
 7	fault=cmd_fail=mr:20	bad .*a bind ends with a refused call
 32	fault=late_dereg	bad .*a peer still writes by the context
-60-62	fault=silence	bad .*no figure: .* with the default fails
+60-62	fault=silence	bad .*not measured: .* with the default fails
 60	fault=slow_sgl	tune .*no: a message of 64 bytes takes [0-9]{2,}[.].*.set: efa_inline=80
 61	fault=slow_read	tune .*no: a message of 256 KiB .*.set: efa_rendezvous=1073741824
 62	fault=slow_small	tune .*no: a burst of 24 messages .*.set: efa_window=256
@@ -40,8 +40,8 @@ answers soft-efa-0 <<'END'
 76	efa_profile=read	skip .*the adapter does no RDMA write
 77	fault=cmd_fail=cq:2	bad .*a CQ of 16 is refused
 77	fault=cmd_fail=qp:3	bad .*a receive queue of 1 is refused
-78	fault=shared_ah	tune .*both are
-79	fault=rx_op	bad .*no: it is 7
+78	fault=shared_ah	tune .*both PDs have number
+79	fault=rx_op	bad .*no: the operation is 7
 80	fault=silence	bad .*a send in this driver's order fails
 80	fault=slow_order	tune .*yes: a post takes [0-9]+ ns, ascending .*.set: nothing: send the report back
 80	fault=bad_order	bad .*yes: a send in this driver's order fails

@@ -40,7 +40,7 @@ answers soft-mlx5-0 <<'END'
 10	fault=drop=1	bad .*BlueFlame fails.*.set: mmio=doorbell
 11	fault=cmd_fail=0x500:1	bad .*two endpoints are not connected
 11	fault=drop=1	bad .*a write after the measurement ends with TRANSPORT
-12	fault=drop=1	bad .*no figure
+12	fault=drop=1	bad .*not measured
 13	fault=quirk=no_scatter	good .*the adapter ignores it
 13	fault=cmd_fail=0x500:1	bad .*.set: nothing: leave scatter_cqe at 0
 14	fault=quirk=no_scatter	good .*the adapter ignores it
@@ -50,8 +50,8 @@ answers soft-mlx5-0 <<'END'
 21	fault=quirk=no_rmp_count	bad .*16 of 16 are left .*.set: nothing: do not trust
 21	fault=cmd_fail=0x90f:1	bad .*the query is refused
 21	fault=cmd_fail=0x90c:1	bad .*no SRQ can be created
-22	fault=quirk=no_srq_limit	bad .*nothing comes within 3 s
-22	fault=quirk=early_limit	bad .*it comes with 4 left
+22	fault=quirk=no_srq_limit	bad .*no event comes within 3 s
+22	fault=quirk=early_limit	bad .*the event comes with 4 receives left
 22	fault=cmd_fail=0x90d:1	bad .*dat_srq_set_lw is refused
 23	fault=quirk=no_last_wqe	bad .*its event is missing: an end waits [0-9]+ ms
 24	fault=quirk=no_qp_error	bad .*its target has no event

@@ -92,7 +92,7 @@ reports '^-:2:24: ' 'standard input'
 DAPL_ACK_TIMER=20 DAPL_UCM_QP_SIZE=500 DAPL_NOT_THERE=1 "$migrate" - </dev/null >"$tmp/out" 2>"$tmp/err"
 reports 'DAPL_ACK_TIMER=20: default of ack_timeout' environment
 reports 'DAPL_UCM_QP_SIZE=500: no effect: ' environment
-reports 'DAPL_NOT_THERE=1: no effect: OpenFabrics dapl 2.1.10 does not have it' environment
+reports 'DAPL_NOT_THERE=1: no effect: OpenFabrics dapl 2.1.10 has no such variable, either' environment
 DAPL_MAX_INLINE=400 DAPL_IB_PKEY=0 DAPL_IB_SL=low_latency:16 DAPL_DBG_ABORT=1 DAPL_EFA_PROFILE=read \
 	"$migrate" - </dev/null >"$tmp/out" 2>"$tmp/err"
 reports 'DAPL_MAX_INLINE=400: ignored: inline=400: must be a number from 0 to 220$' environment

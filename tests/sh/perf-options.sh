@@ -98,12 +98,12 @@ means_nothing() {
 	must 64 'invalid option' "$bin/dat_bind_bw" -w 1 || return 1
 	must 64 'invalid option' "$bin/dat_conn_rate" -D 4 -f 1 || return 1
 	must 64 'up to 16777216 samples' "$bin/dat_conn_rate" -n 9000000 --processes 2 -U h || return 1
-	must 1 '^-t asks for 16384, and soft-mlx5-0 has ' "$bin/dat_write_bw" -t 16384 localhost || return 1
-	most=$(sed -n 's/^-t asks .* has \([0-9]*\) at most$/\1/p' <<<"$out")
+	must 1 '^-t: 16384 is too large: soft-mlx5-0 allows at most ' "$bin/dat_write_bw" -t 16384 localhost || return 1
+	most=$(sed -n 's/^-t: .* allows at most \([0-9]*\)$/\1/p' <<<"$out")
 	must 1 'no dat_write_bw is waiting' "$bin/dat_write_bw" -t "$most" -p $port 127.0.0.1 || return 1
-	must 1 "^-t asks for $((most + 1)), and soft-mlx5-0 has $most at most" "$bin/dat_write_bw" -t $((most + 1)) localhost ||
+	must 1 "^-t: $((most + 1)) is too large: soft-mlx5-0 allows at most $most" "$bin/dat_write_bw" -t $((most + 1)) localhost ||
 		return 1
-	must 1 '^-o asks for 128, and soft-mlx5-0 has ' "$bin/dat_read_bw" -o 128 localhost || return 1
+	must 1 '^-o: 128 is too large: soft-mlx5-0 allows at most ' "$bin/dat_read_bw" -o 128 localhost || return 1
 	must 64 'invalid option' "$bin/dat_write_lat" -e || return 1
 	must 64 'invalid option' "$bin/dat_conn_rate" -s 64 || return 1
 	must 64 'needs -t' "$bin/dat_write_bw" -t 16 -Q 17 || return 1

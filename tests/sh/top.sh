@@ -154,7 +154,7 @@ holder=$!
 until_said $holder "$tmp/held" holds || { cat "$tmp/held"; exit 1; }
 run 0 --once
 refused() {
-	grep -qxF "dat_top: ignores $shm.$1: $2" "$tmp/err" || wrong "dat_top does not refuse $shm.$1 because $2"
+	grep -qxF "dat_top: ignored $shm.$1: $2" "$tmp/err" || wrong "dat_top does not refuse $shm.$1 because $2"
 }
 refused 00000001.truncated 'it has the wrong size'
 refused 00000002.empty 'it has the wrong size'
