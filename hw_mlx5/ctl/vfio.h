@@ -47,7 +47,7 @@ struct vf_device {
 	struct vf_device *next;
 	char pci[VF_PCI_LEN];
 	pid_t pid;			/* the process that opened it; a child cannot use it */
-	unsigned int users;
+	unsigned int users;		/* IAs; protected by the lock of all devices */
 	struct ibv_context *ctx;
 	struct mlx5dv_devx_uar *uar;
 	struct mlx5dv_devx_msi_vector *msi;
@@ -59,8 +59,10 @@ struct vf_device {
 	struct vf_health health;
 	pthread_t thread;
 	int stop_fd, dead_fd;
-	pthread_mutex_t lock;		/* protects the other members */
+	/* protects ias; the thread takes it to report events, so no command is sent while it is held */
+	pthread_mutex_t lock;
 	struct m5_ctl_vfio *ias;
+	pthread_mutex_t gid_lock;	/* protects gids; held during commands */
 	struct vf_gid gids[VF_GIDS];
 };
 

@@ -177,6 +177,7 @@ static struct vf_device *add_device(const char *pci)
 	snprintf(d->pci, sizeof(d->pci), "%s", pci);
 	d->pid = getpid();
 	pthread_mutex_init(&d->lock, NULL);
+	pthread_mutex_init(&d->gid_lock, NULL);
 	pthread_mutex_init(&d->eq_lock, NULL);
 	d->next = devices;
 	devices = d;
@@ -191,6 +192,7 @@ static void drop(struct vf_device *d)
 		p = &(*p)->next;
 	*p = d->next;
 	pthread_mutex_destroy(&d->eq_lock);
+	pthread_mutex_destroy(&d->gid_lock);
 	pthread_mutex_destroy(&d->lock);
 	free(d);
 }

@@ -96,7 +96,7 @@ static int table_enter(struct m5_ctl_vfio *v, struct m5_port *port)
 	int err = -ENOSPC;
 
 	memcpy(entry.gid, port->gid, sizeof(entry.gid));
-	pthread_mutex_lock(&d->lock);
+	pthread_mutex_lock(&d->gid_lock);
 	gid = table_find(d, &entry);
 	if (gid)
 		err = table_set(v, gid, &entry);
@@ -106,7 +106,7 @@ static int table_enter(struct m5_ctl_vfio *v, struct m5_port *port)
 		port->gid_index = index_of(d, gid);
 		v->gid = gid;
 	}
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_unlock(&d->gid_lock);
 	return err;
 }
 
@@ -118,10 +118,10 @@ void vf_port_close(struct m5_ctl_vfio *v)
 
 	if (!v->gid)
 		return;
-	pthread_mutex_lock(&d->lock);
+	pthread_mutex_lock(&d->gid_lock);
 	if (!--v->gid->users && d->users > 1 && !__atomic_load_n(&d->watch.dead, __ATOMIC_SEQ_CST))
 		table_set(v, v->gid, &none);
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_unlock(&d->gid_lock);
 	v->gid = NULL;
 }
 

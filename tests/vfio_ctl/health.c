@@ -179,6 +179,42 @@ Test(health, command_not_answered__returns_eio_and_ends_the_ia)
 	told_of_the_end();
 }
 
+static bool closed;
+
+static void *close_other(void *other)
+{
+	((struct m5_ctl *)other)->ops->close(other);
+	__atomic_store_n(&closed, true, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+/*
+ * An IA that is closed gives the entry of its address back by a command. While it waits for the device, the
+ * thread that would release it reports an event to all IAs.
+ */
+Test(health, close__whose_command_is_not_answered_returns_despite_an_event)
+{
+	struct m5_ctl *other = NULL;
+	char why[160] = "";
+	pthread_t thread;
+	uint32_t before;
+
+	cr_assert_eq(m5_ctl_open(VFIO_IA, "ip=10.1.3.1", &other, why, sizeof(why)), 0,
+		     "the device cannot be opened: %s", why);
+	replace(CMDQ_ADDR_L, be32toh(*word(CMDQ_ADDR_L)));
+	cr_assert_eq(pthread_create(&thread, NULL, close_other, other), 0);
+	cr_assert(TH_WITHIN(SOON_MS, __atomic_load_n(&dev->watch.begun, __ATOMIC_SEQ_CST) !=
+			    __atomic_load_n(&dev->watch.ended, __ATOMIC_SEQ_CST)));
+	before = __atomic_load_n(&dev->async.eq.ci, __ATOMIC_ACQUIRE);
+	cr_assert_eq(vfio_fault("link_down"), 0);
+	cr_assert(TH_WITHIN(SOON_MS, __atomic_load_n(&dev->async.eq.ci, __ATOMIC_ACQUIRE) != before));
+	replace(HEALTH_COUNTER, 77);
+	vfio_hurry(word(HEALTH_COUNTER));
+	cr_assert(TH_WITHIN(SOON_MS, __atomic_load_n(&closed, __ATOMIC_SEQ_CST)));
+	pthread_join(thread, NULL);
+	told_of_the_end();
+}
+
 /* The kernel pins 128 GiB in two minutes. No command waits for the device meanwhile. */
 Test(health, mr_reg__of_minutes_is_no_dead_device)
 {
