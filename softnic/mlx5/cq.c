@@ -223,13 +223,22 @@ static void arm_cq(struct sn_nic *nic, struct sn_cq *cq, uint32_t word)
 	sn_cq_set_armed(nic, cq, !solicited || cq->armed, solicited && !cq->armed);
 }
 
-void sn_cq_doorbell(struct sn_nic *nic, uint32_t hi, uint32_t cqn, bool trapped)
+/*
+ * PRM "CQ Doorbell": hi is the command, cqn the number. Hardware ignores it on a page that is not the CQ's
+ * (Linux, security note in mlx5/devx.c), so no program can arm the CQs of others.
+ */
+void sn_cq_doorbell(struct sn_nic *nic, uint32_t page, uint32_t hi, uint32_t cqn, bool trapped)
 {
 	struct sn_cq *cq = sn_table_find(&nic->cqs, cqn);
 	uint32_t rec;
 
 	if (!cq) {
 		sn_violate(nic, SN_V_CQ_UNKNOWN, "CQ %#x: the armed CQ does not exist", cqn);
+		return;
+	}
+	if (cq->uar->page != page) {
+		sn_violate(nic, SN_V_DB_UAR, "doorbell of CQ %#x of UAR %u on UAR %u", cqn, cq->uar->page,
+			   page);
 		return;
 	}
 	if (hi & 0xce000000)

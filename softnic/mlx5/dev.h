@@ -175,7 +175,7 @@ struct sn_cqe {
 bool sn_cqe_write(struct sn_qp *qp, struct sn_cq *cq, const struct sn_cqe *c);
 /* Writes the CQE that ends a ring when the CQ is resized. False: the CQ is in error. */
 bool sn_cqe_end(struct sn_nic *nic, struct sn_cq *cq);
-void sn_cq_doorbell(struct sn_nic *nic, uint32_t hi, uint32_t cqn, bool trapped);
+void sn_cq_doorbell(struct sn_nic *nic, uint32_t page, uint32_t hi, uint32_t cqn, bool trapped);
 void sn_cq_scan(struct sn_nic *nic, struct sn_cq *cq);
 void sn_cq_free(struct sn_nic *nic, void *cq);
 void sn_cq_event(struct sn_nic *nic, struct sn_cq *cq);	/* raises the event and disarms the CQ */

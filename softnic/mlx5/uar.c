@@ -221,7 +221,7 @@ void sn_uar_write(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint
 	else if (bf)
 		ring_sq(nic, page, data, len);
 	else if (offset == SN_UAR_CQ && len == 8)
-		sn_cq_doorbell(nic, sn_get32(data, 0), sn_get32(data, 4), true);
+		sn_cq_doorbell(nic, page, sn_get32(data, 0), sn_get32(data, 4), true);
 	else
 		sn_violate(nic, SN_V_DB_OFFSET, "%zu bytes at %#x", len, offset);
 }
@@ -284,7 +284,7 @@ static bool scan_page(struct sn_nic *nic, struct sn_uar *uar)
 		LIST_FOREACH(qp, &uar->qps, link)
 			sn_sq_doorbell(qp);
 	if (take_doorbell(page, SN_UAR_CQ, word)) {
-		sn_cq_doorbell(nic, sn_get32(word, 0), sn_get32(word, 4), false);
+		sn_cq_doorbell(nic, uar->page, sn_get32(word, 0), sn_get32(word, 4), false);
 		LIST_FOREACH(cq, &uar->cqs, link)
 			sn_cq_scan(nic, cq);
 		any = true;

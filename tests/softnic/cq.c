@@ -103,6 +103,23 @@ Test(cq, arm__after_unreported_completions_makes_an_event)
 	expect_event(0, cq.cqn, 24);
 }
 
+/* A program may ring only doorbells in its own page. This protects the CQs of other programs. */
+Test(cq, arm__on_another_page_is_seen_and_arms_nothing)
+{
+	uint32_t own = d->uar;
+
+	cr_assert_eq(drv_simple(d, CMD_ALLOC_UAR, 0), 0);
+	d->uar = sn_get(d->out, CMD_NUMBER);
+	drv_arm(&cq, false);
+	drv_expect(d, "db.uar");
+	drv_nop(&qp, CE_ALWAYS);
+	expect_no_event();
+	cr_expect_eq(drv_simple(d, CMD_DEALLOC_UAR, d->uar), 0);
+	d->uar = own;
+	drv_arm(&cq, false);
+	expect_event(0, cq.cqn, 24);
+}
+
 Test(cq, arm_solicited__plain_completions_are_silent)
 {
 	drv_arm(&cq, true);
