@@ -89,20 +89,29 @@ static int port_roce(struct m5_ctl *ctl, int entries, struct m5_port *port)
 	return 0;
 }
 
-/* IBTA 10.9.1.1: the partition is given by number; its index in the table depends on the port. */
+/*
+ * IBTA 10.9.1.1: the partition is given by number; its index in the table depends on the port. A port can be
+ * a full and a limited member. Linux prefers the full membership (ib_find_pkey), because limited members do
+ * not reach each other (IBTA 9.6.1.1).
+ */
 static int pkey_find(struct m5_ctl_uverbs *u, int entries, uint16_t *index)
 {
-	for (int i = 0; i < entries; i++) {
+	int err = -ENETUNREACH;
+	bool full = false;
+
+	for (int i = 0; i < entries && !full; i++) {
 		__be16 pkey;
 
 		if (ibv_query_pkey(u->dv.ctx, u->port_num, i, &pkey))
 			break;
-		if ((be16toh(pkey) & 0x7fff) == (u->dv.params.pkey & 0x7fff)) {
+		if ((be16toh(pkey) & 0x7fff) != (u->dv.params.pkey & 0x7fff))
+			continue;
+		full = be16toh(pkey) & 0x8000;
+		if (err || full)
 			*index = (uint16_t)i;
-			return 0;
-		}
+		err = 0;
 	}
-	return -ENETUNREACH;
+	return err;
 }
 
 static int port_infiniband(struct m5_ctl_uverbs *u, const struct ibv_port_attr *attr,

@@ -179,6 +179,20 @@ Test(open, port__of_infiniband_has_its_lid_and_partition)
 	nothing_left();
 }
 
+/* IBTA 9.6.1.1: limited members of a partition do not reach each other. */
+Test(open, port__of_infiniband_prefers_the_full_membership)
+{
+	calls_port = (struct calls_port){ .on = true, .state = IBV_PORT_ACTIVE,
+					  .link_layer = IBV_LINK_LAYER_INFINIBAND, .lid = 0x1234,
+					  .pkeys = { 0x7fff, 0x0001, 0xffff, 0x8001 } };
+	cr_expect_eq(port_of("").pkey_index, 2);
+	cr_expect_eq(port_of("pkey=0x7fff").pkey_index, 2);
+	cr_expect_eq(port_of("pkey=1").pkey_index, 3);
+	calls_port.pkeys[2] = 0x7fff;
+	cr_expect_eq(port_of("").pkey_index, 0);
+	nothing_left();
+}
+
 Test(open, m5_cmd_caps__reports_the_order_of_writes)
 {
 	static const struct { uint8_t reorders, keeps; } devices[] = {
