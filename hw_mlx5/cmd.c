@@ -114,7 +114,8 @@ static int order_read(struct m5_ctl *ctl, struct m5_query_hca_cap_out *out,
 /*
  * An atomic returns the old value in big-endian order, unless the driver that booted the device has
  * selected the host's order. Linux's driver has; libmlx5, which boots a device through VFIO, has not, and
- * later the order cannot be selected any more. mlx5_ib offers no atomics then, either.
+ * later the order cannot be selected any more. mlx5_ib offers no atomics then, either, nor if a QP lacks
+ * one of the two operations on 8 bytes (get_atomic_caps).
  */
 static int atomics_read(struct m5_ctl *ctl, struct m5_query_hca_cap_out *out,
 			struct m5_dev_caps *caps)
@@ -123,7 +124,8 @@ static int atomics_read(struct m5_ctl *ctl, struct m5_query_hca_cap_out *out,
 	int err = caps->atomics ? query_caps(ctl, M5_CAP_ATOMIC_CUR, out) : 0;
 
 	if (!err && caps->atomics)
-		caps->atomics = field(c->order, 30, 2);
+		caps->atomics = field(c->order, 30, 2) && field(c->operations, 0, 2) == 3 &&
+				field(c->size_qp, 3, 1);
 	return err;
 }
 

@@ -31,7 +31,8 @@ struct m5_dev_caps {
 	bool windows;
 	bool small_cqe;			/* the device can put small data into a CQE */
 	bool ethernet;
-	bool atomics;			/* an atomic returns its value in the host's byte order */
+	/* a QP has both atomics of 8 bytes, and they return their value in the host's byte order */
+	bool atomics;
 	bool reorders;			/* the device may place RC data out of order */
 	bool force_order;		/* the device keeps the order for a QP on request */
 };

@@ -121,8 +121,13 @@ WIRE_AT(struct m5_hca_cap, max_pd, 0x64);
 struct m5_atomic_cap {
 	be32_t w00[2];
 	be32_t order;			/* 08: atomic_req_8B_endianness_mode 31:30 */
+	be32_t w0c;
+	be32_t operations;		/* 10: fetch and add 1, compare and swap 0 */
+	be32_t size_qp;			/* 14: sizes in bytes that a QP supports, a bit each: 8 is bit 3 */
 };
 WIRE_AT(struct m5_atomic_cap, order, 0x08);
+WIRE_AT(struct m5_atomic_cap, operations, 0x10);
+WIRE_AT(struct m5_atomic_cap, size_qp, 0x14);
 
 /* "RoCE Capabilities", the fields in use. */
 struct m5_roce_cap {

@@ -414,6 +414,19 @@ static void spoil_caps(const void *in, void *out, size_t outlen)
 		((uint8_t *)out)[16 + 0x46] &= 0xbf;
 }
 
+/* "Atomic Capabilities": atomic_operations at bit 0x90, atomic_size_qp at bit 0xb0. */
+static void spoil_atomics(const void *in, void *out, size_t outlen)
+{
+	const uint8_t *b = in;
+
+	if (b[0] != 1 || b[1] || b[7] != 7 || outlen <= 16 + 0x17)
+		return;
+	if (calls_port.no_fetch_add)
+		((uint8_t *)out)[16 + 0x13] &= 0xfd;
+	if (calls_port.no_atomics_of_8)
+		((uint8_t *)out)[16 + 0x17] &= 0xf7;
+}
+
 /* "HCA Capabilities 2", which the device of this test lacks: dp_ordering_force at bit 0x88. */
 static bool told_caps_2(const void *in, void *out, size_t outlen)
 {
@@ -451,9 +464,11 @@ int mlx5dv_devx_general_cmd(struct ibv_context *ctx, const void *in, size_t inle
 	if (!err)
 		err = CALLS_REAL(mlx5dv_devx_general_cmd)(ctx, first_entry(in, inlen, copy), inlen, out,
 						    outlen);
-	if (!err)
-		spoil_caps(in, out, outlen);
-	return err;
+	if (err)
+		return err;
+	spoil_caps(in, out, outlen);
+	spoil_atomics(in, out, outlen);
+	return 0;
 }
 
 struct mlx5dv_devx_obj *mlx5dv_devx_obj_create(struct ibv_context *ctx, const void *in,

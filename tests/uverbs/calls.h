@@ -59,6 +59,8 @@ struct calls_port {
 	uint8_t keeps_order;		/* a QP can request order nevertheless */
 	uint8_t no_scatter;		/* scatter to CQE is not among the capabilities */
 	uint8_t no_windows;		/* memory windows (imaicl) are not among the capabilities */
+	uint8_t no_fetch_add;		/* "Atomic Capabilities": no fetch and add */
+	uint8_t no_atomics_of_8;	/* "Atomic Capabilities": QPs have no atomics of 8 bytes */
 	uint8_t no_roce_address;	/* QUERY_ROCE_ADDRESS is refused */
 	uint8_t no_errors;		/* only completion events can be subscribed to */
 	uint16_t pkeys[4];

@@ -236,6 +236,32 @@ Test(open, m5_cmd_caps__without_imaicl_reports_no_windows)
 	nothing_left();
 }
 
+static bool has_atomics(struct m5_ctl *ctl)
+{
+	struct m5_dev_caps caps;
+
+	cr_assert_eq(m5_cmd_caps(ctl, &caps), 0);
+	return caps.atomics;
+}
+
+/* As Linux does (get_atomic_caps), the driver offers both operations on 8 bytes, or none. */
+Test(open, m5_cmd_caps__without_an_atomic_of_8_bytes_reports_none)
+{
+	struct m5_ctl *ctl = NULL;
+	char why[160] = "";
+
+	cr_assert_eq(m5_ctl_open("mlx5_0-1", "", &ctl, why, sizeof(why)), 0,
+		     "the device cannot be opened: %s", why);
+	cr_expect(has_atomics(ctl));
+	calls_port.no_fetch_add = 1;
+	cr_expect_not(has_atomics(ctl), "the QPs have no fetch and add");
+	calls_port.no_fetch_add = 0;
+	calls_port.no_atomics_of_8 = 1;
+	cr_expect_not(has_atomics(ctl), "the QPs have no atomics of 8 bytes");
+	ctl->ops->close(ctl);
+	nothing_left();
+}
+
 static void attribute_is(const char *name, const char *text)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
