@@ -181,7 +181,7 @@ struct m5_query_nic_vport_out {
 	struct m5_out_hdr hdr;
 	be32_t rsvd[2];
 	be32_t w00[9];
-	be32_t mtu;			/* 24: 15:0 bytes of Ethernet payload */
+	be32_t mtu;			/* 24: 15:0 bytes of an Ethernet frame with its headers and FCS */
 	be32_t w28[51];
 	be16_t rsvdf4, mac_hi;		/* f4: permanent_address */
 	be32_t mac_lo;

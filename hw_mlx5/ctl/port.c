@@ -5,11 +5,13 @@
 #include "hw_mlx5/ctl/read.h"
 
 #define ROCE_HEADERS 86u		/* IPv6, UDP, BTH, RETH and ICRC around a payload */
+#define ETHERNET_HEADERS 22u		/* Ethernet, VLAN tag and FCS (Linux, MLX5E_ETH_HARD_MTU) */
 
-/* Returns the largest path MTU (IBTA 9.7.1) that an Ethernet payload holds. */
-static uint16_t path_mtu(uint32_t payload)
+/* Returns the largest path MTU (IBTA 9.7.1) that an Ethernet frame holds. */
+static uint16_t path_mtu(uint32_t frame)
 {
-	uint32_t room = payload > ROCE_HEADERS ? payload - ROCE_HEADERS : 0;
+	const uint32_t headers = ETHERNET_HEADERS + ROCE_HEADERS;
+	uint32_t room = frame > headers ? frame - headers : 0;
 	uint16_t mtu = 256;
 
 	while (mtu < 4096 && mtu * 2u <= room)

@@ -135,7 +135,7 @@ uint8_t sn_cmd_query_vport(struct sn_cmd *c)
 	uint8_t *ctx = c->out + AT_CTX;
 
 	sn_set(ctx, NVC_ROCE_EN, c->nic->dev->roce_en);
-	sn_set(ctx, NVC_MTU, sn_quirk(c->nic, SN_Q_SMALL_MTU) ? 1500 : 4200);
+	sn_set(ctx, NVC_MTU, sn_quirk(c->nic, SN_Q_SMALL_MTU) ? SN_FRAME_SMALL : SN_FRAME_MAX);
 	guid(ctx + NVC_SYS_GUID, c->nic->port[0].mac);
 	guid(ctx + NVC_PORT_GUID, c->nic->port[0].mac);
 	guid(ctx + NVC_NODE_GUID, c->nic->port[0].mac);

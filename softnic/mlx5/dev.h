@@ -24,6 +24,10 @@ enum {
 	/* source ports of UDP that RoCE v2 uses; reported as r_roce_min_src_udp_port and its maximum */
 	SN_SPORT_MIN = 0xc000,
 	SN_SPORT_MAX = 0xffff,
+	/* The MTU of port and vport counts whole frames: 22 bytes more than that of the network interface
+	 * (Linux, MLX5E_ETH_HARD_MTU), which is 4200 here, and 1500 after a reset. */
+	SN_FRAME_MAX = 4200 + 22,
+	SN_FRAME_SMALL = 1500 + 22,
 };
 
 /* Limits, log2, unless the host lowers them: reported as log_max_... */

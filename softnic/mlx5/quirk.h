@@ -17,7 +17,7 @@ enum sn_quirk {
 	SN_Q_UNORDERED,		/* the first packet of a WRITE is written after its last one */
 	SN_Q_NO_SCATTER,	/* the device ignores cs_req and cs_res */
 	SN_Q_NO_HEARTBEAT,	/* the health counter stands still while there are many mkeys */
-	SN_Q_SMALL_MTU,		/* the MTU is that of frames of 1500 bytes, as after a reset */
+	SN_Q_SMALL_MTU,		/* the MTU of the network interface is 1500, as after a reset */
 	SN_Q_EARLY_LIMIT,	/* the SRQ limit event comes when the limit is reached, one receive early */
 	SN_Q_UMR_DISABLED,	/* every UMR ends with a bind error, and the capabilities say so */
 	/* each QP in ERR keeps a receive of its SRQ without completing it, and no event follows */

@@ -16,7 +16,7 @@ static const struct sn_fld ptys_rate[] = { SN_FLD(0x90, 16), SN_FLD(0xf0, 16), S
 enum { ETH_100G = 1 << 20, WIDTH_4X = 1 << 2, RATE_EDR = 1 << 5 };
 
 static const struct sn_fld pmtu[] = { SN_FLD(0x20, 16), SN_FLD(0x40, 16), SN_FLD(0x60, 16) };
-enum { MTU_IB = 4096, MTU_ETH = 4200 };
+enum { MTU_IB = 4096 };
 
 static const struct sn_fld pvlc[] = { SN_FLD(0x3c, 4), SN_FLD(0x5c, 4), SN_FLD(0x7c, 4) };
 enum { VL0_TO_3 = 4 };
@@ -66,7 +66,7 @@ uint8_t sn_reg_query(struct sn_cmd *c, uint32_t reg, bool write)
 	if (reg == REG_PTYS)
 		ptys(port, out);
 	for (int i = 0; i < 3 && reg == REG_PMTU; i++)
-		sn_set(out, pmtu[i], c->nic->infiniband ? MTU_IB : MTU_ETH);
+		sn_set(out, pmtu[i], c->nic->infiniband ? MTU_IB : SN_FRAME_MAX);
 	for (int i = 0; i < 3 && reg == REG_PVLC; i++)
 		sn_set(out, pvlc[i], VL0_TO_3);
 	return STAT_OK;

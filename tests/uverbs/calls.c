@@ -427,6 +427,16 @@ static void spoil_atomics(const void *in, void *out, size_t outlen)
 		((uint8_t *)out)[16 + 0x17] &= 0xf7;
 }
 
+/* QUERY_NIC_VPORT_CONTEXT: the mtu is in the last two bytes of the word at 0x24 of the context. */
+static void spoil_vport(const void *in, void *out, size_t outlen)
+{
+	const uint16_t mtu = htobe16((uint16_t)calls_port.vport_mtu);
+	const uint8_t *b = in;
+
+	if (b[0] == 7 && b[1] == 0x54 && outlen > 16 + 0x27 && calls_port.vport_mtu)
+		memcpy((uint8_t *)out + 16 + 0x26, &mtu, sizeof(mtu));
+}
+
 /* "HCA Capabilities 2", which the device of this test lacks: dp_ordering_force at bit 0x88. */
 static bool told_caps_2(const void *in, void *out, size_t outlen)
 {
@@ -468,6 +478,7 @@ int mlx5dv_devx_general_cmd(struct ibv_context *ctx, const void *in, size_t inle
 		return err;
 	spoil_caps(in, out, outlen);
 	spoil_atomics(in, out, outlen);
+	spoil_vport(in, out, outlen);
 	return 0;
 }
 

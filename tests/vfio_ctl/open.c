@@ -360,6 +360,23 @@ Test(open, port__has_the_gid_of_an_ipv6_ip)
 	nothing_left();
 }
 
+/* The device's MTU counts the frame: 22 bytes more than that of a network interface. */
+Test(open, port__path_mtu_leaves_room_for_the_headers_of_a_frame)
+{
+	static const struct { uint16_t frame, path; } devices[] = {
+		{ 4200 + 22, 4096 }, { 4190, 2048 }, { 1500 + 22, 1024 },
+	};
+	struct m5_ctl *ctl = opened(VFIO_IA, "gid=auto");
+
+	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+		calls_port.vport_mtu = devices[i].frame;
+		cr_expect_eq(port_of(ctl).mtu, devices[i].path, "frames of %u bytes", devices[i].frame);
+	}
+	calls_port.vport_mtu = 0;
+	ctl->ops->close(ctl);
+	nothing_left();
+}
+
 /* Each armed CQ has a descriptor and may have an event that is not read yet. */
 Test(open, eqn__of_a_queue_with_an_entry_for_each_descriptor)
 {
