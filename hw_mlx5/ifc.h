@@ -203,6 +203,18 @@ struct m5_paos {
 WIRE_SIZE(struct m5_paos, 32);
 enum { M5_REG_PAOS = 0x5006, M5_PAOS_UP = 1 };
 
+/* PRM, "ACCESS_REG" and "PMTU", the fields in use. op_mod 1: read. */
+struct m5_pmtu {
+	struct m5_in_hdr hdr;		/* or the output's header */
+	be32_t reg;			/* 15:0 */
+	be32_t argument;
+	be32_t port;			/* local_port 23:16 */
+	be32_t max_mtu, admin_mtu;
+	be32_t oper_mtu;		/* 31:16 bytes, as the mtu of the vport */
+};
+WIRE_SIZE(struct m5_pmtu, 32);
+enum { M5_REG_PMTU = 0x5003, M5_REG_READ = 1 };
+
 /* PRM, "UMEM Context" */
 struct m5_create_umem_in {
 	struct m5_in_hdr hdr;

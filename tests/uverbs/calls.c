@@ -430,7 +430,7 @@ static void spoil_atomics(const void *in, void *out, size_t outlen)
 /* QUERY_NIC_VPORT_CONTEXT: the mtu is in the last two bytes of the word at 0x24 of the context. */
 static void spoil_vport(const void *in, void *out, size_t outlen)
 {
-	const uint16_t mtu = htobe16((uint16_t)calls_port.vport_mtu);
+	const uint16_t mtu = htobe16(calls_port.vport_mtu < 0 ? 0 : (uint16_t)calls_port.vport_mtu);
 	const uint8_t *b = in;
 
 	if (b[0] == 7 && b[1] == 0x54 && outlen > 16 + 0x27 && calls_port.vport_mtu)

@@ -62,7 +62,7 @@ struct calls_port {
 	uint8_t no_fetch_add;		/* "Atomic Capabilities": no fetch and add */
 	uint8_t no_atomics_of_8;	/* "Atomic Capabilities": QPs have no atomics of 8 bytes */
 	uint8_t no_roce_address;	/* QUERY_ROCE_ADDRESS is refused */
-	int vport_mtu;			/* "NIC Vport Context"; 0: that of the device */
+	int vport_mtu;			/* "NIC Vport Context"; 0: that of the device; -1: none */
 	uint8_t no_errors;		/* only completion events can be subscribed to */
 	uint16_t pkeys[4];
 	/* a GID table; each entry has the device's first MAC */

@@ -377,6 +377,18 @@ Test(open, port__path_mtu_leaves_room_for_the_headers_of_a_frame)
 	nothing_left();
 }
 
+/* The model's port has an MTU of 4200. */
+Test(open, port__without_an_mtu_of_the_vport_has_that_of_the_port)
+{
+	struct m5_ctl *ctl = opened(VFIO_IA, "gid=auto");
+
+	calls_port.vport_mtu = -1;
+	cr_expect_eq(port_of(ctl).mtu, 4096);
+	calls_port.vport_mtu = 0;
+	ctl->ops->close(ctl);
+	nothing_left();
+}
+
 /* Each armed CQ has a descriptor and may have an event that is not read yet. */
 Test(open, eqn__of_a_queue_with_an_entry_for_each_descriptor)
 {
