@@ -266,6 +266,16 @@ static void take_options(struct tool *t, const struct tool_hello *h)
 	o->cq_mod = (uint32_t)h->cq_mod;
 }
 
+/* The server's own operations use these values, too. A client's command line accepts no others. */
+static bool in_range(const struct tool_hello *h)
+{
+	return h->eps && h->eps <= OPTION_MAX_EPS && h->depth && h->depth <= OPTION_MAX_DEPTH &&
+	       h->rx_depth && h->rx_depth <= OPTION_MAX_DEPTH && h->size && h->size <= OPTION_MAX_SIZE &&
+	       h->iters && h->iters <= OPTION_MAX_ITERS && h->duration_s <= OPTION_MAX_DURATION_S &&
+	       h->margin_s <= h->duration_s / 2 && h->warm_up <= OPTION_MAX_WARM_UP &&
+	       h->cq_mod <= OPTION_MAX_DEPTH && h->reads <= OPTION_MAX_READS;
+}
+
 static const char *fault_of(const struct tool_hello *h, const char *name, uint32_t which)
 {
 	if (h->magic != MAGIC || h->version != VERSION)
@@ -274,8 +284,7 @@ static const char *fault_of(const struct tool_hello *h, const char *name, uint32
 		return "another program";
 	if (h->which != which)
 		return "the server has a client already";
-	if (!h->eps || h->eps > OPTION_MAX_EPS || !h->depth || h->depth > 16384 || !h->rx_depth ||
-	    h->rx_depth > 16384 || !h->size || h->size > OPTION_MAX_SIZE)
+	if (!in_range(h))
 		return "one of its options is out of range";
 	return NULL;
 }

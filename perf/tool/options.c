@@ -166,22 +166,22 @@ static error_t parse_what(int key, char *arg, struct parsing *p, struct argp_sta
 	switch (key) {
 	case 'a': o->all = true; return 0;
 	case 's': o->size = number(arg, 1, OPTION_MAX_SIZE, state); return 0;
-	case 'n': o->iters = number(arg, 5, 1ull << 40, state); return 0;
-	case 'D': o->duration_s = number(arg, 1, 86400 * 365, state); return 0;
+	case 'n': o->iters = number(arg, 5, OPTION_MAX_ITERS, state); return 0;
+	case 'D': o->duration_s = number(arg, 1, OPTION_MAX_DURATION_S, state); return 0;
 	case 'f':
 		o->margin_s = number(arg, 0, 86400, state);
 		p->margin_told = true;
 		return 0;
 	case K_INFINITE: o->infinite = true; return 0;
 	case K_RATE: o->rate = number(arg, 1, OPTION_MAX_RATE, state); return 0;
-	case K_WARM_UP: o->warm_up = number(arg, 0, 1u << 30, state); return 0;
-	case 't': o->depth = (uint32_t)number(arg, 1, 16384, state); return 0;
-	case 'r': o->rx_depth = (uint32_t)number(arg, 1, 16384, state); return 0;
+	case K_WARM_UP: o->warm_up = number(arg, 0, OPTION_MAX_WARM_UP, state); return 0;
+	case 't': o->depth = (uint32_t)number(arg, 1, OPTION_MAX_DEPTH, state); return 0;
+	case 'r': o->rx_depth = (uint32_t)number(arg, 1, OPTION_MAX_DEPTH, state); return 0;
 	case 'q': o->eps = (uint32_t)number(arg, 1, OPTION_MAX_EPS, state); return 0;
 	case K_PROCESSES: o->processes = (uint32_t)number(arg, 1, OPTION_MAX_PROCESSES, state); return 0;
-	case 'Q': o->cq_mod = (uint32_t)number(arg, 1, 16384, state); return 0;
+	case 'Q': o->cq_mod = (uint32_t)number(arg, 1, OPTION_MAX_DEPTH, state); return 0;
 	case 'b': o->both_ways = true; return 0;
-	case 'o': o->reads = (uint32_t)number(arg, 1, 128, state); return 0;
+	case 'o': o->reads = (uint32_t)number(arg, 1, OPTION_MAX_READS, state); return 0;
 	case K_UNBIND: o->unbind = true; return 0;
 	case K_VERIFY: o->verify = true; return 0;
 	default: return ARGP_ERR_UNKNOWN;
