@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +20,21 @@ __attribute__((visibility("default"))) const char *argp_program_version =
 __attribute__((constructor)) static void keep_statuses(void)
 {
 	signal(SIGCHLD, SIG_DFL);
+}
+
+/*
+ * A caller may have closed a standard stream. The next descriptor, perhaps of an adapter, would get its
+ * number, and output would go there. A write to this one fails, as to a closed one.
+ */
+__attribute__((constructor)) static void keep_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
