@@ -169,7 +169,7 @@ void dap_obj_free(void *object)
 	if (!dap_invariant(obj, obj->type != DAP_NONE))
 		return;
 	if (obj->ia && obj->type != DAP_IA)
-		__atomic_add_fetch(&core_ia(obj->ia)->freed[obj->type], 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&core_ia(obj->ia)->freed[obj->type], 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&obj->table, dap_dead_table[obj->api], __ATOMIC_RELEASE);
 	__atomic_store_n(&obj->type, (uint16_t)DAP_NONE, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&p->lock);

@@ -210,9 +210,10 @@ void dap_totals_read(struct dap_ia *ia, struct dap_page *page)
 	uint64_t *v = page->value;
 	struct dap_sums sum;
 
+	/* An object is made before it is freed. So with this order no object is freed that was not made. */
 	for (size_t i = 0; i < NTYPES; i++) {
+		v[DAP_PAGE_FREED + i] = __atomic_load_n(&own->freed[types[i]], __ATOMIC_ACQUIRE);
 		v[DAP_PAGE_CREATED + i] = load(&own->made[types[i]]);
-		v[DAP_PAGE_FREED + i] = load(&own->freed[types[i]]);
 	}
 	read_requests(ia, v);
 	copy_counts(&v[DAP_PAGE_CONN], own->totals.connections, 8);
