@@ -83,6 +83,7 @@ static int add(struct top *t, int dir, const char *name, bool refusals)
 	return 0;
 }
 
+/* O_RDWR: if the process has just closed the FIFO, a write without a reader would be a SIGPIPE. */
 static void ask(int dir, struct top_ia *ia)
 {
 	char path[NAME_MAX + 1 + sizeof(DAP_PAGE_ASK)];
@@ -90,7 +91,7 @@ static void ask(int dir, struct top_ia *ia)
 	int fd;
 
 	snprintf(path, sizeof(path), "%s" DAP_PAGE_ASK, ia->name);
-	fd = openat(dir, path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	fd = openat(dir, path, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	if (!fstat(fd, &st) && S_ISFIFO(st.st_mode) && st.st_uid == geteuid())

@@ -204,6 +204,66 @@ server=
 "$bin/dat_info" -i soft-mlx5-0 >"$tmp/out" 2>"$tmp/err" || wrong "dat_info fails"
 [ ! -e "$page" ] || wrong "a program that opens an IA does not remove the page of a process that was killed"
 
+# A process dies while dat_top asks it: dat_top goes on. A preloaded library kills it before the byte is written.
+if [ -z "${SAN-}" ]; then
+	cat >"$tmp/kill.c" <<-'END'
+		#include <signal.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/syscall.h>
+		#include <unistd.h>
+
+		static int is_dead(const char *path)
+		{
+			char line[128];
+			FILE *f = fopen(path, "r");
+			int dead = !f;
+
+			while (f && fgets(line, sizeof(line), f))
+				dead |= !strncmp(line, "State:\tZ", 8);
+			if (f)
+				fclose(f);
+			return dead;
+		}
+
+		/* The pages of other programs are read, too. */
+		static int is_of(int fd, const char *victim)
+		{
+			char path[64], file[256], prefix[64];
+			ssize_t n;
+
+			snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+			n = readlink(path, file, sizeof(file) - 1);
+			file[n > 0 ? n : 0] = '\0';
+			snprintf(prefix, sizeof(prefix), "/dev/shm/dapl-direct.%s.", victim);
+			return !strncmp(file, prefix, strlen(prefix));
+		}
+
+		ssize_t write(int fd, const void *bytes, size_t n)
+		{
+			const char *victim = getenv("VICTIM");
+			char path[64];
+
+			if (victim && is_of(fd, victim)) {
+				kill(atoi(victim), SIGKILL);
+				snprintf(path, sizeof(path), "/proc/%s/status", victim);
+				while (!is_dead(path))
+					usleep(1000);
+			}
+			return syscall(SYS_write, fd, bytes, n);
+		}
+	END
+	${CC:-gcc} -D_GNU_SOURCE -Wall -shared -fPIC -o "$tmp/kill.so" "$tmp/kill.c" || exit 1
+	serve "$bin/dat_pingpong" -s
+	export VICTIM=$server
+	LD_PRELOAD=$tmp/kill.so run 0 --once
+	unset VICTIM
+	alive $server && wrong "the preloaded library kills no process"
+	wait $server 2>/dev/null
+	server=
+fi
+
 # ---- options ----
 
 run 64 --interval 0
