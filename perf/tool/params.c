@@ -97,12 +97,12 @@ int params_add(const char *ia, const char *words)
 	}
 	while (in && getline(&line, &room, in) > 0) {
 		at = is_of(line, ia) ? params_of(line) : NULL;
-		built_in = built_in && !at;
 		if (at)
 			write_with_words(out, line, at, words);
 		else
 			fputs(line, out);
 	}
+	/* A line of the file comes first, if it is of this level and can be loaded. */
 	if (built_in)
 		fprintf(out, "\n%s u1.2 nonthreadsafe default libdapl-direct.so dapl_direct.1.2 "
 			"\"%s\" \"\"\n", ia, words);

@@ -39,6 +39,16 @@ echo "OpenIB-cma u1.2 nonthreadsafe default libdaplcma.so.1 dapl.1.2 'ib0 0' ''
 soft-mlx5-0 u2.0 nonthreadsafe default libdapl-direct2.so dapl_direct.2.0 '' ''" | tr "'" '"' >"$tmp/etc/dat.conf"
 lists "OpenIB-cma $both" 'beside the lines of others in /etc/dat.conf'
 
+# finds WHERE COMMAND...: a program that follows perftest opens its adapter with an option that changes ia_params. It
+# looks up its host after that.
+finds() {
+	local where=$1
+	shift
+	with_etc "$@" -d soft-mlx5-0 -I 64 no.such.host
+	grep -q '^no\.such\.host: ' "$tmp/out" || fail "$where, ${*##*/} does not open soft-mlx5-0 with -I"
+}
+finds 'beside a line of another level' "$bin/dat_write_lat"
+
 # A line of the same name in dat.conf comes first. If its library cannot be loaded, the built-in
 # line is used.
 echo 'soft-mlx5-0 u1.2 nonthreadsafe default /no/such/provider.so other.1.2 "" ""' >"$tmp/etc/dat.conf"
