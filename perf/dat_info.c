@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "softnic/argp/program.h"
+#include "perf/common/conf.h"
 #include "perf/common/consumer.h"
 #include "perf/dat_info/dat_info.h"
 
@@ -193,31 +193,20 @@ static bool is_named(const char *name, DAT_PROVIDER_INFO *const *list, DAT_COUNT
 	return false;
 }
 
-/* Finds the dat.conf that libdat would read. */
-static const char *conf_file(void)
+/* Prints why the registry has no entry, if there is no file, or none of its lines is of this level. */
+static void show_none(FILE *out, DAT_RETURN ret)
 {
-	static const char *const places[] = { "/etc/dat/dat.conf", "/etc/dat.conf" };
-	const char *override = getenv("DAT_OVERRIDE");
-	unsigned int i;
+	static const char *const places[] = { CONF_PLACES };
+	const char *file = conf_name();
 
-	if (override)
-		return override;
-	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		if (access(places[i], F_OK) == 0)
-			return places[i];
-	}
-	return NULL;
-}
-
-static void show_none(void)
-{
-	const char *file = conf_file();
-
+	if (file && ret != DAT_SUCCESS)
+		return;
+	fprintf(out, "no IA: ");
 	if (file)
-		printf("no IA: %s has no line for uDAPL %d.%d;", file, DAT_VERSION_MAJOR, DAT_VERSION_MINOR);
-	else
-		printf("no IA: there is no /etc/dat/dat.conf and no /etc/dat.conf;");
-	printf(" DAT_OVERRIDE names another file (dat.conf(5))\n");
+		fprintf(out, "%s has no line for uDAPL %d.%d", file, DAT_VERSION_MAJOR, DAT_VERSION_MINOR);
+	for (size_t i = 0; !file && i < sizeof(places) / sizeof(places[0]); i++)
+		fprintf(out, "%s %s", i ? " and no" : "there is no", places[i]);
+	fprintf(out, "; DAT_OVERRIDE names another file (dat.conf(5))\n");
 }
 
 static void print_line_for(const struct dapl_device *d, void *in_provider)
@@ -345,7 +334,7 @@ static bool show_text(const struct options *o, DAT_PROVIDER_INFO *const *list, D
 			show_build(&build);
 	}
 	if (!n)
-		show_none();
+		show_none(stdout, DAT_SUCCESS);
 	if (o->ia && !shown)
 		report_missing(o->ia, o->list);
 	return any;
@@ -412,6 +401,7 @@ int main(int argc, char **argv)
 	ret = list_entries(&e);
 	if (ret != DAT_SUCCESS) {
 		print_failure(o.json ? stderr : stdout, "dat_registry_list_providers", ret);
+		show_none(o.json ? stderr : stdout, ret);
 		e.n = 0;
 	}
 	good = (ret == DAT_SUCCESS || o.json) && (o.json ? show_json : show_text)(&o, e.list, e.n);

@@ -56,7 +56,7 @@ static FILE *open_file(const char **name)
 	const char *override = getenv("DAT_OVERRIDE");
 
 	if (!*name)
-		*name = override ? override : "/etc/dat.conf";
+		*name = override && *override ? override : "/etc/dat.conf";
 	return strcmp(*name, "-") ? fopen(*name, "re") : stdin;
 }
 

@@ -9,24 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "perf/common/conf.h"
+
 enum { PARAMS_FIELD = 6 };	/* index of the field ia_params in a line */
-
-static FILE *open_conf(const char **name)
-{
-	static const char *const paths[] = { "/etc/dat/dat.conf", "/etc/dat.conf" };
-	const char *override = secure_getenv("DAT_OVERRIDE");
-	FILE *f = NULL;
-	size_t i;
-
-	*name = override;
-	if (override)
-		return fopen(override, "r");
-	for (i = 0; !f && i < sizeof(paths) / sizeof(*paths); i++) {
-		*name = paths[i];
-		f = fopen(paths[i], "r");
-	}
-	return f;
-}
 
 /* Finds the end of the field at p. A closing quote is not part of the field. */
 static const char *field_end(const char *p)
@@ -73,24 +58,27 @@ static bool is_of(const char *line, const char *ia)
 	return !strncmp(line, ia, n) && isspace((unsigned char)line[n]);
 }
 
-/* libdat has entries of its own for the software adapters, unless another file replaces them. */
+/* libdat has entries of its own for the software adapters, unless another file replaces them.
+ * libdat2 has none. */
 static bool may_be_built_in(const char *conf, const char *ia)
 {
-	return !strcmp(conf, "/etc/dat.conf") && !strncmp(ia, "soft-", 5);
+#ifdef DAP_DAT20
+	return false;
+#endif
+	return (!conf || !strcmp(conf, "/etc/dat.conf")) && !strncmp(ia, "soft-", 5);
 }
 
 int params_add(const char *ia, const char *words)
 {
-	const char *name, *at;
+	const char *name = conf_name(), *at;
 	char *line = NULL, path[64];
 	size_t room = 0;
-	FILE *in = open_conf(&name), *out;
 	int fd = memfd_create("dat.conf", 0);
+	FILE *out = fd < 0 ? NULL : fdopen(fd, "w"), *in = name ? fopen(name, "r") : NULL;
 	bool built_in = may_be_built_in(name, ia);
 
-	out = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!out || !(in || built_in)) {
-		fprintf(stderr, "cannot make a copy of %s with %s: %m\n", name, words);
+	if (!out || !(in || (built_in && !name))) {
+		fprintf(stderr, "cannot make a copy of %s with %s: %m\n", name ? name : "dat.conf", words);
 		if (in)
 			fclose(in);
 		return -1;

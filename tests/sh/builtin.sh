@@ -48,6 +48,20 @@ finds() {
 	grep -q '^no\.such\.host: ' "$tmp/out" || fail "$where, ${*##*/} does not open soft-mlx5-0 with -I"
 }
 finds 'beside a line of another level' "$bin/dat_write_lat"
+finds 'with an empty DAT_OVERRIDE' env DAT_OVERRIDE= "$bin/dat_write_lat"
+with_etc env DAT_OVERRIDE= "$bin/dat_migrate" && grep -q '^OpenIB-cma ' "$tmp/out" ||
+	fail 'with an empty DAT_OVERRIDE, dat_migrate does not read /etc/dat.conf'
+
+# libdat2 reads only /etc/dat.conf.
+bin2=$DAPL_BUILD_DIR/libexec/dapl-direct/dat2
+if [ -x "$bin2/dat_info" ]; then
+	mkdir "$tmp/etc/dat"
+	scripts/mkconf libdapl-direct.so >"$tmp/etc/dat/dat.conf"
+	echo '# none' >"$tmp/etc/dat.conf"
+	with_etc "$bin2/dat_info"
+	grep -q '^no IA: /etc/dat.conf has no line for uDAPL 2.0;' "$tmp/out" || fail 'at 2.0, dat_info names another file than /etc/dat.conf'
+	rm -r "$tmp/etc/dat"
+fi
 
 # A line of the same name in dat.conf comes first. If its library cannot be loaded, the built-in
 # line is used.
@@ -68,7 +82,13 @@ with_etc env LD_LIBRARY_PATH="$tmp/lib" "$bin/dat_pingpong" -n 10 -q && fail 'da
 
 echo '# none' >"$tmp/etc/dat/dat.conf"
 lists '' 'with an empty /etc/dat/dat.conf'
+with_etc env DAT_OVERRIDE= "$bin/dat_info"
+grep -q '^no IA: /etc/dat/dat.conf has no line' "$tmp/out" || fail 'with an empty DAT_OVERRIDE, dat_info names no file'
 rm -r "$tmp/etc/dat" "$tmp/etc/dat.conf"
 with_etc env DAT_OVERRIDE=/no/such/file "$bin/dat_info" -l && fail 'dat_info succeeds with a missing file in DAT_OVERRIDE'
 grep -q DAT_INTERNAL_ERROR "$tmp/out" || fail 'dat_info does not report DAT_INTERNAL_ERROR for a missing file in DAT_OVERRIDE'
+
+# There is neither a file nor a provider below libdat.
+with_etc env LD_LIBRARY_PATH="$tmp/lib" "$bin/dat_info" && fail 'dat_info succeeds without a file and a provider'
+grep -q '^no IA: there is no /etc/dat/dat.conf and no /etc/dat.conf; ' "$tmp/out" || fail 'dat_info does not say that there is no file'
 exit $status

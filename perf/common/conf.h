@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which dat.conf the registry reads: libdat, or at 2.0 libdat2. */
+#ifndef PERF_CONF_H
+#define PERF_CONF_H
+
+#ifdef DAP_DAT20
+#define CONF_PLACES "/etc/dat.conf"
+#else
+#define CONF_PLACES "/etc/dat/dat.conf", "/etc/dat.conf"
+#endif
+
+/* Returns the name of the file; NULL: there is none. As for libdat, an empty DAT_OVERRIDE is none. */
+const char *conf_name(void);
+
+#endif
