@@ -229,7 +229,7 @@ static void *in_provider(const char *name)
 #else
 	static const char library[] = "libdapl-direct.so";
 #endif
-	void *provider = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+	void *provider = info_load_library(library);
 
 	return provider ? dlsym(provider, name) : NULL;
 }
@@ -287,6 +287,8 @@ static bool show_all_params(void)
 	static struct dapl_param params[MAX_PARAMS];
 	size_t n = find_params(params);
 
+	if (!n)
+		fprintf(stderr, "dat_info: cannot list the parameters: %s\n", dlerror());
 	show_params(params, n);
 	return n;
 }

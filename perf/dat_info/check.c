@@ -47,18 +47,22 @@ static void check_params(struct checked *c, const char *raw, const char *line, c
 		complain(c, column_of(raw, f[CONF_PARAMS] - line, at), "%s", why);
 }
 
+void *info_load_library(const char *name)
+{
+	char *own = conf_library_beside(dlsym(RTLD_DEFAULT, "dat_ia_openv"), name);
+	void *library = dlopen(own ? own : name, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+
+	free(own);
+	return library;
+}
+
 /* A name without a slash: libdat first looks in its own directory; libdat2 of uDAPL 2.0 does
  * not. */
 static void *load_library(const char *api, const char *name)
 {
-	char *own = NULL;
-	void *library;
-
 	if (api[1] == '1' && !strchr(name, '/'))
-		own = conf_library_beside(dlsym(RTLD_DEFAULT, "dat_ia_openv"), name);
-	library = dlopen(own ? own : name, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
-	free(own);
-	return library;
+		return info_load_library(name);
+	return dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
 }
 
 /* The provider is loaded, but no function of it is called, so nothing is opened. */

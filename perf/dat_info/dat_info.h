@@ -26,6 +26,9 @@ struct info_json {
 void info_opened(const DAT_PROVIDER_ATTR *p);
 /* check.c: reports each problem of the file on stdout; true if it has none. */
 bool info_check(const char *file);
+/* check.c: loads a library from the directory of the registry, from dapl-direct below it, or from where the
+ * loader finds it. Returns NULL if there is none; dlerror() says why. */
+void *info_load_library(const char *name);
 
 /* Appends an IA to the list, after opening it unless names_only is set. True if it could be
  * opened. */

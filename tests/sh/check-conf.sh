@@ -56,6 +56,12 @@ unset LD_LIBRARY_PATH
 finds 57 'inlin=1: this adapter has no such key' 'ib0 u1.2 nonthreadsafe default libdapl-direct.so a.1.2 "inlin=1" ""'
 finds 32 'cannot be loaded: .*; install it' 'ib0 u2.0 nonthreadsafe default libdapl-direct.so a.2.0 "" ""'
 finds 32 'cannot be loaded: .*; install it' 'ib0 u1.2 nonthreadsafe default libnone.so a.1.2 "" ""'
+# It finds the provider for its own purposes there, too; without it the reason is printed.
+"$info" --parameters >"$tmp/out" 2>&1 && grep -q '^any adapter:' "$tmp/out" ||
+	{ echo "dat_info --parameters does not find a provider below libdat:"; cat "$tmp/out"; status=1; }
+rm "$tmp/lib/dapl-direct/${lib##*/}"
+! "$info" --parameters >"$tmp/out" 2>&1 && grep -q '^dat_info: cannot list the parameters: libdapl-direct.so: ' "$tmp/out" ||
+	{ echo "dat_info --parameters without a provider does not say why it fails:"; cat "$tmp/out"; status=1; }
 info=$DAPL_BUILD_DIR/bin/dat_info
 
 for good in "$DAPL_BUILD_DIR"/etc/*.conf; do
