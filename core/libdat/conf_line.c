@@ -10,16 +10,16 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Text may contain any byte above ASCII (a path in UTF-8), but no control character. */
-static bool is_text(const char *s, size_t len)
+/* Returns the first control character, or NULL. Text may contain any byte above ASCII (a path in UTF-8). */
+static const char *find_control(const char *s, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)s[i];
 
 		if ((c < ' ' && !is_blank(s[i])) || c == 0x7f)
-			return false;
+			return s + i;
 	}
-	return true;
+	return NULL;
 }
 
 static bool complain(struct conf_problem *problem, const char *at, const char *why, const char *cure)
@@ -172,11 +172,12 @@ enum conf_verdict conf_split_line(char *line, size_t len, char *field[CONF_FIELD
 				  DAT_PROVIDER_INFO *info, bool *is_default,
 				  struct conf_problem *problem)
 {
+	const char *control = find_control(line, len);
 	int n;
 
 	line[len] = '\0';
-	if (!is_text(line, len)) {
-		complain(problem, line, "it contains control characters", "remove them");
+	if (control) {
+		complain(problem, control, "it contains control characters", "remove them");
 		return CONF_BROKEN;
 	}
 	n = split(line, field, problem);

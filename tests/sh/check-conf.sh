@@ -45,7 +45,7 @@ fi
 
 # libdat ignores a line with a null byte. The text before that byte does not make the line a comment.
 printf '# first\n# null \0 byte\n' >"$conf"
-! "$info" --check "$conf" >"$tmp/out" 2>&1 && grep -q "^$conf:2:1: .*control characters" "$tmp/out" ||
+! "$info" --check "$conf" >"$tmp/out" 2>&1 && grep -q "^$conf:2:8: .*control characters" "$tmp/out" ||
 	{ echo "a null byte in a comment:"; cat "$tmp/out"; status=1; }
 
 # The folders of a package: libdat finds a name without a slash below its own directory, libdat2 does not.
