@@ -53,9 +53,12 @@ static void write_with_words(FILE *out, const char *line, const char *params, co
 static bool is_of(const char *line, const char *ia)
 {
 	size_t n = strlen(ia);
+	bool quoted;
 
 	line += strspn(line, " \t");
-	return !strncmp(line, ia, n) && isspace((unsigned char)line[n]);
+	quoted = *line == '"';
+	line += quoted;
+	return !strncmp(line, ia, n) && (quoted ? line[n] == '"' : isspace((unsigned char)line[n]));
 }
 
 /* libdat has entries of its own for the software adapters, unless another file replaces them.

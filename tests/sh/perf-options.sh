@@ -158,6 +158,9 @@ line_has_params() {
 		must 1 '^no.such.host: ' "$p" -d ib0 -S 3 --tclass 106 no.such.host || return 1
 		must 1 'sl=9: must be 0 to 7 on Ethernet' "$p" -d ib0 -S 9 h || return 1
 	done
+	# The name may be quoted.
+	echo '"ib0" u1.2 nonthreadsafe default libdapl-direct.so dapl_direct.1.2 device=soft-mlx5-0 ""' >"$tmp/dat.conf"
+	must 1 'sl=9: must be 0 to 7 on Ethernet' "$p" -d ib0 -S 9 h
 }
 
 # Without a line for a software adapter, they are added to libdat's own entry.
