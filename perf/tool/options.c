@@ -115,9 +115,10 @@ static double quantity(const char *s, struct argp_state *state)
 }
 
 /* Checks a value for ia_params, which the provider checks again. */
-static const char *code(const char *s, uint64_t max, struct argp_state *state)
+static const char *code(char *s, uint64_t max, struct argp_state *state)
 {
-	number(s, 0, max, state);
+	/* In ia_params a leading zero means decimal. The decimal form is not longer than another. */
+	sprintf(s, "%u", (unsigned int)number(s, 0, max, state));
 	return s;
 }
 

@@ -151,16 +151,18 @@ perftest_is_known() {
 # values, and the line's ia_params need no quotes. no.such.host is looked up only after the adapter is
 # open.
 line_has_params() {
-	local params p=$bin/dat_write_lat
+	local params sl p=$bin/dat_write_lat
 	export DAT_OVERRIDE=$tmp/dat.conf
 	for params in '"soft-mlx5-0 1"' '"soft-mlx5-0 1 sl=9 tclass=low_latency:8"' device=soft-mlx5-0 '"device=soft-mlx5-0,sl=9"'; do
 		echo "ib0 u1.2 nonthreadsafe default libdapl-direct.so dapl_direct.1.2 $params \"\"" >"$tmp/dat.conf"
 		must 1 '^no.such.host: ' "$p" -d ib0 -S 3 --tclass 106 no.such.host || return 1
 		must 1 'sl=9: must be 0 to 7 on Ethernet' "$p" -d ib0 -S 9 h || return 1
 	done
-	# The name may be quoted.
+	# The name may be quoted, and a number may be octal or hexadecimal.
 	echo '"ib0" u1.2 nonthreadsafe default libdapl-direct.so dapl_direct.1.2 device=soft-mlx5-0 ""' >"$tmp/dat.conf"
-	must 1 'sl=9: must be 0 to 7 on Ethernet' "$p" -d ib0 -S 9 h
+	for sl in 9 011 0x9 +9; do
+		must 1 'sl=9: must be 0 to 7 on Ethernet' "$p" -d ib0 -S "$sl" h || return 1
+	done
 }
 
 # Without a line for a software adapter, they are added to libdat's own entry.
