@@ -71,23 +71,41 @@ static bool may_be_built_in(const char *conf, const char *ia)
 	return (!conf || !strcmp(conf, "/etc/dat.conf")) && !strncmp(ia, "soft-", 5);
 }
 
-int params_add(const char *ia, const char *words)
+static bool is_copy(const char *conf)
 {
-	const char *name = conf_name(), *at;
-	char *line = NULL, path[64];
-	size_t room = 0;
-	int fd = memfd_create("dat.conf", 0);
-	FILE *out = fd < 0 ? NULL : fdopen(fd, "w"), *in = name ? fopen(name, "r") : NULL;
-	bool built_in = may_be_built_in(name, ia);
+	char file[64] = "";
 
-	if (!out || !(in || (built_in && !name))) {
-		fprintf(stderr, "cannot make a copy of %s with %s: %m\n", name ? name : "dat.conf", words);
-		if (in)
-			fclose(in);
+	return conf && readlink(conf, file, sizeof(file) - 1) > 0 && !strncmp(file, "/memfd:dat.conf", 15);
+}
+
+/* libdat2 has read its file before main(). So at 2.0 the program begins again, with the copy. */
+static int use_copy(int fd, char **argv)
+{
+	char path[64];
+
+	/* The descriptor stays open, because the registry opens the file by its /proc path. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (setenv("DAT_OVERRIDE", path, 1))
 		return -1;
-	}
+#ifdef DAP_DAT20
+	execv("/proc/self/exe", argv);
+	fprintf(stderr, "cannot start %s again: %m\n", argv[0]);
+	return -1;
+#else
+	(void)argv;
+	return 0;
+#endif
+}
+
+/* in: NULL if there is no file. */
+static void write_copy(FILE *in, FILE *out, const char *ia, const char *words, bool built_in)
+{
+	char *line = NULL;
+	size_t room = 0;
+
 	while (in && getline(&line, &room, in) > 0) {
-		at = is_of(line, ia) ? params_of(line) : NULL;
+		const char *at = is_of(line, ia) ? params_of(line) : NULL;
+
 		if (at)
 			write_with_words(out, line, at, words);
 		else
@@ -98,10 +116,29 @@ int params_add(const char *ia, const char *words)
 		fprintf(out, "\n%s u1.2 nonthreadsafe default libdapl-direct.so dapl_direct.1.2 "
 			"\"%s\" \"\"\n", ia, words);
 	free(line);
+	fflush(out);
+}
+
+int params_add(const char *ia, const char *words, char **argv)
+{
+	const char *name = conf_name();
+	bool built_in = may_be_built_in(name, ia);
+	FILE *out, *in;
+	int fd;
+
+	if (is_copy(name))
+		return 0;
+	fd = memfd_create("dat.conf", 0);
+	out = fd < 0 ? NULL : fdopen(fd, "w");
+	in = name ? fopen(name, "r") : NULL;
+	if (!out || !(in || (built_in && !name))) {
+		fprintf(stderr, "cannot make a copy of %s with %s: %m\n", name ? name : "dat.conf", words);
+		if (in)
+			fclose(in);
+		return -1;
+	}
+	write_copy(in, out, ia, words, built_in);
 	if (in)
 		fclose(in);
-	fflush(out);
-	/* The descriptor stays open, because the registry opens the file by its /proc path. */
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return setenv("DAT_OVERRIDE", path, 1);
+	return use_copy(fd, argv);
 }

@@ -6,7 +6,10 @@
 #ifndef PERF_PARAMS_H
 #define PERF_PARAMS_H
 
-/* Adds words "key=value" separated by blanks, before the first DAT call. -1 after a line on stderr. */
-int params_add(const char *ia, const char *words);
+/*
+ * Adds words "key=value" separated by blanks, before the first DAT call. argv: the program's command line.
+ * -1 after a line on stderr.
+ */
+int params_add(const char *ia, const char *words, char **argv);
 
 #endif

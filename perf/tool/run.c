@@ -26,12 +26,12 @@ static void words_of(const struct tool_options *o, char *words, size_t len)
 			n += (size_t)snprintf(words + n, len - n, "%s=%s ", all[i].key, all[i].value);
 }
 
-static int open_adapter(struct tool *t)
+static int open_adapter(struct tool *t, char **argv)
 {
 	char words[160];
 
 	words_of(&t->o, words, sizeof(words));
-	if (*words && params_add(t->o.ia, words))
+	if (*words && params_add(t->o.ia, words, argv))
 		return -1;
 	return consumer_open(&t->c, t->o.ia);
 }
@@ -296,7 +296,7 @@ int tool_main(const struct tool_test *test, int argc, char **argv)
 	if ((t.o.plot && plot_possible()) || report_possible(&t) || tool_pin(t.o.cpu))
 		return 1;
 	ticks_init();
-	if (open_adapter(&t) == 0)
+	if (open_adapter(&t, argv) == 0)
 		status = t.client ? client(&t) : server(&t);
 	tool_close(&t);
 	status = program_status(status);

@@ -165,6 +165,15 @@ line_has_params() {
 	done
 }
 
+# At 2.0 the registry reads its file before main().
+level_2_has_params() {
+	local p=$DAPL_BUILD_DIR/libexec/dapl-direct/dat2/dat_write_lat
+	[ -x "$p" ] || return 0
+	export DAT_OVERRIDE=$DAPL_BUILD_DIR/etc/dat2.conf
+	must 1 '^no.such.host: ' "$p" -d soft-mlx5-0 -S 3 no.such.host || return 1
+	must 1 'sl=9: must be 0 to 7 on Ethernet' "$p" -d soft-mlx5-0 -S 9 h
+}
+
 # Without a line for a software adapter, they are added to libdat's own entry.
 built_in_entry_has_params() {
 	[ -e /etc/dat/dat.conf ] && return 0	# it replaces the entries
@@ -174,6 +183,7 @@ built_in_entry_has_params() {
 
 (line_has_params) || exit 1
 (built_in_entry_has_params) || exit 1
+(level_2_has_params) || exit 1
 perftest_is_known || exit 1
 means_nothing || exit 1
 as_documented || exit 1
