@@ -103,7 +103,8 @@ int main(int argc, char **argv)
 	if (err)
 		report_failure(&r, "%s", opened ? "the endpoints cannot be connected again" :
 			       "the endpoints cannot be connected");
-	print_summary(&r, &w);
+	if (opened)
+		print_summary(&r, &w);
 	if (r.json && report_json(&r, &w))
 		err = -1;
 	world_close(&w);

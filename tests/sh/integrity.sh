@@ -68,6 +68,7 @@ has "late deregistration" '^read, context of a freed LMR, 9000 bytes: SUCCESS in
 
 integrity 1 -i none-such --json "$tmp/json"
 has "an unknown adapter" 'is there a line for it in dat.conf'
+! grep -q 'has no RMRs\|accesses$' "$tmp/out" || wrong "the summary describes an adapter that was not opened"
 integrity 64 -t nonsense
 integrity 64 --plant nonsense
 exit $status
