@@ -18,7 +18,7 @@ static bool is_past(const struct timespec *at)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
+	clock_gettime(CLOCK_MONOTONIC, &now);
 	return now.tv_sec > at->tv_sec || (now.tv_sec == at->tv_sec && now.tv_nsec >= at->tv_nsec);
 }
 
@@ -33,7 +33,7 @@ static void *report_step(void *arg)
 	pthread_mutex_lock(&lock);
 	for (s = EVERY_S; ; ) {
 		at.tv_sec += EVERY_S;
-		while (!over && pthread_cond_timedwait(&wake, &lock, &at) == 0)
+		while (!over && pthread_cond_clockwait(&wake, &lock, CLOCK_MONOTONIC, &at) == 0)
 			;
 		if (over && !is_past(&at))
 			break;
@@ -58,7 +58,7 @@ void progress_start(struct tool *t, const char *what)
 	doing = what;
 	t->progress = 0;
 	over = false;
-	clock_gettime(CLOCK_REALTIME, &began);
+	clock_gettime(CLOCK_MONOTONIC, &began);
 	running = pthread_create(&thread, NULL, report_step, t) == 0;
 }
 

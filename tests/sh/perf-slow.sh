@@ -48,7 +48,7 @@ cat >"$tmp/slow.c" <<'END'
 #include <time.h>
 #include <unistd.h>
 
-enum { BYE = 6, WORDS = 240, POLLS = 5000, MESSAGES = 10, JUMP_S = 20, SLOTS = 4, LAST = 20, SLEEPER = 300 };
+enum { BYE = 6, WORDS = 240, POLLS = 5000, MESSAGES = 10, JUMP_S = 20, SLOTS = 4, LAST = 20, SLEEPER = 300, HOUR_S = 3600 };
 
 static DAT_EVD_HANDLE heard, said, data;	/* control: receives and sends; receives of what is measured */
 static uint64_t where[SLOTS];			/* the receives of control */
@@ -66,23 +66,26 @@ static bool is_bye(uint64_t address)
 	return *(const uint32_t *)(uintptr_t)address == BYE;
 }
 
+/* set: just after the program has looked at it, the clock of the system is set forward. */
 int clock_gettime(clockid_t id, struct timespec *t)
 {
 	int rc = (int)syscall(SYS_clock_gettime, id, t);
 
 	if (id == CLOCK_MONOTONIC)
 		t->tv_sec += skipped;
+	if (id == CLOCK_REALTIME && is("set"))
+		t->tv_sec -= HOUR_S;
 	return rc;
 }
 
 /* starved: the progress thread gets no CPU until the measurement is over. */
-int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock, const struct timespec *until)
+int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *lock, clockid_t clock, const struct timespec *until)
 {
-	int (*real)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *) =
-		(int (*)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *))
-		dlsym(RTLD_NEXT, "pthread_cond_timedwait");
+	int (*real)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *) =
+		(int (*)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *))
+		dlsym(RTLD_NEXT, "pthread_cond_clockwait");
 
-	return is("starved") ? pthread_cond_wait(cond, lock) : real(cond, lock, until);
+	return is("starved") ? pthread_cond_wait(cond, lock) : real(cond, lock, clock, until);
 }
 
 DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv, DAT_EVD_HANDLE req,
@@ -212,6 +215,11 @@ serve "$bin/dat_send_lat"
 SLOW=starved LD_PRELOAD=$tmp/slow.so client -D 3 -f 0
 end "a client without a progress thread" $?
 grep -q ' \.\.\. 2 bytes: 2 s, ' "$tmp/client" || { echo "the client does not print its progress:"; cat "$tmp/client"; exit 1; }
+
+serve "$bin/dat_send_lat"
+SLOW=set LD_PRELOAD=$tmp/slow.so client -n 50
+end "a client whose clock is set" $?
+[ "$(grep -c ' \.\.\. 2 bytes: ' "$tmp/client")" -lt 100 ] || { echo "the client prints progress for an hour:"; tail -n 20 "$tmp/client"; exit 1; }
 
 # One of the messages sleeps before it is sent: the table has one voluntary switch of half that time or more.
 serve "$bin/dat_send_lat"
