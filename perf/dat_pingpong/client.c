@@ -221,7 +221,9 @@ static int rounds(struct client *k, const struct pp_options *o)
 			for (i = 0; i < ROWS; i++)
 				samples_clear(&k->row[i]);
 		}
-		fflush(stdout);
+		/* Without an end, only this tells that nothing can be printed. */
+		if (fflush(stdout) || ferror(stdout))
+			return -1;
 	}
 	print_table(k, "all rounds");
 	return do_revoked(k, k->done + 1, context) ? pp_lost(&k->p, "client: revocation") : 0;

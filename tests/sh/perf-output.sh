@@ -33,6 +33,7 @@ full dat_first_light --list
 full dat_first_light -i soft-mlx5-0 -t 1
 full dat_bench -p -n 16
 full dat_pingpong -q -n 3
+full dat_pingpong -q -n 0
 full dat_integrity -q -t refusals
 for program in dat_write_lat dat_bind_bw; do
 	serve "$bin/$program"
