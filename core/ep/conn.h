@@ -48,6 +48,8 @@ void dap_psp_free(struct dap_psp *psp);
 int dap_rsp_create(struct dap_ia *ia, uint64_t conn_qual, struct dap_ep *ep, struct dap_evd *evd,
 		   struct dap_psp **rsp);
 void dap_rsp_free(struct dap_psp *rsp);
+/* Returns both as they were before a request, or NULL for both after it. */
+void dap_rsp_query(struct dap_psp *rsp, struct dap_ep **ep, struct dap_evd **evd);
 /* ep NULL: the request came with an endpoint. */
 int dap_cr_accept(struct dap_cr *cr, struct dap_ep *ep, const void *pd, uint32_t pd_size);
 void dap_cr_reject(struct dap_cr *cr, const void *pd, uint32_t pd_size);

@@ -240,6 +240,8 @@ DAT_RETURN front_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 DAT_RETURN front_rsp_query(DAT_RSP_HANDLE handle, DAT_RSP_PARAM_MASK mask, DAT_RSP_PARAM *param)
 {
 	struct dap_psp *rsp = dap_obj_get(handle, DAP_RSP, NULL);
+	struct dap_evd *evd;
+	struct dap_ep *ep;
 
 	if (!rsp)
 		return front_bad_handle(DAP_SUB_HANDLE_RSP);
@@ -247,11 +249,12 @@ DAT_RETURN front_rsp_query(DAT_RSP_HANDLE handle, DAT_RSP_PARAM_MASK mask, DAT_R
 		return front_bad_arg(2);
 	if (!param)
 		return front_bad_arg(3);
+	dap_rsp_query(rsp, &ep, &evd);
 	*param = (DAT_RSP_PARAM){
 		.ia_handle = front_ia_handle(rsp->obj.ia),
 		.conn_qual = rsp->conn_qual,
-		.evd_handle = rsp->evd,
-		.ep_handle = rsp->ep,
+		.evd_handle = evd,
+		.ep_handle = ep,
 	};
 	return DAT_SUCCESS;
 }

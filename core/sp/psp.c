@@ -165,6 +165,14 @@ void dap_rsp_free(struct dap_psp *rsp)
 	sp_free(rsp);
 }
 
+void dap_rsp_query(struct dap_psp *rsp, struct dap_ep **ep, struct dap_evd **evd)
+{
+	pthread_mutex_lock(&rsp_lock);
+	*ep = rsp->ep;
+	*evd = rsp->evd;
+	pthread_mutex_unlock(&rsp_lock);
+}
+
 void dap_sp_destroy(struct dap_psp *sp)
 {
 	if (sp->obj.type == DAP_PSP)

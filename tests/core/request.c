@@ -134,3 +134,38 @@ Test(request, evd_free__after_the_request_is_dequeued)
 	th_aside_end(&hold.holder);
 	cr_expect_eq(ev.event_number, DAT_CONNECTION_REQUEST_EVENT);
 }
+
+/* ---- The service point is queried as soon as the request is dequeued ---- */
+
+struct query {
+	DAT_RSP_HANDLE rsp;
+	DAT_RETURN ret;
+	DAT_RSP_PARAM param;
+};
+
+static void query_rsp(void *arg)
+{
+	struct query *q = arg;
+
+	q->ret = dat_rsp_query(q->rsp, DAT_RSP_FIELD_ALL, &q->param);
+}
+
+/* The man page: once the request has come, EVD and Endpoint are DAT_HANDLE_NULL. */
+Test(request, rsp_query__after_the_request_is_dequeued_returns_no_endpoint)
+{
+	struct th_aside asker;
+	struct query q;
+	DAT_EVENT ev;
+
+	assert_ok(dat_rsp_create(o.ia, th_qual(), o.ep, o.evd, &q.rsp));
+	arm_hold();
+	ask();
+	cr_expect(TH_WITHIN(20000, dat_evd_dequeue(o.evd, &ev) == DAT_SUCCESS));
+	th_aside(&asker, query_rsp, &q, 20000);
+	sem_post(&hold.go_on);
+	th_aside_end(&hold.holder);
+	th_aside_end(&asker);
+	assert_ok(q.ret);
+	cr_expect_eq(q.param.ep_handle, DAT_HANDLE_NULL);
+	cr_expect_eq(q.param.evd_handle, DAT_HANDLE_NULL);
+}
