@@ -158,6 +158,11 @@ int dap_evd_post_last(struct dap_evd *handle, const struct dap_event *ev)
 	return err;
 }
 
+static bool is_drained(const struct core_evd *evd)
+{
+	return (int32_t)(evd->drained_soft - evd->soft_tail) > 0;
+}
+
 /* Removes the event at index i of the software queue; moves older events up. */
 static void remove_at(struct core_evd *evd, uint32_t i, struct dap_event *ev)
 {
@@ -166,6 +171,9 @@ static void remove_at(struct core_evd *evd, uint32_t i, struct dap_event *ev)
 	for (; i != evd->soft_tail; i--)
 		*dap_evd_soft_at(evd, i) = *dap_evd_soft_at(evd, i - 1);
 	evd->soft_tail++;
+	/* Otherwise 2^31 events later it would seem to be ahead. */
+	if (!is_drained(evd))
+		evd->drained_soft = evd->soft_tail;
 	evd->full_reported = false;
 	dap_evd_update_slow(evd);
 }
@@ -234,11 +242,6 @@ static bool take_stash(struct core_evd *evd, struct dap_event *ev)
 	dap_evd_uncount(evd, ev);
 	dap_evd_update_slow(evd);
 	return true;
-}
-
-static bool is_drained(const struct core_evd *evd)
-{
-	return (int32_t)(evd->drained_soft - evd->soft_tail) > 0;
 }
 
 static bool is_end_next(const struct core_evd *evd)

@@ -232,6 +232,25 @@ Test(queue, wait__end_is_not_delayed_by_later_completions)
 	expect_end_of_busy(true);
 }
 
+/* More software events than half of a 32-bit counter have passed, and no connection has ended yet. */
+Test(queue, dequeue__end_after_many_events_comes_after_the_completions)
+{
+	struct core_evd *evd = core_evd(t.evd);
+
+	pthread_mutex_lock(&evd->lock);
+	evd->soft_head = evd->soft_tail = INT32_MAX;
+	pthread_mutex_unlock(&evd->lock);
+	for (uintptr_t i = 0; i < 2; i++) {
+		cr_assert_eq(post_se(i), DAT_SUCCESS);
+		cr_assert_eq(next().event_number, DAT_SOFTWARE_EVENT);
+	}
+	fake_complete_dto(t.evd, t.a, 1, false);
+	post_conn(DAP_EV_DISCONNECTED, t.a);
+	expect_dto(t.a, 1);
+	expect_conn(DAP_EV_DISCONNECTED, t.a);
+	expect_empty();
+}
+
 Test(queue, post_se__full_queue_refuses_and_loses_nothing)
 {
 	for (uintptr_t i = 0; i < 8; i++)
