@@ -40,13 +40,13 @@ CALL DAT_RETURN scale_dequeue(DAT_EVENT *ev)
 	return dat_evd_dequeue(p.a.req_evd, ev);
 }
 
-/* Dequeues from an empty EVD: what a dequeue costs that comes too early. */
+/* Dequeues from an empty EVD, to measure a dequeue that comes before its completion. */
 CALL DAT_RETURN scale_nothing(DAT_EVENT *ev)
 {
 	return dat_evd_dequeue(p.a.req_evd, ev);
 }
 
-/* Polls at the target: if callers drive the devices, this drives the target's. */
+/* Polls at the target. If calls drive the software adapters, this call drives the target's adapter. */
 CALL DAT_RETURN scale_target(DAT_EVENT *ev)
 {
 	return dat_evd_dequeue(p.b.req_evd, ev);

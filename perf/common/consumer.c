@@ -310,7 +310,7 @@ int consumer_completion(struct consumer *c, DAT_EVD_HANDLE evd, DAT_EVENT *ev)
 	return -1;
 }
 
-/* A busy host may not run this process until the time is over: it still looks then. */
+/* Polls some more after the timeout, because a busy host may not have run this process before. */
 int consumer_wait_end(struct consumer *c, uint64_t timeout_ns)
 {
 	enum { LATE_LOOKS = 1000 };

@@ -33,7 +33,7 @@ struct consumer {
 	bool blocking;		/* waits call dat_evd_wait instead of dat_evd_dequeue in a loop */
 	bool broken;		/* a BROKEN or DISCONNECTED event has arrived */
 	DAT_EVENT_NUMBER end;	/* the event that ended the connection */
-	uint64_t idle_ns;	/* the longest time that waits let pass without an event */
+	uint64_t idle_ns;	/* a wait fails after this time without an event */
 };
 
 /* Calls that have other arguments at each level of uDAPL. lmr: the LMR of the segment. */
@@ -127,8 +127,8 @@ int consumer_completion(struct consumer *c, DAT_EVD_HANDLE evd, DAT_EVENT *ev);
 bool consumer_ended(struct consumer *c);
 /* Waits up to timeout for the end of the connection. Returns 0 and sets c->end. */
 int consumer_wait_end(struct consumer *c, uint64_t timeout_ns);
-/* Waits for the end of the connection as the reason of a failure. Waits long enough for a thread that
- * gets no CPU. */
+/* Waits for the end of the connection, which may be the reason of a failure. Waits long enough for a peer
+ * whose thread gets no CPU. */
 int consumer_heard_end(struct consumer *c);
 
 #endif

@@ -11,8 +11,8 @@
 
 enum { BENCH_BATCH = 16, BENCH_WARM = 16, BENCH_BIG = PAIR_BYTES, BENCH_SOME = 64, BENCH_MANY = 4096 };
 
-/* For which adapters an operation is measured: those that keep the order, and those whose driver
- * restores it (EFA). */
+/* For which adapters an operation is measured: all; those that keep packets in order; those whose driver
+ * restores the order (EFA). */
 enum bench_on { BENCH_ANY, BENCH_ORDERED, BENCH_UNORDERED };
 
 struct bench_op {

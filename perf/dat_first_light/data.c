@@ -11,7 +11,7 @@
 #include "perf/common/verify.h"
 #include "perf/dat_first_light/probe.h"
 
-/* ---- Order: the target polls the last byte of a write, and then checks the others */
+/* ---- Order: the target polls the last byte of a write, and then checks the other bytes */
 
 enum { ORDER_WRITES = 1000, ORDER_BYTES = 65536 };
 

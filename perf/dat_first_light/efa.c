@@ -245,7 +245,7 @@ void probe_store_order(const struct light *l, struct answer *a)
 		good(a, "no: a post takes %.0f ns, ascending %.0f", now, ascending);
 }
 
-/* Looks for a receive CQE whose operation is not 0, because the driver handles that on its slow
+/* Looks for a receive CQE whose operation is not 0, because the driver handles such a CQE on its slow
  * path. */
 void probe_rx_op(const struct light *l, struct answer *a)
 {

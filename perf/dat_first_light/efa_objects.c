@@ -89,8 +89,7 @@ static enum deregistered dereg_under_write(struct raw *r, uint32_t len, useconds
 	return written_after(r, len) ? WRITTEN : QUIET;
 }
 
-/* Tries this many times. A try counts if the write was still running when its target was
- * deregistered. */
+/* Makes TRIES tries. A try counts if the write was still running when its target was deregistered. */
 void probe_dereg(const struct light *l, struct answer *a)
 {
 	enum { TRIES = 10, MOST = 100 };

@@ -167,7 +167,7 @@ static bool take_cqe(struct raw *r, struct efa_cqe *cqe)
 	return true;
 }
 
-/* As completed() does, it still looks when the time is over. */
+/* Polls some more after the timeout, as completed() does. */
 bool raw_wait(struct raw *r, struct efa_cqe *cqe, unsigned int ms)
 {
 	enum { LATE_LOOKS = 1000 };

@@ -11,7 +11,7 @@
 enum verdict {
 	NO_ANSWER,		/* a call failed, or the process ended early */
 	GOOD,			/* the adapter behaves as this provider assumes */
-	TUNE,			/* it works, but another setting works better */
+	TUNE,			/* the adapter works, but another setting works better */
 	BAD,			/* the adapter does not behave as this provider assumes */
 	SKIPPED,
 };
@@ -61,7 +61,8 @@ bool light_pair(const struct light *l, const char *params, struct pair *p, struc
 /* Returns a named attribute of the provider, or "". */
 void light_attr(DAT_IA_HANDLE ia, const char *name, char *value, size_t size);
 
-/* These post to a.ep and receive on b.ep. They return false after a line on stderr. */
+/* The functions post_*() post requests to a.ep and receives to b.ep. They return false after a line on
+ * stderr. */
 bool post_write(struct pair *p, const struct region *from, const DAT_RMR_TRIPLET *to);
 bool post_send(struct pair *p, size_t len);
 bool post_recv(struct pair *p, size_t len);
@@ -76,8 +77,8 @@ bool succeeded_within(struct answer *a, DAT_EVD_HANDLE evd, unsigned int ms, con
 /* Returns the time at which a probe of many rounds stops early, because a busy machine may take
  * minutes for all of them. */
 uint64_t long_enough(void);
-/* Returns such a time for probes that no adapter ends early. It is a little before the time limit of a
- * probe. */
+/* Like long_enough(), for probes that always use all their time: returns a time shortly before the time
+ * limit of a probe. */
 uint64_t nearly_a_minute(void);
 
 /*

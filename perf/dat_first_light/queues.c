@@ -113,8 +113,8 @@ void probe_resize(const struct light *l, struct answer *a)
 }
 
 /*
- * Causes an error at the responder. It has no request that could complete with an error, and the
- * requester does not poll. So only an event of the adapter can report the error to the responder.
+ * Causes an error at the responder. The responder has no request that could complete with an error, and
+ * the requester does not poll. So only an event of the adapter can report the error to the responder.
  */
 void probe_responder_error(const struct light *l, struct answer *a)
 {

@@ -113,7 +113,7 @@ void probe_srq_limit(const struct light *l, struct answer *a)
 		    "no: no event comes within 3 s");
 }
 
-/* Posts those receives again that the ended connection had taken. */
+/* Posts again the receives that the ended connection had taken from the SRQ. */
 static bool refill_srq(struct pair *p, DAT_SRQ_HANDLE srq)
 {
 	DAT_SRQ_PARAM q;

@@ -15,7 +15,7 @@
 #include "perf/common/stats.h"
 #include "perf/dat_first_light/probe.h"
 
-/* LATE_LOOKS: how often to look when the time for an event is over. A busy host may not have run this process
+/* LATE_LOOKS: number of polls after the timeout, because a busy host may not have run this process
  * before. */
 enum { SPINS_PER_YIELD = 1024, LATE_LOOKS = 1000 };
 

@@ -56,8 +56,7 @@ void *info_load_library(const char *name)
 	return library;
 }
 
-/* A name without a slash: libdat first looks in its own directory; libdat2 of uDAPL 2.0 does
- * not. */
+/* For a name without a slash, libdat first looks in its own directory; libdat2 of uDAPL 2.0 does not. */
 static void *load_library(const char *api, const char *name)
 {
 	if (api[1] == '1' && !strchr(name, '/'))

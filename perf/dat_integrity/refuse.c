@@ -22,9 +22,9 @@ enum kind { SENDS, RECEIVES, WRITES, READS };
 static const struct row {
 	const char *name;
 	enum kind kind;
-	/* local is a key of a, remote is a key of b; b's receives use it too */
+	/* local: a key of consumer a. remote: a key of consumer b, also for b's receives */
 	enum key local, remote;
-	/* by how many bytes the transfer begins before the part, or ends behind it */
+	/* bytes by which the transfer begins before the part (negative) or ends after the part */
 	int shift;
 } rows[] = {
 	{ "write, wrong context", WRITES, WHOLE, WRONG, 0 },
@@ -163,7 +163,7 @@ static const char *judge_row(struct world *w, const struct row *row, DAT_RETURN 
 		[Q_REQUEST] = row->kind != RECEIVES, [Q_RECEIVE] = row->kind == RECEIVES,
 	};
 	bool into_a = row->kind == READS, bounds = row->shift != 0;
-	/* Packets before the refused one may have arrived. */
+	/* The packets before the refused one may have been written. */
 	bool permitted = bounds || (!into_a && row->local != WHOLE);
 	const struct done *done = w->done[row->kind == RECEIVES ? Q_RECEIVE : Q_REQUEST];
 	const char *found = REFUSED_BY_POST;

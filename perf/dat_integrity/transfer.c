@@ -123,7 +123,7 @@ static int fail_at(struct transfer *t, const char *what, size_t at)
 	return fail(t, text);
 }
 
-/* The first transfer that moves data has one segment. */
+/* Changes a byte of the first transfer that moves data, to test the check. That transfer has one segment. */
 static void plant_fault(struct transfer *t, const struct layout *l)
 {
 	if (t->planted || !t->s.len || t->r->plant == PLANT_NOTHING)
@@ -199,7 +199,7 @@ static DAT_RMR_TRIPLET target_of(const struct transfer *t, DAT_RMR_CONTEXT conte
 				  .TARGET_ADDRESS = t->remote.t[0].virtual_address };
 }
 
-/* A message after the write tells b that the data has arrived. */
+/* The receive of a message after the write shows that the data has arrived at b. */
 static int do_write(struct transfer *t, DAT_RMR_CONTEXT context)
 {
 	DAT_RMR_TRIPLET to = target_of(t, context);

@@ -53,8 +53,8 @@ static bool is_foreign(const char *device)
 	return false;
 }
 
-/* Does this machine have an RDMA device or a network interface of that name? An address counts
- * too. */
+/* Returns true if this machine has an RDMA device or network interface of that name, or if the name is an
+ * IP address. */
 static bool is_here(const char *device)
 {
 	static const char *const classes[] = { "infiniband", "net", NULL };
@@ -100,8 +100,8 @@ static void print_name(const char *name)
 		fputs(name, stdout);
 }
 
-/* Prints the library. libdat finds its provider by its name; the system's libdat2 searches only
- * where the loader does, so it gets a path. */
+/* Prints the library. For libdat a file name is enough. The system's libdat2 searches only the loader's
+ * directories, so the name for it includes the path. */
 static void print_library(const struct migration *m, bool level_2)
 {
 	char path[PATH_MAX];

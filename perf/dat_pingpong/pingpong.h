@@ -41,7 +41,7 @@ struct pp_hello {		/* private data that the client sends */
 };
 
 struct pp_memory {		/* private data that the server sends: the address of its memory */
-	uint64_t addr;		/* where writes go; the source of reads follows at addr + len */
+	uint64_t addr;		/* target of the writes; the source of the reads is at addr + len */
 	uint32_t rmr_context;
 	uint32_t version;
 };

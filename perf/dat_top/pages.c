@@ -40,7 +40,7 @@ static bool is_ours(int dir, const char *name)
 	return !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && st.st_uid == geteuid();
 }
 
-/* Returns the descriptor of a page whose process lives, and its content; -1: it is none. */
+/* Returns the descriptor of a page whose process lives, and its content. -1: the file is no such page. */
 static int open_live(int dir, const char *name, struct top_ia *ia, bool refusals)
 {
 	char why[64];
@@ -99,7 +99,7 @@ static void ask(int dir, struct top_ia *ia)
 	close(fd);
 }
 
-/* Returns true if no answer is missing. */
+/* Returns true if all processes have answered. */
 static bool take_answers(struct top *t)
 {
 	bool all = true;

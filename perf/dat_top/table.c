@@ -10,7 +10,7 @@
 
 static const struct column {
 	const char *name;
-	unsigned int first, n;		/* counters whose sum it shows */
+	unsigned int first, n;		/* the column shows the sum of these counters */
 	bool rate;			/* per second, if there is an earlier sample */
 	double unit;
 } columns[] = {

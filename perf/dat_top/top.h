@@ -7,16 +7,16 @@
 #include "core/page.h"
 
 struct top_ia {
-	char name[NAME_MAX + 1];	/* of the page's file */
+	char name[NAME_MAX + 1];	/* name of the page's file */
 	int fd;
 	pid_t pid;
-	bool asked, fresh;		/* fresh: its process has just written it */
-	double age;			/* seconds since it did */
+	bool asked, fresh;		/* fresh: the process has just written the page */
+	double age;			/* seconds since the process wrote the page */
 	struct dap_page page;
 };
 
 struct top {
-	struct top_ia *ia;		/* by process id and name */
+	struct top_ia *ia;		/* sorted by process ID and name */
 	size_t n;
 };
 

@@ -41,7 +41,7 @@ uint32_t bw_moderation(const struct tool *t);
 /* tool_test.serve of one-sided operations: with -b the server first does its own operations, and then
  * only serves as target. */
 int bw_serve(struct tool *t);
-/* The part of bw_serve before the server is only a target. */
+/* The first part of bw_serve: the server's own operations. */
 int bw_own(struct tool *t);
 
 static inline bool bw_room(const struct tool *t, const struct bw *b, const struct tool_ep *e,
@@ -50,8 +50,8 @@ static inline bool bw_room(const struct tool *t, const struct bw *b, const struc
 	if (e->posted - e->completed >= t->o.depth)
 		return false;
 	/*
-	 * The last operation always requests a completion; otherwise the operations before it would
-	 * never be known to be complete.
+	 * The last operation always requests a completion. Without that completion, this side would not
+	 * learn that the operations before have completed.
 	 */
 	return over ? e->signalled != e->posted : !b->n || e->posted < b->n;
 }

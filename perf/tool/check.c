@@ -41,7 +41,8 @@ int check_slice(const struct tool *t, const struct region *r, uint32_t ep)
 	for (place = 0; place <= t->last_place; place++, at += t->stride) {
 		size_t bad = pattern_check(at, t->size, seed_of(t, !t->client), ep);
 
-		/* Each write of an endpoint goes to the next place. A short run reaches only the first. */
+		/* Each write of an endpoint goes to the next place. A short run reaches only the first
+		 * places. */
 		if (bad == t->size || (place && place >= t->msg.sent && is_wiped(at, t->size)))
 			continue;
 		fprintf(stderr, "endpoint %u: byte %zu of %" PRIu64 " is wrong at place %" PRIu64 "\n", ep,

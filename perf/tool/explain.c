@@ -26,7 +26,7 @@ static const char *const names[EXPLAIN_CAUSES] = {
 
 static struct {
 	struct record floor;
-	struct explain_mark before;	/* the last reading */
+	struct explain_mark before;	/* the previous reading */
 	uint64_t tick_ns;
 	double median;			/* running estimate, in ticks */
 	/* for each cause: samples by bucket, as in a record, and the longest in ticks */
@@ -86,7 +86,7 @@ int explain_open(struct tool *t)
 	return record_finish(&explain.floor);
 }
 
-/* Writes to all of its memory, so that no page fault of its own comes later. */
+/* Writes to all memory of struct explain, so that --explain causes no page fault during the measurement. */
 void explain_start(void)
 {
 	memset(explain.n, 0, sizeof(explain.n));

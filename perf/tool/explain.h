@@ -23,12 +23,12 @@ enum explain_cause {
 	EXPLAIN_STOLEN,		/* off the CPU without a switch: steal time, or interrupts */
 	EXPLAIN_MIGRATION,
 	EXPLAIN_FAULT,
-	EXPLAIN_TICK,		/* a tick of the timer, in a sample shorter than the time between two */
+	EXPLAIN_TICK,		/* a tick of the timer, in a sample shorter than the time between two ticks */
 	EXPLAIN_NONE,
 	EXPLAIN_CAUSES,
 };
 
-struct explain_mark {		/* one reading */
+struct explain_mark {		/* one reading of the clocks and counters */
 	uint64_t at;		/* ticks */
 	uint64_t on_cpu_ns;	/* CPU time of this thread */
 	uint64_t model_ns;	/* CPU time of the software adapter's threads */
@@ -62,9 +62,10 @@ uint64_t mark_tick_ns(void);	/* time between two ticks of the timer */
 /* Returns the cause of a sample between two readings. */
 enum explain_cause explain_cause(const struct explain_mark *a, const struct explain_mark *b,
 				 uint64_t sample_ns, uint64_t tick_ns);
-/* Before the warm-up; the first call measures the jitter floor. Returns 0, or -1 after a message. */
+/* To be called before the warm-up. The first call measures the jitter floor. Returns 0, or -1 after a
+ * message. */
 int explain_open(struct tool *t);
-void explain_start(void);	/* before the first sample */
+void explain_start(void);	/* to be called before the first sample */
 void explain_sample(uint64_t ticks);
 void explain_finish(const struct tool *t, struct explain_result *e);
 /* Returns the gaps in a loop that read only the clock for a second. */

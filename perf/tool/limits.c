@@ -6,7 +6,7 @@
 
 #include "perf/tool/tool.h"
 
-/* Both numbers are those of the option, without what the program itself needs. */
+/* wanted and has are in units of the option. has does not contain what the program itself needs. */
 static int fits(const struct tool *t, const char *option, uint64_t wanted, uint64_t has)
 {
 	if (wanted <= has)

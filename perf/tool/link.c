@@ -10,7 +10,8 @@
 
 enum {
 	MAGIC = 0x64617470, VERSION = 2, PAGE = 4096, DEFAULT_READS = 4, MEMORY_MAX = 1 << 30,
-	/* most places of a slice, and most bytes of slices and of a slice for the sake of places */
+	/* largest number of places of a slice; with more than one place: most bytes of all slices, and of
+	 * one slice */
 	PLACES = 128, SPREAD_ALL = 16 << 20, SPREAD_ONE = 512 << 10, CACHE_LINE = 64,
 	NO_SERVER_US = 3000000,		/* timeout of a connect if no server answers, in us */
 	/* timeout of a connect to a server that answers but lacks CPU time, in us */
@@ -205,8 +206,8 @@ static int connect_control(struct tool *t)
 	return -1;
 }
 
-/* Has the first connection ended? The shared connection EVD may report that while others are
- * established. */
+/* Reports why a connection was not established. The reason may be the end of an earlier connection, which
+ * the shared connection EVD reports. */
 static int lost_on_the_way(struct tool *t)
 {
 	DAT_EVENT_NUMBER end = t->data.end;
@@ -382,7 +383,7 @@ int tool_serve_connect(struct tool *t)
 		t->eps[i].ep = t->data.ep;
 		t->eps[i].peer = h.memory;
 	}
-	/* Requests that come later are refused, because nothing would accept them. */
+	/* Stop listening: nothing would accept later requests, so they are refused. */
 	if (t->test->metric == TOOL_CONNECTIONS)
 		return 0;
 	return dat_ok(dat_psp_free(t->c.psp), "dat_psp_free") ? 0 : -1;

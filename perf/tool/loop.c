@@ -56,7 +56,7 @@ int tool_bad(struct tool *t, const DAT_EVENT *ev)
 	if (status != DAT_DTO_ERR_FLUSHED)
 		fprintf(stderr, "%s with status %s\n", dat_event_name(ev->event_number),
 			dat_status_name(status));
-	/* Work was flushed: report the end of the connection as the reason. */
+	/* If the operation was flushed, the reason is the end of the connection: report that. */
 	return tool_failed(t);
 }
 

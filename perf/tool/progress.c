@@ -22,8 +22,8 @@ static bool is_past(const struct timespec *at)
 	return now.tv_sec > at->tv_sec || (now.tv_sec == at->tv_sec && now.tv_nsec >= at->tv_nsec);
 }
 
-/* Reports the step if it has taken that long. A long step is reported even if this thread got the
- * CPU only after its end. */
+/* Reports a step every EVERY_S seconds. A long step is reported even if this thread gets the CPU only
+ * after the step has ended. */
 static void *report_step(void *arg)
 {
 	const struct tool *t = arg;

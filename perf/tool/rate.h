@@ -18,7 +18,8 @@ struct rate {
 	uint64_t from;
 	/* operations that count: their number, the first intended start, and the last end */
 	uint64_t n, first_due, last_end;
-	uint64_t late_from, late;	/* ticks after which one is late; number of late ones */
+	/* delay in ticks above which an operation is late; number of late operations */
+	uint64_t late_from, late;
 	uint64_t most;			/* longest time between intended and actual start, in ticks */
 };
 

@@ -20,7 +20,7 @@ enum {
 };
 
 struct record_worst {
-	uint64_t ticks, at;	/* duration and end of a sample, in ticks since the start */
+	uint64_t ticks, at;	/* duration of a sample; its end since the start; both in ticks */
 };
 
 struct record {
@@ -33,7 +33,7 @@ struct record {
 	double part;		/* fraction of a sample that counts: 0.5 for a round trip */
 	/* exact record filled by record_add(): stamps has the samples themselves */
 	bool lone;
-	struct record_worst worst[RECORD_WORST];	/* in descending order */
+	struct record_worst worst[RECORD_WORST];	/* the longest samples, in descending order */
 };
 
 struct record_summary {		/* all in nanoseconds */

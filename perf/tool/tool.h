@@ -73,7 +73,7 @@ struct tool_test {
 	unsigned int takes;
 	uint64_t size, iters;		/* default values */
 	uint32_t depth;
-	/* by which a sample is multiplied to give the time of an operation */
+	/* the time of an operation is this part of a sample */
 	double part;
 	bool looks;			/* the target polls its memory */
 	bool spreads;			/* operations in a row go to different places of the target */
@@ -94,7 +94,8 @@ struct tool_msg {
 	uint32_t op;
 	uint32_t good;			/* in DONE: the verification succeeded */
 	uint64_t size, seed;		/* in START */
-	/* in STOP and DONE: messages, including the warm-up; or the least writes of an endpoint */
+	/* in STOP and DONE: number of messages, including the warm-up; or the smallest number of writes
+	 * of any endpoint */
 	uint64_t sent;
 	/* in DONE: number of the server's own operations that count, and their time */
 	uint64_t count, ns;
@@ -136,7 +137,8 @@ struct tool {
 	struct region mine, local;
 	struct tool_ep *eps;
 	size_t slice;
-	/* A slice has places for operations of the current size: their distance, and number - 1 */
+	/* A slice has places for operations of the current size: distance of two places; number of the
+	 * last place */
 	size_t stride;
 	uint64_t last_place;
 	uint64_t max_size, size;	/* largest size of all measurements, and current size */
