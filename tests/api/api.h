@@ -33,8 +33,8 @@ struct api {
 
 const char *api_ia_name(void);
 void api_open(struct api *a);
-/* These skip the test if the provider reports that it does not support SRQs, or if a named
- * attribute has the value. */
+/* api_needs_srq() skips the test if the provider does not support SRQs, api_skip_if() if a named attribute
+ * has the value. */
 void api_needs_srq(DAT_IA_HANDLE ia);
 void api_skip_if(DAT_IA_HANDLE ia, const char *name, const char *value);
 void api_close(struct api *a);		/* closes the IA abruptly */

@@ -106,7 +106,7 @@ Test(cno_fd, cno_fd__is_readable_until_the_last_trigger_is_taken)
 	cr_assert_not(readable(0));
 }
 
-/* Otherwise a thread in dat_cno_wait(3) would not sleep. */
+/* If the trigger of a freed EVD remained, a thread in dat_cno_wait(3) would not sleep. */
 Test(cno_fd, evd_free__takes_its_trigger_along)
 {
 	post_se();

@@ -112,8 +112,8 @@ Test(conn_fail, connect__each_failed_allocation_lets_the_next_attempt_work, .tim
 		works_again();
 		cr_assert(well || n <= all || ms == QUICK_MS,
 			  "the connection failed although none of the %lu allocations did", all);
-		/* On a loaded machine the time may be over before the n-th allocation. Then this tries
-		 * again with more time. */
+		/* On a loaded machine the timeout may expire before the n-th allocation. Then the attempt
+		 * is repeated with a longer timeout. */
 		ms = n > all ? PATIENT_MS : QUICK_MS;
 		n += n <= all;
 		cr_assert_lt(n, 200);
@@ -121,7 +121,8 @@ Test(conn_fail, connect__each_failed_allocation_lets_the_next_attempt_work, .tim
 	cr_assert_gt(n, 3);
 }
 
-/* FEW: a connection needs fewer descriptors. With as many it only needs time. */
+/* FEW: a connection needs fewer descriptors than this, so with FEW or more it can fail only for lack of
+ * time. */
 Test(conn_fail, connect__without_descriptors_lets_the_next_attempt_work, .timeout = 100)
 {
 	enum { FEW = 14 };

@@ -132,7 +132,7 @@ Test(provided, modify__attribute_by_attribute_makes_the_endpoint_acceptable)
 	talk(ep);
 }
 
-/* After the accept it is an endpoint like any other. */
+/* After the accept, the endpoint is like one that the consumer has created. */
 Test(provided, psp__belongs_to_the_consumer_in_the_end)
 {
 	DAT_CR_HANDLE cr;
@@ -211,7 +211,7 @@ Test(provided, psp_create_any__provider_flag_provides_an_endpoint)
 	assert_ok(dat_ep_connect(a.ep, conn_host(), qual, CONN_SOON, 0, NULL, 0, 0));
 	cr = side_request(&b);
 	cr_assert_eq(side_state(endpoint_of(cr)), DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
-	assert_ok(dat_psp_free(b.psp));		/* the request and its endpoint live on */
+	assert_ok(dat_psp_free(b.psp));		/* the request and its endpoint stay valid */
 	assert_ok(give(endpoint_of(cr), ALL_EVDS | DAT_EP_FIELD_PZ_HANDLE));
 	assert_ok(dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
 	side_event(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);

@@ -99,8 +99,7 @@ Test(evd, evd_resize__upwards_gives_at_least_the_requested_length)
 
 	for (DAT_COUNT qlen = 32; qlen <= 2048; qlen *= 4) {
 		ret = dat_evd_resize(t.evd, qlen);
-		/* The page allows a refusal for lack of resources. In that case nothing has
-		 * changed. */
+		/* The manual page allows a refusal for lack of resources. A refusal changes nothing. */
 		if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES)
 			continue;
 		assert_ok(ret);

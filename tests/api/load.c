@@ -41,8 +41,8 @@ Test(load, ia_open__nth_allocation_of_the_first_fails_and_the_next_works)
 {
 	int status = 0;
 
-	/* libmlx5 registers with libibverbs only once, when it is loaded. If that fails, it never
-	 * does. */
+	/* libmlx5 registers with libibverbs only once, when it is loaded. A failed registration is not
+	 * repeated. */
 	if (strncmp(api_ia_name(), "soft-", 5))
 		cr_skip_test("libibverbs 44 crashes after some of these failed allocations");
 	for (unsigned long n = 1; n < MANY && !status; n++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The counters that dat_top(1) shows of this process. Both sides open the same IA: it shows their sum. */
+/* The counters that dat_top(1) shows of this process. Both sides open the same IA, so dat_top shows the
+ * sum of both. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,8 @@
 
 TestSuite(page, .init = sides_open, .fini = sides_close, .timeout = 60);
 
-/* Asks once. age: of the values of this process, in seconds; 0: they are fresh, or there is none. */
+/* Runs dat_top once. *age: age in seconds of the values of this process; 0: they are new, or there are
+ * none. */
 static long long counter_once(const char *name, const char *label, double *age)
 {
 	const char *dir = getenv("DAPL_BUILD_DIR");
@@ -54,7 +56,7 @@ static long long counter(const char *name, const char *label)
 	return NONE;
 }
 
-/* An EFA does not count posts. Its page has no number of them then. */
+/* Returns true if the adapter counts posts. An EFA does not; dat_top then shows no number of posts. */
 static bool counts_posts(void)
 {
 	return counter("dapl_posts_total", "operation=\"send\"") != NONE;

@@ -85,8 +85,8 @@ static void rdma_write(struct side *p, DAT_LMR_CONTEXT context, void *from, cons
 }
 
 /*
- * Writes data through the other process's context and reads it back from the memory. Then sends it
- * from there, through its own context, to another offset.
+ * Writes data by RDMA, through the other process's context, and finds it in the shared memory. Then
+ * writes it from the shared memory, through this process's own context, to another offset.
  */
 static int play_writer(int sock, void *arg)
 {
@@ -181,7 +181,7 @@ static int play_bystander(int sock, void *arg)
 	return 0;
 }
 
-/* The child has no LMR, and keeps no name of its parent's. */
+/* The child inherits the memory but has no LMR, so it does not keep its parent's names in use. */
 Test(shared, lmr_create__takes_a_name_that_only_a_child_inherited)
 {
 	struct reg r;

@@ -75,7 +75,7 @@ static struct dapl_stamp take_dto(DAT_EVD_HANDLE evd, DAT_UINT64 cookie, DAT_DTO
 	return stamp;
 }
 
-/* Checks that a timestamp can be a time between both, and is not before the last one. */
+/* Checks that the timestamp can be a time between before and after, and is not before the previous one. */
 static void between(const struct dapl_stamp *s, DAT_UINT64 before, DAT_UINT64 after, DAT_UINT64 *last)
 {
 	cr_assert(s->realtime && s->raw, "the completion has no timestamp");
@@ -133,7 +133,7 @@ Test(stamp, dequeue_ts__completions_that_a_wait_left_have_their_own_times)
 	}
 }
 
-/* Both calls take the same events in the same order. */
+/* Calls dapl_evd_dequeue_ts() and dat_evd_dequeue() in turns: the order of the events is the same. */
 Test(stamp, dequeue_ts__in_turn_with_dequeue_keeps_the_order)
 {
 	DAT_UINT64 last = 0, begin = host_ns();

@@ -114,7 +114,7 @@ LINE(stale__is_not_used_again)
 	first = c->mux;
 	dap_cm_unlisten(l);
 	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &d), 0);
-	SOON(__atomic_load_n(&first->stale, __ATOMIC_RELAXED));	/* it was marked */
+	SOON(__atomic_load_n(&first->stale, __ATOMIC_RELAXED));	/* the first stream is marked as stale */
 	node_listen(&b, QUAL);
 	SOON(a.established == 2);
 	cr_assert_neq(d->mux, first);

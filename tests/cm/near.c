@@ -445,7 +445,7 @@ static int close_stream_when_told(int sock, void *arg)
 	th_meet(sock);
 	SOON(n.readies == 1);
 	th_meet(sock);
-	cm_limits.request_us = 1000;	/* also how long an idle stream stays open */
+	cm_limits.request_us = 1000;	/* request_us is also the time that an idle stream stays open */
 	node_disconnect(&n, true);
 	SOON(!__atomic_load_n(&cm_loop.n_muxes, __ATOMIC_RELAXED));
 	cm_limits.request_us = 10000000;

@@ -226,7 +226,7 @@ uint64_t node_retries(struct node *n)
 
 /* ---- Time ---- */
 
-static _Atomic uint64_t stopped_ns;	/* 0: the clock goes on */
+static _Atomic uint64_t stopped_ns;	/* 0: the clock is not stopped */
 
 static uint64_t real_ns(void)
 {
@@ -251,7 +251,7 @@ void clock_stop(void)
 	stopped_ns = real_ns();
 }
 
-/* Not before that much time has passed, or clock_go_on() would turn the clock back. */
+/* Waits until that much time has really passed. Otherwise clock_go_on() would turn the clock back. */
 void clock_pass(uint64_t us)
 {
 	uint64_t ns = stopped_ns + us * 1000;

@@ -25,9 +25,9 @@ struct node {
 	bool no_rtu, no_go;
 	/* the callback for an established connection disconnects and releases it */
 	bool parts;
-	struct in_addr calls;		/* the address to which it connects: 127.0.0.1 */
+	struct in_addr calls;		/* the address to which the node connects; initially 127.0.0.1 */
 	void (*on_end)(struct node *n, const struct dap_cm_conn *conn);
-	uint32_t pd_size;		/* length of the private data with which it accepts */
+	uint32_t pd_size;		/* length of the private data in the node's accept */
 	atomic_uint requests, replies, readies, established, ended, looks, why[DAP_CM_BROKEN + 1];
 	struct dap_cm_conn *_Atomic request;	/* the last request that is not answered yet */
 	pthread_mutex_t lock;		/* protects passive */

@@ -150,7 +150,7 @@ static int call_without_ipv6(int sock, void *arg)
 	return why;
 }
 
-/* It is not repeated until the timeout, as if no port were free. */
+/* The attempt fails at once. It is not repeated until the timeout, as it is if no port is free. */
 Test(six, connect__from_a_host_without_ipv6_is_unreachable)
 {
 	struct th_child child;

@@ -6,8 +6,8 @@
 
 #define ASKING 4
 
-/* Answering another request, the end of the peer of that one, and freeing the service point change
- * nothing. */
+/* The private data stay valid when another request is answered, when that request's peer ends, and when
+ * the service point is freed. */
 STATEMENT(cr_query__private_data_stay_until_answered, dat_cr_query, DESCRIPTION)
 {
 	DAT_EP_HANDLE ep[ASKING];

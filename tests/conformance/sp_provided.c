@@ -141,7 +141,7 @@ STATEMENT(cr_query__peer_of_a_provided_endpoint, dat_cr_query, USAGE)
 	two_close(&a, &b);
 }
 
-/* The operation fails and changes neither the endpoint nor the request. */
+/* The accept fails, and changes neither the endpoint nor the request. */
 STATEMENT(cr_accept__endpoint_does_not_satisfy_the_request, dat_cr_accept, DESCRIPTION)
 {
 	struct side a, b;
@@ -166,7 +166,7 @@ STATEMENT(cr_reject__provided_endpoint_is_the_providers_again, dat_cr_reject, DE
 	must(dat_cr_reject(cr));
 	must_be(DAT_INVALID_HANDLE, dat_ep_free(ep));
 	took_conn(&a, a.ep, DAT_CONNECTION_EVENT_PEER_REJECTED);
-	/* Those EVDs can be freed too: the endpoint does not use them any more. */
+	/* The EVDs that the endpoint used can be freed now. */
 	side_free(&b);
 	side_close(&a);
 }
@@ -228,6 +228,6 @@ STATEMENT(rsp_free__with_an_endpoint_of_the_providers, dat_rsp_free, DESCRIPTION
 	side_open(&s);
 	reserved(&s, &rsp);
 	must(dat_rsp_free(rsp));
-	/* A graceful close fails if an object of the endpoint is left. */
+	/* A graceful close would fail if an object of the endpoint were left. */
 	side_free(&s);
 }

@@ -114,7 +114,8 @@ Test(agent, modify_agent__by_an_agent_under_removal_leaves_no_agent)
 
 static struct {
 	struct th_aside changer;
-	struct calls calls;		/* null: calls of old_agent that ended by their time limit */
+	/* null: number of calls of old_agent that ended at their time limit */
+	struct calls calls;
 	bool may_return, changed;
 } swap;
 

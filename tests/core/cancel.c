@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A thread that is cancelled in a call ends after it: it keeps no lock, and leaves nothing half done. */
+/* A thread that is cancelled in a call ends when the call has returned: the thread keeps no lock, and the
+ * call is complete. */
 #include <arpa/inet.h>
 #include <dat/dat_registry.h>
 #include <string.h>
@@ -66,7 +67,8 @@ static void change(void *unused)
 
 static struct th_aside changer;
 
-/* This thread is about to poll the EVD's CQ. The change waits until it has done so. */
+/* If this thread is about to poll the EVD's CQ, starts the change in another thread. The change waits
+ * until the poll has ended. */
 static void change_at_lock(void *unused)
 {
 	if (!changer.started && core_evd(t.evd)->cno_pins)
@@ -234,7 +236,7 @@ Test(cancel, lmr_create__and_free_are_completed)
 	cr_expect_eq(dap_obj_count(DAP_LMR, t.ia), 0);
 }
 
-/* Fails for want of a descriptor, and logs that. */
+/* Connects without a free descriptor, so the call fails and logs the reason. */
 static void *connect_in_vain(void *unused)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -250,8 +252,8 @@ Test(cancel, ep_connect__that_logs)
 {
 	DAT_EP_PARAM p;
 
-	run_cancelled(wait_once);	/* the C library loads what a cancellation needs */
-	(void)th_qual();		/* which uses descriptors */
+	run_cancelled(wait_once);	/* makes the C library load what a cancellation needs */
+	(void)th_qual();		/* th_qual() opens descriptors at its first call */
 	cr_assert_eq(th_fds_limit(0), 0);
 	run_cancelled(connect_in_vain);
 	th_fds_restore();
@@ -259,7 +261,7 @@ Test(cancel, ep_connect__that_logs)
 	cr_expect_eq(p.ep_state, DAT_EP_STATE_UNCONNECTED);
 }
 
-/* Another registry than ours calls the provider's table without more ado. */
+/* Calls the function in the provider's table directly, as another registry than libdat's does. */
 static void *open_ia(void *table)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;

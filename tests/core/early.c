@@ -189,7 +189,7 @@ Test(early, wait__completion_of_a_request_is_never_kept_back)
 	cr_assert_eq(dat_ep_create(o.ia, o.pz, o.evd, requests, o.evd, NULL, &ep), DAT_SUCCESS);
 	connect_but_last_word(ep);
 	message(requests, ep, 1);
-	/* before the attempt to connect times out */
+	/* the completion comes before the attempt to connect times out */
 	cr_expect_eq(wait_for(requests, SOON_US / 2), DAT_DTO_COMPLETION_EVENT);
 	message(requests, ep, 2);
 	cr_expect_eq(next_cookie(requests), 2);
@@ -366,7 +366,8 @@ Test(early, disconnect__graceful_waits_for_posted_work_but_not_for_ever)
 	end();
 }
 
-/* As hw_mlx5 does, whose send queue has failed. */
+/* Replaces drain_done: finds that the send queue has failed, and reports the endpoint as broken like
+ * hw_mlx5. */
 static bool fails(struct dap_ep *ep)
 {
 	dap_ep_broken(ep);
@@ -378,7 +379,8 @@ static bool manager_waits_in_call(void)
 	return __atomic_load_n(&cm_loop.calling, __ATOMIC_ACQUIRE) && th_others_sleep();
 }
 
-/* The manager's thread, which is to break the connection, waits for the disconnecting thread. */
+/* Like fails(), but returns only when the manager's thread, which has to break the connection, waits for
+ * the disconnecting thread. */
 static bool fails_and_manager_comes(struct dap_ep *ep)
 {
 	dap_ep_broken(ep);

@@ -4,7 +4,7 @@
 
 static struct {
 	struct th_aside other;
-	uint64_t taken;			/* by the other thread */
+	uint64_t taken;			/* cookie of the completion that the other thread has dequeued */
 	unsigned int polls, locks;
 } two;
 
@@ -35,14 +35,15 @@ static void take_and_post(void *arg)
 	fake_post_se(t.evd);
 }
 
-/* The first lock is that of the CQ. The second one follows the poll. */
+/* Lets the other thread run before this thread takes its second lock. The first lock is that of the CQ;
+ * the second one follows the poll. */
 static void other_takes_next(void *arg)
 {
 	if (two.locks++ == 1)
 		th_aside(&two.other, take_and_post, arg, 20000);
 }
 
-/* The first poll is that of the hot path. */
+/* Completes two requests at the second poll. The first poll is that of the hot path. */
 static void complete_two(struct dap_evd *evd)
 {
 	if (!two.polls++)

@@ -186,7 +186,7 @@ Test(queue, dequeue__end_posted_while_polling_comes_after_later_completions)
 {
 	polls_left = 2;
 	fake.on_poll = post_end_within_poll;
-	/* the event was posted during the poll: the CQ has not been seen empty since */
+	/* the event was posted during the poll, and no later poll has found the CQ empty */
 	expect_empty();
 	fake_complete_dto(t.evd, t.a, 1, false);
 	expect_dto(t.a, 1);
@@ -293,14 +293,15 @@ static void overflow_once(void)
 	expect_empty();
 }
 
-/* Once until there is room again. */
+/* The overflow is reported once. After there was room, the next overflow is reported, too. */
 Test(queue, overflow__of_connection_events_is_reported_once)
 {
 	overflow_once();
 	overflow_once();
 }
 
-/* The peer gets NON_PEER_REJECTED. */
+/* A connection request that finds the EVD full causes no asynchronous event; its peer gets
+ * NON_PEER_REJECTED. */
 Test(queue, overflow__of_connection_requests_is_silent)
 {
 	struct dap_event ev = {.number = DAP_EV_CR};

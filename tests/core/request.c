@@ -94,7 +94,7 @@ static void hold_manager(void *unused)
 	pthread_mutex_unlock(&cm_loop.lock);
 }
 
-/* In the manager's thread, within the callback for the request. */
+/* Runs in the manager's thread, within the callback for the request. */
 static void hold_at_lock(void *unused)
 {
 	if (!__atomic_exchange_n(&hold.armed, false, __ATOMIC_ACQ_REL))

@@ -41,7 +41,7 @@ static DAT_EP_STATE status_beside(void (*fn)(void *arg))
 	return state;
 }
 
-/* As a poster does whose queue is full. */
+/* Reaps completions as a post does if the queue is full. */
 static void reap(void *arg)
 {
 	(void)arg;
@@ -54,7 +54,7 @@ Test(status, get_status__beside_a_poster_polls_alone)
 	cr_expect(beside.waited, "two threads polled the CQ at the same time");
 }
 
-/* No process listens on this qualifier. */
+/* Connects to a qualifier on which no process listens, and disconnects. */
 static void connect_and_disconnect(void)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };

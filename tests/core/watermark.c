@@ -4,7 +4,7 @@
 
 #include "tests/core/fixture.h"
 
-#define QLEN 8			/* of fake_open_objects() */
+#define QLEN 8			/* length of the EVDs of fake_open_objects() */
 
 static void setup(void)
 {

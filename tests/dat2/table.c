@@ -257,7 +257,7 @@ Test(dat2, csp__invalid_arguments_are_refused)
 	assert_ret(p->csp_create_func(raw, &comm, side_address(port), b.cr, NULL),
 		   DAT_INVALID_PARAMETER);
 	cr_assert_eq(csp, (DAT_CSP_HANDLE)&comm);
-	/* This function expects another handle than a PSP. */
+	/* A PSP is no valid handle for the functions of CSPs. */
 	assert_ok(dat_psp_create_any(b.ia, &qual, b.cr, DAT_PSP_CONSUMER_FLAG, &psp));
 	assert_ret(p->csp_query_func(psp, DAT_CSP_FIELD_ALL, &param), DAT_INVALID_HANDLE);
 	assert_ret(p->csp_free_func(psp), DAT_INVALID_HANDLE);
@@ -380,7 +380,7 @@ Test(dat2, write_immed__is_reported_at_both_ends)
 	cr_assert_str_eq(b.mem, "hello");
 }
 
-/* The attributes of both kinds agree with the calls. */
+/* The attributes of both atomics tell what the calls return. */
 Test(dat2, atomics__are_refused_if_not_announced)
 {
 	DAT_LMR_TRIPLET result = side_segment(&a, 8, 8);

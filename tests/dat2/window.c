@@ -207,8 +207,8 @@ Test(window, ep_free__ends_what_is_bound_through_it)
 	cr_assert_eq(write_by(a.ep, context, "no"), DAT_DTO_ERR_REMOTE_ACCESS);
 }
 
-/* Makes more binds than the RMR's keys have variants. A context that comes again works like a new
- * one. */
+/* Makes more binds than the RMR's keys have variants. A context that is used a second time works like a
+ * new one. */
 Test(window, bind__goes_through_all_its_keys)
 {
 	DAT_RMR_CONTEXT context = 0;

@@ -170,7 +170,7 @@ Test(zero, lmr__of_a_zero_based_lmr_can_have_virtual_addresses)
 	DAT_VADDR at;
 	DAT_VLEN size;
 
-	/* A zero-based LMR by virtual addresses. */
+	/* An LMR with virtual addresses, over memory of a zero-based LMR. */
 	assert_ok(dat_lmr_create(b.ia, DAT_MEM_TYPE_LMR, region, 0, b.pz, DAT_MEM_PRIV_ALL_FLAG,
 				 DAT_VA_TYPE_VA, &second, &context, &remote, &size, &at));
 	cr_assert_eq(at, (DAT_VADDR)(unsigned long)b.mem + AT);
@@ -191,7 +191,7 @@ Test(zero, rmr__of_an_lmr_by_address_can_be_zero_based)
 	cr_assert_eq(param.lmr_triplet.virtual_address, (DAT_VADDR)(unsigned long)b.mem + AT + 50);
 	cr_assert_eq(write_at(context, 0, 100, 3), DAT_DTO_SUCCESS);
 	landed(50, 100, 3);
-	/* By virtual addresses: from the second time on the posts take the fast path. */
+	/* Binds with virtual addresses. From the second bind on, the posts take the fast path. */
 	for (int i = 0; i < 3; i++) {
 		context = bind_it(rmr, b.lmr, side_segment(&b, AT + 200, 100), DAT_VA_TYPE_VA);
 		assert_ok(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));

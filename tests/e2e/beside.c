@@ -114,8 +114,8 @@ static void join_at_lock(void *arg)
 		th_aside(&join.joiner, join_cno, arg, SOON_MS);
 }
 
-/* A wait and a CNO need the descriptor of a CQ, both for the first time. False: there is no such
- * lock. */
+/* A wait, and another thread that sets a CNO when the wait is about to take this lock. Both need the CQ's
+ * descriptor, which does not exist yet. False: the wait takes no such lock. */
 static bool joined_at(unsigned int lock)
 {
 	DAT_EVENT ev;

@@ -85,8 +85,8 @@ RIG_TEST(data_post, suppress__on_an_endpoint_without_request_evd_finds_room)
 		soon(do_write(&a, i, 0, far(&b, 0, 4), i & 1 ? SUPPRESS : 0));
 	}
 	a.ep = own;
-	/* A read on another connection does not show that this one is done, so this waits for the
-	 * last value. */
+	/* A completed read on another connection does not show that the writes of this connection have
+	 * completed, so the test waits for the last value. */
 	check(TH_WITHIN(SOON_MS, !memcmp(a.mem, b.mem, 4)));
 }
 

@@ -36,7 +36,8 @@ static void told(DAT_EVENT_NUMBER number)
 	same(end_state(s.ep), DAT_EP_STATE_DISCONNECTED);
 }
 
-/* Checks that the marker has arrived before the close, and nothing after it. */
+/* Posts a last request and a last receive. Checks that all work completes in order, and that no
+ * completion follows these two. */
 static void all_came_back(struct opposite *o)
 {
 	check(TH_WITHIN(SOON_MS, (ledger_take(&o->requests),

@@ -16,7 +16,7 @@ static DAT_EVENT got[MOST + 1];
 
 static void setup(void)
 {
-	/* this configuration lacks strict=1, because one test overflows a queue */
+	/* without strict=1, because one test overflows a queue */
 	rig_conf("");
 	pair_open(&a, &b);
 }
@@ -84,7 +84,8 @@ RIG_TEST(dequeue_n, dequeue_n__fewer_than_asked_returns_what_is_there)
 		int n = 1 + lap % 5;
 
 		write_some(0, (uint64_t)n, 0);
-		/* This dequeues the completion of the first write. The others are left for the call. */
+		/* took() dequeues the completion of the first write. dapl_evd_dequeue_n() gets the
+		 * others. */
 		took(a.req_evd, 0, DAT_DTO_SUCCESS);
 		memset(got, 0x5a, sizeof(got));
 		for (int have = 0; have < n; have += count) {
@@ -317,7 +318,7 @@ struct taker {
 };
 
 #define ROUNDS 200
-static uint64_t taken;			/* by both takers; atomic */
+static uint64_t taken;			/* number of events that both threads have dequeued; atomic */
 static unsigned char seen[ROUNDS * MOST];	/* atomic */
 
 static DAT_RETURN dequeue_stamped(DAT_EVD_HANDLE evd, DAT_EVENT *ev)

@@ -11,7 +11,8 @@
 
 #define CHILDREN 40
 #define CHILD_S 60		/* only guards against hangs */
-#define MAY_ALLOCATE (!TH_ASAN)	/* in a child, the allocator's locks may be held */
+/* In a child, a lock of the address sanitizer may be held by a thread that exists only in the parent. */
+#define MAY_ALLOCATE (!TH_ASAN)
 
 static struct end s, t;
 static DAT_EP_HANDLE busy_ep;

@@ -134,7 +134,7 @@ RIG_TEST(limits_memory, memlock__is_kept_and_given_back)
 		memlock(PLENTY);
 		must(dat_lmr_free(lmr));
 	}
-	/* Earlier objects still work. */
+	/* The objects that were created before the failures still work. */
 	must(do_write(&a, 1, 0, far(&b, 0, 4096), 0));
 	took(a.req_evd, 1, DAT_DTO_SUCCESS);
 }

@@ -132,7 +132,7 @@ RIG_TEST(limits_threads, threads__each_with_its_own_endpoint_do_not_disturb_othe
 	workers_stop();
 }
 
-/* Meanwhile every type of object is created and destroyed in the same two adapters. */
+/* While the workers transfer, objects of every type are created and destroyed in the same two adapters. */
 RIG_TEST(limits_threads, threads__work_beside_creation_and_destruction)
 {
 	DAT_EP_HANDLE x, y;
@@ -163,7 +163,7 @@ RIG_TEST(limits_threads, threads__work_beside_creation_and_destruction)
 	workers_stop();
 }
 
-/* Meanwhile adapters are opened and closed, and connections to them are made. */
+/* While the workers transfer, adapters are opened and closed, and connections to them are made. */
 RIG_TEST(limits_threads, threads__work_beside_adapters_that_come_and_go)
 {
 	struct end c;
@@ -186,7 +186,7 @@ RIG_TEST(limits_threads, threads__work_beside_adapters_that_come_and_go)
 	workers_stop();
 }
 
-/* Meanwhile one connection breaks again and again. */
+/* While the workers transfer, another connection breaks again and again. */
 RIG_TEST(limits_threads, threads__work_beside_a_connection_that_breaks)
 {
 	workers_start();

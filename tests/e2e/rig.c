@@ -10,7 +10,7 @@
 
 /* ---- Results ---- */
 
-static bool second;		/* this process is the second one */
+static bool second;		/* true in the second process of a test */
 
 static void failed(const char *what, const char *why, const char *file, int line)
 {

@@ -42,12 +42,13 @@
 
 /* Skips the test if the attribute has this value. what: the feature that is missing. */
 void rig_skip_if(const char *name, const char *value);
-/* Needs the attribute srq_supported */
+/* Skips the test unless the provider supports SRQs (srq_supported). */
 void rig_needs_srq(void);
 /* Skips the test unless sends complete only when the peer's consumer has them, and not when its adapter
  * has them. */
 void rig_needs_end_to_end(void);
-/* Returns true if sends complete earlier. Tests then check the guarantees of such an adapter. */
+/* Returns true if a send completes when the peer's adapter has the message. Tests then check the
+ * guarantees of such an adapter. */
 bool rig_sends_end_near(void);
 /* Skips the test unless window contexts repeat only after a stated number of binds. */
 void rig_needs_fresh_contexts(void);

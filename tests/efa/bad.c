@@ -49,7 +49,8 @@ static void packet(uint32_t imm, uint16_t src, uint16_t len)
 	come(imm, src, len, 0);
 }
 
-/* Delivers the next write. The driver gives back a buffer that the device has not taken, which is undone. */
+/* Delivers the completion of the next write, which takes a receive buffer. The device has not taken one
+ * here, so the counters that the driver has advanced are set back. */
 static void written(void)
 {
 	struct efa_ep *e = efa_ep(r.a.ep);
@@ -256,7 +257,7 @@ static DAT_RETURN request(enum efa_dto_op op)
 		return rig_read(&r, &r.a, 1, 0, 0, 8);
 	case EFA_WRITE:
 		return rig_write(&r, &r.a, 1, 0, 0, 8);
-	default:			/* it is not done, because it waits for a read */
+	default:			/* a bind, which is outstanding because it waits for the read */
 		cr_assert_eq(request(EFA_READ), DAT_SUCCESS);
 		return (DAT_RETURN)rig_bind(rig_rmr(&r, &r.a), &r.a, 8, &context);
 	}
@@ -272,7 +273,8 @@ static void answered(uint32_t id, uint8_t status)
 	packet(efa_imm(EFA_K_UNSEQ, false, 0, 0), efa_ep(r.a.ep)->remote_qpn, sizeof(fin));
 }
 
-/* The peer answers a request that its device executes without the driver, or that is none of its. */
+/* The peer answers a request that it must not answer: one that its device executes without the driver, or
+ * a bind. */
 static void answer_to(enum efa_dto_op op, uint8_t status)
 {
 	rig_open_pair(&r, "seed=7 efa_profile=wide efa_window=4");

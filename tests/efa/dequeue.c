@@ -6,7 +6,8 @@
 #include "tests/harness/harness.h"
 
 static struct rig r;
-static unsigned int now, when;		/* number of the instruction, and of the one when the bit goes */
+/* number of the current instruction; number of the instruction at which the bit is cleared */
+static unsigned int now, when;
 static bool got;
 
 static void clear_slow(const uint8_t *insn)

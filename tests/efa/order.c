@@ -112,8 +112,8 @@ Test(efa_order, writes__emulated_become_visible_as_posted)
 	all_kept(short_writes_in_order, "read");
 }
 
-/* Shows that the tests above detect reordering: here the EFA reorders writes, and they notice
- * it. */
+/* Shows that the tests above detect reordering: with an EFA that reorders writes, they find a wrong
+ * order. */
 Test(efa_order, writes__relaxed_become_visible_in_any_order)
 {
 	unsigned int longs = 0, shorts = 0;

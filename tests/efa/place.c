@@ -37,8 +37,7 @@ static void one_ends(void)
 		tx.done++;
 }
 
-/* Posts a write if it may go, or a read. Reads are not tracked like writes, so they may always
- * go. */
+/* Posts a write if it need not wait, or a read. Reads are not tracked like writes, so they never wait. */
 static void one_comes(uint64_t va, uint32_t len, bool write)
 {
 	bool free = !touched(va, len), may;

@@ -48,7 +48,7 @@ Test(efa_silicon, ia_open__device_without_rdma_read_is_refused)
 static void messages_without_ah(bool gids)
 {
 	rig_open_pair(&r, "seed=7");
-	/* without GIDs in the CQEs; a GID there would name another sender */
+	/* the CQEs have no GIDs; a GID would name another sender */
 	if (!gids) {
 		efa_ia(r.ia)->dev.cq_with_sgid = false;
 		r.a.ep->remote_path.gid[15] ^= 1;

@@ -21,7 +21,7 @@ static const uint32_t lengths[] = { 8, 600, 9000, 12000 };
 struct request {
 	enum efa_dto_op op;
 	uint32_t len;
-	bool silent;			/* its success is suppressed */
+	bool silent;			/* no completion if it succeeds */
 };
 
 static struct rig r;
@@ -31,7 +31,7 @@ static uint32_t message[REQUESTS];	/* requests that are sends */
 static uint32_t done, received, sends;	/* requests completed, messages received and sent */
 static bool failed, recv_failed;
 static uint64_t dice;
-static char run[96];			/* names the run in messages */
+static char run[96];			/* description of the run, for messages */
 
 static uint32_t roll(uint32_t n)
 {

@@ -95,7 +95,7 @@ Test(efa_address, ia_open__refuses_an_address_that_the_machine_lacks)
 	}
 }
 
-/* Here, as in a network namespace, the adapter's interface does not exist. */
+/* The test runs in a new network namespace, in which the adapter's interface does not exist. */
 Test(efa_address, default__without_routes_is_no_address_and_logs_the_cure)
 {
 	union dap_addr ip = dap_addr_v4(INADDR_ANY);

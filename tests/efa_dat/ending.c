@@ -157,7 +157,7 @@ static bool has_completion(const struct end *e)
 	return (cq->base[cq->ci & cq->mask].flags ^ cq->taken >> 8) & EFA_CQE_PHASE;
 }
 
-/* At one poll of the settling thread the machine stands still for a while; later the peer answers. */
+/* Pauses the settling thread at one of its polls; at a later poll the peer answers. */
 static bool late_drive(struct softnic_efa *soft)
 {
 	bool left = late.device->drive(soft);
@@ -174,7 +174,7 @@ static bool late_drive(struct softnic_efa *soft)
 	return true;
 }
 
-/* The peer is silent now, and answers within the call. */
+/* Lets the end settle. The peer is silent at first, and answers before the call returns. */
 static void settle_late(const struct end *e, const struct end *peer, unsigned int stop_ms)
 {
 	struct efa_ctl *ctl = efa_ia((struct dap_ia *)e->ia)->ctl;
@@ -208,7 +208,7 @@ Test(efa_ending, settle__time_in_which_the_machine_was_stopped_does_not_count)
 	pair_close();
 }
 
-/* Both times one WQE is outstanding and no request was delivered. */
+/* In both calls of settle_late(), one WQE is outstanding and the peer has not acknowledged it. */
 Test(efa_ending, settle__time_of_an_earlier_wqe_does_not_count)
 {
 	pair_open("", "efa_look=60000");
@@ -254,7 +254,8 @@ static void count_polls(void)
 	ctl->ops = &polls.ops;
 }
 
-/* Both requests have waited for as long as a request may when the first endpoint has settled. */
+/* When the first endpoint has settled, the requests of both endpoints have waited for the longest
+ * permitted time. */
 Test(efa_ending, settle__of_two_silent_peers_takes_no_longer_than_of_one)
 {
 	enum { FEW = 1000 };

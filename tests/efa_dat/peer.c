@@ -320,7 +320,7 @@ Test(efa_peer, receive__too_short_gets_a_length_error, .init = setup)
 	pair_close();
 }
 
-/* Changes the source of a packet. A CQE must name the peer's. */
+/* Changes the sender that a expects, so that b's packets seem to come from another sender. */
 static void peer_is_another(int by)
 {
 	inner_efa(&a)->remote_qpn = (uint16_t)(inner_efa(&a)->remote_qpn + by);

@@ -134,8 +134,7 @@ Test(ctl, qp_create__each_failed_call_returns_its_error)
 	}
 }
 
-/* There is one event for each arm that finds new completions, and none once the descriptor is
- * drained. */
+/* Arming an empty CQ causes no event, because an arm causes an event only for a new completion. */
 Test(ctl, cq_arm__of_an_empty_cq_causes_no_event)
 {
 	struct efa_cq_res cq;

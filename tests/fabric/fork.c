@@ -63,7 +63,8 @@ static void *fork_now(void *arg)
 	return NULL;
 }
 
-/* Goes on when the other thread has forked, or has to wait for this one. */
+/* Lets another thread fork. Returns when it has forked, or after 200 ms, because the fork may have to
+ * wait for this thread. */
 static void fork_beside(void)
 {
 	cr_assert_eq(pthread_create(&forker, NULL, fork_now, NULL), 0);

@@ -167,7 +167,7 @@ Test(udp, sleep__ends_with_a_datagram, .init = open_udp_pair, .fini = close_udp_
 	cr_assert_eq(b.got, 1);
 }
 
-/* Otherwise anyone could keep the thread of an idle device busy. */
+/* If the socket were not emptied, any sender could keep the thread of an idle device busy. */
 Test(udp, service__empties_a_socket_without_users, .init = open_udp_pair, .fini = close_udp_pair)
 {
 	static uint8_t big[5000];
@@ -194,7 +194,7 @@ Test(udp, poll__without_users_reads_no_socket, .init = open_udp_pair, .fini = cl
 
 Test(udp, open__at_an_address_of_another_host_fails)
 {
-	/* RFC 5737: no host has it. */
+	/* RFC 5737: no host has the address 192.0.2.7. */
 	struct sn_fab_config config = {.gid.raw = {1}, .ip.raw = {[10] = 0xff, 0xff, 192, 0, 2, 7}};
 	struct sn_fab *fab;
 
@@ -281,7 +281,7 @@ Test(udp, sleep__ends_with_a_datagram_of_a_foreign_sender, .init = open_udp_pair
 	cr_assert_eq(b.foreign, 1);
 }
 
-/* While a caller polls, the new socket wakes no thread either. */
+/* While a caller polls, a packet at the new socket does not wake the fabric's thread. */
 Test(udp, listen__of_a_fabric_that_is_polled_wakes_no_thread, .init = open_udp_pair, .fini = close_udp_pair)
 {
 	uint32_t number = 0;

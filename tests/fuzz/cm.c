@@ -481,7 +481,7 @@ static void step(void)
 	case 0: add_peer(connect_tcp()); break;
 	case 1: add_peer(connect_local()); break;
 	case 2:
-		/* The request of some comes later, or never. */
+		/* Some handoff sockets get their request later, or never. */
 		handoff = connect_handoff();
 		if (handoff >= 0 && i < PEERS - 3)
 			send_to(handoff, true);

@@ -36,12 +36,13 @@ static struct sn_fab *fab;
 static uint64_t now_ns;
 static struct fuzz_input in;
 static unsigned int downs;
-/* The last neighbour has a listener: the device makes the link to it, and may have an old one. */
+/* The last neighbour has a listener: the device makes the link to this neighbour, and may have an older
+ * link to it. */
 static struct neighbour {
 	int sock;			/* -1: none */
 	uint8_t *map;			/* NULL: none */
-	bool calls;			/* it made the link, so it writes the first ring */
-	struct sn_fab_dest dest;	/* the device's destination for it */
+	bool calls;			/* the neighbour made the link, so it writes the first ring */
+	struct sn_fab_dest dest;	/* the device's destination for this neighbour */
 } neighbours[NEIGHBOURS];
 static int listener;
 

@@ -53,7 +53,7 @@ static void *dma(void *ctx, uint64_t addr, size_t len)
 
 /* ---- Objects ---- */
 
-/* The peer of a connection is the other one, the connection itself, or a QP that does not exist. */
+/* The peer of a QP is the other QP, the QP itself, or a QP that does not exist. */
 static void connect_qp(struct fuzz_input *in, unsigned int i)
 {
 	static const uint32_t psns[] = { 0, 5, 0xfffffe, 0x7fffff };

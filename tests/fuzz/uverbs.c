@@ -146,7 +146,7 @@ static void change_bytes(uint8_t *at, size_t len)
 
 /* ---- Write commands ---- */
 
-/* The extended form of a command has the same part of the provider. */
+/* Returns the basic form of a command. The provider's part of the extended form is the same. */
 static uint32_t plain(uint32_t command)
 {
 	switch (command) {
@@ -199,8 +199,8 @@ static void fill_prm(const struct uv_device *dev, uint16_t opcode, uint8_t *body
 /* A request under construction. */
 static struct {
 	const struct uv_device *dev;
-	uint32_t command;		/* of a write command */
-	uint16_t opcode;		/* of a command of DEVX */
+	uint32_t command;		/* number of the command, if the request is a write command */
+	uint16_t opcode;		/* opcode, if the request is a DEVX command */
 	struct ib_uverbs_ioctl_hdr *hdr;
 	void *buffers[MAX_ATTRS];
 } request;
@@ -278,7 +278,7 @@ static void add_attribute(size_t i)
 	request.hdr->num_attrs++;
 }
 
-/* The header ends with its last attribute. */
+/* Builds a request. The memory of its header ends with the last attribute. */
 static void build(uint32_t method)
 {
 	size_t room = sizeof(*request.hdr) + MAX_ATTRS * sizeof(struct ib_uverbs_attr);
@@ -380,7 +380,7 @@ static void open_context(unsigned int c)
 	FUZZ_ASSERT(contexts[c] >= 0);
 }
 
-/* As close() of preload.c. */
+/* Closes a context like close() of preload.c. */
 static void close_context(unsigned int c)
 {
 	struct uv_device *dev = devices[c / 2];

@@ -131,7 +131,7 @@ enum { UMEM_RECORDS = 0x3000 };
 
 static const struct {
 	uint16_t opcode, base;
-	struct sn_fld field;		/* of the bytes from base on */
+	struct sn_fld field;		/* position in the bytes from base on */
 	uint8_t what;
 	uint32_t value;
 } prm_fields[] = {
@@ -183,7 +183,8 @@ static const struct {
 
 /* ---- Attributes ---- */
 
-/* Attributes: a number of eight bytes; room for an answer; a body; a handle or descriptor that is made. */
+/* Forms of an attribute: a number of eight bytes; room for an answer; a body; a handle or descriptor that
+ * the request creates. */
 enum form { VALUE, OUT, COMMAND, CORE_IN, DRV_IN, PRM_IN, EVENTS, CAP, MADE, MADE_FD };
 #define DEVICE(name) ((uint32_t)UVERBS_OBJECT_DEVICE << 16 | UVERBS_METHOD_##name)
 #define METHOD(object, name) ((uint32_t)UVERBS_OBJECT_##object << 16 | UVERBS_METHOD_##name)
@@ -193,7 +194,7 @@ static const struct {
 	uint32_t method;
 	uint16_t id;
 	uint8_t form, what;
-	uint32_t value;			/* of an answer its length */
+	uint32_t value;			/* if the form is an answer, its length */
 } attributes[] = {
 	{DEVICE(INVOKE_WRITE), UVERBS_ATTR_WRITE_CMD, COMMAND, 0, 0},
 	{DEVICE(INVOKE_WRITE), UVERBS_ATTR_CORE_IN, CORE_IN, 0, 0},

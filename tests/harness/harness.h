@@ -52,7 +52,7 @@ void th_yield(void);
 bool th_asleep(const pid_t *tid, unsigned int ms);
 /* Is this thread of this process asleep? */
 bool th_sleeps(pid_t tid);
-bool th_goes_on_sleeping(pid_t tid);	/* is it asleep at each of several checks? */
+bool th_goes_on_sleeping(pid_t tid);	/* is this thread asleep at each of several checks? */
 bool th_others_sleep(void);
 
 /*
@@ -98,8 +98,8 @@ void th_kill(struct th_child *child);	/* kills the child by SIGKILL, and waits f
  */
 bool th_step(void (*call)(void), void (*before)(const uint8_t *insn));
 /*
- * Calls act() in a thread that is cancelled already. True: it was no cancellation point, and the thread
- * ended after it.
+ * Calls act() in a thread whose cancellation is pending. True: act() was no cancellation point, and the
+ * thread ended after it.
  */
 bool th_cancelled(void (*act)(void));
 
@@ -146,7 +146,7 @@ void th_fds_restore(void);
 /* Sets the limit of locked memory. -EPERM: only root may raise the limit to this value. */
 int th_memlock(size_t bytes);
 #define TH_NO_MEMLOCK "RLIMIT_MEMLOCK is lower than the test needs, and only root may raise it"
-/* This thread gives up CAP_NET_RAW, which root has. Returns 0 or -errno. */
+/* Removes CAP_NET_RAW, which root has, from this thread. Returns 0 or -errno. */
 int th_drop_net_raw(void);
 
 /*

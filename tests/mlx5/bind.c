@@ -260,7 +260,7 @@ static void end_c(void)
 /* The WQE that invalidates the old key has no completion for the consumer. */
 RIG_TEST(bind, rmr_bind__flushed_with_a_change_of_keys_gives_one_event_each)
 {
-	/* this exceeds the variants of a key, so one of the binds changes keys */
+	/* more binds than a key has variants, so one of them changes keys */
 	enum { BINDS = 300 };
 	DAT_RMR_CONTEXT ctx;
 	DAT_EVENT ev;
@@ -521,11 +521,11 @@ static bool binds_beside_free_at(unsigned int lock)
 	return gone.locks > lock;
 }
 
-/* The call looks for the previous bind. That is on a queue that another thread frees at this
+/* The call looks for the previous bind. The previous bind is on a queue that another thread frees at this
  * moment, together with its EVD. */
 RIG_TEST(bind, rmr_bind__while_the_endpoint_before_is_freed_succeeds)
 {
-	enum { MOST = 64 };		/* the call takes the later ones in the same loop */
+	enum { MOST = 64 };		/* the call takes all later locks in one loop */
 	unsigned int lock = 0;
 
 	while (lock < MOST && binds_beside_free_at(lock))

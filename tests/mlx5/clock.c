@@ -51,7 +51,7 @@ static void open_clock(enum m5_ts format, uint32_t timer_khz)
 	ops.timer = timer;
 	m->ctl->ops = &ops;
 	khz = m->dev.timer_khz = timer_khz;
-	m->dev.ethernet = false;	/* so the formats are those of send queues */
+	m->dev.ethernet = false;	/* if not Ethernet, sq_ts alone gives the format */
 	m->dev.sq_ts = (uint8_t)format;
 }
 
@@ -116,7 +116,7 @@ Test(clock, stamp__of_a_timer_that_is_copied_each_millisecond_is_right, .timeout
 	rig_close(&r, NULL);
 }
 
-/* A timestamp from before the last reading is converted by its distance from that. */
+/* A timestamp from before the last reading of the timer is converted by its distance from that reading. */
 Test(clock, stamp__older_than_the_reading_has_a_larger_error, .timeout = 60)
 {
 	uint64_t before, raw, after;

@@ -292,7 +292,7 @@ static bool request_idle(struct dap_ep *ep)
 	return request;
 }
 
-/* Finds the internal completion in the CQ, and leaves those for the consumer. */
+/* The call finds the internal completion in the CQ, and leaves the consumer's completions there. */
 RIG_TEST(data, qp_idle__after_suppressed_work_is_true_without_a_poll)
 {
 	DAT_LMR_TRIPLET l = rig_local(&r.a, 0, 8);

@@ -241,7 +241,8 @@ RIG_TEST(error, drain__ends_on_a_broken_queue_too)
 		  "the drain's own completion was reported to the consumer");
 }
 
-/* The program has dequeued its last request. The flushed end of the drain does not count as one. */
+/* The program has dequeued the completion of its last request. The drain's own request, which is flushed,
+ * does not count as outstanding. */
 RIG_TEST(error, qp_idle__after_a_drain_that_was_flushed_is_true)
 {
 	DAT_RMR_TRIPLET bad = rig_remote(&r.b, 0, 300);

@@ -66,7 +66,7 @@ extern enum rig_variant rig_variant;
 		close_rig();                                                                       \
 	}
 
-/* These return 0 or -errno, for tests that make one of them fail. */
+/* The following functions return 0 or -errno, for tests that make one of them fail. */
 int rig_evd(struct rig *r, unsigned int qlen, struct dap_evd **evd);
 int rig_ep(struct rig *r, struct rig_side *s, struct dap_ep **ep);
 int rig_connect(struct dap_ep *a, struct dap_ep *b);

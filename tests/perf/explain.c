@@ -17,7 +17,7 @@ enum { OPS = 1000, EVERY = 50, PAGES = 512, PAGE = 4096, NAP_US = 20000, US = 10
 
 extern bool real_clock;		/* rate.c of this suite */
 
-/* The tick of the timer is 4 ms here. The readings are a sample and 1 us apart. */
+/* The tick of the timer is 4 ms here. The time between the two readings is the sample plus 1 us. */
 static enum explain_cause cause_of(struct explain_mark grown, uint64_t sample_ns)
 {
 	struct explain_mark a = { .cpu = 1 };
@@ -74,7 +74,7 @@ static char counter[256];
 static sem_t begin, done;
 static lat_fn *provoke;
 
-/* The operation. Every EVERY-th provokes what the test wants to see named. */
+/* The operation. Every EVERY-th one provokes the cause that the result must name. */
 static int give(struct tool *t, uint64_t i)
 {
 	return i % EVERY ? 0 : provoke(t, i);

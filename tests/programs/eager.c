@@ -38,7 +38,7 @@ static unsigned char byte_of(uint32_t n, uint32_t i)
 }
 
 static bool relaxed;			/* true if the adapter's write_order is relaxed */
-static uint32_t notes;			/* in that case, number of sends that have arrived */
+static uint32_t notes;			/* if relaxed: number of sends that have arrived */
 
 static void note_receive(struct program *p)
 {

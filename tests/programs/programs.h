@@ -49,11 +49,11 @@ void program_open_ia(struct program *p, const char *ia, size_t bytes, const DAT_
 /* opens program_ia() */
 void program_open(struct program *p, size_t bytes, const DAT_EP_ATTR *attr);
 void program_close(struct program *p);
-/* Returns the attributes of an endpoint that dat_ep_create makes without being given any. */
+/* Returns the attributes of an endpoint that was created with ep_attributes NULL. */
 DAT_EP_ATTR program_attr(struct program *p);
 struct card program_card(const struct program *p, uint64_t qual);
-/* These connect by the qualifier, and accept a request. Both wait until the connection is
- * established. */
+/* program_dial() connects to the qualifier, program_accept() accepts a request. Both wait until the
+ * connection is established. */
 void program_dial(struct program *p, uint64_t qual);
 void program_accept(struct program *p);
 /* Connects two programs that run in this process. */

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Two hosts: processes in two network namespaces, which a veth pair joins, by IPv4 and IPv6. Data is right, also
-# with lost packets; the packets on the wire are RoCEv2; what lacks ip= fails with a message that says so; a
-# host that vanishes or reboots breaks the connection.
+# with lost packets; the packets on the wire are RoCEv2; an adapter without ip= fails with a message that names
+# ip=; a host that vanishes or reboots breaks the connection.
 set -u
 . tests/harness/skip.sh
 [ -z "${SAN-}" ] || skip "the programs are slow under a sanitizer"
@@ -202,7 +202,7 @@ runs "$tmp/out"
 ip link set wire mtu 700
 wait $client && fail "the client succeeds although its packets are too long"
 client=
-# The end whose turn it was to send long packets.
+# The end that was about to send long packets names the MTU.
 grep -q 'packets to 10.77.0.[12] are lost: they are longer than the MTU of the path' "$tmp/out" "$tmp/server" ||
 	fail "neither end names the MTU"
 kill $server 2>/dev/null

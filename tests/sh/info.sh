@@ -29,7 +29,7 @@ done
 "$info" >"$tmp/out" 2>&1 || fail "dat_info fails with the printed lines in dat.conf"
 ! grep -q 'soft-mlx5-0  no line' "$tmp/out" || fail "an adapter in dat.conf is reported as missing"
 
-# A name that nothing has is reported.
+# A name that no adapter has is reported.
 for option in '' --list --json '--json --list'; do
 	"$info" $option -i none-such >"$tmp/out" 2>&1 && fail "dat_info $option succeeds with an unknown name"
 	grep -q '^dat_info: no line of dat.conf.* has the name none-such; without -i ' "$tmp/out" ||
@@ -92,8 +92,8 @@ units = {p["key"]: p["unit"] for p in j["parameters"]}
 assert units["spin_us"] == "microseconds" and units["inline"] == "bytes" and units["efa_window"] == "packets", units
 END
 
-# The JSON names the library that has opened the IA. With the reason, or with names, that are no UTF-8, and without
-# a dat.conf it is a document, too.
+# The JSON names the library that has opened the IA. It is a valid document also without a
+# dat.conf, and if the reason or a name is not UTF-8.
 cp "$DAPL_BUILD_DIR/lib/libdapl-direct.so" "$tmp/copy.so"
 utf8=$'\xc3\xa9' latin1=$'\xe9'
 cat >"$DAT_OVERRIDE" <<-END
@@ -114,7 +114,7 @@ j = json.load(open(sys.argv[1]))
 assert j["adapters"] == [] and "soft-mlx5-0" in {d["name"] for d in j["not_in_dat_conf"]}, j
 END
 
-# A dat.conf may have more lines than adapters are common.
+# A dat.conf may have many more lines than a host has adapters.
 for i in {1..70}; do
 	echo "ia$i u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"device=soft-mlx5-0\" \"\""
 done >"$DAT_OVERRIDE"

@@ -174,7 +174,7 @@ level_2_has_params() {
 	must 1 'sl=9: must be 0 to 7 on Ethernet' "$p" -d soft-mlx5-0 -S 9 h
 }
 
-# Without a line for a software adapter, they are added to libdat's own entry.
+# Without a line for a software adapter, the options are added to libdat's own entry.
 built_in_entry_has_params() {
 	[ -e /etc/dat/dat.conf ] && return 0	# it replaces the entries
 	unset DAT_OVERRIDE

@@ -83,7 +83,7 @@ says 'tps average' 'CPU_Util' '^ above'
 records percentile_99.9 2
 pair dat_send_lat -e -n 20 -s 4096 -I 0
 says 'asleep in dat_evd_wait' 'Max inline.*: 0$'
-# The last line says the rate: all of a low one, and less than asked of one that no adapter reaches.
+# The last line has the rate: the requested one if it is low, less if no adapter can reach the requested one.
 for p in write send read; do
 	pair dat_${p}_lat --rate 200 -n 40
 	says 'Rate *: 200 operations per second (open loop)' \

@@ -221,7 +221,8 @@ SLOW=set LD_PRELOAD=$tmp/slow.so client -n 50
 end "a client whose clock is set" $?
 [ "$(grep -c ' \.\.\. 2 bytes: ' "$tmp/client")" -lt 100 ] || { echo "the client prints progress for an hour:"; tail -n 20 "$tmp/client"; exit 1; }
 
-# One of the messages sleeps before it is sent: the table has one voluntary switch of half that time or more.
+# The client sleeps before it sends one of the messages. The table of causes has one voluntary switch, of at least half
+# that time.
 serve "$bin/dat_send_lat"
 SLOW=sleeps LD_PRELOAD=$tmp/slow.so client -n 500 --explain
 end "a client that sleeps" $?

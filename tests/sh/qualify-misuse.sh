@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# dat_qualify and bundles that are forged or hostile, several runs at once, peers that go or are busy, and text that is
-# none.
+# dat_qualify and bundles that are forged or hostile, several runs at once, peers that end or are busy, and bytes that
+# are not UTF-8.
 set -u
 . tests/harness/skip.sh
 . tests/harness/qualify.sh
@@ -10,7 +10,7 @@ run good.tar --steps 'identity,integrity-segments,windows-closed,errors-refused,
 	wrong "dat_qualify run fails on a good adapter"
 
 # forge FILE <<CODE: writes a bundle that differs from good.tar as the code changes members, manifest, steps and checks
-# (verdict, reason and attribute by name), and behind "# SUMS" members and body, the text of SUMS. All else fits.
+# (verdict, reason and attribute by name), and, after "# SUMS", members and body, the text of SUMS. The rest is valid.
 forge() {
 	PYTHONPATH=qualify python3 -B - "$tmp/good.tar" "$tmp/$1" 3<<<"$(cat)" >"$tmp/out" 2>&1 <<'PY' || wrong "$1 is not made"
 import json, os, re, sys, bundle, judge, report
@@ -41,7 +41,7 @@ refuses() {
 	grep -q 'Traceback' "$tmp/out" && wrong "dat_qualify verify crashes for $2"
 }
 
-# The verdict NOT APPLICABLE, and the plan, are not only stated. All of SUMS has to fit.
+# verify checks the verdict NOT APPLICABLE and the plan against the evidence, and each entry of SUMS.
 forged_plans() {
 	local body
 	forge same.tar </dev/null
@@ -137,7 +137,7 @@ PY
 }
 
 # A soak that was cut short, or whose program wrote nothing, is no plain PASS. Neither is a statement that this host
-# cannot try. A record that lacks something is a FAIL of its step.
+# cannot try. An incomplete record is a FAIL of its step.
 judges() {
 	PYTHONPATH=qualify python3 -B - >"$tmp/out" 2>&1 <<'PY' || wrong "a judge gives a wrong verdict"
 import json, judge
@@ -240,7 +240,7 @@ unheard() {
 }
 
 # Two runs may write the same file. The evidence has the hash of the library that dat.conf names, and bytes that are
-# no text do not end a run.
+# not UTF-8 do not end a run.
 several() {
 	local i pids=()
 	for i in 1 2; do
@@ -355,7 +355,7 @@ stranger() {
 	done
 }
 
-# The peer goes during a run: the step fails, later steps that need it are not tested, and there is a bundle.
+# The peer ends during a run: the step fails, later steps that need it are not tested, and there is a bundle.
 gone() {
 	stranger <<'PY'
 import json, socket

@@ -33,8 +33,8 @@ void odd(const char *text)
 		snprintf(trouble, sizeof(trouble), "%s", text);
 }
 
-/* May this call run out of resources? DAT's page allows it; or ours does, if DAT 1.2 has no code
- * for it. */
+/* May this call run out of resources? Yes if its page of DAT 1.2 has a code for that, or if only our
+ * manual page has one. */
 static bool may_lack(const char *text)
 {
 	static const char *const calls[] = {
@@ -43,7 +43,7 @@ static bool may_lack(const char *text)
 		"dat_ep_post_", "dat_lmr_create(", "dat_rmr_create(", "dat_rmr_bind(",
 		"dat_psp_create(", "dat_psp_create_any(", "dat_rsp_create(", "dat_srq_create(",
 		"dat_srq_resize(", "dat_srq_post_recv(",
-		/* calls that have no code for it in DAT 1.2 */
+		/* calls without a code for a lack of resources in DAT 1.2 */
 		"dat_cno_modify_agent(", "dat_evd_modify_cno(", "dat_ep_modify(", "dat_ep_reset(",
 		"dat_evd_wait(", "dat_cr_handoff(",
 	};

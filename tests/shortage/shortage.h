@@ -25,7 +25,7 @@ struct bench {
 	DAT_RMR_CONTEXT rmr_context;
 	DAT_IA_ADDRESS_PTR address;
 	bool has_srq;
-	DAT_CONN_QUAL qual;		/* not dequeued yet */
+	DAT_CONN_QUAL qual;		/* qualifier of the service point that feeds cr_evd */
 	char *mem;
 };
 extern struct bench b;

@@ -32,12 +32,12 @@ static struct rig ra, rb;
 static struct rig_qp a, b;
 static char path_a[64], path_b[64];
 
-/* What both devices captured has to be this; NULL: not compared. */
+/* at_a, at_b: the packets that both devices must have captured; NULL: not compared. */
 struct scene {
 	const char *fault_a, *fault_b;
 	void (*act)(void);
 	const char *at_a, *at_b;
-	bool waits;			/* for the ACK timeout */
+	bool waits;			/* the scene waits for the ACK timeout */
 };
 
 /*

@@ -71,8 +71,7 @@ struct drv_cqe {
 	uint16_t counter;
 };
 
-/* These open a device. flags select what is left out otherwise: without any the device has no thread
- * and no fabric. */
+/* The functions drv_open_*() open a device. Without flags the device has no thread and no fabric. */
 struct drv *drv_open_irq(unsigned int flags, void (*handler)(void *ctx, unsigned int vector));
 struct drv *drv_open_ports(unsigned int flags, void (*handler)(void *ctx, unsigned int vector),
 			   unsigned int ports);
@@ -81,7 +80,8 @@ struct drv *drv_open_two(unsigned int flags);	/* opens a device with two ports *
 struct drv *drv_open_limited(unsigned int log_max);
 /* Opens a device with this IP address, which is also GID 1. */
 struct drv *drv_open_ip(const uint8_t ip[16]);
-/* These fail the test if the device does not open. drv_close fails it after an unexpected violation. */
+/* drv_open fails the test if the device does not open. drv_close fails the test after an unexpected
+ * violation. */
 struct drv *drv_open(unsigned int flags);
 void drv_close(struct drv *d);
 

@@ -225,7 +225,8 @@ static bool was_written(void)
 	return written;
 }
 
-/* The receiver cannot see the identification, so each has to do; the sender's port may be any. */
+/* The receiver cannot see the identification of the IP header, so it must accept any; and any port of the
+ * sender. */
 Test(foreign, packet__with_any_identification_is_executed, .init = open_foreign, .fini = close_foreign)
 {
 	static const uint16_t idents[] = {0, 1, 0x8000, 0x1234, 0xfffe, 0xffff};
@@ -304,7 +305,8 @@ Test(foreign, packet__for_a_qp_of_our_own_devices_is_dropped, .init = open_forei
 	close(f.sock);
 }
 
-/* All identifications, for short and long packets; and no damage of one bit is taken for one of them. */
+/* Tries all identifications, with short and long packets. The ICRC of a packet with one damaged bit fits
+ * none of them. */
 Test(foreign, icrc__fits_each_identification_and_no_damaged_bit)
 {
 	static const size_t lens[] = {24, 64, 1048, 4124};
@@ -392,7 +394,7 @@ Test(foreign, connect__while_the_port_is_taken_names_it_and_fails)
 	close_foreign();
 }
 
-/* The reason is given once. */
+/* The reason is printed once, even if several QPs fail to connect. */
 Test(foreign, connect__without_a_descriptor_for_the_port_names_the_reason)
 {
 	enum { OF_CONNECT_STATUS = 2 };
@@ -417,7 +419,7 @@ Test(foreign, connect__without_a_descriptor_for_the_port_names_the_reason)
 	close_foreign();
 }
 
-/* Only a QP that needs the port takes it: a second device of the same address works without. */
+/* Only a QP that needs the port takes it: a second device of the same address works without the port. */
 Test(foreign, open__does_not_take_the_port, .init = open_foreign, .fini = close_foreign)
 {
 	struct rig other;

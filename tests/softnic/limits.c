@@ -13,7 +13,7 @@ static struct drv_cq queue;
 static struct drv_qp first_qp;
 static struct drv_srq first_rmp;
 
-/* These leave a valid command in d->in, and return its length. */
+/* The following functions leave a valid command in d->in, and return its length. */
 
 static size_t pd(void)
 {

@@ -63,7 +63,7 @@ static uint32_t crc32_of(uint32_t crc, const uint8_t *p, size_t len)
 	return crc;
 }
 
-/* IBTA A17.3.3. ip is at the IP header, ip_len its length, len that of the packet without the ICRC. */
+/* IBTA A17.3.3. ip: the IP header; ip_len: its length; len: length of the packet without the ICRC. */
 static bool icrc_is_good(const uint8_t *ip, size_t ip_len, size_t len)
 {
 	uint8_t masked[8 + IPV6 + UDP + BTH];

@@ -126,7 +126,8 @@ Test(rc_kick, packet__in_a_link_that_is_local_made_wakes_the_thread, .timeout = 
 	setup();
 	arm_eq();
 	arm_cq();
-	th_sleep_ms(50);	/* by then the thread has armed its wake-up, or it arms it later */
+	/* gives the thread time to arm its wake-up; the test also passes if that comes later */
+	th_sleep_ms(50);
 	cr_assert_eq(softnic_is_local(target.nic, first.gid), 1);
 	softnic_pump(first.nic);
 	send_from(&from_first);

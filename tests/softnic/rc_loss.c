@@ -11,7 +11,7 @@
 
 struct script {
 	char faults[80];
-	char ip[16];			/* not empty: by UDP at this address */
+	char ip[16];			/* the packets go by UDP at this address; empty: by memory */
 };
 
 static struct script scripts[] = {
@@ -133,7 +133,7 @@ ParameterizedTestParameters(rc_loss, script__changes_nothing_that_is_seen)
 	return cr_make_param_array(struct script, scripts, sizeof(scripts) / sizeof(scripts[0]));
 }
 
-/* timeout: code of the time after which an unacknowledged packet is sent again, 0 for the rig's */
+/* timeout: code of the ACK timeout; 0: the rig's default */
 static void survive(const struct script *s, unsigned int messages, unsigned int timeout)
 {
 	struct softnic_counters ca, cb;
@@ -169,7 +169,8 @@ static unsigned int number_of(const char *variable, unsigned int otherwise)
 	return value ? (unsigned int)strtoul(value, NULL, 10) : otherwise;
 }
 
-/* To another host. LOSS_OPERATIONS and LOSS_SEED in the environment change the number and the seed. */
+/* Sends as to another host. LOSS_OPERATIONS and LOSS_SEED in the environment change the number and the
+ * seed. */
 Test(rc_loss, operations__with_heavy_loss_end_once, .timeout = 7200)
 {
 	enum { ONE_MS = 8 };

@@ -14,7 +14,8 @@
 #include "tests/softnic/pcap.h"
 #include "tests/softnic/rc_rig.h"
 
-/* Half a millisecond to each adapter. What is under way is held at its end, not in a socket. */
+/* Each packet is delayed by half a millisecond. The receiving adapter holds it, so no socket can
+ * overflow. */
 #define PATH_OF_1_MS "delay:dir=in,every=1,us=500"
 
 /* The PSN wraps on the way. No stall of this process is as long as LONG_TIMEOUT, 17 seconds. */
@@ -101,7 +102,8 @@ static struct course course_of(const char *text)
 	return c;
 }
 
-/* Two round trips for each window of 32 packets. One message at a time would take a round trip for each. */
+/* At most two round trips for each window of 32 packets. With one message outstanding at a time, each
+ * message would take a round trip. */
 Test(rc_path, writes__on_a_path_of_1_ms_share_round_trips_and_repeat_no_packet, .timeout = 60)
 {
 	enum { WINDOW = 32, ROUND_TRIPS = 2 * WRITES * PACKETS / WINDOW };

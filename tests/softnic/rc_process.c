@@ -97,7 +97,7 @@ Test(rc_process, stopped_target__continues, .timeout = 60)
 	cr_assert_eq(waitpid(child.pid, &status, WUNTRACED), child.pid);
 	rig_post_ring(&qp, &(struct rig_wr){.op = RIG_READ, .va = rig.data, .len = 5000,
 					    .raddr = peer.data, .rkey = peer.key});
-	th_sleep_ms(700);	/* by then all retries would be exhausted long ago */
+	th_sleep_ms(700);	/* much longer than all retries take */
 	cr_assert_not(rig_poll(&rig, &cqe));
 	kill(child.pid, SIGCONT);
 	cr_assert_eq(rig_wait(&rig, NULL).op, 0);

@@ -182,7 +182,7 @@ static int bound_socket(void)
 	return sock;
 }
 
-/* The packets are right in all but one point: the sender is no peer of the QP. */
+/* The packets have only one fault: their sender is not the peer of the QP. */
 Test(udp, packets__of_a_stranger_change_nothing_and_are_counted, .init = open_udp, .fini = close_udp)
 {
 	int sock = bound_socket();

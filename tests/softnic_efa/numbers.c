@@ -15,8 +15,8 @@ static struct peer {
 	struct sn_fab *fab;
 	struct sn_fab_dest dest;
 	uint32_t most;			/* the highest packet number so far */
-	bool all;			/* also acknowledge the first response */
-	bool later;			/* acknowledge no response when it comes */
+	bool all;			/* acknowledge the first response, too */
+	bool later;			/* do not acknowledge responses when they arrive */
 	unsigned int heard;		/* responses so far, repeated ones included */
 } peer;
 
@@ -113,7 +113,7 @@ static void ask(const struct side *s, uint32_t number)
 			       .rkey = s->rkey, .addr = (uintptr_t)s->mem });
 }
 
-/* One ACK acknowledges each packet that it names. An entry that is no status ends it. */
+/* One ACK acknowledges each packet that it names, up to an entry with an invalid status. */
 Test(numbers, ack__of_several_packets_acknowledges_each, .timeout = 60)
 {
 	const struct sne_ack more[] = { { 1, 0 }, { 2, 0 }, { 3, 200 }, { 4, 0 } };	/* 200 is no status */

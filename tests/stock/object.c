@@ -221,7 +221,7 @@ Test(stock, post_recv__beyond_what_query_qp_reports_is_refused)
 	st_close(a.ctx);
 }
 
-/* Linux: IPoIB uses it, which RoCE does not have (process_create_flags). */
+/* Linux has source QPNs only for IPoIB, which RoCE lacks (process_create_flags). */
 Test(stock, create_qp__with_a_source_qpn_is_refused)
 {
 	struct ibv_qp_init_attr_ex attr = {

@@ -26,7 +26,7 @@ void st_close(struct ibv_context *ctx);
 void st_create(struct st_end *end, struct ibv_context *ctx);
 void st_destroy(struct st_end *end);		/* destroys all objects except the context */
 void st_connect(struct st_end *a, struct st_end *b);
-/* These make the three transitions of a QP, towards peer. They return 0 or an errno. */
+/* The functions st_to_*() make the three transitions of a QP. They return 0 or an errno. */
 int st_to_init(struct ibv_qp *qp);
 int st_to_rtr(struct ibv_qp *qp, const union ibv_gid *dgid, uint32_t qpn);
 int st_to_rts(struct ibv_qp *qp);

@@ -32,8 +32,8 @@ int calls_fails(const char *name);
 int calls_fails_named(const char *name);
 /* Returns the number of objects of all kinds that were created and not destroyed. */
 long calls_held(void);
-/* These count a created object (made NULL: the creation failed) and a destroyed one (by the return
- * value). */
+/* calls_made() counts a created object (NULL: the creation failed), calls_ended() a destroyed object (err
+ * not 0: the destruction failed). */
 void *calls_made(void *made);
 int calls_ended(int err);
 

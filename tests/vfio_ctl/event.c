@@ -98,7 +98,7 @@ static void died(void)
 	told(&a, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
 	told(&b, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
 	took_ends(&a, &b, DAT_CONNECTION_EVENT_BROKEN);
-	/* After that no command is sent, because it would wait for ever. */
+	/* A dead device gets no commands, because each would wait for ever. */
 	check(dat_evd_create(a.ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd) != DAT_SUCCESS);
 }
 

@@ -47,7 +47,7 @@ static volatile uint32_t *word(size_t offset)
 	return (volatile uint32_t *)(volatile void *)(bar + offset);
 }
 
-/* Replaces the page with this word by memory in which only that word is different. */
+/* Replaces the page that contains this word by a copy in which only the word is different. */
 static void replace(size_t offset, uint32_t value)
 {
 	uint8_t *page = bar + offset / 4096 * 4096;
@@ -65,7 +65,7 @@ static void told_of_the_end(void)
 {
 	struct m5_event ev;
 
-	/* An event of the link may come before. */
+	/* An event of the link may come before the fatal event. */
 	cr_assert(TH_WITHIN(SOON_MS, ctl->ops->async_read(ctl, &ev) == 1 && ev.kind == M5_EVENT_FATAL));
 	/* The device may have reported its failure itself, before the thread checked. */
 	cr_assert(TH_WITHIN(SOON_MS, __atomic_load_n(&dev->watch.dead, __ATOMIC_SEQ_CST)));

@@ -54,14 +54,15 @@ int access(const char *path, int mode)
 	return REAL(access)(path, mode);
 }
 
-static unsigned int pins_for, looks;	/* looks: of the health thread */
+static unsigned int pins_for, looks;	/* looks: number of checks by the health thread */
 
 void vfio_pin_for(unsigned int times)
 {
 	pins_for = times;
 }
 
-/* Pins a large range until the health thread has looked that often; then there is not enough memory. */
+/* Pins a large range until the health thread has made pins_for checks. Then the pinning fails for lack of
+ * memory. */
 static int pin_slowly(const struct vfio_iommu_type1_dma_map *map)
 {
 	unsigned int end = __atomic_load_n(&looks, __ATOMIC_SEQ_CST) + pins_for;

@@ -453,7 +453,7 @@ Test(open, close__keeps_an_address_that_another_ia_has)
 	nothing_left();
 }
 
-/* Such an IA has no address any more when its open has failed. */
+/* When the open has failed, the IA has no entry in the table of addresses any more. */
 Test(open, m5_ctl_open__without_a_link_gives_the_entry_back)
 {
 	struct m5_ctl *first = opened(VFIO_IA, "ip=10.1.2.3"), *ctl = NULL;

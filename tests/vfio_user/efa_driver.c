@@ -262,7 +262,7 @@ static void modify(struct efa_guest *g, uint32_t state, uint32_t mask)
 {
 	uint8_t *in = efa_op(g, 2);
 
-	efa_put(in, 4, 4, mask | 3);		/* also gives the current state, as Linux does */
+	efa_put(in, 4, 4, mask | 3);		/* also sets the current state, like Linux */
 	efa_put(in, 8, 4, g->qp);
 	efa_put(in, 12, 4, state);
 	efa_put(in, 16, 4, state - 1);

@@ -20,12 +20,13 @@ struct walk {
 	bool waiting[PROCS][THREADS];
 	uint64_t seed;
 	bool pauses;
-	uint8_t last_op;		/* while it shrinks: of the call that showed the mismatch */
+	/* while a walk is shrunk: operation of the call that showed the mismatch */
+	uint8_t last_op;
 	const char *why, *params;
 	char outcome[200];
 };
 
-/* The calls of a walk; while it shrinks, those that are left. */
+/* The calls of a walk; while the walk is shrunk, the remaining calls. */
 struct list {
 	struct call c[MAX_CALLS];
 	int n;

@@ -15,18 +15,18 @@ enum work_kind { SEND, WRITE, READ, BIND, RECV, GONE };
 /* A post whose completion has not been dequeued. */
 struct work {
 	enum work_kind kind;
-	bool done;        /* its completion comes without any further call */
-	bool silent;      /* it has no event if it succeeds */
-	bool cause;       /* its failure ends the connection */
+	bool done;        /* the completion comes without any further call */
+	bool silent;      /* a success has no event */
+	bool cause;       /* a failure ends the connection */
 	bool visible;     /* WRITE: a later message has arrived, so this write has arrived */
-	bool maybe;       /* its completion may have come already, see model.eager */
-	bool reported;    /* its completion has come before that of an earlier send */
+	bool maybe;       /* the completion may have come already, see model.eager */
+	bool reported;    /* the completion has come before that of an earlier send */
 	uint32_t allowed; /* bit mask of statuses */
 	int cookie, lmr, n, off, len;
-	int process, slot, at; /* RDMA: the remote side; BIND: slot is that of the RMR */
+	int process, slot, at; /* RDMA: process, slot and offset of the target; BIND: slot of the RMR */
 	int length;            /* RECV: length of the message; -1: unknown */
 	int from_cookie;       /* RECV: cookie of the sender's post */
-	uint8_t *data;         /* the bytes that it transfers */
+	uint8_t *data;         /* the transferred bytes */
 };
 
 struct queue {
@@ -38,7 +38,7 @@ struct queue {
 /* If ESTABLISHED and another event may come, an event that follows comes only after ESTABLISHED. */
 struct conn_event {
 	uint32_t allowed; /* bit mask of the event numbers that may come, apart from the stream's own */
-	int private_size; /* of ESTABLISHED; other events have no private data */
+	int private_size; /* size of the private data of ESTABLISHED; other events have none */
 };
 
 enum { TO_RECV, TO_REQUEST, TO_CONNECT };
@@ -49,7 +49,7 @@ struct obj {
 	bool live;
 	int users;          /* number of objects that must be freed before this one */
 	int64_t context;    /* the consumer's context */
-	int pz, lmr;        /* RMR: the LMR that it is bound to */
+	int pz, lmr;        /* RMR: the LMR to which the RMR is bound */
 	int off, len, priv; /* LMR and RMR: range and rights */
 	int64_t lmr_key, rmr_key;
 	bool unsure, binding; /* RMR: a bind has failed, so its state is unknown; a bind is outstanding */
@@ -57,7 +57,7 @@ struct obj {
 	/* fields of an EVD */
 	int qlen, flags, cno, se[MAX_EVENTS], se_n;
 	bool disabled, unwaitable, waiting, triggered;
-	bool freed;		/* since the wait began, an endpoint has been freed */
+	bool freed;		/* an endpoint has been freed since the wait began */
 	/* fields of an EP, a PSP or a CR */
 	unsigned states;
 	int evd[3], peer_process, peer, dtos, qual;

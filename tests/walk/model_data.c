@@ -298,7 +298,7 @@ static void run_rdma(struct model *m, int process, struct obj *ep, struct obj *p
 	int priv = w->kind == WRITE ? DAT_MEM_PRIV_LOCAL_READ_FLAG : DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
 
 	if (w->data) {
-		/* it was executed before, while a message ahead of it had to wait */
+		/* the request was executed before, while an earlier message waited */
 		w->done = true;
 		return;
 	}

@@ -9,7 +9,7 @@ static uint32_t failed_attempt(const struct obj *ep)
 						      : CONN(NON_PEER_REJECTED) | CONN(TIMED_OUT);
 }
 
-/* Requests that were done before this endpoint's request failed keep their success. */
+/* Flushes the requests of a queue. Those that were done before keep their success. */
 static void end_queue(struct queue *q, bool keep, uint32_t also)
 {
 	for (int i = 0; i < q->n; i++) {
@@ -57,7 +57,7 @@ bool may_fail_to_connect(const struct obj *ep)
 	       ep->conn[0].allowed != CONN(ESTABLISHED);
 }
 
-/* This side gets an event of failure, or learns of the end after ESTABLISHED. So does its peer. */
+/* Each side gets an event of failure, or the event of the connection's end after ESTABLISHED. */
 void fail_to_connect(struct model *m, struct obj *ep)
 {
 	const uint32_t end = CONN(BROKEN) | CONN(DISCONNECTED);

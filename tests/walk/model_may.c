@@ -10,7 +10,7 @@ static bool connect_may(const struct model *m, const struct call *c)
 		return false;
 	if (ep && evd_load(m, c->proc, ep->evd[TO_CONNECT]) >= m->objs[c->proc][ep->evd[TO_CONNECT]].qlen)
 		return false;
-	/* Requests of several endpoints arrive in any order. */
+	/* Requests of several endpoints arrive in any order, so only one may be outstanding. */
 	return psp && !psp->crs_n &&
 	       evd_load(m, psp->process, psp->evd[0]) < m->objs[psp->process][psp->evd[0]].qlen;
 }

@@ -6,7 +6,7 @@ $(O)/tests/dat_walk: $(call objs,$(call src,tests/walk) tests/harness/fail.c) $$
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) $(RPATH) -o $@ $(filter %.o,$^) $(ldat)
-# It contains this file.
+# print.o contains the text of prelude.h.
 $(O)/obj/tests/walk/print.o: tests/walk/prelude.h
 
 $(O)/tests/walk-plant.so: $(O)/obj/tests/walk/plant/plant.o

@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The same provider as another library. */
+/* The provider of one.c again, as a second library. */
 #include "tests/libdat/plugin/one.c"
