@@ -108,11 +108,15 @@ static void port_event(struct dap_ia *ia, const struct m5_event *ev)
 	pthread_mutex_unlock(&m->lock);
 }
 
+/* A thread that is cancelled where the access reads an event would keep the lock. */
 void m5_ia_async_handle(struct dap_ia *ia)
 {
 	struct m5_ctl *ctl = m5_ia(ia)->ctl;
 	struct m5_event ev;
+	int cancel;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	pthread_mutex_lock(&m5_ia(ia)->async_lock);
 	while (ctl->ops->async_read(ctl, &ev) > 0) {
 		switch (ev.kind) {
 		case M5_EVENT_QP:
@@ -145,4 +149,12 @@ void m5_ia_async_handle(struct dap_ia *ia)
 			break;
 		}
 	}
+	pthread_mutex_unlock(&m5_ia(ia)->async_lock);
+	pthread_setcancelstate(cancel, NULL);
+}
+
+void m5_ia_async_settle(struct dap_ia *ia)
+{
+	pthread_mutex_lock(&m5_ia(ia)->async_lock);
+	pthread_mutex_unlock(&m5_ia(ia)->async_lock);
 }

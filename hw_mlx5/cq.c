@@ -69,6 +69,7 @@ int m5_cq_create(struct dap_evd *evd, unsigned int entries)
 		m5_mem_free(ia->ctl, &new.mem, 0);
 		return err;
 	}
+	m5_ia_async_settle(evd->obj.ia);
 	*cq = new;
 	pthread_mutex_init(&cq->mutex, NULL);
 	return 0;

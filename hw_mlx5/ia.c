@@ -234,6 +234,7 @@ static int start(struct dap_ia *ia, char *why, size_t whylen)
 	m->v3 = m5_isa_v3() && !m->params.base;
 	m->calls = m5_hot_calls(m->v3, m->locked);
 	pthread_mutex_init(&m->lock, NULL);
+	pthread_mutex_init(&m->async_lock, NULL);
 	pthread_mutex_init(&m->clock.lock, NULL);
 	return 0;
 }
@@ -269,6 +270,7 @@ void m5_ia_close(struct dap_ia *ia)
 	m5_arena_close(&m->arena, m->ctl);
 	m->ctl->ops->close(m->ctl);
 	pthread_mutex_destroy(&m->clock.lock);
+	pthread_mutex_destroy(&m->async_lock);
 	pthread_mutex_destroy(&m->lock);
 }
 

@@ -314,6 +314,7 @@ struct m5_ia {
 	bool v3;			/* hot functions use AVX2, MOVBE and BMI */
 	bool inline_model;		/* callers drive the model, see ctl/soft_hot.c */
 	struct m5_uar uar;		/* shared: CQ doorbells, and doorbells of later endpoints */
+	pthread_mutex_t async_lock;	/* held from the reading of an event to its dispatch */
 	pthread_mutex_t lock;
 	struct m5_window *windows[M5_WINDOW_BUCKETS];	/* hash table by key; protected by lock */
 	const struct dap_hot *calls;	/* hot functions of the hardware, by v3 and locked */
@@ -344,6 +345,9 @@ static inline void m5_drive_model(const struct m5_ia *ia)
 /* ---- async.c ---- */
 /* The port's current state, which may change while connections are made. */
 struct m5_port m5_ia_port(struct dap_ia *ia);
+/* Called while a new object is not visible to dap_obj_each() yet: it gets no event of an earlier object with
+ * its number. */
+void m5_ia_async_settle(struct dap_ia *ia);
 
 /* ---- mem.c ---- */
 /* Page-aligned zeroed memory that the device may use. */

@@ -346,6 +346,7 @@ int m5_qp_create(struct dap_ep *ep)
 	}
 	e->max_ops = max_u32(ep->attr.max_request_dtos, 1);
 	e->max_recvs = ep->attr.max_recv_dtos;
+	m5_ia_async_settle(ep->obj.ia);
 	__atomic_store_n(&e->gen, __atomic_add_fetch(&ia->gen, 1, __ATOMIC_RELAXED),
 			 __ATOMIC_RELAXED);
 	return 0;

@@ -72,6 +72,7 @@ int m5_srq_create(struct dap_srq *srq)
 	err = make_rmp(srq, &q);
 	if (err)
 		goto err_slots;
+	m5_ia_async_settle(srq->obj.ia);
 	*m5_srq(srq) = q;
 	return 0;
 
