@@ -8,13 +8,17 @@
 
 enum { TRIES = 100, PAUSE_NS = 10000000 };
 
-/* Blocks all signals: they are for the host's threads. */
+/*
+ * Blocks all signals, which are for the host's threads, except SIGBUS: it ends the process if it is blocked
+ * when memory of a host is gone (softnic/vfio_user/memory.c).
+ */
 static int create_thread(pthread_t *thread, void *(*run)(void *), void *arg)
 {
 	sigset_t all, old;
 	int err;
 
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	err = pthread_create(thread, NULL, run, arg);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

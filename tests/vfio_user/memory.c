@@ -230,6 +230,26 @@ Test(memory, file__that_becomes_shorter_is_the_loss_of_its_device)
 	rig_close(other);
 }
 
+/* The guest's doorbell is a plain store, so the device's own thread reads the memory that is gone. */
+Test(memory, file__that_becomes_shorter_ends_no_thread_of_a_device)
+{
+	struct rig *r = rig_open();
+	uint32_t *doorbell;
+
+	cr_assert_eq(vm_memory_guard(), 0);
+	rig_boot(r);
+	rig_map_bar(r);
+	doorbell = (uint32_t *)(void *)(r->bar + 0x18);
+	cr_assert_eq(ftruncate(r->ram_fd, 0), 0);
+	__atomic_store_n(doorbell, htobe32(1), __ATOMIC_RELEASE);
+	cr_assert(TH_WITHIN(TH_PEER_MS, !__atomic_load_n(doorbell, __ATOMIC_ACQUIRE)));
+	vm_settle(r->dev);
+	cr_expect_eq(rig_unmap(r, RIG_RAM_AT, RIG_RAM), 0);
+	cr_assert_eq(ftruncate(r->ram_fd, RIG_RAM), 0);
+	cr_expect_eq(rig_request(r, VM_RESET, NULL, 0), 0);
+	rig_boot_and_close(r);
+}
+
 struct ringer {
 	struct rig *r;
 	atomic_bool stop;
