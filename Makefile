@@ -561,11 +561,12 @@ COVERED_BY := uverbs vfio_ctl efadv api e2e conformance dat2
 covered: all $(patsubst %,$(O)/tests/%,$(filter $(COVERED_BY),$(SUITES)))
 	@$(TEST_ENV) scripts/coverage $(O) $(REPORT)
 
-# Mutants of the source that no test notices: N of SEED, all or of FILE. A second call goes on.
+# Mutants of the source that no test notices: N of SEED, all or of FILE, JOBS at a time. A second call goes on.
 .PHONY: mutants
 mutants:
 	@scripts/deps.sh --mutants
-	@scripts/mutants --dir '$(O)/mutants' --seed '$(or $(SEED),1)' --count '$(or $(N),20)' $(FILE:%=--only-file '%')
+	@scripts/mutants --dir '$(O)/mutants' --seed '$(or $(SEED),1)' --count '$(or $(N),20)' \
+		$(FILE:%=--only-file '%') $(JOBS:%=--jobs '%') $(BUDGET:%=--budget '%')
 	@scripts/mutants --dir '$(O)/mutants' --report
 
 check-all:
@@ -697,7 +698,7 @@ clean:
 #: make check-vm-full all of dat_conform with each pair of kernel, rdma-core, kind of port and size of pages; all cases with rdma_rxe
 #: make check-pyverbs rdma-core's own tests (pyverbs) on the software adapters: build/pyverbs.md
 #: make coverage     lines of the accesses to an adapter that no test executes: build/coverage.txt
-#: make mutants      wrong lines of source that no test notices: N=20 of SEED=1, of all files or FILE=
+#: make mutants      wrong lines of source that no test notices: N=20 of SEED=1, FILE=, JOBS=1 at a time, each with tests of BUDGET= seconds
 #: make stock-speed  what stock programs take beside ours on the same model: build/speed.md
 #: make soak         clients that are killed, stopped or left, for MINUTES=60 on each adapter (IA=): plots in build/soak
 #: make check-all    all of these, with gcc and clang
