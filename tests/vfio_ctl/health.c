@@ -314,7 +314,8 @@ Test(health, port__flaps_without_a_reader_keep_the_last_event)
 	owner = &eq->ring[end - 1].owner;
 	cr_assert(TH_WITHIN(SOON_MS, !(__atomic_load_n(owner, __ATOMIC_ACQUIRE) & 1)));
 	pthread_mutex_unlock(&dev->eq_lock);
-	cr_assert(TH_WITHIN(SOON_MS, __atomic_load_n(&eq->ci, __ATOMIC_ACQUIRE) == end));
+	/* An event of the boot may be among them. */
+	cr_assert(TH_WITHIN(SOON_MS, __atomic_load_n(&eq->ci, __ATOMIC_ACQUIRE) >= end));
 	cr_assert(TH_WITHIN(SOON_MS, ctl->ops->async_read(ctl, &ev) == 1 &&
 			    (last = ev, ev.sub_type == M5_PORT_UP)));
 	cr_assert_eq(last.kind, M5_EVENT_PORT);
