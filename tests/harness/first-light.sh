@@ -30,10 +30,12 @@ whole() {
 	"$first_light" --list | wc -l | cmp -s - "$tmp/numbers" || { echo "two lines have the same number"; status=1; }
 }
 
-# answers IA: lines of stdin are number, ia_params, and a pattern for the line of the report
+# answers IA: lines of stdin are number, ia_params, and a pattern for the line of the report. Asks every fifth; with
+# DAPL_ALL=1 all.
 answers() {
-	local number params regex
+	local number params regex line=0
 	while IFS=$'\t' read -r number params regex; do
+		((line++ % 5)) && [ "${DAPL_ALL-}" != 1 ] && continue
 		timeout 120 "$first_light" -q -i "$1" -a "$params" -t "$number" >"$tmp/out" 2>"$tmp/err"
 		if [ ! -s "$tmp/out" ] || grep -qvE "^ *[0-9]+ ($regex)" "$tmp/out"; then
 			echo "question $number with $params is not answered by \"$regex\":"

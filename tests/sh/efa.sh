@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # The suites of the ConnectX on the software EFA of profile $PROFILE: the newest here, others in their
-# own scripts (efa-*.sh). Runs a selection; with DAPL_ALL=1 all of them. Tests that an unordered device
-# cannot pass are skipped by the provider attribute that announces it.
+# own scripts (efa-*.sh). Runs a selection, of which other profiles get only transfers; with DAPL_ALL=1 all
+# of them. Tests that an unordered device cannot pass are skipped by the provider attribute that announces it.
 set -u
 . tests/harness/skips.sh
 export DAPL_TEST_IA=soft-efa-0 DAPL_EFA_PROFILE=${PROFILE:-wide}
@@ -51,18 +51,18 @@ programs() {
 attributes=$tmp/attributes
 DAT_OVERRIDE=$DAPL_BUILD_DIR/etc/dat.conf "$DAPL_BUILD_DIR/bin/dat_info" -v -i $DAPL_TEST_IA >"$attributes" ||
 	exit 1
+if [ "${PROFILE-}" ] && [ "${DAPL_ALL-}" != 1 ]; then
+	suite e2e '@(data_rdma|data_wake|bind_access|error_transfer|death_other)/*'
+	exit $failed
+fi
 pingpong
 level2
 programs
+suite conformance
+suite api
 if [ "${DAPL_ALL-}" = 1 ]; then
-	suite conformance
-	suite api
 	suite e2e
-elif [ -z "${PROFILE-}" ]; then
-	suite conformance
-	suite api
-	suite e2e '@(data|dequeue|bind|error|death|life|fork|evd)*/*'
 else
-	suite e2e '@(data_rdma|data_wake|bind_access|error_transfer|death_other)/*'
+	suite e2e '@(data|dequeue|bind|error|death|life|fork|evd)*/*'
 fi
 exit $failed

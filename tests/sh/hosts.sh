@@ -68,11 +68,12 @@ packets() {
 	wait $judge || fail "$(cat "$tmp/judge")"
 }
 
-# both HOST_HERE HOST_THERE: the programs work between these addresses
+# both HOST_HERE HOST_THERE: the programs work between these addresses; of the second pair only one, unless DAPL_ALL=1
 both() {
 	conf "$1" "$2"
 	must "fabric: memory; UDP $1 port [0-9]*, MTU 1024\$" "$bin/dat_info" -i soft-mlx5-0
 	packets pair 'all verified' dat_pingpong "$2" -n 300
+	[ "$1" = 10.77.0.1 ] || [ "${DAPL_ALL-}" = 1 ] || return 0
 	for len in 29 1025 1048576; do
 		pair 'all verified' dat_pingpong "$2" -n 5 -l $len
 	done
