@@ -150,7 +150,8 @@ if [ $access = devx ]; then
 	pingpong mlx5_0-2 --infiniband --ports 2
 	step info-infiniband 'link_layer: infiniband' "$run" --infiniband "$build/bin/dat_info" -i $ia
 fi
-if [ $access != vfio ]; then	# not behind VFIO, where a device serves one process
+# Not behind VFIO, where a device serves one process.
+if [ $access = devx ] || { [ $access = efadv ] && [ "${DAPL_ALL-}" = 1 ]; }; then
 	suite programs
 	suite programs2
 fi
@@ -179,7 +180,6 @@ else
 	suite api --filter '@(conn|evd|fail|mem|srq|stamp)/*'
 	suite e2e --filter '@(data_message|data_wake|bind_access|error_flush|scatter_cqe)/*'
 	[ $access = efadv ] || DAPL_TEST_HUGE=1 suite e2e --filter '@(data_rdma|srq)/*'
-	[ $access = efadv ] || DAPL_TEST_HUGE=1 suite api --filter 'srq/*'
 	[ $access != efadv ] || SOFTNIC_FAULT=unnamed=0.2 suite e2e --filter 'data_rdma/*'
 	# not on an EFA, which has no windows of one endpoint
 	dat20 "$([ $access = efadv ] && echo 'dat2/*' || echo '@(window/*|dat2/atomics__*)')"
