@@ -285,7 +285,7 @@ DAT_RETURN front_cr_query(DAT_CR_HANDLE handle, DAT_CR_PARAM_MASK mask, DAT_CR_P
 		.remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cr->remote_addr,
 		.remote_port_qual = 0,	/* the active side listens on none */
 		.private_data_size = (DAT_COUNT)cr->private_data_size,
-		.private_data = cr->private_data,
+		.private_data = cr->private_data_size ? cr->private_data : NULL,
 		.local_ep_handle = cr->ep,
 	};
 	return DAT_SUCCESS;

@@ -47,7 +47,7 @@ Test(conn, private_data__reach_both_sides)
 	assert_ret(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param), DAT_INVALID_HANDLE);
 }
 
-Test(conn, private_data__none_is_reported_as_size_0)
+Test(conn, private_data__none_is_reported_as_null_of_size_0)
 {
 	DAT_CONNECTION_EVENT_DATA ev;
 	DAT_CR_PARAM param;
@@ -58,9 +58,11 @@ Test(conn, private_data__none_is_reported_as_size_0)
 	cr = side_request(&b);
 	assert_ok(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
 	cr_assert_eq(param.private_data_size, 0);
+	cr_assert_null(param.private_data);
 	assert_ok(dat_cr_accept(cr, b.ep, 0, NULL));
 	ev = side_event(&a, a.ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 	cr_assert_eq(ev.private_data_size, 0);
+	cr_assert_null(ev.private_data);
 }
 
 Test(conn, ep_query__connected_returns_ports_and_address_of_the_peer)
