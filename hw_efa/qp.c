@@ -110,7 +110,7 @@ static void init_ep(struct dap_ep *ep)
 	const struct efa_ia *ia = efa_ia(ep->obj.ia);
 	const struct efa_shape *s = &ia->shape;
 	const uint32_t allow = DAP_COMP_SUPPRESS | (a->request_completion_flags & DAP_COMP_UNSIGNALLED);
-	const uint32_t requests = a->max_request_dtos ?: 1, recvs = a->max_recv_dtos ?: 1;
+	const uint32_t requests = a->max_request_dtos ?: 1, recvs = a->max_recv_dtos;
 	const uint32_t window = ia->params.window;
 
 	*efa_ep(ep) = (struct efa_ep){

@@ -196,6 +196,21 @@ RIG_TEST(data_post, full__queue_refuses_until_completions_are_taken)
 	}
 }
 
+RIG_TEST(data_post, full__endpoint_of_0_receives_and_requests_takes_one_request)
+{
+	DAT_EP_ATTR attr = rig_attr();
+	DAT_EP_HANDLE ep, own = a.ep;
+
+	attr.max_recv_dtos = attr.max_request_dtos = 0;
+	ep = end_ep(&a, &attr);
+	end_join(&a, ep, &b, end_ep(&b, NULL));
+	a.ep = ep;
+	must_code(do_recv(&a, 1, 0, 64), DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+	must(do_send(&a, 2, 0, 8, 0));
+	must_code(do_send(&a, 3, 0, 8, 0), DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+	a.ep = own;
+}
+
 RIG_TEST(data_post, full__of_suppressed_sends_has_room_after_they_complete)
 {
 	uint64_t n = 0;
