@@ -454,7 +454,7 @@ static inline bool dap_ep_may_request(const struct dap_ep *ep)
 }
 
 /* ---- log.c: DAPL_DBG_TYPE bits; one line to stderr or syslog (DAPL_DBG_DEST) ---- */
-enum { DAP_LOG_ERR = 1, DAP_LOG_WARN = 2, DAP_LOG_EVD = 4, DAP_LOG_CM = 8, DAP_LOG_EP = 0x10 };
+enum { DAP_LOG_ERR = 1, DAP_LOG_WARN = 2, DAP_LOG_CM = 8, DAP_LOG_EP = 0x10 };
 void dap_log(unsigned int kind, const char *fmt, ...) __attribute__((format(printf, 2, 3), cold));
 
 #endif
