@@ -50,15 +50,22 @@ static void fail_unusable_wqe(struct sn_qp *qp)
 		sn_rc_fatal_nak(qp, qp->rc->resp.psn, SN_NAK_REMOTE_OPERATIONAL, SN_EV_WQ_CATAS);
 }
 
+/* Fetches the next receive WQE into the scratch space. Returns the values of sn_rq_next(). */
+static int next_receive(struct sn_qp *qp)
+{
+	struct sn_rc_scratch *scratch = qp->rc->scratch;
+
+	scratch->receiver = qp;
+	return sn_rq_next(qp, &scratch->receive);
+}
+
 /* Takes a receive WQE. False: none is posted, or it is unusable; the NAK has been requested. */
 static bool take_receive(struct sn_qp *qp)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
 	struct sn_rc_scratch *scratch = qp->rc->scratch;
-	int n;
+	int n = sn_rc_rnr_injected(qp->nic) ? 0 : next_receive(qp);
 
-	scratch->receiver = qp;
-	n = sn_rc_rnr_injected(qp->nic) ? 0 : sn_rq_next(qp, &scratch->receive);
 	s->rwqe = scratch->receive.idx;
 	s->srq = scratch->receive.srq;
 	if (n > 0)
@@ -184,8 +191,7 @@ static bool write_begins(struct sn_qp *qp, const struct sn_packet *pkt)
 	acc = sn_mkey_check(qp->nic, &a);
 	if (acc == SN_ACC_OK)
 		return true;
-	refuse_write(qp, &a, acc, (pkt->shape->parts & SN_P_IMM) &&
-		     sn_rq_next(qp, &qp->rc->scratch->receive) > 0);
+	refuse_write(qp, &a, acc, (pkt->shape->parts & SN_P_IMM) && next_receive(qp) > 0);
 	return false;
 }
 

@@ -506,6 +506,28 @@ Test(rc_error, write_imm__with_a_wrong_key_and_no_receive_raises_an_event, .init
 	finish("", "remote.access");
 }
 
+/* The refused write takes a receive of its own QP while a long message arrives at another one. */
+Test(rc_error, write_imm__that_is_refused_leaves_the_message_of_another_qp_alone, .init = setup)
+{
+	enum { LONG = 300000, OTHER = 1 << 19 };
+	struct rig_qp c, d;
+
+	rig_qp(&ra, &c);
+	rig_qp(&rb, &d);
+	rig_connect(&c, &d, NULL);
+	rig_recv(&d, rb.data, LONG);
+	rig_recv(&b, rb.data + OTHER, LONG);
+	rig_fill(ra.data, LONG, 1);
+	rig_post_ring(&c, &(struct rig_wr){.op = RIG_SEND, .va = ra.data, .len = LONG});
+	bad_write_imm();
+	expect(&rb, &ra, 14, 0x11, 0);
+	expect(&rb, &ra, 2, 0, 0);
+	cr_assert(rig_filled(rb.data, LONG, 1), "the message is not in the receive of its QP");
+	expect(&ra, &rb, 13, 0x13, 0);
+	expect(&ra, &rb, 0, 0, 0);
+	finish("", "remote.access");
+}
+
 /*
  * IBTA 9.9.6.3, class J: the receive ends with a memory management operation error, the QP goes to
  * ERR, and the requester gets no answer.
