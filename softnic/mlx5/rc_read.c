@@ -25,7 +25,7 @@ static void queue(struct sn_qp *qp, const struct sn_rc_read *read)
 	*read_slot(s, s->read_tail++) = *read;
 	/* The response acknowledges all earlier requests, so the pending ACK is not needed. */
 	if (s->answer == SN_ANSWER_ACK)
-		s->answer = SN_ANSWER_NONE;
+		sn_rc_acknowledged(qp);
 	sn_qp_kick(qp);
 }
 

@@ -232,6 +232,27 @@ Test(capture, atomic__is_answered_with_its_psn)
 	play(&(struct scene){.act = atomics, .at_a = packets, .at_b = packets});
 }
 
+static void read_after_send(void)
+{
+	rig_recv(&b, rb.data, 64);
+	post(RIG_SEND, 8);
+	softnic_pump(rb.nic);
+	post(RIG_READ, 8);
+	complete();
+	complete();
+	rig_post_ring(&b, &(struct rig_wr){.op = RIG_NOP});
+	cr_assert_eq(rig_wait(&rb, &ra).op, 2);
+	cr_assert_eq(rig_wait(&rb, &ra).op, 0);
+}
+
+/* 9.7.5.1: the response to the READ acknowledges the SEND too, so no ACK is due when b's queue goes on. */
+Test(capture, read__after_a_send_is_answered_without_another_ack)
+{
+	const char *packets = "> SEND_ONLY 0 A: 8\n> READ 1 A at 0 of 8\n< RESPONSE_ONLY 1: 8\n";
+
+	play(&(struct scene){.act = read_after_send, .at_a = packets, .at_b = packets});
+}
+
 /* ---- Errors and repairs */
 
 static void send_too_early(void)

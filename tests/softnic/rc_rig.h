@@ -110,7 +110,7 @@ void rig_qp_to(struct rig_qp *qp, uint16_t opcode);	/* opcode: 2ERR or 2RST */
 unsigned int rig_qp_state(struct rig_qp *qp);
 
 void rig_recv(struct rig_qp *qp, void *va, uint32_t len);
-enum { RIG_SEND_INV = 1, RIG_WRITE = 8, RIG_WRITE_IMM = 9, RIG_SEND = 10, RIG_SEND_IMM = 11,
+enum { RIG_NOP = 0, RIG_SEND_INV = 1, RIG_WRITE = 8, RIG_WRITE_IMM = 9, RIG_SEND = 10, RIG_SEND_IMM = 11,
        RIG_READ = 16, RIG_CS = 17, RIG_FA = 18 };
 struct rig_wr {
 	unsigned int op;
