@@ -25,11 +25,14 @@ static bool host_waits(const struct sn_qp *qp)
 		(qp->rcq->had_event && ((qp->rcq->pi - qp->rcq->notified) & 0xffffff) < RECENT);
 }
 
+/* A delayed ACK may ride on the next request, but IBTA 9.7.5.1 puts it after the responses to earlier
+ * READs. */
 static void delay_ack(struct sn_qp *qp, unsigned int polls)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
 
-	if (s->answer > SN_ANSWER_ACK || host_waits(qp) || ++s->delayed_requests >= SN_RC_DELAY_MAX) {
+	if (s->answer > SN_ANSWER_ACK || s->read_head != s->read_tail || host_waits(qp) ||
+	    ++s->delayed_requests >= SN_RC_DELAY_MAX) {
 		sn_rc_set_answer(qp, SN_ANSWER_ACK);
 		return;
 	}

@@ -275,6 +275,36 @@ Test(rc_move, write__by_itself_is_acknowledged_at_once, .init = setup_connected)
 	teardown();
 }
 
+/*
+ * IBTA 9.7.5.1: responses have the order of their requests. b's WRITE waits for b's own READ, so b sends
+ * it as soon as it has the first part of a's response in the ring. A script turns off trains.
+ */
+Test(rc_move, ack__comes_after_the_responses_to_earlier_reads, .init = setup_connected)
+{
+	struct rig_wr to_a = {.va = rb.data + 200000, .len = 8, .raddr = ra.data + 200000, .rkey = ra.key};
+
+	cr_assert_eq(softnic_fault(rb.nic, ""), 0);
+	rig_fill(rb.data, 100000, 1);
+	rig_recv(&b, rb.data + 300000, 64);
+	to_a.op = RIG_READ;
+	rig_post(&b, &to_a);
+	b.fence = 4;
+	to_a.op = RIG_WRITE;
+	rig_post_ring(&b, &to_a);
+	softnic_pump(ra.nic);
+	rig_post(&a, &(struct rig_wr){.op = RIG_READ, .va = ra.data, .len = 100000, .raddr = rb.data,
+				      .rkey = rb.key});
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND, .va = ra.data + 300000, .len = 8});
+	expect_ok(&ra, &rb, 0);
+	expect_ok(&ra, &rb, 0);
+	cr_assert(rig_filled(ra.data, 100000, 1));
+	expect_ok(&rb, &ra, 0);
+	expect_ok(&rb, &ra, 2);
+	expect_ok(&rb, &ra, 0);
+	cr_assert_eq(rig_counters(&ra).retransmits, 0, "an ACK came before the response to the READ");
+	teardown();
+}
+
 static void loopback(bool forced)
 {
 	struct rig_qp c;
