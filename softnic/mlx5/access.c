@@ -100,16 +100,9 @@ static struct sn_access to_entry(const struct sn_access *a, const struct sn_klm 
 				   .rights = local_rights(a->rights), .va = k->va + off, .len = len };
 }
 
-/*
- * PRM "repeat block": the first entry of a list holds this operation instead of a key. Its other fields
- * are the bytes of a row, the number of rows, and the number of entries that follow. Each of those has a
- * 16-bit stride and a 16-bit byte count instead of a length.
- */
-enum { KLM_STRIDED = 0x400 };
-
 static bool is_strided(const struct sn_mkey *m)
 {
-	return m->mode == MODE_KLM && m->nklm && m->klm[0].key == KLM_STRIDED;
+	return m->mode == MODE_KLM && m->nklm && m->klm[0].key == SN_KLM_STRIDED;
 }
 
 /* Returns the number of entries in each row of a strided list, or 0 if the entries do not make up

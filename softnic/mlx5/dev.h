@@ -258,6 +258,15 @@ int sn_mkey_reserved(struct sn_nic *nic);
 /* Sets the PD and the rights of a key from a context. Returns 0 or -EINVAL. */
 int sn_mkey_modify(struct sn_nic *nic, uint32_t mkey, const void *mkc);
 void sn_klm_read(struct sn_klm *klm, const uint8_t *entry);
+/*
+ * PRM "repeat block": the first entry of a list holds this operation instead of a key. Its other fields
+ * are the bytes of a row, the number of rows, and the number of entries that follow. Each of those has a
+ * 16-bit stride and a 16-bit byte count instead of a length.
+ */
+enum { SN_KLM_STRIDED = 0x400 };
+/* May these entries be in the list of the key? first: the first entry of the whole list. */
+bool sn_klm_lengths_ok(const struct sn_mkey *m, const struct sn_klm *first, const struct sn_klm *klm,
+		       uint32_t n);
 
 /* functions of uar.c */
 void sn_uar_free(struct sn_nic *nic, void *uar);

@@ -86,6 +86,19 @@ void sn_klm_read(struct sn_klm *klm, const uint8_t *entry)
 				.va = sn_get64(entry, 8) };
 }
 
+/* mlx5dv.h: a KLM is up to 2 GiB long. libmlx5 refuses to bind more. */
+bool sn_klm_lengths_ok(const struct sn_mkey *m, const struct sn_klm *first, const struct sn_klm *klm,
+		       uint32_t n)
+{
+	enum { LOG_MOST = 31 };
+
+	if (m->mode != MODE_KLM || (n && first->key == SN_KLM_STRIDED))
+		return true;
+	while (n && klm[n - 1].len <= UINT32_C(1) << LOG_MOST)
+		n--;
+	return !n;
+}
+
 /*
  * translations_octword_size is the capacity of the list, which a UMR may not exceed. The entries are
  * checked at each use, because the keys in them may change.
@@ -107,6 +120,8 @@ static uint8_t read_klms(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey *m
 	for (uint32_t i = 0; i < given; i++)
 		sn_klm_read(&m->klm[i], c->in + AT_PAS + (size_t)i * KLM_BYTES);
 	m->nklm = given;
+	if (!sn_klm_lengths_ok(m, m->klm, m->klm, given))
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "a KLM is longer than 2 GiB");
 	return STAT_OK;
 }
 

@@ -221,6 +221,8 @@ uint8_t sn_umr_execute(struct sn_qp *qp, const struct sn_wqe *wqe)
 	synd = read_list(&u, klm);
 	if (synd)
 		return synd;
+	if (!sn_klm_lengths_ok(u.m, u.first ? u.m->klm : klm, klm, u.nklm))
+		return refuse_umr(&u, SN_V_WQE_UMR, "a KLM is longer than 2 GiB");
 	if (u.nklm) {
 		memcpy(&u.m->klm[u.first], klm, u.nklm * sizeof(klm[0]));
 		u.m->nklm = u.first + u.nklm;

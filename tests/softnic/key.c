@@ -326,6 +326,39 @@ Test(key, window__that_lists_itself_ends)
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
 
+/* The status of a CREATE_MKEY whose only entry has this length. */
+static uint8_t create_list(uint32_t len)
+{
+	uint8_t *mkc = d->in + AT_CTX;
+
+	drv_begin(d, CMD_CREATE_MKEY);
+	sn_set(mkc, MKC_MODE_1_0, MODE_KLM);
+	sn_set(mkc, MKC_QPN, 0xffffff);
+	sn_set(mkc, MKC_PD, d->pd);
+	sn_set64(mkc, MKC_LEN, len);
+	sn_set32(mkc, MKC_XLT_SIZE, 4);
+	sn_set32(d->in, MKEY_XLT_ACTUAL, 1);
+	sn_set32(d->in, AT_PAS, len);
+	sn_set32(d->in, AT_PAS + 4, dst.key);
+	return drv_run(d, AT_PAS + 16);
+}
+
+/* mlx5dv.h: a KLM is up to 2 GiB long. libmlx5 refuses to bind more. */
+Test(key, klm__longer_than_2_gib_is_refused)
+{
+	uint32_t key = drv_window(d, 4), most = UINT32_C(1) << 31;
+
+	cr_expect_eq(bind(&key, 1, &dst, 0, most + 1, DRV_RW), 0x06);
+	drv_expect(d, "wqe.umr");
+	revive();
+	cr_expect_eq(bind(&key, 1, &dst, 0, most, DRV_RW), 0);
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+	cr_expect_eq(create_list(most + 1), 3);
+	drv_expect(d, "cmd.field");
+	cr_assert_eq(create_list(most), 0);
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, sn_get(d->out, CMD_NUMBER)), 0);
+}
+
 static uint8_t bind_type2(uint32_t key, uint8_t flags, uint32_t qpn)
 {
 	struct drv_wqe w;
