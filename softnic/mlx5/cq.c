@@ -118,7 +118,7 @@ uint8_t sn_cmd_query_cq(struct sn_cmd *c)
 
 	if (!cq)
 		return sn_cmd_refuse(c, STAT_BAD_RES, "no such CQ");
-	sn_set(ctx, CQC_STATUS, cq->error ? CQC_ERROR : 0);
+	sn_set(ctx, CQC_STATUS, cq->error);
 	sn_set(ctx, CQC_ST, cq->armed ? CQC_ARMED : cq->armed_solicited ? CQC_ARMED_SOL : CQC_FIRED);
 	sn_set(ctx, CQC_CQE_SZ, cq->cqe_size == 128);
 	sn_set(ctx, CQC_OI, cq->oi);

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/prm.h"
 
 struct cqe64 {
 	uint8_t rsvd0[22];
@@ -37,18 +38,31 @@ static bool is_error(const struct sn_cqe *c)
 	return c->op == SN_CQE_REQ_ERR || c->op == SN_CQE_RESP_ERR;
 }
 
-/* Reports an overrun of the CQ. PRM: the CQ raises an event with the syndrome "overrun", accepts no
- * more CQEs, and its QPs fail. */
-static void overrun(struct sn_nic *nic, struct sn_cq *cq)
+/* PRM: a CQ in error raises an event with this syndrome, accepts no more CQEs, and its QPs fail. */
+enum { SYND_OVERRUN = 1, SYND_ACCESS = 2 };
+
+static void fail_cq(struct sn_nic *nic, struct sn_cq *cq, uint8_t syndrome)
 {
 	uint8_t data[28] = { 0 };
 
+	cq->error = syndrome == SYND_OVERRUN ? CQC_OVERFLOW : CQC_WRITE_FAIL;
+	sn_set32(data, 0, cq->cqn);
+	data[11] = syndrome;
+	sn_async(nic, SN_EV_CQ_ERROR, 0, data);
+}
+
+static void overrun(struct sn_nic *nic, struct sn_cq *cq)
+{
 	sn_violate(nic, SN_V_CQ_OVERRUN,
 		   "overrun of CQ %#x, which has %u entries", cq->cqn, 1u << cq->log_size);
-	cq->error = true;
-	sn_set32(data, 0, cq->cqn);
-	data[11] = 1;
-	sn_async(nic, SN_EV_CQ_ERROR, 0, data);
+	fail_cq(nic, cq, SYND_OVERRUN);
+}
+
+static void *refuse_ring(struct sn_nic *nic, struct sn_cq *cq)
+{
+	sn_violate(nic, SN_V_DMA_REFUSED, "CQ %#x: its ring may not be written", cq->cqn);
+	fail_cq(nic, cq, SYND_ACCESS);
+	return NULL;
 }
 
 /* Reads and checks the host's consumer index. True if there is room for another CQE. */
@@ -163,6 +177,7 @@ static void notify_host(struct sn_nic *nic, struct sn_cq *cq, bool solicited)
 static inline struct cqe64 *next_slot(struct sn_nic *nic, struct sn_cq *cq)
 {
 	uint32_t slot = cq->pi & ((UINT32_C(1) << cq->log_size) - 1);
+	void *at;
 
 	if (cq->error)
 		return NULL;
@@ -171,7 +186,9 @@ static inline struct cqe64 *next_slot(struct sn_nic *nic, struct sn_cq *cq)
 		return NULL;
 	}
 	/* The descriptor of a 128-byte entry is in its second half. */
-	return sn_buf_at(nic, &cq->buf, (uint64_t)slot * cq->cqe_size + cq->cqe_size - 64u, 64);
+	at = cq->buf.perm & MTT_WR
+		? sn_buf_at(nic, &cq->buf, (uint64_t)slot * cq->cqe_size + cq->cqe_size - 64u, 64) : NULL;
+	return at ? at : refuse_ring(nic, cq);
 }
 
 bool sn_cqe_write(struct sn_qp *qp, struct sn_cq *cq, const struct sn_cqe *c)

@@ -228,7 +228,8 @@ struct sn_cq {
 	struct sn_buf buf, dbr;
 	uint8_t log_size;
 	uint8_t cqe_size;	/* 64 or 128 */
-	bool oi, error;
+	bool oi;
+	uint8_t error;		/* PRM CQC.status: 0, CQC_OVERFLOW or CQC_WRITE_FAIL */
 	bool armed, armed_solicited;
 	uint32_t arm_seen;	/* the arm word that was handled last */
 	/* producer and consumer index modulo 2^24; ci as last read from the doorbell record */

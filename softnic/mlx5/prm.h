@@ -168,7 +168,8 @@ enum { EQ_BITMASK = 0x58, EQC_ARMED = 0x9, EQC_FIRED = 0xa };
 #define CQC_CI		SN_FLD(0x148, 24)
 #define CQC_PI		SN_FLD(0x168, 24)
 enum { CQC_DBR_UMEM_ID = 0x04, CQC_DBR_ADDR = 0x38 };
-enum { CQC_ERROR = 0xa, CQC_FIRED = 0xa, CQC_ARMED_SOL = 0x6, CQC_ARMED = 0x9 };
+enum { CQC_OVERFLOW = 0x9, CQC_WRITE_FAIL = 0xa };
+enum { CQC_FIRED = 0xa, CQC_ARMED_SOL = 0x6, CQC_ARMED = 0x9 };
 #define CQ_UMEM_VALID	SN_FLD(0x2e0, 1)
 enum { CQ_UMEM_OFFSET = 0x50, CQ_UMEM_ID = 0x58, CQ_MODIFY_SELECT = 0x0c };
 /* Field select of MODIFY_CQ with op_mod 0 */

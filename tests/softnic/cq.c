@@ -200,7 +200,61 @@ Test(cq, overrun__stops_the_queue_and_fails_its_qp)
 	}
 	cr_expect_eq(n, 8);
 	cr_assert_eq(drv_simple(d, CMD_QUERY_CQ, cq.cqn), 0);
+	/* mlx5_ifc.h: 9 is an overflow, 0xa is a CQE that could not be written. */
+	cr_expect_eq(sn_get(d->out + AT_CTX, CQC_STATUS), 9);
+}
+
+/* mlx5_ifc.h: cq_error.syndrome 2 is an access violation, cqc.status 0xa a CQE that could not be written. */
+static void expect_write_fail(uint32_t cqn)
+{
+	uint8_t type, data[28];
+
+	drv_expect(d, "dma.refused");
+	cr_assert(drv_event(d, &type, data));
+	cr_expect_eq(type, 4);
+	cr_expect_eq(sn_get32(data, 0), cqn);
+	cr_expect_eq(data[11], 2);
+	cr_assert_eq(drv_simple(d, CMD_QUERY_CQ, cqn), 0);
 	cr_expect_eq(sn_get(d->out + AT_CTX, CQC_STATUS), 0xa);
+}
+
+Test(cq, ring__that_the_iommu_refuses_stops_the_queue_and_fails_its_qp)
+{
+	struct drv_cqe e;
+
+	d->refuse_at = (uintptr_t)cq.ring;
+	d->refuse_len = 64ul << cq.log;
+	drv_nop(&qp, CE_ALWAYS);
+	d->refuse_len = 0;
+	expect_write_fail(cq.cqn);
+	cr_expect_eq(drv_state(&qp), 6);
+	cr_expect_not(drv_poll(&cq, &e));
+}
+
+/* Linux gives the pages of a umem the write right only if its program asked for local write. */
+Test(cq, ring__in_a_umem_without_write_right_gets_no_cqe)
+{
+	struct drv_cq ro = { .d = d, .log = 3, .ring = drv_pages(8192) };
+	struct drv_qp q = { 0 };
+	struct drv_cqe e;
+
+	drv_begin(d, CMD_CREATE_UMEM);
+	sn_set64(d->in + AT_CTX, UMEM_NUM_MTT, 2);
+	for (uint32_t i = 0; i < 2; i++)
+		sn_set64(d->in + AT_CTX, UMEM_MTT + 8 * i, ((uintptr_t)ro.ring + 4096 * i) | MTT_RD);
+	cr_assert_eq(drv_run(d, AT_CTX + UMEM_MTT + 16), 0);
+	ro.umem = sn_get(d->out, CMD_NUMBER);
+	ro.ring[63] = 0xf0;
+	ro.dbr = (uint32_t *)(void *)(ro.ring + 4096);
+	drv_cq_create(&ro, 4096, false);
+	drv_qp(d, &q, &ro, &ro);
+	drv_connect(&q, &q);
+	drv_nop(&q, CE_ALWAYS);
+	cr_expect_not(drv_poll(&ro, &e));
+	expect_write_fail(ro.cqn);
+	cr_expect_eq(drv_state(&q), 6);
+	drv_qp_free(&q);
+	drv_cq_free(&ro);
 }
 
 Test(cq, consumer__backwards_and_ahead_is_seen)

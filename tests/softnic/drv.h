@@ -108,6 +108,8 @@ void drv_mr_free(struct drv *d, struct drv_mr *mr);
 uint32_t drv_window(struct drv *d, unsigned int slots);
 
 void drv_cq(struct drv *d, struct drv_cq *cq, unsigned int log, bool oi);
+/* Creates a CQ whose ring, doorbell record (at dbr_at) and umem exist. */
+void drv_cq_create(struct drv_cq *cq, size_t dbr_at, bool oi);
 void drv_cq_free(struct drv_cq *cq);
 bool drv_poll(struct drv_cq *cq, struct drv_cqe *cqe);
 /* Pumps until a CQE comes; fails the test after a while. */

@@ -6,9 +6,27 @@
 #include "tests/harness/harness.h"
 #include "tests/softnic/drv.h"
 
+void drv_cq_create(struct drv_cq *cq, size_t dbr_at, bool oi)
+{
+	struct drv *d = cq->d;
+	uint8_t *ctx = d->in + AT_CTX;
+
+	drv_begin(d, CMD_CREATE_CQ);
+	sn_set(ctx, CQC_LOG_SIZE, cq->log);
+	sn_set(ctx, CQC_UAR, d->uar);
+	sn_set(ctx, CQC_EQN, d->eq.eqn);
+	sn_set(ctx, CQC_OI, oi);
+	sn_set(ctx, CQC_DBR_UMEM, 1);
+	sn_set32(ctx, CQC_DBR_UMEM_ID, cq->umem);
+	sn_set64(ctx, CQC_DBR_ADDR, dbr_at);
+	sn_set(d->in, CQ_UMEM_VALID, 1);
+	sn_set32(d->in, CQ_UMEM_ID, cq->umem);
+	cr_assert_eq(drv_run(d, AT_PAS), 0);
+	cq->cqn = sn_get(d->out, CMD_NUMBER);
+}
+
 void drv_cq(struct drv *d, struct drv_cq *cq, unsigned int log, bool oi)
 {
-	uint8_t *ctx = d->in + AT_CTX;
 	size_t bytes = 64ul << log;
 
 	*cq = (struct drv_cq){ .d = d, .log = log };
@@ -19,18 +37,7 @@ void drv_cq(struct drv *d, struct drv_cq *cq, unsigned int log, bool oi)
 	for (unsigned int i = 0; i < 1u << log; i++)
 		cq->ring[64 * i + 63] = 0xf0;
 	cq->umem = drv_umem(d, cq->ring, bytes + 4096);
-	drv_begin(d, CMD_CREATE_CQ);
-	sn_set(ctx, CQC_LOG_SIZE, log);
-	sn_set(ctx, CQC_UAR, d->uar);
-	sn_set(ctx, CQC_EQN, d->eq.eqn);
-	sn_set(ctx, CQC_OI, oi);
-	sn_set(ctx, CQC_DBR_UMEM, 1);
-	sn_set32(ctx, CQC_DBR_UMEM_ID, cq->umem);
-	sn_set64(ctx, CQC_DBR_ADDR, bytes);
-	sn_set(d->in, CQ_UMEM_VALID, 1);
-	sn_set32(d->in, CQ_UMEM_ID, cq->umem);
-	cr_assert_eq(drv_run(d, AT_PAS), 0);
-	cq->cqn = sn_get(d->out, CMD_NUMBER);
+	drv_cq_create(cq, bytes, oi);
 }
 
 void drv_cq_free(struct drv_cq *cq)
