@@ -183,9 +183,13 @@ enum sn_sq_status sn_sq_next(struct sn_qp *qp, struct sn_wqe *wqe)
 	unsigned int fetched;
 
 	while (qp->state == SN_QP_RTS && !qp->sq_stopped && qp->sq_next != qp->sq_pi) {
-		fetched = sn_wr_count(qp) == qp->sq_size ? 0 : fetch_wqe(qp, wqe);
-		if (!fetched)
+		if (sn_wr_count(qp) == qp->sq_size)
 			break;
+		fetched = fetch_wqe(qp, wqe);
+		if (!fetched) {
+			sn_qp_fatal(qp, SN_EV_WQ_CATAS);
+			break;
+		}
 		if (!sn_wqe_ctrl_ok(qp, ctrl)) {
 			stop(qp, ctrl, SN_SYND_LOCAL_QP_OP);
 			break;

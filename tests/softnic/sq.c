@@ -303,6 +303,23 @@ Test(sq, wqe__write_without_remote_address_is_refused)
 	expect_error(0x02, "wqe.ds");
 }
 
+/* IBTA 11.6.3: a queue that the device cannot read is a local work queue catastrophic error. */
+Test(sq, queue__that_the_iommu_refuses_breaks_the_qp)
+{
+	uint8_t type, data[28];
+
+	d->refuse_at = (uintptr_t)qp.sq;
+	d->refuse_len = 64ul << qp.log_sq;
+	drv_nop(&qp, CE_ALWAYS);
+	d->refuse_len = 0;
+	cr_expect_gt(drv_count(d, "dma.refused"), 0);
+	softnic_violations_clear(d->nic);
+	cr_expect_eq(drv_state(&qp), 6);
+	cr_assert(drv_event(d, &type, data), "the host does not learn that the queue stands still");
+	cr_expect_eq(type, 5);
+	cr_expect_eq(sn_get32(data, 24), qp.qpn);
+}
+
 Test(sq, error__flushes_the_rest_in_order_by_its_completion_mode)
 {
 	static const uint8_t ce[] = { CE_ALWAYS, CE_ERR, CE_FIRST, CE_ALWAYS };
