@@ -38,6 +38,7 @@ enum {
 	/* longest WQE in units of 16 bytes: the control segment has 6 bits for it */
 	SN_DS_MAX = 63,
 	SN_SGE_MAX = 62,
+	SN_RQ_STRIDE_MAX = 2048,	/* longest receive WQE, reported as max_wqe_sz_rq */
 	SN_GIDS = 16,
 	SN_PORTS = 2,
 };
@@ -294,7 +295,7 @@ struct sn_rwqe {
 	struct sn_srq *srq;	/* the SRQ from which the WQE was taken, or NULL */
 	uint32_t len;
 	unsigned int nsge;
-	struct sn_sge sge[SN_SGE_MAX];
+	struct sn_sge sge[SN_RQ_STRIDE_MAX / 16];
 };
 
 struct sn_gid {

@@ -252,7 +252,7 @@ static int parse_wqe(struct sn_qp *qp, struct sn_rwqe *rwqe, const uint8_t *raw)
 
 int sn_srq_refetch(struct sn_qp *qp, struct sn_rwqe *rwqe)
 {
-	uint8_t raw[2048] __attribute__((aligned(16)));
+	uint8_t raw[SN_RQ_STRIDE_MAX] __attribute__((aligned(16)));
 
 	return read_wqe(qp->nic, rwqe->srq, rwqe->idx, raw) ? parse_wqe(qp, rwqe, raw) : -EIO;
 }
@@ -260,7 +260,7 @@ int sn_srq_refetch(struct sn_qp *qp, struct sn_rwqe *rwqe)
 /* A WQE that was taken belongs to the QP until sn_rq_done() or sn_rq_fail(), and is flushed with it. */
 int sn_srq_next(struct sn_qp *qp, struct sn_rwqe *rwqe)
 {
-	uint8_t raw[2048] __attribute__((aligned(16)));
+	uint8_t raw[SN_RQ_STRIDE_MAX] __attribute__((aligned(16)));
 	struct sn_srq *srq = qp->srq;
 	struct sn_nic *nic = qp->nic;
 

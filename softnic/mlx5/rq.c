@@ -34,7 +34,7 @@ static bool read_producer(struct sn_qp *qp)
 
 static int read_wqe(struct sn_qp *qp, struct sn_rwqe *rwqe)
 {
-	uint8_t raw[2048] __attribute__((aligned(16)));
+	uint8_t raw[SN_RQ_STRIDE_MAX] __attribute__((aligned(16)));
 	uint64_t at = (rwqe->idx & (qp->rq_size - 1)) * (uint64_t)qp->rq_stride;
 	const uint8_t *wqe = NULL;
 

@@ -213,7 +213,7 @@ int sn_rq_parse(struct sn_qp *qp, struct sn_rwqe *r, const uint8_t *raw, uint32_
 	uint64_t total = 0;
 
 	r->nsge = 0;
-	for (uint32_t pos = 0; pos < len && r->nsge < SN_SGE_MAX; pos += 16) {
+	for (uint32_t pos = 0; pos < len; pos += 16) {
 		struct sn_data d;
 		uint32_t count;
 

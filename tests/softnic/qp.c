@@ -169,6 +169,35 @@ Test(qp, receive__with_an_invalid_key_gets_a_protection_error)
 	softnic_violations_clear(d->nic);
 }
 
+/* max_wqe_sz_rq is 2048 bytes, which is 128 segments. */
+Test(qp, receive__of_as_many_segments_as_its_stride_holds_takes_them_all)
+{
+	enum { SEGMENTS = 128, LOG_STRIDE = 11, APART = 3 };
+	struct drv_qp wide = { .log_rq = 6 };	/* 64 WQEs of 64 bytes, or 2 of 2048 */
+	struct drv_cqe e;
+
+	drv_qp_begin(d, &wide, &scq, &rcq);
+	sn_set(d->in + AT_QPC, QPC_LOG_RQ_SIZE, 1);
+	sn_set(d->in + AT_QPC, QPC_LOG_RQ_STRIDE, LOG_STRIDE - 4);
+	cr_assert_eq(drv_run(d, AT_PAS), 0);
+	wide.qpn = sn_get(d->out, CMD_NUMBER);
+	drv_connect(&a, &wide);
+	for (uint32_t i = 0; i < SEGMENTS; i++) {
+		sn_set32(wide.rq, 16 * i, 1);
+		sn_set32(wide.rq, 16 * i + 4, mr.key);
+		sn_set64(wide.rq, 16 * i + 8, (uintptr_t)mr.mem + 4096 + APART * i);
+		mr.mem[i] = (uint8_t)(i + 1);
+	}
+	__atomic_store_n(&wide.dbr[0], htobe32(1), __ATOMIC_RELEASE);
+	send(&a, 0, SEGMENTS);
+	drv_wait(&rcq, &e);
+	cr_expect_eq(e.opcode, 2);
+	cr_expect_eq(e.byte_cnt, SEGMENTS);
+	for (uint32_t i = 0; i < SEGMENTS; i++)
+		cr_expect_eq(mr.mem[4096 + APART * i], i + 1, "segment %u", i);
+	drv_qp_free(&wide);
+}
+
 Test(qp, receive__more_than_the_ring_holds_is_seen)
 {
 	drv_connect(&a, &b);
