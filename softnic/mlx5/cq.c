@@ -202,7 +202,7 @@ static uint32_t notified_index(const struct sn_cq *cq, uint32_t ci)
  */
 static void arm_cq(struct sn_nic *nic, struct sn_cq *cq, uint32_t word)
 {
-	uint32_t ci = word & 0xffffff;
+	uint32_t ci = word & 0xffffff, from = notified_index(cq, ci);
 	bool solicited = word >> 24 & 1;
 	uint32_t made = solicited ? cq->solicited : cq->pi;
 
@@ -213,8 +213,9 @@ static void arm_cq(struct sn_nic *nic, struct sn_cq *cq, uint32_t word)
 			   cq->pi);
 		return;
 	}
-	/* If there is a completion after the armed index, the event is raised at once. */
-	if (((made - notified_index(cq, ci) - 1) & 0xffffff) < 0x800000) {
+	/* If there is a completion after the armed index, the event is raised at once. The last solicited one
+	 * may be any number of completions ago. */
+	if (((made - from - 1) & 0xffffff) < ((cq->pi - from) & 0xffffff)) {
 		sn_cq_event(nic, cq);
 		return;
 	}

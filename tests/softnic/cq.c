@@ -2,6 +2,7 @@
 /* Completion and event queues: arming, solicited arming, overrun, interrupts. */
 #include <criterion/criterion.h>
 
+#include "softnic/mlx5/dev.h"
 #include "tests/softnic/drv.h"
 
 static struct drv *d;
@@ -99,6 +100,31 @@ Test(cq, arm__after_unreported_completions_makes_an_event)
 	drv_nop(&qp, CE_ALWAYS);
 	expect_no_event();
 	cq.arm_sn = 1;
+	drv_arm(&cq, false);
+	expect_event(0, cq.cqn, 24);
+}
+
+/* Sets both indexes of the CQ as n completions would, of which none is solicited. */
+static void advance(uint32_t n)
+{
+	struct sn_cq *of_device = sn_table_find(&((struct sn_nic *)d->nic)->cqs, cq.cqn);
+
+	of_device->pi = of_device->ci = cq.ci = n;
+	cq.dbr[0] = htobe32(n);
+}
+
+/* The index of the last solicited completion is more than half of the 2^24 indexes ago. */
+Test(cq, arm__solicited_raises_no_event_for_a_solicited_completion_of_long_ago)
+{
+	advance(0x900000);
+	drv_arm(&cq, true);
+	expect_no_event();
+	drv_nop(&qp, CE_ALWAYS);
+	expect_no_event();
+	cq.arm_sn = 1;
+	drv_arm(&cq, true);
+	expect_no_event();
+	cq.arm_sn = 2;
 	drv_arm(&cq, false);
 	expect_event(0, cq.cqn, 24);
 }
