@@ -231,8 +231,10 @@ enum {
 	OPT_RRE = 1 << 1,
 	OPT_RAE = 1 << 2,
 	OPT_RWE = 1 << 3,
+	OPT_PKEY_INDEX = 1 << 4,
 	OPT_Q_KEY = 1 << 5,
 	OPT_RNR_TIMEOUT = 1 << 6,
+	OPT_PRI_PORT = 1 << 16,
 };
 
 /* ADS: PRM address path, primary at AT_ADS of the QPC */

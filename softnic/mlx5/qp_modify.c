@@ -45,24 +45,42 @@ static void take_optional(const struct request *r)
 		r->qp->min_rnr_nak = (uint8_t)sn_get(r->ctx, QPC_MIN_RNR);
 }
 
+/* which: OPT_PRI_PORT, OPT_PKEY_INDEX or both. Both are checked before one is taken. */
+static uint8_t take_port(const struct request *r, uint32_t which)
+{
+	uint32_t port = sn_get(r->ads, ADS_PORT), index = sn_get(r->ads, ADS_PKEY_INDEX);
+	uint16_t pkey = r->qp->pkey;
+
+	if (which & OPT_PRI_PORT && (!port || port > r->c->nic->ports))
+		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "vhca_port_num %u", port);
+	if (which & OPT_PKEY_INDEX && !sn_port_pkey(r->c->nic, index, &pkey))
+		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "pkey_index %u", index);
+	r->qp->pkey = pkey;
+	if (which & OPT_PKEY_INDEX)
+		keep_path(r, ADS_PKEY_INDEX);
+	if (which & OPT_PRI_PORT) {
+		r->qp->port = &r->c->nic->port[port - 1];
+		keep_path(r, ADS_PORT);
+	}
+	return STAT_OK;
+}
+
 /* IBTA, modify QP, reset to init: P_Key index, port, access flags or Q_Key are required. */
 static uint8_t to_init(const struct request *r)
 {
-	uint32_t port = sn_get(r->ads, ADS_PORT);
-	uint16_t pkey;
+	uint8_t status = take_port(r, OPT_PRI_PORT | OPT_PKEY_INDEX);
 
-	if (!port || port > r->c->nic->ports)
-		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "vhca_port_num %u", port);
-	if (!sn_port_pkey(r->c->nic, sn_get(r->ads, ADS_PKEY_INDEX), &pkey))
-		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "pkey_index %u",
-				     sn_get(r->ads, ADS_PKEY_INDEX));
-	r->qp->port = &r->c->nic->port[port - 1];
-	r->qp->pkey = pkey;
+	if (status)
+		return status;
 	r->qp->qkey = sn_get(r->ctx, QPC_QKEY);
 	take_access(r, OPT_RRE | OPT_RWE | OPT_RAE);
-	keep_path(r, ADS_PORT);
-	keep_path(r, ADS_PKEY_INDEX);
 	return STAT_OK;
+}
+
+/* IBTA, init to init: all of these attributes are optional. */
+static uint8_t stay_init(const struct request *r)
+{
+	return take_port(r, r->opt);
 }
 
 static void take_path(const struct request *r, struct sn_av *av)
@@ -142,6 +160,8 @@ static uint8_t to_rtr(const struct request *r)
 		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "dei_cfi is not among the capabilities");
 	take_path(r, &av);
 	status = qp->ud ? STAT_OK : check_path(r, &av);
+	if (!status)
+		status = take_port(r, r->opt & OPT_PKEY_INDEX);
 	if (status)
 		return status;
 	if (sn_fabric_listen(qp, &av))
@@ -201,8 +221,9 @@ static const struct transition {
 	uint32_t optional;		/* the bits of opt_param_mask that this transition allows */
 } transitions[] = {
 	{ CMD_RST2INIT_QP, FROM(RST), SN_QP_INIT, to_init, 0 },
-	{ CMD_INIT2INIT_QP, FROM(INIT), SN_QP_INIT, nothing, OPT_RIGHTS | OPT_Q_KEY },
-	{ CMD_INIT2RTR_QP, FROM(INIT), SN_QP_RTR, to_rtr, OPT_RIGHTS | OPT_Q_KEY },
+	{ CMD_INIT2INIT_QP, FROM(INIT), SN_QP_INIT, stay_init,
+	  OPT_RIGHTS | OPT_Q_KEY | OPT_PKEY_INDEX | OPT_PRI_PORT },
+	{ CMD_INIT2RTR_QP, FROM(INIT), SN_QP_RTR, to_rtr, OPT_RIGHTS | OPT_Q_KEY | OPT_PKEY_INDEX },
 	{ CMD_RTR2RTS_QP, FROM(RTR), SN_QP_RTS, to_rts,
 	  OPT_RIGHTS | OPT_Q_KEY | OPT_RNR_TIMEOUT },
 	{ CMD_RTS2RTS_QP, FROM(RTS), SN_QP_RTS, nothing,
@@ -252,13 +273,12 @@ uint8_t sn_cmd_modify_qp(struct sn_cmd *c)
 	if (!(t->from >> r.qp->state & 1))
 		return sn_cmd_refuse(c, STAT_BAD_QP_STATE, "QP %#x is in state %u", r.qp->qpn,
 				     r.qp->state);
+	if (t->optional)
+		r.opt = sn_get32(c->in, QP_OPT_MASK) & t->optional;
 	status = t->take(&r);
 	if (status)
 		return status;
-	if (t->optional) {
-		r.opt = sn_get32(c->in, QP_OPT_MASK) & t->optional;
-		take_optional(&r);
-	}
+	take_optional(&r);
 	enter_state(r.qp, t->to);
 	return STAT_OK;
 }

@@ -190,6 +190,49 @@ Test(port, infiniband__needs_a_lid)
 	close_all();
 }
 
+/* Runs a transition of a with this optional field of the path. */
+static uint8_t change(uint16_t opcode, uint32_t opt, struct sn_fld fld, unsigned int v)
+{
+	uint8_t *ctx = opcode == CMD_INIT2RTR_QP ? begin_rtr(&a, b.qpn, NULL, NULL, lid_of(1)) - AT_ADS
+						 : drv_modify(&a, opcode);
+
+	sn_set32(d->in, QP_OPT_MASK, opt);
+	sn_set(ctx + AT_ADS, fld, v);
+	return drv_run(d, AT_PAS);
+}
+
+static unsigned int path_field(struct sn_fld fld)
+{
+	cr_assert_eq(drv_simple(d, CMD_QUERY_QP, a.qpn), 0);
+	return sn_get(d->out + AT_QPC + AT_ADS, fld);
+}
+
+/* Linux: the opt_mask of mlx5_ib has P_Key index and port for INIT2INIT, and the former for INIT2RTR. */
+Test(port, init__takes_another_partition_and_another_port)
+{
+	enum { MASK_PKEY = 1 << 4, MASK_PORT = 1 << 16 };
+
+	open_with(SOFTNIC_INFINIBAND);
+	cr_assert_eq(init(&a, 2, 0), 0);
+	cr_expect_eq(change(CMD_INIT2INIT_QP, MASK_PORT, ADS_PORT, 3), 3);
+	cr_expect_eq(change(CMD_INIT2INIT_QP, MASK_PKEY, ADS_PKEY_INDEX, 2), 3);
+	drv_expect(d, "cmd.field");
+	cr_expect_eq(change(CMD_INIT2INIT_QP, 0, ADS_PKEY_INDEX, 1), 0);
+	cr_expect_eq(path_field(ADS_PKEY_INDEX), 0);
+	cr_assert_eq(change(CMD_INIT2INIT_QP, MASK_PORT, ADS_PORT, 1), 0);
+	cr_expect_eq(path_field(ADS_PORT), 1);
+	cr_expect_eq(change(CMD_INIT2INIT_QP, MASK_PKEY, ADS_PKEY_INDEX, 1), 0);
+	cr_expect_eq(path_field(ADS_PKEY_INDEX), 1);
+	cr_expect_eq(change(CMD_INIT2RTR_QP, MASK_PKEY, ADS_PKEY_INDEX, 0), 0);
+	cr_expect_eq(path_field(ADS_PKEY_INDEX), 0);
+	to_rts(&a);
+	cr_assert_eq(init(&b, 1, 0), 0);
+	cr_assert_eq(to_rtr(&b, a.qpn, NULL, NULL, lid_of(1)), 0);
+	to_rts(&b);
+	cr_expect_eq(send_ends_with(), 0x16, "a is not on port 1 and in the partition of b");
+	close_all();
+}
+
 /* IBTA 10.9.3: packets of another partition are dropped. */
 Test(port, infiniband__keeps_partitions_apart)
 {
