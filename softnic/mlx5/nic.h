@@ -347,6 +347,7 @@ struct sn_qp {
 	uint8_t retry_count, rnr_retry, min_rnr_nak;
 	uint8_t log_msg_max;
 	bool rre, rwe, rae;
+	uint8_t atomic_mode;	/* 0: the QP serves no atomics */
 	bool real_time;		/* timestamps are seconds and ns, and not the internal timer */
 	bool umr_only;		/* a QP of type REG_UMR: the driver's own, without a PD */
 

@@ -244,6 +244,7 @@ uint8_t sn_cmd_query_qp(struct sn_cmd *c)
 	sn_set(ctx, QPC_RRE, qp->rre);
 	sn_set(ctx, QPC_RWE, qp->rwe);
 	sn_set(ctx, QPC_RAE, qp->rae);
+	sn_set(ctx, QPC_ATOMIC_MODE, qp->atomic_mode);
 	sn_set(ctx, QPC_MIN_RNR, qp->min_rnr_nak);
 	sn_set(ctx, QPC_REMOTE_QPN, qp->remote_qpn);
 	sn_set(ctx, QPC_QKEY, qp->qkey);

@@ -32,8 +32,10 @@ static void take_access(const struct request *r, uint32_t which)
 		r->qp->rre = sn_get(r->ctx, QPC_RRE);
 	if (which & OPT_RWE)
 		r->qp->rwe = sn_get(r->ctx, QPC_RWE);
-	if (which & OPT_RAE)
-		r->qp->rae = sn_get(r->ctx, QPC_RAE);
+	if (!(which & OPT_RAE))
+		return;
+	r->qp->rae = sn_get(r->ctx, QPC_RAE);
+	r->qp->atomic_mode = (uint8_t)sn_get(r->ctx, QPC_ATOMIC_MODE);
 }
 
 static void take_optional(const struct request *r)
@@ -179,7 +181,6 @@ static uint8_t to_rtr(const struct request *r)
 	keep_field(r, QPC_MTU);
 	keep_field(r, QPC_LOG_MSG_MAX);
 	keep_field(r, QPC_LOG_RRA_MAX);
-	keep_field(r, QPC_ATOMIC_MODE);
 	return STAT_OK;
 }
 

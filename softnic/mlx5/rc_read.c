@@ -152,7 +152,7 @@ void sn_rc_atomic_request_in(struct sn_qp *qp, const struct sn_packet *pkt, bool
 		repeat_atomic(qp, pkt);
 		return;
 	}
-	if (!qp->rae || a.va % sizeof(uint64_t)) {
+	if (!qp->rae || !qp->atomic_mode || a.va % sizeof(uint64_t)) {
 		sn_rc_fatal_nak(qp, pkt->psn, SN_NAK_INVALID_REQUEST, SN_EV_WQ_INVAL_REQ);
 		return;
 	}

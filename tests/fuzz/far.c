@@ -65,6 +65,7 @@ static void connect_qp(unsigned int i)
 	sn_set(qpc, QPC_RRE, 1);
 	sn_set(qpc, QPC_RWE, 1);
 	sn_set(qpc, QPC_RAE, 1);
+	sn_set(qpc, QPC_ATOMIC_MODE, 1);
 	sn_set(qpc, QPC_LOG_RRA_MAX, 2);
 	sn_set(qpc, QPC_LOG_SRA_MAX, 2);
 	sn_set(qpc, QPC_REMOTE_QPN, PEER_QPN);

@@ -190,6 +190,7 @@ uint8_t drv_init(struct drv_qp *qp)
 	sn_set(ctx, QPC_RRE, 1);
 	sn_set(ctx, QPC_RWE, 1);
 	sn_set(ctx, QPC_RAE, 1);
+	sn_set(ctx, QPC_ATOMIC_MODE, 1);
 	return drv_run(qp->d, AT_PAS);
 }
 

@@ -244,6 +244,17 @@ Test(rc_error, read__into_a_wrong_key_is_refused, .init = setup)
 	finish("mkey.stale", "");
 }
 
+/* PRM "atomic_mode": 0 means none. Linux and UCX set it wherever they set rae. */
+Test(rc_error, atomic__to_a_qp_without_an_atomic_mode_is_refused)
+{
+	setup_with(&(struct rig_conn){.rights = RIG_RRE | RIG_RAE | RIG_NO_MODE});
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_FA, .va = ra.data, .len = 8, .raddr = rb.data,
+					   .rkey = rb.key, .swap_add = 1});
+	expect(&ra, &rb, 13, 0x12, 0);
+	cr_assert_eq(rig_event(&rb), 0x10);
+	finish("", "remote.invalid_request");
+}
+
 Test(rc_error, atomic__misaligned_is_refused, .init = setup)
 {
 	rig_post_ring(&a, &(struct rig_wr){.op = RIG_FA, .va = ra.data, .len = 8,

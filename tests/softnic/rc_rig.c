@@ -240,6 +240,7 @@ static void to_init(struct rig_qp *qp, const struct rig_conn *c)
 	sn_set(ctx, QPC_RRE, rights & RIG_RRE);
 	sn_set(ctx, QPC_RWE, !!(rights & RIG_RWE));
 	sn_set(ctx, QPC_RAE, !!(rights & RIG_RAE));
+	sn_set(ctx, QPC_ATOMIC_MODE, rights & RIG_RAE && !(rights & RIG_NO_MODE));
 	modify(qp, in, CMD_RST2INIT_QP);
 }
 

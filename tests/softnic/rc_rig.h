@@ -47,7 +47,8 @@ struct rig_conn {
 	unsigned int rights;		/* rights RIG_R... of the QPs [all] */
 	bool loop;			/* force loopback: the path has no address */
 };
-enum { RIG_NO = ~0u, RIG_RRE = 1, RIG_RWE = 2, RIG_RAE = 4 };
+/* RIG_NO_MODE: RAE without an atomic mode */
+enum { RIG_NO = ~0u, RIG_RRE = 1, RIG_RWE = 2, RIG_RAE = 4, RIG_NO_MODE = 8 };
 
 struct rig_cqe {
 	unsigned int op;		/* 0 REQ, 1.. responder, 13 REQ_ERR, 14 RESP_ERR */
