@@ -3,6 +3,7 @@
 # scripts/check accepts a suite only if it reports success itself, in time, and leaves no process behind.
 # scripts/check-all continues after a part that fails, and names it.
 set -u
+unset CHECK_SH
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
 mkdir "$build/tests"
