@@ -69,7 +69,7 @@ void dap_evd_set_waitable(struct dap_evd *evd, bool waitable);
 /* A stream of DTO completions with these flags starts or stops feeding the EVD. Returns
  * INVALID_PARAMETER if the EVD's other streams have different flags. */
 int dap_evd_add_stream(struct dap_evd *evd, uint32_t completion_flags);
-void dap_evd_remove_stream(struct dap_evd *evd);
+void dap_evd_remove_stream(struct dap_evd *evd, uint32_t completion_flags);
 /* Drops the endpoint's completions that a wait has moved from the CQ to the stash. */
 void dap_evd_purge(struct dap_evd *evd, const struct dap_ep *ep);
 /* nmore is set on success, TIMEOUT_EXPIRED and INTERRUPTED_CALL. */

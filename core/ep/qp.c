@@ -4,14 +4,20 @@
 #include "core/evd/evd.h"
 #include "core/totals.h"
 
-static void detach_evd(struct dap_evd *evd)
+/* SOLICITED concerns receives: for requests it only permits the flag. */
+static uint32_t request_flags(const struct dap_ep *ep)
+{
+	return ep->attr.request_completion_flags & DAP_COMP_UNSIGNALLED;
+}
+
+static void detach_evd(struct dap_evd *evd, uint32_t flags)
 {
 	bool internal;
 
 	if (!evd)
 		return;
 	internal = core_evd(evd)->internal;
-	dap_evd_remove_stream(evd);
+	dap_evd_remove_stream(evd, flags);
 	if (internal)
 		dap_evd_destroy(evd);
 }
@@ -63,14 +69,12 @@ static int create_qp(struct dap_ep *ep)
 
 int dap_ep_attach(struct dap_ep *ep)
 {
-	/* SOLICITED concerns receives: for requests it only permits the flag. */
-	uint32_t request_flags = ep->attr.request_completion_flags & DAP_COMP_UNSIGNALLED;
 	uint32_t recvs = ep->srq ? ep->srq->room : ep->attr.max_recv_dtos;
 	int err = attach_evd(ep, ep->recv_evd, ep->attr.recv_completion_flags, recvs, &ep->recv_evd);
 
 	if (err)
 		return err;
-	err = attach_evd(ep, ep->request_evd, request_flags, ep->attr.max_request_dtos,
+	err = attach_evd(ep, ep->request_evd, request_flags(ep), ep->attr.max_request_dtos,
 			 &ep->request_evd);
 	if (err)
 		goto detach_recv;
@@ -84,9 +88,9 @@ int dap_ep_attach(struct dap_ep *ep)
 	return err;
 
 detach_request:
-	detach_evd(ep->request_evd);
+	detach_evd(ep->request_evd, request_flags(ep));
 detach_recv:
-	detach_evd(ep->recv_evd);
+	detach_evd(ep->recv_evd, ep->attr.recv_completion_flags);
 	return err;
 }
 
@@ -120,6 +124,6 @@ void dap_ep_detach(struct dap_ep *ep)
 		destroy_qp(ep);
 	core_ep(ep)->attached = false;
 	__atomic_store_n(&ep->has_qp, false, __ATOMIC_RELAXED);
-	detach_evd(ep->recv_evd);
-	detach_evd(ep->request_evd);
+	detach_evd(ep->recv_evd, ep->attr.recv_completion_flags);
+	detach_evd(ep->request_evd, request_flags(ep));
 }

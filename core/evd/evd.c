@@ -173,6 +173,14 @@ static const char *stream_refusal(const struct core_evd *evd, uint32_t mode)
 	return NULL;
 }
 
+/* A waiter armed the CQ for the old flags: wakes it to arm again. */
+static void set_stream_flags(struct core_evd *evd, uint32_t flags)
+{
+	if (evd->waiting && evd->stream_flags != flags)
+		dap_evd_signal(evd);
+	evd->stream_flags = flags;
+}
+
 int dap_evd_add_stream(struct dap_evd *handle, uint32_t completion_flags)
 {
 	struct core_evd *evd = core_evd(handle);
@@ -183,13 +191,9 @@ int dap_evd_add_stream(struct dap_evd *handle, uint32_t completion_flags)
 	pthread_mutex_lock(&evd->lock);
 	why = stream_refusal(evd, mode);
 	if (!why) {
-		if (evd->streams)
-			mode |= evd->stream_flags;
-		/* A waiter armed the CQ for the old flags: wake it to arm again. */
-		if (evd->waiting && evd->stream_flags != mode)
-			dap_evd_signal(evd);
-		evd->stream_flags = mode;
+		set_stream_flags(evd, evd->stream_flags | mode);
 		evd->streams++;
+		evd->unsignalled += (mode & DAP_COMP_UNSIGNALLED) != 0;
 		dap_evd_feed(handle);
 	}
 	pthread_mutex_unlock(&evd->lock);
@@ -202,15 +206,21 @@ int dap_evd_add_stream(struct dap_evd *handle, uint32_t completion_flags)
 	return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
 }
 
-void dap_evd_remove_stream(struct dap_evd *handle)
+void dap_evd_remove_stream(struct dap_evd *handle, uint32_t completion_flags)
 {
 	struct core_evd *evd = core_evd(handle);
+	uint32_t left;
 
+	pthread_mutex_lock(&evd->cq_lock);
 	pthread_mutex_lock(&evd->lock);
 	dap_invariant(&handle->obj, evd->streams > 0);
 	evd->streams--;
+	evd->unsignalled -= (completion_flags & DAP_COMP_UNSIGNALLED) != 0;
+	left = (evd->streams ? DAP_COMP_SOLICITED : 0u) | (evd->unsignalled ? DAP_COMP_UNSIGNALLED : 0u);
+	set_stream_flags(evd, evd->stream_flags & left);
 	dap_evd_unfeed(handle);
 	pthread_mutex_unlock(&evd->lock);
+	pthread_mutex_unlock(&evd->cq_lock);
 }
 
 void dap_evd_set_waitable(struct dap_evd *handle, bool waitable)

@@ -34,8 +34,9 @@ struct core_evd {
 	bool in_totals;			/* under totals.lock: core/totals.h */
 	uint64_t idle_looks;		/* empty polls that took no lock; atomic */
 	uint32_t feeders;		/* EPs, PSPs, RSPs and IAs that feed it; atomic; evd_free refuses */
-	/* Completion flags of the DTO streams that feed it, and the number of streams. */
-	uint32_t stream_flags, streams;	/* written under cq_lock and lock */
+	/* Completion flags of the DTO streams that feed it, the number of streams, and of those with
+	 * unsignalled completions. */
+	uint32_t stream_flags, streams, unsignalled;	/* written under cq_lock and lock */
 	bool waitable, enabled;
 	bool overflowed;		/* the CQ overflowed: no more completions arrive */
 	bool full_reported;		/* EVD_OVERFLOW was raised, and the queue is still full */

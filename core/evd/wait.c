@@ -45,7 +45,7 @@ static int may_wait(struct core_evd *evd, uint32_t threshold)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_WAITER);
 	if (!evd->waitable)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_UNWAITABLE);
-	if (threshold > 1 && evd->streams && evd->stream_flags)
+	if (threshold > 1 && evd->stream_flags)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EVD_CONFIG);
 	return 0;
 }

@@ -45,7 +45,7 @@ static DAT_EVD_STATE state_of(const struct dap_evd *evd)
 	uint32_t state = own->enabled ? DAT_EVD_STATE_ENABLED : DAT_EVD_STATE_DISABLED;
 
 	state |= own->waitable ? DAT_EVD_STATE_WAITABLE : DAT_EVD_STATE_UNWAITABLE;
-	if (!own->streams || !own->stream_flags)
+	if (!own->stream_flags)
 		state |= DAT_EVD_STATE_CONFIG_THRESHOLD;
 	else if (own->stream_flags & DAP_COMP_SOLICITED)
 		state |= DAT_EVD_STATE_CONFIG_SOLICITED;

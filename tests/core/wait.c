@@ -355,6 +355,30 @@ Test(wait, wait__threshold_of_two_is_refused_with_unsignalled_posts)
 	assert_ret(dat_evd_wait(evd, 0, 2, &ev, &nmore), DAT_TIMEOUT_EXPIRED);
 }
 
+/* The flags of a freed endpoint no longer count. */
+Test(wait, wait__threshold_of_two_returns_after_the_unsignalled_endpoint_is_freed)
+{
+	DAT_EVD_HANDLE evd = fake_evd(t.ia, 8, DAT_EVD_DTO_FLAG);
+	DAT_EP_ATTR attr = {.max_recv_dtos = 4, .max_request_dtos = 4};
+	DAT_EP_HANDLE stays, leaves;
+	DAT_EVD_PARAM param;
+	DAT_COUNT nmore;
+	DAT_EVENT ev;
+
+	cr_assert_eq(dat_ep_create(t.ia, t.pz, evd, evd, t.evd, &attr, &stays), DAT_SUCCESS);
+	attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+	cr_assert_eq(dat_ep_create(t.ia, t.pz, evd, evd, t.evd, &attr, &leaves), DAT_SUCCESS);
+	assert_ret(dat_evd_wait(evd, 0, 2, &ev, &nmore), DAT_INVALID_STATE);
+	cr_assert_eq(dat_ep_free(leaves), DAT_SUCCESS);
+	cr_assert_eq(dat_evd_query(evd, DAT_EVD_FIELD_ALL, &param), DAT_SUCCESS);
+	cr_assert_eq(param.evd_state & DAT_EVD_STATE_CONFIG_THRESHOLD, DAT_EVD_STATE_CONFIG_THRESHOLD);
+	fake_complete_dto(evd, stays, 1, false);
+	fake_complete_dto(evd, stays, 2, false);
+	assert_ret(dat_evd_wait(evd, 0, 2, &ev, &nmore), DAT_SUCCESS);
+	cr_assert_eq(nmore, 1);
+	cr_assert_eq(dat_ep_free(stays), DAT_SUCCESS);
+}
+
 Test(wait, wait__without_descriptors_is_refused)
 {
 	DAT_COUNT nmore = 77;
