@@ -37,12 +37,22 @@ static void m5_bind_record(struct dap_rmr *rmr, const struct m5_range *to)
 	__atomic_store_n(&rmr->length, to->len, __ATOMIC_RELEASE);
 }
 
+/* Nothing was posted, so the RMR still has its old context. A poller may have stored the invalidation of
+ * that context meanwhile. */
+M5_INLINE void m5_bind_undo_ended(struct dap_rmr *rmr, uint64_t ended)
+{
+	uint64_t none = 0;
+
+	__atomic_compare_exchange_n(&rmr->ended, &none, ended, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
 static M5_COLD DAT_RETURN m5_bind_ext(struct dap_rmr *rmr, const void *lmr,
 				      const DAT_LMR_TRIPLET *triplet, unsigned int priv,
 				      unsigned int va_type, struct dap_ep *ep, uint64_t cookie,
 				      unsigned int flags, uint32_t *context)
 {
 	struct m5_range to;
+	uint64_t ended;
 	int err;
 
 	if (!triplet)
@@ -62,11 +72,13 @@ static M5_COLD DAT_RETURN m5_bind_ext(struct dap_rmr *rmr, const void *lmr,
 		return front_return(err);
 	to.zero_based = va_type == DAT_VA_TYPE_ZB;
 	/* If this bind repeats an old context, the invalidation of that context is over. */
-	__atomic_store_n(&rmr->ended, 0, __ATOMIC_RELEASE);
+	ended = __atomic_exchange_n(&rmr->ended, 0, __ATOMIC_ACQ_REL);
 	err = to.len ? m5_bind_multi(ep, rmr, &to, cookie, flags)
 		     : m5_unbind_slow(rmr, ep, cookie, flags);
-	if (err)
+	if (err) {
+		m5_bind_undo_ended(rmr, ended);
 		return front_return(err);
+	}
 	m5_bind_record(rmr, &to);
 	*context = rmr->rmr_context;
 	return DAT_SUCCESS;

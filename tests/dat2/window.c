@@ -246,6 +246,26 @@ Test(window, send_with_invalidate__ends_the_context)
 	assert_ok(dat_lmr_free(b.lmr));
 }
 
+Test(window, bind__without_room_leaves_an_ended_window_ended)
+{
+	DAT_LMR_TRIPLET from = side_segment(&b, 0, 8);
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_PARAM param;
+	DAT_RMR_HANDLE rmr;
+	int n = 0;
+
+	sides_connect();
+	rmr = window_of_ep();
+	end_it(bind_it(rmr, b.ep, LEN));
+	/* a has posted no receive, so the sends stay outstanding. */
+	while (dat_ep_post_send(b.ep, 1, &from, cookie, 0) == DAT_SUCCESS)
+		cr_assert_lt(n++, 10000);
+	assert_ret(post_bind(rmr, b.ep, LEN, &context), DAT_INSUFFICIENT_RESOURCES);
+	assert_ok(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
+	cr_assert_eq(param.lmr_triplet.segment_length, 0);
+	assert_ok(dat_lmr_free(b.lmr));
+}
+
 Test(window, send_with_invalidate__lets_another_endpoint_bind_the_window)
 {
 	DAT_EP_HANDLE of_a, of_b;
