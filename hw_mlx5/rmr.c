@@ -106,7 +106,7 @@ int m5_rmr_create(struct dap_rmr *rmr)
 	return 0;
 }
 
-/* Revokes all access through the current mkey. */
+/* Revokes all access through the current mkey, which unbinds the RMR. */
 static void destroy_current_key(struct dap_rmr *rmr)
 {
 	const struct m5_ctl_ops *ops = m5_ia(rmr->obj.ia)->ctl->ops;
@@ -117,6 +117,7 @@ static void destroy_current_key(struct dap_rmr *rmr)
 	if (r->obj[r->current])
 		err = ops->obj_destroy(r->obj[r->current]);
 	r->obj[r->current] = NULL;
+	__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
 	if (err)
 		dap_access_kept(&rmr->obj, err);
 }
@@ -223,7 +224,6 @@ void m5_rmr_revoke_bound(struct dap_ep *ep)
 	while ((rmr = m5_window_pop(ia, ep))) {
 		m5_rmr(rmr)->last_gen = 0;
 		destroy_current_key(rmr);
-		__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&ia->lock);
 }
