@@ -224,6 +224,12 @@ static inline bool dap_rmr_is_bound(const struct dap_rmr *rmr)
 	       __atomic_load_n(&rmr->ended, __ATOMIC_ACQUIRE) != (DAP_RMR_ENDED | rmr->rmr_context);
 }
 
+/* A bind's endpoint is invalid: its argument has another number in each API level. */
+static inline int dap_bad_bind_ep(const struct dap_rmr *rmr)
+{
+	return DAP_ERR(DAP_INVALID_PARAMETER, rmr->obj.api == DAP_API_20 ? DAP_SUB_ARG6 : DAP_SUB_ARG4);
+}
+
 /*
  * Bits of dap_evd.slow: any bit takes a dequeue off the hot path. A dequeue tests it after it has
  * seen the owner bit of the CQE. Before the peer may send, either ESTABLISHED is posted (passive

@@ -195,7 +195,7 @@ static int reserve_request(const struct dap_rmr *rmr, struct dap_ep *ep)
 	if (!ep->has_qp || !dap_ep_may_request(ep))
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + dap_ep_state(ep));
 	if (ep->pz != rmr->pz)
-		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG4);
+		return dap_bad_bind_ep(rmr);
 	do {
 		efa_enter(e->tx.eng);
 		efa_make_place(ep);

@@ -278,7 +278,7 @@ int m5_bind_prepare(struct dap_rmr *rmr, void *ep_handle)
 	if (!ep->has_qp || !dap_ep_may_request(ep))
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP + dap_ep_state(ep));
 	if (ep->pz != rmr->pz)
-		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG4);
+		return dap_bad_bind_ep(rmr);
 	if (is_elsewhere(rmr, ep))
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_NONE);
 	return settle_last_bind(rmr, ep);

@@ -351,6 +351,21 @@ Test(dat2, rmr_bind__names_its_lmr)
 	cr_assert_str_eq(b.mem, "through");
 }
 
+Test(dat2, rmr_bind__endpoint_of_another_zone_is_its_sixth_argument)
+{
+	DAT_LMR_TRIPLET nothing = side_segment(&b, 0, 0);
+	DAT_RMR_COOKIE cookie = { .as_64 = 3 };
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_HANDLE rmr;
+	DAT_PZ_HANDLE pz;
+
+	sides_connect();
+	assert_ok(dat_pz_create(b.ia, &pz));
+	assert_ok(dat_rmr_create(pz, &rmr));
+	assert_code(dat_rmr_bind(rmr, b.lmr, &nothing, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, DAT_VA_TYPE_VA, b.ep,
+				 cookie, 0, &context), DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+}
+
 static DAT_IB_EXTENSION_EVENT_DATA extension(DAT_EVENT *ev)
 {
 	DAT_IB_EXTENSION_EVENT_DATA data;
