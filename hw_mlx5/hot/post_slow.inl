@@ -18,6 +18,14 @@ M5_INLINE bool m5_is_send(unsigned int op)
 	return op == M5_OP_SEND || op == M5_OP_SEND_INVAL;
 }
 
+/* A send or a write with immediate data completes a receive of the peer, which SOLICITED concerns. */
+M5_INLINE uint32_t m5_denied_flags(const struct m5_sq *sq, unsigned int op)
+{
+	uint32_t deny = m5_is_send(op) || op == M5_OP_RDMA_WRITE_IMM ? sq->deny_send : sq->deny_rdma;
+
+	return deny & ~(uint32_t)DAP_COMP_BARRIER;
+}
+
 M5_INLINE int m5_check_args(const struct m5_sq *sq, unsigned int op, int n,
 			    const DAT_LMR_TRIPLET *iov, const DAT_RMR_TRIPLET *remote,
 			    unsigned int flags)
@@ -34,7 +42,7 @@ M5_INLINE int m5_check_args(const struct m5_sq *sq, unsigned int op, int n,
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG3);
 	if (rdma && !remote)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG5);
-	if (flags & (rdma ? sq->deny_rdma : sq->deny_send) & ~(uint32_t)DAP_COMP_BARRIER)
+	if (flags & m5_denied_flags(sq, op))
 		return DAP_ERR(DAP_INVALID_PARAMETER, rdma ? DAP_SUB_ARG6 : DAP_SUB_ARG5);
 	return 0;
 }

@@ -395,6 +395,42 @@ Test(dat2, write_immed__is_reported_at_both_ends)
 	cr_assert_str_eq(b.mem, "hello");
 }
 
+/* Gives b a receive with solicited notification; returns the CNO that its EVD triggers. */
+static DAT_CNO_HANDLE solicited_at_b(DAT_EVD_HANDLE *evd)
+{
+	const DAT_EP_PARAM_MASK mask = DAT_EP_FIELD_RECV_EVD_HANDLE |
+				       DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS;
+	DAT_EP_PARAM param = { .ep_attr.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG };
+	DAT_LMR_TRIPLET recv = side_segment(&b, 4096, 64);
+	DAT_DTO_COOKIE cookie = { .as_64 = 5 };
+	DAT_CNO_HANDLE cno;
+
+	assert_ok(dat_cno_create(b.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+	assert_ok(dat_evd_create(b.ia, 8, cno, DAT_EVD_DTO_FLAG, evd));
+	param.recv_evd_handle = *evd;
+	assert_ok(dat_ep_modify(b.ep, mask, &param));
+	assert_ok(dat_ep_post_recv(b.ep, 1, &recv, cookie, 0));
+	return cno;
+}
+
+Test(dat2, write_immed__that_is_solicited_notifies_the_peer)
+{
+	DAT_LMR_TRIPLET from = side_segment(&a, 0, 6);
+	DAT_RMR_TRIPLET to = side_remote(&b, 0, 64);
+	DAT_DTO_COOKIE cookie = { .as_64 = 5 };
+	DAT_EVD_HANDLE evd, got = NULL;
+	DAT_CNO_HANDLE cno;
+
+	side_needs(DAT_IB_ATTR_IMMED_DATA);
+	cno = solicited_at_b(&evd);
+	sides_connect();
+	assert_ok(dat_ib_post_rdma_write_immed(a.ep, 1, &from, cookie, &to, 7,
+					       DAT_COMPLETION_SOLICITED_WAIT_FLAG));
+	assert_ok(dat_cno_wait(cno, SOON, &got));
+	cr_assert_eq(got, evd);
+	side_wait(evd, (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT);
+}
+
 /* The attributes of both atomics tell what the calls return. */
 Test(dat2, atomics__are_refused_if_not_announced)
 {
