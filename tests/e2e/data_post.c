@@ -256,3 +256,35 @@ RIG_TEST(data_post, full__of_posts_with_the_most_pieces_holds_as_many)
 	took_range(a.req_evd, 0, 49, FLUSHED);
 	rig_empty(a.req_evd);
 }
+
+/* Between the two laps of long posts no post needs a count of the outstanding requests. */
+RIG_TEST(data_post, full__of_long_posts_after_many_short_ones_holds_as_many)
+{
+	DAT_EP_HANDLE of_a = a.ep, of_b = b.ep;
+	DAT_EP_ATTR attr = rig_attr();
+	DAT_LMR_TRIPLET t[30];
+
+	rig_needs_end_to_end();
+	attr.max_request_iov = 30;
+	attr.max_request_dtos = attr.max_recv_dtos = 50;
+	a.ep = end_ep(&a, &attr);
+	b.ep = end_ep(&b, &attr);
+	end_join(&a, a.ep, &b, b.ep);
+	for (int i = 0; i < 30; i++)
+		t[i] = seg(&a, (size_t)i * 100, 90);
+	for (int lap = 0; lap < 2; lap++) {
+		for (uint64_t i = 0; i < 2000 && lap; i++) {
+			must(do_write(&a, i, 0, far(&b, 0, 8), 0));
+			took(a.req_evd, i, DAT_DTO_SUCCESS);
+		}
+		for (uint64_t i = 0; i < 50; i++)
+			must(dat_ep_post_send(a.ep, 30, t, (DAT_DTO_COOKIE){ .as_64 = i }, 0));
+		must_code(do_send(&a, 99, 0, 8, 0), DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+		for (uint64_t i = 0; i < 50; i++)
+			must(do_recv(&b, i, 0, 4096));
+		took_range(b.recv_evd, 0, 49, DAT_DTO_SUCCESS);
+		took_range(a.req_evd, 0, 49, DAT_DTO_SUCCESS);
+	}
+	a.ep = of_a;
+	b.ep = of_b;
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A device after power-on, and what it requires of the driver that boots it. */
 #include <criterion/criterion.h>
+#include <malloc.h>
 #include <string.h>
 
 #include "tests/harness/harness.h"
@@ -37,6 +38,22 @@ Test(cold, boot__in_order_succeeds)
 	cr_assert_eq(cold_simple(c, CMD_INIT_HCA, 0), 0);
 	cr_assert_eq(cold_simple(c, CMD_DISABLE_HCA, 0), 0);
 	nothing_held_against();
+}
+
+Test(cold, close__of_a_device_returns_its_memory)
+{
+	enum { MANY = 50, LEAST = 2000 };
+	size_t before = 0, grown;
+
+	for (unsigned int i = 0; i <= MANY; i++) {
+		cold_close(c);
+		c = cold_open();
+		cold_boot(c);
+		if (!i)
+			before = mallinfo2().uordblks;
+	}
+	grown = mallinfo2().uordblks - before;
+	cr_expect_lt((ptrdiff_t)grown, MANY * LEAST, "%d devices leave %zu bytes", MANY, grown);
 }
 
 /* PRM "Initialization segment": revision of the interface, queue sizes, initializing, health. */

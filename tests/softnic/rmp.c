@@ -63,11 +63,12 @@ static void settle(void)
 static bool event(uint8_t want, uint32_t number)
 {
 	uint8_t type, data[28];
-	bool found = false;
+	unsigned int found = 0;
 
 	settle();
 	while (drv_event(d, &type, data))
-		found |= type == want && sn_get32(data, 24) == number;
+		found += type == want && sn_get32(data, 24) == number;
+	cr_expect_leq(found, 1, "the event 0x%x of 0x%x came %u times", want, number, found);
 	return found;
 }
 
