@@ -16,30 +16,33 @@ END = re.compile(r"^(?:(?:bnd |notrack )?(?:ret|jmp)|ud2|hlt)")
 
 
 def misordered(body, locks):
-    """Returns the unlocks that a path from a toggle reaches before the register is flushed, with the reason. The
-    first fence after the toggle orders stores to memory; a vector store after it goes to the register."""
-    if not locks:
-        return []
+    """Returns the ends of paths from a toggle that lack a fence, with the reason. The first fence after the toggle
+    orders the doorbell record, and a vector store after it goes to the register. With a lock a second fence must flush
+    that before the unlock."""
     at = {address: i for i, (address, _) in enumerate(body)}
-    todo = [(i, 0) for i, (_, text) in enumerate(body) if TOGGLE.match(text)]
+    todo = [(i, 0, False) for i, (_, text) in enumerate(body) if TOGGLE.match(text)]
     seen, found = set(todo), set()
     while todo:
-        i, state = todo.pop()		# 0: toggled; 1: fenced; 2: the register's address is in use
+        i, fences, stored = todo.pop()		# stored: into the register, and not flushed
         address, text = body[i]
         if FLUSH.match(text):
-            state = 1
-        elif state and VECTOR_STORE.match(text):
-            state = 2
-        if UNLOCK.match(text):
-            if state == 2:
+            fences, stored = fences + (fences < 2), False
+        elif fences and VECTOR_STORE.match(text):
+            stored = True
+        if locks and UNLOCK.match(text):
+            if stored:
                 found.add((address, text, "unlocks before BlueFlame is flushed"))
+            elif fences < 2:
+                found.add((address, text, "unlocks without a fence ahead of BlueFlame"))
             continue
         jump = TARGET.match(text)
         ways = [i + 1] if i + 1 < len(body) and not END.match(text) else []
         if jump and jump[1] != "call" and int(jump[2], 16) in at:
             ways.append(at[int(jump[2], 16)])
+        if not fences and not ways:
+            found.add((address, text, "ends without a fence ahead of BlueFlame"))
         for way in ways:
-            if (way, state) not in seen:
-                seen.add((way, state))
-                todo.append((way, state))
+            if (way, fences, stored) not in seen:
+                seen.add((way, fences, stored))
+                todo.append((way, fences, stored))
     return sorted(found)

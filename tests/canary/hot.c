@@ -23,6 +23,7 @@ int hot_kernel(struct target *t);
 int hot_callee(struct target *t);
 int hot_blueflame(struct target *t);
 int hot_flushed(struct target *t);
+int hot_unfenced(struct target *t);
 int hot_polled(struct target *t);
 int hot_early_read(struct target *t);
 int hot_early_index(struct target *t);
@@ -106,9 +107,9 @@ int hot_callee(struct target *t)
 #if defined(__x86_64__)
 /* A macro that rings the doorbell as a post of a threadsafe IA does: the register's other half, a
  * fence, the WQE, the unlock. */
-#define BLUEFLAME(flush)                                                                           \
+#define BLUEFLAME(fence, flush)                                                                    \
 	do {                                                                                       \
-		__asm__ volatile("xorq $256, %0; sfence; movaps %%xmm0, (%1); " flush              \
+		__asm__ volatile("xorq $256, %0; " fence "; movaps %%xmm0, (%1); " flush           \
 				 : "+m"(t->memory)                                                 \
 				 : "r"(t->memory)                                                  \
 				 : "cc", "memory");                                                \
@@ -116,9 +117,9 @@ int hot_callee(struct target *t)
 	} while (0)
 #define FLUSH "sfence"
 #else
-#define BLUEFLAME(flush)                                                                           \
+#define BLUEFLAME(fence, flush)                                                                    \
 	do {                                                                                       \
-		__asm__ volatile("dmb oshst; eor x9, %0, #256; dsb st; str q0, [%0]; " flush       \
+		__asm__ volatile("dmb oshst; eor x9, %0, #256; " fence "; str q0, [%0]; " flush    \
 				 : : "r"(t->memory) : "x9", "memory");                             \
 		atomic_store_explicit(&t->count, 0, memory_order_release);                         \
 	} while (0)
@@ -127,13 +128,19 @@ int hot_callee(struct target *t)
 
 int hot_blueflame(struct target *t)
 {
-	BLUEFLAME("");
+	BLUEFLAME(FLUSH, "");
 	return 0;
 }
 
 int hot_flushed(struct target *t)
 {
-	BLUEFLAME(FLUSH);
+	BLUEFLAME(FLUSH, FLUSH);
+	return 0;
+}
+
+int hot_unfenced(struct target *t)
+{
+	BLUEFLAME("", FLUSH);
 	return 0;
 }
 
