@@ -13,6 +13,7 @@ VECTOR_STORE = re.compile(r"^v?mov\w*\s+%[xyz]mm\d+,[^%]*\(%(?!rsp)")
 FLUSH = re.compile(r"^sfence\b")
 UNLOCK = re.compile(r"^movl\s+\$0x0,.*\(%(?!rsp|rbp\))")
 END = re.compile(r"^(?:(?:bnd |notrack )?(?:ret|jmp)|ud2|hlt)")
+UNORDERED = "writes BlueFlame before the doorbell record is ordered"
 
 
 def misordered(body, locks):
@@ -33,14 +34,14 @@ def misordered(body, locks):
             if stored:
                 found.add((address, text, "unlocks before BlueFlame is flushed"))
             elif fences < 2:
-                found.add((address, text, "unlocks without a fence ahead of BlueFlame"))
+                found.add((address, text, UNORDERED))
             continue
         jump = TARGET.match(text)
         ways = [i + 1] if i + 1 < len(body) and not END.match(text) else []
         if jump and jump[1] != "call" and int(jump[2], 16) in at:
             ways.append(at[int(jump[2], 16)])
         if not fences and not ways:
-            found.add((address, text, "ends without a fence ahead of BlueFlame"))
+            found.add((address, text, UNORDERED))
         for way in ways:
             if (way, fences, stored) not in seen:
                 seen.add((way, fences, stored))
