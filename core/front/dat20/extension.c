@@ -72,6 +72,18 @@ void front_name_attributes(struct dap_ia *ia)
 	own->nnamed += sizeof(more) / sizeof(more[0]);
 }
 
+/*
+ * Backends number the arguments of a post like those of a plain write or of fetch and add. If argument
+ * n is an additional one, the numbers from n on are one higher.
+ */
+static DAT_RETURN shift_args(DAT_RETURN ret, unsigned int n)
+{
+	bool shifted = DAT_GET_TYPE(ret) == DAT_INVALID_PARAMETER &&
+		       DAT_GET_SUBTYPE(ret) >= DAT_INVALID_ARG1 + n - 1;
+
+	return shifted ? ret + 1 : ret;
+}
+
 /* Reads the arguments in the order of the macros in dat_ib_extensions.h. */
 static DAT_RETURN write_immed(struct dap_ep *ep, const struct dap_hot *hot, va_list args)
 {
@@ -92,7 +104,7 @@ static DAT_RETURN write_immed(struct dap_ep *ep, const struct dap_hot *hot, va_l
 		bytes += iov[i].segment_length;
 	if (ret == DAT_SUCCESS)
 		dap_ep_tally(ep, DAP_COUNT_WRITE_IMM, bytes);
-	return ret;
+	return shift_args(ret, 6);
 }
 
 static DAT_RETURN atomic(struct dap_ep *ep, const struct dap_hot *hot, bool swap, va_list args)
@@ -107,12 +119,13 @@ static DAT_RETURN atomic(struct dap_ep *ep, const struct dap_hot *hot, bool swap
 	DAT_RETURN ret;
 
 	if (err)
-		return front_return(err);
-	ret = swap ? hot->atomic(ep, true, second, first, result, cookie, at, flags)
-		   : hot->atomic(ep, false, first, 0, result, cookie, at, flags);
+		ret = front_return(err);
+	else
+		ret = swap ? hot->atomic(ep, true, second, first, result, cookie, at, flags)
+			   : hot->atomic(ep, false, first, 0, result, cookie, at, flags);
 	if (ret == DAT_SUCCESS)
 		dap_ep_tally(ep, swap ? DAP_COUNT_CMP_SWAP : DAP_COUNT_FETCH_ADD, 8);
-	return ret;
+	return swap ? shift_args(ret, 3) : ret;
 }
 
 DAT_RETURN front_handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args)
