@@ -1,8 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The arguments of the posts of the InfiniBand extension. */
+#include <string.h>
+
 #include "tests/dat2/dat2.h"
 
 TestSuite(extension, .timeout = 60);
+
+/* A message of four bytes. Nothing is written, so there need be no place for it. */
+Test(extension, write_immed__without_segments_needs_no_remote_buffer, .init = sides_open, .fini = sides_close)
+{
+	DAT_LMR_TRIPLET recv = side_segment(&b, 4096, 64);
+	DAT_DTO_COOKIE cookie = { .as_64 = 5 };
+	DAT_IB_EXTENSION_EVENT_DATA data;
+	DAT_EVENT ev;
+
+	side_needs(DAT_IB_ATTR_IMMED_DATA);
+	sides_connect();
+	assert_ok(dat_ep_post_recv(b.ep, 1, &recv, cookie, 0));
+	assert_ok(dat_ib_post_rdma_write_immed(a.ep, 0, NULL, cookie, NULL, 0x1234, 0));
+	ev = side_wait(b.dto, (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT);
+	memcpy(&data, ev.event_extension_data, sizeof(data));
+	cr_assert_eq(data.val.immed.data, 0x1234);
+	cr_assert_eq(ev.event_data.dto_completion_event_data.transfered_length, 0);
+	ev = side_wait(a.dto, (DAT_EVENT_NUMBER)DAT_IB_DTO_EVENT);
+	cr_assert_eq(ev.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+}
 
 #define BAD_FLAGS ((DAT_COMPLETION_FLAGS)0x4000)
 

@@ -84,9 +84,11 @@ static DAT_RETURN shift_args(DAT_RETURN ret, unsigned int n)
 	return shifted ? ret + 1 : ret;
 }
 
-/* Reads the arguments in the order of the macros in dat_ib_extensions.h. */
+/* Reads the arguments in the order of the macros in dat_ib_extensions.h. Without segments the remote buffer
+ * may be NULL, as with OpenFabrics' provider: only the immediate data is sent. */
 static DAT_RETURN write_immed(struct dap_ep *ep, const struct dap_hot *hot, va_list args)
 {
+	static const DAT_RMR_TRIPLET nowhere;
 	DAT_COUNT n = va_arg(args, DAT_COUNT);
 	DAT_LMR_TRIPLET *iov = va_arg(args, DAT_LMR_TRIPLET *);
 	DAT_DTO_COOKIE cookie = va_arg(args, DAT_DTO_COOKIE);
@@ -99,7 +101,7 @@ static DAT_RETURN write_immed(struct dap_ep *ep, const struct dap_hot *hot, va_l
 
 	if (err)
 		return front_return(err);
-	ret = hot->write_immed(ep, n, iov, cookie, to, imm, flags);
+	ret = hot->write_immed(ep, n, iov, cookie, n || to ? to : &nowhere, imm, flags);
 	for (DAT_COUNT i = 0; ret == DAT_SUCCESS && i < n; i++)
 		bytes += iov[i].segment_length;
 	if (ret == DAT_SUCCESS)
