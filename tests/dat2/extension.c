@@ -1,10 +1,79 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The arguments of the posts of the InfiniBand extension. */
+/* Calls of the InfiniBand extension: queries without an open IA, and the arguments of its posts. */
 #include <string.h>
 
 #include "tests/dat2/dat2.h"
 
 TestSuite(extension, .timeout = 60);
+
+static DAT_NAME_PTR named(const char *name)
+{
+	return (DAT_NAME_PTR)(unsigned long)name;
+}
+
+static DAT_RETURN open_query(const char *name, DAT_IA_HANDLE *ia, DAT_IA_ATTR *attr,
+			     DAT_PROVIDER_ATTR *provider)
+{
+	return dat_ib_open_query(named(name), ia, DAT_IA_FIELD_ALL, attr, DAT_PROVIDER_FIELD_ALL,
+				 provider);
+}
+
+/* dtestx -q. No IA is open in this process. */
+Test(extension, open_query__returns_attributes_until_close_query)
+{
+	DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+	DAT_PROVIDER_ATTR provider;
+	const DAT_NAMED_ATTR *of;
+	bool counters = false;
+	DAT_IA_ATTR attr;
+
+	assert_ok(open_query(side_ia_name(), &ia, &attr, &provider));
+	cr_assert_not_null(ia);
+	cr_assert_str_eq(attr.adapter_name, side_ia_name());
+	cr_assert_not_null(attr.ia_address_ptr);
+	cr_assert_str_eq(provider.provider_name, "dapl-direct");
+	of = provider.provider_specific_attr;
+	for (DAT_COUNT i = 0; i < provider.num_provider_specific_attr; i++)
+		counters = counters || !strcmp(of[i].name, DAT_IB_ATTR_COUNTERS);
+	cr_assert(counters);
+	assert_ok(dat_ib_close_query(ia));
+	assert_ret(PROVIDER(ia)->ia_query_func(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL),
+		   DAT_INVALID_HANDLE);
+}
+
+Test(extension, open_query__of_an_adapter_in_use_succeeds, .init = sides_open, .fini = sides_close)
+{
+	DAT_PROVIDER_ATTR provider;
+	DAT_IA_ATTR attr;
+	DAT_IA_HANDLE ia;
+
+	assert_ok(open_query(side_ia_name(), &ia, &attr, &provider));
+	assert_ok(dat_ib_close_query(ia));
+	sides_connect();
+}
+
+Test(extension, open_query__invalid_arguments_are_refused)
+{
+	DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+	DAT_PROVIDER_ATTR provider;
+	DAT_IA_ATTR attr;
+
+	assert_ret(open_query("no-such-0", &ia, &attr, &provider), DAT_PROVIDER_NOT_FOUND);
+	assert_code(open_query(side_ia_name(), NULL, &attr, &provider), DAT_INVALID_PARAMETER,
+		    DAT_INVALID_ARG2);
+	assert_code(open_query(side_ia_name(), &ia, NULL, &provider), DAT_INVALID_PARAMETER,
+		    DAT_INVALID_ARG4);
+	assert_code(open_query(side_ia_name(), &ia, &attr, NULL), DAT_INVALID_PARAMETER,
+		    DAT_INVALID_ARG6);
+	cr_assert_null(ia);
+}
+
+Test(extension, close_query__takes_only_an_ia, .init = sides_open, .fini = sides_close)
+{
+	side_needs("DAT_EXTENSION_INTERFACE");	/* without it libdat2 itself refuses the call */
+	assert_ret(dat_ib_close_query(a.pz), DAT_INVALID_HANDLE);
+	sides_connect();
+}
 
 /* A message of four bytes. Nothing is written, so there need be no place for it. */
 Test(extension, write_immed__without_segments_needs_no_remote_buffer, .init = sides_open, .fini = sides_close)

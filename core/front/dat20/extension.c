@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The InfiniBand extension of 2.0: writes with immediate data and atomics, which the backend
- * posts, and the form of their completions. Datagrams and collectives are not supported.
+ * posts, the form of their completions, and queries of an adapter that is not open. Datagrams and
+ * collectives are not supported.
  */
 #include <netinet/in.h>
 #include <stdarg.h>
@@ -130,6 +131,34 @@ static DAT_RETURN atomic(struct dap_ep *ep, const struct dap_hot *hot, bool swap
 	return swap ? shift_args(ret, 3) : ret;
 }
 
+/*
+ * Opens an adapter without an asynchronous EVD, for dtestx -q. libdat2 passes the name as the handle.
+ * The IA that is returned serves only for DAT_IB_CLOSE_QUERY_OP.
+ */
+static DAT_RETURN open_query(DAT_NAME_PTR name, va_list args)
+{
+	DAT_IA_HANDLE *out = va_arg(args, DAT_IA_HANDLE *);
+	DAT_IA_ATTR_MASK ia_mask = va_arg(args, DAT_IA_ATTR_MASK);
+	DAT_IA_ATTR *ia_attr = va_arg(args, DAT_IA_ATTR *);
+	DAT_PROVIDER_ATTR_MASK prov_mask = va_arg(args, DAT_PROVIDER_ATTR_MASK);
+	DAT_PROVIDER_ATTR *prov_attr = va_arg(args, DAT_PROVIDER_ATTR *);
+	DAT_EVD_HANDLE async_evd = DAT_EVD_ASYNC_EXISTS;
+	DAT_IA_HANDLE ia;
+	DAT_RETURN ret;
+
+	if (!out)
+		return front_bad_arg(2);
+	ret = front_ia_open(name, 0, &async_evd, &ia);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	ret = front_ia_query(ia, NULL, ia_mask, ia_attr, prov_mask, prov_attr);
+	if (ret == DAT_SUCCESS)
+		*out = ia;
+	else
+		front_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
+	return ret;
+}
+
 DAT_RETURN front_handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list args)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
@@ -138,8 +167,12 @@ DAT_RETURN front_handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_lis
 	int err = front_check_request(ep, 0, NULL, 0);
 	const struct dap_hot *hot;
 
+	if (op == DAT_IB_OPEN_QUERY_OP)
+		return open_query(handle, args);
 	if (dap_obj_type(handle) == DAP_NONE)
 		return front_bad_handle(DAP_SUB_HANDLE1);
+	if (op == DAT_IB_CLOSE_QUERY_OP)
+		return front_ia_close(handle, DAT_CLOSE_ABRUPT_FLAG);
 	if (op == DAT_IB_QUERY_COUNTERS_OP)
 		return front_query_counters(handle, args);
 	if (op == DAT_IB_PRINT_COUNTERS_OP)
