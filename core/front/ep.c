@@ -274,8 +274,7 @@ static int read_change(struct dap_ep *ep, DAT_EP_PARAM_MASK mask, const DAT_EP_P
 	}
 	if (mask & DAT_EP_FIELD_CONNECT_EVD_HANDLE) {
 		change->set |= DAP_EP_SET_CONNECT_EVD;
-		err |= read_evd(ia, param->connect_evd_handle, DAP_EVD_CONNECTION, 0,
-				&change->connect_evd);
+		err |= read_connect_evd(ia, param->connect_evd_handle, &change->connect_evd);
 	}
 	if (mask & DAT_EP_FIELD_EP_ATTR_ALL) {
 		change->set |= DAP_EP_SET_ATTR;
