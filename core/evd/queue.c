@@ -91,6 +91,15 @@ static const char *const connection_events[] = {
 	"DISCONNECTED", "BROKEN", "TIMED_OUT", "UNREACHABLE",
 };
 
+static bool is_async_event(const struct dap_event *ev)
+{
+	return ev->number >= DAP_EV_ASYNC_EVD_OVERFLOW && ev->number <= DAP_EV_ASYNC_INTERNAL;
+}
+
+static const char *const async_events[] = {
+	"EVD_OVERFLOW", "IA_CATASTROPHIC", "EP_BROKEN", "TIMED_OUT", "PROVIDER_INTERNAL_ERROR",
+};
+
 static int append_event(struct core_evd *evd, const struct dap_event *ev)
 {
 	if (evd->dead)
@@ -107,26 +116,36 @@ static int append_event(struct core_evd *evd, const struct dap_event *ev)
 	return 0;
 }
 
+/* Returns the name of an event that did not fit, if its loss must be reported: once until there is room.
+ * Posters of other events report the loss themselves. */
+static const char *lost_name(struct core_evd *evd, const struct dap_event *ev)
+{
+	bool async = is_async_event(ev), *reported = async ? &evd->async_reported : &evd->full_reported;
+
+	if (*reported || (!async && !is_connection_event(ev)))
+		return NULL;
+	*reported = true;
+	return async ? async_events[ev->number - DAP_EV_ASYNC_EVD_OVERFLOW]
+		     : connection_events[ev->number - DAP_EV_ESTABLISHED];
+}
+
 int dap_evd_post(struct dap_evd *handle, const struct dap_event *ev)
 {
 	struct core_evd *evd = core_evd(handle);
-	bool report = false;
+	const char *lost;
 	int err;
 
 	pthread_mutex_lock(&evd->lock);
 	err = append_event(evd, ev);
-	/* Other event types report ENOSPC to their caller; an async overflow event could not be
-	 * queued either. */
-	if (err && is_connection_event(ev)) {
-		report = !evd->full_reported;
-		evd->full_reported = true;
-	}
+	lost = err ? lost_name(evd, ev) : NULL;
 	pthread_mutex_unlock(&evd->lock);
-	if (!report)
+	if (!lost)
 		return err;
 	dap_log(DAP_LOG_ERR, "EVD %p of %u events is full, event %s is lost: create it with more",
-		(void *)evd, evd->qlen, connection_events[ev->number - DAP_EV_ESTABLISHED]);
-	dap_async_post(evd->pub.obj.ia, DAP_EV_ASYNC_EVD_OVERFLOW, &evd->pub.obj, 0);
+		(void *)evd, evd->qlen, lost);
+	/* After an asynchronous event, an overflow event would not fit either. */
+	if (is_connection_event(ev))
+		dap_async_post(evd->pub.obj.ia, DAP_EV_ASYNC_EVD_OVERFLOW, &evd->pub.obj, 0);
 	return err;
 }
 
@@ -174,7 +193,7 @@ static void remove_at(struct core_evd *evd, uint32_t i, struct dap_event *ev)
 	/* Otherwise 2^31 events later it would seem to be ahead. */
 	if (!is_drained(evd))
 		evd->drained_soft = evd->soft_tail;
-	evd->full_reported = false;
+	evd->full_reported = evd->async_reported = false;
 	dap_evd_update_slow(evd);
 }
 

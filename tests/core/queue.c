@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The order of an EVD's events, which come from software and from the device; and full EVDs. */
 #include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "core/evd/evd.h"
 #include "tests/core/fake_hw.h"
@@ -310,6 +313,38 @@ Test(queue, overflow__of_connection_requests_is_silent)
 		cr_assert_eq(dap_evd_post(t.evd, &ev), 0);
 	cr_assert_neq(dap_evd_post(t.evd, &ev), 0);
 	assert_ret(dat_evd_dequeue(t.async, &(DAT_EVENT){0}), DAT_QUEUE_EMPTY);
+}
+
+/* Posts n asynchronous events; returns the number of lines that say that one was lost. */
+static unsigned int lines_of_lost_events(int n)
+{
+	int file = memfd_create("stderr", MFD_CLOEXEC), old = dup(STDERR_FILENO);
+	char text[4096] = "";
+	unsigned int lines = 0;
+
+	cr_assert(file >= 0 && old >= 0 && dup2(file, STDERR_FILENO) >= 0);
+	while (n--)
+		dap_async_post(t.ia, DAP_EV_ASYNC_INTERNAL, t.ia, 0);
+	dup2(old, STDERR_FILENO);
+	close(old);
+	cr_assert(pread(file, text, sizeof(text) - 1, 0) >= 0);
+	close(file);
+	for (const char *at = text; (at = strstr(at, "event PROVIDER_INTERNAL_ERROR is lost")); at++)
+		lines++;
+	return lines;
+}
+
+/* No overflow event can be queued, so only the log reports it; again after there was room. */
+Test(queue, overflow__of_asynchronous_events_is_logged_once)
+{
+	DAT_EVENT got;
+
+	cr_assert_eq(lines_of_lost_events(4), 0);	/* the length of the EVD */
+	cr_assert_eq(lines_of_lost_events(3), 1);
+	cr_assert_eq(lines_of_lost_events(1), 0);
+	cr_assert_eq(dat_evd_dequeue(t.async, &got), DAT_SUCCESS);
+	cr_assert_eq(lines_of_lost_events(1), 0);
+	cr_assert_eq(lines_of_lost_events(1), 1);
 }
 
 Test(queue, overflow__of_the_cq_is_reported_once)
