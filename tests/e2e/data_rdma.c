@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* RDMA writes and reads of each size: every byte arrives, and no byte outside changes. */
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "tests/e2e/ends.h"
 #include "tests/e2e/pieces.h"
@@ -230,4 +232,39 @@ RIG_TEST(data_rdma, write__within_one_adapter_lands)
 		check(filled(a.mem + HALF, 5000, i));
 	}
 	a.ep = own;
+}
+
+/* A page without rights lies on each side of the source: a read outside it ends the process. */
+RIG_TEST(data_rdma, write__from_either_end_of_a_page_reads_nothing_outside)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct end edge = a;
+	DAT_LMR_HANDLE lmr;
+	DAT_RMR_CONTEXT unused;
+	char *room;
+
+	room = mmap(NULL, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	check(room != MAP_FAILED);
+	edge.mem = room + page;
+	check(!mprotect(edge.mem, page, PROT_READ | PROT_WRITE));
+	lmr = end_lmr(&a, edge.mem, page, DAT_MEM_PRIV_LOCAL_READ_FLAG, &edge.lmr_context, &unused);
+	for (size_t size = 1; size <= 300; size++) {
+		for (int last = 0; last < 2; last++) {
+			size_t off = last ? page - size : 0;
+
+			fill(edge.mem + off, size, size);
+			memset(b.mem + HALF, 0xee, size + 256);
+			must(do_write(&edge, size, off, far(&b, HALF + 64, size), 0));
+			took(a.req_evd, size, DAT_DTO_SUCCESS);
+			landed(&b, size, 0, size);
+			memset(b.mem + HALF, 0xee, size + 256);
+			must(do_recv(&b, size, HALF + 64, size));
+			must(do_send(&edge, size, off, size, 0));
+			took(b.recv_evd, size, DAT_DTO_SUCCESS);
+			took(a.req_evd, size, DAT_DTO_SUCCESS);
+			landed(&b, size, 0, size);
+		}
+	}
+	must(dat_lmr_free(lmr));
+	check(!munmap(room, 3 * page));
 }

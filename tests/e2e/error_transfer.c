@@ -290,3 +290,29 @@ RIG_TEST(error_transfer, read__from_an_endpoint_that_serves_none_fails)
 	took(a.req_evd, 3, DAT_DTO_ERR_REMOTE_RESPONDER);
 	recovers();
 }
+
+/*
+ * Receives of two segments go around the queue. A later receive of one segment has only that one, although
+ * its slot held two.
+ */
+RIG_TEST(error_transfer, receive__of_one_segment_in_a_slot_that_held_two_has_one)
+{
+	DAT_LMR_TRIPLET two[2] = { seg(&b, 0, 16), seg(&b, 4096, 64) };
+	DAT_DTO_COOKIE c = { .as_64 = 7 };
+
+	rig_needs_end_to_end();
+	for (uint64_t i = 0; i < 2 * RIG_DTOS; i++) {
+		must(dat_ep_post_recv(b.ep, 2, two, c, DAT_COMPLETION_DEFAULT_FLAG));
+		must(do_send(&a, i, 0, 40, 0));
+		same(took(b.recv_evd, 7, DAT_DTO_SUCCESS), 40);
+		took(a.req_evd, i, DAT_DTO_SUCCESS);
+	}
+	memset(b.mem, 0xee, RIG_MEM);
+	for (uint64_t i = 1; i <= 4; i++) {
+		must(do_recv(&b, i, 0, 16));
+		must(do_send(&a, i, 0, i < 4 ? 16 : 40, 0));
+		took(b.recv_evd, i, i < 4 ? DAT_DTO_SUCCESS : DAT_DTO_ERR_LOCAL_LENGTH);
+		took(a.req_evd, i, i < 4 ? DAT_DTO_SUCCESS : DAT_DTO_ERR_REMOTE_RESPONDER);
+	}
+	check(all_bytes(b.mem + 16, RIG_MEM - 16, 0xee));
+}
