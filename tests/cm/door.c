@@ -225,6 +225,20 @@ Test(door, pending__beyond_the_64th_is_disconnected)
 	tell_the_truth();
 }
 
+Test(door, pending__is_disconnected_when_the_last_adapter_closes)
+{
+	int door;
+
+	node_listen(&trio.c, NEXT);
+	door = trio_knock(NEXT, 0);
+	SOON(__atomic_load_n(&cm_loop.n_pending, __ATOMIC_RELAXED) == 1);
+	trio_close();
+	errno = 0;
+	cr_assert(is_sent_away(door));
+	close(door);
+	trio_open();
+}
+
 /* ---- Other users ---- */
 
 /* Each connection that the listener does not accept takes a place in its backlog, until it is full. */
