@@ -141,3 +141,28 @@ static void is_done_so(const char *profile)
 }
 
 Test(efa_keys, attribute__matches_the_commands) { each_profile(is_done_so); }
+
+/* So many windows that several share a place in the table that emulated writes look up. */
+static void writes_through_many(const char *profile)
+{
+	enum { MANY = 600 };
+	static struct dap_rmr *windows[MANY];
+	static uint32_t contexts[MANY];
+
+	start(profile);
+	for (unsigned int i = 0; i < MANY; i++) {
+		windows[i] = rig_rmr(&r, &r.b);
+		cr_assert_eq(rig_bind(windows[i], &r.b, LEN, &contexts[i]), 0, "bind %u: %s", i, fake.said);
+		cr_assert_eq(rig_next(&r, r.b.req).number, DAP_EV_RMR_BIND);
+	}
+	for (unsigned int i = 0; i < MANY; i++)
+		cr_assert_eq(try_it(contexts[i], true), DAP_DTO_SUCCESS, "%s, window %u: %s", profile, i,
+			     fake.said);
+	for (unsigned int i = 0; i < MANY; i++) {
+		efa_hw.rmr_destroy(windows[i]);
+		free(windows[i]);
+	}
+	end();
+}
+
+Test(efa_keys, write__through_each_of_many_windows_lands) { each_profile(writes_through_many); }
