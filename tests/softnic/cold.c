@@ -154,6 +154,17 @@ Test(cold, set_hca_cap__accepts_choices_only)
 	cr_expect_eq(cold_count(c, "cmd.field"), 1);
 }
 
+/* PRM disable_link_up_by_init_hca: a driver looks for the bit in the maximum, and sets the current one. */
+Test(cold, query_hca_cap__a_link_kept_down_is_a_choice)
+{
+	cr_assert_eq(cold_simple(c, CMD_ENABLE_HCA, 0), 0);
+	for (uint16_t current = 0; current < 2; current++) {
+		cold_begin(c, CMD_QUERY_HCA_CAP, current);
+		cr_assert_eq(cold_run(c, 16, COLD_OUT), 0);
+		cr_expect_eq(sn_get(c->out + 0x10, SN_FLD(0x1b4, 1)), !current);
+	}
+}
+
 static uint32_t atomic_order(void)
 {
 	cold_begin(c, CMD_QUERY_HCA_CAP, 3 << 1 | 1);
