@@ -70,7 +70,7 @@ static enum dap_dto_status try_it(uint32_t context, bool write)
 	DAT_RETURN ret;
 
 	r.b.lmr->rmr_context = context;		/* requests of side a use this context */
-	ret = write ? rig_write(&r, &r.a, 1, 0, 0, 8) : rig_read(&r, &r.a, 1, 0, 0, 8);
+	ret = write ? rig_write(&r, &r.a, 1, 0, 0, LEN) : rig_read(&r, &r.a, 1, 0, 0, 8);
 	cr_assert_eq(ret, DAT_SUCCESS);
 	return rig_next(&r, r.a.req).dto.status;
 }
