@@ -172,7 +172,10 @@ int vf_port_open(struct m5_ctl_vfio *v, char *why, size_t whylen)
 	err = table_enter(v, &port);
 	if (!err)
 		err = port_wait(v, &port.up);
-	if (err) {
+	if (err == -ENOSPC) {
+		snprintf(why, whylen, "%s has %u other addresses: give IAs of one adapter the same ip=, gid= "
+			 "and mac=", v->dev->pci, VF_GIDS);
+	} else if (err) {
 		snprintf(why, whylen, "cannot set the address of %s: %s", v->dev->pci,
 			 strerror(-err));
 	} else if (!port.up) {

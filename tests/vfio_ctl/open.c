@@ -360,6 +360,26 @@ Test(open, port__has_the_gid_of_an_ipv6_ip)
 	nothing_left();
 }
 
+/* The table of a device has 16 entries. */
+Test(open, m5_ctl_open__with_a_17th_address_returns_enospc)
+{
+	enum { ENTRIES = 16 };
+	struct m5_ctl *ctl[ENTRIES], *late = NULL;
+	char params[32], why[160];
+
+	for (int i = 0; i < ENTRIES; i++) {
+		snprintf(params, sizeof(params), "ip=10.1.2.%d", i);
+		ctl[i] = opened(VFIO_IA, params);
+	}
+	cr_assert_eq(m5_ctl_open(VFIO_IA, "ip=10.1.2.99", &late, why, sizeof(why)), -ENOSPC);
+	cr_assert(strstr(why, "16 other addresses"), "the error does not name the cause: %s", why);
+	ctl[3]->ops->close(ctl[3]);
+	ctl[3] = opened(VFIO_IA, "ip=10.1.2.99");
+	for (int i = 0; i < ENTRIES; i++)
+		ctl[i]->ops->close(ctl[i]);
+	nothing_left();
+}
+
 /* The device's MTU counts the frame: 22 bytes more than that of a network interface. */
 Test(open, port__path_mtu_leaves_room_for_the_headers_of_a_frame)
 {
