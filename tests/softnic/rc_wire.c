@@ -6,6 +6,13 @@
 
 #include "softnic/mlx5/rc_wire.h"
 
+/* RFC 1071: a carry out of the addition of carries counts, too. */
+Test(rc_wire, checksum__adds_each_carry)
+{
+	cr_expect_eq(from_be16(sn_checksum(0x1fffe, NULL, 0)), 0x0000);
+	cr_expect_eq(from_be16(sn_checksum(0x1ffff, NULL, 0)), 0xfffe);
+}
+
 /* A congestion notification sent by a ConnectX-4 Lx, with the ICRC computed by hardware. */
 Test(rc_wire, icrc__of_a_captured_packet_is_that_of_hardware)
 {

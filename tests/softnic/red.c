@@ -397,3 +397,16 @@ Test(red, each_violation__can_be_provoked)
 		close_all();
 	}
 }
+
+Test(red, softnic_violations__writes_no_more_entries_than_it_may)
+{
+	struct softnic_violation v[2] = { [1] = { .count = 77 } };
+
+	open_all(0);
+	provoke("db.offset");
+	provoke("db.uar");
+	cr_expect_eq(softnic_violations(d->nic, v, 1), 2);
+	cr_expect_eq(v[0].count, 1);
+	cr_expect_eq(v[1].count, 77);
+	close_all();
+}
