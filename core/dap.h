@@ -257,9 +257,8 @@ struct dap_timer {
 };
 
 /*
- * Counts of slow calls and rare completions, of an endpoint and of an EVD. The adapter counts posts
- * and dequeues (dap_hw.ep_total, cq_total). If the adapter does not, a counting instance counts
- * them in its checked calls.
+ * Counts of slow calls and rare completions, of an endpoint and of an EVD. The backend counts posts
+ * (dap_hw.ep_total), and perhaps dequeues (cq_total).
  */
 enum dap_count {
 	DAP_COUNT_SEND, DAP_COUNT_WRITE, DAP_COUNT_READ, DAP_COUNT_WRITE_IMM, DAP_COUNT_CMP_SWAP,

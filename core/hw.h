@@ -93,7 +93,7 @@ struct dap_hw {
 	int (*recv_count)(struct dap_ep *ep, uint32_t *recvs);
 	/* Fills what was posted to its own queues since the QP was created: sends, writes, reads
 	 * and receives; of receives also those completed in any way, and the bytes of plain ones.
-	 * Leaves the other counts alone. NULL: unknown. A snapshot. */
+	 * Leaves the other counts alone; it may fill those of failed receives. A snapshot. */
 	void (*ep_total)(struct dap_ep *ep, struct dap_ep_counts *counts);
 	/* Fills ep->local_path, with a random PSN. */
 	int (*qp_address)(struct dap_ep *ep);

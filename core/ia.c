@@ -34,7 +34,7 @@ static int try_backends(struct dap_ia *ia, const char *params, char *why, size_t
 	return err;
 }
 
-static int open_backend(struct dap_ia *ia, const char *params, bool count)
+static int open_backend(struct dap_ia *ia, const char *params)
 {
 	char why[256] = "no adapter has that name; dat_info(1) lists them";
 	int err = dap_params_device(params, ia->device, sizeof(ia->device), why, sizeof(why));
@@ -43,7 +43,6 @@ static int open_backend(struct dap_ia *ia, const char *params, bool count)
 		err = try_backends(ia, params, why, sizeof(why));
 	if (!err) {
 		dap_params_variables(ia->hw->params, ia->name);
-		core_ia(ia)->counted = ia->obj.api == DAP_API_20 && !ia->hw->ep_total && count;
 		return 0;
 	}
 	ia->hw = NULL;
@@ -191,7 +190,7 @@ int dap_ia_open(const struct dap_ia_args *args, struct dap_ia **out)
 	configure(ia, args, &params);
 	err = check_cpu(ia, params.cm_cpu);
 	if (!err)
-		err = open_backend(ia, args->params, params.count);
+		err = open_backend(ia, args->params);
 	if (err)
 		goto free_obj;
 	name_attributes(ia);

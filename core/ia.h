@@ -14,7 +14,6 @@ struct core_ia {
 
 	const void *hot;		/* the backend's hot functions: struct dap_hot */
 	bool validate;
-	bool counted;			/* checked calls count posts and dequeues if the adapter does not */
 	struct dap_named named[32];	/* named attributes: those of caps.attr, and of the API level */
 	unsigned int nnamed;
 	struct dap_evd *async_evd;

@@ -69,7 +69,7 @@ void dap_param_default(const struct dap_param *p, char *text, size_t len);
 extern const struct dap_param dap_core_param_table[];
 
 struct dap_core_params {
-	bool validate, count;
+	bool validate;
 	uint32_t spin_us;
 	char device[64];		/* "": the IA name */
 	uint32_t port;			/* 0: not given */

@@ -27,7 +27,7 @@ void dap_totals_qp_begin(struct dap_ep *ep)
 {
 	struct dap_totals *t = lock_totals(&ep->obj);
 
-	core_ep(ep)->qp_counts = ep->obj.ia->hw->ep_total != NULL;
+	core_ep(ep)->qp_counts = true;
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -176,21 +176,16 @@ static uint64_t if_known(bool known, uint64_t count)
 	return known ? count : DAP_PAGE_UNKNOWN;
 }
 
-static void read_work(const struct dap_ia *ia, const struct dap_sums *s, uint64_t *v)
+static void read_work(const struct dap_sums *s, uint64_t *v)
 {
-	bool known = ia->hw->ep_total || core_ia(ia)->counted;
-
 	for (size_t i = 0; i < NPOSTS; i++) {
-		bool plain = posts[i] <= DAP_COUNT_READ || posts[i] == DAP_COUNT_POST_RECV;
-
-		v[DAP_PAGE_POSTED + i] = if_known(known || !plain, s->work[posts[i]].number);
+		v[DAP_PAGE_POSTED + i] = s->work[posts[i]].number;
 		if (i < DAP_PAGE_RECEIVES - DAP_PAGE_BYTES)
-			v[DAP_PAGE_BYTES + i] = if_known(known || !plain, s->work[posts[i]].bytes);
+			v[DAP_PAGE_BYTES + i] = s->work[posts[i]].bytes;
 	}
-	v[DAP_PAGE_RECEIVES] = if_known(known, s->work[DAP_COUNT_RECV].number);
-	v[DAP_PAGE_RECEIVED_BYTES] = if_known(known, s->work[DAP_COUNT_RECV].bytes +
-						     s->work[DAP_COUNT_RECV_IMM].bytes +
-						     s->work[DAP_COUNT_RECV_WRITE_IMM].bytes);
+	v[DAP_PAGE_RECEIVES] = s->work[DAP_COUNT_RECV].number;
+	v[DAP_PAGE_RECEIVED_BYTES] = s->work[DAP_COUNT_RECV].bytes + s->work[DAP_COUNT_RECV_IMM].bytes +
+				     s->work[DAP_COUNT_RECV_WRITE_IMM].bytes;
 }
 
 static void read_events(const struct dap_ia *ia, const struct dap_sums *s, uint64_t *v)
@@ -224,6 +219,6 @@ void dap_totals_read(struct dap_ia *ia, struct dap_page *page)
 	dap_obj_each(DAP_EP, ia, add_ep, &sum);
 	dap_obj_each(DAP_EVD, ia, add_evd, &sum);
 	pthread_mutex_unlock(&own->totals.lock);
-	read_work(ia, &sum, v);
+	read_work(&sum, v);
 	read_events(ia, &sum, v);
 }

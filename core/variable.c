@@ -17,7 +17,6 @@ const struct dap_variable dap_variables[] = {
 	READ("DAPL_DBG_DEST", "where the log goes"),
 	READ("DAPL_DBG_ABORT", "whether a defect of the provider aborts the process"),
 	DEFAULT("DAPL_VALIDATE", "validate"),
-	DEFAULT("DAPL_COUNT", "count"),
 	DEFAULT("DAPL_ACK_TIMER", "ack_timeout"),
 	DEFAULT("DAPL_ACK_RETRY", "retry_cnt"),
 	DEFAULT("DAPL_RNR_TIMER", "min_rnr"),

@@ -261,6 +261,27 @@ int efa_recv_count(struct dap_ep *ep, uint32_t *recvs)
 	return 0;
 }
 
+void efa_ep_total(struct dap_ep *ep, struct dap_ep_counts *counts)
+{
+	static const enum dap_count what[] = {
+		[EFA_SEND] = DAP_COUNT_SEND, [EFA_READ] = DAP_COUNT_READ, [EFA_WRITE] = DAP_COUNT_WRITE,
+	};
+	const struct efa_ep *e = efa_ep(ep);
+	const struct efa_rx *rx = &e->rx;
+
+	efa_enter(e->tx.eng);
+	for (unsigned int op = EFA_SEND; op <= EFA_WRITE; op++) {
+		counts->work[what[op]].number = e->tx.posts[op].number;
+		counts->work[what[op]].bytes = e->tx.posts[op].bytes;
+	}
+	counts->work[DAP_COUNT_POST_RECV].number = rx->posts.number;
+	counts->work[DAP_COUNT_POST_RECV].bytes = rx->posts.bytes;
+	counts->work[DAP_COUNT_RECV].number = rx->posts.number - (rx->posted - rx->done);
+	counts->work[DAP_COUNT_RECV].bytes = rx->received;
+	counts->work[DAP_COUNT_RECV_FAILED].number = rx->failures;
+	efa_leave(e->tx.eng);
+}
+
 #define ASK_LOOKS 20u			/* polls until the peer is asked again */
 
 /* Asks the peer on the data path, which keeps order, and through the manager: the peer may not poll. */

@@ -273,6 +273,7 @@ const struct dap_hw efa_hw = {
 	.qp_create = efa_qp_create,
 	.qp_idle = efa_qp_idle,
 	.recv_count = efa_recv_count,
+	.ep_total = efa_ep_total,
 	.qp_address = efa_qp_address,
 	.qp_connect = efa_qp_connect,
 	.qp_settle = efa_qp_settle,

@@ -51,6 +51,7 @@ int efa_qp_error(struct dap_ep *ep);
 const char *efa_qp_why(struct dap_ep *ep);
 void efa_qp_idle(struct dap_ep *ep, bool *recv_idle, bool *request_idle);
 int efa_recv_count(struct dap_ep *ep, uint32_t *recvs);
+void efa_ep_total(struct dap_ep *ep, struct dap_ep_counts *counts);
 bool efa_qp_drain_done(struct dap_ep *ep);
 void efa_qp_look(struct dap_ep *ep);
 

@@ -25,6 +25,10 @@ static void deliver_recvs(struct dap_ep *ep)
 		if (r->state != EFA_R_DONE)
 			break;
 		rx->done++;
+		if (r->status)
+			rx->failures++;
+		else
+			rx->received += r->got;
 		silent = rx->solicited_only && !r->solicited;
 		efa_emit(ep->recv_evd, (struct efa_done){
 			.ep = ep, .cookie = r->cookie, .op = DAP_OP_RECEIVE, .status = r->status,

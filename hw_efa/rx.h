@@ -60,6 +60,9 @@ struct efa_rx {
 	uint32_t part;			/* bytes of the fragmented message that have arrived */
 	bool failed;			/* a receive failed, so all after it are flushed */
 	uint32_t deny, max_iov;
+	struct efa_count posts;
+	uint64_t received;		/* bytes */
+	uint64_t failures;		/* receives that completed with an error */
 };
 
 /* An empty place of the window has an immediate that no packet can have. */

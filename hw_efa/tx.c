@@ -319,6 +319,8 @@ int efa_request(const struct efa_request *r)
 	       offsetof(struct efa_work, seg) + r->work.nseg * sizeof(r->work.seg[0]));
 	tx->posted++;
 	tx->waiting++;
+	if (r->dto.op != EFA_BIND)
+		efa_tally(&tx->posts[r->dto.op], r->dto.bytes);
 	/*
 	 * If the connection ended after the bind was carried out, the bind succeeds unless an earlier
 	 * request failed.

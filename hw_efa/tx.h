@@ -56,6 +56,15 @@ enum efa_dto_state {
 	EFA_D_REFUSED = 32,		/* the peer has refused the request, and may not answer again */
 };
 
+/* For dat_top(1). Written in the engine by the calls that post, and read in it. */
+struct efa_count { uint64_t number, bytes; };
+
+static inline void efa_tally(struct efa_count *c, uint64_t bytes)
+{
+	c->number++;
+	c->bytes += bytes;
+}
+
 /* The operations of enum efa_op, and a bind, which has no WQE. */
 enum efa_dto_op { EFA_SEND, EFA_READ, EFA_WRITE, EFA_BIND };
 
@@ -128,6 +137,7 @@ struct efa_tx {
 	bool failed;			/* a request failed, so all after it are flushed */
 	bool keeps;			/* write_order=kept: only one packet of all writes is
 					 * outstanding at a time */
+	struct efa_count posts[3];	/* for each efa_dto_op but EFA_BIND */
 };
 
 /* Returns the first request that is not issued. */

@@ -13,7 +13,6 @@ struct dap_evd_counts {
 	uint64_t notifies, connection_events;
 	uint64_t waits, sleeps, waited;	/* waits, their sleeps and events; atomic */
 	uint64_t found, missed;		/* slow-path dequeues with and without an event; atomic */
-	uint64_t all_missed;		/* all dequeues without an event, if counted; atomic */
 };
 
 struct core_evd {

@@ -101,37 +101,8 @@ DAT_RETURN front_dequeue_cold(struct dap_evd *evd, DAT_EVENT *event)
 	return front_return(err);
 }
 
-/* In a counting instance, counts the n events that a dequeue or wait returned, or a miss. */
-#ifdef DAP_DAT20
-static void count_dequeued(struct dap_evd *evd, DAT_COUNT n, const DAT_EVENT *events)
-{
-	if (!core_ia(evd->obj.ia)->counted)
-		return;
-	if (!n)
-		__atomic_add_fetch(&core_evd(evd)->counts.all_missed, 1, __ATOMIC_RELAXED);
-	for (DAT_COUNT i = 0; i < n; i++) {
-		const DAT_DTO_COMPLETION_EVENT_DATA *dto =
-			&events[i].event_data.dto_completion_event_data;
-
-		if (events[i].event_number == DAT_DTO_COMPLETION_EVENT && !dto->status &&
-		    (dto->operation == DAT_DTO_RECEIVE ||
-		     dto->operation == DAT_DTO_RECEIVE_WITH_INVALIDATE))
-			dap_ep_tally(dto->ep_handle, DAP_COUNT_RECV, dto->transfered_length);
-	}
-}
-#else
-static void count_dequeued(struct dap_evd *evd, DAT_COUNT n, const DAT_EVENT *events)
-{
-	(void)evd;		/* 1.2 has no call that reads these counters */
-	(void)n;
-	(void)events;
-}
-#endif
-
 DAT_RETURN front_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 {
-	DAT_RETURN ret;
-
 	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
 	const struct dap_hot *hot;
 
@@ -140,9 +111,7 @@ DAT_RETURN front_evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 	if (!event)
 		return front_bad_arg(2);
 	hot = core_ia(evd->obj.ia)->hot;
-	ret = hot->evd_dequeue(evd, event);
-	count_dequeued(evd, ret == DAT_SUCCESS, event);
-	return ret;
+	return hot->evd_dequeue(evd, event);
 }
 
 /* Dequeues one event at a time. If a dequeue fails after at least one event, the next call reports the
@@ -169,7 +138,7 @@ DAT_RETURN front_evd_dequeue_n(DAT_EVD_HANDLE handle, DAT_COUNT max, DAT_EVENT *
 {
 	struct dap_evd *evd = dap_obj_get(handle, DAP_EVD, NULL);
 	const struct dap_hot *hot;
-	DAT_RETURN bad, ret;
+	DAT_RETURN bad;
 
 	if (!evd)
 		return front_bad_handle(DAP_SUB_HANDLE_EVD);
@@ -177,10 +146,8 @@ DAT_RETURN front_evd_dequeue_n(DAT_EVD_HANDLE handle, DAT_COUNT max, DAT_EVENT *
 	if (bad)
 		return bad;
 	hot = core_ia(evd->obj.ia)->hot;
-	ret = hot->evd_dequeue_n ? hot->evd_dequeue_n(evd, max, events, count)
-				 : dequeue_each(hot, evd, max, events, count);
-	count_dequeued(evd, ret == DAT_SUCCESS ? *count : 0, events);
-	return ret;
+	return hot->evd_dequeue_n ? hot->evd_dequeue_n(evd, max, events, count)
+				  : dequeue_each(hot, evd, max, events, count);
 }
 
 /* Returns the timestamp of the event's CQE; 0: none. */
@@ -218,7 +185,6 @@ DAT_RETURN front_evd_dequeue_ts(DAT_EVD_HANDLE handle, DAT_EVENT *event, struct 
 		*stamp = (struct dapl_stamp){ .realtime = s.realtime, .raw = s.raw, .error = s.error,
 					      .khz = s.khz };
 	}
-	count_dequeued(evd, !err, event);
 	return front_return(err);
 }
 
@@ -239,10 +205,8 @@ DAT_RETURN front_evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT 
 	if (!nmore)
 		return front_bad_arg(5);
 	err = dap_evd_wait(evd, timeout, (uint32_t)threshold, &ev, &left);
-	if (!err) {
+	if (!err)
 		front_event(&ev, evd, event);
-		count_dequeued(evd, 1, event);
-	}
 	if (!err || DAP_ERR_TYPE(err) == DAP_TIMEOUT_EXPIRED ||
 	    DAP_ERR_TYPE(err) == DAP_INTERRUPTED_CALL)
 		*nmore = (DAT_COUNT)left;

@@ -64,20 +64,6 @@ static const struct dap_hot *hot_of(const struct dap_ep *ep)
 	return core_ia(ep->obj.ia)->hot;
 }
 
-/* In a counting instance live endpoints use these functions, too. */
-static DAT_RETURN count_post(struct dap_ep *ep, enum dap_count what, uint64_t bytes, DAT_RETURN ret)
-{
-	if (core_ia(ep->obj.ia)->counted && ret == DAT_SUCCESS)
-		dap_ep_tally(ep, what, bytes);
-	return ret;
-}
-
-DAT_RETURN front_tally_iov(struct dap_ep *ep, enum dap_count what, DAT_COUNT n,
-			   const DAT_LMR_TRIPLET *iov, DAT_RETURN ret)
-{
-	return count_post(ep, what, ret == DAT_SUCCESS ? total_length(n, iov) : 0, ret);
-}
-
 DAT_RETURN front_ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 			      DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
@@ -86,8 +72,7 @@ DAT_RETURN front_ep_post_send(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET
 
 	if (err)
 		return front_return(err);
-	return front_tally_iov(ep, DAP_COUNT_SEND, n, iov,
-			       hot_of(ep)->post_send(ep, n, iov, cookie, flags));
+	return hot_of(ep)->post_send(ep, n, iov, cookie, flags);
 }
 
 /* An endpoint with an SRQ receives through the SRQ only. */
@@ -112,8 +97,7 @@ DAT_RETURN front_ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET
 
 	if (err)
 		return front_return(err);
-	return front_tally_iov(ep, DAP_COUNT_POST_RECV, n, iov,
-			       hot_of(ep)->post_recv(ep, n, iov, cookie, flags));
+	return hot_of(ep)->post_recv(ep, n, iov, cookie, flags);
 }
 
 DAT_RETURN front_ep_post_rdma_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
@@ -127,8 +111,7 @@ DAT_RETURN front_ep_post_rdma_read(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TR
 		return front_return(err);
 	if (core_ia(ep->obj.ia)->validate && remote && remote->segment_length > total_length(n, iov))
 		return front_return(DAP_ERR(DAP_LENGTH_ERROR, DAP_SUB_NONE));
-	return count_post(ep, DAP_COUNT_READ, remote ? remote->segment_length : 0,
-			  hot_of(ep)->rdma_read(ep, n, iov, cookie, remote, flags));
+	return hot_of(ep)->rdma_read(ep, n, iov, cookie, remote, flags);
 }
 
 int front_check_write(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
@@ -151,8 +134,7 @@ DAT_RETURN front_ep_post_rdma_write(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_T
 
 	if (err)
 		return front_return(err);
-	return front_tally_iov(ep, DAP_COUNT_WRITE, n, iov,
-			       hot_of(ep)->rdma_write(ep, n, iov, cookie, remote, flags));
+	return hot_of(ep)->rdma_write(ep, n, iov, cookie, remote, flags);
 }
 
 static int check_bind(const struct dap_rmr *rmr, const struct dap_ep *ep,

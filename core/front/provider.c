@@ -175,7 +175,7 @@ static void live_direct(struct front_live *live, const struct dap_hot *hot)
 		live->evd_direct.evd_dequeue_n = hot->evd_dequeue_n;
 }
 
-/* A validating or counting instance has live handles, too, but all their calls are checked. */
+/* A validating instance has live handles, too, but all their calls are checked. */
 static struct front_live *make_live(struct front_provider *p, const struct dap_hot *hot,
 				    bool checked)
 {
@@ -223,7 +223,7 @@ static int make_tables(struct dap_ia *ia)
 	struct core_ia *own = core_ia(ia);
 	struct front_provider *p = get_provider(ia->name, ia->threadsafe);
 	const struct dap_hot *hot = ia->hw->hot(ia, DAP_API);
-	struct front_live *live = p && hot ? get_live(p, hot, own->validate || own->counted) : NULL;
+	struct front_live *live = p && hot ? get_live(p, hot, own->validate) : NULL;
 
 	if (!live)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);

@@ -132,10 +132,6 @@ int front_check_request(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIP
 int front_check_write(const struct dap_ep *ep, DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
 		      const DAT_RMR_TRIPLET *remote);
 
-/* In a counting instance, counts a post of these segments; returns ret, the result of the post. */
-DAT_RETURN front_tally_iov(struct dap_ep *ep, enum dap_count what, DAT_COUNT n,
-			   const DAT_LMR_TRIPLET *iov, DAT_RETURN ret);
-
 /* INVALID_PARAMETER for argument n, counted from 1. */
 static inline DAT_RETURN front_bad_arg(int n)
 {

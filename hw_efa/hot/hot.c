@@ -121,6 +121,7 @@ EFA_INLINE bool efa_post_now(struct dap_ep *ep, unsigned int op, const DAT_LMR_T
 	d->bytes = (uint32_t)len;
 	d->info = 1 | op << 8 | state << 16 | flags << 24;	/* left, op, state, flags */
 	tx->posted++;
+	efa_tally(&tx->posts[op], len);
 	if (op == EFA_SEND && len <= e->sq.inline_max) {
 		wr.inl = true;
 		wr.data = (const void *)(uintptr_t)va;
@@ -224,6 +225,7 @@ EFA_INLINE int efa_recv_enqueue(struct dap_ep *ep, int n, const DAT_LMR_TRIPLET 
 	r->flags = (uint8_t)flags;
 	r->lmr = r->nseg == 1 && !flags && efa_writable(ep, &r->seg[0]) ? rx->lmr : NULL;
 	rx->posted++;
+	efa_tally(&rx->posts, room);
 	return 0;
 }
 

@@ -86,6 +86,7 @@ EFA_INLINE bool efa_plain_message(struct efa_poller *to, struct dap_ep *ep, cons
 		return false;
 	efa_copy(r->seg[0].addr, from, len);
 	rx->done = ++rx->match;
+	rx->received += len;
 	rx->next++;
 	efa_deliver(to, ep->recv_evd, (struct efa_done){
 		.ep = ep, .cookie = r->cookie, .op = DAP_OP_RECEIVE, .bytes = len,

@@ -244,6 +244,12 @@ static int recv_count(struct dap_ep *ep, uint32_t *recvs)
 	return step();
 }
 
+static void ep_total(struct dap_ep *ep, struct dap_ep_counts *counts)
+{
+	(void)ep;
+	(void)counts;
+}
+
 static void cq_settle(struct dap_evd *evd)
 {
 	(void)evd;
@@ -387,7 +393,7 @@ static const struct dap_hw fake_hw = {
 	.rmr_create = rmr_create, .rmr_destroy = rmr_destroy, .cq_create = cq_create,
 	.cq_resize = cq_resize, .cq_destroy = cq_destroy, .cq_poll = cq_poll, .cq_arm = cq_arm,
 	.cq_fd = cq_fd, .cq_drain_fd = cq_drain_fd, .qp_create = qp_create, .qp_idle = qp_idle,
-	.recv_count = recv_count,
+	.recv_count = recv_count, .ep_total = ep_total,
 	.cq_settle = cq_settle,
 	.qp_address = qp_address, .qp_connect = qp_ok, .qp_error = qp_ok, .qp_drain_begin = qp_ok,
 	.qp_drain_done = qp_drain_done, .qp_destroy = qp_destroy, .srq_create = srq_create,

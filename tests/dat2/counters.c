@@ -543,7 +543,7 @@ Test(counters, ep__counts_sends_that_end_a_context)
 	cr_assert_eq(one_of(b.ep, DCNT_EP_ALL_COUNTERS, DCNT_EP_RECV_DATA), 16);
 }
 
-/* ---- An EFA: its posts and dequeues count nothing, but its checked calls do ---- */
+/* ---- An EFA does not count dequeues ---- */
 
 static void open_efa(void)
 {
@@ -551,34 +551,16 @@ static void open_efa(void)
 	sides_open();
 }
 
-static void open_counting(void)
-{
-	setenv("DAPL_COUNT", "1", 1);
-	open_efa();
-}
-
 TestSuite(efa, .init = open_efa, .fini = sides_close, .timeout = 60);
-TestSuite(efa_counting, .init = open_counting, .fini = sides_close, .timeout = 60);
 
-Test(efa, ep__reports_unknown_counters)
-{
-	sides_connect();
-	cr_assert_eq(one_of(a.ep, DCNT_EP_ALL_COUNTERS, DCNT_EP_POST_SEND), UNKNOWN);
-	cr_assert_eq(one_of(a.ep, DCNT_EP_ALL_COUNTERS, DCNT_EP_RECV), UNKNOWN);
-	cr_assert_eq(one_of(a.ep, DCNT_EP_ALL_COUNTERS, DCNT_EP_CONNECT), 1);
-	cr_assert_eq(one_of(a.dto, DCNT_EVD_ALL_COUNTERS, DCNT_EVD_DEQUEUE), UNKNOWN);
-}
-
-Test(efa_counting, ep__counts_each_kind_and_its_bytes)
+Test(efa, ep__counts_each_kind_and_its_bytes)
 {
 	post_each_kind();
 }
 
-Test(efa_counting, evd__counts_empty_dequeues)
+Test(efa, evd__reports_unknown_dequeues)
 {
-	DAT_EVENT ev;
-
-	for (int i = 0; i < 10; i++)
-		assert_ret(dat_evd_dequeue(a.dto, &ev), DAT_QUEUE_EMPTY);
-	cr_assert_eq(one_of(a.dto, DCNT_EVD_ALL_COUNTERS, DCNT_EVD_DEQUEUE_NOT_FOUND), 10);
+	sides_connect();
+	cr_assert_eq(one_of(a.ep, DCNT_EP_ALL_COUNTERS, DCNT_EP_CONNECT), 1);
+	cr_assert_eq(one_of(a.dto, DCNT_EVD_ALL_COUNTERS, DCNT_EVD_DEQUEUE), UNKNOWN);
 }

@@ -30,11 +30,9 @@ suite() {
 	! unannounced "$tmp/log" || failed=1
 }
 
-# Runs the suite of uDAPL 2.0. Its tests of counters run once more on an IA that counts in software.
 level2() {
 	[ -x "$DAPL_BUILD_DIR/tests/dat2" ] || return 0
 	suite dat2
-	DAPL_COUNT=1 suite dat2 'counters/*'
 }
 
 pingpong() {

@@ -2,8 +2,7 @@
 /*
  * The counters of the InfiniBand extension. They are always on. They combine the counts of slow
  * calls, rare completions and the connection manager with queue indices and with one or two
- * instructions per post and dequeue. If the adapter has no such counts, the ia_param "count" makes
- * an instance count, at the price of checked calls. Without it those counters read as all ones,
+ * instructions per post and dequeue. An EFA does not count dequeues: they read as all ones there,
  * DAT's value for unknown. Counters of what does not exist here (datagrams, MRAs) read as 0.
  *
  * A reset does not clear a counter: its value at the reset is subtracted.
@@ -122,10 +121,9 @@ static void count_posts(const struct dap_ep *ep, const struct dap_ep_counts *all
 		put_work(c, all, DAP_COUNT_POST_RECV, DCNT_EP_POST_RECV, DCNT_EP_POST_RECV_DATA);
 	put_work(c, all, DAP_COUNT_RECV, DCNT_EP_RECV, DCNT_EP_RECV_DATA);
 	/* The adapter counts all receives: subtract the special ones to get plain ones. */
-	if (ep->obj.ia->hw->ep_total)
-		c->value[DCNT_EP_RECV] -= all->work[DAP_COUNT_RECV_IMM].number +
-					  all->work[DAP_COUNT_RECV_WRITE_IMM].number +
-					  all->work[DAP_COUNT_RECV_FAILED].number;
+	c->value[DCNT_EP_RECV] -= all->work[DAP_COUNT_RECV_IMM].number +
+				  all->work[DAP_COUNT_RECV_WRITE_IMM].number +
+				  all->work[DAP_COUNT_RECV_FAILED].number;
 }
 
 static void count_ep(struct dap_ep *ep, struct count20 *c)
@@ -145,8 +143,7 @@ static void count_ep(struct dap_ep *ep, struct count20 *c)
 	put_work(c, &all, DAP_COUNT_FETCH_ADD, DCNT_EP_POST_FETCH_ADD, -1);
 	put_work(c, &all, DAP_COUNT_RECV_IMM, DCNT_EP_RECV_IMM, DCNT_EP_RECV_IMM_DATA);
 	put_work(c, &all, DAP_COUNT_RECV_WRITE_IMM, DCNT_EP_RECV_RDMA_IMM, DCNT_EP_RECV_RDMA_IMM_DATA);
-	if (ep->obj.ia->hw->ep_total || core_ia(ep->obj.ia)->counted)
-		count_posts(ep, &all, c);
+	count_posts(ep, &all, c);
 }
 
 /* Events returned by slow and hot dequeues, and dequeues that found none. */
@@ -166,8 +163,6 @@ static void count_dequeues(struct dap_evd *evd, struct count20 *c)
 	if (known)
 		c->value[DCNT_EVD_DEQUEUE_NOT_FOUND] =
 			load(&own->counts.missed) + load(&own->idle_looks) + hot_missed;
-	else if (core_ia(evd->obj.ia)->counted)
-		c->value[DCNT_EVD_DEQUEUE_NOT_FOUND] = load(&own->counts.all_missed);
 	if (known && c->value[DCNT_EVD_DEQUEUE_NOT_FOUND] != UNKNOWN)
 		c->value[DCNT_EVD_DEQUEUE] = c->value[DCNT_EVD_DEQUEUE_FOUND] +
 					     c->value[DCNT_EVD_DEQUEUE_NOT_FOUND];

@@ -22,6 +22,5 @@ DAT_RETURN front_ep_post_send_with_invalidate(DAT_EP_HANDLE handle, DAT_COUNT n,
 	hot = core_ia(ep->obj.ia)->hot;
 	if (!hot->send_inval)
 		return front_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
-	return front_tally_iov(ep, DAP_COUNT_SEND, n, iov,
-			       hot->send_inval(ep, n, iov, cookie, flags, rmr_context));
+	return hot->send_inval(ep, n, iov, cookie, flags, rmr_context);
 }
