@@ -20,17 +20,20 @@ void th_sleep_ms(unsigned int ms);
 
 /*
  * Evaluates to true as soon as cond is true, and to false after ms milliseconds: a limit against hangs,
- * never a measurement. Yields between checks, since the machine may have one core for both sides.
+ * never a measurement. Yields between checks, since the machine may have one core for both sides; in a
+ * long wait it sleeps, since other tests want the core.
  */
 #define TH_WITHIN(ms, cond)                                                                        \
 	({                                                                                         \
 		uint64_t th_end = th_now_ms() + (ms);                                              \
+		unsigned int th_turn = 0;                                                          \
 		bool th_ok;                                                                        \
 		while (!(th_ok = (cond)) && th_now_ms() < th_end)                                  \
-			th_yield();                                                                \
+			th_pause(th_turn++);                                                       \
 		th_ok;                                                                             \
 	})
 void th_yield(void);
+void th_pause(unsigned int turn);	/* between the checks of a wait, which are counted from 0 */
 
 /* Is this program built with the address sanitizer? */
 #if defined(__has_feature)

@@ -44,6 +44,16 @@ void th_yield(void)
 	sched_yield();
 }
 
+void th_pause(unsigned int turn)
+{
+	const struct timespec ts = { .tv_nsec = 100000 };
+
+	if (turn < 200)
+		sched_yield();
+	else
+		nanosleep(&ts, NULL);
+}
+
 /* exit() would run the test runner's handlers again; _exit() alone would skip the leak check. */
 static _Noreturn void child_exit(int status)
 {
@@ -124,14 +134,25 @@ static int child_forget(struct th_child *child, int result)
 	return result;
 }
 
+/* Sleeps until the process has ended, ms at most; before Linux 5.3 only for a moment. */
+static void sleep_until_end(pid_t pid, uint64_t ms)
+{
+	struct pollfd p = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+
+	if (p.fd < 0 || poll(&p, 1, (int)ms) < 0)
+		th_sleep_ms(1);
+	if (p.fd >= 0)
+		close(p.fd);
+}
+
 int th_join(struct th_child *child, unsigned int ms)
 {
-	uint64_t end = th_now_ms() + ms;
+	uint64_t end = th_now_ms() + ms, now;
 	int status;
 	pid_t pid;
 
-	while (!(pid = waitpid(child->pid, &status, WNOHANG)) && th_now_ms() < end)
-		th_sleep_ms(1);
+	while (!(pid = waitpid(child->pid, &status, WNOHANG)) && (now = th_now_ms()) < end)
+		sleep_until_end(child->pid, end - now);
 	if (pid < 0)
 		return child_forget(child, -errno);
 	if (!pid) {
