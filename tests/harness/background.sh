@@ -11,8 +11,16 @@ beside() {
 	"$@" >>"$file" 2>&1 </dev/null &
 }
 
+# nap SECONDS: waits without a process, by a read from an empty pipe
+exec {nap}<> <(:)
+nap() { read -rt "$1" -u $nap; }
+
 # alive PID: false for a process that has ended, even before its parent reaps it
-alive() { grep -qs '^State:.[^XZ]' "/proc/$1/status"; }
+alive() {
+	local lines
+	mapfile -t lines 2>/dev/null <"/proc/$1/status"
+	[[ ${lines[*]} =~ State:.[^XZ] ]]
+}
 
 # children PID: prints the processes with this parent
 children() { grep -lsxE "PPid:[[:space:]]$1" /proc/[0-9]*/status | cut -d/ -f3; }
@@ -20,12 +28,15 @@ children() { grep -lsxE "PPid:[[:space:]]$1" /proc/[0-9]*/status | cut -d/ -f3; 
 # until_said PID FILE WORDS: waits for WORDS in FILE; returns 1 if the process exits without them, or
 # after a minute
 until_said() {
-	local lives=1
-	for _ in $(seq 3000); do
-		grep -q -- "$3" "$2" && return 0
+	local lives=1 said read=
+	for _ in {1..3000}; do
+		# A process is started only to search new output.
+		mapfile said <"$2"
+		[ "${said[*]}" = "$read" ] || { grep -q -- "$3" "$2" && return 0; }
+		read=${said[*]}
 		[ -n "$lives" ] || return 1
 		alive "$1" || lives=
-		sleep 0.02
+		nap 0.02
 	done
 	return 1
 }

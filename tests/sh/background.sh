@@ -28,7 +28,7 @@ pid_t fork(void)
 END_OF_C
 ${CC:-gcc} -Wall -shared -fPIC -o "$tmp/late.so" "$tmp/late.c" -ldl || exit 1
 
-for late in 1 2 3; do
+for late in 1 2 3 4; do
 	echo 'Waiting for client, as the one before said' >"$tmp/server"
 	tmp=$tmp LATE=$late LD_PRELOAD=$tmp/late.so bash -c '. tests/harness/background.sh
 		serve sh -c "echo Waiting for client, as the new one says; exec sleep 1"
