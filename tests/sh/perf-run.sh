@@ -153,7 +153,7 @@ starts_late() {
 }
 for try in 1 2 3 4 5; do
 	before=$(date +%s.%N)
-	rate -n 5 --warm-up 8000 || break
+	rate -n 5 --warm-up 2500 || break
 	starts_late "$before" "$(date +%s.%N)" && break
 	[ $try -lt 5 ] || exit 1
 done
