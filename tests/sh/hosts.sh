@@ -122,11 +122,11 @@ first=$server first_port=$port
 serve timeout -k 1 60 "$bin/dat_pingpong" -s -i soft-mlx5-0
 second=$server second_port=$port
 serve "${there[@]}" timeout -k 1 60 "$bin/dat_pingpong" -s -i soft-mlx5-0
-beside "$tmp/out2" timeout -k 1 60 "$bin/dat_pingpong" -q -n 2000 -p $first_port 10.77.0.2
+beside "$tmp/out2" timeout -k 1 60 "$bin/dat_pingpong" -q -n 100 -p $first_port 10.77.0.2
 first_client=$!
-beside "$tmp/out3" "${there[@]}" timeout -k 1 60 "$bin/dat_pingpong" -q -n 2000 -p $second_port 10.77.0.1
+beside "$tmp/out3" "${there[@]}" timeout -k 1 60 "$bin/dat_pingpong" -q -n 100 -p $second_port 10.77.0.1
 second_client=$!
-must 'all verified' "$bin/dat_pingpong" -q -n 2000 -p $port 10.77.0.2
+must 'all verified' "$bin/dat_pingpong" -q -n 100 -p $port 10.77.0.2
 served
 for process in $first $second $first_client $second_client; do
 	wait $process || { cat "$tmp/out2" "$tmp/out3"; fail "one of the processes ended with an error"; }
@@ -165,8 +165,8 @@ survives() {
 	done
 	fail "${program##*/} $* with lost packets"
 }
-survives 'all rounds, .* every byte verified' dat_pingpong -n 200 -l 5000
-survives 'all rounds, .* every byte verified' dat_pingpong -n 5 -l 1048576
+survives 'all rounds, .* every byte verified' dat_pingpong -n 60 -l 5000
+survives 'all rounds, .* every byte verified' dat_pingpong -n 2 -l 1048576
 survives '#bytes' dat_read_bw -n 50 -s 65536
 tc qdisc del dev wire root 2>/dev/null
 "${there[@]}" tc qdisc del dev wire root 2>/dev/null
