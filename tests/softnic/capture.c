@@ -24,9 +24,9 @@ TestSuite(capture, .timeout = 60);
 
 /*
  * The PSN wraps in the middle of most scenes. The MTU is 1024. Only scenes that wait for the ACK timeout have
- * a short one, half a second, and count the time: a busy machine adds no retransmission.
+ * a short one, an eighth of a second, and count the time: a busy machine adds no retransmission.
  */
-enum { PSN = 0xffffff, SHORT_TIMEOUT = 17, LONG_TIMEOUT = 22 };
+enum { PSN = 0xffffff, SHORT_TIMEOUT = 15, LONG_TIMEOUT = 22 };
 
 static struct rig ra, rb;
 static struct rig_qp a, b;
