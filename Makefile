@@ -618,7 +618,11 @@ bench-table: all $(BENCH20) $(PEER_BINS)
 
 D := $(DESTDIR)
 INST_LIBS = $(strip $(PROVIDER) $(PROVIDER20) $(UVERBS))
-man_dir = $(MANDIR)/man$(patsubst .%,%,$(shell echo '$(suffix $(1))' | cut -c1-2))
+# $(call each_section,NAME): the value of NAME for each section $(n) that has manual pages, which section_mans lists
+each_section = $(foreach n,1 2 3 4 5 6 7 8,$(if $(section_mans),$(call $(1))))
+section_mans = $(filter %.$(n) %.$(n)dat,$(MANS))
+install_mans = install -d '$(D)$(MANDIR)/man$(n)' && $(call put,644,$(section_mans),$(MANDIR)/man$(n)) &&
+installed_mans = $(section_mans:man/%='$(D)$(MANDIR)/man$(n)/%')
 put = install -m $(1) $(2) '$(D)$(3)/'
 # The loader finds libraries through its cache. A user who cannot write the cache gets a message
 # about LD_LIBRARY_PATH.
@@ -638,7 +642,7 @@ install: all
 		>'$(D)$(LIBDIR)/pkgconfig/dat.pc'
 	install -d '$(D)$(EXAMPLEDIR)' && $(call put,644,$(EXAMPLES),$(EXAMPLEDIR))
 	@echo 'install: $(words $(MANS)) manual pages in $(D)$(MANDIR)'
-	@$(foreach m,$(MANS),install -D -m 644 $(m) '$(D)$(call man_dir,$(m))/$(notdir $(m))' &&) true
+	@$(call each_section,install_mans) true
 	[ -e '$(D)$(SYSCONFDIR)/dat.conf' ] || \
 		scripts/mkconf '$(PROVIDERDIR)/libdapl-direct.so' >'$(D)$(SYSCONFDIR)/dat.conf'
 	$(if $(D),,$(cached))
@@ -649,7 +653,7 @@ uninstall:
 		'$(D)$(LIBDIR)/pkgconfig/dat.pc' $(HEADERS:include/%='$(D)$(INCDIR)/%') \
 		$(patsubst $(O)/bin/%,'$(D)$(BINDIR)/%',$(BINS)) $(QUALIFY:qualify/%='$(D)$(QUALIFYDIR)/%') \
 		$(BINS20:$(O)/libexec/dapl-direct/dat2/%='$(D)$(DAT2DIR)/%') \
-		$(foreach m,$(MANS),'$(D)$(call man_dir,$(m))/$(notdir $(m))') \
+		$(call each_section,installed_mans) \
 		$(EXAMPLES:examples/%='$(D)$(EXAMPLEDIR)/%')
 	-rmdir '$(D)$(INCDIR)/dat' '$(D)$(EXAMPLEDIR)' '$(D)$(QUALIFYDIR)' $(if $(BINS20),'$(D)$(DAT2DIR)')
 	if scripts/mkconf '$(PROVIDERDIR)/libdapl-direct.so' | cmp -s - '$(D)$(SYSCONFDIR)/dat.conf'; then \
