@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Queue pairs: creation and destruction. qp_modify.c has their states. */
+/* Queue pairs: creation, and the memory of each. qp_modify.c has their states and their end. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -307,22 +307,4 @@ void sne_qp_free(struct sne_nic *nic, struct sne_qp *qp)
 	give_memory(nic, qp);
 	sne_id_give(&nic->qp_ids, qp->handle);
 	sne_qp_free_memory(qp);
-}
-
-int softnic_efa_qp_destroy(struct softnic_efa *handle, uint32_t number)
-{
-	struct sne_nic *nic = (struct sne_nic *)handle;
-	int err = 0;
-
-	if (!sne_enter(nic))
-		return -ENODEV;
-	if (number >= SNE_QPS || !nic->qps[number]) {
-		sne_violate(nic, SNE_V_CMD_OBJECT, "destroy of QP %u, which does not exist",
-			    number);
-		err = -EINVAL;
-	} else {
-		sne_qp_free(nic, nic->qps[number]);
-	}
-	sne_leave(nic);
-	return err;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The state transitions of a QP that an EFA supports. */
+/* The state transitions of a QP that an EFA supports, and its destruction. */
 #include <errno.h>
 
 #include "softnic/efa/nic.h"
@@ -169,4 +169,22 @@ int softnic_efa_qp_query(struct softnic_efa *handle, uint32_t number,
 	}
 	sne_leave(nic);
 	return qp ? 0 : -EINVAL;
+}
+
+int softnic_efa_qp_destroy(struct softnic_efa *handle, uint32_t number)
+{
+	struct sne_nic *nic = (struct sne_nic *)handle;
+	int err = 0;
+
+	if (!sne_enter(nic))
+		return -ENODEV;
+	if (number >= SNE_QPS || !nic->qps[number]) {
+		sne_violate(nic, SNE_V_CMD_OBJECT, "destroy of QP %u, which does not exist",
+			    number);
+		err = -EINVAL;
+	} else {
+		sne_qp_free(nic, nic->qps[number]);
+	}
+	sne_leave(nic);
+	return err;
 }
