@@ -308,8 +308,8 @@ int softnic_efa_qp_create(struct softnic_efa *nic, const struct softnic_efa_qp_a
  * memory. */
 size_t softnic_efa_qp_memory(uint32_t sq_depth);
 /*
- * Destroys the QP and drops its outstanding work: no CQE of this QP is written after this, earlier ones
- * stay. Its number may be reused at once.
+ * Destroys the QP. Each request and receive that is outstanding gets a CQE with status 1 before this
+ * returns, and no CQE of this QP is written later. Its number may be reused at once.
  */
 int softnic_efa_qp_destroy(struct softnic_efa *nic, uint32_t handle);
 

@@ -21,6 +21,17 @@ static void complete(struct sne_nic *nic, struct sne_wr *wr)
 	sne_cqe_put(nic, qp->scq, qp->ssub, &cqe);
 }
 
+void sne_complete_qp(struct sne_nic *nic, struct sne_qp *qp)
+{
+	struct sne_wr *wr, *next;
+
+	for (wr = TAILQ_FIRST(&qp->out); wr; wr = next) {
+		next = TAILQ_NEXT(wr, by_qp);
+		if (wr->state == SNE_WR_DONE)
+			complete(nic, wr);
+	}
+}
+
 bool sne_complete(struct sne_nic *nic)
 {
 	bool did = false;

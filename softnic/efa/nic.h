@@ -378,6 +378,8 @@ void sne_cq_doorbell(struct sne_nic *nic, struct sne_cq *cq);
 void sne_cq_free(struct sne_nic *nic, struct sne_cq *cq);
 void sne_cqe_put(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub, struct sne_cqe *cqe);
 bool sne_complete(struct sne_nic *nic);
+/* Writes the completions of all WRs of the QP that have ended. */
+void sne_complete_qp(struct sne_nic *nic, struct sne_qp *qp);
 
 /* functions of qp.c */
 void sne_qp_forget(struct sne_nic *nic, struct sne_qp *qp);	/* drops outstanding work */

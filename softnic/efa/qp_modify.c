@@ -171,6 +171,17 @@ int softnic_efa_qp_query(struct softnic_efa *handle, uint32_t number,
 	return qp ? 0 : -EINVAL;
 }
 
+/* Writes a completion for each request and receive that is outstanding (efa_io_defs.h, status 1). */
+static void flush_at_destroy(struct sne_nic *nic, struct sne_qp *qp)
+{
+	if (qp->now.state == SOFTNIC_EFA_RESET)
+		return;
+	sne_sq_doorbell(nic, qp, false);
+	sne_rq_doorbell(nic, qp);
+	flush_now(nic, qp);
+	sne_complete_qp(nic, qp);
+}
+
 int softnic_efa_qp_destroy(struct softnic_efa *handle, uint32_t number)
 {
 	struct sne_nic *nic = (struct sne_nic *)handle;
@@ -183,6 +194,7 @@ int softnic_efa_qp_destroy(struct softnic_efa *handle, uint32_t number)
 			    number);
 		err = -EINVAL;
 	} else {
+		flush_at_destroy(nic, nic->qps[number]);
 		sne_qp_free(nic, nic->qps[number]);
 	}
 	sne_leave(nic);

@@ -64,6 +64,55 @@ Test(status, error_state__flushes_each_request_with_status_1)
 	cr_assert_eq(c.req_id, 8);
 }
 
+/* A QP as pair_open() creates them. */
+static void new_qp(struct side *s)
+{
+	const struct softnic_efa_qp_attr attr = { .pd = s->pd, .send_cq = s->cq.cq, .recv_cq = s->cq.cq,
+						  .sq_depth = 64, .rq_depth = 64 };
+
+	cr_assert_eq(softnic_efa_qp_create(s->nic, &attr, &s->qp), 0);
+	s->sq_pc = s->rq_pc = 0;
+}
+
+/* The CQEs are on the CQ when the command returns, so a driver that drains the CQ then sees none later. */
+Test(status, qp_destroy__flushes_each_request_with_status_1)
+{
+	uint16_t qpn = a.qp.qpn;
+	struct cqe c;
+
+	send_to_nobody(10);
+	rx_post(&a, 7, 0, 10);
+	rx_post(&a, 8, 0, 10);
+	cr_assert_eq(softnic_efa_qp_destroy(a.nic, a.qp.handle), 0);
+	for (unsigned int seen = 0; seen != 7;) {
+		cr_assert(cqe_poll(&a, &c), "requests %#x of 7 were flushed", seen);
+		cr_assert_eq(c.status, 1);
+		cr_assert_eq(c.qpn, qpn);
+		seen |= c.queue == 1 ? 1u : c.req_id == 7 ? 2u : 4u;
+	}
+	cr_assert_not(cqe_poll(&a, &c));
+	new_qp(&a);
+	cr_assert(settle(&a, &b, 200000));
+	cr_assert_not(cqe_poll(&a, &c), "a completion came after the end of the QP");
+}
+
+/* A QP in RESET has no work, and one whose work was flushed before gets no second completion. */
+Test(status, qp_destroy__of_an_idle_qp_completes_nothing)
+{
+	struct cqe c;
+
+	rx_post(&a, 7, 0, 10);
+	side_modify(&a, SOFTNIC_EFA_ERR, 0);
+	c = cqe_wait(&a, &b);
+	cr_assert_eq(c.status, 1);
+	cr_assert_eq(softnic_efa_qp_destroy(a.nic, a.qp.handle), 0);
+	cr_assert_not(cqe_poll(&a, &c));
+	new_qp(&a);
+	cr_assert_eq(softnic_efa_qp_destroy(a.nic, a.qp.handle), 0);
+	cr_assert_not(cqe_poll(&a, &c));
+	new_qp(&a);
+}
+
 /* The read continues although the QP is in error, until it is flushed or destroyed. */
 Test(status, error_state__with_a_late_flush_lets_the_read_end_first)
 {
@@ -152,9 +201,6 @@ Test(status, read__whose_key_is_revoked_meanwhile_gets_status_7_remote_address)
 
 Test(status, read__whose_target_is_destroyed_meanwhile_gets_status_8_abort)
 {
-	struct softnic_efa_qp_attr attr = { .pd = b.pd, .send_cq = b.cq.cq, .recv_cq = b.cq.cq,
-					    .sq_depth = 64, .rq_depth = 64 };
-
 	w_rdma(&a, &w, OP_READ, 0, 1, 0, 0, MEM);
 	post(&a, &w);
 	for (int i = 0; i < 20; i++) {
@@ -163,7 +209,7 @@ Test(status, read__whose_target_is_destroyed_meanwhile_gets_status_8_abort)
 	}
 	cr_assert_eq(softnic_efa_qp_destroy(b.nic, b.qp.handle), 0);
 	expect(8, "", "");
-	cr_assert_eq(softnic_efa_qp_create(b.nic, &attr, &b.qp), 0);
+	new_qp(&b);
 }
 
 Test(status, send__to_a_wrong_number_or_state_gets_status_9_bad_qpn)
