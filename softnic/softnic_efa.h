@@ -204,7 +204,8 @@ int softnic_efa_mr_dereg(struct softnic_efa *nic, uint32_t lkey);
 /*
  * Creates an address handle for a GID, in a PD. A driver must not send the admin command twice for one
  * destination in a PD. The model then returns the same number again (each create needs its destroy) and
- * counts the violation "ah.duplicate". 0, -EINVAL (PD), -ENOMEM (table full).
+ * counts the violation "ah.duplicate". 0, -EINVAL (PD), -ENOMEM (table full). When the AH ends, requests
+ * that use it and are outstanding complete with status 1.
  */
 int softnic_efa_ah_create(struct softnic_efa *nic, uint16_t pd, const uint8_t gid[16],
 			  uint16_t *ah);

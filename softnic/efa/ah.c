@@ -81,6 +81,25 @@ void sne_ah_free(struct sne_nic *nic, struct sne_ah *ah)
 	sne_id_give(&nic->ah_ids, ah->number);
 }
 
+/* Requests that use an address handle end with the flush status when it is destroyed (SRD.txt, 3.3.1). */
+static void flush_requests(struct sne_nic *nic, const struct sne_ah *ah)
+{
+	struct sne_qp *qp;
+	struct sne_wr *wr;
+
+	LIST_FOREACH(qp, &nic->qp_list, link) {
+		if (ah->pd != SNE_ANY_PD && ah->pd != qp->attr.pd)
+			continue;
+		TAILQ_FOREACH(wr, &qp->out, by_qp) {
+			if (wr->flow != ah->flow || wr->state == SNE_WR_DONE)
+				continue;
+			sne_pkts_forget(nic, qp, wr);
+			wr->pieces = 0;
+			sne_wr_end(nic, wr, SNE_FLUSHED);
+		}
+	}
+}
+
 int softnic_efa_ah_destroy(struct softnic_efa *handle, uint16_t pd, uint16_t number)
 {
 	struct sne_nic *nic = (struct sne_nic *)handle;
@@ -95,8 +114,10 @@ int softnic_efa_ah_destroy(struct softnic_efa *handle, uint16_t pd, uint16_t num
 			    "destroy of AH %u in PD %u, which does not exist", number, pd);
 		err = -EINVAL;
 	} else if (!--ah->refs) {
+		flush_requests(nic, ah);
 		sne_ah_free(nic, ah);
 	}
+	sne_thread_hand_over(nic);
 	sne_leave(nic);
 	return err;
 }

@@ -449,7 +449,8 @@ bool sne_retry_rnr(struct sne_nic *nic);
 /* False: the window was full, and the packet is gone. */
 bool sne_hold(struct sne_nic *nic, struct sne_pkt *pkt);
 bool sne_release(struct sne_nic *nic);
-void sne_pkts_forget(struct sne_nic *nic, struct sne_qp *qp);
+/* Drops the packets of a QP; of one of its WRs, if wr is not NULL. */
+void sne_pkts_forget(struct sne_nic *nic, const struct sne_qp *qp, const struct sne_wr *wr);
 
 /* functions of flow.c */
 struct sne_pkt *sne_pkt_new(struct sne_nic *nic, size_t payload);

@@ -287,7 +287,7 @@ void sne_qp_forget(struct sne_nic *nic, struct sne_qp *qp)
 	struct sne_wr *wr;
 
 	sne_flush_forget(nic, qp);
-	sne_pkts_forget(nic, qp);
+	sne_pkts_forget(nic, qp, NULL);
 	sne_rx_forget(nic, qp);
 	while ((wr = TAILQ_FIRST(&qp->out))) {
 		sne_wr_detach(nic, wr);

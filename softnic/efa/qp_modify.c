@@ -57,7 +57,7 @@ static void flush_now(struct sne_nic *nic, struct sne_qp *qp)
 {
 	struct sne_wr *wr, *next;
 
-	sne_pkts_forget(nic, qp);
+	sne_pkts_forget(nic, qp, NULL);
 	sne_rx_forget(nic, qp);
 	for (wr = TAILQ_FIRST(&qp->out); wr; wr = next) {
 		next = TAILQ_NEXT(wr, by_qp);

@@ -85,14 +85,13 @@ bool sne_release(struct sne_nic *nic)
 	return did;
 }
 
-/* Drops all packets of a QP. */
-void sne_pkts_forget(struct sne_nic *nic, struct sne_qp *qp)
+void sne_pkts_forget(struct sne_nic *nic, const struct sne_qp *qp, const struct sne_wr *wr)
 {
 	struct sne_pkt *pkt, *next;
 
 	for (uint32_t i = 0; i < nic->nheld;) {
 		pkt = nic->held[i];
-		if (pkt->qp != qp) {
+		if (pkt->qp != qp || (wr && pkt->wr != wr)) {
 			i++;
 			continue;
 		}
@@ -104,7 +103,7 @@ void sne_pkts_forget(struct sne_nic *nic, struct sne_qp *qp)
 	}
 	for (pkt = TAILQ_FIRST(&nic->unacked); pkt; pkt = next) {
 		next = TAILQ_NEXT(pkt, by_time);
-		if (pkt->qp == qp)
+		if (pkt->qp == qp && (!wr || pkt->wr == wr))
 			sne_flow_drop(nic, pkt);
 	}
 }

@@ -113,6 +113,28 @@ Test(status, qp_destroy__of_an_idle_qp_completes_nothing)
 	new_qp(&a);
 }
 
+/* A write has several packets, some of which the peer has acknowledged. */
+Test(status, ah_destroy__flushes_the_requests_that_use_it_with_status_1)
+{
+	static const uint8_t absent[16] = { 0xfe, 0x80, [8] = 1, [15] = 0x77 };
+	uint16_t other;
+
+	cr_assert_eq(softnic_efa_ah_create(a.nic, a.pd, absent, &other), 0);
+	w_rdma(&a, &w, OP_WRITE, 0, 1, 0, 0, MEM);
+	post(&a, &w);
+	for (int i = 0; i < 20; i++) {
+		softnic_efa_pump(a.nic);
+		softnic_efa_pump(b.nic);
+	}
+	cr_assert_eq(softnic_efa_ah_destroy(a.nic, a.pd, other), 0);
+	cr_assert_eq(softnic_efa_ah_destroy(a.nic, a.pd, a.ah), 0);
+	expect(1, "", "");
+	cr_assert_eq(softnic_efa_ah_create(a.nic, a.pd, b.caps.gid, &a.ah), 0);
+	w_rdma(&a, &w, OP_WRITE, 0, 2, 0, 0, 8);
+	post(&a, &w);
+	expect(0, "", "");
+}
+
 /* The read continues although the QP is in error, until it is flushed or destroyed. */
 Test(status, error_state__with_a_late_flush_lets_the_read_end_first)
 {
