@@ -401,8 +401,8 @@ void softnic_efa_counters(struct softnic_efa *nic, struct softnic_efa_counters *
  *			qp, or changes a qp (modify), is refused for lack of resources
  *   rkey_reuse[=N]	a region gets the keys of the one that was deregistered N registrations ago, always
  *			(1: the last one; 127 at most)
- *   consumer		a CQ of at most 32768 entries, with a doorbell, takes no more completions
- *			than its doorbell's consumer counter leaves room for: others are lost silently
+ *   consumer		a CQ with a doorbell takes no more completions than the doorbell's consumer
+ *			counter leaves room for: others are lost silently
  *   unknown=N		the first N RDMA packets from each AH's device are refused with status 14,
  *			although the AH exists; they read and write nothing
  *   late_dereg		access with the key of a region is possible after its deregistration

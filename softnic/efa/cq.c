@@ -265,7 +265,7 @@ static bool is_full(const struct sne_nic *nic, const struct sne_cq *cq)
 
 	if (nic->fault.arm_only)
 		consumed = cq->db_armed;
-	return (nic->fault.consumer || nic->fault.arm_only) && cq->db && cq->attr.entries <= 32768 &&
+	return (nic->fault.consumer || nic->fault.arm_only) && cq->db &&
 	       (uint16_t)(cq->written - consumed) >= cq->attr.entries;
 }
 

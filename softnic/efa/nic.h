@@ -29,6 +29,7 @@
 enum {
 	SNE_PAGE = 4096,
 	SNE_PDS = 256, SNE_AHS = 1024, SNE_MRS = 65536, SNE_CQS = 512, SNE_QPS = 256,
+	SNE_MAX_CQE = 32768,		/* CREATE_CQ has 16 bits for the number of entries, a power of two */
 	SNE_SUB_CQS = 2,
 	SNE_SGES = 2,
 	SNE_WINDOW = 64,

@@ -59,7 +59,7 @@ int sne_profile(struct softnic_efa_caps *caps, const char *name)
 		.max_llq_size = 4096 * 64,
 		.max_qp = SNE_QPS,
 		.max_cq = SNE_CQS,
-		.max_cqe = 65536,
+		.max_cqe = SNE_MAX_CQE,
 		.max_ah = SNE_AHS,
 		.max_mr = SNE_MRS,
 		.max_pd = SNE_PDS,

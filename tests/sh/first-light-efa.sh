@@ -22,7 +22,7 @@ answers soft-efa-0 <<'END'
 61	fault=slow_read	tune .*no: a message of 256 KiB .*.set: efa_rendezvous=1073741824
 62	fault=slow_small	tune .*no: a burst of 24 messages .*.set: efa_window=256
 60	efa_profile=unsol	skip .*the adapter takes 32 bytes at most
-63	fault=cmd_fail=cq:2	tune .*32768 at most .set: efa_cq=32768
+63	fault=cmd_fail=cq:2	tune .*16384 at most .set: efa_cq=16384
 70	fault=flush=0	bad .*0 of 4 sends and 0 of 8 receives are flushed
 70	fault=flush=300000	tune .*late: 4 sends and 8 receives are flushed after
 70	fault=cmd_fail=modify:7	bad .*the transition to ERR is refused

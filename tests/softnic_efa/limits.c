@@ -142,6 +142,23 @@ static void fill_table(const struct kind *kind)
 	expect_violations(&s, "cmd.resource");
 }
 
+/* efa_admin_create_cq_cmd.sub_cq_depth has 16 bits. */
+Test(limits, cq_create__with_more_entries_than_the_command_can_name_is_refused)
+{
+	struct softnic_efa_cq_attr attr = { .entries = 32768, .entry_size = 32 };
+	struct softnic_efa_cq cq;
+
+	open_device();
+	attr.sub_cqs = s.caps.sub_cqs;
+	cr_expect_eq(s.caps.max_cqe, attr.entries);
+	cr_assert_eq(softnic_efa_cq_create(s.nic, &attr, &cq), 0);
+	cr_assert_eq(softnic_efa_cq_destroy(s.nic, cq.cq), 0);
+	attr.entries *= 2;
+	cr_assert_eq(softnic_efa_cq_create(s.nic, &attr, &cq), -EINVAL);
+	expect_violations(&s, "cmd.field");
+	softnic_efa_close(s.nic);
+}
+
 enum { MANY = 200 };
 
 /* Creates and destroys many QPs. Returns the highest offset of a send queue. */

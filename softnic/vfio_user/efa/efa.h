@@ -27,7 +27,6 @@ enum {
 	VE_QPS = 256, VE_CQS = 512, VE_EQS = 32, VE_UARS = 1024,
 	/* offset of the RQ's doorbell in the page of a QP; the SQ's doorbell is at 0 */
 	VE_RQ_DB = 64,
-	VE_MAX_CQE = 32768,		/* the command's field for the number of CQEs has 16 bits */
 	VE_MAX_EQE = 4096,
 };
 

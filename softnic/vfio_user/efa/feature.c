@@ -42,7 +42,7 @@ static void queue_attr(const struct softnic_efa_caps *c, struct ve_queue_attr *o
 		.inline_max = c->inline_max,
 		.max_rq = c->max_rq_wr,
 		.max_cq = c->max_cq,
-		.max_cqe = VE_MAX_CQE,
+		.max_cqe = c->max_cqe,
 		.sub_cqs = c->sub_cqs,
 		.min_sq = c->min_sq_wr,
 		.send_sge = c->max_send_sge,
