@@ -151,7 +151,7 @@ void probe_least(const struct light *l, struct answer *a)
  * may lack. */
 void probe_cq_size(const struct light *l, struct answer *a)
 {
-	uint32_t wanted = 65536, entries;
+	uint32_t wanted = 32768, entries;
 	struct efa_cq_res cq;
 	char set[32];
 	struct raw r;

@@ -189,7 +189,7 @@ void probe_laps(const struct light *l, struct answer *a)
 {
 	struct pair p = { .no_rmr = true };
 	uint64_t until = nearly_a_minute();
-	unsigned int i, entries = l->quick ? 4096 : 65536;
+	unsigned int i, entries = l->quick ? 4096 : 32768;
 	char params[32];
 
 	snprintf(params, sizeof(params), "efa_cq=%u", entries);

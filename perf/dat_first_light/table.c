@@ -50,7 +50,7 @@ const struct probe probes[] = {
 	{ 60, EFA, "Is efa_inline=80 better?", probe_wide, NULL, NULL },
 	{ 61, EFA, "Is rendezvous faster for long messages?", probe_rendezvous, NULL, NULL },
 	{ 62, EFA, "Is a window of 64 packets enough?", probe_window, NULL, NULL },
-	{ 63, EFA, "Can a CQ of 65536 entries be made?", probe_cq_size, NULL, NULL },
+	{ 63, EFA, "Can a CQ of 32768 entries be made?", probe_cq_size, NULL, NULL },
 
 	{ 70, EFA, "Does a QP in ERR flush its work?", probe_flush, NULL, NULL },
 	{ 71, EFA, "Does a CQ stop if its doorbell is never written?", probe_consumer, NULL, NULL },

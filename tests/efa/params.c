@@ -77,7 +77,7 @@ Test(params, parse__words_are_read_and_the_rest_has_defaults)
 	unsetenv("DAPL_EFA_PROFILE");
 	cr_assert_eq(parsed("spin_us=5,efa_window=8;ip=127.0.0.1 fault=drop=0.1,dup=0.2"), 0,
 		     "valid parameters were refused: %s", why);
-	cr_assert(p.window == 8 && p.cq_entries == 65536 && p.rendezvous == 32768 && p.inl == 32);
+	cr_assert(p.window == 8 && p.cq_entries == 32768 && p.rendezvous == 32768 && p.inl == 32);
 	cr_assert(p.look_ms == 20 && !p.reorder && !p.silicon && !p.profile[0]);
 	cr_assert_eq(p.ip.v4.sin_addr.s_addr, htonl(0x7f000001));
 	cr_assert_eq(parsed("ip=fe80::1"), -EINVAL);
