@@ -59,9 +59,9 @@ EFA_INLINE struct efa_done efa_done_of(struct dap_ep *ep, const struct efa_dto *
 void efa_event(const struct efa_done *d, struct dap_event *ev);
 void efa_evd_purge(struct dap_evd *evd, const struct dap_ep *ep);
 /*
- * Called after each quarter of the CQ. Arming the CQ writes the consumer index to the device, but a
- * consumer that only polls never arms, so the index is written here. The phase changes after the
- * last quarter.
+ * Called when more than efa_cqring.lag CQEs have been taken since the last call. Arming the CQ writes
+ * the consumer index to the device, but a consumer that only polls never arms, so the index is written
+ * here. The phase changes at the end of a lap.
  */
 EFA_COLD void efa_cq_write_consumed(struct efa_engine *eng);
 

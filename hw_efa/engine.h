@@ -34,7 +34,8 @@ _Static_assert(sizeof(struct efa_evd) <= DAP_HW_EVD_SIZE, "EVD area");
 struct efa_cqring {
 	const struct efa_cqe *base;
 	uint32_t mask, log;		/* mask and log2 of the number of entries */
-	uint32_t quarter;		/* mask of a quarter of the entries */
+	/* Most CQEs taken since the consumer index was written; a mask of the CQEs between two writes. */
+	uint32_t lag;
 	uint32_t taken;			/* the phase of CQEs of the last lap, shifted by 8 bits */
 	uint32_t ci;			/* number of CQEs taken */
 };

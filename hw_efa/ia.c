@@ -122,7 +122,7 @@ static int cq_open(struct efa_ia *e, char *why, size_t whylen)
 			"memory is short: it serves fewer endpoints", eng->ia->name, n, wanted);
 	eng->cq_entries = eng->res.ring.entries;
 	eng->cq = (struct efa_cqring){ .base = eng->res.ring.base, .mask = eng->cq_entries - 1,
-				       .quarter = eng->cq_entries / 4 - 1,
+				       .lag = eng->cq_entries / 4 - 1,
 				       .log = (uint32_t)__builtin_ctz(eng->cq_entries) };
 	e->ctl->cq = &eng->cq;
 	return 0;

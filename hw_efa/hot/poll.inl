@@ -172,7 +172,7 @@ EFA_INLINE bool efa_poll_one(struct efa_engine *eng, struct efa_poller *to)
 	if (efa_unlikely(!efa_cqe_fast(to, eng->eps[le16_to_cpu(cqe->qp_num)], cqe, kind)))
 		efa_cqe_slow(eng, cqe);
 	__atomic_store_n(&eng->cq.ci, ci + 1, __ATOMIC_RELAXED);
-	if (efa_unlikely(!((ci + 1) & eng->cq.quarter)))
+	if (efa_unlikely(!((ci + 1) & eng->cq.lag)))
 		efa_cq_write_consumed(eng);
 	return true;
 }
