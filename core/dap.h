@@ -416,7 +416,7 @@ void dap_ep_look(struct dap_ep *ep);
 void dap_evd_overflow(struct dap_evd *evd);
 /* The device has failed. */
 void dap_ia_fatal(struct dap_ia *ia);
-/* The device refused to end the access to an LMR or RMR. Fails the IA, because a peer without a
+/* The device did not end the access to an LMR or RMR, or destroy a QP. Fails the IA: a peer without a
  * connection cannot use that access. Any thread may call it, with any lock but the manager's held. */
 void dap_access_kept(const struct dap_obj *obj, int err);
 

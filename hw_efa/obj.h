@@ -49,6 +49,7 @@ struct efa_ep_cold {			/* state that the fast path does not use */
 	char why[EFA_WHY];
 	bool credit_out, is_deferred, live;
 	bool destroyed;			/* the QP has been destroyed, because it did not flush */
+	int kept;			/* error of the command that destroys the QP; 0: none yet */
 	bool refuses;			/* an emulated write was refused, so no later packet is delivered */
 	uint32_t nowhere;		/* target of doorbells of a destroyed QP */
 	uint32_t gone, gone_dto;	/* ticks until a vanished peer is an error; first failed request */

@@ -81,7 +81,7 @@ static void mem_free(struct dap_ep *ep)
 	struct efa_ep *e = efa_ep(ep);
 
 	/* If the device may still write to the memory, it must not be reused. */
-	if (!ia->ctl->ops->mr_dereg(ia->ctl, &e->cold->mr))
+	if (!ia->ctl->ops->mr_dereg(ia->ctl, &e->cold->mr) && !e->cold->kept)
 		munmap(e->rx.bufs, ia->shape.mem);
 }
 
@@ -273,7 +273,9 @@ void efa_qp_end(struct dap_ep *ep)
 	e->sq.doorbell = e->rx.doorbell = &e->cold->nowhere;
 	e->cold->destroyed = true;
 	efa_leave(eng);
-	eng->ctl->ops->qp_destroy(eng->ctl, &e->cold->qp);
+	e->cold->kept = eng->ctl->ops->qp_destroy(eng->ctl, &e->cold->qp);
+	if (e->cold->kept)
+		dap_access_kept(&ep->obj, e->cold->kept);
 }
 
 int efa_qp_destroy(struct dap_ep *ep)
@@ -281,8 +283,10 @@ int efa_qp_destroy(struct dap_ep *ep)
 	struct efa_ia *ia = efa_ia(ep->obj.ia);
 	struct efa_engine *eng = ia->eng;
 	struct efa_ep *e = efa_ep(ep);
+	int err;
 
 	efa_qp_end(ep);
+	err = e->cold->kept;
 	efa_enter(eng);
 	efa_drain(eng);
 	remove_deferred(eng, ep);
@@ -290,12 +294,13 @@ int efa_qp_destroy(struct dap_ep *ep)
 		      eng->cq_used >= ia->shape.cqes);
 	eng->emulating -= e->tx.emulates;
 	eng->live -= e->cold->live;
-	eng->cq_used -= ia->shape.cqes;
+	/* A QP that goes on may complete all that it has. */
+	eng->cq_used -= err ? 0 : ia->shape.cqes;
 	efa_evd_purge(ep->recv_evd, ep);
 	efa_evd_purge(ep->request_evd, ep);
 	efa_leave(eng);
 	efa_ah_put(ep);
 	mem_free(ep);
 	free_ep(e);
-	return 0;
+	return err;
 }

@@ -114,8 +114,8 @@ struct efa_ctl_ops {
 	/* moves the QP to RTR and RTS */
 	int (*qp_ready)(struct efa_ctl *ctl, struct efa_qp_res *qp);
 	int (*qp_error)(struct efa_ctl *ctl, struct efa_qp_res *qp);
-	/* When it returns, the QP adds no more CQEs. */
-	void (*qp_destroy)(struct efa_ctl *ctl, struct efa_qp_res *qp);
+	/* When it returns 0, the QP adds no more CQEs and accesses no memory. Otherwise it goes on. */
+	int (*qp_destroy)(struct efa_ctl *ctl, struct efa_qp_res *qp);
 	/* Returns the next asynchronous event. Called only if async_fd is not -1. */
 	enum hw_event (*async_read)(struct efa_ctl *ctl);
 

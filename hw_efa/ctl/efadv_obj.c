@@ -300,11 +300,11 @@ static int edv_qp_error(struct efa_ctl *ctl, struct efa_qp_res *qp)
 	return qp_modify(qp, IBV_QPS_ERR, 0);
 }
 
-static void edv_qp_destroy(struct efa_ctl *ctl, struct efa_qp_res *qp)
+static int edv_qp_destroy(struct efa_ctl *ctl, struct efa_qp_res *qp)
 {
 	(void)ctl;
 	enter();
-	leave(ibv_destroy_qp(qp->priv));
+	return leave(ibv_destroy_qp(qp->priv));
 }
 
 /* ---- the device ---- */

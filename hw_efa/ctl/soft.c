@@ -180,9 +180,9 @@ static int soft_qp_error(struct efa_ctl *ctl, struct efa_qp_res *qp)
 	return qp_modify(ctl, qp->handle, SOFTNIC_EFA_ERR, 0, 0);
 }
 
-static void soft_qp_destroy(struct efa_ctl *ctl, struct efa_qp_res *qp)
+static int soft_qp_destroy(struct efa_ctl *ctl, struct efa_qp_res *qp)
 {
-	softnic_efa_qp_destroy(ctl->soft, qp->handle);
+	return softnic_efa_qp_destroy(ctl->soft, qp->handle);
 }
 
 /* With strict=1, a violation by the driver ends the process. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The end of the peer's QP while requests are outstanding, and the end of an endpoint's own QP. */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "tests/efa/rig.h"
@@ -121,10 +123,10 @@ Test(efa_end, write__emulated_succeeds_before_a_failed_request)
 /* ---- A receive that is posted while the device destroys the QP ---- */
 
 static struct efa_ctl_ops ops;
-static void (*really_destroy)(struct efa_ctl *ctl, struct efa_qp_res *qp);
+static int (*really_destroy)(struct efa_ctl *ctl, struct efa_qp_res *qp);
 
 /* libefa unmaps the queues first. During its command to the kernel, another thread posts a receive. */
-static void destroy_beside_a_post(struct efa_ctl *ctl, struct efa_qp_res *qp)
+static int destroy_beside_a_post(struct efa_ctl *ctl, struct efa_qp_res *qp)
 {
 	struct efa_ep *e = efa_ep(r.b.ep);
 	void *unmapped = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -133,7 +135,7 @@ static void destroy_beside_a_post(struct efa_ctl *ctl, struct efa_qp_res *qp)
 	e->rx.ring = unmapped;
 	e->sq.ring = e->sq.next = unmapped;
 	cr_assert_eq(rig_recv(&r, &r.b, 3, 0, 64), DAT_SUCCESS);
-	really_destroy(ctl, qp);
+	return really_destroy(ctl, qp);
 }
 
 static void a_message_without_receive(void)
@@ -167,4 +169,47 @@ Test(efa_end, post_recv__while_the_qp_is_destroyed_is_flushed)
 	cr_assert_eq(ev.dto.status, DAP_DTO_FLUSHED);
 	cr_assert_eq(rig_next(&r, r.b.req).dto.status, DAP_DTO_FLUSHED);
 	rig_close_pair(&r);
+}
+
+/* ---- A QP that the device refuses to destroy, and which therefore goes on ---- */
+
+static int refuses(struct efa_ctl *ctl, struct efa_qp_res *qp)
+{
+	(void)ctl;
+	(void)qp;
+	return -EIO;
+}
+
+static void refuses_to_destroy(void)
+{
+	ops = *efa_ia(r.ia)->ctl->ops;
+	ops.qp_destroy = refuses;
+	efa_ia(r.ia)->ctl->ops = &ops;
+}
+
+/* It may still complete its receives, and must not take the entries of other QPs. */
+Test(efa_end, qp_destroy__that_the_device_refuses_keeps_the_entries_of_the_cq)
+{
+	const struct efa_engine *eng;
+	uint32_t used;
+
+	rig_open_pair(&r, "seed=7");
+	eng = efa_ia(r.ia)->eng;
+	used = eng->cq_used;
+	refuses_to_destroy();
+	cr_assert_eq(efa_hw.qp_destroy(r.a.ep), -EIO);
+	cr_assert_eq(eng->cq_used, used, "%u entries of the CQ were freed", used - eng->cq_used);
+	cr_assert_not_null(strstr(fake.said, "close the IA"), "the log does not report it: %s", fake.said);
+}
+
+/* FLUSHED would promise that the device accesses no memory any more. */
+Test(efa_end, qp_error__of_a_qp_that_cannot_be_ended_fails_the_ia)
+{
+	rig_open_pair(&r, "seed=7 variant=silicon");
+	cr_assert_eq(softnic_efa_fault(r.nic, "flush=0"), 0);
+	refuses_to_destroy();
+	cr_assert_eq(rig_read(&r, &r.a, 1, 0, 0, LEN), DAT_SUCCESS);
+	efa_hw.qp_error(r.a.ep);
+	cr_assert_not_null(strstr(fake.said, "close the IA"), "the log does not report it: %s", fake.said);
+	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_FLUSHED);
 }

@@ -325,10 +325,10 @@ static int spy_qp_error(struct efa_ctl *ctl, struct efa_qp_res *qp)
 	return real->qp_error(ctl, qp);
 }
 
-static void spy_qp_destroy(struct efa_ctl *ctl, struct efa_qp_res *qp)
+static int spy_qp_destroy(struct efa_ctl *ctl, struct efa_qp_res *qp)
 {
 	outside(__func__);
-	real->qp_destroy(ctl, qp);
+	return real->qp_destroy(ctl, qp);
 }
 
 static void spy(void)

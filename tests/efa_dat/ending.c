@@ -332,10 +332,10 @@ static int held_error(struct efa_ctl *ctl, struct efa_qp_res *qp)
 	return command.device->qp_error(ctl, qp);
 }
 
-static void held_destroy(struct efa_ctl *ctl, struct efa_qp_res *qp)
+static int held_destroy(struct efa_ctl *ctl, struct efa_qp_res *qp)
 {
 	run_command();
-	command.device->qp_destroy(ctl, qp);
+	return command.device->qp_destroy(ctl, qp);
 }
 
 static void hold_commands(bool refuses_error)

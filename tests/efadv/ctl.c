@@ -93,7 +93,7 @@ static int qp_create_when(bool wide, const struct efa_told *told, uint32_t entri
 		cr_expect_eq(qp.sq.entry_size, wide ? 128 : 64);
 		cr_expect_eq(qp.rq.entries, RQ);
 		cr_expect_gt(qp.max_batch, 0);
-		ctl->ops->qp_destroy(ctl, &qp);
+		cr_assert_eq(ctl->ops->qp_destroy(ctl, &qp), 0);
 	}
 	ctl->ops->cq_destroy(ctl, &cq);
 	cr_assert_eq(ctl->ops->pd_free(ctl, p.pd), 0);
