@@ -82,7 +82,7 @@ static void caps_fill(struct dap_ia *ia)
 	*caps = (struct dap_caps){
 		.hw_major = dev->device_id, .fw_major = dev->fw[0], .fw_minor = dev->fw[1],
 		.host_only = e->ctl->soft != NULL, .no_extension = true,
-		.max_eps = efa_min(dev->max_qp, e->eng->cq_entries / e->shape.cqes),
+		.max_eps = efa_min(dev->max_qp, (e->eng->cq_entries - e->eng->cq.lag) / e->shape.cqes),
 		.max_dto_per_ep = 4096, .max_rdma_read_in = 128, .max_rdma_read_out = 128,
 		.max_evds = 65536, .max_evd_qlen = 1u << 20,
 		.max_iov = EFA_MAX_IOV, .max_rdma_read_iov = EFA_MAX_IOV,
@@ -99,6 +99,7 @@ static void caps_fill(struct dap_ia *ia)
 /* ---- Opening the engine ---- */
 
 #define LEAST_CQ 1024u			/* enough for some endpoints at the default window */
+#define REPORTS 64u			/* writes of the consumer index in a lap of the CQ */
 
 static int cq_open(struct efa_ia *e, char *why, size_t whylen)
 {
@@ -122,7 +123,7 @@ static int cq_open(struct efa_ia *e, char *why, size_t whylen)
 			"memory is short: it serves fewer endpoints", eng->ia->name, n, wanted);
 	eng->cq_entries = eng->res.ring.entries;
 	eng->cq = (struct efa_cqring){ .base = eng->res.ring.base, .mask = eng->cq_entries - 1,
-				       .lag = eng->cq_entries / 4 - 1,
+				       .lag = eng->cq_entries / efa_min(eng->cq_entries, REPORTS) - 1,
 				       .log = (uint32_t)__builtin_ctz(eng->cq_entries) };
 	e->ctl->cq = &eng->cq;
 	return 0;

@@ -85,12 +85,20 @@ static void mem_free(struct dap_ep *ep)
 		munmap(e->rx.bufs, ia->shape.mem);
 }
 
+/* An entry counts as in use until the device knows that its CQE has been taken. */
+static uint32_t free_cqes(const struct efa_engine *eng)
+{
+	uint32_t used = eng->cq_used + eng->cq.lag;
+
+	return eng->cq_entries > used ? eng->cq_entries - used : 0;
+}
+
 static int reserve_cqes(struct efa_engine *eng, uint32_t cqes)
 {
 	int err = 0;
 
 	efa_enter(eng);
-	if (eng->cq_used + cqes > eng->cq_entries)
+	if (cqes > free_cqes(eng))
 		err = -ENOSPC;
 	else
 		eng->cq_used += cqes;
@@ -99,7 +107,7 @@ static int reserve_cqes(struct efa_engine *eng, uint32_t cqes)
 		dap_log(DAP_LOG_ERR, "cannot create an endpoint of %s: it has up to %u completions "
 			"outstanding, and %u of the CQ's %u entries are free; open the IA with a greater "
 			"efa_cq= in ia_params, or with a smaller efa_window=", eng->ia->name, cqes,
-			eng->cq_entries - eng->cq_used, eng->cq_entries);
+			free_cqes(eng), eng->cq_entries);
 	return err;
 }
 
