@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The suites of the ConnectX on the software EFA of profile $PROFILE: the newest here, others in their
+# The suites of the ConnectX on the software EFA of profile $PROFILE: the default here, others in their
 # own scripts (efa-*.sh). Runs a selection, of which other profiles get only transfers; with DAPL_ALL=1 all
 # of them. Tests that an unordered device cannot pass are skipped by the provider attribute that announces it.
 set -u
