@@ -27,7 +27,7 @@ static const struct argp_option options[] = {
 	{ "efa", 'e', NULL, 0, "AWS EFA adapters instead (1d0f:efa2)", 0 },
 	{ "profile", 'r', "NAME", 0, "Which EFA: efa0, efa1, read, write, unsol (write)", 0 },
 	{ "index", 'x', "N", 0, "Index of the first adapter on its host (0)", 0 },
-	{ "verbose", 'v', NULL, 0, "Report clients, and violations of a client's driver", 0 },
+	{ "verbose", 'v', NULL, 0, "Report violations of a client's driver when the client closes", 0 },
 	{ 0 },
 };
 

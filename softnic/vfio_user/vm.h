@@ -33,7 +33,7 @@ struct vm_config {
 	unsigned int index, ports;
 	bool infiniband, physical;	/* physical: the function is a PF, not a VF */
 	const char *efa;		/* the device is an EFA of this profile; NULL: a ConnectX */
-	bool verbose;			/* connections and the driver's violations are reported */
+	bool verbose;			/* the violations of a client's driver are reported when it closes */
 	void (*report)(const char *line);	/* NULL: reports go to stderr */
 };
 
