@@ -39,7 +39,7 @@ const struct dap_param efa_param_table[] = {
 	  .meaning = "address by which peers reach the adapter" },
 	{ .key = "write_order", .type = DAP_PARAM_CHOICE, .words = orders, AT(relaxed),
 	  .meaning = "order in which RDMA writes become visible in the peer's memory" },
-	{ NUMBER("efa_reorder", 0, 4096, 0, reorder), .unit = "packets",
+	{ NUMBER("efa_reorder", 0, 512, 0, reorder), .unit = "packets",
 	  .meaning = "software adapter: packets held back to reorder them; 0: its default" },
 	{ .key = "efa_profile", .type = DAP_PARAM_TEXT, .words = profiles, AT(profile),
 	  .without = "DAPL_EFA_PROFILE, or wide",

@@ -34,6 +34,7 @@ Test(params, parse__bad_word_reports_key_value_and_range)
 		{ "efa_cq=100000", { "efa_cq=100000", "a power of two from 16 to 1048576" } },
 		{ "efa_rendezvous=32k", { "efa_rendezvous=32k", "from 0 to 1073741824" } },
 		{ "efa_inline=81", { "efa_inline=81", "from 0 to 80" } },
+		{ "efa_reorder=513", { "efa_reorder=513", "from 0 to 512" } },
 		{ "efa_look=0", { "efa_look=0", "from 1 to 60000" } },
 		{ "efa_look", { "efa_look has no value", "from 1 to 60000" } },
 		{ "efa_profile=efa9", { "efa_profile=efa9", "read, write, unsol" } },
@@ -93,6 +94,15 @@ Test(params, parse__words_are_read_and_the_rest_has_defaults)
 	setenv("DAPL_EFA_PROFILE", "read", 1);
 	cr_assert_eq(parsed(""), 0);
 	cr_assert_str_eq(p.profile, "read");
+}
+
+/* The model holds no more packets back, so a larger number must not pass the parser. */
+Test(params, open__with_the_largest_efa_reorder_succeeds)
+{
+	struct efa_ctl *ctl;
+
+	cr_assert_eq(efa_ctl_open("soft-efa-0", "efa_reorder=512", &ctl, why, sizeof(why)), 0, "%s", why);
+	ctl->ops->close(ctl);
 }
 
 /* A script that is right stays right while memory is missing. */
