@@ -72,7 +72,7 @@ struct softnic_config {
 	/* for each kind of object, log2 of their maximum number if that is lower than the model's; 0: the
 	 * model's */
 	unsigned int log_max;
-	/* seed of random keys, QPNs and faults; 0: the kernel chooses it */
+	/* seed of random keys and QPNs, 0: the kernel chooses it; and of a fault script without a seed */
 	uint64_t seed;
 	/*
 	 * The BAR page that begins with the internal timer: 64 bits, big-endian, in ns. It is updated

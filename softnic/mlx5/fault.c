@@ -126,7 +126,7 @@ static const struct sn_script_terms terms = {
 int softnic_fault_why(struct softnic *handle, const char *script, char *why, size_t whylen)
 {
 	struct sn_nic *nic = (struct sn_nic *)handle;
-	struct parsed p = { 0 };
+	struct parsed p = { .fault.seed = nic->config.seed };
 	int err = sn_script_parse(script, &terms, &p.fault.script, parse_word, &p, why, whylen);
 
 	if (err)

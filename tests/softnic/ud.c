@@ -204,6 +204,35 @@ Test(ud, send__of_a_whole_packet_from_memory_arrives)
 	cr_expect_eq(mr.mem[8191], 0x5a);
 }
 
+/* Sends 32 datagrams under a fault script. Returns a bit for each that arrives. */
+static uint32_t arrivals(const char *script)
+{
+	struct drv_cqe e;
+	uint32_t bits = 0;
+
+	cr_assert_eq(softnic_fault(d->nic, script), 0);
+	drv_recv(&b, &mr, 0, 256);
+	for (unsigned int i = 0; i < 32; i++) {
+		send_text(QKEY, "datagram");
+		for (int k = 0; k < 100; k++)
+			softnic_pump(d->nic);
+		if (!drv_poll(&cq, &e))
+			continue;
+		bits |= UINT32_C(1) << i;
+		drv_recv(&b, &mr, 0, 256);
+	}
+	return bits;
+}
+
+/* drv.c opens the device with this seed. */
+Test(ud, fault__script_without_a_seed_has_that_of_the_device)
+{
+	const uint32_t seeded = arrivals("drop=0.5,seed=42");
+
+	cr_expect_eq(arrivals("drop=0.5"), seeded);
+	cr_expect_neq(arrivals("drop=0.5,seed=43"), seeded);
+}
+
 /* IBTA 10.2.5: a packet with a wrong Q_Key is dropped silently. */
 Test(ud, send__with_another_q_key_goes_nowhere)
 {
