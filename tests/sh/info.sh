@@ -139,7 +139,7 @@ for key in $keys; do
 	grep -qE "^\.It (Cm $key\$|Li $key=)" man/dapl-direct.7 || fail "dapl-direct(7) does not describe $key"
 done
 
-# Each named attribute has an item in dat_ia_query(3).
+# Each named attribute has an item in dat_ia_query(3), and each word of a fault script one in softnic-run(1).
 for ia in soft-mlx5-0 soft-efa-0; do
 	DAT_OVERRIDE=$DAPL_BUILD_DIR/etc/dat.conf "$info" -i $ia >"$tmp/out" || fail "$ia does not open"
 	grep -qE "faults: .* (memlock|arm_only)\$" "$tmp/out" || fail "the list of faults is cut off"
@@ -147,6 +147,10 @@ for ia in soft-mlx5-0 soft-efa-0; do
 	[ "$(wc -l <<<"$attributes")" -ge 10 ] || fail "$ia has fewer than 10 named attributes"
 	for name in $attributes; do
 		grep -qx ".It Li $name" man/dat_ia_query.3 || fail "dat_ia_query(3) does not describe $name"
+	done
+	for word in $(sed -n 's/^    provider faults: //p' "$tmp/out"); do
+		[ "$word" = memlock ] || grep -qE "^\.It Cm .*\b$word\b" man/softnic-run.1 ||
+			fail "softnic-run(1) does not describe the fault $word"
 	done
 done
 
