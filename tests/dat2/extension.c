@@ -70,7 +70,7 @@ Test(extension, open_query__invalid_arguments_are_refused)
 
 Test(extension, close_query__takes_only_an_ia, .init = sides_open, .fini = sides_close)
 {
-	side_needs("DAT_EXTENSION_INTERFACE");	/* without it libdat2 itself refuses the call */
+	side_needs(DAT_IB_ATTR_IMMED_DATA);	/* without the extension libdat2 itself refuses the call */
 	assert_ret(dat_ib_close_query(a.pz), DAT_INVALID_HANDLE);
 	sides_connect();
 }

@@ -2,8 +2,8 @@
 /*
  * The counters of the InfiniBand extension. They are always on. They combine the counts of slow
  * calls, rare completions and the connection manager with queue indices and with one or two
- * instructions per post and dequeue. An EFA does not count dequeues: they read as all ones there,
- * DAT's value for unknown. Counters of what does not exist here (datagrams, MRAs) read as 0.
+ * instructions per post and dequeue. Dequeues that an adapter does not count read as all ones, DAT's
+ * value for unknown. Counters of what does not exist here (datagrams, MRAs) read as 0.
  *
  * A reset does not clear a counter: its value at the reset is subtracted.
  */
