@@ -105,9 +105,9 @@ static int reserve_cqes(struct efa_engine *eng, uint32_t cqes)
 	efa_leave(eng);
 	if (err)
 		dap_log(DAP_LOG_ERR, "cannot create an endpoint of %s: it has up to %u completions "
-			"outstanding, and %u of the CQ's %u entries are free; open the IA with a greater "
-			"efa_cq= in ia_params, or with a smaller efa_window=", eng->ia->name, cqes,
-			free_cqes(eng), eng->cq_entries);
+			"outstanding, and %u of the CQ's %u entries are free; open the IA with a "
+			"smaller efa_window= in ia_params, or with a greater efa_cq= (at most 32768)",
+			eng->ia->name, cqes, free_cqes(eng), eng->cq_entries);
 	return err;
 }
 

@@ -60,8 +60,8 @@ struct efa_rx {
 	uint32_t part;			/* bytes of the fragmented message that have arrived */
 	bool failed;			/* a receive failed, so all after it are flushed */
 	uint32_t deny, max_iov;
-	struct efa_count posts;
-	uint64_t received;		/* bytes */
+	struct efa_count posts;		/* receives posted, and their room */
+	uint64_t received;		/* bytes of messages */
 	uint64_t failures;		/* receives that completed with an error */
 };
 

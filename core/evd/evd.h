@@ -39,7 +39,7 @@ struct core_evd {
 	bool waitable, enabled;
 	bool overflowed;		/* the CQ overflowed: no more completions arrive */
 	bool full_reported;		/* EVD_OVERFLOW was raised, and the queue is still full */
-	bool async_reported;		/* the log reports a lost asynchronous event, and it is still full */
+	bool async_reported;		/* the loss of an asynchronous event was logged; still full */
 	bool waiting, dead;		/* a thread waits; the EVD is being destroyed */
 	uint32_t threshold;		/* number of events that the waiter waits for */
 	bool asleep;			/* the waiter sleeps, or is about to */
