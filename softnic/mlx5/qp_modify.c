@@ -85,12 +85,20 @@ static uint8_t stay_init(const struct request *r)
 	return take_port(r, r->opt);
 }
 
+/* PRM "Address Path": tclass belongs to a GRH. DSCP and ECN of an IP header have fields of their own. */
+static uint8_t traffic_class(const struct request *r)
+{
+	if (r->c->nic->infiniband)
+		return (uint8_t)sn_get(r->ads, ADS_TCLASS);
+	return (uint8_t)(sn_get(r->ads, ADS_DSCP) << 2 | sn_get(r->ads, ADS_ECN));
+}
+
 static void take_path(const struct request *r, struct sn_av *av)
 {
 	*av = (struct sn_av){
 		.gid_index = (uint8_t)sn_get(r->ads, ADS_SRC_INDEX),
 		.hop_limit = (uint8_t)sn_get(r->ads, ADS_HOP_LIMIT),
-		.tclass = (uint8_t)sn_get(r->ads, ADS_TCLASS),
+		.tclass = traffic_class(r),
 		.sl = (uint8_t)sn_get(r->ads, ADS_SL),
 		.udp_sport = (uint16_t)sn_get(r->ads, ADS_UDP_SPORT),
 		.rlid = (uint16_t)sn_get(r->ads, ADS_RLID),
@@ -98,9 +106,6 @@ static void take_path(const struct request *r, struct sn_av *av)
 		.grh = sn_get(r->ads, ADS_GRH),
 		.force_loopback = sn_get(r->ads, ADS_FL),
 	};
-	/* RoCE: DSCP and ECN have their own fields; together they are the traffic class. */
-	if (!av->tclass)
-		av->tclass = (uint8_t)(sn_get(r->ads, ADS_DSCP) << 2 | sn_get(r->ads, ADS_ECN));
 	memcpy(av->rgid, r->ads + ADS_RGID, sizeof(av->rgid));
 	memcpy(av->rmac, r->ads + ADS_RMAC, sizeof(av->rmac));
 }

@@ -474,3 +474,24 @@ Test(capture, peer__without_a_capture_is_captured_too)
 	rig_close(&rb);
 	unlink(path_b);
 }
+
+/* RoCEv2 takes the DSCP of the address path; tclass is that of a GRH, which these packets do not have. */
+Test(capture, class__of_roce_is_the_dscp)
+{
+	struct pcap_conn conn = {.psn = PSN};
+	char text[2048];
+
+	rig_udp = NULL;
+	rig_open_pair(&ra, &rb, &a, &b, SOFTNIC_NO_THREAD,
+		      &(struct rig_conn){.psn_a = PSN, .timeout = LONG_TIMEOUT, .tclass = 96, .dscp = 46});
+	begin_capture(&ra, path_a);
+	transfer(RIG_WRITE, 8);
+	conn.qpn_a = a.qpn;
+	conn.qpn_b = b.qpn;
+	conn.data_b = rb.data;
+	pcap_describe(path_a, &conn, text, sizeof(text));
+	cr_assert_str_eq(text, "> WRITE_ONLY 0 A at 0 of 8: 8 class 184\n< ACK 0 msn 1\n");
+	rig_close(&ra);
+	rig_close(&rb);
+	unlink(path_a);
+}

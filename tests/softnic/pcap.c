@@ -134,6 +134,12 @@ static void add_aeth(struct text *t, uint8_t opcode, const uint8_t *p)
 	add(t, " msn %u", get(p + 1, 3));
 }
 
+/* The traffic class of IPv6, or the type of service of IPv4. */
+static unsigned int class_of(const uint8_t *ip)
+{
+	return ip[0] == 0x45 ? ip[1] : get(ip, 2) >> 4 & 0xff;
+}
+
 static void describe(struct text *t, const struct pcap_conn *c, const uint8_t *p, size_t len)
 {
 	size_t ip = check_outer(p, len);
@@ -159,6 +165,8 @@ static void describe(struct text *t, const struct pcap_conn *c, const uint8_t *p
 	cr_assert(at <= end);
 	if (at < end)
 		add(t, ": %u", (unsigned int)(end - at));
+	if (class_of(p))
+		add(t, " class %u", class_of(p));
 	add(t, "%s\n", icrc_is_good(p, ip, len - CRC) ? "" : " bad");
 }
 

@@ -20,8 +20,8 @@ struct pcap_conn {
  *	> WRITE_FIRST 0 at 0 of 2500: 1024
  *	< ACK 2 msn 1
  * which has the direction (>: to b), the opcode, the PSN relative to psn, A if the packet requests an
- * ACK, the range of the RETH, the length of the payload, and the AETH. "bad" at the end: a wrong ICRC.
- * Fails the test if a header is malformed.
+ * ACK, the range of the RETH, the length of the payload, and the AETH. "class 184": a traffic class other
+ * than 0; "bad" at the end: a wrong ICRC. Fails the test if a header is malformed.
  */
 void pcap_describe(const char *path, const struct pcap_conn *conn, char *text, size_t len);
 

@@ -257,6 +257,8 @@ static void to_rts(struct rig_qp *qp, const struct rig_peer *peer, const struct 
 	sn_set(ctx, QPC_MIN_RNR, or_default(c->min_rnr, 1));
 	sn_set(ads, ADS_PORT, 1);
 	sn_set(ads, ADS_FL, c->loop);
+	sn_set(ads, ADS_TCLASS, c->tclass);
+	sn_set(ads, ADS_DSCP, c->dscp);
 	sn_set(ads, ADS_GRH, !c->loop);
 	sn_set(ads, ADS_UDP_SPORT, c->loop ? 0 : 0xc123);
 	sn_set(ads, ADS_SRC_INDEX, rig_foreign);

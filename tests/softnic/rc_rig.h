@@ -45,6 +45,7 @@ struct rig_conn {
 	unsigned int log_rd;		/* reads in flight, log2 [4]; RIG_NO: 0 */
 	unsigned int log_rd_b;		/* reads that b grants to a, if fewer */
 	unsigned int rights;		/* rights RIG_R... of the QPs [all] */
+	unsigned int tclass, dscp;
 	bool loop;			/* force loopback: the path has no address */
 };
 /* RIG_NO_MODE: RAE without an atomic mode */
