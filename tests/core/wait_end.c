@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_wait(3) on an EVD with a CNO: an event that comes while the wait ends. */
+#include "core/evd/cno.h"
 #include "tests/core/fixture.h"
 
 static void setup(void)
@@ -100,4 +101,36 @@ Test(wait_end, cancelled__leaves_its_event_to_the_cno)
 	cr_assert_eq(pthread_cancel(thread), 0);
 	cr_assert_eq(pthread_join(thread, NULL), 0);
 	cr_expect(is_triggered());
+}
+
+static bool has_waiter(struct dap_cno *cno)
+{
+	bool has;
+
+	pthread_mutex_lock(&cno->lock);
+	has = cno->waiters;
+	pthread_mutex_unlock(&cno->lock);
+	return has;
+}
+
+static void *wait_on_the_cno(void *arg)
+{
+	struct waiter *w = arg;
+
+	waiter_done(w, dat_cno_wait(t.cno, 20000000, &w->evd));
+	return NULL;
+}
+
+Test(wait_end, evd_free__of_one_of_two_leaves_the_wait_on_their_cno)
+{
+	struct waiter w = { 0 };
+	DAT_EVD_HANDLE other;
+
+	assert_ok(dat_evd_create(t.ia, 8, t.cno, DAT_EVD_SOFTWARE_FLAG, &other));
+	cr_assert_eq(pthread_create(&w.thread, NULL, wait_on_the_cno, &w), 0);
+	cr_assert(TH_WITHIN(20000, has_waiter(t.cno)));
+	assert_ok(dat_evd_free(other));
+	fake_post_se(t.evd);
+	assert_ok(result(&w));
+	cr_assert_eq(w.evd, t.evd);
 }
