@@ -383,6 +383,27 @@ RIG_TEST(bind, rmr_bind__after_its_endpoint_was_freed_ends_the_old_context)
 		     "the RMR's earlier context is still valid");
 }
 
+/* The completion of a bind from before the window got another key says nothing about binds of that key. */
+RIG_TEST(bind, dequeue__of_a_bind_before_a_new_key_counts_no_bind_of_that_key)
+{
+	DAT_RMR_CONTEXT ctx;
+	DAT_EVENT ev;
+
+	fake.quiet = true;
+	rig_rmr_free(rmr);
+	cr_assert_eq(rig_rmr(&r, &rmr), 0);
+	cr_assert_eq(bind_on(c, 0, 64, RW, 0, &ctx), DAT_SUCCESS);
+	cr_assert(TH_WITHIN(20000, (m5_drive_model(m5_ia(r.ia)),
+				    m5_sq_seen(c, m5_rmr(rmr)->last_index) == M5_SEEN_OK)));
+	end_c();
+	cr_assert_eq(bind_on(c, 500, 64, RW, 0, &ctx), DAT_SUCCESS);
+	cr_assert_eq(bind_on(r.b.ep, 1000, 64, RW, 0, &ctx), DAT_SUCCESS);
+	expect_bind(65);
+	cr_assert(rig_event(&r, r.b.request, &ev));
+	expect_bind(65);
+	cr_assert_eq((uint32_t)m5_rmr(rmr)->done, m5_rmr_posted(m5_rmr(rmr)));
+}
+
 static struct m5_obj *kept;
 
 static int refuses(struct m5_obj *obj)
