@@ -2,6 +2,7 @@
 /* The access alone: calls that fail leak nothing, and return the reason. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <infiniband/verbs.h>
 #include <stdlib.h>
 
 #include "hw_mlx5/cmd.h"
@@ -34,6 +35,38 @@ Test(ctl, m5_cmd_caps__reports_atomics_in_the_hosts_order)
 
 	cr_assert_eq(m5_cmd_caps(ctl, &caps), 0);
 	cr_expect(caps.atomics);
+	close_one();
+}
+
+/* The kernel's driver reads the same limits from the device. */
+static struct ibv_device_attr told_by_the_kernel(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *ctx = list && *list ? ibv_open_device(*list) : NULL;
+	struct ibv_device_attr attr;
+
+	cr_assert_not_null(ctx);
+	cr_assert_eq(ibv_query_device(ctx, &attr), 0);
+	ibv_close_device(ctx);
+	ibv_free_device_list(list);
+	return attr;
+}
+
+Test(ctl, m5_cmd_caps__limits_are_those_of_the_kernel)
+{
+	struct ibv_device_attr attr = told_by_the_kernel();
+	struct m5_dev_caps caps;
+
+	cr_assert_eq(m5_cmd_caps(ctl, &caps), 0);
+	cr_expect_eq(caps.max_qp, attr.max_qp);
+	cr_expect_eq(caps.max_cq, attr.max_cq);
+	cr_expect_eq(caps.max_cqe, attr.max_cqe + 1);
+	cr_expect_eq(caps.max_mkey, attr.max_mr);
+	cr_expect_eq(caps.max_pd, attr.max_pd);
+	cr_expect_eq(caps.max_srq, attr.max_srq);
+	cr_expect_eq(caps.max_srq_wqe, attr.max_srq_wr + 1);
+	cr_expect_eq(caps.max_rd_in, attr.max_qp_rd_atom);
+	cr_expect_eq(caps.max_rd_out, attr.max_qp_init_rd_atom);
 	close_one();
 }
 
