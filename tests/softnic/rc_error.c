@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "softnic/clock.h"
+#include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 #include "tests/harness/harness.h"
 #include "tests/softnic/rc_rig.h"
@@ -292,6 +294,32 @@ Test(rc_error, rnr__without_a_receive_ends_the_send_after_its_retries)
 	cr_assert_eq(rig_counters(&rb).rnr_naks, 4);
 	cr_assert_eq(rig_qp_state(&b), RTS);
 	finish("", "");
+}
+
+/* IBTA table 45: the codes of an RNR NAK and their times. */
+Test(rc_error, rnr__is_repeated_after_the_time_of_its_code)
+{
+	static const struct {
+		uint32_t code;
+		uint64_t us;
+	} each[] = { { RIG_NO, 655360 }, { 28, 163840 }, { 31, 491520 } };
+
+	for (unsigned int i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
+		uint64_t before = sn_now(), at;
+
+		setup_with(&(struct rig_conn){.min_rnr = each[i].code, .timeout = 22});
+		rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND, .va = ra.data, .len = 8});
+		softnic_pump(rb.nic);
+		softnic_pump(ra.nic);
+		cr_assert_eq(rig_counters(&rb).rnr_naks, 1);
+		at = sn_timers_next((struct sn_nic *)ra.nic);
+		cr_assert_geq(at, before + each[i].us * 1000, "code %u", each[i].code);
+		cr_assert_leq(at, sn_now() + each[i].us * 1000, "code %u", each[i].code);
+		rig_recv(&b, rb.data, 8);
+		expect(&rb, &ra, 2, 0, 0);
+		expect(&ra, &rb, 0, 0, 0);
+		finish("", "");
+	}
 }
 
 Test(rc_error, rnr__with_no_retry_fails_at_once)

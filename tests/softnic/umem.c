@@ -192,3 +192,44 @@ Test(umem, create_cq_and_qp__page_offset_counts_64ths_of_their_pages)
 	free(qp_mem);
 	free(cq_mem);
 }
+
+/* The two pages of the ring are not side by side. */
+Test(umem, cq__in_separate_pages_has_each_entry_in_its_place)
+{
+	enum { PAGE = 4096, LOG = 7, NOPS = 100 };
+	uint8_t *mem = drv_pages(3 * PAGE), *ctx = d->in + AT_CTX;
+	struct drv_cq cq = { .d = d, .log = LOG };
+	struct drv_qp qp;
+	struct drv_cqe e;
+	uint32_t umem, dbr[2] = { 0 };
+
+	memset(mem, 0xff, 3 * PAGE);
+	drv_begin(d, CMD_CREATE_UMEM);
+	sn_set64(ctx, UMEM_NUM_MTT, 2);
+	sn_set64(ctx, UMEM_MTT, (uintptr_t)mem | MTT_RD | MTT_WR);
+	sn_set64(ctx, UMEM_MTT + 8, (uintptr_t)(mem + 2 * PAGE) | MTT_RD | MTT_WR);
+	cr_assert_eq(drv_run(d, AT_CTX + UMEM_MTT + 16), 0);
+	umem = sn_get(d->out, CMD_NUMBER);
+	drv_begin(d, CMD_CREATE_CQ);
+	sn_set(ctx, CQC_LOG_SIZE, LOG);
+	sn_set(ctx, CQC_UAR, d->uar);
+	sn_set(ctx, CQC_EQN, d->eq.eqn);
+	sn_set64(ctx, CQC_DBR_ADDR, (uintptr_t)dbr);
+	sn_set(d->in, CQ_UMEM_VALID, 1);
+	sn_set32(d->in, CQ_UMEM_ID, umem);
+	cr_assert_eq(drv_run(d, AT_PAS), 0);
+	cq.cqn = sn_get(d->out, CMD_NUMBER);
+	cq.dbr = dbr;
+	drv_qp(d, &qp, &cq, &cq);
+	drv_connect(&qp, &qp);
+	for (unsigned int i = 0; i < NOPS; i++) {
+		drv_nop(&qp, CE_ALWAYS);
+		cq.ring = i < PAGE / 64 ? mem : mem + PAGE;
+		drv_wait(&cq, &e);
+		cr_assert_eq(e.opcode, 0, "entry %u", i);
+	}
+	drv_qp_free(&qp);
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_CQ, cq.cqn), 0);
+	drv_umem_free(d, umem);
+	free(mem);
+}
