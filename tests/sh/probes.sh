@@ -43,6 +43,10 @@ for lib in "$DAPL_BUILD_DIR"/lib/libdapl-direct.so "$DAPL_BUILD_DIR"/lib/libdapl
 		echo "${lib##*/} has probes of another provider"
 		failed=1
 	fi
+	if awk '$2 == "post" && $5 ~ /@\$/ { print; found = 1 } END { exit !found }' "$tmp/probes"; then
+		echo "${lib##*/}: the third argument of post, the cookie, is a constant"
+		failed=1
+	fi
 	echo "note: ${lib##*/} has $(wc -l <"$tmp/probes") places of probes" >&2
 done
 exit $failed
