@@ -89,6 +89,17 @@ LINE(connections__between_two_nodes_share_one_stream)
 	SOON(a.why[DAP_CM_DISCONNECTED] == MANY && b.why[DAP_CM_DISCONNECTED] == MANY);
 }
 
+/* A program may have closed its standard input. */
+LINE(stream__with_descriptor_0_carries_messages)
+{
+	struct dap_cm_conn *c;
+
+	node_listen(&b, QUAL);
+	close(0);
+	node_pair(&a, &b, QUAL, &c);
+	cr_assert_eq(c->mux->fd, 0);
+}
+
 LINE(idle__is_hung_up)
 {
 	struct dap_cm_conn *c;
