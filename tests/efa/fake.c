@@ -101,6 +101,7 @@ void dap_log(unsigned int kind, const char *fmt, ...)
 
 DAT_RETURN front_return(int err)
 {
+	fake.err = err;
 	return err ? DAT_CLASS_ERROR | (DAT_RETURN)DAP_ERR_TYPE(err) << 16 : DAT_SUCCESS;
 }
 

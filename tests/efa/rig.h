@@ -18,6 +18,7 @@ struct fake {
 	unsigned int broken_count, said_kind;
 	struct dap_event event;
 	char said[512];
+	int err;			/* argument of the last front_return */
 };
 extern struct fake fake;
 extern struct dap_ep *fake_ends[2];	/* the two endpoints of rig_endpoints */
