@@ -175,6 +175,8 @@ void cm_conn_lost(struct dap_cm_conn *c, int err)
 
 /* ---- Sending and receiving bytes ---- */
 
+/* ENOBUFS and ENOMEM: the kernel is short of memory for the messages of a local socket, and no error is
+ * reported later. */
 void cm_conn_flush(struct dap_cm_conn *c)
 {
 	if (c->mux)
@@ -185,7 +187,7 @@ void cm_conn_flush(struct dap_cm_conn *c)
 
 		if (n > 0)
 			c->out_off += (uint32_t)n;
-		else if (errno == EAGAIN)
+		else if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM)
 			break;
 		else if (errno != EINTR) {
 			c->send_err = -errno;

@@ -170,6 +170,8 @@ ACTIVE(connect__reset_before_the_request_was_read_is_tried_again)
 
 /* the peer resets the connection when the next REQ is to be sent */
 static atomic_bool reset_first, was_reset;
+/* the kernel has no memory for the next message */
+static atomic_bool no_memory;
 
 __attribute__((visibility("default"))) ssize_t send(int fd, const void *buf, size_t len, int flags)
 {
@@ -180,7 +182,26 @@ __attribute__((visibility("default"))) ssize_t send(int fd, const void *buf, siz
 		poll(&p, 1, SOON_MS);
 		was_reset = true;
 	}
+	if (flags == (MSG_NOSIGNAL | MSG_DONTWAIT) && atomic_exchange(&no_memory, false)) {
+		errno = ENOBUFS;
+		return -1;
+	}
 	return syscall(SYS_sendto, fd, buf, len, flags, NULL, 0);
+}
+
+/* The socket of a request that was handed off is local, so the kernel allocates each message. */
+ACTIVE(connect__message_that_the_kernel_has_no_memory_for_is_sent_later)
+{
+	struct cm_msg m;
+	uint64_t id;
+	int fd = reach(FOR_EVER, &id);
+
+	no_memory = true;
+	raw_say(fd, CM_REP, id, 0);
+	cr_assert_eq(raw_hear(fd, &m), 1);
+	cr_assert_eq(m.type, CM_RTU);
+	cr_assert_not(no_memory);
+	close(fd);
 }
 
 /* A flooded listener that drops a request to make room also resets the connection. */
