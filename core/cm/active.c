@@ -231,11 +231,14 @@ static bool active_lost(struct dap_cm_conn *c, int err)
 {
 	if (c->state != CM_WAIT_REP)
 		return false;
-	/* Reset: the listener closed before it read the request. */
-	if (err == -ECONNRESET)
-		active_retry(c, ECONNRESET);
-	else
+	switch (err) {
+	case -ECONNRESET:		/* the listener closed before it read the request */
+	case -ETIMEDOUT: case -EHOSTUNREACH: case -ENETUNREACH:	/* TCP's probes were not answered */
+		active_retry(c, -err);
+		break;
+	default:
 		cm_conn_cut(c, DAP_CM_NON_PEER_REJECTED, NULL, err == -EPROTO);
+	}
 	return true;
 }
 

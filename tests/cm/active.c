@@ -151,6 +151,52 @@ ACTIVE(connect__hangup_before_an_answer_ends_as_non_peer_rejected)
 	ENDED(&a, DAP_CM_NON_PEER_REJECTED);
 }
 
+/* the errno of the manager's next read */
+static atomic_int read_errno;
+
+__attribute__((visibility("default"))) ssize_t recv(int fd, void *buf, size_t len, int flags)
+{
+	int err = flags == MSG_DONTWAIT ? atomic_exchange(&read_errno, 0) : 0;
+
+	if (!err)
+		return syscall(SYS_recvfrom, fd, buf, len, flags, NULL, NULL);
+	errno = err;
+	return -1;
+}
+
+/* TCP's probes find the host gone, which has the request but has not answered it. */
+static int lose_host(int err, uint64_t *id)
+{
+	int fd = reach(FOR_EVER, id);
+
+	read_errno = err;
+	raw_send(fd, "D", 1);
+	return fd;
+}
+
+ACTIVE(connect__host_that_falls_silent_before_its_answer_is_tried_again)
+{
+	uint64_t id;
+	int lost = lose_host(ETIMEDOUT, &id), fd;
+	struct cm_msg m;
+
+	fd = raw_accept(listener);
+	cr_assert_eq(raw_hear(fd, &m), 1);
+	cr_assert(m.type == CM_REQ && m.id == id);
+	cr_assert_eq(a.ended, 0);
+	close(fd);
+	close(lost);
+}
+
+ACTIVE(connect__host_that_loses_its_route_before_its_answer_is_unreachable)
+{
+	uint64_t id;
+	int fd = lose_host(EHOSTUNREACH, &id);
+
+	ENDED(&a, DAP_CM_UNREACHABLE);
+	close(fd);
+}
+
 /* The kernel resets connections that a listener has not accepted when it is closed. */
 ACTIVE(connect__reset_before_the_request_was_read_is_tried_again)
 {
