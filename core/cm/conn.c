@@ -38,9 +38,19 @@ static void leave_mux(struct dap_cm_conn *c)
 		c->mux->transport->leave(c);
 }
 
+/* In this state the queue has the REQ alone. */
+static bool request_is_unsent(const struct dap_cm_conn *c)
+{
+	return c->state == CM_WAIT_REP && c->out_mux && !c->out_off;
+}
+
+/* If the peer reads nothing, a REQ would stay in the queue of the mux, with its CUT, after its connection has
+ * ended. */
 void cm_conn_close(struct dap_cm_conn *c, bool reset)
 {
-	if (c->mux)
+	if (request_is_unsent(c))
+		c->out_mux->transport->recall(c);
+	else if (c->mux)
 		cm_conn_send(c, CM_CUT, NULL);
 	leave_mux(c);
 	cm_close_fd(&c->fd, reset);
@@ -401,6 +411,10 @@ int dap_cm_disconnect(struct dap_cm_conn *c, bool abrupt)
 		break;
 	case CM_WAIT_REP: case CM_REPLIED: case CM_WAIT_GO: case CM_WAIT_RTU: case CM_READY:
 	case CM_LIVE:
+		if (request_is_unsent(c)) {
+			cm_conn_fail(c, DAP_CM_DISCONNECTED);
+			break;
+		}
 		cm_conn_send(c, CM_DISC, NULL);
 		cm_conn_state(c, CM_CLOSING, abrupt ? 1 : cm_limits.linger_us);
 		break;

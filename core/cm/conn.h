@@ -92,6 +92,7 @@ struct cm_role {
 /* The functions of a mux that a connection calls. */
 struct cm_transport {
 	void (*flush)(struct dap_cm_conn *c);
+	void (*recall)(struct dap_cm_conn *c);	/* sends nothing of the queue */
 	void (*leave)(struct dap_cm_conn *c);	/* see cm_mux_leave() */
 	bool (*read)(struct cm_mux *mux);	/* see cm_mux_read() */
 };

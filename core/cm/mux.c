@@ -201,8 +201,14 @@ static void queue_conn(struct dap_cm_conn *c)
 	}
 }
 
+static void recall_conn(struct dap_cm_conn *c)
+{
+	unqueue_conn(c->out_mux, c);
+}
+
 static const struct cm_transport multiplexed = {
 	.flush = queue_conn,
+	.recall = recall_conn,
 	.leave = cm_mux_leave,
 	.read = cm_mux_read,
 };

@@ -196,6 +196,41 @@ NEAR(connect__request_that_the_kernel_has_no_memory_for_is_sent_later)
 	cr_assert_not(no_memory);
 }
 
+/* A peer that reads nothing would otherwise make its callers keep each request that they have given up. */
+NEAR(connect__given_up_before_it_is_sent_leaves_no_request)
+{
+	struct sockaddr_un name;
+	struct dap_cm_conn *c;
+	struct cm_msg m;
+	uint64_t gone[2];
+	socklen_t len;
+	int listener = squat(&len, &name), fd;
+
+	cr_assert_eq(listen(listener, 1), 0);
+	do
+		cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
+	while (!__atomic_load_n(&c->mux->wants_out, __ATOMIC_RELAXED));
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
+	gone[0] = c->id;
+	cr_assert_eq(dap_cm_disconnect(c, true), 0);
+	SOON(a.why[DAP_CM_DISCONNECTED] == 1);
+	clock_stop();
+	cr_assert_eq(node_connect(&a, QUAL, 1000, &c), 0);
+	gone[1] = c->id;
+	clock_go_on();
+	SOON(a.why[DAP_CM_TIMED_OUT] == 1);
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
+	fd = raw_accept(listener);
+	do {
+		cr_assert_eq(raw_hear(fd, &m), 1);
+		cr_assert_neq(m.id, gone[0], "the peer hears of the disconnected attempt");
+		cr_assert_neq(m.id, gone[1], "the peer hears of the attempt that timed out");
+	} while (m.id != c->id);
+	cr_assert_eq(a.ended, 2);
+	close(fd);
+	close(listener);
+}
+
 /* A process without a free descriptor loses the connection that the peer moves, and no other. */
 NEAR(move__to_a_process_without_a_descriptor_ends_one_connection)
 {
