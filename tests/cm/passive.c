@@ -374,7 +374,7 @@ PASSIVE(flood__of_requests_without_a_listener_stays_within_the_limit)
 	SOON(cm_loop.half_opens == 0);
 }
 
-PASSIVE(flood__beyond_the_total_drops_the_oldest)
+PASSIVE(flood__of_one_source_drops_the_oldest_beyond_its_limit)
 {
 	static int fds[100];
 
