@@ -389,6 +389,35 @@ PASSIVE(flood__of_one_source_drops_the_oldest_beyond_its_limit)
 		close(fds[i]);
 }
 
+static int connect_from(uint32_t host)
+{
+	struct sockaddr_in from = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(host) };
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(cm_port_of(QUAL)) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	cr_assert_eq(bind(fd, (struct sockaddr *)&from, sizeof(from)), 0);
+	cr_assert_eq(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	return fd;
+}
+
+PASSIVE(flood__of_many_sources_drops_the_oldest_beyond_the_total)
+{
+	enum { CLIENTS = 8, TOTAL = 5 };
+	int fds[CLIENTS];
+
+	cm_limits.half_open = TOTAL;
+	cm_limits.half_open_source = 2;
+	for (unsigned int i = 0; i < CLIENTS; i++)
+		fds[i] = connect_from(0x7f000010 + i);
+	for (unsigned int i = 0; i < CLIENTS - TOTAL; i++)
+		cr_assert(raw_is_cut(fds[i]), "connection %u is among the oldest, and stays open", i);
+	cr_assert_eq(cm_loop.half_opens, TOTAL);
+	for (unsigned int i = 0; i < CLIENTS; i++)
+		close(fds[i]);
+	SOON(cm_loop.half_opens == 0);
+}
+
 static bool probed(const struct dap_cm_conn *c)
 {
 	socklen_t len = sizeof(int);
@@ -404,19 +433,15 @@ static bool probed(const struct dap_cm_conn *c)
  */
 PASSIVE(keepalive__is_for_other_hosts)
 {
-	struct sockaddr_in from = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000002) };
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(cm_port_of(QUAL)) };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct dap_cm_conn *c;
 	struct cm_msg m;
+	int fd;
 
 	cm_limits.tcp = true;
 	node_pair(&a, &b, QUAL, &c);
 	cr_assert_not(probed(c));
 	cr_assert_not(probed(b.passive));
-	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	cr_assert_eq(bind(fd, (struct sockaddr *)&from, sizeof(from)), 0);
-	cr_assert_eq(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	fd = connect_from(0x7f000002);
 	raw_say(fd, CM_REQ, ID, QUAL);
 	cr_assert_eq(raw_hear(fd, &m), 1);
 	cr_assert(probed(b.passive),
