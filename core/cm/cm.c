@@ -66,6 +66,8 @@ static void close_sockets(void)
 	}
 	TAILQ_FOREACH(c, &cm_loop.half_open, link)
 		close_inherited(&c->fd);
+	if (cm_loop.entering)
+		close_inherited(&cm_loop.entering->fd);
 	LIST_FOREACH(p, &cm_loop.ports, link)
 		close_inherited(&p->acceptor.fd);
 	LIST_FOREACH(l, &cm_loop.locals, link)

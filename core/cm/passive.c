@@ -66,14 +66,16 @@ void cm_passive_accepted(uint16_t port, int fd, const union dap_addr *from,
 		close(fd);
 		return;
 	}
-	/* The REQ of the oldest may have arrived unread, if many requests came at once. */
-	oldest = half_open_victim(from);
-	if (oldest)
-		cm_conn_read(oldest);
 	c->fd = fd;
 	c->peer = *from;
 	c->called = *called;
 	c->port = port;
+	/* The REQ of the oldest may have arrived unread, if many requests came at once. */
+	cm_loop.entering = c;
+	oldest = half_open_victim(from);
+	if (oldest)
+		cm_conn_read(oldest);
+	cm_loop.entering = NULL;
 	half_open_add(c);
 	if (cm_conn_watch(c, fd, EPOLLIN | EPOLLRDHUP)) {
 		cm_conn_drop(c, true);

@@ -71,6 +71,8 @@ static int on_request(void *ctx, struct dap_cm_conn *conn, const struct dap_cm_r
 {
 	struct node *n = ctx;
 
+	if (n->on_request)
+		n->on_request(n);
 	note(n, r->path, r->private_data, r->private_data_size);
 	n->from = r->from;
 	n->conn_qual = r->conn_qual;

@@ -26,6 +26,7 @@ struct node {
 	/* the callback for an established connection disconnects and releases it */
 	bool parts;
 	struct in_addr calls;		/* the address to which the node connects; initially 127.0.0.1 */
+	void (*on_request)(struct node *n);
 	void (*on_end)(struct node *n, const struct dap_cm_conn *conn);
 	uint32_t pd_size;		/* length of the private data in the node's accept */
 	atomic_uint requests, replies, readies, established, ended, looks, why[DAP_CM_BROKEN + 1];

@@ -223,6 +223,49 @@ Test(cm, fork__child_that_opens_its_own_manager_leaves_the_parents_alone)
 	node_close_two(&a, &b);
 }
 
+static struct th_child sleeper;
+
+static int sleep_on(int sock, void *arg)
+{
+	(void)arg;
+	th_meet(sock);
+	th_sleep_ms(60000);
+	return 0;
+}
+
+static void fork_sleeper(struct node *n)
+{
+	n->on_request = NULL;
+	cr_expect_eq(th_spawn(&sleeper, sleep_on, NULL), 0);
+}
+
+/* The manager accepts a connection, and first reads the request of the one that it would replace. The
+ * callback for this request forks: the child must not keep the new connection open. */
+Test(cm, fork__within_a_callback_leaves_no_new_connection_to_the_child)
+{
+	int fds[3];
+	struct node b;
+
+	cm_limits.half_open_source = 1;
+	node_open(&b, "127.0.0.1");
+	b.on_request = fork_sleeper;
+	node_listen(&b, QUAL);
+	fds[0] = raw_connect(QUAL);
+	SOON(cm_loop.half_opens == 1);
+	cr_assert(cm_enter(cm_loop.generation));
+	fds[1] = raw_connect(QUAL);		/* the listener's socket becomes ready first */
+	raw_say(fds[0], CM_REQ, 1, QUAL);
+	cm_leave();
+	SOON(b.requests == 1);
+	th_meet(sleeper.sock);
+	fds[2] = raw_connect(QUAL);		/* replaces the second connection */
+	cr_assert(raw_is_cut(fds[1]));
+	th_kill(&sleeper);
+	for (int i = 0; i < 3; i++)
+		close(fds[i]);
+	node_close(&b);
+}
+
 /* ---- Leaks ---- */
 
 static void connect_and_part(struct node *a, struct node *b, unsigned int i)
