@@ -9,7 +9,7 @@
 #include "perf/tool/tool.h"
 
 enum {
-	MAGIC = 0x64617470, VERSION = 2, PAGE = 4096, DEFAULT_READS = 4, MEMORY_MAX = 1 << 30,
+	MAGIC = 0x64617470, VERSION = 3, PAGE = 4096, DEFAULT_READS = 4, MEMORY_MAX = 1 << 30,
 	/* largest number of places of a slice; with more than one place: most bytes of all slices, and of
 	 * one slice */
 	PLACES = 128, SPREAD_ALL = 16 << 20, SPREAD_ONE = 512 << 10, CACHE_LINE = 64,
@@ -134,9 +134,10 @@ struct tool_hello tool_hello(const struct tool *t, uint32_t which)
 		.magic = MAGIC, .version = VERSION, .which = which, .eps = o->eps, .depth = o->depth,
 		.rx_depth = o->rx_depth, .reads = o->reads, .both_ways = o->both_ways,
 		.events = o->events, .verify = o->verify, .target_polls = o->target_polls,
-		.infinite = o->infinite, .size = o->size, .iters = o->iters,
-		.duration_s = o->duration_s, .margin_s = o->margin_s, .warm_up = o->warm_up,
-		.cq_mod = o->cq_mod, .memory = memory_of(t, which),
+		.gbits = o->gbits, .cpu_util = o->cpu_util, .processes = o->processes,
+		.size = o->size, .iters = o->iters, .duration_s = o->duration_s,
+		.margin_s = o->margin_s, .warm_up = o->warm_up, .cq_mod = o->cq_mod,
+		.rate = o->rate, .memory = memory_of(t, which),
 	};
 
 	snprintf(h.program, sizeof(h.program), "%s", t->test->name);
@@ -245,7 +246,7 @@ int tool_connect(struct tool *t)
 
 /* Functions of the server */
 
-/* Uses the client's values for the options that both sides need. */
+/* Uses the client's values for the options that both sides need, or that their tables show. */
 static void take_options(struct tool *t, const struct tool_hello *h)
 {
 	struct tool_options *o = &t->o;
@@ -258,13 +259,16 @@ static void take_options(struct tool *t, const struct tool_hello *h)
 	o->events = h->events;
 	o->verify = h->verify;
 	o->target_polls = h->target_polls;
-	o->infinite = h->infinite;
+	o->gbits = h->gbits;
+	o->cpu_util = h->cpu_util;
+	o->processes = h->processes;
 	o->size = h->size;
 	o->iters = h->iters;
 	o->duration_s = h->duration_s;
 	o->margin_s = h->margin_s;
 	o->warm_up = h->warm_up;
 	o->cq_mod = (uint32_t)h->cq_mod;
+	o->rate = h->rate;
 }
 
 /* The server's own operations use these values, too. A client's command line accepts no others. */
@@ -274,7 +278,8 @@ static bool in_range(const struct tool_hello *h)
 	       h->rx_depth && h->rx_depth <= OPTION_MAX_DEPTH && h->size && h->size <= OPTION_MAX_SIZE &&
 	       h->iters && h->iters <= OPTION_MAX_ITERS && h->duration_s <= OPTION_MAX_DURATION_S &&
 	       h->margin_s <= h->duration_s / 2 && h->warm_up <= OPTION_MAX_WARM_UP &&
-	       h->cq_mod <= OPTION_MAX_DEPTH && h->reads <= OPTION_MAX_READS;
+	       h->cq_mod <= OPTION_MAX_DEPTH && h->reads <= OPTION_MAX_READS &&
+	       h->processes && h->processes <= OPTION_MAX_PROCESSES && h->rate <= OPTION_MAX_RATE;
 }
 
 static const char *fault_of(const struct tool_hello *h, const char *name, uint32_t which)

@@ -114,8 +114,8 @@ struct tool_hello {			/* private data of each request */
 	char program[16];
 	uint32_t which;			/* 0: the control endpoint; from 1: a measured endpoint */
 	uint32_t eps, depth, rx_depth, reads;
-	uint32_t both_ways, events, verify, target_polls, infinite;
-	uint64_t size, iters, duration_s, margin_s, warm_up, cq_mod;
+	uint32_t both_ways, events, verify, target_polls, gbits, cpu_util, processes;
+	uint64_t size, iters, duration_s, margin_s, warm_up, cq_mod, rate;
 	struct tool_peer memory;
 };
 

@@ -35,6 +35,7 @@ DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep, DAT_IA_ADDRESS_PTR to, DAT_CONN_QUAL
 	static const struct { const char *name; size_t at, size; } options[] = {
 #define OPTION(name) { #name, offsetof(struct tool_hello, name), sizeof(((struct tool_hello *)0)->name) }
 		OPTION(reads), OPTION(iters), OPTION(duration_s), OPTION(margin_s), OPTION(warm_up), OPTION(cq_mod),
+		OPTION(processes), OPTION(rate),
 	};
 	uint64_t value = getenv("VALUE") ? strtoull(getenv("VALUE"), NULL, 0) : 0;
 
@@ -73,7 +74,8 @@ LC_ALL=C grep -q $'[\x1b\x9b]' "$tmp/server" && failed "the server prints charac
 # Each of these options comes with both directions and two endpoints, so the server itself would use it.
 serve "$bin/dat_write_bw"
 for option in iters=0x8000000000000000 iters=0 iters=0x10000000001 duration_s=31536001 margin_s=1 \
-	margin_s=0x8000000000000000 warm_up=0x40000001 cq_mod=16385 cq_mod=0x100000001 reads=129; do
+	margin_s=0x8000000000000000 warm_up=0x40000001 cq_mod=16385 cq_mod=0x100000001 reads=129 processes=0 processes=65 \
+	rate=10000001; do
 	OPTION=${option%=*} VALUE=${option#*=} LD_PRELOAD=$tmp/hostile.so timeout -k 1 90 "$bin/dat_write_bw" -p $port \
 		-b -q 2 -s 64 -n 10 127.0.0.1 >"$tmp/client" 2>&1 </dev/null
 	status=$?

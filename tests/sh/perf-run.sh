@@ -6,7 +6,10 @@ set -u
 . tests/harness/perf-server.sh
 
 front=() both=()		# front: words before the program; both: options of both sides
-# pair PROGRAM OPTION...: both sides succeed; the client's output is in $tmp/out
+# table FILE: the heading, the rows and the conditions in the output of a side that follow the client's options
+table() { grep -aE '^ (#|[0-9]+ |Duration|Rate|Processes|Warm-up)' "$1"; }
+
+# pair PROGRAM OPTION...: both sides succeed and print the same table; the client's output is in $tmp/out
 pair() {
 	local program=$1 status
 	shift
@@ -16,8 +19,8 @@ pair() {
 	status=$?
 	wait $server || status=99
 	server=
-	[ $status = 0 ] && return 0
-	echo "$program $*: the client ended with status $status, or the server failed:"
+	[ $status = 0 ] && diff <(table "$tmp/server") <(table "$tmp/out") && return 0
+	echo "$program $*: the client ended with status $status, or the server failed, or prints another table:"
 	cat "$tmp/out" "$tmp/server"
 	exit 1
 }
