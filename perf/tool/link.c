@@ -256,7 +256,8 @@ static void take_options(struct tool *t, const struct tool_hello *h)
 	o->rx_depth = h->rx_depth;
 	o->reads = h->reads;
 	o->both_ways = h->both_ways;
-	o->events = h->events;
+	/* A target that polls does not sleep, even if its client does. */
+	o->events = h->events && !h->target_polls;
 	o->verify = h->verify;
 	o->target_polls = h->target_polls;
 	o->gbits = h->gbits;

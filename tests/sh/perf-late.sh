@@ -9,6 +9,7 @@ set -u
 cat >"$tmp/late.c" <<'END'
 #include <dat/udat_redirection.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <time.h>
 
 static DAT_EVD_HANDLE request[8];
@@ -47,6 +48,14 @@ DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET
 	return DAT_EP_POST_RDMA_WRITE(ep, n, l, cookie, r, flags);
 }
 
+DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT us, DAT_COUNT threshold, DAT_EVENT *event, DAT_COUNT *more)
+{
+	for (int i = 0; i < 8; i++)
+		if (request[i] == evd)
+			fputs("the target sleeps\n", stderr);
+	return DAT_EVD_WAIT(evd, us, threshold, event, more);
+}
+
 DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
 	for (int i = 0; i < 8; i++)
@@ -69,3 +78,15 @@ for program in dat_send_lat dat_write_lat; do
 	cat "$tmp/client" "$tmp/server"
 	exit 1
 done
+
+# A target that polls does not sleep, not even if its client does.
+serve timeout -k 1 60 env LD_PRELOAD="$tmp/late.so" "$bin/dat_read_lat"
+timeout -k 1 60 "$bin/dat_read_lat" -p $port -n 5 -e --target-polls 127.0.0.1 >"$tmp/client" 2>&1 </dev/null
+status=$?
+wait $server
+served=$?
+server=
+[ $status = 0 ] && [ $served = 0 ] && ! grep -q 'the target sleeps' "$tmp/server" && exit 0
+echo "dat_read_lat -e --target-polls: the client ended with status $status, the server with $served, or it sleeps:"
+cat "$tmp/client" "$tmp/server"
+exit 1
