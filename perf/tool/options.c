@@ -198,6 +198,8 @@ static void check_options(struct parsing *p, struct argp_state *state)
 		argp_error(state, "--run_infinitely needs -D, the time between two rows");
 	if (o->infinite && (o->json || o->plot))
 		argp_error(state, "--run_infinitely cannot write JSON or plots");
+	if (o->infinite && (o->explain || o->limit_bw > 0 || o->limit_rate > 0))
+		argp_error(state, "--run_infinitely has no end: not with --explain, -w or -y");
 	if (o->cpu_util && !o->duration_s)
 		argp_error(state, "--cpu_util needs -D");
 	if ((o->list_sorted || o->list_unsorted) && o->duration_s)

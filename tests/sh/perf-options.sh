@@ -85,6 +85,10 @@ means_nothing() {
 		must 64 'requires an argument' "$bin/$p" --rate || return 1
 		must 64 'not with --rate' "$bin/$p" --explain --rate 5 h || return 1
 	done
+	# A run without an end reports nothing at its end.
+	must 64 'has no end: not with --explain, -w or -y' "$bin/dat_write_lat" -D 1 --run_infinitely --explain h || return 1
+	must 64 'has no end: not with --explain, -w or -y' "$bin/dat_write_bw" -D 1 --run_infinitely -w 1 h || return 1
+	must 64 'has no end: not with --explain, -w or -y' "$bin/dat_bind_bw" -D 1 --run_infinitely -y 1 h || return 1
 	must 64 'each one sleeps' "$bin/dat_send_lat" --explain -e h || return 1
 	must 64 'unrecognized option' "$bin/dat_write_bw" --explain || return 1
 	must 64 "'--rate=5'" "$bin/dat_write_bw" --rate=5 || return 1
