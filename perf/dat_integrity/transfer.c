@@ -318,7 +318,7 @@ int transfer_all(struct world *w, struct report *r)
 	struct transfer t = { .w = w, .r = r, .bytes = malloc(LEN_MAX) };
 	int err = t.bytes ? 0 : -1;
 
-	for (uint64_t round = 0; round < r->rounds && !err; round++)
+	for (uint64_t round = 0; round < r->rounds && r->failures < MESSAGES_MAX && !err; round++)
 		for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes) && !err; i++)
 			for (unsigned int op = 0; op < OPS && !err; op++) {
 				/* A bind of zero bytes would be an unbind. */

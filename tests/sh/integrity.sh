@@ -63,6 +63,9 @@ python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); assert r["failur
 with_fault soft-mlx5-0 quirk=old_keys -t refusals
 has "old keys" '^write, unbound window, 300 bytes: SUCCESS instead of REMOTE_ACCESS$'
 has "old keys" '^refused +90 of 96 '
+# After 20 failures no size of a later round is tried either.
+with_fault soft-mlx5-0 quirk=no_umr -q -t data -n 18446744073709551615
+has "no windows" '^window .* [1-9][0-9]* failed$'
 with_fault soft-efa-0 late_dereg -t refusals
 has "late deregistration" '^read, context of a freed LMR, 9000 bytes: SUCCESS instead of REMOTE_ACCESS$'
 
