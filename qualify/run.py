@@ -301,17 +301,19 @@ class Run:
                 else worst
             )
             if entry["not_run"] != UNSELECTED:
-                say(f"{verdict:<18} {step.name:<26} {worst if verdict == judge.FAIL else many}")
+                result = worst if verdict == judge.FAIL else many
+                # If printing fails, the run continues, because the bundle has all results.
+                say(f"{verdict:<18} {step.name:<26} {result}", "; the run goes on")
         manifest["seconds"] = round(time.monotonic() - self.start, 1)
         return manifest
 
 
-def say(text):
-    """Prints a line. If printing fails, the run continues, because the bundle has all results."""
+def say(text, consequence=""):
+    """Prints a line. After a failure, which it reports once, nothing more is printed."""
     try:
         print(text, flush=True)
     except OSError as error:
-        print(f"dat_qualify: cannot write its output: {error.strerror}; the run goes on", file=sys.stderr)
+        print(f"dat_qualify: cannot write its output: {error.strerror}{consequence}", file=sys.stderr)
         sys.stdout = open(os.devnull, "w")
 
 

@@ -231,12 +231,19 @@ PY
 
 # If the disk of its output is full, a run goes on: it writes its bundle, and fails.
 unheard() {
+	local command
 	timeout 300 "$DAPL_BUILD_DIR/bin/dat_qualify" run --quick -i $ia -o "$tmp/unheard.tar" --steps identity,latency-bind \
 		>/dev/full 2>"$tmp/out" </dev/null
 	[ $? = 1 ] || wrong "the status of a run without output is not 1"
 	has "a run without output" '^dat_qualify: cannot write its output: No space left on device; the run goes on$'
 	[ "$(wc -l <"$tmp/out")" = 1 ] || wrong "a run without output prints more than one message"
 	q verify "$tmp/unheard.tar" || wrong "dat_qualify verify refuses the bundle of a run without output"
+	for command in list "verify $tmp/unheard.tar"; do
+		"$DAPL_BUILD_DIR/bin/dat_qualify" $command >/dev/full 2>"$tmp/out" </dev/null
+		[ $? = 1 ] || wrong "the status of dat_qualify $command without output is not 1"
+		has "dat_qualify $command without output" '^dat_qualify: cannot write its output: No space left on device$'
+		[ "$(wc -l <"$tmp/out")" = 1 ] || wrong "dat_qualify $command without output prints more than one message"
+	done
 }
 
 # Two runs may write the same file. The evidence has the hash of the library that dat.conf names, and bytes that are
