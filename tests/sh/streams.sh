@@ -29,10 +29,11 @@ opens() {
 opens dat_pingpong
 
 # A program that cannot print fails, also if its standard output was closed.
-"$bin/dat_info" --list >&- 2>"$tmp/err"
-[ $? = 1 ] && grep -q '^dat_info: cannot write its output' "$tmp/err" || {
-	echo "dat_info without standard output does not fail, or does not say why:"
+for command in 'dat_info --list' 'dat_qualify list'; do
+	"$bin"/$command >&- 2>"$tmp/err"
+	[ $? = 1 ] && grep -q "^${command% *}: cannot write its output" "$tmp/err" && continue
+	echo "$command without standard output does not fail, or does not say why:"
 	cat "$tmp/err"
 	status=1
-}
+done
 exit $status
