@@ -5,16 +5,21 @@
 set -u
 . tests/harness/perf-server.sh
 
-# The outstanding operations of full endpoints take several times as long as the measurement.
-serve timeout -k 1 200 "$bin/dat_bind_bw"
-timeout -k 1 200 "$bin/dat_bind_bw" -p $port -q 600 -D 1 --warm-up 1 127.0.0.1 >"$tmp/client" 2>&1 </dev/null
-status=$?
-if [ $status != 0 ] || ! grep -qE '^ 4096 +[1-9]' "$tmp/client" || grep -q 'nothing has completed' "$tmp/client"; then
-	echo "dat_bind_bw -q 600 -D 1 ended with status $status, or has no result:"
-	cat "$tmp/client" "$tmp/server"
-	exit 1
-fi
-wait $server || { cat "$tmp/server"; exit 1; }
+# The outstanding operations of full endpoints take several times as long as the measurement. A busy machine may also
+# complete none in that time, but not in each of several runs.
+for try in 1 2 3 4 5; do
+	serve timeout -k 1 200 "$bin/dat_bind_bw"
+	timeout -k 1 200 "$bin/dat_bind_bw" -p $port -q 600 -D 1 --warm-up 1 127.0.0.1 >"$tmp/client" 2>&1 </dev/null
+	status=$?
+	if [ $status != 0 ] || ! grep -qE '^ 4096 +[1-9]' "$tmp/client"; then
+		echo "dat_bind_bw -q 600 -D 1 ended with status $status, or has no result:"
+		cat "$tmp/client" "$tmp/server"
+		exit 1
+	fi
+	wait $server || { cat "$tmp/server"; exit 1; }
+	grep -q 'no operation completed' "$tmp/client" || break
+	[ $try -lt 5 ] || { echo "dat_bind_bw -q 600 completes nothing within -D 1:"; cat "$tmp/client"; exit 1; }
+done
 
 serve "$bin/dat_write_bw"
 beside "$tmp/client" "$bin/dat_write_bw" -p $port -q 600 -D 100 -s 64 127.0.0.1
@@ -26,7 +31,7 @@ server=
 wait $client
 status=$?
 client=
-if [ $status != 1 ] || ! grep -q 'the server is gone' "$tmp/client" || grep -q 'is lost' "$tmp/client"; then
+if [ $status != 1 ] || [ "$(grep -c 'the server is gone' "$tmp/client")" != 1 ]; then
 	echo "the client's server died; it has status $status, or does not report that once:"
 	cat "$tmp/client"
 	exit 1

@@ -334,7 +334,8 @@ options() {
 	q verify "$tmp/none.tar" && wrong "dat_qualify verify succeeds without a bundle"
 	q run --nonsense
 	[ $? = 64 ] || wrong "the status for an invalid option is not 64"
-	q list -q && has "the list" '^conformance +Conformance '
+	q list -q || wrong "dat_qualify list fails"
+	has "the list" '^conformance +Conformance '
 }
 
 passes
