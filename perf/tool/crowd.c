@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The number of each endpoint of a crowd in its request. */
+enum { OF_CROWD = 1 };
 enum { WAIT_US = 100000, SILENCE = TOOL_SILENCE_US / 100000, NAP_US = 10000, POOL = 4096 };
 
 static struct crowd_slot *slot_of(struct crowd *c, DAT_EP_HANDLE ep)
@@ -50,7 +52,7 @@ static bool more(const struct crowd *c)
 
 static int begin_connect(struct crowd *c, struct crowd_slot *s)
 {
-	struct tool_hello h = tool_hello(c->t, 1);
+	struct tool_hello h = tool_hello(c->t, OF_CROWD);
 
 	s->from = ticks();
 	c->begun++;
@@ -180,7 +182,9 @@ static int take_ends(void)
 
 int crowd_serve(struct tool *t)
 {
+	struct tool_hello hello;
 	DAT_EP_HANDLE ep;
+	DAT_CR_HANDLE cr;
 	DAT_COUNT count;
 	DAT_EVENT ev;
 	int rc;
@@ -194,9 +198,11 @@ int crowd_serve(struct tool *t)
 				return rc < 0 ? -1 : 0;
 			continue;
 		}
-		if (an_endpoint(t, &ep) ||
-		    !dat_ok(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle, ep, 0, NULL),
-			    "dat_cr_accept"))
+		cr = ev.event_data.cr_arrival_event_data.cr_handle;
+		rc = tool_screen(t, OF_CROWD, cr, &hello);
+		if (rc > 0)
+			continue;
+		if (rc || an_endpoint(t, &ep) || !dat_ok(dat_cr_accept(cr, ep, 0, NULL), "dat_cr_accept"))
 			return tool_failed(t);
 	}
 }

@@ -318,26 +318,32 @@ static int any_request(struct tool *t, bool first, DAT_CR_HANDLE *cr)
 	return 0;
 }
 
-/* Waits for the next request of this client. Refuses requests of other clients with a message. */
-static int wait_for(struct tool *t, uint32_t which, DAT_CR_HANDLE *cr, struct tool_hello *h)
+int tool_screen(const struct tool *t, uint32_t which, DAT_CR_HANDLE cr, struct tool_hello *h)
 {
 	DAT_CR_PARAM param;
 	const char *fault;
 
-	for (;;) {
-		if (any_request(t, !which, cr) ||
-		    !dat_ok(dat_cr_query(*cr, DAT_CR_FIELD_ALL, &param), "dat_cr_query"))
-			return -1;
-		memset(h, 0, sizeof(*h));
-		if (param.private_data_size >= (DAT_COUNT)sizeof(*h))
-			memcpy(h, param.private_data, sizeof(*h));
-		fault = fault_of(h, t->test->name, which);
-		if (!fault)
-			return 0;
-		fprintf(stderr, "refused a client: %s\n", fault);
-		if (!dat_ok(consumer_reject(*cr), "dat_cr_reject"))
-			return -1;
-	}
+	if (!dat_ok(dat_cr_query(cr, DAT_CR_FIELD_ALL, &param), "dat_cr_query"))
+		return -1;
+	memset(h, 0, sizeof(*h));
+	if (param.private_data_size >= (DAT_COUNT)sizeof(*h))
+		memcpy(h, param.private_data, sizeof(*h));
+	fault = fault_of(h, t->test->name, which);
+	if (!fault)
+		return 0;
+	fprintf(stderr, "refused a client: %s\n", fault);
+	return dat_ok(consumer_reject(cr), "dat_cr_reject") ? 1 : -1;
+}
+
+/* Waits for the next request of this client. */
+static int wait_for(struct tool *t, uint32_t which, DAT_CR_HANDLE *cr, struct tool_hello *h)
+{
+	int rc;
+
+	do
+		rc = any_request(t, !which, cr) ? -1 : tool_screen(t, which, *cr, h);
+	while (rc > 0);
+	return rc;
 }
 
 static int accept_one(struct tool *t, struct consumer *c, uint32_t which, DAT_CR_HANDLE cr)

@@ -179,6 +179,9 @@ DAT_EP_ATTR tool_ep_attr(const struct tool *t);
 /* Sets the current size of the operations. */
 void tool_set_size(struct tool *t, uint64_t size);
 struct tool_hello tool_hello(const struct tool *t, uint32_t which);
+/* Checks the private data of a request. Returns 0 if it is for this endpoint of this client; 1 if it was
+ * refused, with a message; -1. */
+int tool_screen(const struct tool *t, uint32_t which, DAT_CR_HANDLE cr, struct tool_hello *h);
 /* limits.c: -1, after a message, if the options exceed the adapter's limits. */
 int tool_fits(struct tool *t);
 

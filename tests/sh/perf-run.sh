@@ -229,6 +229,22 @@ says 'NON_PEER_REJECTED' 'each serves one client'
 grep -q TIMED_OUT "$tmp/out" && { cat "$tmp/out"; exit 1; }
 wait $server
 
+# The server of dat_conn_rate listens during the measurement. It refuses a second client, and goes on.
+if [ -z "${SAN-}" ]; then
+	serve timeout -k 1 110 "$bin/dat_conn_rate"
+	beside "$tmp/first" timeout -k 1 110 "$bin/dat_conn_rate" -p $port -D 100 127.0.0.1
+	first=$!
+	until_said $first "$tmp/first" ' connections$'
+	timeout -k 1 60 "$bin/dat_conn_rate" -p $port 127.0.0.1 >"$tmp/out" 2>&1
+	status=$?
+	alive $first || status=99
+	kill $first
+	[ $status = 1 ] || { echo "the second client of dat_conn_rate has status $status, or the first one ends"; cat "$tmp/out"; exit 1; }
+	says 'PEER_REJECTED' 'already has a client'
+	grep -q 'refused a client: the server has a client already' "$tmp/server" || { cat "$tmp/server"; exit 1; }
+	wait $server
+fi
+
 serve timeout -k 1 60 "$bin/dat_write_bw"
 timeout -k 1 60 "$bin/dat_write_bw" -p $port -n 50 -y 1000000 127.0.0.1 >"$tmp/out" 2>&1
 [ $? = 1 ] || { cat "$tmp/out"; exit 1; }
