@@ -103,16 +103,25 @@ class Host:
     def __init__(self, programs, ia):
         self.programs, self.ia, self.where = programs, ia, tempfile.mkdtemp(prefix="dat_qualify.")
         self.children, self.api, self.folder, self.port = {}, "1.2", programs, ia
-        self.build = self.listed(programs)[1]
-        dat2 = os.path.join(programs, identity.DAT2)
-        if not self.listed(programs)[0] and self.listed(dat2)[0]:
-            self.api, self.folder = "2.0", dat2
+        try:
+            self.find_api()
+        except BaseException:  # for example, the run is interrupted
+            self.close()
+            raise
+
+    def find_api(self):
+        found, self.build = self.listed(self.programs)
+        if not found and self.listed(os.path.join(self.programs, identity.DAT2))[0]:
+            self.api = "2.0"
+        else:
+            self.folder = self.programs
 
     def listed(self, folder):
         """Returns whether the registry of these programs has the IA, and the build of the provider."""
+        self.folder = folder
         try:
-            child = Child([os.path.join(folder, "dat_info"), "-l", "--json"], self.where)
-            report = json.loads(child.finish(30)["stdout"])
+            child = self.start("dat_info", ["-l", "--json"])
+            report = json.loads(self.finish(child, 30)["stdout"])
         except (OSError, ValueError):
             return False, {}
         return any(a["name"] == self.ia for a in report["adapters"]), report["build"] or {}
@@ -132,7 +141,9 @@ class Host:
         self.children[child].kill(why)
 
     def finish(self, child, limit):
-        return self.children.pop(child).finish(limit)
+        record = self.children[child].finish(limit)
+        del self.children[child]  # not before: a run that is interrupted meanwhile kills the child
+        return record
 
     def identity(self):
         child = self.start("dat_info", ["-v", "--json", "-i", self.ia])

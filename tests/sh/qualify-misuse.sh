@@ -5,6 +5,7 @@
 set -u
 . tests/harness/skip.sh
 . tests/harness/qualify.sh
+. tests/harness/background.sh
 
 run good.tar --steps 'identity,integrity-segments,windows-closed,errors-refused,latency-bind,counters' ||
 	wrong "dat_qualify run fails on a good adapter"
@@ -229,6 +230,31 @@ for quick, most in ((True, 300), (False, 3600)):
 PY
 }
 
+# A run that is interrupted while it waits for a program ends the program, and leaves nothing in TMPDIR.
+interrupted() {
+	local program sleeper
+	mkdir "$tmp/bin" "$tmp/left"
+	cp "$DAPL_BUILD_DIR/bin/dat_qualify" "$tmp/bin"
+	for program in dat_integrity dat_info; do
+		ln -sf "$DAPL_BUILD_DIR/bin/dat_info" "$tmp/bin/dat_info"
+		rm -f "$tmp/bin/$program"
+		printf '#!/bin/sh\necho $$ >"%s/sleeper"\nexec sleep 600\n' "$tmp" >"$tmp/bin/$program"
+		chmod +x "$tmp/bin/$program"
+		: >"$tmp/sleeper"
+		TMPDIR=$tmp/left PYTHONPATH=qualify beside "$tmp/out" "$tmp/bin/dat_qualify" run -q -i $ia -o "$tmp/no.tar" --steps errors-refused
+		server=$!
+		until_said $server "$tmp/sleeper" '[0-9]' || wrong "dat_qualify run does not start $program"
+		sleeper=$(cat "$tmp/sleeper")
+		kill $server
+		wait $server
+		[ $? = 143 ] || wrong "the status of a run that was interrupted is not 143"
+		server=
+		alive "$sleeper" && kill -9 "$sleeper" && wrong "$program goes on after its run was interrupted"
+		[ -z "$(ls -A "$tmp/left")" ] || wrong "an interrupted run leaves $(ls "$tmp/left") in TMPDIR"
+		rm -rf "$tmp/left"/*
+	done
+}
+
 # If the disk of its output is full, a run goes on: it writes its bundle, and fails.
 unheard() {
 	local command
@@ -412,6 +438,7 @@ PY
 }
 
 limits
+interrupted
 forged_plans
 hostile
 judges
