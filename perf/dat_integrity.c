@@ -42,7 +42,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'i': r->ia = arg; break;
 	case 'q': r->quick = true; break;
 	case 'S': r->seed = program_number(state, "--seed", arg, 0, UINT64_MAX); break;
-	case 'n': r->rounds = program_number(state, "--rounds", arg, 1, UINT64_MAX); break;
+	/* The JSON has it, and integers of JSON are signed. */
+	case 'n': r->rounds = program_number(state, "--rounds", arg, 1, INT64_MAX); break;
 	case 't':
 		r->data = !strcmp(arg, "data");
 		r->refusals = !strcmp(arg, "refusals");

@@ -64,7 +64,7 @@ with_fault soft-mlx5-0 quirk=old_keys -t refusals
 has "old keys" '^write, unbound window, 300 bytes: SUCCESS instead of REMOTE_ACCESS$'
 has "old keys" '^refused +90 of 96 '
 # After 20 failures no size of a later round is tried either.
-with_fault soft-mlx5-0 quirk=no_umr -q -t data -n 18446744073709551615
+with_fault soft-mlx5-0 quirk=no_umr -q -t data -n 9223372036854775807
 has "no windows" '^window .* [1-9][0-9]* failed$'
 with_fault soft-efa-0 late_dereg -t refusals
 has "late deregistration" '^read, context of a freed LMR, 9000 bytes: SUCCESS instead of REMOTE_ACCESS$'
@@ -73,5 +73,6 @@ integrity 1 -i none-such --json "$tmp/json"
 has "an unknown adapter" 'is there a line for it in dat.conf'
 ! grep -q 'has no RMRs\|accesses$' "$tmp/out" || wrong "the summary describes an adapter that was not opened"
 integrity 64 -t nonsense
+integrity 64 -n 9223372036854775808
 integrity 64 --plant nonsense
 exit $status
