@@ -5,7 +5,6 @@
  */
 #include <argp.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "softnic/argp/program.h"
 #include "perf/dat_bench/bench.h"
@@ -36,8 +35,6 @@ struct opts {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct opts *o = state->input;
-	char *end;
-	long v;
 
 	switch (key) {
 	case 'i': o->ia = arg; return 0;
@@ -46,12 +43,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'u': o->unordered = true; return 0;
 	case 'p': o->only_pair = true; return 0;
 	case 'w': o->warm = true; return 0;
-	case 'n':
-		v = strtol(arg, &end, 0);
-		if (*end || v < 1 || v > 100000000)
-			argp_error(state, "'%s' is not a number of calls", arg);
-		o->calls = (unsigned int)v;
-		return 0;
+	case 'n': o->calls = (unsigned int)program_number(state, "--calls", arg, 1, 100000000); return 0;
 	case ARGP_KEY_ARG: argp_error(state, "unexpected argument"); return EINVAL;
 	default: return ARGP_ERR_UNKNOWN;
 	}

@@ -69,14 +69,9 @@ static bool choose_probes(struct options *o, const char *text)
 	return true;
 }
 
-static unsigned int seconds(const char *arg, struct argp_state *argp)
+static unsigned int seconds(const char *option, const char *arg, struct argp_state *argp)
 {
-	char *end;
-	unsigned long s = strtoul(arg, &end, 10);
-
-	if (*end || !s || s > 86400)
-		argp_error(argp, "%s: a number of seconds", arg);
-	return (unsigned int)s;
+	return (unsigned int)program_number(argp, option, arg, 1, 86400);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *argp)
@@ -102,8 +97,8 @@ static error_t parse(int key, char *arg, struct argp_state *argp)
 		break;
 	case 'q': s->light.quick = true; break;
 	case OPT_JSON: s->o.json = arg; break;
-	case OPT_LIMIT: s->o.limit_s = seconds(arg, argp); break;
-	case OPT_TOTAL: s->o.total_s = seconds(arg, argp); break;
+	case OPT_LIMIT: s->o.limit_s = seconds("--limit", arg, argp); break;
+	case OPT_TOTAL: s->o.total_s = seconds("--total", arg, argp); break;
 	case OPT_LIST: s->o.list = true; break;
 	case ARGP_KEY_ARG: argp_error(argp, "unexpected '%s'", arg); break;
 	default: return ARGP_ERR_UNKNOWN;

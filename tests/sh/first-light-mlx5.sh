@@ -84,7 +84,8 @@ wrong 'must not contain quotation marks' -i soft-mlx5-0 -a 'ip="1"'
 wrong 'numbers of probes are 1 to 99' -i soft-mlx5-0 -t 0
 wrong 'numbers of probes are 1 to 99' -i soft-mlx5-0 -t 3-
 wrong 'numbers of probes are 1 to 99' -i soft-mlx5-0 -t ''
-wrong 'a number of seconds' -i soft-mlx5-0 --limit x
+wrong "limit 'x' is not a number from 1 to 86400" -i soft-mlx5-0 --limit x
+wrong "total '0' is not a number from 1 to 86400" -i soft-mlx5-0 --total 0
 wrong 'invalid option' -Z
 wrong "unexpected 'more'" more
 wrong 'none of these probes is for' -i soft-mlx5-0 -t 70
