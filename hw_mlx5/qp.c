@@ -372,9 +372,13 @@ int m5_qp_destroy(struct dap_ep *ep)
 	__atomic_store_n(&e->gen, 0, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&ia->lock);
 	m5_uidx_put(ia, e->uidx, err);
-	m5_cq_unreserve(ep->request_evd, e->internal);
+	/* A QP that goes on may complete all that it has. */
+	if (!err)
+		m5_cq_unreserve(ep->request_evd, e->internal);
 	uar_put(ia, e);
 	free(e->done.sq_slots);
 	m5_mem_free(ia->ctl, &e->mem, err);
+	if (err)
+		dap_access_kept(&ep->obj, err);
 	return err;
 }

@@ -156,38 +156,88 @@ static int refuse_destroy(struct m5_obj *obj)
 	return -EIO;
 }
 
+/* The QP that the device did not destroy, and its memory. */
+struct kept_qp {
+	struct m5_obj *obj;
+	struct m5_mem mem;
+	uint32_t uidx, internal;
+};
+
+/* Frees an endpoint whose QP the device does not destroy. */
+static struct kept_qp keep_qp(struct dap_ep *victim)
+{
+	struct m5_ia *ia = m5_ia(r.ia);
+	const struct m5_ctl_ops *ops = ia->ctl->ops;
+	struct m5_ctl_ops refusing = *ops;
+	struct kept_qp qp = { .mem = m5_ep(victim)->mem, .uidx = m5_ep(victim)->uidx,
+			      .internal = m5_ep(victim)->internal };
+
+	refusing.obj_destroy = refuse_destroy;
+	ia->ctl->ops = &refusing;
+	fake.quiet = true;
+	rig_ep_free(victim);
+	fake.quiet = false;
+	ia->ctl->ops = ops;
+	qp.obj = kept;
+	return qp;
+}
+
+/* The QP used memory and a page that the driver could not give back before: the device refused that. */
+static void close_with_kept(struct kept_qp *qp)
+{
+	struct m5_ctl *ctl = m5_ia(r.ia)->ctl;
+
+	cr_assert_eq(ctl->ops->obj_destroy(qp->obj), 0);
+	m5_mem_free(ctl, &qp->mem, 0);
+	rig_close(&r, "cmd.busy");
+}
+
 /* The QP is still in the device. If it completes work, the CQE must name no other endpoint. */
 Test(fail, qp_destroy__refused_by_the_device_keeps_its_user_index)
 {
 	struct rig_config c = { 0 };
-	const struct m5_ctl_ops *ops;
-	struct m5_ctl_ops refusing;
-	uint32_t uidx, other;
-	struct m5_mem mem;
+	struct kept_qp qp;
 	struct m5_ia *ia;
+	uint32_t other;
 
 	cr_assert_eq(rig_open(&r, &c), 0);
 	ia = m5_ia(r.ia);
 	cr_assert_eq(rig_ep(&r, &r.a, &ep), 0);
-	uidx = m5_ep(ep)->uidx;
-	mem = m5_ep(ep)->mem;
-	ops = ia->ctl->ops;
-	refusing = *ops;
-	refusing.obj_destroy = refuse_destroy;
-	ia->ctl->ops = &refusing;
-	fake.quiet = true;
-	rig_ep_free(ep);
-	fake.quiet = false;
-	ia->ctl->ops = ops;
+	qp = keep_qp(ep);
 	for (int i = 0; i < 5000; i++) {
 		cr_assert_eq(m5_uidx_get(ia, r.a.ep, &other), 0);
-		cr_assert_neq(other, uidx, "the index of the QP is given to another endpoint");
+		cr_assert_neq(other, qp.uidx, "the index of the QP is given to another endpoint");
 		m5_uidx_put(ia, other, 0);
 	}
-	cr_assert_eq(ops->obj_destroy(kept), 0);
-	m5_mem_free(ia->ctl, &mem, 0);
-	/* The QP used memory and a page that the driver could not give back before. */
-	rig_close(&r, "cmd.busy");
+	close_with_kept(&qp);
+}
+
+/* The QP can still complete what it has. Its CQEs must have room, or the CQ overruns. */
+Test(fail, qp_destroy__refused_by_the_device_keeps_its_cq_entries)
+{
+	struct rig_config c = { 0 };
+	uint32_t before;
+	struct kept_qp qp;
+
+	cr_assert_eq(rig_open(&r, &c), 0);
+	before = m5_cq(r.a.request)->reserved;
+	cr_assert_eq(rig_ep(&r, &r.a, &ep), 0);
+	qp = keep_qp(ep);
+	cr_expect_eq(m5_cq(r.a.request)->reserved, before + qp.internal);
+	close_with_kept(&qp);
+}
+
+/* Its peer can still use what it had access to, so the consumer must close the IA. */
+Test(fail, qp_destroy__refused_by_the_device_fails_the_ia)
+{
+	struct rig_config c = { 0 };
+	struct kept_qp qp;
+
+	cr_assert_eq(rig_open(&r, &c), 0);
+	cr_assert_eq(rig_ep(&r, &r.a, &ep), 0);
+	qp = keep_qp(ep);
+	cr_expect(strstr(fake.log, "did not end the access to an endpoint"), "the log says: %s", fake.log);
+	close_with_kept(&qp);
 }
 
 /* All keys of an RMR are created with it, so no bind needs a command. */

@@ -55,6 +55,15 @@ Test(event, device__that_vanishes_ends_the_ia)
 	told_died();
 }
 
+/* A peer can still use what the QP gives access to. */
+Test(event, ep_free__whose_qp_is_not_destroyed_ends_the_ia)
+{
+	calls_fail_named("mlx5dv_devx_obj_destroy", EBUSY);
+	must(dat_ep_free(told_b.ep));
+	calls_stop();
+	told(DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+}
+
 /* ---- The device itself fails, through softnic-run's front ---- */
 
 TestSuite(front, .init = open_truly, .fini = told_close, .timeout = 60);
