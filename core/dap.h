@@ -416,8 +416,8 @@ void dap_ep_look(struct dap_ep *ep);
 void dap_evd_overflow(struct dap_evd *evd);
 /* The device has failed. */
 void dap_ia_fatal(struct dap_ia *ia);
-/* The device did not end the access to an LMR or RMR, or destroy a QP. Fails the IA: a peer without a
- * connection cannot use that access. Any thread may call it, with any lock but the manager's held. */
+/* The device did not end the access to an LMR or RMR, flush a QP, or destroy it. Fails the IA: a peer without
+ * a connection cannot use that access. Any thread may call it, with any lock but the manager's held. */
 void dap_access_kept(const struct dap_obj *obj, int err);
 
 /* If the consumer gave no EVD for that direction, drops completions, which frees queue entries. Called

@@ -271,11 +271,14 @@ int m5_qp_error(struct dap_ep *ep)
 {
 	int err = m5_cmd_qp_error(&m5_ep(ep)->qp);
 
-	if (!err && m5_ep(ep)->done.shared)
+	if (err) {
+		dap_access_kept(&ep->obj, err);
+		return err;
+	}
+	if (m5_ep(ep)->done.shared)
 		await_last_wqe(ep);
-	if (!err)
-		await_flush(ep);
-	return err;
+	await_flush(ep);
+	return 0;
 }
 
 /* The NOP of a drain is no request of the consumer. Once disconnected, requests may follow it. */

@@ -240,6 +240,22 @@ Test(fail, qp_destroy__refused_by_the_device_fails_the_ia)
 	close_with_kept(&qp);
 }
 
+/* The QP goes on: its work is not flushed, and its peer keeps its access. */
+Test(fail, qp_error__refused_by_the_device_fails_the_ia)
+{
+	struct rig_config c = { 0 };
+
+	cr_assert_eq(rig_open(&r, &c), 0);
+	fake.quiet = true;
+	hw_soft_fail(1);
+	cr_expect_eq(m5_hw.qp_error(r.a.ep), -EIO);
+	hw_soft_fail(0);
+	fake.quiet = false;
+	cr_expect(strstr(fake.log, "did not end the access to an endpoint"), "the log says: %s",
+		  fake.log);
+	rig_close(&r, NULL);
+}
+
 /* All keys of an RMR are created with it, so no bind needs a command. */
 Test(fail, rmr_bind__where_no_command_succeeds_needs_none)
 {

@@ -64,6 +64,15 @@ Test(event, ep_free__whose_qp_is_not_destroyed_ends_the_ia)
 	told(DAT_ASYNC_ERROR_IA_CATASTROPHIC);
 }
 
+/* The work of the QP is not flushed, so the consumer would wait for its completions forever. */
+Test(event, disconnect__whose_qp_is_not_flushed_ends_the_ia)
+{
+	calls_fail_named("mlx5dv_devx_obj_modify", ENOMEM);
+	must(dat_ep_disconnect(told_b.ep, DAT_CLOSE_ABRUPT_FLAG));
+	told(DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	calls_stop();
+}
+
 /* ---- The device itself fails, through softnic-run's front ---- */
 
 TestSuite(front, .init = open_truly, .fini = told_close, .timeout = 60);
