@@ -46,6 +46,11 @@ enum softnic_flags {
 	 * only, and CREATE_QP refuses the other format.
 	 */
 	SOFTNIC_FREE_RUNNING = 1 << 7,
+	/*
+	 * The host adds the bits of each store into the command doorbell, so that none is lost. Without it
+	 * a store may hide an earlier one, and the device also runs commands whose doorbell it did not see.
+	 */
+	SOFTNIC_KEEPS_COMMANDS = 1 << 8,
 };
 
 struct softnic_host {

@@ -296,14 +296,16 @@ static void run_slot(struct sn_nic *nic, unsigned int slot, struct entry *e)
 }
 
 /*
- * The device checks every slot, because a doorbell overwrites an earlier one that the device has not read
- * yet. A slot that hardware owns, but without a doorbell, may be half written. It is left for the next
- * pass, and its own doorbell may come even later.
+ * If the host does not keep each doorbell, one may overwrite an earlier one that the device has not read yet.
+ * So the device checks every slot. One that hardware owns, but without a doorbell, may be half written. It is
+ * left for the next pass, and its own doorbell may come even later. Linux needs a host that keeps them: it
+ * is not ready for a completion until it rings.
  */
 void sn_cmdq_ring(struct sn_nic *nic, uint64_t queue, uint32_t vector)
 {
 	struct entry *entries = sn_dma(nic, queue, sizeof(*entries) * SN_CMDQ_SLOTS);
 	struct sn_cold *cold = nic->dev->cold;
+	bool kept = nic->config.flags & SOFTNIC_KEEPS_COMMANDS;
 
 	for (unsigned int slot = 0; entries && slot < SN_CMDQ_SLOTS; slot++) {
 		uint32_t bit = UINT32_C(1) << slot;
@@ -314,7 +316,7 @@ void sn_cmdq_ring(struct sn_nic *nic, uint64_t queue, uint32_t vector)
 		cold->seen &= ~bit;
 		if (given && (rung || seen))
 			run_slot(nic, slot, e);
-		else if (given)
+		else if (given && !kept)
 			cold->seen |= bit;
 		else if (rung && !(cold->early & bit))
 			sn_violate(nic, SN_V_CMDQ_OWNER, "doorbell of slot %u, which software owns", slot);

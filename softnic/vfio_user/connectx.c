@@ -29,8 +29,8 @@ static void irq(void *ctx, unsigned int vector)
 static int open_device(struct vm_device *dev)
 {
 	const struct softnic_config config = {
-		.flags = SOFTNIC_COLD | SOFTNIC_SCAN_UARS | SOFTNIC_THREAD_BACKOFF | SOFTNIC_FREE_RUNNING |
-			(dev->given.infiniband ? SOFTNIC_INFINIBAND : 0),
+		.flags = SOFTNIC_COLD | SOFTNIC_KEEPS_COMMANDS | SOFTNIC_SCAN_UARS | SOFTNIC_THREAD_BACKOFF |
+			SOFTNIC_FREE_RUNNING | (dev->given.infiniband ? SOFTNIC_INFINIBAND : 0),
 		.index = dev->given.index,
 		.ports = dev->given.ports,
 		.host = { .dma = vm_dma, .irq = irq, .ctx = dev },
@@ -176,8 +176,10 @@ static int write_doorbells(struct vm_device *dev, const uint8_t *from, uint64_t 
 	return 0;
 }
 
-/* Handles a store below the doorbell pages: drives the device, so that it sees each command
- * doorbell. */
+/* PRM "Initialization Segment": each bit is the doorbell of a slot of commands. */
+enum { COMMAND_DOORBELL = 0x18 };
+
+/* Handles a store below the doorbell pages, and drives the device. */
 static int write_segment(struct vm_device *dev, const uint8_t *from, uint64_t offset, uint32_t count)
 {
 	uint32_t word;
@@ -186,7 +188,10 @@ static int write_segment(struct vm_device *dev, const uint8_t *from, uint64_t of
 		return -EINVAL;
 	for (uint32_t at = 0; at < count; at += 4) {
 		memcpy(&word, from + at, sizeof(word));
-		__atomic_store_n(bar_word(dev, offset + at), word, __ATOMIC_RELEASE);
+		if (offset + at == COMMAND_DOORBELL)
+			__atomic_fetch_or(bar_word(dev, offset + at), word, __ATOMIC_RELEASE);
+		else
+			__atomic_store_n(bar_word(dev, offset + at), word, __ATOMIC_RELEASE);
 	}
 	softnic_pump(dev->nic);
 	return 0;

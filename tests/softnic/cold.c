@@ -211,6 +211,22 @@ Test(cold, doorbell__that_hides_another_loses_no_command)
 	nothing_held_against();
 }
 
+/* Linux gives the entry to the device first, and is ready for its completion only when it rings. */
+Test(cold, command__not_rung_waits_where_no_doorbell_is_hidden)
+{
+	cold_close(c);
+	c = cold_open_flags(SOFTNIC_KEEPS_COMMANDS);
+	cr_assert_eq(cold_simple(c, CMD_ENABLE_HCA, 0), 0);
+	cold_begin(c, CMD_QUERY_ISSI, 0);
+	cold_give(c, 3, 16, 16);
+	for (int i = 0; i < 10; i++)
+		cr_assert_eq(cold_simple(c, CMD_QUERY_ADAPTER, 0), 0);
+	cr_assert(cold_entry(c, 3)[0x3f] & 1, "the device executed a command without a doorbell");
+	cold_ring(c, 1 << 3);
+	cr_expect_eq(cold_wait(c, 3, 16), 0);
+	nothing_held_against();
+}
+
 Test(cold, reset__forgets_all)
 {
 	cold_boot(c);
