@@ -1,9 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# A server whose last answer completes only after the client has exited. A preloaded library delays
-# the completions of its posts for a while.
+# A server whose last answer completes only after the client has exited: its ACK is lost, or a preloaded library
+# delays the completions of its posts for a while.
 set -u
 . tests/harness/perf-server.sh
+
+# The third message of this server, by its ACKs, is that it is done.
+sed 's/ "" ""$/ "ack_timeout=20 fault=drop:op=ack,dir=in,psn=+3,times=1000" ""/' "$DAPL_BUILD_DIR/etc/dat.conf" >"$tmp/lost.conf"
+serve env DAT_OVERRIDE="$tmp/lost.conf" timeout -k 1 60 "$bin/dat_read_lat" -d soft-mlx5-0
+timeout -k 1 60 "$bin/dat_read_lat" -d soft-mlx5-0 -p $port -n 5 127.0.0.1 >"$tmp/client" 2>&1 </dev/null
+status=$?
+wait $server
+served=$?
+server=
+[ $status = 0 ] && [ $served = 0 ] && grep -q '^ 2  *5 ' "$tmp/server" || {
+	echo "an ACK is lost: the client ended with status $status, the server with $served, or has no row:"
+	cat "$tmp/client" "$tmp/server"
+	exit 1
+}
+
 [ -z "${SAN-}" ] || { echo "a library cannot be preloaded under a sanitizer"; exit 77; }
 
 cat >"$tmp/late.c" <<'END'
