@@ -78,7 +78,8 @@ static M5_NOINLINE DAT_RETURN m5_recv_slow(struct dap_ep *ep, int n, const DAT_L
 
 /*
  * One segment without flags. The next segment, which ends the list, was written when the queue was
- * created. It is written again only if lists of other lengths have been posted.
+ * created. It is written again only if lists of other lengths have been posted, which a threadsafe IA
+ * knows under the lock only.
  */
 static DAT_RETURN m5_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 			  DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
@@ -88,14 +89,14 @@ static DAT_RETURN m5_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *io
 	front_len len;
 	uint32_t pi;
 
-	if (m5_unlikely(n != 1) || m5_unlikely(!iov) || m5_unlikely(flags | rq->uneven))
+	if (m5_unlikely(n != 1) || m5_unlikely(!iov) || m5_unlikely(flags | (M5_LOCKED ? 0 : rq->uneven)))
 		return m5_recv_slow(ep, n, iov, cookie.as_64, flags);
 	len = front_lmr_len(iov);
 	if (m5_unlikely(len - 1 >= INT32_MAX))
 		return m5_recv_slow(ep, n, iov, cookie.as_64, flags);
 	if (M5_LOCKED && !m5_spin_try(&rq->lock))
 		return m5_recv_slow(ep, n, iov, cookie.as_64, flags);
-	if (m5_unlikely(rq->limit == rq->pi)) {
+	if (m5_unlikely(rq->limit == rq->pi) || (M5_LOCKED && m5_unlikely(rq->uneven))) {
 		if (M5_LOCKED)
 			m5_spin_unlock(&rq->lock);
 		return m5_recv_slow(ep, n, iov, cookie.as_64, flags);
