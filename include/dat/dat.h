@@ -34,7 +34,7 @@ extern "C" {
  * same IA to share, or DAT_EVD_ASYNC_EXISTS. dat_ia_open() fills in what the headers were
  * compiled for.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES,
- * DAT_PROVIDER_NOT_FOUND.
+ * DAT_INTERNAL_ERROR, DAT_MODEL_NOT_SUPPORTED, DAT_PROVIDER_NOT_FOUND.
  * Threads: any.
  */
 extern DAT_RETURN dat_ia_openv(
@@ -88,7 +88,7 @@ extern DAT_RETURN dat_set_consumer_context(
 
 /*
  * Returns the bytes that were set last; 0 if none were set.
- * Errors: DAT_INVALID_HANDLE.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  * Threads: one at a time for one object.
  */
 extern DAT_RETURN dat_get_consumer_context(
@@ -97,7 +97,7 @@ extern DAT_RETURN dat_get_consumer_context(
 
 /*
  * Returns the type of a handle's object.
- * Errors: DAT_INVALID_HANDLE.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
  * Threads: one at a time for one object.
  */
 extern DAT_RETURN dat_get_handle_type(
@@ -137,7 +137,7 @@ extern DAT_RETURN dat_evd_post_se(
 
 /*
  * Takes the oldest event without waiting. Refused while a thread is in dat_evd_wait().
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_STATE, DAT_QUEUE_EMPTY.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE, DAT_QUEUE_EMPTY.
  * Threads: one at a time for an EVD, or any if the instance is threadsafe.
  */
 extern DAT_RETURN dat_evd_dequeue(
@@ -146,7 +146,7 @@ extern DAT_RETURN dat_evd_dequeue(
 
 /*
  * Destroys an EVD. Free or move the Endpoints and Service Points that feed it first. Queued
- * events are lost.
+ * events are lost: peers of queued Connection Requests get NON_PEER_REJECTED.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_STATE.
  * Threads: one at a time for one EVD.
  */

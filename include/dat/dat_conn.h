@@ -63,7 +63,8 @@ extern DAT_RETURN dat_ep_query(
 /*
  * Changes the parameters in the mask, all or none; the manual page lists those that each
  * state allows.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
+ * DAT_INSUFFICIENT_RESOURCES.
  * Threads: one at a time for one Endpoint.
  */
 extern DAT_RETURN dat_ep_modify(
@@ -120,7 +121,8 @@ extern DAT_RETURN dat_ep_disconnect(
  * peer. 0 to max_request_iov segments. Needs local read of each LMR. The array may be reused
  * when the call returns.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
- * DAT_INSUFFICIENT_RESOURCES, DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION.
+ * DAT_INSUFFICIENT_RESOURCES, DAT_LENGTH_ERROR, DAT_PROTECTION_VIOLATION,
+ * DAT_PRIVILEGES_VIOLATION.
  * Threads: one at a time for the requests of an Endpoint.
  */
 extern DAT_RETURN dat_ep_post_send(
@@ -133,8 +135,8 @@ extern DAT_RETURN dat_ep_post_send(
 /*
  * Posts a buffer for one message of the peer, in any state of the Endpoint; 0 to max_recv_iov
  * segments. Needs local write. SUPPRESS and BARRIER_FENCE are invalid for receives.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES,
- * DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
+ * DAT_INSUFFICIENT_RESOURCES, DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION.
  * Threads: one at a time for the receives of an Endpoint, beside one that posts requests.
  */
 extern DAT_RETURN dat_ep_post_recv(
@@ -189,7 +191,8 @@ extern DAT_RETURN dat_ep_get_status(
 
 /*
  * Returns a snapshot of receives in use; DAT_VALUE_UNKNOWN if unknown: see ep_recv_info_supported.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_MODEL_NOT_SUPPORTED.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES,
+ * DAT_MODEL_NOT_SUPPORTED.
  * Threads: one at a time for one Endpoint.
  */
 extern DAT_RETURN dat_ep_recv_query(
@@ -200,7 +203,8 @@ extern DAT_RETURN dat_ep_recv_query(
 /*
  * Sets how many buffers an SRQ Endpoint may hold: above soft an asynchronous event is raised,
  * above hard the connection breaks. DAT_WATERMARK_INFINITE: no limit.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_MODEL_NOT_SUPPORTED.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES,
+ * DAT_MODEL_NOT_SUPPORTED.
  * Threads: one at a time for one Endpoint.
  */
 extern DAT_RETURN dat_ep_set_watermark(
@@ -211,7 +215,7 @@ extern DAT_RETURN dat_ep_set_watermark(
 /*
  * A DISCONNECTED Endpoint becomes UNCONNECTED; completions not yet dequeued may be lost. Has
  * no effect on an UNCONNECTED one.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_STATE.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_STATE, DAT_INSUFFICIENT_RESOURCES.
  * Threads: one at a time for one Endpoint.
  */
 extern DAT_RETURN dat_ep_reset(
@@ -320,7 +324,7 @@ extern DAT_RETURN dat_cr_query(
  * Accepts the request with ep_handle, or with the Endpoint that the CR came with
  * (DAT_HANDLE_NULL). Ends the CR. The outcome is an event on the connect EVD: ESTABLISHED or
  * ACCEPT_COMPLETION_ERROR. private_data_size: bytes.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE.
  * Threads: one at a time for one CR.
  */
 extern DAT_RETURN dat_cr_accept(
@@ -341,7 +345,7 @@ extern DAT_RETURN dat_cr_reject(
 /*
  * Passes the request to the Service Point of another qualifier, of this process or of another one
  * of the same user on this host. Ends the CR.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES.
  * Threads: one at a time for one CR.
  */
 extern DAT_RETURN dat_cr_handoff(

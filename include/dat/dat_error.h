@@ -50,9 +50,9 @@ typedef enum dat_return_type {
 	DAT_MODEL_NOT_SUPPORTED		= 0x00090000,
 	/* No dat.conf entry matches, or none of those that match could be loaded. */
 	DAT_PROVIDER_NOT_FOUND		= 0x000A0000,
-	/* The memory is registered, but without the right to do this. */
+	/* A context names no LMR, or one without the right to do this. */
 	DAT_PRIVILEGES_VIOLATION	= 0x000B0000,
-	/* The memory is not registered, or in another Protection Zone. */
+	/* The LMR is in another Protection Zone than the Endpoint. */
 	DAT_PROTECTION_VIOLATION	= 0x000C0000,
 	DAT_QUEUE_EMPTY			= 0x000D0000,
 	DAT_QUEUE_FULL			= 0x000E0000,
@@ -191,9 +191,9 @@ typedef enum dat_return_subtype {
 	DAT_PROTECTION_RDMA_WRITE,
 
 	/* DAT_INVALID_ADDRESS */
-	DAT_INVALID_ADDRESS_UNSUPPORTED,	/* multicast or broadcast */
+	DAT_INVALID_ADDRESS_UNSUPPORTED,	/* neither IPv4 nor IPv6 */
 	DAT_INVALID_ADDRESS_UNREACHABLE,	/* no route; the call itself finds out */
-	DAT_INVALID_ADDRESS_MALFORMED,		/* reserved or unassigned */
+	DAT_INVALID_ADDRESS_MALFORMED,		/* no host has it: 0.0.0.0, broadcast, multicast */
 
 	/* DAT_PROVIDER_NOT_FOUND: how far the search came */
 	DAT_NAME_NOT_REGISTERED,

@@ -84,7 +84,7 @@ extern DAT_RETURN dat_lmr_free(
 
 /*
  * Creates a memory window in the PZ, which is not bound.
- * Errors: DAT_INVALID_HANDLE, DAT_INSUFFICIENT_RESOURCES.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES.
  * Threads: any.
  */
 extern DAT_RETURN dat_rmr_create(
@@ -177,7 +177,8 @@ extern DAT_RETURN dat_srq_resize(
 /*
  * Requests one asynchronous event when fewer than low_watermark buffers are left; each call arms it
  * once.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_MODEL_NOT_SUPPORTED.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES,
+ * DAT_MODEL_NOT_SUPPORTED.
  * Threads: one at a time for one SRQ.
  */
 extern DAT_RETURN dat_srq_set_lw(

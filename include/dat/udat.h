@@ -165,7 +165,7 @@ struct dat_provider_attr {
 /*
  * Registers memory for use by the adapter: length bytes, pinned. *rmr_context is for the peer
  * if remote rights were asked for, else 0. *registered_size and *registered_address: what was
- * really registered, rounded outwards.
+ * really registered, rounded outwards. OUT pointers after lmr_handle may be NULL.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
  * DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED.
  * Threads: any.
@@ -200,7 +200,7 @@ extern DAT_RETURN dat_evd_create(
 /*
  * From now on events trigger another CNO, or none for DAT_HANDLE_NULL. An event that arrives
  * during the call may trigger either.
- * Errors: DAT_INVALID_HANDLE.
+ * Errors: DAT_INVALID_HANDLE, DAT_INSUFFICIENT_RESOURCES.
  * Threads: one at a time for one EVD.
  */
 extern DAT_RETURN dat_evd_modify_cno(
@@ -228,8 +228,8 @@ extern DAT_RETURN dat_evd_disable(
  * and dequeues the first. *nmore: the number left, also if the time expires. Polls first,
  * then sleeps. The threshold must be 1 if UNSIGNALLED or SOLICITED_WAIT Endpoints feed the
  * EVD. A second waiter is refused.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE, DAT_ABORT,
- * DAT_TIMEOUT_EXPIRED, DAT_INTERRUPTED_CALL.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
+ * DAT_INSUFFICIENT_RESOURCES, DAT_ABORT, DAT_TIMEOUT_EXPIRED, DAT_INTERRUPTED_CALL.
  * Threads: one at a time for an EVD.
  */
 extern DAT_RETURN dat_evd_wait(
@@ -269,7 +269,7 @@ extern DAT_RETURN dat_cno_create(
 
 /*
  * Calls this agent at each trigger from now on; DAT_OS_WAIT_PROXY_AGENT_NULL ends that.
- * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER.
+ * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES.
  * Threads: one at a time for one CNO.
  */
 extern DAT_RETURN dat_cno_modify_agent(

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # The manual pages are complete and agree with the headers: one for each exported call and each program,
-# no complaint from mandoc, prototypes and constants as in the headers, every return code of uDAPL 1.2
-# for each call, examples that compile.
+# no complaint from mandoc, prototypes, constants and errors as in the headers, every return code of
+# uDAPL 1.2 for each call, examples that compile.
 set -u
 . tests/harness/man_example.sh
 shopt -s lastpipe
@@ -86,6 +86,32 @@ codes() {
 		complain "only one of tests/data/return-codes.tsv and tests/abi/symbols has these calls:"
 }
 
+# errors: compares the codes after "Errors:" in the comment of a call with the items of its page. Subtypes
+# are items of an inner list.
+errors() {
+	local call
+	awk '/^\/\*$/ { text = "" }
+		/ \* Errors:/ { inside = 1 }
+		/ \* Threads:|\*\/$/ { inside = 0 }
+		inside { text = text " " $0 }
+		/^extern DAT_RETURN dat_[a-z_]+\(/ {
+			sub(/\(.*/, "", $3)
+			n = split(text, words, /[^A-Z_]+/)
+			for (i = 1; i <= n; i++) if (words[i] ~ /^DAT_/) print $3, words[i]
+			text = ""
+		}' include/dat/dat.h include/dat/dat_conn.h include/dat/dat_mem.h include/dat/udat.h |
+		sed 's/^dat_ia_openv /dat_ia_open /' | LC_ALL=C sort >"$tmp/header_errors"
+	for call in $(cut -d' ' -f1 "$tmp/header_errors" | sort -u); do
+		awk -v call="$call" '/^\.Sh / { in_values = $0 == ".Sh RETURN VALUES"; depth = 0 }
+			$1 == ".Bl" { depth++ }
+			$1 == ".El" { depth-- }
+			in_values && depth == 1 && $1 == ".It" {
+				for (i = 3; i <= NF; i++) if ($i ~ /^DAT_/ && $i != "DAT_SUCCESS") print call, $i
+			}' "man/$call.3"
+	done | LC_ALL=C sort | diff - "$tmp/header_errors" |
+		complain "errors of pages and headers differ; \"<\" is the page, \">\" the header:"
+}
+
 examples() {
 	local page
 	for page in man/*.3; do
@@ -121,5 +147,6 @@ synopses
 prototypes
 constants
 codes
+errors
 examples
 exit $status
