@@ -24,7 +24,7 @@ struct core_ia {
 	/* Counts, atomic: objects of each type, and async events by number -
 	 * DAP_EV_ASYNC_EVD_OVERFLOW. */
 	uint64_t made[DAP_TYPES], freed[DAP_TYPES], asyncs[5];
-	uint64_t psps_any;		/* PSPs with any qualifier */
+	uint64_t psps_named, psps_any;	/* PSPs with the consumer's qualifier, and with any */
 	uint64_t *cleared;		/* 2.0: counters at the last reset, or NULL */
 	struct dap_totals totals;
 	struct dap_page *page;		/* page.c; NULL: there is none */

@@ -69,6 +69,7 @@ int dap_psp_create(struct dap_ia *ia, uint64_t *conn_qual, bool any, struct dap_
 	psp = sp_alloc(DAP_PSP, ia, evd);
 	if (!psp)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
+	__atomic_add_fetch(any ? &core_ia(ia)->psps_any : &core_ia(ia)->psps_named, 1, __ATOMIC_RELAXED);
 	psp->psp_flags = flags;
 	psp->conn_qual = qual;
 	err = dap_cm_listen(ia->cm, &qual, any, psp, &psp->listener);
@@ -78,8 +79,6 @@ int dap_psp_create(struct dap_ia *ia, uint64_t *conn_qual, bool any, struct dap_
 		return err;
 	}
 	psp->conn_qual = qual;
-	if (any)
-		__atomic_add_fetch(&core_ia(ia)->psps_any, 1, __ATOMIC_RELAXED);
 	*conn_qual = qual;
 	*out = psp;
 	return 0;

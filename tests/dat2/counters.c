@@ -122,6 +122,22 @@ Test(counters, ia__counts_rejections)
 	cr_assert_eq(at_b[DCNT_IA_SP_CR_ACCEPTED], 0);
 }
 
+Test(counters, ia__counts_a_failed_psp_under_its_call)
+{
+	DAT_UINT64 v[DCNT_IA_ALL_COUNTERS];
+	DAT_CONN_QUAL qual;
+	DAT_PSP_HANDLE psp;
+	DAT_RETURN ret;
+
+	cr_assert_eq(th_fds_limit(0), 0);
+	ret = dat_psp_create_any(a.ia, &qual, a.cr, DAT_PSP_CONSUMER_FLAG, &psp);
+	th_fds_restore();
+	assert_ret(ret, DAT_INSUFFICIENT_RESOURCES);
+	all_of(a.ia, DCNT_IA_ALL_COUNTERS, v);
+	cr_assert_eq(v[DCNT_IA_PSP_CREATE_ANY], 1);
+	cr_assert_eq(v[DCNT_IA_PSP_CREATE], 0);
+}
+
 Test(counters, ep__counts_receives_and_connections)
 {
 	DAT_LMR_TRIPLET from = side_segment(&a, 0, 5), to = side_segment(&b, 0, 64);

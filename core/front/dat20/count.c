@@ -54,9 +54,9 @@ static void count_objects(const struct dap_ia *ia, uint64_t *v)
 		v[kinds[i].made] = load(&own->made[kinds[i].type]);
 		v[kinds[i].freed] = load(&own->freed[kinds[i].type]);
 	}
-	v[DCNT_IA_CM_LISTEN] = v[DCNT_IA_PSP_CREATE] + v[DCNT_IA_RSP_CREATE];
+	v[DCNT_IA_PSP_CREATE] = load(&own->psps_named);
 	v[DCNT_IA_PSP_CREATE_ANY] = load(&own->psps_any);
-	v[DCNT_IA_PSP_CREATE] -= v[DCNT_IA_PSP_CREATE_ANY];
+	v[DCNT_IA_CM_LISTEN] = v[DCNT_IA_PSP_CREATE] + v[DCNT_IA_PSP_CREATE_ANY] + v[DCNT_IA_RSP_CREATE];
 }
 
 static void count_connections(const struct dap_cm_counts *c, uint64_t *v)
