@@ -30,6 +30,12 @@ static bool collect_before_end(struct core_evd *evd, struct dap_event *ev)
 	return got;
 }
 
+static void count_poll(struct core_evd *evd, bool found)
+{
+	__atomic_add_fetch(&evd->counts.polls, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&evd->counts.polled, found, __ATOMIC_RELAXED);
+}
+
 /* A backend's poll may post a connection event, even to this EVD, so the lock is dropped around
  * it. */
 static int dequeue_event(struct core_evd *evd, struct dap_event *ev)
@@ -56,6 +62,8 @@ static int dequeue_event(struct core_evd *evd, struct dap_event *ev)
 		got = polls ? dap_evd_in_turn(evd, &polled, ev) : dap_evd_take_after(evd, limit, ev);
 		pthread_mutex_unlock(&evd->lock);
 	} while (polls && !got);
+	if (evd->pub.has_cq)
+		count_poll(evd, polls);
 	return got ? 0 : DAP_ERR(DAP_QUEUE_EMPTY, DAP_SUB_NONE);
 }
 

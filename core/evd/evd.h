@@ -13,6 +13,7 @@ struct dap_evd_counts {
 	uint64_t notifies, connection_events;
 	uint64_t waits, sleeps, waited;	/* waits, their sleeps and events; atomic */
 	uint64_t found, missed;		/* slow-path dequeues with and without an event; atomic */
+	uint64_t polls, polled;		/* those that polled the CQ, and found an event; atomic */
 };
 
 struct core_evd {

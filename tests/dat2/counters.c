@@ -264,6 +264,24 @@ Test(counters, evd__counts_events_dequeued)
 	cr_assert_leq(v[DCNT_EVD_DEQUEUE_POLL_FOUND], found);
 }
 
+/* A CNO on which no thread waits leaves the completions in the CQ. Without a CNO the hot path polls it. */
+Test(counters, evd__counts_dequeues_that_poll_the_cq)
+{
+	DAT_UINT64 missed = 0;
+	DAT_CNO_HANDLE cno;
+
+	needs_dequeues();
+	sides_connect();
+	assert_ok(dat_cno_create(a.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_ok(dat_evd_modify_cno(a.dto, i ? DAT_HANDLE_NULL : cno));
+		write_some(5, 0);
+		missed += dequeue_some(a.dto, 5);
+		cr_assert_eq(one_of(a.dto, DCNT_EVD_ALL_COUNTERS, DCNT_EVD_DEQUEUE_POLL_FOUND), 5 * i + 5);
+		cr_assert_eq(one_of(a.dto, DCNT_EVD_ALL_COUNTERS, DCNT_EVD_DEQUEUE_POLL), 5 * i + 5 + missed);
+	}
+}
+
 /* The ring grows while it has completions. Other completions disappear together with their
  * endpoint. */
 Test(counters, evd__counts_on_when_its_ring_changes)

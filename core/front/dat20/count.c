@@ -157,7 +157,8 @@ static void count_dequeues(struct dap_evd *evd, struct count20 *c)
 		evd->obj.ia->hw->cq_total(evd, &of_cq, &hot_missed, &events);
 	if (known) {
 		c->value[DCNT_EVD_DEQUEUE_FOUND] = found + of_cq;
-		c->value[DCNT_EVD_DEQUEUE_POLL_FOUND] = of_cq;
+		c->value[DCNT_EVD_DEQUEUE_POLL] = load(&own->counts.polls) + of_cq + hot_missed;
+		c->value[DCNT_EVD_DEQUEUE_POLL_FOUND] = load(&own->counts.polled) + of_cq;
 		c->value[DCNT_EVD_DTO_CALLBACK] = events;
 	}
 	if (known)
