@@ -22,6 +22,14 @@ static const char *find_control(const char *s, size_t len)
 	return NULL;
 }
 
+/* Some editors begin a file with the byte order mark of Unicode, in UTF-8. */
+static char *skip_byte_order_mark(char *line)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+
+	return strncmp(line, mark, sizeof(mark) - 1) ? line : line + sizeof(mark) - 1;
+}
+
 static bool complain(struct conf_problem *problem, const char *at, const char *why, const char *cure)
 {
 	*problem = (struct conf_problem){ why, cure, at };
@@ -180,7 +188,7 @@ enum conf_verdict conf_split_line(char *line, size_t len, char *field[CONF_FIELD
 		complain(problem, control, "it contains control characters", "remove them");
 		return CONF_BROKEN;
 	}
-	n = split(line, field, problem);
+	n = split(skip_byte_order_mark(line), field, problem);
 	if (n == 0)
 		return CONF_EMPTY;
 	if (n > 0 && n < CONF_FIELDS)

@@ -60,6 +60,20 @@ Test(libdat, line__blanks_and_comment_around_are_ignored)
 	expect_entry("ia#0 u1.2 threadsafe default /a#b d.1.2 a b #", "ia#0", DAT_TRUE, "/a#b", "a");
 }
 
+/* Only before the first field: within a name the same bytes count. */
+Test(libdat, line__byte_order_mark_in_front_is_ignored)
+{
+	struct conf_entry *entry;
+	const char *why;
+
+	expect_entry("\xef\xbb\xbfia0 u1.2 threadsafe default x d.1.2 \"\" \"\"\r", "ia0", DAT_TRUE, "x", "");
+	expect_entry("ia\xef\xbb\xbf u1.2 threadsafe default x d.1.2 \"\" \"\"", "ia\xef\xbb\xbf", DAT_TRUE,
+		     "x", "");
+	cr_assert_eq(parse("\xef\xbb\xbf# a comment\r", false, &entry, &why), CONF_EMPTY);
+	cr_assert_eq(parse("\xef\xbb\xbf", false, &entry, &why), CONF_EMPTY);
+	cr_assert_eq(parse("\xef\xbb", false, &entry, &why), CONF_BROKEN);
+}
+
 Test(libdat, line__quotes_and_backslashes_are_resolved)
 {
 	expect_entry("\"my ia\" \"u1.2\" threadsafe default \"/a b/c\" d.1.2 \"say \\\"hi\\\"\" \"\"",
