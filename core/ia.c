@@ -148,15 +148,16 @@ static void forget(struct dap_evd *evd)
 static void close_async(struct dap_ia *ia)
 {
 	struct core_ia *own = core_ia(ia);
-	struct dap_evd *evd = own->async_evd;
+	struct dap_evd *evd;
 
-	if (!evd)
-		return;
+	/* Under the lock, because another thread may close the IA that owns the EVD. */
 	pthread_mutex_lock(&async_lock);
+	evd = own->async_evd;
 	own->async_evd = NULL;
+	if (evd)
+		dap_evd_unfeed(evd);
 	pthread_mutex_unlock(&async_lock);
-	dap_evd_unfeed(evd);
-	if (!own->async_evd_own)
+	if (!evd || !own->async_evd_own)
 		return;
 	forget(evd);
 	dap_evd_abort(evd);
