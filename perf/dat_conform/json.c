@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <argp.h>
-#include <jansson.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
 
+#include "perf/common/json.h"
 #include "perf/dat_conform/report.h"
 
 #define SCHEMA 1
@@ -25,9 +23,9 @@ static json_t *result_of(const struct result *r)
 	const struct statement *s = r->statement;
 	const struct outcome *o = &r->outcome;
 
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:o}", "name", s->name, "page", s->page,
+	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:i, s:o}", "name", s->name, "page", s->page,
 			 "section", s->section, "verdict", verdict_name(o->verdict), "reason",
-			 o->reason, "ms", (int)o->ms, "returned", notes_of(o));
+			 json_text(o->reason), "ms", (int)o->ms, "returned", notes_of(o));
 }
 
 /* Writes the attributes of the IA, so that a reader can tell which adapter the results are from. */
@@ -43,8 +41,8 @@ static json_t *adapter_of(const char *name)
 		return j;
 	if (dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, DAT_PROVIDER_FIELD_ALL, &provider) ==
 	    DAT_SUCCESS)
-		j = json_pack("{s:s, s:s, s:i, s:i, s:i, s:i}", "vendor", attr.vendor_name,
-			      "provider", provider.provider_name,
+		j = json_pack("{s:o, s:o, s:i, s:i, s:i, s:i}", "vendor", json_text(attr.vendor_name),
+			      "provider", json_text(provider.provider_name),
 			      "provider_major", (int)provider.provider_version_major,
 			      "provider_minor", (int)provider.provider_version_minor,
 			      "firmware_major", (int)attr.firmware_version_major,
@@ -65,19 +63,14 @@ static json_t *host(void)
 int report_json(const struct report *report, const char *file)
 {
 	json_t *list = json_array(), *top;
-	int err;
 
 	for (size_t i = 0; i < report->n; i++)
 		json_array_append_new(list, result_of(&report->results[i]));
-	top = json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:I, s:{s:i, s:i, s:i}, s:o}", "schema", SCHEMA,
-			"program", "dat_conform", "release", argp_program_version, "ia", report->ia,
-			"adapter", adapter_of(report->ia), "host", host(), "time", (json_int_t)time(NULL),
-			"count", "pass", (int)report->count[VERDICT_PASS], "fail",
+	top = json_pack("{s:i, s:s, s:s, s:o, s:o, s:o, s:I, s:{s:i, s:i, s:i}, s:o}", "schema", SCHEMA,
+			"program", "dat_conform", "release", argp_program_version, "ia",
+			json_text(report->ia), "adapter", adapter_of(report->ia), "host", host(), "time",
+			(json_int_t)time(NULL), "count", "pass", (int)report->count[VERDICT_PASS], "fail",
 			(int)report->count[VERDICT_FAIL], "skip", (int)report->count[VERDICT_SKIP],
 			"statements", list);
-	err = top ? json_dump_file(top, file, JSON_INDENT(1)) : -1;
-	json_decref(top);
-	if (err)
-		fprintf(stderr, "dat_conform: %s cannot be written\n", file);
-	return err ? -1 : 0;
+	return json_write(top, file);
 }

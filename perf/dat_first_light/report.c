@@ -2,9 +2,10 @@
 #include "perf/dat_first_light/report.h"
 
 #include <argp.h>
-#include <stdio.h>
 #include <sys/utsname.h>
 #include <time.h>
+
+#include "perf/common/json.h"
 
 #define SCHEMA 1
 
@@ -33,7 +34,6 @@ int light_report_json(struct light_report *r, const char *file)
 {
 	struct utsname u;
 	json_t *top;
-	int err;
 
 	if (!file) {
 		json_decref(r->list);
@@ -45,9 +45,5 @@ int light_report_json(struct light_report *r, const char *file)
 			"ia_params", r->light->params, "adapter", r->light->adapter, "access",
 			r->light->access, "host", "name", u.nodename, "kernel", u.release, "machine",
 			u.machine, "time", (json_int_t)time(NULL), "probes", r->list);
-	err = top ? json_dump_file(top, file, JSON_INDENT(1)) : -1;
-	json_decref(top);
-	if (err)
-		fprintf(stderr, "dat_first_light: %s cannot be written\n", file);
-	return err ? -1 : 0;
+	return json_write(top, file);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "perf/common/consumer.h"
+#include "perf/common/json.h"
 #include "perf/dat_info/dat_info.h"
 #ifdef DAP_DAT20
 #include <dat2/dat_registry.h>
@@ -15,26 +16,12 @@
 #include <dat/dat_registry.h>
 #endif
 
-/* Names, paths and messages may have any bytes. If they are not UTF-8, each byte beyond ASCII becomes '?'. */
-static json_t *text(const char *bytes)
-{
-	json_t *j = json_string(bytes);
-	char *copy = j ? NULL : strdup(bytes);
-
-	for (char *p = copy; p && *p; p++)
-		*p = (unsigned char)*p < 0x80 ? *p : '?';
-	if (copy)
-		j = json_string(copy);
-	free(copy);
-	return j;
-}
-
 static json_t *named(DAT_COUNT n, const DAT_NAMED_ATTR *attr)
 {
 	json_t *j = json_object();
 
 	for (DAT_COUNT i = 0; i < n; i++)
-		json_object_set_new(j, attr[i].name, text(attr[i].value));
+		json_object_set_new(j, attr[i].name, json_text(attr[i].value));
 	return j;
 }
 
@@ -59,9 +46,10 @@ static json_t *attributes(const DAT_IA_ATTR *a, const DAT_PROVIDER_ATTR *p)
 
 	snprintf(hw, sizeof(hw), "%u.%u", a->hardware_version_major, a->hardware_version_minor);
 	snprintf(fw, sizeof(fw), "%u.%u", a->firmware_version_major, a->firmware_version_minor);
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:i}",
-			 "vendor", a->vendor_name, "hardware", hw, "firmware", fw,
-			 "address", consumer_address(a, buf, sizeof(buf)), "provider", p->provider_name,
+	return json_pack("{s:o, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:i}",
+			 "vendor", json_text(a->vendor_name), "hardware", hw, "firmware", fw,
+			 "address", consumer_address(a, buf, sizeof(buf)), "provider",
+			 json_text(p->provider_name),
 			 "limits", limits(a),
 			 "transport_attributes", named(a->num_transport_attr, a->transport_attr),
 			 "vendor_attributes", named(a->num_vendor_attr, a->vendor_attr),
@@ -108,7 +96,7 @@ static json_t *failure(DAT_RETURN ret, const char *why)
 
 	dat_strerror(ret, &major, &minor);
 	return json_pack("{s:s, s:s, s:I, s:o}", "code", major, "subcode", minor,
-			 "value", (json_int_t)(unsigned int)ret, "why", text(why));
+			 "value", (json_int_t)(unsigned int)ret, "why", json_text(why));
 }
 
 /* Returns the path of the library that has opened the IA. At 2.0 only an IA's handle is a number. */
@@ -117,7 +105,7 @@ static json_t *library_of(DAT_EVD_HANDLE async)
 	Dl_info lib;
 	char *path = dladdr((void *)DAT_HANDLE_TO_PROVIDER(async)->evd_query_func, &lib) ?
 		     realpath(lib.dli_fname, NULL) : NULL;
-	json_t *j = path ? text(path) : json_null();
+	json_t *j = path ? json_text(path) : json_null();
 
 	free(path);
 	return j;
@@ -155,7 +143,7 @@ static bool add_open(json_t *ia, const DAT_PROVIDER_INFO *info)
 
 bool info_json_ia(json_t *ias, const DAT_PROVIDER_INFO *info, bool names_only)
 {
-	json_t *ia = json_pack("{s:o, s:i, s:i, s:b}", "name", text(info->ia_name),
+	json_t *ia = json_pack("{s:o, s:i, s:i, s:b}", "name", json_text(info->ia_name),
 			       "api_major", (int)info->dapl_version_major,
 			       "api_minor", (int)info->dapl_version_minor,
 			       "threadsafe", (int)info->is_thread_safe);
@@ -170,8 +158,8 @@ static json_t *unnamed(const struct info_json *j)
 	json_t *list = json_array();
 
 	for (const struct dapl_device *d = j->devs; d < j->devs + j->n_devs; d++)
-		json_array_append_new(list, json_pack("{s:o, s:s, s:o}", "name", text(d->name),
-						      "access", d->access, "why", text(d->why)));
+		json_array_append_new(list, json_pack("{s:o, s:s, s:o}", "name", json_text(d->name),
+						      "access", d->access, "why", json_text(d->why)));
 	return list;
 }
 

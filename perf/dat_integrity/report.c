@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <argp.h>
-#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "perf/common/json.h"
 #include "perf/dat_integrity/integrity.h"
 
 #define SCHEMA 1
@@ -54,14 +54,13 @@ static json_t *refusals_of(const struct report *r)
 int report_json(const struct report *r, const struct world *w)
 {
 	json_t *messages = json_array(), *top;
-	int err;
 
 	for (unsigned int i = 0; i < r->n_messages; i++)
-		json_array_append_new(messages, json_string(r->message[i]));
-	top = json_pack("{s:i, s:s, s:s, s:s, s:b, s:I, s:{s:i, s:i, s:i}, s:b, s:o, s:o, s:I, s:o}",
+		json_array_append_new(messages, json_text(r->message[i]));
+	top = json_pack("{s:i, s:s, s:s, s:o, s:b, s:I, s:{s:i, s:i, s:i}, s:b, s:o, s:o, s:I, s:o}",
 			"schema", SCHEMA, "program", "dat_integrity", "release", argp_program_version,
-			"ia", r->ia, "quick", r->quick, "rounds", (json_int_t)r->rounds, "segments",
-			"message", (int)w->attr.max_iov_segments_per_dto, "write",
+			"ia", json_text(r->ia), "quick", r->quick, "rounds", (json_int_t)r->rounds,
+			"segments", "message", (int)w->attr.max_iov_segments_per_dto, "write",
 			(int)w->attr.max_iov_segments_per_rdma_write, "read",
 			(int)w->attr.max_iov_segments_per_rdma_read, "windows", w->windows, "transfers",
 			transfers_of(r), "refusals", refusals_of(r), "failures",
@@ -69,9 +68,5 @@ int report_json(const struct report *r, const struct world *w)
 	/* Integers of JSON are signed, so large values are written as text. */
 	if (top)
 		json_object_set_new(top, "seed", json_sprintf("%llu", (unsigned long long)r->seed));
-	err = top ? json_dump_file(top, r->json, JSON_INDENT(1)) : -1;
-	json_decref(top);
-	if (err)
-		fprintf(stderr, "dat_integrity: %s cannot be written\n", r->json);
-	return err ? -1 : 0;
+	return json_write(top, r->json);
 }

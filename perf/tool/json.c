@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Writes one JSON document for a run: {"test_info": {...}, "results": [one for each size]}. */
-#include <jansson.h>
-#include <stdio.h>
-
+#include "perf/common/json.h"
 #include "perf/tool/bw.h"
 #include "perf/tool/report.h"
 #include "softnic/argp/program.h"
@@ -11,15 +9,17 @@ static json_t *info_of(const struct tool *t, const struct tool_report *r)
 {
 	const struct tool_options *o = &t->o;
 	const struct tool_facts *f = &r->facts;
-	json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}",
-			      "test", t->test->title, "program", t->test->name, "Device", o->ia,
-			      "adapter", f->adapter, "provider", f->provider, "access", f->access,
-			      "driven_by", f->driven_by, "doorbell", f->doorbell, "hot_functions",
-			      f->hot, "Link_type", f->link, "Mtu", f->mtu, "Max_inline_data",
-			      f->inline_size, "cpu", r->place, "cpu_of_peer", r->peer_place);
+	const struct { const char *key, *text; } texts[] = {
+		{ "test", t->test->title }, { "program", t->test->name }, { "Device", o->ia },
+		{ "adapter", f->adapter }, { "provider", f->provider }, { "access", f->access },
+		{ "driven_by", f->driven_by }, { "doorbell", f->doorbell }, { "hot_functions", f->hot },
+		{ "Link_type", f->link }, { "Mtu", f->mtu }, { "Max_inline_data", f->inline_size },
+		{ "cpu", r->place }, { "cpu_of_peer", r->peer_place },
+	};
+	json_t *j = json_object();
 
-	if (!j)
-		return NULL;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		json_object_set_new(j, texts[i].key, json_text(texts[i].text));
 	json_object_set_new(j, "Number_of_qps", json_integer(o->eps));
 	json_object_set_new(j, "Connection_type", json_string("RC"));
 	json_object_set_new(j, "TX_depth", json_integer(o->depth));
@@ -131,16 +131,10 @@ int report_possible(const struct tool *t)
 
 int report_json(const struct tool *t, const struct tool_report *r)
 {
-	json_t *list = json_array(), *top;
+	json_t *list = json_array();
 	size_t i;
-	int err;
 
 	for (i = 0; i < r->n; i++)
 		json_array_append_new(list, result_of(t, &r->results[i]));
-	top = json_pack("{s:o, s:o}", "test_info", info_of(t, r), "results", list);
-	err = top ? json_dump_file(top, t->o.json, JSON_INDENT(1)) : -1;
-	json_decref(top);
-	if (err)
-		fprintf(stderr, "%s cannot be written: %m\n", t->o.json);
-	return err ? -1 : 0;
+	return json_write(json_pack("{s:o, s:o}", "test_info", info_of(t, r), "results", list), t->o.json);
 }

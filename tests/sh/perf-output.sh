@@ -74,4 +74,24 @@ if [ "${PIPESTATUS[0]}" != 1 ] || ! grep -q 'or the reader of the pipe gone' "$t
 fi
 wait $server
 server=
+
+# The name of an IA may have bytes that are not UTF-8; the JSON that a program writes is UTF-8 all the same.
+latin1=$'ia-\xe9'
+for instance in nonthreadsafe threadsafe; do
+	echo "$latin1 u1.2 $instance default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"device=soft-mlx5-0\" \"\""
+done >"$tmp/latin1.conf"
+
+# document PROGRAM ARGUMENT...: the program writes its JSON, in which the byte that is not UTF-8 is a question mark
+document() {
+	DAT_OVERRIDE=$tmp/latin1.conf timeout -k 1 100 "$bin/$1" "${@:2}" >"$tmp/out" 2>&1 </dev/null &&
+		python3 -c 'import json, sys; assert "ia-?" in repr(json.load(open(sys.argv[1], encoding="utf-8")))' "$tmp/json" 2>>"$tmp/out"
+	[ $? = 0 ] || { echo "the JSON of $1 lacks the IA or is no UTF-8:"; cat "$tmp/out"; failed=1; }
+	rm -f "$tmp/json"
+}
+document dat_conform -i "$latin1" -t dat_pz_free --json "$tmp/json"
+document dat_integrity -i "$latin1" -q -t refusals --json "$tmp/json"
+serve "$bin/dat_send_lat"
+document dat_send_lat -d "$latin1" -n 5 -p $port --out_json_file "$tmp/json" 127.0.0.1
+wait $server
+server=
 exit $failed
