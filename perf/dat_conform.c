@@ -4,6 +4,7 @@
  * are true. The statements are in tests/conformance.
  */
 #include <argp.h>
+#include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,18 +86,30 @@ static int open_once(int sock, void *name)
 	DAT_IA_HANDLE ia;
 
 	(void)sock;
-	if (!ia_opened(dat_ia_open(name, 8, &async, &ia), name))
-		return 1;
-	return dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG) != DAT_SUCCESS;
+	return !ia_opened(dat_ia_open(name, 8, &async, &ia), name) ||
+	       !dat_ok(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
 }
 
 /* If the IA cannot be opened, every statement would fail, so this reports it once. */
 static bool can_open(const char *name)
 {
 	struct th_child child;
+	int status;
 
-	return !name || (!th_spawn(&child, open_once, (void *)(uintptr_t)name) &&
-			 !th_join(&child, conform_options.limit_ms));
+	if (!name)
+		return true;
+	status = th_spawn(&child, open_once, (void *)(uintptr_t)name);
+	if (!status)
+		status = th_join(&child, conform_options.limit_ms);
+	if (status == -ETIMEDOUT)
+		fprintf(stderr, "dat_conform: %s has not opened within %u s; --limit allows more\n", name,
+			conform_options.limit_ms / 1000);
+	else if (status < 0)
+		fprintf(stderr, "dat_conform: cannot start a process: %s\n", strerror(-status));
+	else if (status > 128)
+		fprintf(stderr, "dat_conform: signal %d ended the process that opened %s\n", status - 128,
+			name);
+	return !status;
 }
 
 static int run_all(const struct options *o)

@@ -169,5 +169,6 @@ int far_serve(void)
 			_exit(far_side(peer, NULL));
 		close(peer);
 	}
+	perror("dat_conform --serve: accept");
 	return 1;
 }

@@ -62,8 +62,9 @@ each_state() {
 	[ -s "$tmp/list" ] && [ ! -s "$tmp/missing" ] || wrong "these endpoint calls are not tried in each state:" "$tmp/missing"
 }
 
-elsewhere() {
-	local i port
+# serve: starts a server; sets $server and $port
+serve() {
+	local i
 	"$conform" --serve --port 0 >"$tmp/server" 2>&1 &
 	server=$!
 	for i in {1..200}; do
@@ -71,6 +72,11 @@ elsewhere() {
 		[ -n "$port" ] && break
 		sleep 0.1
 	done
+}
+
+elsewhere() {
+	local port
+	serve
 	timeout 100 "$conform" -r 127.0.0.1 --port "$port" -t 'two_processes__*' >"$tmp/out" 2>&1 ||
 		wrong "a statement failed with the peer in dat_conform --serve:" "$tmp/out"
 	grep -q '^SKIP two_processes__the_other_end_dies .* (-r)$' "$tmp/out" &&
@@ -83,12 +89,28 @@ elsewhere() {
 	grep -q '^FAIL .*does dat_conform --serve run there' "$tmp/out" || wrong "the failure does not name the cure:" "$tmp/out"
 }
 
+# A server that gets no descriptor for its next client ends with the reason.
+accept_fails() {
+	local port
+	serve
+	prlimit --pid "$server" --nofile=3
+	: <"/dev/tcp/127.0.0.1/$port"
+	wait "$server"
+	[ $? = 1 ] && grep -q '^dat_conform --serve: accept: Too many open files$' "$tmp/server" ||
+		wrong "a server whose accept fails does not end with the reason:" "$tmp/server"
+	server=
+}
+
 no_such_adapter() {
 	timeout 20 "$conform" -i none --json "$tmp/none" >"$tmp/out" 2>"$tmp/err"
 	[ $? = 1 ] && [ ! -s "$tmp/out" ] && [ ! -e "$tmp/none" ] || wrong "dat_conform accepts an unknown adapter:" "$tmp/out"
 	grep -q 'DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED' "$tmp/err" &&
 		grep -q 'none: is there a line for it in dat.conf' "$tmp/err" || wrong "the error does not name the cure:" "$tmp/err"
 	timeout 20 "$conform" --serve -i none >"$tmp/out" 2>&1 && wrong "dat_conform --serve succeeds with an unknown adapter:" "$tmp/out"
+	mkfifo "$tmp/fifo"
+	DAT_OVERRIDE=$tmp/fifo timeout 20 "$conform" --limit 1 -t dat_pz_free >"$tmp/out" 2>&1
+	[ $? = 1 ] && grep -qx 'dat_conform: soft-mlx5-0 has not opened within 1 s; --limit allows more' "$tmp/out" ||
+		wrong "an adapter that does not open within the limit causes no message:" "$tmp/out"
 	timeout 20 "$conform" --nonsense >"$tmp/out" 2>&1
 	[ $? = 64 ] || wrong "the status for an unknown option is not 64:" "$tmp/out"
 }
@@ -105,6 +127,7 @@ bad_numbers() {
 reports
 each_state
 elsewhere
+accept_fails
 no_such_adapter
 bad_numbers
 exit $status
