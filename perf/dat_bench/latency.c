@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "perf/common/line.h"
@@ -114,15 +113,29 @@ static int parent(const char *ia, uint64_t qual, unsigned int rounds, double *ns
 	return 0;
 }
 
+/* This process may be waiting in line_ping() for the other one. */
+static void on_end(int signal, siginfo_t *info, void *context)
+{
+	static const char killed[] = "dat_bench: a signal has ended the other process\n";
+
+	(void)signal;
+	(void)context;
+	if (info->si_code == CLD_EXITED && info->si_status == 0)
+		return;
+	if (info->si_code != CLD_EXITED)
+		(void)!write(STDERR_FILENO, killed, sizeof(killed) - 1);
+	_exit(1);
+}
+
 int bench_latency(const char *ia, unsigned int rounds, double *send_ns, double *line_ns)
 {
 	uint64_t qual = 46290 + (uint64_t)getpid() % 1000;
 	struct line *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
 				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	int status, rc;
+	const struct sigaction act = { .sa_sigaction = on_end, .sa_flags = SA_SIGINFO | SA_NOCLDSTOP };
 	pid_t pid;
 
-	if (s == MAP_FAILED)
+	if (s == MAP_FAILED || sigaction(SIGCHLD, &act, NULL))
 		return -1;
 	fflush(NULL);
 	pid = fork();
@@ -131,16 +144,11 @@ int bench_latency(const char *ia, unsigned int rounds, double *send_ns, double *
 	if (pid == 0)
 		_exit(child(ia, qual, rounds, s));
 	*line_ns = line_ping(s, LINE_ROUNDS);
-	rc = parent(ia, qual, rounds, send_ns);
-	if (rc == 0) {
-		while (atomic_load(&s->turn) != 0)
-			sched_yield();
-		*line_ns = (*line_ns + line_ping(s, LINE_ROUNDS)) / 2;
-	} else {
-		kill(pid, SIGKILL);
-	}
-	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status))
-		rc = -1;
-	munmap(s, sizeof(*s));
-	return rc;
+	/* If this process ends, so does the other one. */
+	if (parent(ia, qual, rounds, send_ns))
+		return -1;
+	while (atomic_load(&s->turn) != 0)
+		sched_yield();
+	*line_ns = (*line_ns + line_ping(s, LINE_ROUNDS)) / 2;
+	return 0;
 }

@@ -21,6 +21,11 @@ start() {
 
 # survivor PID FILE WHO PEER: checks that the process exits soon, and reports that its peer has gone
 survivor() {
+	ends "$1" "$2" "$3" "connection ended: (BROKEN|DISCONNECTED|ACCEPT_COMPLETION_ERROR): the $4 is gone; see its output"
+}
+
+# ends PID FILE WHO PATTERN: checks that the process exits soon, with status 1, and that a line of its output matches
+ends() {
 	local status
 	for _ in $(seq 300); do
 		kill -0 "$1" 2>/dev/null || break
@@ -29,8 +34,8 @@ survivor() {
 	kill -0 "$1" 2>/dev/null && { echo "$3 continues without its peer"; cat "$2"; exit 1; }
 	wait "$1"
 	status=$?
-	[ $status = 1 ] && grep -qE "connection ended: (BROKEN|DISCONNECTED|ACCEPT_COMPLETION_ERROR): the $4 is gone; see its output" "$2" && return 0
-	echo "$3 ended with status $status"
+	[ $status = 1 ] && grep -qE "$4" "$2" && return 0
+	echo "$3 ended with status $status, or does not report why"
 	cat "$2"
 	exit 1
 }
@@ -56,22 +61,28 @@ each_dies dat_write_lat dat_write_bw dat_read_lat dat_read_bw dat_send_lat dat_s
 ia=soft-efa-0
 each_dies dat_write_lat dat_send_bw dat_bind_lat
 
+# kill_child: kills the first process that the client starts
+kill_child() {
+	local victim
+	for _ in $(seq 1500); do
+		victim=$(children $client | head -n 1)
+		[ -z "$victim" ] && kill -0 $client 2>/dev/null || break
+		sleep 0.02
+	done
+	kill -9 "$victim"
+}
+
 # If a client's process is killed, the client reports it.
 ia=soft-mlx5-0
 start dat_conn_rate --processes 2
-for _ in $(seq 1500); do
-	victim=$(children $client | head -n 1)
-	[ -z "$victim" ] && kill -0 $client 2>/dev/null || break
-	sleep 0.02
-done
-kill -9 "$victim"
-wait $client
-status=$?
-if [ $status != 1 ] || ! grep -q 'a client process was ended by signal 9' "$tmp/client"; then
-	echo "a process of dat_conn_rate was killed; the client has status $status, or does not report that:"
-	cat "$tmp/client"
-	exit 1
-fi
+kill_child
+ends $client "$tmp/client" "client of dat_conn_rate" 'a client process was ended by signal 9'
+
+# On one CPU both processes of dat_bench -L begin with a minute in which each polls a cache line for the other.
+beside "$tmp/client" taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')" "$bin/dat_bench" -L
+client=$!
+kill_child
+ends $client "$tmp/client" "dat_bench -L" '^dat_bench: a signal has ended the other process$'
 kill -9 $server
 wait $server 2>/dev/null
 server= client=
