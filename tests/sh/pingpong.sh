@@ -57,6 +57,13 @@ kill $server
 wait $server
 server=
 
+# The server ends the connection although its ACK of the client's last message, which is the sixth, was lost.
+sed 's/ "" ""$/ "ack_timeout=20 fault=drop:op=ack,dir=in,psn=+6,times=1000" ""/' "$DAPL_BUILD_DIR/etc/dat.conf" >"$tmp/lost.conf"
+serve "$bin" -s
+DAT_OVERRIDE=$tmp/lost.conf must 0 'refused, connection ended with' "$bin" -q -n 1 -p $port 127.0.0.1
+wait $server || { echo "a server whose ACK was lost fails:"; cat "$tmp/server"; exit 1; }
+server=
+
 # If another process serves at the qualifier already, the second server prints advice.
 serve "$bin" -s
 must 1 "another process listens at $port: -p chooses another" "$bin" -s -p $port
