@@ -31,7 +31,8 @@ static int open_adapter(struct tool *t, char **argv)
 	char words[160];
 
 	words_of(&t->o, words, sizeof(words));
-	if (*words && params_add(t->o.ia, words, argv))
+	/* At 2.0 params_add() starts the program again, which must find all CPUs that it may use. */
+	if ((*words && params_add(t->o.ia, words, argv)) || tool_pin(t->o.cpu))
 		return -1;
 	return consumer_open(&t->c, t->o.ia);
 }
@@ -293,7 +294,7 @@ int tool_main(const struct tool_test *test, int argc, char **argv)
 	tool_parse(test, &t.o, argc, argv);
 	t.client = t.o.host != NULL;
 	t.iters = t.o.iters;
-	if ((t.o.plot && plot_possible()) || report_possible(&t) || tool_pin(t.o.cpu))
+	if ((t.o.plot && plot_possible()) || report_possible(&t))
 		return 1;
 	ticks_init();
 	if (open_adapter(&t, argv) == 0)

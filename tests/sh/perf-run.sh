@@ -245,6 +245,14 @@ if [ -z "${SAN-}" ]; then
 	wait $server
 fi
 
+# At 2.0 a program with -I starts itself again, and still knows the other CPUs from which a cache line comes.
+level2=$DAPL_BUILD_DIR/libexec/dapl-direct/dat2
+if [ -x "$level2/dat_write_lat" ] && [ "$(nproc)" != 1 ]; then
+	bin=$level2 DAT_OVERRIDE=$DAPL_BUILD_DIR/etc/dat2.conf pair dat_write_lat -n 5 -I 64 \
+		--cpu "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')"
+	records cache_line_ns 2
+fi
+
 serve timeout -k 1 60 "$bin/dat_write_bw"
 timeout -k 1 60 "$bin/dat_write_bw" -p $port -n 50 -y 1000000 127.0.0.1 >"$tmp/out" 2>&1
 [ $? = 1 ] || { cat "$tmp/out"; exit 1; }
