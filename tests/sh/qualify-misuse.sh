@@ -264,7 +264,7 @@ unheard() {
 	has "a run without output" '^dat_qualify: cannot write its output: No space left on device; the run goes on$'
 	[ "$(wc -l <"$tmp/out")" = 1 ] || wrong "a run without output prints more than one message"
 	q verify "$tmp/unheard.tar" || wrong "dat_qualify verify refuses the bundle of a run without output"
-	for command in list "verify $tmp/unheard.tar"; do
+	for command in --help --version "run --help" list "verify $tmp/unheard.tar"; do
 		"$DAPL_BUILD_DIR/bin/dat_qualify" $command >/dev/full 2>"$tmp/out" </dev/null
 		[ $? = 1 ] || wrong "the status of dat_qualify $command without output is not 1"
 		has "dat_qualify $command without output" '^dat_qualify: cannot write its output: No space left on device$'
