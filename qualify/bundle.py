@@ -207,11 +207,18 @@ def check_signature(data, signature, signers):
     if found.returncode:
         why = found.stderr.decode(errors="replace").strip().split("\n")[0]
         return False, f"its key is not in {signers}" if why in ("", "No principal matched.") else why
-    person = found.stdout.decode(errors="replace").splitlines()[0]
-    done = keygen(
-        ["-Y", "verify", "-f", signers, "-I", person, "-n", NAMESPACES[role], "-s", signature], data
-    )
-    return not done.returncode, said(done)
+    # ssh-keygen finds only the first line of a key, and a later one may name another person for this role.
+    with open(signers, encoding="utf-8", errors="surrogateescape") as f:
+        people = [line.split()[0].strip('"') for line in f if line.strip()]
+    first = None
+    for person in dict.fromkeys(found.stdout.decode(errors="surrogateescape").splitlines() + people):
+        done = keygen(
+            ["-Y", "verify", "-f", signers, "-I", person, "-n", NAMESPACES[role], "-s", signature], data
+        )
+        if not done.returncode:
+            return True, said(done)
+        first = first or done
+    return False, said(first)
 
 
 def said(done):

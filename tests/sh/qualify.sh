@@ -280,6 +280,10 @@ signatures() {
 	echo "reviewer@example.org namespaces=\"dat-qualify-reviewer\" $(cut -d' ' -f1,2 "$tmp/other.pub")" >>"$tmp/signers"
 	q verify --signers "$tmp/signers" "$tmp/good.tar" || wrong "dat_qualify verify refuses the signatures of both roles"
 	has "a reviewer" 'reviewer.sig: valid: Good "dat-qualify-reviewer" signature for reviewer@example.org'
+	echo "again@example.org namespaces=\"dat-qualify-reviewer\" $(cut -d' ' -f1,2 "$tmp/key.pub")" | cat "$tmp/signers" - >"$tmp/twice"
+	q sign -k "$tmp/key" --role reviewer "$tmp/good.tar" || wrong "dat_qualify sign fails for a second role"
+	q verify --signers "$tmp/twice" "$tmp/good.tar" || wrong "dat_qualify verify refuses a key that has another name as the reviewer's"
+	has "a key of both roles" 'reviewer.sig: valid: .* for again@example.org'
 	cp "$tmp/good.tar.tester.sig" "$tmp/good.tar.reviewer.sig"
 	q verify "$tmp/good.tar" && wrong "dat_qualify verify accepts the tester's signature as the reviewer's"
 	q verify --signers "$tmp/signers" "$tmp/good.tar" && wrong "dat_qualify verify accepts the tester's signature as the reviewer's"
