@@ -70,10 +70,14 @@ int compare_u64(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+size_t samples_kept(const struct samples *s)
+{
+	return s->n < s->size ? s->n : s->size;
+}
+
 uint64_t samples_quantile(struct samples *s, double q)
 {
-	size_t n = s->n < s->size ? s->n : s->size;
-	size_t i;
+	size_t n = samples_kept(s), i;
 
 	if (n == 0)
 		return 0;

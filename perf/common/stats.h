@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The samples of one operation, all of which are kept, and the figures for a table. */
+/* The samples of one operation, the last of which are kept, and the figures for a table. */
 #ifndef PERF_STATS_H
 #define PERF_STATS_H
 
@@ -25,6 +25,8 @@ void samples_free(struct samples *s);
 /* Adds a sample. If there are already `size` samples, it overwrites the oldest. */
 void samples_add(struct samples *s, uint64_t ns);
 void samples_clear(struct samples *s);
+/* Returns the number of samples that are kept, and that a quantile is of. */
+size_t samples_kept(const struct samples *s);
 /* Sorts the samples and returns the quantile q, from 0 to 1. Returns 0 if there are no samples. */
 uint64_t samples_quantile(struct samples *s, double q);
 

@@ -181,12 +181,17 @@ static int do_revoked(struct client *k, uint64_t round, DAT_RMR_CONTEXT context)
 
 static void print_table(struct client *k, const char *title)
 {
+	size_t kept = samples_kept(&k->row[0]), all = k->row[0].n;
 	unsigned int i;
 
-	printf("\n%s, %u bytes, every byte verified\n", title, k->p.len);
+	if (kept < all)
+		printf("\nthe last %zu of %zu rounds, %u bytes, every byte verified\n", kept, all, k->p.len);
+	else
+		printf("\n%s, %u bytes, every byte verified\n", title, k->p.len);
 	printf("  %-34s %10s %12s %12s\n", "operation", "samples", "median [us]", "p99 [us]");
 	for (i = 0; i < ROWS; i++)
-		printf("  %-34s %10zu %12.2f %12.2f\n", row_name[i], k->row[i].n,
+		printf("  %-34s %10zu %12.2f %12.2f\n", row_name[i],
+		       samples_kept(&k->row[i]),
 		       (double)samples_quantile(&k->row[i], 0.5) / 1e3,
 		       (double)samples_quantile(&k->row[i], 0.99) / 1e3);
 	fflush(stdout);

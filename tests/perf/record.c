@@ -26,6 +26,22 @@ static void make_values(void)
 	}
 }
 
+/* A table of dat_pingpong says how many of its rounds it covers. */
+Test(record, samples__beyond_their_room_replace_the_oldest)
+{
+	struct samples s;
+
+	cr_assert_eq(samples_init(&s, 4), 0);
+	for (uint64_t i = 1; i <= 3; i++)
+		samples_add(&s, i);
+	cr_assert_eq(samples_kept(&s), 3);
+	for (uint64_t i = 4; i <= 6; i++)
+		samples_add(&s, i);
+	cr_assert(s.n == 6 && samples_kept(&s) == 4);
+	cr_assert(samples_quantile(&s, 0) == 3 && samples_quantile(&s, 1) == 6);
+	samples_free(&s);
+}
+
 /* Adds all values as consecutive samples, then sorts the values. */
 static void fill(struct record *r, uint64_t room)
 {
