@@ -250,4 +250,5 @@ pair 'all verified' dat_pingpong 10.77.0.2 -n 50
 wait $client && fail "the client succeeds although the other host has rebooted"
 client=
 grep -q 'BROKEN\|TRANSPORT' "$tmp/out2" || fail "the client does not report a broken connection"
-kill $old 2>/dev/null
+# It may have ended by itself.
+kill $old 2>/dev/null || :
