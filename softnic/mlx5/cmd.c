@@ -37,7 +37,8 @@ static uint8_t destroy_object(struct sn_cmd *c)
 		k++;
 	obj = sn_table_find((void *)((uint8_t *)c->nic + k->table), sn_get(c->in, CMD_NUMBER));
 	if (!obj)
-		return sn_cmd_refuse(c, STAT_BAD_RES, "no such %s", k->name);
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such %s: %#x", k->name,
+				     sn_get(c->in, CMD_NUMBER));
 	if (k->refs)
 		memcpy(&refs, obj + k->refs, sizeof(refs));
 	if (refs)

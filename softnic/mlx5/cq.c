@@ -117,7 +117,7 @@ uint8_t sn_cmd_query_cq(struct sn_cmd *c)
 	uint8_t *ctx = c->out + AT_CTX;
 
 	if (!cq)
-		return sn_cmd_refuse(c, STAT_BAD_RES, "no such CQ");
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such CQ: %#x", sn_get(c->in, CMD_NUMBER));
 	sn_set(ctx, CQC_STATUS, cq->error);
 	sn_set(ctx, CQC_ST, cq->armed ? CQC_ARMED : cq->armed_solicited ? CQC_ARMED_SOL : CQC_FIRED);
 	sn_set(ctx, CQC_CQE_SZ, cq->cqe_size == 128);
@@ -173,7 +173,7 @@ uint8_t sn_cmd_modify_cq(struct sn_cmd *c)
 	uint32_t select = sn_get32(c->in, CQ_MODIFY_SELECT);
 
 	if (!cq)
-		return sn_cmd_refuse(c, STAT_BAD_RES, "no such CQ");
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such CQ: %#x", sn_get(c->in, CMD_NUMBER));
 	if (sn_get(c->in, CMD_OP_MOD) == CQ_MODIFY_RESIZE)
 		return resize(c, cq, select);
 	if (sn_get(c->in, CMD_OP_MOD))

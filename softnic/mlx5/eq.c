@@ -76,7 +76,7 @@ uint8_t sn_cmd_destroy_eq(struct sn_cmd *c)
 	struct sn_eq *eq = sn_table_find(&c->nic->eqs, sn_get(c->in, CMD_EQN));
 
 	if (!eq)
-		return sn_cmd_refuse(c, STAT_BAD_RES, "no such EQ");
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such EQ: %u", sn_get(c->in, CMD_EQN));
 	if (eq->refs)
 		return sn_cmd_refuse(c, STAT_RES_BUSY, "EQ has %u CQs", eq->refs);
 	sn_eq_free(c->nic, eq);
@@ -89,7 +89,7 @@ uint8_t sn_cmd_query_eq(struct sn_cmd *c)
 	uint8_t *ctx = c->out + AT_CTX;
 
 	if (!eq)
-		return sn_cmd_refuse(c, STAT_BAD_RES, "no such EQ");
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such EQ: %u", sn_get(c->in, CMD_EQN));
 	sn_set(ctx, EQC_ST, eq->armed ? EQC_ARMED : EQC_FIRED);
 	sn_set(ctx, EQC_LOG_SIZE, eq->log_size);
 	sn_set(ctx, EQC_UAR, eq->uar->page);

@@ -181,7 +181,7 @@ uint8_t sn_cmd_destroy_mkey(struct sn_cmd *c)
 	struct sn_mkey *m = sn_table_find(&c->nic->mkeys, sn_get(c->in, CMD_NUMBER));
 
 	if (!m || !m->pd)
-		return sn_cmd_refuse(c, STAT_BAD_RES, "no such mkey");
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such mkey: %#x", sn_get(c->in, CMD_NUMBER));
 	sn_mkey_free(c->nic, m);
 	return STAT_OK;
 }
@@ -192,7 +192,7 @@ uint8_t sn_cmd_query_mkey(struct sn_cmd *c)
 	uint8_t *ctx = c->out + AT_CTX;
 
 	if (!m || !m->pd)
-		return sn_cmd_refuse(c, STAT_BAD_RES, "no such mkey");
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such mkey: %#x", sn_get(c->in, CMD_NUMBER));
 	sn_set(ctx, MKC_FREE, m->free);
 	sn_set(ctx, MKC_UMR_EN, m->umr_en);
 	sn_set(ctx, MKC_MODE_1_0, m->mode & 3);

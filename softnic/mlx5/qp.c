@@ -238,7 +238,7 @@ uint8_t sn_cmd_query_qp(struct sn_cmd *c)
 	uint8_t *ctx = c->out + AT_QPC;
 
 	if (!qp)
-		return sn_cmd_refuse(c, STAT_BAD_RES, "no such QP");
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such QP: %#x", sn_get(c->in, CMD_NUMBER));
 	memcpy(ctx, qp->ctx, QPC_BYTES);
 	sn_set(ctx, QPC_STATE, qp->state);
 	sn_set(ctx, QPC_RRE, qp->rre);

@@ -275,7 +275,7 @@ uint8_t sn_cmd_modify_qp(struct sn_cmd *c)
 	uint8_t status;
 
 	if (!r.qp)
-		return sn_cmd_refuse(c, STAT_BAD_RES, "no such QP");
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such QP: %#x", sn_get(c->in, CMD_NUMBER));
 	if (!(t->from >> r.qp->state & 1))
 		return sn_cmd_refuse(c, STAT_BAD_QP_STATE, "QP %#x is in state %u", r.qp->qpn,
 				     r.qp->state);

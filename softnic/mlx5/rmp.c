@@ -181,7 +181,7 @@ uint8_t sn_cmd_modify_rmp(struct sn_cmd *c)
 	unsigned int lwm = sn_get(c->in + AT_WQ, WQ_LWM);
 
 	if (!srq)
-		return sn_cmd_refuse(c, STAT_BAD_RES, "no such RMP");
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such RMP: %#x", sn_get(c->in, CMD_NUMBER));
 	if (sn_get(c->in, RMP_STATE) != RMPC_RDY || srq->error)
 		return sn_cmd_refuse(c, STAT_BAD_RES_STATE, "RMP is not in state %u",
 				     sn_get(c->in, RMP_STATE));
@@ -206,7 +206,7 @@ uint8_t sn_cmd_query_rmp(struct sn_cmd *c)
 	uint8_t *wq = c->out + AT_WQ;
 
 	if (!srq)
-		return sn_cmd_refuse(c, STAT_BAD_RES, "no such RMP");
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such RMP: %#x", sn_get(c->in, CMD_NUMBER));
 	if (!srq->error && !read_producer(c->nic, srq))
 		fail_srq(c->nic, srq);
 	sn_set(c->out + AT_RMPC, RMPC_STATE, srq->error ? RMPC_ERR : RMPC_RDY);

@@ -156,7 +156,8 @@ uint8_t sn_cmd_destroy_uctx(struct sn_cmd *c)
 	struct uctx *u = sn_table_find(&c->nic->uctxs, sn_get(c->in, UCTX_UID));
 
 	if (!u)
-		return sn_cmd_refuse(c, STAT_BAD_RES, "no such user context");
+		return sn_cmd_refuse(c, STAT_BAD_RES, "no such user context: %u",
+				     sn_get(c->in, UCTX_UID));
 	sn_uctx_free(c->nic, u);
 	sn_table_each(c->nic, &c->nic->owned, free_uar);
 	return STAT_OK;

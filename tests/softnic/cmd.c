@@ -75,6 +75,33 @@ Test(cmd, number__of_no_object_is_refused)
 	}
 }
 
+/* The number of an EQ is the lowest byte of this field, that of a user context the lowest two. */
+Test(cmd, number__of_no_object_is_in_the_message)
+{
+	static const struct {
+		uint16_t opcode;
+		const char *end;
+	} commands[] = {
+		{ CMD_DEALLOC_PD, "PD: 0x654321" },	 { CMD_DESTROY_MKEY, "mkey: 0x654321" },
+		{ CMD_QUERY_MKEY, "mkey: 0x654321" },	 { CMD_QUERY_CQ, "CQ: 0x654321" },
+		{ CMD_MODIFY_CQ, "CQ: 0x654321" },	 { CMD_QUERY_QP, "QP: 0x654321" },
+		{ CMD_2ERR_QP, "QP: 0x654321" },	 { CMD_QUERY_RMP, "RMP: 0x654321" },
+		{ CMD_MODIFY_RMP, "RMP: 0x654321" },	 { CMD_QUERY_EQ, "EQ: 33" },
+		{ CMD_DESTROY_EQ, "EQ: 33" },		 { CMD_DESTROY_UCTX, "user context: 17185" },
+	};
+	struct softnic_violation v;
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		drv_begin(d, commands[i].opcode);
+		sn_set(d->in, CMD_NUMBER, 0x654321);
+		cr_expect_eq(drv_run(d, AT_PAS), 0x05);
+		cr_assert_eq(softnic_violations(d->nic, &v, 1), 1);
+		cr_expect(strstr(v.detail, commands[i].end), "\"%s\" does not end with \"%s\"", v.detail,
+			  commands[i].end);
+		softnic_violations_clear(d->nic);
+	}
+}
+
 Test(cmd, destroy__of_an_object_in_use_is_busy)
 {
 	struct drv_cq cq;
