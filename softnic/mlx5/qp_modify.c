@@ -135,10 +135,14 @@ static bool wrong_sport(const struct request *r, const struct sn_av *av)
 	return !r->c->nic->infiniband && !av->force_loopback && av->udp_sport < SN_SPORT_MIN;
 }
 
+/* Linux, UCX and DPDK set the port of the QP in the path, too. */
 static uint8_t check_path(const struct request *r, const struct sn_av *av)
 {
+	uint32_t port = sn_get(r->ads, ADS_PORT), own = sn_get(r->qp->ctx + AT_ADS, ADS_PORT);
 	const char *fault = sn_path_fault(r->qp->port, av);
 
+	if (port != own)
+		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "vhca_port_num %u: the QP has port %u", port, own);
 	if (!fault)
 		fault = reserved_fault(r);
 	if (!fault && wrong_sport(r, av))
@@ -153,7 +157,7 @@ static uint8_t to_rtr(const struct request *r)
 	struct sn_qp *qp = r->qp;
 	unsigned int mtu = sn_get(r->ctx, QPC_MTU);
 	unsigned int log_msg = sn_get(r->ctx, QPC_LOG_MSG_MAX);
-	uint32_t pkey_index;
+	uint32_t pkey_index, port = sn_get(qp->ctx + AT_ADS, ADS_PORT);
 	struct sn_av av;
 	uint8_t status;
 
@@ -183,6 +187,7 @@ static uint8_t to_rtr(const struct request *r)
 	pkey_index = sn_get(qp->ctx + AT_ADS, ADS_PKEY_INDEX);
 	memcpy(qp->ctx + AT_ADS, r->ads, ADS_BYTES);
 	sn_set(qp->ctx + AT_ADS, ADS_PKEY_INDEX, pkey_index);
+	sn_set(qp->ctx + AT_ADS, ADS_PORT, port);
 	keep_field(r, QPC_MTU);
 	keep_field(r, QPC_LOG_MSG_MAX);
 	keep_field(r, QPC_LOG_RRA_MAX);

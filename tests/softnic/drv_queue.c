@@ -210,6 +210,7 @@ uint8_t drv_rtr(struct drv_qp *qp, uint32_t remote_qpn, uint32_t psn)
 	sn_set(ctx, QPC_RCV_PSN, psn);
 	sn_set(ctx, QPC_LOG_RRA_MAX, 2);
 	sn_set(ctx, QPC_MIN_RNR, 1);
+	sn_set(ctx + AT_ADS, ADS_PORT, 1);
 	sn_set(ctx + AT_ADS, ADS_HOP_LIMIT, 64);
 	sn_set(ctx + AT_ADS, ADS_UDP_SPORT, 0xc123);
 	memcpy(ctx + AT_ADS + ADS_RGID, gid, sizeof(gid));

@@ -46,14 +46,22 @@ static uint16_t lid_of(unsigned int port)
 	return (uint16_t)sn_get(d->out + AT_CTX, SN_FLD(0x300, 16));
 }
 
+static unsigned int path_field(const struct drv_qp *qp, struct sn_fld fld)
+{
+	cr_assert_eq(drv_simple(d, CMD_QUERY_QP, qp->qpn), 0);
+	return sn_get(d->out + AT_QPC + AT_ADS, fld);
+}
+
 static uint8_t *begin_rtr(struct drv_qp *qp, uint32_t remote, const uint8_t *gid, const uint8_t *mac,
 			  uint16_t lid)
 {
+	unsigned int port = path_field(qp, ADS_PORT);
 	uint8_t *ctx = drv_modify(qp, CMD_INIT2RTR_QP);
 
 	sn_set(ctx, QPC_MTU, 3);
 	sn_set(ctx, QPC_LOG_MSG_MAX, 30);
 	sn_set(ctx, QPC_REMOTE_QPN, remote);
+	sn_set(ctx + AT_ADS, ADS_PORT, port);
 	sn_set(ctx + AT_ADS, ADS_RLID, lid);
 	if (gid) {
 		sn_set(ctx + AT_ADS, ADS_UDP_SPORT, 0xc123);
@@ -201,12 +209,6 @@ static uint8_t change(uint16_t opcode, uint32_t opt, struct sn_fld fld, unsigned
 	return drv_run(d, AT_PAS);
 }
 
-static unsigned int path_field(struct sn_fld fld)
-{
-	cr_assert_eq(drv_simple(d, CMD_QUERY_QP, a.qpn), 0);
-	return sn_get(d->out + AT_QPC + AT_ADS, fld);
-}
-
 /* Linux: the opt_mask of mlx5_ib has P_Key index and port for INIT2INIT, and the former for INIT2RTR. */
 Test(port, init__takes_another_partition_and_another_port)
 {
@@ -218,13 +220,13 @@ Test(port, init__takes_another_partition_and_another_port)
 	cr_expect_eq(change(CMD_INIT2INIT_QP, MASK_PKEY, ADS_PKEY_INDEX, 2), 3);
 	drv_expect(d, "cmd.field");
 	cr_expect_eq(change(CMD_INIT2INIT_QP, 0, ADS_PKEY_INDEX, 1), 0);
-	cr_expect_eq(path_field(ADS_PKEY_INDEX), 0);
+	cr_expect_eq(path_field(&a, ADS_PKEY_INDEX), 0);
 	cr_assert_eq(change(CMD_INIT2INIT_QP, MASK_PORT, ADS_PORT, 1), 0);
-	cr_expect_eq(path_field(ADS_PORT), 1);
+	cr_expect_eq(path_field(&a, ADS_PORT), 1);
 	cr_expect_eq(change(CMD_INIT2INIT_QP, MASK_PKEY, ADS_PKEY_INDEX, 1), 0);
-	cr_expect_eq(path_field(ADS_PKEY_INDEX), 1);
+	cr_expect_eq(path_field(&a, ADS_PKEY_INDEX), 1);
 	cr_expect_eq(change(CMD_INIT2RTR_QP, MASK_PKEY, ADS_PKEY_INDEX, 0), 0);
-	cr_expect_eq(path_field(ADS_PKEY_INDEX), 0);
+	cr_expect_eq(path_field(&a, ADS_PKEY_INDEX), 0);
 	to_rts(&a);
 	cr_assert_eq(init(&b, 1, 0), 0);
 	cr_assert_eq(to_rtr(&b, a.qpn, NULL, NULL, lid_of(1)), 0);

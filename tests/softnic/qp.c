@@ -98,6 +98,8 @@ Test(qp, rtr__with_a_bad_field_leaves_the_state)
 	sn_set(d->in + AT_QPC, QPC_LOG_RRA_MAX, 2);
 	cr_expect_eq(modify_with(CMD_INIT2RTR_QP, ADS_SRC_INDEX, 9, true), 0x03);
 	sn_set(d->in + AT_QPC + AT_ADS, ADS_SRC_INDEX, 0);
+	cr_expect_eq(modify_with(CMD_INIT2RTR_QP, ADS_PORT, 0, true), 0x03);
+	cr_expect_eq(modify_with(CMD_INIT2RTR_QP, ADS_PORT, 2, true), 0x03);
 	drv_expect(d, "cmd.field");
 	cr_expect_eq(drv_state(&a), 1);
 }

@@ -176,6 +176,13 @@ Test(ud, send__is_captured_as_it_is_on_a_network)
 	expect_captured(send_captured);
 }
 
+/* The command that moves a datagram QP to RTR has no path. */
+Test(ud, query__has_the_port_of_the_qp)
+{
+	cr_assert_eq(drv_simple(d, CMD_QUERY_QP, a.qpn), 0);
+	cr_expect_eq(sn_get(d->out + AT_QPC + AT_ADS, ADS_PORT), 1);
+}
+
 Test(ud, send__without_data_brings_its_immediate)
 {
 	const uint8_t *raw;

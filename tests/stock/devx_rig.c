@@ -171,6 +171,7 @@ void dx_connect_to(struct dx *d, const uint8_t gid[16])
 	dx_put(path, 0x04, 8, 1, 1);
 	dx_put(path, 0x08, 24, 8, 64);
 	dx_put(path, 0x20, 16, 16, 0xc123);
+	dx_put(path, 0x24, 8, 8, 1);
 	dx_put(path, 0x28, 0, 32, 0x020304);
 	memcpy(path + 0x10, gid, 16);
 	modify(d, cmd);

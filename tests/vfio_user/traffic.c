@@ -161,6 +161,7 @@ static void connect_to(struct guest *g, const struct guest *peer)
 	sn_set(ctx, QPC_MTU, 5);
 	sn_set(ctx, QPC_LOG_MSG_MAX, 30);
 	sn_set(ctx, QPC_REMOTE_QPN, peer->qpn);
+	sn_set(ctx + AT_ADS, ADS_PORT, 1);
 	sn_set(ctx + AT_ADS, ADS_RLID, peer->lid);
 	run(g, AT_PAS, CMD_NUMBER);
 	ctx = modify(g, CMD_RTR2RTS_QP);
