@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * QP transitions. The required attributes of a transition are always taken; optional ones only with
- * their bit of opt_param_mask, as in firmware. PRM "QP state transitions".
+ * their bit of opt_param_mask, as in firmware. PRM "QP state transitions". A bit that the transition does not
+ * allow is refused: Linux (opt_mask of mlx5_ib) never sets one, and a driver that does relies on an attribute
+ * that is not taken.
  */
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
@@ -284,8 +286,12 @@ uint8_t sn_cmd_modify_qp(struct sn_cmd *c)
 	if (!(t->from >> r.qp->state & 1))
 		return sn_cmd_refuse(c, STAT_BAD_QP_STATE, "QP %#x is in state %u", r.qp->qpn,
 				     r.qp->state);
-	if (t->optional)
-		r.opt = sn_get32(c->in, QP_OPT_MASK) & t->optional;
+	/* 2ERR and 2RST have no mask. */
+	if (t->from != ANY)
+		r.opt = sn_get32(c->in, QP_OPT_MASK);
+	if (r.opt & ~t->optional)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "opt_param_mask %#x: only %#x is allowed", r.opt,
+				     t->optional);
 	status = t->take(&r);
 	if (status)
 		return status;

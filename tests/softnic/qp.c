@@ -104,6 +104,39 @@ Test(qp, rtr__with_a_bad_field_leaves_the_state)
 	cr_expect_eq(drv_state(&a), 1);
 }
 
+/* Linux: the opt_mask of mlx5_ib. RST2INIT has no optional parameter. */
+Test(qp, optional_parameter__of_another_transition_is_refused)
+{
+	enum { RIGHTS = 7 << 1, PKEY = 1 << 4, Q_KEY = 1 << 5, RNR = 1 << 6, PORT = 1 << 16 };
+	static const struct {
+		uint16_t opcode;
+		uint32_t allowed;
+	} t[] = {
+		{ CMD_RST2INIT_QP, 0 },
+		{ CMD_INIT2INIT_QP, RIGHTS | PKEY | Q_KEY | PORT },
+		{ CMD_INIT2RTR_QP, RIGHTS | PKEY | Q_KEY },
+		{ CMD_RTR2RTS_QP, RIGHTS | Q_KEY | RNR },
+		{ CMD_RTS2RTS_QP, RIGHTS | Q_KEY | RNR },
+	};
+
+	cr_assert_eq(drv_init(&b), 0);
+	cr_assert_eq(drv_rtr(&b, a.qpn, 0), 0);
+	/* The fields of this command fit each transition. */
+	sn_set(d->in, CMD_NUMBER, a.qpn);
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		sn_set(d->in, CMD_OPCODE, t[i].opcode);
+		for (uint32_t bit = 1; bit; bit <<= 1) {
+			sn_set32(d->in, QP_OPT_MASK, t[i].allowed | bit);
+			if (!(t[i].allowed & bit))
+				cr_expect_eq(drv_run(d, AT_PAS), 0x03, "command %#x with bit %#x",
+					     t[i].opcode, bit);
+		}
+		sn_set32(d->in, QP_OPT_MASK, t[i].allowed);
+		cr_assert_eq(drv_run(d, AT_PAS), 0, "command %#x", t[i].opcode);
+	}
+	drv_expect(d, "cmd.field");
+}
+
 static void send(struct drv_qp *qp, uint32_t off, uint32_t len)
 {
 	struct drv_wqe w;
