@@ -16,6 +16,7 @@
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <arpa/inet.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -270,14 +271,19 @@ void sn_fab_udp_use(struct sn_fab *f, int change)
 	f->udp->users += (unsigned int)change;
 }
 
-/* Logs each error once in a row: the packet is lost like any other, and the QP retries. */
+/*
+ * Logs each error once in a row: the packet is lost like any other, and the QP retries. A thread of the host
+ * that was cancelled in fprintf(3) would keep the device's lock.
+ */
 static void report_error(struct sn_udp *u, const union address *to, int error)
 {
 	char text[INET6_ADDRSTRLEN] = "?";
+	int cancel;
 
 	if (error == u->error)
 		return;
 	u->error = error;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	inet_ntop(to->sa.sa_family, to->sa.sa_family == AF_INET ? (const void *)&to->v4.sin_addr
 								: &to->v6.sin6_addr, text, sizeof(text));
 	if (error == EMSGSIZE)
@@ -286,6 +292,7 @@ static void report_error(struct sn_udp *u, const union address *to, int error)
 			text);
 	else
 		fprintf(stderr, "softnic: packets to %s are lost: %s\n", text, strerror(error));
+	pthread_setcancelstate(cancel, NULL);
 }
 
 void sn_udp_flush(struct sn_fab *f)

@@ -201,12 +201,24 @@ Test(udp, open__at_an_address_of_another_host_fails)
 	cr_assert_eq(sn_fab_open(&config, &fab), -EADDRNOTAVAIL);
 }
 
-Test(udp, send__to_an_address_without_a_route_is_counted, .init = open_udp_pair, .fini = close_udp_pair)
+static void send_without_a_route(void)
 {
 	/* A socket of 127.0.0.1 has no route to another network. */
 	a.peer.gid.raw[12] = 192;
 	a.peer.gid.raw[14] = 2;
 	cr_assert_eq(port_send(&a, 0, 100), 0);
+}
+
+Test(udp, send__to_an_address_without_a_route_is_counted, .init = open_udp_pair, .fini = close_udp_pair)
+{
+	send_without_a_route();
+	cr_assert_eq(stats_of(&a).unsent, 1);
+}
+
+/* The thread holds the lock of its device while the fabric sends. */
+Test(udp, report__of_a_lost_packet_is_no_cancellation_point, .init = open_udp_pair, .fini = close_udp_pair)
+{
+	cr_assert(th_cancelled(send_without_a_route));
 	cr_assert_eq(stats_of(&a).unsent, 1);
 }
 
