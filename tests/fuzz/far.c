@@ -19,11 +19,6 @@ enum { LONGEST = 4160, PEER_PORT = 50000, PEER_QPN = 5 };
 static uint8_t own_ip[16], peer_ip[16];
 static char path[] = "/tmp/fuzz-far-XXXXXX";
 
-static struct sn_nic *device(void)
-{
-	return (struct sn_nic *)nic;
-}
-
 static void remove_capture(void)
 {
 	unlink(path);
@@ -56,47 +51,18 @@ static void open_device(void)
 
 static void connect_qp(unsigned int i)
 {
-	static const uint16_t order[] = { CMD_RST2INIT_QP, CMD_INIT2RTR_QP, CMD_RTR2RTS_QP };
 	uint8_t c[IN] = { 0 }, *qpc = c + AT_QPC, *ads = qpc + AT_ADS;
 
-	sn_set(c, CMD_NUMBER, qps[i].qpn);
-	sn_set(qpc, QPC_MTU, 1);
-	sn_set(qpc, QPC_LOG_MSG_MAX, 30);
-	sn_set(qpc, QPC_RRE, 1);
-	sn_set(qpc, QPC_RWE, 1);
-	sn_set(qpc, QPC_RAE, 1);
-	sn_set(qpc, QPC_ATOMIC_MODE, 1);
-	sn_set(qpc, QPC_LOG_RRA_MAX, 2);
+	begin_connection(i, c);
 	sn_set(qpc, QPC_LOG_SRA_MAX, 2);
 	sn_set(qpc, QPC_REMOTE_QPN, PEER_QPN);
 	sn_set(qpc, QPC_RCV_PSN, 0xfffffe);
-	sn_set(qpc, QPC_QKEY, QKEY);
-	sn_set(ads, ADS_PORT, 1);
 	sn_set(ads, ADS_GRH, 1);
 	sn_set(ads, ADS_SRC_INDEX, 1);
 	sn_set(ads, ADS_UDP_SPORT, 0xc123);
 	memcpy(ads + ADS_RGID, peer_ip, sizeof(peer_ip));
 	memset(ads + ADS_RMAC, 2, 6);
-	for (unsigned int n = 0; n < 3; n++)
-		command(order[n], c);
-}
-
-static void make_objects(void)
-{
-	uint8_t c[IN] = { 0 };
-
-	pd = command(CMD_ALLOC_PD, c);
-	uar = command(CMD_ALLOC_UAR, c);
-	make_queues();
-	for (unsigned int i = 0; i < QPS; i++)
-		make_qp(i);
-	keys[REMOTE] = make_key(REMOTE, SN_LW | SN_RR | SN_RW | SN_ATOMIC);
-	keys[READABLE] = make_key(READABLE, SN_RR);
-	keys[LOCAL] = make_key(LOCAL, SN_LW);
-	keys[SECRET] = make_key(SECRET, 0);
-	keys[WINDOW] = make_window(make_key(WINDOW, SN_LW));
-	connect_qp(PLAIN);
-	connect_qp(DATAGRAM);
+	run_transitions(c, 3);
 }
 
 /* ---- Requests of the device's own driver ---- */
@@ -136,11 +102,6 @@ static void post_request(struct fuzz_input *in)
 }
 
 /* ---- Packets ---- */
-
-static bool rarely(struct fuzz_input *in)
-{
-	return fuzz_below(in, 8) == 7;
-}
 
 static size_t put_headers(struct fuzz_input *in, uint8_t *p)
 {
@@ -279,6 +240,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(arena, 0, ARENA);
 	open_device();
 	make_objects();
+	keys[SECRET] = make_key(SECRET, 0);
+	connect_qp(PLAIN);
+	connect_qp(DATAGRAM);
 	for (unsigned int i = 0; i < STEPS && in.left; i++)
 		step(&in);
 	FUZZ_ASSERT(!memcmp(data_of(SECRET), zero, PAGE) && !memcmp(data_of(READABLE), zero, PAGE));

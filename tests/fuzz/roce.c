@@ -19,11 +19,6 @@ static uint32_t cq_ci;
 int __real_clock_gettime(clockid_t clock, struct timespec *ts);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
 
-static struct sn_nic *device(void)
-{
-	return (struct sn_nic *)nic;
-}
-
 static struct sn_qp *qp_of(unsigned int i)
 {
 	return sn_qp_find(device(), qps[i].qpn);
@@ -35,11 +30,6 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *ts)
 		return __real_clock_gettime(clock, ts);
 	*ts = (struct timespec){ (time_t)(now_ns / 1000000000u), (long)(now_ns % 1000000000u) };
 	return 0;
-}
-
-static bool rarely(struct fuzz_input *in)
-{
-	return fuzz_below(in, 8) == 7;
 }
 
 static void *dma(void *ctx, uint64_t addr, size_t len)
@@ -57,51 +47,20 @@ static void *dma(void *ctx, uint64_t addr, size_t len)
 static void connect_qp(struct fuzz_input *in, unsigned int i)
 {
 	static const uint32_t psns[] = { 0, 5, 0xfffffe, 0x7fffff };
-	static const uint16_t order[] = { CMD_RST2INIT_QP, CMD_INIT2RTR_QP, CMD_RTR2RTS_QP };
 	uint32_t peers[] = { qps[PLAIN].qpn, qps[SHARED].qpn, NOBODY, NOBODY };
 	uint8_t c[IN] = { 0 }, *qpc = c + AT_QPC;
-	unsigned int states;
 
-	sn_set(c, CMD_NUMBER, qps[i].qpn);
-	sn_set(qpc, QPC_MTU, 1);
-	sn_set(qpc, QPC_LOG_MSG_MAX, 30);
-	sn_set(qpc, QPC_RRE, 1);
-	sn_set(qpc, QPC_RWE, 1);
-	sn_set(qpc, QPC_RAE, 1);
-	sn_set(qpc, QPC_ATOMIC_MODE, 1);
+	begin_connection(i, c);
 	sn_set(qpc, QPC_LOG_SRA_MAX, 1);
-	sn_set(qpc, QPC_LOG_RRA_MAX, 2);
 	sn_set(qpc, QPC_REMOTE_QPN, peers[fuzz_below(in, 4)]);
 	sn_set(qpc, QPC_RCV_PSN, psns[fuzz_below(in, 4)]);
 	sn_set(qpc, QPC_SEND_PSN, psns[fuzz_below(in, 4)]);
 	sn_set(qpc, QPC_RETRY, fuzz_below(in, 8));
 	sn_set(qpc, QPC_RNR_RETRY, fuzz_below(in, 8));
 	sn_set(qpc, QPC_MIN_RNR, 1);
-	sn_set(qpc, QPC_QKEY, QKEY);
 	sn_set(qpc + AT_ADS, ADS_ACK_TIMEOUT, 14);
-	sn_set(qpc + AT_ADS, ADS_PORT, 1);
 	sn_set(qpc + AT_ADS, ADS_FL, 1);
-	states = rarely(in) ? 2 : 3;
-	for (unsigned int n = 0; n < states; n++)
-		command(order[n], c);
-}
-
-static void make_objects(struct fuzz_input *in)
-{
-	uint8_t c[IN] = { 0 };
-
-	pd = command(CMD_ALLOC_PD, c);
-	uar = command(CMD_ALLOC_UAR, c);
-	make_queues();
-	for (unsigned int i = 0; i < QPS; i++)
-		make_qp(i);
-	keys[REMOTE] = make_key(REMOTE, SN_LW | SN_RR | SN_RW | SN_ATOMIC);
-	keys[READABLE] = make_key(READABLE, SN_RR);
-	keys[LOCAL] = make_key(LOCAL, SN_LW);
-	keys[SECRET] = NOBODY << 8;
-	keys[WINDOW] = make_window(make_key(WINDOW, SN_LW));
-	for (unsigned int i = 0; i < QPS; i++)
-		connect_qp(in, i);
+	run_transitions(c, rarely(in) ? 2 : 3);
 }
 
 /* ---- Requests of the device's own driver ---- */
@@ -559,7 +518,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_ASSERT(arena);
 	memset(arena, 0, ARENA);
 	open_device(&in);
-	make_objects(&in);
+	make_objects();
+	keys[SECRET] = NOBODY << 8;
+	for (unsigned int i = 0; i < QPS; i++)
+		connect_qp(&in, i);
 	for (unsigned int i = 0; i < STEPS && in.left; i++)
 		step(&in);
 	end();

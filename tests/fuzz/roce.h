@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The objects of the target roce: memory, keys, queues and QPs of one device, made by its commands. */
+/* The objects of the targets roce and far: memory, keys, queues and QPs of one device. */
 #ifndef TEST_FUZZ_ROCE_H
 #define TEST_FUZZ_ROCE_H
 
@@ -26,6 +26,16 @@ static struct {
 	uint16_t sq_pi, rq_pi;
 	unsigned int sends, sent, receives, received;	/* posted and completed */
 } qps[QPS];
+
+static struct sn_nic *device(void)
+{
+	return (struct sn_nic *)nic;
+}
+
+static bool rarely(struct fuzz_input *in)
+{
+	return fuzz_below(in, 8) == 7;
+}
 
 static uint8_t *data_of(enum region r)
 {
@@ -145,6 +155,48 @@ static void make_qp(unsigned int i)
 	}
 	put_pages(in, arena + AT_QP + i * PAGE, 1);
 	qps[i].qpn = command(CMD_CREATE_QP, in);
+}
+
+/* Makes all but the key of the region SECRET. */
+static void make_objects(void)
+{
+	uint8_t c[IN] = { 0 };
+
+	pd = command(CMD_ALLOC_PD, c);
+	uar = command(CMD_ALLOC_UAR, c);
+	make_queues();
+	for (unsigned int i = 0; i < QPS; i++)
+		make_qp(i);
+	keys[REMOTE] = make_key(REMOTE, SN_LW | SN_RR | SN_RW | SN_ATOMIC);
+	keys[READABLE] = make_key(READABLE, SN_RR);
+	keys[LOCAL] = make_key(LOCAL, SN_LW);
+	keys[WINDOW] = make_window(make_key(WINDOW, SN_LW));
+}
+
+/* Begins the commands that connect a QP. */
+static void begin_connection(unsigned int i, uint8_t *c)
+{
+	uint8_t *qpc = c + AT_QPC;
+
+	sn_set(c, CMD_NUMBER, qps[i].qpn);
+	sn_set(qpc, QPC_MTU, 1);
+	sn_set(qpc, QPC_LOG_MSG_MAX, 30);
+	sn_set(qpc, QPC_RRE, 1);
+	sn_set(qpc, QPC_RWE, 1);
+	sn_set(qpc, QPC_RAE, 1);
+	sn_set(qpc, QPC_ATOMIC_MODE, 1);
+	sn_set(qpc, QPC_LOG_RRA_MAX, 2);
+	sn_set(qpc, QPC_QKEY, QKEY);
+	sn_set(qpc + AT_ADS, ADS_PORT, 1);
+}
+
+/* states: 2 for RTR, 3 for RTS */
+static void run_transitions(uint8_t *c, unsigned int states)
+{
+	static const uint16_t order[] = { CMD_RST2INIT_QP, CMD_INIT2RTR_QP, CMD_RTR2RTS_QP };
+
+	for (unsigned int n = 0; n < states; n++)
+		command(order[n], c);
 }
 
 #endif
