@@ -29,6 +29,11 @@ static struct sne_qp *qp_by_number(struct sne_nic *nic, uint16_t qpn)
 	return qp && qp->qpn == qpn ? qp : NULL;
 }
 
+/*
+ * SRD.txt of amzn-drivers: a packet that fails a check of its QP is dropped, and its ACK says so. No document
+ * names the status for a wrong qkey. libefa reports BAD_QPN as IBTA's Remote Invalid RD Request, which a
+ * wrong Q_Key causes. The sender of a datagram gets no status.
+ */
 static uint8_t find_target(struct sne_nic *nic, const struct sne_hdr *h, struct sne_qp **out)
 {
 	struct sne_qp *qp = qp_by_number(nic, h->dst_qpn);
@@ -40,7 +45,7 @@ static uint8_t find_target(struct sne_nic *nic, const struct sne_hdr *h, struct 
 		nic->ctr.qkey_drops++;
 		sne_violate(nic, SNE_V_RX_QKEY, "QP %u has qkey %#x, the packet of QP %u has %#x",
 			    qp->qpn, qp->now.qkey, h->src_qpn, h->qkey);
-		return SNE_SILENT;
+		return SNE_REMOTE_BAD_QPN;
 	}
 	*out = qp;
 	return SNE_OK;

@@ -403,14 +403,18 @@ Test(status, write_imm__with_one_side_unsolicited_gets_status_18_feature)
 	expect(0, "", "");
 }
 
-/* A wrong qkey gets no answer. */
-Test(status, qkey__is_dropped_in_silence)
+/* SRD.txt of amzn-drivers: what fails a check of its QP is dropped and acknowledged as dropped. */
+Test(status, qkey__that_is_wrong_fails_the_send_at_once)
 {
 	rx_post(&b, 1, 0, 100);
 	w_send(&a, &w, 1, 0, 10);
 	put32(w.b + 16, QKEY + 1);
 	post(&a, &w);
-	expect(15, "", "rx.qkey");
+	expect(9, "", "rx.qkey");
+	w_send(&a, &w, 2, 0, 10);
+	post(&a, &w);
+	expect(0, "", "");
+	cr_expect_eq(cqe_wait(&b, &a).req_id, 1, "the packet with a wrong qkey took a receive");
 }
 
 /* ---- Statuses that a fault script causes */
