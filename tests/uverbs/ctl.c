@@ -58,15 +58,15 @@ Test(ctl, m5_cmd_caps__limits_are_those_of_the_kernel)
 	struct m5_dev_caps caps;
 
 	cr_assert_eq(m5_cmd_caps(ctl, &caps), 0);
-	cr_expect_eq(caps.max_qp, attr.max_qp);
-	cr_expect_eq(caps.max_cq, attr.max_cq);
-	cr_expect_eq(caps.max_cqe, attr.max_cqe + 1);
-	cr_expect_eq(caps.max_mkey, attr.max_mr);
-	cr_expect_eq(caps.max_pd, attr.max_pd);
-	cr_expect_eq(caps.max_srq, attr.max_srq);
-	cr_expect_eq(caps.max_srq_wqe, attr.max_srq_wr + 1);
-	cr_expect_eq(caps.max_rd_in, attr.max_qp_rd_atom);
-	cr_expect_eq(caps.max_rd_out, attr.max_qp_init_rd_atom);
+	cr_expect_eq((int)caps.max_qp, attr.max_qp);
+	cr_expect_eq((int)caps.max_cq, attr.max_cq);
+	cr_expect_eq((int)caps.max_cqe, attr.max_cqe + 1);
+	cr_expect_eq((int)caps.max_mkey, attr.max_mr);
+	cr_expect_eq((int)caps.max_pd, attr.max_pd);
+	cr_expect_eq((int)caps.max_srq, attr.max_srq);
+	cr_expect_eq((int)caps.max_srq_wqe, attr.max_srq_wr + 1);
+	cr_expect_eq((int)caps.max_rd_in, attr.max_qp_rd_atom);
+	cr_expect_eq((int)caps.max_rd_out, attr.max_qp_init_rd_atom);
 	close_one();
 }
 
