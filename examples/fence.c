@@ -117,7 +117,7 @@ static void elect(DAT_RMR_HANDLE rmr)
 	must(dat_rmr_bind(rmr, &log, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, ep, cookie,
 			  DAT_COMPLETION_SUPPRESS_FLAG, &mem.window.rmr_context), "dat_rmr_bind");
 	must(dat_ep_post_send(ep, 1, &message, cookie, DAT_COMPLETION_DEFAULT_FLAG), "send");
-	/* If a refused write ended the connection before the ACK, this would be flushed later. */
+	/* Without its ACK the send would be flushed when a refused write ends the connection. */
 	expect(data_evd, DAT_DTO_COMPLETION_EVENT);
 }
 

@@ -109,8 +109,8 @@ static void post_recv(DAT_COUNT segments)
 	must(dat_ep_post_recv(ep, segments, &message, cookie, DAT_COMPLETION_DEFAULT_FLAG), "recv");
 }
 
-/* Sends the window, or a message without content. If the peer ends the connection while the ACK is lost, this
- * completes as flushed. */
+/* Sends the window, or a message without content. If its ACK is lost and the peer ends the connection, the
+ * send completes as flushed. */
 static void send_message(DAT_COUNT segments)
 {
 	must(dat_ep_post_send(ep, segments, &message, cookie, DAT_COMPLETION_DEFAULT_FLAG), "send");

@@ -78,8 +78,8 @@ static M5_NOINLINE DAT_RETURN m5_recv_slow(struct dap_ep *ep, int n, const DAT_L
 
 /*
  * One segment without flags. The next segment, which ends the list, was written when the queue was
- * created. It is written again only if lists of other lengths have been posted, which a threadsafe IA
- * knows under the lock only.
+ * created. It is written again only if lists of other lengths have been posted. A threadsafe IA can
+ * tell that only under the lock.
  */
 static DAT_RETURN m5_recv(DAT_EP_HANDLE handle, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 			  DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)

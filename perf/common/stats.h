@@ -25,7 +25,7 @@ void samples_free(struct samples *s);
 /* Adds a sample. If there are already `size` samples, it overwrites the oldest. */
 void samples_add(struct samples *s, uint64_t ns);
 void samples_clear(struct samples *s);
-/* Returns the number of samples that are kept, and that a quantile is of. */
+/* Returns how many samples are kept. A quantile is one of these. */
 size_t samples_kept(const struct samples *s);
 /* Sorts the samples and returns the quantile q, from 0 to 1. Returns 0 if there are no samples. */
 uint64_t samples_quantile(struct samples *s, double q);
