@@ -39,7 +39,8 @@ enum hw_event {
 enum hw_event hw_async_event(struct ibv_context *ctx, unsigned int port);
 
 /* ---- verbs_fork.c ---- */
-/* To be called around calls in which libibverbs takes global locks. */
+/* To be called around calls in which libibverbs takes global locks, or libmlx5 waits for a device. A thread
+ * that is cancelled there would keep locks, so cancellation is disabled. */
 void hw_enter(void);
 void hw_leave(void);
 /* From here on forks wait for such calls. To be called after the first device has been opened: then

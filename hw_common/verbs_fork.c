@@ -12,6 +12,7 @@
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_rwlock_t calls;		/* readers: threads in calls; writers: threads that fork */
+static _Thread_local int cancel;	/* state of a thread in a call, from before the call */
 
 static void calls_init(void)
 {
@@ -61,10 +62,12 @@ void hw_fork_handle(void)
 void hw_enter(void)
 {
 	pthread_once(&once, fork_prepare);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_rwlock_rdlock(&calls);
 }
 
 void hw_leave(void)
 {
 	pthread_rwlock_unlock(&calls);
+	pthread_setcancelstate(cancel, NULL);
 }

@@ -249,6 +249,30 @@ Test(open, m5_ctl_open__without_proc_succeeds)
 	nothing_left();
 }
 
+static struct m5_ctl *used;
+static bool returned;
+
+static void alloc_pd(void)
+{
+	uint32_t pdn;
+	void *priv;
+
+	if (!used->ops->pd_alloc(used, &pdn, &priv))
+		used->ops->pd_free(used, pdn, priv);
+	returned = true;
+}
+
+/* libmlx5 waits for the device in poll(), which is a cancellation point, and has a lock then. */
+Test(open, pd_alloc__of_a_cancelled_thread_is_completed)
+{
+	used = opened(VFIO_IA, "gid=auto");
+	cr_assert(th_cancelled(alloc_pd));
+	cr_assert(returned, "the thread ended while it waited for a command");
+	alloc_pd();
+	used->ops->close(used);
+	nothing_left();
+}
+
 Test(open, m5_ctl_open__two_devices_are_independent)
 {
 	struct m5_ctl *a = opened(VFIO_IA, "gid=auto"), *b = opened(VFIO_CHILD_IA, "gid=auto"), *c;
