@@ -58,7 +58,7 @@ struct vf_device {
 	struct m5_events events;	/* channels of CQs, and events for all IAs */
 	struct vf_health health;
 	pthread_t thread;
-	int stop_fd, dead_fd;
+	int stop_fd, dead_fd, events_fd;	/* events_fd: libmlx5's events */
 	/* protects ias; the thread takes it to report events, so no command is sent while it is held */
 	pthread_mutex_t lock;
 	struct m5_ctl_vfio *ias;

@@ -123,17 +123,46 @@ static void events_failed(struct vf_device *d, int err)
 	post_to_ias(d, &ev);
 }
 
+/*
+ * A thread that waits for a command would handle libmlx5's events, too. If one of them is a request for
+ * pages and there is no memory, libmlx5 ends that thread's wait, although the device still executes the
+ * command. Therefore such a thread gets a descriptor that is never readable. Only the thread of this file
+ * handles the events, and libmlx5 then wakes the other one by a descriptor of the command.
+ */
+static int take_events(struct vf_device *d)
+{
+	int fd = mlx5dv_vfio_get_events_fd(d->ctx), err;
+	int never = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+	if (never < 0)
+		return hw_errno();
+	d->events_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	err = d->events_fd < 0 || dup3(never, fd, O_CLOEXEC) < 0 ? hw_errno() : 0;
+	close(never);
+	return err;
+}
+
+static void handle_events(struct vf_device *d)
+{
+	uint64_t n;
+	int err;
+
+	(void)!read(d->events_fd, &n, sizeof(n));
+	err = mlx5dv_vfio_process_events(d->ctx);
+	if (err)
+		events_failed(d, err);
+}
+
 static void *serve(void *arg)
 {
 	struct vf_device *d = arg;
 	struct pollfd fds[] = {
 		{ .fd = d->stop_fd, .events = POLLIN },
 		{ .fd = d->msi->fd, .events = POLLIN },
-		{ .fd = mlx5dv_vfio_get_events_fd(d->ctx), .events = POLLIN },
+		{ .fd = d->events_fd, .events = POLLIN },
 	};
 	uint32_t cpu = DAP_ANY_CPU;
 	const char *why;
-	int err;
 
 	for (;;) {
 		dap_thread_follow(&cpu);
@@ -146,9 +175,7 @@ static void *serve(void *arg)
 		why = vf_health(d);
 		if (why)
 			break;
-		err = mlx5dv_vfio_process_events(d->ctx);
-		if (err)
-			events_failed(d, err);
+		handle_events(d);
 	}
 	died(d, why);
 	return NULL;
@@ -169,9 +196,14 @@ int vf_serve_start(struct vf_device *d)
 	err = m5_events_open(&d->events);
 	if (err)
 		goto err_dead;
+	err = take_events(d);
+	if (err)
+		goto err_events;
 	err = -dap_thread_start(&d->thread, "dapl-vfio", serve, d);
 	if (!err)
 		return 0;
+	close(d->events_fd);
+err_events:
 	m5_events_close(&d->events);
 err_dead:
 	close(d->dead_fd);
@@ -186,6 +218,7 @@ void vf_serve_stop(struct vf_device *d)
 
 	(void)!write(d->stop_fd, &one, sizeof(one));
 	pthread_join(d->thread, NULL);
+	close(d->events_fd);
 	m5_events_close(&d->events);
 	close(d->dead_fd);
 	close(d->stop_fd);

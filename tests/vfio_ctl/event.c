@@ -91,6 +91,47 @@ Test(events, async_read__of_many_events_loses_none)
 	ctl->ops->close(ctl);
 }
 
+static bool alloc_pd(struct m5_ctl *ctl)
+{
+	uint32_t pdn;
+	void *priv;
+
+	return !ctl->ops->pd_alloc(ctl, &pdn, &priv);
+}
+
+static bool starved(struct m5_ctl *ctl)
+{
+	struct m5_event ev;
+
+	return ctl->ops->async_read(ctl, &ev) == 1 && ev.kind == M5_EVENT_STARVED;
+}
+
+/*
+ * Each 32 objects need a page, and libmlx5 pins 512 pages at a time. When the device requests the 513th,
+ * there is no memory. The command that waits meanwhile was executed, so it must succeed.
+ */
+Test(events, command__that_waits_while_pages_cannot_be_pinned_succeeds)
+{
+	enum { PDS_BEFORE = 14800, PDS_MOST = 15000 };
+	char why[160] = "";
+	struct m5_ctl *ctl;
+	int n = 0;
+
+	check(!m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)));
+	while (n++ < PDS_BEFORE)
+		check(alloc_pd(ctl));
+	calls_fail_named("VFIO_IOMMU_MAP_DMA", ENOMEM);
+	vfio_late(20);
+	while (!calls_failed() && n++ < PDS_MOST)
+		check(alloc_pd(ctl));
+	vfio_late(0);
+	check(calls_failed());
+	check(TH_WITHIN(SOON_MS, starved(ctl)));
+	calls_stop();
+	check(alloc_pd(ctl));
+	ctl->ops->close(ctl);
+}
+
 static void died(void)
 {
 	DAT_EVD_HANDLE evd;

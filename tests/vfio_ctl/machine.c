@@ -174,22 +174,35 @@ void vfio_skip_pauses(bool on)
 	skips_pauses = on;
 }
 
+static unsigned int late_ms;
+
+void vfio_late(unsigned int ms)
+{
+	__atomic_store_n(&late_ms, ms, __ATOMIC_SEQ_CST);
+}
+
 int poll(struct pollfd *fds, nfds_t n, int ms)
 {
+	bool watch = ms == VF_HEALTH_MS;
+	int ready;
+
 	if (!n && skips_pauses) {
 		gained += (uint64_t)ms;
 		ms = 0;
 	}
-	if (ms == VF_HEALTH_MS && calls_fails_named("poll"))
+	if (watch && calls_fails_named("poll"))
 		return -1;
-	if (ms == VF_HEALTH_MS && __atomic_load_n(&hurries, __ATOMIC_SEQ_CST)) {
+	if (watch && __atomic_load_n(&hurries, __ATOMIC_SEQ_CST)) {
 		gained += VF_HEALTH_MS;
 		__atomic_add_fetch(&looks, 1, __ATOMIC_SEQ_CST);
 		ms = 1;
 		if (heart)
 			*heart = htobe32(be32toh(*heart) + 1);
 	}
-	return REAL(poll)(fds, n, ms);
+	ready = REAL(poll)(fds, n, ms);
+	if (watch && __atomic_load_n(&late_ms, __ATOMIC_SEQ_CST))
+		usleep(late_ms * 1000);
+	return ready;
 }
 
 static _Thread_local uint64_t fixed;	/* time of this thread's clock, in ms */

@@ -24,6 +24,8 @@ void vfio_hurry(volatile uint32_t *counter);
 /* From here on, memory of 1 GiB and more is pinned for that number of checks of a health thread in a
  * hurry; then the registration fails for want of memory. */
 void vfio_pin_for(unsigned int times);
+/* From here on the health thread begins its work that much later. */
+void vfio_late(unsigned int ms);
 /* Sets the calling thread's clock, in ms since an arbitrary start; 0: the true time. */
 void vfio_time(uint64_t ms);
 /* From here on, the calling thread does not pause in poll() without descriptors; its clock advances
