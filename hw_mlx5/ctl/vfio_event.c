@@ -118,7 +118,7 @@ static void events_failed(struct vf_device *d, int err)
 	const struct m5_event ev = { .kind = M5_EVENT_STARVED };
 	char why[160];
 
-	hw_why_memory(-abs(err), why, sizeof(why));
+	hw_why_memory(-err, why, sizeof(why));
 	dap_log(DAP_LOG_ERR, "cannot give %s the memory that it requests: %s", d->pci, why);
 	post_to_ias(d, &ev);
 }
@@ -142,6 +142,7 @@ static int take_events(struct vf_device *d)
 	return err;
 }
 
+/* libmlx5 returns an errno, or -1 with errno set. */
 static void handle_events(struct vf_device *d)
 {
 	uint64_t n;
@@ -150,7 +151,7 @@ static void handle_events(struct vf_device *d)
 	(void)!read(d->events_fd, &n, sizeof(n));
 	err = mlx5dv_vfio_process_events(d->ctx);
 	if (err)
-		events_failed(d, err);
+		events_failed(d, err < 0 ? errno : err);
 }
 
 static void *serve(void *arg)
