@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Interface Adapters: opens one on the backend that knows its name, and closes it. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +37,7 @@ static int try_backends(struct dap_ia *ia, const char *params, char *why, size_t
 
 static int open_backend(struct dap_ia *ia, const char *params)
 {
-	char why[256] = "no adapter has that name; dat_info(1) lists them";
+	char why[256] = "";
 	int err = dap_params_device(params, ia->device, sizeof(ia->device), why, sizeof(why));
 
 	if (!err)
@@ -46,6 +47,9 @@ static int open_backend(struct dap_ia *ia, const char *params)
 		return 0;
 	}
 	ia->hw = NULL;
+	if (!*why)
+		snprintf(why, sizeof(why), "%s", err == -ENODEV ?
+			 "no adapter has that name; dat_info(1) lists them" : strerror(-err));
 	if (err == -EMFILE || err == -ENFILE)
 		dap_log(DAP_LOG_ERR, "cannot open %s: %s: %s", ia->name, why, dap_reason(err));
 	else

@@ -21,6 +21,7 @@ struct fake {
 	unsigned long calls;		/* number of calls of functions that may fail */
 	unsigned long fail_at;		/* the number of the call that fails, from 1; 0: none */
 	int fail_with;			/* the error that it returns, as -errno */
+	bool mute;			/* open gives no reason */
 	bool silent;			/* posts complete only when the test says so */
 	bool unsolicited;		/* completions belong to sends without the solicited flag */
 	int kept;			/* the result of lmr_destroy and rmr_destroy */
