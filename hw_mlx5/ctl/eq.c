@@ -9,6 +9,8 @@
 #include "core/thread.h"
 #include "hw_mlx5/ctl/eq.h"
 
+#define ERASED_MOST 8u			/* entries that m5_eq_init() may erase */
+
 int m5_events_open(struct m5_events *events)
 {
 	*events = (struct m5_events){ .async_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
@@ -208,12 +210,16 @@ static bool is_written(const struct m5_eq *eq, uint32_t i)
 }
 
 /*
- * m5_eq_init() erases an entry that the device had written before. The device writes entries in order: if
- * the entry after this one is written and this one is not, this one was erased.
+ * m5_eq_init() erases the entries that the device had written before. The device writes entries in order: if
+ * one of the next entries is written and this one is not, this one was erased.
  */
 static bool is_erased(const struct m5_eq *eq)
 {
-	return is_written(eq, eq->ci + 1) && !is_written(eq, eq->ci);
+	uint32_t next = 1;
+
+	while (next < ERASED_MOST && !is_written(eq, eq->ci + next))
+		next++;
+	return next < ERASED_MOST && !is_written(eq, eq->ci);
 }
 
 bool m5_eq_read(struct m5_eq *eq, struct m5_events *events)
