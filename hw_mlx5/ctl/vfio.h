@@ -46,7 +46,6 @@ struct vf_gid {
 struct vf_device {
 	struct vf_device *next;
 	char pci[VF_PCI_LEN];
-	pid_t pid;			/* the process that opened it; a child cannot use it */
 	unsigned int users;		/* IAs; protected by the lock of all devices */
 	struct ibv_context *ctx;
 	struct mlx5dv_devx_uar *uar;

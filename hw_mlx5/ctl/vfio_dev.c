@@ -148,7 +148,8 @@ static void take_down(struct m5_ctl_vfio *v)
 		context_close(d);
 }
 
-/* A thread that opens a device during fork() holds the lock, but does not exist in the child. */
+/* A child cannot use its parent's devices. A thread of the parent that opens one during fork() holds the
+ * lock, but does not exist in the child. */
 static void in_child(void)
 {
 	pthread_mutex_init(&devices_lock, NULL);
@@ -163,7 +164,7 @@ static void handle_forks(void)
 static struct vf_device *find_device(const char *pci)
 {
 	for (struct vf_device *d = devices; d; d = d->next)
-		if (!strcmp(d->pci, pci) && d->pid == getpid())
+		if (!strcmp(d->pci, pci))
 			return d;
 	return NULL;
 }
@@ -175,7 +176,6 @@ static struct vf_device *add_device(const char *pci)
 	if (!d)
 		return NULL;
 	snprintf(d->pci, sizeof(d->pci), "%s", pci);
-	d->pid = getpid();
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_mutex_init(&d->gid_lock, NULL);
 	pthread_mutex_init(&d->eq_lock, NULL);
