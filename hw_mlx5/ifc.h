@@ -17,7 +17,6 @@ enum m5_opcode {
 	M5_CMD_DESTROY_EQ = 0x302,
 	M5_CMD_CREATE_CQ = 0x400,
 	M5_CMD_DESTROY_CQ = 0x401,
-	M5_CMD_QUERY_CQ = 0x402,
 	M5_CMD_MODIFY_CQ = 0x403,
 	M5_CMD_CREATE_QP = 0x500,
 	M5_CMD_DESTROY_QP = 0x501,
@@ -25,7 +24,6 @@ enum m5_opcode {
 	M5_CMD_INIT2RTR_QP = 0x503,
 	M5_CMD_RTR2RTS_QP = 0x504,
 	M5_CMD_2ERR_QP = 0x507,
-	M5_CMD_QUERY_QP = 0x50b,
 	M5_CMD_QUERY_VPORT_STATE = 0x750,
 	M5_CMD_QUERY_NIC_VPORT_CONTEXT = 0x754,
 	M5_CMD_QUERY_ROCE_ADDRESS = 0x760,
@@ -55,7 +53,7 @@ struct m5_out_hdr {
 };
 WIRE_SIZE(struct m5_out_hdr, 8);
 
-/* Commands that name one object, or none: DESTROY_*, DEALLOC_*, QUERY_QP, 2ERR_QP, ALLOC_PD, ... */
+/* Commands that name one object, or none: DESTROY_*, DEALLOC_*, QUERY_RMP, 2ERR_QP, ALLOC_PD, ... */
 struct m5_obj_in {
 	struct m5_in_hdr hdr;
 	be32_t number;			/* 23:0; QUERY_ROCE_ADDRESS: index 31:16, port 3:0 */
@@ -391,8 +389,6 @@ enum { M5_QPC_ST_RC = 0, M5_QPC_PM_MIGRATED = 3, M5_QPC_RQ_SRQ = 1 };
 enum { M5_QPC_TS_DEFAULT = 1 << 6 };
 enum { M5_QPC_CS_REQ32 = 0x11 << 8, M5_QPC_CS_RES32 = 1 };
 enum { M5_QPC_FORCE_ORDER = 1 << 24, M5_ADS_GRH = 1 << 23 };
-enum m5_qp_state { M5_QPS_RST, M5_QPS_INIT, M5_QPS_RTR, M5_QPS_RTS, M5_QPS_SQER, M5_QPS_SQD,
-		   M5_QPS_ERR };
 
 /* opt_param_mask (PRM, "Optional Parameters") */
 enum { M5_OPT_RRE = 1 << 1, M5_OPT_RAE = 1 << 2, M5_OPT_RWE = 1 << 3 };
@@ -410,16 +406,6 @@ struct m5_qp_in {			/* CREATE_QP and the transitions */
 };
 WIRE_SIZE(struct m5_qp_in, 272);
 WIRE_AT(struct m5_qp_in, wq_umem_offset, 0x100);
-
-struct m5_query_qp_out {
-	struct m5_out_hdr hdr;
-	be32_t rsvd[2];
-	be32_t opt_param_mask, ece;
-	struct m5_qpc qpc;
-	be32_t rsvd100[4];
-};
-WIRE_SIZE(struct m5_query_qp_out, 272);
-WIRE_AT(struct m5_query_qp_out, qpc, 0x18);
 
 /* PRM, "Work Queue Context" */
 struct m5_wq {
@@ -451,7 +437,7 @@ struct m5_rmp_in {
 };
 WIRE_SIZE(struct m5_rmp_in, 272);
 WIRE_AT(struct m5_rmp_in, wq, 0x50);
-enum { M5_RMPS_RDY = 1, M5_RMPS_ERR = 3 };
+enum { M5_RMPS_RDY = 1 };
 
 struct m5_query_rmp_out {
 	struct m5_out_hdr hdr;
@@ -476,9 +462,6 @@ WIRE_AT(struct m5_eqe, data, 32);
 /* PRM, "Event Types" */
 enum m5_event_type {
 	M5_EV_COMPLETION = 0x00,	/* data[6]: cqn */
-	M5_EV_PATH_MIGRATED = 0x01,
-	M5_EV_COMM_ESTABLISHED = 0x02,
-	M5_EV_SQ_DRAINED = 0x03,
 	M5_EV_CQ_ERROR = 0x04,		/* data[0]: cqn; data[1]: syndrome */
 	M5_EV_WQ_CATASTROPHIC = 0x05,	/* data[6]: qpn, for this and the next */
 	M5_EV_INTERNAL_ERROR = 0x08,

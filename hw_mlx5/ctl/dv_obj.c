@@ -90,12 +90,6 @@ err_free:
 	return err;
 }
 
-static bool is_query(uint16_t opcode)
-{
-	return opcode == M5_CMD_QUERY_QP || opcode == M5_CMD_QUERY_CQ ||
-	       opcode == M5_CMD_QUERY_RMP;
-}
-
 int dv_obj_cmd(struct m5_obj *obj, const void *in, size_t inlen, void *out, size_t outlen)
 {
 	const struct m5_in_hdr *i = in;
@@ -104,7 +98,7 @@ int dv_obj_cmd(struct m5_obj *obj, const void *in, size_t inlen, void *out, size
 
 	if (err)
 		return err;
-	if (is_query(be16_to_cpu(i->opcode)))
+	if (be16_to_cpu(i->opcode) == M5_CMD_QUERY_RMP)
 		err = command_result(mlx5dv_devx_obj_query(obj->devx, in, inlen, out, outlen), out);
 	else
 		err = command_result(mlx5dv_devx_obj_modify(obj->devx, in, inlen, out, outlen), out);

@@ -40,12 +40,22 @@ static void address(uint16_t mine, uint16_t theirs)
 	b->remote_path = a->local_path;
 }
 
+/* PRM, "QUERY_QP", which the driver does not need. */
+enum { QUERY_QP = 0x50b };
+struct query_qp_out {
+	struct m5_out_hdr hdr;
+	be32_t rsvd[2], opt_param_mask, ece;
+	struct m5_qpc qpc;
+	be32_t rsvd100[4];
+};
+WIRE_SIZE(struct query_qp_out, 272);
+
 static struct m5_qpc query(struct dap_ep *ep)
 {
 	const struct m5_qp_ref *qp = &m5_ep(ep)->qp;
-	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(M5_CMD_QUERY_QP),
+	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(QUERY_QP),
 				.number = cpu_to_be32(qp->qpn) };
-	struct m5_query_qp_out out;
+	struct query_qp_out out;
 
 	cr_assert_eq(m5_cmd_obj(qp->ctl, qp->obj, &in, sizeof(in), &out, sizeof(out)), 0);
 	return out.qpc;
