@@ -249,8 +249,6 @@ int m5_ia_open(struct dap_ia *ia, const char *params, char *why, size_t whylen)
 	if (err)
 		return err;
 	err = m5_params_parse(params, &m->params, why, whylen);
-	if (!err && m->ctl->soft && m->params.has_ip)
-		err = hw_address_here(&m->params.ip, why, whylen);
 	if (!err)
 		err = start(ia, why, whylen);
 	if (err) {

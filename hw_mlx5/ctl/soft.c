@@ -180,7 +180,7 @@ static int soft_open(struct m5_ctl *ctl, const char *ia_name, const char *params
 	err = hw_device_only_port(ia_name, why, whylen);
 	if (!err)
 		err = m5_params_parse(params, &s->params, why, whylen);
-	if (!err && reaches_hosts(&s->params))
+	if (!err && s->params.has_ip)
 		err = hw_address_here(&s->params.ip, why, whylen);
 	return err ? err : soft_start(s, index, why, whylen);
 }
