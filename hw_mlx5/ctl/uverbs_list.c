@@ -144,7 +144,6 @@ static void entry(struct dapl_device *dev, const struct m5_ctl_ops *ops, const c
 static size_t list_device(struct ibv_device *device, const struct m5_ctl_ops *ops,
 			  struct dapl_device *devs, size_t max)
 {
-	struct m5_params params;
 	struct ibv_device_attr attr = { .phys_port_cnt = 0 };
 	struct m5_ctl_uverbs u = { .dv.ctl.ops = ops };
 	struct dapl_device first;
@@ -162,8 +161,8 @@ static size_t list_device(struct ibv_device *device, const struct m5_ctl_ops *op
 			devs[0] = first;
 		return 1;
 	}
-	(void)m5_params_parse(NULL, &params, NULL, 0);
-	u.dv.params = params;
+	snprintf(u.dv.ctl.device, sizeof(u.dv.ctl.device), "%s", device->name);
+	(void)m5_params_parse(NULL, &u.dv.params, NULL, 0);
 	(void)ibv_query_device(u.dv.ctx, &attr);
 	do {
 		u.port_num = (uint8_t)(n + 1);
