@@ -41,6 +41,7 @@ static bool enter_one(struct cm_acceptor *a)
 	int fd = accept4(a->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 	if (fd >= 0) {
+		a->fails = false;
 		a->enter(a, fd);
 		return true;
 	}
@@ -52,7 +53,9 @@ static bool enter_one(struct cm_acceptor *a)
 	default:
 		/* Without a descriptor, memory or permission the connection stays in the backlog; without a
 		 * pause epoll would report it again and again. */
-		log_pause(a, -errno);
+		if (!a->fails)
+			log_pause(a, -errno);
+		a->fails = true;
 		cm_poll_change(a->fd, 0, &a->item);
 		cm_timer_set(&a->pause, cm_limits.pause_us);
 		return false;

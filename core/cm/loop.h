@@ -134,6 +134,7 @@ struct cm_acceptor {			/* one listening socket */
 	int fd;
 	void (*enter)(struct cm_acceptor *acceptor, int fd);	/* takes over fd */
 	struct dap_timer pause;		/* timer until accept(2) is retried */
+	bool fails;			/* accept(2) has failed, and has been logged */
 };
 
 struct cm_local {			/* a local listening socket, shared by the process's listeners */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -523,6 +524,44 @@ PASSIVE(accept__that_is_forbidden_waits_without_spinning)
 	cr_assert_eq(raw_hear(fd, &m), 1);
 	cr_assert_eq(m.type, CM_REP);
 	close(fd);
+}
+
+/* Counts the lines of the log that say so. */
+static unsigned int failures_logged(int log)
+{
+	char text[4096] = "";
+	unsigned int lines = 0;
+
+	cr_assert(pread(log, text, sizeof(text) - 1, 0) >= 0);
+	for (const char *at = text; (at = strstr(at, "cannot accept a connection yet")); at++)
+		lines++;
+	return lines;
+}
+
+/* Each period without a descriptor or permission has one line, however often the thread tries. */
+PASSIVE(accept__that_fails_again_and_again_is_logged_once)
+{
+	int log = memfd_create("log", MFD_CLOEXEC), err = dup(STDERR_FILENO);
+	struct cm_msg m;
+
+	setenv("DAPL_DBG_TYPE", "2", 1);
+	cm_limits.pause_us = 1000;
+	cr_assert(log >= 0 && err >= 0 && dup2(log, STDERR_FILENO) >= 0);
+	for (unsigned int period = 1; period <= 2; period++) {
+		int fd;
+
+		tries = 0;
+		forbidden = true;
+		fd = raw_connect(QUAL);
+		raw_say(fd, CM_REQ, ID, QUAL);
+		SOON(tries >= 4);
+		forbidden = false;
+		cr_assert_eq(raw_hear(fd, &m), 1);
+		cr_assert_eq(m.type, CM_REP);
+		cr_expect_eq(failures_logged(log), period);
+		close(fd);
+	}
+	dup2(err, STDERR_FILENO);
 }
 
 /* A connection whose struct cannot be allocated is closed, without further effects. */
