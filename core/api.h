@@ -139,7 +139,8 @@ int dap_ep_create(struct dap_ia *ia, const struct dap_ep_args *args, struct dap_
 int dap_ep_provide(struct dap_ia *ia, struct dap_ep **ep);
 int dap_ep_free(struct dap_ep *ep);
 void dap_ep_destroy(struct dap_ep *ep);
-/* Clears the endpoint's connect EVD if it is this one, which is being freed. For dap_obj_each(). */
+/* Clears the endpoint's connect EVD if it is this one, or any if evd is NULL, because one of the two is being
+ * freed. For dap_obj_each(). */
 void dap_ep_forget_evd(void *ep, void *evd);
 int dap_ep_get_status(struct dap_ep *ep, uint32_t *state, bool *recv_idle, bool *request_idle);
 

@@ -108,8 +108,7 @@ void dap_ep_destroy(struct dap_ep *ep)
 	dap_ep_detach(ep);
 	if (ep->srq)
 		dap_srq_drop(ep->srq);
-	if (own->connect_evd)
-		dap_evd_unfeed(own->connect_evd);
+	dap_ep_forget_evd(ep, NULL);
 	if (ep->pz)
 		dap_pz_drop(ep->pz);
 	free(own->cleared);
@@ -118,16 +117,16 @@ void dap_ep_destroy(struct dap_ep *ep)
 }
 
 /* Endpoints of other openings of the adapter may use the EVD: their connections then end without an
- * event. */
+ * event. Under the lock, because one thread may free the endpoint while another closes the EVD's IA. */
 void dap_ep_forget_evd(void *object, void *evd)
 {
 	struct dap_ep *ep = object;
 	struct core_ep *own = core_ep(ep);
 
 	pthread_mutex_lock(&own->lock);
-	if (own->connect_evd == evd) {
+	if (own->connect_evd && (!evd || own->connect_evd == evd)) {
+		dap_evd_unfeed(own->connect_evd);
 		own->connect_evd = NULL;
-		dap_evd_unfeed(evd);
 	}
 	pthread_mutex_unlock(&own->lock);
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/ep/fsm.h"
+#include "core/evd/evd.h"
 #include "tests/core/fake_hw.h"
 
 static char mem[4096];
@@ -178,6 +179,41 @@ Test(objects, ia_close__abrupt_frees_all_objects)
 	assert_ret(dat_evd_dequeue(z.evd, &ev), DAT_INVALID_HANDLE);
 	assert_ret(dat_lmr_free(z.lmr), DAT_INVALID_HANDLE);
 	assert_ret(dat_rmr_free(z.rmr), DAT_INVALID_HANDLE);
+}
+
+/* Endpoints of a second opening use a connect EVD of the first one. While one endpoint is freed, another
+ * thread closes the first opening. */
+static struct {
+	DAT_IA_HANDLE ia;
+	struct core_evd *connect;
+} first;
+
+static void close_first(void *unused)
+{
+	(void)unused;
+	if (!first.ia || __atomic_load_n(&first.connect->feeders, __ATOMIC_ACQUIRE) != 1)
+		return;
+	assert_ok(dat_ia_close(first.ia, DAT_CLOSE_ABRUPT_FLAG));
+	first.ia = NULL;
+}
+
+Test(objects, ia_close__beside_a_free_leaves_the_connect_evd_once)
+{
+	DAT_IA_HANDLE second = fake_open("fake0");
+	struct dap_ep_args args = { .pz = fake_pz(second) };
+	struct dap_ep *a, *b;
+
+	first.ia = fake_open("fake0");
+	args.connect_evd = fake_evd(first.ia, 4, DAT_EVD_CONNECTION_FLAG);
+	first.connect = core_evd(args.connect_evd);
+	cr_assert_eq(dap_ep_create(second, &args, &a), 0);
+	cr_assert_eq(dap_ep_create(second, &args, &b), 0);
+	th_at_locks(close_first, NULL);
+	assert_ok(dat_ep_free(a));
+	th_at_locks(NULL, NULL);
+	cr_assert_null(first.ia, "the endpoint still feeds the EVD");
+	assert_ok(dat_ep_free(b));
+	fake_close(second);
 }
 
 Test(objects, ia_close__unknown_flag_is_refused)
