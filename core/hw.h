@@ -111,7 +111,7 @@ struct dap_hw {
 	/* Graceful disconnect: begin marks the end of the send queue (the caller is its only
 	 * poster; NULL: no mark is needed); done reports, from any thread, whether everything before
 	 * the mark has completed. */
-	int (*qp_drain_begin)(struct dap_ep *ep);
+	void (*qp_drain_begin)(struct dap_ep *ep);
 	bool (*qp_drain_done)(struct dap_ep *ep);
 	/* The peer asked for progress with dap_ep_look(): poll the CQ and acknowledge. Optional. */
 	void (*qp_look)(struct dap_ep *ep);

@@ -345,7 +345,7 @@ static uint64_t nop_write(struct m5_ep *e)
  * Marks the end of the send queue by a NOP that completes after all work before it. It needs no
  * credit: one block is reserved for it.
  */
-int m5_qp_drain_begin(struct dap_ep *ep)
+void m5_qp_drain_begin(struct dap_ep *ep)
 {
 	bool locked = m5_ia(ep->obj.ia)->locked;
 	struct m5_ep *e = m5_ep(ep);
@@ -360,7 +360,6 @@ int m5_qp_drain_begin(struct dap_ep *ep)
 	}
 	if (locked)
 		m5_spin_unlock(&e->sq.lock);
-	return 0;
 }
 
 bool m5_qp_drain_done(struct dap_ep *ep)

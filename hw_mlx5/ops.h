@@ -67,7 +67,7 @@ int m5_qp_error(struct dap_ep *ep);
 /* Moves the QP to the error state; waits, for a limited time, until the device has flushed the
  * WQEs taken from the SRQ. */
 void m5_qp_last_wqe(struct dap_ep *ep);
-int m5_qp_drain_begin(struct dap_ep *ep);
+void m5_qp_drain_begin(struct dap_ep *ep);
 bool m5_qp_drain_done(struct dap_ep *ep);
 
 #endif

@@ -41,10 +41,8 @@ static void disconnect_gracefully(struct dap_ep *ep)
 
 	dap_ep_fsm(ep, DAP_CAUSE_DISCONNECT_GRACEFUL);
 	core_ep(ep)->drain_looks = DRAIN_LOOKS;
-	/* If the send queue has no room for the mark, the disconnect waits for the time limit. */
-	if (ia->hw->qp_drain_begin && ia->hw->qp_drain_begin(ep))
-		dap_log(DAP_LOG_WARN, "endpoint %p cannot mark the end of its send queue: disconnects "
-			"without waiting for posted work", (void *)ep);
+	if (ia->hw->qp_drain_begin)
+		ia->hw->qp_drain_begin(ep);
 	check_drain(ep);
 }
 

@@ -395,7 +395,7 @@ static const struct dap_hw fake_hw = {
 	.cq_fd = cq_fd, .cq_drain_fd = cq_drain_fd, .qp_create = qp_create, .qp_idle = qp_idle,
 	.recv_count = recv_count, .ep_total = ep_total,
 	.cq_settle = cq_settle,
-	.qp_address = qp_address, .qp_connect = qp_ok, .qp_error = qp_ok, .qp_drain_begin = qp_ok,
+	.qp_address = qp_address, .qp_connect = qp_ok, .qp_error = qp_ok,
 	.qp_drain_done = qp_drain_done, .qp_destroy = qp_destroy, .srq_create = srq_create,
 	.srq_destroy = srq_destroy, .srq_count = srq_count,
 };

@@ -217,7 +217,7 @@ RIG_TEST(credit, drain__is_not_ended_by_receives)
 	merged_pair(&c, &d, 5);
 	cr_assert_eq(softnic_fault(nic, "drop:op=write,times=1000"), 0);
 	cr_assert_eq(r.hot->rdma_write(c, 1, &l, rig_cookie(1), &t, 0), DAT_SUCCESS);
-	cr_assert_eq(m5_hw.qp_drain_begin(c), 0);
+	m5_hw.qp_drain_begin(c);
 	for (int i = 0; i < 100; i++)
 		cr_assert_not(m5_hw.qp_drain_done(c), "the drain ended before the write");
 	cr_assert_eq(softnic_fault(nic, ""), 0);
@@ -230,7 +230,7 @@ RIG_TEST(credit, drain__ends_when_all_before_it_has)
 {
 	for (int i = 0; i < 13; i++)
 		cr_assert_eq(write_8(1, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
-	cr_assert_eq(m5_hw.qp_drain_begin(r.a.ep), 0);
+	m5_hw.qp_drain_begin(r.a.ep);
 	cr_assert(TH_WITHIN(20000, m5_hw.qp_drain_done(r.a.ep)));
 	cr_assert(rig_empty(&r, r.a.request),
 		  "the drain's own completion was reported to the consumer");

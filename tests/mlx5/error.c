@@ -235,7 +235,7 @@ RIG_TEST(error, drain__ends_on_a_broken_queue_too)
 {
 	cr_assert_eq(m5_hw.qp_error(r.a.ep), 0);
 	r.a.ep->state = DAP_EP_DISCONNECTED;
-	cr_assert_eq(m5_hw.qp_drain_begin(r.a.ep), 0);
+	m5_hw.qp_drain_begin(r.a.ep);
 	cr_assert(TH_WITHIN(20000, m5_hw.qp_drain_done(r.a.ep)));
 	cr_assert(rig_empty(&r, r.a.request),
 		  "the drain's own completion was reported to the consumer");
@@ -251,7 +251,7 @@ RIG_TEST(error, qp_idle__after_a_drain_that_was_flushed_is_true)
 	excused = "remote.access";
 	bad.rmr_context ^= 0x55;
 	cr_assert_eq(write_to(2, bad, 0), DAT_SUCCESS);
-	cr_assert_eq(m5_hw.qp_drain_begin(r.a.ep), 0);
+	m5_hw.qp_drain_begin(r.a.ep);
 	expect(r.a.request, r.a.ep, 2, DAT_DTO_ERR_REMOTE_ACCESS);
 	cr_assert(TH_WITHIN(20000, (m5_hw.qp_idle(r.a.ep, &recv, &request), request)));
 }
@@ -264,7 +264,7 @@ RIG_TEST(error, qp_idle__does_not_count_a_drain)
 	fake.quiet = true;
 	cr_assert_eq(m5_hw.qp_error(r.a.ep), 0);
 	r.a.ep->state = DAP_EP_DISCONNECT_PENDING;
-	cr_assert_eq(m5_hw.qp_drain_begin(r.a.ep), 0);
+	m5_hw.qp_drain_begin(r.a.ep);
 	m5_hw.qp_idle(r.a.ep, &recv, &request);
 	cr_assert(request);
 	r.a.ep->state = DAP_EP_DISCONNECTED;

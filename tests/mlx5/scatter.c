@@ -83,7 +83,7 @@ RIG_TEST(scatter, drain__places_the_data_of_suppressed_reads)
 {
 	for (size_t i = 0; i < 8; i++)
 		read_16(i, DAT_COMPLETION_SUPPRESS_FLAG);
-	cr_assert_eq(m5_hw.qp_drain_begin(r.b.ep), 0);
+	m5_hw.qp_drain_begin(r.b.ep);
 	cr_assert(TH_WITHIN(5000, m5_hw.qp_drain_done(r.b.ep)));
 	cr_expect_arr_eq(r.b.mem + 1000, r.a.mem, 8 * 16);
 }
