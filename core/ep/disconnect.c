@@ -2,7 +2,6 @@
 /* How this side ends a connection: disconnect, breakage, reset, and free. */
 #include "core/ep/conn_parts.h"
 #include "core/ep/ep.h"
-#include "core/evd/evd.h"
 
 #define DRAIN_LOOK_US 500
 #define DRAIN_LOOKS 20000		/* most checks: ten seconds in total */
@@ -128,24 +127,6 @@ void dap_conn_timers(struct dap_ep *ep)
 
 /* ---- reset and free ---- */
 
-/* Replaces the QP that is in error. */
-static int remake_qp(struct dap_ep *ep)
-{
-	struct dap_evd *recv_evd = dap_evd_visible(ep->recv_evd);
-	struct dap_evd *request_evd = dap_evd_visible(ep->request_evd);
-	int err;
-
-	dap_ep_detach(ep);
-	ep->recv_evd = recv_evd;
-	ep->request_evd = request_evd;
-	err = dap_ep_attach(ep);
-	if (err) {
-		ep->recv_evd = recv_evd;
-		ep->request_evd = request_evd;
-	}
-	return err;
-}
-
 static int reset_locked(struct dap_ep *ep)
 {
 	struct core_ep *own = core_ep(ep);
@@ -157,7 +138,8 @@ static int reset_locked(struct dap_ep *ep)
 	if (next == (int)state)
 		return 0;		/* posted receives stay */
 	__atomic_store_n(&own->incarnation, own->incarnation + 1, __ATOMIC_RELEASE);
-	err = remake_qp(ep);
+	dap_ep_detach(ep);
+	err = dap_ep_attach(ep);
 	if (err)
 		return err;
 	own->private_data_size = 0;

@@ -93,11 +93,9 @@ static int remake_qp(struct dap_ep *ep, const struct qp_parts *to)
 	if (!err)
 		return 0;
 	set_parts(ep, &from);
-	if (dap_ep_attach(ep)) {
-		set_parts(ep, &from);
+	if (dap_ep_attach(ep))
 		dap_log(DAP_LOG_ERR, "endpoint %p: cannot restore its queue pair after a failed modify; "
 			"free it", (void *)ep);
-	}
 	return err;
 }
 

@@ -10,22 +10,23 @@ static uint32_t request_flags(const struct dap_ep *ep)
 	return ep->attr.request_completion_flags & DAP_COMP_UNSIGNALLED;
 }
 
-static void detach_evd(struct dap_evd *evd, uint32_t flags)
+/* *place keeps the consumer's EVD; of an internal one nothing remains. */
+static void detach_evd(struct dap_evd **place, uint32_t flags)
 {
-	bool internal;
+	struct dap_evd *evd = *place;
 
 	if (!evd)
 		return;
-	internal = core_evd(evd)->internal;
+	*place = dap_evd_visible(evd);
 	dap_evd_remove_stream(evd, flags);
-	if (internal)
+	if (!*place)
 		dap_evd_destroy(evd);
 }
 
 /* A QP needs a CQ even if the consumer wants no events. */
-static int attach_evd(struct dap_ep *ep, struct dap_evd *evd, uint32_t flags, uint32_t dtos,
-		      struct dap_evd **out)
+static int attach_evd(struct dap_ep *ep, struct dap_evd **place, uint32_t flags, uint32_t dtos)
 {
+	struct dap_evd *evd = *place;
 	bool internal = !evd;
 	int err = 0;
 
@@ -40,7 +41,7 @@ static int attach_evd(struct dap_ep *ep, struct dap_evd *evd, uint32_t flags, ui
 	}
 	err = dap_evd_add_stream(evd, flags);
 	if (!err)
-		*out = evd;
+		*place = evd;
 	else if (internal)
 		dap_evd_destroy(evd);
 	return err;
@@ -70,12 +71,11 @@ static int create_qp(struct dap_ep *ep)
 int dap_ep_attach(struct dap_ep *ep)
 {
 	uint32_t recvs = ep->srq ? ep->srq->room : ep->attr.max_recv_dtos;
-	int err = attach_evd(ep, ep->recv_evd, ep->attr.recv_completion_flags, recvs, &ep->recv_evd);
+	int err = attach_evd(ep, &ep->recv_evd, ep->attr.recv_completion_flags, recvs);
 
 	if (err)
 		return err;
-	err = attach_evd(ep, ep->request_evd, request_flags(ep), ep->attr.max_request_dtos,
-			 &ep->request_evd);
+	err = attach_evd(ep, &ep->request_evd, request_flags(ep), ep->attr.max_request_dtos);
 	if (err)
 		goto detach_recv;
 	err = ep->pz ? create_qp(ep) : 0;
@@ -88,9 +88,9 @@ int dap_ep_attach(struct dap_ep *ep)
 	return err;
 
 detach_request:
-	detach_evd(ep->request_evd, request_flags(ep));
+	detach_evd(&ep->request_evd, request_flags(ep));
 detach_recv:
-	detach_evd(ep->recv_evd, ep->attr.recv_completion_flags);
+	detach_evd(&ep->recv_evd, ep->attr.recv_completion_flags);
 	return err;
 }
 
@@ -124,6 +124,6 @@ void dap_ep_detach(struct dap_ep *ep)
 		destroy_qp(ep);
 	core_ep(ep)->attached = false;
 	__atomic_store_n(&ep->has_qp, false, __ATOMIC_RELAXED);
-	detach_evd(ep->recv_evd, ep->attr.recv_completion_flags);
-	detach_evd(ep->request_evd, request_flags(ep));
+	detach_evd(&ep->recv_evd, ep->attr.recv_completion_flags);
+	detach_evd(&ep->request_evd, request_flags(ep));
 }
