@@ -70,8 +70,9 @@ static void pending_message(const struct cm_pending *g, const uint8_t *bytes, si
 		cm_passive_handed(&h);
 		return;
 	}
-	dap_log(DAP_LOG_WARN, "qualifier 0x%llx: malformed handoff ignored",
-		(unsigned long long)g->conn_qual);
+	dap_log(DAP_LOG_WARN, "qualifier 0x%llx: a request that was handed off is lost: %s",
+		(unsigned long long)g->conn_qual,
+		fd == -EMFILE ? dap_reason(fd) : "the message is malformed");
 	if (fd >= 0)
 		close(fd);
 }
