@@ -142,7 +142,7 @@ void dap_ep_destroy(struct dap_ep *ep);
 /* Clears the endpoint's connect EVD if it is this one, or any if evd is NULL, because one of the two is being
  * freed. For dap_obj_each(). */
 void dap_ep_forget_evd(void *ep, void *evd);
-int dap_ep_get_status(struct dap_ep *ep, uint32_t *state, bool *recv_idle, bool *request_idle);
+void dap_ep_get_status(struct dap_ep *ep, uint32_t *state, bool *recv_idle, bool *request_idle);
 
 /* ---- ep/recv.c ---- */
 /* *recvs is -1 if unknown. */

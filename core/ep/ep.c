@@ -146,7 +146,7 @@ int dap_ep_free(struct dap_ep *ep)
 	return err;
 }
 
-int dap_ep_get_status(struct dap_ep *ep, uint32_t *state, bool *recv_idle, bool *request_idle)
+void dap_ep_get_status(struct dap_ep *ep, uint32_t *state, bool *recv_idle, bool *request_idle)
 {
 	pthread_mutex_lock(&core_ep(ep)->lock);
 	*state = dap_ep_state(ep);
@@ -157,7 +157,6 @@ int dap_ep_get_status(struct dap_ep *ep, uint32_t *state, bool *recv_idle, bool 
 		ep->obj.ia->hw->qp_idle(ep, recv_idle, request_idle);
 	}
 	pthread_mutex_unlock(&core_ep(ep)->lock);
-	return 0;
 }
 
 bool dap_ep_reap(struct dap_ep *ep, bool recv)
