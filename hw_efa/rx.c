@@ -252,6 +252,9 @@ void efa_rx_prefix(struct dap_ep *ep)
 		efa_place_clear(at);
 	}
 	efa_give_back(ep);
+	/* A long message or an answer waits: no completion may come that would continue it. */
+	if (e->tx.blocked & EFA_B_QUEUE)
+		efa_push(ep);
 }
 
 void efa_rx_resume(struct dap_ep *ep)
@@ -266,7 +269,6 @@ void efa_rx_resume(struct dap_ep *ep)
 		return;
 	e->rx.stalled = false;
 	efa_rx_prefix(ep);
-	efa_push(ep);
 }
 
 /*

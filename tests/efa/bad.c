@@ -196,6 +196,29 @@ Test(efa_bad, credit__counts_a_control_message_out_of_order)
 		     e->rx.advertised - first);
 }
 
+/* A long message arrives before the message that precedes it. The dequeue of that one also posts the
+ * read, for which no completion and no tick would come. */
+Test(efa_bad, rts__out_of_order_is_read_at_once)
+{
+	const struct efa_ctrl_msg rts = { .op = EFA_C_RTS, .nseg = cpu_to_le16(1),
+					  .total_lo = cpu_to_le32(64) };
+	const struct efa_seg from = efa_seg_of((uintptr_t)r.b.mem, 64, r.b.lmr->rmr_context);
+	struct efa_ep *e = efa_ep(r.a.ep);
+	uint8_t *buf = efa_buf_at(&e->rx, e->rx.gen ^ 1);
+	DAT_EVENT ev;
+
+	for (uint32_t i = 0; i < 2; i++)
+		cr_assert_eq(rig_recv(&r, &r.a, i, 64 * i, 64), DAT_SUCCESS);
+	other_id = 1;
+	memcpy(buf, &rts, sizeof(rts));
+	memcpy(buf + sizeof(rts), &from, sizeof(from));
+	packet(efa_imm(EFA_K_CTRL, false, e->rx.next + 1, e->tx.seq), e->remote_qpn,
+	       sizeof(rts) + sizeof(from));
+	on_the_cq(0, 0, 0);
+	cr_assert_eq(r.hot->evd_dequeue(r.a.recv, &ev), DAT_SUCCESS);
+	cr_assert_eq(e->rx.recv[1].left, 1, "the read of the long message has not been posted");
+}
+
 /*
  * While one packet is outstanding, packets behind it are acknowledged, but never so far ahead that the
  * receiver may still wait for its old ack.
