@@ -20,10 +20,10 @@ static bool means_gone(unsigned int status)
 
 /*
  * The peer's QP no longer exists. Usually the peer has disconnected and its message is on the way.
- * If no message comes within GONE_LOOKS, this is an error. Until then the WQE counts as outstanding,
- * so its request does not complete, even if its other WQEs succeed.
+ * If no message comes within GONE_LOOKS, this is an error. Until then the request of the WQE does not
+ * complete, even if its other WQEs succeed.
  */
-static void peer_gone(struct dap_ep *ep, const union efa_slot *slot, const struct efa_cqe *cqe)
+static void peer_gone(struct dap_ep *ep, const struct efa_cqe *cqe)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_ep_cold *m = e->cold;
@@ -33,8 +33,17 @@ static void peer_gone(struct dap_ep *ep, const union efa_slot *slot, const struc
 		return;
 	m->gone = GONE_LOOKS;
 	m->gone_cqe = *cqe;
-	m->gone_dto = slot->kind == EFA_S_DTO ? slot->of : e->tx.done - 1;
 	efa_defer(ep);
+}
+
+/* Their completions came in any order. The first of the requests fails, so those behind it are flushed. */
+static void fail_first_gone(struct dap_ep *ep)
+{
+	const struct efa_tx *tx = &efa_ep(ep)->tx;
+
+	for (uint32_t i = tx->done; i != tx->posted; i++)
+		if (tx->dto[i & tx->mask].state & EFA_D_GONE)
+			return efa_fail_dto(ep, i, DAP_DTO_TRANSPORT);
 }
 
 static void expire_gone_peer(struct dap_ep *ep)
@@ -53,10 +62,7 @@ static void expire_gone_peer(struct dap_ep *ep)
 			  e->remote_qpn);
 	else
 		efa_break_cqe(ep, &m->gone_cqe);
-	if (m->gone_dto - e->tx.done >= e->tx.posted - e->tx.done)
-		return;
-	e->tx.dto[m->gone_dto & e->tx.mask].left--;
-	efa_fail_dto(ep, m->gone_dto, DAP_DTO_TRANSPORT);
+	fail_first_gone(ep);
 }
 
 /*
@@ -89,19 +95,22 @@ static void end_wqe(struct dap_ep *ep, const union efa_slot *slot, const struct 
 {
 	const uint8_t status = efa_status_info(cqe->status)->dto_status;
 	struct efa_ep *e = efa_ep(ep);
+	struct efa_dto *d = slot->kind == EFA_S_DTO ? &e->tx.dto[slot->of & e->tx.mask] : NULL;
 
+	if (d)
+		d->left--;
 	if (means_gone(cqe->status) && !(e->tx.blocked & EFA_B_OVER)) {
-		peer_gone(ep, slot, cqe);
+		if (d)
+			d->state |= EFA_D_GONE;
+		peer_gone(ep, cqe);
 		return;
 	}
-	if (slot->kind == EFA_S_DTO)
-		e->tx.dto[slot->of & e->tx.mask].left--;
 	/* A flushed WQE of a live connection is an error as well. */
 	if (status && (cqe->status != EFA_ST_FLUSHED || !(e->tx.blocked & EFA_B_OVER)))
 		efa_break_cqe(ep, cqe);
-	if (slot->kind == EFA_S_DTO && status)
+	if (d && status)
 		efa_fail_dto(ep, slot->of, status);
-	else if (slot->kind == EFA_S_DTO)
+	else if (d)
 		efa_dto_progress(ep, slot->of);
 	else if (slot->kind == EFA_S_PULL)
 		efa_pull_done(ep, slot->of, status);

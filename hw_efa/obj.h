@@ -52,8 +52,8 @@ struct efa_ep_cold {			/* state that the fast path does not use */
 	int kept;			/* error of the command that destroys the QP; 0: none yet */
 	bool refuses;			/* an emulated write was refused, so no later packet is delivered */
 	uint32_t nowhere;		/* target of doorbells of a destroyed QP */
-	uint32_t gone, gone_dto;	/* ticks until a vanished peer is an error; first failed request */
-	struct efa_cqe gone_cqe;	/* completion of the first failed request */
+	uint32_t gone;			/* ticks until a vanished peer is an error */
+	struct efa_cqe gone_cqe;	/* the first completion that found the peer gone */
 	enum efa_rdma rdma;
 	uint32_t rdma_tries;		/* number of tries that are left */
 	struct efa_wr first_rdma;

@@ -47,10 +47,11 @@ void efa_deliver_requests(struct dap_ep *ep)
 
 void efa_dto_progress(struct dap_ep *ep, uint32_t index)
 {
+	const unsigned int all = EFA_D_ISSUED | EFA_D_WAITS | EFA_D_GONE | EFA_D_DONE;
 	struct efa_tx *tx = &efa_ep(ep)->tx;
 	struct efa_dto *d = &tx->dto[index & tx->mask];
 
-	if (!d->left && (d->state & (EFA_D_ISSUED | EFA_D_WAITS | EFA_D_DONE)) == EFA_D_ISSUED) {
+	if (!d->left && (d->state & all) == EFA_D_ISSUED) {
 		unplace_write(tx, d);
 		d->state |= EFA_D_DONE;
 	}
@@ -65,7 +66,7 @@ void efa_fail_dto(struct dap_ep *ep, uint32_t index, enum dap_dto_status status)
 
 	if (!d->status)
 		d->status = (uint8_t)status;
-	d->state = (uint8_t)((d->state & ~EFA_D_WAITS) | EFA_D_ISSUED);
+	d->state = (uint8_t)((d->state & ~(EFA_D_WAITS | EFA_D_GONE)) | EFA_D_ISSUED);
 	efa_dto_progress(ep, index);
 }
 

@@ -54,6 +54,7 @@ enum efa_dto_state {
 	EFA_D_PLACED = 8,		/* a write that may have reached the peer's memory */
 	EFA_D_PLAIN = 16,		/* a write with a packet without a sequence number */
 	EFA_D_REFUSED = 32,		/* the peer has refused the request, and may not answer again */
+	EFA_D_GONE = 64,		/* a WQE of the request has found the peer gone */
 };
 
 /* For dat_top(1). Written in the engine by the calls that post, and read in it. */

@@ -58,6 +58,36 @@ Test(efa_end, read__one_segment_of_which_finds_no_qp_fails)
 	fails_in_part();
 }
 
+/* The peer was killed. Each send finds its QP gone, and their completions come in any order. */
+static void all_find_no_qp(unsigned int seed)
+{
+	enum { SENDS = 8 };
+	struct dap_event ev;
+	char params[32];
+
+	snprintf(params, sizeof(params), "seed=%u", seed);
+	rig_open_pair(&r, params);
+	cr_assert_eq(softnic_efa_fault(r.nic, "deadqp=0"), 0);
+	for (uint32_t i = 0; i < SENDS; i++)
+		cr_assert_eq(rig_send(&r, &r.a, i, 0, 8), DAT_SUCCESS);
+	for (uint32_t i = 0; i < SENDS; i++) {
+		ev = rig_next(&r, r.a.req);
+		cr_assert_eq(ev.dto.cookie, i);
+		cr_assert_eq(ev.dto.status, i ? DAP_DTO_FLUSHED : DAP_DTO_TRANSPORT,
+			     "seed %u: send %u has status %u", seed, i, ev.dto.status);
+		if (!i)
+			efa_hw.qp_error(r.a.ep);
+	}
+	cr_assert_eq(fake.broken, r.a.ep);
+	rig_close_pair(&r);
+}
+
+Test(efa_end, sends__all_of_which_find_no_qp_fail_with_the_first)
+{
+	for (unsigned int seed = 1; seed <= 20; seed++)
+		all_find_no_qp(seed);
+}
+
 /* The peer has taken all sends but the last, which arrived after its disconnection. */
 static void settles(unsigned int seed)
 {
