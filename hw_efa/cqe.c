@@ -138,6 +138,22 @@ static void request_slow(struct dap_ep *ep, const struct efa_cqe *cqe)
 		end_wqe(ep, &slot, cqe);
 }
 
+static void receive_slow(struct dap_ep *ep, const struct efa_cqe *cqe)
+{
+	const struct efa_ep *e = efa_ep(ep);
+
+	if ((le16_to_cpu(cqe->req_id) ^ e->rx.gen) >= e->rx.nbufs)
+		efa_log_dropped(DAP_LOG_EP, ep->obj.ia, "of a QP that had this number before", cqe);
+	else if (!cqe->status)
+		efa_rx_packet(ep, cqe);
+	else if (e->tx.blocked & EFA_B_OVER)
+		return;			/* the device flushes the receive buffers */
+	else if (means_gone(cqe->status))
+		peer_gone(ep, cqe);
+	else
+		efa_break_cqe(ep, cqe);
+}
+
 void efa_cqe_slow(struct efa_engine *eng, const struct efa_cqe *cqe)
 {
 	struct dap_ep *ep = eng->eps[le16_to_cpu(cqe->qp_num)];
@@ -150,10 +166,8 @@ void efa_cqe_slow(struct efa_engine *eng, const struct efa_cqe *cqe)
 	}
 	if ((cqe->flags & EFA_CQE_QUEUE_MASK) >> EFA_CQE_QUEUE_SHIFT == EFA_CQE_SQ)
 		request_slow(ep, cqe);
-	else if (!cqe->status)
-		efa_rx_packet(ep, cqe);
-	else if (!(efa_ep(ep)->tx.blocked & EFA_B_OVER))
-		efa_break_cqe(ep, cqe);
+	else
+		receive_slow(ep, cqe);
 	if (efa_ep(ep)->tx.blocked & EFA_B_QUEUE)
 		efa_push(ep);
 }

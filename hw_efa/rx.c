@@ -324,10 +324,6 @@ void efa_rx_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 	const uint32_t imm = le32_to_cpu(cqe->imm), kind = imm >> 29;
 	bool write = kind == EFA_K_WRITE, next = (uint16_t)(imm >> 12) == (uint16_t)rx->next;
 
-	if ((le16_to_cpu(cqe->req_id) ^ rx->gen) >= rx->nbufs) {
-		efa_log_dropped(DAP_LOG_EP, ep->obj.ia, "of a QP that had this number before", cqe);
-		return;
-	}
 	/* While a failure is on its way to the consumer, the peer may answer earlier requests. */
 	if ((efa_cqe_from(cqe) != e->from && !is_unnamed_peer(ep, cqe)) ||
 	    !(cqe->flags & EFA_CQE_HAS_IMM) || e->tx.blocked & (EFA_B_DOWN | EFA_B_ERROR) ||

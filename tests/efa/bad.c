@@ -40,7 +40,7 @@ static void come(uint32_t imm, uint16_t src, uint16_t len, unsigned int flags)
 	};
 
 	efa_enter(efa_ia(r.ia)->eng);
-	efa_rx_packet(r.a.ep, &cqe);
+	efa_cqe_slow(efa_ia(r.ia)->eng, &cqe);
 	efa_leave(efa_ia(r.ia)->eng);
 }
 
@@ -267,6 +267,41 @@ Test(efa_bad, packet__for_the_previous_qp_of_that_number_is_dropped)
 	cr_assert_not_null(strstr(fake.said, "had this number before"),
 			   "the log does not report a packet number that was used before: %s",
 			   fake.said);
+}
+
+/* Lets a receive of a fail with this status. */
+static void receive_fails(unsigned int status)
+{
+	struct efa_ep *e = efa_ep(r.a.ep);
+	const struct efa_cqe cqe = {
+		.req_id = cpu_to_le16((uint16_t)(e->rx.gen ^ other_id)), .status = (uint8_t)status,
+		.flags = EFA_CQE_RQ << EFA_CQE_QUEUE_SHIFT, .qp_num = cpu_to_le16(e->qpn),
+	};
+
+	efa_enter(efa_ia(r.ia)->eng);
+	efa_cqe_slow(efa_ia(r.ia)->eng, &cqe);
+	efa_leave(efa_ia(r.ia)->eng);
+}
+
+/* The device flushes that QP late. */
+Test(efa_bad, receive__flushed_of_the_previous_qp_of_that_number_is_dropped)
+{
+	other_id = efa_ep(r.a.ep)->rx.mask + 1;
+	receive_fails(EFA_ST_FLUSHED);
+	cr_assert_null(fake.broken, "the endpoint broke: %s", fake.said);
+}
+
+/* A device that resets a connection fails what it is receiving on it. The peer's disconnect message may
+ * be on its way. */
+Test(efa_bad, receive__aborted_by_the_peer_waits_for_its_message)
+{
+	receive_fails(EFA_ST_REMOTE_ABORT);
+	for (int i = 0; i < 50; i++)
+		efa_tick(efa_ia(r.ia)->eng);
+	cr_assert_null(fake.broken, "the endpoint broke at once: %s", fake.said);
+	for (int i = 0; i < 100; i++)
+		efa_tick(efa_ia(r.ia)->eng);
+	broken_with(r.a.ep, "the remote side aborted");
 }
 
 static DAT_RETURN request(enum efa_dto_op op)
