@@ -28,8 +28,8 @@
  * AWS's documents leave these cases open, which the model decides. A receive that is too short is
  * consumed, and completes with BAD_LENGTH (the sender's with 11). One with an invalid key completes
  * with INVALID_LKEY (the sender's with 12). A packet with a wrong qkey is dropped, and its sender gets
- * 13 or 15. RDMA that the target's device does not support is 18. A QP destroyed while it answers a
- * read is 8. A UD receive begins with 40 bytes of header, as in verbs.
+ * 9, as if the QP did not exist. RDMA that the target's device does not support is 18. A QP destroyed
+ * while it answers a read is 8. A UD receive begins with 40 bytes of header, as in verbs.
  *
  * Threads: every function may be called from any thread; the device has one lock. With
  * SOFTNIC_EFA_NO_THREAD the device only works inside calls, reads no clock, and repeats a run exactly
