@@ -70,7 +70,8 @@ static uint8_t parse_buf(struct sne_nic *nic, struct sne_qp *qp, const struct sn
 	sge->len = from_le32(b->length);
 	sge->lkey = from_le32(b->lkey);
 	sge->addr = address(b->addr_lo, b->addr_hi);
-	wr->len += sge->len;
+	/* the sum of two buffers may exceed 32 bits; check_length refuses it */
+	wr->len = sge->len > UINT32_MAX - wr->len ? UINT32_MAX : wr->len + sge->len;
 	if (sge->lkey & ~SNE_LKEY_MASK)
 		return reserved(nic, qp, "the upper byte of an lkey is set");
 	/* A buffer of length zero names no memory. */

@@ -190,6 +190,22 @@ Test(status, send__above_the_mtu_gets_status_6_bad_length)
 	expect(6, "wqe.length", "");
 }
 
+/* The sum of the lengths is 10 if it is kept in 32 bits. Nothing reads the region, which is longer than the
+ * memory. */
+Test(status, send__of_two_buffers_above_4_gib_gets_status_6_bad_length)
+{
+	uint32_t lkey, rkey;
+
+	cr_assert_eq(softnic_efa_mr_reg(a.nic, a.pd, a.mem, UINT64_C(5) << 30, (uintptr_t)a.mem, 0, &lkey,
+					&rkey), 0);
+	w_head(&a, &w, OP_SEND, 0, 1, 2);
+	w_buf(&w, 32, a.mem, UINT32_MAX, lkey);
+	w_buf(&w, 48, a.mem, 11, lkey);
+	post(&a, &w);
+	expect(6, "wqe.length", "");
+	cr_assert_eq(softnic_efa_mr_dereg(a.nic, lkey), 0);
+}
+
 Test(status, rdma__with_a_wrong_range_right_or_key_gets_status_7_remote_address)
 {
 	uint32_t lkey, rkey;
