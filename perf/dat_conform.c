@@ -159,10 +159,10 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (o.list) {
 		list_all(&o);
-		return program_status(0);
+		return 0;
 	}
 	if (!program_can_write(o.json) || !program_can_write(o.junit) || !can_open(conform_options.ia) ||
 	    !can_open(conform_options.peer_ia))
 		return 1;
-	return program_status(o.serve ? far_serve() : run_all(&o));
+	return o.serve ? far_serve() : run_all(&o);
 }

@@ -248,7 +248,7 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &s);
 	if (s.o.list) {
 		list_all();
-		return program_status(0);
+		return 0;
 	}
 	if (!program_can_write(s.o.json))
 		return 2;
@@ -266,5 +266,5 @@ int main(int argc, char **argv)
 			strstr(shared->answer.text, "within") ? " in time" : "");
 		return 2;
 	}
-	return program_status(run_all(found, &s.o, end_ns, &shared->answer));
+	return run_all(found, &s.o, end_ns, &shared->answer);
 }

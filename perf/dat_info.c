@@ -397,9 +397,9 @@ int main(int argc, char **argv)
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (o.check)
-		return program_status(info_check(o.check) ? EXIT_SUCCESS : EXIT_FAILURE);
+		return info_check(o.check) ? EXIT_SUCCESS : EXIT_FAILURE;
 	if (o.parameters && !o.json)
-		return program_status(show_all_params() ? EXIT_SUCCESS : EXIT_FAILURE);
+		return show_all_params() ? EXIT_SUCCESS : EXIT_FAILURE;
 	ret = list_entries(&e);
 	if (ret != DAT_SUCCESS) {
 		print_failure(o.json ? stderr : stdout, "dat_registry_list_providers", ret);
@@ -409,5 +409,5 @@ int main(int argc, char **argv)
 	good = (ret == DAT_SUCCESS || o.json) && (o.json ? show_json : show_text)(&o, e.list, e.n);
 	free(e.info);
 	free(e.list);
-	return program_status(good ? EXIT_SUCCESS : EXIT_FAILURE);
+	return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

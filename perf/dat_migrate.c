@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (o.variables) {
 		migrate_list_variables();
-		return program_status(EXIT_SUCCESS);
+		return EXIT_SUCCESS;
 	}
 	in = open_file(&o.file);
 	if (!in) {
@@ -82,5 +82,5 @@ int main(int argc, char **argv)
 	m.directory = o.directory;
 	read = migrate_lines(&m, in);
 	migrate_environment();
-	return program_status(read && !m.broken ? EXIT_SUCCESS : EXIT_FAILURE);
+	return read && !m.broken ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -113,6 +113,6 @@ int main(int argc, char **argv)
 		o.seed = (uint64_t)getpid();
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (o.server)
-		return program_status(pp_server(&o));
-	return program_status(o.host ? pp_client(&o) : both_sides(&o));
+		return pp_server(&o);
+	return o.host ? pp_client(&o) : both_sides(&o);
 }

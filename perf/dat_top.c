@@ -82,7 +82,7 @@ static void watch(double interval)
 		read_or_exit(&now, false);
 		fputs(clear, stdout);
 		top_table(&now, &before);
-		if (program_status(EXIT_SUCCESS))
+		if (fflush(stdout) || ferror(stdout))
 			exit(EXIT_FAILURE);
 		top_free(&before);
 		before = now;
@@ -104,5 +104,5 @@ int main(int argc, char **argv)
 	else
 		top_table(&t, NULL);
 	top_free(&t);
-	return program_status(EXIT_SUCCESS);
+	return EXIT_SUCCESS;
 }

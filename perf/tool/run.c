@@ -7,7 +7,6 @@
 
 #include "perf/tool/params.h"
 #include "perf/tool/report.h"
-#include "softnic/argp/program.h"
 
 enum { SIZES_MAX = 24, FIRST_SIZE = 2 };
 
@@ -300,7 +299,6 @@ int tool_main(const struct tool_test *test, int argc, char **argv)
 	if (open_adapter(&t, argv) == 0)
 		status = t.client ? client(&t) : server(&t);
 	tool_close(&t);
-	status = program_status(status);
 	if (status)
 		fprintf(stderr, "%s %s: FAILED\n", test->name, t.client ? "client" : "server");
 	return status;

@@ -88,11 +88,12 @@ bool program_can_write(const char *path)
 	return false;
 }
 
-int program_status(int status)
+/* exit() does not report that output could not be written. argp calls it after --help and --version. */
+__attribute__((destructor)) static void check_output(void)
 {
 	if (!fflush(stdout) && !ferror(stdout))
-		return status;
+		return;
 	fprintf(stderr, "%s: cannot write its output: is the disk full, or the reader of the pipe gone?\n",
 		program_invocation_short_name);
-	return EXIT_FAILURE;
+	_exit(EXIT_FAILURE);
 }

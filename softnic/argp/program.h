@@ -16,7 +16,4 @@ uint64_t program_number(struct argp_state *state, const char *option, const char
 /* Can the file be created, or written if it exists? If not, prints why. NULL: there is nothing to write. */
 bool program_can_write(const char *path);
 
-/* The exit status of a program: this one, or 1, after a message, if its output could not be written. */
-int program_status(int status);
-
 #endif

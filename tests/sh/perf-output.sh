@@ -35,6 +35,11 @@ full dat_bench -p -n 16
 full dat_pingpong -q -n 3
 full dat_pingpong -q -n 0
 full dat_integrity -q -t refusals
+for program in dat_info dat_write_lat softnic-run softnic-vm; do
+	[ -x "$bin/$program" ] || continue
+	full $program --help
+	full $program --version
+done
 for program in dat_write_lat dat_bind_bw; do
 	serve "$bin/$program"
 	full $program -n 5 -p $port 127.0.0.1
