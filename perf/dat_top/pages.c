@@ -14,21 +14,21 @@
 
 #define ANSWER_MS 500			/* how long a process may take to write its page */
 
-void top_text(char *to, const char *text, bool label)
+/* A terminal and Prometheus get only printable ASCII. */
+static void clean(char *text)
 {
 	for (; *text; text++) {
-		if (label && (*text == '"' || *text == '\\'))
-			*to++ = '\\';
-		*to++ = *text >= ' ' && *text <= '~' ? *text : '?';
+		if (*text < ' ' || *text > '~')
+			*text = '?';
 	}
-	*to = '\0';
 }
 
 static void report_refusal(const char *name, const char *why)
 {
-	char text[2 * NAME_MAX + 1];
+	char text[NAME_MAX + 1];
 
-	top_text(text, name, false);
+	strcpy(text, name);
+	clean(text);
 	fprintf(stderr, "dat_top: ignored " DAP_PAGE_DIR "/%s: %s\n", text, why);
 }
 
@@ -78,6 +78,9 @@ static int add(struct top *t, int dir, const char *name, bool refusals)
 		return -ENOMEM;
 	}
 	strcpy(ia.name, name);
+	clean(ia.page.ia);
+	clean(ia.page.provider);
+	clean(ia.page.command);
 	more[t->n++] = ia;
 	t->ia = more;
 	return 0;

@@ -69,15 +69,24 @@ static void merge(const struct top *t, struct top *out)
 	}
 }
 
+static void print_escaped(const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			putchar('\\');
+		putchar(*text);
+	}
+}
+
 /* Prints a name with its labels. */
 static void print_series(const char *name, const char *suffix, const struct top_ia *ia, const char *label,
 			 const char *value)
 {
-	char text[2 * sizeof(ia->page.ia)], provider[2 * sizeof(ia->page.provider)];
-
-	top_text(text, ia->page.ia, true);
-	top_text(provider, ia->page.provider, true);
-	printf("dapl_%s%s{ia=\"%s\",pid=\"%d\",provider=\"%s\"", name, suffix, text, (int)ia->pid, provider);
+	printf("dapl_%s%s{ia=\"", name, suffix);
+	print_escaped(ia->page.ia);
+	printf("\",pid=\"%d\",provider=\"", (int)ia->pid);
+	print_escaped(ia->page.provider);
+	putchar('"');
 	if (label)
 		printf(",%s=\"%s\"", label, value);
 	printf("} ");

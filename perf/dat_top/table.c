@@ -79,11 +79,7 @@ static const struct top_ia *find(const struct top *t, const char *name)
  * next one. */
 static void print_ia(const struct top_ia *ia, const struct top_ia *before)
 {
-	char command[2 * sizeof(ia->page.command)], name[2 * sizeof(ia->page.ia)];
-
-	top_text(command, ia->page.command, false);
-	top_text(name, ia->page.ia, false);
-	printf("%8d %-15s %-20s %6" PRIu64, (int)ia->pid, command, name,
+	printf("%8d %-15s %-20s %6" PRIu64, (int)ia->pid, ia->page.command, ia->page.ia,
 	       ia->page.value[DAP_PAGE_CREATED_EP] - ia->page.value[DAP_PAGE_FREED_EP]);
 	for (const struct column *c = columns; c < columns + NCOLUMNS; c++)
 		print_column(c, ia, before);

@@ -12,7 +12,7 @@ struct top_ia {
 	pid_t pid;
 	bool asked, fresh;		/* fresh: the process has just written the page */
 	double age;			/* seconds since the process wrote the page */
-	struct dap_page page;
+	struct dap_page page;		/* its texts are printable ASCII */
 };
 
 struct top {
@@ -25,9 +25,6 @@ struct top {
  * dead processes. refusals: reports on stderr why a page is refused. Returns 0 or -errno. */
 int top_read(struct top *t, bool refusals);
 void top_free(struct top *t);
-/* Copies text to a buffer of 1 + 2 * len bytes; other characters than printable ASCII become '?'. label:
- * escapes it as the value of a label. */
-void top_text(char *to, const char *text, bool label);
 
 /* ---- table.c ---- */
 /* before: an earlier sample, for rates; NULL: totals. */

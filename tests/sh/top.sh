@@ -134,6 +134,7 @@ bad = {
     "00000007.endless": (good[:32] + b"y" * 256 + good[288:], 0o600),
     "00000008.odd": (good[:16] + b"\1\0\0\0" + good[20:], 0o600),
     "00000009.strange": (good[:32] + ia.ljust(256, b"\0") + good[288:], 0o600),
+    "0000000c.same": (good[:32] + ia.replace(b"\n", b"\xe9").ljust(256, b"\0") + good[288:], 0o600),
     "no-number": (good, 0o600),
 }
 held = []
@@ -168,10 +169,10 @@ refused 0000000a.link 'it is a symbolic link'
 refused 0000000b.fifo 'it is no regular file'
 files=$(grep -cF "$shm." "$tmp/err")		# other programs may have files of that kind, too
 [ "$files" = 10 ] || wrong "dat_top reports $files files instead of 10"
-[ "$(row $holder 3)" = 'a"b\c??[31md' ] || wrong "dat_top shows the name of an IA as $(row $holder 3)"
-[ "$(awk -v pid=$holder '$1 == pid' "$tmp/out" | wc -l)" = 1 ] || wrong "dat_top shows pages that it refused"
+[ "$(row $holder 3 | uniq)" = 'a"b\c??[31md' ] || wrong "dat_top shows the name of an IA as $(row $holder 3)"
+[ "$(awk -v pid=$holder '$1 == pid' "$tmp/out" | wc -l)" = 2 ] || wrong "dat_top shows pages that it refused"
 run 0 --prometheus
-python3 "$tmp/check.py" <"$tmp/out" 2>>"$tmp/err" || wrong "dat_top does not escape the name of an IA"
+python3 "$tmp/check.py" <"$tmp/out" 2>>"$tmp/err" || wrong "dat_top does not escape the name of an IA, or shows two IAs as one series twice"
 grep -qF 'ia="a\"b\\c??[31md",pid="'$holder'"' "$tmp/out" || wrong "dat_top does not show the escaped name of an IA"
 kill -9 $holder
 wait $holder 2>/dev/null
@@ -195,7 +196,7 @@ compgen -G "/dev/shm/dapl-direct.$server.*" >/dev/null && wrong "the server left
 server= client=
 
 # The provider removes such pages as well.
-cp /dev/null "$shm.0000000c.x"
+cp /dev/null "$shm.0000000d.x"
 serve "$bin/dat_pingpong" -s
 page=$(echo /dev/shm/dapl-direct.$server.*.soft-mlx5-0)
 kill -9 $server
