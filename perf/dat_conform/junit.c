@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
 
+#include "perf/common/json.h"
 #include "perf/dat_conform/report.h"
 
-static void text(FILE *f, const char *s)
+/* The document is UTF-8, as that of --json. */
+static void text(FILE *f, const char *bytes)
 {
-	for (; *s; s++) {
+	json_t *j = json_text(bytes);
+
+	for (const char *s = json_string_value(j); s && *s; s++) {
 		switch (*s) {
 		case '<': fputs("&lt;", f); break;
 		case '>': fputs("&gt;", f); break;
 		case '&': fputs("&amp;", f); break;
 		case '"': fputs("&quot;", f); break;
-		default: fputc(*s < ' ' ? ' ' : *s, f);
+		default: fputc((unsigned char)*s < ' ' ? ' ' : *s, f);
 		}
 	}
+	json_decref(j);
 }
 
 static void result(FILE *f, const struct result *r)

@@ -81,9 +81,9 @@ wait $server
 server=
 
 # The name of an IA may have bytes that are not UTF-8; the JSON that a program writes is UTF-8 all the same.
-latin1=$'ia-\xe9'
-for instance in nonthreadsafe threadsafe; do
-	echo "$latin1 u1.2 $instance default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"device=soft-mlx5-0\" \"\""
+latin1=$'ia-\xe9' utf8=$'ia-\xc3\xa9'
+for line in {"$latin1","$utf8"}" u1.2 "{nonthreadsafe,threadsafe}; do
+	echo "$line default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"device=soft-mlx5-0\" \"\""
 done >"$tmp/latin1.conf"
 
 # document PROGRAM ARGUMENT...: the program writes its JSON, in which the byte that is not UTF-8 is a question mark
@@ -94,6 +94,15 @@ document() {
 	rm -f "$tmp/json"
 }
 document dat_conform -i "$latin1" -t dat_pz_free --json "$tmp/json"
+# junit IA NAME: the JUnit XML of dat_conform has the IA's name, in UTF-8
+junit() {
+	DAT_OVERRIDE=$tmp/latin1.conf timeout -k 1 100 "$bin/dat_conform" -i "$1" -t dat_pz_free --junit "$tmp/junit" >"$tmp/out" 2>&1 </dev/null &&
+		python3 -c 'import sys, xml.etree.ElementTree as e; assert ascii(e.parse(sys.argv[1]).getroot().get("name")) == sys.argv[2]' \
+			"$tmp/junit" "'dat_conform $2'" 2>>"$tmp/out"
+	[ $? = 0 ] || { echo "the JUnit XML of dat_conform lacks the IA $2:"; cat "$tmp/out"; failed=1; }
+}
+junit "$latin1" 'ia-?'
+junit "$utf8" 'ia-\xe9'
 document dat_integrity -i "$latin1" -q -t refusals --json "$tmp/json"
 serve "$bin/dat_send_lat"
 document dat_send_lat -d "$latin1" -n 5 -p $port --out_json_file "$tmp/json" 127.0.0.1
