@@ -333,7 +333,8 @@ LIBS_dat_info = -ljansson
 LIBS_dat_integrity = -ljansson
 # These programs read dat.conf as libdat does, without its registry.
 $(O)/bin/dat_migrate: $(call objs,core/variable.c)
-$(O)/bin/dat_info $(O)/bin/dat_migrate: $(call objs,core/libdat/conf_line.c core/libdat/own_library.c)
+CONF_LINE_SRC := core/libdat/conf_line.c core/libdat/own_library.c
+$(patsubst %,$(O)/bin/%,dat_info dat_migrate $(PERF_TOOLS)): $(call objs,$(CONF_LINE_SRC))
 # It reads what the provider writes, with the provider's code.
 $(O)/bin/dat_top: $(call objs,core/page_read.c)
 # This program also accesses adapters below DAT.
@@ -345,7 +346,7 @@ $(O)/obj/dat20/perf/%.o: private CFLAGS_DIR := -Wno-conversion
 $(BINS20): $(O)/libexec/dapl-direct/dat2/%: $(O)/obj/dat20/perf/%.o $(call objs20,$(PERF_COMMON)) \
 		$$(call objs20,$$(call src,perf/$$*)) \
 		$$(if $$(filter $$*,$(PERF_TOOLS)),$$(call objs20,$(PERF_TOOL_SRC))) \
-		$$(if $$(filter $$*,dat_info),$$(call objs,core/libdat/conf_line.c core/libdat/own_library.c))
+		$$(if $$(filter $$*,dat_info $(PERF_TOOLS)),$$(call objs,$(CONF_LINE_SRC)))
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -ldat2 -ljansson -lm

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "perf/tool/params.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,56 +8,40 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/libdat/conf.h"
 #include "perf/common/conf.h"
 
-enum { PARAMS_FIELD = 6 };	/* index of the field ia_params in a line */
-
-/* Finds the end of the field at p. A closing quote is not part of the field. */
-static const char *field_end(const char *p)
+static void write_escaped(FILE *out, const char *text)
 {
-	bool quoted = *p == '"';
-
-	for (p += quoted; *p && *p != '\n' && (quoted ? *p != '"' : *p != ' ' && *p != '\t'); p++)
-		p += *p == '\\' && p[1];
-	return p;
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			fputc('\\', out);
+		fputc(*text, out);
+	}
 }
 
 /*
- * Finds the field ia_params, with its opening quote if it has one; NULL if there is no such field.
+ * Writes a line; if it is of this IA, with the words after its ia_params. OpenFabrics' form of device and
+ * port must come first, and if a key is given twice the last value counts.
  */
-static const char *params_of(const char *line)
+static void write_line(FILE *out, const char *raw, const char *ia, const char *words)
 {
-	const char *p = line;
-	int field;
+	char *line = strdup(raw), *field[CONF_FIELDS];
+	struct conf_problem problem;
+	DAT_PROVIDER_INFO info;
+	bool is_default;
 
-	for (field = 0; field < PARAMS_FIELD; field++) {
-		p += strspn(p, " \t");
-		p = field_end(p);
-		p += *p == '"';
+	if (!line)
+		abort();
+	if (conf_split_line(line, strcspn(raw, "\n"), field, &info, &is_default, &problem) == CONF_ENTRY &&
+	    !strcmp(info.ia_name, ia)) {
+		fprintf(out, "%.*s\"", (int)(field[CONF_PARAMS] - line), raw);
+		write_escaped(out, field[CONF_PARAMS]);
+		fprintf(out, " %s\" %s", words, raw + (field[CONF_PLATFORM] - line));
+	} else {
+		fputs(raw, out);
 	}
-	p += strspn(p, " \t");
-	return *p && *p != '\n' ? p : NULL;
-}
-
-/* Appends the words to those of the line. OpenFabrics' form of device and port must come first, and
- * if a key is given twice the last value counts. */
-static void write_with_words(FILE *out, const char *line, const char *params, const char *words)
-{
-	const char *end = field_end(params), *quote = *params == '"' ? "" : "\"";
-
-	fprintf(out, "%.*s%s%.*s ", (int)(params - line), line, quote, (int)(end - params), params);
-	fprintf(out, "%s%s%s", words, quote, end);
-}
-
-static bool is_of(const char *line, const char *ia)
-{
-	size_t n = strlen(ia);
-	bool quoted;
-
-	line += strspn(line, " \t");
-	quoted = *line == '"';
-	line += quoted;
-	return !strncmp(line, ia, n) && (quoted ? line[n] == '"' : isspace((unsigned char)line[n]));
+	free(line);
 }
 
 /* libdat has entries of its own for the software adapters, unless another file replaces them.
@@ -103,14 +86,8 @@ static void write_copy(FILE *in, FILE *out, const char *ia, const char *words, b
 	char *line = NULL;
 	size_t room = 0;
 
-	while (in && getline(&line, &room, in) > 0) {
-		const char *at = is_of(line, ia) ? params_of(line) : NULL;
-
-		if (at)
-			write_with_words(out, line, at, words);
-		else
-			fputs(line, out);
-	}
+	while (in && getline(&line, &room, in) > 0)
+		write_line(out, line, ia, words);
 	/* A line of the file comes first, if it is of this level and can be loaded. */
 	if (built_in)
 		fprintf(out, "\n%s u1.2 nonthreadsafe default libdapl-direct.so dapl_direct.1.2 "

@@ -162,6 +162,11 @@ line_has_params() {
 		must 1 '^no.such.host: ' "$p" -d ib0 -S 3 --tclass 106 no.such.host || return 1
 		must 1 'sl=9: must be 0 to 7 on Ethernet' "$p" -d ib0 -S 9 h || return 1
 	done
+	# A byte order mark is ignored, and a carriage return is a blank.
+	for params in $' "device=soft-mlx5-0" ""\r' $'\rdevice=soft-mlx5-0\r"" # ib0'; do
+		echo $'\xef\xbb\xbf'"ib0 u1.2 nonthreadsafe default libdapl-direct.so dapl_direct.1.2$params" >"$tmp/dat.conf"
+		must 1 'sl=9: must be 0 to 7 on Ethernet' "$p" -d ib0 -S 9 h || return 1
+	done
 	# The name may be quoted, and a number may be octal or hexadecimal.
 	echo '"ib0" u1.2 nonthreadsafe default libdapl-direct.so dapl_direct.1.2 device=soft-mlx5-0 ""' >"$tmp/dat.conf"
 	for sl in 9 011 0x9 +9; do
