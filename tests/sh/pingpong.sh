@@ -64,6 +64,13 @@ DAT_OVERRIDE=$tmp/lost.conf must 0 'refused, connection ended with' "$bin" -q -n
 wait $server || { echo "a server whose ACK was lost fails:"; cat "$tmp/server"; exit 1; }
 server=
 
+# The client's adapter refuses the server's last write, and the server does not get the NAK.
+sed 's/ "" ""$/ "fault=drop:op=nak,dir=in,times=1000" ""/' "$DAPL_BUILD_DIR/etc/dat.conf" >"$tmp/lost.conf"
+DAT_OVERRIDE=$tmp/lost.conf serve "$bin" -s
+must 0 'refused, connection ended with' "$bin" -q -n 1 -p $port 127.0.0.1
+wait $server || { echo "a server whose NAK was lost fails:"; cat "$tmp/server"; exit 1; }
+server=
+
 # If another process serves at the qualifier already, the second server prints advice.
 serve "$bin" -s
 must 1 "another process listens at $port: -p chooses another" "$bin" -s -p $port
