@@ -47,11 +47,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->port_given = true;
 		break;
 	case 'n': o->rounds = program_number(state, "--rounds", arg, 0, UINT64_MAX); break;
-	case 'l':
-		o->len = (uint32_t)program_number(state, "--length", arg, 0, PP_MAX_DATA);
-		if (!o->len)
-			argp_error(state, "a transfer has at least one byte");
-		break;
+	case 'l': o->len = (uint32_t)program_number(state, "--length", arg, 1, PP_MAX_DATA); break;
 	case 'S': o->seed = program_number(state, "--seed", arg, 0, UINT64_MAX); break;
 	case 'e': o->blocking = true; break;
 	case 'q': o->quiet = true; break;

@@ -43,7 +43,7 @@ must 1 'NON_PEER_REJECTED\|UNREACHABLE\|TIMED_OUT' "$bin" -q -p $port -n 1 127.0
 must 1 "does the other side listen on 127.0.0.1, at $port " "$bin" -q -p $port -n 1 127.0.0.1
 must 1 'is there a line for it in dat.conf' "$bin" -i no-such-adapter -n 1
 must 64 'is not a number' "$bin" -n many
-must 64 'at least one byte' "$bin" -l 0
+must 64 "'0' is not a number from 1 to 1048576" "$bin" -l 0
 must 64 'unrecognized option' "$bin" --no-such-option
 must 0 'Usage' "$bin" --help
 must 0 '^dapl-direct [0-9]' "$bin" --version
