@@ -53,6 +53,11 @@ assert min(r["segments"].values()) > 1
 PY
 done
 
+# The last line claims only what was tried.
+integrity 0 -q -t data -i soft-efa-0
+has "only data" '^every byte verified$'
+integrity 0 -q -t refusals -i soft-efa-0
+has "only refusals" '^every wrong access refused$'
 integrity 1 -q -t data -i soft-efa-0 --plant data
 has "a changed byte" '^send of 1 bytes, .*: a byte of the data is wrong, offset 0$'
 integrity 1 -q -t data -i soft-efa-0 --plant guard --json "$tmp/json"
