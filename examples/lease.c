@@ -3,24 +3,26 @@
  * lease: an owner lends a record to a reader for microseconds, through a window. It closes the
  * window when the reader returns the lease, or when the time is over, and only then changes the
  * record. So no reader sees a change in part. Each tenth reader is late on purpose, and refused.
- * Argument: the IA.
+ * Arguments: the IA (soft-mlx5-0), and the number of leases (500).
  */
 #include <err.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <dat/udat.h>
 
-enum { LEASES = 500, LEASE_US = 200, WORDS = 64, WAIT_US = 20000000 };
+enum { LEASE_US = 200, WORDS = 64, WAIT_US = 20000000 };
 
 static struct {
 	DAT_RMR_TRIPLET window;			/* the window as the owner sends it to the reader */
 	long record[WORDS];			/* all words are the number of changes */
 } mem;
 static DAT_LMR_TRIPLET message, record;	/* the memory of both, in the form that posts take */
-static char *ia_name;
+static char *ia_name = "soft-mlx5-0";
+static int leases = 500;
 static const DAT_CONTEXT cookie;
 static DAT_IA_HANDLE ia;
 static DAT_PZ_HANDLE pz;
@@ -152,7 +154,7 @@ static int owner(DAT_CONN_QUAL qual)
 
 	must(dat_rmr_create(pz, &rmr), "dat_rmr_create");
 	must(dat_psp_create(ia, qual, conn_evd, DAT_PSP_CONSUMER_FLAG, &psp), "dat_psp_create");
-	for (int i = 0; i < LEASES; i++) {
+	for (int i = 0; i < leases; i++) {
 		post_recv(0);
 		event = next_event(conn_evd);
 		must(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, ep, 0, NULL), "accept");
@@ -162,8 +164,8 @@ static int owner(DAT_CONN_QUAL qual)
 							 * end */
 		must(dat_ep_reset(ep), "dat_ep_reset");
 	}
-	printf("owner: %d leases, %d of them revoked\n", LEASES, revoked);
-	return revoked < LEASES / 10;
+	printf("owner: %d leases, %d of them revoked\n", leases, revoked);
+	return revoked < leases / 10;
 }
 
 /* Reads the record through the window. Returns false if the owner's adapter refused the read. */
@@ -206,7 +208,7 @@ static int reader(DAT_CONN_QUAL qual)
 	int read = 0;
 
 	must(dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL), "dat_ia_query");
-	for (int i = 0; i < LEASES; i++) {
+	for (int i = 0; i < leases; i++) {
 		post_recv(1);
 		post_recv(0);
 		must(dat_ep_connect(ep, attr.ia_address_ptr, qual, WAIT_US, 0, NULL,
@@ -215,7 +217,7 @@ static int reader(DAT_CONN_QUAL qual)
 		read += borrow(i % 10 == 9);
 		must(dat_ep_reset(ep), "dat_ep_reset");
 	}
-	printf("reader: %d reads through a lease, %d refused after one\n", read, LEASES - read);
+	printf("reader: %d reads through a lease, %d refused after one\n", read, leases - read);
 	return 0;
 }
 
@@ -224,7 +226,10 @@ int main(int argc, char **argv)
 	DAT_CONN_QUAL qual = (DAT_CONN_QUAL)getpid();
 	int child, status;
 
-	ia_name = argc > 1 ? argv[1] : "soft-mlx5-0";
+	if (argc > 1)
+		ia_name = argv[1];
+	if (argc > 2)
+		leases = atoi(argv[2]);
 	child = fork();
 	prctl(PR_SET_PDEATHSIG, child ? 0 : SIGKILL);
 	set_up();

@@ -36,7 +36,7 @@ conf=$(mktemp)
 trap 'rm -f "$conf"' EXIT
 sed 's/ "" ""$/ "ack_timeout=10 fault=drop:op=ack,dir=in,psn=+1,times=1" ""/' "$DAPL_BUILD_DIR/etc/dat.conf" >"$conf"
 export DAT_OVERRIDE=$conf
-for run in 'fence soft-mlx5-0 20' lease; do
+for run in 'fence soft-mlx5-0 20' 'lease soft-mlx5-0 30'; do
 	example $run || { printf '%s\nexample %s fails if an ACK is lost\n' "$out" "$run"; status=1; }
 done
 exit $status
