@@ -57,6 +57,9 @@ complain "a macro returns or jumps:" "$(sources | xargs awk '
 	in_macro && !/\\$/ { in_macro = 0 }')"
 complain "files of a folder call each other, or a backend sees more than it uses:" \
 	"$(scripts/tree-stats --laws "${CHECK_BUILD:-build}")"
+exec {gone}> >(:)
+wait $!
+complain "scripts/tree-stats says more if its reader has gone:" "$(scripts/tree-stats -s /nonexistent 2>&1 >&$gone)"
 complain "named in the documents and not there:" "$(
 	grep -ohE '`(core|hw_[a-z0-9]+|softnic|include|examples|perf|tests|scripts|man)/[^` ]*' ./*.md */README.md |
 		tr -d '`' | sort -u |
