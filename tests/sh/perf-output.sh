@@ -5,6 +5,18 @@ set -u
 . tests/harness/perf-server.sh
 failed=0
 
+# server_ends STATUS: the server ends with this status
+server_ends() {
+	local status
+	wait $server
+	status=$?
+	server=
+	[ $status = "$1" ] && return
+	echo "the server ends with status $status instead of $1:"
+	cat "$tmp/server"
+	failed=1
+}
+
 # full PROGRAM ARGUMENT...: the program fails, with a message, if the disk is full
 full() {
 	local program=$1 status
@@ -43,8 +55,7 @@ done
 for program in dat_write_lat dat_bind_bw; do
 	serve "$bin/$program"
 	full $program -n 5 -p $port 127.0.0.1
-	wait $server
-	server=
+	server_ends 1
 done
 
 # early WHY FILE PROGRAM ARGUMENT...: the program fails before its first result, because it could not write FILE
@@ -77,8 +88,7 @@ if [ "${PIPESTATUS[0]}" != 1 ] || ! grep -q 'or the reader of the pipe gone' "$t
 	cat "$tmp/err"
 	failed=1
 fi
-wait $server
-server=
+server_ends 1
 
 # The name of an IA may have bytes that are not UTF-8; the JSON that a program writes is UTF-8 all the same.
 latin1=$'ia-\xe9' utf8=$'ia-\xc3\xa9'
@@ -106,6 +116,5 @@ junit "$utf8" 'ia-\xe9'
 document dat_integrity -i "$latin1" -q -t refusals --json "$tmp/json"
 serve "$bin/dat_send_lat"
 document dat_send_lat -d "$latin1" -n 5 -p $port --out_json_file "$tmp/json" 127.0.0.1
-wait $server
-server=
+server_ends 0
 exit $failed

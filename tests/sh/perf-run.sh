@@ -228,6 +228,7 @@ kill $first
 says 'NON_PEER_REJECTED' 'each serves one client'
 grep -q TIMED_OUT "$tmp/out" && { cat "$tmp/out"; exit 1; }
 wait $server
+[ $? = 1 ] || { echo "the server of a client that was killed does not fail:"; cat "$tmp/server"; exit 1; }
 
 # The server of dat_conn_rate listens during the measurement. It refuses a second client, and goes on.
 if [ -z "${SAN-}" ]; then
@@ -243,6 +244,7 @@ if [ -z "${SAN-}" ]; then
 	says 'PEER_REJECTED' 'already has a client'
 	grep -q 'refused a client: the server has a client already' "$tmp/server" || { cat "$tmp/server"; exit 1; }
 	wait $server
+	[ $? = 1 ] || { echo "the server of a client that was killed does not fail:"; cat "$tmp/server"; exit 1; }
 fi
 
 # At 2.0 a program with -I starts itself again, and still knows the other CPUs from which a cache line comes.
@@ -257,5 +259,5 @@ serve timeout -k 1 60 "$bin/dat_write_bw"
 timeout -k 1 60 "$bin/dat_write_bw" -p $port -n 50 -y 1000000 127.0.0.1 >"$tmp/out" 2>&1
 [ $? = 1 ] || { cat "$tmp/out"; exit 1; }
 says 'below the limit'
-wait $server
+wait $server || { echo "the server fails because its client misses a limit:"; cat "$tmp/server"; exit 1; }
 server=
