@@ -7,6 +7,7 @@ import select
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -274,7 +275,12 @@ def serve(make, port):
     """Serves one run at a time, until interrupted."""
     both = socket.has_dualstack_ipv6()
     family = socket.AF_INET6 if both else socket.AF_INET
-    with socket.create_server(("", port), family=family, dualstack_ipv6=both) as listener:
+    try:
+        listener = socket.create_server(("", port), family=family, dualstack_ipv6=both)
+    except OSError as error:
+        reason = os.strerror(error.errno)
+        sys.exit(f"dat_qualify: cannot serve at TCP port {port}: {reason}; --port chooses another")
+    with listener:
         print(f"dat_qualify: serving at TCP port {listener.getsockname()[1]}", flush=True)
         while True:
             sock, address = listener.accept()

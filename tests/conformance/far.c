@@ -158,7 +158,8 @@ int far_serve(void)
 	setsockopt(sock, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (bind(sock, (struct sockaddr *)&any, len) || listen(sock, 16) ||
 	    getsockname(sock, (struct sockaddr *)&any, &len)) {
-		perror("dat_conform --serve");
+		fprintf(stderr, "dat_conform: cannot serve at TCP port %u: %m; --port chooses another\n",
+			conform_options.port);
 		return 1;
 	}
 	printf("%s: serving at TCP port %u\n", conform_options.ia, ntohs(any.sin_port));

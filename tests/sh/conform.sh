@@ -77,6 +77,9 @@ serve() {
 elsewhere() {
 	local port
 	serve
+	timeout 20 "$conform" --serve --port "$port" >"$tmp/out" 2>&1
+	[ $? = 1 ] && grep -qx "dat_conform: cannot serve at TCP port $port: Address already in use; --port chooses another" "$tmp/out" ||
+		wrong "a second server at a port does not end with the cure:" "$tmp/out"
 	timeout 100 "$conform" -r 127.0.0.1 --port "$port" -t 'two_processes__*' >"$tmp/out" 2>&1 ||
 		wrong "a statement failed with the peer in dat_conform --serve:" "$tmp/out"
 	grep -q '^SKIP two_processes__the_other_end_dies .* (-r)$' "$tmp/out" &&

@@ -339,6 +339,9 @@ busy() {
 		[ -n "$port" ] && break
 		sleep 0.1
 	done
+	timeout 60 "$DAPL_BUILD_DIR/bin/dat_qualify" serve --port "$port" >"$tmp/out" 2>&1
+	[ $? = 1 ] && grep -qx "dat_qualify: cannot serve at TCP port $port: Address already in use; --port chooses another" "$tmp/out" ||
+		wrong "a second server at a port does not end with the cure"
 	python3 - "$port" "$DAPL_BUILD_DIR/bin/dat_qualify" $ia "$tmp" >"$tmp/out" 2>&1 <<'PY' || wrong "dat_qualify serve does not serve one run at a time"
 import json, os, socket, subprocess, sys, time
 port, program, ia, tmp = int(sys.argv[1]), *sys.argv[2:]
