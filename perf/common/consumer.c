@@ -56,8 +56,10 @@ bool ia_opened(DAT_RETURN ret, const char *name)
 {
 	if (dat_ok(ret, "dat_ia_open"))
 		return true;
-	fprintf(stderr, "%s: is there a line for it in dat.conf (see DAT_OVERRIDE)? "
-		"DAT_DBG_TYPE=0xff prints why it was refused\n", name);
+	/* Other failures are those of a line, and the registry or the provider has printed the reason. */
+	if (DAT_GET_TYPE(ret) == DAT_PROVIDER_NOT_FOUND && DAT_GET_SUBTYPE(ret))
+		fprintf(stderr, "%s: is there a line for it in dat.conf (see DAT_OVERRIDE)? "
+			"DAT_DBG_TYPE=0xff prints why it was refused\n", name);
 	return false;
 }
 

@@ -82,7 +82,7 @@ static inline DAT_RMR_TRIPLET region_target(const struct region *r, size_t off, 
 
 /* True if ret is DAT_SUCCESS. Otherwise prints the call that failed, and why. */
 bool dat_ok(DAT_RETURN ret, const char *what);
-/* Returns true if dat_ia_open returned DAT_SUCCESS. Else prints the failure and advice. */
+/* Returns true if dat_ia_open returned DAT_SUCCESS. Else prints the failure, and advice if no line fits. */
 bool ia_opened(DAT_RETURN ret, const char *name);
 const char *dat_event_name(DAT_EVENT_NUMBER n);
 const char *dat_status_name(DAT_DTO_COMPLETION_STATUS s);

@@ -36,6 +36,7 @@ one_program() {
 	must 64 'ends with .svg or .png' "$p" --plot picture.jpeg || return 1
 	must 1 'is there a line for it in dat.conf' "$p" -d no-such-adapter || return 1
 	must 1 'sl=9: must be 0 to 7 on Ethernet' "$p" -S 9 h || return 1
+	grep -q 'is there a line' <<<"$out" && { echo "$1 has found a line, and doubts it: $out"; return 1; }
 	must 64 "--tclass '256' is not a number from 0 to 255" "$p" --tclass 256 || return 1
 	must 1 'tclass=106: this adapter has no such key' "$p" --tclass 106 -d soft-efa-0 h || return 1
 	must 1 'apt-get install gnuplot-nox' env PATH=/nowhere "$p" --plot "$tmp/x.svg" || return 1
