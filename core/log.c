@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <syslog.h>
 
 #include "core/dap.h"
@@ -16,23 +15,11 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static unsigned int kinds = DAP_LOG_ERR, dests;
 
-static unsigned int number(const char *name, unsigned int otherwise)
-{
-	const char *text = secure_getenv(name);
-	char *end;
-	unsigned long v;
-
-	if (!text || !*text)
-		return otherwise;
-	v = strtoul(text, &end, 0);
-	return *end ? otherwise : (unsigned int)v;
-}
-
 static void read_environment(void)
 {
 	dap_log_zone();
-	kinds = number("DAPL_DBG_TYPE", DAP_LOG_ERR);
-	dests = number("DAPL_DBG_DEST", 0);
+	kinds = dap_log_number("DAPL_DBG_TYPE", DAP_LOG_ERR);
+	dests = dap_log_number("DAPL_DBG_DEST", 0);
 }
 
 void dap_log(unsigned int kind, const char *fmt, ...)

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +19,18 @@ void dap_log_zone(void)
 
 	if (localtime_r(&now, &local))
 		utc_offset = local.tm_gmtoff;
+}
+
+unsigned int dap_log_number(const char *name, unsigned int otherwise)
+{
+	const char *text = secure_getenv(name);
+	char *end;
+	unsigned long v;
+
+	if (!text || !*text)
+		return otherwise;
+	v = strtoul(text, &end, 0);
+	return *end ? otherwise : (unsigned int)v;
 }
 
 /* One write(2), so that lines of threads do not mix. */
