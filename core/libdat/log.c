@@ -2,25 +2,19 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <syslog.h>
 
 #include "core/libdat/log.h"
 #include "core/log_line.h"
 
-static unsigned long kinds = DAT_LOG_ERROR, dest;
+static unsigned int kinds = DAT_LOG_ERROR, dest;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void read_environment(void)
 {
-	const char *type = secure_getenv("DAT_DBG_TYPE");
-	const char *where = secure_getenv("DAT_DBG_DEST");
-
 	dap_log_zone();
-	if (type)
-		kinds = strtoul(type, NULL, 0);
-	if (where)
-		dest = strtoul(where, NULL, 0);
+	kinds = dap_log_number("DAT_DBG_TYPE", DAT_LOG_ERROR);
+	dest = dap_log_number("DAT_DBG_DEST", 0);
 }
 
 void dat_log(enum dat_log_kind kind, const char *fmt, ...)
@@ -34,7 +28,7 @@ void dat_log(enum dat_log_kind kind, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	dap_log_line((unsigned int)dest, kind == DAT_LOG_ERROR ? LOG_ERR : LOG_DEBUG, "libdat", line);
+	dap_log_line(dest, kind == DAT_LOG_ERROR ? LOG_ERR : LOG_DEBUG, "libdat", line);
 }
 
 void dat_log_return(enum dat_log_kind kind, DAT_RETURN ret, const char *fmt, ...)

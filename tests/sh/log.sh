@@ -112,7 +112,10 @@ goes() {
 }
 DAT_OVERRIDE=$tmp/dat.conf "$bin/dat_info" -i ib1 >"$tmp/out" 2>"$tmp/err"
 has "$tmp/err" 'ib1 \(line 2 of dat\.conf\): ' libdat
-goes '' err out
+# A value that is no number has no effect.
+for type in '' all; do
+	DAPL_DBG_TYPE=$type DAT_DBG_TYPE=$type goes '' err out
+done
 goes 0 err out
 goes 1 out err
 goes 3 out err
