@@ -23,10 +23,10 @@ void report_add(struct light_report *r, const struct probe *p, const struct answ
 {
 	if (!r->list)
 		r->list = json_array();
-	json_array_append_new(r->list, json_pack("{s:i, s:s, s:s, s:s, s:s, s:i}", "number",
+	json_array_append_new(r->list, json_pack("{s:i, s:s, s:s, s:o, s:s, s:i}", "number",
 						 (int)p->number, "verdict", words[a->verdict],
-						 "question", p->question, "answer", a->text, "set",
-						 a->set, "ms", (int)ms));
+						 "question", p->question, "answer", json_text(a->text),
+						 "set", a->set, "ms", (int)ms));
 	r->n++;
 }
 
@@ -40,9 +40,10 @@ int light_report_json(struct light_report *r, const char *file)
 		return 0;
 	}
 	uname(&u);
-	top = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s}, s:I, s:o}", "schema", SCHEMA,
-			"program", "dat_first_light", "release", argp_program_version, "ia", r->light->ia,
-			"ia_params", r->light->params, "adapter", r->light->adapter, "access",
+	top = json_pack("{s:i, s:s, s:s, s:o, s:o, s:s, s:s, s:{s:s, s:s, s:s}, s:I, s:o}", "schema", SCHEMA,
+			"program", "dat_first_light", "release", argp_program_version, "ia",
+			json_text(r->light->ia), "ia_params", json_text(r->light->params), "adapter",
+			r->light->adapter, "access",
 			r->light->access, "host", "name", u.nodename, "kernel", u.release, "machine",
 			u.machine, "time", (json_int_t)time(NULL), "probes", r->list);
 	return json_write(top, file);

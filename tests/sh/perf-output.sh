@@ -114,6 +114,7 @@ junit() {
 junit "$latin1" 'ia-?'
 junit "$utf8" 'ia-\xe9'
 document dat_integrity -i "$latin1" -q -t refusals --json "$tmp/json"
+document dat_first_light -i "$latin1" -a device=soft-mlx5-0 -t 1 --json "$tmp/json"
 serve "$bin/dat_send_lat"
 document dat_send_lat -d "$latin1" -n 5 -p $port --out_json_file "$tmp/json" 127.0.0.1
 server_ends 0
