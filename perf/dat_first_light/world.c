@@ -38,7 +38,7 @@ void light_conf(const struct light *l, const char *params)
 	char path[64];
 
 	for (unsigned int i = 0; i < 2; i++)
-		dprintf(fd, "%s u1.2 %s default %s dapl_direct.1.2 \"%s %s\" \"\"\n", l->ia,
+		dprintf(fd, "\"%s\" u1.2 %s default \"%s\" dapl_direct.1.2 \"%s %s\" \"\"\n", l->ia,
 			instances[i], l->provider, l->params, params);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	setenv("DAT_OVERRIDE", path, 1);

@@ -75,6 +75,8 @@ has 'the question after it' '^15 none .*within 1 s'
 has 'the one after that' '^16 skip'
 "$first_light" -i soft-mlx5-0 -a fault=quirk=no_qp_error -t 24,1 --total 30 >"$tmp/out" 2>/dev/null
 has 'a question in time' '^ 1 good'
+"$first_light" -i 'an adapter' -a device=soft-mlx5-0 -t 1 >"$tmp/out" 2>&1
+has 'an IA whose name has a blank' '^ 1 good'
 
 # Errors on the command line are reported, with status 2.
 wrong 'quirk=none: this adapter has no such key' -i soft-mlx5-0 -a quirk=none
