@@ -18,7 +18,7 @@ static uint8_t check_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq 
 	cq->log_size = (uint8_t)sn_get(ctx, CQC_LOG_SIZE);
 	cq->oi = sn_get(ctx, CQC_OI);
 	cq->cqe_size = cqe_sz ? 128 : 64;
-	cq->uar = sn_table_find(&c->nic->uars, sn_get(ctx, CQC_UAR));
+	cq->uar = sn_cmd_find(c, &c->nic->uars, sn_get(ctx, CQC_UAR));
 	cq->eq = sn_table_find(&c->nic->eqs, sn_get(ctx, CQC_EQN));
 	if (!cq->uar)
 		return sn_cmd_refuse(c, STAT_BAD_RES, "no UAR %u", sn_get(ctx, CQC_UAR));

@@ -372,6 +372,11 @@ uint8_t sn_cmd_refuse(struct sn_cmd *c, uint8_t status, const char *fmt, ...)
 uint8_t sn_cmd_refuse_errno(struct sn_cmd *c, int err);
 /* uctx.c: returns 0 if the command's user context may execute the command, else a status. */
 uint8_t sn_uctx_check(struct sn_cmd *c);
+/* An object of a user context, by the position of its table and its number. The driver has none. */
+struct sn_owned {
+	uint32_t kind_number;
+	uint16_t uid;
+};
 /* records the objects that an executed command created or destroyed */
 void sn_uctx_record(struct sn_cmd *c);
 /* reg.c: reads the read-only registers of ACCESS_REG */
@@ -386,6 +391,8 @@ uint8_t sn_link_paos(struct sn_cmd *c, const uint8_t *in, uint8_t *out, bool wri
 /* functions of obj.c */
 void sn_umem_free(struct sn_nic *nic, void *umem);
 void sn_pd_free(struct sn_nic *nic, void *pd);
+/* Finds an object that the command refers to. NULL: none, or it belongs to another user context. */
+void *sn_cmd_find(const struct sn_cmd *c, const struct sn_table *t, uint32_t number);
 /* Inserts the object that a command creates into its table: see sn_table_add. Returns 0 or a status. */
 uint8_t sn_cmd_add(struct sn_cmd *c, struct sn_table *t, unsigned int bits, unsigned int log_max, void *obj,
 		   uint32_t *number);

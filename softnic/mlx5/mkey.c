@@ -28,7 +28,7 @@ static uint8_t read_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey
 	m->start = sn_get64(ctx, MKC_START);
 	m->len = sn_get64(ctx, MKC_LEN);
 	m->log_page = (uint8_t)sn_get(ctx, MKC_LOG_PAGE);
-	m->pd = sn_table_find(&c->nic->pds, sn_get(ctx, MKC_PD));
+	m->pd = sn_cmd_find(c, &c->nic->pds, sn_get(ctx, MKC_PD));
 	if (!m->pd)
 		return sn_cmd_refuse(c, STAT_BAD_RES, "no PD %#x", sn_get(ctx, MKC_PD));
 	if (m->mode > MODE_KSM)

@@ -14,6 +14,15 @@ uint8_t sn_cmd_add(struct sn_cmd *c, struct sn_table *t, unsigned int bits, unsi
 	return err ? sn_cmd_refuse_errno(c, err) : STAT_OK;
 }
 
+void *sn_cmd_find(const struct sn_cmd *c, const struct sn_table *t, uint32_t number)
+{
+	size_t at = (size_t)((const uint8_t *)t - (const uint8_t *)c->nic);
+	uint32_t kind = (uint32_t)(at / sizeof(*t));
+	const struct sn_owned *o = c->user ? sn_table_find(&c->nic->owned, kind << 24 | number) : NULL;
+
+	return o && o->uid != c->user ? NULL : sn_table_find(t, number);
+}
+
 uint8_t sn_cmd_alloc_pd(struct sn_cmd *c)
 {
 	struct sn_pd *pd = calloc(1, sizeof(*pd));

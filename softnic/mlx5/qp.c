@@ -28,10 +28,10 @@ static uint8_t find_objects(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *
 	struct sn_nic *nic = c->nic;
 
 	qp->umr_only = sn_get(ctx, QPC_ST) == ST_REG_UMR;
-	qp->pd = qp->umr_only ? &nic->dev->no_pd : sn_table_find(&nic->pds, sn_get(ctx, QPC_PD));
-	qp->uar = sn_table_find(&nic->uars, sn_get(ctx, QPC_UAR));
-	qp->scq = sn_table_find(&nic->cqs, sn_get(ctx, QPC_CQN_SND));
-	qp->rcq = sn_table_find(&nic->cqs, sn_get(ctx, QPC_CQN_RCV));
+	qp->pd = qp->umr_only ? &nic->dev->no_pd : sn_cmd_find(c, &nic->pds, sn_get(ctx, QPC_PD));
+	qp->uar = sn_cmd_find(c, &nic->uars, sn_get(ctx, QPC_UAR));
+	qp->scq = sn_cmd_find(c, &nic->cqs, sn_get(ctx, QPC_CQN_SND));
+	qp->rcq = sn_cmd_find(c, &nic->cqs, sn_get(ctx, QPC_CQN_RCV));
 	if (!qp->pd)
 		return sn_cmd_refuse(c, STAT_BAD_RES, "no PD %#x", sn_get(ctx, QPC_PD));
 	if (!qp->uar)
@@ -43,7 +43,7 @@ static uint8_t find_objects(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *
 				     sn_get(ctx, QPC_CQN_RCV));
 	if (sn_get(ctx, QPC_RQ_TYPE) != RQ_SRQ)
 		return STAT_OK;
-	qp->srq = sn_table_find(&nic->srqs, sn_get(ctx, QPC_SRQN));
+	qp->srq = sn_cmd_find(c, &nic->srqs, sn_get(ctx, QPC_SRQN));
 	if (!qp->srq)
 		return sn_cmd_refuse(c, STAT_BAD_RES, "no RMP %#x", sn_get(ctx, QPC_SRQN));
 	return STAT_OK;

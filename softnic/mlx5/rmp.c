@@ -78,7 +78,7 @@ static uint8_t read_context(struct sn_cmd *c, struct sn_srq *srq)
 
 	if (status)
 		return status;
-	srq->pd = sn_table_find(&c->nic->pds, sn_get(wq, WQ_PD));
+	srq->pd = sn_cmd_find(c, &c->nic->pds, sn_get(wq, WQ_PD));
 	if (!srq->pd)
 		return sn_cmd_refuse(c, STAT_BAD_RES, "no PD %#x", sn_get(wq, WQ_PD));
 	return read_buffers(c, wq, srq);

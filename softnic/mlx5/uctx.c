@@ -45,7 +45,19 @@ void sn_uctx_free(struct sn_nic *nic, void *obj)
 	free(u);
 }
 
-enum kind { QP = 1, CQ, MKEY, PD, UAR, RMP, UMEM, XRC_SRQ, XRCD };
+/* A kind of object: the position of its table */
+#define KIND(table) offsetof(struct sn_nic, table) / sizeof(struct sn_table)
+enum kind {
+	QP = KIND(qps),
+	CQ = KIND(cqs),
+	MKEY = KIND(mkeys),
+	PD = KIND(pds),
+	UAR = KIND(uars),
+	RMP = KIND(srqs),
+	UMEM = KIND(umems),
+	XRC_SRQ = KIND(xrc_srqs),
+	XRCD = KIND(xrcds),
+};
 enum role { MAKES, ENDS, USES };
 
 /* The commands whose object number is in the common field. */
@@ -71,12 +83,6 @@ static const struct rule {
 	{ CMD_DEALLOC_XRCD, XRCD, ENDS },
 };
 
-/* An object of a user context. Objects of the driver are not recorded. */
-struct owned {
-	uint32_t kind_number;
-	uint16_t uid;
-};
-
 static const struct rule *find_rule(const struct sn_cmd *c)
 {
 	uint32_t opcode = sn_get(c->in, CMD_OPCODE);
@@ -100,7 +106,7 @@ uint8_t sn_uctx_check(struct sn_cmd *c)
 {
 	uint32_t uid = sn_get(c->in, CMD_UID);
 	const struct rule *rule;
-	const struct owned *o;
+	const struct sn_owned *o;
 
 	if (!c->nic->dev->cold || !uid || uid == SHARED)
 		return STAT_OK;
@@ -118,18 +124,18 @@ uint8_t sn_uctx_check(struct sn_cmd *c)
 /* If there is no memory for the record, the object counts as the driver's. */
 static void record_object(struct sn_nic *nic, uint32_t kind_number, uint16_t uid)
 {
-	struct owned *o = malloc(sizeof(*o));
+	struct sn_owned *o = malloc(sizeof(*o));
 
 	if (!o)
 		return;
-	*o = (struct owned){ kind_number, uid };
+	*o = (struct sn_owned){ kind_number, uid };
 	if (sn_table_insert(&nic->owned, kind_number, o))
 		free(o);
 }
 
 void sn_owned_free(struct sn_nic *nic, void *obj)
 {
-	struct owned *o = obj;
+	struct sn_owned *o = obj;
 
 	sn_table_remove(&nic->owned, o->kind_number);
 	free(o);
@@ -139,7 +145,7 @@ void sn_owned_free(struct sn_nic *nic, void *obj)
  * free it again. */
 static void free_uar(struct sn_nic *nic, void *obj)
 {
-	const struct owned *o = obj;
+	const struct sn_owned *o = obj;
 	struct sn_uar *uar;
 
 	if (o->kind_number >> 24 != UAR || sn_table_find(&nic->uctxs, o->uid))
@@ -167,7 +173,7 @@ void sn_uctx_record(struct sn_cmd *c)
 {
 	uint16_t uid = (uint16_t)sn_get(c->in, CMD_UID);
 	const struct rule *rule = c->nic->dev->cold ? find_rule(c) : NULL;
-	struct owned *o;
+	struct sn_owned *o;
 
 	if (!rule || rule->role == USES)
 		return;

@@ -44,9 +44,9 @@ static uint8_t find_objects(struct sn_cmd *c, struct xrc_srq *s)
 {
 	const uint8_t *ctx = c->in + AT_CTX;
 
-	s->xrcd = sn_table_find(&c->nic->xrcds, sn_get(ctx, XSRQC_XRCD));
-	s->pd = sn_table_find(&c->nic->pds, sn_get(ctx, XSRQC_PD));
-	s->cq = sn_table_find(&c->nic->cqs, sn_get(ctx, XSRQC_CQN));
+	s->xrcd = sn_cmd_find(c, &c->nic->xrcds, sn_get(ctx, XSRQC_XRCD));
+	s->pd = sn_cmd_find(c, &c->nic->pds, sn_get(ctx, XSRQC_PD));
+	s->cq = sn_cmd_find(c, &c->nic->cqs, sn_get(ctx, XSRQC_CQN));
 	if (!s->xrcd)
 		return sn_cmd_refuse(c, STAT_BAD_RES, "no XRC domain %#x", sn_get(ctx, XSRQC_XRCD));
 	if (!s->pd)

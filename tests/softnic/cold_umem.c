@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program names a umem in a command. Linux only puts the uid of the program's context there and does
- * not check the umem. So only the device can keep a program from the memory of another.
+ * A program names umems and other objects in its commands. Linux only puts the uid of the program's context
+ * there and checks none of them. So only the device can keep a program from the memory of another.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -201,4 +201,77 @@ Test(cold_umem, uctx__umem_is_not_anothers)
 			     commands[i].name);
 	}
 	cr_expect_eq(cold_count(c, "cmd.resource"), refused);
+}
+
+static uint32_t create_as(uint32_t user, size_t inlen)
+{
+	cr_assert_eq(run_as(user, inlen), 0);
+	return sn_get(c->out, CMD_NUMBER);
+}
+
+static uint32_t alloc_as(uint32_t user, uint16_t opcode)
+{
+	cold_begin(c, opcode, 0);
+	return create_as(user, 16);
+}
+
+static size_t begin_qp_of_srq(uint32_t ring, uint32_t record)
+{
+	size_t len = begin_qp(ring, record);
+
+	sn_set(c->in + AT_QPC, QPC_RQ_TYPE, RQ_SRQ);
+	return len;
+}
+
+static uint32_t xrcd;
+
+static size_t begin_xrc_srq(uint32_t ring, uint32_t record)
+{
+	(void)ring;
+	(void)record;
+	cold_begin(c, CMD_CREATE_XRC_SRQ, 0);
+	sn_set(c->in + AT_CTX, XSRQC_XRCD, xrcd);
+	sn_set(c->in + AT_CTX, XSRQC_CQN, cqn);
+	sn_set(c->in + AT_CTX, XSRQC_PD, pd);
+	return AT_PAS;
+}
+
+/* The PD of another program leads to its memory, its UAR page and CQ to its doorbells and completions. */
+Test(cold_umem, uctx__names_no_object_of_another)
+{
+	uint32_t other = create_uctx(), its_umem = create_umem(other, mem + UMEM_SIZE);
+	uint32_t its_pd = alloc_as(other, CMD_ALLOC_PD), its_uar = alloc_as(other, CMD_ALLOC_UAR);
+	uint32_t its_cq = create_as(other, begin_cq(its_umem, its_umem));
+	uint32_t its_xrcd = alloc_as(other, CMD_ALLOC_XRCD);
+	uint32_t its_rmp = create_as(other, begin_rmp(its_umem, its_umem));
+	const struct {
+		const char *name;
+		size_t (*begin)(uint32_t ring, uint32_t record);
+		size_t at;
+		struct sn_fld field;
+		uint32_t number;
+	} commands[] = {
+		{ "PD of CREATE_QP", begin_qp, AT_QPC, QPC_PD, its_pd },
+		{ "UAR of CREATE_QP", begin_qp, AT_QPC, QPC_UAR, its_uar },
+		{ "send CQ of CREATE_QP", begin_qp, AT_QPC, QPC_CQN_SND, its_cq },
+		{ "receive CQ of CREATE_QP", begin_qp, AT_QPC, QPC_CQN_RCV, its_cq },
+		{ "RMP of CREATE_QP", begin_qp_of_srq, AT_QPC, QPC_SRQN, its_rmp },
+		{ "UAR of CREATE_CQ", begin_cq, AT_CTX, CQC_UAR, its_uar },
+		{ "PD of CREATE_RMP", begin_rmp, AT_WQ, WQ_PD, its_pd },
+		{ "PD of CREATE_MKEY", begin_mkey, AT_CTX, MKC_PD, its_pd },
+		{ "XRC domain of CREATE_XRC_SRQ", begin_xrc_srq, AT_CTX, XSRQC_XRCD, its_xrcd },
+		{ "CQ of CREATE_XRC_SRQ", begin_xrc_srq, AT_CTX, XSRQC_CQN, its_cq },
+		{ "PD of CREATE_XRC_SRQ", begin_xrc_srq, AT_CTX, XSRQC_PD, its_pd },
+	};
+	const size_t n = sizeof(commands) / sizeof(commands[0]);
+
+	xrcd = alloc_as(uid, CMD_ALLOC_XRCD);
+	for (size_t i = 0; i < n; i++) {
+		size_t len = commands[i].begin(umem[OWN], umem[OWN]);
+
+		sn_set(c->in + commands[i].at, commands[i].field, commands[i].number);
+		cr_expect_eq(run_as(uid, len), 0x05, "another's %s is not refused", commands[i].name);
+		cr_expect_eq(run_as(0, len), 0, "the driver failed with the %s", commands[i].name);
+	}
+	cr_expect_eq(cold_count(c, "cmd.resource"), n);
 }
