@@ -33,6 +33,9 @@ static uint8_t read_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey
 		return sn_cmd_refuse(c, STAT_BAD_RES, "no PD %#x", sn_get(ctx, MKC_PD));
 	if (m->mode > MODE_KSM)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "access_mode %u", m->mode);
+	/* Linux sets mkey_umem_valid in a program's command, so that it can name no physical memory. */
+	if (m->mode == MODE_PA && (sn_get(c->in, CMD_UID) || sn_get(c->in, MKEY_UMEM_VALID)))
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "a program's key for physical memory");
 	if (sn_get(ctx, MKC_BSF_EN) || sn_get32(ctx, MKC_BSF_SIZE))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "BSFs are not among the capabilities");
 	if (!m->length64 && m->start + m->len < m->start)

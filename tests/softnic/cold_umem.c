@@ -275,3 +275,24 @@ Test(cold_umem, uctx__names_no_object_of_another)
 	}
 	cr_expect_eq(cold_count(c, "cmd.resource"), n);
 }
+
+/* Such a key would reach the memory of all programs, and that of the kernel. */
+Test(cold_umem, uctx__makes_no_key_of_physical_memory)
+{
+	uint64_t refused = 0;
+
+	for (uint32_t user = 0; user <= uid; user += uid) {
+		for (uint32_t in_umem = 0; in_umem < 2; in_umem++) {
+			bool allowed = !user && !in_umem;
+			size_t len = begin_mkey(umem[OWN], 0);
+
+			sn_set(c->in + AT_CTX, MKC_MODE_1_0, MODE_PA);
+			sn_set(c->in + AT_CTX, MKC_LENGTH64, 1);
+			sn_set(c->in, MKEY_UMEM_VALID, in_umem);
+			cr_expect_eq(run_as(user, len), allowed ? 0 : 0x03, "uid %u, mkey_umem_valid %u",
+				     user, in_umem);
+			refused += !allowed;
+		}
+	}
+	cr_expect_eq(cold_count(c, "cmd.field"), refused);
+}
