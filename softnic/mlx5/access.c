@@ -171,6 +171,14 @@ static bool is_outside(const struct sn_mkey *m, const struct sn_access *a)
 	       a->len > m->len - (a->va - m->start);
 }
 
+/* PRM "rlky": the reserved lkey has no PD. A QP may use it only if its driver allowed that. */
+static bool may_use(struct walk *w, const struct sn_mkey *m, const struct sn_access *a)
+{
+	const struct sn_qp *qp = m->pd ? NULL : sn_qp_find(w->nic, a->qpn);
+
+	return m->pd ? m->pd == a->pd : qp && qp->reserved_lkey;
+}
+
 static enum sn_acc walk_key(struct walk *w, const struct sn_access *a, unsigned int depth)
 {
 	const struct sn_mkey *m = sn_mkey_find(w->nic, a->key);
@@ -182,7 +190,7 @@ static enum sn_acc walk_key(struct walk *w, const struct sn_access *a, unsigned 
 		return depth ? SN_ACC_GONE : SN_ACC_STALE;
 	if (m->free && !sn_quirk(w->nic, SN_Q_OLD_KEYS))
 		return depth ? SN_ACC_GONE : SN_ACC_FREE;
-	if (m->pd && m->pd != a->pd)
+	if (!may_use(w, m, a))
 		return SN_ACC_PD;
 	if (m->qpn != SN_ANY_QPN && m->qpn != a->qpn)
 		return SN_ACC_QPN;

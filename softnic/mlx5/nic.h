@@ -350,6 +350,7 @@ struct sn_qp {
 	uint8_t atomic_mode;	/* 0: the QP serves no atomics */
 	bool real_time;		/* timestamps are seconds and ns, and not the internal timer */
 	bool umr_only;		/* a QP of type REG_UMR: the driver's own, without a PD */
+	bool reserved_lkey;	/* the QP may use the reserved lkey */
 
 	/* send queue; its counters are WQEBB indexes modulo 2^16 */
 	uint32_t sq_size;	/* WQEBBs */

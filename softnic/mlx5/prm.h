@@ -191,6 +191,7 @@ enum { AT_QPC = 0x18, QPC_BYTES = 0xe8, QP_OPT_MASK = 0x10 };
 #define QPC_NO_SQ	SN_FLD(0x50, 1)
 #define QPC_LOG_SQ_SIZE	SN_FLD(0x51, 4)
 #define QPC_TS_FORMAT	SN_FLD(0x58, 2)
+#define QPC_RLKY	SN_FLD(0x5b, 1)		/* the QP may use the reserved lkey */
 #define QPC_UAR		SN_FLD(0x68, 24)
 #define QPC_USER_INDEX	SN_FLD(0x88, 24)
 #define QPC_LOG_PAGE	SN_FLD(0xa3, 5)

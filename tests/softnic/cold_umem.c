@@ -296,3 +296,14 @@ Test(cold_umem, uctx__makes_no_key_of_physical_memory)
 	}
 	cr_expect_eq(cold_count(c, "cmd.field"), refused);
 }
+
+/* The reserved lkey covers all memory: see key_use.c. */
+Test(cold_umem, uctx__makes_no_qp_for_the_reserved_lkey)
+{
+	size_t len = begin_qp(umem[OWN], umem[OWN]);
+
+	sn_set(c->in + AT_QPC, SN_FLD(0x5b, 1), 1);
+	cr_expect_eq(run_as(uid, len), 0x03);
+	cr_expect_eq(cold_count(c, "cmd.field"), 1);
+	cr_expect_eq(run_as(0, len), 0);
+}

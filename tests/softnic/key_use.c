@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Keys: who may use the reserved lkey, and UMRs that no known driver sends. See key.c. */
+#include <criterion/criterion.h>
+
+#include "tests/softnic/drv.h"
+
+#define BIND_MASK (UINT64_C(1) << 29 | 1 << 13 | 1 << 14 | 1 << 0 | 1 << 6 | 1 << 20)
+enum { SMALL_FENCE = 1 << 5, INLINE = 1 << 7, TRANSLATION = 1 << 4, CHECK_FREE = 1 << 5 };
+
+static struct drv *d;
+static struct drv_cq cq;
+static struct drv_qp qp;
+static struct drv_mr mr;
+
+static void open_rts(void)
+{
+	d = drv_loop_open(0, 8, &cq, &qp);
+	drv_mr(d, &mr, 4096, DRV_ALL);
+}
+
+static void close_all(void)
+{
+	drv_mr_free(d, &mr);
+	drv_loop_close(&cq, &qp);
+}
+
+TestSuite(key_use, .init = open_rts, .fini = close_all);
+
+static uint8_t run(struct drv_wqe *w)
+{
+	struct drv_cqe e;
+
+	drv_post(&qp, w);
+	drv_wait(&cq, &e);
+	return (uint8_t)e.syndrome;
+}
+
+/* Writes the first byte of the region to its second byte. */
+static uint8_t rdma_write(uint32_t lkey)
+{
+	struct drv_wqe w;
+
+	drv_ctrl(&qp, &w, 0x08, CE_ALWAYS << 2, 0);
+	drv_raddr(&w, (uintptr_t)mr.mem + 1, mr.key);
+	drv_data(&w, mr.mem, 1, lkey);
+	return run(&w);
+}
+
+/* PRM "rlky": Linux sets it only in its own QPs. */
+Test(key_use, reserved_lkey__needs_a_qp_that_may_use_it)
+{
+	uint32_t reserved;
+
+	mr.mem[0] = 7;
+	drv_begin(d, CMD_QUERY_SPECIAL_CONTEXTS);
+	cr_assert_eq(drv_run(d, 16), 0);
+	reserved = sn_get32(d->out, 12);
+	cr_expect_eq(rdma_write(reserved), 0x04);
+	drv_expect(d, "mkey.pd");
+	cr_expect_eq(mr.mem[1], 0);
+	drv_qp_free(&qp);
+	drv_qp_begin(d, &qp, &cq, &cq);
+	sn_set(d->in + AT_QPC, SN_FLD(0x5b, 1), 1);
+	cr_assert_eq(drv_run(d, AT_PAS), 0);
+	qp.qpn = sn_get(d->out, CMD_NUMBER);
+	qp.pi = 0;
+	drv_connect(&qp, &qp);
+	cr_expect_eq(rdma_write(reserved), 0);
+	cr_expect_eq(mr.mem[1], 7);
+}
