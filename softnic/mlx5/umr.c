@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * UMR: a WQE changes an mkey. PRM "UMR WQE": control, UMR control, mkey context, then the list (inline,
- * padded to four entries) or a pointer to it. Memory windows use only this.
+ * UMR: a WQE changes an mkey. PRM "UMR WQE": control, UMR control, mkey context, then the list or a pointer
+ * to it. Memory windows use only this.
  */
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
@@ -69,7 +69,10 @@ static uint8_t check_wqe(struct umr *u)
 	u->nklm = from_be16(u->ctrl->klm_octowords);
 	u->first = u->ctrl->flags & UMR_TRANSLATION_OFFSET ? from_be16(u->ctrl->translation_offset)
 							  : 0;
-	list = !u->nklm ? 0 : u->ctrl->flags & UMR_INLINE ? (u->nklm + 3u) & ~3u : 1;
+	/* A list is made of blocks of 64 bytes (Linux, MLX5_UMR_MTT_ALIGNMENT). */
+	if ((u->nklm | u->first) % 4)
+		return refuse_umr(u, SN_V_WQE_UMR, "part of a block of four entries");
+	list = !u->nklm ? 0 : u->ctrl->flags & UMR_INLINE ? u->nklm : 1;
 	if (u->wqe->ds != 8 + list)
 		return refuse_umr(u, SN_V_WQE_DS, "DS and klm_octowords disagree");
 	if (!is_zero(u->ctrl->rsvd0, sizeof(u->ctrl->rsvd0)) ||
@@ -131,7 +134,15 @@ static uint8_t check_mkey(struct umr *u)
 	return SN_SYND_OK;
 }
 
-/* Reads the list, inline or in memory. Unused slots of an inline list must be zero. */
+/* Entries without a length fill up the last block. (An entry of a KSM has no length.) */
+static void check_filler(const struct umr *u, const struct sn_klm *klm)
+{
+	for (uint32_t i = 0; i < u->nklm && u->m->mode == MODE_KLM; i++)
+		if (!klm[i].len && (klm[i].key || klm[i].va))
+			refuse_umr(u, SN_V_WQE_RESERVED, "an entry without a length is not zero");
+}
+
+/* Reads the list, inline or in memory. */
 static uint8_t read_list(struct umr *u, struct sn_klm *klm)
 {
 	const uint8_t *inl = u->wqe->raw + AT_LIST;
@@ -141,8 +152,6 @@ static uint8_t read_list(struct umr *u, struct sn_klm *klm)
 	if (u->ctrl->flags & UMR_INLINE) {
 		for (uint32_t i = 0; i < u->nklm; i++)
 			sn_klm_read(&klm[i], inl + (size_t)i * KLM);
-		if (!is_zero(inl + (size_t)u->nklm * KLM, (size_t)((u->nklm + 3) / 4 * 4 - u->nklm) * KLM))
-			refuse_umr(u, SN_V_WQE_RESERVED, "unused slots of the inline list");
 		return SN_SYND_OK;
 	}
 	for (uint32_t i = 0; i < u->nklm; i++) {
@@ -221,6 +230,7 @@ uint8_t sn_umr_execute(struct sn_qp *qp, const struct sn_wqe *wqe)
 	synd = read_list(&u, klm);
 	if (synd)
 		return synd;
+	check_filler(&u, klm);
 	if (!sn_klm_lengths_ok(u.m, u.first ? u.m->klm : klm, klm, u.nklm))
 		return refuse_umr(&u, SN_V_WQE_UMR, "a KLM is longer than 2 GiB");
 	if (u.nklm) {

@@ -208,7 +208,7 @@ static uint8_t bind(uint32_t *key, uint8_t tag, const struct drv_mr *mr, size_t 
 	uint8_t synd;
 
 	drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, *key);
-	drv_umr(&w, INLINE | TRANSLATION, 1, BIND_MASK);
+	drv_umr(&w, INLINE | TRANSLATION, 4, BIND_MASK);
 	drv_mkc(&w, rights, 0xffffff00 | tag, (uintptr_t)mr->mem + off, len, false);
 	drv_klm(&w, mr->mem + off, len, mr->key);
 	drv_pad(&w);
@@ -299,7 +299,7 @@ Test(key, window__of_several_pieces_writes_to_each)
 	struct drv_wqe w;
 
 	drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, key);
-	drv_umr(&w, INLINE, 3, BIND_MASK);
+	drv_umr(&w, INLINE, 4, BIND_MASK);
 	drv_mkc(&w, DRV_RW, 0xffffff07, 0x1000, 300, false);
 	drv_klm(&w, dst.mem + 8000, 100, dst.key);
 	drv_klm(&w, dst.mem + 10, 100, dst.key);
@@ -364,7 +364,7 @@ static uint8_t bind_type2(uint32_t key, uint8_t flags, uint32_t qpn)
 	struct drv_wqe w;
 
 	drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, key);
-	drv_umr(&w, INLINE | TRANSLATION | flags, 1, BIND_MASK | MASK_QPN);
+	drv_umr(&w, INLINE | TRANSLATION | flags, 4, BIND_MASK | MASK_QPN);
 	drv_mkc(&w, DRV_RW, qpn << 8 | 0x11, at(&dst, 0), 64, false);
 	drv_klm(&w, dst.mem, 64, dst.key);
 	drv_pad(&w);
@@ -414,7 +414,7 @@ Test(key, umr__invalid_fields_are_refused)
 	drv_expect(d, "wqe.umr");
 	revive();
 	drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, key);
-	drv_umr(&w, INLINE, 1, BIND_MASK | UINT64_C(1) << 60);
+	drv_umr(&w, INLINE, 4, BIND_MASK | UINT64_C(1) << 60);
 	drv_mkc(&w, DRV_RW, 0xffffff01, 0, 8, false);
 	drv_klm(&w, dst.mem, 8, dst.key);
 	drv_pad(&w);
@@ -422,7 +422,7 @@ Test(key, umr__invalid_fields_are_refused)
 	drv_expect(d, "wqe.umr");
 	revive();
 	drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, key);
-	drv_umr(&w, INLINE, 3, BIND_MASK);
+	drv_umr(&w, INLINE, 4, BIND_MASK);
 	drv_mkc(&w, DRV_RW, 0xffffff01, 0, 8, false);
 	for (int i = 0; i < 3; i++)
 		drv_klm(&w, dst.mem, 8, dst.key);
@@ -431,7 +431,7 @@ Test(key, umr__invalid_fields_are_refused)
 	drv_expect(d, "wqe.umr");
 	revive();
 	drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, key);
-	drv_umr(&w, INLINE, 1, BIND_MASK);
+	drv_umr(&w, INLINE, 4, BIND_MASK);
 	drv_mkc(&w, DRV_RW, 0xffffff01, 0, 8, false);
 	cr_expect_eq(umr(&w), 0x06);
 	drv_expect(d, "wqe.ds");
@@ -549,11 +549,11 @@ Test(key, umr__slots_that_are_not_zero_are_seen)
 	struct drv_wqe w;
 
 	drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, key);
-	drv_umr(&w, INLINE, 1, BIND_MASK);
+	drv_umr(&w, INLINE, 4, BIND_MASK);
 	drv_mkc(&w, DRV_RW, 0xffffff01, 0, 8, false);
 	drv_klm(&w, dst.mem, 8, dst.key);
 	drv_pad(&w);
-	w.b[160] = 1;
+	w.b[160 + 7] = 1;
 	cr_expect_eq(umr(&w), 0);
 	drv_expect(d, "wqe.reserved_bits");
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
@@ -564,13 +564,14 @@ Test(key, umr__list_by_pointer_is_read)
 	uint32_t key = drv_window(d, 4);
 	struct drv_wqe w;
 
+	memset(src.mem, 0, 64);
 	sn_set32(src.mem, 0, 64);
 	sn_set32(src.mem, 4, dst.key);
 	sn_set64(src.mem, 8, at(&dst, 128));
 	drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, key);
-	drv_umr(&w, 0, 1, BIND_MASK);
+	drv_umr(&w, 0, 4, BIND_MASK);
 	drv_mkc(&w, DRV_RW, 0xffffff01, 0, 64, false);
-	drv_data(&w, src.mem, 16, src.key);
+	drv_data(&w, src.mem, 64, src.key);
 	cr_assert_eq(umr(&w), 0);
 	key |= 1;
 	cr_expect_eq(rdma_write(src.key, src.mem + 64, 64, 0, key), 0);

@@ -68,3 +68,35 @@ Test(key_use, reserved_lkey__needs_a_qp_that_may_use_it)
 	cr_expect_eq(rdma_write(reserved), 0);
 	cr_expect_eq(mr.mem[1], 7);
 }
+
+/* Restarts the QP after an error. */
+static void revive(void)
+{
+	cr_assert_eq(drv_to(&qp, CMD_2RST_QP), 0);
+	qp.pi = 0;
+	qp.dbr[0] = qp.dbr[1] = 0;
+	drv_connect(&qp, &qp);
+}
+
+/* Linux, libmlx5, DPDK and SPDK round each list up to four entries, which are 64 bytes. */
+Test(key_use, umr__list_of_part_of_a_block_is_refused)
+{
+	static const struct {
+		uint16_t klms, first;
+	} bad[] = { { 1, 0 }, { 3, 0 }, { 5, 0 }, { 4, 1 }, { 4, 2 } };
+	uint32_t key = drv_window(d, 16);
+	struct drv_wqe w;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, key);
+		drv_umr(&w, INLINE | TRANSLATION, bad[i].klms, BIND_MASK);
+		sn_set(w.b + 16, SN_FLD(0x30, 16), bad[i].first);
+		drv_mkc(&w, DRV_RW, 0xffffff01, 0, 8, false);
+		drv_klm(&w, mr.mem, 8, mr.key);
+		w.ds = bad[i].klms > 4 ? 8 + 8 : 8 + 4;
+		cr_expect_eq(run(&w), 0x06, "%u entries from entry %u", bad[i].klms, bad[i].first);
+		drv_expect(d, "wqe.umr");
+		revive();
+	}
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}

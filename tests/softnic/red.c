@@ -48,7 +48,7 @@ static void send(const struct drv_mr *to, uint32_t room)
 static void bind(uint32_t key, const void *va, uint32_t of_key, uint32_t qpn)
 {
 	drv_ctrl(&qp, &w, 0x25, CE_ALWAYS << 2, key);
-	drv_umr(&w, 1 << 7, 1, UINT64_C(1) << 29 | 0x3c6041 | 1 << 13);
+	drv_umr(&w, 1 << 7, 4, UINT64_C(1) << 29 | 0x3c6041 | 1 << 13);
 	drv_mkc(&w, DRV_ALL, qpn << 8, (uintptr_t)va, 64, false);
 	drv_klm(&w, va, 64, of_key);
 	drv_pad(&w);
