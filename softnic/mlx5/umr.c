@@ -12,6 +12,8 @@ enum {
 	UMR_CHECK_QPN = 1 << 3,
 	UMR_TRANSLATION_OFFSET = 1 << 4,
 	UMR_CHECK_FREE = 1 << 5,
+	UMR_CHECK_USED = 1 << 6,	/* Linux names it MLX5_UMR_CHECK_FREE: fail if the key is free */
+	UMR_RESERVED = 7,
 	UMR_INLINE = 1 << 7,
 };
 
@@ -76,7 +78,7 @@ static uint8_t check_wqe(struct umr *u)
 	if (u->wqe->ds != 8 + list)
 		return refuse_umr(u, SN_V_WQE_DS, "DS and klm_octowords disagree");
 	if (!is_zero(u->ctrl->rsvd0, sizeof(u->ctrl->rsvd0)) ||
-	    !is_zero(u->ctrl->rsvd1, sizeof(u->ctrl->rsvd1)))
+	    !is_zero(u->ctrl->rsvd1, sizeof(u->ctrl->rsvd1)) || u->ctrl->flags & UMR_RESERVED)
 		refuse_umr(u, SN_V_WQE_RESERVED,
 			   "reserved bits of the UMR control segment are set");
 	if (u->mask & ~MASK_ALL)
@@ -121,6 +123,8 @@ static uint8_t check_mkey(struct umr *u)
 		return SN_SYND_MW_BIND;
 	if (u->ctrl->flags & UMR_CHECK_FREE && !m->free)
 		return refuse_umr(u, SN_V_WQE_UMR, "check_free: the key is not free");
+	if (u->ctrl->flags & UMR_CHECK_USED && m->free)
+		return refuse_umr(u, SN_V_WQE_UMR, "the key is free");
 	if (u->ctrl->flags & UMR_CHECK_QPN && m->qpn != u->qp->qpn && m->qpn != SN_ANY_QPN)
 		return refuse_umr(u, SN_V_MKEY_QPN, "check_qpn: the key is bound to another QP");
 	if (u->nklm && m->mode != MODE_KLM && m->mode != MODE_KSM)

@@ -100,3 +100,40 @@ Test(key_use, umr__list_of_part_of_a_block_is_refused)
 	}
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
+
+static uint8_t bind(uint32_t key, uint8_t flags)
+{
+	struct drv_wqe w;
+
+	drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, key);
+	drv_umr(&w, INLINE | TRANSLATION | flags, 4, BIND_MASK);
+	drv_mkc(&w, DRV_RW, 0xffffff11, (uintptr_t)mr.mem, 64, false);
+	drv_klm(&w, mr.mem, 64, mr.key);
+	drv_pad(&w);
+	return run(&w);
+}
+
+/* Linux changes an mkey that must not be free, by flags of 2 << 5 (MLX5_UMR_CHECK_FREE). */
+Test(key_use, umr__of_a_free_key_is_refused_if_it_must_not_be_free)
+{
+	uint32_t key = drv_window(d, 4);
+
+	cr_expect_eq(bind(key, 2 << 5), 0x06);
+	drv_expect(d, "wqe.umr");
+	revive();
+	cr_assert_eq(bind(key, CHECK_FREE), 0);
+	cr_expect_eq(bind(key | 0x11, 2 << 5), 0);
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}
+
+Test(key_use, umr__with_reserved_flags_is_seen)
+{
+	uint32_t key = drv_window(d, 4);
+
+	for (uint8_t flag = 1; flag < 1 << 3; flag <<= 1) {
+		cr_expect_eq(bind(key, flag), 0);
+		drv_expect(d, "wqe.reserved_bits");
+		key |= 0x11;
+	}
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}
