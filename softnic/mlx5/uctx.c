@@ -98,17 +98,14 @@ static uint32_t object_key(const struct rule *rule, const uint8_t *layout)
 	return (uint32_t)rule->kind << 24 | sn_get(layout, CMD_NUMBER);
 }
 
-/*
- * A program may name only its own objects; the driver may name all. A host that itself acts as the
- * kernel, or has booted the device, checks its programs' objects itself.
- */
+/* A program may name only its own objects; the driver may name all. */
 uint8_t sn_uctx_check(struct sn_cmd *c)
 {
 	uint32_t uid = sn_get(c->in, CMD_UID);
 	const struct rule *rule;
 	const struct sn_owned *o;
 
-	if (!c->nic->dev->cold || !uid || uid == SHARED)
+	if (!uid || uid == SHARED)
 		return STAT_OK;
 	if (!sn_table_find(&c->nic->uctxs, uid))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "no user context %u", uid);
@@ -172,7 +169,7 @@ uint8_t sn_cmd_destroy_uctx(struct sn_cmd *c)
 void sn_uctx_record(struct sn_cmd *c)
 {
 	uint16_t uid = (uint16_t)sn_get(c->in, CMD_UID);
-	const struct rule *rule = c->nic->dev->cold ? find_rule(c) : NULL;
+	const struct rule *rule = find_rule(c);
 	struct sn_owned *o;
 
 	if (!rule || rule->role == USES)

@@ -96,10 +96,11 @@ int uv_create_free(struct uv_device *dev, enum prm_opcode opcode, uint8_t *in, s
 	return err;
 }
 
-int uv_alloc(struct uv_device *dev, enum prm_opcode opcode, uint32_t *number)
+int uv_alloc(struct uv_device *dev, uint16_t uid, enum prm_opcode opcode, uint32_t *number)
 {
 	uint8_t in[PRM_SHORT] = { 0 };
 
+	sn_set(in, PRM_UID, uid);
 	return uv_create(dev, opcode, in, sizeof(in), number);
 }
 

@@ -60,24 +60,23 @@ static bool has_devx(const struct uv_device *dev)
 	return uv_cap(dev, CAP_LOG_MAX_UCTX) && !pre_asked("SOFTNIC_NO_DEVX");
 }
 
-/* Is there room for another context? log_max_uctx limits them; beyond it CREATE_UCTX fails with
- * LIM_ERR. */
-static bool has_room(const struct uv_device *dev)
+/* The device finds the objects of a context by the uid in its commands. 0 is the kernel's. */
+static int create_uctx(struct uv_ctx *ctx)
 {
-	const struct uv_ctx *ctx;
-	uint32_t n = 0;
+	uint8_t in[PRM_UCTX_IN] = { 0 };
+	uint32_t uid;
+	int err = uv_create(ctx->dev, PRM_CREATE_UCTX, in, sizeof(in), &uid);
 
-	LIST_FOREACH(ctx, &dev->ctxs, link)
-		n += ctx->uid != 0;
-	return n < log2_of(dev, CAP_LOG_MAX_UCTX);
+	if (!err)
+		ctx->uid = (uint16_t)uid;
+	return err;
 }
 
-/* Returns a uid for the commands of a context. 0 is the kernel's. */
-static uint16_t new_uid(struct uv_device *dev)
+void uv_destroy_uctx(struct uv_ctx *ctx)
 {
-	if (!++dev->last_uid)
-		dev->last_uid = 1;
-	return dev->last_uid;
+	if (ctx->uid)
+		uv_cmd_number(ctx->dev, PRM_DESTROY_UCTX, ctx->uid, NULL, 0);
+	ctx->uid = 0;
 }
 
 /* Doorbell pages are objects (UAR_OBJ_ALLOC). There are no static ones, so tot_bfregs stays 0. */
@@ -86,7 +85,7 @@ int uv_get_context(struct uv_req *req)
 	struct mlx5_ib_alloc_ucontext_resp drv = ucontext(req->dev);
 	struct ib_uverbs_get_context_resp resp = { .num_comp_vectors = 1 };
 	struct mlx5_ib_alloc_ucontext_req_v2 in;
-	int err, fd;
+	int err = 0, fd;
 
 	uv_copy_in(&in, sizeof(in), req->uhw_in, req->uhw_in_len);
 	if (in.flags & ~(uint32_t)MLX5_IB_ALLOC_UCTX_DEVX || in.comp_mask)
@@ -94,15 +93,16 @@ int uv_get_context(struct uv_req *req)
 	/* After this error libmlx5 retries without DEVX, unless the program requires it. */
 	if (in.flags & MLX5_IB_ALLOC_UCTX_DEVX && !has_devx(req->dev))
 		return -EINVAL;
-	if (in.flags & MLX5_IB_ALLOC_UCTX_DEVX && !has_room(req->dev))
-		return -ENOMEM;
-	if (!(in.lib_caps & MLX5_LIB_CAP_4K_UAR) || !(in.lib_caps & MLX5_LIB_CAP_DYN_UAR))
-		return -EOPNOTSUPP;
-	err = uv_chan_new(req->dev, UV_CHAN_ASYNC, &fd, &req->ctx->async);
-	if (err)
-		return err;
 	if (in.flags & MLX5_IB_ALLOC_UCTX_DEVX)
-		req->ctx->uid = new_uid(req->dev);
+		err = create_uctx(req->ctx);
+	if (!err && (!(in.lib_caps & MLX5_LIB_CAP_4K_UAR) || !(in.lib_caps & MLX5_LIB_CAP_DYN_UAR)))
+		err = -EOPNOTSUPP;
+	if (!err)
+		err = uv_chan_new(req->dev, UV_CHAN_ASYNC, &fd, &req->ctx->async);
+	if (err) {
+		uv_destroy_uctx(req->ctx);
+		return err;
+	}
 	resp.async_fd = (uint32_t)fd;
 	if (drv.cqe_version > in.max_cqe_version)
 		drv.cqe_version = in.max_cqe_version;
@@ -293,7 +293,7 @@ int uv_alloc_pd(struct uv_req *req)
 {
 	struct ib_uverbs_alloc_pd_resp resp = { .pd_handle = req->made->handle };
 	struct mlx5_ib_alloc_pd_resp drv;
-	int err = uv_alloc(req->dev, PRM_ALLOC_PD, &req->made->number);
+	int err = uv_alloc(req->dev, req->ctx->uid, PRM_ALLOC_PD, &req->made->number);
 
 	if (err)
 		return err;

@@ -23,7 +23,7 @@ static int check(const struct uv_device *dev, const struct ib_uverbs_ex_create_c
 	return 0;
 }
 
-static int create(struct uv_device *dev, const struct ib_uverbs_ex_create_cq *core,
+static int create(struct uv_ctx *ctx, const struct ib_uverbs_ex_create_cq *core,
 		  const struct mlx5_ib_create_cq *drv, uint32_t *cqn)
 {
 	unsigned int log = uv_log2_above(core->cqe + 1);
@@ -33,15 +33,16 @@ static int create(struct uv_device *dev, const struct ib_uverbs_ex_create_cq *co
 
 	if (!cmd)
 		return -ENOMEM;
+	sn_set(cmd, PRM_UID, ctx->uid);
 	cqc = cmd + PRM_CTX;
 	sn_set(cqc, CQC_CQE_SZ, drv->cqe_size == 128);
 	sn_set(cqc, CQC_OI, !!(core->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN));
 	sn_set(cqc, CQC_PAGE_OFFSET, (uint32_t)(drv->buf_addr & 4095) / 64);
 	sn_set(cqc, CQC_LOG_SIZE, log);
 	sn_set(cqc, CQC_UAR_PAGE, drv->uar_page_index);
-	sn_set(cqc, CQC_EQN, dev->eq.eqn);
+	sn_set(cqc, CQC_EQN, ctx->dev->eq.eqn);
 	sn_set64(cqc, CQC_DBR, drv->db_addr);
-	return uv_create_free(dev, PRM_CREATE_CQ, cmd, len, cqn);
+	return uv_create_free(ctx->dev, PRM_CREATE_CQ, cmd, len, cqn);
 }
 
 static int create_cq(struct uv_req *req, const struct ib_uverbs_ex_create_cq *core)
@@ -59,7 +60,7 @@ static int create_cq(struct uv_req *req, const struct ib_uverbs_ex_create_cq *co
 	if (!err)
 		err = uv_source_channel(cq, core->comp_channel);
 	if (!err)
-		err = create(req->dev, core, &drv, &cq->number);
+		err = create(req->ctx, core, &drv, &cq->number);
 	if (err)
 		return err;
 	cq->cqe_size = drv.cqe_size;

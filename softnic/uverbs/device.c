@@ -267,6 +267,7 @@ void uv_ctx_close(struct uv_ctx *ctx)
 {
 	uv_obj_purge(ctx);
 	uv_devx_leave(ctx);
+	uv_destroy_uctx(ctx);
 	pthread_mutex_lock(&ctx->dev->ev_lock);
 	if (ctx->async)
 		uv_chan_put(ctx->async);

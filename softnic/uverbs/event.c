@@ -38,7 +38,7 @@ int uv_eq_create(struct uv_device *dev)
 	void *mem;
 	int err;
 
-	err = uv_alloc(dev, PRM_ALLOC_UAR, &dev->eq.uar);
+	err = uv_alloc(dev, 0, PRM_ALLOC_UAR, &dev->eq.uar);
 	if (err)
 		return err;
 	/* A program's own malloc, whose free gets this memory, may lack aligned_alloc. */

@@ -174,7 +174,6 @@ struct uv_device {
 	unsigned int ports, gids;	/* gids: entries of a port's GID table */
 	bool infiniband;
 	uint8_t next_key;
-	uint16_t last_uid;
 	struct uv_eq eq;
 
 	struct uv_obj **obj;		/* objects by handle; handle 0 is unused */
@@ -231,8 +230,8 @@ uint8_t *uv_create_alloc(uint64_t addr, uint64_t bytes, unsigned int shift, uint
 /* Executes CREATE_x like uv_create, then frees in. */
 int uv_create_free(struct uv_device *dev, enum prm_opcode opcode, uint8_t *in, size_t inlen,
 		   uint32_t *number);
-/* Executes ALLOC_x, a command without a context. */
-int uv_alloc(struct uv_device *dev, enum prm_opcode opcode, uint32_t *number);
+/* Executes ALLOC_x, a command without a context, for a user context or the kernel. */
+int uv_alloc(struct uv_device *dev, uint16_t uid, enum prm_opcode opcode, uint32_t *number);
 /* Fills in a page list. flags: the low bits of an MTT; 0 for the page list of a queue. */
 void uv_fill_pages(uint8_t *list, uint64_t addr, size_t npages, unsigned int shift,
 		   uint64_t flags);
@@ -374,6 +373,7 @@ void uv_devx_closed(struct uv_device *dev, const struct stat *st);
 
 /* ---- Commands in context.c, mr.c, cq.c, srq.c, qp.c and qp_modify.c */
 int uv_get_context(struct uv_req *req);
+void uv_destroy_uctx(struct uv_ctx *ctx);	/* ends the user context, if there is one */
 int uv_import(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);
 int uv_query_mr(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
 int uv_query_device(struct uv_req *req);

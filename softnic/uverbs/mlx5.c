@@ -169,7 +169,7 @@ static int uar_alloc(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	uar = uv_obj_new(ctx, UV_UAR);
 	if (!uar)
 		return -ENOMEM;
-	err = uv_alloc(ctx->dev, PRM_ALLOC_UAR, &uar->number);
+	err = uv_alloc(ctx->dev, ctx->uid, PRM_ALLOC_UAR, &uar->number);
 	if (err) {
 		uv_obj_free(uar);
 		return err;

@@ -46,6 +46,8 @@ enum prm_opcode {
 	PRM_MODIFY_RMP = 0x90d,
 	PRM_DESTROY_RMP = 0x90e,
 	PRM_QUERY_RMP = 0x90f,
+	PRM_CREATE_UCTX = 0xa04,
+	PRM_DESTROY_UCTX = 0xa06,
 	PRM_CREATE_UMEM = 0xa08,
 	PRM_DESTROY_UMEM = 0xa0a,
 };
@@ -65,6 +67,7 @@ enum prm_size {
 	PRM_SHORT = 16,			/* length of a command or output without a context */
 	/* length of CREATE_x with its context; the page list follows */
 	PRM_OBJECT_IN = 0x110,
+	PRM_UCTX_IN = 0x40,
 	PRM_CTX = 0x10,			/* offset of the context in CREATE_{MKEY,CQ,EQ} */
 	PRM_MKC_LEN = 0x40,
 	PRM_QPC = 0x18,			/* in CREATE_QP, transitions and QUERY_QP */

@@ -100,6 +100,7 @@ static int create(struct uv_device *dev, struct uv_obj *qp, const struct mlx5_ib
 
 	if (!cmd)
 		return -ENOMEM;
+	sn_set(cmd, PRM_UID, qp->ctx->uid);
 	qpc = cmd + PRM_QPC;
 	sn_set(qpc, QPC_ST, qp->cap.qp_type == IBV_QPT_UD ? PRM_ST_UD : PRM_ST_RC);
 	sn_set(qpc, QPC_PM_STATE, PRM_PM_MIGRATED);

@@ -39,7 +39,7 @@ static int check_driver(const struct mlx5_ib_create_srq *drv)
 	return 0;
 }
 
-static int create(struct uv_device *dev, const struct mlx5_ib_create_srq *drv,
+static int create(struct uv_ctx *ctx, const struct mlx5_ib_create_srq *drv,
 		  const struct shape *shape, uint32_t pdn, uint32_t limit, uint32_t *rmpn)
 {
 	uint64_t bytes = UINT64_C(1) << (shape->log_size + shape->log_stride);
@@ -49,6 +49,7 @@ static int create(struct uv_device *dev, const struct mlx5_ib_create_srq *drv,
 
 	if (!cmd)
 		return -ENOMEM;
+	sn_set(cmd, PRM_UID, ctx->uid);
 	wq = cmd + PRM_WQ;
 	sn_set(cmd + PRM_RMPC, RMPC_STATE, PRM_RMP_READY);
 	sn_set(wq, WQ_TYPE, PRM_WQ_LINKED_LIST);
@@ -58,7 +59,7 @@ static int create(struct uv_device *dev, const struct mlx5_ib_create_srq *drv,
 	sn_set64(wq, WQ_DBR, drv->db_addr);
 	sn_set(wq, WQ_LOG_STRIDE, shape->log_stride);
 	sn_set(wq, WQ_LOG_SIZE, shape->log_size);
-	return uv_create_free(dev, PRM_CREATE_RMP, cmd, len, rmpn);
+	return uv_create_free(ctx->dev, PRM_CREATE_RMP, cmd, len, rmpn);
 }
 
 static int create_srq(struct uv_req *req, const struct ib_uverbs_create_srq *in, uint32_t pdn,
@@ -78,7 +79,7 @@ static int create_srq(struct uv_req *req, const struct ib_uverbs_create_srq *in,
 		err = uv_pin_queue(drv.buf_addr, UINT64_C(1) << (shape.log_size + shape.log_stride),
 				   drv.db_addr, 0);
 	if (!err)
-		err = create(req->dev, &drv, &shape, pdn, in->srq_limit, &srq->number);
+		err = create(req->ctx, &drv, &shape, pdn, in->srq_limit, &srq->number);
 	if (err)
 		return err;
 	srq->cap.max_recv_wr = (UINT32_C(1) << shape.log_size) - 1;

@@ -166,6 +166,47 @@ Test(stock, devx_obj__command_queries_a_verbs_object)
 	st_close(a.ctx);
 }
 
+static void refused(struct ibv_context *ctx, const uint8_t cmd[DX_LONG], const char *what)
+{
+	uint8_t out[DX_SHORT] = { 0 };
+
+	errno = 0;
+	cr_expect_null(mlx5dv_devx_obj_create(ctx, cmd, DX_LONG, out, sizeof(out)),
+		       "the %s of another context is not refused", what);
+	cr_expect_eq(errno, EREMOTEIO);
+	cr_expect_eq(dx_get(out, 0, 0, 8), 0x05, "the %s: the status is not 5, bad resource", what);
+}
+
+/* Linux puts the uid of the context into each command. The device compares it with that of each object. */
+Test(stock, devx_obj__names_no_object_of_another_context)
+{
+	uint8_t cmd[DX_LONG];
+	struct dx d, e, mixed;
+
+	dx_create(&d, dx_open());
+	dx_create(&e, dx_open());
+	mixed = d;
+	mixed.umem = e.umem;
+	dx_begin_cq(&mixed, cmd);
+	refused(d.ctx, cmd, "umem");
+	mixed = d;
+	mixed.uar = e.uar;
+	dx_begin_cq(&mixed, cmd);
+	refused(d.ctx, cmd, "UAR");
+	mixed = d;
+	mixed.cqn = e.cqn;
+	dx_begin_qp(&mixed, cmd);
+	refused(d.ctx, cmd, "CQ");
+	mixed = d;
+	mixed.pd = e.pd;
+	dx_begin_qp(&mixed, cmd);
+	refused(d.ctx, cmd, "PD");
+	dx_destroy(&d);
+	dx_destroy(&e);
+	st_close(d.ctx);
+	st_close(e.ctx);
+}
+
 /* A function of the leak detector, which some builds lack. */
 extern void __lsan_disable(void) __attribute__((weak));
 extern void __lsan_enable(void) __attribute__((weak));

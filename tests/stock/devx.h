@@ -50,6 +50,9 @@ void dx_create(struct dx *d, struct ibv_context *ctx);
 /* Creates them with another kind of UAR; with this EQ, unless it is negative. */
 void dx_create_on(struct dx *d, struct ibv_context *ctx, uint32_t uar_type, int eqn);
 void dx_destroy(struct dx *d);
+/* Fill in the commands that create the CQ and the QP. */
+void dx_begin_cq(const struct dx *d, uint8_t cmd[DX_LONG]);
+void dx_begin_qp(const struct dx *d, uint8_t cmd[DX_LONG]);
 void dx_connect(struct dx *d);
 /* connects the QP to itself by that address */
 void dx_connect_to(struct dx *d, const uint8_t gid[16]);

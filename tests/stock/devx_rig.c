@@ -60,10 +60,11 @@ static uint32_t make(struct dx *d, uint8_t *cmd, struct mlx5dv_devx_obj **obj)
 }
 
 /* PRM CREATE_CQ: context at 0x10, then the umem. */
-static void create_cq(struct dx *d)
+void dx_begin_cq(const struct dx *d, uint8_t cmd[DX_LONG])
 {
-	uint8_t cmd[DX_LONG] = { 0 }, *cqc = cmd + 0x10;
+	uint8_t *cqc = cmd + 0x10;
 
+	memset(cmd, 0, DX_LONG);
 	dx_head(cmd, DX_CREATE_CQ, 0);
 	dx_put(cqc, 0x0c, 3, 5, __builtin_ctz(DX_CQES));
 	dx_put(cqc, 0x0c, 8, 24, d->uar->page_id);
@@ -74,18 +75,26 @@ static void create_cq(struct dx *d)
 	dx_put64(cmd, 0x50, DX_CQ_AT);
 	dx_put(cmd, 0x58, 0, 32, d->umem->umem_id);
 	dx_put(cmd, 0x5c, 0, 1, 1);
+}
+
+static void create_cq(struct dx *d)
+{
+	uint8_t cmd[DX_LONG];
+
+	dx_begin_cq(d, cmd);
 	for (int i = 0; i < DX_CQES; i++)
 		d->mem[DX_CQ_AT + 64 * i + 63] = 0xf1;
 	d->cqn = make(d, cmd, &d->cq);
 }
 
 /* PRM CREATE_QP: context at 0x18, then the umem. A send queue of 16 blocks and no receives. */
-static void create_qp(struct dx *d)
+void dx_begin_qp(const struct dx *d, uint8_t cmd[DX_LONG])
 {
-	uint8_t cmd[DX_LONG] = { 0 }, *qpc = cmd + 0x18;
+	uint8_t *qpc = cmd + 0x18;
 	struct mlx5dv_pd pd = { 0 };
 	struct mlx5dv_obj obj = { .pd = { .in = d->pd, .out = &pd } };
 
+	memset(cmd, 0, DX_LONG);
 	cr_assert_eq(mlx5dv_init_obj(&obj, MLX5DV_OBJ_PD), 0);
 	dx_head(cmd, DX_CREATE_QP, 0);
 	dx_put(qpc, 0x00, 19, 2, 3);
@@ -103,6 +112,13 @@ static void create_qp(struct dx *d)
 	dx_put64(cmd, 0x100, DX_SQ_AT);
 	dx_put(cmd, 0x108, 0, 32, d->umem->umem_id);
 	dx_put(cmd, 0x10c, 0, 1, 1);
+}
+
+static void create_qp(struct dx *d)
+{
+	uint8_t cmd[DX_LONG];
+
+	dx_begin_qp(d, cmd);
 	d->qpn = make(d, cmd, &d->qp);
 }
 
