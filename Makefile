@@ -185,7 +185,7 @@ $(O)/obj/dat20/%.o: %.c $(O)/flags
 $(call objs,$(LIBDAT_SRC)): private VISIBILITY :=
 $(call objs,$(UVERBS_SRC) $(EFADV_SRC) $(VFIO_SRC)): private VISIBILITY :=
 $(O)/obj/tests/%.o $(O)/obj/dat20/tests/%.o: private CPPFLAGS_ALL += $(CRITERION_CFLAGS)
-$(foreach s,$(SUITES),$(eval $(O)/obj/tests/$(s)/%.o: private CFLAGS_DIR = $$(CFLAGS_$(s))))
+$(foreach s,$(notdir $(wildcard tests/*)),$(eval $(O)/obj/tests/$(s)/%.o: private CFLAGS_DIR = $$(CFLAGS_$(s))))
 # `make coverage` counts lines of these files: the accesses to an adapter through rdma-core. They are not
 # optimized, so that each line has code of its own.
 COVERED := $(foreach f,uverbs dv vfio eq port,hw_mlx5/ctl/$(f)*.c) hw_common/verbs*.c hw_efa/ctl/efadv*.c
