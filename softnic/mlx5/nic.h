@@ -350,7 +350,6 @@ struct sn_qp {
 	uint8_t atomic_mode;	/* 0: the QP serves no atomics */
 	bool real_time;		/* timestamps are seconds and ns, and not the internal timer */
 	bool umr_only;		/* a QP of type REG_UMR: the driver's own, without a PD */
-	bool reserved_lkey;	/* the QP may use the reserved lkey */
 
 	/* send queue; its counters are WQEBB indexes modulo 2^16 */
 	uint32_t sq_size;	/* WQEBBs */
@@ -363,6 +362,7 @@ struct sn_qp {
 	bool sq_stopped;	/* a WQE in the FIFO has failed, so fetching stops */
 	bool sq_fenced;
 	bool umr_unfenced;	/* the next WQE must carry a small fence */
+	bool reserved_lkey;	/* the QP may use the reserved lkey */
 	struct sn_wr *wr;	/* the FIFO of WQEs in flight, a ring of sq_size entries */
 	uint32_t wr_head, wr_tail;	/* indexes into the FIFO, which only grow */
 	uint32_t wr_reads;	/* unfinished reads and atomics in the FIFO */
