@@ -372,9 +372,9 @@ uint8_t sn_cmd_refuse(struct sn_cmd *c, uint8_t status, const char *fmt, ...)
 uint8_t sn_cmd_refuse_errno(struct sn_cmd *c, int err);
 /* uctx.c: returns 0 if the command's user context may execute the command, else a status. */
 uint8_t sn_uctx_check(struct sn_cmd *c);
-/* An object of a user context, by the position of its table and its number. The driver has none. */
+/* Records that an object belongs to a user context. The driver's objects have no such record. */
 struct sn_owned {
-	uint32_t kind_number;
+	uint32_t kind_number;	/* its table's position << 24 | its number */
 	uint16_t uid;
 };
 /* records the objects that an executed command created or destroyed */

@@ -46,7 +46,7 @@ void sn_uctx_free(struct sn_nic *nic, void *obj)
 }
 
 /* A kind of object: the position of its table */
-#define KIND(table) offsetof(struct sn_nic, table) / sizeof(struct sn_table)
+#define KIND(table) (offsetof(struct sn_nic, table) / sizeof(struct sn_table))
 enum kind {
 	QP = KIND(qps),
 	CQ = KIND(cqs),
