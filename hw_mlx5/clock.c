@@ -15,7 +15,7 @@
 
 #define RENEW_NS 10000000	/* if a timestamp is newer than the reading by this, read again */
 #define GOOD_NS 2000		/* a reading with an error below this is good enough */
-#define READINGS 8
+#define READINGS 8		/* at most, and at least two, because one alone may be wrong */
 /* If the timer does not advance for this long, it has stopped. The first reading may take longer: it is
  * part of the first call, which a program can make before its measurement. */
 #define FIRST_MS 1000
@@ -30,14 +30,36 @@ static uint64_t host_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+static int64_t since_reading(const struct m5_clock *c, uint64_t raw, uint32_t khz)
+{
+	return (int64_t)((__int128)(int64_t)(raw - c->ticks) * 1000000 / khz);
+}
+
+/*
+ * Is a new reading better than c? Where the adapter's timer is copied, the copy may come late, and then
+ * the reading gives a time that is too late. So of two that contradict each other the earlier one is
+ * right, otherwise the more exact one is better.
+ */
+static bool is_better(const struct m5_clock *c, uint64_t ticks, uint64_t realtime, uint64_t error,
+		      uint32_t khz)
+{
+	int64_t later = (int64_t)(realtime - c->realtime) - since_reading(c, ticks, khz);
+	int64_t errors = (int64_t)(error + c->error);
+
+	if (c->error == UINT64_MAX || later < -errors)
+		return true;
+	return later <= errors && error < c->error;
+}
+
 /*
  * Reads the timer until its value changes. The new value is from a moment between both loads, even
- * where they read a copy that is written now and then. Returns 0; -ETIME if the timer stands still, or
- * the error of the adapter, with the old reading.
+ * where they read a copy that is written now and then, unless that was written late. Returns 0; -ETIME
+ * if the timer stands still, or the error of the adapter, with the old reading.
  */
-static int read_clocks(struct m5_ctl *ctl, struct m5_clock *c, uint64_t limit_ms)
+static int read_clocks(struct m5_ctl *ctl, struct m5_clock *c, uint32_t khz, uint64_t limit_ms)
 {
-	uint64_t until = dap_now_ms() + limit_ms, before, between = host_ns(), after, old = 0, ticks, error;
+	uint64_t until = dap_now_ms() + limit_ms, before, between = host_ns(), after, old = 0, ticks;
+	uint64_t realtime, error;
 	int err = ctl->ops->timer(ctl, &old);
 	bool late = false;
 
@@ -51,10 +73,11 @@ static int read_clocks(struct m5_ctl *ctl, struct m5_clock *c, uint64_t limit_ms
 	if (err)
 		return err;
 	after = host_ns();
+	realtime = before + (after - before) / 2;
 	error = (after - before + 1) / 2;
-	if (error < c->error) {
+	if (is_better(c, ticks, realtime, error, khz)) {
 		c->ticks = ticks;
-		c->realtime = before + (after - before) / 2;
+		c->realtime = realtime;
 		c->error = error;
 	}
 	return 0;
@@ -64,22 +87,18 @@ static int read_clocks(struct m5_ctl *ctl, struct m5_clock *c, uint64_t limit_ms
 static void renew(struct dap_ia *ia, struct m5_clock *c)
 {
 	uint64_t old = c->error, limit_ms = c->ticks ? LATER_MS : FIRST_MS;
+	struct m5_ia *m = m5_ia(ia);
 	int err = 0;
 
 	c->error = UINT64_MAX;
-	for (int i = 0; i < READINGS && c->error > GOOD_NS && !err; i++)
-		err = read_clocks(m5_ia(ia)->ctl, c, limit_ms);
+	for (int i = 0; i < READINGS && (i < 2 || c->error > GOOD_NS) && !err; i++)
+		err = read_clocks(m->ctl, c, m->dev.timer_khz, limit_ms);
 	if (c->error == UINT64_MAX)
 		c->error = old;
 	c->still = err == -ETIME;
 	if (c->still)
 		dap_log(DAP_LOG_ERR, "%s: the adapter's timer stands still, so %s", ia->name, c->ticks ?
 			"the error of timestamps grows" : "timestamps have no time of day");
-}
-
-static int64_t since_reading(const struct m5_clock *c, uint64_t raw, uint32_t khz)
-{
-	return (int64_t)((__int128)(int64_t)(raw - c->ticks) * 1000000 / khz);
 }
 
 static void convert_ticks(struct dap_ia *ia, uint64_t raw, struct dap_stamp *s)

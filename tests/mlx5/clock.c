@@ -116,6 +116,32 @@ Test(clock, stamp__of_a_timer_that_is_copied_each_millisecond_is_right, .timeout
 	rig_close(&r, NULL);
 }
 
+static uint64_t late_ns[8];	/* age of the values of the next loads, last one first */
+static unsigned int late_loads;
+
+static int late(struct m5_ctl *ctl, uint64_t *ticks)
+{
+	(void)ctl;
+	*ticks = ns_of(CLOCK_MONOTONIC) - (late_loads ? late_ns[--late_loads] : 0);
+	return 0;
+}
+
+/* Who copies the timer may be interrupted before it stores the value. Each reading takes two loads. */
+Test(clock, stamp__of_a_timer_whose_copy_is_late_is_right, .timeout = 60)
+{
+	open_clock(M5_TS_FREE_RUNNING, 1000000);
+	ops.timer = late;
+	stamp_of(0);
+	late_ns[0] = 100000;
+	late_ns[1] = 200000;
+	for (unsigned int i = 0; i < 60; i++) {
+		late_loads = i % 3 + 2;
+		m5_ia(r.ia)->clock.ticks = 0;
+		cr_assert(is_right(), "after %u loads of the time", i % 3);
+	}
+	rig_close(&r, NULL);
+}
+
 /* A timestamp from before the last reading of the timer is converted by its distance from that reading. */
 Test(clock, stamp__older_than_the_reading_has_a_larger_error, .timeout = 60)
 {
