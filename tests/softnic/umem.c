@@ -159,7 +159,7 @@ Test(umem, create_cq_and_qp__page_offset_counts_64ths_of_their_pages)
 	struct drv_cq cq = { .d = d, .log = 4 };
 	struct drv_qp qp = { 0 };
 	struct drv_cqe e;
-	uint32_t dbr[2] = { 0 };
+	_Alignas(8) uint32_t dbr[2] = { 0 };
 
 	cq.ring = big_pages(&cq_mem);
 	cq.dbr = dbr;
@@ -199,9 +199,10 @@ Test(umem, cq__in_separate_pages_has_each_entry_in_its_place)
 	enum { PAGE = 4096, LOG = 7, NOPS = 100 };
 	uint8_t *mem = drv_pages(3 * PAGE), *ctx = d->in + AT_CTX;
 	struct drv_cq cq = { .d = d, .log = LOG };
-	struct drv_qp qp;
+	struct drv_qp qp = { 0 };
 	struct drv_cqe e;
-	uint32_t umem, dbr[2] = { 0 };
+	_Alignas(8) uint32_t dbr[2] = { 0 };
+	uint32_t umem;
 
 	memset(mem, 0xff, 3 * PAGE);
 	drv_begin(d, CMD_CREATE_UMEM);
