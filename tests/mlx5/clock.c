@@ -126,7 +126,7 @@ static int late(struct m5_ctl *ctl, uint64_t *ticks)
 	return 0;
 }
 
-/* Who copies the timer may be interrupted before it stores the value. Each reading takes two loads. */
+/* What copies the timer may be interrupted before it stores the value. Each reading takes two loads. */
 Test(clock, stamp__of_a_timer_whose_copy_is_late_is_right, .timeout = 60)
 {
 	open_clock(M5_TS_FREE_RUNNING, 1000000);
