@@ -185,6 +185,12 @@ $(O)/obj/dat20/%.o: %.c $(O)/flags
 $(call objs,$(LIBDAT_SRC)): private VISIBILITY :=
 $(call objs,$(UVERBS_SRC) $(EFADV_SRC) $(VFIO_SRC)): private VISIBILITY :=
 $(O)/obj/tests/%.o $(O)/obj/dat20/tests/%.o: private CPPFLAGS_ALL += $(CRITERION_CFLAGS)
+# Without optimization tests compile in half the time, and a debugger shows all of their variables. What compiled code
+# is like matters in a canary alone.
+ifeq ($(SAN),)
+$(O)/obj/tests/%.o $(O)/obj/dat20/tests/%.o: private OPT := -O0 -g
+$(O)/obj/tests/canary/%.o: private OPT := -O2 -g
+endif
 $(foreach s,$(notdir $(wildcard tests/*)),$(eval $(O)/obj/tests/$(s)/%.o: private CFLAGS_DIR = $$(CFLAGS_$(s))))
 # `make coverage` counts lines of these files: the accesses to an adapter through rdma-core. They are not
 # optimized, so that each line has code of its own.
@@ -390,23 +396,34 @@ $(EXAMPLE_BINS): $(O)/%: $(O)/obj/%.o $(LIBDAT)
 
 ## Tests
 
+# Criterion runs each test in a new process, and loads libgit2 with fifteen other libraries only to print
+# differences of strings, which takes longer than most tests. So the suites bring an empty libgit2.
+LIBGIT2 := $(shell objdump -p $$($(CC) -print-file-name=libcriterion.so) 2>/dev/null | \
+	sed -n 's,^ *NEEDED *\(libgit2\.so.*\),$(O)/tests/lib/\1,p')
+CRITERION := $(if $(LIBGIT2),-Wl$(comma)--no-as-needed $(LIBGIT2) -Wl$(comma)--as-needed -Wl$(comma)-rpath$(comma)'$$ORIGIN/lib') \
+	$(CRITERION_LIBS)
+$(LIBGIT2):
+	@mkdir -p $(@D)
+	$(Q)nm -D -u "$$($(CC) -print-file-name=libcriterion.so)" | sed -n 's/.* U \(git_[a-z0-9_]*\).*/int \1(void) { return 0; }/p' | \
+		$(CC) -w -shared -fPIC -Wl,-soname,$(@F) -x c - -o $@
+
 HARNESS := $(call objs,$(HARNESS_SRC))
 define suite
 $(O)/tests/$(1): $(call objs,$(call src,tests/$(1))) $(HARNESS) $(LIBDAT) \
-		$(if $(wildcard tests/$(1)/public),,$(ARCHIVES))
+		$(if $(wildcard tests/$(1)/public),,$(ARCHIVES)) | $(LIBGIT2)
 	$$(call say,LD,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(LDFLAGS_ALL) -o $$@ $$(filter %.o,$$^) $(if $(wildcard tests/$(1)/public),,$(group)) \
-		$(if $(wildcard tests/$(1)/libdat2),-ldat2,$(ldat)) $$(EXT_LIBS) $$(CRITERION_LIBS) $$(LIBS_$(1)) -lm
+		$(if $(wildcard tests/$(1)/libdat2),-ldat2,$(ldat)) $$(EXT_LIBS) $$(CRITERION) $$(LIBS_$(1)) -lm
 endef
 $(foreach s,$(SUITES),$(eval $(call suite,$(s))))
 
 # The same sources for uDAPL 2.0, with the registry of the system.
 PROGRAMS20_SRC := $(call src,tests/programs) $(CONSUMER_SRC)
-$(O)/tests/programs2: $(PROGRAMS20_SRC:%.c=$(O)/obj/dat20/%.o) $(HARNESS)
+$(O)/tests/programs2: $(PROGRAMS20_SRC:%.c=$(O)/obj/dat20/%.o) $(HARNESS) | $(LIBGIT2)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -ldat2 $(EXT_LIBS) $(CRITERION_LIBS) -lm
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -ldat2 $(EXT_LIBS) $(CRITERION) -lm
 
 TEST_ENV = DAT_OVERRIDE=$(abspath $(CONF)) LD_LIBRARY_PATH=$(abspath $(O)/lib) \
 	DAPL_BUILD_DIR=$(abspath $(O)) DAPL_DBG_ABORT=1 CC='$(CC)' SAN='$(SAN)'
