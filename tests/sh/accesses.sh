@@ -3,6 +3,7 @@
 # The conformance statements have the same results on the model in this process and behind softnic-run,
 # through uverbs and VFIO. tests/data/accesses.tsv has a reason for each difference. Runs a selection;
 # with DAPL_ALL=1 all of them.
+# Slow: only with DAPL_ALL=1.
 set -u
 build=$DAPL_BUILD_DIR
 run=$build/bin/softnic-run

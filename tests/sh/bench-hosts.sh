@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # make bench-hosts, with few samples: our device has its figures; each other column has them, or is named as missing
 # or failed.
+# Slow: only with DAPL_ALL=1.
 set -u
 . tests/harness/skip.sh
 [ -z "${SAN-}" ] || skip "the programs are slow under a sanitizer"

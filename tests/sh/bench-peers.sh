@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The programs behind make bench and make bench-scale: each peer that is built makes all its calls, with
 # dat_bench's row names, and the scaling figures are there.
+# Slow: only with DAPL_ALL=1.
 set -u
 build=$DAPL_BUILD_DIR
 tmp=$(mktemp -d)

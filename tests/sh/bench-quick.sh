@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # make bench, with few samples: every row of ours and of each built peer is there, JSON and Markdown
 # agree, and a missing peer is named.
+# Slow: only with DAPL_ALL=1.
 set -u
 build=$DAPL_BUILD_DIR
 . tests/harness/skip.sh

@@ -3,6 +3,7 @@
 # make bench-scale, with few samples: all its figures are there, and neither a post nor a dequeue needs
 # more instructions when there are more endpoints. A dequeue costs the same, whether the device had
 # time before it or not.
+# Slow: only with DAPL_ALL=1.
 set -u
 build=$DAPL_BUILD_DIR
 . tests/harness/skip.sh

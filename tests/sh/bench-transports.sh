@@ -3,6 +3,7 @@
 # make bench-transports, with few samples: each available column has its figures, each limit is checked,
 # and missing ones are named. With DAPL_ALL=1 the other transports run too; otherwise all of them count
 # as missing.
+# Slow: only with DAPL_ALL=1.
 set -u
 build=$DAPL_BUILD_DIR
 [ -x "$build/bin/dat_write_bw" ] || { echo "not built here"; exit 77; }

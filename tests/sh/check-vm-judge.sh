@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The verdicts of scripts/check-vm about simulated guests. A guest is a process here, which prints
 # the text of a console.
+# Slow: only with DAPL_ALL=1.
 set -u
 vm=$(mktemp -d)
 trap 'kill -KILL "${guests[@]}" 2>/dev/null; rm -rf "$vm"' EXIT

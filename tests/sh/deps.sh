@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # scripts/deps.sh and the goals of make that call it, on a simulated Debian: the packages that they
 # request, install and name, and their handling of a package that does not exist.
+# Slow: only with DAPL_ALL=1.
 set -u
 # make does not support a path with a space, but TMPDIR may have one.
 tmp=$(TMPDIR= mktemp -d)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # make dist packs the committed files under the release's name, and the tarball configures and compiles.
 # Its full build takes minutes: DAPL_ALL=1.
+# Slow: only with DAPL_ALL=1.
 set -eu
 [ -e .git ] && git rev-parse --verify -q HEAD >/dev/null 2>&1 || { echo "make dist needs a git clone with a commit"; exit 77; }
 dir=$(mktemp -d)

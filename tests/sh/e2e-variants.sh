@@ -3,6 +3,7 @@
 # Transfers and windows again on other variants of post and poll: threadsafe IAs, the doorbells of
 # hardware, a device that delays work and poisons consumed WQEs, another inline limit. Runs a selection; with
 # DAPL_ALL=1 all of them.
+# Slow: only with DAPL_ALL=1.
 set -u
 bin=$DAPL_BUILD_DIR/tests/e2e
 status=0

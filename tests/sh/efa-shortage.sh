@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The suite shortage on the software EFA, with and without RDMA write: each allocation, request and
 # descriptor fails in turn.
+# Slow: only with DAPL_ALL=1.
 export DAPL_TEST_IA=soft-efa-0
 for DAPL_EFA_PROFILE in wide read; do
 	export DAPL_EFA_PROFILE

@@ -3,6 +3,7 @@
 # The suites of the ConnectX on the software EFA of profile $PROFILE: the default here, others in their
 # own scripts (efa-*.sh). Runs a selection, of which other profiles get only transfers; with DAPL_ALL=1 all
 # of them. Tests that an unordered device cannot pass are skipped by the provider attribute that announces it.
+# Slow: only with DAPL_ALL=1.
 set -u
 . tests/harness/skips.sh
 export DAPL_TEST_IA=soft-efa-0 DAPL_EFA_PROFILE=${PROFILE:-wide}

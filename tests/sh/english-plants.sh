@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # sh/english refuses each phrase of its list, in a comment and across a line break, and nothing else;
 # in each folder of the tree, in a clone and in a tarball.
+# Slow: only with DAPL_ALL=1.
 set -u
 status=0
 tmp=$(mktemp -d)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # dat_first_light on the software ConnectX: all questions are answered, and each different behaviour of
 # hardware changes its line as required.
+# Slow: only with DAPL_ALL=1.
 set -u
 . tests/harness/first-light.sh
 whole soft-mlx5-0 29

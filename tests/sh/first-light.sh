@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # scripts/first-light on softnic-run's adapters, and on a missing one. first-light-mlx5.sh and
 # first-light-efa.sh test the answers.
+# Slow: only with DAPL_ALL=1.
 set -u
 run=$DAPL_BUILD_DIR/bin/softnic-run
 . tests/harness/skip.sh

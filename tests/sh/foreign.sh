@@ -3,6 +3,7 @@
 # softnic-run --ip: stock verbs programs in two network namespaces, which a veth pair joins, reach each other by RoCEv2
 # at UDP port 4791. Data is right, also with lost packets and by IPv6; the packets on the wire are right; a taken port
 # is named. The peer of a Linux's rdma_rxe is judged by scripts/check-vm.
+# Slow: only with DAPL_ALL=1.
 set -u
 . tests/harness/skip.sh
 needs_preload

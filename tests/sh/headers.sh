@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Each public header compiles by itself, in C and in C++, and so does each seam header in C.
+# Slow: only with DAPL_ALL=1.
 set -u
 status=0
 try() {

@@ -3,6 +3,7 @@
 # Two hosts: processes in two network namespaces, which a veth pair joins, by IPv4 and IPv6. Data is right, also
 # with lost packets; the packets on the wire are RoCEv2; an adapter without ip= fails with a message that names
 # ip=; a host that vanishes or reboots breaks the connection.
+# Slow: only with DAPL_ALL=1.
 set -u
 . tests/harness/skip.sh
 [ -z "${SAN-}" ] || skip "the programs are slow under a sanitizer"

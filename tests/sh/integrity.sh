@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # dat_integrity: all data is right and all wrong accesses are refused on both software adapters. A byte that
 # is changed on purpose, a context that stays valid, and an adapter that does not open make it fail.
+# Slow: only with DAPL_ALL=1.
 set -u
 . tests/harness/skip.sh
 [ -z "${SAN-}" ] || skip "the programs are slow under a sanitizer"

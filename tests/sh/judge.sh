@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # scripts/check accepts a suite only if it reports success itself, in time, and leaves no process behind.
 # scripts/check-all continues after a part that fails, and names it.
+# Slow: only with DAPL_ALL=1.
 set -u
 unset CHECK_SH
 build=$(mktemp -d)

@@ -3,6 +3,7 @@
 # The manual pages are complete and agree with the headers: one for each exported call and each program,
 # no complaint from mandoc, prototypes, constants and errors as in the headers, every return code of
 # uDAPL 1.2 for each call, examples that compile.
+# Slow: only with DAPL_ALL=1.
 set -u
 . tests/harness/man_example.sh
 shopt -s lastpipe

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # scripts/mutants: the mutants of a small text, and its verdicts on a project of one file.
+# Slow: only with DAPL_ALL=1.
 set -u
 # make does not support a path with a space, but TMPDIR may have one.
 tmp=$(TMPDIR= mktemp -d)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Programs with a malloc of their own, as in MVAPICH2: it replaces malloc and free, but not aligned_alloc. Such a free
 # must get only memory of such a malloc.
+# Slow: only with DAPL_ALL=1.
 set -u
 . tests/harness/perf-server.sh
 [ -z "${SAN-}" ] || { echo "a library cannot be preloaded under a sanitizer"; exit 77; }

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # If one side of a program that follows perftest is killed during a run, the other side reports it and
 # soon exits with status 1.
+# Slow: only with DAPL_ALL=1.
 set -u
 . tests/harness/perf-server.sh
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A server whose last answer completes only after the client has exited: its ACK is lost, or a preloaded library
 # delays the completions of its posts for a while.
+# Slow: only with DAPL_ALL=1.
 set -u
 . tests/harness/perf-server.sh
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Programs that follow perftest, with hundreds of endpoints: -D ends with what was done by then, and when
 # the server dies the end of each connection is reported.
+# Slow: only with DAPL_ALL=1.
 set -u
 . tests/harness/perf-server.sh
 

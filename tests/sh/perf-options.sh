@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Each program that follows perftest: --help, errors on the command line, no server, and plots without
 # gnuplot.
+# Slow: only with DAPL_ALL=1.
 set -u
 programs="dat_write_lat dat_write_bw dat_read_lat dat_read_bw dat_send_lat dat_send_bw dat_bind_lat dat_bind_bw dat_conn_rate"
 bin=$DAPL_BUILD_DIR/bin

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # A program whose output cannot be written says so and fails: the disk is full, or the reader of a pipe has ended.
+# Slow: only with DAPL_ALL=1.
 set -u
 . tests/harness/perf-server.sh
 failed=0

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Each program that follows perftest runs as a pair: rows, verified data, one valid JSON document with a
 # record for each size, samples, plots.
+# Slow: only with DAPL_ALL=1.
 set -u
 . tests/harness/perf-server.sh
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Programs that follow perftest, where one side has no CPU for a while: the result is printed even if a
 # message came late. A preloaded library makes one side late, or dead, at the critical point.
+# Slow: only with DAPL_ALL=1.
 set -u
 . tests/harness/perf-server.sh
 

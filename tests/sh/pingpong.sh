@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # dat_pingpong with two processes and alone: polling and sleeping, odd lengths, and user errors.
+# Slow: only with DAPL_ALL=1.
 set -u
 . tests/harness/perf-server.sh
 bin=$bin/dat_pingpong

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # scripts/vfio and scripts/hugepages on a simulated machine: fakes of DPDK's programs record their
 # arguments, and change its /sys like the real ones.
+# Slow: only with DAPL_ALL=1.
 set -u
 # Paths in sysfs have no spaces, whatever TMPDIR has.
 tmp=$(TMPDIR= mktemp -d)

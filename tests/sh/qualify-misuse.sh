@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # dat_qualify and bundles that are forged or hostile, several runs at once, peers that end or are busy, and bytes that
 # are not UTF-8.
+# Slow: only with DAPL_ALL=1.
 set -u
 . tests/harness/skip.sh
 . tests/harness/qualify.sh

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # dat_qualify: a bundle of a few steps is verified, each changed byte is refused by name and offset, a failure
 # is reported unless a known deviation has it, and signatures are checked.
+# Slow: only with DAPL_ALL=1.
 set -u
 . tests/harness/skip.sh
 command -v ssh-keygen >/dev/null || skip "ssh-keygen is not installed"

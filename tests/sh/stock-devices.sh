@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What stock rdma-core prints for the devices of softnic-run. softnic-run itself: the command's status,
 # forwarded signals, no files left behind, and messages for programs that it cannot preload.
+# Slow: only with DAPL_ALL=1.
 set -u
 run=$DAPL_BUILD_DIR/bin/softnic-run
 failed=0

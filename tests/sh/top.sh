@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # dat_top shows the processes of dat_pingpong and their counters, and its output for Prometheus is well
 # formed. It does not show a process that was killed, and it refuses files that are no page.
+# Slow: only with DAPL_ALL=1.
 set -u
 . tests/harness/perf-server.sh
 top=$bin/dat_top

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Each law of sh/tree detects violations: a copy of the tree breaks many at a time.
+# Slow: only with DAPL_ALL=1.
 set -u
 status=0
 tmp=$(mktemp -d)

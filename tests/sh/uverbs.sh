@@ -174,7 +174,7 @@ if [ "${DAPL_ALL-}" = 1 ] && [ -z "${DAPL_COVERED-}" ]; then
 		RIG_PARAMS=scatter_cqe=1 suite e2e --filter '@(data_message|data_rdma|srq)/*'
 	fi
 	conformance
-elif [ -n "${SHORT-}" ]; then
+elif [ $access = devx ] || [ -n "${SHORT-}" ]; then
 	suite e2e --filter '@(data_rdma|bind_access)/*'
 else
 	suite api --filter '@(conn|evd|fail|mem|srq|stamp)/*'

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # dat_walk finds each planted defect and shrinks it to at most ten calls. The program that it prints
 # compiles, shows the defect while it is planted, and ends well without it.
+# Slow: only with DAPL_ALL=1.
 set -u
 if [ "${SAN-}" ]; then
 	echo "a library that is preloaded cannot run with a sanitizer"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # CONFIGURE=--without-efa: libefa is neither included nor linked, even if it is installed.
+# Slow: only with DAPL_ALL=1.
 set -u
 . tests/harness/skip.sh
 [ -x "$DAPL_BUILD_DIR/bin/softnic-run" ] || skip "softnic-run is not built: no rdma-core"
