@@ -45,6 +45,13 @@ class Refused(ConnectionError):
     """Raised if the peer refuses a request. The text is its reason."""
 
 
+def words(error):
+    """Returns the text of an error, with that of errno in place of Python's "[Errno 2]"."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
+
+
 class Child:
     """A running program, whose output goes to files."""
 
@@ -187,7 +194,7 @@ class Remote:
             self.file.flush()
             line = self.file.readline()
         except OSError as error:
-            raise Gone(f"dat_qualify serve does not answer: {error}") from None
+            raise Gone(f"dat_qualify serve does not answer: {words(error)}") from None
         if not line:
             raise Gone("dat_qualify serve has ended the connection; see its output")
         try:
@@ -266,7 +273,7 @@ def session(sock, make, listener, run):
                 file.write(json.dumps(reply) + "\n")
                 file.flush()
     except OSError as error:
-        print(f"dat_qualify: the run has ended: {error}", flush=True)
+        print(f"dat_qualify: the run has ended: {words(error)}", flush=True)
     finally:
         host.close()
 

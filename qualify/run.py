@@ -246,7 +246,7 @@ class Run:
         except (OSError, *judge.UNJUDGED) as error:
             self.gone = self.gone or isinstance(error, peer.Gone)
             self.here.stop()
-            why = error if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+            why = peer.words(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
             return {"children": [], "broken": f"the step was not finished: {why}"}
         return {**record, "counters": {e: [before[e], after[e]] for e in before}}
 
@@ -362,6 +362,6 @@ def ends(options, programs):
         if not isinstance(error, OSError):
             raise
         sys.exit(
-            f"dat_qualify: no dat_qualify serve answers at {options.peer}, TCP port {options.port}: {error}; "
-            "start it there first"
+            f"dat_qualify: no dat_qualify serve answers at {options.peer}, TCP port {options.port}: "
+            f"{peer.words(error)}; start it there first"
         )

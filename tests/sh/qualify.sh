@@ -332,11 +332,12 @@ PY
 	wait $server 2>/dev/null
 	server=
 	run peer.tar -p 127.0.0.1 --port "$port" && wrong "dat_qualify run succeeds although its peer does not answer"
-	has "without a peer" "no dat_qualify serve answers at 127.0.0.1"
+	has "without a peer" "no dat_qualify serve answers at 127.0.0.1, TCP port $port: Connection refused; start it there first$"
 }
 
 options() {
 	q verify "$tmp/none.tar" && wrong "dat_qualify verify succeeds without a bundle"
+	has "no bundle" "^dat_qualify: $tmp/none.tar: No such file or directory$"
 	q run --nonsense
 	[ $? = 64 ] || wrong "the status for an invalid option is not 64"
 	q list -q || wrong "dat_qualify list fails"
