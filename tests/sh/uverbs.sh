@@ -3,8 +3,8 @@
 # A driver through rdma-core: dat_pingpong, and the suites of API, transfers, conformance and uDAPL 2.0,
 # on softnic-run's device. Runs a selection; with DAPL_ALL=1 all of them. ACCESS=vfio: the device is
 # behind VFIO, and the child of a test has another one (vfio.sh). ACCESS=efadv: it is an EFA, of profile
-# PROFILE (efadv.sh). SHORT=1: less of the selection. DAPL_COVERED=1: a selection nevertheless, because
-# `make coverage` runs everything itself.
+# PROFILE (efadv.sh). SHORT=1, and access by DEVX: less of the selection. DAPL_COVERED=1: a selection
+# nevertheless, because `make coverage` runs everything itself.
 set -u
 build=$DAPL_BUILD_DIR
 run=$build/bin/softnic-run
