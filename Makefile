@@ -398,7 +398,7 @@ $(EXAMPLE_BINS): $(O)/%: $(O)/obj/%.o $(LIBDAT)
 
 # Criterion runs each test in a new process, and loads libgit2 with fifteen other libraries only to print
 # differences of strings, which takes longer than most tests. So the suites bring an empty libgit2.
-LIBGIT2 := $(shell objdump -p $$($(CC) -print-file-name=libcriterion.so) 2>/dev/null | \
+LIBGIT2 := $(shell { objdump -p $$($(CC) -print-file-name=libcriterion.so); } 2>/dev/null | \
 	sed -n 's,^ *NEEDED *\(libgit2\.so.*\),$(O)/tests/lib/\1,p')
 CRITERION := $(if $(LIBGIT2),-Wl$(comma)--no-as-needed $(LIBGIT2) -Wl$(comma)--as-needed -Wl$(comma)-rpath$(comma)'$$ORIGIN/lib') \
 	$(CRITERION_LIBS)
