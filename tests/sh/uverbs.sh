@@ -175,7 +175,7 @@ if [ "${DAPL_ALL-}" = 1 ] && [ -z "${DAPL_COVERED-}" ]; then
 	fi
 	conformance
 elif [ $access = devx ] || [ -n "${SHORT-}" ]; then
-	suite e2e --filter '@(data_rdma|bind_access)/*'
+	suite e2e --filter '@(data_rdma/*|bind_access/*|limits_memory/heap*)'
 else
 	suite api --filter '@(conn|evd|fail|mem|srq|stamp)/*'
 	suite e2e --filter '@(data_message|data_wake|bind_access|error_flush|scatter_cqe)/*'
