@@ -12,8 +12,8 @@
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_rwlock_t calls;		/* readers: threads in calls; writers: threads that fork */
-/* State of a thread in a call, from before the call. With the TLS model of a library that is loaded late, the first use
- * in a thread would allocate memory, and glibc aborts the process if there is none. */
+/* State of a thread in a call, from before the call. With the TLS model of a library that is loaded late, the
+ * first use in a thread would allocate memory, and glibc aborts the process if there is none. */
 static _Thread_local __attribute__((tls_model("initial-exec"))) int cancel;
 
 static void calls_init(void)
