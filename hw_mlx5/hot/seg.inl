@@ -192,12 +192,12 @@ M5_INLINE void m5_store_mmio(volatile uint8_t *to, const m5_half *h, unsigned in
 		p[i] = h[i];
 }
 
+/* Loads from any address. Of a memcpy, gcc 14 makes two loads of 8 bytes. */
 M5_INLINE m5_v2 m5_load_piece(const uint8_t *p)
 {
-	m5_v2 v;
+	typedef m5_v2 __attribute__((aligned(1))) unaligned;
 
-	__builtin_memcpy(&v, p, sizeof(v));
-	return v;
+	return *(const unaligned *)p;
 }
 
 /* Loads n <= 8 bytes as a word, zero above; reads nothing outside. */
