@@ -24,6 +24,7 @@ struct bench b;
 static DAT_HANDLE made[KEPT];
 static unsigned int n_made;
 static char trouble[200];	/* text of the first error */
+static DAT_EVENT last_event;
 
 /* ---- Steps ---- */
 
@@ -319,7 +320,9 @@ static void each_of(const struct shortage *s, bool (*scenario)(void))
 		cr_assert(!trouble[0], "in a run with %s %lu: %s", s->of, n, trouble);
 		nothing_left(&before, s->of, n);
 	} while (seen >= n);
-	cr_assert(done, "the scenario failed in a run that had no %s among %lu calls", s->of, seen);
+	cr_assert(done, "the scenario failed in a run that had no %s among %lu calls; the last event is %#x, "
+		  "as a completion it has status %d", s->of, seen, last_event.event_number,
+		  last_event.event_data.dto_completion_event_data.status);
 	cr_assert(n > 1 || (s->start == device_start && adapter->soft_evds),
 		  "the scenario reaches no %s", s->of);
 }
@@ -459,7 +462,11 @@ DAT_EP_ATTR small(void)
 
 static bool came(DAT_EVD_HANDLE evd, DAT_EVENT *ev)
 {
-	return dat_evd_dequeue(evd, ev) == DAT_SUCCESS;
+	bool any = dat_evd_dequeue(evd, ev) == DAT_SUCCESS;
+
+	if (any)
+		last_event = *ev;
+	return any;
 }
 
 DAT_EVENT_NUMBER next_of(DAT_EVD_HANDLE evd, DAT_EVD_HANDLE other, DAT_EVENT *ev)
