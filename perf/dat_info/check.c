@@ -64,10 +64,20 @@ static void *load_library(const char *api, const char *name)
 	return dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
 }
 
+/* Returns '1' or '2', the API level of the registry that the library is linked with, or 0 if it is linked
+ * with none. */
+static char level_of(void *provider)
+{
+	if (!dlsym(provider, "dat_registry_add_provider"))
+		return 0;
+	return dlsym(provider, "dats_get_ia_handle") ? '2' : '1';
+}
+
 /* The provider is loaded, but no function of it is called, so nothing is opened. */
 static void check_entry(struct checked *c, const char *raw, const char *line, char *const f[CONF_FIELDS])
 {
 	void *provider, *check;
+	char level;
 
 	c->entries++;
 	if (*f[CONF_API] == 'k')
@@ -79,7 +89,11 @@ static void check_entry(struct checked *c, const char *raw, const char *line, ch
 		return;
 	}
 	check = dlsym(provider, "dapl_direct_check");
-	if (!dlsym(provider, "dat_provider_init"))
+	level = level_of(provider);
+	if (level && level != f[CONF_API][1])
+		complain(c, f[CONF_LIB] - line, "%s is a provider for %s, and field 2 says %s; correct one "
+			 "of the two", f[CONF_LIB], level == '2' ? "u2.0" : "u1.2", f[CONF_API]);
+	else if (!dlsym(provider, "dat_provider_init"))
 		complain(c, f[CONF_LIB] - line, "%s has no dat_provider_init; write the path of a uDAPL "
 			 "provider", f[CONF_LIB]);
 	else if (check)

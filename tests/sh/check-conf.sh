@@ -41,6 +41,8 @@ finds $column 'select the device: remove one' "ib0 $our \"mlx5_0 1 port=1\" \"\"
 if [ -e "${lib%.so}2.so" ]; then
 	our2="ib0 u2.0 nonthreadsafe default ${lib%.so}2.so dapl_direct.2.0 "
 	finds $((${#our2} + 2)) 'inlin=1: this adapter has no such key' "$our2\"inlin=1\" \"\""
+	finds 32 'is a provider for u2.0, and field 2 says u1.2; correct' "${our2/u2.0/u1.2}\"\" \"\""
+	finds 32 'is a provider for u1.2, and field 2 says u2.0; correct' "ib0 ${our/u1.2/u2.0} \"\" \"\""
 fi
 
 # libdat ignores a line with a null byte. The text before that byte does not make the line a comment.
