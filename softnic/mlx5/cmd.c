@@ -208,8 +208,7 @@ static uint8_t execute_command(struct sn_cmd *c)
 	if (ends_traffic(opcode))
 		handle_traffic(c->nic);
 	status = e->fn(c);
-	if (!status)
-		sn_uctx_record(c);
+	sn_uctx_record(c, status);
 	return status;
 }
 

@@ -98,6 +98,8 @@ struct sn_device {
 /* functions of table.c */
 /* returns 0, -ENOMEM or -EEXIST */
 int sn_table_insert(struct sn_table *t, uint32_t number, void *obj);
+/* Makes room for one more object, so that the next insertion needs no memory. Returns 0 or -ENOMEM. */
+int sn_table_reserve(struct sn_table *t);
 void sn_table_remove(struct sn_table *t, uint32_t number);
 /* Inserts the object under a free random number of the given width. Returns 0, -ENOMEM, or -ENOSPC
  * if 1 << sn_log_max(nic, log_max) objects exist. */
@@ -364,21 +366,23 @@ struct sn_cmd {
 	uint32_t syndrome;
 	/* user context whose objects the command may name; 0: it may name all objects */
 	uint32_t user;
+	struct sn_owned *owned;	/* record for the object that a command of a user context creates */
 };
 
 /* functions of viol.c */
 uint8_t sn_cmd_refuse(struct sn_cmd *c, uint8_t status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 uint8_t sn_cmd_refuse_errno(struct sn_cmd *c, int err);
-/* uctx.c: returns 0 if the command's user context may execute the command, else a status. */
+/* uctx.c: returns 0 if the command's user context may execute the command, else a status. A success must be
+ * followed by sn_uctx_record. */
 uint8_t sn_uctx_check(struct sn_cmd *c);
 /* Records that an object belongs to a user context. The driver's objects have no such record. */
 struct sn_owned {
 	uint32_t kind_number;	/* its table's position << 24 | its number */
 	uint16_t uid;
 };
-/* records the objects that an executed command created or destroyed */
-void sn_uctx_record(struct sn_cmd *c);
+/* records the object that a command has created or destroyed, if its status is 0 */
+void sn_uctx_record(struct sn_cmd *c, uint8_t status);
 /* reg.c: reads the read-only registers of ACCESS_REG */
 uint8_t sn_reg_query(struct sn_cmd *c, uint32_t reg, bool write);
 /* functions of link.c */

@@ -57,18 +57,18 @@ static int grow_table(struct sn_table *t)
 	return 0;
 }
 
+int sn_table_reserve(struct sn_table *t)
+{
+	return !t->slot || (t->used + 1) * 2 > t->mask ? grow_table(t) : 0;
+}
+
 int sn_table_insert(struct sn_table *t, uint32_t number, void *obj)
 {
-	if (sn_table_find(t, number))
-		return -EEXIST;
-	if (!t->slot || (t->used + 1) * 2 > t->mask) {
-		int err = grow_table(t);
+	int err = sn_table_find(t, number) ? -EEXIST : sn_table_reserve(t);
 
-		if (err)
-			return err;
-	}
-	place_object(t, number, obj);
-	return 0;
+	if (!err)
+		place_object(t, number, obj);
+	return err;
 }
 
 int sn_table_add(struct sn_nic *nic, struct sn_table *t, unsigned int bits, unsigned int log_max,

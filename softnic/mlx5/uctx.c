@@ -98,6 +98,13 @@ static uint32_t object_key(const struct rule *rule, const uint8_t *layout)
 	return (uint32_t)rule->kind << 24 | sn_get(layout, CMD_NUMBER);
 }
 
+/* After the command has created the object, it is too late for a lack of memory. */
+static uint8_t reserve_record(struct sn_cmd *c)
+{
+	c->owned = sn_table_reserve(&c->nic->owned) ? NULL : malloc(sizeof(*c->owned));
+	return c->owned ? STAT_OK : sn_cmd_refuse_errno(c, -ENOMEM);
+}
+
 /* A program may name only its own objects; the driver may name all. */
 uint8_t sn_uctx_check(struct sn_cmd *c)
 {
@@ -111,23 +118,13 @@ uint8_t sn_uctx_check(struct sn_cmd *c)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "no user context %u", uid);
 	c->user = uid;
 	rule = find_rule(c);
-	o = rule && rule->role != MAKES ? sn_table_find(&c->nic->owned, object_key(rule, c->in)) : NULL;
+	if (rule && rule->role == MAKES)
+		return reserve_record(c);
+	o = rule ? sn_table_find(&c->nic->owned, object_key(rule, c->in)) : NULL;
 	if (o && o->uid != uid)
 		return sn_cmd_refuse(c, STAT_BAD_RES, "the object belongs to user context %u",
 				     o->uid);
 	return STAT_OK;
-}
-
-/* If there is no memory for the record, the object counts as the driver's. */
-static void record_object(struct sn_nic *nic, uint32_t kind_number, uint16_t uid)
-{
-	struct sn_owned *o = malloc(sizeof(*o));
-
-	if (!o)
-		return;
-	*o = (struct sn_owned){ kind_number, uid };
-	if (sn_table_insert(&nic->owned, kind_number, o))
-		free(o);
 }
 
 void sn_owned_free(struct sn_nic *nic, void *obj)
@@ -166,20 +163,18 @@ uint8_t sn_cmd_destroy_uctx(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-void sn_uctx_record(struct sn_cmd *c)
+void sn_uctx_record(struct sn_cmd *c, uint8_t status)
 {
-	uint16_t uid = (uint16_t)sn_get(c->in, CMD_UID);
-	const struct rule *rule = find_rule(c);
-	struct sn_owned *o;
+	const struct rule *rule = status ? NULL : find_rule(c);
+	struct sn_owned *o = c->owned;
 
-	if (!rule || rule->role == USES)
-		return;
-	if (rule->role == MAKES) {
-		if (uid && uid != SHARED)
-			record_object(c->nic, object_key(rule, c->out), uid);
-		return;
+	if (o && rule) {
+		*o = (struct sn_owned){ object_key(rule, c->out), (uint16_t)c->user };
+		if (!sn_table_insert(&c->nic->owned, o->kind_number, o))
+			return;
 	}
-	o = sn_table_find(&c->nic->owned, object_key(rule, c->in));
+	free(o);
+	o = rule && rule->role == ENDS ? sn_table_find(&c->nic->owned, object_key(rule, c->in)) : NULL;
 	if (o)
 		sn_owned_free(c->nic, o);
 }

@@ -268,6 +268,30 @@ Test(cold_linux, uctx__object_is_not_anothers)
 	cold_close(c);
 }
 
+Test(cold_linux, uctx__object_whose_owner_cannot_be_recorded_is_not_created)
+{
+	struct cold *c = cold_open();
+	unsigned long n = 0, seen;
+	uint32_t uid[2];
+	uint8_t status;
+
+	cold_boot(c);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(create_uctx(c, 0), 0);
+		uid[i] = sn_get(c->out, SN_FLD(0x50, 16));
+	}
+	do {
+		th_fail_start(TH_FAIL_HEAP, ++n);
+		status = alloc_pd_of(c, uid[0]);
+		seen = th_fail_stop();
+		cr_expect_eq(!status, seen < n, "allocation %lu of %lu failed, the status is %#x", n, seen,
+			     status);
+	} while (seen >= n);
+	cr_assert_gt(n, 2);
+	cr_expect_eq(dealloc_pd_of(c, uid[1], sn_get(c->out, CMD_NUMBER)), 0x05);
+	cold_close(c);
+}
+
 /* A program frees a UAR too early, which is refused. Linux does not free it again, but ends the
  * context. */
 Test(cold_linux, uctx__takes_its_uars_with_it)
