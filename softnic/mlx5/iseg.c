@@ -93,11 +93,14 @@ bool sn_iseg_scan(struct sn_nic *nic)
 	nic->dev->cold->looked = true;
 	if (!nic->fatal)
 		tick(nic);
+	/* The doorbell is read first, because the driver stores the queue's address before it. */
+	vector = get32(&s->cmd_doorbell);
+	if (vector)
+		vector = be32toh(__atomic_exchange_n(&s->cmd_doorbell.be, 0, __ATOMIC_ACQ_REL));
 	low = keep_sizes(&s->cmdq_low);
 	any = set_interface(nic, low >> INTERFACE_SHIFT & 7);
-	if (!get32(&s->cmd_doorbell) && !nic->dev->cold->seen)
+	if (!vector && !nic->dev->cold->seen)
 		return any;
-	vector = be32toh(__atomic_exchange_n(&s->cmd_doorbell.be, 0, __ATOMIC_ACQ_REL));
 	sn_cmdq_ring(nic, (uint64_t)get32(&s->cmdq_high) << 32 | (low & ~UINT32_C(0xfff)), vector);
 	return any || vector;
 }
