@@ -298,8 +298,8 @@ static void run_slot(struct sn_nic *nic, unsigned int slot, struct entry *e)
 /*
  * If the host does not keep each doorbell, one may overwrite an earlier one that the device has not read yet.
  * So the device checks every slot. One that hardware owns, but without a doorbell, may be half written. It is
- * left for the next pass, and its own doorbell may come even later. Linux needs a host that keeps them: it
- * is not ready for a completion until it rings.
+ * left for the next pass, and its own doorbell may come even later, when the slot has its next command. Linux
+ * needs a host that keeps them: it is not ready for a completion until it rings.
  */
 void sn_cmdq_ring(struct sn_nic *nic, uint64_t queue, uint32_t vector)
 {
@@ -314,15 +314,17 @@ void sn_cmdq_ring(struct sn_nic *nic, uint64_t queue, uint32_t vector)
 		bool rung = vector & bit, seen = cold->seen & bit;
 
 		cold->seen &= ~bit;
+		if (rung && cold->early & bit) {
+			cold->early &= ~bit;
+			rung = false;
+		}
 		if (given && (rung || seen))
 			run_slot(nic, slot, e);
 		else if (given && !kept)
 			cold->seen |= bit;
-		else if (rung && !(cold->early & bit))
+		else if (rung)
 			sn_violate(nic, SN_V_CMDQ_OWNER, "doorbell of slot %u, which software owns", slot);
-		if (rung)
-			cold->early &= ~bit;
-		else if (seen)
+		if (seen && !rung)
 			cold->early |= bit;
 	}
 }

@@ -57,3 +57,27 @@ Test(cold_race, doorbell__belongs_to_the_queue_whose_address_was_stored_before)
 	cold_close(c);
 	free(queue);
 }
+
+/* The device executes a command in slot 3 because of another doorbell. The driver's own doorbell for it is
+ * then stored before the next command. */
+Test(cold_race, doorbell__that_comes_late_is_not_the_next_commands)
+{
+	struct cold *c = cold_open();
+
+	cr_assert_eq(cold_simple(c, CMD_ENABLE_HCA, 0), 0);
+	for (int i = 0; i < 3; i++) {
+		cold_begin(c, CMD_QUERY_ISSI, 0);
+		cold_give(c, 3, 16, 16);
+		cr_assert_eq(cold_simple(c, CMD_QUERY_ISSI, 0), 0);
+		cr_expect_eq(cold_wait(c, 3, 16), 0);
+		cold_ring(c, 1 << 3);
+		cold_give(c, 3, 16, 16);
+		softnic_pump(c->nic);
+		cold_ring(c, 1 << 3);
+		cr_expect_eq(cold_wait(c, 3, 16), 0);
+		softnic_pump(c->nic);
+	}
+	cr_expect_eq(cold_count(c, "cmdq.ownership"), 0,
+		     "a late doorbell is reported as one without a command");
+	cold_close(c);
+}
