@@ -174,6 +174,7 @@ Test(cno, wait__after_a_wait_on_the_evd_returns_that_evd)
 	DAT_EVD_HANDLE evd;
 	DAT_EP_HANDLE ep;
 	DAT_COUNT nmore;
+	DAT_RETURN ret;
 	DAT_EVENT ev;
 
 	assert_ok(dat_evd_create(t.ia, 16, cno, DAT_EVD_DTO_FLAG, &evd));
@@ -185,7 +186,14 @@ Test(cno, wait__after_a_wait_on_the_evd_returns_that_evd)
 		assert_ok(dat_evd_wait(evd, API_LONG, 1, &ev, &nmore));
 		complete_one(ep, i);
 		expect(evd);
-		cr_assert_eq(take_one(evd), i);
+		/* The first completion may have triggered the CNO before the wait took its event. */
+		ret = dat_evd_dequeue(evd, &ev);
+		if (DAT_GET_TYPE(ret) == DAT_QUEUE_EMPTY) {
+			expect(evd);
+			ret = dat_evd_dequeue(evd, &ev);
+		}
+		assert_ok(ret);
+		cr_assert_eq(ev.event_data.dto_completion_event_data.user_cookie.as_64, i);
 	}
 }
 
