@@ -314,7 +314,7 @@ void sn_cmdq_ring(struct sn_nic *nic, uint64_t queue, uint32_t vector)
 		bool rung = vector & bit, seen = cold->seen & bit;
 
 		cold->seen &= ~bit;
-		if (rung && cold->early & bit) {
+		if (rung && cold->early & bit) {	/* the late doorbell of an earlier command */
 			cold->early &= ~bit;
 			rung = false;
 		}

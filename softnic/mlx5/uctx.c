@@ -98,7 +98,7 @@ static uint32_t object_key(const struct rule *rule, const uint8_t *layout)
 	return (uint32_t)rule->kind << 24 | sn_get(layout, CMD_NUMBER);
 }
 
-/* After the command has created the object, it is too late for a lack of memory. */
+/* Allocates the record before the command creates the object, so that recording it cannot fail. */
 static uint8_t reserve_record(struct sn_cmd *c)
 {
 	c->owned = sn_table_reserve(&c->nic->owned) ? NULL : malloc(sizeof(*c->owned));

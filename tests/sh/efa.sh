@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # The suites of the ConnectX on the software EFA of profile $PROFILE: the default here, others in their
-# own scripts (efa-*.sh). Runs a selection, of which other profiles get only transfers; with DAPL_ALL=1 all
-# of them, but for other profiles not those that transfer little. With a sanitizer the suite with the most
-# processes, conformance, runs only on the ConnectX. Tests that an unordered device cannot pass are skipped by
+# own scripts (efa-*.sh). Runs a selection; with DAPL_ALL=1 all of them. Other profiles run only transfers;
+# with DAPL_ALL=1 also dat2, conformance and the rest of e2e. With a sanitizer, conformance runs only on the
+# ConnectX, because it starts the most processes. Tests that an unordered device cannot pass are skipped by
 # the provider attribute that announces it.
 # Slow: only with DAPL_ALL=1.
 set -u
