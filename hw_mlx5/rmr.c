@@ -16,13 +16,14 @@
 #include <sched.h>
 #include <sys/random.h>
 
+#include "core/clock.h"
 #include "core/hw.h"
 #include "core/thread.h"
 #include "hw_mlx5/lock.h"
 #include "hw_mlx5/ops.h"
 
 #define FREE_MS 1000			/* limit for a bind outstanding when its RMR is freed */
-#define SETTLE_TURNS 2000		/* checks of a bind outstanding on another queue */
+#define SETTLE_MS 10			/* limit for a bind that waits for one on another queue */
 
 /* The first variant is random, so that contexts of an earlier process are unlikely to match. */
 static int key_make(struct dap_rmr *rmr, struct m5_obj **obj, uint32_t *key)
@@ -174,14 +175,16 @@ static enum m5_seen find_last_bind(struct dap_rmr *rmr)
 	return seen;
 }
 
-/* Waits until the last bind has completed, for at most that many turns. */
-static enum m5_seen wait_last_bind(struct dap_rmr *rmr, int turns)
+/* Waits until the last bind has completed, for at most that many milliseconds. */
+static enum m5_seen wait_last_bind(struct dap_rmr *rmr, unsigned int ms)
 {
 	struct m5_ia *ia = m5_ia(rmr->obj.ia);
 	struct m5_rmr *r = m5_rmr(rmr);
+	uint64_t until = dap_now_ms() + ms;
+	enum m5_seen seen;
 
-	for (int i = 0; i < turns; i++) {
-		enum m5_seen seen;
+	for (;;) {
+		bool last = dap_now_ms() >= until;
 
 		if (all_completed(r))
 			return M5_SEEN_OK;
@@ -190,10 +193,11 @@ static enum m5_seen wait_last_bind(struct dap_rmr *rmr, int turns)
 		seen = find_last_bind(rmr);
 		if (seen != M5_SEEN_NOT)
 			return seen;
+		if (last)
+			return M5_SEEN_NOT;
 		m5_drive_model(ia);
 		sched_yield();
 	}
-	return M5_SEEN_NOT;
 }
 
 /*
@@ -207,10 +211,10 @@ static void wait_for_binds(struct dap_rmr *rmr)
 
 	if (all_completed(r) || !last_qp_exists(r))
 		return;
-	seen = wait_last_bind(rmr, SETTLE_TURNS);
+	seen = wait_last_bind(rmr, SETTLE_MS);
 	for (int ms = 0; ms < FREE_MS && seen == M5_SEEN_NOT; ms++) {
 		dap_thread_sleep_us(1000);
-		seen = wait_last_bind(rmr, 1);
+		seen = wait_last_bind(rmr, 0);
 	}
 }
 
@@ -249,7 +253,7 @@ static int settle_last_bind(struct dap_rmr *rmr, const struct dap_ep *ep)
 	gone = !last_qp_exists(r);
 	if (!gone && r->last_ep == ep)
 		return 0;
-	switch (gone ? M5_SEEN_ERROR : wait_last_bind(rmr, SETTLE_TURNS)) {
+	switch (gone ? M5_SEEN_ERROR : wait_last_bind(rmr, SETTLE_MS)) {
 	case M5_SEEN_OK:
 		return 0;
 	case M5_SEEN_ERROR:
