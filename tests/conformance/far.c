@@ -156,7 +156,7 @@ int far_serve(void)
 
 	signal(SIGCHLD, SIG_IGN);
 	setsockopt(sock, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(sock, (struct sockaddr *)&any, len) || listen(sock, 16) ||
+	if (sock < 0 || bind(sock, (struct sockaddr *)&any, len) || listen(sock, 16) ||
 	    getsockname(sock, (struct sockaddr *)&any, &len)) {
 		fprintf(stderr, "dat_conform: cannot serve at TCP port %u: %m; --port chooses another\n",
 			conform_options.port);

@@ -65,6 +65,7 @@ each_state() {
 # serve: starts a server; sets $server and $port
 serve() {
 	local i
+	: >"$tmp/server"		# the server's shell may empty it only after the first look
 	"$conform" --serve --port 0 >"$tmp/server" 2>&1 &
 	server=$!
 	for i in {1..200}; do
