@@ -279,10 +279,9 @@ static void eq_destroy(struct m5_ctl_vfio *v, struct vf_eq *eq)
 static unsigned int completions_log(void)
 {
 	unsigned int log = COMPLETIONS_LOG_LEAST;
-	struct rlimit limit;
+	struct rlimit limit = { 0 };
 
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return log;
+	getrlimit(RLIMIT_NOFILE, &limit);
 	while (log < COMPLETIONS_LOG_MOST && (rlim_t)1 << log < limit.rlim_cur / 3 * 4)
 		log++;
 	return log;
