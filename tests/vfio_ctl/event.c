@@ -78,7 +78,7 @@ static uint32_t events_read(struct vf_device *d)
 /* Many connections can fail, each with an event, before a thread reads the first one. */
 Test(events, async_read__of_many_events_loses_none)
 {
-	enum { FLAPS = 150 };
+	enum { FLAPS = 600 };		/* more events than the driver reads before it tells the device */
 	char why[160] = "";
 	struct vf_device *d;
 	struct m5_ctl *ctl;
