@@ -118,13 +118,16 @@ static void cr_free(struct dap_cr *cr)
 {
 	struct dap_ep *ep = cr->ep;
 	struct core_ep *own = core_ep(ep);
+	bool provided;
 
 	if (ep) {
 		pthread_mutex_lock(&own->lock);
 		own->cr = NULL;
+		/* with the state, the consumer gets the right to free a reserved endpoint */
+		provided = own->provided;
 		dap_ep_fsm(ep, DAP_CAUSE_REJECT);
 		pthread_mutex_unlock(&own->lock);
-		if (own->provided)
+		if (provided)
 			dap_ep_destroy(ep);
 	}
 	dap_obj_free(cr);

@@ -106,8 +106,10 @@ static int ep_cause(struct dap_ep *ep, enum dap_ep_cause cause)
 /* A reserved endpoint returns to its consumer; a provided one is freed. */
 static void unreserve_ep(struct dap_ep *ep)
 {
+	bool provided = core_ep(ep)->provided;	/* the consumer may free it when it is unreserved */
+
 	ep_cause(ep, DAP_CAUSE_UNRESERVE);
-	if (core_ep(ep)->provided)
+	if (provided)
 		dap_ep_destroy(ep);
 }
 
