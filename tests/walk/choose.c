@@ -167,7 +167,7 @@ static int private_size(struct chooser *ch)
 	return one_in(ch, 2) ? below(ch, 65) : 0;
 }
 
-static void choose_numbers(struct chooser *ch, const struct model *m, struct call *c)
+static void choose_evd(struct chooser *ch, const struct model *m, struct call *c)
 {
 	static const int evd_flags[] = {
 		DAT_EVD_DEFAULT_FLAG,    DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG,
@@ -190,44 +190,59 @@ static void choose_numbers(struct chooser *ch, const struct model *m, struct cal
 			c->a[0] = found;
 		c->a[1] = 1 + below(ch, 1000000);
 		break;
-	case EVD_DEQUEUE:
-	case EVD_WAIT:
+	default:			/* EVD_DEQUEUE, EVD_WAIT */
 		found = pick_evd(ch, m, c->proc, 0, true);
 		if (found >= 0 && !one_in(ch, 8))
 			c->a[0] = found;
 		c->a[3] = one_in(ch, 10) ? below(ch, 5) : 1;
-		break;
-	case LMR_CREATE:
-		c->a[4] = one_in(ch, 40) ? 0 : one_in(ch, 3) ? 1 + below(ch, 512) : 8192 + below(ch, 8192);
-		c->a[3] = below(ch, BYTES - c->a[4] + 1);
-		c->a[5] = one_in(ch, 60)  ? 0x1000
-			  : one_in(ch, 4) ? DAT_MEM_PRIV_LOCAL_READ_FLAG
-					  : DAT_MEM_PRIV_ALL_FLAG;
-		if (one_in(ch, 4))
-			c->a[5] &= ~DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
-		if (one_in(ch, 6))
-			c->a[5] &= ~DAT_MEM_PRIV_REMOTE_READ_FLAG;
-		break;
-	case RMR_BIND:
-		choose_range(ch, m, c->proc, c->a[1], &c->a[3], &c->a[4]);
-		found = pick_ep(ch, m, c->proc, 1u << DAT_EP_STATE_CONNECTED);
-		if (found >= 0 && !one_in(ch, 10))
-			c->a[2] = found;
-		c->a[5] = below(ch, 4) * 0x10 | below(ch, 4);
-		c->a[6] = ++ch->cookie;
-		c->a[7] = flags_of_post(ch, false);
-		if (one_in(ch, 5))
-			c->a[4] = 0;
-		break;
-	case EP_CREATE:
-		for (int i = 0; i < 3; i++) {
-			found = pick_evd(ch, m, c->proc,
-					 i == 2 ? DAT_EVD_CONNECTION_FLAG : DAT_EVD_DTO_FLAG, false);
-			if (found >= 0 && !one_in(ch, 40))
-				c->a[3 + i] = found;
-		}
-		c->a[6] = one_in(ch, 50) ? -1 : 4 + below(ch, 12);
-		break;
+	}
+}
+
+static void choose_lmr(struct chooser *ch, struct call *c)
+{
+	c->a[4] = one_in(ch, 40) ? 0 : one_in(ch, 3) ? 1 + below(ch, 512) : 8192 + below(ch, 8192);
+	c->a[3] = below(ch, BYTES - c->a[4] + 1);
+	c->a[5] = one_in(ch, 60)  ? 0x1000
+		  : one_in(ch, 4) ? DAT_MEM_PRIV_LOCAL_READ_FLAG
+				  : DAT_MEM_PRIV_ALL_FLAG;
+	if (one_in(ch, 4))
+		c->a[5] &= ~DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
+	if (one_in(ch, 6))
+		c->a[5] &= ~DAT_MEM_PRIV_REMOTE_READ_FLAG;
+}
+
+static void choose_bind(struct chooser *ch, const struct model *m, struct call *c)
+{
+	int found;
+
+	choose_range(ch, m, c->proc, c->a[1], &c->a[3], &c->a[4]);
+	found = pick_ep(ch, m, c->proc, 1u << DAT_EP_STATE_CONNECTED);
+	if (found >= 0 && !one_in(ch, 10))
+		c->a[2] = found;
+	c->a[5] = below(ch, 4) * 0x10 | below(ch, 4);
+	c->a[6] = ++ch->cookie;
+	c->a[7] = flags_of_post(ch, false);
+	if (one_in(ch, 5))
+		c->a[4] = 0;
+}
+
+static void choose_new_ep(struct chooser *ch, const struct model *m, struct call *c)
+{
+	int found;
+
+	for (int i = 0; i < 3; i++) {
+		found = pick_evd(ch, m, c->proc, i == 2 ? DAT_EVD_CONNECTION_FLAG : DAT_EVD_DTO_FLAG, false);
+		if (found >= 0 && !one_in(ch, 40))
+			c->a[3 + i] = found;
+	}
+	c->a[6] = one_in(ch, 50) ? -1 : 4 + below(ch, 12);
+}
+
+static void choose_connection(struct chooser *ch, const struct model *m, struct call *c)
+{
+	int found;
+
+	switch ((enum op)c->op) {
 	case EP_CONNECT:
 		found = pick_ep(ch, m, c->proc, 1u << DAT_EP_STATE_UNCONNECTED);
 		if (found >= 0 && !one_in(ch, 20))
@@ -249,11 +264,40 @@ static void choose_numbers(struct chooser *ch, const struct model *m, struct cal
 		if (found >= 0 && !one_in(ch, 6))
 			c->a[0] = found;
 		break;
-	case PSP_CREATE:
+	default:			/* PSP_CREATE */
 		found = pick_evd(ch, m, c->proc, DAT_EVD_CR_FLAG, false);
 		if (found >= 0 && !one_in(ch, 20))
 			c->a[2] = found;
 		c->a[3] = 4 * c->proc + below(ch, 4);
+	}
+}
+
+static void choose_numbers(struct chooser *ch, const struct model *m, struct call *c)
+{
+	switch ((enum op)c->op) {
+	case EVD_CREATE:
+	case EVD_RESIZE:
+	case EVD_POST_SE:
+	case SET_CONSUMER_CONTEXT:
+	case EVD_DEQUEUE:
+	case EVD_WAIT:
+		choose_evd(ch, m, c);
+		break;
+	case LMR_CREATE:
+		choose_lmr(ch, c);
+		break;
+	case RMR_BIND:
+		choose_bind(ch, m, c);
+		break;
+	case EP_CREATE:
+		choose_new_ep(ch, m, c);
+		break;
+	case EP_CONNECT:
+	case CR_ACCEPT:
+	case EP_DISCONNECT:
+	case EP_RESET:
+	case PSP_CREATE:
+		choose_connection(ch, m, c);
 		break;
 	case EP_POST_RECV:
 	case EP_POST_SEND:

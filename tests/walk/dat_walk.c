@@ -338,95 +338,96 @@ static void usage(void)
 	exit(2);
 }
 
-int main(int argc, char **argv)
+struct options {
+	const char *ia, *path;
+	long seed, walks, calls, minutes;
+	bool keep, faults;
+};
+
+static void parse_options(int argc, char **argv, struct options *o, struct walk *w)
 {
 	static const struct option names[] = {
 		{"faults", no_argument, NULL, 'f'}, {"pauses", no_argument, NULL, 'p'}, {0}};
-	static struct list made;
-	struct walk w = {0};
-	const char *ia = "soft-mlx5-0", *path = "walk.c";
-	long seed = 1, walks = 1, calls = 300, minutes = 0, total = 0, i;
-	bool keep = false, faults = false;
-	int64_t end;
 	int opt;
 
 	while ((opt = getopt_long(argc, argv, "i:s:n:c:m:o:fkpqv", names, NULL)) != -1) {
 		switch (opt) {
-		case 'i':
-			ia = optarg;
-			break;
-		case 's':
-			seed = atol(optarg);
-			break;
-		case 'n':
-			walks = atol(optarg);
-			break;
-		case 'c':
-			calls = atol(optarg);
-			break;
-		case 'm':
-			minutes = atol(optarg);
-			break;
-		case 'o':
-			path = optarg;
-			break;
-		case 'f':
-			faults = w.pauses = true;
-			break;
-		case 'k':
-			keep = true;
-			break;
-		case 'p':
-			w.pauses = true;
-			break;
-		case 'q':
-			patience_ms = SHRINK_PATIENCE_MS;
-			break;
-		case 'v':
-			verbose = true;
-			break;
-		default:
-			usage();
+		case 'i': o->ia = optarg; break;
+		case 's': o->seed = atol(optarg); break;
+		case 'n': o->walks = atol(optarg); break;
+		case 'c': o->calls = atol(optarg); break;
+		case 'm': o->minutes = atol(optarg); break;
+		case 'o': o->path = optarg; break;
+		case 'f': o->faults = w->pauses = true; break;
+		case 'k': o->keep = true; break;
+		case 'p': w->pauses = true; break;
+		case 'q': patience_ms = SHRINK_PATIENCE_MS; break;
+		case 'v': verbose = true; break;
+		default: usage();
 		}
 	}
-	if (calls < 1 || calls > MAX_CALLS / 2 || optind != argc)
+	if (o->calls < 1 || o->calls > MAX_CALLS / 2 || optind != argc)
 		usage();
-	signal(SIGPIPE, SIG_IGN);
-	w.shared = mmap(NULL, sizeof(*w.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (w.shared == MAP_FAILED) {
-		perror("dat_walk: mmap");
-		return 2;
-	}
-	snprintf(w.shared->ia, sizeof(w.shared->ia), "%s", ia);
-	w.shared->faults = faults;
-	w.shared->qual = 0x5700000000 + ((uint64_t)getpid() << 4);
-	end = now_ms() + minutes * 60000;
-	for (i = 0; minutes ? now_ms() < end : i < walks; i++) {
-		char why[400];
-		int err;
+}
 
-		made.n = 0;
-		w.seed = (uint64_t)(seed + i);
-		/* Another program may use a qualifier, so the next ones are tried. */
-		while (!walk_begin(&w) && !w.why)
-			walk_end(&w);
-		err = w.why ? -1 : walk_seed(&w, (int)calls, &made);
-		total += made.n;
-		if (err) {
-			printf("%s%s, seed %ld: mismatch after %d calls: %s\n", ia,
-			       mode_name(&w), seed + i, made.n, w.why);
-			printf("outcome: %s\n", w.outcome);
-			fflush(stdout);
-			snprintf(why, sizeof(why), "%s", w.why);
-			walk_end(&w);
-			if (!keep)
-				report(&w, path, &made, why);
-			return 1;
-		}
-		walk_end(&w);
+static bool share_memory(struct walk *w, const struct options *o)
+{
+	w->shared = mmap(NULL, sizeof(*w->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (w->shared == MAP_FAILED) {
+		perror("dat_walk: mmap");
+		return false;
 	}
-	printf("%s%s, seeds %ld to %ld: %ld calls, %.0f s of CPU time, no mismatch\n", ia,
-	       mode_name(&w), seed, seed + i - 1, total,
+	snprintf(w->shared->ia, sizeof(w->shared->ia), "%s", o->ia);
+	w->shared->faults = o->faults;
+	w->shared->qual = 0x5700000000 + ((uint64_t)getpid() << 4);
+	return true;
+}
+
+/* Runs the walk of one seed, and reports a mismatch. Returns true if there was none. */
+static bool one_walk(struct walk *w, const struct options *o, long seed, struct list *made)
+{
+	char why[400] = "";
+	int err;
+
+	made->n = 0;
+	w->seed = (uint64_t)seed;
+	/* Another program may use a qualifier, so the next ones are tried. */
+	while (!walk_begin(w) && !w->why)
+		walk_end(w);
+	err = w->why ? -1 : walk_seed(w, (int)o->calls, made);
+	if (err) {
+		printf("%s%s, seed %ld: mismatch after %d calls: %s\n", o->ia, mode_name(w), seed, made->n,
+		       w->why);
+		printf("outcome: %s\n", w->outcome);
+		fflush(stdout);
+		snprintf(why, sizeof(why), "%s", w->why);
+	}
+	walk_end(w);
+	if (err && !o->keep)
+		report(w, o->path, made, why);
+	return !err;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = {.ia = "soft-mlx5-0", .path = "walk.c", .seed = 1, .walks = 1, .calls = 300};
+	static struct list made;
+	struct walk w = {0};
+	long total = 0, i;
+	int64_t end;
+
+	parse_options(argc, argv, &o, &w);
+	signal(SIGPIPE, SIG_IGN);
+	if (!share_memory(&w, &o))
+		return 2;
+	end = now_ms() + o.minutes * 60000;
+	for (i = 0; o.minutes ? now_ms() < end : i < o.walks; i++) {
+		if (!one_walk(&w, &o, o.seed + i, &made))
+			return 1;
+		total += made.n;
+	}
+	printf("%s%s, seeds %ld to %ld: %ld calls, %.0f s of CPU time, no mismatch\n", o.ia,
+	       mode_name(&w), o.seed, o.seed + i - 1, total,
 	       cpu_seconds(RUSAGE_SELF) + cpu_seconds(RUSAGE_CHILDREN));
 	return 0;
 }
