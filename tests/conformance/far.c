@@ -98,6 +98,16 @@ static int dial_host(const char *host)
 	return sock;
 }
 
+/* Receives from the other side, whose output has the reason if it ends before it answers. */
+static void hear(const struct far_end *f, void *data, size_t len)
+{
+	int err = th_recv(f->sock, data, len);
+
+	if (err)
+		conform_fail(__FILE__, __LINE__, "no answer from the other process: %s%s", strerror(-err),
+			     conform_options.host ? "; dat_conform --serve says there why" : "");
+}
+
 void far_open(struct far_end *f)
 {
 	struct hello hello;
@@ -114,7 +124,7 @@ void far_open(struct far_end *f)
 		same(th_spawn(&f->child, far_side, NULL), 0);
 		f->sock = f->child.sock;
 	}
-	same(th_recv(f->sock, &hello, sizeof(hello)), 0);
+	hear(f, &hello, sizeof(hello));
 	f->qual = be64toh(hello.qual);
 	f->rmr_context = (DAT_RMR_CONTEXT)be64toh(hello.rmr_context);
 	f->mem = be64toh(hello.mem);
@@ -142,7 +152,7 @@ uint64_t far_ask(struct far_end *f, enum far_order order, uint64_t a, uint64_t b
 	uint64_t out[3] = { htobe64(order), htobe64(a), htobe64(b) }, in[2];
 
 	same(th_send(f->sock, out, sizeof(out)), 0);
-	same(th_recv(f->sock, in, sizeof(in)), 0);
+	hear(f, in, sizeof(in));
 	if (second)
 		*second = be64toh(in[1]);
 	return be64toh(in[0]);

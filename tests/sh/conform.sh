@@ -62,11 +62,11 @@ each_state() {
 	[ -s "$tmp/list" ] && [ ! -s "$tmp/missing" ] || wrong "these endpoint calls are not tried in each state:" "$tmp/missing"
 }
 
-# serve: starts a server; sets $server and $port
+# serve [OPTION...]: starts a server; sets $server and $port
 serve() {
 	local i
 	: >"$tmp/server"		# the server's shell may empty it only after the first look
-	"$conform" --serve --port 0 >"$tmp/server" 2>&1 &
+	"$conform" --serve --port 0 "$@" >"$tmp/server" 2>&1 &
 	server=$!
 	for i in {1..200}; do
 		port=$(sed -n 's/.*serving at TCP port //p' "$tmp/server")
@@ -91,6 +91,20 @@ elsewhere() {
 	timeout 60 "$conform" -r 127.0.0.1 --port "$port" -t two_processes__rejected >"$tmp/out" 2>&1 &&
 		wrong "a statement with a peer succeeds without a server:" "$tmp/out"
 	grep -q '^FAIL .*does dat_conform --serve run there' "$tmp/out" || wrong "the failure does not name the cure:" "$tmp/out"
+}
+
+# The peer's side ends, because adapters of two kinds cannot connect.
+other_kind() {
+	local port
+	serve -i soft-efa-0
+	timeout 60 "$conform" -i soft-mlx5-0 -r 127.0.0.1 --port "$port" -t two_processes__rdma_write >"$tmp/out" 2>&1 &&
+		wrong "adapters of two kinds connect:" "$tmp/out"
+	grep -q '^FAIL .*dat_conform --serve says there why' "$tmp/out" &&
+		grep -q 'both ends need adapters of one kind' "$tmp/server" ||
+		wrong "the failure does not tell where the reason is:" "$tmp/out"
+	kill "$server"
+	wait "$server" 2>/dev/null
+	server=
 }
 
 # A server that gets no descriptor for its next client ends with the reason.
@@ -131,6 +145,7 @@ bad_numbers() {
 reports
 each_state
 elsewhere
+other_kind
 accept_fails
 no_such_adapter
 bad_numbers
