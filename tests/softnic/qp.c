@@ -113,10 +113,10 @@ Test(qp, optional_parameter__of_another_transition_is_refused)
 		uint32_t allowed;
 	} t[] = {
 		{ CMD_RST2INIT_QP, 0 },
-		{ CMD_INIT2INIT_QP, RIGHTS | PKEY | Q_KEY | PORT },
-		{ CMD_INIT2RTR_QP, RIGHTS | PKEY | Q_KEY },
-		{ CMD_RTR2RTS_QP, RIGHTS | Q_KEY | RNR },
-		{ CMD_RTS2RTS_QP, RIGHTS | Q_KEY | RNR },
+		{ CMD_INIT2INIT_QP, RIGHTS | PKEY | PORT },
+		{ CMD_INIT2RTR_QP, RIGHTS | PKEY },
+		{ CMD_RTR2RTS_QP, RIGHTS | RNR },
+		{ CMD_RTS2RTS_QP, RIGHTS | RNR },
 	};
 
 	cr_assert_eq(drv_init(&b), 0);
@@ -127,7 +127,7 @@ Test(qp, optional_parameter__of_another_transition_is_refused)
 		sn_set(d->in, CMD_OPCODE, t[i].opcode);
 		for (uint32_t bit = 1; bit; bit <<= 1) {
 			sn_set32(d->in, QP_OPT_MASK, t[i].allowed | bit);
-			if (!(t[i].allowed & bit))
+			if (!(t[i].allowed & bit) && bit != Q_KEY)
 				cr_expect_eq(drv_run(d, AT_PAS), 0x03, "command %#x with bit %#x",
 					     t[i].opcode, bit);
 		}
