@@ -218,6 +218,13 @@ static void take_answer(struct sn_qp *qp, struct sn_wr *wr, uint32_t off, const 
 		finish_wr(qp, wr);
 }
 
+/* IBTA "AETH": the syndrome of a response is that of an ACK. Linux's rxe ends the connection on another. */
+static bool is_positive(const struct sn_packet *pkt)
+{
+	return !(pkt->shape->parts & SN_P_AETH) ||
+		(from_be32(pkt->aeth.word) >> 24 & SN_AETH_KIND) == SN_AETH_ACK;
+}
+
 void sn_rc_read_in(struct sn_qp *qp, const struct sn_packet *pkt)
 {
 	struct sn_wr *wr = answered_wr(qp, pkt);
@@ -230,7 +237,7 @@ void sn_rc_read_in(struct sn_qp *qp, const struct sn_packet *pkt)
 	last = index + pkt->train == wr->npsn;
 	off = index * qp->mtu;
 	/* A response from another host comes in parts: see read_packets() in rc_req.c. */
-	if (wr->opcode != SN_OP_READ || !sn_rc_train_fits(qp, pkt, last) ||
+	if (wr->opcode != SN_OP_READ || !is_positive(pkt) || !sn_rc_train_fits(qp, pkt, last) ||
 	    (last && pkt->len != wr->len - off) || index + pkt->train > wr->npsn ||
 	    (last ? !(pkt->shape->parts & SN_P_LAST)
 		  : (pkt->shape->parts & SN_P_LAST) && !sn_rc_is_far(qp))) {
@@ -247,7 +254,7 @@ void sn_rc_atomic_in(struct sn_qp *qp, const struct sn_packet *pkt)
 
 	if (!wr)
 		return;
-	if (wr->opcode == SN_OP_READ) {
+	if (wr->opcode == SN_OP_READ || !is_positive(pkt)) {
 		sn_rc_fail(qp, wr, SN_SYND_BAD_RESP, 0);
 		return;
 	}

@@ -231,3 +231,49 @@ Test(rc_fuzz, train__is_taken_only_when_its_length_is_that_of_its_packets, .init
 	cr_assert_eq(write_of(3, 2 * MTU), ERR,
 		     "packets shorter than their header says have not caused an error");
 }
+
+static void respond(uint8_t opcode, uint8_t syndrome, uint32_t at, uint32_t train, uint32_t len)
+{
+	struct {
+		struct sn_bth bth;
+		struct sn_aeth aeth;
+		uint8_t data[TRAIN * MTU + SN_ICRC];
+	} p = {
+		.bth = {.opcode = opcode, .pkey = to_be16(0xffff), .dqpn = to_be32(victim.qpn),
+			.psn = to_be32(((victim.psn + at) & SN_PSN_MASK) |
+				       (train - 1) << SN_BTH_TRAIN_SHIFT)},
+		.aeth = {to_be32((uint32_t)syndrome << 24)},
+	};
+	struct iovec iov = {&p, sizeof(p.bth) + sizeof(p.aeth) + len + SN_ICRC};
+
+	memset(p.data, 0x5a, len);
+	memset(rig.data, 0, 2000);
+	cr_assert_eq(sn_fab_send(evil, &dest, &iov, 1), 0);
+	rig_settle(&rig, NULL);
+}
+
+/* Linux's rxe: a response to a READ or an atomic whose AETH is not that of an ACK ends the connection. */
+Test(rc_fuzz, response__with_the_syndrome_of_a_nak_is_not_taken, .init = setup, .fini = finish)
+{
+	enum { ACK = SN_AETH_ACK | SN_AETH_NO_CREDIT, NAK = SN_AETH_NAK | SN_NAK_REMOTE_ACCESS };
+	struct rig_cqe cqe;
+
+	rig_qp(&rig, &victim);
+	connect_victim();
+	rig_settle(&rig, NULL);
+	respond(SN_BTH_READ_RESP_ONLY, NAK, 0, 8, 2000);
+	cr_expect_eq(rig_qp_state(&victim), ERR);
+	cr_expect_eq(rig.data[0], 0, "the data of a NAK was taken");
+	cqe = rig_wait(&rig, NULL);
+	cr_expect_eq(cqe.op, 13);
+	cr_expect_eq(cqe.syndrome, 0x10);
+	connect_victim();
+	rig_settle(&rig, NULL);
+	respond(SN_BTH_READ_RESP_ONLY, ACK, 0, 8, 2000);
+	cr_expect_eq(rig_qp_state(&victim), RTS);
+	cr_expect_eq(rig.data[1999], 0x5a);
+	/* The atomic is behind the 8 packets of the READ and 3 of the SEND. */
+	respond(SN_BTH_ATOMIC_ACK, NAK, 8 + 3, 1, 8);
+	cr_expect_eq(rig_qp_state(&victim), ERR);
+	cr_expect_eq(rig.data[0], 0, "the data of a NAK was taken");
+}
