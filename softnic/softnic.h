@@ -53,6 +53,8 @@ enum softnic_flags {
 	SOFTNIC_KEEPS_COMMANDS = 1 << 8,
 };
 
+enum { SOFTNIC_VECTORS = 64 };	/* of MSI-X: CREATE_EQ refuses a later one */
+
 struct softnic_host {
 	/*
 	 * Translates a bus address: pointer to len bytes at addr, or NULL if the host's IOMMU refuses. A

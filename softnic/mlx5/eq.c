@@ -31,6 +31,8 @@ static uint8_t read_context(struct sn_cmd *c, struct sn_eq *eq)
 	eq->uar = sn_table_find(&c->nic->uars, sn_get(ctx, EQC_UAR));
 	if (!eq->uar)
 		return sn_cmd_refuse(c, STAT_BAD_RES, "no UAR %u", sn_get(ctx, EQC_UAR));
+	if (eq->vector >= SOFTNIC_VECTORS)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "intr %u: no such vector", eq->vector);
 	if (eq->log_size > 22)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "log_eq_size %u", eq->log_size);
 	return sn_cmd_list(c, &eq->buf, log_page, sn_get(ctx, EQC_PAGE_OFFSET),

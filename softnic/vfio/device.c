@@ -19,6 +19,8 @@ static void *dma(void *ctx, uint64_t iova, size_t len)
 	return vf_maps_find(&dev->group->container->maps, iova, len);
 }
 
+_Static_assert((int)SOFTNIC_VECTORS == (int)VF_VECTORS, "an EQ has a vector that the function has");
+
 static void irq(void *ctx, unsigned int vector)
 {
 	struct vf_device *dev = ctx;

@@ -358,6 +358,16 @@ Test(cmd, create_cq__invalid_fields_are_refused)
 	free(ring);
 }
 
+/* PRM "EQ context": intr is an index into the MSI-X table. An EQ without a vector would lose its events. */
+Test(cmd, create_eq__beyond_the_msix_table_is_refused)
+{
+	drv_begin(d, CMD_CREATE_EQ);
+	sn_set(d->in + AT_CTX, EQC_UAR, d->uar);
+	sn_set(d->in + AT_CTX, EQC_INTR, SOFTNIC_VECTORS);
+	sn_set64(d->in, AT_PAS, (uintptr_t)d->eq.ring);
+	refused(AT_PAS + 8, 0x03, "cmd.field");
+}
+
 Test(cmd, create_qp__invalid_fields_are_refused)
 {
 	static const struct {
