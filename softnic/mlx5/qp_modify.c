@@ -2,8 +2,8 @@
 /*
  * QP transitions. The required attributes of a transition are always taken; optional ones only with
  * their bit of opt_param_mask, as in firmware. PRM "QP state transitions". A bit that the transition does not
- * allow is refused: Linux (opt_mask of mlx5_ib) never sets one, and a driver that does relies on an attribute
- * that is not taken.
+ * allow to the service is refused: Linux (opt_mask of mlx5_ib) never sets one, and a driver that does relies
+ * on an attribute that is not taken.
  */
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
@@ -231,18 +231,17 @@ static const struct transition {
 	unsigned int from;
 	enum sn_qp_state to;
 	transition_fn *take;
-	uint32_t optional;		/* the bits of opt_param_mask that this transition allows */
+	uint32_t rc, ud;		/* the bits of opt_param_mask that it allows each service */
 } transitions[] = {
-	{ CMD_RST2INIT_QP, FROM(RST), SN_QP_INIT, to_init, 0 },
+	{ CMD_RST2INIT_QP, FROM(RST), SN_QP_INIT, to_init, 0, 0 },
 	{ CMD_INIT2INIT_QP, FROM(INIT), SN_QP_INIT, stay_init,
-	  OPT_RIGHTS | OPT_Q_KEY | OPT_PKEY_INDEX | OPT_PRI_PORT },
-	{ CMD_INIT2RTR_QP, FROM(INIT), SN_QP_RTR, to_rtr, OPT_RIGHTS | OPT_Q_KEY | OPT_PKEY_INDEX },
-	{ CMD_RTR2RTS_QP, FROM(RTR), SN_QP_RTS, to_rts,
-	  OPT_RIGHTS | OPT_Q_KEY | OPT_RNR_TIMEOUT },
-	{ CMD_RTS2RTS_QP, FROM(RTS), SN_QP_RTS, nothing,
-	  OPT_RIGHTS | OPT_Q_KEY | OPT_RNR_TIMEOUT },
-	{ CMD_2ERR_QP, ANY, SN_QP_ERR, nothing, 0 },
-	{ CMD_2RST_QP, ANY, SN_QP_RST, nothing, 0 },
+	  OPT_RIGHTS | OPT_PKEY_INDEX | OPT_PRI_PORT, OPT_Q_KEY | OPT_PKEY_INDEX | OPT_PRI_PORT },
+	{ CMD_INIT2RTR_QP, FROM(INIT), SN_QP_RTR, to_rtr,
+	  OPT_RIGHTS | OPT_PKEY_INDEX, OPT_Q_KEY | OPT_PKEY_INDEX },
+	{ CMD_RTR2RTS_QP, FROM(RTR), SN_QP_RTS, to_rts, OPT_RIGHTS | OPT_RNR_TIMEOUT, OPT_Q_KEY },
+	{ CMD_RTS2RTS_QP, FROM(RTS), SN_QP_RTS, nothing, OPT_RIGHTS | OPT_RNR_TIMEOUT, OPT_Q_KEY },
+	{ CMD_2ERR_QP, ANY, SN_QP_ERR, nothing, 0, 0 },
+	{ CMD_2RST_QP, ANY, SN_QP_RST, nothing, 0, 0 },
 };
 
 static const struct transition *find_transition(uint16_t opcode)
@@ -279,6 +278,7 @@ uint8_t sn_cmd_modify_qp(struct sn_cmd *c)
 		.ctx = c->in + AT_QPC,
 		.ads = c->in + AT_QPC + AT_ADS,
 	};
+	uint32_t allowed;
 	uint8_t status;
 
 	if (!r.qp)
@@ -289,9 +289,10 @@ uint8_t sn_cmd_modify_qp(struct sn_cmd *c)
 	/* 2ERR and 2RST have no mask. */
 	if (t->from != ANY)
 		r.opt = sn_get32(c->in, QP_OPT_MASK);
-	if (r.opt & ~t->optional)
+	allowed = r.qp->ud ? t->ud : t->rc;
+	if (r.opt & ~allowed)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "opt_param_mask %#x: only %#x is allowed", r.opt,
-				     t->optional);
+				     allowed);
 	status = t->take(&r);
 	if (status)
 		return status;

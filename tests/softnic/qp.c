@@ -137,6 +137,44 @@ Test(qp, optional_parameter__of_another_transition_is_refused)
 	drv_expect(d, "cmd.field");
 }
 
+/* Runs the command in the buffer for the QP. bit: the only one of its opt_param_mask */
+static uint8_t ask(uint32_t qpn, uint16_t opcode, uint32_t bit)
+{
+	sn_set(d->in, CMD_NUMBER, qpn);
+	sn_set(d->in, CMD_OPCODE, opcode);
+	sn_set32(d->in, QP_OPT_MASK, bit);
+	return drv_run(d, AT_PAS);
+}
+
+/* Linux: opt_mask of mlx5_ib has other bits for RC than for UD. */
+Test(qp, optional_parameter__of_another_service_is_refused)
+{
+	enum { RRE = 1 << 1, RAE = 1 << 2, RWE = 1 << 3, Q_KEY = 1 << 5, RNR = 1 << 6 };
+	static const uint16_t opcodes[] = { CMD_INIT2INIT_QP, CMD_INIT2RTR_QP, CMD_RTR2RTS_QP,
+					    CMD_RTS2RTS_QP };
+	static const uint32_t of_rc[] = { RRE, RAE, RWE, RNR };
+	struct drv_qp ud = { 0 };
+
+	drv_qp_begin(d, &ud, &scq, &rcq);
+	sn_set(d->in + AT_QPC, QPC_ST, ST_UD);
+	cr_assert_eq(drv_run(d, AT_PAS), 0);
+	ud.qpn = sn_get(d->out, CMD_NUMBER);
+	cr_assert_eq(drv_init(&ud), 0);
+	cr_assert_eq(drv_init(&b), 0);
+	cr_assert_eq(drv_init(&a), 0);
+	cr_assert_eq(drv_rtr(&b, a.qpn, 0), 0);
+	for (size_t i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++) {
+		cr_expect_eq(ask(a.qpn, opcodes[i], Q_KEY), 0x03, "command %#x", opcodes[i]);
+		for (size_t j = 0; j < sizeof(of_rc) / sizeof(of_rc[0]); j++)
+			cr_expect_eq(ask(ud.qpn, opcodes[i], of_rc[j]), 0x03,
+				     "command %#x with bit %#x", opcodes[i], of_rc[j]);
+		cr_assert_eq(ask(a.qpn, opcodes[i], 0), 0);
+		cr_assert_eq(ask(ud.qpn, opcodes[i], Q_KEY), 0);
+	}
+	drv_expect(d, "cmd.field");
+	drv_qp_free(&ud);
+}
+
 static void send(struct drv_qp *qp, uint32_t off, uint32_t len)
 {
 	struct drv_wqe w;
