@@ -242,11 +242,11 @@ Test(qp, receive__with_an_invalid_key_gets_a_protection_error)
 	softnic_violations_clear(d->nic);
 }
 
-/* max_wqe_sz_rq is 2048 bytes, which is 128 segments. */
+/* A ConnectX has a max_wqe_sz_rq of 512 bytes, which is 32 segments. */
 Test(qp, receive__of_as_many_segments_as_its_stride_holds_takes_them_all)
 {
-	enum { SEGMENTS = 128, LOG_STRIDE = 11, APART = 3 };
-	struct drv_qp wide = { .log_rq = 6 };	/* 64 WQEs of 64 bytes, or 2 of 2048 */
+	enum { SEGMENTS = 32, LOG_STRIDE = 9, APART = 3 };
+	struct drv_qp wide = { .log_rq = 6 };	/* 64 WQEs of 64 bytes, or 2 of 512 */
 	struct drv_cqe e;
 
 	drv_qp_begin(d, &wide, &scq, &rcq);
