@@ -61,9 +61,9 @@ static const struct value general[] = {
 	{ SN_FLD(0x258, 8), 12 },	/* log_pg_sz */
 	{ SN_FLD(0x260, 1), 1 },	/* bf */
 	{ SN_FLD(0x26b, 5), 9 },	/* log_bf_reg_size */
-	{ SN_FLD(0x290, 16), SN_DS_MAX * 16 },	/* max_wqe_sz_sq */
+	{ SN_FLD(0x290, 16), 1024 },	/* max_wqe_sz_sq, as of a ConnectX-4 */
 	{ SN_FLD(0x2b0, 16), SN_RQ_STRIDE_MAX },	/* max_wqe_sz_rq */
-	{ SN_FLD(0x3a3, 5), 11 },	/* log_max_stride_sz_rq */
+	{ SN_FLD(0x3a3, 5), SN_LOG_RQ_STRIDE_MAX },	/* log_max_stride_sz_rq */
 	{ SN_FLD(0x3ab, 5), 4 },	/* log_min_stride_sz_rq */
 	{ SN_FLD(0x3b3, 5), 6 },	/* log_max_stride_sz_sq */
 	{ SN_FLD(0x3bb, 5), 6 },	/* log_min_stride_sz_sq */

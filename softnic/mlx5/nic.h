@@ -38,7 +38,9 @@ enum {
 	/* longest WQE in units of 16 bytes: the control segment has 6 bits for it */
 	SN_DS_MAX = 63,
 	SN_SGE_MAX = 62,
-	SN_RQ_STRIDE_MAX = 2048,	/* longest receive WQE, reported as max_wqe_sz_rq */
+	/* longest receive WQE, reported as max_wqe_sz_rq: as of a ConnectX-4 */
+	SN_LOG_RQ_STRIDE_MAX = 9,
+	SN_RQ_STRIDE_MAX = 1 << SN_LOG_RQ_STRIDE_MAX,
 	SN_GIDS = 16,
 	SN_PORTS = 2,
 };

@@ -98,6 +98,8 @@ static uint8_t read_sizes(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *qp
 	if (rq_type == RQ_REGULAR) {
 		qp->rq_size = UINT32_C(1) << sn_get(ctx, QPC_LOG_RQ_SIZE);
 		qp->rq_stride = UINT32_C(16) << sn_get(ctx, QPC_LOG_RQ_STRIDE);
+		if (qp->rq_stride > SN_RQ_STRIDE_MAX)
+			return sn_cmd_refuse(c, STAT_BAD_PARAM, "log_rq_stride: above max_wqe_sz_rq");
 	}
 	/* PRM: the receive queue comes first in the buffer. */
 	qp->sq_off = (uint64_t)qp->rq_size * qp->rq_stride;

@@ -36,7 +36,7 @@ static uint8_t read_sizes(struct sn_cmd *c, const uint8_t *wq, struct sn_srq *sr
 	if (sn_get(wq, WQ_SIGNATURE))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "signatures are not among the capabilities");
 	/* A WQE needs room for a next segment and at least one data segment. */
-	if (log_stride < 5 || log_stride > 11)
+	if (log_stride < 5 || log_stride > SN_LOG_RQ_STRIDE_MAX)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "log_wq_stride %u", log_stride);
 	if (log_size > 15)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "log_wq_sz %u", log_size);

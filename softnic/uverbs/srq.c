@@ -8,7 +8,7 @@
 #include "softnic/uverbs/front.h"
 
 /* A WQE is a next segment and room for data segments; both have 16 bytes. */
-enum { SEG = 16, STRIDE_MIN = 32, STRIDE_LOG_MAX = 11, OFFSETS = 32 };
+enum { SEG = 16, STRIDE_MIN = 32, OFFSETS = 32 };
 
 struct shape {
 	unsigned int log_size, log_stride;
@@ -21,7 +21,7 @@ static int shape_of(const struct uv_device *dev, const struct ib_uverbs_create_s
 	uint32_t room;
 
 	if (in->max_wr >= UINT32_C(1) << (uv_cap(dev, CAP_LOG_MAX_SRQ_SZ) & 31) ||
-	    in->max_sge > (UINT32_C(1) << STRIDE_LOG_MAX) / SEG - 1)
+	    in->max_sge > uv_cap(dev, CAP_MAX_WQE_SZ_RQ) / SEG - 1)
 		return -EINVAL;
 	room = (1 + in->max_sge) * SEG;
 	shape->log_size = uv_log2_above(in->max_wr + 1);

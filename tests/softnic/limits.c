@@ -159,6 +159,30 @@ Test(limits, create_xrc_srq__accepts_the_reported_maximum_of_wqes, .timeout = 60
 	close_all();
 }
 
+/* A ConnectX-4 reports these sizes: Snabb publishes a trace of its commands. */
+Test(limits, wqe_size__is_that_of_a_connectx, .timeout = 60)
+{
+	size_t len;
+
+	d = drv_open_limited(0);
+	cr_expect_eq(reported_log(SN_FLD(0x290, 16)), 1024, "max_wqe_sz_sq is not 1024");
+	cr_expect_eq(reported_log(SN_FLD(0x2b0, 16)), 512, "max_wqe_sz_rq is not 512");
+	cr_expect_eq(reported_log(SN_FLD(0x3a3, 5)), 9, "log_max_stride_sz_rq is not 9");
+	len = qp();
+	sn_set(d->in + AT_QPC, QPC_LOG_RQ_SIZE, 0);
+	sn_set(d->in + AT_QPC, QPC_LOG_RQ_STRIDE, 10 - 4);
+	cr_expect_eq(drv_run(d, len), 0x03, "a QP with receives of 1024 bytes is not refused");
+	sn_set(d->in + AT_QPC, QPC_LOG_RQ_STRIDE, 9 - 4);
+	cr_expect_eq(drv_run(d, len), 0);
+	len = rmp();
+	sn_set(d->in + AT_WQ, WQ_LOG_SIZE, 0);
+	sn_set(d->in + AT_WQ, WQ_LOG_STRIDE, 10);
+	cr_expect_eq(drv_run(d, len), 0x03, "an RMP with receives of 1024 bytes is not refused");
+	sn_set(d->in + AT_WQ, WQ_LOG_STRIDE, 9);
+	cr_expect_eq(drv_run(d, len), 0);
+	close_all();
+}
+
 Test(limits, create__is_refused_beyond_the_reported_maximum, .timeout = 60)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
