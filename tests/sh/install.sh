@@ -10,6 +10,15 @@ export MAKEFLAGS
 prefix=/opt/dat
 install() { make -s PREFIX=$prefix DESTDIR="$root" "$@"; }
 
+# `make run` and `make install` work without the packages of the tests, on which the debug information of a program
+# would show.
+grep -q include/criterion "$DAPL_BUILD_DIR/tests/core" ||
+	{ echo "a suite does not show that it uses Criterion"; exit 1; }
+if grep -l include/criterion "$DAPL_BUILD_DIR"/bin/* "$DAPL_BUILD_DIR"/lib/*.so; then
+	echo "these programs and libraries cannot be built without Criterion"
+	exit 1
+fi
+
 install install
 export PKG_CONFIG_PATH=$root$prefix/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root
 cat >"$root/consumer.c" <<END
