@@ -11,12 +11,13 @@
 
 enum { WIDE = 128, NARROW = 64, RX_DESC = 16, LONG_CQE = 32 };
 
-/* Includes trailing fields that this system's header may lack. */
+/* Linux's struct efa_ibv_create_qp. The header of rdma-core 44 lacks the fields from flags on. */
 struct create_qp {
-	struct efa_ibv_create_qp old;
+	uint32_t comp_mask, rq_ring_size, sq_ring_size, driver_qp_type;
 	uint16_t flags;
 	uint8_t sl, rsvd[5];
 };
+_Static_assert(sizeof(struct create_qp) == 24 && offsetof(struct create_qp, flags) == 16, "Linux's layout");
 
 enum {
 	WITH_UNSOLICITED = 1 << 0,
@@ -115,7 +116,7 @@ static int check_drv(const struct uv_req *req, const struct create_qp *drv)
 {
 	static const uint8_t none[sizeof(drv->rsvd)];
 
-	if (req->uhw_in_len < sizeof(drv->old) || drv->old.comp_mask ||
+	if (req->uhw_in_len < offsetof(struct create_qp, flags) || drv->comp_mask ||
 	    memcmp(drv->rsvd, none, sizeof(none)) != 0)
 		return -EINVAL;
 	return drv->flags & ~(WITH_UNSOLICITED | WITH_REQ_ID_64) ? -EOPNOTSUPP : 0;
@@ -144,7 +145,7 @@ static int check_qp(const struct uv_req *req, const struct ib_uverbs_ex_create_q
 	if (core->comp_mask || core->create_flags || core->source_qpn || core->is_srq)
 		return -EOPNOTSUPP;
 	if (core->qp_type != IBV_QPT_UD && (core->qp_type != IBV_QPT_DRIVER ||
-					    drv->old.driver_qp_type != EFA_QP_DRIVER_TYPE_SRD))
+					    drv->driver_qp_type != EFA_QP_DRIVER_TYPE_SRD))
 		return -EOPNOTSUPP;
 	return 0;
 }
@@ -152,7 +153,7 @@ static int check_qp(const struct uv_req *req, const struct ib_uverbs_ex_create_q
 /* A send queue that needs twice the bytes for its WQEs has WQEs of 128 bytes. */
 static struct softnic_efa_qp_attr attr_of(const struct uv_obj *qp, const struct create_qp *drv)
 {
-	uint32_t bytes = drv->old.sq_ring_size * (uve_wished(UVE_WIDE) ? WIDE / NARROW : 1);
+	uint32_t bytes = drv->sq_ring_size * (uve_wished(UVE_WIDE) ? WIDE / NARROW : 1);
 	bool wide = qp->cap.max_send_wr && bytes / qp->cap.max_send_wr >= WIDE;
 
 	return (struct softnic_efa_qp_attr){
@@ -160,7 +161,7 @@ static struct softnic_efa_qp_attr attr_of(const struct uv_obj *qp, const struct 
 		.send_cq = (uint16_t)qp->held[UV_HELD_SEND_CQ]->number,
 		.recv_cq = (uint16_t)qp->held[UV_HELD_RECV_CQ]->number,
 		.sq_depth = bytes / (wide ? WIDE : NARROW),
-		.rq_depth = drv->old.rq_ring_size / RX_DESC,
+		.rq_depth = drv->rq_ring_size / RX_DESC,
 		.flags = (wide ? SOFTNIC_EFA_QP_WIDE : 0u) |
 			(qp->cap.qp_type == IBV_QPT_UD ? SOFTNIC_EFA_QP_UD : 0u) |
 			(drv->flags & WITH_UNSOLICITED || uve_wished(UVE_UNSOLICITED) ?
