@@ -63,7 +63,8 @@ void efa_pull_all(struct dap_ep *ep)
 {
 	struct efa_ep *e = efa_ep(ep);
 
-	if ((int32_t)(e->rx.pull - e->rx.done) < 0)
+	/* Other messages do not move rx.pull, so it may be any distance behind. */
+	if (!e->rx.pulls || (int32_t)(e->rx.pull - e->rx.done) < 0)
 		e->rx.pull = e->rx.done;
 	while (e->rx.pull != e->rx.match && !(e->tx.blocked & EFA_B_HALT)) {
 		if (!pull_one(ep, e->rx.pull))

@@ -160,6 +160,8 @@ static EFA_COLD void receive_rts(struct dap_ep *ep, const uint8_t *p, uint32_t l
 	r->at = 0;
 	r->left = 0;
 	r->state = EFA_R_PULLS;
+	if (!rx->pulls)
+		rx->pull = rx->match;
 	rx->match++;
 	rx->pulls = true;
 	efa_defer(ep);
