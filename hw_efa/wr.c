@@ -15,6 +15,32 @@ void efa_slots_reset(struct efa_sq *sq)
 	sq->used = sq->before = 0;
 }
 
+/* A read has no immediate, so it carries no ack. */
+static bool carries_ack(const struct efa_ep *e, const union efa_slot *slot)
+{
+	if (slot->kind == EFA_S_FIRST)
+		return e->cold->first_rdma.has_imm;
+	return slot->kind != EFA_S_PULL &&
+	       (slot->kind != EFA_S_DTO || e->tx.dto[slot->of & e->tx.mask].op != EFA_READ);
+}
+
+/* A WQE that carries no ack belongs to each new era, because a long read would delay its end. */
+static void begin_era(struct efa_ep *e)
+{
+	struct efa_sq *sq = &e->sq;
+
+	sq->before = sq->used;
+	sq->era ^= UINT64_C(1) << EFA_ERA_SHIFT;
+	for (uint32_t i = 0; i <= sq->mask; i++) {
+		union efa_slot *slot = &sq->slots[i];
+
+		if (slot->kind == EFA_S_FREE || carries_ack(e, slot))
+			continue;
+		slot->word ^= UINT64_C(1) << EFA_ERA_SHIFT;
+		sq->before--;
+	}
+}
+
 /*
  * A delayed packet carries an old ack. After 4,096 further acks the peer would take it for a new
  * one. So no ack is sent that is more than EFA_MAX_AHEAD ahead of the oldest one in flight. Eras
@@ -39,8 +65,7 @@ void efa_bound_ack(struct dap_ep *ep)
 	}
 	if (passed) {
 		m->mark_ack = rx->acked_to;
-		e->sq.before = e->sq.used;
-		e->sq.era ^= UINT64_C(1) << EFA_ERA_SHIFT;
+		begin_era(e);
 	}
 	rx->look_at = m->holds ? rx->next :
 		      m->oldest_ack + efa_min(ahead + EFA_LOOK_EACH, EFA_MAX_AHEAD + 1);

@@ -71,3 +71,60 @@ Test(efa_counters, long_message__after_2_to_the_31_receives_is_read_at_once)
 	cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS, "%s", fake.said);
 	rig_close_pair(&r);
 }
+
+/* ---- Acknowledgements beside a read ---- */
+
+enum { BATCH = RIG_DTOS, BATCHES = EFA_MAX_AHEAD / BATCH + 8 };
+
+static void exchange_batch(void)
+{
+	for (uint64_t i = 0; i < BATCH; i++) {
+		cr_assert_eq(rig_recv(&r, &r.b, i, 0, 8), DAT_SUCCESS);
+		cr_assert_eq(rig_send(&r, &r.a, i, 0, 8), DAT_SUCCESS);
+	}
+	for (uint64_t i = 0; i < BATCH; i++) {
+		cr_assert_eq(rig_next(&r, r.b.recv).dto.status, DAP_DTO_SUCCESS, "%s", fake.said);
+		cr_assert_eq(rig_next(&r, r.a.req).dto.status, DAP_DTO_SUCCESS, "%s", fake.said);
+	}
+}
+
+/* The first packets of the read are lost, so it is outstanding while the messages arrive. */
+Test(efa_counters, sends__to_an_endpoint_that_reads_do_not_wait_for_its_read)
+{
+	struct dap_event ev;
+
+	rig_open_pair(&r, "seed=7 efa_reorder=1");
+	cr_assert_eq(rig_read(&r, &r.b, 1, 0, 4096, 8), DAT_SUCCESS);
+	cr_assert_eq(rig_next(&r, r.b.req).dto.status, DAP_DTO_SUCCESS);
+	cr_assert_eq(softnic_efa_fault(r.nic, "drop:op=read,times=6"), 0);
+	cr_assert_eq(rig_read(&r, &r.b, 2, 0, 4096, 8), DAT_SUCCESS);
+	for (unsigned int i = 0; i < BATCHES; i++)
+		exchange_batch();
+	cr_assert_not(rig_poll(r.b.req, &ev), "the messages waited for the end of the read");
+	ev = rig_next(&r, r.b.req);
+	cr_assert_eq(ev.dto.cookie, 2);
+	cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "%s", fake.said);
+	rig_close_pair(&r);
+}
+
+/* The send's slot becomes free before that of the older read, and the next read takes it. */
+Test(efa_counters, sends__beside_reads_that_take_slots_in_another_order_go_on)
+{
+	rig_open_pair(&r, "seed=7 efa_reorder=1");
+	cr_assert_eq(rig_read(&r, &r.b, 1, 0, 4096, 8), DAT_SUCCESS);
+	cr_assert_eq(rig_next(&r, r.b.req).dto.status, DAP_DTO_SUCCESS);
+	cr_assert_eq(softnic_efa_fault(r.nic, "drop:op=read,times=12"), 0);
+	cr_assert_eq(rig_recv(&r, &r.a, 2, 0, 8), DAT_SUCCESS);
+	cr_assert_eq(rig_send(&r, &r.b, 2, 0, 8), DAT_SUCCESS);
+	cr_assert_eq(rig_read(&r, &r.b, 3, 0, 4096, 8), DAT_SUCCESS);
+	cr_assert_eq(rig_next(&r, r.a.recv).dto.status, DAP_DTO_SUCCESS);
+	cr_assert_eq(rig_next(&r, r.b.req).dto.cookie, 2);
+	cr_assert_eq(rig_read(&r, &r.b, 4, 0, 4096, 8), DAT_SUCCESS);
+	for (unsigned int i = 0; i < BATCHES; i++)
+		exchange_batch();
+	for (uint64_t i = 3; i <= 4; i++)
+		cr_assert_eq(rig_next(&r, r.b.req).dto.cookie, i);
+	for (unsigned int i = 0; i < 3 * BATCHES; i++)
+		exchange_batch();
+	rig_close_pair(&r);
+}
