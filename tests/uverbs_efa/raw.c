@@ -142,7 +142,7 @@ Test(raw, create_cq__what_the_kernel_refuses_is_refused)
 		CORE(ib_uverbs_ex_create_cq, cqe, 64, 0),
 		CORE(ib_uverbs_ex_create_cq, cqe, 0, EINVAL),
 		CORE(ib_uverbs_ex_create_cq, cqe, 1 << 20, EINVAL),
-		CORE(ib_uverbs_ex_create_cq, comp_vector, 1, EINVAL),
+		CORE(ib_uverbs_ex_create_cq, comp_vector, 1000, EINVAL),
 		CORE(ib_uverbs_ex_create_cq, comp_mask, 1, EINVAL),
 		CORE(ib_uverbs_ex_create_cq, flags, IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN, EOPNOTSUPP),
 		{ true, offsetof(struct efa_ibv_create_cq, comp_mask), 1, 4, 0, EINVAL },
