@@ -189,6 +189,22 @@ Test(verbs, armed_cq__each_arming_causes_one_event)
 	}
 }
 
+/* Linux's driver has a vector for each of its event queues. libfabric takes one vector for none. */
+Test(verbs, vectors__are_several_and_each_takes_a_cq)
+{
+	int vectors = context->num_comp_vectors;
+	struct ibv_cq *other;
+
+	cr_assert_gt(vectors, 1);
+	for (int i = 0; i <= vectors; i++) {
+		other = ibv_create_cq(context, DEPTH, NULL, channel, i);
+		cr_assert_eq(!other, i == vectors, "vector %d of %d: %s", i, vectors, strerror(errno));
+		if (other)
+			cr_assert_eq(ibv_destroy_cq(other), 0);
+	}
+	cr_assert_eq(errno, EINVAL);
+}
+
 Test(verbs, device__reports_its_attributes_by_efadv)
 {
 	struct efadv_device_attr attr;

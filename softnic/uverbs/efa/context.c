@@ -28,9 +28,18 @@ static uint16_t device_id(const struct softnic_efa_caps *caps)
 	return caps->device_id < 0xefa2 ? caps->device_id : 0xefa2;
 }
 
+/* The kernel's driver has one for each event queue, and one if the device has no event queues. */
+uint32_t uve_vectors(const struct uv_device *dev)
+{
+	struct softnic_efa_caps caps;
+
+	softnic_efa_caps(dev->efa, &caps);
+	return caps.cq_doorbell ? 2 : 1;
+}
+
 int uve_get_context(struct uv_req *req)
 {
-	struct ib_uverbs_get_context_resp resp = { .num_comp_vectors = 1 };
+	struct ib_uverbs_get_context_resp resp = { .num_comp_vectors = uve_vectors(req->dev) };
 	struct efa_ibv_alloc_ucontext_resp drv = { 0 };
 	struct efa_ibv_alloc_ucontext_cmd in;
 	struct softnic_efa_caps caps;

@@ -11,6 +11,8 @@
 
 enum { UVE_VENDOR = 0x1d0f };
 
+/* Returns the number of completion vectors. */
+uint32_t uve_vectors(const struct uv_device *dev);
 int uve_get_context(struct uv_req *req);
 int uve_query_device(struct uv_req *req);
 int uve_query_port(struct uv_req *req);

@@ -85,7 +85,7 @@ static int check_cq(const struct uv_req *req, const struct ib_uverbs_ex_create_c
 {
 	static const uint8_t none[sizeof(drv->reserved_58)];
 
-	if (core->comp_mask || core->comp_vector || !core->cqe)
+	if (core->comp_mask || core->comp_vector >= uve_vectors(req->dev) || !core->cqe)
 		return -EINVAL;
 	if (core->flags)
 		return -EOPNOTSUPP;
