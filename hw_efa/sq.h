@@ -12,7 +12,9 @@
 #error "words of WQEs are assembled for little-endian hosts"
 #endif
 
-typedef uint64_t efa_u64 __attribute__((may_alias));
+/* A word of a WQE, and two words. The compiler must not reorder or repeat their stores. */
+typedef volatile uint64_t efa_u64 __attribute__((may_alias));
+typedef uint64_t efa_u64x2 __attribute__((may_alias, vector_size(16), aligned(8)));
 
 #define EFA_SPARE_WQES 8u		/* WQEs reserved for credits and answers */
 
@@ -43,6 +45,13 @@ EFA_INLINE void efa_write_segment(efa_u64 *to, const struct efa_iov *s)
 	to[1] = s->addr;
 }
 
+/* Zeros for the second half of a WQE of 128 bytes. */
+EFA_INLINE void efa_write_zeros(efa_u64 *to)
+{
+	for (unsigned int i = 0; i < 8; i += 2)
+		*(volatile efa_u64x2 *)(to + i) = (efa_u64x2){ 0 };
+}
+
 /* Inline data, padded with zeros. */
 EFA_INLINE void efa_write_inline(efa_u64 *to, const struct efa_wr *wr, bool wide)
 {
@@ -51,9 +60,10 @@ EFA_INLINE void efa_write_inline(efa_u64 *to, const struct efa_wr *wr, bool wide
 	if (efa_likely(wr->bytes == 8)) {
 		__builtin_memcpy(data, wr->data, 8);
 		to[0] = data[0];
-		to[1] = to[2] = to[3] = 0;
-		for (unsigned int i = 4; wide && i < 12; i++)
+		for (unsigned int i = 1; i < 4; i++)
 			to[i] = 0;
+		if (wide)
+			efa_write_zeros(to + 4);
 		return;
 	}
 	__builtin_memset(data, 0, sizeof(data));
@@ -93,8 +103,8 @@ EFA_INLINE void efa_wqe_write(struct efa_ep *e, const struct efa_wr *wr)
 	}
 	efa_write_segment(to + 4, &wr->seg[0]);
 	efa_write_segment(to + 6, &wr->seg[1]);
-	for (unsigned int i = 8; wide && i < 16; i++)
-		to[i] = 0;
+	if (wide)
+		efa_write_zeros(to + 8);
 }
 
 /* The device sees the WQE before the doorbell. */
