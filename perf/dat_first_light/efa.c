@@ -69,7 +69,7 @@ void probe_consumer(const struct light *l, struct answer *a)
 			break;
 	}
 	if (n < LAPS * r.cq.ring.entries)
-		bad(a, "nothing: the doorbell is written each quarter lap",
+		bad(a, "nothing: the driver writes the doorbell 64 times in a lap",
 		    "yes: completions stop after %u in a CQ of %u", n, r.cq.ring.entries);
 	else
 		good(a, "no: %u completions in a CQ of %u", n, r.cq.ring.entries);
