@@ -289,6 +289,9 @@ static int resize_rings(struct core_evd *evd, uint32_t qlen)
 	evd->stash = stash;
 	evd->soft_size = size;
 	evd->qlen = qlen;
+	/* If there is room again, the next lost event is reported. */
+	if (dap_evd_soft_count(evd) < qlen)
+		evd->full_reported = evd->async_reported = false;
 	return 0;
 }
 

@@ -303,6 +303,24 @@ Test(queue, overflow__of_connection_events_is_reported_once)
 	overflow_once();
 }
 
+/* A longer queue has room again, although the consumer has dequeued nothing. */
+Test(queue, overflow__after_resize_is_reported_again)
+{
+	struct dap_event ev = {.number = DAP_EV_ESTABLISHED, .conn.ep = t.a};
+	DAT_EVENT got;
+
+	for (int i = 0; i < 8; i++)
+		cr_assert_eq(dap_evd_post(t.evd, &ev), 0);
+	cr_assert_neq(dap_evd_post(t.evd, &ev), 0);
+	cr_assert_eq(dat_evd_dequeue(t.async, &got), DAT_SUCCESS);
+	cr_assert_eq(dat_evd_resize(t.evd, 9), DAT_SUCCESS);
+	cr_assert_eq(dap_evd_post(t.evd, &ev), 0);
+	cr_assert_neq(dap_evd_post(t.evd, &ev), 0);
+	cr_assert_eq(dat_evd_dequeue(t.async, &got), DAT_SUCCESS, "the second loss is not reported");
+	cr_assert_eq(got.event_number, DAT_ASYNC_ERROR_EVD_OVERFLOW);
+	cr_assert_eq(got.event_data.asynch_error_event_data.dat_handle, t.evd);
+}
+
 /* A connection request that finds the EVD full causes no asynchronous event; its peer gets
  * NON_PEER_REJECTED. */
 Test(queue, overflow__of_connection_requests_is_silent)
