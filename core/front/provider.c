@@ -302,10 +302,11 @@ static DAT_RETURN open_ia(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDL
 
 	if (!name || strnlen(name, DAT_NAME_MAX_LENGTH) == DAT_NAME_MAX_LENGTH)
 		return front_bad_arg(1);
-	if (qlen < 0)
-		return front_bad_arg(2);
 	if (!async_evd)
 		return front_bad_arg(3);
+	/* dat_ia_open(3) ignores the length if it gets an EVD. */
+	if (*async_evd == DAT_HANDLE_NULL && qlen < 0)
+		return front_bad_arg(2);
 	if (!out)
 		return front_bad_arg(4);
 	args.async_qlen = (uint32_t)qlen;

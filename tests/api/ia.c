@@ -21,6 +21,22 @@ Test(ia, ia_open__invalid_arguments_are_refused)
 	cr_assert_null(async);
 }
 
+/* The length is that of a new EVD. */
+Test(ia, ia_open__with_an_async_evd_ignores_the_length)
+{
+	DAT_EVD_HANDLE own = DAT_HANDLE_NULL, given, none = DAT_EVD_ASYNC_EXISTS;
+	DAT_IA_HANDLE first, second;
+
+	assert_ok(dat_ia_open((char *)api_ia_name(), 8, &own, &first));
+	given = own;
+	assert_ok(dat_ia_open((char *)api_ia_name(), -1, &given, &second));
+	cr_assert_eq(given, own);
+	assert_ok(dat_ia_close(second, DAT_CLOSE_GRACEFUL_FLAG));
+	assert_ok(dat_ia_open((char *)api_ia_name(), -1, &none, &second));
+	assert_ok(dat_ia_close(second, DAT_CLOSE_GRACEFUL_FLAG));
+	assert_ok(dat_ia_close(first, DAT_CLOSE_GRACEFUL_FLAG));
+}
+
 Test(ia, ia_open__async_evd_has_the_length)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
