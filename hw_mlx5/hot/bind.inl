@@ -172,13 +172,13 @@ M5_INLINE m5_v2 m5_bind_write(struct m5_sq *sq, struct dap_rmr *rmr, const struc
 	struct m5_wqe_pos pos = { m5_slot_off(sq, pi), pi, pi + M5_BIND_BLOCKS };
 	struct m5_rmr *r = m5_rmr(rmr);
 	uint32_t key = r->key_be + r->stride_be;
-	struct m5_target target = m5_bind_target(rmr, to->va, (uint32_t)to->len,
-						 &to->lmr->lmr_context);
 	m5_v2 ctrl = m5_umr_ctrl(sq, r->key_be, 12, flags, pi);
 	m5_half w[M5_BIND_HALVES];
+	struct m5_target target;
 
 	rmr->priv = to->priv;
-	rmr->lmr = to->lmr;
+	rmr->lmr = to->lmr;	/* before the length: dat_lmr_free() of another thread reads both */
+	target = m5_bind_target(rmr, to->va, (uint32_t)to->len, &to->lmr->lmr_context);
 	m5_bind_build(w, ctrl, __builtin_bswap32(key), to->priv, target);
 	m5_bind_slots(sq, r, pos, cookie, flags, M5_KIND_BIND);
 	r->last_index = (uint16_t)pi;
