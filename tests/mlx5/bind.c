@@ -348,29 +348,6 @@ RIG_TEST(bind, rmr_bind__after_one_that_was_flushed_ends_both_older_contexts)
 	cr_assert_eq(write_through(flushed, 500, 8), DAT_DTO_ERR_REMOTE_ACCESS);
 }
 
-/* The bind destroys the old key before it finds no room, so nothing keeps the LMR in use. */
-RIG_TEST(bind, rmr_bind__without_room_after_a_flush_leaves_the_window_unbound)
-{
-	DAT_LMR_TRIPLET t = rig_local(&r.b, 0, 8);
-	DAT_RMR_CONTEXT ctx, next;
-	DAT_EVENT ev;
-	int sends = 0;
-
-	fake.quiet = true;
-	cr_assert_eq(bind_on(c, 0, 64, RW, 0, &ctx), DAT_SUCCESS);
-	expect_bind(65);
-	end_c();
-	cr_assert_eq(bind_on(c, 500, 64, RW, 0, &next), DAT_SUCCESS);
-	cr_assert(rig_event(&r, r.b.request, &ev));
-	/* a has posted no receive, so the sends stay outstanding. */
-	while (r.hot->post_send(r.b.ep, 1, &t, rig_cookie(1), 0) == DAT_SUCCESS)
-		cr_assert_lt(sends++, 10000);
-	cr_assert_neq(bind_on(r.b.ep, 1000, 64, RW, 0, &next), DAT_SUCCESS);
-	cr_assert_not(dap_rmr_is_bound(rmr));
-	again();
-	cr_assert_eq(write_through(ctx, 0, 8), DAT_DTO_ERR_REMOTE_ACCESS);
-}
-
 /* Frees the endpoint of the last bind before the bind's completion was seen. */
 RIG_TEST(bind, rmr_bind__after_its_endpoint_was_freed_ends_the_old_context)
 {
