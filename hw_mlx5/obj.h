@@ -444,8 +444,13 @@ static inline bool m5_cqe_is_small(const struct m5_cqe *cqe)
 void m5_bind_done(struct m5_slot *slots, uint32_t mask, uint32_t index, bool ok);
 
 /* ---- rmr.c: preparations for a bind on the slow path ---- */
-/* Makes sure that the RMR can be bound through this endpoint handle now. Returns 0 or a DAP_ERR. */
-M5_COLD int m5_bind_prepare(struct dap_rmr *rmr, void *ep_handle);
+/* Checks that the RMR may be bound through this endpoint handle. Returns 0, a DAP_ERR, or M5_UNSETTLED:
+ * m5_bind_settle() must be called once all arguments are valid. */
+#define M5_UNSETTLED (-1)
+M5_COLD int m5_bind_check_ep(struct dap_rmr *rmr, void *ep_handle);
+/* Waits for the last bind, and renews a key that it left in doubt, which ends the old context. The bind
+ * takes that many blocks. Returns 0 or a DAP_ERR. */
+M5_COLD int m5_bind_settle(struct dap_rmr *rmr, struct dap_ep *ep, uint32_t blocks);
 /* From here on the RMR belongs to this endpoint: only its end revokes the key. Returns 0 or a
  * DAP_ERR. */
 M5_COLD int m5_bind_claim(struct dap_rmr *rmr, struct dap_ep *ep);

@@ -241,26 +241,40 @@ int m5_rmr_destroy(struct dap_rmr *rmr)
 	return destroy_keys(rmr, m5_rmr(rmr));
 }
 
-static int settle_last_bind(struct dap_rmr *rmr, const struct dap_ep *ep)
+/* Returns true if the queue has credit for that many blocks. */
+static bool sq_has_room(struct dap_ep *ep, uint32_t blocks)
+{
+	uint32_t *lock = ep->obj.ia->threadsafe ? &m5_ep(ep)->sq.lock : NULL;
+	bool room;
+
+	if (lock)
+		m5_spin_lock(lock);
+	room = m5_sq_credit(ep, blocks);
+	if (lock)
+		m5_spin_unlock(lock);
+	return room;
+}
+
+int m5_bind_settle(struct dap_rmr *rmr, struct dap_ep *ep, uint32_t blocks)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
-	bool gone;
+	enum m5_seen seen;
 
 	if (!r->obj[r->current])
 		return renew_key(rmr);
-	if (all_completed(r))
+	seen = wait_last_bind(rmr, SETTLE_MS);
+	if (seen == M5_SEEN_OK)
 		return 0;
-	gone = !last_qp_exists(r);
-	if (!gone && r->last_ep == ep)
-		return 0;
-	switch (gone ? M5_SEEN_ERROR : wait_last_bind(rmr, SETTLE_MS)) {
-	case M5_SEEN_OK:
-		return 0;
-	case M5_SEEN_ERROR:
-		return renew_key(rmr);
-	default:
+	/* A bind that is refused changes nothing, so the old key must stay if there is no room. */
+	if (seen == M5_SEEN_NOT || !sq_has_room(ep, blocks))
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
-	}
+	return renew_key(rmr);
+}
+
+/* Returns true if the key is known once all posted binds are done, in the order of one queue. */
+static bool is_settled(const struct m5_rmr *r, const struct dap_ep *ep)
+{
+	return r->obj[r->current] && (all_completed(r) || (r->last_ep == ep && last_qp_exists(r)));
 }
 
 /* DAT_RMR_SCOPE_EP: bound to at most one endpoint at a time. One that is not connected gives no
@@ -273,7 +287,7 @@ static bool is_elsewhere(struct dap_rmr *rmr, const struct dap_ep *ep)
 	       __atomic_load_n(&r->last_ep->connection, __ATOMIC_RELAXED);
 }
 
-int m5_bind_prepare(struct dap_rmr *rmr, void *ep_handle)
+int m5_bind_check_ep(struct dap_rmr *rmr, void *ep_handle)
 {
 	struct dap_ep *ep = dap_obj_get(ep_handle, DAP_EP, rmr->obj.ia);
 
@@ -285,7 +299,7 @@ int m5_bind_prepare(struct dap_rmr *rmr, void *ep_handle)
 		return dap_bad_bind_ep(rmr);
 	if (is_elsewhere(rmr, ep))
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_NONE);
-	return settle_last_bind(rmr, ep);
+	return is_settled(m5_rmr(rmr), ep) ? 0 : M5_UNSETTLED;
 }
 
 int m5_bind_claim(struct dap_rmr *rmr, struct dap_ep *ep)

@@ -379,25 +379,31 @@ M5_INLINE DAT_RETURN m5_bind_checked(struct dap_rmr *rmr, const void *lmr,
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 	struct m5_range to;
-	int err = 0;
+	int err = 0, unsettled = 0;
 
 	if (m5_unlikely(!triplet))
 		return front_return(DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_TRIPLET));
 	if (m5_unlikely(!context))
 		return front_return(DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_CONTEXT));
 	if (m5_unlikely(!ep) || m5_unlikely(!m5_bind_simple(r, ep)))
-		err = m5_bind_prepare(rmr, ep);
-	if (m5_unlikely(err))
-		return front_return(err);
+		unsettled = m5_bind_check_ep(rmr, ep);
+	if (m5_unlikely(unsettled > 0))
+		return front_return(unsettled);
 	if (m5_unlikely(flags & m5_ep(ep)->sq.deny_rdma & ~(uint32_t)DAP_COMP_BARRIER))
 		return front_return(DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_FLAGS));
 	if (m5_likely(front_lmr_len(triplet))) {
 		err = m5_bind_range(rmr, lmr, triplet, priv, &to);
-		if (m5_unlikely(err))
-			return front_return(err);
+		if (m5_unlikely(err | unsettled)) {
+			err = err ? err : m5_bind_settle(rmr, ep, M5_BIND_BLOCKS);
+			if (err)
+				return front_return(err);
+		}
 		err = m5_bind_to(rmr, &to, ep, cookie, flags);
 	} else {
-		err = m5_unbind_slow(rmr, ep, cookie, flags);
+		if (m5_unlikely(unsettled))
+			err = m5_bind_settle(rmr, ep, M5_UNBIND_BLOCKS);
+		if (!err)
+			err = m5_unbind_slow(rmr, ep, cookie, flags);
 	}
 	if (m5_unlikely(err))
 		return front_return(err);

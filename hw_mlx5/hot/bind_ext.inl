@@ -53,7 +53,7 @@ static M5_COLD DAT_RETURN m5_bind_ext(struct dap_rmr *rmr, const void *lmr,
 {
 	struct m5_range to;
 	uint64_t ended;
-	int err;
+	int err, unsettled;
 
 	if (!triplet)
 		return front_return(DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_TRIPLET));
@@ -63,9 +63,10 @@ static M5_COLD DAT_RETURN m5_bind_ext(struct dap_rmr *rmr, const void *lmr,
 		return front_return(DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_VA_TYPE));
 	if (va_type == DAT_VA_TYPE_ZB && !rmr->obj.ia->caps.zero_based)
 		return front_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
-	err = m5_bind_prepare(rmr, ep);
-	if (!err)
-		err = m5_bind_check(rmr, lmr, triplet, priv, ep, flags, &to);
+	unsettled = m5_bind_check_ep(rmr, ep);
+	err = unsettled > 0 ? unsettled : m5_bind_check(rmr, lmr, triplet, priv, ep, flags, &to);
+	if (!err && unsettled)
+		err = m5_bind_settle(rmr, ep, to.len ? M5_BIND_BLOCKS : M5_UNBIND_BLOCKS);
 	if (!err)
 		err = m5_bind_claim(rmr, ep);
 	if (err)

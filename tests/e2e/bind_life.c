@@ -368,6 +368,37 @@ RIG_TEST(bind_life, disconnected__flushes_and_can_be_bound_again)
 	window_refuses_write(&a, &b, lost, 100, 100);
 }
 
+/* Such a bind changes nothing: the context from before the flush still opens the window. */
+RIG_TEST(bind_life, refused__after_a_flush_leaves_the_old_context)
+{
+	struct pair_of_eps p = second_connection();
+	DAT_EP_HANDLE eb = b.ep;
+	DAT_RMR_CONTEXT first, none;
+
+	first = window_bind(&b, rmr, 0, 100, RIGHTS_RW);
+	must(dat_ep_disconnect(p.y, DAT_CLOSE_ABRUPT_FLAG));
+	took_conn(&b, p.y, DAT_CONNECTION_EVENT_DISCONNECTED);
+	took_conn(&a, p.x, DAT_CONNECTION_EVENT_DISCONNECTED);
+	b.ep = p.y;
+	must(do_bind(&b, rmr, 1, 100, 100, RIGHTS_RW, &none));
+	took_bind(b.req_evd, rmr, 1, (DAT_RMR_BIND_COMPLETION_STATUS)FLUSHED);
+	b.ep = eb;
+	window_opens(&a, &b, first, 0, 100);
+	must_code(do_bind(&b, rmr, 2, b.len, 100, RIGHTS_RW, &none), DAT_INVALID_PARAMETER,
+		  DAT_INVALID_ARG2);
+	window_opens(&a, &b, first, 0, 100);
+	for (uint64_t i = 0; i < RIG_DTOS; i++)
+		must(do_write(&b, i, 4096, far(&a, 4096, 8), 0));
+	must_code(do_bind(&b, rmr, 3, 0, 100, RIGHTS_RW, &none), DAT_INSUFFICIENT_RESOURCES,
+		  DAT_RESOURCE_TEP);
+	for (uint64_t i = 0; i < RIG_DTOS; i++)
+		took(b.req_evd, i, DAT_DTO_SUCCESS);
+	window_opens(&a, &b, first, 0, 100);
+	none = window_bind(&b, rmr, 200, 100, RIGHTS_RW);
+	window_opens(&a, &b, none, 200, 100);
+	window_refuses_write(&a, &b, first, 0, 100);
+}
+
 RIG_TEST(bind_life, disconnected__flushes_in_order_with_the_rest)
 {
 	DAT_RMR_CONTEXT c;
