@@ -377,7 +377,8 @@ RIG_TEST(bind, dequeue__of_a_bind_before_a_new_key_counts_no_bind_of_that_key)
 				    m5_sq_seen(c, m5_rmr(rmr)->last_index) == M5_SEEN_OK)));
 	end_c();
 	cr_assert_eq(bind_on(c, 500, 64, RW, 0, &ctx), DAT_SUCCESS);
-	cr_assert_eq(bind_on(r.b.ep, 1000, 64, RW, 0, &ctx), DAT_SUCCESS);
+	/* On a loaded machine the device may take longer than a bind waits for the one before it. */
+	cr_assert(TH_WITHIN(20000, bind_on(r.b.ep, 1000, 64, RW, 0, &ctx) == DAT_SUCCESS));
 	expect_bind(65);
 	cr_assert(rig_event(&r, r.b.request, &ev));
 	expect_bind(65);
