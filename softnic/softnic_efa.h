@@ -412,8 +412,7 @@ void softnic_efa_counters(struct softnic_efa *nic, struct softnic_efa_counters *
  *   slow_sgl		a send with buffers takes 50 microseconds longer than an inline one
  *   slow_small		a send of 128 bytes or less from buffers takes 500 microseconds longer
  *   slow_read		an RDMA read takes 50 microseconds longer
- *   slow_order, bad_order	a WQE whose words were not stored in ascending order takes 50 microseconds
- *			longer, or fails (in process, on x86-64)
+ *   bad_order		a WQE whose words were not stored in ascending order fails (in process, on x86-64)
  *   arm_only		as consumer, but only a doorbell that arms the CQ counts
  *   window=N		as in the config
  *   seed=N		of the faults; without it the device's own sequence is used

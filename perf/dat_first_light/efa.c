@@ -197,54 +197,6 @@ void probe_refused(const struct light *l, struct answer *a)
 		good(a, "no: never with %d new handles", ROUNDS);
 }
 
-/* Returns the median time of posting one write. 0: a write was lost. */
-static double post_ns(struct raw *r, const uint8_t *order)
-{
-	enum { SENDS = 2000 };
-	struct samples s;
-	struct efa_cqe c;
-	double ns;
-
-	if (samples_init(&s, SENDS))
-		return 0;
-	r->order = order;
-	for (int i = 0; i < SENDS; i++) {
-		uint64_t start;
-
-		raw_recv(r, &r->b, 1);
-		start = now_ns();
-		raw_send(r, &r->a, &r->b, 8, true);
-		samples_add(&s, since_ns(start));
-		if (!raw_wait(r, &c, 1000) || c.status || !raw_wait(r, &c, 1000) || c.status)
-			return 0;
-	}
-	ns = (double)samples_quantile(&s, 0.5);
-	samples_free(&s);
-	return ns;
-}
-
-/* Compares orders of stores. Stores to write-combined memory that do not ascend may need more bus
- * transactions on some processors. */
-void probe_store_order(const struct light *l, struct answer *a)
-{
-	static const uint8_t ours[] = { 0, 4, 5, 6, 7, 1, 2, 3 };
-	double ascending, now;
-	struct raw r;
-
-	if (!open_with_ah(l, &r, 0))
-		return;
-	ascending = post_ns(&r, NULL);
-	now = post_ns(&r, ours);
-	if (ascending <= 0 || now <= 0)
-		bad(a, "nothing", "yes: a send %s fails",
-		    now > 0 ? "in ascending order" : "in this driver's order");
-	else if (now > ascending * 1.25)
-		tune(a, "nothing: send the report back", "yes: a post takes %.0f ns, ascending %.0f", now,
-		     ascending);
-	else
-		good(a, "no: a post takes %.0f ns, ascending %.0f", now, ascending);
-}
-
 /* Looks for a receive CQE whose operation is not 0, because the driver handles such a CQE on its slow
  * path. */
 void probe_rx_op(const struct light *l, struct answer *a)

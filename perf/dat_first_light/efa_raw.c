@@ -107,11 +107,8 @@ static void post_wqe(struct raw *r, struct raw_qp *q, struct efa_wqe *w, const s
 	w->meta.ah = cpu_to_le16(r->ah.number);
 	w->meta.qkey = cpu_to_le32(RAW_QKEY);
 	memcpy(words, w, sizeof(words));
-	for (unsigned int i = 0; i < 8; i++) {
-		unsigned int k = r->order ? r->order[i] : i;
-
-		at[k] = words[k];
-	}
+	for (unsigned int i = 0; i < 8; i++)
+		at[i] = words[i];
 	q->sq_pi++;
 	ring(r, q, &q->res.sq, q->sq_pi);
 }

@@ -26,8 +26,6 @@ struct raw {
 	uint8_t *mem;			/* RAW_MEM bytes, which both QPs use */
 	struct efa_mr mr;
 	struct efa_ah ah;
-	/* in which order the eight words of a WQE are stored; NULL: ascending */
-	const uint8_t *order;
 };
 
 /* Opens both QPs. cq_entries 0 means the default. False: it failed, after a line on stderr. Nothing is

@@ -105,6 +105,6 @@ probe_fn probe_mtu, probe_link, probe_heartbeat, probe_bond, probe_mac;
 probe_fn probe_wide, probe_rendezvous, probe_window, probe_laps;
 /* ---- Probes of efa.c and efa_objects.c, which drive the device directly */
 probe_fn probe_flush, probe_consumer, probe_empty, probe_unnamed, probe_refused, probe_rkey;
-probe_fn probe_dereg, probe_least, probe_store_order, probe_two_pds, probe_rx_op, probe_cq_size;
+probe_fn probe_dereg, probe_least, probe_two_pds, probe_rx_op, probe_cq_size;
 
 #endif

@@ -62,7 +62,6 @@ const struct probe probes[] = {
 	{ 77, EFA, "Can the shortest queues be made?", probe_least, NULL, NULL },
 	{ 78, EFA, "Does each PD get its own number for an address handle?", probe_two_pds, NULL, NULL },
 	{ 79, EFA, "Do receives of sends have operation 0?", probe_rx_op, NULL, NULL },
-	{ 80, EFA, "Does the order of stores into a WQE matter?", probe_store_order, NULL, NULL },
 	{ 81, EFA, "Does the IA's CQ go on for two laps without a wait?", probe_laps, NULL, NULL },
 
 	{ 90, EFA, "Does another availability zone answer?", NULL,

@@ -11,8 +11,8 @@
 const char *softnic_efa_fault_words(void)
 {
 	return "drop dup reorder twice rnr unnamed silence deadqp flush status cmd_fail rkey_reuse consumer "
-	       "unknown late_dereg shared_ah rx_op empty_sgl slow_sgl slow_small slow_read slow_order "
-	       "bad_order arm_only";
+	       "unknown late_dereg shared_ah rx_op empty_sgl slow_sgl slow_small slow_read bad_order "
+	       "arm_only";
 }
 
 bool sne_chance(struct sne_nic *nic, double p)
@@ -147,7 +147,6 @@ static const struct flag {
 	{ "slow_sgl", offsetof(struct sne_fault, slow_sgl) },
 	{ "slow_small", offsetof(struct sne_fault, slow_small) },
 	{ "slow_read", offsetof(struct sne_fault, slow_read) },
-	{ "slow_order", offsetof(struct sne_fault, slow_order) },
 	{ "bad_order", offsetof(struct sne_fault, bad_order) },
 	{ "arm_only", offsetof(struct sne_fault, arm_only) },
 };

@@ -224,7 +224,7 @@ struct sne_fault {
 	double drop, dup, reorder, twice, rnr, unnamed;
 	bool silence, own_seed, consumer;
 	bool late_dereg, shared_ah, rx_op, empty_sgl, arm_only, slow_sgl, slow_small, slow_read;
-	bool slow_order, bad_order;
+	bool bad_order;
 	uint64_t seed;
 	bool dead_on;
 	uint32_t dead_in;		/* number of the packet that finds its QP destroyed; 0: each does */

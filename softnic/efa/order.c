@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Observes the order of a driver's stores into a send queue, for the fault words slow_order and
- * bad_order. Memory does not record that order. So such a queue has a mapping of its own, whose pages
- * refuse each store. The signal handler notes the address and lets this one instruction run. Only on
- * x86-64.
+ * Observes the order of a driver's stores into a send queue, for the fault word bad_order. Memory
+ * does not record that order. So such a queue has a mapping of its own, whose pages refuse each
+ * store. The signal handler notes the address and lets this one instruction run. Only on x86-64.
  */
 #include <signal.h>
 #include <sys/mman.h>

@@ -215,11 +215,11 @@ free:
 	return err;
 }
 
-/* If a fault word needs the order of stores, observe them. */
+/* If the fault word bad_order needs the order of stores, observe them. */
 static void *drivers_ring(struct sne_nic *nic, const struct sne_qp *qp)
 {
 	uint64_t bytes = sne_pages((uint64_t)qp->attr.sq_depth * qp->wqe_size);
-	bool watched = qp->sq && (nic->fault.slow_order || nic->fault.bad_order);
+	bool watched = qp->sq && nic->fault.bad_order;
 	void *ring = watched ? sne_order_watch(nic, qp->sq_off, bytes) : NULL;
 
 	return ring ? ring : qp->sq;

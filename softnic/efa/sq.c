@@ -4,7 +4,6 @@
  * slot back, which write-combined memory forbids, gets the poison. So does the device if a doorbell
  * comes before its WQE is complete.
  */
-#include "softnic/clock.h"
 #include "softnic/efa/nic.h"
 
 void sne_sq_poison(const struct sne_nic *nic, uint8_t *slot, size_t bytes)
@@ -69,19 +68,11 @@ static uint8_t check_header(struct sne_nic *nic, struct sne_qp *qp, const struct
 	return SNE_OK;
 }
 
-/* A WQE that was not stored in ascending order takes this time longer: more than the observation of its
- * stores takes on any machine. */
-#define ORDER_US 1000
-
 /* A fault script can make the n-th WQE fail, or a WQE that was not stored in ascending order. */
 static uint8_t injected(struct sne_nic *nic)
 {
-	if ((nic->fault.slow_order || nic->fault.bad_order) && sne_order_descends()) {
-		if (nic->fault.slow_order)
-			sn_sleep_us(ORDER_US);
-		if (nic->fault.bad_order)
-			return SNE_QP_INTERNAL;
-	}
+	if (nic->fault.bad_order && sne_order_descends())
+		return SNE_QP_INTERNAL;
 	if (!nic->fault.status_in || --nic->fault.status_in)
 		return SNE_OK;
 	return nic->fault.status;

@@ -5,7 +5,7 @@
 # Slow: only with DAPL_ALL=1.
 set -u
 . tests/harness/first-light.sh
-whole soft-efa-0 26
+whole soft-efa-0 25
 
 # each line: number, ia_params, and the resulting line of the report
 answers soft-efa-0 <<'END'
@@ -43,9 +43,6 @@ answers soft-efa-0 <<'END'
 77	fault=cmd_fail=qp:3	bad .*a receive queue of 1 is refused
 78	fault=shared_ah	tune .*both PDs have number
 79	fault=rx_op	bad .*no: the operation is 7
-80	fault=silence	bad .*a send in this driver's order fails
-80	fault=slow_order	tune .*yes: a post takes [0-9]+ ns, ascending .*.set: nothing: send the report back
-80	fault=bad_order	bad .*yes: a send in this driver's order fails
 81	fault=consumer	good .*yes: 8193 messages with a CQ of 4096
 81	fault=arm_only	bad .*no: message [0-9]+ with a CQ of 4096 ends with none
 1-7,70-80	efa_profile=read	good|skip .*the adapter does no RDMA write|tune .*yes
