@@ -182,11 +182,12 @@ Test(door, bad_caller__passing_a_blocking_socket_blocks_no_thread)
 /* The request is lost, and the log says why. */
 Test(door, handoff__without_a_free_descriptor_is_logged)
 {
-	int fd = trio_ask_bare(), log = memfd_create("log", MFD_CLOEXEC), err = dup(STDERR_FILENO), door;
+	int log = memfd_create("log", MFD_CLOEXEC), err = dup(STDERR_FILENO), fd, door;
 	char text[1024] = "";
 	struct cm_wire w;
 
-	setenv("DAPL_DBG_TYPE", "2", 1);
+	setenv("DAPL_DBG_TYPE", "2", 1);	/* the first message, of any kind, reads it */
+	fd = trio_ask_bare();
 	cr_assert(log >= 0 && err >= 0);
 	node_listen(&trio.c, NEXT);
 	door = trio_knock(NEXT, 0);
