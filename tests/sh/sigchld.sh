@@ -22,6 +22,9 @@ if [ -x "$bin/softnic-run" ] && [ -z "${SAN-}" ]; then
 	ignoring 3 "$bin/softnic-run" bash -c 'exit 3'
 fi
 ignoring 0 "$bin/dat_pingpong" -q -n 10 -p $port
-serve "$bin/dat_conn_rate"
-ignoring 0 "$bin/dat_conn_rate" -p $port --processes 2 -n 5 127.0.0.1
+# The allocator of the address sanitizer of gcc 12 stays locked in a child if another thread used it during the fork.
+if [ -z "${SAN-}" ]; then
+	serve "$bin/dat_conn_rate"
+	ignoring 0 "$bin/dat_conn_rate" -p $port --processes 2 -n 5 127.0.0.1
+fi
 exit $status
