@@ -160,7 +160,7 @@ static EFA_COLD void receive_rts(struct dap_ep *ep, const uint8_t *p, uint32_t l
 	r->at = 0;
 	r->left = 0;
 	r->state = EFA_R_PULLS;
-	if (!rx->pulls)
+	if (!rx->pulls)			/* no earlier message waits to be read */
 		rx->pull = rx->match;
 	rx->match++;
 	rx->pulls = true;

@@ -24,7 +24,8 @@ static bool carries_ack(const struct efa_ep *e, const union efa_slot *slot)
 	       (slot->kind != EFA_S_DTO || e->tx.dto[slot->of & e->tx.mask].op != EFA_READ);
 }
 
-/* A WQE that carries no ack belongs to each new era, because a long read would delay its end. */
+/* A WQE that carries no ack moves into each new era: a long read would keep the old one from ending.
+ * All slots are searched, because sq->ids lists only the free ones. */
 static void begin_era(struct efa_ep *e)
 {
 	struct efa_sq *sq = &e->sq;

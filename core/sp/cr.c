@@ -123,7 +123,7 @@ static void cr_free(struct dap_cr *cr)
 	if (ep) {
 		pthread_mutex_lock(&own->lock);
 		own->cr = NULL;
-		/* with the state, the consumer gets the right to free a reserved endpoint */
+		/* the consumer may free a reserved endpoint once its state has changed */
 		provided = own->provided;
 		dap_ep_fsm(ep, DAP_CAUSE_REJECT);
 		pthread_mutex_unlock(&own->lock);

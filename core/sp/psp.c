@@ -106,7 +106,7 @@ static int ep_cause(struct dap_ep *ep, enum dap_ep_cause cause)
 /* A reserved endpoint returns to its consumer; a provided one is freed. */
 static void unreserve_ep(struct dap_ep *ep)
 {
-	bool provided = core_ep(ep)->provided;	/* the consumer may free it when it is unreserved */
+	bool provided = core_ep(ep)->provided;	/* once unreserved, it may be freed */
 
 	ep_cause(ep, DAP_CAUSE_UNRESERVE);
 	if (provided)
