@@ -114,10 +114,12 @@ static void address_path(struct m5_ads *ads, uint32_t qpn, const struct m5_qp_co
 				  (uint32_t)c->rmac[4] << 8 | c->rmac[5]);
 }
 
+/* A subnet manager may have moved the partition in the table since the QP was created. */
 int m5_cmd_qp_rtr(const struct m5_qp_ref *qp, const struct m5_qp_conn *c)
 {
 	struct m5_qp_in in = {
-		.opt_param_mask = cpu_to_be32(M5_OPT_RRE | M5_OPT_RAE | M5_OPT_RWE),
+		.opt_param_mask = cpu_to_be32(M5_OPT_RRE | M5_OPT_RAE | M5_OPT_RWE |
+					      (c->ethernet ? 0 : M5_OPT_PKEY_INDEX)),
 		.qpc.pd = cpu_to_be32(c->force_order ? M5_QPC_FORCE_ORDER : 0),
 		.qpc.sizes = cpu_to_be32(mtu_code(c->mtu) << 29 | c->log_msg_max << 24),
 		.qpc.remote_qpn = cpu_to_be32(c->remote_qpn),

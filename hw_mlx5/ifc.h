@@ -391,7 +391,7 @@ enum { M5_QPC_CS_REQ32 = 0x11 << 8, M5_QPC_CS_RES32 = 1 };
 enum { M5_QPC_FORCE_ORDER = 1 << 24, M5_ADS_GRH = 1 << 23 };
 
 /* opt_param_mask (PRM, "Optional Parameters") */
-enum { M5_OPT_RRE = 1 << 1, M5_OPT_RAE = 1 << 2, M5_OPT_RWE = 1 << 3 };
+enum { M5_OPT_RRE = 1 << 1, M5_OPT_RAE = 1 << 2, M5_OPT_RWE = 1 << 3, M5_OPT_PKEY_INDEX = 1 << 4 };
 
 struct m5_qp_in {			/* CREATE_QP and the transitions */
 	struct m5_in_hdr hdr;

@@ -142,6 +142,18 @@ Test(path, infiniband__path_has_lid_service_level_partition_and_port)
 	cr_assert_eq(word(0x40), 0);
 }
 
+/* Linux, opt_mask of mlx5_ib: INIT2RTR_QP takes the P_Key index with bit 4, the rights with bits 1 to 3. */
+Test(path, infiniband__partition_that_has_moved_in_the_table_is_taken)
+{
+	struct m5_port port = { .up = true, .port_num = 2, .pkey_index = 3, .lid = 7 };
+
+	rtr(&port, false, false);
+	cr_assert_eq(word(0x10), 0x1e);
+	port.ethernet = true;
+	rtr(&port, false, false);
+	cr_assert_eq(word(0x10), 0xe);
+}
+
 Test(path, infiniband__path_between_subnets_has_a_global_header)
 {
 	const struct m5_port port = { .up = true, .port_num = 1, .lid = 7 };
