@@ -173,6 +173,8 @@ unsigned int uv_evch_drain(struct m5_evch *ch)
 
 	while (mlx5dv_devx_get_event(ch->channel, &ev, sizeof(ev)) >= 0)
 		n++;
+	if (!n)
+		hw_mute_if_gone(ch->channel->fd);
 	return n;
 }
 

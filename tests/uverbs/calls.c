@@ -533,7 +533,12 @@ struct mlx5dv_devx_event_channel *
 mlx5dv_devx_create_event_channel(struct ibv_context *ctx,
 				 enum mlx5dv_devx_create_event_channel_flags flags)
 {
-	return fails(__func__) ? NULL : calls_made(CALLS_REAL(mlx5dv_devx_create_event_channel)(ctx, flags));
+	struct mlx5dv_devx_event_channel *made = fails(__func__) ? NULL :
+		calls_made(CALLS_REAL(mlx5dv_devx_create_event_channel)(ctx, flags));
+
+	if (made && flags)		/* channels without data are those of completions */
+		calls_channel(made->fd);
+	return made;
 }
 
 void mlx5dv_devx_destroy_event_channel(struct mlx5dv_devx_event_channel *channel)
@@ -561,7 +566,7 @@ ssize_t mlx5dv_devx_get_event(struct mlx5dv_devx_event_channel *channel,
 		errno = EOVERFLOW;
 		return -1;
 	}
-	if (fails_if_named(__func__))
+	if (fails_if_named(__func__) || calls_channel_ended(channel->fd))
 		return -1;
 	return CALLS_REAL(mlx5dv_devx_get_event)(channel, data, len);
 }

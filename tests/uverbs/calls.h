@@ -82,5 +82,13 @@ extern uint8_t calls_path[44];
 /* Raises async events of the context opened last, as the kernel does. */
 void calls_async(enum ibv_event_type type, unsigned int port);
 void calls_vanish(void);		/* reports that the device is gone */
+/* To be called with the descriptor of each channel of completion events that is created. */
+void calls_channel(int fd);
+/* From here on each such channel is in the state of a descriptor that gone() opens, and reads of it find no
+ * event. */
+void calls_end_channels(int (*gone)(void));
+/* Does a read of this channel find no event because of that? Such reads are counted. */
+bool calls_channel_ended(int fd);
+unsigned long calls_vain_reads(void);
 
 #endif

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #include "tests/uverbs/calls.h"
 #include "tests/uverbs/told.h"
@@ -53,6 +54,28 @@ Test(event, device__that_vanishes_ends_the_ia)
 {
 	calls_vanish();
 	told_died();
+}
+
+/*
+ * Linux, devx_async_event_poll() and devx_async_event_read(): the channel of a device that is gone is
+ * readable for ever, and its peer has closed it. A read that does not block finds no event.
+ */
+static int gone(void)
+{
+	int ends[2];
+
+	check(!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) && !shutdown(ends[1], SHUT_WR));
+	return ends[0];
+}
+
+Test(event, evd_wait__of_a_device_that_is_gone_sleeps)
+{
+	DAT_EVENT ev;
+	DAT_COUNT more;
+
+	/* The first wait creates the channel. */
+	must_fail(dat_evd_wait(told_a.req_evd, 1000, 1, &ev, &more), DAT_TIMEOUT_EXPIRED);
+	told_sleeps(gone);
 }
 
 /* A peer can still use what the QP gives access to. */

@@ -12,5 +12,8 @@ void told_close(void);
 void told(DAT_EVENT_NUMBER number);
 /* checks that the device has failed, and the connection with it */
 void told_died(void);
+/* The channels of completion events get into the state in which the kernel leaves them when it takes the
+ * device away: see calls_end_channels(). Checks that a thread that waits for an EVD, or its CNO, sleeps. */
+void told_sleeps(int (*gone)(void));
 
 #endif
