@@ -196,6 +196,8 @@ static void edv_cq_drain(struct efa_ctl *ctl, struct efa_cq_res *cq)
 	(void)ctl;
 	while (q->channel && !ibv_get_cq_event(q->channel, &of, &context))
 		n++;
+	if (!n && q->channel)
+		hw_mute_if_gone(q->channel->fd);
 	if (!n)
 		return;
 	ibv_ack_cq_events(q->cq, n);

@@ -47,8 +47,19 @@ int ibv_query_gid(struct ibv_context *ctx, uint8_t port, int index, union ibv_gi
 
 struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *ctx)
 {
-	return calls_fails(__func__) ? NULL
-				     : calls_made(CALLS_REAL(ibv_create_comp_channel)(ctx));
+	struct ibv_comp_channel *made;
+
+	if (calls_fails(__func__))
+		return NULL;
+	made = calls_made(CALLS_REAL(ibv_create_comp_channel)(ctx));
+	if (made)
+		calls_channel(made->fd);
+	return made;
+}
+
+int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **context)
+{
+	return calls_channel_ended(channel->fd) ? -1 : CALLS_REAL(ibv_get_cq_event)(channel, cq, context);
 }
 
 int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)

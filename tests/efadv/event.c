@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Events of port and device reach the consumer's asynchronous EVD. */
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "tests/efadv/efa_calls.h"
 #include "tests/uverbs/told.h"
@@ -28,4 +30,21 @@ Test(event, device__that_vanishes_ends_the_ia)
 {
 	calls_vanish();
 	told_died();
+}
+
+/*
+ * Linux, ib_uverbs_event_poll() and ib_uverbs_event_read(): the channel of a device that is gone is in
+ * error for ever. A read that does not block finds no event.
+ */
+static int gone(void)
+{
+	int ends[2];
+
+	check(!pipe2(ends, O_CLOEXEC) && !close(ends[0]));
+	return ends[1];
+}
+
+Test(event, evd_wait__of_a_device_that_is_gone_sleeps)
+{
+	told_sleeps(gone);
 }
