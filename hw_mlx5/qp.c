@@ -278,14 +278,14 @@ static int make_qp(struct dap_ep *ep, const struct shape *s)
 		.offset = e->mem.offset,
 		.dbrec = e->mem.offset + s->dbrec,
 	};
+	const struct m5_port port = m5_ia_port(ep->obj.ia);
 	int err;
 
 	e->qp.ctl = ia->ctl;
 	err = m5_cmd_qp(ia->ctl, &p, &e->qp.obj, &e->qp.qpn);
 	if (err)
 		return err;
-	err = m5_cmd_qp_init(&e->qp, ia->port.port_num, ia->port.pkey_index,
-			     ep->attr.max_rdma_read_in != 0);
+	err = m5_cmd_qp_init(&e->qp, port.port_num, port.pkey_index, ep->attr.max_rdma_read_in != 0);
 	if (err)
 		ia->ctl->ops->obj_destroy(e->qp.obj);
 	return err;
