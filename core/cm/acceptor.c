@@ -73,7 +73,7 @@ static void acceptor_ready(struct cm_item *item, uint32_t events)
 	}
 }
 
-static int listen_at(const struct sockaddr *at, socklen_t len, int type)
+static int listen_at(const struct sockaddr *at, socklen_t len, int type, bool share)
 {
 	int fd = socket(at->sa_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), err;
 	const int on = 1, off = 0;
@@ -81,6 +81,8 @@ static int listen_at(const struct sockaddr *at, socklen_t len, int type)
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (share)
+		setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
 	if (at->sa_family == AF_INET6)		/* :: accepts IPv4, too */
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
 	if (bind(fd, at, len) || listen(fd, SOMAXCONN)) {
@@ -88,12 +90,14 @@ static int listen_at(const struct sockaddr *at, socklen_t len, int type)
 		close(fd);
 		return err;
 	}
+	if (share)
+		setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &off, sizeof(off));
 	return fd;
 }
 
-int cm_acceptor_open(struct cm_acceptor *a, const struct sockaddr *at, socklen_t len, int type)
+int cm_acceptor_open(struct cm_acceptor *a, const struct sockaddr *at, socklen_t len, int type, bool share)
 {
-	int fd = listen_at(at, len, type), err;
+	int fd = listen_at(at, len, type, share), err;
 
 	if (fd < 0)
 		return fd;
@@ -130,7 +134,8 @@ int cm_local_get(struct cm_locals *list, const struct sockaddr_un *name, socklen
 			return -ENOMEM;
 		l->name = *name;
 		l->acceptor.enter = enter;
-		err = cm_acceptor_open(&l->acceptor, (const struct sockaddr *)name, len, type);
+		err = cm_acceptor_open(&l->acceptor, (const struct sockaddr *)name, len, type,
+				       false);
 		if (err) {
 			free(l);
 			return err;

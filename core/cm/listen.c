@@ -3,7 +3,8 @@
  * Listening. A software adapter listens on its own address only. A listener accepts connections on
  * every address of the host if no interface of this network namespace has that address. So do
  * listeners of other adapters, since peers may use any name of their host: one socket bound to ::
- * accepts IPv4 and IPv6.
+ * accepts IPv4 and IPv6. Both kinds may share a qualifier in one process; then the called address
+ * decides.
  *
  * Each address and port also has a local stream socket for processes of the same host and user.
  * Its abstract name contains the user, the address and the port. Names belong to one network
@@ -53,12 +54,34 @@ static union dap_addr listen_address(const struct dap_cm *cm, uint16_t number)
 	return at;
 }
 
+/*
+ * While some socket listens at one address of a port, Linux refuses another one at all addresses, unless both
+ * have SO_REUSEPORT at that moment. They have it only then: the provider in another process is still refused.
+ * Returns true if this process listens at the port.
+ */
+static bool ports_share(uint16_t number, int on)
+{
+	const struct cm_port *p;
+	bool found = false;
+
+	LIST_FOREACH(p, &cm_loop.ports, link) {
+		if (p->port != number)
+			continue;
+		setsockopt(p->acceptor.fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
+		found = true;
+	}
+	return found;
+}
+
 static int port_bind(struct cm_port *p, struct dap_cm *cm)
 {
 	union dap_addr at = listen_address(cm, p->port);
+	bool share = dap_addr_is_any(&at) && ports_share(p->port, 1);
 	char ip[DAP_ADDR_TEXT];
-	int err = cm_acceptor_open(&p->acceptor, &at.sa, dap_addr_len(&at), SOCK_STREAM);
+	int err = cm_acceptor_open(&p->acceptor, &at.sa, dap_addr_len(&at), SOCK_STREAM, share);
 
+	if (share)
+		ports_share(p->port, 0);
 	p->at = at;
 	if (err == -EADDRNOTAVAIL && !cm->everywhere) {
 		dap_log(DAP_LOG_WARN, "no interface has the adapter's address %s: listening on all "
@@ -140,13 +163,19 @@ static struct cm_local *local_get(const struct dap_cm *cm, uint16_t port)
 
 /* ---- Listeners ---- */
 
-static bool is_taken(const struct cm_port *p, const struct dap_cm *cm, uint64_t conn_qual)
+/* Does this process listen on the qualifier at the same address? */
+static bool is_taken(const struct dap_cm *cm, uint64_t conn_qual)
 {
 	const struct dap_cm_listener *l;
+	const struct cm_port *p;
 
-	LIST_FOREACH(l, &p->listeners, link) {
-		if (l->conn_qual == conn_qual && dap_addr_same(&l->cm->address, &cm->address))
-			return true;
+	LIST_FOREACH(p, &cm_loop.ports, link) {
+		if (p->port != cm_port_of(conn_qual))
+			continue;
+		LIST_FOREACH(l, &p->listeners, link) {
+			if (l->conn_qual == conn_qual && dap_addr_same(&l->cm->address, &cm->address))
+				return true;
+		}
 	}
 	return false;
 }
@@ -170,12 +199,12 @@ static int listen_to(struct dap_cm *cm, struct dap_cm_listener *l, uint64_t conn
 	struct cm_port *p = port_find(cm, number);
 	int err;
 
+	if (is_taken(cm, conn_qual))
+		return -EADDRINUSE;
 	if (!p)
 		p = port_open(cm, number, &err);
 	if (!p)
 		return err;
-	if (is_taken(p, cm, conn_qual))
-		return -EADDRINUSE;
 	err = open_handoff(l, conn_qual);
 	if (err) {
 		port_put(p);
@@ -235,7 +264,7 @@ static void log_port_in_use(const struct dap_cm *cm, uint64_t conn_qual)
 	union dap_addr at = listen_address(cm, number);
 	char ip[DAP_ADDR_TEXT];
 
-	if (!port_find(cm, number))
+	if (!is_taken(cm, conn_qual))
 		dap_log(DAP_LOG_ERR, "cannot listen on %s port %u, qualifier 0x%llx: %s",
 			dap_addr_text(&at, ip), number, (unsigned long long)conn_qual,
 			dap_reason(-EADDRINUSE));

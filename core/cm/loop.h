@@ -146,8 +146,9 @@ struct cm_local {			/* a local listening socket, shared by the process's listene
 	LIST_ENTRY(cm_local) link;
 };
 
-/* The caller has set a->enter; the other fields are zero. */
-int cm_acceptor_open(struct cm_acceptor *a, const struct sockaddr *at, socklen_t len, int type);
+/* The caller has set a->enter; the other fields are zero. share: the socket may share its port with sockets
+ * that have SO_REUSEPORT; afterwards it does not have that option itself. */
+int cm_acceptor_open(struct cm_acceptor *a, const struct sockaddr *at, socklen_t len, int type, bool share);
 /* Closes the socket. Later frees the struct whose first member is the acceptor. */
 void cm_acceptor_close(struct cm_acceptor *a);
 /* Finds the socket with this name on the list, or opens one. */
