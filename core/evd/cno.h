@@ -3,7 +3,16 @@
 #ifndef DAP_CNO_INT_H
 #define DAP_CNO_INT_H
 
+#include <sys/queue.h>
+
 #include "core/evd/evd.h"
+
+/* A thread that polls the CQ of an EVD for a CNO. Each CNO has its own, because an EVD that moves may be
+ * polled for both. */
+struct dap_cno_pin {
+	struct core_evd *evd;
+	LIST_ENTRY(dap_cno_pin) link;
+};
 
 /*
  * An EVD in its CNO. If the EVD leaves for another CNO or for none, its pending triggers keep the member
@@ -38,6 +47,7 @@ struct dap_cno {
 	int consumer_fd;		/* see dap_cno_fd; -1 until the first call */
 	bool fd_created;		/* 2.0: the consumer asked for a CNO with a descriptor */
 	struct dap_cno_queue queue[DAP_CNO_QUEUES];
+	LIST_HEAD(, dap_cno_pin) pins;
 	struct dap_agent *agent;	/* written under lock by the thread that changes it */
 };
 

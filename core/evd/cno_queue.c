@@ -157,10 +157,21 @@ void dap_cno_forget(void *object, void *evd)
 	pthread_mutex_unlock(&cno->lock);
 }
 
+static bool is_pinned(const struct dap_cno *cno, const struct core_evd *evd)
+{
+	const struct dap_cno_pin *pin;
+
+	LIST_FOREACH(pin, &cno->pins, link) {
+		if (pin->evd == evd)
+			return true;
+	}
+	return false;
+}
+
 void dap_cno_wait_unpinned(struct dap_cno *cno, struct core_evd *evd)
 {
 	pthread_mutex_lock(&cno->lock);
-	while (evd->cno_pins)
+	while (is_pinned(cno, evd))
 		pthread_cond_wait(&cno->changed, &cno->lock);
 	pthread_mutex_unlock(&cno->lock);
 }

@@ -25,21 +25,22 @@ struct wait {
 };
 
 /* Returns false if the EVD has left the CNO meanwhile; its memory may be another EVD by now. */
-static bool pin_evd(struct dap_cno *cno, struct core_evd *evd)
+static bool pin_evd(struct dap_cno *cno, struct dap_cno_pin *pin)
 {
 	bool ours;
 
 	pthread_mutex_lock(&cno->lock);
-	ours = __atomic_load_n(&evd->cno, __ATOMIC_RELAXED) == cno;
-	evd->cno_pins += ours;
+	ours = __atomic_load_n(&pin->evd->cno, __ATOMIC_RELAXED) == cno;
+	if (ours)
+		LIST_INSERT_HEAD(&cno->pins, pin, link);
 	pthread_mutex_unlock(&cno->lock);
 	return ours;
 }
 
-static void unpin_evd(struct dap_cno *cno, struct core_evd *evd)
+static void unpin_evd(struct dap_cno *cno, struct dap_cno_pin *pin)
 {
 	pthread_mutex_lock(&cno->lock);
-	evd->cno_pins--;
+	LIST_REMOVE(pin, link);
 	pthread_cond_broadcast(&cno->changed);
 	pthread_mutex_unlock(&cno->lock);
 }
@@ -51,14 +52,15 @@ void dap_cno_poll_cqs(struct dap_cno *cno)
 
 	for (int i = 0; i < n; i++) {
 		struct core_evd *evd = ready[i].data.ptr;
+		struct dap_cno_pin pin = {.evd = evd};
 
-		if (!pin_evd(cno, evd))
+		if (!pin_evd(cno, &pin))
 			continue;
 		pthread_mutex_lock(&evd->cq_lock);
 		if (evd->cno == cno)
 			dap_evd_cno_poll(evd);
 		pthread_mutex_unlock(&evd->cq_lock);
-		unpin_evd(cno, evd);
+		unpin_evd(cno, &pin);
 	}
 }
 

@@ -58,7 +58,6 @@ struct core_evd {
 	pthread_mutex_t reap_lock;
 	struct dap_cno *cno;		/* written under cq_lock, lock and the CNO's lock */
 	bool watched, unarmed;		/* under cq_lock: the CNO polls the CQ; the CQ must be armed */
-	uint32_t cno_pins;		/* under the CNO's lock */
 	struct dap_cno_member *member;	/* the EVD's entry in cno; under lock */
 
 	/* High watermarks, see ep/recv.c: endpoints whose receives are counted; written under

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/evd/evd.h"
+#include "core/evd/cno.h"
 #include "core/obj.h"
 #include "tests/core/fixture.h"
 
@@ -71,7 +71,7 @@ static struct th_aside changer;
  * until the poll has ended. */
 static void change_at_lock(void *unused)
 {
-	if (!changer.started && core_evd(t.evd)->cno_pins)
+	if (!changer.started && !LIST_EMPTY(&((struct dap_cno *)t.cno)->pins))
 		th_aside(&changer, change, unused, 20000);
 }
 
