@@ -240,27 +240,29 @@ static bool is_watermark(uint32_t n)
 	return n <= INT32_MAX || n == DAP_NO_WATERMARK;
 }
 
-static void store_marks(struct dap_ep *ep, uint32_t soft, uint32_t hard)
+static void store_marks(struct dap_ep *ep, uint32_t soft, bool soft_due, uint32_t hard)
 {
 	ep->attr.srq_soft_hw = soft;
 	core_ep(ep)->hard_high = hard;
-	core_ep(ep)->soft_due = soft != DAP_NO_WATERMARK;
+	core_ep(ep)->soft_due = soft_due;
 }
 
 /* Setting the marks re-arms the events of both watermarks. */
 static int change_marks(struct dap_ep *ep, uint32_t soft, uint32_t hard)
 {
 	uint32_t old_soft = ep->attr.srq_soft_hw, old_hard = core_ep(ep)->hard_high;
+	bool old_due;
 	int err;
 
 	if (!is_watermark(soft) || !is_watermark(hard))
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
 	dap_ep_uncount(ep);
-	store_marks(ep, soft, hard);
+	old_due = core_ep(ep)->soft_due;
+	store_marks(ep, soft, soft != DAP_NO_WATERMARK, hard);
 	err = dap_ep_count(ep);
 	/* Only the first start allocates memory. So if it fails, counting was off before. */
 	if (err)
-		store_marks(ep, old_soft, old_hard);
+		store_marks(ep, old_soft, old_due, old_hard);
 	return err;
 }
 

@@ -186,6 +186,24 @@ Test(watermark, no_memory__changes_nothing)
 	set(3, 4);
 }
 
+/* Without an SRQ the attribute has no effect. A new queue pair counts receives only if a watermark is set. */
+Test(watermark, no_memory__does_not_set_the_attribute_as_a_watermark)
+{
+	DAT_EP_ATTR attr = {.max_recv_dtos = 4, .max_request_dtos = 4, .srq_soft_hw = 0};
+	DAT_EVD_HANDLE evd = fake_evd(t.ia, QLEN, DAT_EVD_DEFAULT_FLAG);
+	DAT_EP_PARAM p = {.ep_attr.max_request_dtos = 8};
+	DAT_EP_HANDLE ep;
+	DAT_RETURN ret;
+
+	assert_ok(dat_ep_create(t.ia, t.pz, evd, evd, evd, &attr, &ep));
+	th_fail_start(TH_FAIL_HEAP, 1);
+	ret = dat_ep_set_watermark(ep, 3, 4);
+	cr_assert_gt(th_fail_stop(), 0);
+	assert_ret(ret, DAT_INSUFFICIENT_RESOURCES);
+	assert_ok(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &p));
+	cr_expect_eq(((struct dap_evd *)evd)->slow, 0);
+}
+
 Test(watermark, ep_modify__that_is_refused_sets_none)
 {
 	DAT_SRQ_ATTR of_srq = {.max_recv_dtos = 4, .max_recv_iov = 1};
