@@ -7,6 +7,18 @@
 
 static uint32_t own_cpu = DAP_ANY_CPU;
 
+static int create_blocked(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
+{
+	sigset_t all, before;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(thread, attr, run, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return err;
+}
+
 static void *end(void *arg)
 {
 	return arg;
@@ -24,7 +36,7 @@ int dap_thread_may_use(uint32_t cpu)
 	CPU_SET(cpu, &set);
 	pthread_attr_init(&attr);
 	pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
-	err = pthread_create(&thread, &attr, end, NULL);
+	err = create_blocked(&thread, &attr, end, NULL);
 	pthread_attr_destroy(&attr);
 	if (err)
 		return -err;
@@ -61,13 +73,8 @@ void dap_thread_follow(uint32_t *cpu)
 
 int dap_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg)
 {
-	sigset_t all, before;
-	int err;
+	int err = create_blocked(thread, NULL, run, arg);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(thread, NULL, run, arg);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!err)
 		pthread_setname_np(*thread, name);
 	return err;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cm_cpu=: on which CPU the connection manager's thread runs. */
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,6 +12,23 @@
 #include "tests/core/fake_hw.h"
 
 TestSuite(threads, .timeout = 60);
+
+static unsigned int started, unblocked;		/* atomic: threads, and those that could handle a signal */
+
+/* The dynamic linker finds this one first. A thread starts with the signal mask of its creator. */
+__attribute__((visibility("default"))) int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+							  void *(*run)(void *), void *arg)
+{
+	int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) =
+		(__typeof__(real))dlsym(RTLD_NEXT, "pthread_create");
+	sigset_t blocked;
+
+	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+	__atomic_add_fetch(&started, 1, __ATOMIC_RELAXED);
+	if (!sigismember(&blocked, SIGUSR1))
+		__atomic_add_fetch(&unblocked, 1, __ATOMIC_RELAXED);
+	return real(thread, attr, run, arg);
+}
 
 /* Returns the id of the thread with this name, or -1. */
 static pid_t thread_named(const char *wanted)
@@ -125,5 +144,16 @@ Test(threads, cm_cpu__that_this_process_may_not_use_is_refused)
 	assert_ret(dat_ia_open("fake0", 4, &async, &ia), DAT_INVALID_PARAMETER);
 	cr_assert(fake_is_clean());
 	ia = open_on("fake1", a_cpu(false));
+	fake_close(ia);
+}
+
+/* Signals belong to the consumer's threads. */
+Test(threads, cm_cpu__is_tried_by_a_thread_that_blocks_signals)
+{
+	unsigned int before = started;
+	DAT_IA_HANDLE ia = open_on("fake0", a_cpu(false));
+
+	cr_expect_eq(started - before, 2, "one thread tries the CPU, one is the connection manager's");
+	cr_expect_eq(unblocked, 0);
 	fake_close(ia);
 }
