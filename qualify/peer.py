@@ -35,6 +35,7 @@ WRITES = ("--json", "--junit", "--out_json", "--plot")
 # With these values a call fails about two minutes after the other host has disappeared.
 KEEPALIVE = ((socket.TCP_KEEPIDLE, 60), (socket.TCP_KEEPINTVL, 10), (socket.TCP_KEEPCNT, 6))
 LONGEST = 1 << 20  # bytes of output that evidence keeps
+GOES_ON = "; the server goes on"
 
 
 class Gone(ConnectionError):
@@ -50,6 +51,23 @@ def words(error):
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error)
+
+
+def complain(text):
+    """Prints a line on standard error, which may be on the same full disk as standard output."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        sys.stderr = open(os.devnull, "w")
+
+
+def say(text, consequence=""):
+    """Prints a line. After a failure, which it reports once, nothing more is printed."""
+    try:
+        print(text, flush=True)
+    except OSError as error:
+        sys.stdout = open(os.devnull, "w")
+        complain(f"dat_qualify: cannot write its output: {error.strerror}{consequence}")
 
 
 class Child:
@@ -273,7 +291,7 @@ def session(sock, make, listener, run):
                 file.write(json.dumps(reply) + "\n")
                 file.flush()
     except OSError as error:
-        print(f"dat_qualify: the run has ended: {words(error)}", flush=True)
+        say(f"dat_qualify: the run has ended: {words(error)}", GOES_ON)
     finally:
         host.close()
 
@@ -288,10 +306,10 @@ def serve(make, port):
         reason = os.strerror(error.errno)
         sys.exit(f"dat_qualify: cannot serve at TCP port {port}: {reason}; --port chooses another")
     with listener:
-        print(f"dat_qualify: serving at TCP port {listener.getsockname()[1]}", flush=True)
+        say(f"dat_qualify: serving at TCP port {listener.getsockname()[1]}", GOES_ON)
         while True:
             sock, address = listener.accept()
             run = address[0].removeprefix("::ffff:")
-            print(f"dat_qualify: a run from {run}", flush=True)
+            say(f"dat_qualify: a run from {run}", GOES_ON)
             with sock:
                 session(sock, make, listener, run)

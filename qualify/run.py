@@ -12,6 +12,7 @@ import identity
 import judge
 import peer
 import steps
+from peer import say
 
 RESERVE = 8  # seconds kept for the work after the last step
 LEAST = 5  # a step does not start if fewer seconds are left
@@ -306,15 +307,6 @@ class Run:
                 say(f"{verdict:<18} {step.name:<26} {result}", "; the run goes on")
         manifest["seconds"] = round(time.monotonic() - self.start, 1)
         return manifest
-
-
-def say(text, consequence=""):
-    """Prints a line. After a failure, which it reports once, nothing more is printed."""
-    try:
-        print(text, flush=True)
-    except OSError as error:
-        print(f"dat_qualify: cannot write its output: {error.strerror}{consequence}", file=sys.stderr)
-        sys.stdout = open(os.devnull, "w")
 
 
 def known_deviations(path):

@@ -273,6 +273,22 @@ unheard() {
 	done
 }
 
+# So does a run whose errors go to the same full disk, or to the same pipe, whose reader has ended.
+silent() {
+	local status_of
+	silently() {
+		timeout 300 "$DAPL_BUILD_DIR/bin/dat_qualify" run --quick -i $ia -o "$tmp/silent.tar" --steps identity,latency-bind 2>&1 </dev/null
+	}
+	silently >/dev/full
+	status_of=($?)
+	q verify "$tmp/silent.tar" || wrong "a run leaves no bundle if the disk of its output and errors is full"
+	rm -f "$tmp/silent.tar"
+	silently | :
+	status_of+=("${PIPESTATUS[0]}")
+	q verify "$tmp/silent.tar" || wrong "a run leaves no bundle if nothing reads its output and errors"
+	[ "${status_of[*]}" = "1 1" ] || wrong "the status of runs without output and errors is ${status_of[*]}, not 1"
+}
+
 # Two runs may write the same file. The evidence has the hash of the library that dat.conf names, and bytes that are
 # not UTF-8 do not end a run.
 several() {
@@ -380,6 +396,30 @@ PY
 	server=
 }
 
+# A server that cannot print serves all the same.
+mute() {
+	local port=$((20000 + $$ % 10000)) i
+	"$DAPL_BUILD_DIR/bin/dat_qualify" serve -i $ia --port $port >/dev/full 2>"$tmp/out" &
+	server=$!
+	for i in {1..200}; do
+		python3 - $port >>"$tmp/answer" 2>&1 <<-'PY' && break
+			import socket, sys
+			with socket.create_connection(("127.0.0.1", int(sys.argv[1])), 20) as sock, sock.makefile("rw") as file:
+			    file.write('["hello"]\n')
+			    file.flush()
+			    sys.exit(file.readline() != '{"value": "soft-mlx5-0"}\n')
+		PY
+		alive $server || break
+		sleep 0.1
+	done
+	alive $server || wrong "dat_qualify serve ends if the disk of its output is full"
+	has "a server without output" '^dat_qualify: cannot write its output: No space left on device; the server goes on$'
+	kill $server 2>/dev/null
+	wait $server
+	[ $? = 143 ] || wrong "the status of a server that was ended is not 143"
+	server=
+}
+
 # stranger <<CODE: runs another program than dat_qualify serve, which prints its port
 stranger() {
 	local i
@@ -447,11 +487,13 @@ forged_plans
 hostile
 judges
 unheard
+silent
 several
 ignored
 renamed
 few_endpoints
 busy
+mute
 gone
 older
 exit $status
