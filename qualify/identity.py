@@ -197,6 +197,16 @@ def hashes(programs, library):
     return {n: d for n, path in names.items() if (d := digest(path))}
 
 
+def in_json(name):
+    """Returns a name as the JSON of the programs has it: if it is not UTF-8, with a question mark for each byte
+    beyond ASCII."""
+    raw = os.fsencode(name)
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return "".join(chr(b) if b < 0x80 else "?" for b in raw)
+
+
 PARTS = ("adapter", "build", "dat_info", "device", "host", "sha256", "environment")
 
 
@@ -212,7 +222,7 @@ def collect(ia, programs, info):
         report = json.loads(info["stdout"])
     except ValueError:
         report = {}
-    adapter = next((a for a in report.get("adapters", []) if a.get("name") == ia), {})
+    adapter = next((a for a in report.get("adapters", []) if a.get("name") == in_json(ia)), {})
     return {
         "ia": ia,
         "adapter": adapter,

@@ -150,7 +150,8 @@ class Host:
             report = json.loads(self.finish(child, 30)["stdout"])
         except (OSError, ValueError):
             return False, {}
-        return any(a["name"] == self.ia for a in report["adapters"]), report["build"] or {}
+        name = identity.in_json(self.ia)
+        return any(a["name"] == name for a in report["adapters"]), report["build"] or {}
 
     def start(self, program, args):
         child = Child([os.path.join(self.folder, program), *args], self.where)

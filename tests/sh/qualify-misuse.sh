@@ -337,6 +337,14 @@ renamed() {
 	grep -q '"board_id": "MT_1"' "$tmp/n"/evidence/*-identity.json || wrong "the evidence does not describe the device of an IA with another name"
 }
 
+# Any name includes one that is not UTF-8, which the JSON of the programs shows with question marks.
+latin1() {
+	echo $'ib-\xe9'" u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"device=soft-mlx5-0\" \"\"" >"$tmp/dat.conf"
+	DAT_OVERRIDE=$tmp/dat.conf run latin1.tar -i $'ib-\xe9' --steps identity,latency-bind || wrong "dat_qualify run fails on an IA whose name is not UTF-8"
+	has "an IA whose name is not UTF-8" '^PASS +identity '
+	q verify "$tmp/latin1.tar" || wrong "dat_qualify verify refuses an IA whose name is not UTF-8"
+}
+
 # An adapter whose limit leaves no endpoint for the control messages lacks endpoints, and does not fail.
 few_endpoints() {
 	echo "soft-efa-0 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"efa_cq=1024 efa_window=512\" \"\"" >"$tmp/dat.conf"
@@ -491,6 +499,7 @@ silent
 several
 ignored
 renamed
+latin1
 few_endpoints
 busy
 mute
