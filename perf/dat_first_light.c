@@ -129,6 +129,7 @@ static void look(const struct light *l, struct answer *a)
 	snprintf(found->adapter, sizeof(found->adapter), "%s, firmware %u.%u", attr.vendor_name,
 		 attr.firmware_version_major, attr.firmware_version_minor);
 	light_attr(ia, "access", found->access, sizeof(found->access));
+	light_attr(ia, "device", found->device, sizeof(found->device));
 	dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
 	good(a, "yes");
 }

@@ -30,7 +30,7 @@ bool raw_open(const struct light *l, struct raw *r, uint32_t cq_entries)
 	char why[200] = "";
 
 	*r = (struct raw){ 0 };
-	if (efa_ctl_open(l->ia, l->params, &r->ctl, why, sizeof(why))) {
+	if (efa_ctl_open(l->device, l->params, &r->ctl, why, sizeof(why))) {
 		fprintf(stderr, "%s: %s\n", l->ia, why);
 		return false;
 	}

@@ -90,7 +90,7 @@ void probe_mac(const struct light *l, struct answer *a)
 	struct m5_port port = { 0 };
 	struct m5_ctl *ctl;
 	char why[200] = "";
-	int err = m5_ctl_open(l->ia, l->params, &ctl, why, sizeof(why));
+	int err = m5_ctl_open(l->device, l->params, &ctl, why, sizeof(why));
 
 	if (err) {
 		fprintf(stderr, "%s: %s\n", l->ia, why);
@@ -110,9 +110,9 @@ void probe_mac(const struct light *l, struct answer *a)
 }
 
 /* Finds the port's network interface through the port's GID table. */
-static bool interface_of(const char *root, const char *ia, char *name, size_t size)
+static bool interface_of(const char *root, const char *device, char *name, size_t size)
 {
-	const char *dash = strrchr(ia, '-');
+	const char *dash = strrchr(device, '-');
 	char path[PATH_MAX];
 	bool found;
 	FILE *f;
@@ -120,7 +120,7 @@ static bool interface_of(const char *root, const char *ia, char *name, size_t si
 	if (!dash)
 		return false;
 	snprintf(path, sizeof(path), "%s/class/infiniband/%.*s/ports/%s/gid_attrs/ndevs/0", root,
-		 (int)(dash - ia), ia, dash + 1);
+		 (int)(dash - device), device, dash + 1);
 	f = fopen(path, "r");
 	if (!f)
 		return false;
@@ -135,7 +135,7 @@ void probe_bond(const struct light *l, struct answer *a)
 	const char *sysfs = getenv("SYSFS_PATH"), *root = sysfs ? sysfs : "/sys";
 	char name[64], path[PATH_MAX], bond[PATH_MAX] = "";
 
-	if (strcmp(l->access, "devx") || !interface_of(root, l->ia, name, sizeof(name))) {
+	if (strcmp(l->access, "devx") || !interface_of(root, l->device, name, sizeof(name))) {
 		skipped(a, "the port has no network interface");
 		return;
 	}

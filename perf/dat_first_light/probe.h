@@ -29,6 +29,7 @@ struct light {
 	bool efa, quick;
 	char access[16];		/* access: "devx", "vfio", "efadv" or "model" */
 	char adapter[300];
+	char device[80];		/* device and port of the IA, which may have any name */
 };
 
 enum kind { CONNECTX = 1, EFA = 2 };

@@ -48,6 +48,10 @@ answers soft-efa-0 <<'END'
 1-7,70-80	efa_profile=read	good|skip .*the adapter does no RDMA write|tune .*yes
 END
 
+"$first_light" -i ib0 -a device=soft-efa-0 -t 72,77 >"$tmp/out" 2>&1
+has 'queues of an IA with another name' '^72 good'
+has 'least queues of an IA with another name' '^77 good'
+
 wrong 'efa_cq=7: must be a power of two' -i soft-efa-0 -a efa_cq=7
 wrong 'none of these probes is for' -i soft-efa-0 -t 20
 exit $status

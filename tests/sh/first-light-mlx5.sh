@@ -78,6 +78,8 @@ has 'the one after that' '^16 skip'
 has 'a question in time' '^ 1 good'
 "$first_light" -i 'an adapter' -a device=soft-mlx5-0 -t 1 >"$tmp/out" 2>&1
 has 'an IA whose name has a blank' '^ 1 good'
+"$first_light" -i 'an adapter' -a device=soft-mlx5-0 -t 18 >"$tmp/out" 2>&1
+has 'MAC of an IA with another name' '^18 good'
 
 # Errors on the command line are reported, with status 2.
 wrong 'quirk=none: this adapter has no such key' -i soft-mlx5-0 -a quirk=none
