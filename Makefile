@@ -340,7 +340,7 @@ LIBS_dat_integrity = -ljansson
 # These programs read dat.conf as libdat does, without its registry.
 $(O)/bin/dat_migrate: $(call objs,core/variable.c)
 CONF_LINE_SRC := core/libdat/conf_line.c core/libdat/own_library.c
-$(patsubst %,$(O)/bin/%,dat_info dat_migrate $(PERF_TOOLS)): $(call objs,$(CONF_LINE_SRC))
+$(patsubst %,$(O)/bin/%,dat_first_light dat_info dat_migrate $(PERF_TOOLS)): $(call objs,$(CONF_LINE_SRC))
 # It reads what the provider writes, with the provider's code.
 $(O)/bin/dat_top: $(call objs,core/page_read.c)
 # This program also accesses adapters below DAT.

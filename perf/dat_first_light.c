@@ -87,7 +87,7 @@ static error_t parse(int key, char *arg, struct argp_state *argp)
 	case 'a':
 		if (strpbrk(arg, "\"\n"))
 			argp_error(argp, "%s: ia_params must not contain quotation marks", arg);
-		s->light.params = arg;
+		s->light.given = arg;
 		break;
 	case 't':
 		s->o.any_chosen = true;
@@ -240,7 +240,7 @@ int main(int argc, char **argv)
 {
 	static const struct argp argp = { options, parse, NULL, doc, program_options, NULL, NULL };
 	static char provider[PATH_MAX + 32];
-	struct state s = { .light = { .ia = "mlx5_0-1", .params = "" },
+	struct state s = { .light = { .ia = "mlx5_0-1", .given = "" },
 			   .o = { .limit_s = 60, .total_s = 600 } };
 	struct { struct answer answer; struct light found; } *shared;
 	uint64_t end_ns;
@@ -259,6 +259,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	found = &shared->found;
+	s.light.params = light_params(s.light.ia, s.light.given);
 	s.light.provider = find_provider(provider, sizeof(provider) - 32);
 	end_ns = now_ns() + s.o.total_s * 1000000000ull;
 	ask(&s.light, look, s.o.limit_s, end_ns, &shared->answer);

@@ -24,7 +24,8 @@ struct answer {
 
 /* The context in which each probe runs. */
 struct light {
-	const char *ia, *params;	/* params: ia_params to be added to each open */
+	/* given: the ia_params of -a; params: those of each open, which begin with those of dat.conf */
+	const char *ia, *given, *params;
 	const char *provider;		/* path of the provider's library */
 	bool efa, quick;
 	char access[16];		/* access: "devx", "vfio", "efadv" or "model" */
@@ -54,6 +55,8 @@ void say(struct answer *a, enum verdict verdict, const char *set, const char *fm
 #define tune(a, set, ...) say(a, TUNE, set, __VA_ARGS__)
 #define bad(a, set, ...) say(a, BAD, set, __VA_ARGS__)
 
+/* Returns the ia_params of this provider's first line for the IA in dat.conf, followed by those given. */
+const char *light_params(const char *ia, const char *given);
 /* Makes this process open the IA with the parameters of the run and with these params. To be called once
  * per process. */
 void light_conf(const struct light *l, const char *params);

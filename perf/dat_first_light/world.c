@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/libdat/conf.h"
+#include "perf/common/conf.h"
 #include "perf/common/stats.h"
 #include "perf/dat_first_light/probe.h"
 
@@ -28,6 +30,35 @@ void say(struct answer *a, enum verdict verdict, const char *set, const char *fm
 	va_start(ap, fmt);
 	vsnprintf(a->text, sizeof(a->text), fmt, ap);
 	va_end(ap);
+}
+
+static bool is_line_of(const char *ia, char *line, size_t len, char *field[CONF_FIELDS])
+{
+	struct conf_problem problem;
+	DAT_PROVIDER_INFO info;
+	bool is_default;
+
+	return conf_split_line(line, len, field, &info, &is_default, &problem) == CONF_ENTRY && is_default &&
+	       *field[CONF_API] == 'u' && info.dapl_version_major == DAT_VERSION_MAJOR &&
+	       strstr(field[CONF_LIB], "libdapl-direct.so") && !strcmp(info.ia_name, ia);
+}
+
+const char *light_params(const char *ia, const char *given)
+{
+	const char *name = conf_name();
+	FILE *in = name ? fopen(name, "re") : NULL;
+	char *line = NULL, *field[CONF_FIELDS], *all = NULL;
+	size_t room = 0;
+	ssize_t len;
+
+	while (in && !all && (len = getline(&line, &room, in)) > 0)
+		if (is_line_of(ia, line, (size_t)len - (line[len - 1] == '\n'), field) &&
+		    asprintf(&all, "%s %s", field[CONF_PARAMS], given) < 0)
+			abort();
+	if (in)
+		fclose(in);
+	free(line);
+	return all ? all : given;
 }
 
 /* Writes a dat.conf. The file has no name, so a killed process leaves no file behind. */

@@ -81,6 +81,16 @@ has 'an IA whose name has a blank' '^ 1 good'
 "$first_light" -i 'an adapter' -a device=soft-mlx5-0 -t 18 >"$tmp/out" 2>&1
 has 'MAC of an IA with another name' '^18 good'
 
+# The ia_params of the IA's line in dat.conf hold for each probe, and those of -a come after them.
+lib=$DAPL_BUILD_DIR/lib/libdapl-direct.so
+printf '%s\n' "ib0 u2.0 nonthreadsafe default $lib dapl_direct.2.0 \"device=none\" \"\"" \
+	"ib0 u1.2 nonthreadsafe default /opt/libother.so other.1.2 \"other\" \"\"" \
+	"ib0 u1.2 nonthreadsafe default $lib dapl_direct.1.2 \"device=soft-mlx5-0 fault=quirk=no_umr\" \"\"" >"$tmp/dat.conf"
+DAT_OVERRIDE=$tmp/dat.conf "$first_light" -i ib0 -t 30 >"$tmp/out" 2>&1
+has 'parameter of dat.conf' '^30 bad .*RMR_OPERATION_FAILED'
+DAT_OVERRIDE=$tmp/dat.conf "$first_light" -i ib0 -a fault=seed=1 -t 30 >"$tmp/out" 2>&1
+has 'parameter in place of that of dat.conf' '^30 good'
+
 # Errors on the command line are reported, with status 2.
 wrong 'quirk=none: this adapter has no such key' -i soft-mlx5-0 -a quirk=none
 wrong 'there is no RDMA device mlx5_9' -i mlx5_9-1
