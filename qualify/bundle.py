@@ -178,7 +178,7 @@ def keygen(args, data=b""):
 
 
 def sign(path, key, role):
-    """Signs the bundle: writes PATH.ROLE.sig and returns its name."""
+    """Returns the signature of the bundle."""
     with open(path, "rb") as f:
         data = f.read()
     unpack(data)
@@ -187,10 +187,7 @@ def sign(path, key, role):
         raise ValueError(
             f"ssh-keygen cannot sign with {key}: {done.stderr.decode(errors='replace').strip()}"
         )
-    name = f"{path}.{role}.sig"
-    with open(name, "wb") as f:
-        f.write(done.stdout)
-    return name
+    return done.stdout
 
 
 def check_signature(data, signature, signers):

@@ -302,6 +302,20 @@ signatures() {
 	q sign -k "$tmp/none" "$tmp/good.tar" && wrong "dat_qualify sign succeeds without a key file"
 }
 
+# limited ARGUMENT...: runs the program, which cannot write to a file, as on a full disk
+limited() { (ulimit -f 0 && timeout 60 "$DAPL_BUILD_DIR/bin/dat_qualify" "$@" 2>&1 </dev/null) | cat >"$tmp/out"; }
+
+# A file that cannot be written is named, and no part of it remains.
+full_disk() {
+	cp "$tmp/good.tar.tester.sig" "$tmp/kept.sig"
+	limited sign -k "$tmp/other" "$tmp/good.tar"
+	has "a signature that cannot be written" "^dat_qualify: cannot write $tmp/good.tar.tester.sig: File too large$"
+	cmp -s "$tmp/kept.sig" "$tmp/good.tar.tester.sig" || wrong "dat_qualify sign destroys a signature that it cannot replace"
+	limited verify -x "$tmp/full" "$tmp/good.tar"
+	has "a member that cannot be written" "^dat_qualify: cannot write $tmp/full/manifest.json: File too large$"
+	[ -z "$(ls -A "$tmp/full")" ] || wrong "dat_qualify verify -x leaves a part of a member"
+}
+
 peer() {
 	local port i
 	: >"$tmp/server"
@@ -355,6 +369,7 @@ planted
 rates
 dat2
 signatures
+full_disk
 peer
 options
 exit $status
