@@ -214,10 +214,11 @@ static void print_line_for(const struct dapl_device *d, void *in_provider)
 	Dl_info lib;
 	char *path = dladdr(in_provider, &lib) ? realpath(lib.dli_fname, NULL) : NULL;
 
-	if (!d->why[0] && path)
-		printf("    to use it, add this line to dat.conf: "
-		       "%s u1.2 nonthreadsafe default %s dapl_direct.1.2 \"\" \"\"\n",
-		       d->name, path);
+	if (!d->why[0] && path) {
+		printf("    to use it, add this line to dat.conf: %s u1.2 nonthreadsafe default ", d->name);
+		conf_print_field(path);
+		printf(" dapl_direct.1.2 \"\" \"\"\n");
+	}
 	free(path);
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "perf/common/conf.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 const char *conf_name(void)
@@ -14,4 +16,20 @@ const char *conf_name(void)
 	while (*place && access(*place, F_OK))
 		place++;
 	return *place;
+}
+
+void conf_print_quoted(const char *text)
+{
+	putchar('"');
+	for (; *text; text++)
+		printf("%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
+	putchar('"');
+}
+
+void conf_print_field(const char *text)
+{
+	if (text[strcspn(text, " \t\"#\\")])
+		conf_print_quoted(text);
+	else
+		fputs(text, stdout);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which dat.conf the registry reads: libdat, or at 2.0 libdat2. */
+/* Which dat.conf the registry reads: libdat, or at 2.0 libdat2. Fields of its lines. */
 #ifndef PERF_CONF_H
 #define PERF_CONF_H
 
@@ -11,5 +11,8 @@
 
 /* Returns the name of the file; NULL: there is none. As for libdat, an empty DAT_OVERRIDE is none. */
 const char *conf_name(void);
+/* Prints a field of a line on stdout, between quotes: conf_print_field() only if it needs them. */
+void conf_print_quoted(const char *text);
+void conf_print_field(const char *text);
 
 #endif

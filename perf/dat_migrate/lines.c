@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/libdat/conf.h"
+#include "perf/common/conf.h"
 #include "perf/dat_migrate/migrate.h"
 
 /* OpenFabrics' provider libraries, each by the distinctive part of its name. */
@@ -84,22 +85,6 @@ keep(struct migration *m, const char *raw, const char *fmt, ...)
 	fputc('\n', stderr);
 }
 
-static void print_quoted(const char *text)
-{
-	putchar('"');
-	for (; *text; text++)
-		printf("%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
-	putchar('"');
-}
-
-static void print_name(const char *name)
-{
-	if (name[strcspn(name, " \t\"#\\")])
-		print_quoted(name);
-	else
-		fputs(name, stdout);
-}
-
 /* Prints the library. For libdat a file name is enough. The system's libdat2 searches only the loader's
  * directories, so the name for it includes the path. */
 static void print_library(const struct migration *m, bool level_2)
@@ -108,9 +93,9 @@ static void print_library(const struct migration *m, bool level_2)
 
 	if (m->directory) {
 		snprintf(path, sizeof(path), "%s/%s", m->directory, level_2 ? provider_2 : provider_1);
-		print_name(path);
+		conf_print_field(path);
 	} else if (level_2 && m->library_2) {
-		print_name(m->library_2);
+		conf_print_field(m->library_2);
 	} else {
 		fputs(level_2 ? provider_2 : provider_1, stdout);
 	}
@@ -121,14 +106,14 @@ static void move(struct migration *m, const struct kind *kind, char *const f[CON
 {
 	bool level_2 = info->dapl_version_major == 2;
 
-	print_name(f[CONF_NAME]);
+	conf_print_field(f[CONF_NAME]);
 	printf(" %s %s %s ", f[CONF_API], f[CONF_THREADS], f[CONF_DEFAULT]);
 	print_library(m, level_2);
 	printf(" dapl_direct.%s \"device=%s", level_2 ? "2.0" : "1.2", device);
 	if (port)
 		printf(" port=%u", port);
 	printf("\" ");
-	print_quoted(f[CONF_PLATFORM]);
+	conf_print_quoted(f[CONF_PLATFORM]);
 	putchar('\n');
 	if (!is_here(device))
 		fprintf(stderr, "%s:%u: this machine has no RDMA device and no network interface %s; for a "

@@ -29,6 +29,16 @@ done
 "$info" >"$tmp/out" 2>&1 || fail "dat_info fails with the printed lines in dat.conf"
 ! grep -q 'soft-mlx5-0  no line' "$tmp/out" || fail "an adapter in dat.conf is reported as missing"
 
+# The line that dat_info prints works in a folder whose name has a blank.
+mkdir -p "$tmp/a folder/bin" "$tmp/a folder/lib"
+cp "$info" "$tmp/a folder/bin"
+cp "$DAPL_BUILD_DIR"/lib/{libdat.so.1,libdapl-direct.so} "$tmp/a folder/lib"
+echo '# nothing' >"$DAT_OVERRIDE"
+env -u LD_LIBRARY_PATH "$tmp/a folder/bin/dat_info" >"$tmp/out" 2>&1
+sed -n "s/.*to use it, add this line to dat.conf: \(soft-mlx5-0 \)/\1/p" "$tmp/out" >"$DAT_OVERRIDE"
+grep -q 'a folder/lib/libdapl-direct.so' "$DAT_OVERRIDE" || fail "dat_info prints no line for a folder with a blank"
+"$info" --check "$DAT_OVERRIDE" >"$tmp/out" 2>&1 || fail "the line that dat_info prints for a folder with a blank is broken"
+
 # A name that no adapter has is reported.
 for option in '' --list --json '--json --list'; do
 	"$info" $option -i none-such >"$tmp/out" 2>&1 && fail "dat_info $option succeeds with an unknown name"
