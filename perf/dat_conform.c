@@ -134,6 +134,9 @@ static int run_all(const struct options *o)
 	}
 	printf("%zu statements: %u PASS, %u FAIL, %u SKIP\n", report.n, report.count[VERDICT_PASS],
 	       report.count[VERDICT_FAIL], report.count[VERDICT_SKIP]);
+	if (!report.n)
+		fprintf(stderr, "dat_conform: no statement and no page matches '%s'; --list prints all\n",
+			o->pattern);
 	if ((o->json && report_json(&report, o->json)) || (o->junit && report_junit(&report, o->junit)))
 		return 1;
 	free(report.results);

@@ -133,6 +133,12 @@ no_such_adapter() {
 	[ $? = 64 ] || wrong "the status for an unknown option is not 64:" "$tmp/out"
 }
 
+no_such_statement() {
+	timeout 20 "$conform" -t dat_pz_fre >"$tmp/out" 2>&1
+	[ $? = 1 ] && grep -qx "dat_conform: no statement and no page matches 'dat_pz_fre'; --list prints all" "$tmp/out" ||
+		wrong "a pattern that matches nothing causes no message:" "$tmp/out"
+}
+
 bad_numbers() {
 	local option
 	for option in --port=x --port=65536 --port=-1 --port= --limit=x --limit=0 --limit=-1 --limit=5000000; do
@@ -148,5 +154,6 @@ elsewhere
 other_kind
 accept_fails
 no_such_adapter
+no_such_statement
 bad_numbers
 exit $status
