@@ -370,7 +370,7 @@ void m5_uidx_put(struct m5_ia *ia, uint32_t uidx, int destroyed);
 /* ---- qp.c ---- */
 /* Fills the fields that posts need from the others: ctrl*, fm, inline_end, *_len_range. */
 void m5_sq_derive(struct m5_sq *sq, uint32_t qpn, uint8_t umr_fence);
-/* Ends each list of a new ring after one segment, as m5_post_recv leaves it. */
+/* Ends each list of a new ring after one segment, as m5_recv leaves it. */
 void m5_rq_derive(struct m5_rq *rq);
 
 /*

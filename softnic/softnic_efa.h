@@ -181,7 +181,7 @@ enum softnic_efa_access {		/* access bits of the admin command REG_MR */
  * Registers len bytes at addr in this process, which WQEs and peers address from iova on; byte granular.
  * lkey has 24 bits, rkey 32, and the two differ. 0, -EINVAL (PD, len 0, wrap), -EOPNOTSUPP (access not
  * supported by the profile), -ENOMEM (table full). After dereg no byte of the region is accessed any
- * more; operations in flight end with REMOTE_ERROR_BAD_ADDRESS or INVALID_LKEY. The next region gets the
+ * more; operations in flight end with REMOTE_BAD_ADDRESS or INVALID_LKEY. The next region gets the
  * same keys with probability 1/2.
  */
 int softnic_efa_mr_reg(struct softnic_efa *nic, uint16_t pd, void *addr, uint64_t len,

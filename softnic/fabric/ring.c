@@ -7,7 +7,7 @@
  * consumer stores asleep and then reads the record. Both access asleep with a read-modify-write, so the
  * later one reads the other's value and sees everything stored before it. While the consumer is awake,
  * the word stays in the producer's cache and costs it no miss. A commit needs no fence of its own: one
- * sn_ring_take_sleeper() serves a whole run of commits. The words head and starved are the same race in
+ * sn_ring_take_waiter() serves a whole run of commits. The words head and starved are the same race in
  * the other direction.
  */
 #include "softnic/fabric/fabric.h"
