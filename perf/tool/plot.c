@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "perf/tool/report.h"
 
@@ -123,7 +124,9 @@ int report_plot(const struct tool *t, const struct tool_report *r)
 		rate_over_size(t, r, p);
 	}
 	status = pclose(p);
-	if (status)
-		fprintf(stderr, "%s: gnuplot ended with status %d\n", t->o.plot, status);
+	if (WIFSIGNALED(status))
+		fprintf(stderr, "%s: gnuplot was ended by signal %d\n", t->o.plot, WTERMSIG(status));
+	else if (status)
+		fprintf(stderr, "%s: gnuplot ended with status %d\n", t->o.plot, WEXITSTATUS(status));
 	return status ? -1 : 0;
 }

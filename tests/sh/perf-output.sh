@@ -81,6 +81,20 @@ early 'Is a directory' "$tmp/folder" dat_integrity -q -t refusals --json "$tmp/f
 early 'No such file or directory' "$tmp/none/x" dat_integrity -q -t refusals --json "$tmp/none/x"
 early 'Is a directory' "$tmp/folder" dat_send_lat --out_json_file "$tmp/folder" 127.0.0.1
 
+# gnuplot fails: so does the client, and it prints gnuplot's exit status.
+mkdir "$tmp/failing"
+printf '#!/bin/sh\ncat >/dev/null\nexit 3\n' >"$tmp/failing/gnuplot"
+chmod +x "$tmp/failing/gnuplot"
+serve "$bin/dat_send_lat"
+PATH=$tmp/failing:$PATH timeout -k 1 100 "$bin/dat_send_lat" -n 5 -p $port --plot "$tmp/x.svg" 127.0.0.1 \
+	>"$tmp/out" 2>&1 </dev/null
+if [ $? != 1 ] || ! grep -qxF "$tmp/x.svg: gnuplot ended with status 3" "$tmp/out"; then
+	echo "dat_send_lat does not fail as gnuplot does:"
+	cat "$tmp/out"
+	failed=1
+fi
+server_ends 0
+
 # A run without end notices that its reader has ended.
 serve "$bin/dat_send_lat"
 timeout -k 1 100 "$bin/dat_send_lat" -D 1 --run_infinitely -p $port 127.0.0.1 2>"$tmp/err" </dev/null | head -n 1 >/dev/null
