@@ -244,6 +244,8 @@ int main(int argc, char **argv)
 			   .o = { .limit_s = 60, .total_s = 600 } };
 	struct { struct answer answer; struct light found; } *shared;
 	uint64_t end_ns;
+	char *params;
+	int status = 2;
 
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &s);
@@ -259,14 +261,15 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	found = &shared->found;
-	s.light.params = light_params(s.light.ia, s.light.given);
+	s.light.params = params = light_params(s.light.ia, s.light.given);
 	s.light.provider = find_provider(provider, sizeof(provider) - 32);
 	end_ns = now_ns() + s.o.total_s * 1000000000ull;
 	ask(&s.light, look, s.o.limit_s, end_ns, &shared->answer);
-	if (shared->answer.verdict != GOOD) {
+	if (shared->answer.verdict == GOOD)
+		status = run_all(found, &s.o, end_ns, &shared->answer);
+	else
 		fprintf(stderr, "dat_first_light: %s does not open%s\n", s.light.ia,
 			strstr(shared->answer.text, "within") ? " in time" : "");
-		return 2;
-	}
-	return run_all(found, &s.o, end_ns, &shared->answer);
+	free(params);
+	return status;
 }

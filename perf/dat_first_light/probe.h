@@ -55,8 +55,9 @@ void say(struct answer *a, enum verdict verdict, const char *set, const char *fm
 #define tune(a, set, ...) say(a, TUNE, set, __VA_ARGS__)
 #define bad(a, set, ...) say(a, BAD, set, __VA_ARGS__)
 
-/* Returns the ia_params of this provider's first line for the IA in dat.conf, followed by those given. */
-const char *light_params(const char *ia, const char *given);
+/* Returns the ia_params of this provider's first line for the IA in dat.conf, followed by those given. To be
+ * freed. */
+char *light_params(const char *ia, const char *given);
 /* Makes this process open the IA with the parameters of the run and with these params. To be called once
  * per process. */
 void light_conf(const struct light *l, const char *params);

@@ -43,7 +43,7 @@ static bool is_line_of(const char *ia, char *line, size_t len, char *field[CONF_
 	       strstr(field[CONF_LIB], "libdapl-direct.so") && !strcmp(info.ia_name, ia);
 }
 
-const char *light_params(const char *ia, const char *given)
+char *light_params(const char *ia, const char *given)
 {
 	const char *name = conf_name();
 	FILE *in = name ? fopen(name, "re") : NULL;
@@ -58,7 +58,9 @@ const char *light_params(const char *ia, const char *given)
 	if (in)
 		fclose(in);
 	free(line);
-	return all ? all : given;
+	if (!all && asprintf(&all, "%s", given) < 0)
+		abort();
+	return all;
 }
 
 /* Writes a dat.conf. The file has no name, so a killed process leaves no file behind. */
