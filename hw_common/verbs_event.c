@@ -27,7 +27,7 @@ int hw_watch(int poll_fd, int fd)
 
 /*
  * When the kernel takes a device away, its channels stay readable or in error for ever, but have no event: a
- * thread that waits would never sleep again. Where no descriptor is free, the next call tries again.
+ * thread that waits would never sleep again. If no descriptor is free, the next call tries again.
  */
 void hw_mute_if_gone(int fd)
 {

@@ -7,8 +7,8 @@
 
 #include "core/evd/evd.h"
 
-/* A thread that polls the CQ of an EVD for a CNO. Each CNO has its own, because an EVD that moves may be
- * polled for both. */
+/* A thread that polls the CQ of an EVD for a CNO. Each CNO has a list of its own, because an EVD that moves
+ * may be polled for both. */
 struct dap_cno_pin {
 	struct core_evd *evd;
 	LIST_ENTRY(dap_cno_pin) link;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which dat.conf the registry reads: libdat, or at 2.0 libdat2. Fields of its lines. */
+/* Which dat.conf the registry reads: libdat, or at 2.0 libdat2. How fields of its lines are printed. */
 #ifndef PERF_CONF_H
 #define PERF_CONF_H
 

@@ -55,8 +55,8 @@ void say(struct answer *a, enum verdict verdict, const char *set, const char *fm
 #define tune(a, set, ...) say(a, TUNE, set, __VA_ARGS__)
 #define bad(a, set, ...) say(a, BAD, set, __VA_ARGS__)
 
-/* Returns the ia_params of this provider's first line for the IA in dat.conf, followed by those given. To be
- * freed. */
+/* Returns the ia_params of this provider's first line for the IA in dat.conf, followed by those given. The
+ * caller frees the text. */
 char *light_params(const char *ia, const char *given);
 /* Makes this process open the IA with the parameters of the run and with these params. To be called once
  * per process. */
