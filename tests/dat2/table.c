@@ -293,6 +293,29 @@ Test(dat2, common_connect__invalid_arguments_are_refused)
 		   DAT_INVALID_STATE);
 }
 
+static void agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
+{
+	(void)data, (void)evd;
+}
+
+Test(dat2, cno_query__returns_the_agent)
+{
+	DAT_OS_WAIT_PROXY_AGENT with = { .instance_data = &a, .proxy_agent_func = agent };
+	DAT_CNO_PARAM param;
+	DAT_CNO_HANDLE cno;
+
+	assert_ok(dat_cno_create(a.ia, with, &cno));
+	assert_ok(dat_cno_query(cno, DAT_CNO_FIELD_ALL, &param));
+	cr_expect_eq(param.proxy_type, DAT_PROXY_TYPE_AGENT);
+	cr_expect_eq(param.proxy.agent.proxy_agent_func, agent);
+	cr_expect_eq(param.proxy.agent.instance_data, (void *)&a);
+	assert_ok(dat_cno_free(cno));
+	assert_ok(dat_cno_create(a.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+	assert_ok(dat_cno_query(cno, DAT_CNO_FIELD_ALL, &param));
+	cr_expect_eq(param.proxy_type, DAT_PROXY_TYPE_NONE);
+	assert_ok(dat_cno_free(cno));
+}
+
 Test(dat2, cno_fd__is_readable_after_an_event)
 {
 	struct pollfd fd = { .events = POLLIN };

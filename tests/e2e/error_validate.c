@@ -162,6 +162,29 @@ RIG_TEST(error_validate, bind__across_zones_is_refused)
 	must_fail(dat_rmr_bind(own, &t, RIGHTS_RW, a.ep, rc, 0, &context), DAT_INVALID_PARAMETER);
 }
 
+RIG_TEST(error_validate, srq_segment__outside_its_lmr_is_refused)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 4, .max_recv_iov = 2 };
+	DAT_LMR_TRIPLET t[2] = { seg(&a, 0, 64), { 0 } }, r = seg(&a, 0, 64);
+	DAT_SRQ_HANDLE srq;
+
+	rig_needs_srq();
+	must(dat_srq_create(a.ia, a.pz, &attr, &srq));
+	end_lmr(&a, a.mem, 4096, DAT_MEM_PRIV_LOCAL_READ_FLAG, &r.lmr_context, NULL);
+	must_code(dat_srq_post_recv(srq, 1, &r, c), DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_WRITE);
+	t[0].lmr_context ^= 1;
+	must_code(dat_srq_post_recv(srq, 1, t, c), DAT_PRIVILEGES_VIOLATION, DAT_PRIVILEGES_WRITE);
+	t[0] = seg(&a, RIG_MEM - 1, 2);
+	must_fail(dat_srq_post_recv(srq, 1, t, c), DAT_INVALID_PARAMETER);
+	must_code(dat_srq_post_recv(srq, -1, t, c), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	must_code(dat_srq_post_recv(srq, INT32_MAX, t, c), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	must_code(dat_srq_post_recv(srq, 1, NULL, c), DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	/* the context of an empty segment is not checked */
+	t[0] = seg(&a, 0, 64);
+	must(dat_srq_post_recv(srq, 2, t, c));
+	must(dat_srq_free(srq));
+}
+
 /* Correct posts succeed as without validation. */
 RIG_TEST(error_validate, good_posts__are_carried_out)
 {
