@@ -30,6 +30,7 @@ struct cm_loop cm_loop = {
 struct cm_limits cm_limits = {
 	.half_open = 1024,
 	.half_open_source = 256,
+	.idle_muxes = 1024,
 	.request_us = 10 * 1000000,
 	.answer_us = 10 * 1000000,
 	.linger_us = 2 * 1000000,

@@ -26,7 +26,6 @@
 
 #define BUCKETS 4096u		/* number of buckets, a power of two */
 #define CLOSE_WAIT_MS 100
-#define PASSIVE_MOST 1024u	/* most muxes without a connection */
 #define OUT_AT_ONCE 64
 #define IN_AT_ONCE 16		/* messages per read, because each may cost an adapter command */
 /* limit of unread answers; a peer that exceeds it is disconnected */
@@ -503,7 +502,7 @@ static void close_oldest_idle(void)
 	struct cm_mux *mux, *oldest = NULL;
 	unsigned int idle = 0;
 
-	if (cm_loop.n_muxes < PASSIVE_MOST)
+	if (cm_loop.n_muxes < cm_limits.idle_muxes)
 		return;
 	LIST_FOREACH(mux, &cm_loop.muxes, link) {
 		if (!mux->passive || mux->n_conns)
@@ -511,7 +510,7 @@ static void close_oldest_idle(void)
 		idle++;
 		oldest = mux;		/* new muxes are at the head */
 	}
-	if (idle >= PASSIVE_MOST)
+	if (idle >= cm_limits.idle_muxes)
 		mux_lose(oldest, 0);
 }
 

@@ -69,6 +69,34 @@ static int squat(socklen_t *len, struct sockaddr_un *name)
 	return fd;
 }
 
+/* A stream that carries a connection is not closed. */
+NEAR(flood__of_streams_without_a_request_closes_the_oldest)
+{
+	enum { MOST = 4 };
+	struct sockaddr_un name;
+	socklen_t len = listener_name(&name);
+	struct dap_cm_conn *c;
+	int fds[MOST + 1];
+	struct cm_msg m;
+
+	cm_limits.idle_muxes = MOST;
+	node_listen(&b, QUAL);
+	node_pair(&a, &b, QUAL, &c);
+	for (int i = 0; i <= MOST; i++) {
+		fds[i] = socket(AF_UNIX, SOCK_STREAM, 0);
+		cr_assert_eq(connect(fds[i], (struct sockaddr *)&name, len), 0);
+	}
+	cr_assert(raw_is_cut(fds[0]));
+	for (int i = 1; i <= MOST; i++) {
+		raw_say(fds[i], CM_REQ, (uint64_t)i, QUAL);
+		cr_assert_eq(raw_hear(fds[i], &m), 1);
+		cr_assert_eq(m.type, CM_REP);
+	}
+	cr_assert_eq(a.ended, 0);
+	for (int i = 0; i <= MOST; i++)
+		close(fds[i]);
+}
+
 /* A process that binds the name and closes each connection cannot keep callers from the listener. */
 NEAR(squatter__that_hangs_up_is_passed_by)
 {
