@@ -417,6 +417,28 @@ Test(efa_bad, write__with_the_immediate_of_a_control_message_breaks_the_connecti
 	broken_with(r.a.ep, "no known kind");
 }
 
+Test(efa_bad, write__emulated_of_another_length_breaks_the_connection)
+{
+	const uint16_t len = buffered_write();
+
+	packet(efa_imm(EFA_K_UNSEQ, false, 0, 0), efa_ep(r.a.ep)->remote_qpn, (uint16_t)(len - 1));
+	nothing_written();
+	broken_with(r.a.ep, "announces a write of 8 bytes");
+}
+
+/* The device takes none of a's answers here. The peer may have EFA_ASKS writes outstanding. */
+Test(efa_bad, write__emulated_without_room_for_its_answer_breaks_the_connection)
+{
+	for (unsigned int i = 0; i < 1000 && !fake.broken; i++) {
+		const uint16_t len = buffered_write();
+		uint8_t *buf = efa_buf_at(&efa_ep(r.a.ep)->rx, efa_ep(r.a.ep)->rx.gen);
+
+		((struct efa_ctrl_msg *)(void *)buf)->flags = EFA_CTRL_LAST;
+		packet(efa_imm(EFA_K_UNSEQ, false, 0, 0), efa_ep(r.a.ep)->remote_qpn, len);
+	}
+	broken_with(r.a.ep, "requests without an answer");
+}
+
 Test(efa_bad, write__emulated_after_the_end_changes_no_byte)
 {
 	struct efa_ep *e = efa_ep(r.a.ep);
