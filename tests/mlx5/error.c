@@ -2,9 +2,11 @@
 /* Failed work: its status, the flush of the work behind it, and that each error is reported
  * once. */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 
+#include "hw_mlx5/lock.h"
 #include "hw_mlx5/ops.h"
 #include "softnic/softnic.h"
 #include "tests/harness/harness.h"
@@ -309,6 +311,72 @@ RIG_TEST(error, async_handle__of_a_port_that_is_down_reports_it_once)
 	cr_assert_eq(softnic_fault(soft, ""), 0);
 	cr_assert(TH_WITHIN(20000, (m5_hw.async_handle(r.ia), m5_ia(r.ia)->port.up)));
 	cr_assert_eq(fake.async_count, 1);
+}
+
+/* Writes a CQE in place of the device's next one. */
+static void forge(struct dap_evd *evd, unsigned int op, uint32_t uidx)
+{
+	const struct m5_cq *cq = m5_cq(evd);
+
+	*m5_cqe_at(cq, cq->ci) = (struct m5_cqe){
+		.uidx = cpu_to_be32(uidx), .op_own = (uint8_t)(op << 4 | (cq->ci >> cq->log & 1)),
+	};
+}
+
+static void ignored_with(const char *words)
+{
+	fake.quiet = true;
+	cr_expect(rig_empty(&r, r.a.request));
+	cr_expect(strstr(fake.log, words), "the log says: %s", fake.log);
+	cr_expect_null(fake.broken);
+}
+
+Test(error, dequeue__of_an_unknown_cqe_is_no_event)
+{
+	enum { UNKNOWN = 7, NOBODY = 0xfffffe };
+
+	open_rig();
+	forge(r.a.request, UNKNOWN, m5_ep(r.a.ep)->uidx);
+	ignored_with("ignored a CQE of unknown type: CQE opcode 7");
+	forge(r.a.request, M5_CQE_REQ, NOBODY);
+	ignored_with("ignored a CQE without an endpoint: CQE REQ");
+	softnic_violations_clear(m5_ia(r.ia)->ctl->soft);
+	rig_close(&r, NULL);
+}
+
+static const char *described(const struct dap_obj *obj)
+{
+	static char text[512];
+
+	m5_hw.describe(obj, text, sizeof(text));
+	return text;
+}
+
+RIG_TEST(error, describe__of_an_outstanding_write_shows_it_and_its_completion)
+{
+	const char *text;
+
+	cr_assert_eq(write_to(1, rig_remote(&r.b, 0, 300), 0), DAT_SUCCESS);
+	cr_assert(TH_WITHIN(20000, (m5_drive_model(m5_ia(r.ia)), m5_cq_end(m5_cq(r.a.request)))));
+	text = described(&r.a.ep->obj);
+	cr_expect(strstr(text, "blocks posted up to 1, completed up to 0"), "%s", text);
+	/* a device may overwrite a WQE that it has executed */
+	cr_expect(strstr(text, "; oldest request: "), "%s", text);
+	text = described(&r.a.request->obj);
+	cr_expect(strstr(text, "at 0; there: CQE REQ"), "%s", text);
+	expect(r.a.request, r.a.ep, 1, DAT_DTO_SUCCESS);
+	text = described(&r.a.ep->obj);
+	cr_expect_null(strstr(text, "oldest request"), "%s", text);
+}
+
+RIG_TEST(error, rmr_create__that_firmware_forbids_is_refused_with_the_cure)
+{
+	struct dap_rmr *rmr;
+
+	m5_ia(r.ia)->dev.windows = false;
+	fake.quiet = true;
+	cr_expect_eq(rig_rmr(&r, &rmr), -EPERM);
+	cr_expect(strstr(fake.log, "give LMRs remote rights"), "the log says: %s", fake.log);
 }
 
 /* Every syndrome occurs once, in a CQE that the test writes in place of the device's next CQE. */
