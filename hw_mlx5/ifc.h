@@ -14,6 +14,7 @@ enum m5_opcode {
 	M5_CMD_CREATE_MKEY = 0x200,
 	M5_CMD_DESTROY_MKEY = 0x202,
 	M5_CMD_CREATE_EQ = 0x301,
+	M5_CMD_QUERY_EQ = 0x303,
 	M5_CMD_DESTROY_EQ = 0x302,
 	M5_CMD_CREATE_CQ = 0x400,
 	M5_CMD_DESTROY_CQ = 0x401,
@@ -292,6 +293,17 @@ struct m5_create_eq_in {
 WIRE_AT(struct m5_create_eq_in, size_uar, 0x10 + 0x0c);
 WIRE_AT(struct m5_create_eq_in, event_bitmask, 0x58);
 WIRE_AT(struct m5_create_eq_in, pas, 0x110);
+
+struct m5_query_eq_out {
+	struct m5_out_hdr hdr;
+	be32_t rsvd[2];
+	be32_t eqc00[11];
+	be32_t producer;		/* 2c: 23:0 */
+	be32_t eqc30[4];
+	be32_t rsvd50[48];
+};
+WIRE_SIZE(struct m5_query_eq_out, 0x110);
+WIRE_AT(struct m5_query_eq_out, producer, 0x10 + 0x2c);
 
 /* PRM, "Completion Queue Context" */
 struct m5_cqc {

@@ -226,9 +226,21 @@ void vf_serve_stop(struct vf_device *d)
 }
 
 /*
- * libmlx5 fills in the address of the ring, whose memory is not cleared. An event before m5_eq_init can
- * only be one of the port, whose link trains. It is lost, but the port's state is read later.
+ * libmlx5 fills in the address of the ring, whose memory is not cleared, so the ring is prepared when the
+ * device has it. An event before that can only be one of the port, whose link trains. It is lost, but the
+ * port's state is read later. The consumer index must pass the event, or each arm raises an interrupt.
  */
+static void prepare_ring(struct m5_ctl *ctl, struct m5_eq *eq)
+{
+	const struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(M5_CMD_QUERY_EQ),
+				      .number = cpu_to_be32(eq->eqn) };
+	struct m5_query_eq_out out = { 0 };
+
+	m5_eq_init(eq);
+	if (!m5_cmd(ctl, &in, sizeof(in), &out, sizeof(out)))
+		eq->ci = be32_to_cpu(out.producer) & 0xffffff;
+}
+
 static int eq_create(struct m5_ctl_vfio *v, struct vf_eq *eq, unsigned int log, uint64_t events)
 {
 	const struct vf_device *d = v->dev;
@@ -252,7 +264,7 @@ static int eq_create(struct m5_ctl_vfio *v, struct vf_eq *eq, unsigned int log, 
 		return err;
 	eq->eq = (struct m5_eq){ .ring = eq->devx->vaddr, .log = log,
 				 .eqn = be32_to_cpu(out.number) & 0xff };
-	m5_eq_init(&eq->eq);
+	prepare_ring(&v->dv.ctl, &eq->eq);
 	return 0;
 }
 

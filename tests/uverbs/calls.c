@@ -351,20 +351,6 @@ int mlx5dv_devx_free_msi_vector(struct mlx5dv_devx_msi_vector *msi)
 	return calls_ended(CALLS_REAL(mlx5dv_devx_free_msi_vector)(msi));
 }
 
-struct mlx5dv_devx_eq *mlx5dv_devx_create_eq(struct ibv_context *ctx, const void *in, size_t inlen,
-					     void *out, size_t outlen)
-{
-	return fails(__func__) ? NULL
-			       : calls_made(CALLS_REAL(mlx5dv_devx_create_eq)(ctx, in, inlen, out, outlen));
-}
-
-int mlx5dv_devx_destroy_eq(struct mlx5dv_devx_eq *eq)
-{
-	int err = fails_if_named(__func__);
-
-	return err ? err : calls_ended(CALLS_REAL(mlx5dv_devx_destroy_eq)(eq));
-}
-
 /* The test calls this while there are events, so it is not counted. */
 int mlx5dv_vfio_process_events(struct ibv_context *ctx)
 {

@@ -227,3 +227,27 @@ int clock_gettime(clockid_t clock, struct timespec *now)
 	}
 	return err;
 }
+
+/* ---- Event queues ---- */
+
+void (*vfio_eq_made)(const struct mlx5dv_devx_eq *eq);
+
+struct mlx5dv_devx_eq *mlx5dv_devx_create_eq(struct ibv_context *ctx, const void *in, size_t inlen,
+					     void *out, size_t outlen)
+{
+	struct mlx5dv_devx_eq *eq;
+
+	if (calls_fails(__func__))
+		return NULL;
+	eq = calls_made(REAL(mlx5dv_devx_create_eq)(ctx, in, inlen, out, outlen));
+	if (eq && vfio_eq_made)
+		vfio_eq_made(eq);
+	return eq;
+}
+
+int mlx5dv_devx_destroy_eq(struct mlx5dv_devx_eq *eq)
+{
+	int err = calls_fails_named(__func__);
+
+	return err ? err : calls_ended(REAL(mlx5dv_devx_destroy_eq)(eq));
+}

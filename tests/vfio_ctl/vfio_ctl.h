@@ -34,5 +34,7 @@ void vfio_skip_pauses(bool on);
 /* Makes this number of threads of the device fail to start. Returns how many of the previous number were
  * left. */
 unsigned int vfio_no_threads(unsigned int times);
+/* Called when the device has an EQ and the driver does not know it yet; NULL: not called. */
+extern void (*vfio_eq_made)(const struct mlx5dv_devx_eq *eq);
 
 #endif
