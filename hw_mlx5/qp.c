@@ -258,7 +258,8 @@ static void uar_put(struct m5_ia *ia, struct m5_ep *e)
 	pthread_mutex_unlock(&ia->lock);
 }
 
-static int make_qp(struct dap_ep *ep, const struct shape *s)
+/* kept: not 0 if the device has the QP although this fails. */
+static int make_qp(struct dap_ep *ep, const struct shape *s, int *kept)
 {
 	struct m5_ia *ia = m5_ia(ep->obj.ia);
 	struct m5_ep *e = m5_ep(ep);
@@ -287,7 +288,7 @@ static int make_qp(struct dap_ep *ep, const struct shape *s)
 		return err;
 	err = m5_cmd_qp_init(&e->qp, port.port_num, port.pkey_index, ep->attr.max_rdma_read_in != 0);
 	if (err)
-		ia->ctl->ops->obj_destroy(e->qp.obj);
+		*kept = ia->ctl->ops->obj_destroy(e->qp.obj);
 	return err;
 }
 
@@ -295,7 +296,7 @@ static int build_qp(struct dap_ep *ep, const struct shape *s)
 {
 	struct m5_ia *ia = m5_ia(ep->obj.ia);
 	struct m5_ep *e = m5_ep(ep);
-	int err = m5_mem_alloc(ia->ctl, s->bytes, &e->mem);
+	int err = m5_mem_alloc(ia->ctl, s->bytes, &e->mem), kept = 0;
 
 	if (err)
 		return err;
@@ -306,7 +307,7 @@ static int build_qp(struct dap_ep *ep, const struct shape *s)
 	if (err)
 		goto err_slots;
 	uar_get(ia, e);
-	err = make_qp(ep, s);
+	err = make_qp(ep, s, &kept);
 	if (err)
 		goto err_uar;
 	sq_fill(ep, s);
@@ -318,11 +319,11 @@ static int build_qp(struct dap_ep *ep, const struct shape *s)
 
 err_uar:
 	uar_put(ia, e);
-	m5_uidx_put(ia, e->uidx, 0);
+	m5_uidx_put(ia, e->uidx, kept);
 err_slots:
 	free(e->done.sq_slots);
 err_mem:
-	m5_mem_free(ia->ctl, &e->mem, 0);
+	m5_mem_free(ia->ctl, &e->mem, kept);
 	return err;
 }
 

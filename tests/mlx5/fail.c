@@ -212,6 +212,52 @@ Test(fail, qp_destroy__refused_by_the_device_keeps_its_user_index)
 	close_with_kept(&qp);
 }
 
+static int refuse_command(struct m5_obj *obj, const void *in, size_t inlen, void *out, size_t outlen)
+{
+	(void)obj, (void)in, (void)inlen, (void)out, (void)outlen;
+	return -EIO;
+}
+
+static struct m5_mem kept_mem;
+
+static int refuse_memory(struct m5_ctl *ctl, struct m5_umem *umem)
+{
+	(void)ctl;
+	kept_mem = *(struct m5_mem *)((uint8_t *)umem - offsetof(struct m5_mem, umem));
+	return -EBUSY;
+}
+
+/* The device has the QP, although dat_ep_create() has failed. */
+Test(fail, qp_create__whose_undo_is_refused_keeps_the_user_index)
+{
+	struct rig_config c = { 0 };
+	const struct m5_ctl_ops *ops;
+	struct m5_ctl_ops refusing;
+	uint32_t uidx, other;
+	struct m5_ia *ia;
+
+	cr_assert_eq(rig_open(&r, &c), 0);
+	ia = m5_ia(r.ia);
+	refusing = *(ops = ia->ctl->ops);
+	refusing.obj_cmd = refuse_command;
+	refusing.obj_destroy = refuse_destroy;
+	refusing.umem_dereg = refuse_memory;
+	uidx = ia->uidx_rest[ia->uidx_tail % ia->uidx_size];
+	ia->ctl->ops = &refusing;
+	fake.quiet = true;
+	cr_assert_eq(rig_ep(&r, &r.a, &ep), -EIO);
+	fake.quiet = false;
+	ia->ctl->ops = ops;
+	for (int i = 0; i < 5000; i++) {
+		cr_assert_eq(m5_uidx_get(ia, r.a.ep, &other), 0);
+		cr_assert_neq(other, uidx, "the index of the QP is given to another endpoint");
+		m5_uidx_put(ia, other, 0);
+	}
+	cr_assert_eq(ops->obj_destroy(kept), 0);
+	m5_mem_free(ia->ctl, &kept_mem, 0);
+	rig_close(&r, "cmd.busy");
+}
+
 /* The QP can still complete what it has. Its CQEs must have room, or the CQ overruns. */
 Test(fail, qp_destroy__refused_by_the_device_keeps_its_cq_entries)
 {
