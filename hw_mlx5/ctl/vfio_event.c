@@ -138,6 +138,8 @@ static int take_events(struct vf_device *d)
 		return hw_errno();
 	d->events_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	err = d->events_fd < 0 || dup3(never, fd, O_CLOEXEC) < 0 ? hw_errno() : 0;
+	if (err && d->events_fd >= 0)
+		close(d->events_fd);
 	close(never);
 	return err;
 }

@@ -137,6 +137,23 @@ Test(events, open__event_before_the_ring_is_prepared_raises_one_interrupt)
 	ctl->ops->close(ctl);
 }
 
+/* dup3(2): EBUSY, while another thread opens a file. */
+Test(events, open__without_libmlx5s_events_leaves_no_descriptor)
+{
+	struct th_usage before, after;
+	char why[160] = "";
+	struct m5_ctl *ctl;
+
+	check(!m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)));
+	ctl->ops->close(ctl);
+	th_usage(&before);
+	calls_fail_named("dup3", EBUSY);
+	same(m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)), -EBUSY);
+	calls_stop();
+	th_usage(&after);
+	same(after.fds, before.fds);
+}
+
 static bool alloc_pd(struct m5_ctl *ctl)
 {
 	uint32_t pdn;

@@ -133,6 +133,11 @@ int eventfd(unsigned int n, int flags)
 	return REAL(eventfd)(n, flags);
 }
 
+int dup3(int fd, int to, int flags)
+{
+	return calls_fails_named("dup3") ? -1 : REAL(dup3)(fd, to, flags);
+}
+
 static unsigned int no_threads;
 
 unsigned int vfio_no_threads(unsigned int times)
