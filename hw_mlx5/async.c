@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /* Asynchronous events of the adapter, and the port, which they change. */
+#include <errno.h>
+
 #include "hw_mlx5/obj.h"
 #include "hw_mlx5/ops.h"
 
@@ -94,6 +96,7 @@ static void port_event(struct dap_ia *ia, const struct m5_event *ev)
 {
 	struct m5_ia *m = m5_ia(ia);
 	struct m5_port port;
+	int err;
 
 	if (ev->sub_type == M5_PORT_DOWN) {
 		dap_log(DAP_LOG_ERR, "%s: the port is down: sends fail unless it comes up in time", ia->name);
@@ -101,10 +104,12 @@ static void port_event(struct dap_ia *ia, const struct m5_event *ev)
 		return;
 	}
 	/* New connections use the port's current state. */
-	if (m->ctl->ops->port(m->ctl, &port))
-		return;
+	err = m->ctl->ops->port(m->ctl, &port);
 	pthread_mutex_lock(&m->lock);
-	m->port = port;
+	if (!err)
+		m->port = port;
+	else if (err == -ENETDOWN || err == -ENETUNREACH)
+		m->port.lost = err;
 	pthread_mutex_unlock(&m->lock);
 }
 

@@ -137,6 +137,21 @@ static int soft_path(struct dap_ep *ep, const struct m5_port *port, struct m5_qp
 	return 0;
 }
 
+/* The port's indexes may belong to another address or partition by now. */
+static int refuse_port(const struct dap_ep *ep, const struct m5_port *port)
+{
+	const struct m5_params *p = &m5_ia(ep->obj.ia)->params;
+
+	if (port->lost == -ENETUNREACH)
+		dap_log(DAP_LOG_ERR, "endpoint %p of %s: the port is no longer in partition 0x%x: have the "
+			"subnet manager add it, or choose another with pkey= in ia_params",
+			(const void *)ep, ep->obj.ia->name, p->pkey);
+	else
+		dap_log(DAP_LOG_ERR, "endpoint %p of %s: the port no longer has a RoCE v2 address: give its "
+			"network interface an IP address", (const void *)ep, ep->obj.ia->name);
+	return -EHOSTUNREACH;
+}
+
 int m5_qp_connect(struct dap_ep *ep)
 {
 	const struct dap_path *local = &ep->local_path, *remote = &ep->remote_path;
@@ -164,6 +179,8 @@ int m5_qp_connect(struct dap_ep *ep)
 	};
 	int err;
 
+	if (port.lost)
+		return refuse_port(ep, &port);
 	if (!path_fits(local, remote, ia->ctl->soft)) {
 		dap_log(DAP_LOG_ERR, "endpoint %p of %s: the peer sent an invalid path (protocol 0x%x, "
 			"MTU %u, QP 0x%x, PSN 0x%x): both ends need the same release of this provider",

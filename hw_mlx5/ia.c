@@ -186,7 +186,7 @@ static int device_facts(struct m5_ia *m, char *why, size_t whylen)
 	if (err) {
 		snprintf(why, whylen, "cannot query device capabilities or port address: %s",
 			 strerror(-err));
-		return err;
+		return err == -ENETDOWN || err == -ENETUNREACH ? -EIO : err;
 	}
 	if (m->port.ethernet)
 		err = check_priorities(m, why, whylen);

@@ -60,6 +60,7 @@ struct m5_port {
 	uint8_t mac[6];
 	uint16_t lid;
 	uint16_t pkey_index;
+	int lost;		/* 0, or why it can have no new connection: an error of port() below */
 	bool grh;		/* InfiniBand: every packet needs a GRH */
 	/* IPv4 address of the GID, or of ip= in ia_params; 0: there is none */
 	uint8_t ipv4[4];
@@ -124,6 +125,7 @@ struct m5_ctl_ops {
 	int (*async_fd)(struct m5_ctl *ctl);
 	int (*async_read)(struct m5_ctl *ctl, struct m5_event *ev);
 
+	/* -ENETDOWN: the port has no RoCE address; -ENETUNREACH: it is not in the partition of ia_params. */
 	int (*port)(struct m5_ctl *ctl, struct m5_port *port);
 	/*
 	 * Ethernet: the MAC of the next hop to that GID, a router if it is in another network.

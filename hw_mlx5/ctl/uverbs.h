@@ -68,7 +68,6 @@ unsigned int uv_evch_drain(struct m5_evch *ch);
 int uv_async_fd(struct m5_ctl *ctl);
 int uv_async_read(struct m5_ctl *ctl, struct m5_event *ev);
 
-/* -ENETDOWN: no RoCE address; -ENETUNREACH: not in that partition. */
 int uv_port_facts(struct m5_ctl_uverbs *u, struct m5_port *port);
 int uv_port(struct m5_ctl *ctl, struct m5_port *port);
 int uv_next_hop(struct m5_ctl *ctl, void *pd_priv, const uint8_t gid[16], uint8_t mac[6]);

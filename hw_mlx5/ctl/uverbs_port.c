@@ -210,5 +210,7 @@ int uv_next_hop(struct m5_ctl *ctl, void *pd_priv, const uint8_t gid[16], uint8_
 
 int uv_port(struct m5_ctl *ctl, struct m5_port *port)
 {
-	return hw_error(uv_port_facts(uv_of(ctl), port));
+	int err = uv_port_facts(uv_of(ctl), port);
+
+	return err == -ENETDOWN || err == -ENETUNREACH ? err : hw_error(err);
 }

@@ -3,6 +3,7 @@
  * that are refused. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <string.h>
 
 #include "tests/mlx5/rig.h"
 
@@ -365,4 +366,65 @@ Test(conn, qp_connect__refuses_a_path_that_can_not_be)
 	address(1024, 1024);
 	cr_expect_eq(m5_hw.qp_connect(a), 0);
 	close_rig();
+}
+
+static int port_err;
+
+static int port_fails(struct m5_ctl *ctl, struct m5_port *port)
+{
+	(void)ctl, (void)port;
+	return port_err;
+}
+
+static bool port_changed;
+
+static int read_port_event(struct m5_ctl *ctl, struct m5_event *ev)
+{
+	bool first = !port_changed;
+
+	(void)ctl;
+	*ev = (struct m5_event){ .kind = M5_EVENT_PORT, .type = M5_EV_PORT_CHANGE };
+	port_changed = true;
+	return first;
+}
+
+/* The port changes, and then has this error; 0: none. */
+static void port_change(int err)
+{
+	struct m5_ia *ia = m5_ia(r.ia);
+	const struct m5_ctl_ops *real = ia->ctl->ops;
+	struct m5_ctl_ops ops = *real;
+
+	port_changed = false;
+	port_err = err;
+	ops.async_read = read_port_event;
+	if (err)
+		ops.port = port_fails;
+	ia->ctl->ops = &ops;
+	m5_hw.async_handle(r.ia);
+	ia->ctl->ops = real;
+}
+
+/* Its entry in the table of partitions or GIDs may be that of another one by now. */
+static void refused_while(int err, const char *what)
+{
+	open_rig();
+	port_change(err);
+	fake.quiet = true;
+	cr_expect_eq(rig_connect(a, b), -EHOSTUNREACH);
+	fake.quiet = false;
+	cr_expect(strstr(fake.log, what), "the log says: %s", fake.log);
+	port_change(0);
+	cr_expect_eq(rig_connect(a, b), 0);
+	close_rig();
+}
+
+Test(conn, qp_connect__of_a_port_that_left_its_partition_is_refused)
+{
+	refused_while(-ENETUNREACH, "partition 0xffff");
+}
+
+Test(conn, qp_connect__of_a_port_without_its_address_is_refused)
+{
+	refused_while(-ENETDOWN, "RoCE v2 address");
 }

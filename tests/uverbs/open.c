@@ -181,6 +181,26 @@ Test(open, port__of_infiniband_has_its_lid_and_partition)
 	nothing_left();
 }
 
+/* The subnet manager can take the port out of the partition, and its index can become that of another one. */
+Test(open, port__that_left_its_partition_returns_enetunreach)
+{
+	struct m5_ctl *ctl = NULL;
+	struct m5_port port;
+	char why[160] = "";
+
+	calls_port = (struct calls_port){ .on = true, .state = IBV_PORT_ACTIVE,
+					  .link_layer = IBV_LINK_LAYER_INFINIBAND, .lid = 0x1234,
+					  .pkeys = { 0xffff, 0x8001 } };
+	cr_assert_eq(m5_ctl_open("mlx5_0-1", "pkey=0x8001", &ctl, why, sizeof(why)), 0);
+	calls_port.pkeys[1] = 0x8002;
+	cr_expect_eq(ctl->ops->port(ctl, &port), -ENETUNREACH);
+	calls_port.pkeys[2] = 0x8001;
+	cr_expect_eq(ctl->ops->port(ctl, &port), 0);
+	cr_expect_eq(port.pkey_index, 2);
+	ctl->ops->close(ctl);
+	nothing_left();
+}
+
 /* IBTA 9.6.1.1: limited members of a partition do not reach each other. */
 Test(open, port__of_infiniband_prefers_the_full_membership)
 {
