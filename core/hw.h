@@ -59,7 +59,8 @@ struct dap_hw {
 	/* Arms the CQ: the next completion makes cq_fd readable. */
 	int (*cq_arm)(struct dap_evd *evd, bool solicited_only);
 	int (*cq_fd)(struct dap_evd *evd);
-	void (*cq_drain_fd)(struct dap_evd *evd);
+	/* True: the device is gone. cq_fd stays readable, although no event comes, and must not be polled. */
+	bool (*cq_drain_fd)(struct dap_evd *evd);
 	/* Events returned by hot dequeues, hot dequeues that found none, and completion events from
 	 * the adapter. NULL: unknown. A snapshot. */
 	void (*cq_total)(struct dap_evd *evd, uint64_t *dequeued, uint64_t *missed,

@@ -31,9 +31,12 @@ void hw_why_not_open(struct ibv_device *dev, int answer, char *why, size_t whyle
 /* ---- verbs_event.c ---- */
 int hw_nonblocking(int fd);
 int hw_watch(int poll_fd, int fd);
-/* If the device of this channel is gone, replaces the descriptor by one that is never readable. To be called
- * if a read found no event. */
-void hw_mute_if_gone(int fd);
+/*
+ * Has the kernel taken the device of this channel away? The channel then stays readable or in error for ever,
+ * but has no event. Its descriptor must leave each epoll set; replacing it does not suffice, because the set
+ * keeps a file that a forked child has open.
+ */
+bool hw_is_gone(int fd);
 enum hw_event {
 	HW_EVENT_NONE, HW_EVENT_GONE,
 	HW_EVENT_PORT_DOWN, HW_EVENT_PORT_UP, HW_EVENT_PORT,	/* PORT: attributes of the port changed */

@@ -6,8 +6,6 @@
 #include <infiniband/verbs.h>
 #include <poll.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "hw_common/verbs.h"
 
@@ -25,20 +23,11 @@ int hw_watch(int poll_fd, int fd)
 	return epoll_ctl(poll_fd, EPOLL_CTL_ADD, fd, &ev) ? hw_errno() : 0;
 }
 
-/*
- * When the kernel takes a device away, its channels stay readable or in error for ever, but have no event: a
- * thread that waits would never sleep again. If no descriptor is free, the next call tries again.
- */
-void hw_mute_if_gone(int fd)
+bool hw_is_gone(int fd)
 {
 	struct pollfd channel = { .fd = fd, .events = POLLRDHUP };
-	int never;
 
-	if (poll(&channel, 1, 0) <= 0)
-		return;
-	never = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	dup3(never, fd, O_CLOEXEC);
-	close(never);
+	return poll(&channel, 1, 0) > 0;
 }
 
 static enum hw_event kind_of(const struct ibv_async_event *ev, unsigned int port)

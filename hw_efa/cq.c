@@ -158,20 +158,22 @@ int efa_cq_arm(struct dap_evd *evd, bool solicited_only)
 
 /*
  * An event of the device wakes the waiters of all EVDs, so the CQ is armed again for the other
- * waiters.
+ * waiters. If the device is gone, other threads still put flushed completions into the ring.
  */
-void efa_cq_drain_fd(struct dap_evd *evd)
+bool efa_cq_drain_fd(struct dap_evd *evd)
 {
 	struct efa_evd *q = efa_evd(evd);
 	eventfd_t n;
 
 	eventfd_read(q->wake, &n);
-	q->eng->ctl->ops->cq_drain(q->eng->ctl, &q->eng->res);
+	if (q->eng->ctl->ops->cq_drain(q->eng->ctl, &q->eng->res))
+		epoll_ctl(q->fd, EPOLL_CTL_DEL, q->eng->res.fd, NULL);
 	efa_enter(q->eng);
 	q->eng->fruitless++;
 	efa_arm_device(q->eng);
 	efa_drain(q->eng);
 	efa_leave(q->eng);
+	return false;
 }
 
 void efa_cq_settle(struct dap_evd *evd)

@@ -137,12 +137,14 @@ int m5_cq_fd(struct dap_evd *evd)
 	return err ? err : m5_ia(evd->obj.ia)->ctl->ops->evch_fd(m5_cq(evd)->ch);
 }
 
-void m5_cq_drain_fd(struct dap_evd *evd)
+bool m5_cq_drain_fd(struct dap_evd *evd)
 {
 	struct m5_cq *cq = m5_cq(evd);
+	int n = cq->ch ? m5_ia(evd->obj.ia)->ctl->ops->evch_drain(cq->ch) : 0;
 
 	/* The serial number increases with each event, so that the device does not ignore a new arm
 	 * as an old one. */
-	if (cq->ch && m5_ia(evd->obj.ia)->ctl->ops->evch_drain(cq->ch))
+	if (n > 0)
 		__atomic_store_n(&cq->arm_sn, cq->arm_sn + 1, __ATOMIC_RELAXED);
+	return n < 0;
 }

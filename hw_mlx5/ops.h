@@ -35,7 +35,7 @@ int m5_cq_resize(struct dap_evd *evd, unsigned int entries);
 int m5_cq_destroy(struct dap_evd *evd);
 int m5_cq_arm(struct dap_evd *evd, bool solicited_only);
 int m5_cq_fd(struct dap_evd *evd);
-void m5_cq_drain_fd(struct dap_evd *evd);
+bool m5_cq_drain_fd(struct dap_evd *evd);
 
 /* count.c */
 void m5_cq_settle(struct dap_evd *evd);

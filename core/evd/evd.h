@@ -57,7 +57,8 @@ struct core_evd {
 	/* held while the completions of an internal EVD are dropped, perhaps by a poster (DESIGN.md) */
 	pthread_mutex_t reap_lock;
 	struct dap_cno *cno;		/* written under cq_lock, lock and the CNO's lock */
-	bool watched, unarmed;		/* under cq_lock: the CNO polls the CQ; the CQ must be armed */
+	/* under cq_lock: the CNO polls the CQ; the CQ must be armed; no wait polls it any more */
+	bool watched, unarmed, gone;
 	struct dap_cno_member *member;	/* the EVD's entry in cno; under lock */
 
 	/* High watermarks, see ep/recv.c: endpoints whose receives are counted; written under

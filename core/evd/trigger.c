@@ -38,7 +38,8 @@ static void poll_and_arm(struct core_evd *evd)
 {
 	const struct dap_hw *hw = evd->pub.obj.ia->hw;
 
-	hw->cq_drain_fd(&evd->pub);
+	if (hw->cq_drain_fd(&evd->pub))
+		poll_fd(evd->cno, EPOLL_CTL_DEL, evd, 0);
 	dap_evd_collect(evd);
 	evd->unarmed =
 		!has_room(evd) || hw->cq_arm(&evd->pub, evd->stream_flags & DAP_COMP_SOLICITED);

@@ -175,7 +175,7 @@ static int arm_cq(struct wait *w)
 	pthread_mutex_lock(&evd->cq_lock);
 	err = hw->cq_arm(&evd->pub, evd->stream_flags & DAP_COMP_SOLICITED);
 	if (!err)
-		w->cq_fd = hw->cq_fd(&evd->pub);
+		w->cq_fd = evd->gone ? -1 : hw->cq_fd(&evd->pub);
 	pthread_mutex_unlock(&evd->cq_lock);
 	return dap_err_from_errno(err);
 }
@@ -183,7 +183,7 @@ static int arm_cq(struct wait *w)
 static void drain_cq_fd(struct core_evd *evd)
 {
 	pthread_mutex_lock(&evd->cq_lock);
-	evd->pub.obj.ia->hw->cq_drain_fd(&evd->pub);
+	evd->gone = evd->pub.obj.ia->hw->cq_drain_fd(&evd->pub);
 	pthread_mutex_unlock(&evd->cq_lock);
 }
 

@@ -107,7 +107,8 @@ struct efa_ctl_ops {
 	/* Creates a CQ, which may get more entries than requested. */
 	int (*cq_create)(struct efa_ctl *ctl, uint32_t entries, struct efa_cq_res *cq);
 	void (*cq_destroy)(struct efa_ctl *ctl, struct efa_cq_res *cq);
-	void (*cq_drain)(struct efa_ctl *ctl, struct efa_cq_res *cq);
+	/* True: the device is gone, so the CQ's descriptor must not be polled any more. */
+	bool (*cq_drain)(struct efa_ctl *ctl, struct efa_cq_res *cq);
 	/* The new QP is in INIT: receives can be posted. */
 	int (*qp_create)(struct efa_ctl *ctl, const struct efa_qp_param *p, uint32_t qkey,
 			 struct efa_qp_res *qp);

@@ -186,7 +186,7 @@ static void edv_cq_destroy(struct efa_ctl *ctl, struct efa_cq_res *cq)
 	hw_leave();
 }
 
-static void edv_cq_drain(struct efa_ctl *ctl, struct efa_cq_res *cq)
+static bool edv_cq_drain(struct efa_ctl *ctl, struct efa_cq_res *cq)
 {
 	struct edv_cq *q = cq->priv;
 	unsigned int n = 0;
@@ -196,12 +196,11 @@ static void edv_cq_drain(struct efa_ctl *ctl, struct efa_cq_res *cq)
 	(void)ctl;
 	while (q->channel && !ibv_get_cq_event(q->channel, &of, &context))
 		n++;
-	if (!n && q->channel)
-		hw_mute_if_gone(q->channel->fd);
 	if (!n)
-		return;
+		return q->channel && hw_is_gone(q->channel->fd);
 	ibv_ack_cq_events(q->cq, n);
 	__atomic_add_fetch(&cq->cmd_sn, n, __ATOMIC_RELEASE);
+	return false;
 }
 
 /* ---- queue pairs ---- */

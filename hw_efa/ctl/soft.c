@@ -121,12 +121,13 @@ static void soft_cq_destroy(struct efa_ctl *ctl, struct efa_cq_res *cq)
 	softnic_efa_cq_destroy(ctl->soft, cq->number);
 }
 
-static void soft_cq_drain(struct efa_ctl *ctl, struct efa_cq_res *cq)
+static bool soft_cq_drain(struct efa_ctl *ctl, struct efa_cq_res *cq)
 {
 	eventfd_t events;
 
 	if (!eventfd_read(soft_of(ctl)->fd, &events))
 		__atomic_add_fetch(&cq->cmd_sn, (unsigned int)events, __ATOMIC_RELEASE);
+	return false;
 }
 
 static int qp_modify(struct efa_ctl *ctl, uint32_t handle, enum softnic_efa_qp_state state,

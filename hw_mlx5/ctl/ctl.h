@@ -117,8 +117,9 @@ struct m5_ctl_ops {
 	int (*evch_fd)(struct m5_evch *ch);
 	/* After this, an event of the armed CQ makes the channel's fd readable. */
 	int (*evch_bind)(struct m5_evch *ch, struct m5_obj *cq, uint32_t cqn);
-	/* Empties the channel and returns the number of events that were in it. Does not block. */
-	unsigned int (*evch_drain)(struct m5_evch *ch);
+	/* Empties the channel and returns the number of events that were in it; -ENODEV: the device is
+	 * gone. Does not block. */
+	int (*evch_drain)(struct m5_evch *ch);
 
 	/* Asynchronous events: a pollable fd; read returns 1 for an event, 0 for none, or
 	 * -errno. */

@@ -160,13 +160,13 @@ int m5_evch_fd(struct m5_evch *ch)
 	return ch->fd;
 }
 
-unsigned int m5_evch_drain(struct m5_evch *ch)
+int m5_evch_drain(struct m5_evch *ch)
 {
 	uint64_t n = 0;
 
 	if (read(ch->fd, &n, sizeof(n)) != sizeof(n))
 		return 0;
-	return (unsigned int)n;
+	return (int)n;
 }
 
 static void completion(struct m5_events *events, uint32_t cqn)

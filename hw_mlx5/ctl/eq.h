@@ -59,7 +59,7 @@ void m5_events_unbind(struct m5_events *events, struct m5_cq_link *cq);
 int m5_evch_open(struct m5_ctl *ctl, struct m5_evch **ch);
 void m5_evch_close(struct m5_evch *ch);
 int m5_evch_fd(struct m5_evch *ch);
-unsigned int m5_evch_drain(struct m5_evch *ch);
+int m5_evch_drain(struct m5_evch *ch);
 
 /* Gives all entries to the device. An event that the device has written before is lost. */
 void m5_eq_init(struct m5_eq *eq);

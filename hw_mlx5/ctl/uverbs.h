@@ -64,7 +64,7 @@ int uv_evch_create(struct m5_ctl *ctl, struct m5_evch **ch);
 void uv_evch_destroy(struct m5_evch *ch);
 int uv_evch_fd(struct m5_evch *ch);
 int uv_evch_bind(struct m5_evch *ch, struct m5_obj *cq, uint32_t cqn);
-unsigned int uv_evch_drain(struct m5_evch *ch);
+int uv_evch_drain(struct m5_evch *ch);
 int uv_async_fd(struct m5_ctl *ctl);
 int uv_async_read(struct m5_ctl *ctl, struct m5_event *ev);
 

@@ -166,16 +166,14 @@ int uv_evch_bind(struct m5_evch *ch, struct m5_obj *cq, uint32_t cqn)
 							 completion, cqn));
 }
 
-unsigned int uv_evch_drain(struct m5_evch *ch)
+int uv_evch_drain(struct m5_evch *ch)
 {
 	struct mlx5dv_devx_async_event_hdr ev;
-	unsigned int n = 0;
+	int n = 0;
 
 	while (mlx5dv_devx_get_event(ch->channel, &ev, sizeof(ev)) >= 0)
 		n++;
-	if (!n)
-		hw_mute_if_gone(ch->channel->fd);
-	return n;
+	return !n && hw_is_gone(ch->channel->fd) ? -ENODEV : n;
 }
 
 int uv_async_fd(struct m5_ctl *ctl)

@@ -211,12 +211,13 @@ static int cq_fd(struct dap_evd *evd)
 	return cq_of(evd)->fd;
 }
 
-static void cq_drain_fd(struct dap_evd *evd)
+static bool cq_drain_fd(struct dap_evd *evd)
 {
 	uint64_t n;
 	ssize_t got = read(cq_of(evd)->fd, &n, sizeof(n));
 
 	(void)got;
+	return false;
 }
 
 static int qp_create(struct dap_ep *ep)

@@ -48,3 +48,17 @@ Test(event, evd_wait__of_a_device_that_is_gone_sleeps)
 {
 	told_sleeps(gone);
 }
+
+/* An epoll set keeps a descriptor until all its duplicates are closed. A child that was forked has one. */
+static int gone_beside_a_child(void)
+{
+	int fd = gone();
+
+	check(fcntl(fd, F_DUPFD_CLOEXEC, 0) >= 0);
+	return fd;
+}
+
+Test(event, evd_wait__of_a_device_that_is_gone_sleeps_although_a_child_has_it)
+{
+	told_sleeps(gone_beside_a_child);
+}

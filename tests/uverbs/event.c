@@ -2,6 +2,7 @@
 /* Events of port and device reach the consumer's asynchronous EVD. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -76,6 +77,24 @@ Test(event, evd_wait__of_a_device_that_is_gone_sleeps)
 	/* The first wait creates the channel. */
 	must_fail(dat_evd_wait(told_a.req_evd, 1000, 1, &ev, &more), DAT_TIMEOUT_EXPIRED);
 	told_sleeps(gone);
+}
+
+/* An epoll set keeps a descriptor until all its duplicates are closed. A child that was forked has one. */
+static int gone_beside_a_child(void)
+{
+	int fd = gone();
+
+	check(fcntl(fd, F_DUPFD_CLOEXEC, 0) >= 0);
+	return fd;
+}
+
+Test(event, cno_wait__of_a_device_that_is_gone_sleeps_although_a_child_has_it)
+{
+	DAT_EVENT ev;
+	DAT_COUNT more;
+
+	must_fail(dat_evd_wait(told_a.req_evd, 1000, 1, &ev, &more), DAT_TIMEOUT_EXPIRED);
+	told_cno_sleeps(gone_beside_a_child);
 }
 
 /* A peer can still use what the QP gives access to. */

@@ -35,9 +35,24 @@ void told_died(void)
 	rig_empty(told_b.async);
 }
 
+enum { WAIT_US = 200000, READS_MOST = 50 };
+
+void told_cno_sleeps(int (*gone)(void))
+{
+	DAT_EVD_HANDLE evd = told_a.req_evd;
+	DAT_CNO_HANDLE cno;
+
+	calls_end_channels(gone);
+	must(dat_cno_create(told_a.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+	must(dat_evd_modify_cno(evd, cno));
+	must_fail(dat_cno_wait(cno, WAIT_US, &evd), DAT_QUEUE_EMPTY);
+	check(calls_vain_reads() > 0 && calls_vain_reads() < READS_MOST);
+	must(dat_evd_modify_cno(told_a.req_evd, DAT_HANDLE_NULL));
+	must(dat_cno_free(cno));
+}
+
 void told_sleeps(int (*gone)(void))
 {
-	enum { WAIT_US = 200000, READS_MOST = 50 };
 	DAT_EVD_HANDLE evd = told_a.req_evd;
 	DAT_CNO_HANDLE cno;
 	DAT_EVENT ev;

@@ -15,5 +15,7 @@ void told_died(void);
 /* The channels of completion events get into the state in which the kernel leaves them when it takes the
  * device away: see calls_end_channels(). Checks that a thread that waits for an EVD, or its CNO, sleeps. */
 void told_sleeps(int (*gone)(void));
+/* The same for a CNO that gets the EVD when the device is gone. */
+void told_cno_sleeps(int (*gone)(void));
 
 #endif
