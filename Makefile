@@ -442,10 +442,11 @@ $(O)/lib/libharness.a: $(HARNESS)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 TSAN_BINS := $(TSAN_PROGS:%=$(O)/tests/tsan/%)
-$(TSAN_BINS): $(O)/tests/tsan/%: $(O)/obj/tests/tsan/%.o $(call objs,$(PERF_COMMON)) $(O)/lib/libharness.a $(LIBDAT)
+$(TSAN_BINS): $(O)/tests/tsan/%: $(O)/obj/tests/tsan/%.o $(call objs,$(PERF_COMMON)) $(O)/lib/libharness.a \
+		$(ARCHIVES) $(LIBDAT)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(O)/lib/libharness.a $(ldat) -lm
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(O)/lib/libharness.a $(group) $(ldat) $(EXT_LIBS) -lm
 
 $(O)/tests/canary-race: $(O)/obj/tests/canary/race.o
 	@mkdir -p $(@D)

@@ -239,6 +239,7 @@ void efa_arm_device(struct efa_engine *eng)
 		efa_tick_want(eng);
 		return;
 	}
+	dap_mb_cqe_before_ci();
 	dap_wc_flush();
 	dap_store_dbrec(eng->res.ring.doorbell, efa_cq_doorbell_of(&eng->res, eng->cq.ci, true));
 	if (ctl->soft)

@@ -110,7 +110,8 @@ void efa_evd_wake(struct dap_evd *evd)
 void efa_cq_write_consumed(struct efa_engine *eng)
 {
 	eng->cq.taken = (eng->cq.ci >> eng->cq.log & EFA_CQE_PHASE) << 8;
-	if (eng->res.ring.doorbell)
-		dap_store_dbrec(eng->res.ring.doorbell,
-				efa_cq_doorbell_of(&eng->res, eng->cq.ci, false));
+	if (!eng->res.ring.doorbell)
+		return;
+	dap_mb_cqe_before_ci();
+	dap_store_dbrec(eng->res.ring.doorbell, efa_cq_doorbell_of(&eng->res, eng->cq.ci, false));
 }
