@@ -36,7 +36,11 @@ static int set_attr(struct dap_ep *ep, const struct dap_ep_attr *attr)
 	if (ep->srq)
 		ep->attr.max_recv_iov = ep->srq->max_recv_iov;
 	err = dap_ep_attr_check(ep->obj.ia, &ep->attr);
-	return err || !ep->srq ? err : dap_ep_soft_high(ep, ep->attr.srq_soft_hw);
+	if (err || !ep->srq)
+		return err;
+	err = dap_ep_soft_mark(&ep->attr.srq_soft_hw);
+	core_ep(ep)->soft_high = ep->attr.srq_soft_hw;
+	return err;
 }
 
 static struct dap_ep *ep_alloc(struct dap_ia *ia)
@@ -48,7 +52,7 @@ static struct dap_ep *ep_alloc(struct dap_ia *ia)
 		return NULL;
 	pthread_mutex_init(&own->lock, NULL);
 	own->local_addr = ia->caps.address;
-	own->hard_high = DAP_NO_WATERMARK;
+	own->soft_high = own->hard_high = DAP_NO_WATERMARK;
 	return ep;
 }
 

@@ -16,10 +16,9 @@ struct core_ep {
 	bool active_side;		/* this side requested the connection */
 	struct dap_evd *connect_evd;
 	struct dap_ep *srq_next;	/* link in srq->eager */
-	/* High watermarks of receives; the soft one is attr.srq_soft_hw. While counted, and under
-	 * the lock of recv_evd: receives filled but not dequeued, and their maximum so far. */
-	uint32_t hard_high, held, held_most;
-	bool soft_due;			/* the event for the soft watermark is still to be posted */
+	/* High watermarks of receives; the soft one is removed when its event is posted. While counted,
+	 * and under the lock of recv_evd: receives filled but not dequeued, and their maximum so far. */
+	uint32_t soft_high, hard_high, held, held_most;
 	bool counted;
 	struct dap_ep *counted_next;	/* link in recv_evd->counted */
 	struct dap_cm_conn *conn;
@@ -53,8 +52,10 @@ int dap_ep_attach(struct dap_ep *ep);
 void dap_ep_detach(struct dap_ep *ep);
 
 /* ---- recv.c; ep->lock is held, or the endpoint is not visible yet ---- */
-/* Sets the attribute srq_soft_hw of an endpoint with an SRQ; 0: none. May return
+/* Converts the attribute srq_soft_hw of an endpoint with an SRQ to a watermark; 0: none. May return
  * INVALID_PARAMETER. */
+int dap_ep_soft_mark(uint32_t *soft);
+/* Sets the soft watermark and the attribute. */
 int dap_ep_soft_high(struct dap_ep *ep, uint32_t soft);
 /* Starts counting receives if a watermark is set. */
 int dap_ep_count(struct dap_ep *ep);

@@ -77,10 +77,17 @@ static void set_parts(struct dap_ep *ep, const struct qp_parts *m)
 	ep->attr = m->attr;
 }
 
+static bool sets_soft_high(const struct dap_ep *ep, const struct qp_parts *to)
+{
+	return ep->srq && to->attr.srq_soft_hw != ep->attr.srq_soft_hw;
+}
+
 static int remake_qp(struct dap_ep *ep, const struct qp_parts *to)
 {
 	struct qp_parts from = current_parts(ep);
+	struct core_ep *own = core_ep(ep);
 	bool recv_idle = true, request_idle = true;
+	uint32_t soft_high;
 	int err;
 
 	if (ep->has_qp)
@@ -88,10 +95,14 @@ static int remake_qp(struct dap_ep *ep, const struct qp_parts *to)
 	if (!recv_idle)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP_RECVREQ);
 	dap_ep_detach(ep);
+	soft_high = own->soft_high;
+	if (sets_soft_high(ep, to))
+		own->soft_high = to->attr.srq_soft_hw;
 	set_parts(ep, to);
 	err = dap_ep_attach(ep);
 	if (!err)
 		return 0;
+	own->soft_high = soft_high;
 	set_parts(ep, &from);
 	if (dap_ep_attach(ep))
 		dap_log(DAP_LOG_ERR, "endpoint %p: cannot restore its queue pair after a failed modify; "
@@ -101,10 +112,15 @@ static int remake_qp(struct dap_ep *ep, const struct qp_parts *to)
 
 static int change_qp(struct dap_ep *ep, const struct qp_parts *from, const struct qp_parts *to)
 {
+	int err = 0;
+
 	if (!core_ep(ep)->attached || !same_qp(from, to))
 		return remake_qp(ep, to);
-	ep->attr = to->attr;
-	return 0;
+	if (sets_soft_high(ep, to))
+		err = dap_ep_soft_high(ep, to->attr.srq_soft_hw);
+	if (!err)
+		ep->attr = to->attr;
+	return err;
 }
 
 static void move_connect_evd(struct dap_ep *ep, struct dap_evd *evd)
@@ -123,15 +139,10 @@ static int apply_change(struct dap_ep *ep, const struct dap_ep_change *change)
 	struct qp_parts from = current_parts(ep), to = changed_parts(ep, change);
 	int err = dap_ep_attr_check(ep->obj.ia, &to.attr);
 
-	if (!err && ep->srq && to.attr.srq_soft_hw != from.attr.srq_soft_hw)
-		err = dap_ep_soft_high(ep, to.attr.srq_soft_hw);
-	if (err)
-		return err;
-	to.attr.srq_soft_hw = ep->srq ? ep->attr.srq_soft_hw : to.attr.srq_soft_hw;
-	err = change_qp(ep, &from, &to);
-	/* A refused change has no effect. */
-	if (err && ep->attr.srq_soft_hw != from.attr.srq_soft_hw)
-		dap_ep_soft_high(ep, from.attr.srq_soft_hw);
+	if (!err && sets_soft_high(ep, &to))
+		err = dap_ep_soft_mark(&to.attr.srq_soft_hw);
+	if (!err)
+		err = change_qp(ep, &from, &to);
 	if (err)
 		return err;
 	if (to.pz != from.pz) {

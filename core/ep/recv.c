@@ -45,8 +45,7 @@ static bool passes(const struct dap_ep *ep)
 {
 	const struct core_ep *own = core_ep(ep);
 
-	return own->held_most > own->hard_high ||
-	       (own->soft_due && own->held_most > ep->attr.srq_soft_hw);
+	return own->held_most > own->hard_high || own->held_most > own->soft_high;
 }
 
 static void set_held(struct core_evd *evd, struct dap_ep *ep, uint32_t held)
@@ -93,7 +92,7 @@ static uint32_t count_stashed(const struct core_evd *evd, const struct dap_ep *e
 
 static bool has_watermark(const struct dap_ep *ep)
 {
-	return core_ep(ep)->hard_high != DAP_NO_WATERMARK || core_ep(ep)->soft_due;
+	return core_ep(ep)->hard_high != DAP_NO_WATERMARK || core_ep(ep)->soft_high != DAP_NO_WATERMARK;
 }
 
 /* If ESTABLISHED is not posted yet, only the next check breaks the connection. */
@@ -104,10 +103,10 @@ static void check_watermarks(struct core_evd *evd, struct dap_ep *ep)
 	bool soft, hard;
 
 	pthread_mutex_lock(&evd->lock);
-	soft = own->soft_due && own->held_most > ep->attr.srq_soft_hw;
+	soft = own->held_most > own->soft_high;
 	hard = own->held_most > own->hard_high;
 	if (soft)
-		own->soft_due = false;
+		own->soft_high = DAP_NO_WATERMARK;
 	if (hard && (state == DAP_EP_ACTIVE_PENDING || state == DAP_EP_COMPLETION_PENDING))
 		evd->passed = true;
 	pthread_mutex_unlock(&evd->lock);
@@ -240,35 +239,40 @@ static bool is_watermark(uint32_t n)
 	return n <= INT32_MAX || n == DAP_NO_WATERMARK;
 }
 
-static void store_marks(struct dap_ep *ep, uint32_t soft, bool soft_due, uint32_t hard)
-{
-	ep->attr.srq_soft_hw = soft;
-	core_ep(ep)->hard_high = hard;
-	core_ep(ep)->soft_due = soft_due;
-}
-
 /* Setting the marks re-arms the events of both watermarks. */
 static int change_marks(struct dap_ep *ep, uint32_t soft, uint32_t hard)
 {
-	uint32_t old_soft = ep->attr.srq_soft_hw, old_hard = core_ep(ep)->hard_high;
-	bool old_due;
+	struct core_ep *own = core_ep(ep);
+	uint32_t old_soft, old_hard = own->hard_high;
 	int err;
 
 	if (!is_watermark(soft) || !is_watermark(hard))
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
 	dap_ep_uncount(ep);
-	old_due = core_ep(ep)->soft_due;
-	store_marks(ep, soft, soft != DAP_NO_WATERMARK, hard);
+	old_soft = own->soft_high;
+	own->soft_high = soft;
+	own->hard_high = hard;
 	err = dap_ep_count(ep);
+	if (!err) {
+		ep->attr.srq_soft_hw = soft;
+		return 0;
+	}
 	/* Only the first start allocates memory. So if it fails, counting was off before. */
-	if (err)
-		store_marks(ep, old_soft, old_due, old_hard);
+	own->soft_high = old_soft;
+	own->hard_high = old_hard;
 	return err;
+}
+
+int dap_ep_soft_mark(uint32_t *soft)
+{
+	if (!*soft)
+		*soft = DAP_NO_WATERMARK;
+	return is_watermark(*soft) ? 0 : DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
 }
 
 int dap_ep_soft_high(struct dap_ep *ep, uint32_t soft)
 {
-	return change_marks(ep, soft ? soft : DAP_NO_WATERMARK, core_ep(ep)->hard_high);
+	return change_marks(ep, soft, core_ep(ep)->hard_high);
 }
 
 int dap_ep_set_watermark(struct dap_ep *ep, uint32_t soft, uint32_t hard)

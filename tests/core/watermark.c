@@ -227,6 +227,69 @@ Test(watermark, ep_modify__that_is_refused_sets_none)
 	cr_expect_eq(((struct dap_evd *)t.evd)->slow, 0);
 }
 
+/* An endpoint with an SRQ whose soft watermark is soft. */
+static DAT_EP_HANDLE srq_ep(DAT_COUNT soft)
+{
+	DAT_SRQ_ATTR of_srq = {.max_recv_dtos = 4, .max_recv_iov = 1};
+	DAT_EP_ATTR attr = {.max_recv_dtos = 4, .max_request_dtos = 4, .srq_soft_hw = soft};
+	DAT_SRQ_HANDLE srq;
+	DAT_EP_HANDLE ep;
+
+	assert_ok(dat_srq_create(t.ia, t.pz, &of_srq, &srq));
+	assert_ok(dat_ep_create_with_srq(t.ia, t.pz, t.evd, t.evd, t.evd, srq, &attr, &ep));
+	return ep;
+}
+
+/* Only a watermark whose event is still to come keeps its EVD off the fast path. */
+Test(watermark, ep_modify__that_is_refused_does_not_request_a_reported_event_again)
+{
+	const struct dap_evd *evd = t.evd;
+	DAT_EP_PARAM p = {.ep_attr.srq_soft_hw = 3, .ep_attr.max_request_dtos = 8};
+
+	assert_ok(dat_ep_free(t.ep));
+	t.ep = srq_ep(1);
+	receive(1, DAP_DTO_SUCCESS);
+	receive(2, DAP_DTO_SUCCESS);
+	expect_told();
+	cr_expect_eq(dequeued(), 1);
+	cr_expect_eq(dequeued(), 2);
+	fake.recv_busy = true;
+	assert_ret(dat_ep_modify(t.ep, DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW |
+				 DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &p), DAT_INVALID_STATE);
+	fake.recv_busy = false;
+	cr_expect(TH_WITHIN(20000, !__atomic_load_n(&evd->slow, __ATOMIC_ACQUIRE)));
+	assert_ok(dat_ep_query(t.ep, DAT_EP_FIELD_ALL, &p));
+	cr_expect_eq(p.ep_attr.srq_soft_hw, 1);
+}
+
+/* The old queue pair returns, and with it the watermark whose event was not posted yet. */
+Test(watermark, ep_modify__that_fails_keeps_the_old_watermark)
+{
+	DAT_EP_PARAM p = {.ep_attr.srq_soft_hw = 100, .ep_attr.max_request_dtos = 8};
+
+	assert_ok(dat_ep_free(t.ep));
+	t.ep = srq_ep(1);
+	fake.fail_at = fake.calls + 1;
+	fake.fail_with = -ENOMEM;
+	assert_ret(dat_ep_modify(t.ep, DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW |
+				 DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &p), DAT_INSUFFICIENT_RESOURCES);
+	receive(1, DAP_DTO_SUCCESS);
+	receive(2, DAP_DTO_SUCCESS);
+	expect_told();
+}
+
+/* dat_ep_create(3): the attribute is ignored without an SRQ. */
+Test(watermark, ep_modify__without_an_srq_keeps_the_watermark)
+{
+	DAT_EP_PARAM p = {.ep_attr.srq_soft_hw = 100};
+
+	set(1, DAT_WATERMARK_INFINITE);
+	assert_ok(dat_ep_modify(t.ep, DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW, &p));
+	receive(1, DAP_DTO_SUCCESS);
+	receive(2, DAP_DTO_SUCCESS);
+	expect_told();
+}
+
 Test(watermark, recv_query__returns_the_backends_count)
 {
 	DAT_COUNT n = -7, span = -7;
