@@ -109,27 +109,33 @@ static void name_attributes(struct dap_ia *ia)
 	own->nnamed = ia->caps.nattr;
 }
 
+/* Under the lock, because another thread may close an IA: see forget_async(). */
+static void set_async(struct dap_ia *ia, struct dap_evd *evd, bool own)
+{
+	dap_evd_feed(evd);
+	pthread_mutex_lock(&async_lock);
+	core_ia(ia)->async_evd = evd;
+	core_ia(ia)->async_evd_own = own;
+	pthread_mutex_unlock(&async_lock);
+}
+
 static int open_async(struct dap_ia *ia, const struct dap_ia_args *args)
 {
-	struct core_ia *own = core_ia(ia);
+	struct dap_evd *evd;
 	int err;
 
 	if (args->no_async_evd)
 		return 0;
 	if (args->async_evd) {
-		dap_evd_feed(args->async_evd);
-		own->async_evd = args->async_evd;
+		set_async(ia, args->async_evd, false);
 		return 0;
 	}
 	if (args->async_qlen > ia->caps.max_evd_qlen)
 		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
-	err = dap_evd_create(ia, args->async_qlen ? args->async_qlen : 1, DAP_EVD_ASYNC, NULL,
-			     &own->async_evd);
-	if (err)
-		return err;
-	dap_evd_feed(own->async_evd);
-	own->async_evd_own = true;
-	return 0;
+	err = dap_evd_create(ia, args->async_qlen ? args->async_qlen : 1, DAP_EVD_ASYNC, NULL, &evd);
+	if (!err)
+		set_async(ia, evd, true);
+	return err;
 }
 
 /* Another IA may post its events to an EVD that is destroyed here. */

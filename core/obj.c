@@ -138,23 +138,20 @@ void *dap_obj_alloc(enum dap_type type, struct dap_ia *ia)
 {
 	struct pool *p = &pools[type];
 	struct dap_obj *obj;
-	uint32_t slot;
 
 	pthread_mutex_lock(&p->lock);
 	obj = take_slot(p);
 	pthread_mutex_unlock(&p->lock);
 	if (!obj)
 		return NULL;
-	/* The first word stays: another thread may be calling through it. */
-	slot = obj->slot;
-	memset((char *)obj + offsetof(struct dap_obj, api), 0,
-	       p->size - offsetof(struct dap_obj, api));
-	obj->slot = slot;
+	/* The members before the context stay: another thread may be calling through the first word, or
+	 * looking for objects of another IA. */
+	memset((char *)obj + offsetof(struct dap_obj, context), 0,
+	       p->size - offsetof(struct dap_obj, context));
 	__atomic_store_n(&obj->ia, ia, __ATOMIC_RELAXED);
-	if (ia) {
-		obj->api = ia->obj.api;
+	obj->api = ia ? ia->obj.api : 0;
+	if (ia)
 		dap_obj_set_table(obj, DAP_TABLE_CHECKED);
-	}
 	__atomic_store_n(&obj->type, (uint16_t)type, __ATOMIC_RELEASE);
 	if (ia)
 		__atomic_add_fetch(&core_ia(ia)->made[type], 1, __ATOMIC_RELAXED);
@@ -170,7 +167,8 @@ void dap_obj_free(void *object)
 		return;
 	if (obj->ia && obj->type != DAP_IA)
 		__atomic_add_fetch(&core_ia(obj->ia)->freed[obj->type], 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&obj->table, dap_dead_table[obj->api], __ATOMIC_RELEASE);
+	__atomic_store_n(&obj->table, __atomic_load_n(&dap_dead_table[obj->api], __ATOMIC_RELAXED),
+			 __ATOMIC_RELEASE);
 	__atomic_store_n(&obj->type, (uint16_t)DAP_NONE, __ATOMIC_RELEASE);
 	pthread_mutex_lock(&p->lock);
 	obj->context = NULL;

@@ -127,7 +127,8 @@ static struct front_provider *make_provider(const char *name, bool threadsafe)
 		p->table.ia_open_func = open_threadsafe;
 	p->next = providers;
 	__atomic_store_n(&providers, p, __ATOMIC_RELEASE);
-	dap_dead_table[DAP_API] = &template;
+	/* The first provider sets it, and the others store the same address. */
+	__atomic_store_n(&dap_dead_table[DAP_API], (const void *)&template, __ATOMIC_RELAXED);
 	return p;
 }
 
