@@ -16,6 +16,7 @@
 
 #include "core/ep/ep.h"
 #include "core/evd/cno.h"
+#include "core/mem/srq.h"
 #include "core/thread.h"
 
 void dap_evd_update_slow(struct core_evd *evd)
@@ -243,6 +244,17 @@ static bool is_early_message(const struct core_evd *evd, const struct dap_event 
 	return ev->number == DAP_EV_DTO && ep->recv_evd == &evd->pub && core_ep(ep)->early;
 }
 
+/* A receive of an SRQ is outstanding until its completion is dequeued: dat_srq_query(3). */
+static void count_of_srq(const struct dap_event *ev, uint32_t n)
+{
+	const uint32_t receives = 1u << DAP_OP_RECEIVE | 1u << DAP_OP_RECV_INVAL | 1u << DAP_OP_RECV_IMMED |
+				  1u << DAP_OP_RECV_WRITE_IMMED;
+	struct dap_srq *srq = ev->number == DAP_EV_DTO ? ev->dto.ep->srq : NULL;
+
+	if (srq && receives >> ev->dto.op & 1)
+		__atomic_add_fetch(&core_srq(srq)->set_aside, n, __ATOMIC_RELAXED);
+}
+
 /* Removes the oldest completion that need not wait; moves older ones up. */
 static bool take_stash(struct core_evd *evd, struct dap_event *ev)
 {
@@ -259,6 +271,7 @@ static bool take_stash(struct core_evd *evd, struct dap_event *ev)
 		*dap_evd_stash_at(evd, i) = *dap_evd_stash_at(evd, i - 1);
 	evd->stash_tail++;
 	dap_evd_uncount(evd, ev);
+	count_of_srq(ev, UINT32_MAX);
 	dap_evd_update_slow(evd);
 	return true;
 }
@@ -311,6 +324,7 @@ static bool put_stash(struct core_evd *evd, const struct dap_event *ev)
 		return false;
 	*dap_evd_stash_at(evd, evd->stash_head++) = *ev;
 	dap_evd_count(evd, ev);
+	count_of_srq(ev, 1);
 	dap_evd_update_slow(evd);
 	return true;
 }
@@ -431,10 +445,12 @@ void dap_evd_purge(struct dap_evd *handle, const struct dap_ep *ep)
 	for (uint32_t i = evd->stash_tail; i != evd->stash_head; i++) {
 		const struct dap_event *ev = dap_evd_stash_at(evd, i);
 
-		if (ep_of(ev) != ep)
+		if (ep_of(ev) != ep) {
 			*dap_evd_stash_at(evd, keep++) = *ev;
-		else
-			gone += (int32_t)(evd->drained_stash - i) > 0;
+			continue;
+		}
+		gone += (int32_t)(evd->drained_stash - i) > 0;
+		count_of_srq(ev, UINT32_MAX);
 	}
 	evd->stash_head = keep;
 	evd->drained_stash -= gone;

@@ -62,11 +62,20 @@ int dap_srq_free(struct dap_srq *srq)
 	return 0;
 }
 
+/* The backend itself refuses a length below the receives that it counts. */
+static bool fits_set_aside(struct dap_srq *srq, uint32_t recvs)
+{
+	uint32_t n = __atomic_load_n(&core_srq(srq)->set_aside, __ATOMIC_RELAXED);
+	uint32_t available, outstanding;
+
+	return !n || srq->obj.ia->hw->srq_count(srq, &available, &outstanding) || n + outstanding <= recvs;
+}
+
 static int resize_locked(struct dap_srq *srq, uint32_t recvs)
 {
 	int err;
 
-	if (recvs < core_srq(srq)->low_watermark)
+	if (recvs < core_srq(srq)->low_watermark || !fits_set_aside(srq, recvs))
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_NONE);
 	err = srq->obj.ia->hw->srq_resize(srq, recvs);
 	if (err == -EBUSY)
@@ -113,6 +122,7 @@ void dap_srq_query(struct dap_srq *srq, struct dap_srq_info *info)
 				      .low_watermark = own->low_watermark};
 	info->broken = __atomic_load_n(&own->broken, __ATOMIC_ACQUIRE);
 	info->counted = !srq->obj.ia->hw->srq_count(srq, &info->available, &info->outstanding);
+	info->outstanding += __atomic_load_n(&own->set_aside, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&own->lock);
 }
 

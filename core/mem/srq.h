@@ -15,6 +15,8 @@ struct core_srq {
 	pthread_mutex_t eager_lock;
 	uint32_t low_watermark;
 	uint32_t broken;		/* the device has stopped the SRQ; atomic */
+	/* receives whose completions EVDs have set aside: the backend does not count them any more; atomic */
+	uint32_t set_aside;
 	struct dap_ep *eager;		/* first endpoint with an internal receive EVD */
 };
 

@@ -124,6 +124,40 @@ RIG_TEST(srq, srq_query__counts_posted_and_taken_receives)
 	same(query().max_recv_dtos, RECVS);
 }
 
+/* A wait for two events takes the only completion from the CQ, and leaves it on the queue. */
+static void set_aside_one(void)
+{
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	for (uint64_t i = 0; i < 3; i++)
+		must(give(i, PIECE));
+	must(send_by(a.ep, 1, 8));
+	took(a.req_evd, 1, DAT_DTO_SUCCESS);
+	must_fail(dat_evd_wait(b.recv_evd, 0, 2, &ev, &more), DAT_TIMEOUT_EXPIRED);
+	same(more, 1);
+	same(query().available_dto_count, 2);
+	same(query().outstanding_dto_count, 3);
+}
+
+RIG_TEST(srq, completion__that_a_wait_has_set_aside_keeps_its_receive_outstanding)
+{
+	set_aside_one();
+	must_fail(dat_srq_resize(srq, 2), DAT_INVALID_STATE);
+	same(query().max_recv_dtos, RECVS);
+	took_by(b.recv_evd, b1, DAT_DTO_SUCCESS);
+	same(query().outstanding_dto_count, 2);
+	must(dat_srq_resize(srq, 3));
+}
+
+RIG_TEST(srq, ep_free__with_a_completion_set_aside_ends_its_receive)
+{
+	set_aside_one();
+	must(dat_ep_free(b1));
+	same(query().available_dto_count, 2);
+	same(query().outstanding_dto_count, 2);
+}
+
 /* The queue is full during many laps. */
 RIG_TEST(srq, srq_post_recv__of_a_thousand_laps_keeps_the_order)
 {
