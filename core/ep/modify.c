@@ -50,6 +50,8 @@ static struct qp_parts changed_parts(const struct dap_ep *ep, const struct dap_e
 		m.request_evd = change->request_evd;
 	if (change->set & DAP_EP_SET_ATTR)
 		m.attr = change->attr;
+	if (ep->srq)		/* the SRQ decides, as in dat_ep_create_with_srq(3) */
+		m.attr.max_recv_iov = ep->srq->max_recv_iov;
 	return m;
 }
 

@@ -345,6 +345,20 @@ Test(srq, ep_create_with_srq__query_returns_the_srq_also_after_a_reset)
 	cr_expect_eq(p.srq_handle, srq, "the endpoint lost its SRQ in a reset");
 }
 
+Test(srq, ep_modify__keeps_the_segments_of_the_srqs_receives)
+{
+	DAT_EP_PARAM p = {.ep_attr = ep_attr()};
+	DAT_EP_HANDLE ep = ep_of(srq);
+
+	p.ep_attr.max_recv_iov = t.ia_attr.max_iov_segments_per_dto + 1;
+	p.ep_attr.max_request_dtos = 12;
+	assert_ok(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_IOV |
+				DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &p));
+	assert_ok(dat_ep_query(ep, DAT_EP_FIELD_ALL, &p));
+	cr_expect_eq(p.ep_attr.max_request_dtos, 12);
+	cr_expect_eq(p.ep_attr.max_recv_iov, query().max_recv_iov);
+}
+
 Test(srq, ep_create_with_srq__invalid_attributes_are_refused)
 {
 	DAT_EP_ATTR attr = ep_attr();
