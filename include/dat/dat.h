@@ -126,8 +126,8 @@ extern DAT_RETURN dat_evd_resize(
 	IN DAT_COUNT evd_min_qlen);
 
 /*
- * Appends a software event; its event_data is carried as it is. A full queue refuses it and
- * raises no overflow.
+ * Appends a software event with the pointer in event_data; other members are ignored. A full queue
+ * refuses it and raises no overflow.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_QUEUE_FULL.
  * Threads: one at a time for one EVD.
  */
