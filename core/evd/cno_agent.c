@@ -116,8 +116,9 @@ void dap_agent_stop(struct dap_cno *cno)
 		return;
 	pthread_mutex_lock(&cno->lock);
 	a->stop = true;
-	a->alone = self;
-	if (!self)
+	if (self)
+		a->alone = true;
+	else
 		dap_cno_signal(cno, DAP_CNO_AGENT);
 	pthread_mutex_unlock(&cno->lock);
 	if (self)

@@ -115,10 +115,12 @@ void dap_evd_abort(struct dap_evd *handle)
 {
 	struct core_evd *evd = core_evd(handle);
 
+	pthread_mutex_lock(&evd->cq_lock);
 	pthread_mutex_lock(&evd->lock);
 	evd->dead = true;
 	dap_evd_update_slow(evd);
 	dap_evd_wake(evd);
+	pthread_mutex_unlock(&evd->cq_lock);
 	while (evd->waiting)
 		pthread_cond_wait(&evd->left, &evd->lock);
 	pthread_mutex_unlock(&evd->lock);

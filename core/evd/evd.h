@@ -41,7 +41,8 @@ struct core_evd {
 	bool overflowed;		/* the CQ overflowed: no more completions arrive */
 	bool full_reported;		/* EVD_OVERFLOW was raised, and the queue is still full */
 	bool async_reported;		/* the loss of an asynchronous event was logged; still full */
-	bool waiting, dead;		/* a thread waits; the EVD is being destroyed */
+	/* a thread waits; the EVD is being destroyed; both written under cq_lock and lock */
+	bool waiting, dead;
 	uint32_t threshold;		/* number of events that the waiter waits for */
 	bool asleep;			/* the waiter sleeps, or is about to */
 	/* a notifying event arrived during the wait, and the wait has not returned its number */
