@@ -89,7 +89,6 @@ static int both_sides(struct pp_options *o)
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		_exit(pp_server(&serve));
 	}
-	o->host = "127.0.0.1";
 	rc = pp_client(o);
 	if (rc)
 		kill(pid, SIGTERM);

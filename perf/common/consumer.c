@@ -194,6 +194,16 @@ const char *consumer_address(const DAT_IA_ATTR *a, char *buf, socklen_t size)
 	return inet_ntop(sa->sa_family, addr, buf, size) ? buf : "none";
 }
 
+const char *consumer_own_host(struct consumer *c, char *buf, socklen_t size)
+{
+	DAT_IA_ATTR a;
+
+	if (!dat_ok(dat_ia_query(c->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &a, 0, NULL), "dat_ia_query") ||
+	    consumer_address(&a, buf, size) != buf)
+		return "127.0.0.1";
+	return buf;
+}
+
 int consumer_resolve(const char *host, struct sockaddr_storage *to)
 {
 	struct addrinfo hint = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM }, *list;

@@ -105,6 +105,9 @@ int consumer_listen(struct consumer *c, uint64_t conn_qual);
 int consumer_wait_request(struct consumer *c, DAT_CR_HANDLE *cr, uint64_t timeout_ns);
 /* Returns the address of an adapter as text, or "none". */
 const char *consumer_address(const DAT_IA_ATTR *a, char *buf, socklen_t size);
+/* Returns the address, as text, by which a process of this host reaches the consumer's adapter. A software
+ * adapter listens only on its own address, which ip= in dat.conf sets. */
+const char *consumer_own_host(struct consumer *c, char *buf, socklen_t size);
 /* Finds the address of a host. Prefers IPv4: an adapter has an IPv6 address only if ip= in dat.conf
  * says so. */
 int consumer_resolve(const char *host, struct sockaddr_storage *to);

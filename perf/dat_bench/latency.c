@@ -17,6 +17,12 @@
 
 enum { RECVS = 8 };
 
+/* memory of both processes */
+struct shared {
+	struct line line;
+	_Atomic uint64_t qual;		/* at which the child listens; 0: not yet */
+};
+
 struct side {
 	struct consumer c;
 	struct region send, recv;
@@ -70,15 +76,27 @@ static int receive8(struct side *s)
 	return post_recv(s);
 }
 
-static int child(const char *ia, uint64_t qual, unsigned int rounds, struct line *s)
+/* The provider chooses an unused qualifier. */
+static int listen_anywhere(struct side *s, _Atomic uint64_t *where)
+{
+	DAT_CONN_QUAL qual;
+
+	if (!dat_ok(dat_psp_create_any(s->c.ia, &qual, s->c.cr_evd, DAT_PSP_CONSUMER_FLAG, &s->c.psp),
+		    "dat_psp_create_any"))
+		return -1;
+	atomic_store(where, qual);
+	return 0;
+}
+
+static int child(const char *ia, unsigned int rounds, struct shared *s)
 {
 	struct side b = { .send.buf = NULL };
 	DAT_CR_HANDLE cr;
 	unsigned int i;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	line_echo(s, LINE_ROUNDS);
-	if (side_open(&b, ia) || consumer_listen(&b.c, qual) ||
+	line_echo(&s->line, LINE_ROUNDS);
+	if (side_open(&b, ia) || listen_anywhere(&b, &s->qual) ||
 	    consumer_wait_request(&b.c, &cr, 10000000000u) ||
 	    !dat_ok(dat_cr_accept(cr, b.c.ep, 0, NULL), "dat_cr_accept") ||
 	    consumer_wait_established(&b.c, NULL, NULL))
@@ -88,19 +106,24 @@ static int child(const char *ia, uint64_t qual, unsigned int rounds, struct line
 			return 1;
 	consumer_wait_end(&b.c, 5000000000u);
 	consumer_close(&b.c);
-	atomic_store(&s->turn, 0);
-	line_echo(s, LINE_ROUNDS);
+	atomic_store(&s->line.turn, 0);
+	line_echo(&s->line, LINE_ROUNDS);
 	return 0;
 }
 
-static int parent(const char *ia, uint64_t qual, unsigned int rounds, double *ns)
+static int parent(const char *ia, struct shared *s, unsigned int rounds, double *ns)
 {
 	struct side a = { .send.buf = NULL };
 	unsigned int i, warm = rounds / 10;
+	char own[INET6_ADDRSTRLEN];
 	uint64_t t = 0;
 
-	if (side_open(&a, ia) || consumer_connect(&a.c, "127.0.0.1", qual, 10000000, NULL, 0, NULL,
-						  NULL))
+	if (side_open(&a, ia))
+		return -1;
+	while (!atomic_load(&s->qual))
+		sched_yield();
+	if (consumer_request(&a.c, consumer_own_host(&a.c, own, sizeof(own)), s->qual, 10000000, NULL, 0) ||
+	    consumer_wait_established(&a.c, NULL, NULL))
 		return -1;
 	for (i = 0; i < rounds; i++) {
 		if (i == warm)
@@ -113,7 +136,7 @@ static int parent(const char *ia, uint64_t qual, unsigned int rounds, double *ns
 	return 0;
 }
 
-/* This process may be waiting in line_ping() for the other one. */
+/* This process may be waiting for the other one. */
 static void on_end(int signal, siginfo_t *info, void *context)
 {
 	static const char killed[] = "dat_bench: a signal has ended the other process\n";
@@ -129,8 +152,7 @@ static void on_end(int signal, siginfo_t *info, void *context)
 
 int bench_latency(const char *ia, unsigned int rounds, double *send_ns, double *line_ns)
 {
-	uint64_t qual = 46290 + (uint64_t)getpid() % 1000;
-	struct line *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
+	struct shared *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
 				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	const struct sigaction act = { .sa_sigaction = on_end, .sa_flags = SA_SIGINFO | SA_NOCLDSTOP };
 	pid_t pid;
@@ -142,13 +164,13 @@ int bench_latency(const char *ia, unsigned int rounds, double *send_ns, double *
 	if (pid < 0)
 		return -1;
 	if (pid == 0)
-		_exit(child(ia, qual, rounds, s));
-	*line_ns = line_ping(s, LINE_ROUNDS);
+		_exit(child(ia, rounds, s));
+	*line_ns = line_ping(&s->line, LINE_ROUNDS);
 	/* If this process ends, so does the other one. */
-	if (parent(ia, qual, rounds, send_ns))
+	if (parent(ia, s, rounds, send_ns))
 		return -1;
-	while (atomic_load(&s->turn) != 0)
+	while (atomic_load(&s->line.turn) != 0)
 		sched_yield();
-	*line_ns = (*line_ns + line_ping(s, LINE_ROUNDS)) / 2;
+	*line_ns = (*line_ns + line_ping(&s->line, LINE_ROUNDS)) / 2;
 	return 0;
 }

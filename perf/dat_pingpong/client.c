@@ -239,6 +239,8 @@ static int set_up(struct client *k, const struct pp_options *o)
 	struct pp_hello hello = { .version = PP_VERSION, .len = o->len, .seed = o->seed };
 	int got = sizeof(k->server);
 	size_t keep = o->rounds && o->rounds < 1000000 ? (size_t)o->rounds : 1000000;
+	const char *host = o->host;
+	char own[INET6_ADDRSTRLEN];
 	unsigned int i;
 
 	for (i = 0; i < ROWS; i++)
@@ -255,12 +257,14 @@ static int set_up(struct client *k, const struct pp_options *o)
 			  DAT_MEM_PRIV_LOCAL_WRITE_FLAG) ||
 	    !dat_ok(dat_rmr_create(k->p.c.pz, &k->rmr), "dat_rmr_create"))
 		return -1;
-	if (consumer_connect(&k->p.c, o->host, o->port, 10000000, &hello, sizeof(hello),
+	if (!host)
+		host = consumer_own_host(&k->p.c, own, sizeof(own));
+	if (consumer_connect(&k->p.c, host, o->port, 10000000, &hello, sizeof(hello),
 			     &k->server, &got))
 		return -1;
 	if (got != sizeof(k->server) || k->server.version != PP_VERSION) {
 		fprintf(stderr, "%s: the server runs another version: install the same release "
-			"on both hosts\n", o->host);
+			"on both hosts\n", host);
 		return -1;
 	}
 	return 0;
