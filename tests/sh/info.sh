@@ -38,6 +38,8 @@ env -u LD_LIBRARY_PATH "$tmp/a folder/bin/dat_info" >"$tmp/out" 2>&1
 sed -n "s/.*to use it, add this line to dat.conf: \(soft-mlx5-0 \)/\1/p" "$tmp/out" >"$DAT_OVERRIDE"
 grep -q 'a folder/lib/libdapl-direct.so' "$DAT_OVERRIDE" || fail "dat_info prints no line for a folder with a blank"
 "$info" --check "$DAT_OVERRIDE" >"$tmp/out" 2>&1 || fail "the line that dat_info prints for a folder with a blank is broken"
+scripts/mkconf "$tmp/a folder/lib/libdapl-direct.so" >"$DAT_OVERRIDE"
+"$info" --check "$DAT_OVERRIDE" >"$tmp/out" 2>&1 || fail "the dat.conf of scripts/mkconf for a folder with a blank is broken"
 
 # A name that no adapter has is reported.
 for option in '' --list --json '--json --list'; do
