@@ -45,6 +45,25 @@ for file in "$tmp/lost" "$tmp/out"; do
 done
 grep -q 'there is no RDMA device mlx5_9' "$tmp/bad" || { echo "the report does not give the reason of the failed open"; status=1; }
 
+# Relative paths count from the caller's folder, and those of the build and the report may have a blank.
+mkdir -p "$tmp/a folder" "$tmp/gone"
+cp -r "$DAPL_BUILD_DIR/bin" "$DAPL_BUILD_DIR/lib" "$tmp/a folder"
+(cd "$tmp" && timeout 300 "$OLDPWD/scripts/first-light" -pq -b 'a folder' -o 'a folder/report' -j json soft-mlx5-0) >"$tmp/out" 2>&1 &&
+	[ -s "$tmp/a folder/report" ] && [ -s "$tmp/json" ] || {
+	echo "scripts/first-light fails, or loses a file, where the build's folder has a blank:"
+	cat "$tmp/out"
+	status=1
+}
+# The folder of the report disappears: the script fails, and says so.
+timeout 300 scripts/first-light -pq -b "$DAPL_BUILD_DIR" -o "$tmp/gone/report" soft-mlx5-0 >"$tmp/out" 2>&1 &
+until [ -s "$tmp/gone/report" ] || ! kill -0 $! 2>/dev/null; do sleep 0.1; done
+mv "$tmp/gone" "$tmp/went"
+if wait $! || ! grep -q '^first-light: cannot write all of .*/gone/report' "$tmp/out"; then
+	echo "scripts/first-light does not report a lost report:"
+	cat "$tmp/out"
+	status=1
+fi
+
 # Prints only the questions, for an adapter behind VFIO, whose address is a parameter; also as JSON.
 timeout 300 "$run" --vfio scripts/first-light -pq -a ip=10.0.0.7 -j "$tmp/json" -b "$DAPL_BUILD_DIR" -o "$tmp/vfio" \
 	0000:01:00.0 >"$tmp/out" 2>&1 || {
