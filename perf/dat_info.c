@@ -253,7 +253,7 @@ static size_t find_unnamed(struct dapl_device *devs, const char *ia, DAT_PROVIDE
 static void show_unnamed(const struct dapl_device *devs, size_t n)
 {
 	for (const struct dapl_device *d = devs; d < devs + n; d++) {
-		printf("%s  no line of dat.conf names it\n    provider access: %s\n", d->name,
+		printf("%s  no line of dat.conf has this name\n    provider access: %s\n", d->name,
 		       d->access);
 		if (d->why[0])
 			printf("    could not be opened: %s\n", d->why);

@@ -16,7 +16,7 @@ enum { MAX_IAS = 64, MAX_PARAMS = 128, MOST_ENTRIES = 1 << 16 };
 
 struct info_json {
 	json_t *ias;				/* filled by info_json_ia() */
-	const struct dapl_device *devs;		/* adapters that no line of dat.conf names */
+	const struct dapl_device *devs;		/* adapters that no line of dat.conf names or opens */
 	const struct dapl_param *params;
 	size_t n_devs, n_params;
 	const struct dapl_build *build;		/* NULL: the provider is not installed */

@@ -81,6 +81,11 @@ for json in '' --json; do
 	! grep -qE '"name": "soft-mlx5-1"|soft-mlx5-1  no line' "$tmp/out" || fail "the adapter of ib0 is reported as missing"
 done
 
+# A line with another name that cannot be opened does select its adapter.
+refuses ib0 'device=soft-mlx5-1 inlin=64' 'inlin=64: this adapter has no such key'
+"$info" >"$tmp/out" 2>&1
+grep -q '^soft-mlx5-1  no line of dat.conf has this name$' "$tmp/out" || fail "the adapter of a broken line is not listed, or wrongly called unnamed"
+
 # An entry for a refused IA contains the provider's message, one for an opened IA its attributes.
 cat >"$DAT_OVERRIDE" <<-END
 	soft-efa-0 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 "inlin=64" ""
