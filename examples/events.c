@@ -132,15 +132,16 @@ static void expect(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number)
 
 static int sender(DAT_CONN_QUAL qual)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	DAT_IA_ATTR attr;
 	DAT_EVD_HANDLE evd;
 	DAT_EP_HANDLE ep;
 
 	must(dat_ia_open("soft-mlx5-0", 8, &async_evd, &ia), "dat_ia_open");
+	must(dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL), "dat_ia_query");
 	must(dat_pz_create(ia, &pz), "dat_pz_create");
 	must(dat_evd_create(ia, 8, NULL, DAT_EVD_DEFAULT_FLAG, &evd), "dat_evd_create");
 	must(dat_ep_create(ia, pz, evd, evd, evd, NULL, &ep), "dat_ep_create");
-	must(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&to, qual, WAIT_US, 0, NULL,
+	must(dat_ep_connect(ep, attr.ia_address_ptr, qual, WAIT_US, 0, NULL,
 			    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG), "dat_ep_connect");
 	expect(evd, DAT_CONNECTION_EVENT_ESTABLISHED);
 	for (int i = 0; i < MESSAGES; i++) {

@@ -133,19 +133,23 @@ static int listen_and_print(DAT_CONN_QUAL qual)
 	return strcmp(line, text) != 0;
 }
 
+/* host: NULL for this host, where the other process has the same adapter */
 static int connect_and_send(const char *host, DAT_CONN_QUAL qual)
 {
-	struct addrinfo hint = { .ai_family = strchr(host, ':') ? AF_INET6 : AF_INET }, *to;
+	struct addrinfo hint = { .ai_family = host && strchr(host, ':') ? AF_INET6 : AF_INET }, *to;
 	DAT_DTO_COOKIE cookie = { .as_64 = 0 };
+	DAT_IA_ATTR attr;
 
-	if (getaddrinfo(host, NULL, &hint, &to)) {
+	set_up();
+	must(dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL), "dat_ia_query");
+	if (host && getaddrinfo(host, NULL, &hint, &to)) {
 		fprintf(stderr, "%s: no such host\n", host);
 		return 1;
 	}
-	set_up();
-	must(dat_ep_connect(ep, to->ai_addr, qual, CONNECT_US, 0, NULL, DAT_QOS_BEST_EFFORT,
-			    DAT_CONNECT_DEFAULT_FLAG), "dat_ep_connect");
-	freeaddrinfo(to);
+	must(dat_ep_connect(ep, host ? to->ai_addr : attr.ia_address_ptr, qual, CONNECT_US, 0, NULL,
+			    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG), "dat_ep_connect");
+	if (host)
+		freeaddrinfo(to);
 	expect(conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
 	memcpy(line, text, sizeof(text));
 	segment.segment_length = sizeof(text);
@@ -171,5 +175,5 @@ int main(int argc, char **argv)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		exit(listen_and_print(qual));
 	}
-	return connect_and_send("127.0.0.1", qual) || wait(&status) < 0 || status;
+	return connect_and_send(NULL, qual) || wait(&status) < 0 || status;
 }

@@ -145,12 +145,13 @@ static int owner(DAT_CONN_QUAL qual)
 
 static int peer(DAT_CONN_QUAL qual)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	DAT_IA_ATTR attr;
 
 	set_up();
+	must(dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL), "dat_ia_query");
 	must(dat_ep_post_recv(ep, 1, &message, cookie, DAT_COMPLETION_DEFAULT_FLAG), "recv");
 	must(dat_ep_post_recv(ep, 0, NULL, cookie, DAT_COMPLETION_DEFAULT_FLAG), "recv");
-	must(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&to, qual, CONNECT_US, 0, NULL,
+	must(dat_ep_connect(ep, attr.ia_address_ptr, qual, CONNECT_US, 0, NULL,
 			    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG), "dat_ep_connect");
 	expect(conn_evd, DAT_CONNECTION_EVENT_ESTABLISHED);
 	expect_status(DAT_DTO_SUCCESS);			/* the window has arrived */

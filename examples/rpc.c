@@ -118,11 +118,12 @@ static int server(DAT_CONN_QUAL qual)
 
 static int client(DAT_CONN_QUAL qual)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	DAT_IA_ATTR attr;
 	int asked = 0, answered, slot;
 
 	set_up();
-	must(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&to, qual, CONNECT_US, 0, NULL,
+	must(dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL), "dat_ia_query");
+	must(dat_ep_connect(ep, attr.ia_address_ptr, qual, CONNECT_US, 0, NULL,
 			    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG), "dat_ep_connect");
 	if (next_event().event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
 		return 1;

@@ -108,17 +108,18 @@ static int server(DAT_CONN_QUAL qual)
 
 static int clients(DAT_CONN_QUAL qual, int first)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	DAT_IA_ATTR attr;
 	DAT_EP_HANDLE ep[CLIENTS];
 	DAT_EVENT e;
 	int i, more;
 
 	set_up();
+	must(dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, &attr, 0, NULL), "dat_ia_query");
 	for (i = 0; i < CLIENTS; i++) {
 		DAT_LMR_TRIPLET in = segment(mem.block[i], BLOCK);
 		must(dat_ep_create(ia, pz, evd, evd, evd, NULL, &ep[i]), "dat_ep_create");
 		must(dat_ep_post_recv(ep[i], 1, &in, none, DAT_COMPLETION_DEFAULT_FLAG), "recv");
-		must(dat_ep_connect(ep[i], (DAT_IA_ADDRESS_PTR)&to, qual, CONNECT_US, 0, NULL,
+		must(dat_ep_connect(ep[i], attr.ia_address_ptr, qual, CONNECT_US, 0, NULL,
 				    DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG), "connect");
 	}
 	for (i = 0; i < CLIENTS; i++)
