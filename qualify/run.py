@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs the steps and collects their evidence."""
 import fnmatch
+import functools
 import json
 import os
 import random
@@ -25,7 +26,6 @@ class Run:
 
     def __init__(self, options, here, other):
         self.options, self.here, self.peer = options, here, other
-        self.host = options.peer or "127.0.0.1"
         self.seed = (
             options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 31)
         )
@@ -35,6 +35,12 @@ class Run:
         self.members, self.entries, self.limits = {}, [], None
         self.gone = False  # the peer does not answer any more
         self.until = self.start  # when the current step has to end
+
+    @functools.cached_property
+    def host(self):
+        """Where clients connect to. Without a peer it is the adapter's own address: software listens only there."""
+        address = self.options.peer or self.here.identity()["adapter"].get("address", "none")
+        return "127.0.0.1" if address == "none" else address
 
     def qual(self):
         """Returns a connection qualifier that no other run on this host uses."""

@@ -20,4 +20,7 @@ finds() {
 finds 'all verified' "$DAPL_BUILD_DIR/bin/dat_pingpong" -q -n 5
 finds 'all verified' "$DAPL_BUILD_DIR/bin/dat_pingpong" -q -n 5 -i soft-efa-0
 finds '^latency' "$DAPL_BUILD_DIR/bin/dat_bench" -L -n 1000
+# dat_qualify is slow under a sanitizer.
+[ -n "${SAN-}" ] || finds '^PASS  *latency-bind ' "$DAPL_BUILD_DIR/bin/dat_qualify" run -q -i soft-mlx5-0 --steps latency-bind \
+	-o "$tmp/bundle"
 exit $status
