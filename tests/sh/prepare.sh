@@ -27,7 +27,7 @@ device() {
 }
 
 machine() {
-	rm -rf "$tmp"/*
+	rm -rf "${tmp:?}"/*
 	mkdir -p "$tmp/bin" "$VFIO_DEV" "$PROC_NET" "$SYSFS/module/vfio_pci" "$SYSFS/module/mlx5_core"
 	device 0000:3b:00.0 0x15b3 0x020000 mlx5_core 11
 	device 0000:3b:00.1 0x15b3 0x020000 mlx5_core 12

@@ -65,6 +65,7 @@ law "the model outside of its access" hw_efa/hot/poll.inl hw_efa/hot/poll.inl '#
 law "a backend includes another" hw_efa/cqe.c hw_efa/cqe.c '#include "hw_mlx5/wqe.h"'
 law "a backend includes another" hw_common/soft.c hw_common/soft.c '#include "hw_efa/obj.h"'
 law "a macro returns" core/obj.c core/obj.c '#define BAD(x) do { if (x) return; } while (0)'
+law "if its variable is empty" scripts/soak scripts/soak "rm -rf \"\$out\"/*"
 law "named in the documents" core/nowhere1.c DESIGN.md '`core/nowhere1.c`'
 law "named in the documents" core/nowhere2.c tests/README.md '`core/nowhere2.c`'
 law "named in the documents" core/cm/wires.c CONTRIBUTING.md '' 's,`core/cm/wire.c`,`core/cm/wires.c`,'

@@ -55,6 +55,9 @@ complain "a macro returns or jumps:" "$(sources | xargs awk '
 	{ code = $0; gsub(/\/\*[^*]*\*\//, "", code); gsub(/"[^"]*"/, "", code) }
 	in_macro && code ~ /[^a-zA-Z_"](return|goto)[^a-zA-Z_]/ { print FILENAME ":" FNR ": " $0 }
 	in_macro && !/\\$/ { in_macro = 0 }')"
+# A failed mktemp leaves its variable empty, and these scripts may run as root.
+complain "deletes the files of / if its variable is empty; write \${name:?}:" \
+	"$(grep -rnE 'rm -[a-z]+ .*"?\$[a-z_]+"?/\*( |;|$)' scripts tests/sh tests/harness tests/stock)"
 complain "files of a folder call each other, or a backend sees more than it uses:" \
 	"$(scripts/tree-stats --laws "${CHECK_BUILD:-build}")"
 exec {gone}> >(:)
