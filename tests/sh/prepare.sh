@@ -114,6 +114,7 @@ does 2 "'7Q' is no.* size" '' scripts/hugepages setup 7Q
 does 0 'would run: dpdk-hugepages.py -n 1 -p 2048K -r 10240K' '' scripts/hugepages setup -n 010M
 does 0 'would run: dpdk-hugepages.py -n 1 -p 2048K -r 8192K' '' scripts/hugepages setup -n 08M
 does 0 'would run: dpdk-hugepages.py -n 1 -p 2048K -r 10240K' '' scripts/hugepages setup -n -p 02048K 010240K
+does 2 "'0M' is not a page size" '' scripts/hugepages setup -p 0M 8M
 does 1 'multiple of the page' '' scripts/hugepages setup 3M
 does 1 'no huge pages of 4M here: .*hugepages-2048kB' '' scripts/hugepages setup -p 4M 8M
 does 0 'nothing to undo' '' scripts/hugepages undo
