@@ -33,3 +33,25 @@ printf 'scm u2.0 nonthreadsafe default libdaploscm.so.2 dapl.2.0 "mlx5_0 1" ""\n
 timeout -k 1 60 "$build/tests/scale-bench" soft-mlx5-0 endpoints 16 64 >"$tmp/scale" ||
 	{ echo "endpoints: status $?"; exit 1; }
 grep -qE '^16(	[0-9.]+){5}$' "$tmp/scale" || { cat "$tmp/scale"; exit 1; }
+
+# A plot that was not drawn is not reported as written: without a peer there is none, and gnuplot may fail.
+mkdir -p "$tmp/build/etc" "$tmp/bin"
+printf '#!/bin/sh\ncat >/dev/null\nexit 3\n' >"$tmp/bin/gnuplot"
+chmod +x "$tmp/bin/gnuplot"
+echo '[{"op": "post recv", "api": "direct 1.2", "instructions": 10, "ns": 5.0, "endpoints": 1}]' >"$tmp/build/bench.json"
+PATH=$tmp/bin:$PATH scripts/bench-peers "$tmp/build" >"$tmp/out" 2>&1 || { cat "$tmp/out"; exit 1; }
+grep -q 'bench.md written; no plot without a peer$' "$tmp/out" || { echo "a missing plot is not reported:"; cat "$tmp/out"; exit 1; }
+mkdir -p "$tmp/build/tests" "$tmp/build/bin"
+: >"$tmp/build/tests/peer_verbs"
+cat >"$tmp/build/bin/softnic-run" <<-'END'
+	#!/bin/sh
+	printf 'post recv\tverbs_recv\t5.0\t1\n'
+	for option; do
+	        case $option in
+	        --callgrind-out-file=*) printf 'fn=(1) verbs_recv\ncfn=(2) call\ncalls=1 0\n0 9\n' >"${option#*=}" ;;
+	        esac
+	done
+END
+chmod +x "$tmp/build/bin/softnic-run"
+PATH=$tmp/bin:$PATH scripts/bench-peers "$tmp/build" >"$tmp/out" 2>&1 && { echo "bench-peers succeeds although gnuplot fails:"; cat "$tmp/out"; exit 1; }
+grep -q 'bench.svg: gnuplot ended with status 3$' "$tmp/out" || { echo "a failed gnuplot is not reported:"; cat "$tmp/out"; exit 1; }
