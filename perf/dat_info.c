@@ -209,15 +209,18 @@ static void show_none(FILE *out, DAT_RETURN ret)
 	fprintf(out, "; DAT_OVERRIDE names another file (dat.conf(5))\n");
 }
 
+/* A device behind VFIO has no network interface, so its line must have the address. */
 static void print_line_for(const struct dapl_device *d, void *in_provider)
 {
 	Dl_info lib;
 	char *path = dladdr(in_provider, &lib) ? realpath(lib.dli_fname, NULL) : NULL;
+	bool by_vfio = !strcmp(d->access, "vfio");
 
 	if (!d->why[0] && path) {
-		printf("    to use it, add this line to dat.conf: %s u1.2 nonthreadsafe default ", d->name);
+		printf("    to use it, add this line to dat.conf%s: %s u1.2 nonthreadsafe default ",
+		       by_vfio ? ", with the address of the adapter" : "", d->name);
 		conf_print_field(path);
-		printf(" dapl_direct.1.2 \"\" \"\"\n");
+		printf(" dapl_direct.1.2 \"%s\" \"\"\n", by_vfio ? "ip=A.B.C.D" : "");
 	}
 	free(path);
 }

@@ -202,3 +202,11 @@ for ia in soft-mlx5-0 soft-efa-0; do
 	echo "$ia u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"$words\" \"\"" >"$DAT_OVERRIDE"
 	"$info" -i $ia >"$tmp/out" 2>&1 || fail "$ia does not open with its defaults: $words"
 done
+
+# The line that dat_info prints for an adapter behind VFIO opens it, with an address in it.
+[ -x "$DAPL_BUILD_DIR/bin/softnic-run" ] && [ -z "${SAN-}" ] || exit 0
+echo '# nothing' >"$DAT_OVERRIDE"
+"$DAPL_BUILD_DIR/bin/softnic-run" --vfio "$info" >"$tmp/out" 2>&1
+sed -n 's/.*to use it, add this line to dat.conf.*: \(0000:01:00.0 .*\)/\1/p' "$tmp/out" | sed 's/A\.B\.C\.D/10.0.0.7/' >"$DAT_OVERRIDE"
+"$DAPL_BUILD_DIR/bin/softnic-run" --vfio "$info" -i 0000:01:00.0 >"$tmp/out" 2>&1 ||
+	fail "0000:01:00.0 does not open with the dat.conf line that dat_info prints"
