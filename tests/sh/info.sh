@@ -40,6 +40,7 @@ grep -q 'a folder/lib/libdapl-direct.so' "$DAT_OVERRIDE" || fail "dat_info print
 "$info" --check "$DAT_OVERRIDE" >"$tmp/out" 2>&1 || fail "the line that dat_info prints for a folder with a blank is broken"
 scripts/mkconf "$tmp/a folder/lib/libdapl-direct.so" >"$DAT_OVERRIDE"
 "$info" --check "$DAT_OVERRIDE" >"$tmp/out" 2>&1 || fail "the dat.conf of scripts/mkconf for a folder with a blank is broken"
+scripts/mkconf -2 >"$tmp/out" 2>&1 && fail "scripts/mkconf prints lines without a library"
 
 # A name that no adapter has is reported.
 for option in '' --list --json '--json --list'; do
