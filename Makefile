@@ -724,7 +724,7 @@ clean:
 #: make mutants      wrong lines of source that no test notices: N=20 of SEED=1, FILE=, JOBS=1 at a time, each with tests of BUDGET= seconds
 #: make stock-speed  what stock programs take beside ours on the same model: build/speed.md
 #: make soak         clients that are killed, stopped or left, for MINUTES=60 on each adapter (IA=): plots in build/soak
-#: make check-all    all of these, with gcc and clang
+#: make check-all    check, check-dat2, check-stock, check-asan, check-tsan and coverage, and check with clang
 #: make bench        instructions and nanoseconds per call beside libibverbs, UCX and dapl: build/bench.md
 #: make bench-scale  posts, polls, sizes, registration and connections as they grow: plots in build/
 #: make bench-transports UCX posix, sysv, cma, tcp and libfabric shm, tcp beside our device: build/transports.md

@@ -35,6 +35,10 @@ judged stray 'FAIL +stray .* left a process' <<<"setsid sleep 60 >/dev/null 2>&1
 until [ \"\$(tr '\0' ' ' <\"/proc/\$!/cmdline\")\" = 'sleep 60 ' ]; do sleep 0.02; done
 $passing"
 
+# A name that no test has is reported.
+got=$(scripts/check "$build" -t nosuch empty empty 2>&1) && { echo "scripts/check succeeds with an unknown name"; failed=1; }
+grep -q 'no suite and no test with the name nosuch' <<<"$got" || { echo "scripts/check does not say that a name is unknown: $got"; failed=1; }
+
 # Skipped tests are reported. In a full run a user's own variables have no effect. The shell tests run
 # two at a time, and each counts once.
 judged shy ' +not tried: a::b: only root may' <<<"echo '[SKIP] a::b: only root may'; $passing"
