@@ -14,10 +14,10 @@ ln -s "$DAPL_BUILD_DIR/bin" "$tmp/build/bin"
 printf '#!/bin/sh\necho "$@" >"%s/args"\ncat "%s/says"\nexit 100\n' "$tmp" "$tmp" >"$tmp/bin/apt-get"
 chmod 755 "$tmp/bin/apt-get"
 
-# ends STATUS WORDS: runs the script with an apt-get that prints $tmp/says
+# ends STATUS WORDS [NAME...]: runs the script with an apt-get that prints $tmp/says
 ends() {
 	local status
-	PATH=$tmp/bin:$PATH XDG_CACHE_HOME=$tmp/cache timeout 60 scripts/check-vm "$tmp/build" >"$tmp/out" 2>&1
+	PATH=$tmp/bin:$PATH XDG_CACHE_HOME=$tmp/cache timeout 60 scripts/check-vm "$tmp/build" "${@:3}" >"$tmp/out" 2>&1
 	status=$?
 	[ $status = "$1" ] && tail -n 1 "$tmp/out" | grep -q "^$2" && return
 	echo "status $status instead of $1, or the last line does not begin with '$2':"
@@ -27,6 +27,8 @@ ends() {
 
 echo "E: Failed to fetch http://deb.debian.org/debian/dists/trixie/InRelease  Could not resolve 'deb.debian.org'" >"$tmp/says"
 ends 0 "skip   check-vm: Debian's archive cannot be reached"
+ends 0 "skip   check-vm: Debian's archive cannot be reached" roce pair-roce
+ends 1 "FAIL   check-vm: no guest has the name phyiscal" roce phyiscal
 echo "W: GPG error: http://deb.debian.org/debian trixie InRelease: NO_PUBKEY 6ED0E7B82643E131" >"$tmp/says"
 ends 1 "FAIL   check-vm: the packages of debian13 are not genuine"
 echo "E: The repository 'http://deb.debian.org/debian trixie Release' is not signed." >"$tmp/says"
