@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # scripts/check accepts a suite only if it reports success itself, in time, and leaves no process behind.
-# scripts/check-all continues after a part that fails, and names it.
+# scripts/check-all continues after a part that fails, and names it. scripts/soak draws only samples of its own run.
 # Slow: only with DAPL_ALL=1.
 set -u
 unset CHECK_SH
@@ -64,4 +64,11 @@ if [ "$(grep -cE '^ok .* [0-9]+ s$' <<<"$got")" != 6 ] || ! grep -qE '^FAIL +che
 fi
 # Without a place for the results no part can be judged.
 TMPDIR=$build/none scripts/check-all true >/dev/null 2>&1 && { echo "scripts/check-all succeeds although it has no folder for the results"; failed=1; }
+
+mkdir "$build/soak"
+printf 'time server clients heap\n1 0 1 1024\n' >"$build/soak/soft-mlx5-0.tsv"
+printf '#!/bin/sh\n' >"$build/tests/soak"
+chmod +x "$build/tests/soak"
+got=$(scripts/soak "$build" 1 soft-mlx5-0 2>&1) && { echo "scripts/soak succeeds without samples: $got"; failed=1; }
+[ ! -e "$build/soak/soft-mlx5-0.svg" ] || { echo "scripts/soak draws the samples of an earlier run"; failed=1; }
 exit $failed
