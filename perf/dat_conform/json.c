@@ -56,7 +56,7 @@ static json_t *host(void)
 	struct utsname u;
 
 	uname(&u);
-	return json_pack("{s:s, s:s, s:s}", "name", u.nodename, "kernel", u.release, "machine",
+	return json_pack("{s:o, s:s, s:s}", "name", json_text(u.nodename), "kernel", u.release, "machine",
 			 u.machine);
 }
 

@@ -40,11 +40,11 @@ int light_report_json(struct light_report *r, const char *file)
 		return 0;
 	}
 	uname(&u);
-	top = json_pack("{s:i, s:s, s:s, s:o, s:o, s:s, s:s, s:{s:s, s:s, s:s}, s:I, s:o}", "schema", SCHEMA,
+	top = json_pack("{s:i, s:s, s:s, s:o, s:o, s:s, s:s, s:{s:o, s:s, s:s}, s:I, s:o}", "schema", SCHEMA,
 			"program", "dat_first_light", "release", argp_program_version, "ia",
 			json_text(r->light->ia), "ia_params", json_text(r->light->given), "adapter",
 			r->light->adapter, "access",
-			r->light->access, "host", "name", u.nodename, "kernel", u.release, "machine",
-			u.machine, "time", (json_int_t)time(NULL), "probes", r->list);
+			r->light->access, "host", "name", json_text(u.nodename), "kernel", u.release,
+			"machine", u.machine, "time", (json_int_t)time(NULL), "probes", r->list);
 	return json_write(top, file);
 }

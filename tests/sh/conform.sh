@@ -148,7 +148,23 @@ bad_numbers() {
 	done
 }
 
+# The JSON of dat_conform and dat_first_light has the host's name, which may be no UTF-8.
+odd_host() {
+	local program
+	unshare -Uru true 2>/dev/null || return 0	# this user may have no host name of its own
+	for program in 'dat_conform -t dat_strerror' 'dat_first_light -i soft-mlx5-0 -t 7'; do
+		rm -f "$tmp/odd"
+		timeout 60 unshare -Uru python3 - $program --json "$tmp/odd" >"$tmp/out" 2>&1 <<-'END'
+			import os, socket, sys
+			socket.sethostname(b"m\xfcller")
+			os.execv(os.environ["DAPL_BUILD_DIR"] + "/bin/" + sys.argv[1], sys.argv[1:])
+		END
+		grep -q '"name": "m?ller"' "$tmp/odd" || wrong "$program writes no JSON on a host whose name is no UTF-8:" "$tmp/out"
+	done
+}
+
 reports
+odd_host
 each_state
 elsewhere
 other_kind
