@@ -71,6 +71,13 @@ timeout 300 "$run" --vfio scripts/first-light -pq -a ip=10.0.0.7 -j "$tmp/json" 
 	cat "$tmp/out"
 	status=1
 }
+# Without -p, too: dat_pingpong is two processes, and the adapter serves one.
+timeout 300 "$run" --vfio scripts/first-light -q -a ip=10.0.0.7 -b "$DAPL_BUILD_DIR" -o "$tmp/alone" 0000:01:00.0 >"$tmp/two" 2>&1 &&
+	grep -q '^16 good ' "$tmp/two" && grep -q '^note  behind VFIO the adapter serves one process' "$tmp/two" || {
+	echo "scripts/first-light fails on a good adapter behind VFIO:"
+	cat "$tmp/two"
+	status=1
+}
 grep -qE '^16 good  Does VFIO raise the link' "$tmp/vfio" || { echo "the link is not among the questions of VFIO"; status=1; }
 ! grep -q 'pingpong, ' "$tmp/out" || { echo "-p runs more than the questions"; status=1; }
 python3 - "$tmp/json" <<'END' || status=1
