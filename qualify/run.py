@@ -19,6 +19,7 @@ RESERVE = 8  # seconds kept for the work after the last step
 LEAST = 5  # a step does not start if fewer seconds are left
 UNSELECTED = "not selected by --steps"
 LOCAL = ("questions", "integrity", "statements", "counters")  # kinds of steps that need no peer
+ALONE = ("identity", "questions", "integrity", "counters")  # kinds of steps in which one process opens the adapter
 
 
 class Run:
@@ -37,10 +38,24 @@ class Run:
         self.until = self.start  # when the current step has to end
 
     @functools.cached_property
+    def adapter(self):
+        """Describes the adapter of this host, also if --steps excludes the step identity."""
+        try:
+            return self.here.identity()["adapter"]
+        except OSError:  # there is no dat_info, as other steps report
+            return {}
+
+    @functools.cached_property
     def host(self):
         """Where clients connect to. Without a peer it is the adapter's own address: software listens only there."""
-        address = self.options.peer or self.here.identity()["adapter"].get("address", "none")
+        address = self.options.peer or self.adapter.get("address", "none")
         return "127.0.0.1" if address == "none" else address
+
+    def too_many(self, step):
+        """Returns whether the step has two processes on this host, and the adapter serves one."""
+        if self.peer or step.kind in ALONE:
+            return False
+        return self.adapter.get("provider_attributes", {}).get("access") == "vfio"
 
     def qual(self):
         """Returns a connection qualifier that no other run on this host uses."""
@@ -237,6 +252,8 @@ class Run:
             return f"{step.program or 'dat_conform'} is a program of uDAPL 1.2 only"
         if self.gone and step.kind not in LOCAL:
             return "the peer had gone before"
+        if self.too_many(step):
+            return "behind VFIO the adapter serves one process; --peer names another host"
         if step.name != "counters" and self.left() < (
             20 if step.kind in ("soak", "death") else LEAST
         ):

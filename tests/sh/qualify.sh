@@ -358,7 +358,22 @@ options() {
 	has "the list" '^conformance +Conformance '
 }
 
+# Behind VFIO an adapter serves one process, so steps with two processes on this host are not tested.
+by_vfio() {
+	[ -x "$DAPL_BUILD_DIR/bin/softnic-run" ] || return 0
+	echo "0000:01:00.0 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"ip=10.0.0.7\" \"\"" \
+		>"$tmp/vfio.conf"
+	DAT_OVERRIDE=$tmp/vfio.conf timeout 300 "$DAPL_BUILD_DIR/bin/softnic-run" --vfio "$DAPL_BUILD_DIR/bin/dat_qualify" run \
+		--quick -i 0000:01:00.0 -o "$tmp/vfio.tar" --steps 'latency-bind,conformance,errors-refused' >"$tmp/out" 2>&1 ||
+		wrong "dat_qualify run fails on a good adapter behind VFIO"
+	has "a run behind VFIO" '^NOT TESTED +latency-bind +behind VFIO the adapter serves one process; --peer'
+	has "a run behind VFIO" '^NOT TESTED +conformance +behind VFIO '
+	has "a run behind VFIO" '^PASS +errors-refused '
+	q verify "$tmp/vfio.tar" || wrong "dat_qualify verify refuses the bundle of an adapter behind VFIO"
+}
+
 passes
+by_vfio
 changed_bytes
 forged
 escapes
