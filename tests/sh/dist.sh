@@ -18,6 +18,7 @@ tree=$dir/dapl-direct-$version
 diff <(git ls-tree -r --name-only HEAD | sort) <(cd "$tree" && find . -type f -o -type l | cut -c3- | sort)
 grep -q "^## $version" "$tree/CHANGELOG.md" || { echo "CHANGELOG.md has no entry for $version"; exit 1; }
 cd "$tree"
+scripts/tree-stats -s | grep -q '^product [1-9]' || { echo "scripts/tree-stats counts no lines in the tarball"; exit 1; }
 # The tarball's build must not use the build directory or sanitizer of the make that runs this test.
 unset MAKEFLAGS MAKELEVEL MFLAGS BUILD SAN
 if [ "${DAPL_ALL:-0}" = 1 ]; then
