@@ -60,6 +60,14 @@ static FILE *open_file(const char **name)
 	return strcmp(*name, "-") ? fopen(*name, "re") : stdin;
 }
 
+/* A relative path in dat.conf would count from the folder of each program that reads it. */
+static const char *absolute(const char *directory)
+{
+	char *full = directory && *directory != '/' ? realpath(directory, NULL) : NULL;
+
+	return full ? full : directory;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp argp = { options, parse, "[FILE]", doc, program_options, NULL, NULL };
@@ -79,7 +87,7 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	m.file = o.file;
-	m.directory = o.directory;
+	m.directory = absolute(o.directory);
 	read = migrate_lines(&m, in);
 	migrate_environment();
 	return read && !m.broken ? EXIT_SUCCESS : EXIT_FAILURE;

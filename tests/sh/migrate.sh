@@ -55,6 +55,10 @@ reports ':1: kept: ia_params "eth2" are not a device and a port' 'the last line'
 echo 'ib0 u1.2 nonthreadsafe default libdaploscm.so.2 dapl.1.2 "mlx5_0 1" ""' >"$tmp/old"
 "$migrate" -d "$tmp/my libraries" "$tmp/old" >"$tmp/out" 2>"$tmp/err" || wrong "dat_migrate -d fails for a directory with a blank"
 grep -qF " \"$tmp/my libraries/libdapl-direct.so\" " "$tmp/out" || wrong "the directory with a blank is not quoted"
+# A relative directory becomes an absolute one.
+mkdir "$tmp/my libraries"
+(cd "$tmp" && "$migrate" -d 'my libraries' old) >"$tmp/out" 2>"$tmp/err"
+grep -qF " \"$(realpath "$tmp")/my libraries/libdapl-direct" "$tmp/out" || wrong "dat_migrate -d prints a path that counts from the current folder"
 
 # If -d is missing, a line of 2.0 gets the path of the provider, because libdat2 does not look
 # beside libdat.so.1. The provider is in libdat's directory after make install, or in dapl-direct
