@@ -192,19 +192,34 @@ static int memory(void)
 	return 0;
 }
 
+/* Returns 0 if the text is no number from 1 to most. */
+static unsigned int number(const char *text, unsigned long most)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	return *end || n > most ? 0 : (unsigned int)n;
+}
+
 int main(int argc, char **argv)
 {
-	int status = 2;
+	bool memory_only = argc == 3 && !strcmp(argv[2], "memory");
+	unsigned int n = 0, calls = 0;
+	int status;
 
-	if (argc < 3 || pair_open(&p, argv[1]))
+	if (argc > 4 && argc < 7 && !strcmp(argv[2], "endpoints")) {
+		n = number(argv[3], BENCH_MANY);
+		calls = number(argv[4], 100000000);
+		patience_us = argc > 5 ? number(argv[5], 10000000) : 0;
+	}
+	if (!memory_only && (!n || !calls)) {
+		fprintf(stderr, "usage: scale-bench IA memory\n       scale-bench IA endpoints N CALLS [US], "
+			"N from 1 to %d\n", BENCH_MANY);
+		return 2;
+	}
+	if (pair_open(&p, argv[1]))
 		return 1;
-	if (argc > 5)
-		patience_us = (unsigned int)strtoul(argv[5], NULL, 0);
-	if (argc > 4 && !strcmp(argv[2], "endpoints"))
-		status = endpoints((unsigned int)strtoul(argv[3], NULL, 0),
-				   (unsigned int)strtoul(argv[4], NULL, 0));
-	else if (!strcmp(argv[2], "memory"))
-		status = memory();
+	status = memory_only ? memory() : endpoints(n, calls);
 	pair_close(&p);
 	return status;
 }

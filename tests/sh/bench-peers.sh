@@ -34,6 +34,13 @@ timeout -k 1 60 "$build/tests/scale-bench" soft-mlx5-0 endpoints 16 64 >"$tmp/sc
 	{ echo "endpoints: status $?"; exit 1; }
 grep -qE '^16(	[0-9.]+){5}$' "$tmp/scale" || { cat "$tmp/scale"; exit 1; }
 
+# Numbers that it cannot measure, and unknown words, are refused.
+for words in '' 'soft-mlx5-0 memry' 'soft-mlx5-0 endpoints 0 16' 'soft-mlx5-0 endpoints 16 0' 'soft-mlx5-0 endpoints 4097 16' \
+	'soft-mlx5-0 endpoints x 16'; do
+	timeout -k 1 60 "$build/tests/scale-bench" $words >"$tmp/out" 2>&1
+	[ $? = 2 ] && grep -q '^usage: ' "$tmp/out" || { echo "scale-bench $words is not refused:"; cat "$tmp/out"; exit 1; }
+done
+
 # A plot that was not drawn is not reported as written: without a peer there is none, and gnuplot may fail.
 mkdir -p "$tmp/build/etc" "$tmp/bin"
 printf '#!/bin/sh\ncat >/dev/null\nexit 3\n' >"$tmp/bin/gnuplot"
