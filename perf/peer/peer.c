@@ -9,7 +9,7 @@
 
 #include "perf/common/stats.h"
 
-enum { PATIENCE = 100 };
+enum { PATIENCE = 100, CALLS_MAX = 100000000 };
 
 static unsigned int patience = 1, first_wait_us;
 
@@ -82,13 +82,18 @@ static int one(const struct peer_op *op, unsigned int calls, double *each)
 
 int peer_run(int argc, char **argv, const struct peer_op *ops)
 {
-	unsigned int calls = 4096;
+	unsigned long calls = 4096;
+	char *end = "";
 	double ns;
 
 	if (argc > 2 && !strcmp(argv[argc - 2], "-n"))
-		calls = (unsigned int)strtoul(argv[argc - 1], NULL, 0);
+		calls = strtoul(argv[argc - 1], &end, 10);
+	if (*end || !calls || calls > CALLS_MAX) {
+		fprintf(stderr, "-n '%s' is not a number from 1 to %d\n", argv[argc - 1], CALLS_MAX);
+		return 2;
+	}
 	for (; ops->name; ops++) {
-		if (one(ops, calls, &ns)) {
+		if (one(ops, (unsigned int)calls, &ns)) {
 			fprintf(stderr, "%s: FAILED\n", ops->name);
 			return 1;
 		}

@@ -30,6 +30,13 @@ export DAPL_SCM_NETDEV=lo UCX_IB_GID_INDEX=0
 printf 'scm u2.0 nonthreadsafe default libdaploscm.so.2 dapl.2.0 "mlx5_0 1" ""\n' >"$tmp/dat.conf"
 [ -x "$build/tests/peer_dapl" ] && DAT_OVERRIDE=$tmp/dat.conf peer 9 "$build/tests/peer_dapl" scm
 
+for n in 0 x -1 100000001; do
+	[ -x "$build/tests/peer_verbs" ] || break
+	timeout -k 1 60 "$build/bin/softnic-run" "$build/tests/peer_verbs" -n $n >"$tmp/out" 2>&1
+	[ $? = 2 ] && grep -qx -- "-n '$n' is not a number from 1 to 100000000" "$tmp/out" ||
+		{ echo "peer_verbs -n $n is not refused:"; cat "$tmp/out"; exit 1; }
+done
+
 timeout -k 1 60 "$build/tests/scale-bench" soft-mlx5-0 endpoints 16 64 >"$tmp/scale" ||
 	{ echo "endpoints: status $?"; exit 1; }
 grep -qE '^16(	[0-9.]+){5}$' "$tmp/scale" || { cat "$tmp/scale"; exit 1; }
