@@ -9,6 +9,7 @@
 
 #include "core/devices.h"
 #include "hw_mlx5/cmd.h"
+#include "hw_mlx5/obj.h"
 #include "tests/e2e/life.h"
 #include "tests/uverbs/calls.h"
 #include "tests/uverbs/refused.h"
@@ -373,4 +374,19 @@ Test(open, subscription__refused_by_firmware_leaves_all_else_working)
 	calls_port.no_errors = 1;
 	cr_assert(life_run(&l, SOON_MS), "the run failed: %s", life_words(&l));
 	cr_assert_eq(calls_held(), 0);
+}
+
+/* The page of softnic-run is plain memory, so either result is right. */
+Test(open, mmio__is_measured_on_request)
+{
+	static struct m5_ia ia = { .dev.bf = true, .params = { .mmio = M5_MMIO_MEASURE, .bf_eps = 2 } };
+	char why[160] = "";
+
+	cr_assert_eq(m5_ctl_open("mlx5_0-1", "", &ia.ctl, why, sizeof(why)), 0);
+	m5_mmio_choose(&ia);
+	cr_expect(ia.mmio == M5_MMIO_BLUEFLAME || ia.mmio == M5_MMIO_DOORBELL);
+	cr_expect_eq(ia.bf_regs_left, ia.mmio == M5_MMIO_DOORBELL ? 0 : 2);
+	cr_expect(!strncmp(ia.mmio_by, "measured: 64 bytes ", 19), "%s", ia.mmio_by);
+	ia.ctl->ops->close(ia.ctl);
+	nothing_left();
 }
