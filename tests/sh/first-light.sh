@@ -7,12 +7,14 @@ set -u
 run=$DAPL_BUILD_DIR/bin/softnic-run
 . tests/harness/skip.sh
 needs_preload
+. tests/harness/own_ip.sh
+ip=$(own_ip)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 status=0
 
 # A link that trains for 16 s comes up in time, but late. This runs beside the next ones.
-SOFTNIC_FAULT=quirk=late_link "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a ip=10.0.0.9 -t 16 \
+SOFTNIC_FAULT=quirk=late_link "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a "ip=${ip/#10./11.}" -t 16 \
 	>"$tmp/late" 2>&1 &
 timeout 300 "$run" scripts/first-light -q -b "$DAPL_BUILD_DIR" -o "$tmp/good" mlx5_0-1 >"$tmp/out" 2>&1 || {
 	echo "scripts/first-light fails on a good adapter:"
@@ -65,14 +67,14 @@ if wait $! || ! grep -q '^first-light: cannot write all of .*/gone/report' "$tmp
 fi
 
 # Prints only the questions, for an adapter behind VFIO, whose address is a parameter; also as JSON.
-timeout 300 "$run" --vfio scripts/first-light -pq -a ip=10.0.0.7 -j "$tmp/json" -b "$DAPL_BUILD_DIR" -o "$tmp/vfio" \
+timeout 300 "$run" --vfio scripts/first-light -pq -a "ip=$ip" -j "$tmp/json" -b "$DAPL_BUILD_DIR" -o "$tmp/vfio" \
 	0000:01:00.0 >"$tmp/out" 2>&1 || {
 	echo "dat_first_light fails on an adapter behind VFIO:"
 	cat "$tmp/out"
 	status=1
 }
 # Without -p, too: dat_pingpong is two processes, and the adapter serves one.
-timeout 300 "$run" --vfio scripts/first-light -q -a ip=10.0.0.7 -b "$DAPL_BUILD_DIR" -o "$tmp/alone" 0000:01:00.0 >"$tmp/two" 2>&1 &&
+timeout 300 "$run" --vfio scripts/first-light -q -a "ip=$ip" -b "$DAPL_BUILD_DIR" -o "$tmp/alone" 0000:01:00.0 >"$tmp/two" 2>&1 &&
 	grep -q '^16 good ' "$tmp/two" && grep -q '^note  behind VFIO the adapter serves one process' "$tmp/two" || {
 	echo "scripts/first-light fails on a good adapter behind VFIO:"
 	cat "$tmp/two"
@@ -80,10 +82,10 @@ timeout 300 "$run" --vfio scripts/first-light -q -a ip=10.0.0.7 -b "$DAPL_BUILD_
 }
 grep -qE '^16 good  Does VFIO raise the link' "$tmp/vfio" || { echo "the link is not among the questions of VFIO"; status=1; }
 ! grep -q 'pingpong, ' "$tmp/out" || { echo "-p runs more than the questions"; status=1; }
-python3 - "$tmp/json" <<'END' || status=1
+python3 - "$tmp/json" "ip=$ip" <<'END' || status=1
 import json, sys
 d = json.load(open(sys.argv[1]))
-assert d["schema"] == 1 and d["release"].startswith("dapl-direct ") and d["access"] == "vfio" and d["ia_params"] == "ip=10.0.0.7", d
+assert d["schema"] == 1 and d["release"].startswith("dapl-direct ") and d["access"] == "vfio" and d["ia_params"] == sys.argv[2], d
 assert {p["number"] for p in d["probes"]} >= {1, 16, 24, 44}, d
 assert all(p["verdict"] in ("good", "tune", "skip") and p["answer"] and p["set"] for p in d["probes"]), d
 END
@@ -116,14 +118,14 @@ grep -q '^11 bad .*an asynchronous error follows .set: nothing: leave mmio' "$tm
 	status=1
 }
 # A link that its administrator has set down is brought up.
-SOFTNIC_FAULT=admin_down "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a ip=10.0.0.7 -t 16 \
+SOFTNIC_FAULT=admin_down "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a "ip=$ip" -t 16 \
 	>"$tmp/out" 2>&1
 grep -qE '^16 good .*open after' "$tmp/out" || { echo "a link that is set down is not brought up"; cat "$tmp/out"; status=1; }
 # A link that trains for long: the provider waits, and logs it. This runs beside the next question.
-SOFTNIC_FAULT=quirk=slow_link "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a ip=10.0.0.7 -t 16 \
+SOFTNIC_FAULT=quirk=slow_link "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a "ip=$ip" -t 16 \
 	--limit 3 >"$tmp/link" 2>&1 &
 # If firmware has no heartbeat, the IA is lost.
-SOFTNIC_FAULT=quirk=no_heartbeat "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a ip=10.0.0.7 \
+SOFTNIC_FAULT=quirk=no_heartbeat "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_light" -i 0000:01:00.0 -a "ip=$ip" \
 	-t 44 >"$tmp/out" 2>&1
 grep -qE '^44 bad .*the IA is lost after [0-9.]+ s' "$tmp/out" || { echo "a missing heartbeat is not reported"; cat "$tmp/out"; status=1; }
 wait

@@ -6,6 +6,7 @@
 set -u
 . tests/harness/skip.sh
 command -v ssh-keygen >/dev/null || skip "ssh-keygen is not installed"
+. tests/harness/own_ip.sh
 . tests/harness/qualify.sh
 
 passes() {
@@ -361,7 +362,7 @@ options() {
 # Behind VFIO an adapter serves one process, so steps with two processes on this host are not tested.
 by_vfio() {
 	[ -x "$DAPL_BUILD_DIR/bin/softnic-run" ] || return 0
-	echo "0000:01:00.0 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"ip=10.0.0.7\" \"\"" \
+	echo "0000:01:00.0 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"ip=$(own_ip)\" \"\"" \
 		>"$tmp/vfio.conf"
 	DAT_OVERRIDE=$tmp/vfio.conf timeout 300 "$DAPL_BUILD_DIR/bin/softnic-run" --vfio "$DAPL_BUILD_DIR/bin/dat_qualify" run \
 		--quick -i 0000:01:00.0 -o "$tmp/vfio.tar" --steps 'latency-bind,conformance,errors-refused' >"$tmp/out" 2>&1 ||
