@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The device's thread: it sleeps, and takes over when no caller drives the device inline. While the host
- * polls, peers do not wake the thread. A millisecond after the last poll the thread handles pending
- * work, arms the wake-up and sleeps until woken.
+ * polls, peers do not wake the thread. Soon after the last poll, and within a millisecond, the thread handles
+ * pending work, arms the wake-up and sleeps until woken.
  */
 #include <errno.h>
 #include <sched.h>
@@ -18,6 +18,7 @@
 #include "softnic/mlx5/dev.h"
 
 enum {
+	SHORT_TICKS = 20,
 	FLUSH_NS = 10000000,	/* how often the doorbell records of QPs in ERR are read, in ns */
 	SPINS = 64,
 	YIELDS = 64,
@@ -145,19 +146,21 @@ static void *thread_main(void *arg)
 	struct sn_nic *nic = arg;
 	struct sn_device *dev = nic->dev;
 	unsigned int pumps = atomic_load(&dev->inline_pumps);
+	unsigned int busy = 0;		/* ticks in a row with an inline pump */
 	struct backoff b = { 0 };
 	bool woken = false;
 
 	if (nic->config.flags & SOFTNIC_THREAD_BACKOFF)
 		take_short_turns();
 	while (!atomic_load(&dev->stop)) {
-		uint64_t until = sn_now() + SN_TICK_NS;
+		uint64_t until = sn_now() + (busy < SHORT_TICKS ? SN_TICK_MIN_NS : SN_TICK_NS);
 		unsigned int now = atomic_load(&dev->inline_pumps);
 
 		if (nic->config.timer_page)
 			sn_internal_timer(nic);
 		if ((now == pumps || woken) && sn_enter_try(nic)) {
 			until = take_over(nic, &b);
+			busy = 0;
 			/* An inline pump that disarms the wake-up after this point shortens this timer.
 			 * Needs the lock. */
 			sn_thread_set_timer(dev, until);
@@ -166,6 +169,7 @@ static void *thread_main(void *arg)
 			sn_leave(nic);
 		} else {
 			sn_thread_set_timer(dev, until);
+			busy += busy < SHORT_TICKS;
 		}
 		pumps = now;
 		woken = until && sleep_until_woken(dev);

@@ -39,7 +39,7 @@ void sn_thread_inline(struct sn_nic *nic)
 		dev->armed = false;
 		sn_fabric_disarm(nic);
 	}
-	sn_thread_set_timer(dev, sn_now() + SN_TICK_NS);
+	sn_thread_set_timer(dev, sn_now() + SN_TICK_MIN_NS);
 }
 
 bool sn_thread_watch(struct sn_nic *nic, bool any)
