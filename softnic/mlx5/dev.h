@@ -316,8 +316,8 @@ void sn_thread_stop(struct sn_nic *nic);
 void sn_thread_forget(struct sn_nic *nic);
 
 /* functions of wake.c */
-/* The thread takes over if there was no inline pump for this time. It begins with the short one, for a host
- * that only posts now and then; each time that it finds a pump it doubles, up to the long one. */
+/* The thread takes over if there was no inline pump for this time: at first for the short one, because a host
+ * that only posts now and then needs the thread for what its peers write. */
 enum { SN_TICK_MIN_NS = 50000, SN_TICK_NS = 1000000 };
 void sn_thread_set_timer(struct sn_device *dev, uint64_t at);
 int sn_thread_add_fd(struct sn_device *dev, int fd);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The device's thread: it sleeps, and takes over when no caller drives the device inline. While the host
- * polls, peers do not wake the thread. Soon after the last poll, and within a millisecond, the thread handles
- * pending work, arms the wake-up and sleeps until woken.
+ * polls, peers do not wake the thread. At most a millisecond after the last poll the thread handles pending
+ * work, arms the wake-up and sleeps until woken.
  */
 #include <errno.h>
 #include <sched.h>
@@ -18,6 +18,7 @@
 #include "softnic/mlx5/dev.h"
 
 enum {
+	/* after this number of ticks in a row with an inline pump, the host is polling, and ticks get longer */
 	SHORT_TICKS = 20,
 	FLUSH_NS = 10000000,	/* how often the doorbell records of QPs in ERR are read, in ns */
 	SPINS = 64,
@@ -146,7 +147,7 @@ static void *thread_main(void *arg)
 	struct sn_nic *nic = arg;
 	struct sn_device *dev = nic->dev;
 	unsigned int pumps = atomic_load(&dev->inline_pumps);
-	unsigned int busy = 0;		/* ticks in a row with an inline pump */
+	unsigned int busy = 0;		/* the last ticks in a row with an inline pump */
 	struct backoff b = { 0 };
 	bool woken = false;
 
