@@ -18,7 +18,7 @@
 #include "softnic/mlx5/dev.h"
 
 enum {
-	/* after this number of ticks in a row with an inline pump, the host is polling, and ticks get longer */
+	/* after this number of ticks in a row with an inline pump the host polls, and ticks get longer */
 	SHORT_TICKS = 20,
 	FLUSH_NS = 10000000,	/* how often the doorbell records of QPs in ERR are read, in ns */
 	SPINS = 64,
