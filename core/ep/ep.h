@@ -14,12 +14,12 @@ struct core_ep {
 	/* made for a request that is not accepted yet, so the provider owns it */
 	bool provided;
 	bool active_side;		/* this side requested the connection */
+	bool counted;			/* in the list recv_evd->counted, under that EVD's lock */
 	struct dap_evd *connect_evd;
 	struct dap_ep *srq_next;	/* link in srq->eager */
 	/* High watermarks of receives; the soft one is removed when its event is posted. While counted,
 	 * and under the lock of recv_evd: receives filled but not dequeued, and their maximum so far. */
 	uint32_t soft_high, hard_high, held, held_most;
-	bool counted;
 	struct dap_ep *counted_next;	/* link in recv_evd->counted */
 	struct dap_cm_conn *conn;
 	struct dap_cr *cr;		/* the request it will accept */
