@@ -293,6 +293,36 @@ Test(dat2, common_connect__invalid_arguments_are_refused)
 		   DAT_INVALID_STATE);
 }
 
+Test(dat2, calls_of_the_table__number_their_own_arguments)
+{
+	const DAT_PROVIDER *p = PROVIDER(a.ep);
+	DAT_RMR_TRIPLET remote = side_remote(&b, 0, 8);
+	DAT_DTO_COOKIE cookie = { .as_64 = 1 };
+	DAT_BOOLEAN answer;
+	DAT_CNO_HANDLE cno;
+	DAT_EVD_HANDLE evd;
+	DAT_IA_HANDLE raw;
+	DAT_FD fd;
+
+	extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE *);
+
+	assert_ok(dats_get_ia_handle(a.ia, &raw));
+	assert_ret(p->cno_fd_create_func(a.ep, &fd, &cno), DAT_INVALID_HANDLE);
+	assert_code(p->cno_fd_create_func(raw, NULL, &cno), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	assert_code(p->cno_fd_create_func(raw, &fd, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	assert_ok(p->cno_fd_create_func(raw, &fd, &cno));
+	assert_ret(p->cno_trigger_func(a.ep, &evd), DAT_INVALID_HANDLE);
+	assert_code(p->cno_trigger_func(cno, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	assert_ok(dat_cno_free(cno));
+	assert_code(p->ia_ha_related_func(raw, NULL, &answer), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	assert_code(p->ia_ha_related_func(raw, (DAT_NAME_PTR)(unsigned long)"any", NULL),
+		    DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	assert_code(p->ep_post_rdma_read_to_rmr_func(a.ep, NULL, cookie, &remote, 0), DAT_INVALID_PARAMETER,
+		    DAT_INVALID_ARG2);
+	assert_code(p->ep_post_rdma_read_to_rmr_func(a.ep, &remote, cookie, NULL, 0), DAT_INVALID_PARAMETER,
+		    DAT_INVALID_ARG4);
+}
+
 static void agent(DAT_PVOID data, DAT_EVD_HANDLE evd)
 {
 	(void)data, (void)evd;
