@@ -3,6 +3,7 @@
  * hangs. */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "hw_efa/lock.h"
@@ -464,6 +465,27 @@ Test(efa_bad, completion__of_a_destroyed_qp_is_logged)
 	rig_endpoints_free(&r);
 	efa_cqe_slow(efa_ia(r.ia)->eng, &cqe);
 	cr_assert_not_null(strstr(fake.said, "no endpoint"));
+}
+
+/* What the log shows of an object if an invariant does not hold. */
+static void described(const struct dap_obj *obj, const char *words)
+{
+	char text[512] = "";
+
+	efa_hw.describe(obj, text, sizeof(text));
+	cr_expect(strstr(text, words), "\"%s\" lacks \"%s\"", text, words);
+}
+
+Test(efa_bad, describe__of_a_broken_endpoint_has_the_reason)
+{
+	char qp[32];
+
+	snprintf(qp, sizeof(qp), "peer's QP %u ", efa_ep(r.a.ep)->remote_qpn);
+	described(&r.a.ep->obj, qp);
+	r.a.recv->has_cq = true;
+	described(&r.a.recv->obj, "0 completions, not armed");
+	packet(7u << 29, efa_ep(r.a.ep)->remote_qpn, 8);
+	described(&r.a.ep->obj, "no known kind");
 }
 
 Test(efa_bad, qp_connect__refuses_a_peer_of_another_version)
