@@ -38,6 +38,8 @@ void side_needs(const char *name);
 void side_needs_windows(void);
 void side_needs_zero_based(void);
 void side_needs_srq(void);
+/* Returns the provider's own handle of the IA, which the calls of the table take. */
+DAT_IA_HANDLE side_own_handle(const struct side *s);
 void sides_open(void);
 void sides_close(void);
 /* Skips a test. This ends the test at once, without its .fini, and libdat2 frees only objects that

@@ -189,7 +189,6 @@ Test(misuse, close__of_the_ia_of_the_connect_evd_detaches_the_evd, .init = sides
 /* A consumer that uses one table for all handles uses the table of the IA. */
 Test(misuse, table__of_the_ia_serves_all_handles, .init = sides_open, .fini = sides_close)
 {
-	extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE *);
 	DAT_LMR_TRIPLET from = side_segment(&a, 0, 5), to = side_segment(&b, 0, 64);
 	DAT_RMR_TRIPLET there = side_remote(&b, 128, 64);
 	DAT_DTO_COOKIE cookie = { .as_64 = 9 };
@@ -199,7 +198,7 @@ Test(misuse, table__of_the_ia_serves_all_handles, .init = sides_open, .fini = si
 	int got = 0;
 
 	sides_connect();
-	assert_ok(dats_get_ia_handle(a.ia, &raw));
+	raw = side_own_handle(&a);
 	table = PROVIDER(raw);
 	cr_assert_neq(table, PROVIDER(a.ep));
 	strcpy(a.mem, "word");

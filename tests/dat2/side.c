@@ -112,6 +112,15 @@ static void side_open(struct side *s)
 				 &s->rmr_context, &size, &at));
 }
 
+DAT_IA_HANDLE side_own_handle(const struct side *s)
+{
+	extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE *);
+	DAT_IA_HANDLE own;
+
+	assert_ok(dats_get_ia_handle(s->ia, &own));
+	return own;
+}
+
 void sides_open(void)
 {
 	side_open(&a);

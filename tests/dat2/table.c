@@ -32,12 +32,11 @@ Test(dat2, table__each_call_knows_a_wrong_handle)
 		[0] = 1, [3] = 1, [4] = 1, [5] = 1,	/* ia_open, contexts, handle_type */
 		[40] = 1, [51] = 1, [52] = 1, [72] = 1,	/* rmr_create, pz_query, pz_free, for_ep */
 	};
-	extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE *);
 	const char *p;
 	DAT_IA_HANDLE raw;
 	slot_fn *call;
 
-	assert_ok(dats_get_ia_handle(a.ia, &raw));
+	raw = side_own_handle(&a);
 	p = (const char *)PROVIDER(raw) + 16;
 	for (int i = 0; i < 79; i++) {
 		memcpy(&call, p + 8 * i, sizeof(call));
@@ -158,10 +157,7 @@ Test(dat2, ha_related__each_stands_alone)
 	DAT_BOOLEAN answer = DAT_TRUE;
 	DAT_IA_HANDLE raw;
 
-	/* The table takes the provider's own IA handle. */
-	extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE *);
-
-	assert_ok(dats_get_ia_handle(a.ia, &raw));
+	raw = side_own_handle(&a);
 	assert_ok(PROVIDER(a.ep)->ia_ha_related_func(raw, name, &answer));
 	cr_assert_eq(answer, DAT_FALSE);
 }
@@ -203,9 +199,7 @@ Test(dat2, csp__is_reached_by_its_port)
 	DAT_IA_HANDLE raw;
 	DAT_EVENT ev;
 
-	extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE *);
-
-	assert_ok(dats_get_ia_handle(b.ia, &raw));
+	raw = side_own_handle(&b);
 	assert_ret(p->csp_create_func(raw, &odd, side_address(port), b.cr, &csp),
 		   DAT_COMM_NOT_SUPPORTED);
 	assert_ok(p->csp_create_func(raw, &comm, side_address(port), b.cr, &csp));
@@ -230,7 +224,6 @@ Test(dat2, csp__is_reached_by_its_port)
 
 Test(dat2, csp__invalid_arguments_are_refused)
 {
-	extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE *);
 	DAT_COMM comm = { AF_INET, SOCK_STREAM, IPPROTO_TCP }, udp = { AF_INET, SOCK_DGRAM, 0 };
 	const in_port_t port = own_port();
 	DAT_CSP_HANDLE csp = (DAT_CSP_HANDLE)&comm;
@@ -241,7 +234,7 @@ Test(dat2, csp__invalid_arguments_are_refused)
 	DAT_CONN_QUAL qual;
 	DAT_IA_HANDLE raw;
 
-	assert_ok(dats_get_ia_handle(b.ia, &raw));
+	raw = side_own_handle(&b);
 	assert_ret(p->csp_create_func(b.pz, &comm, side_address(port), b.cr, &csp),
 		   DAT_INVALID_HANDLE);
 	assert_ret(p->csp_create_func(raw, NULL, side_address(port), b.cr, &csp),
@@ -304,9 +297,7 @@ Test(dat2, calls_of_the_table__number_their_own_arguments)
 	DAT_IA_HANDLE raw;
 	DAT_FD fd;
 
-	extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE *);
-
-	assert_ok(dats_get_ia_handle(a.ia, &raw));
+	raw = side_own_handle(&a);
 	assert_ret(p->cno_fd_create_func(a.ep, &fd, &cno), DAT_INVALID_HANDLE);
 	assert_code(p->cno_fd_create_func(raw, NULL, &cno), DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	assert_code(p->cno_fd_create_func(raw, &fd, NULL), DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
@@ -355,9 +346,7 @@ Test(dat2, cno_fd__is_readable_after_an_event)
 	DAT_CNO_PARAM param;
 	DAT_IA_HANDLE raw;
 
-	extern DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE, DAT_IA_HANDLE *);
-
-	assert_ok(dats_get_ia_handle(a.ia, &raw));
+	raw = side_own_handle(&a);
 	assert_ok(PROVIDER(a.ep)->cno_fd_create_func(raw, &fd.fd, &cno));
 	assert_ok(dat_cno_query(cno, DAT_CNO_FIELD_ALL, &param));
 	cr_assert_eq(param.proxy_type, DAT_PROXY_TYPE_FD);
