@@ -85,7 +85,7 @@ extern struct cm_loop cm_loop;
 /* Variables, so that a test can shorten them. */
 struct cm_limits {
 	unsigned int half_open, half_open_source;	/* limits; beyond them the oldest is dropped */
-	unsigned int idle_muxes;	/* limit of accepted muxes without a connection; likewise */
+	unsigned int idle_muxes;	/* accepted muxes without a connection; the same holds */
 	uint64_t request_us;		/* time from accept(2) to a whole REQ */
 	uint64_t answer_us;		/* time from REP to RTU, and from RTU to GO */
 	uint64_t linger_us;

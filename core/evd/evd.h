@@ -58,7 +58,7 @@ struct core_evd {
 	/* held while the completions of an internal EVD are dropped, perhaps by a poster (DESIGN.md) */
 	pthread_mutex_t reap_lock;
 	struct dap_cno *cno;		/* written under cq_lock, lock and the CNO's lock */
-	/* under cq_lock: the CNO polls the CQ; the CQ must be armed; no wait polls it any more */
+	/* under cq_lock: the CNO polls the CQ; the CQ must be armed; the device is gone, no wait polls it */
 	bool watched, unarmed, gone;
 	struct dap_cno_member *member;	/* the EVD's entry in cno; under lock */
 
