@@ -150,3 +150,29 @@ Test(efa_order, open__unknown_order_is_refused)
 	cr_assert_lt(efa_params_parse("write_order=none", &p, why, sizeof(why)), 0);
 	cr_assert(strstr(why, "write_order"), "the error does not name write_order: %s", why);
 }
+
+/* The peer delivers a message after the writes before it, which it counts by their numbers. A write without
+ * credit has no number. */
+Test(efa_order, send__waits_for_a_write_that_had_no_credit)
+{
+	struct efa_tx *tx;
+	uint32_t seq;
+
+	open_with("relaxed", "wide", 1);
+	tx = &efa_ep(r.a.ep)->tx;
+	cr_assert_eq(rig_write(&r, &r.a, 1, 0, 0, SLOT), DAT_SUCCESS);
+	rig_next(&r, r.a.req);
+	tx->limit = tx->seq;
+	cr_assert_eq(rig_write(&r, &r.a, 2, 0, SLOT, SLOT), DAT_SUCCESS);
+	cr_assert_eq(tx->waiting, 0, "the write was not posted");
+	seq = tx->seq;
+	tx->limit += 4;
+	cr_assert_eq(rig_recv(&r, &r.b, 1, 0, SLOT), DAT_SUCCESS);
+	cr_assert_eq(rig_send(&r, &r.a, 3, 0, SLOT), DAT_SUCCESS);
+	cr_assert_eq(tx->seq, seq, "the send was posted beside the write");
+	cr_assert_eq(rig_write(&r, &r.a, 4, 0, 2 * SLOT, SLOT), DAT_SUCCESS);
+	for (uint64_t cookie = 2; cookie <= 4; cookie++)
+		cr_assert_eq(rig_next(&r, r.a.req).dto.cookie, cookie);
+	rig_next(&r, r.b.recv);
+	rig_close_pair(&r);
+}
