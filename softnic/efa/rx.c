@@ -241,9 +241,12 @@ static uint8_t report_write(struct sne_nic *nic, struct sne_qp *qp, struct sne_f
 static uint8_t count_piece(struct sne_nic *nic, struct sne_qp *qp, struct sne_flow *flow,
 			   const struct sne_hdr *h)
 {
-	struct sne_rmsg *m = find_rmsg(nic, qp, flow, h);
+	struct sne_rmsg *m;
 	uint8_t status;
 
+	if (h->len == h->msg_len)
+		return report_write(nic, qp, flow, h);
+	m = find_rmsg(nic, qp, flow, h);
 	if (!m)
 		return SNE_SILENT;
 	if (m->got + h->len < h->msg_len) {
