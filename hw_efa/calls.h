@@ -200,6 +200,8 @@ EFA_COLD void efa_pull_all(struct dap_ep *ep);
 EFA_COLD void efa_push(struct dap_ep *ep);
 /* Sets the length limits of requests that the fast path posts. */
 EFA_COLD void efa_set_most(struct dap_ep *ep);
+/* Marks a write without credit, a packet of which goes without a sequence number: sends wait for it. */
+EFA_COLD void efa_write_plain(struct efa_tx *tx, struct efa_dto *d);
 
 struct efa_request {
 	struct dap_ep *ep;

@@ -148,18 +148,11 @@ static bool place_write(struct efa_tx *tx, struct efa_dto *d)
 	return true;
 }
 
-/*
- * Assigns a sequence number to the next packet of a write. False: the packet goes without a number,
- * and sends wait for the write.
- */
-static bool count_write(struct efa_tx *tx, struct efa_dto *d)
+void efa_write_plain(struct efa_tx *tx, struct efa_dto *d)
 {
-	if (tx->seq != tx->limit)
-		return true;
 	tx->plain += !(d->state & EFA_D_PLAIN);
 	tx->blocked |= EFA_B_PLAIN;
 	d->state |= EFA_D_PLAIN;
-	return false;
 }
 
 static bool issue_rdma(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
@@ -179,12 +172,14 @@ static bool issue_rdma(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 
 		if ((alone && d->left) || !efa_rdma_may(e) || !efa_sq_has(&e->sq, false))
 			return false;
-		wr.has_imm = write && count_write(&e->tx, d);
+		wr.has_imm = write && e->tx.seq != e->tx.limit;
 		wr.seg[1] = piece_at(w->seg, w->at, efa_min(most, d->bytes - w->at));
 		wr.seg[0] = (struct efa_iov){ d->remote + w->at, wr.seg[1].len, w->rkey };
 		w->at += wr.seg[1].len;
 		if (wr.has_imm)
 			wr.imm = efa_next_imm(e, EFA_K_WRITE, false);
+		else if (write)
+			efa_write_plain(&e->tx, d);
 		post_packet(ep, &wr, d);
 	}
 	return true;

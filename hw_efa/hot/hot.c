@@ -101,14 +101,15 @@ EFA_INLINE bool efa_post_now(struct dap_ep *ep, unsigned int op, const DAT_LMR_T
 	const uint64_t va = front_lmr_va(iov), to = remote ? front_rmr_va(remote) : 0;
 	const uint32_t key = front_lmr_key(iov);
 	const unsigned int state = EFA_D_ISSUED | (op == EFA_WRITE ? EFA_D_PLACED : 0);
+	/* writes do not wait for writes without a number */
+	const uint32_t stops = op == EFA_WRITE ? ~(uint32_t)EFA_B_PLAIN : UINT32_MAX;
 	struct efa_dto *d;
-	struct efa_wr wr = { .op = (uint8_t)op, .has_imm = op != EFA_READ, .kind = EFA_S_DTO,
-			     .of = tx->posted };
+	struct efa_wr wr = { .op = (uint8_t)op, .kind = EFA_S_DTO, .of = tx->posted };
 
-	if (efa_unlikely(len - 1 >= tx->most[op]) || efa_unlikely(tx->blocked) ||
+	if (efa_unlikely(len - 1 >= tx->most[op]) || efa_unlikely(tx->blocked & stops) ||
 	    (op == EFA_READ && efa_unlikely(len > front_lmr_len(iov))) ||
 	    (op == EFA_WRITE && efa_unlikely(len > front_rmr_len(remote))) ||
-	    (op != EFA_READ && efa_unlikely(tx->seq == tx->limit)) ||
+	    (op == EFA_SEND && efa_unlikely(tx->seq == tx->limit)) ||
 	    efa_unlikely(tx->posted == e->free_at[EFA_REQUESTS]) ||
 	    efa_unlikely(!efa_sq_has(&e->sq, false)) ||
 	    efa_unlikely(!efa_allowed(ep, op == EFA_READ, key, va, len)) ||
@@ -134,9 +135,13 @@ EFA_INLINE bool efa_post_now(struct dap_ep *ep, unsigned int op, const DAT_LMR_T
 		wr.seg[1] = wr.seg[0];
 		wr.seg[0] = (struct efa_iov){ to, (uint32_t)len, front_rmr_key(remote) };
 	}
-	if (wr.has_imm)
+	if (op == EFA_WRITE && efa_unlikely(tx->seq == tx->limit)) {
+		efa_write_plain(tx, d);
+	} else if (op != EFA_READ) {
+		wr.has_imm = true;
 		wr.imm = efa_next_imm(e, op == EFA_SEND ? EFA_K_MSG : EFA_K_WRITE,
 				      op == EFA_SEND && flags & DAP_COMP_SOLICITED);
+	}
 	dap_wc_flush();
 	efa_wqe_write(e, &wr);
 	efa_sq_doorbell(e);
