@@ -302,6 +302,7 @@ struct sne_nic {
 	bool threaded, armed, resting, handed_over;
 	atomic_bool stop;
 	int event_fd;
+	unsigned int takes;		/* turns that took packets */
 	unsigned int inline_turns, turns_at_arm;
 	uint64_t rest_ns;		/* the length of the thread's last sleep */
 	atomic_uint callers;		/* number of callers that wait for the lock */

@@ -5,6 +5,7 @@
 
 enum {
 	BUDGET = 64,			/* packets that one turn takes from the fabric */
+	POSTS_PER_TAKE = 16,		/* posts in a row, one of which takes packets */
 	/* how far one turn advances the time, in a device without a clock */
 	TURN_NS = 1000,
 	/* how far a turn advances the time if it waits only for time to pass */
@@ -76,28 +77,39 @@ static bool lets_go(struct sne_nic *nic, bool posted)
 }
 
 /*
- * While work is outstanding, the thread takes a turn each millisecond. So a gap means that this process did
- * not run, and perhaps its peers did not either: their answers are not late.
+ * While work is outstanding, the thread or a poll takes a turn each millisecond. So a post need not read the
+ * clock then, and a gap means that this process did not run, and perhaps its peers did not either: their
+ * answers are not late.
  */
-static void advance_time(struct sne_nic *nic)
+static void advance_time(struct sne_nic *nic, bool posted)
 {
-	uint64_t clock = sn_now(), gap = clock - nic->clock;
+	uint64_t clock, gap;
 
-	nic->clock = clock;
-	nic->now += gap < GAP_NS ? gap : GAP_NS;
+	if (nic->virtual_time) {
+		nic->now += TURN_NS;
+	} else if (!posted || TAILQ_EMPTY(&nic->unacked)) {
+		clock = sn_now();
+		gap = clock - nic->clock;
+		nic->clock = clock;
+		nic->now += gap < GAP_NS ? gap : GAP_NS;
+	}
 }
 
-bool sne_turn(struct sne_nic *nic, bool posted)
+/*
+ * A post only sends: the packets of the peers wait for a poll or for the thread, so a run of posts does not
+ * share the ring's lines with the peer packet by packet. A host that only posts takes them now and then.
+ */
+static bool takes(const struct sne_nic *nic, bool posted)
 {
-	bool did = false;
+	return !posted || !nic->threaded || !(nic->ctr.turns % POSTS_PER_TAKE);
+}
 
-	if (nic->virtual_time)
-		nic->now += TURN_NS;
-	else
-		advance_time(nic);
-	nic->ctr.turns++;
-	sn_fab_hold(nic->fab);
-	did |= take_inbox(nic);
+/* Handles the packets that have arrived, and what is due at this time. */
+static bool take_packets(struct sne_nic *nic)
+{
+	bool did = take_inbox(nic);
+
+	nic->takes++;
 	if (!sn_fab_quiet(nic->fab))
 		did |= sn_fab_poll(nic->fab, BUDGET) != 0;
 	did |= sne_retry_rnr(nic);
@@ -105,6 +117,17 @@ bool sne_turn(struct sne_nic *nic, bool posted)
 	did |= sne_flush_late(nic);
 	did |= sne_retransmit(nic);
 	did |= sne_answer_reads(nic);
+	return did;
+}
+
+bool sne_turn(struct sne_nic *nic, bool posted)
+{
+	bool did;
+
+	advance_time(nic, posted);
+	nic->ctr.turns++;
+	sn_fab_hold(nic->fab);
+	did = takes(nic, posted) && take_packets(nic);
 	did |= sne_cut(nic);
 	if (lets_go(nic, posted))
 		did |= sne_release(nic);

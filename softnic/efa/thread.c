@@ -15,7 +15,7 @@
 
 enum {
 	ROUNDS = 256,       /* most turns with the lock held; fewer if a caller waits for the lock */
-	/* ticks in a row with an inline turn, after which the caller is polling, and ticks get longer */
+	/* ticks in a row in which a caller took packets, after which it is polling, and ticks get longer */
 	SHORT_TICKS = 20,
 	SHORT_TICK_NS = 50000,
 	RETRY_NS = 1000000, /* how often retransmissions are checked */
@@ -105,20 +105,20 @@ static void *run(void *arg)
 {
 	struct sne_nic *nic = arg;
 	struct rest r = { 0 };
-	unsigned int seen = 0, busy = 0;	/* busy: ticks in a row with an inline turn */
+	unsigned int seen = 0, busy = 0;	/* busy: ticks in a row in which a caller took packets */
 
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
 	while (!atomic_load(&nic->stop)) {
 		uint64_t ns = busy < SHORT_TICKS ? SHORT_TICK_NS : SNE_TICK_NS;
 
 		pthread_mutex_lock(&nic->lock);
-		if (nic->handed_over || seen == nic->inline_turns || nic->config.flags & SOFTNIC_EFA_SCAN) {
+		if (nic->handed_over || seen == nic->takes || nic->config.flags & SOFTNIC_EFA_SCAN) {
 			ns = take_over(nic, &r);
 			busy = 0;
 		} else {
 			busy += busy < SHORT_TICKS;
 		}
-		seen = nic->inline_turns;
+		seen = nic->takes;
 		nic->handed_over = false;
 		nic->rest_ns = ns;
 		nic->resting = ns != 0;
