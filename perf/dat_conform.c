@@ -78,16 +78,45 @@ static void print_result(const struct statement *s, const struct outcome *o)
 	fflush(stdout);
 }
 
+/* Exit status of a process that has opened the IA, which another process could not open meanwhile. */
+enum { OPENED_ALONE = 3 };
+
+/* Opens the IA of a statement's second process. A failure is not reported, because it may be normal. */
+static int open_too(int sock, void *arg)
+{
+	const char *name = conform_options.peer_ia ? conform_options.peer_ia : th_ia(conform_options.ia);
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+
+	(void)sock;
+	(void)arg;
+	return !freopen("/dev/null", "w", stderr) ||
+	       dat_ia_open((DAT_NAME_PTR)(uintptr_t)name, 8, &async, &ia) ||
+	       dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+static bool can_open_too(void)
+{
+	struct th_child child;
+
+	return !th_spawn(&child, open_too, NULL) && !th_join(&child, conform_options.limit_ms);
+}
+
 /* Opens the IA in a child process, so that the statements' processes do not inherit an open
  * adapter. */
 static int open_once(int sock, void *name)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia;
+	bool alone;
 
 	(void)sock;
-	return !ia_opened(dat_ia_open(name, 8, &async, &ia), name) ||
-	       !dat_ok(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
+	if (!ia_opened(dat_ia_open(name, 8, &async, &ia), name))
+		return 1;
+	alone = name == conform_options.ia && !can_open_too();
+	if (!dat_ok(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close"))
+		return 1;
+	return alone ? OPENED_ALONE : 0;
 }
 
 /* If the IA cannot be opened, every statement would fail, so this reports it once. */
@@ -101,6 +130,7 @@ static bool can_open(const char *name)
 	status = th_spawn(&child, open_once, (void *)(uintptr_t)name);
 	if (!status)
 		status = th_join(&child, conform_options.limit_ms);
+	conform_options.one_process |= status == OPENED_ALONE;
 	if (status == -ETIMEDOUT)
 		fprintf(stderr, "dat_conform: %s has not opened within %u s; --limit allows more\n", name,
 			conform_options.limit_ms / 1000);
@@ -109,7 +139,7 @@ static bool can_open(const char *name)
 	else if (status > 128)
 		fprintf(stderr, "dat_conform: signal %d ended the process that opened %s\n", status - 128,
 			name);
-	return !status;
+	return !status || status == OPENED_ALONE;
 }
 
 static int run_all(const struct options *o)

@@ -84,6 +84,7 @@ struct conform_options {
 	/* TCP port of that program; 0 with --serve: any free port */
 	uint16_t port;
 	unsigned int limit_ms;		/* time limit of one statement */
+	bool one_process;		/* the adapter can be open in one process at a time */
 };
 
 extern struct conform_options conform_options;

@@ -121,7 +121,7 @@ void far_open(struct far_end *f)
 				     "there?",
 				     conform_options.host, conform_options.port);
 	} else {
-		same(th_spawn(&f->child, far_side, NULL), 0);
+		spawn_end(&f->child, far_side, NULL);
 		f->sock = f->child.sock;
 	}
 	hear(f, &hello, sizeof(hello));

@@ -23,6 +23,9 @@
 #define UNSIGNALLED DAT_COMPLETION_UNSIGNALLED_FLAG
 #define BARRIER DAT_COMPLETION_BARRIER_FENCE_FLAG
 
+/* Starts a process that opens the adapter too. Skips the statement if two processes cannot have it open. */
+void spawn_end(struct th_child *child, int (*fn)(int sock, void *arg), void *arg);
+
 struct side {
 	DAT_IA_HANDLE ia;
 	DAT_EVD_HANDLE async, cr_evd, conn_evd, recv_evd, req_evd, soft_evd;

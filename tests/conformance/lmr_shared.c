@@ -132,7 +132,7 @@ static int holder(int sock, void *arg)
 static void open_beside(struct side *s, struct th_child *child, struct hello *hello)
 {
 	agree();
-	same(th_spawn(child, holder, NULL), 0);
+	spawn_end(child, holder, NULL);
 	same(th_recv(child->sock, hello, sizeof(*hello)), 0);
 	side_open(s);
 	if (hello->refused)

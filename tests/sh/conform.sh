@@ -3,6 +3,7 @@
 # dat_conform: its three reports have a line, an object or an element for each statement. The peer can
 # be a process that was started separately. A missing adapter causes one clear message.
 set -u
+. tests/harness/own_ip.sh
 [ -z "${SAN-}" ] || { echo "the suite conformance runs the statements under a sanitizer"; exit 77; }
 conform=$DAPL_BUILD_DIR/bin/dat_conform
 tmp=$(mktemp -d)
@@ -119,6 +120,17 @@ accept_fails() {
 	server=
 }
 
+# Behind VFIO an adapter serves one process: statements of two processes are skipped.
+by_vfio() {
+	[ -x "$DAPL_BUILD_DIR/bin/softnic-run" ] || return 0
+	echo "0000:01:00.0 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"ip=$(own_ip)\" \"\"" \
+		>"$tmp/vfio.conf"
+	DAT_OVERRIDE=$tmp/vfio.conf timeout 100 "$DAPL_BUILD_DIR/bin/softnic-run" --vfio "$conform" -i 0000:01:00.0 \
+		-t dat_ep_reset >"$tmp/out" 2>&1 || wrong "a statement fails behind VFIO:" "$tmp/out"
+	grep -q '^SKIP .*: the test cannot open the adapter in two processes$' "$tmp/out" && grep -q '^PASS ' "$tmp/out" ||
+		wrong "statements of two processes are not skipped behind VFIO:" "$tmp/out"
+}
+
 no_such_adapter() {
 	timeout 20 "$conform" -i none --json "$tmp/none" >"$tmp/out" 2>"$tmp/err"
 	[ $? = 1 ] && [ ! -s "$tmp/out" ] && [ ! -e "$tmp/none" ] || wrong "dat_conform accepts an unknown adapter:" "$tmp/out"
@@ -169,6 +181,7 @@ each_state
 elsewhere
 other_kind
 accept_fails
+by_vfio
 no_such_adapter
 no_such_statement
 bad_numbers

@@ -368,7 +368,7 @@ by_vfio() {
 		--quick -i 0000:01:00.0 -o "$tmp/vfio.tar" --steps 'latency-bind,conformance,errors-refused' >"$tmp/out" 2>&1 ||
 		wrong "dat_qualify run fails on a good adapter behind VFIO"
 	has "a run behind VFIO" '^NOT TESTED +latency-bind +behind VFIO the adapter serves one process; --peer'
-	has "a run behind VFIO" '^NOT TESTED +conformance +behind VFIO '
+	has "a run behind VFIO" '^PASS +conformance '
 	has "a run behind VFIO" '^PASS +errors-refused '
 	q verify "$tmp/vfio.tar" || wrong "dat_qualify verify refuses the bundle of an adapter behind VFIO"
 }
