@@ -663,7 +663,8 @@ install: all
 	@echo 'install: $(words $(MANS)) manual pages in $(D)$(MANDIR)'
 	@$(call each_section,install_mans) true
 	[ -e '$(D)$(SYSCONFDIR)/dat.conf' ] || \
-		scripts/mkconf '$(PROVIDERDIR)/libdapl-direct.so' >'$(D)$(SYSCONFDIR)/dat.conf'
+		scripts/mkconf '$(PROVIDERDIR)/libdapl-direct.so' >'$(D)$(SYSCONFDIR)/dat.conf' || \
+		{ rm '$(D)$(SYSCONFDIR)/dat.conf'; false; }
 	$(if $(D),,$(cached))
 
 # A modified dat.conf stays.

@@ -45,6 +45,18 @@ if [ -n "$left" ]; then
 	exit 1
 fi
 
+# On a full disk no part of a dat.conf stays, which the next make install would keep.
+if unshare -rm true 2>/dev/null; then
+	export -f install
+	export root prefix
+	unshare -rm bash -ec '
+		mount -t tmpfs -o size=4k none "$root/etc/dat"
+		head -c 4096 /dev/zero >"$root/etc/dat/full"
+		if install install >/dev/null 2>&1; then echo "make install succeeds on a full disk"; exit 1; fi
+		[ ! -e "$root/etc/dat/dat.conf" ] || { echo "make install leaves a part of a dat.conf"; exit 1; }'
+	install uninstall
+fi
+
 # In a multiarch library directory programs find the libraries without any variable, as with pkg-config.
 arch=lib/$(${CC:-gcc} -print-multiarch)
 if [ "$arch" != lib/ ]; then
