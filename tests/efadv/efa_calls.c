@@ -33,6 +33,8 @@ int efadv_query_device(struct ibv_context *ctx, struct efadv_device_attr *attr, 
 		attr->max_sq_wr = efa_told.sq_wr;
 	if (efa_told.rq_wr)
 		attr->max_rq_wr = efa_told.rq_wr;
+	if (efa_told.sq_sge)
+		attr->max_sq_sge = efa_told.sq_sge;
 	if (efa_told.inline_ex)
 		((struct edv_device_attr *)attr)->inline_buf_size_ex = efa_told.inline_ex;
 	return 0;

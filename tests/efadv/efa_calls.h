@@ -12,6 +12,7 @@ struct efa_told {
 	uint32_t lacks;			/* bits to remove from device_caps */
 	uint16_t inline_ex;
 	uint32_t sq_wr, rq_wr;
+	uint16_t sq_sge;
 	const char *hidden;		/* a name that dlsym does not find */
 	uint32_t cqe_size, wqe_size, cq_entries;
 	int port_state;

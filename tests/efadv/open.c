@@ -80,6 +80,39 @@ Test(open, efa_ctl_open__each_refusal_names_cause_and_cure)
 	refused_each(refusals, sizeof(refusals) / sizeof(refusals[0]), open_refused);
 }
 
+/* Devices with less than the driver needs, which no instance type is known to have. */
+static const struct lack {
+	struct efa_told told;
+	const char *params;
+	int err;
+	const char *cause;
+} lacks[] = {
+	{ { .lacks = EFADV_DEVICE_ATTR_CAPS_RDMA_READ }, "", -EOPNOTSUPP, "no RDMA read" },
+	{ { .sq_sge = 1 }, "", -EOPNOTSUPP, "two segments in a send" },
+	{ { .sq_wr = 16 }, "", -EOPNOTSUPP, "queues of 128 receives and 32 sends" },
+	{ { .rq_wr = 64 }, "", -EOPNOTSUPP, "queues of 128 receives and 32 sends" },
+	{ { .rq_wr = 128 }, "efa_window=1024", -EINVAL, "use a smaller efa_window=" },
+};
+
+Test(open, open__of_a_device_with_less_than_needed_is_refused)
+{
+	for (size_t i = 0; i < sizeof(lacks) / sizeof(lacks[0]); i++) {
+		struct dap_ia *ia = aligned_alloc(64, (sizeof(*ia) + 63) & ~(size_t)63);
+		char why[256] = "";
+		int err;
+
+		memset(ia, 0, sizeof(*ia));
+		strcpy(ia->name, "efa_0-1");
+		efa_told = lacks[i].told;
+		err = efa_hw.open(ia, lacks[i].params, why, sizeof(why));
+		cr_expect_eq(err, lacks[i].err, "%s: error %d", lacks[i].cause, err);
+		cr_expect_not_null(strstr(why, lacks[i].cause), "\"%s\" does not say \"%s\"", why,
+				   lacks[i].cause);
+		free(ia);
+		nothing_left();
+	}
+}
+
 Test(open, efa_ctl_open__names_of_others_return_enodev)
 {
 	static const char *const names[] = { "efa_0", "efa_0-", "efa_0-1x", "soft-efa-9" };
