@@ -19,7 +19,7 @@ RESERVE = 8  # seconds kept for the work after the last step
 LEAST = 5  # a step does not start if fewer seconds are left
 UNSELECTED = "not selected by --steps"
 LOCAL = ("questions", "integrity", "statements", "counters")  # kinds of steps that need no peer
-ALONE = ("identity", "conform", "questions", "integrity", "counters")  # kinds of steps in which one process opens the adapter
+ALONE = ("identity", "conform", "questions", "integrity", "counters")  # kinds of steps that need one process
 
 
 class Run:

@@ -80,7 +80,7 @@ Test(open, efa_ctl_open__each_refusal_names_cause_and_cure)
 	refused_each(refusals, sizeof(refusals) / sizeof(refusals[0]), open_refused);
 }
 
-/* Devices with less than the driver needs, which no instance type is known to have. */
+/* Devices that have less than the driver needs. */
 static const struct lack {
 	struct efa_told told;
 	const char *params;
