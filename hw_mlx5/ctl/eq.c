@@ -201,6 +201,14 @@ static struct m5_eqe *entry_at(const struct m5_eq *eq, uint32_t i)
 	return &eq->ring[i & ((1u << eq->log) - 1)];
 }
 
+/* Each entry gets the owner bit with which the device wrote it, so that it does not look written in the next
+ * lap. */
+void m5_eq_skip(struct m5_eq *eq, uint32_t producer)
+{
+	for (; eq->ci != producer; eq->ci++)
+		entry_at(eq, eq->ci)->owner = eq->ci >> eq->log & 1;
+}
+
 static bool is_written(const struct m5_eq *eq, uint32_t i)
 {
 	bool written = (dap_load_owner(&entry_at(eq, i)->owner) & 1) == (i >> eq->log & 1);

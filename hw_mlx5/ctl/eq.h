@@ -63,6 +63,8 @@ int m5_evch_drain(struct m5_evch *ch);
 
 /* Gives all entries to the device. An event that the device has written before is lost. */
 void m5_eq_init(struct m5_eq *eq);
+/* Skips the entries that the device has written before its producer index. */
+void m5_eq_skip(struct m5_eq *eq, uint32_t producer);
 /*
  * Reads the next entries, one reader at a time. True: more entries may follow; ring M5_UAR_EQ_CI.
  * False: it is empty and can be armed.

@@ -240,7 +240,7 @@ static void prepare_ring(struct m5_ctl *ctl, struct m5_eq *eq)
 
 	m5_eq_init(eq);
 	if (!m5_cmd(ctl, &in, sizeof(in), &out, sizeof(out)))
-		eq->ci = be32_to_cpu(out.producer) & 0xffffff;
+		m5_eq_skip(eq, be32_to_cpu(out.producer) & 0xffffff);
 }
 
 static int eq_create(struct m5_ctl_vfio *v, struct vf_eq *eq, unsigned int log, uint64_t events)

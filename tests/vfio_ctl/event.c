@@ -137,6 +137,40 @@ Test(events, open__event_before_the_ring_is_prepared_raises_one_interrupt)
 	ctl->ops->close(ctl);
 }
 
+/* The driver reads each of n changes of the link, and nothing else. */
+static void link_changes(struct vf_device *d, uint32_t n)
+{
+	uint32_t before = events_read(d);
+	static bool down;
+
+	for (uint32_t i = 0; i < n; i++) {
+		down = !down;
+		check(!vfio_fault(down ? "link_down" : ""));
+	}
+	check(TH_WITHIN(SOON_MS, events_read(d) - before >= n));
+	same(events_read(d) - before, n);
+}
+
+/* PRM, "Event Queue Entry": the owner bit alternates with each lap of the ring. If the entry of the early
+ * event has the wrong one, the driver reads it once more, and loses a later event. */
+Test(events, async_read__a_lap_after_an_event_before_the_ring_is_prepared_reads_each_event_once)
+{
+	enum { LAP = 4096 };
+	char why[160] = "";
+	struct vf_device *d;
+	struct m5_ctl *ctl;
+
+	vfio_eq_made = link_comes_up;
+	check(!m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)));
+	vfio_eq_made = NULL;
+	check(TH_WITHIN(SOON_MS, all_read(ctl)));
+	d = vf_of(ctl)->dev;
+	check(events_read(d) && events_read(d) < LAP / 4);
+	for (uint32_t quarter = 1; quarter <= 8; quarter++)
+		link_changes(d, quarter * LAP / 4 - events_read(d));
+	ctl->ops->close(ctl);
+}
+
 /* dup3(2): EBUSY, while another thread opens a file. */
 Test(events, open__without_libmlx5s_events_leaves_no_descriptor)
 {
