@@ -23,7 +23,7 @@ static void refused_one(size_t i, const struct refusal *r, refused_open *open)
 	int err;
 
 	if (r->call)
-		calls_fail_named(r->call, r->answer);
+		calls_fail_named_after(r->first, r->call, r->answer);
 	err = open(r, &ctl, why, sizeof(why));
 	calls_stop();
 	cr_expect_eq(err, r->err, "case %zu: the open returned the wrong code %d: %s", i, err, why);

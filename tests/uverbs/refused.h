@@ -12,6 +12,7 @@ struct refusal {
 	int err;
 	const char *cause, *cure;	/* words of the message */
 	const void *device;		/* state of the device; its type is defined by the suite */
+	unsigned long first;		/* number of first calls that do not fail */
 };
 
 /* Opens the device. Returns 0 and *ctl, or a negative errno and a message. */

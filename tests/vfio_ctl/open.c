@@ -73,7 +73,8 @@ static const struct refusal refusals[] = {
 	  .cause = "cannot allocate an interrupt", .cure = "" },
 	{ "mlx5dv_devx_create_eq", ENOMEM, VFIO_IA, "gid=auto", .err = -ENOMEM,
 	  .cause = "cannot create an event queue", .cure = "" },
-	{ "mlx5dv_devx_general_cmd", EIO, VFIO_IA, "gid=auto", .err = -EIO,
+	/* The first two commands are QUERY_EQ. */
+	{ "mlx5dv_devx_general_cmd", EIO, VFIO_IA, "gid=auto", .first = 2, .err = -EIO,
 	  .cause = "capabilities", .cure = "" },
 	{ "mlx5dv_devx_umem_reg", ENOMEM, VFIO_IA, "gid=auto", .err = -ENOMEM,
 	  .cause = "locked-memory limit is 64 KiB", .cure = "ulimit -l" },
