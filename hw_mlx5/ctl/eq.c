@@ -9,8 +9,6 @@
 #include "core/thread.h"
 #include "hw_mlx5/ctl/eq.h"
 
-#define ERASED_MOST 8u			/* entries that m5_eq_init() may erase */
-
 int m5_events_open(struct m5_events *events)
 {
 	*events = (struct m5_events){ .async_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
@@ -217,28 +215,12 @@ static bool is_written(const struct m5_eq *eq, uint32_t i)
 	return written;
 }
 
-/*
- * m5_eq_init() erases the entries that the device had written before. The device writes entries in order: if
- * one of the next entries is written and this one is not, this one was erased.
- */
-static bool is_erased(const struct m5_eq *eq)
-{
-	uint32_t next = 1;
-
-	while (next < ERASED_MOST && !is_written(eq, eq->ci + next))
-		next++;
-	return next < ERASED_MOST && !is_written(eq, eq->ci);
-}
-
 bool m5_eq_read(struct m5_eq *eq, struct m5_events *events)
 {
 	for (uint32_t n = 0; n < (1u << eq->log) / 4; n++) {
-		if (is_written(eq, eq->ci))
-			dispatch(events, entry_at(eq, eq->ci));
-		else if (is_erased(eq))
-			entry_at(eq, eq->ci)->owner = eq->ci >> eq->log & 1;	/* as the device wrote it */
-		else
+		if (!is_written(eq, eq->ci))
 			return false;
+		dispatch(events, entry_at(eq, eq->ci));
 		eq->ci++;
 	}
 	return true;

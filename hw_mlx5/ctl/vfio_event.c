@@ -232,15 +232,34 @@ void vf_serve_stop(struct vf_device *d)
  * device has it. An event before that can only be one of the port, whose link trains. It is lost, but the
  * port's state is read later. The consumer index must pass the event, or each arm raises an interrupt.
  */
-static void prepare_ring(struct m5_ctl *ctl, struct m5_eq *eq)
+static int prepare_ring(struct m5_ctl *ctl, struct m5_eq *eq)
 {
 	const struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(M5_CMD_QUERY_EQ),
 				      .number = cpu_to_be32(eq->eqn) };
 	struct m5_query_eq_out out = { 0 };
+	int err;
 
 	m5_eq_init(eq);
-	if (!m5_cmd(ctl, &in, sizeof(in), &out, sizeof(out)))
+	err = m5_cmd(ctl, &in, sizeof(in), &out, sizeof(out));
+	if (!err)
 		m5_eq_skip(eq, be32_to_cpu(out.producer) & 0xffffff);
+	return err;
+}
+
+/*
+ * libmlx5 does not free the ring (at least up to release 64): its pages are released here, when
+ * they are no longer read; the address range stays.
+ */
+static void eq_destroy(struct m5_ctl_vfio *v, struct vf_eq *eq)
+{
+	struct dv_call call;
+
+	madvise(eq->eq.ring, sizeof(struct m5_eqe) << eq->eq.log, MADV_DONTNEED);
+	if (dv_begin(&v->dv.ctl, &call))
+		return;
+	if (mlx5dv_devx_destroy_eq(eq->devx))
+		dap_log(DAP_LOG_ERR, "cannot destroy an event queue of %s", v->dev->pci);
+	dv_end(&call);
 }
 
 static int eq_create(struct m5_ctl_vfio *v, struct vf_eq *eq, unsigned int log, uint64_t events)
@@ -266,24 +285,10 @@ static int eq_create(struct m5_ctl_vfio *v, struct vf_eq *eq, unsigned int log, 
 		return err;
 	eq->eq = (struct m5_eq){ .ring = eq->devx->vaddr, .log = log,
 				 .eqn = be32_to_cpu(out.number) & 0xff };
-	prepare_ring(&v->dv.ctl, &eq->eq);
-	return 0;
-}
-
-/*
- * libmlx5 does not free the ring (at least up to release 64): its pages are released here, when
- * they are no longer read; the address range stays.
- */
-static void eq_destroy(struct m5_ctl_vfio *v, struct vf_eq *eq)
-{
-	struct dv_call call;
-
-	madvise(eq->eq.ring, sizeof(struct m5_eqe) << eq->eq.log, MADV_DONTNEED);
-	if (dv_begin(&v->dv.ctl, &call))
-		return;
-	if (mlx5dv_devx_destroy_eq(eq->devx))
-		dap_log(DAP_LOG_ERR, "cannot destroy an event queue of %s", v->dev->pci);
-	dv_end(&call);
+	err = prepare_ring(&v->dv.ctl, &eq->eq);
+	if (err)
+		eq_destroy(v, eq);
+	return err;
 }
 
 /*

@@ -73,7 +73,11 @@ static const struct refusal refusals[] = {
 	  .cause = "cannot allocate an interrupt", .cure = "" },
 	{ "mlx5dv_devx_create_eq", ENOMEM, VFIO_IA, "gid=auto", .err = -ENOMEM,
 	  .cause = "cannot create an event queue", .cure = "" },
-	/* The first two commands are QUERY_EQ. */
+	/* The first two commands are QUERY_EQ, of the two event queues. */
+	{ "mlx5dv_devx_general_cmd", EIO, VFIO_IA, "gid=auto", .err = -EIO,
+	  .cause = "cannot create an event queue", .cure = "" },
+	{ "mlx5dv_devx_general_cmd", EIO, VFIO_IA, "gid=auto", .first = 1, .err = -EIO,
+	  .cause = "cannot create an event queue", .cure = "" },
 	{ "mlx5dv_devx_general_cmd", EIO, VFIO_IA, "gid=auto", .first = 2, .err = -EIO,
 	  .cause = "capabilities", .cure = "" },
 	{ "mlx5dv_devx_umem_reg", ENOMEM, VFIO_IA, "gid=auto", .err = -ENOMEM,
