@@ -197,11 +197,6 @@ static int device_facts(struct m5_ia *m, char *why, size_t whylen)
 	/* Lengths in slots and segments have 31 bits. */
 	if (m->dev.max_msg > 1ull << 30)
 		m->dev.max_msg = 1ull << 30;
-	if (m->dev.max_sq_wqe < M5_BF_BLOCKS * M5_BB * 2) {
-		snprintf(why, whylen, "the device supports WQEs of only %u bytes, too few for "
-			 "this provider", m->dev.max_sq_wqe);
-		return -EOPNOTSUPP;
-	}
 	return 0;
 }
 

@@ -26,8 +26,6 @@
  */
 #define M5_COLD __attribute__((noinline, section(".text.unlikely.m5")))
 
-#define M5_MAX_IOV 30			/* ctrl, remote address and 30 segments fill 8 blocks */
-
 /* State of a posted WQE. The slot of a request has the index of its first block, that of a receive the
  * index of the receive. */
 struct m5_slot {

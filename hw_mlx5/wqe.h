@@ -12,6 +12,8 @@
 #define M5_BB_SHIFT 6
 #define M5_DS 16			/* unit of a WQE's length */
 #define M5_BF_BLOCKS 4			/* a BlueFlame buffer has 256 bytes */
+#define M5_MAX_IOV 30			/* ctrl, remote address and 30 segments fill 8 blocks */
+#define M5_LONGEST_WQE ((2 + M5_MAX_IOV) * M5_DS)
 
 enum m5_wqe_opcode {
 	M5_OP_NOP = 0x00,

@@ -10,6 +10,7 @@
 
 #include "hw_common/memory.h"
 #include "hw_mlx5/ctl/dv.h"
+#include "hw_mlx5/wqe.h"
 
 /* Enough for an endpoint with small queues and its EVDs. */
 #define LEAST_LOCKED (64u << 10)
@@ -195,6 +196,10 @@ int dv_new_enough(struct m5_ctl *ctl, const char *name, struct m5_dev_caps *caps
 		snprintf(why, whylen, "the firmware of %s is too old (CQE version 0): update it",
 			 name);
 		err = -EIO;
+	} else if (caps->max_sq_wqe < M5_LONGEST_WQE) {
+		snprintf(why, whylen, "%s supports WQEs of only %u bytes, too few for this provider", name,
+			 caps->max_sq_wqe);
+		err = -EOPNOTSUPP;
 	}
 	return err;
 }

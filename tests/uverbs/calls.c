@@ -376,7 +376,7 @@ static const void *first_entry(const void *in, size_t inlen, uint8_t *copy)
 /*
  * PRM, "HCA Capabilities", after a header of 16 bytes: port_type at bit 0x1b6, cqe_version at bit 0x1fc,
  * dp_ordering of RC at bits 0x334 (all of it) and 0x1ca (READ and WRITE), further capabilities at 0x20,
- * sctr_data_cqe at bit 0x215, imaicl at bit 0x231.
+ * sctr_data_cqe at bit 0x215, imaicl at bit 0x231, max_wqe_sz_sq in the 16 bits from 0x290.
  */
 static void spoil_caps(const void *in, void *out, size_t outlen)
 {
@@ -386,6 +386,8 @@ static void spoil_caps(const void *in, void *out, size_t outlen)
 		return;
 	if (calls_port.cqe_version_0)
 		((uint8_t *)out)[16 + 0x3f] &= 0xf0;
+	if (calls_port.short_wqes)
+		((uint8_t *)out)[16 + 0x52] = 1;
 	if (calls_port.infiniband)
 		((uint8_t *)out)[16 + 0x36] &= 0xfc;
 	if (calls_port.reorders & CALLS_REORDERS_ALL)

@@ -54,6 +54,7 @@ struct calls_port {
 	uint16_t lid;
 	uint8_t infiniband;		/* ports report InfiniBand */
 	uint8_t cqe_version_0;		/* QUERY_HCA_CAP reports CQEs without a user index */
+	uint8_t short_wqes;		/* QUERY_HCA_CAP reports a max_wqe_sz_sq of 256 bytes */
 	/* whether RC data may be placed out of order: a value of the enum below */
 	uint8_t reorders;
 	uint8_t keeps_order;		/* a QP can request order nevertheless */

@@ -60,6 +60,8 @@ static const struct refusal refusals[] = {
 	  .err = -EIO, .cause = "not in partition 0xffff", .cure = "pkey=" },
 	{ .name = "mlx5_0-1", .device = &(const struct calls_port){ .cqe_version_0 = 1 },
 	  .err = -EIO, .cause = "too old", .cure = "update" },
+	{ .name = "mlx5_0-1", .device = &(const struct calls_port){ .short_wqes = 1 },
+	  .err = -EOPNOTSUPP, .cause = "mlx5_0 supports WQEs of only 256 bytes", .cure = "" },
 	{ .name = "mlx5_0-1",
 	  .device = &(const struct calls_port){ .on = true, .state = IBV_PORT_DOWN,
 		    .link_layer = IBV_LINK_LAYER_ETHERNET },
@@ -340,6 +342,11 @@ Test(open, m5_ctl_list__returns_each_port)
 	calls_stop();
 	cr_assert(strstr(devs[2].why, "no permission"),
 		  "the error does not name the permission: %s", devs[2].why);
+	calls_port.short_wqes = 1;
+	cr_assert_eq(m5_ctl_list(devs, 8), 3);
+	calls_port.short_wqes = 0;
+	cr_assert(strstr(devs[2].why, "WQEs of only 256 bytes"),
+		  "the error does not name the length of WQEs: %s", devs[2].why);
 	calls_fail_named("ibv_get_device_list", ENOMEM);
 	cr_assert_eq(m5_ctl_list(devs, 8), 2);
 	calls_stop();
