@@ -268,15 +268,23 @@ static uint16_t completed_to(const struct m5_cq *cq, const struct m5_ep *e)
 	return at;
 }
 
+/* Up to 32768 blocks can be outstanding, one more than a signed distance holds. So distances count from ci,
+ * and one that is longer than the ring means that ci has passed index. */
 bool m5_sq_completed(struct dap_ep *ep, uint16_t index)
 {
 	const struct m5_ep *e = m5_ep(ep);
-	uint16_t at;
+	const struct m5_slot *slots = e->done.sq_slots;
+	uint32_t mask = e->done.sq_mask;
+	uint16_t ci, at, outstanding;
 
 	m5_cq_own(ep->request_evd);
+	ci = (uint16_t)__atomic_load_n(&e->done.sq_ci, __ATOMIC_ACQUIRE);
+	outstanding = (uint16_t)(index - ci);
+	if (outstanding > mask + 1)
+		outstanding = 0;
 	at = completed_to(m5_cq(ep->request_evd), e);
-	while ((int16_t)(index - at) > 0 && !is_signaled(&e->done.sq_slots[at & e->done.sq_mask]))
-		at = e->done.sq_slots[at & e->done.sq_mask].end;
+	while ((uint16_t)(at - ci) < outstanding && !is_signaled(&slots[at & mask]))
+		at = slots[at & mask].end;
 	m5_cq_release(ep->request_evd);
-	return (int16_t)(index - at) <= 0;
+	return (uint16_t)(at - ci) >= outstanding;
 }

@@ -233,6 +233,25 @@ RIG_TEST(error, qp_error__does_not_wait_for_suppressed_requests)
 	cr_expect_eq(m5_ia(r.ia)->flush_ms, M5_FLUSH_MS);
 }
 
+/* Requests with 30 segments can fill the ring of 32768 blocks up to the last one, which a drain then uses. */
+Test(error, sq_completed__is_false_while_all_blocks_of_the_largest_ring_are_outstanding)
+{
+	struct rig_config c = { .attr = { .max_request_dtos = 8000 }, .qlen = 8192 };
+	struct m5_done *done;
+	uint16_t ci;
+
+	cr_assert_eq(rig_open(&r, &c), 0);
+	done = &m5_ep(r.a.ep)->done;
+	ci = (uint16_t)done->sq_ci;
+	cr_assert_eq(done->sq_mask, 32767);
+	done->sq_slots[ci] = (struct m5_slot){ .end = (uint16_t)(ci + 8) };
+	cr_expect(m5_sq_completed(r.a.ep, ci));
+	cr_expect(m5_sq_completed(r.a.ep, (uint16_t)(ci - 1)));
+	for (unsigned int n = 1; n <= 32768; n++)
+		cr_assert_not(m5_sq_completed(r.a.ep, (uint16_t)(ci + n)), "%u blocks", n);
+	rig_close(&r, NULL);
+}
+
 RIG_TEST(error, drain__ends_on_a_broken_queue_too)
 {
 	cr_assert_eq(m5_hw.qp_error(r.a.ep), 0);
