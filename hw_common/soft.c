@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "core/dap.h"
 #include "hw_common/device.h"
@@ -15,8 +16,6 @@
 #define MADV_POPULATE_READ 22
 #define MADV_POPULATE_WRITE 23
 #endif
-
-#define PAGE 4096u
 
 const char *const hw_soft_variants[] = { "silicon", NULL };
 
@@ -48,9 +47,9 @@ bool hw_soft_index(const char *ia_name, const char *prefix, unsigned int devices
 }
 
 /* For kernels without this advice: only checks that the pages are mapped. */
-static int check_mapped(void *start, size_t span)
+static int check_mapped(void *start, size_t span, size_t page)
 {
-	unsigned char *vec = malloc(span / PAGE);
+	unsigned char *vec = malloc(span / page);
 	int err;
 
 	if (!vec)
@@ -60,20 +59,21 @@ static int check_mapped(void *start, size_t span)
 	return err;
 }
 
+/* Some kernels of arm64 have pages of 64 KiB. */
 int hw_soft_pages(uint64_t addr, uint64_t len, bool write)
 {
-	uint64_t first = addr & ~(uint64_t)(PAGE - 1);
-	size_t span = ((addr + len + PAGE - 1) & ~(uint64_t)(PAGE - 1)) - first;
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), first = addr & ~(page - 1);
+	size_t span = ((addr + len + page - 1) & ~(page - 1)) - first;
 	void *start = (void *)(uintptr_t)first;
-	static char probe[2 * PAGE];
-	void *probe_page = (void *)(((uintptr_t)probe + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
+	static char mapped;
+	void *mapped_page = (void *)((uintptr_t)&mapped & ~(uintptr_t)(page - 1));
 
 	if (!madvise(start, span, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ))
 		return 0;
 	/* EINVAL may also mean that the kernel does not know the advice. */
-	if (errno == ENOMEM || errno == EFAULT || !madvise(probe_page, PAGE, MADV_POPULATE_READ))
+	if (errno == ENOMEM || errno == EFAULT || !madvise(mapped_page, page, MADV_POPULATE_READ))
 		return -EFAULT;
-	return check_mapped(start, span);
+	return check_mapped(start, span, page);
 }
 
 static bool begins_with_one(const char *name, const char *const *prefixes)
