@@ -241,15 +241,18 @@ int m5_rmr_destroy(struct dap_rmr *rmr)
 	return destroy_keys(rmr, m5_rmr(rmr));
 }
 
-/* Returns true if the queue has credit for that many blocks. */
+/* Returns true if the queue has credit for one request of that many blocks. The credit is given back,
+ * because requests of one block could use it several times. */
 static bool sq_has_room(struct dap_ep *ep, uint32_t blocks)
 {
-	uint32_t *lock = ep->obj.ia->threadsafe ? &m5_ep(ep)->sq.lock : NULL;
+	struct m5_sq *sq = &m5_ep(ep)->sq;
+	uint32_t *lock = m5_ia(ep->obj.ia)->locked ? &sq->lock : NULL;
 	bool room;
 
 	if (lock)
 		m5_spin_lock(lock);
 	room = m5_sq_credit(ep, blocks);
+	sq->limit = sq->pi;
 	if (lock)
 		m5_spin_unlock(lock);
 	return room;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "hw_common/soft.h"
 #include "tests/harness/harness.h"
 #include "tests/mlx5/rig.h"
 
@@ -277,6 +278,32 @@ RIG_TEST(bind, rmr_bind__flushed_with_a_change_of_keys_gives_one_event_each)
 		cr_assert_eq(ev.event_data.rmr_completion_event_data.status, DAT_DTO_ERR_FLUSHED);
 	}
 	cr_assert(rig_empty(&r, r.b.request));
+}
+
+/* The endpoint may have one request more. A bind takes three blocks of its queue, a write takes one. */
+RIG_TEST(bind, rmr_bind__that_gets_no_new_key_leaves_room_for_one_request)
+{
+	enum { DTOS = 16 };
+	DAT_LMR_TRIPLET l = rig_local(&r.b, 0, 8);
+	DAT_RMR_TRIPLET to = rig_remote(&r.a, 0, 8);
+	DAT_RMR_CONTEXT ctx;
+	DAT_EVENT ev;
+
+	fake.quiet = true;
+	end_c();
+	cr_assert_eq(bind_on(c, 0, 64, RW, 0, &ctx), DAT_SUCCESS);
+	cr_assert(rig_event(&r, r.b.request, &ev));
+	for (int i = 0; i < DTOS - 1; i++)
+		cr_assert_eq(r.hot->rdma_write(r.b.ep, 1, &l, rig_cookie(1), &to, 0), DAT_SUCCESS);
+	hw_soft_fail(1);
+	cr_expect_neq(bind_on(r.b.ep, 0, 64, RW, 0, &ctx), DAT_SUCCESS);
+	hw_soft_fail(0);
+	cr_expect_eq(r.hot->rdma_write(r.b.ep, 1, &l, rig_cookie(1), &to, 0), DAT_SUCCESS);
+	cr_expect_neq(r.hot->rdma_write(r.b.ep, 1, &l, rig_cookie(1), &to, 0), DAT_SUCCESS);
+	for (int i = 0; i < DTOS; i++)
+		cr_assert(rig_event(&r, r.b.request, &ev));
+	cr_assert_eq(bind_on(r.b.ep, 0, 64, RW, 0, &ctx), DAT_SUCCESS);
+	expect_bind(65);
 }
 
 RIG_TEST(bind, rebind__through_another_endpoint_ends_the_old_context)
