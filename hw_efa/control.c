@@ -85,7 +85,7 @@ static bool is_asked(const struct efa_tx *tx, uint32_t id, bool refused)
 
 	if (id - tx->done > efa_next(tx) - tx->done || id - tx->done >= tx->posted - tx->done)
 		return false;
-	if (d->state & (EFA_D_WAITS | EFA_D_REFUSED))
+	if (d->state & (EFA_D_WAITS | EFA_D_ANSWERED))
 		return d->state & EFA_D_WAITS;
 	return refused && d->op == EFA_WRITE && tx->emulates && tx->work[id & tx->mask].at;
 }
@@ -103,9 +103,8 @@ static void receive_fin(struct dap_ep *ep, const struct efa_ctrl_msg *m)
 		tx->pulls_asked--;
 	else
 		tx->asks--;
-	d->state &= (uint8_t)~EFA_D_WAITS;
+	d->state = (uint8_t)((d->state & ~EFA_D_WAITS) | EFA_D_ANSWERED);
 	if (m->flags) {
-		d->state |= EFA_D_REFUSED;
 		if (!d->status)
 			d->status = m->flags <= DAP_DTO_PARTIAL_PACKET ? m->flags : DAP_DTO_BAD_RESPONSE;
 		efa_break(ep, "the peer refuses an RDMA %s of %u bytes",

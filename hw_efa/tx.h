@@ -53,7 +53,7 @@ enum efa_dto_state {
 	EFA_D_DONE = 4,
 	EFA_D_PLACED = 8,		/* a write that may have reached the peer's memory */
 	EFA_D_PLAIN = 16,		/* a write with a packet without a sequence number */
-	EFA_D_REFUSED = 32,		/* the peer has refused the request, and may not answer again */
+	EFA_D_ANSWERED = 32,		/* the peer has answered the request, and may not answer again */
 	EFA_D_GONE = 64,		/* a WQE of the request has found the peer gone */
 };
 

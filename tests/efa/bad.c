@@ -374,6 +374,22 @@ Test(efa_bad_own, write__emulated_that_is_refused_twice_is_counted_once)
 	cr_expect_eq(efa_ep(r.a.ep)->tx.asks, 0);
 }
 
+/* The peer has carried out the write and then refuses it. The write stays a success. */
+Test(efa_bad_own, write__emulated_that_is_refused_after_its_answer_breaks_the_connection)
+{
+	struct dap_event ev;
+
+	rig_open_pair(&r, "seed=7 efa_profile=read");
+	cr_assert_eq(rig_write(&r, &r.a, 1, 0, 0, 8), DAT_SUCCESS);
+	answered(0, DAP_DTO_SUCCESS);
+	cr_assert_null(fake.broken);
+	answered(0, DAP_DTO_REMOTE_ACCESS);
+	broken_with(r.a.ep, "which has not been made");
+	cr_expect_eq(efa_ep(r.a.ep)->tx.asks, 0, "%u writes await an answer", efa_ep(r.a.ep)->tx.asks);
+	ev = rig_next(&r, r.a.req);
+	cr_expect_eq(ev.dto.status, DAP_DTO_SUCCESS, "the write has status %u", ev.dto.status);
+}
+
 Test(efa_bad_own, answer__to_a_read_breaks_the_connection) { answer_to(EFA_READ, 0); }
 Test(efa_bad_own, refusal__of_a_read_breaks_the_connection) { answer_to(EFA_READ, DAP_DTO_REMOTE_ACCESS); }
 Test(efa_bad_own, refusal__of_a_send_that_it_does_not_read_breaks_the_connection)
