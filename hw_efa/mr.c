@@ -171,7 +171,9 @@ static void set_binding(struct dap_rmr *rmr, const struct efa_range *to, const s
 	if (to->priv & DAP_PRIV_REMOTE_WRITE)
 		efa_key_link(eng, &r->key);
 	rmr->rmr_context = r->bound ? r->mr.rkey : 0;
-	rmr->lmr = to->lmr;
+	/* A query in another thread may have found the RMR bound. */
+	if (to->lmr)
+		rmr->lmr = to->lmr;
 	rmr->priv = to->priv;
 	rmr->addr = to->addr;
 	__atomic_store_n(&rmr->length, to->lmr ? to->len : 0, __ATOMIC_RELEASE);

@@ -110,6 +110,16 @@ Test(efa_bind, rmr_bind__without_heap_changes_nothing)
 	cr_assert_neq(given, context);
 }
 
+/* dat_rmr_query() in another thread has seen the length of the bind, and reads the LMR next. */
+Test(efa_bind, unbind__leaves_the_lmr_to_a_query_in_another_thread)
+{
+	uint32_t none;
+
+	cr_assert_eq(rig_bind(rmr, &r.b, 0, &none), 0);
+	cr_assert_not(dap_rmr_is_bound(rmr));
+	cr_assert_eq(rmr->lmr, r.b.lmr);
+}
+
 /* ---- The connection ends while the device ends the previous registration ---- */
 
 static int ends_the_connection(struct efa_ctl *ctl, struct efa_mr *mr)
