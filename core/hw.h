@@ -58,6 +58,8 @@ struct dap_hw {
 	bool (*cq_poll)(struct dap_evd *evd, struct dap_event *ev);
 	/* Arms the CQ: the next completion makes cq_fd readable. */
 	int (*cq_arm)(struct dap_evd *evd, bool solicited_only);
+	/* Nothing waits for cq_fd any more. NULL: a CQ that stays armed costs nothing. */
+	void (*cq_disarm)(struct dap_evd *evd);
 	int (*cq_fd)(struct dap_evd *evd);
 	/* True: the device is gone. cq_fd stays readable, although no event comes, and must not be polled. */
 	bool (*cq_drain_fd)(struct dap_evd *evd);

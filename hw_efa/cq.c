@@ -156,6 +156,17 @@ int efa_cq_arm(struct dap_evd *evd, bool solicited_only)
 	return 0;
 }
 
+/* Otherwise the tick would poll for a waiter that has gone (efa_tick_polls). */
+void efa_cq_disarm(struct dap_evd *evd)
+{
+	struct efa_evd *q = efa_evd(evd);
+
+	efa_enter(q->eng);
+	q->eng->armed -= q->armed;
+	q->armed = false;
+	efa_go(q->eng);
+}
+
 /*
  * An event of the device wakes the waiters of all EVDs, so the CQ is armed again for the other
  * waiters. If the device is gone, other threads still put flushed completions into the ring.

@@ -268,6 +268,7 @@ const struct dap_hw efa_hw = {
 	.cq_destroy = efa_cq_destroy,
 	.cq_poll = efa_cq_poll,
 	.cq_arm = efa_cq_arm,
+	.cq_disarm = efa_cq_disarm,
 	.cq_fd = efa_cq_fd,
 	.cq_drain_fd = efa_cq_drain_fd,
 	.cq_settle = efa_cq_settle,

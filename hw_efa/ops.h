@@ -22,6 +22,7 @@ int efa_cq_resize(struct dap_evd *evd, unsigned int entries);
 int efa_cq_destroy(struct dap_evd *evd);
 bool efa_cq_poll(struct dap_evd *evd, struct dap_event *ev);
 int efa_cq_arm(struct dap_evd *evd, bool solicited_only);
+void efa_cq_disarm(struct dap_evd *evd);
 int efa_cq_fd(struct dap_evd *evd);
 bool efa_cq_drain_fd(struct dap_evd *evd);
 void efa_cq_settle(struct dap_evd *evd);

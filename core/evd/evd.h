@@ -159,5 +159,7 @@ void dap_evd_uncount(struct core_evd *evd, const struct dap_event *ev);
 void dap_evd_cno_update(struct core_evd *evd);
 /* Polls the CQ, triggers the CNO if something came, and arms the CQ again. */
 void dap_evd_cno_poll(struct core_evd *evd);
+/* No thread and no CNO waits for the CQ any more. The lock may be held. */
+void dap_evd_disarm(struct core_evd *evd);
 
 #endif

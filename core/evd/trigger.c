@@ -47,6 +47,14 @@ static void poll_and_arm(struct core_evd *evd)
 		dap_evd_collect(evd);
 }
 
+void dap_evd_disarm(struct core_evd *evd)
+{
+	const struct dap_hw *hw = evd->pub.obj.ia->hw;
+
+	if (evd->pub.has_cq && hw->cq_disarm)
+		hw->cq_disarm(&evd->pub);
+}
+
 /* Cancellation is disabled: a thread that is cancelled while it reads the CQ's descriptor would keep
  * cq_lock. */
 void dap_evd_cno_poll(struct core_evd *evd)
@@ -69,6 +77,8 @@ void dap_evd_cno_update(struct core_evd *evd)
 	evd->watched = watched;
 	evd->unarmed = false;
 	poll_fd(evd->cno, EPOLL_CTL_MOD, evd, watched ? EPOLLIN : 0);
+	if (!watched)
+		dap_evd_disarm(evd);
 	dap_evd_cno_poll(evd);
 }
 
@@ -93,6 +103,7 @@ static void leave_cno(struct core_evd *evd, struct dap_cno *cno)
 	if (!cno || !evd->pub.has_cq)
 		return;
 	evd->watched = evd->unarmed = false;
+	dap_evd_disarm(evd);
 	poll_fd(cno, EPOLL_CTL_DEL, evd, 0);
 }
 

@@ -89,6 +89,8 @@ static void wait_end(struct core_evd *evd)
 {
 	pthread_mutex_lock(&evd->cq_lock);
 	pthread_mutex_lock(&evd->lock);
+	/* A thread that frees the EVD waits only until evd->waiting is false. */
+	dap_evd_disarm(evd);
 	evd->waiting = evd->asleep = false;
 	dap_evd_update_slow(evd);
 	if (evd->dead)
