@@ -13,6 +13,7 @@ struct efa_told {
 	uint16_t inline_ex;
 	uint32_t sq_wr, rq_wr;
 	uint16_t sq_sge;
+	uint32_t mtu;			/* see calls_port.max_msg_sz */
 	const char *hidden;		/* a name that dlsym does not find */
 	uint32_t cqe_size, wqe_size, cq_entries;
 	int port_state;

@@ -88,6 +88,8 @@ static const struct lack {
 	const char *cause;
 } lacks[] = {
 	{ { .lacks = EFADV_DEVICE_ATTR_CAPS_RDMA_READ }, "", -EOPNOTSUPP, "no RDMA read" },
+	{ { .mtu = 1023 }, "", -EOPNOTSUPP, "an MTU between 1024 and 65472 bytes" },
+	{ { .mtu = 65473 }, "", -EOPNOTSUPP, "an MTU between 1024 and 65472 bytes" },
 	{ { .sq_sge = 1 }, "", -EOPNOTSUPP, "two segments in a send" },
 	{ { .sq_wr = 16 }, "", -EOPNOTSUPP, "queues of 128 receives and 32 sends" },
 	{ { .rq_wr = 64 }, "", -EOPNOTSUPP, "queues of 128 receives and 32 sends" },
@@ -104,6 +106,7 @@ Test(open, open__of_a_device_with_less_than_needed_is_refused)
 		memset(ia, 0, sizeof(*ia));
 		strcpy(ia->name, "efa_0-1");
 		efa_told = lacks[i].told;
+		calls_port = (struct calls_port){ .max_msg_sz = efa_told.mtu };
 		err = efa_hw.open(ia, lacks[i].params, why, sizeof(why));
 		cr_expect_eq(err, lacks[i].err, "%s: error %d", lacks[i].cause, err);
 		cr_expect_not_null(strstr(why, lacks[i].cause), "\"%s\" does not say \"%s\"", why,

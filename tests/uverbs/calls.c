@@ -128,6 +128,8 @@ static int port_told(struct ibv_context *ctx, uint8_t port, struct ibv_port_attr
 		attr->lid = calls_port.lid;
 		attr->pkey_tbl_len = 4;
 	}
+	if (!err && calls_port.max_msg_sz)
+		attr->max_msg_sz = calls_port.max_msg_sz;
 	return err;
 }
 

@@ -52,6 +52,7 @@ struct calls_port {
 	enum ibv_port_state state;
 	uint8_t link_layer;
 	uint16_t lid;
+	uint32_t max_msg_sz;		/* 0: the true value; regardless of on */
 	uint8_t infiniband;		/* ports report InfiniBand */
 	uint8_t cqe_version_0;		/* QUERY_HCA_CAP reports CQEs without a user index */
 	uint8_t short_wqes;		/* QUERY_HCA_CAP reports a max_wqe_sz_sq of 256 bytes */
