@@ -238,12 +238,14 @@ EFA_COLD void efa_make_place(struct dap_ep *ep);
 /* Arms the CQ: the next completion wakes the waiters, by an event of the device or at the next
  * tick. */
 EFA_COLD void efa_arm_device(struct efa_engine *eng);
-/*
- * Polls until no WQE of the endpoint is outstanding. With settle, until earlier requests than the first
- * failed one are complete, as far as the peer has taken them. False after this number of polls. To be
- * called without the lock.
- */
-EFA_COLD bool efa_await_sends(struct dap_ep *ep, bool settle, unsigned int polls);
+enum efa_until {
+	EFA_FLUSHED,			/* no WQE of the endpoint is outstanding */
+	EFA_ANSWERED,			/* the peer's adapter has all answers to the peer's requests */
+	/* requests before the first failed one are complete, as far as the peer has taken them */
+	EFA_SETTLED,
+};
+/* Polls until that is so. False after this number of polls. To be called without the lock. */
+EFA_COLD bool efa_await(struct dap_ep *ep, enum efa_until until, unsigned int polls);
 void efa_tick(void *eng);
 
 /* ---- mr.c ---- */

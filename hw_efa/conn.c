@@ -171,6 +171,15 @@ static bool is_overdue(const struct efa_ep *e)
 	return overdue;
 }
 
+static void await_peer(struct dap_ep *ep, enum efa_until until)
+{
+	if (efa_await(ep, until, SETTLE_LOOKS))
+		return;
+	note_waits(efa_ia(ep->obj.ia)->eng);
+	while (!is_overdue(efa_ep(ep)) && !efa_await(ep, until, SETTLE_LOOKS))
+		;
+}
+
 /*
  * The peer's disconnect message takes another path than acknowledgements and may overtake them. Likewise
  * a request can fail before the answers to earlier requests have come. In both cases, sends that the peer
@@ -178,11 +187,7 @@ static bool is_overdue(const struct efa_ep *e)
  */
 void efa_qp_settle(struct dap_ep *ep)
 {
-	if (efa_await_sends(ep, true, SETTLE_LOOKS))
-		return;
-	note_waits(efa_ia(ep->obj.ia)->eng);
-	while (!is_overdue(efa_ep(ep)) && !efa_await_sends(ep, true, SETTLE_LOOKS))
-		;
+	await_peer(ep, EFA_SETTLED);
 }
 
 /* Enters the engine and polls the CQ. The caller leaves. */
@@ -199,25 +204,31 @@ static struct efa_ep *enter_and_poll(struct dap_ep *ep)
 #define FLUSH_PUMPS 4096u		/* number of polls of a software device without a thread */
 
 /*
- * Takes the completions of the device, those that it flushes included. Then software flushes the
- * rest, so all requests and receives are complete when the consumer sees the end of the connection.
+ * State ERR would flush the answers to requests whose data this side has, so they go out first. Takes the
+ * completions of the device, those that it flushes included. Then software flushes the rest, so all
+ * requests and receives are complete when the consumer sees the end of the connection.
  * AWS documents that destroying a QP flushes it, but not that state ERR does. If the flush does not
  * come soon, the QP is destroyed and the endpoint stays. The device accesses no memory after
  * FLUSHED is delivered.
  */
 int efa_qp_error(struct dap_ep *ep)
 {
-	struct efa_ep *e = enter_and_poll(ep);
+	struct efa_ep *e = efa_ep(ep);
 	struct efa_engine *eng = e->tx.eng;
-	const bool over = e->tx.blocked & EFA_B_OVER;
+	bool over;
 	int err;
 
-	e->tx.blocked |= EFA_B_ENDING;
+	efa_enter(eng);
+	over = e->tx.blocked & EFA_B_OVER;
 	efa_leave(eng);
 	if (over)
 		return 0;
+	await_peer(ep, EFA_ANSWERED);
+	efa_enter(eng);
+	e->tx.blocked |= EFA_B_ENDING;
+	efa_leave(eng);
 	err = eng->ctl->ops->qp_error(eng->ctl, &e->cold->qp);
-	if (err || !efa_await_sends(ep, false, eng->driven ? FLUSH_PUMPS : FLUSH_LOOKS))
+	if (err || !efa_await(ep, EFA_FLUSHED, eng->driven ? FLUSH_PUMPS : FLUSH_LOOKS))
 		efa_qp_end(ep);
 	efa_enter(eng);
 	efa_drain(eng);

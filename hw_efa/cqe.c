@@ -211,19 +211,35 @@ static bool is_settled(const struct efa_ep *e)
 	return e->tx.failed || e->tx.blocked & EFA_B_ERROR || (!e->sq.used && !answers);
 }
 
-bool efa_await_sends(struct dap_ep *ep, bool settle, unsigned int polls)
+/* After an error no answer is posted. */
+static bool has_answered(const struct efa_ep *e)
+{
+	bool waits = e->cold->answers != e->cold->answered && !(e->tx.blocked & EFA_B_HALT);
+
+	for (uint32_t i = 0; i <= e->sq.mask && !waits; i++)
+		waits = e->sq.slots[i].kind == EFA_S_ANSWER;
+	return !waits;
+}
+
+static bool has_come(const struct efa_ep *e, enum efa_until until)
+{
+	return until == EFA_FLUSHED ? !e->sq.used :
+	       until == EFA_ANSWERED ? has_answered(e) : is_settled(e);
+}
+
+bool efa_await(struct dap_ep *ep, enum efa_until until, unsigned int polls)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_engine *eng = e->tx.eng;
 	bool done = false;
 
 	for (unsigned int i = 0; i < polls && !done; i++) {
-		if (i > 16 && (settle || !eng->driven))
+		if (i > 16 && (until != EFA_FLUSHED || !eng->driven))
 			dap_thread_sleep_us(TURN_US);
 		efa_enter(eng);
 		efa_poll_cq(eng);
 		eng->polls++;
-		done = settle ? is_settled(e) : !e->sq.used;
+		done = has_come(e, until);
 		efa_leave(eng);
 	}
 	return done;

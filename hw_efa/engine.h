@@ -55,7 +55,7 @@ struct efa_engine {
 	/* number of EVDs with a waiter; number of endpoints whose writes are emulated */
 	uint32_t armed, emulating;
 	uint32_t live;			/* number of connected endpoints */
-	uint32_t polls;			/* number of polls by efa_await_sends */
+	uint32_t polls;			/* number of polls by efa_await */
 	uint8_t lmr_gen;
 	struct dap_ep *deferred;		/* endpoints with work that the tick issues */
 	struct dap_timer tick;

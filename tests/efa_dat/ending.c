@@ -6,13 +6,14 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "tests/efa_dat/rig.h"
 
 TestSuite(efa_ending, .timeout = 120);
 
 /* SETTLE_MS: how long the end of a connection waits for acknowledgements (hw_efa/conn.c). */
-enum { ROUNDS = 40, MESSAGES = 8, SETTLE_MS = 500 };
+enum { ROUNDS = 40, MESSAGES = 8, LONG = 40000, SETTLE_MS = 500 };
 
 /*
  * False: a send failed in a round that may have taken longer than SETTLE_MS, because the machine is busy.
@@ -37,30 +38,56 @@ static bool goes_on(int round)
 	return round < ROUNDS;
 }
 
-static void messages(void)
+static void messages_of(uint32_t len)
 {
 	for (uint32_t i = 0; i < MESSAGES; i++)
-		ok(do_recv(&b, i, 0, 64));
+		ok(do_recv(&b, i, 0, len));
 	for (uint32_t i = 0; i < MESSAGES; i++)
-		ok(do_send(&a, i, 0, 8));
+		ok(do_send(&a, i, 0, len));
 	for (uint32_t i = 0; i < MESSAGES; i++)
 		cr_assert_eq(took(b.recv, i), DAT_DTO_SUCCESS);
 }
 
+static void messages(void)
+{
+	messages_of(8);
+}
+
+static void long_messages(void)
+{
+	messages_of(LONG);
+}
+
+/* The target has seen the last write, which its software has carried out. */
+static void emulated_writes(void)
+{
+	const volatile char *last = b.mem + MESSAGES;
+
+	memset(a.mem, 1, 2 * MESSAGES);
+	for (uint32_t i = 0; i < MESSAGES; i++)
+		ok(do_write(&a, i, i, i + 1, 1));
+	cr_assert(TH_WITHIN(SOON_MS, *last));
+}
+
 /* The disconnect message takes another path than acknowledgements, and may arrive before them. */
-static void ends_by(DAT_CLOSE_FLAGS how, const char *params)
+static void ends_after(void (*some)(void), DAT_CLOSE_FLAGS how, const char *params)
 {
 	for (int round = 0; goes_on(round);) {
 		uint64_t began;
 
 		pair_open(params, params);
 		began = th_now_ms();
-		messages();
+		some();
 		ok(dat_ep_disconnect(b.ep, how));
 		took_conn(&a, DAT_CONNECTION_EVENT_DISCONNECTED);
 		round += sends_succeeded(round, began);
 		pair_close();
 	}
+}
+
+static void ends_by(DAT_CLOSE_FLAGS how, const char *params)
+{
+	ends_after(messages, how, params);
 }
 
 #define BUSY "variant=silicon efa_reorder=256"
@@ -83,6 +110,17 @@ Test(efa_ending, sends__that_arrived_before_a_graceful_end_succeed_on_silicon)
 Test(efa_ending, sends__that_arrived_before_an_abrupt_end_succeed_on_silicon)
 {
 	ends_by(DAT_CLOSE_ABRUPT_FLAG, BUSY);
+}
+
+/* The software of the peer answers these requests. */
+Test(efa_ending, sends__that_the_peer_read_before_an_abrupt_end_succeed)
+{
+	ends_after(long_messages, DAT_CLOSE_ABRUPT_FLAG, BUSY);
+}
+
+Test(efa_ending, writes__emulated_before_an_abrupt_end_succeed)
+{
+	ends_after(emulated_writes, DAT_CLOSE_ABRUPT_FLAG, BUSY " efa_profile=read");
 }
 
 /* The last request fails at this end, at once. The requests before it are still on their way. */
