@@ -21,12 +21,13 @@ void efa_answer(struct dap_ep *ep, uint32_t id, enum dap_dto_status status)
 	efa_defer(ep);
 }
 
+/* An endpoint that has failed answers, too: receives of messages that it was reading still succeed. */
 void efa_answer_all(struct dap_ep *ep)
 {
 	struct efa_ep *e = efa_ep(ep);
 	struct efa_ep_cold *m = e->cold;
 
-	while (m->answered != m->answers && !(e->tx.blocked & EFA_B_HALT) && efa_sq_has(&e->sq, true)) {
+	while (m->answered != m->answers && efa_sq_has(&e->sq, true)) {
 		const struct efa_answer *a = &m->answer[m->answered++ % EFA_ANSWERS];
 
 		efa_ctrl_post(ep, EFA_S_ANSWER, EFA_C_FIN, a->status, a->id);

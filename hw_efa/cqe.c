@@ -211,10 +211,9 @@ static bool is_settled(const struct efa_ep *e)
 	return e->tx.failed || e->tx.blocked & EFA_B_ERROR || (!e->sq.used && !answers);
 }
 
-/* After an error no answer is posted. */
 static bool has_answered(const struct efa_ep *e)
 {
-	bool waits = e->cold->answers != e->cold->answered && !(e->tx.blocked & EFA_B_HALT);
+	bool waits = e->cold->answers != e->cold->answered;
 
 	for (uint32_t i = 0; i <= e->sq.mask && !waits; i++)
 		waits = e->sq.slots[i].kind == EFA_S_ANSWER;

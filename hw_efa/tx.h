@@ -102,7 +102,7 @@ enum {					/* efa_tx.blocked: why the fast path posts nothing */
 	EFA_B_ENDING = 64,		/* the QP is in the error state and flushes */
 	EFA_B_OVER = EFA_B_ERROR | EFA_B_ENDING,
 	EFA_B_HALT = 4,			/* an error is on its way to the consumer */
-	EFA_B_STOP = EFA_B_OVER | EFA_B_HALT,	/* the endpoint sends nothing more */
+	EFA_B_STOP = EFA_B_OVER | EFA_B_HALT,	/* the endpoint issues no request any more */
 	EFA_B_PLAIN = 32,		/* sends wait for writes without a sequence number */
 	EFA_B_QUEUE = 16,		/* earlier requests wait */
 };

@@ -176,6 +176,42 @@ Test(efa_ending, sends__before_a_message_that_the_peer_refuses_are_not_flushed)
 	fails_there(BUSY);
 }
 
+/*
+ * A request of the peer fails while the peer reads messages. Their receives succeed nevertheless if the
+ * reads are under way. The sends of these messages succeed too.
+ */
+static void fails_while_it_reads(const char *params)
+{
+	for (int round = 0; goes_on(round);) {
+		unsigned int received = 1, sent = 0;
+		uint64_t began;
+
+		pair_open(params, params);
+		began = th_now_ms();
+		for (uint32_t i = 0; i < MESSAGES; i++)
+			ok(do_recv(&b, i, 0, LONG));
+		for (uint32_t i = 0; i < MESSAGES; i++)
+			ok(do_send(&a, i, 0, LONG));
+		cr_assert_eq(took(b.recv, 0), DAT_DTO_SUCCESS);
+		ok(do_read(&b, MESSAGES, MEM, 0, 8));
+		for (uint32_t i = 1; i < MESSAGES; i++)
+			received += took(b.recv, i) == DAT_DTO_SUCCESS;
+		both_broken();
+		for (uint32_t i = 0; i < MESSAGES; i++)
+			sent += took(a.req, i) == DAT_DTO_SUCCESS;
+		cr_assert(sent >= received || th_now_ms() - began >= SETTLE_MS,
+			  "round %d: %u sends succeeded, and %u receives", round, sent, received);
+		round += sent >= received;
+		pair_close();
+	}
+}
+
+Test(efa_ending, sends__that_a_failing_peer_has_read_are_not_flushed)
+{
+	fails_while_it_reads("efa_reorder=256");
+	fails_while_it_reads(BUSY);
+}
+
 /* ---- Peers that answer while this end settles ---- */
 
 enum { STOP_POLL = 48, ANSWER_POLL = 80, STOP_MS = 600 };
