@@ -11,7 +11,7 @@
  *
  * A peer that does not poll gives no credits, but its memory must be written nevertheless. So a
  * write without credit goes out without a sequence number, and sends wait until such writes have
- * completed.
+ * completed. So does a long write (efa_is_numbered).
  */
 #include <string.h>
 
@@ -172,7 +172,7 @@ static bool issue_rdma(struct dap_ep *ep, struct efa_dto *d, struct efa_work *w)
 
 		if ((alone && d->left) || !efa_rdma_may(e) || !efa_sq_has(&e->sq, false))
 			return false;
-		wr.has_imm = write && e->tx.seq != e->tx.limit;
+		wr.has_imm = write && e->tx.seq != e->tx.limit && efa_is_numbered(&e->tx, d);
 		wr.seg[1] = piece_at(w->seg, w->at, efa_min(most, d->bytes - w->at));
 		wr.seg[0] = (struct efa_iov){ d->remote + w->at, wr.seg[1].len, w->rkey };
 		w->at += wr.seg[1].len;
@@ -294,7 +294,7 @@ void efa_set_most(struct dap_ep *ep)
 	uint32_t rdma = e->cold->rdma == EFA_RDMA_WORKS ? efa_min(tx->max_rdma, dev->max_rdma_size) : 0;
 
 	tx->most[EFA_SEND] = efa_min(tx->mtu, tx->max_msg);
-	tx->most[EFA_WRITE] = tx->emulates || tx->keeps ? 0 : rdma;
+	tx->most[EFA_WRITE] = tx->emulates || tx->keeps ? 0 : efa_min(rdma, EFA_MOST_NUMBERED);
 	tx->most[EFA_READ] = tx->no_reads || tx->peer_no_reads ? 0 : rdma;
 }
 

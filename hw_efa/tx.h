@@ -141,6 +141,16 @@ struct efa_tx {
 	struct efa_count posts[3];	/* for each efa_dto_op but EFA_BIND */
 };
 
+/*
+ * A longer write that does not go in packets of an MTU has no sequence number. The ack in its immediate
+ * would arrive late, and until then no ack may be far ahead of it (efa_bound_ack).
+ */
+#define EFA_MOST_NUMBERED (4u << 20)
+static inline bool efa_is_numbered(const struct efa_tx *tx, const struct efa_dto *write)
+{
+	return write->bytes <= EFA_MOST_NUMBERED || tx->keeps || tx->emulates;
+}
+
 /* Returns the first request that is not issued. */
 static inline uint32_t efa_next(const struct efa_tx *tx) { return tx->posted - tx->waiting; }
 

@@ -15,13 +15,16 @@ void efa_slots_reset(struct efa_sq *sq)
 	sq->used = sq->before = 0;
 }
 
-/* A read has no immediate, so it carries no ack. */
+/* A read and a long write have no immediate, so they carry no ack. */
 static bool carries_ack(const struct efa_ep *e, const union efa_slot *slot)
 {
+	const struct efa_dto *d = &e->tx.dto[slot->of & e->tx.mask];
+
 	if (slot->kind == EFA_S_FIRST)
 		return e->cold->first_rdma.has_imm;
-	return slot->kind != EFA_S_PULL &&
-	       (slot->kind != EFA_S_DTO || e->tx.dto[slot->of & e->tx.mask].op != EFA_READ);
+	if (slot->kind == EFA_S_DTO)
+		return d->op == EFA_SEND || (d->op == EFA_WRITE && efa_is_numbered(&e->tx, d));
+	return slot->kind != EFA_S_PULL;
 }
 
 /* A WQE that carries no ack moves into each new era: a long read would keep the old one from ending.

@@ -107,6 +107,29 @@ Test(efa_counters, sends__to_an_endpoint_that_reads_do_not_wait_for_its_read)
 	rig_close_pair(&r);
 }
 
+/* The same for a write. At 100 Gb/s one of 1 GiB takes 86 ms. */
+Test(efa_counters, sends__to_an_endpoint_that_writes_do_not_wait_for_its_long_write)
+{
+	enum { LONG = EFA_MOST_NUMBERED + 4096 };
+	struct dap_event ev;
+
+	rig_open_pair(&r, "seed=7 efa_reorder=1 write_order=relaxed");
+	rig_memory(&r, LONG);
+	cr_assert_eq(rig_write(&r, &r.b, 1, 0, 4096, 8), DAT_SUCCESS);
+	cr_assert_eq(rig_next(&r, r.b.req).dto.status, DAP_DTO_SUCCESS);
+	cr_assert_eq(softnic_efa_fault(r.nic, "drop:op=write,times=2800"), 0);
+	memset(r.b.mem, 0xa5, LONG);
+	cr_assert_eq(rig_write(&r, &r.b, 2, 0, 0, LONG), DAT_SUCCESS);
+	for (unsigned int i = 0; i < BATCHES; i++)
+		exchange_batch();
+	cr_assert_not(rig_poll(r.b.req, &ev), "the messages waited for the end of the write");
+	ev = rig_next(&r, r.b.req);
+	cr_assert_eq(ev.dto.cookie, 2);
+	cr_assert_eq(ev.dto.status, DAP_DTO_SUCCESS, "%s", fake.said);
+	cr_assert_eq(memcmp(r.a.mem + 64, r.b.mem + 64, LONG - 64), 0);
+	rig_close_pair(&r);
+}
+
 /* The send's slot becomes free before that of the older read, and the next read takes it. */
 Test(efa_counters, sends__beside_reads_that_take_slots_in_another_order_go_on)
 {

@@ -27,19 +27,39 @@ static void enter(struct dap_ia *ia, struct dap_lmr *lmr)
 	(*page)->lmr[lmr->lmr_context >> 8 & 0xfff] = lmr;
 }
 
-static void side_open(struct rig *r, struct side *s)
+static void memory_open(struct rig *r, struct side *s, size_t len)
 {
-	s->mem = aligned_alloc(4096, RIG_MEM);
-	memset(s->mem, 0, RIG_MEM);
-	s->pz = object(r, DAP_PZ, sizeof(*s->pz));
-	cr_assert_eq(efa_hw.pz_create(s->pz), 0);
+	s->mem = aligned_alloc(4096, len);
+	memset(s->mem, 0, len);
 	s->lmr = object(r, DAP_LMR, sizeof(*s->lmr));
 	s->lmr->pz = s->pz;
 	s->lmr->addr = (uintptr_t)s->mem;
-	s->lmr->length = RIG_MEM;
+	s->lmr->length = len;
 	s->lmr->priv = DAP_PRIV_ALL;
 	cr_assert_eq(efa_hw.lmr_create(s->lmr), 0);
 	enter(r->ia, s->lmr);
+}
+
+static void memory_close(struct side *s)
+{
+	efa_hw.lmr_destroy(s->lmr);
+	free(s->lmr);
+	free(s->mem);
+}
+
+void rig_memory(struct rig *r, size_t len)
+{
+	memory_close(&r->a);
+	memory_close(&r->b);
+	memory_open(r, &r->a, len);
+	memory_open(r, &r->b, len);
+}
+
+static void side_open(struct rig *r, struct side *s)
+{
+	s->pz = object(r, DAP_PZ, sizeof(*s->pz));
+	cr_assert_eq(efa_hw.pz_create(s->pz), 0);
+	memory_open(r, s, RIG_MEM);
 	s->req = object(r, DAP_EVD, sizeof(*s->req));
 	s->recv = object(r, DAP_EVD, sizeof(*s->recv));
 	cr_assert_eq(efa_hw.cq_create(s->req, 256), 0);
@@ -50,13 +70,11 @@ static void side_close(struct side *s)
 {
 	efa_hw.cq_destroy(s->req);
 	efa_hw.cq_destroy(s->recv);
-	efa_hw.lmr_destroy(s->lmr);
+	memory_close(s);
 	efa_hw.pz_destroy(s->pz);
 	free(s->req);
 	free(s->recv);
-	free(s->lmr);
 	free(s->pz);
-	free(s->mem);
 }
 
 static void ep_create(struct rig *r, struct side *s)

@@ -52,6 +52,7 @@ void rig_open(struct rig *r, const char *params);
 void rig_close(struct rig *r);
 void rig_endpoints(struct rig *r);	/* creates and connects new endpoints */
 void rig_endpoints_free(struct rig *r);
+void rig_memory(struct rig *r, size_t len);	/* other memory for both sides; len: a multiple of 4096 */
 /* opens the rig and creates the endpoints, and the reverse */
 void rig_open_pair(struct rig *r, const char *params);
 void rig_close_pair(struct rig *r);
