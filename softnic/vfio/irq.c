@@ -69,7 +69,9 @@ int vf_irq_info(const struct vf_irqs *irqs, struct vfio_irq_info *info)
 	if (info->index >= VFIO_PCI_NUM_IRQS)
 		return -EINVAL;
 	info->flags = VFIO_IRQ_INFO_EVENTFD;
-	if (info->index == VFIO_PCI_MSIX_IRQ_INDEX && !irqs->grows)
+	if (info->index == VFIO_PCI_INTX_IRQ_INDEX)
+		info->flags |= VFIO_IRQ_INFO_MASKABLE | VFIO_IRQ_INFO_AUTOMASKED;
+	else if (info->index != VFIO_PCI_MSIX_IRQ_INDEX || !irqs->grows)
 		info->flags |= VFIO_IRQ_INFO_NORESIZE;
 	info->count = count_of(info->index);
 	return 0;

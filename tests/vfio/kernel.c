@@ -286,6 +286,31 @@ Test(kernel, device__interrupts_fire_only_where_they_are_set)
 	rig_fds_close(&f);
 }
 
+/* Linux, vfio_pci_ioctl_get_irq_info: only INTx can be masked; the others get no more vectors later. */
+Test(kernel, device__interrupts_have_the_flags_of_linux)
+{
+	static const struct {
+		uint32_t index, flags, count;
+	} irqs[] = {
+		{ VFIO_PCI_INTX_IRQ_INDEX, VFIO_IRQ_INFO_MASKABLE | VFIO_IRQ_INFO_AUTOMASKED, 0 },
+		{ VFIO_PCI_MSI_IRQ_INDEX, VFIO_IRQ_INFO_NORESIZE, 0 },
+		{ VFIO_PCI_MSIX_IRQ_INDEX, VFIO_IRQ_INFO_NORESIZE, 64 },
+		{ VFIO_PCI_ERR_IRQ_INDEX, VFIO_IRQ_INFO_NORESIZE, 1 },
+		{ VFIO_PCI_REQ_IRQ_INDEX, VFIO_IRQ_INFO_NORESIZE, 1 },
+	};
+	struct rig_fds f = rig_fds(&name);
+
+	for (size_t i = 0; i < sizeof(irqs) / sizeof(irqs[0]); i++) {
+		struct vfio_irq_info info = { .argsz = sizeof(info), .index = irqs[i].index };
+
+		cr_assert_eq(rig_ioctl(f.device, VFIO_DEVICE_GET_IRQ_INFO, &info), 0);
+		cr_expect_eq(info.flags, VFIO_IRQ_INFO_EVENTFD | irqs[i].flags,
+			     "interrupt index %u has flags %#x", info.index, info.flags);
+		cr_expect_eq(info.count, irqs[i].count);
+	}
+	rig_fds_close(&f);
+}
+
 /* Linux, eventfd_ctx_fdget: EBADF for what is no descriptor, EINVAL for another file than an eventfd. */
 Test(kernel, device__interrupts_take_eventfds_only)
 {
