@@ -116,12 +116,11 @@ static bool one_bit(uint32_t v)
 static int check_set(const struct vfio_irq_set *set)
 {
 	uint32_t data = set->flags & VFIO_IRQ_SET_DATA_TYPE_MASK;
-	uint32_t action = set->flags & VFIO_IRQ_SET_ACTION_TYPE_MASK;
 	unsigned int max;
 
 	if (set->argsz < offsetof(struct vfio_irq_set, data) || set->index >= VFIO_PCI_NUM_IRQS)
 		return -EINVAL;
-	if (!one_bit(data) || !one_bit(action) || set->flags & ~(data | action))
+	if (!one_bit(data) || set->flags & ~(data | VFIO_IRQ_SET_ACTION_TYPE_MASK))
 		return -EINVAL;
 	max = count_of(set->index);
 	if (set->start >= max || set->count > max - set->start)
@@ -131,7 +130,7 @@ static int check_set(const struct vfio_irq_set *set)
 		return -EINVAL;
 	/* Masks are ignored here: vectors are masked only in the MSI-X table in the BAR, which the
 	 * kernel hides from the program. */
-	return action == VFIO_IRQ_SET_ACTION_TRIGGER ? 0 : -ENOTTY;
+	return (set->flags & VFIO_IRQ_SET_ACTION_TYPE_MASK) == VFIO_IRQ_SET_ACTION_TRIGGER ? 0 : -ENOTTY;
 }
 
 #define EVENTFD "anon_inode:[eventfd]"
@@ -209,7 +208,7 @@ static int trigger(struct vf_irqs *irqs, const struct vfio_irq_set *set)
 
 static int set_msix(struct vf_irqs *irqs, const struct vfio_irq_set *set)
 {
-	if (set->flags & VFIO_IRQ_SET_DATA_NONE && !set->count) {
+	if (irqs->on && set->flags & VFIO_IRQ_SET_DATA_NONE && !set->count) {
 		disable(irqs);
 		return 0;
 	}

@@ -311,6 +311,22 @@ Test(kernel, device__interrupts_have_the_flags_of_linux)
 	rig_fds_close(&f);
 }
 
+/* Linux, vfio_pci_set_irqs_ioctl and vfio_pci_set_msi_trigger. */
+Test(kernel, device__interrupts_are_refused_with_the_errors_of_linux)
+{
+	static const uint32_t actions[] = {
+		0, VFIO_IRQ_SET_ACTION_MASK, VFIO_IRQ_SET_ACTION_UNMASK,
+		VFIO_IRQ_SET_ACTION_MASK | VFIO_IRQ_SET_ACTION_TRIGGER,
+	};
+	struct rig_fds f = rig_fds(&name);
+
+	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
+		cr_expect_eq(set_irq(f.device, VFIO_IRQ_SET_DATA_NONE | actions[i], 0, 1, 0), ENOTTY,
+			     "action %#x", actions[i]);
+	cr_expect_eq(set_irq(f.device, FIRE, 0, 0, 0), EINVAL, "MSI-X that is not enabled was disabled");
+	rig_fds_close(&f);
+}
+
 /* Linux, eventfd_ctx_fdget: EBADF for what is no descriptor, EINVAL for another file than an eventfd. */
 Test(kernel, device__interrupts_take_eventfds_only)
 {
