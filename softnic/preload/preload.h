@@ -23,7 +23,7 @@
 /* ---- Functions of real.c, which call the C library's own */
 #define PRE_REAL_NAMES(X) \
 	X(open) X(fopen) X(opendir) X(stat) X(lstat) X(fstat) X(access) X(readlink) X(realpath) X(close) \
-	X(ioctl) X(pread) X(pwrite) X(socket) X(pthread_spin_unlock)
+	X(ioctl) X(read) X(pread) X(pwrite) X(socket) X(pthread_spin_unlock)
 
 struct pre_real {
 #define PRE_MEMBER(name) __typeof__(&name) name;

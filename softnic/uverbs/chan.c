@@ -4,8 +4,9 @@
  * gone. A pipe holds 64 KiB, which is more than programs normally leave unread; if it is full, the
  * newest event is lost.
  *
- * DEVX channels return one record per read, however large the reader's buffer is: a pipe in packet mode.
- * The front holds a reading end of them as well, through which it sees what the program has not read.
+ * DEVX channels return one record per read, however large the reader's buffer is. Results of queries have
+ * different lengths, so their channel is a pipe in packet mode; reads of events are shortened (uv_devx_read).
+ * The front holds a reading end of both as well, through which it sees what the program has not read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +20,6 @@
 #include <unistd.h>
 
 #include "softnic/uverbs/front.h"
-
-enum { PACKETS = 64, PIPE_PAGE = 4096 };
 
 static bool is_devx(const struct uv_chan *chan)
 {
@@ -43,16 +42,16 @@ int uv_chan_reader(const struct uv_chan *chan)
 
 static int make_pipe(struct uv_chan *chan, int *rd)
 {
-	int packets = is_devx(chan) ? O_DIRECT : 0;
+	int packets = chan->kind == UV_CHAN_DEVX_QUERY ? O_DIRECT : 0;
 	struct stat st;
 	int p[2], err;
 
 	if (pipe2(p, O_CLOEXEC | packets))
 		return -errno;
 	chan->wr = p[1];
-	chan->rd = packets ? uv_chan_reader(chan) : -1;
+	chan->rd = is_devx(chan) ? uv_chan_reader(chan) : -1;
 	if (fcntl(p[1], F_SETFL, O_NONBLOCK | packets) || pre_real()->fstat(p[1], &st) ||
-	    (packets && chan->rd < 0)) {
+	    (is_devx(chan) && chan->rd < 0)) {
 		err = -errno;
 		pre_real()->close(p[0]);
 		pre_real()->close(p[1]);
@@ -60,9 +59,6 @@ static int make_pipe(struct uv_chan *chan, int *rd)
 			pre_real()->close(chan->rd);
 		return err;
 	}
-	/* Each packet takes a page of the pipe. If the pipe cannot be enlarged, it has sixteen pages. */
-	if (packets)
-		fcntl(p[1], F_SETPIPE_SZ, PACKETS * PIPE_PAGE);
 	chan->dev = st.st_dev;
 	chan->ino = st.st_ino;
 	*rd = p[0];
@@ -183,7 +179,7 @@ unsigned int uv_chan_recall(struct uv_chan *chan,
 	if (pre_real()->ioctl(fd, FIONREAD, &unread))
 		unread = 0;
 	for (size_t left = (size_t)unread; left >= size; left -= size) {
-		if (read(fd, record, size) != (ssize_t)size)
+		if (pre_real()->read(fd, record, size) != (ssize_t)size)
 			break;
 		if (match(record, arg))
 			found++;

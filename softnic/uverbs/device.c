@@ -252,6 +252,16 @@ void uv_closed(const struct stat *st)
 	}
 }
 
+int uv_before_read(const struct stat *st, size_t *n)
+{
+	int err = 0;
+
+	for (unsigned int i = 0; i < PRE_DEVICES && !err; i++)
+		if (live[i])
+			err = uv_devx_read(live[i], st, n);
+	return err;
+}
+
 struct uv_ctx *uv_ctx_of(struct uv_device *dev, int fd)
 {
 	off_t id = lseek(fd, 0, SEEK_CUR);

@@ -2,6 +2,7 @@
 /* DEVX events: channels, subscriptions, and results of asynchronous queries. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -14,6 +15,10 @@
 
 enum { EVENTS_MAX = 16, ANSWER_MAX = 4096 };
 enum { COOKIE = sizeof(struct mlx5_ib_uapi_devx_async_event_hdr) };
+/* The longest pipe that a process without privileges gets: 14,000 events with data, or 256 results. */
+enum { PIPE_BYTES = 1 << 20 };
+
+static atomic_bool any_channel;
 
 static int alloc_channel(struct uv_ctx *ctx, enum uv_chan_kind kind, bool omit_data,
 			 struct ib_uverbs_attr *handle)
@@ -26,6 +31,10 @@ static int alloc_channel(struct uv_ctx *ctx, enum uv_chan_kind kind, bool omit_d
 	err = uv_chan_new(ctx->dev, kind, &fd, &chan);
 	if (err)
 		return err;
+	/* If the pipe cannot be enlarged, it holds 64 KiB. A result takes 4 KiB of it. */
+	if (!omit_data)
+		fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES);
+	atomic_store(&any_channel, true);
 	pthread_mutex_lock(&ctx->dev->ev_lock);
 	chan->ctx = ctx;
 	chan->omit_data = omit_data;
@@ -192,6 +201,11 @@ static bool is_pending(const struct uv_sub *sub)
 	return sub->record + (uint64_t)unread / COOKIE > sub->chan->written;
 }
 
+static size_t event_size(const struct uv_chan *chan)
+{
+	return chan->omit_data ? COOKIE : COOKIE + EQE_SIZE;
+}
+
 static void deliver_event(struct uv_sub *sub, const uint8_t *eqe)
 {
 	uint8_t record[COOKIE + EQE_SIZE];
@@ -204,8 +218,10 @@ static void deliver_event(struct uv_sub *sub, const uint8_t *eqe)
 		return;
 	memcpy(record, &sub->cookie, COOKIE);
 	memcpy(record + COOKIE, eqe, EQE_SIZE);
-	if (uv_chan_send_bytes(sub->chan, record, sub->chan->omit_data ? COOKIE : sizeof(record)))
+	if (uv_chan_send_bytes(sub->chan, record, event_size(sub->chan)))
 		sub->record = sub->chan->written;
+	else
+		sub->chan->lost = true;
 }
 
 void uv_devx_notify(struct uv_device *dev, uint8_t event, uint32_t number, const uint8_t *eqe)
@@ -251,17 +267,49 @@ static void check_channel(struct uv_chan *chan)
 		chan->rd = uv_chan_reader(chan);
 }
 
+static struct uv_chan *channel_of(struct uv_device *dev, const struct stat *st)
+{
+	struct uv_chan *chan;
+
+	LIST_FOREACH(chan, &dev->chans, link)
+		if (chan->rd >= 0 && chan->ino == st->st_ino && chan->dev == st->st_dev)
+			break;
+	return chan;
+}
+
 void uv_devx_closed(struct uv_device *dev, const struct stat *st)
 {
 	struct uv_chan *chan;
 
 	pthread_mutex_lock(&dev->ev_lock);
-	LIST_FOREACH(chan, &dev->chans, link)
-		if (chan->rd >= 0 && chan->ino == st->st_ino && chan->dev == st->st_dev)
-			break;
+	chan = channel_of(dev, st);
 	if (chan)
 		check_channel(chan);
 	pthread_mutex_unlock(&dev->ev_lock);
+}
+
+bool uv_devx_any(void)
+{
+	return atomic_load_explicit(&any_channel, memory_order_relaxed);
+}
+
+/* Linux, devx_async_event_read. */
+int uv_devx_read(struct uv_device *dev, const struct stat *st, size_t *n)
+{
+	struct uv_chan *chan;
+	int err = 0;
+
+	pthread_mutex_lock(&dev->ev_lock);
+	chan = channel_of(dev, st);
+	if (chan && chan->kind == UV_CHAN_DEVX_EVENT) {
+		size_t size = event_size(chan);
+
+		err = chan->lost ? -EOVERFLOW : *n < size ? -EINVAL : 0;
+		chan->lost = false;
+		*n = size;
+	}
+	pthread_mutex_unlock(&dev->ev_lock);
+	return err;
 }
 
 static int query_async(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)

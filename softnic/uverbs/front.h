@@ -86,6 +86,7 @@ struct uv_chan {
 	int rd;				/* the front's own reading end, else -1 */
 	/* records have only a cookie, and each subscription has at most one unread record */
 	bool omit_data;
+	bool lost;			/* the next read reports that an event was lost */
 	uint64_t written;		/* number of records written so far */
 	LIST_HEAD(, uv_sub) subs;
 };
@@ -207,6 +208,9 @@ struct uv_req {
 int uv_open_device(unsigned int index, const struct uv_kind *kind);
 struct uv_device *uv_device_of(const struct stat *st);
 void uv_closed(const struct stat *st);		/* call this when the program has closed a pipe */
+/* To be called before the program reads n bytes of this pipe. Returns 0 or -errno, the result of the read;
+ * reduces n to the length of a record. */
+int uv_before_read(const struct stat *st, size_t *n);
 struct uv_ctx *uv_ctx_of(struct uv_device *dev, int fd);
 bool uv_any_device(void);		/* true if this process or its parent has opened a device */
 void uv_ctx_close(struct uv_ctx *ctx);
@@ -370,6 +374,8 @@ void uv_devx_notify(struct uv_device *dev, uint8_t event, uint32_t number, const
 void uv_devx_leave(struct uv_ctx *ctx);		/* closes the context's DEVX channels */
 /* To be called when the program has closed the descriptor with this identity. */
 void uv_devx_closed(struct uv_device *dev, const struct stat *st);
+bool uv_devx_any(void);				/* has the process had a DEVX channel? */
+int uv_devx_read(struct uv_device *dev, const struct stat *st, size_t *n);	/* see uv_before_read */
 
 /* ---- Commands in context.c, mr.c, cq.c, srq.c, qp.c and qp_modify.c */
 int uv_get_context(struct uv_req *req);

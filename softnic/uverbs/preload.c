@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The C library's functions through which rdma-core reaches the kernel, in addition to those of
- * softnic/preload. mmap, read and poll are not replaced: the program's descriptor is the BAR's memfd,
- * and events come through pipes.
+ * softnic/preload. mmap and poll are not replaced: the program's descriptor is the BAR's memfd, and events
+ * come through pipes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,6 +18,9 @@ EXPORT int fstat(int fd, struct stat *st);
 EXPORT int fstat64(int fd, struct stat64 *st);
 EXPORT int access(const char *path, int mode);
 EXPORT int close(int fd);
+EXPORT ssize_t read(int fd, void *buf, size_t n);
+/* Called by programs built with _FORTIFY_SOURCE. */
+EXPORT ssize_t __read_chk(int fd, void *buf, size_t n, size_t room);
 EXPORT int pthread_spin_unlock(pthread_spinlock_t *lock);
 
 /*
@@ -114,6 +117,27 @@ int close(int fd)
 	err = close_known(fd, &st);
 	pthread_setcancelstate(cancel, NULL);
 	return err;
+}
+
+/* A read of a DEVX channel returns one event, where a read of its pipe would return all that fit. */
+ssize_t read(int fd, void *buf, size_t n)
+{
+	struct stat st;
+	int err = 0;
+
+	if (uv_devx_any() && !pre_real()->fstat(fd, &st) && S_ISFIFO(st.st_mode))
+		err = uv_before_read(&st, &n);
+	if (!err)
+		return pre_real()->read(fd, buf, n);
+	errno = -err;
+	return -1;
+}
+
+ssize_t __read_chk(int fd, void *buf, size_t n, size_t room)
+{
+	if (n > room)
+		__builtin_trap();
+	return read(fd, buf, n);
 }
 
 bool front_ioctl(int fd, unsigned long request, void *arg, int *ret)

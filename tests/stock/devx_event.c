@@ -94,6 +94,94 @@ Test(stock, devx_event__unread_counts_once)
 	end(&d);
 }
 
+/* Causes n completions with an event each, and reads no event. */
+static void complete(struct dx *d, unsigned int n)
+{
+	while (n--) {
+		dx_arm(d);
+		dx_nop(d);
+		dx_wait(d);
+	}
+}
+
+/* Linux keeps all unread events in a list. */
+Test(stock, devx_event__unread_by_the_hundred_are_all_kept)
+{
+	enum { EACH = 300 };
+	union {
+		struct mlx5dv_devx_async_event_hdr hdr;
+		uint8_t bytes[2 * (8 + 64)];
+	} event;
+	uint16_t comp = COMPLETION;
+	struct dx d, e;
+	channel *ch;
+
+	start(&d);
+	dx_create(&e, d.ctx);
+	dx_connect(&e);
+	ch = open_channel(&d, false, 1);
+	cr_assert_eq(mlx5dv_devx_subscribe_devx_event(ch, e.cq, sizeof(comp), &comp, 2), 0);
+	complete(&d, EACH);
+	complete(&e, EACH);
+	for (uint64_t i = 0; i < 2 * EACH; i++) {
+		cr_assert(st_readable(ch->fd, ST_LIMIT_MS), "event %d of %d was lost", (int)i, 2 * EACH);
+		cr_assert_eq(mlx5dv_devx_get_event(ch, &event.hdr, sizeof(event)), 8 + 64,
+			     "a read does not return one event");
+		cr_assert_eq(event.hdr.cookie, i / EACH + 1);
+	}
+	cr_expect_not(st_readable(ch->fd, QUIET_MS));
+	mlx5dv_devx_destroy_event_channel(ch);
+	dx_destroy(&e);
+	end(&d);
+}
+
+/* Linux, devx_async_event_read: a lost event is reported once, before those that were kept. */
+Test(stock, devx_event__that_is_lost_is_reported_by_the_next_read)
+{
+	enum { KEPT = 56, PAGE = 4096 };	/* a pipe of one page */
+	union {
+		struct mlx5dv_devx_async_event_hdr hdr;
+		uint8_t bytes[8 + 64];
+	} event;
+	struct dx d;
+	channel *ch;
+
+	start(&d);
+	ch = open_channel(&d, false, 7);
+	cr_assert_eq(fcntl(ch->fd, F_SETPIPE_SZ, PAGE), PAGE);
+	complete(&d, KEPT + 10);
+	cr_expect_lt(mlx5dv_devx_get_event(ch, &event.hdr, sizeof(event)), 0);
+	cr_expect_eq(errno, EOVERFLOW);
+	for (int i = 0; i < KEPT; i++) {
+		cr_assert(st_readable(ch->fd, ST_LIMIT_MS));
+		cr_assert_eq(mlx5dv_devx_get_event(ch, &event.hdr, sizeof(event)), (ssize_t)sizeof(event));
+	}
+	cr_expect_not(st_readable(ch->fd, QUIET_MS));
+	mlx5dv_devx_destroy_event_channel(ch);
+	end(&d);
+}
+
+/* Linux, devx_async_event_read: EINVAL, and the event stays in the channel. */
+Test(stock, devx_event__longer_than_the_buffer_is_kept)
+{
+	union {
+		struct mlx5dv_devx_async_event_hdr hdr;
+		uint8_t bytes[8 + 64];
+	} event;
+	struct dx d;
+	channel *ch;
+
+	start(&d);
+	ch = open_channel(&d, false, 7);
+	complete(&d, 1);
+	cr_expect_lt(mlx5dv_devx_get_event(ch, &event.hdr, sizeof(event) - 1), 0);
+	cr_expect_eq(errno, EINVAL);
+	cr_assert(st_readable(ch->fd, ST_LIMIT_MS));
+	cr_expect_eq(mlx5dv_devx_get_event(ch, &event.hdr, sizeof(event)), (ssize_t)sizeof(event));
+	mlx5dv_devx_destroy_event_channel(ch);
+	end(&d);
+}
+
 Test(stock, devx_event__comes_with_its_data)
 {
 	union {
