@@ -178,7 +178,7 @@ enum { CQ_SEL_PERIOD = 1 << 0, CQ_SEL_MAX_COUNT = 1 << 1, CQ_SEL_OI = 1 << 2 };
 enum { CQ_MODIFY_RESIZE = 1, CQ_SEL_RING = 7 };
 
 /* QPC, at AT_QPC of CREATE_QP and of the transitions */
-enum { AT_QPC = 0x18, QPC_BYTES = 0xe8, QP_OPT_MASK = 0x10 };
+enum { AT_QPC = 0x18, QPC_BYTES = 0xe8, QP_OPT_MASK = 0x10, QP_OPT_MASK_95_32 = 0x108 };
 #define QPC_STATE	SN_FLD(0x00, 4)
 #define QPC_ST		SN_FLD(0x08, 8)
 #define QPC_PM_STATE	SN_FLD(0x13, 2)

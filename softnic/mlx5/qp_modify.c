@@ -268,6 +268,13 @@ static void enter_state(struct sn_qp *qp, enum sn_qp_state to)
 	sn_ud_modified(qp, from);
 }
 
+/* Each bit of this second mask belongs to a capability that the model lacks. */
+static bool has_second_mask(const struct sn_cmd *c, const struct transition *t)
+{
+	return (t->opcode == CMD_INIT2INIT_QP || t->opcode == CMD_RTS2RTS_QP) && c->inlen >= AT_PAS &&
+		sn_get64(c->in, QP_OPT_MASK_95_32);
+}
+
 /* The ranges are checked first, so a bad context leaves the QP unchanged. */
 uint8_t sn_cmd_modify_qp(struct sn_cmd *c)
 {
@@ -293,6 +300,8 @@ uint8_t sn_cmd_modify_qp(struct sn_cmd *c)
 	if (r.opt & ~allowed)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "opt_param_mask %#x: only %#x is allowed", r.opt,
 				     allowed);
+	if (has_second_mask(c, t))
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "opt_param_mask_95_32 is not among the capabilities");
 	status = t->take(&r);
 	if (status)
 		return status;

@@ -146,6 +146,33 @@ static uint8_t ask(uint32_t qpn, uint16_t opcode, uint32_t bit)
 	return drv_run(d, AT_PAS);
 }
 
+/*
+ * The second mask is behind the context (rdma-core: opt_param_mask_95_32 of INIT2INIT and RTS2RTS). Its
+ * parameters have capabilities that this device does not report.
+ */
+Test(qp, optional_parameter__of_a_missing_capability_is_refused)
+{
+	enum { OPT_MASK_95_64 = 0x108, OPT_MASK_63_32 = 0x10c, UDP_SPORT = 1 << 2, MMO = 1 << 3 };
+
+	memset(d->in, 0, AT_PAS);
+	cr_assert_eq(drv_init(&b), 0);
+	cr_assert_eq(drv_rtr(&b, a.qpn, 0), 0);
+	cr_assert_eq(drv_init(&a), 0);
+	sn_set32(d->in, OPT_MASK_63_32, MMO);
+	cr_expect_eq(ask(a.qpn, CMD_INIT2INIT_QP, 0), 0x03);
+	sn_set32(d->in, OPT_MASK_63_32, 0);
+	cr_assert_eq(drv_rtr(&a, b.qpn, 0), 0);
+	cr_assert_eq(drv_rts(&a, 0), 0);
+	sn_set32(d->in, OPT_MASK_63_32, UDP_SPORT);
+	cr_expect_eq(ask(a.qpn, CMD_RTS2RTS_QP, 0), 0x03);
+	sn_set32(d->in, OPT_MASK_63_32, 0);
+	sn_set32(d->in, OPT_MASK_95_64, 1);
+	cr_expect_eq(ask(a.qpn, CMD_RTS2RTS_QP, 0), 0x03);
+	sn_set32(d->in, OPT_MASK_95_64, 0);
+	cr_expect_eq(ask(a.qpn, CMD_RTS2RTS_QP, 0), 0);
+	drv_expect(d, "cmd.field");
+}
+
 /* Linux: opt_mask of mlx5_ib has other bits for RC than for UD. */
 Test(qp, optional_parameter__of_another_service_is_refused)
 {
