@@ -55,6 +55,14 @@ static int gid_entry(struct uv_device *dev, unsigned int port, unsigned int inde
 	return 0;
 }
 
+/* Linux knows no flag of these queries. */
+static bool has_flags(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id)
+{
+	uint64_t flags;
+
+	return uv_attr_number(hdr, id, &flags) && flags;
+}
+
 static int query_gid_entry(struct uv_device *dev, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct ib_uverbs_gid_entry entry;
@@ -64,7 +72,8 @@ static int query_gid_entry(struct uv_device *dev, struct ib_uverbs_ioctl_hdr *hd
 	if (!uv_attr_number(hdr, UVERBS_ATTR_QUERY_GID_ENTRY_PORT, &port) ||
 	    !uv_attr_number(hdr, UVERBS_ATTR_QUERY_GID_ENTRY_GID_INDEX, &index))
 		return -EINVAL;
-	if (!port || port > dev->ports || index >= dev->gids)
+	if (!port || port > dev->ports || index >= dev->gids ||
+	    has_flags(hdr, UVERBS_ATTR_QUERY_GID_ENTRY_FLAGS))
 		return -EINVAL;
 	err = gid_entry(dev, (unsigned int)port, (unsigned int)index, &entry);
 	return err ? err : uv_attr_put(hdr, UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, &entry, sizeof(entry));
@@ -76,7 +85,8 @@ static int query_gid_table(struct uv_device *dev, struct ib_uverbs_ioctl_hdr *hd
 	uint64_t size, found = 0;
 
 	if (!uv_attr_number(hdr, UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE, &size) || !table ||
-	    size < sizeof(struct ib_uverbs_gid_entry) || !table->data)
+	    size < sizeof(struct ib_uverbs_gid_entry) || !table->data ||
+	    has_flags(hdr, UVERBS_ATTR_QUERY_GID_TABLE_FLAGS))
 		return -EINVAL;
 	for (unsigned int i = 0; i < dev->gids * dev->ports; i++) {
 		unsigned int port = i / dev->gids + 1;

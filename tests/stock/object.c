@@ -355,3 +355,14 @@ Test(stock, query_gid__of_an_empty_or_missing_index_fails)
 	cr_expect_eq(ibv_query_port(ctx, 2, &port), EINVAL);
 	st_close(ctx);
 }
+
+/* Linux knows no flag of these queries. */
+Test(stock, query_gid__with_a_flag_returns_einval)
+{
+	struct ibv_context *ctx = st_open();
+	struct ibv_gid_entry entry, table[64];
+
+	cr_expect_eq(ibv_query_gid_ex(ctx, 1, 0, &entry, 1), EINVAL);
+	cr_expect_eq(ibv_query_gid_table(ctx, table, 64, 1), -EINVAL);
+	st_close(ctx);
+}
