@@ -307,11 +307,16 @@ int uv_create_ah(struct uv_req *req)
 	struct mlx5_ib_create_ah_resp drv = { .response_length = sizeof(drv) };
 	struct ib_uverbs_create_ah_resp resp = { .ah_handle = req->made->handle };
 	struct ib_uverbs_create_ah in;
+	struct uv_gid sgid;
+	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
 	if (!in.attr.is_global || !in.attr.port_num || in.attr.port_num > req->dev->ports ||
 	    in.attr.grh.sgid_index >= req->dev->gids)
 		return -EINVAL;
+	err = uv_query_gid(req->dev, in.attr.port_num, in.attr.grh.sgid_index, &sgid);
+	if (err)
+		return err;
 	uv_rmac_of(in.attr.grh.dgid, drv.dmac);
 	return uv_answer(req, &resp, sizeof(resp), &drv, sizeof(drv));
 }

@@ -108,9 +108,13 @@ static int set_roce_path(struct uv_obj *qp, unsigned int port, uint8_t *path,
 	const struct ib_uverbs_qp_dest *d = &in->dest;
 	struct uv_gid sgid;
 	uint8_t mac[6];
+	int err;
 
-	if (!d->is_global || d->sl > 7 || uv_query_gid(qp->ctx->dev, port, d->sgid_index, &sgid))
+	if (!d->is_global || d->sl > 7)
 		return -EINVAL;
+	err = uv_query_gid(qp->ctx->dev, port, d->sgid_index, &sgid);
+	if (err)
+		return err;
 	uv_rmac_of(d->dgid, mac);
 	set_grh(path, d);
 	sn_set(path, ADS_ETH_PRIO, d->sl);

@@ -100,6 +100,35 @@ Test(stock, modify_qp__path_of_another_port_returns_einval)
 	st_close(a.ctx);
 }
 
+enum {
+	RTR_MASK = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+		IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
+};
+
+static const struct ibv_qp_attr to_rtr = {
+	.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = 1, .max_dest_rd_atomic = 1,
+	.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .dgid.raw = { 0xfe, 0x80 }, .hop_limit = 64 } },
+};
+
+/* Linux, rdma_get_gid_attr: ENODATA, as a query of that entry. */
+Test(stock, path__from_an_empty_gid_returns_enodata)
+{
+	struct ibv_qp_attr attr = to_rtr;
+	struct ibv_port_attr port;
+	struct st_end a;
+
+	st_create(&a, st_open());
+	cr_assert_eq(ibv_query_port(a.ctx, 1, &port), 0);
+	attr.ah_attr.grh.sgid_index = (uint8_t)(port.gid_tbl_len - 1);
+	cr_assert_eq(st_to_init(a.qp), 0);
+	cr_expect_eq(ibv_modify_qp(a.qp, &attr, RTR_MASK), ENODATA);
+	errno = 0;
+	cr_expect_null(ibv_create_ah(a.pd, &attr.ah_attr));
+	cr_expect_eq(errno, ENODATA);
+	st_destroy(&a);
+	st_close(a.ctx);
+}
+
 /* IBTA 3.5.3: only privileged programs set such a Q_Key. Linux requires CAP_NET_RAW. */
 Test(stock, modify_qp__controlled_qkey_needs_a_capability)
 {
