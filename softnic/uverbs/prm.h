@@ -224,7 +224,6 @@ enum { WQ_DBR = 0x10, PRM_WQ_LINKED_LIST = 0 };
 #define ADS_RLID		PRM(0x04, 16, 16)
 #define ADS_ACK_TIMEOUT		PRM(0x08, 0, 5)
 #define ADS_SRC_ADDR_INDEX	PRM(0x08, 8, 8)
-#define ADS_STAT_RATE		PRM(0x08, 20, 4)
 #define ADS_HOP_LIMIT		PRM(0x08, 24, 8)
 #define ADS_TCLASS		PRM(0x0c, 4, 8)
 #define ADS_FLOW_LABEL		PRM(0x0c, 12, 20)

@@ -9,6 +9,8 @@
 
 enum { ANY_STATE = 0xff, NOT_RESET = 0xfe, ACK_REQ_FREQ = 8 };
 
+enum { RATE_MAX = 23 };		/* IB_RATE_800_GBPS, which older headers lack */
+
 enum { RC = 1 << 0, UD = 1 << 1, OPT_RIGHTS = PRM_OPT_RRE | PRM_OPT_RAE | PRM_OPT_RWE };
 
 /* The table is searched from the top: the first entry that matches service type, old state and new
@@ -110,14 +112,14 @@ static int set_roce_path(struct uv_obj *qp, unsigned int port, uint8_t *path,
 	uint8_t mac[6];
 	int err;
 
-	if (!d->is_global || d->sl > 7)
+	if (!d->is_global)
 		return -EINVAL;
 	err = uv_query_gid(qp->ctx->dev, port, d->sgid_index, &sgid);
 	if (err)
 		return err;
 	uv_rmac_of(d->dgid, mac);
 	set_grh(path, d);
-	sn_set(path, ADS_ETH_PRIO, d->sl);
+	sn_set(path, ADS_ETH_PRIO, d->sl & 7u);
 	sn_set(path, ADS_RMAC_HIGH, (uint32_t)mac[0] << 8 | mac[1]);
 	sn_set(path, ADS_RMAC_LOW, (uint32_t)mac[2] << 24 | (uint32_t)mac[3] << 16 |
 	       (uint32_t)mac[4] << 8 | mac[5]);
@@ -135,7 +137,10 @@ static int set_path(struct uv_obj *qp, uint8_t *qpc, const struct ib_uverbs_modi
 	/* Linux: the port of a path must be that of the QP. */
 	if (in->dest.port_num != qp->port || (in->dest.is_global && in->dest.sgid_index >= dev->gids))
 		return -EINVAL;
-	sn_set(qpc + QPC_PATH, ADS_STAT_RATE, in->dest.static_rate);
+	/* The device supports no static rates, so a valid one means that of the port, as in Linux. */
+	if (in->dest.static_rate && (in->dest.static_rate < IBV_RATE_2_5_GBPS ||
+				     in->dest.static_rate > RATE_MAX))
+		return -EINVAL;
 	return dev->infiniband ? set_lid_path(qpc + QPC_PATH, &in->dest)
 			       : set_roce_path(qp, qp->port, qpc + QPC_PATH, in);
 }

@@ -110,6 +110,29 @@ static const struct ibv_qp_attr to_rtr = {
 	.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .dgid.raw = { 0xfe, 0x80 }, .hop_limit = 64 } },
 };
 
+/* Linux, mlx5_set_path: a service level on RoCE has three bits. ib_rate_to_mlx5: 1 is no rate. */
+Test(stock, modify_qp__service_level_is_cut_and_rate_is_checked)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr = to_rtr;
+	struct st_end a;
+
+	st_create(&a, st_open());
+	cr_assert_eq(st_to_init(a.qp), 0);
+	attr.ah_attr.static_rate = 1;
+	cr_expect_eq(ibv_modify_qp(a.qp, &attr, RTR_MASK), EINVAL);
+	attr.ah_attr.static_rate = 255;
+	cr_expect_eq(ibv_modify_qp(a.qp, &attr, RTR_MASK), EINVAL);
+	attr.ah_attr.static_rate = IBV_RATE_40_GBPS;
+	attr.ah_attr.sl = 13;
+	cr_expect_eq(ibv_modify_qp(a.qp, &attr, RTR_MASK), 0);
+	cr_assert_eq(ibv_query_qp(a.qp, &attr, IBV_QP_AV, &init), 0);
+	cr_expect_eq(attr.ah_attr.sl, 5);
+	cr_expect_eq(attr.ah_attr.static_rate, 0, "a rate that the device does not support is set");
+	st_destroy(&a);
+	st_close(a.ctx);
+}
+
 /* Linux, rdma_get_gid_attr: ENODATA, as a query of that entry. */
 Test(stock, path__from_an_empty_gid_returns_enodata)
 {
