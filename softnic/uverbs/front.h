@@ -142,6 +142,8 @@ struct uv_obj {
 	/* fields of a QP; of an SRQ only its size */
 	uint8_t state;			/* a value of enum ib_qp_state */
 	uint8_t port;
+	uint8_t responder;		/* max_dest_rd_atomic */
+	uint32_t access;		/* qp_access_flags */
 	struct ib_uverbs_ex_create_qp cap;	/* the arguments of CREATE_QP, for QUERY_QP */
 
 	/* fields of a CQ */

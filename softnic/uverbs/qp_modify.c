@@ -150,8 +150,13 @@ static uint32_t log2_below(uint8_t n)
 	return n ? 31u - (uint32_t)__builtin_clz(n) : 0;
 }
 
-static void set_access(uint8_t *qpc, uint32_t access)
+/* Linux, set_qpc_atomic_flags: a responder without resources for reads allows only writes. */
+static void set_access(uint8_t *qpc, const struct uv_obj *qp, const struct ib_uverbs_modify_qp *in)
 {
+	uint32_t access = in->attr_mask & IBV_QP_ACCESS_FLAGS ? in->qp_access_flags : qp->access;
+
+	if (!(in->attr_mask & IBV_QP_MAX_DEST_RD_ATOMIC ? in->max_dest_rd_atomic : qp->responder))
+		access &= IBV_ACCESS_REMOTE_WRITE;
 	sn_set(qpc, QPC_RRE, !!(access & IBV_ACCESS_REMOTE_READ));
 	sn_set(qpc, QPC_RWE, !!(access & IBV_ACCESS_REMOTE_WRITE));
 	if (access & IBV_ACCESS_REMOTE_ATOMIC) {
@@ -164,6 +169,7 @@ static void set_access(uint8_t *qpc, uint32_t access)
 static uint32_t optpar_of(uint32_t mask)
 {
 	return (mask & IBV_QP_ACCESS_FLAGS ? PRM_OPT_RRE | PRM_OPT_RAE | PRM_OPT_RWE : 0u) |
+		(mask & IBV_QP_MAX_DEST_RD_ATOMIC ? PRM_OPT_RRE | PRM_OPT_RAE : 0u) |
 		(mask & IBV_QP_PKEY_INDEX ? PRM_OPT_PKEY_INDEX : 0u) |
 		(mask & IBV_QP_PORT ? PRM_OPT_PRI_PORT : 0u) |
 		(mask & IBV_QP_QKEY ? PRM_OPT_Q_KEY : 0u) |
@@ -208,8 +214,8 @@ static int fill_qpc(struct uv_obj *qp, uint8_t *qpc, const struct ib_uverbs_modi
 		sn_set(qpc + QPC_PATH, ADS_PKEY_INDEX, in->pkey_index);
 	if (mask & IBV_QP_QKEY)
 		sn_set(qpc, QPC_Q_KEY, in->qkey);
-	if (mask & IBV_QP_ACCESS_FLAGS)
-		set_access(qpc, in->qp_access_flags);
+	if (mask & (IBV_QP_ACCESS_FLAGS | IBV_QP_MAX_DEST_RD_ATOMIC))
+		set_access(qpc, qp, in);
 	if (mask & IBV_QP_PATH_MTU) {
 		sn_set(qpc, QPC_MTU, in->path_mtu);
 		sn_set(qpc, QPC_LOG_MSG_MAX, uv_cap(dev, CAP_LOG_MAX_MSG));
@@ -279,5 +285,11 @@ int uv_modify_qp(struct uv_req *req)
 	err = check_values(qp, &in);
 	if (!err)
 		err = execute_transition(qp, t, &in);
-	return err ? err : uv_qp_modified(req, in.qp_state);
+	if (err)
+		return err;
+	if (in.attr_mask & IBV_QP_ACCESS_FLAGS)
+		qp->access = in.qp_access_flags;
+	if (in.attr_mask & IBV_QP_MAX_DEST_RD_ATOMIC)
+		qp->responder = in.max_dest_rd_atomic;
+	return uv_qp_modified(req, in.qp_state);
 }

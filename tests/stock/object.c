@@ -110,6 +110,36 @@ static const struct ibv_qp_attr to_rtr = {
 	.ah_attr = { .is_global = 1, .port_num = 1, .grh = { .dgid.raw = { 0xfe, 0x80 }, .hop_limit = 64 } },
 };
 
+static unsigned int rights(struct ibv_qp *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	cr_assert_eq(ibv_query_qp(qp, &attr, IBV_QP_ACCESS_FLAGS, &init), 0);
+	return attr.qp_access_flags;
+}
+
+/* Linux, set_qpc_atomic_flags: a responder without resources for reads allows only writes. */
+Test(stock, modify_qp__without_responder_resources_allows_no_reads)
+{
+	struct ibv_qp_attr attr = to_rtr;
+	struct st_end a;
+
+	st_create(&a, st_open());
+	for (unsigned int i = 0; i < 2; i++) {
+		attr.max_dest_rd_atomic = (uint8_t)i;
+		cr_assert_eq(st_to_init(a.qp), 0);
+		cr_expect_eq(rights(a.qp), IBV_ACCESS_REMOTE_WRITE);
+		cr_assert_eq(ibv_modify_qp(a.qp, &attr, RTR_MASK), 0);
+		cr_expect_eq(rights(a.qp), IBV_ACCESS_REMOTE_WRITE | (i ? IBV_ACCESS_REMOTE_READ : 0u),
+			     "with %u resources", i);
+		cr_assert_eq(ibv_modify_qp(a.qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_RESET },
+					   IBV_QP_STATE), 0);
+	}
+	st_destroy(&a);
+	st_close(a.ctx);
+}
+
 /* Linux, mlx5_set_path: a service level on RoCE has three bits. ib_rate_to_mlx5: 1 is no rate. */
 Test(stock, modify_qp__service_level_is_cut_and_rate_is_checked)
 {
