@@ -5,12 +5,12 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <rdma/mlx5_user_ioctl_cmds.h>
 
+#include "softnic/eventfd.h"
 #include "softnic/uverbs/front.h"
 
 enum { EVENTS_MAX = 16, ANSWER_MAX = 4096 };
@@ -102,10 +102,24 @@ static void end_subscriptions(struct uv_obj *obj)
 	pthread_mutex_unlock(&dev->ev_lock);
 }
 
+/* Returns a duplicate, or -errno as Linux's eventfd_ctx_fdget. */
+static int own_eventfd(int fd)
+{
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	if (own < 0)
+		return -EBADF;
+	if (sn_is_eventfd(own))
+		return own;
+	pre_real()->close(own);
+	return -EINVAL;
+}
+
 static int subscribe_one(struct uv_chan *chan, const struct uv_sub *like, uint16_t event)
 {
 	struct uv_device *dev = chan->ctx->dev;
 	struct uv_sub *sub = malloc(sizeof(*sub));
+	int err;
 
 	if (!sub)
 		return -ENOMEM;
@@ -113,10 +127,11 @@ static int subscribe_one(struct uv_chan *chan, const struct uv_sub *like, uint16
 	sub->chan = chan;
 	sub->event = (uint8_t)event;
 	if (like->eventfd >= 0) {
-		sub->eventfd = fcntl(like->eventfd, F_DUPFD_CLOEXEC, 0);
+		sub->eventfd = own_eventfd(like->eventfd);
 		if (sub->eventfd < 0) {
+			err = sub->eventfd;
 			free(sub);
-			return -EBADF;
+			return err;
 		}
 	}
 	LIST_INSERT_HEAD(&dev->sub_hash[sub->number % UV_HASH], sub, by_number);
@@ -211,7 +226,7 @@ static void deliver_event(struct uv_sub *sub, const uint8_t *eqe)
 	uint8_t record[COOKIE + EQE_SIZE];
 
 	if (sub->eventfd >= 0) {
-		eventfd_write(sub->eventfd, 1);
+		sn_eventfd_signal(sub->eventfd);
 		return;
 	}
 	if (sub->chan->omit_data && is_pending(sub))

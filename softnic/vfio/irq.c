@@ -2,11 +2,10 @@
 /* Interrupts: eventfds of the program, of which the front keeps duplicates. */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "softnic/eventfd.h"
 #include "softnic/vfio/pci.h"
 
 void vf_irqs_init(struct vf_irqs *irqs)
@@ -77,22 +76,11 @@ int vf_irq_info(const struct vf_irqs *irqs, struct vfio_irq_info *info)
 	return 0;
 }
 
-/* Never waits, as the kernel's eventfd_signal(). If the counter is full, the eventfd is readable
- * already. */
-static void signal_fd(int fd)
-{
-	struct pollfd p = { .fd = fd, .events = POLLOUT };
-	uint64_t one = 1;
-
-	if (poll(&p, 1, 0) == 1 && p.revents & POLLOUT)
-		(void)!write(fd, &one, sizeof(one));
-}
-
 void vf_irq_fire(struct vf_irqs *irqs, unsigned int vector)
 {
 	pthread_mutex_lock(&irqs->lock);
 	if (vector < VF_VECTORS)
-		signal_fd(irqs->msix[vector]);
+		sn_eventfd_signal(irqs->msix[vector]);
 	pthread_mutex_unlock(&irqs->lock);
 }
 
@@ -133,18 +121,7 @@ static int check_set(const struct vfio_irq_set *set)
 	return (set->flags & VFIO_IRQ_SET_ACTION_TYPE_MASK) == VFIO_IRQ_SET_ACTION_TRIGGER ? 0 : -ENOTTY;
 }
 
-#define EVENTFD "anon_inode:[eventfd]"
-
-static bool is_eventfd(int fd)
-{
-	char path[40], target[sizeof(EVENTFD)];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return readlinkat(AT_FDCWD, path, target, sizeof(target)) == sizeof(EVENTFD) - 1 &&
-		!memcmp(target, EVENTFD, sizeof(EVENTFD) - 1);
-}
-
-/* VFIO accepts only eventfds (eventfd_ctx_fdget). A write to another file could block the device. */
+/* VFIO accepts only eventfds (eventfd_ctx_fdget). */
 static int assign_fd(int *slot, int32_t fd)
 {
 	int own = -1;
@@ -153,7 +130,7 @@ static int assign_fd(int *slot, int32_t fd)
 		own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		if (own < 0)
 			return -errno;
-		if (!is_eventfd(own)) {
+		if (!sn_is_eventfd(own)) {
 			vf_close(own);
 			return -EINVAL;
 		}
@@ -202,7 +179,7 @@ static int trigger(struct vf_irqs *irqs, const struct vfio_irq_set *set)
 		return -EINVAL;
 	for (uint32_t i = 0; i < set->count; i++)
 		if (all || set->data[i])
-			signal_fd(irqs->msix[set->start + i]);
+			sn_eventfd_signal(irqs->msix[set->start + i]);
 	return 0;
 }
 
@@ -226,7 +203,7 @@ static int set_one(int *slot, const struct vfio_irq_set *set)
 	else if (set->flags & VFIO_IRQ_SET_DATA_EVENTFD)
 		return assign_fd(slot, fd_at(set, 0));
 	else if (none || set->data[0])
-		signal_fd(*slot);
+		sn_eventfd_signal(*slot);
 	return 0;
 }
 

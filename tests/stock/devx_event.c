@@ -215,6 +215,8 @@ Test(stock, devx_event__to_an_eventfd_is_counted_there)
 	ch = mlx5dv_devx_create_event_channel(d.ctx, 0);
 	cr_assert(ch && fd >= 0);
 	cr_expect_neq(mlx5dv_devx_subscribe_devx_event_fd(ch, 1 << 20, d.cq, COMPLETION), 0);
+	cr_expect_eq(mlx5dv_devx_subscribe_devx_event_fd(ch, d.ctx->async_fd, d.cq, COMPLETION), EINVAL,
+		     "a descriptor that is no eventfd was accepted");
 	cr_assert_eq(mlx5dv_devx_subscribe_devx_event_fd(ch, fd, d.cq, COMPLETION), 0);
 	for (int i = 0; i < 3; i++) {
 		dx_arm(&d);
@@ -225,6 +227,23 @@ Test(stock, devx_event__to_an_eventfd_is_counted_there)
 		dx_wait(&d);
 	}
 	cr_expect_not(st_readable(ch->fd, QUIET_MS));
+	mlx5dv_devx_destroy_event_channel(ch);
+	close(fd);
+	end(&d);
+}
+
+/* Linux, eventfd_signal: the value does not change if it has no room, and no thread waits. */
+Test(stock, devx_event__to_an_eventfd_without_room_blocks_nothing)
+{
+	int fd = eventfd(0, EFD_CLOEXEC);
+	struct dx d;
+	channel *ch;
+
+	start(&d);
+	cr_assert_eq(eventfd_write(fd, UINT64_MAX - 1), 0);
+	cr_assert_not_null(ch = mlx5dv_devx_create_event_channel(d.ctx, 0));
+	cr_assert_eq(mlx5dv_devx_subscribe_devx_event_fd(ch, fd, d.cq, COMPLETION), 0);
+	complete(&d, 2);
 	mlx5dv_devx_destroy_event_channel(ch);
 	close(fd);
 	end(&d);
