@@ -35,13 +35,16 @@ static int read_range(struct ib_uverbs_ioctl_hdr *hdr, struct range *r)
 
 /*
  * Returns the largest page size in the bitmap that is not longer than the umem and divides address
- * and length; else 4 KiB. The kernel does the same. But here memory that is contiguous for the
- * program is also contiguous for the device, as in a huge page or behind an IOMMU.
+ * and length; else 4 KiB. 0: the bitmap has no size from 4 KiB to the smallest power of two that the umem
+ * fits into. The kernel does the same. But here memory that is contiguous for the program is also
+ * contiguous for the device, as in a huge page or behind an IOMMU.
  */
 static unsigned int page_shift(const struct range *r)
 {
-	unsigned int best = 12;
+	unsigned int best = 12, most = r->len > 4096 ? 64u - (unsigned int)__builtin_clzll(r->len - 1) : 12;
 
+	if (!(r->pages >> 12 << 12 & ((UINT64_C(2) << most) - 1)))
+		return 0;
 	for (unsigned int shift = 13; shift < 32 && UINT64_C(1) << shift <= r->len; shift++)
 		if (r->pages >> shift & 1 && !((r->addr | r->len) & ((UINT64_C(1) << shift) - 1)))
 			best = shift;
@@ -53,8 +56,11 @@ static int create(struct uv_ctx *ctx, const struct range *r, uint32_t *id)
 	unsigned int shift = page_shift(r);
 	size_t npages = uv_pages(r->addr, r->len, shift);
 	size_t len = PRM_CTX + UMEM_MTT + npages * 8;
-	uint8_t *cmd = calloc(1, len), *umem;
+	uint8_t *cmd, *umem;
 
+	if (!shift)
+		return -EINVAL;
+	cmd = calloc(1, len);
 	if (!cmd)
 		return -ENOMEM;
 	umem = cmd + PRM_CTX;

@@ -109,6 +109,35 @@ Test(stock, devx_umem__of_what_cannot_be_pinned_is_refused)
 	st_close(ctx);
 }
 
+static int umem_error(struct ibv_context *ctx, size_t size, uint64_t pages)
+{
+	static uint8_t buf[4 * 4096];
+	struct mlx5dv_devx_umem_in in = {
+		.addr = buf, .size = size, .access = IBV_ACCESS_LOCAL_WRITE, .pgsz_bitmap = pages,
+	};
+	struct mlx5dv_devx_umem *umem;
+
+	errno = 0;
+	umem = mlx5dv_devx_umem_reg_ex(ctx, &in);
+	if (umem)
+		cr_expect_eq(mlx5dv_devx_umem_dereg(umem), 0);
+	return umem ? 0 : errno;
+}
+
+/* Linux, devx_umem_find_best_pgsize: from a page to the umem's size, rounded up to a power of two. */
+Test(stock, devx_umem__without_a_page_size_that_fits_is_refused)
+{
+	struct ibv_context *ctx = dx_open();
+
+	cr_expect_eq(umem_error(ctx, 4096, 0), EINVAL);
+	cr_expect_eq(umem_error(ctx, 4096, 4095), EINVAL);
+	cr_expect_eq(umem_error(ctx, 4096, 8192), EINVAL);
+	cr_expect_eq(umem_error(ctx, 100, 4096), 0);
+	cr_expect_eq(umem_error(ctx, 3 * 4096, 16384 | 4096), 0);
+	cr_expect_eq(umem_error(ctx, 3 * 4096, 32768), EINVAL);
+	st_close(ctx);
+}
+
 Test(stock, devx_obj__queue_pair_completes_its_nops)
 {
 	struct dx d;
