@@ -87,6 +87,8 @@ int uv_get_context(struct uv_req *req)
 	struct mlx5_ib_alloc_ucontext_req_v2 in;
 	int err = 0, fd;
 
+	if (req->dev->failed)
+		return -EAGAIN;
 	uv_copy_in(&in, sizeof(in), req->uhw_in, req->uhw_in_len);
 	if (in.flags & ~(uint32_t)MLX5_IB_ALLOC_UCTX_DEVX || in.comp_mask)
 		return -EINVAL;

@@ -278,6 +278,7 @@ static void on_event(struct uv_device *dev, const uint8_t *eqe)
 	if (type == PRM_EV_COMPLETION) {
 		uv_completion(dev, number);
 	} else if (type == PRM_EV_INTERNAL) {
+		dev->failed = true;
 		tell_all(dev, IBV_EVENT_DEVICE_FATAL, 0);
 	} else if (type == PRM_EV_PORT_CHANGE) {
 		on_port(dev, eqe);

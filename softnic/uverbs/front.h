@@ -11,6 +11,7 @@
 #define SOFTNIC_UVERBS_FRONT_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -190,6 +191,7 @@ struct uv_device {
 	LIST_HEAD(, uv_sub) sub_hash[UV_HASH];
 	LIST_HEAD(, uv_chan) chans;
 	unsigned int ports_down;	/* one bit for each port */
+	atomic_bool failed;		/* the device has reported a fatal error */
 };
 
 /* A uverbs command as INVOKE_WRITE carries it. The program sets the lengths. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A port that goes down and up, and a device that fails, as reported to programs. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -95,6 +96,22 @@ Test(stock, device__failure_raises_an_event_and_refuses_creation)
 	cr_expect_null(ibv_alloc_pd(a.ctx));
 	st_destroy(&a);
 	st_close(a.ctx);
+}
+
+/* Linux, mlx5_ib_alloc_ucontext. */
+Test(stock, device__that_failed_cannot_be_opened_again)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *ctx = st_open();
+
+	cr_assert(list && list[0]);
+	fault("fatal");
+	take(ctx, IBV_EVENT_DEVICE_FATAL);
+	errno = 0;
+	cr_expect_null(ibv_open_device(list[0]));
+	cr_expect_eq(errno, EAGAIN);
+	ibv_free_device_list(list);
+	st_close(ctx);
 }
 
 static void lossy(const char *script)
