@@ -69,6 +69,9 @@ void hw_why_not_open(struct ibv_device *dev, int answer, char *why, size_t whyle
 	if (answer == EACCES || answer == EPERM)
 		snprintf(why, whylen, "no permission to open /dev/infiniband/%s: add the user to its "
 			 "group (often rdma), or run as root", dev->dev_name);
+	else if (answer == EAGAIN)
+		snprintf(why, whylen, "cannot open %s: it has failed, and its driver has not recovered it: "
+			 "see dmesg, and try again later", dev->name);
 	else
 		snprintf(why, whylen, "cannot open %s: %s", dev->name,
 			 answer ? strerror(answer) : "libibverbs gave no reason");

@@ -32,7 +32,7 @@ refused 'has no DEVX' 'update both' env SOFTNIC_NO_DEVX=1 bash -c info
 refused 'port 1 of mlx5_0 is down' 'ip link' env SOFTNIC_FAULT=link_down bash -c info
 refused 'is down' 'opensm' env SOFTNIC_FAULT=link_down bash -c 'info --infiniband'
 refused 'there is no RDMA device mlx5_0' 'load the module mlx5_ib or efa' bash -c 'info --devices 0'
-refused 'cannot open mlx5_0: Input/output error' '' env SOFTNIC_FAULT=fatal bash -c info
+refused 'cannot open mlx5_0: it has failed' 'see dmesg' env SOFTNIC_FAULT=fatal bash -c info
 refused 'fault script: drop:op=wirte: must be send, write' 'rnr_nak' env SOFTNIC_FAULT=drop:op=wirte bash -c info
 sed 's/ "" ""$/ "pkey=0x7" ""/' "$DAT_OVERRIDE" >"$tmp/pkey.conf"
 refused 'not in partition 0x7' 'pkey=' env DAT_OVERRIDE="$tmp/pkey.conf" bash -c 'info --infiniband'
