@@ -318,6 +318,20 @@ Test(verbs, create_ah__of_a_port_or_gid_that_does_not_exist_returns_einval)
 	cr_expect_eq(errno, EINVAL);
 }
 
+/* Linux, efa_query_qp: EFA_QUERY_QP_SUPP_MASK. */
+Test(verbs, query_qp__of_an_attribute_that_an_efa_lacks_is_refused)
+{
+	const int known = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY | IBV_QP_SQ_PSN |
+		IBV_QP_CAP | IBV_QP_RNR_RETRY;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	cr_expect_eq(ibv_query_qp(qp, &attr, known, &init), 0);
+	for (int bit = 1; bit <= IBV_QP_DEST_QPN; bit <<= 1)
+		if (!(known & bit))
+			cr_expect_eq(ibv_query_qp(qp, &attr, bit, &init), EOPNOTSUPP, "attribute %#x", bit);
+}
+
 /* ---- rdma-core 59 and 60 */
 
 struct wq_attr {

@@ -216,10 +216,17 @@ int uve_create_qp(struct uv_req *req)
 
 int uve_query_qp(struct uv_req *req)
 {
+	const uint32_t known = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY | IBV_QP_SQ_PSN |
+		IBV_QP_CAP | IBV_QP_RNR_RETRY;
 	struct ib_uverbs_query_qp_resp resp = { 0 };
 	struct softnic_efa_modify now = { 0 };
-	int err = softnic_efa_qp_query(req->dev->efa, req->obj->number, &now);
+	struct ib_uverbs_query_qp in;
+	int err;
 
+	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
+	if (in.attr_mask & ~known)
+		return -EOPNOTSUPP;
+	err = softnic_efa_qp_query(req->dev->efa, req->obj->number, &now);
 	if (err)
 		return err;
 	resp.qp_state = resp.cur_qp_state = req->obj->state;
