@@ -233,16 +233,24 @@ int uv_qp_modified(struct uv_req *req, uint8_t state)
 	return uv_answer(req, &resp, sizeof(resp), NULL, 0);
 }
 
+enum { REMOTE_WRITES = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC };
+
+int uv_check_access(uint64_t access)
+{
+	/* those of ib_uverbs_access_flags before the optional ones */
+	const uint64_t known = 0x3ff | (uint64_t)IBV_ACCESS_OPTIONAL_RANGE;
+
+	/* IBTA 10.6: remote write access requires local write access. */
+	if (access & REMOTE_WRITES && !(access & IBV_ACCESS_LOCAL_WRITE))
+		return -EINVAL;
+	return access & ~known ? -EINVAL : 0;
+}
+
 int uv_pin(uint64_t start, uint64_t len, uint64_t access)
 {
-	const uint64_t remote = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
-
-	if (!len || start + len < start)
+	if (!len || start + len < start || uv_check_access(access))
 		return -EINVAL;
-	/* IBTA 10.6: remote write access requires local write access. */
-	if (access & remote && !(access & IBV_ACCESS_LOCAL_WRITE))
-		return -EINVAL;
-	return pre_populate(start, len, access & (remote | IBV_ACCESS_LOCAL_WRITE));
+	return pre_populate(start, len, access & (REMOTE_WRITES | IBV_ACCESS_LOCAL_WRITE));
 }
 
 int uv_pin_queue(uint64_t addr, uint64_t bytes, uint64_t record, uint64_t access)

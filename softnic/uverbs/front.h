@@ -358,6 +358,8 @@ int uv_device_queried(struct uv_req *req, const struct ib_uverbs_query_device_re
 int uv_qp_queried(struct uv_req *req, struct ib_uverbs_query_qp_resp *resp);
 int uv_qp_modified(struct uv_req *req, uint8_t state);
 int uv_create_channel(struct uv_req *req);
+/* Linux, ib_check_mr_access: 0 or -EINVAL. */
+int uv_check_access(uint64_t access);
 /* Checks the range of a memory registration. Returns 0, -EINVAL or -EFAULT. */
 int uv_pin(uint64_t start, uint64_t len, uint64_t access);
 /* Checks the memory of a queue, which may have no bytes, and its doorbell record. */

@@ -234,6 +234,27 @@ Test(verbs, refusals__are_the_kernels)
 	cr_assert_null(ibv_alloc_mw(pd, IBV_MW_TYPE_1));
 }
 
+/* Linux, ib_check_mr_access, then efa_reg_mr, and only then the memory. */
+Test(verbs, reg_mr__rights_are_checked_before_the_memory)
+{
+	static const struct {
+		unsigned int access;
+		int err;
+	} cases[] = {
+		{ IBV_ACCESS_REMOTE_ATOMIC, EINVAL },
+		{ IBV_ACCESS_LOCAL_WRITE | 1 << 12, EINVAL },
+		{ IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC, EOPNOTSUPP },
+		{ IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_HUGETLB, EOPNOTSUPP },
+		{ IBV_ACCESS_LOCAL_WRITE, EFAULT },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		errno = 0;
+		cr_expect_null(ibv_reg_mr(pd, (void *)4096, 4096, cases[i].access));
+		cr_expect_eq(errno, cases[i].err, "access %#x: %s", cases[i].access, strerror(errno));
+	}
+}
+
 enum {
 	OF_INIT = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY,
 	OF_RTS = IBV_QP_STATE | IBV_QP_SQ_PSN,

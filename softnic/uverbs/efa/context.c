@@ -167,12 +167,18 @@ int uve_alloc_pd(struct uv_req *req)
  * As in the kernel's driver, the allowed access flags depend on the device; optional ones are always
  * allowed.
  */
-static int access_rights(uint32_t access, unsigned int *r)
+static int access_rights(const struct uv_device *dev, uint32_t access, unsigned int *r)
 {
-	const uint32_t known = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-		IBV_ACCESS_REMOTE_READ;
+	uint32_t supported = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_OPTIONAL_RANGE;
+	int err = uv_check_access(access);
+	struct softnic_efa_caps caps;
 
-	if (access & ~(known | (uint32_t)IBV_ACCESS_OPTIONAL_RANGE))
+	if (err)
+		return err;
+	softnic_efa_caps(dev->efa, &caps);
+	supported |= (caps.rdma_read ? IBV_ACCESS_REMOTE_READ : 0u) |
+		(caps.rdma_write ? IBV_ACCESS_REMOTE_WRITE : 0u);
+	if (access & ~supported)
 		return -EOPNOTSUPP;
 	*r = (access & IBV_ACCESS_LOCAL_WRITE ? SOFTNIC_EFA_LOCAL_WRITE : 0u) |
 		(access & IBV_ACCESS_REMOTE_WRITE ? SOFTNIC_EFA_REMOTE_WRITE : 0u) |
@@ -188,9 +194,7 @@ int uve_reg_mr(struct uv_req *req)
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	err = access_rights(in.access_flags, &access);
-	if (!err && (in.start ^ in.hca_va) & 4095)
-		err = -EINVAL;
+	err = (in.start ^ in.hca_va) & 4095 ? -EINVAL : access_rights(req->dev, in.access_flags, &access);
 	if (!err)
 		err = uv_pin(in.start, in.length, in.access_flags);
 	if (!err)
