@@ -176,11 +176,9 @@ static int get_region(struct vf_device *dev, struct vfio_region_info *info)
 	return 0;
 }
 
-/* A function-level reset: no memory access, no interrupts; the driver must boot it again. */
+/* A function-level reset: the driver must boot it again. The kernel then restores config space. */
 static int reset(struct vf_device *dev)
 {
-	atomic_store(&dev->config.master, false);
-	vf_config_reset(&dev->config);
 	softnic_reset(dev->nic);
 	return 0;
 }

@@ -227,6 +227,21 @@ Test(kernel, device__config_space_keeps_its_read_only_fields)
 	rig_fds_close(&f);
 }
 
+/* Linux, pci_try_reset_function. DPDK enables bus mastering, then resets the function. */
+Test(kernel, device__reset_keeps_bus_mastering)
+{
+	struct rig_fds f = rig_fds(&name);
+	struct vfio_region_info r = { .argsz = sizeof(r), .index = VFIO_PCI_CONFIG_REGION_INDEX };
+	uint16_t command = 0x6;
+
+	cr_assert_eq(rig_ioctl(f.device, VFIO_DEVICE_GET_REGION_INFO, &r), 0);
+	cr_assert_eq(pwrite(f.device, &command, 2, (off_t)r.offset + 4), 2);
+	cr_assert_eq(rig_ioctl(f.device, VFIO_DEVICE_RESET, NULL), 0);
+	cr_assert_eq(pread(f.device, &command, 2, (off_t)r.offset + 4), 2);
+	cr_expect_eq(command, 0x6, "the command register is %#x after a reset", command);
+	rig_fds_close(&f);
+}
+
 enum {
 	FDS = VFIO_IRQ_SET_DATA_EVENTFD | VFIO_IRQ_SET_ACTION_TRIGGER,
 	FIRE = VFIO_IRQ_SET_DATA_NONE | VFIO_IRQ_SET_ACTION_TRIGGER,
