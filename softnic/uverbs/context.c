@@ -209,7 +209,7 @@ static struct ib_uverbs_query_device_resp device(struct uv_device *dev)
 		.max_pd = log2_of(dev, CAP_LOG_MAX_PD),
 		.max_qp_rd_atom = log2_of(dev, CAP_LOG_MAX_RA_RES_QP),
 		.max_qp_init_rd_atom = log2_of(dev, CAP_LOG_MAX_RA_REQ_QP),
-		.max_res_rd_atom = log2_of(dev, CAP_LOG_MAX_RA_RES_QP) * 1024,
+		.max_res_rd_atom = log2_of(dev, CAP_LOG_MAX_RA_RES_QP) * log2_of(dev, CAP_LOG_MAX_QP),
 		.atomic_cap = uv_cap(dev, CAP_ATOMIC) ? IBV_ATOMIC_HCA : IBV_ATOMIC_NONE,
 		.max_ah = INT32_MAX,
 		.max_srq = log2_of(dev, CAP_LOG_MAX_SRQ),

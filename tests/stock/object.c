@@ -47,6 +47,18 @@ Test(stock, query_qp__gives_back_what_modify_gave)
 	st_close(a.ctx);
 }
 
+/* Linux, mlx5_ib_query_device. */
+Test(stock, query_device__reads_of_all_qps_add_up)
+{
+	struct ibv_context *ctx = st_open();
+	struct ibv_device_attr attr;
+
+	cr_assert_eq(ibv_query_device(ctx, &attr), 0);
+	cr_expect_eq(attr.max_res_rd_atom, attr.max_qp_rd_atom * attr.max_qp, "%d, not %d times %d",
+		     attr.max_res_rd_atom, attr.max_qp_rd_atom, attr.max_qp);
+	st_close(ctx);
+}
+
 Test(stock, modify_qp__wrong_order_or_attributes_return_einval)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
