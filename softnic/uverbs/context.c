@@ -242,6 +242,7 @@ static int lids(struct uv_device *dev, unsigned int port, struct ib_uverbs_query
 	resp->sm_lid = (uint16_t)sn_get(out + VPORT_CONTEXT, VPORT_SM_LID);
 	resp->link_layer = IBV_LINK_LAYER_INFINIBAND;
 	resp->port_cap_flags = 0;
+	resp->max_vl_num = 1;
 	resp->pkey_tbl_len = PKEYS;
 	return 0;
 }
@@ -259,14 +260,13 @@ static uint8_t active_mtu(const struct uv_device *dev)
 static struct ib_uverbs_query_port_resp port_of(struct uv_req *req, bool down)
 {
 	return (struct ib_uverbs_query_port_resp){
-		.port_cap_flags = 1u << 26,		/* the port has IP-based GIDs */
+		.port_cap_flags = 1u << 16 | 1u << 26,	/* the port has a CM, and IP-based GIDs */
 		.max_msg_sz = log2_of(req->dev, CAP_LOG_MAX_MSG),
 		.gid_tbl_len = req->dev->gids,
 		.pkey_tbl_len = 1,
 		.state = down ? IBV_PORT_DOWN : IBV_PORT_ACTIVE,
 		.max_mtu = IBV_MTU_4096,
 		.active_mtu = active_mtu(req->dev),
-		.max_vl_num = 1,
 		.active_width = WIDTH_4X,
 		.active_speed = SPEED_EDR,
 		.phys_state = down ? 3 : 5,	/* 3: disabled; 5: link up */

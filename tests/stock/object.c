@@ -59,6 +59,18 @@ Test(stock, query_device__reads_of_all_qps_add_up)
 	st_close(ctx);
 }
 
+/* Linux, mlx5_query_port_roce: the port has a CM and IP-based GIDs. Ethernet has no virtual lanes. */
+Test(stock, query_port__of_ethernet_has_flags_and_no_lanes)
+{
+	struct ibv_context *ctx = st_open();
+	struct ibv_port_attr attr;
+
+	cr_assert_eq(ibv_query_port(ctx, 1, &attr), 0);
+	cr_expect_eq(attr.port_cap_flags, 1u << 16 | 1u << 26, "the flags are %#x", attr.port_cap_flags);
+	cr_expect_eq(attr.max_vl_num, 0, "the port has %u virtual lanes", attr.max_vl_num);
+	st_close(ctx);
+}
+
 Test(stock, modify_qp__wrong_order_or_attributes_return_einval)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
