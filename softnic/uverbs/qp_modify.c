@@ -145,9 +145,9 @@ static int set_path(struct uv_obj *qp, uint8_t *qpc, const struct ib_uverbs_modi
 			       : set_roce_path(qp, qp->port, qpc + QPC_PATH, in);
 }
 
-static uint32_t log2_below(uint8_t n)
+static uint32_t log2_up(uint8_t n)
 {
-	return n ? 31u - (uint32_t)__builtin_clz(n) : 0;
+	return n > 1 ? 32u - (uint32_t)__builtin_clz(n - 1u) : 0;
 }
 
 /* Linux, set_qpc_atomic_flags: a responder without resources for reads allows only writes. */
@@ -225,7 +225,7 @@ static int fill_qpc(struct uv_obj *qp, uint8_t *qpc, const struct ib_uverbs_modi
 	if (mask & IBV_QP_RQ_PSN)
 		sn_set(qpc, QPC_NEXT_RCV_PSN, in->rq_psn);
 	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
-		sn_set(qpc, QPC_LOG_RRA_MAX, log2_below(in->max_dest_rd_atomic));
+		sn_set(qpc, QPC_LOG_RRA_MAX, log2_up(in->max_dest_rd_atomic));
 	if (mask & IBV_QP_MIN_RNR_TIMER)
 		sn_set(qpc, QPC_MIN_RNR_NAK, in->min_rnr_timer);
 	if (mask & IBV_QP_TIMEOUT)
@@ -237,7 +237,7 @@ static int fill_qpc(struct uv_obj *qp, uint8_t *qpc, const struct ib_uverbs_modi
 	if (mask & IBV_QP_SQ_PSN)
 		sn_set(qpc, QPC_NEXT_SEND_PSN, in->sq_psn);
 	if (mask & IBV_QP_MAX_QP_RD_ATOMIC) {
-		sn_set(qpc, QPC_LOG_SRA_MAX, log2_below(in->max_rd_atomic));
+		sn_set(qpc, QPC_LOG_SRA_MAX, log2_up(in->max_rd_atomic));
 		sn_set(qpc, QPC_LOG_ACK_REQ_FREQ, ACK_REQ_FREQ);
 	}
 	return 0;

@@ -164,6 +164,28 @@ Test(stock, modify_qp__without_responder_resources_allows_no_reads)
 	st_close(a.ctx);
 }
 
+/* Linux, __mlx5_ib_modify_qp: numbers of reads are powers of two. */
+Test(stock, modify_qp__number_of_reads_is_rounded_up)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr = to_rtr;
+	struct st_end a;
+
+	st_create(&a, st_open());
+	cr_assert_eq(st_to_init(a.qp), 0);
+	attr.max_dest_rd_atomic = 3;
+	cr_assert_eq(ibv_modify_qp(a.qp, &attr, RTR_MASK), 0);
+	attr = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTS, .max_rd_atomic = 9 };
+	cr_assert_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+				   IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC), 0);
+	cr_assert_eq(ibv_query_qp(a.qp, &attr, IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC,
+				  &init), 0);
+	cr_expect_eq(attr.max_dest_rd_atomic, 4, "3 reads as responder became %u", attr.max_dest_rd_atomic);
+	cr_expect_eq(attr.max_rd_atomic, 16, "9 reads as requester became %u", attr.max_rd_atomic);
+	st_destroy(&a);
+	st_close(a.ctx);
+}
+
 /* Linux, mlx5_set_path: a service level on RoCE has three bits. ib_rate_to_mlx5: 1 is no rate. */
 Test(stock, modify_qp__service_level_is_cut_and_rate_is_checked)
 {
