@@ -62,7 +62,7 @@ int uv_modify_cq(struct uv_req *req)
 	struct ib_uverbs_ex_modify_cq in;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
-	if (in.attr_mask != IBV_CQ_ATTR_MODERATE || in.reserved || in.attr.cq_period > 0xfff)
+	if (in.attr_mask != IBV_CQ_ATTR_MODERATE || in.reserved || in.attr.cq_period > PRM_CQ_PERIOD_MAX)
 		return -EINVAL;
 	sn_set(cmd, PRM_OPCODE, PRM_MODIFY_CQ);
 	sn_set(cmd, PRM_OP_MOD, PRM_CQ_MODERATE);

@@ -135,6 +135,10 @@ int uv_device_queried(struct uv_req *req, const struct ib_uverbs_query_device_re
 		return uv_answer(req, base, sizeof(*base), NULL, 0);
 	if (resp.hca_core_clock)
 		resp.timestamp_mask = INT64_MAX;
+	if (uv_cap(req->dev, CAP_CQ_MODERATION)) {
+		resp.cq_moderation_caps.max_cq_moderation_count = PRM_CQ_COUNT_MAX;
+		resp.cq_moderation_caps.max_cq_moderation_period = PRM_CQ_PERIOD_MAX;
+	}
 	return uv_answer(req, &resp, sizeof(resp), drv, drv_size);
 }
 

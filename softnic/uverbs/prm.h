@@ -95,6 +95,7 @@ enum prm_cap_type { PRM_CAP_GENERAL = 0, PRM_CAP_ROCE = 4 };
 #define CAP_PORT_TYPE		PRM(0x34, 22, 2)
 #define CAP_NUM_PORTS		PRM(0x34, 24, 8)
 #define CAP_LOG_MAX_MSG		PRM(0x38, 3, 5)
+#define CAP_CQ_MODERATION	PRM(0x44, 2, 1)
 #define CAP_PG			PRM(0x44, 7, 1)
 #define CAP_CQE_VERSION		PRM(0x3c, 28, 4)
 #define CAP_ATOMIC		PRM(0x40, 30, 1)
@@ -155,6 +156,7 @@ enum { UMEM_NUM_MTT = 0x18, UMEM_MTT = 0x20 };
 #define CQC_EQN			PRM(0x14, 24, 8)
 #define CQC_PERIOD		PRM(0x10, 4, 12)
 #define CQC_MAX_COUNT		PRM(0x10, 16, 16)
+enum { PRM_CQ_COUNT_MAX = 0xffff, PRM_CQ_PERIOD_MAX = 0xfff };
 enum { CQC_DBR = 0x38 };
 
 /* fields of MODIFY_CQ: a mask of the fields to modify, whose meaning depends on op_mod */

@@ -162,6 +162,18 @@ Test(stock, srq__of_impossible_shape_is_refused)
 	st_close(ctx);
 }
 
+/* Linux, mlx5_ib_query_device. Programs look at these limits before they moderate a CQ. */
+Test(stock, query_device_ex__has_the_limits_of_moderation)
+{
+	struct ibv_context *ctx = st_open();
+	struct ibv_device_attr_ex attr;
+
+	cr_assert_eq(ibv_query_device_ex(ctx, NULL, &attr), 0);
+	cr_expect_eq(attr.cq_mod_caps.max_cq_count, 0xffff);
+	cr_expect_eq(attr.cq_mod_caps.max_cq_period, 0xfff);
+	st_close(ctx);
+}
+
 Test(stock, modify_cq__moderation_is_accepted_up_to_its_limit)
 {
 	struct ibv_modify_cq_attr attr = { .attr_mask = IBV_CQ_ATTR_MODERATE, .moderate = { 4, 100 } };
