@@ -104,12 +104,15 @@ void vf_config_reset(struct vf_config *config)
 		put_gateway(c);
 }
 
+static bool outside(size_t n, uint64_t off)
+{
+	return off > VF_CONFIG || n > VF_CONFIG - off;
+}
+
 ssize_t vf_config_read(struct vf_config *config, void *buf, size_t n, uint64_t off)
 {
-	if (off >= VF_CONFIG)
-		return 0;
-	if (n > VF_CONFIG - off)
-		n = VF_CONFIG - (size_t)off;
+	if (outside(n, off))
+		return -EFAULT;
 	memcpy(buf, config->bytes + off, n);
 	return (ssize_t)n;
 }
@@ -177,10 +180,8 @@ ssize_t vf_config_write(struct vf_config *config, const void *buf, size_t n, uin
 {
 	const uint8_t *p = buf;
 
-	if (off >= VF_CONFIG)
-		return 0;
-	if (n > VF_CONFIG - off)
-		n = VF_CONFIG - (size_t)off;
+	if (outside(n, off))
+		return -EFAULT;
 	for (size_t i = 0; i < n; i++) {
 		uint8_t *at = &config->bytes[off + i], mask = writable(config, (size_t)off + i);
 

@@ -43,6 +43,7 @@ struct vf_config {
 	atomic_bool master;		/* the bus master bit: the function may access memory */
 };
 void vf_config_reset(struct vf_config *config);
+/* Return n, or -EFAULT: config space ends before the last byte. */
 ssize_t vf_config_read(struct vf_config *config, void *buf, size_t n, uint64_t off);
 ssize_t vf_config_write(struct vf_config *config, const void *buf, size_t n, uint64_t off);
 /* Has the driver started a function-level reset through the device control register? Clears the bit. */

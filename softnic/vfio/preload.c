@@ -172,15 +172,20 @@ bool front_ioctl(int fd, unsigned long request, void *arg, int *ret)
 
 #define CONFIG_OFFSET(off) ((uint64_t)(off) & ((UINT64_C(1) << VF_REGION_SHIFT) - 1))
 
+static uint64_t region_of(off_t off)
+{
+	return (uint64_t)off >> VF_REGION_SHIFT;
+}
+
 /*
- * Finds the device whose config space fd has at this offset. Returns it with the front's lock taken; or
- * NULL, without the lock.
+ * Finds the device that fd has at this offset, behind the region of its memory. Returns it with the
+ * front's lock taken; or NULL, without the lock.
  */
-static struct vf_device *lock_config(int fd, off_t off)
+static struct vf_device *lock_device(int fd, off_t off)
 {
 	struct vf_file *f;
 
-	if ((uint64_t)off >> VF_REGION_SHIFT != VFIO_PCI_CONFIG_REGION_INDEX || !vf_any_file())
+	if (region_of(off) == VFIO_PCI_BAR0_REGION_INDEX || !vf_any_file())
 		return NULL;
 	vf_lock();
 	f = vf_file_of(fd);
@@ -190,28 +195,33 @@ static struct vf_device *lock_config(int fd, off_t off)
 	return NULL;
 }
 
+static ssize_t unlock_device(ssize_t done)
+{
+	vf_unlock();
+	if (done >= 0)
+		return done;
+	errno = (int)-done;
+	return -1;
+}
+
 ssize_t pread(int fd, void *buf, size_t n, off_t off)
 {
-	struct vf_device *dev = lock_config(fd, off);
-	ssize_t done;
+	struct vf_device *dev = lock_device(fd, off);
 
 	if (!dev)
 		return pre_real()->pread(fd, buf, n, off);
-	done = vf_config_read(&dev->config, buf, n, CONFIG_OFFSET(off));
-	vf_unlock();
-	return done;
+	return unlock_device(region_of(off) != VFIO_PCI_CONFIG_REGION_INDEX ? -EINVAL :
+			     vf_config_read(&dev->config, buf, n, CONFIG_OFFSET(off)));
 }
 
 ssize_t pwrite(int fd, const void *buf, size_t n, off_t off)
 {
-	struct vf_device *dev = lock_config(fd, off);
-	ssize_t done;
+	struct vf_device *dev = lock_device(fd, off);
 
 	if (!dev)
 		return pre_real()->pwrite(fd, buf, n, off);
-	done = vf_config_write(&dev->config, buf, n, CONFIG_OFFSET(off));
-	vf_unlock();
-	return done;
+	return unlock_device(region_of(off) != VFIO_PCI_CONFIG_REGION_INDEX ? -EINVAL :
+			     vf_config_write(&dev->config, buf, n, CONFIG_OFFSET(off)));
 }
 
 ssize_t pread64(int fd, void *buf, size_t n, off64_t off)

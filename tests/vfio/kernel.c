@@ -227,6 +227,32 @@ Test(kernel, device__config_space_keeps_its_read_only_fields)
 	rig_fds_close(&f);
 }
 
+/* Linux, vfio_config_do_rw and vfio_pci_bar_rw. The function has BAR 0 alone. */
+Test(kernel, device__accesses_outside_its_regions_are_refused)
+{
+	struct rig_fds f = rig_fds(&name);
+	struct vfio_region_info r = { .argsz = sizeof(r), .index = VFIO_PCI_CONFIG_REGION_INDEX };
+	uint32_t v[2] = { 0 };
+	off_t end;
+
+	cr_assert_eq(rig_ioctl(f.device, VFIO_DEVICE_GET_REGION_INFO, &r), 0);
+	end = (off_t)(r.offset + r.size);
+	cr_expect_eq(pread(f.device, v, 8, end - 8), 8);
+	cr_expect(pread(f.device, v, 8, end - 4) < 0 && errno == EFAULT, "read across the end");
+	cr_expect(pwrite(f.device, v, 8, end - 4) < 0 && errno == EFAULT, "wrote across the end");
+	cr_expect(pread(f.device, v, 4, end) < 0 && errno == EFAULT, "read behind the end");
+	cr_expect_eq(pread(f.device, v, 0, end), 0);
+	for (r.index = 1; r.index < VFIO_PCI_NUM_REGIONS + 1; r.index++) {
+		off_t at = (off_t)r.index << 40;
+
+		if (r.index == VFIO_PCI_CONFIG_REGION_INDEX)
+			continue;
+		cr_expect(pread(f.device, v, 4, at) < 0 && errno == EINVAL, "read of region %u", r.index);
+		cr_expect(pwrite(f.device, v, 4, at) < 0 && errno == EINVAL, "write of region %u", r.index);
+	}
+	rig_fds_close(&f);
+}
+
 /* Linux, pci_try_reset_function. DPDK enables bus mastering, then resets the function. */
 Test(kernel, device__reset_keeps_bus_mastering)
 {
