@@ -159,7 +159,7 @@ static int get_region(struct vf_device *dev, struct vfio_region_info *info)
 
 	if (err)
 		return err;
-	if (info->index >= VFIO_PCI_NUM_REGIONS)
+	if (info->index >= VFIO_PCI_VGA_REGION_INDEX)
 		return -EINVAL;
 	info->offset = (uint64_t)info->index << VF_REGION_SHIFT;
 	info->size = 0;

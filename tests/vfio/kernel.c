@@ -195,6 +195,16 @@ Test(kernel, device__regions_have_their_sizes)
 	rig_fds_close(&f);
 }
 
+/* Linux, vfio_pci_ioctl_get_region_info: only a VGA function has the region. */
+Test(kernel, device__vga_region_does_not_exist)
+{
+	struct rig_fds f = rig_fds(&name);
+	struct vfio_region_info r = { .argsz = sizeof(r), .index = VFIO_PCI_VGA_REGION_INDEX };
+
+	cr_expect_eq(rig_ioctl(f.device, VFIO_DEVICE_GET_REGION_INFO, &r), EINVAL);
+	rig_fds_close(&f);
+}
+
 Test(kernel, device__config_space_keeps_its_read_only_fields)
 {
 	struct rig_fds f = rig_fds(&name);
