@@ -104,10 +104,13 @@ int dap_ep_provide(struct dap_ia *ia, struct dap_ep **out)
 	return 0;
 }
 
+/* A thread that is cancelled in here would leave a half-freed endpoint, so cancellation is disabled. */
 void dap_ep_destroy(struct dap_ep *ep)
 {
 	struct core_ep *own = core_ep(ep);
+	int cancel;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	dap_conn_ep_release(ep);
 	dap_ep_detach(ep);
 	if (ep->srq)
@@ -118,6 +121,7 @@ void dap_ep_destroy(struct dap_ep *ep)
 	free(own->cleared);
 	dap_totals_ep_gone(ep);
 	dap_obj_free(ep);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 /* Endpoints of other openings of the adapter may use the EVD: their connections then end without an
@@ -135,18 +139,15 @@ void dap_ep_forget_evd(void *object, void *evd)
 	pthread_mutex_unlock(&own->lock);
 }
 
-/* A thread that is cancelled in here would leave a half-freed endpoint, so cancellation is disabled. */
 int dap_ep_free(struct dap_ep *ep)
 {
-	int err, cancel;
+	int err;
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&core_ep(ep)->lock);
 	err = dap_ep_fsm(ep, DAP_CAUSE_FREE);
 	pthread_mutex_unlock(&core_ep(ep)->lock);
 	if (!err)
 		dap_ep_destroy(ep);
-	pthread_setcancelstate(cancel, NULL);
 	return err;
 }
 

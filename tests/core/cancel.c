@@ -207,6 +207,67 @@ Test(cancel, ep_reset__is_completed)
 	cr_expect_eq(p.ep_state, DAT_EP_STATE_UNCONNECTED);
 }
 
+/* Gives the endpoint a PZ, and so a QP with two CQs of its own. */
+static void complete_provided(DAT_EP_HANDLE ep)
+{
+	DAT_EP_PARAM p = {.pz_handle = t.pz};
+
+	assert_ok(dat_ep_modify(ep, DAT_EP_FIELD_PZ_HANDLE, &p));
+	cr_assert_eq(fake.live[FAKE_CQ], 3);
+}
+
+/* A request with its endpoint; a second service point, to which it can be handed off. */
+static void request_provided(void)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	DAT_PSP_HANDLE psp[2];
+	DAT_CR_PARAM p;
+	DAT_EVENT ev;
+
+	for (unsigned int i = 0; i < 2; i++)
+		assert_ok(dat_psp_create(t.ia, th_qual() + i, t.evd,
+					 i ? DAT_PSP_CONSUMER_FLAG : DAT_PSP_PROVIDER_FLAG, &psp[i]));
+	assert_ok(dat_ep_connect(t.ep, (DAT_IA_ADDRESS_PTR)&at, th_qual(), DAT_TIMEOUT_INFINITE, 0, NULL,
+				 DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+	cr_assert(TH_WITHIN(20000, dat_evd_dequeue(t.evd, &ev) == DAT_SUCCESS));
+	cr_assert_eq(ev.event_number, DAT_CONNECTION_REQUEST_EVENT);
+	victim = ev.event_data.cr_arrival_event_data.cr_handle;
+	assert_ok(dat_cr_query(victim, DAT_CR_FIELD_ALL, &p));
+	complete_provided(p.local_ep_handle);
+}
+
+static void *reject_request(void *unused)
+{
+	pthread_cancel(pthread_self());
+	dat_cr_reject(victim);
+	pthread_testcancel();
+	return unused;
+}
+
+static void *hand_off_request(void *unused)
+{
+	pthread_cancel(pthread_self());
+	dat_cr_handoff(victim, th_qual() + 1);
+	pthread_testcancel();
+	return unused;
+}
+
+Test(cancel, cr_reject__is_completed)
+{
+	request_provided();
+	run_cancelled(reject_request);
+	assert_ret(dat_cr_reject(victim), DAT_INVALID_HANDLE);
+	cr_expect_eq(fake.live[FAKE_CQ], 1);
+}
+
+Test(cancel, cr_handoff__is_completed)
+{
+	request_provided();
+	run_cancelled(hand_off_request);
+	assert_ret(dat_cr_reject(victim), DAT_INVALID_HANDLE);
+	cr_expect_eq(fake.live[FAKE_CQ], 1);
+}
+
 static void *share_memory(void *mem)
 {
 	char cookie[40] = "";
