@@ -304,6 +304,8 @@ int dap_ia_close(struct dap_ia *ia, bool graceful)
 {
 	if (graceful && in_use(ia))
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_IA_IN_USE);
+	if (__atomic_exchange_n(&core_ia(ia)->closing, true, __ATOMIC_RELAXED))
+		return DAP_ERR(DAP_INVALID_HANDLE, DAP_SUB_HANDLE_IA);
 	destroy_all(ia);
 	dap_invariant(&ia->obj, !in_use(ia));
 	dap_cm_timer_close(ia->cm, &core_ia(ia)->failure);

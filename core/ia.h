@@ -32,6 +32,7 @@ struct core_ia {
 	char page_path[128];
 	struct dap_timer failure;	/* fails the IA, once: invariant.h */
 	bool failed;			/* atomic; true once failure is set */
+	bool closing;			/* atomic; a thread closes the IA: a second one is refused */
 };
 
 /* pub is the first member, so a handle is the address of both structs. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Life cycles: references, the state after a failure, and objects that a close frees. */
+#include <dat/dat_registry.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -214,6 +215,35 @@ Test(objects, ia_close__beside_a_free_leaves_the_connect_evd_once)
 	cr_assert_null(first.ia, "the endpoint still feeds the EVD");
 	assert_ok(dat_ep_free(b));
 	fake_close(second);
+}
+
+/* Two threads of a program that uses another registry than libdat close an IA: libdat lets only one call
+ * through. */
+static struct {
+	DAT_PROVIDER table;
+	DAT_IA_HANDLE ia;
+	DAT_RETURN again;
+} closed_twice;
+
+static void close_again(void *unused)
+{
+	(void)unused;
+	th_at_locks(NULL, NULL);
+	closed_twice.again = closed_twice.table.ia_close_func(closed_twice.ia, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+Test(objects, ia_close__beside_a_close_is_refused)
+{
+	DAT_IA_HANDLE ia = fake_open("fake0");
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	char name[] = "fake0";
+
+	closed_twice.table = **(DAT_PROVIDER **)ia;
+	assert_ok(closed_twice.table.ia_open_func(name, 4, &async, &closed_twice.ia));
+	th_at_locks(close_again, NULL);
+	assert_ok(closed_twice.table.ia_close_func(closed_twice.ia, DAT_CLOSE_ABRUPT_FLAG));
+	assert_code(closed_twice.again, DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	fake_close(ia);
 }
 
 Test(objects, ia_close__unknown_flag_is_refused)
