@@ -251,9 +251,15 @@ static void mux_lose(struct cm_mux *mux, int err)
 	cm_free_at_turn_end(&mux->item);
 }
 
+/* A peer that has not read the last messages yet still gets them: it may be stopped. */
 static void mux_idle(void *arg)
 {
-	mux_lose(arg, 0);
+	struct cm_mux *mux = arg;
+
+	if (TAILQ_EMPTY(&mux->out))
+		mux_lose(mux, 0);
+	else
+		cm_timer_set(&mux->idle, idle_us(mux));
 }
 
 static struct cm_mux *mux_new(int fd, const union dap_addr *at, const struct cm_role *passive)
