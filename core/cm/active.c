@@ -209,6 +209,8 @@ static void got_rej(struct dap_cm_conn *c, const struct cm_msg *m)
 
 static bool active_message(struct dap_cm_conn *c, const struct cm_msg *m)
 {
+	if (c->state == CM_WAIT_REP && c->out_off < c->out_len)
+		return false;		/* an answer to a request that is not sent yet */
 	if (m->type == CM_REJ && c->state == CM_WAIT_REP) {
 		got_rej(c, m);
 	} else if (m->type == CM_REP && c->state == CM_WAIT_REP) {

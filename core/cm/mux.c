@@ -380,7 +380,8 @@ static bool is_moved_socket(int fd)
 }
 
 /* The peer moved the connection to a socket of its own, which it sent with the message. Returns
- * false if no socket came. If this process has no descriptor left, only this connection is lost. */
+ * false if no socket came. If this process has no descriptor left, or has not sent the request yet,
+ * only this connection is lost. */
 static bool message_move(struct cm_mux *mux, struct dap_cm_conn *c)
 {
 	int fd = mux->moved_fd;
@@ -394,7 +395,8 @@ static bool message_move(struct cm_mux *mux, struct dap_cm_conn *c)
 	}
 	if (c)
 		cm_mux_leave(c);
-	if (fd < 0 || !c || c->state != CM_WAIT_REP || cm_conn_watch(c, fd, EPOLLIN | EPOLLRDHUP)) {
+	if (fd < 0 || !c || c->state != CM_WAIT_REP || c->out_mux ||
+	    cm_conn_watch(c, fd, EPOLLIN | EPOLLRDHUP)) {
 		if (fd >= 0)
 			close(fd);
 		if (c)

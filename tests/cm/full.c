@@ -84,3 +84,76 @@ FULL(idle__stream_with_unsent_messages_stays_until_they_are_read)
 		hears(CM_DISC, id[i]);
 	SOON(is_closed());
 }
+
+/* ---- Answers to a request that was not sent ---- */
+
+static void refuse(uint64_t id)
+{
+	const struct cm_msg m = { .type = CM_REJ, .id = id, .reason = CM_REASON_NO_LISTENER };
+	struct cm_wire w;
+
+	cm_wire_put(&m, &w);
+	raw_send(fd, &w, sizeof(w));
+}
+
+/*
+ * Makes an attempt whose id the peer knows: the peer has refused it once. The request is repeated on another
+ * stream, which is full.
+ */
+static struct dap_cm_conn *repeat_on_full_stream(void)
+{
+	struct dap_cm_conn *c, *other;
+
+	clock_stop();
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
+	fd = raw_accept(listener);
+	hears(CM_REQ, c->id);
+	refuse(c->id);
+	SOON(node_retries(&a) == 1);
+	close(fd);
+	do
+		cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &other), 0);
+	while (!__atomic_load_n(&other->mux->wants_out, __ATOMIC_RELAXED));
+	fd = raw_accept(listener);
+	SOON((clock_pass(10000), __atomic_load_n(&c->out_mux, __ATOMIC_RELAXED)));
+	clock_go_on();
+	return c;
+}
+
+/* The attempt has ended. The stream goes on, and takes the requests that follow. */
+static void only_ends(uint64_t id)
+{
+	struct dap_cm_conn *last;
+	struct cm_msg m;
+
+	ENDED(&a, DAP_CM_NON_PEER_REJECTED);
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &last), 0);
+	do {
+		cr_assert_eq(raw_hear(fd, &m), 1);
+		cr_assert_neq(m.id, id, "%s of the ended attempt came", cm_type_name(m.type));
+	} while (m.id != last->id);
+	SOON(!__atomic_load_n(&last->mux->n_out, __ATOMIC_RELAXED));
+}
+
+/* The attempt must not go on by TCP while its request is still queued for the stream. */
+FULL(refusal__of_an_unsent_request_ends_the_attempt)
+{
+	uint64_t id = repeat_on_full_stream()->id;
+
+	refuse(id);
+	only_ends(id);
+}
+
+FULL(move__of_an_unsent_request_ends_the_attempt)
+{
+	uint64_t id = repeat_on_full_stream()->id;
+	struct cm_wire w;
+	int sv[2];
+
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sv), 0);
+	raw_message(&w, CM_MOVE, id, 0);
+	cm_send_fd(fd, &(struct iovec){ &w, sizeof(w) }, 1, sv[1]);
+	close(sv[1]);
+	only_ends(id);
+	close(sv[0]);
+}
