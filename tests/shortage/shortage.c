@@ -8,6 +8,7 @@
 
 #include "core/cm/private.h"
 #include "core/dap.h"
+#include "core/ia.h"
 #include "core/obj.h"
 #include "hw_efa/obj.h"
 #include "hw_mlx5/ctl/soft.h"
@@ -202,10 +203,21 @@ static bool as_before(const struct count *before)
 	       now.usage.fds <= before->usage.fds && now.usage.threads <= before->usage.threads;
 }
 
+/* If the device did not end an access, the manager's thread breaks the endpoints of the IA: it must not find
+ * those of the next run. */
+static void failure_is_over(void)
+{
+	struct dap_ia *ia = b.ia;
+
+	cr_assert(TH_WITHIN(SOON_MS, !__atomic_load_n(&core_ia(ia)->failure.set, __ATOMIC_ACQUIRE)));
+	dap_cm_sync(ia->cm);
+}
+
 static void nothing_left(const struct count *before, const char *what, unsigned long n)
 {
 	struct count now;
 
+	failure_is_over();
 	/* Waits, because the end of a connection is reported by another thread. */
 	if (TH_WITHIN(SOON_MS, (empty(b.cr_evd), as_before(before))))
 		return;
