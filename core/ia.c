@@ -335,11 +335,13 @@ static void break_ep(void *ep, void *arg)
 	dap_ep_broken(ep);
 }
 
+/* A program may connect again although the IA has failed: each failure breaks the connections. */
 void dap_ia_fatal(struct dap_ia *ia)
 {
-	dap_log(DAP_LOG_ERR, "%s: the device has failed and its connections are broken; close the IA",
-		ia->name);
-	__atomic_store_n(&core_ia(ia)->failed, true, __ATOMIC_RELEASE);
-	dap_async_post(ia, DAP_EV_ASYNC_CATASTROPHIC, &ia->obj, 0);
+	if (!__atomic_exchange_n(&core_ia(ia)->failed, true, __ATOMIC_ACQ_REL)) {
+		dap_log(DAP_LOG_ERR, "%s: the device has failed and its connections are broken; close the IA",
+			ia->name);
+		dap_async_post(ia, DAP_EV_ASYNC_CATASTROPHIC, &ia->obj, 0);
+	}
 	dap_obj_each(DAP_EP, ia, break_ep, NULL);
 }

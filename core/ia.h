@@ -30,8 +30,8 @@ struct core_ia {
 	struct dap_page *page;		/* page.c; NULL: there is none */
 	int page_fd, page_ask_fd;	/* file of the page, which is locked; FIFO by which readers ask */
 	char page_path[128];
-	struct dap_timer failure;	/* fails the IA, once: invariant.h */
-	bool failed;			/* atomic; true once failure is set */
+	struct dap_timer failure;	/* fails the IA: invariant.c */
+	bool failed;			/* atomic; the failure has been reported */
 	bool closing;			/* atomic; a thread closes the IA: a second one is refused */
 };
 

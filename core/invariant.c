@@ -28,11 +28,8 @@ static void log_object(const struct dap_obj *obj)
 /* Leaves it to the manager's thread to fail the IA, since the caller may hold any lock. */
 static void fail_later(struct dap_ia *ia)
 {
-	struct core_ia *own = core_ia(ia);
-
-	if (!ia->cm || __atomic_exchange_n(&own->failed, true, __ATOMIC_ACQ_REL))
-		return;
-	dap_cm_timer(ia->cm, &own->failure, 0);
+	if (ia->cm)
+		dap_cm_timer(ia->cm, &core_ia(ia)->failure, 0);
 }
 
 void dap_access_kept(const struct dap_obj *obj, int err)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Life cycles: references, the state after a failure, and objects that a close frees. */
+#include <arpa/inet.h>
 #include <dat/dat_registry.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/cm/cm.h"
 #include "core/ep/fsm.h"
 #include "core/evd/evd.h"
 #include "tests/core/fake_hw.h"
@@ -430,6 +432,12 @@ static void assert_fails(const struct fake_objects *o)
 	fake_close(o->ia);
 }
 
+static void assert_next(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number, DAT_EVENT *ev)
+{
+	cr_assert_eq(dat_evd_wait(evd, 10000000, 1, ev, &(DAT_COUNT){ 0 }), DAT_SUCCESS);
+	cr_assert_eq(ev->event_number, number);
+}
+
 static struct fake_objects open_with_async(void)
 {
 	struct fake_objects o = { 0 };
@@ -469,4 +477,41 @@ Test(objects, lmr_free__after_the_device_has_failed_reports_nothing_more)
 	cr_assert_eq(dat_lmr_free(fake_lmr(o.ia, o.pz, mem, sizeof(mem), DAT_MEM_PRIV_ALL_FLAG, &context)),
 		     DAT_SUCCESS);
 	assert_fails(&o);
+}
+
+static void connect_two(const struct fake_objects *o)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	DAT_EP_HANDLE other = fake_ep(o->ia, o->pz, o->evd);
+	DAT_PSP_HANDLE psp;
+	DAT_EVENT ev;
+
+	assert_ok(dat_psp_create(o->ia, th_qual(), o->evd, DAT_PSP_CONSUMER_FLAG, &psp));
+	assert_ok(dat_ep_connect(o->ep, (DAT_IA_ADDRESS_PTR)&at, th_qual(), DAT_TIMEOUT_INFINITE, 0, NULL,
+				 DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+	assert_next(o->evd, DAT_CONNECTION_REQUEST_EVENT, &ev);
+	assert_ok(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle, other, 0, NULL));
+	assert_next(o->evd, DAT_CONNECTION_EVENT_ESTABLISHED, &ev);
+	assert_next(o->evd, DAT_CONNECTION_EVENT_ESTABLISHED, &ev);
+}
+
+/* The program goes on with the failed IA. The peer must not have the memory of the second LMR either. */
+Test(objects, lmr_free__refused_again_breaks_the_connections_made_since)
+{
+	struct fake_objects o = open_with_async();
+	DAT_LMR_CONTEXT context;
+	DAT_LMR_HANDLE lmr[2];
+	DAT_EVENT ev;
+
+	for (int i = 0; i < 2; i++)
+		lmr[i] = fake_lmr(o.ia, o.pz, mem, sizeof(mem), DAT_MEM_PRIV_ALL_FLAG, &context);
+	assert_ok(dat_lmr_free(lmr[0]));
+	assert_next(o.async, DAT_ASYNC_ERROR_IA_CATASTROPHIC, &ev);
+	dap_cm_sync(((struct dap_ia *)o.ia)->cm);
+	connect_two(&o);
+	assert_ok(dat_lmr_free(lmr[1]));
+	assert_next(o.evd, DAT_CONNECTION_EVENT_BROKEN, &ev);
+	assert_next(o.evd, DAT_CONNECTION_EVENT_BROKEN, &ev);
+	assert_ret(dat_evd_dequeue(o.async, &ev), DAT_QUEUE_EMPTY);
+	fake_close(o.ia);
 }
