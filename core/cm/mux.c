@@ -494,8 +494,8 @@ int cm_mux_join(struct dap_cm_conn *c)
 	struct cm_mux *mux = mux_to(&c->peer);
 	int err = 0;
 
-	if (cm_limits.tcp || c->out_mux)
-		return cm_limits.tcp ? -ENOENT : -EAGAIN;
+	if (cm_limits.tcp)
+		return -ENOENT;
 	if (!mux)
 		err = mux_open(&c->peer, &mux);
 	if (!err)
