@@ -139,7 +139,7 @@ static int reset_locked(struct dap_ep *ep)
 		return 0;		/* posted receives stay */
 	__atomic_store_n(&own->incarnation, own->incarnation + 1, __ATOMIC_RELEASE);
 	dap_ep_detach(ep);
-	err = dap_ep_attach(ep);
+	err = dap_ep_reattach(ep);
 	if (err)
 		return err;
 	own->private_data_size = 0;

@@ -47,6 +47,9 @@ static inline struct core_ep *core_ep(const struct dap_ep *ep)
 /* Joins the EVDs, creates internal ones if the consumer gave none, and creates the QP. Without a PZ
  * it only joins the EVDs given. A failure leaves recv_evd and request_evd as they were. */
 int dap_ep_attach(struct dap_ep *ep);
+/* Attaches the endpoint again. After a failure it has no QP, but still feeds its EVDs, so that they cannot
+ * be freed. */
+int dap_ep_reattach(struct dap_ep *ep);
 /* Undoes dap_ep_attach() and drops completions not yet dequeued. recv_evd and request_evd are the
  * consumer's again. */
 void dap_ep_detach(struct dap_ep *ep);

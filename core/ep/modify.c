@@ -106,7 +106,7 @@ static int remake_qp(struct dap_ep *ep, const struct qp_parts *to)
 		return 0;
 	own->soft_high = soft_high;
 	set_parts(ep, &from);
-	if (dap_ep_attach(ep))
+	if (dap_ep_reattach(ep))
 		dap_log(DAP_LOG_ERR, "endpoint %p: cannot restore its queue pair after a failed modify; "
 			"free it", (void *)ep);
 	return err;
@@ -116,7 +116,7 @@ static int change_qp(struct dap_ep *ep, const struct qp_parts *from, const struc
 {
 	int err = 0;
 
-	if (!core_ep(ep)->attached || !same_qp(from, to))
+	if (ep->has_qp != (ep->pz != NULL) || !same_qp(from, to))
 		return remake_qp(ep, to);
 	if (sets_soft_high(ep, to))
 		err = dap_ep_soft_high(ep, to->attr.srq_soft_hw);

@@ -24,13 +24,13 @@ static void detach_evd(struct dap_evd **place, uint32_t flags)
 }
 
 /* A QP needs a CQ even if the consumer wants no events. */
-static int attach_evd(struct dap_ep *ep, struct dap_evd **place, uint32_t flags, uint32_t dtos)
+static int attach_evd(struct dap_ep *ep, struct dap_evd **place, uint32_t flags, uint32_t dtos, bool qp)
 {
 	struct dap_evd *evd = *place;
 	bool internal = !evd;
 	int err = 0;
 
-	if (internal && !ep->pz)
+	if (internal && !qp)
 		return 0;
 	if (internal) {
 		err = dap_evd_create(ep->obj.ia, dtos ? dtos : 1, DAP_EVD_DTO | DAP_EVD_RMR_BIND, NULL,
@@ -68,17 +68,17 @@ static int create_qp(struct dap_ep *ep)
 	return 0;
 }
 
-int dap_ep_attach(struct dap_ep *ep)
+static int attach(struct dap_ep *ep, bool qp)
 {
 	uint32_t recvs = ep->srq ? ep->srq->room : ep->attr.max_recv_dtos;
-	int err = attach_evd(ep, &ep->recv_evd, ep->attr.recv_completion_flags, recvs);
+	int err = attach_evd(ep, &ep->recv_evd, ep->attr.recv_completion_flags, recvs, qp);
 
 	if (err)
 		return err;
-	err = attach_evd(ep, &ep->request_evd, request_flags(ep), ep->attr.max_request_dtos);
+	err = attach_evd(ep, &ep->request_evd, request_flags(ep), ep->attr.max_request_dtos, qp);
 	if (err)
 		goto detach_recv;
-	err = ep->pz ? create_qp(ep) : 0;
+	err = qp ? create_qp(ep) : 0;
 	if (err)
 		goto detach_request;
 	core_ep(ep)->attached = true;
@@ -91,6 +91,20 @@ detach_request:
 	detach_evd(&ep->request_evd, request_flags(ep));
 detach_recv:
 	detach_evd(&ep->recv_evd, ep->attr.recv_completion_flags);
+	return err;
+}
+
+int dap_ep_attach(struct dap_ep *ep)
+{
+	return attach(ep, ep->pz);
+}
+
+int dap_ep_reattach(struct dap_ep *ep)
+{
+	int err = dap_ep_attach(ep);
+
+	if (err)
+		attach(ep, false);
 	return err;
 }
 

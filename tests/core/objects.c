@@ -418,6 +418,33 @@ Test(objects, srq__fatal_error_is_reported_once_and_shown_as_its_state)
 	fake_close(ia);
 }
 
+/* Otherwise the next dat_ep_reset() would give the endpoint a CQ that does not exist. */
+Test(objects, evd_free__after_a_reset_without_resources_is_refused)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct fake_objects o = { 0 };
+	DAT_EVD_HANDLE dtos;
+	DAT_EP_HANDLE ep;
+
+	fake_open_objects(&o, DAT_EVD_DEFAULT_FLAG);
+	dtos = fake_evd(o.ia, 8, DAT_EVD_DTO_FLAG);
+	assert_ok(dat_ep_create(o.ia, o.pz, dtos, DAT_HANDLE_NULL, o.evd, NULL, &ep));
+	assert_ok(dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&at, th_qual(), DAT_TIMEOUT_INFINITE, 0, NULL,
+				 DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
+	assert_ok(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG));
+	for (unsigned long k = 1; k <= 2; k++) {	/* the internal CQ, the QP */
+		fake.fail_at = fake.calls + k;
+		fake.fail_with = -ENOMEM;
+		assert_ret(dat_ep_reset(ep), DAT_INSUFFICIENT_RESOURCES);
+		assert_ret(dat_evd_free(dtos), DAT_INVALID_STATE);
+	}
+	fake.fail_at = 0;
+	assert_ok(dat_ep_reset(ep));
+	assert_ok(dat_ep_free(ep));
+	assert_ok(dat_evd_free(dtos));
+	fake_close(o.ia);
+}
+
 /* ---- The device keeps the access that an LMR or RMR gave ---- */
 
 static void assert_fails(const struct fake_objects *o)
