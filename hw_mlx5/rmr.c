@@ -14,11 +14,11 @@
  */
 #include <errno.h>
 #include <sched.h>
-#include <sys/random.h>
 
 #include "core/clock.h"
 #include "core/hw.h"
 #include "core/thread.h"
+#include "hw_common/random.h"
 #include "hw_mlx5/lock.h"
 #include "hw_mlx5/ops.h"
 
@@ -30,7 +30,7 @@ static int key_make(struct dap_rmr *rmr, struct m5_obj **obj, uint32_t *key)
 {
 	uint8_t variant = 0;
 
-	(void)!getrandom(&variant, 1, GRND_NONBLOCK);
+	(void)hw_random(&variant, sizeof(variant));
 	return m5_cmd_window(m5_ia(rmr->obj.ia)->ctl, m5_pz(rmr->pz)->pdn, variant, rmr->for_ep,
 			     obj, key);
 }
@@ -39,7 +39,7 @@ static void make_stride(struct m5_rmr *r)
 {
 	uint8_t stride = 0, inverse;
 
-	(void)!getrandom(&stride, 1, GRND_NONBLOCK);
+	(void)hw_random(&stride, sizeof(stride));
 	stride |= 1;
 	/* An odd number is its own inverse modulo 8, and each step doubles the number of correct
 	 * bits. */

@@ -203,6 +203,19 @@ Test(mem, rmr_create__each_of_a_hundred_starts_unbound)
 }
 
 /* An unconnected endpoint accepts no bind. */
+static DAT_RMR_HANDLE window;
+
+static void create_window(void)
+{
+	dat_rmr_create(t.pz, &window);
+}
+
+Test(mem, rmr_create__by_a_cancelled_thread_is_completed)
+{
+	cr_assert(th_cancelled(create_window));
+	assert_ok(dat_rmr_free(window));
+}
+
 Test(mem, rmr_bind__unconnected_returns_invalid_state)
 {
 	DAT_LMR_TRIPLET seg = {.lmr_context = t.lmr_context, .virtual_address = (uintptr_t)t.mem,
