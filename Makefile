@@ -355,7 +355,7 @@ $(BINS20): $(O)/libexec/dapl-direct/dat2/%: $(O)/obj/dat20/perf/%.o $(call objs2
 		$$(if $$(filter $$*,dat_info $(PERF_TOOLS)),$$(call objs,$(CONF_LINE_SRC)))
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -ldat2 -ljansson -lm
+	$(Q)$(CC) $(LDFLAGS_ALL) $(subst ../,../../../,$(RPATH)) -o $@ $^ -ldat2 -ljansson -lm
 
 # The same program for uDAPL 2.0, used by `make bench` only.
 BENCH20 := $(if $(PROVIDER20),$(O)/tests/dat_bench2)

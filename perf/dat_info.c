@@ -217,10 +217,12 @@ static void print_line_for(const struct dapl_device *d, void *in_provider)
 	bool by_vfio = !strcmp(d->access, "vfio");
 
 	if (!d->why[0] && path) {
-		printf("    to use it, add this line to dat.conf%s: %s u1.2 nonthreadsafe default ",
-		       by_vfio ? ", with the address of the adapter" : "", d->name);
+		printf("    to use it, add this line to dat.conf%s: %s u%d.%d nonthreadsafe default ",
+		       by_vfio ? ", with the address of the adapter" : "", d->name, DAT_VERSION_MAJOR,
+		       DAT_VERSION_MINOR);
 		conf_print_field(path);
-		printf(" dapl_direct.1.2 \"%s\" \"\"\n", by_vfio ? "ip=A.B.C.D" : "");
+		printf(" dapl_direct.%d.%d \"%s\" \"\"\n", DAT_VERSION_MAJOR, DAT_VERSION_MINOR,
+		       by_vfio ? "ip=A.B.C.D" : "");
 	}
 	free(path);
 }
@@ -229,11 +231,11 @@ static void print_line_for(const struct dapl_device *d, void *in_provider)
 static void *in_provider(const char *name)
 {
 #ifdef DAP_DAT20
-	static const char library[] = "libdapl-direct2.so";
+	/* libdat2 is the system's; the runpath of this program has the provider. */
+	void *provider = dlopen("libdapl-direct2.so", RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
 #else
-	static const char library[] = "libdapl-direct.so";
+	void *provider = info_load_library("libdapl-direct.so");
 #endif
-	void *provider = info_load_library(library);
 
 	return provider ? dlsym(provider, name) : NULL;
 }

@@ -140,12 +140,18 @@ done >"$DAT_OVERRIDE"
 [ "$(grep -c '^ia' "$tmp/out")" = 70 ] || fail "dat_info --list prints other than 70 lines"
 "$info" -i ia70 >"$tmp/out" 2>&1 || fail "dat_info -i does not find the last of 70 lines"
 
-# The program of uDAPL 2.0 names its level.
+# The program of uDAPL 2.0 names its level, and lists the same adapters and parameters.
 info2=$DAPL_BUILD_DIR/libexec/dapl-direct/dat2/dat_info
 if [ -x "$info2" ]; then
+	"$info2" --parameters >"$tmp/out" 2>&1 && "$info" --parameters | cmp -s - "$tmp/out" ||
+		fail "the parameters of dat_info of uDAPL 2.0 are not those of 1.2"
 	echo '# nothing' >"$DAT_OVERRIDE"
 	"$info2" >"$tmp/out" 2>&1 && fail "dat_info of uDAPL 2.0 succeeds without an adapter"
 	grep -q "no IA: $DAT_OVERRIDE has no line for uDAPL 2.0; " "$tmp/out" || fail "dat_info of uDAPL 2.0 does not name its level"
+	grep -q '^provider dapl-direct ' "$tmp/out" || fail "dat_info of uDAPL 2.0 does not describe the build"
+	sed -n "s/.*to use it, add this line to dat.conf: \(soft-mlx5-0 u2.0 \)/\1/p" "$tmp/out" >"$DAT_OVERRIDE"
+	"$info2" -i soft-mlx5-0 >"$tmp/out" 2>&1 ||
+		fail "dat_info of uDAPL 2.0 prints no line that opens soft-mlx5-0"
 fi
 
 # Each parameter has its lines, and an item in dapl-direct(7).
