@@ -28,7 +28,8 @@ ends() {
 echo "E: Failed to fetch http://deb.debian.org/debian/dists/trixie/InRelease  Could not resolve 'deb.debian.org'" >"$tmp/says"
 ends 0 "skip   check-vm: Debian's archive cannot be reached"
 ends 0 "skip   check-vm: Debian's archive cannot be reached" roce pair-roce
-ends 1 "FAIL   check-vm: no guest has the name phyiscal" roce phyiscal
+ends 1 "FAIL   check-vm: no guest has the name phyiscal; the names are full, infiniband roce " roce phyiscal
+ends 1 "FAIL   check-vm: no guest has the name r.ce; " r.ce
 echo "W: GPG error: http://deb.debian.org/debian trixie InRelease: NO_PUBKEY 6ED0E7B82643E131" >"$tmp/says"
 ends 1 "FAIL   check-vm: the packages of debian13 are not genuine"
 echo "E: The repository 'http://deb.debian.org/debian trixie Release' is not signed." >"$tmp/says"
