@@ -1,0 +1,18 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Scripts that the Makefile calls with arguments: without them each prints its usage, and does nothing.
+set -u
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+status=0
+for name in asm check check-all check-arm64 check-dat2 check-pyverbs check-stock check-vm conformance coverage dat2-table \
+	fuzz hot-check hot-count mkconf run soak stock-speed two-hosts unexecuted walk; do
+	timeout -k 1 60 "scripts/$name" >"$tmp/out" 2>&1 </dev/null
+	ended=$?
+	[ $ended != 0 ] && [ $ended != 124 ] && grep -qE "^(scripts/$name: .*)?(usage: (scripts/)?)?$name [A-Z[-]" "$tmp/out" &&
+		! grep -qE 'Traceback|unbound' "$tmp/out" && continue
+	echo "scripts/$name without arguments: status $ended"
+	cat "$tmp/out"
+	status=1
+done
+exit $status
