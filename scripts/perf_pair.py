@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs a server and its client, for programs that work like perftest."""
+"""Runs programs for the scripts of `make bench` and its like: one alone, or a server and its client."""
 import json
 import os
 import random
 import re
 import subprocess
+import sys
 import time
 
 LIMIT = 300
+RUN_LIMIT = 570  # callgrind slows a program about 50 times
 
 
 class Failed(Exception):
@@ -16,6 +18,30 @@ class Failed(Exception):
 
 class NotReady(Failed):
     """The server has ended before it listened."""
+
+
+def begin(name, main):
+    """Runs main of the script with this name."""
+    try:
+        main()
+    except (Failed, OSError) as why:
+        sys.exit(f"{name}: {why}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def run(argv, env=None):
+    """Returns the standard output of a program that must succeed."""
+    try:
+        done = subprocess.run(argv, env=env, timeout=RUN_LIMIT, stdout=subprocess.PIPE, text=True, check=False)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"{' '.join(argv)} did not end within {RUN_LIMIT} s; repeat it while nothing else runs here, "
+                     "or find out why the program hangs") from None
+    except OSError as why:
+        raise Failed(f"cannot run {argv[0]}: {why.strerror}") from None
+    if done.returncode:
+        raise Failed(f"{' '.join(argv)} failed with status {done.returncode}")
+    return done.stdout
 
 
 def both(server, client, ready=None, limit=LIMIT):
