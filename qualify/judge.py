@@ -127,6 +127,7 @@ def judge_questions(record, evidence, entry):
     if not report:
         yield result_of("questions", FAIL, died(child) or "dat_first_light wrote no answers")
         return
+    bad = False
     for p in report["probes"]:
         verdict = {"good": PASS, "tune": COMMENT, "skip": NOT_APPLICABLE}.get(p["verdict"], FAIL)
         reason, attribute = f"{p['question']} {p['answer']}", ""
@@ -136,7 +137,10 @@ def judge_questions(record, evidence, entry):
             verdict = NOT_TESTED
         elif verdict == NOT_APPLICABLE:
             attribute = f"access = {report['access']}"
+        bad = bad or verdict == FAIL
         yield result_of(f"{p['number']:02d}", verdict, reason, attribute, p["ms"] / 1000)
+    if died(child) and not bad:
+        yield result_of("program", FAIL, died(child))
 
 
 def judge_perf(record, evidence, entry):
@@ -454,7 +458,8 @@ def judge_step(entry, evidence):
     if record.get("broken"):
         return [result_of("", FAIL, record["broken"])]
     try:
-        return list(JUDGES[entry["kind"]](record, evidence, entry))
+        found = list(JUDGES[entry["kind"]](record, evidence, entry))
+        return found or [result_of("", NOT_TESTED, "the evidence of this step has no result")]
     except UNJUDGED as error:  # for example, because the peer has another release
         return [result_of("", FAIL, f"the evidence cannot be judged: {cause_of(error)}")]
 
