@@ -346,12 +346,13 @@ def known_deviations(path):
 
 
 def usage(pid):
-    """Returns resident memory in KiB, descriptors and threads of a process; None if it has ended."""
+    """Returns private memory in KiB, descriptors and threads of a process; None if it has ended. Memory that can be
+    shared does not count: a software adapter touches the pages of its registers one after another."""
     try:
         with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as f:
             fields = dict(line.split(":", 1) for line in f if ":" in line)
         return (
-            int(fields["VmRSS"].split()[0]),
+            int(fields["RssAnon"].split()[0]),
             len(os.listdir(f"/proc/{pid}/fd")),
             int(fields["Threads"]),
         )

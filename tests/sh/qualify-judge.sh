@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Verdicts of dat_qualify from evidence that is written here.
+# Verdicts of dat_qualify from evidence that is written here, and what its soak counts as memory of a process.
 set -u
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 PYTHONPATH=qualify python3 -B - >"$tmp/out" 2>&1 <<'PY' && exit
-import json
-import judge
+import json, mmap, os
+import judge, run
 
 def questions(status, *verdicts):
     """Returns the checks of the step if dat_first_light ends with this status and gives these answers."""
@@ -29,6 +29,18 @@ assert questions(1, "good")[-1] == ("program", "FAIL", "dat_first_light ended wi
 # A step without a single answer does not vanish.
 found = questions(0)
 assert found == [("", "NOT TESTED", "the evidence of this step has no result")], found
+
+# A software adapter touches the pages of its registers one by one, so memory that can be shared does not count.
+def growth(flags):
+    """Returns by how many KiB the process grows if it touches 16 MiB of memory that is mapped with these flags."""
+    before, memory = run.usage(os.getpid())[0], mmap.mmap(-1, 16 << 20, flags=flags)
+    for at in range(0, len(memory), 4096):
+        memory[at] = 1
+    return run.usage(os.getpid())[0] - before
+
+assert growth(mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) > 12 << 10
+grown = growth(mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
+assert grown < 4 << 10, f"shared memory counts: {grown} KiB"
 PY
 echo "dat_qualify judges wrongly:"
 cat "$tmp/out"
