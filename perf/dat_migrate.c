@@ -60,12 +60,17 @@ static FILE *open_file(const char **name)
 	return strcmp(*name, "-") ? fopen(*name, "re") : stdin;
 }
 
-/* A relative path in dat.conf would count from the folder of each program that reads it. */
+/* A relative path in dat.conf would count from the folder of each program that reads it. An absolute
+ * one may be that of another machine. */
 static const char *absolute(const char *directory)
 {
-	char *full = directory && *directory != '/' ? realpath(directory, NULL) : NULL;
+	const char *full = directory && *directory != '/' ? realpath(directory, NULL) : directory;
 
-	return full ? full : directory;
+	if (directory && !full) {
+		fprintf(stderr, "dat_migrate: -d '%s': %m\n", directory);
+		exit(EXIT_FAILURE);
+	}
+	return full;
 }
 
 int main(int argc, char **argv)
@@ -81,13 +86,13 @@ int main(int argc, char **argv)
 		migrate_list_variables();
 		return EXIT_SUCCESS;
 	}
+	m.directory = absolute(o.directory);
 	in = open_file(&o.file);
 	if (!in) {
 		fprintf(stderr, "dat_migrate: cannot read %s: %m\n", o.file);
 		return EXIT_FAILURE;
 	}
 	m.file = o.file;
-	m.directory = absolute(o.directory);
 	read = migrate_lines(&m, in);
 	migrate_environment();
 	return read && !m.broken ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -168,6 +168,17 @@ static void move_line(struct migration *m, char *raw)
 	free(line);
 }
 
+/* Reports a provider that is not where the new lines say. */
+static void report_absent(const struct migration *m, const char *provider)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", m->directory, provider);
+	if (access(path, R_OK))
+		fprintf(stderr, "%s: there is no %s: if the lines are for this machine, -d must name another "
+			"directory\n", m->file, path);
+}
+
 static void report(const struct migration *m)
 {
 	static const char form[] = "%s: %s\n";
@@ -190,6 +201,10 @@ static void report(const struct migration *m)
 			"/etc/dat/dat.conf exists, it reads that file and not /etc/dat.conf");
 	if (m->was_2)
 		fprintf(stderr, form, m->file, "lines of uDAPL 2.0 keep the libdat2 of the system");
+	if (m->was_1 && m->directory)
+		report_absent(m, provider_1);
+	if (m->was_2 && m->directory)
+		report_absent(m, provider_2);
 	if (m->was_2 && !m->directory && !m->library_2)
 		fprintf(stderr, form, m->file, "libdapl-direct2.so is not beside libdat.so.1: if the loader "
 			"does not find it, set its directory with -d");

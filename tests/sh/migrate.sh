@@ -60,6 +60,18 @@ mkdir "$tmp/my libraries"
 (cd "$tmp" && "$migrate" -d 'my libraries' old) >"$tmp/out" 2>"$tmp/err"
 grep -qF " \"$(realpath "$tmp")/my libraries/libdapl-direct" "$tmp/out" || wrong "dat_migrate -d prints a path that counts from the current folder"
 
+# A directory that is not there is refused if it is relative. An absolute one may be that of another machine.
+for directory in none ''; do
+	"$migrate" -d "$directory" "$tmp/old" >"$tmp/out" 2>"$tmp/err" && wrong "dat_migrate -d '$directory' succeeds"
+	[ ! -s "$tmp/out" ] && grep -qxF "dat_migrate: -d '$directory': No such file or directory" "$tmp/err" ||
+		wrong "dat_migrate -d '$directory' prints lines, or no reason"
+done
+becomes 'ib0 u1.2 nonthreadsafe default libdaplscm.so dapl.1.2 "mlx5_0 1" ""' \
+	'ib0 u1.2 nonthreadsafe default /dir/libdapl-direct.so dapl_direct.1.2 "device=mlx5_0 port=1" ""'
+reports 'there is no /dir/libdapl-direct.so: if' "an absolute directory"
+"$migrate" -d "$DAPL_BUILD_DIR/lib" "$tmp/old" >"$tmp/out" 2>"$tmp/err" || wrong "dat_migrate -d fails"
+! grep -q 'there is no .*libdapl' "$tmp/err" || wrong "dat_migrate does not find the provider of -d"
+
 # If -d is missing, a line of 2.0 gets the path of the provider, because libdat2 does not look
 # beside libdat.so.1. The provider is in libdat's directory after make install, or in dapl-direct
 # below it in packages. default_library LINE LIBRARY: checks that path
