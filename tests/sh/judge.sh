@@ -54,6 +54,11 @@ for words in ' +<> C.UTF-8' 'ok +sh-good5' 'skip +sh-none .* reason' 'FAIL +sh-w
 	printf 'scripts/check does not print "%s" for the shell tests:\n%s\n' "$words" "$got"
 	failed=1
 done
+# A shell test that does not exist is reported.
+got=$(cd "$build/tree" && CHECK_SH="good1 nosuch" "$check" "$build" alone 2>&1) && { echo "scripts/check succeeds without a test that CHECK_SH names"; failed=1; }
+grep -qx 'check: CHECK_SH: there is no shell test with the name nosuch' <<<"$got" || { echo "scripts/check does not say that a name in CHECK_SH is unknown: $got"; failed=1; }
+got=$(cd "$build/tree" && CHECK_SH="good1 good2" "$check" "$build" alone 2>&1)
+[ "$(grep -c '^ok *sh-' <<<"$got")" = 2 ] || { echo "scripts/check does not run the tests that CHECK_SH names: $got"; failed=1; }
 
 printf '#!/bin/sh\nfor goal; do :; done\n[ $goal != check-stock ]\n' >"$build/make"
 chmod +x "$build/make"
