@@ -13,6 +13,12 @@ walk() {
 	return 1
 }
 
+# A wrong number is refused, because without a walk there is no mismatch.
+for words in '-n x' '-n 0' '-n -1' '-n 1x' '-c 0' '-m x' '-s x'; do
+	timeout 60 "$DAPL_BUILD_DIR/tests/dat_walk" $words >"$out/said" 2>&1
+	[ $? = 2 ] && grep -q '^Usage: ' "$out/said" || { echo "dat_walk $words is not refused"; cat "$out/said"; exit 1; }
+done
+
 many=80
 [ -z "${SAN-}" ] || many=8
 # Mostly the processes wait, so the adapters have their walks at the same time.

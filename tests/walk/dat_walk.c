@@ -338,6 +338,17 @@ static void usage(void)
 	exit(2);
 }
 
+/* Returns the number in the text. If there is none, or a smaller one, prints the usage and exits. */
+static long number(const char *text, long least)
+{
+	char *end;
+	long n = strtol(text, &end, 10);
+
+	if (end == text || *end || n < least)
+		usage();
+	return n;
+}
+
 struct options {
 	const char *ia, *path;
 	long seed, walks, calls, minutes;
@@ -353,10 +364,10 @@ static void parse_options(int argc, char **argv, struct options *o, struct walk 
 	while ((opt = getopt_long(argc, argv, "i:s:n:c:m:o:fkpqv", names, NULL)) != -1) {
 		switch (opt) {
 		case 'i': o->ia = optarg; break;
-		case 's': o->seed = atol(optarg); break;
-		case 'n': o->walks = atol(optarg); break;
-		case 'c': o->calls = atol(optarg); break;
-		case 'm': o->minutes = atol(optarg); break;
+		case 's': o->seed = number(optarg, 0); break;
+		case 'n': o->walks = number(optarg, 1); break;
+		case 'c': o->calls = number(optarg, 1); break;
+		case 'm': o->minutes = number(optarg, 1); break;
 		case 'o': o->path = optarg; break;
 		case 'f': o->faults = w->pauses = true; break;
 		case 'k': o->keep = true; break;
@@ -366,7 +377,7 @@ static void parse_options(int argc, char **argv, struct options *o, struct walk 
 		default: usage();
 		}
 	}
-	if (o->calls < 1 || o->calls > MAX_CALLS / 2 || optind != argc)
+	if (o->calls > MAX_CALLS / 2 || optind != argc)
 		usage();
 }
 
