@@ -72,7 +72,10 @@ static void read_or_exit(struct top *t, bool refusals)
 
 static void watch(double interval)
 {
-	const char *clear = isatty(STDOUT_FILENO) ? "\033[H\033[J" : "";
+	const char *term = getenv("TERM");
+	/* A terminal without a cursor that moves, as in Emacs, is "dumb". */
+	bool moves = isatty(STDOUT_FILENO) && (!term || strcmp(term, "dumb"));
+	const char *clear = moves ? "\033[H\033[J" : "";
 	struct timespec ts = dap_timespec((uint64_t)(interval * 1e9));
 	struct top before, now;
 

@@ -272,6 +272,26 @@ if [ -z "${SAN-}" ]; then
 	server=
 fi
 
+# ---- terminals ----
+
+# on TERM WORD: the tables on such a terminal have (in) or lack (not in) the characters that clear it
+on() {
+	TERM=$1 timeout -k 1 60 python3 - "$top" "$2" >"$tmp/out" 2>&1 <<-'END' || wrong "dat_top on a terminal of the type $1"
+		import os, pty, signal, sys
+		pid, terminal = pty.fork()
+		if not pid:
+		    os.execv(sys.argv[1], [sys.argv[1], "-d", "0.1"])
+		seen = b""
+		while seen.count(b"COMMAND") < 2:
+		    seen += os.read(terminal, 4096)
+		os.kill(pid, signal.SIGKILL)
+		os.waitpid(pid, 0)
+		assert (b"\033" in seen) == (sys.argv[2] == "in"), seen
+	END
+}
+on xterm in
+on dumb 'not in'
+
 # ---- options ----
 
 run 64 --interval 0
