@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Steps of make bench and make bench-scale that do not end, or cannot start: the script names the step and the cure.
+# Steps of make bench, make bench-scale and hot-count that do not end, or cannot start: the script names the step and the cure.
 set -u
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -33,6 +33,9 @@ says() {
 says bench "^bench: valgrind .*/dat_bench .* did not end within 0.1 s; repeat it while nothing else runs"
 says bench-scale "^bench-scale: valgrind .*/scale-bench .* did not end within 0.1 s; repeat it while nothing else runs"
 says bench-peers "^Missing: ibv_post_send: .*/peer_verbs .* did not end within 0.1 s; repeat it while nothing else runs"
+cp "$DAPL_BUILD_DIR/flags" "$tmp"
+: >"$tmp/bin/dat_bench"
+says hot-count "^hot-count: (valgrind .*/dat_bench .* did not end within 0.1 s; repeat it|the recorded counts are those of)"
 rm "$tmp/bench.json" "$tmp/bin/softnic-run" "$tmp/bin/valgrind"
 says bench-peers "^bench-peers: .*No such file or directory: .*/bench.json"
 exit $status
