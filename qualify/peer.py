@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Starts programs as children, on this host or on the peer's, by the same calls. A child has a
-process group of its own."""
+process group of its own, and is killed if this process is."""
+import ctypes
 import json
 import os
 import select
@@ -14,6 +15,7 @@ import time
 import identity
 
 PORT = 45298
+LIBC, PR_SET_PDEATHSIG = ctypes.CDLL(None), 1
 # Programs that a peer may request. Programs that write files can be started only on this host.
 PROGRAMS = {
     f"dat_{p}"
@@ -83,6 +85,7 @@ class Child:
             stderr=self.err,
             cwd=where,
             start_new_session=True,
+            preexec_fn=lambda: LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL),
         )
         self.seconds = self.killed = None
 

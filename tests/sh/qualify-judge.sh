@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Verdicts of dat_qualify from evidence that is written here, and what its soak counts as memory of a process.
+# Verdicts of dat_qualify from evidence that is written here, what its soak counts as memory
+# of a process, and what is left of its programs if it is killed.
 set -u
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 PYTHONPATH=qualify python3 -B - >"$tmp/out" 2>&1 <<'PY' && exit
-import json, mmap, os
-import judge, run
+import json, mmap, os, signal, time
+import judge, peer, run
 
 def questions(status, *verdicts):
     """Returns the checks of the step if dat_first_light ends with this status and gives these answers."""
@@ -41,6 +42,29 @@ def growth(flags):
 assert growth(mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) > 12 << 10
 grown = growth(mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
 assert grown < 4 << 10, f"shared memory counts: {grown} KiB"
+
+# If dat_qualify is killed, no program stays that would wait for its client for ever.
+reading, writing = os.pipe()
+if not os.fork():
+    child = peer.Child(["sleep", "100"], ".")
+    os.write(writing, b"%d\n" % child.process.pid)
+    os.kill(os.getpid(), signal.SIGKILL)
+os.wait()
+pid, until = int(os.read(reading, 100)), time.monotonic() + 20
+
+def lives():
+    """Returns whether the program has not ended. Process 1 may be slow to reap it."""
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rpartition(") ")[2][0] != "Z"
+    except OSError:
+        return False
+
+while lives():
+    if time.monotonic() > until:
+        os.kill(pid, signal.SIGKILL)
+        raise AssertionError("a program stays after dat_qualify was killed")
+    time.sleep(0.05)
 PY
 echo "dat_qualify judges wrongly:"
 cat "$tmp/out"
