@@ -7,11 +7,14 @@ lib=$DAPL_BUILD_DIR/lib
 status=0
 exported() { nm -D --defined-only "$1" | awk '$2 != "A" { print $3 }' | sort; }
 
-got=$(exported "$lib/libdapl-direct.so" | sed 's/@.*//' | grep -vx dapl_direct_check | tr '\n' ' ')
-if [ "$got" != "dapl_direct_build dapl_direct_devices dapl_direct_params dat_provider_fini dat_provider_init " ]; then
-	echo "libdapl-direct.so exports other symbols than expected: $got"
-	status=1
-fi
+for provider in "$lib"/libdapl-direct.so "$lib"/libdapl-direct2.so; do
+	[ -e "$provider" ] || continue
+	got=$(exported "$provider" | sed 's/@.*//' | grep -vx dapl_direct_check | tr '\n' ' ')
+	if [ "$got" != "dapl_direct_build dapl_direct_devices dapl_direct_params dat_provider_fini dat_provider_init " ]; then
+		echo "$provider exports other symbols than expected: $got"
+		status=1
+	fi
+done
 wrong=$(exported "$lib/libdat.so.1" | grep -v '^dat_[a-z_]*@@DAT_1.2$')
 if [ -n "$wrong" ]; then
 	echo "libdat.so.1 exports symbols that are not calls of DAT 1.2:" $wrong
