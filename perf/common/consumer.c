@@ -241,7 +241,9 @@ int consumer_connect(struct consumer *c, const char *host, uint64_t conn_qual,
 		return -1;
 	if (!consumer_wait_established(c, pd, pd_len))
 		return 0;
-	fprintf(stderr, "does the other side listen on %s, at %llu (-p)?\n", host,
+	fprintf(stderr, c->end == DAT_CONNECTION_EVENT_PEER_REJECTED ?
+		"the program that listens on %s, at %llu (-p), refused: see its output; both sides must run "
+		"the same program and release\n" : "does the other side listen on %s, at %llu (-p)?\n", host,
 		(unsigned long long)conn_qual);
 	return -1;
 }

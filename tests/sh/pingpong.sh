@@ -49,6 +49,15 @@ must 64 'unrecognized option' "$bin" --no-such-option
 must 0 'Usage' "$bin" --help
 must 0 '^dapl-direct [0-9]' "$bin" --version
 
+# A listener that refuses is there: another program, for example.
+beside "$tmp/server" "$DAPL_BUILD_DIR/bin/dat_write_lat" -p $port
+server=$!
+until_said $server "$tmp/server" 'Waiting for client' || exit 1
+must 1 "the program that listens on 127.0.0.1, at $port (-p), refused: see its output" "$bin" -q -p $port -n 1 127.0.0.1
+kill $server
+wait $server
+server=
+
 # Without -p, each pair has a qualifier of its own.
 beside "$tmp/server" "$bin" -n 0
 server=$!
