@@ -240,7 +240,8 @@ EFA_COLD void efa_make_place(struct dap_ep *ep);
 EFA_COLD void efa_arm_device(struct efa_engine *eng);
 enum efa_until {
 	EFA_FLUSHED,			/* no WQE of the endpoint is outstanding */
-	EFA_ANSWERED,			/* the peer's adapter has all answers to the peer's requests */
+	/* the peer's adapter has all answers to the peer's requests; EFA_B_ENDING is set, so none follows */
+	EFA_ANSWERED,
 	/* requests before the first failed one are complete, as far as the peer has taken them */
 	EFA_SETTLED,
 };

@@ -239,6 +239,8 @@ bool efa_await(struct dap_ep *ep, enum efa_until until, unsigned int polls)
 		efa_poll_cq(eng);
 		eng->polls++;
 		done = has_come(e, until);
+		if (done && until == EFA_ANSWERED)
+			e->tx.blocked |= EFA_B_ENDING;
 		efa_leave(eng);
 	}
 	return done;

@@ -178,6 +178,8 @@ void efa_pull_done(struct dap_ep *ep, uint32_t index, uint8_t status)
 	if (r->left || r->state != EFA_R_PULLS || (r->at < r->got && !r->status))
 		return;
 	r->state = EFA_R_DONE;
+	if (!r->status && efa_ep(ep)->tx.blocked & EFA_B_OVER)
+		r->status = DAP_DTO_FLUSHED;	/* no answer leaves any more, so the sender's is flushed */
 	if (!r->status)
 		efa_answer(ep, r->fin, DAP_DTO_SUCCESS);
 	deliver_recvs(ep);

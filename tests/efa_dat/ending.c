@@ -467,3 +467,44 @@ Test(efa_ending, other_endpoints__work_while_a_qp_is_destroyed)
 {
 	others_work_during_the_end(true);
 }
+
+static bool b_reads(void)
+{
+	struct efa_engine *eng = inner_efa(&b)->tx.eng;
+	DAT_EVENT ev;
+	bool reads;
+
+	cr_assert_neq(dat_evd_dequeue(b.recv, &ev), DAT_SUCCESS);
+	efa_enter(eng);
+	reads = inner_efa(&b)->rx.recv[0].left;
+	efa_leave(eng);
+	return reads;
+}
+
+static int error_after_the_read(struct efa_ctl *ctl, struct efa_qp_res *qp)
+{
+	cr_assert_eq(softnic_efa_fault(device(&a), ""), 0);
+	cr_assert(TH_WITHIN(SOON_MS, (command.device->drive(ctl->soft), has_completion(&b))));
+	return command.device->qp_error(ctl, qp);
+}
+
+/* The data comes after b has answered for the last time, so the sender does not learn of it. */
+Test(efa_ending, abrupt__end_before_a_message_is_read_flushes_both_requests)
+{
+	struct efa_ctl *ctl;
+
+	pair_open("", "");
+	silence(&a);
+	ok(do_recv(&b, 0, 0, LONG));
+	ok(do_send(&a, 0, 0, LONG));
+	cr_assert(TH_WITHIN(SOON_MS, b_reads()));
+	ctl = efa_ia((struct dap_ia *)b.ia)->ctl;
+	command.device = ctl->ops;
+	command.ops = *ctl->ops;
+	command.ops.qp_error = error_after_the_read;
+	ctl->ops = &command.ops;
+	ok(dat_ep_disconnect(b.ep, DAT_CLOSE_ABRUPT_FLAG));
+	cr_expect_eq(took(b.recv, 0), DAT_DTO_ERR_FLUSHED);
+	cr_expect_eq(took(a.req, 0), DAT_DTO_ERR_FLUSHED);
+	pair_close();
+}
