@@ -164,6 +164,7 @@ struct sn_uar {
 	LIST_HEAD(, sn_eq) eqs;
 	/* two EQs have used the page at the same time, so one arm may have overwritten another */
 	bool eqs_shared;
+	bool marked;			/* quirk SN_Q_ZERO_BLOCK: the page got a mark (uar.c) */
 };
 
 struct sn_umem {

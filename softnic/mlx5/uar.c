@@ -78,12 +78,12 @@ int softnic_bar_fd(struct softnic *handle, size_t *size)
  */
 enum { MARK_AT = SN_UAR_BF + 8, MARK_BYTES = SN_WQEBB - 8 };
 
-static void report_zero_block(struct sn_nic *nic, uint32_t page)
+static void report_zero_block(struct sn_nic *nic, const struct sn_uar *uar)
 {
 	static const uint8_t zeros[MARK_BYTES], none[28];
-	uint8_t *mark = nic->dev->bar + (size_t)page * SN_PAGE + MARK_AT;
+	uint8_t *mark = nic->dev->bar + (size_t)uar->page * SN_PAGE + MARK_AT;
 
-	if (!sn_quirk(nic, SN_Q_ZERO_BLOCK) || memcmp(mark, zeros, sizeof(zeros)))
+	if (!uar->marked || memcmp(mark, zeros, sizeof(zeros)))
 		return;
 	*mark = 1;
 	sn_async(nic, SN_EV_INTERNAL, 0, none);
@@ -112,7 +112,8 @@ uint8_t sn_cmd_alloc_uar(struct sn_cmd *c)
 	}
 	dev->uar_hint = uar->page - SN_UAR_FIRST + 1;
 	memset(dev->bar + (size_t)uar->page * SN_PAGE, 0, SN_PAGE);
-	if (sn_quirk(c->nic, SN_Q_ZERO_BLOCK))
+	uar->marked = sn_quirk(c->nic, SN_Q_ZERO_BLOCK);
+	if (uar->marked)
 		dev->bar[(size_t)uar->page * SN_PAGE + MARK_AT] = 1;
 	sn_set(c->out, CMD_NUMBER, uar->page);
 	return STAT_OK;
@@ -273,7 +274,7 @@ static bool scan_page(struct sn_nic *nic, struct sn_uar *uar)
 	struct sn_cq *cq;
 	bool rung = false, any = false;
 
-	report_zero_block(nic, uar->page);
+	report_zero_block(nic, uar);
 	for (uint32_t off = SN_UAR_BF; off < SN_UAR_BF_END; off += SN_UAR_BF_HALF) {
 		if (!take_doorbell(page, off, word))
 			continue;

@@ -110,7 +110,15 @@ no_event 24 no_qp_error
 wait
 grep -q '^22 bad .*no event comes within' "$tmp/no_srq_limit" || { echo "a missing limit event is not reported"; cat "$tmp/no_srq_limit"; status=1; }
 grep -q '^24 bad .*its target has no event' "$tmp/no_qp_error" || { echo "a missing QP event is not reported"; cat "$tmp/no_qp_error"; status=1; }
-# The device reports an internal error after the measurement of doorbells, which writes blocks of zeros.
+# The device reports an internal error after the measurement of doorbells, which writes blocks of zeros, and not before.
+for i in {1..20}; do
+	SOFTNIC_FAULT=quirk=zero_block "$run" "$DAPL_BUILD_DIR/bin/dat_info" -i mlx5_0-1 >"$tmp/out" 2>&1 || {
+		echo "an adapter that fails later cannot be opened:"
+		cat "$tmp/out"
+		status=1
+		break
+	}
+done
 SOFTNIC_FAULT=quirk=zero_block "$run" "$DAPL_BUILD_DIR/bin/dat_first_light" -i mlx5_0-1 -t 11 >"$tmp/out" 2>&1
 grep -q '^11 bad .*an asynchronous error follows .set: nothing: leave mmio' "$tmp/out" || {
 	echo "an error after the measurement is not reported"
