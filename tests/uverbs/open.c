@@ -33,6 +33,8 @@ static const struct refusal refusals[] = {
 	  .cause = "does not list mlx5_0", .cure = "ibverbs-providers" },
 	{ "mlx5dv_open_device", EACCES, "mlx5_0-1", .err = -EACCES, .cause = "no permission to open",
 	  .cure = "group" },
+	{ "mlx5dv_open_device", EAGAIN, "mlx5_0-1", .err = -EAGAIN, .cause = "it has failed",
+	  .cure = "see dmesg" },
 	{ "mlx5dv_open_device", EINVAL, "mlx5_0-1", .err = -EIO, .cause = "no DEVX",
 	  .cure = "firmware" },
 	{ "mlx5dv_open_device", EMFILE, "mlx5_0-1", .err = -EMFILE,
