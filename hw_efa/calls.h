@@ -245,7 +245,7 @@ enum efa_until {
 	/* requests before the first failed one are complete, as far as the peer has taken them */
 	EFA_SETTLED,
 };
-/* Polls until that is so. False after this number of polls. To be called without the lock. */
+/* Polls until the state is reached. False after this number of polls. To be called without the lock. */
 EFA_COLD bool efa_await(struct dap_ep *ep, enum efa_until until, unsigned int polls);
 void efa_tick(void *eng);
 

@@ -225,7 +225,7 @@ int efa_qp_error(struct dap_ep *ep)
 		return 0;
 	await_peer(ep, EFA_ANSWERED);
 	efa_enter(eng);
-	e->tx.blocked |= EFA_B_ENDING;
+	e->tx.blocked |= EFA_B_ENDING;		/* also if the answers did not arrive in time */
 	efa_leave(eng);
 	err = eng->ctl->ops->qp_error(eng->ctl, &e->cold->qp);
 	if (err || !efa_await(ep, EFA_FLUSHED, eng->driven ? FLUSH_PUMPS : FLUSH_LOOKS))

@@ -99,7 +99,7 @@ struct efa_work {			/* the rest of a request that the fast path does not post */
 enum {					/* efa_tx.blocked: why the fast path posts nothing */
 	EFA_B_DOWN = 1,			/* not connected yet */
 	EFA_B_ERROR = 2,		/* the connection has ended and all work is flushed */
-	EFA_B_ENDING = 64,		/* the QP is in the error state and flushes */
+	EFA_B_ENDING = 64,		/* the QP goes to the error state, or is there and flushes */
 	EFA_B_OVER = EFA_B_ERROR | EFA_B_ENDING,
 	EFA_B_HALT = 4,			/* an error is on its way to the consumer */
 	EFA_B_STOP = EFA_B_OVER | EFA_B_HALT,	/* the endpoint issues no request any more */
