@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * dat_info --check reads the same file as libdat: it finds a problem where libdat ignores a line, and
- * nowhere else. No library is loaded: in its place is one check, which refuses the last byte of ia_params.
+ * nowhere else. No library is loaded: in its place is a provider of no certain API level with one check,
+ * which refuses the last byte of ia_params.
  *
  * Judges: perf/dat_info/check.c
  */
@@ -33,7 +34,7 @@ void *fuzz_dlopen(const char *name, int flags)
 void *fuzz_dlsym(void *library, const char *symbol)
 {
 	FUZZ_ASSERT((library == RTLD_DEFAULT || library == &complained) && *symbol);
-	return library ? (void *)(uintptr_t)last_byte : NULL;
+	return library && strcmp(symbol, "dat_registry_add_provider") ? (void *)(uintptr_t)last_byte : NULL;
 }
 
 static unsigned int broken_lines(const uint8_t *data, size_t size)
