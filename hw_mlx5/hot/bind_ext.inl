@@ -31,7 +31,8 @@ static void m5_bind_record(struct dap_rmr *rmr, const struct m5_range *to)
 	r->connection = M5_NO_CONNECTION;
 	rmr->priv = to->priv;
 	rmr->addr = to->va;
-	rmr->lmr = to->lmr;
+	if (to->lmr)	/* an unbind leaves it to dat_rmr_query() of another thread */
+		rmr->lmr = to->lmr;
 	rmr->zero_based = to->zero_based;
 	rmr->rmr_context = __builtin_bswap32(r->key_be);
 	__atomic_store_n(&rmr->length, to->len, __ATOMIC_RELEASE);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LMRs and RMRs with zero-based addresses. b owns the memory, a accesses it. */
+#include <pthread.h>
 #include <string.h>
 
 #include "tests/dat2/dat2.h"
@@ -221,6 +222,33 @@ Test(zero, rmr__of_a_zero_based_lmr_opens_its_part)
 	landed(320, 30, 8);
 	assert_ret(dat_lmr_free(lmr), DAT_INVALID_STATE);
 	cr_assert_eq(write_at(context, 300, 8, 9), DAT_DTO_ERR_REMOTE_ACCESS);
+}
+
+static bool queries_end;
+
+static void *queries(void *rmr)
+{
+	DAT_RMR_PARAM param;
+
+	while (!__atomic_load_n(&queries_end, __ATOMIC_RELAXED))
+		assert_ok(dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param));
+	return NULL;
+}
+
+Test(zero, rmr_query__beside_an_unbind_in_another_thread_does_not_crash)
+{
+	const DAT_LMR_TRIPLET none = { 0, 0, b.lmr_context };
+	pthread_t thread;
+	DAT_RMR_HANDLE rmr;
+
+	assert_ok(dat_rmr_create(b.pz, &rmr));
+	cr_assert_eq(pthread_create(&thread, NULL, queries, rmr), 0);
+	for (int i = 0; i < 10000; i++) {
+		bind_it(rmr, b.lmr, side_segment(&b, 0, 100), DAT_VA_TYPE_ZB);
+		bind_it(rmr, b.lmr, none, DAT_VA_TYPE_ZB);
+	}
+	__atomic_store_n(&queries_end, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
 }
 
 Test(zero, rmr__of_one_endpoint_can_be_zero_based)
