@@ -2,6 +2,7 @@
 #include "perf/tool/options.h"
 
 #include <argp.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +110,7 @@ static double quantity(const char *s, struct argp_state *state)
 	char *end;
 	double v = strtod(s, &end);
 
-	if (end == s || *end || !(v > 0))
+	if (end == s || *end || !(v > 0) || isinf(v))
 		argp_error(state, "%s '%s' is not a number above 0", its_name(), s);
 	return v;
 }

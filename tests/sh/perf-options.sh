@@ -87,6 +87,9 @@ means_nothing() {
 		must 64 'requires an argument' "$bin/$p" --rate || return 1
 		must 64 'not with --rate' "$bin/$p" --explain --rate 5 h || return 1
 	done
+	for rate in 0 -1 many 5x nan inf ''; do
+		must 64 "-w '$rate' is not a number above 0" "$bin/dat_write_bw" -w "$rate" h || return 1
+	done
 	# A run without an end reports nothing at its end.
 	must 64 'has no end: not with --explain, -w or -y' "$bin/dat_write_lat" -D 1 --run_infinitely --explain h || return 1
 	must 64 'has no end: not with --explain, -w or -y' "$bin/dat_write_bw" -D 1 --run_infinitely -w 1 h || return 1
