@@ -164,13 +164,20 @@ static int run_all(const struct options *o)
 	}
 	printf("%zu statements: %u PASS, %u FAIL, %u SKIP\n", report.n, report.count[VERDICT_PASS],
 	       report.count[VERDICT_FAIL], report.count[VERDICT_SKIP]);
-	if (!report.n)
-		fprintf(stderr, "dat_conform: no statement and no page matches '%s'; --list prints all\n",
-			o->pattern);
 	if ((o->json && report_json(&report, o->json)) || (o->junit && report_junit(&report, o->junit)))
 		return 1;
 	free(report.results);
-	return report.count[VERDICT_FAIL] || !report.n;
+	return report.count[VERDICT_FAIL] != 0;
+}
+
+static bool wants_none(const struct options *o)
+{
+	for (size_t i = 0; i < conform_count(); i++)
+		if (is_wanted(o, conform_get(i)))
+			return false;
+	fprintf(stderr, "dat_conform: no statement and no page matches '%s'; --list prints all\n",
+		o->pattern);
+	return true;
 }
 
 static void list_all(const struct options *o)
@@ -190,6 +197,8 @@ int main(int argc, char **argv)
 
 	argp_err_exit_status = 64;
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	if (!o.serve && wants_none(&o))
+		return 1;
 	if (o.list) {
 		list_all(&o);
 		return 0;

@@ -146,9 +146,12 @@ no_such_adapter() {
 }
 
 no_such_statement() {
-	timeout 20 "$conform" -t dat_pz_fre >"$tmp/out" 2>&1
-	[ $? = 1 ] && grep -qx "dat_conform: no statement and no page matches 'dat_pz_fre'; --list prints all" "$tmp/out" ||
-		wrong "a pattern that matches nothing causes no message:" "$tmp/out"
+	local list
+	for list in '' --list; do
+		timeout 20 "$conform" $list -t dat_pz_fre >"$tmp/out" 2>&1
+		[ $? = 1 ] && grep -qx "dat_conform: no statement and no page matches 'dat_pz_fre'; --list prints all" "$tmp/out" ||
+			wrong "a pattern that matches nothing causes no message:" "$tmp/out"
+	done
 }
 
 bad_numbers() {
