@@ -163,8 +163,6 @@ int uv_query_gid(struct uv_device *dev, unsigned int port, unsigned int index, s
 {
 	static const uint8_t none[16];
 	uint8_t in[PRM_SHORT] = { 0 }, out[PRM_ROCE_OUT];
-	const uint8_t *address = out + ROCE_ADDRESS;
-	uint32_t mac[2];
 	int err;
 
 	if (dev->infiniband)
@@ -178,13 +176,7 @@ int uv_query_gid(struct uv_device *dev, unsigned int port, unsigned int index, s
 	if (memcmp(out + ROCE_GID, none, sizeof(none)) == 0)
 		return -ENODATA;
 	memcpy(gid->raw, out + ROCE_GID, sizeof(gid->raw));
-	mac[0] = sn_get(address, ROCE_MAC_HIGH);
-	mac[1] = sn_get(address, ROCE_MAC_LOW);
-	for (unsigned int i = 0; i < 2; i++)
-		gid->mac[i] = (uint8_t)(mac[0] >> (8 - 8 * i));
-	for (unsigned int i = 0; i < 4; i++)
-		gid->mac[2 + i] = (uint8_t)(mac[1] >> (24 - 8 * i));
-	gid->version = (uint8_t)sn_get(address, ROCE_VERSION);
+	gid->version = (uint8_t)sn_get(out + ROCE_ADDRESS, ROCE_VERSION);
 	return 0;
 }
 

@@ -256,7 +256,7 @@ static inline uint32_t uv_cap(const struct uv_device *dev, struct sn_fld f)
 }
 
 struct uv_gid {
-	uint8_t raw[16], mac[6];
+	uint8_t raw[16];
 	uint8_t version;
 };
 /* Port numbers start at 1, and the caller has checked them. -ENODATA: the entry is empty. */

@@ -124,7 +124,6 @@ enum prm_cap_type { PRM_CAP_GENERAL = 0, PRM_CAP_ROCE = 4 };
 #define MKC_ACCESS_MODE		PRM(0x00, 22, 2)
 #define MKC_QPN			PRM(0x04, 0, 24)
 #define MKC_KEY			PRM(0x04, 24, 8)
-#define MKC_LENGTH64		PRM(0x0c, 0, 1)
 #define MKC_EN_RINVAL		PRM(0x0c, 7, 1)
 #define MKC_PD			PRM(0x0c, 8, 24)
 #define MKC_TRANSLATIONS	PRM(0x34, 0, 32)
@@ -137,7 +136,6 @@ enum { PRM_ANY_QPN = 0xffffff };
 /* fields of CREATE_EQ */
 #define EQC_LOG_SIZE		PRM(0x0c, 3, 5)
 #define EQC_UAR_PAGE		PRM(0x0c, 8, 24)
-#define EQC_INTR		PRM(0x14, 24, 8)
 enum { EQ_EVENT_MASK = 0x58 };		/* 256 bits; the lowest event types come last in a qword */
 
 /* fields of CREATE_UMEM, whose context is at the usual place */
@@ -260,8 +258,6 @@ enum prm_optpar {
 
 /* offsets in QUERY_ROCE_ADDRESS and SET_ROCE_ADDRESS */
 enum { ROCE_ADDRESS = 0x10, ROCE_GID = ROCE_ADDRESS };
-#define ROCE_MAC_HIGH		PRM(0x10, 16, 16)
-#define ROCE_MAC_LOW		PRM(0x14, 0, 32)
 #define ROCE_L3_TYPE		PRM(0x18, 20, 4)	/* 0: IPv4, 1: IPv6 */
 #define ROCE_VERSION		PRM(0x18, 24, 8)
 /* offsets in QUERY_HCA_VPORT_CONTEXT, for an InfiniBand port */

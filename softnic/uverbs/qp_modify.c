@@ -145,11 +145,6 @@ static int set_path(struct uv_obj *qp, uint8_t *qpc, const struct ib_uverbs_modi
 			       : set_roce_path(qp, qp->port, qpc + QPC_PATH, in);
 }
 
-static uint32_t log2_up(uint8_t n)
-{
-	return n > 1 ? 32u - (uint32_t)__builtin_clz(n - 1u) : 0;
-}
-
 /* Linux, set_qpc_atomic_flags: a responder without resources for reads allows only writes. */
 static void set_access(uint8_t *qpc, const struct uv_obj *qp, const struct ib_uverbs_modify_qp *in)
 {
@@ -225,7 +220,7 @@ static int fill_qpc(struct uv_obj *qp, uint8_t *qpc, const struct ib_uverbs_modi
 	if (mask & IBV_QP_RQ_PSN)
 		sn_set(qpc, QPC_NEXT_RCV_PSN, in->rq_psn);
 	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
-		sn_set(qpc, QPC_LOG_RRA_MAX, log2_up(in->max_dest_rd_atomic));
+		sn_set(qpc, QPC_LOG_RRA_MAX, uv_log2_above(in->max_dest_rd_atomic));
 	if (mask & IBV_QP_MIN_RNR_TIMER)
 		sn_set(qpc, QPC_MIN_RNR_NAK, in->min_rnr_timer);
 	if (mask & IBV_QP_TIMEOUT)
@@ -237,7 +232,7 @@ static int fill_qpc(struct uv_obj *qp, uint8_t *qpc, const struct ib_uverbs_modi
 	if (mask & IBV_QP_SQ_PSN)
 		sn_set(qpc, QPC_NEXT_SEND_PSN, in->sq_psn);
 	if (mask & IBV_QP_MAX_QP_RD_ATOMIC) {
-		sn_set(qpc, QPC_LOG_SRA_MAX, log2_up(in->max_rd_atomic));
+		sn_set(qpc, QPC_LOG_SRA_MAX, uv_log2_above(in->max_rd_atomic));
 		sn_set(qpc, QPC_LOG_ACK_REQ_FREQ, ACK_REQ_FREQ);
 	}
 	return 0;
