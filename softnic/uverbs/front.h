@@ -314,9 +314,6 @@ int uv_source_tells(struct uv_obj *obj, struct ib_uverbs_ioctl_hdr *hdr, uint16_
 /* ---- Functions of ioctl.c, write.c and attr.c: they return 0 or -errno */
 int uv_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
 int uv_write(struct uv_req *req, uint32_t command);
-/* -EPROTONOSUPPORT: there is no such method, or it lacks an attribute that the program requires. -EINVAL: an
- * attribute is there twice. An attribute that it lacks and may ignore is no error. */
-int uv_attrs_check(struct ib_uverbs_ioctl_hdr *hdr, uint32_t method);
 struct ib_uverbs_attr *uv_attr(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id);
 /* Returns an attribute's data; up to 8 bytes lie in the attribute itself. NULL: the attribute has
  * no address. */

@@ -9,6 +9,7 @@
 
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/mlx5_user_ioctl_cmds.h>
 
 #include "softnic/uverbs/front.h"
 
@@ -102,6 +103,82 @@ static int query_gid_table(struct uv_device *dev, struct ib_uverbs_ioctl_hdr *hd
 	}
 	table->flags |= UVERBS_ATTR_F_VALID_OUTPUT;
 	return uv_attr_put(hdr, UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES, &found, sizeof(found));
+}
+
+#define METHOD(object, method) (uint32_t)(object) << 16 | (method)
+#define CORE(object, method) METHOD(UVERBS_OBJECT_##object, UVERBS_METHOD_##method)
+#define MLX5(object, method, last) \
+	METHOD(MLX5_IB_OBJECT_##object, MLX5_IB_METHOD_##method), 0, UP_TO(MLX5_IB_ATTR_##last)
+#define UP_TO(last) (last) % DRIVER_IDS + 1
+
+enum { DRIVER_IDS = 1 << UVERBS_ID_NS_SHIFT };	/* the first id of a driver's attributes */
+
+/* The attributes of each method: the number of the core's, and of those of the driver. */
+static const struct attrs {
+	uint32_t method;
+	uint16_t core, driver;
+} attrs[] = {
+	{ CORE(DEVICE, INVOKE_WRITE), UP_TO(UVERBS_ATTR_WRITE_CMD), UP_TO(UVERBS_ATTR_UHW_OUT) },
+	{ CORE(DEVICE, QUERY_CONTEXT), UP_TO(UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT),
+	  UP_TO(MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX) },
+	{ CORE(DEVICE, QUERY_GID_TABLE), UP_TO(UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES), 0 },
+	{ CORE(DEVICE, QUERY_GID_ENTRY), UP_TO(UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY), 0 },
+	{ CORE(CQ, CQ_CREATE), UP_TO(UVERBS_ATTR_CREATE_CQ_EVENT_FD), UP_TO(UVERBS_ATTR_UHW_OUT) },
+	{ CORE(QP, QP_CREATE), UP_TO(UVERBS_ATTR_CREATE_QP_RESP_QP_NUM), UP_TO(UVERBS_ATTR_UHW_OUT) },
+	{ CORE(SRQ, SRQ_CREATE), UP_TO(UVERBS_ATTR_CREATE_SRQ_RESP_SRQ_NUM), UP_TO(UVERBS_ATTR_UHW_OUT) },
+	{ CORE(MR, QUERY_MR), UP_TO(UVERBS_ATTR_QUERY_MR_RESP_IOVA), 0 },
+	{ CORE(ASYNC_EVENT, ASYNC_EVENT_ALLOC), UP_TO(UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE), 0 },
+	{ METHOD(UVERBS_OBJECT_PD, MLX5_IB_METHOD_PD_QUERY), 0, UP_TO(MLX5_IB_ATTR_QUERY_PD_RESP_PDN) },
+	{ MLX5(DEVX, DEVX_OTHER, DEVX_OTHER_CMD_OUT) },
+	{ MLX5(DEVX, DEVX_QUERY_UAR, DEVX_QUERY_UAR_DEV_IDX) },
+	{ MLX5(DEVX, DEVX_QUERY_EQN, DEVX_QUERY_EQN_DEV_EQN) },
+	{ MLX5(DEVX, DEVX_SUBSCRIBE_EVENT, DEVX_SUBSCRIBE_EVENT_COOKIE) },
+	{ MLX5(DEVX_OBJ, DEVX_OBJ_CREATE, DEVX_OBJ_CREATE_CMD_OUT) },
+	{ MLX5(DEVX_OBJ, DEVX_OBJ_DESTROY, DEVX_OBJ_DESTROY_HANDLE) },
+	{ MLX5(DEVX_OBJ, DEVX_OBJ_MODIFY, DEVX_OBJ_MODIFY_CMD_OUT) },
+	{ MLX5(DEVX_OBJ, DEVX_OBJ_QUERY, DEVX_OBJ_QUERY_CMD_OUT) },
+	{ MLX5(DEVX_OBJ, DEVX_OBJ_ASYNC_QUERY, DEVX_OBJ_QUERY_ASYNC_OUT_LEN) },
+	{ MLX5(DEVX_UMEM, DEVX_UMEM_REG, DEVX_UMEM_REG_DMABUF_FD) },
+	{ MLX5(DEVX_UMEM, DEVX_UMEM_DEREG, DEVX_UMEM_DEREG_HANDLE) },
+	{ MLX5(DEVX_ASYNC_CMD_FD, DEVX_ASYNC_CMD_FD_ALLOC, DEVX_ASYNC_CMD_FD_ALLOC_HANDLE) },
+	{ MLX5(DEVX_ASYNC_EVENT_FD, DEVX_ASYNC_EVENT_FD_ALLOC, DEVX_ASYNC_EVENT_FD_ALLOC_FLAGS) },
+	{ MLX5(UAR, UAR_OBJ_ALLOC, UAR_OBJ_ALLOC_PAGE_ID) },
+	{ MLX5(UAR, UAR_OBJ_DESTROY, UAR_OBJ_DESTROY_HANDLE) },
+};
+
+static const struct attrs *attrs_of(uint32_t method)
+{
+	for (size_t i = 0; i < sizeof(attrs) / sizeof(attrs[0]); i++)
+		if (attrs[i].method == method)
+			return &attrs[i];
+	return NULL;
+}
+
+static bool has_attr(const struct attrs *m, uint16_t id)
+{
+	return id < DRIVER_IDS ? id < m->core : id - DRIVER_IDS < m->driver;
+}
+
+/*
+ * Linux does the same in uverbs_set_attr. -EPROTONOSUPPORT: there is no such method, or it lacks an attribute
+ * that the program requires. -EINVAL: an attribute is there twice. An attribute that it lacks and may ignore
+ * is no error.
+ */
+static int uv_attrs_check(struct ib_uverbs_ioctl_hdr *hdr, uint32_t method)
+{
+	const struct attrs *m = attrs_of(method);
+
+	if (!m)
+		return -EPROTONOSUPPORT;
+	for (unsigned int i = 0; i < hdr->num_attrs; i++) {
+		const struct ib_uverbs_attr *a = &hdr->attrs[i];
+
+		if (has_attr(m, a->attr_id) && uv_attr(hdr, a->attr_id) != a)
+			return -EINVAL;
+		if (!has_attr(m, a->attr_id) && a->flags & UVERBS_ATTR_F_MANDATORY)
+			return -EPROTONOSUPPORT;
+	}
+	return 0;
 }
 
 int uv_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
