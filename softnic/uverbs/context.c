@@ -113,7 +113,7 @@ int uv_get_context(struct uv_req *req)
 	return uv_answer(req, &resp, sizeof(resp), &drv, sizeof(drv));
 }
 
-static int query_context(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+int uv_query_context(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct ib_uverbs_attr *out = uv_attr(hdr, MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX);
 	struct mlx5_ib_alloc_ucontext_resp drv = ucontext(ctx->dev);
@@ -132,7 +132,7 @@ static int query_context(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 }
 
 /* The asynchronous channel of an imported context; its objects refer to it. */
-static int alloc_async_fd(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+int uv_alloc_async_fd(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct ib_uverbs_attr *handle = uv_attr(hdr, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE);
 	struct uv_chan *chan;
@@ -148,7 +148,7 @@ static int alloc_async_fd(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	return 0;
 }
 
-static int query_pd(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+int uv_query_pd(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct uv_obj *pd;
 	uint64_t handle;
@@ -159,18 +159,6 @@ static int query_pd(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	err = uv_obj_find(ctx, UV_PD, (uint32_t)handle, &pd);
 	return err ? err : uv_attr_put(hdr, MLX5_IB_ATTR_QUERY_PD_RESP_PDN, &pd->number,
 				       sizeof(pd->number));
-}
-
-int uv_import(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr)
-{
-	switch (method) {
-	case (uint32_t)UVERBS_OBJECT_DEVICE << 16 | UVERBS_METHOD_QUERY_CONTEXT:
-		return query_context(ctx, hdr);
-	case (uint32_t)UVERBS_OBJECT_ASYNC_EVENT << 16 | UVERBS_METHOD_ASYNC_EVENT_ALLOC:
-		return alloc_async_fd(ctx, hdr);
-	default:
-		return query_pd(ctx, hdr);
-	}
 }
 
 static uint32_t max_sge(const struct uv_device *dev)

@@ -137,7 +137,7 @@ static int exec_attrs(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr, struc
 	return uv_devx_exec(ctx, in, (void *)(uintptr_t)out->data, out->len);
 }
 
-static int exec_general(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+int uv_devx_general(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct ib_uverbs_attr *in = uv_attr(hdr, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN);
 
@@ -146,7 +146,7 @@ static int exec_general(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	return exec_attrs(ctx, hdr, in, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT);
 }
 
-static int create(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+int uv_devx_obj_create(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct ib_uverbs_attr *handle = uv_attr(hdr, MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE);
 	struct ib_uverbs_attr *in = uv_attr(hdr, MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN);
@@ -221,8 +221,33 @@ static int on_object(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr, enum r
 	return exec_attrs(ctx, hdr, in, out_id);
 }
 
+int uv_devx_obj_modify(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	return on_object(ctx, hdr, MODIFIES, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE,
+			 MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT);
+}
+
+int uv_devx_obj_query(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	return on_object(ctx, hdr, QUERIES, MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE,
+			 MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT);
+}
+
+int uv_devx_obj_destroy(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	return uv_obj_end(ctx, UV_DEVX, hdr, MLX5_IB_ATTR_DEVX_OBJ_DESTROY_HANDLE);
+}
+
+/* The front has no static pages to select. */
+int uv_devx_query_uar(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	(void)ctx;
+	(void)hdr;
+	return -EINVAL;
+}
+
 /* One event queue reports the completions of all CQs, so vector 0 is the only one. */
-static int query_eqn(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+int uv_devx_query_eqn(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	uint32_t eqn = ctx->dev->eq.eqn;
 	uint64_t vector;
@@ -230,30 +255,4 @@ static int query_eqn(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	if (!uv_attr_number(hdr, MLX5_IB_ATTR_DEVX_QUERY_EQN_USER_VEC, &vector) || vector)
 		return -EINVAL;
 	return uv_attr_put(hdr, MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN, &eqn, sizeof(eqn));
-}
-
-int uv_devx(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr)
-{
-	switch (method) {
-	case (uint32_t)MLX5_IB_OBJECT_DEVX << 16 | MLX5_IB_METHOD_DEVX_OTHER:
-		return exec_general(ctx, hdr);
-	case (uint32_t)MLX5_IB_OBJECT_DEVX << 16 | MLX5_IB_METHOD_DEVX_QUERY_EQN:
-		return query_eqn(ctx, hdr);
-	case (uint32_t)MLX5_IB_OBJECT_DEVX << 16 | MLX5_IB_METHOD_DEVX_QUERY_UAR:
-		return -EINVAL;		/* the front has no static pages to select */
-	case (uint32_t)MLX5_IB_OBJECT_DEVX_OBJ << 16 | MLX5_IB_METHOD_DEVX_OBJ_CREATE:
-		return create(ctx, hdr);
-	case (uint32_t)MLX5_IB_OBJECT_DEVX_OBJ << 16 | MLX5_IB_METHOD_DEVX_OBJ_DESTROY:
-		return uv_obj_end(ctx, UV_DEVX, hdr, MLX5_IB_ATTR_DEVX_OBJ_DESTROY_HANDLE);
-	case (uint32_t)MLX5_IB_OBJECT_DEVX_OBJ << 16 | MLX5_IB_METHOD_DEVX_OBJ_MODIFY:
-		return on_object(ctx, hdr, MODIFIES, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE,
-				 MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN,
-				 MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT);
-	case (uint32_t)MLX5_IB_OBJECT_DEVX_OBJ << 16 | MLX5_IB_METHOD_DEVX_OBJ_QUERY:
-		return on_object(ctx, hdr, QUERIES, MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE,
-				 MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN,
-				 MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT);
-	default:
-		return -EPROTONOSUPPORT;
-	}
 }

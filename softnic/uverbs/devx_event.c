@@ -43,7 +43,7 @@ static int alloc_channel(struct uv_ctx *ctx, enum uv_chan_kind kind, bool omit_d
 	return 0;
 }
 
-static int alloc_event_channel(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+int uv_alloc_event_fd(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	uint64_t flags;
 
@@ -53,6 +53,12 @@ static int alloc_event_channel(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *h
 	return alloc_channel(ctx, UV_CHAN_DEVX_EVENT,
 			     flags & MLX5_IB_UAPI_DEVX_CR_EV_CH_FLAGS_OMIT_DATA,
 			     uv_attr(hdr, MLX5_IB_ATTR_DEVX_ASYNC_EVENT_FD_ALLOC_HANDLE));
+}
+
+int uv_alloc_cmd_fd(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+{
+	return alloc_channel(ctx, UV_CHAN_DEVX_QUERY, false,
+			     uv_attr(hdr, MLX5_IB_ATTR_DEVX_ASYNC_CMD_FD_ALLOC_HANDLE));
 }
 
 /* Can a program subscribe to this event? Some events need an object, others must have none. */
@@ -180,7 +186,7 @@ static int read_like(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr, struct
 	return 0;
 }
 
-static int subscribe(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+int uv_devx_subscribe(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct ib_uverbs_attr *list = uv_attr(hdr, MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_TYPE_NUM_LIST);
 	uint16_t events[EVENTS_MAX];
@@ -327,7 +333,7 @@ int uv_devx_read(struct uv_device *dev, const struct stat *st, size_t *n)
 	return err;
 }
 
-static int query_async(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+int uv_devx_query_async(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct ib_uverbs_attr *in = uv_attr(hdr, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_CMD_IN);
 	uint64_t record[ANSWER_MAX / sizeof(uint64_t)] = { 0 };
@@ -351,22 +357,4 @@ static int query_async(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 		uv_chan_send_bytes(chan, record, sizeof(wr_id) + len) ? 0 : -EAGAIN;
 	pthread_mutex_unlock(&ctx->dev->ev_lock);
 	return err;
-}
-
-int uv_devx_event(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr)
-{
-	switch (method) {
-	case (uint32_t)MLX5_IB_OBJECT_DEVX << 16 | MLX5_IB_METHOD_DEVX_SUBSCRIBE_EVENT:
-		return subscribe(ctx, hdr);
-	case (uint32_t)MLX5_IB_OBJECT_DEVX_ASYNC_EVENT_FD << 16 |
-		MLX5_IB_METHOD_DEVX_ASYNC_EVENT_FD_ALLOC:
-		return alloc_event_channel(ctx, hdr);
-	case (uint32_t)MLX5_IB_OBJECT_DEVX_ASYNC_CMD_FD << 16 | MLX5_IB_METHOD_DEVX_ASYNC_CMD_FD_ALLOC:
-		return alloc_channel(ctx, UV_CHAN_DEVX_QUERY, false,
-				     uv_attr(hdr, MLX5_IB_ATTR_DEVX_ASYNC_CMD_FD_ALLOC_HANDLE));
-	case (uint32_t)MLX5_IB_OBJECT_DEVX_OBJ << 16 | MLX5_IB_METHOD_DEVX_OBJ_ASYNC_QUERY:
-		return query_async(ctx, hdr);
-	default:
-		return -EPROTONOSUPPORT;
-	}
 }

@@ -73,7 +73,7 @@ static int create(struct uv_ctx *ctx, const struct range *r, uint32_t *id)
 	return uv_create_free(ctx->dev, PRM_CREATE_UMEM, cmd, len, id);
 }
 
-static int reg(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+int uv_umem_reg(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct ib_uverbs_attr *handle = uv_attr(hdr, MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE);
 	struct uv_obj *umem;
@@ -98,14 +98,7 @@ static int reg(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	return uv_obj_hand_over(umem, handle, err);
 }
 
-int uv_devx_umem(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr)
+int uv_umem_dereg(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
-	switch (method) {
-	case (uint32_t)MLX5_IB_OBJECT_DEVX_UMEM << 16 | MLX5_IB_METHOD_DEVX_UMEM_REG:
-		return reg(ctx, hdr);
-	case (uint32_t)MLX5_IB_OBJECT_DEVX_UMEM << 16 | MLX5_IB_METHOD_DEVX_UMEM_DEREG:
-		return uv_obj_end(ctx, UV_UMEM, hdr, MLX5_IB_ATTR_DEVX_UMEM_DEREG_HANDLE);
-	default:
-		return -EPROTONOSUPPORT;
-	}
+	return uv_obj_end(ctx, UV_UMEM, hdr, MLX5_IB_ATTR_DEVX_UMEM_DEREG_HANDLE);
 }

@@ -54,9 +54,6 @@ struct uv_kind {
 	bool (*pump)(struct uv_device *dev);
 	int (*fault)(struct uv_device *dev, const char *script);
 	size_t (*violations)(struct uv_device *dev, struct softnic_violation *v, size_t max);
-	/* Methods that only this adapter has; returns -EPROTONOSUPPORT for an unknown method. NULL: it
-	 * has none. */
-	int (*ioctl)(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);
 	int (*gid)(struct uv_device *dev, unsigned int port, unsigned int index,
 		   struct uv_gid *gid);	/* -ENODATA: the entry is empty */
 	int (*destroy)(struct uv_obj *obj);	/* destroys the object at the device */
@@ -364,10 +361,7 @@ int uv_pin_queue(uint64_t addr, uint64_t bytes, uint64_t record, uint64_t access
 /* Destroys the object that the command names. */
 int uv_destroy(struct uv_req *req);
 
-/* ---- Functions of devx.c, devx_umem.c and devx_event.c; -EPROTONOSUPPORT: not a DEVX method */
-int uv_devx(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);
-int uv_devx_umem(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);
-int uv_devx_event(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);
+/* ---- Functions of devx.c and devx_event.c */
 /* Runs one PRM command of the program: -EREMOTEIO if the device refuses, with the reason in out. */
 int uv_devx_exec(struct uv_ctx *ctx, struct ib_uverbs_attr *in, void *out, size_t outlen);
 bool uv_devx_is_query(struct uv_ctx *ctx, uint32_t handle, const struct ib_uverbs_attr *in);
@@ -383,8 +377,6 @@ int uv_devx_read(struct uv_device *dev, const struct stat *st, size_t *n);	/* se
 /* ---- Commands in context.c, mr.c, cq.c, srq.c, qp.c and qp_modify.c */
 int uv_get_context(struct uv_req *req);
 void uv_destroy_uctx(struct uv_ctx *ctx);	/* ends the user context, if there is one */
-int uv_import(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr);
-int uv_query_mr(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
 int uv_query_device(struct uv_req *req);
 int uv_query_port(struct uv_req *req);
 int uv_alloc_pd(struct uv_req *req);
@@ -393,16 +385,23 @@ int uv_reg_mr(struct uv_req *req);
 int uv_rereg_mr(struct uv_req *req);
 int uv_alloc_mw(struct uv_req *req);
 int uv_create_cq(struct uv_req *req);
-int uv_create_cq_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
 int uv_resize_cq(struct uv_req *req);
 int uv_modify_cq(struct uv_req *req);
 int uv_create_srq(struct uv_req *req);
-int uv_create_srq_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
 int uv_modify_srq(struct uv_req *req);
 int uv_query_srq(struct uv_req *req);
 int uv_create_qp(struct uv_req *req);
-int uv_create_qp_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
 int uv_modify_qp(struct uv_req *req);
 int uv_query_qp(struct uv_req *req);
+
+/* ---- Methods of a ConnectX by ioctl, in the same files, mlx5.c and devx*.c; they return 0 or -errno */
+typedef int uv_method(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);
+uv_method uv_query_context, uv_alloc_async_fd, uv_query_pd, uv_query_mr;
+uv_method uv_create_cq_ioctl, uv_create_srq_ioctl, uv_create_qp_ioctl;
+uv_method uv_alloc_uar, uv_free_uar;
+uv_method uv_devx_general, uv_devx_query_eqn, uv_devx_query_uar;
+uv_method uv_devx_obj_create, uv_devx_obj_modify, uv_devx_obj_query, uv_devx_obj_destroy;
+uv_method uv_umem_reg, uv_umem_dereg;
+uv_method uv_alloc_event_fd, uv_alloc_cmd_fd, uv_devx_subscribe, uv_devx_query_async;
 
 #endif

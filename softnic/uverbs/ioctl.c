@@ -64,8 +64,9 @@ static bool has_flags(struct ib_uverbs_ioctl_hdr *hdr, uint16_t id)
 	return uv_attr_number(hdr, id, &flags) && flags;
 }
 
-static int query_gid_entry(struct uv_device *dev, struct ib_uverbs_ioctl_hdr *hdr)
+static int query_gid_entry(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
+	struct uv_device *dev = ctx->dev;
 	struct ib_uverbs_gid_entry entry;
 	uint64_t port, index;
 	int err;
@@ -80,8 +81,9 @@ static int query_gid_entry(struct uv_device *dev, struct ib_uverbs_ioctl_hdr *hd
 	return err ? err : uv_attr_put(hdr, UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, &entry, sizeof(entry));
 }
 
-static int query_gid_table(struct uv_device *dev, struct ib_uverbs_ioctl_hdr *hdr)
+static int query_gid_table(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
+	struct uv_device *dev = ctx->dev;
 	struct ib_uverbs_attr *table = uv_attr(hdr, UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES);
 	uint64_t size, found = 0;
 
@@ -113,63 +115,68 @@ static int query_gid_table(struct uv_device *dev, struct ib_uverbs_ioctl_hdr *hd
 
 enum { DRIVER_IDS = 1 << UVERBS_ID_NS_SHIFT };	/* the first id of a driver's attributes */
 
-/* The attributes of each method: the number of the core's, and of those of the driver. */
-static const struct attrs {
-	uint32_t method;
-	uint16_t core, driver;
-} attrs[] = {
-	{ CORE(DEVICE, INVOKE_WRITE), UP_TO(UVERBS_ATTR_WRITE_CMD), UP_TO(UVERBS_ATTR_UHW_OUT) },
+static const struct method {
+	uint32_t id;
+	uint16_t core, driver;		/* number of the core's attributes, and of those of the driver */
+	uv_method *run[UV_ADAPTERS];	/* NULL: this adapter does not have the method */
+} methods[] = {
+	{ CORE(DEVICE, INVOKE_WRITE), UP_TO(UVERBS_ATTR_WRITE_CMD), UP_TO(UVERBS_ATTR_UHW_OUT),
+	  { invoke_write, invoke_write } },
 	{ CORE(DEVICE, QUERY_CONTEXT), UP_TO(UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT),
-	  UP_TO(MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX) },
-	{ CORE(DEVICE, QUERY_GID_TABLE), UP_TO(UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES), 0 },
-	{ CORE(DEVICE, QUERY_GID_ENTRY), UP_TO(UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY), 0 },
-	{ CORE(CQ, CQ_CREATE), UP_TO(UVERBS_ATTR_CREATE_CQ_EVENT_FD), UP_TO(UVERBS_ATTR_UHW_OUT) },
-	{ CORE(QP, QP_CREATE), UP_TO(UVERBS_ATTR_CREATE_QP_RESP_QP_NUM), UP_TO(UVERBS_ATTR_UHW_OUT) },
-	{ CORE(SRQ, SRQ_CREATE), UP_TO(UVERBS_ATTR_CREATE_SRQ_RESP_SRQ_NUM), UP_TO(UVERBS_ATTR_UHW_OUT) },
-	{ CORE(MR, QUERY_MR), UP_TO(UVERBS_ATTR_QUERY_MR_RESP_IOVA), 0 },
-	{ CORE(ASYNC_EVENT, ASYNC_EVENT_ALLOC), UP_TO(UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE), 0 },
-	{ METHOD(UVERBS_OBJECT_PD, MLX5_IB_METHOD_PD_QUERY), 0, UP_TO(MLX5_IB_ATTR_QUERY_PD_RESP_PDN) },
-	{ MLX5(DEVX, DEVX_OTHER, DEVX_OTHER_CMD_OUT) },
-	{ MLX5(DEVX, DEVX_QUERY_UAR, DEVX_QUERY_UAR_DEV_IDX) },
-	{ MLX5(DEVX, DEVX_QUERY_EQN, DEVX_QUERY_EQN_DEV_EQN) },
-	{ MLX5(DEVX, DEVX_SUBSCRIBE_EVENT, DEVX_SUBSCRIBE_EVENT_COOKIE) },
-	{ MLX5(DEVX_OBJ, DEVX_OBJ_CREATE, DEVX_OBJ_CREATE_CMD_OUT) },
-	{ MLX5(DEVX_OBJ, DEVX_OBJ_DESTROY, DEVX_OBJ_DESTROY_HANDLE) },
-	{ MLX5(DEVX_OBJ, DEVX_OBJ_MODIFY, DEVX_OBJ_MODIFY_CMD_OUT) },
-	{ MLX5(DEVX_OBJ, DEVX_OBJ_QUERY, DEVX_OBJ_QUERY_CMD_OUT) },
-	{ MLX5(DEVX_OBJ, DEVX_OBJ_ASYNC_QUERY, DEVX_OBJ_QUERY_ASYNC_OUT_LEN) },
-	{ MLX5(DEVX_UMEM, DEVX_UMEM_REG, DEVX_UMEM_REG_DMABUF_FD) },
-	{ MLX5(DEVX_UMEM, DEVX_UMEM_DEREG, DEVX_UMEM_DEREG_HANDLE) },
-	{ MLX5(DEVX_ASYNC_CMD_FD, DEVX_ASYNC_CMD_FD_ALLOC, DEVX_ASYNC_CMD_FD_ALLOC_HANDLE) },
-	{ MLX5(DEVX_ASYNC_EVENT_FD, DEVX_ASYNC_EVENT_FD_ALLOC, DEVX_ASYNC_EVENT_FD_ALLOC_FLAGS) },
-	{ MLX5(UAR, UAR_OBJ_ALLOC, UAR_OBJ_ALLOC_PAGE_ID) },
-	{ MLX5(UAR, UAR_OBJ_DESTROY, UAR_OBJ_DESTROY_HANDLE) },
+	  UP_TO(MLX5_IB_ATTR_QUERY_CONTEXT_RESP_UCTX), { uv_query_context } },
+	{ CORE(DEVICE, QUERY_GID_TABLE), UP_TO(UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES), 0,
+	  { query_gid_table, query_gid_table } },
+	{ CORE(DEVICE, QUERY_GID_ENTRY), UP_TO(UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY), 0,
+	  { query_gid_entry, query_gid_entry } },
+	{ CORE(CQ, CQ_CREATE), UP_TO(UVERBS_ATTR_CREATE_CQ_EVENT_FD), UP_TO(UVERBS_ATTR_UHW_OUT),
+	  { uv_create_cq_ioctl } },
+	{ CORE(QP, QP_CREATE), UP_TO(UVERBS_ATTR_CREATE_QP_RESP_QP_NUM), UP_TO(UVERBS_ATTR_UHW_OUT),
+	  { uv_create_qp_ioctl } },
+	{ CORE(SRQ, SRQ_CREATE), UP_TO(UVERBS_ATTR_CREATE_SRQ_RESP_SRQ_NUM), UP_TO(UVERBS_ATTR_UHW_OUT),
+	  { uv_create_srq_ioctl } },
+	{ CORE(MR, QUERY_MR), UP_TO(UVERBS_ATTR_QUERY_MR_RESP_IOVA), 0, { uv_query_mr } },
+	{ CORE(ASYNC_EVENT, ASYNC_EVENT_ALLOC), UP_TO(UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE), 0,
+	  { uv_alloc_async_fd } },
+	{ METHOD(UVERBS_OBJECT_PD, MLX5_IB_METHOD_PD_QUERY), 0, UP_TO(MLX5_IB_ATTR_QUERY_PD_RESP_PDN),
+	  { uv_query_pd } },
+	{ MLX5(DEVX, DEVX_OTHER, DEVX_OTHER_CMD_OUT), { uv_devx_general } },
+	{ MLX5(DEVX, DEVX_QUERY_UAR, DEVX_QUERY_UAR_DEV_IDX), { uv_devx_query_uar } },
+	{ MLX5(DEVX, DEVX_QUERY_EQN, DEVX_QUERY_EQN_DEV_EQN), { uv_devx_query_eqn } },
+	{ MLX5(DEVX, DEVX_SUBSCRIBE_EVENT, DEVX_SUBSCRIBE_EVENT_COOKIE), { uv_devx_subscribe } },
+	{ MLX5(DEVX_OBJ, DEVX_OBJ_CREATE, DEVX_OBJ_CREATE_CMD_OUT), { uv_devx_obj_create } },
+	{ MLX5(DEVX_OBJ, DEVX_OBJ_DESTROY, DEVX_OBJ_DESTROY_HANDLE), { uv_devx_obj_destroy } },
+	{ MLX5(DEVX_OBJ, DEVX_OBJ_MODIFY, DEVX_OBJ_MODIFY_CMD_OUT), { uv_devx_obj_modify } },
+	{ MLX5(DEVX_OBJ, DEVX_OBJ_QUERY, DEVX_OBJ_QUERY_CMD_OUT), { uv_devx_obj_query } },
+	{ MLX5(DEVX_OBJ, DEVX_OBJ_ASYNC_QUERY, DEVX_OBJ_QUERY_ASYNC_OUT_LEN), { uv_devx_query_async } },
+	{ MLX5(DEVX_UMEM, DEVX_UMEM_REG, DEVX_UMEM_REG_DMABUF_FD), { uv_umem_reg } },
+	{ MLX5(DEVX_UMEM, DEVX_UMEM_DEREG, DEVX_UMEM_DEREG_HANDLE), { uv_umem_dereg } },
+	{ MLX5(DEVX_ASYNC_CMD_FD, DEVX_ASYNC_CMD_FD_ALLOC, DEVX_ASYNC_CMD_FD_ALLOC_HANDLE),
+	  { uv_alloc_cmd_fd } },
+	{ MLX5(DEVX_ASYNC_EVENT_FD, DEVX_ASYNC_EVENT_FD_ALLOC, DEVX_ASYNC_EVENT_FD_ALLOC_FLAGS),
+	  { uv_alloc_event_fd } },
+	{ MLX5(UAR, UAR_OBJ_ALLOC, UAR_OBJ_ALLOC_PAGE_ID), { uv_alloc_uar } },
+	{ MLX5(UAR, UAR_OBJ_DESTROY, UAR_OBJ_DESTROY_HANDLE), { uv_free_uar } },
 };
 
-static const struct attrs *attrs_of(uint32_t method)
+static const struct method *find_method(uint32_t id)
 {
-	for (size_t i = 0; i < sizeof(attrs) / sizeof(attrs[0]); i++)
-		if (attrs[i].method == method)
-			return &attrs[i];
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+		if (methods[i].id == id)
+			return &methods[i];
 	return NULL;
 }
 
-static bool has_attr(const struct attrs *m, uint16_t id)
+static bool has_attr(const struct method *m, uint16_t id)
 {
 	return id < DRIVER_IDS ? id < m->core : id - DRIVER_IDS < m->driver;
 }
 
 /*
- * Linux does the same in uverbs_set_attr. -EPROTONOSUPPORT: there is no such method, or it lacks an attribute
- * that the program requires. -EINVAL: an attribute is there twice. An attribute that it lacks and may ignore
- * is no error.
+ * Linux does the same in uverbs_set_attr. -EPROTONOSUPPORT: the method lacks an attribute that the program
+ * requires. -EINVAL: an attribute is there twice. An attribute that it lacks and may ignore is no error.
  */
-static int uv_attrs_check(struct ib_uverbs_ioctl_hdr *hdr, uint32_t method)
+static int check_attrs(const struct method *m, struct ib_uverbs_ioctl_hdr *hdr)
 {
-	const struct attrs *m = attrs_of(method);
-
-	if (!m)
-		return -EPROTONOSUPPORT;
 	for (unsigned int i = 0; i < hdr->num_attrs; i++) {
 		const struct ib_uverbs_attr *a = &hdr->attrs[i];
 
@@ -181,9 +188,16 @@ static int uv_attrs_check(struct ib_uverbs_ioctl_hdr *hdr, uint32_t method)
 	return 0;
 }
 
+static bool is_devx(const struct ib_uverbs_ioctl_hdr *hdr)
+{
+	return hdr->object_id >= MLX5_IB_OBJECT_DEVX && hdr->object_id != MLX5_IB_OBJECT_UAR;
+}
+
 int uv_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
-	uint32_t method;
+	const struct uv_kind *kind = ctx->dev->kind;
+	const struct method *m;
+	uv_method *run;
 	int err;
 
 	if (!hdr)
@@ -193,22 +207,18 @@ int uv_ioctl(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 		return -EINVAL;
 	if (hdr->reserved1 || hdr->reserved2)
 		return -EPROTONOSUPPORT;
-	if (hdr->driver_id != ctx->dev->kind->driver)
+	if (hdr->driver_id != kind->driver)
 		return -EINVAL;
-	method = (uint32_t)hdr->object_id << 16 | hdr->method_id;
-	err = uv_attrs_check(hdr, method);
+	m = find_method((uint32_t)hdr->object_id << 16 | hdr->method_id);
+	err = m ? check_attrs(m, hdr) : -EPROTONOSUPPORT;
 	if (err)
 		return err;
-	if (method == ((uint32_t)UVERBS_OBJECT_DEVICE << 16 | UVERBS_METHOD_INVOKE_WRITE))
-		return invoke_write(ctx, hdr);
-	if (!ctx->async)
+	run = m->run[kind->adapter];
+	if (!run || (!ctx->async && run != invoke_write))
 		return -EPROTONOSUPPORT;
-	switch (method) {
-	case (uint32_t)UVERBS_OBJECT_DEVICE << 16 | UVERBS_METHOD_QUERY_GID_ENTRY:
-		return query_gid_entry(ctx->dev, hdr);
-	case (uint32_t)UVERBS_OBJECT_DEVICE << 16 | UVERBS_METHOD_QUERY_GID_TABLE:
-		return query_gid_table(ctx->dev, hdr);
-	default:
-		return ctx->dev->kind->ioctl ? ctx->dev->kind->ioctl(ctx, method, hdr) : -EPROTONOSUPPORT;
-	}
+	err = run(ctx, hdr);
+	if (is_devx(hdr) && pre_asked("SOFTNIC_TRACE"))
+		fprintf(stderr, "softnic: object %#x method %#x: %s\n", hdr->object_id,
+			hdr->method_id, err ? strerror(-err) : "done");
+	return err;
 }

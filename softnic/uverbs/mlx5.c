@@ -2,7 +2,6 @@
 /* The ConnectX behind the front: opening it, and its own methods. */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -155,7 +154,7 @@ static int destroy(struct uv_obj *obj)
 }
 
 /* Allocates a doorbell page; its offset in the descriptor is its offset in the BAR. */
-static int uar_alloc(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
+int uv_alloc_uar(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
 	struct ib_uverbs_attr *handle = uv_attr(hdr, MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE);
 	uint32_t length = UAR_PAGE;
@@ -185,42 +184,9 @@ static int uar_alloc(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 	return uv_obj_hand_over(uar, handle, err);
 }
 
-static int devx(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr)
+int uv_free_uar(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr)
 {
-	int err = uv_devx(ctx, method, hdr);
-
-	if (err == -EPROTONOSUPPORT)
-		err = uv_devx_umem(ctx, method, hdr);
-	if (err == -EPROTONOSUPPORT)
-		err = uv_devx_event(ctx, method, hdr);
-	if (pre_asked("SOFTNIC_TRACE"))
-		fprintf(stderr, "softnic: object %#x method %#x: %s\n", hdr->object_id,
-			hdr->method_id, err ? strerror(-err) : "done");
-	return err;
-}
-
-static int methods(struct uv_ctx *ctx, uint32_t method, struct ib_uverbs_ioctl_hdr *hdr)
-{
-	switch (method) {
-	case (uint32_t)MLX5_IB_OBJECT_UAR << 16 | MLX5_IB_METHOD_UAR_OBJ_ALLOC:
-		return uar_alloc(ctx, hdr);
-	case (uint32_t)MLX5_IB_OBJECT_UAR << 16 | MLX5_IB_METHOD_UAR_OBJ_DESTROY:
-		return uv_obj_end(ctx, UV_UAR, hdr, MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE);
-	case (uint32_t)UVERBS_OBJECT_MR << 16 | UVERBS_METHOD_QUERY_MR:
-		return uv_query_mr(ctx, hdr);
-	case (uint32_t)UVERBS_OBJECT_CQ << 16 | UVERBS_METHOD_CQ_CREATE:
-		return uv_create_cq_ioctl(ctx, hdr);
-	case (uint32_t)UVERBS_OBJECT_QP << 16 | UVERBS_METHOD_QP_CREATE:
-		return uv_create_qp_ioctl(ctx, hdr);
-	case (uint32_t)UVERBS_OBJECT_SRQ << 16 | UVERBS_METHOD_SRQ_CREATE:
-		return uv_create_srq_ioctl(ctx, hdr);
-	case (uint32_t)UVERBS_OBJECT_DEVICE << 16 | UVERBS_METHOD_QUERY_CONTEXT:
-	case (uint32_t)UVERBS_OBJECT_ASYNC_EVENT << 16 | UVERBS_METHOD_ASYNC_EVENT_ALLOC:
-	case (uint32_t)UVERBS_OBJECT_PD << 16 | MLX5_IB_METHOD_PD_QUERY:
-		return uv_import(ctx, method, hdr);
-	default:
-		return devx(ctx, method, hdr);
-	}
+	return uv_obj_end(ctx, UV_UAR, hdr, MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE);
 }
 
 const struct uv_kind uv_mlx5 = {
@@ -231,7 +197,6 @@ const struct uv_kind uv_mlx5 = {
 	.pump = pump,
 	.fault = fault,
 	.violations = violations,
-	.ioctl = methods,
 	.gid = uv_query_gid,
 	.destroy = destroy,
 };
