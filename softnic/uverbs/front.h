@@ -203,6 +203,8 @@ struct uv_req {
 	/* the object that the command creates, or NULL; freed if the command fails */
 	struct uv_obj *made;
 };
+/* Executes a command. Returns 0 or -errno. */
+typedef int uv_command(struct uv_req *req);
 
 /* ---- Functions of device.c: the registry of this process's devices */
 /* Opens the device: returns a new fd, or -errno. kind: the kind of adapter that the first open creates. */
@@ -351,15 +353,14 @@ int uv_device_queried(struct uv_req *req, const struct ib_uverbs_query_device_re
 		      size_t drv_size);
 int uv_qp_queried(struct uv_req *req, struct ib_uverbs_query_qp_resp *resp);
 int uv_qp_modified(struct uv_req *req, uint8_t state);
-int uv_create_channel(struct uv_req *req);
+uv_command uv_create_channel;
 /* Linux, ib_check_mr_access: 0 or -EINVAL. */
 int uv_check_access(uint64_t access);
 /* Checks the range of a memory registration. Returns 0, -EINVAL or -EFAULT. */
 int uv_pin(uint64_t start, uint64_t len, uint64_t access);
 /* Checks the memory of a queue, which may have no bytes, and its doorbell record. */
 int uv_pin_queue(uint64_t addr, uint64_t bytes, uint64_t record, uint64_t access);
-/* Destroys the object that the command names. */
-int uv_destroy(struct uv_req *req);
+uv_command uv_destroy;				/* destroys the object that the command names */
 
 /* ---- Functions of devx.c and devx_event.c */
 /* Runs one PRM command of the program: -EREMOTEIO if the device refuses, with the reason in out. */
@@ -374,25 +375,13 @@ void uv_devx_closed(struct uv_device *dev, const struct stat *st);
 bool uv_devx_any(void);				/* has the process had a DEVX channel? */
 int uv_devx_read(struct uv_device *dev, const struct stat *st, size_t *n);	/* see uv_before_read */
 
-/* ---- Commands in context.c, mr.c, cq.c, srq.c, qp.c and qp_modify.c */
-int uv_get_context(struct uv_req *req);
+/* ---- Commands of a ConnectX in context.c, mr.c, cq*.c, srq.c and qp*.c */
+uv_command uv_get_context, uv_query_device, uv_query_port, uv_alloc_pd, uv_create_ah;
+uv_command uv_reg_mr, uv_rereg_mr, uv_alloc_mw;
+uv_command uv_create_cq, uv_resize_cq, uv_modify_cq;
+uv_command uv_create_srq, uv_modify_srq, uv_query_srq;
+uv_command uv_create_qp, uv_modify_qp, uv_query_qp;
 void uv_destroy_uctx(struct uv_ctx *ctx);	/* ends the user context, if there is one */
-int uv_query_device(struct uv_req *req);
-int uv_query_port(struct uv_req *req);
-int uv_alloc_pd(struct uv_req *req);
-int uv_create_ah(struct uv_req *req);
-int uv_reg_mr(struct uv_req *req);
-int uv_rereg_mr(struct uv_req *req);
-int uv_alloc_mw(struct uv_req *req);
-int uv_create_cq(struct uv_req *req);
-int uv_resize_cq(struct uv_req *req);
-int uv_modify_cq(struct uv_req *req);
-int uv_create_srq(struct uv_req *req);
-int uv_modify_srq(struct uv_req *req);
-int uv_query_srq(struct uv_req *req);
-int uv_create_qp(struct uv_req *req);
-int uv_modify_qp(struct uv_req *req);
-int uv_query_qp(struct uv_req *req);
 
 /* ---- Methods of a ConnectX by ioctl, in the same files, mlx5.c and devx*.c; they return 0 or -errno */
 typedef int uv_method(struct uv_ctx *ctx, struct ib_uverbs_ioctl_hdr *hdr);

@@ -21,7 +21,7 @@ static const struct command {
 	uint8_t names, at;
 	uint8_t makes;			/* type of the object that the command creates */
 	/* NULL: this adapter does not have the command */
-	int (*run[UV_ADAPTERS])(struct uv_req *req);
+	uv_command *run[UV_ADAPTERS];
 } commands[] = {
 	{ CMD(GET_CONTEXT), 8, 8, NONE, 0, { uv_get_context, uve_get_context } },
 	{ CMD(QUERY_DEVICE), 8, 176, NONE, 0, { uv_query_device, uve_query_device } },

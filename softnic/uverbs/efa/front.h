@@ -13,16 +13,8 @@ enum { UVE_VENDOR = 0x1d0f };
 
 /* Returns the number of completion vectors. */
 uint32_t uve_vectors(const struct uv_device *dev);
-int uve_get_context(struct uv_req *req);
-int uve_query_device(struct uv_req *req);
-int uve_query_port(struct uv_req *req);
-int uve_alloc_pd(struct uv_req *req);
-int uve_reg_mr(struct uv_req *req);
-int uve_create_ah(struct uv_req *req);
-int uve_create_cq(struct uv_req *req);
-int uve_create_qp(struct uv_req *req);
-int uve_modify_qp(struct uv_req *req);
-int uve_query_qp(struct uv_req *req);
+uv_command uve_get_context, uve_query_device, uve_query_port, uve_alloc_pd, uve_reg_mr, uve_create_ah;
+uv_command uve_create_cq, uve_create_qp, uve_modify_qp, uve_query_qp;
 
 /* Functions of direct.c */
 /* Returns the queues of a CQ's uv_obj. (The queues of a QP are its softnic_efa_qp.) */
