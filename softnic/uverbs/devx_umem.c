@@ -2,7 +2,6 @@
 /* DEVX umems: pinned memory for queues and doorbell records, with a number for use in commands. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <infiniband/verbs.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>

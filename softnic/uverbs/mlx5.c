@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 

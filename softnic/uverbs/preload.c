@@ -5,7 +5,6 @@
  * come through pipes.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 

@@ -11,9 +11,7 @@
 #ifndef SOFTNIC_VFIO_FRONT_H
 #define SOFTNIC_VFIO_FRONT_H
 
-#include <limits.h>
 #include <sys/queue.h>
-#include <sys/stat.h>
 
 #include "softnic/softnic.h"
 #include "softnic/preload/preload.h"

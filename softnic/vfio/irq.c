@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "softnic/eventfd.h"
 #include "softnic/vfio/pci.h"

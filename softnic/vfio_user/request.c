@@ -2,7 +2,6 @@
 /* Requests of a client: each command's message is checked, then executed. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "softnic/vfio_user/vm.h"

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "hw_efa/ctl/efadv.h"
 #include "hw_efa/wqe.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Peers that send noise, and allocations that fail: nothing breaks and nothing leaks. */
 #include <criterion/criterion.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "softnic/efa/wire.h"

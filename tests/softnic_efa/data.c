@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The completions and data of a correct driver, on each profile. */
 #include <criterion/criterion.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "tests/softnic_efa/rig.h"

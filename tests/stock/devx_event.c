@@ -2,7 +2,6 @@
 /* DEVX event channels and asynchronous queries. */
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <dlfcn.h>
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>

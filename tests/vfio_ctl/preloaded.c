@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The suite runs under softnic-run --vfio. */
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "tests/harness/harness.h"
 #include "tests/vfio_ctl/vfio_ctl.h"

@@ -2,7 +2,6 @@
 /* The guest's driver: initialization segment, command queue, pages. Written to the manual by byte offsets. */
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "tests/vfio_user/rig.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Capabilities that libefa 44.0 does not define (46.0, 52.0, 63.0), and objects created with them. */
 #include <errno.h>
-#include <string.h>
 
 #include "softnic/uverbs/efadv/efadv.h"
 
