@@ -102,8 +102,4 @@ void vf_devices_forget(void);		/* for a forked child: forgets all devices */
 /* softnic_fault on an open device. A test under the preload finds it by dlsym. */
 EXPORT int softnic_front_fault(unsigned int index, const char *script);
 
-/* ---- Functions of paths.c */
-#define VF_GROUP_PATH "/dev/vfio/"
-bool vf_container_path(const char *path);
-
 #endif

@@ -5,9 +5,12 @@
  * and interrupts are the program's eventfds.
  */
 #include <errno.h>
+#include <string.h>
 #include <sys/sysmacros.h>
 
 #include "softnic/vfio/front.h"
+
+#define VF_GROUP_PATH "/dev/vfio/"
 
 EXPORT FILE *fopen(const char *restrict path, const char *restrict mode);
 EXPORT FILE *fopen64(const char *restrict path, const char *restrict mode);
@@ -26,6 +29,21 @@ EXPORT ssize_t pwrite64(int fd, const void *buf, size_t n, off64_t off);
 /* Called by programs built with _FORTIFY_SOURCE. */
 EXPORT ssize_t __pread_chk(int fd, void *buf, size_t n, off_t off, size_t room);
 EXPORT ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t off, size_t room);
+
+static bool vf_container_path(const char *path)
+{
+	return path && !strcmp(path, "/dev/vfio/vfio");
+}
+
+const char *front_path(const char *path, char moved[PATH_MAX])
+{
+	static const char *const trees[] = {
+		"/sys/bus/pci/devices", "/sys/bus/pci/drivers/vfio-pci", "/sys/kernel/iommu_groups",
+		"/sys/class/infiniband", "/dev/vfio", NULL,
+	};
+
+	return pre_moved(path, trees, moved);
+}
 
 /*
  * A child has copies of the descriptors, which keep the device busy. But it has no device thread, and
