@@ -10,7 +10,7 @@
 
 #include "softnic/vfio/front.h"
 
-#define VF_GROUP_PATH "/dev/vfio/"
+#define GROUP_PATH "/dev/vfio/"
 
 EXPORT FILE *fopen(const char *restrict path, const char *restrict mode);
 EXPORT FILE *fopen64(const char *restrict path, const char *restrict mode);
@@ -30,7 +30,7 @@ EXPORT ssize_t pwrite64(int fd, const void *buf, size_t n, off64_t off);
 EXPORT ssize_t __pread_chk(int fd, void *buf, size_t n, off_t off, size_t room);
 EXPORT ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t off, size_t room);
 
-static bool vf_container_path(const char *path)
+static bool is_container(const char *path)
 {
 	return path && !strcmp(path, "/dev/vfio/vfio");
 }
@@ -72,10 +72,10 @@ static int watch_forks(void)
 
 bool front_open(const char *path, int flags, int *ret)
 {
-	int index = pre_device_of(path, VF_GROUP_PATH, VF_GROUP);
+	int index = pre_device_of(path, GROUP_PATH, VF_GROUP);
 	char moved[PATH_MAX];
 
-	if (index < 0 && !(vf_container_path(path) && pre_device_count()))
+	if (index < 0 && !(is_container(path) && pre_device_count()))
 		return false;
 	*ret = -EACCES;
 	if ((flags & O_ACCMODE) != O_RDWR)
@@ -103,9 +103,9 @@ FILE *fopen64(const char *restrict path, const char *restrict mode)
 
 static int as_cdev(const char *path, struct stat *st, int err)
 {
-	int index = pre_device_of(path, VF_GROUP_PATH, VF_GROUP);
+	int index = pre_device_of(path, GROUP_PATH, VF_GROUP);
 
-	if (err || (index < 0 && !vf_container_path(path)))
+	if (err || (index < 0 && !is_container(path)))
 		return err;
 	st->st_mode = S_IFCHR | 0666;
 	st->st_rdev = makedev(10, 196 + (unsigned int)(index + 1));
