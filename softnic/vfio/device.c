@@ -176,13 +176,6 @@ static int get_region(struct vf_device *dev, struct vfio_region_info *info)
 	return 0;
 }
 
-/* A function-level reset: the driver must boot it again. The kernel then restores config space. */
-static int reset(struct vf_device *dev)
-{
-	softnic_reset(dev->nic);
-	return 0;
-}
-
 static int device_ioctl(struct vf_object *obj, int fd, unsigned long request, void *arg)
 {
 	struct vf_device *dev = (struct vf_device *)obj;
@@ -198,7 +191,9 @@ static int device_ioctl(struct vf_object *obj, int fd, unsigned long request, vo
 	case VFIO_DEVICE_SET_IRQS:
 		return vf_irq_set(&dev->irqs, arg);
 	case VFIO_DEVICE_RESET:
-		return reset(dev);
+		/* The driver must boot the function again. The kernel restores config space. */
+		softnic_reset(dev->nic);
+		return 0;
 	default:
 		return -ENOTTY;
 	}

@@ -37,8 +37,7 @@ void vm_message_free(struct vm_message *m)
 void vm_message_close_fds(struct vm_message *m)
 {
 	for (unsigned int i = 0; i < m->nfds; i++)
-		if (m->fds[i] >= 0)
-			close(m->fds[i]);
+		close(m->fds[i]);
 	m->nfds = 0;
 }
 

@@ -97,7 +97,7 @@ struct vm_message {
 	/* buffer of VM_PAYLOAD_MAX bytes, and the number of bytes in it: */
 	uint8_t *in;
 	size_t len;
-	int fds[VM_FDS_MAX];		/* descriptors of the message; -1: a request has taken it */
+	int fds[VM_FDS_MAX];		/* descriptors of the message */
 	unsigned int nfds;
 	bool fds_lost;			/* the message had too many descriptors */
 
