@@ -147,9 +147,9 @@ void sne_cq_free(struct sne_nic *nic, struct sne_cq *cq)
 	free(cq);
 }
 
-static struct sne_cq *find(struct sne_nic *nic, uint16_t cq)
+struct sne_cq *sne_cq_find(struct sne_nic *nic, uint16_t number)
 {
-	return cq < SNE_CQS ? nic->cqs[cq] : NULL;
+	return number < SNE_CQS ? nic->cqs[number] : NULL;
 }
 
 int softnic_efa_cq_destroy(struct softnic_efa *handle, uint16_t number)
@@ -160,7 +160,7 @@ int softnic_efa_cq_destroy(struct softnic_efa *handle, uint16_t number)
 
 	if (!sne_enter(nic))
 		return -ENODEV;
-	cq = find(nic, number);
+	cq = sne_cq_find(nic, number);
 	if (!cq) {
 		sne_violate(nic, SNE_V_CMD_OBJECT, "destroy of CQ %u, which does not exist",
 			    number);
@@ -232,7 +232,7 @@ void softnic_efa_kick_cq(struct softnic_efa *handle, uint16_t number)
 
 	if (!sne_enter(nic))
 		return;
-	cq = find(nic, number);
+	cq = sne_cq_find(nic, number);
 	if (cq)
 		sne_cq_doorbell(nic, cq);
 	else

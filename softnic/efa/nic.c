@@ -202,18 +202,9 @@ static void free_jobs(struct sne_nic *nic)
 	}
 }
 
-static void free_regions(struct sne_nic *nic)
-{
-	for (uint32_t i = 0; i < nic->mr_ids.next; i++)
-		if (nic->mrs[i].live)
-			sne_mr_free(nic, &nic->mrs[i]);
-}
-
 /* The model must not touch the queues in a forked child, because they are not mapped there. */
-static void free_objects(struct sne_nic *nic, bool in_child)
+static void free_queues_and_regions(struct sne_nic *nic, bool in_child)
 {
-	struct sne_rmsg *m;
-
 	for (uint32_t i = 0; i < SNE_QPS; i++) {
 		if (nic->qps[i] && !in_child)
 			sne_qp_free(nic, nic->qps[i]);
@@ -223,7 +214,16 @@ static void free_objects(struct sne_nic *nic, bool in_child)
 	for (uint32_t i = 0; i < SNE_CQS; i++)
 		if (nic->cqs[i])
 			sne_cq_free(nic, nic->cqs[i]);
-	free_regions(nic);
+	for (uint32_t i = 0; i < nic->mr_ids.next; i++)
+		if (nic->mrs[i].live)
+			sne_mr_free(nic, &nic->mrs[i]);
+}
+
+static void free_objects(struct sne_nic *nic, bool in_child)
+{
+	struct sne_rmsg *m;
+
+	free_queues_and_regions(nic, in_child);
 	free_jobs(nic);
 	while ((m = LIST_FIRST(&nic->rmsgs))) {
 		LIST_REMOVE(m, link);
@@ -257,13 +257,7 @@ void softnic_efa_reset(struct softnic_efa *handle)
 
 	if (!sne_enter(nic))
 		return;
-	for (uint32_t i = 0; i < SNE_QPS; i++)
-		if (nic->qps[i])
-			sne_qp_free(nic, nic->qps[i]);
-	for (uint32_t i = 0; i < SNE_CQS; i++)
-		if (nic->cqs[i])
-			sne_cq_free(nic, nic->cqs[i]);
-	free_regions(nic);
+	free_queues_and_regions(nic, false);
 	for (uint32_t i = 0; i < SNE_AHS; i++)
 		if (nic->ahs[i].refs)
 			sne_ah_free(nic, &nic->ahs[i]);

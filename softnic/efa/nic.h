@@ -377,6 +377,7 @@ struct sne_ah *sne_ah_of_flow(const struct sne_flow *flow, uint16_t pd);
 
 /* functions of cq.c and cqe.c */
 void sne_cq_doorbell(struct sne_nic *nic, struct sne_cq *cq);
+struct sne_cq *sne_cq_find(struct sne_nic *nic, uint16_t number);	/* NULL: there is none */
 void sne_cq_free(struct sne_nic *nic, struct sne_cq *cq);
 void sne_cqe_put(struct sne_nic *nic, struct sne_cq *cq, uint16_t sub, struct sne_cqe *cqe);
 bool sne_complete(struct sne_nic *nic);
@@ -407,10 +408,6 @@ struct sne_receive {
 };
 bool sne_rq_take(struct sne_nic *nic, struct sne_qp *qp, struct sne_receive *r);
 bool sne_rq_peek(struct sne_nic *nic, const struct sne_qp *qp, struct sne_receive *r);
-static inline bool sne_rq_empty(const struct sne_qp *qp)
-{
-	return qp->rq_pc == qp->rq_cc;
-}
 static inline bool sne_id_in_use(uint64_t *ids, uint16_t id)
 {
 	return ids[id / 64] >> (id % 64) & 1;

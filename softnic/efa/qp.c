@@ -17,11 +17,6 @@ static uint32_t wqe_size(const struct softnic_efa_qp_attr *a)
 	return a->flags & SOFTNIC_EFA_QP_WIDE ? 128 : 64;
 }
 
-static struct sne_cq *cq_of(struct sne_nic *nic, uint16_t cq)
-{
-	return cq < SNE_CQS ? nic->cqs[cq] : NULL;
-}
-
 static int check_fields(struct sne_nic *nic, const struct softnic_efa_qp_attr *a)
 {
 	const struct softnic_efa_caps *c = &nic->caps;
@@ -37,7 +32,7 @@ static int check_fields(struct sne_nic *nic, const struct softnic_efa_qp_attr *a
 	else if (a->flags & SOFTNIC_EFA_QP_UD && a->flags & SOFTNIC_EFA_QP_UNSOLICITED)
 		what = "type for unsolicited writes";
 	else if (a->flags & SOFTNIC_EFA_QP_REQ_ID_64 &&
-		 !(cq_of(nic, a->send_cq)->attr.flags & SOFTNIC_EFA_CQ_REQ_ID_64))
+		 !(sne_cq_find(nic, a->send_cq)->attr.flags & SOFTNIC_EFA_CQ_REQ_ID_64))
 		what = "send CQ for 64-bit request ids";
 	if (!what)
 		return 0;
@@ -47,8 +42,8 @@ static int check_fields(struct sne_nic *nic, const struct softnic_efa_qp_attr *a
 
 static int check_objects(struct sne_nic *nic, const struct softnic_efa_qp_attr *a)
 {
-	if (a->pd < SNE_PDS && nic->pds[a->pd].live && cq_of(nic, a->send_cq) &&
-	    cq_of(nic, a->recv_cq))
+	if (a->pd < SNE_PDS && nic->pds[a->pd].live && sne_cq_find(nic, a->send_cq) &&
+	    sne_cq_find(nic, a->recv_cq))
 		return 0;
 	sne_violate(nic, SNE_V_CMD_OBJECT, "QP with PD %u, CQs %u and %u, not all of which exist",
 		    a->pd, a->send_cq, a->recv_cq);

@@ -118,7 +118,7 @@ bool sne_rq_doorbell(struct sne_nic *nic, struct sne_qp *qp)
 	return true;
 }
 
-/* Reads the WR at the head; returns its number of descriptors. */
+/* Reads the WR at the head; returns its number of descriptors, 0 if the queue is empty. */
 static uint32_t read_wr(struct sne_nic *nic, const struct sne_qp *qp, struct sne_receive *r)
 {
 	uint32_t n = 0;
@@ -141,16 +141,15 @@ static uint32_t read_wr(struct sne_nic *nic, const struct sne_qp *qp, struct sne
 
 bool sne_rq_peek(struct sne_nic *nic, const struct sne_qp *qp, struct sne_receive *r)
 {
-	return !sne_rq_empty(qp) && read_wr(nic, qp, r);
+	return read_wr(nic, qp, r) != 0;
 }
 
 bool sne_rq_take(struct sne_nic *nic, struct sne_qp *qp, struct sne_receive *r)
 {
-	uint32_t n;
+	uint32_t n = read_wr(nic, qp, r);
 
-	if (sne_rq_empty(qp))
+	if (!n)
 		return false;
-	n = read_wr(nic, qp, r);
 	while (n--) {
 		void *at = nic->config.flags & SOFTNIC_EFA_ADVERSARIAL ? desc_at(nic, qp, qp->rq_cc) : NULL;
 
