@@ -6,8 +6,6 @@
 #include "tests/harness/harness.h"
 #include "tests/stock/rig.h"
 
-static struct st_end a, b;
-
 static struct ibv_context *ctx;
 static struct ibv_cq *cq;
 
@@ -40,22 +38,17 @@ Test(stock, close_device__by_a_cancelled_thread_keeps_no_lock, .timeout = 30)
 	st_close(st_open());
 }
 
+static struct st_end a, b;
+
 /* The thread that sends drives the device, and so reports the completion to the channel. */
 static void send_one(void)
 {
-	struct ibv_sge sge = { (uintptr_t)a.buf, 8, a.mr->lkey };
-	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED, .sg_list = &sge,
-				  .num_sge = 1 };
-
-	st_post(&a, &wr);
+	st_send(&a, 8, 0);
 }
 
 Test(stock, post_send__by_a_cancelled_thread_reports_the_completion, .timeout = 30)
 {
-	ctx = st_open();
-	st_create(&a, ctx);
-	st_create(&b, ctx);
-	st_connect(&a, &b);
+	st_pair(&a, &b);
 	for (int i = 0; i < 10; i++) {
 		st_recv(&b, 64);
 		cr_assert_eq(ibv_req_notify_cq(b.cq, 0), 0);
@@ -64,7 +57,5 @@ Test(stock, post_send__by_a_cancelled_thread_reports_the_completion, .timeout = 
 		cr_assert(st_readable(b.chan->fd, ST_LIMIT_MS), "the CQ's channel got no event in time");
 		cr_assert_eq(st_poll(&b), IBV_WC_SUCCESS);
 	}
-	st_destroy(&a);
-	st_destroy(&b);
-	st_close(ctx);
+	st_unpair(&a, &b);
 }

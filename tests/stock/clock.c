@@ -118,8 +118,7 @@ Test(stock, read_completion_ts__lies_between_two_readings_of_the_clock)
 		cr_expect_geq(ts, before);
 		cr_expect_leq(ts, raw_clock(end.ctx));
 	}
-	st_destroy(&end);
-	st_close(end.ctx);
+	st_finish(&end);
 }
 
 Test(stock, read_completion_wallclock__is_the_same_time_in_ns)
@@ -138,6 +137,5 @@ Test(stock, read_completion_wallclock__is_the_same_time_in_ns)
 	ibv_end_poll(cq);
 	cr_expect_geq(ns, to_ns(end.ctx, before));
 	cr_expect_leq(ns, to_ns(end.ctx, raw_clock(end.ctx)));
-	st_destroy(&end);
-	st_close(end.ctx);
+	st_finish(&end);
 }

@@ -41,8 +41,7 @@ Test(stock, open_device__again_and_again_leaks_nothing)
 		if (i == 10)
 			th_usage(&before);
 		st_create(&a, st_open());
-		st_destroy(&a);
-		st_close(a.ctx);
+		st_finish(&a);
 	}
 	th_usage(&after);
 	cr_assert_leq(after.threads, before.threads);
@@ -129,6 +128,5 @@ Test(stock, fork__child_is_refused_and_has_its_own)
 	cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0,
 		  "the child ended with wait status %#x", (unsigned int)status);
 	exchange(&a, &a);
-	st_destroy(&a);
-	st_close(a.ctx);
+	st_finish(&a);
 }

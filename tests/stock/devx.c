@@ -191,8 +191,7 @@ Test(stock, devx_obj__command_queries_a_verbs_object)
 	cr_expect_eq(mlx5dv_devx_qp_query(a.qp, in, sizeof(in), out, sizeof(out)), 0);
 	dx_head(in, DX_QUERY_QP, a.qp->qp_num ^ 1);
 	cr_expect_eq(mlx5dv_devx_qp_query(a.qp, in, sizeof(in), out, sizeof(out)), EINVAL);
-	st_destroy(&a);
-	st_close(a.ctx);
+	st_finish(&a);
 }
 
 static void refused(struct ibv_context *ctx, const uint8_t cmd[DX_LONG], const char *what)

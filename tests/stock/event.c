@@ -8,35 +8,10 @@
 
 #include "tests/stock/rig.h"
 
-/* Arms the peer's completion channel and sends it a message. */
 static void send_small(struct st_end *a, unsigned int flags)
 {
-	struct ibv_sge sge = { (uintptr_t)a->buf, 8, a->mr->lkey };
-	struct ibv_send_wr wr = {
-		.opcode = IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED | flags,
-		.sg_list = &sge,
-		.num_sge = 1,
-	};
-
-	st_post(a, &wr);
+	st_send(a, 8, flags);
 	cr_assert_eq(st_poll(a), IBV_WC_SUCCESS);
-}
-
-static void pair(struct st_end *a, struct st_end *b)
-{
-	struct ibv_context *ctx = st_open();
-
-	st_create(a, ctx);
-	st_create(b, ctx);
-	st_connect(a, b);
-}
-
-static void unpair(struct st_end *a, struct st_end *b)
-{
-	st_destroy(a);
-	st_destroy(b);
-	st_close(a->ctx);
 }
 
 static void take_event(struct st_end *end)
@@ -55,7 +30,7 @@ Test(stock, cq_event__each_arm_causes_one)
 {
 	struct st_end a, b;
 
-	pair(&a, &b);
+	st_pair(&a, &b);
 	for (int i = 0; i < 5; i++) {
 		st_recv(&b, 64);
 		st_recv(&b, 64);
@@ -68,27 +43,27 @@ Test(stock, cq_event__each_arm_causes_one)
 		cr_assert_not(st_readable(b.chan->fd, 20), "one arm caused two events");
 	}
 	cr_assert_not(st_readable(a.chan->fd, 0), "an event came without an arm");
-	unpair(&a, &b);
+	st_unpair(&a, &b);
 }
 
 Test(stock, cq_event__arm_after_a_completion_causes_one_at_once)
 {
 	struct st_end a, b;
 
-	pair(&a, &b);
+	st_pair(&a, &b);
 	st_recv(&b, 64);
 	send_small(&a, 0);
 	cr_assert_eq(ibv_req_notify_cq(b.cq, 0), 0);
 	take_event(&b);
 	cr_assert_eq(st_poll(&b), IBV_WC_SUCCESS);
-	unpair(&a, &b);
+	st_unpair(&a, &b);
 }
 
 Test(stock, cq_event__solicited_arm_ignores_other_completions)
 {
 	struct st_end a, b;
 
-	pair(&a, &b);
+	st_pair(&a, &b);
 	st_recv(&b, 64);
 	st_recv(&b, 64);
 	cr_assert_eq(ibv_req_notify_cq(b.cq, 1), 0);
@@ -98,7 +73,7 @@ Test(stock, cq_event__solicited_arm_ignores_other_completions)
 	send_small(&a, IBV_SEND_SOLICITED);
 	take_event(&b);
 	cr_assert_eq(st_poll(&b), IBV_WC_SUCCESS);
-	unpair(&a, &b);
+	st_unpair(&a, &b);
 }
 
 /* IBTA 11.4.2.2: the second request does not weaken the first one, although both are stores to one
@@ -107,7 +82,7 @@ Test(stock, cq_event__solicited_arm_does_not_weaken_an_earlier_one)
 {
 	struct st_end a, b;
 
-	pair(&a, &b);
+	st_pair(&a, &b);
 	for (int i = 0; i < 20; i++) {
 		st_recv(&b, 64);
 		cr_assert_eq(ibv_req_notify_cq(b.cq, 0), 0);
@@ -116,7 +91,7 @@ Test(stock, cq_event__solicited_arm_does_not_weaken_an_earlier_one)
 		take_event(&b);
 		cr_assert_eq(st_poll(&b), IBV_WC_SUCCESS);
 	}
-	unpair(&a, &b);
+	st_unpair(&a, &b);
 }
 
 /* ibv_destroy_cq waits until all events that were read have been acknowledged. Here no event was
@@ -125,14 +100,12 @@ Test(stock, destroy_cq__with_events_unread_succeeds)
 {
 	struct st_end a, b;
 
-	pair(&a, &b);
+	st_pair(&a, &b);
 	st_recv(&b, 64);
 	cr_assert_eq(ibv_req_notify_cq(b.cq, 0), 0);
 	send_small(&a, 0);
 	cr_assert(st_readable(b.chan->fd, ST_LIMIT_MS));
-	st_destroy(&b);
-	st_destroy(&a);
-	st_close(a.ctx);
+	st_unpair(&b, &a);
 }
 
 Test(stock, destroy_cq__leaves_the_events_of_others_in_the_channel)
@@ -141,7 +114,7 @@ Test(stock, destroy_cq__leaves_the_events_of_others_in_the_channel)
 	struct st_end a, b;
 	void *context;
 
-	pair(&a, &b);
+	st_pair(&a, &b);
 	cr_assert_not_null(other = ibv_create_cq(b.ctx, 4, &other, b.chan, 0));
 	st_recv(&b, 64);
 	cr_assert_eq(ibv_req_notify_cq(b.cq, 0), 0);
@@ -151,7 +124,7 @@ Test(stock, destroy_cq__leaves_the_events_of_others_in_the_channel)
 	cr_assert_eq(ibv_get_cq_event(b.chan, &cq, &context), 0);
 	cr_assert_eq(cq, b.cq);
 	ibv_ack_cq_events(cq, 1);
-	unpair(&a, &b);
+	st_unpair(&a, &b);
 }
 
 /* Linux refuses such a descriptor in lookup_get_fd_uobject. */
@@ -225,7 +198,7 @@ Test(stock, async_event__access_error_is_reported_at_the_responder)
 	struct ibv_async_event event;
 	struct st_end a, b;
 
-	pair(&a, &b);
+	st_pair(&a, &b);
 	set_nonblocking(a.ctx->async_fd);
 	cr_assert_neq(ibv_get_async_event(a.ctx, &event), 0);
 	cr_assert_eq(errno, EAGAIN);
@@ -235,18 +208,17 @@ Test(stock, async_event__access_error_is_reported_at_the_responder)
 	cr_assert_eq(event.event_type, IBV_EVENT_QP_ACCESS_ERR);
 	cr_assert_eq(event.element.qp, b.qp);
 	ibv_ack_async_event(&event);
-	unpair(&a, &b);
+	st_unpair(&a, &b);
 }
 
 Test(stock, destroy_qp__with_its_event_unread_succeeds)
 {
 	struct st_end a, b;
 
-	pair(&a, &b);
+	st_pair(&a, &b);
 	cr_assert_eq(st_write(&a, (uintptr_t)b.buf, b.mr->rkey ^ 1, 8), IBV_WC_REM_ACCESS_ERR);
 	cr_assert(st_readable(b.ctx->async_fd, ST_LIMIT_MS), "no asynchronous event came in time");
 	st_destroy(&b);
 	cr_assert_not(st_readable(a.ctx->async_fd, 0), "a destroyed QP caused an event");
-	st_destroy(&a);
-	st_close(a.ctx);
+	st_finish(&a);
 }

@@ -94,8 +94,7 @@ Test(stock, device__failure_raises_an_event_and_refuses_creation)
 	take(a.ctx, IBV_EVENT_DEVICE_FATAL);
 	cr_expect_null(ibv_create_cq(a.ctx, 8, NULL, NULL, 0));
 	cr_expect_null(ibv_alloc_pd(a.ctx));
-	st_destroy(&a);
-	st_close(a.ctx);
+	st_finish(&a);
 }
 
 /* Linux, mlx5_ib_alloc_ucontext. */
@@ -118,9 +117,7 @@ static void lossy(const char *script)
 {
 	struct st_end a, b;
 
-	st_create(&a, st_open());
-	st_create(&b, a.ctx);
-	st_connect(&a, &b);
+	st_pair(&a, &b);
 	fault(script);
 	for (int i = 0; i < 50; i++) {
 		memset(a.buf, i + 1, ST_BUF / 2);
@@ -128,9 +125,7 @@ static void lossy(const char *script)
 		cr_assert_arr_eq(a.buf, b.buf, ST_BUF / 2);
 	}
 	fault("");
-	st_destroy(&a);
-	st_destroy(&b);
-	st_close(a.ctx);
+	st_unpair(&a, &b);
 }
 
 Test(stock, fabric__that_loses_and_reorders_delivers_all_writes)

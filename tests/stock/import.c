@@ -65,9 +65,7 @@ Test(stock, import_device__write_with_an_imported_pd_and_region_succeeds)
 	st_connect(&a, &a);
 	cr_assert_eq(st_write(&a, (uintptr_t)a.buf, a.mr->rkey, 64), IBV_WC_SUCCESS,
 		     "the original context fails after the imported one was closed");
-	st_destroy(&b);
-	st_destroy(&a);
-	st_close(a.ctx);
+	st_unpair(&b, &a);
 }
 
 Test(stock, import_device__makes_a_shared_receive_queue)
@@ -88,8 +86,7 @@ Test(stock, import_device__makes_a_shared_receive_queue)
 	cr_expect_geq(is.max_wr, attr.attr.max_wr);
 	cr_expect_eq(ibv_destroy_srq(srq), 0);
 	unimport(&i);
-	st_destroy(&a);
-	st_close(a.ctx);
+	st_finish(&a);
 }
 
 /* The kernel's file exists until its last descriptor is closed. */
@@ -132,9 +129,7 @@ Test(stock, import_device__has_asynchronous_events_of_its_own)
 	cr_expect_eq(ibv_destroy_qp(c.qp), 0);
 	cr_expect_eq(ibv_destroy_cq(c.cq), 0);
 	unimport(&i);
-	st_destroy(&b);
-	st_destroy(&a);
-	st_close(a.ctx);
+	st_unpair(&b, &a);
 }
 
 Test(stock, import__of_what_is_not_there_returns_enoent)

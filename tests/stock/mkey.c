@@ -47,9 +47,7 @@ static void create(struct owner *o)
 static void destroy(struct owner *o)
 {
 	cr_expect_eq(mlx5dv_destroy_mkey(o->mkey), 0);
-	st_destroy(&o->peer);
-	st_destroy(&o->end);
-	st_close(o->end.ctx);
+	st_unpair(&o->peer, &o->end);
 }
 
 static enum ibv_wc_status map_two_pieces(struct owner *o)

@@ -43,8 +43,7 @@ Test(stock, query_qp__gives_back_what_modify_gave)
 	cr_expect_arr_eq(attr.ah_attr.grh.dgid.raw, gid.raw, 16);
 	cr_expect_geq(init.cap.max_send_wr, ST_DEPTH);
 	cr_expect_geq(init.cap.max_inline_data, 64);
-	st_destroy(&a);
-	st_close(a.ctx);
+	st_finish(&a);
 }
 
 /* Linux, mlx5_ib_query_device. */
@@ -98,8 +97,7 @@ Test(stock, modify_qp__wrong_order_or_attributes_return_einval)
 	attr.qp_state = IBV_QPS_RESET;
 	cr_expect_eq(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), 0);
 	cr_expect_eq(st_to_init(a.qp), 0);
-	st_destroy(&a);
-	st_close(a.ctx);
+	st_finish(&a);
 }
 
 /* Linux: the port of a path is that of the QP, which the transition to INIT has set. */
@@ -120,8 +118,7 @@ Test(stock, modify_qp__path_of_another_port_returns_einval)
 	cr_expect_eq(ibv_modify_qp(a.qp, &attr, mask), EINVAL);
 	attr.ah_attr.port_num = 1;
 	cr_expect_eq(ibv_modify_qp(a.qp, &attr, mask), 0);
-	st_destroy(&a);
-	st_close(a.ctx);
+	st_finish(&a);
 }
 
 enum {
@@ -160,8 +157,7 @@ Test(stock, modify_qp__without_responder_resources_allows_no_reads)
 		cr_assert_eq(ibv_modify_qp(a.qp, &(struct ibv_qp_attr){ .qp_state = IBV_QPS_RESET },
 					   IBV_QP_STATE), 0);
 	}
-	st_destroy(&a);
-	st_close(a.ctx);
+	st_finish(&a);
 }
 
 /* Linux, __mlx5_ib_modify_qp: numbers of reads are powers of two. */
@@ -182,8 +178,7 @@ Test(stock, modify_qp__number_of_reads_is_rounded_up)
 				  &init), 0);
 	cr_expect_eq(attr.max_dest_rd_atomic, 4, "3 reads as responder became %u", attr.max_dest_rd_atomic);
 	cr_expect_eq(attr.max_rd_atomic, 16, "9 reads as requester became %u", attr.max_rd_atomic);
-	st_destroy(&a);
-	st_close(a.ctx);
+	st_finish(&a);
 }
 
 /* Linux, mlx5_set_path: a service level on RoCE has three bits. ib_rate_to_mlx5: 1 is no rate. */
@@ -205,8 +200,7 @@ Test(stock, modify_qp__service_level_is_cut_and_rate_is_checked)
 	cr_assert_eq(ibv_query_qp(a.qp, &attr, IBV_QP_AV, &init), 0);
 	cr_expect_eq(attr.ah_attr.sl, 5);
 	cr_expect_eq(attr.ah_attr.static_rate, 0, "a rate that the device does not support is set");
-	st_destroy(&a);
-	st_close(a.ctx);
+	st_finish(&a);
 }
 
 /* Linux, rdma_get_gid_attr: ENODATA, as a query of that entry. */
@@ -224,8 +218,7 @@ Test(stock, path__from_an_empty_gid_returns_enodata)
 	errno = 0;
 	cr_expect_null(ibv_create_ah(a.pd, &attr.ah_attr));
 	cr_expect_eq(errno, ENODATA);
-	st_destroy(&a);
-	st_close(a.ctx);
+	st_finish(&a);
 }
 
 /* IBTA 3.5.3: only privileged programs set such a Q_Key. Linux requires CAP_NET_RAW. */
@@ -257,9 +250,7 @@ Test(stock, rereg_mr__ends_the_old_key)
 	struct st_end a, b;
 	uint32_t old;
 
-	st_create(&a, st_open());
-	st_create(&b, a.ctx);
-	st_connect(&a, &b);
+	st_pair(&a, &b);
 	old = b.mr->rkey;
 	cr_assert_eq(ibv_rereg_mr(b.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, b.buf + 4096,
 				  ST_BUF - 4096, 0), 0);
@@ -270,24 +261,18 @@ Test(stock, rereg_mr__ends_the_old_key)
 		      0, "an MR got the right of remote write without local write");
 	cr_assert_eq(st_write(&a, (uintptr_t)b.buf + 4096, b.mr->rkey, 64), IBV_WC_SUCCESS);
 	cr_assert_eq(st_write(&a, (uintptr_t)b.buf + 4096, old, 64), IBV_WC_REM_ACCESS_ERR);
-	st_destroy(&a);
-	st_destroy(&b);
-	st_close(a.ctx);
+	st_unpair(&a, &b);
 }
 
 Test(stock, rereg_mr__takes_rights_away)
 {
 	struct st_end a, b;
 
-	st_create(&a, st_open());
-	st_create(&b, a.ctx);
-	st_connect(&a, &b);
+	st_pair(&a, &b);
 	cr_assert_eq(ibv_rereg_mr(b.mr, IBV_REREG_MR_CHANGE_ACCESS | IBV_REREG_MR_CHANGE_PD, a.pd, NULL,
 				  0, IBV_ACCESS_LOCAL_WRITE), 0);
 	cr_assert_eq(st_write(&a, (uintptr_t)b.buf, b.mr->rkey, 64), IBV_WC_REM_ACCESS_ERR);
-	st_destroy(&b);
-	st_destroy(&a);
-	st_close(a.ctx);
+	st_unpair(&b, &a);
 }
 
 /* A change of the rights or the PD rewrites the mkey, whose number stays the same. Linux's driver
@@ -297,9 +282,7 @@ Test(stock, rereg_mr__of_access_keeps_the_key)
 	struct st_end a, b;
 	uint32_t key;
 
-	st_create(&a, st_open());
-	st_create(&b, a.ctx);
-	st_connect(&a, &b);
+	st_pair(&a, &b);
 	key = b.mr->rkey;
 	cr_assert_eq(ibv_rereg_mr(b.mr, IBV_REREG_MR_CHANGE_ACCESS | IBV_REREG_MR_CHANGE_PD, a.pd, NULL,
 				  0, IBV_ACCESS_LOCAL_WRITE), 0);
@@ -310,9 +293,7 @@ Test(stock, rereg_mr__of_access_keeps_the_key)
 	cr_assert_eq(ibv_rereg_mr(b.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 				  IBV_ACCESS_LOCAL_WRITE), 0);
 	cr_assert_eq(st_write(&a, (uintptr_t)b.buf, key, 64), IBV_WC_REM_ACCESS_ERR);
-	st_destroy(&b);
-	st_destroy(&a);
-	st_close(a.ctx);
+	st_unpair(&b, &a);
 }
 
 /* QUERY_QP reports how many receives the queue holds, not the requested number. */
@@ -345,8 +326,7 @@ Test(stock, post_recv__beyond_what_query_qp_reports_is_refused)
 		cr_assert_eq(ibv_post_recv(a.qp, &wr, &bad), 0, "receive %u cannot be posted", i);
 	cr_expect_eq(ibv_post_recv(a.qp, &wr, &bad), ENOMEM);
 	cr_assert_eq(ibv_destroy_qp(was), 0);
-	st_destroy(&a);
-	st_close(a.ctx);
+	st_finish(&a);
 }
 
 /* Linux has source QPNs only for IPoIB, which RoCE lacks (process_create_flags). */
@@ -362,8 +342,7 @@ Test(stock, create_qp__with_a_source_qpn_is_refused)
 	attr.pd = a.pd;
 	attr.send_cq = attr.recv_cq = a.cq;
 	cr_expect_null(ibv_create_qp_ex(a.ctx, &attr));
-	st_destroy(&a);
-	st_close(a.ctx);
+	st_finish(&a);
 }
 
 Test(stock, destroy__of_an_object_in_use_returns_ebusy)
@@ -373,8 +352,7 @@ Test(stock, destroy__of_an_object_in_use_returns_ebusy)
 	st_create(&a, st_open());
 	cr_expect_eq(ibv_dealloc_pd(a.pd), EBUSY);
 	cr_expect_eq(ibv_destroy_cq(a.cq), EBUSY);
-	st_destroy(&a);
-	st_close(a.ctx);
+	st_finish(&a);
 }
 
 static struct ibv_mr *reg(struct ibv_pd *pd, void *addr, size_t len, unsigned int access, int *err)

@@ -53,7 +53,8 @@ void st_create(struct st_end *end, struct ibv_context *ctx)
 
 void st_destroy(struct st_end *end)
 {
-	cr_assert_eq(ibv_destroy_qp(end->qp), 0);
+	if (end->qp)
+		cr_assert_eq(ibv_destroy_qp(end->qp), 0);
 	cr_assert_eq(ibv_destroy_cq(end->cq), 0);
 	cr_assert_eq(ibv_destroy_comp_channel(end->chan), 0);
 	cr_assert_eq(ibv_dereg_mr(end->mr), 0);
@@ -122,6 +123,25 @@ void st_connect(struct st_end *a, struct st_end *b)
 		connect_one(b, a);
 }
 
+void st_pair(struct st_end *a, struct st_end *b)
+{
+	st_create(a, st_open());
+	st_create(b, a->ctx);
+	st_connect(a, b);
+}
+
+void st_finish(struct st_end *end)
+{
+	st_destroy(end);
+	st_close(end->ctx);
+}
+
+void st_unpair(struct st_end *a, struct st_end *b)
+{
+	st_destroy(a);
+	st_finish(b);
+}
+
 void st_recv(struct st_end *end, uint32_t len)
 {
 	struct ibv_sge sge = { (uintptr_t)end->buf, len, end->mr->lkey };
@@ -137,7 +157,20 @@ void st_post(struct st_end *end, struct ibv_send_wr *wr)
 	cr_assert_eq(ibv_post_send(end->qp, wr, &bad), 0);
 }
 
-enum ibv_wc_status st_poll(struct st_end *end)
+void st_send(struct st_end *end, uint32_t len, unsigned int flags)
+{
+	struct ibv_sge sge = { (uintptr_t)end->buf, len, end->mr->lkey };
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED | flags,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+
+	st_post(end, &wr);
+}
+
+struct ibv_wc st_wc(struct st_end *end)
 {
 	struct ibv_wc wc = { 0 };
 	int n = 0;
@@ -145,7 +178,12 @@ enum ibv_wc_status st_poll(struct st_end *end)
 	cr_assert(TH_WITHIN(ST_LIMIT_MS, (n = ibv_poll_cq(end->cq, 1, &wc)) != 0),
 		  "the CQ got no completion in time");
 	cr_assert_eq(n, 1);
-	return wc.status;
+	return wc;
+}
+
+enum ibv_wc_status st_poll(struct st_end *end)
+{
+	return st_wc(end).status;
 }
 
 enum ibv_wc_status st_write(struct st_end *a, uint64_t addr, uint32_t rkey, uint32_t len)

@@ -41,16 +41,10 @@ static void start(struct shared *s)
 
 static void end(struct shared *s)
 {
-	st_destroy(&s->a);
 	cr_assert_eq(ibv_destroy_qp(s->b.qp), 0);
 	cr_assert_eq(ibv_destroy_srq(s->srq), 0);
 	s->b.qp = NULL;
-	cr_assert_eq(ibv_destroy_cq(s->b.cq), 0);
-	cr_assert_eq(ibv_destroy_comp_channel(s->b.chan), 0);
-	cr_assert_eq(ibv_dereg_mr(s->b.mr), 0);
-	cr_assert_eq(ibv_dealloc_pd(s->b.pd), 0);
-	free(s->b.buf);
-	st_close(s->a.ctx);
+	st_unpair(&s->a, &s->b);
 }
 
 static void give(struct shared *s, uint64_t id)
@@ -63,17 +57,9 @@ static void give(struct shared *s, uint64_t id)
 
 static void send_text(struct shared *s, const char *text)
 {
-	struct ibv_sge sge = { (uintptr_t)s->a.buf, LEN, s->a.mr->lkey };
-	struct ibv_send_wr wr = {
-		.opcode = IBV_WR_SEND,
-		.send_flags = IBV_SEND_SIGNALED,
-		.sg_list = &sge,
-		.num_sge = 1,
-	};
-
 	memset(s->a.buf, 0, LEN);
 	memcpy(s->a.buf, text, strlen(text));
-	st_post(&s->a, &wr);
+	st_send(&s->a, LEN, 0);
 	cr_assert_eq(st_poll(&s->a), IBV_WC_SUCCESS);
 }
 
@@ -183,8 +169,7 @@ Test(stock, modify_cq__moderation_is_accepted_up_to_its_limit)
 	cr_expect_eq(ibv_modify_cq(a.cq, &attr), 0);
 	attr.moderate.cq_period = 0xffff;
 	cr_expect_eq(ibv_modify_cq(a.cq, &attr), EINVAL);
-	st_destroy(&a);
-	st_close(a.ctx);
+	st_finish(&a);
 }
 
 /* The queue is empty. (libmlx5 takes the queue's memory from huge pages if there are any.) */

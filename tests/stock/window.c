@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "tests/harness/harness.h"
 #include "tests/stock/rig.h"
 
 enum { AT = 4096, LEN = 512 };
@@ -16,19 +15,8 @@ struct fixture {
 
 static void setup(struct fixture *f)
 {
-	struct ibv_context *ctx = st_open();
-
-	st_create(&f->a, ctx);
-	st_create(&f->b, ctx);
-	st_connect(&f->a, &f->b);
+	st_pair(&f->a, &f->b);
 	memset(f->a.buf, 0x5a, LEN);
-}
-
-static void teardown(struct fixture *f)
-{
-	st_destroy(&f->a);
-	st_destroy(&f->b);
-	st_close(f->a.ctx);
 }
 
 static enum ibv_wc_status bind1(struct st_end *end, struct ibv_mw *mw, uint32_t at, uint32_t len)
@@ -82,7 +70,7 @@ Test(stock, bind_type_1__opens_its_range_until_the_unbind)
 	cr_assert_eq(bind1(&f.b, mw, 0, 0), IBV_WC_SUCCESS);
 	cr_assert_eq(st_write(&f.a, addr, mw->rkey, LEN), IBV_WC_REM_ACCESS_ERR);
 	cr_assert_eq(ibv_dealloc_mw(mw), 0);
-	teardown(&f);
+	st_unpair(&f.a, &f.b);
 }
 
 Test(stock, bind_type_1__rebind_ends_the_old_key)
@@ -101,7 +89,7 @@ Test(stock, bind_type_1__rebind_ends_the_old_key)
 	cr_assert_eq(st_write(&f.a, (uintptr_t)f.b.buf + AT, old, LEN), IBV_WC_REM_ACCESS_ERR);
 	cr_assert_not(has_landed(&f));
 	cr_assert_eq(ibv_dealloc_mw(mw), 0);
-	teardown(&f);
+	st_unpair(&f.a, &f.b);
 }
 
 Test(stock, bind_type_1__write_outside_its_bounds_is_refused)
@@ -115,7 +103,7 @@ Test(stock, bind_type_1__write_outside_its_bounds_is_refused)
 	cr_assert_eq(st_write(&f.a, (uintptr_t)f.b.buf + AT + 1, mw->rkey, LEN),
 		     IBV_WC_REM_ACCESS_ERR);
 	cr_assert_eq(ibv_dealloc_mw(mw), 0);
-	teardown(&f);
+	st_unpair(&f.a, &f.b);
 }
 
 Test(stock, bind_type_2__invalidated_window_can_be_bound_again)
@@ -142,7 +130,7 @@ Test(stock, bind_type_2__invalidated_window_can_be_bound_again)
 	}
 	cr_assert_eq(st_write(&f.a, addr, mw->rkey, LEN), IBV_WC_REM_ACCESS_ERR);
 	cr_assert_eq(ibv_dealloc_mw(mw), 0);
-	teardown(&f);
+	st_unpair(&f.a, &f.b);
 }
 
 /* Sends from a and invalidates a window of b, with ibv_post_send or with the newer calls. */
@@ -167,17 +155,6 @@ static void send_end(struct st_end *a, uint32_t rkey, bool new_calls)
 	cr_assert_eq(ibv_wr_complete(qp), 0);
 }
 
-static struct ibv_wc one_wc(struct st_end *end)
-{
-	struct ibv_wc wc = { 0 };
-	int n = 0;
-
-	cr_assert(TH_WITHIN(ST_LIMIT_MS, (n = ibv_poll_cq(end->cq, 1, &wc)) != 0),
-		  "the CQ got no completion in time");
-	cr_assert_eq(n, 1);
-	return wc;
-}
-
 /* Checks b's receive completion, and a's completion. */
 static void ends(struct fixture *f, uint32_t rkey, bool new_calls, enum ibv_wc_status at_a,
 		 enum ibv_wc_status at_b)
@@ -186,7 +163,7 @@ static void ends(struct fixture *f, uint32_t rkey, bool new_calls, enum ibv_wc_s
 
 	st_recv(&f->b, 64);
 	send_end(&f->a, rkey, new_calls);
-	wc = one_wc(&f->b);
+	wc = st_wc(&f->b);
 	cr_assert_eq(wc.status, at_b, "the receive has the wrong status \"%s\"",
 		     ibv_wc_status_str(wc.status));
 	if (wc.status == IBV_WC_SUCCESS) {
@@ -195,7 +172,7 @@ static void ends(struct fixture *f, uint32_t rkey, bool new_calls, enum ibv_wc_s
 		cr_assert_eq(wc.invalidated_rkey, rkey);
 		cr_assert_eq(wc.byte_len, 32);
 	}
-	wc = one_wc(&f->a);
+	wc = st_wc(&f->a);
 	cr_assert_eq(wc.status, at_a, "the send has the wrong status \"%s\"",
 		     ibv_wc_status_str(wc.status));
 }
@@ -217,7 +194,7 @@ Test(stock, send_with_invalidate__ends_a_window_of_type_2)
 	}
 	cr_assert_eq(st_write(&f.a, addr, mw->rkey, LEN), IBV_WC_REM_ACCESS_ERR);
 	cr_assert_eq(ibv_dealloc_mw(mw), 0);
-	teardown(&f);
+	st_unpair(&f.a, &f.b);
 }
 
 /* IBTA 9.9.6.3, class J: the peer gets no answer, so its retries are exhausted. */
@@ -238,7 +215,7 @@ Test(stock, send_with_invalidate__of_what_may_not_be_ended_fails_both_sides)
 		}
 		ends(&f, rkey, false, IBV_WC_RETRY_EXC_ERR, IBV_WC_MW_BIND_ERR);
 		cr_assert_eq(ibv_dealloc_mw(mw), 0);
-		teardown(&f);
+		st_unpair(&f.a, &f.b);
 	}
 }
 
@@ -267,6 +244,6 @@ Test(stock, read__through_a_window_of_a_region_that_is_gone_fails)
 		st_post(&f.a, &read);
 		cr_assert_eq(st_poll(&f.a), gone ? IBV_WC_REM_OP_ERR : IBV_WC_REM_ACCESS_ERR);
 		cr_assert_eq(ibv_dealloc_mw(mw), 0);
-		teardown(&f);
+		st_unpair(&f.a, &f.b);
 	}
 }
