@@ -120,48 +120,6 @@ Test(stock, post_atomic__returns_the_old_value_and_changes_the_word)
 	end(&t);
 }
 
-/* Binds a window of b through which a may write. Returns the window's key. */
-static uint32_t open_window(struct two *t, struct ibv_mw *mw)
-{
-	struct ibv_send_wr bind = {
-		.opcode = IBV_WR_BIND_MW,
-		.send_flags = IBV_SEND_SIGNALED,
-		.bind_mw = { .mw = mw, .rkey = ibv_inc_rkey(mw->rkey),
-			     .bind_info = { t->b.mr, (uintptr_t)t->b.buf + AT, LEN,
-					    IBV_ACCESS_REMOTE_WRITE } },
-	};
-
-	st_post(&t->b, &bind);
-	cr_assert_eq(st_poll(&t->b), IBV_WC_SUCCESS);
-	return bind.bind_mw.rkey;
-}
-
-static enum ibv_wc_status write_by(struct two *t, uint32_t rkey)
-{
-	return st_write(&t->a, (uintptr_t)t->b.buf + AT, rkey, LEN);
-}
-
-Test(stock, post_send__with_invalidate_ends_the_window)
-{
-	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND_WITH_INV };
-	struct ibv_wc wc;
-	struct ibv_mw *mw;
-	struct two t;
-
-	start(&t);
-	cr_assert_not_null(mw = ibv_alloc_mw(t.b.pd, IBV_MW_TYPE_2));
-	wr.invalidate_rkey = open_window(&t, mw);
-	cr_assert_eq(write_by(&t, wr.invalidate_rkey), IBV_WC_SUCCESS);
-	st_recv(&t.b, LEN);
-	cr_assert_eq(post(&t, &wr, LEN), IBV_WC_SUCCESS);
-	wc = poll_one(&t.b);
-	cr_expect(wc.wc_flags & IBV_WC_WITH_INV);
-	cr_expect_eq(wc.invalidated_rkey, wr.invalidate_rkey);
-	cr_expect_eq(write_by(&t, wr.invalidate_rkey), IBV_WC_REM_ACCESS_ERR);
-	cr_assert_eq(ibv_dealloc_mw(mw), 0);
-	end(&t);
-}
-
 static void send_numbered(struct two *t, uint32_t number)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND_WITH_IMM, .imm_data = htobe32(number) };
