@@ -45,6 +45,12 @@ struct dx {
 	uint8_t arm_sn;
 };
 
+/* An event of a DEVX channel, with its data. */
+union dx_event {
+	struct mlx5dv_devx_async_event_hdr hdr;
+	uint8_t bytes[8 + 64];
+};
+
 struct ibv_context *dx_open(void);
 void dx_create(struct dx *d, struct ibv_context *ctx);
 /* Creates them with another kind of UAR; with this EQ, unless it is negative. */

@@ -35,6 +35,16 @@ static void end(struct dx *d)
 	st_close(d->ctx);
 }
 
+/* Causes n completions with an event each, and reads no event. */
+static void complete(struct dx *d, unsigned int n)
+{
+	while (n--) {
+		dx_arm(d);
+		dx_nop(d);
+		dx_wait(d);
+	}
+}
+
 Test(stock, devx_event__each_arm_causes_one)
 {
 	struct mlx5dv_devx_async_event_hdr hdr[8];
@@ -70,14 +80,8 @@ Test(stock, devx_event__unread_counts_once)
 	dx_connect(&e);
 	ch = open_channel(&d, true, 1);
 	cr_assert_eq(mlx5dv_devx_subscribe_devx_event(ch, e.cq, sizeof(comp), &comp, 2), 0);
-	for (int i = 0; i < 200; i++) {
-		dx_arm(&d);
-		dx_nop(&d);
-		dx_wait(&d);
-	}
-	dx_arm(&e);
-	dx_nop(&e);
-	dx_wait(&e);
+	complete(&d, 200);
+	complete(&e, 1);
 	for (uint64_t i = 1; i <= 2; i++) {
 		cr_assert(st_readable(ch->fd, ST_LIMIT_MS));
 		cr_assert_eq(mlx5dv_devx_get_event(ch, &hdr, sizeof(hdr)), (ssize_t)sizeof(hdr));
@@ -93,24 +97,11 @@ Test(stock, devx_event__unread_counts_once)
 	end(&d);
 }
 
-/* Causes n completions with an event each, and reads no event. */
-static void complete(struct dx *d, unsigned int n)
-{
-	while (n--) {
-		dx_arm(d);
-		dx_nop(d);
-		dx_wait(d);
-	}
-}
-
 /* Linux keeps all unread events in a list. */
 Test(stock, devx_event__unread_by_the_hundred_are_all_kept)
 {
 	enum { EACH = 300 };
-	union {
-		struct mlx5dv_devx_async_event_hdr hdr;
-		uint8_t bytes[2 * (8 + 64)];
-	} event;
+	union dx_event event[2];
 	uint16_t comp = COMPLETION;
 	struct dx d, e;
 	channel *ch;
@@ -124,9 +115,9 @@ Test(stock, devx_event__unread_by_the_hundred_are_all_kept)
 	complete(&e, EACH);
 	for (uint64_t i = 0; i < 2 * EACH; i++) {
 		cr_assert(st_readable(ch->fd, ST_LIMIT_MS), "event %d of %d was lost", (int)i, 2 * EACH);
-		cr_assert_eq(mlx5dv_devx_get_event(ch, &event.hdr, sizeof(event)), 8 + 64,
+		cr_assert_eq(mlx5dv_devx_get_event(ch, &event->hdr, sizeof(event)), 8 + 64,
 			     "a read does not return one event");
-		cr_assert_eq(event.hdr.cookie, i / EACH + 1);
+		cr_assert_eq(event->hdr.cookie, i / EACH + 1);
 	}
 	cr_expect_not(st_readable(ch->fd, QUIET_MS));
 	mlx5dv_devx_destroy_event_channel(ch);
@@ -138,10 +129,7 @@ Test(stock, devx_event__unread_by_the_hundred_are_all_kept)
 Test(stock, devx_event__that_is_lost_is_reported_by_the_next_read)
 {
 	enum { KEPT = 56, PAGE = 4096 };	/* a pipe of one page */
-	union {
-		struct mlx5dv_devx_async_event_hdr hdr;
-		uint8_t bytes[8 + 64];
-	} event;
+	union dx_event event;
 	struct dx d;
 	channel *ch;
 
@@ -163,10 +151,7 @@ Test(stock, devx_event__that_is_lost_is_reported_by_the_next_read)
 /* Linux, devx_async_event_read: EINVAL, and the event stays in the channel. */
 Test(stock, devx_event__longer_than_the_buffer_is_kept)
 {
-	union {
-		struct mlx5dv_devx_async_event_hdr hdr;
-		uint8_t bytes[8 + 64];
-	} event;
+	union dx_event event;
 	struct dx d;
 	channel *ch;
 
@@ -183,10 +168,7 @@ Test(stock, devx_event__longer_than_the_buffer_is_kept)
 
 Test(stock, devx_event__comes_with_its_data)
 {
-	union {
-		struct mlx5dv_devx_async_event_hdr hdr;
-		uint8_t bytes[8 + 256];
-	} event;
+	union dx_event event[4];
 	struct dx d;
 	channel *ch;
 
@@ -195,10 +177,10 @@ Test(stock, devx_event__comes_with_its_data)
 	dx_arm(&d);
 	dx_nop(&d);
 	cr_assert(st_readable(ch->fd, ST_LIMIT_MS));
-	cr_assert_eq(mlx5dv_devx_get_event(ch, &event.hdr, sizeof(event)), 8 + 64);
-	cr_expect_eq(event.hdr.cookie, 7);
-	cr_expect_eq(event.bytes[8 + 1], COMPLETION);
-	cr_expect_eq(dx_get(event.bytes + 8, 56, 8, 24), d.cqn);
+	cr_assert_eq(mlx5dv_devx_get_event(ch, &event->hdr, sizeof(event)), 8 + 64);
+	cr_expect_eq(event->hdr.cookie, 7);
+	cr_expect_eq(event->bytes[8 + 1], COMPLETION);
+	cr_expect_eq(dx_get(event->bytes + 8, 56, 8, 24), d.cqn);
 	mlx5dv_devx_destroy_event_channel(ch);
 	end(&d);
 }
@@ -257,9 +239,7 @@ Test(stock, devx_event__channel_closed_with_a_copy_still_gets_it)
 	start(&d);
 	ch = open_channel(&d, true, 1);
 	mlx5dv_devx_destroy_event_channel(ch);
-	dx_arm(&d);
-	dx_nop(&d);
-	dx_wait(&d);
+	complete(&d, 1);
 	ch = open_channel(&d, true, 2);
 	cr_assert_geq(copy = fcntl(ch->fd, F_DUPFD_CLOEXEC, 0), 0);
 	mlx5dv_devx_destroy_event_channel(ch);

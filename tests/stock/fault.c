@@ -42,10 +42,7 @@ Test(stock, port__down_then_up_raises_an_event_for_each)
 {
 	struct ibv_context *ctx = dx_open();
 	struct mlx5dv_devx_event_channel *ch = mlx5dv_devx_create_event_channel(ctx, 0);
-	union {
-		struct mlx5dv_devx_async_event_hdr hdr;
-		uint8_t bytes[8 + 64];
-	} event;
+	union dx_event event;
 	uint16_t change = PORT_CHANGE;
 
 	cr_assert_not_null(ch);

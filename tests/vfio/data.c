@@ -101,21 +101,24 @@ static void teardown(void)
 
 TestSuite(data, .init = setup, .fini = teardown, .timeout = 120);
 
+/* Creates a QP that is connected to itself. */
 static void create(struct dx *d)
 {
+	uint8_t gid[16];
+
 	dx_create_on(d, ctx, MLX5DV_UAR_ALLOC_TYPE_NC, (int)eq.eqn);
+	rig_set_gid(ctx, gid);
+	dx_connect_to(d, gid);
 }
 
 Test(data, rdma_write__to_itself_lands)
 {
 	enum { LEN = 5000 };
-	uint8_t *mem = aligned_alloc(4096, 4 * 4096), gid[16];
+	uint8_t *mem = aligned_alloc(4096, 4 * 4096);
 	struct ibv_mr *mr;
 	struct dx d;
 
 	create(&d);
-	rig_set_gid(ctx, gid);
-	dx_connect_to(&d, gid);
 	mr = ibv_reg_mr(d.pd, mem, 4 * 4096, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	cr_assert_not_null(mr);
 	for (int round = 0; round < 40; round++) {
@@ -134,13 +137,11 @@ Test(data, rdma_write__to_itself_lands)
 Test(data, memory__not_aligned_is_registered_and_written)
 {
 	enum { LEN = 3 << 20 };
-	uint8_t *mem = aligned_alloc(4096, LEN + 8192), *at = mem + 1234, gid[16];
+	uint8_t *mem = aligned_alloc(4096, LEN + 8192), *at = mem + 1234;
 	struct ibv_mr *mr;
 	struct dx d;
 
 	create(&d);
-	rig_set_gid(ctx, gid);
-	dx_connect_to(&d, gid);
 	cr_assert_not_null(mr = ibv_reg_mr(d.pd, at, LEN, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE));
 	memset(at, 0, LEN);
 	memset(at, 0xa5, 1000);
@@ -155,12 +156,10 @@ Test(data, memory__not_aligned_is_registered_and_written)
 
 Test(data, completion__raises_the_interrupt)
 {
-	uint8_t gid[16], data[28];
+	uint8_t data[28];
 	struct dx d;
 
 	create(&d);
-	rig_set_gid(ctx, gid);
-	dx_connect_to(&d, gid);
 	for (int i = 0; i < 300; i++) {
 		dx_arm(&d);
 		dx_nop(&d);
@@ -186,7 +185,7 @@ Test(data, port__down_then_up_raises_an_event_for_each)
 /* Unmapped memory is inaccessible: the write fails, and the memory is unchanged. */
 Test(data, rdma_write__to_memory_that_is_not_mapped_fails)
 {
-	uint8_t gid[16], in[0x110] = { 0 }, out[16] = { 0 };
+	uint8_t in[0x110] = { 0 }, out[16] = { 0 };
 	struct mlx5dv_pd pd = { 0 };
 	struct mlx5dv_obj obj = { .pd = { .out = &pd } };
 	struct mlx5dv_devx_obj *mkey;
@@ -194,8 +193,6 @@ Test(data, rdma_write__to_memory_that_is_not_mapped_fails)
 	struct dx d;
 
 	create(&d);
-	rig_set_gid(ctx, gid);
-	dx_connect_to(&d, gid);
 	obj.pd.in = d.pd;
 	cr_assert_eq(mlx5dv_init_obj(&obj, MLX5DV_OBJ_PD), 0);
 	/* PRM CREATE_MKEY: physical access, all rights, all addresses */

@@ -14,15 +14,6 @@
 #include "hw_mlx5/ctl/vfio.h"
 #include "tests/vfio_ctl/vfio_ctl.h"
 
-/* Finds the next definition of a function after this program's. */
-#define REAL(name)                                                                                 \
-	({                                                                                         \
-		static __typeof__(&(name)) real_;                                                  \
-		if (!real_)                                                                        \
-			real_ = (__typeof__(&(name)))dlsym(RTLD_NEXT, #name);                      \
-		real_;                                                                             \
-	})
-
 static bool ends_with(const char *path, const char *end)
 {
 	size_t n = strlen(path), m = strlen(end);
@@ -43,7 +34,7 @@ ssize_t readlink(const char *path, char *target, size_t size)
 		memcpy(target, other, sizeof(other) - 1);
 		return sizeof(other) - 1;
 	}
-	return REAL(readlink)(path, target, size);
+	return CALLS_REAL(readlink)(path, target, size);
 }
 
 int access(const char *path, int mode)
@@ -51,7 +42,7 @@ int access(const char *path, int mode)
 	if ((ends_with(path, "/vfio/vfio") && calls_fails_named("container")) ||
 	    (ends_with(path, "/vfio/11") && calls_fails_named("group")))
 		return -1;
-	return REAL(access)(path, mode);
+	return CALLS_REAL(access)(path, mode);
 }
 
 static unsigned int pins_for, looks;	/* looks: number of checks by the health thread */
@@ -90,7 +81,7 @@ int ioctl(int fd, unsigned long request, ...)
 	va_end(list);
 	if (request == VFIO_IOMMU_MAP_DMA && (calls_fails_named("VFIO_IOMMU_MAP_DMA") || pin_slowly(arg)))
 		return -1;
-	err = REAL(ioctl)(fd, request, arg);
+	err = CALLS_REAL(ioctl)(fd, request, arg);
 	if (!err && request == VFIO_GROUP_GET_STATUS && calls_fails_named("viable"))
 		((struct vfio_group_status *)arg)->flags &= ~(uint32_t)VFIO_GROUP_FLAGS_VIABLE;
 	return err;
@@ -108,12 +99,12 @@ int open(const char *path, int flags, ...)
 	    (ends_with(path, "/vfio/11") && calls_fails_named("open group")) ||
 	    (!strcmp(path, "/") && calls_fails_named("open /")))
 		return -1;
-	return REAL(open)(path, flags, mode);
+	return CALLS_REAL(open)(path, flags, mode);
 }
 
 DIR *opendir(const char *path)
 {
-	return calls_fails_named(path) ? NULL : REAL(opendir)(path);
+	return calls_fails_named(path) ? NULL : CALLS_REAL(opendir)(path);
 }
 
 /* Returns true if the call came from the driver itself. Calls by libraries do not fail here: if libmlx5
@@ -130,12 +121,12 @@ int eventfd(unsigned int n, int flags)
 {
 	if (by_driver(__builtin_return_address(0)) && calls_fails_named("eventfd"))
 		return -1;
-	return REAL(eventfd)(n, flags);
+	return CALLS_REAL(eventfd)(n, flags);
 }
 
 int dup3(int fd, int to, int flags)
 {
-	return calls_fails_named("dup3") ? -1 : REAL(dup3)(fd, to, flags);
+	return calls_fails_named("dup3") ? -1 : CALLS_REAL(dup3)(fd, to, flags);
 }
 
 static unsigned int no_threads;
@@ -157,7 +148,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(vo
 		err = calls_fails_named("pthread_create");
 	else
 		err = no_threads && no_threads-- ? EAGAIN : 0;
-	return err ? err : REAL(pthread_create)(thread, attr, fn, arg);
+	return err ? err : CALLS_REAL(pthread_create)(thread, attr, fn, arg);
 }
 
 /* ---- Time of the health thread ---- */
@@ -204,7 +195,7 @@ int poll(struct pollfd *fds, nfds_t n, int ms)
 		if (heart)
 			*heart = htobe32(be32toh(*heart) + 1);
 	}
-	ready = REAL(poll)(fds, n, ms);
+	ready = CALLS_REAL(poll)(fds, n, ms);
 	if (watch && __atomic_load_n(&late_ms, __ATOMIC_SEQ_CST))
 		usleep(late_ms * 1000);
 	return ready;
@@ -220,7 +211,7 @@ void vfio_time(uint64_t ms)
 /* The device gets the true time: a timer in the future would stop its thread. */
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
-	int err = REAL(clock_gettime)(clock, now);
+	int err = CALLS_REAL(clock_gettime)(clock, now);
 
 	if (!err && clock == CLOCK_MONOTONIC && fixed) {
 		*now = (struct timespec){ (time_t)(fixed / 1000), (long)(fixed % 1000) * 1000000 };
@@ -244,7 +235,7 @@ struct mlx5dv_devx_eq *mlx5dv_devx_create_eq(struct ibv_context *ctx, const void
 
 	if (calls_fails(__func__))
 		return NULL;
-	eq = calls_made(REAL(mlx5dv_devx_create_eq)(ctx, in, inlen, out, outlen));
+	eq = calls_made(CALLS_REAL(mlx5dv_devx_create_eq)(ctx, in, inlen, out, outlen));
 	if (eq && vfio_eq_made)
 		vfio_eq_made(eq);
 	return eq;
@@ -254,5 +245,5 @@ int mlx5dv_devx_destroy_eq(struct mlx5dv_devx_eq *eq)
 {
 	int err = calls_fails_named(__func__);
 
-	return err ? err : calls_ended(REAL(mlx5dv_devx_destroy_eq)(eq));
+	return err ? err : calls_ended(CALLS_REAL(mlx5dv_devx_destroy_eq)(eq));
 }
