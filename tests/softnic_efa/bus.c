@@ -203,8 +203,7 @@ Test(bus, pages_of_all_regions__have_a_limit)
 	expect_violations(&a, "cmd.resource");
 	cr_assert_eq(softnic_efa_mr_dereg(a.nic, lkey), 0);
 	cr_expect_eq(softnic_efa_mr_reg_pages(a.nic, a.pd, &pages, len, 0, 1, &lkey, &rkey), 0);
-	softnic_efa_close(a.nic);
-	softnic_efa_close(b.nic);
+	pair_abandon(&a, &b);
 	free(list);
 }
 
@@ -241,6 +240,5 @@ Test(bus, late_access__finds_no_pages)
 	cr_assert_eq(softnic_efa_mr_dereg(b.nic, b.lkey), 0);
 	rdma_from_a(OP_WRITE, 100);
 	cr_expect_eq(c.status, 7);
-	softnic_efa_close(a.nic);
-	softnic_efa_close(b.nic);
+	pair_abandon(&a, &b);
 }

@@ -59,17 +59,26 @@ static void gone(void *ctx, const struct sn_addr *addr)
 	(void)addr;
 }
 
-static void peer_open(const struct side *s)
+static void open_both(struct side *s)
 {
 	struct sn_fab_config config = { .protocol = SNE_MAGIC, .deliver = heard, .down = gone };
 	uint16_t ah;
 
+	side_open(s, &(struct setup){ .flags = SOFTNIC_EFA_NO_THREAD });
+	side_ready(s, 0);
 	memset(&peer, 0, sizeof(peer));
 	memcpy(config.gid.raw, s->caps.gid, 16);
 	config.gid.raw[14] ^= 1;
 	memcpy(peer.dest.gid.raw, s->caps.gid, 16);
 	cr_assert_eq(sn_fab_open(&config, &peer.fab), 0);
 	cr_assert_eq(softnic_efa_ah_create(s->nic, s->pd, config.gid.raw, &ah), 0);
+}
+
+static void close_both(struct side *s)
+{
+	softnic_efa_close(s->nic);
+	sn_fab_close(peer.fab);
+	free(s->mem);
 }
 
 static void turns(const struct side *s, unsigned int n)
@@ -80,17 +89,20 @@ static void turns(const struct side *s, unsigned int n)
 	}
 }
 
+static void ask(const struct side *s, uint32_t number)
+{
+	say(&(struct sne_hdr){ .kind = SNE_K_READ, .seq = number, .una = number, .src_qpn = QPN,
+			       .dst_qpn = s->qp.qpn, .qkey = QKEY, .msg = number, .msg_len = 8,
+			       .rkey = s->rkey, .addr = (uintptr_t)s->mem });
+}
+
 Test(numbers, answers__beyond_the_sequence_numbers_wait_for_the_oldest_ack, .timeout = 60)
 {
 	struct side s;
 
-	side_open(&s, &(struct setup){ .flags = SOFTNIC_EFA_NO_THREAD });
-	side_ready(&s, 0);
-	peer_open(&s);
+	open_both(&s);
 	for (uint32_t i = 0; i < READS; i++) {
-		say(&(struct sne_hdr){ .kind = SNE_K_READ, .seq = i, .una = i, .src_qpn = QPN,
-				       .dst_qpn = s.qp.qpn, .qkey = QKEY, .msg = i, .msg_len = 8,
-				       .rkey = s.rkey, .addr = (uintptr_t)s.mem });
+		ask(&s, i);
 		turns(&s, 1);
 	}
 	/* an idle turn takes long, so this is enough time for all retries */
@@ -101,16 +113,7 @@ Test(numbers, answers__beyond_the_sequence_numbers_wait_for_the_oldest_ack, .tim
 	peer.all = true;
 	turns(&s, 5000);
 	cr_expect_eq(peer.most, READS - 1);
-	softnic_efa_close(s.nic);
-	sn_fab_close(peer.fab);
-	free(s.mem);
-}
-
-static void ask(const struct side *s, uint32_t number)
-{
-	say(&(struct sne_hdr){ .kind = SNE_K_READ, .seq = number, .una = number, .src_qpn = QPN,
-			       .dst_qpn = s->qp.qpn, .qkey = QKEY, .msg = number, .msg_len = 8,
-			       .rkey = s->rkey, .addr = (uintptr_t)s->mem });
+	close_both(&s);
 }
 
 /* One ACK acknowledges each packet that it names, up to an entry with an invalid status. */
@@ -119,9 +122,7 @@ Test(numbers, ack__of_several_packets_acknowledges_each, .timeout = 60)
 	const struct sne_ack more[] = { { 1, 0 }, { 2, 0 }, { 3, 200 }, { 4, 0 } };	/* 200 is no status */
 	struct side s;
 
-	side_open(&s, &(struct setup){ .flags = SOFTNIC_EFA_NO_THREAD });
-	side_ready(&s, 0);
-	peer_open(&s);
+	open_both(&s);
 	peer.later = true;
 	for (uint32_t i = 0; i < 5; i++)
 		ask(&s, i);
@@ -137,7 +138,5 @@ Test(numbers, ack__of_several_packets_acknowledges_each, .timeout = 60)
 		turns(&s, 1);
 	cr_expect_eq(peer.heard, 2, "the device repeated %u responses instead of the two without an ACK",
 		     peer.heard);
-	softnic_efa_close(s.nic);
-	sn_fab_close(peer.fab);
-	free(s.mem);
+	close_both(&s);
 }

@@ -408,14 +408,6 @@ static const struct {
 	{ "rx.opcode", rx_opcode }, { "rx.malformed", rx_malformed },
 };
 
-static void close_pair(void)
-{
-	softnic_efa_close(a.nic);
-	softnic_efa_close(b.nic);
-	free(a.mem);
-	free(b.mem);
-}
-
 static void turn_red(const char *name, void (*provoke)(void))
 {
 	struct softnic_violation v[8];
@@ -429,7 +421,7 @@ static void turn_red(const char *name, void (*provoke)(void))
 	for (size_t i = 0; i < n; i++)
 		cr_expect_str_eq(v[i].name, name, "violation %s was reported instead of %s: %s",
 				 v[i].name, name, v[i].detail);
-	close_pair();
+	pair_abandon(&a, &b);
 }
 
 /* The device takes the doorbell back, so its next look finds no new descriptors. */
@@ -443,7 +435,7 @@ Test(red, rq_overrun__is_reported_once)
 	cr_assert_eq(softnic_efa_violations(a.nic, v, 8), 1);
 	cr_expect_eq(v[0].count, 1, "%s is reported %llu times", v[0].name,
 		     (unsigned long long)v[0].count);
-	close_pair();
+	pair_abandon(&a, &b);
 }
 
 static int to_state(enum softnic_efa_qp_state state)
@@ -468,7 +460,7 @@ Test(red, qp_modify__from_reset_to_error_is_refused)
 	cr_expect_str_eq(v[0].name, "qp.transition");
 	cr_expect_eq(to_state(SOFTNIC_EFA_INIT), 0);
 	cr_expect_eq(to_state(SOFTNIC_EFA_ERR), 0);
-	close_pair();
+	pair_abandon(&a, &b);
 }
 
 Test(red, every_violation__is_provoked_alone)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One of two devices is reset while both are at work. */
 #include <criterion/criterion.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -60,19 +59,13 @@ Test(reset, reset__in_the_middle_of_traffic_leaves_no_object)
 		pair_open(&a, &b, &(struct setup){ .profile = "write", .seed = 1 + turns });
 		post_some(&a);
 		post_some(&b);
-		for (unsigned int i = 0; i < turns; i++) {
-			softnic_efa_pump(a.nic);
-			softnic_efa_pump(b.nic);
-		}
+		pair_turns(&a, &b, turns);
 		softnic_efa_reset(a.nic);
 		expect_nothing_left();
 		settle(&a, &b, 20000);
 		while (cqe_poll(&b, &c))
 			;
 		expect_works(turns);
-		softnic_efa_close(a.nic);
-		softnic_efa_close(b.nic);
-		free(a.mem);
-		free(b.mem);
+		pair_abandon(&a, &b);
 	}
 }

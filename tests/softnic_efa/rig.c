@@ -230,6 +230,22 @@ void pair_close(struct side *a, struct side *b)
 	side_close(b);
 }
 
+void pair_abandon(struct side *a, struct side *b)
+{
+	softnic_efa_close(a->nic);
+	softnic_efa_close(b->nic);
+	free(a->mem);
+	free(b->mem);
+}
+
+void pair_turns(struct side *a, struct side *b, unsigned int n)
+{
+	while (n--) {
+		softnic_efa_pump(a->nic);
+		softnic_efa_pump(b->nic);
+	}
+}
+
 static void swallow(void *ctx, const struct sn_addr *src, const void *pkt, size_t len)
 {
 	(void)ctx;

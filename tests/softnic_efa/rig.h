@@ -66,6 +66,9 @@ void side_name(struct side *s, uint16_t qpn, void *mem, uint32_t rkey);
 /* Opens two QPs of two devices of this process without threads; of one device if loop. */
 void pair_open(struct side *a, struct side *b, const struct setup *setup);
 void pair_close(struct side *a, struct side *b);
+void pair_abandon(struct side *a, struct side *b);	/* closes both with the objects that they have */
+/* Runs n turns of each device. */
+void pair_turns(struct side *a, struct side *b, unsigned int n);
 
 /* A second fabric with this protocol that reads nothing, and its destination for the side. */
 struct sn_fab *side_stranger(const struct side *s, uint32_t protocol, unsigned int number,

@@ -279,8 +279,5 @@ Test(seeds, reseed__begins_anew)
 	fprintf(stderr, "note: software EFA: %llu seeds of %d messages each in %llu ms\n",
 		(unsigned long long)(r.last - r.first + 1), MESSAGES,
 		(unsigned long long)(th_now_ms() - start));
-	softnic_efa_close(a.nic);
-	softnic_efa_close(b.nic);
-	free(a.mem);
-	free(b.mem);
+	pair_abandon(&a, &b);
 }

@@ -122,10 +122,7 @@ Test(status, ah_destroy__flushes_the_requests_that_use_it_with_status_1)
 	cr_assert_eq(softnic_efa_ah_create(a.nic, a.pd, absent, &other), 0);
 	w_rdma(&a, &w, OP_WRITE, 0, 1, 0, 0, MEM);
 	post(&a, &w);
-	for (int i = 0; i < 20; i++) {
-		softnic_efa_pump(a.nic);
-		softnic_efa_pump(b.nic);
-	}
+	pair_turns(&a, &b, 20);
 	cr_assert_eq(softnic_efa_ah_destroy(a.nic, a.pd, other), 0);
 	cr_assert_eq(softnic_efa_ah_destroy(a.nic, a.pd, a.ah), 0);
 	expect(1, "", "");
@@ -228,10 +225,7 @@ Test(status, read__whose_key_is_revoked_meanwhile_gets_status_7_remote_address)
 {
 	w_rdma(&a, &w, OP_READ, 0, 1, 0, 0, MEM);
 	post(&a, &w);
-	for (int i = 0; i < 20; i++) {
-		softnic_efa_pump(a.nic);
-		softnic_efa_pump(b.nic);
-	}
+	pair_turns(&a, &b, 20);
 	cr_assert_eq(softnic_efa_mr_dereg(b.nic, b.lkey), 0);
 	expect(7, "", "");
 	cr_assert_eq(softnic_efa_mr_reg(b.nic, b.pd, b.mem, MEM, 0, 1, &b.lkey, &b.rkey), 0);
@@ -241,10 +235,7 @@ Test(status, read__whose_target_is_destroyed_meanwhile_gets_status_8_abort)
 {
 	w_rdma(&a, &w, OP_READ, 0, 1, 0, 0, MEM);
 	post(&a, &w);
-	for (int i = 0; i < 20; i++) {
-		softnic_efa_pump(a.nic);
-		softnic_efa_pump(b.nic);
-	}
+	pair_turns(&a, &b, 20);
 	cr_assert_eq(softnic_efa_qp_destroy(b.nic, b.qp.handle), 0);
 	expect(8, "", "");
 	new_qp(&b);
@@ -349,10 +340,7 @@ Test(status, read__whose_peer_falls_silent_meanwhile_gets_status_13_unresponsive
 {
 	w_rdma(&a, &w, OP_READ, 0, 1, 0, 0, MEM);
 	post(&a, &w);
-	for (int i = 0; i < 20; i++) {
-		softnic_efa_pump(a.nic);
-		softnic_efa_pump(b.nic);
-	}
+	pair_turns(&a, &b, 20);
 	cr_assert_eq(softnic_efa_fault(b.nic, "drop=1"), 0);
 	expect(13, "", "");
 }

@@ -58,10 +58,7 @@ Test(stopped, read__waits_for_a_stopped_peer_like_other_requests)
 	fill(b.mem, MEM, 7);
 	w_rdma(&a, &w, OP_READ, 0, 1, 0, 0, MEM);
 	post(&a, &w);
-	for (int i = 0; i < 30; i++) {
-		softnic_efa_pump(b.nic);
-		softnic_efa_pump(a.nic);
-	}
+	pair_turns(&b, &a, 30);
 	for (int i = 0; i < 1500; i++)
 		softnic_efa_pump(a.nic);
 	cr_assert(!cqe_poll(&a, &c), "the read failed with status %u", c.status);
