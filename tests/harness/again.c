@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Restarts a suite under softnic-run. */
+/* Restarts a suite under softnic-run, whose front has a call for tests. */
+#include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,4 +59,12 @@ void th_again_with(const char *const options[], int argc, char **argv)
 	execv(run, args);
 	perror(run);
 	_exit(1);
+}
+
+int th_front_fault(unsigned int index, const char *script)
+{
+	int (*fault)(unsigned int, const char *) =
+		(int (*)(unsigned int, const char *))dlsym(RTLD_DEFAULT, "softnic_front_fault");
+
+	return fault ? fault(index, script) : -ENOSYS;
 }

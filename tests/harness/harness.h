@@ -119,6 +119,8 @@ int th_meet(int sock);
 void th_again_under_softnic(int argc, char **argv);
 /* restarts the program under softnic-run with options, which NULL ends */
 void th_again_with(const char *const options[], int argc, char **argv);
+/* softnic_fault on an adapter of softnic-run that this process has open */
+int th_front_fault(unsigned int index, const char *script);
 
 /*
  * A number below TH_NUMBERS that no other process of the machine gets while this one or a child of it

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A port that goes down and up, and a device that fails, as reported to programs. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,11 +11,7 @@ enum { PORT_CHANGE = 0x09 };
 
 static void fault(const char *script)
 {
-	int (*set)(unsigned int, const char *) =
-		(int (*)(unsigned int, const char *))dlsym(RTLD_DEFAULT, "softnic_front_fault");
-
-	cr_assert_not_null(set);
-	cr_assert_eq(set(0, script), 0);
+	cr_assert_eq(th_front_fault(0, script), 0);
 }
 
 static void take(struct ibv_context *ctx, enum ibv_event_type type)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Events of port and device reach the consumer's asynchronous EVD. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -120,11 +119,7 @@ TestSuite(front, .init = open_truly, .fini = told_close, .timeout = 60);
 
 static void fault(const char *script)
 {
-	int (*set)(unsigned int, const char *) =
-		(int (*)(unsigned int, const char *))dlsym(RTLD_DEFAULT, "softnic_front_fault");
-
-	check(set);
-	same(set(0, script), 0);
+	same(th_front_fault(0, script), 0);
 }
 
 Test(front, port__down_is_reported_and_up_is_not)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/vfio.h>
@@ -84,11 +83,7 @@ void rig_set_gid(struct ibv_context *ctx, uint8_t gid[16])
 
 void rig_fault(const struct rig_name *name, const char *script)
 {
-	int (*fault)(unsigned int, const char *);
-
-	*(void **)&fault = dlsym(RTLD_DEFAULT, "softnic_front_fault");
-	cr_assert_not_null(fault);
-	cr_assert_eq(fault(name->index, script), 0);
+	cr_assert_eq(th_front_fault(name->index, script), 0);
 }
 
 int rig_ioctl(int fd, unsigned long request, void *arg)

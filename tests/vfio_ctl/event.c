@@ -41,10 +41,10 @@ static void told(struct end *e, DAT_EVENT_NUMBER number)
 /* Both IAs use the same device. */
 Test(event, port__down_is_reported_to_each_ia_and_up_is_not)
 {
-	check(!vfio_fault("link_down"));
+	check(!th_front_fault(0, "link_down"));
 	told(&a, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
 	told(&b, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
-	check(!vfio_fault(""));
+	check(!th_front_fault(0, ""));
 	pair_moves(&a, &b);
 	rig_empty(a.async);
 	rig_empty(b.async);
@@ -90,7 +90,7 @@ Test(events, async_read__of_many_events_loses_none)
 	before = events_read(d);
 	pthread_mutex_lock(&d->eq_lock);
 	for (int i = 0; i < FLAPS; i++)
-		check(!vfio_fault("link_down") && !vfio_fault(""));
+		check(!th_front_fault(0, "link_down") && !th_front_fault(0, ""));
 	pthread_mutex_unlock(&d->eq_lock);
 	check(TH_WITHIN(SOON_MS, events_read(d) - before >= 2 * FLAPS));
 	ctl->ops->close(ctl);
@@ -146,7 +146,7 @@ static void link_changes(struct vf_device *d, uint32_t n)
 
 	for (uint32_t i = 0; i < n; i++) {
 		down = !down;
-		check(!vfio_fault(down ? "link_down" : ""));
+		check(!th_front_fault(0, down ? "link_down" : ""));
 	}
 	check(TH_WITHIN(SOON_MS, (eventfd_write(d->msi->fd, 1), events_read(d) - before >= n)));
 	same(events_read(d) - before, n);
@@ -250,6 +250,6 @@ static void died(void)
 
 Test(event, device__failure_ends_both_ias)
 {
-	check(!vfio_fault("fatal"));
+	check(!th_front_fault(0, "fatal"));
 	died();
 }

@@ -206,7 +206,7 @@ Test(health, close__whose_command_is_not_answered_returns_despite_an_event)
 	cr_assert(TH_WITHIN(SOON_MS, __atomic_load_n(&dev->watch.begun, __ATOMIC_SEQ_CST) !=
 			    __atomic_load_n(&dev->watch.ended, __ATOMIC_SEQ_CST)));
 	before = __atomic_load_n(&dev->async.eq.ci, __ATOMIC_ACQUIRE);
-	cr_assert_eq(vfio_fault("link_down"), 0);
+	cr_assert_eq(th_front_fault(0, "link_down"), 0);
 	cr_assert(TH_WITHIN(SOON_MS, __atomic_load_n(&dev->async.eq.ci, __ATOMIC_ACQUIRE) != before));
 	replace(HEALTH_COUNTER, 77);
 	vfio_hurry(word(HEALTH_COUNTER));
@@ -240,7 +240,7 @@ Test(health, mr_reg__of_minutes_is_no_dead_device)
 Test(health, device_fails__no_descriptor_is_left)
 {
 	calls_fail_named("F_DUPFD_CLOEXEC", EMFILE);
-	cr_assert_eq(vfio_fault("fatal"), 0);
+	cr_assert_eq(th_front_fault(0, "fatal"), 0);
 	told_of_the_end();
 	calls_stop();
 	cr_assert_str_eq(vf_health(dev), "its firmware has failed");
@@ -252,7 +252,7 @@ Test(health, watch__interrupted_by_a_signal_still_finds_a_failure)
 	calls_fail_named("poll", EINTR);
 	cr_assert(TH_WITHIN(SOON_MS, calls_failed()));
 	calls_stop();
-	cr_assert_eq(vfio_fault("fatal"), 0);
+	cr_assert_eq(th_front_fault(0, "fatal"), 0);
 	told_of_the_end();
 }
 
@@ -276,7 +276,7 @@ Test(health, each_call__to_a_dead_device_returns_eio)
 	cr_assert_eq(ctl->ops->umem_reg(ctl, mem, sizeof(mem), &umem), 0);
 	made = calloc(1, sizeof(*made));
 	made->ctl = ctl;
-	cr_assert_eq(vfio_fault("fatal"), 0);
+	cr_assert_eq(th_front_fault(0, "fatal"), 0);
 	told_of_the_end();
 
 	cr_expect_eq(ctl->ops->pd_alloc(ctl, &pdn2, &priv2), -EIO);
@@ -307,8 +307,8 @@ Test(health, port__flaps_without_a_reader_keep_the_last_event)
 	pthread_mutex_lock(&dev->eq_lock);
 	end = eq->ci + 100;
 	for (int i = 0; i < 50; i++) {
-		cr_assert_eq(vfio_fault("link_down"), 0);
-		cr_assert_eq(vfio_fault(""), 0);
+		cr_assert_eq(th_front_fault(0, "link_down"), 0);
+		cr_assert_eq(th_front_fault(0, ""), 0);
 	}
 	cr_assert_lt(end, 1u << eq->log);
 	owner = &eq->ring[end - 1].owner;

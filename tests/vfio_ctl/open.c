@@ -318,12 +318,12 @@ Test(open, m5_ctl_open__while_the_port_is_down_names_the_cause)
 	struct m5_ctl *first = opened("01:00.0", "gid=auto"), *ctl = NULL;
 	char why[160] = "";
 
-	cr_assert_eq(vfio_fault("link_down"), 0);
+	cr_assert_eq(th_front_fault(0, "link_down"), 0);
 	vfio_skip_pauses(true);
 	cr_assert_eq(m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)), -EIO);
 	vfio_skip_pauses(false);
 	cr_assert(strstr(why, "is down: connect"), "the error does not name the cause: %s", why);
-	cr_assert_eq(vfio_fault(""), 0);
+	cr_assert_eq(th_front_fault(0, ""), 0);
 	first->ops->close(first);
 	nothing_left();
 }
@@ -508,11 +508,11 @@ Test(open, m5_ctl_open__without_a_link_gives_the_entry_back)
 	struct m5_ctl *first = opened(VFIO_IA, "ip=10.1.2.3"), *ctl = NULL;
 	char why[160] = "";
 
-	cr_assert_eq(vfio_fault("link_down"), 0);
+	cr_assert_eq(th_front_fault(0, "link_down"), 0);
 	vfio_skip_pauses(true);
 	cr_assert_eq(m5_ctl_open(VFIO_IA, "ip=10.1.3.1", &ctl, why, sizeof(why)), -EIO);
 	vfio_skip_pauses(false);
-	cr_assert_eq(vfio_fault(""), 0);
+	cr_assert_eq(th_front_fault(0, ""), 0);
 	cr_assert_not(has_gid(first, 1));
 	first->ops->close(first);
 	nothing_left();

@@ -14,11 +14,3 @@ __attribute__((constructor)) static void start_again(int argc, char **argv)
 	setenv("RIG_PARAMS", "gid=auto", 1);
 	th_again_with(options, argc, argv);
 }
-
-int vfio_fault(const char *script)
-{
-	int (*fault)(unsigned int, const char *) =
-		(int (*)(unsigned int, const char *))dlsym(RTLD_DEFAULT, "softnic_front_fault");
-
-	return fault ? fault(0, script) : -1;
-}

@@ -14,8 +14,6 @@
 #define VFIO_IA "0000:01:00.0"
 #define VFIO_CHILD_IA "0000:02:00.0"
 
-/* Applies a fault script to the model (softnic_fault). */
-int vfio_fault(const char *script);
 /*
  * From here on the health thread does not wait between its checks, and its clock advances. counter:
  * incremented at each check (big-endian, of 24 bits), or NULL.
