@@ -11,12 +11,24 @@
 
 enum { EQ_BYTES = EQE_SIZE << UV_EQ_LOG };
 
-/* Asynchronous events to which the queue subscribes. */
-static const uint8_t wanted[] = {
-	PRM_EV_PATH_MIG, PRM_EV_COMM_EST, PRM_EV_SQ_DRAINED, PRM_EV_CQ_ERROR, PRM_EV_WQ_CATAS,
-	PRM_EV_PATH_MIG_FAILED, PRM_EV_INTERNAL, PRM_EV_PORT_CHANGE, PRM_EV_WQ_INVAL_REQ,
-	PRM_EV_WQ_ACCESS, PRM_EV_SRQ_CATAS, PRM_EV_LAST_WQE, PRM_EV_SRQ_LIMIT,
+/* The events of objects. The queue subscribes to them, to a failure of the device and to changes of ports. */
+static const struct object_event {
+	uint8_t prm, verbs;
+	uint8_t type;			/* type of the object */
+} object_events[] = {
+	{ PRM_EV_PATH_MIG, IBV_EVENT_PATH_MIG, UV_QP },
+	{ PRM_EV_COMM_EST, IBV_EVENT_COMM_EST, UV_QP },
+	{ PRM_EV_SQ_DRAINED, IBV_EVENT_SQ_DRAINED, UV_QP },
+	{ PRM_EV_WQ_CATAS, IBV_EVENT_QP_FATAL, UV_QP },
+	{ PRM_EV_PATH_MIG_FAILED, IBV_EVENT_PATH_MIG_ERR, UV_QP },
+	{ PRM_EV_WQ_INVAL_REQ, IBV_EVENT_QP_REQ_ERR, UV_QP },
+	{ PRM_EV_WQ_ACCESS, IBV_EVENT_QP_ACCESS_ERR, UV_QP },
+	{ PRM_EV_LAST_WQE, IBV_EVENT_QP_LAST_WQE_REACHED, UV_QP },
+	{ PRM_EV_CQ_ERROR, IBV_EVENT_CQ_ERR, UV_CQ },
+	{ PRM_EV_SRQ_CATAS, IBV_EVENT_SRQ_ERR, UV_SRQ },
+	{ PRM_EV_SRQ_LIMIT, IBV_EVENT_SRQ_LIMIT_REACHED, UV_SRQ },
 };
+enum { OBJECT_EVENTS = sizeof(object_events) / sizeof(object_events[0]) };
 
 /* Stores the doorbell into the BAR, as on hardware: the device scans it. */
 static void eq_arm(struct uv_device *dev)
@@ -33,7 +45,7 @@ int uv_eq_create(struct uv_device *dev)
 {
 	size_t len;
 	uint8_t answer[PRM_SHORT];
-	uint64_t mask = 0;
+	uint64_t mask = 1 << PRM_EV_INTERNAL | 1 << PRM_EV_PORT_CHANGE;
 	uint8_t *in, *eqc;
 	void *mem;
 	int err;
@@ -51,8 +63,8 @@ int uv_eq_create(struct uv_device *dev)
 	memset(dev->eq.buf, 0, EQ_BYTES);
 	for (size_t i = 0; i < 1u << UV_EQ_LOG; i++)
 		dev->eq.buf[i * EQE_SIZE + EQE_OWNER] = 1;
-	for (size_t i = 0; i < sizeof(wanted); i++)
-		mask |= UINT64_C(1) << wanted[i];
+	for (size_t i = 0; i < OBJECT_EVENTS; i++)
+		mask |= UINT64_C(1) << object_events[i].prm;
 	eqc = in + PRM_CTX;
 	sn_set(eqc, EQC_LOG_SIZE, UV_EQ_LOG);
 	sn_set(eqc, EQC_UAR_PAGE, dev->eq.uar);
@@ -88,24 +100,16 @@ static bool is_comp_of(const void *record, const void *arg)
 	return desc->cq_handle == obj->user_handle;
 }
 
-/* Returns the type of the object of an asynchronous event. The event's record holds only the
- * program's handle. */
-static enum uv_type type_of(uint32_t event)
-{
-	switch (event) {
-	case IBV_EVENT_CQ_ERR: return UV_CQ;
-	case IBV_EVENT_SRQ_ERR:
-	case IBV_EVENT_SRQ_LIMIT_REACHED: return UV_SRQ;
-	default: return UV_QP;
-	}
-}
-
+/* The record of an event holds only the program's handle, and objects of two types may have the same. */
 static bool is_async_of(const void *record, const void *arg)
 {
 	const struct ib_uverbs_async_event_desc *desc = record;
 	const struct uv_obj *obj = arg;
 
-	return desc->element == obj->user_handle && type_of(desc->event_type) == obj->type;
+	for (size_t i = 0; i < OBJECT_EVENTS; i++)
+		if (object_events[i].verbs == desc->event_type && object_events[i].type == obj->type)
+			return desc->element == obj->user_handle;
+	return false;
 }
 
 static struct uv_chan *async_of(const struct uv_obj *obj)
@@ -238,25 +242,6 @@ static void on_port(struct uv_device *dev, const uint8_t *eqe)
 	}
 }
 
-/* Returns the verbs event for a PRM event type, or -1 if it concerns no object. */
-static int verbs_event(uint8_t type)
-{
-	switch (type) {
-	case PRM_EV_PATH_MIG: return IBV_EVENT_PATH_MIG;
-	case PRM_EV_COMM_EST: return IBV_EVENT_COMM_EST;
-	case PRM_EV_SQ_DRAINED: return IBV_EVENT_SQ_DRAINED;
-	case PRM_EV_WQ_CATAS: return IBV_EVENT_QP_FATAL;
-	case PRM_EV_PATH_MIG_FAILED: return IBV_EVENT_PATH_MIG_ERR;
-	case PRM_EV_WQ_INVAL_REQ: return IBV_EVENT_QP_REQ_ERR;
-	case PRM_EV_WQ_ACCESS: return IBV_EVENT_QP_ACCESS_ERR;
-	case PRM_EV_LAST_WQE: return IBV_EVENT_QP_LAST_WQE_REACHED;
-	case PRM_EV_CQ_ERROR: return IBV_EVENT_CQ_ERR;
-	case PRM_EV_SRQ_CATAS: return IBV_EVENT_SRQ_ERR;
-	case PRM_EV_SRQ_LIMIT: return IBV_EVENT_SRQ_LIMIT_REACHED;
-	default: return -1;
-	}
-}
-
 /* Returns the object number in an EQE, or 0. */
 static uint32_t number_of(const uint8_t *eqe)
 {
@@ -268,11 +253,17 @@ static uint32_t number_of(const uint8_t *eqe)
 	}
 }
 
+static void on_object(struct uv_device *dev, uint8_t type, uint32_t number)
+{
+	for (const struct object_event *e = object_events; e < object_events + OBJECT_EVENTS; e++)
+		if (e->prm == type)
+			tell_source(source(dev, e->type, number), e->verbs);
+}
+
 static void on_event(struct uv_device *dev, const uint8_t *eqe)
 {
 	uint32_t number = number_of(eqe);
 	uint8_t type = eqe[EQE_TYPE];
-	int event;
 
 	uv_devx_notify(dev, type, number, eqe);
 	if (type == PRM_EV_COMPLETION) {
@@ -283,9 +274,7 @@ static void on_event(struct uv_device *dev, const uint8_t *eqe)
 	} else if (type == PRM_EV_PORT_CHANGE) {
 		on_port(dev, eqe);
 	} else {
-		event = verbs_event(type);
-		if (event >= 0)
-			tell_source(source(dev, type_of((uint32_t)event), number), (uint32_t)event);
+		on_object(dev, type, number);
 	}
 }
 
