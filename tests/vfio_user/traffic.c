@@ -245,12 +245,25 @@ static void arm(struct guest *g)
 	rig_set_reg(g->r, g->driver_uar * 4096 + DB_EQ, g->eqn << 24 | g->eq_ci);
 }
 
-Test(traffic, rdma_write__from_guest_to_guest_lands)
-{
-	struct guest a = make(), b = make();
+static struct guest a, b;
 
+static void open_pair(void)
+{
+	a = make();
+	b = make();
 	connect_to(&a, &b);
 	connect_to(&b, &a);
+}
+
+static void close_pair(void)
+{
+	end(&a);
+	end(&b);
+}
+
+Test(traffic, rdma_write__from_guest_to_guest_lands)
+{
+	open_pair();
 	for (uint32_t i = 0; i < 100; i++) {
 		memset(a.data, (int)i + 1, 4096);
 		post_write(&a, i, 1000, b.key);
@@ -259,17 +272,14 @@ Test(traffic, rdma_write__from_guest_to_guest_lands)
 		cr_assert_neq(b.data[i + 1000], i + 1,
 			      "the write placed more bytes than were sent");
 	}
-	end(&a);
-	end(&b);
+	close_pair();
 }
 
 Test(traffic, completion_event__comes_by_its_vector)
 {
-	struct guest a = make(), b = make();
 	uint64_t n;
 
-	connect_to(&a, &b);
-	connect_to(&b, &a);
+	open_pair();
 	for (uint32_t i = 0; i < 20; i++) {
 		struct pollfd p = { .fd = a.event, .events = POLLIN };
 
@@ -280,8 +290,7 @@ Test(traffic, completion_event__comes_by_its_vector)
 		cr_assert_eq(take_cqe(&a), 0);
 		a.eq_ci++;
 	}
-	end(&a);
-	end(&b);
+	close_pair();
 }
 
 /* Rings the doorbell on the driver's page, where stores are messages; see rings() in boot.c. */
@@ -293,11 +302,9 @@ static bool rings_elsewhere(struct guest *g, const uint8_t *wqe)
 
 Test(traffic, doorbell__on_anothers_page_starts_nothing_and_other_devices_go_on)
 {
-	struct guest a = make(), b = make();
 	const uint8_t *wqe;
 
-	connect_to(&a, &b);
-	connect_to(&b, &a);
+	open_pair();
 	memset(a.data, 1, 8);
 	wqe = put_write(&a, 0, 8, b.key);
 	cr_assert(TH_WITHIN(TH_PEER_MS, rings_elsewhere(&a, wqe)),
@@ -309,41 +316,32 @@ Test(traffic, doorbell__on_anothers_page_starts_nothing_and_other_devices_go_on)
 	ring(&a, DB_SQ, wqe);
 	cr_expect_eq(take_cqe(&a), 0);
 	cr_expect_eq(b.data[0], 1);
-	end(&a);
-	end(&b);
+	close_pair();
 }
 
 /* The peer's memory is no longer mapped. The peer refuses the write, and both servers continue. */
 Test(traffic, rdma_write__to_memory_that_the_peer_has_unmapped_fails)
 {
-	struct guest a = make(), b = make();
-
-	connect_to(&a, &b);
-	connect_to(&b, &a);
+	open_pair();
 	post_write(&a, 0, 8, b.key);
 	cr_assert_eq(take_cqe(&a), 0);
 	cr_assert_eq(rig_unmap(b.r, RIG_RAM_AT, RIG_RAM), 0);
 	post_write(&a, 0, 8, b.key);
 	cr_expect_eq(take_cqe(&a), 13);
 	cr_expect(rig_works(a.r));
-	end(&a);
-	end(&b);
+	close_pair();
 }
 
 /* One guest crashes in the middle of writes. */
 Test(traffic, rdma_write__to_a_crashed_guest_leaves_the_sender_working)
 {
-	struct guest a = make(), b = make();
-
-	connect_to(&a, &b);
-	connect_to(&b, &a);
+	open_pair();
 	post_write(&a, 0, 8, b.key);
 	rig_hang_up(b.r);
 	while (take_cqe(&a) == 0 && a.pi < 100000)
 		post_write(&a, 0, 8, b.key);
 	cr_expect(rig_works(a.r));
-	end(&a);
-	end(&b);
+	close_pair();
 }
 
 /* Ends the connection, which is not usable after a reset or a gap, and connects both QPs again. */
@@ -394,10 +392,9 @@ static void reset_by_config_space(struct rig *r)
 Test(traffic, reset__of_the_target_under_writes_lets_it_boot_again)
 {
 	static void (*const resets[])(struct rig *r) = { reset_by_qemu, reset_by_config_space };
-	struct guest a = make(), b = make(), other = make();
+	struct guest other = make();
 
-	connect_to(&a, &b);
-	connect_to(&b, &a);
+	open_pair();
 	connect_to(&other, &other);
 	for (unsigned int way = 0; way < 2; way++) {
 		for (int i = 0; i < 8; i++)
@@ -414,17 +411,15 @@ Test(traffic, reset__of_the_target_under_writes_lets_it_boot_again)
 		expect_written(&a, &b, (int)way + 3);
 	}
 	expect_written(&other, &other, 9);
-	end(&a);
-	end(&b);
+	close_pair();
 	end(&other);
 }
 
 Test(traffic, unmap_and_map__in_the_middle_of_writes_leave_others_working)
 {
-	struct guest a = make(), b = make(), other = make();
+	struct guest other = make();
 
-	connect_to(&a, &b);
-	connect_to(&b, &a);
+	open_pair();
 	connect_to(&other, &other);
 	for (int i = 0; i < 100; i++) {
 		unsigned int opcode;
@@ -440,7 +435,6 @@ Test(traffic, unmap_and_map__in_the_middle_of_writes_leave_others_working)
 			connect_again(&a, &b);
 	}
 	expect_written(&a, &b, 200);
-	end(&a);
-	end(&b);
+	close_pair();
 	end(&other);
 }
