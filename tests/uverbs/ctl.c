@@ -8,16 +8,14 @@
 #include "hw_mlx5/cmd.h"
 #include "tests/harness/harness.h"
 #include "tests/uverbs/calls.h"
+#include "tests/uverbs/opened.h"
 
 static struct m5_ctl *ctl;
 
 static void open_one(void)
 {
-	char why[160] = "";
-
 	setenv("DAPL_DBG_TYPE", "0", 1);
-	cr_assert_eq(m5_ctl_open("mlx5_0-1", "", &ctl, why, sizeof(why)), 0,
-		     "the device cannot be opened: %s", why);
+	ctl = opened("mlx5_0-1", "");
 }
 
 static void close_one(void)

@@ -12,6 +12,7 @@
 #include "hw_mlx5/obj.h"
 #include "tests/e2e/life.h"
 #include "tests/uverbs/calls.h"
+#include "tests/uverbs/opened.h"
 #include "tests/uverbs/refused.h"
 
 static void setup(void)
@@ -103,12 +104,9 @@ Test(open, m5_ctl_open__names_of_others_return_enodev)
 
 static struct m5_port port_of(const char *params)
 {
-	struct m5_ctl *ctl = NULL;
+	struct m5_ctl *ctl = opened("mlx5_0-1", params);
 	struct m5_port port;
-	char why[160] = "";
 
-	cr_assert_eq(m5_ctl_open("mlx5_0-1", params, &ctl, why, sizeof(why)), 0,
-		     "the device cannot be opened: %s", why);
 	cr_assert_eq(ctl->ops->port(ctl, &port), 0);
 	ctl->ops->close(ctl);
 	return port;
@@ -189,14 +187,13 @@ Test(open, port__of_infiniband_has_its_lid_and_partition)
 /* The subnet manager can take the port out of the partition, and its index can become that of another one. */
 Test(open, port__that_left_its_partition_returns_enetunreach)
 {
-	struct m5_ctl *ctl = NULL;
 	struct m5_port port;
-	char why[160] = "";
+	struct m5_ctl *ctl;
 
 	calls_port = (struct calls_port){ .on = true, .state = IBV_PORT_ACTIVE,
 					  .link_layer = IBV_LINK_LAYER_INFINIBAND, .lid = 0x1234,
 					  .pkeys = { 0xffff, 0x8001 } };
-	cr_assert_eq(m5_ctl_open("mlx5_0-1", "pkey=0x8001", &ctl, why, sizeof(why)), 0);
+	ctl = opened("mlx5_0-1", "pkey=0x8001");
 	calls_port.pkeys[1] = 0x8002;
 	cr_expect_eq(ctl->ops->port(ctl, &port), -ENETUNREACH);
 	calls_port.pkeys[2] = 0x8001;
@@ -228,14 +225,12 @@ Test(open, m5_cmd_caps__reports_the_order_of_writes)
 	};
 
 	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
-		struct m5_ctl *ctl = NULL;
 		struct m5_dev_caps caps;
-		char why[160] = "";
+		struct m5_ctl *ctl;
 
 		calls_port.reorders = devices[i].reorders;
 		calls_port.keeps_order = devices[i].keeps;
-		cr_assert_eq(m5_ctl_open("mlx5_0-1", "", &ctl, why, sizeof(why)), 0,
-			     "the device cannot be opened: %s", why);
+		ctl = opened("mlx5_0-1", "");
 		cr_assert_eq(m5_cmd_caps(ctl, &caps), 0);
 		cr_assert_eq(caps.reorders, devices[i].reorders != 0,
 			     "case %zu: the driver reports reordering wrongly", i);
@@ -248,12 +243,9 @@ Test(open, m5_cmd_caps__reports_the_order_of_writes)
 
 Test(open, m5_cmd_caps__without_imaicl_reports_no_windows)
 {
-	struct m5_ctl *ctl = NULL;
+	struct m5_ctl *ctl = opened("mlx5_0-1", "");
 	struct m5_dev_caps caps;
-	char why[160] = "";
 
-	cr_assert_eq(m5_ctl_open("mlx5_0-1", "", &ctl, why, sizeof(why)), 0,
-		     "the device cannot be opened: %s", why);
 	cr_assert_eq(m5_cmd_caps(ctl, &caps), 0);
 	cr_expect(caps.windows);
 	calls_port.no_windows = 1;
@@ -274,11 +266,8 @@ static bool has_atomics(struct m5_ctl *ctl)
 /* As Linux does (get_atomic_caps), the driver offers both operations on 8 bytes, or none. */
 Test(open, m5_cmd_caps__without_an_atomic_of_8_bytes_reports_none)
 {
-	struct m5_ctl *ctl = NULL;
-	char why[160] = "";
+	struct m5_ctl *ctl = opened("mlx5_0-1", "");
 
-	cr_assert_eq(m5_ctl_open("mlx5_0-1", "", &ctl, why, sizeof(why)), 0,
-		     "the device cannot be opened: %s", why);
 	cr_expect(has_atomics(ctl));
 	calls_port.no_fetch_add = 1;
 	cr_expect_not(has_atomics(ctl), "the QPs have no fetch and add");
@@ -389,9 +378,8 @@ Test(open, subscription__refused_by_firmware_leaves_all_else_working)
 Test(open, mmio__is_measured_on_request)
 {
 	static struct m5_ia ia = { .dev.bf = true, .params = { .mmio = M5_MMIO_MEASURE, .bf_eps = 2 } };
-	char why[160] = "";
 
-	cr_assert_eq(m5_ctl_open("mlx5_0-1", "", &ia.ctl, why, sizeof(why)), 0);
+	ia.ctl = opened("mlx5_0-1", "");
 	m5_mmio_choose(&ia);
 	cr_expect(ia.mmio == M5_MMIO_BLUEFLAME || ia.mmio == M5_MMIO_DOORBELL);
 	cr_expect_eq(ia.bf_regs_left, ia.mmio == M5_MMIO_DOORBELL ? 0 : 2);

@@ -6,6 +6,7 @@
 #include "hw_mlx5/cmd.h"
 #include "tests/e2e/life.h"
 #include "tests/uverbs/calls.h"
+#include "tests/uverbs/opened.h"
 
 TestSuite(path, .timeout = 60);
 
@@ -70,15 +71,13 @@ Test(path, next_hop__is_queried_again_in_time)
 {
 	static const uint8_t other[6] = { 0x02, 1, 2, 3, 4, 5 };
 	uint8_t gid[16] = { [10] = 0xff, [11] = 0xff, [12] = 192, [14] = 2, [15] = 9 }, mac[6];
-	char why[256];
 	struct m5_ctl *ctl;
 	uint32_t pdn;
 	void *pd;
 
 	rig_conf("");
 	calls_port.router = router;
-	cr_assert_eq(m5_ctl_open("mlx5_0-1", "", &ctl, why, sizeof(why)), 0,
-		     "the device cannot be opened: %s", why);
+	ctl = opened("mlx5_0-1", "");
 	cr_assert_eq(ctl->ops->pd_alloc(ctl, &pdn, &pd), 0);
 	cr_assert_eq(ctl->ops->next_hop(ctl, pd, gid, mac), 0);
 	calls_port.router = other;

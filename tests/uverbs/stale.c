@@ -7,6 +7,7 @@
 #include "hw_mlx5/cmd.h"
 #include "tests/harness/harness.h"
 #include "tests/uverbs/calls.h"
+#include "tests/uverbs/opened.h"
 
 enum { LOG_WQES = 4, LOG_STRIDE = 6 };
 
@@ -19,11 +20,9 @@ static void *pd;
 static void open_one(void)
 {
 	const char *params = getenv("RIG_PARAMS");
-	char why[160] = "";
 
 	setenv("DAPL_DBG_TYPE", "0", 1);
-	cr_assert_eq(m5_ctl_open(getenv("DAPL_TEST_IA"), params ? params : "", &ctl, why, sizeof(why)), 0,
-		     "the device cannot be opened: %s", why);
+	ctl = opened(getenv("DAPL_TEST_IA"), params ? params : "");
 	cr_assert_eq(ctl->ops->pd_alloc(ctl, &pdn, &pd), 0);
 	cr_assert_eq(ctl->ops->umem_reg(ctl, memory, sizeof(memory), &umem), 0);
 }

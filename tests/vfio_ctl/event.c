@@ -10,6 +10,7 @@
 
 #include "hw_mlx5/ctl/vfio.h"
 #include "tests/e2e/rig.h"
+#include "tests/uverbs/opened.h"
 #include "tests/vfio_ctl/vfio_ctl.h"
 
 static struct end a, b;
@@ -80,14 +81,10 @@ static uint32_t events_read(struct vf_device *d)
 Test(events, async_read__of_many_events_loses_none)
 {
 	enum { FLAPS = 600 };		/* more events than the driver reads before it tells the device */
-	char why[160] = "";
-	struct vf_device *d;
-	struct m5_ctl *ctl;
-	uint32_t before;
+	struct m5_ctl *ctl = opened(VFIO_IA, "gid=auto");
+	struct vf_device *d = vf_of(ctl)->dev;
+	uint32_t before = events_read(d);
 
-	check(!m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)));
-	d = vf_of(ctl)->dev;
-	before = events_read(d);
 	pthread_mutex_lock(&d->eq_lock);
 	for (int i = 0; i < FLAPS; i++)
 		check(!th_front_fault(0, "link_down") && !th_front_fault(0, ""));
@@ -127,11 +124,10 @@ static bool all_read(struct m5_ctl *ctl)
 /* An armed queue with an event that is not read raises an interrupt at once, and again and again. */
 Test(events, open__event_before_the_ring_is_prepared_raises_one_interrupt)
 {
-	char why[160] = "";
 	struct m5_ctl *ctl;
 
 	vfio_eq_made = link_comes_up;
-	check(!m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)));
+	ctl = opened(VFIO_IA, "gid=auto");
 	vfio_eq_made = NULL;
 	check(TH_WITHIN(SOON_MS, all_read(ctl)));
 	ctl->ops->close(ctl);
@@ -157,12 +153,11 @@ static void link_changes(struct vf_device *d, uint32_t n)
 Test(events, async_read__a_lap_after_an_event_before_the_ring_is_prepared_reads_each_event_once)
 {
 	enum { LAP = 4096 };
-	char why[160] = "";
 	struct vf_device *d;
 	struct m5_ctl *ctl;
 
 	vfio_eq_made = link_comes_up;
-	check(!m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)));
+	ctl = opened(VFIO_IA, "gid=auto");
 	vfio_eq_made = NULL;
 	check(TH_WITHIN(SOON_MS, all_read(ctl)));
 	d = vf_of(ctl)->dev;
@@ -175,11 +170,10 @@ Test(events, async_read__a_lap_after_an_event_before_the_ring_is_prepared_reads_
 /* dup3(2): EBUSY, while another thread opens a file. */
 Test(events, open__without_libmlx5s_events_leaves_no_descriptor)
 {
+	struct m5_ctl *ctl = opened(VFIO_IA, "gid=auto");
 	struct th_usage before, after;
 	char why[160] = "";
-	struct m5_ctl *ctl;
 
-	check(!m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)));
 	ctl->ops->close(ctl);
 	th_usage(&before);
 	calls_fail_named("dup3", EBUSY);
@@ -213,13 +207,13 @@ Test(events, command__that_waits_while_pages_cannot_be_pinned_succeeds)
 	enum { PDS_BEFORE = 14800, PDS_MOST = 15000 };
 	struct rlimit limit;
 	int fd = memfd_create("said", MFD_CLOEXEC), old = dup(STDERR_FILENO), n = 0;
-	char why[160] = "", said[512] = "";
+	char said[512] = "";
 	struct m5_ctl *ctl;
 
 	check(!getrlimit(RLIMIT_MEMLOCK, &limit));
 	limit.rlim_cur = limit.rlim_max < 64 << 20 ? limit.rlim_max : 64 << 20;
 	check(!setrlimit(RLIMIT_MEMLOCK, &limit));
-	check(!m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)));
+	ctl = opened(VFIO_IA, "gid=auto");
 	while (n++ < PDS_BEFORE)
 		check(alloc_pd(ctl));
 	calls_fail_named("VFIO_IOMMU_MAP_DMA", ENOMEM);

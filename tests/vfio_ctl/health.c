@@ -12,6 +12,7 @@
 
 #include "hw_mlx5/ctl/vfio.h"
 #include "tests/harness/harness.h"
+#include "tests/uverbs/opened.h"
 #include "tests/vfio_ctl/vfio_ctl.h"
 
 #define SOON_MS 30000		/* only guards against hangs */
@@ -26,11 +27,8 @@ static uint8_t *bar;
 
 static void setup(void)
 {
-	char why[160] = "";
-
 	setenv("DAPL_DBG_TYPE", "0", 1);
-	cr_assert_eq(m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)), 0,
-		     "the device cannot be opened: %s", why);
+	ctl = opened(VFIO_IA, "gid=auto");
 	dev = vf_of(ctl)->dev;
 	bar = (uint8_t *)dev->uar->base_addr - (size_t)dev->uar->page_id * 4096;
 }
@@ -194,13 +192,10 @@ static void *close_other(void *other)
  */
 Test(health, close__whose_command_is_not_answered_returns_despite_an_event)
 {
-	struct m5_ctl *other = NULL;
-	char why[160] = "";
+	struct m5_ctl *other = opened(VFIO_IA, "ip=10.1.3.1");
 	pthread_t thread;
 	uint32_t before;
 
-	cr_assert_eq(m5_ctl_open(VFIO_IA, "ip=10.1.3.1", &other, why, sizeof(why)), 0,
-		     "the device cannot be opened: %s", why);
 	replace(CMDQ_ADDR_L, be32toh(*word(CMDQ_ADDR_L)));
 	cr_assert_eq(pthread_create(&thread, NULL, close_other, other), 0);
 	cr_assert(TH_WITHIN(SOON_MS, __atomic_load_n(&dev->watch.begun, __ATOMIC_SEQ_CST) !=

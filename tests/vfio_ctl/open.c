@@ -10,6 +10,7 @@
 
 #include "hw_mlx5/ctl/vfio.h"
 #include "tests/harness/harness.h"
+#include "tests/uverbs/opened.h"
 #include "tests/uverbs/refused.h"
 #include "tests/vfio_ctl/vfio_ctl.h"
 
@@ -19,16 +20,6 @@ static void setup(void)
 }
 
 TestSuite(open, .init = setup, .timeout = 60);
-
-static struct m5_ctl *opened(const char *name, const char *params)
-{
-	struct m5_ctl *ctl = NULL;
-	char why[160] = "";
-
-	cr_assert_eq(m5_ctl_open(name, params, &ctl, why, sizeof(why)), 0,
-		     "the device cannot be opened: %s", why);
-	return ctl;
-}
 
 static const struct refusal refusals[] = {
 	{ .name = "0000:99:00.0", .params = "gid=auto", .err = -ENODEV,
@@ -211,12 +202,10 @@ Test(open, m5_ctl_open__without_threads_or_descriptors_names_the_cause)
 /* In this test the device is a program, which waits for its thread. */
 Test(open, m5_ctl_open__without_threads_for_a_moment_succeeds)
 {
-	struct m5_ctl *ctl = NULL;
-	char why[160] = "";
+	struct m5_ctl *ctl;
 
 	vfio_no_threads(3);
-	cr_assert_eq(m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)), 0,
-		     "the device cannot be opened: %s", why);
+	ctl = opened(VFIO_IA, "gid=auto");
 	cr_assert_eq(vfio_no_threads(0), 0);
 	ctl->ops->close(ctl);
 	nothing_left();
