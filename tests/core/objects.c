@@ -4,13 +4,13 @@
 #include <dat/dat_registry.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "core/cm/cm.h"
 #include "core/ep/fsm.h"
 #include "core/evd/evd.h"
 #include "tests/core/fake_hw.h"
+#include "tests/harness/capture.h"
 
 static char mem[4096];
 
@@ -31,21 +31,14 @@ Test(objects, ia_open__unknown_name_returns_provider_not_found)
 /* Opens an IA while the first call of the backend fails with err; returns what the log says. */
 static const char *log_of_open(int err)
 {
-	int file = memfd_create("stderr", MFD_CLOEXEC), old = dup(STDERR_FILENO);
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
-	static char text[512];
 	DAT_IA_HANDLE ia;
 
 	fake = (struct fake){ .fail_at = 1, .fail_with = err, .mute = true };
 	fake_params("fake0", "");
-	cr_assert(file >= 0 && old >= 0 && dup2(file, STDERR_FILENO) >= 0);
+	capture_begin(STDERR_FILENO);
 	cr_assert_neq(dat_ia_open("fake0", 4, &async, &ia), DAT_SUCCESS);
-	dup2(old, STDERR_FILENO);
-	close(old);
-	memset(text, 0, sizeof(text));
-	cr_assert_gt(pread(file, text, sizeof(text) - 1, 0), 0);
-	close(file);
-	return text;
+	return capture_end();
 }
 
 Test(objects, ia_open__logs_the_error_of_a_backend_without_a_reason)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/libdat/conf.h"
+#include "tests/harness/capture.h"
 #include "tests/libdat/util.h"
 
 #define LINE "%s u1.2 threadsafe default /x d.1.2 \"\" \"\"\n"

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/harness/capture.h"
 #include "tests/libdat/util.h"
 
 #define PLAIN "ia u1.2 nonthreadsafe default %s d.1.2 "

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,8 +13,6 @@
 static char dir[64];
 /* the process that made the directory, because a forked child must not remove it */
 static pid_t owner;
-static int captured = -1, saved = -1, replaced;
-static char text[65536];
 
 static void remove_dir(void)
 {
@@ -103,29 +100,6 @@ struct plugin_log *plugin_log_of(const char *name)
 	if (dl)
 		dlclose(dl);
 	return log;
-}
-
-void capture_begin(int fd)
-{
-	fflush(NULL);
-	replaced = fd;
-	captured = memfd_create("captured", MFD_CLOEXEC);
-	saved = dup(fd);
-	cr_assert(captured >= 0 && saved >= 0 && dup2(captured, fd) == fd);
-}
-
-const char *capture_end(void)
-{
-	ssize_t len;
-
-	fflush(NULL);
-	cr_assert_eq(dup2(saved, replaced), replaced);
-	len = pread(captured, text, sizeof(text) - 1, 0);
-	cr_assert(len >= 0);
-	text[len] = '\0';
-	close(saved);
-	close(captured);
-	return text;
 }
 
 DAT_RETURN open_ia(const char *name, DAT_BOOLEAN threadsafe, DAT_IA_HANDLE *ia)

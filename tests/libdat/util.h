@@ -20,10 +20,6 @@ const char *plugin_path(const char *name);
 /* Returns the counts of that provider; NULL before it was loaded. */
 struct plugin_log *plugin_log_of(const char *name);
 
-/* Redirects standard error (2) or output (1) into memory; capture_end returns the text, and restores it. */
-void capture_begin(int fd);
-const char *capture_end(void);
-
 DAT_RETURN open_ia(const char *name, DAT_BOOLEAN threadsafe, DAT_IA_HANDLE *ia);
 
 #define TYPE_IS(ret, type) \

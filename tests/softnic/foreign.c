@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "softnic/mlx5/prm.h"
 #include "softnic/mlx5/rc_wire.h"
+#include "tests/harness/capture.h"
 #include "tests/harness/harness.h"
 #include "tests/softnic/rc_rig.h"
 
@@ -340,12 +340,10 @@ Test(foreign, icrc__fits_each_identification_and_no_damaged_bit)
 	}
 }
 
-/* Moves the QP to RTR. Returns the status of the command, and in text what it wrote to stderr. */
-static unsigned int connect_status(struct rig_qp *qp, const struct rig_peer *peer, char *text, size_t len)
+/* Moves the QP to RTR. Returns the status of the command, and in *text what it wrote to stderr. */
+static unsigned int connect_status(struct rig_qp *qp, const struct rig_peer *peer, const char **text)
 {
 	uint8_t in[0x110] = {0}, out[16], *ctx = in + AT_QPC, *ads = ctx + AT_ADS;
-	int file = memfd_create("stderr", MFD_CLOEXEC), old = dup(STDERR_FILENO);
-	ssize_t n;
 
 	sn_set(in, CMD_OPCODE, CMD_RST2INIT_QP);
 	sn_set(in, CMD_NUMBER, qp->qpn);
@@ -360,13 +358,9 @@ static unsigned int connect_status(struct rig_qp *qp, const struct rig_peer *pee
 	sn_set(ads, ADS_UDP_SPORT, 0xc123);
 	memcpy(ads + ADS_RGID, peer->gid, 16);
 	memcpy(ads + ADS_RMAC, peer->mac, 6);
-	dup2(file, STDERR_FILENO);
+	capture_begin(STDERR_FILENO);
 	cr_assert_eq(softnic_cmd(qp->rig->nic, in, sizeof(in), out, sizeof(out)), 0);
-	dup2(old, STDERR_FILENO);
-	n = pread(file, text, len - 1, 0);
-	text[n > 0 ? n : 0] = '\0';
-	close(file);
-	close(old);
+	*text = capture_end();
 	return out[0];
 }
 
@@ -374,7 +368,7 @@ Test(foreign, connect__while_the_port_is_taken_names_it_and_fails)
 {
 	struct rig_peer peer;
 	struct rig_qp qp;
-	char text[400];
+	const char *text;
 	int sock;
 
 	choose_addresses();
@@ -384,23 +378,23 @@ Test(foreign, connect__while_the_port_is_taken_names_it_and_fails)
 	rig_qp(&ra, &a);
 	rig_qp(&rb, &b);
 	peer = rig_peer(&b);
-	cr_assert_eq(connect_status(&a, &peer, text, sizeof(text)), NO_RESOURCES);
+	cr_assert_eq(connect_status(&a, &peer, &text), NO_RESOURCES);
 	cr_assert_not_null(strstr(text, "UDP port 4791 of "), "\"%s\"", text);
 	cr_assert_not_null(strstr(text, ip[0]), "\"%s\"", text);
 	cr_assert_not_null(strstr(text, "rdma_rxe"), "\"%s\"", text);
 	close(sock);
 	rig_qp(&ra, &qp);
-	cr_assert_eq(connect_status(&qp, &peer, text, sizeof(text)), 0);
+	cr_assert_eq(connect_status(&qp, &peer, &text), 0);
 	close_foreign();
 }
 
 /* The reason is printed once, even if several QPs fail to connect. */
 Test(foreign, connect__without_a_descriptor_for_the_port_names_the_reason)
 {
-	enum { OF_CONNECT_STATUS = 2 };
+	enum { OF_CAPTURE = 2 };
 	struct rig_peer peer;
 	struct rig_qp qp[3];
-	char text[400];
+	const char *text;
 
 	choose_addresses();
 	open_rig(&ra, ip[0], 1);
@@ -409,13 +403,13 @@ Test(foreign, connect__without_a_descriptor_for_the_port_names_the_reason)
 	peer = rig_peer(&b);
 	for (unsigned int i = 0; i < 3; i++)
 		rig_qp(&ra, &qp[i]);
-	cr_assert_eq(th_fds_limit(OF_CONNECT_STATUS), 0);
-	cr_assert_eq(connect_status(&qp[0], &peer, text, sizeof(text)), NO_RESOURCES);
+	cr_assert_eq(th_fds_limit(OF_CAPTURE), 0);
+	cr_assert_eq(connect_status(&qp[0], &peer, &text), NO_RESOURCES);
 	cr_assert_not_null(strstr(text, "cannot be opened: Too many open files"), "\"%s\"", text);
-	cr_assert_eq(connect_status(&qp[1], &peer, text, sizeof(text)), NO_RESOURCES);
+	cr_assert_eq(connect_status(&qp[1], &peer, &text), NO_RESOURCES);
 	cr_assert_str_empty(text);
 	th_fds_restore();
-	cr_assert_eq(connect_status(&qp[2], &peer, text, sizeof(text)), 0);
+	cr_assert_eq(connect_status(&qp[2], &peer, &text), 0);
 	close_foreign();
 }
 
