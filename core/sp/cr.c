@@ -17,7 +17,6 @@ int dap_conn_request(void *ctx, struct dap_cm_conn *conn, const struct dap_cm_re
 
 	if (!cr)
 		return -ENOMEM;
-	cr->sp = &sp->obj;
 	cr->conn = conn;
 	cr->remote_path = *r->path;
 	cr->remote_addr = r->from;

@@ -18,12 +18,10 @@ struct dap_psp {			/* a PSP or an RSP: obj.type */
 	struct dap_ep *ep;		/* RSP only, until its request arrives */
 	struct dap_cm_listener *listener;
 	union dap_addr address;		/* DAP_PSP_COMMON: the consumer's address */
-	uint32_t refs;
 };
 
 struct dap_cr {
 	struct dap_obj obj;
-	struct dap_obj *sp;
 	struct dap_ep *ep;		/* reserved by an RSP, or provided */
 	struct dap_cm_conn *conn;
 	struct dap_path remote_path;
