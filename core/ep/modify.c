@@ -95,7 +95,7 @@ static int remake_qp(struct dap_ep *ep, const struct qp_parts *to)
 	if (ep->has_qp)
 		ep->obj.ia->hw->qp_idle(ep, &recv_idle, &request_idle);
 	if (!recv_idle)
-		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP_RECVREQ);
+		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP_NOTREADY);
 	dap_ep_detach(ep);
 	soft_high = own->soft_high;
 	if (sets_soft_high(ep, to))
