@@ -57,7 +57,6 @@ static struct dapl_direct checked_direct = {
 };
 
 #define SLOT(call) .call##_func = front_##call
-#define SLOT20(call) .call##_func = front_##call
 
 static const DAT_PROVIDER template = {
 	.extension = &checked_direct,
@@ -79,10 +78,9 @@ static const DAT_PROVIDER template = {
 	SLOT(srq_free), SLOT(srq_post_recv), SLOT(srq_query), SLOT(srq_resize),
 	SLOT(srq_set_lw),
 #ifdef DAP_DAT20
-	SLOT20(csp_create), SLOT20(csp_query), SLOT20(csp_free), SLOT20(ep_common_connect),
-	SLOT20(rmr_create_for_ep), SLOT20(ep_post_send_with_invalidate),
-	SLOT20(ep_post_rdma_read_to_rmr), SLOT20(cno_fd_create), SLOT20(cno_trigger),
-	SLOT20(ia_ha_related), SLOT20(handle_extendedop),
+	SLOT(csp_create), SLOT(csp_query), SLOT(csp_free), SLOT(ep_common_connect),
+	SLOT(rmr_create_for_ep), SLOT(ep_post_send_with_invalidate), SLOT(ep_post_rdma_read_to_rmr),
+	SLOT(cno_fd_create), SLOT(cno_trigger), SLOT(ia_ha_related), SLOT(handle_extendedop),
 #endif
 };
 
