@@ -151,22 +151,19 @@ static void count_dequeues(struct dap_evd *evd, struct count20 *c)
 {
 	struct core_evd *own = core_evd(evd);
 	uint64_t found = load(&own->counts.found), of_cq = 0, hot_missed = 0, events = 0;
-	bool known = !evd->has_cq || evd->obj.ia->hw->cq_total;
 
-	if (evd->has_cq && known)
+	if (evd->has_cq && !evd->obj.ia->hw->cq_total)
+		return;
+	if (evd->has_cq)
 		evd->obj.ia->hw->cq_total(evd, &of_cq, &hot_missed, &events);
-	if (known) {
-		c->value[DCNT_EVD_DEQUEUE_FOUND] = found + of_cq;
-		c->value[DCNT_EVD_DEQUEUE_POLL] = load(&own->counts.polls) + of_cq + hot_missed;
-		c->value[DCNT_EVD_DEQUEUE_POLL_FOUND] = load(&own->counts.polled) + of_cq;
-		c->value[DCNT_EVD_DTO_CALLBACK] = events;
-	}
-	if (known)
-		c->value[DCNT_EVD_DEQUEUE_NOT_FOUND] =
-			load(&own->counts.missed) + load(&own->idle_looks) + hot_missed;
-	if (known && c->value[DCNT_EVD_DEQUEUE_NOT_FOUND] != UNKNOWN)
-		c->value[DCNT_EVD_DEQUEUE] = c->value[DCNT_EVD_DEQUEUE_FOUND] +
-					     c->value[DCNT_EVD_DEQUEUE_NOT_FOUND];
+	c->value[DCNT_EVD_DEQUEUE_FOUND] = found + of_cq;
+	c->value[DCNT_EVD_DEQUEUE_NOT_FOUND] =
+		load(&own->counts.missed) + load(&own->idle_looks) + hot_missed;
+	c->value[DCNT_EVD_DEQUEUE] = c->value[DCNT_EVD_DEQUEUE_FOUND] +
+				     c->value[DCNT_EVD_DEQUEUE_NOT_FOUND];
+	c->value[DCNT_EVD_DEQUEUE_POLL] = load(&own->counts.polls) + of_cq + hot_missed;
+	c->value[DCNT_EVD_DEQUEUE_POLL_FOUND] = load(&own->counts.polled) + of_cq;
+	c->value[DCNT_EVD_DTO_CALLBACK] = events;
 }
 
 static void count_evd(struct dap_evd *evd, struct count20 *c)
