@@ -3,38 +3,6 @@
 /* Converts completions to neutral form: the slow poll, and CQEs that the hot path leaves. */
 #include "hw_mlx5/lock.h"
 
-/* Converts the syndrome of a CQE to a status (IBTA 11.6.2, DAT 1.2 dat_dto_completion_status). */
-enum dap_dto_status m5_syndrome_status(unsigned int syndrome)
-{
-	switch (syndrome) {
-	case M5_SYN_LOCAL_LENGTH:
-		return DAP_DTO_LOCAL_LENGTH;
-	case M5_SYN_LOCAL_QP_OP:
-		return DAP_DTO_LOCAL_EP;
-	case M5_SYN_LOCAL_PROT:
-	case M5_SYN_LOCAL_ACCESS:
-		return DAP_DTO_LOCAL_PROTECTION;
-	case M5_SYN_FLUSHED:
-		return DAP_DTO_FLUSHED;
-	case M5_SYN_MW_BIND:
-		return DAP_RMR_OPERATION_FAILED;
-	case M5_SYN_BAD_RESP:
-		return DAP_DTO_BAD_RESPONSE;
-	case M5_SYN_REMOTE_ACCESS:
-		return DAP_DTO_REMOTE_ACCESS;
-	case M5_SYN_REMOTE_INVAL_REQ:
-	case M5_SYN_REMOTE_OP:
-	case M5_SYN_REMOTE_ABORTED:
-		return DAP_DTO_REMOTE_RESPONDER;
-	case M5_SYN_RETRY_EXCEEDED:
-		return DAP_DTO_TRANSPORT;
-	case M5_SYN_RNR_EXCEEDED:
-		return DAP_DTO_RECEIVER_NOT_READY;
-	default:
-		return DAP_DTO_LOCAL_EP;
-	}
-}
-
 static bool is_error(const struct m5_cqe *cqe)
 {
 	unsigned int op = cqe->op_own >> 4;

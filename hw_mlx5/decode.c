@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-/* Work and completion queue elements as one line of text, for error messages. */
+/* Work and completion queue elements as one line of text, for error messages; what a syndrome means. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,76 +26,52 @@ static void put_text(struct line *l, const char *fmt, ...)
 		l->used += (size_t)n < l->len - l->used ? (size_t)n : l->len - l->used - 1;
 }
 
-static const char *op_name(unsigned int op)
-{
-	switch (op) {
-	case M5_OP_NOP:
-		return "NOP";
-	case M5_OP_SEND_INVAL:
-		return "SEND_INVAL";
-	case M5_OP_RDMA_WRITE:
-		return "RDMA_WRITE";
-	case M5_OP_RDMA_WRITE_IMM:
-		return "RDMA_WRITE_IMM";
-	case M5_OP_SEND:
-		return "SEND";
-	case M5_OP_SEND_IMM:
-		return "SEND_IMM";
-	case M5_OP_RDMA_READ:
-		return "RDMA_READ";
-	case M5_OP_ATOMIC_CS:
-		return "ATOMIC_CS";
-	case M5_OP_ATOMIC_FA:
-		return "ATOMIC_FA";
-	case M5_OP_UMR:
-		return "UMR";
-	default:
-		return NULL;
-	}
-}
-
 static void put_op(struct line *l, unsigned int op)
 {
-	const char *name = op_name(op);
+	static const char *const names[] = {
+		[M5_OP_NOP] = "NOP", [M5_OP_SEND_INVAL] = "SEND_INVAL", [M5_OP_RDMA_WRITE] = "RDMA_WRITE",
+		[M5_OP_RDMA_WRITE_IMM] = "RDMA_WRITE_IMM", [M5_OP_SEND] = "SEND",
+		[M5_OP_SEND_IMM] = "SEND_IMM", [M5_OP_RDMA_READ] = "RDMA_READ",
+		[M5_OP_ATOMIC_CS] = "ATOMIC_CS", [M5_OP_ATOMIC_FA] = "ATOMIC_FA", [M5_OP_UMR] = "UMR",
+	};
 
-	if (name)
-		put_text(l, "%s", name);
+	if (op < sizeof(names) / sizeof(names[0]) && names[op])
+		put_text(l, "%s", names[op]);
 	else
 		put_text(l, "opcode 0x%02x", op);
 }
 
-static const char *syndrome_name(unsigned int syndrome)
+/* Names of syndromes, and their statuses (IBTA 11.6.2, DAT 1.2 dat_dto_completion_status). */
+static const struct syndrome {
+	const char *name;
+	enum dap_dto_status status;
+} syndromes[] = {
+	[M5_SYN_LOCAL_LENGTH] = { "local length", DAP_DTO_LOCAL_LENGTH },
+	[M5_SYN_LOCAL_QP_OP] = { "local QP operation", DAP_DTO_LOCAL_EP },
+	[M5_SYN_LOCAL_PROT] = { "local protection", DAP_DTO_LOCAL_PROTECTION },
+	[M5_SYN_FLUSHED] = { "flushed", DAP_DTO_FLUSHED },
+	[M5_SYN_MW_BIND] = { "window bind", DAP_RMR_OPERATION_FAILED },
+	[M5_SYN_BAD_RESP] = { "bad response", DAP_DTO_BAD_RESPONSE },
+	[M5_SYN_LOCAL_ACCESS] = { "local access", DAP_DTO_LOCAL_PROTECTION },
+	[M5_SYN_REMOTE_INVAL_REQ] = { "remote invalid request", DAP_DTO_REMOTE_RESPONDER },
+	[M5_SYN_REMOTE_ACCESS] = { "remote access", DAP_DTO_REMOTE_ACCESS },
+	[M5_SYN_REMOTE_OP] = { "remote operation", DAP_DTO_REMOTE_RESPONDER },
+	[M5_SYN_RETRY_EXCEEDED] = { "transport retries exceeded", DAP_DTO_TRANSPORT },
+	[M5_SYN_RNR_EXCEEDED] = { "RNR retries exceeded", DAP_DTO_RECEIVER_NOT_READY },
+	[M5_SYN_REMOTE_ABORTED] = { "remote aborted", DAP_DTO_REMOTE_RESPONDER },
+};
+
+static const struct syndrome *find_syndrome(unsigned int number)
 {
-	switch (syndrome) {
-	case M5_SYN_LOCAL_LENGTH:
-		return "local length";
-	case M5_SYN_LOCAL_QP_OP:
-		return "local QP operation";
-	case M5_SYN_LOCAL_PROT:
-		return "local protection";
-	case M5_SYN_FLUSHED:
-		return "flushed";
-	case M5_SYN_MW_BIND:
-		return "window bind";
-	case M5_SYN_BAD_RESP:
-		return "bad response";
-	case M5_SYN_LOCAL_ACCESS:
-		return "local access";
-	case M5_SYN_REMOTE_INVAL_REQ:
-		return "remote invalid request";
-	case M5_SYN_REMOTE_ACCESS:
-		return "remote access";
-	case M5_SYN_REMOTE_OP:
-		return "remote operation";
-	case M5_SYN_RETRY_EXCEEDED:
-		return "transport retries exceeded";
-	case M5_SYN_RNR_EXCEEDED:
-		return "RNR retries exceeded";
-	case M5_SYN_REMOTE_ABORTED:
-		return "remote aborted";
-	default:
-		return "unknown syndrome";
-	}
+	static const struct syndrome unknown = { "unknown syndrome", DAP_DTO_LOCAL_EP };
+	bool known = number < sizeof(syndromes) / sizeof(syndromes[0]) && syndromes[number].name;
+
+	return known ? &syndromes[number] : &unknown;
+}
+
+enum dap_dto_status m5_syndrome_status(unsigned int syndrome)
+{
+	return find_syndrome(syndrome)->status;
 }
 
 static void put_fm(struct line *l, uint8_t fm)
@@ -245,7 +221,7 @@ const char *m5_decode_cqe(const struct m5_cqe *cqe, char *buf, size_t len)
 	}
 	if (op == M5_CQE_REQ_ERR || op == M5_CQE_RESP_ERR)
 		put_text(&l, ": %s (syndrome 0x%02x, vendor 0x%02x)",
-			 syndrome_name(raw[M5_CQE_AT_SYNDROME]), raw[M5_CQE_AT_SYNDROME],
+			 find_syndrome(raw[M5_CQE_AT_SYNDROME])->name, raw[M5_CQE_AT_SYNDROME],
 			 raw[M5_CQE_AT_VENDOR]);
 	else
 		put_text(&l, " bytes %u%s", be32_to_cpu(cqe->byte_cnt),

@@ -421,7 +421,6 @@ bool m5_sq_completed(struct dap_ep *ep, uint16_t index);
 M5_COLD bool m5_cqe_slow(struct dap_evd *evd, struct dap_event *ev);
 /* The part of a slow completion that needs locks. The caller has left the CQ. */
 M5_COLD void m5_cqe_follow_up(struct dap_evd *evd, const struct dap_event *ev);
-enum dap_dto_status m5_syndrome_status(unsigned int syndrome);
 bool m5_cq_poll(struct dap_evd *evd, struct dap_event *ev);
 
 /* ---- effect.c: effects of a completion beside its event ---- */
@@ -502,6 +501,8 @@ struct dap_rmr *m5_window_pop(struct m5_ia *ia, struct dap_ep *ep);
 const char *m5_decode_wqe(const void *ring, uint32_t mask, uint32_t index, char *buf, size_t len);
 const char *m5_decode_recv(const void *wqe, unsigned int slots, char *buf, size_t len);
 const char *m5_decode_cqe(const struct m5_cqe *cqe, char *buf, size_t len);
+/* The status of a completion whose CQE has this syndrome. */
+enum dap_dto_status m5_syndrome_status(unsigned int syndrome);
 /* dap_hw.describe */
 void m5_describe(const struct dap_obj *obj, char *buf, size_t len);
 
