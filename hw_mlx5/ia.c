@@ -234,7 +234,7 @@ static int start(struct dap_ia *ia, char *why, size_t whylen)
 	return 0;
 }
 
-int m5_ia_open(struct dap_ia *ia, const char *params, char *why, size_t whylen)
+static int ia_open(struct dap_ia *ia, const char *params, char *why, size_t whylen)
 {
 	struct m5_ia *m = m5_ia(ia);
 	int err;
@@ -254,7 +254,7 @@ int m5_ia_open(struct dap_ia *ia, const char *params, char *why, size_t whylen)
 	return 0;
 }
 
-void m5_ia_close(struct dap_ia *ia)
+static void ia_close(struct dap_ia *ia)
 {
 	struct m5_ia *m = m5_ia(ia);
 
@@ -267,7 +267,7 @@ void m5_ia_close(struct dap_ia *ia)
 	pthread_mutex_destroy(&m->lock);
 }
 
-const void *m5_ia_hot(const struct dap_ia *ia, enum dap_api api)
+static const void *ia_hot(const struct dap_ia *ia, enum dap_api api)
 {
 	const struct m5_ia *m = (const struct m5_ia *)(const void *)ia->hw_area;
 
@@ -281,9 +281,9 @@ const struct dap_hw m5_hw = {
 	.accesses = ACCESSES,
 	.params = m5_param_table,
 	.list = m5_ctl_list,
-	.open = m5_ia_open,
-	.close = m5_ia_close,
-	.hot = m5_ia_hot,
+	.open = ia_open,
+	.close = ia_close,
+	.hot = ia_hot,
 	.async_fd = m5_ia_async_fd,
 	.async_handle = m5_ia_async_handle,
 	.pz_create = m5_pz_create,

@@ -5,11 +5,6 @@
 
 #include "core/hw.h"
 
-/* ia.c */
-int m5_ia_open(struct dap_ia *ia, const char *params, char *why, size_t whylen);
-void m5_ia_close(struct dap_ia *ia);
-const void *m5_ia_hot(const struct dap_ia *ia, enum dap_api api);
-
 /* async.c */
 int m5_ia_async_fd(struct dap_ia *ia);
 void m5_ia_async_handle(struct dap_ia *ia);
