@@ -97,19 +97,13 @@ Test(calls, ep_modify__changes_the_field_of_its_bit)
 Test(calls, ep_modify__connect_evd_of_another_opening_gets_the_events)
 {
 	DAT_EP_PARAM to = { .connect_evd_handle = b.conn }, after;
-	DAT_CONN_QUAL qual;
-	DAT_PSP_HANDLE psp;
 	DAT_EVENT ev;
 
 	assert_ok(dat_ep_modify(a.ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE, &to));
 	assert_ok(dat_ep_query(a.ep, DAT_EP_FIELD_ALL, &after));
 	cr_assert_eq(after.connect_evd_handle, b.conn);
 	assert_ok(dat_evd_free(a.conn));
-	assert_ok(dat_psp_create_any(b.ia, &qual, b.cr, DAT_PSP_CONSUMER_FLAG, &psp));
-	assert_ok(dat_ep_connect(a.ep, side_address(0), qual, SOON, 0, NULL, DAT_QOS_BEST_EFFORT,
-				 DAT_CONNECT_DEFAULT_FLAG));
-	ev = side_wait(b.cr, DAT_CONNECTION_REQUEST_EVENT);
-	assert_ok(dat_cr_reject(ev.event_data.cr_arrival_event_data.cr_handle, 0, NULL));
+	assert_ok(dat_cr_reject(side_request(a.ep), 0, NULL));
 	ev = side_wait(b.conn, DAT_CONNECTION_EVENT_PEER_REJECTED);
 	cr_assert_eq(ev.event_data.connect_event_data.ep_handle, a.ep);
 	assert_ret(dat_evd_free(b.conn), DAT_INVALID_STATE);

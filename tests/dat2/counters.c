@@ -102,15 +102,8 @@ Test(counters, ia__counts_objects_and_connections)
 Test(counters, ia__counts_rejections)
 {
 	DAT_UINT64 at_a[DCNT_IA_ALL_COUNTERS], at_b[DCNT_IA_ALL_COUNTERS];
-	DAT_CONN_QUAL qual;
-	DAT_PSP_HANDLE psp;
-	DAT_EVENT ev;
 
-	assert_ok(dat_psp_create_any(b.ia, &qual, b.cr, DAT_PSP_CONSUMER_FLAG, &psp));
-	assert_ok(dat_ep_connect(a.ep, side_address(0), qual, SOON, 0, NULL, DAT_QOS_BEST_EFFORT,
-				 DAT_CONNECT_DEFAULT_FLAG));
-	ev = side_wait(b.cr, DAT_CONNECTION_REQUEST_EVENT);
-	assert_ok(dat_cr_reject(ev.event_data.cr_arrival_event_data.cr_handle, 0, NULL));
+	assert_ok(dat_cr_reject(side_request(a.ep), 0, NULL));
 	side_wait(a.conn, DAT_CONNECTION_EVENT_PEER_REJECTED);
 	all_of(a.ia, DCNT_IA_ALL_COUNTERS, at_a);
 	all_of(b.ia, DCNT_IA_ALL_COUNTERS, at_b);

@@ -45,7 +45,9 @@ void sides_close(void);
 /* Skips a test. This ends the test at once, without its .fini, and libdat2 frees only objects that
  * are closed. */
 #define side_skip(...) (sides_close(), cr_skip_test(__VA_ARGS__))
-/* Connects a.ep to b.ep, which listens at the qualifier. */
+/* Makes b listen and the endpoint connect to it. Returns the request. */
+DAT_CR_HANDLE side_request(DAT_EP_HANDLE from);
+/* Connects a.ep to b.ep. */
 void sides_connect(void);
 /* Connects two more endpoints. The first belongs to a. */
 void sides_connect_more(DAT_EP_HANDLE *of_a, DAT_EP_HANDLE *of_b);

@@ -160,7 +160,7 @@ DAT_IA_ADDRESS_PTR side_address(in_port_t port)
 	return (DAT_IA_ADDRESS_PTR)&address;
 }
 
-static void connect_to(DAT_EP_HANDLE from, DAT_EP_HANDLE to)
+DAT_CR_HANDLE side_request(DAT_EP_HANDLE from)
 {
 	DAT_CONN_QUAL qual;
 	DAT_PSP_HANDLE psp;
@@ -170,7 +170,12 @@ static void connect_to(DAT_EP_HANDLE from, DAT_EP_HANDLE to)
 	assert_ok(dat_ep_connect(from, side_address(0), qual, SOON, 0, NULL, DAT_QOS_BEST_EFFORT,
 				 DAT_CONNECT_DEFAULT_FLAG));
 	ev = side_wait(b.cr, DAT_CONNECTION_REQUEST_EVENT);
-	assert_ok(dat_cr_accept(ev.event_data.cr_arrival_event_data.cr_handle, to, 0, NULL));
+	return ev.event_data.cr_arrival_event_data.cr_handle;
+}
+
+static void connect_to(DAT_EP_HANDLE from, DAT_EP_HANDLE to)
+{
+	assert_ok(dat_cr_accept(side_request(from), to, 0, NULL));
 	side_wait(b.conn, DAT_CONNECTION_EVENT_ESTABLISHED);
 	side_wait(a.conn, DAT_CONNECTION_EVENT_ESTABLISHED);
 }

@@ -164,18 +164,12 @@ Test(dat2, ha_related__each_stands_alone)
 
 Test(dat2, cr_reject__carries_private_data)
 {
-	DAT_CONN_QUAL qual;
-	DAT_PSP_HANDLE psp;
-	DAT_EVENT ev;
+	DAT_CR_HANDLE cr = side_request(a.ep);
 	char word[] = "no";
+	DAT_EVENT ev;
 
-	assert_ok(dat_psp_create_any(b.ia, &qual, b.cr, DAT_PSP_CONSUMER_FLAG, &psp));
-	assert_ok(dat_ep_connect(a.ep, side_address(0), qual, SOON, 0, NULL, DAT_QOS_BEST_EFFORT,
-				 DAT_CONNECT_DEFAULT_FLAG));
-	ev = side_wait(b.cr, DAT_CONNECTION_REQUEST_EVENT);
-	assert_ret(dat_cr_reject(ev.event_data.cr_arrival_event_data.cr_handle, 300, word),
-		   DAT_INVALID_PARAMETER);
-	assert_ok(dat_cr_reject(ev.event_data.cr_arrival_event_data.cr_handle, sizeof(word), word));
+	assert_ret(dat_cr_reject(cr, 300, word), DAT_INVALID_PARAMETER);
+	assert_ok(dat_cr_reject(cr, sizeof(word), word));
 	ev = side_wait(a.conn, DAT_CONNECTION_EVENT_PEER_REJECTED);
 	cr_assert_eq(ev.event_data.connect_event_data.private_data_size, (DAT_COUNT)sizeof(word));
 	cr_assert_str_eq(ev.event_data.connect_event_data.private_data, "no");
