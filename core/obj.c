@@ -5,7 +5,6 @@
  * slots are reused in the order of their freeing, so that a stale handle meets a new object as
  * late as possible.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/alloc.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /* Commands for queue pairs (PRM, "QP States and Transitions"). */
-#include <errno.h>
 #include <string.h>
 
 #include "hw_mlx5/cmd.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "config.h"
-#include "core/hot.h"
 #include "hw_common/address.h"
 #include "hw_common/near.h"
 #include "hw_mlx5/mlx5.h"

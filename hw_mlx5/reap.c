@@ -8,8 +8,6 @@
  * internal completions before its first visible one. So an endpoint never has more CQEs in a CQ
  * than blocks in its queues.
  */
-#include <stdlib.h>
-
 #include "hw_mlx5/lock.h"
 
 uint32_t m5_cq_end(const struct m5_cq *cq)

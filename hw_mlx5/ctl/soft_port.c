@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "hw_mlx5/cmd.h"
 #include "hw_mlx5/ctl/read.h"
 #include "hw_mlx5/ctl/soft.h"
 #include "softnic/softnic.h"

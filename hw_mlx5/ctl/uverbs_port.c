@@ -6,7 +6,6 @@
 
 #include "core/clock.h"
 #include "core/dap.h"
-#include "hw_mlx5/cmd.h"
 #include "hw_mlx5/ctl/read.h"
 #include "hw_mlx5/ctl/uverbs.h"
 

@@ -8,7 +8,6 @@
  * A reset does not clear a counter: its value at the reset is subtracted.
  */
 #include <inttypes.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
  * posts, the form of their completions, and queries of an adapter that is not open. Datagrams and
  * collectives are not supported.
  */
-#include <netinet/in.h>
 #include <stdarg.h>
 #include <string.h>
 
