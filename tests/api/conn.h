@@ -6,8 +6,6 @@
 #ifndef TESTS_API_CONN_H
 #define TESTS_API_CONN_H
 
-#include <netinet/in.h>
-
 #include "tests/api/api.h"
 
 #define CONN_SOON 20000000	/* in us: only a guard against hangs */

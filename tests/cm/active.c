@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The connecting side, against peers that are absent, silent or wrong. */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <poll.h>

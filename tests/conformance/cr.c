@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Connection Requests. */
-#include <netinet/in.h>
 #include <string.h>
 
 #include "tests/conformance/fixture.h"

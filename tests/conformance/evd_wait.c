@@ -2,7 +2,6 @@
 /* Waiting on Event Dispatchers: thresholds, timeouts, one waiter, and events that wake it. */
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "tests/conformance/fixture.h"

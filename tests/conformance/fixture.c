@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <netinet/in.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/conformance/fixture.h"
 

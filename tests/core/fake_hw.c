@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <arpa/inet.h>
 #include <dat/dat_registry.h>
 #include <errno.h>
 #include <string.h>

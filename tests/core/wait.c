@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dat_evd_wait(3): which events end a wait, and return values. */
-#include <errno.h>
-
 #include "core/evd/evd.h"
 #include "tests/core/fixture.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "tests/e2e/life.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Many connections at once; qualifiers and private data at their limits. */
 #include <netinet/in.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/e2e/rig.h"

@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <dat/dat_registry.h>
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "hw_common/address.h"

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>

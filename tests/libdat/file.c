@@ -2,7 +2,6 @@
 /* dat.conf as a file: its location, its owner and mode, and many lines. */
 #include <criterion/criterion.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

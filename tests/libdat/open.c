@@ -2,7 +2,6 @@
 /* dat_ia_openv(3) and dat_ia_close(3): which library is loaded for a name, and for how long. */
 #include <criterion/criterion.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tests/libdat/util.h"
 

@@ -5,7 +5,6 @@
  */
 #include <criterion/criterion.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 

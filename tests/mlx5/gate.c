@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 
 #include "hw_mlx5/lock.h"
-#include "hw_mlx5/ops.h"
 #include "tests/harness/harness.h"
 #include "tests/mlx5/rig.h"
 

@@ -3,7 +3,6 @@
  * work is signaled. */
 #include <criterion/criterion.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "hw_mlx5/mmio.h"

@@ -6,7 +6,6 @@
  */
 #include <criterion/criterion.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/mlx5/rig.h"

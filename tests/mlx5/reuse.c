@@ -5,7 +5,6 @@
  */
 #include <criterion/criterion.h>
 
-#include "hw_mlx5/ops.h"
 #include "tests/harness/harness.h"
 #include "tests/mlx5/rig.h"
 

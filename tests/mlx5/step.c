@@ -2,7 +2,6 @@
 /* A poller counts a bind while another thread gives the RMR a new generation of keys. */
 #include <criterion/criterion.h>
 
-#include "hw_mlx5/ops.h"
 #include "tests/harness/harness.h"
 #include "tests/mlx5/rig.h"
 

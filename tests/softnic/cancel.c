@@ -4,7 +4,6 @@
  * the thread ends after it, and other threads drive the device as before.
  */
 #include <criterion/criterion.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 

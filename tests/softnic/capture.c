@@ -7,7 +7,6 @@
 #include <criterion/criterion.h>
 #include <dlfcn.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

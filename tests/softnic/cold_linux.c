@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Commands and registers that Linux's mlx5_core and mlx5_ib use when they boot a device. */
 #include <criterion/criterion.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "tests/harness/harness.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Objects that Linux's mlx5_ib creates for itself. */
 #include <criterion/criterion.h>
-#include <stdlib.h>
 
 #include "tests/softnic/drv.h"
 

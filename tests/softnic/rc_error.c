@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Errors: each NAK, each exhausted retry, completions and events of both sides, and the flush. */
 #include <criterion/criterion.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "softnic/mlx5/prm.h"
 #include "tests/harness/harness.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Receives shared by several QPs: their order, the limit, errors, and refusals. */
 #include <criterion/criterion.h>
-#include <stdlib.h>
 
 #include "tests/harness/harness.h"
 #include "tests/softnic/drv.h"

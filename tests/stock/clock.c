@@ -2,7 +2,6 @@
 /* The adapter's clock through libmlx5: its mapped pages, and the timestamps of completions. */
 #include <errno.h>
 #include <infiniband/mlx5dv.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "tests/harness/harness.h"

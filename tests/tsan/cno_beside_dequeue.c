@@ -3,8 +3,6 @@
  * A nonthreadsafe IA, and an EVD with a CNO. One thread posts, one dequeues, one waits on the CNO, and
  * the CNO has an agent too. Each event comes once, and the CNO is triggered.
  */
-#include <string.h>
-
 #include "tests/tsan/tsan.h"
 
 enum { N = 2000, DTOS = 64 };

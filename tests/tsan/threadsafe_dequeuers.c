@@ -3,8 +3,6 @@
  * A threadsafe IA: one thread posts requests, one receives, a third software events, all to one EVD, and
  * two dequeue from it. Each event comes once. The endpoint is disconnected, so every post is flushed.
  */
-#include <string.h>
-
 #include "tests/tsan/tsan.h"
 
 enum { N = 1000, DTOS = 64 };

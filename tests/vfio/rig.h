@@ -5,7 +5,6 @@
 
 #include <criterion/criterion.h>
 #include <infiniband/mlx5dv.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "tests/harness/harness.h"

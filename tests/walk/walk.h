@@ -5,7 +5,6 @@
 #define TESTS_WALK_WALK_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include <dat/udat.h>
