@@ -8,10 +8,12 @@
 #include "hw_mlx5/lock.h"
 #include "softnic/softnic.h"
 
-/* The hot functions for hardware. */
-static const struct dap_hot *hw_calls(const struct dap_ia *ia)
+/* The hot functions for hardware. All handles begin with a struct dap_obj. */
+static const struct dap_hot *hw_calls(const void *handle)
 {
-	return m5_ia((struct dap_ia *)(uintptr_t)ia)->calls;
+	const struct dap_obj *obj = handle;
+
+	return m5_ia(obj->ia)->calls;
 }
 
 static uint8_t *block_at(const struct m5_sq *sq, uint32_t pi)
@@ -71,44 +73,35 @@ static DAT_RETURN after_post(DAT_EP_HANDLE handle, DAT_RETURN ret)
 static DAT_RETURN soft_send(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 			    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
-	const struct dap_ep *e = ep;
-
-	return after_post(ep, hw_calls(e->obj.ia)->post_send(ep, n, iov, cookie, flags));
+	return after_post(ep, hw_calls(ep)->post_send(ep, n, iov, cookie, flags));
 }
 
 /* Receives need no doorbell. */
 static DAT_RETURN soft_recv(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 			    DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags)
 {
-	const struct dap_ep *e = ep;
-
-	return hw_calls(e->obj.ia)->post_recv(ep, n, iov, cookie, flags);
+	return hw_calls(ep)->post_recv(ep, n, iov, cookie, flags);
 }
 
 static DAT_RETURN soft_read(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 			    DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *from,
 			    DAT_COMPLETION_FLAGS flags)
 {
-	const struct dap_ep *e = ep;
-
-	return after_post(ep, hw_calls(e->obj.ia)->rdma_read(ep, n, iov, cookie, from, flags));
+	return after_post(ep, hw_calls(ep)->rdma_read(ep, n, iov, cookie, from, flags));
 }
 
 static DAT_RETURN soft_write(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 			     DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,
 			     DAT_COMPLETION_FLAGS flags)
 {
-	const struct dap_ep *e = ep;
-
-	return after_post(ep, hw_calls(e->obj.ia)->rdma_write(ep, n, iov, cookie, to, flags));
+	return after_post(ep, hw_calls(ep)->rdma_write(ep, n, iov, cookie, to, flags));
 }
 
 /* If a request fails, the requests before it have been posted. */
 static DAT_RETURN soft_post_n(DAT_EP_HANDLE ep, DAT_COUNT n, const struct dapl_work *work,
 			      DAT_COUNT *posted)
 {
-	const struct dap_ep *e = ep;
-	DAT_RETURN ret = hw_calls(e->obj.ia)->ep_post_n(ep, n, work, posted);
+	DAT_RETURN ret = hw_calls(ep)->ep_post_n(ep, n, work, posted);
 
 	after_post(ep, DAT_SUCCESS);
 	return ret;
@@ -121,38 +114,29 @@ static DAT_RETURN soft_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr, const DAT_LM
 			    DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
 			    DAT_RMR_CONTEXT *context)
 {
-	const struct dap_rmr *r = rmr;
-
-	return after_post(ep, hw_calls(r->obj.ia)->rmr_bind(rmr, lmr, triplet, priv, va_type, ep, cookie,
-							    flags, context));
+	return after_post(ep, hw_calls(rmr)->rmr_bind(rmr, lmr, triplet, priv, va_type, ep, cookie, flags,
+						      context));
 }
 
 static DAT_RETURN soft_send_inval(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				  DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags,
 				  DAT_RMR_CONTEXT context)
 {
-	const struct dap_ep *e = ep;
-
-	return after_post(ep, hw_calls(e->obj.ia)->send_inval(ep, n, iov, cookie, flags, context));
+	return after_post(ep, hw_calls(ep)->send_inval(ep, n, iov, cookie, flags, context));
 }
 
 static DAT_RETURN soft_write_immed(DAT_EP_HANDLE ep, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				   DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET *to,
 				   DAT_UINT32 imm, DAT_COMPLETION_FLAGS flags)
 {
-	const struct dap_ep *e = ep;
-
-	return after_post(ep, hw_calls(e->obj.ia)->write_immed(ep, n, iov, cookie, to, imm, flags));
+	return after_post(ep, hw_calls(ep)->write_immed(ep, n, iov, cookie, to, imm, flags));
 }
 
 static DAT_RETURN soft_atomic(DAT_EP_HANDLE ep, bool swap, DAT_UINT64 operand, DAT_UINT64 compare,
 			      DAT_LMR_TRIPLET *result, DAT_DTO_COOKIE cookie,
 			      const DAT_RMR_TRIPLET *at, DAT_COMPLETION_FLAGS flags)
 {
-	const struct dap_ep *e = ep;
-
-	return after_post(ep, hw_calls(e->obj.ia)->atomic(ep, swap, operand, compare, result, cookie, at,
-							  flags));
+	return after_post(ep, hw_calls(ep)->atomic(ep, swap, operand, compare, result, cookie, at, flags));
 }
 
 #else
@@ -161,10 +145,7 @@ static DAT_RETURN soft_bind(DAT_RMR_HANDLE rmr, const DAT_LMR_TRIPLET *triplet,
 			    DAT_MEM_PRIV_FLAGS priv, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
 			    DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
 {
-	const struct dap_rmr *r = rmr;
-
-	return after_post(ep, hw_calls(r->obj.ia)->rmr_bind(rmr, triplet, priv, ep, cookie, flags,
-							    context));
+	return after_post(ep, hw_calls(rmr)->rmr_bind(rmr, triplet, priv, ep, cookie, flags, context));
 }
 
 #endif
@@ -190,7 +171,7 @@ static M5_COLD void drive_device(struct dap_evd *evd)
 static DAT_RETURN soft_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT *event)
 {
 	struct dap_evd *evd = handle;
-	const struct dap_hot *calls = hw_calls(evd->obj.ia);
+	const struct dap_hot *calls = hw_calls(evd);
 	uint64_t before = missed(evd);
 	DAT_RETURN ret = calls->evd_dequeue(evd, event);
 
@@ -204,7 +185,7 @@ static DAT_RETURN soft_dequeue_n(DAT_EVD_HANDLE handle, DAT_COUNT max, DAT_EVENT
 				 DAT_COUNT *count)
 {
 	struct dap_evd *evd = handle;
-	const struct dap_hot *calls = hw_calls(evd->obj.ia);
+	const struct dap_hot *calls = hw_calls(evd);
 	uint64_t before = missed(evd);
 	DAT_RETURN ret = calls->evd_dequeue_n(evd, max, events, count);
 
@@ -217,9 +198,7 @@ static DAT_RETURN soft_dequeue_n(DAT_EVD_HANDLE handle, DAT_COUNT max, DAT_EVENT
 static DAT_RETURN soft_srq_recv(DAT_SRQ_HANDLE srq, DAT_COUNT n, DAT_LMR_TRIPLET *iov,
 				DAT_DTO_COOKIE cookie)
 {
-	const struct dap_srq *s = srq;
-
-	return hw_calls(s->obj.ia)->srq_post_recv(srq, n, iov, cookie);
+	return hw_calls(srq)->srq_post_recv(srq, n, iov, cookie);
 }
 
 const struct dap_hot *m5_soft_calls(void)
