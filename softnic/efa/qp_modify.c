@@ -171,13 +171,18 @@ int softnic_efa_qp_query(struct softnic_efa *handle, uint32_t number,
 	return qp ? 0 : -EINVAL;
 }
 
-/* Writes a completion for each request and receive that is outstanding (efa_io_defs.h, status 1). */
+/*
+ * Writes a completion for each request and receive that is outstanding (efa_io_defs.h, status 1). A device
+ * sends packets as soon as a doorbell rings, so before its driver's next command; this one sends them now.
+ */
 static void flush_at_destroy(struct sne_nic *nic, struct sne_qp *qp)
 {
 	if (qp->now.state == SOFTNIC_EFA_RESET)
 		return;
 	sne_sq_doorbell(nic, qp, false);
 	sne_rq_doorbell(nic, qp);
+	sne_cut(nic);
+	sne_release(nic);
 	flush_now(nic, qp);
 	sne_complete_qp(nic, qp);
 }

@@ -96,6 +96,20 @@ Test(status, qp_destroy__flushes_each_request_with_status_1)
 	cr_assert_not(cqe_poll(&a, &c), "a completion came after the end of the QP");
 }
 
+/* libfabric destroys a QP as soon as it has posted its last send. */
+Test(status, qp_destroy__follows_the_requests_that_were_rung_before)
+{
+	struct cqe c;
+
+	rx_post(&b, 7, 0, 10);
+	send_to_nobody(10);
+	cr_assert_eq(softnic_efa_qp_destroy(a.nic, a.qp.handle), 0);
+	c = cqe_wait(&b, &a);
+	cr_assert_eq(c.status, 0);
+	cr_assert_eq(c.req_id, 7);
+	new_qp(&a);
+}
+
 /* A QP in RESET has no work, and one whose work was flushed before gets no second completion. */
 Test(status, qp_destroy__of_an_idle_qp_completes_nothing)
 {
