@@ -44,49 +44,10 @@ void sn_boot_reset(struct sn_nic *nic)
 	nic->dev->issi = 0;
 }
 
-/* Commands that an enabled but uninitialized function accepts. */
-static bool is_boot_command(uint16_t opcode)
-{
-	switch (opcode) {
-	case CMD_QUERY_HCA_CAP:
-	case CMD_SET_HCA_CAP:
-	case CMD_QUERY_ADAPTER:
-	case CMD_INIT_HCA:
-	case CMD_DISABLE_HCA:
-	case CMD_QUERY_PAGES:
-	case CMD_MANAGE_PAGES:
-	case CMD_QUERY_ISSI:
-	case CMD_SET_ISSI:
-	case CMD_ACCESS_REG:
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool makes_object(uint16_t opcode)
-{
-	switch (opcode) {
-	case CMD_CREATE_MKEY:
-	case CMD_CREATE_EQ:
-	case CMD_CREATE_CQ:
-	case CMD_CREATE_QP:
-	case CMD_CREATE_RMP:
-	case CMD_CREATE_XRC_SRQ:
-	case CMD_ALLOC_XRCD:
-	case CMD_CREATE_UMEM:
-	case CMD_ALLOC_PD:
-	case CMD_ALLOC_UAR:
-		return true;
-	default:
-		return false;
-	}
-}
-
 uint8_t sn_boot_check(struct sn_cmd *c)
 {
 	struct sn_cold *cold = c->nic->dev->cold;
-	uint16_t opcode = (uint16_t)sn_get(c->in, CMD_OPCODE);
+	uint16_t opcode = c->command->opcode;
 
 	if (!cold)
 		return STAT_OK;
@@ -95,7 +56,7 @@ uint8_t sn_boot_check(struct sn_cmd *c)
 		return opcode == CMD_ENABLE_HCA ? STAT_OK :
 			sn_cmd_refuse(c, STAT_BAD_SYS_STATE, "the function is not enabled");
 	case SN_BOOT_ENABLED:
-		return is_boot_command(opcode) ? STAT_OK :
+		return c->command->role & SN_BOOTS ? STAT_OK :
 			sn_cmd_refuse(c, STAT_BAD_SYS_STATE, "the function is not initialized");
 	case SN_BOOT_READY:
 		break;
@@ -103,10 +64,8 @@ uint8_t sn_boot_check(struct sn_cmd *c)
 	if (opcode == CMD_ENABLE_HCA || opcode == CMD_INIT_HCA || opcode == CMD_SET_HCA_CAP ||
 	    opcode == CMD_SET_ISSI)
 		return sn_cmd_refuse(c, STAT_BAD_SYS_STATE, "the function is already initialized");
-	if (makes_object(opcode) && !sn_pages_left(c->nic)) {
-		sn_cmd_refuse(c, STAT_NO_RES, "the driver did not give the requested pages");
-		return STAT_NO_RES;
-	}
+	if (c->command->role & SN_MAKES && !sn_pages_left(c->nic))
+		return sn_cmd_refuse(c, STAT_NO_RES, "the driver did not give the requested pages");
 	return STAT_OK;
 }
 

@@ -8,23 +8,22 @@
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 
+#define TABLE(name) offsetof(struct sn_nic, name)
+
 /* Kinds of objects that a command destroys as soon as no other object uses them. */
 static const struct kind {
-	uint16_t opcode;
-	const char *name;
 	size_t table, refs;	/* offsets in struct sn_nic and in the object; refs 0: has no users */
+	const char *name;
 	void (*free)(struct sn_nic *nic, void *obj);
 } kinds[] = {
-	{ CMD_DEALLOC_PD, "PD", offsetof(struct sn_nic, pds), offsetof(struct sn_pd, refs), sn_pd_free },
-	{ CMD_DEALLOC_UAR, "UAR", offsetof(struct sn_nic, uars), offsetof(struct sn_uar, refs), sn_uar_free },
-	{ CMD_DEALLOC_XRCD, "XRC domain", offsetof(struct sn_nic, xrcds), offsetof(struct sn_xrcd, refs),
-	  sn_xrcd_free },
-	{ CMD_DESTROY_XRC_SRQ, "XRC SRQ", offsetof(struct sn_nic, xrc_srqs), 0, sn_xrc_srq_free },
-	{ CMD_DESTROY_UMEM, "umem", offsetof(struct sn_nic, umems), offsetof(struct sn_umem, refs),
-	  sn_umem_free },
-	{ CMD_DESTROY_CQ, "CQ", offsetof(struct sn_nic, cqs), offsetof(struct sn_cq, refs), sn_cq_free },
-	{ CMD_DESTROY_QP, "QP", offsetof(struct sn_nic, qps), 0, sn_qp_free },
-	{ CMD_DESTROY_RMP, "RMP", offsetof(struct sn_nic, srqs), offsetof(struct sn_srq, refs), sn_srq_free },
+	{ TABLE(pds), offsetof(struct sn_pd, refs), "PD", sn_pd_free },
+	{ TABLE(uars), offsetof(struct sn_uar, refs), "UAR", sn_uar_free },
+	{ TABLE(xrcds), offsetof(struct sn_xrcd, refs), "XRC domain", sn_xrcd_free },
+	{ TABLE(xrc_srqs), 0, "XRC SRQ", sn_xrc_srq_free },
+	{ TABLE(umems), offsetof(struct sn_umem, refs), "umem", sn_umem_free },
+	{ TABLE(cqs), offsetof(struct sn_cq, refs), "CQ", sn_cq_free },
+	{ TABLE(qps), 0, "QP", sn_qp_free },
+	{ TABLE(srqs), offsetof(struct sn_srq, refs), "RMP", sn_srq_free },
 };
 
 static uint8_t destroy_object(struct sn_cmd *c)
@@ -33,7 +32,7 @@ static uint8_t destroy_object(struct sn_cmd *c)
 	unsigned int refs = 0;
 	uint8_t *obj;
 
-	while (k->opcode != sn_get(c->in, CMD_OPCODE))
+	while (k->table != c->command->table)
 		k++;
 	obj = sn_table_find((void *)((uint8_t *)c->nic + k->table), sn_get(c->in, CMD_NUMBER));
 	if (!obj)
@@ -47,105 +46,75 @@ static uint8_t destroy_object(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-struct entry {
-	uint16_t opcode, inlen;
-	const char *name;
-	sn_cmd_fn *fn;
+static const struct sn_command commands[] = {
+	{ CMD_QUERY_HCA_VPORT_CONTEXT, 16, "QUERY_HCA_VPORT_CONTEXT", sn_cmd_query_hca_vport, 0, 0 },
+	{ CMD_QUERY_HCA_VPORT_GID, 16, "QUERY_HCA_VPORT_GID", sn_cmd_query_hca_gid, 0, 0 },
+	{ CMD_QUERY_HCA_VPORT_PKEY, 16, "QUERY_HCA_VPORT_PKEY", sn_cmd_query_pkey, 0, 0 },
+	{ CMD_QUERY_HCA_CAP, 16, "QUERY_HCA_CAP", sn_cmd_query_hca_cap, 0, SN_BOOTS },
+	{ CMD_QUERY_ADAPTER, 16, "QUERY_ADAPTER", sn_cmd_query_adapter, 0, SN_BOOTS },
+	{ CMD_INIT_HCA, 16, "INIT_HCA", sn_cmd_init_hca, 0, SN_BOOTS },
+	{ CMD_TEARDOWN_HCA, 16, "TEARDOWN_HCA", sn_cmd_teardown_hca, 0, SN_STOPS },
+	{ CMD_ENABLE_HCA, 16, "ENABLE_HCA", sn_cmd_enable_hca, 0, 0 },
+	{ CMD_DISABLE_HCA, 16, "DISABLE_HCA", sn_cmd_disable_hca, 0, SN_BOOTS | SN_STOPS },
+	{ CMD_QUERY_PAGES, 16, "QUERY_PAGES", sn_cmd_query_pages, 0, SN_BOOTS },
+	{ CMD_MANAGE_PAGES, 16, "MANAGE_PAGES", sn_cmd_manage_pages, 0, SN_BOOTS },
+	{ CMD_SET_HCA_CAP, 0x1010, "SET_HCA_CAP", sn_cmd_set_hca_cap, 0, SN_BOOTS },
+	{ CMD_QUERY_ISSI, 16, "QUERY_ISSI", sn_cmd_query_issi, 0, SN_BOOTS },
+	{ CMD_SET_ISSI, 16, "SET_ISSI", sn_cmd_set_issi, 0, SN_BOOTS },
+	{ CMD_CREATE_MKEY, AT_PAS, "CREATE_MKEY", sn_cmd_create_mkey, TABLE(mkeys), SN_MAKES },
+	{ CMD_QUERY_MKEY, 16, "QUERY_MKEY", sn_cmd_query_mkey, TABLE(mkeys), 0 },
+	{ CMD_DESTROY_MKEY, 16, "DESTROY_MKEY", sn_cmd_destroy_mkey, TABLE(mkeys), SN_ENDS },
+	{ CMD_QUERY_SPECIAL_CONTEXTS, 16, "QUERY_SPECIAL_CONTEXTS", sn_cmd_special, 0, 0 },
+	{ CMD_CREATE_EQ, AT_PAS, "CREATE_EQ", sn_cmd_create_eq, 0, SN_MAKES },
+	{ CMD_DESTROY_EQ, 16, "DESTROY_EQ", sn_cmd_destroy_eq, 0, SN_ENDS },
+	{ CMD_QUERY_EQ, 16, "QUERY_EQ", sn_cmd_query_eq, 0, 0 },
+	{ CMD_CREATE_CQ, AT_PAS, "CREATE_CQ", sn_cmd_create_cq, TABLE(cqs), SN_MAKES },
+	{ CMD_DESTROY_CQ, 16, "DESTROY_CQ", destroy_object, TABLE(cqs), SN_ENDS },
+	{ CMD_QUERY_CQ, 16, "QUERY_CQ", sn_cmd_query_cq, TABLE(cqs), 0 },
+	{ CMD_MODIFY_CQ, AT_PAS, "MODIFY_CQ", sn_cmd_modify_cq, TABLE(cqs), 0 },
+	{ CMD_CREATE_QP, AT_PAS, "CREATE_QP", sn_cmd_create_qp, TABLE(qps), SN_MAKES },
+	{ CMD_DESTROY_QP, 16, "DESTROY_QP", destroy_object, TABLE(qps), SN_ENDS },
+	{ CMD_RST2INIT_QP, 0x100, "RST2INIT_QP", sn_cmd_modify_qp, TABLE(qps), 0 },
+	{ CMD_INIT2INIT_QP, 0x100, "INIT2INIT_QP", sn_cmd_modify_qp, TABLE(qps), 0 },
+	{ CMD_INIT2RTR_QP, 0x100, "INIT2RTR_QP", sn_cmd_modify_qp, TABLE(qps), 0 },
+	{ CMD_RTR2RTS_QP, 0x100, "RTR2RTS_QP", sn_cmd_modify_qp, TABLE(qps), 0 },
+	{ CMD_RTS2RTS_QP, 0x100, "RTS2RTS_QP", sn_cmd_modify_qp, TABLE(qps), 0 },
+	{ CMD_2ERR_QP, 16, "2ERR_QP", sn_cmd_modify_qp, TABLE(qps), SN_STOPS },
+	{ CMD_2RST_QP, 16, "2RST_QP", sn_cmd_modify_qp, TABLE(qps), SN_STOPS },
+	{ CMD_QUERY_QP, 16, "QUERY_QP", sn_cmd_query_qp, TABLE(qps), 0 },
+	{ CMD_QUERY_VPORT_STATE, 16, "QUERY_VPORT_STATE", sn_cmd_query_vport_state, 0, 0 },
+	{ CMD_QUERY_NIC_VPORT_CONTEXT, 16, "QUERY_NIC_VPORT_CONTEXT", sn_cmd_query_vport, 0, 0 },
+	{ CMD_MODIFY_NIC_VPORT_CONTEXT, 0x200, "MODIFY_NIC_VPORT_CONTEXT", sn_cmd_modify_vport, 0, 0 },
+	{ CMD_QUERY_ROCE_ADDRESS, 16, "QUERY_ROCE_ADDRESS", sn_cmd_query_roce, 0, 0 },
+	{ CMD_SET_ROCE_ADDRESS, 0x30, "SET_ROCE_ADDRESS", sn_cmd_set_roce, 0, 0 },
+	{ CMD_MAD_IFC, 0x110, "MAD_IFC", sn_cmd_mad, 0, 0 },
+	{ CMD_ALLOC_PD, 16, "ALLOC_PD", sn_cmd_alloc_pd, TABLE(pds), SN_MAKES },
+	{ CMD_DEALLOC_PD, 16, "DEALLOC_PD", destroy_object, TABLE(pds), SN_ENDS },
+	{ CMD_ALLOC_UAR, 16, "ALLOC_UAR", sn_cmd_alloc_uar, TABLE(uars), SN_MAKES },
+	{ CMD_DEALLOC_UAR, 16, "DEALLOC_UAR", destroy_object, TABLE(uars), SN_ENDS },
+	{ CMD_ACCESS_REG, 16, "ACCESS_REG", sn_cmd_access_reg, 0, SN_BOOTS },
+	{ CMD_ALLOC_XRCD, 16, "ALLOC_XRCD", sn_cmd_alloc_xrcd, TABLE(xrcds), SN_MAKES },
+	{ CMD_DEALLOC_XRCD, 16, "DEALLOC_XRCD", destroy_object, TABLE(xrcds), SN_ENDS },
+	{ CMD_CREATE_XRC_SRQ, AT_PAS, "CREATE_XRC_SRQ", sn_cmd_create_xrc_srq, TABLE(xrc_srqs), SN_MAKES },
+	{ CMD_DESTROY_XRC_SRQ, 16, "DESTROY_XRC_SRQ", destroy_object, TABLE(xrc_srqs), SN_ENDS },
+	{ CMD_CREATE_RMP, AT_PAS, "CREATE_RMP", sn_cmd_create_rmp, TABLE(srqs), SN_MAKES },
+	{ CMD_MODIFY_RMP, AT_PAS, "MODIFY_RMP", sn_cmd_modify_rmp, TABLE(srqs), 0 },
+	{ CMD_DESTROY_RMP, 16, "DESTROY_RMP", destroy_object, TABLE(srqs), SN_ENDS },
+	{ CMD_QUERY_RMP, 16, "QUERY_RMP", sn_cmd_query_rmp, TABLE(srqs), 0 },
+	{ CMD_CREATE_UCTX, 0x20, "CREATE_UCTX", sn_cmd_create_uctx, 0, 0 },
+	{ CMD_DESTROY_UCTX, 16, "DESTROY_UCTX", sn_cmd_destroy_uctx, 0, SN_ENDS },
+	{ CMD_CREATE_UMEM, 0x30, "CREATE_UMEM", sn_cmd_create_umem, TABLE(umems), SN_MAKES },
+	{ CMD_DESTROY_UMEM, 16, "DESTROY_UMEM", destroy_object, TABLE(umems), SN_ENDS },
+	{ 0, 0, "unknown opcode", NULL, 0, 0 },
 };
 
-static const struct entry entries[] = {
-	{ CMD_QUERY_HCA_VPORT_CONTEXT, 16, "QUERY_HCA_VPORT_CONTEXT", sn_cmd_query_hca_vport },
-	{ CMD_QUERY_HCA_VPORT_GID, 16, "QUERY_HCA_VPORT_GID", sn_cmd_query_hca_gid },
-	{ CMD_QUERY_HCA_VPORT_PKEY, 16, "QUERY_HCA_VPORT_PKEY", sn_cmd_query_pkey },
-	{ CMD_QUERY_HCA_CAP, 16, "QUERY_HCA_CAP", sn_cmd_query_hca_cap },
-	{ CMD_QUERY_ADAPTER, 16, "QUERY_ADAPTER", sn_cmd_query_adapter },
-	{ CMD_INIT_HCA, 16, "INIT_HCA", sn_cmd_init_hca },
-	{ CMD_TEARDOWN_HCA, 16, "TEARDOWN_HCA", sn_cmd_teardown_hca },
-	{ CMD_ENABLE_HCA, 16, "ENABLE_HCA", sn_cmd_enable_hca },
-	{ CMD_DISABLE_HCA, 16, "DISABLE_HCA", sn_cmd_disable_hca },
-	{ CMD_QUERY_PAGES, 16, "QUERY_PAGES", sn_cmd_query_pages },
-	{ CMD_MANAGE_PAGES, 16, "MANAGE_PAGES", sn_cmd_manage_pages },
-	{ CMD_SET_HCA_CAP, 0x1010, "SET_HCA_CAP", sn_cmd_set_hca_cap },
-	{ CMD_QUERY_ISSI, 16, "QUERY_ISSI", sn_cmd_query_issi },
-	{ CMD_SET_ISSI, 16, "SET_ISSI", sn_cmd_set_issi },
-	{ CMD_CREATE_MKEY, AT_PAS, "CREATE_MKEY", sn_cmd_create_mkey },
-	{ CMD_QUERY_MKEY, 16, "QUERY_MKEY", sn_cmd_query_mkey },
-	{ CMD_DESTROY_MKEY, 16, "DESTROY_MKEY", sn_cmd_destroy_mkey },
-	{ CMD_QUERY_SPECIAL_CONTEXTS, 16, "QUERY_SPECIAL_CONTEXTS", sn_cmd_special },
-	{ CMD_CREATE_EQ, AT_PAS, "CREATE_EQ", sn_cmd_create_eq },
-	{ CMD_DESTROY_EQ, 16, "DESTROY_EQ", sn_cmd_destroy_eq },
-	{ CMD_QUERY_EQ, 16, "QUERY_EQ", sn_cmd_query_eq },
-	{ CMD_CREATE_CQ, AT_PAS, "CREATE_CQ", sn_cmd_create_cq },
-	{ CMD_DESTROY_CQ, 16, "DESTROY_CQ", destroy_object },
-	{ CMD_QUERY_CQ, 16, "QUERY_CQ", sn_cmd_query_cq },
-	{ CMD_MODIFY_CQ, AT_PAS, "MODIFY_CQ", sn_cmd_modify_cq },
-	{ CMD_CREATE_QP, AT_PAS, "CREATE_QP", sn_cmd_create_qp },
-	{ CMD_DESTROY_QP, 16, "DESTROY_QP", destroy_object },
-	{ CMD_RST2INIT_QP, 0x100, "RST2INIT_QP", sn_cmd_modify_qp },
-	{ CMD_INIT2INIT_QP, 0x100, "INIT2INIT_QP", sn_cmd_modify_qp },
-	{ CMD_INIT2RTR_QP, 0x100, "INIT2RTR_QP", sn_cmd_modify_qp },
-	{ CMD_RTR2RTS_QP, 0x100, "RTR2RTS_QP", sn_cmd_modify_qp },
-	{ CMD_RTS2RTS_QP, 0x100, "RTS2RTS_QP", sn_cmd_modify_qp },
-	{ CMD_2ERR_QP, 16, "2ERR_QP", sn_cmd_modify_qp },
-	{ CMD_2RST_QP, 16, "2RST_QP", sn_cmd_modify_qp },
-	{ CMD_QUERY_QP, 16, "QUERY_QP", sn_cmd_query_qp },
-	{ CMD_QUERY_VPORT_STATE, 16, "QUERY_VPORT_STATE", sn_cmd_query_vport_state },
-	{ CMD_QUERY_NIC_VPORT_CONTEXT, 16, "QUERY_NIC_VPORT_CONTEXT", sn_cmd_query_vport },
-	{ CMD_MODIFY_NIC_VPORT_CONTEXT, 0x200, "MODIFY_NIC_VPORT_CONTEXT", sn_cmd_modify_vport },
-	{ CMD_QUERY_ROCE_ADDRESS, 16, "QUERY_ROCE_ADDRESS", sn_cmd_query_roce },
-	{ CMD_SET_ROCE_ADDRESS, 0x30, "SET_ROCE_ADDRESS", sn_cmd_set_roce },
-	{ CMD_MAD_IFC, 0x110, "MAD_IFC", sn_cmd_mad },
-	{ CMD_ALLOC_PD, 16, "ALLOC_PD", sn_cmd_alloc_pd },
-	{ CMD_DEALLOC_PD, 16, "DEALLOC_PD", destroy_object },
-	{ CMD_ALLOC_UAR, 16, "ALLOC_UAR", sn_cmd_alloc_uar },
-	{ CMD_DEALLOC_UAR, 16, "DEALLOC_UAR", destroy_object },
-	{ CMD_ACCESS_REG, 16, "ACCESS_REG", sn_cmd_access_reg },
-	{ CMD_ALLOC_XRCD, 16, "ALLOC_XRCD", sn_cmd_alloc_xrcd },
-	{ CMD_DEALLOC_XRCD, 16, "DEALLOC_XRCD", destroy_object },
-	{ CMD_CREATE_XRC_SRQ, AT_PAS, "CREATE_XRC_SRQ", sn_cmd_create_xrc_srq },
-	{ CMD_DESTROY_XRC_SRQ, 16, "DESTROY_XRC_SRQ", destroy_object },
-	{ CMD_CREATE_RMP, AT_PAS, "CREATE_RMP", sn_cmd_create_rmp },
-	{ CMD_MODIFY_RMP, AT_PAS, "MODIFY_RMP", sn_cmd_modify_rmp },
-	{ CMD_DESTROY_RMP, 16, "DESTROY_RMP", destroy_object },
-	{ CMD_QUERY_RMP, 16, "QUERY_RMP", sn_cmd_query_rmp },
-	{ CMD_CREATE_UCTX, 0x20, "CREATE_UCTX", sn_cmd_create_uctx },
-	{ CMD_DESTROY_UCTX, 16, "DESTROY_UCTX", sn_cmd_destroy_uctx },
-	{ CMD_CREATE_UMEM, 0x30, "CREATE_UMEM", sn_cmd_create_umem },
-	{ CMD_DESTROY_UMEM, 16, "DESTROY_UMEM", destroy_object },
-};
-
-static const struct entry *find_command(uint16_t opcode)
+static const struct sn_command *find_command(uint16_t opcode)
 {
-	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
-		if (entries[i].opcode == opcode)
-			return &entries[i];
-	return NULL;
-}
+	const struct sn_command *k = commands;
 
-/* A driver must be able to tear down after a fatal error, so these commands then succeed, as in
- * firmware. */
-static bool is_destroy(uint16_t opcode)
-{
-	switch (opcode) {
-	case CMD_DESTROY_MKEY:
-	case CMD_DESTROY_EQ:
-	case CMD_DESTROY_CQ:
-	case CMD_DESTROY_QP:
-	case CMD_DESTROY_RMP:
-	case CMD_DESTROY_XRC_SRQ:
-	case CMD_DEALLOC_XRCD:
-	case CMD_2RST_QP:
-	case CMD_2ERR_QP:
-	case CMD_DEALLOC_PD:
-	case CMD_DEALLOC_UAR:
-	case CMD_DESTROY_UMEM:
-	case CMD_DESTROY_UCTX:
-	case CMD_TEARDOWN_HCA:
-	case CMD_DISABLE_HCA:
-		return true;
-	default:
-		return false;
-	}
+	while (k->fn && k->opcode != opcode)
+		k++;
+	return k;
 }
 
 /*
@@ -183,20 +152,20 @@ static bool is_injected(struct sn_nic *nic, uint16_t opcode)
 static uint8_t execute_command(struct sn_cmd *c)
 {
 	uint16_t opcode = (uint16_t)sn_get(c->in, CMD_OPCODE);
-	const struct entry *e = find_command(opcode);
+	const struct sn_command *k = find_command(opcode);
 	uint8_t status;
 
-	c->name = e ? e->name : "unknown opcode";
-	if (!e)
+	c->command = k;
+	if (!k->fn)
 		return sn_cmd_refuse(c, STAT_BAD_OP, "opcode %#x", opcode);
-	if (c->inlen < e->inlen)
+	if (c->inlen < k->inlen)
 		return sn_cmd_refuse(c, STAT_BAD_INP_LEN,
-				     "input of %zu bytes, %u are needed", c->inlen, e->inlen);
+				     "input of %zu bytes, %u are needed", c->inlen, k->inlen);
 	if (is_injected(c->nic, opcode)) {
 		c->syndrome = UINT32_C(0xfa017000);
 		return STAT_BAD_RES;
 	}
-	if (c->nic->fatal && !is_destroy(opcode)) {
+	if (c->nic->fatal && !(k->role & (SN_ENDS | SN_STOPS))) {
 		c->syndrome = UINT32_C(0xfa7a1000);
 		return STAT_INT_ERR;
 	}
@@ -207,7 +176,7 @@ static uint8_t execute_command(struct sn_cmd *c)
 		return status;
 	if (ends_traffic(opcode))
 		handle_traffic(c->nic);
-	status = e->fn(c);
+	status = k->fn(c);
 	sn_uctx_record(c, status);
 	return status;
 }
@@ -221,7 +190,7 @@ static void log_command(const struct sn_cmd *c, uint8_t status)
 
 	if (!log)
 		return;
-	fprintf(log, "%02x %s ", status, c->name);
+	fprintf(log, "%02x %s ", status, c->command->name);
 	for (size_t i = 0; i < c->inlen && i < AT_PAS; i++)
 		fprintf(log, "%02x", c->in[i]);
 	fputc('\n', log);

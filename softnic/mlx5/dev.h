@@ -361,10 +361,10 @@ enum { SN_CMD_OUT_MAX = 0x1010 };	/* longest output of any command: QUERY_HCA_CA
 void sn_cmd_run(struct sn_nic *nic, const uint8_t *in, size_t inlen, uint8_t *out, size_t outlen);
 struct sn_cmd {
 	struct sn_nic *nic;
+	const struct sn_command *command;
 	const uint8_t *in;
 	uint8_t *out;
 	size_t inlen, outlen;
-	const char *name;	/* name of the opcode */
 	uint32_t syndrome;
 	/* user context whose objects the command may name; 0: it may name all objects */
 	uint32_t user;
@@ -378,9 +378,14 @@ uint8_t sn_cmd_refuse_errno(struct sn_cmd *c, int err);
 /* uctx.c: returns 0 if the command's user context may execute the command, else a status. A success must be
  * followed by sn_uctx_record. */
 uint8_t sn_uctx_check(struct sn_cmd *c);
+/* Returns the kind of the objects in a table, whose offset in struct sn_nic is known. */
+static inline uint32_t sn_kind(size_t table)
+{
+	return (uint32_t)(table / sizeof(struct sn_table));
+}
 /* Records that an object belongs to a user context. The driver's objects have no such record. */
 struct sn_owned {
-	uint32_t kind_number;	/* its table's position << 24 | its number */
+	uint32_t kind_number;	/* its kind << 24 | its number */
 	uint16_t uid;
 };
 /* records the object that a command has created or destroyed, if its status is 0 */
@@ -423,8 +428,24 @@ uint8_t sn_cmd_umem(struct sn_cmd *c, struct sn_buf *b, uint32_t id, uint64_t of
 /* Finds a doorbell record: in a umem with an offset of addr, or at this bus address. */
 uint8_t sn_cmd_record(struct sn_cmd *c, struct sn_buf *b, bool in_umem, uint32_t umem, uint64_t addr);
 
-/* Command handlers, each in the file of its object */
 typedef uint8_t sn_cmd_fn(struct sn_cmd *c);
+enum sn_role {
+	SN_BOOTS = 1 << 0,	/* the function accepts the command before it is initialized */
+	SN_MAKES = 1 << 1,	/* the command creates an object */
+	/* A driver must be able to tear down after a fatal error, so both succeed then, as in firmware. */
+	SN_ENDS = 1 << 2,	/* the command destroys the object */
+	SN_STOPS = 1 << 3,	/* the command stops a QP or the function */
+};
+struct sn_command {
+	uint16_t opcode, inlen;	/* inlen: length of the shortest input */
+	const char *name;
+	sn_cmd_fn *fn;
+	/* the table of the object whose number is in the common field, as offset in struct sn_nic; or 0 */
+	uint16_t table;
+	uint8_t role;		/* bits of enum sn_role */
+};
+
+/* Command handlers, each in the file of its object */
 sn_cmd_fn sn_cmd_alloc_pd, sn_cmd_alloc_uar, sn_cmd_alloc_xrcd, sn_cmd_create_umem;
 sn_cmd_fn sn_cmd_create_mkey, sn_cmd_destroy_mkey, sn_cmd_query_mkey, sn_cmd_special;
 sn_cmd_fn sn_cmd_create_eq, sn_cmd_destroy_eq, sn_cmd_query_eq;

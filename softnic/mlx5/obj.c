@@ -16,8 +16,7 @@ uint8_t sn_cmd_add(struct sn_cmd *c, struct sn_table *t, unsigned int bits, unsi
 
 void *sn_cmd_find(const struct sn_cmd *c, const struct sn_table *t, uint32_t number)
 {
-	size_t at = (size_t)((const uint8_t *)t - (const uint8_t *)c->nic);
-	uint32_t kind = (uint32_t)(at / sizeof(*t));
+	uint32_t kind = sn_kind((size_t)((const uint8_t *)t - (const uint8_t *)c->nic));
 	const struct sn_owned *o = c->user ? sn_table_find(&c->nic->owned, kind << 24 | number) : NULL;
 
 	return o && o->uid != c->user ? NULL : sn_table_find(t, number);

@@ -45,57 +45,9 @@ void sn_uctx_free(struct sn_nic *nic, void *obj)
 	free(u);
 }
 
-/* A kind of object: the position of its table */
-#define KIND(table) (offsetof(struct sn_nic, table) / sizeof(struct sn_table))
-enum kind {
-	QP = KIND(qps),
-	CQ = KIND(cqs),
-	MKEY = KIND(mkeys),
-	PD = KIND(pds),
-	UAR = KIND(uars),
-	RMP = KIND(srqs),
-	UMEM = KIND(umems),
-	XRC_SRQ = KIND(xrc_srqs),
-	XRCD = KIND(xrcds),
-};
-enum role { MAKES, ENDS, USES };
-
-/* The commands whose object number is in the common field. */
-static const struct rule {
-	uint16_t opcode;
-	uint8_t kind, role;
-} rules[] = {
-	{ CMD_CREATE_QP, QP, MAKES },		{ CMD_DESTROY_QP, QP, ENDS },
-	{ CMD_RST2INIT_QP, QP, USES },		{ CMD_INIT2INIT_QP, QP, USES },
-	{ CMD_INIT2RTR_QP, QP, USES },		{ CMD_RTR2RTS_QP, QP, USES },
-	{ CMD_RTS2RTS_QP, QP, USES },		{ CMD_2ERR_QP, QP, USES },
-	{ CMD_2RST_QP, QP, USES },		{ CMD_QUERY_QP, QP, USES },
-	{ CMD_CREATE_CQ, CQ, MAKES },		{ CMD_DESTROY_CQ, CQ, ENDS },
-	{ CMD_MODIFY_CQ, CQ, USES },		{ CMD_QUERY_CQ, CQ, USES },
-	{ CMD_CREATE_MKEY, MKEY, MAKES },	{ CMD_DESTROY_MKEY, MKEY, ENDS },
-	{ CMD_QUERY_MKEY, MKEY, USES },		{ CMD_ALLOC_PD, PD, MAKES },
-	{ CMD_DEALLOC_PD, PD, ENDS },		{ CMD_ALLOC_UAR, UAR, MAKES },
-	{ CMD_DEALLOC_UAR, UAR, ENDS },		{ CMD_CREATE_RMP, RMP, MAKES },
-	{ CMD_DESTROY_RMP, RMP, ENDS },		{ CMD_MODIFY_RMP, RMP, USES },
-	{ CMD_QUERY_RMP, RMP, USES },		{ CMD_CREATE_UMEM, UMEM, MAKES },
-	{ CMD_DESTROY_UMEM, UMEM, ENDS },	{ CMD_CREATE_XRC_SRQ, XRC_SRQ, MAKES },
-	{ CMD_DESTROY_XRC_SRQ, XRC_SRQ, ENDS },	{ CMD_ALLOC_XRCD, XRCD, MAKES },
-	{ CMD_DEALLOC_XRCD, XRCD, ENDS },
-};
-
-static const struct rule *find_rule(const struct sn_cmd *c)
+static uint32_t object_key(const struct sn_cmd *c, const uint8_t *layout)
 {
-	uint32_t opcode = sn_get(c->in, CMD_OPCODE);
-
-	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
-		if (rules[i].opcode == opcode)
-			return &rules[i];
-	return NULL;
-}
-
-static uint32_t object_key(const struct rule *rule, const uint8_t *layout)
-{
-	return (uint32_t)rule->kind << 24 | sn_get(layout, CMD_NUMBER);
+	return sn_kind(c->command->table) << 24 | sn_get(layout, CMD_NUMBER);
 }
 
 /* Allocates the record before the command creates the object, so that recording it cannot fail. */
@@ -109,7 +61,6 @@ static uint8_t reserve_record(struct sn_cmd *c)
 uint8_t sn_uctx_check(struct sn_cmd *c)
 {
 	uint32_t uid = sn_get(c->in, CMD_UID);
-	const struct rule *rule;
 	const struct sn_owned *o;
 
 	if (!uid || uid == SHARED)
@@ -117,10 +68,11 @@ uint8_t sn_uctx_check(struct sn_cmd *c)
 	if (!sn_table_find(&c->nic->uctxs, uid))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "no user context %u", uid);
 	c->user = uid;
-	rule = find_rule(c);
-	if (rule && rule->role == MAKES)
+	if (!c->command->table)
+		return STAT_OK;
+	if (c->command->role & SN_MAKES)
 		return reserve_record(c);
-	o = rule ? sn_table_find(&c->nic->owned, object_key(rule, c->in)) : NULL;
+	o = sn_table_find(&c->nic->owned, object_key(c, c->in));
 	if (o && o->uid != uid)
 		return sn_cmd_refuse(c, STAT_BAD_RES, "the object belongs to user context %u",
 				     o->uid);
@@ -142,7 +94,7 @@ static void free_uar(struct sn_nic *nic, void *obj)
 	const struct sn_owned *o = obj;
 	struct sn_uar *uar;
 
-	if (o->kind_number >> 24 != UAR || sn_table_find(&nic->uctxs, o->uid))
+	if (o->kind_number >> 24 != sn_kind(offsetof(struct sn_nic, uars)) || sn_table_find(&nic->uctxs, o->uid))
 		return;
 	uar = sn_table_find(&nic->uars, o->kind_number & 0xffffff);
 	if (!uar || uar->refs)
@@ -165,16 +117,17 @@ uint8_t sn_cmd_destroy_uctx(struct sn_cmd *c)
 
 void sn_uctx_record(struct sn_cmd *c, uint8_t status)
 {
-	const struct rule *rule = status ? NULL : find_rule(c);
 	struct sn_owned *o = c->owned;
 
-	if (o && rule) {
-		*o = (struct sn_owned){ object_key(rule, c->out), (uint16_t)c->user };
+	if (o && !status) {
+		*o = (struct sn_owned){ object_key(c, c->out), (uint16_t)c->user };
 		if (!sn_table_insert(&c->nic->owned, o->kind_number, o))
 			return;
 	}
 	free(o);
-	o = rule && rule->role == ENDS ? sn_table_find(&c->nic->owned, object_key(rule, c->in)) : NULL;
+	if (status || !c->command->table || !(c->command->role & SN_ENDS))
+		return;
+	o = sn_table_find(&c->nic->owned, object_key(c, c->in));
 	if (o)
 		sn_owned_free(c->nic, o);
 }

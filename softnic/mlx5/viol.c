@@ -62,7 +62,7 @@ uint8_t sn_cmd_refuse(struct sn_cmd *c, uint8_t status, const char *fmt, ...)
 	vsnprintf(words, sizeof(words), fmt, ap);
 	va_end(ap);
 	c->syndrome = (uint32_t)opcode << 16 | text_hash(fmt);
-	sn_violate(c->nic, kind_of_status(status), "%s: %s", c->name, words);
+	sn_violate(c->nic, kind_of_status(status), "%s: %s", c->command->name, words);
 	return status;
 }
 
