@@ -157,6 +157,7 @@ static inline bool sn_dbr_read(struct sn_nic *nic, const struct sn_buf *b, unsig
 /* functions of eq.c */
 void sn_eq_event(struct sn_nic *nic, struct sn_eq *eq, enum sn_event type, uint8_t sub_type,
 		 const uint8_t data[28]);
+/* sends an asynchronous event to the EQ that subscribed to its type */
 void sn_async(struct sn_nic *nic, enum sn_event type, uint8_t sub_type, const uint8_t data[28]);
 /* has an EQ subscribed to this type of event? */
 bool sn_eq_subscribed(struct sn_nic *nic, enum sn_event type);

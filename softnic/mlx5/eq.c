@@ -169,30 +169,29 @@ void sn_eq_event(struct sn_nic *nic, struct sn_eq *eq, enum sn_event type, uint8
 		interrupt_late(nic, eq);
 }
 
-bool sn_eq_subscribed(struct sn_nic *nic, enum sn_event type)
+/* Returns the first EQ that subscribed to this type of event, or NULL. */
+static struct sn_eq *subscriber(struct sn_nic *nic, enum sn_event type)
 {
 	for (uint32_t i = 0; nic->eqs.slot && i <= nic->eqs.mask; i++) {
-		const struct sn_eq *eq = sn_table_find(&nic->eqs, nic->eqs.number[i]);
+		struct sn_eq *eq = nic->eqs.slot[i];
 
 		if (eq && eq->events >> type & 1)
-			return true;
+			return eq;
 	}
-	return false;
+	return NULL;
 }
 
-/* Sends an asynchronous event to the EQ that subscribed to its type. */
+bool sn_eq_subscribed(struct sn_nic *nic, enum sn_event type)
+{
+	return subscriber(nic, type);
+}
+
 void sn_async(struct sn_nic *nic, enum sn_event type, uint8_t sub_type, const uint8_t data[28])
 {
-	if (sn_quirk_hides(nic, type))
-		return;
-	for (uint32_t i = 0; nic->eqs.slot && i <= nic->eqs.mask; i++) {
-		struct sn_eq *eq = sn_table_find(&nic->eqs, nic->eqs.number[i]);
+	struct sn_eq *eq = sn_quirk_hides(nic, type) ? NULL : subscriber(nic, type);
 
-		if (!eq || !(eq->events >> type & 1))
-			continue;
+	if (eq)
 		sn_eq_event(nic, eq, type, sub_type, data);
-		return;
-	}
 }
 
 /* PRM EQ doorbell: eqn(8) consumer index(24). Arming fires at once if an entry is unread. */

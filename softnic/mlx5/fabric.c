@@ -128,11 +128,10 @@ static void datagram(void *ctx, const struct sn_fab_dest *src, const void *bytes
 /* Cuts the links to peer, or to all peers if it is NULL. */
 static void lose_links(struct sn_port *port, const struct sn_addr *peer)
 {
-	struct sn_nic *nic = port->nic;
-	uint32_t i;
+	const struct sn_table *qps = &port->nic->qps;
 
-	for (i = 0; nic->qps.slot && i <= nic->qps.mask; i++) {
-		struct sn_qp *qp = nic->qps.slot[i] ? sn_qp_find(nic, nic->qps.number[i]) : NULL;
+	for (uint32_t i = 0; qps->slot && i <= qps->mask; i++) {
+		struct sn_qp *qp = qps->slot[i];
 
 		if (qp && qp->rc && qp->port == port &&
 		    (!peer || sn_addr_equal(peer, &qp->rc->dest.gid)))

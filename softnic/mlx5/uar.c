@@ -305,13 +305,9 @@ static bool scan_all(struct sn_nic *nic)
 {
 	bool any = false;
 
-	for (uint32_t i = 0; nic->uars.slot && i <= nic->uars.mask; i++) {
-		struct sn_uar *uar = nic->uars.slot[i] ?
-			sn_table_find(&nic->uars, nic->uars.number[i]) : NULL;
-
-		if (uar)
-			any |= scan_page(nic, uar);
-	}
+	for (uint32_t i = 0; nic->uars.slot && i <= nic->uars.mask; i++)
+		if (nic->uars.slot[i])
+			any |= scan_page(nic, nic->uars.slot[i]);
 	return any;
 }
 
