@@ -60,16 +60,7 @@ struct walk {
 	uint64_t ptr;
 };
 
-static bool signed_right(const void *at, size_t len)
-{
-	const uint8_t *p = at;
-	uint8_t x = 0;
-
-	for (size_t i = 0; i < len; i++)
-		x ^= p[i];
-	return x == 0xff;
-}
-
+/* Returns the signature of the bytes, in which its own field is zero; or 0 if the field is the signature. */
 static uint8_t sign(const void *at, size_t len)
 {
 	const uint8_t *p = at;
@@ -93,9 +84,8 @@ static bool any_set(const uint8_t *p, size_t len)
  * block. */
 static bool block_signed(const struct block *b)
 {
-	return signed_right(b->rsvd0, offsetof(struct block, ctrl_signature) + 1 -
-				      offsetof(struct block, rsvd0)) &&
-		signed_right(b, sizeof(*b));
+	return !sign(b->rsvd0, offsetof(struct block, ctrl_signature) + 1 - offsetof(struct block, rsvd0)) &&
+		!sign(b, sizeof(*b));
 }
 
 static enum delivery check_block(const struct walk *w, const struct block *b)
@@ -224,7 +214,7 @@ static enum delivery check_entry(struct sn_nic *nic, unsigned int slot, const st
 		sn_violate(nic, SN_V_CMDQ_LENGTH, "slot %u: %u bytes of output", slot, out_len);
 		return BAD_OUT_LENGTH;
 	}
-	if (nic->dev->cold->checksum == 3 && !signed_right(e, sizeof(*e))) {
+	if (nic->dev->cold->checksum == 3 && sign(e, sizeof(*e))) {
 		sn_violate(nic, SN_V_CMDQ_SIGNATURE, "slot %u", slot);
 		return BAD_SIGNATURE;
 	}
