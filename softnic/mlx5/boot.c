@@ -35,9 +35,9 @@ void sn_boot_reset(struct sn_nic *nic)
 	struct sn_cold *cold = nic->dev->cold;
 
 	sn_objects_free(nic);
-	sn_pages_forget(nic);
 	sn_port_reset(nic);
 	cold->state = SN_BOOT_OFF;
+	cold->asked = 0;
 	cold->checksum = 1;
 	cold->roce_sport = cold->link_kept_down = cold->atomic_host_order = false;
 	nic->dev->roce_en = false;
@@ -113,9 +113,9 @@ uint8_t sn_cmd_teardown_hca(struct sn_cmd *c)
 	if (!cold)
 		return STAT_OK;
 	sn_objects_free(c->nic);
-	sn_pages_forget(c->nic);
 	sn_port_reset(c->nic);
 	cold->state = SN_BOOT_ENABLED;
+	cold->asked = 0;
 	return STAT_OK;
 }
 

@@ -109,6 +109,5 @@ int32_t sn_pages_wanted(struct sn_nic *nic, enum sn_page_stage stage);
 bool sn_pages_left(struct sn_nic *nic);		/* is there a page for another object? */
 /* Requests more pages, or asks the driver to take some back, according to the number of objects. */
 void sn_pages_balance(struct sn_nic *nic);
-void sn_pages_forget(struct sn_nic *nic);	/* the device stops using all pages */
 
 #endif

@@ -31,15 +31,9 @@ static uint32_t objects(const struct sn_nic *nic)
 /* Returns the number of pages that firmware uses. */
 static uint32_t pages_in_use(struct sn_nic *nic)
 {
-	switch (nic->dev->cold->state) {
-	case SN_BOOT_READY:
-		return BOOT_PAGES + INIT_PAGES +
-			(objects(nic) + OBJECTS_PER_PAGE - 1) / OBJECTS_PER_PAGE;
-	case SN_BOOT_ENABLED:
-	case SN_BOOT_OFF:
-		break;
-	}
-	return 0;
+	if (nic->dev->cold->state != SN_BOOT_READY)
+		return 0;
+	return BOOT_PAGES + INIT_PAGES + (objects(nic) + OBJECTS_PER_PAGE - 1) / OBJECTS_PER_PAGE;
 }
 
 int32_t sn_pages_wanted(struct sn_nic *nic, enum sn_page_stage stage)
@@ -60,11 +54,6 @@ int32_t sn_pages_wanted(struct sn_nic *nic, enum sn_page_stage stage)
 bool sn_pages_left(struct sn_nic *nic)
 {
 	return pages_in_use(nic) < nic->dev->cold->npages;
-}
-
-void sn_pages_forget(struct sn_nic *nic)
-{
-	nic->dev->cold->asked = 0;
 }
 
 /* The firmware marks a page with a hash of its address. */
