@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Applies the rules of a fault script: counts the packets of each queue pair that match each rule. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "softnic/fabric/link.h"
 

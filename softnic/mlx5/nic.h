@@ -87,14 +87,12 @@ enum sn_syndrome {
 	SN_SYND_REMOTE_OP = 0x14,
 	SN_SYND_TRANSPORT_RETRY = 0x15,
 	SN_SYND_RNR_RETRY = 0x16,
-	SN_SYND_REMOTE_ABORTED = 0x22,
 };
 
 /* PRM event types */
 enum sn_event {
 	SN_EV_COMPLETION = 0x00,
 	SN_EV_COMM_EST = 0x02,
-	SN_EV_SQ_DRAINED = 0x03,
 	SN_EV_CQ_ERROR = 0x04,
 	SN_EV_WQ_CATAS = 0x05,
 	SN_EV_INTERNAL = 0x08,
@@ -254,8 +252,8 @@ struct sn_sge {
 
 struct sn_av {			/* PRM address path */
 	uint8_t rgid[16], rmac[6];
-	uint8_t gid_index, hop_limit, tclass, sl, ack_timeout;
-	uint16_t udp_sport, rlid, pkey_index;
+	uint8_t gid_index, hop_limit, tclass, ack_timeout;
+	uint16_t udp_sport, rlid;
 	uint32_t flow_label;
 	bool grh, force_loopback;
 };
@@ -264,7 +262,6 @@ struct sn_av {			/* PRM address path */
 struct sn_wqe {
 	struct sn_wr *wr;
 	uint8_t opcode, ds;
-	uint8_t fence;		/* bits 7:5 of the field fm_ce_se */
 	bool solicited;
 	be32_t imm;		/* immediate or rkey of SEND_INVAL, as in the WQE */
 	uint64_t raddr;

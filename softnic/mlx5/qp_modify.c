@@ -101,7 +101,6 @@ static void take_path(const struct request *r, struct sn_av *av)
 		.gid_index = (uint8_t)sn_get(r->ads, ADS_SRC_INDEX),
 		.hop_limit = (uint8_t)sn_get(r->ads, ADS_HOP_LIMIT),
 		.tclass = traffic_class(r),
-		.sl = (uint8_t)sn_get(r->ads, ADS_SL),
 		.udp_sport = (uint16_t)sn_get(r->ads, ADS_UDP_SPORT),
 		.rlid = (uint16_t)sn_get(r->ads, ADS_RLID),
 		.flow_label = sn_get(r->ads, ADS_FLOW_LABEL),

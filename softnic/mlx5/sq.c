@@ -116,7 +116,6 @@ static bool parse_wqe(struct sn_qp *qp, struct sn_wr *wr, struct sn_wqe *wqe)
 	wqe->wr = wr;
 	wqe->opcode = wr->opcode;
 	wqe->ds = wr->ds;
-	wqe->fence = ctrl->fm_ce_se >> 5;
 	wqe->solicited = ctrl->fm_ce_se >> 1 & 1;
 	wqe->imm = ctrl->imm;
 	wqe->syndrome = sn_wqe_parse(qp, wqe);

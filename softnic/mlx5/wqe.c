@@ -160,8 +160,7 @@ static uint8_t parse_datagram(struct sn_qp *qp, struct sn_wqe *wqe)
 	wqe->dqpn = from_be32(a->dqpn) & 0xffffff;
 	wqe->av = (struct sn_av){
 		.rlid = from_be16(a->rlid), .tclass = a->tclass, .hop_limit = a->hop_limit,
-		.sl = a->stat_rate_sl & 15, .gid_index = (uint8_t)(word >> 20),
-		.flow_label = word & 0xfffff, .grh = word & SN_AV_GRH,
+		.gid_index = (uint8_t)(word >> 20), .flow_label = word & 0xfffff, .grh = word & SN_AV_GRH,
 	};
 	memcpy(wqe->av.rgid, a->rgid, sizeof(wqe->av.rgid));
 	memcpy(wqe->av.rmac, a->rmac, sizeof(wqe->av.rmac));
