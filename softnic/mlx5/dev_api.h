@@ -45,6 +45,12 @@ static inline void sn_qp_kick(struct sn_qp *qp)
 	TAILQ_INSERT_TAIL(&qp->nic->run, qp, run);
 }
 
+/* Is it a READ or an atomic? Its response has data. */
+static inline bool sn_is_read(uint8_t opcode)
+{
+	return opcode == SN_OP_READ || opcode == SN_OP_ATOMIC_CS || opcode == SN_OP_ATOMIC_FA;
+}
+
 /* functions of sq.c */
 enum sn_sq_status {
 	SN_SQ_WQE,		/* *wqe belongs to the wire half until sn_wr_done(wqe->wr, ...) */

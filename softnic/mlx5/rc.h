@@ -57,11 +57,6 @@ static inline uint32_t sn_rc_packets(const struct sn_qp *qp, uint32_t len)
 	return len ? (len - 1) / qp->mtu + 1 : 1;
 }
 
-static inline bool sn_rc_is_read(uint8_t opcode)
-{
-	return opcode == SN_OP_READ || opcode == SN_OP_ATOMIC_CS || opcode == SN_OP_ATOMIC_FA;
-}
-
 static inline struct sn_wr *sn_rc_wr(const struct sn_qp *qp, uint32_t number)
 {
 	return &qp->wr[number & (qp->sq_size - 1)];

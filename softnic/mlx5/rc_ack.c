@@ -63,7 +63,7 @@ static bool acknowledge_upto(struct sn_qp *qp, uint32_t psn)
 	while (qp->state != SN_QP_ERR && sn_psn_diff(psn, r->psn_una) > 0 && (wr = sn_rc_oldest(qp))) {
 		uint32_t end = sn_psn_add(wr->psn, wr->npsn);
 
-		if (sn_rc_is_read(wr->opcode))
+		if (sn_is_read(wr->opcode))
 			return false;
 		if (sn_psn_diff(psn, end) < 0) {
 			move_una(qp, psn);
@@ -162,7 +162,7 @@ static struct sn_wr *answered_wr(struct sn_qp *qp, const struct sn_packet *pkt)
 		return NULL;
 	}
 	wr = qp->state == SN_QP_RTS ? sn_rc_oldest(qp) : NULL;
-	return wr && sn_rc_is_read(wr->opcode) && qp->rc->req.psn_una == pkt->psn ? wr : NULL;
+	return wr && sn_is_read(wr->opcode) && qp->rc->req.psn_una == pkt->psn ? wr : NULL;
 }
 
 /* Returns the WQE whose segments receive the response. */

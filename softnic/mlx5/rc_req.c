@@ -103,7 +103,7 @@ static unsigned int reads_ahead(const struct sn_qp *qp)
 	uint32_t i;
 
 	for (i = qp->wr_head; i != qp->rc->req.wr; i++)
-		n += sn_rc_is_ours(sn_rc_wr(qp, i)) && sn_rc_is_read(sn_rc_wr(qp, i)->opcode);
+		n += sn_rc_is_ours(sn_rc_wr(qp, i)) && sn_is_read(sn_rc_wr(qp, i)->opcode);
 	return n;
 }
 
@@ -120,7 +120,7 @@ static bool may_send(const struct sn_qp *qp)
 	/* Half of the PSN space is old, half is new. */
 	if (((wr->psn + wr->npsn - r->psn_una) & SN_PSN_MASK) >= 1u << 23)
 		return false;
-	if (!sn_rc_is_read(wr->opcode) || qp->wr_reads <= qp->max_rd_atomic)
+	if (!sn_is_read(wr->opcode) || qp->wr_reads <= qp->max_rd_atomic)
 		return true;
 	return reads_ahead(qp) < qp->max_rd_atomic;
 }
@@ -256,7 +256,7 @@ static void atomic_headers(const struct sn_qp *qp, const struct sn_wr *wr, struc
 static void sent(struct sn_qp *qp, const struct sn_wr *wr, const struct sn_rc_out *out)
 {
 	struct sn_rc_req *r = &qp->rc->req;
-	uint32_t packets = sn_rc_is_read(wr->opcode) ? read_packets(qp, wr) : out->train;
+	uint32_t packets = sn_is_read(wr->opcode) ? read_packets(qp, wr) : out->train;
 	uint32_t next = sn_psn_add(out->psn, packets);
 
 	if (sn_psn_diff(out->psn, r->psn_max) < 0)
@@ -289,7 +289,7 @@ static bool send_some(struct sn_qp *qp)
 
 	if (wr->opcode == SN_OP_READ)
 		read_headers(qp, wr, &out);
-	else if (sn_rc_is_read(wr->opcode))
+	else if (sn_is_read(wr->opcode))
 		atomic_headers(qp, wr, &out);
 	else
 		data_headers(qp, wr, &out);

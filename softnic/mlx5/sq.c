@@ -141,11 +141,6 @@ static unsigned int fetch_wqe(struct sn_qp *qp, struct sn_wqe *wqe)
 	return SN_WQEBB;
 }
 
-static bool is_read(uint8_t opcode)
-{
-	return opcode == SN_OP_READ || opcode == SN_OP_ATOMIC_CS || opcode == SN_OP_ATOMIC_FA;
-}
-
 /* Puts the fetched WQE into the FIFO. False: the wire half does not get the WQE, because it has
  * completed already or the queue has stopped. */
 static bool take_wqe(struct sn_qp *qp, struct sn_wqe *wqe, unsigned int fetched)
@@ -171,7 +166,7 @@ static bool take_wqe(struct sn_qp *qp, struct sn_wqe *wqe, unsigned int fetched)
 		sn_wr_done(qp, wr, opcode == SN_OP_UMR ? sn_umr_execute(qp, wqe) : SN_SYND_OK, 0, 0);
 		return false;
 	}
-	wr->counted = is_read(opcode);
+	wr->counted = sn_is_read(opcode);
 	qp->wr_reads += wr->counted;
 	return true;
 }

@@ -57,11 +57,6 @@ static uint8_t bad_wqe(struct sn_qp *qp, const struct sn_wqe *wqe, enum sn_viol 
 	return v == SN_V_WQE_INLINE ? SN_SYND_LOCAL_LENGTH : SN_SYND_LOCAL_QP_OP;
 }
 
-static bool takes_inline(uint8_t opcode)
-{
-	return opcode != SN_OP_READ && opcode != SN_OP_ATOMIC_CS && opcode != SN_OP_ATOMIC_FA;
-}
-
 /*
  * Parses an inline segment at pos: its header and data are padded to 16 bytes. Returns the next
  * position, or 0.
@@ -86,7 +81,7 @@ static uint8_t parse_data(struct sn_qp *qp, struct sn_wqe *wqe, unsigned int pos
 		const struct sn_data *d = (const void *)(wqe->raw + pos);
 		uint32_t count = from_be32(d->byte_count);
 
-		if (count & SN_INLINE && !takes_inline(wqe->opcode))
+		if (count & SN_INLINE && sn_is_read(wqe->opcode))
 			return bad_wqe(qp, wqe, SN_V_WQE_SEGMENT, "inline data in a read");
 		if (count & SN_INLINE) {
 			count &= ~SN_INLINE;
