@@ -176,23 +176,18 @@ int sn_link_connect(const struct sn_fab_config *self, const struct sn_addr *peer
 		goto err_free;
 	err = fd = make_memory(self->ring_bytes);
 	if (err < 0)
-		goto err_close;
+		goto err_free;
 	err = map_rings(link, fd, self->ring_bytes, 0);
 	if (!err)
 		err = send_hello(link->sock, self, fd);
 	close(fd);
 	if (err)
-		goto err_unmap;
+		goto err_free;
 	*out = link;
 	return 0;
 
-err_unmap:
-	if (link->map)
-		munmap(link->map, link->map_bytes);
-err_close:
-	close(link->sock);
 err_free:
-	free(link);
+	sn_link_free(link, false);
 	return err;
 }
 
@@ -294,10 +289,9 @@ void sn_link_wake(struct sn_link *link)
 
 void sn_link_free(struct sn_link *link, bool in_child)
 {
-	if (!in_child) {
+	if (!in_child && link->map)
 		munmap(link->map, link->map_bytes);
-		if (link->sock >= 0)
-			close(link->sock);
-	}
+	if (!in_child && link->sock >= 0)
+		close(link->sock);
 	free(link);
 }

@@ -103,7 +103,8 @@ int sn_link_accept(int sock, uint32_t protocol, struct sn_link **link);
 /* Wakes the peer's fabric. Never blocks. */
 void sn_link_wake(struct sn_link *link);
 
-/* in_child: the mappings do not exist there (MADV_DONTFORK), and their addresses may be in use. */
+/* The link need not be complete. in_child: the mappings do not exist there (MADV_DONTFORK), and their
+ * addresses may be in use. */
 void sn_link_free(struct sn_link *link, bool in_child);
 
 int sn_link_listen(const struct sn_addr *self);
