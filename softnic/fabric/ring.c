@@ -59,13 +59,13 @@ static uint64_t bytes_needed(const struct sn_ring *tx, size_t len)
 	return skip + bytes + SN_RING_LINE;
 }
 
-static enum sn_ring_status check_room(struct sn_ring *tx, uint64_t bytes, memory_order order)
+static enum sn_ring_status check_room(struct sn_ring *tx, uint64_t bytes)
 {
 	uint64_t head;
 
 	if (tx->pos - tx->seen + bytes <= tx->size)
 		return SN_RING_OK;
-	head = atomic_load_explicit(&tx->ctl->head, order);
+	head = atomic_load_explicit(&tx->ctl->head, memory_order_acquire);
 	/* Reads the consumer's head. It may only move forward, and never past the produced bytes. */
 	if (head - tx->seen > tx->pos - tx->seen)
 		return SN_RING_BROKEN;
@@ -113,7 +113,7 @@ void *sn_ring_room(struct sn_ring *tx, size_t len)
 enum sn_ring_status sn_ring_reserve(struct sn_ring *tx, size_t len, void **data)
 {
 	uint64_t bytes = record_bytes(len), next;
-	enum sn_ring_status status = check_room(tx, bytes_needed(tx, len), memory_order_acquire);
+	enum sn_ring_status status = check_room(tx, bytes_needed(tx, len));
 
 	if (status != SN_RING_OK)
 		return status;
@@ -144,12 +144,12 @@ bool sn_ring_take_waiter(struct sn_ring *tx)
 bool sn_ring_await_room(struct sn_ring *tx, size_t len)
 {
 	atomic_exchange(&tx->ctl->starved, 1);
-	return check_room(tx, bytes_needed(tx, len), memory_order_acquire) == SN_RING_FULL;
+	return check_room(tx, bytes_needed(tx, len)) == SN_RING_FULL;
 }
 
 bool sn_ring_has_room(struct sn_ring *tx, size_t len)
 {
-	return check_room(tx, bytes_needed(tx, len), memory_order_acquire) != SN_RING_FULL;
+	return check_room(tx, bytes_needed(tx, len)) != SN_RING_FULL;
 }
 
 bool sn_ring_unread(const struct sn_ring *tx)
@@ -157,18 +157,18 @@ bool sn_ring_unread(const struct sn_ring *tx)
 	return atomic_load_explicit(&tx->ctl->head, memory_order_relaxed) != tx->pos;
 }
 
-static uint32_t load_record(const struct sn_ring *rx, memory_order order)
+static uint32_t load_record(const struct sn_ring *rx)
 {
-	return atomic_load_explicit(word_at(rx, rx->pos), order);
+	return atomic_load_explicit(word_at(rx, rx->pos), memory_order_acquire);
 }
 
 int sn_ring_peek(struct sn_ring *rx, const void **data)
 {
-	uint32_t word = load_record(rx, memory_order_acquire), len, piggyback;
+	uint32_t word = load_record(rx), len, piggyback;
 
 	if (word == SN_RING_SKIP && (rx->pos & (rx->size - 1)) != 0) {
 		rx->pos += to_end(rx);
-		word = load_record(rx, memory_order_acquire);
+		word = load_record(rx);
 	}
 	if (word == 0)
 		return 0;
@@ -196,5 +196,5 @@ bool sn_ring_take_starved(struct sn_ring *rx)
 bool sn_ring_await_record(struct sn_ring *rx)
 {
 	atomic_exchange(&rx->ctl->asleep, 1);
-	return load_record(rx, memory_order_acquire) == 0;
+	return sn_ring_empty(rx);
 }
