@@ -164,12 +164,13 @@ static void send_forged(const struct forged *f)
 		.data = {UINT32_MAX, UINT32_MAX},
 	};
 	struct sn_outer outer = {.sport = port_of(f->sock), .dport = rb.udp_port};
-	struct iovec iov = {&p, offsetof(__typeof__(p), icrc)};
+	const size_t len = offsetof(__typeof__(p), icrc);
+	struct iovec iov = {&p, len};
 
 	memcpy(outer.src, ra.gid, 16);
 	memcpy(outer.dst, rb.gid, 16);
 	p.icrc = sn_icrc(&outer, &iov, 1) ^ f->flip;
-	cr_assert_gt(sendto(f->sock, &p, iov.iov_len + SN_ICRC + f->extra - f->cut, 0,
+	cr_assert_gt(sendto(f->sock, &p, len + SN_ICRC + f->extra - f->cut, 0,
 			    (struct sockaddr *)&to, sizeof(to)), 0);
 }
 
