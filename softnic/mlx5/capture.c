@@ -90,8 +90,7 @@ struct seen {
 static void put_record(struct sn_capture *c, const struct seen *s, const uint8_t *bytes, size_t len)
 {
 	size_t kept = len - s->skip, outer_len = sn_outer_put(&s->outer, kept, c->record.bytes);
-	struct iovec iov = {c->record.bytes + outer_len, kept};
-	uint8_t *packet = iov.iov_base;
+	uint8_t *packet = c->record.bytes + outer_len;
 	struct timespec now;
 	uint32_t icrc;
 
@@ -100,7 +99,7 @@ static void put_record(struct sn_capture *c, const struct seen *s, const uint8_t
 		memmove(packet + UD_IP_AT, packet + UD_IP_AT + s->skip, kept - UD_IP_AT);
 	if (!s->udp)
 		packet[offsetof(struct sn_bth, psn)] &= SN_BTH_ACKREQ >> 24;
-	icrc = sn_icrc(&s->outer, &iov, 1) ^ (s->good ? 0 : UINT32_MAX);
+	icrc = sn_icrc(&s->outer, packet, kept) ^ (s->good ? 0 : UINT32_MAX);
 	memcpy(packet + kept, &icrc, sizeof(icrc));
 	c->record.len = c->record.original_len = (uint32_t)(outer_len + kept + SN_ICRC);
 	finish_outer(c->record.bytes, c->record.len, s->traffic);

@@ -19,7 +19,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
-#include <sys/uio.h>
 
 #include "softnic/be.h"
 #include "softnic/fabric/script.h"

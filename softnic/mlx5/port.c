@@ -145,41 +145,43 @@ struct sn_outer sn_port_outer(const struct sn_fab_dest *src, const struct sn_fab
 	return outer;
 }
 
-static uint32_t icrc_of(const struct sn_fab_dest *src, const struct sn_fab_dest *dst, const struct iovec *iov)
+static uint32_t icrc_of(const struct sn_fab_dest *src, const struct sn_fab_dest *dst, const void *bytes,
+			size_t len)
 {
 	struct sn_outer outer = sn_port_outer(src, dst);
 
-	return sn_icrc(&outer, iov, 1);
+	return sn_icrc(&outer, bytes, len);
 }
 
 bool sn_port_icrc_fits(const struct sn_port *port, const struct sn_fab_dest *src, const void *bytes,
 		       size_t len)
 {
-	struct iovec iov = {(void *)(uintptr_t)bytes, len - SN_ICRC};
 	struct sn_fab_dest own;
 	uint32_t icrc, computed;
 
 	if (len < sizeof(struct sn_bth) + SN_ICRC)
 		return false;
-	memcpy(&icrc, (const uint8_t *)bytes + iov.iov_len, sizeof(icrc));
+	len -= SN_ICRC;
+	memcpy(&icrc, (const uint8_t *)bytes + len, sizeof(icrc));
 	/* Shared memory flips no bits: an ICRC of zero means that the sender did not compute it. */
 	if (!icrc && !src->udp_port)
 		return true;
 	own = sn_port_own(port, src->udp_port, src->foreign);
-	computed = icrc_of(src, &own, &iov);
+	computed = icrc_of(src, &own, bytes, len);
 	return icrc == computed ||
-		(src->foreign && sn_is_v4(src->gid.raw) && sn_icrc_fits_ident(icrc, computed, iov.iov_len));
+		(src->foreign && sn_is_v4(src->gid.raw) && sn_icrc_fits_ident(icrc, computed, len));
 }
 
 /* Shared memory does not flip bits, so there an ICRC is computed only while a fault script may. */
-static uint32_t icrc_for(const struct sn_port *port, const struct sn_fab_dest *dest, const struct iovec *iov)
+static uint32_t icrc_for(const struct sn_port *port, const struct sn_fab_dest *dest, const void *bytes,
+			 size_t len)
 {
 	struct sn_fab_dest own;
 
 	if (!dest->udp_port && !(port->nic->fault.corrupt > 0))
 		return 0;
 	own = sn_port_own(port, dest->udp_port, false);
-	return icrc_of(&own, dest, iov);
+	return icrc_of(&own, dest, bytes, len);
 }
 
 bool sn_port_pkey(const struct sn_nic *nic, uint32_t index, uint16_t *pkey)
@@ -267,7 +269,6 @@ static void end_both(struct sn_port *port, struct sn_fab_dest *dest, const struc
 int sn_port_end(struct sn_port *port, struct sn_fab_dest *dest, const struct sn_frame *frame)
 {
 	uint32_t bytes = frame_bytes(frame), icrc;
-	struct iovec iov = {frame->head, bytes - SN_ICRC};
 	int err;
 
 	if (frame->len & 3)
@@ -276,7 +277,7 @@ int sn_port_end(struct sn_port *port, struct sn_fab_dest *dest, const struct sn_
 		end_both(port, dest, frame);
 		return 0;
 	}
-	icrc = icrc_for(port, dest, &iov);
+	icrc = icrc_for(port, dest, frame->head, bytes - SN_ICRC);
 	memcpy(frame->head + bytes - SN_ICRC, &icrc, sizeof(icrc));
 	err = sn_fab_commit(port->fabric->fab, dest, bytes);
 	if (!err)

@@ -206,25 +206,15 @@ static uint32_t crc_of_outer(const struct sn_outer *outer, size_t len)
 	return (uint32_t)crc32(0, h, (uInt)(8 + sn_outer_put(outer, len, h + 8)));
 }
 
-uint32_t sn_icrc(const struct sn_outer *outer, const struct iovec *iov, unsigned int n)
+uint32_t sn_icrc(const struct sn_outer *outer, const void *bytes, size_t len)
 {
+	uint32_t crc = crc_of_outer(outer, len);
 	struct sn_bth bth;
-	uint32_t crc;
-	size_t len = 0;
-	unsigned int i;
 
-	for (i = 0; i < n; i++)
-		len += iov[i].iov_len;
-	crc = crc_of_outer(outer, len);
-	memcpy(&bth, iov[0].iov_base, sizeof(bth));
+	memcpy(&bth, bytes, sizeof(bth));
 	bth.dqpn.be |= htobe32(0xff000000u);
 	crc = (uint32_t)crc32(crc, (const uint8_t *)&bth, sizeof(bth));
-	for (i = 0; i < n; i++) {
-		size_t skip = i ? 0 : sizeof(bth);
-
-		crc = (uint32_t)crc32(crc, (const uint8_t *)iov[i].iov_base + skip,
-				      (uInt)(iov[i].iov_len - skip));
-	}
+	crc = (uint32_t)crc32(crc, (const uint8_t *)bytes + sizeof(bth), (uInt)(len - sizeof(bth)));
 	return htole32(crc);
 }
 

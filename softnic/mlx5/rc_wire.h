@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "softnic/be.h"
 
@@ -214,10 +213,10 @@ void sn_ip_finish(uint8_t *ip, uint32_t traffic);
 be16_t sn_checksum(uint32_t sum, const uint8_t *bytes, size_t len);
 
 /*
- * The invariant CRC as sent on the wire, over iov (everything except the ICRC itself). Fields that a
+ * The invariant CRC as sent on the wire, over len bytes (everything except the ICRC itself). Fields that a
  * router may change count as ones.
  */
-uint32_t sn_icrc(const struct sn_outer *outer, const struct iovec *iov, unsigned int n);
+uint32_t sn_icrc(const struct sn_outer *outer, const void *bytes, size_t len);
 /*
  * Can the identification of an IPv4 packet explain why its ICRC differs from one that sn_icrc computed for
  * another identification? len: length of what the ICRC covers from the BTH on.

@@ -135,15 +135,14 @@ static size_t put_headers(struct fuzz_input *in, uint8_t *p)
 static void put_icrc(struct fuzz_input *in, const struct sn_fab_dest *src, uint8_t *p, size_t len)
 {
 	struct sn_outer outer = { .ident = fuzz_u16(in), .sport = src->udp_port };
-	struct iovec iov = { p, len - SN_ICRC };
 	uint32_t icrc;
 
 	if (len < sizeof(struct sn_bth) + SN_ICRC || rarely(in))
 		return;
 	memcpy(outer.src, src->gid.raw, sizeof(outer.src));
 	memcpy(outer.dst, own_ip, sizeof(outer.dst));
-	icrc = sn_icrc(&outer, &iov, 1);
-	memcpy(p + iov.iov_len, &icrc, sizeof(icrc));
+	icrc = sn_icrc(&outer, p, len - SN_ICRC);
+	memcpy(p + len - SN_ICRC, &icrc, sizeof(icrc));
 }
 
 static void packet(struct fuzz_input *in)

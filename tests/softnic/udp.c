@@ -165,11 +165,10 @@ static void send_forged(const struct forged *f)
 	};
 	struct sn_outer outer = {.sport = port_of(f->sock), .dport = rb.udp_port};
 	const size_t len = offsetof(__typeof__(p), icrc);
-	struct iovec iov = {&p, len};
 
 	memcpy(outer.src, ra.gid, 16);
 	memcpy(outer.dst, rb.gid, 16);
-	p.icrc = sn_icrc(&outer, &iov, 1) ^ f->flip;
+	p.icrc = sn_icrc(&outer, &p, len) ^ f->flip;
 	cr_assert_gt(sendto(f->sock, &p, len + SN_ICRC + f->extra - f->cut, 0,
 			    (struct sockaddr *)&to, sizeof(to)), 0);
 }
