@@ -197,6 +197,11 @@ struct sn_rc_out {
 	enum sn_acc refused;		/* the reason, if sn_rc_send returns -EACCES */
 };
 int sn_rc_send(struct sn_qp *qp, struct sn_rc_out *out);
+static inline void sn_rc_put_ext(struct sn_rc_out *out, const void *header, size_t len)
+{
+	memcpy(out->ext + out->ext_len, header, len);
+	out->ext_len += (uint32_t)len;
+}
 /*
  * Writes the peer's struct sn_bth and returns the position of the next header. flags includes the pad
  * count; psn includes AckReq and train. The header is stored as two words, so that the reader can load

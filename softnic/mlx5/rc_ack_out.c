@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The responder's ACKs and NAKs, pending and delayed. Also stops a connection. */
 #include <errno.h>
-#include <string.h>
 
 #include "softnic/mlx5/rc.h"
 
@@ -96,8 +95,7 @@ void sn_rc_put_aeth(struct sn_qp *qp, struct sn_rc_out *out, uint8_t syndrome)
 {
 	struct sn_aeth aeth = {to_be32((uint32_t)syndrome << 24 | qp->rc->resp.msn)};
 
-	memcpy(out->ext, &aeth, sizeof(aeth));
-	out->ext_len = (uint32_t)sizeof(aeth);
+	sn_rc_put_ext(out, &aeth, sizeof(aeth));
 }
 
 int sn_rc_send_answer(struct sn_qp *qp)

@@ -4,7 +4,6 @@
  * for their responses, which are sent in order. An ACK or NAK is sent after all of them.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "softnic/mlx5/rc.h"
 
@@ -176,8 +175,7 @@ static int send_atomic(struct sn_qp *qp, struct sn_rc_read *read)
 	be64_t original = to_be64(read->va);
 
 	sn_rc_put_aeth(qp, &out, SN_AETH_ACK | SN_AETH_NO_CREDIT);
-	memcpy(out.ext + out.ext_len, &original, sizeof(original));
-	out.ext_len += (uint32_t)sizeof(original);
+	sn_rc_put_ext(&out, &original, sizeof(original));
 	read->sent = 1;
 	return sn_rc_send(qp, &out);
 }
@@ -200,11 +198,10 @@ static int send_read(struct sn_qp *qp, struct sn_rc_read *read)
 	if (sn_bth_shapes[out.opcode].parts & SN_P_AETH)
 		sn_rc_put_aeth(qp, &out, SN_AETH_ACK | SN_AETH_NO_CREDIT);
 	err = sn_rc_send(qp, &out);
-	if (!out.refused) {
-		read->sent += err ? 0 : train;
-		return err;
-	}
-	sn_rc_refuse(qp, out.psn, &a, out.refused);
+	if (out.refused)
+		sn_rc_refuse(qp, out.psn, &a, out.refused);
+	else if (!err)
+		read->sent += train;
 	return err;
 }
 

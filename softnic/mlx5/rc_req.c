@@ -5,7 +5,6 @@
  * back.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "softnic/mlx5/rc.h"
 
@@ -129,14 +128,7 @@ static void put_reth(struct sn_rc_out *out, uint64_t va, uint32_t rkey, uint32_t
 {
 	struct sn_reth reth = {to_be64(va), to_be32(rkey), to_be32(len)};
 
-	memcpy(out->ext + out->ext_len, &reth, sizeof(reth));
-	out->ext_len += (uint32_t)sizeof(reth);
-}
-
-static void put_imm(struct sn_rc_out *out, be32_t imm)
-{
-	memcpy(out->ext + out->ext_len, &imm, sizeof(imm));
-	out->ext_len += (uint32_t)sizeof(imm);
+	sn_rc_put_ext(out, &reth, sizeof(reth));
 }
 
 /* Selects one of an operation's opcodes: that for a middle, first, last or only packet. */
@@ -206,7 +198,7 @@ static void data_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct 
 	if (parts & SN_P_RETH)
 		put_reth(out, wqe->raddr, wqe->rkey, wr->len);
 	if (parts & (SN_P_IMM | SN_P_INV))
-		put_imm(out, wqe->imm);
+		sn_rc_put_ext(out, &wqe->imm, sizeof(wqe->imm));
 }
 
 /*
@@ -249,8 +241,7 @@ static void atomic_headers(const struct sn_qp *qp, const struct sn_wr *wr, struc
 
 	out->opcode = wr->opcode == SN_OP_ATOMIC_CS ? SN_BTH_COMPARE_SWAP : SN_BTH_FETCH_ADD;
 	out->ackreq = true;
-	memcpy(out->ext, &eth, sizeof(eth));
-	out->ext_len = (uint32_t)sizeof(eth);
+	sn_rc_put_ext(out, &eth, sizeof(eth));
 }
 
 static void sent(struct sn_qp *qp, const struct sn_wr *wr, const struct sn_rc_out *out)
