@@ -87,7 +87,7 @@ struct sn_fab {
 	struct sn_chaos *chaos;
 	struct sn_udp *udp;		/* the socket for other hosts, or NULL */
 	struct sn_fab_stats stats;
-	struct sn_fab *next;		/* entry in the registry */
+	LIST_ENTRY(sn_fab) entry;	/* entry in the registry */
 };
 
 /* Loopback: one private ring. */

@@ -14,7 +14,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int atfork_error;
-static struct sn_fab *fabrics;
+static LIST_HEAD(, sn_fab) fabrics = LIST_HEAD_INITIALIZER(fabrics);
 
 void sn_registry_lock(void)
 {
@@ -52,11 +52,11 @@ static void in_child(void)
 {
 	struct sn_fab *f;
 
-	for (f = fabrics; f; f = f->next) {
+	LIST_FOREACH(f, &fabrics, entry) {
 		f->forked = true;
 		close_all(f);
 	}
-	fabrics = NULL;
+	LIST_INIT(&fabrics);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -71,23 +71,15 @@ int sn_registry_add(struct sn_fab *fabric)
 	if (atfork_error)
 		return -atfork_error;
 	sn_registry_lock();
-	fabric->next = fabrics;
-	fabrics = fabric;
+	LIST_INSERT_HEAD(&fabrics, fabric, entry);
 	sn_registry_unlock();
 	return 0;
 }
 
 void sn_registry_remove(struct sn_fab *fabric)
 {
-	struct sn_fab **at;
-
 	sn_registry_lock();
-	for (at = &fabrics; *at; at = &(*at)->next) {
-		if (*at == fabric) {
-			*at = fabric->next;
-			break;
-		}
-	}
+	LIST_REMOVE(fabric, entry);
 	close_all(fabric);
 	sn_registry_unlock();
 }
@@ -97,7 +89,7 @@ void sn_registry_notify(const struct sn_addr *gid)
 	struct sn_fab *f;
 
 	sn_registry_lock();
-	for (f = fabrics; f; f = f->next)
+	LIST_FOREACH(f, &fabrics, entry)
 		if (sn_addr_equal(&f->config.gid, gid))
 			atomic_store_explicit(&f->attention, 1, memory_order_release);
 	sn_registry_unlock();
