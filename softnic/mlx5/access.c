@@ -13,7 +13,7 @@
 enum op { CHECK, MAP, READ, WRITE };
 
 struct walk {
-	struct sn_nic *nic;
+	struct softnic *nic;
 	enum op op;
 	void *piece;
 	uint8_t *mem;
@@ -203,7 +203,7 @@ static enum sn_acc walk_key(struct walk *w, const struct sn_access *a, unsigned 
 	return walk_direct(w, m, a);
 }
 
-void *sn_mkey_at(struct sn_nic *nic, const struct sn_access *a)
+void *sn_mkey_at(struct softnic *nic, const struct sn_access *a)
 {
 	const struct sn_mkey *m = sn_mkey_find(nic, a->key);
 	bool writes = a->rights & (SN_LW | SN_RW | SN_ATOMIC);
@@ -215,14 +215,14 @@ void *sn_mkey_at(struct sn_nic *nic, const struct sn_access *a)
 	return sn_buf_at(nic, &m->buf, a->va - m->start, a->len);
 }
 
-enum sn_acc sn_mkey_check(struct sn_nic *nic, const struct sn_access *a)
+enum sn_acc sn_mkey_check(struct softnic *nic, const struct sn_access *a)
 {
 	struct walk w = { .nic = nic, .op = CHECK };
 
 	return walk_key(&w, a, 0);
 }
 
-enum sn_acc sn_mkey_map(struct sn_nic *nic, const struct sn_access *a, void **piece)
+enum sn_acc sn_mkey_map(struct softnic *nic, const struct sn_access *a, void **piece)
 {
 	struct walk w = { .nic = nic, .op = MAP };
 	enum sn_acc acc = walk_key(&w, a, 0);
@@ -232,21 +232,21 @@ enum sn_acc sn_mkey_map(struct sn_nic *nic, const struct sn_access *a, void **pi
 	return acc;
 }
 
-enum sn_acc sn_mkey_read(struct sn_nic *nic, const struct sn_access *a, void *dst)
+enum sn_acc sn_mkey_read(struct softnic *nic, const struct sn_access *a, void *dst)
 {
 	struct walk w = { .nic = nic, .op = READ, .mem = dst };
 
 	return walk_key(&w, a, 0);
 }
 
-enum sn_acc sn_mkey_write(struct sn_nic *nic, const struct sn_access *a, const void *src)
+enum sn_acc sn_mkey_write(struct softnic *nic, const struct sn_access *a, const void *src)
 {
 	struct walk w = { .nic = nic, .op = WRITE, .mem = (uint8_t *)(uintptr_t)src };
 
 	return walk_key(&w, a, 0);
 }
 
-void sn_acc_violation(struct sn_nic *nic, const struct sn_access *a, enum sn_acc why, bool remote)
+void sn_acc_violation(struct softnic *nic, const struct sn_access *a, enum sn_acc why, bool remote)
 {
 	static const struct {
 		enum sn_viol v;

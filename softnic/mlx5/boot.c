@@ -6,14 +6,14 @@
 #include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/prm.h"
 
-static void free_mkey(struct sn_nic *nic, void *mkey)
+static void free_mkey(struct softnic *nic, void *mkey)
 {
 	if (((struct sn_mkey *)mkey)->pd)
 		sn_mkey_free(nic, mkey);
 }
 
 /* Frees all objects, users before the objects that they use. */
-void sn_objects_free(struct sn_nic *nic)
+void sn_objects_free(struct softnic *nic)
 {
 	sn_table_each(nic, &nic->qps, sn_qp_free);
 	sn_table_each(nic, &nic->srqs, sn_srq_free);
@@ -30,7 +30,7 @@ void sn_objects_free(struct sn_nic *nic)
 }
 
 /* Resets the device as at power-on, except the fields of the initialization segment. */
-void sn_boot_reset(struct sn_nic *nic)
+void sn_boot_reset(struct softnic *nic)
 {
 	struct sn_cold *cold = nic->dev->cold;
 

@@ -8,13 +8,13 @@
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 
-#define TABLE(name) offsetof(struct sn_nic, name)
+#define TABLE(name) offsetof(struct softnic, name)
 
 /* Kinds of objects that a command destroys as soon as no other object uses them. */
 static const struct kind {
-	size_t table, refs;	/* offsets in struct sn_nic and in the object; refs 0: has no users */
+	size_t table, refs;	/* offsets in struct softnic and in the object; refs 0: has no users */
 	const char *name;
-	void (*free)(struct sn_nic *nic, void *obj);
+	void (*free)(struct softnic *nic, void *obj);
 } kinds[] = {
 	{ TABLE(pds), offsetof(struct sn_pd, refs), "PD", sn_pd_free },
 	{ TABLE(uars), offsetof(struct sn_uar, refs), "UAR", sn_uar_free },
@@ -132,7 +132,7 @@ static bool ends_traffic(uint16_t opcode)
  * not noticed the link yet. Drives more than once, because an adversarial device may defer work to the
  * next drive.
  */
-static void handle_traffic(struct sn_nic *nic)
+static void handle_traffic(struct softnic *nic)
 {
 	enum { DRIVES = 64 };
 
@@ -142,7 +142,7 @@ static void handle_traffic(struct sn_nic *nic)
 }
 
 /* Is this the n-th command with the opcode in the fault script? */
-static bool is_injected(struct sn_nic *nic, uint16_t opcode)
+static bool is_injected(struct softnic *nic, uint16_t opcode)
 {
 	if (!nic->fault.cmd_nth || opcode != nic->fault.cmd_opcode)
 		return false;
@@ -197,7 +197,7 @@ static void log_command(const struct sn_cmd *c, uint8_t status)
 	fclose(log);
 }
 
-void sn_cmd_run(struct sn_nic *nic, const uint8_t *in, size_t inlen, uint8_t *out, size_t outlen)
+void sn_cmd_run(struct softnic *nic, const uint8_t *in, size_t inlen, uint8_t *out, size_t outlen)
 {
 	struct sn_cmd c = { .nic = nic, .in = in, .inlen = inlen, .out = out, .outlen = outlen };
 	uint8_t status;

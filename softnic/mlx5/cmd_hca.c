@@ -123,7 +123,7 @@ static void fill_values(uint8_t *cap, const struct value *v, size_t n)
 enum { FENCE_SMALL = 1, FENCE_NONE = 2 };
 enum { CHECKSUM_NONE = 2, CHECKSUM_ON = 3 };	/* values: 0 off, 1 initial value, 2 invalid */
 
-static void fill_ports(uint8_t *cap, const struct sn_nic *nic)
+static void fill_ports(uint8_t *cap, const struct softnic *nic)
 {
 	const struct value v[] = {
 		{ SN_FLD(0x1a2, 1), nic->infiniband },	/* ib_virt: ports are queried by vport commands */
@@ -136,13 +136,13 @@ static void fill_ports(uint8_t *cap, const struct sn_nic *nic)
 	FILL(cap, v);
 }
 
-static void fill_limits(uint8_t *cap, const struct sn_nic *nic)
+static void fill_limits(uint8_t *cap, const struct softnic *nic)
 {
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
 		sn_set(cap, limits[i].fld, sn_log_max(nic, limits[i].v));
 }
 
-static bool fill_caps(const struct sn_nic *nic, uint8_t *cap, unsigned int type)
+static bool fill_caps(const struct softnic *nic, uint8_t *cap, unsigned int type)
 {
 	uint32_t clock = nic->config.flags & SOFTNIC_FREE_RUNNING ? FREE_RUNNING_ONLY : REAL_TIME_ONLY;
 
@@ -190,7 +190,7 @@ static void apply_selection(const struct sn_cold *cold, uint8_t *cap, unsigned i
 }
 
 /* The driver of a device that is not cold, Linux's, has selected the host's order. */
-bool sn_atomic_host_order(const struct sn_nic *nic)
+bool sn_atomic_host_order(const struct softnic *nic)
 {
 	return !nic->dev->cold || nic->dev->cold->atomic_host_order;
 }

@@ -110,7 +110,7 @@ uint8_t sn_cmd_set_roce(struct sn_cmd *c)
  * Resets the ports as at power-on. A subnet manager sets the addresses of InfiniBand ports, not the
  * driver.
  */
-void sn_port_reset(struct sn_nic *nic)
+void sn_port_reset(struct softnic *nic)
 {
 	for (unsigned int i = 0; i < nic->ports; i++)
 		sn_timer_cancel(nic, &nic->port[i].training);

@@ -52,7 +52,7 @@ enum delivery {
 };
 
 struct walk {
-	struct sn_nic *nic;
+	struct softnic *nic;
 	const struct entry *e;
 	unsigned int slot;
 	bool out;
@@ -90,7 +90,7 @@ static bool block_signed(const struct block *b)
 
 static enum delivery check_block(const struct walk *w, const struct block *b)
 {
-	struct sn_nic *nic = w->nic;
+	struct softnic *nic = w->nic;
 	const char *which = w->out ? "output" : "input";
 
 	if (any_set(b->rsvd0, sizeof(b->rsvd0)) || b->rsvd1) {
@@ -194,7 +194,7 @@ static void scatter(struct walk *w, struct entry *e, const uint8_t *out, uint32_
 	}
 }
 
-static enum delivery check_entry(struct sn_nic *nic, unsigned int slot, const struct entry *e)
+static enum delivery check_entry(struct softnic *nic, unsigned int slot, const struct entry *e)
 {
 	uint32_t in_len = from_be32(e->in_len), out_len = from_be32(e->out_len);
 
@@ -234,7 +234,7 @@ static bool room_for(struct sn_cold *cold, size_t len)
 }
 
 /* The driver may write to the entry at any time, so the device checks and executes one copy of it. */
-static enum delivery execute_entry(struct sn_nic *nic, unsigned int slot, struct entry *e)
+static enum delivery execute_entry(struct softnic *nic, unsigned int slot, struct entry *e)
 {
 	const struct entry given = *e;
 	struct walk in = { .nic = nic, .e = &given, .slot = slot, .ptr = from_be64(given.in_ptr) };
@@ -259,7 +259,7 @@ static enum delivery execute_entry(struct sn_nic *nic, unsigned int slot, struct
 }
 
 /* PRM "Command completion event": the first word is a bit mask of the completed slots. */
-static void send_completion_event(struct sn_nic *nic, unsigned int slot)
+static void send_completion_event(struct softnic *nic, unsigned int slot)
 {
 	uint8_t data[28] = { 0 };
 
@@ -269,7 +269,7 @@ static void send_completion_event(struct sn_nic *nic, unsigned int slot)
 
 /* Executes the command in a slot. A command that creates the EQ of command events raises no event on that
  * EQ. */
-static void run_slot(struct sn_nic *nic, unsigned int slot, struct entry *e)
+static void run_slot(struct softnic *nic, unsigned int slot, struct entry *e)
 {
 	bool subscribed = sn_eq_subscribed(nic, SN_EV_CMD);
 	enum delivery d = execute_entry(nic, slot, e);
@@ -291,7 +291,7 @@ static void run_slot(struct sn_nic *nic, unsigned int slot, struct entry *e)
  * left for the next pass, and its own doorbell may come even later, when the slot has its next command. Linux
  * needs a host that keeps them: it is not ready for a completion until it rings.
  */
-void sn_cmdq_ring(struct sn_nic *nic, uint64_t queue, uint32_t vector)
+void sn_cmdq_ring(struct softnic *nic, uint64_t queue, uint32_t vector)
 {
 	struct entry *entries = sn_dma(nic, queue, sizeof(*entries) * SN_CMDQ_SLOTS);
 	struct sn_cold *cold = nic->dev->cold;

@@ -82,32 +82,32 @@ struct sn_cold {
 	uint32_t look;			/* index of the page to be checked next */
 };
 
-static inline struct sn_iseg *sn_iseg(struct sn_nic *nic)
+static inline struct sn_iseg *sn_iseg(struct softnic *nic)
 {
 	return (struct sn_iseg *)(void *)nic->dev->bar;
 }
 
 /* iseg.c: updates the fields that the driver reads and acts on those that it writes. */
-int sn_cold_open(struct sn_nic *nic);		/* opens the cold part of a device; returns 0 or
+int sn_cold_open(struct softnic *nic);		/* opens the cold part of a device; returns 0 or
 						 * -ENOMEM */
-void sn_cold_close(struct sn_nic *nic);
-void sn_cold_reset(struct sn_nic *nic);
-bool sn_iseg_scan(struct sn_nic *nic);
-void sn_iseg_fatal(struct sn_nic *nic);
+void sn_cold_close(struct softnic *nic);
+void sn_cold_reset(struct softnic *nic);
+bool sn_iseg_scan(struct softnic *nic);
+void sn_iseg_fatal(struct softnic *nic);
 
 /* functions of cmdq.c */
-void sn_cmdq_ring(struct sn_nic *nic, uint64_t queue, uint32_t vector);
+void sn_cmdq_ring(struct softnic *nic, uint64_t queue, uint32_t vector);
 
 /* boot.c: 0 if the current boot state allows the command; else reports the refusal and returns its status. */
 uint8_t sn_boot_check(struct sn_cmd *c);
-void sn_boot_reset(struct sn_nic *nic);
+void sn_boot_reset(struct softnic *nic);
 
 /* functions of pages.c */
 enum sn_page_stage { SN_PAGES_BOOT = 1, SN_PAGES_INIT = 2, SN_PAGES_REGULAR = 3 };
 /* returns the number of pages that this stage needs in addition to those given */
-int32_t sn_pages_wanted(struct sn_nic *nic, enum sn_page_stage stage);
-bool sn_pages_left(struct sn_nic *nic);		/* is there a page for another object? */
+int32_t sn_pages_wanted(struct softnic *nic, enum sn_page_stage stage);
+bool sn_pages_left(struct softnic *nic);		/* is there a page for another object? */
 /* Requests more pages, or asks the driver to take some back, according to the number of objects. */
-void sn_pages_balance(struct sn_nic *nic);
+void sn_pages_balance(struct softnic *nic);
 
 #endif

@@ -58,7 +58,7 @@ static uint8_t read_buffers(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq *
  * Hardware sees every doorbell. A scan sees only the last one that was stored in a page, and then reads
  * the doorbell records. The very first arm word may be 0, so an unused record must hold another value.
  */
-static void mark_never_armed(struct sn_nic *nic, struct sn_cq *cq)
+static void mark_never_armed(struct softnic *nic, struct sn_cq *cq)
 {
 	uint32_t *rec = sn_buf_at(nic, &cq->dbr, 4, 4);
 
@@ -99,7 +99,7 @@ uint8_t sn_cmd_create_cq(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-void sn_cq_free(struct sn_nic *nic, void *obj)
+void sn_cq_free(struct softnic *nic, void *obj)
 {
 	struct sn_cq *cq = obj;
 
@@ -200,7 +200,7 @@ static uint32_t notified_index(const struct sn_cq *cq, uint32_t ci)
 /*
  * PRM CQ arm: command sequence number (2 bits at 28), solicited (bit 24), consumer index (24 bits).
  */
-static void arm_cq(struct sn_nic *nic, struct sn_cq *cq, uint32_t word)
+static void arm_cq(struct softnic *nic, struct sn_cq *cq, uint32_t word)
 {
 	uint32_t ci = word & 0xffffff, from = notified_index(cq, ci);
 	bool solicited = word >> 24 & 1;
@@ -228,7 +228,7 @@ static void arm_cq(struct sn_nic *nic, struct sn_cq *cq, uint32_t word)
  * PRM "CQ Doorbell": hi is the command, cqn the number. Hardware ignores it on a page that is not the CQ's
  * (Linux, security note in mlx5/devx.c), so no program can arm the CQs of others.
  */
-void sn_cq_doorbell(struct sn_nic *nic, uint32_t page, uint32_t hi, uint32_t cqn, bool trapped)
+void sn_cq_doorbell(struct softnic *nic, uint32_t page, uint32_t hi, uint32_t cqn, bool trapped)
 {
 	struct sn_cq *cq = sn_table_find(&nic->cqs, cqn);
 	uint32_t rec;
@@ -257,7 +257,7 @@ void sn_cq_doorbell(struct sn_nic *nic, uint32_t page, uint32_t hi, uint32_t cqn
 
 /* Handles an arm word in the doorbell record whose MMIO doorbell is still to come, or was overwritten by
  * that of another CQ. */
-void sn_cq_scan(struct sn_nic *nic, struct sn_cq *cq)
+void sn_cq_scan(struct softnic *nic, struct sn_cq *cq)
 {
 	uint32_t rec;
 

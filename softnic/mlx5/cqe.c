@@ -41,7 +41,7 @@ static bool is_error(const struct sn_cqe *c)
 /* PRM: a CQ in error raises an event with this syndrome, accepts no more CQEs, and its QPs fail. */
 enum { SYND_OVERRUN = 1, SYND_ACCESS = 2 };
 
-static void fail_cq(struct sn_nic *nic, struct sn_cq *cq, uint8_t syndrome)
+static void fail_cq(struct softnic *nic, struct sn_cq *cq, uint8_t syndrome)
 {
 	uint8_t data[28] = { 0 };
 
@@ -51,14 +51,14 @@ static void fail_cq(struct sn_nic *nic, struct sn_cq *cq, uint8_t syndrome)
 	sn_async(nic, SN_EV_CQ_ERROR, 0, data);
 }
 
-static void overrun(struct sn_nic *nic, struct sn_cq *cq)
+static void overrun(struct softnic *nic, struct sn_cq *cq)
 {
 	sn_violate(nic, SN_V_CQ_OVERRUN,
 		   "overrun of CQ %#x, which has %u entries", cq->cqn, 1u << cq->log_size);
 	fail_cq(nic, cq, SYND_OVERRUN);
 }
 
-static void *refuse_ring(struct sn_nic *nic, struct sn_cq *cq)
+static void *refuse_ring(struct softnic *nic, struct sn_cq *cq)
 {
 	sn_violate(nic, SN_V_DMA_REFUSED, "CQ %#x: its ring may not be written", cq->cqn);
 	fail_cq(nic, cq, SYND_ACCESS);
@@ -66,7 +66,7 @@ static void *refuse_ring(struct sn_nic *nic, struct sn_cq *cq)
 }
 
 /* Reads and checks the host's consumer index. True if there is room for another CQE. */
-static bool has_room(struct sn_nic *nic, struct sn_cq *cq)
+static bool has_room(struct softnic *nic, struct sn_cq *cq)
 {
 	uint32_t size = UINT32_C(1) << cq->log_size;
 	uint32_t ci;
@@ -153,7 +153,7 @@ static void fill_cqe(struct cqe64 *e, const struct sn_qp *qp, const struct sn_cq
 	__atomic_store_n((uint64_t *)(void *)&e->sop_drop_qpn, last.be, __ATOMIC_RELEASE);
 }
 
-void sn_cq_event(struct sn_nic *nic, struct sn_cq *cq)
+void sn_cq_event(struct softnic *nic, struct sn_cq *cq)
 {
 	uint8_t data[28] = { 0 };
 
@@ -165,7 +165,7 @@ void sn_cq_event(struct sn_nic *nic, struct sn_cq *cq)
 }
 
 /* IBTA, completion notification: an unsuccessful completion counts as solicited. */
-static void notify_host(struct sn_nic *nic, struct sn_cq *cq, bool solicited)
+static void notify_host(struct softnic *nic, struct sn_cq *cq, bool solicited)
 {
 	if (solicited)
 		cq->solicited = cq->pi;
@@ -174,7 +174,7 @@ static void notify_host(struct sn_nic *nic, struct sn_cq *cq, bool solicited)
 }
 
 /* The slot for the next CQE, or NULL if the CQ accepts no more. */
-static inline struct cqe64 *next_slot(struct sn_nic *nic, struct sn_cq *cq)
+static inline struct cqe64 *next_slot(struct softnic *nic, struct sn_cq *cq)
 {
 	uint32_t slot = cq->pi & ((UINT32_C(1) << cq->log_size) - 1);
 	void *at;
@@ -193,7 +193,7 @@ static inline struct cqe64 *next_slot(struct sn_nic *nic, struct sn_cq *cq)
 
 bool sn_cqe_write(struct sn_qp *qp, struct sn_cq *cq, const struct sn_cqe *c)
 {
-	struct sn_nic *nic = qp->nic;
+	struct softnic *nic = qp->nic;
 	uint8_t own = (uint8_t)((unsigned int)c->op << 4 | small_format(c) << 2 |
 				(unsigned int)c->solicited << 1 |
 				(cq->pi >> cq->log_size & 1));
@@ -209,7 +209,7 @@ bool sn_cqe_write(struct sn_qp *qp, struct sn_cq *cq, const struct sn_cqe *c)
 }
 
 /* The CQE that ends a ring is no completion, so an armed CQ stays armed. */
-bool sn_cqe_end(struct sn_nic *nic, struct sn_cq *cq)
+bool sn_cqe_end(struct softnic *nic, struct sn_cq *cq)
 {
 	struct cqe64 *e = next_slot(nic, cq);
 

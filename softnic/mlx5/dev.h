@@ -43,7 +43,7 @@ enum {
 	SN_LOG_MAX_UCTX = 8,
 };
 
-static inline unsigned int sn_log_max(const struct sn_nic *nic, unsigned int log_max)
+static inline unsigned int sn_log_max(const struct softnic *nic, unsigned int log_max)
 {
 	return nic->config.log_max && nic->config.log_max < log_max ? nic->config.log_max : log_max;
 }
@@ -103,16 +103,16 @@ int sn_table_reserve(struct sn_table *t);
 void sn_table_remove(struct sn_table *t, uint32_t number);
 /* Inserts the object under a free random number of the given width. Returns 0, -ENOMEM, or -ENOSPC
  * if 1 << sn_log_max(nic, log_max) objects exist. */
-int sn_table_add(struct sn_nic *nic, struct sn_table *t, unsigned int bits, unsigned int log_max,
+int sn_table_add(struct softnic *nic, struct sn_table *t, unsigned int bits, unsigned int log_max,
 		 void *obj, uint32_t *number);
 void sn_table_free(struct sn_table *t);
 /* Calls fn for each object; fn may remove its argument. */
-void sn_table_each(struct sn_nic *nic, struct sn_table *t, void (*fn)(struct sn_nic *, void *));
+void sn_table_each(struct softnic *nic, struct sn_table *t, void (*fn)(struct softnic *, void *));
 
 /* functions of dma.c */
 /* translates an address through the host's IOMMU */
-void *sn_dma_host(struct sn_nic *nic, uint64_t addr, uint64_t len);
-static inline void *sn_dma(struct sn_nic *nic, uint64_t addr, uint64_t len)
+void *sn_dma_host(struct softnic *nic, uint64_t addr, uint64_t len);
+static inline void *sn_dma(struct softnic *nic, uint64_t addr, uint64_t len)
 {
 	if (nic->host.dma || !addr)
 		return sn_dma_host(nic, addr, len);
@@ -123,13 +123,13 @@ int sn_buf_from_list(struct sn_buf *b, const void *list, uint32_t n, unsigned in
 		     bool mtt);
 void sn_buf_from_umem(struct sn_buf *b, struct sn_umem *umem, uint64_t offset, uint64_t len);
 void sn_buf_release(struct sn_buf *b);
-void *sn_buf_at_page(struct sn_nic *nic, const struct sn_buf *b, uint64_t off, uint64_t len);
+void *sn_buf_at_page(struct softnic *nic, const struct sn_buf *b, uint64_t off, uint64_t len);
 /*
  * Returns a pointer to [off, off + len), which must not cross a page. NULL: the host refuses the
  * access, or the range is outside of the buffer. Callers must not keep the pointer: the host may unmap
  * a page from its IOMMU at any time, and the next access must then be refused.
  */
-static inline void *sn_buf_at(struct sn_nic *nic, const struct sn_buf *b, uint64_t off,
+static inline void *sn_buf_at(struct softnic *nic, const struct sn_buf *b, uint64_t off,
 			      uint64_t len)
 {
 	if (off > b->len || len > b->len - off)
@@ -139,10 +139,10 @@ static inline void *sn_buf_at(struct sn_nic *nic, const struct sn_buf *b, uint64
 }
 /* Returns the length of the longest run from off that sn_buf_at accepts, at most len. */
 uint64_t sn_buf_run(const struct sn_buf *b, uint64_t off, uint64_t len);
-bool sn_buf_copy_out(struct sn_nic *nic, const struct sn_buf *b, uint64_t off, void *dst,
+bool sn_buf_copy_out(struct softnic *nic, const struct sn_buf *b, uint64_t off, void *dst,
 		     uint64_t len);
 /* Reads a big-endian word of a doorbell record. False: the host refuses the access. */
-static inline bool sn_dbr_read(struct sn_nic *nic, const struct sn_buf *b, unsigned int word,
+static inline bool sn_dbr_read(struct softnic *nic, const struct sn_buf *b, unsigned int word,
 			       uint32_t *v)
 {
 	const uint32_t *p = sn_buf_at(nic, b, 4ull * word, 4);
@@ -155,17 +155,17 @@ static inline bool sn_dbr_read(struct sn_nic *nic, const struct sn_buf *b, unsig
 }
 
 /* functions of eq.c */
-void sn_eq_event(struct sn_nic *nic, struct sn_eq *eq, enum sn_event type, uint8_t sub_type,
+void sn_eq_event(struct softnic *nic, struct sn_eq *eq, enum sn_event type, uint8_t sub_type,
 		 const uint8_t data[28]);
 /* sends an asynchronous event to the EQ that subscribed to its type */
-void sn_async(struct sn_nic *nic, enum sn_event type, uint8_t sub_type, const uint8_t data[28]);
+void sn_async(struct softnic *nic, enum sn_event type, uint8_t sub_type, const uint8_t data[28]);
 /* has an EQ subscribed to this type of event? */
-bool sn_eq_subscribed(struct sn_nic *nic, enum sn_event type);
-void sn_eq_doorbell(struct sn_nic *nic, uint32_t page, uint32_t value, bool arm);
+bool sn_eq_subscribed(struct softnic *nic, enum sn_event type);
+void sn_eq_doorbell(struct softnic *nic, uint32_t page, uint32_t value, bool arm);
 /* may be called without the lock */
-void sn_eq_post(struct sn_nic *nic, uint32_t page, uint32_t value, bool arm);
-bool sn_eq_take_posted(struct sn_nic *nic);
-void sn_eq_free(struct sn_nic *nic, void *eq);
+void sn_eq_post(struct softnic *nic, uint32_t page, uint32_t value, bool arm);
+bool sn_eq_take_posted(struct softnic *nic);
+void sn_eq_free(struct softnic *nic, void *eq);
 
 /* functions of cq.c and cqe.c */
 struct sn_cqe {
@@ -181,12 +181,12 @@ struct sn_cqe {
 /* False: the CQ is in error; the QP must go to ERR. */
 bool sn_cqe_write(struct sn_qp *qp, struct sn_cq *cq, const struct sn_cqe *c);
 /* Writes the CQE that ends a ring when the CQ is resized. False: the CQ is in error. */
-bool sn_cqe_end(struct sn_nic *nic, struct sn_cq *cq);
-void sn_cq_doorbell(struct sn_nic *nic, uint32_t page, uint32_t hi, uint32_t cqn, bool trapped);
-void sn_cq_scan(struct sn_nic *nic, struct sn_cq *cq);
-void sn_cq_free(struct sn_nic *nic, void *cq);
-void sn_cq_event(struct sn_nic *nic, struct sn_cq *cq);	/* raises the event and disarms the CQ */
-static inline void sn_cq_set_armed(struct sn_nic *nic, struct sn_cq *cq, bool any, bool solicited)
+bool sn_cqe_end(struct softnic *nic, struct sn_cq *cq);
+void sn_cq_doorbell(struct softnic *nic, uint32_t page, uint32_t hi, uint32_t cqn, bool trapped);
+void sn_cq_scan(struct softnic *nic, struct sn_cq *cq);
+void sn_cq_free(struct softnic *nic, void *cq);
+void sn_cq_event(struct softnic *nic, struct sn_cq *cq);	/* raises the event and disarms the CQ */
+static inline void sn_cq_set_armed(struct softnic *nic, struct sn_cq *cq, bool any, bool solicited)
 {
 	nic->cqs_armed += (uint32_t)(any || solicited);
 	nic->cqs_armed -= (uint32_t)(cq->armed || cq->armed_solicited);
@@ -241,25 +241,25 @@ void sn_srq_put_back(struct sn_qp *qp);
 void sn_srq_release(struct sn_qp *qp);
 /* quirk SN_Q_LOST_WQE: the QP forgets its WQE, after taking one if it has none */
 void sn_srq_lose(struct sn_qp *qp);
-void sn_srq_free(struct sn_nic *nic, void *srq);
+void sn_srq_free(struct softnic *nic, void *srq);
 
 /* functions of uctx.c */
-void sn_uctx_free(struct sn_nic *nic, void *uctx);
-void sn_owned_free(struct sn_nic *nic, void *owned);
+void sn_uctx_free(struct softnic *nic, void *uctx);
+void sn_owned_free(struct softnic *nic, void *owned);
 
 /* functions of xrc.c */
-void sn_xrc_srq_free(struct sn_nic *nic, void *srq);
-void sn_xrcd_free(struct sn_nic *nic, void *xrcd);
+void sn_xrc_srq_free(struct softnic *nic, void *srq);
+void sn_xrcd_free(struct softnic *nic, void *xrcd);
 
 /* functions of qp.c */
 void sn_qp_reset_queues(struct sn_qp *qp);
-void sn_qp_free(struct sn_nic *nic, void *qp);
+void sn_qp_free(struct softnic *nic, void *qp);
 
 /* functions of mkey.c */
-void sn_mkey_free(struct sn_nic *nic, void *mkey);
-int sn_mkey_reserved(struct sn_nic *nic);
+void sn_mkey_free(struct softnic *nic, void *mkey);
+int sn_mkey_reserved(struct softnic *nic);
 /* Sets the PD and the rights of a key from a context. Returns 0 or -EINVAL. */
-int sn_mkey_modify(struct sn_nic *nic, uint32_t mkey, const void *mkc);
+int sn_mkey_modify(struct softnic *nic, uint32_t mkey, const void *mkc);
 void sn_klm_read(struct sn_klm *klm, const uint8_t *entry);
 /*
  * PRM "repeat block": the first entry of a list holds this operation instead of a key. Its other fields
@@ -272,49 +272,49 @@ bool sn_klm_lengths_ok(const struct sn_mkey *m, const struct sn_klm *first, cons
 		       uint32_t n);
 
 /* functions of uar.c */
-void sn_uar_free(struct sn_nic *nic, void *uar);
-int sn_bar_open(struct sn_nic *nic);
-void sn_bar_close(struct sn_nic *nic);
-void sn_bar_forget(struct sn_nic *nic);
+void sn_uar_free(struct softnic *nic, void *uar);
+int sn_bar_open(struct softnic *nic);
+void sn_bar_close(struct softnic *nic);
+void sn_bar_forget(struct softnic *nic);
 /* Handles one write that the hypervisor trapped. */
-void sn_uar_write(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data,
+void sn_uar_write(struct softnic *nic, uint32_t page, uint32_t offset, const uint8_t *data,
 		  size_t len);
 /* Stores a write in the page, for the thread that drives the device. */
-void sn_uar_store(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data);
-bool sn_uar_scan(struct sn_nic *nic);
+void sn_uar_store(struct softnic *nic, uint32_t page, uint32_t offset, const uint8_t *data);
+bool sn_uar_scan(struct softnic *nic);
 
 /* uar_plain.c: the fast path of a trapped write. False: it cannot handle this write and did
  * nothing. */
-bool sn_uar_plain(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data, size_t len);
+bool sn_uar_plain(struct softnic *nic, uint32_t page, uint32_t offset, const uint8_t *data, size_t len);
 
 /* functions of cmd_port.c */
-void sn_port_reset(struct sn_nic *nic);
+void sn_port_reset(struct softnic *nic);
 
 /* functions of pump.c */
-void sn_enter(struct sn_nic *nic);
-bool sn_enter_try(struct sn_nic *nic);
+void sn_enter(struct softnic *nic);
+bool sn_enter_try(struct softnic *nic);
 /* unlocks; handles first what other callers have left meanwhile */
-void sn_leave(struct sn_nic *nic);
+void sn_leave(struct softnic *nic);
 /* Runs the commands in a cold device's queue, then drives the device. */
-bool sn_pump(struct sn_nic *nic);
+bool sn_pump(struct softnic *nic);
 
 /* drive.c: handles all pending work except commands. True if there was any work. */
-bool sn_drive(struct sn_nic *nic);
+bool sn_drive(struct softnic *nic);
 /* Is nothing pending and no CQ armed, so that no thread waits for an interrupt? This is the common
  * state. */
-static inline bool sn_is_idle(const struct sn_nic *nic)
+static inline bool sn_is_idle(const struct softnic *nic)
 {
 	return !(nic->config.flags & (SOFTNIC_SCAN_UARS | SOFTNIC_ADVERSARIAL)) && !nic->dev->cold &&
 	       !nic->fatal && !nic->forked && !nic->cqs_armed && TAILQ_EMPTY(&nic->run);
 }
-bool sn_poll_idle(struct sn_nic *nic);	/* true if a drive would find no work; counts as a drive */
+bool sn_poll_idle(struct softnic *nic);	/* true if a drive would find no work; counts as a drive */
 /* Handles arrived packets, and drives the device if there is more work. True if there was any. */
-bool sn_handle_arrivals(struct sn_nic *nic);
+bool sn_handle_arrivals(struct softnic *nic);
 
 /* functions of thread.c */
-int sn_thread_start(struct sn_nic *nic);
-void sn_thread_stop(struct sn_nic *nic);
-void sn_thread_forget(struct sn_nic *nic);
+int sn_thread_start(struct softnic *nic);
+void sn_thread_stop(struct softnic *nic);
+void sn_thread_forget(struct softnic *nic);
 
 /* functions of wake.c */
 /* The thread takes over if there was no inline pump for this time: at first for the short one, because a host
@@ -322,46 +322,46 @@ void sn_thread_forget(struct sn_nic *nic);
 enum { SN_TICK_MIN_NS = 50000, SN_TICK_NS = 1000000 };
 void sn_thread_set_timer(struct sn_device *dev, uint64_t at);
 int sn_thread_add_fd(struct sn_device *dev, int fd);
-void sn_thread_wake(struct sn_nic *nic);
+void sn_thread_wake(struct softnic *nic);
 /* to be called when a command has set a deadline before the thread's next wake-up */
-void sn_thread_recall(struct sn_nic *nic);
-void sn_thread_inline(struct sn_nic *nic);	/* called by each inline pump */
+void sn_thread_recall(struct softnic *nic);
+void sn_thread_inline(struct softnic *nic);	/* called by each inline pump */
 /* Keeps the wake-up armed while a CQ is armed. False: a packet has arrived meanwhile, so there is
  * work. */
-bool sn_thread_watch(struct sn_nic *nic, bool any);
+bool sn_thread_watch(struct softnic *nic, bool any);
 /* to be called after the port's fabric got a new descriptor */
 void sn_thread_rewatch(struct sn_port *port);
 
 /* functions of fork.c */
-int sn_fork_add(struct sn_nic *nic);	/* returns 0 or -ENOMEM */
-void sn_fork_remove(struct sn_nic *nic);
+int sn_fork_add(struct softnic *nic);	/* returns 0 or -ENOMEM */
+void sn_fork_remove(struct softnic *nic);
 
 /* functions of capture.c */
 int sn_capture_open(const char *path, struct sn_capture **capture);	/* returns 0 or -errno */
 void sn_capture_close(struct sn_capture *capture, bool in_child);
 
 /* functions of timer.c */
-bool sn_timers_run(struct sn_nic *nic);
+bool sn_timers_run(struct softnic *nic);
 /* Reading the clock costs as much as an idle pump, so only one in sixteen pumps does. */
-static inline bool sn_timers_due(const struct sn_nic *nic)
+static inline bool sn_timers_due(const struct softnic *nic)
 {
 	return nic->heap_used && (nic->timer_turn % 16 == 0 || nic->thread_driven);
 }
 /* updates the page of the internal timer and returns its value */
-uint64_t sn_internal_timer(struct sn_nic *nic);
-uint64_t sn_timers_next(struct sn_nic *nic);	/* returns the earliest deadline, or UINT64_MAX */
+uint64_t sn_internal_timer(struct softnic *nic);
+uint64_t sn_timers_next(struct softnic *nic);	/* returns the earliest deadline, or UINT64_MAX */
 
 /* boot.c: frees all objects that the driver created */
-void sn_objects_free(struct sn_nic *nic);
+void sn_objects_free(struct softnic *nic);
 /* cmd_hca.c: do atomics return values in the host's byte order? If not, in that of the wire. */
-bool sn_atomic_host_order(const struct sn_nic *nic);
+bool sn_atomic_host_order(const struct softnic *nic);
 
 /* functions of cmd.c */
 enum { SN_CMD_OUT_MAX = 0x1010 };	/* longest output of any command: QUERY_HCA_CAP */
 /* The buffer out has SN_CMD_OUT_MAX bytes; outlen is the length of the driver's output. */
-void sn_cmd_run(struct sn_nic *nic, const uint8_t *in, size_t inlen, uint8_t *out, size_t outlen);
+void sn_cmd_run(struct softnic *nic, const uint8_t *in, size_t inlen, uint8_t *out, size_t outlen);
 struct sn_cmd {
-	struct sn_nic *nic;
+	struct softnic *nic;
 	const struct sn_command *command;
 	const uint8_t *in;
 	uint8_t *out;
@@ -379,7 +379,7 @@ uint8_t sn_cmd_refuse_errno(struct sn_cmd *c, int err);
 /* uctx.c: returns 0 if the command's user context may execute the command, else a status. A success must be
  * followed by sn_uctx_record. */
 uint8_t sn_uctx_check(struct sn_cmd *c);
-/* Returns the kind of the objects in a table, whose offset in struct sn_nic is known. */
+/* Returns the kind of the objects in a table, whose offset in struct softnic is known. */
 static inline uint32_t sn_kind(size_t table)
 {
 	return (uint32_t)(table / sizeof(struct sn_table));
@@ -401,8 +401,8 @@ void sn_link_admin(struct sn_port *port, bool up);
 uint8_t sn_link_paos(struct sn_cmd *c, const uint8_t *in, uint8_t *out, bool write);
 
 /* functions of obj.c */
-void sn_umem_free(struct sn_nic *nic, void *umem);
-void sn_pd_free(struct sn_nic *nic, void *pd);
+void sn_umem_free(struct softnic *nic, void *umem);
+void sn_pd_free(struct softnic *nic, void *pd);
 /* Finds an object that the command refers to. NULL: none, or it belongs to another user context. */
 void *sn_cmd_find(const struct sn_cmd *c, const struct sn_table *t, uint32_t number);
 /* Inserts the object that a command creates into its table: see sn_table_add. Returns 0 or a status. */
@@ -441,7 +441,7 @@ struct sn_command {
 	uint16_t opcode, inlen;	/* inlen: length of the shortest input */
 	const char *name;
 	sn_cmd_fn *fn;
-	/* the table of the object whose number is in the common field, as offset in struct sn_nic; or 0 */
+	/* the table of the object whose number is in the common field, as offset in struct softnic; or 0 */
 	uint16_t table;
 	uint8_t role;		/* bits of enum sn_role */
 };

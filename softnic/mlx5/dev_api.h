@@ -21,20 +21,20 @@ static inline void *sn_table_find(const struct sn_table *t, uint32_t number)
 	return t->slot && t->number[i] == number ? t->slot[i] : sn_table_search(t, number);
 }
 
-static inline struct sn_qp *sn_qp_find(struct sn_nic *nic, uint32_t qpn)
+static inline struct sn_qp *sn_qp_find(struct softnic *nic, uint32_t qpn)
 {
 	return sn_table_find(&nic->qps, qpn);
 }
 
-static inline struct sn_mkey *sn_mkey_find(struct sn_nic *nic, uint32_t key)
+static inline struct sn_mkey *sn_mkey_find(struct softnic *nic, uint32_t key)
 {
 	return sn_table_find(&nic->mkeys, key >> 8);
 }
 
 /* functions of timer.c */
 /* returns 0 or -ENOMEM */
-int sn_timer_arm(struct sn_nic *nic, struct sn_timer *t, uint64_t deadline);
-void sn_timer_cancel(struct sn_nic *nic, struct sn_timer *t);
+int sn_timer_arm(struct softnic *nic, struct sn_timer *t, uint64_t deadline);
+void sn_timer_cancel(struct softnic *nic, struct sn_timer *t);
 
 /* Puts the QP on the run list: the current drive calls sn_rc_run() for it. */
 static inline void sn_qp_kick(struct sn_qp *qp)
@@ -143,27 +143,27 @@ struct sn_access {
  * Returns a pointer to the bytes if the access is valid and lies in one piece of a direct key.
  * NULL: use a call below, which also returns the reason.
  */
-void *sn_mkey_at(struct sn_nic *nic, const struct sn_access *a);
+void *sn_mkey_at(struct softnic *nic, const struct sn_access *a);
 /* Checks the access only, and does not touch memory. */
-enum sn_acc sn_mkey_check(struct sn_nic *nic, const struct sn_access *a);
+enum sn_acc sn_mkey_check(struct softnic *nic, const struct sn_access *a);
 /* Checks an access of at least one byte and stores its address in this process. SN_ACC_MANY: it has
  * several pieces. */
-enum sn_acc sn_mkey_map(struct sn_nic *nic, const struct sn_access *a, void **piece);
-enum sn_acc sn_mkey_read(struct sn_nic *nic, const struct sn_access *a, void *dst);
-enum sn_acc sn_mkey_write(struct sn_nic *nic, const struct sn_access *a, const void *src);
+enum sn_acc sn_mkey_map(struct softnic *nic, const struct sn_access *a, void **piece);
+enum sn_acc sn_mkey_read(struct softnic *nic, const struct sn_access *a, void *dst);
+enum sn_acc sn_mkey_write(struct softnic *nic, const struct sn_access *a, const void *src);
 /*
  * Copies from or to host memory. The last bytes are stored last, with release order, because hosts poll
  * them.
  */
 void sn_copy(void *dst, const void *src, size_t len);
 /* Counts the refusal as a violation of the local driver, or of the peer if remote. */
-void sn_acc_violation(struct sn_nic *nic, const struct sn_access *a, enum sn_acc why, bool remote);
+void sn_acc_violation(struct softnic *nic, const struct sn_access *a, enum sn_acc why, bool remote);
 /* Invalidates a key for a SEND_INVAL at the responder: frees the mkey. Returns SN_ACC_RIGHTS if the key
  * may not be invalidated. */
 enum sn_acc sn_mkey_invalidate(struct sn_qp *qp, uint32_t rkey);
 
 /* To be called when keys or connections have changed: cached mappings become invalid. */
-static inline void sn_mappings_forget(struct sn_nic *nic)
+static inline void sn_mappings_forget(struct softnic *nic)
 {
 	nic->key_turn++;
 }
@@ -182,7 +182,7 @@ enum sn_acc sn_scatter_recv(struct sn_qp *qp, const struct sn_rwqe *r, uint32_t 
 /* If src is NULL, sn_scatter and sn_scatter_recv check the access and write nothing. */
 
 /* functions of viol.c */
-void sn_violate(struct sn_nic *nic, enum sn_viol v, const char *fmt, ...)
+void sn_violate(struct softnic *nic, enum sn_viol v, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 #endif

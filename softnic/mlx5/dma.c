@@ -7,7 +7,7 @@
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 
-void *sn_dma_host(struct sn_nic *nic, uint64_t addr, uint64_t len)
+void *sn_dma_host(struct softnic *nic, uint64_t addr, uint64_t len)
 {
 	void *p = nic->host.dma ? nic->host.dma(nic->host.ctx, addr, (size_t)len)
 				: (void *)(uintptr_t)addr;
@@ -88,7 +88,7 @@ uint64_t sn_buf_run(const struct sn_buf *b, uint64_t off, uint64_t len)
 	return b->pages ? MIN(len, page - ((b->offset + off) & (page - 1))) : len;
 }
 
-void *sn_buf_at_page(struct sn_nic *nic, const struct sn_buf *b, uint64_t off, uint64_t len)
+void *sn_buf_at_page(struct softnic *nic, const struct sn_buf *b, uint64_t off, uint64_t len)
 {
 	uint64_t at = b->offset + off;
 
@@ -98,7 +98,7 @@ void *sn_buf_at_page(struct sn_nic *nic, const struct sn_buf *b, uint64_t off, u
 	return sn_dma(nic, at, len);
 }
 
-bool sn_buf_copy_out(struct sn_nic *nic, const struct sn_buf *b, uint64_t off, void *dst,
+bool sn_buf_copy_out(struct softnic *nic, const struct sn_buf *b, uint64_t off, void *dst,
 		     uint64_t len)
 {
 	while (len) {

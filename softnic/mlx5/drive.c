@@ -12,7 +12,7 @@ enum {
  * Adversarial mode defers work at random, as a busy device does, and makes sure that the device is
  * driven again.
  */
-static bool defer_work(struct sn_nic *nic)
+static bool defer_work(struct softnic *nic)
 {
 	if (!(nic->config.flags & SOFTNIC_ADVERSARIAL) || TAILQ_EMPTY(&nic->run) ||
 	    sn_draw(&nic->rng) % 4)
@@ -22,7 +22,7 @@ static bool defer_work(struct sn_nic *nic)
 }
 
 /* Runs the QPs that are on the list now. QPs that they kick wait for the next round. */
-static bool run_qps(struct sn_nic *nic)
+static bool run_qps(struct softnic *nic)
 {
 	struct sn_qp *last = TAILQ_LAST(&nic->run, sn_run_list);
 	struct sn_qp *qp = NULL;
@@ -48,7 +48,7 @@ static bool run_qps(struct sn_nic *nic)
  * the record. Each round checks only a few QPs in turn, so that a thousand QPs in ERR do not slow down
  * the others.
  */
-static bool flush_receives(struct sn_nic *nic)
+static bool flush_receives(struct softnic *nic)
 {
 	struct sn_qp *last = TAILQ_LAST(&nic->err, sn_err_list), *qp = NULL;
 	bool any = false;
@@ -62,7 +62,7 @@ static bool flush_receives(struct sn_nic *nic)
 	return any;
 }
 
-static bool drive_rounds(struct sn_nic *nic)
+static bool drive_rounds(struct softnic *nic)
 {
 	struct sn_device *dev = nic->dev;
 	bool any = false;
@@ -98,7 +98,7 @@ static bool drive_rounds(struct sn_nic *nic)
 	return any;
 }
 
-bool sn_drive(struct sn_nic *nic)
+bool sn_drive(struct softnic *nic)
 {
 	bool any = false, now;
 
@@ -123,7 +123,7 @@ bool sn_drive(struct sn_nic *nic)
 }
 
 /* Is there work other than packets from peers? Only the lock holder writes these fields. */
-static bool has_work(const struct sn_nic *nic)
+static bool has_work(const struct softnic *nic)
 {
 	const struct sn_device *dev = nic->dev;
 
@@ -133,7 +133,7 @@ static bool has_work(const struct sn_nic *nic)
 	       atomic_load_explicit(&dev->any_dirty, memory_order_acquire);
 }
 
-bool sn_poll_idle(struct sn_nic *nic)
+bool sn_poll_idle(struct softnic *nic)
 {
 	if (has_work(nic) || !sn_fabric_quiet(nic))
 		return false;
@@ -142,7 +142,7 @@ bool sn_poll_idle(struct sn_nic *nic)
 }
 
 /* Handles packets, and drives the device if they cause more work. True if there was any work. */
-bool sn_handle_arrivals(struct sn_nic *nic)
+bool sn_handle_arrivals(struct softnic *nic)
 {
 	bool any;
 

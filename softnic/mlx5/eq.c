@@ -61,7 +61,7 @@ uint8_t sn_cmd_create_eq(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-void sn_eq_free(struct sn_nic *nic, void *obj)
+void sn_eq_free(struct softnic *nic, void *obj)
 {
 	struct sn_eq *eq = obj;
 
@@ -102,14 +102,14 @@ uint8_t sn_cmd_query_eq(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-static void raise_irq(struct sn_nic *nic, const struct sn_eq *eq)
+static void raise_irq(struct softnic *nic, const struct sn_eq *eq)
 {
 	if (nic->host.irq)
 		nic->host.irq(nic->host.ctx, eq->vector);
 }
 
 /* PRM: an EQ that has fired raises no interrupt until it is armed again. */
-static void fire_eq(struct sn_nic *nic, struct sn_eq *eq)
+static void fire_eq(struct softnic *nic, struct sn_eq *eq)
 {
 	eq->armed = false;
 	sn_timer_cancel(nic, &eq->late);
@@ -125,7 +125,7 @@ static void fire_eq(struct sn_nic *nic, struct sn_eq *eq)
  */
 enum { LATE_NS = 1000000 };
 
-static void late(struct sn_nic *nic, struct sn_timer *timer)
+static void late(struct softnic *nic, struct sn_timer *timer)
 {
 	struct sn_eq *eq = (struct sn_eq *)((uint8_t *)timer - offsetof(struct sn_eq, late));
 
@@ -133,7 +133,7 @@ static void late(struct sn_nic *nic, struct sn_timer *timer)
 		raise_irq(nic, eq);
 }
 
-static void interrupt_late(struct sn_nic *nic, struct sn_eq *eq)
+static void interrupt_late(struct softnic *nic, struct sn_eq *eq)
 {
 	if (!(nic->config.flags & SOFTNIC_SCAN_UARS) || !eq->uar->eqs_shared || eq->late.slot)
 		return;
@@ -143,7 +143,7 @@ static void interrupt_late(struct sn_nic *nic, struct sn_eq *eq)
 		raise_irq(nic, eq);
 }
 
-void sn_eq_event(struct sn_nic *nic, struct sn_eq *eq, enum sn_event type, uint8_t sub_type,
+void sn_eq_event(struct softnic *nic, struct sn_eq *eq, enum sn_event type, uint8_t sub_type,
 		 const uint8_t data[28])
 {
 	uint32_t size = UINT32_C(1) << eq->log_size;
@@ -170,7 +170,7 @@ void sn_eq_event(struct sn_nic *nic, struct sn_eq *eq, enum sn_event type, uint8
 }
 
 /* Returns the first EQ that subscribed to this type of event, or NULL. */
-static struct sn_eq *subscriber(struct sn_nic *nic, enum sn_event type)
+static struct sn_eq *subscriber(struct softnic *nic, enum sn_event type)
 {
 	for (uint32_t i = 0; nic->eqs.slot && i <= nic->eqs.mask; i++) {
 		struct sn_eq *eq = nic->eqs.slot[i];
@@ -181,12 +181,12 @@ static struct sn_eq *subscriber(struct sn_nic *nic, enum sn_event type)
 	return NULL;
 }
 
-bool sn_eq_subscribed(struct sn_nic *nic, enum sn_event type)
+bool sn_eq_subscribed(struct softnic *nic, enum sn_event type)
 {
 	return subscriber(nic, type);
 }
 
-void sn_async(struct sn_nic *nic, enum sn_event type, uint8_t sub_type, const uint8_t data[28])
+void sn_async(struct softnic *nic, enum sn_event type, uint8_t sub_type, const uint8_t data[28])
 {
 	struct sn_eq *eq = sn_quirk_hides(nic, type) ? NULL : subscriber(nic, type);
 
@@ -195,7 +195,7 @@ void sn_async(struct sn_nic *nic, enum sn_event type, uint8_t sub_type, const ui
 }
 
 /* PRM EQ doorbell: eqn(8) consumer index(24). Arming fires at once if an entry is unread. */
-void sn_eq_doorbell(struct sn_nic *nic, uint32_t page, uint32_t value, bool arm)
+void sn_eq_doorbell(struct softnic *nic, uint32_t page, uint32_t value, bool arm)
 {
 	struct sn_eq *eq = sn_table_find(&nic->eqs, value >> 24);
 	uint32_t ci = value & 0xffffff;
@@ -224,7 +224,7 @@ void sn_eq_doorbell(struct sn_nic *nic, uint32_t page, uint32_t value, bool arm)
  */
 enum { POSTED_ARM = 32, POSTED_VALID = 33, POSTED_PAGE = 34 };
 
-void sn_eq_post(struct sn_nic *nic, uint32_t page, uint32_t value, bool arm)
+void sn_eq_post(struct softnic *nic, uint32_t page, uint32_t value, bool arm)
 {
 	_Atomic uint64_t *slot = &nic->dev->eq_db[value >> 24];
 	uint64_t old = atomic_load(slot), new;
@@ -236,7 +236,7 @@ void sn_eq_post(struct sn_nic *nic, uint32_t page, uint32_t value, bool arm)
 	atomic_store(&nic->dev->any_eq_db, true);
 }
 
-bool sn_eq_take_posted(struct sn_nic *nic)
+bool sn_eq_take_posted(struct softnic *nic)
 {
 	bool any = false;
 

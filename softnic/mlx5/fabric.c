@@ -65,7 +65,7 @@ static void dispatch(struct sn_qp *qp, const struct sn_packet *pkt)
 static void deliver(void *ctx, const struct sn_addr *src, const void *bytes, size_t len)
 {
 	struct sn_port *port = ctx;
-	struct sn_nic *nic = port->nic;
+	struct softnic *nic = port->nic;
 	struct sn_fab_dest from;
 	struct sn_packet pkt;
 	struct sn_qp *qp;
@@ -103,7 +103,7 @@ static void deliver(void *ctx, const struct sn_addr *src, const void *bytes, siz
 static void datagram(void *ctx, const struct sn_fab_dest *src, const void *bytes, size_t len)
 {
 	struct sn_port *port = ctx;
-	struct sn_nic *nic = port->nic;
+	struct softnic *nic = port->nic;
 	struct sn_qp *qp = NULL;
 	struct sn_packet pkt;
 
@@ -144,7 +144,7 @@ static void links_lost(void *ctx, const struct sn_addr *peer)
 	lose_links(ctx, peer);
 }
 
-static void chaos_due(struct sn_nic *nic, struct sn_timer *timer)
+static void chaos_due(struct softnic *nic, struct sn_timer *timer)
 {
 	(void)nic;
 	(void)timer;	/* the timer only causes a poll, which releases the packets */
@@ -199,7 +199,7 @@ static void close_port(struct sn_port *port)
 	port->fabric = NULL;
 }
 
-int sn_fabric_open(struct sn_nic *nic)
+int sn_fabric_open(struct softnic *nic)
 {
 	int err = 0;
 
@@ -210,7 +210,7 @@ int sn_fabric_open(struct sn_nic *nic)
 	return err;
 }
 
-void sn_fabric_close(struct sn_nic *nic)
+void sn_fabric_close(struct softnic *nic)
 {
 	for (unsigned int i = 0; i < nic->ports; i++)
 		close_port(&nic->port[i]);
@@ -269,7 +269,7 @@ static bool poll_port(struct sn_port *port)
 }
 
 /* While a device is being opened, or after opening failed, its ports have no fabric. */
-bool sn_fabric_poll(struct sn_nic *nic)
+bool sn_fabric_poll(struct softnic *nic)
 {
 	bool any = false;
 
@@ -278,7 +278,7 @@ bool sn_fabric_poll(struct sn_nic *nic)
 	return any;
 }
 
-bool sn_fabric_ack_pending(const struct sn_nic *nic)
+bool sn_fabric_ack_pending(const struct softnic *nic)
 {
 	bool pending = false;
 
@@ -300,7 +300,7 @@ static bool port_quiet(struct sn_port *port)
 	return true;
 }
 
-bool sn_fabric_quiet(struct sn_nic *nic)
+bool sn_fabric_quiet(struct softnic *nic)
 {
 	for (unsigned int i = 0; i < nic->ports && nic->port[i].fabric; i++)
 		if (!port_quiet(&nic->port[i]))
@@ -308,13 +308,13 @@ bool sn_fabric_quiet(struct sn_nic *nic)
 	return true;
 }
 
-void sn_fabric_hold(struct sn_nic *nic)
+void sn_fabric_hold(struct softnic *nic)
 {
 	for (unsigned int i = 0; i < nic->ports && nic->port[i].fabric; i++)
 		sn_fab_hold(nic->port[i].fabric->fab);
 }
 
-void sn_fabric_release(struct sn_nic *nic)
+void sn_fabric_release(struct softnic *nic)
 {
 	for (unsigned int i = 0; i < nic->ports && nic->port[i].fabric; i++)
 		sn_fab_release(nic->port[i].fabric->fab);
@@ -330,7 +330,7 @@ static uint16_t mtu_of(size_t max)
 	return mtu;
 }
 
-uint16_t sn_fabric_udp(struct sn_nic *nic, uint16_t *mtu)
+uint16_t sn_fabric_udp(struct softnic *nic, uint16_t *mtu)
 {
 	const struct sn_fab *fab = nic->port[0].fabric->fab;
 
@@ -371,7 +371,7 @@ int sn_fabric_listen(struct sn_qp *qp, const struct sn_av *av)
 	return qp->ud ? 0 : err;
 }
 
-int sn_fabric_reach(struct sn_nic *nic, const uint8_t gid[16])
+int sn_fabric_reach(struct softnic *nic, const uint8_t gid[16])
 {
 	struct sn_addr addr;
 
@@ -381,13 +381,13 @@ int sn_fabric_reach(struct sn_nic *nic, const uint8_t gid[16])
 	return sn_fab_reach(nic->port[0].fabric->fab, &addr);
 }
 
-int sn_fabric_fd(struct sn_nic *nic, unsigned int port)
+int sn_fabric_fd(struct softnic *nic, unsigned int port)
 {
 	return port < nic->ports && nic->port[port].fabric ? sn_fab_fd(nic->port[port].fabric->fab)
 							   : -1;
 }
 
-bool sn_fabric_arm(struct sn_nic *nic)
+bool sn_fabric_arm(struct softnic *nic)
 {
 	bool quiet = true;
 
@@ -396,14 +396,14 @@ bool sn_fabric_arm(struct sn_nic *nic)
 	return quiet;
 }
 
-void sn_fabric_disarm(struct sn_nic *nic)
+void sn_fabric_disarm(struct softnic *nic)
 {
 	for (unsigned int i = 0; i < nic->ports && nic->port[i].fabric; i++)
 		sn_fab_awake(nic->port[i].fabric->fab);
 	sn_fabric_serve(nic);
 }
 
-void sn_fabric_serve(struct sn_nic *nic)
+void sn_fabric_serve(struct softnic *nic)
 {
 	for (unsigned int i = 0; i < nic->ports && nic->port[i].fabric; i++)
 		sn_fab_service(nic->port[i].fabric->fab);

@@ -99,7 +99,7 @@ static int parse_word(void *to, char *word)
 }
 
 /* Causes a fatal error: the device sends one event and then executes only destroy commands. */
-static void fail_device(struct sn_nic *nic)
+static void fail_device(struct softnic *nic)
 {
 	static const uint8_t none[28];
 
@@ -113,7 +113,7 @@ static void fail_device(struct sn_nic *nic)
 
 /* Must not be called while a packet is being delivered, because the packet may be in memory of the old
  * faults. If there is not enough memory, the next poll tries again. */
-static void apply_faults(struct sn_nic *nic)
+static void apply_faults(struct softnic *nic)
 {
 	for (unsigned int i = 0; i < nic->ports; i++)
 		sn_port_apply_faults(&nic->port[i]);
@@ -125,7 +125,7 @@ static const struct sn_script_terms terms = {
 
 int softnic_fault_why(struct softnic *handle, const char *script, char *why, size_t whylen)
 {
-	struct sn_nic *nic = (struct sn_nic *)handle;
+	struct softnic *nic = (struct softnic *)handle;
 	struct parsed p = { .fault.seed = nic->config.seed };
 	int err = sn_script_parse(script, &terms, &p.fault.script, parse_word, &p, why, whylen);
 
@@ -160,7 +160,7 @@ int softnic_fault(struct softnic *handle, const char *script)
 /* A capture shows single packets, as a fault script does: both turn off the fast paths. */
 int softnic_capture(struct softnic *handle, const char *path)
 {
-	struct sn_nic *nic = (struct sn_nic *)handle;
+	struct softnic *nic = (struct softnic *)handle;
 	struct sn_capture *capture;
 	int err = nic->capture ? -EBUSY : sn_capture_open(path, &capture);
 

@@ -9,11 +9,11 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int atfork_error;
-static LIST_HEAD(, sn_nic) nics = LIST_HEAD_INITIALIZER(nics);
+static LIST_HEAD(, softnic) nics = LIST_HEAD_INITIALIZER(nics);
 
 static void before(void)
 {
-	struct sn_nic *nic;
+	struct softnic *nic;
 
 	pthread_mutex_lock(&lock);
 	LIST_FOREACH(nic, &nics, link)
@@ -22,7 +22,7 @@ static void before(void)
 
 static void in_parent(void)
 {
-	struct sn_nic *nic;
+	struct softnic *nic;
 
 	LIST_FOREACH(nic, &nics, link)
 		sn_leave(nic);
@@ -31,7 +31,7 @@ static void in_parent(void)
 
 static void in_child(void)
 {
-	struct sn_nic *nic;
+	struct softnic *nic;
 
 	LIST_FOREACH(nic, &nics, link) {
 		nic->forked = true;
@@ -51,7 +51,7 @@ static void install(void)
  * Call this after the fabric was opened: the fabric's fork handler must be registered first, because the
  * device's lock is taken before the fabric's.
  */
-int sn_fork_add(struct sn_nic *nic)
+int sn_fork_add(struct softnic *nic)
 {
 	pthread_once(&once, install);
 	if (atfork_error)
@@ -62,7 +62,7 @@ int sn_fork_add(struct sn_nic *nic)
 	return 0;
 }
 
-void sn_fork_remove(struct sn_nic *nic)
+void sn_fork_remove(struct softnic *nic)
 {
 	pthread_mutex_lock(&lock);
 	LIST_REMOVE(nic, link);

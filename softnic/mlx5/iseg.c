@@ -29,7 +29,7 @@ static uint32_t get32(const be32_t *at)
 	return be32toh(__atomic_load_n(&at->be, __ATOMIC_ACQUIRE));
 }
 
-static void open_segment(struct sn_nic *nic)
+static void open_segment(struct softnic *nic)
 {
 	struct sn_iseg *s = sn_iseg(nic);
 
@@ -42,7 +42,7 @@ static void open_segment(struct sn_nic *nic)
 	put32(&s->initializing, UINT32_C(1) << 31);
 }
 
-void sn_iseg_fatal(struct sn_nic *nic)
+void sn_iseg_fatal(struct softnic *nic)
 {
 	enum { INTERNAL_ERROR = 1 };	/* PRM health syndromes */
 	struct sn_iseg *s = sn_iseg(nic);
@@ -52,7 +52,7 @@ void sn_iseg_fatal(struct sn_nic *nic)
 }
 
 /* Increments the health counter. It stops after a fatal error. */
-static void tick(struct sn_nic *nic)
+static void tick(struct softnic *nic)
 {
 	struct sn_iseg *s = sn_iseg(nic);
 	uint64_t now = sn_internal_timer(nic);
@@ -74,7 +74,7 @@ static uint32_t keep_sizes(be32_t *at)
 }
 
 /* The driver disables the function by a store and not by a command, after TEARDOWN_HCA. */
-static bool set_interface(struct sn_nic *nic, enum sn_nic_interface interface)
+static bool set_interface(struct softnic *nic, enum sn_nic_interface interface)
 {
 	if (interface == SN_NIC_FULL || nic->dev->cold->state == SN_BOOT_OFF)
 		return false;
@@ -82,7 +82,7 @@ static bool set_interface(struct sn_nic *nic, enum sn_nic_interface interface)
 	return true;
 }
 
-bool sn_iseg_scan(struct sn_nic *nic)
+bool sn_iseg_scan(struct softnic *nic)
 {
 	struct sn_iseg *s = sn_iseg(nic);
 	uint32_t low, vector;
@@ -105,7 +105,7 @@ bool sn_iseg_scan(struct sn_nic *nic)
 	return any || vector;
 }
 
-int sn_cold_open(struct sn_nic *nic)
+int sn_cold_open(struct softnic *nic)
 {
 	struct sn_cold *cold;
 
@@ -124,7 +124,7 @@ int sn_cold_open(struct sn_nic *nic)
 	return 0;
 }
 
-void sn_cold_close(struct sn_nic *nic)
+void sn_cold_close(struct softnic *nic)
 {
 	struct sn_cold *cold = nic->dev->cold;
 
@@ -137,7 +137,7 @@ void sn_cold_close(struct sn_nic *nic)
 	nic->dev->cold = NULL;
 }
 
-void sn_cold_reset(struct sn_nic *nic)
+void sn_cold_reset(struct softnic *nic)
 {
 	nic->dev->cold->npages = 0;
 	nic->dev->cold->seen = nic->dev->cold->early = 0;

@@ -23,13 +23,13 @@ void sn_link_update(struct sn_port *port)
 	sn_async(port->nic, SN_EV_PORT_CHANGE, down ? 1 : 4, data);
 }
 
-static void trained(struct sn_nic *nic, struct sn_timer *timer)
+static void trained(struct softnic *nic, struct sn_timer *timer)
 {
 	(void)nic;
 	sn_link_update((struct sn_port *)((uint8_t *)timer - offsetof(struct sn_port, training)));
 }
 
-static uint64_t training_ns(const struct sn_nic *nic)
+static uint64_t training_ns(const struct softnic *nic)
 {
 	if (sn_quirk(nic, SN_Q_SLOW_LINK))
 		return SLOW_TRAINING_NS;

@@ -169,7 +169,7 @@ uint8_t sn_cmd_create_mkey(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-void sn_mkey_free(struct sn_nic *nic, void *obj)
+void sn_mkey_free(struct softnic *nic, void *obj)
 {
 	struct sn_mkey *m = obj;
 
@@ -216,7 +216,7 @@ uint8_t sn_cmd_query_mkey(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-int sn_mkey_modify(struct sn_nic *nic, uint32_t mkey, const void *mkc)
+int sn_mkey_modify(struct softnic *nic, uint32_t mkey, const void *mkc)
 {
 	struct sn_mkey *m = sn_table_find(&nic->mkeys, mkey);
 	struct sn_pd *pd = sn_table_find(&nic->pds, sn_get(mkc, MKC_PD));
@@ -232,7 +232,7 @@ int sn_mkey_modify(struct sn_nic *nic, uint32_t mkey, const void *mkc)
 }
 
 /* Creates the reserved lkey: it covers all bus addresses, for local use. PRM "reserved lkey". */
-int sn_mkey_reserved(struct sn_nic *nic)
+int sn_mkey_reserved(struct softnic *nic)
 {
 	struct sn_mkey *m = calloc(1, sizeof(*m));
 	int err = -ENOMEM;

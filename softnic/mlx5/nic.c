@@ -7,7 +7,7 @@
 #include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/dev.h"
 
-static void init(struct sn_nic *nic, const struct softnic_config *config)
+static void init(struct softnic *nic, const struct softnic_config *config)
 {
 	nic->config = *config;
 	nic->host = config->host;
@@ -28,7 +28,7 @@ static void init(struct sn_nic *nic, const struct softnic_config *config)
 	nic->stamps = config->timer_page || config->flags & SOFTNIC_COLD;
 }
 
-static void free_tables(struct sn_nic *nic)
+static void free_tables(struct softnic *nic)
 {
 	sn_table_each(nic, &nic->mkeys, sn_mkey_free);
 	sn_table_free(&nic->qps);
@@ -45,7 +45,7 @@ static void free_tables(struct sn_nic *nic)
 	sn_table_free(&nic->owned);
 }
 
-static void destroy(struct sn_nic *nic)
+static void destroy(struct softnic *nic)
 {
 	sn_objects_free(nic);
 	free_tables(nic);
@@ -59,7 +59,7 @@ static void destroy(struct sn_nic *nic)
 
 int softnic_open(const struct softnic_config *config, struct softnic **handle)
 {
-	struct sn_nic *nic;
+	struct softnic *nic;
 	int err;
 
 	if (config->ports > SN_PORTS)
@@ -104,7 +104,7 @@ destroy:
 
 void softnic_close(struct softnic *handle)
 {
-	struct sn_nic *nic = (struct sn_nic *)handle;
+	struct softnic *nic = (struct softnic *)handle;
 
 	sn_thread_stop(nic);
 	sn_fork_remove(nic);
@@ -115,7 +115,7 @@ void softnic_close(struct softnic *handle)
 
 void softnic_reset(struct softnic *handle)
 {
-	struct sn_nic *nic = (struct sn_nic *)handle;
+	struct softnic *nic = (struct softnic *)handle;
 
 	sn_enter(nic);
 	sn_objects_free(nic);
@@ -129,7 +129,7 @@ void softnic_reset(struct softnic *handle)
 /* The reserved lkey belongs to the device and is not counted. */
 size_t softnic_object_count(struct softnic *handle, const char *kind)
 {
-	struct sn_nic *nic = (struct sn_nic *)handle;
+	struct softnic *nic = (struct softnic *)handle;
 	const struct {
 		const char *kind;
 		const struct sn_table *table;
@@ -151,7 +151,7 @@ size_t softnic_object_count(struct softnic *handle, const char *kind)
 
 void softnic_counters(struct softnic *handle, struct softnic_counters *c)
 {
-	struct sn_nic *nic = (struct sn_nic *)handle;
+	struct softnic *nic = (struct softnic *)handle;
 
 	sn_enter(nic);
 	*c = nic->ctr;
@@ -160,12 +160,12 @@ void softnic_counters(struct softnic *handle, struct softnic_counters *c)
 
 uint16_t softnic_udp(struct softnic *handle, uint16_t *mtu)
 {
-	return sn_fabric_udp((struct sn_nic *)handle, mtu);
+	return sn_fabric_udp((struct softnic *)handle, mtu);
 }
 
 int softnic_is_local(struct softnic *handle, const uint8_t gid[16])
 {
-	struct sn_nic *nic = (struct sn_nic *)handle;
+	struct softnic *nic = (struct softnic *)handle;
 	int err;
 
 	sn_enter(nic);
@@ -192,7 +192,7 @@ const char *const *softnic_violation_names(void)
 
 size_t softnic_violations(struct softnic *handle, struct softnic_violation *v, size_t max)
 {
-	struct sn_nic *nic = (struct sn_nic *)handle;
+	struct softnic *nic = (struct softnic *)handle;
 	size_t n = 0;
 
 	sn_enter(nic);
@@ -213,7 +213,7 @@ size_t softnic_violations(struct softnic *handle, struct softnic_violation *v, s
 
 void softnic_violations_clear(struct softnic *handle)
 {
-	struct sn_nic *nic = (struct sn_nic *)handle;
+	struct softnic *nic = (struct softnic *)handle;
 
 	sn_enter(nic);
 	memset(nic->viol, 0, sizeof(nic->viol));
@@ -222,7 +222,7 @@ void softnic_violations_clear(struct softnic *handle)
 
 int softnic_cmd(struct softnic *handle, const void *in, size_t inlen, void *out, size_t outlen)
 {
-	struct sn_nic *nic = (struct sn_nic *)handle;
+	struct softnic *nic = (struct softnic *)handle;
 	uint8_t full[SN_CMD_OUT_MAX];
 
 	if (inlen < 8 || outlen < 8)
@@ -238,7 +238,7 @@ int softnic_cmd(struct softnic *handle, const void *in, size_t inlen, void *out,
 
 int softnic_mkey_modify(struct softnic *handle, uint32_t mkey, const void *mkc)
 {
-	struct sn_nic *nic = (struct sn_nic *)handle;
+	struct softnic *nic = (struct softnic *)handle;
 	int err;
 
 	sn_enter(nic);

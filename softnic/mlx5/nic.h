@@ -26,7 +26,7 @@
 #include "softnic/random.h"
 #include "softnic/softnic.h"
 
-struct sn_nic;
+struct softnic;
 struct sn_qp;
 struct sn_rc;			/* state of one RC QP, which only rc_*.c uses */
 struct sn_ud;			/* state of one datagram QP, see ud.h */
@@ -140,7 +140,7 @@ struct sn_buf {
 struct sn_timer {		/* see timer.c: a timer that fires once, by the monotonic clock */
 	uint64_t deadline;
 	uint32_t slot;		/* index in the heap + 1; 0: not armed */
-	void (*fire)(struct sn_nic *nic, struct sn_timer *timer);
+	void (*fire)(struct softnic *nic, struct sn_timer *timer);
 };
 
 struct sn_pd {
@@ -310,7 +310,7 @@ struct sn_datagram {		/* sender fields in the CQE of a UD receive */
 };
 
 struct sn_port {
-	struct sn_nic *nic;
+	struct softnic *nic;
 	uint8_t number;		/* port number, 1 or 2 */
 	bool link_down;		/* the link is down, for one of three reasons: see link.c */
 	bool unplugged, admin_down;
@@ -325,7 +325,7 @@ struct sn_port {
 #define SN_SMALL 64
 
 struct sn_qp {
-	struct sn_nic *nic;
+	struct softnic *nic;
 	struct sn_port *port;	/* the device's first port, unless a transition named another */
 	uint32_t qpn, uidx;
 	enum sn_qp_state state;
@@ -407,7 +407,7 @@ struct sn_viol_entry {
 	char detail[120];
 };
 
-struct sn_nic {
+struct softnic {
 	atomic_uint lock;	/* the lock, see pump.c */
 	struct softnic_config config;
 	struct softnic_host host;
@@ -425,7 +425,7 @@ struct sn_nic {
 	bool infiniband;
 	bool fatal;
 	bool forked;		/* this process is a forked child, which has only a copy: fork.c */
-	LIST_ENTRY(sn_nic) link;
+	LIST_ENTRY(softnic) link;
 	/* number of armed CQs; while it is not 0, peers must wake the device's thread */
 	uint32_t cqs_armed;
 	uint32_t key_turn;	/* incremented when keys or connections change */

@@ -37,7 +37,7 @@ uint8_t sn_cmd_alloc_pd(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-void sn_pd_free(struct sn_nic *nic, void *obj)
+void sn_pd_free(struct softnic *nic, void *obj)
 {
 	struct sn_pd *pd = obj;
 
@@ -81,7 +81,7 @@ free_umem:
 	return sn_cmd_refuse_errno(c, err);
 }
 
-void sn_umem_free(struct sn_nic *nic, void *obj)
+void sn_umem_free(struct softnic *nic, void *obj)
 {
 	struct sn_umem *umem = obj;
 

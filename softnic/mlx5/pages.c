@@ -22,21 +22,21 @@ enum { CANNOT_GIVE = 0, GIVE = 1, TAKE = 2, AT_LIST = 0x10 };
 #define PAGES_COUNT	SN_FLD(0x60, 32)	/* input of MANAGE_PAGES; output of QUERY_PAGES */
 #define PAGES_TAKEN	SN_FLD(0x40, 32)	/* output of MANAGE_PAGES */
 
-static uint32_t objects(const struct sn_nic *nic)
+static uint32_t objects(const struct softnic *nic)
 {
 	return nic->qps.live + nic->cqs.live + nic->eqs.live + nic->mkeys.live + nic->pds.live +
 		nic->umems.live + nic->uars.live + nic->srqs.live;
 }
 
 /* Returns the number of pages that firmware uses. */
-static uint32_t pages_in_use(struct sn_nic *nic)
+static uint32_t pages_in_use(struct softnic *nic)
 {
 	if (nic->dev->cold->state != SN_BOOT_READY)
 		return 0;
 	return BOOT_PAGES + INIT_PAGES + (objects(nic) + OBJECTS_PER_PAGE - 1) / OBJECTS_PER_PAGE;
 }
 
-int32_t sn_pages_wanted(struct sn_nic *nic, enum sn_page_stage stage)
+int32_t sn_pages_wanted(struct softnic *nic, enum sn_page_stage stage)
 {
 	int32_t given = (int32_t)nic->dev->cold->npages;
 
@@ -51,7 +51,7 @@ int32_t sn_pages_wanted(struct sn_nic *nic, enum sn_page_stage stage)
 	return (int32_t)pages_in_use(nic) + SPARE_PAGES - given;
 }
 
-bool sn_pages_left(struct sn_nic *nic)
+bool sn_pages_left(struct softnic *nic)
 {
 	return pages_in_use(nic) < nic->dev->cold->npages;
 }
@@ -63,7 +63,7 @@ static uint64_t page_mark(uint64_t page)
 }
 
 /* Checks one page per call, as hardware uses its pages now and then. */
-static void look_at_one(struct sn_nic *nic)
+static void look_at_one(struct softnic *nic)
 {
 	struct sn_cold *cold = nic->dev->cold;
 	uint64_t page, *at;
@@ -78,7 +78,7 @@ static void look_at_one(struct sn_nic *nic)
 	}
 }
 
-static void request_pages(struct sn_nic *nic, int32_t n)
+static void request_pages(struct softnic *nic, int32_t n)
 {
 	uint8_t data[28] = { 0 };
 
@@ -87,7 +87,7 @@ static void request_pages(struct sn_nic *nic, int32_t n)
 	sn_async(nic, SN_EV_PAGE_REQUEST, 0, data);
 }
 
-void sn_pages_balance(struct sn_nic *nic)
+void sn_pages_balance(struct softnic *nic)
 {
 	struct sn_cold *cold = nic->dev->cold;
 	int32_t wanted;

@@ -184,7 +184,7 @@ static uint32_t icrc_for(const struct sn_port *port, const struct sn_fab_dest *d
 	return icrc_of(&own, dest, bytes, len);
 }
 
-bool sn_port_pkey(const struct sn_nic *nic, uint32_t index, uint16_t *pkey)
+bool sn_port_pkey(const struct softnic *nic, uint32_t index, uint16_t *pkey)
 {
 	static const uint16_t table[] = {SN_PKEY_DEFAULT, 0x8001};
 

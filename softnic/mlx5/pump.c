@@ -15,7 +15,7 @@ enum { SPINS = 1000 };	/* attempts before a caller sleeps: most drives are short
 
 enum { HELD = 1, KICKED = 2, AWAITED = 4 };
 
-static bool try_lock(struct sn_nic *nic)
+static bool try_lock(struct softnic *nic)
 {
 	unsigned int free = 0;
 
@@ -23,7 +23,7 @@ static bool try_lock(struct sn_nic *nic)
 }
 
 /* Sleeps until the lock is free, and takes it as contended, because there may be other waiters. */
-static void sleep_for_lock(struct sn_nic *nic)
+static void sleep_for_lock(struct softnic *nic)
 {
 	unsigned int was = atomic_load(&nic->lock);
 
@@ -48,7 +48,7 @@ static void pause_cpu(void)
 #endif
 }
 
-void sn_enter(struct sn_nic *nic)
+void sn_enter(struct softnic *nic)
 {
 	for (int i = 0; i < SPINS; i++) {
 		if (!(atomic_load_explicit(&nic->lock, memory_order_relaxed) & HELD) &&
@@ -59,25 +59,25 @@ void sn_enter(struct sn_nic *nic)
 	sleep_for_lock(nic);
 }
 
-bool sn_enter_try(struct sn_nic *nic)
+bool sn_enter_try(struct softnic *nic)
 {
 	return try_lock(nic) || !(atomic_fetch_or(&nic->lock, HELD | KICKED) & HELD);
 }
 
 /* Commands run before a drive, never inside it, so that they do not nest. */
-static bool take_commands(struct sn_nic *nic)
+static bool take_commands(struct softnic *nic)
 {
 	return nic->dev->cold && !nic->forked && sn_iseg_scan(nic);
 }
 
-bool sn_pump(struct sn_nic *nic)
+bool sn_pump(struct softnic *nic)
 {
 	bool any = take_commands(nic);
 
 	return sn_drive(nic) || any;
 }
 
-void sn_leave(struct sn_nic *nic)
+void sn_leave(struct softnic *nic)
 {
 	unsigned int was = HELD;
 
@@ -95,7 +95,7 @@ void sn_leave(struct sn_nic *nic)
 
 bool softnic_pump(struct softnic *handle)
 {
-	struct sn_nic *nic = (struct sn_nic *)handle;
+	struct softnic *nic = (struct softnic *)handle;
 	bool any;
 
 	if (!sn_enter_try(nic))
@@ -114,7 +114,7 @@ bool softnic_pump(struct softnic *handle)
 
 void softnic_scan(struct softnic *handle)
 {
-	struct sn_nic *nic = (struct sn_nic *)handle;
+	struct softnic *nic = (struct softnic *)handle;
 
 	sn_enter(nic);
 	sn_pump(nic);
@@ -124,7 +124,7 @@ void softnic_scan(struct softnic *handle)
 void softnic_mmio_write(struct softnic *handle, uint32_t page, uint32_t offset, const void *data,
 			size_t len)
 {
-	struct sn_nic *nic = (struct sn_nic *)handle;
+	struct softnic *nic = (struct softnic *)handle;
 
 	if (offset == SN_UAR_EQ || offset == SN_UAR_EQ_ARM) {
 		/* This may be called from inside the interrupt handler, so the doorbell is always left

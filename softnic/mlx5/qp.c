@@ -8,7 +8,7 @@
 #include "softnic/mlx5/quirk.h"
 
 /* QPs 0 and 1 send datagrams. A queue only for UMRs has the layout of a datagram QP. */
-static bool known_service(const struct sn_nic *nic, unsigned int st)
+static bool known_service(const struct softnic *nic, unsigned int st)
 {
 	switch (st) {
 	case ST_RC:
@@ -25,7 +25,7 @@ static bool known_service(const struct sn_nic *nic, unsigned int st)
 
 static uint8_t find_objects(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *qp)
 {
-	struct sn_nic *nic = c->nic;
+	struct softnic *nic = c->nic;
 
 	qp->umr_only = sn_get(ctx, QPC_ST) == ST_REG_UMR;
 	qp->pd = qp->umr_only ? &nic->dev->no_pd : sn_cmd_find(c, &nic->pds, sn_get(ctx, QPC_PD));
@@ -201,7 +201,7 @@ static void leave_lists(struct sn_qp *qp)
 }
 
 /* A QP may be freed in any state, as on hardware. Its WQEs in flight get no completions. */
-void sn_qp_free(struct sn_nic *nic, void *obj)
+void sn_qp_free(struct softnic *nic, void *obj)
 {
 	struct sn_qp *qp = obj;
 

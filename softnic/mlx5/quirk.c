@@ -44,7 +44,7 @@ int sn_quirk_parse(struct sn_fault *f, const char *name)
 	return -EINVAL;
 }
 
-bool sn_quirk_hides(const struct sn_nic *nic, enum sn_event type)
+bool sn_quirk_hides(const struct softnic *nic, enum sn_event type)
 {
 	switch (type) {
 	case SN_EV_SRQ_LIMIT:
@@ -62,7 +62,7 @@ bool sn_quirk_hides(const struct sn_nic *nic, enum sn_event type)
 
 /* The delay exceeds the duration of a transfer in this model, so that a comparison of times has a clear
  * result. */
-void sn_quirk_slows(const struct sn_nic *nic, enum sn_quirk quirk)
+void sn_quirk_slows(const struct softnic *nic, enum sn_quirk quirk)
 {
 	enum { STEP_US = 50 };
 

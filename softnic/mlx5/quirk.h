@@ -32,15 +32,15 @@ enum sn_quirk {
 	SN_Q_ZERO_BLOCK,	/* a block of zeros in a BlueFlame register causes an internal error event */
 };
 
-static inline bool sn_quirk(const struct sn_nic *nic, enum sn_quirk quirk)
+static inline bool sn_quirk(const struct softnic *nic, enum sn_quirk quirk)
 {
 	return nic->fault.quirks >> quirk & 1;
 }
 
 /* Sleeps if the device has this quirk: one of its steps takes longer. */
-void sn_quirk_slows(const struct sn_nic *nic, enum sn_quirk quirk);
+void sn_quirk_slows(const struct softnic *nic, enum sn_quirk quirk);
 int sn_quirk_parse(struct sn_fault *f, const char *name);	/* returns 0 or -EINVAL */
-bool sn_quirk_hides(const struct sn_nic *nic, enum sn_event type);
+bool sn_quirk_hides(const struct softnic *nic, enum sn_event type);
 /* Writes one packet of a WRITE, instead of sn_mkey_write(), if SN_Q_UNORDERED is set. */
 enum sn_acc sn_quirk_write(struct sn_qp *qp, const struct sn_access *a, const void *payload,
 			   bool first, bool last);

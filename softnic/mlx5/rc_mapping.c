@@ -13,7 +13,7 @@ static bool is_faultless(const struct sn_qp *qp)
 /* With an IOMMU each access must be translated, so nothing is cached. */
 bool sn_rc_mapping_fill(struct sn_qp *qp, struct sn_rc_mapping *p, uint32_t key, uint8_t rights)
 {
-	struct sn_nic *nic = qp->nic;
+	struct softnic *nic = qp->nic;
 	const struct sn_mkey *m = sn_mkey_find(nic, key);
 	struct sn_access a = {.key = key, .pd = qp->pd, .qpn = qp->qpn, .rights = rights};
 	void *at;

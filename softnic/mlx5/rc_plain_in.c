@@ -74,7 +74,7 @@ static bool is_ack(const uint8_t *bytes, size_t len, struct plain *p)
  * again. NULL: the QP is unknown, or in a state for the slow path. */
 static inline struct sn_qp *receiver(struct sn_port *port, const struct sn_addr *src, const struct plain *p)
 {
-	struct sn_nic *nic = port->nic;
+	struct softnic *nic = port->nic;
 	struct sn_qp *qp = nic->last_requester;
 
 	if (!qp || qp->qpn != p->qpn)

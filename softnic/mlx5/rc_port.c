@@ -6,7 +6,7 @@
 #include "softnic/bytes.h"
 #include "softnic/mlx5/rc.h"
 
-struct sn_rc_scratch *sn_rc_scratch(struct sn_nic *nic)
+struct sn_rc_scratch *sn_rc_scratch(struct softnic *nic)
 {
 	return &nic->port[0].fabric->scratch;
 }
@@ -77,14 +77,14 @@ int sn_rc_send(struct sn_qp *qp, struct sn_rc_out *out)
 	return err;
 }
 
-bool sn_rc_rnr_injected(struct sn_nic *nic)
+bool sn_rc_rnr_injected(struct softnic *nic)
 {
 	return nic->fault.rnr > 0 && sn_hit(&nic->rng, nic->fault.rnr);
 }
 
 bool sn_rc_ack_may_wait(const struct sn_port *port)
 {
-	const struct sn_nic *nic = port->nic;
+	const struct softnic *nic = port->nic;
 
 	return !nic->thread_driven && !nic->cqs_armed && port->fabric->idle < port->fabric->ack_delay_polls;
 }

@@ -163,7 +163,7 @@ bool sn_rc_spend_retry(struct sn_qp *qp)
 	return false;
 }
 
-static void ack_timer_fired(struct sn_nic *nic, struct sn_timer *timer)
+static void ack_timer_fired(struct softnic *nic, struct sn_timer *timer)
 {
 	struct sn_qp *qp = qp_of(timer, offsetof(struct sn_rc, req.ack_timer));
 	struct sn_rc_req *r = &qp->rc->req;
@@ -187,7 +187,7 @@ static void ack_timer_fired(struct sn_nic *nic, struct sn_timer *timer)
 	sn_rc_expect_answer(qp);
 }
 
-static void rnr_timer_fired(struct sn_nic *nic, struct sn_timer *timer)
+static void rnr_timer_fired(struct softnic *nic, struct sn_timer *timer)
 {
 	struct sn_qp *qp = qp_of(timer, offsetof(struct sn_rc, req.rnr_timer));
 

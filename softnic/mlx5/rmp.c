@@ -106,7 +106,7 @@ uint8_t sn_cmd_create_rmp(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-void sn_srq_free(struct sn_nic *nic, void *obj)
+void sn_srq_free(struct softnic *nic, void *obj)
 {
 	struct sn_srq *srq = obj;
 
@@ -118,7 +118,7 @@ void sn_srq_free(struct sn_nic *nic, void *obj)
 /* PRM "QP/SRQ event": an RMP has the type of a receive queue. */
 enum { QUEUE_RQ = 1 };
 
-static void event(struct sn_nic *nic, const struct sn_srq *srq, enum sn_event type)
+static void event(struct softnic *nic, const struct sn_srq *srq, enum sn_event type)
 {
 	uint8_t data[28] = { 0 };
 
@@ -128,14 +128,14 @@ static void event(struct sn_nic *nic, const struct sn_srq *srq, enum sn_event ty
 }
 
 /* Makes the queue unusable, so that each QP that uses it will fail. */
-static int fail_srq(struct sn_nic *nic, struct sn_srq *srq)
+static int fail_srq(struct softnic *nic, struct sn_srq *srq)
 {
 	srq->error = true;
 	event(nic, srq, SN_EV_SRQ_CATAS);
 	return -EIO;
 }
 
-static bool read_producer(struct sn_nic *nic, struct sn_srq *srq)
+static bool read_producer(struct softnic *nic, struct sn_srq *srq)
 {
 	uint32_t rec;
 	uint16_t pi;
@@ -166,7 +166,7 @@ static uint16_t wqes_left(const struct sn_srq *srq)
 }
 
 /* Raises the event "SRQ Limit Reached" (IBTA), once per arming. */
-static void check_limit(struct sn_nic *nic, struct sn_srq *srq)
+static void check_limit(struct softnic *nic, struct sn_srq *srq)
 {
 	if (!srq->lwm || wqes_left(srq) >= srq->lwm + (unsigned int)sn_quirk(nic, SN_Q_EARLY_LIMIT))
 		return;
@@ -222,7 +222,7 @@ uint8_t sn_cmd_query_rmp(struct sn_cmd *c)
 
 /* Follows the link of the WQE that was just taken. False: the link is invalid, or leads to a WQE in
  * use. */
-static bool follow_link(struct sn_nic *nic, struct sn_srq *srq, const struct next_seg *seg)
+static bool follow_link(struct softnic *nic, struct sn_srq *srq, const struct next_seg *seg)
 {
 	uint32_t next = from_be16(seg->next_wqe_index);
 
@@ -239,7 +239,7 @@ static bool follow_link(struct sn_nic *nic, struct sn_srq *srq, const struct nex
 	return true;
 }
 
-static bool read_wqe(struct sn_nic *nic, const struct sn_srq *srq, uint16_t idx, uint8_t *raw)
+static bool read_wqe(struct softnic *nic, const struct sn_srq *srq, uint16_t idx, uint8_t *raw)
 {
 	return sn_buf_copy_out(nic, &srq->buf, (uint64_t)idx * srq->stride, raw, srq->stride);
 }
@@ -262,7 +262,7 @@ int sn_srq_next(struct sn_qp *qp, struct sn_rwqe *rwqe)
 {
 	uint8_t raw[SN_RQ_STRIDE_MAX] __attribute__((aligned(16)));
 	struct sn_srq *srq = qp->srq;
-	struct sn_nic *nic = qp->nic;
+	struct softnic *nic = qp->nic;
 
 	if (srq->error)
 		return -EIO;

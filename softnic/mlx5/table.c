@@ -71,7 +71,7 @@ int sn_table_insert(struct sn_table *t, uint32_t number, void *obj)
 	return err;
 }
 
-int sn_table_add(struct sn_nic *nic, struct sn_table *t, unsigned int bits, unsigned int log_max,
+int sn_table_add(struct softnic *nic, struct sn_table *t, unsigned int bits, unsigned int log_max,
 		 void *obj, uint32_t *number)
 {
 	uint32_t mask = (UINT32_C(1) << bits) - 1;
@@ -111,7 +111,7 @@ void sn_table_remove(struct sn_table *t, uint32_t number)
 	t->live--;
 }
 
-void sn_table_each(struct sn_nic *nic, struct sn_table *t, void (*fn)(struct sn_nic *, void *))
+void sn_table_each(struct softnic *nic, struct sn_table *t, void (*fn)(struct softnic *, void *))
 {
 	for (uint32_t i = 0; t->slot && i <= t->mask; i++)
 		if (t->slot[i])

@@ -51,7 +51,7 @@ static void drain_fd(int fd)
 }
 
 /* Does the work and returns the end of the next sleep; 0: do not sleep. Needs the lock. */
-static uint64_t take_over(struct sn_nic *nic, struct backoff *b)
+static uint64_t take_over(struct softnic *nic, struct backoff *b)
 {
 	struct sn_device *dev = nic->dev;
 	bool scans = nic->config.flags & SOFTNIC_SCAN_UARS;
@@ -144,7 +144,7 @@ static void take_short_turns(void)
 
 static void *thread_main(void *arg)
 {
-	struct sn_nic *nic = arg;
+	struct softnic *nic = arg;
 	struct sn_device *dev = nic->dev;
 	unsigned int pumps = atomic_load(&dev->inline_pumps);
 	unsigned int busy = 0;		/* the last ticks in a row with an inline pump */
@@ -180,7 +180,7 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-static int open_fds(struct sn_nic *nic)
+static int open_fds(struct softnic *nic)
 {
 	struct sn_device *dev = nic->dev;
 	int err;
@@ -209,7 +209,7 @@ static void close_fds(struct sn_device *dev)
 	}
 }
 
-int sn_thread_start(struct sn_nic *nic)
+int sn_thread_start(struct softnic *nic)
 {
 	int err;
 
@@ -228,7 +228,7 @@ close_fds:
 	return err;
 }
 
-void sn_thread_stop(struct sn_nic *nic)
+void sn_thread_stop(struct softnic *nic)
 {
 	if (nic->dev->threaded) {
 		atomic_store(&nic->dev->stop, true);
@@ -240,7 +240,7 @@ void sn_thread_stop(struct sn_nic *nic)
 }
 
 /* A forked child has no thread, and must not wake or delay the parent's. */
-void sn_thread_forget(struct sn_nic *nic)
+void sn_thread_forget(struct softnic *nic)
 {
 	nic->dev->threaded = nic->dev->armed = nic->dev->resting = false;
 	close_fds(nic->dev);

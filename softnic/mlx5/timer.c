@@ -7,7 +7,7 @@
 #include "softnic/mlx5/dev.h"
 
 /* Where the driver reads the timer: in a page of its own, or in the initialization segment. */
-static be64_t *timer_at(struct sn_nic *nic)
+static be64_t *timer_at(struct softnic *nic)
 {
 	if (nic->config.timer_page)
 		return (void *)(nic->dev->bar + (size_t)nic->config.timer_page * SN_PAGE);
@@ -15,7 +15,7 @@ static be64_t *timer_at(struct sn_nic *nic)
 }
 
 /* If two threads write, the one that read the clock first must not set the timer back. */
-uint64_t sn_internal_timer(struct sn_nic *nic)
+uint64_t sn_internal_timer(struct softnic *nic)
 {
 	be64_t *at = timer_at(nic);
 	uint64_t now = sn_now(), old = at ? __atomic_load_n(&at->be, __ATOMIC_RELAXED) : UINT64_MAX;
@@ -28,19 +28,19 @@ uint64_t sn_internal_timer(struct sn_nic *nic)
 
 uint64_t softnic_timer(struct softnic *handle)
 {
-	struct sn_nic *nic = (struct sn_nic *)handle;
+	struct softnic *nic = (struct softnic *)handle;
 
 	__atomic_store_n(&nic->stamps, true, __ATOMIC_RELAXED);
 	return sn_internal_timer(nic);
 }
 
-static void heap_put(struct sn_nic *nic, uint32_t i, struct sn_timer *t)
+static void heap_put(struct softnic *nic, uint32_t i, struct sn_timer *t)
 {
 	nic->heap[i] = t;
 	t->slot = i + 1;
 }
 
-static void heap_up(struct sn_nic *nic, uint32_t i, struct sn_timer *t)
+static void heap_up(struct softnic *nic, uint32_t i, struct sn_timer *t)
 {
 	while (i && nic->heap[(i - 1) / 2]->deadline > t->deadline) {
 		heap_put(nic, i, nic->heap[(i - 1) / 2]);
@@ -49,7 +49,7 @@ static void heap_up(struct sn_nic *nic, uint32_t i, struct sn_timer *t)
 	heap_put(nic, i, t);
 }
 
-static void heap_down(struct sn_nic *nic, uint32_t i, struct sn_timer *t)
+static void heap_down(struct softnic *nic, uint32_t i, struct sn_timer *t)
 {
 	for (;;) {
 		uint32_t child = 2 * i + 1;
@@ -66,7 +66,7 @@ static void heap_down(struct sn_nic *nic, uint32_t i, struct sn_timer *t)
 }
 
 /* The last timer of the heap moves into the free slot, and from there to its level. */
-void sn_timer_cancel(struct sn_nic *nic, struct sn_timer *t)
+void sn_timer_cancel(struct softnic *nic, struct sn_timer *t)
 {
 	uint32_t i = t->slot - 1;
 	struct sn_timer *last;
@@ -83,7 +83,7 @@ void sn_timer_cancel(struct sn_nic *nic, struct sn_timer *t)
 		heap_down(nic, i, last);
 }
 
-int sn_timer_arm(struct sn_nic *nic, struct sn_timer *t, uint64_t deadline)
+int sn_timer_arm(struct softnic *nic, struct sn_timer *t, uint64_t deadline)
 {
 	sn_timer_cancel(nic, t);
 	if (nic->heap_used == nic->heap_size) {
@@ -100,12 +100,12 @@ int sn_timer_arm(struct sn_nic *nic, struct sn_timer *t, uint64_t deadline)
 	return 0;
 }
 
-uint64_t sn_timers_next(struct sn_nic *nic)
+uint64_t sn_timers_next(struct softnic *nic)
 {
 	return nic->heap_used ? nic->heap[0]->deadline : UINT64_MAX;
 }
 
-bool sn_timers_run(struct sn_nic *nic)
+bool sn_timers_run(struct softnic *nic)
 {
 	bool due = sn_timers_due(nic), any = false;
 	uint64_t now;

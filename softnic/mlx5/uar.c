@@ -15,7 +15,7 @@
 #include "softnic/mlx5/prm.h"
 #include "softnic/mlx5/quirk.h"
 
-int sn_bar_open(struct sn_nic *nic)
+int sn_bar_open(struct softnic *nic)
 {
 	struct sn_device *dev = nic->dev;
 	size_t size = (size_t)SN_BAR_PAGES * SN_PAGE;
@@ -38,7 +38,7 @@ int sn_bar_open(struct sn_nic *nic)
 	return 0;
 }
 
-void sn_bar_close(struct sn_nic *nic)
+void sn_bar_close(struct softnic *nic)
 {
 	struct sn_device *dev = nic->dev;
 
@@ -51,7 +51,7 @@ void sn_bar_close(struct sn_nic *nic)
 }
 
 /* The parent's device scans these pages, so a child must not be able to store into them. */
-void sn_bar_forget(struct sn_nic *nic)
+void sn_bar_forget(struct softnic *nic)
 {
 	mmap(nic->dev->bar, (size_t)SN_BAR_PAGES * SN_PAGE, PROT_READ | PROT_WRITE,
 	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
@@ -59,14 +59,14 @@ void sn_bar_forget(struct sn_nic *nic)
 
 void *softnic_uar(struct softnic *handle, uint32_t page)
 {
-	struct sn_nic *nic = (struct sn_nic *)handle;
+	struct softnic *nic = (struct softnic *)handle;
 
 	return page < SN_BAR_PAGES ? nic->dev->bar + (size_t)page * SN_PAGE : NULL;
 }
 
 int softnic_bar_fd(struct softnic *handle, size_t *size)
 {
-	struct sn_nic *nic = (struct sn_nic *)handle;
+	struct softnic *nic = (struct softnic *)handle;
 
 	*size = (size_t)SN_BAR_PAGES * SN_PAGE;
 	return nic->dev->bar_fd;
@@ -78,7 +78,7 @@ int softnic_bar_fd(struct softnic *handle, size_t *size)
  */
 enum { MARK_AT = SN_UAR_BF + 8, MARK_BYTES = SN_WQEBB - 8 };
 
-static void report_zero_block(struct sn_nic *nic, const struct sn_uar *uar)
+static void report_zero_block(struct softnic *nic, const struct sn_uar *uar)
 {
 	static const uint8_t zeros[MARK_BYTES], none[28];
 	uint8_t *mark = nic->dev->bar + (size_t)uar->page * SN_PAGE + MARK_AT;
@@ -119,7 +119,7 @@ uint8_t sn_cmd_alloc_uar(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-void sn_uar_free(struct sn_nic *nic, void *obj)
+void sn_uar_free(struct softnic *nic, void *obj)
 {
 	struct sn_uar *uar = obj;
 
@@ -131,7 +131,7 @@ void sn_uar_free(struct sn_nic *nic, void *obj)
  * Finds the QP from the first eight bytes of a control segment: index, DS and QPN. A QP whose page is
  * another one does not count, because hardware ignores such a doorbell.
  */
-static struct sn_qp *doorbell_qp(struct sn_nic *nic, uint32_t page, const uint8_t *ctrl)
+static struct sn_qp *doorbell_qp(struct softnic *nic, uint32_t page, const uint8_t *ctrl)
 {
 	uint32_t qpn = sn_get32(ctrl, 4) >> 8;
 	struct sn_qp *qp = sn_table_find(&nic->qps, qpn);
@@ -186,7 +186,7 @@ static uint16_t check_copy(struct sn_qp *qp, const uint8_t *data, size_t len)
  * A doorbell carries the first eight bytes of the last WQE's control segment; a BlueFlame write carries
  * the WQEs. Both give the index that the record must have.
  */
-static void ring_sq(struct sn_nic *nic, uint32_t page, const uint8_t *data, size_t len)
+static void ring_sq(struct softnic *nic, uint32_t page, const uint8_t *data, size_t len)
 {
 	struct sn_qp *qp = doorbell_qp(nic, page, data);
 	uint16_t pi;
@@ -210,7 +210,7 @@ static void ring_sq(struct sn_nic *nic, uint32_t page, const uint8_t *data, size
 	sn_sq_record(qp, rec);
 }
 
-void sn_uar_write(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data,
+void sn_uar_write(struct softnic *nic, uint32_t page, uint32_t offset, const uint8_t *data,
 		  size_t len)
 {
 	bool bf = sn_is_bf(offset);
@@ -227,7 +227,7 @@ void sn_uar_write(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint
 		sn_violate(nic, SN_V_DB_OFFSET, "%zu bytes at %#x", len, offset);
 }
 
-void sn_uar_store(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data)
+void sn_uar_store(struct softnic *nic, uint32_t page, uint32_t offset, const uint8_t *data)
 {
 	struct sn_device *dev = nic->dev;
 	uint64_t word;
@@ -258,7 +258,7 @@ static bool take_doorbell(uint8_t *page, uint32_t offset, uint8_t word[8])
  * A host may write the record first and copy the doorbell from its queue later. If another doorbell of
  * the page has made the device execute the WQE meanwhile, adversarial mode has poisoned it.
  */
-static bool is_poison(const struct sn_nic *nic, const uint8_t word[8])
+static bool is_poison(const struct softnic *nic, const uint8_t word[8])
 {
 	uint8_t poison[8];
 
@@ -266,7 +266,7 @@ static bool is_poison(const struct sn_nic *nic, const uint8_t word[8])
 	return nic->config.flags & SOFTNIC_ADVERSARIAL && !memcmp(word, poison, sizeof(poison));
 }
 
-static bool scan_page(struct sn_nic *nic, struct sn_uar *uar)
+static bool scan_page(struct softnic *nic, struct sn_uar *uar)
 {
 	uint8_t *page = nic->dev->bar + (size_t)uar->page * SN_PAGE;
 	uint8_t word[8];
@@ -301,7 +301,7 @@ static bool scan_page(struct sn_nic *nic, struct sn_uar *uar)
 
 /* Scans all pages. Each poll scans if doorbells are not trapped, so a slot without a page costs
  * only one load. */
-static bool scan_all(struct sn_nic *nic)
+static bool scan_all(struct softnic *nic)
 {
 	bool any = false;
 
@@ -312,7 +312,7 @@ static bool scan_all(struct sn_nic *nic)
 }
 
 /* The mark is cleared before the scan, so that a page marked during the scan is scanned again. */
-bool sn_uar_scan(struct sn_nic *nic)
+bool sn_uar_scan(struct softnic *nic)
 {
 	struct sn_device *dev = nic->dev;
 	bool any = false;

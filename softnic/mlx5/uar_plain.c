@@ -9,7 +9,7 @@
 #include "softnic/mlx5/wqe.h"
 
 /* The QP of the last doorbell most often rings again. A QP's UAR page lives as long as the QP. */
-static struct sn_qp *doorbell_qp(struct sn_nic *nic, uint32_t page, uint32_t qpn)
+static struct sn_qp *doorbell_qp(struct softnic *nic, uint32_t page, uint32_t qpn)
 {
 	struct sn_qp *qp = nic->last_rung;
 
@@ -38,7 +38,7 @@ static bool is_next(struct sn_qp *qp, const uint8_t *data)
 }
 
 /* Hosts poll between most doorbells, so this looks for arrived packets only now and then. */
-static void drive_sometimes(struct sn_nic *nic)
+static void drive_sometimes(struct softnic *nic)
 {
 	enum { EVERY = 4 };
 
@@ -48,7 +48,7 @@ static void drive_sometimes(struct sn_nic *nic)
 		sn_thread_inline(nic);
 }
 
-bool sn_uar_plain(struct sn_nic *nic, uint32_t page, uint32_t offset, const uint8_t *data, size_t len)
+bool sn_uar_plain(struct softnic *nic, uint32_t page, uint32_t offset, const uint8_t *data, size_t len)
 {
 	const struct sn_ctrl *ctrl = (const void *)data;
 	struct sn_fab *fab;

@@ -37,7 +37,7 @@ uint8_t sn_cmd_create_uctx(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-void sn_uctx_free(struct sn_nic *nic, void *obj)
+void sn_uctx_free(struct softnic *nic, void *obj)
 {
 	struct uctx *u = obj;
 
@@ -79,7 +79,7 @@ uint8_t sn_uctx_check(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-void sn_owned_free(struct sn_nic *nic, void *obj)
+void sn_owned_free(struct softnic *nic, void *obj)
 {
 	struct sn_owned *o = obj;
 
@@ -89,12 +89,13 @@ void sn_owned_free(struct sn_nic *nic, void *obj)
 
 /* Frees a UAR of the ending context whose free was deferred because a queue used it. Linux does not
  * free it again. */
-static void free_uar(struct sn_nic *nic, void *obj)
+static void free_uar(struct softnic *nic, void *obj)
 {
 	const struct sn_owned *o = obj;
 	struct sn_uar *uar;
 
-	if (o->kind_number >> 24 != sn_kind(offsetof(struct sn_nic, uars)) || sn_table_find(&nic->uctxs, o->uid))
+	if (o->kind_number >> 24 != sn_kind(offsetof(struct softnic, uars)) ||
+	    sn_table_find(&nic->uctxs, o->uid))
 		return;
 	uar = sn_table_find(&nic->uars, o->kind_number & 0xffffff);
 	if (!uar || uar->refs)

@@ -10,7 +10,7 @@
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 
-void sn_violate(struct sn_nic *nic, enum sn_viol v, const char *fmt, ...)
+void sn_violate(struct softnic *nic, enum sn_viol v, const char *fmt, ...)
 {
 	struct sn_viol_entry *e = &nic->viol[v];
 	va_list ap;

@@ -24,7 +24,7 @@ void sn_thread_set_timer(struct sn_device *dev, uint64_t at)
  * inline pump disarms it, and the thread checks again after a tick. While a CQ is armed the wake-up
  * stays: the host waits for an event, and only a wake-up delivers that in time.
  */
-void sn_thread_inline(struct sn_nic *nic)
+void sn_thread_inline(struct softnic *nic)
 {
 	struct sn_device *dev = nic->dev;
 
@@ -42,7 +42,7 @@ void sn_thread_inline(struct sn_nic *nic)
 	sn_thread_set_timer(dev, sn_now() + SN_TICK_MIN_NS);
 }
 
-bool sn_thread_watch(struct sn_nic *nic, bool any)
+bool sn_thread_watch(struct softnic *nic, bool any)
 {
 	struct sn_device *dev = nic->dev;
 
@@ -54,7 +54,7 @@ bool sn_thread_watch(struct sn_nic *nic, bool any)
 	return dev->armed;
 }
 
-void sn_thread_wake(struct sn_nic *nic)
+void sn_thread_wake(struct softnic *nic)
 {
 	uint64_t one = 1;
 
@@ -65,7 +65,7 @@ void sn_thread_wake(struct sn_nic *nic)
 }
 
 /* The thread handles timers and failed queues while there are any; otherwise it may sleep. */
-void sn_thread_recall(struct sn_nic *nic)
+void sn_thread_recall(struct softnic *nic)
 {
 	if (nic->dev->resting && (!TAILQ_EMPTY(&nic->run) || !TAILQ_EMPTY(&nic->err) ||
 				  sn_timers_next(nic) < nic->dev->until))
@@ -82,7 +82,7 @@ int sn_thread_add_fd(struct sn_device *dev, int fd)
 /* Closing the old descriptor has removed it from the epoll set, so the new one is added. */
 void sn_thread_rewatch(struct sn_port *port)
 {
-	struct sn_nic *nic = port->nic;
+	struct softnic *nic = port->nic;
 
 	if (!nic->dev->threaded)
 		return;

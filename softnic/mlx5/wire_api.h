@@ -7,46 +7,46 @@
 
 /* port.c: finds an entry of the partition table; RoCE has only the default one. False: there is no
  * such entry. */
-bool sn_port_pkey(const struct sn_nic *nic, uint32_t index, uint16_t *pkey);
+bool sn_port_pkey(const struct softnic *nic, uint32_t index, uint16_t *pkey);
 /* Returns the reason why an address path is invalid, or NULL. */
 const char *sn_path_fault(const struct sn_port *port, const struct sn_av *av);
 void sn_port_first_gid(const uint8_t mac[6], uint8_t gid[16]);
 
 /* fabric.c. softnic_open has filled config, rng, tables and ports. Assigns unique addresses to the ports. */
-int sn_fabric_open(struct sn_nic *nic);		/* returns 0 or -errno */
-void sn_fabric_close(struct sn_nic *nic);
+int sn_fabric_open(struct softnic *nic);		/* returns 0 or -errno */
+void sn_fabric_close(struct softnic *nic);
 /*
  * Moves the port to another address, which ends its links. Returns 1 if it moved and has a new
  * descriptor, 0 if it has that address already, -errno if it keeps the old address.
  */
 int sn_fabric_readdress(struct sn_port *port, const uint8_t gid[16]);
 /* Between these two calls, wake-ups of peers are deferred to the second one. */
-void sn_fabric_hold(struct sn_nic *nic);
-void sn_fabric_release(struct sn_nic *nic);
+void sn_fabric_hold(struct softnic *nic);
+void sn_fabric_release(struct softnic *nic);
 /* Are delayed ACKs pending? After some empty polls they are sent. */
-bool sn_fabric_ack_pending(const struct sn_nic *nic);
+bool sn_fabric_ack_pending(const struct softnic *nic);
 /*
  * True if a poll would find no work. After a few hundred calls this returns false, so that a poll checks
  * the sockets.
  */
-bool sn_fabric_quiet(struct sn_nic *nic);
+bool sn_fabric_quiet(struct softnic *nic);
 /* Handles arrived packets and sends pending ones. True if it did anything, or if packets remain. */
-bool sn_fabric_poll(struct sn_nic *nic);
+bool sn_fabric_poll(struct softnic *nic);
 /* sn_fabric_udp() implements softnic_udp(), sn_fabric_reach() softnic_is_local(): it returns 0 or -errno. */
-uint16_t sn_fabric_udp(struct sn_nic *nic, uint16_t *mtu);
-int sn_fabric_reach(struct sn_nic *nic, const uint8_t gid[16]);
+uint16_t sn_fabric_udp(struct softnic *nic, uint16_t *mtu);
+int sn_fabric_reach(struct softnic *nic, const uint8_t gid[16]);
 /*
  * Opens UDP port 4791 when a QP moves to RTR, if foreign devices may send to it. Returns 0, or -errno
  * after reporting the error: the path cannot be used. A datagram QP works without the port.
  */
 int sn_fabric_listen(struct sn_qp *qp, const struct sn_av *av);
 /* Returns a descriptor that is readable when an armed fabric has work, or -1. Ports count from 0. */
-int sn_fabric_fd(struct sn_nic *nic, unsigned int port);
+int sn_fabric_fd(struct softnic *nic, unsigned int port);
 /* From now on peers must wake this device through its fd. False: a packet has already arrived. */
-bool sn_fabric_arm(struct sn_nic *nic);
-void sn_fabric_disarm(struct sn_nic *nic);	/* withdraws the request for wake-ups, and drains the fd */
+bool sn_fabric_arm(struct softnic *nic);
+void sn_fabric_disarm(struct softnic *nic);	/* withdraws the request for wake-ups, and drains the fd */
 /* Notices new links and dead peers now, and not at a later poll. */
-void sn_fabric_serve(struct sn_nic *nic);
+void sn_fabric_serve(struct softnic *nic);
 
 /* functions of rc.c */
 int sn_rc_create(struct sn_qp *qp);		/* called by CREATE_QP; returns 0 or -ENOMEM */

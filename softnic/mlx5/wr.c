@@ -195,7 +195,7 @@ static struct sn_qp *qp_of_flush(struct sn_timer *timer)
 	return (struct sn_qp *)((uint8_t *)timer - offsetof(struct sn_qp, flush));
 }
 
-static void flush_later(struct sn_qp *qp, void (*fire)(struct sn_nic *, struct sn_timer *))
+static void flush_later(struct sn_qp *qp, void (*fire)(struct softnic *, struct sn_timer *))
 {
 	enum { FLUSH_NS = 1000000 };
 
@@ -205,7 +205,7 @@ static void flush_later(struct sn_qp *qp, void (*fire)(struct sn_nic *, struct s
 }
 
 /* IBTA, "Last WQE Reached": from here on the QP takes no WQE from the SRQ. */
-static void last_wqe(struct sn_nic *nic, struct sn_timer *timer)
+static void last_wqe(struct softnic *nic, struct sn_timer *timer)
 {
 	struct sn_qp *qp = qp_of_flush(timer);
 
@@ -230,7 +230,7 @@ static void flush_queues(struct sn_qp *qp)
 		flush_later(qp, last_wqe);
 }
 
-static void flush_all(struct sn_nic *nic, struct sn_timer *timer)
+static void flush_all(struct softnic *nic, struct sn_timer *timer)
 {
 	struct sn_qp *qp = qp_of_flush(timer);
 

@@ -32,7 +32,7 @@ uint8_t sn_cmd_alloc_xrcd(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-void sn_xrcd_free(struct sn_nic *nic, void *obj)
+void sn_xrcd_free(struct softnic *nic, void *obj)
 {
 	struct sn_xrcd *x = obj;
 
@@ -77,7 +77,7 @@ uint8_t sn_cmd_create_xrc_srq(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-void sn_xrc_srq_free(struct sn_nic *nic, void *obj)
+void sn_xrc_srq_free(struct softnic *nic, void *obj)
 {
 	struct xrc_srq *s = obj;
 

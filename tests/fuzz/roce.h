@@ -27,9 +27,9 @@ static struct {
 	unsigned int sends, sent, receives, received;	/* posted and completed */
 } qps[QPS];
 
-static struct sn_nic *device(void)
+static struct softnic *device(void)
 {
-	return (struct sn_nic *)nic;
+	return (struct softnic *)nic;
 }
 
 static bool rarely(struct fuzz_input *in)

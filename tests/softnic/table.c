@@ -79,7 +79,7 @@ Test(table, insert__again_and_again_does_not_fill_the_table)
 
 Test(table, add__beyond_the_limit_returns_enospc)
 {
-	struct sn_nic *nic = calloc(1, sizeof(*nic));
+	struct softnic *nic = calloc(1, sizeof(*nic));
 	struct sn_table t = { 0 };
 	uint32_t number;
 

@@ -20,7 +20,7 @@ static unsigned int earliest(void)
 	return first;
 }
 
-static void change(struct sn_nic *nic, unsigned int i, uint64_t deadline)
+static void change(struct softnic *nic, unsigned int i, uint64_t deadline)
 {
 	armed[i] = deadline;
 	if (deadline)
@@ -31,7 +31,7 @@ static void change(struct sn_nic *nic, unsigned int i, uint64_t deadline)
 
 Test(timer, next__is_the_earliest_after_timers_were_armed_and_cancelled)
 {
-	struct sn_nic *nic = calloc(1, sizeof(*nic));
+	struct softnic *nic = calloc(1, sizeof(*nic));
 	uint32_t drawn = 1;
 	unsigned int first;
 
