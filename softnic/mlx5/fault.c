@@ -123,9 +123,8 @@ static const struct sn_script_terms terms = {
 	.ops = sn_packet_ops, .actions = ~0u, .max_qpn = 0xffffff, .max_psn = SN_PSN_MASK,
 };
 
-int softnic_fault_why(struct softnic *handle, const char *script, char *why, size_t whylen)
+int softnic_fault_why(struct softnic *nic, const char *script, char *why, size_t whylen)
 {
-	struct softnic *nic = (struct softnic *)handle;
 	struct parsed p = { .fault.seed = nic->config.seed };
 	int err = sn_script_parse(script, &terms, &p.fault.script, parse_word, &p, why, whylen);
 
@@ -147,10 +146,10 @@ int softnic_fault_why(struct softnic *handle, const char *script, char *why, siz
 	return 0;
 }
 
-int softnic_fault(struct softnic *handle, const char *script)
+int softnic_fault(struct softnic *nic, const char *script)
 {
 	char why[256] = "";
-	int err = softnic_fault_why(handle, script, why, sizeof(why));
+	int err = softnic_fault_why(nic, script, why, sizeof(why));
 
 	if (err)
 		fprintf(stderr, "softnic: fault script: %s\n", *why ? why : strerror(-err));
@@ -158,9 +157,8 @@ int softnic_fault(struct softnic *handle, const char *script)
 }
 
 /* A capture shows single packets, as a fault script does: both turn off the fast paths. */
-int softnic_capture(struct softnic *handle, const char *path)
+int softnic_capture(struct softnic *nic, const char *path)
 {
-	struct softnic *nic = (struct softnic *)handle;
 	struct sn_capture *capture;
 	int err = nic->capture ? -EBUSY : sn_capture_open(path, &capture);
 

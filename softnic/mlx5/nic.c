@@ -57,7 +57,7 @@ static void destroy(struct softnic *nic)
 	free(nic);
 }
 
-int softnic_open(const struct softnic_config *config, struct softnic **handle)
+int softnic_open(const struct softnic_config *config, struct softnic **out)
 {
 	struct softnic *nic;
 	int err;
@@ -91,7 +91,7 @@ int softnic_open(const struct softnic_config *config, struct softnic **handle)
 	err = sn_thread_start(nic);
 	if (err)
 		goto remove;
-	*handle = (struct softnic *)nic;
+	*out = nic;
 	return 0;
 remove:
 	sn_fork_remove(nic);
@@ -102,10 +102,8 @@ destroy:
 	return err;
 }
 
-void softnic_close(struct softnic *handle)
+void softnic_close(struct softnic *nic)
 {
-	struct softnic *nic = (struct softnic *)handle;
-
 	sn_thread_stop(nic);
 	sn_fork_remove(nic);
 	sn_table_each(nic, &nic->qps, sn_qp_free);
@@ -113,10 +111,8 @@ void softnic_close(struct softnic *handle)
 	destroy(nic);
 }
 
-void softnic_reset(struct softnic *handle)
+void softnic_reset(struct softnic *nic)
 {
-	struct softnic *nic = (struct softnic *)handle;
-
 	sn_enter(nic);
 	sn_objects_free(nic);
 	sn_mappings_forget(nic);
@@ -127,9 +123,8 @@ void softnic_reset(struct softnic *handle)
 }
 
 /* The reserved lkey belongs to the device and is not counted. */
-size_t softnic_object_count(struct softnic *handle, const char *kind)
+size_t softnic_object_count(struct softnic *nic, const char *kind)
 {
-	struct softnic *nic = (struct softnic *)handle;
 	const struct {
 		const char *kind;
 		const struct sn_table *table;
@@ -149,23 +144,20 @@ size_t softnic_object_count(struct softnic *handle, const char *kind)
 	return n;
 }
 
-void softnic_counters(struct softnic *handle, struct softnic_counters *c)
+void softnic_counters(struct softnic *nic, struct softnic_counters *c)
 {
-	struct softnic *nic = (struct softnic *)handle;
-
 	sn_enter(nic);
 	*c = nic->ctr;
 	sn_leave(nic);
 }
 
-uint16_t softnic_udp(struct softnic *handle, uint16_t *mtu)
+uint16_t softnic_udp(struct softnic *nic, uint16_t *mtu)
 {
-	return sn_fabric_udp((struct softnic *)handle, mtu);
+	return sn_fabric_udp(nic, mtu);
 }
 
-int softnic_is_local(struct softnic *handle, const uint8_t gid[16])
+int softnic_is_local(struct softnic *nic, const uint8_t gid[16])
 {
-	struct softnic *nic = (struct softnic *)handle;
 	int err;
 
 	sn_enter(nic);
@@ -190,9 +182,8 @@ const char *const *softnic_violation_names(void)
 	return names;
 }
 
-size_t softnic_violations(struct softnic *handle, struct softnic_violation *v, size_t max)
+size_t softnic_violations(struct softnic *nic, struct softnic_violation *v, size_t max)
 {
-	struct softnic *nic = (struct softnic *)handle;
 	size_t n = 0;
 
 	sn_enter(nic);
@@ -211,18 +202,15 @@ size_t softnic_violations(struct softnic *handle, struct softnic_violation *v, s
 	return n;
 }
 
-void softnic_violations_clear(struct softnic *handle)
+void softnic_violations_clear(struct softnic *nic)
 {
-	struct softnic *nic = (struct softnic *)handle;
-
 	sn_enter(nic);
 	memset(nic->viol, 0, sizeof(nic->viol));
 	sn_leave(nic);
 }
 
-int softnic_cmd(struct softnic *handle, const void *in, size_t inlen, void *out, size_t outlen)
+int softnic_cmd(struct softnic *nic, const void *in, size_t inlen, void *out, size_t outlen)
 {
-	struct softnic *nic = (struct softnic *)handle;
 	uint8_t full[SN_CMD_OUT_MAX];
 
 	if (inlen < 8 || outlen < 8)
@@ -236,9 +224,8 @@ int softnic_cmd(struct softnic *handle, const void *in, size_t inlen, void *out,
 	return 0;
 }
 
-int softnic_mkey_modify(struct softnic *handle, uint32_t mkey, const void *mkc)
+int softnic_mkey_modify(struct softnic *nic, uint32_t mkey, const void *mkc)
 {
-	struct softnic *nic = (struct softnic *)handle;
 	int err;
 
 	sn_enter(nic);

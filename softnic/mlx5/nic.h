@@ -26,7 +26,6 @@
 #include "softnic/random.h"
 #include "softnic/softnic.h"
 
-struct softnic;
 struct sn_qp;
 struct sn_rc;			/* state of one RC QP, which only rc_*.c uses */
 struct sn_ud;			/* state of one datagram QP, see ud.h */

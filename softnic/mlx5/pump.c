@@ -93,9 +93,8 @@ void sn_leave(struct softnic *nic)
 		syscall(SYS_futex, &nic->lock, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-bool softnic_pump(struct softnic *handle)
+bool softnic_pump(struct softnic *nic)
 {
-	struct softnic *nic = (struct softnic *)handle;
 	bool any;
 
 	if (!sn_enter_try(nic))
@@ -112,25 +111,21 @@ bool softnic_pump(struct softnic *handle)
 	return any;
 }
 
-void softnic_scan(struct softnic *handle)
+void softnic_scan(struct softnic *nic)
 {
-	struct softnic *nic = (struct softnic *)handle;
-
 	sn_enter(nic);
 	sn_pump(nic);
 	sn_leave(nic);
 }
 
-void softnic_mmio_write(struct softnic *handle, uint32_t page, uint32_t offset, const void *data,
+void softnic_mmio_write(struct softnic *nic, uint32_t page, uint32_t offset, const void *data,
 			size_t len)
 {
-	struct softnic *nic = (struct softnic *)handle;
-
 	if (offset == SN_UAR_EQ || offset == SN_UAR_EQ_ARM) {
 		/* This may be called from inside the interrupt handler, so the doorbell is always left
 		 * to the holder of the lock. */
 		sn_eq_post(nic, page, sn_get32(data, 0), offset == SN_UAR_EQ_ARM);
-		softnic_pump(handle);
+		softnic_pump(nic);
 		return;
 	}
 	if (offset == SN_UAR_CQ) {

@@ -26,10 +26,8 @@ uint64_t sn_internal_timer(struct softnic *nic)
 	return now;
 }
 
-uint64_t softnic_timer(struct softnic *handle)
+uint64_t softnic_timer(struct softnic *nic)
 {
-	struct softnic *nic = (struct softnic *)handle;
-
 	__atomic_store_n(&nic->stamps, true, __ATOMIC_RELAXED);
 	return sn_internal_timer(nic);
 }

@@ -57,17 +57,13 @@ void sn_bar_forget(struct softnic *nic)
 	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 }
 
-void *softnic_uar(struct softnic *handle, uint32_t page)
+void *softnic_uar(struct softnic *nic, uint32_t page)
 {
-	struct softnic *nic = (struct softnic *)handle;
-
 	return page < SN_BAR_PAGES ? nic->dev->bar + (size_t)page * SN_PAGE : NULL;
 }
 
-int softnic_bar_fd(struct softnic *handle, size_t *size)
+int softnic_bar_fd(struct softnic *nic, size_t *size)
 {
-	struct softnic *nic = (struct softnic *)handle;
-
 	*size = (size_t)SN_BAR_PAGES * SN_PAGE;
 	return nic->dev->bar_fd;
 }

@@ -106,7 +106,7 @@ static void post_request(struct fuzz_input *in)
 static size_t put_headers(struct fuzz_input *in, uint8_t *p)
 {
 	unsigned int i = fuzz_below(in, 4) ? PLAIN : DATAGRAM;
-	const struct sn_qp *qp = sn_qp_find(device(), qps[i].qpn);
+	const struct sn_qp *qp = sn_qp_find(nic, qps[i].qpn);
 	uint8_t opcode = i == DATAGRAM ? (uint8_t)(0x64 + fuzz_below(in, 2)) : (uint8_t)fuzz_below(in, 0x18);
 	bool answer = opcode >= 0x0d && opcode <= 0x12;
 	uint32_t psn = !qp->rc ? 0 : answer ? qp->rc->req.psn_una : qp->rc->resp.psn;
@@ -147,7 +147,7 @@ static void put_icrc(struct fuzz_input *in, const struct sn_fab_dest *src, uint8
 
 static void packet(struct fuzz_input *in)
 {
-	struct sn_fab *fab = device()->port[0].fabric->fab;
+	struct sn_fab *fab = nic->port[0].fabric->fab;
 	struct sn_fab_dest src = { .slot = SN_FAB_NO_SLOT, .udp_port = PEER_PORT, .foreign = !rarely(in) };
 	uint8_t *p = calloc(1, LONGEST);
 	size_t len;
@@ -164,9 +164,9 @@ static void packet(struct fuzz_input *in)
 	/* an exact size, so that a sanitizer finds a read beyond it */
 	p = realloc(p, len ? len : 1);
 	FUZZ_ASSERT(p);
-	sn_enter(device());
+	sn_enter(nic);
 	fab->receiver.datagram(fab->receiver.ctx, &src, p, len);
-	sn_leave(device());
+	sn_leave(nic);
 	free(p);
 }
 

@@ -21,7 +21,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *ts);
 
 static struct sn_qp *qp_of(unsigned int i)
 {
-	return sn_qp_find(device(), qps[i].qpn);
+	return sn_qp_find(nic, qps[i].qpn);
 }
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ts)
@@ -131,7 +131,7 @@ static void post_send(struct fuzz_input *in)
 		sn_set32(w, 24, 0x80000000u | qps[fuzz_below(in, QPS)].qpn);
 		memset(w + 36, 2, 6);
 		sn_set32(w, 44, 1u << 30);
-		memcpy(w + 48, device()->port[0].address, 16);
+		memcpy(w + 48, nic->port[0].address, 16);
 	} else if (remote) {
 		put_segment(in, w + 16, true);
 	}
@@ -332,13 +332,13 @@ static size_t header_bytes(unsigned int parts)
 /* The QP that may take a packet, or NULL: the packet must be dropped. */
 static const struct sn_qp *taker(const struct sn_addr *src, const uint8_t *p, size_t len)
 {
-	const struct sn_qp *qp = len < 16 ? NULL : sn_qp_find(device(), sn_get32(p, 4) & 0xffffff);
+	const struct sn_qp *qp = len < 16 ? NULL : sn_qp_find(nic, sn_get32(p, 4) & 0xffffff);
 
-	if (!qp || len % 4 || p[1] & 15 || opcodes[index_of(p[0])].class == NO || device()->port[0].link_down)
+	if (!qp || len % 4 || p[1] & 15 || opcodes[index_of(p[0])].class == NO || nic->port[0].link_down)
 		return NULL;
 	if (len < header_bytes(opcodes[index_of(p[0])].parts) + (p[1] >> 4 & 3) + 4)
 		return NULL;
-	if (qp->rc && memcmp(src, device()->port[0].address, sizeof(*src)))
+	if (qp->rc && memcmp(src, nic->port[0].address, sizeof(*src)))
 		return NULL;
 	return (sn_get32(p, 0) & 0x7fff) == 0x7fff &&
 			       (qp->state == SN_QP_RTS || qp->state == SN_QP_RTR)
@@ -364,7 +364,7 @@ static void check_data(const uint8_t *before, const struct limits *l)
 static void deliver(const struct sn_addr *src, const uint8_t *p, size_t len)
 {
 	static uint8_t before[REGIONS * PAGE];
-	struct sn_fab *fab = device()->port[0].fabric->fab;
+	struct sn_fab *fab = nic->port[0].fabric->fab;
 	enum sn_qp_state states[QPS];
 	const struct sn_qp *qp = taker(src, p, len);
 	struct limits l = qp ? limits_of(qp, p, len) : nothing;
@@ -372,12 +372,12 @@ static void deliver(const struct sn_addr *src, const uint8_t *p, size_t len)
 	memcpy(before, data_of(0), sizeof(before));
 	for (unsigned int i = 0; i < QPS; i++)
 		states[i] = qp_of(i)->state;
-	sn_enter(device());
+	sn_enter(nic);
 	fab->config.deliver(fab->config.ctx, src, p, len);
 	check_data(before, &l);
 	for (unsigned int i = 0; i < QPS; i++)
 		FUZZ_ASSERT(qp_of(i)->state == states[i] || (qp_of(i) == qp && qp->state == SN_QP_ERR));
-	sn_leave(device());
+	sn_leave(nic);
 }
 
 static void packet(struct fuzz_input *in)
@@ -394,7 +394,7 @@ static void packet(struct fuzz_input *in)
 	}
 	if (rarely(in))
 		len = 1 + fuzz_below(in, 80);
-	memcpy(&src, device()->port[0].address, sizeof(src));
+	memcpy(&src, nic->port[0].address, sizeof(src));
 	src.raw[15] ^= (uint8_t)(fuzz_below(in, 16) == 15);
 	/* an exact size, so that a sanitizer finds a read beyond it */
 	p = realloc(p, len);

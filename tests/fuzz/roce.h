@@ -27,11 +27,6 @@ static struct {
 	unsigned int sends, sent, receives, received;	/* posted and completed */
 } qps[QPS];
 
-static struct softnic *device(void)
-{
-	return (struct softnic *)nic;
-}
-
 static bool rarely(struct fuzz_input *in)
 {
 	return fuzz_below(in, 8) == 7;

@@ -108,7 +108,7 @@ Test(cq, arm__after_unreported_completions_makes_an_event)
 /* Sets both indexes of the CQ as n completions would, of which none is solicited. */
 static void advance(uint32_t n)
 {
-	struct sn_cq *of_device = sn_table_find(&((struct softnic *)d->nic)->cqs, cq.cqn);
+	struct sn_cq *of_device = sn_table_find(&d->nic->cqs, cq.cqn);
 
 	of_device->pi = of_device->ci = cq.ci = n;
 	cq.dbr[0] = htobe32(n);

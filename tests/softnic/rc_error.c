@@ -311,7 +311,7 @@ Test(rc_error, rnr__is_repeated_after_the_time_of_its_code)
 		softnic_pump(rb.nic);
 		softnic_pump(ra.nic);
 		cr_assert_eq(rig_counters(&rb).rnr_naks, 1);
-		at = sn_timers_next((struct softnic *)ra.nic);
+		at = sn_timers_next(ra.nic);
 		cr_assert_geq(at, before + each[i].us * 1000, "code %u", each[i].code);
 		cr_assert_leq(at, sn_now() + each[i].us * 1000, "code %u", each[i].code);
 		rig_recv(&b, rb.data, 8);
