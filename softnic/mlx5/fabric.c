@@ -330,7 +330,7 @@ static uint16_t mtu_of(size_t max)
 	return mtu;
 }
 
-uint16_t sn_fabric_udp(struct softnic *nic, uint16_t *mtu)
+uint16_t softnic_udp(struct softnic *nic, uint16_t *mtu)
 {
 	const struct sn_fab *fab = nic->port[0].fabric->fab;
 

@@ -151,11 +151,6 @@ void softnic_counters(struct softnic *nic, struct softnic_counters *c)
 	sn_leave(nic);
 }
 
-uint16_t softnic_udp(struct softnic *nic, uint16_t *mtu)
-{
-	return sn_fabric_udp(nic, mtu);
-}
-
 int softnic_is_local(struct softnic *nic, const uint8_t gid[16])
 {
 	int err;
@@ -188,13 +183,11 @@ size_t softnic_violations(struct softnic *nic, struct softnic_violation *v, size
 
 	sn_enter(nic);
 	for (int i = 0; i < SN_V_COUNT; i++) {
-		const struct sn_viol_entry *e = &nic->viol[i];
-
-		if (!e->count)
+		if (!nic->viol[i].count)
 			continue;
 		if (n < max) {
-			v[n] = (struct softnic_violation){ .name = names[i], .count = e->count };
-			memcpy(v[n].detail, e->detail, sizeof(v[n].detail));
+			v[n] = nic->viol[i];
+			v[n].name = names[i];
 		}
 		n++;
 	}

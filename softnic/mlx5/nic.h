@@ -401,11 +401,6 @@ struct sn_fault {
 	struct sn_script script;
 };
 
-struct sn_viol_entry {
-	uint64_t count;
-	char detail[120];
-};
-
 struct softnic {
 	atomic_uint lock;	/* the lock, see pump.c */
 	struct softnic_config config;
@@ -439,7 +434,7 @@ struct softnic {
 	struct softnic_counters ctr;
 	struct sn_fault fault;
 	struct sn_capture *capture;	/* NULL: there is none */
-	struct sn_viol_entry viol[SN_V_COUNT];
+	struct softnic_violation viol[SN_V_COUNT];	/* without their names */
 };
 
 #endif

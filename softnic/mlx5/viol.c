@@ -12,7 +12,7 @@
 
 void sn_violate(struct softnic *nic, enum sn_viol v, const char *fmt, ...)
 {
-	struct sn_viol_entry *e = &nic->viol[v];
+	struct softnic_violation *e = &nic->viol[v];
 	va_list ap;
 
 	if (e->count++)

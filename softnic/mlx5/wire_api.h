@@ -32,8 +32,7 @@ bool sn_fabric_ack_pending(const struct softnic *nic);
 bool sn_fabric_quiet(struct softnic *nic);
 /* Handles arrived packets and sends pending ones. True if it did anything, or if packets remain. */
 bool sn_fabric_poll(struct softnic *nic);
-/* sn_fabric_udp() implements softnic_udp(), sn_fabric_reach() softnic_is_local(): it returns 0 or -errno. */
-uint16_t sn_fabric_udp(struct softnic *nic, uint16_t *mtu);
+/* implements softnic_is_local(); returns 0 or -errno */
 int sn_fabric_reach(struct softnic *nic, const uint8_t gid[16]);
 /*
  * Opens UDP port 4791 when a QP moves to RTR, if foreign devices may send to it. Returns 0, or -errno
