@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Copies a few bytes without a call: most of a device's copies are shorter than a cache line. */
+/* Bytes. Copies of a few need no call: most of a device's copies are shorter than a cache line. */
 #ifndef SOFTNIC_BYTES_H
 #define SOFTNIC_BYTES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -15,6 +16,15 @@
 static inline void sn_end_copy(void)
 {
 	__asm__ volatile("" ::: "memory");
+}
+
+static inline bool sn_is_zero(const void *bytes, size_t n)
+{
+	const uint8_t *b = bytes;
+
+	while (n && !b[n - 1])
+		n--;
+	return !n;
 }
 
 /* Defines a function that copies k to 2 k bytes as two halves, which may overlap. It reads all

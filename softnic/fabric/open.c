@@ -6,12 +6,12 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "softnic/bytes.h"
 #include "softnic/fabric/link.h"
 
 static int open_sockets(struct sn_fab *f)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = SN_KEY_LISTENER};
-	static const struct sn_addr none;
 	int err;
 
 	f->epfd = epoll_create1(EPOLL_CLOEXEC);
@@ -26,7 +26,7 @@ static int open_sockets(struct sn_fab *f)
 	if (err < 0)
 		goto err_close_spare;
 	err = epoll_ctl(f->epfd, EPOLL_CTL_ADD, f->listener, &ev) ? -errno : 0;
-	if (!err && !sn_addr_equal(&f->config.ip, &none))
+	if (!err && !sn_is_zero(&f->config.ip, sizeof(f->config.ip)))
 		err = sn_udp_open(f);
 	if (!err)
 		return 0;

@@ -3,6 +3,7 @@
  * The ports: addresses and state. PRM "RoCE address", "NIC vport context", "vport state", "HCA vport
  * context". Port number 0 means the only port of a device.
  */
+#include "softnic/bytes.h"
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 #include "softnic/mlx5/quirk.h"
@@ -82,7 +83,6 @@ static void answer_to(struct sn_port *port, const struct sn_gid *last)
 /* A GID of all zeros clears the entry. */
 uint8_t sn_cmd_set_roce(struct sn_cmd *c)
 {
-	static const uint8_t none[16];
 	struct sn_gid *g = find_gid(c);
 	const uint8_t *ctx = c->in + AT_CTX;
 	uint32_t version = sn_get(ctx, ROCE_VERSION);
@@ -91,7 +91,7 @@ uint8_t sn_cmd_set_roce(struct sn_cmd *c)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "roce_address_index");
 	if (sn_get(ctx, ROCE_VLAN_VALID))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "VLANs are not among the capabilities");
-	if (!memcmp(ctx + ROCE_GID, none, sizeof(none))) {
+	if (sn_is_zero(ctx + ROCE_GID, sizeof(g->gid))) {
 		*g = (struct sn_gid){ 0 };
 		answer_to(find_port(c, ROCE_PORT), g);
 		return STAT_OK;

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "softnic/bytes.h"
 #include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/prm.h"
 
@@ -71,15 +72,6 @@ static uint8_t sign(const void *at, size_t len)
 	return x;
 }
 
-static bool any_set(const uint8_t *p, size_t len)
-{
-	uint8_t x = 0;
-
-	for (size_t i = 0; i < len; i++)
-		x |= p[i];
-	return x;
-}
-
 /* PRM: the control signature covers the fields behind the data, the other signature the whole
  * block. */
 static bool block_signed(const struct block *b)
@@ -93,7 +85,7 @@ static enum delivery check_block(const struct walk *w, const struct block *b)
 	struct softnic *nic = w->nic;
 	const char *which = w->out ? "output" : "input";
 
-	if (any_set(b->rsvd0, sizeof(b->rsvd0)) || b->rsvd1) {
+	if (!sn_is_zero(b->rsvd0, sizeof(b->rsvd0)) || b->rsvd1) {
 		sn_violate(nic, SN_V_CMDQ_RESERVED, "slot %u: reserved fields of %s mailbox %u", w->slot,
 			   which, w->number);
 		return BAD_RESERVED;
@@ -202,7 +194,7 @@ static enum delivery check_entry(struct softnic *nic, unsigned int slot, const s
 		sn_violate(nic, SN_V_CMDQ_TYPE, "slot %u: type %u", slot, e->type);
 		return BAD_TYPE;
 	}
-	if (any_set(e->rsvd0, sizeof(e->rsvd0)) || e->rsvd1 || e->status_own >> 1) {
+	if (!sn_is_zero(e->rsvd0, sizeof(e->rsvd0)) || e->rsvd1 || e->status_own >> 1) {
 		sn_violate(nic, SN_V_CMDQ_RESERVED, "slot %u", slot);
 		return BAD_RESERVED;
 	}

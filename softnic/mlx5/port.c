@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "softnic/bytes.h"
 #include "softnic/mlx5/port.h"
 #include "softnic/mlx5/rc.h"
 
@@ -102,7 +103,6 @@ void sn_port_resolve_conn(const struct sn_port *port, const struct sn_av *av, st
 /* A path with force_loopback needs no addresses, because its packets never reach a wire. */
 const char *sn_path_fault(const struct sn_port *port, const struct sn_av *av)
 {
-	static const uint8_t zero[16];
 	bool infiniband = port->nic->infiniband;
 
 	if (av->force_loopback)
@@ -113,9 +113,9 @@ const char *sn_path_fault(const struct sn_port *port, const struct sn_av *av)
 		return NULL;
 	if (av->gid_index >= SN_GIDS || !port->gid[av->gid_index].valid)
 		return "the entry of src_addr_index is empty";
-	if (!infiniband && !memcmp(av->rmac, zero, sizeof(av->rmac)))
+	if (!infiniband && sn_is_zero(av->rmac, sizeof(av->rmac)))
 		return "rmac is zero";
-	return memcmp(av->rgid, zero, sizeof(av->rgid)) ? NULL : "rgid is zero";
+	return sn_is_zero(av->rgid, sizeof(av->rgid)) ? "rgid is zero" : NULL;
 }
 
 void sn_port_use_udp(struct sn_port *port, bool *in_use, bool use)

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "softnic/bytes.h"
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 #include "softnic/mlx5/quirk.h"
@@ -76,10 +77,10 @@ enum { MARK_AT = SN_UAR_BF + 8, MARK_BYTES = SN_WQEBB - 8 };
 
 static void report_zero_block(struct softnic *nic, const struct sn_uar *uar)
 {
-	static const uint8_t zeros[MARK_BYTES], none[28];
+	static const uint8_t none[28];
 	uint8_t *mark = nic->dev->bar + (size_t)uar->page * SN_PAGE + MARK_AT;
 
-	if (!uar->marked || memcmp(mark, zeros, sizeof(zeros)))
+	if (!uar->marked || !sn_is_zero(mark, MARK_BYTES))
 		return;
 	*mark = 1;
 	sn_async(nic, SN_EV_INTERNAL, 0, none);

@@ -3,6 +3,7 @@
  * UMR: a WQE changes an mkey. PRM "UMR WQE": control, UMR control, mkey context, then the list or a pointer
  * to it. Memory windows use only this.
  */
+#include "softnic/bytes.h"
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 #include "softnic/mlx5/quirk.h"
@@ -53,14 +54,6 @@ static uint8_t refuse_umr(const struct umr *u, enum sn_viol v, const char *words
 	return SN_SYND_MW_BIND;
 }
 
-static bool is_zero(const uint8_t *p, size_t len)
-{
-	while (len--)
-		if (*p++)
-			return false;
-	return true;
-}
-
 /* Checks the fields of the WQE, without the mkey. */
 static uint8_t check_wqe(struct umr *u)
 {
@@ -77,8 +70,8 @@ static uint8_t check_wqe(struct umr *u)
 	list = !u->nklm ? 0 : u->ctrl->flags & UMR_INLINE ? u->nklm : 1;
 	if (u->wqe->ds != 8 + list)
 		return refuse_umr(u, SN_V_WQE_DS, "DS and klm_octowords disagree");
-	if (!is_zero(u->ctrl->rsvd0, sizeof(u->ctrl->rsvd0)) ||
-	    !is_zero(u->ctrl->rsvd1, sizeof(u->ctrl->rsvd1)) || u->ctrl->flags & UMR_RESERVED)
+	if (!sn_is_zero(u->ctrl->rsvd0, sizeof(u->ctrl->rsvd0)) ||
+	    !sn_is_zero(u->ctrl->rsvd1, sizeof(u->ctrl->rsvd1)) || u->ctrl->flags & UMR_RESERVED)
 		refuse_umr(u, SN_V_WQE_RESERVED,
 			   "reserved bits of the UMR control segment are set");
 	if (u->mask & ~MASK_ALL)
