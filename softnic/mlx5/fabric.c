@@ -38,8 +38,20 @@ static struct sn_qp *receiver(struct sn_port *port, const struct sn_fab_dest *sr
 	return NULL;
 }
 
-static void dispatch(struct sn_qp *qp, const struct sn_packet *pkt)
+/* Passes a valid packet to its QP. */
+static void dispatch(struct sn_port *port, const struct sn_fab_dest *src, const struct sn_packet *pkt)
 {
+	struct sn_qp *qp;
+
+	if (pkt->shape->class == SN_C_DATAGRAM) {
+		sn_ud_in(port, src, pkt);
+		return;
+	}
+	qp = receiver(port, src, pkt);
+	if (!qp) {
+		port->nic->ctr.drops++;
+		return;
+	}
 	switch ((enum sn_bth_class)pkt->shape->class) {
 	case SN_C_SEND:
 	case SN_C_WRITE:
@@ -68,7 +80,6 @@ static void deliver(void *ctx, const struct sn_addr *src, const void *bytes, siz
 	struct softnic *nic = port->nic;
 	struct sn_fab_dest from;
 	struct sn_packet pkt;
-	struct sn_qp *qp;
 
 	if (!port->link_down && sn_rc_plain_in(port, src, bytes, len))
 		return;
@@ -85,15 +96,7 @@ static void deliver(void *ctx, const struct sn_addr *src, const void *bytes, siz
 		return;
 	}
 	nic->ctr.rx_packets += pkt.train;
-	if (pkt.shape->class == SN_C_DATAGRAM) {
-		sn_ud_in(port, &from, &pkt);
-		return;
-	}
-	qp = receiver(port, &from, &pkt);
-	if (qp)
-		dispatch(qp, &pkt);
-	else
-		nic->ctr.drops++;
+	dispatch(port, &from, &pkt);
 }
 
 /*
@@ -104,25 +107,18 @@ static void datagram(void *ctx, const struct sn_fab_dest *src, const void *bytes
 {
 	struct sn_port *port = ctx;
 	struct softnic *nic = port->nic;
-	struct sn_qp *qp = NULL;
+	bool fits = sn_port_icrc_fits(port, src, bytes, len);
 	struct sn_packet pkt;
 
 	nic->ctr.rx_packets++;
-	if (!sn_port_icrc_fits(port, src, bytes, len)) {
-		nic->ctr.bad_icrc++;
-	} else if (!port->link_down && sn_packet_parse(bytes, len, true, &pkt)) {
-		pkt.train = 1;
-		if (pkt.shape->class == SN_C_DATAGRAM) {
-			sn_ud_in(port, src, &pkt);
-			return;
-		}
-		nic->ctr.strangers += !peer_of(port, src, &pkt);
-		qp = receiver(port, src, &pkt);
-	}
-	if (qp)
-		dispatch(qp, &pkt);
-	else
+	nic->ctr.bad_icrc += !fits;
+	if (!fits || port->link_down || !sn_packet_parse(bytes, len, true, &pkt)) {
 		nic->ctr.drops++;
+		return;
+	}
+	pkt.train = 1;
+	nic->ctr.strangers += pkt.shape->class != SN_C_DATAGRAM && !peer_of(port, src, &pkt);
+	dispatch(port, src, &pkt);
 }
 
 /* Cuts the links to peer, or to all peers if it is NULL. */
