@@ -65,21 +65,15 @@ static void ctrl_reserved(struct sn_qp *qp, const struct sn_ctrl *ctrl)
 			   qp->qpn, opcode, word >> 8 & 0xffff);
 }
 
-/* Must a WQE with this PRM fence mode wait? See enum sn_fence. */
+/*
+ * Must a WQE with this PRM fence mode wait? See enum sn_fence. A small fence alone never waits: an operation
+ * that is local to the device completes when it is fetched.
+ */
 static bool is_fenced(const struct sn_qp *qp, uint8_t fence)
 {
-	switch (fence) {
-	case SN_FENCE_NONE:
-		return false;
-	case SN_FENCE_READ:
-	case SN_FENCE_SMALL_READ:
-		return qp->wr_reads;
-	case SN_FENCE_STRONG:
+	if (fence == SN_FENCE_STRONG)
 		return sn_wr_count(qp);
-	default:
-		/* a WQE of an operation that is local to the device completes when it is fetched */
-		return false;
-	}
+	return (fence == SN_FENCE_READ || fence == SN_FENCE_SMALL_READ) && qp->wr_reads;
 }
 
 /*
