@@ -62,7 +62,7 @@ static void give_up(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome)
 /*
  * Fetches the WQE of the loaded message again, if another QP has used the scratch space meanwhile.
  */
-static bool refetch_receive(struct sn_qp *qp)
+static bool refetch_message(struct sn_qp *qp)
 {
 	struct sn_rc_scratch *scratch = qp->rc->scratch;
 	struct sn_wr *wr = sn_rc_wr(qp, qp->rc->req.wr);
@@ -328,7 +328,7 @@ bool sn_rc_req_run(struct sn_qp *qp)
 		/* A part of the reloaded message may be acknowledged already. */
 		if (!still_wanted(qp))
 			continue;
-		if (!may_send(qp) || !refetch_receive(qp) || !send_some(qp) || sn_rc_all_is_sent(qp))
+		if (!may_send(qp) || !refetch_message(qp) || !send_some(qp) || sn_rc_all_is_sent(qp))
 			return false;
 	}
 	return true;
