@@ -12,7 +12,7 @@ int sn_rc_create(struct sn_qp *qp)
 	if (!qp->rc)
 		return -ENOMEM;
 	qp->rc->qp = qp;
-	qp->rc->scratch = sn_rc_scratch(qp->nic);
+	qp->rc->scratch = &qp->nic->port[0].fabric->scratch;
 	qp->rc->waiter = (struct sn_waiter){.qp = qp, .dest = &qp->rc->dest};
 	sn_rc_timers_init(qp);
 	return 0;

@@ -256,11 +256,8 @@ static inline bool sn_rc_train_fits(const struct sn_qp *qp, const struct sn_pack
 	return last ? sn_rc_packets(qp, pkt->len) == pkt->train
 		    : pkt->len == (uint32_t)pkt->train * qp->mtu;
 }
-struct sn_rc_scratch *sn_rc_scratch(struct softnic *nic);
 /* Returns true if the peer's device has not yet read the packets sent before. */
 bool sn_rc_peer_stalled(struct sn_qp *qp);
-/* Returns true if the fault script simulates an empty receive queue for this packet. */
-bool sn_rc_rnr_injected(struct softnic *nic);
 /* Delays the pending ACK until some empty polls have passed. The shortest delay of a port's pending ACKs
  * applies to all of them. */
 void sn_rc_delay_ack(struct sn_qp *qp, unsigned int polls);

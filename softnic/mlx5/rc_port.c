@@ -6,11 +6,6 @@
 #include "softnic/bytes.h"
 #include "softnic/mlx5/rc.h"
 
-struct sn_rc_scratch *sn_rc_scratch(struct softnic *nic)
-{
-	return &nic->port[0].fabric->scratch;
-}
-
 /* Faults apply to single packets, so there are no trains while a fault script is set. A datagram is one
  * packet. */
 uint32_t sn_rc_train(const struct sn_qp *qp, uint32_t at, uint32_t left)
@@ -75,11 +70,6 @@ int sn_rc_send(struct sn_qp *qp, struct sn_rc_out *out)
 	if (err == -EAGAIN)
 		sn_port_block(&qp->rc->waiter);
 	return err;
-}
-
-bool sn_rc_rnr_injected(struct softnic *nic)
-{
-	return nic->fault.rnr > 0 && sn_hit(&nic->rng, nic->fault.rnr);
 }
 
 bool sn_rc_ack_may_wait(const struct sn_port *port)

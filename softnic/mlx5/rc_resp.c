@@ -59,12 +59,18 @@ static int next_receive(struct sn_qp *qp)
 	return sn_rq_next(qp, &scratch->receive);
 }
 
+/* Does the fault script simulate an empty receive queue for this packet? */
+static bool is_rnr_injected(struct softnic *nic)
+{
+	return nic->fault.rnr > 0 && sn_hit(&nic->rng, nic->fault.rnr);
+}
+
 /* Takes a receive WQE. False: none is posted, or it is unusable; the NAK has been requested. */
 static bool take_receive(struct sn_qp *qp)
 {
 	struct sn_rc_resp *s = &qp->rc->resp;
 	struct sn_rc_scratch *scratch = qp->rc->scratch;
-	int n = sn_rc_rnr_injected(qp->nic) ? 0 : next_receive(qp);
+	int n = is_rnr_injected(qp->nic) ? 0 : next_receive(qp);
 
 	s->rwqe = scratch->receive.idx;
 	s->srq = scratch->receive.srq;
