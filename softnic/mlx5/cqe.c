@@ -104,10 +104,11 @@ static void *small_at(struct cqe64 *e, const struct sn_cqe *c)
 	return small_format(c) == SMALL_64 ? (uint8_t *)e - SN_SMALL : (uint8_t *)e;
 }
 
+/* Each datagram has a GRH, or an IP header in its place. */
 static void fill_datagram(struct cqe64 *e, const struct sn_datagram *d)
 {
 	e->slid = to_be16(d->slid);
-	e->flags_rqpn = to_be32((d->grh ? 1u << 28 : 0) | d->sqpn);
+	e->flags_rqpn = to_be32(1u << 28 | d->sqpn);
 }
 
 /* PRM, ts_format. Real time: seconds in the upper half, ns in the lower one. */
@@ -117,7 +118,7 @@ static uint64_t timestamp(const struct sn_qp *qp, const struct sn_cqe *c)
 
 	if (!__atomic_load_n(&qp->nic->stamps, __ATOMIC_RELAXED) || is_error(c))
 		return 0;
-	if (!qp->real_time)
+	if (qp->nic->config.flags & SOFTNIC_FREE_RUNNING)
 		return sn_internal_timer(qp->nic);
 	clock_gettime(CLOCK_REALTIME, &now);
 	return (uint64_t)now.tv_sec << 32 | (uint64_t)now.tv_nsec;

@@ -114,7 +114,7 @@ void sn_table_each(struct softnic *nic, struct sn_table *t, void (*fn)(struct so
 void *sn_dma_host(struct softnic *nic, uint64_t addr, uint64_t len);
 static inline void *sn_dma(struct softnic *nic, uint64_t addr, uint64_t len)
 {
-	if (nic->host.dma || !addr)
+	if (nic->config.host.dma || !addr)
 		return sn_dma_host(nic, addr, len);
 	return (void *)(uintptr_t)addr;
 }

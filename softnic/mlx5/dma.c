@@ -9,8 +9,8 @@
 
 void *sn_dma_host(struct softnic *nic, uint64_t addr, uint64_t len)
 {
-	void *p = nic->host.dma ? nic->host.dma(nic->host.ctx, addr, (size_t)len)
-				: (void *)(uintptr_t)addr;
+	const struct softnic_host *host = &nic->config.host;
+	void *p = host->dma ? host->dma(host->ctx, addr, (size_t)len) : (void *)(uintptr_t)addr;
 
 	if (!p && len)
 		sn_violate(nic, SN_V_DMA_REFUSED, "%#llx +%#llx", (unsigned long long)addr,

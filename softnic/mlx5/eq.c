@@ -104,8 +104,8 @@ uint8_t sn_cmd_query_eq(struct sn_cmd *c)
 
 static void raise_irq(struct softnic *nic, const struct sn_eq *eq)
 {
-	if (nic->host.irq)
-		nic->host.irq(nic->host.ctx, eq->vector);
+	if (nic->config.host.irq)
+		nic->config.host.irq(nic->config.host.ctx, eq->vector);
 }
 
 /* PRM: an EQ that has fired raises no interrupt until it is armed again. */

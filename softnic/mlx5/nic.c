@@ -10,7 +10,6 @@
 static void init(struct softnic *nic, const struct softnic_config *config)
 {
 	nic->config = *config;
-	nic->host = config->host;
 	nic->rng = config->seed;
 	if (!nic->rng && getrandom(&nic->rng, sizeof(nic->rng), 0) < 0)
 		nic->rng = sn_now();

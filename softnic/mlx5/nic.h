@@ -305,7 +305,6 @@ struct sn_gid {
 struct sn_datagram {		/* sender fields in the CQE of a UD receive */
 	uint32_t sqpn;
 	uint16_t slid;
-	bool grh;
 };
 
 struct sn_port {
@@ -346,7 +345,6 @@ struct sn_qp {
 	uint8_t log_msg_max;
 	bool rre, rwe, rae;
 	uint8_t atomic_mode;	/* 0: the QP serves no atomics */
-	bool real_time;		/* timestamps are seconds and ns, and not the internal timer */
 	bool umr_only;		/* a QP of type REG_UMR: the driver's own, without a PD */
 
 	/* send queue; its counters are WQEBB indexes modulo 2^16 */
@@ -404,7 +402,6 @@ struct sn_fault {
 struct softnic {
 	atomic_uint lock;	/* the lock, see pump.c */
 	struct softnic_config config;
-	struct softnic_host host;
 
 	struct sn_table qps, cqs, eqs, mkeys, pds, uars, umems, srqs, xrc_srqs, xrcds, uctxs, owned;
 	/* the QP that rang last, and the QP from which the last request came */

@@ -74,6 +74,7 @@ static bool read_scatter(const uint8_t *ctx, struct sn_qp *qp)
 static uint8_t read_sizes(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *qp)
 {
 	unsigned int rq_type = sn_get(ctx, QPC_RQ_TYPE);
+	bool real_time = !(c->nic->config.flags & SOFTNIC_FREE_RUNNING);
 
 	if (!known_service(c->nic, sn_get(ctx, QPC_ST)))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "service type %#x is not among the capabilities",
@@ -82,10 +83,9 @@ static uint8_t read_sizes(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *qp
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "rq_type %u is not among the capabilities", rq_type);
 	if (sn_get(ctx, QPC_WQ_SIGN))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "signatures are not among the capabilities");
-	qp->real_time = !(c->nic->config.flags & SOFTNIC_FREE_RUNNING);
-	if (sn_get(ctx, QPC_TS_FORMAT) == (qp->real_time ? TS_FREE_RUNNING : TS_REAL_TIME))
+	if (sn_get(ctx, QPC_TS_FORMAT) == (real_time ? TS_FREE_RUNNING : TS_REAL_TIME))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "ts_format: qp_ts_format is %s only",
-				     qp->real_time ? "real time" : "free running");
+				     real_time ? "real time" : "free running");
 	if (!read_scatter(ctx, qp))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "cs_req %#x, cs_res %#x",
 				     sn_get(ctx, QPC_CS_REQ), sn_get(ctx, QPC_CS_RES));

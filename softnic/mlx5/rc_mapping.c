@@ -19,7 +19,7 @@ bool sn_rc_mapping_fill(struct sn_qp *qp, struct sn_rc_mapping *p, uint32_t key,
 	void *at;
 
 	*p = (struct sn_rc_mapping){.key = key, .turn = nic->key_turn};
-	if (!m || m->length64 || !m->len || nic->host.dma || !is_faultless(qp))
+	if (!m || m->length64 || !m->len || nic->config.host.dma || !is_faultless(qp))
 		return false;
 	a.va = m->start;
 	a.len = m->len;

@@ -223,7 +223,6 @@ void sn_ud_in(struct sn_port *port, const struct sn_fab_dest *src, const struct 
 	qp->datagram = (struct sn_datagram){
 		.sqpn = from_be32(pkt->deth.sqpn) & 0xffffff,
 		.slid = source_lid(port, &src->gid),
-		.grh = true,
 	};
 	sn_rq_done(qp, &rwqe, imm ? SN_CQE_RESP_SEND_IMM : SN_CQE_RESP_SEND,
 		   pkt->len + SN_GRH_BYTES, imm ? pkt->imm : (be32_t){0}, pkt->solicited, NULL);
