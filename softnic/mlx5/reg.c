@@ -71,3 +71,23 @@ uint8_t sn_reg_query(struct sn_cmd *c, uint32_t reg, bool write)
 		sn_set(out, pvlc[i], VL0_TO_3);
 	return STAT_OK;
 }
+
+/* HOST_ENDIANNESS: the first bit is set for a big-endian host. */
+uint8_t sn_cmd_access_reg(struct sn_cmd *c)
+{
+	enum { WRITE = 0, PAOS = 0x5006, HOST_ENDIANNESS = 0x7004, AT_REG = 0x10 };
+	uint32_t reg = sn_get(c->in, SN_FLD(0x50, 16));
+	bool write = sn_get(c->in, CMD_OP_MOD) == WRITE;
+
+	if (reg != HOST_ENDIANNESS && reg != PAOS)
+		return sn_reg_query(c, reg, write);
+	if (c->inlen < AT_REG + 16)
+		return sn_cmd_refuse(c, STAT_BAD_INP_LEN,
+				     "the command for register %#x is shorter than 16 bytes", reg);
+	if (reg == PAOS)
+		return sn_link_paos(c, c->in + AT_REG, c->out + AT_REG, write);
+	if (write && c->in[AT_REG])
+		return sn_cmd_refuse(c, STAT_BAD_PARAM,
+				     "HOST_ENDIANNESS selects a big-endian host");
+	return STAT_OK;
+}
