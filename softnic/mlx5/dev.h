@@ -391,8 +391,6 @@ struct sn_owned {
 };
 /* records the object that a command has created or destroyed, if its status is 0 */
 void sn_uctx_record(struct sn_cmd *c, uint8_t status);
-/* reg.c: reads the read-only registers of ACCESS_REG */
-uint8_t sn_reg_query(struct sn_cmd *c, uint32_t reg, bool write);
 /* functions of link.c */
 /* to be called when one of the conditions of the link's state has changed */
 void sn_link_update(struct sn_port *port);

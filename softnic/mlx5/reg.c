@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Registers that Linux's driver reads by ACCESS_REG. PRM "NODE_DESC", "PMTU", "PTYS", "PVLC". */
+/* Registers that Linux's driver uses by ACCESS_REG. PRM "NODE_DESC", "PMTU", "PTYS", "PVLC". */
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 
 enum { AT_REG = 0x10 };
-enum { REG_PMTU = 0x5003, REG_PTYS = 0x5004, REG_PVLC = 0x500f, REG_NODE_DESC = 0x6001 };
+enum { REG_PMTU = 0x5003, REG_PTYS = 0x5004, REG_PAOS = 0x5006, REG_PVLC = 0x500f };
+enum { REG_NODE_DESC = 0x6001, REG_HOST_ENDIANNESS = 0x7004 };
 #define REG_PORT	SN_FLD(0x08, 8)		/* local_port of the port registers */
 
 #define PTYS_PROTO_MASK	SN_FLD(0x1d, 3)
@@ -41,7 +42,7 @@ static void ptys(const struct sn_port *port, uint8_t *reg)
 	}
 }
 
-uint8_t sn_reg_query(struct sn_cmd *c, uint32_t reg, bool write)
+static uint8_t query_register(struct sn_cmd *c, uint32_t reg, bool write)
 {
 	const uint8_t *in = c->in + AT_REG;
 	uint8_t *out = c->out + AT_REG;
@@ -75,16 +76,16 @@ uint8_t sn_reg_query(struct sn_cmd *c, uint32_t reg, bool write)
 /* HOST_ENDIANNESS: the first bit is set for a big-endian host. */
 uint8_t sn_cmd_access_reg(struct sn_cmd *c)
 {
-	enum { WRITE = 0, PAOS = 0x5006, HOST_ENDIANNESS = 0x7004, AT_REG = 0x10 };
+	enum { WRITE = 0 };
 	uint32_t reg = sn_get(c->in, SN_FLD(0x50, 16));
 	bool write = sn_get(c->in, CMD_OP_MOD) == WRITE;
 
-	if (reg != HOST_ENDIANNESS && reg != PAOS)
-		return sn_reg_query(c, reg, write);
+	if (reg != REG_HOST_ENDIANNESS && reg != REG_PAOS)
+		return query_register(c, reg, write);
 	if (c->inlen < AT_REG + 16)
 		return sn_cmd_refuse(c, STAT_BAD_INP_LEN,
 				     "the command for register %#x is shorter than 16 bytes", reg);
-	if (reg == PAOS)
+	if (reg == REG_PAOS)
 		return sn_link_paos(c, c->in + AT_REG, c->out + AT_REG, write);
 	if (write && c->in[AT_REG])
 		return sn_cmd_refuse(c, STAT_BAD_PARAM,
