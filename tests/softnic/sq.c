@@ -130,21 +130,6 @@ Test(sq, doorbell__of_no_queue_is_seen)
 	drv_expect(d, "db.unknown_qp");
 }
 
-Test(sq, doorbell__on_another_page_is_seen)
-{
-	struct drv_wqe w;
-	uint32_t uar;
-
-	cr_assert_eq(drv_simple(d, CMD_ALLOC_UAR, 0), 0);
-	uar = sn_get(d->out, CMD_NUMBER);
-	drv_ctrl(&qp, &w, 0, CE_ALWAYS << 2, 0);
-	drv_put(&qp, &w);
-	__atomic_store_n(&qp.dbr[1], htobe32(qp.pi), __ATOMIC_RELEASE);
-	softnic_mmio_write(d->nic, uar, 0x800, w.b, 8);
-	drv_expect(d, "db.uar");
-	cr_expect_eq(drv_simple(d, CMD_DEALLOC_UAR, uar), 0);
-}
-
 /* A program may ring only doorbells in its own page. This protects the QPs of other programs. */
 Test(sq, doorbell__on_another_page_starts_nothing)
 {
