@@ -214,7 +214,6 @@ static inline const uint8_t *sn_sq_block(struct sn_qp *qp, uint16_t idx)
 }
 
 /* functions of wr.c */
-void sn_wr_forget(struct sn_qp *qp);	/* drops the entries of the FIFO without completions */
 void sn_sq_flush(struct sn_qp *qp);
 
 /* functions of wqe.c */

@@ -208,7 +208,6 @@ void sn_qp_free(struct softnic *nic, void *obj)
 	sn_rc_destroy(qp);
 	sn_ud_destroy(qp);
 	sn_table_remove(&nic->qps, qp->qpn);
-	sn_wr_forget(qp);
 	sn_timer_cancel(nic, &qp->flush);
 	leave_lists(qp);
 	nic->last_rung = nic->last_rung == qp ? NULL : nic->last_rung;
@@ -232,7 +231,6 @@ void sn_qp_reset_queues(struct sn_qp *qp)
 	sn_srq_release(qp);
 	qp->sq_pi = qp->sq_next = qp->sq_done = qp->sq_reported = 0;
 	qp->rq_pi = qp->rq_next = qp->rq_done = 0;
-	sn_wr_forget(qp);
 	qp->wr_head = qp->wr_tail = qp->wr_reads = 0;
 	qp->sq_stopped = qp->sq_fenced = qp->umr_unfenced = qp->flush_late = false;
 }

@@ -143,11 +143,6 @@ void sn_rq_fail(struct sn_qp *qp, const struct sn_rwqe *rwqe, uint8_t syndrome)
 	complete_receive(qp, rwqe, &cqe);
 }
 
-void sn_wr_forget(struct sn_qp *qp)
-{
-	qp->wr_head = qp->wr_tail;
-}
-
 /* In state ERR: flushes the WQEs that were never fetched. */
 void sn_sq_flush(struct sn_qp *qp)
 {
@@ -185,7 +180,7 @@ static void flush_fifo(struct sn_qp *qp)
 		if (!complete_wr(qp, &wr))
 			break;
 	}
-	sn_wr_forget(qp);
+	qp->wr_head = qp->wr_tail;
 	qp->wr_reads = 0;
 	qp->sq_fenced = false;
 }
