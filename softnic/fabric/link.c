@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -29,19 +30,13 @@ static bool ring_bytes_valid(size_t bytes)
 
 static socklen_t name_of(const struct sn_addr *gid, struct sockaddr_un *name)
 {
-	static const char hex[] = "0123456789abcdef";
-	static const char prefix[] = "softnic-";
 	char *p = name->sun_path + 1;
-	size_t i;
 
 	memset(name, 0, sizeof(*name));
 	name->sun_family = AF_UNIX;
-	memcpy(p, prefix, sizeof(prefix) - 1);
-	p += sizeof(prefix) - 1;
-	for (i = 0; i < sizeof(gid->raw); i++) {
-		*p++ = hex[gid->raw[i] >> 4];
-		*p++ = hex[gid->raw[i] & 15];
-	}
+	p += sprintf(p, "softnic-");
+	for (size_t i = 0; i < sizeof(gid->raw); i++)
+		p += sprintf(p, "%02x", gid->raw[i]);
 	return (socklen_t)(p - (char *)name);
 }
 
