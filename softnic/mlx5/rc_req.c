@@ -131,40 +131,17 @@ static void put_reth(struct sn_rc_out *out, uint64_t va, uint32_t rkey, uint32_t
 	sn_rc_put_ext(out, &reth, sizeof(reth));
 }
 
-/* Selects one of an operation's opcodes: that for a middle, first, last or only packet. */
-static uint8_t pick_opcode(bool first, bool last, const uint8_t opcodes[4])
-{
-	return opcodes[(last ? 2 : 0) + (first ? 1 : 0)];
-}
-
-static const uint8_t *opcodes_of(uint8_t wqe_opcode)
-{
-	static const uint8_t send[] = {SN_BTH_SEND_MIDDLE, SN_BTH_SEND_FIRST, SN_BTH_SEND_LAST,
-				       SN_BTH_SEND_ONLY};
-	static const uint8_t send_imm[] = {SN_BTH_SEND_MIDDLE, SN_BTH_SEND_FIRST,
-					   SN_BTH_SEND_LAST_IMM, SN_BTH_SEND_ONLY_IMM};
-	static const uint8_t send_inv[] = {SN_BTH_SEND_MIDDLE, SN_BTH_SEND_FIRST,
-					   SN_BTH_SEND_LAST_INV, SN_BTH_SEND_ONLY_INV};
-	static const uint8_t write[] = {SN_BTH_WRITE_MIDDLE, SN_BTH_WRITE_FIRST, SN_BTH_WRITE_LAST,
-					SN_BTH_WRITE_ONLY};
-	static const uint8_t write_imm[] = {SN_BTH_WRITE_MIDDLE, SN_BTH_WRITE_FIRST,
-					    SN_BTH_WRITE_LAST_IMM, SN_BTH_WRITE_ONLY_IMM};
-
-	switch (wqe_opcode) {
-	case SN_OP_SEND:
-		return send;
-	case SN_OP_SEND_IMM:
-		return send_imm;
-	case SN_OP_SEND_INVAL:
-		return send_inv;
-	case SN_OP_WRITE:
-		return write;
-	case SN_OP_WRITE_IMM:
-		return write_imm;
-	default:
-		return NULL;
-	}
-}
+/* The opcodes of each operation: for a middle, first, last and only packet. */
+static const uint8_t opcodes[][4] = {
+	[SN_OP_SEND] = {SN_BTH_SEND_MIDDLE, SN_BTH_SEND_FIRST, SN_BTH_SEND_LAST, SN_BTH_SEND_ONLY},
+	[SN_OP_SEND_IMM] = {SN_BTH_SEND_MIDDLE, SN_BTH_SEND_FIRST, SN_BTH_SEND_LAST_IMM,
+			    SN_BTH_SEND_ONLY_IMM},
+	[SN_OP_SEND_INVAL] = {SN_BTH_SEND_MIDDLE, SN_BTH_SEND_FIRST, SN_BTH_SEND_LAST_INV,
+			      SN_BTH_SEND_ONLY_INV},
+	[SN_OP_WRITE] = {SN_BTH_WRITE_MIDDLE, SN_BTH_WRITE_FIRST, SN_BTH_WRITE_LAST, SN_BTH_WRITE_ONLY},
+	[SN_OP_WRITE_IMM] = {SN_BTH_WRITE_MIDDLE, SN_BTH_WRITE_FIRST, SN_BTH_WRITE_LAST_IMM,
+			     SN_BTH_WRITE_ONLY_IMM},
+};
 
 /* Must the peer acknowledge the part of the message that ends before packet number next? Over UDP also if
  * the window is full then: it opens only with an ACK. */
@@ -188,7 +165,7 @@ static void data_headers(const struct sn_qp *qp, const struct sn_wr *wr, struct 
 	out->train = sn_rc_train(qp, r->pkt, wr->npsn - r->pkt);
 	next = r->pkt + out->train;
 	last = next == wr->npsn;
-	out->opcode = pick_opcode(r->pkt == 0, last, opcodes_of(wr->opcode));
+	out->opcode = opcodes[wr->opcode][(last ? 2 : 0) + (r->pkt == 0)];
 	out->len = last ? wr->len - off : out->train * qp->mtu;
 	out->wqe = wqe;
 	out->off = off;
