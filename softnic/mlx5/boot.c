@@ -51,16 +51,12 @@ uint8_t sn_boot_check(struct sn_cmd *c)
 
 	if (!cold)
 		return STAT_OK;
-	switch (cold->state) {
-	case SN_BOOT_OFF:
+	if (cold->state == SN_BOOT_OFF)
 		return opcode == CMD_ENABLE_HCA ? STAT_OK :
 			sn_cmd_refuse(c, STAT_BAD_SYS_STATE, "the function is not enabled");
-	case SN_BOOT_ENABLED:
+	if (cold->state == SN_BOOT_ENABLED)
 		return c->command->role & SN_BOOTS ? STAT_OK :
 			sn_cmd_refuse(c, STAT_BAD_SYS_STATE, "the function is not initialized");
-	case SN_BOOT_READY:
-		break;
-	}
 	if (opcode == CMD_ENABLE_HCA || opcode == CMD_INIT_HCA || opcode == CMD_SET_HCA_CAP ||
 	    opcode == CMD_SET_ISSI)
 		return sn_cmd_refuse(c, STAT_BAD_SYS_STATE, "the function is already initialized");

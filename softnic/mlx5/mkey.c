@@ -130,14 +130,9 @@ static uint8_t read_klms(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey *m
 
 static uint8_t read_translations(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey *m)
 {
-	switch (m->mode) {
-	case MODE_PA:
+	if (m->mode == MODE_PA)
 		return STAT_OK;
-	case MODE_MTT:
-		return read_mtts(c, ctx, m);
-	default:
-		return read_klms(c, ctx, m);
-	}
+	return m->mode == MODE_MTT ? read_mtts(c, ctx, m) : read_klms(c, ctx, m);
 }
 
 static void release_mkey(struct sn_mkey *m)

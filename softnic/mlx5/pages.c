@@ -40,14 +40,10 @@ int32_t sn_pages_wanted(struct softnic *nic, enum sn_page_stage stage)
 {
 	int32_t given = (int32_t)nic->dev->cold->npages;
 
-	switch (stage) {
-	case SN_PAGES_BOOT:
+	if (stage == SN_PAGES_BOOT)
 		return BOOT_PAGES - given;
-	case SN_PAGES_INIT:
+	if (stage == SN_PAGES_INIT)
 		return BOOT_PAGES + INIT_PAGES + SPARE_PAGES - given;
-	case SN_PAGES_REGULAR:
-		break;
-	}
 	return (int32_t)pages_in_use(nic) + SPARE_PAGES - given;
 }
 

@@ -10,17 +10,8 @@
 /* QPs 0 and 1 send datagrams. A queue only for UMRs has the layout of a datagram QP. */
 static bool known_service(const struct softnic *nic, unsigned int st)
 {
-	switch (st) {
-	case ST_RC:
-	case ST_UD:
-	case ST_QP1:
-	case ST_REG_UMR:
-		return true;
-	case ST_QP0:
-		return nic->infiniband;
-	default:
-		return false;
-	}
+	return st == ST_RC || st == ST_UD || st == ST_QP1 || st == ST_REG_UMR ||
+		(st == ST_QP0 && nic->infiniband);
 }
 
 static uint8_t find_objects(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *qp)

@@ -55,20 +55,12 @@ void sn_rc_modified(struct sn_qp *qp, enum sn_qp_state from)
 {
 	if (qp->state == from || !qp->rc)
 		return;
-	switch (qp->state) {
-	case SN_QP_RST:
-	case SN_QP_INIT:
+	if (qp->state == SN_QP_RST || qp->state == SN_QP_INIT)
 		sn_rc_stop(qp);
-		break;
-	case SN_QP_RTR:
+	else if (qp->state == SN_QP_RTR)
 		start_responder(qp);
-		break;
-	case SN_QP_RTS:
+	else if (qp->state == SN_QP_RTS)
 		start_requester(qp);
-		break;
-	case SN_QP_ERR:
-		break;
-	}
 }
 
 void sn_rc_run(struct sn_qp *qp)

@@ -276,18 +276,12 @@ static bool well_placed(const struct sn_qp *qp, const struct sn_packet *pkt)
  * again. */
 static void duplicate_in(struct sn_qp *qp, const struct sn_packet *pkt)
 {
-	switch (pkt->shape->class) {
-	case SN_C_READ:
+	if (pkt->shape->class == SN_C_READ)
 		sn_rc_read_request_in(qp, pkt, true);
-		break;
-	case SN_C_ATOMIC:
+	else if (pkt->shape->class == SN_C_ATOMIC)
 		sn_rc_atomic_request_in(qp, pkt, true);
-		break;
-	default:
-		if (pkt->ackreq)
-			sn_rc_set_answer(qp, SN_ANSWER_ACK);
-		break;
-	}
+	else if (pkt->ackreq)
+		sn_rc_set_answer(qp, SN_ANSWER_ACK);
 }
 
 static void expected_in(struct sn_qp *qp, const struct sn_packet *pkt)

@@ -166,7 +166,7 @@ static uint8_t parse_datagram(struct sn_qp *qp, struct sn_wqe *wqe)
 
 uint8_t sn_wqe_parse(struct sn_qp *qp, struct sn_wqe *wqe)
 {
-	uint8_t synd = SN_SYND_OK;
+	uint8_t synd;
 
 	wqe->len = 0;
 	wqe->nsge = 0;
@@ -182,23 +182,18 @@ uint8_t sn_wqe_parse(struct sn_qp *qp, struct sn_wqe *wqe)
 	case SN_OP_SEND:
 	case SN_OP_SEND_IMM:
 	case SN_OP_SEND_INVAL:
-		synd = parse_data(qp, wqe, 16);
-		break;
+		return parse_data(qp, wqe, 16);
 	case SN_OP_WRITE:
 	case SN_OP_WRITE_IMM:
 	case SN_OP_READ:
 		synd = parse_raddr(qp, wqe);
-		if (!synd)
-			synd = parse_data(qp, wqe, 32);
-		break;
+		return synd ? synd : parse_data(qp, wqe, 32);
 	case SN_OP_ATOMIC_CS:
 	case SN_OP_ATOMIC_FA:
-		synd = parse_atomic(qp, wqe);
-		break;
+		return parse_atomic(qp, wqe);
 	default:
-		break;
+		return SN_SYND_OK;
 	}
-	return synd;
 }
 
 /* Reads data segments to the end of the stride, or to the terminating key of a short list. */
