@@ -23,11 +23,8 @@ class Damaged(Exception):
 def sums(block):
     """Returns the hash, the sum, and the sum weighted by position. If one byte grows by d, the sums
     grow by d and position * d."""
-    return (
-        hashlib.sha256(block).hexdigest(),
-        sum(block) % PRIME,
-        sum(i * b for i, b in enumerate(block)) % PRIME,
-    )
+    return (hashlib.sha256(block).hexdigest(), sum(block) % PRIME,
+            sum(i * b for i, b in enumerate(block)) % PRIME)
 
 
 def sums_text(members):
@@ -168,9 +165,8 @@ def check_frame(raw, members, stated):
 
 def keygen(args, data=b""):
     try:
-        return subprocess.run(
-            ["ssh-keygen", *args], input=data, capture_output=True, timeout=120, check=False
-        )
+        return subprocess.run(["ssh-keygen", *args], input=data, capture_output=True, timeout=120,
+                              check=False)
     except FileNotFoundError:
         raise ValueError("there is no ssh-keygen: install openssh-client") from None
     except subprocess.TimeoutExpired:
@@ -196,10 +192,8 @@ def check_signature(data, signature, signers):
     role = "reviewer" if signature.endswith(".reviewer.sig") else "tester"
     if not signers:
         done = keygen(["-Y", "check-novalidate", "-n", NAMESPACES[role], "-s", signature], data)
-        return (
-            not done.returncode,
-            said(done) + "; without --signers it is not known whose key that is",
-        )
+        return (not done.returncode,
+                said(done) + "; without --signers it is not known whose key that is")
     found = keygen(["-Y", "find-principals", "-s", signature, "-f", signers])
     if found.returncode:
         why = found.stderr.decode(errors="replace").strip().split("\n")[0]
@@ -209,9 +203,8 @@ def check_signature(data, signature, signers):
         people = [line.split()[0].strip('"') for line in f if line.strip()]
     first = None
     for person in dict.fromkeys(found.stdout.decode(errors="surrogateescape").splitlines() + people):
-        done = keygen(
-            ["-Y", "verify", "-f", signers, "-I", person, "-n", NAMESPACES[role], "-s", signature], data
-        )
+        done = keygen(["-Y", "verify", "-f", signers, "-I", person, "-n", NAMESPACES[role], "-s",
+                       signature], data)
         if not done.returncode:
             return True, said(done)
         first = first or done

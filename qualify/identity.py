@@ -8,43 +8,18 @@ import platform
 import re
 
 # Counters of errors of the link or the adapter. None may grow in any phase.
-LINK = {
-    "symbol_error",
-    "link_error_recovery",
-    "link_downed",
-    "port_rcv_errors",
-    "port_rcv_remote_physical_errors",
-    "port_rcv_switch_relay_errors",
-    "port_xmit_discards",
-    "port_xmit_constraint_errors",
-    "port_rcv_constraint_errors",
-    "local_link_integrity_errors",
-    "excessive_buffer_overrun_errors",
-    "VL15_dropped",
-    "rx_icrc_encapsulated",
-    "rx_drops",
-}
+LINK = {"symbol_error", "link_error_recovery", "link_downed", "port_rcv_errors",
+        "port_rcv_remote_physical_errors", "port_rcv_switch_relay_errors", "port_xmit_discards",
+        "port_xmit_constraint_errors", "port_rcv_constraint_errors", "local_link_integrity_errors",
+        "excessive_buffer_overrun_errors", "VL15_dropped", "rx_icrc_encapsulated", "rx_drops"}
 # Counters of errors of requests. Some phases provoke such errors; in the others none may grow. Counters of
 # CQEs with errors are not in the list: at the end of each connection the adapter flushes the posted receives.
-REQUEST = {
-    "out_of_sequence",
-    "packet_seq_err",
-    "implied_nak_seq_err",
-    "local_ack_timeout_err",
-    "duplicate_request",
-    "rnr_nak_retry_err",
-    "out_of_buffer",
-    "req_remote_access_errors",
-    "req_remote_invalid_request",
-    "req_transport_retries_exceeded",
-    "resp_local_length_error",
-    "resp_remote_access_errors",
-    "rdma_read_wr_err",
-    "rdma_write_wr_err",
-    "retrans_timeout_events",
-    "unresponsive_remote_events",
-    "impaired_remote_conn_events",
-}
+REQUEST = {"out_of_sequence", "packet_seq_err", "implied_nak_seq_err", "local_ack_timeout_err",
+           "duplicate_request", "rnr_nak_retry_err", "out_of_buffer", "req_remote_access_errors",
+           "req_remote_invalid_request", "req_transport_retries_exceeded",
+           "resp_local_length_error", "resp_remote_access_errors", "rdma_read_wr_err",
+           "rdma_write_wr_err", "retrans_timeout_events", "unresponsive_remote_events",
+           "impaired_remote_conn_events"}
 
 # The folder of the programs of uDAPL 2.0, relative to the folder of the other programs.
 DAT2 = "../libexec/dapl-direct/dat2"
@@ -105,18 +80,9 @@ def pci(port):
     if not folder:
         return {}
     keys = {n: text(folder, n) for n in ("board_id", "fw_ver", "hw_rev", "node_guid", "hca_type")}
-    for n in (
-        "vendor",
-        "device",
-        "subsystem_vendor",
-        "subsystem_device",
-        "revision",
-        "current_link_speed",
-        "current_link_width",
-        "max_link_speed",
-        "max_link_width",
-        "numa_node",
-    ):
+    for n in ("vendor", "device", "subsystem_vendor", "subsystem_device", "revision",
+              "current_link_speed", "current_link_width", "max_link_speed", "max_link_width",
+              "numa_node"):
         keys["pci_" + n] = text(folder, "device", n)
     keys["pci_address"] = os.path.basename(os.path.realpath(os.path.join(folder, "device")))
     keys["driver"] = os.path.basename(os.path.realpath(os.path.join(folder, "device/driver")))

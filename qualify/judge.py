@@ -67,10 +67,8 @@ def died(child):
     if child["status"] < 0:
         return f"{child['argv'][0]} was ended by {signal.Signals(-child['status']).name}"
     if child["status"]:
-        return (
-            f"{child['argv'][0]} ended with status {child['status']}: "
-            f"{last_line(child['stderr']) or last_line(child['stdout'])}"
-        )
+        return (f"{child['argv'][0]} ended with status {child['status']}: "
+                f"{last_line(child['stderr']) or last_line(child['stdout'])}")
     return ""
 
 
@@ -116,9 +114,8 @@ def judge_conform(record, evidence, entry):
     if len(report["statements"]) != sum(report["count"].values()) or bool(
         report["count"]["fail"]
     ) != bool(child["status"]):
-        yield result_of(
-            "statements", FAIL, "counts, statements and exit status of dat_conform disagree"
-        )
+        yield result_of("statements", FAIL,
+                        "counts, statements and exit status of dat_conform disagree")
 
 
 def judge_questions(record, evidence, entry):
@@ -202,15 +199,11 @@ def figures(report):
     row = report["results"][-1]
     rate = ""
     if "rate_asked" in row:
-        rate = (
-            f"{row['rate_asked']} per second asked, {row['rate_reached']:.0f} reached, "
-            f"{row['late_starts']} of {row['n_iterations']} started late; "
-        )
+        rate = (f"{row['rate_asked']} per second asked, {row['rate_reached']:.0f} reached, "
+                f"{row['late_starts']} of {row['n_iterations']} started late; ")
     if "t_typical" in row:
-        return (
-            f"{rate}median {row['t_typical']:.2f} us, 99% {row['percentile_99']:.2f}, "
-            f"worst {row['t_max']:.2f}"
-        )
+        return (f"{rate}median {row['t_typical']:.2f} us, 99% {row['percentile_99']:.2f}, "
+                f"worst {row['t_max']:.2f}")
     if "BW_average" in row:
         return f"at most {max(r['BW_average'] for r in report['results']):.1f} MiB/s"
     return f"{row.get('MsgRate', 0):.3f} million per second"
@@ -222,13 +215,9 @@ def judge_pingpong(record, evidence, entry):
     for text in ("every byte verified", "write through the revoked window: refused"):
         if not reason and text not in client["stdout"]:
             reason = f'dat_pingpong does not print "{text}"'
-    yield result_of(
-        "",
-        FAIL if reason else PASS,
-        reason or "every byte verified; the closed window refuses a write",
-        "",
-        client["seconds"],
-    )
+    yield result_of("", FAIL if reason else PASS,
+                    reason or "every byte verified; the closed window refuses a write", "",
+                    client["seconds"])
 
 
 def judge_integrity(record, evidence, entry):
@@ -251,13 +240,8 @@ def judge_integrity(record, evidence, entry):
         if not report["refusals"] or (wrong and not bad):
             reason = wrong or "no access was tried"
         count = len(report["refusals"])
-        yield result_of(
-            "",
-            FAIL if reason else PASS,
-            reason or f"{count} accesses refused",
-            "",
-            child["seconds"],
-        )
+        yield result_of("", FAIL if reason else PASS, reason or f"{count} accesses refused", "",
+                        child["seconds"])
         return
     blamed = any(t["failed"] for t in report["transfers"].values())
     if wrong and not blamed:
@@ -298,11 +282,8 @@ def judge_statements(record, evidence, entry):
     count = collections.Counter(s["verdict"] for s in chosen)
     reason = f"{count['PASS']} of {len(chosen)} statements hold, {count['SKIP']} are not applicable"
     bad = [s["name"] for s in chosen if s["verdict"] == "FAIL"]
-    yield result_of(
-        "",
-        FAIL if bad else PASS if count["PASS"] else NOT_TESTED,
-        f"{reason}: {', '.join(bad)}" if bad else reason,
-    )
+    yield result_of("", FAIL if bad else PASS if count["PASS"] else NOT_TESTED,
+                    f"{reason}: {', '.join(bad)}" if bad else reason)
 
 
 def judge_death(record, evidence, entry):
@@ -321,13 +302,8 @@ def judge_death(record, evidence, entry):
         reason = "the other end does not report why it ended"
     else:
         event = re.search(r"connection ended: ([A-Z_]+)", said)[1]
-        yield result_of(
-            "",
-            PASS,
-            f"the other end reports {event} after {record['after_s']:.1f} s",
-            "",
-            record["after_s"],
-        )
+        yield result_of("", PASS, f"the other end reports {event} after {record['after_s']:.1f} s",
+                        "", record["after_s"])
         return
     yield result_of("", FAIL, reason, "", record["after_s"])
 
@@ -336,13 +312,8 @@ def judge_soak(record, evidence, entry):
     reason = next(filter(None, map(died, reversed(record["children"]))), "")
     seconds, planned = record["seconds"], int(entry["args"][0])
     took = f"{seconds} s" if seconds == planned else f"{seconds} s instead of {planned}"
-    yield result_of(
-        "programs",
-        FAIL if reason else PASS if seconds == planned else COMMENT,
-        reason or f"{len(record['children'])} programs, {took}",
-        "",
-        seconds,
-    )
+    yield result_of("programs", FAIL if reason else PASS if seconds == planned else COMMENT,
+                    reason or f"{len(record['children'])} programs, {took}", "", seconds)
     for child in record["children"]:
         if "--verify" in child["argv"]:
             report = evidence.result(child)
@@ -351,11 +322,8 @@ def judge_soak(record, evidence, entry):
                 and report["test_info"]["verified"]
                 and "all data verified" in child["stdout"]
             )
-            yield result_of(
-                f"{child['role']}/data",
-                PASS if good else FAIL,
-                "all data verified" if good else "the data was not verified",
-            )
+            yield result_of(f"{child['role']}/data", PASS if good else FAIL,
+                            "all data verified" if good else "the data was not verified")
     for name in sorted({s[1] for s in record["samples"]}):
         yield from judge_held(name, [s for s in record["samples"] if s[1] == name])
 
@@ -389,12 +357,9 @@ def judge_counters(record, evidence, entry):
             continue
         if not record[which]:
             access = end.get("adapter", {}).get("provider_attributes", {}).get("access", "unknown")
-            yield result_of(
-                which,
-                NOT_APPLICABLE,
-                "the adapter has no counters in /sys/class/infiniband",
-                f"access = {access}",
-            )
+            yield result_of(which, NOT_APPLICABLE,
+                            "the adapter has no counters in /sys/class/infiniband",
+                            f"access = {access}")
             continue
         for section in steps.SECTIONS[1:-1]:
             yield from judge_phase(which, section, evidence)
@@ -497,23 +462,13 @@ def judge_all(manifest, members):
                     if fnmatch.fnmatchcase(full, check) and fnmatch.fnmatchcase(reason, why):
                         verdict, reason = COMMENT, f"known deviation {number}: {text} ({reason})"
                         break
-            checks.append(
-                Check(
-                    full,
-                    entry["name"],
-                    entry["section"],
-                    verdict,
-                    reason,
-                    attribute,
-                    round(seconds, 3),
-                )
-            )
+            checks.append(Check(full, entry["name"], entry["section"], verdict, reason, attribute,
+                                round(seconds, 3)))
     return checks
 
 
 def overall(checks):
     """Returns the verdict of a step, a section or the bundle."""
     found = {c.verdict for c in checks}
-    return next(
-        (v for v in (FAIL, COMMENT, PASS, NOT_TESTED, NOT_APPLICABLE) if v in found), NOT_TESTED
-    )
+    return next((v for v in (FAIL, COMMENT, PASS, NOT_TESTED, NOT_APPLICABLE) if v in found),
+                NOT_TESTED)

@@ -19,19 +19,8 @@ LIBC, PR_SET_PDEATHSIG = ctypes.CDLL(None), 1
 # Programs that a peer may request. Programs that write files can be started only on this host.
 PROGRAMS = {
     f"dat_{p}"
-    for p in (
-        "conform",
-        "pingpong",
-        "conn_rate",
-        "write_lat",
-        "write_bw",
-        "read_lat",
-        "read_bw",
-        "send_lat",
-        "send_bw",
-        "bind_lat",
-        "bind_bw",
-    )
+    for p in ("conform", "pingpong", "conn_rate", "write_lat", "write_bw", "read_lat", "read_bw",
+              "send_lat", "send_bw", "bind_lat", "bind_bw")
 }
 WRITES = ("--json", "--junit", "--out_json", "--plot")
 # With these values a call fails about two minutes after the other host has disappeared.

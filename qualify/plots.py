@@ -29,10 +29,8 @@ def decades(low, high):
 
 
 def svg(inner, title, height=HEIGHT):
-    return (
-        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{html.escape(title)}">'
-        f"<title>{html.escape(title)}</title>{inner}</svg>"
-    )
+    return (f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{html.escape(title)}">'
+            f"<title>{html.escape(title)}</title>{inner}</svg>")
 
 
 def label(x, y, text, anchor="middle"):
@@ -61,13 +59,8 @@ def lines(title, series, x_title, y_title, log_x=2, log_y=True):
         return ""
     xs, ys = sorted({x for x, _ in points}), [y for _, y in points]
     y_ticks = decades(min(ys), max(ys)) if log_y else nice(max(ys))
-    to_y = scale(
-        y_ticks[0],
-        y_ticks[-1] if y_ticks[-1] > y_ticks[0] else y_ticks[0] * 10,
-        HEIGHT - BOTTOM,
-        TOP,
-        log_y,
-    )
+    to_y = scale(y_ticks[0], y_ticks[-1] if y_ticks[-1] > y_ticks[0] else y_ticks[0] * 10,
+                 HEIGHT - BOTTOM, TOP, log_y)
     to_x = scale(xs[0], xs[-1], LEFT, WIDTH - RIGHT, bool(log_x))
     x_ticks = (
         xs[:: max(1, math.ceil(len(xs) / 8))]
@@ -82,10 +75,8 @@ def lines(title, series, x_title, y_title, log_x=2, log_y=True):
     for t in x_ticks:
         out.append(label(to_x(t), HEIGHT - BOTTOM + 18, (size if log_x == 2 else si)(t)))
     out.append(label((LEFT + WIDTH) / 2, HEIGHT - 8, x_title))
-    out.append(
-        f'<text transform="translate(14 {(TOP + HEIGHT - BOTTOM) / 2:.0f}) rotate(-90)" '
-        f'text-anchor="middle">{html.escape(y_title)}</text>'
-    )
+    out.append(f'<text transform="translate(14 {(TOP + HEIGHT - BOTTOM) / 2:.0f}) rotate(-90)" '
+               f'text-anchor="middle">{html.escape(y_title)}</text>')
     for i, (_, own) in enumerate(series):
         path = " ".join(f"{to_x(x):.1f},{to_y(y):.1f}" for x, y in own)
         out.append(
@@ -118,9 +109,8 @@ def ranges(title, rows, x_title):
         return ""
     ticks = decades(min(r[1] for r in rows), max(r[5] for r in rows))
     left, height = 118, 24 * len(rows) + 50
-    to_x = scale(
-        ticks[0], ticks[-1] if len(ticks) > 1 else ticks[0] * 10, left, WIDTH - RIGHT - 8, True
-    )
+    to_x = scale(ticks[0], ticks[-1] if len(ticks) > 1 else ticks[0] * 10, left, WIDTH - RIGHT - 8,
+                 True)
     out = []
     for t in ticks:
         out.append(

@@ -58,19 +58,15 @@ a{color:inherit;text-decoration:none}.plots{grid-template-columns:1fr 1fr}}
 
 
 def junit(manifest, checks):
-    out = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        f'<testsuites name={quoted("dat_qualify " + manifest["ia"])}>',
-    ]
+    out = ['<?xml version="1.0" encoding="UTF-8"?>',
+           f'<testsuites name={quoted("dat_qualify " + manifest["ia"])}>']
     for section in steps.SECTIONS:
         own = [c for c in checks if c.section == section]
         if not own:
             continue
         skipped = sum(c.verdict in (judge.NOT_APPLICABLE, judge.NOT_TESTED) for c in own)
-        out.append(
-            f'  <testsuite name={quoteattr(section)} tests="{len(own)}" '
-            f'failures="{sum(c.verdict == judge.FAIL for c in own)}" skipped="{skipped}">'
-        )
+        out.append(f'  <testsuite name={quoteattr(section)} tests="{len(own)}" '
+                   f'failures="{sum(c.verdict == judge.FAIL for c in own)}" skipped="{skipped}">')
         for c in own:
             head = f'    <testcase classname={quoted(c.step)} name={quoted(c.name)} time="{c.seconds:.3f}"'
             said = quoted(" ".join(f"{c.verdict}: {c.reason} {c.attribute}".split()))
@@ -132,13 +128,8 @@ def summary(manifest, checks):
         own = [c for c in checks if c.section == section]
         if own:
             count = collections.Counter(c.verdict for c in own)
-            rows.append(
-                [
-                    f'<a href="#{anchor(section)}">{e(section)}</a>',
-                    mark(judge.overall(own)),
-                    *(str(count[v] or "") for v in judge.VERDICTS),
-                ]
-            )
+            rows.append([f'<a href="#{anchor(section)}">{e(section)}</a>', mark(judge.overall(own)),
+                         *(str(count[v] or "") for v in judge.VERDICTS)])
     return table(["Section", "Verdict", *judge.VERDICTS], rows, range(2, 7))
 
 
@@ -152,11 +143,9 @@ def identity(evidence):
         return "<p>Not collected.</p>"
     sides = [facts(here)] + ([facts(other)] if other else [])
     keys = list(dict.fromkeys(k for s in sides for k in s))
-    return table(
-        ["", "Under test", "Peer"][: 1 + len(sides)],
-        [[e(k), *(e(s.get(k, "")) for s in sides)] for k in keys],
-        kind="t k" if len(sides) == 1 else "t",
-    )
+    return table(["", "Under test", "Peer"][: 1 + len(sides)],
+                 [[e(k), *(e(s.get(k, "")) for s in sides)] for k in keys],
+                 kind="t k" if len(sides) == 1 else "t")
 
 
 def facts(end):
@@ -200,14 +189,8 @@ def section_steps(section, manifest, checks, evidence):
             else f"{sum(c.verdict == judge.PASS for c in own)} of {len(own)} checks pass"
         )
         took = f"{record['took']:.1f}" if record.get("took") and command else ""
-        rows.append(
-            [
-                wrap(entry["name"]),
-                mark(judge.overall(own)),
-                f"{e(entry['title'])}: {said}" + (f"<br>{shown}" if shown else ""),
-                took,
-            ]
-        )
+        rows.append([wrap(entry["name"]), mark(judge.overall(own)),
+                     f"{e(entry['title'])}: {said}" + (f"<br>{shown}" if shown else ""), took])
     return table(["Step", "Verdict", "What, and result", "Seconds"], rows, (3,), "t s")
 
 
@@ -221,9 +204,8 @@ def not_plain(section, checks):
         return ""
     order = {
         v: i
-        for i, v in enumerate(
-            (judge.FAIL, judge.COMMENT, judge.NOT_TESTED, judge.NOT_APPLICABLE, judge.PASS)
-        )
+        for i, v in enumerate((judge.FAIL, judge.COMMENT, judge.NOT_TESTED, judge.NOT_APPLICABLE,
+                               judge.PASS))
     }
     odd.sort(key=lambda c: order[c.verdict])
     rows = [[wrap(c.name), mark(c.verdict), reason(c)] for c in odd]
@@ -249,12 +231,8 @@ def figure(title, plot):
     return f"<figure><figcaption>{e(title)}</figcaption>{plot}</figure>" if plot else ""
 
 
-PERCENTILES = (
-    ("median", "t_typical"),
-    ("99 %", "percentile_99"),
-    ("99.9 %", "percentile_99.9"),
-    ("most", "t_max"),
-)
+PERCENTILES = (("median", "t_typical"), ("99 %", "percentile_99"), ("99.9 %", "percentile_99.9"),
+               ("most", "t_max"))
 
 
 def rate_figures(found):
@@ -265,13 +243,9 @@ def rate_figures(found):
     return [
         figure(
             f"Latency over rate, {program}",
-            plots.lines(
-                "latency over rate",
-                [(n, [(r["rate_asked"], r[key]) for r in rows]) for n, key in PERCENTILES],
-                "operations per second asked",
-                "microseconds",
-                log_x=10,
-            ),
+            plots.lines("latency over rate",
+                        [(n, [(r["rate_asked"], r[key]) for r in rows]) for n, key in PERCENTILES],
+                        "operations per second asked", "microseconds", log_x=10),
         )
         for program, rows in programs.items()
         if rows
@@ -281,25 +255,15 @@ def rate_figures(found):
 def plots_of(section, evidence):
     if section == steps.LATENCY:
         rows = [
-            (
-                entry["name"].removeprefix("latency-").replace("-", " "),
-                r["t_min"],
-                r["t_typical"],
-                r["percentile_99"],
-                r["percentile_99.9"],
-                r["t_max"],
-            )
+            (entry["name"].removeprefix("latency-").replace("-", " "), r["t_min"], r["t_typical"],
+             r["percentile_99"], r["percentile_99.9"], r["t_max"])
             for entry, found in results(evidence, section)
             for r in found
             if "rate_asked" not in r
         ]
-        figures = [
-            figure(
-                "Latency: least, median (thick), 99 % (bar), 99.9 % and most",
-                plots.ranges("latency", [r for r in rows if r[1] > 0], "microseconds"),
-            ),
-            *rate_figures(results(evidence, section)),
-        ]
+        figures = [figure("Latency: least, median (thick), 99 % (bar), 99.9 % and most",
+                          plots.ranges("latency", [r for r in rows if r[1] > 0], "microseconds")),
+                   *rate_figures(results(evidence, section))]
     elif section == steps.BANDWIDTH:
         found = [
             (entry["name"].removeprefix("bandwidth-"), f) for entry, f in results(evidence, section)
@@ -307,12 +271,9 @@ def plots_of(section, evidence):
         figures = [
             figure(
                 "Bandwidth over size",
-                plots.lines(
-                    "bandwidth",
-                    [(n, [(r["MsgSize"], r["BW_average"]) for r in f]) for n, f in found],
-                    "bytes",
-                    "MiB/s",
-                ),
+                plots.lines("bandwidth",
+                            [(n, [(r["MsgSize"], r["BW_average"]) for r in f]) for n, f in found],
+                            "bytes", "MiB/s"),
             ),
             figure(
                 "Operations over size",
@@ -329,19 +290,9 @@ def plots_of(section, evidence):
             (int(entry["name"].split("-")[1]), f[0]["MsgRate"] * 1e6)
             for entry, f in results(evidence, section)
         ]
-        figures = [
-            figure(
-                "Operations over endpoints",
-                plots.lines(
-                    "scale",
-                    [("write of 64 bytes", points)] if points else [],
-                    "endpoints",
-                    "per second",
-                    log_x=10,
-                    log_y=False,
-                ),
-            )
-        ]
+        figures = [figure("Operations over endpoints",
+                          plots.lines("scale", [("write of 64 bytes", points)] if points else [],
+                                      "endpoints", "per second", log_x=10, log_y=False))]
     elif section == steps.SOAK:
         samples = (evidence.record("soak") or {}).get("samples", [])
         names = sorted({s[1] for s in samples})
@@ -417,21 +368,16 @@ def page(manifest, checks, members):
     if failed:
         out.append(
             "<h2>Failed</h2>"
-            + table(
-                ["Check", "Section", "Reason"],
-                [[e(c.name), e(c.section), reason(c)] for c in failed],
-            )
+            + table(["Check", "Section", "Reason"],
+                    [[e(c.name), e(c.section), reason(c)] for c in failed])
         )
     out += ["<h2>Sections</h2>", summary(manifest, checks)]
     for section in steps.SECTIONS:
         out.append(f'<h2 id="{anchor(section)}">{e(section)}</h2>')
         if section == steps.IDENTITY:
             out.append(identity(evidence))
-        out += [
-            plots_of(section, evidence),
-            section_steps(section, manifest, checks, evidence),
-            not_plain(section, checks),
-        ]
+        out += [plots_of(section, evidence), section_steps(section, manifest, checks, evidence),
+                not_plain(section, checks)]
     known = judge.deviations(members["deviations.tsv"].decode())
     if known:
         used = " ".join(c.reason for c in checks if c.verdict == judge.COMMENT)
@@ -440,12 +386,8 @@ def page(manifest, checks, members):
             + table(
                 ["Number", "Checks", "Text", "Seen"],
                 [
-                    [
-                        e(n),
-                        f"<code>{e(c)}</code>",
-                        e(t),
-                        "yes" if f"known deviation {n}:" in used else "no",
-                    ]
+                    [e(n), f"<code>{e(c)}</code>", e(t),
+                     "yes" if f"known deviation {n}:" in used else "no"]
                     for n, c, _, t in known
                 ],
             )

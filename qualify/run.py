@@ -104,9 +104,8 @@ class Run:
         """Runs a measuring program: the server, then the client, whose results it keeps."""
         for tries_left in (4, 3, 2, 1, 0):
             qual = ["-p", self.qual()]
-            server, _ = self.start_server(
-                program, qual + ["-d", self.other().ia], "Waiting for client"
-            )
+            server, _ = self.start_server(program, qual + ["-d", self.other().ia],
+                                          "Waiting for client")
             if not tries_left or "CONN_QUAL_IN_USE" not in self.other().output(server)[1]:
                 break
             self.other().finish(server, 1)  # another program has the port
@@ -132,11 +131,9 @@ class Run:
         args = ["-i", self.here.ia, "--json", "result.json", "--limit", "30"]
         if not self.peer:
             return self.alone(entry, step, step.program, args, limit, "result.json")
-        server, found = self.start_server(
-            step.program,
-            ["--serve", "-i", self.peer.ia, "--port", "0"],
-            r"serving at TCP port (\d+)",
-        )
+        server, found = self.start_server(step.program,
+                                          ["--serve", "-i", self.peer.ia, "--port", "0"],
+                                          r"serving at TCP port (\d+)")
         if found:
             args += ["-r", self.host, "--port", found[1]]
         record = self.alone(entry, step, step.program, args, limit, "result.json")
@@ -145,15 +142,8 @@ class Run:
         return record
 
     def do_questions(self, entry, step, limit):
-        args = [
-            "-i",
-            self.here.ia,
-            "--json",
-            "result.json",
-            "--total",
-            str(max(int(limit) - 10, 1)),
-            *step.args,
-        ]
+        args = ["-i", self.here.ia, "--json", "result.json", "--total",
+                str(max(int(limit) - 10, 1)), *step.args]
         return self.alone(entry, step, step.program, args, limit, "result.json")
 
     def do_integrity(self, entry, step, limit):
@@ -221,9 +211,8 @@ class Run:
                 for role, pid in (("server", None if self.peer else server), ("client", client)):
                     held = pid and usage(pid)
                     if held:
-                        samples.append(
-                            [round(time.monotonic() - begun, 2), f"{program} {role}", *held]
-                        )
+                        samples.append([round(time.monotonic() - begun, 2), f"{program} {role}",
+                                        *held])
             time.sleep(max(0.25, seconds / 200))
         children = []
         for (program, _), pair in zip(steps.SOAK_PAIRS, pairs):
@@ -351,11 +340,8 @@ def usage(pid):
     try:
         with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as f:
             fields = dict(line.split(":", 1) for line in f if ":" in line)
-        return (
-            int(fields["RssAnon"].split()[0]),
-            len(os.listdir(f"/proc/{pid}/fd")),
-            int(fields["Threads"]),
-        )
+        return (int(fields["RssAnon"].split()[0]), len(os.listdir(f"/proc/{pid}/fd")),
+                int(fields["Threads"]))
     except (OSError, KeyError, ValueError):
         return None
 
