@@ -254,6 +254,13 @@ comma := ,
 group = -Wl,--start-group $(ARCHIVES) -Wl,--end-group
 ldat = -L$(O)/lib -ldat
 
+# link FLAGS, LIBRARIES: the recipe that links the objects of a rule
+define link
+$(call say,LD,$@)
+@mkdir -p $(@D)
+$(Q)$(CC) $(LDFLAGS_ALL) $(1) -o $@ $(filter %.o,$^) $(2)
+endef
+
 $(O)/lib/libdat.so.1: $(call objs,$(LIBDAT_SRC)) $(wildcard core/libdat/*.map)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
@@ -269,7 +276,7 @@ $(O)/lib/libdapl-direct.so: $(ARCHIVES) $(LIBDAT) core/provider.map
 		-Wl,--whole-archive $(ARCHIVES) -Wl,--no-whole-archive $(ldat) $(EXT_LIBS)
 
 # The provider of uDAPL 2.0 uses the system's registry, libdat2.
-$(O)/lib/libdapl-direct2.so: $(DAT20_SRC:%.c=$(O)/obj/dat20/%.o) $(call hot_objs,$(O)/obj/dat20) $(call objs,$(SHARED20_SRC)) $(SN_OBJS) \
+$(O)/lib/libdapl-direct2.so: $(call objs20,$(DAT20_SRC)) $(call hot_objs,$(O)/obj/dat20) $(call objs,$(SHARED20_SRC)) $(SN_OBJS) \
 		core/front/dat20/provider.map
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
@@ -280,10 +287,7 @@ $(O)/lib/softnic-uverbs.so: $(call objs,$(UVERBS_SRC))
 $(O)/lib/softnic-vfio.so: $(call objs,$(VFIO_SRC))
 $(O)/lib/softnic-efadv.so: $(call objs,$(EFADV_SRC))
 $(UVERBS): $(O)/lib/softnic-%.so: $$(if $$(filter efadv,$$*),,$(filter %/libsoftnic.a,$(ARCHIVES))) softnic/preload.map
-	$(call say,LD,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) $(SHARED) $(call map,softnic/preload.map) -o $@ \
-		$(filter %.o,$^) $(filter %.a,$^) $(EXT_LIBS)
+	$(call link,$(SHARED) $(call map,softnic/preload.map),$(filter %.a,$^) $(EXT_LIBS))
 
 # The files below contain the path of the build directory, so they are made again after it was moved
 # or copied.
@@ -291,35 +295,21 @@ $(O)/where: FORCE
 	@mkdir -p $(@D)
 	@echo '$(abspath $(O))' | cmp -s - $@ || echo '$(abspath $(O))' >$@
 
-# Consumers ask for an instance that is threadsafe or not by the key, so each adapter has two lines.
-$(CONF): scripts/mkconf $(O)/where
+# Consumers ask for an instance that is threadsafe or not by the key, so each adapter has two lines. bench*.conf have
+# the variant that runs on hardware, over the same model: what `make bench` counts.
+$(O)/etc/dat2.conf $(O)/etc/bench2.conf: private CONF_LEVEL := 2
+$(O)/etc/bench.conf $(O)/etc/bench2.conf: private CONF_PARAMS := variant=silicon
+$(addprefix $(O)/etc/,dat.conf dat2.conf bench.conf bench2.conf): scripts/mkconf $(O)/where
 	@mkdir -p $(@D)
-	$(Q)scripts/mkconf $(abspath $(O)/lib/libdapl-direct.so) >$@
-
-# The variant that runs on hardware, over the same model: what `make bench` counts.
-$(O)/etc/dat2.conf: scripts/mkconf $(O)/where
-	@mkdir -p $(@D)
-	$(Q)scripts/mkconf -2 $(abspath $(O)/lib/libdapl-direct2.so) >$@
-
-$(O)/etc/bench2.conf: scripts/mkconf $(O)/where
-	@mkdir -p $(@D)
-	$(Q)scripts/mkconf -2 $(abspath $(O)/lib/libdapl-direct2.so) variant=silicon >$@
-
-$(O)/etc/bench.conf: scripts/mkconf $(O)/where
-	@mkdir -p $(@D)
-	$(Q)scripts/mkconf $(abspath $(O)/lib/libdapl-direct.so) variant=silicon >$@
+	$(Q)scripts/mkconf $(CONF_LEVEL:%=-%) $(abspath $(O)/lib/libdapl-direct$(CONF_LEVEL).so) $(CONF_PARAMS) >$@
 
 ## Programs
 
 $(O)/bin/softnic-run: $(call objs,$(RUN_SRC))
-	$(call say,LD,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) $(RPATH) -o $@ $^
+	$(call link,$(RPATH))
 
 $(O)/bin/softnic-vm: $(call objs,$(VM_SRC)) $(O)/lib/libsoftnic.a
-	$(call say,LD,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(EXT_LIBS)
+	$(call link,,$(filter %.a,$^) $(EXT_LIBS))
 
 $(O)/bin/dat_qualify: qualify/dat_qualify $(QUALIFY) $(O)/config.mk
 	$(call say,GEN,$@)
@@ -330,10 +320,7 @@ $(O)/bin/dat_qualify: qualify/dat_qualify $(QUALIFY) $(O)/config.mk
 $(PERF_PROGS:%=$(O)/bin/%): $(O)/bin/%: $(O)/obj/perf/%.o $(call objs,$(PERF_COMMON)) $(LIBDAT) \
 		$$(call objs,$$(call src,perf/$$*)) \
 		$$(if $$(filter $$*,$(PERF_TOOLS)),$$(call objs,$(PERF_TOOL_SRC)))
-	$(call say,LD,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) $(RPATH) -o $@ $(filter %.o,$^) $(ldat) \
-		$(if $(filter $*,$(PERF_TOOLS)),-ljansson) $(LIBS_$*) -lm
+	$(call link,$(RPATH),$(ldat) $(if $(filter $*,$(PERF_TOOLS)),-ljansson) $(LIBS_$*) -lm)
 
 LIBS_dat_info = -ljansson
 LIBS_dat_integrity = -ljansson
@@ -353,17 +340,12 @@ $(BINS20): $(O)/libexec/dapl-direct/dat2/%: $(O)/obj/dat20/perf/%.o $(call objs2
 		$$(call objs20,$$(call src,perf/$$*)) \
 		$$(if $$(filter $$*,$(PERF_TOOLS)),$$(call objs20,$(PERF_TOOL_SRC))) \
 		$$(if $$(filter $$*,dat_info $(PERF_TOOLS)),$$(call objs,$(CONF_LINE_SRC)))
-	$(call say,LD,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) $(subst ../,../../../,$(RPATH)) -o $@ $^ -ldat2 -ljansson -lm
+	$(call link,$(subst ../,../../../,$(RPATH)),-ldat2 -ljansson -lm)
 
 # The same program for uDAPL 2.0, used by `make bench` only.
 BENCH20 := $(if $(PROVIDER20),$(O)/tests/dat_bench2)
-BENCH20_SRC := perf/dat_bench.c $(call src,perf/dat_bench) $(PERF_COMMON)
-$(O)/tests/dat_bench2: $(BENCH20_SRC:%.c=$(O)/obj/dat20/%.o)
-	$(call say,LD,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -ldat2 -lm
+$(O)/tests/dat_bench2: $(call objs20,perf/dat_bench.c $(call src,perf/dat_bench) $(PERF_COMMON))
+	$(call link,,-ldat2 -lm)
 
 # Peers that `make bench` compares with, if their headers are installed.
 PEERS := $(call with_verbs,verbs) $(if $(filter yes,$(HAVE_UCT)),uct) $(if $(PROVIDER20),dapl)
@@ -373,26 +355,19 @@ PEER_LIBS_verbs = $(EXT_LIBS)
 PEER_LIBS_uct = $(UCT_LIBS)
 PEER_LIBS_dapl = -ldat2
 $(O)/obj/perf/peer_uct.o: private CFLAGS_DIR := $(UCT_CFLAGS)
-$(O)/tests/peer_dapl: $(patsubst %.c,$(O)/obj/dat20/%.o,perf/peer_dapl.c $(filter-out %/stats.c,$(PERF_COMMON)))
+$(O)/tests/peer_dapl: $(call objs20,perf/peer_dapl.c $(filter-out %/stats.c,$(PERF_COMMON)))
 $(O)/tests/peer_verbs $(O)/tests/peer_uct: $(O)/tests/peer_%: $(O)/obj/perf/peer_%.o
 $(PEER_BINS): $(call objs,$(PEER_SRC))
-	$(call say,LD,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(PEER_LIBS_$(@F:peer_%=%)) -ldl -lm
+	$(call link,,$(PEER_LIBS_$(@F:peer_%=%)) -ldl -lm)
 
 # A program that `make bench-scale` runs besides the installed ones.
 SCALE := $(O)/tests/scale-bench
-SCALE_SRC := perf/scale.c perf/dat_bench/crowd.c $(PERF_COMMON)
-$(O)/tests/scale-bench: $(call objs,$(SCALE_SRC)) $(LIBDAT)
-	$(call say,LD,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) $(RPATH) -o $@ $(filter %.o,$^) $(ldat) -lm
+$(O)/tests/scale-bench: $(call objs,perf/scale.c perf/dat_bench/crowd.c $(PERF_COMMON)) $(LIBDAT)
+	$(call link,$(RPATH),$(ldat) -lm)
 
 # Each example stands alone: it needs one file, the headers and libdat.
 $(EXAMPLE_BINS): $(O)/%: $(O)/obj/%.o $(LIBDAT)
-	$(call say,LD,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) $(RPATH) -o $@ $(filter %.o,$^) $(ldat)
+	$(call link,$(RPATH),$(ldat))
 
 ## Tests
 
@@ -419,11 +394,8 @@ endef
 $(foreach s,$(SUITES),$(eval $(call suite,$(s))))
 
 # The same sources for uDAPL 2.0, with the registry of the system.
-PROGRAMS20_SRC := $(call src,tests/programs) $(CONSUMER_SRC)
-$(O)/tests/programs2: $(PROGRAMS20_SRC:%.c=$(O)/obj/dat20/%.o) $(HARNESS) | $(LIBGIT2)
-	$(call say,LD,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -ldat2 $(EXT_LIBS) $(CRITERION) -lm
+$(O)/tests/programs2: $(call objs20,$(call src,tests/programs) $(CONSUMER_SRC)) $(HARNESS) | $(LIBGIT2)
+	$(call link,,-ldat2 $(EXT_LIBS) $(CRITERION) -lm)
 
 TEST_ENV = DAT_OVERRIDE=$(abspath $(CONF)) LD_LIBRARY_PATH=$(abspath $(O)/lib) \
 	DAPL_BUILD_DIR=$(abspath $(O)) DAPL_DBG_ABORT=1 CC='$(CC)' SAN='$(SAN)'
@@ -432,9 +404,7 @@ TEST_ENV = DAT_OVERRIDE=$(abspath $(CONF)) LD_LIBRARY_PATH=$(abspath $(O)/lib) \
 # report.
 $(O)/obj/tests/canary/%.o: private CFLAGS_DIR := -w
 $(O)/tests/canary: $(O)/obj/tests/canary/faults.o $(O)/obj/tests/harness/after.o
-	$(call say,LD,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(CRITERION_LIBS)
+	$(call link,,$(CRITERION_LIBS))
 
 # Criterion does not start under the race detector, so these are plain programs.
 $(O)/lib/libharness.a: $(HARNESS)
@@ -444,9 +414,7 @@ $(O)/lib/libharness.a: $(HARNESS)
 TSAN_BINS := $(TSAN_PROGS:%=$(O)/tests/tsan/%)
 $(TSAN_BINS): $(O)/tests/tsan/%: $(O)/obj/tests/tsan/%.o $(call objs,$(PERF_COMMON)) $(O)/lib/libharness.a \
 		$(ARCHIVES) $(LIBDAT)
-	$(call say,LD,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(O)/lib/libharness.a $(group) $(ldat) $(EXT_LIBS) -lm
+	$(call link,,$(O)/lib/libharness.a $(group) $(ldat) $(EXT_LIBS) -lm)
 
 $(O)/tests/canary-race: $(O)/obj/tests/canary/race.o
 	@mkdir -p $(@D)
@@ -465,30 +433,21 @@ $(O)/tests/canary-fuzz: $(O)/obj/tests/canary/fuzz.o
 	$(Q)$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $^
 
 $(FUZZ_BINS): $(O)/tests/fuzz/%: $(O)/obj/tests/fuzz/%.o $(FUZZ_CALLER) $(call objs,$(LIBDAT_SRC)) $(ARCHIVES)
-	$(call say,LD,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) $(if $(FUZZ_CALLER),,-fsanitize=fuzzer) $(FUZZ_LDFLAGS_$*) -o $@ $(filter %.o,$^) $(group) $(EXT_LIBS)
+	$(call link,$(if $(FUZZ_CALLER),,-fsanitize=fuzzer) $(FUZZ_LDFLAGS_$*),$(group) $(EXT_LIBS))
 
 # The library between Debian's test programs and libdat2: see scripts/check-dat2.
 SHIM20 := $(if $(PROVIDER20),$(O)/tests/dat2-shim.so)
 $(O)/tests/dat2-shim.so: $(O)/obj/tests/dat2/shim/shim.o
-	$(call say,LD,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) -shared -o $@ $^ -ldl
+	$(call link,-shared,-ldl)
 
 HOT_TABLES := $(O)/tests/hot-tables
 $(O)/tests/hot-tables: $(O)/obj/scripts/hot_tables.o $(call objs,$(PERF_COMMON)) $(LIBDAT)
-	$(call say,LD,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(ldat) -lm
+	$(call link,,$(ldat) -lm)
 
 # The same program for the tables of uDAPL 2.0.
 HOT_TABLES20 := $(if $(PROVIDER20),$(O)/tests/hot-tables2)
-HOT_TABLES20_SRC := scripts/hot_tables.c $(PERF_COMMON)
-$(O)/tests/hot-tables2: $(HOT_TABLES20_SRC:%.c=$(O)/obj/dat20/%.o)
-	$(call say,LD,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ -ldat2 -lm
+$(O)/tests/hot-tables2: $(call objs20,scripts/hot_tables.c $(PERF_COMMON))
+	$(call link,,-ldat2 -lm)
 
 CANARIES := $(O)/tests/canary $(if $(SAN),,$(O)/tests/canary-hot.so)
 
