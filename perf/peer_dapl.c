@@ -28,6 +28,31 @@ static void fill_all(void)
 	big_target = region_target(&p.remote, 0, PEER_BIG);
 }
 
+PEER_SHARED write_to(DAT_COUNT segments, DAT_LMR_TRIPLET *from, const DAT_RMR_TRIPLET *to)
+{
+	return dat_ep_post_rdma_write(p.a.ep, segments, from, cookie, to, DAT_COMPLETION_DEFAULT_FLAG) !=
+	       DAT_SUCCESS;
+}
+
+PEER_SHARED recv4k(void)
+{
+	return dat_ep_post_recv(p.b.ep, 1, &recv_segment, cookie, DAT_COMPLETION_DEFAULT_FLAG) !=
+	       DAT_SUCCESS;
+}
+
+PEER_SHARED send4k(void)
+{
+	return dat_ep_post_send(p.a.ep, 1, &big_segment, cookie, DAT_COMPLETION_DEFAULT_FLAG) !=
+	       DAT_SUCCESS;
+}
+
+PEER_SHARED dequeue(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT ev;
+
+	return dat_evd_dequeue(evd, &ev) == DAT_SUCCESS;
+}
+
 /* Functions that run before and after batches */
 
 static int reap(DAT_EVD_HANDLE evd, unsigned int n)
@@ -53,18 +78,6 @@ static int reap_both(unsigned int n)
 	return reap(p.a.req_evd, n) || reap(p.b.recv_evd, n) ? -1 : 0;
 }
 
-static int recv4k(void)
-{
-	return dat_ep_post_recv(p.b.ep, 1, &recv_segment, cookie, DAT_COMPLETION_DEFAULT_FLAG) !=
-	       DAT_SUCCESS;
-}
-
-static int send4k(void)
-{
-	return dat_ep_post_send(p.a.ep, 1, &big_segment, cookie, DAT_COMPLETION_DEFAULT_FLAG) !=
-	       DAT_SUCCESS;
-}
-
 static int post_recvs(unsigned int n)
 {
 	while (n--)
@@ -86,8 +99,7 @@ static int send_to_all(unsigned int n)
 static int feed(unsigned int n)
 {
 	while (n--)
-		if (dat_ep_post_rdma_write(p.a.ep, 1, &small_segment, cookie, &small_target,
-					   DAT_COMPLETION_DEFAULT_FLAG) != DAT_SUCCESS)
+		if (write_to(1, &small_segment, &small_target))
 			return -1;
 	peer_let_complete();
 	return 0;
@@ -95,23 +107,9 @@ static int feed(unsigned int n)
 
 /* The measured calls */
 
-PEER_CALL dapl_write8(void)
-{
-	return dat_ep_post_rdma_write(p.a.ep, 1, &small_segment, cookie, &small_target,
-				      DAT_COMPLETION_DEFAULT_FLAG) != DAT_SUCCESS;
-}
-
-PEER_CALL dapl_write64(void)
-{
-	return dat_ep_post_rdma_write(p.a.ep, 1, &line_segment, cookie, &line_target,
-				      DAT_COMPLETION_DEFAULT_FLAG) != DAT_SUCCESS;
-}
-
-PEER_CALL dapl_write4k(void)
-{
-	return dat_ep_post_rdma_write(p.a.ep, 1, &big_segment, cookie, &big_target,
-				      DAT_COMPLETION_DEFAULT_FLAG) != DAT_SUCCESS;
-}
+PEER_CALL dapl_write8(void) { return write_to(1, &small_segment, &small_target); }
+PEER_CALL dapl_write64(void) { return write_to(1, &line_segment, &line_target); }
+PEER_CALL dapl_write4k(void) { return write_to(1, &big_segment, &big_target); }
 
 PEER_CALL dapl_read4k(void)
 {
@@ -119,37 +117,11 @@ PEER_CALL dapl_read4k(void)
 				     DAT_COMPLETION_DEFAULT_FLAG) != DAT_SUCCESS;
 }
 
-PEER_CALL dapl_pieces(void)
-{
-	return dat_ep_post_rdma_write(p.a.ep, 4, pieces, cookie, &big_target,
-				      DAT_COMPLETION_DEFAULT_FLAG) != DAT_SUCCESS;
-}
-
-PEER_CALL dapl_send4k(void)
-{
-	return dat_ep_post_send(p.a.ep, 1, &big_segment, cookie, DAT_COMPLETION_DEFAULT_FLAG) !=
-	       DAT_SUCCESS;
-}
-
-PEER_CALL dapl_recv(void)
-{
-	return dat_ep_post_recv(p.b.ep, 1, &recv_segment, cookie, DAT_COMPLETION_DEFAULT_FLAG) !=
-	       DAT_SUCCESS;
-}
-
-PEER_CALL dapl_dequeue_one(void)
-{
-	DAT_EVENT ev;
-
-	return dat_evd_dequeue(p.a.req_evd, &ev) == DAT_SUCCESS;
-}
-
-PEER_CALL dapl_dequeue_none(void)
-{
-	DAT_EVENT ev;
-
-	return dat_evd_dequeue(p.b.req_evd, &ev) == DAT_SUCCESS;
-}
+PEER_CALL dapl_pieces(void) { return write_to(4, pieces, &big_target); }
+PEER_CALL dapl_send4k(void) { return send4k(); }
+PEER_CALL dapl_recv(void) { return recv4k(); }
+PEER_CALL dapl_dequeue_one(void) { return dequeue(p.a.req_evd); }
+PEER_CALL dapl_dequeue_none(void) { return dequeue(p.b.req_evd); }
 
 static const struct peer_op ops[] = {
 	{ "post write 8 B inline", "dapl_write8", dapl_write8, NULL, reap_sent, PEER_BATCH, 0 },

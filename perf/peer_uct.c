@@ -215,15 +215,8 @@ PEER_CALL uct_read4k(void)
 	return uct_ep_get_zcopy(u.a, &big_iov, 1, target(), u.rkey.rkey, &u.done) < 0;
 }
 
-PEER_CALL uct_poll_one(void)
-{
-	return (int)uct_iface_progress(u.iface);
-}
-
-PEER_CALL uct_poll_none(void)
-{
-	return (int)uct_iface_progress(u.iface);
-}
+PEER_CALL uct_poll_one(void) { return (int)uct_iface_progress(u.iface); }
+PEER_CALL uct_poll_none(void) { return (int)uct_iface_progress(u.iface); }
 
 static const struct peer_op ops[] = {
 	{ "post write 8 B inline", "uct_write8", uct_write8, NULL, flush, PEER_BATCH, 0 },

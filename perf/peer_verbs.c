@@ -156,6 +156,27 @@ static const char *open_all(void)
 	return NULL;
 }
 
+PEER_SHARED post_send(struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad;
+
+	return ibv_post_send(v.a, wr, &bad);
+}
+
+PEER_SHARED post_recv(void)
+{
+	struct ibv_recv_wr *bad;
+
+	return ibv_post_recv(v.b, &recv4k, &bad);
+}
+
+PEER_SHARED poll_cq(struct ibv_cq *cq, int n)
+{
+	struct ibv_wc wc[PEER_BATCH];
+
+	return ibv_poll_cq(cq, n, wc);
+}
+
 /* Functions that run before and after batches */
 
 static int reap(struct ibv_cq *cq, unsigned int n)
@@ -187,20 +208,16 @@ static int reap_both(unsigned int n)
 
 static int post_recvs(unsigned int n)
 {
-	struct ibv_recv_wr *bad;
-
 	while (n--)
-		if (ibv_post_recv(v.b, &recv4k, &bad))
+		if (post_recv())
 			return -1;
 	return 0;
 }
 
 static int feed(unsigned int n)
 {
-	struct ibv_send_wr *bad;
-
 	while (n--)
-		if (ibv_post_send(v.a, &write8, &bad))
+		if (post_send(&write8))
 			return -1;
 	peer_let_complete();
 	return 0;
@@ -208,11 +225,10 @@ static int feed(unsigned int n)
 
 static int send_to_all(unsigned int n)
 {
-	struct ibv_send_wr *bad;
 	unsigned int i;
 
 	for (i = 0; i < n; i++)
-		if (ibv_post_send(v.a, &send4k, &bad))
+		if (post_send(&send4k))
 			return -1;
 	return reap_both(n);
 }
@@ -236,97 +252,20 @@ static int have_unbound(unsigned int n)
 
 /* The measured calls */
 
-PEER_CALL verbs_write8(void)
-{
-	struct ibv_send_wr *bad;
-
-	return ibv_post_send(v.a, &write8, &bad);
-}
-
-PEER_CALL verbs_write64(void)
-{
-	struct ibv_send_wr *bad;
-
-	return ibv_post_send(v.a, &write64, &bad);
-}
-
-PEER_CALL verbs_write4k(void)
-{
-	struct ibv_send_wr *bad;
-
-	return ibv_post_send(v.a, &write4k, &bad);
-}
-
-PEER_CALL verbs_read4k(void)
-{
-	struct ibv_send_wr *bad;
-
-	return ibv_post_send(v.a, &read4k, &bad);
-}
-
-PEER_CALL verbs_send4k(void)
-{
-	struct ibv_send_wr *bad;
-
-	return ibv_post_send(v.a, &send4k, &bad);
-}
-
-PEER_CALL verbs_pieces(void)
-{
-	struct ibv_send_wr *bad;
-
-	return ibv_post_send(v.a, &pieces, &bad);
-}
-
-PEER_CALL verbs_recv(void)
-{
-	struct ibv_recv_wr *bad;
-
-	return ibv_post_recv(v.b, &recv4k, &bad);
-}
-
-PEER_CALL verbs_bind(void)
-{
-	return ibv_bind_mw(v.a, v.mw, &bind);
-}
-
-PEER_CALL verbs_rebind(void)
-{
-	return ibv_bind_mw(v.a, v.mw, &bind);
-}
-
-PEER_CALL verbs_unbind(void)
-{
-	return ibv_bind_mw(v.a, v.mw, &unbind);
-}
-
-PEER_CALL verbs_poll_one(void)
-{
-	struct ibv_wc wc;
-
-	return ibv_poll_cq(v.scq, 1, &wc);
-}
-
-PEER_CALL verbs_poll_4(void)
-{
-	struct ibv_wc wc[4];
-
-	return ibv_poll_cq(v.scq, 4, wc);
-}
-
-PEER_CALL verbs_poll_16(void)
-{
-	struct ibv_wc wc[16];
-
-	return ibv_poll_cq(v.scq, 16, wc);
-}
-
-PEER_CALL verbs_poll_none(void)
-{
-	struct ibv_wc wc;
-
-	return ibv_poll_cq(v.empty, 1, &wc);
-}
+PEER_CALL verbs_write8(void) { return post_send(&write8); }
+PEER_CALL verbs_write64(void) { return post_send(&write64); }
+PEER_CALL verbs_write4k(void) { return post_send(&write4k); }
+PEER_CALL verbs_read4k(void) { return post_send(&read4k); }
+PEER_CALL verbs_send4k(void) { return post_send(&send4k); }
+PEER_CALL verbs_pieces(void) { return post_send(&pieces); }
+PEER_CALL verbs_recv(void) { return post_recv(); }
+PEER_CALL verbs_bind(void) { return ibv_bind_mw(v.a, v.mw, &bind); }
+PEER_CALL verbs_rebind(void) { return ibv_bind_mw(v.a, v.mw, &bind); }
+PEER_CALL verbs_unbind(void) { return ibv_bind_mw(v.a, v.mw, &unbind); }
+PEER_CALL verbs_poll_one(void) { return poll_cq(v.scq, 1); }
+PEER_CALL verbs_poll_4(void) { return poll_cq(v.scq, 4); }
+PEER_CALL verbs_poll_16(void) { return poll_cq(v.scq, 16); }
+PEER_CALL verbs_poll_none(void) { return poll_cq(v.empty, 1); }
 
 static const struct peer_op by_verbs[] = {
 	{ "post write 8 B inline", "verbs_write8", verbs_write8, NULL, reap_sent, PEER_BATCH, 0 },

@@ -11,8 +11,7 @@ bool bench_warm;
 
 static const uint64_t wait_ns = 20000000000u;	/* only guards against hangs */
 
-/* A list of four segments that together have the same bytes as one. Inlined into its caller, for
- * the reason given at bind_window. */
+/* A list of four segments that together have the same bytes as one. Inlined into its caller, as SHARED is. */
 enum { SEGMENTS = 4 };
 
 static inline __attribute__((always_inline)) void
@@ -40,6 +39,24 @@ static DAT_RMR_TRIPLET next_target(const struct pair *p, uint64_t len)
 
 static const DAT_DTO_COOKIE cookie = { .as_64 = 7 };
 
+/* Marks a function that several of the measured ones share. The profiler counts instructions from the
+ * start of a measured function to the DAT call, so the shared function is inlined. */
+#define SHARED static inline __attribute__((always_inline)) DAT_RETURN
+
+SHARED post_write(struct pair *p, DAT_RMR_TRIPLET to, uint64_t len)
+{
+	DAT_LMR_TRIPLET l = region_segment(&p->local, 0, len);
+
+	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &to, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+SHARED post_send(struct pair *p, uint64_t len)
+{
+	DAT_LMR_TRIPLET l = region_segment(&p->local, 0, len);
+
+	return dat_ep_post_send(p->a.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
 /* Functions that make one DAT call each. They are external and not inlined, so that the profiler
  * finds them by name. */
 #if defined(__clang__)
@@ -48,54 +65,15 @@ static const DAT_DTO_COOKIE cookie = { .as_64 = 7 };
 #define BENCH_CALL __attribute__((noinline, noclone, used)) static DAT_RETURN
 #endif
 
-BENCH_CALL bench_write8(struct pair *p)
-{
-	DAT_LMR_TRIPLET l = region_segment(&p->local, 0, 8);
-	DAT_RMR_TRIPLET r = next_target(p, 8);
+BENCH_CALL bench_write8(struct pair *p) { return post_write(p, next_target(p, 8), 8); }
+BENCH_CALL bench_write8_same(struct pair *p) { return post_write(p, target_at(p, 0, 8), 8); }
+BENCH_CALL bench_write64(struct pair *p) { return post_write(p, next_target(p, 64), 64); }
+BENCH_CALL bench_send8(struct pair *p) { return post_send(p, 8); }
 
-	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
-}
-
-BENCH_CALL bench_write8_same(struct pair *p)
-{
-	DAT_LMR_TRIPLET l = region_segment(&p->local, 0, 8);
-	DAT_RMR_TRIPLET r = target_at(p, 0, 8);
-
-	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
-}
-
-BENCH_CALL bench_send8(struct pair *p)
-{
-	DAT_LMR_TRIPLET l = region_segment(&p->local, 0, 8);
-
-	return dat_ep_post_send(p->a.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG);
-}
-
-/* Posts the messages that the measured dequeue takes, as bench_feed does for writes. */
-BENCH_CALL bench_feed_message(struct pair *p)
-{
-	DAT_LMR_TRIPLET l = region_segment(&p->local, 0, 8);
-
-	return dat_ep_post_send(p->a.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG);
-}
-
-/* Posts the writes whose completions the measured dequeue takes. This is another function than the
- * measured posts, so that the profiler does not count it as one of them. */
-BENCH_CALL bench_feed(struct pair *p)
-{
-	DAT_LMR_TRIPLET l = region_segment(&p->local, 0, 8);
-	DAT_RMR_TRIPLET r = next_target(p, 8);
-
-	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
-}
-
-BENCH_CALL bench_write64(struct pair *p)
-{
-	DAT_LMR_TRIPLET l = region_segment(&p->local, 0, 64);
-	DAT_RMR_TRIPLET r = next_target(p, 64);
-
-	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
-}
+/* These post the writes and messages whose completions the measured dequeue takes. They are other functions
+ * than the measured posts, so that the profiler does not count them as such. */
+BENCH_CALL bench_feed(struct pair *p) { return post_write(p, next_target(p, 8), 8); }
+BENCH_CALL bench_feed_message(struct pair *p) { return post_send(p, 8); }
 
 BENCH_CALL bench_write_pieces(struct pair *p)
 {
@@ -117,10 +95,7 @@ BENCH_CALL bench_send_pieces(struct pair *p)
 
 BENCH_CALL bench_write4k(struct pair *p)
 {
-	DAT_LMR_TRIPLET l = region_segment(&p->local, 0, BENCH_BIG);
-	DAT_RMR_TRIPLET r = next_target(p, BENCH_BIG);
-
-	return dat_ep_post_rdma_write(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
+	return post_write(p, next_target(p, BENCH_BIG), BENCH_BIG);
 }
 
 BENCH_CALL bench_read4k(struct pair *p)
@@ -131,12 +106,7 @@ BENCH_CALL bench_read4k(struct pair *p)
 	return dat_ep_post_rdma_read(p->a.ep, 1, &l, cookie, &r, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-BENCH_CALL bench_send4k(struct pair *p)
-{
-	DAT_LMR_TRIPLET l = region_segment(&p->local, 0, BENCH_BIG);
-
-	return dat_ep_post_send(p->a.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG);
-}
+BENCH_CALL bench_send4k(struct pair *p) { return post_send(p, BENCH_BIG); }
 
 BENCH_CALL bench_recv(struct pair *p)
 {
@@ -145,77 +115,38 @@ BENCH_CALL bench_recv(struct pair *p)
 	return dat_ep_post_recv(p->b.ep, 1, &l, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/* Inlined into its caller, because the profiler counts instructions from the caller's start to the
- * DAT call. */
-static inline __attribute__((always_inline)) DAT_RETURN
-bind_window(struct pair *p, const DAT_LMR_TRIPLET *l, DAT_MEM_PRIV_FLAGS priv)
-{
-	return consumer_bind(p->rmr, p->window.lmr, l, priv, p->a.ep, cookie, DAT_COMPLETION_DEFAULT_FLAG,
-			     &p->context);
-}
-
-static DAT_RETURN rmr_bind(struct pair *p, uint64_t len, DAT_MEM_PRIV_FLAGS priv)
+SHARED bind_window(struct pair *p, uint64_t len, DAT_MEM_PRIV_FLAGS priv)
 {
 	DAT_LMR_TRIPLET l = region_segment(&p->window, 0, len);
 
-	return bind_window(p, &l, priv);
+	return consumer_bind(p->rmr, p->window.lmr, &l, priv, p->a.ep, cookie, DAT_COMPLETION_DEFAULT_FLAG,
+			     &p->context);
 }
 
 BENCH_CALL bench_bind(struct pair *p)
 {
-	DAT_LMR_TRIPLET l = region_segment(&p->window, 0, BENCH_BIG);
-
-	return bind_window(p, &l, DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
+	return bind_window(p, BENCH_BIG, DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
 }
 
 BENCH_CALL bench_rebind(struct pair *p)
 {
-	DAT_LMR_TRIPLET l = region_segment(&p->window, 0, BENCH_BIG);
-
-	return bind_window(p, &l, DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
+	return bind_window(p, BENCH_BIG, DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
 }
 
-BENCH_CALL bench_unbind(struct pair *p)
-{
-	DAT_LMR_TRIPLET l = region_segment(&p->window, 0, 0);
+BENCH_CALL bench_unbind(struct pair *p) { return bind_window(p, 0, DAT_MEM_PRIV_NONE_FLAG); }
 
-	return bind_window(p, &l, DAT_MEM_PRIV_NONE_FLAG);
-}
-
-BENCH_CALL bench_dequeue_one(struct pair *p)
+SHARED dequeue(DAT_EVD_HANDLE evd)
 {
 	DAT_EVENT ev;
 
-	return dat_evd_dequeue(p->a.req_evd, &ev);
+	return dat_evd_dequeue(evd, &ev);
 }
 
-BENCH_CALL bench_dequeue_message(struct pair *p)
-{
-	DAT_EVENT ev;
-
-	return dat_evd_dequeue(p->b.recv_evd, &ev);
-}
-
-BENCH_CALL bench_dequeue_some(struct pair *p)
-{
-	DAT_EVENT ev;
-
-	return dat_evd_dequeue(p->a.req_evd, &ev);
-}
-
-BENCH_CALL bench_dequeue_many(struct pair *p)
-{
-	DAT_EVENT ev;
-
-	return dat_evd_dequeue(p->a.req_evd, &ev);
-}
-
-BENCH_CALL bench_dequeue_none(struct pair *p)
-{
-	DAT_EVENT ev;
-
-	return dat_evd_dequeue(p->b.req_evd, &ev);
-}
+BENCH_CALL bench_dequeue_one(struct pair *p) { return dequeue(p->a.req_evd); }
+BENCH_CALL bench_dequeue_message(struct pair *p) { return dequeue(p->b.recv_evd); }
+BENCH_CALL bench_dequeue_some(struct pair *p) { return dequeue(p->a.req_evd); }
+BENCH_CALL bench_dequeue_many(struct pair *p) { return dequeue(p->a.req_evd); }
+BENCH_CALL bench_dequeue_none(struct pair *p) { return dequeue(p->b.req_evd); }
 
 /* Dequeues several completions at once through dapl_direct.h, whose inline part is counted too. */
 static DAT_COUNT taken_short;	/* number of calls that found fewer completions than requested */
@@ -232,20 +163,9 @@ BENCH_CALL bench_take(DAT_EVD_HANDLE evd, DAT_COUNT n)
 	return (DAT_RETURN)DAT_QUEUE_EMPTY;
 }
 
-BENCH_CALL bench_each_of_1(struct pair *p)
-{
-	return bench_take(p->a.req_evd, 1);
-}
-
-BENCH_CALL bench_each_of_4(struct pair *p)
-{
-	return bench_take(p->a.req_evd, 4);
-}
-
-BENCH_CALL bench_each_of_16(struct pair *p)
-{
-	return bench_take(p->a.req_evd, 16);
-}
+BENCH_CALL bench_each_of_1(struct pair *p) { return bench_take(p->a.req_evd, 1); }
+BENCH_CALL bench_each_of_4(struct pair *p) { return bench_take(p->a.req_evd, 4); }
+BENCH_CALL bench_each_of_16(struct pair *p) { return bench_take(p->a.req_evd, 16); }
 
 #define ROW(text, fn) .name = (text), .function = #fn, .call = (fn)
 
@@ -344,8 +264,8 @@ static int bind_batch(struct pair *p, const struct bench_op *op, uint64_t *ns)
 	bool unbind = op->call == bench_unbind;
 	bool before = unbind || op->call == bench_rebind;
 
-	if (!dat_ok(rmr_bind(p, before ? BENCH_BIG : 0, before ? DAT_MEM_PRIV_REMOTE_READ_FLAG :
-			     DAT_MEM_PRIV_NONE_FLAG), "dat_rmr_bind") || reap(p->a.req_evd, 1) ||
+	if (!dat_ok(bind_window(p, before ? BENCH_BIG : 0, before ? DAT_MEM_PRIV_REMOTE_READ_FLAG :
+				DAT_MEM_PRIV_NONE_FLAG), "dat_rmr_bind") || reap(p->a.req_evd, 1) ||
 	    calls(p, op, 1, DAT_SUCCESS, ns))
 		return -1;
 	return reap(p->a.req_evd, 1);

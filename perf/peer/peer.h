@@ -30,6 +30,8 @@ int peer_run(int argc, char **argv, const struct peer_op *ops);
 #else
 #define PEER_CALL __attribute__((noinline, noclone, used)) static int
 #endif
+/* Marks a function that several of them share: inlined, so that the profiler sees no call of it. */
+#define PEER_SHARED static inline __attribute__((always_inline)) int
 
 /* Waits until all completions must have arrived: without a call, only time ensures that. */
 void peer_let_complete(void);
