@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs programs for the scripts of `make bench` and its like: one alone, or a server and its client."""
+"""What the scripts of `make bench` and its like share: they run programs, one alone or a server and its client, and
+write tables and plots."""
 import json
 import os
 import random
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import time
 
+QUICK = os.environ.get("BENCH_QUICK") == "1"
 LIMIT = 300
 RUN_LIMIT = 570  # callgrind slows a program about 50 times
 
@@ -21,9 +23,9 @@ class NotReady(Failed):
 
 
 def begin(name, main):
-    """Runs main of the script with this name."""
+    """Runs main(BUILD) of the script with this name, whose first argument is BUILD."""
     try:
-        main()
+        main(os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build"))
     except (Failed, OSError) as why:
         sys.exit(f"{name}: {why}")
     except KeyboardInterrupt:
@@ -42,6 +44,45 @@ def run(argv, env=None):
     if done.returncode:
         raise Failed(f"{' '.join(argv)} failed with status {done.returncode}")
     return done.stdout
+
+
+def write(path, text):
+    """Writes a file. Returns its path."""
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    return path
+
+
+def write_json(path, rows):
+    write(path, json.dumps(rows, indent=1) + "\n")
+
+
+def silicon(build, conf, path, params):
+    """Writes a copy of a dat.conf, in which the variant that runs on hardware gets these ia_params. Returns path."""
+    with open(f"{build}/etc/{conf}", encoding="utf-8") as f:
+        return write(path, f.read().replace("variant=silicon", f"variant=silicon {params}"))
+
+
+def table(heads, rows):
+    """Returns the lines of a table in Markdown. rows: the title of each row, and its cells."""
+    return ["| | " + " | ".join(heads) + " |", "|---|" + "---:|" * len(heads),
+            *(f"| {title} | " + " | ".join(cells) + " |" for title, cells in rows)]
+
+
+def report(path, lines, failures):
+    """Writes and prints the lines; the script fails if there are failures."""
+    text = "\n".join(lines) + "\n"
+    write(path, text)
+    print("\n" + text + f"\n{os.path.relpath(path)} written")
+    if failures:
+        sys.exit(1)
+
+
+def gnuplot(path, script):
+    """Lets gnuplot draw the file by the lines of this script."""
+    done = subprocess.run(["gnuplot"], input="\n".join(script) + "\n", text=True, check=False)
+    if done.returncode:
+        raise Failed(f"{path}: gnuplot ended with status {done.returncode}")
 
 
 def both(server, client, ready=None, limit=LIMIT):
