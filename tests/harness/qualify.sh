@@ -6,6 +6,7 @@ tmp=$(mktemp -d)
 trap '[ -z "$server" ] || kill "$server"; rm -rf "$tmp"' EXIT
 status=0 server=
 ia=soft-mlx5-0
+. tests/harness/tcp-server.sh
 
 # q ARGUMENT...: runs the program; its output is in $tmp/out
 q() { timeout 300 "$DAPL_BUILD_DIR/bin/dat_qualify" "$@" >"$tmp/out" 2>&1 </dev/null; }
@@ -18,6 +19,9 @@ wrong() {
 
 # has TEXT PATTERN: checks that a line of the output matches the pattern
 has() { grep -qE -- "$2" "$tmp/out" || wrong "$1: the output has no line with \"$2\""; }
+
+# stranger <<CODE: runs another program than dat_qualify serve, which prints its port
+stranger() { at_port python3 -c "$(cat)"; }
 
 # run FILE OPTION...: a quick run of some steps
 run() {

@@ -14,12 +14,6 @@ line() {
 }
 export DAT_OVERRIDE=$tmp/dat.conf
 
-fail() {
-	echo "$1:"
-	cat "$tmp/out" "$tmp/server"
-	exit 1
-}
-
 for run in 1 2; do
 	line "seed=7 pcap=$files/$run.%p fault=drop:op=send,psn=+6;dup:op=send,psn=+9"
 	serve "$bin/dat_pingpong" -s

@@ -4,6 +4,7 @@
 # be a process that was started separately. A missing adapter causes one clear message.
 set -u
 . tests/harness/own_ip.sh
+. tests/harness/tcp-server.sh
 [ -z "${SAN-}" ] || { echo "the suite conformance runs the statements under a sanitizer"; exit 77; }
 conform=$DAPL_BUILD_DIR/bin/dat_conform
 tmp=$(mktemp -d)
@@ -63,22 +64,9 @@ each_state() {
 	[ -s "$tmp/list" ] && [ ! -s "$tmp/missing" ] || wrong "these endpoint calls are not tried in each state:" "$tmp/missing"
 }
 
-# serve [OPTION...]: starts a server; sets $server and $port
-serve() {
-	local i
-	: >"$tmp/server"		# the server's shell may empty it only after the first look
-	"$conform" --serve --port 0 "$@" >"$tmp/server" 2>&1 &
-	server=$!
-	for i in {1..200}; do
-		port=$(sed -n 's/.*serving at TCP port //p' "$tmp/server")
-		[ -n "$port" ] && break
-		sleep 0.1
-	done
-}
-
 elsewhere() {
 	local port
-	serve
+	at_port "$conform" --serve --port 0
 	timeout 20 "$conform" --serve --port "$port" >"$tmp/out" 2>&1
 	[ $? = 1 ] && grep -qx "dat_conform: cannot serve at TCP port $port: Address already in use; --port chooses another" "$tmp/out" ||
 		wrong "a second server at a port does not end with the cure:" "$tmp/out"
@@ -86,9 +74,7 @@ elsewhere() {
 		wrong "a statement failed with the peer in dat_conform --serve:" "$tmp/out"
 	grep -q '^SKIP two_processes__the_other_end_dies .* (-r)$' "$tmp/out" &&
 		[ "$(grep -c ^SKIP "$tmp/out")" = 1 ] || wrong "other statements than the one that kills its peer were skipped:" "$tmp/out"
-	kill "$server"
-	wait "$server" 2>/dev/null
-	server=
+	stop_server
 	timeout 60 "$conform" -r 127.0.0.1 --port "$port" -t two_processes__rejected >"$tmp/out" 2>&1 &&
 		wrong "a statement with a peer succeeds without a server:" "$tmp/out"
 	grep -q '^FAIL .*does dat_conform --serve run there' "$tmp/out" || wrong "the failure does not name the cure:" "$tmp/out"
@@ -97,21 +83,19 @@ elsewhere() {
 # The peer's side ends, because adapters of two kinds cannot connect.
 other_kind() {
 	local port
-	serve -i soft-efa-0
+	at_port "$conform" --serve --port 0 -i soft-efa-0
 	timeout 60 "$conform" -i soft-mlx5-0 -r 127.0.0.1 --port "$port" -t two_processes__rdma_write >"$tmp/out" 2>&1 &&
 		wrong "adapters of two kinds connect:" "$tmp/out"
 	grep -q '^FAIL .*dat_conform --serve says there why' "$tmp/out" &&
 		grep -q 'both ends need adapters of one kind' "$tmp/server" ||
 		wrong "the failure does not tell where the reason is:" "$tmp/out"
-	kill "$server"
-	wait "$server" 2>/dev/null
-	server=
+	stop_server
 }
 
 # A server that gets no descriptor for its next client ends with the reason.
 accept_fails() {
 	local port
-	serve
+	at_port "$conform" --serve --port 0
 	prlimit --pid "$server" --nofile=3
 	: <"/dev/tcp/127.0.0.1/$port"
 	wait "$server"

@@ -21,13 +21,6 @@ ip link set wire mtu 4500
 "${CC:-cc}" -std=gnu11 -D_GNU_SOURCE -o "$tmp/verbs" scripts/check-vm.verbs.c -libverbs >"$tmp/out" 2>&1 ||
 	skip "libibverbs-dev is not installed: $(head -n 1 "$tmp/out")"
 
-fail() {
-	echo "$1:"
-	tail -n 20 "$tmp/out"
-	[ ! -s "$tmp/server" ] || { echo "the server:"; tail -n 20 "$tmp/server"; }
-	exit 1
-}
-
 net=10.77.0.
 # try_pair PROGRAM [OPTION...]: both ends succeed. The client tries again until the server listens.
 try_pair() {

@@ -21,13 +21,6 @@ conf() {
 }
 export DAT_OVERRIDE=$tmp/here.conf
 
-fail() {
-	echo "$1:"
-	tail -n 20 "$tmp/out"
-	[ ! -s "$tmp/server" ] || { echo "the server:"; tail -n 20 "$tmp/server"; }
-	exit 1
-}
-
 # must TEXT COMMAND...: the command succeeds and prints TEXT
 must() {
 	local text=$1

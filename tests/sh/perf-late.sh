@@ -10,15 +10,8 @@ set -u
 sed 's/ "" ""$/ "ack_timeout=20 fault=drop:op=ack,dir=in,psn=+3,times=1000" ""/' "$DAPL_BUILD_DIR/etc/dat.conf" >"$tmp/lost.conf"
 serve env DAT_OVERRIDE="$tmp/lost.conf" timeout -k 1 60 "$bin/dat_read_lat" -d soft-mlx5-0
 timeout -k 1 60 "$bin/dat_read_lat" -d soft-mlx5-0 -p $port -n 5 127.0.0.1 >"$tmp/client" 2>&1 </dev/null
-status=$?
-wait $server
-served=$?
-server=
-[ $status = 0 ] && [ $served = 0 ] && grep -q '^ 2  *5 ' "$tmp/server" || {
-	echo "an ACK is lost: the client ended with status $status, the server with $served, or has no row:"
-	cat "$tmp/client" "$tmp/server"
-	exit 1
-}
+end "an ACK is lost" $?
+grep -q '^ 2  *5 ' "$tmp/server" || { echo "an ACK is lost: the server has no row:"; cat "$tmp/server"; exit 1; }
 
 [ -z "${SAN-}" ] || { echo "a library cannot be preloaded under a sanitizer"; exit 77; }
 
@@ -85,24 +78,11 @@ ${CC:-gcc} -Wall -Iinclude -shared -fPIC -o "$tmp/late.so" "$tmp/late.c" || exit
 for program in dat_send_lat dat_write_lat; do
 	serve timeout -k 1 60 env LD_PRELOAD="$tmp/late.so" "$bin/$program"
 	timeout -k 1 60 "$bin/$program" -p $port -n 5 --warm-up 1 127.0.0.1 >"$tmp/client" 2>&1 </dev/null
-	status=$?
-	wait $server
-	served=$?
-	server=
-	[ $status = 0 ] && [ $served = 0 ] && continue
-	echo "$program: the client ended with status $status, the server with $served:"
-	cat "$tmp/client" "$tmp/server"
-	exit 1
+	end $program $?
 done
 
 # A target that polls does not sleep, not even if its client does.
 serve timeout -k 1 60 env LD_PRELOAD="$tmp/late.so" "$bin/dat_read_lat"
 timeout -k 1 60 "$bin/dat_read_lat" -p $port -n 5 -e --target-polls 127.0.0.1 >"$tmp/client" 2>&1 </dev/null
-status=$?
-wait $server
-served=$?
-server=
-[ $status = 0 ] && [ $served = 0 ] && ! grep -q 'the target sleeps' "$tmp/server" && exit 0
-echo "dat_read_lat -e --target-polls: the client ended with status $status, the server with $served, or it sleeps:"
-cat "$tmp/client" "$tmp/server"
-exit 1
+end "dat_read_lat -e --target-polls" $?
+! grep 'the target sleeps' "$tmp/server"

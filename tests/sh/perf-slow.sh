@@ -6,18 +6,6 @@
 set -u
 . tests/harness/perf-server.sh
 
-# end WHAT STATUS: checks that both sides succeeded, and that the client printed a row
-end() {
-	local served
-	wait $server
-	served=$?
-	server=
-	[ "$2" = 0 ] && [ $served = 0 ] && grep -qE '^ 2  +[0-9]' "$tmp/client" && return 0
-	echo "$1: the client ended with status $2, the server with $served, or there is no result:"
-	cat "$tmp/client" "$tmp/server"
-	exit 1
-}
-
 client() {	# client OPTION...
 	timeout -k 1 100 "$bin/dat_send_lat" -p $port "$@" 127.0.0.1 >"$tmp/client" 2>&1 </dev/null
 }

@@ -355,15 +355,8 @@ few_endpoints() {
 # While it serves a run, dat_qualify serve refuses another one at once. It listens on both families, notices a host that
 # has vanished, and starts no program that writes a file.
 busy() {
-	local port i
-	: >"$tmp/server"
-	"$DAPL_BUILD_DIR/bin/dat_qualify" serve -i $ia --port 0 >>"$tmp/server" 2>&1 &
-	server=$!
-	for i in {1..200}; do
-		port=$(sed -n 's/.*serving at TCP port //p' "$tmp/server")
-		[ -n "$port" ] && break
-		sleep 0.1
-	done
+	local port
+	at_port "$DAPL_BUILD_DIR/bin/dat_qualify" serve -i $ia --port 0
 	timeout 60 "$DAPL_BUILD_DIR/bin/dat_qualify" serve --port "$port" >"$tmp/out" 2>&1
 	[ $? = 1 ] && grep -qx "dat_qualify: cannot serve at TCP port $port: Address already in use; --port chooses another" "$tmp/out" ||
 		wrong "a second server at a port does not end with the cure"
@@ -399,9 +392,7 @@ if os.path.exists("/proc/net/if_inet6") and " lo\n" in open("/proc/net/if_inet6"
     with socket.create_connection(("::1", port), 20) as sock, sock.makefile("rw") as file:
         assert ask(file, "hello") == {"value": ia}
 PY
-	kill $server
-	wait $server 2>/dev/null
-	server=
+	stop_server
 }
 
 # A server that cannot print serves all the same.
@@ -428,20 +419,9 @@ mute() {
 	server=
 }
 
-# stranger <<CODE: runs another program than dat_qualify serve, which prints its port
-stranger() {
-	local i
-	: >"$tmp/stranger"
-	python3 -c "$(cat)" >>"$tmp/stranger" &
-	server=$!
-	for i in {1..200}; do
-		[ -s "$tmp/stranger" ] && break
-		sleep 0.1
-	done
-}
-
 # The peer ends during a run: the step fails, later steps that need it are not tested, and there is a bundle.
 gone() {
+	local port
 	stranger <<'PY'
 import json, socket
 END = {"ia": "soft-mlx5-0", **{k: {} for k in ("adapter", "build", "device", "host", "sha256", "environment")}}
@@ -455,7 +435,7 @@ with socket.create_server(("127.0.0.1", 0)) as listener:
         reply = {"hello": "soft-mlx5-0", "identity": END, "counters": {"out_of_buffer": 1}}[name]
         client.sendall(json.dumps({"value": reply}).encode() + b"\n")
 PY
-	run gone.tar -p 127.0.0.1 --port "$(cat "$tmp/stranger")" --steps 'identity,windows-keys,errors-refused,latency-send-8,counters' &&
+	run gone.tar -p 127.0.0.1 --port "$port" --steps 'identity,windows-keys,errors-refused,latency-send-8,counters' &&
 		wrong "dat_qualify run succeeds although its peer goes"
 	has "a peer that goes" '^FAIL +windows-keys +the step was not finished: dat_qualify serve has ended the connection; see its output$'
 	has "a peer that goes" '^PASS +errors-refused '
@@ -468,6 +448,7 @@ PY
 
 # A peer of another release describes less and answers otherwise: its steps fail, and there is a bundle.
 older() {
+	local port
 	stranger <<'PY'
 import json, socket
 END = {"adapter": {"opened": True, "vendor": "V", "firmware": "1", "provider": "P"}}
@@ -479,7 +460,7 @@ with socket.create_server(("127.0.0.1", 0)) as listener:
         name = json.loads(line)[0]
         client.sendall(json.dumps({"value": VALUES[name]} if name in VALUES else 7).encode() + b"\n")
 PY
-	run older.tar -p 127.0.0.1 --port "$(cat "$tmp/stranger")" --steps 'identity,windows-keys,errors-refused' &&
+	run older.tar -p 127.0.0.1 --port "$port" --steps 'identity,windows-keys,errors-refused' &&
 		wrong "dat_qualify run succeeds although its peer answers otherwise"
 	has "a peer of another release" '^PASS +identity +2 of 2 checks pass$'
 	has "a peer of another release" '^FAIL +windows-keys +the step was not finished: TypeError: '

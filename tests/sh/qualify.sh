@@ -148,7 +148,7 @@ unselected() {
 
 # What makes a run useless is reported before its first step, and nothing remains in TMPDIR.
 refusals() {
-	local number
+	local number port
 	mkdir "$tmp/empty"
 	export TMPDIR=$tmp/empty
 	run none/x.tar --steps identity && wrong "dat_qualify run succeeds although its bundle cannot be written"
@@ -170,8 +170,7 @@ refusals() {
 	printf 'D8\t\xff\t*\ttext\n' >"$tmp/known"
 	run x.tar --steps identity -d "$tmp/known" && wrong "dat_qualify run accepts deviations that are no text"
 	has "deviations that are no text" "^dat_qualify: $tmp/known: "
-	: >"$tmp/stranger"
-	python3 - >>"$tmp/stranger" <<'PY' &
+	stranger <<'PY'
 import socket
 with socket.create_server(("127.0.0.1", 0)) as listener:
     print(listener.getsockname()[1], flush=True)
@@ -180,16 +179,9 @@ with socket.create_server(("127.0.0.1", 0)) as listener:
     while client.recv(1000):
         pass
 PY
-	server=$!
-	for _ in {1..200}; do
-		[ -s "$tmp/stranger" ] && break
-		sleep 0.1
-	done
-	run x.tar -p 127.0.0.1 --port "$(cat "$tmp/stranger")" --steps identity && wrong "dat_qualify run accepts another server"
+	run x.tar -p 127.0.0.1 --port "$port" --steps identity && wrong "dat_qualify run accepts another server"
 	has "another server" "no dat_qualify serve answers at 127.0.0.1, TCP port .*: another program answers: .SSH-2.0"
-	kill $server 2>/dev/null
-	wait $server 2>/dev/null
-	server=
+	stop_server
 	[ -z "$(ls -A "$TMPDIR")" ] || wrong "a refused run leaves $(ls "$TMPDIR") in TMPDIR"
 	unset TMPDIR
 }
@@ -318,15 +310,8 @@ full_disk() {
 }
 
 peer() {
-	local port i
-	: >"$tmp/server"
-	"$DAPL_BUILD_DIR/bin/dat_qualify" serve -i $ia --port 0 >>"$tmp/server" 2>&1 &
-	server=$!
-	for i in {1..200}; do
-		port=$(sed -n 's/.*serving at TCP port //p' "$tmp/server")
-		[ -n "$port" ] && break
-		sleep 0.1
-	done
+	local port
+	at_port "$DAPL_BUILD_DIR/bin/dat_qualify" serve -i $ia --port 0
 	# A connection of another program does not end the server.
 	printf 'GET / \xff\n1\n["finish"]\n' >"/dev/tcp/127.0.0.1/$port"
 	head -c 100000 /dev/zero | tr '\0' '[' >"/dev/tcp/127.0.0.1/$port"
@@ -343,9 +328,7 @@ checks = judge.judge_all(json.loads(members["manifest.json"]), {**members, name:
 found = next(c[3:5] for c in checks if c.name == "death-send_bw-server")
 assert found == ("FAIL", "the server ended before the kill: dat_send_bw was ended by SIGSEGV"), found
 PY
-	kill $server
-	wait $server 2>/dev/null
-	server=
+	stop_server
 	run peer.tar -p 127.0.0.1 --port "$port" && wrong "dat_qualify run succeeds although its peer does not answer"
 	has "without a peer" "no dat_qualify serve answers at 127.0.0.1, TCP port $port: Connection refused; start it there first$"
 }
