@@ -230,7 +230,7 @@ class Run:
     def lacks(self, step):
         """Returns whether the adapter lacks what the step needs. --steps may exclude the step identity."""
         if step.needs and self.limits is None:
-            self.limits = self.here.identity()["adapter"].get("limits", {})
+            self.limits = self.adapter.get("limits", {})
         return bool(judge.lacks(step.needs, self.limits or {}))
 
     def why_not(self, step):

@@ -6,8 +6,8 @@ set -u
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 PYTHONPATH=qualify python3 -B - >"$tmp/out" 2>&1 <<'PY' && exit
-import json, mmap, os, signal, time
-import judge, peer, run
+import argparse, json, mmap, os, signal, time
+import judge, peer, run, steps
 
 def questions(status, *verdicts):
     """Returns the checks of the step if dat_first_light ends with this status and gives these answers."""
@@ -30,6 +30,14 @@ assert questions(1, "good")[-1] == ("program", "FAIL", "dat_first_light ended wi
 # A step without a single answer does not vanish.
 found = questions(0)
 assert found == [("", "NOT TESTED", "the evidence of this step has no result")], found
+
+# Without dat_info the limits are not known, and a step that needs one is tried.
+class WithoutInfo:
+    def identity(self):
+        raise FileNotFoundError(2, "No such file or directory", "dat_info")
+
+assert not run.Run(argparse.Namespace(seed=1, quick=True), WithoutInfo(), None).lacks(steps.plan(True)[-3])
+assert steps.plan(True)[-3].needs == ("eps", 129), "the step needs no limit"
 
 # A software adapter touches the pages of its registers one by one, so memory that can be shared does not count.
 def growth(flags):
