@@ -82,12 +82,11 @@ class Run:
             os.unlink(path)
             child["result"] = name
 
-    def alone(self, entry, step, program, args, limit, result=None):
-        """Runs a program that needs no server."""
-        child = self.here.finish(self.here.start(program, args), self.rest(limit))
+    def alone(self, entry, step, args, limit):
+        """Runs the step's program, which needs no server."""
+        child = self.here.finish(self.here.start(step.program, args), self.rest(limit))
         child["role"] = "client"
-        if result:
-            self.keep_result(entry, child, result)
+        self.keep_result(entry, child, "result.json")
         return {"children": [child]}
 
     def start_server(self, program, args, ready):
@@ -130,13 +129,13 @@ class Run:
     def do_conform(self, entry, step, limit):
         args = ["-i", self.here.ia, "--json", "result.json", "--limit", "30"]
         if not self.peer:
-            return self.alone(entry, step, step.program, args, limit, "result.json")
+            return self.alone(entry, step, args, limit)
         server, found = self.start_server(step.program,
                                           ["--serve", "-i", self.peer.ia, "--port", "0"],
                                           r"serving at TCP port (\d+)")
         if found:
             args += ["-r", self.host, "--port", found[1]]
-        record = self.alone(entry, step, step.program, args, limit, "result.json")
+        record = self.alone(entry, step, args, limit)
         self.peer.kill(server, "end of the step")
         record["children"].insert(0, {"role": "server", **self.peer.finish(server, 5)})
         return record
@@ -144,11 +143,11 @@ class Run:
     def do_questions(self, entry, step, limit):
         args = ["-i", self.here.ia, "--json", "result.json", "--total",
                 str(max(int(limit) - 10, 1)), *step.args]
-        return self.alone(entry, step, step.program, args, limit, "result.json")
+        return self.alone(entry, step, args, limit)
 
     def do_integrity(self, entry, step, limit):
         args = ["-i", self.here.ia, "-S", str(entry["seed"]), "--json", "result.json", *step.args]
-        return self.alone(entry, step, step.program, args, limit, "result.json")
+        return self.alone(entry, step, args, limit)
 
     def do_perf(self, entry, step, limit):
         pair = self.start_pair(step.program, list(step.args), "result.json")
@@ -157,7 +156,7 @@ class Run:
     def do_pingpong(self, entry, step, limit):
         args = ["-q", "-S", str(entry["seed"]), "-p", self.qual(), *step.args]
         if not self.peer:
-            return self.alone(entry, step, step.program, ["-i", self.here.ia, *args], limit)
+            return self.alone(entry, step, ["-i", self.here.ia, *args], limit)
         server, _ = self.start_server(step.program, ["-s", "-i", self.peer.ia, *args[3:5]], ".")
         client = self.here.finish(
             self.here.start(step.program, ["-i", self.here.ia, *args, self.host]), self.rest(limit)
@@ -201,10 +200,8 @@ class Run:
     def do_soak(self, entry, step, limit):
         """Runs all pairs at once, for the planned time or the rest of the run."""
         seconds = int(min(int(step.args[0]), limit - 15))
-        pairs = [
-            self.start_pair(program, ["-D", str(seconds), *args], f"{program}.json")
-            for program, args in steps.SOAK_PAIRS
-        ]
+        pairs = [self.start_pair(program, ["-D", str(seconds), *args], f"{program}.json")
+                 for program, args in steps.SOAK_PAIRS]
         begun, samples = time.monotonic(), []
         while any(self.here.alive(c) for _, c in pairs) and time.monotonic() < self.until - 8:
             for (program, _), (server, client) in zip(steps.SOAK_PAIRS, pairs):
