@@ -4,47 +4,37 @@
 # gnuplot.
 # Slow: only with DAPL_ALL=1.
 set -u
+. tests/harness/must.sh
 programs="dat_write_lat dat_write_bw dat_read_lat dat_read_bw dat_send_lat dat_send_bw dat_bind_lat dat_bind_bw dat_conn_rate"
 bin=$DAPL_BUILD_DIR/bin
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 port=$(($$ << 16))		# no process listens there
 
-must() {	# must STATUS TEXT COMMAND...: checks exit status and output of the command
-	local want=$1 text=$2 status
-	shift 2
-	out=$(timeout -k 1 60 "$@" 2>&1 </dev/null)
-	status=$?
-	if [ $status != "$want" ] || ! grep -qe "$text" <<<"$out"; then
-		printf '%s\nthe status is %s instead of %s, or the output has no "%s": %s\n' "$out" $status "$want" "$text" "$*"
-		return 1
-	fi
-}
-
 one_program() {
 	local p=$bin/$1
-	must 0 '^Usage: ' "$p" --help || return 1
-	must 0 '^Usage: ' "$p" -h || return 1
-	must 0 '^dapl-direct [0-9]' "$p" --version || return 1
-	must 64 'unrecognized option' "$p" --no-such-option || return 1
-	must 64 "-n 'many' is not a number" "$p" -n many || return 1
-	must 64 'requires an argument' "$p" -n || return 1
-	must 64 'requires an argument' "$p" --plot || return 1
-	must 64 'is not a number from 5' "$p" -n 4 || return 1
-	must 64 "--warm-up '-1' is not a number from 0" "$p" --warm-up=-1 || return 1
-	must 64 'needs -D' "$p" --run_infinitely || return 1
-	must 64 'one HOST' "$p" one two || return 1
-	must 64 'ends with .svg or .png' "$p" --plot picture.jpeg || return 1
-	must 1 'is there a line for it in dat.conf' "$p" -d no-such-adapter || return 1
-	must 1 'sl=9: must be 0 to 7 on Ethernet' "$p" -S 9 h || return 1
-	grep -q 'is there a line' <<<"$out" && { echo "$1 has found a line, and doubts it: $out"; return 1; }
-	must 64 "--tclass '256' is not a number from 0 to 255" "$p" --tclass 256 || return 1
-	must 1 'tclass=106: this adapter has no such key' "$p" --tclass 106 -d soft-efa-0 h || return 1
-	must 1 'apt-get install gnuplot-nox' env PATH=/nowhere "$p" --plot "$tmp/x.svg" || return 1
-	must 1 'cannot stay on CPU' "$p" --cpu 4095 || return 1
-	must 1 '/nowhere/j cannot be written: No such file' "$p" --out_json_file /nowhere/j h || return 1
-	must 1 'no.such.host: ' "$p" no.such.host || return 1
-	grep -q waiting <<<"$out" && { echo "$1 waits although its options name no host: $out"; return 1; }
+	must 0 '^Usage: ' "$p" --help
+	must 0 '^Usage: ' "$p" -h
+	must 0 '^dapl-direct [0-9]' "$p" --version
+	must 64 'unrecognized option' "$p" --no-such-option
+	must 64 "-n 'many' is not a number" "$p" -n many
+	must 64 'requires an argument' "$p" -n
+	must 64 'requires an argument' "$p" --plot
+	must 64 'is not a number from 5' "$p" -n 4
+	must 64 "--warm-up '-1' is not a number from 0" "$p" --warm-up=-1
+	must 64 'needs -D' "$p" --run_infinitely
+	must 64 'one HOST' "$p" one two
+	must 64 'ends with .svg or .png' "$p" --plot picture.jpeg
+	must 1 'is there a line for it in dat.conf' "$p" -d no-such-adapter
+	must 1 'sl=9: must be 0 to 7 on Ethernet' "$p" -S 9 h
+	grep -q 'is there a line' <<<"$out" && { echo "$1 has found a line, and doubts it: $out"; exit 1; }
+	must 64 "--tclass '256' is not a number from 0 to 255" "$p" --tclass 256
+	must 1 'tclass=106: this adapter has no such key' "$p" --tclass 106 -d soft-efa-0 h
+	must 1 'apt-get install gnuplot-nox' env PATH=/nowhere "$p" --plot "$tmp/x.svg"
+	must 1 'cannot stay on CPU' "$p" --cpu 4095
+	must 1 '/nowhere/j cannot be written: No such file' "$p" --out_json_file /nowhere/j h
+	must 1 'no.such.host: ' "$p" no.such.host
+	grep -q waiting <<<"$out" && { echo "$1 waits although its options name no host: $out"; exit 1; }
 	must 1 "no $1 is waiting at 127.0.0.1" "$p" -p $port 127.0.0.1
 }
 
@@ -65,11 +55,11 @@ as_documented() {
 	for p in $programs; do offered $p; done | sort | uniq -c | awk '$1 == 9 { print $2 }' >"$tmp/common"
 	for p in $programs; do
 		diff <(offered $p | grep -vxFf "$tmp/common") <(documented $p) ||
-			{ echo "man/$p.1 has other options than $p --help"; return 1; }
+			{ echo "man/$p.1 has other options than $p --help"; exit 1; }
 		for option in $("$bin/$p" --help | grep -oE '^ +(-[A-Za-z], +)?--[A-Za-z_-]+' | tr -d ','); do
 			case $option in -V | --help | --usage | --version) continue;; esac
 			grep -qE "(Fl|,) ${option#-}( |\$)" man/dat_perf.7 ||
-				{ echo "man/dat_perf.7 has no $option"; return 1; }
+				{ echo "man/dat_perf.7 has no $option"; exit 1; }
 		done
 	done
 }
@@ -78,44 +68,43 @@ as_documented() {
 means_nothing() {
 	local p rate most
 	for p in dat_bind_lat dat_bind_bw dat_read_lat dat_read_bw; do
-		must 64 'invalid option' "$bin/$p" -I 64 || return 1
+		must 64 'invalid option' "$bin/$p" -I 64
 	done
 	for p in dat_write_lat dat_read_lat dat_send_lat; do
 		for rate in 0 -1 10000001 many 5x ''; do
-			must 64 "--rate '$rate' is not a number from 1 to 10000000" "$bin/$p" "--rate=$rate" h || return 1
+			must 64 "--rate '$rate' is not a number from 1 to 10000000" "$bin/$p" "--rate=$rate" h
 		done
-		must 64 'requires an argument' "$bin/$p" --rate || return 1
-		must 64 'not with --rate' "$bin/$p" --explain --rate 5 h || return 1
+		must 64 'requires an argument' "$bin/$p" --rate
+		must 64 'not with --rate' "$bin/$p" --explain --rate 5 h
 	done
 	for rate in 0 -1 many 5x nan inf ''; do
 		must 64 "-w '$rate' is not a number above 0" "$bin/dat_write_bw" -w "$rate" h || return 1
 	done
 	# A run without an end reports nothing at its end.
-	must 64 'has no end: not with --explain, -w or -y' "$bin/dat_write_lat" -D 1 --run_infinitely --explain h || return 1
-	must 64 'has no end: not with --explain, -w or -y' "$bin/dat_write_bw" -D 1 --run_infinitely -w 1 h || return 1
-	must 64 'has no end: not with --explain, -w or -y' "$bin/dat_bind_bw" -D 1 --run_infinitely -y 1 h || return 1
-	must 64 'each one sleeps' "$bin/dat_send_lat" --explain -e h || return 1
-	must 64 'unrecognized option' "$bin/dat_write_bw" --explain || return 1
-	must 64 "'--rate=5'" "$bin/dat_write_bw" --rate=5 || return 1
-	must 64 "'--rate=5'" "$bin/dat_bind_lat" --rate=5 || return 1
+	must 64 'has no end: not with --explain, -w or -y' "$bin/dat_write_lat" -D 1 --run_infinitely --explain h
+	must 64 'has no end: not with --explain, -w or -y' "$bin/dat_write_bw" -D 1 --run_infinitely -w 1 h
+	must 64 'has no end: not with --explain, -w or -y' "$bin/dat_bind_bw" -D 1 --run_infinitely -y 1 h
+	must 64 'each one sleeps' "$bin/dat_send_lat" --explain -e h
+	must 64 'unrecognized option' "$bin/dat_write_bw" --explain
+	must 64 "'--rate=5'" "$bin/dat_write_bw" --rate=5
+	must 64 "'--rate=5'" "$bin/dat_bind_lat" --rate=5
 	for p in dat_write_lat dat_read_lat dat_send_lat dat_bind_lat; do
-		must 64 'unrecognized option' "$bin/$p" --report_gbits || return 1
-		must 64 'up to 16777216 samples' "$bin/$p" -n 16777217 -H h || return 1
-		must 64 'leave nothing' "$bin/$p" -D 4 -f 2 || return 1
-		must 64 '-f needs -D' "$bin/$p" -f 1 h || return 1
+		must 64 'unrecognized option' "$bin/$p" --report_gbits
+		must 64 'up to 16777216 samples' "$bin/$p" -n 16777217 -H h
+		must 64 'leave nothing' "$bin/$p" -D 4 -f 2
+		must 64 '-f needs -D' "$bin/$p" -f 1 h
 	done
-	must 64 'invalid option' "$bin/dat_bind_bw" -w 1 || return 1
-	must 64 'invalid option' "$bin/dat_conn_rate" -D 4 -f 1 || return 1
-	must 64 'up to 16777216 samples' "$bin/dat_conn_rate" -n 9000000 --processes 2 -U h || return 1
-	must 1 '^-t: 16384 is too large: soft-mlx5-0 allows at most ' "$bin/dat_write_bw" -t 16384 localhost || return 1
+	must 64 'invalid option' "$bin/dat_bind_bw" -w 1
+	must 64 'invalid option' "$bin/dat_conn_rate" -D 4 -f 1
+	must 64 'up to 16777216 samples' "$bin/dat_conn_rate" -n 9000000 --processes 2 -U h
+	must 1 '^-t: 16384 is too large: soft-mlx5-0 allows at most ' "$bin/dat_write_bw" -t 16384 localhost
 	most=$(sed -n 's/^-t: .* allows at most \([0-9]*\)$/\1/p' <<<"$out")
-	must 1 'no dat_write_bw is waiting' "$bin/dat_write_bw" -t "$most" -p $port 127.0.0.1 || return 1
-	must 1 "^-t: $((most + 1)) is too large: soft-mlx5-0 allows at most $most" "$bin/dat_write_bw" -t $((most + 1)) localhost ||
-		return 1
-	must 1 '^-o: 128 is too large: soft-mlx5-0 allows at most ' "$bin/dat_read_bw" -o 128 localhost || return 1
-	must 64 'invalid option' "$bin/dat_write_lat" -e || return 1
-	must 64 'invalid option' "$bin/dat_conn_rate" -s 64 || return 1
-	must 64 'needs -t' "$bin/dat_write_bw" -t 16 -Q 17 || return 1
+	must 1 'no dat_write_bw is waiting' "$bin/dat_write_bw" -t "$most" -p $port 127.0.0.1
+	must 1 "^-t: $((most + 1)) is too large: soft-mlx5-0 allows at most $most" "$bin/dat_write_bw" -t $((most + 1)) localhost
+	must 1 '^-o: 128 is too large: soft-mlx5-0 allows at most ' "$bin/dat_read_bw" -o 128 localhost
+	must 64 'invalid option' "$bin/dat_write_lat" -e
+	must 64 'invalid option' "$bin/dat_conn_rate" -s 64
+	must 64 'needs -t' "$bin/dat_write_bw" -t 16 -Q 17
 	must 64 'not with -b' "$bin/dat_send_bw" -b -e
 }
 
@@ -148,11 +137,10 @@ perftest_is_known() {
 	for name in $perftest; do
 		case $name in rdma_cm | comm_rdma_cm) continue ;; esac	# hidden
 		grep -qE -e "--$name([= ]|\$)" "$tmp/help" && continue
-		must 64 "^dat_write_bw: --$name of perftest does not exist here: .* .*" "$bin/dat_write_bw" "--$name=1" ||
-			return 1
-		grep -qE -e "^\.Fl .*-$name [,.]" man/dat_perf.7 || { echo "man/dat_perf.7 has no --$name"; return 1; }
+		must 64 "^dat_write_bw: --$name of perftest does not exist here: .* .*" "$bin/dat_write_bw" "--$name=1"
+		grep -qE -e "^\.Fl .*-$name [,.]" man/dat_perf.7 || { echo "man/dat_perf.7 has no --$name"; exit 1; }
 	done
-	must 64 'of perftest does not exist here: ' "$bin/dat_send_lat" -c UD || return 1
+	must 64 'of perftest does not exist here: ' "$bin/dat_send_lat" -c UD
 	must 64 'of perftest does not exist here: ' "$bin/dat_read_bw" -a -i 1
 }
 
@@ -164,18 +152,18 @@ line_has_params() {
 	export DAT_OVERRIDE=$tmp/dat.conf
 	for params in '"soft-mlx5-0 1"' '"soft-mlx5-0 1 sl=9 tclass=low_latency:8"' device=soft-mlx5-0 '"device=soft-mlx5-0,sl=9"'; do
 		echo "ib0 u1.2 nonthreadsafe default libdapl-direct.so dapl_direct.1.2 $params \"\"" >"$tmp/dat.conf"
-		must 1 '^no.such.host: ' "$p" -d ib0 -S 3 --tclass 106 no.such.host || return 1
-		must 1 'sl=9: must be 0 to 7 on Ethernet' "$p" -d ib0 -S 9 h || return 1
+		must 1 '^no.such.host: ' "$p" -d ib0 -S 3 --tclass 106 no.such.host
+		must 1 'sl=9: must be 0 to 7 on Ethernet' "$p" -d ib0 -S 9 h
 	done
 	# A byte order mark is ignored, and a carriage return is a blank.
 	for params in $' "device=soft-mlx5-0" ""\r' $'\rdevice=soft-mlx5-0\r"" # ib0'; do
 		echo $'\xef\xbb\xbf'"ib0 u1.2 nonthreadsafe default libdapl-direct.so dapl_direct.1.2$params" >"$tmp/dat.conf"
-		must 1 'sl=9: must be 0 to 7 on Ethernet' "$p" -d ib0 -S 9 h || return 1
+		must 1 'sl=9: must be 0 to 7 on Ethernet' "$p" -d ib0 -S 9 h
 	done
 	# The name may be quoted, and a number may be octal or hexadecimal.
 	echo '"ib0" u1.2 nonthreadsafe default libdapl-direct.so dapl_direct.1.2 device=soft-mlx5-0 ""' >"$tmp/dat.conf"
 	for sl in 9 011 0x9 +9; do
-		must 1 'sl=9: must be 0 to 7 on Ethernet' "$p" -d ib0 -S "$sl" h || return 1
+		must 1 'sl=9: must be 0 to 7 on Ethernet' "$p" -d ib0 -S "$sl" h
 	done
 }
 
@@ -184,7 +172,7 @@ level_2_has_params() {
 	local p=$DAPL_BUILD_DIR/libexec/dapl-direct/dat2/dat_write_lat
 	[ -x "$p" ] || return 0
 	export DAT_OVERRIDE=$DAPL_BUILD_DIR/etc/dat2.conf
-	must 1 '^no.such.host: ' "$p" -d soft-mlx5-0 -S 3 no.such.host || return 1
+	must 1 '^no.such.host: ' "$p" -d soft-mlx5-0 -S 3 no.such.host
 	must 1 'sl=9: must be 0 to 7 on Ethernet' "$p" -d soft-mlx5-0 -S 9 h
 }
 
@@ -198,9 +186,9 @@ built_in_entry_has_params() {
 (line_has_params) || exit 1
 (built_in_entry_has_params) || exit 1
 (level_2_has_params) || exit 1
-perftest_is_known || exit 1
-means_nothing || exit 1
-as_documented || exit 1
+perftest_is_known
+means_nothing
+as_documented
 for program in $programs; do
 	one_program $program >"$tmp/$program" &
 done

@@ -4,18 +4,8 @@
 # Slow: only with DAPL_ALL=1.
 set -u
 . tests/harness/perf-server.sh
+. tests/harness/must.sh
 bin=$bin/dat_pingpong
-
-must() {	# must STATUS TEXT COMMAND...: checks exit status and output of the command
-	local want=$1 text=$2 out status
-	shift 2
-	out=$(timeout -k 1 60 "$@" 2>&1 </dev/null)
-	status=$?
-	if [ $status != "$want" ] || ! grep -qe "$text" <<<"$out"; then
-		printf '%s\nthe status is %s instead of %s, or the output has no "%s": %s\n' "$out" $status "$want" "$text" "$*"
-		exit 1
-	fi
-}
 
 # both TEXT OPTION...: runs both sides on this machine, at a qualifier with an unused port; they
 # succeed
