@@ -70,16 +70,12 @@ def junit(manifest, checks):
         for c in own:
             head = f'    <testcase classname={quoted(c.step)} name={quoted(c.name)} time="{c.seconds:.3f}"'
             said = quoted(" ".join(f"{c.verdict}: {c.reason} {c.attribute}".split()))
-            if c.verdict == judge.FAIL:
-                out.append(f"{head}><failure message={said}/></testcase>")
-            elif c.verdict == judge.COMMENT:
-                out.append(
-                    f"{head}><system-out>{escape(clean(c.verdict + ': ' + c.reason))}</system-out></testcase>"
-                )
-            elif c.verdict != judge.PASS:
-                out.append(f"{head}><skipped message={said}/></testcase>")
-            else:
-                out.append(head + "/>")
+            inside = {
+                judge.PASS: "",
+                judge.FAIL: f"<failure message={said}/>",
+                judge.COMMENT: f"<system-out>{escape(clean(c.verdict + ': ' + c.reason))}</system-out>",
+            }.get(c.verdict, f"<skipped message={said}/>")
+            out.append(f"{head}>{inside}</testcase>" if inside else head + "/>")
         out.append("  </testsuite>")
     return ("\n".join(out) + "\n</testsuites>\n").encode()
 
@@ -197,17 +193,12 @@ def section_steps(section, manifest, checks, evidence):
 def not_plain(section, checks):
     """Lists the checks that are not a plain PASS, for steps with several checks."""
     many = collections.Counter(c.step for c in checks)
-    odd = [
-        c for c in checks if c.section == section and many[c.step] > 1 and c.verdict != judge.PASS
-    ]
+    odd = [c for c in checks
+           if c.section == section and many[c.step] > 1 and c.verdict != judge.PASS]
     if not odd:
         return ""
-    order = {
-        v: i
-        for i, v in enumerate((judge.FAIL, judge.COMMENT, judge.NOT_TESTED, judge.NOT_APPLICABLE,
-                               judge.PASS))
-    }
-    odd.sort(key=lambda c: order[c.verdict])
+    order = (judge.FAIL, judge.COMMENT, judge.NOT_TESTED, judge.NOT_APPLICABLE)
+    odd.sort(key=lambda c: order.index(c.verdict))
     rows = [[wrap(c.name), mark(c.verdict), reason(c)] for c in odd]
     return table(["Check", "Verdict", "Reason"], rows, kind="t c")
 
@@ -215,14 +206,10 @@ def not_plain(section, checks):
 def results(evidence, section):
     """Yields (step entry, results of its client) for a section of measurements."""
     for entry in evidence.manifest["steps"]:
-        record = (
-            evidence.record(entry["name"])
-            if entry["section"] == section and entry["kind"] == "perf"
-            else None
-        )
-        report = (
-            evidence.result(record["children"][-1]) if record and record.get("children") else None
-        )
+        if entry["section"] != section or entry["kind"] != "perf":
+            continue
+        record = evidence.record(entry["name"]) or {}
+        report = evidence.result(record["children"][-1]) if record.get("children") else None
         if report and report.get("results"):
             yield entry, report["results"]
 
@@ -235,84 +222,63 @@ PERCENTILES = (("median", "t_typical"), ("99 %", "percentile_99"), ("99.9 %", "p
                ("most", "t_max"))
 
 
+def drawn(title, *plot, **axes):
+    """Returns a figure of lines."""
+    return figure(title, plots.lines(*plot, **axes))
+
+
 def rate_figures(found):
     """Draws the percentiles over the rate, for each program that measured at given rates."""
     programs = {}
     for entry, rows in found:
         programs.setdefault(entry["program"], []).extend(r for r in rows if "rate_asked" in r)
-    return [
-        figure(
-            f"Latency over rate, {program}",
-            plots.lines("latency over rate",
-                        [(n, [(r["rate_asked"], r[key]) for r in rows]) for n, key in PERCENTILES],
-                        "operations per second asked", "microseconds", log_x=10),
-        )
-        for program, rows in programs.items()
-        if rows
-    ]
+    return [drawn(f"Latency over rate, {program}", "latency over rate",
+                  [(n, [(r["rate_asked"], r[key]) for r in rows]) for n, key in PERCENTILES],
+                  "operations per second asked", "microseconds", log_x=10)
+            for program, rows in programs.items() if rows]
+
+
+def latency_figures(found):
+    rows = [(entry["name"].removeprefix("latency-").replace("-", " "), r["t_min"], r["t_typical"],
+             r["percentile_99"], r["percentile_99.9"], r["t_max"])
+            for entry, of_step in found for r in of_step if "rate_asked" not in r]
+    return [figure("Latency: least, median (thick), 99 % (bar), 99.9 % and most",
+                   plots.ranges("latency", [r for r in rows if r[1] > 0], "microseconds")),
+            *rate_figures(found)]
+
+
+def bandwidth_figures(found):
+    sizes = [(entry["name"].removeprefix("bandwidth-"), rows) for entry, rows in found]
+    return [drawn("Bandwidth over size", "bandwidth",
+                  [(n, [(r["MsgSize"], r["BW_average"]) for r in rows]) for n, rows in sizes],
+                  "bytes", "MiB/s"),
+            drawn("Operations over size", "rate",
+                  [(n, [(r["MsgSize"], r["MsgRate"] * 1e6) for r in rows]) for n, rows in sizes],
+                  "bytes", "per second")]
+
+
+def scale_figures(found):
+    points = [(int(entry["name"].split("-")[1]), rows[0]["MsgRate"] * 1e6) for entry, rows in found]
+    return [drawn("Operations over endpoints", "scale",
+                  [("write of 64 bytes", points)] if points else [], "endpoints", "per second",
+                  log_x=10, log_y=False)]
+
+
+def soak_figures(evidence):
+    samples = (evidence.record("soak") or {}).get("samples", [])
+    names = sorted({s[1] for s in samples})
+    return [drawn(f"{what} over time", what,
+                  [(n, thin([(s[0], s[column]) for s in samples if s[1] == n])) for n in names],
+                  "seconds", unit, log_x=0, log_y=False)
+            for column, what, unit in ((2, "Memory", "KiB"), (3, "Descriptors", ""))]
 
 
 def plots_of(section, evidence):
-    if section == steps.LATENCY:
-        rows = [
-            (entry["name"].removeprefix("latency-").replace("-", " "), r["t_min"], r["t_typical"],
-             r["percentile_99"], r["percentile_99.9"], r["t_max"])
-            for entry, found in results(evidence, section)
-            for r in found
-            if "rate_asked" not in r
-        ]
-        figures = [figure("Latency: least, median (thick), 99 % (bar), 99.9 % and most",
-                          plots.ranges("latency", [r for r in rows if r[1] > 0], "microseconds")),
-                   *rate_figures(results(evidence, section))]
-    elif section == steps.BANDWIDTH:
-        found = [
-            (entry["name"].removeprefix("bandwidth-"), f) for entry, f in results(evidence, section)
-        ]
-        figures = [
-            figure(
-                "Bandwidth over size",
-                plots.lines("bandwidth",
-                            [(n, [(r["MsgSize"], r["BW_average"]) for r in f]) for n, f in found],
-                            "bytes", "MiB/s"),
-            ),
-            figure(
-                "Operations over size",
-                plots.lines(
-                    "rate",
-                    [(n, [(r["MsgSize"], r["MsgRate"] * 1e6) for r in f]) for n, f in found],
-                    "bytes",
-                    "per second",
-                ),
-            ),
-        ]
-    elif section == steps.SCALE:
-        points = [
-            (int(entry["name"].split("-")[1]), f[0]["MsgRate"] * 1e6)
-            for entry, f in results(evidence, section)
-        ]
-        figures = [figure("Operations over endpoints",
-                          plots.lines("scale", [("write of 64 bytes", points)] if points else [],
-                                      "endpoints", "per second", log_x=10, log_y=False))]
-    elif section == steps.SOAK:
-        samples = (evidence.record("soak") or {}).get("samples", [])
-        names = sorted({s[1] for s in samples})
-        figures = [
-            figure(
-                f"{what} over time",
-                plots.lines(
-                    what,
-                    [(n, thin([(s[0], s[column]) for s in samples if s[1] == n])) for n in names],
-                    "seconds",
-                    unit,
-                    0,
-                    False,
-                ),
-            )
-            for column, what, unit in ((2, "Memory", "KiB"), (3, "Descriptors", ""))
-        ]
+    draw = {steps.LATENCY: latency_figures, steps.BANDWIDTH: bandwidth_figures, steps.SCALE: scale_figures}
+    if section in draw:
+        shown = "".join(draw[section](list(results(evidence, section))))
     else:
-        return ""
-    shown = "".join(figures)
+        shown = "".join(soak_figures(evidence)) if section == steps.SOAK else ""
     return f'<div class="plots">{shown}</div>' if shown else ""
 
 
@@ -321,19 +287,14 @@ def thin(points):
 
 
 def hashes(members, evidence):
-    rows = [
-        [e(n), f'<span class="hash">{hashlib.sha256(d).hexdigest()}</span>']
-        for n, d in members.items()
-    ]
-    programs = [
-        [e(n), f'<span class="hash">{e(str(d))}</span>']
-        for n, d in evidence.end("here").get("sha256", {}).items()
-    ]
-    return (
-        f"<details><summary>SHA-256 of {len(rows)} files of the evidence</summary>{table(['File', 'SHA-256'], rows)}</details>"
-        f"<details><summary>SHA-256 of {len(programs)} programs and libraries</summary>"
-        f"{table(['File', 'SHA-256'], programs)}</details>"
-    )
+    def listed(what, found):
+        rows = [[e(n), f'<span class="hash">{e(str(d))}</span>'] for n, d in found.items()]
+        return (f"<details><summary>SHA-256 of {len(rows)} {what}</summary>"
+                f"{table(['File', 'SHA-256'], rows)}</details>")
+
+    own = {n: hashlib.sha256(d).hexdigest() for n, d in members.items()}
+    return (listed("files of the evidence", own) +
+            listed("programs and libraries", evidence.end("here").get("sha256", {})))
 
 
 def page(manifest, checks, members):
@@ -350,10 +311,7 @@ def page(manifest, checks, members):
         f"<p>{e(adapter.get('vendor', 'no adapter'))}, firmware {e(str(adapter.get('firmware', '')))}; {e(peer)}</p>",
         f'<p><span class="v verdict {CLASSES[manifest["verdict"]]}">{manifest["verdict"]}</span></p>',
         '<div class="cards">'
-        + "".join(
-            f"<div><b>{n}</b>{v}</div>"
-            for v, n in ((v, manifest["count"][v]) for v in judge.VERDICTS)
-        )
+        + "".join(f"<div><b>{manifest['count'][v]}</b>{v}</div>" for v in judge.VERDICTS)
         + "</div>",
         f"<p>{begun}, {manifest['seconds'] / 60:.1f} minutes, {'quick' if manifest['quick'] else 'full'} run, "
         f"seed {e(str(manifest['seed']))}, {e(manifest['program'])}"
@@ -366,11 +324,8 @@ def page(manifest, checks, members):
         "the evidence and names any changed byte.</p>",
     ]
     if failed:
-        out.append(
-            "<h2>Failed</h2>"
-            + table(["Check", "Section", "Reason"],
-                    [[e(c.name), e(c.section), reason(c)] for c in failed])
-        )
+        rows = [[e(c.name), e(c.section), reason(c)] for c in failed]
+        out.append("<h2>Failed</h2>" + table(["Check", "Section", "Reason"], rows))
     out += ["<h2>Sections</h2>", summary(manifest, checks)]
     for section in steps.SECTIONS:
         out.append(f'<h2 id="{anchor(section)}">{e(section)}</h2>')
@@ -381,17 +336,9 @@ def page(manifest, checks, members):
     known = judge.deviations(members["deviations.tsv"].decode())
     if known:
         used = " ".join(c.reason for c in checks if c.verdict == judge.COMMENT)
-        out.append(
-            "<h2>Known deviations</h2>"
-            + table(
-                ["Number", "Checks", "Text", "Seen"],
-                [
-                    [e(n), f"<code>{e(c)}</code>", e(t),
-                     "yes" if f"known deviation {n}:" in used else "no"]
-                    for n, c, _, t in known
-                ],
-            )
-        )
+        rows = [[e(n), f"<code>{e(c)}</code>", e(t), "yes" if f"known deviation {n}:" in used else "no"]
+                for n, c, _, t in known]
+        out.append("<h2>Known deviations</h2>" + table(["Number", "Checks", "Text", "Seen"], rows))
     out += ["<h2>Hashes</h2>", hashes(members, evidence), "</body></html>\n"]
     # An argument or an environment variable may have bytes that are not UTF-8.
     return "\n".join(filter(None, out)).encode(errors="replace")
