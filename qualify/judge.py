@@ -35,9 +35,7 @@ class Evidence:
 
     def record(self, name):
         entry = self.steps.get(name)
-        return (
-            json.loads(self.members[entry["evidence"]]) if entry and entry.get("evidence") else None
-        )
+        return json.loads(self.members[entry["evidence"]]) if entry and entry.get("evidence") else None
 
     def result(self, child):
         """Returns the JSON that a program wrote, or None."""
@@ -72,6 +70,15 @@ def died(child):
     return ""
 
 
+def last_death(children):
+    """Returns how the last child that failed did so; empty if all succeeded."""
+    return next(filter(None, map(died, reversed(children))), "")
+
+
+def verified(child, report):
+    return report["test_info"]["verified"] and "all data verified" in child["stdout"]
+
+
 def judge_identity(record, evidence, _):
     for which in ("here", "peer"):
         end = record.get(which)
@@ -83,15 +90,11 @@ def judge_identity(record, evidence, _):
             why = (adapter.get("error") or {}).get("why") or f"dat_info does not list {end['ia']}"
             yield result_of(which, FAIL, why)
             continue
-        yield result_of(
-            which,
-            PASS,
-            f"{adapter['vendor']}, firmware {adapter['firmware']}, {adapter['provider']} "
-            f"{end['build'].get('version', '')}, {end['host'].get('kernel', '')}",
-        )
-    here, peer = record["here"]["build"].get("version"), (record.get("peer") or {}).get(
-        "build", {}
-    ).get("version")
+        yield result_of(which, PASS,
+                        f"{adapter['vendor']}, firmware {adapter['firmware']}, {adapter['provider']} "
+                        f"{end['build'].get('version', '')}, {end['host'].get('kernel', '')}")
+    here = record["here"]["build"].get("version")
+    peer = (record.get("peer") or {}).get("build", {}).get("version")
     if peer and peer != here:
         yield result_of("releases", COMMENT, f"the ends have different releases: {here} and {peer}")
 
@@ -111,9 +114,8 @@ def judge_conform(record, evidence, entry):
             named = re.match(r"(?!\w+ answers)[a-z]+(_[a-z]+)+", reason)
             attribute = named[0] if named else f"{s['page']}(3), {s['section']}"
         yield result_of(s["name"], verdict, reason, attribute, s["ms"] / 1000)
-    if len(report["statements"]) != sum(report["count"].values()) or bool(
-        report["count"]["fail"]
-    ) != bool(child["status"]):
+    count = report["count"]
+    if len(report["statements"]) != sum(count.values()) or bool(count["fail"]) != bool(child["status"]):
         yield result_of("statements", FAIL,
                         "counts, statements and exit status of dat_conform disagree")
 
@@ -143,16 +145,12 @@ def judge_questions(record, evidence, entry):
 def judge_perf(record, evidence, entry):
     """Checks that both ends succeed, each size has the requested operations, and the data is
     verified."""
-    reason = next(filter(None, map(died, reversed(record["children"]))), "")
+    reason = last_death(record["children"])
     client = record["children"][-1]
     report = evidence.result(client)
     if not reason and not report:
         reason = "the program wrote no results"
-    if (
-        not reason
-        and "--verify" in client["argv"]
-        and not (report["test_info"]["verified"] and "all data verified" in client["stdout"])
-    ):
+    if not reason and "--verify" in client["argv"] and not verified(client, report):
         reason = "the data was not verified"
     wanted = 23 if "-a" in client["argv"] else 1
     if not reason and len(report["results"]) != wanted:
@@ -178,20 +176,14 @@ def unplanned(argv, row):
 
 def rate_reached(report):
     """Returns whether each result with a requested rate reached it."""
-    return all(
-        r["rate_reached"] >= REACHED * r["rate_asked"]
-        for r in report["results"]
-        if "rate_asked" in r
-    )
+    return all(r["rate_reached"] >= REACHED * r["rate_asked"]
+               for r in report["results"] if "rate_asked" in r)
 
 
 def requested(argv):
-    value = {argv[i]: argv[i + 1] for i in range(len(argv) - 1)}
-    return (
-        int(value.get("-n", 1))
-        * int(value.get("--processes", 1))
-        * (int(value.get("-q", 1)) if argv[0].endswith("_bw") else 1)
-    )
+    value = dict(zip(argv, argv[1:]))
+    endpoints = int(value.get("-q", 1)) if argv[0].endswith("_bw") else 1
+    return int(value.get("-n", 1)) * int(value.get("--processes", 1)) * endpoints
 
 
 def figures(report):
@@ -210,7 +202,7 @@ def figures(report):
 
 
 def judge_pingpong(record, evidence, entry):
-    reason = next(filter(None, map(died, reversed(record["children"]))), "")
+    reason = last_death(record["children"])
     client = record["children"][-1]
     for text in ("every byte verified", "write through the revoked window: refused"):
         if not reason and text not in client["stdout"]:
@@ -226,17 +218,13 @@ def judge_integrity(record, evidence, entry):
     report = evidence.result(child)
     wrong = died(child)
     if not report or bool(report["failures"]) != bool(child["status"]):
-        yield result_of(
-            "program",
-            FAIL,
-            wrong or "dat_integrity wrote no results, or they contradict its exit status",
-        )
+        yield result_of("program", FAIL,
+                        wrong or "dat_integrity wrote no results, or they contradict its exit status")
         return
     if "refusals" in entry["args"]:
         bad = [x for x in report["refusals"] if not x["good"]]
-        reason = "; ".join(
-            f"{x['name']}, {x['bytes']} bytes: {x['found']} instead of {x['expected']}" for x in bad
-        )
+        reason = "; ".join(f"{x['name']}, {x['bytes']} bytes: {x['found']} instead of {x['expected']}"
+                           for x in bad)
         if not report["refusals"] or (wrong and not bad):
             reason = wrong or "no access was tried"
         count = len(report["refusals"])
@@ -253,11 +241,8 @@ def judge_integrity(record, evidence, entry):
         elif t["failed"]:
             yield result_of(op, FAIL, said[0] if said else f"{t['failed']} transfers failed")
         elif not t["transfers"] or (wrong and not blamed):
-            yield result_of(
-                op,
-                NOT_TESTED,
-                "dat_integrity ended before this step" if wrong else "no transfer was tried",
-            )
+            yield result_of(op, NOT_TESTED, "dat_integrity ended before this step" if wrong
+                            else "no transfer was tried")
         else:
             yield result_of(op, PASS, f"{t['transfers']} transfers, {t['bytes']} bytes")
 
@@ -267,15 +252,8 @@ def judge_statements(record, evidence, entry):
     key, patterns = entry["args"]
     conform = evidence.record("conformance")
     report = evidence.result(conform["children"][-1]) if conform else None
-    chosen = (
-        [
-            s
-            for s in report["statements"]
-            if any(fnmatch.fnmatch(s[key], p) for p in patterns.split("|"))
-        ]
-        if report
-        else []
-    )
+    chosen = [s for s in (report["statements"] if report else [])
+              if any(fnmatch.fnmatch(s[key], p) for p in patterns.split("|"))]
     if not chosen:
         yield result_of("", NOT_TESTED, "the step conformance has no results")
         return
@@ -309,7 +287,7 @@ def judge_death(record, evidence, entry):
 
 
 def judge_soak(record, evidence, entry):
-    reason = next(filter(None, map(died, reversed(record["children"]))), "")
+    reason = last_death(record["children"])
     seconds, planned = record["seconds"], int(entry["args"][0])
     took = f"{seconds} s" if seconds == planned else f"{seconds} s instead of {planned}"
     yield result_of("programs", FAIL if reason else PASS if seconds == planned else COMMENT,
@@ -317,11 +295,7 @@ def judge_soak(record, evidence, entry):
     for child in record["children"]:
         if "--verify" in child["argv"]:
             report = evidence.result(child)
-            good = (
-                report
-                and report["test_info"]["verified"]
-                and "all data verified" in child["stdout"]
-            )
+            good = report and verified(child, report)
             yield result_of(f"{child['role']}/data", PASS if good else FAIL,
                             "all data verified" if good else "the data was not verified")
     for name in sorted({s[1] for s in record["samples"]}):
@@ -339,11 +313,8 @@ def judge_held(name, samples):
         early = max(s[column] for s in samples[n // 4 : n // 2])
         late = max(s[column] for s in samples[n * 3 // 4 :])
         unit = " KiB" if what == "memory" else ""
-        yield result_of(
-            f"{name}/{what}",
-            FAIL if late > early * 1.1 + slack else PASS,
-            f"{early}{unit} in the second quarter of the time, {late}{unit} in the last",
-        )
+        yield result_of(f"{name}/{what}", FAIL if late > early * 1.1 + slack else PASS,
+                        f"{early}{unit} in the second quarter of the time, {late}{unit} in the last")
 
 
 def judge_counters(record, evidence, entry):
@@ -378,12 +349,9 @@ def judge_phase(which, section, evidence):
             if after[name] != before[name]:
                 grown[name] = grown.get(name, 0) + after[name] - before[name]
     if seen:
-        yield result_of(
-            f"{which}/{section}",
-            FAIL if grown else PASS,
-            "; ".join(f"{k} grew by {v}" for k, v in sorted(grown.items()))
-            or "no error counter has grown",
-        )
+        yield result_of(f"{which}/{section}", FAIL if grown else PASS,
+                        "; ".join(f"{k} grew by {v}" for k, v in sorted(grown.items()))
+                        or "no error counter has grown")
 
 
 JUDGES = {
@@ -443,9 +411,8 @@ def deviations(text):
             continue
         row = line.split("\t")
         if len(row) != 4 or not all(row):
-            raise ValueError(
-                f"line {number}: four fields separated by tabs are needed: id, check, reason, text"
-            )
+            raise ValueError(f"line {number}: four fields separated by tabs are needed: "
+                             "id, check, reason, text")
         rows.append(row)
     return rows
 
