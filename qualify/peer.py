@@ -68,20 +68,12 @@ class Child:
         self.argv, self.begun = argv, time.monotonic()
         self.out, self.err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
         self.process = subprocess.Popen(
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=self.out,
-            stderr=self.err,
-            cwd=where,
-            start_new_session=True,
-            preexec_fn=lambda: LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL),
-        )
-        self.seconds = self.killed = None
+            argv, stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.err, cwd=where,
+            start_new_session=True, preexec_fn=lambda: LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL))
+        self.killed = None
 
     def output(self):
-        return [
-            os.pread(f.fileno(), LONGEST, 0).decode(errors="replace") for f in (self.out, self.err)
-        ]
+        return [os.pread(f.fileno(), LONGEST, 0).decode(errors="replace") for f in (self.out, self.err)]
 
     def kill(self, why):
         if self.process.poll() is None:
@@ -98,20 +90,14 @@ class Child:
         except subprocess.TimeoutExpired:
             self.kill("time limit")
             self.process.wait()
-        self.seconds = round(time.monotonic() - self.begun, 3)
+        seconds = round(time.monotonic() - self.begun, 3)
         self.kill(None)
         status = self.process.wait()
         out, err = self.output()
         self.out.close()
         self.err.close()
-        return {
-            "argv": [os.path.basename(self.argv[0]), *self.argv[1:]],
-            "status": status,
-            "seconds": self.seconds,
-            "killed": self.killed,
-            "stdout": out,
-            "stderr": err,
-        }
+        return {"argv": [os.path.basename(self.argv[0]), *self.argv[1:]], "status": status,
+                "seconds": seconds, "killed": self.killed, "stdout": out, "stderr": err}
 
 
 class Host:

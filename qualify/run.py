@@ -27,9 +27,7 @@ class Run:
 
     def __init__(self, options, here, other):
         self.options, self.here, self.peer = options, here, other
-        self.seed = (
-            options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 31)
-        )
+        self.seed = random.SystemRandom().randrange(1 << 31) if options.seed is None else options.seed
         self.random = random.Random(self.seed)
         self.begun, self.start = time.time(), time.monotonic()
         self.deadline = self.start + (300 if options.quick else 3600) - RESERVE
@@ -108,10 +106,8 @@ class Run:
             if not tries_left or "CONN_QUAL_IN_USE" not in self.other().output(server)[1]:
                 break
             self.other().finish(server, 1)  # another program has the port
-        client = self.here.start(
-            program, qual + ["-d", self.here.ia, *args, "--out_json_file", result, self.host]
-        )
-        return server, client
+        args = [*qual, "-d", self.here.ia, *args, "--out_json_file", result, self.host]
+        return server, self.here.start(program, args)
 
     def finish_pair(self, entry, pair, limit, result):
         server, client = pair
@@ -158,9 +154,8 @@ class Run:
         if not self.peer:
             return self.alone(entry, step, ["-i", self.here.ia, *args], limit)
         server, _ = self.start_server(step.program, ["-s", "-i", self.peer.ia, *args[3:5]], ".")
-        client = self.here.finish(
-            self.here.start(step.program, ["-i", self.here.ia, *args, self.host]), self.rest(limit)
-        )
+        client = self.here.start(step.program, ["-i", self.here.ia, *args, self.host])
+        client = self.here.finish(client, self.rest(limit))
         server = self.peer.finish(server, self.rest(15))
         return {"children": [{"role": "server", **server}, {"role": "client", **client}]}
 
@@ -171,31 +166,26 @@ class Run:
         """Starts a measurement of several minutes, kills one end, and waits for the other."""
         started = time.monotonic()
         server, client = self.start_pair(step.program, ["-D", "300"], "result.json")
+
+        def has_begun():
+            return "\n #" in self.here.output(client)[0]
+
         until = time.monotonic() + min(limit / 2, 40)
-        while (
-            "\n #" not in self.here.output(client)[0]
-            and self.here.alive(client)
-            and time.monotonic() < until
-        ):
+        while not has_begun() and self.here.alive(client) and time.monotonic() < until:
             time.sleep(0.1)
-        measuring = "\n #" in self.here.output(client)[0] and self.here.alive(client)
+        measuring = has_begun() and self.here.alive(client)
         time.sleep(0.3)
         ends = {"server": (self.other(), server), "client": (self.here, client)}
-        victim, survivor = (
-            ends[e] for e in (step.args[0], "client" if step.args[0] == "server" else "server")
-        )
-        victim[0].kill(victim[1], "by this step")
+        victim, survivor = step.args[0], "client" if step.args[0] == "server" else "server"
+        host, child = ends[victim]
+        other, survived = ends[survivor]
+        host.kill(child, "by this step")
         begun = time.monotonic()
-        survived = survivor[0].finish(survivor[1], min(32, limit - 5 - (begun - started)))
+        record = {survivor: other.finish(survived, min(32, limit - 5 - (begun - started)))}
         after = time.monotonic() - begun
-        dead = victim[0].finish(victim[1], 5)
-        server, client = (dead, survived) if step.args[0] == "server" else (survived, dead)
-        return {
-            "children": [{"role": "server", **server}, {"role": "client", **client}],
-            "victim": step.args[0],
-            "measuring": measuring,
-            "after_s": round(after, 2),
-        }
+        record[victim] = host.finish(child, 5)
+        return {"children": [{"role": end, **record[end]} for end in ends], "victim": victim,
+                "measuring": measuring, "after_s": round(after, 2)}
 
     def do_soak(self, entry, step, limit):
         """Runs all pairs at once, for the planned time or the rest of the run."""
@@ -240,9 +230,8 @@ class Run:
             return "the peer had gone before"
         if self.too_many(step):
             return "behind VFIO the adapter serves one process; --peer names another host"
-        if step.name != "counters" and self.left() < (
-            20 if step.kind in ("soak", "death") else LEAST
-        ):
+        least = 20 if step.kind in ("soak", "death") else LEAST
+        if step.name != "counters" and self.left() < least:
             return f"only {max(self.left(), 0):.0f} s of the run were left"
         return None
 
@@ -276,9 +265,8 @@ class Run:
         self.until = start + limit
         record = self.tried(entry, step, limit)
         record.update(begun=round(begun, 3), took=round(time.monotonic() - start, 3))
-        record["cut"] = limit < step.limit and any(
-            c.get("killed") == "time limit" for c in record.get("children", ())
-        )
+        late = any(c.get("killed") == "time limit" for c in record.get("children", ()))
+        record["cut"] = late and limit < step.limit
         entry["evidence"] = f"evidence/{number:03d}-{step.name}.json"
         self.members[entry["evidence"]] = as_json(record)
         return entry
@@ -305,13 +293,10 @@ class Run:
             checks = [c for c in judge.judge_all(manifest, self.members) if c.step == step.name]
             verdict = judge.overall(checks)
             worst = next((c.reason for c in checks if c.verdict == verdict), "")
-            many = (
-                f"{sum(c.verdict == judge.PASS for c in checks)} of {len(checks)} checks pass"
-                if len(checks) > 1
-                else worst
-            )
+            result = worst
+            if len(checks) > 1 and verdict != judge.FAIL:
+                result = f"{sum(c.verdict == judge.PASS for c in checks)} of {len(checks)} checks pass"
             if entry["not_run"] != UNSELECTED:
-                result = worst if verdict == judge.FAIL else many
                 # If printing fails, the run continues, because the bundle has all results.
                 say(f"{verdict:<18} {step.name:<26} {result}", "; the run goes on")
         manifest["seconds"] = round(time.monotonic() - self.start, 1)
@@ -360,7 +345,5 @@ def ends(options, programs):
             sys.exit(f"dat_qualify: {options.peer}, TCP port {options.port}: {error}")
         if not isinstance(error, OSError):
             raise
-        sys.exit(
-            f"dat_qualify: no dat_qualify serve answers at {options.peer}, TCP port {options.port}: "
-            f"{peer.words(error)}; start it there first"
-        )
+        sys.exit(f"dat_qualify: no dat_qualify serve answers at {options.peer}, TCP port {options.port}: "
+                 f"{peer.words(error)}; start it there first")
