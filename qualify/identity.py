@@ -24,9 +24,8 @@ REQUEST = {"out_of_sequence", "packet_seq_err", "implied_nak_seq_err", "local_ac
 # The folder of the programs of uDAPL 2.0, relative to the folder of the other programs.
 DAT2 = "../libexec/dapl-direct/dat2"
 # Options of the kernel's command line that change latencies.
-TUNING = re.compile(
-    r"(isolcpus|nohz|rcu_nocbs|intel_|amd_|iommu|mitigations|.*huge|idle|processor\.|cpuidle|pcie|nosmt)"
-)
+TUNING = re.compile(r"isolcpus|nohz|rcu_nocbs|intel_|amd_|iommu|mitigations|.*huge|idle|processor\.|cpuidle|"
+                    "pcie|nosmt")
 
 
 def sysfs():
@@ -57,9 +56,7 @@ def device(port):
 
 def read_all(folder):
     try:
-        return {
-            n: int(v) for n in sorted(os.listdir(folder)) if (v := text(folder, n)) and v.isdigit()
-        }
+        return {n: int(v) for n in sorted(os.listdir(folder)) if (v := text(folder, n)) and v.isdigit()}
     except OSError:
         return {}
 
@@ -129,14 +126,15 @@ def digest(path):
         return None
 
 
+def paths(folder, prefix="", chosen=lambda name: True):
+    """Returns the paths of the files of a folder by name."""
+    return {prefix + n: os.path.join(folder, n) for n in sorted(os.listdir(folder)) if chosen(n)}
+
+
 def loaded(path):
     """Finds libraries that dat_info does not name: next to the programs, or where the loader looks."""
     lib = os.path.join(os.path.dirname(path), "lib")
-    folders = (
-        [lib] + [os.path.join(lib, n) for n in sorted(os.listdir(lib))]
-        if os.path.isdir(lib)
-        else []
-    )
+    folders = [lib, *paths(lib).values()] if os.path.isdir(lib) else []
     folders += [os.path.join(f, "dapl-direct") for f in folders]
     for folder in folders:
         for name in ("libdat.so.1", "libdapl-direct.so", "libdapl-direct2.so"):
@@ -146,16 +144,12 @@ def loaded(path):
 
 def hashes(programs, library):
     """library: path of the provider that dat_info has loaded, or None."""
-    names = {
-        n: os.path.join(programs, n) for n in sorted(os.listdir(programs)) if n.startswith("dat_")
-    }
+    names = paths(programs, chosen=lambda name: name.startswith("dat_"))
     dat2 = os.path.join(programs, DAT2)
     if os.path.isdir(dat2):
-        names.update({"dat2/" + n: os.path.join(dat2, n) for n in sorted(os.listdir(dat2))})
+        names.update(paths(dat2, "dat2/"))
     own = os.path.dirname(os.path.realpath(__file__))
-    names.update(
-        {"qualify/" + n: os.path.join(own, n) for n in sorted(os.listdir(own)) if n.endswith(".py")}
-    )
+    names.update(paths(own, "qualify/", lambda name: name.endswith(".py")))
     if library:
         names[os.path.basename(library)] = library
     for name, path in loaded(programs):
@@ -197,10 +191,6 @@ def collect(ia, programs, info):
         "device": pci(port_of(ia, adapter)),
         "host": host(),
         "sha256": hashes(programs, adapter.get("library")),
-        "environment": {
-            k: v
-            for k, v in sorted(os.environ.items())
-            if k.startswith(("DAT_", "DAPL_", "SOFTNIC_", "MLX5_"))
-            or k in ("LD_PRELOAD", "SYSFS_PATH")
-        },
+        "environment": {k: v for k, v in sorted(os.environ.items())
+                        if re.match(r"DAT_|DAPL_|SOFTNIC_|MLX5_|(LD_PRELOAD|SYSFS_PATH)\Z", k)},
     }

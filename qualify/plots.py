@@ -33,6 +33,10 @@ def svg(inner, title, height=HEIGHT):
             f"<title>{html.escape(title)}</title>{inner}</svg>")
 
 
+def line_style(i):
+    return f'class="line" stroke="{COLORS[i % 6]}" stroke-dasharray="{DASHES[i % 6]}"'
+
+
 def label(x, y, text, anchor="middle"):
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{html.escape(text)}</text>'
 
@@ -62,16 +66,14 @@ def lines(title, series, x_title, y_title, log_x=2, log_y=True):
     to_y = scale(y_ticks[0], y_ticks[-1] if y_ticks[-1] > y_ticks[0] else y_ticks[0] * 10,
                  HEIGHT - BOTTOM, TOP, log_y)
     to_x = scale(xs[0], xs[-1], LEFT, WIDTH - RIGHT, bool(log_x))
-    x_ticks = (
-        xs[:: max(1, math.ceil(len(xs) / 8))]
-        if log_x
-        else [t for t in nice(xs[-1]) if xs[0] <= t <= xs[-1]]
-    )
+    if log_x:
+        x_ticks = xs[:: max(1, math.ceil(len(xs) / 8))]
+    else:
+        x_ticks = [t for t in nice(xs[-1]) if xs[0] <= t <= xs[-1]]
     out = [f'<path class="axis" d="M{LEFT} {TOP}V{HEIGHT - BOTTOM}H{WIDTH - RIGHT}"/>']
     for t in y_ticks:
-        out.append(
-            f'<path class="grid" d="M{LEFT} {to_y(t):.1f}H{WIDTH - RIGHT}"/>{label(LEFT - 6, to_y(t) + 4, si(t), "end")}'
-        )
+        out.append(f'<path class="grid" d="M{LEFT} {to_y(t):.1f}H{WIDTH - RIGHT}"/>')
+        out.append(label(LEFT - 6, to_y(t) + 4, si(t), "end"))
     for t in x_ticks:
         out.append(label(to_x(t), HEIGHT - BOTTOM + 18, (size if log_x == 2 else si)(t)))
     out.append(label((LEFT + WIDTH) / 2, HEIGHT - 8, x_title))
@@ -79,27 +81,17 @@ def lines(title, series, x_title, y_title, log_x=2, log_y=True):
                f'text-anchor="middle">{html.escape(y_title)}</text>')
     for i, (_, own) in enumerate(series):
         path = " ".join(f"{to_x(x):.1f},{to_y(y):.1f}" for x, y in own)
-        out.append(
-            f'<polyline class="line" stroke="{COLORS[i % 6]}" stroke-dasharray="{DASHES[i % 6]}" points="{path}"/>'
-        )
+        out.append(f'<polyline {line_style(i)} points="{path}"/>')
         if len(own) <= 30:
-            out += [
-                f'<circle cx="{to_x(x):.1f}" cy="{to_y(y):.1f}" r="2.6" fill="{COLORS[i % 6]}"/>'
-                for x, y in own
-            ]
+            out += [f'<circle cx="{to_x(x):.1f}" cy="{to_y(y):.1f}" r="2.6" fill="{COLORS[i % 6]}"/>'
+                    for x, y in own]
     return svg("".join(out), title) + legend([n for n, _ in series])
 
 
 def legend(names):
-    return (
-        '<p class="legend">'
-        + " ".join(
-            f'<span><svg viewBox="0 0 30 8"><path class="line" stroke="{COLORS[i % 6]}" stroke-dasharray="{DASHES[i % 6]}" '
-            f'd="M0 4H30"/></svg>{html.escape(n)}</span>'
-            for i, n in enumerate(names)
-        )
-        + "</p>"
-    )
+    shown = (f'<span><svg viewBox="0 0 30 8"><path {line_style(i)} d="M0 4H30"/></svg>{html.escape(n)}</span>'
+             for i, n in enumerate(names))
+    return f'<p class="legend">{" ".join(shown)}</p>'
 
 
 def ranges(title, rows, x_title):
@@ -113,20 +105,16 @@ def ranges(title, rows, x_title):
                  True)
     out = []
     for t in ticks:
-        out.append(
-            f'<path class="grid" d="M{to_x(t):.1f} 6V{height - 42}"/>{label(to_x(t), height - 26, si(t))}'
-        )
+        out.append(f'<path class="grid" d="M{to_x(t):.1f} 6V{height - 42}"/>')
+        out.append(label(to_x(t), height - 26, si(t)))
     for i, (name, least, median, p99, p999, most) in enumerate(rows):
         y, color = 18 + 24 * i, COLORS[0]
         out.append(label(left - 8, y + 4, name, "end"))
         out.append(f'<path stroke="{color}" d="M{to_x(least):.1f} {y}H{to_x(most):.1f}"/>')
-        out.append(
-            f'<rect x="{to_x(median):.1f}" y="{y - 6}" width="{max(to_x(p99) - to_x(median), 1):.1f}" height="12" '
-            f'fill="{color}" fill-opacity="0.35"/>'
-        )
+        out.append(f'<rect x="{to_x(median):.1f}" y="{y - 6}" width="{max(to_x(p99) - to_x(median), 1):.1f}" '
+                   f'height="12" fill="{color}" fill-opacity="0.35"/>')
         out.append(f'<path stroke="{color}" stroke-width="3" d="M{to_x(median):.1f} {y - 8}v16"/>')
-        out.append(
-            f'<path stroke="{color}" d="M{to_x(p999):.1f} {y - 6}v12M{to_x(most):.1f} {y - 3}v6M{to_x(least):.1f} {y - 3}v6"/>'
-        )
+        out.append(f'<path stroke="{color}" d="M{to_x(p999):.1f} {y - 6}v12'
+                   f'M{to_x(most):.1f} {y - 3}v6M{to_x(least):.1f} {y - 3}v6"/>')
     out.append(label((left + WIDTH) / 2, height - 6, x_title))
     return svg("".join(out), title, height)
