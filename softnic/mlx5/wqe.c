@@ -139,29 +139,33 @@ static uint8_t parse_atomic(struct sn_qp *qp, struct sn_wqe *wqe)
 	return synd;
 }
 
-/* Parses a UD WQE, which is like a SEND behind its PRM "Datagram segment". */
+/* Parses a UD WQE, which is like a SEND behind its PRM "Datagram segment". A short address vector ends before
+ * the fields of the GRH (compact_address_vector). */
 static uint8_t parse_datagram(struct sn_qp *qp, struct sn_wqe *wqe)
 {
 	const struct sn_ud_av *a = (const void *)(wqe->raw + 16);
-	uint32_t word = from_be32(a->grh_gid_fl);
+	bool extended = from_be32(a->dqpn) & SN_AV_EXTENDED;
+	uint32_t word = from_be32(a->grh_gid_fl), data = extended ? 64 : 32;
 
 	if (wqe->opcode != SN_OP_SEND && wqe->opcode != SN_OP_SEND_IMM)
 		return bad_wqe(qp, wqe, SN_V_WQE_OPCODE, "opcode is not allowed on a datagram QP");
-	if (wqe->ds < 4)
+	if (wqe->ds < data / 16)
 		return bad_wqe(qp, wqe, SN_V_WQE_DS, "no datagram segment");
-	if (!(from_be32(a->dqpn) & SN_AV_EXTENDED))
-		return bad_wqe(qp, wqe, SN_V_WQE_SEGMENT, "an address vector without room for a GRH");
 	wqe->qkey = from_be32(a->qkey);
 	wqe->dqpn = from_be32(a->dqpn) & 0xffffff;
-	wqe->av = (struct sn_av){
-		.rlid = from_be16(a->rlid), .tclass = a->tclass, .hop_limit = a->hop_limit,
-		.gid_index = (uint8_t)(word >> 20), .flow_label = word & 0xfffff, .grh = word & SN_AV_GRH,
-	};
-	memcpy(wqe->av.rgid, a->rgid, sizeof(wqe->av.rgid));
-	memcpy(wqe->av.rmac, a->rmac, sizeof(wqe->av.rmac));
+	wqe->av = (struct sn_av){ .rlid = from_be16(a->rlid) };
+	if (extended) {
+		wqe->av.tclass = a->tclass;
+		wqe->av.hop_limit = a->hop_limit;
+		wqe->av.gid_index = (uint8_t)(word >> 20);
+		wqe->av.flow_label = word & 0xfffff;
+		wqe->av.grh = word & SN_AV_GRH;
+		memcpy(wqe->av.rgid, a->rgid, sizeof(wqe->av.rgid));
+		memcpy(wqe->av.rmac, a->rmac, sizeof(wqe->av.rmac));
+	}
 	if (sn_path_fault(qp->port, &wqe->av))
 		return bad_wqe(qp, wqe, SN_V_WQE_SEGMENT, sn_path_fault(qp->port, &wqe->av));
-	return parse_data(qp, wqe, 64);
+	return parse_data(qp, wqe, data);
 }
 
 uint8_t sn_wqe_parse(struct sn_qp *qp, struct sn_wqe *wqe)

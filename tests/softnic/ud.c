@@ -50,7 +50,7 @@ static void make(struct drv_qp *qp, uint32_t qkey)
 	make_on(qp, qkey, NULL);
 }
 
-static void open_on(struct drv *device)
+static void open_objects(struct drv *device)
 {
 	d = device;
 	drv_cq(d, &cq, 5, false);
@@ -58,6 +58,11 @@ static void open_on(struct drv *device)
 	make(&a, QKEY);
 	make(&b, QKEY);
 	drv_mr(d, &mr, 8192, DRV_ALL);
+}
+
+static void open_on(struct drv *device)
+{
+	open_objects(device);
 	drv_begin(d, CMD_QUERY_ROCE_ADDRESS);
 	cr_assert_eq(drv_run(d, 16), 0);
 	memcpy(gid, d->out + AT_CTX + ROCE_GID, sizeof(gid));
@@ -362,6 +367,28 @@ Test(ud, write__is_no_operation_of_datagrams)
 	drv_post(&a, &w);
 	sent(2);
 	drv_expect(d, "wqe.opcode");
+}
+
+/* PRM, compact_address_vector: an address vector of 16 bytes, for InfiniBand without a GRH. UCX uses it. */
+Test(ud, send__with_a_short_address_vector_arrives_by_lid)
+{
+	struct drv_wqe w;
+
+	close_both();
+	open_objects(drv_open(SOFTNIC_INFINIBAND));
+	drv_begin(d, CMD_QUERY_HCA_VPORT_CONTEXT);
+	cr_assert_eq(drv_run(d, 16), 0);
+	drv_recv(&b, &mr, 0, 256);
+	drv_ctrl(&a, &w, 0x0a, CE_ALWAYS << 2, 0);
+	sn_set32(w.b, 16, QKEY);
+	sn_set32(w.b, 24, b.qpn);
+	sn_set32(w.b, 28, sn_get(d->out + AT_CTX, SN_FLD(0x300, 16)));
+	w.ds = 2;
+	drv_inline(&w, "short", 5);
+	drv_post(&a, &w);
+	sent(0);
+	received(2, GRH + 5);
+	cr_expect_arr_eq(mr.mem + GRH, "short", 5);
 }
 
 Test(ud, send__without_a_way_is_refused)
