@@ -97,6 +97,7 @@ static const struct sn_command commands[] = {
 	{ CMD_DEALLOC_XRCD, 16, "DEALLOC_XRCD", destroy_object, TABLE(xrcds), SN_ENDS },
 	{ CMD_CREATE_XRC_SRQ, AT_PAS, "CREATE_XRC_SRQ", sn_cmd_create_xrc_srq, TABLE(xrc_srqs), SN_MAKES },
 	{ CMD_DESTROY_XRC_SRQ, 16, "DESTROY_XRC_SRQ", destroy_object, TABLE(xrc_srqs), SN_ENDS },
+	{ CMD_QUERY_LAG, 16, "QUERY_LAG", sn_cmd_query_lag, 0, 0 },
 	{ CMD_CREATE_RMP, AT_PAS, "CREATE_RMP", sn_cmd_create_rmp, TABLE(srqs), SN_MAKES },
 	{ CMD_MODIFY_RMP, AT_PAS, "MODIFY_RMP", sn_cmd_modify_rmp, TABLE(srqs), 0 },
 	{ CMD_DESTROY_RMP, 16, "DESTROY_RMP", destroy_object, TABLE(srqs), SN_ENDS },

@@ -270,6 +270,13 @@ uint8_t sn_cmd_query_issi(struct sn_cmd *c)
 	return STAT_OK;
 }
 
+/* PRM "LAG context": all zero if the ports are not bonded, and this device cannot bond them. */
+uint8_t sn_cmd_query_lag(struct sn_cmd *c)
+{
+	(void)c;
+	return STAT_OK;
+}
+
 uint8_t sn_cmd_set_issi(struct sn_cmd *c)
 {
 	uint32_t issi = sn_get(c->in, SN_FLD(0x50, 16));

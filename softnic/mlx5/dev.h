@@ -449,7 +449,8 @@ sn_cmd_fn sn_cmd_create_mkey, sn_cmd_destroy_mkey, sn_cmd_query_mkey, sn_cmd_spe
 sn_cmd_fn sn_cmd_create_eq, sn_cmd_destroy_eq, sn_cmd_query_eq;
 sn_cmd_fn sn_cmd_create_cq, sn_cmd_query_cq, sn_cmd_modify_cq;
 sn_cmd_fn sn_cmd_create_qp, sn_cmd_query_qp, sn_cmd_modify_qp;
-sn_cmd_fn sn_cmd_query_hca_cap, sn_cmd_query_adapter, sn_cmd_query_issi, sn_cmd_set_issi;
+sn_cmd_fn sn_cmd_query_hca_cap, sn_cmd_query_adapter, sn_cmd_query_issi, sn_cmd_set_issi,
+	sn_cmd_query_lag;
 sn_cmd_fn sn_cmd_create_rmp, sn_cmd_modify_rmp, sn_cmd_query_rmp;
 sn_cmd_fn sn_cmd_create_xrc_srq, sn_cmd_create_uctx, sn_cmd_destroy_uctx;
 sn_cmd_fn sn_cmd_set_hca_cap;

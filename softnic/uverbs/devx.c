@@ -44,6 +44,7 @@ static const struct rule {
 	{ PRM_QUERY_HCA_VPORT_CONTEXT, GENERAL, 0 },
 	{ PRM_QUERY_NIC_VPORT_CONTEXT, GENERAL, 0 },
 	{ PRM_QUERY_ROCE_ADDRESS, GENERAL, 0 },
+	{ PRM_QUERY_LAG, GENERAL, 0 },
 };
 
 static const struct rule *rule_of(uint16_t opcode)

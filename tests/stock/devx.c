@@ -52,6 +52,18 @@ Test(stock, devx_general__hca_vport_context_reaches_the_device)
 	st_close(ctx);
 }
 
+/* UCX asks each adapter whether its ports are bonded. PRM "LAG context": lag_state is 0 if they are not. */
+Test(stock, devx_general__query_lag_finds_no_bond)
+{
+	struct ibv_context *ctx = dx_open();
+	uint8_t out[DX_SHORT];
+
+	memset(out, 0xff, sizeof(out));
+	cr_expect_eq(general(ctx, DX_QUERY_LAG, 0, out, sizeof(out)), 0);
+	cr_expect_eq(dx_get(out, 8, 0, 32), 0);
+	st_close(ctx);
+}
+
 Test(stock, devx_open__of_more_contexts_than_announced_returns_enomem)
 {
 	struct mlx5dv_context_attr attr = { .flags = MLX5DV_CONTEXT_FLAGS_DEVX };
