@@ -11,14 +11,16 @@ unsigned int sne_forks;
 
 bool sne_enter(struct sne_nic *nic)
 {
+	int err = 0;
+
 	if (nic->forks != sne_forks)
 		return false;
 	if (pthread_mutex_trylock(&nic->lock)) {
 		atomic_fetch_add(&nic->callers, 1);
-		pthread_mutex_lock(&nic->lock);
+		err = pthread_mutex_lock(&nic->lock);
 		atomic_fetch_sub(&nic->callers, 1);
 	}
-	return true;
+	return !err;
 }
 
 void sne_leave(struct sne_nic *nic)

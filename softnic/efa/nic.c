@@ -178,9 +178,8 @@ int softnic_efa_open(const struct softnic_efa_config *config, struct softnic_efa
 	if (!nic)
 		return -ENOMEM;
 	nic->mrs = calloc(SNE_MRS, sizeof(*nic->mrs));
+	nic->lock = (pthread_mutex_t)PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 	err = nic->mrs ? init(nic, config) : -ENOMEM;
-	if (!err)
-		err = -pthread_mutex_init(&nic->lock, NULL);
 	if (!err)
 		err = start(nic);
 	if (err) {

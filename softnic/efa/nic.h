@@ -315,7 +315,8 @@ static inline uint32_t sne_below(struct sne_nic *nic, uint32_t n)
 {
 	return (uint32_t)(sn_draw(&nic->rng) >> 33) % n;
 }
-/* Takes the lock. False: this process is a forked child of the process that opened the device. */
+/* Takes the lock. False: this process is a forked child of the process that opened the device, or this thread
+ * has the lock: the device allocates, and a hook of the program's allocator may poll then. */
 bool sne_enter(struct sne_nic *nic);
 void sne_leave(struct sne_nic *nic);
 /* Called after a turn in a post or a poll. left: work remains. */

@@ -67,3 +67,19 @@ Test(stopped, read__waits_for_a_stopped_peer_like_other_requests)
 	cr_assert(!memcmp(a.mem, b.mem, MEM));
 	pair_close(&a, &b);
 }
+
+/*
+ * libefa and libmlx5 release a spin lock after each poll, which drives the device behind softnic-run. UCX
+ * releases one in its hooks of the allocator, also when the device's own thread allocates.
+ */
+Test(stopped, pump__in_a_thread_inside_the_device_returns)
+{
+	pthread_mutex_t *lock;
+
+	pair_open(&a, &b, &(struct setup){ 0 });
+	lock = &((struct sne_nic *)a.nic)->lock;
+	pthread_mutex_lock(lock);
+	cr_expect_not(softnic_efa_pump(a.nic));
+	pthread_mutex_unlock(lock);
+	pair_close(&a, &b);
+}
