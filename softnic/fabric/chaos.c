@@ -300,7 +300,7 @@ int sn_fab_set_faults(struct sn_fab *f, const struct sn_fab_faults *faults)
 
 	if (any && !next)
 		return -ENOMEM;
-	if (f->chaos)
+	if (f->chaos && !f->forked)
 		release_all(f);
 	sn_chaos_close(f);
 	f->chaos = next;

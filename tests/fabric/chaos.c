@@ -82,6 +82,25 @@ Test(chaos, delay__holds_back_until_the_deadline, .init = open_pair, .fini = clo
 	cr_assert_eq(sn_fab_deadline(a.fab), 0);
 }
 
+static int ends_faults(int sock, void *arg)
+{
+	(void)sock;
+	(void)arg;
+	return sn_fab_set_faults(a.fab, &(struct sn_fab_faults){0});
+}
+
+/* The rings are not mapped in a child. */
+Test(chaos, end__in_a_forked_child_sends_nothing, .init = open_pair, .fini = close_pair)
+{
+	struct th_child child;
+
+	cr_assert_eq(sn_fab_set_faults(a.fab, &(struct sn_fab_faults){.delay = 1}), 0);
+	cr_assert_eq(port_send(&a, 0, 100), 0);
+	cr_assert_eq(th_spawn(&child, ends_faults, NULL), 0);
+	cr_assert_eq(th_join(&child, 20000), 0);
+	cr_assert(TH_WITHIN(20000, (sn_fab_poll(a.fab, 1), sn_fab_poll(b.fab, 1), b.got == 1)));
+}
+
 Test(chaos, seed__repeats_the_run)
 {
 	struct sn_fab_faults faults = {.drop = 0.05, .dup = 0.05, .corrupt = 0.05, .seed = 42};
