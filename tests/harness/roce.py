@@ -69,6 +69,8 @@ if len(sys.argv) == 2:
 tap = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
 tap.bind((sys.argv[1], 0))
 tap.settimeout(30)
+# Room for all frames: on a busy machine this process may not run while they come.
+tap.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
 print("capturing", flush=True)
 count = 0
 while count < int(sys.argv[2]):
