@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * dat_info --check reads the same file as libdat: it finds a problem where libdat ignores a line, and
- * nowhere else. No library is loaded: in its place is a provider of no certain API level with one check,
- * which refuses the last byte of ia_params.
+ * nowhere else. No library is loaded: in its place is a provider that does not show its API level. Its check
+ * refuses the last byte of ia_params.
  *
  * Judges: perf/dat_info/check.c
  */
