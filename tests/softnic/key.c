@@ -496,18 +496,12 @@ Test(key, umr__gives_the_key_its_variant)
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
 
-Test(key, umr__of_another_variant_is_seen)
+Test(key, umr__of_another_variant_of_a_key_in_use_is_seen)
 {
-	uint32_t key = drv_window(d, 4), wrong;
+	uint32_t key = drv_window(d, 4), wrong = key;
 
-	wrong = key | 1;
-	cr_expect_eq(bind(&wrong, 2, &dst, 0, 64, DRV_RW), 0);
-	drv_expect(d, "mkey.stale");
-	wrong = key;
+	cr_assert_eq(bind(&key, 2, &dst, 0, 64, DRV_RW), 0);
 	cr_expect_eq(unbind(&wrong, 3), 0);
-	drv_expect(d, "mkey.stale");
-	wrong = key;
-	cr_expect_eq(bind(&wrong, 4, &dst, 0, 64, DRV_RW), 0);
 	drv_expect(d, "mkey.stale");
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
@@ -540,22 +534,6 @@ Test(key, umr__wqe_without_a_fence_is_reported)
 	drv_wait(&cq, &e);
 	cr_expect_eq(e.syndrome, 0);
 	drv_expect(d, "wqe.umr_fence");
-	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
-}
-
-Test(key, umr__slots_that_are_not_zero_are_seen)
-{
-	uint32_t key = drv_window(d, 4);
-	struct drv_wqe w;
-
-	drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, key);
-	drv_umr(&w, INLINE, 4, BIND_MASK);
-	drv_mkc(&w, DRV_RW, 0xffffff01, 0, 8, false);
-	drv_klm(&w, dst.mem, 8, dst.key);
-	drv_pad(&w);
-	w.b[160 + 7] = 1;
-	cr_expect_eq(umr(&w), 0);
-	drv_expect(d, "wqe.reserved_bits");
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
 
