@@ -43,6 +43,7 @@ enum {
 	IPV6 = 40,
 	UDP_SUM = 6,			/* position of the checksum in the header of UDP */
 	PROTOCOL_UDP = 17,
+	HOP_LIMIT = 64,
 	/* position and length of the struct sn_ip of a datagram, which only this fabric has */
 	UD_IP_AT = sizeof(struct sn_bth) + sizeof(struct sn_deth), UD_IP = sizeof(struct sn_ip),
 };
@@ -69,7 +70,7 @@ static void finish_outer(uint8_t *head, size_t len, uint32_t traffic)
 	uint8_t *at = head + (v6 ? IPV6 : IPV4) + UDP_SUM;
 	be16_t sum;
 
-	sn_ip_finish(head, traffic);
+	sn_ip_finish(head, traffic, HOP_LIMIT);
 	memset(at, 0, sizeof(sum));
 	if (!v6)
 		return;

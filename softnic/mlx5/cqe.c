@@ -108,7 +108,7 @@ static void *small_at(struct cqe64 *e, const struct sn_cqe *c)
 static void fill_datagram(struct cqe64 *e, const struct sn_datagram *d)
 {
 	e->slid = to_be16(d->slid);
-	e->flags_rqpn = to_be32(1u << 28 | d->sqpn);
+	e->flags_rqpn = to_be32(1u << 28 | (uint32_t)d->l3_type << 24 | d->sqpn);
 }
 
 /* PRM, ts_format. Real time: seconds in the upper half, ns in the lower one. */

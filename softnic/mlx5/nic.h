@@ -305,7 +305,9 @@ struct sn_gid {
 struct sn_datagram {		/* sender fields in the CQE of a UD receive */
 	uint32_t sqpn;
 	uint16_t slid;
+	uint8_t l3_type;	/* RoCE: PRM, type of the IP header in place of the GRH */
 };
+enum { SN_L3_IPV6 = 1, SN_L3_IPV4 = 2 };
 
 struct sn_port {
 	struct softnic *nic;

@@ -178,19 +178,19 @@ be16_t sn_checksum(uint32_t sum, const uint8_t *bytes, size_t len)
 	return to_be16((uint16_t)~(sum + (sum >> 16)));
 }
 
-void sn_ip_finish(uint8_t *ip, uint32_t traffic)
+void sn_ip_finish(uint8_t *ip, uint32_t traffic, uint8_t hop_limit)
 {
-	enum { HOP_LIMIT = 64, IPV4 = 20 };
+	enum { IPV4 = 20 };
 	be32_t first = to_be32(UINT32_C(6) << 28 | (traffic & 0xfffffff));
 	be16_t sum;
 
 	if (ip[0] >> 4 == 6) {
 		memcpy(ip, &first, sizeof(first));
-		ip[7] = HOP_LIMIT;
+		ip[7] = hop_limit;
 		return;
 	}
 	ip[1] = (uint8_t)(traffic >> 20);
-	ip[8] = HOP_LIMIT;
+	ip[8] = hop_limit;
 	memset(ip + 10, 0, sizeof(sum));
 	sum = sn_checksum(0, ip, IPV4);
 	memcpy(ip + 10, &sum, sizeof(sum));

@@ -208,7 +208,7 @@ size_t sn_outer_put(const struct sn_outer *outer, size_t len, uint8_t *head);
  * Fills in the fields of the IP header that a router may change, as a sender does. traffic: traffic class(8)
  * flow label(20).
  */
-void sn_ip_finish(uint8_t *ip, uint32_t traffic);
+void sn_ip_finish(uint8_t *ip, uint32_t traffic, uint8_t hop_limit);
 /* RFC 1071. sum: what is added to the sum over the bytes. */
 be16_t sn_checksum(uint32_t sum, const uint8_t *bytes, size_t len);
 

@@ -141,34 +141,38 @@ static struct sn_qp *receiver(struct sn_port *port, const struct sn_packet *pkt)
 	return qp->state == SN_QP_RTR || qp->state == SN_QP_RTS ? qp : NULL;
 }
 
-/* Annex A17: RoCE v2 delivers the IP header in place of a GRH; an IPv6 header looks the same. */
-static void put_grh(const struct sn_port *port, const struct sn_addr *src,
-		    const struct sn_packet *pkt, uint8_t grh[SN_GRH_BYTES])
+static void put_infiniband(const struct sn_port *port, const struct sn_addr *src, const struct sn_packet *pkt,
+			   uint8_t grh[SN_GRH_BYTES])
 {
 	memcpy(grh, &pkt->ip.tclass_flow, 4);
 	grh[4] = (uint8_t)(pkt->len >> 8);
 	grh[5] = (uint8_t)pkt->len;
-	grh[6] = port->nic->infiniband ? 0x1b : 17;	/* next header: 0x1b is IBA, 17 is UDP */
+	grh[6] = 0x1b;		/* next header: IBA */
 	grh[7] = pkt->ip.hop_limit;
 	memcpy(grh + 8, src->raw, 16);
 	memcpy(grh + 24, port->address, 16);
 }
 
 /*
- * The IP header of a packet from another host; that of IPv4 is behind 20 bytes of zeros. The socket does not
- * show the fields that a router may change.
+ * Annex A17: RoCE v2 delivers the IP header in place of a GRH; that of IPv4 is behind 20 bytes of zeros. The
+ * socket to other hosts does not show the fields that a router may change.
  */
 static void put_ip(const struct sn_port *port, const struct sn_fab_dest *src,
 		   const struct sn_packet *pkt, uint8_t grh[SN_GRH_BYTES])
 {
-	enum { UDP_HEADER = 8 };
-	struct sn_fab_dest own = sn_port_own(port, true, src->foreign);
+	enum { UDP_HEADER = 8, HOP_LIMIT = 64 };
+	struct sn_fab_dest own = sn_port_own(port, src->udp_port, src->foreign);
 	struct sn_outer outer = sn_port_outer(src, &own);
+	size_t len = pkt->shape->header + pkt->len + (-pkt->len & 3);
 	uint8_t head[SN_OUTER_MAX];
-	size_t len;
 
-	len = sn_outer_put(&outer, pkt->shape->header + pkt->len + (-pkt->len & 3), head) - UDP_HEADER;
-	sn_ip_finish(head, 0);
+	if (src->udp_port) {
+		len = sn_outer_put(&outer, len, head) - UDP_HEADER;
+		sn_ip_finish(head, 0, HOP_LIMIT);
+	} else {
+		len = sn_outer_put(&outer, len - sizeof(pkt->ip), head) - UDP_HEADER;
+		sn_ip_finish(head, from_be32(pkt->ip.tclass_flow), pkt->ip.hop_limit);
+	}
 	memset(grh, 0, SN_GRH_BYTES - len);
 	memcpy(grh + SN_GRH_BYTES - len, head, len);
 }
@@ -185,10 +189,10 @@ static uint8_t store_packet(struct sn_qp *qp, const struct sn_rwqe *rwqe, const 
 {
 	uint8_t grh[SN_GRH_BYTES];
 
-	if (src->udp_port)
-		put_ip(qp->port, src, pkt, grh);
+	if (qp->nic->infiniband && !src->udp_port)
+		put_infiniband(qp->port, &src->gid, pkt, grh);
 	else
-		put_grh(qp->port, &src->gid, pkt, grh);
+		put_ip(qp->port, src, pkt, grh);
 	if (sn_scatter_recv(qp, rwqe, 0, grh, sizeof(grh)) != SN_ACC_OK ||
 	    (pkt->len && sn_scatter_recv(qp, rwqe, SN_GRH_BYTES, pkt->payload, pkt->len) != SN_ACC_OK))
 		return SN_SYND_LOCAL_PROT;
@@ -223,6 +227,7 @@ void sn_ud_in(struct sn_port *port, const struct sn_fab_dest *src, const struct 
 	qp->datagram = (struct sn_datagram){
 		.sqpn = from_be32(pkt->deth.sqpn) & 0xffffff,
 		.slid = source_lid(port, &src->gid),
+		.l3_type = port->nic->infiniband ? 0 : sn_is_v4(src->gid.raw) ? SN_L3_IPV4 : SN_L3_IPV6,
 	};
 	sn_rq_done(qp, &rwqe, imm ? SN_CQE_RESP_SEND_IMM : SN_CQE_RESP_SEND,
 		   pkt->len + SN_GRH_BYTES, imm ? pkt->imm : (be32_t){0}, pkt->solicited, NULL);

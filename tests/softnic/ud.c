@@ -446,6 +446,37 @@ static uint32_t sum_of(const uint8_t *ip)
 	return sum;
 }
 
+/* PRM, CQE: the type of the IP header in place of the GRH. Linux finds the sender's GID by it. */
+Test(ud, receive__names_the_type_of_its_ip_header)
+{
+	static const uint8_t v4[16] = { [10] = 0xff, 0xff, 192, 0, 2, 1 }, zero[20];
+	const uint8_t *raw;
+
+	drv_recv(&b, &mr, 0, 256);
+	send_text(QKEY, "IPv6");
+	raw = received(2, GRH + 4);
+	cr_expect_eq(sn_get32(raw, 24) >> 24 & 3, 1);
+	cr_expect_eq(mr.mem[0] >> 4, 6);
+	drv_begin(d, CMD_SET_ROCE_ADDRESS);
+	memcpy(d->in + AT_CTX + ROCE_GID, v4, sizeof(v4));
+	memcpy(d->in + AT_CTX + ROCE_MAC, mac, sizeof(mac));
+	sn_set(d->in + AT_CTX, ROCE_VERSION, 2);
+	cr_assert_eq(drv_run(d, AT_PAS), 0);
+	memcpy(gid, v4, sizeof(gid));
+	memset(mr.mem, 0xee, 256);
+	drv_recv(&b, &mr, 0, 256);
+	send_text(QKEY, "IPv4");
+	raw = received(2, GRH + 4);
+	cr_expect_eq(sn_get32(raw, 24) >> 24 & 3, 2);
+	cr_expect_arr_eq(mr.mem, zero, 20);
+	cr_expect_eq(mr.mem[20], 0x45);
+	/* IPv4, UDP, BTH, DETH, data, ICRC */
+	cr_expect_eq(mr.mem[22] << 8 | mr.mem[23], 20 + 8 + 12 + 8 + 4 + 4);
+	cr_expect_arr_eq(mr.mem + 32, v4 + 12, 4);
+	cr_expect_arr_eq(mr.mem + 36, v4 + 12, 4);
+	cr_expect_arr_eq(mr.mem + GRH, "IPv4", 4);
+}
+
 /* Annex A17: the 20 bytes of an IPv4 header are the end of the place of the GRH. */
 Test(ud_foreign, send__arrives_behind_an_ipv4_header)
 {
