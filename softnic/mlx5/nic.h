@@ -320,6 +320,7 @@ struct sn_port {
 	struct sn_gid gid[SN_GIDS];
 	uint8_t address[16];	/* the port's address on the fabric */
 	struct sn_fabric *fabric;
+	struct sn_qp *qp1;	/* the QP for management datagrams, or NULL */
 };
 
 #define SN_SMALL 64

@@ -70,6 +70,9 @@ static uint8_t read_sizes(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *qp
 	if (!known_service(c->nic, sn_get(ctx, QPC_ST)))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "service type %#x is not among the capabilities",
 				     sn_get(ctx, QPC_ST));
+	if (sn_get(ctx, QPC_ST) > ST_UD && sn_get(c->in, CMD_UID))
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "a program's QP of service type %#x",
+				     sn_get(ctx, QPC_ST));
 	if (rq_type != RQ_REGULAR && rq_type != RQ_SRQ && rq_type != RQ_ZERO)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "rq_type %u is not among the capabilities", rq_type);
 	if (sn_get(ctx, QPC_WQ_SIGN))

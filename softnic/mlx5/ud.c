@@ -8,9 +8,22 @@
 #include <string.h>
 
 #include "softnic/mlx5/dev_api.h"
+#include "softnic/mlx5/prm.h"
 #include "softnic/mlx5/ud.h"
 
-enum { BURST = 32, UD_MTU = 4096, Q_KEY_OF_QP = 1u << 31 };
+enum { BURST = 32, UD_MTU = 4096, Q_KEY_OF_QP = 1u << 31, QP1 = 1 };
+
+/* IBTA 3.9.4: the QP for management datagrams of a port has the number 1 on the wire. */
+static bool is_qp1(const struct sn_qp *qp)
+{
+	return sn_get(qp->ctx, QPC_ST) == ST_QP1;
+}
+
+static void leave_qp1(struct sn_qp *qp)
+{
+	if (qp->port->qp1 == qp)
+		qp->port->qp1 = NULL;
+}
 
 int sn_ud_create(struct sn_qp *qp)
 {
@@ -26,6 +39,7 @@ void sn_ud_destroy(struct sn_qp *qp)
 	if (!qp->ud)
 		return;
 	sn_ud_stop(qp);
+	leave_qp1(qp);
 	free(qp->ud);
 	qp->ud = NULL;
 }
@@ -36,6 +50,10 @@ void sn_ud_modified(struct sn_qp *qp, enum sn_qp_state from)
 		return;
 	if (qp->state == SN_QP_RST || qp->state == SN_QP_INIT)
 		sn_ud_stop(qp);
+	if (qp->state == SN_QP_RST)
+		leave_qp1(qp);
+	else if (qp->state == SN_QP_INIT && is_qp1(qp))
+		qp->port->qp1 = qp;
 	else if (qp->state == SN_QP_RTR)
 		sn_port_use_udp(qp->port, &qp->ud->uses_udp, true);
 	else if (qp->state == SN_QP_RTS)
@@ -70,7 +88,7 @@ static uint32_t put_headers(const struct sn_qp *qp, struct ud_head *head)
 		.dqpn = to_be32(wqe->dqpn),
 		.psn = to_be32(qp->ud->psn),
 	};
-	head->deth = (struct sn_deth){to_be32(q_key(qp, wqe)), to_be32(qp->qpn)};
+	head->deth = (struct sn_deth){to_be32(q_key(qp, wqe)), to_be32(is_qp1(qp) ? QP1 : qp->qpn)};
 	if (!qp->ud->dest.udp_port) {
 		head->ip = (struct sn_ip){
 			to_be32(6u << 28 | (uint32_t)wqe->av.tclass << 20 | wqe->av.flow_label),
@@ -133,7 +151,7 @@ void sn_ud_run(struct sn_qp *qp)
 /* Finds the QP that receives a packet. IBTA 9.6.1: checks QP, state, partition and Q_Key. */
 static struct sn_qp *receiver(struct sn_port *port, const struct sn_packet *pkt)
 {
-	struct sn_qp *qp = sn_qp_find(port->nic, pkt->dqpn);
+	struct sn_qp *qp = pkt->dqpn == QP1 ? port->qp1 : sn_qp_find(port->nic, pkt->dqpn);
 
 	if (!qp || !qp->ud || qp->port != port || pkt->train != 1 || !sn_port_same_partition(qp, pkt) ||
 	    from_be32(pkt->deth.qkey) != qp->qkey)
@@ -202,6 +220,7 @@ static uint8_t store_packet(struct sn_qp *qp, const struct sn_rwqe *rwqe, const 
 void sn_ud_in(struct sn_port *port, const struct sn_fab_dest *src, const struct sn_packet *pkt)
 {
 	struct sn_qp *qp = receiver(port, pkt);
+	be32_t pkey = to_be32(qp && is_qp1(qp) ? pkt->pkey : 0);
 	bool imm = pkt->shape->parts & SN_P_IMM;
 	struct sn_rwqe rwqe;
 	uint8_t syndrome;
@@ -230,5 +249,5 @@ void sn_ud_in(struct sn_port *port, const struct sn_fab_dest *src, const struct 
 		.l3_type = port->nic->infiniband ? 0 : sn_is_v4(src->gid.raw) ? SN_L3_IPV4 : SN_L3_IPV6,
 	};
 	sn_rq_done(qp, &rwqe, imm ? SN_CQE_RESP_SEND_IMM : SN_CQE_RESP_SEND,
-		   pkt->len + SN_GRH_BYTES, imm ? pkt->imm : (be32_t){0}, pkt->solicited, NULL);
+		   pkt->len + SN_GRH_BYTES, imm ? pkt->imm : pkey, pkt->solicited, NULL);
 }

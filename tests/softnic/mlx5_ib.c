@@ -80,7 +80,7 @@ Test(mlx5_ib, xrc_srq__of_missing_objects_is_refused)
 	drv_expect(d, "cmd.resource");
 }
 
-enum { QP0 = 7, QP1 = 8, REG_UMR = 12 };
+enum { UD = 2, QP0 = 7, QP1 = 8, REG_UMR = 12 };
 
 /* PRM "QP context": service type at bit 8, PD at 0x28. */
 static uint8_t make_qp(struct drv_qp *qp, unsigned int service, bool pd)
@@ -96,17 +96,24 @@ static uint8_t make_qp(struct drv_qp *qp, unsigned int service, bool pd)
 	return status;
 }
 
-static void to_rts(struct drv_qp *qp)
+static void to_rts_with(struct drv_qp *qp, uint32_t qkey)
 {
 	uint8_t *ctx = drv_modify(qp, CMD_RST2INIT_QP);
 
 	sn_set(ctx + AT_ADS, ADS_PORT, 1);
+	sn_set(ctx, QPC_QKEY, qkey);
 	cr_assert_eq(drv_run(d, AT_PAS), 0);
 	ctx = drv_modify(qp, CMD_INIT2RTR_QP);
 	sn_set(ctx, QPC_MTU, 1);
+	sn_set(ctx, QPC_LOG_MSG_MAX, 8);
 	cr_assert_eq(drv_run(d, AT_PAS), 0);
 	drv_modify(qp, CMD_RTR2RTS_QP);
 	cr_assert_eq(drv_run(d, AT_PAS), 0);
+}
+
+static void to_rts(struct drv_qp *qp)
+{
+	to_rts_with(qp, 0);
 }
 
 Test(mlx5_ib, create_qp__queue_1_sends_datagrams)
@@ -116,6 +123,70 @@ Test(mlx5_ib, create_qp__queue_1_sends_datagrams)
 	cr_assert_eq(make_qp(&qp, QP1, true), 0);
 	to_rts(&qp);
 	drv_qp_free(&qp);
+}
+
+/* PRM, datagram segment: the 48 bytes after the control segment. */
+static void send_to_qp1(struct drv_qp *qp, uint32_t qkey)
+{
+	struct drv_wqe w;
+
+	drv_begin(d, CMD_QUERY_ROCE_ADDRESS);
+	cr_assert_eq(drv_run(d, 16), 0);
+	drv_ctrl(qp, &w, 0x0a, CE_ALWAYS << 2, 0);
+	sn_set32(w.b, 16, qkey);
+	sn_set32(w.b, 24, 1u << 31 | 1);
+	memcpy(w.b + 36, d->out + AT_CTX + ROCE_MAC, 6);
+	sn_set32(w.b, 44, 1u << 30);
+	memcpy(w.b + 48, d->out + AT_CTX + ROCE_GID, 16);
+	w.ds = 4;
+	drv_inline(&w, "REQ", 3);
+	drv_post(qp, &w);
+}
+
+/* Linux's connection manager sends from QP 1 to QP 1, and looks up the P_Key of what it receives. */
+Test(mlx5_ib, qp1__receives_what_is_sent_to_1_and_sends_as_1)
+{
+	enum { QKEY = 0x1234, HEADER = 40 };
+	const uint8_t *raw = cq.ring + 64;
+	struct drv_qp qp1 = { 0 }, ud = { 0 };
+	struct drv_mr mr;
+	struct drv_cqe e;
+
+	drv_mr(d, &mr, 256, DRV_ALL);
+	cr_assert_eq(make_qp(&qp1, QP1, true), 0);
+	to_rts_with(&qp1, QKEY);
+	cr_assert_eq(make_qp(&ud, UD, true), 0);
+	to_rts_with(&ud, QKEY);
+	drv_recv(&qp1, &mr, 0, 256);
+	send_to_qp1(&qp1, QKEY);
+	drv_wait(&cq, &e);
+	drv_wait(&cq, &e);
+	cr_assert_eq(e.opcode, 2);
+	cr_expect_eq(sn_get32(raw, 24) & 0xffffff, 1);
+	cr_expect_eq(sn_get32(raw, 36), 0xffff);
+	cr_expect_arr_eq(mr.mem + HEADER, "REQ", 3);
+	drv_qp_free(&qp1);
+	send_to_qp1(&ud, QKEY);
+	drv_wait(&cq, &e);
+	cr_expect_eq(e.opcode, 0, "a datagram without a receiver counts as sent");
+	drv_qp_free(&ud);
+	drv_mr_free(d, &mr);
+}
+
+/* Programs send no management datagrams, and change no key but by their own QPs. */
+Test(mlx5_ib, create_qp__of_a_program_for_management_or_umrs_is_refused)
+{
+	static const unsigned int services[] = { QP1, REG_UMR };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct drv_qp qp = { 0 };
+
+		drv_qp_begin(d, &qp, &cq, &cq);
+		sn_set(d->in + AT_QPC, SN_FLD(0x08, 8), services[i]);
+		sn_set(d->in, CMD_UID, 1);
+		refused(AT_PAS, 0x03, "cmd.field");
+		drv_qp_free(&qp);
+	}
 }
 
 /* Only InfiniBand has subnet management. */
