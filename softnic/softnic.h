@@ -136,7 +136,7 @@ int softnic_cmd(struct softnic *nic, const void *in, size_t inlen, void *out, si
 int softnic_mkey_modify(struct softnic *nic, uint32_t mkey, const void *mkc);
 
 /*
- * The memory of a 4 KiB UAR page, as a BAR mapping shows it: BlueFlame and doorbells at 0x800 (two
+ * The memory of a 4 KiB UAR page, as a BAR mapping shows it: BlueFlame and doorbells at 0x800 (four
  * registers of 512 bytes, each two halves of 256), CQ doorbell at 0x20, EQ doorbell at 0x40. NULL if the
  * page number is outside the BAR. ALLOC_UAR allocates pages.
  */

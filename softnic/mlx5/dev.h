@@ -48,13 +48,14 @@ static inline unsigned int sn_log_max(const struct softnic *nic, unsigned int lo
 	return nic->config.log_max && nic->config.log_max < log_max ? nic->config.log_max : log_max;
 }
 
-/* PRM UAR page: the doorbells of CQs and EQs, and two BlueFlame registers of two halves each */
+/* PRM UAR page: the doorbells of CQs and EQs, and four BlueFlame registers of two halves each. In the last
+ * two Linux rings its queue for UMRs. */
 enum {
 	SN_UAR_CQ = 0x20,
 	SN_UAR_EQ_ARM = 0x40,
 	SN_UAR_EQ = 0x48,
 	SN_UAR_BF = 0x800,
-	SN_UAR_BF_END = 0xc00,
+	SN_UAR_BF_END = 0x1000,
 	SN_UAR_BF_HALF = 0x100,
 };
 

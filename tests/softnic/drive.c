@@ -58,6 +58,20 @@ Test(drive, scan__finds_a_stored_doorbell)
 	close_all();
 }
 
+/* Linux rings its queue for UMRs in the third or fourth register. */
+Test(drive, doorbell__in_the_upper_registers_is_found)
+{
+	struct drv_cqe e;
+
+	open_with(SOFTNIC_SCAN_UARS);
+	for (uint32_t off = 0xc00; off < 0x1000; off += 0x100) {
+		post_by_store(off);
+		softnic_pump(d->nic);
+		cr_expect(drv_poll(&cq, &e), "the doorbell stored at offset %#x caused no completion", off);
+	}
+	close_all();
+}
+
 /* The second queue's doorbell overwrites the first one's. The records show both posts. */
 Test(drive, scan__finds_a_doorbell_that_was_overwritten)
 {
