@@ -171,12 +171,15 @@ static bool is_outside(const struct sn_mkey *m, const struct sn_access *a)
 	       a->len > m->len - (a->va - m->start);
 }
 
-/* PRM "rlky": the reserved lkey has no PD. A QP may use it only if its driver allowed that. */
+/*
+ * PRM "rlky": the reserved lkey has no PD. A QP may use it only if its driver allowed that. Linux's queue for
+ * UMRs has no PD either, and reads lists by any key.
+ */
 static bool may_use(struct walk *w, const struct sn_mkey *m, const struct sn_access *a)
 {
 	const struct sn_qp *qp = m->pd ? NULL : sn_qp_find(w->nic, a->qpn);
 
-	return m->pd ? m->pd == a->pd : qp && qp->reserved_lkey;
+	return m->pd ? m->pd == a->pd || a->pd == &w->nic->dev->no_pd : qp && qp->reserved_lkey;
 }
 
 static enum sn_acc walk_key(struct walk *w, const struct sn_access *a, unsigned int depth)

@@ -45,7 +45,6 @@ static const struct value general[] = {
 	{ SN_FLD(0x1c3, 5), SN_LOG_MSG_MAX },	/* log_max_msg */
 	{ SN_FLD(0x1fc, 4), 1 },	/* cqe_version */
 	{ SN_FLD(0x200, 1), 1 },	/* compact_address_vector */
-	{ SN_FLD(0x207, 1), 1 },	/* umr_modify_entity_size_disabled */
 	{ SN_FLD(0x215, 1), 1 },	/* sctr_data_cqe */
 	{ SN_FLD(0x21e, 1), 1 },	/* atomic */
 	{ SN_FLD(0x220, 1), 1 },	/* cq_oi */

@@ -267,9 +267,16 @@ void sn_klm_read(struct sn_klm *klm, const uint8_t *entry);
  * 16-bit stride and a 16-bit byte count instead of a length.
  */
 enum { SN_KLM_STRIDED = 0x400 };
-/* May these entries be in the list of the key? first: the first entry of the whole list. */
-bool sn_klm_lengths_ok(const struct sn_mkey *m, const struct sn_klm *first, const struct sn_klm *klm,
+/* May these n entries be in the list of a key of this length? first_key: the key of its first entry. */
+bool sn_klm_lengths_ok(const struct sn_mkey *m, uint64_t len, uint32_t first_key, const uint8_t *list,
 		       uint32_t n);
+/* most units of 16 bytes in a list that UMRs write */
+enum { SN_LIST_MAX = 1 << 16 };
+/* Do start, length and page size of an MTT key fit to its list? */
+bool sn_mtt_fits(const struct sn_mkey *m);
+/* Finds the memory of an MTT key by its list. rights: the entries have rights in their low bits. Returns
+ * 0, or -errno without a change. */
+int sn_mtt_map(struct sn_mkey *m, const uint8_t *list, bool rights);
 
 /* functions of uar.c */
 void sn_uar_free(struct softnic *nic, void *uar);

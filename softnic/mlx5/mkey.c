@@ -6,7 +6,7 @@
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 
-enum { KLM_BYTES = 16, KLM_MAX = 1 << 16 };
+enum { OCTOWORD = 16 };
 
 static uint8_t read_rights(const uint8_t *ctx)
 {
@@ -49,38 +49,55 @@ static uint8_t read_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey
 	return STAT_OK;
 }
 
-/*
- * start_addr need not be aligned: its offset within a page is the offset of the key's first byte within
- * the first page. With a umem, start_addr is the address of the byte at mkey_umem_offset, whatever the
- * page sizes.
- */
-static uint8_t read_mtts(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey *m)
+/* start_addr need not be aligned: its offset within a page is the offset of the key's first byte within
+ * the first page. */
+static uint64_t pages_of(const struct sn_mkey *m)
 {
 	uint64_t page = UINT64_C(1) << m->log_page;
-	uint64_t first = m->start & (page - 1);
-	uint64_t need = (first + m->len + page - 1) >> m->log_page;
-	uint64_t given = 2ull * sn_get32(c->in, MKEY_XLT_ACTUAL);
+
+	return ((m->start & (page - 1)) + m->len + page - 1) >> m->log_page;
+}
+
+bool sn_mtt_fits(const struct sn_mkey *m)
+{
+	return m->log_page >= 12 && !(m->len >> 56) && pages_of(m) <= 2ull * m->max_list;
+}
+
+int sn_mtt_map(struct sn_mkey *m, const uint8_t *list, bool rights)
+{
+	int err = sn_buf_from_list(&m->buf, list, (uint32_t)pages_of(m), m->log_page, rights);
+
+	if (err)
+		return err;
+	m->buf.offset = m->start & ((UINT64_C(1) << m->log_page) - 1);
+	m->buf.len = m->len;
+	return 0;
+}
+
+static uint8_t read_mtts(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey *m)
+{
+	uint64_t given = 2ull * sn_get32(c->in, MKEY_XLT_ACTUAL), need = pages_of(m);
+	bool umem = sn_get(c->in, MKEY_UMEM_VALID);
 	int err;
 
+	/* UMRs write whole blocks of 64 bytes, also into a list that Linux has made shorter. */
+	m->max_list = (sn_get32(ctx, MKC_XLT_SIZE) + 3) & ~3u;
+	/* List and page size will come by UMRs. */
+	if (m->free && !given && !umem)
+		return STAT_OK;
 	if (m->log_page < 12)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "log_page_size %u", m->log_page);
 	if (2ull * sn_get32(ctx, MKC_XLT_SIZE) < need)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "translations_octword_size too small");
-	if (sn_get(c->in, MKEY_UMEM_VALID))
+	/* With a umem, start_addr is the address of the byte at mkey_umem_offset, whatever the page sizes. */
+	if (umem)
 		return sn_cmd_umem(c, &m->buf, sn_get32(c->in, MKEY_UMEM_ID),
 				   sn_get64(c->in, MKEY_UMEM_OFFSET), m->len, 1);
-	if (m->free && !given)
-		return STAT_OK;
 	if (given < need || need > (c->inlen - AT_PAS) / 8)
 		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "%llu MTT entries needed",
 				     (unsigned long long)need);
-	err = sn_buf_from_list(&m->buf, c->in + AT_PAS, (uint32_t)need, m->log_page,
-			       sn_get(c->in, MKEY_PG_ACCESS));
-	if (err)
-		return sn_cmd_refuse_errno(c, err);
-	m->buf.offset = first;
-	m->buf.len = m->len;
-	return STAT_OK;
+	err = sn_mtt_map(m, c->in + AT_PAS, sn_get(c->in, MKEY_PG_ACCESS));
+	return err ? sn_cmd_refuse_errno(c, err) : STAT_OK;
 }
 
 void sn_klm_read(struct sn_klm *klm, const uint8_t *entry)
@@ -89,17 +106,24 @@ void sn_klm_read(struct sn_klm *klm, const uint8_t *entry)
 				.va = sn_get64(entry, 8) };
 }
 
-/* mlx5dv.h: a KLM is up to 2 GiB long. libmlx5 refuses to bind more. */
-bool sn_klm_lengths_ok(const struct sn_mkey *m, const struct sn_klm *first, const struct sn_klm *klm,
+/*
+ * mlx5dv.h: a KLM is up to 2 GiB long; libmlx5 refuses to bind more. Entries behind the last byte of the key
+ * may be anything: Linux rounds a list up to four entries, and leaves old bytes in the others.
+ */
+bool sn_klm_lengths_ok(const struct sn_mkey *m, uint64_t len, uint32_t first_key, const uint8_t *list,
 		       uint32_t n)
 {
 	enum { LOG_MOST = 31 };
+	uint64_t sum = 0;
 
-	if (m->mode != MODE_KLM || (n && first->key == SN_KLM_STRIDED))
+	if (m->mode != MODE_KLM || first_key == SN_KLM_STRIDED)
 		return true;
-	while (n && klm[n - 1].len <= UINT32_C(1) << LOG_MOST)
-		n--;
-	return !n;
+	for (uint32_t i = 0; i < n && (m->length64 || sum < len); i++) {
+		if (sn_get32(list, i * OCTOWORD) > UINT32_C(1) << LOG_MOST)
+			return false;
+		sum += sn_get32(list, i * OCTOWORD);
+	}
+	return true;
 }
 
 /*
@@ -110,20 +134,20 @@ static uint8_t read_klms(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey *m
 {
 	uint32_t given = sn_get32(c->in, MKEY_XLT_ACTUAL);
 
-	m->max_klm = sn_get32(ctx, MKC_XLT_SIZE);
-	if (m->max_klm > KLM_MAX)
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "translations_octword_size %u", m->max_klm);
-	if (given > m->max_klm || given > (c->inlen - AT_PAS) / KLM_BYTES)
+	m->max_list = sn_get32(ctx, MKC_XLT_SIZE);
+	if (m->max_list > SN_LIST_MAX)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "translations_octword_size %u", m->max_list);
+	if (given > m->max_list || given > (c->inlen - AT_PAS) / OCTOWORD)
 		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "%u KLMs announced", given);
-	if (!m->max_klm)
+	if (!m->max_list)
 		return STAT_OK;
-	m->klm = calloc(m->max_klm, sizeof(*m->klm));
+	m->klm = calloc(m->max_list, sizeof(*m->klm));
 	if (!m->klm)
 		return sn_cmd_refuse_errno(c, -ENOMEM);
 	for (uint32_t i = 0; i < given; i++)
-		sn_klm_read(&m->klm[i], c->in + AT_PAS + (size_t)i * KLM_BYTES);
+		sn_klm_read(&m->klm[i], c->in + AT_PAS + (size_t)i * OCTOWORD);
 	m->nklm = given;
-	if (!sn_klm_lengths_ok(m, m->klm, m->klm, given))
+	if (given && !sn_klm_lengths_ok(m, m->len, m->klm[0].key, c->in + AT_PAS, given))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "a KLM is longer than 2 GiB");
 	return STAT_OK;
 }
@@ -139,6 +163,7 @@ static void release_mkey(struct sn_mkey *m)
 {
 	sn_buf_release(&m->buf);
 	free(m->klm);
+	free(m->mtts);
 	free(m);
 }
 
@@ -207,7 +232,7 @@ uint8_t sn_cmd_query_mkey(struct sn_cmd *c)
 	sn_set(ctx, MKC_LOG_PAGE, m->log_page);
 	sn_set64(ctx, MKC_START, m->start);
 	sn_set64(ctx, MKC_LEN, m->len);
-	sn_set32(ctx, MKC_XLT_SIZE, m->max_klm);
+	sn_set32(ctx, MKC_XLT_SIZE, m->max_list);
 	return STAT_OK;
 }
 

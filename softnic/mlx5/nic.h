@@ -177,7 +177,7 @@ struct sn_klm {
 
 struct sn_mkey {
 	uint32_t index;		/* 24 bits */
-	uint8_t key, before;	/* variant byte of lkey and rkey, now and before the last UMR */
+	uint8_t key;		/* variant byte of lkey and rkey */
 	uint8_t mode;		/* PRM access_mode: 0 PA, 1 MTT, 2 KLM, 3 KSM */
 	uint8_t rights;		/* enum sn_rights */
 	uint8_t log_page;	/* size of the memory of an MTT or KSM entry */
@@ -186,8 +186,10 @@ struct sn_mkey {
 	uint32_t qpn;		/* the only QP that may use the key; 0xffffff: any QP */
 	uint64_t start, len;
 	struct sn_buf buf;	/* memory of a key with MTTs */
+	uint8_t *mtts;		/* the list of such a key as UMRs wrote it, or NULL */
 	struct sn_klm *klm;
-	uint32_t nklm, max_klm;
+	uint32_t nklm;
+	uint32_t max_list;	/* room of a list, in units of 16 bytes */
 };
 
 /* A receive memory pool: a list of WQEs, each with the index of the next. (rmp.c) */

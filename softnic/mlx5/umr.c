@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * UMR: a WQE changes an mkey. PRM "UMR WQE": control, UMR control, mkey context, then the list or a pointer
- * to it. Memory windows use only this.
+ * to it. A list has entries of 16 bytes (KLMs), or two of 8 bytes (MTTs) in each 16. Memory windows use only
+ * this, and so does Linux for the fast registrations of kernel protocols and for its cache of regions.
  */
+#include <stdlib.h>
+
 #include "softnic/bytes.h"
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
@@ -20,7 +23,9 @@ enum {
 
 /* PRM mkey_mask */
 #define MASK_LEN	(UINT64_C(1) << 0)
+#define MASK_PAGE_SIZE	(UINT64_C(1) << 1)
 #define MASK_START	(UINT64_C(1) << 6)
+#define MASK_PD		(UINT64_C(1) << 7)
 #define MASK_RINVAL	(UINT64_C(1) << 8)
 #define MASK_KEY	(UINT64_C(1) << 13)
 #define MASK_QPN	(UINT64_C(1) << 14)
@@ -29,12 +34,15 @@ enum {
 #define MASK_RR		(UINT64_C(1) << 19)
 #define MASK_RW		(UINT64_C(1) << 20)
 #define MASK_A		(UINT64_C(1) << 21)
+#define MASK_SMALL_FENCE (UINT64_C(1) << 23)
 #define MASK_FREE	(UINT64_C(1) << 29)
 #define MASK_ALL                                                                                   \
-	(MASK_LEN | MASK_START | MASK_RINVAL | MASK_KEY | MASK_QPN | MASK_LR | MASK_LW | MASK_RR | \
-	 MASK_RW | MASK_A | MASK_FREE)
+	(MASK_LEN | MASK_PAGE_SIZE | MASK_START | MASK_PD | MASK_RINVAL | MASK_KEY | MASK_QPN |    \
+	 MASK_LR | MASK_LW | MASK_RR | MASK_RW | MASK_A | MASK_SMALL_FENCE | MASK_FREE)
+/* what decides which bytes an MTT list stands for */
+#define MASK_SHAPE	(MASK_LEN | MASK_PAGE_SIZE | MASK_START)
 
-enum { AT_UMR = 16, AT_MKC = 64, AT_LIST = 128, KLM = 16 };
+enum { AT_UMR = 16, AT_MKC = 64, AT_LIST = 128, OCTOWORD = 16 };
 
 struct umr {
 	struct sn_qp *qp;
@@ -43,8 +51,8 @@ struct umr {
 	const uint8_t *mkc;
 	struct sn_mkey *m;
 	uint64_t mask;
-	uint32_t nklm;
-	uint32_t first;		/* first entry of the key's list that is replaced */
+	uint32_t octowords;	/* length of the list, in units of 16 bytes */
+	uint32_t first;		/* where it begins in the key's list, in the same units */
 };
 
 static uint8_t refuse_umr(const struct umr *u, enum sn_viol v, const char *words)
@@ -61,13 +69,13 @@ static uint8_t check_wqe(struct umr *u)
 
 	if (u->wqe->ds < 8)
 		return refuse_umr(u, SN_V_WQE_DS, "shorter than its three segments");
-	u->nklm = from_be16(u->ctrl->klm_octowords);
+	u->octowords = from_be16(u->ctrl->klm_octowords);
 	u->first = u->ctrl->flags & UMR_TRANSLATION_OFFSET ? from_be16(u->ctrl->translation_offset)
 							  : 0;
 	/* A list is made of blocks of 64 bytes (Linux, MLX5_UMR_MTT_ALIGNMENT). */
-	if ((u->nklm | u->first) % 4)
+	if ((u->octowords | u->first) % 4)
 		return refuse_umr(u, SN_V_WQE_UMR, "part of a block of four entries");
-	list = !u->nklm ? 0 : u->ctrl->flags & UMR_INLINE ? u->nklm : 1;
+	list = !u->octowords ? 0 : u->ctrl->flags & UMR_INLINE ? u->octowords : 1;
 	if (u->wqe->ds != 8 + list)
 		return refuse_umr(u, SN_V_WQE_DS, "DS and klm_octowords disagree");
 	if (!sn_is_zero(u->ctrl->rsvd0, sizeof(u->ctrl->rsvd0)) ||
@@ -80,15 +88,12 @@ static uint8_t check_wqe(struct umr *u)
 }
 
 /*
- * A UMR must name the key's present variant: the manual does not define any other case, so no driver
- * may rely on one. One exception: libmlx5's invalidate leaves variant 0, and its next bind names the
- * variant before that.
+ * A UMR must name the present variant of a key in use: the manual does not define any other case, so no
+ * driver may rely on one. Of a free key Linux names the next variant, and libmlx5 one that was.
  */
 static void check_variant(const struct umr *u, const struct sn_mkey *m)
 {
-	uint8_t named = (uint8_t)from_be32(u->wqe->imm);
-
-	if (named != m->key && !(m->free && !m->key && named == m->before))
+	if (!m->free && (from_be32(u->wqe->imm) & 0xff) != m->key)
 		refuse_umr(u, SN_V_MKEY_STALE, "the variant byte is not that of the key");
 }
 
@@ -98,6 +103,29 @@ static uint64_t mtt_room(const struct sn_mkey *m)
 	uint64_t all = (uint64_t)m->buf.npages << m->buf.page_shift;
 
 	return m->buf.umem ? m->buf.len : all - m->buf.offset;
+}
+
+static uint8_t check_list(const struct umr *u)
+{
+	const struct sn_mkey *m = u->m;
+
+	if (m->mode == MODE_PA || m->buf.umem)
+		return refuse_umr(u, SN_V_WQE_UMR, "a list for a key that has no list");
+	if (u->first + u->octowords > m->max_list)
+		return refuse_umr(u, SN_V_WQE_UMR, "the list is longer than translations_octword_size");
+	if (m->mode == MODE_MTT && (m->max_list > SN_LIST_MAX || (u->first && !m->mtts)))
+		return refuse_umr(u, SN_V_WQE_UMR, "this model does not change that part of the list");
+	return SN_SYND_OK;
+}
+
+/* A key whose list came with CREATE_MKEY has the pages that it had then. */
+static uint8_t check_len(const struct umr *u)
+{
+	const struct sn_mkey *m = u->m;
+
+	if (u->mask & MASK_LEN && m->mode == MODE_MTT && !m->mtts && sn_get64(u->mkc, MKC_LEN) > mtt_room(m))
+		return refuse_umr(u, SN_V_WQE_UMR, "len is larger than the pages of the key");
+	return SN_SYND_OK;
 }
 
 /* May this QP make this change to this mkey? */
@@ -110,7 +138,7 @@ static uint8_t check_mkey(struct umr *u)
 		return refuse_umr(u, SN_V_MKEY_STALE, "no such key");
 	if (!m->umr_en)
 		return refuse_umr(u, SN_V_WQE_UMR, "umr_en is not set");
-	if (m->pd != u->qp->pd)
+	if (m->pd != u->qp->pd && !u->qp->umr_only)
 		return refuse_umr(u, SN_V_MKEY_PD, "other PD");
 	if (sn_quirk(u->qp->nic, SN_Q_NO_REBIND) && !m->free && !sn_get(u->mkc, MKC_FREE))
 		return SN_SYND_MW_BIND;
@@ -120,97 +148,152 @@ static uint8_t check_mkey(struct umr *u)
 		return refuse_umr(u, SN_V_WQE_UMR, "the key is free");
 	if (u->ctrl->flags & UMR_CHECK_QPN && m->qpn != u->qp->qpn && m->qpn != SN_ANY_QPN)
 		return refuse_umr(u, SN_V_MKEY_QPN, "check_qpn: the key is bound to another QP");
-	if (u->nklm && m->mode != MODE_KLM && m->mode != MODE_KSM)
-		return refuse_umr(u, SN_V_WQE_UMR, "a list of KLMs for a key that has no list");
-	if (u->nklm && u->first + u->nklm > m->max_klm)
-		return refuse_umr(u, SN_V_WQE_UMR, "the list is longer than translations_octword_size");
-	if (u->mask & MASK_LEN && m->mode == MODE_MTT && sn_get64(u->mkc, MKC_LEN) > mtt_room(m))
-		return refuse_umr(u, SN_V_WQE_UMR, "len is larger than the pages of the key");
 	check_variant(u, m);
 	u->m = m;
+	return u->octowords ? check_list(u) : check_len(u);
+}
+
+/* Returns the list: in the WQE, or a copy, which must be freed. NULL: no access or no memory. */
+static const uint8_t *read_list(struct umr *u, uint8_t **copy)
+{
+	const uint8_t *pointer = u->wqe->raw + AT_LIST;
+	struct sn_access a = {
+		.key = sn_get32(pointer, 4), .pd = u->qp->pd, .qpn = u->qp->qpn, .rights = SN_LR,
+		.va = sn_get64(pointer, 8), .len = (uint64_t)u->octowords * OCTOWORD,
+	};
+	enum sn_acc acc;
+
+	if (u->ctrl->flags & UMR_INLINE)
+		return pointer;
+	*copy = malloc(a.len);
+	acc = *copy ? sn_mkey_read(u->qp->nic, &a, *copy) : SN_ACC_OK;
+	sn_acc_violation(u->qp->nic, &a, acc, false);
+	return acc ? NULL : *copy;
+}
+
+static uint8_t store_klms(struct umr *u, const uint8_t *list)
+{
+	struct sn_mkey *m = u->m;
+	struct sn_klm *klm = m->klm + u->first;
+	uint64_t len = u->mask & MASK_LEN ? sn_get64(u->mkc, MKC_LEN) : m->len;
+
+	if (!sn_klm_lengths_ok(m, len, u->first ? m->klm[0].key : sn_get32(list, 4), list, u->octowords))
+		return refuse_umr(u, SN_V_WQE_UMR, "a KLM is longer than 2 GiB");
+	for (uint32_t i = 0; i < u->octowords; i++)
+		sn_klm_read(&klm[i], list + (size_t)i * OCTOWORD);
+	m->nklm = u->first + u->octowords;
 	return SN_SYND_OK;
 }
 
-/* Entries without a length fill up the last block. (An entry of a KSM has no length.) */
-static void check_filler(const struct umr *u, const struct sn_klm *klm)
-{
-	for (uint32_t i = 0; i < u->nklm && u->m->mode == MODE_KLM; i++)
-		if (!klm[i].len && (klm[i].key || klm[i].va))
-			refuse_umr(u, SN_V_WQE_RESERVED, "an entry without a length is not zero");
-}
-
-/* Reads the list, inline or in memory. */
-static uint8_t read_list(struct umr *u, struct sn_klm *klm)
-{
-	const uint8_t *inl = u->wqe->raw + AT_LIST;
-	struct sn_access a = { .pd = u->qp->pd, .qpn = u->qp->qpn, .rights = SN_LR };
-	uint8_t entry[KLM];
-
-	if (u->ctrl->flags & UMR_INLINE) {
-		for (uint32_t i = 0; i < u->nklm; i++)
-			sn_klm_read(&klm[i], inl + (size_t)i * KLM);
-		return SN_SYND_OK;
-	}
-	for (uint32_t i = 0; i < u->nklm; i++) {
-		enum sn_acc acc;
-
-		a.key = sn_get32(inl, 4);
-		a.va = sn_get64(inl, 8) + (uint64_t)i * KLM;
-		a.len = KLM;
-		acc = sn_mkey_read(u->qp->nic, &a, entry);
-		if (acc) {
-			sn_acc_violation(u->qp->nic, &a, acc, false);
-			return SN_SYND_LOCAL_PROT;
-		}
-		sn_klm_read(&klm[i], entry);
-	}
-	return SN_SYND_OK;
-}
-
-static void set_right(struct umr *u, uint64_t mask, struct sn_fld f, uint8_t right)
-{
-	if (!(u->mask & mask))
-		return;
-	u->m->rights &= (uint8_t)~right;
-	if (sn_get(u->mkc, f))
-		u->m->rights |= right;
-}
-
-/* Changes the fields in the mask. The list was replaced before, so no access sees old and new entries
- * of one key together. */
-static void apply_mask(struct umr *u)
+static uint8_t store_mtts(struct umr *u, const uint8_t *list)
 {
 	struct sn_mkey *m = u->m;
 
-	if (u->mask & MASK_LEN) {
+	if (!m->mtts)
+		m->mtts = calloc(m->max_list, OCTOWORD);
+	if (!m->mtts)
+		return SN_SYND_MW_BIND;
+	memcpy(m->mtts + (size_t)u->first * OCTOWORD, list, (size_t)u->octowords * OCTOWORD);
+	return SN_SYND_OK;
+}
+
+static uint8_t store_list(struct umr *u)
+{
+	uint8_t *copy = NULL, synd = SN_SYND_LOCAL_PROT;
+	const uint8_t *list = read_list(u, &copy);
+
+	if (list)
+		synd = u->m->mode == MODE_MTT ? store_mtts(u, list) : store_klms(u, list);
+	free(copy);
+	return synd;
+}
+
+static void set_right(const struct umr *u, struct sn_mkey *m, uint64_t mask, struct sn_fld f, uint8_t right)
+{
+	if (!(u->mask & mask))
+		return;
+	m->rights &= (uint8_t)~right;
+	if (sn_get(u->mkc, f))
+		m->rights |= right;
+}
+
+/*
+ * Finds the memory of an MTT key by its list. While the key is free, its list may be incomplete: Linux
+ * fills a long list by several UMRs.
+ */
+static uint8_t map_pages(const struct umr *u, struct sn_mkey *m)
+{
+	struct sn_buf old = m->buf;
+
+	if (!m->mtts || m->free || !(u->octowords || u->mask & (MASK_SHAPE | MASK_FREE)))
+		return SN_SYND_OK;
+	if (!sn_mtt_fits(m) || sn_mtt_map(m, m->mtts, true))
+		return refuse_umr(u, SN_V_WQE_UMR, "the list does not fit to start, length and page size");
+	sn_buf_release(&old);
+	return SN_SYND_OK;
+}
+
+/* Only Linux's own queue moves a key to another PD. */
+static uint8_t change_pd(const struct umr *u, struct sn_mkey *m)
+{
+	struct sn_pd *pd;
+
+	if (!(u->mask & MASK_PD))
+		return SN_SYND_OK;
+	pd = u->qp->umr_only ? sn_table_find(&u->qp->nic->pds, sn_get(u->mkc, MKC_PD)) : m->pd;
+	if (!pd || pd->pdn != sn_get(u->mkc, MKC_PD))
+		return refuse_umr(u, SN_V_MKEY_PD, "no such PD, or no queue for that");
+	m->pd = pd;
+	return SN_SYND_OK;
+}
+
+/* Changes the fields in the mask of a copy of the key. */
+static void apply_mask(const struct umr *u, struct sn_mkey *m)
+{
+	if (u->mask & MASK_LEN)
 		m->len = sn_get64(u->mkc, MKC_LEN);
-		if (m->mode == MODE_MTT && m->len > m->buf.len)
-			m->buf.len = m->len;
-	}
+	if (u->mask & MASK_LEN && m->mode == MODE_MTT && !m->mtts && m->len > m->buf.len)
+		m->buf.len = m->len;
+	if (u->mask & MASK_PAGE_SIZE)
+		m->log_page = (uint8_t)sn_get(u->mkc, MKC_LOG_PAGE);
 	if (u->mask & MASK_START)
 		m->start = sn_get64(u->mkc, MKC_START);
 	if (u->mask & MASK_RINVAL)
 		m->rinval = sn_get(u->mkc, MKC_EN_RINVAL);
-	if (u->mask & MASK_KEY) {
-		m->before = m->key;
+	if (u->mask & MASK_KEY)
 		m->key = (uint8_t)sn_get(u->mkc, MKC_KEY);
-	}
 	if (u->mask & MASK_QPN)
 		m->qpn = sn_get(u->mkc, MKC_QPN);
 	if (u->mask & MASK_FREE)
 		m->free = sn_get(u->mkc, MKC_FREE);
-	set_right(u, MASK_LR, MKC_LR, SN_LR);
-	set_right(u, MASK_LW, MKC_LW, SN_LW);
-	set_right(u, MASK_RR, MKC_RR, SN_RR);
-	set_right(u, MASK_RW, MKC_RW, SN_RW);
-	set_right(u, MASK_A, MKC_A, SN_ATOMIC);
+	set_right(u, m, MASK_LR, MKC_LR, SN_LR);
+	set_right(u, m, MASK_LW, MKC_LW, SN_LW);
+	set_right(u, m, MASK_RR, MKC_RR, SN_RR);
+	set_right(u, m, MASK_RW, MKC_RW, SN_RW);
+	set_right(u, m, MASK_A, MKC_A, SN_ATOMIC);
+}
+
+/* The list was replaced before, so no access sees old and new entries of one key together. */
+static uint8_t change_key(struct umr *u)
+{
+	struct sn_mkey next = *u->m;
+	uint8_t synd = change_pd(u, &next);
+
+	apply_mask(u, &next);
+	if (!synd)
+		synd = map_pages(u, &next);
+	if (synd)
+		return synd;
+	u->m->pd->refs--;
+	next.pd->refs++;
+	*u->m = next;
+	return SN_SYND_OK;
 }
 
 uint8_t sn_umr_execute(struct sn_qp *qp, const struct sn_wqe *wqe)
 {
 	struct umr u = { .qp = qp, .wqe = wqe, .ctrl = (const void *)(wqe->raw + AT_UMR),
 			 .mkc = wqe->raw + AT_MKC };
-	struct sn_klm klm[SN_DS_MAX];
 	uint8_t synd;
 
 	if (sn_quirk(qp->nic, SN_Q_NO_UMR) || sn_quirk(qp->nic, SN_Q_UMR_DISABLED))
@@ -219,22 +302,10 @@ uint8_t sn_umr_execute(struct sn_qp *qp, const struct sn_wqe *wqe)
 	synd = check_wqe(&u);
 	if (!synd)
 		synd = check_mkey(&u);
-	if (synd)
-		return synd;
-	if (u.nklm > SN_DS_MAX)
-		return refuse_umr(&u, SN_V_WQE_UMR,
-				  "more entries than this model supports in one UMR");
-	synd = read_list(&u, klm);
-	if (synd)
-		return synd;
-	check_filler(&u, klm);
-	if (!sn_klm_lengths_ok(u.m, u.first ? u.m->klm : klm, klm, u.nklm))
-		return refuse_umr(&u, SN_V_WQE_UMR, "a KLM is longer than 2 GiB");
-	if (u.nklm) {
-		memcpy(&u.m->klm[u.first], klm, u.nklm * sizeof(klm[0]));
-		u.m->nklm = u.first + u.nklm;
-	}
-	apply_mask(&u);
+	if (!synd && u.octowords)
+		synd = store_list(&u);
+	if (!synd)
+		synd = change_key(&u);
 	sn_mappings_forget(qp->nic);
-	return SN_SYND_OK;
+	return synd;
 }
