@@ -27,12 +27,13 @@ complain(struct checked *c, long column, const char *fmt, ...)
 	c->problems++;
 }
 
-/* Returns the column in the file for a place in a field. The file also has the field's quotes and
+/* Returns the column in the file for a place in a field. Of a quoted field the file also has the quotes and
  * backslashes. */
 static long column_of(const char *raw, long field, long offset)
 {
-	field += raw[field] == '"';
-	for (; offset > 0; offset--)
+	if (raw[field] != '"')
+		return field + offset;
+	for (field++; offset > 0; offset--)
 		field += raw[field] == '\\' ? 2 : 1;
 	return field;
 }

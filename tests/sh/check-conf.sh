@@ -36,6 +36,8 @@ finds 32 'has no dat_provider_init; write' 'ib0 u1.2 nonthreadsafe default libc.
 finds $((column + 7)) 'inline=500: must be a number from 0 to 220' "ib0 $our \"seed=1 inline=500\" \"\""
 finds $((column + 10)) 'efa_window=9: must be a power of two' "ib0 $our \"efa_cq=16 efa_window=9\" \"\""
 finds $((column + 18)) 'rnr_retry=7: this adapter has no such key' "ib0 $our \"device=soft-efa-0 rnr_retry=7\" \"\""
+finds $((column + 14)) 'inline=500: must be a number' "ib0 $our \"device=a\\\\\\\"b;inline=500\" \"\""
+finds $((column + 11)) 'inline=500: must be a number' "ib0 $our device=a\\bc;inline=500 \"\""
 finds $column 'port=1 needs device=' "ib0 $our \"port=1\" \"\""
 finds $column 'select the device: remove one' "ib0 $our \"mlx5_0 1 port=1\" \"\""
 if [ -e "${lib%.so}2.so" ]; then
