@@ -287,6 +287,7 @@ static uint8_t change_key(struct umr *u)
 	u->m->pd->refs--;
 	next.pd->refs++;
 	*u->m = next;
+	u->qp->umr_unfenced = !next.free;
 	return SN_SYND_OK;
 }
 

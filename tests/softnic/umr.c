@@ -267,3 +267,20 @@ Test(umr, klms__behind_the_length_of_the_key_may_be_anything)
 	revive();
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
+
+/* What follows a UMR that frees a key need not wait for it: Linux sends without a fence then. */
+Test(umr, invalidation__needs_no_fence_behind_it)
+{
+	uint32_t key = drv_window(d, 4);
+	struct drv_wqe w;
+
+	drv_ctrl(&qp, &w, UMR, SMALL_FENCE | CE_ALWAYS << 2, key);
+	drv_umr(&w, INLINE, 0, UINT64_C(1) << 29);
+	drv_mkc(&w, 0, 0, 0, 0, true);
+	cr_assert_eq(run(&qp, &w), 0);
+	drv_ctrl(&qp, &w, WRITE, CE_ALWAYS << 2, 0);
+	drv_raddr(&w, (uintptr_t)mem.mem, mem.key);
+	drv_data(&w, src.mem, 8, src.key);
+	cr_expect_eq(run(&qp, &w), 0);
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}
