@@ -364,6 +364,7 @@ struct sn_qp {
 	bool sq_fenced;
 	bool umr_unfenced;	/* the next WQE must carry a small fence */
 	bool reserved_lkey;	/* the QP may use the reserved lkey */
+	bool fast_reg;		/* its UMRs may write lists of pages: PRM "fre", of the driver's own QPs */
 	struct sn_wr *wr;	/* the FIFO of WQEs in flight, a ring of sq_size entries */
 	uint32_t wr_head, wr_tail;	/* indexes into the FIFO, which only grow */
 	uint32_t wr_reads;	/* unfinished reads and atomics in the FIFO */

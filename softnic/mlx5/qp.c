@@ -85,8 +85,9 @@ static uint8_t read_sizes(struct sn_cmd *c, const uint8_t *ctx, struct sn_qp *qp
 				     sn_get(ctx, QPC_CS_REQ), sn_get(ctx, QPC_CS_RES));
 	qp->uidx = sn_get(ctx, QPC_USER_INDEX);
 	qp->reserved_lkey = sn_get(ctx, QPC_RLKY);
-	if (qp->reserved_lkey && sn_get(c->in, CMD_UID))
-		return sn_cmd_refuse(c, STAT_BAD_PARAM, "a program's QP with the reserved lkey");
+	qp->fast_reg = sn_get(ctx, QPC_FRE);
+	if ((qp->reserved_lkey || qp->fast_reg) && sn_get(c->in, CMD_UID))
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "a program's QP with the reserved lkey or fre");
 	if (!sn_get(ctx, QPC_NO_SQ))
 		qp->sq_size = UINT32_C(1) << sn_get(ctx, QPC_LOG_SQ_SIZE);
 	if (rq_type == RQ_REGULAR) {

@@ -111,6 +111,9 @@ static uint8_t check_list(const struct umr *u)
 
 	if (m->mode == MODE_PA || m->buf.umem)
 		return refuse_umr(u, SN_V_WQE_UMR, "a list for a key that has no list");
+	/* Otherwise a program could name any memory. */
+	if (m->mode == MODE_MTT && !u->qp->fast_reg)
+		return refuse_umr(u, SN_V_WQE_UMR, "a list of pages by a QP without fre");
 	if (u->first + u->octowords > m->max_list)
 		return refuse_umr(u, SN_V_WQE_UMR, "the list is longer than translations_octword_size");
 	if (m->mode == MODE_MTT && (m->max_list > SN_LIST_MAX || (u->first && !m->mtts)))

@@ -176,13 +176,14 @@ Test(mlx5_ib, qp1__receives_what_is_sent_to_1_and_sends_as_1)
 /* Programs send no management datagrams, and change no key but by their own QPs. */
 Test(mlx5_ib, create_qp__of_a_program_for_management_or_umrs_is_refused)
 {
-	static const unsigned int services[] = { QP1, REG_UMR };
+	static const unsigned int services[] = { QP1, REG_UMR, 0 };
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		struct drv_qp qp = { 0 };
 
 		drv_qp_begin(d, &qp, &cq, &cq);
 		sn_set(d->in + AT_QPC, SN_FLD(0x08, 8), services[i]);
+		sn_set(d->in + AT_QPC, SN_FLD(0x394, 1), !services[i]);	/* fast registration */
 		sn_set(d->in, CMD_UID, 1);
 		refused(AT_PAS, 0x03, "cmd.field");
 		drv_qp_free(&qp);

@@ -18,11 +18,20 @@ static struct drv_cq cq;
 static struct drv_qp qp, peer;
 static struct drv_mr src, mem;
 
+/* Creates a QP that Linux would make for itself. PRM "fre": fast registration enabled. */
+static void driver_qp(struct drv_qp *q)
+{
+	drv_qp_begin(d, q, &cq, &cq);
+	sn_set(d->in + AT_QPC, SN_FLD(0x394, 1), 1);
+	cr_assert_eq(drv_run(d, AT_PAS), 0);
+	q->qpn = sn_get(d->out, CMD_NUMBER);
+}
+
 static void setup(void)
 {
 	d = drv_open(0);
 	drv_cq(d, &cq, 6, false);
-	drv_qp(d, &qp, &cq, &cq);
+	driver_qp(&qp);
 	drv_qp(d, &peer, &cq, &cq);
 	drv_connect(&qp, &peer);
 	drv_mr(d, &src, PAGES * PAGE, DRV_ALL);
@@ -198,6 +207,19 @@ Test(umr, list__that_does_not_fit_is_refused)
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
 
+/* A program's QP could name any memory in such a list. */
+Test(umr, list__of_pages_by_another_qp_is_refused)
+{
+	uint32_t key = free_key(4);
+	struct drv_wqe w;
+
+	begin(&peer, &w, key, INLINE, 4, 0, PAGE);
+	list(&w, 1, 4);
+	cr_expect_eq(run(&peer, &w), 0x06);
+	drv_expect(d, "wqe.umr");
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}
+
 static uint32_t alloc_pd(void)
 {
 	cr_assert_eq(drv_simple(d, CMD_ALLOC_PD, 0), 0);
@@ -208,6 +230,7 @@ static void umr_queue(struct drv_qp *q)
 {
 	drv_qp_begin(d, q, &cq, &cq);
 	sn_set(d->in + AT_QPC, QPC_ST, REG_UMR);
+	sn_set(d->in + AT_QPC, SN_FLD(0x394, 1), 1);
 	sn_set(d->in + AT_QPC, QPC_PD, 0);
 	cr_assert_eq(drv_run(d, AT_PAS), 0);
 	q->qpn = sn_get(d->out, CMD_NUMBER);
