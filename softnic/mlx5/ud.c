@@ -21,8 +21,9 @@ static bool is_qp1(const struct sn_qp *qp)
 
 static void leave_qp1(struct sn_qp *qp)
 {
-	if (qp->port->qp1 == qp)
-		qp->port->qp1 = NULL;
+	for (unsigned int i = 0; i < SN_PORTS; i++)
+		if (qp->nic->port[i].qp1 == qp)
+			qp->nic->port[i].qp1 = NULL;
 }
 
 int sn_ud_create(struct sn_qp *qp)
@@ -46,14 +47,16 @@ void sn_ud_destroy(struct sn_qp *qp)
 
 void sn_ud_modified(struct sn_qp *qp, enum sn_qp_state from)
 {
-	if (!qp->ud || qp->state == from)
+	if (!qp->ud)
+		return;
+	/* INIT2INIT may move a QP to another port. */
+	leave_qp1(qp);
+	if (is_qp1(qp) && qp->state != SN_QP_RST)
+		qp->port->qp1 = qp;
+	if (qp->state == from)
 		return;
 	if (qp->state == SN_QP_RST || qp->state == SN_QP_INIT)
 		sn_ud_stop(qp);
-	if (qp->state == SN_QP_RST)
-		leave_qp1(qp);
-	else if (qp->state == SN_QP_INIT && is_qp1(qp))
-		qp->port->qp1 = qp;
 	else if (qp->state == SN_QP_RTR)
 		sn_port_use_udp(qp->port, &qp->ud->uses_udp, true);
 	else if (qp->state == SN_QP_RTS)
@@ -195,6 +198,16 @@ static void put_ip(const struct sn_port *port, const struct sn_fab_dest *src,
 	memcpy(grh + SN_GRH_BYTES - len, head, len);
 }
 
+/* PRM, CQE: the type of the header that put_ip() writes. */
+static uint8_t l3_type(const struct sn_port *port, const struct sn_fab_dest *src)
+{
+	struct sn_fab_dest own = sn_port_own(port, src->udp_port, src->foreign);
+
+	if (port->nic->infiniband)
+		return 0;
+	return sn_is_v4(src->gid.raw) && sn_is_v4(own.gid.raw) ? SN_L3_IPV4 : SN_L3_IPV6;
+}
+
 static uint16_t source_lid(const struct sn_port *port, const struct sn_addr *src)
 {
 	if (!port->nic->infiniband)
@@ -246,7 +259,7 @@ void sn_ud_in(struct sn_port *port, const struct sn_fab_dest *src, const struct 
 	qp->datagram = (struct sn_datagram){
 		.sqpn = from_be32(pkt->deth.sqpn) & 0xffffff,
 		.slid = source_lid(port, &src->gid),
-		.l3_type = port->nic->infiniband ? 0 : sn_is_v4(src->gid.raw) ? SN_L3_IPV4 : SN_L3_IPV6,
+		.l3_type = l3_type(port, src),
 	};
 	sn_rq_done(qp, &rwqe, imm ? SN_CQE_RESP_SEND_IMM : SN_CQE_RESP_SEND,
 		   pkt->len + SN_GRH_BYTES, imm ? pkt->imm : pkey, pkt->solicited, NULL);

@@ -96,19 +96,30 @@ static uint8_t make_qp(struct drv_qp *qp, unsigned int service, bool pd)
 	return status;
 }
 
-static void to_rts_with(struct drv_qp *qp, uint32_t qkey)
+static void to_init(struct drv_qp *qp, uint32_t qkey)
 {
 	uint8_t *ctx = drv_modify(qp, CMD_RST2INIT_QP);
 
 	sn_set(ctx + AT_ADS, ADS_PORT, 1);
 	sn_set(ctx, QPC_QKEY, qkey);
 	cr_assert_eq(drv_run(d, AT_PAS), 0);
-	ctx = drv_modify(qp, CMD_INIT2RTR_QP);
+}
+
+static void init_to_rts(struct drv_qp *qp)
+{
+	uint8_t *ctx = drv_modify(qp, CMD_INIT2RTR_QP);
+
 	sn_set(ctx, QPC_MTU, 1);
 	sn_set(ctx, QPC_LOG_MSG_MAX, 8);
 	cr_assert_eq(drv_run(d, AT_PAS), 0);
 	drv_modify(qp, CMD_RTR2RTS_QP);
 	cr_assert_eq(drv_run(d, AT_PAS), 0);
+}
+
+static void to_rts_with(struct drv_qp *qp, uint32_t qkey)
+{
+	to_init(qp, qkey);
+	init_to_rts(qp);
 }
 
 static void to_rts(struct drv_qp *qp)
@@ -126,11 +137,12 @@ Test(mlx5_ib, create_qp__queue_1_sends_datagrams)
 }
 
 /* PRM, datagram segment: the 48 bytes after the control segment. */
-static void send_to_qp1(struct drv_qp *qp, uint32_t qkey)
+static void send_to_qp1(struct drv_qp *qp, unsigned int port, uint32_t qkey)
 {
 	struct drv_wqe w;
 
 	drv_begin(d, CMD_QUERY_ROCE_ADDRESS);
+	sn_set(d->in, ROCE_PORT, port);
 	cr_assert_eq(drv_run(d, 16), 0);
 	drv_ctrl(qp, &w, 0x0a, CE_ALWAYS << 2, 0);
 	sn_set32(w.b, 16, qkey);
@@ -158,7 +170,7 @@ Test(mlx5_ib, qp1__receives_what_is_sent_to_1_and_sends_as_1)
 	cr_assert_eq(make_qp(&ud, UD, true), 0);
 	to_rts_with(&ud, QKEY);
 	drv_recv(&qp1, &mr, 0, 256);
-	send_to_qp1(&qp1, QKEY);
+	send_to_qp1(&qp1, 1, QKEY);
 	drv_wait(&cq, &e);
 	drv_wait(&cq, &e);
 	cr_assert_eq(e.opcode, 2);
@@ -166,9 +178,42 @@ Test(mlx5_ib, qp1__receives_what_is_sent_to_1_and_sends_as_1)
 	cr_expect_eq(sn_get32(raw, 36), 0xffff);
 	cr_expect_arr_eq(mr.mem + HEADER, "REQ", 3);
 	drv_qp_free(&qp1);
-	send_to_qp1(&ud, QKEY);
+	send_to_qp1(&ud, 1, QKEY);
 	drv_wait(&cq, &e);
 	cr_expect_eq(e.opcode, 0, "a datagram without a receiver counts as sent");
+	drv_qp_free(&ud);
+	drv_mr_free(d, &mr);
+}
+
+/* The first port must not keep a QP that is at the second one, and is freed there. */
+Test(mlx5_ib, qp1__that_moves_to_another_port_is_that_ports)
+{
+	enum { QKEY = 0x1234, MASK_PORT = 1 << 16 };
+	struct drv_qp qp1 = { 0 }, ud = { 0 };
+	struct drv_mr mr;
+	struct drv_cqe e;
+
+	teardown();
+	d = drv_open_two(0);
+	drv_cq(d, &cq, 4, false);
+	drv_mr(d, &mr, 256, DRV_ALL);
+	cr_assert_eq(make_qp(&qp1, QP1, true), 0);
+	to_init(&qp1, QKEY);
+	sn_set(drv_modify(&qp1, CMD_INIT2INIT_QP) + AT_ADS, ADS_PORT, 2);
+	sn_set32(d->in, QP_OPT_MASK, MASK_PORT);
+	cr_assert_eq(drv_run(d, AT_PAS), 0);
+	init_to_rts(&qp1);
+	drv_recv(&qp1, &mr, 0, 256);
+	send_to_qp1(&qp1, 2, QKEY);
+	drv_wait(&cq, &e);
+	drv_wait(&cq, &e);
+	cr_expect_eq(e.opcode, 2, "QP 1 of the second port received nothing");
+	cr_assert_eq(make_qp(&ud, UD, true), 0);
+	to_rts_with(&ud, QKEY);
+	drv_qp_free(&qp1);
+	send_to_qp1(&ud, 1, QKEY);
+	drv_wait(&cq, &e);
+	cr_expect_eq(e.opcode, 0);
 	drv_qp_free(&ud);
 	drv_mr_free(d, &mr);
 }
