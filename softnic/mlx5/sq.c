@@ -79,8 +79,8 @@ static bool is_fenced(const struct sn_qp *qp, uint8_t fence)
 /*
  * PRM "Fence": hardware may fetch a WQE before the UMR ahead of it has changed the key, unless the WQE has a
  * small or strong fence. This device never does; the driver must not rely on that, whatever umr_fence says:
- * that is the fence of a UMR itself, and an adversarial device needs none there. A NOP uses no key. Behind a
- * UMR that frees its key no fence is needed: an access by this key is an error before it, too.
+ * that is the fence of a UMR itself, and an adversarial device needs none there. A NOP uses no key. A UMR
+ * that frees its key needs no fence behind it: no correct WQE there uses the key, and Linux has none.
  */
 static void check_umr_fence(struct sn_qp *qp, uint8_t opcode, uint8_t fence)
 {
@@ -88,9 +88,13 @@ static void check_umr_fence(struct sn_qp *qp, uint8_t opcode, uint8_t fence)
 
 	if (opcode == SN_OP_NOP)
 		return;
-	if (qp->umr_unfenced && !excused && (fence == SN_FENCE_NONE || fence == SN_FENCE_READ))
-		sn_violate(qp->nic, SN_V_WQE_UMR_FENCE, "QP %#x index %u: opcode %#x after a UMR",
-			   qp->qpn, qp->sq_next, opcode);
+	if (fence == SN_FENCE_NONE || fence == SN_FENCE_READ) {
+		if (excused)
+			return;
+		if (qp->umr_unfenced)
+			sn_violate(qp->nic, SN_V_WQE_UMR_FENCE, "QP %#x index %u: opcode %#x after a UMR",
+				   qp->qpn, qp->sq_next, opcode);
+	}
 	qp->umr_unfenced = false;
 }
 
