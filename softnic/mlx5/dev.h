@@ -48,8 +48,8 @@ static inline unsigned int sn_log_max(const struct softnic *nic, unsigned int lo
 	return nic->config.log_max && nic->config.log_max < log_max ? nic->config.log_max : log_max;
 }
 
-/* PRM UAR page: the doorbells of CQs and EQs, and four BlueFlame registers of two halves each. In the last
- * two Linux rings its queue for UMRs. */
+/* PRM UAR page: the doorbells of CQs and EQs, and four BlueFlame registers of two halves each. Linux rings
+ * its queue for UMRs in one of the last two. */
 enum {
 	SN_UAR_CQ = 0x20,
 	SN_UAR_EQ_ARM = 0x40,

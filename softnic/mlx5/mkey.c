@@ -80,7 +80,7 @@ static uint8_t read_mtts(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey *m
 	bool umem = sn_get(c->in, MKEY_UMEM_VALID);
 	int err;
 
-	/* UMRs write whole blocks of 64 bytes, also into a list that Linux has made shorter. */
+	/* UMRs write whole blocks of 64 bytes. Linux makes shorter lists, too, so the room is rounded up. */
 	m->max_list = (sn_get32(ctx, MKC_XLT_SIZE) + 3) & ~3u;
 	/* List and page size will come by UMRs. */
 	if (m->free && !given && !umem)

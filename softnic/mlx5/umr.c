@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * UMR: a WQE changes an mkey. PRM "UMR WQE": control, UMR control, mkey context, then the list or a pointer
- * to it. A list has entries of 16 bytes (KLMs), or two of 8 bytes (MTTs) in each 16. Memory windows use only
- * this, and so does Linux for the fast registrations of kernel protocols and for its cache of regions.
+ * to it. A list has entries of 16 bytes (KLMs), or two of 8 bytes (MTTs) in each 16. Memory windows are bound
+ * only by UMRs. Linux uses UMRs for the fast registrations of its storage protocols and for its cache of
+ * regions.
  */
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/param.h>
 
 #include "softnic/bytes.h"
 #include "softnic/mlx5/dev.h"
@@ -50,6 +53,7 @@ struct umr {
 	const struct sn_umr_ctrl *ctrl;
 	const uint8_t *mkc;
 	struct sn_mkey *m;
+	struct sn_pd *pd;	/* the PD that the key will have */
 	uint64_t mask;
 	uint32_t octowords;	/* length of the list, in units of 16 bytes */
 	uint32_t first;		/* where it begins in the key's list, in the same units */
@@ -89,7 +93,7 @@ static uint8_t check_wqe(struct umr *u)
 
 /*
  * A UMR must name the present variant of a key in use: the manual does not define any other case, so no
- * driver may rely on one. Of a free key Linux names the next variant, and libmlx5 one that was.
+ * driver may rely on one. For a free key Linux names the next variant, and libmlx5 an earlier one.
  */
 static void check_variant(const struct umr *u, const struct sn_mkey *m)
 {
@@ -116,19 +120,31 @@ static uint8_t check_list(const struct umr *u)
 		return refuse_umr(u, SN_V_WQE_UMR, "a list of pages by a QP without fre");
 	if (u->first + u->octowords > m->max_list)
 		return refuse_umr(u, SN_V_WQE_UMR, "the list is longer than translations_octword_size");
-	if (m->mode == MODE_MTT && (m->max_list > SN_LIST_MAX || (u->first && !m->mtts)))
+	if (m->mode == MODE_MTT && (m->max_list > SN_LIST_MAX ||
+				    (!m->mtts && (u->first || m->buf.npages > 2 * u->octowords))))
 		return refuse_umr(u, SN_V_WQE_UMR, "this model does not change that part of the list");
 	return SN_SYND_OK;
 }
 
-/* A key whose list came with CREATE_MKEY has the pages that it had then. */
-static uint8_t check_len(const struct umr *u)
+/* Without a list a UMR may still change what the key's list stands for. */
+static uint8_t check_shape(const struct umr *u)
 {
 	const struct sn_mkey *m = u->m;
 
+	if (u->mask & MASK_SHAPE && m->mtts && !u->qp->fast_reg)
+		return refuse_umr(u, SN_V_WQE_UMR, "pages of a list, by a QP without fre");
+	/* A key whose list came with CREATE_MKEY has the pages that it had then. */
 	if (u->mask & MASK_LEN && m->mode == MODE_MTT && !m->mtts && sn_get64(u->mkc, MKC_LEN) > mtt_room(m))
 		return refuse_umr(u, SN_V_WQE_UMR, "len is larger than the pages of the key");
 	return SN_SYND_OK;
+}
+
+/* Only Linux's own queue moves a key to another PD. */
+static bool find_pd(struct umr *u)
+{
+	if (u->qp->umr_only)
+		u->pd = sn_table_find(&u->qp->nic->pds, sn_get(u->mkc, MKC_PD));
+	return u->pd && u->pd->pdn == sn_get(u->mkc, MKC_PD);
 }
 
 /* May this QP make this change to this mkey? */
@@ -153,11 +169,14 @@ static uint8_t check_mkey(struct umr *u)
 		return refuse_umr(u, SN_V_MKEY_QPN, "check_qpn: the key is bound to another QP");
 	check_variant(u, m);
 	u->m = m;
-	return u->octowords ? check_list(u) : check_len(u);
+	u->pd = m->pd;
+	if (u->mask & MASK_PD && !find_pd(u))
+		return refuse_umr(u, SN_V_MKEY_PD, "no such PD, or no queue for that");
+	return u->octowords ? check_list(u) : check_shape(u);
 }
 
 /* Returns the list: in the WQE, or a copy, which must be freed. NULL: no access or no memory. */
-static const uint8_t *read_list(struct umr *u, uint8_t **copy)
+static const uint8_t *read_list(const struct umr *u, uint8_t **copy)
 {
 	const uint8_t *pointer = u->wqe->raw + AT_LIST;
 	struct sn_access a = {
@@ -174,39 +193,42 @@ static const uint8_t *read_list(struct umr *u, uint8_t **copy)
 	return acc ? NULL : *copy;
 }
 
-static uint8_t store_klms(struct umr *u, const uint8_t *list)
+/* No access sees old and new entries together, because the device executes one request at a time. */
+static uint8_t store_klms(const struct umr *u, struct sn_mkey *m, const uint8_t *list)
 {
-	struct sn_mkey *m = u->m;
-	struct sn_klm *klm = m->klm + u->first;
-	uint64_t len = u->mask & MASK_LEN ? sn_get64(u->mkc, MKC_LEN) : m->len;
+	uint64_t len = m->len;
 
+	for (uint32_t i = 0; i < u->first; i++)
+		len -= MIN(len, m->klm[i].len);
 	if (!sn_klm_lengths_ok(m, len, u->first ? m->klm[0].key : sn_get32(list, 4), list, u->octowords))
 		return refuse_umr(u, SN_V_WQE_UMR, "a KLM is longer than 2 GiB");
 	for (uint32_t i = 0; i < u->octowords; i++)
-		sn_klm_read(&klm[i], list + (size_t)i * OCTOWORD);
+		sn_klm_read(&m->klm[u->first + i], list + (size_t)i * OCTOWORD);
 	m->nklm = u->first + u->octowords;
 	return SN_SYND_OK;
 }
 
-static uint8_t store_mtts(struct umr *u, const uint8_t *list)
+/* The list is written to a copy, since the key keeps the old one if the new one does not fit. */
+static uint8_t store_mtts(const struct umr *u, struct sn_mkey *m, const uint8_t *list)
 {
-	struct sn_mkey *m = u->m;
+	uint8_t *mtts = calloc(m->max_list, OCTOWORD);
 
-	if (!m->mtts)
-		m->mtts = calloc(m->max_list, OCTOWORD);
-	if (!m->mtts)
+	if (!mtts)
 		return SN_SYND_MW_BIND;
-	memcpy(m->mtts + (size_t)u->first * OCTOWORD, list, (size_t)u->octowords * OCTOWORD);
+	if (m->mtts)
+		memcpy(mtts, m->mtts, (size_t)m->max_list * OCTOWORD);
+	memcpy(mtts + (size_t)u->first * OCTOWORD, list, (size_t)u->octowords * OCTOWORD);
+	m->mtts = mtts;
 	return SN_SYND_OK;
 }
 
-static uint8_t store_list(struct umr *u)
+static uint8_t store_list(const struct umr *u, struct sn_mkey *m)
 {
 	uint8_t *copy = NULL, synd = SN_SYND_LOCAL_PROT;
 	const uint8_t *list = read_list(u, &copy);
 
 	if (list)
-		synd = u->m->mode == MODE_MTT ? store_mtts(u, list) : store_klms(u, list);
+		synd = m->mode == MODE_MTT ? store_mtts(u, m, list) : store_klms(u, m, list);
 	free(copy);
 	return synd;
 }
@@ -226,28 +248,14 @@ static void set_right(const struct umr *u, struct sn_mkey *m, uint64_t mask, str
  */
 static uint8_t map_pages(const struct umr *u, struct sn_mkey *m)
 {
-	struct sn_buf old = m->buf;
+	int err;
 
 	if (!m->mtts || m->free || !(u->octowords || u->mask & (MASK_SHAPE | MASK_FREE)))
 		return SN_SYND_OK;
-	if (!sn_mtt_fits(m) || sn_mtt_map(m, m->mtts, true))
-		return refuse_umr(u, SN_V_WQE_UMR, "the list does not fit to start, length and page size");
-	sn_buf_release(&old);
-	return SN_SYND_OK;
-}
-
-/* Only Linux's own queue moves a key to another PD. */
-static uint8_t change_pd(const struct umr *u, struct sn_mkey *m)
-{
-	struct sn_pd *pd;
-
-	if (!(u->mask & MASK_PD))
-		return SN_SYND_OK;
-	pd = u->qp->umr_only ? sn_table_find(&u->qp->nic->pds, sn_get(u->mkc, MKC_PD)) : m->pd;
-	if (!pd || pd->pdn != sn_get(u->mkc, MKC_PD))
-		return refuse_umr(u, SN_V_MKEY_PD, "no such PD, or no queue for that");
-	m->pd = pd;
-	return SN_SYND_OK;
+	err = sn_mtt_fits(m) ? sn_mtt_map(m, m->mtts, true) : -EINVAL;
+	if (err == -EINVAL)
+		refuse_umr(u, SN_V_WQE_UMR, "the list does not fit to start, length and page size");
+	return err ? SN_SYND_MW_BIND : SN_SYND_OK;
 }
 
 /* Changes the fields in the mask of a copy of the key. */
@@ -276,21 +284,28 @@ static void apply_mask(const struct umr *u, struct sn_mkey *m)
 	set_right(u, m, MASK_A, MKC_A, SN_ATOMIC);
 }
 
-/* The list was replaced before, so no access sees old and new entries of one key together. */
-static uint8_t change_key(struct umr *u)
+/* Changes a copy of the key, so that a UMR that is refused changes nothing. */
+static uint8_t change_key(const struct umr *u)
 {
-	struct sn_mkey next = *u->m;
-	uint8_t synd = change_pd(u, &next);
+	struct sn_mkey *m = u->m, next = *m;
+	uint8_t synd = SN_SYND_OK;
 
 	apply_mask(u, &next);
+	if (u->octowords)
+		synd = store_list(u, &next);
 	if (!synd)
 		synd = map_pages(u, &next);
+	if (next.mtts != m->mtts)
+		free(synd ? next.mtts : m->mtts);
 	if (synd)
 		return synd;
-	u->m->pd->refs--;
-	next.pd->refs++;
-	*u->m = next;
-	u->qp->umr_unfenced = !next.free;
+	if (next.buf.pages != m->buf.pages)
+		free(m->buf.pages);
+	m->pd->refs--;
+	u->pd->refs++;
+	next.pd = u->pd;
+	*m = next;
+	u->qp->umr_unfenced |= !m->free;
 	return SN_SYND_OK;
 }
 
@@ -306,8 +321,6 @@ uint8_t sn_umr_execute(struct sn_qp *qp, const struct sn_wqe *wqe)
 	synd = check_wqe(&u);
 	if (!synd)
 		synd = check_mkey(&u);
-	if (!synd && u.octowords)
-		synd = store_list(&u);
 	if (!synd)
 		synd = change_key(&u);
 	sn_mappings_forget(qp->nic);

@@ -27,9 +27,9 @@ static void driver_qp(struct drv_qp *q)
 	q->qpn = sn_get(d->out, CMD_NUMBER);
 }
 
-static void setup(void)
+static void open_on(struct drv *device)
 {
-	d = drv_open(0);
+	d = device;
 	drv_cq(d, &cq, 6, false);
 	driver_qp(&qp);
 	drv_qp(d, &peer, &cq, &cq);
@@ -38,6 +38,11 @@ static void setup(void)
 	drv_mr(d, &mem, PAGES * PAGE, DRV_ALL);
 	for (size_t i = 0; i < src.len; i++)
 		src.mem[i] = (uint8_t)(i * 7 + i / PAGE);
+}
+
+static void setup(void)
+{
+	open_on(drv_open(0));
 }
 
 static void teardown(void)
@@ -207,9 +212,10 @@ Test(umr, list__that_does_not_fit_is_refused)
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
 
-/* A program's QP could name any memory in such a list. */
+/* A program's QP could name any memory in such a list, and by another length or page size of the key. */
 Test(umr, list__of_pages_by_another_qp_is_refused)
 {
+	static const uint64_t shape[] = { 1 << 0, 1 << 1, 1 << 6 };
 	uint32_t key = free_key(4);
 	struct drv_wqe w;
 
@@ -217,7 +223,89 @@ Test(umr, list__of_pages_by_another_qp_is_refused)
 	list(&w, 1, 4);
 	cr_expect_eq(run(&peer, &w), 0x06);
 	drv_expect(d, "wqe.umr");
+	revive();
+	begin(&qp, &w, key, INLINE, 4, 0, PAGE);
+	list(&w, 8, 4);
+	cr_assert_eq(run(&qp, &w), 0);
+	for (int i = 0; i < 3; i++) {
+		begin(&peer, &w, key, INLINE, 0, 0, 2 * PAGE);
+		sn_set64(w.b, 16 + 8, shape[i]);
+		cr_expect_eq(run(&peer, &w), 0x06);
+		drv_expect(d, "wqe.umr");
+		revive();
+	}
+	cr_expect_eq(rdma_write(PAGE, 0, key), 0);
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}
+
+/* Checks that the key begins with the second page of mem. */
+static void begins_with_page_1(uint32_t key)
+{
+	memset(mem.mem, 0, 2 * PAGE);
+	cr_expect_eq(rdma_write(64, 0, key), 0);
+	cr_expect_arr_eq(mem.mem + PAGE, src.mem, 64);
+}
+
+/* Makes a UMR fail that would change such a key. */
+static void changes_nothing(struct drv_wqe *w, uint32_t key, const char *violation)
+{
+	cr_expect_eq(run(&qp, w), 0x06);
+	drv_expect(d, violation);
+	revive();
+	begins_with_page_1(key);
+}
+
+Test(umr, refused__leaves_the_list_of_a_key_in_use)
+{
+	uint32_t key = free_key(4);
+	struct drv_wqe w;
+
+	begin(&qp, &w, key, INLINE, 4, 0, 2 * PAGE);
+	list(&w, 2, 4);
+	cr_assert_eq(run(&qp, &w), 0);
+	begin(&qp, &w, key, INLINE, 4, 0, 2 * PAGE);
+	list(&w, 1, 4);
+	changes_nothing(&w, key, "wqe.umr");
+	begin(&qp, &w, key, INLINE, 0, 0, PAGE);
+	cr_assert_eq(run(&qp, &w), 0);
+	begins_with_page_1(key);
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}
+
+Test(umr, refused__leaves_the_klms_of_a_key_in_use)
+{
+	uint32_t key = drv_window(d, 4);
+	struct drv_wqe w;
+
+	for (int i = 0; i < 2; i++) {
+		drv_ctrl(&qp, &w, UMR, SMALL_FENCE | CE_ALWAYS << 2, key);
+		drv_umr(&w, INLINE, 4, REG_MASK | (i ? MASK_PD : 0));
+		drv_mkc(&w, DRV_ALL, (uint32_t)ANY_QP << 8 | (key & 0xff), 0, 64, false);
+		sn_set(w.b + 64, MKC_PD, d->pd + 1);
+		drv_klm(&w, mem.mem + (i ? 0 : PAGE), 64, mem.key);
+		drv_pad(&w);
+		if (i)
+			changes_nothing(&w, key, "mkey.pd");
+		else
+			cr_assert_eq(run(&qp, &w), 0);
+	}
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}
+
+/* The model does not know the entries that came with CREATE_MKEY. */
+Test(umr, list__shorter_than_that_of_create_mkey_is_refused)
+{
+	struct drv_mr mr;
+	struct drv_wqe w;
+
+	drv_mr_umr(d, &mr, PAGES * PAGE);
+	begin(&qp, &w, mr.key, INLINE, 4, (uintptr_t)mr.mem, PAGE);
+	list(&w, 1, 4);
+	cr_expect_eq(run(&qp, &w), 0x06);
+	drv_expect(d, "wqe.umr");
+	revive();
+	cr_expect_eq(rdma_write(PAGE, (uintptr_t)mr.mem + 15 * PAGE, mr.key), 0);
+	drv_mr_free(d, &mr);
 }
 
 static uint32_t alloc_pd(void)
@@ -241,7 +329,7 @@ static void umr_queue(struct drv_qp *q)
 	cr_assert_eq(drv_run(d, AT_PAS), 0);
 }
 
-/* Linux keeps free keys in a PD of its own, and lends them to programs. */
+/* Linux keeps free keys in a PD of its own, and lends them to programs. The queue reads lists by any key. */
 Test(umr, pd__is_changed_only_by_the_queue_for_umrs)
 {
 	struct drv_qp queue = { 0 }, *by[] = { &qp, &queue };
@@ -249,11 +337,12 @@ Test(umr, pd__is_changed_only_by_the_queue_for_umrs)
 	struct drv_wqe w;
 
 	umr_queue(&queue);
+	sn_set64(src.mem, 0, (uintptr_t)mem.mem | MTT_RD | MTT_WR);
 	for (int i = 0; i < 2; i++) {
-		begin(by[i], &w, key, INLINE, 4, 0, PAGE);
+		begin(by[i], &w, key, 0, 4, 0, PAGE);
 		sn_set64(w.b, 16 + 8, REG_MASK | MASK_PD);
 		sn_set(w.b + 64, MKC_PD, other);
-		list(&w, 1, 4);
+		drv_data(&w, src.mem, 64, src.key);
 		cr_expect_eq(run(by[i], &w), i ? 0 : 0x06);
 		if (!i) {
 			drv_expect(d, "mkey.pd");
@@ -306,4 +395,33 @@ Test(umr, invalidation__needs_no_fence_behind_it)
 	drv_data(&w, src.mem, 8, src.key);
 	cr_expect_eq(run(&qp, &w), 0);
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}
+
+/* On such a device a UMR may come behind another one without a fence, but then has not waited for it. */
+Test(umr, fence__is_missing_also_behind_a_second_umr)
+{
+	uint32_t one, two;
+	struct drv_wqe w;
+
+	teardown();
+	open_on(drv_open(SOFTNIC_ADVERSARIAL));
+	one = drv_window(d, 4);
+	two = drv_window(d, 4);
+	drv_ctrl(&qp, &w, UMR, SMALL_FENCE | CE_ALWAYS << 2, one);
+	drv_umr(&w, INLINE, 4, REG_MASK);
+	drv_mkc(&w, DRV_ALL, (uint32_t)ANY_QP << 8 | 1, 0, 64, false);
+	drv_klm(&w, mem.mem, 64, mem.key);
+	drv_pad(&w);
+	cr_assert_eq(run(&qp, &w), 0);
+	drv_ctrl(&qp, &w, UMR, CE_ALWAYS << 2, two);
+	drv_umr(&w, INLINE, 0, UINT64_C(1) << 29);
+	drv_mkc(&w, 0, 0, 0, 0, true);
+	cr_assert_eq(run(&qp, &w), 0);
+	drv_ctrl(&qp, &w, WRITE, CE_ALWAYS << 2, 0);
+	drv_raddr(&w, 0, one | 1);
+	drv_data(&w, src.mem, 8, src.key);
+	cr_expect_eq(run(&qp, &w), 0);
+	drv_expect(d, "wqe.umr_fence");
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, one >> 8), 0);
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, two >> 8), 0);
 }
