@@ -10,7 +10,7 @@
 #include "softnic/softnic.h"
 #include "tests/fuzz/input.h"
 
-enum { PAGE = 4096, SLOTS = 4, IN = 0x1010, STEPS = 64 };
+enum { PAGE = 4096, SLOTS = 4, KLM_SLOT = 3, IN = 0x1010, STEPS = 64 };
 enum kind { NONE, PD, UAR, UMEM, MKEY, EQ, CQ, QP, RMP, XRCD, XRC_SRQ, UCTX, KINDS };
 /* The arena has a page for the queue of each slot, one page for all records, and data. */
 enum { RECORDS = KINDS * SLOTS * PAGE, DATA = RECORDS + PAGE, DATA_LEN = 4 * PAGE, ARENA = DATA + DATA_LEN };
@@ -59,14 +59,14 @@ static const struct {
 	{ MKEY, AT_CTX, MKC_PD, OF(PD) }, { MKEY, AT_CTX, MKC_MODE_1_0, MODE_MTT },
 	{ MKEY, AT_CTX, MKC_A, 1 }, { MKEY, AT_CTX, MKC_RW, 1 }, { MKEY, AT_CTX, MKC_RR, 1 },
 	{ MKEY, AT_CTX, MKC_LW, 1 }, { MKEY, AT_CTX, MKC_LR, 1 }, { MKEY, AT_CTX, MKC_QPN, 0xffffff },
-	{ MKEY, AT_CTX, MKC_LOG_PAGE, 12 }, { MKEY, 0, MKEY_PG_ACCESS, 1 },
+	{ MKEY, AT_CTX, MKC_LOG_PAGE, 12 }, { MKEY, 0, MKEY_PG_ACCESS, 1 }, { MKEY, AT_CTX, MKC_UMR_EN, 1 },
 	{ CQ, AT_CTX, CQC_UAR, OF(UAR) }, { CQ, AT_CTX, CQC_EQN, OF(EQ) }, { CQ, AT_CTX, CQC_LOG_SIZE, 4 },
 	{ EQ, AT_CTX, EQC_UAR, OF(UAR) }, { EQ, AT_CTX, EQC_LOG_SIZE, 4 },
 	{ QP, AT_QPC, QPC_PD, OF(PD) }, { QP, AT_QPC, QPC_UAR, OF(UAR) }, { QP, AT_QPC, QPC_CQN_SND, OF(CQ) },
 	{ QP, AT_QPC, QPC_CQN_RCV, OF(CQ) }, { QP, AT_QPC, QPC_LOG_SQ_SIZE, LOG_SQ },
 	{ QP, AT_QPC, QPC_LOG_RQ_SIZE, LOG_RQ }, { QP, AT_QPC, QPC_LOG_RQ_STRIDE, 2 },
 	{ QP, AT_QPC, QPC_TS_FORMAT, TS_DEFAULT }, { QP, AT_QPC, QPC_MTU, 3 },
-	{ QP, AT_QPC, QPC_LOG_MSG_MAX, 30 },
+	{ QP, AT_QPC, QPC_LOG_MSG_MAX, 30 }, { QP, AT_QPC, QPC_FRE, 1 },
 	{ QP, AT_QPC, QPC_RRE, 1 }, { QP, AT_QPC, QPC_RWE, 1 }, { QP, AT_QPC, QPC_RAE, 1 },
 	{ QP, AT_QPC, QPC_LOG_SRA_MAX, 2 }, { QP, AT_QPC, QPC_LOG_RRA_MAX, 2 },
 	{ QP, AT_QPC, QPC_REMOTE_QPN, OF(QP) }, { QP, AT_QPC, QPC_RETRY, 1 }, { QP, AT_QPC, QPC_PM_STATE, 3 },
@@ -97,6 +97,13 @@ static uint64_t record_of(enum kind kind, unsigned int slot)
 	return (uintptr_t)arena + RECORDS + (kind * SLOTS + slot) * 64ull;
 }
 
+static void put_klm(uint8_t *at, uint32_t key)
+{
+	sn_set32(at, 0, PAGE);
+	sn_set32(at, 4, key);
+	sn_set64(at, 8, (uintptr_t)arena + DATA);
+}
+
 static void put_addresses(uint8_t *c, enum kind kind, unsigned int slot)
 {
 	for (uint32_t i = 0; i < 4; i++) {
@@ -115,6 +122,12 @@ static void put_addresses(uint8_t *c, enum kind kind, unsigned int slot)
 		sn_set64(c + AT_CTX, MKC_LEN, DATA_LEN);
 		sn_set32(c + AT_CTX, MKC_XLT_SIZE, 2);
 		sn_set32(c, MKEY_XLT_ACTUAL, 2);
+	}
+	if (kind == MKEY && slot == KLM_SLOT) {
+		sn_set(c + AT_CTX, MKC_MODE_1_0, MODE_KLM);
+		sn_set32(c + AT_CTX, MKC_XLT_SIZE, 8);
+		put_klm(c + AT_PAS, live[MKEY][0] << 8);
+		put_klm(c + AT_PAS + 16, live[MKEY][1] << 8);
 	}
 	if (kind == UMEM) {
 		sn_set64(c + AT_CTX, UMEM_NUM_MTT, 1);
@@ -188,19 +201,52 @@ static void put_segments(struct fuzz_input *in, uint8_t *w)
 	}
 }
 
+/* Writes the segments of a UMR of an existing key, with or without a list. Returns its length. */
+static unsigned int put_umr(struct fuzz_input *in, uint8_t *w)
+{
+	static const uint64_t masks[] = { UINT64_C(1) << 29, 0x9e2043 | UINT64_C(1) << 29, 0x43, 0x80, 0 };
+	enum { INLINE = 0x80, OFFSET = 0x10, LIST_AT = 128 };
+	unsigned int octowords = fuzz_below(in, 4) ? 4 : 0, slot = fuzz_below(in, SLOTS);
+	bool by_pointer = octowords && !fuzz_below(in, 4);
+
+	sn_set32(w, 12, live[MKEY][slot] << 8 | fuzz_below(in, 4));
+	w[16] = (uint8_t)((by_pointer ? 0 : INLINE) | (fuzz_below(in, 4) ? 0 : OFFSET));
+	sn_set32(w, 20, octowords << 16 | 4 * fuzz_below(in, 2));
+	sn_set64(w, 24, masks[fuzz_below(in, 5)]);
+	for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
+		if (defaults[i].command == MKEY && defaults[i].base && defaults[i].value < OF(0))
+			sn_set(w + 64, defaults[i].field, defaults[i].value);
+	sn_set(w + 64, MKC_PD, live[PD][fuzz_below(in, SLOTS)]);
+	sn_set(w + 64, MKC_FREE, !fuzz_below(in, 4));
+	sn_set(w + 64, MKC_KEY, fuzz_below(in, 4));
+	sn_set64(w + 64, MKC_START, (uintptr_t)arena + DATA + fuzz_below(in, 2));
+	sn_set64(w + 64, MKC_LEN, fuzz_u16(in));
+	for (uint32_t i = 0; i < 2 * octowords; i++)
+		sn_set64(w, LIST_AT + 8 * i, (uintptr_t)arena + DATA + fuzz_below(in, 4) * PAGE + 3);
+	for (uint32_t i = 0; i < octowords && (by_pointer || slot == KLM_SLOT); i++)
+		put_klm(w + LIST_AT + 16 * i, live[MKEY][fuzz_below(in, SLOTS)] << 8);
+	return 8 + (by_pointer ? 1 : octowords);
+}
+
 static void post_send(struct fuzz_input *in)
 {
 	static const uint8_t opcodes[] = { 8, 9, 10, 11, 1, 16, 17, 18, 0x25, 0, 0x33, 0x0c, 0x0e };
 	unsigned int slot = fuzz_below(in, SLOTS);
-	uint8_t *w = arena + (QP * SLOTS + slot) * PAGE + SQ_AT + (sq_pi[slot] % (1u << LOG_SQ)) * 64;
+	uint8_t *sq = arena + (QP * SLOTS + slot) * PAGE + SQ_AT, w[4 * 64] = { 0 };
+	uint8_t opcode = opcodes[fuzz_below(in, sizeof(opcodes))];
+	unsigned int ds, blocks;
 
-	memset(w, 0, 64);
-	sn_set32(w, 0, (uint32_t)sq_pi[slot] << 8 | opcodes[fuzz_below(in, sizeof(opcodes))]);
-	sn_set32(w, 4, live[QP][slot] << 8 | (1 + fuzz_below(in, 4)));
+	ds = opcode == 0x25 ? put_umr(in, w) : 1 + fuzz_below(in, 4);
+	blocks = (ds + 3) / 4;
+	sn_set32(w, 0, (uint32_t)sq_pi[slot] << 8 | opcode);
+	sn_set32(w, 4, live[QP][slot] << 8 | ds);
 	w[11] = fuzz_u8(in);
-	put_segments(in, w);
-	change_bytes(in, w, 64);
-	sq_pi[slot] = (uint16_t)(sq_pi[slot] + 1 + !fuzz_below(in, 16));
+	if (opcode != 0x25)
+		put_segments(in, w);
+	change_bytes(in, w, 64 * blocks);
+	for (unsigned int i = 0; i < blocks; i++)
+		memcpy(sq + (sq_pi[slot] + i) % (1u << LOG_SQ) * 64, w + 64ul * i, 64);
+	sq_pi[slot] = (uint16_t)(sq_pi[slot] + blocks + !fuzz_below(in, 16));
 	sn_set32(arena, RECORDS + (QP * SLOTS + slot) * 64 + 4, sq_pi[slot]);
 	softnic_mmio_write(nic, live[UAR][0], 0x800, w, 8);
 }
