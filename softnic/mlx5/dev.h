@@ -272,7 +272,7 @@ bool sn_klm_lengths_ok(const struct sn_mkey *m, uint64_t len, uint32_t first_key
 		       uint32_t n);
 /* most units of 16 bytes in a list that UMRs write */
 enum { SN_LIST_MAX = 1 << 16 };
-/* Do start, length and page size of an MTT key fit to its list? */
+/* Has the list of an MTT key room for its start, length and page size? */
 bool sn_mtt_fits(const struct sn_mkey *m);
 /* Finds the memory of an MTT key by its list. rights: the entries have rights in their low bits. Returns
  * 0, or -errno without a change. */

@@ -82,7 +82,7 @@ static uint8_t read_mtts(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey *m
 
 	/* UMRs write whole blocks of 64 bytes. Linux makes shorter lists, too, so the room is rounded up. */
 	m->max_list = (sn_get32(ctx, MKC_XLT_SIZE) + 3) & ~3u;
-	/* List and page size will come by UMRs. */
+	/* A UMR will write the list and the page size. */
 	if (m->free && !given && !umem)
 		return STAT_OK;
 	if (m->log_page < 12)

@@ -115,7 +115,7 @@ static uint8_t check_list(const struct umr *u)
 
 	if (m->mode == MODE_PA || m->buf.umem)
 		return refuse_umr(u, SN_V_WQE_UMR, "a list for a key that has no list");
-	/* Otherwise a program could name any memory. */
+	/* A list names memory by its bus address, so a program could reach any. */
 	if (m->mode == MODE_MTT && !u->qp->fast_reg)
 		return refuse_umr(u, SN_V_WQE_UMR, "a list of pages by a QP without fre");
 	if (u->first + u->octowords > m->max_list)
