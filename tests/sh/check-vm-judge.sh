@@ -51,7 +51,7 @@ kernel() {
 first="@@ kernel [    2.0] check-vm: the first job"
 kernel "[    2.0] check-vm: the first job" "$first" "@@ done" "[    9.0] reboot: Power down"
 fails
-kernel "$first" "[    3.0] infiniband mlx5_0: create_qp:3206:(pid 1): Create QP type 2 failed" "@@ done"
+kernel "$first" "[    3.0] infiniband mlx5_0: create_qp:3206:(pid 1): Create QP type 3 failed" "@@ done"
 fails "guest: kernel: 1 lines .*Create QP"
 kernel "$first" "@@ kernel [    3.0] mlx5_core 0000:00:01.0: cmd[0]: CREATE_CQ(0x400) No done completion" "@@ done"
 fails "guest: kernel: 1 lines .*No done completion"
