@@ -109,7 +109,7 @@ static void begin(struct drv_qp *q, struct drv_wqe *w, uint32_t key, uint8_t fla
 static void list(struct drv_wqe *w, unsigned int pages, unsigned int octowords)
 {
 	for (unsigned int i = 0; i < 2 * octowords; i++)
-		sn_set64(w->b + w->ds * 16ul, 8 * (size_t)i, i >= pages ? 0xbad0bad0bad0bad0 :
+		sn_set64(w->b + w->ds * 16ul, 8 * i, i >= pages ? 0xbad0bad0bad0bad0 :
 			 (uintptr_t)(mem.mem + (pages - 1 - i) * PAGE) | MTT_RD | MTT_WR);
 	w->ds += octowords;
 }
