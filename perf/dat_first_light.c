@@ -163,15 +163,17 @@ static bool wait_in_time(pid_t pid, uint64_t until, int *status)
 
 #define no_answer(a, ...) say(a, NO_ANSWER, "nothing", __VA_ARGS__)
 
-/* Runs a probe for at most limit_s seconds, and not beyond end_ns, the end of the time for all probes. */
+/* Runs a probe for at most limit_s seconds, and not beyond end_ns, the end of the time for all probes.
+ * dat_qualify knows the end of the answers that say so. */
 static void ask(const struct light *l, probe_fn *probe, unsigned int limit_s, uint64_t end_ns,
 		struct answer *a)
 {
 	uint64_t now = now_ns(), until = now + limit_s * 1000000000ull;
+	bool shortened = until > end_ns;
 	int status = 0;
 	pid_t pid;
 
-	if (until > end_ns)
+	if (shortened)
 		until = end_ns;
 	no_answer(a, "no answer: a call failed; stderr says which");
 	pid = now < until ? start(l, probe, a) : 0;
@@ -180,7 +182,8 @@ static void ask(const struct light *l, probe_fn *probe, unsigned int limit_s, ui
 	else if (pid < 0)
 		no_answer(a, "no process: %s", strerror(errno));
 	else if (!wait_in_time(pid, until, &status))
-		no_answer(a, "no answer within %.0f s: it hangs", (double)(until - now) / 1e9);
+		no_answer(a, "no answer within %.0f s: %s", (double)(until - now) / 1e9,
+			  shortened ? "the time for all probes is over" : "it hangs");
 	else if (WIFSIGNALED(status))
 		no_answer(a, "no answer: ended by signal %d", WTERMSIG(status));
 }

@@ -17,6 +17,7 @@ VERDICTS = (PASS, COMMENT, FAIL, NOT_APPLICABLE, NOT_TESTED)
 REACHED = 0.99  # part of a rate that counts as the rate
 # The exceptions that incomplete evidence causes, or evidence with a wrong type, huge numbers or deep nesting.
 UNJUDGED = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError)
+OVER = "the time for all probes is over"  # how an answer of dat_first_light ends if it had no time
 UNABLE = ("the test cannot ", "a test may not ")  # how a reason of dat_conform begins if the host is the cause
 
 Check = collections.namedtuple("Check", "name step section verdict reason attribute seconds")
@@ -87,7 +88,8 @@ def judge_identity(record, evidence, _):
             continue
         adapter = end["adapter"]
         if not adapter.get("opened"):
-            why = (adapter.get("error") or {}).get("why") or f"dat_info does not list {end['ia']}"
+            why = ((adapter.get("error") or {}).get("why") or died(end["dat_info"])
+                   or f"dat_info does not list {end['ia']}")
             yield result_of(which, FAIL, why)
             continue
         yield result_of(which, PASS,
@@ -100,7 +102,14 @@ def judge_identity(record, evidence, _):
 
 
 def judge_conform(record, evidence, entry):
-    child = record["children"][-1]
+    server = next((c for c in record["children"] if c.get("role") == "server"), None)
+    child = next((c for c in record["children"] if c is not server), None)
+    if server and (not child or server["killed"] != "end of the step"):
+        yield result_of("server", FAIL, "dat_conform --serve did not start on the peer"
+                        if server["killed"] == "end of the step"
+                        else died(server) or "dat_conform --serve ended before the step did")
+    if not child:
+        return
     report = evidence.result(child)
     if not report:
         yield result_of("statements", FAIL, died(child) or "dat_conform wrote no results")
@@ -126,19 +135,20 @@ def judge_questions(record, evidence, entry):
     if not report:
         yield result_of("questions", FAIL, died(child) or "dat_first_light wrote no answers")
         return
-    bad = False
+    explained = False  # a verdict explains that the program did not succeed
     for p in report["probes"]:
+        over = p["answer"].endswith(OVER)
         verdict = {"good": PASS, "tune": COMMENT, "skip": NOT_APPLICABLE}.get(p["verdict"], FAIL)
         reason, attribute = f"{p['question']} {p['answer']}", ""
         if verdict == COMMENT:
             reason += f"; to set: {p['set']}"
-        if verdict == NOT_APPLICABLE and p["answer"].startswith("not probed"):
+        if over or (verdict == NOT_APPLICABLE and p["answer"].startswith("not probed")):
             verdict = NOT_TESTED
         elif verdict == NOT_APPLICABLE:
             attribute = f"access = {report['access']}"
-        bad = bad or verdict == FAIL
+        explained = explained or verdict == FAIL or (over and child["status"] == 1)
         yield result_of(f"{p['number']:02d}", verdict, reason, attribute, p["ms"] / 1000)
-    if died(child) and not bad:
+    if died(child) and not explained:
         yield result_of("program", FAIL, died(child))
 
 
@@ -251,7 +261,7 @@ def judge_statements(record, evidence, entry):
     """Judges statements of the conformance step, selected by page or section."""
     key, patterns = entry["args"]
     conform = evidence.record("conformance")
-    report = evidence.result(conform["children"][-1]) if conform else None
+    report = evidence.result(conform["children"][-1]) if conform and conform["children"] else None
     chosen = [s for s in (report["statements"] if report else [])
               if any(fnmatch.fnmatch(s[key], p) for p in patterns.split("|"))]
     if not chosen:
@@ -320,14 +330,14 @@ def judge_held(name, samples):
 def judge_counters(record, evidence, entry):
     """Checks that no error counter of either end grew during any step."""
     for which in ("here", "peer"):
-        end = evidence.end(which)
-        if not end:
+        if which == "peer" and not evidence.manifest["peer"]:
             continue
         if record[which] is None:
             yield result_of(which, NOT_TESTED, "the peer had gone at the end")
             continue
         if not record[which]:
-            access = end.get("adapter", {}).get("provider_attributes", {}).get("access", "unknown")
+            adapter = evidence.end(which).get("adapter", {})
+            access = adapter.get("provider_attributes", {}).get("access", "unknown")
             yield result_of(which, NOT_APPLICABLE,
                             "the adapter has no counters in /sys/class/infiniband",
                             f"access = {access}")
@@ -377,6 +387,13 @@ def lacks(needs, limits):
     return f"the adapter has {has} and {least} are needed", f"limits.{limit}"
 
 
+def was_cut(record, entry):
+    """Returns whether the end of the run's time explains why the step failed: not a crash, and not that a soak
+    hangs, which ends before."""
+    return (record.get("cut") and entry["kind"] != "soak"
+            and not any(c["status"] < 0 and not c["killed"] for c in record["children"]))
+
+
 def judge_step(entry, evidence):
     if entry["not_run"]:
         return [result_of("", NOT_TESTED, entry["not_run"])]
@@ -386,7 +403,7 @@ def judge_step(entry, evidence):
     record = evidence.record(entry["name"])
     if not record:
         return [result_of("", FAIL, "the bundle has no evidence of this step")]
-    if record.get("cut"):
+    if was_cut(record, entry):
         return [result_of("", NOT_TESTED, "the time of the run ended before the step")]
     if record.get("broken"):
         return [result_of("", FAIL, record["broken"])]

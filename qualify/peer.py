@@ -106,7 +106,7 @@ class Host:
 
     def __init__(self, programs, ia):
         self.programs, self.ia, self.where = programs, ia, tempfile.mkdtemp(prefix="dat_qualify.")
-        self.children, self.api, self.folder, self.port = {}, "1.2", programs, ia
+        self.children, self.api, self.folder, self.port = {}, "1.2", programs, None
         try:
             self.find_api()
         except BaseException:  # for example, the run is interrupted
@@ -158,6 +158,12 @@ class Host:
         return found
 
     def counters(self):
+        if self.port is None:  # --steps excludes the step identity
+            self.port = self.ia
+            try:
+                self.identity()
+            except OSError:  # there is no dat_info, as other steps report
+                pass
         return identity.counters(self.port)
 
     def stop(self):

@@ -112,9 +112,9 @@ class Run:
     def finish_pair(self, entry, pair, limit, result):
         server, client = pair
         client = self.here.finish(client, self.rest(limit))
+        self.keep_result(entry, client, result)  # before the peer is asked, which may have gone
         server = self.other().finish(server, self.rest(15 if client["status"] else 30))
         client["role"], server["role"] = "client", "server"
-        self.keep_result(entry, client, result)
         return [server, client]
 
     def do_identity(self, entry, step, limit):
@@ -129,9 +129,10 @@ class Run:
         server, found = self.start_server(step.program,
                                           ["--serve", "-i", self.peer.ia, "--port", "0"],
                                           r"serving at TCP port (\d+)")
+        record = {"children": []}
         if found:
             args += ["-r", self.host, "--port", found[1]]
-        record = self.alone(entry, step, args, limit)
+            record = self.alone(entry, step, args, limit)
         self.peer.kill(server, "end of the step")
         record["children"].insert(0, {"role": "server", **self.peer.finish(server, 5)})
         return record

@@ -100,7 +100,7 @@ def plan(quick):
             step("conformance", CONFORMANCE, "each statement of the manual pages", "conform",
                  "dat_conform", (), 200 if quick else 900),
             step("questions", QUESTIONS, "what only an adapter answers, in loopback", "questions",
-                 "dat_first_light", ("-t", NO_SPEED) if quick else (), 120 if quick else 900),
+                 "dat_first_light", ("-q", "-t", NO_SPEED) if quick else (), 120 if quick else 900),
             *integrity(quick),
             step("windows", WINDOWS, "statements of the pages dat_lmr, dat_pz and dat_rmr",
                  "statements", args=("page", "dat_lmr_*|dat_pz_*|dat_rmr_*")),

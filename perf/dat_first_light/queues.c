@@ -209,7 +209,7 @@ void probe_laps(const struct light *l, struct answer *a)
 		}
 	}
 	if (i <= 2 * entries)
-		skipped(a, "only %u messages in 40 s, with a CQ of %u", i, entries);
+		skipped(a, "not probed: only %u messages in 40 s, with a CQ of %u", i, entries);
 	else
 		good(a, "yes: %u messages with a CQ of %u", i, entries);
 }
