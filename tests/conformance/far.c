@@ -81,17 +81,19 @@ static int far_side(int sock, void *arg)
 
 static int dial_host(const char *host)
 {
-	struct addrinfo hint = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM }, *list;
+	struct addrinfo hint = { .ai_socktype = SOCK_STREAM }, *list;
 	char port[8];
-	int sock;
+	int sock = -1;
 
 	snprintf(port, sizeof(port), "%u", conform_options.port);
 	if (getaddrinfo(host, port, &hint, &list))
 		return -1;
-	sock = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (sock >= 0 && connect(sock, list->ai_addr, list->ai_addrlen)) {
-		close(sock);
-		sock = -1;
+	for (const struct addrinfo *a = list; a && sock < 0; a = a->ai_next) {
+		sock = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (sock >= 0 && connect(sock, a->ai_addr, a->ai_addrlen)) {
+			close(sock);
+			sock = -1;
+		}
 	}
 	freeaddrinfo(list);
 	return sock;
@@ -157,21 +159,38 @@ uint64_t far_ask(struct far_end *f, enum far_order order, uint64_t a, uint64_t b
 	return be64toh(in[0]);
 }
 
+/* Opens a socket for connections by IPv6 and IPv4; by IPv4 alone if this host has no IPv6. */
+static int listen_to_all(void)
+{
+	in_port_t port = htons((uint16_t)conform_options.port);
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = port };
+	struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = port };
+	int one = 1, zero = 0, sock = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool is_six = sock >= 0;
+
+	if (!is_six)
+		sock = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	setsockopt(sock, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero));
+	setsockopt(sock, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (is_six ? bind(sock, (struct sockaddr *)&six, sizeof(six))
+		   : bind(sock, (struct sockaddr *)&four, sizeof(four)))
+		return -1;
+	return listen(sock, 16) ? -1 : sock;
+}
+
 int far_serve(void)
 {
-	struct sockaddr_in any = { .sin_family = AF_INET, .sin_port = htons(conform_options.port) };
-	int one = 1, sock = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), peer;
-	socklen_t len = sizeof(any);
+	int sock = listen_to_all(), peer;
+	struct sockaddr_in6 at;		/* the port has the same place in an IPv4 address */
+	socklen_t len = sizeof(at);
 
 	signal(SIGCHLD, SIG_IGN);
-	setsockopt(sock, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (sock < 0 || bind(sock, (struct sockaddr *)&any, len) || listen(sock, 16) ||
-	    getsockname(sock, (struct sockaddr *)&any, &len)) {
+	if (sock < 0 || getsockname(sock, (struct sockaddr *)&at, &len)) {
 		fprintf(stderr, "dat_conform: cannot serve at TCP port %u: %m; --port chooses another\n",
 			conform_options.port);
 		return 1;
 	}
-	printf("%s: serving at TCP port %u\n", conform_options.ia, ntohs(any.sin_port));
+	printf("%s: serving at TCP port %u\n", conform_options.ia, ntohs(at.sin6_port));
 	fflush(stdout);
 	conform_outside();
 	while ((peer = accept(sock, NULL, NULL)) >= 0) {

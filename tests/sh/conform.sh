@@ -74,6 +74,9 @@ elsewhere() {
 		wrong "a statement failed with the peer in dat_conform --serve:" "$tmp/out"
 	grep -q '^SKIP two_processes__the_other_end_dies .* (-r)$' "$tmp/out" &&
 		[ "$(grep -c ^SKIP "$tmp/out")" = 1 ] || wrong "other statements than the one that kills its peer were skipped:" "$tmp/out"
+	! grep -q ^0*1 /proc/net/if_inet6 2>/dev/null ||
+		timeout 100 "$conform" -r ::1 --port "$port" -t two_processes__rejected >"$tmp/out" 2>&1 ||
+		wrong "a statement failed with the peer at an IPv6 address:" "$tmp/out"
 	stop_server
 	timeout 60 "$conform" -r 127.0.0.1 --port "$port" -t two_processes__rejected >"$tmp/out" 2>&1 &&
 		wrong "a statement with a peer succeeds without a server:" "$tmp/out"
