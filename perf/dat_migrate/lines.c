@@ -134,7 +134,7 @@ static void move_entry(struct migration *m, const char *raw, char *const f[CONF_
 		keep(m, raw, "%s is not a library of OpenFabrics dapl", f[CONF_LIB]);
 	else if (*f[CONF_API] == 'k')
 		keep(m, raw, "it is for consumers in the kernel");
-	else if (sscanf(f[CONF_PARAMS], "%63s %u %1s", device, &port, rest) != 2 || port > 255)
+	else if (sscanf(f[CONF_PARAMS], " %63[^ \t\"\\] %u %1s", device, &port, rest) != 2 || port > 255)
 		keep(m, raw, "ia_params \"%s\" are not a device and a port; write device= and port=",
 		     f[CONF_PARAMS]);
 	else if (is_foreign(device))

@@ -31,6 +31,9 @@ becomes 'ofa-v2-mlx5_0-1u u2.0 nonthreadsafe default libdaploucm.so.2 dapl.2.0 "
 reports 'datagrams of the fabric' ucm
 reports 'both ends of a connection must use dapl-direct' ucm
 reports 'uDAPL 2.0 keep the libdat2 of the system' ucm
+strange='ib0 u1.2 nonthreadsafe default libdaplcma.so.1 dapl.1.2 "ml\"x 1" ""'
+becomes "$strange" "$strange"
+reports 'are not a device and a port' "a quotation mark in a device"
 becomes 'ofa-v2-ib0	u2.0 threadsafe nondefault /usr/lib/libdaplofa.so.2 dapl.2.0 "lo 0" "x"' \
 	'ofa-v2-ib0 u2.0 threadsafe nondefault /dir/libdapl-direct2.so dapl_direct.2.0 "device=lo" "x"'
 reports 'instead of rdma_cm' cma
