@@ -261,11 +261,18 @@ void report_worst(const struct tool *t, const struct tool_result *r)
 	}
 }
 
-int report_limits(const struct tool *t, const struct tool_result *r)
+int report_limits(const struct tool *t, const struct tool_report *rep)
 {
-	double bw = r->average / (t->o.gbits ? 1e9 / 8 : 1 << 20), rate = r->rate / 1e6;
+	double bw = 0, rate = 0;
 	int missed = 0;
 
+	for (size_t i = 0; i < rep->n; i++) {
+		const struct tool_result *r = &rep->results[i];
+		double row = r->average / (t->o.gbits ? 1e9 / 8 : 1 << 20);
+
+		bw = row > bw ? row : bw;
+		rate = r->rate / 1e6 > rate ? r->rate / 1e6 : rate;
+	}
 	if (t->o.limit_bw > 0 && bw < t->o.limit_bw) {
 		fprintf(stderr, "BW average %.2f is below the limit of %.2f\n", bw, t->o.limit_bw);
 		missed = 1;

@@ -28,8 +28,9 @@ void report_worst(const struct tool *t, const struct tool_result *r);
 void report_line(void);
 /* rate.c: prints the rate that was reached, and how late operations started. */
 void report_rate(const struct tool *t, const struct tool_result *r);
-/* Returns 0. Returns 1, after a message, if the result is below a limit of -w or -y. */
-int report_limits(const struct tool *t, const struct tool_result *r);
+/* Returns 0. Returns 1, after a message, if no row reaches a limit of -w or -y. As in perftest, one size
+ * of -a suffices. */
+int report_limits(const struct tool *t, const struct tool_report *rep);
 
 /* progress.c: starts a thread that prints a line on stderr every two seconds. doing: what the program
  * does; NULL: it measures. */

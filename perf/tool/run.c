@@ -133,7 +133,7 @@ static int all_sizes(struct tool *t, struct tool_report *rep, const uint64_t *si
 
 static int results_told(struct tool *t, struct tool_report *rep)
 {
-	int status = 0;
+	int status;
 	size_t i;
 
 	report_line();
@@ -144,8 +144,8 @@ static int results_told(struct tool *t, struct tool_report *rep)
 			report_rate(t, &rep->results[i]);
 		if (t->o.explain)
 			report_explain(&rep->results[i]);
-		status |= report_limits(t, &rep->results[i]);
 	}
+	status = report_limits(t, rep);
 	if (t->o.verify)
 		puts(" all data verified");
 	if ((t->o.json && report_json(t, rep)) || (t->o.plot && report_plot(t, rep)))
