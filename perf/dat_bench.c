@@ -45,6 +45,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'w': o->warm = true; return 0;
 	case 'n': o->calls = (unsigned int)program_number(state, "--calls", arg, 1, 100000000); return 0;
 	case ARGP_KEY_ARG: argp_error(state, "unexpected argument"); return EINVAL;
+	case ARGP_KEY_END:
+		if (o->latency && (o->threadsafe || o->unordered || o->only_pair || o->warm))
+			argp_error(state, "-L has no use for -p, -t, -u and -w");
+		return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
