@@ -84,7 +84,7 @@ void probe_bind(const struct light *l, struct answer *a)
 /* Binds an RMR more often than it has keys, without an unbind between. */
 void probe_rebind(const struct light *l, struct answer *a)
 {
-	enum { BINDS = 1000 };
+	enum { BINDS = 1100 };	/* an RMR has 4 keys with 255 contexts each */
 	uint64_t until = long_enough();
 	struct window w;
 	char what[40];
