@@ -472,12 +472,6 @@ check-pyverbs: all
 	@scripts/deps.sh --pyverbs
 	@$(TEST_ENV) scripts/check-pyverbs $(O)
 
-# The speed of stock programs beside ours: build/speed.md.
-.PHONY: stock-speed
-stock-speed: all
-	@scripts/deps.sh --stock
-	@$(TEST_ENV) scripts/stock-speed $(O)
-
 # Linux's own drivers on the software ConnectX, in guests of QEMU.
 .PHONY: check-vm check-vm-full
 check-vm: all
@@ -682,7 +676,6 @@ clean:
 #: make check-pyverbs rdma-core's own tests (pyverbs) on the software adapters: build/pyverbs.md
 #: make coverage     lines of the accesses to an adapter that no test executes: build/coverage.txt
 #: make mutants      wrong lines of source that no test notices: N=20 of SEED=1, FILE=, JOBS=1 at a time, each with tests of BUDGET= seconds
-#: make stock-speed  what stock programs take beside ours on the same model: build/speed.md
 #: make soak         clients that are killed, stopped or left, for MINUTES=60 on each adapter (IA=): plots in build/soak
 #: make check-all    check, check-dat2, check-stock, check-asan, check-tsan and coverage, and check with clang
 #: make bench        instructions and nanoseconds per call beside libibverbs, UCX and dapl: build/bench.md

@@ -6,7 +6,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 status=0
 for name in asm check check-all check-arm64 check-dat2 check-pyverbs check-stock check-vm conformance coverage dat2-table \
-	fuzz hot-check hot-count mkconf run soak stock-speed two-hosts unexecuted walk; do
+	fuzz hot-check hot-count mkconf run soak two-hosts unexecuted walk; do
 	timeout -k 1 60 "scripts/$name" >"$tmp/out" 2>&1 </dev/null
 	ended=$?
 	[ $ended != 0 ] && [ $ended != 124 ] && grep -qE "^(scripts/$name: .*)?(usage: (scripts/)?)?$name [A-Z[-]" "$tmp/out" &&

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# TCP ports of servers, from /proc: for scripts/check-stock and scripts/stock-speed.
+# TCP ports of servers, from /proc: for scripts/check-stock and scripts/check-vm.
 
 # listening PORT: prints the address of the socket that listens at PORT; "" if there is none
 listening() {
