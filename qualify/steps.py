@@ -42,11 +42,11 @@ def planned(s):
 def integrity(quick):
     count = 20 if quick else 2000
     for op in ("write", "send", "read"):
-        yield step(f"integrity-{op}", INTEGRITY, f"every byte of {op}s of 2 bytes to 8 MiB", "perf",
+        yield step(f"integrity-{op}", INTEGRITY, f"{op}s of 2 bytes to 8 MiB, data verified", "perf",
                    f"dat_{op}_bw", ("-a", "-n", count, "--warm-up", 5, "--verify"),
                    100 if quick else 300)
         yield step(f"integrity-{op}-odd", INTEGRITY,
-                   f"every byte of {op}s of 4097 bytes, 8 endpoints", "perf", f"dat_{op}_bw",
+                   f"{op}s of 4097 bytes, 8 endpoints, data verified", "perf", f"dat_{op}_bw",
                    ("-s", 4097, "-q", 8, "-n", count * 4, "--verify"), 60, ("eps", 8 + CONTROL))
     for size in (1, 4095) if quick else (1, 7, 63, 65, 4095, 4097, 65537, 1048575):
         yield step(f"integrity-all-{size}", INTEGRITY,

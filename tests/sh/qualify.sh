@@ -284,6 +284,10 @@ signatures() {
 	has "a signature of another role" 'reviewer.sig: NOT valid: .*namespace'
 	rm "$tmp/good.tar.reviewer.sig"
 	q verify --signers "$tmp/signers" -s "$tmp/good.tar.tester.sig" "$tmp/known.tar" && wrong "dat_qualify verify accepts a signature of another bundle"
+	cp "$tmp/good.tar.tester.sig" "$tmp/good.tar.old.tester.sig"
+	q verify --signers "$tmp/signers" -s "$tmp/good.tar.tester.sig" "$tmp/good.tar" && q verify --signers "$tmp/signers" "$tmp/good.tar" ||
+		wrong "dat_qualify verify takes the signature of another bundle"
+	grep -q old "$tmp/out" && wrong "dat_qualify verify takes the signature of a bundle whose name is longer"
 	q verify --signers "$tmp/none" "$tmp/good.tar" && wrong "dat_qualify verify succeeds without a file of signers"
 	has "no file of signers" "tester.sig: NOT valid: .*\"$tmp/none\": No such file"
 	echo nonsense >"$tmp/none.sig"
