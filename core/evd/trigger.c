@@ -98,12 +98,14 @@ static int join_cno(struct core_evd *evd, struct dap_cno *cno)
 	return err < 0 ? err : poll_fd(cno, EPOLL_CTL_ADD, evd, 0);
 }
 
+/* A thread in dat_evd_wait() has armed the CQ for itself. */
 static void leave_cno(struct core_evd *evd, struct dap_cno *cno)
 {
 	if (!cno || !evd->pub.has_cq)
 		return;
 	evd->watched = evd->unarmed = false;
-	dap_evd_disarm(evd);
+	if (!evd->waiting)
+		dap_evd_disarm(evd);
 	poll_fd(cno, EPOLL_CTL_DEL, evd, 0);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Without a waiter, the library's thread does not poll a CQ each millisecond. */
+#include "core/evd/evd.h"
 #include "tests/efa_dat/rig.h"
 
 TestSuite(efa_wait, .timeout = 120);
@@ -53,4 +54,42 @@ Test(efa_wait, evd_disable__leaves_no_polls_each_millisecond, .init = setup, .fi
 	cr_assert_not(library_polls());
 	ok(dat_evd_enable(b.recv));
 	cr_assert(library_polls());
+}
+
+static void wait_for_message(void *arg)
+{
+	DAT_RETURN *result = arg;
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	*result = dat_evd_wait(b.recv, SOON_MS * 1000, 1, &ev, &more);
+}
+
+static bool waiter_sleeps(void)
+{
+	struct core_evd *evd = core_evd(b.recv);
+	bool asleep;
+
+	pthread_mutex_lock(&evd->lock);
+	asleep = evd->asleep;
+	pthread_mutex_unlock(&evd->lock);
+	return asleep;
+}
+
+Test(efa_wait, evd_modify_cno__to_none_leaves_a_waiter_its_wakeup, .init = setup, .fini = pair_close)
+{
+	struct th_aside waiter;
+	DAT_RETURN result = DAT_ABORT;
+	DAT_CNO_HANDLE cno;
+
+	ok(dat_cno_create(b.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+	ok(dat_evd_modify_cno(b.recv, cno));
+	ok(do_recv(&b, 1, 0, 64));
+	cr_assert_not(th_aside(&waiter, wait_for_message, &result, SOON_MS));
+	cr_assert(TH_WITHIN(SOON_MS, waiter_sleeps()));
+	ok(dat_evd_modify_cno(b.recv, DAT_HANDLE_NULL));
+	cr_assert(library_polls());
+	ok(do_send(&a, 2, 0, 64));
+	th_aside_end(&waiter);
+	ok(result);
 }
