@@ -28,11 +28,21 @@ void dap_cno_rest(struct dap_cno *cno)
 		dap_cno_unsignal(cno, DAP_CNO_WAITERS);
 }
 
+/* An EVD that has left the CNO and returned may still be in the queue with the member from before. */
+static bool is_queued(const struct dap_cno *cno, unsigned int e, const struct dap_cno_member *member)
+{
+	const struct dap_cno_member *stray = cno->strays ? cno->queue[e].first : NULL;
+
+	while (stray && stray->evd != member->evd)
+		stray = stray->next[e];
+	return stray || member->queued[e];
+}
+
 static void enqueue_member(struct dap_cno *cno, unsigned int e, struct dap_cno_member *member)
 {
 	struct dap_cno_queue *queue = &cno->queue[e];
 
-	if (member->queued[e])
+	if (is_queued(cno, e, member))
 		return;
 	member->queued[e] = true;
 	member->next[e] = NULL;

@@ -91,3 +91,22 @@ Test(move_cno, modify_cno__returns_although_the_new_cno_is_polling_the_evd)
 	cr_assert_eq(w.evd, t.evd);
 	fake.on_poll = NULL;
 }
+
+/* Its trigger from before is still pending each time. */
+Test(move_cno, modify_cno__that_returns_to_a_cno_is_reported_once)
+{
+	DAT_EVD_HANDLE got;
+
+	for (int i = 0; i < 3; i++) {
+		fake_post_se(t.evd);
+		cr_assert_eq(dat_evd_modify_cno(t.evd, DAT_HANDLE_NULL), DAT_SUCCESS);
+		cr_assert_eq(dat_evd_modify_cno(t.evd, from), DAT_SUCCESS);
+	}
+	fake_post_se(t.evd);
+	cr_assert_eq(dat_cno_wait(from, LONG, &got), DAT_SUCCESS);
+	cr_assert_eq(got, t.evd);
+	assert_code(dat_cno_wait(from, 0, &got), DAT_QUEUE_EMPTY, 0);
+	fake_post_se(t.evd);
+	cr_assert_eq(dat_cno_wait(from, LONG, &got), DAT_SUCCESS);
+	cr_assert_eq(got, t.evd);
+}
