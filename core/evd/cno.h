@@ -41,6 +41,7 @@ struct dap_cno {
 	/* times that the last EVD was freed; waiters that have yet to return for it */
 	uint32_t ends, leaving;
 	bool agent_end;			/* the agent is to be called without an EVD */
+	bool agent_done;		/* the agent was to be called once, and that call has begun */
 	bool agent_changing;		/* one thread changes the agent; others wait */
 	bool dead;
 	int cq_fds;			/* epoll: the CQs of its EVDs */

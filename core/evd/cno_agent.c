@@ -14,7 +14,7 @@ struct dap_agent {
 	pthread_t thread;
 	dap_agent_fn fn;		/* the fields from here to alone are protected by the CNO's lock */
 	void *data;
-	bool once, done;
+	bool once;
 	bool calling, stop;
 	uint32_t returns;		/* number of calls that have returned */
 	bool alone;			/* the CNO is freed: only the agent thread uses this */
@@ -23,12 +23,19 @@ struct dap_agent {
 enum next { CALL, SLEEP, STOP };
 
 /* The lock is held. */
+static void drop_triggers(struct dap_cno *cno)
+{
+	while (dap_cno_next(cno, DAP_CNO_AGENT))
+		;
+}
+
+/* The lock is held. */
 static enum next agent_next(struct dap_agent *a, struct core_evd **evd)
 {
 	struct dap_cno *cno = a->cno;
 
 	*evd = NULL;
-	if (a->done)
+	if (cno->agent_done)
 		return STOP;
 	if (!cno->agent_end) {
 		if (a->stop)
@@ -40,8 +47,10 @@ static enum next agent_next(struct dap_agent *a, struct core_evd **evd)
 		}
 	}
 	cno->agent_end = false;
-	a->done = a->once;
 	a->calling = true;
+	cno->agent_done = a->once;
+	if (cno->agent_done)
+		drop_triggers(cno);
 	return CALL;
 }
 
@@ -101,9 +110,8 @@ struct dap_agent *dap_agent_start(struct dap_cno *cno, dap_agent_fn fn, void *da
 
 static void agent_forget(struct dap_cno *cno)
 {
-	while (dap_cno_next(cno, DAP_CNO_AGENT))
-		;
-	cno->agent_end = false;
+	drop_triggers(cno);
+	cno->agent_end = cno->agent_done = false;
 	cno->agent = NULL;
 }
 
@@ -151,7 +159,7 @@ static bool agent_replace(struct dap_cno *cno, dap_agent_fn fn, void *data)
 	bool alive;
 
 	pthread_mutex_lock(&cno->lock);
-	alive = a && !a->done;
+	alive = a && !cno->agent_done;
 	if (alive) {
 		a->fn = fn;
 		a->data = data;
@@ -233,7 +241,7 @@ void dap_cno_get_agent(struct dap_cno *cno, dap_agent_fn *fn, void **data)
 
 	pthread_mutex_lock(&cno->lock);
 	a = cno->agent;
-	there = a && !a->done;
+	there = a && !cno->agent_done;
 	*fn = there ? a->fn : NULL;
 	*data = there ? a->data : NULL;
 	pthread_mutex_unlock(&cno->lock);

@@ -95,7 +95,7 @@ void dap_cno_trigger(struct core_evd *evd)
 
 	pthread_mutex_lock(&cno->lock);
 	enqueue_member(cno, DAP_CNO_WAITERS, evd->member);
-	if (cno->agent)
+	if (cno->agent && !cno->agent_done)
 		enqueue_member(cno, DAP_CNO_AGENT, evd->member);
 	pthread_mutex_unlock(&cno->lock);
 }

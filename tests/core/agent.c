@@ -2,6 +2,7 @@
 /* Two threads that change the proxy agent of a CNO, and an agent that changes itself. */
 #include <string.h>
 
+#include "core/evd/cno.h"
 #include "tests/core/fixture.h"
 
 static void setup(void)
@@ -246,4 +247,36 @@ Test(agent, cno_free__waits_for_an_agent_that_changes_itself)
 	assert_ok(last.modified);
 	cr_expect_eq(last.param.agent.proxy_agent_func, change_while_freed);
 	assert_code(last.freed, DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_IN_USE);
+}
+
+/* ---- The agent of dat_cno_create(3), which is called once ---- */
+
+static bool has_strays(DAT_CNO_HANDLE handle)
+{
+	struct dap_cno *cno = handle;
+	bool some;
+
+	pthread_mutex_lock(&cno->lock);
+	some = cno->strays;
+	pthread_mutex_unlock(&cno->lock);
+	return some;
+}
+
+/* The EVD then leaves. Only triggers that are not reported yet may keep memory of it. */
+Test(agent, cno_create__agent_that_was_called_keeps_no_triggers)
+{
+	struct calls c = {0};
+	DAT_CNO_HANDLE cno;
+	DAT_EVD_HANDLE got;
+
+	assert_ok(dat_cno_create(t.ia, agent_of(&c), &cno));
+	for (int i = 0; i < 3; i++) {
+		assert_ok(dat_evd_modify_cno(t.evd, cno));
+		fake_post_se(t.evd);
+		assert_ok(dat_cno_wait(cno, LONG, &got));
+		cr_assert_eq(got, t.evd);
+		cr_assert(TH_WITHIN(20000, count(&c.n) == 1));
+		assert_ok(dat_evd_modify_cno(t.evd, DAT_HANDLE_NULL));
+	}
+	cr_assert_not(has_strays(cno));
 }
