@@ -163,18 +163,3 @@ void dap_ep_get_status(struct dap_ep *ep, uint32_t *state, bool *recv_idle, bool
 	}
 	pthread_mutex_unlock(&core_ep(ep)->lock);
 }
-
-bool dap_ep_reap(struct dap_ep *ep, bool recv)
-{
-	struct dap_evd *evd = recv ? ep->recv_evd : ep->request_evd;
-	struct dap_event ev;
-	bool some = false;
-
-	if (!core_evd(evd)->internal)
-		return false;
-	pthread_mutex_lock(&core_evd(evd)->reap_lock);
-	while (ep->obj.ia->hw->cq_poll(evd, &ev))
-		some = true;
-	pthread_mutex_unlock(&core_evd(evd)->reap_lock);
-	return some;
-}

@@ -108,6 +108,21 @@ int dap_ep_reattach(struct dap_ep *ep)
 	return err;
 }
 
+bool dap_ep_reap(struct dap_ep *ep, bool recv)
+{
+	struct dap_evd *evd = recv ? ep->recv_evd : ep->request_evd;
+	struct dap_event ev;
+	bool some = false;
+
+	if (!core_evd(evd)->internal)
+		return false;
+	pthread_mutex_lock(&core_evd(evd)->reap_lock);
+	while (ep->obj.ia->hw->cq_poll(evd, &ev))
+		some = true;
+	pthread_mutex_unlock(&core_evd(evd)->reap_lock);
+	return some;
+}
+
 /* With both cq_locks held, no thread has a completion that it took from a CQ but has not set
  * aside. */
 static void destroy_qp(struct dap_ep *ep)
