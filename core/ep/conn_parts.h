@@ -28,6 +28,9 @@
  * for; if it is best effort, the endpoint's attributes decide. */
 int dap_conn_prepare(struct dap_ep *ep, uint32_t qos);
 void dap_conn_timers(struct dap_ep *ep);
+/* The endpoint is CONNECTED. If its request EVD is internal, perhaps no call of the consumer polls the CQ,
+ * and a failed request would not end the connection. So the manager's thread polls it while CONNECTED. */
+void dap_conn_reap_later(struct dap_ep *ep);
 /* Returns true if both ends use the same backend and protocol version; otherwise logs the
  * difference. */
 bool dap_conn_compatible(const struct dap_ep *ep, const struct dap_path *peer);

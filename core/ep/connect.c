@@ -106,16 +106,23 @@ static void on_reply(void *ctx, struct dap_cm_conn *conn, const struct dap_path 
 	unlock_ep(ep);
 }
 
+static bool become_connected(struct dap_ep *ep)
+{
+	if (dap_ep_fsm(ep, DAP_CAUSE_ESTABLISHED))
+		return false;
+	dap_conn_event(ep, DAP_EV_ESTABLISHED);
+	dap_conn_reap_later(ep);
+	return true;
+}
+
 static void on_ready(void *ctx, struct dap_cm_conn *conn)
 {
 	struct dap_ep *ep = lock_conn_ep(ctx, conn);
 
 	if (!ep)
 		return;
-	if (!dap_ep_fsm(ep, DAP_CAUSE_ESTABLISHED)) {
-		dap_conn_event(ep, DAP_EV_ESTABLISHED);
+	if (become_connected(ep))
 		dap_cm_go(conn);
-	}
 	unlock_ep(ep);
 }
 
@@ -125,8 +132,7 @@ static void on_established(void *ctx, struct dap_cm_conn *conn)
 
 	if (!ep)
 		return;
-	if (!dap_ep_fsm(ep, DAP_CAUSE_ESTABLISHED))
-		dap_conn_event(ep, DAP_EV_ESTABLISHED);
+	become_connected(ep);
 	dap_conn_not_early(ep);
 	unlock_ep(ep);
 }

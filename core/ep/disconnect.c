@@ -1,10 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How this side ends a connection: disconnect, breakage, reset, and free. */
+#include "core/clock.h"
 #include "core/ep/conn_parts.h"
 #include "core/ep/ep.h"
+#include "core/evd/evd.h"
 
+#define REAP_US 50000
 #define DRAIN_LOOK_US 500
 #define DRAIN_LOOKS 20000		/* most checks: ten seconds in total */
+
+/* All endpoints are due at the same time, so the manager's thread wakes once for all of them. */
+void dap_conn_reap_later(struct dap_ep *ep)
+{
+	if (core_evd(ep->request_evd)->internal)
+		dap_cm_timer(ep->obj.ia->cm, &core_ep(ep)->drain,
+			     REAP_US - dap_now_ns() / 1000 % REAP_US);
+}
 
 /* ---- graceful: posted work completes first, for up to ten seconds ---- */
 
@@ -29,8 +40,12 @@ static void on_drain_timer(void *arg)
 	struct core_ep *own = core_ep(ep);
 
 	pthread_mutex_lock(&own->lock);
-	if (dap_ep_state(ep) == DAP_EP_DISCONNECT_PENDING && own->conn)
+	if (dap_ep_state(ep) == DAP_EP_CONNECTED) {
+		dap_ep_reap(ep, false);
+		dap_conn_reap_later(ep);
+	} else if (dap_ep_state(ep) == DAP_EP_DISCONNECT_PENDING && own->conn) {
 		check_drain(ep);
+	}
 	pthread_mutex_unlock(&own->lock);
 }
 

@@ -29,6 +29,7 @@ struct core_ep {
 	union dap_addr local_addr, remote_addr;
 	uint64_t local_qual, remote_qual;	/* listening qualifiers; 0 on the active side */
 	struct dap_ep_counts counts;
+	/* drain polls an internal request EVD while CONNECTED, and checks a graceful disconnect */
 	struct dap_timer drain, broken;
 	uint32_t drain_looks;		/* checks left in a graceful disconnect */
 	uint32_t incarnation;		/* number of its QP, incremented by reset; atomic */

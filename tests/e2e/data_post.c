@@ -65,10 +65,10 @@ RIG_TEST(data_post, suppress__among_others_leaves_only_visible_completions)
 }
 
 /* Returns a connected endpoint of a whose completions no call dequeues. */
-static DAT_EP_HANDLE without_request_evd(void)
+static DAT_EP_HANDLE without_request_evd(DAT_EP_HANDLE peer)
 {
 	DAT_EP_ATTR attr = rig_attr();
-	DAT_EP_HANDLE ep, peer = end_ep(&b, NULL);
+	DAT_EP_HANDLE ep;
 
 	must(dat_ep_create(a.ia, a.pz, a.recv_evd, DAT_HANDLE_NULL, a.conn_evd, &attr, &ep));
 	end_join(&a, ep, &b, peer);
@@ -79,7 +79,7 @@ RIG_TEST(data_post, suppress__on_an_endpoint_without_request_evd_finds_room)
 {
 	DAT_EP_HANDLE own = a.ep;
 
-	a.ep = without_request_evd();
+	a.ep = without_request_evd(end_ep(&b, NULL));
 	for (uint32_t i = 0; i < 20 * RIG_DTOS; i++) {
 		memcpy(a.mem, &i, sizeof(i));
 		soon(do_write(&a, i, 0, far(&b, 0, 4), i & 1 ? SUPPRESS : 0));
@@ -100,13 +100,25 @@ static bool requests_idle(DAT_EP_HANDLE ep)
 
 RIG_TEST(data_post, get_status__of_an_endpoint_without_request_evd_becomes_idle)
 {
-	DAT_EP_HANDLE ep = without_request_evd(), own = a.ep;
+	DAT_EP_HANDLE ep = without_request_evd(end_ep(&b, NULL)), own = a.ep;
 
 	a.ep = ep;
 	for (uint64_t i = 0; i < 3; i++)
 		must(do_write(&a, i, 0, far(&b, 0, 64), 0));
 	a.ep = own;
 	check(TH_WITHIN(SOON_MS, requests_idle(ep)));
+}
+
+RIG_TEST(data_post, failure__on_an_endpoint_without_request_evd_breaks_the_connection)
+{
+	DAT_EP_HANDLE peer = end_ep(&b, NULL), ep = without_request_evd(peer);
+	DAT_LMR_TRIPLET t = seg(&a, 0, 4096);
+	DAT_RMR_TRIPLET to = far(&b, 0, 4096);
+
+	must(dat_lmr_free(end_lmr(&a, a.mem, a.len, DAT_MEM_PRIV_ALL_FLAG, &t.lmr_context, NULL)));
+	must(dat_ep_post_rdma_write(ep, 1, &t, (DAT_DTO_COOKIE){ .as_64 = 1 }, &to, 0));
+	took_conn(&a, ep, DAT_CONNECTION_EVENT_BROKEN);
+	took_conn(&b, peer, DAT_CONNECTION_EVENT_BROKEN);
 }
 
 /* ---- barrier ---- */
