@@ -22,8 +22,8 @@ struct cm_watch {
 	LIST_ENTRY(cm_watch) link;
 };
 
-/* Taken around cm_loop.lock by open and close, because they wait for the thread, which takes
- * cm_loop.lock. */
+/* Taken around cm_loop.lock by open and close, because they wait for the thread to start or end, which takes
+ * cm_loop.lock. A thread that holds it waits for no callback: see before_fork(). */
 static pthread_mutex_t cm_life = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- Fork ---- */
@@ -31,6 +31,7 @@ static pthread_mutex_t cm_life = PTHREAD_MUTEX_INITIALIZER;
 /* Keeps the memory that a child inherits reachable, so that leak checkers do not report it. */
 static struct cm_loop inherited;
 
+/* Fork handlers of devices may have run before: their locks are held, and callbacks wait for those. */
 static void before_fork(void)
 {
 	pthread_mutex_lock(&cm_life);
@@ -209,9 +210,8 @@ void dap_cm_close(struct dap_cm *cm)
 	int cancel;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	pthread_mutex_lock(&cm_life);
 	if (!cm_enter(cm->generation))
-		goto unlock;
+		goto restore;
 	while (!LIST_EMPTY(&cm->listeners))
 		cm_listener_close(LIST_FIRST(&cm->listeners));
 	while (!TAILQ_EMPTY(&cm->conns))
@@ -220,6 +220,7 @@ void dap_cm_close(struct dap_cm *cm)
 		watch_close(LIST_FIRST(&cm->watches));
 	cm_leave();
 	dap_cm_sync(cm);
+	pthread_mutex_lock(&cm_life);
 	pthread_mutex_lock(&cm_loop.lock);
 	LIST_REMOVE(cm, link);
 	cm_loop.users--;
@@ -227,8 +228,8 @@ void dap_cm_close(struct dap_cm *cm)
 	if (!cm_loop.users)
 		stop_loop();
 	free(cm);
-unlock:
 	pthread_mutex_unlock(&cm_life);
+restore:
 	pthread_setcancelstate(cancel, NULL);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "tests/cm/node.h"
 
@@ -262,6 +263,73 @@ Test(cm, fork__within_a_callback_leaves_no_new_connection_to_the_child)
 	th_kill(&sleeper);
 	for (int i = 0; i < 3; i++)
 		close(fds[i]);
+	node_close(&b);
+}
+
+/* The lock of a device, whose fork handler runs before the manager's. */
+static pthread_mutex_t device = PTHREAD_MUTEX_INITIALIZER;
+static struct th_aside closer, forker;
+static atomic_bool forking;
+static pid_t child;
+
+static void lock_device(void)
+{
+	pthread_mutex_lock(&device);
+}
+
+static void unlock_device(void)
+{
+	pthread_mutex_unlock(&device);
+}
+
+static void use_device(struct node *n)
+{
+	(void)n;
+	(void)TH_WITHIN(SOON_MS, forking);
+	lock_device();
+	unlock_device();
+}
+
+static void close_node(void *n)
+{
+	node_close(n);
+}
+
+static void fork_child(void *arg)
+{
+	(void)arg;
+	child = th_fork();
+	if (!child)
+		_exit(0);
+}
+
+static bool is_done(const struct th_aside *a)
+{
+	return __atomic_load_n(&a->done, __ATOMIC_ACQUIRE);
+}
+
+/* The close waits for the callback of the other node, which waits for the device, which the fork holds. */
+Test(cm, fork__beside_a_close_that_waits_for_a_callback_returns)
+{
+	struct node a, b;
+	int fd;
+
+	node_open_two(&a, &b);
+	cr_assert_eq(pthread_atfork(lock_device, unlock_device, unlock_device), 0);
+	b.on_request = use_device;
+	node_listen(&b, QUAL);
+	fd = raw_connect(QUAL);
+	raw_say(fd, CM_REQ, 1, QUAL);
+	SOON(__atomic_load_n(&cm_loop.calling, __ATOMIC_RELAXED));
+	cr_assert_not(th_aside(&closer, close_node, &a, SOON_MS));
+	th_aside(&forker, fork_child, NULL, SOON_MS);
+	forking = true;
+	SOON(is_done(&closer) && is_done(&forker));
+	th_aside_end(&closer);
+	th_aside_end(&forker);
+	cr_assert_eq(waitpid(child, NULL, 0), child);
+	SOON(b.requests == 1);
+	close(fd);
 	node_close(&b);
 }
 
