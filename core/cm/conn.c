@@ -38,7 +38,7 @@ static void leave_mux(struct dap_cm_conn *c)
 		c->mux->transport->leave(c);
 }
 
-/* In this state the queue has the REQ alone. */
+/* In this state nothing but the REQ is queued, and out_off says how much of it has been sent. */
 static bool request_is_unsent(const struct dap_cm_conn *c)
 {
 	return c->state == CM_WAIT_REP && c->out_mux && !c->out_off;
@@ -446,7 +446,8 @@ void dap_cm_break(struct dap_cm_conn *c, const char *why)
 
 	if (!cm_enter(c->generation))
 		return;
-	if (why && (c->fd >= 0 || c->mux)) {
+	/* With a BREAK behind it, cm_conn_close() could not tell whether the REQ has been sent. */
+	if (why && c->state != CM_WAIT_REP && (c->fd >= 0 || c->mux)) {
 		m.pd_size = (uint32_t)strnlen(why, sizeof(m.pd));
 		memcpy(m.pd, why, m.pd_size);
 		cm_conn_send(c, CM_BREAK, &m);

@@ -157,3 +157,27 @@ FULL(move__of_an_unsent_request_ends_the_attempt)
 	only_ends(id);
 	close(sv[0]);
 }
+
+/* ---- An attempt that the caller breaks ---- */
+
+static void break_attempt(void *c)
+{
+	dap_cm_break(c, "a receive failed");
+}
+
+/* The manager's thread sends messages at the end of its turn: until then they are queued. */
+FULL(break__of_a_sent_request_is_heard)
+{
+	struct dap_timer timer = { .fn = break_attempt };
+	struct dap_cm_conn *c;
+	uint64_t id;
+
+	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &c), 0);
+	id = c->id;
+	fd = raw_accept(listener);
+	hears(CM_REQ, id);
+	timer.arg = c;
+	dap_cm_timer(a.cm, &timer, 0);
+	hears(CM_CUT, id);
+	dap_cm_timer_close(a.cm, &timer);
+}
