@@ -178,7 +178,7 @@ static void active_connected(struct dap_cm_conn *c)
 		active_retry(c, err);
 		return;
 	}
-	if (cm_sock_connected(c->fd) && !cm_limits.tcp)
+	if (cm_sock_connected(c->fd) && !c->cm->everywhere && !cm_limits.tcp)
 		cm_conn_log(c, "using TCP to a listener on this host: it may belong to another user, whose "
 			    "software adapters cannot be reached");
 	cm_poll_change(c->fd, EPOLLIN | EPOLLRDHUP, &c->item);

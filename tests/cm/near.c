@@ -7,11 +7,13 @@
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "tests/cm/node.h"
+#include "tests/harness/capture.h"
 
 #define NOBODY_UID 65534u
 
@@ -125,6 +127,33 @@ NEAR(squatter__that_does_not_listen_is_passed_by)
 	node_listen(&b, QUAL);
 	node_pair(&a, &b, QUAL, &c);
 	cr_assert(by_tcp(c));
+	close(fd);
+}
+
+static bool pair_warns(struct node *n)
+{
+	struct dap_cm_conn *c;
+
+	capture_begin(STDERR_FILENO);
+	node_pair(n, &b, QUAL, &c);
+	return strstr(capture_end(), "another user");
+}
+
+/* Hardware reaches processes of other users. */
+NEAR(connect__by_tcp_warns_on_software_adapters_only)
+{
+	struct sockaddr_un name;
+	struct node hardware;
+	socklen_t len;
+	int fd = squat(&len, &name);
+
+	setenv("DAPL_DBG_TYPE", "2", 1);
+	node_open(&hardware, "0.0.0.0");
+	cr_assert(hardware.cm->everywhere);
+	node_listen(&b, QUAL);
+	cr_expect(pair_warns(&a));
+	cr_expect_not(pair_warns(&hardware));
+	node_close(&hardware);
 	close(fd);
 }
 
