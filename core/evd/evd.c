@@ -222,6 +222,9 @@ void dap_evd_remove_stream(struct dap_evd *handle, uint32_t completion_flags)
 	set_stream_flags(evd, evd->stream_flags & left);
 	dap_evd_unfeed(handle);
 	pthread_mutex_unlock(&evd->lock);
+	/* Dropping the completions of an endpoint may have made room for those of others. */
+	if (evd->unarmed)
+		dap_evd_cno_poll(evd);
 	pthread_mutex_unlock(&evd->cq_lock);
 }
 
