@@ -15,7 +15,7 @@
 #include "core/evd/cno.h"
 #include "core/evd/evd.h"
 
-static int poll_fd(struct dap_cno *cno, int op, struct core_evd *evd, uint32_t events)
+static int watch_cq_fd(struct dap_cno *cno, int op, struct core_evd *evd, uint32_t events)
 {
 	struct epoll_event e = {.events = events, .data.ptr = evd};
 
@@ -39,7 +39,7 @@ static void poll_and_arm(struct core_evd *evd)
 	const struct dap_hw *hw = evd->pub.obj.ia->hw;
 
 	if (hw->cq_drain_fd(&evd->pub))
-		poll_fd(evd->cno, EPOLL_CTL_DEL, evd, 0);
+		watch_cq_fd(evd->cno, EPOLL_CTL_DEL, evd, 0);
 	dap_evd_collect(evd);
 	evd->unarmed =
 		!has_room(evd) || hw->cq_arm(&evd->pub, evd->stream_flags & DAP_COMP_SOLICITED);
@@ -76,7 +76,7 @@ void dap_evd_cno_update(struct core_evd *evd)
 		return;
 	evd->watched = watched;
 	evd->unarmed = false;
-	poll_fd(evd->cno, EPOLL_CTL_MOD, evd, watched ? EPOLLIN : 0);
+	watch_cq_fd(evd->cno, EPOLL_CTL_MOD, evd, watched ? EPOLLIN : 0);
 	if (!watched)
 		dap_evd_disarm(evd);
 	dap_evd_cno_poll(evd);
@@ -95,7 +95,7 @@ static int join_cno(struct core_evd *evd, struct dap_cno *cno)
 	if (err)
 		return err;
 	err = evd->pub.obj.ia->hw->cq_fd(&evd->pub);
-	return err < 0 ? err : poll_fd(cno, EPOLL_CTL_ADD, evd, 0);
+	return err < 0 ? err : watch_cq_fd(cno, EPOLL_CTL_ADD, evd, 0);
 }
 
 /* A thread in dat_evd_wait() has armed the CQ for itself. */
@@ -106,7 +106,7 @@ static void leave_cno(struct core_evd *evd, struct dap_cno *cno)
 	evd->watched = evd->unarmed = false;
 	if (!evd->waiting)
 		dap_evd_disarm(evd);
-	poll_fd(cno, EPOLL_CTL_DEL, evd, 0);
+	watch_cq_fd(cno, EPOLL_CTL_DEL, evd, 0);
 }
 
 /* Completions that have arrived by now belong to the old CNO or to none. An EVD with a CNO is off
