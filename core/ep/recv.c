@@ -166,7 +166,7 @@ static void on_tick(void *arg)
 	if (evd->counted)
 		check_counted(evd);
 	if (evd->counted)
-		dap_cm_timer(evd->pub.obj.ia->cm, &evd->count, LOOK_US);
+		dap_cm_timer(evd->pub.obj.ia->cm, &evd->count_timer, LOOK_US);
 	pthread_mutex_unlock(&evd->cq_lock);
 }
 
@@ -187,12 +187,12 @@ static int count_begin(struct core_evd *evd, struct dap_ep *ep)
 	own->held_most = 0;
 	set_held(evd, ep, count_stashed(evd, ep));
 	pthread_mutex_unlock(&evd->lock);
-	if (!evd->count.fn) {		/* set only once: from the first use on the manager may be
-					 * reading it */
-		evd->count.arg = evd;
-		evd->count.fn = on_tick;
+	/* Set only once: from the first use on the manager may be reading it. */
+	if (!evd->count_timer.fn) {
+		evd->count_timer.arg = evd;
+		evd->count_timer.fn = on_tick;
 	}
-	dap_cm_timer(ep->obj.ia->cm, &evd->count, LOOK_US);
+	dap_cm_timer(ep->obj.ia->cm, &evd->count_timer, LOOK_US);
 	return 0;
 }
 

@@ -100,8 +100,8 @@ void dap_evd_destroy(struct dap_evd *handle)
 {
 	struct core_evd *evd = core_evd(handle);
 
-	if (evd->count.fn)
-		dap_cm_timer_close(evd->pub.obj.ia->cm, &evd->count);
+	if (evd->count_timer.fn)
+		dap_cm_timer_close(evd->pub.obj.ia->cm, &evd->count_timer);
 	dap_evd_set_cno(handle, NULL);
 	dap_obj_each(DAP_CNO, handle->obj.ia, dap_cno_forget, evd);
 	dap_totals_evd_gone(handle);

@@ -66,7 +66,7 @@ struct core_evd {
 	 * cq_lock and lock. passed: an endpoint may have passed a watermark. */
 	struct dap_ep *counted;
 	bool passed;
-	struct dap_timer count;
+	struct dap_timer count_timer;
 	uint64_t *cleared;		/* 2.0: counters at the last reset, or NULL */
 };
 
