@@ -40,6 +40,18 @@ static uint32_t create_umem(uint32_t user, uint8_t *at)
 	return sn_get(c->out, CMD_NUMBER);
 }
 
+static uint32_t create_as(uint32_t user, size_t inlen)
+{
+	cr_assert_eq(run_as(user, inlen), 0);
+	return sn_get(c->out, CMD_NUMBER);
+}
+
+static uint32_t alloc_as(uint32_t user, uint16_t opcode)
+{
+	cold_begin(c, opcode, 0);
+	return create_as(user, 16);
+}
+
 static uint32_t create_eq(uint8_t *ring)
 {
 	cold_begin(c, CMD_CREATE_EQ, 0);
@@ -144,12 +156,10 @@ static void setup(void)
 	mem = aligned_alloc(4096, MEM_SIZE);
 	cr_assert_not_null(mem);
 	memset(mem, 0, MEM_SIZE);
-	cr_assert_eq(cold_simple(c, CMD_ALLOC_UAR, 0), 0);
-	uar = sn_get(c->out, CMD_NUMBER);
-	cr_assert_eq(cold_simple(c, CMD_ALLOC_PD, 0), 0);
-	pd = sn_get(c->out, CMD_NUMBER);
-	eqn = create_eq(mem + EQ_AT);
 	uid = create_uctx();
+	uar = alloc_as(uid, CMD_ALLOC_UAR);
+	pd = alloc_as(uid, CMD_ALLOC_PD);
+	eqn = create_eq(mem + EQ_AT);
 	umem[OWN] = create_umem(uid, mem);
 	umem[ANOTHERS] = create_umem(create_uctx(), mem + UMEM_SIZE);
 	umem[DRIVERS] = create_umem(0, mem + 2 * UMEM_SIZE);
@@ -203,18 +213,6 @@ Test(cold_umem, uctx__umem_is_not_anothers)
 	cr_expect_eq(cold_count(c, "cmd.resource"), refused);
 }
 
-static uint32_t create_as(uint32_t user, size_t inlen)
-{
-	cr_assert_eq(run_as(user, inlen), 0);
-	return sn_get(c->out, CMD_NUMBER);
-}
-
-static uint32_t alloc_as(uint32_t user, uint16_t opcode)
-{
-	cold_begin(c, opcode, 0);
-	return create_as(user, 16);
-}
-
 static size_t begin_qp_of_srq(uint32_t ring, uint32_t record)
 {
 	size_t len = begin_qp(ring, record);
@@ -236,40 +234,53 @@ static size_t begin_xrc_srq(uint32_t ring, uint32_t record)
 	return AT_PAS;
 }
 
+enum { PD, UAR, CQ, XRCD, RMP, KINDS };
+
+/* Makes an object of each kind, all of one owner. */
+static void make_objects(uint32_t owner, uint32_t its_umem, uint32_t number[KINDS])
+{
+	uint32_t own_pd = pd, own_uar = uar;
+
+	number[PD] = pd = alloc_as(owner, CMD_ALLOC_PD);
+	number[UAR] = uar = alloc_as(owner, CMD_ALLOC_UAR);
+	number[CQ] = create_as(owner, begin_cq(its_umem, its_umem));
+	number[XRCD] = alloc_as(owner, CMD_ALLOC_XRCD);
+	number[RMP] = create_as(owner, begin_rmp(its_umem, its_umem));
+	pd = own_pd;
+	uar = own_uar;
+}
+
 /* The PD of another program leads to its memory, its UAR page and CQ to its doorbells and completions. */
 Test(cold_umem, uctx__names_no_object_of_another)
 {
-	uint32_t other = create_uctx(), its_umem = create_umem(other, mem + UMEM_SIZE);
-	uint32_t its_pd = alloc_as(other, CMD_ALLOC_PD), its_uar = alloc_as(other, CMD_ALLOC_UAR);
-	uint32_t its_cq = create_as(other, begin_cq(its_umem, its_umem));
-	uint32_t its_xrcd = alloc_as(other, CMD_ALLOC_XRCD);
-	uint32_t its_rmp = create_as(other, begin_rmp(its_umem, its_umem));
 	const struct {
 		const char *name;
 		size_t (*begin)(uint32_t ring, uint32_t record);
 		size_t at;
 		struct sn_fld field;
-		uint32_t number;
+		int kind;
 	} commands[] = {
-		{ "PD of CREATE_QP", begin_qp, AT_QPC, QPC_PD, its_pd },
-		{ "UAR of CREATE_QP", begin_qp, AT_QPC, QPC_UAR, its_uar },
-		{ "send CQ of CREATE_QP", begin_qp, AT_QPC, QPC_CQN_SND, its_cq },
-		{ "receive CQ of CREATE_QP", begin_qp, AT_QPC, QPC_CQN_RCV, its_cq },
-		{ "RMP of CREATE_QP", begin_qp_of_srq, AT_QPC, QPC_SRQN, its_rmp },
-		{ "UAR of CREATE_CQ", begin_cq, AT_CTX, CQC_UAR, its_uar },
-		{ "PD of CREATE_RMP", begin_rmp, AT_WQ, WQ_PD, its_pd },
-		{ "PD of CREATE_MKEY", begin_mkey, AT_CTX, MKC_PD, its_pd },
-		{ "XRC domain of CREATE_XRC_SRQ", begin_xrc_srq, AT_CTX, XSRQC_XRCD, its_xrcd },
-		{ "CQ of CREATE_XRC_SRQ", begin_xrc_srq, AT_CTX, XSRQC_CQN, its_cq },
-		{ "PD of CREATE_XRC_SRQ", begin_xrc_srq, AT_CTX, XSRQC_PD, its_pd },
+		{ "PD of CREATE_QP", begin_qp, AT_QPC, QPC_PD, PD },
+		{ "UAR of CREATE_QP", begin_qp, AT_QPC, QPC_UAR, UAR },
+		{ "send CQ of CREATE_QP", begin_qp, AT_QPC, QPC_CQN_SND, CQ },
+		{ "receive CQ of CREATE_QP", begin_qp, AT_QPC, QPC_CQN_RCV, CQ },
+		{ "RMP of CREATE_QP", begin_qp_of_srq, AT_QPC, QPC_SRQN, RMP },
+		{ "UAR of CREATE_CQ", begin_cq, AT_CTX, CQC_UAR, UAR },
+		{ "PD of CREATE_RMP", begin_rmp, AT_WQ, WQ_PD, PD },
+		{ "PD of CREATE_MKEY", begin_mkey, AT_CTX, MKC_PD, PD },
+		{ "XRC domain of CREATE_XRC_SRQ", begin_xrc_srq, AT_CTX, XSRQC_XRCD, XRCD },
+		{ "CQ of CREATE_XRC_SRQ", begin_xrc_srq, AT_CTX, XSRQC_CQN, CQ },
+		{ "PD of CREATE_XRC_SRQ", begin_xrc_srq, AT_CTX, XSRQC_PD, PD },
 	};
 	const size_t n = sizeof(commands) / sizeof(commands[0]);
+	uint32_t other = create_uctx(), anothers[KINDS];
 
+	make_objects(other, create_umem(other, mem + UMEM_SIZE), anothers);
 	xrcd = alloc_as(uid, CMD_ALLOC_XRCD);
 	for (size_t i = 0; i < n; i++) {
 		size_t len = commands[i].begin(umem[OWN], umem[OWN]);
 
-		sn_set(c->in + commands[i].at, commands[i].field, commands[i].number);
+		sn_set(c->in + commands[i].at, commands[i].field, anothers[commands[i].kind]);
 		cr_expect_eq(run_as(uid, len), 0x05, "another's %s is not refused", commands[i].name);
 		cr_expect_eq(run_as(0, len), 0, "the driver failed with the %s", commands[i].name);
 	}

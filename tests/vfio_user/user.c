@@ -15,7 +15,7 @@ enum { OWN, OTHER, USERS };
 
 struct users {
 	struct rig *r;
-	uint32_t uid[USERS], umem[USERS], uar, eqn;
+	uint32_t uid[USERS], umem[USERS], uar[USERS], eqn;
 };
 
 static uint8_t run_as(struct rig *r, uint32_t uid, size_t inlen)
@@ -29,6 +29,13 @@ static uint32_t create_uctx(struct rig *r)
 	rig_begin(r, CMD_CREATE_UCTX, 0);
 	cr_assert_eq(rig_run(r, 0x40, 16), 0);
 	return sn_get(r->out, UCTX_UID);
+}
+
+static uint32_t alloc_uar(struct rig *r, uint32_t uid)
+{
+	rig_begin(r, CMD_ALLOC_UAR, 0);
+	cr_assert_eq(run_as(r, uid, 16), 0);
+	return sn_get(r->out, CMD_NUMBER);
 }
 
 static uint32_t create_umem(struct rig *r, uint32_t uid, unsigned int page)
@@ -49,7 +56,7 @@ static uint8_t create_cq(const struct users *u, uint32_t uid, uint32_t ring, uin
 
 	rig_begin(u->r, CMD_CREATE_CQ, 0);
 	sn_set(ctx, CQC_LOG_SIZE, 4);
-	sn_set(ctx, CQC_UAR, u->uar);
+	sn_set(ctx, CQC_UAR, u->uar[OWN]);
 	sn_set(ctx, CQC_EQN, u->eqn);
 	sn_set(ctx, CQC_DBR_UMEM, 1);
 	sn_set32(ctx, CQC_DBR_UMEM_ID, record);
@@ -64,10 +71,10 @@ static struct users make(void)
 	struct users u = { .r = rig_open_with(&(struct vm_config){ .ports = 1, .verbose = true }) };
 
 	rig_boot(u.r);
-	u.uar = rig_alloc_uar(u.r);
-	u.eqn = rig_create_eq(u.r, u.uar, 0, 0, 1ull << EV_COMPLETION);
+	u.eqn = rig_create_eq(u.r, rig_alloc_uar(u.r), 0, 0, 1ull << EV_COMPLETION);
 	for (unsigned int i = 0; i < USERS; i++) {
 		u.uid[i] = create_uctx(u.r);
+		u.uar[i] = alloc_uar(u.r, u.uid[i]);
 		u.umem[i] = create_umem(u.r, u.uid[i], RINGS + i * PAGES_OF_USER);
 	}
 	return u;
