@@ -408,7 +408,10 @@ uint8_t sn_link_paos(struct sn_cmd *c, const uint8_t *in, uint8_t *out, bool wri
 /* functions of obj.c */
 void sn_umem_free(struct softnic *nic, void *umem);
 void sn_pd_free(struct softnic *nic, void *pd);
-/* Finds an object that the command refers to. NULL: none, or it belongs to another user context. */
+/* May the command name this object? The driver may name all objects, a program only its own, and the XRC
+ * domains of the driver: Linux makes those of programs without their uid. */
+bool sn_cmd_may_name(const struct sn_cmd *c, size_t table, uint32_t number);
+/* Finds an object that the command may name. NULL: there is none. */
 void *sn_cmd_find(const struct sn_cmd *c, const struct sn_table *t, uint32_t number);
 /* Inserts the object that a command creates into its table: see sn_table_add. Returns 0 or a status. */
 uint8_t sn_cmd_add(struct sn_cmd *c, struct sn_table *t, unsigned int bits, unsigned int log_max, void *obj,

@@ -14,12 +14,20 @@ uint8_t sn_cmd_add(struct sn_cmd *c, struct sn_table *t, unsigned int bits, unsi
 	return err ? sn_cmd_refuse_errno(c, err) : STAT_OK;
 }
 
+bool sn_cmd_may_name(const struct sn_cmd *c, size_t table, uint32_t number)
+{
+	const struct sn_owned *o = sn_table_find(&c->nic->owned, sn_kind(table) << 24 | number);
+
+	if (!c->user)
+		return true;
+	return o ? o->uid == c->user : table == offsetof(struct softnic, xrcds);
+}
+
 void *sn_cmd_find(const struct sn_cmd *c, const struct sn_table *t, uint32_t number)
 {
-	uint32_t kind = sn_kind((size_t)((const uint8_t *)t - (const uint8_t *)c->nic));
-	const struct sn_owned *o = c->user ? sn_table_find(&c->nic->owned, kind << 24 | number) : NULL;
+	size_t table = (size_t)((const uint8_t *)t - (const uint8_t *)c->nic);
 
-	return o && o->uid != c->user ? NULL : sn_table_find(t, number);
+	return sn_cmd_may_name(c, table, number) ? sn_table_find(t, number) : NULL;
 }
 
 uint8_t sn_cmd_alloc_pd(struct sn_cmd *c)

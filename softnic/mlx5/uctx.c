@@ -57,11 +57,16 @@ static uint8_t reserve_record(struct sn_cmd *c)
 	return c->owned ? STAT_OK : sn_cmd_refuse_errno(c, -ENOMEM);
 }
 
-/* A program may name only its own objects; the driver may name all. */
+/* Does the object of this command exist? */
+static bool exists(const struct sn_cmd *c)
+{
+	return sn_table_find((const struct sn_table *)((const uint8_t *)c->nic + c->command->table),
+			     sn_get(c->in, CMD_NUMBER));
+}
+
 uint8_t sn_uctx_check(struct sn_cmd *c)
 {
 	uint32_t uid = sn_get(c->in, CMD_UID);
-	const struct sn_owned *o;
 
 	if (!uid || uid == SHARED)
 		return STAT_OK;
@@ -72,10 +77,8 @@ uint8_t sn_uctx_check(struct sn_cmd *c)
 		return STAT_OK;
 	if (c->command->role & SN_MAKES)
 		return reserve_record(c);
-	o = sn_table_find(&c->nic->owned, object_key(c, c->in));
-	if (o && o->uid != uid)
-		return sn_cmd_refuse(c, STAT_BAD_RES, "the object belongs to user context %u",
-				     o->uid);
+	if (exists(c) && !sn_cmd_may_name(c, c->command->table, sn_get(c->in, CMD_NUMBER)))
+		return sn_cmd_refuse(c, STAT_BAD_RES, "the object does not belong to user context %u", uid);
 	return STAT_OK;
 }
 

@@ -273,9 +273,10 @@ Test(cold_umem, uctx__names_no_object_of_another)
 		{ "PD of CREATE_XRC_SRQ", begin_xrc_srq, AT_CTX, XSRQC_PD, PD },
 	};
 	const size_t n = sizeof(commands) / sizeof(commands[0]);
-	uint32_t other = create_uctx(), anothers[KINDS];
+	uint32_t other = create_uctx(), anothers[KINDS], drivers[KINDS], refused = 0;
 
 	make_objects(other, create_umem(other, mem + UMEM_SIZE), anothers);
+	make_objects(0, umem[DRIVERS], drivers);
 	xrcd = alloc_as(uid, CMD_ALLOC_XRCD);
 	for (size_t i = 0; i < n; i++) {
 		size_t len = commands[i].begin(umem[OWN], umem[OWN]);
@@ -283,8 +284,16 @@ Test(cold_umem, uctx__names_no_object_of_another)
 		sn_set(c->in + commands[i].at, commands[i].field, anothers[commands[i].kind]);
 		cr_expect_eq(run_as(uid, len), 0x05, "another's %s is not refused", commands[i].name);
 		cr_expect_eq(run_as(0, len), 0, "the driver failed with the %s", commands[i].name);
+		sn_set(c->in + commands[i].at, commands[i].field, drivers[commands[i].kind]);
+		/* Linux makes the XRC domains of programs without their uid. */
+		cr_expect_eq(run_as(uid, len), commands[i].kind == XRCD ? 0 : 0x05,
+			     "the driver's %s, used by a program", commands[i].name);
+		refused += commands[i].kind == XRCD ? 1 : 2;
 	}
-	cr_expect_eq(cold_count(c, "cmd.resource"), n);
+	cr_expect_eq(cold_count(c, "cmd.resource"), refused);
+	cqn = drivers[CQ];
+	cr_expect_eq(run_as(uid, begin_resize(umem[OWN], 0)), 0x05, "a program changes the driver's CQ");
+	cr_expect_eq(run_as(0, begin_resize(umem[DRIVERS], 0)), 0);
 }
 
 /* Such a key would reach the memory of all programs, and that of the kernel. */
