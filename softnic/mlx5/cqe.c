@@ -58,11 +58,10 @@ static void overrun(struct softnic *nic, struct sn_cq *cq)
 	fail_cq(nic, cq, SYND_OVERRUN);
 }
 
-static void *refuse_ring(struct softnic *nic, struct sn_cq *cq)
+static void refuse_ring(struct softnic *nic, struct sn_cq *cq)
 {
 	sn_violate(nic, SN_V_DMA_REFUSED, "CQ %#x: its ring may not be written", cq->cqn);
 	fail_cq(nic, cq, SYND_ACCESS);
-	return NULL;
 }
 
 /* Reads and checks the host's consumer index. True if there is room for another CQE. */
@@ -88,8 +87,8 @@ static bool has_room(struct softnic *nic, struct sn_cq *cq)
 	return ((cq->pi - cq->ci) & 0xffffff) < size;
 }
 
-/* PRM, scatter to CQE: up to 32 bytes are placed at the start of the descriptor; up to 64 bytes in
- * the half before the descriptor. */
+/* PRM, scatter to CQE: up to 32 bytes are placed at the start of the descriptor; up to 64 bytes in the first
+ * half of the entry. */
 enum { SMALL_32 = 1, SMALL_64 = 2, SMALL_IN_DESCRIPTOR = 32 };
 
 static unsigned int small_format(const struct sn_cqe *c)
@@ -97,11 +96,6 @@ static unsigned int small_format(const struct sn_cqe *c)
 	if (!c->small)
 		return 0;
 	return c->byte_cnt <= SMALL_IN_DESCRIPTOR ? SMALL_32 : SMALL_64;
-}
-
-static void *small_at(struct cqe64 *e, const struct sn_cqe *c)
-{
-	return small_format(c) == SMALL_64 ? (uint8_t *)e - SN_SMALL : (uint8_t *)e;
 }
 
 /* Each datagram has a GRH, or an IP header in its place. */
@@ -127,9 +121,10 @@ static uint64_t timestamp(const struct sn_qp *qp, const struct sn_cqe *c)
 /*
  * Fills a CQE of version 1, where the user index replaces the SRQ number of version 0. Bytes that
  * have no meaning in this kind of CQE are zero, so that a driver that reads a wrong field is
- * noticed.
+ * noticed. small: the place of a small payload.
  */
-static void fill_cqe(struct cqe64 *e, const struct sn_qp *qp, const struct sn_cqe *c, uint8_t own)
+static void fill_cqe(struct cqe64 *e, void *small, const struct sn_qp *qp, const struct sn_cqe *c,
+		     uint8_t own)
 {
 	be64_t last = to_be64((uint64_t)c->wqe_opcode << 56 | (uint64_t)qp->qpn << 32 |
 			      (uint64_t)c->counter << 16 | own);
@@ -140,7 +135,7 @@ static void fill_cqe(struct cqe64 *e, const struct sn_qp *qp, const struct sn_cq
 	if (qp->ud && c->op >= SN_CQE_RESP_SEND && c->op <= SN_CQE_RESP_SEND_IMM)
 		fill_datagram(e, &qp->datagram);
 	if (c->small)
-		memcpy(small_at(e, c), c->small, c->byte_cnt);
+		memcpy(small, c->small, c->byte_cnt);
 	e->srqn_uidx = to_be32(qp->uidx);
 	e->imm_inval_pkey = c->imm;
 	memset(&e->app, 0, 4);
@@ -174,10 +169,20 @@ static void notify_host(struct softnic *nic, struct sn_cq *cq, bool solicited)
 		sn_cq_event(nic, cq);
 }
 
+/* Returns the half of the next entry that begins at off, or NULL. The halves of a 128-byte entry may be in
+ * different pages, because a ring starts at any multiple of 64 bytes. */
+static inline void *half_at(struct softnic *nic, struct sn_cq *cq, uint32_t off)
+{
+	uint32_t slot = cq->pi & ((UINT32_C(1) << cq->log_size) - 1);
+
+	if (!(cq->buf.perm & MTT_WR))
+		return NULL;
+	return sn_buf_at(nic, &cq->buf, (uint64_t)slot * cq->cqe_size + off, 64);
+}
+
 /* The slot for the next CQE, or NULL if the CQ accepts no more. */
 static inline struct cqe64 *next_slot(struct softnic *nic, struct sn_cq *cq)
 {
-	uint32_t slot = cq->pi & ((UINT32_C(1) << cq->log_size) - 1);
 	void *at;
 
 	if (cq->error)
@@ -187,9 +192,10 @@ static inline struct cqe64 *next_slot(struct softnic *nic, struct sn_cq *cq)
 		return NULL;
 	}
 	/* The descriptor of a 128-byte entry is in its second half. */
-	at = cq->buf.perm & MTT_WR
-		? sn_buf_at(nic, &cq->buf, (uint64_t)slot * cq->cqe_size + cq->cqe_size - 64u, 64) : NULL;
-	return at ? at : refuse_ring(nic, cq);
+	at = half_at(nic, cq, cq->cqe_size - 64u);
+	if (!at)
+		refuse_ring(nic, cq);
+	return at;
 }
 
 bool sn_cqe_write(struct sn_qp *qp, struct sn_cq *cq, const struct sn_cqe *c)
@@ -199,10 +205,17 @@ bool sn_cqe_write(struct sn_qp *qp, struct sn_cq *cq, const struct sn_cqe *c)
 				(unsigned int)c->solicited << 1 |
 				(cq->pi >> cq->log_size & 1));
 	struct cqe64 *e = next_slot(nic, cq);
+	void *small = e;
 
 	if (!e)
 		return false;
-	fill_cqe(e, qp, c, own);
+	if (small_format(c) == SMALL_64)
+		small = half_at(nic, cq, 0);
+	if (!small) {
+		refuse_ring(nic, cq);
+		return false;
+	}
+	fill_cqe(e, small, qp, c, own);
 	cq->pi = (cq->pi + 1) & 0xffffff;
 	nic->ctr.cqes++;
 	notify_host(nic, cq, c->solicited || is_error(c));

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "softnic/mlx5/prm.h"
 #include "tests/softnic/rc_rig.h"
 
 static struct rig ra, rb;
@@ -138,4 +139,52 @@ Test(scatter, receive__into_memory_beyond_its_key_gets_local_protection)
 	cr_assert_eq(cqe.syndrome, 4);
 	cr_assert_eq(rig_wait(&ra, &rb).op, 13);
 	close_both("", "mkey.bounds,remote.operational");
+}
+
+enum { PAGE = 4096, ENTRIES = 32 };
+
+/*
+ * Gives the QPs that are created next a ring in the pages 3 and 1. It starts 64 bytes into its first page, as
+ * Linux allows, so the halves of its last entry are in different pages. No command names the pages 0 and 2.
+ */
+static void use_split_ring(struct rig *rig, uint8_t pages[4][PAGE])
+{
+	uint8_t in[AT_PAS + 16] = {0}, out[16], *ctx = in + AT_CTX;
+
+	sn_set(in, CMD_OPCODE, CMD_CREATE_CQ);
+	sn_set(ctx, CQC_CQE_SZ, 1);
+	sn_set(ctx, CQC_LOG_SIZE, 5);
+	sn_set(ctx, CQC_PAGE_OFFSET, 1);
+	sn_set(ctx, CQC_UAR, rig->uar);
+	sn_set(ctx, CQC_EQN, rig->eqn);
+	sn_set64(ctx, CQC_DBR_ADDR, (uintptr_t)(rig->cq_dbr + 2));
+	sn_set64(in, AT_PAS, (uintptr_t)pages[3]);
+	sn_set64(in, AT_PAS + 8, (uintptr_t)pages[1]);
+	cr_assert_eq(softnic_cmd(rig->nic, in, sizeof(in), out, sizeof(out)), 0);
+	cr_assert_eq(out[0], 0);
+	rig->cqn = sn_get(out, CMD_NUMBER);
+}
+
+Test(scatter, receive__into_an_entry_in_two_pages_writes_only_these)
+{
+	static uint8_t pages[4][PAGE] __attribute__((aligned(PAGE)));
+
+	rig_scatter = (struct rig_scatter){.cqe_size = 128, .res = 2};
+	rig_open(&ra, SOFTNIC_NO_THREAD, 1);
+	rig_open(&rb, SOFTNIC_NO_THREAD, 2);
+	use_split_ring(&rb, pages);
+	rig_qp(&ra, &a);
+	rig_qp(&rb, &b);
+	rig_connect(&a, &b, NULL);
+	for (uint32_t i = 0; i < ENTRIES; i++) {
+		rig_fill(ra.data, 64, i);
+		rig_recv(&b, rb.data, 64);
+		rig_post_ring(&a, &(struct rig_wr){.op = RIG_SEND, .va = ra.data, .len = 64});
+		cr_assert_eq(rig_wait(&ra, &rb).syndrome, 0);
+	}
+	cr_expect(rig_filled(pages[3] + PAGE - 64, 64, ENTRIES - 1), "the last payload is not in its entry");
+	cr_expect_eq(sn_get32(pages[1], 44), 64, "the last descriptor is not in its entry");
+	cr_expect(untouched(pages[0], PAGE), "the device wrote before the second page of the ring");
+	cr_expect(untouched(pages[2], PAGE), "the device wrote before the first page of the ring");
+	close_both("", "");
 }
