@@ -200,18 +200,23 @@ Test(drive, scan__finds_an_arm_before_its_queue_is_destroyed)
 	close_all();
 }
 
-/* A queue that is not armed gets no events, even if its neighbours are armed. */
-Test(drive, scan__arms_no_unarmed_queue)
+/*
+ * A queue that was never armed has the record 0, which can also be a first arm whose doorbell was
+ * overwritten. The doorbells of its neighbours may cause one event for it, but no second one.
+ */
+Test(drive, scan__arms_an_unarmed_queue_at_most_once)
 {
 	struct drv_cq other;
 
 	open_with(SOFTNIC_SCAN_UARS);
 	drv_cq(d, &other, 3, false);
-	store_arm(&other, true);
-	softnic_pump(d->nic);
-	post_by_store(0x900);
-	softnic_pump(d->nic);
-	cr_expect_eq(events_of(cq.cqn), 0);
+	for (other.arm_sn = 0; other.arm_sn < 4; other.arm_sn++) {
+		store_arm(&other, true);
+		softnic_pump(d->nic);
+		post_by_store(0x900);
+		softnic_pump(d->nic);
+	}
+	cr_expect_leq(events_of(cq.cqn), 1);
 	drv_cq_free(&other);
 	close_all();
 }
