@@ -56,14 +56,16 @@ static uint8_t read_buffers(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq *
 
 /*
  * Hardware sees every doorbell. A scan sees only the last one that was stored in a page, and then reads
- * the doorbell records. The very first arm word may be 0, so an unused record must hold another value.
+ * the doorbell records. A record that is not in use is 0, and so may be the first arm word. In the device's
+ * own process another value marks such a record. Memory of a guest may be for reading only.
  */
 static void mark_never_armed(struct softnic *nic, struct sn_cq *cq)
 {
-	uint32_t *rec = sn_buf_at(nic, &cq->dbr, 4, 4);
+	bool marks = nic->config.flags & SOFTNIC_SCAN_UARS && !nic->config.host.dma;
+	uint32_t *rec = marks ? sn_buf_at(nic, &cq->dbr, 4, 4) : NULL;
 
 	cq->arm_seen = NEVER_ARMED;
-	if (rec && nic->config.flags & SOFTNIC_SCAN_UARS)
+	if (rec)
 		__atomic_store_n(rec, NEVER_ARMED, __ATOMIC_RELEASE);
 }
 
@@ -255,12 +257,19 @@ void sn_cq_doorbell(struct softnic *nic, uint32_t page, uint32_t hi, uint32_t cq
 		arm_cq(nic, cq, hi);
 }
 
-/* Handles an arm word in the doorbell record whose MMIO doorbell is still to come, or was overwritten by
- * that of another CQ. */
+/*
+ * Handles an arm word in the doorbell record whose doorbell is still to come, or was overwritten by that of
+ * another CQ. If a record without a mark is 0, the CQ may have been armed or not. The device assumes an arm:
+ * a host can ignore an event that it did not request, but may wait for a missing one.
+ */
 void sn_cq_scan(struct softnic *nic, struct sn_cq *cq)
 {
 	uint32_t rec;
 
-	if (sn_dbr_read(nic, &cq->dbr, 1, &rec) && rec != cq->arm_seen)
-		arm_cq(nic, cq, rec);
+	if (!sn_dbr_read(nic, &cq->dbr, 1, &rec) || rec == cq->arm_seen)
+		return;
+	/* An arm with the index 0 cannot be that far behind. */
+	if (cq->arm_seen == NEVER_ARMED && !rec && cq->pi > 0x7fffff)
+		return;
+	arm_cq(nic, cq, rec);
 }

@@ -4,7 +4,9 @@
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
+#include "softnic/mlx5/dev.h"
 #include "tests/harness/harness.h"
 #include "tests/softnic/drv.h"
 
@@ -162,6 +164,38 @@ Test(drive, scan__finds_an_arm_that_was_overwritten)
 	close_all();
 }
 
+/*
+ * The host may give the device a record that the device may only read. The device then finds out without a
+ * mark in it that the first arm of a CQ, whose word is 0 as before, was overwritten.
+ */
+Test(drive, scan__finds_a_first_arm_in_a_record_that_is_read_only)
+{
+	struct drv_cq ro = { .log = 3, .ring = drv_pages(8192) }, other;
+	struct drv_qp q = { 0 };
+	size_t page = 4096;
+
+	open_with(SOFTNIC_SCAN_UARS);
+	ro.d = d;
+	ro.dbr = (uint32_t *)(void *)(ro.ring + page);
+	ro.umem = drv_umem(d, ro.ring, 2 * page);
+	cr_assert_eq(mprotect(ro.ring + page, page, PROT_READ), 0);
+	drv_cq_create(&ro, page, false);
+	cr_expect_eq(ro.dbr[0] | ro.dbr[1], 0, "the device has changed the doorbell record");
+	cr_assert_eq(mprotect(ro.ring + page, page, PROT_READ | PROT_WRITE), 0);
+	drv_qp(d, &q, &ro, &ro);
+	drv_connect(&q, &q);
+	drv_cq(d, &other, 3, false);
+	store_arm(&ro, true);
+	store_arm(&other, true);
+	softnic_pump(d->nic);
+	drv_nop(&q, CE_ALWAYS);
+	cr_expect_eq(events_of(ro.cqn), 1);
+	drv_qp_free(&q);
+	drv_cq_free(&other);
+	drv_cq_free(&ro);
+	close_all();
+}
+
 /* The device finds an arm in the record before its doorbell is stored. The doorbell then causes no
  * second arm. */
 Test(drive, scan__takes_an_arm_once)
@@ -217,6 +251,27 @@ Test(drive, scan__arms_an_unarmed_queue_at_most_once)
 		softnic_pump(d->nic);
 	}
 	cr_expect_leq(events_of(cq.cqn), 1);
+	drv_cq_free(&other);
+	close_all();
+}
+
+/*
+ * After more than half of the 2^24 indexes, the word 0 would be an arm ahead of the queue. The host of the
+ * queue has not armed it, so there is no error.
+ */
+Test(drive, scan__finds_no_error_in_a_queue_that_is_only_polled)
+{
+	struct sn_cq *of_device;
+	struct drv_cq other;
+
+	open_with(SOFTNIC_SCAN_UARS);
+	of_device = sn_table_find(&d->nic->cqs, cq.cqn);
+	of_device->pi = of_device->ci = cq.ci = 0x900000;
+	cq.dbr[0] = htobe32(0x900000);
+	drv_cq(d, &other, 3, false);
+	store_arm(&other, true);
+	softnic_pump(d->nic);
+	cr_expect_eq(drv_count(d, "cq.ci_ahead"), 0);
 	drv_cq_free(&other);
 	close_all();
 }
