@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 
 #include "softnic/vfio_user/vm.h"
@@ -38,34 +39,28 @@ static bool guard(void *start, size_t len)
 	return false;
 }
 
-static void unguard(void *start)
+/* Returns the guarded map that contains this address, or NULL. */
+static struct guarded *find_guarded(uintptr_t at)
 {
 	for (size_t i = 0; i < sizeof(guarded) / sizeof(guarded[0]); i++) {
-		if (atomic_load(&guarded[i].start) != (uintptr_t)start)
-			continue;
-		atomic_store(&guarded[i].len, 0);
-		atomic_store(&guarded[i].start, 0);
-		return;
+		uintptr_t start = atomic_load(&guarded[i].start);
+
+		if (at >= start && at - start < atomic_load(&guarded[i].len))
+			return &guarded[i];
 	}
+	return NULL;
 }
 
 /* Replaces the whole range, because pages of the file may be huge. The client loses the rest of the
  * range. */
 static void on_bus_error(int sig, siginfo_t *info, void *context)
 {
-	uintptr_t at = (uintptr_t)info->si_addr;
+	struct guarded *g = find_guarded((uintptr_t)info->si_addr);
 
 	(void)context;
-	for (size_t i = 0; i < sizeof(guarded) / sizeof(guarded[0]); i++) {
-		uintptr_t start = atomic_load(&guarded[i].start);
-		size_t len = atomic_load(&guarded[i].len);
-
-		if (at < start || at - start >= len)
-			continue;
-		if (mmap((void *)start, len, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED)
-			return;
-	}
+	if (g && mmap((void *)g->start, g->len, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED)
+		return;
 	/* The access runs again with the previous handler, which ends the process as it would without
 	 * this handler. */
 	sigaction(sig, &before, NULL);
@@ -88,10 +83,14 @@ static bool is_memory(int fd)
 	return fcntl(fd, F_GET_SEALS) >= 0;
 }
 
-/* Writes of the device to read-only memory are visible only to the device. */
+/*
+ * Writes of the device to read-only memory are visible only to the device. Linux maps huge pages of a file
+ * only as a whole, so the range is extended to whole blocks of its file system.
+ */
 static int map_file(const struct vm_dma_map *in, int fd, uint64_t *vaddr)
 {
 	bool shared = in->flags & VFIO_DMA_MAP_FLAG_WRITE;
+	uint64_t skip, len;
 	struct stat st;
 	void *p;
 
@@ -100,26 +99,33 @@ static int map_file(const struct vm_dma_map *in, int fd, uint64_t *vaddr)
 	if (!S_ISREG(st.st_mode) || in->offset > (uint64_t)st.st_size ||
 	    in->size > (uint64_t)st.st_size - in->offset)
 		return -EINVAL;
-	p = mmap(NULL, in->size, PROT_READ | PROT_WRITE,
-		 (shared ? MAP_SHARED : MAP_PRIVATE) | MAP_NORESERVE, fd, (off_t)in->offset);
+	skip = in->offset % (uint64_t)st.st_blksize;
+	len = roundup(skip + in->size, (uint64_t)st.st_blksize);
+	p = mmap(NULL, len, PROT_READ | PROT_WRITE,
+		 (shared ? MAP_SHARED : MAP_PRIVATE) | MAP_NORESERVE, fd, (off_t)(in->offset - skip));
 	if (p == MAP_FAILED)
 		return -errno;
-	if (!guard(p, in->size)) {
-		munmap(p, in->size);
+	if (!guard(p, len)) {
+		munmap(p, len);
 		return -ENOSPC;
 	}
-	*vaddr = (uintptr_t)p;
+	*vaddr = (uintptr_t)p + skip;
 	return 0;
 }
 
 static void unmap_file(const struct vf_map *map)
 {
-	void *p = (void *)(uintptr_t)map->vaddr;
+	struct guarded *g = find_guarded(map->vaddr);
+	void *start;
+	size_t len;
 
-	if (!p)
+	if (!g)
 		return;
-	unguard(p);
-	munmap(p, map->size);
+	start = (void *)g->start;
+	len = g->len;
+	atomic_store(&g->len, 0);
+	atomic_store(&g->start, 0);
+	munmap(start, len);
 }
 
 int vm_dma_map(struct vm_device *dev, struct vm_message *m)

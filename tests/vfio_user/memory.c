@@ -4,8 +4,11 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/vfio_user/rig.h"
@@ -246,6 +249,80 @@ Test(memory, file__that_becomes_shorter_ends_no_thread_of_a_device)
 	cr_assert_eq(ftruncate(r->ram_fd, RIG_RAM), 0);
 	cr_expect_eq(rig_request(r, VM_RESET, NULL, 0), 0);
 	rig_boot_and_close(r);
+}
+
+/* A file of huge pages, which it gets when it is used first. */
+static int huge_file(size_t *page)
+{
+	int fd = memfd_create("huge_part", MFD_CLOEXEC | MFD_HUGETLB);
+	struct stat st;
+
+	if (fd < 0)
+		cr_skip_test("memfd_create refuses MFD_HUGETLB: %s", strerror(errno));
+	cr_assert_eq(fstat(fd, &st), 0);
+	*page = (size_t)st.st_blksize;
+	cr_assert_eq(ftruncate(fd, (off_t)(2 * *page)), 0);
+	return fd;
+}
+
+static bool is_mapped(const char *name)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	char line[512];
+	bool found = false;
+
+	cr_assert_not_null(f);
+	while (fgets(line, sizeof(line), f))
+		found |= strstr(line, name) != NULL;
+	fclose(f);
+	return found;
+}
+
+/* The RAM of a PC has a hole below 1 MiB, so its parts begin in the middle of a huge page. */
+Test(memory, map__part_of_a_huge_page_is_mapped_and_unmapped)
+{
+	static const struct { size_t offset, size; } parts[] = {
+		{ 0, 0xa0000 }, { 0xc0000, PAGE }, { 1 << 20, 1 << 20 }, { 1 << 20, 2 << 20 },
+	};
+	struct rig *r = rig_open();
+	size_t page;
+	int fd = huge_file(&page);
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		uint64_t at = parts[i].offset + (1 << 30);
+		const void *p;
+
+		cr_assert_eq(rig_map(r, at, parts[i].size, fd, parts[i].offset), 0, "part %zu", i);
+		p = vf_maps_find(&r->dev->maps, at, parts[i].size);
+		cr_expect_eq((uintptr_t)p % page, parts[i].offset % page, "part %zu", i);
+		cr_assert_eq(rig_unmap(r, at, parts[i].size), 0);
+		cr_expect_not(is_mapped("huge_part"), "part %zu is mapped after its unmap", i);
+	}
+	close(fd);
+	rig_close(r);
+}
+
+/* The client maps a part of a huge page that it does not have, if the machine has no free one. */
+Test(memory, huge_page__that_is_missing_is_the_loss_of_its_device)
+{
+	struct rig *r = rig_open(), *other = rig_open();
+	uint16_t command = 6;
+	size_t page;
+	int fd = huge_file(&page);
+
+	cr_assert_eq(vm_memory_guard(), 0);
+	rig_boot(other);
+	cr_assert_eq(rig_map(r, 1 << 30, PAGE, fd, 0), 0);
+	cr_assert_eq(rig_write(r, VFIO_PCI_CONFIG_REGION_INDEX, 4, &command, 2), 0);
+	rig_set_reg(r, 0x14, 1 << 30);
+	rig_set_reg(r, 0x18, 1);
+	vm_settle(r->dev);
+	cr_expect(rig_works(other));
+	cr_expect_eq(rig_unmap(r, 1 << 30, PAGE), 0);
+	cr_expect_not(is_mapped("huge_part"));
+	close(fd);
+	rig_boot_and_close(r);
+	rig_close(other);
 }
 
 struct ringer {
