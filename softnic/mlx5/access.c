@@ -12,9 +12,16 @@
 
 enum op { CHECK, MAP, READ, WRITE };
 
+/*
+ * Most list entries that one access may look at. The longest message, 1 GiB, may be in pieces of 64 bytes.
+ * Without a limit, rows of empty entries would keep the device busy for hours.
+ */
+enum { ENTRIES_MAX = 1 << 24 };
+
 struct walk {
 	struct softnic *nic;
 	enum op op;
+	uint32_t entries;	/* number of list entries looked at */
 	void *piece;
 	uint8_t *mem;
 };
@@ -139,6 +146,7 @@ static enum sn_acc walk_indirect(struct walk *w, const struct sn_mkey *m, const 
 
 	if (depth == SN_KLM_DEPTH)
 		return SN_ACC_DEPTH;
+	w->entries += strided ? n : 0;
 	off -= row * row_bytes;
 	for (; n && left && row < rows; row++) {
 		for (uint32_t i = 0; i < n && left; i++) {
@@ -146,6 +154,8 @@ static enum sn_acc walk_indirect(struct walk *w, const struct sn_mkey *m, const 
 			struct sn_access in;
 			enum sn_acc acc;
 
+			if (++w->entries > ENTRIES_MAX)
+				return SN_ACC_DEPTH;
 			if (off >= len) {
 				off -= len;
 				continue;
@@ -261,7 +271,7 @@ void sn_acc_violation(struct softnic *nic, const struct sn_access *a, enum sn_ac
 		[SN_ACC_QPN] = { SN_V_MKEY_QPN, "the key is bound to another QP" },
 		[SN_ACC_RIGHTS] = { SN_V_MKEY_RIGHTS, "the key lacks the right" },
 		[SN_ACC_BOUNDS] = { SN_V_MKEY_BOUNDS, "outside of the key's range" },
-		[SN_ACC_DEPTH] = { SN_V_MKEY_DEPTH, "too many levels of indirect keys" },
+		[SN_ACC_DEPTH] = { SN_V_MKEY_DEPTH, "too many levels or entries of indirect keys" },
 		[SN_ACC_GONE] = { SN_V_MKEY_STALE, "a key in its list is invalid" },
 		[SN_ACC_DMA] = { SN_V_DMA_REFUSED, "DMA refused" },
 	};

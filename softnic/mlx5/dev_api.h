@@ -125,7 +125,7 @@ enum sn_acc {
 	SN_ACC_QPN,
 	SN_ACC_RIGHTS,
 	SN_ACC_BOUNDS,
-	SN_ACC_DEPTH,		/* a chain of KLMs that is too long */
+	SN_ACC_DEPTH,		/* too long: a chain of KLMs, or the search in a list */
 	SN_ACC_GONE,		/* a key in the list of an indirect key is stale or free */
 	SN_ACC_DMA,		/* the host's IOMMU refused the access */
 	SN_ACC_MANY,		/* sn_mkey_map() only: the range has more than one piece */

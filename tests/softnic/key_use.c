@@ -5,6 +5,7 @@
 #include "tests/softnic/drv.h"
 
 #define BIND_MASK (UINT64_C(1) << 29 | 1 << 13 | 1 << 14 | 1 << 0 | 1 << 6 | 1 << 20)
+enum { GIB = 1 << 30, STRIDED = 0x400 };
 enum { SMALL_FENCE = 1 << 5, INLINE = 1 << 7, TRANSLATION = 1 << 4, CHECK_FREE = 1 << 5 };
 
 static struct drv *d;
@@ -136,4 +137,52 @@ Test(key_use, umr__with_reserved_flags_is_seen)
 		key |= 0x11;
 	}
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}
+
+/* Creates a key of 1 GiB: rows of this many bytes, of which the last of n entries has all and the others
+ * none. Each row is at the start of the region. */
+static uint32_t rows(uint32_t bytes, uint16_t n)
+{
+	uint8_t *ctx = d->in + AT_CTX, *list = d->in + AT_PAS;
+
+	drv_begin(d, CMD_CREATE_MKEY);
+	sn_set(ctx, MKC_MODE_1_0, MODE_KLM);
+	sn_set(ctx, MKC_LR, 1);
+	sn_set(ctx, MKC_LW, 1);
+	sn_set(ctx, MKC_RW, 1);
+	sn_set(ctx, MKC_QPN, 0xffffff);
+	sn_set(ctx, MKC_PD, d->pd);
+	sn_set64(ctx, MKC_LEN, GIB);
+	sn_set32(ctx, MKC_XLT_SIZE, n + 1u);
+	sn_set32(d->in, MKEY_XLT_ACTUAL, n + 1u);
+	sn_set32(list, 0, bytes);
+	sn_set32(list, 4, STRIDED);
+	sn_set64(list, 8, (uint64_t)(GIB / bytes) << 32 | n);
+	for (list += 16; n--; list += 16) {
+		sn_set32(list, 0, n ? 0 : bytes);
+		sn_set32(list, 4, mr.key);
+		sn_set64(list, 8, (uintptr_t)mr.mem);
+	}
+	cr_assert_eq(drv_run(d, sizeof(d->in)), 0);
+	return sn_get(d->out, CMD_NUMBER) << 8;
+}
+
+/* The device would look at 2^41 entries before it answers the first packet. */
+Test(key_use, write__to_a_key_of_a_billion_rows_is_refused_soon, .timeout = 60)
+{
+	uint32_t source = rows(4096, 1), target = rows(1, 2000);
+	struct drv_qp peer = { 0 };
+	struct drv_wqe w;
+
+	drv_qp(d, &peer, &cq, &cq);
+	cr_assert_eq(drv_to(&qp, CMD_2RST_QP), 0);
+	drv_connect(&qp, &peer);
+	drv_ctrl(&qp, &w, 0x08, CE_ALWAYS << 2, 0);
+	drv_raddr(&w, 0, target);
+	drv_data(&w, NULL, GIB, source);
+	cr_expect_eq(run(&w), 0x13);
+	drv_expect(d, "remote.access");
+	drv_qp_free(&peer);
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, target >> 8), 0);
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, source >> 8), 0);
 }
