@@ -261,6 +261,8 @@ int sn_mkey_reserved(struct softnic *nic);
 /* Sets the PD and the rights of a key from a context. Returns 0 or -EINVAL. */
 int sn_mkey_modify(struct softnic *nic, uint32_t mkey, const void *mkc);
 void sn_klm_read(struct sn_klm *klm, const uint8_t *entry);
+/* Makes room for n entries in the list of a key. New ones are zero. Returns 0 or -ENOMEM. */
+int sn_klm_reserve(struct sn_mkey *m, uint32_t n);
 /*
  * PRM "repeat block": the first entry of a list holds this operation instead of a key. Its other fields
  * are the bytes of a row, the number of rows, and the number of entries that follow. Each of those has a

@@ -2,11 +2,13 @@
 /* The key table: CREATE_MKEY and related commands. PRM "Memory key context". access.c uses the table. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
 
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 
-enum { OCTOWORD = 16 };
+enum { OCTOWORD = 16, KLM_FIRST = 64 };
 
 static uint8_t read_rights(const uint8_t *ctx)
 {
@@ -126,24 +128,39 @@ bool sn_klm_lengths_ok(const struct sn_mkey *m, uint64_t len, uint32_t first_key
 	return true;
 }
 
+int sn_klm_reserve(struct sn_mkey *m, uint32_t n)
+{
+	struct sn_klm *klm;
+
+	if (n <= m->klm_room)
+		return 0;
+	klm = realloc(m->klm, n * sizeof(*klm));
+	if (!klm)
+		return -ENOMEM;
+	memset(klm + m->klm_room, 0, (n - m->klm_room) * sizeof(*klm));
+	m->klm = klm;
+	m->klm_room = n;
+	return 0;
+}
+
 /*
  * translations_octword_size is the capacity of the list, which a UMR may not exceed. The entries are
- * checked at each use, because the keys in them may change.
+ * checked at each use, because the keys in them may change. A longer list than that of most windows gets
+ * its memory when it is written, because a program may announce it without any memory of its own.
  */
 static uint8_t read_klms(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey *m)
 {
 	uint32_t given = sn_get32(c->in, MKEY_XLT_ACTUAL);
+	int err;
 
 	m->max_list = sn_get32(ctx, MKC_XLT_SIZE);
 	if (m->max_list > SN_LIST_MAX)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "translations_octword_size %u", m->max_list);
 	if (given > m->max_list || given > (c->inlen - AT_PAS) / OCTOWORD)
 		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "%u KLMs announced", given);
-	if (!m->max_list)
-		return STAT_OK;
-	m->klm = calloc(m->max_list, sizeof(*m->klm));
-	if (!m->klm)
-		return sn_cmd_refuse_errno(c, -ENOMEM);
+	err = sn_klm_reserve(m, MAX(given, MIN(m->max_list, KLM_FIRST)));
+	if (err)
+		return sn_cmd_refuse_errno(c, err);
 	for (uint32_t i = 0; i < given; i++)
 		sn_klm_read(&m->klm[i], c->in + AT_PAS + (size_t)i * OCTOWORD);
 	m->nklm = given;

@@ -287,9 +287,12 @@ static void apply_mask(const struct umr *u, struct sn_mkey *m)
 /* Changes a copy of the key, so that a UMR that is refused changes nothing. */
 static uint8_t change_key(const struct umr *u)
 {
-	struct sn_mkey *m = u->m, next = *m;
+	struct sn_mkey *m = u->m, next;
 	uint8_t synd = SN_SYND_OK;
 
+	if (m->mode != MODE_MTT && sn_klm_reserve(m, u->octowords ? u->first + u->octowords : 0))
+		return SN_SYND_MW_BIND;
+	next = *m;
 	apply_mask(u, &next);
 	if (u->octowords)
 		synd = store_list(u, &next);

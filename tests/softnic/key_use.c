@@ -139,6 +139,29 @@ Test(key_use, umr__with_reserved_flags_is_seen)
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
 
+/* The entries before the written ones are empty. */
+Test(key_use, umr__far_behind_in_a_long_list_is_used)
+{
+	uint32_t key = drv_window(d, 1 << 16);
+	struct drv_wqe w;
+
+	drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, key);
+	drv_umr(&w, INLINE | TRANSLATION, 4, BIND_MASK);
+	sn_set(w.b + 16, SN_FLD(0x30, 16), 4096);
+	drv_mkc(&w, DRV_RW, 0xffffff11, (uintptr_t)mr.mem, 64, false);
+	drv_klm(&w, mr.mem + 1, 64, mr.key);
+	drv_pad(&w);
+	cr_assert_eq(run(&w), 0);
+	mr.mem[0] = 7;
+	drv_ctrl(&qp, &w, 0x08, CE_ALWAYS << 2, 0);
+	w.b[11] |= SMALL_FENCE;
+	drv_raddr(&w, (uintptr_t)mr.mem, key | 0x11);
+	drv_data(&w, mr.mem, 1, mr.key);
+	cr_expect_eq(run(&w), 0);
+	cr_expect_eq(mr.mem[1], 7);
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}
+
 /* Creates a key of 1 GiB: rows of this many bytes, of which the last of n entries has all and the others
  * none. Each row is at the start of the region. */
 static uint32_t rows(uint32_t bytes, uint16_t n)

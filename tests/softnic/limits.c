@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
+#include "tests/harness/harness.h"
 #include "tests/softnic/drv.h"
 
 enum { LOG_MAX = 5, LIM_ERR = 0x08, ALLOC_XRCD = 0x80e, DEALLOC_XRCD = 0x80f,
@@ -190,4 +191,25 @@ Test(limits, create__is_refused_beyond_the_reported_maximum, .timeout = 60)
 		fill_table(&kinds[i]);
 		close_all();
 	}
+}
+
+/*
+ * A program announces the longest lists, and fills none. Linux merges maps that are neighbours, so each
+ * second key is destroyed.
+ */
+Test(limits, create_mkey__with_room_for_a_list_takes_no_map, .timeout = 60)
+{
+	enum { KEYS = 1000, SLOTS = 1 << 16 };
+	struct th_usage before, after;
+	static uint32_t keys[KEYS];
+
+	d = drv_open(0);
+	th_usage(&before);
+	for (unsigned int i = 0; i < KEYS; i++)
+		keys[i] = drv_window(d, SLOTS);
+	for (unsigned int i = 0; i < KEYS; i += 2)
+		cr_assert_eq(drv_simple(d, CMD_DESTROY_MKEY, keys[i] >> 8), 0);
+	th_usage(&after);
+	cr_expect_leq(after.maps, before.maps + 20, "%u maps, before %u", after.maps, before.maps);
+	close_all();
 }
