@@ -70,16 +70,16 @@ static enum sn_acc walk_key(struct walk *w, const struct sn_access *a, unsigned 
 
 static enum sn_acc walk_direct(struct walk *w, const struct sn_mkey *m, const struct sn_access *a)
 {
+	static const struct sn_buf all = { .len = UINT64_MAX, .perm = MTT_RD | MTT_WR };
+	const struct sn_buf *buf = m->mode == MODE_PA ? &all : &m->buf;
 	bool writes = a->rights & (SN_LW | SN_RW | SN_ATOMIC);
-	uint64_t off = a->va - m->start;
+	uint64_t off = m->mode == MODE_PA ? a->va : a->va - m->start;
 
-	if (m->mode == MODE_PA)
-		return add_piece(w, w->op == CHECK ? w : sn_dma(w->nic, a->va, a->len), a->len);
-	if (!(m->buf.perm & (writes ? MTT_WR : MTT_RD)))
+	if (!(buf->perm & (writes ? MTT_WR : MTT_RD)))
 		return SN_ACC_RIGHTS;
 	for (uint64_t left = a->len; left && w->op != CHECK;) {
-		uint64_t n = sn_buf_run(&m->buf, off, left);
-		enum sn_acc acc = add_piece(w, sn_buf_at(w->nic, &m->buf, off, n), n);
+		uint64_t n = sn_buf_run(w->nic, buf, off, left);
+		enum sn_acc acc = add_piece(w, sn_buf_at(w->nic, buf, off, n), n);
 
 		if (acc)
 			return acc;
@@ -220,12 +220,14 @@ void *sn_mkey_at(struct softnic *nic, const struct sn_access *a)
 {
 	const struct sn_mkey *m = sn_mkey_find(nic, a->key);
 	bool writes = a->rights & (SN_LW | SN_RW | SN_ATOMIC);
+	uint64_t off = m ? a->va - m->start : 0;
 
 	if (!m || m->key != (a->key & 0xff) || m->free || m->mode != MODE_MTT || m->buf.pages ||
 	    m->pd != a->pd || m->qpn != SN_ANY_QPN || a->rights & ~m->rights || !a->len ||
-	    is_outside(m, a) || !(m->buf.perm & (writes ? MTT_WR : MTT_RD)))
+	    is_outside(m, a) || !(m->buf.perm & (writes ? MTT_WR : MTT_RD)) ||
+	    sn_buf_run(nic, &m->buf, off, a->len) < a->len)
 		return NULL;
-	return sn_buf_at(nic, &m->buf, a->va - m->start, a->len);
+	return sn_buf_at(nic, &m->buf, off, a->len);
 }
 
 enum sn_acc sn_mkey_check(struct softnic *nic, const struct sn_access *a)

@@ -124,6 +124,20 @@ int sn_buf_from_list(struct sn_buf *b, const void *list, uint32_t n, unsigned in
 		     bool mtt);
 void sn_buf_from_umem(struct sn_buf *b, struct sn_umem *umem, uint64_t offset, uint64_t len);
 void sn_buf_release(struct sn_buf *b);
+/*
+ * Returns the length of the longest run from off that sn_buf_at accepts, at most len. A host's IOMMU may map
+ * each of its pages elsewhere, so that consecutive bus addresses are not consecutive in memory.
+ */
+static inline uint64_t sn_buf_run(const struct softnic *nic, const struct sn_buf *b, uint64_t off,
+				  uint64_t len)
+{
+	uint64_t page = nic->config.host.dma ? SN_PAGE : UINT64_C(1) << b->page_shift, left;
+
+	if (!nic->config.host.dma && !b->pages)
+		return len;
+	left = page - ((b->base + b->offset + off) & (page - 1));
+	return len < left ? len : left;
+}
 void *sn_buf_at_page(struct softnic *nic, const struct sn_buf *b, uint64_t off, uint64_t len);
 /*
  * Returns a pointer to [off, off + len), which must not cross a page. NULL: the host refuses the
@@ -138,8 +152,6 @@ static inline void *sn_buf_at(struct softnic *nic, const struct sn_buf *b, uint6
 	return b->pages ? sn_buf_at_page(nic, b, off, len)
 			: sn_dma(nic, b->base + b->offset + off, len);
 }
-/* Returns the length of the longest run from off that sn_buf_at accepts, at most len. */
-uint64_t sn_buf_run(const struct sn_buf *b, uint64_t off, uint64_t len);
 bool sn_buf_copy_out(struct softnic *nic, const struct sn_buf *b, uint64_t off, void *dst,
 		     uint64_t len);
 /* Reads a big-endian word of a doorbell record. False: the host refuses the access. */

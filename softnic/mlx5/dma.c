@@ -2,7 +2,6 @@
 /* Host memory: bus addresses, page lists, and page lists that are used as one buffer. */
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/param.h>
 
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
@@ -81,18 +80,11 @@ void sn_buf_release(struct sn_buf *b)
 	*b = (struct sn_buf){ 0 };
 }
 
-uint64_t sn_buf_run(const struct sn_buf *b, uint64_t off, uint64_t len)
-{
-	uint64_t page = UINT64_C(1) << b->page_shift;
-
-	return b->pages ? MIN(len, page - ((b->offset + off) & (page - 1))) : len;
-}
-
 void *sn_buf_at_page(struct softnic *nic, const struct sn_buf *b, uint64_t off, uint64_t len)
 {
 	uint64_t at = b->offset + off;
 
-	if (sn_buf_run(b, off, len) < len)
+	if (sn_buf_run(nic, b, off, len) < len)
 		return NULL;
 	at = b->pages[at >> b->page_shift] + (at & ((UINT64_C(1) << b->page_shift) - 1));
 	return sn_dma(nic, at, len);
@@ -102,7 +94,7 @@ bool sn_buf_copy_out(struct softnic *nic, const struct sn_buf *b, uint64_t off, 
 		     uint64_t len)
 {
 	while (len) {
-		uint64_t n = sn_buf_run(b, off, len);
+		uint64_t n = sn_buf_run(nic, b, off, len);
 		const void *p = sn_buf_at(nic, b, off, n);
 
 		if (!p)

@@ -32,13 +32,18 @@ static bool read_producer(struct sn_qp *qp)
 	return true;
 }
 
+static bool is_in_one_piece(const struct sn_qp *qp, uint64_t at)
+{
+	return !qp->buf.pages && sn_buf_run(qp->nic, &qp->buf, at, qp->rq_stride) == qp->rq_stride;
+}
+
 static int read_wqe(struct sn_qp *qp, struct sn_rwqe *rwqe)
 {
 	uint8_t raw[SN_RQ_STRIDE_MAX] __attribute__((aligned(16)));
 	uint64_t at = (rwqe->idx & (qp->rq_size - 1)) * (uint64_t)qp->rq_stride;
 	const uint8_t *wqe = NULL;
 
-	if (!qp->buf.pages)
+	if (is_in_one_piece(qp, at))
 		wqe = sn_buf_at(qp->nic, &qp->buf, at, qp->rq_stride);
 	if (!wqe) {
 		if (!sn_buf_copy_out(qp->nic, &qp->buf, at, raw, qp->rq_stride))
@@ -84,7 +89,7 @@ bool sn_rq_peek(struct sn_qp *qp, struct sn_sge *sge)
 	const uint8_t *wqe;
 	uint32_t rec;
 
-	if (qp->srq || !qp->rq_size || qp->buf.pages || !sn_dbr_read(qp->nic, &qp->dbr, 0, &rec) ||
+	if (qp->srq || !qp->rq_size || !is_in_one_piece(qp, at) || !sn_dbr_read(qp->nic, &qp->dbr, 0, &rec) ||
 	    rec >> 16 || (uint16_t)(rec - qp->rq_pi) > 0x8000 ||
 	    (uint16_t)(rec - qp->rq_done) > qp->rq_size || (uint16_t)rec == qp->rq_next)
 		return false;

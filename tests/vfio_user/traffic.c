@@ -12,8 +12,9 @@
 
 TestSuite(traffic, .timeout = 60);
 
-/* Pages of the guest's memory; the address at which an mkey begins, in the last page. */
-enum { EQ_PAGE = RIG_EQ_PAGE, CQ_PAGE, CQ_RECORD, SQ_PAGE, QP_RECORD, DATA_PAGE };
+/* Pages of the guest's memory, of which the last one is followed by a free one; the address at which an mkey
+ * begins. */
+enum { EQ_PAGE = RIG_EQ_PAGE, CQ_PAGE, CQ_RECORD, SQ_PAGE, QP_RECORD, DATA_PAGE, LAST_PAGE };
 enum { LOG_CQ = 4, LOG_SQ = 4, LOG_EQ = 6, VECTOR = 3, DATA_VA = 0x7000000 };
 enum { DB_CQ = 0x20, DB_EQ = 0x40, DB_SQ = 0x800 };
 
@@ -68,7 +69,8 @@ static void make_cq(struct guest *g)
 	g->cqn = run(g, AT_PAS + 8, CMD_NUMBER);
 }
 
-static void make_key(struct guest *g)
+/* Makes the key of the guest's data: n pages at consecutive bus addresses. */
+static void make_key(struct guest *g, uint64_t at, uint32_t n)
 {
 	uint8_t *ctx = g->r->in + AT_CTX;
 
@@ -81,11 +83,12 @@ static void make_key(struct guest *g)
 	sn_set(ctx, MKC_KEY, 0x5a);
 	sn_set(ctx, MKC_PD, g->pdn);
 	sn_set64(ctx, MKC_START, DATA_VA);
-	sn_set64(ctx, MKC_LEN, 4096);
+	sn_set64(ctx, MKC_LEN, 4096ul * n);
 	sn_set32(ctx, MKC_XLT_SIZE, 1);
 	sn_set(ctx, MKC_LOG_PAGE, 12);
 	sn_set32(g->r->in, MKEY_XLT_ACTUAL, 1);
-	sn_set64(g->r->in, AT_PAS, rig_page(g->r, DATA_PAGE, &g->data));
+	for (uint32_t i = 0; i < n; i++)
+		sn_set64(g->r->in, AT_PAS + 8 * i, at + 4096ul * i);
 	g->key = run(g, AT_PAS + 16, CMD_NUMBER) << 8 | 0x5a;
 }
 
@@ -118,7 +121,7 @@ static void boot(struct guest *g)
 	g->pi = g->ci = g->eq_ci = g->arms = 0;
 	make_eq(g);
 	make_cq(g);
-	make_key(g);
+	make_key(g, rig_page(g->r, DATA_PAGE, &g->data), 1);
 	make_qp(g);
 }
 
@@ -272,6 +275,34 @@ Test(traffic, rdma_write__from_guest_to_guest_lands)
 		cr_assert_neq(b.data[i + 1000], i + 1,
 			      "the write placed more bytes than were sent");
 	}
+	close_pair();
+}
+
+/* Gives the guest a key over two maps at consecutive bus addresses, whose memory has the opposite order. */
+static void use_two_maps(struct guest *g)
+{
+	const uint64_t at = 1 << 30;
+
+	cr_assert_eq(rig_map(g->r, at, 4096, g->r->ram_fd, (LAST_PAGE + 1) * 4096ul), 0);
+	cr_assert_eq(rig_map(g->r, at + 4096, 4096, g->r->ram_fd, LAST_PAGE * 4096ul), 0);
+	rig_page(g->r, LAST_PAGE, &g->data);
+	make_key(g, at, 2);
+}
+
+/* An IOMMU translates each page by itself. */
+Test(traffic, rdma_write__across_the_border_of_two_maps_lands)
+{
+	open_pair();
+	use_two_maps(&a);
+	use_two_maps(&b);
+	memset(a.data, 1, 4096);
+	memset(a.data + 4096, 2, 4096);
+	post_write(&a, 4096 - 1000, 3000, b.key);
+	cr_expect_eq(take_cqe(&a), 0);
+	cr_expect_arr_eq(b.data + 8192 - 1000, a.data + 8192 - 1000, 1000);
+	cr_expect_arr_eq(b.data, a.data, 2000);
+	cr_expect_eq(b.data[2000] | b.data[8192 - 1001], 0, "the write placed more bytes than were sent");
+	cr_expect_eq(rig_violations(a.r, "dma.refused") + rig_violations(b.r, "dma.refused"), 0);
 	close_pair();
 }
 
