@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Parses a WQE and reports its errors. */
+#include "softnic/bytes.h"
 #include "softnic/clock.h"
 #include "softnic/efa/nic.h"
 
 static uint64_t address(le32_t lo, le32_t hi)
 {
 	return (uint64_t)from_le32(hi) << 32 | from_le32(lo);
-}
-
-static bool all_zero(const void *bytes, size_t n)
-{
-	const uint8_t *b = bytes;
-
-	for (size_t i = 0; i < n; i++)
-		if (b[i])
-			return false;
-	return true;
 }
 
 static uint8_t reserved(struct sne_nic *nic, struct sne_qp *qp, const char *where)
@@ -28,7 +19,7 @@ static uint8_t check_reserved(struct sne_nic *nic, struct sne_qp *qp, const stru
 {
 	if (m->ctrl1 & SNE_C1_MBZ || m->ctrl2 & SNE_C2_MBZ || m->ctrl3 & SNE_C3_MBZ)
 		return reserved(nic, qp, "reserved control bits are set");
-	if (m->rsvd15 || !all_zero(m->rsvd20, sizeof(m->rsvd20)))
+	if (m->rsvd15 || !sn_is_zero(m->rsvd20, sizeof(m->rsvd20)))
 		return reserved(nic, qp, "reserved bytes of the header are set");
 	return SNE_OK;
 }
