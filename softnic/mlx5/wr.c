@@ -68,6 +68,23 @@ static bool complete_wr(struct sn_qp *qp, const struct sn_wr *wr)
 	return sn_cqe_write(qp, qp->scq, &cqe);
 }
 
+static void flush_fifo(struct sn_qp *qp)
+{
+	while (sn_wr_count(qp)) {
+		struct sn_wr wr = *sn_wr_at(qp, 0);
+
+		qp->wr_head++;
+		wr.syndrome = SN_SYND_FLUSH;
+		wr.vendor = 0;
+		wr.byte_cnt = 0;
+		if (!complete_wr(qp, &wr))
+			break;
+	}
+	qp->wr_head = qp->wr_tail;
+	qp->wr_reads = 0;
+	qp->sq_fenced = false;
+}
+
 /* Completions stay in order: a local operation that has finished waits for earlier WRITEs. */
 void sn_wr_retire(struct sn_qp *qp)
 {
@@ -166,23 +183,6 @@ void sn_sq_flush(struct sn_qp *qp)
 		if (!complete_wr(qp, &wr))
 			return;
 	}
-}
-
-static void flush_fifo(struct sn_qp *qp)
-{
-	while (sn_wr_count(qp)) {
-		struct sn_wr wr = *sn_wr_at(qp, 0);
-
-		qp->wr_head++;
-		wr.syndrome = SN_SYND_FLUSH;
-		wr.vendor = 0;
-		wr.byte_cnt = 0;
-		if (!complete_wr(qp, &wr))
-			break;
-	}
-	qp->wr_head = qp->wr_tail;
-	qp->wr_reads = 0;
-	qp->sq_fenced = false;
 }
 
 static struct sn_qp *qp_of_flush(struct sn_timer *timer)
