@@ -79,6 +79,7 @@ static const struct sn_command commands[] = {
 	{ CMD_INIT2RTR_QP, 0x100, "INIT2RTR_QP", sn_cmd_modify_qp, TABLE(qps), 0 },
 	{ CMD_RTR2RTS_QP, 0x100, "RTR2RTS_QP", sn_cmd_modify_qp, TABLE(qps), 0 },
 	{ CMD_RTS2RTS_QP, 0x100, "RTS2RTS_QP", sn_cmd_modify_qp, TABLE(qps), 0 },
+	{ CMD_SQERR2RTS_QP, 0x100, "SQERR2RTS_QP", sn_cmd_modify_qp, TABLE(qps), 0 },
 	{ CMD_2ERR_QP, 16, "2ERR_QP", sn_cmd_modify_qp, TABLE(qps), SN_STOPS },
 	{ CMD_2RST_QP, 16, "2RST_QP", sn_cmd_modify_qp, TABLE(qps), SN_STOPS },
 	{ CMD_QUERY_QP, 16, "QUERY_QP", sn_cmd_query_qp, TABLE(qps), 0 },

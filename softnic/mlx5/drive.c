@@ -32,7 +32,7 @@ static bool run_qps(struct softnic *nic)
 		qp = TAILQ_FIRST(&nic->run);
 		TAILQ_REMOVE(&nic->run, qp, run);
 		qp->on_run = false;
-		if (qp->state == SN_QP_ERR)
+		if (qp->state == SN_QP_ERR || qp->state == SN_QP_SQER)
 			sn_sq_flush(qp);
 		else if (qp->ud)
 			sn_ud_run(qp);

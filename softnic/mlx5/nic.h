@@ -104,7 +104,9 @@ enum sn_event {
 	SN_EV_SRQ_LIMIT = 0x14,
 };
 
-enum sn_qp_state { SN_QP_RST = 0, SN_QP_INIT = 1, SN_QP_RTR = 2, SN_QP_RTS = 3, SN_QP_ERR = 6 };
+enum sn_qp_state {
+	SN_QP_RST = 0, SN_QP_INIT = 1, SN_QP_RTR = 2, SN_QP_RTS = 3, SN_QP_SQER = 4, SN_QP_ERR = 6,
+};
 
 /* Rights, as the access bits of the mkey context */
 enum sn_rights {

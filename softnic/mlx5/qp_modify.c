@@ -217,7 +217,7 @@ static uint8_t to_rts(const struct request *r)
 
 enum { OPT_RIGHTS = OPT_RRE | OPT_RAE | OPT_RWE };
 #define FROM(state) (1u << SN_QP_##state)
-#define ANY (FROM(RST) | FROM(INIT) | FROM(RTR) | FROM(RTS) | FROM(ERR))
+#define ANY (FROM(RST) | FROM(INIT) | FROM(RTR) | FROM(RTS) | FROM(SQER) | FROM(ERR))
 
 static const struct transition {
 	uint16_t opcode;
@@ -233,6 +233,7 @@ static const struct transition {
 	  OPT_RIGHTS | OPT_PKEY_INDEX, OPT_Q_KEY | OPT_PKEY_INDEX },
 	{ CMD_RTR2RTS_QP, FROM(RTR), SN_QP_RTS, to_rts, OPT_RIGHTS | OPT_RNR_TIMEOUT, OPT_Q_KEY },
 	{ CMD_RTS2RTS_QP, FROM(RTS), SN_QP_RTS, NULL, OPT_RIGHTS | OPT_RNR_TIMEOUT, OPT_Q_KEY },
+	{ CMD_SQERR2RTS_QP, FROM(SQER), SN_QP_RTS, NULL, 0, OPT_Q_KEY },
 	{ CMD_2ERR_QP, ANY, SN_QP_ERR, NULL, 0, 0 },
 	{ CMD_2RST_QP, ANY, SN_QP_RST, NULL, 0, 0 },
 };
@@ -256,6 +257,8 @@ static void enter_state(struct sn_qp *qp, enum sn_qp_state to)
 	}
 	if (to == SN_QP_RST)
 		sn_qp_reset_queues(qp);
+	if (from == SN_QP_SQER)
+		qp->sq_stopped = false;
 	qp->state = to;
 	sn_rc_modified(qp, from);
 	sn_ud_modified(qp, from);

@@ -59,7 +59,7 @@ void sn_ud_modified(struct sn_qp *qp, enum sn_qp_state from)
 		sn_ud_stop(qp);
 	else if (qp->state == SN_QP_RTR)
 		sn_port_use_udp(qp->port, &qp->ud->uses_udp, true);
-	else if (qp->state == SN_QP_RTS)
+	else if (from == SN_QP_RTR)
 		qp->ud->psn = qp->sq_psn & SN_PSN_MASK;
 }
 
@@ -159,7 +159,7 @@ static struct sn_qp *receiver(struct sn_port *port, const struct sn_packet *pkt)
 	if (!qp || !qp->ud || qp->port != port || pkt->train != 1 || !sn_port_same_partition(qp, pkt) ||
 	    from_be32(pkt->deth.qkey) != qp->qkey)
 		return NULL;
-	return qp->state == SN_QP_RTR || qp->state == SN_QP_RTS ? qp : NULL;
+	return qp->state == SN_QP_RTR || qp->state == SN_QP_RTS || qp->state == SN_QP_SQER ? qp : NULL;
 }
 
 static void put_infiniband(const struct sn_port *port, const struct sn_addr *src, const struct sn_packet *pkt,

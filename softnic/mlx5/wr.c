@@ -85,6 +85,18 @@ static void flush_fifo(struct sn_qp *qp)
 	qp->sq_fenced = false;
 }
 
+/* IBTA 10.3.1.6, Send Queue Error: a datagram QP flushes only its send queue, and goes on receiving. */
+static void send_failed(struct sn_qp *qp)
+{
+	if (!qp->ud || qp->umr_only) {
+		sn_qp_to_error(qp);
+		return;
+	}
+	qp->state = SN_QP_SQER;
+	flush_fifo(qp);
+	sn_sq_flush(qp);
+}
+
 /* Completions stay in order: a local operation that has finished waits for earlier WRITEs. */
 void sn_wr_retire(struct sn_qp *qp)
 {
@@ -92,8 +104,10 @@ void sn_wr_retire(struct sn_qp *qp)
 		struct sn_wr wr = *sn_wr_at(qp, 0);
 
 		qp->wr_head++;
-		if (!complete_wr(qp, &wr) || wr.syndrome)
+		if (!complete_wr(qp, &wr))
 			sn_qp_to_error(qp);
+		else if (wr.syndrome)
+			send_failed(qp);
 	}
 }
 
@@ -160,7 +174,7 @@ void sn_rq_fail(struct sn_qp *qp, const struct sn_rwqe *rwqe, uint8_t syndrome)
 	complete_receive(qp, rwqe, &cqe);
 }
 
-/* In state ERR: flushes the WQEs that were never fetched. */
+/* In states SQER and ERR: flushes the WQEs that were never fetched. */
 void sn_sq_flush(struct sn_qp *qp)
 {
 	if (qp->flush_late)

@@ -51,6 +51,7 @@ static const struct transition {
 	{ UD, IBV_QPS_RTR, IBV_QPS_RTS, PRM_RTR2RTS_QP,
 	  IBV_QP_SQ_PSN, IBV_QP_CUR_STATE | IBV_QP_QKEY, PRM_OPT_Q_KEY },
 	{ UD, IBV_QPS_RTS, IBV_QPS_RTS, PRM_RTS2RTS_QP, 0, IBV_QP_CUR_STATE | IBV_QP_QKEY, PRM_OPT_Q_KEY },
+	{ UD, IBV_QPS_SQE, IBV_QPS_RTS, PRM_SQERR2RTS_QP, 0, IBV_QP_CUR_STATE | IBV_QP_QKEY, PRM_OPT_Q_KEY },
 };
 
 static bool is_ud(const struct uv_obj *qp)

@@ -185,6 +185,56 @@ Test(mlx5_ib, qp1__receives_what_is_sent_to_1_and_sends_as_1)
 	drv_mr_free(d, &mr);
 }
 
+static void completes(const struct drv_qp *qp, unsigned int opcode, uint8_t syndrome)
+{
+	struct drv_cqe e;
+
+	drv_wait(&cq, &e);
+	cr_expect_eq(e.qpn, qp->qpn);
+	cr_expect_eq(e.opcode, opcode, "CQE opcode %u instead of %u", e.opcode, opcode);
+	cr_expect_eq(e.syndrome, syndrome, "syndrome %u instead of %u", e.syndrome, syndrome);
+}
+
+/* IBTA 10.3.1.6, Send Queue Error: the connection manager goes on receiving, and Linux takes the QP back. */
+Test(mlx5_ib, qp1__after_a_failed_send_receives_and_can_send_again)
+{
+	enum { QKEY = 0x1234, WRITE = 0x08, SQERR2RTS = 0x506, RTS = 3, SQER = 4 };
+	enum { OK = 0, RECEIVED = 2, ERROR = 13 };
+	struct drv_qp qp1 = { 0 }, ud = { 0 };
+	struct drv_mr mr;
+	struct drv_wqe w;
+
+	drv_mr(d, &mr, 512, DRV_ALL);
+	cr_assert_eq(make_qp(&qp1, QP1, true), 0);
+	to_rts_with(&qp1, QKEY);
+	cr_assert_eq(make_qp(&ud, UD, true), 0);
+	to_rts_with(&ud, QKEY);
+	drv_recv(&qp1, &mr, 0, 256);
+	drv_recv(&qp1, &mr, 256, 256);
+	drv_ctrl(&qp1, &w, WRITE, CE_ALWAYS << 2, 0);
+	w.ds = 4;
+	drv_post(&qp1, &w);
+	drv_expect(d, "wqe.opcode");
+	completes(&qp1, ERROR, 0x02);
+	cr_expect_eq(drv_state(&qp1), SQER);
+	send_to_qp1(&qp1, 1, QKEY);
+	completes(&qp1, ERROR, 0x05);
+	send_to_qp1(&ud, 1, QKEY);
+	completes(&ud, OK, 0);
+	completes(&qp1, RECEIVED, 0);
+	drv_modify(&qp1, SQERR2RTS);
+	cr_expect_eq(drv_run(d, AT_PAS), 0);
+	cr_expect_eq(drv_state(&qp1), RTS);
+	send_to_qp1(&qp1, 1, QKEY);
+	completes(&qp1, OK, 0);
+	completes(&qp1, RECEIVED, 0);
+	drv_modify(&qp1, SQERR2RTS);
+	refused(AT_PAS, 0x10, "cmd.state");
+	drv_qp_free(&qp1);
+	drv_qp_free(&ud);
+	drv_mr_free(d, &mr);
+}
+
 /* The first port must not keep a QP that is at the second one, and is freed there. */
 Test(mlx5_ib, qp1__that_moves_to_another_port_is_that_ports)
 {

@@ -243,6 +243,49 @@ Test(stock, modify_qp__controlled_qkey_needs_a_capability)
 	st_close(ctx);
 }
 
+static enum ibv_qp_state state_of(struct ibv_qp *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	cr_assert_eq(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init), 0);
+	return attr.qp_state;
+}
+
+/* IBTA 10.3.1.6: a failed send of a datagram QP leads to Send Queue Error, and from there back to RTS. */
+Test(stock, modify_qp__takes_a_datagram_qp_with_a_failed_send_back)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_UD, .cap = { 1, 1, 1, 1, 0 } };
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1,
+				    .ah_attr = { .is_global = 1, .port_num = 1 } };
+	struct ibv_sge nowhere = { .length = 8 };
+	struct ibv_send_wr wr = { .sg_list = &nowhere, .num_sge = 1, .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED }, *bad;
+	struct st_end a;
+	struct ibv_qp *qp;
+
+	st_create(&a, st_open());
+	init.send_cq = init.recv_cq = a.cq;
+	cr_assert_not_null(qp = ibv_create_qp(a.pd, &init));
+	cr_assert_eq(ibv_modify_qp(qp, &attr,
+				   IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_QKEY), 0);
+	attr.qp_state = IBV_QPS_RTR;
+	cr_assert_eq(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	cr_assert_eq(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+	cr_assert_eq(ibv_query_gid(a.ctx, 1, 0, &attr.ah_attr.grh.dgid), 0);
+	cr_assert_not_null(wr.wr.ud.ah = ibv_create_ah(a.pd, &attr.ah_attr));
+	cr_assert_eq(ibv_post_send(qp, &wr, &bad), 0);
+	cr_expect_eq(st_poll(&a), IBV_WC_LOC_PROT_ERR);
+	cr_expect_eq(state_of(qp), IBV_QPS_SQE);
+	attr.cur_qp_state = IBV_QPS_SQE;
+	cr_expect_eq(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_CUR_STATE), 0);
+	cr_expect_eq(state_of(qp), IBV_QPS_RTS);
+	cr_assert_eq(ibv_destroy_ah(wr.wr.ud.ah), 0);
+	cr_assert_eq(ibv_destroy_qp(qp), 0);
+	st_finish(&a);
+}
+
 /* Gives a region other memory, other rights or another PD, after which its old key is invalid. A
  * refused call changes nothing. */
 Test(stock, rereg_mr__ends_the_old_key)
