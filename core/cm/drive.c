@@ -19,10 +19,10 @@
 static void muxes_ready(struct cm_item *item, uint32_t events);
 static struct cm_item muxes_item = { .ready = muxes_ready };
 
-static void set_thread_reads(bool look)
+static void set_thread_reads(bool reads)
 {
-	__atomic_store_n(&cm_loop.driven, !look, __ATOMIC_RELAXED);
-	cm_poll_change(cm_loop.mux_fd, look ? EPOLLIN : 0, &muxes_item);
+	__atomic_store_n(&cm_loop.driven, !reads, __ATOMIC_RELAXED);
+	cm_poll_change(cm_loop.mux_fd, reads ? EPOLLIN : 0, &muxes_item);
 }
 
 static bool read_muxes(void)

@@ -38,7 +38,8 @@ struct dap_cno {
 	pthread_cond_t changed;		/* a waiter, a pin or a call of the agent has ended */
 	uint32_t evds, waiters;
 	uint32_t strays;		/* members in the queues whose EVD has left */
-	/* times that the last EVD was freed; waiters that have yet to return for it */
+	/* times that the last EVD was freed; waiters that have yet to return for it, without an EVD: those
+	 * that began to wait at another value of ends */
 	uint32_t ends, leaving;
 	bool agent_end;			/* the agent is to be called without an EVD */
 	bool agent_done;		/* the agent was to be called once, and that call has begun */
