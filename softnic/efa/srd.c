@@ -201,7 +201,7 @@ static bool same_lives(struct sne_nic *nic, struct sne_flow *flow, const struct 
 	if (flow->peer_life != h->src_life) {
 		flow->peer_life = h->src_life;
 		memset(flow->verdict, 0, sizeof(flow->verdict));
-		flow->base = h->kind == SNE_K_ACK ? 0 : h->una;
+		flow->base = h->una;
 	}
 	return true;
 }

@@ -140,3 +140,20 @@ Test(numbers, ack__of_several_packets_acknowledges_each, .timeout = 60)
 		     peer.heard);
 	close_both(&s);
 }
+
+/* The first packet of a peer may be an ACK. If its numbers are beyond 2^31, they seem old beside 0. */
+Test(numbers, ack__of_a_new_peer_says_where_its_numbers_begin, .timeout = 60)
+{
+	enum { FIRST = 0x90000000 };
+	struct side s;
+
+	open_both(&s);
+	peer.all = true;
+	say(&(struct sne_hdr){ .kind = SNE_K_ACK, .una = FIRST });
+	turns(&s, 1);
+	ask(&s, FIRST);
+	for (int i = 0; i < 1000 && !peer.heard; i++)
+		turns(&s, 1);
+	cr_expect(peer.heard, "the request of a peer with high numbers got no response");
+	close_both(&s);
+}
