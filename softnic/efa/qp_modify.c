@@ -26,10 +26,6 @@ static int check(struct sne_nic *nic, const struct sne_qp *qp, const struct soft
 {
 	unsigned int must, may;
 
-	if (!(m->mask & SOFTNIC_EFA_SET_STATE)) {
-		sne_violate(nic, SNE_V_CMD_FIELD, "modify of QP %u without a state", qp->qpn);
-		return -EINVAL;
-	}
 	if (!wants(qp->now.state, m->state, &must, &may)) {
 		sne_violate(nic, SNE_V_QP_TRANSITION,
 			    "QP %u: no transition from state %u to %u", qp->qpn,
@@ -136,17 +132,20 @@ int softnic_efa_qp_modify(struct softnic_efa *handle, uint32_t number,
 			  const struct softnic_efa_modify *modify)
 {
 	struct sne_nic *nic = (struct sne_nic *)handle;
+	struct softnic_efa_modify m = *modify;
 	struct sne_qp *qp;
 	int err;
 
 	if (!sne_enter(nic))
 		return -ENODEV;
 	qp = find(nic, number);
-	err = qp ? check(nic, qp, modify) : -EINVAL;
+	if (qp && !(m.mask & SOFTNIC_EFA_SET_STATE))
+		m.state = qp->now.state;
+	err = qp ? check(nic, qp, &m) : -EINVAL;
 	if (!err && sne_refuses(nic, SNE_CMD_MODIFY))
 		err = -ENOMEM;
 	if (!err)
-		set(nic, qp, modify);
+		set(nic, qp, &m);
 	sne_thread_hand_over(nic);
 	sne_leave(nic);
 	return err;

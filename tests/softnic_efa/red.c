@@ -463,6 +463,19 @@ Test(red, qp_modify__from_reset_to_error_is_refused)
 	pair_abandon(&a, &b);
 }
 
+/* Linux, efa_modify_qp: without IB_QP_STATE the command has no state either. */
+Test(red, qp_modify__of_the_qkey_alone_keeps_the_state)
+{
+	struct softnic_efa_modify m = { .mask = SOFTNIC_EFA_SET_QKEY, .qkey = QKEY + 1 }, now;
+
+	pair_open(&a, &b, &(struct setup){ 0 });
+	cr_expect_eq(softnic_efa_qp_modify(a.nic, a.qp.handle, &m), 0);
+	cr_assert_eq(softnic_efa_qp_query(a.nic, a.qp.handle, &now), 0);
+	cr_expect_eq(now.state, SOFTNIC_EFA_RTS);
+	cr_expect_eq(now.qkey, QKEY + 1);
+	pair_abandon(&a, &b);
+}
+
 Test(red, every_violation__is_provoked_alone)
 {
 	for (const char *const *name = softnic_efa_violation_names(); *name; name++) {
