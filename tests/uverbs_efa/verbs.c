@@ -339,6 +339,23 @@ Test(verbs, create_ah__of_a_port_or_gid_that_does_not_exist_returns_einval)
 	cr_expect_eq(errno, EINVAL);
 }
 
+/* Linux, ib_uverbs_create_ah: the GID of such a handle is zero. */
+Test(verbs, create_ah__without_a_grh_reaches_no_peer)
+{
+	struct ibv_ah_attr to = { .port_num = 1 };
+	struct ibv_ah *global = ah;
+	struct ibv_wc wc = { 0 };
+
+	cr_assert_eq(ibv_query_gid(context, 1, 0, &to.grh.dgid), 0);
+	cr_assert_not_null(ah = ibv_create_ah(pd, &to));
+	post_recv(4096);
+	send_100();
+	cr_assert(TH_WITHIN(20000, ibv_poll_cq(ibv_cq_ex_to_cq(cq), 1, &wc) == 1));
+	cr_expect_neq(wc.status, IBV_WC_SUCCESS);
+	cr_assert_eq(ibv_destroy_ah(ah), 0);
+	ah = global;
+}
+
 /* Linux, efa_query_qp: EFA_QUERY_QP_SUPP_MASK. */
 Test(verbs, query_qp__of_an_attribute_that_an_efa_lacks_is_refused)
 {

@@ -212,13 +212,14 @@ int uve_create_ah(struct uv_req *req)
 	struct ib_uverbs_create_ah_resp resp = { .ah_handle = req->made->handle };
 	struct efa_ibv_create_ah_resp drv = { 0 };
 	struct ib_uverbs_create_ah in;
+	uint8_t no_gid[16] = { 0 };	/* Linux takes the GID only from a GRH */
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
 	if (in.attr.port_num != 1 || (in.attr.is_global && in.attr.grh.sgid_index >= req->dev->gids))
 		return -EINVAL;
-	err = softnic_efa_ah_create(req->dev->efa, (uint16_t)req->obj->number, in.attr.grh.dgid,
-				    &drv.efa_address_handle);
+	err = softnic_efa_ah_create(req->dev->efa, (uint16_t)req->obj->number,
+				    in.attr.is_global ? in.attr.grh.dgid : no_gid, &drv.efa_address_handle);
 	if (err)
 		return err;
 	req->made->number = drv.efa_address_handle;
