@@ -80,16 +80,24 @@ static void forget_lmr(void *rmr, void *lmr)
 		m5_rmr_cache_lmr(m5_rmr(rmr), NULL);
 }
 
+static void forget_last_lmr(void *ep, void *lmr)
+{
+	struct m5_sq *sq = &m5_ep(ep)->sq;
+
+	if (__atomic_load_n(&sq->lmr, __ATOMIC_RELAXED) == lmr)
+		__atomic_store_n(&sq->lmr, &m5_no_lmr, __ATOMIC_RELAXED);
+}
+
 int m5_lmr_destroy(struct dap_lmr *lmr)
 {
 	struct m5_ctl *ctl = m5_ia(lmr->obj.ia)->ctl;
 	struct m5_lmr *l = m5_lmr(lmr);
 	int err = 0, dereg;
 
-	/* Makes caches of this LMR invalid: m5_may_copy compares the context, m5_bind the cached
-	 * LMR. */
+	/* Core reuses the memory of the LMR, perhaps for one of another PZ or with zero-based addresses. */
 	lmr->lmr_context = ~lmr->lmr_context;
 	dap_obj_each(DAP_RMR, lmr->obj.ia, forget_lmr, lmr);
+	dap_obj_each(DAP_EP, lmr->obj.ia, forget_last_lmr, lmr);
 	if (l->zero)
 		err = ctl->ops->obj_destroy(l->zero);
 	dereg = ctl->ops->mr_dereg(ctl, &l->mr);

@@ -204,6 +204,7 @@ struct m5_pz {
 };
 _Static_assert(sizeof(struct m5_pz) <= DAP_HW_PZ_SIZE, "PZ area");
 
+extern const struct dap_lmr m5_no_lmr;	/* contains no address: an endpoint has used no LMR */
 struct m5_lmr {
 	struct m5_mr mr;
 	struct m5_obj *zero;		/* key of a zero-based LMR, which refers to mr; else NULL */

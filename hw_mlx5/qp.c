@@ -125,8 +125,7 @@ void m5_sq_derive(struct m5_sq *sq, uint32_t qpn, uint8_t umr_fence)
 	sq->rdma_len_range = len_range(sq->max_rdma, sq->inline_max);
 }
 
-/* initial value of a cached LMR: with length 0 it contains no address */
-static const struct dap_lmr no_lmr;
+const struct dap_lmr m5_no_lmr;
 
 static void sq_fill(struct dap_ep *ep, const struct shape *s)
 {
@@ -145,7 +144,7 @@ static void sq_fill(struct dap_ep *ep, const struct shape *s)
 		.dbrec = (volatile uint32_t *)((uint8_t *)e->mem.base + s->dbrec),
 		.reg = (uintptr_t)e->uar.reg,
 		.mask = s->blocks - 1,
-		.lmr = &no_lmr,
+		.lmr = &m5_no_lmr,
 		.signal_every = (uint16_t)s->signal_every,
 		.inline_max = inline_max,
 		.bf_bb_limit = e->own_uar && e->uar.bf && ia->mmio == M5_MMIO_BLUEFLAME ?

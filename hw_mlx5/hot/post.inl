@@ -23,8 +23,8 @@ M5_INLINE const struct dap_lmr *m5_last_lmr(const struct m5_sq *sq)
 
 /*
  * Copies only from an LMR in the endpoint's zone with the right to read. Everything else is sent
- * by reference, so that the device refuses it with a completion. A freed LMR changes its context
- * (m5_lmr_destroy), so comparing the context validates the cached LMR.
+ * by reference, so that the device refuses it with a completion. The last LMR is cached until it is
+ * freed (m5_lmr_destroy).
  */
 M5_INLINE bool m5_may_copy(const struct dap_ep *ep, struct m5_sq *sq, uint32_t key, uint64_t va,
 			   uint64_t len)

@@ -123,6 +123,49 @@ Test(zero, lmr__is_sent_from)
 	}
 }
 
+static DAT_LMR_HANDLE lmr_of(DAT_VA_TYPE type, DAT_LMR_CONTEXT *context)
+{
+	DAT_REGION_DESCRIPTION region = { .for_va = b.mem + AT };
+	DAT_RMR_CONTEXT remote;
+	DAT_LMR_HANDLE made;
+	DAT_VADDR at;
+	DAT_VLEN size;
+
+	assert_ok(dat_lmr_create(b.ia, DAT_MEM_TYPE_VIRTUAL, region, LEN, b.pz, DAT_MEM_PRIV_ALL_FLAG, type,
+				 &made, context, &remote, &size, &at));
+	return made;
+}
+
+static void send_8(DAT_VADDR at, DAT_LMR_CONTEXT context)
+{
+	DAT_LMR_TRIPLET from = { at, 8, context }, to = side_segment(&a, 0, 8);
+
+	assert_ok(dat_ep_post_recv(a.ep, 1, &to, cookie, 0));
+	assert_ok(dat_ep_post_send(b.ep, 1, &from, cookie, 0));
+	cr_assert_eq(dto(&b), DAT_DTO_SUCCESS);
+	cr_assert_eq(dto(&a), DAT_DTO_SUCCESS);
+	cr_assert_arr_eq(a.mem, b.mem + AT, 8);
+}
+
+/* The endpoint has used the freed LMR, whose addresses were virtual. */
+Test(zero, lmr__with_the_handle_of_a_freed_one_is_sent_from)
+{
+	DAT_LMR_CONTEXT context;
+	DAT_LMR_HANDLE freed = lmr_of(DAT_VA_TYPE_VA, &context), now;
+
+	memset(b.mem + AT, 0x3c, 8);
+	send_8((DAT_VADDR)(unsigned long)b.mem + AT, context);
+	assert_ok(dat_lmr_free(freed));
+	now = lmr_of(DAT_VA_TYPE_ZB, &context);
+	for (int i = 0; i < 10000 && now != freed; i++) {
+		assert_ok(dat_lmr_free(now));
+		now = lmr_of(DAT_VA_TYPE_ZB, &context);
+	}
+	cr_assert_eq(now, freed);
+	memset(b.mem + AT, 0x5a, 8);
+	send_8(0, context);
+}
+
 Test(zero, lmr__takes_receives_and_reads)
 {
 	DAT_LMR_TRIPLET to = { 0, 64, lmr_context }, from = side_segment(&a, 0, 64);
