@@ -447,8 +447,9 @@ void m5_bind_done(struct m5_slot *slots, uint32_t mask, uint32_t index, bool ok)
 #define M5_UNSETTLED (-1)
 M5_COLD int m5_bind_check_ep(struct dap_rmr *rmr, void *ep_handle);
 /* Waits for the last bind, and renews a key that it left in doubt, which ends the old context. The bind
- * takes that many blocks. Returns 0 or a DAP_ERR. */
-M5_COLD int m5_bind_settle(struct dap_rmr *rmr, struct dap_ep *ep, uint32_t blocks);
+ * takes that many blocks. lock: the queue has a lock, and the caller does not hold it. Returns 0 or a
+ * DAP_ERR. */
+M5_COLD int m5_bind_settle(struct dap_rmr *rmr, struct dap_ep *ep, uint32_t blocks, bool lock);
 /* From here on the RMR belongs to this endpoint: only its end revokes the key. Returns 0 or a
  * DAP_ERR. */
 M5_COLD int m5_bind_claim(struct dap_rmr *rmr, struct dap_ep *ep);

@@ -243,22 +243,21 @@ int m5_rmr_destroy(struct dap_rmr *rmr)
 
 /* Returns true if the queue has credit for one request of that many blocks. The credit is given back,
  * because requests of one block could use it several times. */
-static bool sq_has_room(struct dap_ep *ep, uint32_t blocks)
+static bool sq_has_room(struct dap_ep *ep, uint32_t blocks, bool lock)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;
-	uint32_t *lock = m5_ia(ep->obj.ia)->locked ? &sq->lock : NULL;
 	bool room;
 
 	if (lock)
-		m5_spin_lock(lock);
+		m5_spin_lock(&sq->lock);
 	room = m5_sq_credit(ep, blocks);
 	sq->limit = sq->pi;
 	if (lock)
-		m5_spin_unlock(lock);
+		m5_spin_unlock(&sq->lock);
 	return room;
 }
 
-int m5_bind_settle(struct dap_rmr *rmr, struct dap_ep *ep, uint32_t blocks)
+int m5_bind_settle(struct dap_rmr *rmr, struct dap_ep *ep, uint32_t blocks, bool lock)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 	enum m5_seen seen;
@@ -269,7 +268,7 @@ int m5_bind_settle(struct dap_rmr *rmr, struct dap_ep *ep, uint32_t blocks)
 	if (seen == M5_SEEN_OK)
 		return 0;
 	/* A bind that is refused changes nothing, so the old key must stay if there is no room. */
-	if (seen == M5_SEEN_NOT || !sq_has_room(ep, blocks))
+	if (seen == M5_SEEN_NOT || !sq_has_room(ep, blocks, lock))
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
 	return renew_key(rmr);
 }

@@ -394,14 +394,14 @@ M5_INLINE DAT_RETURN m5_bind_checked(struct dap_rmr *rmr, const void *lmr,
 	if (m5_likely(front_lmr_len(triplet))) {
 		err = m5_bind_range(rmr, lmr, triplet, priv, &to);
 		if (m5_unlikely(err | unsettled)) {
-			err = err ? err : m5_bind_settle(rmr, ep, M5_BIND_BLOCKS);
+			err = err ? err : m5_bind_settle(rmr, ep, M5_BIND_BLOCKS, M5_LOCKED);
 			if (err)
 				return front_return(err);
 		}
 		err = m5_bind_to(rmr, &to, ep, cookie, flags);
 	} else {
 		if (m5_unlikely(unsettled))
-			err = m5_bind_settle(rmr, ep, M5_UNBIND_BLOCKS);
+			err = m5_bind_settle(rmr, ep, M5_UNBIND_BLOCKS, M5_LOCKED);
 		if (!err)
 			err = m5_unbind_slow(rmr, ep, cookie, flags);
 	}

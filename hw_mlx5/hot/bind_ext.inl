@@ -67,7 +67,7 @@ static M5_COLD DAT_RETURN m5_bind_ext(struct dap_rmr *rmr, const void *lmr,
 	unsettled = m5_bind_check_ep(rmr, ep);
 	err = unsettled > 0 ? unsettled : m5_bind_check(rmr, lmr, triplet, priv, ep, flags, &to);
 	if (!err && unsettled)
-		err = m5_bind_settle(rmr, ep, to.len ? M5_BIND_BLOCKS : M5_UNBIND_BLOCKS);
+		err = m5_bind_settle(rmr, ep, to.len ? M5_BIND_BLOCKS : M5_UNBIND_BLOCKS, M5_LOCKED);
 	if (!err)
 		err = m5_bind_claim(rmr, ep);
 	if (err)

@@ -3,6 +3,7 @@
  * Several requests in one call of dapl_direct.h: the effects and completions are those of as many single
  * calls, in the same order.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include <dat/dapl_direct.h>
@@ -121,6 +122,17 @@ RIG_TEST(post_n, post_n__mixed_requests_with_segments_complete_in_order)
 	}
 }
 
+static struct dapl_work bind_of(DAT_RMR_HANDLE rmr, DAT_RMR_CONTEXT *context)
+{
+	struct dapl_work w = request(DAPL_WORK_BIND, 1, 256, 64);
+
+	w.rmr_handle = rmr;
+	w.lmr_handle = a.lmr;
+	w.privileges = DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
+	w.new_context = context;
+	return w;
+}
+
 /* A window is open for all requests after its bind. The same batch sends the context to the peer. */
 RIG_TEST(post_n, post_n__bind_before_its_message_is_valid_on_arrival)
 {
@@ -130,11 +142,7 @@ RIG_TEST(post_n, post_n__bind_before_its_message_is_valid_on_arrival)
 	must(dat_rmr_create(a.pz, &rmr));
 	for (uint64_t lap = 0; lap < 20; lap++) {
 		must(do_recv(&b, lap, 0, 64));
-		work[0] = request(DAPL_WORK_BIND, 1, 256, 64);
-		work[0].rmr_handle = rmr;
-		work[0].lmr_handle = a.lmr;
-		work[0].privileges = DAT_MEM_PRIV_REMOTE_WRITE_FLAG;
-		work[0].new_context = &context;
+		work[0] = bind_of(rmr, &context);
 		work[1] = request(DAPL_WORK_SEND, 2, 0, 8);
 		work[2] = request(DAPL_WORK_WRITE, 3, 512, 8);
 		post_all(3);
@@ -148,6 +156,39 @@ RIG_TEST(post_n, post_n__bind_before_its_message_is_valid_on_arrival)
 		took(b.req_evd, 9, DAT_DTO_SUCCESS);
 		check(all_bytes(a.mem + 256, 8, (int)lap + 1));
 	}
+}
+
+/* The key is renewed while the call owns the queue. */
+Test(post_n, post_n__bind_after_a_flushed_one_is_posted_in_a_threadsafe_ia)
+{
+	DAT_EP_HANDLE own, other, theirs;
+	DAT_RMR_CONTEXT context = 0;
+	DAT_RMR_HANDLE rmr;
+
+	setenv("RIG_THREADSAFE", "1", 1);
+	setup();
+	own = a.ep;
+	other = end_ep(&a, NULL);
+	theirs = end_ep(&b, NULL);
+	end_join(&a, other, &b, theirs);
+	must(dat_rmr_create(a.pz, &rmr));
+	must(do_bind(&a, rmr, 1, 0, 64, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, &context));
+	took_bind(a.req_evd, rmr, 1, DAT_RMR_BIND_SUCCESS);
+	must(dat_ep_disconnect(other, DAT_CLOSE_ABRUPT_FLAG));
+	took_conn(&a, other, DAT_CONNECTION_EVENT_DISCONNECTED);
+	took_conn(&b, theirs, DAT_CONNECTION_EVENT_DISCONNECTED);
+	a.ep = other;
+	must(do_bind(&a, rmr, 2, 64, 64, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, &context));
+	took_bind(a.req_evd, rmr, 2, (DAT_RMR_BIND_COMPLETION_STATUS)FLUSHED);
+	a.ep = own;
+	must(do_recv(&b, 3, 0, 64));
+	work[0] = bind_of(rmr, &context);
+	work[1] = request(DAPL_WORK_SEND, 2, 0, 8);
+	post_all(2);
+	took_bind(a.req_evd, rmr, 1, DAT_RMR_BIND_SUCCESS);
+	took(a.req_evd, 2, DAT_DTO_SUCCESS);
+	took(b.recv_evd, 3, DAT_DTO_SUCCESS);
+	teardown();
 }
 
 RIG_TEST(post_n, post_n__suppressed_requests_give_no_event)
