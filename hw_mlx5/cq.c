@@ -4,10 +4,10 @@
  * Completion queues: create, destroy, and their events.
  *
  * An EVD of n events gets a CQ of at least 3n and n + 64 entries, for small n even 7n. Entries
- * beyond n are for internal completions of suppressed work, which the consumer does not count; n
- * endpoints with default attributes fit. Each endpoint reserves as many as it can have in the CQ
- * at a time (qp.c), and the CQ grows if there is no room (resize.c), so internal completions never
- * overflow it. One more entry is for the CQE that ends a ring.
+ * beyond n are for internal completions of suppressed work, which the consumer does not count. Each
+ * endpoint reserves as many as it can have in the CQ at a time (qp.c), and the CQ grows if there is no
+ * room (resize.c), so internal completions never overflow it. One more entry is for the CQE that ends a
+ * ring.
  */
 #include <errno.h>
 

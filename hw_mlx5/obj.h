@@ -146,7 +146,7 @@ struct m5_ep {
 	uint32_t gen;			/* unique number of the QP; 0: destroyed */
 	bool was_rtr;			/* the QP has been in RTR, so it may have taken WQEs of an SRQ */
 	bool last_wqe;			/* atomic: Last WQE Reached has come: the QP has no WQE of its SRQ */
-	uint32_t internal;		/* internal completions reserved in the request CQ */
+	uint32_t internal;		/* atomic: internal completions reserved in the request CQ */
 	uint32_t max_ops, max_recvs;	/* most outstanding, from the attributes */
 	/* requests up to posted_to and done_to; used by the poster, see m5_sq_credit */
 	uint32_t ops_posted, ops_done;
@@ -453,6 +453,9 @@ M5_COLD int m5_bind_settle(struct dap_rmr *rmr, struct dap_ep *ep, uint32_t bloc
 /* From here on the RMR belongs to this endpoint: only its end revokes the key. Returns 0 or a
  * DAP_ERR. */
 M5_COLD int m5_bind_claim(struct dap_rmr *rmr, struct dap_ep *ep);
+/* qp.c: called before a suppressed bind, which has a completion nevertheless: makes room in the CQ for one of
+ * each request. Returns 0 or a DAP_ERR. */
+M5_COLD int m5_bind_reserve(struct dap_ep *ep);
 /* Makes the next mkey the current one. */
 void m5_rmr_next_mkey(struct dap_rmr *rmr);
 

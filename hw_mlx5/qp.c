@@ -60,8 +60,8 @@ static uint32_t signal_every(const struct m5_ia *ia, uint32_t dtos)
 }
 
 /*
- * s->internal: internal completions that can be in the CQ. One per signal_every suppressed
- * requests, one for the end of a drain, and one for the unbind of a key rotation.
+ * s->internal: internal completions that can be in the CQ, without suppressed binds. One per signal_every
+ * suppressed requests, one for the end of a drain, and one for the unbind of a key rotation.
  */
 static int shape_of(const struct m5_ia *ia, const struct dap_ep *ep, struct shape *s)
 {
@@ -350,6 +350,18 @@ int m5_qp_create(struct dap_ep *ep)
 	__atomic_store_n(&e->gen, __atomic_add_fetch(&ia->gen, 1, __ATOMIC_RELAXED),
 			 __ATOMIC_RELAXED);
 	return 0;
+}
+
+int m5_bind_reserve(struct dap_ep *ep)
+{
+	struct m5_ep *e = m5_ep(ep);
+	uint32_t all = e->max_ops + 2, more = all - __atomic_exchange_n(&e->internal, all, __ATOMIC_RELAXED);
+	int err = more ? m5_cq_reserve(ep->request_evd, more) : 0;
+
+	if (!err)
+		return 0;
+	__atomic_sub_fetch(&e->internal, more, __ATOMIC_RELAXED);
+	return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
 }
 
 int m5_qp_destroy(struct dap_ep *ep)

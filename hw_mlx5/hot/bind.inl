@@ -391,6 +391,10 @@ M5_INLINE DAT_RETURN m5_bind_checked(struct dap_rmr *rmr, const void *lmr,
 		return front_return(unsettled);
 	if (m5_unlikely(flags & m5_ep(ep)->sq.deny_rdma & ~(uint32_t)DAP_COMP_BARRIER))
 		return front_return(DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_FLAGS));
+	if (m5_unlikely(flags & DAP_COMP_SUPPRESS))
+		err = m5_bind_reserve(ep);
+	if (m5_unlikely(err))
+		return front_return(err);
 	if (m5_likely(front_lmr_len(triplet))) {
 		err = m5_bind_range(rmr, lmr, triplet, priv, &to);
 		if (m5_unlikely(err | unsettled)) {

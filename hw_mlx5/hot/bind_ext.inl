@@ -70,6 +70,8 @@ static M5_COLD DAT_RETURN m5_bind_ext(struct dap_rmr *rmr, const void *lmr,
 		err = m5_bind_settle(rmr, ep, to.len ? M5_BIND_BLOCKS : M5_UNBIND_BLOCKS, M5_LOCKED);
 	if (!err)
 		err = m5_bind_claim(rmr, ep);
+	if (!err && flags & DAP_COMP_SUPPRESS)
+		err = m5_bind_reserve(ep);
 	if (err)
 		return front_return(err);
 	to.zero_based = va_type == DAT_VA_TYPE_ZB;

@@ -341,6 +341,30 @@ RIG_TEST(bind_life, window__outlives_the_connection_it_was_bound_through)
 	window_opens(&a, &b, next, 0, 100);
 }
 
+/* Each suppressed bind has a completion that no call takes, and the EVD has few events. */
+RIG_TEST(bind_life, bind__suppressed_in_numbers_overflows_no_small_evd)
+{
+	enum { DTOS = 256 };
+	DAT_EP_ATTR attr = rig_attr();
+	DAT_EP_HANDLE own = b.ep, theirs = end_ep(&a, NULL), ep;
+	DAT_LMR_TRIPLET part = seg(&b, 0, 100);
+	DAT_RMR_COOKIE cookie = { 0 };
+	DAT_RMR_CONTEXT context;
+	DAT_EVD_HANDLE evd;
+
+	attr.max_request_dtos = DTOS;
+	must(dat_evd_create(b.ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG, &evd));
+	must(dat_ep_create(b.ia, b.pz, b.recv_evd, evd, b.conn_evd, &attr, &ep));
+	end_join(&b, ep, &a, theirs);
+	b.ep = ep;
+	for (uint64_t i = 0; i < DTOS; i++)
+		soon(dat_rmr_bind(rmr, &part, RIGHTS_RW, ep, cookie, SUPPRESS, &context));
+	soon(do_write(&b, DTOS, 0, far(&a, 0, 8), 0));
+	took(evd, DTOS, DAT_DTO_SUCCESS);
+	b.ep = own;
+	window_opens(&a, &b, context, 0, 100);
+}
+
 /* ---- flushed ---- */
 
 /* After a flush it is unknown whether the bind has changed the key. The next bind resolves that, and so
