@@ -453,7 +453,7 @@ M5_COLD int m5_bind_settle(struct dap_rmr *rmr, struct dap_ep *ep, uint32_t bloc
 /* From here on the RMR belongs to this endpoint: only its end revokes the key. Returns 0 or a
  * DAP_ERR. */
 M5_COLD int m5_bind_claim(struct dap_rmr *rmr, struct dap_ep *ep);
-/* qp.c: called before a suppressed bind, which has a completion nevertheless: makes room in the CQ for one of
+/* qp.c: called before a suppressed bind, which has a CQE all the same. Makes room in the CQ for one CQE of
  * each request. Returns 0 or a DAP_ERR. */
 M5_COLD int m5_bind_reserve(struct dap_ep *ep);
 /* Makes the next mkey the current one. */

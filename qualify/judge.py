@@ -388,8 +388,8 @@ def lacks(needs, limits):
 
 
 def was_cut(record, entry):
-    """Returns whether the end of the run's time explains why the step failed: not a crash, and not that a soak
-    hangs, which ends before."""
+    """Returns whether the end of the run's time explains why the step failed. It explains no crash, and no soak
+    that hangs, since a soak ends before that time."""
     return (record.get("cut") and entry["kind"] != "soak"
             and not any(c["status"] < 0 and not c["killed"] for c in record["children"]))
 

@@ -22,8 +22,8 @@ struct cm_watch {
 	LIST_ENTRY(cm_watch) link;
 };
 
-/* Taken around cm_loop.lock by open and close, because they wait for the thread to start or end, which takes
- * cm_loop.lock. A thread that holds it waits for no callback: see before_fork(). */
+/* Taken around cm_loop.lock by open and close: they wait for the manager's thread to start or end, and that
+ * thread takes cm_loop.lock. A thread that holds cm_life must not wait for a callback: see before_fork(). */
 static pthread_mutex_t cm_life = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- Fork ---- */
@@ -31,7 +31,8 @@ static pthread_mutex_t cm_life = PTHREAD_MUTEX_INITIALIZER;
 /* Keeps the memory that a child inherits reachable, so that leak checkers do not report it. */
 static struct cm_loop inherited;
 
-/* Fork handlers of devices may have run before: their locks are held, and callbacks wait for those. */
+/* Fork handlers of devices may have run before this one. They hold the locks of the devices, for which a
+ * callback may wait. */
 static void before_fork(void)
 {
 	pthread_mutex_lock(&cm_life);

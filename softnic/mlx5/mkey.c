@@ -145,8 +145,8 @@ int sn_klm_reserve(struct sn_mkey *m, uint32_t n)
 
 /*
  * translations_octword_size is the capacity of the list, which a UMR may not exceed. The entries are
- * checked at each use, because the keys in them may change. A longer list than that of most windows gets
- * its memory when it is written, because a program may announce it without any memory of its own.
+ * checked at each use, because the keys in them may change. Memory for more than KLM_FIRST entries is
+ * allocated when they are written: a program may announce a long list and never write it.
  */
 static uint8_t read_klms(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey *m)
 {

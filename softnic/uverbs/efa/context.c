@@ -212,7 +212,7 @@ int uve_create_ah(struct uv_req *req)
 	struct ib_uverbs_create_ah_resp resp = { .ah_handle = req->made->handle };
 	struct efa_ibv_create_ah_resp drv = { 0 };
 	struct ib_uverbs_create_ah in;
-	uint8_t no_gid[16] = { 0 };	/* Linux takes the GID only from a GRH */
+	uint8_t no_gid[16] = { 0 };	/* Linux takes the GID from a GRH only */
 	int err;
 
 	uv_copy_in(&in, sizeof(in), req->in, req->in_len);
