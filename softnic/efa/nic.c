@@ -115,7 +115,9 @@ static int open_fabric(struct sne_nic *nic)
 					.down = down, .label = label_packet, .ctx = nic };
 
 	if (nic->config.flags & SOFTNIC_EFA_LOOPBACK_ONLY)
-		config.flags = SN_FAB_ALONE;
+		config.flags |= SN_FAB_ALONE;
+	if (!(nic->config.flags & SOFTNIC_EFA_NO_THREAD))
+		config.flags |= SN_FAB_RESTS;
 	return sn_fab_open(&config, &nic->fab);
 }
 

@@ -6,7 +6,10 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "softnic/clock.h"
 #include "softnic/fabric/link.h"
+
+enum { REST_NS = 250 };		/* two or three packets of a stream */
 
 /* One in this number of polls checks the sockets, because a system call costs more than a poll. */
 #define SERVICE_POLLS 256
@@ -216,7 +219,29 @@ unsigned int sn_fab_poll(struct sn_fab *f, unsigned int budget)
 	}
 	f->polling = false;
 	f->turn = slot + (done != 0);
+	if (done && f->config.flags & SN_FAB_RESTS)
+		f->rest_until = UINT64_MAX;
 	return done;
+}
+
+/*
+ * A look at an empty ring takes a cache line from the producer, which needs it back for the next packet of a
+ * stream. So no one looks at the rings for a moment after packets. The moment is shorter than the time until
+ * the peer could have answered this host's next packet.
+ */
+static bool rests(struct sn_fab *f)
+{
+	uint64_t now;
+
+	if (!f->rest_until)
+		return false;
+	now = sn_now();
+	if (f->rest_until == UINT64_MAX)
+		f->rest_until = now + REST_NS;
+	if (now < f->rest_until)
+		return true;
+	f->rest_until = 0;
+	return false;
 }
 
 bool sn_fab_quiet(struct sn_fab *f)
@@ -228,6 +253,8 @@ bool sn_fab_quiet(struct sn_fab *f)
 	if (f->chaos || f->paused || atomic_load_explicit(&f->attention, memory_order_acquire) ||
 	    f->polls + 1 >= SERVICE_POLLS)
 		return false;
+	if (rests(f))
+		return true;
 	for (i = 0; i < f->used; i++)
 		if (f->links[i] && (f->links[i]->broken || !sn_ring_empty(&f->links[i]->rx)))
 			return false;

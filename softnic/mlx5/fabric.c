@@ -156,6 +156,8 @@ static int open_fab(struct sn_port *port, const uint8_t gid[16], struct sn_fab *
 	memcpy(config.ip.raw, port->nic->config.ip, sizeof(config.ip.raw));
 	if (port->nic->config.flags & SOFTNIC_LOOPBACK_ONLY)
 		config.flags |= SN_FAB_ALONE;
+	if (!(port->nic->config.flags & SOFTNIC_NO_THREAD))
+		config.flags |= SN_FAB_RESTS;
 	return sn_fab_open(&config, fab);
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 
+#include "softnic/clock.h"
 #include "tests/fabric/port.h"
 #include "tests/harness/harness.h"
 
@@ -27,6 +28,20 @@ Test(pair, send__arrives_in_order_both_ways, .init = open_pair, .fini = close_pa
 Test(pair, deliver__may_send, .init = open_pair, .fini = close_pair)
 {
 	ports_echo(&a, &b);
+}
+
+Test(pair, quiet__rests_after_packets, .fini = close_pair)
+{
+	port_open(&a, 0);
+	port_open(&b, SN_FAB_RESTS);
+	port_aim(&a, &b.addr);
+	port_aim(&b, &a.addr);
+	cr_assert_eq(port_send(&a, 0, 64), 0);
+	ports_settle(&a, &b);
+	cr_assert_eq(port_send(&a, 1, 64), 0);
+	cr_assert(sn_fab_quiet(b.fab), "the first look after packets begins the rest");
+	sn_sleep_us(1000);
+	cr_assert_not(sn_fab_quiet(b.fab));
 }
 
 Test(pair, send__to_an_absent_gid_is_unreachable, .init = open_pair, .fini = close_pair)
