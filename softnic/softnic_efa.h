@@ -102,7 +102,7 @@ struct softnic_efa_config {
 	uint64_t seed;
 	/* a name of softnic_efa_profiles; NULL: the default, "wide" */
 	const char *profile;
-	/* size of the reorder window in packets; 0: 64; 1: the device keeps the order */
+	/* most packets to one peer in the reorder window; 0: 64; 1: the device keeps the order */
 	unsigned int window;
 	/* all zero: the GID is derived from the index and random bits */
 	uint8_t gid[16];

@@ -119,7 +119,7 @@ static const struct number {
 	/* 127 is the most: the keys of one index differ in eight bits only, and each registration takes two
 	 * keys. */
 	{ "rkey_reuse", 1, 127, offsetof(struct sne_fault, rkey_turns), 0 },
-	{ "window", 1, SNE_HELD_MAX / 2, offsetof(struct sne_fault, window), 0 },
+	{ "window", 1, SNE_FLIGHT, offsetof(struct sne_fault, window), 0 },
 };
 
 static int set_number(struct sne_fault *f, const struct number *word, const char *value)

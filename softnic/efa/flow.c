@@ -264,7 +264,7 @@ bool sne_flow_has_room(struct sne_nic *nic, struct sne_flow *flow)
 {
 	const struct sne_pkt *oldest = TAILQ_FIRST(&flow->by_seq);
 
-	if (nic->nheld >= nic->window || is_blocked(nic, flow))
+	if (flow->held >= nic->window || nic->nheld >= SNE_HELD_MAX / 2 || is_blocked(nic, flow))
 		return false;
 	return !oldest || (flow->flight < SNE_FLIGHT &&
 			   flow->next_seq - oldest->hdr.seq < SNE_SEQS);

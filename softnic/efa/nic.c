@@ -135,7 +135,7 @@ static int init(struct sne_nic *nic, const struct softnic_efa_config *config)
 	nic->forks = sne_forks;
 	nic->virtual_time = config->flags & SOFTNIC_EFA_NO_THREAD;
 	nic->window = config->window ? config->window : SNE_WINDOW;
-	if (nic->window > SNE_HELD_MAX / 2)
+	if (nic->window > SNE_FLIGHT)
 		return -EINVAL;
 	if (getrandom(&nic->life, sizeof(nic->life), 0) < 0)
 		return -errno;

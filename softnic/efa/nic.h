@@ -33,7 +33,9 @@ enum {
 	SNE_SUB_CQS = 2,
 	SNE_SGES = 2,
 	SNE_WINDOW = 64,
-	SNE_HELD_MAX = 1024,
+	/* most packets of all flows in the window: half of them may be requests and answers, so that the full
+	 * links of 63 stopped peers leave room for another; the rest is for acknowledgements */
+	SNE_HELD_MAX = 128 * SNE_WINDOW,
 	SNE_SEQS = 4096,		/* most outstanding packet numbers of one flow */
 	SNE_FLIGHT = 512,		/* most unacknowledged packets of one flow */
 	SNE_BUCKETS = 64,
@@ -184,8 +186,9 @@ struct sne_flow {
 	bool self;
 	bool responsive, blocked;
 	uint32_t peer_life;
-	/* state for sending */
-	uint32_t next_seq, flight;
+	/* state for sending; held: its packets in the window */
+	uint32_t next_seq, flight, held;
+	uint64_t full;			/* the pass of sne_release that found the link full */
 	struct sne_pkts by_seq;
 	struct sne_pkt *sent[SNE_SEQS];	/* the unacknowledged packets, by sequence number */
 	/* state for receiving */
@@ -286,6 +289,7 @@ struct sne_nic {
 
 	struct sne_pkt *held[SNE_HELD_MAX];
 	uint32_t nheld;
+	uint64_t passes;		/* calls of sne_release */
 	uint64_t births, youngest_sent;	/* packets made; the youngest that has left the window */
 	struct sne_pkts inbox, unacked, spare[2];
 	struct sne_wrs cutting, rnr, done, reads;

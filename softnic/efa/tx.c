@@ -72,7 +72,7 @@ bool sne_cut(struct sne_nic *nic)
 	bool did = false;
 	unsigned int refused = 0;
 
-	while (!TAILQ_EMPTY(&nic->cutting) && nic->nheld < nic->window && refused < SNE_CHOICE) {
+	while (!TAILQ_EMPTY(&nic->cutting) && refused < SNE_CHOICE) {
 		if (cut_next(nic, sne_wr_choose(nic, &nic->cutting)))
 			did = true;
 		else

@@ -16,6 +16,7 @@ static struct sne_pkt *take(struct sne_nic *nic, uint32_t i)
 
 	if (pkt->flow->ack == pkt)
 		pkt->flow->ack = NULL;
+	pkt->flow->held--;
 	nic->nheld--;
 	if (nic->window == 1)
 		memmove(&nic->held[i], &nic->held[i + 1], (nic->nheld - i) * sizeof(nic->held[0]));
@@ -39,10 +40,12 @@ static void sent(struct sne_nic *nic, struct sne_pkt *pkt)
 static bool let_go(struct sne_nic *nic, uint32_t i)
 {
 	struct sne_pkt *pkt = nic->held[i];
-	int err = sne_transmit(nic, pkt);
+	int err = pkt->flow->full == nic->passes ? -EAGAIN : sne_transmit(nic, pkt);
 
-	if (err == -EAGAIN)
+	if (err == -EAGAIN) {
+		pkt->flow->full = nic->passes;
 		return false;
+	}
 	if (pkt->born < nic->youngest_sent)
 		nic->ctr.reordered++;
 	else
@@ -67,20 +70,35 @@ bool sne_hold(struct sne_nic *nic, struct sne_pkt *pkt)
 			sne_pkt_free(nic, pkt);
 		return false;
 	}
+	pkt->flow->held++;
 	nic->held[nic->nheld++] = pkt;
 	return true;
 }
 
-/* Releases a few packets, at least one. If another device waits for its turn, releases all of them. */
+/*
+ * Releases a few packets, at least one. If another device waits for its turn, releases all of them. Packets
+ * whose link is full move to the front, where this pass does not draw from.
+ */
 bool sne_release(struct sne_nic *nic)
 {
 	uint32_t n = nic->window == 1 || nic->threaded ? nic->nheld : 1 + sne_below(nic, AT_ONCE);
+	uint32_t front = 0, i;
+	struct sne_pkt *pkt;
 	bool did = false;
 
-	while (n-- && nic->nheld) {
-		if (!let_go(nic, nic->window == 1 ? 0 : sne_below(nic, nic->nheld)))
+	nic->passes++;
+	while (n && front < nic->nheld) {
+		i = front + (nic->window == 1 ? 0 : sne_below(nic, nic->nheld - front));
+		pkt = nic->held[i];
+		if (let_go(nic, i)) {
+			did = true;
+			n--;
+			continue;
+		}
+		if (pkt->flow->held == nic->nheld)
 			break;
-		did = true;
+		nic->held[i] = nic->held[front];
+		nic->held[front++] = pkt;
 	}
 	return did;
 }

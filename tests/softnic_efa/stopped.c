@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A process that does not run for a while delays requests, and fails none. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "softnic/efa/nic.h"
@@ -8,7 +9,7 @@
 #include "tests/harness/harness.h"
 #include "tests/softnic_efa/rig.h"
 
-static struct side a, b;
+static struct side a, b, third;
 static struct wqe w;
 
 TestSuite(stopped, .timeout = 60);
@@ -66,6 +67,46 @@ Test(stopped, read__waits_for_a_stopped_peer_like_other_requests)
 	cr_assert_eq(c.status, 0);
 	cr_assert(!memcmp(a.mem, b.mem, MEM));
 	pair_close(&a, &b);
+}
+
+/* Side a sends to b, which is stopped, then to a third device. Afterwards b runs again. */
+static void send_past_stopped_peer(unsigned int window, uint16_t n, uint16_t len)
+{
+	const struct setup setup = { .window = window, .sq = 1024, .rq = 1024, .cq = 2048,
+				     .flags = SOFTNIC_EFA_NO_THREAD };
+	struct cqe c;
+
+	pair_open(&a, &b, &setup);
+	side_open(&third, &setup);
+	side_ready(&third, 0);
+	for (uint16_t i = 0; i < n; i++)
+		rx_post(&b, i, 0, len);
+	for (uint16_t i = 0; i < n; i++) {
+		w_send(&a, &w, i, 0, len);
+		post(&a, &w);
+	}
+	for (int i = 0; i < 300; i++)
+		softnic_efa_pump(a.nic);
+	side_meet(&a, &third);
+	rx_post(&third, 1, 0, len);
+	w_send(&a, &w, n, 0, len);
+	post(&a, &w);
+	c = cqe_wait(&a, &third);
+	cr_assert_eq(c.req_id, n, "request %u completed with status %u first", c.req_id, c.status);
+	cr_assert_eq(c.status, 0);
+	for (uint16_t i = 0; i < n; i++) {
+		c = cqe_wait(&a, &b);
+		cr_assert_eq(c.status, 0);
+		cr_assert(window > 1 || c.req_id == i, "request %u completed before %u", c.req_id, i);
+	}
+	pair_abandon(&a, &b);
+	softnic_efa_close(third.nic);
+	free(third.mem);
+}
+
+Test(stopped, peer_whose_link_is_full__delays_no_send_to_another)
+{
+	send_past_stopped_peer(1, 117, 8928);
 }
 
 /*
