@@ -145,6 +145,7 @@ struct sne_flow *sne_flow_get(struct sne_nic *nic, const uint8_t gid[16])
 	flow->dest.gid = addr;
 	flow->self = sn_addr_equal(&addr, &nic->gid);
 	TAILQ_INIT(&flow->by_seq);
+	TAILQ_INIT(&flow->cutting);
 	LIST_INSERT_HEAD(&nic->flows[bucket(&addr)], flow, link);
 	return flow;
 }

@@ -25,7 +25,7 @@ static void init_lists(struct sne_nic *nic)
 	TAILQ_INIT(&nic->unacked);
 	TAILQ_INIT(&nic->spare[0]);
 	TAILQ_INIT(&nic->spare[1]);
-	TAILQ_INIT(&nic->cutting);
+	TAILQ_INIT(&nic->senders);
 	TAILQ_INIT(&nic->rnr);
 	TAILQ_INIT(&nic->done);
 	TAILQ_INIT(&nic->reads);
@@ -279,7 +279,7 @@ void softnic_efa_caps(struct softnic_efa *handle, struct softnic_efa_caps *caps)
 static bool in_flight(const struct sne_nic *nic)
 {
 	return nic->nheld || !TAILQ_EMPTY(&nic->unacked) || !TAILQ_EMPTY(&nic->inbox) ||
-	       !TAILQ_EMPTY(&nic->cutting) || !TAILQ_EMPTY(&nic->rnr) || !TAILQ_EMPTY(&nic->done) ||
+	       !TAILQ_EMPTY(&nic->senders) || !TAILQ_EMPTY(&nic->rnr) || !TAILQ_EMPTY(&nic->done) ||
 	       !TAILQ_EMPTY(&nic->reads) || !TAILQ_EMPTY(&nic->jobs);
 }
 

@@ -182,13 +182,15 @@ TAILQ_HEAD(sne_pkts, sne_pkt);
 /* The flow between this device and one peer device, in both directions. */
 struct sne_flow {
 	LIST_ENTRY(sne_flow) link;
+	TAILQ_ENTRY(sne_flow) by_work;	/* entry in the list of flows with something to send */
 	struct sn_fab_dest dest;
 	bool self;
-	bool responsive, blocked;
+	bool responsive, blocked, in_senders;
 	uint32_t peer_life;
 	/* state for sending; held: its packets in the window */
 	uint32_t next_seq, flight, held;
 	uint64_t full;			/* the pass of sne_release that found the link full */
+	struct sne_wrs cutting;
 	struct sne_pkts by_seq;
 	struct sne_pkt *sent[SNE_SEQS];	/* the unacknowledged packets, by sequence number */
 	/* state for receiving */
@@ -292,7 +294,8 @@ struct sne_nic {
 	uint64_t passes;		/* calls of sne_release */
 	uint64_t births, youngest_sent;	/* packets made; the youngest that has left the window */
 	struct sne_pkts inbox, unacked, spare[2];
-	struct sne_wrs cutting, rnr, done, reads;
+	TAILQ_HEAD(, sne_flow) senders;	/* flows with something to send */
+	struct sne_wrs rnr, done, reads;
 	TAILQ_HEAD(, sne_job) jobs;
 	LIST_HEAD(, sne_rmsg) rmsgs;
 
@@ -426,6 +429,8 @@ static inline void sne_id_mark(uint64_t *ids, uint16_t id, bool on)
 }
 
 /* functions of wr.c */
+/* Puts the flow into the list of senders, or removes it. Called after a change of what it has to send. */
+void sne_update_sender(struct sne_nic *nic, struct sne_flow *flow);
 struct sne_wr *sne_wr_new(struct sne_qp *qp);	/* NULL: all WRs are in use */
 /* Returns one of the first WRs of the list; with a window of 1 the first. */
 enum { SNE_CHOICE = 8 };

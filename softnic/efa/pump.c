@@ -54,7 +54,7 @@ static bool take_inbox(struct sne_nic *nic)
 
 static bool waits(const struct sne_nic *nic)
 {
-	return nic->nheld || !TAILQ_EMPTY(&nic->cutting) || !TAILQ_EMPTY(&nic->done) ||
+	return nic->nheld || !TAILQ_EMPTY(&nic->senders) || !TAILQ_EMPTY(&nic->done) ||
 	       !TAILQ_EMPTY(&nic->inbox) || !TAILQ_EMPTY(&nic->jobs);
 }
 

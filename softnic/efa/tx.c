@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Cuts work requests into packets. Each packet is cut from a random one of the first few
+/* Cuts work requests into packets. Each packet is cut from a random one of the peer's first few
  * requests. */
 #include "softnic/efa/nic.h"
 
@@ -61,22 +61,22 @@ static bool cut_next(struct sne_nic *nic, struct sne_wr *wr)
 		return false;
 	wr->next += len;
 	if (wr->state == SNE_WR_CUTTING && wr->next == wr->len) {
-		TAILQ_REMOVE(&nic->cutting, wr, link);
+		TAILQ_REMOVE(&wr->flow->cutting, wr, link);
 		wr->state = SNE_WR_WAITING;
+		sne_update_sender(nic, wr->flow);
 	}
 	return true;
 }
 
 bool sne_cut(struct sne_nic *nic)
 {
+	struct sne_flow *flow, *next;
 	bool did = false;
-	unsigned int refused = 0;
 
-	while (!TAILQ_EMPTY(&nic->cutting) && refused < SNE_CHOICE) {
-		if (cut_next(nic, sne_wr_choose(nic, &nic->cutting)))
+	for (flow = TAILQ_FIRST(&nic->senders); flow; flow = next) {
+		next = TAILQ_NEXT(flow, by_work);
+		while (!TAILQ_EMPTY(&flow->cutting) && cut_next(nic, sne_wr_choose(nic, &flow->cutting)))
 			did = true;
-		else
-			refused++;
 	}
 	return did;
 }

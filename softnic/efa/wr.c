@@ -75,10 +75,23 @@ struct sne_wr *sne_wr_of_msg(struct sne_qp *qp, uint32_t msg)
 	return wr;
 }
 
+void sne_update_sender(struct sne_nic *nic, struct sne_flow *flow)
+{
+	bool sends = !TAILQ_EMPTY(&flow->cutting);
+
+	if (sends == flow->in_senders)
+		return;
+	flow->in_senders = sends;
+	if (sends)
+		TAILQ_INSERT_TAIL(&nic->senders, flow, by_work);
+	else
+		TAILQ_REMOVE(&nic->senders, flow, by_work);
+}
+
 static struct sne_wrs *list_of(struct sne_nic *nic, const struct sne_wr *wr)
 {
 	switch (wr->state) {
-	case SNE_WR_CUTTING: return &nic->cutting;
+	case SNE_WR_CUTTING: return &wr->flow->cutting;
 	case SNE_WR_RNR: return &nic->rnr;
 	case SNE_WR_DONE: return &nic->done;
 	case SNE_WR_FREE:
@@ -89,6 +102,7 @@ static struct sne_wrs *list_of(struct sne_nic *nic, const struct sne_wr *wr)
 
 static void move(struct sne_nic *nic, struct sne_wr *wr, enum sne_wr_state state)
 {
+	bool was_cutting = wr->state == SNE_WR_CUTTING;
 	struct sne_wrs *from = list_of(nic, wr), *to;
 
 	if (from)
@@ -97,6 +111,8 @@ static void move(struct sne_nic *nic, struct sne_wr *wr, enum sne_wr_state state
 	to = list_of(nic, wr);
 	if (to)
 		TAILQ_INSERT_TAIL(to, wr, link);
+	if (was_cutting)
+		sne_update_sender(nic, wr->flow);
 }
 
 static void stop_waiting(struct sne_nic *nic, struct sne_wr *wr)
@@ -110,7 +126,9 @@ void sne_wr_start(struct sne_nic *nic, struct sne_wr *wr)
 {
 	/* If no state change has set RNR retries, a QP tries once. */
 	wr->rnr_left = wr->qp->now.rnr_retry;
-	move(nic, wr, SNE_WR_CUTTING);
+	wr->state = SNE_WR_CUTTING;
+	TAILQ_INSERT_TAIL(&wr->flow->cutting, wr, link);
+	sne_update_sender(nic, wr->flow);
 }
 
 void sne_wr_detach(struct sne_nic *nic, struct sne_wr *wr)

@@ -109,6 +109,13 @@ Test(stopped, peer_whose_link_is_full__delays_no_send_to_another)
 	send_past_stopped_peer(1, 117, 8928);
 }
 
+/* More packets than may be unacknowledged. */
+Test(stopped, peer_with_many_requests__delays_no_send_to_another)
+{
+	send_past_stopped_peer(64, 600, 10);
+	send_past_stopped_peer(1, 600, 10);
+}
+
 /*
  * libefa and libmlx5 release a spin lock after each poll, which drives the device behind softnic-run. UCX
  * releases one in its hooks of the allocator, also when the device's own thread allocates.
