@@ -83,12 +83,13 @@ bool sne_cut(struct sne_nic *nic)
 
 bool sne_retry_rnr(struct sne_nic *nic)
 {
-	struct sne_wr *wr;
+	struct sne_wr *wr, *next;
 	bool did = false;
 
-	while ((wr = TAILQ_FIRST(&nic->rnr)) && wr->when <= nic->now) {
+	for (wr = TAILQ_FIRST(&nic->rnr); wr && wr->when <= nic->now; wr = next) {
+		next = TAILQ_NEXT(wr, link);
 		if (!cut_piece(nic, wr, wr->redo_off, wr->redo_len))
-			break;
+			continue;
 		/* in any other state the WR has already failed, because its memory was
 		 * deregistered */
 		if (wr->state == SNE_WR_RNR)

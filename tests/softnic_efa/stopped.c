@@ -116,6 +116,42 @@ Test(stopped, peer_with_many_requests__delays_no_send_to_another)
 	send_past_stopped_peer(1, 600, 10);
 }
 
+/* The peer is a fabric that reads nothing. It says of the first send that it had no receive for it. */
+Test(stopped, retry_for_a_peer_whose_link_is_full__delays_no_retry_for_another)
+{
+	struct sne_hdr rnr = { .magic = SNE_MAGIC, .version = SNE_VERSION, .kind = SNE_K_ACK,
+			       .status = SNE_REMOTE_RNR, .src_life = 1 };
+	struct iovec iov = { &rnr, sizeof(rnr) };
+	struct sn_fab_dest dest;
+	struct sn_fab *peer;
+	uint8_t gid[16];
+	uint16_t ah;
+	struct cqe c;
+
+	pair_open(&a, &b, &(struct setup){ .sq = 256, .rnr_retry = 7 });
+	peer = side_stranger(&a, SNE_MAGIC, 1, &dest);
+	memcpy(gid, a.caps.gid, sizeof(gid));
+	gid[1] ^= 1;
+	gid[2] = 1;
+	cr_assert_eq(softnic_efa_ah_create(a.nic, a.pd, gid, &ah), 0);
+	for (uint16_t i = 0; i < 200; i++) {
+		w_send(&a, &w, i, 0, 8928);
+		put16(w.b + 12, ah);
+		post(&a, &w);
+	}
+	pair_turns(&a, &b, 200);
+	cr_assert_eq(sn_fab_send(peer, &dest, &iov, 1), 0);
+	w_send(&a, &w, 200, 0, 10);
+	post(&a, &w);
+	pair_turns(&a, &b, 200);
+	rx_post(&b, 1, 0, 100);
+	c = cqe_wait(&a, &b);
+	cr_assert_eq(c.req_id, 200, "request %u completed with status %u first", c.req_id, c.status);
+	cr_assert_eq(c.status, 0);
+	pair_abandon(&a, &b);
+	sn_fab_close(peer);
+}
+
 /*
  * libefa and libmlx5 release a spin lock after each poll, which drives the device behind softnic-run. UCX
  * releases one in its hooks of the allocator, also when the device's own thread allocates.
