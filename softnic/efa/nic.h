@@ -211,6 +211,7 @@ struct sne_rmsg {
 	struct sne_qp *qp;
 	uint16_t src_qpn;
 	uint32_t msg, got;
+	uint32_t seq;			/* the number of the packet that arrived last */
 };
 
 /* A peer's read request, which this device has to answer. */

@@ -4,7 +4,16 @@
 
 #include "softnic/efa/nic.h"
 
-enum { GRH = 40 };
+enum {
+	GRH = 40,
+	/*
+	 * After this number of further packets from the peer, the rest of a write will not come. Until its
+	 * end, one in SNE_CHOICE packets is drawn from it, or one of its packets is not acknowledged, which
+	 * stops the peer after SNE_SEQS others, or the last one is sent again each 20 us for lack of a
+	 * receive. A QP repeats message numbers after 2^20 messages.
+	 */
+	FORGET_AFTER = 1 << 16,
+};
 
 static bool is_ready(const struct sne_qp *qp)
 {
@@ -200,14 +209,28 @@ static uint8_t check_rdma(struct sne_nic *nic, struct sne_qp *qp, const struct s
 	return SNE_OK;
 }
 
+static void forget_rmsg(struct sne_rmsg *m)
+{
+	LIST_REMOVE(m, link);
+	free(m);
+}
+
 static struct sne_rmsg *find_rmsg(struct sne_nic *nic, struct sne_qp *qp, struct sne_flow *flow,
 				  const struct sne_hdr *h)
 {
-	struct sne_rmsg *m;
+	struct sne_rmsg *m, *next;
 
-	LIST_FOREACH(m, &nic->rmsgs, link)
-		if (m->qp == qp && m->flow == flow && m->src_qpn == h->src_qpn && m->msg == h->msg)
+	for (m = LIST_FIRST(&nic->rmsgs); m; m = next) {
+		next = LIST_NEXT(m, link);
+		if (m->flow != flow)
+			continue;
+		if ((int32_t)(h->seq - m->seq) > FORGET_AFTER) {
+			forget_rmsg(m);
+		} else if (m->qp == qp && m->src_qpn == h->src_qpn && m->msg == h->msg) {
+			m->seq = h->seq;
 			return m;
+		}
+	}
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return NULL;
@@ -215,6 +238,7 @@ static struct sne_rmsg *find_rmsg(struct sne_nic *nic, struct sne_qp *qp, struct
 	m->qp = qp;
 	m->src_qpn = h->src_qpn;
 	m->msg = h->msg;
+	m->seq = h->seq;
 	LIST_INSERT_HEAD(&nic->rmsgs, m, link);
 	return m;
 }
@@ -256,8 +280,7 @@ static uint8_t count_piece(struct sne_nic *nic, struct sne_qp *qp, struct sne_fl
 	status = report_write(nic, qp, flow, h);
 	if (status == SNE_REMOTE_RNR)
 		return status;
-	LIST_REMOVE(m, link);
-	free(m);
+	forget_rmsg(m);
 	return status;
 }
 
@@ -445,10 +468,8 @@ void sne_rx_forget(struct sne_nic *nic, struct sne_qp *qp)
 
 	for (; m; m = next) {
 		next = LIST_NEXT(m, link);
-		if (m->qp != qp)
-			continue;
-		LIST_REMOVE(m, link);
-		free(m);
+		if (m->qp == qp)
+			forget_rmsg(m);
 	}
 	TAILQ_FOREACH(job, &nic->jobs, link)
 		if (job->qp == qp)

@@ -8,7 +8,7 @@
 #include "softnic/fabric/fabric.h"
 #include "tests/softnic_efa/rig.h"
 
-enum { NUMBERS = 4096, READS = 5000, QPN = 7 };
+enum { NUMBERS = 4096, READS = 5000, QPN = 7, REPEATS = 1 << 20 };
 
 /* A peer that acknowledges all responses, except perhaps the first. */
 static struct peer {
@@ -27,7 +27,7 @@ static void say_with(struct sne_hdr *h, const void *payload)
 	h->magic = SNE_MAGIC;
 	h->version = SNE_VERSION;
 	h->src_life = 1;
-	h->msg_len = h->len ? h->len : h->msg_len;
+	h->msg_len = h->msg_len ? h->msg_len : h->len;
 	cr_assert_eq(sn_fab_send(peer.fab, &peer.dest, iov, h->len ? 2 : 1), 0);
 }
 
@@ -155,5 +155,38 @@ Test(numbers, ack__of_a_new_peer_says_where_its_numbers_begin, .timeout = 60)
 	for (int i = 0; i < 1000 && !peer.heard; i++)
 		turns(&s, 1);
 	cr_expect(peer.heard, "the request of a peer with high numbers got no response");
+	close_both(&s);
+}
+
+/* One of the two packets of a write with immediate. */
+static void write_half(struct side *s, uint32_t number, uint32_t msg, uint32_t off)
+{
+	static const uint8_t bytes[10];
+	struct sne_hdr h = {
+		.kind = SNE_K_WRITE, .flags = SNE_F_IMM, .seq = number, .una = number, .src_qpn = QPN,
+		.dst_qpn = s->qp.qpn, .qkey = QKEY, .msg = msg, .msg_len = 2 * sizeof(bytes), .off = off,
+		.len = sizeof(bytes), .rkey = s->rkey, .addr = (uintptr_t)s->mem,
+	};
+
+	say_with(&h, bytes);
+	turns(s, 1);
+}
+
+/* A QP repeats the numbers of its messages after 2^20 of them. The rest of the old write never came, for
+ * example because its AH was destroyed. */
+Test(numbers, write__whose_message_number_repeats_does_not_count_packets_of_the_old_one, .timeout = 60)
+{
+	struct side s;
+	struct cqe c;
+
+	open_both(&s);
+	rx_post(&s, 1, 0, 100);
+	write_half(&s, 0, 5, 0);
+	write_half(&s, REPEATS, 5, 0);
+	cr_assert_not(cqe_poll(&s, &c), "half of the write completed it");
+	write_half(&s, REPEATS + 1, 5, 10);
+	cr_assert(cqe_poll(&s, &c));
+	cr_expect_eq(c.status, 0);
+	cr_expect_eq(c.length, 20);
 	close_both(&s);
 }
