@@ -81,32 +81,42 @@ static bool packet_names(const struct sne_nic *nic, const struct sne_flow *flow)
 	return !TAILQ_EMPTY(&flow->by_seq);
 }
 
-static bool message_names(const struct sne_nic *nic, const struct sne_flow *flow)
+static bool job_names(const struct sne_nic *nic, const struct sne_flow *flow)
 {
-	const struct sne_rmsg *m;
 	const struct sne_job *job;
 
-	LIST_FOREACH(m, &nic->rmsgs, link)
-		if (m->flow == flow)
-			return true;
 	TAILQ_FOREACH(job, &nic->jobs, link)
 		if (job->flow == flow)
 			return true;
 	return false;
 }
 
+void sne_rmsgs_forget(struct sne_nic *nic, const struct sne_qp *qp, const struct sne_flow *flow)
+{
+	struct sne_rmsg *m, *next;
+
+	for (m = LIST_FIRST(&nic->rmsgs); m; m = next) {
+		next = LIST_NEXT(m, link);
+		if (m->qp != qp && m->flow != flow)
+			continue;
+		LIST_REMOVE(m, link);
+		free(m);
+	}
+}
+
 /*
  * A flow without references ends with its link. If the peer is alive and connects again, a new flow must
  * not reuse numbers that the peer has seen. So each new flow starts after the numbers of all ended
- * flows.
+ * flows. Without an AH no write comes to its end.
  */
 void sne_flow_release(struct sne_nic *nic, struct sne_flow *flow)
 {
 	if (flow->self || !LIST_EMPTY(&flow->ahs) || (nic->fab && sn_fab_linked(nic->fab, &flow->dest.gid)) ||
-	    packet_names(nic, flow) || wr_names(nic, flow) || message_names(nic, flow))
+	    packet_names(nic, flow) || wr_names(nic, flow) || job_names(nic, flow))
 		return;
 	if ((int32_t)(flow->next_seq - nic->first_seq) > 0)
 		nic->first_seq = flow->next_seq;
+	sne_rmsgs_forget(nic, NULL, flow);
 	LIST_REMOVE(flow, link);
 	if (nic->last_flow == flow)
 		nic->last_flow = NULL;

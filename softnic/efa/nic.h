@@ -467,6 +467,8 @@ struct sne_pkt *sne_pkt_new(struct sne_nic *nic, size_t payload);
 void sne_pkt_free(struct sne_nic *nic, struct sne_pkt *pkt);
 struct sne_flow *sne_flow_get(struct sne_nic *nic, const uint8_t gid[16]);
 struct sne_flow *sne_flow_find(struct sne_nic *nic, const struct sn_addr *gid);
+/* Forgets the writes that have arrived in part at the QP or by the flow, either of which may be NULL. */
+void sne_rmsgs_forget(struct sne_nic *nic, const struct sne_qp *qp, const struct sne_flow *flow);
 /* Frees a flow without a link and without references. */
 void sne_flow_release(struct sne_nic *nic, struct sne_flow *flow);
 void sne_flow_number(struct sne_flow *flow, struct sne_pkt *pkt);

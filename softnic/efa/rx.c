@@ -463,14 +463,9 @@ uint8_t sne_rx(struct sne_nic *nic, struct sne_flow *flow, const struct sne_hdr 
 
 void sne_rx_forget(struct sne_nic *nic, struct sne_qp *qp)
 {
-	struct sne_rmsg *m = LIST_FIRST(&nic->rmsgs), *next;
 	struct sne_job *job;
 
-	for (; m; m = next) {
-		next = LIST_NEXT(m, link);
-		if (m->qp == qp)
-			forget_rmsg(m);
-	}
+	sne_rmsgs_forget(nic, qp, NULL);
 	TAILQ_FOREACH(job, &nic->jobs, link)
 		if (job->qp == qp)
 			job->qp = NULL;

@@ -202,6 +202,7 @@ static bool same_lives(struct sne_nic *nic, struct sne_flow *flow, const struct 
 		flow->peer_life = h->src_life;
 		memset(flow->verdict, 0, sizeof(flow->verdict));
 		flow->base = h->una;
+		sne_rmsgs_forget(nic, NULL, flow);
 	}
 	return true;
 }

@@ -26,7 +26,7 @@ static void say_with(struct sne_hdr *h, const void *payload)
 
 	h->magic = SNE_MAGIC;
 	h->version = SNE_VERSION;
-	h->src_life = 1;
+	h->src_life = h->src_life ? h->src_life : 1;
 	h->msg_len = h->msg_len ? h->msg_len : h->len;
 	cr_assert_eq(sn_fab_send(peer.fab, &peer.dest, iov, h->len ? 2 : 1), 0);
 }
@@ -59,10 +59,11 @@ static void gone(void *ctx, const struct sn_addr *addr)
 	(void)addr;
 }
 
+static uint16_t ah;
+
 static void open_both(struct side *s)
 {
 	struct sn_fab_config config = { .protocol = SNE_MAGIC, .deliver = heard, .down = gone };
-	uint16_t ah;
 
 	side_open(s, &(struct setup){ .flags = SOFTNIC_EFA_NO_THREAD });
 	side_ready(s, 0);
@@ -159,34 +160,60 @@ Test(numbers, ack__of_a_new_peer_says_where_its_numbers_begin, .timeout = 60)
 }
 
 /* One of the two packets of a write with immediate. */
-static void write_half(struct side *s, uint32_t number, uint32_t msg, uint32_t off)
+static void write_half(struct side *s, uint32_t life, uint32_t number, uint32_t msg, uint32_t off)
 {
 	static const uint8_t bytes[10];
 	struct sne_hdr h = {
-		.kind = SNE_K_WRITE, .flags = SNE_F_IMM, .seq = number, .una = number, .src_qpn = QPN,
-		.dst_qpn = s->qp.qpn, .qkey = QKEY, .msg = msg, .msg_len = 2 * sizeof(bytes), .off = off,
-		.len = sizeof(bytes), .rkey = s->rkey, .addr = (uintptr_t)s->mem,
+		.kind = SNE_K_WRITE, .flags = SNE_F_IMM, .src_life = life, .seq = number, .una = number,
+		.src_qpn = QPN, .dst_qpn = s->qp.qpn, .qkey = QKEY, .msg = msg, .msg_len = 2 * sizeof(bytes),
+		.off = off, .len = sizeof(bytes), .rkey = s->rkey, .addr = (uintptr_t)s->mem,
 	};
 
 	say_with(&h, bytes);
 	turns(s, 1);
 }
 
-/* A QP repeats the numbers of its messages after 2^20 of them. The rest of the old write never came, for
- * example because its AH was destroyed. */
-Test(numbers, write__whose_message_number_repeats_does_not_count_packets_of_the_old_one, .timeout = 60)
+/* Half of a write arrives, and the rest never. Then the peer writes the message with the same number. */
+static void write_twice(uint32_t life, uint32_t number)
 {
 	struct side s;
 	struct cqe c;
 
 	open_both(&s);
 	rx_post(&s, 1, 0, 100);
-	write_half(&s, 0, 5, 0);
-	write_half(&s, REPEATS, 5, 0);
+	write_half(&s, 1, 0, 5, 0);
+	write_half(&s, life, number, 5, 0);
 	cr_assert_not(cqe_poll(&s, &c), "half of the write completed it");
-	write_half(&s, REPEATS + 1, 5, 10);
+	write_half(&s, life, number + 1, 5, 10);
 	cr_assert(cqe_poll(&s, &c));
 	cr_expect_eq(c.status, 0);
 	cr_expect_eq(c.length, 20);
 	close_both(&s);
+}
+
+/* A QP repeats the numbers of its messages after 2^20 of them. */
+Test(numbers, write__whose_message_number_repeats_does_not_count_packets_of_the_old_one, .timeout = 60)
+{
+	write_twice(1, REPEATS);
+}
+
+Test(numbers, write__of_a_reopened_peer_does_not_count_packets_of_the_old_one, .timeout = 60)
+{
+	write_twice(2, 0);
+}
+
+Test(numbers, flow__of_a_peer_that_closed_amid_a_write_ends_with_its_ah, .timeout = 60)
+{
+	struct side s;
+
+	open_both(&s);
+	write_half(&s, 1, 0, 5, 0);
+	sn_fab_close(peer.fab);
+	for (int i = 0; i < 1000; i++)
+		softnic_efa_pump(s.nic);
+	cr_assert_eq(softnic_efa_object_count(s.nic, "flow"), 1);
+	cr_assert_eq(softnic_efa_ah_destroy(s.nic, s.pd, ah), 0);
+	cr_expect_eq(softnic_efa_object_count(s.nic, "flow"), 0);
+	softnic_efa_close(s.nic);
+	free(s.mem);
 }
