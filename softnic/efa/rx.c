@@ -13,6 +13,9 @@ enum {
 	 * receive. A QP repeats message numbers after 2^20 messages.
 	 */
 	FORGET_AFTER = 1 << 16,
+	/* Most writes of a peer that have arrived in part: the maximum depth of an SQ. A peer has more only
+	 * if several QPs wait for receives. It sends others again until there is room. */
+	RMSGS_MAX = 4096,
 };
 
 static bool is_ready(const struct sne_qp *qp)
@@ -219,11 +222,13 @@ static struct sne_rmsg *find_rmsg(struct sne_nic *nic, struct sne_qp *qp, struct
 				  const struct sne_hdr *h)
 {
 	struct sne_rmsg *m, *next;
+	unsigned int n = 0;
 
 	for (m = LIST_FIRST(&nic->rmsgs); m; m = next) {
 		next = LIST_NEXT(m, link);
 		if (m->flow != flow)
 			continue;
+		n++;
 		if ((int32_t)(h->seq - m->seq) > FORGET_AFTER) {
 			forget_rmsg(m);
 		} else if (m->qp == qp && m->src_qpn == h->src_qpn && m->msg == h->msg) {
@@ -231,7 +236,7 @@ static struct sne_rmsg *find_rmsg(struct sne_nic *nic, struct sne_qp *qp, struct
 			return m;
 		}
 	}
-	m = calloc(1, sizeof(*m));
+	m = n < RMSGS_MAX ? calloc(1, sizeof(*m)) : NULL;
 	if (!m)
 		return NULL;
 	m->flow = flow;

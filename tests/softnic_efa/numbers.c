@@ -8,7 +8,7 @@
 #include "softnic/fabric/fabric.h"
 #include "tests/softnic_efa/rig.h"
 
-enum { NUMBERS = 4096, READS = 5000, QPN = 7, REPEATS = 1 << 20 };
+enum { NUMBERS = 4096, READS = 5000, QPN = 7, REPEATS = 1 << 20, WRITES = 4096 };
 
 /* A peer that acknowledges all responses, except perhaps the first. */
 static struct peer {
@@ -18,6 +18,7 @@ static struct peer {
 	bool all;			/* acknowledge the first response, too */
 	bool later;			/* do not acknowledge responses when they arrive */
 	unsigned int heard;		/* responses so far, repeated ones included */
+	unsigned int acked;		/* requests acknowledged with status 0 so far */
 } peer;
 
 static void say_with(struct sne_hdr *h, const void *payload)
@@ -44,6 +45,8 @@ static void heard(void *ctx, const struct sn_addr *src, const void *pkt, size_t 
 	(void)src;
 	cr_assert(len >= sizeof(h));
 	memcpy(&h, pkt, sizeof(h));
+	if (h.kind == SNE_K_ACK && !h.status)
+		peer.acked += 1 + h.len / (unsigned int)sizeof(struct sne_ack);
 	if (h.kind != SNE_K_DATA)
 		return;
 	peer.heard++;
@@ -216,4 +219,21 @@ Test(numbers, flow__of_a_peer_that_closed_amid_a_write_ends_with_its_ah, .timeou
 	cr_expect_eq(softnic_efa_object_count(s.nic, "flow"), 0);
 	softnic_efa_close(s.nic);
 	free(s.mem);
+}
+
+Test(numbers, writes__that_arrive_in_part_have_a_limit, .timeout = 60)
+{
+	struct side s;
+
+	open_both(&s);
+	rx_post(&s, 1, 0, 100);
+	for (uint32_t i = 0; i <= WRITES; i++)
+		write_half(&s, 1, i, i, 0);
+	turns(&s, 100);
+	cr_expect_eq(peer.acked, WRITES, "%u halves were accepted", peer.acked);
+	write_half(&s, 1, WRITES + 1, 0, 10);
+	write_half(&s, 1, WRITES + 2, WRITES, 0);
+	turns(&s, 100);
+	cr_expect_eq(peer.acked, WRITES + 2, "the end of a write made no room for another");
+	close_both(&s);
 }
