@@ -494,6 +494,8 @@ uint8_t sne_rx(struct sne_nic *nic, struct sne_flow *flow, const struct sne_hdr 
 	       const uint8_t *payload);
 void sne_rx_forget(struct sne_nic *nic, struct sne_qp *qp);
 bool sne_answer_reads(struct sne_nic *nic);
+/* The peer did not take this packet of a read's data: it gets no more. */
+void sne_answer_ended(struct sne_nic *nic, const struct sne_flow *flow, const struct sne_hdr *data);
 
 /* functions of pump.c */
 bool sne_turn(struct sne_nic *nic, bool posted);

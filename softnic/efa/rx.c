@@ -371,6 +371,24 @@ static bool answer(struct sne_nic *nic, struct sne_job *job)
 	return true;
 }
 
+static void free_job(struct sne_nic *nic, struct sne_job *job)
+{
+	TAILQ_REMOVE(&nic->jobs, job, link);
+	free(job);
+}
+
+void sne_answer_ended(struct sne_nic *nic, const struct sne_flow *flow, const struct sne_hdr *data)
+{
+	struct sne_job *job;
+
+	TAILQ_FOREACH(job, &nic->jobs, link) {
+		if (job->flow == flow && job->dst_qpn == data->dst_qpn && job->msg == data->msg) {
+			free_job(nic, job);
+			return;
+		}
+	}
+}
+
 bool sne_answer_reads(struct sne_nic *nic)
 {
 	struct sne_job *job = TAILQ_FIRST(&nic->jobs), *next;
@@ -382,8 +400,7 @@ bool sne_answer_reads(struct sne_nic *nic)
 			did = true;
 		if (job->next < job->len)
 			continue;
-		TAILQ_REMOVE(&nic->jobs, job, link);
-		free(job);
+		free_job(nic, job);
 	}
 	return did;
 }
@@ -394,8 +411,9 @@ static uint8_t read_data(struct sne_nic *nic, struct sne_flow *flow, const struc
 	struct sne_qp *qp = qp_by_number(nic, h->dst_qpn);
 	struct sne_wr *wr = qp ? sne_wr_of_msg(qp, h->msg) : NULL;
 
-	if (wr && wr->flow == flow)
-		sne_wr_data(nic, wr, h, payload);
+	if (!wr || wr->flow != flow)
+		return SNE_REMOTE_ABORT;
+	sne_wr_data(nic, wr, h, payload);
 	return SNE_OK;
 }
 

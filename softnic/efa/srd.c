@@ -75,6 +75,14 @@ bool sne_end_late_reads(struct sne_nic *nic)
 	return did;
 }
 
+/* If the peer did not take a packet of a read's data, it is gone or does not wait for more. */
+static void end(struct sne_nic *nic, struct sne_pkt *pkt, uint8_t status)
+{
+	if (status && pkt->hdr.kind == SNE_K_DATA)
+		sne_answer_ended(nic, pkt->flow, &pkt->hdr);
+	sne_pkt_end(nic, pkt, status);
+}
+
 bool sne_retransmit(struct sne_nic *nic)
 {
 	uint64_t repeat = patience(nic)->repeat;
@@ -87,7 +95,7 @@ bool sne_retransmit(struct sne_nic *nic)
 
 		did = true;
 		if (time_is_up(nic, pkt, stalled)) {
-			sne_pkt_end(nic, pkt, pkt->flow->responsive ? SNE_UNRESPONSIVE : SNE_UNREACHABLE);
+			end(nic, pkt, pkt->flow->responsive ? SNE_UNRESPONSIVE : SNE_UNREACHABLE);
 			continue;
 		}
 		TAILQ_REMOVE(&nic->unacked, pkt, by_time);
@@ -141,7 +149,7 @@ static void take_ack(struct sne_nic *nic, struct sne_flow *flow, uint32_t seq, u
 	struct sne_pkt *pkt = flow->sent[seq % SNE_SEQS];
 
 	if (pkt && pkt->hdr.seq == seq && pkt->in_flight)
-		sne_pkt_end(nic, pkt, status);
+		end(nic, pkt, status);
 }
 
 /* The sender may still write to the payload, so each entry is copied before it is checked. */

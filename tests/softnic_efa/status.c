@@ -255,6 +255,23 @@ Test(status, read__whose_target_is_destroyed_meanwhile_gets_status_8_abort)
 	new_qp(&b);
 }
 
+/* A read of MEM bytes has 118 packets. The window has 64 when the target learns of the end. */
+Test(status, reads__whose_initiator_is_destroyed_meanwhile_get_no_more_data)
+{
+	struct softnic_efa_counters ctr;
+
+	w_rdma(&a, &w, OP_READ, 0, 1, 0, 0, MEM);
+	post(&a, &w);
+	w.b[0] = 2;
+	post(&a, &w);
+	pair_turns(&a, &b, 10);
+	cr_assert_eq(softnic_efa_qp_destroy(a.nic, a.qp.handle), 0);
+	cr_assert(settle(&a, &b, 20000));
+	softnic_efa_counters(b.nic, &ctr);
+	cr_expect_lt(ctr.tx_packets, 200, "the target sent %llu packets", (unsigned long long)ctr.tx_packets);
+	new_qp(&a);
+}
+
 Test(status, send__to_a_wrong_number_or_state_gets_status_9_bad_qpn)
 {
 	w_send(&a, &w, 1, 0, 10);
