@@ -81,16 +81,6 @@ static bool packet_names(const struct sne_nic *nic, const struct sne_flow *flow)
 	return !TAILQ_EMPTY(&flow->by_seq);
 }
 
-static bool job_names(const struct sne_nic *nic, const struct sne_flow *flow)
-{
-	const struct sne_job *job;
-
-	TAILQ_FOREACH(job, &nic->jobs, link)
-		if (job->flow == flow)
-			return true;
-	return false;
-}
-
 void sne_rmsgs_forget(struct sne_nic *nic, const struct sne_qp *qp, const struct sne_flow *flow)
 {
 	struct sne_rmsg *m, *next;
@@ -112,7 +102,7 @@ void sne_rmsgs_forget(struct sne_nic *nic, const struct sne_qp *qp, const struct
 void sne_flow_release(struct sne_nic *nic, struct sne_flow *flow)
 {
 	if (flow->self || !LIST_EMPTY(&flow->ahs) || (nic->fab && sn_fab_linked(nic->fab, &flow->dest.gid)) ||
-	    packet_names(nic, flow) || wr_names(nic, flow) || job_names(nic, flow))
+	    packet_names(nic, flow) || wr_names(nic, flow) || flow->in_senders)
 		return;
 	if ((int32_t)(flow->next_seq - nic->first_seq) > 0)
 		nic->first_seq = flow->next_seq;
@@ -156,6 +146,7 @@ struct sne_flow *sne_flow_get(struct sne_nic *nic, const uint8_t gid[16])
 	flow->self = sn_addr_equal(&addr, &nic->gid);
 	TAILQ_INIT(&flow->by_seq);
 	TAILQ_INIT(&flow->cutting);
+	TAILQ_INIT(&flow->jobs);
 	LIST_INSERT_HEAD(&nic->flows[bucket(&addr)], flow, link);
 	return flow;
 }
@@ -173,6 +164,7 @@ static void free_list(struct sne_pkts *list)
 void sne_flows_free(struct sne_nic *nic)
 {
 	struct sne_flow *flow;
+	struct sne_job *job;
 
 	while (nic->nheld)
 		free(nic->held[--nic->nheld]);
@@ -182,6 +174,10 @@ void sne_flows_free(struct sne_nic *nic)
 	free_list(&nic->spare[1]);
 	for (unsigned int i = 0; i < SNE_BUCKETS; i++)
 		while ((flow = LIST_FIRST(&nic->flows[i]))) {
+			while ((job = TAILQ_FIRST(&flow->jobs))) {
+				TAILQ_REMOVE(&flow->jobs, job, link);
+				free(job);
+			}
 			LIST_REMOVE(flow, link);
 			free(flow);
 		}

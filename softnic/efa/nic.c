@@ -29,7 +29,6 @@ static void init_lists(struct sne_nic *nic)
 	TAILQ_INIT(&nic->rnr);
 	TAILQ_INIT(&nic->done);
 	TAILQ_INIT(&nic->reads);
-	TAILQ_INIT(&nic->jobs);
 }
 
 static void init_numbers(struct sne_nic *nic)
@@ -193,16 +192,6 @@ int softnic_efa_open(const struct softnic_efa_config *config, struct softnic_efa
 	return 0;
 }
 
-static void free_jobs(struct sne_nic *nic)
-{
-	struct sne_job *job;
-
-	while ((job = TAILQ_FIRST(&nic->jobs))) {
-		TAILQ_REMOVE(&nic->jobs, job, link);
-		free(job);
-	}
-}
-
 /* The model must not touch the queues in a forked child, because they are not mapped there. */
 static void free_queues_and_regions(struct sne_nic *nic, bool in_child)
 {
@@ -225,7 +214,6 @@ static void free_objects(struct sne_nic *nic, bool in_child)
 	struct sne_rmsg *m;
 
 	free_queues_and_regions(nic, in_child);
-	free_jobs(nic);
 	while ((m = LIST_FIRST(&nic->rmsgs))) {
 		LIST_REMOVE(m, link);
 		free(m);
@@ -280,7 +268,7 @@ static bool in_flight(const struct sne_nic *nic)
 {
 	return nic->nheld || !TAILQ_EMPTY(&nic->unacked) || !TAILQ_EMPTY(&nic->inbox) ||
 	       !TAILQ_EMPTY(&nic->senders) || !TAILQ_EMPTY(&nic->rnr) || !TAILQ_EMPTY(&nic->done) ||
-	       !TAILQ_EMPTY(&nic->reads) || !TAILQ_EMPTY(&nic->jobs);
+	       !TAILQ_EMPTY(&nic->reads);
 }
 
 int softnic_efa_reseed(struct softnic_efa *handle, uint64_t seed)

@@ -190,7 +190,9 @@ struct sne_flow {
 	/* state for sending; held: its packets in the window */
 	uint32_t next_seq, flight, held;
 	uint64_t full;			/* the pass of sne_release that found the link full */
+	/* work requests to cut into packets, and the peer's reads to answer */
 	struct sne_wrs cutting;
+	TAILQ_HEAD(, sne_job) jobs;
 	struct sne_pkts by_seq;
 	struct sne_pkt *sent[SNE_SEQS];	/* the unacknowledged packets, by sequence number */
 	/* state for receiving */
@@ -297,7 +299,6 @@ struct sne_nic {
 	struct sne_pkts inbox, unacked, spare[2];
 	TAILQ_HEAD(, sne_flow) senders;	/* flows with something to send */
 	struct sne_wrs rnr, done, reads;
-	TAILQ_HEAD(, sne_job) jobs;
 	LIST_HEAD(, sne_rmsg) rmsgs;
 
 	struct sne_fault fault;
@@ -495,7 +496,7 @@ uint8_t sne_rx(struct sne_nic *nic, struct sne_flow *flow, const struct sne_hdr 
 void sne_rx_forget(struct sne_nic *nic, struct sne_qp *qp);
 bool sne_answer_reads(struct sne_nic *nic);
 /* The peer did not take this packet of a read's data: it gets no more. */
-void sne_answer_ended(struct sne_nic *nic, const struct sne_flow *flow, const struct sne_hdr *data);
+void sne_answer_ended(struct sne_nic *nic, struct sne_flow *flow, const struct sne_hdr *data);
 
 /* functions of pump.c */
 bool sne_turn(struct sne_nic *nic, bool posted);

@@ -55,7 +55,7 @@ static bool take_inbox(struct sne_nic *nic)
 static bool waits(const struct sne_nic *nic)
 {
 	return nic->nheld || !TAILQ_EMPTY(&nic->senders) || !TAILQ_EMPTY(&nic->done) ||
-	       !TAILQ_EMPTY(&nic->inbox) || !TAILQ_EMPTY(&nic->jobs);
+	       !TAILQ_EMPTY(&nic->inbox);
 }
 
 /* In a device that counts turns as time: are more turns needed until a retransmission or a

@@ -333,7 +333,8 @@ static uint8_t read_request(struct sne_nic *nic, struct sne_qp *qp, struct sne_f
 		.rkey = h->rkey,
 		.addr = h->addr,
 	};
-	TAILQ_INSERT_TAIL(&nic->jobs, job, link);
+	TAILQ_INSERT_TAIL(&flow->jobs, job, link);
+	sne_update_sender(nic, flow);
 	return SNE_OK;
 }
 
@@ -373,16 +374,17 @@ static bool answer(struct sne_nic *nic, struct sne_job *job)
 
 static void free_job(struct sne_nic *nic, struct sne_job *job)
 {
-	TAILQ_REMOVE(&nic->jobs, job, link);
+	TAILQ_REMOVE(&job->flow->jobs, job, link);
+	sne_update_sender(nic, job->flow);
 	free(job);
 }
 
-void sne_answer_ended(struct sne_nic *nic, const struct sne_flow *flow, const struct sne_hdr *data)
+void sne_answer_ended(struct sne_nic *nic, struct sne_flow *flow, const struct sne_hdr *data)
 {
 	struct sne_job *job;
 
-	TAILQ_FOREACH(job, &nic->jobs, link) {
-		if (job->flow == flow && job->dst_qpn == data->dst_qpn && job->msg == data->msg) {
+	TAILQ_FOREACH(job, &flow->jobs, link) {
+		if (job->dst_qpn == data->dst_qpn && job->msg == data->msg) {
 			free_job(nic, job);
 			return;
 		}
@@ -391,16 +393,17 @@ void sne_answer_ended(struct sne_nic *nic, const struct sne_flow *flow, const st
 
 bool sne_answer_reads(struct sne_nic *nic)
 {
-	struct sne_job *job = TAILQ_FIRST(&nic->jobs), *next;
+	struct sne_flow *flow, *next;
+	struct sne_job *job;
 	bool did = false;
 
-	for (; job; job = next) {
-		next = TAILQ_NEXT(job, link);
-		while (job->next < job->len && answer(nic, job))
+	for (flow = TAILQ_FIRST(&nic->senders); flow; flow = next) {
+		next = TAILQ_NEXT(flow, by_work);
+		while ((job = TAILQ_FIRST(&flow->jobs)) && answer(nic, job)) {
 			did = true;
-		if (job->next < job->len)
-			continue;
-		free_job(nic, job);
+			if (job->next == job->len)
+				free_job(nic, job);
+		}
 	}
 	return did;
 }
@@ -486,10 +489,12 @@ uint8_t sne_rx(struct sne_nic *nic, struct sne_flow *flow, const struct sne_hdr 
 
 void sne_rx_forget(struct sne_nic *nic, struct sne_qp *qp)
 {
+	struct sne_flow *flow;
 	struct sne_job *job;
 
 	sne_rmsgs_forget(nic, qp, NULL);
-	TAILQ_FOREACH(job, &nic->jobs, link)
-		if (job->qp == qp)
-			job->qp = NULL;
+	TAILQ_FOREACH(flow, &nic->senders, by_work)
+		TAILQ_FOREACH(job, &flow->jobs, link)
+			if (job->qp == qp)
+				job->qp = NULL;
 }

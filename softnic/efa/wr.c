@@ -77,7 +77,7 @@ struct sne_wr *sne_wr_of_msg(struct sne_qp *qp, uint32_t msg)
 
 void sne_update_sender(struct sne_nic *nic, struct sne_flow *flow)
 {
-	bool sends = !TAILQ_EMPTY(&flow->cutting);
+	bool sends = !TAILQ_EMPTY(&flow->cutting) || !TAILQ_EMPTY(&flow->jobs);
 
 	if (sends == flow->in_senders)
 		return;
