@@ -193,6 +193,7 @@ struct sne_flow {
 	/* work requests to cut into packets, and the peer's reads to answer */
 	struct sne_wrs cutting;
 	TAILQ_HEAD(, sne_job) jobs;
+	uint32_t njobs;
 	struct sne_pkts by_seq;
 	struct sne_pkt *sent[SNE_SEQS];	/* the unacknowledged packets, by sequence number */
 	/* state for receiving */

@@ -16,6 +16,9 @@ enum {
 	/* Most writes of a peer that have arrived in part: the maximum depth of an SQ. A peer has more only
 	 * if several QPs wait for receives. It sends others again until there is room. */
 	RMSGS_MAX = 4096,
+	/* Most reads of a peer that wait for their data: the maximum depth of an SQ. It sends others again
+	 * until there is room. */
+	JOBS_MAX = 4096,
 };
 
 static bool is_ready(const struct sne_qp *qp)
@@ -319,7 +322,7 @@ static uint8_t read_request(struct sne_nic *nic, struct sne_qp *qp, struct sne_f
 
 	if (status || !h->msg_len)
 		return status;
-	job = calloc(1, sizeof(*job));
+	job = flow->njobs < JOBS_MAX ? calloc(1, sizeof(*job)) : NULL;
 	if (!job)
 		return SNE_SILENT;
 	*job = (struct sne_job){
@@ -334,6 +337,7 @@ static uint8_t read_request(struct sne_nic *nic, struct sne_qp *qp, struct sne_f
 		.addr = h->addr,
 	};
 	TAILQ_INSERT_TAIL(&flow->jobs, job, link);
+	flow->njobs++;
 	sne_update_sender(nic, flow);
 	return SNE_OK;
 }
@@ -375,6 +379,7 @@ static bool answer(struct sne_nic *nic, struct sne_job *job)
 static void free_job(struct sne_nic *nic, struct sne_job *job)
 {
 	TAILQ_REMOVE(&job->flow->jobs, job, link);
+	job->flow->njobs--;
 	sne_update_sender(nic, job->flow);
 	free(job);
 }

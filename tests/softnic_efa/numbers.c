@@ -9,6 +9,7 @@
 #include "tests/softnic_efa/rig.h"
 
 enum { NUMBERS = 4096, READS = 5000, QPN = 7, REPEATS = 1 << 20, WRITES = 4096 };
+enum { FLIGHT = 512, WAITING = 4096 };
 
 /* A peer that acknowledges all responses, except perhaps the first. */
 static struct peer {
@@ -235,5 +236,27 @@ Test(numbers, writes__that_arrive_in_part_have_a_limit, .timeout = 60)
 	write_half(&s, 1, WRITES + 2, WRITES, 0);
 	turns(&s, 100);
 	cr_expect_eq(peer.acked, WRITES + 2, "the end of a write made no room for another");
+	close_both(&s);
+}
+
+/* The peer acknowledges no response, so after FLIGHT of them further reads wait. */
+Test(numbers, reads__that_wait_for_their_response_have_a_limit, .timeout = 60)
+{
+	struct side s;
+
+	open_both(&s);
+	peer.later = true;
+	for (uint32_t i = 0; i <= FLIGHT + WAITING; i++) {
+		ask(&s, i);
+		turns(&s, 1);
+	}
+	turns(&s, 60);
+	cr_expect_eq(peer.acked, FLIGHT + WAITING, "%u reads were accepted", peer.acked);
+	peer.later = false;
+	peer.all = true;
+	turns(&s, 5000);
+	ask(&s, FLIGHT + WAITING + 1);
+	turns(&s, 100);
+	cr_expect_eq(peer.acked, FLIGHT + WAITING + 1, "there is no room after all responses");
 	close_both(&s);
 }
