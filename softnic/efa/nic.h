@@ -329,7 +329,7 @@ static inline uint32_t sne_below(struct sne_nic *nic, uint32_t n)
  * has the lock: the device allocates, and a hook of the program's allocator may poll then. */
 bool sne_enter(struct sne_nic *nic);
 void sne_leave(struct sne_nic *nic);
-/* Called after a turn in a post or a poll. left: work remains. */
+/* Called after a turn in a post or a poll. left: the turn did something, so the next may, too. */
 void sne_thread_inline(struct sne_nic *nic, bool left, bool posted);
 /* Makes the thread run its next turn at once. */
 void sne_thread_hand_over(struct sne_nic *nic);
@@ -500,7 +500,10 @@ bool sne_answer_reads(struct sne_nic *nic);
 void sne_answer_ended(struct sne_nic *nic, struct sne_flow *flow, const struct sne_hdr *data);
 
 /* functions of pump.c */
+/* False: the turn did nothing. */
 bool sne_turn(struct sne_nic *nic, bool posted);
+/* Is there work that waits for a peer or for time? */
+bool sne_waits(const struct sne_nic *nic);
 bool sne_doorbells(struct sne_nic *nic);
 
 /* functions of thread.c */

@@ -66,6 +66,11 @@ static bool waits_for_time(const struct sne_nic *nic)
 				     !TAILQ_EMPTY(&nic->rnr) || !TAILQ_EMPTY(&nic->reads));
 }
 
+bool sne_waits(const struct sne_nic *nic)
+{
+	return waits(nic) || waits_for_time(nic);
+}
+
 /* Should this turn send packets? Most posts only queue packets: if each left at once, none could
  * overtake another. */
 static bool lets_go(struct sne_nic *nic, bool posted)
@@ -135,7 +140,7 @@ bool sne_turn(struct sne_nic *nic, bool posted)
 	sn_fab_release(nic->fab);
 	if (!did && nic->virtual_time)
 		nic->now += IDLE_NS;
-	return did || waits(nic) || waits_for_time(nic);
+	return did;
 }
 
 void softnic_efa_kick(struct softnic_efa *handle, uint32_t number)
@@ -167,6 +172,7 @@ bool softnic_efa_pump(struct softnic_efa *handle)
 	left = sne_doorbells(nic);
 	left |= sne_turn(nic, false);
 	sne_thread_inline(nic, left, false);
+	left |= sne_waits(nic);
 	sne_leave(nic);
 	return left;
 }

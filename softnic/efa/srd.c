@@ -93,9 +93,9 @@ bool sne_retransmit(struct sne_nic *nic)
 	while ((pkt = TAILQ_FIRST(&nic->unacked)) && nic->now - pkt->sent >= repeat) {
 		bool stalled = is_stalled(nic, pkt->flow);
 
-		did = true;
 		if (time_is_up(nic, pkt, stalled)) {
 			end(nic, pkt, pkt->flow->responsive ? SNE_UNRESPONSIVE : SNE_UNREACHABLE);
+			did = true;
 			continue;
 		}
 		TAILQ_REMOVE(&nic->unacked, pkt, by_time);
@@ -103,6 +103,7 @@ bool sne_retransmit(struct sne_nic *nic)
 		TAILQ_INSERT_TAIL(&nic->unacked, pkt, by_time);
 		if (stalled)
 			continue;
+		did = true;
 		pkt->tries++;
 		err = sne_transmit(nic, pkt);
 		if (err == -EFAULT)

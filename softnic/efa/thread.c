@@ -34,7 +34,7 @@ struct rest {
 static bool must_repeat(const struct sne_nic *nic)
 {
 	return nic->late_flushes || !TAILQ_EMPTY(&nic->unacked) || !TAILQ_EMPTY(&nic->rnr) ||
-	       !TAILQ_EMPTY(&nic->reads) || sn_fab_deadline(nic->fab);
+	       !TAILQ_EMPTY(&nic->reads) || sne_waits(nic) || sn_fab_deadline(nic->fab);
 }
 
 /* Doorbells that are found only by scanning wake no thread. So the thread scans again soon, and less
@@ -49,8 +49,8 @@ static uint64_t next_nap(struct rest *r)
 	return r->nap_ns;
 }
 
-/* How long the thread may sleep, in ns. 0: not at all; UINT64_MAX: until it is woken. Needs the
- * lock. */
+/* How long the thread may sleep, in ns. 0: not at all; UINT64_MAX: until it is woken. If all work waits for a
+ * peer, the thread sleeps until the peer wakes it. Needs the lock. */
 static uint64_t take_over(struct sne_nic *nic, struct rest *r)
 {
 	bool left = false, worked = false;

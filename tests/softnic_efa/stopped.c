@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "softnic/efa/nic.h"
 #include "tests/harness/clock.h"
@@ -150,6 +151,28 @@ Test(stopped, retry_for_a_peer_whose_link_is_full__delays_no_retry_for_another)
 	cr_assert_eq(c.status, 0);
 	pair_abandon(&a, &b);
 	sn_fab_close(peer);
+}
+
+/* A turn each millisecond is enough. A thread that spins takes thousands. */
+Test(stopped, thread__rests_while_the_link_of_a_stopped_peer_is_full)
+{
+	const struct setup setup = { .sq = 256 }, stopped = { .flags = SOFTNIC_EFA_NO_THREAD };
+	uint64_t before, start;
+
+	side_open(&a, &setup);
+	side_open(&b, &stopped);
+	side_meet(&a, &b);
+	side_ready(&a, 0);
+	for (uint16_t i = 0; i < 200; i++) {
+		w_send(&a, &w, i, 0, 8928);
+		post(&a, &w);
+	}
+	before = turns();
+	start = th_now_ms();
+	usleep(500000);
+	cr_expect_lt(turns() - before, 50 * (th_now_ms() - start), "%llu turns",
+		     (unsigned long long)(turns() - before));
+	pair_abandon(&a, &b);
 }
 
 /*
