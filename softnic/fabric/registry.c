@@ -11,7 +11,9 @@
 
 #include "softnic/fabric/link.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Recursive: a fabric frees and unmaps memory under the lock, and a hook of the program may drive another
+ * fabric then. */
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int atfork_error;
 static LIST_HEAD(, sn_fab) fabrics = LIST_HEAD_INITIALIZER(fabrics);
@@ -57,7 +59,8 @@ static void in_child(void)
 		close_all(f);
 	}
 	LIST_INIT(&fabrics);
-	pthread_mutex_unlock(&lock);
+	/* The owner of the lock was a thread of the parent. */
+	lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 }
 
 static void install_handlers(void)

@@ -2,7 +2,8 @@
 /*
  * A thread forks while another one is in a call of the fabric. The test replaces functions of the C library,
  * so that the fork comes between two steps of the call, or waits until its end. The child must have no
- * descriptor of the fabric: it would hide the end of the parent's.
+ * descriptor of the fabric: it would hide the end of the parent's. In the last test a hook of the program
+ * drives another fabric between two such steps.
  */
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -120,4 +121,19 @@ Test(fork, close__gives_its_address_back, .init = open_both, .timeout = 60)
 	port_open_at(&a, &addr, 0);
 	end_child();
 	ports_close(&a, &b);
+}
+
+static void reach_from_inside(void)
+{
+	cr_expect_eq(sn_fab_reach(b.fab, &b.addr), 0);
+}
+
+/* UCX polls in its hook of munmap(2), which a fabric calls when it closes a link. */
+Test(fork, close__in_whose_call_a_hook_drives_another_fabric_returns, .init = open_both, .timeout = 60)
+{
+	cr_assert_eq(port_send(&a, 0, 64), 0);
+	in_close = reach_from_inside;
+	sn_fab_close(a.fab);
+	cr_assert(sn_fab_linked(b.fab, &b.addr));
+	sn_fab_close(b.fab);
 }
