@@ -6,6 +6,7 @@
  * Intended differences, all of them:
  *  - bytes that libmlx5 left unchanged (".." in the capture) are not compared;
  *  - a bind is always signaled, even when its completion is suppressed (internal completion);
+ *  - a bind need not set the atomic right, which no window has (umr_modify_atomic_disabled);
  *  - work without a uDAPL 1.2 call is not built: immediate data, atomics, send with invalidate,
  *    type 2 windows and local invalidate.
  */
@@ -191,6 +192,8 @@ static void compare(const struct captured_wqe *c, const struct bench *b)
 		expected = (uint8_t)(hex(c->bytes[2 * i]) << 4 | hex(c->bytes[2 * i + 1]));
 		if (c->op == CAPTURED_BIND && !(c->flags & CAPTURED_SIGNALED) && i == 11)
 			expected |= M5_CE_ALWAYS;
+		if (c->op == CAPTURED_BIND && i == 29)	/* mkey_mask, bits 23 to 16 */
+			expected = (uint8_t)((expected & ~0x20) | (got & 0x20));
 		cr_expect_eq(got, expected, "%s: byte %zu is %02x, libmlx5 wrote %02x", c->name, i,
 			     got, expected);
 	}
