@@ -116,7 +116,8 @@ static void fill_values(uint8_t *cap, const struct value *v, size_t n)
 #define CAP_ROCE_SPORT	SN_FLD(0x04, 1)		/* sw_r_roce_src_udp_port */
 /* atomic_req_8B_endianness_mode: order of the value that an atomic returns. 0: big-endian, 1: the host's */
 #define CAP_ATOMIC_ORDER SN_FLD(0x40, 2)
-#define CAP_UMR_DISABLED SN_FLD(0x208, 2)	/* umr_modify_atomic_disabled, umr_indirect_mkey_disabled */
+#define CAP_UMR_ATOMIC_DISABLED SN_FLD(0x208, 1)	/* umr_modify_atomic_disabled */
+#define CAP_UMR_LIST_DISABLED SN_FLD(0x209, 1)	/* umr_indirect_mkey_disabled */
 /* Fence of a UMR itself, not of the WQE behind it: see check_umr_fence(). */
 #define CAP_UMR_FENCE	SN_FLD(0x20a, 2)
 enum { FENCE_SMALL = 1, FENCE_NONE = 2 };
@@ -151,7 +152,9 @@ static bool fill_caps(const struct softnic *nic, uint8_t *cap, unsigned int type
 		fill_limits(cap, nic);
 		fill_ports(cap, nic);
 		sn_set(cap, CAP_SQ_TIME, clock);
-		sn_set(cap, CAP_UMR_DISABLED, sn_quirk(nic, SN_Q_UMR_DISABLED) ? 3 : 0);
+		sn_set(cap, CAP_UMR_ATOMIC_DISABLED, sn_quirk(nic, SN_Q_UMR_DISABLED) ||
+						     sn_quirk(nic, SN_Q_UMR_ATOMIC_DISABLED));
+		sn_set(cap, CAP_UMR_LIST_DISABLED, sn_quirk(nic, SN_Q_UMR_DISABLED));
 		sn_set(cap, CAP_UMR_FENCE,
 		       nic->config.flags & SOFTNIC_ADVERSARIAL ? FENCE_NONE : FENCE_SMALL);
 		return true;

@@ -22,6 +22,7 @@ static const char *const names[] = {
 	[SN_Q_SMALL_MTU] = "small_mtu",
 	[SN_Q_EARLY_LIMIT] = "early_limit",
 	[SN_Q_UMR_DISABLED] = "umr_disabled",
+	[SN_Q_UMR_ATOMIC_DISABLED] = "umr_atomic_disabled",
 	[SN_Q_LOST_WQE] = "lost_wqe",
 	[SN_Q_NO_RESIZE_CQE] = "no_resize_cqe",
 	[SN_Q_SLOW_LINK] = "slow_link",

@@ -20,6 +20,8 @@ enum sn_quirk {
 	SN_Q_SMALL_MTU,		/* the MTU of the network interface is 1500, as after a reset */
 	SN_Q_EARLY_LIMIT,	/* the SRQ limit event comes when the limit is reached, one receive early */
 	SN_Q_UMR_DISABLED,	/* every UMR ends with a bind error, and the capabilities say so */
+	/* a UMR whose mask has the atomic right ends with a bind error, and the capabilities say so */
+	SN_Q_UMR_ATOMIC_DISABLED,
 	/* each QP in ERR keeps a receive of its SRQ without completing it, and no event follows */
 	SN_Q_LOST_WQE,
 	SN_Q_NO_RESIZE_CQE,	/* when a CQ is resized, no CQE ends the old ring */

@@ -86,7 +86,7 @@ static uint8_t check_wqe(struct umr *u)
 	    !sn_is_zero(u->ctrl->rsvd1, sizeof(u->ctrl->rsvd1)) || u->ctrl->flags & UMR_RESERVED)
 		refuse_umr(u, SN_V_WQE_RESERVED,
 			   "reserved bits of the UMR control segment are set");
-	if (u->mask & ~MASK_ALL)
+	if (u->mask & ~(sn_quirk(u->qp->nic, SN_Q_UMR_ATOMIC_DISABLED) ? MASK_ALL & ~MASK_A : MASK_ALL))
 		return refuse_umr(u, SN_V_WQE_UMR, "mkey_mask has bits that are not among the capabilities");
 	return SN_SYND_OK;
 }

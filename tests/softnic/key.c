@@ -438,6 +438,19 @@ Test(key, umr__invalid_fields_are_refused)
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
 
+Test(key, umr__of_the_atomic_right_is_refused_if_the_capabilities_say_so)
+{
+	uint32_t key = drv_window(d, 2);
+
+	cr_assert_eq(softnic_fault(d->nic, "quirk=umr_atomic_disabled"), 0);
+	drv_begin(d, CMD_QUERY_HCA_CAP);
+	cr_assert_eq(drv_run(d, 16), 0);
+	cr_expect_eq(sn_get(d->out + 16, SN_FLD(0x208, 2)), 2);	/* umr_indirect_mkey_disabled is 0 */
+	cr_expect_eq(bind(&key, 2, &dst, 0, 8, DRV_RW), 0x06);
+	drv_expect(d, "wqe.umr");
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}
+
 static uint8_t set_len(const struct drv_mr *mr, uint64_t len)
 {
 	struct drv_wqe w;
