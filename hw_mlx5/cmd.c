@@ -69,7 +69,7 @@ static void caps_read(const struct m5_hca_cap *c, struct m5_dev_caps *caps)
 		.klm_slots = 1u << field(c->max_mrw, 0, 5),
 		.max_indirection = field(c->max_mrw, 24, 8),
 		.umr_fence = umr_fence(field(c->flags40, 20, 2)),
-		.windows = field(c->flags44, 14, 1) && !field(c->flags40, 22, 2),
+		.windows = field(c->flags44, 14, 1) && !field(c->flags40, 22, 1),
 		.small_cqe = field(c->flags40, 10, 1),
 		.cqe_version = (uint8_t)field(c->cqe_version, 0, 4),
 		.sq_ts = (uint8_t)field(c->ts_formats, 30, 2),

@@ -27,7 +27,7 @@ struct m5_dev_caps {
 	uint8_t sq_ts;			/* enum m5_ts, of send queues */
 	uint32_t timer_khz;		/* frequency of the internal timer */
 	bool bf, cq_resize;
-	/* the device has windows, and firmware lets UMRs change atomic rights and KLM lists */
+	/* the device has windows, and firmware lets UMRs change KLM lists */
 	bool windows;
 	bool small_cqe;			/* the device can put small data into a CQE */
 	bool ethernet;

@@ -90,8 +90,8 @@ struct m5_hca_cap {
 	be32_t ports;			/* 34: port_type 9:8, num_ports 7:0 */
 	be32_t max_msg;			/* 38: log_max_msg 28:24, dp_ordering_ooo_rw_rc 21 */
 	be32_t cqe_version;		/* 3c: 3:0 */
-	be32_t flags40;			/* umr_modify_atomic_disabled 23, umr_indirect_mkey_disabled 22,
-					 * umr_fence 21:20, sctr_data_cqe 10, roce 2, atomic 1 */
+	be32_t flags40;			/* umr_indirect_mkey_disabled 22, umr_fence 21:20,
+					 * sctr_data_cqe 10, roce 2, atomic 1 */
 	be32_t flags44;			/* cq_oi 31, cq_resize 30, imaicl 14, rc 0 */
 	be32_t uar;			/* 48: uar_4k 31, uar_sz 21:16 */
 	be32_t bf;			/* 4c: bf 31, log_bf_reg_size 20:16 */

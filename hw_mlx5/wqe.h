@@ -92,7 +92,6 @@ enum {
 	M5_MASK_LW = 1 << 18,
 	M5_MASK_RR = 1 << 19,
 	M5_MASK_RW = 1 << 20,
-	M5_MASK_ATOMIC = 1 << 21,
 	M5_MASK_FREE = 1 << 29,
 };
 

@@ -6,10 +6,10 @@
  * before the device executes it. Included after post.inl; rare cases are in rmr.c.
  */
 
-/* PRM, "UMR": the fields of the mkey that a bind or an unbind sets. */
+/* PRM, "UMR": the fields of the mkey that a bind or an unbind sets. The atomic right stays 0: some firmware
+ * refuses a mask with its bit (umr_modify_atomic_disabled). */
 #define M5_BIND_MASK                                                                               \
-	(M5_MASK_LEN | M5_MASK_START | M5_MASK_KEY | M5_MASK_LW | M5_MASK_RR | M5_MASK_RW |        \
-	 M5_MASK_ATOMIC | M5_MASK_FREE)
+	(M5_MASK_LEN | M5_MASK_START | M5_MASK_KEY | M5_MASK_LW | M5_MASK_RR | M5_MASK_RW | M5_MASK_FREE)
 #define M5_UNBIND_MASK (M5_MASK_KEY | M5_MASK_FREE)
 
 struct m5_range {			/* what an RMR is bound to */

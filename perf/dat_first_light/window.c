@@ -69,8 +69,7 @@ static bool write_ok(struct window *w, struct answer *a)
 	return false;
 }
 
-/* Binds a window. The UMR also sets the atomic right, as libmlx5's does; an adapter with
- * umr_modify_atomic_disabled forbids that. */
+/* Binds a window, writes through it and unbinds it. */
 void probe_bind(const struct light *l, struct answer *a)
 {
 	struct window w;

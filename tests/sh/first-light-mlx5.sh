@@ -58,6 +58,7 @@ answers soft-mlx5-0 <<'END'
 24	fault=quirk=no_qp_error	bad .*its target has no event
 30	fault=quirk=no_umr	bad .*a bind ends with RMR_OPERATION_FAILED
 30	fault=quirk=umr_disabled	bad .*no RMR can be created
+30	fault=quirk=umr_atomic_disabled	good
 31	fault=quirk=no_rebind	bad .*bind 2 ends with RMR_OPERATION_FAILED
 32	fault=quirk=old_keys	bad .*a peer still writes by the context
 32	retry_cnt=0 ack_timeout=12 fault=drop:op=write,psn=+2,times=9	bad .*by the old context is not refused, but ends with TRANSPORT
