@@ -70,6 +70,7 @@ int uv_eq_create(struct uv_device *dev)
 	sn_set(eqc, EQC_UAR_PAGE, dev->eq.uar);
 	sn_set64(in, EQ_EVENT_MASK, mask);
 	sn_set(in, PRM_OPCODE, PRM_CREATE_EQ);
+	sn_set(in, PRM_UID, PRM_UID_SHARED);	/* as Linux, so that CQs of programs may name the EQ */
 	err = uv_cmd(dev, in, len, answer, sizeof(answer));
 	free(in);
 	if (err)

@@ -57,6 +57,7 @@ enum prm_opcode {
 /* Every command: opcode(16) uid(16), rsvd(16) op_mod(16); most have a number in the third dword. */
 #define PRM_OPCODE		PRM(0x00, 0, 16)
 #define PRM_UID			PRM(0x00, 16, 16)
+#define PRM_UID_SHARED		0xffff	/* of an object that all programs may name */
 #define PRM_OP_MOD		PRM(0x04, 16, 16)
 #define PRM_NUMBER		PRM(0x08, 8, 24)
 #define PRM_STATUS		PRM(0x00, 0, 8)

@@ -9,6 +9,7 @@
 #include "tests/softnic/cold_rig.h"
 
 enum { OWN, ANOTHERS, DRIVERS, UMEMS };
+enum { SHARED = 0xffff };		/* the uid of an object that all programs may name */
 enum { RECORD_AT = 4096, UMEM_SIZE = 2 * 4096, EQ_AT = UMEMS * UMEM_SIZE, MEM_SIZE = EQ_AT + 4096 };
 
 static struct cold *c;
@@ -52,13 +53,13 @@ static uint32_t alloc_as(uint32_t user, uint16_t opcode)
 	return create_as(user, 16);
 }
 
-static uint32_t create_eq(uint8_t *ring)
+static uint32_t create_eq(uint32_t user, uint8_t *ring)
 {
 	cold_begin(c, CMD_CREATE_EQ, 0);
 	sn_set(c->in + AT_CTX, EQC_LOG_SIZE, 6);
 	sn_set(c->in + AT_CTX, EQC_UAR, uar);
 	sn_set64(c->in, AT_PAS, (uintptr_t)ring);
-	cr_assert_eq(cold_run(c, AT_PAS + 8, 16), 0);
+	cr_assert_eq(run_as(user, AT_PAS + 8), 0);
 	return sn_get(c->out, CMD_EQN);
 }
 
@@ -159,7 +160,7 @@ static void setup(void)
 	uid = create_uctx();
 	uar = alloc_as(uid, CMD_ALLOC_UAR);
 	pd = alloc_as(uid, CMD_ALLOC_PD);
-	eqn = create_eq(mem + EQ_AT);
+	eqn = create_eq(SHARED, mem + EQ_AT);
 	umem[OWN] = create_umem(uid, mem);
 	umem[ANOTHERS] = create_umem(create_uctx(), mem + UMEM_SIZE);
 	umem[DRIVERS] = create_umem(0, mem + 2 * UMEM_SIZE);

@@ -207,11 +207,13 @@ uint32_t rig_alloc_uar(struct rig *r)
 	return sn_get(r->out, CMD_NUMBER);
 }
 
+/* Linux shares the EQs of completions with all user contexts. */
 uint32_t rig_create_eq(struct rig *r, uint32_t uar, unsigned int n, uint8_t vector, uint64_t events)
 {
 	uint8_t *ctx = r->in + AT_CTX, *at;
 
 	rig_begin(r, CMD_CREATE_EQ, 0);
+	sn_set(r->in, CMD_UID, events ? 0 : 0xffff);
 	sn_set(ctx, EQC_LOG_SIZE, EQ_LOG_SIZE);
 	sn_set(ctx, EQC_UAR, uar);
 	sn_set(ctx, EQC_INTR, vector);

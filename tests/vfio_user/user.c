@@ -8,7 +8,6 @@
 
 TestSuite(user, .timeout = 60);
 
-enum { EV_COMPLETION = 0 };
 /* Pages of the guest's memory: each user has a ring and a record. */
 enum { RINGS = RIG_EQ_PAGE + 1, PAGES_OF_USER = 2, RECORD_AT = 4096 };
 enum { OWN, OTHER, USERS };
@@ -71,7 +70,7 @@ static struct users make(void)
 	struct users u = { .r = rig_open_with(&(struct vm_config){ .ports = 1, .verbose = true }) };
 
 	rig_boot(u.r);
-	u.eqn = rig_create_eq(u.r, rig_alloc_uar(u.r), 0, 0, 1ull << EV_COMPLETION);
+	u.eqn = rig_create_eq(u.r, rig_alloc_uar(u.r), 0, 0, 0);
 	for (unsigned int i = 0; i < USERS; i++) {
 		u.uid[i] = create_uctx(u.r);
 		u.uar[i] = alloc_uar(u.r, u.uid[i]);
