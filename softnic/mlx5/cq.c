@@ -10,6 +10,14 @@
 /* This value is no valid arm: all reserved bits are set. */
 #define NEVER_ARMED UINT32_C(0xffffffff)
 
+/* Linux shares its EQs of completions with programs, and not those of commands, pages and other events. */
+static struct sn_eq *find_eq(const struct sn_cmd *c, uint32_t eqn)
+{
+	struct sn_eq *eq = sn_table_find(&c->nic->eqs, eqn);
+
+	return eq && (!c->user || eq->uid == SN_UID_SHARED || eq->uid == c->user) ? eq : NULL;
+}
+
 /* Checks the CQ context. As firmware does, this refuses features that the capabilities lack. */
 static uint8_t check_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq *cq)
 {
@@ -19,7 +27,7 @@ static uint8_t check_context(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq 
 	cq->oi = sn_get(ctx, CQC_OI);
 	cq->cqe_size = cqe_sz ? 128 : 64;
 	cq->uar = sn_cmd_find(c, &c->nic->uars, sn_get(ctx, CQC_UAR));
-	cq->eq = sn_table_find(&c->nic->eqs, sn_get(ctx, CQC_EQN));
+	cq->eq = find_eq(c, sn_get(ctx, CQC_EQN));
 	if (!cq->uar)
 		return sn_cmd_refuse(c, STAT_BAD_RES, "no UAR %u", sn_get(ctx, CQC_UAR));
 	if (!cq->eq)

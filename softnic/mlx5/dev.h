@@ -20,6 +20,7 @@ enum {
 	SN_NUMBER_BITS = 24,	/* bits of most object numbers */
 	SN_EQN_BITS = 8,
 	SN_UID_BITS = 16,
+	SN_UID_SHARED = 0xffff,	/* the owner of objects that all user contexts may name */
 	SN_ANY_QPN = 0xffffff,
 	/* source ports of UDP that RoCE v2 uses; reported as r_roce_min_src_udp_port and its maximum */
 	SN_SPORT_MIN = 0xc000,

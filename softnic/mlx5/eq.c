@@ -25,6 +25,7 @@ static uint8_t read_context(struct sn_cmd *c, struct sn_eq *eq)
 	const uint8_t *ctx = c->in + AT_CTX;
 	unsigned int log_page = sn_get(ctx, EQC_LOG_PAGE) + 12;
 
+	eq->uid = (uint16_t)sn_get(c->in, CMD_UID);
 	eq->log_size = (uint8_t)sn_get(ctx, EQC_LOG_SIZE);
 	eq->vector = (uint8_t)sn_get(ctx, EQC_INTR);
 	eq->events = sn_get64(c->in, EQ_BITMASK);

@@ -213,6 +213,7 @@ struct sn_srq {
 
 struct sn_eq {
 	uint32_t eqn;
+	uint16_t uid;		/* of the user context that created it, or SN_UID_SHARED */
 	struct sn_uar *uar;
 	struct sn_buf buf;
 	uint8_t log_size;

@@ -10,8 +10,6 @@
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 
-enum { SHARED = 0xffff };
-
 struct uctx {
 	uint32_t uid;
 };
@@ -68,7 +66,7 @@ uint8_t sn_uctx_check(struct sn_cmd *c)
 {
 	uint32_t uid = sn_get(c->in, CMD_UID);
 
-	if (!uid || uid == SHARED)
+	if (!uid || uid == SN_UID_SHARED)
 		return STAT_OK;
 	if (!sn_table_find(&c->nic->uctxs, uid))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "no user context %u", uid);

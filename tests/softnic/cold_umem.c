@@ -297,6 +297,20 @@ Test(cold_umem, uctx__names_no_object_of_another)
 	cr_expect_eq(run_as(0, begin_resize(umem[DRIVERS], 0)), 0);
 }
 
+/* Completions of a program do not fill the driver's EQ of commands and pages. */
+Test(cold_umem, uctx__names_no_eq_of_another)
+{
+	const uint32_t owners[] = { SHARED, uid, 0, create_uctx() };
+
+	for (size_t i = 0; i < 4; i++) {
+		eqn = create_eq(owners[i], mem + EQ_AT);
+		cr_expect_eq(run_as(uid, begin_cq(umem[OWN], umem[OWN])), i < 2 ? 0 : 0x05,
+			     "a program's CQ with the EQ of uid %#x", owners[i]);
+		cr_expect_eq(run_as(0, begin_cq(umem[OWN], umem[OWN])), 0);
+	}
+	cr_expect_eq(cold_count(c, "cmd.resource"), 2);
+}
+
 /* Such a key would reach the memory of all programs, and that of the kernel. */
 Test(cold_umem, uctx__makes_no_key_of_physical_memory)
 {
