@@ -51,6 +51,13 @@ int ctl_wait(struct tool *t, enum tool_op op)
 	return -1;
 }
 
+/* A server waits as long as its client measures, and with -b a client as long as its server does. The time of
+ * a number of operations is not known. */
+static bool is_limited(const struct tool *t)
+{
+	return t->client && (!t->draining || t->o.duration_s);
+}
+
 int ctl_wait_any(struct tool *t)
 {
 	uint64_t until = now_ns() + silence_ns;
@@ -70,8 +77,7 @@ int ctl_wait_any(struct tool *t)
 				return 0;
 			break;
 		}
-		/* A server waits as long as its client measures. */
-		if (t->client && now_ns() > until) {
+		if (is_limited(t) && now_ns() > until) {
 			fprintf(stderr, "the server has not answered for %" PRIu64 " s: is it stopped?\n",
 				silence_ns / 1000000000u);
 			return -1;

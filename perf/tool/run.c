@@ -42,14 +42,10 @@ static int stop_and_done(struct tool *t, struct tool_result *r)
 
 	if (ctl_send(t, &m))
 		return -1;
-	if (t->test->drain && t->o.both_ways) {
-		t->draining = true;
-		if (t->test->drain(t))
-			return -1;
-		t->draining = false;
-	} else if (ctl_wait(t, OP_DONE)) {
+	t->draining = t->o.both_ways;
+	if (t->draining && t->test->drain ? t->test->drain(t) : ctl_wait(t, OP_DONE))
 		return -1;
-	}
+	t->draining = false;
 	if (!t->msg.good) {
 		fprintf(stderr, "the server received wrong data\n");
 		return -1;

@@ -40,6 +40,7 @@ cat >"$tmp/slow.c" <<'END'
 enum { BYE = 6, WORDS = 240, POLLS = 5000, MESSAGES = 10, JUMP_S = 20, SLOTS = 4, LAST = 20, SLEEPER = 300, HOUR_S = 3600 };
 
 static DAT_EVD_HANDLE heard, said, data;	/* control: receives and sends; receives of what is measured */
+static DAT_EVD_HANDLE own;			/* requests of what is measured */
 static uint64_t where[SLOTS];			/* the receives of control */
 static atomic_long skipped;			/* seconds */
 static bool bye, holds, parent, orphaned;
@@ -85,6 +86,7 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv
 		said = req;
 	} else if (recv != heard) {
 		data = recv;
+		own = req;
 	}
 	return DAT_EP_CREATE(ia, pz, recv, req, conn, attr, ep);
 }
@@ -135,6 +137,16 @@ static DAT_RETURN rarely(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 	return ret;
 }
 
+/* slow: each of its own operations takes a while. */
+static DAT_RETURN slowly(DAT_EVD_HANDLE evd, DAT_EVENT *event)
+{
+	DAT_RETURN ret = DAT_EVD_DEQUEUE(evd, event);
+
+	if (ret == DAT_SUCCESS)
+		usleep(20000);
+	return ret;
+}
+
 /* first: its processes have heard of a dead server, and it has not. */
 pid_t waitpid(pid_t pid, int *status, int options)
 {
@@ -160,6 +172,8 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 		return DAT_CLASS_ERROR | DAT_QUEUE_EMPTY;
 	if (is("jumps") && evd == data)
 		return rarely(evd, event);
+	if (is("slow") && evd == own)
+		return slowly(evd, event);
 	if (!holds || evd != heard)
 		return DAT_EVD_DEQUEUE(evd, event);
 	*event = held;
@@ -167,7 +181,8 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 	return DAT_SUCCESS;
 }
 
-/* late: a wait was over before BYE came, and its sender is gone by the time it is looked for. */
+/* waits: seconds go by in each wait for a message of the server.
+ * late: a wait was over before BYE came, and its sender is gone by the time it is looked for. */
 DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT us, DAT_COUNT n, DAT_EVENT *event, DAT_COUNT *more)
 {
 	DAT_RETURN ret;
@@ -179,6 +194,8 @@ DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT us, DAT_COUNT n, DAT_EVE
 	if (holds && evd == heard)
 		return dat_evd_dequeue(evd, event);
 	ret = DAT_EVD_WAIT(evd, us, n, event, more);
+	if (is("waits") && evd == heard && ret != DAT_SUCCESS)
+		skipped += JUMP_S;
 	if (!is("late") || evd != heard || ret != DAT_SUCCESS ||
 	    !is_bye(where[event->event_data.dto_completion_event_data.user_cookie.as_64 % SLOTS]))
 		return ret;
@@ -217,6 +234,12 @@ SLOW=sleeps LD_PRELOAD=$tmp/slow.so client -n 500 --explain
 end "a client that sleeps" $?
 awk '/^   voluntary switch/ && $3 >= 1 && $4 >= 150000 { found = 1 } END { exit !found }' "$tmp/client" ||
 	{ echo "the table of causes does not name the sleep:"; cat "$tmp/client"; exit 1; }
+
+# With -b the server measures as well, and may take minutes longer than its client.
+SLOW=slow serve env LD_PRELOAD="$tmp/slow.so" "$bin/dat_write_bw"
+timeout -k 1 100 env SLOW=waits LD_PRELOAD="$tmp/slow.so" "$bin/dat_write_bw" -p $port -b -n 100 -t 1 -Q 1 -s 2 \
+	127.0.0.1 >"$tmp/client" 2>&1 </dev/null
+end "a client whose server is slow" $?
 
 SLOW=late serve env LD_PRELOAD="$tmp/slow.so" "$bin/dat_send_lat"
 client -n 5 --warm-up 1
