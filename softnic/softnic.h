@@ -57,10 +57,10 @@ enum { SOFTNIC_VECTORS = 64 };	/* of MSI-X: CREATE_EQ refuses a later one */
 
 struct softnic_host {
 	/*
-	 * Translates a bus address: pointer to len bytes at addr, or NULL if the host's IOMMU refuses. A
-	 * NULL function means that bus addresses are this process's own virtual addresses.
+	 * Translates a bus address: pointer to len bytes at addr, or NULL if the host's IOMMU refuses the
+	 * read or write. A NULL function means that bus addresses are this process's own virtual addresses.
 	 */
-	void *(*dma)(void *ctx, uint64_t addr, size_t len);
+	void *(*dma)(void *ctx, uint64_t addr, size_t len, bool write);
 	/*
 	 * Raises an MSI-X interrupt. Called while the device is being driven. The handler may read
 	 * memory, write file descriptors and ring EQ doorbells with softnic_mmio_write, as a

@@ -79,7 +79,7 @@ static enum sn_acc walk_direct(struct walk *w, const struct sn_mkey *m, const st
 		return SN_ACC_RIGHTS;
 	for (uint64_t left = a->len; left && w->op != CHECK;) {
 		uint64_t n = sn_buf_run(w->nic, buf, off, left);
-		enum sn_acc acc = add_piece(w, sn_buf_at(w->nic, buf, off, n), n);
+		enum sn_acc acc = add_piece(w, sn_buf_at(w->nic, buf, off, n, writes), n);
 
 		if (acc)
 			return acc;
@@ -227,7 +227,7 @@ void *sn_mkey_at(struct softnic *nic, const struct sn_access *a)
 	    is_outside(m, a) || !(m->buf.perm & (writes ? MTT_WR : MTT_RD)) ||
 	    sn_buf_run(nic, &m->buf, off, a->len) < a->len)
 		return NULL;
-	return sn_buf_at(nic, &m->buf, off, a->len);
+	return sn_buf_at(nic, &m->buf, off, a->len, writes);
 }
 
 enum sn_acc sn_mkey_check(struct softnic *nic, const struct sn_access *a)

@@ -119,7 +119,7 @@ static enum delivery next_block(struct walk *w, struct block **b)
 			   (unsigned long long)w->ptr);
 		return bad;
 	}
-	at = sn_dma(w->nic, w->ptr, sizeof(*at));
+	at = sn_dma(w->nic, w->ptr, sizeof(*at), w->out);
 	if (!at)
 		return bad;
 	d = check_block(w, at);
@@ -285,7 +285,7 @@ static void run_slot(struct softnic *nic, unsigned int slot, struct entry *e)
  */
 void sn_cmdq_ring(struct softnic *nic, uint64_t queue, uint32_t vector)
 {
-	struct entry *entries = sn_dma(nic, queue, sizeof(*entries) * SN_CMDQ_SLOTS);
+	struct entry *entries = sn_dma(nic, queue, sizeof(*entries) * SN_CMDQ_SLOTS, true);
 	struct sn_cold *cold = nic->dev->cold;
 	bool kept = nic->config.flags & SOFTNIC_KEEPS_COMMANDS;
 

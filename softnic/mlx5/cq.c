@@ -70,7 +70,7 @@ static uint8_t read_buffers(struct sn_cmd *c, const uint8_t *ctx, struct sn_cq *
 static void mark_never_armed(struct softnic *nic, struct sn_cq *cq)
 {
 	bool marks = nic->config.flags & SOFTNIC_SCAN_UARS && !nic->config.host.dma;
-	uint32_t *rec = marks ? sn_buf_at(nic, &cq->dbr, 4, 4) : NULL;
+	uint32_t *rec = marks ? sn_buf_at(nic, &cq->dbr, 4, 4, true) : NULL;
 
 	cq->arm_seen = NEVER_ARMED;
 	if (rec)

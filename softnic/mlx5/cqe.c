@@ -177,7 +177,7 @@ static inline void *half_at(struct softnic *nic, struct sn_cq *cq, uint32_t off)
 
 	if (!(cq->buf.perm & MTT_WR))
 		return NULL;
-	return sn_buf_at(nic, &cq->buf, (uint64_t)slot * cq->cqe_size + off, 64);
+	return sn_buf_at(nic, &cq->buf, (uint64_t)slot * cq->cqe_size + off, 64, true);
 }
 
 /* The slot for the next CQE, or NULL if the CQ accepts no more. */

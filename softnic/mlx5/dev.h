@@ -113,11 +113,11 @@ void sn_table_each(struct softnic *nic, struct sn_table *t, void (*fn)(struct so
 
 /* functions of dma.c */
 /* translates an address through the host's IOMMU */
-void *sn_dma_host(struct softnic *nic, uint64_t addr, uint64_t len);
-static inline void *sn_dma(struct softnic *nic, uint64_t addr, uint64_t len)
+void *sn_dma_host(struct softnic *nic, uint64_t addr, uint64_t len, bool write);
+static inline void *sn_dma(struct softnic *nic, uint64_t addr, uint64_t len, bool write)
 {
 	if (nic->config.host.dma || !addr)
-		return sn_dma_host(nic, addr, len);
+		return sn_dma_host(nic, addr, len, write);
 	return (void *)(uintptr_t)addr;
 }
 /* Reads a big-endian list of n page addresses; mtt: the low bits are MTT flags. */
@@ -139,19 +139,19 @@ static inline uint64_t sn_buf_run(const struct softnic *nic, const struct sn_buf
 	left = page - ((b->base + b->offset + off) & (page - 1));
 	return len < left ? len : left;
 }
-void *sn_buf_at_page(struct softnic *nic, const struct sn_buf *b, uint64_t off, uint64_t len);
+void *sn_buf_at_page(struct softnic *nic, const struct sn_buf *b, uint64_t off, uint64_t len, bool write);
 /*
- * Returns a pointer to [off, off + len), which must not cross a page. NULL: the host refuses the
- * access, or the range is outside of the buffer. Callers must not keep the pointer: the host may unmap
- * a page from its IOMMU at any time, and the next access must then be refused.
+ * Returns a pointer to [off, off + len), which must not cross a page, to read or to write. NULL: the host
+ * refuses the access, or the range is outside of the buffer. Callers must not keep the pointer: the host may
+ * unmap a page from its IOMMU at any time, and the next access must then be refused.
  */
 static inline void *sn_buf_at(struct softnic *nic, const struct sn_buf *b, uint64_t off,
-			      uint64_t len)
+			      uint64_t len, bool write)
 {
 	if (off > b->len || len > b->len - off)
 		return NULL;
-	return b->pages ? sn_buf_at_page(nic, b, off, len)
-			: sn_dma(nic, b->base + b->offset + off, len);
+	return b->pages ? sn_buf_at_page(nic, b, off, len, write)
+			: sn_dma(nic, b->base + b->offset + off, len, write);
 }
 bool sn_buf_copy_out(struct softnic *nic, const struct sn_buf *b, uint64_t off, void *dst,
 		     uint64_t len);
@@ -159,7 +159,7 @@ bool sn_buf_copy_out(struct softnic *nic, const struct sn_buf *b, uint64_t off, 
 static inline bool sn_dbr_read(struct softnic *nic, const struct sn_buf *b, unsigned int word,
 			       uint32_t *v)
 {
-	const uint32_t *p = sn_buf_at(nic, b, 4ull * word, 4);
+	const uint32_t *p = sn_buf_at(nic, b, 4ull * word, 4, false);
 
 	if (!p)
 		return false;
@@ -224,7 +224,7 @@ static inline const uint8_t *sn_sq_block(struct sn_qp *qp, uint16_t idx)
 {
 	uint64_t at = (idx & (qp->sq_size - 1)) * (uint64_t)SN_WQEBB;
 
-	return sn_buf_at(qp->nic, &qp->buf, qp->sq_off + at, SN_WQEBB);
+	return sn_buf_at(qp->nic, &qp->buf, qp->sq_off + at, SN_WQEBB, false);
 }
 
 /* functions of wr.c */

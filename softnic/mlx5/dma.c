@@ -6,10 +6,10 @@
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
 
-void *sn_dma_host(struct softnic *nic, uint64_t addr, uint64_t len)
+void *sn_dma_host(struct softnic *nic, uint64_t addr, uint64_t len, bool write)
 {
 	const struct softnic_host *host = &nic->config.host;
-	void *p = host->dma ? host->dma(host->ctx, addr, (size_t)len) : (void *)(uintptr_t)addr;
+	void *p = host->dma ? host->dma(host->ctx, addr, (size_t)len, write) : (void *)(uintptr_t)addr;
 
 	if (!p && len)
 		sn_violate(nic, SN_V_DMA_REFUSED, "%#llx +%#llx", (unsigned long long)addr,
@@ -80,14 +80,14 @@ void sn_buf_release(struct sn_buf *b)
 	*b = (struct sn_buf){ 0 };
 }
 
-void *sn_buf_at_page(struct softnic *nic, const struct sn_buf *b, uint64_t off, uint64_t len)
+void *sn_buf_at_page(struct softnic *nic, const struct sn_buf *b, uint64_t off, uint64_t len, bool write)
 {
 	uint64_t at = b->offset + off;
 
 	if (sn_buf_run(nic, b, off, len) < len)
 		return NULL;
 	at = b->pages[at >> b->page_shift] + (at & ((UINT64_C(1) << b->page_shift) - 1));
-	return sn_dma(nic, at, len);
+	return sn_dma(nic, at, len, write);
 }
 
 bool sn_buf_copy_out(struct softnic *nic, const struct sn_buf *b, uint64_t off, void *dst,
@@ -95,7 +95,7 @@ bool sn_buf_copy_out(struct softnic *nic, const struct sn_buf *b, uint64_t off, 
 {
 	while (len) {
 		uint64_t n = sn_buf_run(nic, b, off, len);
-		const void *p = sn_buf_at(nic, b, off, n);
+		const void *p = sn_buf_at(nic, b, off, n, false);
 
 		if (!p)
 			return false;

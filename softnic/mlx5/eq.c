@@ -149,7 +149,7 @@ void sn_eq_event(struct softnic *nic, struct sn_eq *eq, enum sn_event type, uint
 {
 	uint32_t size = UINT32_C(1) << eq->log_size;
 	struct eqe *e = sn_buf_at(nic, &eq->buf, (uint64_t)(eq->pi & (size - 1)) * EQE_SIZE,
-				  EQE_SIZE);
+				  EQE_SIZE, true);
 
 	if (((eq->pi - eq->ci) & 0xffffff) >= size) {
 		sn_violate(nic, SN_V_EQ_OVERRUN,

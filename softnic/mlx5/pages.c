@@ -67,7 +67,7 @@ static void look_at_one(struct softnic *nic)
 	if (cold->state != SN_BOOT_READY || !cold->npages)
 		return;
 	page = cold->pages[cold->look++ % cold->npages];
-	at = sn_dma(nic, page, SN_PAGE);
+	at = sn_dma(nic, page, SN_PAGE, true);
 	if (at && *at != page_mark(page)) {
 		sn_violate(nic, SN_V_PAGES_TOUCHED, "the page at %#llx", (unsigned long long)page);
 		*at = page_mark(page);
@@ -130,7 +130,7 @@ static uint8_t take_in(struct sn_cmd *c, uint64_t page)
 	if (has_page(cold, page))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "the page at %#llx is given twice",
 				     (unsigned long long)page);
-	at = sn_dma(c->nic, page, SN_PAGE);
+	at = sn_dma(c->nic, page, SN_PAGE, true);
 	if (!at)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "the page at %#llx is not mapped",
 				     (unsigned long long)page);

@@ -44,7 +44,7 @@ static int read_wqe(struct sn_qp *qp, struct sn_rwqe *rwqe)
 	const uint8_t *wqe = NULL;
 
 	if (is_in_one_piece(qp, at))
-		wqe = sn_buf_at(qp->nic, &qp->buf, at, qp->rq_stride);
+		wqe = sn_buf_at(qp->nic, &qp->buf, at, qp->rq_stride, false);
 	if (!wqe) {
 		if (!sn_buf_copy_out(qp->nic, &qp->buf, at, raw, qp->rq_stride))
 			return -EIO;
@@ -93,7 +93,7 @@ bool sn_rq_peek(struct sn_qp *qp, struct sn_sge *sge)
 	    rec >> 16 || (uint16_t)(rec - qp->rq_pi) > 0x8000 ||
 	    (uint16_t)(rec - qp->rq_done) > qp->rq_size || (uint16_t)rec == qp->rq_next)
 		return false;
-	wqe = sn_buf_at(qp->nic, &qp->buf, at, qp->rq_stride);
+	wqe = sn_buf_at(qp->nic, &qp->buf, at, qp->rq_stride, false);
 	if (!wqe)
 		return false;
 	memcpy(d, wqe, qp->rq_stride < sizeof(d) ? sizeof(d[0]) : sizeof(d));

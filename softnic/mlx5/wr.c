@@ -24,7 +24,7 @@ static void report_blocks(struct sn_qp *qp, uint16_t upto)
 
 	for (; poison && qp->sq_reported != upto; qp->sq_reported++) {
 		uint64_t at = (qp->sq_reported & (qp->sq_size - 1)) * (uint64_t)SN_WQEBB;
-		void *p = sn_buf_at(qp->nic, &qp->buf, qp->sq_off + at, SN_WQEBB);
+		void *p = sn_buf_at(qp->nic, &qp->buf, qp->sq_off + at, SN_WQEBB, true);
 
 		if (p)
 			memset(p, SN_POISON, SN_WQEBB);

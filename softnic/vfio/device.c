@@ -10,13 +10,13 @@
 
 static LIST_HEAD(, vf_device) devices = LIST_HEAD_INITIALIZER(devices);
 
-static void *dma(void *ctx, uint64_t iova, size_t len)
+static void *dma(void *ctx, uint64_t iova, size_t len, bool write)
 {
 	struct vf_device *dev = ctx;
 
 	if (!atomic_load_explicit(&dev->config.master, memory_order_acquire))
 		return NULL;
-	return vf_maps_find(&dev->group->container->maps, iova, len);
+	return vf_maps_find(&dev->group->container->maps, iova, len, write);
 }
 
 _Static_assert((int)SOFTNIC_VECTORS == (int)VF_VECTORS, "an EQ has a vector that the function has");

@@ -26,7 +26,8 @@ static bool is_usable(uint64_t iova, uint64_t size)
 int vf_map(struct vf_container *c, const struct vfio_iommu_type1_dma_map *m)
 {
 	const uint32_t rights = VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE;
-	struct vf_map map = { .iova = m->iova, .size = m->size, .vaddr = m->vaddr };
+	struct vf_map map = { .iova = m->iova, .size = m->size, .vaddr = m->vaddr,
+			      .read_only = !(m->flags & VFIO_DMA_MAP_FLAG_WRITE) };
 	int err = VF_ARGSZ(m, struct vfio_iommu_type1_dma_map, size);
 
 	if (err)

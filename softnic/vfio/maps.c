@@ -138,7 +138,7 @@ int vf_maps_remove(struct vf_maps *t, uint64_t iova, uint64_t size, uint64_t *re
 }
 
 /* A range may cover several maps, if their memory is contiguous too. */
-static void *find_memory(const struct vf_maps *t, uint64_t iova, uint64_t len)
+static void *find_memory(const struct vf_maps *t, uint64_t iova, uint64_t len, bool write)
 {
 	size_t i = first_above(t, iova);
 	const struct vf_map *m;
@@ -147,24 +147,25 @@ static void *find_memory(const struct vf_maps *t, uint64_t iova, uint64_t len)
 	if (i == t->n)
 		return NULL;		/* a program may have no map at all */
 	m = &t->map[i];
-	if (m->iova > iova || !m->vaddr)
+	if (m->iova > iova || !m->vaddr || (write && m->read_only))
 		return NULL;
 	off = iova - m->iova;
 	for (room = m->size - off; room < len; room += t->map[i].size) {
 		i++;
 		if (i == t->n || t->map[i].iova != m->iova + off + room ||
-		    t->map[i].vaddr != m->vaddr + off + room)
+		    t->map[i].vaddr != m->vaddr + off + room ||
+		    (write && t->map[i].read_only))
 			return NULL;
 	}
 	return (void *)(uintptr_t)(m->vaddr + off);
 }
 
-void *vf_maps_find(struct vf_maps *t, uint64_t iova, uint64_t len)
+void *vf_maps_find(struct vf_maps *t, uint64_t iova, uint64_t len, bool write)
 {
 	void *p;
 
 	pthread_rwlock_rdlock(&t->lock);
-	p = find_memory(t, iova, len);
+	p = find_memory(t, iova, len, write);
 	pthread_rwlock_unlock(&t->lock);
 	return p;
 }

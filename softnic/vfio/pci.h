@@ -72,6 +72,7 @@ void vf_close(int fd);
 struct vf_map {
 	uint64_t iova, size;
 	uint64_t vaddr;			/* 0: the range is reserved and has no memory */
+	bool read_only;			/* the device may not write */
 };
 struct vf_maps {
 	pthread_rwlock_t lock;
@@ -88,8 +89,8 @@ int vf_maps_add(struct vf_maps *t, const struct vf_map *map);
 /* Removes the maps in the range. Returns 0, or -EINVAL if a map lies in it only partly: then none
  * is removed. */
 int vf_maps_remove(struct vf_maps *t, uint64_t iova, uint64_t size, uint64_t *removed);
-/* Returns the memory. NULL: a part of the range is not mapped. */
-void *vf_maps_find(struct vf_maps *t, uint64_t iova, uint64_t len);
+/* Returns the memory. NULL: a part of the range is not mapped for this access. */
+void *vf_maps_find(struct vf_maps *t, uint64_t iova, uint64_t len, bool write);
 
 /* Evaluates to 0, or to -EINVAL if the program's structure is too short. */
 #define VF_ARGSZ(arg, type, last) \

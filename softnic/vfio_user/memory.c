@@ -157,7 +157,7 @@ void *vm_dma(void *ctx, uint64_t addr, size_t len)
 
 	if (!atomic_load_explicit(&dev->config.master, memory_order_acquire))
 		return NULL;
-	return vf_maps_find(&dev->maps, addr, len);
+	return vf_maps_find(&dev->maps, addr, len, false);
 }
 
 void vm_settle(struct vm_device *dev)

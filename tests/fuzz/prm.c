@@ -79,11 +79,12 @@ static const struct {
 	{ XRC_SRQ, AT_CTX, XSRQC_PD, OF(PD) },
 };
 
-static void *dma(void *ctx, uint64_t addr, size_t len)
+static void *dma(void *ctx, uint64_t addr, size_t len, bool write)
 {
 	uint64_t at = addr - (uintptr_t)arena;
 
 	(void)ctx;
+	(void)write;
 	return at <= ARENA && len <= ARENA - at ? arena + at : NULL;
 }
 

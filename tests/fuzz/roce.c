@@ -32,11 +32,12 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *ts)
 	return 0;
 }
 
-static void *dma(void *ctx, uint64_t addr, size_t len)
+static void *dma(void *ctx, uint64_t addr, size_t len, bool write)
 {
 	uint64_t at = addr - (uintptr_t)arena;
 
 	(void)ctx;
+	(void)write;
 	FUZZ_ASSERT(at <= ARENA && len <= ARENA - at);
 	return arena + at;
 }

@@ -12,10 +12,11 @@ static void irq(void *ctx, unsigned int vector)
 	d->irqs++;
 }
 
-static void *dma(void *ctx, uint64_t addr, size_t len)
+static void *dma(void *ctx, uint64_t addr, size_t len, bool write)
 {
 	struct drv *d = ctx;
 
+	(void)write;
 	if (d->refuse_len && addr < d->refuse_at + d->refuse_len && d->refuse_at < addr + len)
 		return NULL;
 	return (void *)(uintptr_t)addr;

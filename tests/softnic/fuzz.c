@@ -26,11 +26,12 @@ static uint32_t rnd(uint32_t below)
 	return (uint32_t)(state >> 16) % below;
 }
 
-static void *dma(void *ctx, uint64_t addr, size_t len)
+static void *dma(void *ctx, uint64_t addr, size_t len, bool write)
 {
 	uint64_t base = (uintptr_t)arena;
 
 	(void)ctx;
+	(void)write;
 	return addr >= base && addr - base <= ARENA && len <= ARENA - (addr - base)
 		       ? (void *)(uintptr_t)addr
 		       : NULL;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Data and events with stock libmlx5: DEVX objects, an EQ with its own interrupt. */
 #include <errno.h>
+#include <linux/vfio.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "tests/stock/devx.h"
@@ -182,34 +184,82 @@ Test(data, port__down_then_up_raises_an_event_for_each)
 	}
 }
 
-/* Unmapped memory is inaccessible: the write fails, and the memory is unchanged. */
-Test(data, rdma_write__to_memory_that_is_not_mapped_fails)
+/* PRM CREATE_MKEY: physical access, all rights, all addresses. Returns the key. */
+static uint32_t create_key(struct dx *d, struct mlx5dv_devx_obj **mkey)
 {
 	uint8_t in[0x110] = { 0 }, out[16] = { 0 };
 	struct mlx5dv_pd pd = { 0 };
-	struct mlx5dv_obj obj = { .pd = { .out = &pd } };
-	struct mlx5dv_devx_obj *mkey;
-	uint32_t key;
-	struct dx d;
+	struct mlx5dv_obj obj = { .pd = { .in = d->pd, .out = &pd } };
 
-	create(&d);
-	obj.pd.in = d.pd;
 	cr_assert_eq(mlx5dv_init_obj(&obj, MLX5DV_OBJ_PD), 0);
-	/* PRM CREATE_MKEY: physical access, all rights, all addresses */
 	dx_head(in, 0x200, 0);
 	dx_put(in + 0x10, 0x00, 18, 4, 0xf);
 	dx_put(in + 0x10, 0x04, 0, 24, 0xffffff);
 	dx_put(in + 0x10, 0x0c, 0, 1, 1);
 	dx_put(in + 0x10, 0x0c, 8, 24, pd.pdn);
-	mkey = mlx5dv_devx_obj_create(ctx, in, sizeof(in), out, sizeof(out));
-	cr_assert_not_null(mkey, "the mkey cannot be created, syndrome %#x", dx_get(out, 4, 0, 32));
-	key = dx_get(out, 8, 8, 24) << 8;
-	dx_write(&d, &(struct ibv_mr){ .lkey = key }, UINT64_C(0x7f00000000), UINT64_C(0x7f00001000), key,
-		 64);
-	cr_assert(TH_WITHIN(ST_LIMIT_MS, d.mem[DX_CQ_AT + 63] >> 4 == 0xd),
+	*mkey = mlx5dv_devx_obj_create(ctx, in, sizeof(in), out, sizeof(out));
+	cr_assert_not_null(*mkey, "the mkey cannot be created, syndrome %#x", dx_get(out, 4, 0, 32));
+	return dx_get(out, 8, 8, 24) << 8;
+}
+
+static void write_fails(struct dx *d, uint64_t from, uint64_t to, uint32_t key)
+{
+	dx_write(d, &(struct ibv_mr){ .lkey = key }, from, to, key, 64);
+	cr_assert(TH_WITHIN(ST_LIMIT_MS, d->mem[DX_CQ_AT + 64 * d->ci + 63] >> 4 == 0xd),
 		  "the CQ got no error completion in time");
+}
+
+/* Unmapped memory is inaccessible: the write fails, and the memory is unchanged. */
+Test(data, rdma_write__to_memory_that_is_not_mapped_fails)
+{
+	struct mlx5dv_devx_obj *mkey;
+	uint32_t key;
+	struct dx d;
+
+	create(&d);
+	key = create_key(&d, &mkey);
+	write_fails(&d, UINT64_C(0x7f00000000), UINT64_C(0x7f00001000), key);
 	cr_assert_eq(mlx5dv_devx_obj_destroy(mkey), 0);
 	dx_destroy(&d);
+}
+
+/* libmlx5 does not show its container. */
+static int container(void)
+{
+	for (int fd = 3; fd < 256; fd++)
+		if (ioctl(fd, VFIO_CHECK_EXTENSION, VFIO_TYPE1v2_IOMMU) == 1)
+			return fd;
+	return -1;
+}
+
+/* A device may read memory that is mapped with VFIO_DMA_MAP_FLAG_READ alone. */
+Test(data, rdma_write__to_memory_that_is_mapped_for_reads_fails)
+{
+	enum { LEN = 4096 };
+	const uint64_t at = UINT64_C(0x7f00000000);
+	struct vfio_iommu_type1_dma_map map = { .argsz = sizeof(map), .flags = VFIO_DMA_MAP_FLAG_READ,
+						.iova = at, .size = LEN };
+	uint8_t *mem = aligned_alloc(4096, 2 * LEN);
+	struct mlx5dv_devx_obj *mkey;
+	uint32_t key;
+	struct dx d;
+
+	memset(mem, 0x5a, LEN);
+	memset(mem + LEN, 0, LEN);
+	create(&d);
+	key = create_key(&d, &mkey);
+	map.vaddr = (uintptr_t)mem;
+	cr_assert_eq(rig_ioctl(container(), VFIO_IOMMU_MAP_DMA, &map), 0);
+	cr_assert_eq(rig_map(container(), mem + LEN, at + LEN, LEN), 0);
+	dx_write(&d, &(struct ibv_mr){ .lkey = key }, at, at + LEN, key, 64);
+	dx_wait(&d);
+	cr_assert_arr_eq(mem, mem + LEN, 64);
+	memset(mem + LEN, 0, LEN);
+	write_fails(&d, at + LEN, at, key);
+	cr_expect_eq(mem[0], 0x5a);
+	cr_assert_eq(mlx5dv_devx_obj_destroy(mkey), 0);
+	dx_destroy(&d);
+	free(mem);
 }
 
 static int far_end(int sock, void *arg)

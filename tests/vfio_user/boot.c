@@ -257,7 +257,7 @@ Test(boot, reset__ends_all_objects_of_the_guest)
 		cr_assert_eq(rig_simple(r, CMD_ALLOC_PD, 0), 0);
 		cr_assert_eq(rig_request(r, VM_RESET, NULL, 0), 0);
 		cr_expect_eq(softnic_object_count(r->dev->nic, "pd"), 0);
-		cr_expect_not_null(vf_maps_find(&r->dev->maps, RIG_RAM_AT, RIG_RAM));
+		cr_expect_not_null(vf_maps_find(&r->dev->maps, RIG_RAM_AT, RIG_RAM, false));
 		cr_assert_eq(rig_unmap(r, RIG_RAM_AT, RIG_RAM), 0);
 		rig_boot(r);
 	}

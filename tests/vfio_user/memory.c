@@ -103,7 +103,7 @@ Test(memory, map__overlap_is_refused_and_the_first_stays)
 	cr_expect_eq(rig_map(r, SIZE + PAGE, PAGE, fd, 0), EEXIST);
 	cr_expect_eq(rig_map(r, SIZE - PAGE, 2 * PAGE, -1, 0), EEXIST);
 	cr_expect_eq(rig_map(r, 2 * SIZE, SIZE, fd, 0), 0);
-	cr_expect_not_null(vf_maps_find(&r->dev->maps, SIZE, SIZE));
+	cr_expect_not_null(vf_maps_find(&r->dev->maps, SIZE, SIZE, false));
 	close(fd);
 	rig_close(r);
 }
@@ -293,7 +293,7 @@ Test(memory, map__part_of_a_huge_page_is_mapped_and_unmapped)
 		const void *p;
 
 		cr_assert_eq(rig_map(r, at, parts[i].size, fd, parts[i].offset), 0, "part %zu", i);
-		p = vf_maps_find(&r->dev->maps, at, parts[i].size);
+		p = vf_maps_find(&r->dev->maps, at, parts[i].size, false);
 		cr_expect_eq((uintptr_t)p % page, parts[i].offset % page, "part %zu", i);
 		cr_assert_eq(rig_unmap(r, at, parts[i].size), 0);
 		cr_expect_not(is_mapped("huge_part"), "part %zu is mapped after its unmap", i);
