@@ -14,6 +14,8 @@
 #include "softnic/vfio_user/vm.h"
 
 enum { PAGE = 4096 };
+/* The files of a device map at most this many bytes, because all devices share one address space. */
+#define MAPPED_MAX (UINT64_C(4) << 40)
 
 /*
  * The maps, for the signal handler, which cannot take a lock. A length of 0 marks a free slot. The
@@ -83,11 +85,21 @@ static bool is_memory(int fd)
 	return fcntl(fd, F_GET_SEALS) >= 0;
 }
 
+/* Returns the bytes of this process's address space that the device's maps take. */
+static uint64_t mapped(const struct vf_maps *maps)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < maps->n; i++)
+		sum += maps->map[i].vaddr ? maps->map[i].size : 0;
+	return sum;
+}
+
 /*
  * Writes of the device to read-only memory are visible only to the device. Linux maps huge pages of a file
  * only as a whole, so the range is extended to whole blocks of its file system.
  */
-static int map_file(const struct vm_dma_map *in, int fd, uint64_t *vaddr)
+static int map_file(struct vm_device *dev, const struct vm_dma_map *in, int fd, uint64_t *vaddr)
 {
 	bool shared = in->flags & VFIO_DMA_MAP_FLAG_WRITE;
 	uint64_t skip, len;
@@ -101,6 +113,8 @@ static int map_file(const struct vm_dma_map *in, int fd, uint64_t *vaddr)
 		return -EINVAL;
 	skip = in->offset % (uint64_t)st.st_blksize;
 	len = roundup(skip + in->size, (uint64_t)st.st_blksize);
+	if (len > MAPPED_MAX - mapped(&dev->maps))
+		return -ENOSPC;
 	p = mmap(NULL, len, PROT_READ | PROT_WRITE,
 		 (shared ? MAP_SHARED : MAP_PRIVATE) | MAP_NORESERVE, fd, (off_t)(in->offset - skip));
 	if (p == MAP_FAILED)
@@ -142,7 +156,7 @@ int vm_dma_map(struct vm_device *dev, struct vm_message *m)
 	if (dev->maps.n == VM_MAPS_MAX)
 		return -ENOSPC;
 	if (m->nfds)
-		err = is_memory(m->fds[0]) ? map_file(in, m->fds[0], &map.vaddr) : -EINVAL;
+		err = is_memory(m->fds[0]) ? map_file(dev, in, m->fds[0], &map.vaddr) : -EINVAL;
 	if (err)
 		return err;
 	err = vf_maps_add(&dev->maps, &map);

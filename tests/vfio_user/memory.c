@@ -156,6 +156,25 @@ Test(memory, map__beyond_the_announced_number_returns_enospc)
 	rig_close(r);
 }
 
+/* A map without pages costs the client nothing, but all devices share the address space of the server. */
+Test(memory, map__beyond_the_address_space_of_a_device_returns_enospc)
+{
+	const uint64_t half = UINT64_C(1) << 41;
+	struct rig *r = rig_open(), *other = rig_open();
+	int fd = file(1ul << 46);
+
+	cr_expect_eq(rig_map(r, 0, 1ul << 46, fd, 0), ENOSPC);
+	for (uint64_t i = 0; i < 3; i++)
+		cr_expect_eq(rig_map(r, i * half, half, fd, 0), i < 2 ? 0 : ENOSPC);
+	cr_expect_eq(rig_map(r, 2 * half, half, -1, 0), 0, "a map without a file needs no address space");
+	cr_expect_eq(rig_map(other, 0, 2 * half, fd, 0), 0);
+	cr_expect_eq(rig_unmap(r, 0, half), 0);
+	cr_expect_eq(rig_map(r, 0, half, fd, 0), 0);
+	close(fd);
+	rig_close(r);
+	rig_close(other);
+}
+
 /* Tries addresses of maps without a file, and addresses without any map. */
 Test(memory, command_queue__where_nothing_is_mapped_is_reported)
 {
