@@ -58,6 +58,10 @@ void pre_print_violations(const struct softnic_violation *v, size_t n);
  */
 int pre_open_model_once(void);
 
+/* ---- A function of duplicate.c */
+/* Returns a descriptor other than fd that is_duplicate() accepts, or -1. */
+int pre_other_fd(int fd, bool (*is_duplicate)(const void *ctx, int other), const void *ctx);
+
 /* ---- Functions of populate.c */
 /*
  * Checks the pages as the kernel does when it pins them. -EFAULT if a page is missing or read-only.

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The devices of this process: opened by the first open() of their file, closed at exit. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -125,8 +124,9 @@ static bool is_bar(const struct uv_device *dev, const struct stat *st)
 	return dev->bar_ino == st->st_ino && dev->bar_dev == st->st_dev;
 }
 
-static bool is_of(const struct uv_ctx *ctx, int fd)
+static bool is_of(const void *arg, int fd)
 {
+	const struct uv_ctx *ctx = arg;
 	struct stat st;
 
 	return !pre_real()->fstat(fd, &st) && is_bar(ctx->dev, &st) &&
@@ -136,20 +136,11 @@ static bool is_of(const struct uv_ctx *ctx, int fd)
 /* Looks for another descriptor of the context than fd, and uses it as the context's descriptor. */
 static bool has_other(struct uv_ctx *ctx, int fd)
 {
-	DIR *dir = opendir("/proc/self/fd");
-	struct dirent *entry;
-	bool found = false;
+	int other = pre_other_fd(fd, is_of, ctx);
 
-	while (dir && !found && (entry = readdir(dir))) {
-		int other = atoi(entry->d_name);
-
-		found = entry->d_name[0] != '.' && other != fd && is_of(ctx, other);
-		if (found)
-			ctx->fd = other;
-	}
-	if (dir)
-		closedir(dir);
-	return found;
+	if (other >= 0)
+		ctx->fd = other;
+	return other >= 0;
 }
 
 bool uv_ctx_ends_with(struct uv_ctx *ctx, int fd)
