@@ -14,7 +14,7 @@ int vf_container_open(void)
 
 	if (!c)
 		return -ENOMEM;
-	c->obj = (struct vf_object){ .kind = &vf_container_kind, .refs = 1 };
+	c->obj = (struct vf_object){ .kind = &vf_container_kind, .refs = 1, .own_fd = -1 };
 	vf_maps_init(&c->maps);
 	fd = memfd_create("vfio-container", MFD_CLOEXEC);
 	return vf_file_add(fd < 0 ? -errno : fd, &c->obj);

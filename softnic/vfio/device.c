@@ -44,12 +44,18 @@ static int start(struct vf_device *dev)
 	err = softnic_open(&config, &dev->nic);
 	if (err)
 		return err;
-	dev->bar_fd = softnic_bar_fd(dev->nic, &size);
+	dev->obj.own_fd = softnic_bar_fd(dev->nic, &size);
 	dev->config.bar[0] = (struct vf_bar){ size, VF_BAR_64 | VF_BAR_PREFETCH };
 	err = script ? softnic_fault(dev->nic, script) : 0;
 	if (err)
 		softnic_close(dev->nic);
 	return err;
+}
+
+static void close_own(struct vf_group *g)
+{
+	pre_real()->close(g->obj.own_fd);
+	g->obj.own_fd = -1;
 }
 
 static int device_new(struct vf_group *g, int group_fd, struct vf_device **out)
@@ -62,8 +68,8 @@ static int device_new(struct vf_group *g, int group_fd, struct vf_device **out)
 	dev->group = g;
 	dev->config.id = (struct vf_identity){ .vendor = VF_VENDOR, .device = VF_DEVICE_ID,
 					       .class = VF_CLASS, .subsystem = VF_SUBSYSTEM };
-	dev->group_fd = fcntl(group_fd, F_DUPFD_CLOEXEC, 0);
-	if (dev->group_fd < 0) {
+	g->obj.own_fd = fcntl(group_fd, F_DUPFD_CLOEXEC, 0);
+	if (g->obj.own_fd < 0) {
 		err = -errno;
 		goto free_dev;
 	}
@@ -81,7 +87,7 @@ static int device_new(struct vf_group *g, int group_fd, struct vf_device **out)
 
 close_group:
 	vf_irqs_free(&dev->irqs);
-	pre_real()->close(dev->group_fd);
+	close_own(g);
 free_dev:
 	free(dev);
 	fprintf(stderr, "softnic: cannot start software ConnectX %u: %s\n", g->index,
@@ -97,7 +103,7 @@ int vf_device_open(struct vf_group *g, int group_fd)
 	if (err)
 		return err;
 	dev->obj.refs++;
-	fd = fcntl(dev->bar_fd, F_DUPFD_CLOEXEC, 0);
+	fd = fcntl(dev->obj.own_fd, F_DUPFD_CLOEXEC, 0);
 	return vf_file_add(fd < 0 ? -errno : fd, &dev->obj);
 }
 
@@ -136,8 +142,8 @@ static void end(struct vf_object *obj)
 	vf_irqs_free(&dev->irqs);
 	LIST_REMOVE(dev, link);
 	dev->group->dev = NULL;
+	close_own(dev->group);
 	vf_put(&dev->group->obj);
-	pre_real()->close(dev->group_fd);
 	free(dev);
 }
 

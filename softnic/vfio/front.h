@@ -26,6 +26,9 @@ struct vf_object {
 	const struct vf_kind *kind;
 	/* number of descriptors and objects that refer to this object */
 	unsigned int refs;
+	/* A descriptor of the object's file that only the front uses, or -1. That of a device is its BAR. A
+	 * group has one while its device is open, which keeps the group locked. */
+	int own_fd;
 };
 
 struct vf_kind {
@@ -54,9 +57,7 @@ struct vf_device {
 	struct vf_object obj;
 	LIST_ENTRY(vf_device) link;
 	struct vf_group *group;
-	int group_fd;			/* keeps the group locked while the device is open */
 	struct softnic *nic;
-	int bar_fd;
 	struct vf_config config;
 	struct vf_irqs irqs;
 };

@@ -126,7 +126,7 @@ int vf_group_open(const char *path, unsigned int index, int flags)
 		pre_real()->close(fd);
 		return -ENOMEM;
 	}
-	g->obj = (struct vf_object){ .kind = &kind, .refs = 1 };
+	g->obj = (struct vf_object){ .kind = &kind, .refs = 1, .own_fd = -1 };
 	g->index = index;
 	return vf_file_add(fd, &g->obj);
 }
