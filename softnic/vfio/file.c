@@ -75,15 +75,37 @@ void vf_files_forget(void)
 		forget_file(LIST_FIRST(&files));
 }
 
-/* Handles a close() that bypassed this front: the descriptor's number has been reused. */
+static bool is_duplicate(const void *arg, int fd)
+{
+	const struct vf_file *f = arg;
+	struct stat st;
+
+	return fd < FDS && fd != f->obj->own_fd && !pre_real()->fstat(fd, &st) && st.st_ino == f->ino &&
+		st.st_dev == f->dev;
+}
+
+/*
+ * If the program has a duplicate of fd, the file goes on with that one. Also handles a close() that bypassed
+ * this front: the descriptor's number has been reused.
+ */
 void vf_file_closed(int fd)
 {
 	struct vf_file *f, *next;
 
 	for (f = LIST_FIRST(&files); f; f = next) {
+		int other;
+
 		next = LIST_NEXT(f, link);
-		if (f->fd == fd)
+		if (f->fd != fd)
+			continue;
+		other = pre_other_fd(fd, is_duplicate, f);
+		if (other < 0) {
 			vf_put(forget_file(f));
+			continue;
+		}
+		mark_fd(fd, false);
+		mark_fd(other, true);
+		f->fd = other;
 	}
 }
 

@@ -337,6 +337,39 @@ Test(kernel, device__interrupts_fire_only_where_they_are_set)
 	rig_fds_close(&f);
 }
 
+static int swap_for_duplicate(int fd)
+{
+	int other = dup(fd);
+
+	close(fd);
+	return other;
+}
+
+/* The kernel knows the open file, which lasts until its last descriptor is closed. */
+Test(kernel, close__keeps_an_object_that_has_a_duplicate)
+{
+	struct rig_fds f = rig_fds(&name);
+	struct vfio_device_info info = { .argsz = sizeof(info) };
+	struct vfio_group_status status = { .argsz = sizeof(status) };
+	struct th_child child;
+
+	for (int i = 0; i < 2; i++) {
+		f.device = swap_for_duplicate(f.device);
+		f.group = swap_for_duplicate(f.group);
+		f.container = swap_for_duplicate(f.container);
+		cr_expect_eq(rig_ioctl(f.device, VFIO_DEVICE_GET_INFO, &info), 0);
+		cr_expect_eq(rig_ioctl(f.group, VFIO_GROUP_GET_STATUS, &status), 0);
+		cr_expect_eq(ioctl(f.container, VFIO_GET_API_VERSION), VFIO_API_VERSION);
+	}
+	cr_expect_eq(rig_ioctl(f.group, VFIO_GROUP_UNSET_CONTAINER, NULL), EBUSY, "the device was closed");
+	close(f.device);
+	cr_expect_eq(rig_ioctl(f.group, VFIO_GROUP_UNSET_CONTAINER, NULL), 0, "the device is still open");
+	close(f.group);
+	close(f.container);
+	cr_expect_eq(asked_elsewhere(&child), 0);
+	th_kill(&child);
+}
+
 /* Linux, vfio_pci_ioctl_get_irq_info: only INTx can be masked; the others get no more vectors later. */
 Test(kernel, device__interrupts_have_the_flags_of_linux)
 {
