@@ -19,6 +19,8 @@
 #include "softnic/softnic.h"
 
 #define EXPORT __attribute__((visibility("default")))
+/* One function under two names: off_t has 64 bits. */
+#define EXPORT_AS(name) EXPORT __attribute__((alias(#name)))
 
 /* ---- Functions of real.c, which call the C library's own */
 #define PRE_REAL_NAMES(X) \

@@ -13,7 +13,7 @@
 #define GROUP_PATH "/dev/vfio/"
 
 EXPORT FILE *fopen(const char *restrict path, const char *restrict mode);
-EXPORT FILE *fopen64(const char *restrict path, const char *restrict mode);
+EXPORT_AS(fopen) FILE *fopen64(const char *restrict path, const char *restrict mode);
 EXPORT int stat(const char *restrict path, struct stat *restrict st);
 EXPORT int lstat(const char *restrict path, struct stat *restrict st);
 EXPORT int lstat64(const char *restrict path, struct stat64 *restrict st);
@@ -23,12 +23,12 @@ EXPORT char *realpath(const char *restrict path, char *restrict resolved);
 EXPORT DIR *opendir(const char *path);
 EXPORT int close(int fd);
 EXPORT ssize_t pread(int fd, void *buf, size_t n, off_t off);
-EXPORT ssize_t pread64(int fd, void *buf, size_t n, off64_t off);
+EXPORT_AS(pread) ssize_t pread64(int fd, void *buf, size_t n, off64_t off);
 EXPORT ssize_t pwrite(int fd, const void *buf, size_t n, off_t off);
-EXPORT ssize_t pwrite64(int fd, const void *buf, size_t n, off64_t off);
+EXPORT_AS(pwrite) ssize_t pwrite64(int fd, const void *buf, size_t n, off64_t off);
 /* Called by programs built with _FORTIFY_SOURCE. */
 EXPORT ssize_t __pread_chk(int fd, void *buf, size_t n, off_t off, size_t room);
-EXPORT ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t off, size_t room);
+EXPORT_AS(__pread_chk) ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t off, size_t room);
 
 static bool is_container(const char *path)
 {
@@ -94,11 +94,6 @@ FILE *fopen(const char *restrict path, const char *restrict mode)
 	char moved[PATH_MAX];
 
 	return pre_real()->fopen(front_path(path, moved), mode);
-}
-
-FILE *fopen64(const char *restrict path, const char *restrict mode)
-{
-	return fopen(path, mode);
 }
 
 static int as_cdev(const char *path, struct stat *st, int err)
@@ -242,26 +237,11 @@ ssize_t pwrite(int fd, const void *buf, size_t n, off_t off)
 			     vf_config_write(&dev->config, buf, n, CONFIG_OFFSET(off)));
 }
 
-ssize_t pread64(int fd, void *buf, size_t n, off64_t off)
-{
-	return pread(fd, buf, n, off);
-}
-
-ssize_t pwrite64(int fd, const void *buf, size_t n, off64_t off)
-{
-	return pwrite(fd, buf, n, off);
-}
-
 ssize_t __pread_chk(int fd, void *buf, size_t n, off_t off, size_t room)
 {
 	if (n > room)
 		__builtin_trap();
 	return pread(fd, buf, n, off);
-}
-
-ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t off, size_t room)
-{
-	return __pread_chk(fd, buf, n, off, room);
 }
 
 /* Devices that were closed have been reported already. */
