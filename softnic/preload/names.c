@@ -13,6 +13,9 @@ EXPORT int open64(const char *path, int flags, ...);
 EXPORT int stat64(const char *restrict path, struct stat64 *restrict st);
 EXPORT int ioctl(int fd, unsigned long request, ...);
 EXPORT int socket(int domain, int type, int protocol);
+/* Called by programs built with _FORTIFY_SOURCE. */
+EXPORT int __open_2(const char *path, int flags);
+EXPORT_AS(__open_2) int __open64_2(const char *path, int flags);
 
 _Static_assert(sizeof(struct stat) == sizeof(struct stat64), "one structure under two names");
 
@@ -63,6 +66,13 @@ int open64(const char *path, int flags, ...)
 	fd = do_open(path, flags | O_LARGEFILE, args);
 	va_end(args);
 	return fd;
+}
+
+int __open_2(const char *path, int flags)
+{
+	if (__OPEN_NEEDS_MODE(flags))
+		__builtin_trap();
+	return open(path, flags);
 }
 
 int stat64(const char *restrict path, struct stat64 *restrict st)

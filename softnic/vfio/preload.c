@@ -27,6 +27,8 @@ EXPORT_AS(pread) ssize_t pread64(int fd, void *buf, size_t n, off64_t off);
 EXPORT ssize_t pwrite(int fd, const void *buf, size_t n, off_t off);
 EXPORT_AS(pwrite) ssize_t pwrite64(int fd, const void *buf, size_t n, off64_t off);
 /* Called by programs built with _FORTIFY_SOURCE. */
+EXPORT ssize_t __readlink_chk(const char *restrict path, char *restrict target, size_t size, size_t room);
+EXPORT char *__realpath_chk(const char *restrict path, char *restrict resolved, size_t room);
 EXPORT ssize_t __pread_chk(int fd, void *buf, size_t n, off_t off, size_t room);
 EXPORT_AS(__pread_chk) ssize_t __pread64_chk(int fd, void *buf, size_t n, off64_t off, size_t room);
 
@@ -146,6 +148,20 @@ char *realpath(const char *restrict path, char *restrict resolved)
 	char moved[PATH_MAX];
 
 	return pre_real()->realpath(front_path(path, moved), resolved);
+}
+
+ssize_t __readlink_chk(const char *restrict path, char *restrict target, size_t size, size_t room)
+{
+	if (size > room)
+		__builtin_trap();
+	return readlink(path, target, size);
+}
+
+char *__realpath_chk(const char *restrict path, char *restrict resolved, size_t room)
+{
+	if (room < PATH_MAX)
+		__builtin_trap();
+	return realpath(path, resolved);
 }
 
 DIR *opendir(const char *path)

@@ -2,6 +2,7 @@
 /* What the kernel's vfio, vfio_iommu_type1 and vfio-pci answer to the calls of rdma-core. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/vfio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -477,6 +478,30 @@ Test(kernel, device__error_interrupt_is_raised_by_a_true_bool)
 	}
 	close(fd);
 	rig_fds_close(&f);
+}
+
+/* Calls of programs that are built with _FORTIFY_SOURCE. The last argument is the room of the buffer. */
+int __open_2(const char *path, int flags);
+int __open64_2(const char *path, int flags);
+ssize_t __readlink_chk(const char *path, char *target, size_t size, size_t room);
+char *__realpath_chk(const char *path, char *resolved, size_t room);
+
+Test(kernel, paths__of_fortified_calls_lead_to_the_group)
+{
+	int (*const opens[])(const char *path, int flags) = { __open_2, __open64_2 };
+	char path[64], link[PATH_MAX], chk[PATH_MAX];
+
+	for (size_t i = 0; i < 2; i++) {
+		int fd = opens[i](name.group, O_RDWR);
+
+		cr_expect_geq(fd, 0, "%s cannot be opened: %s", name.group, strerror(errno));
+		close(fd);
+	}
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/iommu_group", name.pci);
+	cr_expect_gt(__readlink_chk(path, chk, sizeof(chk), sizeof(chk)), 0);
+	cr_assert_not_null(realpath(path, link));
+	cr_assert_not_null(__realpath_chk(path, chk, sizeof(chk)));
+	cr_expect_str_eq(chk, link);
 }
 
 /* A program finds these files in sysfs and below /dev. */
