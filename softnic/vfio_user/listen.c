@@ -20,7 +20,8 @@ static bool is_left_behind(const struct sockaddr_un *addr)
 	/* connect() refuses a file that is no socket with the same error. */
 	if (lstat(addr->sun_path, &st) || !S_ISSOCK(st.st_mode))
 		return false;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	/* If the backlog is full, connect() must not wait: then a server exists. */
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return false;
 	dead = connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) && errno == ECONNREFUSED;

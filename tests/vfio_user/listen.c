@@ -163,6 +163,30 @@ Test(listen, socket__of_another_server_or_another_file_stays)
 	rmdir(p.dir);
 }
 
+/* The server is stopped. A connect() that waits for room in the backlog would not return. */
+Test(listen, socket__of_a_server_with_a_full_backlog_stays)
+{
+	struct place p;
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), clients[8];
+	size_t n = 0;
+
+	choose(&p);
+	strcpy(a.sun_path, p.path);
+	cr_assert_eq(bind(fd, (void *)&a, sizeof(a)), 0);
+	cr_assert_eq(listen(fd, 4), 0);
+	do {
+		clients[n] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	} while (!connect(clients[n++], (void *)&a, sizeof(a)) && n < 8);
+	cr_assert_eq(errno, EAGAIN, "the backlog is not full after %zu clients", n);
+	cr_expect_eq(open_at(&p), -EADDRINUSE);
+	while (n)
+		close(clients[--n]);
+	close(fd);
+	unlink(p.path);
+	rmdir(p.dir);
+}
+
 Test(listen, stop__with_a_client_in_the_middle_of_a_message_returns)
 {
 	struct place p;
