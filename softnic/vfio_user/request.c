@@ -125,11 +125,17 @@ static const char *name_of(unsigned int command)
 	return known ? requests[command].name : NULL;
 }
 
+/* Another message gets no reply, because the peer might take that for a command. */
+static bool is_command(const struct vm_message *m)
+{
+	return (m->header.flags & VM_TYPE) == VM_TYPE_COMMAND;
+}
+
 static int check(const struct vm_message *m)
 {
 	unsigned int command = m->header.command;
 
-	if ((m->header.flags & VM_TYPE) != VM_TYPE_COMMAND)
+	if (!is_command(m))
 		return -EINVAL;
 	if (!name_of(command))
 		return -ENOTSUP;
@@ -164,7 +170,7 @@ static bool negotiate(struct vm_device *dev, int sock, struct vm_message *m)
 		return false;
 	}
 	err = vm_execute(dev, m);
-	return !vm_reply(dev, sock, m, err) && !err;
+	return is_command(m) && !vm_reply(dev, sock, m, err) && !err;
 }
 
 void vm_serve(struct vm_device *dev, int sock)
@@ -174,11 +180,9 @@ void vm_serve(struct vm_device *dev, int sock)
 
 	goes_on = goes_on && negotiate(dev, sock, &m);
 	while (goes_on && vm_receive(dev, sock, &m) > 0) {
-		bool command = (m.header.flags & VM_TYPE) == VM_TYPE_COMMAND;
 		int err = vm_execute(dev, &m);
 
-		/* An invalid message gets no reply, because the peer might take that for a command. */
-		if (command && !(m.header.flags & VM_NO_REPLY))
+		if (is_command(&m) && !(m.header.flags & VM_NO_REPLY))
 			goes_on = !vm_reply(dev, sock, &m, err);
 	}
 	vm_message_free(&m);

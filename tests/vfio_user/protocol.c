@@ -59,6 +59,21 @@ Test(protocol, version__data_without_end_is_refused)
 	rig_close(r);
 }
 
+/* A client might take the reply for a command. */
+Test(protocol, version__that_is_a_reply_ends_the_connection_without_a_reply)
+{
+	struct rig *r = rig_open();
+	struct vm_version v = { 0 };
+	struct vm_header h = header(VM_VERSION, sizeof(h) + sizeof(v), VM_TYPE_REPLY);
+
+	rig_hang_up(r);
+	rig_connect(r);
+	rig_send(r, &h, &v, sizeof(v), (struct rig_fds){ 0 });
+	cr_expect(rig_is_cut(r));
+	cr_expect_eq(atomic_load(&rig_lines), 1);
+	rig_close(r);
+}
+
 Test(protocol, first_message__other_than_version_ends_the_connection)
 {
 	struct rig *r = rig_open();
