@@ -47,7 +47,9 @@ static struct guarded *find_guarded(uintptr_t at)
 	for (size_t i = 0; i < sizeof(guarded) / sizeof(guarded[0]); i++) {
 		uintptr_t start = atomic_load(&guarded[i].start);
 
-		if (at >= start && at - start < atomic_load(&guarded[i].len))
+		/* If another device has reused the slot meanwhile, the length belongs to another start. */
+		if (at >= start && at - start < atomic_load(&guarded[i].len) &&
+		    start == atomic_load(&guarded[i].start))
 			return &guarded[i];
 	}
 	return NULL;
