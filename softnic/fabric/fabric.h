@@ -56,8 +56,8 @@ struct sn_fab_label {
 
 enum sn_fab_flags {
 	SN_FAB_ALONE = 1 << 0,	/* the fabric has no socket and reaches only its own GID */
-	/* sn_fab_quiet() is true for a moment after packets, whatever has arrived since. For hosts that poll
-	 * in a loop: a stream is faster if the receiver looks at it less often. */
+	/* sn_fab_quiet() is true for a moment after packets, whatever has arrived since, but not after
+	 * sn_fab_service(). For hosts that poll: a stream is faster if the receiver looks less often. */
 	SN_FAB_RESTS = 1 << 1,
 };
 

@@ -74,8 +74,7 @@ struct sn_fab {
 	uint32_t slots, used;
 	uint32_t turn;			/* the link that the next poll begins with */
 	bool polling;
-	/* until this time (ns) the rings rest; 0: they do not; UINT64_MAX: they do from the next look on */
-	uint64_t rest_until;
+	uint64_t rests_from;	/* the ticks() when packets were last taken; 0: the rings do not rest */
 	/* wake-ups of the links in the list below are deferred until sn_fab_release() */
 	bool held;
 	SLIST_HEAD(, sn_link) wake_unchecked;
