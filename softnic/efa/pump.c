@@ -170,7 +170,8 @@ bool softnic_efa_pump(struct softnic_efa *handle)
 	if (!sne_enter(nic))
 		return false;
 	left = sne_doorbells(nic);
-	left |= sne_turn(nic, false);
+	/* In a rest a turn only sends, as after a post. */
+	left |= sne_turn(nic, sn_fab_rests(nic->fab));
 	sne_thread_inline(nic, left, false);
 	left |= sne_waits(nic);
 	sne_leave(nic);

@@ -110,6 +110,9 @@ static unsigned int poll_link(struct sn_fab *f, struct sn_link *link, unsigned i
 			sn_link_wake(link);
 		}
 	}
+	/* A link to oneself has no other producer. */
+	if (done && done < budget && link->sock >= 0 && f->config.flags & SN_FAB_RESTS)
+		f->rests_from = ticks();
 	f->stats.received += done;
 	return done;
 }
@@ -166,7 +169,6 @@ void sn_fab_service(struct sn_fab *f)
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	f->polls = 0;
-	f->rests_from = 0;
 	atomic_store_explicit(&f->attention, 0, memory_order_seq_cst);
 	f->polling = true;
 	drop_broken(f);
@@ -229,8 +231,6 @@ unsigned int sn_fab_poll(struct sn_fab *f, unsigned int budget)
 	}
 	f->polling = false;
 	f->turn = slot + (done != 0);
-	if (done && done < budget && f->config.flags & SN_FAB_RESTS)
-		f->rests_from = ticks();
 	return done;
 }
 
@@ -239,7 +239,7 @@ unsigned int sn_fab_poll(struct sn_fab *f, unsigned int budget)
  * stream. So no one looks at the rings for a moment after packets. The moment is shorter than the time until
  * the peer could have answered this host's next packet.
  */
-static bool rests(struct sn_fab *f)
+bool sn_fab_rests(struct sn_fab *f)
 {
 	if (!f->rests_from)
 		return false;
@@ -258,8 +258,6 @@ bool sn_fab_quiet(struct sn_fab *f)
 	if (f->chaos || f->paused || atomic_load_explicit(&f->attention, memory_order_acquire) ||
 	    f->polls + 1 >= SERVICE_POLLS)
 		return false;
-	if (rests(f))
-		return true;
 	for (i = 0; i < f->used; i++)
 		if (f->links[i] && (f->links[i]->broken || !sn_ring_empty(&f->links[i]->rx)))
 			return false;

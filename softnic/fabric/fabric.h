@@ -56,9 +56,7 @@ struct sn_fab_label {
 
 enum sn_fab_flags {
 	SN_FAB_ALONE = 1 << 0,	/* the fabric has no socket and reaches only its own GID */
-	/* sn_fab_quiet() is true for a moment after packets, whatever has arrived since, but not after
-	 * sn_fab_service(). For hosts that poll: a stream is faster if the receiver looks less often. */
-	SN_FAB_RESTS = 1 << 1,
+	SN_FAB_RESTS = 1 << 1,	/* sn_fab_rests() may be true */
 };
 
 struct sn_fab_config {
@@ -179,6 +177,9 @@ unsigned int sn_fab_poll(struct sn_fab *fabric, unsigned int budget);
 /* True if a poll now would find nothing. The call counts as a poll: when it is time to check the
  * sockets, it returns false. */
 bool sn_fab_quiet(struct sn_fab *fabric);
+/* True for a moment after packets of a peer. A caller that polls all the time should not look for more yet: a
+ * stream is faster if its receiver looks less often. */
+bool sn_fab_rests(struct sn_fab *fabric);
 
 /* Returns a descriptor that is readable when a peer has connected, left, or woken this fabric; -1 with
  * SN_FAB_ALONE. */

@@ -291,7 +291,8 @@ static bool port_quiet(struct sn_port *port)
 
 	if (!TAILQ_EMPTY(&fabric->blocked) ||
 	    fabric->fault_generation != port->nic->fault.generation ||
-	    (!TAILQ_EMPTY(&fabric->delayed_acks) && !sn_rc_ack_may_wait(port)) || !sn_fab_quiet(fabric->fab))
+	    (!TAILQ_EMPTY(&fabric->delayed_acks) && !sn_rc_ack_may_wait(port)) ||
+	    (!sn_fab_rests(fabric->fab) && !sn_fab_quiet(fabric->fab)))
 		return false;
 	fabric->idle++;
 	fabric->empty_polls++;
