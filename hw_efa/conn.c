@@ -290,7 +290,7 @@ void efa_ep_total(struct dap_ep *ep, struct dap_ep_counts *counts)
 	counts->work[DAP_COUNT_RECV].number = rx->posts.number - (rx->posted - rx->done);
 	counts->work[DAP_COUNT_RECV].bytes = rx->received;
 	counts->work[DAP_COUNT_RECV_FAILED].number = rx->failures;
-	efa_leave(e->tx.eng);
+	efa_go(e->tx.eng);
 }
 
 #define ASK_LOOKS 20u			/* polls until the peer is asked again */

@@ -48,7 +48,7 @@ int efa_cq_resize(struct dap_evd *evd, unsigned int entries)
 	old = q->ring;
 	q->ring = ring;
 	q->mask = size - 1;
-	efa_leave(q->eng);
+	efa_go(q->eng);
 	free(old);
 	return 0;
 }

@@ -17,8 +17,8 @@ EFA_INLINE bool efa_try_enter(struct efa_engine *eng)
 	return !__atomic_exchange_n(&eng->lock, 1, __ATOMIC_ACQUIRE);
 }
 
-/* Leaves the engine if the caller put no completion into an EVD, so that no EVD can have
- * overflowed. */
+/* Leaves the engine if the caller put no completion into an EVD. The thread that did reports the
+ * overflow, so the caller may hold locks that the report takes. */
 EFA_INLINE void efa_go(struct efa_engine *eng)
 {
 	__atomic_store_n(&eng->lock, 0, __ATOMIC_RELEASE);
