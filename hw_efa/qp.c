@@ -280,6 +280,7 @@ void efa_qp_end(struct dap_ep *ep)
 	eng->eps[e->qpn] = NULL;
 	e->sq.doorbell = e->rx.doorbell = &e->cold->nowhere;
 	e->cold->destroyed = true;
+	e->tx.blocked |= EFA_B_ENDING;	/* a tick beside the command posts nothing to the unmapped queue */
 	efa_leave(eng);
 	e->cold->kept = eng->ctl->ops->qp_destroy(eng->ctl, &e->cold->qp);
 	if (e->cold->kept)

@@ -201,6 +201,28 @@ Test(efa_end, post_recv__while_the_qp_is_destroyed_is_flushed)
 	rig_close_pair(&r);
 }
 
+/* ---- A tick while the device destroys the QP, whose queues are unmapped ---- */
+
+Test(efa_end, tick__while_the_qp_is_destroyed_posts_no_refused_rdma)
+{
+	struct efa_engine *eng;
+	uint32_t pi;
+
+	rig_open_pair(&r, "seed=7");
+	eng = efa_ia(r.ia)->eng;
+	cr_assert_eq(softnic_efa_fault(r.nic, "unknown=1"), 0);
+	cr_assert_eq(rig_read(&r, &r.a, 1, 0, 0, 8), DAT_SUCCESS);
+	while (softnic_efa_pump(r.nic))
+		;
+	efa_drain(eng);
+	cr_assert_eq(efa_ep(r.a.ep)->cold->rdma, EFA_RDMA_REFUSED);
+	pi = efa_ep(r.a.ep)->sq.pi;
+	efa_qp_end(r.a.ep);
+	efa_tick(eng);
+	cr_assert_eq(efa_ep(r.a.ep)->sq.pi, pi, "the tick posts to the unmapped queue");
+	rig_close_pair(&r);
+}
+
 /* ---- A QP that the device refuses to destroy, and which therefore goes on ---- */
 
 static int refuses(struct efa_ctl *ctl, struct efa_qp_res *qp)
