@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Calls of the InfiniBand extension: queries without an open IA, and the arguments of its posts. */
+/* Calls of the InfiniBand extension: queries without an open IA, the arguments of its posts, and threads that
+ * reset counters. */
+#include <pthread.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "tests/dat2/dat2.h"
@@ -121,4 +124,39 @@ Test(extension, posts__number_their_own_arguments, .init = sides_open, .fini = s
 		    DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
 	assert_code(dat_ib_post_cmp_and_swap(a.ep, 1, 2, &from, cookie, &to, BAD_FLAGS),
 		    DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
+}
+
+static bool stop;
+
+static void *count_and_reset(void *evd)
+{
+	DAT_UINT64 v[DCNT_EVD_ALL_COUNTERS];
+	DAT_EVENT ev;
+
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+		dat_evd_dequeue(evd, &ev);
+		dat_ib_query_counters(evd, DCNT_EVD_DEQUEUE, v, 1);
+	}
+	return NULL;
+}
+
+/* A query may read the counter before the other thread's dequeue, and the value at the reset after it. */
+Test(extension, query_counters__beside_a_reset_returns_no_negative_number, .init = sides_open,
+     .fini = sides_close)
+{
+	enum { QUERIES = 4000000 };
+	DAT_UINT64 v[DCNT_EVD_ALL_COUNTERS], most = 0;
+	DAT_EVD_HANDLE evd;
+	pthread_t thread;
+
+	side_needs(DAT_IB_ATTR_IMMED_DATA);	/* otherwise libdat2 knows no extension */
+	assert_ok(dat_evd_create(a.ia, 4, NULL, DAT_EVD_SOFTWARE_FLAG, &evd));
+	cr_assert_eq(pthread_create(&thread, NULL, count_and_reset, evd), 0);
+	for (int i = 0; i < QUERIES; i++) {
+		assert_ok(dat_ib_query_counters(evd, DCNT_EVD_DEQUEUE, v, 0));
+		most = v[DCNT_EVD_DEQUEUE] > most ? v[DCNT_EVD_DEQUEUE] : most;
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	cr_assert_leq(most, INT64_MAX, "the counter was -%llu", (unsigned long long)-most);
 }

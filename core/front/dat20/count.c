@@ -217,11 +217,13 @@ static int since_reset(uint64_t **cleared, int which, bool reset, struct count20
 	if (reset && !*cleared)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
 	for (unsigned int i = 0; *cleared && i < c->n; i++) {
-		uint64_t now = c->value[i];
+		uint64_t now = c->value[i], then = (*cleared)[i];
 
 		if (now == UNKNOWN)
 			continue;
-		c->value[i] -= (*cleared)[i];
+		if (now < then)		/* another thread has read the counter later, and reset it first */
+			now = then;
+		c->value[i] = now - then;
 		if (reset && is_meant(c, which, i))
 			(*cleared)[i] = now;
 	}
