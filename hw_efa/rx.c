@@ -25,7 +25,7 @@ static void deliver_recvs(struct dap_ep *ep)
 		if (r->state != EFA_R_DONE)
 			break;
 		rx->done++;
-		if (r->status)
+		if (r->status || rx->failed)
 			rx->failures++;
 		else
 			rx->received += r->got;

@@ -151,3 +151,26 @@ Test(efa_counters, sends__beside_reads_that_take_slots_in_another_order_go_on)
 		exchange_batch();
 	rig_close_pair(&r);
 }
+
+/* ---- Numbers of receives ---- */
+
+/* The adapter has the data of the short message, but the failed receive before it flushes its receive. */
+Test(efa_counters, ep_total__counts_flushed_receives_as_failed)
+{
+	struct dap_ep_counts counts = { 0 };
+
+	rig_open_pair(&r, "seed=7 efa_rendezvous=32768");
+	cr_assert_eq(rig_recv(&r, &r.b, 1, 0, LONG), DAT_SUCCESS);
+	cr_assert_eq(rig_recv(&r, &r.b, 2, LONG, 8), DAT_SUCCESS);
+	cr_assert_eq(rig_send(&r, &r.a, 3, 0, LONG), DAT_SUCCESS);
+	cr_assert_eq(rig_send(&r, &r.a, 4, 0, 8), DAT_SUCCESS);
+	while (softnic_efa_pump(r.nic))
+		;
+	cr_assert_eq(softnic_efa_fault(r.nic, "status=7:1"), 0);
+	cr_assert_eq(rig_next(&r, r.b.recv).dto.status, DAP_DTO_REMOTE_ACCESS, "%s", fake.said);
+	cr_assert_eq(rig_next(&r, r.b.recv).dto.status, DAP_DTO_FLUSHED, "%s", fake.said);
+	efa_hw.ep_total(r.b.ep, &counts);
+	cr_assert_eq(counts.work[DAP_COUNT_RECV_FAILED].number, 2);
+	cr_assert_eq(counts.work[DAP_COUNT_RECV].bytes, 0);
+	rig_close_pair(&r);
+}
