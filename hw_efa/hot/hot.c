@@ -290,6 +290,8 @@ static EFA_COLD DAT_RETURN efa_hot_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr,
 				 DAT_VA_TYPE va_type, DAT_EP_HANDLE ep, DAT_RMR_COOKIE cookie,
 				 DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT *context)
 {
+	if (va_type > DAT_VA_TYPE_ZB)
+		return front_return(DAP_ERR(DAP_INVALID_PARAMETER, FRONT_ARG_VA_TYPE));
 	if (va_type != DAT_VA_TYPE_VA)	/* attribute zb_supported */
 		return front_return(DAP_ERR(DAP_MODEL_NOT_SUPPORTED, DAP_SUB_NONE));
 	return efa_bind_any(rmr, lmr, triplet, priv, ep, cookie.as_64, flags, context);

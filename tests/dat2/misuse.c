@@ -284,6 +284,31 @@ Test(misuse, validate__refuses_wrong_segments, .init = open_validating, .fini = 
 	cr_assert_eq(ev.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
 }
 
+static void binds_with_unknown_va_type(const char *name)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_LMR_TRIPLET part = { 0 };
+	DAT_RMR_COOKIE cookie = { .as_64 = 1 };
+	DAT_RMR_CONTEXT context;
+	DAT_RMR_HANDLE rmr;
+	DAT_PZ_HANDLE pz;
+	DAT_IA_HANDLE ia;
+
+	assert_ok(dat_ia_open((DAT_NAME_PTR)(unsigned long)name, 8, &async, &ia));
+	assert_ok(dat_pz_create(ia, &pz));
+	assert_ok(dat_rmr_create(pz, &rmr));
+	assert_ret(dat_rmr_bind(rmr, DAT_HANDLE_NULL, &part, DAT_MEM_PRIV_NONE_FLAG, (DAT_VA_TYPE)7,
+				DAT_HANDLE_NULL, cookie, DAT_COMPLETION_DEFAULT_FLAG, &context),
+		   DAT_INVALID_PARAMETER);
+	assert_ok(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG));
+}
+
+Test(misuse, rmr_bind__unknown_va_type_is_refused)
+{
+	binds_with_unknown_va_type("soft-mlx5-0");
+	binds_with_unknown_va_type("soft-efa-0");
+}
+
 /* Windows of one endpoint and zero-based addresses exist only on a ConnectX. */
 Test(misuse, efa__reports_missing_features)
 {
