@@ -72,7 +72,7 @@ void probe_many(const struct light *l, struct answer *a)
 		bad(a, huge ? "no huge pages: scripts/hugepages undo" : "nothing",
 		    "no: pair %u of %u is refused, %s", i + 1, ENDPOINTS, pages);
 	else
-		good(a, "yes: %u EVDs and %u connections, %s", EVDS, 2 * ENDPOINTS, pages);
+		good(a, "yes: %u EVDs and %u connections, %s", EVDS, ENDPOINTS, pages);
 }
 
 /* Resizes an EVD while requests are outstanding. They complete in the old ring or in the new

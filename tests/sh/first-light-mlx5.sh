@@ -35,6 +35,7 @@ answers soft-mlx5-0 <<'END'
 3	fault=drop=1	bad .*a write of a batch ends with TRANSPORT
 4	fault=cmd_fail=0x503:9	bad .*connection [0-9]+ of 200 failed
 5	fault=cmd_fail=0x400:20	bad .*EVD [0-9]+ of 64 is refused
+5	fault=seed=1	good .*yes: 64 EVDs and 32 connections,
 5	fault=cmd_fail=0x500:9	bad .*pair [0-9]+ of 32 is refused
 6	fault=drop=1	bad .*a write of a pair of threads ends with TRANSPORT
 7	fault=quirk=no_umr	bad .*a bind ends with RMR_OPERATION_FAILED
