@@ -83,9 +83,9 @@ static enum deregistered dereg_under_write(struct raw *r, uint32_t len, useconds
 	start = now_ns();
 	if (r->ctl->ops->mr_dereg(r->ctl, &mr))
 		return REFUSED;
-	*ms += (double)(now_ns() - start) / 1e6;
 	if (ended)
 		return IDLE;
+	*ms += (double)(now_ns() - start) / 1e6;
 	return written_after(r, len) ? WRITTEN : QUIET;
 }
 
@@ -123,7 +123,7 @@ void probe_dereg(const struct light *l, struct answer *a)
 		skipped(a, "each write had ended before its memory was deregistered");
 		return;
 	}
-	good(a, "yes: in %d tries with %u MiB in flight no byte came later; %.2f ms each", counted, len >> 20,
+	good(a, "yes: in %d tries with %u KiB in flight no byte came later; %.2f ms each", counted, len >> 10,
 	     ms / counted);
 }
 

@@ -37,6 +37,7 @@ answers soft-efa-0 <<'END'
 74	fault=status=7	bad .*RDMA fails for another reason in 1 of 20
 75	fault=rkey_reuse	tune .*yes: 199 of 200 keys at once
 75	fault=rkey_reuse=5	good .*later: [0-9]+ of 200
+76	efa_profile=write	good .*with 4096 KiB in flight no byte came later
 76	fault=late_dereg	bad .*goes on after the call has returned
 76	efa_profile=read	skip .*the adapter does no RDMA write
 77	fault=cmd_fail=cq:2	bad .*a CQ of 16 is refused
