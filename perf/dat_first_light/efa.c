@@ -157,6 +157,7 @@ void probe_unnamed(const struct light *l, struct answer *a)
 void probe_refused(const struct light *l, struct answer *a)
 {
 	unsigned int refusals = 0, other = 0;
+	const char *last = "";
 	double longest_ms = 0;
 	struct efa_cqe c;
 	struct raw r;
@@ -168,28 +169,30 @@ void probe_refused(const struct light *l, struct answer *a)
 			r.ctl->caps.rdma_write ? EFA_OP_RDMA_WRITE : EFA_OP_RDMA_READ, 0, 4096, 8,
 			r.mr.rkey };
 		uint64_t start;
-		bool done = false;
+		bool done = false, answered = false;
 
 		if (!raw_ah(&r, r.pd, &r.ah))
 			return;
 		start = now_ns();
 		while (!done && now_ns() - start < 1000000000u) {
 			raw_rdma(&r, &r.a, &r.b, &d);
-			if (!raw_wait(&r, &c, 1000))
+			answered = raw_wait(&r, &c, 1000);
+			if (!answered)
 				break;
 			done = c.status != EFA_ST_UNKNOWN_PEER;
 			refusals += !done;
-			other += done && c.status != EFA_ST_OK;
 			if (!done)
 				longest_ms = (double)(now_ns() - start) / 1e6;
 		}
-		if (!done)
+		if (!done || c.status != EFA_ST_OK) {
 			other++;
+			last = answered ? efa_status_info(c.status)->name : "no completion";
+		}
 		r.ctl->ops->ah_destroy(r.ctl, &r.ah);
 	}
 	if (other)
 		bad(a, "nothing", "RDMA fails for another reason in %u of %d rounds, last with \"%s\"", other,
-		    ROUNDS, efa_status_info(c.status)->name);
+		    ROUNDS, last);
 	else if (refusals)
 		good(a, "yes: %u times with %d new handles, up to %.2f ms; the first RDMA is repeated",
 		     refusals, ROUNDS, longest_ms);

@@ -35,6 +35,7 @@ answers soft-efa-0 <<'END'
 73	fault=silence	bad .*no message arrives after the first 0
 74	fault=unknown=3	good .*yes: 60 times with 20 new handles
 74	fault=status=7	bad .*RDMA fails for another reason in 1 of 20
+74	fault=status=7:3	bad .*in 1 of 20 rounds, last with "bad remote address or key"
 75	fault=rkey_reuse	tune .*yes: 199 of 200 keys at once
 75	fault=rkey_reuse=5	good .*later: [0-9]+ of 200
 76	efa_profile=write	good .*with 4096 KiB in flight no byte came later
