@@ -27,7 +27,7 @@ static json_t *named(DAT_COUNT n, const DAT_NAMED_ATTR *attr)
 
 static json_t *limits(const DAT_IA_ATTR *a)
 {
-	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I}",
+	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I}",
 			 "eps", a->max_eps, "dtos_per_ep", a->max_dto_per_ep,
 			 "rdma_reads_in", a->max_rdma_read_per_ep_in,
 			 "rdma_reads_out", a->max_rdma_read_per_ep_out, "evds", a->max_evds,
@@ -35,6 +35,7 @@ static json_t *limits(const DAT_IA_ATTR *a)
 			 "rmrs", a->max_rmrs, "srqs", a->max_srqs,
 			 "segments_per_dto", a->max_iov_segments_per_dto,
 			 "segments_per_rdma_read", a->max_iov_segments_per_rdma_read,
+			 "segments_per_rdma_write", a->max_iov_segments_per_rdma_write,
 			 "message_bytes", (json_int_t)a->max_message_size,
 			 "rdma_bytes", (json_int_t)a->max_rdma_size,
 			 "lmr_bytes", (json_int_t)a->max_lmr_block_size);
@@ -46,7 +47,7 @@ static json_t *attributes(const DAT_IA_ATTR *a, const DAT_PROVIDER_ATTR *p)
 
 	snprintf(hw, sizeof(hw), "%u.%u", a->hardware_version_major, a->hardware_version_minor);
 	snprintf(fw, sizeof(fw), "%u.%u", a->firmware_version_major, a->firmware_version_minor);
-	return json_pack("{s:o, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:i}",
+	return json_pack("{s:o, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:b, s:b, s:b, s:b}",
 			 "vendor", json_text(a->vendor_name), "hardware", hw, "firmware", fw,
 			 "address", consumer_address(a, buf, sizeof(buf)), "provider",
 			 json_text(p->provider_name),
@@ -55,7 +56,12 @@ static json_t *attributes(const DAT_IA_ATTR *a, const DAT_PROVIDER_ATTR *p)
 			 "vendor_attributes", named(a->num_vendor_attr, a->vendor_attr),
 			 "provider_attributes",
 			 named(p->num_provider_specific_attr, p->provider_specific_attr),
-			 "private_data_bytes", (int)p->max_private_data_size);
+			 "private_data_bytes", (int)p->max_private_data_size,
+			 "buffer_alignment", (int)p->optimal_buffer_alignment,
+			 "completion_flags", (int)p->completion_flags_supported,
+			 "srq", (int)p->srq_supported, "lmr_sync_needed", (int)p->lmr_sync_req,
+			 "lmr_of_lmr", (int)p->lmr_mem_types_supported & DAT_MEM_TYPE_LMR,
+			 "lmr_shared", (int)p->lmr_mem_types_supported & DAT_MEM_TYPE_SHARED_VIRTUAL);
 }
 
 /* Collects the output of the registry and the provider on stderr while an IA is opened. */

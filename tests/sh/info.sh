@@ -102,6 +102,9 @@ assert not refused["opened"] and refused["error"]["code"] == "DAT_INVALID_PARAME
 assert "inlin=64: this adapter has no such key" in refused["error"]["why"], refused
 assert opened["opened"] and opened["provider_attributes"]["inline"] == "64", opened
 assert opened["limits"]["eps"] > 0 and opened["address"] == "127.0.0.1", opened
+assert all(opened["limits"]["segments_per_" + kind] > 0 for kind in ("dto", "rdma_read", "rdma_write")), opened["limits"]
+assert opened["buffer_alignment"] == 256 and opened["completion_flags"] > 0, opened
+assert opened["srq"] and opened["lmr_of_lmr"] and opened["lmr_shared"] and not opened["lmr_sync_needed"], opened
 assert {"soft-mlx5-1", "soft-efa-1"} <= {d["name"] for d in j["not_in_dat_conf"]}, j["not_in_dat_conf"]
 assert re.fullmatch(r"\d+\.\d+\.\d+", j["build"]["version"]) and "mlx5 (model" in j["build"]["backends"], j["build"]
 assert all(p[k] for p in j["parameters"] for k in ("adapter", "key", "default", "range", "meaning")), "empty"
