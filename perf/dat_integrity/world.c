@@ -129,8 +129,6 @@ int world_wait_end(struct world *w)
 
 int world_reconnect(struct world *w)
 {
-	struct done none;
-
 	/* The call also fails if the connection is already ending. */
 	if (!consumer_ended(&w->a))
 		(void)dat_ep_disconnect(w->a.ep, DAT_CLOSE_ABRUPT_FLAG);
@@ -142,9 +140,6 @@ int world_reconnect(struct world *w)
 	    !dat_ok(dat_ep_free(w->b.ep), "dat_ep_free"))
 		return -1;
 	w->a.ep = w->b.ep = DAT_HANDLE_NULL;
-	for (unsigned int q = 0; q < QUEUES; q++)
-		while (take_done(w, q, &none))
-			;
 	return world_connect(w);
 }
 
