@@ -246,8 +246,6 @@ static int change_marks(struct dap_ep *ep, uint32_t soft, uint32_t hard)
 	uint32_t old_soft, old_hard = own->hard_high;
 	int err;
 
-	if (!is_watermark(soft) || !is_watermark(hard))
-		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
 	dap_ep_uncount(ep);
 	old_soft = own->soft_high;
 	own->soft_high = soft;
@@ -279,6 +277,10 @@ int dap_ep_set_watermark(struct dap_ep *ep, uint32_t soft, uint32_t hard)
 {
 	int err;
 
+	if (!is_watermark(soft))
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG2);
+	if (!is_watermark(hard))
+		return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG3);
 	pthread_mutex_lock(&core_ep(ep)->lock);
 	err = change_marks(ep, soft, hard);
 	pthread_mutex_unlock(&core_ep(ep)->lock);

@@ -27,20 +27,11 @@ DAT_RETURN front_ep_recv_query(DAT_EP_HANDLE handle, DAT_COUNT *nbufs, DAT_COUNT
 	return DAT_SUCCESS;
 }
 
-static bool is_watermark(DAT_COUNT n)
-{
-	return n >= 0 || n == DAT_WATERMARK_INFINITE;
-}
-
 DAT_RETURN front_ep_set_watermark(DAT_EP_HANDLE handle, DAT_COUNT soft, DAT_COUNT hard)
 {
 	struct dap_ep *ep = dap_obj_get(handle, DAP_EP, NULL);
 
 	if (!ep)
 		return front_bad_handle(DAP_SUB_HANDLE_EP);
-	if (!is_watermark(soft))
-		return front_bad_arg(2);
-	if (!is_watermark(hard))
-		return front_bad_arg(3);
 	return front_return(dap_ep_set_watermark(ep, (uint32_t)soft, (uint32_t)hard));
 }
