@@ -168,6 +168,8 @@ int sn_ring_peek(struct sn_ring *rx, const void **data)
 
 	if (word == SN_RING_SKIP && (rx->pos & (rx->size - 1)) != 0) {
 		rx->pos += to_end(rx);
+		/* The producer may commit no record behind the skipped end. */
+		atomic_store_explicit(&rx->ctl->head, rx->pos, memory_order_release);
 		word = load_record(rx);
 	}
 	if (word == 0)

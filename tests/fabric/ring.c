@@ -243,6 +243,25 @@ static void drain(struct pair *p)
 		sn_ring_pop(&p->rx, (size_t)len, 0);
 }
 
+/* A fault script drops a packet after the room for it was reserved. */
+Test(ring, skipped_end__without_a_record_behind_it_counts_as_read)
+{
+	static const uint8_t big[SN_FAB_MAX];
+	struct pair p;
+	void *room;
+
+	setup(&p);
+	while (SIZE - p.tx.pos > sizeof(big) + SN_RING_LINE) {
+		cr_assert_eq(put(&p, big, sizeof(big)), SN_RING_OK);
+		drain(&p);
+	}
+	cr_assert_eq(sn_ring_reserve(&p.tx, sizeof(big), &room), SN_RING_OK);
+	cr_assert_eq(p.tx.pos, SIZE, "the record did not need the start of the ring");
+	drain(&p);
+	cr_expect_not(sn_ring_unread(&p.tx));
+	teardown(&p);
+}
+
 /* Stores a record (or frees all room). Returns true if it saw a request for a wake-up. */
 static void *other_side(void *arg)
 {
