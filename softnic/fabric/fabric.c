@@ -284,8 +284,10 @@ bool sn_fab_sleep(struct sn_fab *f)
 			continue;
 		if (link->broken || !sn_ring_await_record(&link->rx))
 			idle = false;
-		if (link->blocked && !sn_ring_await_room(&link->tx, link->blocked))
+		if (link->blocked && !sn_ring_await_room(&link->tx, link->blocked)) {
+			link->blocked = 0;	/* the sender may be gone */
 			idle = false;
+		}
 	}
 	if (f->udp && !f->forked && !sn_udp_watch(f, true))
 		idle = false;

@@ -159,6 +159,8 @@ Test(pair, full_ring__loses_nothing_and_sleep_requests_room, .init = open_pair, 
 	cr_assert_eq(poll(&woken, 1, 1000), 1, "the consumer did not wake the producer");
 	cr_assert(sn_fab_has_room(a.fab, &a.peer));
 	cr_assert_not(sn_fab_unread(a.fab, &a.peer));
+	cr_assert_not(sn_fab_sleep(a.fab), "the producer sleeps although the room has not been used");
+	cr_assert(sn_fab_sleep(a.fab), "a producer that sends no more cannot sleep");
 	cr_assert_eq(port_send(&a, n, 2000), 0);
 	ports_settle(&a, &b);
 	cr_assert_eq(b.got, n + 1);
