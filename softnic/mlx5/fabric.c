@@ -261,7 +261,7 @@ static bool poll_port(struct sn_port *port)
 		any = true;		/* a device with a delayed ACK is not idle */
 	}
 	held = sn_fab_deadline(fabric->fab);
-	if (held && !fabric->chaos.slot)
+	if (held && (!fabric->chaos.slot || held < fabric->chaos.deadline))
 		sn_timer_arm(port->nic, &fabric->chaos, held);
 	return any;
 }

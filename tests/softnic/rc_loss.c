@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "softnic/mlx5/dev.h"
+#include "softnic/mlx5/rc.h"
 #include "tests/harness/harness.h"
 #include "tests/softnic/rc_rig.h"
 
@@ -212,4 +214,25 @@ Test(rc_loss, fault__replaced_while_memory_is_missing_spares_the_packet_in_deliv
 	rig_settle(&ra, &rb);
 	rig_close(&ra);
 	rig_close(&rb);
+}
+
+/* A device that sleeps until its timer would send the second packet as late as the first. */
+Test(rc_loss, delay__shorter_than_that_of_an_earlier_packet_sets_the_timer_forward, .timeout = 60)
+{
+	struct sn_fabric *fabric;
+
+	rig_udp = NULL;
+	rig_open_pair(&ra, &rb, &a, &b, SOFTNIC_NO_THREAD, NULL);
+	cr_assert_eq(softnic_fault(ra.nic, "delay:psn=+1,us=1000000;delay:psn=+2,us=500000"), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE, .va = ra.data, .len = 8,
+						   .raddr = rb.data, .rkey = rb.key});
+		softnic_pump(ra.nic);
+		softnic_pump(ra.nic);
+	}
+	fabric = ra.nic->port[0].fabric;
+	cr_assert_neq(fabric->chaos.slot, 0, "no timer waits for a delayed packet");
+	cr_expect_leq(fabric->chaos.deadline, sn_fab_deadline(fabric->fab));
+	cr_assert_eq(softnic_fault(ra.nic, ""), 0);
+	rig_close_pair(&ra, &rb, "", "");
 }
