@@ -252,7 +252,8 @@ int uv_check_access(uint64_t access)
 
 int uv_pin(uint64_t start, uint64_t len, uint64_t access)
 {
-	if (!len || start + len < start || uv_check_access(access))
+	/* Linux, ib_umem_get: the last page ends within the address space. */
+	if (!len || start + len < start || start + len > UINT64_MAX - 4095 || uv_check_access(access))
 		return -EINVAL;
 	return pre_populate(start, len, access & (REMOTE_WRITES | IBV_ACCESS_LOCAL_WRITE));
 }

@@ -11,7 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 
-#include "tests/stock/rig.h"
+#include "tests/stock/devx.h"
 
 enum { ROOM = 40 };
 
@@ -250,6 +250,20 @@ Test(stock, ioctl__queues_of_impossible_shape_are_refused)
 	attr.qp_type = IBV_QPT_UC;
 	cr_expect_null(ibv_create_qp(pd, &attr), "a QP of a type other than RC and UD was created");
 	ibv_destroy_cq(cq);
+	ibv_dealloc_pd(pd);
+	st_close(ctx);
+}
+
+/* Linux, ib_umem_get: the last page must end within the address space. */
+Test(stock, reg__up_to_the_last_byte_of_the_address_space_returns_einval)
+{
+	struct ibv_context *ctx = dx_open();
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+
+	cr_expect_null(ibv_reg_mr(pd, NULL, SIZE_MAX, 0));
+	cr_expect_eq(errno, EINVAL);
+	cr_expect_null(mlx5dv_devx_umem_reg(ctx, NULL, SIZE_MAX, 0));
+	cr_expect_eq(errno, EINVAL);
 	ibv_dealloc_pd(pd);
 	st_close(ctx);
 }
