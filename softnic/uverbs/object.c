@@ -135,17 +135,6 @@ int uv_obj_end(struct uv_ctx *ctx, enum uv_type type, struct ib_uverbs_ioctl_hdr
 	return err;
 }
 
-int uv_obj_hand_over(struct uv_obj *obj, struct ib_uverbs_attr *handle, int err)
-{
-	if (!err) {
-		handle->data = obj->handle;
-		return 0;
-	}
-	uv_obj_destroy(obj);
-	uv_obj_free(obj);
-	return err;
-}
-
 /* Order in which the objects of a dead context are destroyed: users before the objects they use. */
 static unsigned int turn_of(const struct uv_obj *obj)
 {
@@ -186,6 +175,17 @@ static void purge_object(struct uv_obj *obj)
 	}
 	release_held(obj);
 	obj->ctx = &dev->left;
+}
+
+int uv_obj_hand_over(struct uv_obj *obj, struct ib_uverbs_attr *handle, int err)
+{
+	if (!err) {
+		handle->data = obj->handle;
+		return 0;
+	}
+	uv_obj_destroy(obj);
+	uv_obj_free(obj);
+	return err;
 }
 
 static void purge_objects(struct uv_ctx *ctx)
