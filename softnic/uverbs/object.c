@@ -94,12 +94,18 @@ static void release_held(struct uv_obj *obj)
 	memset(obj->held, 0, sizeof(obj->held));
 }
 
+static void end_events(struct uv_obj *obj)
+{
+	if (obj->end_events)
+		obj->end_events(obj);
+	obj->end_events = NULL;
+}
+
 void uv_obj_free(struct uv_obj *obj)
 {
 	release_held(obj);
 	/* the creation of a CQ has failed after it got its channel */
-	if (obj->chan)
-		obj->end_events(obj);
+	end_events(obj);
 	obj->ctx->dev->obj[obj->handle] = NULL;
 	free(obj->queues);
 	free(obj);
@@ -112,11 +118,9 @@ int uv_obj_destroy(struct uv_obj *obj)
 	if (obj->users)
 		return -EBUSY;
 	err = obj->ctx->dev->kind->destroy(obj);
-	if (err)
-		return err;
-	if (obj->end_events)
-		obj->end_events(obj);
-	return 0;
+	if (!err)
+		end_events(obj);
+	return err;
 }
 
 int uv_obj_end(struct uv_ctx *ctx, enum uv_type type, struct ib_uverbs_ioctl_hdr *hdr, uint16_t id)
@@ -166,9 +170,7 @@ static void purge_object(struct uv_obj *obj)
 	struct uv_device *dev = obj->ctx->dev;
 	int err = dev->kind->destroy(obj);
 
-	if (obj->end_events)
-		obj->end_events(obj);
-	obj->end_events = NULL;
+	end_events(obj);
 	if (!err || obj->type == UV_AH) {
 		uv_obj_free(obj);
 		return;
@@ -183,8 +185,7 @@ int uv_obj_hand_over(struct uv_obj *obj, struct ib_uverbs_attr *handle, int err)
 		handle->data = obj->handle;
 		return 0;
 	}
-	uv_obj_destroy(obj);
-	uv_obj_free(obj);
+	purge_object(obj);
 	return err;
 }
 

@@ -124,3 +124,27 @@ Test(stock, fabric__that_loses_and_reorders_delivers_all_writes)
 {
 	lossy("drop=0.02,dup=0.02,reorder=0.02,seed=11");
 }
+
+enum { MANY = 2000 };			/* random numbers reach each of 256 lists of sources */
+
+/* The front creates the CQ, does not find its channel of events, and cannot destroy the CQ either. */
+Test(stock, create_cq__failed_and_not_destroyed_leaves_no_source_of_events)
+{
+	struct ibv_context *ctx = st_open(), *imported = ibv_import_device(dup(ctx->cmd_fd));
+	static struct ibv_cq *cq[MANY];
+	int async_fd;
+
+	cr_assert_not_null(imported);
+	async_fd = imported->async_fd;
+	imported->async_fd = imported->cmd_fd;
+	fault("cmd_fail=0x401");
+	cr_expect_null(ibv_create_cq(imported, 4, NULL, NULL, 0));
+	cr_expect_eq(errno, EBADF);
+	imported->async_fd = async_fd;
+	for (int i = 0; i < MANY; i++)
+		cr_assert_not_null(cq[i] = ibv_create_cq(ctx, 4, NULL, NULL, 0));
+	for (int i = 0; i < MANY; i++)
+		cr_assert_eq(ibv_destroy_cq(cq[i]), 0);
+	st_close(imported);
+	st_close(ctx);
+}
