@@ -114,18 +114,23 @@ static int rereg_args(const struct ib_uverbs_rereg_mr *in, struct ib_uverbs_reg_
 }
 
 /* The new mkey is created before the old one is destroyed, so that a program keeps the old one if
- * this fails. */
+ * either fails. */
 static int replace_mkey(struct uv_obj *mr, const struct ib_uverbs_reg_mr *args, uint32_t pdn)
 {
 	struct uv_device *dev = mr->ctx->dev;
-	uint32_t old = mr->number;
 	uint8_t key = dev->next_key++;
-	int err = create_mr(dev, args, pdn, key, &mr->number);
+	uint32_t number;
+	int err = create_mr(dev, args, pdn, key, &number);
 
 	if (err)
 		return err;
+	err = uv_cmd_number(dev, PRM_DESTROY_MKEY, mr->number, NULL, 0);
+	if (err) {
+		uv_cmd_number(dev, PRM_DESTROY_MKEY, number, NULL, 0);
+		return err;
+	}
 	mr->key = key;
-	uv_cmd_number(dev, PRM_DESTROY_MKEY, old, NULL, 0);
+	mr->number = number;
 	return 0;
 }
 

@@ -148,3 +148,17 @@ Test(stock, create_cq__failed_and_not_destroyed_leaves_no_source_of_events)
 	st_close(imported);
 	st_close(ctx);
 }
+
+/* The device creates the new key, and refuses to destroy the old one. */
+Test(stock, rereg_mr__old_key_that_stays_leaves_the_region_unchanged)
+{
+	struct st_end a;
+
+	st_create(&a, st_open());
+	st_connect(&a, &a);
+	fault("cmd_fail=0x202");
+	cr_expect_eq(ibv_rereg_mr(a.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, a.buf, ST_BUF / 2, 0),
+		     IBV_REREG_MR_ERR_CMD);
+	cr_expect_eq(st_write(&a, (uintptr_t)a.buf + ST_BUF / 2, a.mr->rkey, 64), IBV_WC_SUCCESS);
+	st_finish(&a);
+}
