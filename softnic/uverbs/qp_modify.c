@@ -203,9 +203,7 @@ static int fill_qpc(struct uv_obj *qp, uint8_t *qpc, const struct ib_uverbs_modi
 		if (err)
 			return err;
 	}
-	if (mask & IBV_QP_PORT)
-		qp->port = in->port_num;
-	sn_set(qpc + QPC_PATH, ADS_PORT, qp->port);
+	sn_set(qpc + QPC_PATH, ADS_PORT, mask & IBV_QP_PORT ? in->port_num : qp->port);
 	if (mask & IBV_QP_PKEY_INDEX)
 		sn_set(qpc + QPC_PATH, ADS_PKEY_INDEX, in->pkey_index);
 	if (mask & IBV_QP_QKEY)
@@ -283,6 +281,8 @@ int uv_modify_qp(struct uv_req *req)
 		err = execute_transition(qp, t, &in);
 	if (err)
 		return err;
+	if (in.attr_mask & IBV_QP_PORT)
+		qp->port = in.port_num;
 	if (in.attr_mask & IBV_QP_ACCESS_FLAGS)
 		qp->access = in.qp_access_flags;
 	if (in.attr_mask & IBV_QP_MAX_DEST_RD_ATOMIC)

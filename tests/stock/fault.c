@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A port that goes down and up, and a device that fails, as reported to programs. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -160,5 +161,21 @@ Test(stock, rereg_mr__old_key_that_stays_leaves_the_region_unchanged)
 	cr_expect_eq(ibv_rereg_mr(a.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, a.buf, ST_BUF / 2, 0),
 		     IBV_REREG_MR_ERR_CMD);
 	cr_expect_eq(st_write(&a, (uintptr_t)a.buf + ST_BUF / 2, a.mr->rkey, 64), IBV_WC_SUCCESS);
+	st_finish(&a);
+}
+
+Test(stock, modify_qp__refused_change_of_the_port_keeps_the_port)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 2 };
+	union ibv_gid gid;
+	struct st_end a;
+
+	setenv("SOFTNIC_PORTS", "2", 1);
+	st_create(&a, st_open());
+	cr_assert_eq(ibv_query_gid(a.ctx, 1, 0, &gid), 0);
+	cr_assert_eq(st_to_init(a.qp), 0);
+	fault("cmd_fail=0x50e");
+	cr_expect_neq(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE | IBV_QP_PORT), 0);
+	cr_expect_eq(st_to_rtr(a.qp, &gid, a.qp->qp_num), 0);
 	st_finish(&a);
 }
