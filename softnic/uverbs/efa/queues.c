@@ -90,6 +90,7 @@ static int check_cq(const struct uv_req *req, const struct ib_uverbs_ex_create_c
 	if (core->flags)
 		return -EOPNOTSUPP;
 	if (req->uhw_in_len < offsetof(struct efa_ibv_create_cq, flags) || drv->comp_mask ||
+	    drv->cq_entry_size > UINT16_MAX ||
 	    memcmp(drv->reserved_58, none, sizeof(none)) != 0)
 		return -EINVAL;
 	return core->comp_channel >= 0 && !(drv->flags & CQ_WITH_EVENTS) ? -EINVAL : 0;
@@ -117,6 +118,7 @@ static int check_drv(const struct uv_req *req, const struct create_qp *drv)
 	static const uint8_t none[sizeof(drv->rsvd)];
 
 	if (req->uhw_in_len < offsetof(struct create_qp, flags) || drv->comp_mask ||
+	    drv->sq_ring_size % NARROW || drv->rq_ring_size % RX_DESC ||
 	    memcmp(drv->rsvd, none, sizeof(none)) != 0)
 		return -EINVAL;
 	return drv->flags & ~(WITH_UNSOLICITED | WITH_REQ_ID_64) ? -EOPNOTSUPP : 0;
