@@ -26,7 +26,7 @@ static int arm(struct ibv_cq *cq, int solicited_only)
 	if (pre_real()->fstat(cq->context->cmd_fd, &st))
 		return err;
 	dev = uv_device_of(&st);
-	if (dev && !dev->detached && dev->kind->adapter == UV_CONNECTX)
+	if (dev && !uv_detached(dev) && dev->kind->adapter == UV_CONNECTX)
 		softnic_scan(dev->nic);
 	return err;
 }

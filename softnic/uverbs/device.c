@@ -28,7 +28,6 @@ static void forked(void)
 
 		if (!dev)
 			continue;
-		dev->detached = true;
 		dev->lost = lost;
 		lost = dev;
 		live[i] = NULL;
@@ -68,6 +67,7 @@ static int device_new(unsigned int index, const struct uv_kind *kind, struct uv_
 	pthread_mutex_init(&dev->lock, NULL);
 	pthread_mutex_init(&dev->ev_lock, NULL);
 	dev->index = index;
+	dev->owner = getpid();
 	dev->kind = kind;
 	dev->left.dev = dev;
 	err = kind->open(dev);
@@ -234,7 +234,7 @@ struct uv_device *uv_device_of(const struct stat *st)
 void uv_closed(const struct stat *st)
 {
 	for (unsigned int i = 0; i < PRE_DEVICES; i++) {
-		if (!live[i])
+		if (!live[i] || uv_detached(live[i]))
 			continue;
 		uv_devx_closed(live[i], st);
 		pthread_mutex_lock(&live[i]->ev_lock);

@@ -166,7 +166,7 @@ struct uv_device {
 	struct softnic *nic;		/* the model of a ConnectX */
 	struct softnic_efa *efa;	/* the model of an EFA */
 	unsigned int index;
-	bool detached;			/* this process is a forked child of the device's owner */
+	pid_t owner;			/* the process that opened the device */
 	struct uv_device *lost;		/* next detached device */
 	int bar_fd;
 	dev_t bar_dev;
@@ -244,6 +244,12 @@ void uv_fill_pages(uint8_t *list, uint64_t addr, size_t npages, unsigned int shi
 		   uint64_t flags);
 size_t uv_pages(uint64_t addr, uint64_t len, unsigned int shift);
 int uv_query_caps(struct uv_device *dev);
+/* Is this process a child of the device's owner? After vfork() it shares the owner's memory. */
+static inline bool uv_detached(const struct uv_device *dev)
+{
+	return dev->owner != getpid();
+}
+
 static inline unsigned int uv_log2_above(uint32_t n)
 {
 	return n < 2 ? 0 : 32u - (unsigned int)__builtin_clz(n - 1);

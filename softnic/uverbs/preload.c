@@ -92,7 +92,7 @@ static int close_known(int fd, const struct stat *st)
 	struct uv_ctx *ctx;
 	int err;
 
-	if (dev && !dev->detached) {
+	if (dev && !uv_detached(dev)) {
 		pthread_mutex_lock(&dev->lock);
 		ctx = uv_ctx_of(dev, fd);
 		if (ctx && uv_ctx_ends_with(ctx, fd))
@@ -151,7 +151,7 @@ bool front_ioctl(int fd, unsigned long request, void *arg, int *ret)
 	if (!dev)
 		return false;
 	*ret = -EIO;
-	if (dev->detached)
+	if (uv_detached(dev))
 		return true;
 	pthread_mutex_lock(&dev->lock);
 	ctx = uv_ctx_of(dev, fd);

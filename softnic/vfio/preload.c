@@ -58,6 +58,8 @@ static void in_child(void)
 	vf_unlock();
 }
 
+static pid_t owner;			/* the process that opened the files */
+
 static int watch_forks(void)
 {
 	static bool watched;
@@ -83,6 +85,7 @@ bool front_open(const char *path, int flags, int *ret)
 	if ((flags & O_ACCMODE) != O_RDWR)
 		return true;
 	vf_lock();
+	owner = getpid();
 	*ret = watch_forks();
 	if (!*ret)
 		*ret = index < 0 ? vf_container_open() :
@@ -171,11 +174,12 @@ DIR *opendir(const char *path)
 	return pre_real()->opendir(front_path(path, moved));
 }
 
+/* A child of vfork() shares the memory of the front, but closes descriptors of its own. */
 int close(int fd)
 {
 	int cancel;
 
-	if (vf_is_file(fd)) {
+	if (vf_is_file(fd) && owner == getpid()) {
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 		vf_lock();
 		vf_file_closed(fd);

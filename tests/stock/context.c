@@ -130,3 +130,22 @@ Test(stock, fork__child_is_refused_and_has_its_own)
 	exchange(&a, &a);
 	st_finish(&a);
 }
+
+/* Such a child shares the parent's memory, but it has descriptors of its own. */
+Test(stock, vfork__child_that_closes_the_device_leaves_it_to_the_parent)
+{
+	struct st_end a;
+	int status;
+	pid_t pid;
+
+	st_create(&a, st_open());
+	st_connect(&a, &a);
+	pid = vfork();
+	if (!pid) {
+		close(a.ctx->cmd_fd);
+		_exit(0);
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	exchange(&a, &a);
+	st_finish(&a);
+}

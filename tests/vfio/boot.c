@@ -117,6 +117,24 @@ Test(boot, fork__leaves_the_parent_alone)
 	ibv_close_device(rig_open(&name));
 }
 
+/* Such a child shares the parent's memory, but it has descriptors of its own. */
+Test(boot, vfork__child_that_closes_all_descriptors_leaves_the_parent_alone)
+{
+	struct ibv_context *ctx = rig_open(&name);
+	int status;
+	pid_t pid = vfork();
+
+	if (!pid) {
+		for (int fd = 3; fd < 256; fd++)
+			close(fd);
+		_exit(0);
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_assert_not_null(ibv_alloc_pd(ctx));
+	ibv_close_device(ctx);
+	ibv_close_device(rig_open(&name));
+}
+
 static int opens_and_waits(int sock, void *arg)
 {
 	(void)arg;

@@ -19,7 +19,7 @@ static struct uv_device *device_of(struct ibv_context *context)
 	if (pre_real()->fstat(context->cmd_fd, &st))
 		return NULL;
 	dev = uv_device_of(&st);
-	return dev && !dev->detached && dev->efa ? dev : NULL;
+	return dev && !uv_detached(dev) && dev->efa ? dev : NULL;
 }
 
 static int queues(struct ibv_context *context, bool cq, uint32_t handle, void *to, size_t size)
