@@ -315,19 +315,20 @@ static void yield_core(void)
 		crowded = CROWDED_TIMES;
 }
 
+static _Thread_local bool pumping;	/* this thread is in uv_pump() */
+
 void uv_pump(void)
 {
 	enum { PATIENCE = 256, SHARE = 16 };
-	static _Thread_local bool inside;
 	static _Thread_local unsigned int idle;
 
-	if (!uv_any_device() || inside)
+	if (!uv_any_device() || pumping)
 		return;
-	inside = true;
+	pumping = true;
 	idle = pump_all() ? 0 : idle + 1;
 	if (idle > PATIENCE && idle % SHARE == 0)
 		yield_core();
-	inside = false;
+	pumping = false;
 }
 
 int softnic_front_fault(unsigned int index, const char *script)
@@ -351,11 +352,14 @@ static void report_driven(void)
 	}
 }
 
-/* Prints the model's violations, for tests that request it. */
+/* Prints the model's violations, for tests that request it. A signal handler that calls exit() may have
+ * interrupted this thread while it held the model's lock. */
 void uv_report(void)
 {
 	struct softnic_violation v[32];
 
+	if (pumping)
+		return;
 	if (pre_asked("SOFTNIC_DRIVEN"))
 		report_driven();
 	if (!pre_asked("SOFTNIC_STRICT"))

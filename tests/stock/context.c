@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Several contexts, closed contexts, and processes that fork. */
+#include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -148,4 +150,39 @@ Test(stock, vfork__child_that_closes_the_device_leaves_it_to_the_parent)
 	cr_assert_eq(waitpid(pid, &status, 0), pid);
 	exchange(&a, &a);
 	st_finish(&a);
+}
+
+enum { ENDED = 3 };
+
+static void end_program(int sig)
+{
+	(void)sig;
+	exit(ENDED);
+}
+
+static int write_until_alarm(int sock, void *arg)
+{
+	struct st_end a;
+
+	(void)sock;
+	(void)arg;
+	setenv("SOFTNIC_STRICT", "1", 1);
+	st_create(&a, st_open());
+	st_connect(&a, &a);
+	signal(SIGALRM, end_program);
+	ualarm(1000, 0);
+	while (st_write(&a, (uintptr_t)a.buf + ST_BUF / 2, a.mr->rkey, ST_BUF / 2) == IBV_WC_SUCCESS)
+		;
+	return 1;
+}
+
+/* The signal interrupts a poll that moves data, with the device's lock held. */
+Test(stock, exit__in_a_signal_handler_ends_the_program)
+{
+	for (int i = 0; i < 20; i++) {
+		struct th_child child;
+
+		cr_assert_eq(th_spawn(&child, write_until_alarm, NULL), 0);
+		cr_assert_eq(th_join(&child, ST_LIMIT_MS), ENDED);
+	}
 }
