@@ -88,24 +88,31 @@ free_dev:
 	return err;
 }
 
-static void watch_forks(void)
+static int watch_forks(void)
 {
-	pre_open_model_once();
-	pthread_atfork(before_fork, after_fork, forked);
+	static bool watched;
+	int err;
+
+	if (watched)
+		return 0;
+	err = pre_open_model_once();
+	if (!err)
+		err = -pthread_atfork(before_fork, after_fork, forked);
+	watched = !err;
+	return err;
 }
 
 static int device_get(unsigned int index, const struct uv_kind *kind, struct uv_device **out)
 {
-	static pthread_once_t watched = PTHREAD_ONCE_INIT;
 	struct uv_device *dev;
 	int err = 0;
 
-	/* Register the fork handlers before the first lock: another thread may fork at any moment. */
-	pthread_once(&watched, watch_forks);
 	pthread_mutex_lock(&registry);
 	dev = live[index];
 	if (!dev) {
-		err = device_new(index, kind, &dev);
+		err = watch_forks();
+		if (!err)
+			err = device_new(index, kind, &dev);
 		if (err) {
 			fprintf(stderr, "softnic: cannot start software adapter %u: %s\n",
 				index, strerror(-err));

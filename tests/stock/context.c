@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Several contexts, closed contexts, and processes that fork. */
+#include <dlfcn.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -185,4 +187,48 @@ Test(stock, exit__in_a_signal_handler_ends_the_program)
 		cr_assert_eq(th_spawn(&child, write_until_alarm, NULL), 0);
 		cr_assert_eq(th_join(&child, ST_LIMIT_MS), ENDED);
 	}
+}
+
+static unsigned int refused_handler;	/* the call of pthread_atfork that fails; 0: none does */
+
+/* The part of pthread_atfork() in the C library. */
+__attribute__((visibility("default")))
+int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*in_child)(void), void *dso);
+int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*in_child)(void), void *dso)
+{
+	__typeof__(&__register_atfork) real = (__typeof__(real))dlsym(RTLD_NEXT, "__register_atfork");
+
+	return refused_handler && !--refused_handler ? ENOMEM : real(prepare, parent, in_child, dso);
+}
+
+enum { REFUSED, OPENED, NO_SUCH_CALL };
+
+static int open_without_handler(int sock, void *n)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *ctx;
+
+	(void)sock;
+	refused_handler = *(unsigned int *)n;
+	ctx = ibv_open_device(list[0]);
+	ibv_free_device_list(list);
+	if (ctx)
+		st_close(ctx);
+	return refused_handler ? NO_SUCH_CALL : ctx ? OPENED : REFUSED;
+}
+
+Test(stock, open_device__without_a_fork_handler_fails)
+{
+	int result = REFUSED;
+	unsigned int n;
+
+	for (n = 0; result == REFUSED;) {
+		struct th_child child;
+
+		n++;
+		cr_assert_eq(th_spawn(&child, open_without_handler, &n), 0);
+		result = th_join(&child, ST_LIMIT_MS);
+	}
+	cr_expect_eq(result, NO_SUCH_CALL, "the device opens without fork handler %u", n);
+	cr_expect_gt(n, 1, "no fork handler was refused");
 }
