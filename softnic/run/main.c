@@ -198,7 +198,7 @@ static void run_child(char **command, const sigset_t *mask, pid_t parent)
 
 /*
  * Waits for the command and forwards signals to it. A signal from the terminal has reached the whole
- * foreground process group already.
+ * foreground process group already. SIGALRM comes from the kernel too, if a timer was set before exec().
  */
 static int wait_for_command(pid_t child, const sigset_t *set)
 {
@@ -212,7 +212,7 @@ static int wait_for_command(pid_t child, const sigset_t *set)
 			if (waitpid(child, &status, WNOHANG) == child)
 				return WIFEXITED(status) ? WEXITSTATUS(status)
 							 : 128 + WTERMSIG(status);
-		} else if (sig > 0 && info.si_code != SI_KERNEL) {
+		} else if (sig > 0 && (sig == SIGALRM || info.si_code != SI_KERNEL)) {
 			kill(child, sig);
 		}
 	}
