@@ -87,6 +87,12 @@ int run_dir_make(struct run_dir *dir)
 		if (!mkdtemp(dir->path))
 			return -errno;
 		dir->lock = lock(dir->path);
+		if (dir->lock < 0 && errno != ENOENT && errno != EWOULDBLOCK) {
+			int err = -errno;
+
+			rmdir(dir->path);
+			return err;
+		}
 		/* Between its creation and the lock, another softnic-run may have removed it as
 		 * stale. */
 		if (dir->lock >= 0 && !fstat(dir->lock, &a) && !stat(dir->path, &b) &&
