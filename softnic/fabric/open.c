@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "softnic/bytes.h"
 #include "softnic/fabric/link.h"
 
+/* After an error, sn_registry_remove() closes the descriptors. */
 static int open_sockets(struct sn_fab *f)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.u64 = SN_KEY_LISTENER};
@@ -18,24 +18,14 @@ static int open_sockets(struct sn_fab *f)
 	if (f->epfd < 0)
 		return -errno;
 	f->spare = eventfd(0, EFD_CLOEXEC);
-	if (f->spare < 0) {
-		err = -errno;
-		goto err_close_epoll;
-	}
+	if (f->spare < 0)
+		return -errno;
 	f->listener = err = sn_link_listen(&f->config.gid);
 	if (err < 0)
-		goto err_close_spare;
+		return err;
 	err = epoll_ctl(f->epfd, EPOLL_CTL_ADD, f->listener, &ev) ? -errno : 0;
 	if (!err && !sn_is_zero(&f->config.ip, sizeof(f->config.ip)))
 		err = sn_udp_open(f);
-	if (!err)
-		return 0;
-	close(f->listener);
-err_close_spare:
-	close(f->spare);
-err_close_epoll:
-	close(f->epfd);
-	f->epfd = f->listener = f->spare = -1;
 	return err;
 }
 
