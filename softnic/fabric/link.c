@@ -254,8 +254,6 @@ int sn_link_accept(int sock, uint32_t protocol, struct sn_link **out)
 	if (err)
 		return err;
 	link = calloc(1, sizeof(*link));
-	if (link)
-		link->sock = sock;
 	if (!link)
 		err = -ENOMEM;
 	else if (hello.protocol != protocol || !memory_valid(fd, hello.ring_bytes))
@@ -267,6 +265,7 @@ int sn_link_accept(int sock, uint32_t protocol, struct sn_link **out)
 		free(link);
 		return err;
 	}
+	link->sock = sock;
 	link->peer = hello.self;
 	*out = link;
 	return 0;
