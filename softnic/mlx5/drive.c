@@ -73,7 +73,11 @@ static bool drive_rounds(struct softnic *nic)
 		if (nic->config.flags & SOFTNIC_SCAN_UARS ||
 		    atomic_load_explicit(&dev->any_dirty, memory_order_acquire))
 			any |= sn_uar_scan(nic);
-		if (nic->fatal || (!round && defer_work(nic)))
+		/* A device that has failed drops its packets. If it left them in the ring, its peers would
+		 * wait for it for ever. */
+		if (nic->fatal)
+			return sn_fabric_poll(nic) || any;
+		if (!round && defer_work(nic))
 			return any;
 		if (!TAILQ_EMPTY(&nic->run))
 			any |= run_qps(nic);

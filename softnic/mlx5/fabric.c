@@ -74,6 +74,11 @@ static void dispatch(struct sn_port *port, const struct sn_fab_dest *src, const 
 	}
 }
 
+static bool can_receive(const struct sn_port *port)
+{
+	return !port->link_down && !port->nic->fatal;
+}
+
 static void deliver(void *ctx, const struct sn_addr *src, const void *bytes, size_t len)
 {
 	struct sn_port *port = ctx;
@@ -81,10 +86,10 @@ static void deliver(void *ctx, const struct sn_addr *src, const void *bytes, siz
 	struct sn_fab_dest from;
 	struct sn_packet pkt;
 
-	if (!port->link_down && sn_rc_plain_in(port, src, bytes, len))
+	if (can_receive(port) && sn_rc_plain_in(port, src, bytes, len))
 		return;
 	from = (struct sn_fab_dest){.gid = *src};
-	if (port->link_down || !sn_port_icrc_fits(port, &from, bytes, len)) {
+	if (!can_receive(port) || !sn_port_icrc_fits(port, &from, bytes, len)) {
 		nic->ctr.rx_packets++;
 		nic->ctr.drops++;
 		return;
@@ -112,7 +117,7 @@ static void datagram(void *ctx, const struct sn_fab_dest *src, const void *bytes
 
 	nic->ctr.rx_packets++;
 	nic->ctr.bad_icrc += !fits;
-	if (!fits || port->link_down || !sn_packet_parse(bytes, len, true, &pkt)) {
+	if (!fits || !can_receive(port) || !sn_packet_parse(bytes, len, true, &pkt)) {
 		nic->ctr.drops++;
 		return;
 	}
