@@ -74,7 +74,7 @@ static uint64_t take_over(struct softnic *nic, struct backoff *b)
 	dev->armed = sn_fabric_arm(nic);
 	if (!dev->armed)
 		return 0;
-	until = sn_timers_next(nic);
+	until = nic->fatal ? UINT64_MAX : sn_timers_next(nic);	/* after a fatal error no timers run */
 	if (!TAILQ_EMPTY(&nic->err) && until > sn_now() + FLUSH_NS)
 		until = sn_now() + FLUSH_NS;
 	if (scans) {
