@@ -144,6 +144,11 @@ static void interrupt_late(struct softnic *nic, struct sn_eq *eq)
 		raise_irq(nic, eq);
 }
 
+static bool is_full(const struct sn_eq *eq)
+{
+	return ((eq->pi - eq->ci) & 0xffffff) >= UINT32_C(1) << eq->log_size;
+}
+
 void sn_eq_event(struct softnic *nic, struct sn_eq *eq, enum sn_event type, uint8_t sub_type,
 		 const uint8_t data[28])
 {
@@ -151,7 +156,10 @@ void sn_eq_event(struct softnic *nic, struct sn_eq *eq, enum sn_event type, uint
 	struct eqe *e = sn_buf_at(nic, &eq->buf, (uint64_t)(eq->pi & (size - 1)) * EQE_SIZE,
 				  EQE_SIZE, true);
 
-	if (((eq->pi - eq->ci) & 0xffffff) >= size) {
+	/* The handler may have read entries since this round began, and its doorbell is only posted. */
+	if (is_full(eq) && atomic_load(&nic->dev->any_eq_db))
+		sn_eq_take_posted(nic);
+	if (is_full(eq)) {
 		sn_violate(nic, SN_V_EQ_OVERRUN,
 			   "overrun of EQ %u, which has %u entries", eq->eqn, size);
 		return;

@@ -391,3 +391,35 @@ Test(irq, handler__may_arm_again)
 	}
 	close_all();
 }
+
+/* The 70 events are raised in one round of the device. The handler reads each one before the next. */
+Test(irq, handler__that_reads_each_event_keeps_its_queue_from_overrunning)
+{
+	enum { QPS = 70, FIRST_REGISTER = 0x800 };
+	static struct drv_cq cqs[QPS];
+	static struct drv_qp qps[QPS];
+	struct drv_wqe w;
+	struct drv_cqe e;
+
+	d = rearmer = drv_open_irq(SOFTNIC_SCAN_UARS, rearm);
+	drv_eq_arm(d);
+	for (unsigned int i = 0; i < QPS; i++) {
+		drv_cq(d, &cqs[i], 3, false);
+		drv_qp(d, &qps[i], &cqs[i], &cqs[i]);
+		drv_connect(&qps[i], &qps[i]);
+		drv_arm(&cqs[i], false);
+		drv_ctrl(&qps[i], &w, 0, CE_ALWAYS << 2, 0);
+		drv_put(&qps[i], &w);
+		__atomic_store_n(&qps[i].dbr[1], htobe32(qps[i].pi), __ATOMIC_RELEASE);
+	}
+	d->irqs = 0;
+	memcpy((uint8_t *)softnic_uar(d->nic, d->uar) + FIRST_REGISTER, w.b, sizeof(uint64_t));
+	softnic_scan(d->nic);
+	cr_expect_eq(d->eq.ci, QPS, "the handler got %u events", d->eq.ci);
+	for (unsigned int i = 0; i < QPS; i++) {
+		cr_expect(drv_poll(&cqs[i], &e));
+		drv_qp_free(&qps[i]);
+		drv_cq_free(&cqs[i]);
+	}
+	drv_close(d);
+}
