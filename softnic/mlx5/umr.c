@@ -204,7 +204,7 @@ static uint8_t store_klms(const struct umr *u, struct sn_mkey *m, const uint8_t 
 		return refuse_umr(u, SN_V_WQE_UMR, "a KLM is longer than 2 GiB");
 	for (uint32_t i = 0; i < u->octowords; i++)
 		sn_klm_read(&m->klm[u->first + i], list + (size_t)i * OCTOWORD);
-	m->nklm = u->first + u->octowords;
+	m->nklm = MAX(m->nklm, u->first + u->octowords);
 	return SN_SYND_OK;
 }
 

@@ -380,6 +380,32 @@ Test(umr, klms__behind_the_length_of_the_key_may_be_anything)
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
 
+static uint8_t klms(uint32_t key, uint16_t first, uint8_t *at)
+{
+	struct drv_wqe w;
+
+	drv_ctrl(&qp, &w, UMR, SMALL_FENCE | CE_ALWAYS << 2, key);
+	drv_umr(&w, INLINE | TRANSLATION, 4, REG_MASK);
+	sn_set(w.b + 16, SN_FLD(0x30, 16), first);
+	drv_mkc(&w, DRV_ALL, (uint32_t)ANY_QP << 8 | 1, 0, 8 * 64, false);
+	for (int i = 0; i < 4; i++)
+		drv_klm(&w, at + 64 * i, 64, mem.key);
+	return run(&qp, &w);
+}
+
+Test(umr, klms__at_the_start_leave_the_rest_of_the_list)
+{
+	uint32_t key = drv_window(d, 8);
+
+	cr_assert_eq(klms(key, 0, mem.mem), 0);
+	cr_assert_eq(klms(key | 1, 4, mem.mem + 256), 0);
+	cr_assert_eq(klms(key | 1, 0, mem.mem + PAGE), 0);
+	cr_expect_eq(rdma_write(8 * 64, 0, key | 1), 0);
+	cr_expect_arr_eq(mem.mem + PAGE, src.mem, 256);
+	cr_expect_arr_eq(mem.mem + 256, src.mem + 256, 256);
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}
+
 /* What follows a UMR that frees a key need not wait for it: Linux sends without a fence then. */
 Test(umr, invalidation__needs_no_fence_behind_it)
 {
