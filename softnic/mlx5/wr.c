@@ -186,7 +186,7 @@ void sn_sq_flush(struct sn_qp *qp)
 
 		if (!sn_sq_copy(qp, qp->sq_next, 1, (uint8_t *)&ctrl) || !sn_wqe_ctrl_ok(qp, &ctrl)) {
 			qp->sq_next = qp->sq_done = qp->sq_pi;
-			return;
+			break;
 		}
 		ds = from_be32(ctrl.qpn_ds) & 0x3f;
 		wr.ds = (uint8_t)ds;
@@ -195,8 +195,11 @@ void sn_sq_flush(struct sn_qp *qp)
 		wr.syndrome = SN_SYND_FLUSH;
 		qp->sq_next = (uint16_t)(qp->sq_next + sn_blocks(ds));
 		if (!complete_wr(qp, &wr))
-			return;
+			break;
 	}
+	/* In SQER: without its CQ the QP cannot go on. */
+	if (qp->scq->error)
+		sn_qp_to_error(qp);
 }
 
 static struct sn_qp *qp_of_flush(struct sn_timer *timer)

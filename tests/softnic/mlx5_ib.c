@@ -235,6 +235,29 @@ Test(mlx5_ib, qp1__after_a_failed_send_receives_and_can_send_again)
 	drv_mr_free(d, &mr);
 }
 
+/* Without completions the program cannot learn what was sent, so the QP does not stay in SQER. */
+Test(mlx5_ib, qp1__whose_flush_overruns_its_queue_is_in_error)
+{
+	enum { QKEY = 0x1234, WRITE = 0x08, ERR = 6 };
+	struct drv_qp qp1 = { 0 };
+	struct drv_wqe w;
+
+	drv_cq_free(&cq);
+	drv_cq(d, &cq, 1, false);
+	cr_assert_eq(make_qp(&qp1, QP1, true), 0);
+	to_rts_with(&qp1, QKEY);
+	drv_ctrl(&qp1, &w, WRITE, CE_ALWAYS << 2, 0);
+	w.ds = 4;
+	drv_put(&qp1, &w);
+	drv_ctrl(&qp1, &w, 0, CE_ALWAYS << 2, 0);
+	drv_put(&qp1, &w);
+	drv_nop(&qp1, CE_ALWAYS);
+	cr_expect_eq(drv_count(d, "cq.overrun"), 1);
+	softnic_violations_clear(d->nic);
+	cr_expect_eq(drv_state(&qp1), ERR);
+	drv_qp_free(&qp1);
+}
+
 /* The first port must not keep a QP that is at the second one, and is freed there. */
 Test(mlx5_ib, qp1__that_moves_to_another_port_is_that_ports)
 {
