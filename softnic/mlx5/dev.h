@@ -219,6 +219,8 @@ void sn_sq_doorbell(struct sn_qp *qp);
 /* Puts the QP on the run list with the producer counter rec, which the caller has read from the
  * record. */
 void sn_sq_record(struct sn_qp *qp, uint32_t rec);
+/* Reads the producer counter of a QP that rang. If the host refuses the access, the QP fails. */
+bool sn_sq_read_record(struct sn_qp *qp, uint32_t *rec);
 /* Returns a pointer to a WQEBB in the queue, or NULL. */
 static inline const uint8_t *sn_sq_block(struct sn_qp *qp, uint16_t idx)
 {

@@ -25,6 +25,15 @@ static bool producer_ok(struct sn_qp *qp, uint32_t rec)
 	return true;
 }
 
+bool sn_sq_read_record(struct sn_qp *qp, uint32_t *rec)
+{
+	if (qp->sq_size && sn_dbr_read(qp->nic, &qp->dbr, 1, rec))
+		return true;
+	if (qp->sq_size && qp->state >= SN_QP_RTS)
+		sn_qp_fatal(qp, SN_EV_WQ_CATAS);
+	return false;
+}
+
 /* The doorbell's own value is not used, because by the manual the doorbell record is authoritative. */
 void sn_sq_doorbell(struct sn_qp *qp)
 {

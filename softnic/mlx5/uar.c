@@ -195,7 +195,7 @@ static void ring_sq(struct softnic *nic, uint32_t page, const uint8_t *data, siz
 	} else {
 		nic->ctr.doorbells++;
 	}
-	if (!qp || !qp->sq_size || !sn_dbr_read(nic, &qp->dbr, 1, &rec))
+	if (!qp || !sn_sq_read_record(qp, &rec))
 		return;
 	if (qp->state != SN_QP_RST) {
 		pi = check_copy(qp, data, len);
@@ -270,12 +270,16 @@ static bool scan_page(struct softnic *nic, struct sn_uar *uar)
 	struct sn_qp *qp;
 	struct sn_cq *cq;
 	bool rung = false, any = false;
+	uint32_t rec;
 
 	report_zero_block(nic, uar);
 	for (uint32_t off = SN_UAR_BF; off < SN_UAR_BF_END; off += SN_UAR_BF_HALF) {
 		if (!take_doorbell(page, off, word))
 			continue;
-		rung |= is_poison(nic, word) || doorbell_qp(nic, uar->page, word) != NULL;
+		qp = is_poison(nic, word) ? NULL : doorbell_qp(nic, uar->page, word);
+		if (qp)
+			sn_sq_read_record(qp, &rec);	/* only a QP that rang fails if that is refused */
+		rung |= qp || is_poison(nic, word);
 		nic->ctr.doorbells++;
 	}
 	if (rung)

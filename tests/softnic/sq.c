@@ -289,13 +289,10 @@ Test(sq, wqe__write_without_remote_address_is_refused)
 }
 
 /* IBTA 11.6.3: a queue that the device cannot read is a local work queue catastrophic error. */
-Test(sq, queue__that_the_iommu_refuses_breaks_the_qp)
+static void expect_catastrophe(void)
 {
 	uint8_t type, data[28];
 
-	d->refuse_at = (uintptr_t)qp.sq;
-	d->refuse_len = 64ul << qp.log_sq;
-	drv_nop(&qp, CE_ALWAYS);
 	d->refuse_len = 0;
 	cr_expect_gt(drv_count(d, "dma.refused"), 0);
 	softnic_violations_clear(d->nic);
@@ -303,6 +300,38 @@ Test(sq, queue__that_the_iommu_refuses_breaks_the_qp)
 	cr_assert(drv_event(d, &type, data), "the host does not learn that the queue stands still");
 	cr_expect_eq(type, 5);
 	cr_expect_eq(sn_get32(data, 24), qp.qpn);
+}
+
+Test(sq, queue__that_the_iommu_refuses_breaks_the_qp)
+{
+	d->refuse_at = (uintptr_t)qp.sq;
+	d->refuse_len = 64ul << qp.log_sq;
+	drv_nop(&qp, CE_ALWAYS);
+	expect_catastrophe();
+}
+
+Test(sq, record__that_the_iommu_refuses_breaks_the_qp)
+{
+	d->refuse_at = (uintptr_t)qp.dbr;
+	d->refuse_len = 8;
+	drv_nop(&qp, CE_ALWAYS);
+	expect_catastrophe();
+}
+
+/* The same, if the doorbell is not trapped. */
+Test(sq, record__that_the_iommu_refuses_breaks_the_qp_of_a_scanned_page)
+{
+	struct drv_wqe w;
+
+	close_all();
+	d = drv_loop_open(SOFTNIC_SCAN_UARS, 8, &cq, &qp);
+	drv_ctrl(&qp, &w, 0, CE_ALWAYS << 2, 0);
+	drv_put(&qp, &w);
+	memcpy((uint8_t *)softnic_uar(d->nic, qp.uar) + 0x800, w.b, sizeof(uint64_t));
+	d->refuse_at = (uintptr_t)qp.dbr;
+	d->refuse_len = 8;
+	softnic_scan(d->nic);
+	expect_catastrophe();
 }
 
 Test(sq, error__flushes_the_rest_in_order_by_its_completion_mode)
