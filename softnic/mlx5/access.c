@@ -277,7 +277,7 @@ void sn_acc_violation(struct softnic *nic, const struct sn_access *a, enum sn_ac
 		[SN_ACC_GONE] = { SN_V_MKEY_STALE, "a key in its list is invalid" },
 		[SN_ACC_DMA] = { SN_V_DMA_REFUSED, "DMA refused" },
 	};
-	enum sn_viol v = why == SN_ACC_GONE ? SN_V_REMOTE_OPERATIONAL : SN_V_REMOTE_ACCESS;
+	enum sn_viol v = sn_acc_is_operational(why) ? SN_V_REMOTE_OPERATIONAL : SN_V_REMOTE_ACCESS;
 
 	if (why == SN_ACC_OK || why >= SN_ACC_MANY)
 		return;

@@ -130,6 +130,11 @@ enum sn_acc {
 	SN_ACC_DMA,		/* the host's IOMMU refused the access */
 	SN_ACC_MANY,		/* sn_mkey_map() only: the range has more than one piece */
 };
+/* IBTA 9.7.5.2: the peer's request was right, and the error is one of the responder. */
+static inline bool sn_acc_is_operational(enum sn_acc why)
+{
+	return why == SN_ACC_GONE || why == SN_ACC_DMA;
+}
 
 struct sn_access {
 	uint32_t key;

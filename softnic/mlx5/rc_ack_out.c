@@ -85,7 +85,7 @@ void sn_rc_fatal_nak(struct sn_qp *qp, uint32_t psn, enum sn_nak_code code, enum
 void sn_rc_refuse(struct sn_qp *qp, uint32_t psn, const struct sn_access *a, enum sn_acc why)
 {
 	sn_acc_violation(qp->nic, a, why, true);
-	if (why == SN_ACC_GONE)
+	if (sn_acc_is_operational(why))
 		sn_rc_fatal_nak(qp, psn, SN_NAK_REMOTE_OPERATIONAL, SN_EV_WQ_CATAS);
 	else
 		sn_rc_fatal_nak(qp, psn, SN_NAK_REMOTE_ACCESS, SN_EV_WQ_ACCESS);

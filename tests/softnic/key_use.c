@@ -190,6 +190,43 @@ static uint32_t rows(uint32_t bytes, uint16_t n)
 	return sn_get(d->out, CMD_NUMBER) << 8;
 }
 
+/* IBTA 9.7.5.2: the request was right, so the error is an operational one of the responder. */
+Test(key_use, target__that_the_iommu_refuses_is_a_remote_operational_error)
+{
+	enum { FETCH_ADD = 0x12, CATASTROPHIC = 5 };
+	static const uint8_t opcodes[] = { 0x08, 0x10, FETCH_ADD };	/* WRITE, READ, ATOMIC_FA */
+	struct drv_mr local;
+
+	drv_mr(d, &local, 4096, DRV_ALL);
+	d->refuse_at = (uintptr_t)mr.mem;
+	d->refuse_len = 4096;
+	for (int i = 0; i < 3; i++) {
+		struct drv_qp peer = { 0 };
+		uint8_t synd, type, data[28];
+		struct drv_wqe w;
+
+		drv_qp(d, &peer, &cq, &cq);
+		cr_assert_eq(drv_to(&qp, CMD_2RST_QP), 0);
+		qp.pi = 0;
+		drv_connect(&qp, &peer);
+		drv_ctrl(&qp, &w, opcodes[i], CE_ALWAYS << 2, 0);
+		drv_raddr(&w, (uintptr_t)mr.mem, mr.key);
+		if (opcodes[i] == FETCH_ADD)
+			memset(w.b + 16 * w.ds++, 0, 16);
+		drv_data(&w, local.mem, 8, local.key);
+		synd = run(&w);
+		cr_expect_eq(synd, 0x14, "opcode %#x: syndrome %#x", opcodes[i], synd);
+		cr_expect_eq(drv_count(d, "remote.access"), 0);
+		cr_expect_gt(drv_count(d, "remote.operational"), 0);
+		softnic_violations_clear(d->nic);
+		cr_assert(drv_event(d, &type, data));
+		cr_expect_eq(type, CATASTROPHIC);
+		drv_qp_free(&peer);
+	}
+	d->refuse_len = 0;
+	drv_mr_free(d, &local);
+}
+
 /* The device would look at 2^41 entries before it answers the first packet. */
 Test(key_use, write__to_a_key_of_a_billion_rows_is_refused_soon, .timeout = 60)
 {
