@@ -58,13 +58,18 @@ static void overrun(struct softnic *nic, struct sn_cq *cq)
 	fail_cq(nic, cq, SYND_OVERRUN);
 }
 
-static void refuse_ring(struct softnic *nic, struct sn_cq *cq)
+static void refuse_access(struct softnic *nic, struct sn_cq *cq, const char *words)
 {
-	sn_violate(nic, SN_V_DMA_REFUSED, "CQ %#x: its ring may not be written", cq->cqn);
+	sn_violate(nic, SN_V_DMA_REFUSED, "CQ %#x: its %s", cq->cqn, words);
 	fail_cq(nic, cq, SYND_ACCESS);
 }
 
-/* Reads and checks the host's consumer index. True if there is room for another CQE. */
+static void refuse_ring(struct softnic *nic, struct sn_cq *cq)
+{
+	refuse_access(nic, cq, "ring may not be written");
+}
+
+/* Reads and checks the host's consumer index. If there is no room for another CQE, the CQ fails. */
 static bool has_room(struct softnic *nic, struct sn_cq *cq)
 {
 	uint32_t size = UINT32_C(1) << cq->log_size;
@@ -72,8 +77,10 @@ static bool has_room(struct softnic *nic, struct sn_cq *cq)
 
 	if (cq->oi)
 		return true;
-	if (!sn_dbr_read(nic, &cq->dbr, 0, &ci))
+	if (!sn_dbr_read(nic, &cq->dbr, 0, &ci)) {
+		refuse_access(nic, cq, "doorbell record may not be read");
 		return false;
+	}
 	ci &= 0xffffff;
 	if (((ci - cq->ci) & 0xffffff) > 0x7fffff)
 		sn_violate(nic, SN_V_CQ_CI_BACKWARDS, "CQ %#x: consumer index %u after %u", cq->cqn,
@@ -84,7 +91,10 @@ static bool has_room(struct softnic *nic, struct sn_cq *cq)
 			   cq->pi);
 	else
 		cq->ci = ci;
-	return ((cq->pi - cq->ci) & 0xffffff) < size;
+	if (((cq->pi - cq->ci) & 0xffffff) < size)
+		return true;
+	overrun(nic, cq);
+	return false;
 }
 
 /* PRM, scatter to CQE: up to 32 bytes are placed at the start of the descriptor; up to 64 bytes in the first
@@ -185,12 +195,8 @@ static inline struct cqe64 *next_slot(struct softnic *nic, struct sn_cq *cq)
 {
 	void *at;
 
-	if (cq->error)
+	if (cq->error || !has_room(nic, cq))
 		return NULL;
-	if (!has_room(nic, cq)) {
-		overrun(nic, cq);
-		return NULL;
-	}
 	/* The descriptor of a 128-byte entry is in its second half. */
 	at = half_at(nic, cq, cq->cqe_size - 64u);
 	if (!at)

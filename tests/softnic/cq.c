@@ -258,6 +258,20 @@ Test(cq, ring__that_the_iommu_refuses_stops_the_queue_and_fails_its_qp)
 	cr_expect_not(drv_poll(&cq, &e));
 }
 
+/* The device cannot know whether there is room, so this is no overrun. */
+Test(cq, record__that_the_iommu_refuses_stops_the_queue_and_fails_its_qp)
+{
+	struct drv_cqe e;
+
+	d->refuse_at = (uintptr_t)cq.dbr;
+	d->refuse_len = 8;
+	drv_nop(&qp, CE_ALWAYS);
+	d->refuse_len = 0;
+	expect_write_fail(cq.cqn);
+	cr_expect_eq(drv_state(&qp), 6);
+	cr_expect_not(drv_poll(&cq, &e));
+}
+
 /* Linux gives the pages of a umem the write right only if its program asked for local write. */
 Test(cq, ring__in_a_umem_without_write_right_gets_no_cqe)
 {
