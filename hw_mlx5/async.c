@@ -146,7 +146,7 @@ void m5_ia_async_handle(struct dap_ia *ia)
 			port_event(ia, &ev);
 			break;
 		case M5_EVENT_LOST:
-			dap_log(DAP_LOG_ERR, "%s: the kernel dropped device events: failed "
+			dap_log(DAP_LOG_ERR, "%s: device events were dropped: failed "
 				"connections may go unnoticed", ia->name);
 			/* fall through */
 		case M5_EVENT_STARVED:

@@ -55,8 +55,10 @@ static bool grow(struct m5_events *events)
 void m5_events_put(struct m5_events *events, const struct m5_event *ev)
 {
 	pthread_mutex_lock(&events->lock);
-	if (events->async_head - events->async_tail == events->async_room && !grow(events))
+	if (events->async_head - events->async_tail == events->async_room && !grow(events)) {
 		events->async_tail++;
+		events->lost = true;
+	}
 	*event_at(events, events->async_head++) = *ev;
 	pthread_mutex_unlock(&events->lock);
 	dap_thread_signal(events->async_fd);
@@ -68,7 +70,11 @@ int m5_events_read(struct m5_events *events, struct m5_event *ev)
 	int found = 0;
 
 	pthread_mutex_lock(&events->lock);
-	if (events->async_tail == events->async_head) {
+	if (events->lost) {
+		*ev = (struct m5_event){ .kind = M5_EVENT_LOST };
+		events->lost = false;
+		found = 1;
+	} else if (events->async_tail == events->async_head) {
 		(void)syscall(SYS_read, events->async_fd, &n, sizeof(n));
 	} else {
 		*ev = *event_at(events, events->async_tail++);

@@ -32,6 +32,7 @@ struct m5_events {
 	struct m5_cq_link *cqs[M5_CQ_BUCKETS];
 	struct m5_event first[M5_ASYNC_FIRST], *more;	/* more: the ring in use, or NULL */
 	unsigned int async_room, async_head, async_tail;
+	bool lost;			/* events were dropped, and the reader does not know it yet */
 	int async_fd;
 };
 

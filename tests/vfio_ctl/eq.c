@@ -105,7 +105,7 @@ Test(eq, m5_eq_read__after_skipped_events_reads_all_others)
 	}
 }
 
-/* Puts events 0 to n - 1. Those from first on must be read. */
+/* Puts events 0 to n - 1. Those from first on must be read, after the report that others were lost. */
 static void survive(uint32_t n, uint32_t first)
 {
 	struct m5_event ev = { .kind = M5_EVENT_QP };
@@ -113,6 +113,10 @@ static void survive(uint32_t n, uint32_t first)
 	for (uint32_t i = 0; i < n; i++) {
 		ev.number = i;
 		m5_events_put(&events, &ev);
+	}
+	if (first) {
+		cr_assert_eq(m5_events_read(&events, &ev), 1);
+		cr_assert_eq(ev.kind, M5_EVENT_LOST);
 	}
 	for (uint32_t i = first; i < n; i++) {
 		cr_assert_eq(m5_events_read(&events, &ev), 1);
