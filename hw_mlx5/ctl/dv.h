@@ -36,7 +36,9 @@ struct m5_obj {
 /* For a device that only this process monitors; all members are atomic. */
 struct dv_watch {
 	bool dead;			/* commands would never return */
-	unsigned int begun, ended;	/* numbers of calls that use the device */
+	/* numbers of calls that use the device now: those that began in this turn of the health check, and
+	 * those of the turn before; the parity of turn is the index of the former */
+	unsigned int calls[2], turn;
 	unsigned int pinning;		/* GiB that such calls pin or release */
 };
 
@@ -59,7 +61,7 @@ static inline struct m5_ctl_dv *dv_of(struct m5_ctl *ctl)
  */
 struct dv_call {
 	sigset_t mask;
-	struct dv_watch *watch;
+	unsigned int *calls;		/* the number that includes this call, or NULL */
 };
 int dv_begin(struct m5_ctl *ctl, struct dv_call *call);
 void dv_end(const struct dv_call *call);

@@ -29,9 +29,9 @@ int dv_begin(struct m5_ctl *ctl, struct dv_call *call)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &call->mask);
 	hw_enter();
-	call->watch = watch;
+	call->calls = watch ? &watch->calls[__atomic_load_n(&watch->turn, __ATOMIC_SEQ_CST) % 2] : NULL;
 	if (watch)
-		__atomic_fetch_add(&watch->begun, 1, __ATOMIC_SEQ_CST);
+		__atomic_fetch_add(call->calls, 1, __ATOMIC_SEQ_CST);
 	if (!watch || !__atomic_load_n(&watch->dead, __ATOMIC_SEQ_CST)) {
 		errno = 0;
 		return 0;
@@ -44,8 +44,8 @@ void dv_end(const struct dv_call *call)
 {
 	int err = errno;
 
-	if (call->watch)
-		__atomic_fetch_add(&call->watch->ended, 1, __ATOMIC_SEQ_CST);
+	if (call->calls)
+		__atomic_fetch_sub(call->calls, 1, __ATOMIC_SEQ_CST);
 	hw_leave();
 	pthread_sigmask(SIG_SETMASK, &call->mask, NULL);
 	errno = err;

@@ -33,8 +33,8 @@ struct vf_health {
 	uint64_t looked, changed;	/* ms: last check, and last change of the count */
 	uint32_t count;			/* the device's heartbeat counter */
 	unsigned int still;		/* consecutive checks in which count was the same */
-	unsigned int waiting;		/* consecutive checks in which the same command waited */
-	unsigned int ended;
+	unsigned int waiting;		/* consecutive checks in which a command of an earlier turn waited */
+	unsigned int gib;		/* most that registrations pinned at once during these checks */
 };
 
 /* An entry of the device's table of addresses. */

@@ -98,16 +98,21 @@ static bool firmware_stuck(struct vf_device *d, uint64_t ms, bool due)
 	return ms - h->changed >= STUCK_MS && h->still >= STUCK_LOOKS;
 }
 
+/* A turn ends when no command of the turn before it waits: later commands cannot hide one that is stuck. */
 static bool command_stuck(struct vf_device *d)
 {
 	struct vf_health *h = &d->health;
-	unsigned int ended = __atomic_load_n(&d->watch.ended, __ATOMIC_SEQ_CST);
-	unsigned int begun = __atomic_load_n(&d->watch.begun, __ATOMIC_SEQ_CST);
-	unsigned int gib = __atomic_load_n(&d->watch.pinning, __ATOMIC_SEQ_CST);
+	struct dv_watch *watch = &d->watch;
+	unsigned int gib = __atomic_load_n(&watch->pinning, __ATOMIC_SEQ_CST);
 
-	h->waiting = begun != ended && ended == h->ended ? h->waiting + 1 : 0;
-	h->ended = ended;
-	return h->waiting >= WAITING_LOOKS + PINNING_LOOKS * gib;
+	h->waiting++;
+	h->gib = gib > h->gib ? gib : h->gib;
+	if (!__atomic_load_n(&watch->calls[(watch->turn + 1) % 2], __ATOMIC_SEQ_CST)) {
+		__atomic_fetch_add(&watch->turn, 1, __ATOMIC_SEQ_CST);
+		h->waiting = 0;
+		h->gib = gib;
+	}
+	return h->waiting >= WAITING_LOOKS + PINNING_LOOKS * h->gib;
 }
 
 const char *vf_health(struct vf_device *d)

@@ -198,8 +198,8 @@ Test(health, close__whose_command_is_not_answered_returns_despite_an_event)
 
 	replace(CMDQ_ADDR_L, be32toh(*word(CMDQ_ADDR_L)));
 	cr_assert_eq(pthread_create(&thread, NULL, close_other, other), 0);
-	cr_assert(TH_WITHIN(SOON_MS, __atomic_load_n(&dev->watch.begun, __ATOMIC_SEQ_CST) !=
-			    __atomic_load_n(&dev->watch.ended, __ATOMIC_SEQ_CST)));
+	cr_assert(TH_WITHIN(SOON_MS, __atomic_load_n(&dev->watch.calls[0], __ATOMIC_SEQ_CST) ||
+			    __atomic_load_n(&dev->watch.calls[1], __ATOMIC_SEQ_CST)));
 	before = __atomic_load_n(&dev->async.eq.ci, __ATOMIC_ACQUIRE);
 	cr_assert_eq(th_front_fault(0, "link_down"), 0);
 	cr_assert(TH_WITHIN(SOON_MS, __atomic_load_n(&dev->async.eq.ci, __ATOMIC_ACQUIRE) != before));
@@ -208,6 +208,74 @@ Test(health, close__whose_command_is_not_answered_returns_despite_an_event)
 	cr_assert(TH_WITHIN(SOON_MS, __atomic_load_n(&closed, __ATOMIC_SEQ_CST)));
 	pthread_join(thread, NULL);
 	told_of_the_end();
+}
+
+enum { LOOKS_OF_TWO_MINUTES = 2 * 60 * 1000 / VF_HEALTH_MS };
+
+/* The i-th check of a device whose firmware runs. */
+static const char *look(struct vf_device *d, uint32_t i)
+{
+	static uint8_t memory[2 * 4096];
+	static struct mlx5dv_devx_uar uar = { .base_addr = memory };
+
+	d->uar = &uar;
+	*(uint32_t *)(void *)(memory + HEALTH_COUNTER) = htobe32(i + 1);
+	vfio_time(1000 + i * VF_HEALTH_MS);
+	return vf_health(d);
+}
+
+/*
+ * Checks a device for two minutes. Before each check another command is answered. Either one more command is
+ * never answered, or each is answered after the next one has begun.
+ */
+static const char *health_of(bool one_waits)
+{
+	struct vf_device d = { 0 };
+	struct m5_ctl_dv dv = { .watch = &d.watch };
+	struct dv_call calls[2];
+	const char *why = NULL;
+
+	cr_assert_eq(dv_begin(&dv.ctl, &calls[1]), 0);
+	for (uint32_t i = 0; i < LOOKS_OF_TWO_MINUTES && !why; i++) {
+		cr_assert_eq(dv_begin(&dv.ctl, &calls[one_waits ? 0 : i % 2]), 0);
+		dv_end(&calls[one_waits ? 0 : (i + 1) % 2]);
+		why = look(&d, i);
+	}
+	vfio_time(0);
+	return why;
+}
+
+Test(health, command_not_answered__while_others_are_is_detected)
+{
+	const char *why = health_of(true);
+
+	cr_assert_not_null(why);
+	cr_assert_str_eq(why, "a command has not been answered for a minute");
+}
+
+Test(health, commands__that_overlap_are_no_dead_device)
+{
+	cr_assert_null(health_of(false));
+}
+
+/* Two threads register 90 GiB and 10 GiB at once, so the smaller registration takes as long as the larger. */
+Test(health, mr_reg__beside_a_larger_one_is_no_dead_device)
+{
+	struct vf_device d = { .watch.pinning = 100 };
+	struct m5_ctl_dv dv = { .watch = &d.watch };
+	struct dv_call calls[2];
+
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(dv_begin(&dv.ctl, &calls[i]), 0);
+	for (uint32_t i = 0; i < LOOKS_OF_TWO_MINUTES; i++) {
+		cr_assert_null(look(&d, i), "the device counts as dead after %u checks", i);
+		if (i == LOOKS_OF_TWO_MINUTES - 2) {
+			dv_end(&calls[0]);
+			d.watch.pinning = 10;
+		}
+	}
+	dv_end(&calls[1]);
+	vfio_time(0);
 }
 
 /* The kernel pins 128 GiB in two minutes. No command waits for the device meanwhile. */
