@@ -184,10 +184,13 @@ static struct vf_device *add_device(const char *pci)
 	return d;
 }
 
+/* A dead device stays in the list, because its context stays open: this process cannot open it again. */
 static void drop(struct vf_device *d)
 {
 	struct vf_device **p = &devices;
 
+	if (d->watch.dead)
+		return;
 	while (*p != d)
 		p = &(*p)->next;
 	*p = d->next;
@@ -249,7 +252,8 @@ int vf_device_get(struct m5_ctl_vfio *v, const char *pci, char *why, size_t whyl
 	if (!v->dev) {
 		err = first_open(v, pci, why, whylen);
 	} else if (__atomic_load_n(&v->dev->watch.dead, __ATOMIC_SEQ_CST)) {
-		snprintf(why, whylen, "%s no longer responds: close all its IAs", pci);
+		snprintf(why, whylen, "%s no longer responds: %s", pci,
+			 v->dev->users ? "close all its IAs" : "end this process");
 		err = -EIO;
 	}
 	if (!err)

@@ -35,7 +35,8 @@ static void setup(void)
 
 static void teardown(void)
 {
-	ctl->ops->close(ctl);
+	if (ctl)
+		ctl->ops->close(ctl);
 }
 
 TestSuite(health, .init = setup, .fini = teardown, .timeout = 100);
@@ -357,6 +358,19 @@ Test(health, each_call__to_a_dead_device_returns_eio)
 	cr_expect_eq(vf_eqs_create(vf_of(ctl)), -EIO);
 	cr_expect_eq(m5_ctl_open(VFIO_IA, "gid=auto", &other, why, sizeof(why)), -EIO);
 	cr_expect(strstr(why, "close all its IAs"), "the error does not name the cure: %s", why);
+}
+
+/* This process keeps the context of a dead device, so it cannot open the device again. */
+Test(health, open__after_a_dead_device_was_closed_blames_no_other_process)
+{
+	char why[160] = "";
+
+	cr_assert_eq(th_front_fault(0, "fatal"), 0);
+	told_of_the_end();
+	ctl->ops->close(ctl);
+	ctl = NULL;
+	cr_expect_eq(m5_ctl_open(VFIO_IA, "gid=auto", &ctl, why, sizeof(why)), -EIO);
+	cr_expect(strstr(why, "end this process"), "the error does not name the cure: %s", why);
 }
 
 /* The ring gets more events than one read takes. The last event must still arrive. */
