@@ -128,7 +128,8 @@ static void repeat_atomic(struct sn_qp *qp, const struct sn_packet *pkt)
 	unsigned int i;
 
 	for (i = 0; i < SN_RC_READS; i++) {
-		struct sn_rc_atomic *done = &s->atomic[i];
+		/* The newest first: after 2^24 packets a PSN comes again. */
+		struct sn_rc_atomic *done = &s->atomic[(s->atomic_next - 1 - i) % SN_RC_READS];
 		struct sn_rc_read read = {.atomic = true, .va = done->original, .psn = pkt->psn,
 					  .again = true};
 

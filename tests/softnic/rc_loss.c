@@ -236,3 +236,25 @@ Test(rc_loss, delay__shorter_than_that_of_an_earlier_packet_sets_the_timer_forwa
 	cr_assert_eq(softnic_fault(ra.nic, ""), 0);
 	rig_close_pair(&ra, &rb, "", "");
 }
+
+/* After 2^24 packets a PSN comes again, while the result of an earlier atomic with it is still saved. */
+Test(rc_loss, atomic__repeated_returns_the_result_of_the_last_one_with_its_psn, .timeout = 60)
+{
+	uint64_t *word, *old;
+	struct sn_rc_resp *s;
+
+	rig_udp = NULL;
+	rig_open_pair(&ra, &rb, &a, &b, SOFTNIC_NO_THREAD, &(struct rig_conn){.psn_a = 7});
+	word = (uint64_t *)(void *)rb.data;
+	old = (uint64_t *)(void *)ra.data;
+	*word = 37;
+	s = &sn_qp_find(rb.nic, b.qpn)->rc->resp;
+	s->atomic[s->atomic_next++] = (struct sn_rc_atomic){.psn = 7, .valid = true, .original = 111};
+	cr_assert_eq(softnic_fault(rb.nic, "drop:op=atomic_response,times=1"), 0);
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_FA, .va = old, .len = 8, .raddr = word, .rkey = rb.key,
+					   .swap_add = 5});
+	cr_assert_eq(rig_wait(&ra, &rb).op, 0);
+	cr_expect_eq(*old, 37);
+	cr_expect_eq(*word, 42);
+	rig_close_pair(&ra, &rb, "", "");
+}
