@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "softnic/mlx5/quirk.h"
+#include "softnic/mlx5/rc.h"
 
 static const char *const names[] = {
 	[SN_Q_NO_RMP_COUNT] = "no_rmp_count",
@@ -76,25 +77,24 @@ enum sn_acc sn_quirk_write(struct sn_qp *qp, const struct sn_access *a, const vo
 			   bool first, bool last)
 {
 	enum { LATE_US = 200 };
-	static struct sn_access held;
-	static void *kept;
+	struct sn_rc_resp *s = &qp->rc->resp;
 	enum sn_acc acc;
 
 	if (first && !last) {
-		free(kept);
-		held = *a;
-		kept = malloc(a->len);
-		if (kept)
-			memcpy(kept, payload, a->len);
-		return kept ? SN_ACC_OK : sn_mkey_write(qp->nic, a, payload);
+		free(s->held_data);
+		s->held = *a;
+		s->held_data = malloc(a->len);
+		if (s->held_data)
+			memcpy(s->held_data, payload, a->len);
+		return s->held_data ? SN_ACC_OK : sn_mkey_write(qp->nic, a, payload);
 	}
 	acc = sn_mkey_write(qp->nic, a, payload);
-	if (!last || !kept || held.key != a->key)
+	if (!last || !s->held_data)
 		return acc;
 	sn_sleep_us(LATE_US);
 	if (!acc)
-		acc = sn_mkey_write(qp->nic, &held, kept);
-	free(kept);
-	kept = NULL;
+		acc = sn_mkey_write(qp->nic, &s->held, s->held_data);
+	free(s->held_data);
+	s->held_data = NULL;
 	return acc;
 }

@@ -122,6 +122,9 @@ struct sn_rc_resp {
 	uint32_t read_head, read_tail;
 	struct sn_rc_atomic atomic[SN_RC_READS];
 	uint32_t atomic_next;
+	/* quirk SN_Q_UNORDERED: the first packet of the current WRITE, until its last one has arrived */
+	struct sn_access held;
+	void *held_data;
 };
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The responder's ACKs and NAKs, pending and delayed. Also stops a connection. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "softnic/mlx5/rc.h"
 
@@ -162,5 +163,7 @@ void sn_rc_stop(struct sn_qp *qp)
 	rc->resp.answer = SN_ANSWER_NONE;
 	rc->resp.delayed_requests = 0;
 	rc->resp.read_head = rc->resp.read_tail;
+	free(rc->resp.held_data);
+	rc->resp.held_data = NULL;
 	sn_port_use_udp(qp->port, &rc->uses_udp, false);
 }

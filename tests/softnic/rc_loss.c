@@ -258,3 +258,29 @@ Test(rc_loss, atomic__repeated_returns_the_result_of_the_last_one_with_its_psn, 
 	cr_expect_eq(*word, 42);
 	rig_close_pair(&ra, &rb, "", "");
 }
+
+/* The last packet of the first WRITE is lost, so the second WRITE comes between its packets. */
+Test(rc_loss, unordered__writes_of_two_qps_keep_their_data, .timeout = 60)
+{
+	enum { PSN = 100, LEN = 2 * 1024, OTHER = 1 << 20 };
+	struct rig_qp c, d;
+
+	rig_udp = NULL;
+	rig_open_pair(&ra, &rb, &a, &b, SOFTNIC_NO_THREAD, &(struct rig_conn){.psn_a = PSN});
+	rig_qp(&ra, &c);
+	rig_qp(&rb, &d);
+	rig_connect(&c, &d, &(struct rig_conn){.psn_a = 5000});
+	cr_assert_eq(softnic_fault(ra.nic, "drop:op=write,psn=101,times=1"), 0);
+	cr_assert_eq(softnic_fault(rb.nic, "quirk=unordered"), 0);
+	rig_fill(ra.data, LEN, 1);
+	rig_fill(ra.data + OTHER, LEN, 2);
+	rig_post_ring(&a, &(struct rig_wr){.op = RIG_WRITE, .va = ra.data, .len = LEN, .raddr = rb.data,
+					   .rkey = rb.key});
+	rig_post_ring(&c, &(struct rig_wr){.op = RIG_WRITE, .va = ra.data + OTHER, .len = LEN,
+					   .raddr = rb.data + OTHER, .rkey = rb.key});
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(rig_wait(&ra, &rb).op, 0);
+	cr_expect(rig_filled(rb.data, LEN, 1));
+	cr_expect(rig_filled(rb.data + OTHER, LEN, 2));
+	rig_close_pair(&ra, &rb, "", "");
+}
