@@ -9,6 +9,8 @@ trap 'rm -rf "$tmp"' EXIT
 unset MAKEFLAGS MAKELEVEL MFLAGS CFLAGS
 status=0
 mutants=$PWD/scripts/mutants
+said=$("$mutants" --dir "$tmp" --report 2>&1)
+[[ $said = 'mutants: no results in '* ]] || { echo "the list of looked-at survivors is not read: $said"; status=1; }
 mkdir -p "$tmp/toy/core" "$tmp/toy/tests/toy"
 cd "$tmp/toy" || exit 1
 
@@ -183,8 +185,12 @@ mkdir tests/data
 printf '# a list\ncore/toy.c\tbarrier\tdap_wmb_here();\t;\tequivalent\tx86 orders stores\n' >tests/data/mutants.tsv
 reports 'core/toy.c:[0-9]+, barrier, survived: dap_wmb_here\(\); -> ; \[equivalent: x86 orders stores\]'
 reports '^survivors: 1 equivalent, '
+# A line with a tab in it is listed with a blank instead.
+printf 'core/toy.c\tleak\tfree(t->name); /* "sum"; is no code */\t; /* "sum"; is no code */\tharmless\tit ends\n' \
+	>>tests/data/mutants.tsv
+reports 'core/toy.c:[0-9]+, leak, survived: .*\[harmless: it ends\]'
 printf 'core/toy.c\tdrop\treturn -1;\t;\tequal\tno reason\n' >>tests/data/mutants.tsv
-reports 'mutants.tsv:3: file, operator, line'
+reports 'mutants.tsv:4: file, operator, line'
 
 # A change of the source makes other mutants of it. A test that does not pass is no judge.
 sed -i 's/from > 0/from >= 1/' core/toy.c
