@@ -149,6 +149,13 @@ sum >"$tmp/before"
 for n in 4 100; do
 	"$mutants" --count $n --jobs $((n > 4 ? 2 : 1)) --patience 3 >>"$tmp/run" 2>&1 || { cat "$tmp/run"; status=1; }
 	[ "$(wc -l <build/mutants/results.jsonl)" -lt 20 ] || [ $n = 100 ] || { echo "--count 4 runs all mutants"; status=1; }
+	[ $n = 4 ] || continue
+	# A run that was killed leaves half of a result. A copy of the build that ends early is not used; a FIFO cannot be copied.
+	printf '\n{"tree": ' >>build/mutants/results.jsonl
+	mkfifo build/mutants/base/fifo
+	"$mutants" --jobs 2 >"$tmp/fifo" 2>&1 && { echo "a copy of the build fails, and the run goes on"; status=1; }
+	[ ! -e build/mutants/work1 ] || { echo "half of a copy of the build stays:"; cat "$tmp/fifo"; status=1; }
+	rm build/mutants/base/fifo
 done
 sum | cmp "$tmp/before" - || { echo "a run changes the tree"; status=1; }
 [ "$(grep -c 'core/toy.c:' "$tmp/run")" = "$(wc -l <"$tmp/list")" ] || { echo "not each mutant runs once"; status=1; }
