@@ -35,6 +35,9 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(patsubst $(O)/%,%,$(2))')
 
 GOALS := $(or $(MAKECMDGOALS),all)
+ifneq ($(and $(filter clean,$(GOALS)),$(filter-out clean,$(GOALS))),)
+$(error clean: must be the only goal, because the others run at the same time)
+endif
 # A build needs fewer packages than the tests. Only the goals in AUTO_DEPS install packages, unless DEPS=no.
 BUILD_GOALS := all libs run asm install uninstall dist
 AUTO_DEPS := run soak check check-races check-dat2 dat2-table covered bench-table bench-scale bench-transports bench-hosts

@@ -175,5 +175,7 @@ installs
 mk 0 'missing: libdapl-dev libfabric-bin$' "libdapl-dev libfabric-bin" check DEPS=no
 installs
 ls "$tmp"/build/.deps* | grep -v -- -checked && { echo "deps.sh --check leaves a record of an installation"; failed=1; }
+ends 1 'clean: must be the only goal' '' make BUILD="$tmp/build" -n clean all
+ends 0 '' '' make BUILD="$tmp/build" -n clean
 ends 1 'no path may have a space' '' make BUILD="$tmp/two words" -n all
 exit $failed
