@@ -40,7 +40,8 @@ $(error clean: must be the only goal, because the others run at the same time)
 endif
 # A build needs fewer packages than the tests. Only the goals in AUTO_DEPS install packages, unless DEPS=no.
 BUILD_GOALS := all libs run asm install uninstall dist
-AUTO_DEPS := run soak check check-races check-dat2 dat2-table covered bench-table bench-scale bench-transports bench-hosts
+AUTO_DEPS := run soak check check-races check-dat2 check-stock check-pyverbs dat2-table covered \
+	bench bench-table bench-scale bench-transports bench-hosts
 INSTALLS := $(if $(filter no,$(DEPS)),,$(filter $(AUTO_DEPS),$(GOALS)))
 DEPS_STAMP := $(O)/.deps$(if $(filter-out $(BUILD_GOALS),$(GOALS)),-tests)$(if $(INSTALLS),,-checked)
 ifneq ($(filter-out help clean deps deb check-arm64 check-asan check-tsan check-all check-nightly fuzz coverage mutants,$(GOALS)),)

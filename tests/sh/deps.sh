@@ -158,7 +158,9 @@ mk() {
 mk 0 'without libcriterion-dev there are no tests' "$tests" all
 grep -q "CRITERION_LIBS := *$" "$tmp/build/config.mk" || { echo "configure finds criterion"; failed=1; }
 mk 1 'are missing:.* libcriterion-dev' "$tests" tests
-mk 0 'installing .*libcriterion-dev' "$tests" check
+for goal in check bench check-stock check-pyverbs; do
+	mk 0 'installing .*libcriterion-dev' "$tests" $goal
+done
 mk 0 '' '' tests
 grep -q "CRITERION_LIBS := .*-lcriterion" "$tmp/build/config.mk" || { echo "configure does not find criterion"; failed=1; }
 
