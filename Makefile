@@ -143,6 +143,13 @@ libs: $(LIBDAT) $(ARCHIVES) $(PROVIDER) $(PROVIDER20) $(UVERBS) $(CONF) $(O)/etc
 all: libs $(BINS) $(BINS20) $(EXAMPLE_BINS)
 tests: $(SUITE_BINS)
 
+# written TEXT: the recipe of a file that is rewritten only when the text changes
+define written
+@mkdir -p $(@D)
+@echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
+endef
+FORCE:
+
 ## Configuration
 
 # The tests need more packages than a build. DEPS=no only checks for packages; otherwise they are
@@ -168,12 +175,9 @@ deps:
 
 ## Compiling
 
-# Rewritten only when a flag changes. Objects depend on it, so that changed flags compile them again.
+# Objects depend on it, so that changed flags compile them again.
 $(O)/flags: FORCE
-	@mkdir -p $(@D)
-	@echo '$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL)' | cmp -s - $@ || \
-		echo '$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL)' >$@
-FORCE:
+	$(call written,$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL))
 
 $(O)/obj/%.o: %.c $(O)/flags
 	$(call say,CC,$<)
@@ -296,8 +300,7 @@ $(UVERBS): $(O)/lib/softnic-%.so: $$(if $$(filter efadv,$$*),,$(filter %/libsoft
 # The files below contain the path of the build directory, so they are made again after it was moved
 # or copied.
 $(O)/where: FORCE
-	@mkdir -p $(@D)
-	@echo '$(abspath $(O))' | cmp -s - $@ || echo '$(abspath $(O))' >$@
+	$(call written,$(abspath $(O)))
 
 # Consumers ask for an instance that is threadsafe or not by the key, so each adapter has two lines. bench*.conf have
 # the variant that runs on hardware, over the same model: what `make bench` counts.
