@@ -163,15 +163,20 @@ $(O)/configure: configure.ac | $(DEPS_STAMP)
 	$(call say,CONF,$@)
 	$(Q)cd $(O) && autoconf -o configure $(abspath configure.ac)
 
-$(O)/config.mk: $(O)/configure scripts/config.mk.in scripts/config.h.in $(DEPS_STAMP)
+# What configure finds, so that it looks again after packages were installed or removed. Under sudo, `make install` may
+# have another PKG_CONFIG_PATH, so it installs what was built.
+PKG_CONFIG ?= pkg-config
+$(O)/packages: $(if $(filter-out install uninstall,$(GOALS)),FORCE) | $(DEPS_STAMP)
+	$(call written,$(foreach m,libibverbs libmlx5 libefa zlib jansson criterion ucx-uct,\
+		$m $(shell $(PKG_CONFIG) --modversion $m 2>/dev/null)) $(wildcard /usr/include/dat2/udat.h /usr/include/sys/sdt.h))
+
+$(O)/config.mk: $(O)/configure scripts/config.mk.in scripts/config.h.in $(DEPS_STAMP) $(O)/packages
 	$(Q)cd $(O) && ./configure -q --srcdir=$(CURDIR) $(CONFIGURE) $(if $(filter command line environment,$(origin CC)),CC='$(CC)') \
 		$(if $(SAN),CFLAGS='$(SAN_FLAGS)') >configure.log 2>&1 || { cat configure.log; exit 1; }
 	@sed -n 's/^configure: WARNING:/  without/p' $(O)/configure.log
 
-# configure looks again for packages that were just installed.
 deps:
 	@scripts/deps.sh
-	@rm -f $(O)/config.mk
 
 ## Compiling
 
@@ -555,11 +560,9 @@ check-all:
 run: all
 	@scripts/run $(O)
 
-# configure runs again if headers of peers were just installed.
 .PHONY: bench-table bench-scale
 bench:
 	@scripts/deps.sh --bench || echo 'bench: continues without the missing packages'
-	@[ '$(HAVE_UCT)' = yes ] || ! pkg-config --exists ucx-uct || rm -f $(O)/config.mk
 	+@$(MAKE) bench-table
 
 # Short-lived clients for MINUTES on each adapter of IA: build/soak.

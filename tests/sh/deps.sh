@@ -163,6 +163,12 @@ for goal in check bench check-stock check-pyverbs; do
 done
 mk 0 '' '' tests
 grep -q "CRITERION_LIBS := .*-lcriterion" "$tmp/build/config.mk" || { echo "configure does not find criterion"; failed=1; }
+# A package that is installed without make is noticed.
+ends 0 'without libcriterion-dev' libcriterion-dev make BUILD="$tmp/build" DEPS=no -n all
+ends 0 '' '' make BUILD="$tmp/build" DEPS=no -n install
+grep -q "CRITERION_LIBS := *$" "$tmp/build/config.mk" || { echo "make install configures again"; failed=1; }
+ends 0 '' '' make BUILD="$tmp/build" DEPS=no -n all
+grep -q "CRITERION_LIBS := .*-lcriterion" "$tmp/build/config.mk" || { echo "a newly installed package is not found"; failed=1; }
 
 # DEPS=no lists the missing packages of a goal, and installs nothing.
 export DEPS=no
