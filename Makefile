@@ -146,7 +146,7 @@ tests: $(SUITE_BINS)
 # written TEXT: the recipe of a file that is rewritten only when the text changes
 define written
 @mkdir -p $(@D)
-@echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
+@echo '$(subst ','\'',$(1))' | cmp -s - $@ || echo '$(subst ','\'',$(1))' >$@
 endef
 FORCE:
 
@@ -170,8 +170,12 @@ $(O)/packages: $(if $(filter-out install uninstall,$(GOALS)),FORCE) | $(DEPS_STA
 	$(call written,$(foreach m,libibverbs libmlx5 libefa zlib jansson criterion ucx-uct,\
 		$m $(shell $(PKG_CONFIG) --modversion $m 2>/dev/null)) $(wildcard /usr/include/dat2/udat.h /usr/include/sys/sdt.h))
 
-$(O)/config.mk: $(O)/configure scripts/config.mk.in scripts/config.h.in $(DEPS_STAMP) $(O)/packages
-	$(Q)cd $(O) && ./configure -q --srcdir=$(CURDIR) $(CONFIGURE) $(if $(filter command line environment,$(origin CC)),CC='$(CC)') \
+# Options of configure. A call without CONFIGURE keeps them.
+$(O)/options: FORCE
+	$(call written,$(if $(filter undefined,$(origin CONFIGURE)),$(file <$@),$(CONFIGURE)))
+
+$(O)/config.mk: $(O)/configure scripts/config.mk.in scripts/config.h.in $(DEPS_STAMP) $(O)/packages $(O)/options
+	$(Q)cd $(O) && ./configure -q --srcdir=$(CURDIR) $(file <$(O)/options) $(if $(filter command line environment,$(origin CC)),CC='$(CC)') \
 		$(if $(SAN),CFLAGS='$(SAN_FLAGS)') >configure.log 2>&1 || { cat configure.log; exit 1; }
 	@sed -n 's/^configure: WARNING:/  without/p' $(O)/configure.log
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# CONFIGURE=--without-efa: libefa is neither included nor linked, even if it is installed.
+# CONFIGURE=--without-efa: libefa is neither included nor linked, even if it is installed. The options have
+# an effect in an existing build, too.
 # Slow: only with DAPL_ALL=1.
 set -u
 . tests/harness/skip.sh
@@ -12,6 +13,7 @@ unset MAKEFLAGS MAKELEVEL MFLAGS SAN
 
 without_efa() { make BUILD="$tmp/build" CONFIGURE=--without-efa DEPS=no "$@" >"$tmp/out" 2>&1; }
 
+without_efa CONFIGURE= -n all
 if ! without_efa -n all; then
 	echo "configure --without-efa fails:"
 	tail -n 20 "$tmp/out"
@@ -30,5 +32,12 @@ fi
 without_efa -n "$tmp/build/tests/efadv"
 if grep -q -- "-o $tmp/build/tests/efadv " "$tmp/out"; then
 	echo "the suite efadv is built --without-efa"
+	exit 1
+fi
+
+# A call without CONFIGURE keeps the options: `make install` needs none.
+make BUILD="$tmp/build" DEPS=no -n all >"$tmp/out" 2>&1
+if grep -q -- -lefa "$tmp/out"; then
+	echo "a call of make without CONFIGURE loses --without-efa"
 	exit 1
 fi
