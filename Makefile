@@ -241,12 +241,17 @@ hot_objs = $(M5_HOT:%=$(1)/hw_mlx5/hot/hot-%.o) $(EFA_HOT:%=$(1)/hw_efa/hot/hot-
 
 ## Libraries
 
+# Libraries and programs depend on it, so that they are linked again with other flags, and without a removed source.
+$(O)/link: FORCE
+	$(call written,$(LDFLAGS_ALL) $(LIBDAT_SRC) $(CORE_SRC) $(M5_SRC) $(EFA_SRC) $(HW_SRC) $(SN_SRC) $(UVERBS_SRC) \
+		$(EFADV_SRC) $(VFIO_SRC) $(call src,$(SUITES:%=tests/%)))
+
 # Files of two folders may have the same name, so members are appended and not replaced.
 define archive
 $(O)/lib/$(1).a: $(call objs,$(2)) $(3)
 	$$(call say,AR,$$@)
 	@mkdir -p $$(@D)
-	$$(Q)rm -f $$@ && $(AR) qcs $$@ $$^
+	$$(Q)rm -f $$@ && $(AR) qcs $$@ $$(filter %.o,$$^)
 endef
 AR ?= ar
 $(eval $(call archive,libcore,$(CORE_SRC)))
@@ -260,9 +265,9 @@ SN_WHOLE := $(if $(filter yes,$(HAVE_LTO)),$(if $(SAN)$(findstring coverage,$(CF
 SN_OBJS := $(if $(SN_WHOLE),$(O)/obj/softnic/whole.o,$(call objs,$(SN_SRC)))
 ifneq ($(SN_WHOLE),)
 $(call objs,$(SN_SRC)): private CFLAGS_DIR := -O3 -flto=auto
-$(O)/obj/softnic/whole.o: $(call objs,$(SN_SRC))
+$(O)/obj/softnic/whole.o: $(call objs,$(SN_SRC)) $(O)/link
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) -O3 -flto=auto -flinker-output=nolto-rel -nostdlib -r -o $@ $^
+	$(Q)$(CC) $(CFLAGS_ALL) -O3 -flto=auto -flinker-output=nolto-rel -nostdlib -r -o $@ $(filter %.o,$^)
 endif
 $(eval $(call archive,libsoftnic,,$$(SN_OBJS)))
 
@@ -464,6 +469,8 @@ $(O)/tests/hot-tables: $(O)/obj/scripts/hot_tables.o $(call objs,$(PERF_COMMON))
 HOT_TABLES20 := $(if $(PROVIDER20),$(O)/tests/hot-tables2)
 $(O)/tests/hot-tables2: $(call objs20,scripts/hot_tables.c $(PERF_COMMON))
 	$(call link,,-ldat2 -lm)
+
+$(LIBDAT) $(ARCHIVES) $(PROVIDER) $(PROVIDER20) $(UVERBS) $(BINS) $(BINS20) $(EXAMPLE_BINS) $(SUITE_BINS): $(O)/link
 
 CANARIES := $(O)/tests/canary $(if $(SAN),,$(O)/tests/canary-hot.so)
 

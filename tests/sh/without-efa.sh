@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# CONFIGURE=--without-efa: libefa is neither included nor linked, even if it is installed. The options have
-# an effect in an existing build, too.
+# CONFIGURE=--without-efa: libefa is neither included nor linked, even if it is installed. Options of configure,
+# LDFLAGS and the removal of a source have an effect in an existing build, too.
 # Slow: only with DAPL_ALL=1.
 set -u
 . tests/harness/skip.sh
@@ -39,5 +39,23 @@ fi
 make BUILD="$tmp/build" DEPS=no -n all >"$tmp/out" 2>&1
 if grep -q -- -lefa "$tmp/out"; then
 	echo "a call of make without CONFIGURE loses --without-efa"
+	exit 1
+fi
+
+# A library is linked again with other LDFLAGS.
+for flags in '' -Wl,-z,now; do
+	without_efa LDFLAGS=$flags "$tmp/build/lib/libdat.so.1" || { cat "$tmp/out"; exit 1; }
+done
+if ! readelf -d "$tmp/build/lib/libdat.so.1" | grep -q BIND_NOW; then
+	echo "a library is not linked again with other LDFLAGS"
+	exit 1
+fi
+
+# An archive is made again without a source that was removed.
+for sources in 'hw_common/near.c hw_common/soft.c' hw_common/near.c; do
+	without_efa HW_SRC="$sources" "$tmp/build/lib/libhw_common.a" || { cat "$tmp/out"; exit 1; }
+done
+if ar t "$tmp/build/lib/libhw_common.a" | grep soft; then
+	echo "an archive keeps the object of a source that was removed"
 	exit 1
 fi
