@@ -124,8 +124,13 @@ static unsigned int spares, endpoints;
 
 int crowd_listen(struct tool *t)
 {
+	const DAT_COUNT requests = (DAT_COUNT)(t->o.processes * t->o.eps);
+
 	if (t->client)
 		return 0;
+	/* All endpoints of the clients may connect at once. Without room for a request it is refused. */
+	if (!dat_ok(dat_evd_resize(t->c.cr_evd, POOL + requests), "dat_evd_resize"))
+		return -1;
 	return dat_ok(dat_evd_create(t->c.ia, ends_room, DAT_HANDLE_NULL, DAT_EVD_CONNECTION_FLAG, &ends),
 		      "dat_evd_create") ? 0 : -1;
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Programs that follow perftest, with hundreds of endpoints: -D ends with what was done by then, and when
-# the server dies the end of each connection is reported.
+# Programs that follow perftest, with hundreds of endpoints: -D ends with what was done by then, when
+# the server dies the end of each connection is reported, and a thousand may connect at once.
 # Slow: only with DAPL_ALL=1.
 set -u
 . tests/harness/perf-server.sh
@@ -35,5 +35,14 @@ client=
 if [ $status != 1 ] || [ "$(grep -c 'the server is gone' "$tmp/client")" != 1 ]; then
 	echo "the client's server died; it has status $status, or does not report that once:"
 	cat "$tmp/client"
+	exit 1
+fi
+
+serve "$bin/dat_conn_rate"
+timeout -k 1 100 "$bin/dat_conn_rate" -p $port -q 1024 -n 2000 127.0.0.1 >"$tmp/client" 2>&1 </dev/null
+status=$?
+if ! wait $server || [ $status != 0 ] || ! grep -qE '^ 1024 +2000 ' "$tmp/client"; then
+	echo "dat_conn_rate -q 1024 ended with status $status, or has no result:"
+	cat "$tmp/client" "$tmp/server"
 	exit 1
 fi
