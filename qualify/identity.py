@@ -20,6 +20,8 @@ REQUEST = {"out_of_sequence", "packet_seq_err", "implied_nak_seq_err", "local_ac
            "resp_local_length_error", "resp_remote_access_errors", "rdma_read_wr_err",
            "rdma_write_wr_err", "retrans_timeout_events", "unresponsive_remote_events",
            "impaired_remote_conn_events"}
+# Counters of messages that wait for a receive, because the sender is faster.
+WAITS = {"rnr_nak_retry_err", "out_of_buffer"}
 
 # The folder of the programs of uDAPL 2.0, relative to the folder of the other programs.
 DAT2 = "../libexec/dapl-direct/dat2"

@@ -348,6 +348,8 @@ def judge_counters(record, evidence, entry):
 
 def judge_phase(which, section, evidence):
     names = identity.LINK if section in steps.PROVOKING else identity.LINK | identity.REQUEST
+    if section in steps.WAITING:
+        names = names - identity.WAITS
     grown, seen = {}, False
     for entry in evidence.manifest["steps"]:
         found = evidence.record(entry["name"]) if entry["section"] == section else None

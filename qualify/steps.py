@@ -15,6 +15,8 @@ SECTIONS = (IDENTITY, CONFORMANCE, QUESTIONS, INTEGRITY, WINDOWS, ERRORS, DEATH,
             BANDWIDTH, SCALE, SOAK, COUNTERS)
 # These phases provoke errors, so counters of refused requests may grow.
 PROVOKING = (CONFORMANCE, QUESTIONS, WINDOWS, ERRORS, DEATH)
+# In these phases dat_send_bw sends, and a message may wait for its receive.
+WAITING = (INTEGRITY, BANDWIDTH, SOAK)
 
 CONTROL = 1  # endpoints that a measuring program has beside those of -q
 # Programs that do not run on an IA of uDAPL 2.0.

@@ -87,6 +87,15 @@ bandwidth, counters = entry("bandwidth", section=steps.BANDWIDTH), entry("counte
 found = judged([bandwidth, counters], [grown, {"here": {"symbol_error": 9}, "peer": {}}])
 assert found == [("here/Bandwidth", "FAIL", "symbol_error grew by 9")], found
 
+# A message that waits for its receive is an error, except where a sender may be faster than its peer.
+waits = {"rnr_nak_retry_err": 3, "out_of_buffer": 3}
+for section in steps.SECTIONS[1:-1]:
+    grown["counters"]["here"] = [dict.fromkeys(waits, 0), waits]
+    step = {**bandwidth, "section": section}
+    found = judged([step, counters], [grown, {"here": waits, "peer": {}}])
+    excused = section in (*steps.PROVOKING, steps.INTEGRITY, steps.BANDWIDTH, steps.SOAK)
+    assert [c[1] for c in found] == ["PASS" if excused else "FAIL"], (section, found)
+
 # A dat_info that hangs is named as such.
 end = {"ia": "mlx5_0-1", "adapter": {}, "build": {}, "host": {}, "dat_info": child("dat_info", -9, "time limit")}
 found = judged([entry("identity", "identity")], [{"here": end, "peer": None}])
