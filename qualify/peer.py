@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Starts programs as children, on this host or on the peer's, by the same calls. A child has a
 process group of its own, and is killed if this process is."""
+import contextlib
 import ctypes
 import json
 import os
@@ -236,23 +237,20 @@ def answer(host, name, args):
     return getattr(host, name)(*args)
 
 
-def refuse(listener, run):
-    """Answers the first request of another run."""
-    try:
-        sock, _ = listener.accept()
-        sock.settimeout(1)
-        with sock, text_of(sock) as file:
-            file.readline()
-            file.write(json.dumps({"error": f"it serves a run from {run}; try again later"}) + "\n")
-    except OSError:
-        pass
+def refuse(sock, reason):
+    """Answers the first request of a run that is not served."""
+    sock.settimeout(1)
+    with sock, text_of(sock) as file:
+        file.readline()
+        file.write(json.dumps({"error": reason}) + "\n")
 
 
 def requests(sock, file, listener, run):
     """Yields the requests of a run. Meanwhile refuses other runs."""
     while True:
         if sock not in select.select([sock, listener], [], [])[0]:
-            refuse(listener, run)
+            with contextlib.suppress(OSError):
+                refuse(listener.accept()[0], f"it serves a run from {run}; try again later")
             continue
         line = file.readline()
         if not line:
@@ -264,7 +262,13 @@ def session(sock, make, listener, run):
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in KEEPALIVE:
         sock.setsockopt(socket.IPPROTO_TCP, option, value)
-    host = make()
+    try:
+        host = make()
+    except OSError as error:
+        say(f"dat_qualify: the run cannot start: {words(error)}", GOES_ON)
+        with contextlib.suppress(OSError):
+            refuse(sock, words(error))
+        return
     try:
         with text_of(sock) as file:
             for line in requests(sock, file, listener, run):

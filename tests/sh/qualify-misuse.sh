@@ -419,6 +419,21 @@ mute() {
 	server=
 }
 
+# A session that cannot start is refused with the reason, and the server goes on.
+unable() {
+	local port
+	mkdir "$tmp/disk"
+	TMPDIR=$tmp/disk at_port "$DAPL_BUILD_DIR/bin/dat_qualify" serve -i $ia --port 0
+	served() { run served.tar -p 127.0.0.1 --port "$port" --steps identity; }
+	served || wrong "dat_qualify run fails on a good peer"
+	mv "$tmp/disk" "$tmp/lost"
+	served && wrong "dat_qualify run succeeds though its peer cannot start a session"
+	has "a session that cannot start" 'dat_qualify serve: .*/disk/.*: No such file or directory'
+	mv "$tmp/lost" "$tmp/disk"
+	served || wrong "dat_qualify serve ends after a session that cannot start"
+	stop_server
+}
+
 # The peer ends during a run: the step fails, later steps that need it are not tested, and there is a bundle.
 gone() {
 	local port
@@ -484,6 +499,7 @@ latin1
 few_endpoints
 busy
 mute
+unable
 gone
 older
 exit $status
