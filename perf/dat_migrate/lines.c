@@ -31,7 +31,8 @@ static const char provider_1[] = "libdapl-direct.so", provider_2[] = "libdapl-di
 
 /* Names that the kernel gives to devices of drivers that this provider does not support. */
 static const char *const foreign[] = {
-	"mlx4_", "mthca", "ipath", "ehca", "qib", "hfi1_", "scif", "mic", "cxgb", "nes", "i40iw", NULL,
+	"mlx4_", "mthca", "ipath", "ehca", "qib", "hfi1_", "scif", "mic", "cxgb", "nes", "i40iw", "irdma",
+	"bnxt_re", "rxe", "siw", NULL,
 };
 
 static const struct kind *kind_of(const char *path)
@@ -45,8 +46,21 @@ static const struct kind *kind_of(const char *path)
 	return NULL;
 }
 
+static const char *sysfs(void)
+{
+	const char *path = getenv("SYSFS_PATH");
+
+	return path ? path : "/sys";
+}
+
+/* The driver decides, if this machine has the device. A function of a ConnectX may have mlx5_core.sf. */
 static bool is_foreign(const char *device)
 {
+	char path[512], driver[PATH_MAX] = "";
+
+	snprintf(path, sizeof(path), "%s/class/infiniband/%s/device/driver", sysfs(), device);
+	if (readlink(path, driver, sizeof(driver) - 1) > 0)
+		return strncmp(basename(driver), "mlx5_core", 9) && strcmp(basename(driver), "efa");
 	for (const char *const *f = foreign; *f; f++) {
 		if (!strncmp(device, *f, strlen(*f)))
 			return true;
@@ -59,12 +73,11 @@ static bool is_foreign(const char *device)
 static bool is_here(const char *device)
 {
 	static const char *const classes[] = { "infiniband", "net", NULL };
-	const char *sysfs = getenv("SYSFS_PATH");
 	uint8_t address[16];
 	char path[512];
 
 	for (const char *const *class = classes; *class; class++) {
-		snprintf(path, sizeof(path), "%s/class/%s/%s", sysfs ? sysfs : "/sys", *class, device);
+		snprintf(path, sizeof(path), "%s/class/%s/%s", sysfs(), *class, device);
 		if (!access(path, F_OK))
 			return true;
 	}

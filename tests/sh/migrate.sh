@@ -54,6 +54,19 @@ for kept in '# a comment' '' \
 done
 reports ':1: kept: ia_params "eth2" are not a device and a port' 'the last line'
 
+# The driver of a device decides. A name that the kernel gives to devices of other drivers does if there is no driver.
+for device in rocep1s0:mlx5_core mlx5_1:mlx5_core.sf mlx4_0:mlx5_core rocep3s0f0:irdma bnxt_re0: rxe0:; do
+	mkdir -p "$tmp/sys/class/infiniband/${device%:*}/device"
+	[ -z "${device#*:}" ] || ln -s "../../../../bus/${device#*:}" "$tmp/sys/class/infiniband/${device%:*}/device/driver"
+	line="ib0 u1.2 nonthreadsafe default libdaploscm.so.2 dapl.1.2 \"${device%:*} 1\" \"\""
+	case $device in
+	*:mlx5*) new="ib0 u1.2 nonthreadsafe default /dir/libdapl-direct.so dapl_direct.1.2 \"device=${device%:*} port=1\" \"\"" ;;
+	*) new=$line ;;
+	esac
+	SYSFS_PATH=$tmp/sys becomes "$line" "$new"
+done
+reports 'kept: rxe0 is not a ConnectX' 'a foreign device'
+
 # The name of a directory is quoted if it has a blank.
 echo 'ib0 u1.2 nonthreadsafe default libdaploscm.so.2 dapl.1.2 "mlx5_0 1" ""' >"$tmp/old"
 "$migrate" -d "$tmp/my libraries" "$tmp/old" >"$tmp/out" 2>"$tmp/err" || wrong "dat_migrate -d fails for a directory with a blank"
