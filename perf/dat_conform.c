@@ -145,6 +145,7 @@ static bool can_open(const char *name)
 static int run_all(const struct options *o)
 {
 	struct report report = { .ia = conform_options.ia };
+	int status;
 
 	report.results = calloc(conform_count(), sizeof(*report.results));
 	if (!report.results) {
@@ -164,10 +165,13 @@ static int run_all(const struct options *o)
 	}
 	printf("%zu statements: %u PASS, %u FAIL, %u SKIP\n", report.n, report.count[VERDICT_PASS],
 	       report.count[VERDICT_FAIL], report.count[VERDICT_SKIP]);
-	if ((o->json && report_json(&report, o->json)) || (o->junit && report_junit(&report, o->junit)))
-		return 1;
+	status = report.count[VERDICT_FAIL] != 0;
+	if (o->json && report_json(&report, o->json))
+		status = 1;
+	if (o->junit && report_junit(&report, o->junit))
+		status = 1;
 	free(report.results);
-	return report.count[VERDICT_FAIL] != 0;
+	return status;
 }
 
 static bool wants_none(const struct options *o)

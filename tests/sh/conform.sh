@@ -22,6 +22,10 @@ wrong() {
 reports() {
 	timeout 60 "$conform" -t 'dat_p[zs]*' --json "$tmp/json" --junit "$tmp/xml" >"$tmp/out" 2>"$tmp/log" ||
 		wrong "a statement failed:" "$tmp/out"
+	# JUnit is written though JSON cannot be.
+	"$conform" -t 'dat_pz_*' --json /dev/full --junit "$tmp/alone" >"$tmp/log" 2>&1 &&
+		wrong "dat_conform succeeds though it cannot write JSON"
+	grep -q testcase "$tmp/alone" || wrong "dat_conform writes no JUnit if it cannot write JSON:" "$tmp/log"
 	"$conform" --list -t 'dat_p[zs]*' >"$tmp/list"
 	"$conform" --version >"$tmp/version"
 	python3 - "$tmp" <<'END' || wrong "the three reports disagree"
