@@ -19,6 +19,17 @@ for words in '-n x' '-n 0' '-n -1' '-n 1x' '-c 0' '-m x' '-s x'; do
 	[ $? = 2 ] && grep -q '^Usage: ' "$out/said" || { echo "dat_walk $words is not refused"; cat "$out/said"; exit 1; }
 done
 
+# The program of a mismatch is printed once: a later walk that crashes has none.
+mkdir -p "$out/build/tests"
+cat >"$out/build/tests/dat_walk" <<'END'
+#!/bin/bash
+[ -e "$0.ran" ] || echo "a program" >"${!#}"
+touch "$0.ran"
+exit 1
+END
+chmod +x "$out/build/tests/dat_walk"
+[ "$(scripts/walk "$out/build" 1)" = 'a program' ] || { echo "scripts/walk prints the program of an earlier mismatch"; exit 1; }
+
 many=80
 [ -z "${SAN-}" ] || many=8
 # Mostly the processes wait, so the adapters have their walks at the same time.
