@@ -3,4 +3,9 @@
 # A statement reaches every return code of a page, unless the code is optional with a reason: build/conformance.md.
 # Slow: only with DAPL_ALL=1.
 [ -z "${SAN-}" ] || { echo "the suite conformance runs the statements under a sanitizer"; exit 77; }
+said=$(scripts/conformance "$DAPL_BUILD_DIR" no-such-ia 2>&1)
+if ! grep -q '^conformance: .*no-such-ia' <<<"$said" || grep -q Traceback <<<"$said"; then
+	echo "scripts/conformance gives no reason for an IA that does not open: $said"
+	exit 1
+fi
 exec scripts/conformance "$DAPL_BUILD_DIR"
