@@ -649,9 +649,11 @@ uninstall:
 		$(BINS20:$(O)/libexec/dapl-direct/dat2/%='$(D)$(DAT2DIR)/%') \
 		$(call each_section,installed_mans) \
 		$(EXAMPLES:examples/%='$(D)$(EXAMPLEDIR)/%')
-	-rmdir '$(D)$(INCDIR)/dat' '$(D)$(EXAMPLEDIR)' '$(D)$(QUALIFYDIR)' $(if $(BINS20),'$(D)$(DAT2DIR)')
 	if scripts/mkconf '$(PROVIDERDIR)/libdapl-direct.so' | cmp -s - '$(D)$(SYSCONFDIR)/dat.conf'; then \
 		rm '$(D)$(SYSCONFDIR)/dat.conf'; fi
+	-rmdir --ignore-fail-on-non-empty '$(D)$(INCDIR)/dat' '$(D)$(EXAMPLEDIR)' '$(D)$(PREFIX)/share/doc/dapl-direct' \
+		'$(D)$(QUALIFYDIR)' '$(D)$(BINDIR)/../share/dapl-direct' '$(D)$(SYSCONFDIR)' \
+		$(if $(BINS20),'$(D)$(DAT2DIR)' '$(D)$(BINDIR)/../libexec/dapl-direct')
 
 help:
 	@awk -F'\t' '/^#: /{sub(/^#: /, ""); print "  " $$0}' Makefile

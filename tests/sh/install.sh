@@ -39,7 +39,7 @@ grep -q "^soft-mlx5-0 .* $prefix/lib/libdapl-direct.so " "$root/etc/dat/dat.conf
 rm "$root"/consumer*
 
 install uninstall
-left=$(find "$root" ! -type d)
+left=$(find "$root" ! -type d -o -name dapl-direct -o -path '*/etc/dat')
 if [ -n "$left" ]; then
 	echo "make uninstall leaves: $left"
 	exit 1
@@ -50,6 +50,7 @@ if unshare -rm true 2>/dev/null; then
 	export -f install
 	export root prefix
 	unshare -rm bash -ec '
+		mkdir "$root/etc/dat"
 		mount -t tmpfs -o size=4k none "$root/etc/dat"
 		head -c 4096 /dev/zero >"$root/etc/dat/full"
 		if install install >/dev/null 2>&1; then echo "make install succeeds on a full disk"; exit 1; fi
