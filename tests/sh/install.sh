@@ -58,6 +58,14 @@ if unshare -rm true 2>/dev/null; then
 	install uninstall
 fi
 
+# A prefix may have a blank.
+make -s PREFIX='/opt/my dat' DESTDIR="$root" install
+echo '#include <dat/udat.h>' >"$root/blank.c"
+eval "${CC:-gcc} -c -o '$root/blank.o' '$root/blank.c' $(PKG_CONFIG_PATH="$root/opt/my dat/lib/pkgconfig" pkg-config --cflags dat)"
+PKG_CONFIG_PATH="$root/opt/my dat/lib/pkgconfig" pkg-config --libs dat | grep -qF "my\ dat/lib -ldat"
+rm "$root"/blank.*
+make -s PREFIX='/opt/my dat' DESTDIR="$root" uninstall
+
 # In a multiarch library directory programs find the libraries without any variable, as with pkg-config.
 arch=lib/$(${CC:-gcc} -print-multiarch)
 if [ "$arch" != lib/ ]; then
