@@ -274,6 +274,7 @@ $(eval $(call archive,libsoftnic,,$$(SN_OBJS)))
 map = $(addprefix -Wl$(comma)--version-script=,$(wildcard $(1)))
 comma := ,
 group = -Wl,--start-group $(ARCHIVES) -Wl,--end-group
+whole = -Wl,--whole-archive $(ARCHIVES) -Wl,--no-whole-archive
 ldat = -L$(O)/lib -ldat
 
 # link FLAGS, LIBRARIES: the recipe that links the objects of a rule
@@ -284,26 +285,19 @@ $(Q)$(CC) $(LDFLAGS_ALL) $(1) -o $@ $(filter %.o,$^) $(2)
 endef
 
 $(O)/lib/libdat.so.1: $(call objs,$(LIBDAT_SRC)) $(wildcard core/libdat/*.map)
-	$(call say,LD,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) $(SHARED) -Wl,-soname,libdat.so.1 $(call map,core/libdat/*.map) \
-		-o $@ $(filter %.o,$^)
+	$(call link,$(SHARED) -Wl$(comma)-soname$(comma)libdat.so.1 $(call map,core/libdat/*.map))
 	@ln -sf libdat.so.1 $(@D)/libdat.so
 
 # The library is never unmapped, because a stale handle still leads to a table in it after
 # dat_ia_close().
+nodelete = -Wl,-z,nodelete
 $(O)/lib/libdapl-direct.so: $(ARCHIVES) $(LIBDAT) core/provider.map
-	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS_ALL) $(SHARED) -Wl,-z,nodelete $(call map,core/provider.map) -o $@ \
-		-Wl,--whole-archive $(ARCHIVES) -Wl,--no-whole-archive $(ldat) $(EXT_LIBS)
+	$(call link,$(SHARED) $(nodelete) $(call map,core/provider.map),$(whole) $(ldat) $(EXT_LIBS))
 
 # The provider of uDAPL 2.0 uses the system's registry, libdat2.
 $(O)/lib/libdapl-direct2.so: $(call objs20,$(DAT20_SRC)) $(call hot_objs,$(O)/obj/dat20) $(call objs,$(SHARED20_SRC)) $(SN_OBJS) \
 		core/front/dat20/provider.map
-	$(call say,LD,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) $(SHARED) -Wl,-z,nodelete $(call map,core/front/dat20/provider.map) -o $@ \
-		$(filter %.o,$^) -ldat2 $(EXT_LIBS)
+	$(call link,$(SHARED) $(nodelete) $(call map,core/front/dat20/provider.map),-ldat2 $(EXT_LIBS))
 
 $(O)/lib/softnic-uverbs.so: $(call objs,$(UVERBS_SRC))
 $(O)/lib/softnic-vfio.so: $(call objs,$(VFIO_SRC))
@@ -407,10 +401,8 @@ HARNESS := $(call objs,$(HARNESS_SRC))
 define suite
 $(O)/tests/$(1): $(call objs,$(call src,tests/$(1))) $(HARNESS) $(LIBDAT) \
 		$(if $(wildcard tests/$(1)/public),,$(ARCHIVES)) | $(LIBGIT2)
-	$$(call say,LD,$$@)
-	@mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(LDFLAGS_ALL) -o $$@ $$(filter %.o,$$^) $(if $(wildcard tests/$(1)/public),,$(group)) \
-		$(if $(wildcard tests/$(1)/libdat2),-ldat2,$(ldat)) $$(EXT_LIBS) $$(CRITERION) $$(LIBS_$(1)) -lm
+	$$(call link,,$(if $(wildcard tests/$(1)/public),,$$(group)) $(if $(wildcard tests/$(1)/libdat2),-ldat2,$(ldat)) \
+		$$(EXT_LIBS) $$(CRITERION) $$(LIBS_$(1)) -lm)
 endef
 $(foreach s,$(SUITES),$(eval $(call suite,$(s))))
 
@@ -438,20 +430,17 @@ $(TSAN_BINS): $(O)/tests/tsan/%: $(O)/obj/tests/tsan/%.o $(call objs,$(PERF_COMM
 	$(call link,,$(O)/lib/libharness.a $(group) $(ldat) $(EXT_LIBS) -lm)
 
 $(O)/tests/canary-race: $(O)/obj/tests/canary/race.o
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^
+	$(call link)
 
 $(O)/tests/canary-hot.so: $(O)/obj/tests/canary/hot.o
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) -shared -o $@ $^
+	$(call link,-shared)
 
 # Each target is linked with the project's objects. In `make fuzz` clang's libFuzzer calls it, in `make check` a
 # program that has the inputs of the corpus.
 FUZZ_BINS := $(FUZZ_TARGETS:%=$(O)/tests/fuzz/%)
 FUZZ_CALLER := $(if $(findstring fuzzer,$(SAN)),,$(O)/obj/tests/fuzz/replay/main.o)
 $(O)/tests/canary-fuzz: $(O)/obj/tests/canary/fuzz.o
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $^
+	$(call link,-fsanitize=fuzzer)
 
 $(FUZZ_BINS): $(O)/tests/fuzz/%: $(O)/obj/tests/fuzz/%.o $(FUZZ_CALLER) $(call objs,$(LIBDAT_SRC)) $(ARCHIVES)
 	$(call link,$(if $(FUZZ_CALLER),,-fsanitize=fuzzer) $(FUZZ_LDFLAGS_$*),$(group) $(EXT_LIBS))
