@@ -560,7 +560,7 @@ check-all:
 run: all
 	@scripts/run $(O)
 
-.PHONY: bench-table bench-scale
+.PHONY: bench-table bench-scale bench-transports bench-hosts
 bench:
 	@scripts/deps.sh --bench || echo 'bench: continues without the missing packages'
 	+@$(MAKE) bench-table
@@ -571,19 +571,10 @@ MINUTES := 60
 soak: all $(O)/tests/soak
 	@$(TEST_ENV) scripts/soak $(O) '$(MINUTES)' $(IA)
 
-bench-scale: all $(SCALE)
-	@scripts/deps.sh --bench || echo 'bench-scale: continues without the missing packages'
-	@$(TEST_ENV) scripts/bench-scale $(O)
-
-.PHONY: bench-transports
-bench-transports: all
-	@scripts/deps.sh --bench || echo 'bench-transports: continues without the missing packages'
-	@$(TEST_ENV) scripts/bench-transports $(O)
-
-.PHONY: bench-hosts
-bench-hosts: all
-	@scripts/deps.sh --bench || echo 'bench-hosts: continues without the missing packages'
-	@$(TEST_ENV) scripts/bench-hosts $(O)
+bench-scale: $(SCALE)
+bench-scale bench-transports bench-hosts: all
+	@scripts/deps.sh --bench || echo '$@: continues without the missing packages'
+	@$(TEST_ENV) scripts/$@ $(O)
 
 # The hot functions of this build, and what differs from those of the last commit.
 .PHONY: asm
