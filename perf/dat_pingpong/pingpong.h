@@ -21,8 +21,7 @@ enum pp_op {
 	/* write through an rmr_context that was revoked: the write must fail and break the
 	 * connection */
 	PP_WRITE_REVOKED,
-	PP_BYE,
-	PP_ANSWER,
+	PP_ANSWER = 6,
 };
 
 struct pp_msg {

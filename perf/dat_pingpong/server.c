@@ -119,8 +119,6 @@ static int serve(struct server *s)
 	for (;;) {
 		if (pp_receive(&s->p, &m, &data, &slot))
 			return pp_lost(&s->p, "server: waiting for the client");
-		if (m.op == PP_BYE)
-			return 0;
 		if (m.op == PP_WRITE_REVOKED)
 			return write_revoked(s, &m) ? pp_lost(&s->p, "server: the revoked write") :
 						      !s->revoked_seen;
