@@ -195,6 +195,7 @@ enum { AT_QPC = 0x18, QPC_BYTES = 0xe8, QP_OPT_MASK = 0x10, QP_OPT_MASK_95_32 = 
 #define QPC_TS_FORMAT	SN_FLD(0x58, 2)
 #define QPC_RLKY	SN_FLD(0x5b, 1)		/* the QP may use the reserved lkey */
 #define QPC_FRE		SN_FLD(0x394, 1)	/* its UMRs may write lists of pages */
+#define QPC_COUNTER_SET	SN_FLD(0x60, 8)
 #define QPC_UAR		SN_FLD(0x68, 24)
 #define QPC_USER_INDEX	SN_FLD(0x88, 24)
 #define QPC_LOG_PAGE	SN_FLD(0xa3, 5)

@@ -78,6 +78,7 @@ static uint8_t to_init(const struct request *r)
 		return status;
 	r->qp->qkey = sn_get(r->ctx, QPC_QKEY);
 	take_access(r, OPT_RRE | OPT_RWE | OPT_RAE);
+	keep_field(r, QPC_COUNTER_SET);
 	return STAT_OK;
 }
 

@@ -180,6 +180,7 @@ enum { CQ_SELECT_SIZE = 1 << 0, CQ_SELECT_OFFSET = 1 << 1, CQ_SELECT_PAGE_SIZE =
 #define QPC_NO_SQ		PRM(0x08, 16, 1)
 #define QPC_LOG_SQ_SIZE		PRM(0x08, 17, 4)
 #define QPC_TS_FORMAT		PRM(0x08, 24, 2)
+#define QPC_COUNTER_SET		PRM(0x0c, 0, 8)
 #define QPC_UAR_PAGE		PRM(0x0c, 8, 24)
 #define QPC_USER_INDEX		PRM(0x10, 8, 24)
 #define QPC_CS_REQ		PRM(0xc4, 16, 8)

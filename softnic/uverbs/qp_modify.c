@@ -11,6 +11,9 @@ enum { ANY_STATE = 0xff, NOT_RESET = 0xfe, ACK_REQ_FREQ = 8 };
 
 enum { RATE_MAX = 23 };		/* IB_RATE_800_GBPS, which older headers lack */
 
+/* A port's counters are the set with this number plus that of the port. The device itself has no counters. */
+enum { COUNTER_SETS = 0x40 };
+
 enum { RC = 1 << 0, UD = 1 << 1, OPT_RIGHTS = PRM_OPT_RRE | PRM_OPT_RAE | PRM_OPT_RWE };
 
 /* The table is searched from the top: the first entry that matches service type, old state and new
@@ -260,6 +263,9 @@ static int execute_transition(struct uv_obj *qp, const struct transition *t,
 		set_datagram(cmd + PRM_QPC);
 	sn_set(cmd, QP_OPT_PARAM, optpar_of(in->attr_mask) & t->optpar);
 	err = fill_qpc(qp, cmd + PRM_QPC, in);
+	/* Linux, __mlx5_ib_modify_qp: from here on the counters of the port in sysfs count the QP. */
+	if (t->opcode == PRM_RST2INIT_QP)
+		sn_set(cmd + PRM_QPC, QPC_COUNTER_SET, COUNTER_SETS + qp->port);
 	return err ? err : uv_cmd(qp->ctx->dev, cmd, sizeof(cmd), out, sizeof(out));
 }
 

@@ -206,6 +206,41 @@ Test(stock, devx_obj__command_queries_a_verbs_object)
 	st_finish(&a);
 }
 
+/* PRM QUERY_QP: context at 0x18. */
+static uint32_t counter_set(const uint8_t out[DX_LONG])
+{
+	return dx_get(out + 0x18, 0x0c, 0, 8);
+}
+
+static uint32_t counter_set_of(struct ibv_qp *qp)
+{
+	uint8_t in[DX_SHORT] = { 0 }, out[DX_LONG] = { 0 };
+
+	dx_head(in, DX_QUERY_QP, qp->qp_num);
+	cr_assert_eq(mlx5dv_devx_qp_query(qp, in, sizeof(in), out, sizeof(out)), 0);
+	return counter_set(out);
+}
+
+/* Linux puts the set into RST2INIT of its own QPs (__mlx5_ib_modify_qp), and changes no command of DEVX. */
+Test(stock, devx_obj__only_a_verbs_qp_gets_the_counter_set_of_its_port)
+{
+	uint8_t in[DX_SHORT] = { 0 }, out[DX_LONG] = { 0 };
+	struct st_end a;
+	struct dx d;
+
+	st_create(&a, dx_open());
+	dx_create(&d, a.ctx);
+	cr_expect_eq(counter_set_of(a.qp), 0);
+	cr_assert_eq(st_to_init(a.qp), 0);
+	cr_expect_neq(counter_set_of(a.qp), 0);
+	dx_connect(&d);
+	dx_head(in, DX_QUERY_QP, d.qpn);
+	cr_assert_eq(mlx5dv_devx_obj_query(d.qp, in, sizeof(in), out, sizeof(out)), 0);
+	cr_expect_eq(counter_set(out), 0);
+	dx_destroy(&d);
+	st_finish(&a);
+}
+
 static void refused(struct ibv_context *ctx, const uint8_t cmd[DX_LONG], const char *what)
 {
 	uint8_t out[DX_SHORT] = { 0 };
