@@ -25,6 +25,7 @@ enum m5_opcode {
 	M5_CMD_INIT2RTR_QP = 0x503,
 	M5_CMD_RTR2RTS_QP = 0x504,
 	M5_CMD_2ERR_QP = 0x507,
+	M5_CMD_QUERY_QP = 0x50b,
 	M5_CMD_QUERY_VPORT_STATE = 0x750,
 	M5_CMD_QUERY_NIC_VPORT_CONTEXT = 0x754,
 	M5_CMD_QUERY_ROCE_ADDRESS = 0x760,
@@ -357,7 +358,7 @@ struct m5_qpc {
 	be32_t sizes;			/* mtu 31:29, log_msg_max 28:24, log_rq_size 22:19,
 					 * log_rq_stride 18:16, no_sq 15, log_sq_size 14:11,
 					 * ts_format 7:6 */
-	be32_t uar_page;		/* 23:0 */
+	be32_t uar_page;		/* counter_set_id 31:24, uar_page 23:0 */
 	be32_t user_index;		/* 23:0 */
 	be32_t remote_qpn;		/* log_page_size 28:24, remote_qpn 23:0 */
 	struct m5_ads primary, secondary;
@@ -418,6 +419,16 @@ struct m5_qp_in {			/* CREATE_QP and the transitions */
 };
 WIRE_SIZE(struct m5_qp_in, 272);
 WIRE_AT(struct m5_qp_in, wq_umem_offset, 0x100);
+
+struct m5_query_qp_out {
+	struct m5_out_hdr hdr;
+	be32_t rsvd08[2];
+	be32_t opt_param_mask;
+	be32_t ece;
+	struct m5_qpc qpc;
+	be32_t rsvd100[4];
+};
+WIRE_SIZE(struct m5_query_qp_out, 272);
 
 /* PRM, "Work Queue Context" */
 struct m5_wq {

@@ -161,6 +161,7 @@ struct m5_ctl {
 	struct m5_ident ident;
 	struct softnic *soft;   /* the software adapter in this process, or NULL */
 	const char *faults;     /* the faults that its fault script may name */
+	uint8_t counter_set;	/* the kernel's for QPs of the port, which its hw_counters show; 0: none */
 	bool no_bf;		/* UARs of this device support only 8-byte doorbells */
 	struct m5_arena *arena;	/* huge pages for queues, or NULL */
 	int node;		/* the adapter's NUMA node, or HW_NO_NODE */

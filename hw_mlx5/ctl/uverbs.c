@@ -67,6 +67,7 @@ static void uv_close(struct m5_ctl *ctl)
 {
 	struct m5_ctl_uverbs *u = uv_of(ctl);
 
+	uv_counters_close(u);
 	uv_events_close(u);
 	uv_context_close(u->dv.ctx);
 	free(u);
@@ -131,6 +132,7 @@ static int uv_open(struct m5_ctl *ctl, const char *ia_name, const char *params, 
 		goto err_close;
 	}
 	identify(u);
+	uv_counters_open(u);
 	ctl->node = hw_near_rdma(device);
 	pthread_mutex_init(&u->obj_lock, NULL);
 	pthread_mutex_init(&u->hop_lock, NULL);

@@ -7,6 +7,7 @@
  *   uverbs_list.c   list of devices, and why one cannot be opened
  *   uverbs_event.c  completion channels, asynchronous events
  *   uverbs_port.c   the port and its address
+ *   uverbs_count.c  the counter set of the port
  *   dv*.c           memory, commands and objects, shared with VFIO
  */
 #ifndef M5_CTL_UVERBS_H
@@ -36,6 +37,7 @@ struct m5_ctl_uverbs {
 	uint64_t serial;		/* serial number of the newest object in objs */
 	pthread_mutex_t hop_lock;
 	struct uv_hop hop;		/* the next hop that was resolved last */
+	struct ibv_qp *counted;		/* holds the counter set of the port; NULL: it could not be created */
 };
 
 static inline struct m5_ctl_uverbs *uv_of(struct m5_ctl *ctl)
@@ -67,6 +69,10 @@ int uv_evch_bind(struct m5_evch *ch, struct m5_obj *cq, uint32_t cqn);
 int uv_evch_drain(struct m5_evch *ch);
 int uv_async_fd(struct m5_ctl *ctl);
 int uv_async_read(struct m5_ctl *ctl, struct m5_event *ev);
+
+/* Reads the counter set of the port, if that is possible. */
+void uv_counters_open(struct m5_ctl_uverbs *u);
+void uv_counters_close(struct m5_ctl_uverbs *u);
 
 int uv_port_facts(struct m5_ctl_uverbs *u, struct m5_port *port);
 int uv_port(struct m5_ctl *ctl, struct m5_port *port);

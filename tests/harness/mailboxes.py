@@ -5,8 +5,8 @@ mailboxes.py keep LOG DRIVER       prints rows for theirs.tsv
 mailboxes.py compare LOG...        compares ours with theirs.tsv, by differences.tsv
 mailboxes.py path LOG FIELD...     prints these fields of the path of each INIT2RTR_QP
 
-LOG is LINK:FILE. With LINK+devx only commands of user contexts count: the others
-come from another driver. With LINK+vfio registrations of memory do not count: they come from libmlx5.
+LOG is LINK:FILE. With LINK+devx only commands of user contexts count, and of queues only those in umems: the
+others come from another driver. With LINK+vfio registrations of memory do not count: they come from libmlx5.
 """
 import sys
 
@@ -80,7 +80,8 @@ def read_log(log):
             if status != "00" or command not in STRUCTURES:
                 continue
             m = Mailbox(command, link, digits)
-            others = {"devx": not m.values["uid"], "vfio": m.case() == "CREATE_MKEY/memory"}
+            in_umem = m.values.get("wq_umem_valid", m.values.get("cq_umem_valid", 1))
+            others = {"devx": not m.values["uid"] or not in_umem, "vfio": m.case() == "CREATE_MKEY/memory"}
             if m.values.get("st", 0) == 0 and not others.get(access):
                 yield m
 

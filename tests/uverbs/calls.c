@@ -161,6 +161,18 @@ static void take_over(struct ibv_context *ctx)
 	v->query_rt_values = timer_or_failure;
 }
 
+void calls_swap_async(struct ibv_context *ctx)
+{
+	for (unsigned int i = 0; i < ncontexts; i++) {
+		int fd = ctx->async_fd;
+
+		if (contexts[i].ctx != ctx)
+			continue;
+		ctx->async_fd = contexts[i].truth;
+		contexts[i].truth = fd;
+	}
+}
+
 bool mlx5dv_is_supported(struct ibv_device *dev)
 {
 	return !fails_if_named(__func__) && CALLS_REAL(mlx5dv_is_supported)(dev);

@@ -84,6 +84,8 @@ extern uint8_t calls_path[44];
 /* Raises async events of the context opened last, as the kernel does. */
 void calls_async(enum ibv_event_type type, unsigned int port);
 void calls_vanish(void);		/* reports that the device is gone */
+/* Exchanges the pipe of the context's async events and the true descriptor. */
+void calls_swap_async(struct ibv_context *ctx);
 /* To be called with the descriptor of each channel of completion events that is created. */
 void calls_channel(int fd);
 /* From here on each such channel is in the state of a descriptor that gone() opens, and reads of it find no
