@@ -53,6 +53,7 @@ int m5_cmd_qp_init(const struct m5_qp_ref *qp, uint8_t port, uint16_t pkey_index
 {
 	struct m5_qp_in in = {
 		.qpc.state = cpu_to_be32(M5_QPC_PM_MIGRATED << 11),
+		.qpc.uar_page = cpu_to_be32((uint32_t)qp->ctl->counter_set << 24),
 		.qpc.primary.pkey = cpu_to_be32(pkey_index),
 		.qpc.primary.mac_hi = cpu_to_be32((uint32_t)port << 16),
 		.qpc.responder = cpu_to_be32(remote_rights(remote_read)),

@@ -80,6 +80,8 @@ enum { CALLS_REORDERS_ALL = 1, CALLS_REORDERS_RW = 2 };
 extern struct calls_port calls_port;
 /* The address path that the device got for the QP that became ready to receive last. */
 extern uint8_t calls_path[44];
+/* The counter set that the device got for the QP that left the reset state last. */
+extern uint8_t calls_counter_set;
 
 /* Raises async events of the context opened last, as the kernel does. */
 void calls_async(enum ibv_event_type type, unsigned int port);

@@ -5,10 +5,16 @@
 #include "tests/uverbs/calls.h"
 
 uint8_t calls_path[44];
+uint8_t calls_counter_set;
 
-/* PRM, INIT2RTR_QP: the context is 0x18 bytes into the command, the address path 0x18 bytes into that. */
+/*
+ * PRM, transitions of QPs: the context is 0x18 bytes into the command. The counter set is 0x0c bytes into
+ * that, the address path 0x18 bytes.
+ */
 static void remember(const uint8_t *in, size_t inlen)
 {
+	if (inlen > 0x24 && in[0] == 0x05 && in[1] == 0x02)
+		calls_counter_set = in[0x24];
 	if (inlen > 0x30 + sizeof(calls_path) && in[0] == 0x05 && in[1] == 0x03)
 		memcpy(calls_path, in + 0x30, sizeof(calls_path));
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "hw_mlx5/ctl/ctl.h"
+#include "tests/e2e/life.h"
 #include "tests/uverbs/calls.h"
 #include "tests/uverbs/opened.h"
 
@@ -77,4 +78,29 @@ Test(counters, m5_ctl_open__without_the_set_succeeds)
 		cr_expect_str_eq(calls_failed(), calls[i], "%s was not called", calls[i]);
 		calls_stop();
 	}
+}
+
+/* Opens an IA, and connects two endpoints of it. */
+static void live(void)
+{
+	struct life l;
+
+	rig_conf("");
+	setenv("DAPL_DBG_TYPE", "0", 1);
+	cr_assert(life_run(&l, SOON_MS), "the run failed: %s", life_words(&l));
+}
+
+Test(counters, rst2init__has_the_set_of_the_port)
+{
+	live();
+	cr_expect_eq(calls_counter_set, kernels_set());
+}
+
+Test(counters, rst2init__without_the_set_has_none)
+{
+	calls_counter_set = 0xff;
+	calls_fail_named("mlx5dv_devx_qp_query", EPERM);
+	live();
+	calls_stop();
+	cr_expect_eq(calls_counter_set, 0);
 }
