@@ -40,6 +40,12 @@ grep -q 'a folder/lib/libdapl-direct.so' "$DAT_OVERRIDE" || fail "dat_info print
 "$info" --check "$DAT_OVERRIDE" >"$tmp/out" 2>&1 || fail "the line that dat_info prints for a folder with a blank is broken"
 scripts/mkconf "$tmp/a folder/lib/libdapl-direct.so" >"$DAT_OVERRIDE"
 "$info" --check "$DAT_OVERRIDE" >"$tmp/out" 2>&1 || fail "the dat.conf of scripts/mkconf for a folder with a blank is broken"
+for device in mlx5_7:mlx5_core.sf efa_7:efa rxe7:; do
+	mkdir -p "$tmp/sys/class/infiniband/${device%:*}/ports/1" "$tmp/sys/class/infiniband/${device%:*}/device"
+	ln -s "../drivers/${device#*:}" "$tmp/sys/class/infiniband/${device%:*}/device/driver"
+done
+SYSFS=$tmp/sys scripts/mkconf lib.so | sed 's/ .*//' | LC_ALL=C sort -u | tr '\n' ' ' >"$tmp/out"
+grep -q '^# efa_0-1 efa_7-1 mlx5_0-1 mlx5_7-1 soft-efa-0 soft-mlx5-0 $' "$tmp/out" || fail "scripts/mkconf lists: $(cat "$tmp/out")"
 scripts/mkconf -2 >"$tmp/out" 2>&1 && fail "scripts/mkconf prints lines without a library"
 
 # A name that no adapter has is reported.
