@@ -72,6 +72,11 @@ void sn_quirk_slows(const struct softnic *nic, enum sn_quirk quirk)
 		sn_sleep_us(STEP_US);
 }
 
+struct sn_late_write {
+	struct sn_access access;
+	uint8_t data[];
+};
+
 /* Writes the first packet of a WRITE after its last one, late enough for a poller to notice. */
 enum sn_acc sn_quirk_write(struct sn_qp *qp, const struct sn_access *a, const void *payload,
 			   bool first, bool last)
@@ -81,20 +86,21 @@ enum sn_acc sn_quirk_write(struct sn_qp *qp, const struct sn_access *a, const vo
 	enum sn_acc acc;
 
 	if (first && !last) {
-		free(s->held_data);
-		s->held = *a;
-		s->held_data = malloc(a->len);
-		if (s->held_data)
-			memcpy(s->held_data, payload, a->len);
-		return s->held_data ? SN_ACC_OK : sn_mkey_write(qp->nic, a, payload);
+		free(s->late);
+		s->late = malloc(sizeof(*s->late) + a->len);
+		if (!s->late)
+			return sn_mkey_write(qp->nic, a, payload);
+		s->late->access = *a;
+		memcpy(s->late->data, payload, a->len);
+		return SN_ACC_OK;
 	}
 	acc = sn_mkey_write(qp->nic, a, payload);
-	if (!last || !s->held_data)
+	if (!last || !s->late)
 		return acc;
 	sn_sleep_us(LATE_US);
 	if (!acc)
-		acc = sn_mkey_write(qp->nic, &s->held, s->held_data);
-	free(s->held_data);
-	s->held_data = NULL;
+		acc = sn_mkey_write(qp->nic, &s->late->access, s->late->data);
+	free(s->late);
+	s->late = NULL;
 	return acc;
 }

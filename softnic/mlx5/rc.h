@@ -123,8 +123,7 @@ struct sn_rc_resp {
 	struct sn_rc_atomic atomic[SN_RC_READS];
 	uint32_t atomic_next;
 	/* quirk SN_Q_UNORDERED: the first packet of the current WRITE, until its last one has arrived */
-	struct sn_access held;
-	void *held_data;
+	struct sn_late_write *late;
 };
 
 /*

@@ -163,7 +163,7 @@ void sn_rc_stop(struct sn_qp *qp)
 	rc->resp.answer = SN_ANSWER_NONE;
 	rc->resp.delayed_requests = 0;
 	rc->resp.read_head = rc->resp.read_tail;
-	free(rc->resp.held_data);
-	rc->resp.held_data = NULL;
+	free(rc->resp.late);
+	rc->resp.late = NULL;
 	sn_port_use_udp(qp->port, &rc->uses_udp, false);
 }
