@@ -131,6 +131,7 @@ void sn_ring_commit(struct sn_ring *tx, size_t len, size_t piggyback)
 {
 	publish_word(tx, (uint32_t)(len | piggyback << PIGGYBACK_SHIFT));
 	tx->pos += record_bytes(both_len(len, piggyback));
+	tx->committed = tx->pos;
 	/* Fetches one of the next lines now, while they are still in the consumer's cache, so that the
 	 * next packets need not wait for it. */
 	prefetch_to_write(word_at(tx, tx->pos + AHEAD));
@@ -154,7 +155,10 @@ bool sn_ring_has_room(struct sn_ring *tx, size_t len)
 
 bool sn_ring_unread(const struct sn_ring *tx)
 {
-	return atomic_load_explicit(&tx->ctl->head, memory_order_relaxed) != tx->pos;
+	uint64_t head = atomic_load_explicit(&tx->ctl->head, memory_order_relaxed);
+
+	/* Behind the last record there may be a skipped end, which no one has to read. */
+	return (int64_t)(tx->committed - head) > 0;
 }
 
 static uint32_t load_record(const struct sn_ring *rx)

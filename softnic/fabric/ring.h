@@ -42,6 +42,7 @@ struct sn_ring {
 	uint64_t size;			/* size of the ring, a power of two */
 	uint64_t pos;
 	uint64_t seen;			/* producer: the consumer's head, as last read */
+	uint64_t committed;		/* producer: pos behind the last record */
 	uint32_t piggyback;			/* consumer: length of the second packet last read, or 0 */
 };
 
