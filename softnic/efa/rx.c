@@ -6,16 +6,13 @@
 
 enum {
 	GRH = 40,
-	/*
-	 * After this number of further packets from the peer, the rest of a write will not come. Until its
-	 * end, one in SNE_CHOICE packets is drawn from it, or one of its packets is not acknowledged, which
-	 * stops the peer after SNE_SEQS others, or the last one is sent again each 20 us for lack of a
-	 * receive. A QP repeats message numbers after 2^20 messages.
-	 */
-	FORGET_AFTER = 1 << 16,
-	/* Most writes of a peer that have arrived in part: the maximum depth of an SQ. A peer has more only
-	 * if several QPs wait for receives. It sends others again until there is room. */
-	RMSGS_MAX = 4096,
+	/* After this number of further packets from the peer, the rest of a write does not come: a QP
+	 * repeats message numbers after 2^20 messages, and a peer has at most SNE_SEQS packet numbers
+	 * outstanding. */
+	FORGET_AFTER = (1 << 20) - SNE_SEQS,
+	/* Most writes of a peer that have arrived in part: four SQs of maximum depth, if all wait for
+	 * receives. The peer sends others again, and in the end they fail. */
+	RMSGS_MAX = 4 * 4096,
 	/* Most reads of a peer that wait for their data: the maximum depth of an SQ. It sends others again
 	 * until there is room. */
 	JOBS_MAX = 4096,
@@ -231,10 +228,12 @@ static struct sne_rmsg *find_rmsg(struct sne_nic *nic, struct sne_qp *qp, struct
 		next = LIST_NEXT(m, link);
 		if (m->flow != flow)
 			continue;
-		n++;
 		if ((int32_t)(h->seq - m->seq) > FORGET_AFTER) {
 			forget_rmsg(m);
-		} else if (m->qp == qp && m->src_qpn == h->src_qpn && m->msg == h->msg) {
+			continue;
+		}
+		n++;
+		if (m->qp == qp && m->src_qpn == h->src_qpn && m->msg == h->msg) {
 			m->seq = h->seq;
 			return m;
 		}

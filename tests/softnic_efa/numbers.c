@@ -8,7 +8,7 @@
 #include "softnic/fabric/fabric.h"
 #include "tests/softnic_efa/rig.h"
 
-enum { NUMBERS = 4096, READS = 5000, QPN = 7, REPEATS = 1 << 20, WRITES = 4096 };
+enum { NUMBERS = 4096, READS = 5000, QPN = 7, REPEATS = 1 << 20, WRITES = 4 * 4096 };
 enum { FLIGHT = 512, WAITING = 4096 };
 
 /* A peer that acknowledges all responses, except perhaps the first. */
