@@ -75,7 +75,7 @@ static uint64_t take_over(struct softnic *nic, struct backoff *b)
 	if (!dev->armed)
 		return 0;
 	until = nic->fatal ? UINT64_MAX : sn_timers_next(nic);	/* after a fatal error no timers run */
-	if (!TAILQ_EMPTY(&nic->err) && until > sn_now() + FLUSH_NS)
+	if (!nic->fatal && !TAILQ_EMPTY(&nic->err) && until > sn_now() + FLUSH_NS)
 		until = sn_now() + FLUSH_NS;
 	if (scans) {
 		b->sleep_ns = b->sleeps++ < SCAN_MIN_TIMES ? SCAN_MIN_NS : b->sleep_ns * 2;
