@@ -265,7 +265,7 @@ static int execute_transition(struct uv_obj *qp, const struct transition *t,
 	err = fill_qpc(qp, cmd + PRM_QPC, in);
 	/* Linux, __mlx5_ib_modify_qp: from here on the counters of the port in sysfs count the QP. */
 	if (t->opcode == PRM_RST2INIT_QP)
-		sn_set(cmd + PRM_QPC, QPC_COUNTER_SET, COUNTER_SETS + qp->port);
+		sn_set(cmd + PRM_QPC, QPC_COUNTER_SET, COUNTER_SETS + in->port_num);
 	return err ? err : uv_cmd(qp->ctx->dev, cmd, sizeof(cmd), out, sizeof(out));
 }
 
