@@ -28,6 +28,7 @@ static void forked(void)
 
 		if (!dev)
 			continue;
+		dev->owner = 0;
 		dev->lost = lost;
 		lost = dev;
 		live[i] = NULL;
@@ -88,29 +89,27 @@ free_dev:
 	return err;
 }
 
-static int watch_forks(void)
-{
-	static bool watched;
-	int err;
+static int forks_error;
 
-	if (watched)
-		return 0;
-	err = pre_open_model_once();
-	if (!err)
-		err = -pthread_atfork(before_fork, after_fork, forked);
-	watched = !err;
-	return err;
+static void watch_forks(void)
+{
+	forks_error = pre_open_model_once();
+	if (!forks_error)
+		forks_error = -pthread_atfork(before_fork, after_fork, forked);
 }
 
 static int device_get(unsigned int index, const struct uv_kind *kind, struct uv_device **out)
 {
+	static pthread_once_t watched = PTHREAD_ONCE_INIT;
 	struct uv_device *dev;
 	int err = 0;
 
+	/* Register the fork handlers before the first lock: another thread may fork at any moment. */
+	pthread_once(&watched, watch_forks);
 	pthread_mutex_lock(&registry);
 	dev = live[index];
 	if (!dev) {
-		err = watch_forks();
+		err = forks_error;
 		if (!err)
 			err = device_new(index, kind, &dev);
 		if (err) {
