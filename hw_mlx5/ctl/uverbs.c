@@ -67,7 +67,6 @@ static void uv_close(struct m5_ctl *ctl)
 {
 	struct m5_ctl_uverbs *u = uv_of(ctl);
 
-	uv_counters_close(u);
 	uv_events_close(u);
 	uv_context_close(u->dv.ctx);
 	free(u);

@@ -37,7 +37,6 @@ struct m5_ctl_uverbs {
 	uint64_t serial;		/* serial number of the newest object in objs */
 	pthread_mutex_t hop_lock;
 	struct uv_hop hop;		/* the next hop that was resolved last */
-	struct ibv_qp *counted;		/* holds the counter set of the port; NULL: it could not be created */
 };
 
 static inline struct m5_ctl_uverbs *uv_of(struct m5_ctl *ctl)
@@ -72,7 +71,6 @@ int uv_async_read(struct m5_ctl *ctl, struct m5_event *ev);
 
 /* Reads the counter set of the port, if that is possible. */
 void uv_counters_open(struct m5_ctl_uverbs *u);
-void uv_counters_close(struct m5_ctl_uverbs *u);
 
 int uv_port_facts(struct m5_ctl_uverbs *u, struct m5_port *port);
 int uv_port(struct m5_ctl *ctl, struct m5_port *port);

@@ -58,30 +58,23 @@ static int set_read(struct m5_ctl_uverbs *u, struct ibv_qp *qp)
 }
 
 /*
- * Without the set everything works but hw_counters. The QP stays until the device is closed, because in the
- * automatic mode of rdma-statistic(8) the kernel frees the set with the last QP of verbs that has it.
+ * Without the set everything works but hw_counters. In the automatic mode of rdma-statistic(8), which is off
+ * by default, the kernel frees the set with the last QP of verbs that has it.
  */
 void uv_counters_open(struct m5_ctl_uverbs *u)
 {
 	struct dv_call call;
+	struct ibv_qp *qp;
 	int err = dv_begin(&u->dv.ctl, &call);
 
-	if (!err) {
-		u->counted = qp_create(u->dv.ctx);
-		err = u->counted ? set_read(u, u->counted) : hw_errno();
-		dv_end(&call);
-	}
 	if (err)
-		dap_log(DAP_LOG_EP, "%s: hw_counters do not count this instance: cannot read their set: %s",
-			u->dv.ctl.device, strerror(-err));
-}
-
-void uv_counters_close(struct m5_ctl_uverbs *u)
-{
-	struct dv_call call;
-
-	if (!u->counted || dv_begin(&u->dv.ctl, &call))
 		return;
-	qp_destroy(u->counted);
+	qp = qp_create(u->dv.ctx);
+	err = qp ? set_read(u, qp) : hw_errno();
+	if (qp)
+		qp_destroy(qp);
 	dv_end(&call);
+	if (err)
+		dap_log(DAP_LOG_WARN, "%s: hw_counters do not count this instance: cannot read their set: %s",
+			u->dv.ctl.device, strerror(-err));
 }
