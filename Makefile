@@ -146,9 +146,11 @@ tests: $(SUITE_BINS)
 # written TEXT: the recipe of a file that is rewritten only when the text changes
 define written
 @mkdir -p $(@D)
-@echo '$(subst ','\'',$(1))' | cmp -s - $@ || echo '$(subst ','\'',$(1))' >$@
+@printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(1))' >$@
 endef
 FORCE:
+# Under sudo, `make install` may have other variables, so it installs what was built.
+unless_installing = $(if $(filter-out install uninstall,$(GOALS)),FORCE)
 
 ## Configuration
 
@@ -163,10 +165,9 @@ $(O)/configure: configure.ac | $(DEPS_STAMP)
 	$(call say,CONF,$@)
 	$(Q)cd $(O) && autoconf -o configure $(abspath configure.ac)
 
-# What configure finds, so that it looks again after packages were installed or removed. Under sudo, `make install` may
-# have another PKG_CONFIG_PATH, so it installs what was built.
+# What configure finds, so that it looks again after packages were installed or removed.
 PKG_CONFIG ?= pkg-config
-$(O)/packages: $(if $(filter-out install uninstall,$(GOALS)),FORCE) | $(DEPS_STAMP)
+$(O)/packages: $(unless_installing) | $(DEPS_STAMP)
 	$(call written,$(foreach m,libibverbs libmlx5 libefa zlib jansson criterion ucx-uct,\
 		$m $(shell $(PKG_CONFIG) --modversion $m 2>/dev/null)) $(wildcard /usr/include/dat2/udat.h /usr/include/sys/sdt.h))
 
@@ -185,7 +186,7 @@ deps:
 ## Compiling
 
 # Objects depend on it, so that changed flags compile them again.
-$(O)/flags: FORCE
+$(O)/flags: $(unless_installing)
 	$(call written,$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL))
 
 $(O)/obj/%.o: %.c $(O)/flags
@@ -242,9 +243,10 @@ hot_objs = $(M5_HOT:%=$(1)/hw_mlx5/hot/hot-%.o) $(EFA_HOT:%=$(1)/hw_efa/hot/hot-
 ## Libraries
 
 # Libraries and programs depend on it, so that they are linked again with other flags, and without a removed source.
-$(O)/link: FORCE
+$(O)/link: $(unless_installing)
 	$(call written,$(LDFLAGS_ALL) $(LIBDAT_SRC) $(CORE_SRC) $(M5_SRC) $(EFA_SRC) $(HW_SRC) $(SN_SRC) $(UVERBS_SRC) \
-		$(EFADV_SRC) $(VFIO_SRC) $(call src,$(SUITES:%=tests/%)))
+		$(EFADV_SRC) $(VFIO_SRC) $(RUN_SRC) $(VM_SRC) $(wildcard perf/*.c perf/*/*.c) \
+		$(HARNESS_SRC) $(call src,$(SUITES:%=tests/%)))
 
 # Files of two folders may have the same name, so members are appended and not replaced.
 define archive
@@ -631,9 +633,9 @@ uninstall:
 		$(EXAMPLES:examples/%='$(D)$(EXAMPLEDIR)/%')
 	if scripts/mkconf '$(PROVIDERDIR)/libdapl-direct.so' | cmp -s - '$(D)$(SYSCONFDIR)/dat.conf'; then \
 		rm '$(D)$(SYSCONFDIR)/dat.conf'; fi
-	-rmdir --ignore-fail-on-non-empty '$(D)$(INCDIR)/dat' '$(D)$(EXAMPLEDIR)' '$(D)$(PREFIX)/share/doc/dapl-direct' \
+	rmdir --ignore-fail-on-non-empty '$(D)$(INCDIR)/dat' '$(D)$(EXAMPLEDIR)' '$(D)$(PREFIX)/share/doc/dapl-direct' \
 		'$(D)$(QUALIFYDIR)' '$(D)$(BINDIR)/../share/dapl-direct' '$(D)$(SYSCONFDIR)' \
-		$(if $(BINS20),'$(D)$(DAT2DIR)' '$(D)$(BINDIR)/../libexec/dapl-direct')
+		$(if $(BINS20),'$(D)$(DAT2DIR)' '$(D)$(BINDIR)/../libexec/dapl-direct') 2>/dev/null || true
 
 help:
 	@awk -F'\t' '/^#: /{sub(/^#: /, ""); print "  " $$0}' Makefile

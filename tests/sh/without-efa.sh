@@ -9,7 +9,7 @@ set -u
 # A path of make cannot have a space, but TMPDIR may have one.
 tmp=$(TMPDIR= mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-unset MAKEFLAGS MAKELEVEL MFLAGS SAN
+unset MAKEFLAGS MAKELEVEL MFLAGS SAN CONFIGURE LDFLAGS
 
 without_efa() { make BUILD="$tmp/build" CONFIGURE=--without-efa DEPS=no "$@" >"$tmp/out" 2>&1; }
 
@@ -48,6 +48,13 @@ for flags in '' -Wl,-z,now; do
 done
 if ! readelf -d "$tmp/build/lib/libdat.so.1" | grep -q BIND_NOW; then
 	echo "a library is not linked again with other LDFLAGS"
+	exit 1
+fi
+
+# `make install`, perhaps by sudo, installs what was built.
+make BUILD="$tmp/build" DEPS=no -n install >"$tmp/out" 2>&1
+if grep -q -- "-o $tmp/build/lib/libdat.so.1" "$tmp/out"; then
+	echo "make install links again, without LDFLAGS"
 	exit 1
 fi
 
