@@ -6,6 +6,7 @@ import ctypes
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -174,9 +175,7 @@ class Host:
 
     def close(self):
         self.stop()
-        for name in os.listdir(self.where):
-            os.unlink(os.path.join(self.where, name))
-        os.rmdir(self.where)
+        shutil.rmtree(self.where, ignore_errors=True)
 
 
 def text_of(sock):
