@@ -77,10 +77,12 @@ int ctl_wait_any(struct tool *t)
 				return 0;
 			break;
 		}
-		if (is_limited(t) && now_ns() > until) {
+		if (t->client && now_ns() > until) {
 			fprintf(stderr, "the server has not answered for %" PRIu64 " s: is it stopped?\n",
 				silence_ns / 1000000000u);
-			return -1;
+			if (is_limited(t))
+				return -1;
+			until = UINT64_MAX;
 		}
 	}
 	return tool_failed(t);
