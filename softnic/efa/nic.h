@@ -33,8 +33,9 @@ enum {
 	SNE_SUB_CQS = 2,
 	SNE_SGES = 2,
 	SNE_WINDOW = 64,
-	/* most packets of all flows in the window: half of them may be requests and answers, so that the full
-	 * links of 63 stopped peers leave room for another; the rest is for acknowledgements */
+	/* Most packets of all flows in the window. Half of them may be requests and answers: with the
+	 * default window the full links of 63 stopped peers leave room for another. The rest is for
+	 * acknowledgements. */
 	SNE_HELD_MAX = 128 * SNE_WINDOW,
 	SNE_SEQS = 4096,		/* most outstanding packet numbers of one flow */
 	SNE_FLIGHT = 512,		/* most unacknowledged packets of one flow */

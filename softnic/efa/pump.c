@@ -170,7 +170,7 @@ bool softnic_efa_pump(struct softnic_efa *handle)
 	if (!sne_enter(nic))
 		return false;
 	left = sne_doorbells(nic);
-	/* In a rest a turn only sends, as after a post. */
+	/* In a rest most turns only send, as after a post. */
 	left |= sne_turn(nic, sn_fab_rests(nic->fab));
 	sne_thread_inline(nic, left, false);
 	left |= sne_waits(nic);

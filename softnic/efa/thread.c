@@ -50,7 +50,7 @@ static uint64_t next_nap(struct rest *r)
 }
 
 /* How long the thread may sleep, in ns. 0: not at all; UINT64_MAX: until it is woken. If all work waits for a
- * peer, the thread sleeps until the peer wakes it. Needs the lock. */
+ * peer, the thread sleeps until the peer wakes it, or for RETRY_NS. Needs the lock. */
 static uint64_t take_over(struct sne_nic *nic, struct rest *r)
 {
 	bool left = false, worked = false;

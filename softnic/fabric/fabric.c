@@ -285,7 +285,7 @@ bool sn_fab_sleep(struct sn_fab *f)
 		if (link->broken || !sn_ring_await_record(&link->rx))
 			idle = false;
 		if (link->blocked && !sn_ring_await_room(&link->tx, link->blocked)) {
-			link->blocked = 0;	/* the sender may be gone */
+			link->blocked = 0;	/* a sender that still waits sets it again */
 			idle = false;
 		}
 	}
