@@ -131,7 +131,7 @@ static int uv_open(struct m5_ctl *ctl, const char *ia_name, const char *params, 
 		goto err_close;
 	}
 	identify(u);
-	uv_counters_open(u);
+	uv_counter_set_read(u);
 	ctl->node = hw_near_rdma(device);
 	pthread_mutex_init(&u->obj_lock, NULL);
 	pthread_mutex_init(&u->hop_lock, NULL);

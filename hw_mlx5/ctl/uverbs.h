@@ -70,7 +70,7 @@ int uv_async_fd(struct m5_ctl *ctl);
 int uv_async_read(struct m5_ctl *ctl, struct m5_event *ev);
 
 /* Reads the counter set of the port, if that is possible. */
-void uv_counters_open(struct m5_ctl_uverbs *u);
+void uv_counter_set_read(struct m5_ctl_uverbs *u);
 
 int uv_port_facts(struct m5_ctl_uverbs *u, struct m5_port *port);
 int uv_port(struct m5_ctl *ctl, struct m5_port *port);

@@ -41,7 +41,7 @@ static struct ibv_qp *qp_create(struct ibv_context *ctx)
 	return qp;
 }
 
-static int set_read(struct m5_ctl_uverbs *u, struct ibv_qp *qp)
+static int query_set(struct m5_ctl_uverbs *u, struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = u->port_num };
 	struct m5_obj_in in = { .hdr.opcode = cpu_to_be16(M5_CMD_QUERY_QP),
@@ -61,7 +61,7 @@ static int set_read(struct m5_ctl_uverbs *u, struct ibv_qp *qp)
  * Without the set everything works but hw_counters. In the automatic mode of rdma-statistic(8), which is off
  * by default, the kernel frees the set with the last QP of verbs that has it.
  */
-void uv_counters_open(struct m5_ctl_uverbs *u)
+void uv_counter_set_read(struct m5_ctl_uverbs *u)
 {
 	struct dv_call call;
 	struct ibv_qp *qp;
@@ -70,7 +70,7 @@ void uv_counters_open(struct m5_ctl_uverbs *u)
 	if (err)
 		return;
 	qp = qp_create(u->dv.ctx);
-	err = qp ? set_read(u, qp) : hw_errno();
+	err = qp ? query_set(u, qp) : hw_errno();
 	if (qp)
 		qp_destroy(qp);
 	dv_end(&call);
