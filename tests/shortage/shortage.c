@@ -416,7 +416,6 @@ void bench_open(void)
 {
 	DAT_REGION_DESCRIPTION region;
 	DAT_PROVIDER_ATTR provider;
-	DAT_PSP_HANDLE psp;
 	DAT_IA_ATTR attr;
 
 	be_provider();
@@ -437,8 +436,7 @@ void bench_open(void)
 	ok(dat_pz_create(b.ia, &b.pz));
 	ok(dat_lmr_create(b.ia, DAT_MEM_TYPE_VIRTUAL, region, MEM, b.pz, DAT_MEM_PRIV_ALL_FLAG, &b.lmr,
 			  &b.lmr_context, &b.rmr_context, NULL, NULL));
-	ok(dat_psp_create_any(b.ia, &b.qual, b.cr_evd, DAT_PSP_CONSUMER_FLAG, &psp));
-	ok(dat_psp_free(psp));
+	b.qual = th_qual();
 }
 
 void bench_close(void)
