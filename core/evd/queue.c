@@ -413,6 +413,22 @@ void dap_evd_early(struct dap_ep *ep)
 	pthread_mutex_unlock(&evd->lock);
 }
 
+static const struct dap_ep *ep_of(const struct dap_event *ev)
+{
+	return ev->number == DAP_EV_RMR_BIND ? ev->bind.ep : ev->dto.ep;
+}
+
+static bool stash_notifies(const struct core_evd *evd, const struct dap_ep *ep)
+{
+	for (uint32_t i = evd->stash_tail; i != evd->stash_head; i++) {
+		const struct dap_event *ev = dap_evd_stash_at(evd, i);
+
+		if (ep_of(ev) == ep && !ev->unsignalled)
+			return true;
+	}
+	return false;
+}
+
 /* A message that was kept back notifies now: a dequeue at its arrival did not find it. */
 void dap_evd_not_early(struct dap_ep *ep)
 {
@@ -423,16 +439,11 @@ void dap_evd_not_early(struct dap_ep *ep)
 	core_ep(ep)->early = false;
 	evd->early--;
 	dap_evd_update_slow(evd);
-	if (dap_evd_stash_count(evd)) {
+	if (stash_notifies(evd, ep)) {
 		notify_event(evd);
 		dap_evd_wake(evd);
 	}
 	pthread_mutex_unlock(&evd->lock);
-}
-
-static const struct dap_ep *ep_of(const struct dap_event *ev)
-{
-	return ev->number == DAP_EV_RMR_BIND ? ev->bind.ep : ev->dto.ep;
 }
 
 void dap_evd_purge(struct dap_evd *handle, const struct dap_ep *ep)

@@ -244,6 +244,39 @@ static bool is_early(DAT_EVD_HANDLE evd)
 	return __atomic_load_n(&((struct dap_evd *)evd)->slow, __ATOMIC_ACQUIRE) & DAP_SLOW_EARLY;
 }
 
+/* A message without SOLICITED_WAIT, or of another endpoint, is an event but triggers nothing. */
+static void expect_no_trigger_by(DAT_EP_HANDLE of_message)
+{
+	DAT_EVD_HANDLE connections, got;
+	DAT_EP_HANDLE ep = ep_of_two(&connections);
+	DAT_CNO_HANDLE cno;
+	DAT_EVD_PARAM p;
+
+	cr_assert_eq(dat_cno_create(o.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno), DAT_SUCCESS);
+	cr_assert_eq(dat_evd_modify_cno(o.evd, cno), DAT_SUCCESS);
+	connect_but_last_word(ep);
+	fake_complete_dto(o.evd, of_message ? of_message : ep, 1, true);
+	assert_ret(dat_cno_wait(cno, SHORT_US, &got), DAT_QUEUE_EMPTY);
+	say(CM_GO);
+	cr_expect_eq(wait_for(connections, SOON_US), DAT_CONNECTION_EVENT_ESTABLISHED);
+	cr_expect(TH_WITHIN(SOON_US / 1000, !is_early(o.evd)));
+	/* takes the lock that the manager's thread holds until it has notified */
+	cr_expect_eq(dat_evd_query(o.evd, DAT_EVD_FIELD_ALL, &p), DAT_SUCCESS);
+	assert_ret(dat_cno_wait(cno, 0, &got), DAT_QUEUE_EMPTY);
+	cr_expect_eq(poll_once(o.evd), DAT_DTO_COMPLETION_EVENT);
+	end();
+}
+
+Test(early, cno__is_not_triggered_by_a_message_that_does_not_notify)
+{
+	expect_no_trigger_by(NULL);
+}
+
+Test(early, cno__is_not_triggered_by_a_completion_of_another_endpoint)
+{
+	expect_no_trigger_by(o.ep);
+}
+
 /* Called within a dequeue that has found no message that may be delivered. */
 static void say_go_and_send(struct dap_evd *evd)
 {
