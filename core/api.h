@@ -153,6 +153,7 @@ int dap_ep_set_watermark(struct dap_ep *ep, uint32_t soft, uint32_t hard);
 enum {				/* what to change; one bit per attribute */
 	DAP_EP_SET_PZ = 1, DAP_EP_SET_RECV_EVD = 2, DAP_EP_SET_REQUEST_EVD = 4,
 	DAP_EP_SET_CONNECT_EVD = 8, DAP_EP_SET_ATTR = 0x10,
+	DAP_EP_SET_SOFT_HIGH = 0x20,	/* with DAP_EP_SET_ATTR: requests the event again */
 };
 struct dap_ep_change {
 	uint32_t set;

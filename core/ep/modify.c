@@ -8,10 +8,12 @@
 #include "core/ep/ep.h"
 #include "core/evd/evd.h"
 
-struct qp_parts {		/* attributes that determine the QP */
+/* Attributes that determine the QP; sets_soft_high: the high watermark is set, perhaps to the same value. */
+struct qp_parts {
 	struct dap_pz *pz;
 	struct dap_evd *recv_evd, *request_evd;
 	struct dap_ep_attr attr;
+	bool sets_soft_high;
 };
 
 static bool pz_may_change(enum dap_ep_state state)
@@ -52,6 +54,7 @@ static struct qp_parts changed_parts(const struct dap_ep *ep, const struct dap_e
 		m.attr = change->attr;
 	if (ep->srq)		/* the SRQ decides, as in dat_ep_create_with_srq(3) */
 		m.attr.max_recv_iov = ep->srq->max_recv_iov;
+	m.sets_soft_high = ep->srq && change->set & DAP_EP_SET_SOFT_HIGH;
 	return m;
 }
 
@@ -79,11 +82,6 @@ static void set_parts(struct dap_ep *ep, const struct qp_parts *m)
 	ep->attr = m->attr;
 }
 
-static bool sets_soft_high(const struct dap_ep *ep, const struct qp_parts *to)
-{
-	return ep->srq && to->attr.srq_soft_hw != ep->attr.srq_soft_hw;
-}
-
 static int remake_qp(struct dap_ep *ep, const struct qp_parts *to)
 {
 	struct qp_parts from = current_parts(ep);
@@ -98,7 +96,7 @@ static int remake_qp(struct dap_ep *ep, const struct qp_parts *to)
 		return DAP_ERR(DAP_INVALID_STATE, DAP_SUB_STATE_EP_NOTREADY);
 	dap_ep_detach(ep);
 	soft_high = own->soft_high;
-	if (sets_soft_high(ep, to))
+	if (to->sets_soft_high)
 		own->soft_high = to->attr.srq_soft_hw;
 	set_parts(ep, to);
 	err = dap_ep_attach(ep);
@@ -118,7 +116,7 @@ static int change_qp(struct dap_ep *ep, const struct qp_parts *from, const struc
 
 	if (ep->has_qp != (ep->pz != NULL) || !same_qp(from, to))
 		return remake_qp(ep, to);
-	if (sets_soft_high(ep, to))
+	if (to->sets_soft_high)
 		err = dap_ep_soft_high(ep, to->attr.srq_soft_hw);
 	if (!err)
 		ep->attr = to->attr;
@@ -141,7 +139,7 @@ static int apply_change(struct dap_ep *ep, const struct dap_ep_change *change)
 	struct qp_parts from = current_parts(ep), to = changed_parts(ep, change);
 	int err = dap_ep_attr_check(ep->obj.ia, &to.attr);
 
-	if (!err && sets_soft_high(ep, &to))
+	if (!err && to.sets_soft_high)
 		err = dap_ep_soft_mark(&to.attr.srq_soft_hw);
 	if (!err)
 		err = change_qp(ep, &from, &to);

@@ -282,6 +282,8 @@ static int read_change(struct dap_ep *ep, DAT_EP_PARAM_MASK mask, const DAT_EP_P
 		merge(mask, &param->ep_attr, &attr);
 		err |= from_dat(ia, &attr, &change->attr);
 	}
+	if (mask & DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW)
+		change->set |= DAP_EP_SET_SOFT_HIGH;
 	return err ? DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_ARG3) : 0;
 }
 

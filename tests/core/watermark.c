@@ -278,6 +278,22 @@ Test(watermark, ep_modify__that_fails_keeps_the_old_watermark)
 	expect_told();
 }
 
+/* dat_ep_set_watermark(3): each call requests the event again. */
+Test(watermark, ep_modify__to_the_same_value_requests_the_event_again)
+{
+	DAT_EP_PARAM p = {.ep_attr.srq_soft_hw = 1};
+
+	t.ep = srq_ep(1);
+	for (int round = 0; round < 2; round++) {
+		receive(1, DAP_DTO_SUCCESS);
+		receive(2, DAP_DTO_SUCCESS);
+		expect_told();
+		cr_expect_eq(dequeued(), 1);
+		cr_expect_eq(dequeued(), 2);
+		assert_ok(dat_ep_modify(t.ep, DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW, &p));
+	}
+}
+
 /* dat_ep_create(3): the attribute is ignored without an SRQ. */
 Test(watermark, ep_modify__without_an_srq_keeps_the_watermark)
 {
