@@ -15,7 +15,7 @@
 
 #define FOREVER UINT64_MAX
 #define KEEP_WAITING (-1)
-#define AT_ONCE 16		/* CQs per check of the queue */
+#define AT_ONCE 16		/* CQs per call of epoll_wait() */
 
 struct wait {
 	struct dap_cno *cno;
@@ -45,7 +45,8 @@ static void unpin_evd(struct dap_cno *cno, struct dap_cno_pin *pin)
 	pthread_mutex_unlock(&cno->lock);
 }
 
-void dap_cno_poll_cqs(struct dap_cno *cno)
+/* Returns the number of CQs that it polled. */
+static int poll_ready_cqs(struct dap_cno *cno)
 {
 	struct epoll_event ready[AT_ONCE];
 	int n = epoll_wait(cno->cq_fds, ready, AT_ONCE, 0);
@@ -62,6 +63,19 @@ void dap_cno_poll_cqs(struct dap_cno *cno)
 		pthread_mutex_unlock(&evd->cq_lock);
 		unpin_evd(cno, &pin);
 	}
+	return n;
+}
+
+/* epoll returns ready descriptors in turn, so this number of rounds polls each that was ready before. */
+void dap_cno_poll_cqs(struct dap_cno *cno)
+{
+	uint32_t rounds;
+
+	pthread_mutex_lock(&cno->lock);
+	rounds = cno->evds / AT_ONCE;
+	pthread_mutex_unlock(&cno->lock);
+	while (poll_ready_cqs(cno) == AT_ONCE && rounds--)
+		;
 }
 
 int dap_cno_sleep(struct dap_cno *cno, unsigned int queue, uint64_t now, uint64_t deadline)

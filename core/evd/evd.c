@@ -331,6 +331,8 @@ int dap_evd_resize(struct dap_evd *handle, uint32_t qlen)
 	pthread_mutex_lock(&evd->cq_lock);
 	dap_evd_leave_hot_path(evd);
 	err = resize_locked(evd, qlen);
+	if (evd->unarmed)		/* there may be room now */
+		dap_evd_cno_poll(evd);
 	dap_evd_join_hot_path(evd);
 	pthread_mutex_unlock(&evd->cq_lock);
 	return err;
