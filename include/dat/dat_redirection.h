@@ -25,207 +25,120 @@ typedef struct dat_provider DAT_PROVIDER;
 #define DAT_HANDLE_TO_PROVIDER(handle) (*(DAT_PROVIDER **)(handle))
 #endif
 
-#define DAT_IA_QUERY(ia_handle, async_evd_handle, ia_attr_mask, ia_attributes, \
-		provider_attr_mask, provider_attributes) \
-	(*DAT_HANDLE_TO_PROVIDER(ia_handle)->ia_query_func)((ia_handle), \
-		(async_evd_handle), (ia_attr_mask), (ia_attributes), (provider_attr_mask), \
-		(provider_attributes))
+#define DAT_CALL_(handle, call) (*DAT_HANDLE_TO_PROVIDER(handle)->call##_func)
 
-#define DAT_SET_CONSUMER_CONTEXT(dat_handle, context) \
-	(*DAT_HANDLE_TO_PROVIDER(dat_handle)->set_consumer_context_func)((dat_handle), (context))
+#define DAT_IA_QUERY(ia, async_evd, ia_attr_mask, ia_attributes, provider_attr_mask, \
+		provider_attributes) \
+	DAT_CALL_(ia, ia_query)((ia), (async_evd), (ia_attr_mask), (ia_attributes), \
+		(provider_attr_mask), (provider_attributes))
+#define DAT_SET_CONSUMER_CONTEXT(handle, context) \
+	DAT_CALL_(handle, set_consumer_context)((handle), (context))
+#define DAT_GET_CONSUMER_CONTEXT(handle, context) \
+	DAT_CALL_(handle, get_consumer_context)((handle), (context))
+#define DAT_GET_HANDLE_TYPE(handle, handle_type) \
+	DAT_CALL_(handle, get_handle_type)((handle), (handle_type))
 
-#define DAT_GET_CONSUMER_CONTEXT(dat_handle, context) \
-	(*DAT_HANDLE_TO_PROVIDER(dat_handle)->get_consumer_context_func)((dat_handle), (context))
+#define DAT_CR_QUERY(cr, cr_param_mask, cr_param) \
+	DAT_CALL_(cr, cr_query)((cr), (cr_param_mask), (cr_param))
+#define DAT_CR_ACCEPT(cr, ep, private_data_size, private_data) \
+	DAT_CALL_(cr, cr_accept)((cr), (ep), (private_data_size), (private_data))
+#define DAT_CR_REJECT(cr) DAT_CALL_(cr, cr_reject)((cr))
+#define DAT_CR_HANDOFF(cr, handoff) DAT_CALL_(cr, cr_handoff)((cr), (handoff))
 
-#define DAT_GET_HANDLE_TYPE(dat_handle, handle_type) \
-	(*DAT_HANDLE_TO_PROVIDER(dat_handle)->get_handle_type_func)((dat_handle), (handle_type))
+#define DAT_EVD_RESIZE(evd, evd_min_qlen) DAT_CALL_(evd, evd_resize)((evd), (evd_min_qlen))
+#define DAT_EVD_POST_SE(evd, event) DAT_CALL_(evd, evd_post_se)((evd), (event))
+#define DAT_EVD_DEQUEUE(evd, event) DAT_CALL_(evd, evd_dequeue)((evd), (event))
+#define DAT_EVD_QUERY(evd, evd_param_mask, evd_param) \
+	DAT_CALL_(evd, evd_query)((evd), (evd_param_mask), (evd_param))
+#define DAT_EVD_FREE(evd) DAT_CALL_(evd, evd_free)((evd))
 
-#define DAT_CR_QUERY(cr_handle, cr_param_mask, cr_param) \
-	(*DAT_HANDLE_TO_PROVIDER(cr_handle)->cr_query_func)((cr_handle), (cr_param_mask), \
-		(cr_param))
+#define DAT_EP_CREATE(ia, pz, recv_evd, request_evd, connect_evd, ep_attributes, ep) \
+	DAT_CALL_(ia, ep_create)((ia), (pz), (recv_evd), (request_evd), (connect_evd), \
+		(ep_attributes), (ep))
+#define DAT_EP_CREATE_WITH_SRQ(ia, pz, recv_evd, request_evd, connect_evd, srq, ep_attributes, ep) \
+	DAT_CALL_(ia, ep_create_with_srq)((ia), (pz), (recv_evd), (request_evd), (connect_evd), \
+		(srq), (ep_attributes), (ep))
+#define DAT_EP_QUERY(ep, ep_param_mask, ep_param) \
+	DAT_CALL_(ep, ep_query)((ep), (ep_param_mask), (ep_param))
+#define DAT_EP_MODIFY(ep, ep_param_mask, ep_param) \
+	DAT_CALL_(ep, ep_modify)((ep), (ep_param_mask), (ep_param))
+#define DAT_EP_CONNECT(ep, remote_ia_address, remote_conn_qual, timeout, private_data_size, \
+		private_data, qos, connect_flags) \
+	DAT_CALL_(ep, ep_connect)((ep), (remote_ia_address), (remote_conn_qual), (timeout), \
+		(private_data_size), (private_data), (qos), (connect_flags))
+#define DAT_EP_DUP_CONNECT(ep, dup_ep, timeout, private_data_size, private_data, qos) \
+	DAT_CALL_(ep, ep_dup_connect)((ep), (dup_ep), (timeout), (private_data_size), \
+		(private_data), (qos))
+#define DAT_EP_DISCONNECT(ep, disconnect_flags) \
+	DAT_CALL_(ep, ep_disconnect)((ep), (disconnect_flags))
+#define DAT_EP_POST_SEND(ep, num_segments, local_iov, user_cookie, completion_flags) \
+	DAT_CALL_(ep, ep_post_send)((ep), (num_segments), (local_iov), (user_cookie), \
+		(completion_flags))
+#define DAT_EP_POST_RECV(ep, num_segments, local_iov, user_cookie, completion_flags) \
+	DAT_CALL_(ep, ep_post_recv)((ep), (num_segments), (local_iov), (user_cookie), \
+		(completion_flags))
+#define DAT_EP_POST_RDMA_READ(ep, num_segments, local_iov, user_cookie, remote_buffer, \
+		completion_flags) \
+	DAT_CALL_(ep, ep_post_rdma_read)((ep), (num_segments), (local_iov), (user_cookie), \
+		(remote_buffer), (completion_flags))
+#define DAT_EP_POST_RDMA_WRITE(ep, num_segments, local_iov, user_cookie, remote_buffer, \
+		completion_flags) \
+	DAT_CALL_(ep, ep_post_rdma_write)((ep), (num_segments), (local_iov), (user_cookie), \
+		(remote_buffer), (completion_flags))
+#define DAT_EP_GET_STATUS(ep, ep_state, recv_idle, request_idle) \
+	DAT_CALL_(ep, ep_get_status)((ep), (ep_state), (recv_idle), (request_idle))
+#define DAT_EP_FREE(ep) DAT_CALL_(ep, ep_free)((ep))
+#define DAT_EP_RESET(ep) DAT_CALL_(ep, ep_reset)((ep))
+#define DAT_EP_RECV_QUERY(ep, nbufs_allocated, bufs_alloc_span) \
+	DAT_CALL_(ep, ep_recv_query)((ep), (nbufs_allocated), (bufs_alloc_span))
+#define DAT_EP_SET_WATERMARK(ep, soft_high_watermark, hard_high_watermark) \
+	DAT_CALL_(ep, ep_set_watermark)((ep), (soft_high_watermark), (hard_high_watermark))
 
-#define DAT_CR_ACCEPT(cr_handle, ep_handle, private_data_size, private_data) \
-	(*DAT_HANDLE_TO_PROVIDER(cr_handle)->cr_accept_func)((cr_handle), (ep_handle), \
-		(private_data_size), (private_data))
+#define DAT_LMR_QUERY(lmr, lmr_param_mask, lmr_param) \
+	DAT_CALL_(lmr, lmr_query)((lmr), (lmr_param_mask), (lmr_param))
+#define DAT_LMR_FREE(lmr) DAT_CALL_(lmr, lmr_free)((lmr))
+#define DAT_LMR_SYNC_RDMA_READ(ia, local_segments, num_segments) \
+	DAT_CALL_(ia, lmr_sync_rdma_read)((ia), (local_segments), (num_segments))
+#define DAT_LMR_SYNC_RDMA_WRITE(ia, local_segments, num_segments) \
+	DAT_CALL_(ia, lmr_sync_rdma_write)((ia), (local_segments), (num_segments))
 
-#define DAT_CR_REJECT(cr_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(cr_handle)->cr_reject_func)((cr_handle))
+#define DAT_RMR_CREATE(pz, rmr) DAT_CALL_(pz, rmr_create)((pz), (rmr))
+#define DAT_RMR_QUERY(rmr, rmr_param_mask, rmr_param) \
+	DAT_CALL_(rmr, rmr_query)((rmr), (rmr_param_mask), (rmr_param))
+#define DAT_RMR_BIND(rmr, lmr_triplet, mem_privileges, ep, user_cookie, completion_flags, \
+		rmr_context) \
+	DAT_CALL_(rmr, rmr_bind)((rmr), (lmr_triplet), (mem_privileges), (ep), (user_cookie), \
+		(completion_flags), (rmr_context))
+#define DAT_RMR_FREE(rmr) DAT_CALL_(rmr, rmr_free)((rmr))
 
-#define DAT_CR_HANDOFF(cr_handle, handoff) \
-	(*DAT_HANDLE_TO_PROVIDER(cr_handle)->cr_handoff_func)((cr_handle), (handoff))
+#define DAT_PSP_CREATE(ia, conn_qual, evd, psp_flags, psp) \
+	DAT_CALL_(ia, psp_create)((ia), (conn_qual), (evd), (psp_flags), (psp))
+#define DAT_PSP_CREATE_ANY(ia, conn_qual, evd, psp_flags, psp) \
+	DAT_CALL_(ia, psp_create_any)((ia), (conn_qual), (evd), (psp_flags), (psp))
+#define DAT_PSP_QUERY(psp, psp_param_mask, psp_param) \
+	DAT_CALL_(psp, psp_query)((psp), (psp_param_mask), (psp_param))
+#define DAT_PSP_FREE(psp) DAT_CALL_(psp, psp_free)((psp))
 
-#define DAT_EVD_RESIZE(evd_handle, evd_min_qlen) \
-	(*DAT_HANDLE_TO_PROVIDER(evd_handle)->evd_resize_func)((evd_handle), (evd_min_qlen))
+#define DAT_RSP_CREATE(ia, conn_qual, ep, evd, rsp) \
+	DAT_CALL_(ia, rsp_create)((ia), (conn_qual), (ep), (evd), (rsp))
+#define DAT_RSP_QUERY(rsp, rsp_param_mask, rsp_param) \
+	DAT_CALL_(rsp, rsp_query)((rsp), (rsp_param_mask), (rsp_param))
+#define DAT_RSP_FREE(rsp) DAT_CALL_(rsp, rsp_free)((rsp))
 
-#define DAT_EVD_POST_SE(evd_handle, event) \
-	(*DAT_HANDLE_TO_PROVIDER(evd_handle)->evd_post_se_func)((evd_handle), (event))
+#define DAT_PZ_CREATE(ia, pz) DAT_CALL_(ia, pz_create)((ia), (pz))
+#define DAT_PZ_QUERY(pz, pz_param_mask, pz_param) \
+	DAT_CALL_(pz, pz_query)((pz), (pz_param_mask), (pz_param))
+#define DAT_PZ_FREE(pz) DAT_CALL_(pz, pz_free)((pz))
 
-#define DAT_EVD_DEQUEUE(evd_handle, event) \
-	(*DAT_HANDLE_TO_PROVIDER(evd_handle)->evd_dequeue_func)((evd_handle), (event))
-
-#define DAT_EVD_QUERY(evd_handle, evd_param_mask, evd_param) \
-	(*DAT_HANDLE_TO_PROVIDER(evd_handle)->evd_query_func)((evd_handle), \
-		(evd_param_mask), (evd_param))
-
-#define DAT_EVD_FREE(evd_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(evd_handle)->evd_free_func)((evd_handle))
-
-#define DAT_EP_CREATE(ia_handle, pz_handle, recv_evd_handle, request_evd_handle, \
-		connect_evd_handle, ep_attributes, ep_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(ia_handle)->ep_create_func)((ia_handle), (pz_handle), \
-		(recv_evd_handle), (request_evd_handle), (connect_evd_handle), (ep_attributes), \
-		(ep_handle))
-
-#define DAT_EP_CREATE_WITH_SRQ(ia_handle, pz_handle, recv_evd_handle, \
-		request_evd_handle, connect_evd_handle, srq_handle, ep_attributes, ep_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(ia_handle)->ep_create_with_srq_func)((ia_handle), \
-		(pz_handle), (recv_evd_handle), (request_evd_handle), (connect_evd_handle), \
-		(srq_handle), (ep_attributes), (ep_handle))
-
-#define DAT_EP_QUERY(ep_handle, ep_param_mask, ep_param) \
-	(*DAT_HANDLE_TO_PROVIDER(ep_handle)->ep_query_func)((ep_handle), (ep_param_mask), \
-		(ep_param))
-
-#define DAT_EP_MODIFY(ep_handle, ep_param_mask, ep_param) \
-	(*DAT_HANDLE_TO_PROVIDER(ep_handle)->ep_modify_func)((ep_handle), \
-		(ep_param_mask), (ep_param))
-
-#define DAT_EP_CONNECT(ep_handle, remote_ia_address, remote_conn_qual, timeout, \
-		private_data_size, private_data, qos, connect_flags) \
-	(*DAT_HANDLE_TO_PROVIDER(ep_handle)->ep_connect_func)((ep_handle), \
-		(remote_ia_address), (remote_conn_qual), (timeout), (private_data_size), \
-		(private_data), (qos), (connect_flags))
-
-#define DAT_EP_DUP_CONNECT(ep_handle, dup_ep_handle, timeout, private_data_size, \
-		private_data, qos) \
-	(*DAT_HANDLE_TO_PROVIDER(ep_handle)->ep_dup_connect_func)((ep_handle), \
-		(dup_ep_handle), (timeout), (private_data_size), (private_data), (qos))
-
-#define DAT_EP_DISCONNECT(ep_handle, disconnect_flags) \
-	(*DAT_HANDLE_TO_PROVIDER(ep_handle)->ep_disconnect_func)((ep_handle), (disconnect_flags))
-
-#define DAT_EP_POST_SEND(ep_handle, num_segments, local_iov, user_cookie, completion_flags) \
-	(*DAT_HANDLE_TO_PROVIDER(ep_handle)->ep_post_send_func)((ep_handle), \
-		(num_segments), (local_iov), (user_cookie), (completion_flags))
-
-#define DAT_EP_POST_RECV(ep_handle, num_segments, local_iov, user_cookie, completion_flags) \
-	(*DAT_HANDLE_TO_PROVIDER(ep_handle)->ep_post_recv_func)((ep_handle), \
-		(num_segments), (local_iov), (user_cookie), (completion_flags))
-
-#define DAT_EP_POST_RDMA_READ(ep_handle, num_segments, local_iov, user_cookie, \
-		remote_buffer, completion_flags) \
-	(*DAT_HANDLE_TO_PROVIDER(ep_handle)->ep_post_rdma_read_func)((ep_handle), \
-		(num_segments), (local_iov), (user_cookie), (remote_buffer), (completion_flags))
-
-#define DAT_EP_POST_RDMA_WRITE(ep_handle, num_segments, local_iov, user_cookie, \
-		remote_buffer, completion_flags) \
-	(*DAT_HANDLE_TO_PROVIDER(ep_handle)->ep_post_rdma_write_func)((ep_handle), \
-		(num_segments), (local_iov), (user_cookie), (remote_buffer), (completion_flags))
-
-#define DAT_EP_GET_STATUS(ep_handle, ep_state, recv_idle, request_idle) \
-	(*DAT_HANDLE_TO_PROVIDER(ep_handle)->ep_get_status_func)((ep_handle), (ep_state), \
-		(recv_idle), (request_idle))
-
-#define DAT_EP_FREE(ep_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(ep_handle)->ep_free_func)((ep_handle))
-
-#define DAT_EP_RESET(ep_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(ep_handle)->ep_reset_func)((ep_handle))
-
-#define DAT_EP_RECV_QUERY(ep_handle, nbufs_allocated, bufs_alloc_span) \
-	(*DAT_HANDLE_TO_PROVIDER(ep_handle)->ep_recv_query_func)((ep_handle), \
-		(nbufs_allocated), (bufs_alloc_span))
-
-#define DAT_EP_SET_WATERMARK(ep_handle, soft_high_watermark, hard_high_watermark) \
-	(*DAT_HANDLE_TO_PROVIDER(ep_handle)->ep_set_watermark_func)((ep_handle), \
-		(soft_high_watermark), (hard_high_watermark))
-
-#define DAT_LMR_QUERY(lmr_handle, lmr_param_mask, lmr_param) \
-	(*DAT_HANDLE_TO_PROVIDER(lmr_handle)->lmr_query_func)((lmr_handle), \
-		(lmr_param_mask), (lmr_param))
-
-#define DAT_LMR_FREE(lmr_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(lmr_handle)->lmr_free_func)((lmr_handle))
-
-#define DAT_LMR_SYNC_RDMA_READ(ia_handle, local_segments, num_segments) \
-	(*DAT_HANDLE_TO_PROVIDER(ia_handle)->lmr_sync_rdma_read_func)((ia_handle), \
-		(local_segments), (num_segments))
-
-#define DAT_LMR_SYNC_RDMA_WRITE(ia_handle, local_segments, num_segments) \
-	(*DAT_HANDLE_TO_PROVIDER(ia_handle)->lmr_sync_rdma_write_func)((ia_handle), \
-		(local_segments), (num_segments))
-
-#define DAT_RMR_CREATE(pz_handle, rmr_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(pz_handle)->rmr_create_func)((pz_handle), (rmr_handle))
-
-#define DAT_RMR_QUERY(rmr_handle, rmr_param_mask, rmr_param) \
-	(*DAT_HANDLE_TO_PROVIDER(rmr_handle)->rmr_query_func)((rmr_handle), \
-		(rmr_param_mask), (rmr_param))
-
-#define DAT_RMR_BIND(rmr_handle, lmr_triplet, mem_privileges, ep_handle, \
-		user_cookie, completion_flags, rmr_context) \
-	(*DAT_HANDLE_TO_PROVIDER(rmr_handle)->rmr_bind_func)((rmr_handle), (lmr_triplet), \
-		(mem_privileges), (ep_handle), (user_cookie), (completion_flags), (rmr_context))
-
-#define DAT_RMR_FREE(rmr_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(rmr_handle)->rmr_free_func)((rmr_handle))
-
-#define DAT_PSP_CREATE(ia_handle, conn_qual, evd_handle, psp_flags, psp_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(ia_handle)->psp_create_func)((ia_handle), (conn_qual), \
-		(evd_handle), (psp_flags), (psp_handle))
-
-#define DAT_PSP_CREATE_ANY(ia_handle, conn_qual, evd_handle, psp_flags, psp_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(ia_handle)->psp_create_any_func)((ia_handle), \
-		(conn_qual), (evd_handle), (psp_flags), (psp_handle))
-
-#define DAT_PSP_QUERY(psp_handle, psp_param_mask, psp_param) \
-	(*DAT_HANDLE_TO_PROVIDER(psp_handle)->psp_query_func)((psp_handle), \
-		(psp_param_mask), (psp_param))
-
-#define DAT_PSP_FREE(psp_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(psp_handle)->psp_free_func)((psp_handle))
-
-#define DAT_RSP_CREATE(ia_handle, conn_qual, ep_handle, evd_handle, rsp_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(ia_handle)->rsp_create_func)((ia_handle), (conn_qual), \
-		(ep_handle), (evd_handle), (rsp_handle))
-
-#define DAT_RSP_QUERY(rsp_handle, rsp_param_mask, rsp_param) \
-	(*DAT_HANDLE_TO_PROVIDER(rsp_handle)->rsp_query_func)((rsp_handle), \
-		(rsp_param_mask), (rsp_param))
-
-#define DAT_RSP_FREE(rsp_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(rsp_handle)->rsp_free_func)((rsp_handle))
-
-#define DAT_PZ_CREATE(ia_handle, pz_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(ia_handle)->pz_create_func)((ia_handle), (pz_handle))
-
-#define DAT_PZ_QUERY(pz_handle, pz_param_mask, pz_param) \
-	(*DAT_HANDLE_TO_PROVIDER(pz_handle)->pz_query_func)((pz_handle), (pz_param_mask), \
-		(pz_param))
-
-#define DAT_PZ_FREE(pz_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(pz_handle)->pz_free_func)((pz_handle))
-
-#define DAT_SRQ_CREATE(ia_handle, pz_handle, srq_attr, srq_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(ia_handle)->srq_create_func)((ia_handle), (pz_handle), \
-		(srq_attr), (srq_handle))
-
-#define DAT_SRQ_FREE(srq_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(srq_handle)->srq_free_func)((srq_handle))
-
-#define DAT_SRQ_POST_RECV(srq_handle, num_segments, local_iov, user_cookie) \
-	(*DAT_HANDLE_TO_PROVIDER(srq_handle)->srq_post_recv_func)((srq_handle), \
-		(num_segments), (local_iov), (user_cookie))
-
-#define DAT_SRQ_QUERY(srq_handle, srq_param_mask, srq_param) \
-	(*DAT_HANDLE_TO_PROVIDER(srq_handle)->srq_query_func)((srq_handle), \
-		(srq_param_mask), (srq_param))
-
-#define DAT_SRQ_RESIZE(srq_handle, srq_max_recv_dto) \
-	(*DAT_HANDLE_TO_PROVIDER(srq_handle)->srq_resize_func)((srq_handle), (srq_max_recv_dto))
-
-#define DAT_SRQ_SET_LW(srq_handle, low_watermark) \
-	(*DAT_HANDLE_TO_PROVIDER(srq_handle)->srq_set_lw_func)((srq_handle), (low_watermark))
+#define DAT_SRQ_CREATE(ia, pz, srq_attr, srq) \
+	DAT_CALL_(ia, srq_create)((ia), (pz), (srq_attr), (srq))
+#define DAT_SRQ_FREE(srq) DAT_CALL_(srq, srq_free)((srq))
+#define DAT_SRQ_POST_RECV(srq, num_segments, local_iov, user_cookie) \
+	DAT_CALL_(srq, srq_post_recv)((srq), (num_segments), (local_iov), (user_cookie))
+#define DAT_SRQ_QUERY(srq, srq_param_mask, srq_param) \
+	DAT_CALL_(srq, srq_query)((srq), (srq_param_mask), (srq_param))
+#define DAT_SRQ_RESIZE(srq, srq_max_recv_dto) DAT_CALL_(srq, srq_resize)((srq), (srq_max_recv_dto))
+#define DAT_SRQ_SET_LW(srq, low_watermark) DAT_CALL_(srq, srq_set_lw)((srq), (low_watermark))
 
 typedef DAT_RETURN (*DAT_IA_OPEN_FUNC)(
 	IN const DAT_NAME_PTR ia_name_ptr,

@@ -15,52 +15,29 @@
 extern "C" {
 #endif
 
-#define DAT_LMR_CREATE(ia_handle, mem_type, region_description, length, pz_handle, \
-		mem_privileges, lmr_handle, lmr_context, rmr_context, registered_size, \
-		registered_address) \
-	(*DAT_HANDLE_TO_PROVIDER(ia_handle)->lmr_create_func)((ia_handle), (mem_type), \
-		(region_description), (length), (pz_handle), (mem_privileges), (lmr_handle), \
-		(lmr_context), (rmr_context), (registered_size), (registered_address))
+#define DAT_LMR_CREATE(ia, mem_type, region_description, length, pz, mem_privileges, lmr, \
+		lmr_context, rmr_context, registered_size, registered_address) \
+	DAT_CALL_(ia, lmr_create)((ia), (mem_type), (region_description), (length), (pz), \
+		(mem_privileges), (lmr), (lmr_context), (rmr_context), (registered_size), \
+		(registered_address))
 
-#define DAT_EVD_CREATE(ia_handle, evd_min_qlen, cno_handle, evd_flags, evd_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(ia_handle)->evd_create_func)((ia_handle), \
-		(evd_min_qlen), (cno_handle), (evd_flags), (evd_handle))
+#define DAT_EVD_CREATE(ia, evd_min_qlen, cno, evd_flags, evd) \
+	DAT_CALL_(ia, evd_create)((ia), (evd_min_qlen), (cno), (evd_flags), (evd))
+#define DAT_EVD_MODIFY_CNO(evd, cno) DAT_CALL_(evd, evd_modify_cno)((evd), (cno))
 
-#define DAT_EVD_MODIFY_CNO(evd_handle, cno_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(evd_handle)->evd_modify_cno_func)((evd_handle), (cno_handle))
+#define DAT_CNO_CREATE(ia, agent, cno) DAT_CALL_(ia, cno_create)((ia), (agent), (cno))
+#define DAT_CNO_MODIFY_AGENT(cno, agent) DAT_CALL_(cno, cno_modify_agent)((cno), (agent))
+#define DAT_CNO_QUERY(cno, cno_param_mask, cno_param) \
+	DAT_CALL_(cno, cno_query)((cno), (cno_param_mask), (cno_param))
+#define DAT_CNO_FREE(cno) DAT_CALL_(cno, cno_free)((cno))
+#define DAT_CNO_WAIT(cno, timeout, evd) DAT_CALL_(cno, cno_wait)((cno), (timeout), (evd))
 
-#define DAT_CNO_CREATE(ia_handle, agent, cno_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(ia_handle)->cno_create_func)((ia_handle), (agent), (cno_handle))
-
-#define DAT_CNO_MODIFY_AGENT(cno_handle, agent) \
-	(*DAT_HANDLE_TO_PROVIDER(cno_handle)->cno_modify_agent_func)((cno_handle), (agent))
-
-#define DAT_CNO_QUERY(cno_handle, cno_param_mask, cno_param) \
-	(*DAT_HANDLE_TO_PROVIDER(cno_handle)->cno_query_func)((cno_handle), \
-		(cno_param_mask), (cno_param))
-
-#define DAT_CNO_FREE(cno_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(cno_handle)->cno_free_func)((cno_handle))
-
-#define DAT_CNO_WAIT(cno_handle, timeout, evd_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(cno_handle)->cno_wait_func)((cno_handle), (timeout), \
-		(evd_handle))
-
-#define DAT_EVD_ENABLE(evd_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(evd_handle)->evd_enable_func)((evd_handle))
-
-#define DAT_EVD_WAIT(evd_handle, timeout, threshold, event, nmore) \
-	(*DAT_HANDLE_TO_PROVIDER(evd_handle)->evd_wait_func)((evd_handle), (timeout), \
-		(threshold), (event), (nmore))
-
-#define DAT_EVD_DISABLE(evd_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(evd_handle)->evd_disable_func)((evd_handle))
-
-#define DAT_EVD_SET_UNWAITABLE(evd_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(evd_handle)->evd_set_unwaitable_func)((evd_handle))
-
-#define DAT_EVD_CLEAR_UNWAITABLE(evd_handle) \
-	(*DAT_HANDLE_TO_PROVIDER(evd_handle)->evd_clear_unwaitable_func)((evd_handle))
+#define DAT_EVD_ENABLE(evd) DAT_CALL_(evd, evd_enable)((evd))
+#define DAT_EVD_WAIT(evd, timeout, threshold, event, nmore) \
+	DAT_CALL_(evd, evd_wait)((evd), (timeout), (threshold), (event), (nmore))
+#define DAT_EVD_DISABLE(evd) DAT_CALL_(evd, evd_disable)((evd))
+#define DAT_EVD_SET_UNWAITABLE(evd) DAT_CALL_(evd, evd_set_unwaitable)((evd))
+#define DAT_EVD_CLEAR_UNWAITABLE(evd) DAT_CALL_(evd, evd_clear_unwaitable)((evd))
 
 typedef DAT_RETURN (*DAT_LMR_CREATE_FUNC)(
 	IN DAT_IA_HANDLE ia_handle,
