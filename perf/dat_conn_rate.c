@@ -3,7 +3,6 @@
  * Connects and disconnects in several client processes, each with its own adapter. The first client
  * process only waits for the others and merges their samples.
  */
-#include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>

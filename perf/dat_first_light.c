@@ -4,7 +4,6 @@
  * The questions are in perf/dat_first_light/table.c; scripts/first-light runs this.
  */
 #include <argp.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Behaviour of an EFA's requests, receives and completions that AWS's documents leave open. */
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/barrier.h"
 #include "perf/common/stats.h"

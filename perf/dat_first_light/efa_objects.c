@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Behaviour of an EFA's keys, handles and queues that AWS's documents leave open. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

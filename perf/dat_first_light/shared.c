@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Probes of shared receive queues: counts, watermark events and returned receives. */
-#include <stdio.h>
 #include <string.h>
 
 #include "perf/common/stats.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Accesses that the adapter has to refuse, without changing a byte that it may not change. */
-#include <stdio.h>
 #include <string.h>
 
 #include "perf/dat_integrity/integrity.h"

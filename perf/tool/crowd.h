@@ -3,8 +3,6 @@
 #ifndef PERF_CROWD_H
 #define PERF_CROWD_H
 
-#include <netinet/in.h>
-
 #include "perf/tool/tool.h"
 
 struct crowd_sample {

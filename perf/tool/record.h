@@ -9,7 +9,6 @@
 #define PERF_RECORD_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 enum {

@@ -6,8 +6,6 @@
 #ifndef SNE_IO_H
 #define SNE_IO_H
 
-#include <stddef.h>
-
 #include "softnic/be.h"
 #include "softnic/le.h"
 

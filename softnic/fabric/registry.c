@@ -5,7 +5,6 @@
  * another one of the same process notifies it, so that a single thread driving both sees each step
  * within a fixed number of polls.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <unistd.h>
 
