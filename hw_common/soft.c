@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "core/dap.h"
 #include "hw_common/device.h"
 #include "hw_common/soft.h"
 #include "softnic/softnic.h"
-
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22
-#define MADV_POPULATE_WRITE 23
-#endif
 
 const char *const hw_soft_variants[] = { "silicon", NULL };
 
@@ -44,36 +35,6 @@ bool hw_soft_index(const char *ia_name, const char *prefix, unsigned int devices
 		return false;
 	*index = (unsigned int)(ia_name[n] - '0');
 	return true;
-}
-
-/* For kernels without this advice: only checks that the pages are mapped. */
-static int check_mapped(void *start, size_t span, size_t page)
-{
-	unsigned char *vec = malloc(span / page);
-	int err;
-
-	if (!vec)
-		return -ENOMEM;
-	err = mincore(start, span, vec) ? -EFAULT : 0;
-	free(vec);
-	return err;
-}
-
-/* Some kernels of arm64 have pages of 64 KiB. */
-int hw_soft_pages(uint64_t addr, uint64_t len, bool write)
-{
-	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), first = addr & ~(page - 1);
-	size_t span = ((addr + len + page - 1) & ~(page - 1)) - first;
-	void *start = (void *)(uintptr_t)first;
-	static char mapped;
-	void *mapped_page = (void *)((uintptr_t)&mapped & ~(uintptr_t)(page - 1));
-
-	if (!madvise(start, span, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ))
-		return 0;
-	/* EINVAL may also mean that the kernel does not know the advice. */
-	if (errno == ENOMEM || errno == EFAULT || !madvise(mapped_page, page, MADV_POPULATE_READ))
-		return -EFAULT;
-	return check_mapped(start, span, page);
 }
 
 static bool begins_with_one(const char *name, const char *const *prefixes)

@@ -37,10 +37,6 @@ bool hw_soft_fails(void);
 bool hw_soft_index(const char *ia_name, const char *prefix, unsigned int devices,
 		   unsigned int *index);
 
-/* Checks what pinning would: every page exists, and is writable if asked. Returns 0, -EFAULT or
- * -ENOMEM. */
-int hw_soft_pages(uint64_t addr, uint64_t len, bool write);
-
 /*
  * Logs the device's complaints about its driver. Violations whose names begin with one of
  * of_consumer (NULL-terminated) are the consumer's or the peer's. Returns true if there were

@@ -13,6 +13,7 @@
 #include "hw_common/near.h"
 #include "hw_common/soft.h"
 #include "hw_efa/obj.h"
+#include "softnic/populate.h"
 #include "softnic/softnic_efa.h"
 
 #define SOFT_NAME "soft-efa-"
@@ -73,7 +74,7 @@ static int soft_mr_reg(struct efa_ctl *ctl, void *pd, uint64_t addr, uint64_t le
 		       unsigned int access, struct efa_mr *mr)
 {
 	int err = hw_soft_fails() ? -ENOMEM :
-		  hw_soft_pages(addr, len, access & (EFA_LOCAL_WRITE | EFA_REMOTE_WRITE));
+		  softnic_populate(addr, len, access & (EFA_LOCAL_WRITE | EFA_REMOTE_WRITE));
 
 	if (err)
 		return err;

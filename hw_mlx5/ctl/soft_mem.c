@@ -14,6 +14,7 @@
 #include "core/alloc.h"
 #include "hw_mlx5/cmd.h"
 #include "hw_mlx5/ctl/soft.h"
+#include "softnic/populate.h"
 #include "softnic/softnic.h"
 
 #define PAGE 4096u
@@ -70,7 +71,7 @@ static int pin_range(struct m5_ctl_soft *s, uint64_t addr, uint64_t len, bool wr
 
 	if (addr + len < addr || page_span(addr, len) < len)
 		return -EFAULT;
-	err = hw_soft_pages(addr, len, write);
+	err = softnic_populate(addr, len, write);
 	if (err)
 		return err;
 	p = calloc(1, sizeof(*p));

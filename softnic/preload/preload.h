@@ -64,10 +64,4 @@ int pre_open_model_once(void);
 /* Returns a descriptor other than fd that is_duplicate() accepts, or -1. */
 int pre_other_fd(int fd, bool (*is_duplicate)(const void *ctx, int other), const void *ctx);
 
-/* ---- Functions of populate.c */
-/*
- * Checks the pages as the kernel does when it pins them. -EFAULT if a page is missing or read-only.
- */
-int pre_populate(uint64_t start, uint64_t len, bool write);
-
 #endif

@@ -12,6 +12,7 @@
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 
+#include "softnic/populate.h"
 #include "softnic/uverbs/front.h"
 
 void uv_create_cq_args(const struct uv_req *req, struct ib_uverbs_ex_create_cq *core)
@@ -255,7 +256,7 @@ int uv_pin(uint64_t start, uint64_t len, uint64_t access)
 	/* Linux, ib_umem_get: the last page ends within the address space. */
 	if (!len || start + len < start || start + len > UINT64_MAX - 4095 || uv_check_access(access))
 		return -EINVAL;
-	return pre_populate(start, len, access & (REMOTE_WRITES | IBV_ACCESS_LOCAL_WRITE));
+	return softnic_populate(start, len, access & (REMOTE_WRITES | IBV_ACCESS_LOCAL_WRITE));
 }
 
 int uv_pin_queue(uint64_t addr, uint64_t bytes, uint64_t record, uint64_t access)

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "softnic/populate.h"
 #include "softnic/vfio/front.h"
 
 enum { PAGE = 4096 };
@@ -39,7 +40,7 @@ int vf_map(struct vf_container *c, const struct vfio_iommu_type1_dma_map *m)
 		return -EINVAL;
 	if (!is_usable(map.iova, map.size))
 		return -EINVAL;
-	err = pre_populate(map.vaddr, map.size, m->flags & VFIO_DMA_MAP_FLAG_WRITE);
+	err = softnic_populate(map.vaddr, map.size, m->flags & VFIO_DMA_MAP_FLAG_WRITE);
 	if (err)
 		return err;
 	return vf_maps_add(&c->maps, &map);
