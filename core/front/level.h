@@ -10,6 +10,7 @@
 #ifdef DAP_DAT20
 
 #include <dat2/udat.h>
+#include <dat2/udat_redirection.h>
 
 #include "core/dap.h"
 
@@ -34,6 +35,7 @@ static inline DAT_IA_HANDLE front_ia_handle(struct dap_ia *ia)
 #else
 
 #include <dat/udat.h>
+#include <dat/udat_redirection.h>
 
 #include "core/dap.h"
 

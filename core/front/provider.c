@@ -56,32 +56,11 @@ static struct dapl_direct checked_direct = {
 	.ep_post_n = front_ep_post_n, .evd_dequeue_ts = front_evd_dequeue_ts,
 };
 
-#define SLOT(call) .call##_func = front_##call
+#define SLOT(call) .call##_func = front_##call,
 
 static const DAT_PROVIDER template = {
 	.extension = &checked_direct,
-	SLOT(ia_open), SLOT(ia_query), SLOT(ia_close), SLOT(set_consumer_context),
-	SLOT(get_consumer_context), SLOT(get_handle_type), SLOT(cno_create),
-	SLOT(cno_modify_agent), SLOT(cno_query), SLOT(cno_free), SLOT(cno_wait), SLOT(cr_query),
-	SLOT(cr_accept), SLOT(cr_reject), SLOT(cr_handoff), SLOT(evd_create), SLOT(evd_query),
-	SLOT(evd_modify_cno), SLOT(evd_enable), SLOT(evd_disable), SLOT(evd_wait),
-	SLOT(evd_resize), SLOT(evd_post_se), SLOT(evd_dequeue), SLOT(evd_free), SLOT(ep_create),
-	SLOT(ep_query), SLOT(ep_modify), SLOT(ep_connect), SLOT(ep_dup_connect),
-	SLOT(ep_disconnect), SLOT(ep_post_send), SLOT(ep_post_recv), SLOT(ep_post_rdma_read),
-	SLOT(ep_post_rdma_write), SLOT(ep_get_status), SLOT(ep_free), SLOT(lmr_create),
-	SLOT(lmr_query), SLOT(lmr_free), SLOT(rmr_create), SLOT(rmr_query), SLOT(rmr_bind),
-	SLOT(rmr_free), SLOT(psp_create), SLOT(psp_query), SLOT(psp_free), SLOT(rsp_create),
-	SLOT(rsp_query), SLOT(rsp_free), SLOT(pz_create), SLOT(pz_query), SLOT(pz_free),
-	SLOT(psp_create_any), SLOT(ep_reset), SLOT(evd_set_unwaitable),
-	SLOT(evd_clear_unwaitable), SLOT(lmr_sync_rdma_read), SLOT(lmr_sync_rdma_write),
-	SLOT(ep_create_with_srq), SLOT(ep_recv_query), SLOT(ep_set_watermark), SLOT(srq_create),
-	SLOT(srq_free), SLOT(srq_post_recv), SLOT(srq_query), SLOT(srq_resize),
-	SLOT(srq_set_lw),
-#ifdef DAP_DAT20
-	SLOT(csp_create), SLOT(csp_query), SLOT(csp_free), SLOT(ep_common_connect),
-	SLOT(rmr_create_for_ep), SLOT(ep_post_send_with_invalidate), SLOT(ep_post_rdma_read_to_rmr),
-	SLOT(cno_fd_create), SLOT(cno_trigger), SLOT(ia_ha_related), SLOT(handle_extendedop),
-#endif
+	FRONT_SLOTS(SLOT) FRONT_SLOTS_20(SLOT)
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
