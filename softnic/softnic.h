@@ -202,13 +202,8 @@ struct softnic_counters {
 void softnic_counters(struct softnic *nic, struct softnic_counters *c);
 
 /*
- * A seeded fault script, e.g. "drop=0.01,dup=0.01,reorder=0.05,corrupt=0.001,seed=7"; "" ends it. Also
- * "cmd_fail=OPCODE[:n]" (the n-th command with that opcode fails with status 0x5), "fatal", and
- * "link_down" (the link is up again after a script without it), "link_down=2" for port 2. "far": a
- * device with an IP address reaches those of its own host by UDP, too. "admin_down":
- * INIT_HCA of a cold device leaves the links down until PAOS brings them up. "quirk=NAME": behaviour of
- * hardware that differs from this model's; mlx5/quirk.h lists them. Rules for single packets follow after
- * semicolons: dapl-direct(7). 0, or -EINVAL with the script unchanged and a reason in why; -ENOMEM.
+ * A seeded fault script, "" ends it: softnic-run(1) has its words, dapl-direct(7) the rules for single
+ * packets. 0, or -EINVAL with the script unchanged and a reason in why; -ENOMEM.
  */
 int softnic_fault_why(struct softnic *nic, const char *script, char *why, size_t whylen);
 int softnic_fault(struct softnic *nic, const char *script);	/* writes the reason to stderr */

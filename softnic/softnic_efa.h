@@ -386,37 +386,8 @@ struct softnic_efa_counters {
 void softnic_efa_counters(struct softnic_efa *nic, struct softnic_efa_counters *c);
 
 /*
- * A seeded fault script, words separated by commas; "" ends it. 0, or -EINVAL without a change.
- *   drop=P dup=P reorder=P	probabilities, 0 to 1, for each packet (reorder: beyond the window)
- *   twice=P		probability that a payload is placed twice (ADVERSARIAL alone: 0.25)
- *   rnr=P		probability that a send finds the receiver not ready
- *   unnamed=P		probability that a receive CQE lacks the number of an existing AH (1/64 by
- *			default, 0 with NAMED); 0: also for the first ones of a new AH
- *   silence		this device neither answers nor acknowledges: peers get 13 or 15
- *   deadqp=N		the N-th packet from now on finds its QP destroyed (status 9); 0: all
- *   flush=US		a QP in ERR flushes US microseconds late, and its outstanding work
- *			continues until then; 0: it flushes only when it is destroyed
- *   status=S[:N]	the N-th WQE from now on (1: the next) fails with completion status S
- *   cmd_fail=KIND[:N]	the N-th command from now on (1: the next) that creates a pd, mr, ah, cq or
- *			qp, or changes a qp (modify), is refused for lack of resources
- *   rkey_reuse[=N]	a region gets the keys of the one that was deregistered N registrations ago, always
- *			(1: the last one; 127 at most)
- *   consumer		a CQ with a doorbell takes no more completions than the doorbell's consumer
- *			counter leaves room for: others are lost silently
- *   unknown=N		the first N RDMA packets from each AH's device are refused with status 14,
- *			although the AH exists; they read and write nothing
- *   late_dereg		access with the key of a region is possible after its deregistration
- *   shared_ah		an AH of a GID has the same number in all PDs
- *   rx_op		the CQE of a received message has an operation other than 0
- *   empty_sgl		a send without buffers is accepted
- *   slow_sgl		a send with buffers takes 50 microseconds longer than an inline one
- *   slow_small		a send of 128 bytes or less from buffers takes 500 microseconds longer
- *   slow_read		an RDMA read takes 50 microseconds longer
- *   bad_order		a WQE whose words were not stored in ascending order fails (in process, on x86-64)
- *   arm_only		as consumer, but only a doorbell that arms the CQ counts
- *   window=N		as in the config
- *   seed=N		of the faults; without it the device's own sequence is used
- * Rules for single packets follow after semicolons, see dapl-direct(7). A reason for -EINVAL is in why.
+ * A seeded fault script, "" ends it: softnic-run(1) has its words, dapl-direct(7) the rules for single
+ * packets. 0, or -EINVAL without a change and with a reason in why.
  */
 int softnic_efa_fault_why(struct softnic_efa *nic, const char *script, char *why, size_t whylen);
 int softnic_efa_fault(struct softnic_efa *nic, const char *script);	/* writes the reason to stderr */
