@@ -196,8 +196,6 @@ struct softnic_counters {
 	uint64_t tx_packets, rx_packets, retransmits, rnr_naks, naks, drops;
 	/* datagrams among the drops with a wrong ICRC, and with a sender that is no peer of the QP */
 	uint64_t bad_icrc, strangers;
-	/* number of drives that found work, by calls of the host and by the device's thread */
-	uint64_t by_calls, by_thread;
 };
 void softnic_counters(struct softnic *nic, struct softnic_counters *c);
 

@@ -117,8 +117,6 @@ bool sn_drive(struct softnic *nic)
 		now = drive_rounds(nic);
 		sn_fabric_release(nic);
 		any |= now;
-		nic->ctr.by_thread += now && nic->thread_driven;
-		nic->ctr.by_calls += now && !nic->thread_driven;
 		if (!nic->cqs_armed || sn_thread_watch(nic, now))
 			return any;
 	}
@@ -154,7 +152,6 @@ bool sn_handle_arrivals(struct softnic *nic)
 		return sn_drive(nic);
 	nic->timer_turn++;
 	any = sn_fabric_poll(nic);
-	nic->ctr.by_calls += any;
 	if (has_work(nic))
 		return sn_drive(nic) || any;
 	sn_thread_inline(nic);

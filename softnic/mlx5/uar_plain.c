@@ -67,7 +67,6 @@ bool sn_uar_plain(struct softnic *nic, uint32_t page, uint32_t offset, const uin
 	}
 	qp->sq_pi = qp->sq_next;
 	nic->ctr.blueflames++;
-	nic->ctr.by_calls++;
 	drive_sometimes(nic);
 	sn_fab_release(fab);
 	return true;

@@ -344,31 +344,13 @@ int softnic_front_fault(unsigned int index, const char *script)
 	return dev ? dev->kind->fault(dev, script) : -ENODEV;
 }
 
-/* Reports how often calls and the thread drove the device. */
-static void report_driven(void)
-{
-	struct softnic_counters c;
-
-	for (unsigned int i = 0; i < PRE_DEVICES; i++) {
-		if (!live[i] || !live[i]->nic)		/* an EFA has no such counters */
-			continue;
-		softnic_counters(live[i]->nic, &c);
-		fprintf(stderr, "softnic: driven %llu times by calls, %llu times by the thread\n",
-			(unsigned long long)c.by_calls, (unsigned long long)c.by_thread);
-	}
-}
-
 /* Prints the model's violations, for tests that request it. A signal handler that calls exit() may have
  * interrupted this thread while it held the model's lock. */
 void uv_report(void)
 {
 	struct softnic_violation v[32];
 
-	if (pumping)
-		return;
-	if (pre_asked("SOFTNIC_DRIVEN"))
-		report_driven();
-	if (!pre_asked("SOFTNIC_STRICT"))
+	if (pumping || !pre_asked("SOFTNIC_STRICT"))
 		return;
 	for (unsigned int i = 0; i < PRE_DEVICES; i++) {
 		size_t n = live[i] ? live[i]->kind->violations(live[i], v, 32) : 0;

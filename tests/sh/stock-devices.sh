@@ -55,8 +55,6 @@ expect 0 "$run" echo --devices 9 -h
 says '^--devices 9 -h$'
 expect 64 "$run"
 expect 64 "$run" --devices 17 true
-# The model of a ConnectX counts calls, that of an EFA does not.
-SOFTNIC_DRIVEN=1 expect 0 "$run" --efa ibv_devinfo
 expect 64 "$run" --efa --profile efa9 true
 expect 64 "$run" --profile read true
 expect 64 "$run" --efa --vfio true
