@@ -33,16 +33,14 @@ void *sn_cmd_find(const struct sn_cmd *c, const struct sn_table *t, uint32_t num
 uint8_t sn_cmd_alloc_pd(struct sn_cmd *c)
 {
 	struct sn_pd *pd = calloc(1, sizeof(*pd));
-	int err = -ENOMEM;
+	uint8_t status = pd ? sn_cmd_add(c, &c->nic->pds, SN_NUMBER_BITS, SN_LOG_MAX_PD, pd, &pd->pdn) :
+			      sn_cmd_refuse_errno(c, -ENOMEM);
 
-	if (pd)
-		err = sn_table_add(c->nic, &c->nic->pds, SN_NUMBER_BITS, SN_LOG_MAX_PD, pd, &pd->pdn);
-	if (err) {
+	if (status)
 		free(pd);
-		return sn_cmd_refuse_errno(c, err);
-	}
-	sn_set(c->out, CMD_NUMBER, pd->pdn);
-	return STAT_OK;
+	else
+		sn_set(c->out, CMD_NUMBER, pd->pdn);
+	return status;
 }
 
 void sn_pd_free(struct softnic *nic, void *obj)

@@ -18,21 +18,19 @@ struct uctx {
 uint8_t sn_cmd_create_uctx(struct sn_cmd *c)
 {
 	struct uctx *u;
-	int err;
+	uint8_t status;
 
 	if (sn_get(c->in, UCTX_CAP))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "cap %#x is not among the capabilities",
 				     sn_get(c->in, UCTX_CAP));
 	u = calloc(1, sizeof(*u));
-	err = -ENOMEM;
-	if (u)
-		err = sn_table_add(c->nic, &c->nic->uctxs, SN_UID_BITS, SN_LOG_MAX_UCTX, u, &u->uid);
-	if (err) {
+	status = u ? sn_cmd_add(c, &c->nic->uctxs, SN_UID_BITS, SN_LOG_MAX_UCTX, u, &u->uid) :
+		     sn_cmd_refuse_errno(c, -ENOMEM);
+	if (status)
 		free(u);
-		return sn_cmd_refuse_errno(c, err);
-	}
-	sn_set(c->out, UCTX_UID, u->uid);
-	return STAT_OK;
+	else
+		sn_set(c->out, UCTX_UID, u->uid);
+	return status;
 }
 
 void sn_uctx_free(struct softnic *nic, void *obj)

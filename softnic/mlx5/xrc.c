@@ -20,16 +20,14 @@ struct xrc_srq {
 uint8_t sn_cmd_alloc_xrcd(struct sn_cmd *c)
 {
 	struct sn_xrcd *x = calloc(1, sizeof(*x));
-	int err = -ENOMEM;
+	uint8_t status = x ? sn_cmd_add(c, &c->nic->xrcds, SN_NUMBER_BITS, SN_LOG_MAX_XRCD, x, &x->number) :
+			     sn_cmd_refuse_errno(c, -ENOMEM);
 
-	if (x)
-		err = sn_table_add(c->nic, &c->nic->xrcds, SN_NUMBER_BITS, SN_LOG_MAX_XRCD, x, &x->number);
-	if (err) {
+	if (status)
 		free(x);
-		return sn_cmd_refuse_errno(c, err);
-	}
-	sn_set(c->out, CMD_NUMBER, x->number);
-	return STAT_OK;
+	else
+		sn_set(c->out, CMD_NUMBER, x->number);
+	return status;
 }
 
 void sn_xrcd_free(struct softnic *nic, void *obj)
