@@ -45,7 +45,7 @@ struct dap_hw {
 	 * allow access. */
 	int (*lmr_destroy)(struct dap_lmr *lmr);
 
-	int (*rmr_create)(struct dap_rmr *rmr);
+	int (*rmr_create)(struct dap_rmr *rmr);		/* NULL: core clears the object, which suffices */
 	int (*rmr_destroy)(struct dap_rmr *rmr);
 
 	/* Creates a CQ of at least that many entries for the EVD. */

@@ -261,7 +261,6 @@ const struct dap_hw efa_hw = {
 	.pz_destroy = efa_pz_destroy,
 	.lmr_create = efa_lmr_create,
 	.lmr_destroy = efa_lmr_destroy,
-	.rmr_create = efa_rmr_create,
 	.rmr_destroy = efa_rmr_destroy,
 	.cq_create = efa_cq_create,
 	.cq_resize = efa_cq_resize,

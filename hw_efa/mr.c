@@ -109,13 +109,6 @@ int efa_lmr_destroy(struct dap_lmr *lmr)
  * writes are emulated, the table of keys (key.c) has the contexts of RMRs with remote write.
  */
 
-/* Core has cleared the object. */
-int efa_rmr_create(struct dap_rmr *rmr)
-{
-	(void)rmr;
-	return 0;
-}
-
 static int end_registration(struct efa_ia *ia, struct efa_rmr *r)
 {
 	return r->bound ? ia->ctl->ops->mr_dereg(ia->ctl, &r->mr) : 0;

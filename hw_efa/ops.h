@@ -13,7 +13,6 @@ int efa_pz_create(struct dap_pz *pz);
 int efa_pz_destroy(struct dap_pz *pz);
 int efa_lmr_create(struct dap_lmr *lmr);
 int efa_lmr_destroy(struct dap_lmr *lmr);
-int efa_rmr_create(struct dap_rmr *rmr);
 int efa_rmr_destroy(struct dap_rmr *rmr);
 
 /* cq.c */

@@ -14,7 +14,7 @@ int dap_rmr_create(struct dap_pz *pz, bool for_ep, struct dap_rmr **out)
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY);
 	rmr->pz = pz;
 	rmr->for_ep = for_ep;
-	err = ia->hw->rmr_create(rmr);
+	err = ia->hw->rmr_create ? ia->hw->rmr_create(rmr) : 0;
 	if (err) {
 		dap_obj_free(rmr);
 		return dap_err_from_errno(err);
