@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "perf/common/conf.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,11 +17,16 @@ const char *conf_name(void)
 	return *place;
 }
 
+void conf_write_escaped(FILE *out, const char *text)
+{
+	for (; *text; text++)
+		fprintf(out, "%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
+}
+
 void conf_print_quoted(const char *text)
 {
 	putchar('"');
-	for (; *text; text++)
-		printf("%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
+	conf_write_escaped(stdout, text);
 	putchar('"');
 }
 

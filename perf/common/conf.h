@@ -3,6 +3,8 @@
 #ifndef PERF_CONF_H
 #define PERF_CONF_H
 
+#include <stdio.h>
+
 #ifdef DAP_DAT20
 #define CONF_PLACES "/etc/dat.conf"
 #else
@@ -11,6 +13,8 @@
 
 /* Returns the name of the file; NULL: there is none. As for libdat, an empty DAT_OVERRIDE is none. */
 const char *conf_name(void);
+/* Writes what stands between the quotes of a field. */
+void conf_write_escaped(FILE *out, const char *text);
 /* Prints a field of a line on stdout, between quotes: conf_print_field() only if it needs them. */
 void conf_print_quoted(const char *text);
 void conf_print_field(const char *text);

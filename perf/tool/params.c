@@ -11,15 +11,6 @@
 #include "core/libdat/conf.h"
 #include "perf/common/conf.h"
 
-static void write_escaped(FILE *out, const char *text)
-{
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			fputc('\\', out);
-		fputc(*text, out);
-	}
-}
-
 /*
  * Writes a line; if it is of this IA, with the words after its ia_params. OpenFabrics' form of device and
  * port must come first, and if a key is given twice the last value counts.
@@ -36,7 +27,7 @@ static void write_line(FILE *out, const char *raw, const char *ia, const char *w
 	if (conf_split_line(line, strcspn(raw, "\n"), field, &info, &is_default, &problem) == CONF_ENTRY &&
 	    !strcmp(info.ia_name, ia)) {
 		fprintf(out, "%.*s\"", (int)(field[CONF_PARAMS] - line), raw);
-		write_escaped(out, field[CONF_PARAMS]);
+		conf_write_escaped(out, field[CONF_PARAMS]);
 		fprintf(out, " %s\" %s", words, raw + (field[CONF_PLATFORM] - line));
 	} else {
 		fputs(raw, out);
