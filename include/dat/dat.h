@@ -9,8 +9,8 @@
  * DAT_SUCCESS or one of the named types with a subtype (dat_error.h), and write their OUT
  * parameters on success only, unless noted. A freed handle is DAT_INVALID_HANDLE.
  *
- * "Threads" says how many threads may be in the call at one time; calls for different objects
- * never interfere.
+ * "Threads" is what every DAT 1.2 provider allows; the manual pages say what this provider allows
+ * beyond that. Calls for different objects never interfere.
  */
 #ifndef _DAT_H_
 #define _DAT_H_
@@ -157,7 +157,7 @@ extern DAT_RETURN dat_evd_free(
  * Copies the entries of dat.conf(5) to the structures in the list, in the order of the file,
  * each combination once. *entries_returned is their number even if the call fails because the
  * list is NULL or max_to_return too small; no entry is written then. DAT_INTERNAL_ERROR:
- * there is no dat.conf.
+ * there is neither a dat.conf nor a built-in entry, or the file cannot be used.
  * Errors: DAT_INVALID_PARAMETER, DAT_INTERNAL_ERROR.
  * Threads: any.
  */

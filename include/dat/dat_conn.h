@@ -74,9 +74,9 @@ extern DAT_RETURN dat_ep_modify(
 
 /*
  * Starts connecting an UNCONNECTED Endpoint to a Service Point; the outcome is one event on
- * its connect EVD: ESTABLISHED, PEER_REJECTED, NON_PEER_REJECTED, UNREACHABLE or TIMED_OUT
- * after timeout microseconds. private_data_size: bytes, up to max_private_data_size of the
- * provider.
+ * its connect EVD: ESTABLISHED, PEER_REJECTED, NON_PEER_REJECTED, UNREACHABLE, TIMED_OUT after
+ * timeout microseconds, or DISCONNECTED after dat_ep_disconnect(). private_data_size: bytes, up
+ * to max_private_data_size of the provider.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
  * DAT_INSUFFICIENT_RESOURCES, DAT_INVALID_ADDRESS, DAT_MODEL_NOT_SUPPORTED.
  * Threads: one at a time for one Endpoint.
@@ -201,8 +201,8 @@ extern DAT_RETURN dat_ep_recv_query(
 	OUT DAT_COUNT *bufs_alloc_span);
 
 /*
- * Sets how many buffers an SRQ Endpoint may hold: above soft an asynchronous event is raised,
- * above hard the connection breaks. DAT_WATERMARK_INFINITE: no limit.
+ * Sets how many receives an Endpoint may hold, with or without an SRQ: above soft an asynchronous
+ * event is raised, above hard the connection breaks. DAT_WATERMARK_INFINITE: no limit.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INSUFFICIENT_RESOURCES,
  * DAT_MODEL_NOT_SUPPORTED.
  * Threads: one at a time for one Endpoint.
@@ -302,7 +302,8 @@ extern DAT_RETURN dat_rsp_query(
 	OUT DAT_RSP_PARAM *rsp_param);
 
 /*
- * Stops listening; its Endpoint is UNCONNECTED again.
+ * Stops listening. If no request has come, a reserved Endpoint of the consumer is UNCONNECTED again,
+ * and an Endpoint of the provider is destroyed.
  * Errors: DAT_INVALID_HANDLE.
  * Threads: one at a time for one Service Point.
  */
@@ -322,8 +323,8 @@ extern DAT_RETURN dat_cr_query(
 
 /*
  * Accepts the request with ep_handle, or with the Endpoint that the CR came with
- * (DAT_HANDLE_NULL). Ends the CR. The outcome is an event on the connect EVD: ESTABLISHED or
- * ACCEPT_COMPLETION_ERROR. private_data_size: bytes.
+ * (DAT_HANDLE_NULL). Ends the CR. The outcome is an event on the connect EVD: ESTABLISHED,
+ * ACCEPT_COMPLETION_ERROR, or DISCONNECTED after dat_ep_disconnect(). private_data_size: bytes.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE.
  * Threads: one at a time for one CR.
  */
@@ -334,8 +335,8 @@ extern DAT_RETURN dat_cr_accept(
 	IN const DAT_PVOID private_data);
 
 /*
- * Rejects the request: the peer gets PEER_REJECTED. Ends the CR; an Endpoint that it came with
- * is UNCONNECTED again (RSP) or destroyed (PSP).
+ * Rejects the request: the peer gets PEER_REJECTED. Ends the CR; a reserved Endpoint of the
+ * consumer is UNCONNECTED again; an Endpoint of the provider is destroyed.
  * Errors: DAT_INVALID_HANDLE.
  * Threads: one at a time for one CR.
  */

@@ -102,9 +102,9 @@ extern DAT_RETURN dat_rmr_query(
 	OUT DAT_RMR_PARAM *rmr_param);
 
 /*
- * Opens a part of an LMR to the peer of ep_handle, as a request of that Endpoint. Later
- * requests are executed after it. When it completes, the peer has no more access to what the
- * RMR was bound to before. segment_length 0 unbinds. *rmr_context is valid at once, for the
+ * Opens a part of an LMR, as a request of ep_handle, to the peers of all Endpoints of the RMR's
+ * PZ. Later requests of ep_handle are executed after it. Once it completes, the context of the
+ * previous bind gives no access. segment_length 0 unbinds. *rmr_context is valid at once, for a
  * peer after completion or in a later send.
  * Errors: DAT_INVALID_HANDLE, DAT_INVALID_PARAMETER, DAT_INVALID_STATE,
  * DAT_INSUFFICIENT_RESOURCES, DAT_MODEL_NOT_SUPPORTED, DAT_PRIVILEGES_VIOLATION,

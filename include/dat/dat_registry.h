@@ -7,8 +7,8 @@
  * The registry loads the library named in dat.conf when one of its IA names is first
  * opened and calls dat_provider_init(); the provider answers with one
  * dat_registry_add_provider() for that name. After the last instance of the name is closed
- * the registry calls dat_provider_fini(), the provider removes itself, and the library is
- * unloaded. All four run one at a time, under the registry's lock.
+ * the registry calls dat_provider_fini(), and the provider removes itself. Its code stays in
+ * memory. All four run one at a time, under the registry's lock.
  */
 #ifndef _DAT_REGISTRY_H_
 #define _DAT_REGISTRY_H_

@@ -92,7 +92,7 @@ typedef enum dat_completion_flags {
 	DAT_COMPLETION_UNSIGNALLED_FLAG		= 0x04,
 	/* The request starts only after all RDMA reads posted before it have completed. */
 	DAT_COMPLETION_BARRIER_FENCE_FLAG	= 0x08,
-	/* Only as an attribute of receives: a waiter wakes at the threshold of dat_evd_wait(). */
+	/* Only as an attribute of an Endpoint. Has the same effect as 0 here. */
 	DAT_COMPLETION_EVD_THRESHOLD_FLAG	= 0x10
 } DAT_COMPLETION_FLAGS;
 
