@@ -2,10 +2,10 @@
 /* Copyright (c) 2026 dapl-direct authors */
 /*
  * The keys of an RMR. Software chooses the low byte of a key, so one mkey gives 255 contexts
- * before the first recurs. Their order depends on a random stride, so that a peer cannot compute
- * the next context from a previous one. When all are used, the next of M5_RMR_KEYS mkeys takes
- * over: after 1020 binds a context can recur. If the endpoint is already rotating the key of
- * another RMR, rotation waits for a later bind, and a context can recur after 256 binds.
+ * before the first recurs. Their order depends on a random stride, so one context does not determine
+ * the next; two successive ones do. When all are used, the next of M5_RMR_KEYS mkeys takes over: after
+ * 1020 binds a context can recur. If the endpoint is already rotating the key of another RMR, rotation
+ * waits for a later bind, and a context can recur after 256 binds.
  *
  * A bind names the key that it replaces, so binds of one RMR must reach the device in order. On
  * one send queue they do. Before a bind on another queue, the previous one must have succeeded. If

@@ -21,7 +21,7 @@ static const char doc[] =
 	"this machine that dat.conf does not name, and how the provider was built.\v"
 	"The exit status is 0 if at least one IA, or the one named, could be opened. The provider "
 	"prints on stderr why it could not; with --json the reason is in the output. "
-	"DAT_DBG_TYPE=1 makes the registry report more.";
+	"DAT_DBG_TYPE=0xff makes the registry report more.";
 
 static const struct argp_option options[] = {
 	{ "ia", 'i', "NAME", 0, "Only this IA", 0 },

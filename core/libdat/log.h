@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Log of libdat. DAT_DBG_TYPE selects kinds (a number, default DAT_LOG_ERROR only). DAT_DBG_DEST
- * selects destinations: 1 standard output, 2 syslog, otherwise standard error. A process with
- * raised privileges ignores both variables.
+ * selects destinations: 1 standard output, 2 syslog, 3 both; 0 standard error. A process with raised
+ * privileges ignores both variables.
  */
 #ifndef LIBDAT_LOG_H
 #define LIBDAT_LOG_H
@@ -13,7 +13,7 @@ enum dat_log_kind {
 	DAT_LOG_ERROR		= 0x01,
 	DAT_LOG_GENERIC		= 0x02,
 	DAT_LOG_STATIC		= 0x04,	/* dat.conf and its entries */
-	DAT_LOG_DYNAMIC		= 0x08,	/* registrations by providers */
+	DAT_LOG_DYNAMIC		= 0x08,	/* a provider is finished */
 	DAT_LOG_PROVIDER	= 0x10,	/* calls by providers */
 	DAT_LOG_CONSUMER	= 0x20,	/* calls by consumers */
 };

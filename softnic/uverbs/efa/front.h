@@ -17,7 +17,7 @@ uv_command uve_get_context, uve_query_device, uve_query_port, uve_alloc_pd, uve_
 uv_command uve_create_cq, uve_create_qp, uve_modify_qp, uve_query_qp;
 
 /* Functions of direct.c */
-/* Returns the queues of a CQ's uv_obj. (The queues of a QP are its softnic_efa_qp.) */
+/* The queues of a CQ: uv_obj.queues. (Those of a QP are its softnic_efa_qp.) */
 struct uve_cq {
 	struct softnic_efa_cq_attr attr;
 	struct softnic_efa_cq cq;
