@@ -70,6 +70,7 @@ law "named in the documents" core/nowhere1.c DESIGN.md '`core/nowhere1.c`'
 law "named in the documents" core/nowhere2.c tests/README.md '`core/nowhere2.c`'
 law "named in the documents" core/cm/wires.c CONTRIBUTING.md '' 's,`core/cm/wire.c`,`core/cm/wires.c`,'
 law "not in a table of tests" tests/fsm tests/README.md '' '/^| `fsm` |/d'
+law "over 120 columns" README.md README.md "$(printf 'a%.0s' {1..121})"
 law "a table cell of over 15 words" README.md README.md '| a b c d e f g h i j k l m n o p |'
 uses="a backend sees more than it uses"
 law "$uses" "declares dap_ep_fsm, which no backend uses" core/dap.h \

@@ -76,10 +76,12 @@ complain "not in a table of tests/README.md:" "$(
 	find tests -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | while read -r suite; do
 		grep -q "^| \`$suite\` |" tests/README.md || echo "tests/$suite"
 	done)"
+markdown=$(find . -name '*.md' -not -path './build*' -not -path './.git/*')
+complain "over 120 columns, and no table:" "$(awk '!/^\|/ && length > 120 { print FILENAME ":" FNR }' $markdown)"
 complain "a table cell of over 15 words:" "$(awk -F'|' '
 	/^\|/ {
 		for (i = 2; i < NF; i++)
 			if (split($i, words, " ") > 15)
 				print FILENAME ":" FNR ":" $i
-	}' $(find . -name '*.md' -not -path './build*' -not -path './.git/*'))"
+	}' $markdown)"
 exit $status
