@@ -38,7 +38,7 @@ typedef enum dat_event_number {
 /* How a data transfer or a bind ended. */
 typedef enum dat_dto_completion_status {
 	DAT_DTO_SUCCESS			= 0,
-	/* Never started: an earlier failure, or the end of the connection, came first. */
+	/* An earlier failure, or the end of the connection, came first. */
 	DAT_DTO_ERR_FLUSHED		= 1,
 	/* The message did not fit the receive, or was larger than the Endpoint's limit. */
 	DAT_DTO_ERR_LOCAL_LENGTH	= 2,
