@@ -4,6 +4,7 @@
 # debian/control has files, libdat1.symbols lists what libdat exports, and no name clashes with Debian's
 # dapl.
 set -u
+shopt -s lastpipe
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 status=0
@@ -24,8 +25,11 @@ make -s PREFIX=/usr LIBDIR=/$lib PROVIDERDIR=/$lib/dapl-direct DESTDIR="$tmp/roo
 	EXAMPLEDIR=/usr/share/doc/dapl-direct-doc/examples install >/dev/null || exit 1
 (cd "$tmp/root" && find . ! -type d | cut -c3- | sort) >"$tmp/files"
 
+# debian/rules has the folder that only some releases build.
+folder=$(sed -n 's/.*dh_install -p[^ ]* \([^ ]*\) .*/\1/p' debian/rules)
+[ -n "$folder" ] || { echo "debian/rules names no folder for dh_install"; status=1; }
+grep "^${folder:-none}/" "$tmp/files" >"$tmp/taken"
 # A pattern of debian/*.install names files or folders. A line of two words names files of the tree.
-: >"$tmp/taken"
 for list in debian/*.install; do
 	while read -r pattern to; do
 		if [ -n "$to" ]; then
