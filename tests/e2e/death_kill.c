@@ -4,6 +4,7 @@
  * the event, and the completions of all its posted work, once each; and it leaks nothing.
  */
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "tests/e2e/death.h"
@@ -48,6 +49,16 @@ static void all_came_back(struct opposite *o)
 	ledger_close(&o->receives);
 }
 
+/* Only the peer sees its writes and reads complete. */
+static bool peer_has_begun(const struct opposite *o)
+{
+	char c;
+
+	if (o->peer_does == WRITES || o->peer_does == READS)
+		return recv(peer.sock, &c, 1, MSG_DONTWAIT) == 1;
+	return o->moved >= 3;
+}
+
 static void kill_while(enum activity does, bool listens, unsigned int after_ms)
 {
 	struct peer_plan plan = { does, listens };
@@ -59,10 +70,8 @@ static void kill_while(enum activity does, bool listens, unsigned int after_ms)
 	end_open(&s, RIG_MEM, NULL);
 	peer_meet(&peer, &plan, &s, &card);
 	opposite_init(&o, &s, &card, does);
-	/* Waits until the peer has started; the peer then works for some time. */
-	since = th_now_ms();
-	while (th_now_ms() - since < SOON_MS && does != WRITES && does != READS && o.moved < 3)
-		opposite_work(&o);
+	check(TH_WITHIN(SOON_MS, (opposite_work(&o), peer_has_begun(&o))));
+	/* The peer works for some time. */
 	since = th_now_ms();
 	while (th_now_ms() - since < after_ms)
 		opposite_work(&o);

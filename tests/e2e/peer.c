@@ -72,9 +72,10 @@ static void receive(struct ledger *receives, struct end *e)
 		;
 }
 
-static _Noreturn void act(struct end *e, const struct card *other, enum activity does)
+static _Noreturn void act(int sock, struct end *e, const struct card *other, enum activity does)
 {
 	struct ledger requests = ledger_of(e->req_evd), receives = ledger_of(e->recv_evd);
+	bool any, told = false;
 	DAT_RMR_HANDLE rmr;
 
 	must(dat_rmr_create(e->pz, &rmr));
@@ -87,8 +88,10 @@ static _Noreturn void act(struct end *e, const struct card *other, enum activity
 			bind_and_tell(&requests, e, rmr);
 		else
 			one_post(&requests, e, does, other->memory);
-		ledger_take(&requests);
-		ledger_take(&receives);
+		any = ledger_take(&requests);
+		any |= ledger_take(&receives);
+		if (any && !told)
+			told = !th_send(sock, "w", 1);
 	}
 }
 
@@ -100,7 +103,7 @@ static int peer_main(int sock, void *arg)
 
 	end_open(&e, RIG_MEM, NULL);
 	peer_join(sock, &e, &other, plan->listens);
-	act(&e, &other, plan->does);
+	act(sock, &e, &other, plan->does);
 }
 
 void peer_start(struct th_child *child, const struct peer_plan *plan)

@@ -23,7 +23,8 @@ struct peer_plan {
 	bool listens;			/* true if the peer listens; otherwise it connects */
 };
 
-/* Spawns the peer. Call peer_meet() once this process has its own end. */
+/* Spawns the peer. Call peer_meet() once this process has its own end. The peer sends a byte after its first
+ * completion. */
 void peer_start(struct th_child *child, const struct peer_plan *plan);
 void peer_meet(struct th_child *child, const struct peer_plan *plan, struct end *e,
 	       struct card *other);
