@@ -55,11 +55,42 @@ static void wrote_nothing(const struct trial *t, const char *what)
 	}
 }
 
+/* Returns the subtype of this provider: the number of the argument, or the kind of the handle. */
+static uint32_t subtype_of(const struct trial *t, uint32_t code)
+{
+	static const struct {
+		const char *is;		/* type or name of the parameter */
+		uint32_t subtype;
+	} handles[] = {
+		{ "DAT_IA_HANDLE", DAT_INVALID_HANDLE_IA }, { "DAT_EP_HANDLE", DAT_INVALID_HANDLE_EP },
+		{ "DAT_LMR_HANDLE", DAT_INVALID_HANDLE_LMR }, { "DAT_RMR_HANDLE", DAT_INVALID_HANDLE_RMR },
+		{ "DAT_PZ_HANDLE", DAT_INVALID_HANDLE_PZ }, { "DAT_PSP_HANDLE", DAT_INVALID_HANDLE_PSP },
+		{ "DAT_RSP_HANDLE", DAT_INVALID_HANDLE_RSP }, { "DAT_CR_HANDLE", DAT_INVALID_HANDLE_CR },
+		{ "DAT_CNO_HANDLE", DAT_INVALID_HANDLE_CNO }, { "DAT_SRQ_HANDLE", DAT_INVALID_HANDLE_SRQ },
+		{ "request_evd_handle", DAT_INVALID_HANDLE_EVD_REQUEST },
+		{ "recv_evd_handle", DAT_INVALID_HANDLE_EVD_RECV },
+		{ "connect_evd_handle", DAT_INVALID_HANDLE_EVD_CONN },
+		{ "async_evd_handle", DAT_INVALID_HANDLE_EVD_ASYNC },
+	};
+
+	if (code == DAT_INVALID_PARAMETER)
+		return DAT_INVALID_ARG1 + t->at;
+	for (size_t i = 0; i < sizeof(handles) / sizeof(handles[0]); i++) {
+		if (!strcmp(t->p->type, handles[i].is) || !strcmp(t->p->name, handles[i].is))
+			return handles[i].subtype;
+	}
+	return strstr(t->c->name, "sp_create") ? DAT_INVALID_HANDLE_EVD_CR : DAT_INVALID_HANDLE1 + t->at;
+}
+
 static void refused(const struct trial *t, uint32_t code, const char *what)
 {
 	DAT_RETURN ret = t->c->make(t->v);
 
 	conform_note(t->c->page, ret);
+	if (conform_options.own && is(ret, code) && DAT_GET_SUBTYPE(ret) != subtype_of(t, code))
+		conform_fail(__FILE__, __LINE__,
+			     "%s with the wrong argument %s (%s) returned the subtype %u instead of %u",
+			     t->c->name, t->p->name, what, DAT_GET_SUBTYPE(ret), subtype_of(t, code));
 	if (!is(ret, code) && !(is(ret, DAT_MODEL_NOT_SUPPORTED) && is_good_code(t->c, ret)))
 		conform_fail(__FILE__, __LINE__,
 			     "%s with the wrong argument %s (%s) returned %s (0x%08x)", t->c->name,

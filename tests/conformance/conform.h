@@ -84,6 +84,7 @@ struct conform_options {
 	uint16_t port;
 	unsigned int limit_ms;		/* time limit of one statement */
 	bool one_process;		/* the adapter can be open in one process at a time */
+	bool own;			/* the provider is this one, so subtypes are known, too */
 };
 
 extern struct conform_options conform_options;

@@ -16,6 +16,7 @@ static void try_it(const char *name)
 		conform_options.ia = ia;
 	if (getenv("SAN") && *getenv("SAN"))
 		conform_options.limit_ms *= 4;
+	conform_options.own = true;
 	conform_run(s, &outcome);
 	if (outcome.verdict == VERDICT_SKIP)
 		cr_skip_test("%s", outcome.reason);
