@@ -35,39 +35,63 @@ void odd(const char *text)
 		snprintf(trouble, sizeof(trouble), "%s", text);
 }
 
-/* May this call run out of resources? Yes if its page of DAT 1.2 has a code for that, or if only our
- * manual page has one. */
-static bool may_lack(const char *text)
-{
-	static const char *const calls[] = {
-		"dat_pz_create(", "dat_evd_create(", "dat_evd_resize(", "dat_cno_create(",
-		"dat_ep_create(", "dat_ep_create_with_srq(", "dat_ep_connect(", "dat_ep_dup_connect(",
-		"dat_ep_post_", "dat_lmr_create(", "dat_rmr_create(", "dat_rmr_bind(",
-		"dat_psp_create(", "dat_psp_create_any(", "dat_rsp_create(", "dat_srq_create(",
-		"dat_srq_resize(", "dat_srq_post_recv(",
-		/* calls without a code for a lack of resources in DAT 1.2 */
-		"dat_cno_modify_agent(", "dat_evd_modify_cno(", "dat_ep_modify(", "dat_ep_reset(",
-		"dat_evd_wait(", "dat_cr_handoff(",
-	};
+static enum adapters { CONNECTX = 1, EFA = 2, ANY = CONNECTX | EFA } tested;
 
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		if (!strncmp(text, calls[i], strlen(calls[i])))
-			return true;
+/* The calls that may run out of resources: their pages of DAT 1.2 have a code for that, or only our manual
+ * pages have one. */
+static const struct {
+	const char *call;
+	enum adapters on;		/* on these adapters */
+	bool always;			/* it runs out in each scenario that makes the call */
+} calls[] = {
+	{ "dat_pz_create(", ANY, true }, { "dat_evd_create(", ANY, true },
+	{ "dat_evd_resize(", ANY, true }, { "dat_cno_create(", ANY, true },
+	{ "dat_ep_create(", ANY, true }, { "dat_ep_create_with_srq(", ANY, true },
+	{ "dat_ep_connect(", ANY, true }, { "dat_ep_post_recv(", ANY, false },
+	{ "dat_lmr_create(", ANY, true }, { "dat_rmr_create(", CONNECTX, true },
+	{ "dat_rmr_bind(", EFA, true }, { "dat_psp_create_any(", ANY, true },
+	{ "dat_rsp_create(", ANY, true }, { "dat_srq_create(", ANY, true },
+	/* calls without a code for a lack of resources in DAT 1.2 */
+	{ "dat_cno_modify_agent(", ANY, true }, { "dat_evd_modify_cno(", ANY, false },
+	{ "dat_ep_modify(", ANY, true }, { "dat_ep_reset(", ANY, false },
+	{ "dat_evd_wait(", ANY, true }, { "dat_cr_handoff(", ANY, true },
+};
+#define CALLS (sizeof(calls) / sizeof(calls[0]))
+static bool called[CALLS], refused[CALLS];
+
+/* Records a call that may run out of resources. Returns false if the call may not. */
+static bool may_lack(const char *text, DAT_RETURN ret)
+{
+	for (size_t i = 0; i < CALLS; i++) {
+		if (strncmp(text, calls[i].call, strlen(calls[i].call)) != 0)
+			continue;
+		called[i] = true;
+		refused[i] |= ret != DAT_SUCCESS;
+		return calls[i].on & tested;
 	}
 	return false;
 }
 
 bool step(DAT_RETURN ret, const char *text)
 {
+	bool may = may_lack(text, ret);
 	char what[200];
 
 	if (ret == DAT_SUCCESS)
 		return true;
-	if (DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES || !may_lack(text)) {
+	if (DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES || !may) {
 		snprintf(what, sizeof(what), "%.120s returned 0x%08x", text, ret);
 		odd(what);
 	}
 	return false;
+}
+
+static void each_was_refused(void)
+{
+	for (size_t i = 0; i < CALLS; i++) {
+		if (called[i] && calls[i].always && calls[i].on & tested)
+			cr_expect(refused[i], "%s) never ran out of resources", calls[i].call);
+	}
 }
 
 void no_trouble(void)
@@ -180,6 +204,7 @@ const char *bench_name(void)
 	const char *name = getenv("DAPL_TEST_IA");
 
 	adapter = &adapters[name && !strcmp(name, adapters[1].name)];
+	tested = adapter == adapters ? CONNECTX : EFA;
 	return adapter->name;
 }
 
@@ -386,6 +411,7 @@ void each_failure(bool (*scenario)(void))
 	needs_nothing(scenario, free_all);
 	each_descriptor(scenario);
 	whole(scenario);
+	each_was_refused();
 }
 
 /* ---- Setup ---- */
