@@ -77,6 +77,8 @@ Test(fail, create__nth_allocation_fails_and_leaks_nothing)
 			assert_ret(ret, DAT_INSUFFICIENT_RESOURCES);
 		free_zoo(&z);
 	} while (seen >= n && n < 2000);
+	cr_assert_lt(seen, n);
+	cr_assert_gt(n, 8);
 	assert_ok(ret);
 	th_usage(&after);
 	cr_assert_leq(after.fds, before.fds);
@@ -104,6 +106,7 @@ Test(fail, create__without_descriptors_returns_insufficient_resources)
 		free_zoo(&z);
 	} while (ret != DAT_SUCCESS && left < 50);
 	assert_ok(ret);
+	cr_assert_gt(left, 1);
 	th_usage(&after);
 	cr_assert_leq(after.fds, before.fds);
 	run_once();

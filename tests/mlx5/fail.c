@@ -321,7 +321,7 @@ Test(fail, rmr_bind__where_no_command_succeeds_needs_none)
 		cr_assert(rig_event(&r, r.b.request, &ev));
 		cr_assert_eq(ev.event_data.rmr_completion_event_data.status, DAT_DTO_SUCCESS);
 	}
-	hw_soft_fail(0);
+	cr_assert_eq(hw_soft_fail(0), 0, "a bind sent a command");
 	rig_rmr_free(rmr);
 	rig_close(&r, NULL);
 }
