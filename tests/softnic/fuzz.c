@@ -6,6 +6,7 @@
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/softnic/drv.h"
 
@@ -229,6 +230,8 @@ static void random_doorbell(void)
 
 static void fuzz(uint64_t seed, unsigned int flags)
 {
+	uint8_t in[16] = { 0 }, out[DRV_OUT] = { 0xff };
+
 	open_fuzz(seed, flags);
 	for (unsigned int i = 0; i < ROUNDS; i++) {
 		random_command();
@@ -238,6 +241,9 @@ static void fuzz(uint64_t seed, unsigned int flags)
 		if (!rnd(16))
 			softnic_pump(nic);
 	}
+	sn_set(in, CMD_OPCODE, CMD_QUERY_HCA_CAP);
+	cr_expect_eq(softnic_cmd(nic, in, sizeof(in), out, sizeof(out)), 0);
+	cr_expect_eq(out[0], 0, "QUERY_HCA_CAP has status %#x afterwards", out[0]);
 	softnic_close(nic);
 	free(arena);
 }
@@ -250,6 +256,33 @@ Test(fuzz, nonsense__is_survived)
 Test(fuzz, nonsense__is_survived_scanning)
 {
 	fuzz(2, SOFTNIC_SCAN_UARS | SOFTNIC_ADVERSARIAL);
+}
+
+static void start_again(struct drv_qp *qp, struct drv_qp *peer)
+{
+	drv_to(qp, CMD_2RST_QP);
+	drv_to(peer, CMD_2RST_QP);
+	qp->pi = peer->rq_pi = 0;
+	qp->dbr[0] = qp->dbr[1] = peer->dbr[0] = peer->dbr[1] = 0;
+	drv_connect(qp, peer);
+}
+
+/* Checks that a correct driver can still write. */
+static void serves(struct drv_qp *qp, struct drv_qp *peer, struct drv_mr *mr)
+{
+	struct drv_cqe e;
+	struct drv_wqe w;
+
+	start_again(qp, peer);
+	memset(mr->mem, 0x5a, 4096);
+	memset(mr->mem + 32768, 0, 4096);
+	drv_ctrl(qp, &w, 8, CE_ALWAYS << 2, 0);
+	drv_raddr(&w, (uintptr_t)mr->mem + 32768, mr->key);
+	drv_data(&w, mr->mem, 4096, mr->key);
+	drv_post(qp, &w);
+	drv_wait(qp->scq, &e);
+	cr_expect_eq(e.opcode, 0, "the write has completed with an error");
+	cr_expect_arr_eq(mr->mem + 32768, mr->mem, 4096);
 }
 
 /* Sets up a QP correctly. Then gives it random input. */
@@ -274,11 +307,7 @@ static void feed_wqes(uint64_t seed)
 		static const uint8_t ops[] = { 0, 1, 8, 9, 10, 11, 16, 17, 18, 0x25 };
 
 		if (!(i % 4)) {
-			drv_to(&qp, CMD_2RST_QP);
-			drv_to(&peer, CMD_2RST_QP);
-			qp.pi = peer.rq_pi = 0;
-			qp.dbr[0] = qp.dbr[1] = peer.dbr[0] = peer.dbr[1] = 0;
-			drv_connect(&qp, &peer);
+			start_again(&qp, &peer);
 			drv_recv(&peer, &mr, rnd(60000), 1 + rnd(5000));
 		}
 		drv_ctrl(&qp, &w, ops[rnd(10)], (uint8_t)rnd(256), some(MKEY) << 8);
@@ -297,6 +326,7 @@ static void feed_wqes(uint64_t seed)
 				;
 		}
 	}
+	serves(&qp, &peer, &mr);
 	softnic_violations_clear(d->nic);
 	drv_simple(d, CMD_DESTROY_MKEY, live[MKEY][0]);
 	drv_qp_free(&qp);
