@@ -81,20 +81,3 @@ Test(forks, child__that_opens_its_own_device_leaves_the_parent_working)
 	same(th_join(&child, SOON_MS), 0);
 	moves(2);
 }
-
-/*
- * A program that a child starts does not inherit the VFIO group, which would keep the device busy.
- */
-Test(forks, child__that_starts_another_program_passes_on_no_vfio_group)
-{
-	pid_t child = th_fork();
-
-	if (!child) {
-		execlp("sh", "sh", "-c", "ls -l /proc/self/fd | grep -q /dev/vfio/1 && exit 1; exit 0",
-		       NULL);
-		_exit(2);
-	}
-	moves(1);
-	ends_with(child, 0);
-	moves(2);
-}
