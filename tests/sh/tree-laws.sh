@@ -57,6 +57,8 @@ law "softnic includes what it judges" softnic/mlx5/cq.c softnic/mlx5/cq.c '#incl
 law "softnic includes what it judges" softnic/efa/cq.c softnic/efa/cq.c '#include "core/dap.h"'
 law "softnic includes more than softnic" softnic/run/main.c softnic/run/main.c '#include "perf/common/pair.h"'
 law "softnic copies from" softnic/fabric/ring.c softnic/fabric/ring.c 'int process_vm_readv;'
+law "softnic copies from" softnic/fabric/udp.c softnic/fabric/udp.c 'static const char mem[] = "/proc/1/mem";'
+law "softnic copies from" softnic/efa/cq.c softnic/efa/cq.c 'int request = PTRACE_PEEKDATA;'
 law "core names an adapter" core/obj.c core/obj.c '/* as mlx5 has it */'
 law "core includes a backend" core/obj.c core/obj.c '#include "hw_common/soft.h"'
 law "more of core than it may" hw_mlx5/cq.c hw_mlx5/cq.c '#include "core/ep/private.h"'
@@ -77,6 +79,9 @@ law "$uses" "declares dap_ep_fsm, which no backend uses" core/dap.h \
 	'int dap_ep_fsm(struct dap_ep *ep, enum dap_ep_cause cause);'
 law "$uses" "declares dap_psp, which no backend uses" core/dap.h 'struct dap_psp;'
 law "$uses" "struct dap_evd shows backends 7 fields" core/dap.h '' 's/^\tuint32_t slow;/&\n\tint unseen1, unseen2;/'
+refused
+law "$uses" "scripts/tree-stats fails" scripts/tree-stats 'sys.exit(1)'
+law "if its reader has gone" "more words" scripts/tree-stats '' 's/^signal\.signal(/print("more words", file=sys.stderr)\n&/'
 refused
 law "a file without its folder" wire.c CONTRIBUTING.md '' 's,`core/cm/wire.c`,`wire.c`,'
 # circle FOLDER FILE OBJECT: FILE, whose object is OBJECT, and two.c call each other.
