@@ -8,11 +8,12 @@ $(O)/bin/dat_conform: $(call objs,$(CONFORM_SRC))
 $(O)/bin/dat_conform: private LDFLAGS_ALL += -Wl,--no-as-needed -ljansson -Wl,--as-needed
 
 $(O)/conformance_names.h: $(O)/bin/dat_conform
-	$(Q)$< --list | sed -n 's/^\([a-z_0-9]*\) .*/NAMED(\1)/p' >$@
+	$(Q)$< --list >$@.list && sed -n 's/^\([a-z_0-9]*\) .*/NAMED(\1)/p' $@.list >$@
 $(O)/obj/tests/conformance/criterion.o: $(O)/conformance_names.h
 
 # The table of bad input has a row for each call in the headers.
 $(O)/conform_calls.h: scripts/prototypes tests/conformance/calls.awk tests/data/return-codes.tsv $(HEADERS)
 	@mkdir -p $(@D)
-	$(Q)CC='$(CC)' scripts/prototypes | awk -f tests/conformance/calls.awk tests/data/return-codes.tsv - >$@
+	$(Q)CC='$(CC)' scripts/prototypes >$@.list && \
+		awk -f tests/conformance/calls.awk tests/data/return-codes.tsv $@.list >$@
 $(O)/obj/tests/conformance/bad_input.o: $(O)/conform_calls.h
