@@ -30,6 +30,7 @@ step() {
 
 suite() {
 	step "$1${2:+ $2}" "$DAPL_BUILD_DIR/tests/$1" --verbose --jobs $jobs --timeout 100 ${2:+--filter "$2"}
+	grep -qa 'Tested: [1-9]' "$tmp/log" || { echo "$1: no test has this name: ${2-}"; failed=1; }
 	! unannounced "$tmp/log" || failed=1
 }
 
@@ -61,7 +62,7 @@ level2
 if [ "${DAPL_ALL-}" = 1 ]; then
 	suite e2e
 else
-	suite e2e '@(data|dequeue|bind|error|death|life|fork|evd)*/*'
+	suite e2e '@(data|dequeue|bind|error|death|fork|evd)*/*'
 fi
 [ -z "${PROFILE-}" ] || exit $failed
 pingpong
