@@ -14,11 +14,18 @@ has() {
 	status=1
 }
 
+# wrong_status FILE: a program whose output is FILE has a wrong exit status
+wrong_status() {
+	echo "a program ended with a wrong status:"
+	cat "$1"
+	status=1
+}
+
 # ends_in_order: checks that both ends of a connection log how it begins and ends
 ends_in_order() {
 	serve env DAPL_DBG_TYPE=8 "$bin/dat_send_lat" -d $ia
-	DAPL_DBG_TYPE=8 timeout -k 1 60 "$bin/dat_send_lat" -p $port -d $ia -n 100 127.0.0.1 >"$tmp/log" 2>&1
-	wait $server
+	DAPL_DBG_TYPE=8 timeout -k 1 60 "$bin/dat_send_lat" -p $port -d $ia -n 100 127.0.0.1 >"$tmp/log" 2>&1 || wrong_status "$tmp/log"
+	wait $server || wrong_status "$tmp/server"
 	has "$tmp/log" "$ep: connects to qualifier 0x"
 	for file in "$tmp/log" "$tmp/server"; do
 		has "$file" "$ep: connected$"
@@ -27,20 +34,22 @@ ends_in_order() {
 	done
 }
 
-# pingpong OPTION...: runs dat_pingpong with both sides, at a qualifier whose port is free
+# pingpong OPTION...: runs dat_pingpong with both sides, at a qualifier whose port is free; returns its status
 pingpong() {
-	local try
+	local try ended
 	for try in 1 2 3 4 5; do
 		port=$((port + 3 * try))
 		timeout -k 1 60 "$bin/dat_pingpong" -q -p $port "$@" >"$tmp/both" 2>"$tmp/log"
+		ended=$?
 		grep -q CONN_QUAL_IN_USE "$tmp/log" || break
 	done
+	return $ended
 }
 
 # is_refused WORDS: checks the log of a connection that breaks by a refused access, the last part of
 # dat_pingpong
 is_refused() {
-	DAPL_DBG_TYPE=8 pingpong -i $ia -n 20
+	DAPL_DBG_TYPE=8 pingpong -i $ia -n 20 || wrong_status "$tmp/log"
 	has "$tmp/log" "endpoint 0x[0-9a-f]+$1"
 	has "$tmp/log" "$ep: this side broke the connection: "
 	has "$tmp/log" "$ep: the connection is broken$"
@@ -62,11 +71,11 @@ peer_dies() {
 
 # requests: checks that the passive side logs an arriving request, and how it was answered
 requests() {
-	DAPL_DBG_TYPE=8 timeout -k 1 60 "$bin/dat_conform" -i $ia -t 'cr_reject__peer_gets_an_event' >"$tmp/log" 2>&1
+	DAPL_DBG_TYPE=8 timeout -k 1 60 "$bin/dat_conform" -i $ia -t 'cr_reject__peer_gets_an_event' >"$tmp/log" 2>&1 || wrong_status "$tmp/log"
 	has "$tmp/log" "request 0x[0-9a-f]+ of $ia: arrived from 127\.0\.0\.1 for qualifier 0x[0-9a-f]+$"
 	has "$tmp/log" "request 0x[0-9a-f]+ of $ia: rejected$"
 	has "$tmp/log" "$ep: the peer rejected the connection$"
-	DAPL_DBG_TYPE=8 timeout -k 1 60 "$bin/dat_conform" -i $ia -t 'cr_handoff__to_another_service_point' >"$tmp/log" 2>&1
+	DAPL_DBG_TYPE=8 timeout -k 1 60 "$bin/dat_conform" -i $ia -t 'cr_handoff__to_another_service_point' >"$tmp/log" 2>&1 || wrong_status "$tmp/log"
 	has "$tmp/log" "request 0x[0-9a-f]+ of $ia: handed off to qualifier 0x[0-9a-f]+$"
 }
 
@@ -95,7 +104,7 @@ refusal 'device=soft-efa-0 fault=cmd_fail=mr:2' 'ib2: [0-9]+ bytes at 0x[0-9a-f]
 
 # By default only errors are logged: a good run writes nothing, and a refused IA causes one line that
 # names it.
-pingpong -n 20
+pingpong -n 20 || wrong_status "$tmp/log"
 ! grep -q dapl-direct: "$tmp/log" || { echo "a good run writes to the log:"; cat "$tmp/log"; status=1; }
 echo "ib0 u1.2 nonthreadsafe default $DAPL_BUILD_DIR/lib/libdapl-direct.so dapl_direct.1.2 \"inlin=1\" \"\"" >"$tmp/dat.conf"
 echo "ib1 u1.2 nonthreadsafe default /none/libnone.so dapl_direct.1.2 \"\" \"\"" >>"$tmp/dat.conf"
@@ -121,6 +130,7 @@ goes 1 out err
 goes 3 out err
 for ia in ib0 ib1; do
 	DAT_OVERRIDE=$tmp/dat.conf DAPL_DBG_DEST=2 DAT_DBG_DEST=2 "$bin/dat_info" -i $ia >"$tmp/out" 2>&1
+	[ $? = 1 ] || wrong_status "$tmp/out"
 	! grep -qE 'dapl-direct: |libdat: ' "$tmp/out" || { echo "with log destination 2, the log is still printed:"; cat "$tmp/out"; status=1; }
 done
 exit $status
