@@ -9,7 +9,8 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 [ -x "$build/tests/scale-bench" ] || { echo "not built here"; exit 77; }
 
-"$build/bin/dat_bench" -n 16 2>"$tmp/err" | cut -f1 >"$tmp/ours"
+"$build/bin/dat_bench" -n 16 >"$tmp/bench" 2>"$tmp/err" || { echo "dat_bench: status $?"; cat "$tmp/err"; exit 1; }
+cut -f1 "$tmp/bench" >"$tmp/ours"
 
 # peer COUNT COMMAND...: checks that the command prints COUNT rows, and that dat_bench has each of
 # these rows

@@ -26,8 +26,8 @@ names() { awk 'FNR == 1 { n = 0 } /^\.Sh / { n = $2 == "NAME" } n && $1 == ".Nm"
 there_is_a_page() {
 	names | sort >"$tmp/names"
 	{
-		nm -D --defined-only "$DAPL_BUILD_DIR/lib/libdat.so.1" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }'
-		find "$DAPL_BUILD_DIR/bin" -type f -executable -printf '%f\n' 2>/dev/null
+		nm -D --defined-only "$DAPL_BUILD_DIR/lib/libdat.so.1" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3; n = 1 } END { exit !n }' &&
+			find "$DAPL_BUILD_DIR/bin" -type f -executable -printf '%f\n' | grep . || echo "no list of them"
 	} | sort | comm -23 - "$tmp/names" | complain "these calls or programs have no manual page:"
 }
 

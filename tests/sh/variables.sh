@@ -8,7 +8,7 @@ trap 'rm -rf "$tmp"' EXIT
 info=$DAPL_BUILD_DIR/bin/dat_info
 status=0
 
-# says WORDS COUNT IA: opens the IA at both levels of the API; COUNT lines of stderr must have WORDS
+# says WORDS COUNT IA: opens the IA; COUNT lines of stderr must have WORDS
 says() {
 	local words=$1 count=$2 ia=$3
 	"$info" -i "$ia" >"$tmp/out" 2>"$tmp/err" || { echo "$ia does not open"; status=1; }
