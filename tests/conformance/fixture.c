@@ -212,6 +212,25 @@ DAT_CONNECTION_EVENT_DATA took_conn(struct side *s, DAT_EP_HANDLE ep, DAT_EVENT_
 	return ev.event_data.connect_event_data;
 }
 
+/* On a busy host the time may be over before the refusal comes. Then the next attempt has more time. */
+void no_listener(struct side *from, DAT_EP_HANDLE ep, struct side *to, DAT_CONN_QUAL qual)
+{
+	DAT_TIMEOUT us = 500000;
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	while (true) {
+		must(dial(ep, to, qual, us));
+		must(dat_evd_wait(from->conn_evd, SOON, 1, &ev, &more));
+		check(ev.event_data.connect_event_data.ep_handle == ep);
+		us *= 4;
+		if (ev.event_number != DAT_CONNECTION_EVENT_TIMED_OUT || us > SOON)
+			break;
+		must(dat_ep_reset(ep));
+	}
+	same(ev.event_number, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
 void join(struct side *a, DAT_EP_HANDLE ea, struct side *b, DAT_EP_HANDLE eb)
 {
 	side_listen(b);

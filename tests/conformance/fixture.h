@@ -71,6 +71,8 @@ DAT_EP_HANDLE ep_of(DAT_CR_HANDLE cr);
 /* gives the endpoint the PZ and the EVDs of the side */
 void give_all(struct side *s, DAT_EP_HANDLE ep);
 DAT_CONNECTION_EVENT_DATA took_conn(struct side *s, DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number);
+/* connects, and checks that no service point is there */
+void no_listener(struct side *from, DAT_EP_HANDLE ep, struct side *to, DAT_CONN_QUAL qual);
 void join(struct side *a, DAT_EP_HANDLE ea, struct side *b, DAT_EP_HANDLE eb);
 void two_open_apart(struct side *a, struct side *b);	/* opens both sides */
 void two_open(struct side *a, struct side *b);		/* opens both sides and connects a to b */

@@ -167,8 +167,7 @@ STATEMENT(psp_free__later_requests_find_no_listener, dat_psp_free, DESCRIPTION)
 	two_open_apart(&a, &b);
 	side_listen(&b);
 	must(dat_psp_free(b.psp));
-	must(dial(a.ep, &b, b.qual, 500000));
-	took_conn(&a, a.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	no_listener(&a, a.ep, &b, b.qual);
 	nothing_on(b.cr_evd);
 	two_close(&a, &b);
 }
@@ -272,25 +271,6 @@ STATEMENT(rsp_query__each_field_alone, dat_rsp_query, DESCRIPTION)
 	side_close(&s);
 }
 
-/* On a busy host the time may be over before the refusal comes. Then the next attempt has more time. */
-static void is_refused(struct side *from, DAT_EP_HANDLE ep, struct side *to)
-{
-	DAT_TIMEOUT us = 500000;
-	DAT_COUNT more;
-	DAT_EVENT ev;
-
-	while (true) {
-		must(dial(ep, to, some_qual(0), us));
-		must(dat_evd_wait(from->conn_evd, SOON, 1, &ev, &more));
-		check(ev.event_data.connect_event_data.ep_handle == ep);
-		us *= 4;
-		if (ev.event_number != DAT_CONNECTION_EVENT_TIMED_OUT || us > SOON)
-			break;
-		must(dat_ep_reset(ep));
-	}
-	same(ev.event_number, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-}
-
 STATEMENT(rsp_create__one_request_at_most, dat_rsp_create, DESCRIPTION)
 {
 	DAT_EP_HANDLE ep;
@@ -298,7 +278,7 @@ STATEMENT(rsp_create__one_request_at_most, dat_rsp_create, DESCRIPTION)
 
 	bring(&b, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
 	ep = side_ep(&b.peer, NULL);
-	is_refused(&b.peer, ep, &b.s);
+	no_listener(&b.peer, ep, &b.s, some_qual(0));
 	nothing_on(b.s.cr_evd);
 	bring_done(&b);
 }
@@ -341,8 +321,7 @@ STATEMENT(rsp_free__endpoint_is_unconnected_again, dat_rsp_free, DESCRIPTION)
 	same(state_of(b.s.ep), DAT_EP_STATE_UNCONNECTED);
 	must_be(DAT_INVALID_HANDLE, dat_rsp_query(b.rsp, DAT_RSP_FIELD_ALL, &p));
 	must_be(DAT_INVALID_HANDLE, dat_rsp_free(b.rsp));
-	must(dial(b.peer.ep, &b.s, some_qual(0), 500000));
-	took_conn(&b.peer, b.peer.ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	no_listener(&b.peer, b.peer.ep, &b.s, some_qual(0));
 	must(dat_ep_free(b.s.ep));
 	bring_done(&b);
 }
