@@ -463,7 +463,7 @@ static void *connect_while_cancelled(void *conn)
 }
 
 /* The call ends before the thread does, so that no lock stays taken. */
-Test(cm, connect__by_a_cancelled_thread_is_completed, .init = open_one, .fini = close_one, .timeout = 20)
+Test(cm, connect__by_a_cancelled_thread_is_completed, .init = open_one, .fini = close_one, .timeout = 120)
 {
 	struct dap_cm_conn *c = NULL;
 	pthread_t thread;

@@ -17,7 +17,7 @@ static void setup(void)
 }
 
 /* A lock that is kept makes the next call wait for ever. */
-TestSuite(cancel, .init = setup, .fini = teardown, .timeout = 20);
+TestSuite(cancel, .init = setup, .fini = teardown, .timeout = 120);
 
 static DAT_HANDLE victim;		/* the object of the call */
 

@@ -13,7 +13,7 @@
 #include "softnic/softnic_efa.h"
 #include "tests/harness/harness.h"
 
-TestSuite(params, .timeout = 20);
+TestSuite(params, .timeout = 120);
 
 static struct efa_params p;
 static char why[256];

@@ -8,11 +8,14 @@ at_port() {
 	: >"$tmp/server"		# the server's shell may empty it only after the first look
 	"$@" >>"$tmp/server" 2>&1 &
 	server=$!
-	for i in {1..200}; do
+	for i in {1..1200}; do
 		port=$(sed -nE 's/^(.*serving at TCP port )?([0-9]+)$/\2/p' "$tmp/server")
-		[ -z "$port" ] || break
+		[ -z "$port" ] || return 0
 		sleep 0.1
 	done
+	echo "a server prints no port: $*"
+	cat "$tmp/server"
+	exit 1
 }
 
 stop_server() {

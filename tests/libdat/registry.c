@@ -189,7 +189,7 @@ static void *open_while_cancelled(void *ia)
 }
 
 /* The call ends before the thread does, so that the registry does not stay locked. */
-Test(libdat, open__by_a_cancelled_thread_is_completed, .timeout = 20)
+Test(libdat, open__by_a_cancelled_thread_is_completed, .timeout = 120)
 {
 	DAT_IA_HANDLE ia = NULL;
 	pthread_t thread;

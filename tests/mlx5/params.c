@@ -10,7 +10,7 @@
 #include "core/param.h"
 #include "hw_mlx5/params.h"
 
-TestSuite(params, .timeout = 20);
+TestSuite(params, .timeout = 120);
 
 static struct m5_params p;
 static char why[256];

@@ -71,7 +71,7 @@ each_state() {
 elsewhere() {
 	local port
 	at_port "$conform" --serve --port 0
-	timeout 20 "$conform" --serve --port "$port" >"$tmp/out" 2>&1
+	timeout 120 "$conform" --serve --port "$port" >"$tmp/out" 2>&1
 	[ $? = 1 ] && grep -qx "dat_conform: cannot serve at TCP port $port: Address already in use; --port chooses another" "$tmp/out" ||
 		wrong "a second server at a port does not end with the cure:" "$tmp/out"
 	timeout 100 "$conform" -r 127.0.0.1 --port "$port" -t 'two_processes__*' >"$tmp/out" 2>&1 ||
@@ -123,23 +123,23 @@ by_vfio() {
 }
 
 no_such_adapter() {
-	timeout 20 "$conform" -i none --json "$tmp/none" >"$tmp/out" 2>"$tmp/err"
+	timeout 120 "$conform" -i none --json "$tmp/none" >"$tmp/out" 2>"$tmp/err"
 	[ $? = 1 ] && [ ! -s "$tmp/out" ] && [ ! -e "$tmp/none" ] || wrong "dat_conform accepts an unknown adapter:" "$tmp/out"
 	grep -q 'DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED' "$tmp/err" &&
 		grep -q 'none: is there a line for it in dat.conf' "$tmp/err" || wrong "the error does not name the cure:" "$tmp/err"
-	timeout 20 "$conform" --serve -i none >"$tmp/out" 2>&1 && wrong "dat_conform --serve succeeds with an unknown adapter:" "$tmp/out"
+	timeout 120 "$conform" --serve -i none >"$tmp/out" 2>&1 && wrong "dat_conform --serve succeeds with an unknown adapter:" "$tmp/out"
 	mkfifo "$tmp/fifo"
-	DAT_OVERRIDE=$tmp/fifo timeout 20 "$conform" --limit 1 -t dat_pz_free >"$tmp/out" 2>&1
+	DAT_OVERRIDE=$tmp/fifo timeout 120 "$conform" --limit 1 -t dat_pz_free >"$tmp/out" 2>&1
 	[ $? = 1 ] && grep -qx 'dat_conform: soft-mlx5-0 has not opened within 1 s; --limit allows more' "$tmp/out" ||
 		wrong "an adapter that does not open within the limit causes no message:" "$tmp/out"
-	timeout 20 "$conform" --nonsense >"$tmp/out" 2>&1
+	timeout 120 "$conform" --nonsense >"$tmp/out" 2>&1
 	[ $? = 64 ] || wrong "the status for an unknown option is not 64:" "$tmp/out"
 }
 
 no_such_statement() {
 	local list
 	for list in '' --list; do
-		timeout 20 "$conform" $list -t dat_pz_fre >"$tmp/out" 2>&1
+		timeout 120 "$conform" $list -t dat_pz_fre >"$tmp/out" 2>&1
 		[ $? = 1 ] && grep -qx "dat_conform: no statement and no page matches 'dat_pz_fre'; --list prints all" "$tmp/out" ||
 			wrong "a pattern that matches nothing causes no message:" "$tmp/out"
 	done
@@ -148,7 +148,7 @@ no_such_statement() {
 bad_numbers() {
 	local option
 	for option in --port=x --port=65536 --port=-1 --port= --limit=x --limit=0 --limit=-1 --limit=5000000; do
-		timeout 20 "$conform" $option -t dat_pz_free >"$tmp/out" 2>&1
+		timeout 120 "$conform" $option -t dat_pz_free >"$tmp/out" 2>&1
 		[ $? = 64 ] && grep -qe "${option%=*} '${option#*=}' is not a number from" "$tmp/out" ||
 			wrong "dat_conform does not refuse $option:" "$tmp/out"
 	done

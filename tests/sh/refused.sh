@@ -14,7 +14,7 @@ failed=0
 refused() {
 	local words=$1 cure=$2
 	shift 2
-	if timeout 20 "$@" >"$tmp/out" 2>&1; then
+	if timeout 120 "$@" >"$tmp/out" 2>&1; then
 		echo "$*: the IA opens, but should be refused:"
 	elif ! grep -q "$words" "$tmp/out" || ! grep -q "$cure" "$tmp/out"; then
 		echo "$*: the message does not have both \"$words\" and \"$cure\":"
@@ -67,7 +67,7 @@ refused 'efa_0 has no port 2' '' env DAT_OVERRIDE="$tmp/port.conf" \
 sed 's/ "" ""$/ "rnr_retry=7" ""/' "$DAT_OVERRIDE" >"$tmp/mlx5.conf"
 refused 'rnr_retry=7: this adapter has no such key' 'dapl-direct(7)' env DAT_OVERRIDE="$tmp/mlx5.conf" bash -c info
 # hw_mlx5 gets each name first, and ignores the parameters of other backends.
-if ! DAT_OVERRIDE=$tmp/efa.conf timeout 20 bash -c info >"$tmp/out" 2>&1; then
+if ! DAT_OVERRIDE=$tmp/efa.conf timeout 120 bash -c info >"$tmp/out" 2>&1; then
 	echo "efa_0-1 does not open with an EFA's parameter:"
 	cat "$tmp/out"
 	failed=1

@@ -23,7 +23,7 @@ left() { ls "$TMPDIR"; }
 expect() {
 	local want=$1 got
 	shift
-	timeout 20 "$@" >"$tmp/out" 2>&1
+	timeout 120 "$@" >"$tmp/out" 2>&1
 	got=$?
 	[ $got = "$want" ] || bad "$*: status $got, not $want: $(cat "$tmp/out")"
 	[ -z "$(left)" ] || bad "$*: these files are left in TMPDIR: $(left)"

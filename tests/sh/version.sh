@@ -16,7 +16,7 @@ fail() {
 
 # asks PROGRAM OPTION: checks that the status is 0, and that only stdout has text
 asks() {
-	timeout 20 "$1" "$2" >"$tmp/out" 2>"$tmp/err" </dev/null || fail "${1##*/} $2 fails"
+	timeout 120 "$1" "$2" >"$tmp/out" 2>"$tmp/err" </dev/null || fail "${1##*/} $2 fails"
 	[ -s "$tmp/out" ] && ! [ -s "$tmp/err" ] || fail "${1##*/} $2 prints nothing, or an error"
 }
 

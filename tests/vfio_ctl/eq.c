@@ -22,7 +22,7 @@ static void teardown(void)
 	m5_events_close(&events);
 }
 
-TestSuite(eq, .init = setup, .fini = teardown, .timeout = 20);
+TestSuite(eq, .init = setup, .fini = teardown, .timeout = 120);
 
 /* Writes the n-th entry like a device: the owner bit alternates with each lap. */
 static void put(uint32_t n, uint8_t type, uint32_t number)
