@@ -64,13 +64,10 @@ static bool dial(void)
 				   DAT_CONNECT_DEFAULT_FLAG));
 }
 
-static bool join(void)
+static bool accept_it(void)
 {
-	DAT_CR_HANDLE cr;
+	DAT_CR_HANDLE cr = request();
 
-	if (!dial())
-		return false;
-	cr = request();
 	if (!cr)
 		return false;
 	if (!STEP(dat_cr_accept(cr, ep[1], 0, NULL))) {
@@ -78,6 +75,21 @@ static bool join(void)
 		return false;
 	}
 	return both_established();
+}
+
+static bool join(void)
+{
+	return dial() && accept_it();
+}
+
+/* Connects two more endpoints, as the first two are. */
+static bool join_likewise(void)
+{
+	DAT_EP_HANDLE first = ep[0];
+
+	return make_ep(&ep[0]) && make_ep(&ep[1]) &&
+	       STEP(dat_ep_dup_connect(ep[0], first, SOON_MS * 1000, 0, NULL, DAT_QOS_BEST_EFFORT)) &&
+	       accept_it();
 }
 
 static bool completed(int n)
@@ -120,7 +132,7 @@ static bool part(void)
 
 static bool connect_twice(void)
 {
-	return make_both() && join() && talk() && part() && join() && talk();
+	return make_both() && join() && talk() && part() && join() && talk() && join_likewise() && talk();
 }
 
 Test(shortage, connect__each_shortage_is_reported_and_leaks_nothing, .timeout = 120)
@@ -130,12 +142,77 @@ Test(shortage, connect__each_shortage_is_reported_and_leaks_nothing, .timeout = 
 	bench_close();
 }
 
+/* An endpoint of a connection counts its receives of an SRQ. */
+static bool count_receives(void)
+{
+	DAT_SRQ_ATTR srq_attr = { 8, 1, DAT_SRQ_LW_DEFAULT };
+	DAT_COUNT n = -7, span = -7;
+	DAT_EP_ATTR attr = small();
+	DAT_HANDLE *out;
+	DAT_SRQ_HANDLE srq;
+	bool done;
+
+	if (!make_both())
+		return false;
+	out = keep();
+	if (!MAKE(dat_srq_create(b.ia, b.pz, &srq_attr, out)))
+		return false;
+	srq = *out;
+	out = keep();
+	if (!MAKE(dat_ep_create_with_srq(b.ia, b.pz, b.dto_evd, b.dto_evd, b.conn_evd, srq, &attr, out)))
+		return false;
+	ep[1] = *out;
+	if (!join())
+		return false;
+	done = STEP(dat_ep_recv_query(ep[1], &n, &span));
+	if (!done && (n != -7 || span != -7))
+		odd("a failed query wrote a count");
+	return done;
+}
+
+Test(shortage, recv_query__each_shortage_is_reported_and_leaks_nothing, .timeout = 120)
+{
+	bench_open();
+	if (!b.has_srq)
+		cr_skip_test("an EFA has no SRQ");
+	each_failure(count_receives);
+	bench_close();
+}
+
+/* A refused handoff leaves the request as it was: it can be handed off again. */
+static bool hand_off(DAT_CR_HANDLE *cr)
+{
+	DAT_CR_PARAM before, after;
+	bool first;
+
+	memset(&before, 0, sizeof(before));
+	memset(&after, 0, sizeof(after));
+	STEP(dat_cr_query(*cr, DAT_CR_FIELD_ALL, &before));
+	first = STEP(dat_cr_handoff(*cr, b.qual));
+	if (!first) {
+		STEP(dat_cr_query(*cr, DAT_CR_FIELD_ALL, &after));
+		if (memcmp(&after, &before, sizeof(after)))
+			odd("a refused handoff changed the request");
+	}
+	if (first || STEP(dat_cr_handoff(*cr, b.qual)))
+		*cr = request();
+	return first;
+}
+
+static bool reject(DAT_CR_HANDLE cr)
+{
+	DAT_EVENT ev;
+
+	return cr && STEP(dat_cr_reject(cr)) &&
+	       next(b.conn_evd, &ev) == DAT_CONNECTION_EVENT_PEER_REJECTED;
+}
+
 /* A request is reserved, rejected, or handed off to another process. */
 static bool refuse(void)
 {
 	DAT_HANDLE *rsp;
 	DAT_CR_HANDLE cr;
-	DAT_EVENT ev;
+	bool done;
 
 	if (!make_both())
 		return false;
@@ -143,16 +220,37 @@ static bool refuse(void)
 	if (!MAKE(dat_rsp_create(b.ia, b.qual, ep[1], b.cr_evd, rsp)) || !dial())
 		return false;
 	cr = request();
-	if (cr && STEP(dat_cr_handoff(cr, b.qual)))
-		cr = request();
-	return cr && STEP(dat_cr_reject(cr)) &&
-	       next(b.conn_evd, &ev) == DAT_CONNECTION_EVENT_PEER_REJECTED;
+	done = cr && hand_off(&cr);
+	return reject(cr) && done;
 }
 
 Test(shortage, cr_reject__each_shortage_is_reported_and_leaks_nothing, .timeout = 120)
 {
 	bench_open();
 	each_failure(refuse);
+	bench_close();
+}
+
+/* The provider makes an endpoint for each request to a public service point, and for a reserved one. */
+static bool refuse_with_provided(void)
+{
+	DAT_HANDLE *sp;
+
+	if (!make_ep(&ep[0]))
+		return false;
+	sp = keep();
+	if (!MAKE(dat_psp_create_any(b.ia, &qual, b.cr_evd, DAT_PSP_PROVIDER_FLAG, sp)) || !dial() ||
+	    !reject(request()) || !STEP(dat_ep_reset(ep[0])))
+		return false;
+	sp = keep();
+	qual = b.qual;
+	return MAKE(dat_rsp_create(b.ia, qual, DAT_HANDLE_NULL, b.cr_evd, sp)) && dial() && reject(request());
+}
+
+Test(shortage, provided_ep__each_shortage_is_reported_and_leaks_nothing, .timeout = 120)
+{
+	bench_open();
+	each_failure(refuse_with_provided);
 	bench_close();
 }
 

@@ -202,6 +202,18 @@ static bool resize_srq(DAT_SRQ_HANDLE srq)
 	return done;
 }
 
+/* The SRQ has two receives, so that the watermark is not reached. */
+static bool change_watermark(DAT_SRQ_HANDLE srq)
+{
+	bool done = STEP(dat_srq_set_lw(srq, 1));
+	DAT_SRQ_PARAM p = { .low_watermark = 77 };
+
+	STEP(dat_srq_query(srq, DAT_SRQ_FIELD_LOW_WATERMARK, &p));
+	if (p.low_watermark != done)
+		odd("a refused change of the watermark took effect, or a successful one did not");
+	return done;
+}
+
 static bool change_queues(void)
 {
 	DAT_SRQ_ATTR attr = { 8, 1, DAT_SRQ_LW_DEFAULT };
@@ -215,7 +227,7 @@ static bool change_queues(void)
 	if (!b.has_srq)
 		return true;
 	srq = keep();
-	return MAKE(dat_srq_create(b.ia, b.pz, &attr, srq)) && resize_srq(*srq);
+	return MAKE(dat_srq_create(b.ia, b.pz, &attr, srq)) && resize_srq(*srq) && change_watermark(*srq);
 }
 
 Test(shortage, resize__each_shortage_is_reported_and_leaks_nothing)

@@ -47,7 +47,8 @@ static const struct {
 	{ "dat_pz_create(", ANY, true }, { "dat_evd_create(", ANY, true },
 	{ "dat_evd_resize(", ANY, true }, { "dat_cno_create(", ANY, true },
 	{ "dat_ep_create(", ANY, true }, { "dat_ep_create_with_srq(", ANY, true },
-	{ "dat_ep_connect(", ANY, true }, { "dat_ep_post_recv(", ANY, false },
+	{ "dat_ep_connect(", ANY, true }, { "dat_ep_dup_connect(", ANY, true },
+	{ "dat_ep_post_recv(", ANY, false },
 	{ "dat_lmr_create(", ANY, true }, { "dat_rmr_create(", CONNECTX, true },
 	{ "dat_rmr_bind(", EFA, true }, { "dat_psp_create_any(", ANY, true },
 	{ "dat_rsp_create(", ANY, true }, { "dat_srq_create(", ANY, true },
@@ -55,6 +56,7 @@ static const struct {
 	{ "dat_cno_modify_agent(", ANY, true }, { "dat_evd_modify_cno(", ANY, false },
 	{ "dat_ep_modify(", ANY, true }, { "dat_ep_reset(", ANY, false },
 	{ "dat_evd_wait(", ANY, true }, { "dat_cr_handoff(", ANY, true },
+	{ "dat_srq_set_lw(", ANY, true }, { "dat_ep_recv_query(", ANY, true },
 };
 #define CALLS (sizeof(calls) / sizeof(calls[0]))
 static bool called[CALLS], refused[CALLS];
