@@ -147,6 +147,20 @@ RIG_TEST(dequeue_n, dequeue_n__invalid_handle_is_refused)
 	must_code(dapl_evd_dequeue_n(evd, 1, got, &count), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE1);
 }
 
+/* The call gets handles of other providers: without an extension, and with one of their own. */
+RIG_TEST(dequeue_n, dequeue_n__provider_without_the_call_returns_not_implemented)
+{
+	struct dapl_direct other = *dapl_direct_of(a.req_evd);
+	const void *table[2] = { NULL, NULL }, *handle[1] = { table };
+	DAT_COUNT count = 77;
+
+	must_code(dapl_evd_dequeue_n((DAT_EVD_HANDLE)handle, 1, got, &count), DAT_NOT_IMPLEMENTED, 0);
+	other.magic++;
+	table[1] = &other;
+	must_code(dapl_evd_dequeue_n((DAT_EVD_HANDLE)handle, 1, got, &count), DAT_NOT_IMPLEMENTED, 0);
+	same(count, 77);
+}
+
 static void *sleeper(void *evd)
 {
 	DAT_COUNT more;

@@ -316,3 +316,18 @@ RIG_TEST(post_n, post_n__unconnected_endpoint_is_refused)
 	post_all(1);
 	took(a.req_evd, 0, FLUSHED);
 }
+
+/* The call gets handles of another provider, and of a release of this one without the call. */
+RIG_TEST(post_n, post_n__provider_without_the_call_returns_not_implemented)
+{
+	struct dapl_direct old = *dapl_direct_of(a.ep);
+	const void *table[2] = { NULL, NULL }, *handle[1] = { table };
+	DAT_COUNT posted = 77;
+
+	work[0] = request(DAPL_WORK_WRITE, 0, 0, 8);
+	must_code(dapl_ep_post_n((DAT_EP_HANDLE)handle, 1, work, &posted), DAT_NOT_IMPLEMENTED, 0);
+	old.size = offsetof(struct dapl_direct, ep_post_n);
+	table[1] = &old;
+	must_code(dapl_ep_post_n((DAT_EP_HANDLE)handle, 1, work, &posted), DAT_NOT_IMPLEMENTED, 0);
+	same(posted, 77);
+}
