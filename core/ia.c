@@ -64,8 +64,8 @@ static int check_cpu(const struct dap_ia *ia, uint32_t cpu)
 
 	if (!err)
 		return 0;
-	dap_log(DAP_LOG_ERR, "cannot open %s: cm_cpu=%u: this process may not run on that CPU: %s", ia->name,
-		cpu, dap_reason(err));
+	dap_log(DAP_LOG_ERR, "cannot open %s: cm_cpu=%u: %s: %s", ia->name, cpu, err == -EAGAIN ?
+		"cannot start a thread" : "this process may not run on that CPU", dap_reason(err));
 	return dap_err_from_errno(err);
 }
 

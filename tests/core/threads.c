@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cm_cpu=: on which CPU the connection manager's thread runs. */
+/* Threads of the library: the CPU of the connection manager's (cm_cpu=), and threads that cannot start. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -7,13 +7,17 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "core/thread.h"
 #include "tests/core/fake_hw.h"
+#include "tests/harness/capture.h"
 
 TestSuite(threads, .timeout = 60);
 
 static unsigned int started, unblocked;		/* atomic: threads, and those that could handle a signal */
+static unsigned int fail_at;	/* the thread that cannot start, counted by started; 0: none */
 
 /* The dynamic linker finds this one first. A thread starts with the signal mask of its creator. */
 __attribute__((visibility("default"))) int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
@@ -24,7 +28,8 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *thread, con
 	sigset_t blocked;
 
 	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
-	__atomic_add_fetch(&started, 1, __ATOMIC_RELAXED);
+	if (__atomic_add_fetch(&started, 1, __ATOMIC_RELAXED) == fail_at)
+		return EAGAIN;
 	if (!sigismember(&blocked, SIGUSR1))
 		__atomic_add_fetch(&unblocked, 1, __ATOMIC_RELAXED);
 	return real(thread, attr, run, arg);
@@ -155,5 +160,63 @@ Test(threads, cm_cpu__is_tried_by_a_thread_that_blocks_signals)
 
 	cr_expect_eq(started - before, 2, "one thread tries the CPU, one is the connection manager's");
 	cr_expect_eq(unblocked, 0);
+	fake_close(ia);
+}
+
+/* One thread tries the CPU, one is the connection manager's. */
+Test(threads, ia_open__without_a_thread_returns_insufficient_resources)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+	const char *log;
+	char params[32];
+	DAT_RETURN ret;
+
+	snprintf(params, sizeof(params), "cm_cpu=%zu", a_cpu(false));
+	for (unsigned int n = 1; n <= 2; n++) {
+		fake_params("fake0", params);
+		fail_at = started + n;
+		capture_begin(STDERR_FILENO);
+		ret = dat_ia_open("fake0", 4, &async, &ia);
+		log = capture_end();
+		assert_code(ret, DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+		cr_assert(strstr(log, "cannot start") && !strstr(log, "may not run"),
+			  "the log says: %s", log);
+		cr_assert_eq(started, fail_at);
+		cr_assert_null(ia);
+		cr_assert(fake_is_clean());
+	}
+	fail_at = 0;
+	ia = open_on("fake1", a_cpu(false));
+	fake_close(ia);
+}
+
+static void agent(DAT_PVOID calls, DAT_EVD_HANDLE evd)
+{
+	(void)evd;
+	__atomic_add_fetch((unsigned int *)calls, 1, __ATOMIC_RELAXED);
+}
+
+Test(threads, agent__without_a_thread_returns_insufficient_resources)
+{
+	DAT_IA_HANDLE ia = fake_open("fake0");
+	unsigned int calls = 0;
+	DAT_OS_WAIT_PROXY_AGENT one = { .instance_data = &calls, .proxy_agent_func = agent };
+	DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
+	DAT_EVD_HANDLE evd;
+	DAT_CNO_PARAM param;
+
+	fail_at = started + 1;
+	assert_code(dat_cno_create(ia, one, &cno), DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	cr_assert_null(cno);
+	assert_ok(dat_cno_create(ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+	fail_at = started + 1;
+	assert_code(dat_cno_modify_agent(cno, one), DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	assert_ok(dat_cno_query(cno, DAT_CNO_FIELD_ALL, &param));
+	cr_assert_null(param.agent.proxy_agent_func);
+	assert_ok(dat_cno_modify_agent(cno, one));
+	assert_ok(dat_evd_create(ia, 8, cno, DAT_EVD_SOFTWARE_FLAG, &evd));
+	fake_post_se(evd);
+	cr_assert(TH_WITHIN(20000, __atomic_load_n(&calls, __ATOMIC_RELAXED)));
 	fake_close(ia);
 }
