@@ -28,16 +28,21 @@ Test(objects, ia_open__unknown_name_returns_provider_not_found)
 	cr_assert(fake_is_clean());
 }
 
-/* Opens an IA while the first call of the backend fails with err; returns what the log says. */
-static const char *log_of_open(int err)
+/* Opens an IA while the first call of the backend fails with err. */
+static DAT_RETURN refused_open(int err)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	DAT_IA_HANDLE ia;
 
 	fake = (struct fake){ .fail_at = 1, .fail_with = err, .mute = true };
 	fake_params("fake0", "");
+	return dat_ia_open("fake0", 4, &async, &ia);
+}
+
+static const char *log_of_open(int err)
+{
 	capture_begin(STDERR_FILENO);
-	cr_assert_neq(dat_ia_open("fake0", 4, &async, &ia), DAT_SUCCESS);
+	cr_assert_neq(refused_open(err), DAT_SUCCESS);
 	return capture_end();
 }
 
@@ -46,6 +51,12 @@ Test(objects, ia_open__logs_the_error_of_a_backend_without_a_reason)
 	cr_expect(strstr(log_of_open(-ENOMEM), "memory"));
 	cr_expect(strstr(log_of_open(-EMFILE), "ulimit -n"));
 	cr_expect(strstr(log_of_open(-ENODEV), "no adapter has that name"));
+}
+
+Test(objects, ia_open__returns_the_code_of_the_error_of_a_backend)
+{
+	assert_code(refused_open(-EOPNOTSUPP), DAT_MODEL_NOT_SUPPORTED, 0);
+	assert_code(refused_open(-EPROTO), DAT_INTERNAL_ERROR, 0);
 }
 
 Test(objects, ia_open__shares_async_evd)

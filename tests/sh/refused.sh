@@ -10,14 +10,15 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 failed=0
 
-# refused WORDS CURE COMMAND...: checks that the command fails, and prints both
+# refused WORDS CURE COMMAND...: checks that the command fails, and prints both, and the return code in $code, if
+# any
 refused() {
 	local words=$1 cure=$2
 	shift 2
 	if timeout 120 "$@" >"$tmp/out" 2>&1; then
 		echo "$*: the IA opens, but should be refused:"
-	elif ! grep -q "$words" "$tmp/out" || ! grep -q "$cure" "$tmp/out"; then
-		echo "$*: the message does not have both \"$words\" and \"$cure\":"
+	elif ! grep -q "$words" "$tmp/out" || ! grep -q "$cure" "$tmp/out" || ! grep -q "${code-}" "$tmp/out"; then
+		echo "$*: the message does not have \"$words\", \"$cure\" and \"${code-}\":"
 	else
 		return
 	fi
@@ -50,16 +51,16 @@ info() { "$run" --efa "$@" "$build/bin/dat_info" -i efa_0-1; }
 refused 'fault script: corrupt: a rule of this adapter' 'reorder' env SOFTNIC_FAULT=corrupt:op=ack bash -c info
 [ "$release" -ge 59 ] ||
 	refused 'no efadv_query_qp_wqs' 'rdma-core 59 or newer' env SOFTNIC_EFADV=none bash -c info
-refused 'first generation\|Nitro v3' 'a later one\|Nitro v4' bash -c 'info --profile efa0'
+code=DAT_MODEL_NOT_SUPPORTED refused 'first generation\|Nitro v3' 'a later one\|Nitro v4' bash -c 'info --profile efa0'
 # libefa 56 creates CQs with entries of 32 bytes on any device.
 [ "$release" -ge 56 ] ||
 	refused '16-byte entries\|completion queue' 'rdma-core 59 or newer' bash -c 'info --profile efa1'
 # A later generation without RDMA read is refused, both with a libefa that can query its queues, and as
 # software EFA.
 [ "$release" -lt 63 ] && queries=63 || queries=none
-refused 'PCI id 0xefa1) has no RDMA read' 'Nitro v4 or newer' env SOFTNIC_EFADV=$queries \
+code=DAT_MODEL_NOT_SUPPORTED refused 'PCI id 0xefa1) has no RDMA read' 'Nitro v4 or newer' env SOFTNIC_EFADV=$queries \
 	bash -c 'info --profile efa1'
-refused 'PCI id 0xefa0) has no RDMA read' 'efa_profile=read' env DAPL_EFA_PROFILE=efa0 \
+code=DAT_MODEL_NOT_SUPPORTED refused 'PCI id 0xefa0) has no RDMA read' 'efa_profile=read' env DAPL_EFA_PROFILE=efa0 \
 	"$build/bin/dat_info" -i soft-efa-0
 sed 's/^efa_0-1 /efa_0-2 /' "$DAT_OVERRIDE" >"$tmp/port.conf"
 refused 'efa_0 has no port 2' '' env DAT_OVERRIDE="$tmp/port.conf" \
