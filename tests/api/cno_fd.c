@@ -206,6 +206,21 @@ Test(cno_fd, cno_fd__is_closed_with_the_cno)
 	cr_assert_eq(its, -1);
 }
 
+Test(cno_fd, cno_fd__without_a_descriptor_returns_insufficient_resources)
+{
+	DAT_CNO_HANDLE own;
+	int its = -1;
+
+	assert_ok(dat_cno_create(t.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &own));
+	cr_assert_eq(th_fds_limit(0), 0);
+	assert_code(dapl_cno_fd(own, &its), DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+	th_fds_restore();
+	cr_assert_eq(its, -1);
+	assert_ok(dapl_cno_fd(own, &its));
+	cr_assert(fcntl(its, F_GETFD) & FD_CLOEXEC);
+	assert_ok(dat_cno_free(own));
+}
+
 Test(cno_fd, cno_fd__invalid_arguments_are_refused)
 {
 	DAT_HANDLE others[] = { DAT_HANDLE_NULL, t.pz, t.ep, t.evd, t.rmr };
