@@ -4,6 +4,7 @@
  * differ. The tests of 1.2 check their effects.
  */
 #include "tests/dat2/dat2.h"
+#include "tests/harness/harness.h"
 
 TestSuite(calls, .init = sides_open, .fini = sides_close, .timeout = 60);
 
@@ -245,4 +246,101 @@ Test(calls, connect__knows_both_flags_of_multipath)
 					  flags[i]), DAT_MODEL_NOT_SUPPORTED);
 	assert_ret(dat_ep_connect(a.ep, side_address(0), 77777, SOON, 0, NULL, DAT_QOS_BEST_EFFORT,
 				  (DAT_CONNECT_FLAGS)4), DAT_INVALID_PARAMETER);
+}
+
+/* ---- Calls of 2.0 alone, while memory or descriptors are lacking ---- */
+
+static struct {
+	DAT_IA_HANDLE raw;
+	DAT_IA_ADDRESS_PTR address;
+	DAT_PZ_HANDLE pz;
+} of;
+
+static DAT_RETURN make_cno(DAT_HANDLE *out)
+{
+	DAT_FD fd;
+
+	return PROVIDER(b.pz)->cno_fd_create_func(of.raw, &fd, out);
+}
+
+static DAT_RETURN make_csp(DAT_HANDLE *out)
+{
+	DAT_COMM comm = { of.address->sa_family, SOCK_STREAM, 0 };
+
+	return PROVIDER(b.pz)->csp_create_func(of.raw, &comm, of.address, b.cr, out);
+}
+
+static DAT_RETURN free_csp(DAT_HANDLE csp)
+{
+	return PROVIDER(csp)->csp_free_func(csp);
+}
+
+static DAT_RETURN make_rmr(DAT_HANDLE *out)
+{
+	return PROVIDER(of.pz)->rmr_create_for_ep_func(of.pz, out);
+}
+
+/* Returns the number of failures. */
+static unsigned int each_shortage(DAT_RETURN (*make)(DAT_HANDLE *), DAT_RETURN (*unmake)(DAT_HANDLE))
+{
+	DAT_HANDLE made = DAT_HANDLE_NULL;
+	unsigned int failures = 0;
+	struct th_usage before, after;
+	unsigned long n = 0, seen;
+	DAT_RETURN ret;
+
+	assert_ok(make(&made));
+	assert_ok(unmake(made));
+	th_usage(&before);
+	do {
+		made = DAT_HANDLE_NULL;
+		th_fail_start(TH_FAIL_HEAP | TH_FAIL_MMAP | TH_FAIL_MINE, ++n);
+		ret = make(&made);
+		seen = th_fail_stop();
+		if (seen >= n) {
+			assert_ret(ret, DAT_INSUFFICIENT_RESOURCES);
+			cr_assert_null(made);
+			failures++;
+		}
+	} while (seen >= n && n < 100);
+	assert_ok(ret);
+	assert_ok(unmake(made));
+	for (unsigned int room = 0;; room++) {
+		cr_assert_eq(th_fds_limit(room), 0);
+		made = DAT_HANDLE_NULL;
+		ret = make(&made);
+		th_fds_restore();
+		if (ret == DAT_SUCCESS || room == 16)
+			break;
+		assert_ret(ret, DAT_INSUFFICIENT_RESOURCES);
+		cr_assert_null(made);
+		failures++;
+	}
+	assert_ok(ret);
+	assert_ok(unmake(made));
+	cr_assert(TH_WITHIN(SOON / 1000, (th_usage(&after), after.fds == before.fds)),
+		  "%u descriptors, not %u", after.fds, before.fds);
+	cr_assert_eq(after.threads, before.threads);
+	return failures;
+}
+
+Test(calls, cno_fd_create__each_shortage_is_reported_and_leaks_nothing)
+{
+	of.raw = side_own_handle(&b);
+	cr_assert_gt(each_shortage(make_cno, dat_cno_free), 3);
+}
+
+Test(calls, csp_create__each_shortage_is_reported_and_leaks_nothing)
+{
+	of.raw = side_own_handle(&b);
+	of.address = side_address((in_port_t)(16384 + 16 * th_number()));
+	cr_assert_gt(each_shortage(make_csp, free_csp), 3);
+}
+
+Test(calls, rmr_create_for_ep__each_shortage_is_reported_and_leaks_nothing)
+{
+	side_needs_windows();
+	assert_ok(dat_pz_create(b.ia, &of.pz));
+	cr_assert_gt(each_shortage(make_rmr, dat_rmr_free), 3);
+	assert_ok(dat_pz_free(of.pz));		/* so no RMR is left in it */
 }

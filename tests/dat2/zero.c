@@ -311,6 +311,8 @@ Test(zero, rmr__of_one_endpoint_can_be_zero_based)
 Test(zero, lmr_create__without_memory_returns_insufficient_resources)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = b.mem };
+	struct th_usage before, after;
+	DAT_PZ_HANDLE pz;
 	DAT_RETURN ret;
 	DAT_LMR_CONTEXT c;
 	DAT_RMR_CONTEXT context;
@@ -319,9 +321,11 @@ Test(zero, lmr_create__without_memory_returns_insufficient_resources)
 	DAT_VADDR at;
 	DAT_VLEN size;
 
+	assert_ok(dat_pz_create(b.ia, &pz));
+	th_usage(&before);
 	do {
-		th_fail_start(TH_FAIL_HEAP, ++n);
-		ret = dat_lmr_create(b.ia, DAT_MEM_TYPE_VIRTUAL, region, 64, b.pz,
+		th_fail_start(TH_FAIL_HEAP | TH_FAIL_MMAP, ++n);
+		ret = dat_lmr_create(b.ia, DAT_MEM_TYPE_VIRTUAL, region, 64, pz,
 				     DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_ZB, &made, &c, &context,
 				     &size, &at);
 		if (th_fail_stop() >= n)
@@ -329,6 +333,9 @@ Test(zero, lmr_create__without_memory_returns_insufficient_resources)
 	} while (ret != DAT_SUCCESS && n < 100);
 	cr_assert_gt(n, 2);
 	assert_ok(dat_lmr_free(made));
+	assert_ok(dat_pz_free(pz));		/* so no other LMR is left in it */
+	th_usage(&after);
+	cr_assert_eq(after.fds, before.fds);
 }
 
 Test(zero, lmr_and_rmr__invalid_type_or_range_is_refused)
