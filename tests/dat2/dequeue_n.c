@@ -2,6 +2,8 @@
 /* The extension of dapl_direct.h with handles of Debian's libdat2. */
 #include "tests/dat2/dat2.h"
 
+#include <poll.h>
+
 #include <dat/dapl_direct.h>
 
 TestSuite(dequeue_n, .init = sides_open, .fini = sides_close, .timeout = 60);
@@ -80,4 +82,32 @@ Test(dequeue_n, dequeue_ts__completions_ascend)
 	}
 	assert_ret(dapl_evd_dequeue_ts(a.dto, NULL, &stamp), DAT_INVALID_PARAMETER);
 	assert_ret(dapl_evd_dequeue_ts(a.ep, &ev, &stamp), DAT_INVALID_HANDLE);
+}
+
+Test(dequeue_n, cno_fd__is_readable_after_an_event)
+{
+	DAT_EVENT se = { .event_number = DAT_SOFTWARE_EVENT };
+	struct pollfd fd = { .events = POLLIN };
+	DAT_EVD_HANDLE evd, which = NULL;
+	DAT_CNO_HANDLE cno;
+	int same = -1;
+
+	assert_ok(dat_cno_create(a.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno));
+	assert_ok(dat_evd_create(a.ia, 4, cno, DAT_EVD_SOFTWARE_FLAG, &evd));
+	assert_ok(dapl_cno_fd(cno, &fd.fd));
+	cr_assert_eq(poll(&fd, 1, 0), 0);
+	assert_ok(dat_evd_post_se(evd, &se));
+	cr_assert_eq(poll(&fd, 1, SOON / 1000), 1);
+	assert_ok(dat_cno_wait(cno, 0, &which));
+	cr_assert_eq(which, evd);
+	cr_assert_eq(poll(&fd, 1, 0), 0);
+	assert_ok(dat_evd_free(evd));
+	assert_ok(dat_cno_free(cno));
+	/* dapl_cno_fd(3): the descriptor of dat_cno_fd_create() is the same one. */
+	assert_ok(PROVIDER(a.pz)->cno_fd_create_func(side_own_handle(&a), &fd.fd, &cno));
+	assert_ok(dapl_cno_fd(cno, &same));
+	cr_assert_eq(same, fd.fd);
+	assert_ok(dat_cno_free(cno));
+	assert_code(dapl_cno_fd(cno, &same), DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CNO);
+	assert_ret(dapl_cno_fd(DAT_HANDLE_NULL, &same), DAT_INVALID_HANDLE);
 }
