@@ -11,6 +11,8 @@ trap 'rm -rf "$tmp"' EXIT
 
 "$build/bin/dat_bench" -n 16 >"$tmp/bench" 2>"$tmp/err" || { echo "dat_bench: status $?"; cat "$tmp/err"; exit 1; }
 cut -f1 "$tmp/bench" >"$tmp/ours"
+"$build/bin/dat_bench" -n 16 -w 2>"$tmp/err" | cut -f1 | diff "$tmp/ours" - ||
+	{ echo "dat_bench -w has other rows:"; cat "$tmp/err"; exit 1; }
 
 # peer COUNT COMMAND...: checks that the command prints COUNT rows, and that dat_bench has each of
 # these rows

@@ -87,6 +87,15 @@ elsewhere() {
 	grep -q '^FAIL .*does dat_conform --serve run there' "$tmp/out" || wrong "the failure does not name the cure:" "$tmp/out"
 }
 
+# The other end of the connections is another adapter.
+other_adapter() {
+	sed '/^soft-mlx5-0 /{p;s/-0 /-1 /}' "$DAPL_BUILD_DIR/etc/dat.conf" >"$tmp/two.conf"
+	DAT_OVERRIDE=$tmp/two.conf DAPL_DBG_TYPE=8 timeout 100 "$conform" --peer soft-mlx5-1 -t 'two_processes__*' \
+		>"$tmp/out" 2>&1 && grep -q 'endpoint .* of soft-mlx5-1: connected' "$tmp/out" &&
+		grep -q ' 7 PASS, 0 FAIL, 0 SKIP$' "$tmp/out" ||
+		wrong "a statement fails with the peer's side on another adapter:" "$tmp/out"
+}
+
 # The peer's side ends, because adapters of two kinds cannot connect.
 other_kind() {
 	local port
@@ -173,6 +182,7 @@ reports
 odd_host
 each_state
 elsewhere
+other_adapter
 other_kind
 accept_fails
 by_vfio

@@ -87,6 +87,13 @@ says 'tps average' 'CPU_Util' '^ above'
 records percentile_99.9 2
 pair dat_send_lat -e -n 20 -s 4096 -I 0
 says 'asleep in dat_evd_wait' 'Max inline.*: 0$'
+pair dat_send_lat -n 20 -r 64 -u 14 -U -C
+says '^#, cycles$'
+[ "$(grep -cE '^[0-9]+, [0-9]+$' "$tmp/out")" = 20 ] || { echo "not all samples are in ticks"; cat "$tmp/out"; exit 1; }
+pair dat_send_bw -n 50 -s 64 -r 64 -N -w 0.001 -F -R -z
+says 'RX depth *: 64$' '^ 64  *50  *0\.00  '
+pair dat_read_bw -n 50 -s 64 -o 1 --verify
+says 'all data verified'
 # The last line has the rate: the requested one if it is low, less if no adapter can reach the requested one.
 for p in write send read; do
 	pair dat_${p}_lat --rate 200 -n 40

@@ -25,7 +25,7 @@ both() {
 }
 
 both 'refused, connection ended with' -n 200
-both 'all verified' -q -n 20 -e
+both 'all verified' -q -n 20 -e -S 7
 for len in 1 7 8 29 64 220 221 1023 4095 4097 65536 1048576; do
 	both 'all verified' -q -n 3 -l $len
 done

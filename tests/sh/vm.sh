@@ -41,7 +41,7 @@ kill -TERM $pid
 wait $pid || bad "the exit status after SIGTERM is $?"
 [ -e "$tmp/a" ] || [ -e "$tmp/b" ] && bad "sockets are left behind"
 
-"$vm" -e -r read "$tmp/a" "$tmp/b" 2>"$tmp/err" &
+"$vm" -e -r read -x 111 "$tmp/a" "$tmp/b" 2>"$tmp/err" &
 pid=$!
 wait_for test -S "$tmp/b" || bad "softnic-vm -e did not create its sockets in 30 s: $(cat "$tmp/err")"
 kill -TERM $pid
