@@ -67,6 +67,32 @@ static bool open_one(struct life *l, struct end *e)
 				   NULL, NULL));
 }
 
+/* The model always counts: it is unknown only if the command failed. */
+static bool count_srq(struct life *l, DAT_SRQ_HANDLE srq)
+{
+	DAT_SRQ_PARAM p = { .available_dto_count = 0 };
+
+	return STEP(dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &p)) &&
+	       step(l, rig_model() && p.available_dto_count == DAT_VALUE_UNKNOWN ?
+		    DAT_INSUFFICIENT_RESOURCES : DAT_SUCCESS, "count of the SRQ");
+}
+
+/* An SRQ, if the adapter supports them. */
+static bool share(struct life *l, struct end *e)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 4, .max_recv_iov = 1, .low_watermark = DAT_SRQ_LW_DEFAULT };
+	DAT_LMR_TRIPLET t = seg(e, 0, 64);
+	DAT_DTO_COOKIE c = { .as_64 = 6 };
+	DAT_PROVIDER_ATTR provider;
+	DAT_SRQ_HANDLE srq;
+
+	if (!STEP(dat_ia_query(e->ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, &provider)))
+		return false;
+	return !provider.srq_supported ||
+	       (STEP(dat_srq_create(e->ia, e->pz, &attr, &srq)) && STEP(dat_srq_post_recv(srq, 1, &t, c)) &&
+		STEP(dat_srq_set_lw(srq, 1)) && count_srq(l, srq) && STEP(dat_srq_free(srq)));
+}
+
 static bool join(struct life *l, unsigned int connect_ms)
 {
 	DAT_EVENT ev;
@@ -111,7 +137,7 @@ static bool wait_for_one(struct life *l)
 
 	return STEP(do_recv(&l->b, 5, 0, 64)) && STEP(do_send(&l->a, 5, 0, 64, SUPPRESS)) &&
 	       STEP(dat_evd_wait(l->b.recv_evd, 10000000, 1, &ev, &more)) &&
-	       STEP(dat_evd_resize(l->b.recv_evd, 100));
+	       STEP(dat_evd_resize(l->b.recv_evd, 1000));
 }
 
 static bool part(struct life *l)
@@ -131,8 +157,8 @@ bool life_run(struct life *l, unsigned int connect_ms)
 	bool well;
 
 	*l = (struct life){ 0 };
-	well = open_one(l, &l->a) && open_one(l, &l->b) && join(l, connect_ms) && move(l) &&
-	       wait_for_one(l) && part(l);
+	well = open_one(l, &l->a) && open_one(l, &l->b) && share(l, &l->b) && join(l, connect_ms) &&
+	       move(l) && wait_for_one(l) && part(l);
 	if (l->a.ia && dat_ia_close(l->a.ia, DAT_CLOSE_ABRUPT_FLAG) != DAT_SUCCESS)
 		well = step(l, 1, "dat_ia_close of the caller");
 	if (l->b.ia && dat_ia_close(l->b.ia, DAT_CLOSE_ABRUPT_FLAG) != DAT_SUCCESS)

@@ -176,10 +176,13 @@ struct command {
 };
 
 static const struct command of_connectx[] = {
-	{ "ALLOC_PD", "0x800" },	    { "ALLOC_UAR", "0x802" },	  { "CREATE_UMEM", "0xa08" },
-	{ "CREATE_MKEY", "0x200" },   { "CREATE_EQ", "0x301" },	  { "CREATE_CQ", "0x400" },
-	{ "CREATE_QP", "0x500" },	    { "RST2INIT_QP", "0x502" }, { "INIT2RTR_QP", "0x503" },
-	{ "RTR2RTS_QP", "0x504" },    { "QUERY_HCA_CAP", "0x100" }, { NULL, NULL },
+	{ "ALLOC_PD", "0x800" },	{ "ALLOC_UAR", "0x802" },	{ "CREATE_UMEM", "0xa08" },
+	{ "CREATE_MKEY", "0x200" },	{ "CREATE_EQ", "0x301" },	{ "CREATE_CQ", "0x400" },
+	{ "MODIFY_CQ", "0x403" },	{ "CREATE_QP", "0x500" },	{ "RST2INIT_QP", "0x502" },
+	{ "INIT2RTR_QP", "0x503" },	{ "RTR2RTS_QP", "0x504" },	{ "CREATE_RMP", "0x90c" },
+	{ "MODIFY_RMP", "0x90d" },	{ "QUERY_RMP", "0x90f" },	{ "QUERY_HCA_CAP", "0x100" },
+	{ "QUERY_VPORT_STATE", "0x750" }, { "QUERY_NIC_VPORT_CONTEXT", "0x754" },
+	{ "QUERY_ROCE_ADDRESS", "0x760" }, { NULL, NULL },
 };
 
 static const struct command of_efa[] = {
@@ -245,4 +248,21 @@ RIG_TEST(limits_memory, command__each_failed_one_of_a_life_is_reported)
 	rig_conf("fault=cmd_fail=0:1");		/* a device may lack this command */
 	for (const struct command *c = rig_model() ? of_connectx : of_efa; c->name; c++)
 		each_fails(c);
+}
+
+/* A QP that the adapter does not stop would still serve the peer. */
+RIG_TEST(limits_memory, command__that_does_not_stop_a_qp_ends_the_ia)
+{
+	DAT_COUNT more;
+	DAT_EVENT ev;
+
+	rig_conf("fault=cmd_fail=0x507:1");	/* 2ERR_QP; a device may lack this command */
+	if (!rig_model())
+		cr_skip_test("the adapter has no such command");
+	pair_open(&a, &b);
+	must(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
+	must(dat_evd_wait(a.async, SOON_MS * 1000u, 1, &ev, &more));
+	same(ev.event_number, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	must(dat_evd_wait(b.async, SOON_MS * 1000u, 1, &ev, &more));
+	same(ev.event_number, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
 }
