@@ -97,7 +97,7 @@ void drv_wait(struct drv_cq *cq, struct drv_cqe *cqe)
 
 void drv_arm(struct drv_cq *cq, bool solicited)
 {
-	uint32_t hi = cq->arm_sn << 28 | (uint32_t)solicited << 24 | (cq->ci & 0xffffff);
+	uint32_t hi = (cq->arm_sn & 3) << 28 | (uint32_t)solicited << 24 | (cq->ci & 0xffffff);
 	uint32_t db[2] = { htobe32(hi), htobe32(cq->cqn) };
 
 	__atomic_store_n(&cq->dbr[1], htobe32(hi), __ATOMIC_RELEASE);

@@ -193,6 +193,7 @@ static void eq_overrun(void)
 	for (unsigned int i = 0; i < 65; i++) {
 		drv_arm(&cq, false);
 		drv_nop(&qp, CE_ALWAYS);
+		cq.arm_sn++;
 		drv_wait(&cq, &e);
 	}
 }
