@@ -27,6 +27,14 @@ static inline bool sn_is_zero(const void *bytes, size_t n)
 	return !n;
 }
 
+/* Is the GID an IPv4-mapped address? */
+static inline bool sn_is_v4(const uint8_t gid[16])
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	return !memcmp(gid, mapped, sizeof(mapped));
+}
+
 /* Defines a function that copies k to 2 k bytes as two halves, which may overlap. It reads all
  * bytes before it writes any. */
 #define SN_BYTES_PAIR(name, type) \

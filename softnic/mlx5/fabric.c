@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "softnic/bytes.h"
 #include "softnic/mlx5/port.h"
 #include "softnic/mlx5/rc.h"
 #include "softnic/mlx5/ud.h"

@@ -177,14 +177,6 @@ struct sn_packet {
 /* False: the packet is malformed, or of an unknown service. far: it came from another host. */
 bool sn_packet_parse(const void *bytes, size_t len, bool far, struct sn_packet *pkt);
 
-/* Is the GID an IPv4-mapped address? */
-static inline bool sn_is_v4(const uint8_t gid[16])
-{
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-	return !memcmp(gid, mapped, sizeof(mapped));
-}
-
 /* Labels a packet for the rules of a fault script, whose operations are sn_packet_ops. False: the packet is
  * malformed. */
 struct sn_fab_label;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "softnic/bytes.h"
 #include "softnic/mlx5/dev_api.h"
 #include "softnic/mlx5/prm.h"
 #include "softnic/mlx5/ud.h"
