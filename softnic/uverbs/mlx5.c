@@ -9,6 +9,7 @@
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 
+#include "softnic/bytes.h"
 #include "softnic/uverbs/front.h"
 
 /* Reads SOFTNIC_PORTS and SOFTNIC_LINK, which softnic-run sets. */
@@ -50,7 +51,7 @@ static int set_ip_gid(struct uv_device *dev, const struct softnic_config *config
 	sn_set(in, PRM_ROCE_INDEX, 1);
 	memcpy(in + ROCE_ADDRESS, out + ROCE_ADDRESS, sizeof(in) - ROCE_ADDRESS);
 	memcpy(in + ROCE_GID, config->ip, sizeof(config->ip));
-	sn_set(in + ROCE_ADDRESS, ROCE_L3_TYPE, config->ip[0] != 0);
+	sn_set(in + ROCE_ADDRESS, ROCE_L3_TYPE, !sn_is_v4(config->ip));
 	return uv_cmd(dev, in, sizeof(in), out, sizeof(out));
 }
 

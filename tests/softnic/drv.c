@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
+#include "softnic/bytes.h"
 #include "tests/softnic/drv.h"
 
 static void irq(void *ctx, unsigned int vector)
@@ -123,6 +124,7 @@ struct drv *drv_open_ip(const uint8_t ip[16])
 	drv_begin(d, CMD_SET_ROCE_ADDRESS);
 	sn_set(d->in, ROCE_INDEX, 1);
 	memcpy(d->in + AT_CTX + ROCE_GID, ip, sizeof(config.ip));
+	sn_set(d->in + AT_CTX, ROCE_L3_TYPE, !sn_is_v4(ip));
 	sn_set(d->in + AT_CTX, ROCE_VERSION, 2);
 	cr_assert_eq(drv_run(d, 0x30), 0);
 	return d;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "softnic/bytes.h"
 #include "softnic/mlx5/prm.h"
 #include "tests/harness/harness.h"
 #include "tests/softnic/rc_rig.h"
@@ -145,6 +146,7 @@ static void set_ip_gid(struct rig *rig)
 	sn_set(in, ROCE_INDEX, 1);
 	memcpy(ctx + ROCE_GID, rig->gid, sizeof(rig->gid));
 	memcpy(ctx + ROCE_MAC, rig->mac, sizeof(rig->mac));
+	sn_set(ctx, ROCE_L3_TYPE, !sn_is_v4(rig->gid));
 	sn_set(ctx, ROCE_VERSION, 2);
 	command(rig, in, sizeof(in), CMD_SET_ROCE_ADDRESS, out, sizeof(out));
 }
