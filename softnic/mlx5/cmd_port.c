@@ -56,7 +56,7 @@ uint8_t sn_cmd_query_roce(struct sn_cmd *c)
 		return STAT_OK;
 	memcpy(ctx + ROCE_GID, g->gid, sizeof(g->gid));
 	memcpy(ctx + ROCE_MAC, g->mac, sizeof(g->mac));
-	sn_set(ctx, ROCE_L3_TYPE, g->v6 ? 1 : 0);
+	sn_set(ctx, ROCE_L3_TYPE, !sn_is_v4(g->gid));
 	sn_set(ctx, ROCE_VERSION, g->version);
 	return STAT_OK;
 }
@@ -99,7 +99,11 @@ uint8_t sn_cmd_set_roce(struct sn_cmd *c)
 	if (version != 2)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "roce_version %u is not among the capabilities",
 				     version);
-	*g = (struct sn_gid){ .version = 2, .valid = true, .v6 = sn_get(ctx, ROCE_L3_TYPE) };
+	/* 0 is IPv4, 1 is IPv6. Linux, set_roce_addr() of mlx5_ib: IPv4 for an IPv4-mapped GID. */
+	if (sn_get(ctx, ROCE_L3_TYPE) != !sn_is_v4(ctx + ROCE_GID))
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "roce_l3_type %u is not that of the GID",
+				     sn_get(ctx, ROCE_L3_TYPE));
+	*g = (struct sn_gid){ .version = 2, .valid = true };
 	memcpy(g->gid, ctx + ROCE_GID, sizeof(g->gid));
 	memcpy(g->mac, ctx + ROCE_MAC, sizeof(g->mac));
 	answer_to(find_port(c, ROCE_PORT), g);

@@ -304,7 +304,7 @@ struct sn_rwqe {
 struct sn_gid {
 	uint8_t gid[16], mac[6];
 	uint8_t version;	/* PRM roce_version: 0 v1, 2 v2 */
-	bool valid, v6;
+	bool valid;
 };
 
 struct sn_datagram {		/* sender fields in the CQE of a UD receive */

@@ -26,7 +26,7 @@ static int choose_lid(struct sn_port *port)
 	if (getrandom(&lid, sizeof(lid), 0) != sizeof(lid))
 		return -EAGAIN;
 	port->lid = (uint16_t)(lid % 0xbfff + 1);
-	port->gid[0] = (struct sn_gid){.valid = true, .v6 = true};
+	port->gid[0] = (struct sn_gid){.valid = true};
 	gid_of_lid(port->lid, port->gid[0].gid);
 	return 0;
 }
@@ -48,7 +48,7 @@ static int choose_mac(struct sn_port *port)
 		return -EAGAIN;
 	m[0] = (uint8_t)((m[0] & 0xfc) | 0x02);
 	m[5] = (uint8_t)(port->nic->config.index * SN_PORTS + port->number - 1u);
-	port->gid[0] = (struct sn_gid){.version = 2, .valid = true, .v6 = true};
+	port->gid[0] = (struct sn_gid){.version = 2, .valid = true};
 	memcpy(port->gid[0].mac, m, 6);
 	sn_port_first_gid(m, port->gid[0].gid);
 	return 0;

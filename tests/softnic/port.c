@@ -397,3 +397,30 @@ Test(port, infiniband__has_no_roce_addresses)
 	cr_expect_eq(sn_get(d->out + AT_CTX, SN_FLD(0x1b8, 8)), 2);
 	close_all();
 }
+
+static uint8_t set_roce_address(unsigned int index, const uint8_t gid[16], unsigned int l3_type)
+{
+	drv_begin(d, CMD_SET_ROCE_ADDRESS);
+	sn_set(d->in, ROCE_INDEX, index);
+	memcpy(d->in + AT_CTX + ROCE_GID, gid, 16);
+	d->in[AT_CTX + ROCE_MAC] = 2;
+	sn_set(d->in + AT_CTX, ROCE_L3_TYPE, l3_type);
+	sn_set(d->in + AT_CTX, ROCE_VERSION, 2);
+	return drv_run(d, 0x30);
+}
+
+static const uint8_t ipv4[16] = { [10] = 0xff, 0xff, 192, 0, 2, 1 };
+static const uint8_t ipv6[16] = { 0x20, 1, 0xd, 0xb8, [15] = 1 };
+
+/* Linux, set_roce_addr() of mlx5_ib: the type is IPv4 (0) for an IPv4-mapped GID, else IPv6 (1). */
+Test(port, set_roce_address__type_that_is_not_that_of_the_gid_is_refused)
+{
+	open_with(0);
+	cr_expect_eq(set_roce_address(1, ipv4, 1), 0x03);
+	cr_expect_eq(set_roce_address(1, ipv6, 0), 0x03);
+	cr_expect_eq(set_roce_address(1, ipv6, 2), 0x03);
+	drv_expect(d, "cmd.field");
+	cr_expect_eq(set_roce_address(1, ipv4, 0), 0);
+	cr_expect_eq(set_roce_address(2, ipv6, 1), 0);
+	close_all();
+}
