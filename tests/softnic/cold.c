@@ -257,6 +257,14 @@ Test(cold, nic_interface__disabled_destroys_all_objects)
 	cr_expect_eq(cold_simple(c, CMD_ALLOC_PD, 0), 0x04);
 }
 
+static void enable_roce(void)
+{
+	cold_begin(c, CMD_MODIFY_NIC_VPORT_CONTEXT, 0);
+	sn_set(c->in, SN_FLD(0x7e, 1), 1);
+	sn_set(c->in + 0x100, SN_FLD(0x1f, 1), 1);
+	cr_assert_eq(cold_run(c, 0x200, 16), 0);
+}
+
 static uint8_t set_gid(uint16_t index, uint8_t last)
 {
 	cold_begin(c, CMD_SET_ROCE_ADDRESS, 0);
@@ -282,6 +290,7 @@ Test(cold, roce_address__is_the_drivers)
 	cold_boot(c);
 	for (uint16_t i = 0; i < 16; i++)
 		cr_expect_eq(get_gid(i), 0, "GID table entry %u is not empty", i);
+	enable_roce();
 	cr_assert_eq(set_gid(3, 7), 0);
 	cr_assert_eq(set_gid(0, 8), 0);
 	cr_expect_eq(get_gid(3), 7);
