@@ -80,7 +80,10 @@ static void answer_to(struct sn_port *port, const struct sn_gid *last)
 		sn_thread_rewatch(port);
 }
 
-/* A GID of all zeros clears the entry. */
+/*
+ * A GID of all zeros clears the entry. While roce_en of the vport is 0, there is no table: Linux enables RoCE
+ * before it sets addresses (mlx5_enable_eth() of mlx5_ib), and so does libmlx5 behind VFIO.
+ */
 uint8_t sn_cmd_set_roce(struct sn_cmd *c)
 {
 	struct sn_gid *g = find_gid(c);
@@ -89,6 +92,8 @@ uint8_t sn_cmd_set_roce(struct sn_cmd *c)
 
 	if (!g)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "roce_address_index");
+	if (!c->nic->dev->roce_en)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "roce_en of the vport is 0");
 	if (sn_get(ctx, ROCE_VLAN_VALID))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "VLANs are not among the capabilities");
 	if (sn_is_zero(ctx + ROCE_GID, sizeof(g->gid))) {

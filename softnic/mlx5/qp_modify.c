@@ -137,7 +137,11 @@ static bool wrong_sport(const struct request *r, const struct sn_av *av)
 	return !r->c->nic->infiniband && !av->force_loopback && av->udp_sport < SN_SPORT_MIN;
 }
 
-/* Linux, UCX and DPDK set the port of the QP in the path, too. */
+/*
+ * Linux, UCX and DPDK set the port of the QP in the path, too. While RoCE is off, no connection has a path,
+ * not even one within the device: fl_rc_qp_when_roce_disabled is not among the capabilities (Linux,
+ * dr_send_allow_fl() of mlx5_core).
+ */
 static uint8_t check_path(const struct request *r, const struct sn_av *av)
 {
 	uint32_t port = sn_get(r->ads, ADS_PORT), own = sn_get(r->qp->ctx + AT_ADS, ADS_PORT);
@@ -145,6 +149,8 @@ static uint8_t check_path(const struct request *r, const struct sn_av *av)
 
 	if (port != own)
 		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "vhca_port_num %u: the QP has port %u", port, own);
+	if (!r->c->nic->infiniband && !r->c->nic->dev->roce_en)
+		fault = "roce_en of the vport is 0";
 	if (!fault)
 		fault = reserved_fault(r);
 	if (!fault && wrong_sport(r, av))

@@ -424,3 +424,31 @@ Test(port, set_roce_address__type_that_is_not_that_of_the_gid_is_refused)
 	cr_expect_eq(set_roce_address(2, ipv6, 1), 0);
 	close_all();
 }
+
+static void set_roce_en(unsigned int on)
+{
+	drv_begin(d, CMD_MODIFY_NIC_VPORT_CONTEXT);
+	sn_set(d->in, SN_FLD(0x7e, 1), 1);
+	sn_set(d->in + 0x100, SN_FLD(0x1f, 1), on);
+	cr_assert_eq(drv_run(d, 0x200), 0);
+}
+
+/* Linux, devlink-params "enable_roce": a device without RoCE has no GID table. */
+Test(port, roce__that_the_vport_disables_has_neither_addresses_nor_paths)
+{
+	uint8_t gid[16], mac[6];
+
+	open_with(0);
+	roce_address(1, gid, mac);
+	cr_assert_eq(init(&a, 1, 0), 0);
+	set_roce_en(0);
+	cr_expect_eq(set_roce_address(1, ipv6, 1), 0x03);
+	cr_expect_eq(to_rtr(&a, b.qpn, gid, mac, 0), 0x03);
+	sn_set(begin_rtr(&a, b.qpn, NULL, NULL, 0), ADS_FL, 1);
+	cr_expect_eq(drv_run(d, AT_PAS), 0x03);
+	drv_expect(d, "cmd.field");
+	set_roce_en(1);
+	cr_expect_eq(set_roce_address(1, ipv6, 1), 0);
+	cr_expect_eq(to_rtr(&a, b.qpn, gid, mac, 0), 0);
+	close_all();
+}
