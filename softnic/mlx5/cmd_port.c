@@ -3,6 +3,8 @@
  * The ports: addresses and state. PRM "RoCE address", "NIC vport context", "vport state", "HCA vport
  * context". Port number 0 means the only port of a device.
  */
+#include <errno.h>
+
 #include "softnic/bytes.h"
 #include "softnic/mlx5/dev.h"
 #include "softnic/mlx5/prm.h"
@@ -64,20 +66,37 @@ uint8_t sn_cmd_query_roce(struct sn_cmd *c)
 /*
  * Sets the port's address on the fabric. A port has one address: the GID set last, or, while none is
  * set, the GID derived from the MAC. If another port has that address already, nothing changes, as in a
- * network. The IP address is reached by UDP and is no address of the fabric.
+ * network. The IP address is reached by UDP and is no address of the fabric. Returns 0 or -errno.
  */
-static void answer_to(struct sn_port *port, const struct sn_gid *last)
+static int answer_to(struct sn_port *port, const struct sn_gid *last)
 {
 	uint8_t gid[16];
+	int err;
 
 	for (uint32_t i = 0; i < SN_GIDS && !last->valid; i++)
 		if (port->gid[i].valid)
 			last = &port->gid[i];
 	if (last->valid && !memcmp(last->gid, port->nic->config.ip, sizeof(last->gid)))
-		return;
+		return 0;
 	sn_port_first_gid(port->mac, gid);
-	if (sn_fabric_readdress(port, last->valid ? last->gid : gid) > 0)
+	err = sn_fabric_readdress(port, last->valid ? last->gid : gid);
+	if (err > 0)
 		sn_thread_rewatch(port);
+	return err < 0 && err != -EADDRINUSE ? err : 0;
+}
+
+/* If the port cannot have the address, the entry stays as it was. */
+static uint8_t set_entry(struct sn_cmd *c, struct sn_gid *entry, struct sn_gid new)
+{
+	const struct sn_gid old = *entry;
+	int err;
+
+	*entry = new;
+	err = answer_to(find_port(c, ROCE_PORT), entry);
+	if (!err)
+		return STAT_OK;
+	*entry = old;
+	return sn_cmd_refuse_errno(c, err);
 }
 
 /*
@@ -86,7 +105,7 @@ static void answer_to(struct sn_port *port, const struct sn_gid *last)
  */
 uint8_t sn_cmd_set_roce(struct sn_cmd *c)
 {
-	struct sn_gid *g = find_gid(c);
+	struct sn_gid *g = find_gid(c), new = { 0 };
 	const uint8_t *ctx = c->in + AT_CTX;
 	uint32_t version = sn_get(ctx, ROCE_VERSION);
 
@@ -96,11 +115,8 @@ uint8_t sn_cmd_set_roce(struct sn_cmd *c)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "roce_en of the vport is 0");
 	if (sn_get(ctx, ROCE_VLAN_VALID))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "VLANs are not among the capabilities");
-	if (sn_is_zero(ctx + ROCE_GID, sizeof(g->gid))) {
-		*g = (struct sn_gid){ 0 };
-		answer_to(find_port(c, ROCE_PORT), g);
-		return STAT_OK;
-	}
+	if (sn_is_zero(ctx + ROCE_GID, sizeof(g->gid)))
+		return set_entry(c, g, new);
 	if (version != 2)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "roce_version %u is not among the capabilities",
 				     version);
@@ -108,11 +124,11 @@ uint8_t sn_cmd_set_roce(struct sn_cmd *c)
 	if (sn_get(ctx, ROCE_L3_TYPE) != !sn_is_v4(ctx + ROCE_GID))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "roce_l3_type %u is not that of the GID",
 				     sn_get(ctx, ROCE_L3_TYPE));
-	*g = (struct sn_gid){ .version = 2, .valid = true };
-	memcpy(g->gid, ctx + ROCE_GID, sizeof(g->gid));
-	memcpy(g->mac, ctx + ROCE_MAC, sizeof(g->mac));
-	answer_to(find_port(c, ROCE_PORT), g);
-	return STAT_OK;
+	new.version = 2;
+	new.valid = true;
+	memcpy(new.gid, ctx + ROCE_GID, sizeof(new.gid));
+	memcpy(new.mac, ctx + ROCE_MAC, sizeof(new.mac));
+	return set_entry(c, g, new);
 }
 
 /*

@@ -452,3 +452,19 @@ Test(port, roce__that_the_vport_disables_has_neither_addresses_nor_paths)
 	cr_expect_eq(to_rtr(&a, b.qpn, gid, mac, 0), 0);
 	close_all();
 }
+
+/* The port would be unreachable under the address that the command has set. */
+Test(port, set_roce_address__without_memory_changes_nothing)
+{
+	uint8_t gid[16], mac[6], status;
+
+	open_with(0);
+	th_fail_start(TH_FAIL_HEAP | TH_FAIL_MINE, 1);
+	status = set_roce_address(0, ipv6, 1);
+	th_fail_stop();
+	cr_expect_eq(status, 0x0f, "the status is %#x", status);
+	roce_address(1, gid, mac);
+	cr_expect_eq(gid[0], 0xfe);
+	cr_expect_eq(set_roce_address(0, ipv6, 1), 0);
+	close_all();
+}
