@@ -171,6 +171,14 @@ void dx_connect(struct dx *d)
 	dx_connect_to(d, gid.raw);
 }
 
+/* The MAC of a port from the link-local GID that is made of it. */
+static void mac_of_gid(uint8_t mac[6], const uint8_t gid[16])
+{
+	memcpy(mac, gid + 8, 3);
+	mac[0] ^= 2;
+	memcpy(mac + 3, gid + 13, 3);
+}
+
 void dx_connect_to(struct dx *d, const uint8_t gid[16])
 {
 	uint8_t cmd[DX_LONG] = { 0 }, *qpc = cmd + 0x18, *path = qpc + 0x18;
@@ -188,8 +196,8 @@ void dx_connect_to(struct dx *d, const uint8_t gid[16])
 	dx_put(path, 0x08, 24, 8, 64);
 	dx_put(path, 0x20, 16, 16, 0xc123);
 	dx_put(path, 0x24, 8, 8, 1);
-	dx_put(path, 0x28, 0, 32, 0x020304);
 	memcpy(path + 0x10, gid, 16);
+	mac_of_gid(path + 0x26, gid);
 	modify(d, cmd);
 	dx_head(cmd, DX_RTR2RTS_QP, d->qpn);
 	dx_put(path, 0x08, 0, 5, 14);
