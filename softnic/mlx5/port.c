@@ -79,6 +79,28 @@ static void set_udp(struct sn_fab_dest *dest, uint16_t udp_port, bool foreign)
 	dest->foreign = foreign;
 }
 
+/*
+ * Does the link layer take a packet to another port than that of the GID? A link-local GID is made of the
+ * port's GUID (IBTA 4.1.1) or MAC (Linux, addrconf_ifid_eui48()), so the two addresses are of one port. The
+ * model's subnet manager makes the GUID of the LID.
+ */
+static bool leads_elsewhere(const struct sn_port *port, const struct sn_av *av)
+{
+	static const uint8_t link_local[8] = {0xfe, 0x80};
+	uint8_t gid[16];
+
+	if (memcmp(av->rgid, link_local, sizeof(link_local)))
+		return false;
+	if (port->nic->infiniband)
+		gid_of_lid(av->rlid, gid);
+	else if (av->rgid[11] == 0xff && av->rgid[12] == 0xfe)
+		sn_port_first_gid(av->rmac, gid);
+	else
+		return false;
+	return memcmp(gid, av->rgid, sizeof(gid));
+}
+
+/* A port receives no packet for another port's addresses. A GID of zeros is that of no port. */
 void sn_port_resolve(const struct sn_port *port, const struct sn_av *av, struct sn_fab_dest *dest)
 {
 	bool foreign = sn_port_is_foreign(port, av);
@@ -88,6 +110,8 @@ void sn_port_resolve(const struct sn_port *port, const struct sn_av *av, struct 
 		memcpy(dest->gid.raw, port->address, sizeof(dest->gid.raw));
 	else if (port->nic->infiniband && !av->grh)
 		gid_of_lid(av->rlid, dest->gid.raw);
+	else if (!foreign && leads_elsewhere(port, av))
+		memset(dest->gid.raw, 0, sizeof(dest->gid.raw));
 	else
 		memcpy(dest->gid.raw, av->rgid, sizeof(dest->gid.raw));
 	set_udp(dest, foreign ? SN_UDP_PORT : 0, foreign);
@@ -96,8 +120,10 @@ void sn_port_resolve(const struct sn_port *port, const struct sn_av *av, struct 
 void sn_port_resolve_conn(const struct sn_port *port, const struct sn_av *av, struct sn_fab_dest *dest)
 {
 	sn_port_resolve(port, av, dest);
-	if (sn_fab_udp_port(port->fabric->fab) && av->rlid && !av->force_loopback)
-		set_udp(dest, av->rlid, false);
+	if (!sn_fab_udp_port(port->fabric->fab) || !av->rlid || av->force_loopback)
+		return;
+	memcpy(dest->gid.raw, av->rgid, sizeof(dest->gid.raw));
+	set_udp(dest, av->rlid, false);
 }
 
 /* A path with force_loopback needs no addresses, because its packets never reach a wire. */

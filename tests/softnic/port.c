@@ -468,3 +468,51 @@ Test(port, set_roce_address__without_memory_changes_nothing)
 	cr_expect_eq(set_roce_address(0, ipv6, 1), 0);
 	close_all();
 }
+
+/* A frame goes to its MAC. No port has this one, so each packet is lost. */
+Test(port, roce__is_not_reached_by_a_mac_that_is_not_that_of_the_gid)
+{
+	uint8_t gid[16], mac[6];
+
+	open_with(0);
+	roce_address(1, gid, mac);
+	cr_assert_eq(init(&a, 1, 0), 0);
+	cr_assert_eq(init(&b, 1, 0), 0);
+	cr_assert_eq(to_rtr(&b, a.qpn, gid, mac, 0), 0);
+	mac[5] ^= 1;
+	cr_assert_eq(to_rtr(&a, b.qpn, gid, mac, 0), 0);
+	to_rts(&a);
+	to_rts(&b);
+	cr_expect_eq(send_ends_with(), 0x15);
+	close_all();
+}
+
+static unsigned int send_by_lid_and_gid(uint16_t lid, uint8_t last)
+{
+	uint8_t gid[16];
+	unsigned int ended;
+
+	open_with(SOFTNIC_INFINIBAND);
+	memcpy(gid, (uint8_t[]){ 0xfe, 0x80, [8] = 2, [11] = 0xff, 0xfe, [14] = (uint8_t)(lid_of(1) >> 8),
+				 (uint8_t)lid_of(1) }, sizeof(gid));
+	gid[15] ^= last;
+	cr_assert_eq(init(&a, 1, 0), 0);
+	cr_assert_eq(init(&b, 1, 0), 0);
+	cr_assert_eq(to_rtr(&b, a.qpn, NULL, NULL, lid_of(1)), 0);
+	sn_set(begin_rtr(&a, b.qpn, NULL, NULL, lid_of(1) ^ lid), ADS_GRH, 1);
+	memcpy(d->in + AT_QPC + AT_ADS + ADS_RGID, gid, sizeof(gid));
+	cr_assert_eq(drv_run(d, AT_PAS), 0);
+	to_rts(&a);
+	to_rts(&b);
+	ended = send_ends_with();
+	close_all();
+	return ended;
+}
+
+/* IBTA, local route header: switches forward by the DLID, also a packet with a GRH. */
+Test(port, infiniband__with_a_grh_needs_lid_and_gid_of_one_port)
+{
+	cr_expect_eq(send_by_lid_and_gid(0, 0), 0x16);
+	cr_expect_eq(send_by_lid_and_gid(1, 0), 0x15);
+	cr_expect_eq(send_by_lid_and_gid(0, 1), 0x15);
+}
