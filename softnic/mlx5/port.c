@@ -126,7 +126,16 @@ void sn_port_resolve_conn(const struct sn_port *port, const struct sn_av *av, st
 	set_udp(dest, av->rlid, false);
 }
 
-/* A path with force_loopback needs no addresses, because its packets never reach a wire. */
+/* Does the path lead to a UDP port of our device on another host? Then the source is not in the table. */
+static bool is_own_udp(const struct sn_port *port, const struct sn_av *av)
+{
+	return sn_fab_udp_port(port->fabric->fab) && av->rlid;
+}
+
+/*
+ * A path with force_loopback needs no addresses, because its packets never reach a wire. Both addresses of an
+ * IP header are of one family (Linux, rdma_resolve_ip()).
+ */
 const char *sn_path_fault(const struct sn_port *port, const struct sn_av *av)
 {
 	bool infiniband = port->nic->infiniband;
@@ -141,6 +150,9 @@ const char *sn_path_fault(const struct sn_port *port, const struct sn_av *av)
 		return "the entry of src_addr_index is empty";
 	if (!infiniband && sn_is_zero(av->rmac, sizeof(av->rmac)))
 		return "rmac is zero";
+	if (!infiniband && !is_own_udp(port, av) &&
+	    sn_is_v4(port->gid[av->gid_index].gid) != sn_is_v4(av->rgid))
+		return "rgid is of another IP version than the entry of src_addr_index";
 	return sn_is_zero(av->rgid, sizeof(av->rgid)) ? "rgid is zero" : NULL;
 }
 

@@ -516,3 +516,21 @@ Test(port, infiniband__with_a_grh_needs_lid_and_gid_of_one_port)
 	cr_expect_eq(send_by_lid_and_gid(1, 0), 0x15);
 	cr_expect_eq(send_by_lid_and_gid(0, 1), 0x15);
 }
+
+/* Linux, rdma_resolve_ip(): a source of IPv4 reaches no destination of IPv6, and the reverse. */
+Test(port, init2rtr_qp__addresses_of_two_ip_versions_are_refused)
+{
+	uint8_t gid[16], mac[6];
+
+	open_with(0);
+	roce_address(1, gid, mac);
+	cr_assert_eq(init(&a, 1, 0), 0);
+	cr_expect_eq(to_rtr(&a, b.qpn, ipv4, mac, 0), 0x03);
+	cr_assert_eq(set_roce_address(1, ipv4, 0), 0);
+	sn_set(begin_rtr(&a, b.qpn, ipv6, mac, 0), ADS_SRC_INDEX, 1);
+	cr_expect_eq(drv_run(d, AT_PAS), 0x03);
+	drv_expect(d, "cmd.field");
+	sn_set(begin_rtr(&a, b.qpn, ipv4, mac, 0), ADS_SRC_INDEX, 1);
+	cr_expect_eq(drv_run(d, AT_PAS), 0);
+	close_all();
+}
