@@ -97,7 +97,7 @@ bool sn_rq_peek(struct sn_qp *qp, struct sn_sge *sge)
 	if (!wqe)
 		return false;
 	memcpy(d, wqe, qp->rq_stride < sizeof(d) ? sizeof(d[0]) : sizeof(d));
-	if ((qp->rq_stride >= sizeof(d) && from_be32(d[1].lkey) != SN_LIST_END) ||
+	if ((qp->rq_stride >= sizeof(d) && (from_be32(d[1].lkey) != SN_LIST_END || d[1].byte_count.be)) ||
 	    from_be32(d[0].lkey) == SN_LIST_END || from_be32(d[0].byte_count) & SN_INLINE)
 		return false;
 	qp->rq_pi = (uint16_t)rec;

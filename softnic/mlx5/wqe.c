@@ -200,7 +200,10 @@ uint8_t sn_wqe_parse(struct sn_qp *qp, struct sn_wqe *wqe)
 	}
 }
 
-/* Reads data segments to the end of the stride, or to the terminating key of a short list. */
+/*
+ * Reads data segments to the end of the stride, or to the end of a short list: a byte count of 0 and the key
+ * 0x100 (Linux, mlx5_ib_post_recv(); libmlx5, MLX5_INVALID_LKEY). Neither alone ends a list.
+ */
 int sn_rq_parse(struct sn_qp *qp, struct sn_rwqe *r, const uint8_t *raw, uint32_t len)
 {
 	uint64_t total = 0;
@@ -212,11 +215,11 @@ int sn_rq_parse(struct sn_qp *qp, struct sn_rwqe *r, const uint8_t *raw, uint32_
 
 		memcpy(&d, raw + pos, sizeof(d));
 		count = from_be32(d.byte_count);
-		if (from_be32(d.lkey) == SN_LIST_END)
+		if (from_be32(d.lkey) == SN_LIST_END && !count)
 			break;
-		if (!count || count & SN_INLINE) {
-			sn_violate(qp->nic, SN_V_RQ_SEGMENT, "QP %#x WQE %u: byte count %#x",
-				   qp->qpn, r->idx, count);
+		if (from_be32(d.lkey) == SN_LIST_END || !count || count & SN_INLINE) {
+			sn_violate(qp->nic, SN_V_RQ_SEGMENT, "QP %#x WQE %u: byte count %#x, key %#x",
+				   qp->qpn, r->idx, count, from_be32(d.lkey));
 			return -EIO;
 		}
 		r->sge[r->nsge++] = (struct sn_sge){ .va = from_be64(d.va), .len = count,

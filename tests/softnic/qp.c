@@ -322,6 +322,19 @@ Test(qp, receive__segment_of_no_bytes_is_seen)
 	softnic_violations_clear(d->nic);
 }
 
+/* Linux and libmlx5 end a short list with a byte count of 0 and this key together. */
+Test(qp, receive__list_that_ends_with_a_length_is_seen)
+{
+	drv_connect(&a, &b);
+	drv_recv(&b, &mr, 0, 64);
+	sn_set32(b.rq, 16, 64);
+	send(&a, 0, 8);
+	for (int i = 0; i < 100; i++)
+		softnic_pump(d->nic);
+	cr_expect_gt(drv_count(d, "rq.segment"), 0);
+	softnic_violations_clear(d->nic);
+}
+
 Test(qp, error__flushes_receives_also_those_posted_later)
 {
 	struct drv_cqe e;
