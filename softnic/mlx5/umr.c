@@ -76,6 +76,9 @@ static uint8_t check_wqe(struct umr *u)
 	u->octowords = from_be16(u->ctrl->klm_octowords);
 	u->first = u->ctrl->flags & UMR_TRANSLATION_OFFSET ? from_be16(u->ctrl->translation_offset)
 							  : 0;
+	/* Without the flag the field is bsf_octowords, of a signature (Linux, set_sig_umr_segment()). */
+	if (!(u->ctrl->flags & UMR_TRANSLATION_OFFSET) && u->ctrl->translation_offset.be)
+		return refuse_umr(u, SN_V_WQE_UMR, "bsf_octowords is not among the capabilities");
 	/* A list is made of blocks of 64 bytes (Linux, MLX5_UMR_MTT_ALIGNMENT). */
 	if ((u->octowords | u->first) % 4)
 		return refuse_umr(u, SN_V_WQE_UMR, "part of a block of four entries");

@@ -212,6 +212,21 @@ Test(umr, list__that_does_not_fit_is_refused)
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
 }
 
+/* Without the flag for a translation offset, that field is the length of a signature. */
+Test(umr, bsf_octowords__is_refused)
+{
+	uint32_t key = free_key(4);
+	struct drv_wqe w;
+
+	begin(&qp, &w, key, INLINE, 4, 0, PAGE);
+	sn_set(w.b + 16, SN_FLD(0x30, 16), 4);
+	list(&w, 1, 4);
+	cr_expect_eq(run(&qp, &w), 0x06);
+	drv_expect(d, "wqe.umr");
+	revive();
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, key >> 8), 0);
+}
+
 /* A program's QP could name any memory in such a list, and by another length or page size of the key. */
 Test(umr, list__of_pages_by_another_qp_is_refused)
 {
