@@ -129,16 +129,28 @@ static uint8_t check_list(const struct umr *u)
 	return SN_SYND_OK;
 }
 
-/* Without a list a UMR may still change what the key's list stands for. */
+/*
+ * Without a list a UMR may still change what the key's list stands for. The first byte of a key is in the
+ * first page of its list, at the place of its start in a page.
+ */
 static uint8_t check_shape(const struct umr *u)
 {
 	const struct sn_mkey *m = u->m;
+	uint64_t in_page = (UINT64_C(1) << m->buf.page_shift) - 1;
 
 	if (u->mask & MASK_SHAPE && m->mtts && !u->qp->fast_reg)
 		return refuse_umr(u, SN_V_WQE_UMR, "pages of a list, by a QP without fre");
+	if (m->mode != MODE_MTT || m->mtts)
+		return SN_SYND_OK;
 	/* A key whose list came with CREATE_MKEY has the pages that it had then. */
-	if (u->mask & MASK_LEN && m->mode == MODE_MTT && !m->mtts && sn_get64(u->mkc, MKC_LEN) > mtt_room(m))
+	if (u->mask & MASK_LEN && sn_get64(u->mkc, MKC_LEN) > mtt_room(m))
 		return refuse_umr(u, SN_V_WQE_UMR, "len is larger than the pages of the key");
+	if (!m->buf.npages || m->buf.umem)
+		return SN_SYND_OK;
+	if (u->mask & MASK_PAGE_SIZE && sn_get(u->mkc, MKC_LOG_PAGE) != m->log_page)
+		return refuse_umr(u, SN_V_WQE_UMR, "another page size for the list of CREATE_MKEY");
+	if (u->mask & MASK_START && (sn_get64(u->mkc, MKC_START) ^ m->start) & in_page)
+		return refuse_umr(u, SN_V_WQE_UMR, "another place in the first page of CREATE_MKEY's list");
 	return SN_SYND_OK;
 }
 

@@ -323,6 +323,31 @@ Test(umr, list__shorter_than_that_of_create_mkey_is_refused)
 	drv_mr_free(d, &mr);
 }
 
+/* The model keeps no list of such a key. Linux never changes its page size, or its start within a page. */
+Test(umr, shape__of_a_list_from_create_mkey_is_kept)
+{
+	enum { PAGE_SIZE = 1 << 1, START = 1 << 6 };
+	const uint64_t other = 0x70000000;
+	struct drv_mr mr;
+	struct drv_wqe w;
+
+	drv_mr_umr(d, &mr, 2 * PAGE);
+	for (int i = 0; i < 2; i++) {
+		begin(&qp, &w, mr.key, 0, 0, (uintptr_t)mr.mem + 64, PAGE);
+		sn_set64(w.b, 16 + 8, i ? START : PAGE_SIZE);
+		sn_set(w.b + 64, MKC_LOG_PAGE, 13);
+		cr_expect_eq(run(&qp, &w), 0x06);
+		drv_expect(d, "wqe.umr");
+		revive();
+	}
+	begin(&qp, &w, mr.key, 0, 0, other, PAGE);
+	sn_set64(w.b, 16 + 8, START | PAGE_SIZE);
+	cr_expect_eq(run(&qp, &w), 0);
+	cr_expect_eq(rdma_write(64, other, mr.key), 0);
+	cr_expect_arr_eq(mr.mem, src.mem, 64);
+	drv_mr_free(d, &mr);
+}
+
 static uint32_t alloc_pd(void)
 {
 	cr_assert_eq(drv_simple(d, CMD_ALLOC_PD, 0), 0);
