@@ -155,12 +155,17 @@ static void guid(uint8_t *at, const uint8_t mac[6])
 	memcpy(at + 5, mac + 3, 3);
 }
 
+uint32_t sn_port_frame(const struct softnic *nic)
+{
+	return sn_quirk(nic, SN_Q_SMALL_MTU) ? SN_FRAME_SMALL : SN_FRAME_MAX;
+}
+
 uint8_t sn_cmd_query_vport(struct sn_cmd *c)
 {
 	uint8_t *ctx = c->out + AT_CTX;
 
 	sn_set(ctx, NVC_ROCE_EN, c->nic->dev->roce_en);
-	sn_set(ctx, NVC_MTU, sn_quirk(c->nic, SN_Q_SMALL_MTU) ? SN_FRAME_SMALL : SN_FRAME_MAX);
+	sn_set(ctx, NVC_MTU, sn_port_frame(c->nic));
 	guid(ctx + NVC_SYS_GUID, c->nic->port[0].mac);
 	guid(ctx + NVC_PORT_GUID, c->nic->port[0].mac);
 	guid(ctx + NVC_NODE_GUID, c->nic->port[0].mac);

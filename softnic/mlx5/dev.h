@@ -29,6 +29,8 @@ enum {
 	 * (Linux, MLX5E_ETH_HARD_MTU), which is 4200 here, and 1500 after a reset. */
 	SN_FRAME_MAX = 4200 + 22,
 	SN_FRAME_SMALL = 1500 + 22,
+	/* headers of a frame, at most: those 22 bytes, and what iboe_get_mtu() of Linux subtracts */
+	SN_FRAME_HEADERS = 22 + 96,
 };
 
 /* Limits, log2, unless the host lowers them: reported as log_max_... */
@@ -313,6 +315,8 @@ bool sn_uar_plain(struct softnic *nic, uint32_t page, uint32_t offset, const uin
 
 /* functions of cmd_port.c */
 void sn_port_reset(struct softnic *nic);
+/* Returns the length of the longest frame of an Ethernet port. */
+uint32_t sn_port_frame(const struct softnic *nic);
 
 /* functions of pump.c */
 void sn_enter(struct softnic *nic);

@@ -159,6 +159,12 @@ static uint8_t check_path(const struct request *r, const struct sn_av *av)
 	return fault ? sn_cmd_refuse(r->c, STAT_BAD_PARAM, "%s", fault) : STAT_OK;
 }
 
+/* A ConnectX refuses a path MTU above that of its port. Linux sets that of a datagram QP to 4096 always. */
+static bool is_mtu_too_large(const struct sn_qp *qp, unsigned int mtu)
+{
+	return !qp->ud && !qp->nic->infiniband && (128u << mtu) + SN_FRAME_HEADERS > sn_port_frame(qp->nic);
+}
+
 /* Init to RTR: path, MTU, destination, receive PSN, responder resources, RNR timer. */
 static uint8_t to_rtr(const struct request *r)
 {
@@ -169,7 +175,7 @@ static uint8_t to_rtr(const struct request *r)
 	struct sn_av av;
 	uint8_t status;
 
-	if (mtu < 1 || mtu > 5)
+	if (mtu < 1 || mtu > 5 || is_mtu_too_large(qp, mtu))
 		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "mtu %u", mtu);
 	if (log_msg > SN_LOG_MSG_MAX)
 		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "log_msg_max %u", log_msg);

@@ -67,7 +67,7 @@ static uint8_t query_register(struct sn_cmd *c, uint32_t reg, bool write)
 	if (reg == REG_PTYS)
 		ptys(port, out);
 	for (int i = 0; i < 3 && reg == REG_PMTU; i++)
-		sn_set(out, pmtu[i], c->nic->infiniband ? MTU_IB : SN_FRAME_MAX);
+		sn_set(out, pmtu[i], c->nic->infiniband ? MTU_IB : sn_port_frame(c->nic));
 	for (int i = 0; i < 3 && reg == REG_PVLC; i++)
 		sn_set(out, pvlc[i], VL0_TO_3);
 	return STAT_OK;

@@ -517,6 +517,22 @@ Test(port, infiniband__with_a_grh_needs_lid_and_gid_of_one_port)
 	cr_expect_eq(send_by_lid_and_gid(0, 1), 0x15);
 }
 
+/* A port with an MTU of 1500 bytes has room for 1024 bytes and headers. */
+Test(port, init2rtr_qp__mtu_above_that_of_the_port_is_refused)
+{
+	uint8_t gid[16], mac[6];
+
+	open_with(0);
+	roce_address(1, gid, mac);
+	cr_assert_eq(init(&a, 1, 0), 0);
+	cr_assert_eq(softnic_fault(d->nic, "quirk=small_mtu"), 0);
+	sn_set(begin_rtr(&a, b.qpn, gid, mac, 0) - AT_ADS, QPC_MTU, 4);
+	cr_expect_eq(drv_run(d, AT_PAS), 0x03);
+	drv_expect(d, "cmd.field");
+	cr_expect_eq(to_rtr(&a, b.qpn, gid, mac, 0), 0);
+	close_all();
+}
+
 /* Linux, rdma_resolve_ip(): a source of IPv4 reaches no destination of IPv6, and the reverse. */
 Test(port, init2rtr_qp__addresses_of_two_ip_versions_are_refused)
 {
