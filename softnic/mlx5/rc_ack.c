@@ -19,10 +19,11 @@ static void move_una(struct sn_qp *qp, uint32_t psn)
 	sn_rc_made_progress(qp);
 }
 
+/* The byte count of a CQE counts received bytes: libmlx5 and Linux do not read that of a SEND or WRITE. */
 static void finish_wr(struct sn_qp *qp, struct sn_wr *wr)
 {
 	sn_rc_drop_response(qp, wr);
-	sn_wr_done(qp, wr, SN_SYND_OK, 0, wr->len);
+	sn_wr_done(qp, wr, SN_SYND_OK, 0, sn_is_read(wr->opcode) ? wr->len : 0);
 }
 
 /* Fast path: completes acknowledged WRITEs and SENDs that are the oldest. */

@@ -134,8 +134,7 @@ void sn_wr_done(struct sn_qp *qp, struct sn_wr *wr, uint8_t syndrome, uint8_t ve
 bool sn_wr_pop(struct sn_qp *qp)
 {
 	const struct sn_wr *wr = sn_wr_at(qp, 0);
-	struct sn_cqe cqe = { .op = SN_CQE_REQ, .wqe_opcode = wr->opcode, .counter = wr->idx,
-			      .byte_cnt = wr->len };
+	struct sn_cqe cqe = { .op = SN_CQE_REQ, .wqe_opcode = wr->opcode, .counter = wr->idx };
 
 	qp->wr_head++;
 	qp->sq_done = (uint16_t)(wr->idx + sn_blocks(wr->ds));
