@@ -107,12 +107,13 @@ static void check_umr_fence(struct sn_qp *qp, uint8_t opcode, uint8_t fence)
 	qp->umr_unfenced = false;
 }
 
-/* A WQE that cannot be executed still completes in its turn. */
+/* A WQE that cannot be executed still completes in its turn. It ends no later than the posted blocks. */
 static void stop(struct sn_qp *qp, const struct sn_ctrl *ctrl, uint8_t syndrome)
 {
-	unsigned int ds = from_be32(ctrl->qpn_ds) & 0x3f;
+	uint8_t ds = (uint8_t)(from_be32(ctrl->qpn_ds) & 0x3f);
+	bool fits = ds && sn_blocks(ds) <= (uint16_t)(qp->sq_pi - qp->sq_next);
 	struct sn_wr *wr = sn_wr_push(qp, qp->sq_next, (uint8_t)from_be32(ctrl->opmod_idx_opcode),
-				      ds ? (uint8_t)ds : 1, SN_CE_ALWAYS);
+				      fits ? ds : 1, SN_CE_ALWAYS);
 
 	sn_wr_done(qp, wr, syndrome, 0, 0);
 }

@@ -245,6 +245,28 @@ Test(sq, wqe__longer_than_the_doorbell_allows_breaks_the_qp)
 	cr_expect_eq(drv_state(&qp), 6);
 }
 
+/* The blocks that are not posted hold WQEs, too, as in a ring that was in use. */
+Test(sq, wqe__longer_than_the_doorbell_allows_ends_with_its_block)
+{
+	struct drv_wqe w;
+	struct drv_cqe e;
+
+	for (unsigned int i = 2; i < 64; i++) {
+		sn_set32(qp.sq, 64 * i, i << 8);
+		sn_set32(qp.sq, 64 * i + 4, qp.qpn << 8 | 1);
+	}
+	drv_ctrl(&qp, &w, 0, CE_ERR << 2, 0);
+	drv_put(&qp, &w);
+	qp.sq[7] = 63;
+	drv_ctrl(&qp, &w, 0, CE_ERR << 2, 0);
+	drv_post(&qp, &w);
+	expect_error(0x02, "wqe.ds");
+	cr_assert(drv_poll(&cq, &e));
+	cr_expect_eq(e.syndrome, 0x05);
+	cr_expect_eq(e.counter, 1);
+	cr_expect_not(drv_poll(&cq, &e), "WQE %u was not posted", e.counter);
+}
+
 Test(sq, wqe__with_reserved_bits_is_executed_and_seen)
 {
 	struct drv_wqe w;
