@@ -68,6 +68,8 @@ void sn_eq_free(struct softnic *nic, void *obj)
 
 	sn_table_remove(&nic->eqs, eq->eqn);
 	sn_timer_cancel(nic, &eq->late);
+	/* A doorbell that was posted before has no effect any more. */
+	atomic_store(&nic->dev->eq_db[eq->eqn], 0);
 	LIST_REMOVE(eq, link);
 	eq->uar->refs--;
 	sn_buf_release(&eq->buf);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Completion and event queues: arming, solicited arming, overrun, interrupts. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 
 #include "softnic/mlx5/dev.h"
 #include "tests/softnic/drv.h"
@@ -390,6 +391,19 @@ Test(cq, eq__without_a_consumer_overruns)
 		cr_assert(drv_poll(&cq, &e));
 	}
 	drv_expect(d, "eq.overrun");
+}
+
+/* An interrupt handler posts a doorbell while the device is busy, perhaps with its reset. */
+Test(irq, doorbell__posted_before_a_reset_is_forgotten)
+{
+	d = drv_open(0);
+	sn_eq_post(d->nic, d->uar, d->eq.eqn << 24, true);
+	softnic_reset(d->nic);
+	softnic_pump(d->nic);
+	cr_expect_eq(softnic_violations(d->nic, NULL, 0), 0);
+	softnic_close(d->nic);
+	free(d->eq.ring);
+	free(d);
 }
 
 /* The interrupt handler arms its EQ again, which softnic.h allows. */
