@@ -137,6 +137,28 @@ static int soft_path(struct dap_ep *ep, const struct m5_port *port, struct m5_qp
 	return 0;
 }
 
+static bool is_ipv4(const uint8_t gid[16])
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	return !memcmp(gid, mapped, sizeof(mapped));
+}
+
+/* Both addresses of an IP header are of one version. A software adapter finds its own path. */
+static int check_ip_versions(const struct dap_ep *ep)
+{
+	const struct dap_path *local = &ep->local_path, *remote = &ep->remote_path;
+
+	if (local->link_layer != LINK_ETHERNET || m5_ia(ep->obj.ia)->ctl->soft ||
+	    is_ipv4(local->gid) == is_ipv4(remote->gid))
+		return 0;
+	dap_log(DAP_LOG_ERR, "endpoint %p of %s: this adapter has an IPv%c address and the peer's an IPv%c "
+		"address: choose two of one version by ip=, gid_index= or gid=auto in ia_params",
+		(const void *)ep, ep->obj.ia->name, is_ipv4(local->gid) ? '4' : '6',
+		is_ipv4(remote->gid) ? '4' : '6');
+	return -EHOSTUNREACH;
+}
+
 /* The port's indexes may belong to another address or partition by now. */
 static int refuse_port(const struct dap_ep *ep, const struct m5_port *port)
 {
@@ -187,6 +209,9 @@ int m5_qp_connect(struct dap_ep *ep)
 			(void *)ep, ep->obj.ia->name, remote->proto, remote->mtu, remote->qpn, remote->psn);
 		return -EPROTO;
 	}
+	err = check_ip_versions(ep);
+	if (err)
+		return err;
 	/* The device allows at least one outstanding read, so block reads here if the endpoint may
 	 * have none. A peer that serves none refuses them itself. */
 	m5_ep(ep)->sq.read_segs = local->rd_out ? 1 : M5_NO_READS;

@@ -345,6 +345,25 @@ RIG_TEST(conn, rdma_read__where_none_may_be_outstanding_is_refused)
 			     "a connection with " #member " = " #value " is not refused");         \
 	} while (0)
 
+/* A device refuses such a path. A software adapter would choose memory or UDP. */
+Test(conn, qp_connect__to_an_address_of_another_ip_version_fails)
+{
+	static const uint8_t ipv4[16] = { [10] = 0xff, 0xff, 192, 0, 2, 1 };
+	struct softnic *soft;
+	struct m5_ctl *ctl;
+
+	open_rig();
+	ctl = m5_ia(r.ia)->ctl;
+	soft = ctl->soft;
+	address(1024, 1024);
+	memcpy(a->remote_path.gid, ipv4, sizeof(ipv4));
+	fake.quiet = true;
+	ctl->soft = NULL;
+	cr_expect_eq(m5_hw.qp_connect(a), -EHOSTUNREACH);
+	ctl->soft = soft;
+	close_rig();
+}
+
 /* Values that come from a peer are checked. */
 Test(conn, qp_connect__refuses_a_path_that_can_not_be)
 {
