@@ -73,7 +73,7 @@ struct sn_cold {
 	size_t in_size;
 	uint8_t *out;
 
-	/* fields of pages.c: pages that the driver has given */
+	/* fields of pages.c: pages that the driver has given, sorted by address */
 	uint64_t *pages;
 	uint32_t npages;
 	/* pages requested by an event that the driver has not answered yet; if negative, pages to be

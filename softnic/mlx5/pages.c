@@ -18,6 +18,11 @@ enum {
 	CHUNK = 16,		/* pages per request */
 	EXCESS = 3 * CHUNK,	/* if more spare pages are left, the device returns some */
 };
+/* The device requests fewer. A page that is given twice must be found among all others. */
+enum {
+	COMMAND_MAX = 512,	/* most pages that one command gives */
+	PAGES_MAX = 1 << 18,	/* 1 GiB: more than all objects need */
+};
 enum { CANNOT_GIVE = 0, GIVE = 1, TAKE = 2, AT_LIST = 0x10 };
 #define PAGES_COUNT	SN_FLD(0x60, 32)	/* input of MANAGE_PAGES; output of QUERY_PAGES */
 #define PAGES_TAKEN	SN_FLD(0x40, 32)	/* output of MANAGE_PAGES */
@@ -111,23 +116,24 @@ uint8_t sn_cmd_query_pages(struct sn_cmd *c)
 	return STAT_OK;
 }
 
-static bool has_page(const struct sn_cold *cold, uint64_t page)
+static int compare_pages(const void *a, const void *b)
 {
-	for (uint32_t i = 0; i < cold->npages; i++)
-		if (cold->pages[i] == page)
-			return true;
-	return false;
+	const uint64_t *p = a, *q = b;
+
+	return (*p > *q) - (*p < *q);
 }
 
-static uint8_t take_in(struct sn_cmd *c, uint64_t page)
+/* Checks and marks the i-th page of a command, whose pages are sorted. */
+static uint8_t take_in(struct sn_cmd *c, const uint64_t *given, uint32_t i)
 {
-	struct sn_cold *cold = c->nic->dev->cold;
-	uint64_t *at;
+	const struct sn_cold *cold = c->nic->dev->cold;
+	uint64_t page = given[i], *at;
 
 	if (page % SN_PAGE)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "%#llx is not the address of a page",
 				     (unsigned long long)page);
-	if (has_page(cold, page))
+	if ((i && given[i - 1] == page) ||
+	    bsearch(&page, cold->pages, cold->npages, sizeof(page), compare_pages))
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "the page at %#llx is given twice",
 				     (unsigned long long)page);
 	at = sn_dma(c->nic, page, SN_PAGE, true);
@@ -135,33 +141,39 @@ static uint8_t take_in(struct sn_cmd *c, uint64_t page)
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "the page at %#llx is not mapped",
 				     (unsigned long long)page);
 	*at = page_mark(page);
-	cold->pages[cold->npages++] = page;
 	return STAT_OK;
 }
 
 static uint8_t accept_pages(struct sn_cmd *c, uint32_t n)
 {
 	struct sn_cold *cold = c->nic->dev->cold;
-	uint32_t before = cold->npages;
 	uint8_t status = STAT_OK;
 	uint64_t *pages;
 
 	if (n > (c->inlen - AT_LIST) / 8)
 		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "%u pages do not fit the input", n);
+	if (n > COMMAND_MAX || n > PAGES_MAX - cold->npages)
+		return sn_cmd_refuse(c, STAT_BAD_PARAM, "%u pages are too many", n);
 	pages = realloc(cold->pages, (cold->npages + (size_t)n + 1) * sizeof(*pages));
 	if (!pages)
 		return sn_cmd_refuse_errno(c, -ENOMEM);
 	cold->pages = pages;
+	pages += cold->npages;
+	for (uint32_t i = 0; i < n; i++)
+		pages[i] = sn_get64(c->in, AT_LIST + 8 * i);
+	qsort(pages, n, sizeof(*pages), compare_pages);
 	for (uint32_t i = 0; i < n && !status; i++)
-		status = take_in(c, sn_get64(c->in, AT_LIST + 8 * i));
+		status = take_in(c, pages, i);
 	if (status)
-		cold->npages = before;
-	else if (cold->asked > 0)
+		return status;
+	cold->npages += n;
+	qsort(cold->pages, cold->npages, sizeof(*pages), compare_pages);
+	if (cold->asked > 0)
 		cold->asked = 0;
-	return status;
+	return STAT_OK;
 }
 
-/* Returns spare pages to the driver, the newest first. */
+/* Returns spare pages to the driver, those with the highest addresses first. */
 static uint8_t return_pages(struct sn_cmd *c, uint32_t n)
 {
 	struct sn_cold *cold = c->nic->dev->cold;

@@ -9,7 +9,7 @@
 #include "softnic/mlx5/prm.h"
 #include "softnic/softnic.h"
 
-enum { COLD_BOXES = 12, COLD_BOX = 1024, COLD_PAGES = 128, COLD_OUT = 4096 };
+enum { COLD_BOXES = 130, COLD_BOX = 1024, COLD_PAGES = 1024, COLD_OUT = 4096 };
 
 struct cold {
 	struct softnic *nic;
