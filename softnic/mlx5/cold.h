@@ -106,7 +106,6 @@ void sn_boot_reset(struct softnic *nic);
 enum sn_page_stage { SN_PAGES_BOOT = 1, SN_PAGES_INIT = 2, SN_PAGES_REGULAR = 3 };
 /* returns the number of pages that this stage needs in addition to those given */
 int32_t sn_pages_wanted(struct softnic *nic, enum sn_page_stage stage);
-bool sn_pages_left(struct softnic *nic);		/* is there a page for another object? */
 /* Requests more pages, or asks the driver to take some back, according to the number of objects. */
 void sn_pages_balance(struct softnic *nic);
 

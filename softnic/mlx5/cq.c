@@ -77,10 +77,10 @@ static void mark_never_armed(struct softnic *nic, struct sn_cq *cq)
 		__atomic_store_n(rec, NEVER_ARMED, __ATOMIC_RELEASE);
 }
 
-static void release_cq(struct sn_cq *cq)
+static void release_cq(struct softnic *nic, struct sn_cq *cq)
 {
-	sn_buf_release(&cq->buf);
-	sn_buf_release(&cq->dbr);
+	sn_buf_release(nic, &cq->buf);
+	sn_buf_release(nic, &cq->dbr);
 	free(cq);
 }
 
@@ -98,7 +98,7 @@ uint8_t sn_cmd_create_cq(struct sn_cmd *c)
 	if (!status)
 		status = sn_cmd_add(c, &c->nic->cqs, SN_NUMBER_BITS, SN_LOG_MAX_CQ, cq, &cq->cqn);
 	if (status) {
-		release_cq(cq);
+		release_cq(c->nic, cq);
 		return status;
 	}
 	mark_never_armed(c->nic, cq);
@@ -118,7 +118,7 @@ void sn_cq_free(struct softnic *nic, void *obj)
 	LIST_REMOVE(cq, link);
 	cq->uar->refs--;
 	cq->eq->refs--;
-	release_cq(cq);
+	release_cq(nic, cq);
 }
 
 uint8_t sn_cmd_query_cq(struct sn_cmd *c)
@@ -167,10 +167,10 @@ static uint8_t resize(struct sn_cmd *c, struct sn_cq *cq, uint32_t select)
 	if (status)
 		return status;
 	if (!sn_quirk(c->nic, SN_Q_NO_RESIZE_CQE) && !sn_cqe_end(c->nic, cq)) {
-		sn_buf_release(&new.buf);
+		sn_buf_release(c->nic, &new.buf);
 		return sn_cmd_refuse(c, STAT_BAD_RES_STATE, "resize: the CQ has overrun");
 	}
-	sn_buf_release(&cq->buf);
+	sn_buf_release(c->nic, &cq->buf);
 	cq->buf = new.buf;
 	cq->log_size = new.log_size;
 	return STAT_OK;

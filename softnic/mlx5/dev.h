@@ -123,10 +123,10 @@ static inline void *sn_dma(struct softnic *nic, uint64_t addr, uint64_t len, boo
 	return (void *)(uintptr_t)addr;
 }
 /* Reads a big-endian list of n page addresses; mtt: the low bits are MTT flags. */
-int sn_buf_from_list(struct sn_buf *b, const void *list, uint32_t n, unsigned int page_shift,
-		     bool mtt);
+int sn_buf_from_list(struct softnic *nic, struct sn_buf *b, const void *list, uint32_t n,
+		     unsigned int page_shift, bool mtt);
 void sn_buf_from_umem(struct sn_buf *b, struct sn_umem *umem, uint64_t offset, uint64_t len);
-void sn_buf_release(struct sn_buf *b);
+void sn_buf_release(struct softnic *nic, struct sn_buf *b);
 /*
  * Returns the length of the longest run from off that sn_buf_at accepts, at most len. A host's IOMMU may map
  * each of its pages elsewhere, so that consecutive bus addresses are not consecutive in memory.
@@ -279,7 +279,7 @@ int sn_mkey_reserved(struct softnic *nic);
 int sn_mkey_modify(struct softnic *nic, uint32_t mkey, const void *mkc);
 void sn_klm_read(struct sn_klm *klm, const uint8_t *entry);
 /* Makes room for n entries in the list of a key. New ones are zero. Returns 0 or -ENOMEM. */
-int sn_klm_reserve(struct sn_mkey *m, uint32_t n);
+int sn_klm_reserve(struct softnic *nic, struct sn_mkey *m, uint32_t n);
 /*
  * PRM "repeat block": the first entry of a list holds this operation instead of a key. Its other fields
  * are the bytes of a row, the number of rows, and the number of entries that follow. Each of those has a
@@ -289,13 +289,16 @@ enum { SN_KLM_STRIDED = 0x400 };
 /* May these n entries be in the list of a key of this length? first_key: the key of its first entry. */
 bool sn_klm_lengths_ok(const struct sn_mkey *m, uint64_t len, uint32_t first_key, const uint8_t *list,
 		       uint32_t n);
-/* most units of 16 bytes in a list that UMRs write */
-enum { SN_LIST_MAX = 1 << 16 };
+/* most units of 16 bytes in a list that UMRs write; the units of 8 bytes in each */
+enum { SN_LIST_MAX = 1 << 16, SN_ENTRY_WORDS = 2 };
 /* Has the list of an MTT key room for its start, length and page size? */
 bool sn_mtt_fits(const struct sn_mkey *m);
 /* Finds the memory of an MTT key by its list. rights: the entries have rights in their low bits. Returns
  * 0, or -errno without a change. */
-int sn_mtt_map(struct sn_mkey *m, const uint8_t *list, bool rights);
+int sn_mtt_map(struct softnic *nic, struct sn_mkey *m, const uint8_t *list, bool rights);
+
+/* A function of pages.c: does the memory that the driver has given allow another object? */
+bool sn_pages_left(const struct softnic *nic);
 
 /* functions of uar.c */
 void sn_uar_free(struct softnic *nic, void *uar);

@@ -32,8 +32,8 @@ static int read_entry(const uint8_t *entry, unsigned int page_shift, bool mtt, u
 	return 0;
 }
 
-int sn_buf_from_list(struct sn_buf *b, const void *list, uint32_t n, unsigned int page_shift,
-		     bool mtt)
+int sn_buf_from_list(struct softnic *nic, struct sn_buf *b, const void *list, uint32_t n,
+		     unsigned int page_shift, bool mtt)
 {
 	uint8_t perm = MTT_RD | MTT_WR;
 	uint64_t *pages;
@@ -57,6 +57,8 @@ int sn_buf_from_list(struct sn_buf *b, const void *list, uint32_t n, unsigned in
 	if (contiguous) {
 		free(pages);
 		b->pages = NULL;
+	} else {
+		nic->heap_words += n;
 	}
 	return 0;
 }
@@ -71,12 +73,14 @@ void sn_buf_from_umem(struct sn_buf *b, struct sn_umem *umem, uint64_t offset, u
 	umem->refs++;
 }
 
-void sn_buf_release(struct sn_buf *b)
+void sn_buf_release(struct softnic *nic, struct sn_buf *b)
 {
-	if (b->umem)
+	if (b->umem) {
 		b->umem->refs--;
-	else
+	} else if (b->pages) {
+		nic->heap_words -= b->npages;
 		free(b->pages);
+	}
 	*b = (struct sn_buf){ 0 };
 }
 

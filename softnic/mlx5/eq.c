@@ -51,7 +51,7 @@ uint8_t sn_cmd_create_eq(struct sn_cmd *c)
 	if (!status)
 		status = sn_cmd_add(c, &c->nic->eqs, SN_EQN_BITS, SN_LOG_MAX_EQ, eq, &eq->eqn);
 	if (status) {
-		sn_buf_release(&eq->buf);
+		sn_buf_release(c->nic, &eq->buf);
 		free(eq);
 		return status;
 	}
@@ -72,7 +72,7 @@ void sn_eq_free(struct softnic *nic, void *obj)
 	atomic_store(&nic->dev->eq_db[eq->eqn], 0);
 	LIST_REMOVE(eq, link);
 	eq->uar->refs--;
-	sn_buf_release(&eq->buf);
+	sn_buf_release(nic, &eq->buf);
 	free(eq);
 }
 

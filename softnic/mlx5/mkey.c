@@ -65,9 +65,9 @@ bool sn_mtt_fits(const struct sn_mkey *m)
 	return m->log_page >= 12 && !(m->len >> 56) && pages_of(m) <= 2ull * m->max_list;
 }
 
-int sn_mtt_map(struct sn_mkey *m, const uint8_t *list, bool rights)
+int sn_mtt_map(struct softnic *nic, struct sn_mkey *m, const uint8_t *list, bool rights)
 {
-	int err = sn_buf_from_list(&m->buf, list, (uint32_t)pages_of(m), m->log_page, rights);
+	int err = sn_buf_from_list(nic, &m->buf, list, (uint32_t)pages_of(m), m->log_page, rights);
 
 	if (err)
 		return err;
@@ -98,7 +98,7 @@ static uint8_t read_mtts(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey *m
 	if (given < need || need > (c->inlen - AT_PAS) / 8)
 		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "%llu MTT entries needed",
 				     (unsigned long long)need);
-	err = sn_mtt_map(m, c->in + AT_PAS, sn_get(c->in, MKEY_PG_ACCESS));
+	err = sn_mtt_map(c->nic, m, c->in + AT_PAS, sn_get(c->in, MKEY_PG_ACCESS));
 	return err ? sn_cmd_refuse_errno(c, err) : STAT_OK;
 }
 
@@ -128,16 +128,17 @@ bool sn_klm_lengths_ok(const struct sn_mkey *m, uint64_t len, uint32_t first_key
 	return true;
 }
 
-int sn_klm_reserve(struct sn_mkey *m, uint32_t n)
+int sn_klm_reserve(struct softnic *nic, struct sn_mkey *m, uint32_t n)
 {
 	struct sn_klm *klm;
 
 	if (n <= m->klm_room)
 		return 0;
-	klm = realloc(m->klm, n * sizeof(*klm));
+	klm = sn_pages_left(nic) ? realloc(m->klm, n * sizeof(*klm)) : NULL;
 	if (!klm)
 		return -ENOMEM;
 	memset(klm + m->klm_room, 0, (n - m->klm_room) * sizeof(*klm));
+	nic->heap_words += SN_ENTRY_WORDS * (n - m->klm_room);
 	m->klm = klm;
 	m->klm_room = n;
 	return 0;
@@ -158,7 +159,7 @@ static uint8_t read_klms(struct sn_cmd *c, const uint8_t *ctx, struct sn_mkey *m
 		return sn_cmd_refuse(c, STAT_BAD_PARAM, "translations_octword_size %u", m->max_list);
 	if (given > m->max_list || given > (c->inlen - AT_PAS) / OCTOWORD)
 		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "%u KLMs announced", given);
-	err = sn_klm_reserve(m, MAX(given, MIN(m->max_list, KLM_FIRST)));
+	err = sn_klm_reserve(c->nic, m, MAX(given, MIN(m->max_list, KLM_FIRST)));
 	if (err)
 		return sn_cmd_refuse_errno(c, err);
 	for (uint32_t i = 0; i < given; i++)
@@ -176,9 +177,10 @@ static uint8_t read_translations(struct sn_cmd *c, const uint8_t *ctx, struct sn
 	return m->mode == MODE_MTT ? read_mtts(c, ctx, m) : read_klms(c, ctx, m);
 }
 
-static void release_mkey(struct sn_mkey *m)
+static void release_mkey(struct softnic *nic, struct sn_mkey *m)
 {
-	sn_buf_release(&m->buf);
+	nic->heap_words -= SN_ENTRY_WORDS * (m->klm_room + (m->mtts ? m->max_list : 0));
+	sn_buf_release(nic, &m->buf);
 	free(m->klm);
 	free(m->mtts);
 	free(m);
@@ -198,7 +200,7 @@ uint8_t sn_cmd_create_mkey(struct sn_cmd *c)
 	if (!status)
 		status = sn_cmd_add(c, &c->nic->mkeys, SN_NUMBER_BITS, SN_LOG_MAX_MKEY, m, &m->index);
 	if (status) {
-		release_mkey(m);
+		release_mkey(c->nic, m);
 		return status;
 	}
 	m->pd->refs++;
@@ -213,7 +215,7 @@ void sn_mkey_free(struct softnic *nic, void *obj)
 	sn_table_remove(&nic->mkeys, m->index);
 	if (m->pd)
 		m->pd->refs--;
-	release_mkey(m);
+	release_mkey(nic, m);
 }
 
 uint8_t sn_cmd_destroy_mkey(struct sn_cmd *c)

@@ -413,6 +413,8 @@ struct softnic {
 	atomic_uint lock;	/* the lock, see pump.c */
 	struct softnic_config config;
 
+	/* memory of lists and queues of objects, in units of 8 bytes: see pages.c */
+	uint64_t heap_words;
 	struct sn_table qps, cqs, eqs, mkeys, pds, uars, umems, srqs, xrc_srqs, xrcds, uctxs, owned;
 	/* the QP that rang last, and the QP from which the last request came */
 	struct sn_qp *last_rung, *last_requester;

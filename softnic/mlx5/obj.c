@@ -69,7 +69,7 @@ uint8_t sn_cmd_create_umem(struct sn_cmd *c)
 	umem = calloc(1, sizeof(*umem));
 	if (!umem)
 		return sn_cmd_refuse_errno(c, -ENOMEM);
-	err = sn_buf_from_list(&umem->buf, ctx + UMEM_MTT, (uint32_t)n, shift, true);
+	err = sn_buf_from_list(c->nic, &umem->buf, ctx + UMEM_MTT, (uint32_t)n, shift, true);
 	if (err)
 		goto free_umem;
 	umem->buf.offset = off;
@@ -81,7 +81,7 @@ uint8_t sn_cmd_create_umem(struct sn_cmd *c)
 	sn_set(c->out, CMD_NUMBER, umem->id);
 	return STAT_OK;
 free_buf:
-	sn_buf_release(&umem->buf);
+	sn_buf_release(c->nic, &umem->buf);
 free_umem:
 	free(umem);
 	return sn_cmd_refuse_errno(c, err);
@@ -92,7 +92,7 @@ void sn_umem_free(struct softnic *nic, void *obj)
 	struct sn_umem *umem = obj;
 
 	sn_table_remove(&nic->umems, umem->id);
-	sn_buf_release(&umem->buf);
+	sn_buf_release(nic, &umem->buf);
 	free(umem);
 }
 
@@ -108,7 +108,7 @@ uint8_t sn_cmd_list(struct sn_cmd *c, struct sn_buf *b, unsigned int log_page, u
 	if (n > (c->inlen - AT_PAS) / 8)
 		return sn_cmd_refuse(c, STAT_BAD_INP_LEN, "%llu addresses needed",
 				     (unsigned long long)n);
-	err = sn_buf_from_list(b, c->in + AT_PAS, (uint32_t)n, log_page, false);
+	err = sn_buf_from_list(c->nic, b, c->in + AT_PAS, (uint32_t)n, log_page, false);
 	if (err)
 		return sn_cmd_refuse_errno(c, err);
 	b->offset = offset;

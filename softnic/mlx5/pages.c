@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/param.h>
 
 #include "softnic/mlx5/cold.h"
 #include "softnic/mlx5/prm.h"
@@ -14,12 +15,19 @@ enum {
 	BOOT_PAGES = 8,
 	INIT_PAGES = 24,
 	OBJECTS_PER_PAGE = 32,
+	WORDS_PER_PAGE = SN_PAGE / 8,
 	SPARE_PAGES = 8,	/* if fewer spare pages are left, the device requests more */
-	CHUNK = 16,		/* pages per request */
+	CHUNK = 16,		/* fewest pages per request */
+	REQUEST_MAX = 256,	/* most pages per request */
 	EXCESS = 3 * CHUNK,	/* if more spare pages are left, the device returns some */
 };
-/* The device requests fewer. A page that is given twice must be found among all others. */
+/*
+ * Objects and their lists take memory of this process. A guest pays for them with firmware pages, and their
+ * number has a limit. The driver gives the pages of a long list only after the command that made it. So the
+ * lists may take more than the driver has given, up to another limit.
+ */
 enum {
+	LISTS_AHEAD = 4096,	/* pages: 16 MiB */
 	COMMAND_MAX = 512,	/* most pages that one command gives */
 	PAGES_MAX = 1 << 18,	/* 1 GiB: more than all objects need */
 };
@@ -33,12 +41,17 @@ static uint32_t objects(const struct softnic *nic)
 		nic->umems.live + nic->uars.live + nic->srqs.live;
 }
 
-/* Returns the number of pages that firmware uses. */
-static uint32_t pages_in_use(struct softnic *nic)
+static uint32_t pages_of_objects(const struct softnic *nic)
 {
 	if (nic->dev->cold->state != SN_BOOT_READY)
 		return 0;
 	return BOOT_PAGES + INIT_PAGES + (objects(nic) + OBJECTS_PER_PAGE - 1) / OBJECTS_PER_PAGE;
+}
+
+/* Returns the number of pages that firmware uses. */
+static uint32_t pages_in_use(const struct softnic *nic)
+{
+	return pages_of_objects(nic) + (uint32_t)(nic->heap_words / WORDS_PER_PAGE);
 }
 
 int32_t sn_pages_wanted(struct softnic *nic, enum sn_page_stage stage)
@@ -52,9 +65,12 @@ int32_t sn_pages_wanted(struct softnic *nic, enum sn_page_stage stage)
 	return (int32_t)pages_in_use(nic) + SPARE_PAGES - given;
 }
 
-bool sn_pages_left(struct softnic *nic)
+bool sn_pages_left(const struct softnic *nic)
 {
-	return pages_in_use(nic) < nic->dev->cold->npages;
+	const struct sn_cold *cold = nic->dev->cold;
+
+	return !cold || (pages_of_objects(nic) < cold->npages &&
+			 pages_in_use(nic) < cold->npages + LISTS_AHEAD);
 }
 
 /* The firmware marks a page with a hash of its address. */
@@ -91,15 +107,16 @@ static void request_pages(struct softnic *nic, int32_t n)
 void sn_pages_balance(struct softnic *nic)
 {
 	struct sn_cold *cold = nic->dev->cold;
-	int32_t wanted;
+	int32_t wanted, more;
 
 	look_at_one(nic);
 	if (cold->state != SN_BOOT_READY || cold->asked || nic->fatal ||
 	    !sn_eq_subscribed(nic, SN_EV_PAGE_REQUEST))
 		return;
 	wanted = sn_pages_wanted(nic, SN_PAGES_REGULAR);
-	if (wanted > 0)
-		request_pages(nic, CHUNK);
+	more = MIN(MIN(MAX(wanted, CHUNK), REQUEST_MAX), PAGES_MAX - (int32_t)cold->npages);
+	if (wanted > 0 && more > 0)
+		request_pages(nic, more);
 	else if (wanted < -EXCESS)
 		request_pages(nic, -CHUNK);
 }

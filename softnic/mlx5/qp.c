@@ -130,10 +130,17 @@ static uint8_t read_context(struct sn_cmd *c, struct sn_qp *qp)
 	return status;
 }
 
+/* The memory of a queue of requests in flight, in units of 8 bytes. */
+static uint64_t fifo_words(const struct sn_qp *qp)
+{
+	return qp->wr ? qp->sq_size * (sizeof(*qp->wr) + (qp->small ? sizeof(*qp->small) : 0)) / 8 : 0;
+}
+
 static void release_qp(struct sn_qp *qp)
 {
-	sn_buf_release(&qp->buf);
-	sn_buf_release(&qp->dbr);
+	qp->nic->heap_words -= fifo_words(qp);
+	sn_buf_release(qp->nic, &qp->buf);
+	sn_buf_release(qp->nic, &qp->dbr);
 	free(qp->small);
 	free(qp->wr);
 	free(qp);
@@ -166,6 +173,7 @@ uint8_t sn_cmd_create_qp(struct sn_cmd *c)
 	qp->wr = calloc(qp->sq_size ? qp->sq_size : 1, sizeof(*qp->wr));
 	if (qp->small_req && qp->sq_size)
 		qp->small = calloc(qp->sq_size, sizeof(*qp->small));
+	c->nic->heap_words += fifo_words(qp);
 	err = -ENOMEM;
 	if (qp->wr && (qp->small || !qp->small_req || !qp->sq_size))
 		err = sn_table_add(c->nic, &c->nic->qps, SN_NUMBER_BITS, SN_LOG_MAX_QP, qp, &qp->qpn);

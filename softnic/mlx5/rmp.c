@@ -63,10 +63,10 @@ static uint8_t read_buffers(struct sn_cmd *c, const uint8_t *wq, struct sn_srq *
 					       sn_get32(wq, WQ_DBR_UMEM_ID), sn_get64(wq, WQ_DBR_ADDR));
 }
 
-static void release_srq(struct sn_srq *srq)
+static void release_srq(struct softnic *nic, struct sn_srq *srq)
 {
-	sn_buf_release(&srq->buf);
-	sn_buf_release(&srq->dbr);
+	sn_buf_release(nic, &srq->buf);
+	sn_buf_release(nic, &srq->dbr);
 	free(srq->held);
 	free(srq);
 }
@@ -98,7 +98,7 @@ uint8_t sn_cmd_create_rmp(struct sn_cmd *c)
 						&srq->rmpn) : sn_cmd_refuse_errno(c, -ENOMEM);
 	}
 	if (status) {
-		release_srq(srq);
+		release_srq(c->nic, srq);
 		return status;
 	}
 	srq->pd->refs++;
@@ -112,7 +112,7 @@ void sn_srq_free(struct softnic *nic, void *obj)
 
 	sn_table_remove(&nic->srqs, srq->rmpn);
 	srq->pd->refs--;
-	release_srq(srq);
+	release_srq(nic, srq);
 }
 
 /* PRM "QP/SRQ event": an RMP has the type of a receive queue. */

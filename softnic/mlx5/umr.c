@@ -226,7 +226,8 @@ static uint8_t store_klms(const struct umr *u, struct sn_mkey *m, const uint8_t 
 /* The list is written to a copy, since the key keeps the old one if the new one does not fit. */
 static uint8_t store_mtts(const struct umr *u, struct sn_mkey *m, const uint8_t *list)
 {
-	uint8_t *mtts = calloc(m->max_list, OCTOWORD);
+	bool room = m->mtts || sn_pages_left(u->qp->nic);
+	uint8_t *mtts = room ? calloc(m->max_list, OCTOWORD) : NULL;
 
 	if (!mtts)
 		return SN_SYND_MW_BIND;
@@ -267,7 +268,7 @@ static uint8_t map_pages(const struct umr *u, struct sn_mkey *m)
 
 	if (!m->mtts || m->free || !(u->octowords || u->mask & (MASK_SHAPE | MASK_FREE)))
 		return SN_SYND_OK;
-	err = sn_mtt_fits(m) ? sn_mtt_map(m, m->mtts, true) : -EINVAL;
+	err = sn_mtt_fits(m) ? sn_mtt_map(u->qp->nic, m, m->mtts, true) : -EINVAL;
 	if (err == -EINVAL)
 		refuse_umr(u, SN_V_WQE_UMR, "the list does not fit to start, length and page size");
 	return err ? SN_SYND_MW_BIND : SN_SYND_OK;
@@ -305,7 +306,7 @@ static uint8_t change_key(const struct umr *u)
 	struct sn_mkey *m = u->m, next;
 	uint8_t synd = SN_SYND_OK;
 
-	if (m->mode != MODE_MTT && sn_klm_reserve(m, u->octowords ? u->first + u->octowords : 0))
+	if (m->mode != MODE_MTT && sn_klm_reserve(u->qp->nic, m, u->octowords ? u->first + u->octowords : 0))
 		return SN_SYND_MW_BIND;
 	next = *m;
 	apply_mask(u, &next);
@@ -317,8 +318,10 @@ static uint8_t change_key(const struct umr *u)
 		free(synd ? next.mtts : m->mtts);
 	if (synd)
 		return synd;
+	if (next.mtts && !m->mtts)
+		u->qp->nic->heap_words += SN_ENTRY_WORDS * m->max_list;
 	if (next.buf.pages != m->buf.pages)
-		free(m->buf.pages);
+		sn_buf_release(u->qp->nic, &m->buf);
 	m->pd->refs--;
 	u->pd->refs++;
 	next.pd = u->pd;

@@ -5,6 +5,7 @@
  */
 #include <criterion/criterion.h>
 
+#include "softnic/mlx5/nic.h"
 #include "tests/softnic/drv.h"
 
 enum { SMALL_FENCE = 1 << 5, INLINE = 1 << 7, TRANSLATION = 1 << 4, CHECK_FREE = 1 << 5 };
@@ -17,6 +18,7 @@ static struct drv *d;
 static struct drv_cq cq;
 static struct drv_qp qp, peer;
 static struct drv_mr src, mem;
+static uint64_t heap_words;
 
 /* Creates a QP that Linux would make for itself. PRM "fre": fast registration enabled. */
 static void driver_qp(struct drv_qp *q)
@@ -42,9 +44,13 @@ static void open_on(struct drv *device)
 
 static void setup(void)
 {
-	open_on(drv_open(0));
+	struct drv *device = drv_open(0);
+
+	heap_words = device->nic->heap_words;
+	open_on(device);
 }
 
+/* A UMR changes the memory that the lists of a key take, also when it is refused. */
 static void teardown(void)
 {
 	drv_mr_free(d, &src);
@@ -52,6 +58,7 @@ static void teardown(void)
 	drv_qp_free(&qp);
 	drv_qp_free(&peer);
 	drv_cq_free(&cq);
+	cr_expect_eq(d->nic->heap_words, heap_words);
 	drv_close(d);
 }
 
