@@ -86,13 +86,18 @@ static unsigned int take_record(struct sn_fab *f, struct sn_link *link, const ui
 	return piggyback ? 2 : 1;
 }
 
+void sn_fab_stop(struct sn_fab *f)
+{
+	f->stopped = true;
+}
+
 static unsigned int poll_link(struct sn_fab *f, struct sn_link *link, unsigned int budget)
 {
 	unsigned int done = 0;
 	const void *pkt;
 	int len;
 
-	while (done < budget && (len = sn_ring_peek(&link->rx, &pkt)) != 0) {
+	while (done < budget && !f->stopped && (len = sn_ring_peek(&link->rx, &pkt)) != 0) {
 		if (len < 0) {
 			sn_fab_break_link(f, link);
 			break;
@@ -111,7 +116,7 @@ static unsigned int poll_link(struct sn_fab *f, struct sn_link *link, unsigned i
 		}
 	}
 	/* A link to oneself has no other producer. */
-	if (done && done < budget && link->sock >= 0 && f->config.flags & SN_FAB_RESTS)
+	if (done && done < budget && !f->stopped && link->sock >= 0 && f->config.flags & SN_FAB_RESTS)
 		f->rests_from = ticks();
 	f->stats.received += done;
 	return done;
@@ -122,9 +127,13 @@ static void drop_link(struct sn_fab *f, uint32_t slot)
 {
 	struct sn_link *link = f->links[slot];
 	struct sn_addr peer = link->peer;
+	unsigned int left = link->broken ? 0 : (unsigned int)(link->rx.size / SN_RING_LINE), n;
 
-	if (!link->broken)
-		poll_link(f, link, (unsigned int)(link->rx.size / SN_RING_LINE));
+	do {
+		f->stopped = false;
+		n = left ? poll_link(f, link, left) : 0;
+		left -= n < left ? n : left;
+	} while (n);
 	if (link->wake_unchecked)
 		SLIST_REMOVE(&f->wake_unchecked, link, sn_link, unchecked_link);
 	sn_registry_lock();
@@ -171,6 +180,7 @@ void sn_fab_service(struct sn_fab *f)
 	f->polls = 0;
 	atomic_store_explicit(&f->attention, 0, memory_order_seq_cst);
 	f->polling = true;
+	f->stopped = false;
 	drop_broken(f);
 	/* Empties the UDP socket even if no QP uses it, because unread datagrams would keep the epoll set
 	 * readable. */
@@ -218,12 +228,13 @@ unsigned int sn_fab_poll(struct sn_fab *f, unsigned int budget)
 	if (f->chaos)
 		done = sn_chaos_release(f);
 	f->polling = true;
+	f->stopped = false;
 	/* UDP gets half of the budget, so that neither UDP nor the rings wait for the other. */
 	if (f->udp)
 		done += sn_udp_poll(f, (budget + 1) / 2, false);
 	slots = f->used;
 	slot = f->turn < slots ? f->turn : 0;
-	for (i = 0; i < slots && done < budget; i++) {
+	for (i = 0; i < slots && done < budget && !f->stopped; i++) {
 		if (f->links[slot] && !f->links[slot]->broken)
 			done += poll_link(f, f->links[slot], budget - done);
 		if (++slot == slots)

@@ -173,6 +173,8 @@ bool sn_fab_unread(const struct sn_fab *fabric, const struct sn_fab_dest *dest);
  * once if a device of this process connected or left.
  */
 unsigned int sn_fab_poll(struct sn_fab *fabric, unsigned int budget);
+/* For deliver and datagram: the poll that called them delivers no more packets. */
+void sn_fab_stop(struct sn_fab *fabric);
 
 /* True if a poll now would find nothing. The call counts as a poll: when it is time to check the
  * sockets, it returns false. */

@@ -74,6 +74,7 @@ struct sn_fab {
 	uint32_t slots, used;
 	uint32_t turn;			/* the link that the next poll begins with */
 	bool polling;
+	bool stopped;			/* sn_fab_stop() ended the poll */
 	uint64_t rests_from;	/* the ticks() when packets were last taken; 0: the rings do not rest */
 	/* wake-ups of the links in the list below are deferred until sn_fab_release() */
 	bool held;

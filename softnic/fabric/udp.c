@@ -417,7 +417,7 @@ unsigned int sn_udp_poll(struct sn_fab *f, unsigned int budget, bool all)
 
 	if (u->rx.first == u->rx.count && (all || u->users))
 		receive(u);
-	for (done = 0; done < budget && u->rx.first < u->rx.count; done++)
+	for (done = 0; done < budget && !f->stopped && u->rx.first < u->rx.count; done++)
 		deliver(f, u->rx.first++);
 	return done;
 }

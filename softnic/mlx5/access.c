@@ -12,16 +12,10 @@
 
 enum op { CHECK, MAP, READ, WRITE };
 
-/*
- * Most list entries that one access may look at. The longest message, 1 GiB, may be in pieces of 64 bytes.
- * Without a limit, rows of empty entries would keep the device busy for hours.
- */
-enum { ENTRIES_MAX = 1 << 24 };
-
 struct walk {
 	struct softnic *nic;
 	enum op op;
-	uint32_t entries;	/* number of list entries looked at */
+	uint32_t from;		/* nic->work before the access */
 	void *piece;
 	uint8_t *mem;
 };
@@ -146,7 +140,7 @@ static enum sn_acc walk_indirect(struct walk *w, const struct sn_mkey *m, const 
 
 	if (depth == SN_KLM_DEPTH)
 		return SN_ACC_DEPTH;
-	w->entries += strided ? n : 0;
+	w->nic->work += strided ? n : 0;
 	off -= row * row_bytes;
 	for (; n && left && row < rows; row++) {
 		for (uint32_t i = 0; i < n && left; i++) {
@@ -154,7 +148,7 @@ static enum sn_acc walk_indirect(struct walk *w, const struct sn_mkey *m, const 
 			struct sn_access in;
 			enum sn_acc acc;
 
-			if (++w->entries > ENTRIES_MAX)
+			if (++w->nic->work - w->from > SN_ENTRIES_MAX)
 				return SN_ACC_DEPTH;
 			if (off >= len) {
 				off -= len;
@@ -232,14 +226,14 @@ void *sn_mkey_at(struct softnic *nic, const struct sn_access *a)
 
 enum sn_acc sn_mkey_check(struct softnic *nic, const struct sn_access *a)
 {
-	struct walk w = { .nic = nic, .op = CHECK };
+	struct walk w = { .nic = nic, .from = nic->work, .op = CHECK };
 
 	return walk_key(&w, a, 0);
 }
 
 enum sn_acc sn_mkey_map(struct softnic *nic, const struct sn_access *a, void **piece)
 {
-	struct walk w = { .nic = nic, .op = MAP };
+	struct walk w = { .nic = nic, .from = nic->work, .op = MAP };
 	enum sn_acc acc = walk_key(&w, a, 0);
 
 	if (!acc)
@@ -249,14 +243,14 @@ enum sn_acc sn_mkey_map(struct softnic *nic, const struct sn_access *a, void **p
 
 enum sn_acc sn_mkey_read(struct softnic *nic, const struct sn_access *a, void *dst)
 {
-	struct walk w = { .nic = nic, .op = READ, .mem = dst };
+	struct walk w = { .nic = nic, .from = nic->work, .op = READ, .mem = dst };
 
 	return walk_key(&w, a, 0);
 }
 
 enum sn_acc sn_mkey_write(struct softnic *nic, const struct sn_access *a, const void *src)
 {
-	struct walk w = { .nic = nic, .op = WRITE, .mem = (uint8_t *)(uintptr_t)src };
+	struct walk w = { .nic = nic, .from = nic->work, .op = WRITE, .mem = (uint8_t *)(uintptr_t)src };
 
 	return walk_key(&w, a, 0);
 }

@@ -139,7 +139,7 @@ static void handle_traffic(struct softnic *nic)
 	enum { DRIVES = 64 };
 
 	sn_fabric_serve(nic);
-	for (int i = 0; i < DRIVES && (sn_drive(nic) || !TAILQ_EMPTY(&nic->run)); i++)
+	for (int i = 0; i < DRIVES && (sn_drive(nic) || !TAILQ_EMPTY(&nic->run)) && !sn_is_spent(nic); i++)
 		;
 }
 

@@ -113,6 +113,13 @@ void sn_table_free(struct sn_table *t);
 /* Calls fn for each object; fn may remove its argument. */
 void sn_table_each(struct softnic *nic, struct sn_table *t, void (*fn)(struct softnic *, void *));
 
+/*
+ * Most list entries that one access may look at, and that all segments of a message may. The longest message,
+ * 1 GiB, may be in pieces of 64 bytes. Without a limit, rows of empty entries would keep the device busy for
+ * hours.
+ */
+enum { SN_ENTRIES_MAX = 1 << 24 };
+
 /* functions of dma.c */
 /* translates an address through the host's IOMMU */
 void *sn_dma_host(struct softnic *nic, uint64_t addr, uint64_t len, bool write);

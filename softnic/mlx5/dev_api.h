@@ -36,6 +36,17 @@ static inline struct sn_mkey *sn_mkey_find(struct softnic *nic, uint32_t key)
 int sn_timer_arm(struct softnic *nic, struct sn_timer *t, uint64_t deadline);
 void sn_timer_cancel(struct softnic *nic, struct sn_timer *t);
 
+/*
+ * The unit of work is a list entry that an access looks at; a WQE counts as SN_WORK_WQE entries. After
+ * SN_WORK_MAX units a drive ends, and its QPs stay on the run list. So a caller that waits for the lock gets
+ * it soon, whatever the driver of the device has queued.
+ */
+enum { SN_WORK_MAX = 1 << 22, SN_WORK_WQE = 64 };
+static inline bool sn_is_spent(const struct softnic *nic)
+{
+	return nic->work >= SN_WORK_MAX;
+}
+
 /* Puts the QP on the run list: the current drive calls sn_rc_run() for it. */
 static inline void sn_qp_kick(struct sn_qp *qp)
 {

@@ -52,6 +52,7 @@ int sn_buf_from_list(struct softnic *nic, struct sn_buf *b, const void *list, ui
 		free(pages);
 		return err;
 	}
+	nic->work += n;
 	*b = (struct sn_buf){ .base = pages[0], .pages = pages, .npages = n, .perm = perm,
 			      .page_shift = (uint8_t)page_shift, .len = (uint64_t)n << page_shift };
 	if (contiguous) {

@@ -28,7 +28,7 @@ static bool run_qps(struct softnic *nic)
 	struct sn_qp *qp = NULL;
 	bool any = false;
 
-	while (qp != last) {
+	while (qp != last && !sn_is_spent(nic)) {
 		qp = TAILQ_FIRST(&nic->run);
 		TAILQ_REMOVE(&nic->run, qp, run);
 		qp->on_run = false;
@@ -53,7 +53,7 @@ static bool flush_receives(struct softnic *nic)
 	struct sn_qp *last = TAILQ_LAST(&nic->err, sn_err_list), *qp = NULL;
 	bool any = false;
 
-	for (int i = 0; qp != last && (i < ERR_QPS || nic->thread_driven); i++) {
+	for (int i = 0; qp != last && (i < ERR_QPS || nic->thread_driven) && !sn_is_spent(nic); i++) {
 		qp = TAILQ_FIRST(&nic->err);
 		TAILQ_REMOVE(&nic->err, qp, err);
 		TAILQ_INSERT_TAIL(&nic->err, qp, err);
@@ -67,7 +67,7 @@ static bool drive_rounds(struct softnic *nic)
 	struct sn_device *dev = nic->dev;
 	bool any = false;
 
-	for (int round = 0; round < ROUNDS; round++) {
+	for (int round = 0; round < ROUNDS && !sn_is_spent(nic); round++) {
 		if (atomic_load_explicit(&dev->any_eq_db, memory_order_acquire))
 			any |= sn_eq_take_posted(nic);
 		if (nic->config.flags & SOFTNIC_SCAN_UARS ||
@@ -117,6 +117,8 @@ bool sn_drive(struct softnic *nic)
 		now = drive_rounds(nic);
 		sn_fabric_release(nic);
 		any |= now;
+		if (sn_is_spent(nic))
+			break;
 		if (!nic->cqs_armed || sn_thread_watch(nic, now))
 			return any;
 	}

@@ -39,8 +39,7 @@ static struct sn_qp *receiver(struct sn_port *port, const struct sn_fab_dest *sr
 	return NULL;
 }
 
-/* Passes a valid packet to its QP. */
-static void dispatch(struct sn_port *port, const struct sn_fab_dest *src, const struct sn_packet *pkt)
+static void to_qp(struct sn_port *port, const struct sn_fab_dest *src, const struct sn_packet *pkt)
 {
 	struct sn_qp *qp;
 
@@ -75,9 +74,23 @@ static void dispatch(struct sn_port *port, const struct sn_fab_dest *src, const 
 	}
 }
 
+/* Passes a valid packet to its QP. */
+static void dispatch(struct sn_port *port, const struct sn_fab_dest *src, const struct sn_packet *pkt)
+{
+	to_qp(port, src, pkt);
+	if (sn_is_spent(port->nic))
+		sn_fab_stop(port->fabric->fab);
+}
+
 static bool can_receive(const struct sn_port *port)
 {
 	return !port->link_down && !port->nic->fatal;
+}
+
+/* A port that has failed, and the ring of a dead peer, which is emptied at once, stop for no packet. */
+static bool must_drop(const struct sn_port *port)
+{
+	return !can_receive(port) || port->nic->work / 16 >= SN_WORK_MAX;
 }
 
 static void deliver(void *ctx, const struct sn_addr *src, const void *bytes, size_t len)
@@ -90,7 +103,7 @@ static void deliver(void *ctx, const struct sn_addr *src, const void *bytes, siz
 	if (can_receive(port) && sn_rc_plain_in(port, src, bytes, len))
 		return;
 	from = (struct sn_fab_dest){.gid = *src};
-	if (!can_receive(port) || !sn_port_icrc_fits(port, &from, bytes, len)) {
+	if (must_drop(port) || !sn_port_icrc_fits(port, &from, bytes, len)) {
 		nic->ctr.rx_packets++;
 		nic->ctr.drops++;
 		return;

@@ -411,6 +411,7 @@ struct sn_fault {
 
 struct softnic {
 	atomic_uint lock;	/* the lock, see pump.c */
+	uint32_t work;		/* work done since the lock was taken, see sn_is_spent() */
 	struct softnic_config config;
 
 	/* memory of lists and queues of objects, in units of 8 bytes: see pages.c */

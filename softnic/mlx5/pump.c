@@ -86,6 +86,7 @@ void sn_leave(struct softnic *nic)
 			was = atomic_fetch_and(&nic->lock, ~(unsigned int)KICKED) & ~(unsigned int)KICKED;
 			sn_pump(nic);
 		}
+		nic->work = 0;
 		if (atomic_compare_exchange_strong(&nic->lock, &was, 0))
 			break;
 	}

@@ -235,8 +235,9 @@ bool sn_rc_resp_run(struct sn_qp *qp)
 	int burst, err = 0;
 
 	for (burst = 0; s->read_head != s->read_tail; burst++) {
-		if (burst == SN_RC_BURST)
+		if (burst == SN_RC_BURST || sn_is_spent(qp->nic))
 			return true;
+		qp->nic->work += SN_WORK_WQE;
 		err = send_answer(qp);
 		if (err == -EAGAIN)
 			return false;

@@ -291,7 +291,8 @@ bool sn_rc_req_run(struct sn_qp *qp)
 	struct sn_rc_req *r = &qp->rc->req;
 	int burst;
 
-	for (burst = 0; burst < SN_RC_BURST; burst++) {
+	for (burst = 0; burst < SN_RC_BURST && !sn_is_spent(qp->nic); burst++) {
+		qp->nic->work += SN_WORK_WQE;
 		if (qp->state != SN_QP_RTS || r->rnr_wait || r->unreachable ||
 		    qp->rc->waiter.blocked)
 			return false;

@@ -136,6 +136,7 @@ bool sn_rq_flush(struct sn_qp *qp)
 		struct sn_cqe cqe = { .op = SN_CQE_RESP_ERR, .counter = qp->rq_done,
 				      .syndrome = SN_SYND_FLUSH };
 
+		qp->nic->work += SN_WORK_WQE;
 		qp->rq_next = ++qp->rq_done;
 		any = true;
 		if (!sn_cqe_write(qp, qp->rcq, &cqe))

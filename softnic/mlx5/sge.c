@@ -12,6 +12,7 @@ struct cursor {
 	unsigned int n;
 	uint32_t skip, len;
 	uint8_t rights;
+	uint32_t from;		/* nic->work before the message */
 };
 
 /* Finds the next part of the message that lies within one element. False: there are no more
@@ -50,6 +51,12 @@ static uint8_t *single_element(const struct cursor *cur)
 	return sge->inl ? (uint8_t *)(uintptr_t)sge->inl + cur->skip : sn_mkey_at(cur->qp->nic, &a);
 }
 
+/* Returns the result of an access: the segments so far must not have looked at too many list entries. */
+static enum sn_acc within_limit(const struct cursor *cur, enum sn_acc acc)
+{
+	return !acc && cur->qp->nic->work - cur->from > SN_ENTRIES_MAX ? SN_ACC_DEPTH : acc;
+}
+
 /* The list ended before the message did. */
 static enum sn_acc list_end(const struct cursor *cur, enum sn_acc acc, const struct sn_access *a)
 {
@@ -61,7 +68,7 @@ static enum sn_acc list_end(const struct cursor *cur, enum sn_acc acc, const str
 enum sn_acc sn_gather(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n, uint32_t off,
 		      void *dst, uint32_t len)
 {
-	struct cursor cur = { qp, qp->pd, sge, n, off, len, SN_LR };
+	struct cursor cur = { qp, qp->pd, sge, n, off, len, SN_LR, qp->nic->work };
 	struct sn_access a = { 0 };
 	const uint8_t *inl;
 	uint8_t *d = dst, *p = single_element(&cur);
@@ -75,7 +82,7 @@ enum sn_acc sn_gather(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n
 		if (inl)
 			memcpy(d, inl, a.len);
 		else
-			acc = sn_mkey_read(qp->nic, &a, d);
+			acc = within_limit(&cur, sn_mkey_read(qp->nic, &a, d));
 		d += a.len;
 	}
 	return list_end(&cur, acc, &a);
@@ -95,6 +102,7 @@ static enum sn_acc scatter(struct cursor *cur, const uint8_t *src)
 		return SN_ACC_OK;
 	while (!acc && next_part(cur, &a, &inl)) {
 		acc = src ? sn_mkey_write(cur->qp->nic, &a, src) : sn_mkey_check(cur->qp->nic, &a);
+		acc = within_limit(cur, acc);
 		src += src ? a.len : 0;
 	}
 	return list_end(cur, acc, &a);
@@ -103,7 +111,7 @@ static enum sn_acc scatter(struct cursor *cur, const uint8_t *src)
 enum sn_acc sn_scatter(struct sn_qp *qp, const struct sn_sge *sge, unsigned int n, uint32_t off,
 		       const void *src, uint32_t len)
 {
-	struct cursor cur = { qp, qp->pd, sge, n, off, len, SN_LW };
+	struct cursor cur = { qp, qp->pd, sge, n, off, len, SN_LW, qp->nic->work };
 
 	return scatter(&cur, src);
 }
@@ -111,7 +119,8 @@ enum sn_acc sn_scatter(struct sn_qp *qp, const struct sn_sge *sge, unsigned int 
 enum sn_acc sn_scatter_recv(struct sn_qp *qp, const struct sn_rwqe *r, uint32_t off,
 			    const void *src, uint32_t len)
 {
-	struct cursor cur = { qp, r->srq ? r->srq->pd : qp->pd, r->sge, r->nsge, off, len, SN_LW };
+	struct cursor cur = { qp, r->srq ? r->srq->pd : qp->pd, r->sge, r->nsge, off, len, SN_LW,
+			      qp->nic->work };
 
 	return scatter(&cur, src);
 }

@@ -188,6 +188,11 @@ enum sn_sq_status sn_sq_next(struct sn_qp *qp, struct sn_wqe *wqe)
 	while (qp->state == SN_QP_RTS && !qp->sq_stopped && qp->sq_next != qp->sq_pi) {
 		if (sn_wr_count(qp) == qp->sq_size)
 			break;
+		if (sn_is_spent(qp->nic)) {
+			sn_qp_kick(qp);
+			break;
+		}
+		qp->nic->work += SN_WORK_WQE;
 		fetched = fetch_wqe(qp, wqe);
 		if (!fetched) {
 			sn_qp_fatal(qp, SN_EV_WQ_CATAS);

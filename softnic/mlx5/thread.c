@@ -64,6 +64,11 @@ static uint64_t take_over(struct softnic *nic, struct backoff *b)
 	nic->thread_driven = true;
 	worked = sn_pump(nic);
 	nic->thread_driven = false;
+	/* Others that wait for the lock take it while this thread sleeps. */
+	if (sn_is_spent(nic)) {
+		drain_fd(dev->event_fd);
+		return sn_now() + SN_TICK_MIN_NS;
+	}
 	if (worked) {
 		*b = (struct backoff){ .crowded = b->crowded };
 		if (nic->config.flags & SOFTNIC_THREAD_BACKOFF)

@@ -283,12 +283,16 @@ static bool scan_page(struct softnic *nic, struct sn_uar *uar)
 		nic->ctr.doorbells++;
 	}
 	if (rung)
-		LIST_FOREACH(qp, &uar->qps, link)
+		LIST_FOREACH(qp, &uar->qps, link) {
+			nic->work++;
 			sn_sq_doorbell(qp);
+		}
 	if (take_doorbell(page, SN_UAR_CQ, word)) {
 		sn_cq_doorbell(nic, uar->page, sn_get32(word, 0), sn_get32(word, 4), false);
-		LIST_FOREACH(cq, &uar->cqs, link)
+		LIST_FOREACH(cq, &uar->cqs, link) {
+			nic->work++;
 			sn_cq_scan(nic, cq);
+		}
 		any = true;
 	}
 	for (uint32_t off = SN_UAR_EQ_ARM; off <= SN_UAR_EQ; off += 8) {

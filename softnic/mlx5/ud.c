@@ -135,7 +135,7 @@ void sn_ud_run(struct sn_qp *qp)
 	struct sn_ud *ud = qp->ud;
 	int ret;
 
-	for (unsigned int burst = 0; burst < BURST; burst++) {
+	for (unsigned int burst = 0; burst < BURST && !sn_is_spent(qp->nic); burst++) {
 		if (qp->state != SN_QP_RTS || ud->waiter.blocked)
 			return;
 		if (!ud->loaded && sn_sq_next(qp, &ud->wqe) != SN_SQ_WQE)

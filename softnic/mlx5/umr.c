@@ -243,6 +243,7 @@ static uint8_t store_list(const struct umr *u, struct sn_mkey *m)
 	uint8_t *copy = NULL, synd = SN_SYND_LOCAL_PROT;
 	const uint8_t *list = read_list(u, &copy);
 
+	u->qp->nic->work += m->mode == MODE_MTT ? m->max_list : u->first + u->octowords;
 	if (list)
 		synd = m->mode == MODE_MTT ? store_mtts(u, m, list) : store_klms(u, m, list);
 	free(copy);

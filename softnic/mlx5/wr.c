@@ -192,6 +192,7 @@ void sn_sq_flush(struct sn_qp *qp)
 		wr.ce = ctrl.fm_ce_se >> 2 & 3;
 		wr.opcode = (uint8_t)from_be32(ctrl.opmod_idx_opcode);
 		wr.syndrome = SN_SYND_FLUSH;
+		qp->nic->work += SN_WORK_WQE;
 		qp->sq_next = (uint16_t)(qp->sq_next + sn_blocks(ds));
 		if (!complete_wr(qp, &wr))
 			break;

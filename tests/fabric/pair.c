@@ -101,6 +101,19 @@ Test(pair, open__of_a_taken_address_fails, .init = open_pair, .fini = close_pair
 	cr_assert_eq(fab, (void *)1, "the failed open changed its output");
 }
 
+Test(pair, stop__leaves_packets_for_the_next_poll, .init = open_resting_pair, .fini = close_pair)
+{
+	sn_sleep_us(1000);
+	b.stops = true;
+	for (uint32_t i = 1; i < 4; i++)
+		cr_assert_eq(port_send(&a, i, 64), 0);
+	for (unsigned int i = 1; i < 4; i++) {
+		cr_expect_eq(sn_fab_poll(b.fab, 32), 1);
+		cr_expect_eq(b.last, i);
+		cr_expect_not(sn_fab_rests(b.fab));
+	}
+}
+
 Test(pair, close__is_seen_and_a_new_device_is_reached, .init = open_pair, .fini = close_pair)
 {
 	struct sn_addr addr = b.addr;
@@ -130,6 +143,20 @@ Test(pair, close__delivers_sent_packets, .init = open_pair)
 	sn_fab_poll(b.fab, 64);
 	cr_assert_eq(b.got, 3);
 	cr_assert_eq(b.down, 1);
+	sn_fab_close(b.fab);
+}
+
+Test(pair, close__delivers_sent_packets_to_a_device_that_stops, .init = open_pair)
+{
+	cr_assert_eq(port_send(&a, 0, 64), 0);
+	ports_settle(&a, &b);
+	b.stops = true;
+	for (uint32_t i = 1; i < 4; i++)
+		cr_assert_eq(port_send(&a, i, 64), 0);
+	sn_fab_close(a.fab);
+	sn_fab_poll(b.fab, 64);
+	cr_expect_eq(b.got, 4);
+	cr_expect_eq(b.down, 1);
 	sn_fab_close(b.fab);
 }
 

@@ -32,6 +32,8 @@ static void record(struct port *port, const void *pkt, size_t len)
 	port->last = number;
 	if (port->got <= PORT_LOG)
 		port->log[port->got - 1] = number;
+	if (port->stops)
+		sn_fab_stop(port->fab);
 	if (port->echo_via)
 		port->bad += port_send(port->echo_via, number, len) != 0;
 }

@@ -19,6 +19,7 @@ struct port {
 	unsigned int disordered;
 	uint32_t log[PORT_LOG];		/* the numbers of the first packets */
 	unsigned int captured[2];	/* packets that this port captured: sent, received */
+	bool stops;			/* each packet ends the poll */
 	struct port *echo_via;		/* if set, each packet is sent back through this port */
 };
 

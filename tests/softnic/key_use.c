@@ -163,8 +163,8 @@ Test(key_use, umr__far_behind_in_a_long_list_is_used)
 }
 
 /* Creates a key of 1 GiB: rows of this many bytes, of which the last of n entries has all and the others
- * none. Each row is at the start of the region. */
-static uint32_t rows(uint32_t bytes, uint16_t n)
+ * none. Each row is at this address of another key. */
+static uint32_t rows_of(uint32_t bytes, uint16_t n, uint32_t key, uint64_t va)
 {
 	uint8_t *ctx = d->in + AT_CTX, *list = d->in + AT_PAS;
 
@@ -183,11 +183,17 @@ static uint32_t rows(uint32_t bytes, uint16_t n)
 	sn_set64(list, 8, (uint64_t)(GIB / bytes) << 32 | n);
 	for (list += 16; n--; list += 16) {
 		sn_set32(list, 0, n ? 0 : bytes);
-		sn_set32(list, 4, mr.key);
-		sn_set64(list, 8, (uintptr_t)mr.mem);
+		sn_set32(list, 4, key);
+		sn_set64(list, 8, va);
 	}
 	cr_assert_eq(drv_run(d, sizeof(d->in)), 0);
 	return sn_get(d->out, CMD_NUMBER) << 8;
+}
+
+/* Each row is at the start of the region. */
+static uint32_t rows(uint32_t bytes, uint16_t n)
+{
+	return rows_of(bytes, n, mr.key, (uintptr_t)mr.mem);
 }
 
 /* IBTA 9.7.5.2: the request was right, so the error is an operational one of the responder. */
@@ -245,4 +251,108 @@ Test(key_use, write__to_a_key_of_a_billion_rows_is_refused_soon, .timeout = 60)
 	drv_qp_free(&peer);
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, target >> 8), 0);
 	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, source >> 8), 0);
+}
+
+/* A chain of keys of the longest depth: each byte of the last one is the first byte of the region, behind
+ * thousands of empty entries. */
+enum { CHAIN = 4, EMPTY = 2000 };
+static uint32_t chain[CHAIN];
+
+static uint32_t make_chain(void)
+{
+	chain[0] = rows(1, EMPTY);
+	for (int i = 1; i < CHAIN; i++)
+		chain[i] = rows_of(1, EMPTY, chain[i - 1], 0);
+	return chain[CHAIN - 1];
+}
+
+static void destroy_chain(void)
+{
+	for (int i = CHAIN - 1; i >= 0; i--)
+		cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, chain[i] >> 8), 0);
+}
+
+static unsigned int completed(void)
+{
+	unsigned int n = 0;
+	struct drv_cqe e;
+
+	while (drv_poll(&cq, &e)) {
+		cr_assert_eq(e.opcode, 0, "syndrome %#x", e.syndrome);
+		n++;
+	}
+	return n;
+}
+
+/* The doorbell is one call, and so is each pump. Others that need the device get it between the calls. */
+static void expect_in_parts(unsigned int requests, const struct drv_wqe *last)
+{
+	struct softnic_counters before, after;
+	unsigned int done, pumps = 0;
+
+	softnic_counters(d->nic, &before);
+	drv_ring(&qp, last);
+	softnic_counters(d->nic, &after);
+	done = completed();
+	cr_expect_lt(done + (after.rx_packets - before.rx_packets), requests, "one call has executed all");
+	for (; done < requests && pumps < 10 * requests; pumps++) {
+		softnic_pump(d->nic);
+		done += completed();
+	}
+	cr_expect_eq(done, requests, "after %u calls", pumps);
+}
+
+Test(key_use, writes__through_long_chains_are_executed_in_parts, .timeout = 60)
+{
+	enum { WRITES = 64, BYTES = 16 };
+	uint32_t key = make_chain();
+
+	for (int from = 0; from < 2; from++) {
+		struct drv_wqe w;
+
+		for (unsigned int i = 0; i < WRITES; i++) {
+			drv_ctrl(&qp, &w, 0x08, CE_ALWAYS << 2, 0);
+			drv_raddr(&w, from ? (uintptr_t)mr.mem : 0, from ? mr.key : key);
+			drv_data(&w, from ? NULL : mr.mem, BYTES, from ? key : mr.key);
+			drv_put(&qp, &w);
+		}
+		expect_in_parts(WRITES, &w);
+	}
+	destroy_chain();
+}
+
+Test(key_use, umrs__with_lists_behind_long_chains_are_executed_in_parts, .timeout = 60)
+{
+	enum { UMRS = 16 };
+	uint32_t key = make_chain(), window = drv_window(d, 4);
+	struct drv_wqe w;
+
+	mr.mem[0] = 0;
+	for (unsigned int i = 0; i < UMRS; i++) {
+		drv_ctrl(&qp, &w, 0x25, SMALL_FENCE | CE_ALWAYS << 2, window);
+		drv_umr(&w, 0, 4, BIND_MASK);
+		drv_mkc(&w, DRV_RW, 0xffffff00, 0, 64, false);
+		drv_data(&w, NULL, 64, key);
+		drv_put(&qp, &w);
+	}
+	expect_in_parts(UMRS, &w);
+	cr_expect_eq(drv_simple(d, CMD_DESTROY_MKEY, window >> 8), 0);
+	destroy_chain();
+}
+
+/* Each segment alone is allowed: it looks at 2^24 entries at most. */
+Test(key_use, write__of_two_segments_behind_long_chains_is_refused, .timeout = 60)
+{
+	uint32_t key = make_chain();
+	struct drv_wqe w;
+
+	for (unsigned int segments = 1; segments <= 2; segments++) {
+		drv_ctrl(&qp, &w, 0x08, CE_ALWAYS << 2, 0);
+		drv_raddr(&w, (uintptr_t)mr.mem, mr.key);
+		for (unsigned int i = 0; i < segments; i++)
+			drv_data(&w, NULL, 600, key);
+		cr_expect_eq(run(&w), segments == 1 ? 0 : 0x04, "%u segments", segments);
+	}
+	drv_expect(d, "mkey.depth");
+	destroy_chain();
 }
