@@ -20,8 +20,8 @@ void efa_break(struct dap_ep *ep, const char *fmt, ...)
 		va_start(ap, fmt);
 		vsnprintf(why, EFA_WHY, fmt, ap);
 		va_end(ap);
-		dap_log(DAP_LOG_EP | DAP_LOG_CM, "endpoint %p: the connection is broken: %s", (void *)ep,
-			why);
+		dap_log(DAP_LOG_EP | DAP_LOG_CM, "endpoint %p of %s: the connection is broken: %s",
+			(void *)ep, ep->obj.ia->name, why);
 	}
 	dap_ep_broken(ep);
 }

@@ -294,8 +294,8 @@ static EFA_COLD void drop_packet(struct dap_ep *ep, const struct efa_cqe *cqe)
 	char text[EFA_CQE_TEXT];
 
 	if (!(e->tx.blocked & EFA_B_STOP) && !e->cold->dropped++)
-		dap_log(DAP_LOG_WARN, "endpoint %p: dropped a packet that is not from its peer: %s",
-			(void *)ep, efa_decode_cqe(cqe, text, sizeof(text)));
+		dap_log(DAP_LOG_WARN, "endpoint %p of %s: dropped a packet that is not from its peer: %s",
+			(void *)ep, ep->obj.ia->name, efa_decode_cqe(cqe, text, sizeof(text)));
 	refill_packet(&e->rx, cqe);
 	efa_give_back(ep);
 }

@@ -30,7 +30,8 @@ static void log_failure(struct dap_ep *ep, const struct m5_cqe *cqe, bool reques
 	else
 		m5_decode_recv(e->rq.ring + (size_t)(index & e->rq.mask) * e->rq.stride,
 			       e->rq.max_iov, w, sizeof(w));
-	dap_log(DAP_LOG_EP | DAP_LOG_CM, "endpoint %p failed: %s; work: %s", (void *)ep, c, w);
+	dap_log(DAP_LOG_EP | DAP_LOG_CM, "endpoint %p of %s failed: %s; work: %s", (void *)ep,
+		ep->obj.ia->name, c, w);
 }
 
 static void fill_dto(struct dap_event *ev, struct dap_ep *ep, const struct m5_slot *slot,

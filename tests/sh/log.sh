@@ -50,7 +50,7 @@ pingpong() {
 # dat_pingpong
 is_refused() {
 	DAPL_DBG_TYPE=8 pingpong -i $ia -n 20 || wrong_status "$tmp/log"
-	has "$tmp/log" "endpoint 0x[0-9a-f]+$1"
+	has "$tmp/log" "$ep$1"
 	has "$tmp/log" "$ep: this side broke the connection: "
 	has "$tmp/log" "$ep: the connection is broken$"
 }
