@@ -96,8 +96,8 @@ static void on_reply(void *ctx, struct dap_cm_conn *conn, const struct dap_path 
 		dap_evd_early(ep);
 		dap_cm_rtu(conn);
 	} else {
-		dap_log(DAP_LOG_ERR, "endpoint %p cannot be connected: %s", (void *)ep,
-			strerror(-err));
+		dap_log(DAP_LOG_ERR, "endpoint %p of %s: cannot connect its queue pair to the peer's: %s",
+			(void *)ep, ep->obj.ia->name, strerror(-err));
 		core_ep(ep)->conn = NULL;
 		dap_conn_finish(ep, DAP_CAUSE_FAILED, DAP_EV_NON_PEER_REJECTED);
 		dap_cm_break(conn, "the peer cannot connect its endpoint to this one: "

@@ -105,8 +105,8 @@ static int remake_qp(struct dap_ep *ep, const struct qp_parts *to)
 	own->soft_high = soft_high;
 	set_parts(ep, &from);
 	if (dap_ep_reattach(ep))
-		dap_log(DAP_LOG_ERR, "endpoint %p: cannot restore its queue pair after a failed modify; "
-			"free it", (void *)ep);
+		dap_log(DAP_LOG_ERR, "endpoint %p of %s: cannot restore its queue pair after a failed "
+			"dat_ep_modify(); call it again, or free the endpoint", (void *)ep, ep->obj.ia->name);
 	return err;
 }
 

@@ -204,7 +204,8 @@ int dap_evd_add_stream(struct dap_evd *handle, uint32_t completion_flags)
 	pthread_mutex_unlock(&evd->cq_lock);
 	if (!why)
 		return 0;
-	dap_log(DAP_LOG_WARN, "EVD %p refuses the completions of an endpoint: %s", (void *)handle, why);
+	dap_log(DAP_LOG_WARN, "EVD %p of %s: cannot take the completions of an endpoint: %s; use another EVD "
+		"(dat_ep_create(3), Event Dispatchers)", (void *)handle, handle->obj.ia->name, why);
 	return DAP_ERR(DAP_INVALID_PARAMETER, DAP_SUB_NONE);
 }
 
@@ -254,8 +255,9 @@ void dap_evd_overflow(struct dap_evd *handle)
 	pthread_mutex_unlock(&evd->lock);
 	if (reported)
 		return;
-	dap_log(DAP_LOG_ERR, "EVD %p of %u events has overflowed and delivers no more events: "
-		"create it with more", (void *)handle, evd->qlen);
+	dap_log(DAP_LOG_ERR, "EVD %p of %s, with room for %u events, overflowed and delivers no more: free "
+		"it, and create one with a greater evd_min_qlen", (void *)handle, handle->obj.ia->name,
+		evd->qlen);
 	dap_async_post(evd->pub.obj.ia, DAP_EV_ASYNC_EVD_OVERFLOW, &evd->pub.obj, 0);
 }
 

@@ -142,8 +142,8 @@ int dap_evd_post(struct dap_evd *handle, const struct dap_event *ev)
 	pthread_mutex_unlock(&evd->lock);
 	if (!lost)
 		return err;
-	dap_log(DAP_LOG_ERR, "EVD %p of %u events is full, event %s is lost: create it with more",
-		(void *)evd, evd->qlen, lost);
+	dap_log(DAP_LOG_ERR, "EVD %p of %s, with room for %u events, is full, and event %s is lost: create "
+		"it with a greater evd_min_qlen", (void *)evd, handle->obj.ia->name, evd->qlen, lost);
 	/* After an asynchronous event, an overflow event would not fit either. */
 	if (is_connection_event(ev))
 		dap_async_post(evd->pub.obj.ia, DAP_EV_ASYNC_EVD_OVERFLOW, &evd->pub.obj, 0);

@@ -85,7 +85,8 @@ static void connect_back(struct dap_cr *cr, struct dap_ep *ep, const void *pd, u
 		err = dap_cm_accept(cr->conn, &ep->local_path, pd, pd_size, ep);
 	if (!err)
 		return;
-	dap_log(DAP_LOG_WARN, "endpoint %p cannot accept: %s", (void *)ep, strerror(-err));
+	dap_log(DAP_LOG_WARN, "endpoint %p of %s: cannot accept the request of qualifier 0x%llx: %s",
+		(void *)ep, ep->obj.ia->name, (unsigned long long)cr->conn_qual, strerror(-err));
 	own->conn = NULL;
 	dap_conn_finish(ep, DAP_CAUSE_FAILED, DAP_EV_ACCEPT_ERROR);
 }
