@@ -222,6 +222,7 @@ static int make_tables(struct dap_ia *ia)
 
 EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instance_data)
 {
+	const char *type = "an unknown value", *detail = "";
 	struct front_provider *p;
 	DAT_RETURN ret;
 
@@ -238,9 +239,11 @@ EXPORT void dat_provider_init(const DAT_PROVIDER_INFO *info, const char *instanc
 		return;
 	}
 	ret = dat_registry_add_provider(&p->table, info);
-	if (ret != DAT_SUCCESS && DAT_GET_TYPE(ret) != DAT_PROVIDER_ALREADY_REGISTERED)
-		dap_log(DAP_LOG_ERR, "cannot register %s: dat_registry_add_provider returned 0x%08x",
-			info->ia_name, ret);
+	if (ret == DAT_SUCCESS || DAT_GET_TYPE(ret) == DAT_PROVIDER_ALREADY_REGISTERED)
+		return;
+	dat_strerror(ret, &type, &detail);
+	dap_log(DAP_LOG_ERR, "cannot register %s: dat_registry_add_provider() returned %s %s", info->ia_name,
+		type, detail);
 }
 
 EXPORT void dat_provider_fini(const DAT_PROVIDER_INFO *info)

@@ -194,5 +194,6 @@ void conf_explain(const char *path, int err)
 		dat_log(DAT_LOG_ERROR, "%s: not used in a process with raised privileges: it must "
 			"be owned by root and writable by root only", path);
 	else
-		dat_log(DAT_LOG_ERROR, "%s: %s", path, strerror(-err));
+		dat_log(DAT_LOG_ERROR, "cannot read %s: %s; DAT_OVERRIDE selects another file", path,
+			strerror(-err));
 }
