@@ -99,7 +99,8 @@ static void port_event(struct dap_ia *ia, const struct m5_event *ev)
 	int err;
 
 	if (ev->sub_type == M5_PORT_DOWN) {
-		dap_log(DAP_LOG_ERR, "%s: the port is down: sends fail unless it comes up in time", ia->name);
+		dap_log(DAP_LOG_ERR, "%s: the port is down: requests fail unless it comes up in time; check "
+			"cable and switch", ia->name);
 		dap_async_post(ia, DAP_EV_ASYNC_INTERNAL, &ia->obj, IA_OTHER);
 		return;
 	}
@@ -146,8 +147,8 @@ void m5_ia_async_handle(struct dap_ia *ia)
 			port_event(ia, &ev);
 			break;
 		case M5_EVENT_LOST:
-			dap_log(DAP_LOG_ERR, "%s: device events were dropped: failed "
-				"connections may go unnoticed", ia->name);
+			dap_log(DAP_LOG_ERR, "%s: events of the adapter were lost: reconnect endpoints "
+				"whose requests do not complete", ia->name);
 			/* fall through */
 		case M5_EVENT_STARVED:
 			dap_async_post(ia, DAP_EV_ASYNC_INTERNAL, &ia->obj, IA_OTHER);

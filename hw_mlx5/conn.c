@@ -257,8 +257,8 @@ static void await_last_wqe(struct dap_ep *ep)
 		pthread_setcancelstate(cancel, NULL);
 	}
 	__atomic_store_n(&ia->last_wqe_ms, M5_LAST_WQE_AGAIN_MS, __ATOMIC_RELAXED);
-	dap_log(DAP_LOG_EP, "EP %p: no Last WQE Reached event; a receive of its SRQ may be lost",
-		(void *)ep);
+	dap_log(DAP_LOG_EP, "endpoint %p of %s: the adapter sent no Last WQE Reached event in time; a "
+		"receive of its SRQ may be lost, so post one more", (void *)ep, ep->obj.ia->name);
 }
 
 void m5_qp_last_wqe(struct dap_ep *ep)
@@ -305,8 +305,8 @@ static void await_flush(struct dap_ep *ep)
 	}
 	__atomic_store_n(&ia->flush_ms, done ? M5_FLUSH_MS : M5_FLUSH_AGAIN_MS, __ATOMIC_RELAXED);
 	if (!done)
-		dap_log(DAP_LOG_EP, "EP %p: the end of its connection may come before its last completions",
-			(void *)ep);
+		dap_log(DAP_LOG_EP, "endpoint %p of %s: the adapter did not flush its queue in time; "
+			"completions may come after the end of the connection", (void *)ep, ep->obj.ia->name);
 }
 
 int m5_qp_error(struct dap_ep *ep)

@@ -178,13 +178,14 @@ static int device_facts(struct m5_ia *m, char *why, size_t whylen)
 	if (!err)
 		err = m->ctl->ops->port(m->ctl, &m->port);
 	if (err == -ENETDOWN && m->params.gid_index >= 0) {
-		snprintf(why, whylen, "gid_index=%d: that entry of the GID table has no RoCE v2 address",
-			 m->params.gid_index);
+		snprintf(why, whylen, "ia_params: gid_index=%d: that entry of the GID table of %s has no "
+			 "RoCE v2 address: choose another, or let the provider choose", m->params.gid_index,
+			 m->ctl->device);
 		return -EINVAL;
 	}
 	if (err) {
-		snprintf(why, whylen, "cannot query device capabilities or port address: %s",
-			 strerror(-err));
+		snprintf(why, whylen, "cannot query the capabilities or the port address of %s: %s",
+			 m->ctl->device, strerror(-err));
 		return err == -ENETDOWN || err == -ENETUNREACH ? -EIO : err;
 	}
 	if (m->port.ethernet)
@@ -213,7 +214,8 @@ static int start(struct dap_ia *ia, char *why, size_t whylen)
 		return err;
 	err = m->ctl->ops->uar_alloc(m->ctl, M5_UAR_NC, &m->uar);
 	if (err) {
-		snprintf(why, whylen, "cannot allocate a doorbell page: %s", strerror(-err));
+		snprintf(why, whylen, "cannot allocate a doorbell page of %s: %s", m->ctl->device,
+			 strerror(-err));
 		m5_uidx_close(m);
 		return err;
 	}

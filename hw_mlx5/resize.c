@@ -64,8 +64,9 @@ static int switch_ring(struct dap_evd *evd, const struct m5_mem *mem, unsigned i
 	m5_cq_publish(cq, cq->ci + 1);
 	__atomic_add_fetch(&cq->rings, 1, __ATOMIC_RELEASE);
 	if (err)
-		dap_log(DAP_LOG_ERR, "EVD %p: completions were lost when its CQ grew: its old ring has "
-			"no final CQE", (void *)evd);
+		dap_log(DAP_LOG_ERR, "EVD %p of %s: completions were lost when its CQ grew (no final CQE in "
+			"the old ring): free its endpoints, and create it with a greater evd_min_qlen",
+			(void *)evd, evd->obj.ia->name);
 	return 0;
 }
 

@@ -118,8 +118,8 @@ int dv_obj_destroy(struct m5_obj *obj)
 	/* If the device refuses, libmlx5 keeps its memory of the object until the context
 	 * closes. */
 	if (err)
-		dap_log(DAP_LOG_ERR, "%s: cannot destroy a device object: %s", obj->ctl->device,
-			strerror(-hw_error(err)));
+		dap_log(DAP_LOG_ERR, "%s: cannot destroy an object of the device: %s; it stays until the "
+			"last IA of the device is closed", obj->ctl->device, strerror(-hw_error(err)));
 	free(obj);
 	return hw_error(err);
 }

@@ -37,7 +37,8 @@ static int context_of(struct ibv_device *dev, struct ibv_context **ctx, char *wh
 	int answer;
 
 	if (!mlx5dv_is_supported(dev)) {
-		snprintf(why, whylen, "%s is not an adapter that this provider supports", dev->name);
+		snprintf(why, whylen, "%s is not a ConnectX that libmlx5 supports: dat_info(1) lists the "
+			 "adapters that this provider supports", dev->name);
 		return -ENODEV;
 	}
 	errno = 0;

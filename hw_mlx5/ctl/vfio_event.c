@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -252,12 +253,15 @@ static int prepare_ring(struct m5_ctl *ctl, struct m5_eq *eq)
 static void eq_destroy(struct m5_ctl_vfio *v, struct vf_eq *eq)
 {
 	struct dv_call call;
+	int err;
 
 	madvise(eq->eq.ring, sizeof(struct m5_eqe) << eq->eq.log, MADV_DONTNEED);
 	if (dv_begin(&v->dv.ctl, &call))
 		return;
-	if (mlx5dv_devx_destroy_eq(eq->devx))
-		dap_log(DAP_LOG_ERR, "cannot destroy an event queue of %s", v->dev->pci);
+	err = mlx5dv_devx_destroy_eq(eq->devx);
+	if (err)
+		dap_log(DAP_LOG_ERR, "%s: cannot destroy an event queue: %s; it stays until the device is "
+			"closed", v->dev->pci, strerror(abs(err)));
 	dv_end(&call);
 }
 

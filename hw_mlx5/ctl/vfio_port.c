@@ -44,8 +44,10 @@ static int choose_mac(struct m5_ctl_vfio *v, struct m5_port *port, char *why, si
 		memcpy(port->mac, v->dv.params.mac, sizeof(port->mac));
 	if (!err && memcmp(port->mac, none, sizeof(none)))
 		return 0;
-	snprintf(why, whylen, err ? "cannot query MTU and MAC of %s"
-				  : "%s reports no MAC, and ia_params lack mac=", v->dev->pci);
+	if (err)
+		snprintf(why, whylen, "cannot query MTU and MAC of %s: %s", v->dev->pci, strerror(-err));
+	else
+		snprintf(why, whylen, "%s reports no MAC address: set mac= in ia_params", v->dev->pci);
 	return err ? err : -EINVAL;
 }
 
@@ -150,7 +152,7 @@ static int port_wait(struct m5_ctl_vfio *v, bool *up)
 		port_raise(v);
 	while (!err && !*up && dap_now_ms() - start < VF_LINK_MS) {
 		if (!logged && dap_now_ms() - start >= VF_LINK_SAY_MS) {
-			dap_log(DAP_LOG_ERR, "waiting for the link of %s: %u s at most", v->dev->pci,
+			dap_log(DAP_LOG_ERR, "%s: the link is down; waiting up to %u s for it", v->dev->pci,
 				VF_LINK_MS / 1000);
 			logged = true;
 		}

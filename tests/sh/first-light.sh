@@ -146,7 +146,7 @@ SOFTNIC_FAULT=quirk=no_heartbeat "$run" --vfio "$DAPL_BUILD_DIR/bin/dat_first_li
 	-t 44 >"$tmp/out" 2>&1
 grep -qE '^44 bad .*the IA is lost after [0-9.]+ s' "$tmp/out" || { echo "a missing heartbeat is not reported"; cat "$tmp/out"; status=1; }
 wait
-grep -q '0000:01:00.0 does not open in time' "$tmp/link" && grep -q 'waiting for the link of' "$tmp/link" || {
+grep -q '0000:01:00.0 does not open in time' "$tmp/link" && grep -q 'the link is down; waiting up to' "$tmp/link" || {
 	echo "the wait for a link that trains too long is not reported:"
 	cat "$tmp/link"
 	status=1

@@ -54,7 +54,7 @@ static const struct refusal refusals[] = {
 	  .cure = "" },
 	{ "epoll_ctl", ENOMEM, "mlx5_0-1", .err = -ENOMEM, .cause = "cannot create an event channel", .cure = "" },
 	{ "mlx5dv_is_supported", EINVAL, "mlx5_0-1", .err = -ENODEV,
-	  .cause = "not an adapter that this provider supports", .cure = "" },
+	  .cause = "mlx5_0 is not a ConnectX", .cure = "dat_info(1)" },
 	{ "ibv_query_port", EPERM, "mlx5_0-1", .err = -EPERM, .cause = "cannot query the address",
 	  .cure = "" },
 	{ "ibv_query_pkey", EIO, "mlx5_0-1",

@@ -27,6 +27,8 @@ static const struct refusal refusals[] = {
 	{ .name = VFIO_IA, .err = -EINVAL, .cause = "lack ip=", .cure = "gid=auto" },
 	{ .name = VFIO_IA, .params = "ip=10.0.0", .err = -EINVAL, .cause = "ip", .cure = "" },
 	{ .name = VFIO_IA, .params = "gid=auto;mac=1:2:3", .err = -EINVAL, .cause = "mac", .cure = "" },
+	{ .name = VFIO_IA, .params = "gid=auto;mac=00:00:00:00:00:00", .err = -EINVAL,
+	  .cause = "reports no MAC address", .cure = "mac=" },
 	{ .name = VFIO_IA, .params = "gid=10.0.0.1", .err = -EINVAL, .cause = "gid", .cure = "" },
 	{ "vendor", ENOENT, VFIO_IA, "gid=auto", .err = -EIO,
 	  .cause = "not a ConnectX", .cure = "no other adapter" },
