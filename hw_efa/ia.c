@@ -114,8 +114,8 @@ static int cq_open(struct efa_ia *e, char *why, size_t whylen)
 	while ((err = e->ctl->ops->cq_create(e->ctl, n, &eng->res)) == -ENOMEM && n > LEAST_CQ)
 		n /= 2;
 	if (err) {
-		snprintf(why, whylen, "cannot create a completion queue of %u entries: %s", n,
-			 strerror(-err));
+		snprintf(why, whylen, "cannot create a completion queue of %u entries: %s%s", n,
+			 strerror(-err), err == -ENOMEM ? "; try a smaller efa_cq= in ia_params" : "");
 		return err;
 	}
 	if (n < wanted)
@@ -159,20 +159,18 @@ static int check_caps(const struct efa_ia *e, char *why, size_t whylen)
 	const struct efa_caps *dev = &e->dev;
 	const char *lacks = NULL;
 
-	if (!dev->rdma_read) {
-		snprintf(why, whylen, "the EFA (PCI id 0x%04x) has no RDMA read, which this driver needs: "
-			 "use %s", dev->device_id, e->ctl->soft ? "efa_profile=read or a later one" :
-			 "an instance type of Nitro v4 or newer");
-		return -EOPNOTSUPP;
-	}
-	if (dev->mtu < 1024 || dev->mtu > 65472)
-		lacks = "an MTU between 1024 and 65472 bytes";
+	if (!dev->rdma_read)
+		lacks = "RDMA read";
+	else if (dev->mtu < 1024 || dev->mtu > 65472)
+		lacks = "MTU between 1024 and 65472 bytes";
 	else if (dev->max_send_sge < 2)
-		lacks = "two segments in a send";
+		lacks = "sends of two segments";
 	else if (dev->max_rq_wr < 128 || dev->max_sq_wr < 32)
 		lacks = "queues of 128 receives and 32 sends";
 	if (lacks) {
-		snprintf(why, whylen, "the device does not support %s, which this driver needs", lacks);
+		snprintf(why, whylen, "the EFA (PCI id 0x%04x) has no %s, which this driver needs: "
+			 "use %s", dev->device_id, lacks, e->ctl->soft ? "efa_profile=read or a later one" :
+			 "an instance type of Nitro v4 or newer");
 		return -EOPNOTSUPP;
 	}
 	if (e->shape.rq <= dev->max_rq_wr)
@@ -241,7 +239,8 @@ static void ia_async_handle(struct dap_ia *ia)
 		}
 		if (event != HW_EVENT_PORT_DOWN)
 			continue;
-		dap_log(DAP_LOG_ERR, "%s: the port is down", ia->name);
+		dap_log(DAP_LOG_ERR, "%s: the port is down: requests fail unless it comes up in time; check "
+			"the instance's EFA interface", ia->name);
 		dap_async_post(ia, DAP_EV_ASYNC_INTERNAL, &ia->obj, IA_OTHER);
 	}
 }

@@ -162,7 +162,8 @@ int edv_caps_read(struct edv *dv, char *why, size_t whylen)
 	int err = query_caps(dv, &port);
 
 	if (err == -ENODEV)
-		snprintf(why, whylen, "this provider does not support %s", name);
+		snprintf(why, whylen, "%s is not an EFA: dat_info(1) lists the adapters that this provider "
+			 "supports", name);
 	else if (err)
 		snprintf(why, whylen, "cannot query the capabilities of %s: %s", name,
 			 strerror(-err));

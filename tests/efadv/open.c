@@ -88,11 +88,11 @@ static const struct lack {
 	const char *cause;
 } lacks[] = {
 	{ { .lacks = EFADV_DEVICE_ATTR_CAPS_RDMA_READ }, "", -EOPNOTSUPP, "no RDMA read" },
-	{ { .mtu = 1023 }, "", -EOPNOTSUPP, "an MTU between 1024 and 65472 bytes" },
-	{ { .mtu = 65473 }, "", -EOPNOTSUPP, "an MTU between 1024 and 65472 bytes" },
-	{ { .sq_sge = 1 }, "", -EOPNOTSUPP, "two segments in a send" },
-	{ { .sq_wr = 16 }, "", -EOPNOTSUPP, "queues of 128 receives and 32 sends" },
-	{ { .rq_wr = 64 }, "", -EOPNOTSUPP, "queues of 128 receives and 32 sends" },
+	{ { .mtu = 1023 }, "", -EOPNOTSUPP, "no MTU between 1024 and 65472 bytes" },
+	{ { .mtu = 65473 }, "", -EOPNOTSUPP, "no MTU between 1024 and 65472 bytes" },
+	{ { .sq_sge = 1 }, "", -EOPNOTSUPP, "no sends of two segments" },
+	{ { .sq_wr = 16 }, "", -EOPNOTSUPP, "no queues of 128 receives and 32 sends" },
+	{ { .rq_wr = 64 }, "", -EOPNOTSUPP, "no queues of 128 receives and 32 sends" },
 	{ { .rq_wr = 128 }, "efa_window=1024", -EINVAL, "use a smaller efa_window=" },
 };
 
