@@ -146,7 +146,8 @@ static int find_by_interface(const char *interface, unsigned long wanted, char *
 	}
 	if (wanted && wanted != *port) {
 		snprintf(why, whylen, "ia_params: network interface %s is port %u of %s, not port %lu: "
-			 "select port 0", interface, *port, device, wanted);
+			 "use port %u, or 0 for the port of the interface", interface, *port, device, wanted,
+			 *port);
 		return -EINVAL;
 	}
 	return 0;
@@ -187,7 +188,7 @@ int hw_device_only_port(const char *text, char *why, size_t whylen)
 
 	if (port <= 1)
 		return 0;
-	snprintf(why, whylen, "ia_params: %.*s has no port %lu: its only port is 1", (int)(blank - text),
+	snprintf(why, whylen, "ia_params: %.*s has no port %lu: use port 1", (int)(blank - text),
 		 text, port);
 	return -EINVAL;
 }

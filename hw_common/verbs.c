@@ -27,7 +27,7 @@ int hw_error(int ret)
 	case EFAULT:
 		return -abs(ret);
 	default:
-		dap_log(DAP_LOG_EP, "the kernel's answer was: %s", strerror(abs(ret)));
+		dap_log(DAP_LOG_EP, "a call of rdma-core or the kernel failed: %s", strerror(abs(ret)));
 		return -EIO;
 	}
 }

@@ -82,9 +82,9 @@ refuses $none 'there is no RDMA device mlx5_7: ibv_devices(1) lists them' ib0 'm
 refuses $none 'mlx5_0 has no port 3: ibv_devinfo(1) lists its ports' ib0 'mlx5_0 3' "$run"
 refuses $none 'efa_0 has no port 2: ibv_devinfo(1) lists its ports' ib0 'efa_0 2' "$run" --efa
 refuses $none 'network interface lo has no RDMA device: rdma link' ib0 '127.0.0.1 0'
-refuses $bad 'enp1s0np0 is port 1 of mlx5_0, not port 2: select port 0' ib0 'enp1s0np0 2' "$run"
-refuses $bad 'soft-mlx5-0 has no port 2: its only port is 1' ib0 'device=soft-mlx5-0 port=2'
-refuses $bad 'soft-efa-0 has no port 2: its only port is 1' ib0 'soft-efa-0 2'
+refuses $bad 'enp1s0np0 is port 1 of mlx5_0, not port 2: use port 1, or 0 for' ib0 'enp1s0np0 2' "$run"
+refuses $bad 'soft-mlx5-0 has no port 2: use port 1' ib0 'device=soft-mlx5-0 port=2'
+refuses $bad 'soft-efa-0 has no port 2: use port 1' ib0 'soft-efa-0 2'
 refuses $bad '"soft-mlx5-0 1" and device= or port= both select the device: remove one' ib0 'soft-mlx5-0 1 port=1'
 refuses $bad 'port=1 needs device=' soft-mlx5-0 'port=1'
 refuses $bad 'port=300: must be a number from 0 to 255' ib0 'device=soft-mlx5-0 port=300'
