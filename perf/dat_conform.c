@@ -149,7 +149,8 @@ static int run_all(const struct options *o)
 
 	report.results = calloc(conform_count(), sizeof(*report.results));
 	if (!report.results) {
-		fprintf(stderr, "dat_conform: no memory\n");
+		fprintf(stderr, "dat_conform: no memory for the results of %zu statements\n",
+			conform_count());
 		return 1;
 	}
 	for (size_t i = 0; i < conform_count(); i++) {

@@ -179,7 +179,7 @@ static void ask(const struct light *l, probe_fn *probe, unsigned int limit_s, ui
 	if (now >= until)
 		no_answer(a, "not asked: the time for all probes is over");
 	else if (pid < 0)
-		no_answer(a, "no process: %s", strerror(errno));
+		no_answer(a, "no answer: cannot start a process: %s", strerror(errno));
 	else if (!wait_in_time(pid, until, &status))
 		no_answer(a, "no answer within %.0f s: %s", (double)(until - now) / 1e9,
 			  shortened ? "the time for all probes is over" : "it hangs");

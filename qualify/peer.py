@@ -228,11 +228,11 @@ def answer(host, name, args):
     if name == "start":
         program, given = args
         if program not in PROGRAMS or not all(isinstance(a, str) and not writes(a) for a in given):
-            raise ValueError(f"refused: {program} {given}")
+            raise ValueError(f"refused to start {program} {given}")
     elif name == "finish":
         args = (args[0], min(args[1], 90))
     elif name not in ("output", "alive", "kill", "identity", "counters"):
-        raise ValueError(f"there is no request {name}")
+        raise ValueError(f"unknown request {name}: is the run of another release?")
     return getattr(host, name)(*args)
 
 

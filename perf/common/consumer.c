@@ -174,7 +174,7 @@ int consumer_wait_request(struct consumer *c, DAT_CR_HANDLE *cr, uint64_t timeou
 	if (!dat_ok(dat_evd_wait(c->cr_evd, us, 1, &ev, &more), "dat_evd_wait for a connection"))
 		return -1;
 	if (ev.event_number != DAT_CONNECTION_REQUEST_EVENT) {
-		fprintf(stderr, "%s instead of a connection request\n",
+		fprintf(stderr, "event %s has come instead of a connection request\n",
 			dat_event_name(ev.event_number));
 		return -1;
 	}
@@ -214,7 +214,7 @@ int consumer_resolve(const char *host, struct sockaddr_storage *to)
 		err = getaddrinfo(host, NULL, &hint, &list);
 	}
 	if (err) {
-		fprintf(stderr, "%s: %s\n", host, gai_strerror(err));
+		fprintf(stderr, "cannot find the address of host %s: %s\n", host, gai_strerror(err));
 		return -1;
 	}
 	memcpy(to, list->ai_addr, list->ai_addrlen);
@@ -319,7 +319,7 @@ int consumer_completion(struct consumer *c, DAT_EVD_HANDLE evd, DAT_EVENT *ev)
 	if (c->broken && dat_evd_dequeue(evd, ev) == DAT_SUCCESS)
 		return 0;
 	if (!c->broken)
-		fprintf(stderr, "no completion within %llu s\n",
+		fprintf(stderr, "no completion has come for %llu s: is the peer stopped?\n",
 			(unsigned long long)(c->idle_ns / 1000000000u));
 	return -1;
 }

@@ -211,7 +211,8 @@ static int reap(DAT_EVD_HANDLE evd, unsigned int n)
 	while (n) {
 		if (dat_evd_dequeue(evd, &ev) != DAT_SUCCESS) {
 			if (now_ns() > until) {
-				fprintf(stderr, "%u completions are missing\n", n);
+				fprintf(stderr, "%u completions have not come within %ju s\n", n,
+					(uintmax_t)(wait_ns / 1000000000u));
 				return -1;
 			}
 			sched_yield();
@@ -219,7 +220,7 @@ static int reap(DAT_EVD_HANDLE evd, unsigned int n)
 		}
 		if (ev.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS &&
 		    ev.event_number == DAT_DTO_COMPLETION_EVENT) {
-			fprintf(stderr, "completion: %s\n",
+			fprintf(stderr, "a request completed with status %s\n",
 				dat_status_name(ev.event_data.dto_completion_event_data.status));
 			return -1;
 		}
@@ -356,7 +357,7 @@ static int dequeue_batch(struct pair *p, const struct bench_op *op, uint64_t *ns
 			return 0;
 		}
 	}
-	fprintf(stderr, "%s: completions take seconds\n", op->name);
+	fprintf(stderr, "%s: the completions of a batch take seconds\n", op->name);
 	return -1;
 }
 

@@ -57,6 +57,6 @@ int report_junit(const struct report *report, const char *file)
 	fprintf(f, "</testsuite>\n");
 	err = ferror(f) | fclose(f);
 	if (err)
-		fprintf(stderr, "dat_conform: %s cannot be written\n", file);
+		fprintf(stderr, "dat_conform: cannot write %s: %m\n", file);
 	return err ? -1 : 0;
 }

@@ -53,7 +53,7 @@ static int make_area(struct consumer *c, struct area *m)
 {
 	m->mem = aligned_alloc(4096, AREA);
 	if (!m->mem) {
-		fprintf(stderr, "no memory for %d bytes\n", AREA);
+		fprintf(stderr, "no memory for a buffer of %d bytes\n", AREA);
 		return -1;
 	}
 	return world_register(c, m->mem, AREA, DAT_MEM_PRIV_ALL_FLAG, &m->handle, &m->lmr,
@@ -114,7 +114,7 @@ int world_wait(struct world *w, const unsigned int count[QUEUES])
 		if (++spins % SPINS_PER_YIELD)
 			continue;
 		if (now_ns() > until) {
-			fprintf(stderr, "no completion within 30 s\n");
+			fprintf(stderr, "no completion has come for 30 s\n");
 			return -1;
 		}
 		sched_yield();
@@ -159,6 +159,6 @@ int world_bind(struct world *w, size_t at, size_t len, DAT_MEM_PRIV_FLAGS rights
 		return -1;
 	if (w->done[Q_BIND][0].status == DAT_DTO_SUCCESS)
 		return 0;
-	fprintf(stderr, "bind: %s\n", dat_status_name(w->done[Q_BIND][0].status));
+	fprintf(stderr, "a bind completed with status %s\n", dat_status_name(w->done[Q_BIND][0].status));
 	return -1;
 }

@@ -85,7 +85,7 @@ static int do_write(struct client *k, uint64_t round)
 		return -1;
 	samples_add(&k->row[R_WRITE], now_ns() - t);
 	if (status != DAT_DTO_SUCCESS) {
-		fprintf(stderr, "RDMA write: %s\n", dat_status_name(status));
+		fprintf(stderr, "an RDMA write completed with status %s\n", dat_status_name(status));
 		return -1;
 	}
 	return ask_only(k, &m);
@@ -106,7 +106,7 @@ static int do_read(struct client *k, uint64_t round)
 		return -1;
 	samples_add(&k->row[R_READ], now_ns() - t);
 	if (status != DAT_DTO_SUCCESS) {
-		fprintf(stderr, "RDMA read: %s\n", dat_status_name(status));
+		fprintf(stderr, "an RDMA read completed with status %s\n", dat_status_name(status));
 		return -1;
 	}
 	return verify(k, "read", k->data.buf, k->p.seed, round);
@@ -131,7 +131,7 @@ static int bind_window(struct client *k, uint64_t len, uint64_t round, struct sa
 	d = &ev.event_data.rmr_completion_event_data;
 	if (ev.event_number != DAT_RMR_BIND_COMPLETION_EVENT || d->status != DAT_DTO_SUCCESS ||
 	    d->rmr_handle != k->rmr || d->user_cookie.as_64 != round) {
-		fprintf(stderr, "bind of round %" PRIu64 ": %s, %s\n", round,
+		fprintf(stderr, "the bind of round %" PRIu64 " ended with event %s, status %s\n", round,
 			dat_event_name(ev.event_number), dat_status_name(d->status));
 		return -1;
 	}

@@ -47,7 +47,8 @@ static int dto(struct pp *p, DAT_EVD_HANDLE evd, DAT_DTO_COMPLETION_EVENT_DATA *
 	if (consumer_completion(&p->c, evd, &ev))
 		return -1;
 	if (ev.event_number != DAT_DTO_COMPLETION_EVENT) {
-		fprintf(stderr, "%s instead of a DTO completion\n", dat_event_name(ev.event_number));
+		fprintf(stderr, "event %s has come instead of a completion\n",
+			dat_event_name(ev.event_number));
 		return -1;
 	}
 	*d = ev.event_data.dto_completion_event_data;
@@ -71,7 +72,7 @@ int pp_send(struct pp *p, const struct pp_msg *msg, uint32_t data)
 	if (last && d.status == DAT_DTO_ERR_FLUSHED)
 		return 0;
 	if (d.status != DAT_DTO_SUCCESS || d.user_cookie.as_64 != msg->round) {
-		fprintf(stderr, "send: status %s\n", dat_status_name(d.status));
+		fprintf(stderr, "a send completed with status %s\n", dat_status_name(d.status));
 		return -1;
 	}
 	return 0;
@@ -86,7 +87,7 @@ int pp_receive(struct pp *p, struct pp_msg *msg, void **data, unsigned int *slot
 		return -1;
 	if (d.status != DAT_DTO_SUCCESS) {
 		if (d.status != DAT_DTO_ERR_FLUSHED)
-			fprintf(stderr, "receive: status %s\n", dat_status_name(d.status));
+			fprintf(stderr, "a receive completed with status %s\n", dat_status_name(d.status));
 		return -1;
 	}
 	if (d.user_cookie.as_64 >= PP_RECVS || d.transfered_length < sizeof(*msg)) {

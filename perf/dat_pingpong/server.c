@@ -64,9 +64,10 @@ static int write_revoked(struct server *s, const struct pp_msg *m)
 	/* If the NAK was lost, the end of the connection flushes the write. The client checks its memory. */
 	s->revoked_seen = status == DAT_DTO_ERR_REMOTE_ACCESS || status == DAT_DTO_ERR_FLUSHED;
 	if (!s->revoked_seen)
-		fprintf(stderr, "write through a revoked context: %s\n", dat_status_name(status));
+		fprintf(stderr, "a write through a revoked context completed with status %s\n",
+			dat_status_name(status));
 	if (consumer_wait_end(&s->p.c, 30000000000u)) {
-		fprintf(stderr, "write through a revoked context did not break the connection\n");
+		fprintf(stderr, "the write through a revoked context did not break the connection\n");
 		s->revoked_seen = false;
 	}
 	return 0;
@@ -100,7 +101,8 @@ static int answer_request(struct server *s, const struct pp_msg *m, const void *
 		*good = status == DAT_DTO_SUCCESS;
 		return 0;
 	default:
-		fprintf(stderr, "unknown message %u\n", m->op);
+		fprintf(stderr, "protocol error: unknown message %u from the client; run the same release on "
+			"both hosts\n", m->op);
 		return -1;
 	}
 }

@@ -88,7 +88,8 @@ static int event(struct crowd *c, const DAT_EVENT *ev)
 		return on_established(c, s);
 	if (s && ev->event_number == DAT_CONNECTION_EVENT_DISCONNECTED)
 		return disconnected(c, s);
-	fprintf(stderr, "connection %" PRIu64 ": %s\n", c->begun, dat_event_name(ev->event_number));
+	fprintf(stderr, "connection %" PRIu64 " failed with event %s\n", c->begun,
+		dat_event_name(ev->event_number));
 	return -1;
 }
 
@@ -108,7 +109,8 @@ int crowd_run(struct crowd *c)
 			if (event(c, &ev))
 				return -1;
 		} else if (++silent > SILENCE) {
-			fprintf(stderr, "no connection event for %d s\n", TOOL_SILENCE_US / 1000000);
+			fprintf(stderr, "no connection event has come for %d s: is the server stopped?\n",
+				TOOL_SILENCE_US / 1000000);
 			return -1;
 		}
 	}

@@ -47,7 +47,8 @@ int ctl_wait(struct tool *t, enum tool_op op)
 		return -1;
 	if (t->msg.op == (uint32_t)op)
 		return 0;
-	fprintf(stderr, "protocol error: message %u from the peer, expected %d\n", t->msg.op, (int)op);
+	fprintf(stderr, "protocol error: message %u from the peer instead of %d; run the same release on "
+		"both hosts\n", t->msg.op, (int)op);
 	return -1;
 }
 

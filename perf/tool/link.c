@@ -86,8 +86,8 @@ static int memory_open(struct tool *t)
 	t->max_size = t->o.size;
 	t->slice = slice_of(t);
 	if (t->slice * n > MEMORY_MAX) {
-		fprintf(stderr, "%" PRIu64 " endpoints of %" PRIu64 " bytes are more than 1 GiB\n", n,
-			t->max_size);
+		fprintf(stderr, "%" PRIu64 " endpoints of %" PRIu64 " bytes are more than 1 GiB: use a "
+			"smaller -q or -s\n", n, t->max_size);
 		return -1;
 	}
 	t->eps = calloc(n, sizeof(*t->eps));

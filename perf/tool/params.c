@@ -100,7 +100,8 @@ int params_add(const char *ia, const char *words, char **argv)
 	out = fd < 0 ? NULL : fdopen(fd, "w");
 	in = name ? fopen(name, "r") : NULL;
 	if (!out || !(in || (built_in && !name))) {
-		fprintf(stderr, "cannot make a copy of %s with %s: %m\n", name ? name : "dat.conf", words);
+		fprintf(stderr, "cannot copy %s to add ia_params \"%s\": %m\n", name ? name : "dat.conf",
+			words);
 		if (in)
 			fclose(in);
 		return -1;

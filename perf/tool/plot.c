@@ -111,7 +111,7 @@ int report_plot(const struct tool *t, const struct tool_report *r)
 	int status;
 
 	if (!p) {
-		fprintf(stderr, "gnuplot: %m\n");
+		fprintf(stderr, "cannot start gnuplot: %m\n");
 		return -1;
 	}
 	plot_header(t, p);

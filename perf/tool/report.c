@@ -274,11 +274,11 @@ int report_limits(const struct tool *t, const struct tool_report *rep)
 		rate = r->rate / 1e6 > rate ? r->rate / 1e6 : rate;
 	}
 	if (t->o.limit_bw > 0 && bw < t->o.limit_bw) {
-		fprintf(stderr, "BW average %.2f is below the limit of %.2f\n", bw, t->o.limit_bw);
+		fprintf(stderr, "BW average %.2f is below the limit of %.2f (-w)\n", bw, t->o.limit_bw);
 		missed = 1;
 	}
 	if (t->o.limit_rate > 0 && rate < t->o.limit_rate) {
-		fprintf(stderr, "MsgRate %.6f is below the limit of %.6f\n", rate, t->o.limit_rate);
+		fprintf(stderr, "MsgRate %.6f is below the limit of %.6f (-y)\n", rate, t->o.limit_rate);
 		missed = 1;
 	}
 	return missed;

@@ -47,7 +47,7 @@ static int stop_and_done(struct tool *t, struct tool_result *r)
 		return -1;
 	t->draining = false;
 	if (!t->msg.good) {
-		fprintf(stderr, "the server received wrong data\n");
+		fprintf(stderr, "the server received wrong data: see its output\n");
 		return -1;
 	}
 	if (t->o.both_ways && t->msg.ns) {

@@ -45,7 +45,7 @@ finds() {
 	local where=$1
 	shift
 	with_etc "$@" -d soft-mlx5-0 -I 64 no.such.host
-	grep -q '^no\.such\.host: ' "$tmp/out" || fail "$where, ${*##*/} does not open soft-mlx5-0 with -I"
+	grep -q '^cannot find the address of host no\.such\.host: ' "$tmp/out" || fail "$where, ${*##*/} does not open soft-mlx5-0 with -I"
 }
 finds 'beside a line of another level' "$bin/dat_write_lat"
 finds 'with an empty DAT_OVERRIDE' env DAT_OVERRIDE= "$bin/dat_write_lat"
