@@ -28,7 +28,7 @@ EXPORTED size_t dapl_direct_devices(struct dapl_device *devs, size_t max)
 	return n;
 }
 
-/* Writes the keys of a table after the first n entries of params. */
+/* Appends the keys of a table to params, which already has n entries; returns the new number. */
 static size_t add_table(const struct dap_param *p, const char *adapter, struct dapl_param *params,
 			size_t max, size_t n)
 {

@@ -47,9 +47,9 @@ static void begin_era(struct efa_ep *e)
 
 /*
  * A delayed packet carries an old ack. After 4,096 further acks the peer would take it for a new
- * one. So no ack is sent that is more than EFA_MAX_AHEAD ahead of the oldest one in flight. Eras
- * tell which that is: when no WQE of the previous era is outstanding, no ack in flight is older
- * than mark_ack, and the next era begins.
+ * one. So no ack is sent that is more than EFA_MAX_AHEAD ahead of the oldest one in flight. Acks
+ * are grouped in eras to find the oldest one in flight: once no WQE of the previous era is
+ * outstanding, no ack in flight is older than mark_ack, and the next era begins.
  */
 void efa_bound_ack(struct dap_ep *ep)
 {

@@ -71,7 +71,7 @@ M5_INLINE bool m5_spin_try(uint32_t *lock)
 #if defined(__x86_64__) && !DAP_TSAN
 	uint32_t was;
 
-	/* Assembly, because gcc computes the address first and keeps a 1 in a register. */
+	/* Assembly: for its builtin, gcc loads the lock's address into a register, and the 1 into another. */
 	__asm__ volatile("movl $1, %0; xchgl %0, %1" : "=&r"(was), "+m"(*lock) : : "memory");
 	return m5_likely(!was);
 #else

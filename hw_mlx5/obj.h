@@ -152,7 +152,7 @@ struct m5_ep {
 	uint32_t ops_posted, ops_done;
 	uint32_t posted_to, done_to;
 	uint32_t rotated;		/* pi after the last unbind of a key rotation */
-	uint16_t drain;			/* index after the NOP of a drain */
+	uint16_t drain;			/* pi after the NOP that a graceful disconnect posts */
 	bool draining;
 	bool own_uar;
 	bool errored;			/* the first error of the QP has been logged */

@@ -241,8 +241,8 @@ int m5_rmr_destroy(struct dap_rmr *rmr)
 	return destroy_keys(rmr, m5_rmr(rmr));
 }
 
-/* Returns true if the queue has credit for one request of that many blocks. The credit is given back,
- * because requests of one block could use it several times. */
+/* Returns true if the queue has credit for one request of that many blocks. Takes no credit, because several
+ * requests of one block could use it. */
 static bool sq_has_room(struct dap_ep *ep, uint32_t blocks, bool lock)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;

@@ -163,7 +163,7 @@ static bool wait_in_time(pid_t pid, uint64_t until, int *status)
 #define no_answer(a, ...) say(a, NO_ANSWER, "nothing", __VA_ARGS__)
 
 /* Runs a probe for at most limit_s seconds, and not beyond end_ns, the end of the time for all probes.
- * dat_qualify recognizes an answer that this time cut by its last words. */
+ * If that end cuts the probe short, the last words of the answer say so: dat_qualify looks for them. */
 static void ask(const struct light *l, probe_fn *probe, unsigned int limit_s, uint64_t end_ns,
 		struct answer *a)
 {

@@ -76,7 +76,9 @@ struct cm_loop {
 	unsigned int n_pending;
 	struct cm_conns half_open;	/* half-open connections, the oldest first */
 	unsigned int half_opens;
-	struct dap_cm_conn *entering;	/* accepted, while a callback runs before it is on that list */
+	/* Accepted connection that is in no list yet, while another's callback may run: if that forks, the
+	 * child closes its socket from here. */
+	struct dap_cm_conn *entering;
 	uint64_t ids[CM_IDS];		/* random ids, taken from the end */
 	unsigned int n_ids;
 };

@@ -175,7 +175,7 @@ static const char *stream_refusal(const struct core_evd *evd, uint32_t mode)
 	return NULL;
 }
 
-/* A waiter armed the CQ for the old flags: wakes it to arm again. */
+/* If a waiter has armed the CQ for the old flags, wakes it to arm the CQ again. */
 static void set_stream_flags(struct core_evd *evd, uint32_t flags)
 {
 	if (evd->waiting && evd->stream_flags != flags)

@@ -23,7 +23,7 @@ struct core_evd {
 	uint32_t qlen;
 	struct dap_event *soft;		/* ring of soft_size (power of two >= qlen + 1) events */
 	uint32_t soft_size, soft_head, soft_tail;	/* free running; added at head, removed at tail */
-	/* Completions that a wait took from the CQ: older than those in the CQ. Same size. */
+	/* Completions that a wait took from the CQ, older than those in it: a ring of soft_size events. */
 	struct dap_event *stash;	/* NULL until the first wait */
 	uint32_t stash_head, stash_tail;
 	/* Heads of both rings when the CQ was empty: the connections that ended before drained_soft have no
@@ -159,7 +159,8 @@ void dap_evd_uncount(struct core_evd *evd, const struct dap_event *ev);
 void dap_evd_cno_update(struct core_evd *evd);
 /* Polls the CQ, triggers the CNO if something came, and arms the CQ again. */
 void dap_evd_cno_poll(struct core_evd *evd);
-/* No thread and no CNO waits for the CQ any more. The lock may be held. */
+/* To be called when no thread and no CNO waits for the CQ any more: the backend may drop the arming.
+ * evd->lock may be held. */
 void dap_evd_disarm(struct core_evd *evd);
 
 #endif

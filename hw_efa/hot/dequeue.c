@@ -4,7 +4,7 @@
 #include "hw_efa/hot/poll.inl"
 
 #define EFA_LOOKS 64			/* completions of other EVDs after which a dequeue reports empty */
-/* called last in its caller, which therefore saves no registers */
+/* Out of line and tail-called, so that the caller saves no registers. */
 #define EFA_TAIL_CALL static __attribute__((noinline))
 
 static EFA_COLD DAT_RETURN efa_dequeue_converted(const struct efa_done *d, struct dap_evd *evd,

@@ -39,8 +39,8 @@ struct m5_run {
 };
 
 /*
- * Writes request i behind w, inlined: three pieces; the rest of the block is not part of the WQE.
- * False: it is no plain write.
+ * Writes request i after r->w as an inline WQE of three 16-byte pieces; the last 16 bytes of the block are
+ * unused. False: it is not a plain write of 8 bytes.
  */
 M5_INLINE bool m5_run_write(struct m5_run *r, unsigned int i)
 {

@@ -10,8 +10,7 @@
 
 static int (*of_libc)(pthread_spinlock_t *lock);
 
-/* Libraries release locks before the constructors of a program run, so the function is also looked up
- * there. */
+/* Libraries may release locks before this constructor runs, so pthread_spin_unlock() calls it then. */
 __attribute__((constructor)) static void find(void)
 {
 	void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
