@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Pseudo-random numbers by splitmix64, and the shares of a fault script, which they decide. */
+/* Pseudo-random numbers by splitmix64, and the words of a fault script that are probabilities. */
 #ifndef SOFTNIC_RANDOM_H
 #define SOFTNIC_RANDOM_H
 
@@ -24,7 +24,8 @@ static inline bool sn_hit(uint64_t *state, double share)
 	return (double)(sn_draw(state) >> 11) * 0x1p-53 < share;
 }
 
-/* A share from 0 to 1 of a script, and its place in the parsed script. */
+/* A word of a fault script whose value is a probability, 0 to 1: its name, and the offset of its double in
+ * the parsed script. */
 struct sn_share {
 	const char *name;
 	size_t offset;

@@ -75,7 +75,8 @@ bool sne_end_late_reads(struct sne_nic *nic)
 	return did;
 }
 
-/* If the peer did not take a packet of a read's data, it is gone or does not wait for more. */
+/* Ends a packet. If the peer did not take a packet of a read's data, it is gone or does not wait for more, so
+ * the rest is not sent. */
 static void end(struct sne_nic *nic, struct sne_pkt *pkt, uint8_t status)
 {
 	if (status && pkt->hdr.kind == SNE_K_DATA)

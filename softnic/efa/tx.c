@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Cuts work requests into packets. Each packet is cut from a random one of the peer's first few
- * requests. */
+/* Cuts work requests into packets. Each packet comes from one of the peer's first few requests, chosen at
+ * random, so that requests interleave. */
 #include "softnic/efa/nic.h"
 
 static uint8_t kind_of(const struct sne_wr *wr)

@@ -9,8 +9,8 @@
 enum { TRIES = 100, PAUSE_NS = 10000000 };
 
 /*
- * Blocks all signals, which are for the host's threads, except SIGBUS: it ends the process if it is blocked
- * when memory of a host is gone (softnic/vfio_user/memory.c).
+ * Blocks all signals except SIGBUS, because they are for the host's threads. If SIGBUS were blocked, an
+ * access to memory that a host has withdrawn would end the process (softnic/vfio_user/memory.c).
  */
 static int create_thread(pthread_t *thread, void *(*run)(void *), void *arg)
 {

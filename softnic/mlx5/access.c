@@ -166,7 +166,8 @@ static enum sn_acc walk_indirect(struct walk *w, const struct sn_mkey *m, const 
 	return left ? SN_ACC_BOUNDS : SN_ACC_OK;
 }
 
-/* The test uses subtractions only, so that no sum of values that the peer chose can wrap. */
+/* A key of all addresses (length64) refuses only a range that wraps. For other keys the test uses
+ * subtractions only, so that no sum of values that the peer chose can wrap. */
 static bool is_outside(const struct sn_mkey *m, const struct sn_access *a)
 {
 	if (m->length64)

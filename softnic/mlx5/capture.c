@@ -83,7 +83,7 @@ struct seen {
 	struct sn_outer outer;
 	uint32_t traffic;
 	size_t skip;			/* length of the struct sn_ip to leave out, or 0 */
-	bool udp;			/* the packet is a datagram, and no train of several packets */
+	bool udp;			/* a single datagram, not a train of several packets */
 	bool good;			/* the ICRC was right, or not computed */
 };
 

@@ -61,7 +61,8 @@ struct walk {
 	uint64_t ptr;
 };
 
-/* Returns the signature of the bytes, in which its own field is zero; or 0 if the field is the signature. */
+/* Returns the signature of the bytes, whose signature field must be zero. If that field already holds the
+ * signature, returns 0. */
 static uint8_t sign(const void *at, size_t len)
 {
 	const uint8_t *p = at;
@@ -278,10 +279,10 @@ static void run_slot(struct softnic *nic, unsigned int slot, struct entry *e)
 }
 
 /*
- * If the host does not keep each doorbell, one may overwrite an earlier one that the device has not read yet.
- * So the device checks every slot. One that hardware owns, but without a doorbell, may be half written. It is
- * left for the next pass, and its own doorbell may come even later, when the slot has its next command. Linux
- * needs a host that keeps them: it is not ready for a completion until it rings.
+ * Without SOFTNIC_KEEPS_COMMANDS, a doorbell store can overwrite one that the device has not read. So the
+ * device scans all slots. A slot that hardware owns but whose doorbell was not seen may be half written, so
+ * the next pass runs it. A late doorbell of that command must not start the slot's next command. Linux
+ * cannot take a completion before it rings, so its host must set the flag.
  */
 void sn_cmdq_ring(struct softnic *nic, uint64_t queue, uint32_t vector)
 {

@@ -364,8 +364,8 @@ void sn_thread_wake(struct softnic *nic);
 /* to be called when a command has set a deadline before the thread's next wake-up */
 void sn_thread_recall(struct softnic *nic);
 void sn_thread_inline(struct softnic *nic);	/* called by each inline pump */
-/* Keeps the wake-up armed while a CQ is armed. False: a packet has arrived meanwhile, so there is
- * work. */
+/* Keeps the wake-up armed while a CQ is armed. any: packets may have disarmed it, so it is armed again.
+ * False: a packet has arrived meanwhile, so there is work. */
 bool sn_thread_watch(struct softnic *nic, bool any);
 /* to be called after the port's fabric got a new descriptor */
 void sn_thread_rewatch(struct sn_port *port);

@@ -210,7 +210,7 @@ bool sn_port_icrc_fits(const struct sn_port *port, const struct sn_fab_dest *src
 		(src->foreign && sn_is_v4(src->gid.raw) && sn_icrc_fits_ident(icrc, computed, len));
 }
 
-/* Shared memory does not flip bits, so there an ICRC is computed only while a fault script may. */
+/* Shared memory flips no bits. So packets within a host get an ICRC only if a fault script may flip some. */
 static uint32_t icrc_for(const struct sn_port *port, const struct sn_fab_dest *dest, const void *bytes,
 			 size_t len)
 {

@@ -218,7 +218,7 @@ static int send_answer(struct sn_qp *qp)
 	return err;
 }
 
-/* Nothing is pending any more: the NAK has been sent, or the peer is gone. */
+/* Moves the QP to the error state. Its NAK has been sent, or the peer is gone, so nothing is pending. */
 static void fail_qp(struct sn_qp *qp)
 {
 	enum sn_event event = qp->rc->resp.event;

@@ -57,7 +57,8 @@ static enum sn_acc within_limit(const struct cursor *cur, enum sn_acc acc)
 	return !acc && cur->qp->nic->work - cur->from > SN_ENTRIES_MAX ? SN_ACC_DEPTH : acc;
 }
 
-/* The list ended before the message did. */
+/* Returns acc, the result of the last element. If that is good and the message is longer than the list,
+ * returns SN_ACC_BOUNDS. */
 static enum sn_acc list_end(const struct cursor *cur, enum sn_acc acc, const struct sn_access *a)
 {
 	if (acc)

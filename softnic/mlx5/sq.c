@@ -150,8 +150,8 @@ static unsigned int fetch_wqe(struct sn_qp *qp, struct sn_wqe *wqe)
 	return SN_WQEBB;
 }
 
-/* Puts the fetched WQE into the FIFO. False: the wire half does not get the WQE, because it has
- * completed already or the queue has stopped. */
+/* Puts the fetched WQE into the FIFO. False: the WQE is not sent, because it has completed already or the
+ * queue has stopped. */
 static bool take_wqe(struct sn_qp *qp, struct sn_wqe *wqe, unsigned int fetched)
 {
 	const struct sn_ctrl *ctrl = (const void *)wqe->raw;

@@ -130,8 +130,8 @@ static uint8_t check_list(const struct umr *u)
 }
 
 /*
- * Without a list a UMR may still change what the key's list stands for. The first byte of a key is in the
- * first page of its list, at the place of its start in a page.
+ * A UMR without a list may change start, length and page size, and so what the key's list stands for. The
+ * first byte of a key is in the first page of its list, at the place of its start in a page.
  */
 static uint8_t check_shape(const struct umr *u)
 {

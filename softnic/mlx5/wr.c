@@ -197,7 +197,7 @@ void sn_sq_flush(struct sn_qp *qp)
 		if (!complete_wr(qp, &wr))
 			break;
 	}
-	/* In SQER: without its CQ the QP cannot go on. */
+	/* In SQER the QP could still work, but its CQ is in error, so it moves to ERR. */
 	if (qp->scq->error)
 		sn_qp_to_error(qp);
 }

@@ -39,8 +39,8 @@ const struct pre_real *pre_real(void);
  * itself. */
 const char *pre_moved(const char *path, const char *const *trees, char moved[PATH_MAX]);
 
-/* Functions that the front supplies. False: the call does not concern a software device. ret: the
- * return value of the call, or -errno. */
+/* Each front implements these. False: the call is not for a software device, so libc gets it. True: *ret is
+ * its result, or -errno. */
 bool front_open(const char *path, int flags, int *ret);
 bool front_ioctl(int fd, unsigned long request, void *arg, int *ret);
 const char *front_path(const char *path, char moved[PATH_MAX]);

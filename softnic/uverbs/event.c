@@ -279,8 +279,8 @@ static void on_event(struct uv_device *dev, const uint8_t *eqe)
 	}
 }
 
-/* Called while the model is locked: it must not call the model, and may only use memory. The thread may be
- * one of the program that polls, so no write(2) of a record may be a cancellation point. */
+/* Called while the model is locked, so it must not call the model. The thread may be one of the program that
+ * polls, so a write(2) of an event must be no cancellation point. */
 void uv_irq(void *ctx, unsigned int vector)
 {
 	struct uv_device *dev = ctx;

@@ -108,7 +108,7 @@ int uv_create_qp_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_ex_crea
 	return 0;
 }
 
-/* SRQs of other types than the basic one have no method here. */
+/* Returns false for an SRQ of another type than the basic one, which the front does not create. */
 bool uv_create_srq_attrs(struct ib_uverbs_ioctl_hdr *hdr, struct ib_uverbs_create_srq *core)
 {
 	*core = (struct ib_uverbs_create_srq){

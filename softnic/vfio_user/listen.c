@@ -20,7 +20,7 @@ static bool is_left_behind(const struct sockaddr_un *addr)
 	/* connect() refuses a file that is no socket with the same error. */
 	if (lstat(addr->sun_path, &st) || !S_ISSOCK(st.st_mode))
 		return false;
-	/* If the backlog is full, connect() must not wait: then a server exists. */
+	/* Nonblocking: with a full backlog, connect() fails with EAGAIN, which shows that a server lives. */
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return false;

@@ -35,7 +35,7 @@ static inline unsigned int fuzz_below(struct fuzz_input *in, unsigned int below)
 	return fuzz_u8(in) % below;
 }
 
-/* To show that an input leaves no descriptor open. */
+/* If the result is the same before and after an input, the input leaves no descriptor open. */
 static inline int lowest_free_fd(void)
 {
 	int fd = dup(STDERR_FILENO);

@@ -19,8 +19,8 @@
  * incremented at each check (big-endian, of 24 bits), or NULL.
  */
 void vfio_hurry(volatile uint32_t *counter);
-/* From here on, memory of 1 GiB and more is pinned for that number of checks of a health thread in a
- * hurry; then the registration fails for want of memory. */
+/* From here on, a registration of 1 GiB and more pins memory until a health thread that does not wait
+ * (vfio_hurry) has made that number of checks. Then it fails with ENOMEM. */
 void vfio_pin_for(unsigned int times);
 /* From here on the health thread begins its work that much later. */
 void vfio_late(unsigned int ms);

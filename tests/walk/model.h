@@ -35,7 +35,8 @@ struct queue {
 	bool failed;
 };
 
-/* If ESTABLISHED and another event may come, an event that follows comes only after ESTABLISHED. */
+/* An event that an endpoint's connection will have. If it may be ESTABLISHED or another, a further event
+ * comes only after ESTABLISHED. */
 struct conn_event {
 	uint32_t allowed; /* bit mask of the event numbers that may come, apart from the stream's own */
 	int private_size; /* size of the private data of ESTABLISHED; other events have none */

@@ -20,7 +20,7 @@ static int attributes(const struct ve_create_qp *in, struct softnic_efa_qp_attr 
 	};
 	if (in->type != VE_QP_UD && in->type != VE_QP_SRD)
 		return -EINVAL;
-	/* the rings would be given by keys */
+	/* the other flags give a ring by a memory key instead of a bus address */
 	if (in->flags & ~(unsigned int)VE_QP_UNSOLICITED)
 		return -EOPNOTSUPP;
 	return (in->send_cq | in->recv_cq) >= VE_CQS || in->sq_bytes % 64 || in->rq_bytes % 16 ? -EINVAL : 0;
