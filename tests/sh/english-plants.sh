@@ -39,6 +39,12 @@ while IFS=$'\t' read -r pattern _ example; do
 	plant "perf/line$rows.c" "/* $example */"
 	plant "perf/broken$rows.c" "/*\n * ${example// /\\n * }\n */"
 done <tests/data/english.tsv
+# the comment mark of each kind of file
+for kind in 'h  *' 'inl //' 'map #' 'sh #' 'py #' 'awk #' 'mk #' 'in #' 'ac dnl' 'yml #' 'md ' '3 .\\"' ' #'; do
+	mark=${kind#* }
+	suffix=${kind%% *}
+	plant "perf/kind${suffix:+.$suffix}" "$mark is dropped without\\n$mark a word"
+done
 [ $rows -gt 10 ] || { echo "tests/data/english.tsv has only $rows phrases"; status=1; }
 refused tarball
 bash tests/sh/english.sh "$tmp" || status=1

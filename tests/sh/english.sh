@@ -9,11 +9,11 @@ import re
 import subprocess
 import sys
 
-TEXT = {".c", ".h", ".inl", ".sh", ".py", ".awk", ".md", ".mk"}
+TEXT = {".c", ".h", ".inl", ".sh", ".py", ".awk", ".md", ".mk", ".in", ".ac", ".yml", ".map"}
 # Excepted files: the list of phrases, names of variables, and past releases.
 EXCEPT = {"tests/data/english.tsv", "tests/sh/english.sh", "tests/sh/english-plants.sh", "CHANGELOG.md"}
 # The marks of a comment ahead of a line's text.
-MARK = re.compile(r"^[ \t]*(/\*+|\*(?!/)|#+|//|\.\\\")?[ \t]*")
+MARK = re.compile(r"^[ \t]*(/\*+|\*(?!/)|#+|//|\.\\\"|dnl)?[ \t]*")
 
 
 def phrases():
