@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 #include "tests/cm/node.h"
 #include "tests/harness/capture.h"
@@ -227,30 +226,6 @@ Test(near, connect__name_taken_by_another_user_goes_by_tcp)
 Test(near, connect__full_backlog_of_another_user_goes_by_tcp)
 {
 	connect_beside_other_user(true);
-}
-
-/* the kernel has no memory for the next message */
-static atomic_bool no_memory;
-
-__attribute__((visibility("default"))) ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
-{
-	if (flags == (MSG_NOSIGNAL | MSG_DONTWAIT) && atomic_exchange(&no_memory, false)) {
-		errno = ENOBUFS;
-		return -1;
-	}
-	return syscall(SYS_sendmsg, fd, m, flags);
-}
-
-NEAR(connect__request_that_the_kernel_has_no_memory_for_is_sent_later)
-{
-	struct dap_cm_conn *c, *d;
-
-	node_listen(&b, QUAL);
-	node_pair(&a, &b, QUAL, &c);
-	no_memory = true;
-	cr_assert_eq(node_connect(&a, QUAL, FOR_EVER, &d), 0);
-	SOON(a.established == 2);
-	cr_assert_not(no_memory);
 }
 
 /* A peer that reads nothing would otherwise make its callers keep each request that they have given up. */
