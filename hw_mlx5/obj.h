@@ -446,11 +446,11 @@ void m5_bind_done(struct m5_slot *slots, uint32_t mask, uint32_t index, bool ok)
  * m5_bind_settle() must be called once all arguments are valid. */
 #define M5_UNSETTLED (-1)
 M5_COLD int m5_bind_check_ep(struct dap_rmr *rmr, void *ep_handle);
-/* Waits for the last bind, and renews a key that it left in doubt, which ends the old context. The bind
+/* Waits for the last bind, and renews keys that it left in doubt, which ends the old context. The bind
  * takes that many blocks. lock: the queue has a lock, and the caller does not hold it. Returns 0 or a
  * DAP_ERR. */
 M5_COLD int m5_bind_settle(struct dap_rmr *rmr, struct dap_ep *ep, uint32_t blocks, bool lock);
-/* From here on the RMR belongs to this endpoint: only its end revokes the key. Returns 0 or a
+/* From here on the RMR belongs to this endpoint: only its end revokes the keys. Returns 0 or a
  * DAP_ERR. */
 M5_COLD int m5_bind_claim(struct dap_rmr *rmr, struct dap_ep *ep);
 /* qp.c: called before a suppressed bind, which has a CQE all the same. Makes room in the CQ for one CQE of
@@ -483,23 +483,22 @@ static inline void m5_rmr_bind_conn(struct m5_rmr *r, const struct dap_ep *ep)
 M5_COLD void m5_rmr_cache_lmr(struct m5_rmr *r, struct dap_lmr *lmr);
 
 /*
- * The QP of the endpoint is about to be destroyed, and its number may be reused: destroys the keys
- * bound through it. No peer can use them any more, and the next bind creates others.
+ * The QP of the endpoint is about to be destroyed, and its number may be reused: destroys the keys of
+ * RMRs bound through it. No peer can use them any more, and the next bind creates others.
  */
 void m5_rmr_revoke_bound(struct dap_ep *ep);
 
 /* ---- window.c: the keys of RMRs that are bound to one endpoint ---- */
 void m5_window_enter(struct dap_rmr *rmr, unsigned int i, uint32_t rkey);
-void m5_window_leave(struct dap_rmr *rmr, unsigned int i);
-/* Does the work of m5_bind_claim under m5_ia.lock, which it takes. False: the RMR needs another
- * key, and only the caller can revoke the current one. */
+/* Does the work of m5_bind_claim under m5_ia.lock, which it takes. False: the RMR needs other
+ * keys, and only the caller can revoke the present ones. */
 bool m5_window_claim(struct dap_rmr *rmr, struct dap_ep *ep);
-/* The RMR belongs to no endpoint any more: removes its current key from the table. */
+/* The RMR belongs to no endpoint any more: removes its keys from the table. */
 void m5_window_drop(struct dap_rmr *rmr);
 /* Called when the peer has invalidated this context. */
 void m5_window_ended(struct dap_ia *ia, uint32_t rkey);
-/* Removes the current key of some RMR bound through this endpoint's QP from the table, and returns
- * the RMR; NULL: none. m5_ia.lock is held. */
+/* Removes the keys of some RMR bound through this endpoint's QP from the table, and returns the RMR; NULL:
+ * none. m5_ia.lock is held. */
 struct dap_rmr *m5_window_pop(struct m5_ia *ia, struct dap_ep *ep);
 
 /* ---- decode.c: one line of text ---- */

@@ -9,8 +9,8 @@
  *
  * A bind names the key that it replaces, so binds of one RMR must reach the device in order. On
  * one send queue they do. Before a bind on another queue, the previous one must have succeeded. If
- * it failed, or its queue is gone, the device's current key is unknown: then it is destroyed by
- * command and a new one is created.
+ * it failed, or its queue is gone, the device's keys are unknown, because a bind may move on to the next
+ * key: then all are destroyed by command and new ones are created.
  */
 #include <errno.h>
 #include <sched.h>
@@ -77,6 +77,23 @@ static int destroy_keys(struct dap_rmr *rmr, struct m5_rmr *r)
 	return err;
 }
 
+static int make_keys(struct dap_rmr *rmr, struct m5_rmr *r)
+{
+	int err = 0;
+
+	for (int i = 0; i < M5_RMR_KEYS && !err; i++)
+		err = key_make(rmr, &r->obj[i], &r->idle[i]);
+	if (err)
+		destroy_keys(rmr, r);
+	return err;
+}
+
+static void enter_windows(struct dap_rmr *rmr)
+{
+	for (unsigned int i = 0; i < M5_RMR_KEYS; i++)
+		m5_window_enter(rmr, i, m5_rmr(rmr)->idle[i]);
+}
+
 /* Creates all keys now, so that no bind waits for a command. */
 int m5_rmr_create(struct dap_rmr *rmr)
 {
@@ -86,56 +103,48 @@ int m5_rmr_create(struct dap_rmr *rmr)
 		.connection = M5_NO_CONNECTION,
 		.last_ep = (struct dap_ep *)rmr,	/* no endpoint has this address */
 	};
-	int err = 0;
+	int err;
 
 	if (!m5_ia(rmr->obj.ia)->dev.windows) {
 		dap_log(DAP_LOG_ERR, "%s: firmware forbids memory windows; give LMRs remote rights",
 			rmr->obj.ia->name);
 		return -EPERM;
 	}
-	for (int i = 0; i < M5_RMR_KEYS && !err; i++)
-		err = key_make(rmr, &new.obj[i], &new.idle[i]);
-	if (err) {
-		destroy_keys(rmr, &new);
+	err = make_keys(rmr, &new);
+	if (err)
 		return err;
-	}
 	make_stride(&new);
 	key_start(&new, new.idle[0]);
 	*r = new;
-	for (unsigned int i = 0; i < M5_RMR_KEYS; i++)
-		m5_window_enter(rmr, i, r->idle[i]);
+	enter_windows(rmr);
 	return 0;
 }
 
-/* Revokes all access through the current mkey, which unbinds the RMR. */
-static void destroy_current_key(struct dap_rmr *rmr)
+/* Revokes all access through the RMR's keys, which unbinds it. */
+static void revoke_keys(struct dap_rmr *rmr)
 {
-	const struct m5_ctl_ops *ops = m5_ia(rmr->obj.ia)->ctl->ops;
 	struct m5_rmr *r = m5_rmr(rmr);
-	int err = 0;
+	int err;
 
 	__atomic_fetch_or(&r->done, M5_RMR_UNSURE, __ATOMIC_RELAXED);
-	if (r->obj[r->current])
-		err = ops->obj_destroy(r->obj[r->current]);
-	r->obj[r->current] = NULL;
+	err = destroy_keys(rmr, r);
 	__atomic_store_n(&rmr->length, 0, __ATOMIC_RELEASE);
 	if (err)
 		dap_access_kept(&rmr->obj, err);
 }
 
-/* Replaces the current key by a new one. */
-static int renew_key(struct dap_rmr *rmr)
+/* Replaces all keys by new ones. If this fails, the RMR has none, and the next bind tries again. */
+static int renew_keys(struct dap_rmr *rmr)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
-	uint32_t key;
 
 	m5_window_drop(rmr);
-	destroy_current_key(rmr);
-	if (key_make(rmr, &r->obj[r->current], &key))
+	revoke_keys(rmr);
+	if (make_keys(rmr, r))
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_MEMORY_REGION);
-	m5_window_enter(rmr, r->current, key);
-	key_start(r, key);
-	/* Completions that are still to come belong to the old key. */
+	enter_windows(rmr);
+	key_start(r, r->idle[r->current]);
+	/* Completions that are still to come belong to the old keys. */
 	r->note.bytes = new_gen(rmr);
 	r->posted_before = 0;
 	__atomic_store_n(&r->done, (uint64_t)r->note.bytes << 32, __ATOMIC_RELAXED);
@@ -227,7 +236,7 @@ void m5_rmr_revoke_bound(struct dap_ep *ep)
 	pthread_mutex_lock(&ia->lock);
 	while ((rmr = m5_window_pop(ia, ep))) {
 		m5_rmr(rmr)->last_gen = 0;
-		destroy_current_key(rmr);
+		revoke_keys(rmr);
 	}
 	pthread_mutex_unlock(&ia->lock);
 }
@@ -235,8 +244,7 @@ void m5_rmr_revoke_bound(struct dap_ep *ep)
 int m5_rmr_destroy(struct dap_rmr *rmr)
 {
 	wait_for_binds(rmr);
-	for (unsigned int i = 0; i < M5_RMR_KEYS; i++)
-		m5_window_leave(rmr, i);
+	m5_window_drop(rmr);
 	__atomic_store_n(&m5_rmr(rmr)->done, 0, __ATOMIC_RELAXED);
 	return destroy_keys(rmr, m5_rmr(rmr));
 }
@@ -263,14 +271,14 @@ int m5_bind_settle(struct dap_rmr *rmr, struct dap_ep *ep, uint32_t blocks, bool
 	enum m5_seen seen;
 
 	if (!r->obj[r->current])
-		return renew_key(rmr);
+		return renew_keys(rmr);
 	seen = wait_last_bind(rmr, SETTLE_MS);
 	if (seen == M5_SEEN_OK)
 		return 0;
 	/* A bind that is refused changes nothing, so the old key must stay if there is no room. */
 	if (seen == M5_SEEN_NOT || !sq_has_room(ep, blocks, lock))
 		return DAP_ERR(DAP_INSUFFICIENT_RESOURCES, DAP_SUB_TEP);
-	return renew_key(rmr);
+	return renew_keys(rmr);
 }
 
 /* Returns true if the key is known once all posted binds are done, in the order of one queue. */
@@ -315,7 +323,7 @@ int m5_bind_claim(struct dap_rmr *rmr, struct dap_ep *ep)
 		return 0;
 	}
 	while (!err && !m5_window_claim(rmr, ep))
-		err = renew_key(rmr);
+		err = renew_keys(rmr);
 	return err;
 }
 

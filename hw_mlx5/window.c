@@ -27,39 +27,29 @@ void m5_window_enter(struct dap_rmr *rmr, unsigned int i, uint32_t rkey)
 	pthread_mutex_unlock(&ia->lock);
 }
 
-static void unlink_window(struct m5_ia *ia, struct m5_window *w)
+static void unlink_windows(struct m5_ia *ia, struct dap_rmr *rmr)
 {
-	struct m5_window **at = bucket(ia, w->rkey);
+	for (unsigned int i = 0; i < M5_RMR_KEYS; i++) {
+		struct m5_window *w = &m5_rmr(rmr)->window[i], **at = bucket(ia, w->rkey);
 
-	if (!w->rmr)
-		return;
-	while (*at != w)
-		at = &(*at)->next;
-	*at = w->next;
-	w->rmr = NULL;
-}
-
-void m5_window_leave(struct dap_rmr *rmr, unsigned int i)
-{
-	struct m5_ia *ia = m5_ia(rmr->obj.ia);
-
-	if (!rmr->for_ep)
-		return;
-	pthread_mutex_lock(&ia->lock);
-	unlink_window(ia, &m5_rmr(rmr)->window[i]);
-	pthread_mutex_unlock(&ia->lock);
+		if (!w->rmr)
+			continue;
+		while (*at != w)
+			at = &(*at)->next;
+		*at = w->next;
+		w->rmr = NULL;
+	}
 }
 
 void m5_window_drop(struct dap_rmr *rmr)
 {
 	struct m5_ia *ia = m5_ia(rmr->obj.ia);
-	struct m5_rmr *r = m5_rmr(rmr);
 
 	if (!rmr->for_ep)
 		return;
 	pthread_mutex_lock(&ia->lock);
-	r->last_gen = 0;
-	unlink_window(ia, &r->window[r->current]);
+	m5_rmr(rmr)->last_gen = 0;
+	unlink_windows(ia, rmr);
 	pthread_mutex_unlock(&ia->lock);
 }
 
@@ -118,6 +108,6 @@ struct dap_rmr *m5_window_pop(struct m5_ia *ia, struct dap_ep *ep)
 	struct dap_rmr *rmr = bound_through(ia, ep);
 
 	if (rmr)
-		unlink_window(ia, &m5_rmr(rmr)->window[m5_rmr(rmr)->current]);
+		unlink_windows(ia, rmr);
 	return rmr;
 }

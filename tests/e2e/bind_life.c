@@ -392,6 +392,29 @@ RIG_TEST(bind_life, disconnected__flushes_and_can_be_bound_again)
 	window_refuses_write(&a, &b, lost, 100, 100);
 }
 
+/* The bind that is flushed was to change the RMR's key, so it is unknown which key the device has. */
+RIG_TEST(bind_life, disconnected__flushes_a_change_of_keys_and_no_old_context_stays)
+{
+	enum { VARIANTS = 255 };
+	struct pair_of_eps p = second_connection();
+	DAT_EP_HANDLE eb = b.ep;
+	DAT_RMR_CONTEXT last = 0, c;
+
+	for (int i = 0; i < VARIANTS; i++)
+		last = window_bind(&b, rmr, 0, 100, RIGHTS_RW);
+	must(dat_ep_disconnect(p.y, DAT_CLOSE_ABRUPT_FLAG));
+	took_conn(&b, p.y, DAT_CONNECTION_EVENT_DISCONNECTED);
+	took_conn(&a, p.x, DAT_CONNECTION_EVENT_DISCONNECTED);
+	b.ep = p.y;
+	must(do_bind(&b, rmr, 1, 100, 100, RIGHTS_RW, &c));
+	took_bind(b.req_evd, rmr, 1, (DAT_RMR_BIND_COMPLETION_STATUS)FLUSHED);
+	b.ep = eb;
+	c = window_bind(&b, rmr, 200, 100, RIGHTS_RW);
+	window_refuses_write(&a, &b, last, 0, 100);
+	window_refuses_read(&a, &b, last, 0, 100);
+	window_opens(&a, &b, c, 200, 100);
+}
+
 /* Such a bind changes nothing: the context from before the flush still opens the window. */
 RIG_TEST(bind_life, refused__after_a_flush_leaves_the_old_context)
 {

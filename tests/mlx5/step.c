@@ -14,7 +14,7 @@ static struct dap_rmr *rmr;
 static struct m5_slot slots[2];
 static volatile unsigned int steps, renew_at;
 
-/* Does the same as renew_key() of hw_mlx5/rmr.c, between two instructions of the poller. */
+/* Does the same as renew_keys() of hw_mlx5/rmr.c, between two instructions of the poller. */
 static void renew(const uint8_t *insn)
 {
 	(void)insn;
