@@ -450,9 +450,11 @@ M5_COLD int m5_bind_check_ep(struct dap_rmr *rmr, void *ep_handle);
  * takes that many blocks. lock: the queue has a lock, and the caller does not hold it. Returns 0 or a
  * DAP_ERR. */
 M5_COLD int m5_bind_settle(struct dap_rmr *rmr, struct dap_ep *ep, uint32_t blocks, bool lock);
-/* From here on the RMR belongs to this endpoint: only its end revokes the keys. Returns 0 or a
+/* From here on the RMR of one endpoint belongs to this one: only its end revokes the keys. Returns 0 or a
  * DAP_ERR. */
 M5_COLD int m5_bind_claim(struct dap_rmr *rmr, struct dap_ep *ep);
+/* No bind followed: the last one was through this endpoint, whose QP had this generation. */
+M5_COLD void m5_bind_unclaim(struct dap_rmr *rmr, struct dap_ep *ep, uint32_t gen);
 /* qp.c: called before a suppressed bind, which has a CQE all the same. Makes room in the CQ for one CQE of
  * each request. Returns 0 or a DAP_ERR. */
 M5_COLD int m5_bind_reserve(struct dap_ep *ep);

@@ -314,17 +314,21 @@ int m5_bind_check_ep(struct dap_rmr *rmr, void *ep_handle)
 
 int m5_bind_claim(struct dap_rmr *rmr, struct dap_ep *ep)
 {
-	struct m5_rmr *r = m5_rmr(rmr);
 	int err = 0;
 
-	if (!rmr->for_ep) {
-		r->last_ep = ep;
-		r->last_gen = m5_ep(ep)->gen;
-		return 0;
-	}
-	while (!err && !m5_window_claim(rmr, ep))
+	while (!err && rmr->for_ep && !m5_window_claim(rmr, ep))
 		err = renew_keys(rmr);
 	return err;
+}
+
+void m5_bind_unclaim(struct dap_rmr *rmr, struct dap_ep *ep, uint32_t gen)
+{
+	struct m5_ia *ia = m5_ia(rmr->obj.ia);
+
+	pthread_mutex_lock(&ia->lock);
+	m5_rmr(rmr)->last_ep = ep;
+	m5_rmr(rmr)->last_gen = gen;
+	pthread_mutex_unlock(&ia->lock);
 }
 
 void m5_rmr_next_mkey(struct dap_rmr *rmr)

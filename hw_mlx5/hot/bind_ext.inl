@@ -23,10 +23,14 @@ static int m5_bind_check(struct dap_rmr *rmr, const void *lmr, const DAT_LMR_TRI
 	return front_lmr_len(triplet) ? m5_bind_range(rmr, lmr, triplet, priv, to) : 0;
 }
 
-static void m5_bind_record(struct dap_rmr *rmr, const struct m5_range *to)
+static void m5_bind_record(struct dap_rmr *rmr, struct dap_ep *ep, const struct m5_range *to)
 {
 	struct m5_rmr *r = m5_rmr(rmr);
 
+	if (!rmr->for_ep) {	/* else m5_bind_claim() has done it */
+		r->last_ep = ep;
+		r->last_gen = m5_ep(ep)->gen;
+	}
 	/* The next bind must take this path, too. */
 	r->connection = M5_NO_CONNECTION;
 	rmr->priv = to->priv;
@@ -52,7 +56,9 @@ static M5_COLD DAT_RETURN m5_bind_ext(struct dap_rmr *rmr, const void *lmr,
 				      unsigned int va_type, struct dap_ep *ep, uint64_t cookie,
 				      unsigned int flags, uint32_t *context)
 {
+	struct dap_ep *last_ep;
 	struct m5_range to;
+	uint32_t last_gen;
 	uint64_t ended;
 	int err, unsettled;
 
@@ -68,10 +74,12 @@ static M5_COLD DAT_RETURN m5_bind_ext(struct dap_rmr *rmr, const void *lmr,
 	err = unsettled > 0 ? unsettled : m5_bind_check(rmr, lmr, triplet, priv, ep, flags, &to);
 	if (!err && unsettled)
 		err = m5_bind_settle(rmr, ep, to.len ? M5_BIND_BLOCKS : M5_UNBIND_BLOCKS, M5_LOCKED);
-	if (!err)
-		err = m5_bind_claim(rmr, ep);
 	if (!err && flags & DAP_COMP_SUPPRESS)
 		err = m5_bind_reserve(ep);
+	last_ep = m5_rmr(rmr)->last_ep;
+	last_gen = m5_rmr(rmr)->last_gen;
+	if (!err)
+		err = m5_bind_claim(rmr, ep);
 	if (err)
 		return front_return(err);
 	to.zero_based = va_type == DAT_VA_TYPE_ZB;
@@ -81,9 +89,10 @@ static M5_COLD DAT_RETURN m5_bind_ext(struct dap_rmr *rmr, const void *lmr,
 		     : m5_unbind_slow(rmr, ep, cookie, flags);
 	if (err) {
 		m5_bind_undo_ended(rmr, ended);
+		m5_bind_unclaim(rmr, last_ep, last_gen);
 		return front_return(err);
 	}
-	m5_bind_record(rmr, &to);
+	m5_bind_record(rmr, ep, &to);
 	*context = rmr->rmr_context;
 	return DAT_SUCCESS;
 }

@@ -307,6 +307,53 @@ Test(zero, rmr__of_one_endpoint_can_be_zero_based)
 	cr_assert_eq(write_at(context, 10, 10, 3), DAT_DTO_ERR_REMOTE_ACCESS);
 }
 
+static DAT_RETURN post_bind(DAT_RMR_HANDLE rmr, DAT_EP_HANDLE ep, DAT_SEG_LENGTH len)
+{
+	DAT_LMR_TRIPLET part = side_segment(&b, 0, len);
+	DAT_RMR_CONTEXT context;
+
+	return dat_rmr_bind(rmr, b.lmr, &part, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, DAT_VA_TYPE_ZB, ep,
+			    bind_cookie, 0, &context);
+}
+
+/*
+ * The last bind has completed, and nothing has been dequeued. A bind through an endpoint whose queue is full
+ * is refused, and changes nothing: a bind through a third endpoint still finds the completion.
+ */
+static void bind_behind_a_refused_one(DAT_RMR_HANDLE rmr, DAT_SEG_LENGTH last)
+{
+	DAT_LMR_TRIPLET from = side_segment(&b, 0, 8);
+	DAT_EP_HANDLE of_a, full, third;
+	int n = 0;
+
+	sides_connect_more(&of_a, &full);
+	sides_connect_more(&of_a, &third);
+	/* a has posted no receive, so the sends stay outstanding */
+	while (dat_ep_post_send(full, 1, &from, cookie, 0) == DAT_SUCCESS)
+		cr_assert_lt(n++, 10000);
+	assert_ok(post_bind(rmr, b.ep, last));
+	for (int i = 0; i < 20; i++)
+		assert_ret(post_bind(rmr, full, 100), DAT_INSUFFICIENT_RESOURCES);
+	cr_expect(TH_WITHIN(SOON / 1000, post_bind(rmr, third, 100) == DAT_SUCCESS));
+}
+
+Test(zero, bind__refused_leaves_the_rmr_with_the_endpoint_of_the_last_bind)
+{
+	DAT_RMR_HANDLE rmr;
+
+	assert_ok(dat_rmr_create(b.pz, &rmr));
+	bind_behind_a_refused_one(rmr, 100);
+}
+
+Test(zero, bind__refused_leaves_the_rmr_of_one_endpoint_with_that_of_the_last_bind)
+{
+	DAT_RMR_HANDLE rmr;
+
+	assert_ok(PROVIDER(b.pz)->rmr_create_for_ep_func(b.pz, &rmr));
+	bind_it(rmr, b.lmr, side_segment(&b, 0, 100), DAT_VA_TYPE_ZB);
+	bind_behind_a_refused_one(rmr, 0);
+}
+
 /* Each allocation fails in turn: nothing leaks, and the next call succeeds. */
 Test(zero, lmr_create__without_memory_returns_insufficient_resources)
 {
