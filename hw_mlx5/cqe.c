@@ -122,6 +122,15 @@ static void take_receive(struct dap_event *ev, struct dap_ep *ep, const struct m
 		m5_srq_release(slot);
 }
 
+/* Is work being flushed although no end of the connection explains that? A graceful disconnection waits for
+ * requests, but not for receives. */
+static bool is_early_flush(const struct dap_ep *ep, bool request)
+{
+	enum dap_ep_state state = dap_ep_state(ep);
+
+	return state == DAP_EP_CONNECTED || (request && state == DAP_EP_DISCONNECT_PENDING);
+}
+
 static bool take_cqe(struct dap_event *ev, struct dap_ep *ep, const struct m5_cqe *cqe)
 {
 	unsigned int op = cqe->op_own >> 4, syndrome = syndrome_of(cqe);
@@ -137,7 +146,7 @@ static bool take_cqe(struct dap_event *ev, struct dap_ep *ep, const struct m5_cq
 		log_failure(ep, cqe, request);
 	/* Work flushed while the connection seems alive also means that it has failed. dat_ep_reset() waits
 	 * for the CQ, so the failure is not taken for one of the next connection. */
-	if (syndrome && (syndrome != M5_SYN_FLUSHED || dap_ep_state(ep) == DAP_EP_CONNECTED))
+	if (syndrome && (syndrome != M5_SYN_FLUSHED || is_early_flush(ep, request)))
 		dap_ep_broken(ep);
 	if (m5_cqe_is_small(cqe))
 		m5_cqe_spread(ep, cqe);

@@ -262,6 +262,20 @@ RIG_TEST(error, drain__ends_on_a_broken_queue_too)
 		  "the drain's own completion was reported to the consumer");
 }
 
+/* The QP has failed, but no request or receive has. The consumer may dequeue what was flushed before the
+ * drain is checked. */
+RIG_TEST(error, drain__whose_flushed_requests_are_dequeued_breaks_the_endpoint)
+{
+	cr_assert_eq(m5_hw.qp_error(r.a.ep), 0);
+	cr_assert_eq(write_to(1, rig_remote(&r.b, 0, 8), 0), DAT_SUCCESS);
+	r.a.ep->state = DAP_EP_DISCONNECT_PENDING;
+	m5_hw.qp_drain_begin(r.a.ep);
+	expect(r.a.request, r.a.ep, 1, DAT_DTO_ERR_FLUSHED);
+	cr_assert(rig_empty(&r, r.a.request));
+	cr_assert(TH_WITHIN(20000, m5_hw.qp_drain_done(r.a.ep)));
+	cr_expect_eq(fake.broken, r.a.ep, "both ends would get DISCONNECTED");
+}
+
 /* The program has dequeued the completion of its last request. The drain's own request, which is flushed,
  * does not count as outstanding. */
 RIG_TEST(error, qp_idle__after_a_drain_that_was_flushed_is_true)
