@@ -69,16 +69,30 @@ static uint8_t take_port(const struct request *r, uint32_t which)
 	return STAT_OK;
 }
 
+/* The sets of a driver that has given each port one. The device has no counters, and allocates no sets. */
+enum { COUNTER_SETS = 0x40 };
+
+static uint8_t take_counter_set(const struct request *r)
+{
+	uint32_t set = sn_get(r->ctx, QPC_COUNTER_SET);
+
+	if (set && (set <= COUNTER_SETS || set > COUNTER_SETS + r->c->nic->ports))
+		return sn_cmd_refuse(r->c, STAT_BAD_PARAM, "counter_set_id %u", set);
+	keep_field(r, QPC_COUNTER_SET);
+	return STAT_OK;
+}
+
 /* IBTA, modify QP, reset to init: P_Key index, port, access flags or Q_Key are required. */
 static uint8_t to_init(const struct request *r)
 {
 	uint8_t status = take_port(r, OPT_PRI_PORT | OPT_PKEY_INDEX);
 
+	if (!status)
+		status = take_counter_set(r);
 	if (status)
 		return status;
 	r->qp->qkey = sn_get(r->ctx, QPC_QKEY);
 	take_access(r, OPT_RRE | OPT_RWE | OPT_RAE);
-	keep_field(r, QPC_COUNTER_SET);
 	return STAT_OK;
 }
 
