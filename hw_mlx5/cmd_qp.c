@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Copyright (c) 2026 dapl-direct authors */
 /* Commands for queue pairs (PRM, "QP States and Transitions"). */
+#include <errno.h>
 #include <string.h>
 
+#include "core/dap.h"
 #include "hw_mlx5/cmd.h"
 
 int m5_cmd_qp(struct m5_ctl *ctl, const struct m5_qp_param *p, struct m5_obj **obj, uint32_t *qpn)
@@ -48,18 +50,28 @@ static uint32_t remote_rights(bool read)
 	return (read ? 1u << 16 | 1u << 15 | 1u << 13 : 0) | 1u << 14;
 }
 
+/* The kernel may have freed the counter set since it was read: see uverbs_count.c. */
 int m5_cmd_qp_init(const struct m5_qp_ref *qp, uint8_t port, uint16_t pkey_index,
 		   bool remote_read)
 {
+	uint8_t *set = &qp->ctl->counter_set, number = __atomic_load_n(set, __ATOMIC_RELAXED);
 	struct m5_qp_in in = {
 		.qpc.state = cpu_to_be32(M5_QPC_PM_MIGRATED << 11),
-		.qpc.uar_page = cpu_to_be32((uint32_t)qp->ctl->counter_set << 24),
+		.qpc.uar_page = cpu_to_be32((uint32_t)number << 24),
 		.qpc.primary.pkey = cpu_to_be32(pkey_index),
 		.qpc.primary.mac_hi = cpu_to_be32((uint32_t)port << 16),
 		.qpc.responder = cpu_to_be32(remote_rights(remote_read)),
 	};
+	int err = transition(qp, M5_CMD_RST2INIT_QP, &in);
 
-	return transition(qp, M5_CMD_RST2INIT_QP, &in);
+	if (err != -EIO || !number)
+		return err;
+	in.qpc.uar_page = cpu_to_be32(0);
+	err = transition(qp, M5_CMD_RST2INIT_QP, &in);
+	if (!err && __atomic_exchange_n(set, 0, __ATOMIC_RELAXED))
+		dap_log(DAP_LOG_WARN, "%s: hw_counters do not count this instance: their set %u is gone",
+			qp->ctl->device, number);
+	return err;
 }
 
 /* IBTA 9.7.5: 256 is 1, 4096 is 5. */

@@ -82,6 +82,8 @@ extern struct calls_port calls_port;
 extern uint8_t calls_path[44];
 /* The counter set that the device got for the QP that left the reset state last. */
 extern uint8_t calls_counter_set;
+/* The set that QUERY_QP of a QP of verbs reports; 0: the true one. */
+extern uint8_t calls_reported_set;
 
 /* Raises async events of the context opened last, as the kernel does. */
 void calls_async(enum ibv_event_type type, unsigned int port);

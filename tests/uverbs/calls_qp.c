@@ -5,7 +5,7 @@
 #include "tests/uverbs/calls.h"
 
 uint8_t calls_path[44];
-uint8_t calls_counter_set;
+uint8_t calls_counter_set, calls_reported_set;
 
 /*
  * PRM, transitions of QPs: the context is 0x18 bytes into the command. The counter set is 0x0c bytes into
@@ -75,5 +75,9 @@ int mlx5dv_devx_qp_query(struct ibv_qp *qp, const void *in, size_t inlen, void *
 {
 	int err = calls_fails(__func__);
 
-	return err ? err : CALLS_REAL(mlx5dv_devx_qp_query)(qp, in, inlen, out, outlen);
+	if (!err)
+		err = CALLS_REAL(mlx5dv_devx_qp_query)(qp, in, inlen, out, outlen);
+	if (!err && calls_reported_set)
+		((uint8_t *)out)[0x24] = calls_reported_set;
+	return err;
 }

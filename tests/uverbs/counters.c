@@ -104,3 +104,12 @@ Test(counters, rst2init__without_the_set_has_none)
 	calls_stop();
 	cr_expect_eq(calls_counter_set, 0);
 }
+
+/* In the automatic mode of rdma-statistic the kernel frees the set with the last QP of verbs that has it. */
+Test(counters, rst2init__whose_set_is_gone_is_repeated_without_it)
+{
+	calls_counter_set = 0xff;
+	calls_reported_set = 0x77;
+	live();
+	cr_expect_eq(calls_counter_set, 0);
+}
