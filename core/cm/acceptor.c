@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Listening sockets. If accept(2) fails they pause, and the connection stays in the backlog. */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -35,6 +36,16 @@ static void log_pause(const struct cm_acceptor *a, int err)
 			dap_addr_text(&at.ip, ip), dap_addr_port(&at.ip), dap_reason(err));
 }
 
+/* Without a descriptor accept(2) fails even if no connection is in the backlog. */
+static bool is_waiting(const struct cm_acceptor *a)
+{
+	struct pollfd p = { .fd = a->fd, .events = POLLIN };
+	int err = errno, n = poll(&p, 1, 0);
+
+	errno = err;
+	return n != 0;
+}
+
 /* Returns false if no connection can be accepted for now. */
 static bool enter_one(struct cm_acceptor *a)
 {
@@ -50,6 +61,13 @@ static bool enter_one(struct cm_acceptor *a)
 		return false;
 	case ECONNABORTED:
 		return true;		/* the peer has already closed it */
+	case EMFILE:
+	case ENFILE:
+		if (!is_waiting(a))
+			return false;
+		if (cm_loop.spare_fd())
+			return true;
+		/* fall through */
 	default:
 		/* Without a descriptor, memory or permission the connection stays in the backlog; without a
 		 * pause epoll would report it again and again. */

@@ -124,6 +124,7 @@ static int start_loop(void)
 
 	fork_init();
 	cm_loop.turn_ends = cm_mux_flush_all;
+	cm_loop.spare_fd = cm_half_open_spare;
 	err = cm_loop_open();
 	if (err)
 		return err;

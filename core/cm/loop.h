@@ -57,6 +57,7 @@ struct cm_loop {
 	bool owned;			/* a thread owns the loop */
 	pthread_t owner;
 	void (*turn_ends)(void);	/* flushes the queues filled in the turn */
+	bool (*spare_fd)(void);		/* closes the oldest half-open connection; false: none */
 	struct dap_timer *timers;
 	struct cm_item *free_later, *free_at_turn_end;
 	int mux_fd;			/* epoll set of the muxes, which is itself in epfd */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The accepting side. Until a peer has sent a whole REQ it costs a socket and one struct. Such
- * half-open connections have a deadline. Beyond a total number, or a number for one source, the
- * newest replaces the oldest, so that a flood does not keep others out.
+ * half-open connections have a deadline. Beyond a total number, or a number for one source, or if
+ * no descriptor is left, the newest replaces the oldest, so that a flood does not keep others out.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -54,6 +54,21 @@ static void half_open_add(struct dap_cm_conn *c)
 	c->cm = NULL;
 	TAILQ_INSERT_TAIL(&cm_loop.half_open, c, link);
 	cm_loop.half_opens++;
+}
+
+/* The caller accepts again, and calls again if no descriptor has become free. */
+bool cm_half_open_spare(void)
+{
+	struct dap_cm_conn *oldest = TAILQ_FIRST(&cm_loop.half_open);
+
+	if (!oldest)
+		return false;
+	cm_conn_read(oldest);
+	if (oldest == TAILQ_FIRST(&cm_loop.half_open)) {
+		cm_conn_log(oldest, "dropped: no descriptor is left for a new connection");
+		cm_conn_drop(oldest, true);
+	}
+	return true;
 }
 
 void cm_passive_accepted(uint16_t port, int fd, const union dap_addr *from,

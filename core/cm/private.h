@@ -56,6 +56,8 @@ struct cm_handed {			/* a request that was handed off */
 extern const struct cm_role cm_passive;
 void cm_passive_accepted(uint16_t port, int fd, const union dap_addr *from,
 			 const union dap_addr *called);
+/* Drops the oldest half-open connection, unless its REQ has arrived. False: there is none. */
+bool cm_half_open_spare(void);
 /* Takes over h->fd. */
 void cm_passive_handed(const struct cm_handed *h);
 
