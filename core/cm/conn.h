@@ -114,6 +114,7 @@ struct cm_mux {
 	/* connections with queued data; the first may be partly sent */
 	struct cm_conns out;
 	struct dap_timer idle;
+	struct dap_timer again;		/* timer until the queue is sent again */
 	uint32_t in_len;
 	uint8_t in[CM_WIRE_SIZE];	/* bytes of an incomplete message */
 	struct dap_cm_conn *err_conn;	/* sends CUT for ids without a connection */

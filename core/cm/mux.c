@@ -22,6 +22,7 @@
 
 #include "core/cm/mux.h"
 #include "core/cm/sock.h"
+#include "core/thread.h"
 #include "core/user.h"
 
 #define BUCKETS 4096u		/* number of buckets, a power of two */
@@ -149,21 +150,32 @@ static void set_wants_out(struct cm_mux *mux, bool wants)
 	epoll_ctl(cm_loop.mux_fd, EPOLL_CTL_MOD, mux->fd, &ev);
 }
 
-/* ENOBUFS and ENOMEM: the kernel is short of memory, perhaps only for this process. The next read reports
- * errors of the socket. */
+/* ENOBUFS and ENOMEM: the kernel is short of memory, perhaps only for this process. The socket may be
+ * writable meanwhile, so a timer repeats the call. The next read reports errors of the socket. */
 void cm_mux_flush(struct cm_mux *mux)
 {
+	bool full = false;
+
 	while (!TAILQ_EMPTY(&mux->out)) {
 		ssize_t n = send_queued(mux);
 
-		if (n > 0)
+		if (n > 0) {
 			consume_sent(mux, (size_t)n);
-		else if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM)
+		} else if (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM) {
+			full = errno == EAGAIN;
+			if (!full)
+				cm_timer_set(&mux->again, cm_limits.pause_us);
 			break;
-		else if (errno != EINTR)
+		} else if (errno != EINTR) {
 			fail_queued_conns(mux);
+		}
 	}
-	set_wants_out(mux, !TAILQ_EMPTY(&mux->out));
+	set_wants_out(mux, full);
+}
+
+static void mux_flush_again(void *arg)
+{
+	cm_mux_flush(arg);
 }
 
 void cm_mux_flush_all(void)
@@ -217,6 +229,7 @@ static const struct cm_transport multiplexed = {
 static void mux_close(struct cm_mux *mux)
 {
 	cm_timer_clear(&mux->idle);
+	cm_timer_clear(&mux->again);
 	epoll_ctl(cm_loop.mux_fd, EPOLL_CTL_DEL, mux->fd, NULL);
 	close(mux->fd);
 	mux->fd = -1;
@@ -284,19 +297,26 @@ static struct cm_mux *mux_new(int fd, const union dap_addr *at, const struct cm_
 	LIST_INIT(&mux->conns);
 	TAILQ_INIT(&mux->out);
 	mux->idle = (struct dap_timer){ .fn = mux_idle, .arg = mux, .inside = true };
+	mux->again = (struct dap_timer){ .fn = mux_flush_again, .arg = mux, .inside = true };
 	LIST_INSERT_HEAD(&cm_loop.muxes, mux, link);
 	__atomic_add_fetch(&cm_loop.n_muxes, 1, __ATOMIC_RELAXED);
 	return mux;
 }
 
-/* A slow peer gets a moment to read the last messages. */
+/* A slow peer gets a moment to read the last messages, and a kernel without memory one to take them. */
 static void flush_before_close(struct cm_mux *mux)
 {
 	struct pollfd room = { .fd = mux->fd, .events = POLLOUT };
+	int ms = 0;
 
 	cm_mux_flush(mux);
-	while (!TAILQ_EMPTY(&mux->out) && poll(&room, 1, CLOSE_WAIT_MS) == 1)
+	while (!TAILQ_EMPTY(&mux->out) && ms < CLOSE_WAIT_MS && poll(&room, 1, CLOSE_WAIT_MS) == 1) {
+		if (!mux->wants_out) {
+			dap_thread_sleep_us(1000);
+			ms++;
+		}
 		cm_mux_flush(mux);
+	}
 }
 
 void cm_mux_drop_all(void)
