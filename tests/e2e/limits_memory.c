@@ -258,7 +258,7 @@ RIG_TEST(limits_memory, command__that_does_not_stop_a_qp_ends_the_ia)
 
 	rig_conf("fault=cmd_fail=0x507:1");	/* 2ERR_QP; a device may lack this command */
 	if (!rig_model())
-		cr_skip_test("the adapter has no such command");
+		cr_skip_test("only the software ConnectX in process has that command");
 	pair_open(&a, &b);
 	must(dat_ep_disconnect(a.ep, DAT_CLOSE_ABRUPT_FLAG));
 	must(dat_evd_wait(a.async, SOON_MS * 1000u, 1, &ev, &more));
