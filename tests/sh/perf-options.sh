@@ -152,7 +152,7 @@ line_has_params() {
 	export DAT_OVERRIDE=$tmp/dat.conf
 	for params in '"soft-mlx5-0 1"' '"soft-mlx5-0 1 sl=9 tclass=low_latency:8"' device=soft-mlx5-0 '"device=soft-mlx5-0,sl=9"'; do
 		echo "ib0 u1.2 nonthreadsafe default libdapl-direct.so dapl_direct.1.2 $params \"\"" >"$tmp/dat.conf"
-		must 1 '^no.such.host: ' "$p" -d ib0 -S 3 --tclass 106 no.such.host
+		must 1 '^cannot find the address of host no.such.host: ' "$p" -d ib0 -S 3 --tclass 106 no.such.host
 		must 1 'sl=9: must be 0 to 7 on Ethernet' "$p" -d ib0 -S 9 h
 	done
 	# A byte order mark is ignored, and a carriage return is a blank.
@@ -172,7 +172,7 @@ level_2_has_params() {
 	local p=$DAPL_BUILD_DIR/libexec/dapl-direct/dat2/dat_write_lat
 	[ -x "$p" ] || return 0
 	export DAT_OVERRIDE=$DAPL_BUILD_DIR/etc/dat2.conf
-	must 1 '^no.such.host: ' "$p" -d soft-mlx5-0 -S 3 no.such.host
+	must 1 '^cannot find the address of host no.such.host: ' "$p" -d soft-mlx5-0 -S 3 no.such.host
 	must 1 'sl=9: must be 0 to 7 on Ethernet' "$p" -d soft-mlx5-0 -S 9 h
 }
 
@@ -180,7 +180,7 @@ level_2_has_params() {
 built_in_entry_has_params() {
 	[ -e /etc/dat/dat.conf ] && return 0	# it replaces the entries
 	unset DAT_OVERRIDE
-	must 1 '^no.such.host: ' "$bin/dat_write_lat" -d soft-mlx5-0 -I 64 no.such.host
+	must 1 '^cannot find the address of host no.such.host: ' "$bin/dat_write_lat" -d soft-mlx5-0 -I 64 no.such.host
 }
 
 (line_has_params) || exit 1
