@@ -208,13 +208,10 @@ static uint32_t notified_index(const struct sn_cq *cq, uint32_t ci)
 }
 
 /*
- * PRM CQ arm: command sequence number (2 bits at 28), solicited (bit 24), consumer index (24 bits). The
- * driver increments the number with each event that it handles (arm_sn of Linux and libmlx5). An arm with
- * the number of the one that raised the last event is a repetition of it, and arms nothing.
+ * PRM CQ arm: command sequence number (2 bits at 28), solicited (bit 24), consumer index (24 bits).
  */
 static void arm_cq(struct softnic *nic, struct sn_cq *cq, uint32_t word)
 {
-	uint8_t sn = (uint8_t)(word >> 28 & 3);
 	uint32_t ci = word & 0xffffff, from = notified_index(cq, ci);
 	bool solicited = word >> 24 & 1;
 	uint32_t made = solicited ? cq->solicited : cq->pi;
@@ -226,9 +223,6 @@ static void arm_cq(struct softnic *nic, struct sn_cq *cq, uint32_t word)
 			   cq->pi);
 		return;
 	}
-	if (cq->had_event && sn == cq->event_sn)
-		return;
-	cq->arm_sn = sn;
 	/* If there is a completion after the armed index, the event is raised at once. The last solicited one
 	 * may be any number of completions ago. */
 	if (((made - from - 1) & 0xffffff) < ((cq->pi - from) & 0xffffff)) {

@@ -166,7 +166,6 @@ void sn_cq_event(struct softnic *nic, struct sn_cq *cq)
 	sn_cq_set_armed(nic, cq, false, false);
 	cq->notified = cq->pi;
 	cq->had_event = true;
-	cq->event_sn = cq->arm_sn;
 	sn_set32(data, 24, cq->cqn);
 	sn_eq_event(nic, cq->eq, SN_EV_COMPLETION, 0, data);
 }

@@ -242,7 +242,6 @@ struct sn_cq {
 	uint32_t solicited;	/* pi after the last solicited or error CQE */
 	uint32_t notified;	/* pi at the last event, if any */
 	bool had_event;
-	uint8_t arm_sn, event_sn;	/* sequence number of the last arm, and of that of the last event */
 	unsigned int refs;
 	LIST_ENTRY(sn_cq) link;
 };

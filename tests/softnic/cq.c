@@ -91,23 +91,6 @@ Test(cq, arm__repeated_raises_no_second_event)
 	expect_event(0, cq.cqn, 24);
 }
 
-/* The driver must increment the number with each event that it has handled. */
-Test(cq, arm__with_the_number_of_the_last_event_arms_nothing)
-{
-	struct drv_cqe e;
-
-	drv_arm(&cq, false);
-	drv_nop(&qp, CE_ALWAYS);
-	expect_event(0, cq.cqn, 24);
-	cr_assert(drv_poll(&cq, &e));
-	drv_arm(&cq, false);
-	drv_nop(&qp, CE_ALWAYS);
-	expect_no_event();
-	cq.arm_sn = 1;
-	drv_arm(&cq, false);
-	expect_event(0, cq.cqn, 24);
-}
-
 /* Completions that came while nothing was armed have had no event, whether the host has polled them
  * or not. */
 Test(cq, arm__after_unreported_completions_makes_an_event)
