@@ -249,8 +249,10 @@ int m5_rmr_destroy(struct dap_rmr *rmr)
 	return destroy_keys(rmr, m5_rmr(rmr));
 }
 
-/* Returns true if the queue has credit for one request of that many blocks. Takes no credit, because several
- * requests of one block could use it. */
+/*
+ * Returns true if the queue has credit for one request of that many blocks. The bind takes credit when it is
+ * posted, so the limit is reset: otherwise several requests of one block would use the credit of this one.
+ */
 static bool sq_has_room(struct dap_ep *ep, uint32_t blocks, bool lock)
 {
 	struct m5_sq *sq = &m5_ep(ep)->sq;

@@ -145,7 +145,8 @@ M5_INLINE DAT_RETURN m5_post_work(struct dap_ep *ep, struct m5_work w, int n,
 		err = m5_measure(ep, sq, n, iov, remote, &w);
 	if (m5_unlikely(err))
 		return front_return(err);
-	/* With a barrier, do not copy: an earlier read may still write the bytes. The adapter awaits it. */
+	/* With a barrier, do not copy: an earlier read may still write the bytes, and the adapter waits for
+	 * that read before it fetches them. */
 	w.copy = w.copy && !(flags & DAP_COMP_BARRIER);
 	ds = head + (w.copy ? (w.total + 4 + 15) / 16 : w.segs);
 	blocks = (ds + 3) / 4;
