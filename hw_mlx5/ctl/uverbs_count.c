@@ -67,13 +67,13 @@ void uv_counter_set_read(struct m5_ctl_uverbs *u)
 	struct ibv_qp *qp;
 	int err = dv_begin(&u->dv.ctl, &call);
 
-	if (err)
-		return;
-	qp = qp_create(u->dv.ctx);
-	err = qp ? query_set(u, qp) : hw_errno();
-	if (qp)
-		qp_destroy(qp);
-	dv_end(&call);
+	if (!err) {
+		qp = qp_create(u->dv.ctx);
+		err = qp ? query_set(u, qp) : hw_errno();
+		if (qp)
+			qp_destroy(qp);
+		dv_end(&call);
+	}
 	if (err)
 		dap_log(DAP_LOG_WARN, "%s: hw_counters do not count this instance: cannot read their set: %s",
 			u->dv.ctl.device, strerror(-err));
