@@ -65,7 +65,7 @@ step() {
 		return
 	fi
 	echo "$name: status $status, no line with \"$summary\", or a violation:"
-	grep -aE 'FAIL|Assertion|Synthesis' -A 3 "$tmp/$name" | head -n 40
+	grep -aE 'FAIL|Assertion|Synthesis|second process:' -A 3 "$tmp/$name" | head -n 40
 	tail -n 20 "$tmp/$name"
 	failed=1
 }
