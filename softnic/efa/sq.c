@@ -12,12 +12,21 @@ void sne_sq_poison(const struct sne_nic *nic, uint8_t *slot, size_t bytes)
 		memcpy(slot + i, &nic->poison, sizeof(nic->poison));
 }
 
-static bool poisoned(const struct sne_nic *nic, const uint8_t *slot, size_t bytes)
+/* Copies a WQE and poisons its slot. True: a part of the WQE was still poisoned. */
+static bool take_slot(const struct sne_nic *nic, uint8_t *slot, struct sne_tx_wqe *wqe, size_t bytes)
 {
-	for (size_t i = 0; i < bytes; i += sizeof(nic->poison))
-		if (!memcmp(slot + i, &nic->poison, sizeof(nic->poison)))
-			return true;
-	return false;
+	const uint64_t poison = nic->poison;
+	uint8_t *to = (uint8_t *)wqe;
+	bool partial = false;
+	uint64_t word;
+
+	for (size_t i = 0; i < bytes; i += sizeof(word)) {
+		memcpy(&word, slot + i, sizeof(word));
+		memcpy(to + i, &word, sizeof(word));
+		memcpy(slot + i, &poison, sizeof(word));
+		partial |= word == poison;
+	}
+	return partial;
 }
 
 static uint8_t *slot(const struct sne_qp *qp, uint32_t index)
@@ -43,7 +52,7 @@ static bool check_req_id(struct sne_nic *nic, struct sne_qp *qp, const struct sn
 
 static uint8_t check_header(struct sne_nic *nic, struct sne_qp *qp, const struct sne_tx_meta *m)
 {
-	unsigned int phase = qp->sq_pc / qp->attr.sq_depth & 1;
+	unsigned int phase = !!(qp->sq_pc & qp->attr.sq_depth);
 
 	if (!(m->ctrl1 & SNE_C1_META)) {
 		sne_violate(nic, SNE_V_WQE_META, "QP %u WQE %u: ctrl1 %#x", qp->qpn, qp->sq_pc,
@@ -80,17 +89,14 @@ static uint8_t injected(struct sne_nic *nic)
 
 static void fetch_one(struct sne_nic *nic, struct sne_qp *qp)
 {
-	uint8_t *at = slot(qp, qp->sq_pc);
 	struct sne_wr *wr = sne_wr_new(qp);
-	struct sne_tx_wqe wqe = { 0 };
+	struct sne_tx_wqe wqe;		/* of a WQE of 64 bytes only the first half is used */
 	uint8_t status = SNE_OK, fault;
 	bool partial;
 
 	if (!wr)
 		return;			/* this overrun has already been reported */
-	memcpy(&wqe, at, qp->wqe_size);
-	partial = poisoned(nic, at, qp->wqe_size);
-	sne_sq_poison(nic, at, qp->wqe_size);
+	partial = take_slot(nic, slot(qp, qp->sq_pc), &wqe, qp->wqe_size);
 	wr->req_id = from_le16(wqe.meta.req_id);
 	for (int i = 0; i < 3; i++)
 		wr->req_id_ex[i] = from_le16(wqe.meta.req_id_ex[i]);

@@ -17,8 +17,12 @@ struct sne_wr *sne_wr_new(struct sne_qp *qp)
 		return NULL;
 	TAILQ_REMOVE(&qp->free, wr, link);
 	index = (uint32_t)(wr - qp->wrs);
-	memset(wr, 0, sizeof(*wr));
 	wr->qp = qp;
+	wr->flow = NULL;
+	wr->status = SNE_OK;
+	wr->waits_for_data = false;
+	wr->len = wr->next = wr->pieces = wr->got = 0;
+	wr->nsge = 0;
 	wr->msg = qp->msgs++ * MSG_INDEX + index;
 	TAILQ_INSERT_TAIL(&qp->out, wr, by_qp);
 	return wr;
@@ -58,11 +62,13 @@ unsigned int sne_wr_blocks(struct sne_nic *nic, struct sne_wr *wr, uint32_t off,
 
 struct sne_wr *sne_wr_choose(struct sne_nic *nic, struct sne_wrs *list)
 {
-	struct sne_wr *wr = TAILQ_FIRST(list), *next;
-	uint32_t skip = nic->window > 1 ? sne_below(nic, SNE_CHOICE) : 0;
+	struct sne_wr *wr = TAILQ_FIRST(list), *next = TAILQ_NEXT(wr, link);
+	uint32_t skip = nic->window > 1 && next ? sne_below(nic, SNE_CHOICE) : 0;
 
-	while (skip-- && (next = TAILQ_NEXT(wr, link)))
+	for (; skip && next; skip--) {
 		wr = next;
+		next = TAILQ_NEXT(wr, link);
+	}
 	return wr;
 }
 
