@@ -20,12 +20,14 @@ struct sne_pkt *sne_pkt_new(struct sne_nic *nic, size_t payload)
 		pkt = malloc(sizeof(*pkt) + (big ? SNE_MTU : SMALL));
 	if (!pkt)
 		return NULL;
-	memset(pkt, 0, sizeof(*pkt));
-	pkt->big = big;
+	pkt->flow = NULL;
+	pkt->wr = NULL;
+	pkt->qp = NULL;
 	pkt->born = nic->births++;
-	pkt->hdr.magic = SNE_MAGIC;
-	pkt->hdr.version = SNE_VERSION;
-	pkt->hdr.src_life = nic->life;
+	pkt->tries = 0;
+	pkt->numbered = pkt->in_flight = false;
+	pkt->big = big;
+	pkt->hdr = (struct sne_hdr){ .magic = SNE_MAGIC, .version = SNE_VERSION, .src_life = nic->life };
 	return pkt;
 }
 
@@ -215,43 +217,61 @@ void sne_pkt_end(struct sne_nic *nic, struct sne_pkt *pkt, uint8_t status)
 		sne_wr_acked(nic, wr, &h, status);
 }
 
+static void gather(uint8_t *to, const struct iovec *iov, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		memcpy(to, iov[i].iov_base, iov[i].iov_len);
+		to += iov[i].iov_len;
+	}
+}
+
 static int put_in_inbox(struct sne_nic *nic, const struct sne_pkt *pkt, const struct iovec *iov,
 			unsigned int n)
 {
 	struct sne_pkt *copy = sne_pkt_new(nic, pkt->hdr.len);
-	uint8_t *to;
 
 	if (!copy)
 		return -ENOMEM;
 	copy->flow = pkt->flow;
 	copy->hdr = pkt->hdr;
-	to = copy->payload;
-	for (unsigned int i = 0; i < n; i++) {
-		memcpy(to, iov[i].iov_base, iov[i].iov_len);
-		to += iov[i].iov_len;
-	}
+	gather(copy->payload, iov, n);
 	TAILQ_INSERT_TAIL(&nic->inbox, copy, by_time);
 	return 0;
+}
+
+static int put_in_link(struct sne_nic *nic, const struct sne_pkt *pkt, const struct iovec *iov,
+		       unsigned int n)
+{
+	struct sn_fab_dest *dest = &pkt->flow->dest;
+	size_t len = sizeof(pkt->hdr) + pkt->hdr.len;
+	void *to = sn_fab_room(nic->fab, dest, len);
+	int err = to ? 0 : sn_fab_reserve(nic->fab, dest, len, &to);
+
+	if (err)
+		return err;
+	memcpy(to, &pkt->hdr, sizeof(pkt->hdr));
+	gather((uint8_t *)to + sizeof(pkt->hdr), iov, n);
+	return sn_fab_commit(nic->fab, dest, len);
 }
 
 /* A device reads the payload of a request from the host's memory when the packet leaves, again each time
  * it leaves. */
 static int put(struct sne_nic *nic, struct sne_pkt *pkt)
 {
-	struct iovec iov[1 + SNE_BLOCKS] = { { &pkt->hdr, sizeof(pkt->hdr) } };
+	struct iovec iov[SNE_BLOCKS];
 	unsigned int n = 0;
 	int err;
 
-	if (pkt->hdr.len && !pkt->wr)
-		iov[++n] = (struct iovec){ pkt->payload, pkt->hdr.len };
+	if (pkt->hdr.len && pkt->wr)
+		n = sne_wr_blocks(nic, pkt->wr, pkt->hdr.off, pkt->hdr.len, iov);
 	else if (pkt->hdr.len)
-		n = sne_wr_blocks(nic, pkt->wr, pkt->hdr.off, pkt->hdr.len, iov + 1);
+		iov[n++] = (struct iovec){ pkt->payload, pkt->hdr.len };
 	if (pkt->hdr.len && !n)
 		return -EFAULT;
 	/* The rules of a script apply in the fabric. */
 	if (pkt->flow->self && !nic->fault.script.rules)
-		return put_in_inbox(nic, pkt, iov + 1, n);
-	err = sn_fab_send(nic->fab, &pkt->flow->dest, iov, 1 + n);
+		return put_in_inbox(nic, pkt, iov, n);
+	err = put_in_link(nic, pkt, iov, n);
 	pkt->flow->blocked = err == -EAGAIN;
 	return err;
 }

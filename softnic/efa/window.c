@@ -88,7 +88,9 @@ bool sne_release(struct sne_nic *nic)
 
 	nic->passes++;
 	while (n && front < nic->nheld) {
-		i = front + (nic->window == 1 ? 0 : sne_below(nic, nic->nheld - front));
+		i = front;
+		if (nic->window > 1 && nic->nheld - front > 1)
+			i += sne_below(nic, nic->nheld - front);
 		pkt = nic->held[i];
 		if (let_go(nic, i)) {
 			did = true;
