@@ -3,9 +3,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "softnic/clock.h"
 #include "softnic/efa/nic.h"
 
-enum { DRIVING_TURNS = 16 };
+enum {
+	DRIVING_TURNS = 16,
+	/* most of the time between two turns that counts */
+	GAP_NS = 100000000,
+};
 
 unsigned int sne_forks;
 
@@ -26,6 +31,22 @@ bool sne_enter(struct sne_nic *nic)
 void sne_leave(struct sne_nic *nic)
 {
 	pthread_mutex_unlock(&nic->lock);
+}
+
+/*
+ * While work is outstanding, the thread or a poll does this each few milliseconds. So a post need not, and a
+ * gap means that this process did not run, and perhaps its peers did not either: their answers are not late.
+ */
+void sne_take_time(struct sne_nic *nic)
+{
+	uint64_t clock, gap;
+
+	if (nic->virtual_time)
+		return;
+	clock = sn_now();
+	gap = clock - nic->clock;
+	nic->clock = clock;
+	nic->now += gap < GAP_NS ? gap : GAP_NS;
 }
 
 static void wake(struct sne_nic *nic)

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One turn of the device, and the functions that run turns. */
-#include "softnic/clock.h"
 #include "softnic/efa/nic.h"
 
 enum {
 	BUDGET = 64,			/* packets that one turn takes from the fabric */
 	POSTS_PER_TAKE = 16,		/* posts in a row, one of which takes packets */
+	POLLS_PER_LOOK = 16,		/* polls in a row, one of which reads the clock */
 	/* how far one turn advances the time, in a device without a clock */
 	TURN_NS = 1000,
 	/* how far a turn advances the time if it waits only for time to pass */
 	IDLE_NS = 50000,
-	/* most of the time between two turns that counts */
-	GAP_NS = 100000000,
 };
 
 bool sne_doorbells(struct sne_nic *nic)
@@ -82,25 +80,6 @@ static bool lets_go(struct sne_nic *nic, bool posted)
 }
 
 /*
- * While work is outstanding, the thread or a poll takes a turn each millisecond. So a post need not read the
- * clock then, and a gap means that this process did not run, and perhaps its peers did not either: their
- * answers are not late.
- */
-static void advance_time(struct sne_nic *nic, bool posted)
-{
-	uint64_t clock, gap;
-
-	if (nic->virtual_time) {
-		nic->now += TURN_NS;
-	} else if (!posted || TAILQ_EMPTY(&nic->unacked)) {
-		clock = sn_now();
-		gap = clock - nic->clock;
-		nic->clock = clock;
-		nic->now += gap < GAP_NS ? gap : GAP_NS;
-	}
-}
-
-/*
  * A post only sends: the packets of the peers wait for a poll or for the thread, so a run of posts does not
  * share the ring's lines with the peer packet by packet. A host that only posts takes them now and then.
  */
@@ -129,7 +108,8 @@ bool sne_turn(struct sne_nic *nic, bool posted)
 {
 	bool did;
 
-	advance_time(nic, posted);
+	if (nic->virtual_time)
+		nic->now += TURN_NS;
 	nic->ctr.turns++;
 	sn_fab_hold(nic->fab);
 	did = takes(nic, posted) && take_packets(nic);
@@ -141,6 +121,13 @@ bool sne_turn(struct sne_nic *nic, bool posted)
 	if (!did && nic->virtual_time)
 		nic->now += IDLE_NS;
 	return did;
+}
+
+/* Would a turn do nothing? Without outstanding work it need not even read the clock. */
+static bool is_idle(struct sne_nic *nic)
+{
+	return nic->threaded && !waits(nic) && !nic->late_flushes && TAILQ_EMPTY(&nic->unacked) &&
+	       TAILQ_EMPTY(&nic->rnr) && TAILQ_EMPTY(&nic->reads) && sn_fab_quiet(nic->fab);
 }
 
 void softnic_efa_kick(struct softnic_efa *handle, uint32_t number)
@@ -158,6 +145,8 @@ void softnic_efa_kick(struct softnic_efa *handle, uint32_t number)
 		sne_violate(nic, SNE_V_DB_UNKNOWN, "doorbell of QP %u, which does not exist",
 			    number);
 	}
+	if (TAILQ_EMPTY(&nic->unacked))
+		sne_take_time(nic);
 	sne_thread_inline(nic, sne_turn(nic, true), true);
 	sne_leave(nic);
 }
@@ -165,13 +154,20 @@ void softnic_efa_kick(struct softnic_efa *handle, uint32_t number)
 bool softnic_efa_pump(struct softnic_efa *handle)
 {
 	struct sne_nic *nic = (struct sne_nic *)handle;
-	bool left;
+	bool left, rests;
 
 	if (!sne_enter(nic))
 		return false;
 	left = sne_doorbells(nic);
 	/* In a rest most turns only send, as after a post. */
-	left |= sne_turn(nic, sn_fab_rests(nic->fab));
+	rests = sn_fab_rests(nic->fab);
+	if (left || rests || !is_idle(nic)) {
+		if (TAILQ_EMPTY(&nic->unacked) || !(nic->takes % POLLS_PER_LOOK))
+			sne_take_time(nic);
+		left |= sne_turn(nic, rests);
+	} else {
+		nic->takes++;
+	}
 	sne_thread_inline(nic, left, false);
 	left |= sne_waits(nic);
 	sne_leave(nic);

@@ -96,6 +96,7 @@ static void flush(struct sne_nic *nic, struct sne_qp *qp)
 		return;
 	}
 	sne_flush_forget(nic, qp);
+	sne_take_time(nic);
 	qp->flushes_late = true;
 	qp->flush_at = f->flush_us ? nic->now + f->flush_us * UINT64_C(1000) : UINT64_MAX;
 	nic->late_flushes += f->flush_us != 0;

@@ -60,6 +60,7 @@ static uint64_t take_over(struct sne_nic *nic, struct rest *r)
 	nic->armed = false;
 	for (unsigned int i = 0; i < ROUNDS && (!i || !atomic_load(&nic->callers)); i++) {
 		left = sne_doorbells(nic);
+		sne_take_time(nic);
 		left |= sne_turn(nic, false);
 		worked |= left;
 		if (!left)
