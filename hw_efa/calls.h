@@ -68,12 +68,20 @@ EFA_COLD void efa_cq_write_consumed(struct efa_engine *eng);
 EFA_INLINE void efa_done_enqueue(struct dap_evd *evd, struct efa_done d)
 {
 	struct efa_evd *q = efa_evd(evd);
+	struct efa_done *at;
 
 	if (efa_unlikely(q->head - q->tail > q->mask)) {
 		efa_evd_full(evd, d.ep, d.receive);
 		return;
 	}
-	q->ring[q->head++ & q->mask] = d;
+	at = &q->ring[q->head++ & q->mask];
+	at->ep = d.ep;
+	at->cookie = d.cookie;
+	at->bytes = d.bytes;
+	at->op = d.op;
+	at->status = d.status;
+	at->receive = d.receive;
+	at->unsignalled = d.unsignalled;
 	if (efa_unlikely(q->armed))
 		efa_evd_wake(evd);
 }
