@@ -80,7 +80,7 @@ static bool packet_names(const struct sne_nic *nic, const struct sne_flow *flow)
 	TAILQ_FOREACH(pkt, &nic->inbox, by_time)
 		if (pkt->flow == flow)
 			return true;
-	return !TAILQ_EMPTY(&flow->by_seq);
+	return flow->flight;
 }
 
 void sne_rmsgs_forget(struct sne_nic *nic, const struct sne_qp *qp, const struct sne_flow *flow)
@@ -143,10 +143,9 @@ struct sne_flow *sne_flow_get(struct sne_nic *nic, const uint8_t gid[16])
 	if (!flow)
 		return NULL;
 	nic->nflows++;
-	flow->next_seq = nic->first_seq;
+	flow->next_seq = flow->una = nic->first_seq;
 	flow->dest.gid = addr;
 	flow->self = sn_addr_equal(&addr, &nic->gid);
-	TAILQ_INIT(&flow->by_seq);
 	TAILQ_INIT(&flow->cutting);
 	TAILQ_INIT(&flow->jobs);
 	LIST_INSERT_HEAD(&nic->flows[bucket(&addr)], flow, link);
@@ -191,14 +190,16 @@ void sne_flow_number(struct sne_flow *flow, struct sne_pkt *pkt)
 	pkt->hdr.seq = flow->next_seq++;
 	flow->flight++;
 	flow->sent[pkt->hdr.seq % SNE_SEQS] = pkt;
-	TAILQ_INSERT_TAIL(&flow->by_seq, pkt, by_seq);
 }
 
 void sne_flow_drop(struct sne_nic *nic, struct sne_pkt *pkt)
 {
-	TAILQ_REMOVE(&pkt->flow->by_seq, pkt, by_seq);
-	pkt->flow->sent[pkt->hdr.seq % SNE_SEQS] = NULL;
-	pkt->flow->flight--;
+	struct sne_flow *flow = pkt->flow;
+
+	flow->sent[pkt->hdr.seq % SNE_SEQS] = NULL;
+	flow->flight--;
+	while (flow->una != flow->next_seq && !flow->sent[flow->una % SNE_SEQS])
+		flow->una++;
 	if (pkt->in_flight)
 		TAILQ_REMOVE(&nic->unacked, pkt, by_time);
 	sne_pkt_free(nic, pkt);
@@ -289,21 +290,17 @@ static bool is_blocked(const struct sne_nic *nic, struct sne_flow *flow)
 
 bool sne_flow_has_room(struct sne_nic *nic, struct sne_flow *flow)
 {
-	const struct sne_pkt *oldest = TAILQ_FIRST(&flow->by_seq);
-
 	if (flow->held >= nic->window || nic->nheld >= SNE_HELD_MAX / 2 || is_blocked(nic, flow))
 		return false;
-	return !oldest || (flow->flight < SNE_FLIGHT &&
-			   flow->next_seq - oldest->hdr.seq < SNE_SEQS);
+	return flow->flight < SNE_FLIGHT && flow->next_seq - flow->una < SNE_SEQS;
 }
 
 /* If the packet is lost, it counts as sent: a timer retransmits it. */
 int sne_transmit(struct sne_nic *nic, struct sne_pkt *pkt)
 {
-	const struct sne_pkt *oldest = TAILQ_FIRST(&pkt->flow->by_seq);
 	int err;
 
-	pkt->hdr.una = oldest ? oldest->hdr.seq : pkt->flow->next_seq;
+	pkt->hdr.una = pkt->flow->una;
 	pkt->hdr.dst_life = pkt->flow->peer_life;
 	if (sne_chance(nic, nic->fault.drop)) {
 		nic->ctr.drops++;

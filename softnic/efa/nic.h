@@ -166,7 +166,6 @@ struct sne_qp {
 struct sne_pkt {
 	/* entry in the list of unacknowledged packets, in the inbox or in the free list */
 	TAILQ_ENTRY(sne_pkt) by_time;
-	TAILQ_ENTRY(sne_pkt) by_seq;	/* entry in the flow's list */
 	struct sne_flow *flow;
 	/* the WR whose memory has the payload, and which an acknowledgement completes; or NULL */
 	struct sne_wr *wr;
@@ -188,14 +187,13 @@ struct sne_flow {
 	bool self;
 	bool responsive, blocked, in_senders;
 	uint32_t peer_life;
-	/* state for sending; held: its packets in the window */
-	uint32_t next_seq, flight, held;
+	/* state for sending; una: the first unacknowledged number; held: its packets in the window */
+	uint32_t next_seq, una, flight, held;
 	uint64_t full;			/* the pass of sne_release that found the link full */
 	/* work requests to cut into packets, and the peer's reads to answer */
 	struct sne_wrs cutting;
 	TAILQ_HEAD(, sne_job) jobs;
 	uint32_t njobs;
-	struct sne_pkts by_seq;
 	struct sne_pkt *sent[SNE_SEQS];	/* the unacknowledged packets, by sequence number */
 	/* state for receiving */
 	uint32_t base;
