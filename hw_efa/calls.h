@@ -74,6 +74,7 @@ EFA_INLINE void efa_done_enqueue(struct dap_evd *evd, struct efa_done d)
 		efa_evd_full(evd, d.ep, d.receive);
 		return;
 	}
+	/* Field by field: gcc copies a struct through the stack, and a wide load waits for narrow stores. */
 	at = &q->ring[q->head++ & q->mask];
 	at->ep = d.ep;
 	at->cookie = d.cookie;
