@@ -162,6 +162,17 @@ static void end_program(int sig)
 	exit(ENDED);
 }
 
+static int unchecked;		/* this process ends without a search for leaks */
+
+/* The leak sanitizer asks before it searches. The search takes the allocator's lock, which the interrupted
+ * call may hold. */
+__attribute__((visibility("default")))
+int __lsan_is_turned_off(void);
+int __lsan_is_turned_off(void)
+{
+	return unchecked;
+}
+
 static int write_until_alarm(int sock, void *arg)
 {
 	struct st_end a;
@@ -169,6 +180,7 @@ static int write_until_alarm(int sock, void *arg)
 	(void)sock;
 	(void)arg;
 	setenv("SOFTNIC_STRICT", "1", 1);
+	unchecked = 1;
 	st_create(&a, st_open());
 	st_connect(&a, &a);
 	signal(SIGALRM, end_program);
