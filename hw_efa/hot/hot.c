@@ -118,7 +118,8 @@ EFA_INLINE bool efa_post_now(struct dap_ep *ep, unsigned int op, const DAT_LMR_T
 	d = &tx->dto[tx->posted & tx->mask];
 	d->cookie = cookie;
 	DAP_PROBE4(post, ep, efa_op_dto(op), cookie, len);
-	d->remote = to;
+	if (op != EFA_SEND)
+		d->remote = to;
 	d->bytes = (uint32_t)len;
 	d->info = 1 | op << 8 | state << 16 | flags << 24;	/* left, op, state, flags */
 	tx->posted++;
