@@ -25,7 +25,8 @@ const uint8_t m5_dto_of_opcode[256] = {
 /* The scatter list of a WQE: its offset in the ring, and the number of its segments. */
 struct list {
 	const uint8_t *ring;
-	size_t at, mask;		/* bytes; mask is all ones if the list cannot wrap */
+	size_t at;			/* in bytes */
+	size_t mask;			/* bytes of the ring less one; all ones: the list does not wrap */
 	unsigned int n;
 };
 

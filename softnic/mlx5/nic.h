@@ -190,7 +190,7 @@ struct sn_mkey {
 	struct sn_buf buf;	/* memory of a key with MTTs */
 	uint8_t *mtts;		/* the list of such a key as UMRs wrote it, or NULL */
 	struct sn_klm *klm;
-	uint32_t nklm, klm_room;	/* entries in use, and in memory */
+	uint32_t nklm, klm_room;	/* entries of the list, and those that klm has memory for */
 	uint32_t max_list;	/* room of a list, in units of 16 bytes */
 };
 

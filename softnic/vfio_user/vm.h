@@ -46,7 +46,7 @@ struct vm_kind {
 	int (*open)(struct vm_device *dev);
 	void (*close)(struct vm_device *dev);
 	void (*reset)(struct vm_device *dev);
-	void (*settle)(struct vm_device *dev);		/* the function behind vm_settle() */
+	void (*settle)(struct vm_device *dev);		/* vm_settle() calls it */
 	/* Returns the violations and clears them. */
 	size_t (*violations)(struct vm_device *dev, struct softnic_violation *v, size_t max);
 	/* The areas of the BAR that the client may map, from bar_fd: returns their number. */
