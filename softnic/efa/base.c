@@ -34,7 +34,7 @@ void sne_leave(struct sne_nic *nic)
 }
 
 /*
- * While work is outstanding, the thread or a poll does this each few milliseconds. So a post need not, and a
+ * While work is outstanding, the thread or a poll calls this every few milliseconds. So a post need not. A
  * gap means that this process did not run, and perhaps its peers did not either: their answers are not late.
  */
 void sne_take_time(struct sne_nic *nic)

@@ -328,7 +328,7 @@ static inline uint32_t sne_below(struct sne_nic *nic, uint32_t n)
  * has the lock: the device allocates, and a hook of the program's allocator may poll then. */
 bool sne_enter(struct sne_nic *nic);
 void sne_leave(struct sne_nic *nic);
-/* Adds the time since the last call to nic->now. An idle device need not call it. */
+/* Adds the time since the last call to the device's time, nic->now. An idle device need not do so. */
 void sne_take_time(struct sne_nic *nic);
 /* Called after a turn in a post or a poll. left: the turn did something, so the next may, too. */
 void sne_thread_inline(struct sne_nic *nic, bool left, bool posted);

@@ -90,7 +90,7 @@ static uint8_t injected(struct sne_nic *nic)
 static void fetch_one(struct sne_nic *nic, struct sne_qp *qp)
 {
 	struct sne_wr *wr = sne_wr_new(qp);
-	struct sne_tx_wqe wqe;		/* of a WQE of 64 bytes only the first half is used */
+	struct sne_tx_wqe wqe;		/* a WQE of 64 bytes sets only the first half */
 	uint8_t status = SNE_OK, fault;
 	bool partial;
 

@@ -207,9 +207,7 @@ static uint32_t notified_index(const struct sn_cq *cq, uint32_t ci)
 	return cq->had_event && later ? cq->notified : ci;
 }
 
-/*
- * PRM CQ arm: command sequence number (2 bits at 28), solicited (bit 24), consumer index (24 bits).
- */
+/* PRM CQ arm: command sequence number (2 bits at 28), solicited (bit 24), consumer index (24 bits). */
 static void arm_cq(struct softnic *nic, struct sn_cq *cq, uint32_t word)
 {
 	uint32_t ci = word & 0xffffff, from = notified_index(cq, ci);
